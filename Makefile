@@ -1,0 +1,87 @@
+# Systole: make (build), make demo, make check, make bench. See README.md.
+#
+#   SAN=1       address and undefined-behaviour sanitizers, in build/san
+#   DEBUG=1     asserts and replica checks after every step, in build/debug
+#   WERROR=1    warnings are errors (CI)
+#   CC=clang    another compiler; use with its own BUILD=build/clang
+
+CC      ?= cc
+BUILD   ?= build$(if $(SAN),/san)$(if $(DEBUG),/debug)
+OPT     ?= -O2
+PKGS    := jansson inih zlib openblas
+LAYERS  := base isa hbm interconnect sim stack report
+
+WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
+SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+comma   := ,
+CFLAGS  += -std=c11 $(OPT) -g $(WARN) -ffp-contract=off -pthread $(SANFLAGS) $(if $(DEBUG),-DSYSTOLE_DEBUG)
+CPPFLAGS += -I. -I$(BUILD) -D_POSIX_C_SOURCE=200809L
+LDFLAGS += -pthread $(SANFLAGS)
+LDLIBS  += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
+
+LIB_SRC := $(foreach d,$(LAYERS),$(wildcard $(d)/*.c))
+CLI_SRC := $(wildcard cli/*.c)
+TEST_SRC := $(wildcard tests/test_*.c)
+TEST_LIB_SRC := $(filter-out $(TEST_SRC),$(wildcard tests/*.c))
+CHIPS   := $(wildcard sim/chips/*.ini)
+
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/chips_data.o
+CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
+TEST_LIB_OBJ := $(TEST_LIB_SRC:%.c=$(BUILD)/%.o)
+TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
+SYSTOLE := $(if $(filter build,$(BUILD)),systole,$(BUILD)/systole)
+
+all: $(SYSTOLE)
+
+# Each SIMD path is compiled for its own instruction set and chosen at run time.
+$(BUILD)/sim/simd_avx2.o: CFLAGS += -mavx2 -mfma
+$(BUILD)/sim/simd_avx512bf16.o: CFLAGS += -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mfma
+
+# Installs missing packages (says which); the stamp is made again when the script changes.
+$(BUILD)/deps.ok: tools/install_deps.sh
+	@sh tools/install_deps.sh
+	@mkdir -p $(BUILD) && touch $@
+
+$(BUILD)/%.o: %.c | $(BUILD)/deps.ok
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/chips_data.c: $(CHIPS) tools/embed_chips.sh
+	@mkdir -p $(@D)
+	sh tools/embed_chips.sh $(CHIPS) > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/chips_data.o: $(BUILD)/chips_data.c | $(BUILD)/deps.ok
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(BUILD)/libsystole.a: $(LIB_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(SYSTOLE): $(CLI_OBJ) $(BUILD)/libsystole.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(TEST_LIB_OBJ) $(BUILD)/libsystole.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+
+check: $(SYSTOLE) $(TESTS)
+	@SYSTOLE=./$(SYSTOLE) sh tools/run_tests.sh $(TESTS)
+
+headers: | $(BUILD)/deps.ok
+	@for h in $(foreach d,$(LAYERS),$(wildcard $(d)/*.h)); do \
+	  $(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only -x c $$h || exit 1; done
+
+demo: $(SYSTOLE)
+	./$(SYSTOLE) train examples/mnist_mlp.json --tpu v3-8 --epochs 3 --batch 512 --seed 1 --out out/
+
+bench: $(SYSTOLE)
+	@sh tools/bench.sh
+
+format:
+	clang-format -i $(foreach d,$(LAYERS) cli tests,$(wildcard $(d)/*.[ch]))
+
+clean:
+	rm -rf build systole
+
+.PHONY: all check check-long demo bench headers format clean
+.SECONDARY:
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

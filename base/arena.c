@@ -1,0 +1,129 @@
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIGN_BYTES 64u
+#define BLOCK_BYTES (256u * 1024u)
+
+struct arena_block {
+    struct arena_block *previous;
+    size_t used_bytes, size_bytes;      /* of the room behind this header */
+};
+
+#define HEADER_BYTES ((sizeof(struct arena_block) + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES)
+
+static size_t align_up(size_t bytes)
+{
+    return (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+}
+
+void *mem_alloc(size_t bytes)
+{
+    size_t size = align_up(bytes ? bytes : 1);
+    void *p = size < bytes ? NULL : aligned_alloc(ALIGN_BYTES, size);
+
+    if (!p) {
+        fprintf(stderr, "systole: out of host memory (%zu bytes asked)\n", bytes);
+        abort();
+    }
+    return memset(p, 0, size);
+}
+
+void mem_free(void *p)
+{
+    free(p);
+}
+
+void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes)
+{
+    size_t grown = *capacity ? *capacity : 16;
+    char *p;
+
+    if (need <= *capacity)
+        return items;
+    while (grown < need)
+        grown += grown / 2;
+    if (grown > SIZE_MAX / elem_bytes) {
+        fprintf(stderr, "systole: out of host memory (%zu elements asked)\n", need);
+        abort();
+    }
+    p = mem_alloc(grown * elem_bytes);
+    if (items)
+        memcpy(p, items, *capacity * elem_bytes);
+    free(items);
+    *capacity = grown;
+    return p;
+}
+
+void arena_init(struct arena *a)
+{
+    a->last = NULL;
+    a->used_bytes = 0;
+}
+
+void arena_fini(struct arena *a)
+{
+    while (a->last) {
+        struct arena_block *b = a->last;
+
+        a->last = b->previous;
+        free(b);
+    }
+    a->used_bytes = 0;
+}
+
+void *arena_alloc(struct arena *a, size_t bytes)
+{
+    size_t size = align_up(bytes ? bytes : 1);
+    struct arena_block *b = a->last;
+    void *p;
+
+    if (!b || b->size_bytes - b->used_bytes < size) {
+        size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+
+        b = mem_alloc(HEADER_BYTES + room);
+        b->previous = a->last;
+        b->size_bytes = room;
+        a->last = b;
+    }
+    p = (char *)b + HEADER_BYTES + b->used_bytes;
+    b->used_bytes += size;
+    a->used_bytes += size;
+    return p;
+}
+
+void *arena_array(struct arena *a, size_t count, size_t elem_bytes)
+{
+    if (elem_bytes && count > SIZE_MAX / elem_bytes) {
+        fprintf(stderr, "systole: out of host memory (%zu elements asked)\n", count);
+        abort();
+    }
+    return arena_alloc(a, count * elem_bytes);
+}
+
+char *arena_strdup(struct arena *a, const char *s)
+{
+    size_t bytes = strlen(s) + 1;
+
+    return memcpy(arena_alloc(a, bytes), s, bytes);
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+    va_list ap, again;
+    int length;
+    char *s;
+
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    length = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    s = arena_alloc(a, (size_t)length + 1);
+    vsnprintf(s, (size_t)length + 1, fmt, again);
+    va_end(again);
+    return s;
+}

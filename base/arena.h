@@ -1,0 +1,33 @@
+/*
+ * Memory with one lifetime: allocate piece by piece, free all at once.
+ *
+ * Every block is zeroed and never NULL; when the host has no memory left the
+ * process aborts with a message. Sizes that come from a user are range-checked
+ * before they get here.
+ */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+#include <stddef.h>
+
+struct arena {
+    struct arena_block *last;
+    size_t used_bytes;                  /* handed out since init */
+};
+
+void arena_init(struct arena *a);
+void arena_fini(struct arena *a);       /* frees all; the arena may be used again */
+void *arena_alloc(struct arena *a, size_t bytes);               /* 64-byte aligned */
+void *arena_array(struct arena *a, size_t count, size_t elem_bytes);
+char *arena_strdup(struct arena *a, const char *s);
+char *arena_printf(struct arena *a, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/*
+ * A growing array outside any arena: mem_grow returns `items` with room for at
+ * least `need` elements and updates *capacity; new room is zeroed. mem_free
+ * releases it. mem_alloc is one zeroed, 64-byte aligned block for mem_free.
+ */
+void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes);
+void *mem_alloc(size_t bytes);
+void mem_free(void *p);
+#endif

@@ -1,0 +1,129 @@
+#include "base/text.h"
+
+#include "base/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MAX_CHARS 64
+
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t a_length = strlen(a), b_length = strlen(b);
+    size_t row[NAME_MAX_CHARS + 1];
+
+    if (a_length > NAME_MAX_CHARS || b_length > NAME_MAX_CHARS)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= b_length; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[b_length];
+}
+
+const char *text_nearest(const char *name, const char *const *candidates, size_t count)
+{
+    size_t least = 2 + strlen(name) / 3;
+    const char *nearest = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = edit_distance(name, candidates[i]);
+
+        if (distance < least) {
+            least = distance;
+            nearest = candidates[i];
+        }
+    }
+    return nearest;
+}
+
+char *text_did_you_mean(const char *name, const char *const *candidates, size_t count,
+                        char *buf, size_t buf_bytes)
+{
+    const char *nearest = text_nearest(name, candidates, count);
+
+    buf[0] = '\0';
+    if (nearest)
+        snprintf(buf, buf_bytes, " (did you mean \"%s\"?)", nearest);
+    return buf;
+}
+
+char *text_thousands(int64_t value, char *buf, size_t buf_bytes)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof(digits), "%" PRId64, value);
+    int first = digits[0] == '-';
+    size_t out = 0;
+
+    for (int i = 0; i < length && out + 2 < buf_bytes; i++) {
+        if (i > first && (length - i) % 3 == 0)
+            buf[out++] = ',';
+        buf[out++] = digits[i];
+    }
+    buf[out] = '\0';
+    return buf;
+}
+
+char *text_bytes(int64_t bytes, char *buf, size_t buf_bytes)
+{
+    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+
+    while (value >= 1024.0 && unit + 1 < COUNT_OF(names)) {
+        value /= 1024.0;
+        unit++;
+    }
+    if (value == (double)(int64_t)value)
+        snprintf(buf, buf_bytes, "%" PRId64 " %s", (int64_t)value, names[unit]);
+    else
+        snprintf(buf, buf_bytes, "%.1f %s", value, names[unit]);
+    return buf;
+}
+
+int text_parse_int(const char *s, int64_t lo, int64_t hi, int64_t *value)
+{
+    char *end;
+    long long parsed;
+    int base = strncmp(s, "0x", 2) == 0 ? 16 : 10;
+
+    if (*s == '\0' || strchr(" \t\n", *s))
+        return -1;
+    errno = 0;
+    parsed = strtoll(s, &end, base);
+    if (errno || *end || parsed < lo || parsed > hi)
+        return -1;
+    *value = parsed;
+    return 0;
+}
+
+int text_parse_double(const char *s, double lo, double hi, double *value)
+{
+    char *end;
+    double parsed;
+
+    if (*s == '\0' || strchr(" \t\n", *s))
+        return -1;
+    errno = 0;
+    parsed = strtod(s, &end);
+    if (errno || *end || !(parsed >= lo && parsed <= hi))
+        return -1;
+    *value = parsed;
+    return 0;
+}

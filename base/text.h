@@ -1,0 +1,31 @@
+/*
+ * Small text helpers for messages and tables.
+ */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The candidate with the least edit distance to `name`, or NULL when none is
+ * near (distance above 1 + a third of the name's length).
+ */
+const char *text_nearest(const char *name, const char *const *candidates, size_t count);
+
+/* " (did you mean \"x\"?)" or "" into buf; returns buf */
+char *text_did_you_mean(const char *name, const char *const *candidates, size_t count,
+                        char *buf, size_t buf_bytes);
+
+/* 1234567 -> "1,234,567"; buf of at least 28 bytes; returns buf */
+char *text_thousands(int64_t value, char *buf, size_t buf_bytes);
+
+/* bytes as "16 MiB", "392 KiB", "12 B"; returns buf */
+char *text_bytes(int64_t bytes, char *buf, size_t buf_bytes);
+
+/*
+ * Whole-string number readers: 0, or -1 if `s` is not exactly one number in
+ * lo..hi. text_parse_int takes decimal and 0x hexadecimal.
+ */
+int text_parse_int(const char *s, int64_t lo, int64_t hi, int64_t *value);
+int text_parse_double(const char *s, double lo, double hi, double *value);
+#endif

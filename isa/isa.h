@@ -1,0 +1,125 @@
+/*
+ * The instruction set: operations, bundles, programs.
+ *
+ * Everything here is generated from isa/ops.def and isa/formats.def. A program
+ * is a list of VLIW bundles for one core; all operations of a bundle read
+ * their registers before any of them writes. Registers are named by number:
+ * v0.. vector, s0..s31 scalar, p0..p13 predicate, vm0..vm15 mask.
+ *
+ * Not here: what operations compute (sim/), how long they take (sim/), the
+ * binary form (isa/object.h), the text form (isa/asm.h, isa/disasm.h).
+ */
+#ifndef ISA_ISA_H
+#define ISA_ISA_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum isa_format {
+#define FMT(name, template) ISA_FMT_##name,
+#include "isa/formats.def"
+    ISA_FMT_COUNT
+};
+
+enum isa_slot {
+    SLOT_SCALAR, SLOT_VALU, SLOT_EUP, SLOT_LOAD, SLOT_STORE, SLOT_PUSH, SLOT_POP, SLOT_MISC,
+    SLOT_COUNT                          /* an EUP operation also takes one VALU slot */
+};
+
+enum isa_unit {
+    UNIT_SCALAR, UNIT_VALU, UNIT_EUP, UNIT_LOAD, UNIT_STORE, UNIT_XLU, UNIT_MXU, UNIT_MISC,
+    UNIT_DMA, UNIT_COUNT
+};
+
+enum isa_latency_class {
+    CLASS_SALU, CLASS_SMUL, CLASS_SCMP, CLASS_SLD, CLASS_SST, CLASS_SBR, CLASS_SPOP,
+    CLASS_VALU, CLASS_VCMP, CLASS_VSEL, CLASS_EUP, CLASS_POP, CLASS_VLD, CLASS_VST,
+    CLASS_XRED, CLASS_XPERM, CLASS_XPOSE, CLASS_XPOSE_END, CLASS_MATPUSH, CLASS_MATPUSH_T,
+    CLASS_MATMUL, CLASS_SYNC, CLASS_SYNC_RD, CLASS_DELAY, CLASS_VPUSH, CLASS_DMA,
+    CLASS_COUNT
+};
+
+enum isa_opcode {
+#define OP(id, mnemonic, slot, format, unit, class, effect, meaning) OP_##id,
+#include "isa/ops.def"
+    OP_COUNT
+};
+
+#define ISA_OPERAND_MAX 8
+#define ISA_BUNDLE_OP_MAX 16            /* more than any chip's slots together */
+#define ISA_PRED_ALWAYS 15              /* guard of an unguarded operation */
+#define ISA_PRED_COUNT 14               /* p0..p13 */
+#define ISA_MASK_COUNT 16
+#define ISA_SREG_COUNT 32
+#define ISA_VREG_MAX 64                 /* the chip file says how many exist */
+
+enum isa_operand_kind {
+    OPERAND_NONE,                       /* an address without base register */
+    OPERAND_REG,                        /* value = register number */
+    OPERAND_IMM                         /* value = the 32 bits; of an f32 its bit pattern */
+};
+
+struct isa_operand {
+    int32_t value;
+    uint8_t kind;                       /* enum isa_operand_kind */
+    uint8_t is_negated;                 /* predicate operands only */
+};
+
+/* Operands stand in the order of the format's template (isa/formats.def). */
+struct isa_op {
+    uint16_t code;                      /* enum isa_opcode */
+    uint8_t pred;                       /* guard: predicate number or ISA_PRED_ALWAYS */
+    uint8_t pred_is_negated;
+    uint8_t unit_index;                 /* which MXU or XLU; 0 elsewhere */
+    uint8_t operand_count;
+    struct isa_operand operand[ISA_OPERAND_MAX];
+};
+
+struct isa_bundle {
+    uint32_t first_op;                  /* index into isa_program.op */
+    uint16_t op_count;
+    uint32_t line;                      /* source line, 0 = unknown */
+    uint32_t note;                      /* 0, or 1 + index into isa_program.note: what it belongs to */
+};
+
+struct isa_symbol {
+    const char *name;
+    uint32_t bundle;                    /* label of this bundle */
+};
+
+/*
+ * A program owns nothing: the caller's arena holds all it points to.
+ * Branch operands hold the absolute index of the target bundle.
+ */
+struct isa_program {
+    const char *name;                   /* source file or entry name */
+    struct isa_op *op;
+    struct isa_bundle *bundle;
+    struct isa_symbol *symbol;
+    const char **note;                  /* source operations, e.g. HLO names, for reports */
+    uint32_t op_count, bundle_count, symbol_count, note_count;
+};
+
+/* What the table says of one operation. */
+struct isa_info {
+    const char *mnemonic;
+    enum isa_slot slot;
+    enum isa_format format;
+    enum isa_unit unit;
+    enum isa_latency_class latency_class;
+    const char *effect, *meaning;
+    uint8_t operand_count;              /* derived from the template */
+    char role[ISA_OPERAND_MAX];         /* template letter of each operand; $A gives 'B','O'; $F gives 'F' */
+};
+
+const struct isa_info *isa_info(enum isa_opcode code);   /* never NULL for code < OP_COUNT */
+const char *isa_format_template(enum isa_format format);
+const char *isa_slot_name(enum isa_slot slot);           /* "scalar", "valu", … */
+const char *isa_unit_name(enum isa_unit unit);
+
+/*
+ * The table row whose mnemonic is `name` without unit suffix, or -1.
+ * isa_parse and the disassembler add ".mxuN" / ".xluN".
+ */
+int isa_find(const char *name, size_t length);
+#endif

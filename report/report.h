@@ -1,0 +1,75 @@
+/*
+ * What a run leaves behind: tables for people, files for programs.
+ *
+ * A run folder holds config.ini (every parameter with its origin), report.txt,
+ * steps.csv, stats.json and, if asked for, a trace. Units stand in every column
+ * name; host times are apart from the deterministic part. Files are written to
+ * a temporary name and renamed, so that none is ever half-written.
+ */
+#ifndef REPORT_REPORT_H
+#define REPORT_REPORT_H
+#include "base/err.h"
+#include "sim/machine.h"
+
+#include <stdio.h>
+
+/* One resolved option of the run that is not a chip parameter. */
+struct report_option {
+    const char *section, *key, *value;
+    const char *origin;                 /* "default", "command line", "model file" */
+};
+
+/* One training step, as the machine's last launch left it. */
+struct report_step {
+    const struct machine *machine;
+    const struct isa_program *program;  /* of every core; its notes name the source operations */
+    int64_t model_flops;                /* per core: 2MNK and so on, padding not counted */
+    int64_t parameter_bytes;            /* all-reduced gradient bytes per core; 0 if none */
+};
+
+struct report_epoch {
+    int epoch;                          /* from 1 */
+    double loss, train_accuracy, test_accuracy;     /* accuracies 0..1 */
+    int64_t steps;
+    cycle_t step_cycles;
+    double step_us;                     /* step_cycles at the chip's clock */
+    double samples_per_second;          /* simulated */
+    double host_seconds;
+};
+
+struct report_step_row {                /* one line of steps.csv */
+    int64_t step;                       /* from 1 */
+    int epoch;
+    double loss, accuracy;              /* means over the batch */
+    cycle_t cycles;
+};
+
+struct report_run {
+    const struct chip_origin *chip_origins;         /* chip_param_count entries */
+    const struct report_option *option;
+    size_t option_count;
+    const struct report_epoch *epoch;
+    size_t epoch_count;
+    const struct report_step_row *row;
+    size_t row_count;
+    struct report_step step;            /* machine is NULL for the host interpreter */
+    double host_seconds;
+};
+
+/* Make the folder (parents exist) and prove that it can be written, before any work is done. */
+int report_open_folder(const char *path, struct err *e);
+
+/* Where the cycles of one step went, utilisation, FLOPs, bytes, and what bounds it. */
+void report_print_step(const struct report_step *s, FILE *to);
+
+/* all files of the folder but the trace */
+int report_write_folder(const struct report_run *r, const char *path, struct err *e);
+
+/*
+ * Chrome trace of the machine's last launch (needs machine_options.trace): one
+ * process per core, one track per unit. Gzipped when the name ends in .gz.
+ * `event_limit` 0 = none; what was left out is counted in *left_out.
+ */
+int report_write_trace(const struct report_step *s, const char *path, size_t event_limit,
+                       size_t *left_out, struct err *e);
+#endif

@@ -1,0 +1,76 @@
+/*
+ * Chip parameters, read from sim/chips/NAME.ini (compiled into the program),
+ * and slices of chips named the way Cloud names them.
+ *
+ * Every key of params.def must stand in the file exactly once; an unknown,
+ * missing or out-of-range key is an error with file and line.
+ */
+#ifndef SIM_CHIP_H
+#define SIM_CHIP_H
+#include "base/arena.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct chip {
+#define PARAM(section, key, lo, hi, meaning) int64_t section##_##key;
+#define PARAM_D(section, key, lo, hi, meaning) double section##_##key;
+#define PARAM_S(section, key, meaning) char section##_##key[32];
+#include "sim/params.def"
+};
+
+/* One row per parameter, in params.def order: for printing and for origins. */
+enum chip_param_kind { CHIP_INT, CHIP_REAL, CHIP_WORD };
+struct chip_param {
+    const char *section, *key, *meaning;
+    enum chip_param_kind kind;
+    double lo, hi;
+    size_t offset;                      /* into struct chip */
+};
+extern const struct chip_param chip_params[];
+extern const size_t chip_param_count;
+
+/* Where each value came from, in chip_params order: "chip file v3" or "--set". */
+struct chip_origin {
+    const char *origin;
+    const char *note;                   /* the comment behind the value in the chip file */
+};
+
+const char *const *chip_names(size_t *count);           /* built-in files: "tiny", "v2", "v3" */
+
+/*
+ * chip_load_builtin reads a built-in file by name, chip_load_file any file.
+ * `origins` (chip_param_count entries, strings in `a`) may be NULL.
+ */
+int chip_load_builtin(struct chip *c, const char *name, struct chip_origin *origins,
+                      struct arena *a, struct err *e);
+int chip_load_file(struct chip *c, const char *path, struct chip_origin *origins,
+                   struct arena *a, struct err *e);
+
+/* "mxu.count=8": changes one parameter, range-checked; unknown key names the nearest. */
+int chip_set(struct chip *c, const char *assignment, struct chip_origin *origins,
+             struct arena *a, struct err *e);
+
+/* value of parameter `index` as text; returns buf */
+char *chip_print_param(const struct chip *c, size_t index, char *buf, size_t buf_bytes);
+
+double chip_peak_bf16_tflops(const struct chip *c);     /* from the array and the clock */
+
+/* A slice: chips in a grid. Core n of chip c is global core c * chip.cores + n. */
+struct slice {
+    char name[32];                      /* "v3-8" */
+    char chip_name[16];                 /* "v3" */
+    int dim[3];                         /* chips along x, y, z */
+    bool is_ring[3];
+    int chip_count, core_count;
+};
+
+/*
+ * "v3-8" -> chip v3, 2x2 chips. "v3" alone is one chip; "tiny-2" two cores.
+ * A name that does not exist is an error that lists those that do.
+ */
+int slice_parse(struct slice *s, const char *name, struct err *e);
+char *slice_print(const struct slice *s, char *buf, size_t buf_bytes);  /* "v3-8: 2x2 chips, 8 cores, mesh" */
+#endif

@@ -1,0 +1,130 @@
+/*
+ * A slice of simulated TPU chips that runs programs.
+ *
+ * Every core has its own program, VMEM, SMEM, sync flags and share of its
+ * chip's HBM; HBM addresses are relative to that share. A launch starts
+ * quiesced (banks precharged, refresh phase zero, queues and flags empty,
+ * registers zero) at cycle 0 of all cores and ends when all have halted; HBM
+ * contents stay, VMEM contents stay but are unspecified for programs.
+ *
+ * Results and cycles are the same for any number of host threads, any SIMD
+ * path, with or without trace: docs/engine.md.
+ */
+#ifndef SIM_MACHINE_H
+#define SIM_MACHINE_H
+#include "base/err.h"
+#include "base/units.h"
+#include "hbm/hbm.h"
+#include "interconnect/net.h"
+#include "isa/isa.h"
+#include "sim/chip.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum stall_reason {
+#define STALL(id, name, meaning) STALL_##id,
+#include "sim/stalls.def"
+    STALL_COUNT
+};
+const char *stall_name(enum stall_reason r);
+const char *stall_meaning(enum stall_reason r);
+
+#define MACHINE_UNIT_MAX 24
+
+/* One track of a core: "scalar", "valu", "load", "store", "eup", "xlu0", "mxu0", "mxu1", "dma"… */
+struct unit_counters {
+    const char *name;
+    cycle_t busy_cycles;                /* occupied by an operation */
+    cycle_t waiting_cycles;             /* not busy while a stalled bundle holds an operation for it */
+    cycle_t idle_cycles;                /* the rest: busy + waiting + idle = cycles */
+    int64_t op_count;
+    int64_t slot_cycles;                /* cycles x slots of this unit, for utilisation */
+};
+
+struct core_counters {
+    cycle_t cycles;                     /* of the launch, the same for all cores */
+    cycle_t issue_cycles;               /* = bundles issued */
+    cycle_t idle_cycles;                /* after this core halted */
+    cycle_t stall_cycles[STALL_COUNT];  /* cycles = issue + stalls + idle */
+    int unit_count;
+    struct unit_counters unit[MACHINE_UNIT_MAX];
+    int64_t op_count[OP_COUNT];         /* executed operations, guards passed */
+    int64_t matmul_flops;               /* 2 x 8 x 128 x 128 per matmul push */
+    int64_t hbm_read_bytes, hbm_write_bytes, ici_sent_bytes, ici_received_bytes;
+    int64_t dma_count;
+};
+
+enum fault_kind {
+    FAULT_NONE, FAULT_ADDRESS, FAULT_FIFO_OVERFLOW, FAULT_FIFO_EMPTY, FAULT_DEADLOCK,
+    FAULT_FLAG, FAULT_SLOTS, FAULT_HALT_ERR, FAULT_NO_HALT, FAULT_REGISTER, FAULT_OPERATION
+};
+struct fault {
+    enum fault_kind kind;
+    int core;
+    cycle_t cycle;
+    uint32_t bundle, line;
+    char msg[400];                      /* complete, names core, cycle, bundle and line */
+};
+
+/* One interval of work on a track, or a marker. Times are core cycles since launch. */
+struct trace_event {
+    cycle_t start, end;
+    uint32_t bundle;                    /* index in the core's program */
+    uint16_t code;                      /* enum isa_opcode */
+    int16_t track;                      /* index into core_counters.unit; -1 = stall */
+    int16_t stall;                      /* enum stall_reason where track is -1 */
+    int64_t bytes;                      /* of a DMA */
+};
+
+struct machine_options {
+    int thread_count;                   /* host threads, at least 1 */
+    const char *simd;                   /* "auto", "c", "avx2", "avx512bf16" */
+    bool trace;                         /* keep trace_events of the last launch */
+    cycle_t cycle_limit;                /* 0 = none; a launch that reaches it faults */
+};
+
+struct machine;
+
+struct machine *machine_create(const struct slice *slice, const struct chip *chip,
+                               const struct machine_options *options, struct err *e);
+void machine_destroy(struct machine *m);
+int machine_core_count(const struct machine *m);
+const struct chip *machine_chip(const struct machine *m);
+const struct slice *machine_slice(const struct machine *m);
+int64_t machine_hbm_share_bytes(const struct machine *m);       /* per core */
+
+/*
+ * Give core `core` a program, which must outlive its use. Checks what can be
+ * checked before running: slots per bundle, register numbers, branch targets,
+ * instruction memory. The same program may be loaded on many cores (decoded once).
+ */
+int machine_load(struct machine *m, int core, const struct isa_program *program, struct err *e);
+
+/* Host access to a core's HBM share and SMEM, between launches; ranges are checked. */
+int machine_hbm_write(struct machine *m, int core, int64_t address, const void *from,
+                      int64_t bytes, struct err *e);
+int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
+                     struct err *e);
+int machine_smem_write(struct machine *m, int core, int64_t address, const void *from,
+                       int64_t bytes, struct err *e);
+/* the same for VMEM, for tests, debuggers and examples */
+int machine_vmem_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
+                      struct err *e);
+int machine_vmem_write(struct machine *m, int core, int64_t address, const void *from,
+                       int64_t bytes, struct err *e);
+
+/*
+ * Run all loaded cores until they halt. 0, or -1 after a fault, which
+ * machine_fault tells; counters and trace stay readable. Asserts the
+ * identities of DESIGN (cycles = issue + stalls + idle, per unit too).
+ */
+int machine_run(struct machine *m, struct err *e);
+
+cycle_t machine_cycles(const struct machine *m);                /* of the last launch */
+const struct core_counters *machine_counters(const struct machine *m, int core);
+const struct fault *machine_fault(const struct machine *m);     /* kind NONE if none */
+const struct trace_event *machine_trace(const struct machine *m, int core, size_t *count);
+const struct hbm_stats *machine_hbm_stats(const struct machine *m, int chip);
+const struct net *machine_net(const struct machine *m);         /* NULL for a single chip */
+#endif

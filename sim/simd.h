@@ -1,0 +1,72 @@
+/*
+ * Lane arithmetic of the vector unit, the EUP and the MXU, one table per SIMD
+ * path. All paths compute the same bits (docs/numerics.md); simd_select checks
+ * that at start on adversarial inputs and refuses a path that differs.
+ *
+ * A tile is SIMD_TILE_WORDS 32-bit words, sublane-major: word 128*i + j is
+ * sublane i, lane j; 64-byte aligned. A mask has bit 128*i + j, in 64 uint16_t.
+ * Destinations may be the same tile as a source, never overlap partly.
+ *
+ * simd_thread_begin must have run in a thread before it calls any kernel; it
+ * sets what the path needs (flush-to-zero control), simd_thread_end restores.
+ */
+#ifndef SIM_SIMD_H
+#define SIM_SIMD_H
+#include "base/err.h"
+
+#include <stdint.h>
+
+#define SIMD_TILE_WORDS 1024
+#define SIMD_MASK_WORDS 64              /* uint16_t */
+#define SIMD_ARRAY_PAIRS 64             /* pairs of rows of a 128x128 weight array */
+
+enum simd_binary {
+    BIN_ADD_F32, BIN_SUB_F32, BIN_MUL_F32, BIN_MAX_F32, BIN_MIN_F32,
+    BIN_ADD_S32, BIN_SUB_S32, BIN_MUL_U32, BIN_AND, BIN_OR, BIN_XOR,
+    BIN_SHLL, BIN_SHRL, BIN_SHRA, BIN_PACK_C_BF16,
+    BIN_COUNT
+};
+enum simd_unary {
+    UN_F32_FROM_S32, UN_S32_FROM_F32, UN_UNPACK_C_L, UN_UNPACK_C_H,
+    UN_POW2, UN_LOG2, UN_RCP, UN_RSQRT, UN_TANH,
+    UN_ADD_XLANE, UN_MAX_XLANE, UN_MIN_XLANE,           /* result in every lane of the row */
+    UN_COUNT
+};
+enum simd_compare { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_COUNT };
+
+typedef void simd_binary_fn(uint32_t *d, const uint32_t *a, const uint32_t *b);
+typedef void simd_unary_fn(uint32_t *d, const uint32_t *a);
+typedef void simd_compare_fn(uint16_t *mask, const uint32_t *a, const uint32_t *b);
+
+struct simd_path {
+    const char *name;                   /* "c", "avx2", "avx512bf16" */
+    simd_binary_fn *binary[BIN_COUNT];
+    simd_unary_fn *unary[UN_COUNT];
+    simd_compare_fn *compare_f32[CMP_COUNT], *compare_s32[CMP_COUNT];
+    void (*select)(uint32_t *d, const uint16_t *mask, const uint32_t *a, const uint32_t *b);
+
+    /*
+     * Weights: pair[p][n] holds bf16 W[2p][n] in its low and W[2p+1][n] in its
+     * high half. pack_rows turns 8 rows (a tile) into 4 rows of pairs;
+     * pack_columns turns a tile whose row r is weight column r into
+     * pair[64][8]: word 8*p + r.
+     */
+    void (*pack_rows)(uint32_t pair[4][128], const uint32_t *tile);
+    void (*pack_columns)(uint32_t pair[64][8], const uint32_t *tile);
+
+    /*
+     * out (8x128 f32) = bf16(lhs 8x128 f32) x W, each element a chain of 128
+     * fused multiply-adds from +0 over k = 1,0,3,2,5,4,…; NaN is 0x7fc00000.
+     */
+    void (*matmul)(uint32_t *out, const uint32_t *lhs, const uint32_t pair[64][128]);
+};
+
+/*
+ * The path called `name` ("auto", "c", "avx2", "avx512bf16"), self-tested once
+ * per process. NULL with *e set when the host cannot run it or it differs.
+ */
+const struct simd_path *simd_select(const char *name, struct err *e);
+
+uint32_t simd_thread_begin(void);       /* returns what simd_thread_end needs */
+void simd_thread_end(uint32_t saved);
+#endif

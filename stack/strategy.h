@@ -1,0 +1,54 @@
+/*
+ * Data-parallel training of a model on a simulated slice, or on the host
+ * reference interpreter behind the same calls.
+ *
+ * One replica per core; variables are mirrored. A step splits the global batch
+ * over the replicas in order, uploads it, launches the compiled step program on
+ * all cores and reads loss and correct counts back.
+ */
+#ifndef STACK_STRATEGY_H
+#define STACK_STRATEGY_H
+#include "sim/machine.h"
+#include "stack/compile.h"
+#include "stack/interp.h"
+#include "stack/model.h"
+
+struct strategy;
+
+struct strategy_options {
+    const struct model *model;
+    struct model_options model_options; /* local_batch and replica_count are filled in */
+    int64_t global_batch;
+    uint64_t seed;
+    struct machine *machine;            /* NULL: host reference interpreter */
+    enum interp_dot reference_dot;      /* for the host interpreter */
+};
+
+struct step_result {
+    double loss_sum;                    /* over the samples that count */
+    int64_t correct;
+    int64_t samples;
+    cycle_t cycles;                     /* of the launch; 0 on the host interpreter */
+};
+
+/* batch not divisible by the replicas, or a model that does not fit: -1 */
+struct strategy *strategy_create(const struct strategy_options *o, struct arena *a, struct err *e);
+void strategy_destroy(struct strategy *s);
+
+/* x: (global_batch, input_elems) f32; labels: (global_batch) */
+int strategy_train_step(struct strategy *s, const float *x, const int32_t *labels,
+                        struct step_result *r, struct err *e);
+
+/* `valid` <= global_batch samples count, the rest is masked */
+int strategy_eval_step(struct strategy *s, const float *x, const int32_t *labels, int64_t valid,
+                       struct step_result *r, struct err *e);
+
+/* variable `parameter` of the training graph as replica `replica` has it, dense f32 */
+int strategy_read_parameter(struct strategy *s, int replica, int parameter, float *to,
+                            struct err *e);
+const struct model_graph *strategy_train_graph(const struct strategy *s);
+const struct compiled *strategy_train_program(const struct strategy *s);  /* NULL on the host */
+
+/* 0 if all variables are bit-identical on all replicas, else -1 naming the first that differs */
+int strategy_check_replicas(struct strategy *s, struct err *e);
+#endif

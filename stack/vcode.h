@@ -1,0 +1,107 @@
+/*
+ * Virtual-register code: what the kernels emit and the back end turns into
+ * bundles.
+ *
+ * A list of blocks. Inside a block, operations stand in program order with
+ * vector and mask registers virtual (numbers from vcode_vreg / vcode_mask, each
+ * written once per block); scalar and predicate registers are physical. The
+ * scheduler may reorder inside a block as long as registers, VMEM contents and
+ * the order of each FIFO (MXU, XLU, EUP) are kept; it never moves code across
+ * blocks. Every FIFO must be empty again at the end of a block.
+ *
+ * A virtual vector register lives inside one block, unless it is pinned.
+ */
+#ifndef STACK_VCODE_H
+#define STACK_VCODE_H
+#include "base/arena.h"
+#include "base/err.h"
+#include "isa/isa.h"
+#include "sim/chip.h"
+
+#include <stdbool.h>
+
+/*
+ * What a vld or vst touches, for the alias analysis: accesses of different
+ * regions never overlap; accesses of one region overlap unless both have the
+ * same base register (value) and disjoint offsets.
+ */
+#define VCODE_REGION_ANY (-1)           /* may overlap everything */
+
+struct vcode_op {
+    struct isa_op op;                   /* v and vm register numbers are virtual */
+    int region;                         /* of vld, vst; otherwise unused */
+};
+
+struct vcode_block {
+    struct vcode_op *op;
+    size_t op_count, op_capacity;
+    bool is_loop_start;                 /* label: the loop's branch comes back here */
+    bool is_loop_end;                   /* ends with: counter--, branch to start while counter > 0 */
+    int counter_sreg;                   /* of is_loop_start and is_loop_end blocks */
+    const char *note;                   /* source operation, for reports; may be NULL */
+};
+
+struct vcode {
+    struct arena *arena;
+    struct vcode_block *block;
+    size_t block_count, block_capacity;
+    int vreg_count, mask_count;         /* virtual registers handed out */
+    bool *is_pinned;                    /* by virtual vector register */
+    size_t pinned_capacity;
+    const char *note;                   /* given to blocks begun from now on */
+};
+
+void vcode_init(struct vcode *c, struct arena *a);
+void vcode_fini(struct vcode *c);
+
+int vcode_vreg(struct vcode *c);        /* a new virtual vector register */
+int vcode_mask(struct vcode *c);        /* a new virtual mask register */
+
+/*
+ * Pinned registers keep one physical register from first write in program
+ * order to the end of the program (or vcode_unpin's block) and may be written
+ * more than once: for loop-carried accumulators. At most 8 at a time.
+ */
+int vcode_pinned_vreg(struct vcode *c);
+
+/* start a new block; the first call is made by vcode_init */
+void vcode_begin_block(struct vcode *c);
+
+/* a counted loop of `count` > 0 rounds over the blocks between; they nest by different sregs */
+void vcode_loop_begin(struct vcode *c, int counter_sreg, int64_t count);
+void vcode_loop_end(struct vcode *c, int counter_sreg);
+
+/* append an operation to the current block; operands in format order */
+struct vcode_op *vcode_emit(struct vcode *c, enum isa_opcode code, int operand_count,
+                            const struct isa_operand *operand);
+
+static inline struct isa_operand operand_reg(int number)
+{
+    return (struct isa_operand){.value = number, .kind = OPERAND_REG};
+}
+static inline struct isa_operand operand_imm(int32_t value)
+{
+    return (struct isa_operand){.value = value, .kind = OPERAND_IMM};
+}
+static inline struct isa_operand operand_none(void)
+{
+    return (struct isa_operand){.value = 0, .kind = OPERAND_NONE};
+}
+
+/* What the back end did, for reports. */
+struct vcode_stats {
+    int64_t op_count, bundle_count;
+    int spill_count;                    /* vector registers stored and reloaded */
+    int vreg_peak;
+};
+
+/*
+ * Schedule, allocate registers, emit: the pass list is schedule.c, registers.c,
+ * emit.c. `spill_base_row` is a free VMEM area for spilled tiles (row units of
+ * 512 bytes), of spill_tiles tiles. The program ends with shalt. -1 when the
+ * program does not fit the instruction memory or the spill area.
+ */
+int vcode_compile(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
+                  int64_t spill_tiles, struct arena *a, struct isa_program *program,
+                  struct vcode_stats *stats, struct err *e);
+#endif

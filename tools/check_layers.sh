@@ -1,0 +1,25 @@
+#!/bin/sh
+# Fails when a file includes a header of a folder it may not know (DESIGN, the way through the house).
+cd "$(dirname "$0")/.." || exit 1
+status=0
+check() {           # folder, allowed folders
+    folder=$1; shift
+    for file in "$folder"/*.[ch] "$folder"/*.def; do
+        [ -e "$file" ] || continue
+        for used in $(sed -n 's/^ *# *include "\([a-z_0-9]*\)\/.*/\1/p' "$file" | sort -u); do
+            case " $* " in
+                *" $used "*) ;;
+                *) echo "$file may not include $used/"; status=1 ;;
+            esac
+        done
+    done
+}
+check base base
+check isa base isa
+check hbm base hbm
+check interconnect base interconnect
+check sim base isa hbm interconnect sim
+check stack base isa hbm interconnect sim stack
+check report base isa hbm interconnect sim report
+check cli base isa hbm interconnect sim stack report cli
+exit $status
