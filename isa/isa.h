@@ -52,6 +52,7 @@ enum isa_opcode {
 #define ISA_MASK_COUNT 16
 #define ISA_SREG_COUNT 32
 #define ISA_VREG_MAX 64                 /* the chip file says how many exist */
+#define ISA_UNIT_MAX 8                  /* mxu0..mxu7, xlu0..xlu7 */
 
 enum isa_operand_kind {
     OPERAND_NONE,                       /* an address without base register */
@@ -102,7 +103,7 @@ struct isa_program {
 
 /* What the table says of one operation. */
 struct isa_info {
-    const char *mnemonic;
+    const char *mnemonic;               /* without unit suffix */
     enum isa_slot slot;
     enum isa_format format;
     enum isa_unit unit;
@@ -118,8 +119,19 @@ const char *isa_slot_name(enum isa_slot slot);           /* "scalar", "valu", â€
 const char *isa_unit_name(enum isa_unit unit);
 
 /*
- * The table row whose mnemonic is `name` without unit suffix, or -1.
- * isa_parse and the disassembler add ".mxuN" / ".xluN".
+ * The table row whose mnemonic is the `length` characters at `name`, without
+ * unit suffix, or -1.
  */
 int isa_find(const char *name, size_t length);
+
+/* What an operand of a role may be: kinds, register numbers, negation. */
+bool isa_role_allows(char role, const struct isa_operand *operand);
+const char *isa_role_meaning(char role);                 /* "vector register", â€¦ */
+
+/*
+ * The mnemonic as written, with ".mxuN" or ".xluN" where the operation has a
+ * unit number; returns buf. isa_unit_suffix is "mxu", "xlu" or NULL.
+ */
+char *isa_print_mnemonic(enum isa_opcode code, int unit_index, char *buf, size_t buf_bytes);
+const char *isa_unit_suffix(enum isa_opcode code);
 #endif
