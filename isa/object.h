@@ -2,6 +2,13 @@
  * The object file: magic "SYSO", version, checksum, then operations, bundles,
  * symbols, notes and the line table, little-endian. Any byte string given to
  * the reader yields a program or an error message.
+ *
+ *   offset 0   "SYSO"                  12  CRC-32 of all bytes from 16 on
+ *          4   u32 version             16  u32 operations, bundles, symbols, notes,
+ *          8   u32 size of the file        u32 bytes of strings, u32 program name
+ *   then the encoded operations in bundle order; per bundle u16 operations,
+ *   u32 line, u32 note; per symbol u32 name, u32 bundle; per note u32 text; the
+ *   strings, each ended by NUL. Names and texts are offsets into the strings.
  */
 #ifndef ISA_OBJECT_H
 #define ISA_OBJECT_H
@@ -9,11 +16,20 @@
 #include "base/err.h"
 #include "isa/isa.h"
 
+#define ISA_OBJECT_VERSION 1u
+#define ISA_OBJECT_SIZE_AT 8
+#define ISA_OBJECT_CRC_AT 12
+#define ISA_OBJECT_HEADER_BYTES 40
+
 /* one operation to bytes and back; encode returns the length, decode 0 if malformed */
 #define ISA_ENCODED_MAX 64
 size_t isa_encode(const struct isa_op *op, uint8_t bytes[ISA_ENCODED_MAX]);
 size_t isa_decode(const uint8_t *bytes, size_t available, struct isa_op *op);
 
+/* true when the bytes begin with the magic, whatever follows */
+bool isa_object_is(const uint8_t *bytes, size_t size);
+
+/* isa_object_write leaves no file behind when it fails. */
 int isa_object_write(const struct isa_program *p, const char *path, struct err *e);
 int isa_object_parse(const uint8_t *bytes, size_t size, const char *file, struct arena *a,
                      struct isa_program *out, struct err *e);
