@@ -1,0 +1,243 @@
+#include "isa/check.h"
+
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Where an operation stands, for messages. */
+struct site {
+    const struct isa_program *program;
+    const struct isa_limits *limits;
+    uint32_t bundle;
+    const struct isa_op *op;
+};
+
+static int violation(const struct site *s, struct err *e, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int violation(const struct site *s, struct err *e, const char *fmt, ...)
+{
+    char msg[300];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(msg, sizeof(msg), fmt, ap);
+    va_end(ap);
+    return err_at(e, s->program->name, (int)s->program->bundle[s->bundle].line, 0,
+                  "bundle %" PRIu32 ": %s", s->bundle, msg);
+}
+
+/* Ranges of immediates that have one, by format and operand. */
+static const struct imm_range {
+    enum isa_format format;
+    int operand;
+    int64_t lo, hi, multiple;
+    const char *name;
+} imm_ranges[] = {
+    { ISA_FMT_SLD,     2, 0, INT32_MAX, 4, "smem offset" },
+    { ISA_FMT_SST,     1, 0, INT32_MAX, 4, "smem offset" },
+    { ISA_FMT_VLD,     3, 0, 64, 1,        "sublane stride" },
+    { ISA_FMT_VLD,     4, 0, 255, 1,       "sublane mask" },
+    { ISA_FMT_VST,     2, 0, 64, 1,        "sublane stride" },
+    { ISA_FMT_VST,     3, 0, 255, 1,       "sublane mask" },
+    { ISA_FMT_VST_MSK, 2, 0, 64, 1,        "sublane stride" },
+    { ISA_FMT_VST_MSK, 3, 0, 255, 1,       "sublane mask" },
+    { ISA_FMT_XPOSE,   1, 8, 128, 8,       "transpose width" },
+    { ISA_FMT_V_I,     1, 0, 383, 1,       "broadcast lane" },
+    { ISA_FMT_I,       0, 0, INT32_MAX, 1, "delay" },
+    { ISA_FMT_DMA,     1, 1, INT32_MAX, 1, "size in granules" },
+    { ISA_FMT_DMA_STR, 1, 1, INT32_MAX, 1, "size in granules" },
+    { ISA_FMT_DMA_STR, 6, 1, INT32_MAX, 1, "steps per stride" },
+    { ISA_FMT_DMA_REM, 1, 1, INT32_MAX, 1, "size in granules" },
+    { ISA_FMT_DMA_REM, 5, 0, INT32_MAX, 1, "core" },
+    { ISA_FMT_SYNC_R,  2, 0, INT32_MAX, 1, "core" },
+};
+
+static int check_immediate(const struct site *s, int index, struct err *e)
+{
+    const struct isa_info *info = isa_info((enum isa_opcode)s->op->code);
+    int64_t value = s->op->operand[index].value;
+
+    if (info->role[index] == 'L' && (value < 0 || value >= s->program->bundle_count))
+        return violation(s, e, "branch to bundle %" PRId64 " (0..%" PRIu32 ")", value,
+                         s->program->bundle_count - 1);
+    if (info->role[index] == 'F' && (value < 0 || value >= s->limits->flag_count))
+        return violation(s, e, "%s: sync flag %" PRId64 " (0..%d)", info->mnemonic, value,
+                         s->limits->flag_count - 1);
+    for (size_t i = 0; i < COUNT_OF(imm_ranges); i++) {
+        const struct imm_range *r = &imm_ranges[i];
+
+        if (r->format != info->format || r->operand != index)
+            continue;
+        if (value < r->lo || value > r->hi || value % r->multiple != 0)
+            return violation(s, e, "%s: %s %" PRId64 " (%" PRId64 "..%" PRId64
+                             ", a multiple of %" PRId64 ")", info->mnemonic, r->name, value,
+                             r->lo, r->hi, r->multiple);
+    }
+    return 0;
+}
+
+static int check_operand(const struct site *s, int index, struct err *e)
+{
+    const struct isa_info *info = isa_info((enum isa_opcode)s->op->code);
+    const struct isa_operand *o = &s->op->operand[index];
+    char role = info->role[index];
+
+    if (!isa_role_allows(role, o))
+        return violation(s, e, "%s: operand %d is no %s", info->mnemonic, index,
+                         isa_role_meaning(role));
+    if (o->kind == OPERAND_REG && strchr("dvV", role) && o->value >= s->limits->vreg_count)
+        return violation(s, e, "%s: v%" PRId32 ", the chip has v0..v%d", info->mnemonic, o->value,
+                         s->limits->vreg_count - 1);
+    return o->kind == OPERAND_IMM ? check_immediate(s, index, e) : 0;
+}
+
+static int check_op(const struct site *s, struct err *e)
+{
+    const struct isa_op *op = s->op;
+    const struct isa_info *info;
+    int unit_count = 1;
+
+    if (op->code >= OP_COUNT)
+        return violation(s, e, "operation code %d (0..%d)", op->code, OP_COUNT - 1);
+    info = isa_info((enum isa_opcode)op->code);
+    if (op->operand_count != info->operand_count)
+        return violation(s, e, "%s: %d operands, it takes %d", info->mnemonic, op->operand_count,
+                         info->operand_count);
+    if (op->pred == ISA_PRED_ALWAYS ? op->pred_is_negated : op->pred >= ISA_PRED_COUNT)
+        return violation(s, e, "%s: guard p%d%s", info->mnemonic, op->pred,
+                         op->pred_is_negated ? " negated" : "");
+    if (info->unit == UNIT_MXU)
+        unit_count = s->limits->mxu_count;
+    else if (info->unit == UNIT_XLU)
+        unit_count = s->limits->xlu_count;
+    if (op->unit_index >= unit_count)
+        return violation(s, e, "%s: unit %d, the chip has %d", info->mnemonic, op->unit_index,
+                         unit_count);
+    for (int i = 0; i < op->operand_count; i++) {
+        if (check_operand(s, i, e))
+            return -1;
+    }
+    return 0;
+}
+
+static int check_slots(const struct site *s, struct err *e)
+{
+    const struct isa_bundle *b = &s->program->bundle[s->bundle];
+    int count[SLOT_COUNT] = { 0 };
+
+    for (uint32_t i = 0; i < b->op_count; i++) {
+        enum isa_slot slot = isa_info((enum isa_opcode)s->program->op[b->first_op + i].code)->slot;
+
+        count[slot]++;
+        if (slot == SLOT_EUP)
+            count[SLOT_VALU]++;
+    }
+    for (int slot = SLOT_COUNT - 1; slot >= 0; slot--) {
+        if (count[slot] > s->limits->slot_count[slot])
+            return violation(s, e, "%d operations for %s, the chip has %d slots%s", count[slot],
+                             isa_slot_name((enum isa_slot)slot), s->limits->slot_count[slot],
+                             slot == SLOT_VALU && count[SLOT_EUP] ?
+                             " (an eup operation takes one too)" : "");
+    }
+    return 0;
+}
+
+/* guards of which exactly one holds */
+static bool are_exclusive(const struct isa_op *a, const struct isa_op *b)
+{
+    return a->pred != ISA_PRED_ALWAYS && a->pred == b->pred &&
+           a->pred_is_negated != b->pred_is_negated;
+}
+
+/* No operation writes more than one register, and that is its first operand. */
+static bool writes_register(const struct isa_op *op, char *class)
+{
+    const struct isa_info *info = isa_info((enum isa_opcode)op->code);
+
+    *class = info->role[0];
+    return info->operand_count > 0 && strchr("dmeq", info->role[0]);
+}
+
+static int check_writes(const struct site *s, struct err *e)
+{
+    static const char *const prefixes[] = { ['d'] = "v", ['m'] = "vm", ['e'] = "s", ['q'] = "p" };
+    const struct isa_bundle *b = &s->program->bundle[s->bundle];
+
+    for (uint32_t i = 0; i < b->op_count; i++) {
+        const struct isa_op *one = &s->program->op[b->first_op + i];
+        char class, other_class;
+
+        if (!writes_register(one, &class))
+            continue;
+        for (uint32_t j = 0; j < i; j++) {
+            const struct isa_op *other = &s->program->op[b->first_op + j];
+
+            if (writes_register(other, &other_class) && class == other_class &&
+                one->operand[0].value == other->operand[0].value && !are_exclusive(one, other))
+                return violation(s, e, "%s%" PRId32 " is written twice, by %s and %s",
+                                 prefixes[(unsigned char)class], one->operand[0].value,
+                                 isa_info((enum isa_opcode)other->code)->mnemonic,
+                                 isa_info((enum isa_opcode)one->code)->mnemonic);
+        }
+    }
+    return 0;
+}
+
+static int check_branches(const struct site *s, int64_t *last_branch, struct err *e)
+{
+    const struct isa_bundle *b = &s->program->bundle[s->bundle];
+    int count = 0;
+
+    for (uint32_t i = 0; i < b->op_count; i++)
+        count += s->program->op[b->first_op + i].code == OP_SBR;
+    if (count == 0)
+        return 0;
+    if (count > 1)
+        return violation(s, e, "%d branches in one bundle", count);
+    if (*last_branch >= 0 && s->bundle - *last_branch <= s->limits->branch_delay_bundles)
+        return violation(s, e, "a branch in the %d delay bundles of the branch in bundle %" PRId64,
+                         s->limits->branch_delay_bundles, *last_branch);
+    *last_branch = s->bundle;
+    return 0;
+}
+
+static int check_bundle(struct site *s, int64_t *last_branch, struct err *e)
+{
+    const struct isa_bundle *b = &s->program->bundle[s->bundle];
+
+    if (b->op_count > ISA_BUNDLE_OP_MAX)
+        return violation(s, e, "%d operations (at most %d)", b->op_count, ISA_BUNDLE_OP_MAX);
+    if ((uint64_t)b->first_op + b->op_count > s->program->op_count)
+        return violation(s, e, "operations beyond the program's %" PRIu32, s->program->op_count);
+    if (b->note > s->program->note_count)
+        return violation(s, e, "note %" PRIu32 " of %" PRIu32, b->note, s->program->note_count);
+    for (uint32_t i = 0; i < b->op_count; i++) {
+        s->op = &s->program->op[b->first_op + i];
+        if (check_op(s, e))
+            return -1;
+    }
+    if (check_slots(s, e) || check_writes(s, e))
+        return -1;
+    return check_branches(s, last_branch, e);
+}
+
+int isa_check(const struct isa_program *p, const struct isa_limits *limits, struct err *e)
+{
+    struct site s = { .program = p, .limits = limits };
+    int64_t last_branch = -1;
+
+    if (p->bundle_count == 0)
+        return err_at(e, p->name, 0, 0, "the program has no bundles");
+    if (p->bundle_count > limits->imem_bundles)
+        return err_at(e, p->name, 0, 0, "%" PRIu32 " bundles, instruction memory holds %" PRId64,
+                      p->bundle_count, limits->imem_bundles);
+    for (s.bundle = 0; s.bundle < p->bundle_count; s.bundle++) {
+        if (check_bundle(&s, &last_branch, e))
+            return -1;
+    }
+    return 0;
+}
