@@ -1,0 +1,147 @@
+#include "isa/doc.h"
+
+#include "isa/isa.h"
+
+#include <string.h>
+
+static const char introduction[] =
+    "# The instruction set\n"
+    "\n"
+    "Written by `systole asm --isa-doc` from `isa/ops.def` and `isa/formats.def`; change those.\n"
+    "\n"
+    "A program is a list of bundles, one issued per cycle unless something must wait. The\n"
+    "operations of a bundle all read their registers before any of them writes. How many\n"
+    "operations of each slot fit into a bundle is the chip's (`systole chips`).\n"
+    "\n"
+    "```\n"
+    "loop:\n"
+    "{ v9 = vld [vmem:s3 + 0x18] sm:$0xff ;; s2 = sadd.s32 s1, 8 ;; sbr.rel (!p0) target = loop }\n"
+    "```\n"
+    "\n"
+    "A guard `(p3)` or `(!p3)` behind the mnemonic makes any operation conditional. `N` in\n"
+    "`.mxuN` and `.xluN` is the number of the unit.\n"
+    "\n"
+    "In the tables `o0`, `o1`, ... are the operands in order, as the column *effect* names them,\n"
+    "and the letters behind the colon say what each may be:\n"
+    "\n"
+    "| letters | operand |\n"
+    "|---|---|\n"
+    "| `v` | vector register, one tile of 8 sublanes x 128 lanes x 32 bits |\n"
+    "| `m` | mask register `vm0`..`vm15`, a bit per element |\n"
+    "| `s` | scalar register `s0`..`s31`, 32 bits |\n"
+    "| `p` | predicate `p0`..`p13`; where it is read, `!p0` is its negation |\n"
+    "| `i` | immediate: `12`, `0x1f`, `$0x1f`, `0.5`, or a name from `.equ` |\n"
+    "| `vi`, `si` | register or immediate |\n"
+    "| `L` | label, or bundle number |\n"
+    "| `address` | `s3`, `0x18`, `s3 + 0x18`: o1 is the register, o2 the offset (o0 and o1 in stores) |\n"
+    "\n"
+    "`ss:` (sublane stride, 1 when left out) and `sm:` (sublane mask, 0xff when left out) are two\n"
+    "more operands of vector loads and stores.\n";
+
+static const char *const slot_texts[SLOT_COUNT] = {
+    [SLOT_SCALAR] = "The scalar unit: integers, predicates, SMEM, branches.",
+    [SLOT_VALU] = "Vector arithmetic, lane by lane.",
+    [SLOT_EUP] = "Transcendental functions; each also takes a valu slot.",
+    [SLOT_LOAD] = "VMEM to vector registers. Addresses count rows of 512 bytes.",
+    [SLOT_STORE] = "Vector registers to VMEM.",
+    [SLOT_PUSH] = "Into the cross-lane and matrix units.",
+    [SLOT_POP] = "Results of the units, in the order of the pushes.",
+    [SLOT_MISC] = "Synchronisation, DMA (addresses and sizes in granules of 32 bytes), the rest.",
+};
+
+/* '|' would end the cell, even in code */
+static void print_cell_char(char c, FILE *to)
+{
+    fputs(c == '|' ? "\\|" : (char[]){ c, '\0' }, to);
+}
+
+static void print_cell(const char *s, FILE *to)
+{
+    for (; *s; s++)
+        print_cell_char(*s, to);
+}
+
+static const char *operand_letters(char role)
+{
+    switch (role) {
+    case 'd': case 'v': return "v";
+    case 'm': case 'n': return "m";
+    case 'e': case 's': return "s";
+    case 'q': case 'p': return "p";
+    case 'V':           return "vi";
+    case 'S':           return "si";
+    case 'L':           return "L";
+    default:            return "i";
+    }
+}
+
+/* Returns how many operands the role takes. */
+static int print_operand(char role, int index, FILE *to)
+{
+    switch (role) {
+    case 'A':
+        fprintf(to, "address");
+        return 2;
+    case 'F':
+        fprintf(to, "[sflag:o%d:si]", index);
+        return 1;
+    case 'T':
+        fprintf(to, " ss:o%d", index);
+        return 1;
+    case 'M':
+        fprintf(to, " sm:o%d", index);
+        return 1;
+    default:
+        fprintf(to, "o%d:%s", index, operand_letters(role));
+        return 1;
+    }
+}
+
+/* the mnemonic with "N" for the unit number */
+static void print_mnemonic(enum isa_opcode code, FILE *to)
+{
+    const char *suffix = isa_unit_suffix(code), *unit;
+    char buf[80];
+
+    isa_print_mnemonic(code, 0, buf, sizeof(buf));
+    if (!suffix) {
+        fputs(buf, to);
+        return;
+    }
+    unit = strstr(buf, suffix) + strlen(suffix);
+    fprintf(to, "%.*sN%s", (int)(unit - buf), buf, unit + 1);
+}
+
+static void print_row(enum isa_opcode code, FILE *to)
+{
+    const struct isa_info *info = isa_info(code);
+    int index = 0;
+
+    fprintf(to, "| `");
+    for (const char *t = isa_format_template(info->format); *t; t++) {
+        if (*t == '$')
+            index += print_operand(*++t, index, to);
+        else if (*t == '@')
+            print_mnemonic(code, to);
+        else
+            print_cell_char(*t, to);
+    }
+    fprintf(to, "` | `");
+    print_cell(info->effect, to);
+    fprintf(to, "` | ");
+    print_cell(info->meaning, to);
+    fprintf(to, " |\n");
+}
+
+void isa_print_markdown(FILE *to)
+{
+    fputs(introduction, to);
+    for (int slot = 0; slot < SLOT_COUNT; slot++) {
+        fprintf(to, "\n## %s\n\n%s\n\n| syntax | effect | meaning |\n|---|---|---|\n",
+                isa_slot_name((enum isa_slot)slot), slot_texts[slot]);
+        for (int code = 0; code < OP_COUNT; code++) {
+            if (isa_info((enum isa_opcode)code)->slot == (enum isa_slot)slot)
+                print_row((enum isa_opcode)code, to);
+        }
+    }
+}
