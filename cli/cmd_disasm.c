@@ -1,0 +1,85 @@
+#include "cli/cli.h"
+#include "cli/program.h"
+#include "isa/disasm.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct arguments {
+    const char *input, *output;
+};
+
+static const struct argp_option options[] = {
+    { "output", 'o', "FILE", 0, "text file to write (default: standard output)", 0 },
+    { 0 }
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *args = state->input;
+
+    switch (key) {
+    case 'o':
+        args->output = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (args->input)
+            argp_error(state, "one program at a time");
+        args->input = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which program?");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp parser = {
+    options, parse_option, "PROGRAM",
+    "Print an object file as assembly.\v"
+    "Assembling what is printed gives the same program. PROGRAM may also be assembly text, "
+    "which comes out in standard form.",
+    NULL, NULL, NULL
+};
+
+static int print_to_file(const struct isa_program *program, const char *path)
+{
+    FILE *f = fopen(path, "w");
+    int failed;
+    struct err e;
+
+    if (!f) {
+        err_at(&e, path, 0, 0, "cannot write: %s", strerror(errno));
+        return cli_fail(&e);
+    }
+    isa_print_program(program, f);
+    failed = ferror(f);
+    if (fclose(f) == 0 && !failed)
+        return 0;
+    err_at(&e, path, 0, 0, "cannot write: %s", strerror(errno));
+    remove(path);
+    return cli_fail(&e);
+}
+
+int cmd_disasm(int argc, char **argv)
+{
+    struct arguments args = { 0 };
+    struct isa_program program;
+    struct arena a;
+    int status;
+
+    argp_err_exit_status = EXIT_USAGE;
+    if (argp_parse(&parser, argc, argv, 0, NULL, &args))
+        return EXIT_USAGE;
+    arena_init(&a);
+    status = cli_load_program(args.input, &a, &program);
+    if (status == 0 && args.output)
+        status = print_to_file(&program, args.output);
+    else if (status == 0)
+        isa_print_program(&program, stdout);
+    arena_fini(&a);
+    return status;
+}
