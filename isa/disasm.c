@@ -189,7 +189,7 @@ static int put_operand(struct text_out *out, const struct isa_program *p,
         return 1;
     case 'T':
         if (o->value != 1)
-            put(out, " ss:$%" PRId32, o->value);
+            put(out, " ss:$%" PRIu32, (uint32_t)o->value);
         return 1;
     default:
         if (o->kind == OPERAND_REG)
