@@ -438,8 +438,9 @@ int isa_assemble(const char *text, size_t bytes, const char *file, struct arena 
             as.last = as.scan;
         }
     }
-    if (as.scan.comment_is_open)
-        asm_error_at(&as, &as.last, "a comment that begins behind this is not closed");
+    if (as.scan.open_line)
+        asm_error(&as, as.scan.open_line, as.scan.open_col,
+                  "the comment that begins here is not closed");
     resolve_labels(&as);
     if (errors->count == 0 && as.bundle_count == 0)
         asm_error(&as, 1, 1, "no bundles in the text");

@@ -46,13 +46,17 @@ void scan_line_end(struct scan *s)
 
 static void skip_c_comment(struct scan *s)
 {
+    int line = s->line, col = scan_col(s);
+
     s->pos += 2;
     while (s->pos < s->end && !at_pair(s, '*', '/'))
         step(s);
-    if (s->pos < s->end)
+    if (s->pos < s->end) {
         s->pos += 2;
-    else
-        s->comment_is_open = true;
+    } else {
+        s->open_line = line;
+        s->open_col = col;
+    }
 }
 
 /* "#name" directly behind '[' is an allocation's name, not a comment */

@@ -13,7 +13,7 @@ struct scan {
     size_t pos, end;
     size_t line_start;                  /* where the current line begins */
     int line;                           /* 1-based */
-    bool comment_is_open;               /* the text ended inside a C comment */
+    int open_line, open_col;            /* of a C comment that has no end; 0 if none */
 };
 
 struct word {
@@ -33,7 +33,7 @@ void scan_blank(struct scan *s);                        /* white space and comme
 int scan_col(const struct scan *s);                     /* 1-based */
 int scan_char(const struct scan *s);                    /* the character here, -1 at the end */
 bool scan_take(struct scan *s, char c);                 /* skips blanks before; false: not here */
-struct word scan_word(struct scan *s);                  /* likewise; letters, digits, '_', '.', '%' */
+struct word scan_word(struct scan *s);                  /* letters, digits, '_', '.', '%' */
 
 /* A decimal, hexadecimal (0x…, $0x…, $8) or f32 number with an optional '-'. */
 struct number scan_number(struct scan *s);
