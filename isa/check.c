@@ -73,9 +73,10 @@ static int check_immediate(const struct site *s, int index, struct err *e)
         if (r->format != info->format || r->operand != index)
             continue;
         if (value < r->lo || value > r->hi || value % r->multiple != 0)
-            return violation(s, e, "%s: %s %" PRId64 " (%" PRId64 "..%" PRId64
-                             ", a multiple of %" PRId64 ")", info->mnemonic, r->name, value,
-                             r->lo, r->hi, r->multiple);
+            return violation(s, e, "%s: %s %" PRId64 " (%s%" PRId64 "..%" PRId64 ")",
+                             info->mnemonic, r->name, value,
+                             r->multiple == 4 ? "multiples of 4, " :
+                             r->multiple == 8 ? "multiples of 8, " : "", r->lo, r->hi);
     }
     return 0;
 }
@@ -138,7 +139,7 @@ static int check_slots(const struct site *s, struct err *e)
     }
     for (int slot = SLOT_COUNT - 1; slot >= 0; slot--) {
         if (count[slot] > s->limits->slot_count[slot])
-            return violation(s, e, "%d operations for %s, the chip has %d slots%s", count[slot],
+            return violation(s, e, "%d operations for the %s slot, a bundle has %d%s", count[slot],
                              isa_slot_name((enum isa_slot)slot), s->limits->slot_count[slot],
                              slot == SLOT_VALU && count[SLOT_EUP] ?
                              " (an eup operation takes one too)" : "");
@@ -199,8 +200,8 @@ static int check_branches(const struct site *s, int64_t *last_branch, struct err
     if (count > 1)
         return violation(s, e, "%d branches in one bundle", count);
     if (*last_branch >= 0 && s->bundle - *last_branch <= s->limits->branch_delay_bundles)
-        return violation(s, e, "a branch in the %d delay bundles of the branch in bundle %" PRId64,
-                         s->limits->branch_delay_bundles, *last_branch);
+        return violation(s, e, "a branch in a delay bundle of the branch in bundle %" PRId64,
+                         *last_branch);
     *last_branch = s->bundle;
     return 0;
 }
