@@ -33,7 +33,8 @@ static const char introduction[] =
     "| `i` | immediate: `12`, `0x1f`, `$0x1f`, `0.5`, or a name from `.equ` |\n"
     "| `vi`, `si` | register or immediate |\n"
     "| `L` | label, or bundle number |\n"
-    "| `address` | `s3`, `0x18`, `s3 + 0x18`: o1 is the register, o2 the offset (o0 and o1 in stores) |\n"
+    "| `address` | `s3`, `0x18`, `s3 + 0x18`: the register and the offset are two "
+    "operands |\n"
     "\n"
     "`ss:` (sublane stride, 1 when left out) and `sm:` (sublane mask, 0xff when left out) are two\n"
     "more operands of vector loads and stores.\n";

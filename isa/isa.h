@@ -80,7 +80,7 @@ struct isa_bundle {
     uint32_t first_op;                  /* index into isa_program.op */
     uint16_t op_count;
     uint32_t line;                      /* source line, 0 = unknown */
-    uint32_t note;                      /* 0, or 1 + index into isa_program.note: what it belongs to */
+    uint32_t note;                      /* 0, or 1 + index into isa_program.note: its origin */
 };
 
 struct isa_symbol {
@@ -110,7 +110,7 @@ struct isa_info {
     enum isa_latency_class latency_class;
     const char *effect, *meaning;
     uint8_t operand_count;              /* derived from the template */
-    char role[ISA_OPERAND_MAX];         /* template letter of each operand; $A gives 'B','O'; $F gives 'F' */
+    char role[ISA_OPERAND_MAX];         /* template letter of each operand; $A gives 'B', 'O' */
 };
 
 const struct isa_info *isa_info(enum isa_opcode code);   /* never NULL for code < OP_COUNT */

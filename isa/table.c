@@ -181,12 +181,13 @@ static const struct role {
 
 static const struct role *role_of(char letter)
 {
-    for (size_t i = 0; i < COUNT_OF(roles); i++) {
-        if (roles[i].letter == letter)
-            return &roles[i];
+    size_t i = 0;
+
+    while (roles[i].letter != letter) {
+        i++;
+        assert(i < COUNT_OF(roles));    /* every letter of a template has a role */
     }
-    assert(!"a template uses a letter that has no role");
-    return &roles[0];
+    return &roles[i];
 }
 
 const char *isa_role_meaning(char role)
