@@ -1,0 +1,356 @@
+/*
+ * Matrix products on the MXUs, in all three roles.
+ *
+ * The array holds a 128x128 tile of the right operand (pushed transposed where
+ * its columns are contracted); rows of the left operand stream through it. A
+ * left operand whose rows are contracted is transposed first by the cross-lane
+ * unit. Products of successive contraction tiles are added in VMEM by the
+ * vector unit, in ascending order of k. Weight tiles take the MXUs and their
+ * two staging registers in turn, so that the next is pushed while one streams.
+ *
+ * Higher precision runs the same loops on remainders: x is split into bf16
+ * parts hi, mid, lo; HIGH adds mid*hi + hi*mid + hi*hi, HIGHEST also
+ * lo*hi + hi*lo + mid*mid, smallest products first.
+ */
+#include "base/units.h"
+#include "stack/lower.h"
+
+#include <assert.h>
+
+#define ARRAY 128                       /* rows and columns of the array */
+#define GROUPS (ARRAY / TILE_ROWS)      /* weight pushes per array */
+#define BLOCK_OPS 3000
+#define PROGRAM_OPS 12000               /* beyond this a dot loops over its column tiles */
+
+struct part {                           /* an operand or one of its remainders */
+    int64_t row;
+    int region;
+};
+
+struct dot {
+    struct lower *l;
+    int64_t m_tiles, n, k;              /* 8-row tiles of the result; columns; contraction length */
+    int64_t m_columns;                  /* tile columns of the left operand as streamed */
+    int64_t rhs_columns;                /* tile columns of the right operand as stored */
+    bool is_rhs_transposed;
+    struct part lhs[3], rhs[3], out;    /* hi, mid, lo */
+    int turn;                           /* MXU and staging register of the next weight tile */
+    int block_ops;
+    int rhs_base, out_base;             /* scalar registers of the loop over n, -1 = none */
+};
+
+static void count_ops(struct dot *d, int ops)
+{
+    d->block_ops += ops;
+}
+
+/* between weight tiles all FIFOs are empty: a good place to end a block */
+static void end_block_if_long(struct dot *d)
+{
+    if (d->block_ops < BLOCK_OPS)
+        return;
+    vcode_begin_block(d->l->code);
+    d->block_ops = 0;
+}
+
+static void push_unit(struct dot *d, enum isa_opcode code, int vreg, int unit)
+{
+    vcode_emit(d->l->code, code, 1, (struct isa_operand[]){operand_reg(vreg)})->op.unit_index =
+        (uint8_t)unit;
+}
+
+/* group g of weight tile (k_tile, n_tile): 8 rows along k, or 8 columns given as rows */
+static int load_weights(struct dot *d, const struct part *rhs, int64_t k_tile, int64_t n_tile,
+                        int64_t group)
+{
+    int64_t last = d->is_rhs_transposed ? d->n : d->k;
+    int64_t first = (d->is_rhs_transposed ? n_tile : k_tile) * ARRAY + group * TILE_ROWS;
+    int64_t tile_row = first / TILE_ROWS;
+    int64_t tile_column = d->is_rhs_transposed ? k_tile : n_tile;
+
+    /* stale rows times the zero padding of the other operand could still be NaN */
+    if (first >= last)
+        return lower_op1(d->l, OP_VMOV, operand_imm(0));
+    return lower_load(d->l,
+                      (struct address){d->rhs_base,
+                                       rhs->row + (tile_row * d->rhs_columns + tile_column) *
+                                                      TILE_ROWS,
+                                       rhs->region},
+                      1);
+}
+
+static void push_weights(struct dot *d, const struct part *rhs, int64_t k_tile, int64_t n_tile,
+                         int unit, bool is_b)
+{
+    enum isa_opcode code = d->is_rhs_transposed ? (is_b ? OP_VMATPUSHT_B : OP_VMATPUSHT_A)
+                                                : (is_b ? OP_VMATPUSH_B : OP_VMATPUSH_A);
+
+    for (int64_t group = GROUPS - 1; group >= 0; group--)
+        push_unit(d, code, load_weights(d, rhs, k_tile, n_tile, group), unit);
+    count_ops(d, 2 * GROUPS);
+}
+
+static void stream_row(struct dot *d, const struct part *lhs, int64_t m, int64_t k_tile,
+                       int64_t n_tile, enum isa_opcode code, int unit, bool is_first)
+{
+    struct lower *l = d->l;
+    int64_t n_tiles = div_up(d->n, TILE_COLUMNS);
+    struct address from = {-1, lhs->row + (m * d->m_columns + k_tile) * TILE_ROWS,
+                           lhs->region};
+    struct address to = {d->out_base, d->out.row + (m * n_tiles + n_tile) * TILE_ROWS,
+                         d->out.region};
+    int product = vcode_vreg(l->code);
+
+    push_unit(d, code, lower_load(l, from, 1), unit);
+    vcode_emit(l->code, OP_VPOP_MRF, 1, (struct isa_operand[]){operand_reg(product)})
+        ->op.unit_index = (uint8_t)unit;
+    if (!is_first)
+        product = lower_op2(l, OP_VADD_F32, lower_load(l, to, 1), operand_reg(product));
+    lower_store(l, to, product);
+    count_ops(d, 6);
+}
+
+/* one weight tile and all rows of the left operand */
+static void emit_weight_tile(struct dot *d, const struct part *lhs, const struct part *rhs,
+                             int64_t k_tile, int64_t n_tile, bool is_first)
+{
+    int units = (int)d->l->chip->mxu_count;
+    int unit = d->turn % units;
+    bool is_b = d->turn / units % 2 != 0;
+    enum isa_opcode latch = is_b ? OP_VMATMUL_LB : OP_VMATMUL_LA;
+
+    d->turn++;
+    push_weights(d, rhs, k_tile, n_tile, unit, is_b);
+    for (int64_t m = 0; m < d->m_tiles; m++)
+        stream_row(d, lhs, m, k_tile, n_tile, m == 0 ? latch : OP_VMATMUL, unit, is_first);
+    end_block_if_long(d);
+}
+
+/* the pairs of parts to multiply, smallest products first */
+static const int pass_parts[][2] = {{2, 0}, {0, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}};
+
+static int first_pass(enum graph_precision precision)
+{
+    return precision == PRECISION_HIGHEST ? 0 : precision == PRECISION_HIGH ? 3 : 5;
+}
+
+static void emit_column_tile(struct dot *d, enum graph_precision precision, int64_t n_tile)
+{
+    bool is_first = true;
+
+    for (size_t pass = (size_t)first_pass(precision); pass < COUNT_OF(pass_parts); pass++) {
+        const struct part *lhs = &d->lhs[pass_parts[pass][0]];
+        const struct part *rhs = &d->rhs[pass_parts[pass][1]];
+
+        if (lhs->region < 0 || rhs->region < 0)
+            continue;
+        for (int64_t k_tile = 0; k_tile * ARRAY < d->k; k_tile++) {
+            emit_weight_tile(d, lhs, rhs, k_tile, n_tile, is_first);
+            is_first = false;
+        }
+    }
+}
+
+/* full column tiles by a loop over n, the rest straight */
+static void emit_looped(struct dot *d, enum graph_precision precision)
+{
+    struct lower *l = d->l;
+    int64_t full = d->n / ARRAY;
+    int64_t rhs_step = d->is_rhs_transposed ? GROUPS * d->rhs_columns * TILE_ROWS : TILE_ROWS;
+
+    lower_scalar_set(l, SREG_RHS, 0);
+    lower_scalar_set(l, SREG_OUT, 0);
+    d->rhs_base = SREG_RHS;
+    d->out_base = SREG_OUT;
+    vcode_loop_begin(l->code, SREG_COUNTER, full);
+    d->block_ops = 0;
+    d->turn = 0;
+    emit_column_tile(d, precision, 0);
+    lower_scalar(l, OP_SADD, SREG_RHS, SREG_RHS, operand_imm((int32_t)rhs_step));
+    lower_scalar(l, OP_SADD, SREG_OUT, SREG_OUT, operand_imm(TILE_ROWS));
+    vcode_loop_end(l->code, SREG_COUNTER);
+    d->rhs_base = d->out_base = -1;
+    vcode_begin_block(l->code);
+    d->block_ops = 0;
+    if (d->n % ARRAY)
+        emit_column_tile(d, precision, full);
+}
+
+static int64_t dot_ops(const struct dot *d, enum graph_precision precision)
+{
+    int64_t passes = (int64_t)COUNT_OF(pass_parts) - first_pass(precision);
+
+    return passes * div_up(d->n, ARRAY) * div_up(d->k, ARRAY) * (2 * GROUPS + 6 * d->m_tiles);
+}
+
+/* remainders of bf16 rounding: mid = x - bf16(x), lo = mid - bf16(mid) */
+static void split(struct lower *l, const struct part *whole, int64_t tiles, int scratch,
+                  int parts, struct part *part)
+{
+    int64_t scratch_row = plan_tile_row(l->plan, scratch, 0);
+    int64_t per_round = 16, round_count;
+
+    for (int i = 0; i < parts; i++)
+        part[1 + i] = (struct part){scratch_row + i * tiles * TILE_ROWS, scratch};
+    round_count = tiles / per_round;
+    for (int64_t done = 0; done < tiles;) {
+        bool in_loop = done == 0 && round_count > 1;
+        int64_t count = in_loop ? per_round : tiles - done < 64 ? tiles - done : 64;
+
+        if (in_loop) {
+            lower_scalar_set(l, SREG_MATRIX, 0);
+            vcode_loop_begin(l->code, SREG_COUNTER, round_count);
+        }
+        for (int64_t t = done; t < done + count; t++) {
+            struct address at = {in_loop ? SREG_MATRIX : -1, whole->row + t * TILE_ROWS,
+                                 whole->region};
+            int rest = lower_load(l, at, 1);
+
+            for (int i = 0; i < parts; i++) {
+                rest = lower_op2(l, OP_VSUB_F32, rest, operand_reg(lower_round_bf16(l, rest)));
+                at.row = part[1 + i].row + t * TILE_ROWS;
+                at.region = scratch;
+                lower_store(l, at, rest);
+            }
+        }
+        if (in_loop) {
+            lower_scalar(l, OP_SADD, SREG_MATRIX, SREG_MATRIX,
+                         operand_imm((int32_t)(per_round * TILE_ROWS)));
+            vcode_loop_end(l->code, SREG_COUNTER);
+        }
+        vcode_begin_block(l->code);
+        done += in_loop ? per_round * round_count : count;
+    }
+}
+
+/* the transposed tiles of up to 128 rows x 128 columns, pushed 8 rows at a time */
+static void transpose_block(struct lower *l, int64_t rows, int64_t columns, int64_t row_tile,
+                            int64_t column_tile, int64_t from_row, int from_region,
+                            int64_t to_row, int to_region)
+{
+    int64_t from_columns = div_up(columns, TILE_COLUMNS), to_columns = div_up(rows, ARRAY);
+    int64_t pushes = div_up(rows - row_tile * ARRAY, TILE_ROWS);
+    int64_t pops = div_up(columns - column_tile * ARRAY, TILE_ROWS);
+    int unit = l->next_xlu;
+
+    pushes = pushes > GROUPS ? GROUPS : pushes;
+    pops = pops > GROUPS ? GROUPS : pops;
+    l->next_xlu = (unit + 1) % (int)l->chip->xlu_count;
+    for (int64_t g = 0; g < pushes; g++) {
+        int64_t tile = (row_tile * GROUPS + g) * from_columns + column_tile;
+        int vreg = lower_load(
+            l, (struct address){-1, from_row + tile * TILE_ROWS, from_region}, 1);
+        enum isa_opcode code = pushes == 1       ? OP_VXPOSE_ONE
+                               : g == 0          ? OP_VXPOSE_START
+                               : g == pushes - 1 ? OP_VXPOSE_END
+                                                 : OP_VXPOSE_CONT;
+
+        vcode_emit(l->code, code, 2,
+                   (struct isa_operand[]){operand_reg(vreg),
+                                          operand_imm((int32_t)(pops * TILE_ROWS))})
+            ->op.unit_index = (uint8_t)unit;
+    }
+    for (int64_t g = 0; g < pops; g++) {
+        int64_t tile = (column_tile * GROUPS + g) * to_columns + row_tile;
+        int vreg = vcode_vreg(l->code);
+
+        vcode_emit(l->code, OP_VPOP_TRF, 1, (struct isa_operand[]){operand_reg(vreg)})
+            ->op.unit_index = (uint8_t)unit;
+        lower_store(l, (struct address){-1, to_row + tile * TILE_ROWS, to_region}, vreg);
+    }
+}
+
+void lower_transpose(struct lower *l, int64_t rows, int64_t columns, int64_t from_row,
+                     int from_region, int64_t to_row, int to_region)
+{
+    int ops = 0;
+
+    for (int64_t r = 0; r * ARRAY < rows; r++)
+        for (int64_t c = 0; c * ARRAY < columns; c++) {
+            transpose_block(l, rows, columns, r, c, from_row, from_region, to_row, to_region);
+            ops += 4 * GROUPS;
+            if (ops >= BLOCK_OPS) {
+                vcode_begin_block(l->code);
+                ops = 0;
+            }
+        }
+    vcode_begin_block(l->code);
+}
+
+void lower_transpose_kernel(struct lower *l, const struct kernel *k)
+{
+    const struct graph_node *n = &l->plan->graph->node[k->node[0]];
+    const struct value *from = &l->plan->value[n->operand[0]];
+    int to = l->plan->value[k->node[0]].buffer;
+
+    lower_transpose(l, from->rows, from->columns, plan_tile_row(l->plan, from->buffer, 0),
+                    from->buffer, plan_tile_row(l->plan, to, 0), to);
+}
+
+static int check_operands(const struct lower *l, const struct graph_node *n, struct err *e)
+{
+    for (int i = 0; i < 2; i++)
+        if (l->plan->value[n->operand[i]].form != FORM_MATRIX)
+            return err_set(e, "%s (from %s): operand %d of a dot is not a matrix", n->name,
+                           n->source, i);
+    return 0;
+}
+
+static void set_up(struct dot *d, struct lower *l, const struct kernel *k)
+{
+    const struct plan *p = l->plan;
+    const struct graph_node *n = &p->graph->node[k->node[0]];
+    const struct value *lhs = &p->value[n->operand[0]], *rhs = &p->value[n->operand[1]];
+    const struct value *out = &p->value[k->node[0]];
+
+    *d = (struct dot){.l = l, .rhs_base = -1, .out_base = -1};
+    d->m_tiles = out->tile_rows;
+    d->n = out->columns;
+    d->k = n->lhs_contract == 1 ? lhs->columns : lhs->rows;
+    d->m_columns = div_up(d->k, TILE_COLUMNS);
+    d->rhs_columns = rhs->tile_columns;
+    d->is_rhs_transposed = n->rhs_contract == 1;
+    for (int i = 0; i < 3; i++)
+        d->lhs[i].region = d->rhs[i].region = -1;
+    d->lhs[0] = (struct part){plan_tile_row(p, lhs->buffer, 0), lhs->buffer};
+    d->rhs[0] = (struct part){plan_tile_row(p, rhs->buffer, 0), rhs->buffer};
+    d->out = (struct part){plan_tile_row(p, out->buffer, 0), out->buffer};
+    if (n->lhs_contract == 0) {
+        int scratch = k->scratch_buffer[0];
+
+        lower_transpose(l, lhs->rows, lhs->columns, d->lhs[0].row, d->lhs[0].region,
+                        plan_tile_row(p, scratch, 0), scratch);
+        d->lhs[0] = (struct part){plan_tile_row(p, scratch, 0), scratch};
+    }
+}
+
+static void split_operands(struct dot *d, const struct kernel *k, enum graph_precision precision)
+{
+    const struct plan *p = d->l->plan;
+    int parts = precision == PRECISION_HIGHEST ? 2 : precision == PRECISION_HIGH ? 1 : 0;
+
+    if (k->scratch_buffer[1] >= 0)
+        split(d->l, &d->lhs[0], p->buffer[k->scratch_buffer[1]].tile_count / parts,
+              k->scratch_buffer[1], parts, d->lhs);
+    if (k->scratch_buffer[2] >= 0)
+        split(d->l, &d->rhs[0], p->buffer[k->scratch_buffer[2]].tile_count / parts,
+              k->scratch_buffer[2], parts, d->rhs);
+}
+
+int lower_dot_kernel(struct lower *l, const struct kernel *k, struct err *e)
+{
+    const struct graph_node *n = &l->plan->graph->node[k->node[0]];
+    struct dot d;
+
+    if (check_operands(l, n, e))
+        return -1;
+    vcode_begin_block(l->code);
+    set_up(&d, l, k);
+    split_operands(&d, k, n->precision);
+    if (dot_ops(&d, n->precision) > PROGRAM_OPS && d.n >= 2 * ARRAY)
+        emit_looped(&d, n->precision);
+    else
+        for (int64_t n_tile = 0; n_tile * ARRAY < d.n; n_tile++)
+            emit_column_tile(&d, n->precision, n_tile);
+    return 0;
+}
