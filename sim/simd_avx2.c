@@ -1,0 +1,211 @@
+/*
+ * The AVX2 + FMA path: 8 lanes. Subnormals are flushed by the control word
+ * that simd_thread_begin sets.
+ */
+#include "sim/simd_paths.h"
+
+#if defined(__x86_64__)
+#include "base/floats.h"
+#include "sim/simd.h"
+#include "sim/simd_x86.h"
+
+#include <math.h>
+
+#define PATH_NAME "avx2"
+#define V_LANES 8
+
+typedef __m256 vf;
+typedef __m256i vi;
+typedef __m256 vm;                      /* all bits of a chosen lane */
+
+static inline vi v_loadi(const uint32_t *p)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)p);
+}
+
+static inline void v_storei(uint32_t *p, vi x) { _mm256_storeu_si256((__m256i *)(void *)p, x); }
+static inline vi v_bits(vf x) { return _mm256_castps_si256(x); }
+static inline vf v_of_bits(vi x) { return _mm256_castsi256_ps(x); }
+static inline vf v_load(const uint32_t *p) { return v_of_bits(v_loadi(p)); }
+static inline void v_store(uint32_t *p, vf x) { v_storei(p, v_bits(x)); }
+static inline vf v_set(float x) { return _mm256_set1_ps(x); }
+static inline vi v_seti(uint32_t x) { return _mm256_set1_epi32((int)x); }
+
+static inline vm v_eq(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
+static inline vm v_ne(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
+static inline vm v_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+static inline vm v_le(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
+static inline vm v_ieq(vi a, vi b) { return v_of_bits(_mm256_cmpeq_epi32(a, b)); }
+static inline vm v_ilt(vi a, vi b) { return v_of_bits(_mm256_cmpgt_epi32(b, a)); }
+static inline vf v_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
+static inline unsigned v_mask_bits(vm m) { return (unsigned)_mm256_movemask_ps(m); }
+
+static inline vm v_mask(unsigned bits)
+{
+    vi lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+
+    return v_ieq(_mm256_and_si256(v_seti(bits), lane), lane);
+}
+
+static inline vf v_add(vf a, vf b) { return _mm256_add_ps(a, b); }
+static inline vf v_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
+static inline vf v_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
+static inline vf v_div(vf a, vf b) { return _mm256_div_ps(a, b); }
+static inline vf v_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
+static inline vf v_sqrt(vf a) { return _mm256_sqrt_ps(a); }
+static inline vf v_neg(vf a) { return _mm256_xor_ps(a, v_set(-0.0f)); }
+
+static inline vf v_nan_where(vm unordered, vf x)
+{
+    return v_select(unordered, v_of_bits(v_seti(F32_NAN_BITS)), x);
+}
+
+static inline vf v_canon(vf a) { return v_nan_where(_mm256_cmp_ps(a, a, _CMP_UNORD_Q), a); }
+
+/* as bits: compilers take a + -0 and a * 1 for a itself and drop them */
+static inline vf v_flush(vf a)
+{
+    vi size = _mm256_srli_epi32(v_bits(v_eq(a, v_set(0.0f))), 1);
+
+    return v_of_bits(_mm256_andnot_si256(size, v_bits(a)));
+}
+
+/*
+ * max_ps returns its second operand for two zeros (or subnormals, which count
+ * as such): asking both ways round and combining the signs orders them.
+ */
+static inline vf v_max(vf a, vf b)
+{
+    vf either = _mm256_and_ps(_mm256_max_ps(a, b), _mm256_max_ps(b, a));
+
+    return v_nan_where(_mm256_cmp_ps(a, b, _CMP_UNORD_Q), v_flush(either));
+}
+
+static inline vf v_min(vf a, vf b)
+{
+    vf either = _mm256_or_ps(_mm256_min_ps(a, b), _mm256_min_ps(b, a));
+
+    return v_nan_where(_mm256_cmp_ps(a, b, _CMP_UNORD_Q), v_flush(either));
+}
+
+static inline vi v_iadd(vi a, vi b) { return _mm256_add_epi32(a, b); }
+static inline vi v_isub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
+static inline vi v_imul(vi a, vi b) { return _mm256_mullo_epi32(a, b); }
+static inline vi v_iand(vi a, vi b) { return _mm256_and_si256(a, b); }
+static inline vi v_ior(vi a, vi b) { return _mm256_or_si256(a, b); }
+static inline vi v_ixor(vi a, vi b) { return _mm256_xor_si256(a, b); }
+static inline vi v_shl(vi a, int count) { return _mm256_slli_epi32(a, count); }
+static inline vi v_sra(vi a, int count) { return _mm256_srai_epi32(a, count); }
+static inline vi v_shll(vi a, vi count) { return _mm256_sllv_epi32(a, count); }
+static inline vi v_shrl(vi a, vi count) { return _mm256_srlv_epi32(a, count); }
+static inline vi v_shra(vi a, vi count) { return _mm256_srav_epi32(a, count); }
+static inline vf v_from_s32(vi a) { return _mm256_cvtepi32_ps(a); }
+
+/* the instruction gives 0x80000000 for NaN and for what is out of range */
+static inline vi v_to_s32(vf a)
+{
+    vi r = _mm256_cvttps_epi32(a), most = v_bits(v_le(v_set(0x1p31f), a));
+
+    r = _mm256_blendv_epi8(r, v_seti(INT32_MAX), most);
+    return _mm256_and_si256(r, v_bits(v_eq(a, a)));
+}
+
+/* a bf16 in the upper half of each word, as base/floats.h rounds */
+static inline vi v_round_bf16(vf a)
+{
+    vi bits = v_bits(v_canon(v_flush(a)));
+    vi last = _mm256_and_si256(_mm256_srli_epi32(bits, 16), v_seti(1));
+
+    return _mm256_add_epi32(bits, _mm256_add_epi32(last, v_seti(0x7fff)));
+}
+
+static inline vi v_pack(vf low, vf high)
+{
+    return _mm256_blend_epi16(_mm256_srli_epi32(v_round_bf16(low), 16), v_round_bf16(high), 0xaa);
+}
+
+static inline vf v_fold(vf a, vf (*op)(vf, vf))
+{
+    a = op(a, _mm256_permute2f128_ps(a, a, 0x01));
+    a = op(a, _mm256_permute_ps(a, 0x4e));
+    return op(a, _mm256_permute_ps(a, 0xb1));
+}
+
+/* 16 lanes of a row as 8 words of pairs */
+static inline vi pack_adjacent(const uint32_t *lanes)
+{
+    vi low = _mm256_srli_epi32(v_round_bf16(v_load(lanes)), 16);
+    vi high = _mm256_srli_epi32(v_round_bf16(v_load(lanes + 8)), 16);
+
+    return _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
+}
+
+static void pack_columns(uint32_t pair[64][8], const uint32_t *tile)
+{
+    for (int p = 0; p < 64; p += 8) {
+        vi row[8];
+
+        for (int r = 0; r < 8; r++)
+            row[r] = pack_adjacent(tile + 128 * r + 2 * p);
+        x86_store_transposed(pair[p], row);
+    }
+}
+
+/* acc += lhs[r][k] * w, one row of the tile */
+#define ROW(r, k, w) acc##r = _mm256_fmadd_ps(_mm256_broadcast_ss(lhs + 128 * (r) + (k)), w, acc##r)
+#define ROWS(k, w) \
+    do { \
+        ROW(0, k, w); \
+        ROW(1, k, w); \
+        ROW(2, k, w); \
+        ROW(3, k, w); \
+        ROW(4, k, w); \
+        ROW(5, k, w); \
+        ROW(6, k, w); \
+        ROW(7, k, w); \
+    } while (0)
+
+/* 8 rows by 8 columns: as many chains as keep both FMA units busy */
+static inline void matmul_columns(uint32_t *out, const float *lhs, const uint32_t *pair)
+{
+    vf acc0 = v_set(0), acc1 = v_set(0), acc2 = v_set(0), acc3 = v_set(0);
+    vf acc4 = v_set(0), acc5 = v_set(0), acc6 = v_set(0), acc7 = v_set(0);
+
+    for (int p = 0; p < 64; p++, lhs += 2, pair += 128) {
+        vi word = v_loadi(pair);
+        vf odd = v_of_bits(_mm256_and_si256(word, v_seti(0xffff0000u)));
+        vf even = v_of_bits(_mm256_slli_epi32(word, 16));
+
+        ROWS(1, odd);
+        ROWS(0, even);
+    }
+    v_store(out, v_canon(acc0));
+    v_store(out + 128, v_canon(acc1));
+    v_store(out + 256, v_canon(acc2));
+    v_store(out + 384, v_canon(acc3));
+    v_store(out + 512, v_canon(acc4));
+    v_store(out + 640, v_canon(acc5));
+    v_store(out + 768, v_canon(acc6));
+    v_store(out + 896, v_canon(acc7));
+}
+
+static void matmul(uint32_t *out, const uint32_t *lhs, const uint32_t pair[64][128])
+{
+    _Alignas(64) float rounded[SIMD_TILE_WORDS];
+
+    for (int i = 0; i < SIMD_TILE_WORDS; i += V_LANES) {
+        vi bits = _mm256_and_si256(v_round_bf16(v_load(lhs + i)), v_seti(0xffff0000u));
+
+        _mm256_store_ps(rounded + i, v_of_bits(bits));
+    }
+    for (int n = 0; n < 128; n += V_LANES)
+        matmul_columns(out + n, rounded, pair[0] + n);
+}
+
+#include "sim/simd_body.h"
+
+const struct simd_path *const simd_path_avx2 = &path;
+
+#else
+const struct simd_path *const simd_path_avx2;
+#endif

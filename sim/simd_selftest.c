@@ -1,0 +1,196 @@
+/*
+ * A SIMD path against the plain path on inputs chosen to make them differ:
+ * special values crossed with each other, sums that cancel, products around
+ * the smallest normal number, and arbitrary bits.
+ */
+#include "sim/simd.h"
+
+#include <string.h>
+
+#include "base/floats.h"
+#include "base/rng.h"
+#include "sim/simd_paths.h"
+
+enum { TILE_SPECIAL_ROWS, TILE_SPECIAL_LANES, TILE_BITS, TILE_CANCEL, TILE_SMALL, TILE_COUNT };
+
+struct inputs {
+    _Alignas(64) uint32_t tile[TILE_COUNT][SIMD_TILE_WORDS];
+    _Alignas(64) uint32_t pair[SIMD_ARRAY_PAIRS][128];
+    uint16_t mask[SIMD_MASK_WORDS];
+};
+
+static const uint32_t specials[32] = {
+    0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x807fffff,     /* to subnormal */
+    0x00800000, 0x80800000, 0x00800001, 0x00ffffff, 0x1f800000, 0x9f7fffff,     /* 2^-64 */
+    0x3f800000, 0xbf800000, 0x3f7fffff, 0x3f800001, 0x3f808000, 0x3f818000,     /* bf16 ties */
+    0x40200000, 0x4b7fffff, 0x4effffff, 0x4f000000, 0xcf000000, 0xc2fc0001,     /* s32, pow2 edges */
+    0x42ffffff, 0x7effffff, 0x7f7f8000, 0x7f7fffff, 0x7f800000, 0xff800000,     /* overflow */
+    0x7f800001, 0xffc12345,                                                     /* NaN */
+};
+
+/* any sign and fraction, exponent field from `first` on, `count` values of it */
+static uint32_t random_f32(struct rng *r, uint32_t first, uint32_t count)
+{
+    return ((uint32_t)rng_next(r) & 0x807fffffu) | (first + rng_below(r, count)) << 23;
+}
+
+static void fill_tiles(struct inputs *in, struct rng *r)
+{
+    for (uint32_t i = 0; i < SIMD_TILE_WORDS; i++) {
+        uint32_t bits = random_f32(r, 112, 30);
+
+        in->tile[TILE_SPECIAL_ROWS][i] = specials[i / 32];
+        in->tile[TILE_SPECIAL_LANES][i] = specials[i % 32];
+        in->tile[TILE_BITS][i] = (uint32_t)rng_next(r);
+        /* pairs of lanes, and this tile with itself shifted, cancel up to a few bits */
+        in->tile[TILE_CANCEL][i] = i % 2 == 0 ? bits : (in->tile[TILE_CANCEL][i - 1] ^ 0x80000000u) +
+                                                           rng_below(r, 5);
+        in->tile[TILE_SMALL][i] = random_f32(r, 50, 30);
+    }
+    for (int i = 0; i < SIMD_MASK_WORDS; i++)
+        in->mask[i] = (uint16_t)rng_next(r);
+}
+
+/* bf16 weights; those for TILE_BITS are nonzero in few k, or all sums would be NaN */
+static void fill_weights(struct inputs *in, struct rng *r, int lhs)
+{
+    for (int p = 0; p < SIMD_ARRAY_PAIRS; p++) {
+        for (int n = 0; n < 128; n++) {
+            uint32_t low, high;
+
+            if (lhs == TILE_BITS) {
+                low = p % 23 == n % 23 ? (uint32_t)rng_next(r) : 0;
+                high = low ? (uint32_t)rng_next(r) : 0;
+            } else {
+                uint32_t first = lhs == TILE_SMALL ? 50 : 120;
+
+                high = random_f32(r, first, 16);
+                low = lhs == TILE_CANCEL ? high + (rng_below(r, 2) << 16) : random_f32(r, first, 16);
+            }
+            in->pair[p][n] = low >> 16 | (high & 0xffff0000u);
+        }
+    }
+}
+
+static int same(const uint32_t *x, const uint32_t *y)
+{
+    return memcmp(x, y, SIMD_TILE_WORDS * sizeof(*x)) == 0;
+}
+
+static const char *test_binary(const struct simd_path *path, const uint32_t *a, const uint32_t *b)
+{
+    static const char *const names[BIN_COUNT] = {
+        "f32 add", "f32 subtract", "f32 multiply", "f32 maximum", "f32 minimum", "s32 add",
+        "s32 subtract", "u32 multiply", "and", "or", "exclusive or", "shift left",
+        "logical shift right", "arithmetic shift right", "pack to bf16",
+    };
+    _Alignas(64) uint32_t x[SIMD_TILE_WORDS], y[SIMD_TILE_WORDS];
+
+    for (int op = 0; op < BIN_COUNT; op++) {
+        path->binary[op](x, a, b);
+        simd_path_c->binary[op](y, a, b);
+        if (!same(x, y))
+            return names[op];
+    }
+    return NULL;
+}
+
+static const char *test_unary(const struct simd_path *path, const uint32_t *a)
+{
+    static const char *const names[UN_COUNT] = {
+        "f32 from s32", "s32 from f32", "lower unpack", "upper unpack", "pow2", "log2", "rcp",
+        "rsqrt", "tanh", "sum over lanes", "maximum over lanes", "minimum over lanes",
+    };
+    _Alignas(64) uint32_t x[SIMD_TILE_WORDS], y[SIMD_TILE_WORDS];
+
+    for (int op = 0; op < UN_COUNT; op++) {
+        path->unary[op](x, a);
+        simd_path_c->unary[op](y, a);
+        if (!same(x, y))
+            return names[op];
+    }
+    return NULL;
+}
+
+static const char *test_masks(const struct simd_path *path, const uint16_t *mask,
+                              const uint32_t *a, const uint32_t *b)
+{
+    _Alignas(64) uint32_t x[SIMD_TILE_WORDS], y[SIMD_TILE_WORDS];
+    uint16_t m[2 * SIMD_MASK_WORDS], n[2 * SIMD_MASK_WORDS];
+
+    for (int op = 0; op < CMP_COUNT; op++) {
+        path->compare_f32[op](m, a, b);
+        path->compare_s32[op](m + SIMD_MASK_WORDS, a, b);
+        simd_path_c->compare_f32[op](n, a, b);
+        simd_path_c->compare_s32[op](n + SIMD_MASK_WORDS, a, b);
+        if (memcmp(m, n, sizeof(m)) != 0)
+            return "compare";
+    }
+    path->select(x, mask, a, b);
+    simd_path_c->select(y, mask, a, b);
+    return same(x, y) ? NULL : "select";
+}
+
+static const char *test_weights(const struct simd_path *path, const uint32_t *tile)
+{
+    uint32_t x[4][128], y[4][128], u[64][8], v[64][8];
+
+    path->pack_rows(x, tile);
+    simd_path_c->pack_rows(y, tile);
+    if (memcmp(x, y, sizeof(x)) != 0)
+        return "packing of weight rows";
+    path->pack_columns(u, tile);
+    simd_path_c->pack_columns(v, tile);
+    return memcmp(u, v, sizeof(u)) == 0 ? NULL : "packing of weight columns";
+}
+
+static const char *test_matmul(const struct simd_path *path, struct inputs *in, struct rng *r)
+{
+    static const int lhs[] = {TILE_BITS, TILE_CANCEL, TILE_SMALL};
+    const uint32_t (*pair)[128] = (const uint32_t (*)[128])in->pair;
+    _Alignas(64) uint32_t x[SIMD_TILE_WORDS], y[SIMD_TILE_WORDS];
+
+    for (int i = 0; i < 3; i++) {
+        fill_weights(in, r, lhs[i]);
+        path->matmul(x, in->tile[lhs[i]], pair);
+        simd_path_c->matmul(y, in->tile[lhs[i]], pair);
+        if (!same(x, y))
+            return "matmul";
+    }
+    return NULL;
+}
+
+static const char *test_all(const struct simd_path *path)
+{
+    struct inputs in;
+    struct rng r;
+    const char *what = NULL;
+
+    rng_init(&r, 1);
+    fill_tiles(&in, &r);
+    for (int i = 0; i < TILE_COUNT && !what; i++) {
+        const uint32_t *a = in.tile[i], *b = in.tile[(i + 1) % TILE_COUNT];
+
+        what = test_binary(path, a, b);
+        if (!what)
+            what = test_unary(path, a);
+        if (!what)
+            what = test_masks(path, in.mask, a, b);
+        if (!what)
+            what = test_weights(path, a);
+    }
+    return what ? what : test_matmul(path, &in, &r);
+}
+
+const char *simd_selftest(const struct simd_path *path)
+{
+    const char *what;
+    uint32_t saved;
+
+    if (path == simd_path_c)
+        return NULL;
+    saved = simd_thread_begin();
+    what = test_all(path);
+    simd_thread_end(saved);
+    return what;
+}
