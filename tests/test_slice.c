@@ -1,0 +1,96 @@
+#include "tests/test.h"
+
+#include "base/units.h"
+#include "sim/chip.h"
+
+TEST(slices_have_the_grids_of_cloud)
+{
+    static const struct {
+        const char *name, *printed;
+    } cases[] = {
+        {"tiny", "tiny: 1 chip, 2 cores"},
+        {"tiny-1", "tiny-1: 1 chip, 1 core"},
+        {"tiny-2", "tiny-2: 1 chip, 2 cores"},
+        {"tiny-4", "tiny-4: 1x2 chips, 4 cores, mesh"},
+        {"tiny-8", "tiny-8: 2x2 chips, 8 cores, mesh"},
+        {"tiny-16", "tiny-16: 2x4 chips, 16 cores, ring along y"},
+        {"tiny-32", "tiny-32: 4x4 chips, 32 cores, torus"},
+        {"v2-8", "v2-8: 2x2 chips, 8 cores, mesh"},
+        {"v2-256", "v2-256: 8x16 chips, 256 cores, ring along y"},
+        {"v2-512", "v2-512: 16x16 chips, 512 cores, torus"},
+        {"v3", "v3: 1 chip, 2 cores"},
+        {"v3-1", "v3-1: 1 chip, 1 core"},
+        {"v3-8", "v3-8: 2x2 chips, 8 cores, mesh"},
+        {"v3-32", "v3-32: 4x4 chips, 32 cores, mesh"},
+        {"v3-64", "v3-64: 4x8 chips, 64 cores, mesh"},
+        {"v3-1024", "v3-1024: 16x32 chips, 1024 cores, ring along y"},
+        {"v3-2048", "v3-2048: 32x32 chips, 2048 cores, torus"},
+    };
+    char buf[128];
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct slice s;
+        struct err e;
+
+        assert_int_equal(slice_parse(&s, cases[i].name, &e), 0);
+        assert_string_equal(slice_print(&s, buf, sizeof(buf)), cases[i].printed);
+        assert_int_equal(s.dim[0] * s.dim[1] * s.dim[2], s.chip_count);
+        assert_string_equal(s.name, cases[i].name);
+    }
+}
+
+TEST(every_builtin_chip_alone_is_a_slice)
+{
+    size_t count;
+    const char *const *names = chip_names(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        struct slice s;
+        struct err e;
+
+        assert_int_equal(slice_parse(&s, names[i], &e), 0);
+        assert_int_equal(s.chip_count, 1);
+        assert_string_equal(s.chip_name, names[i]);
+    }
+}
+
+TEST(a_slice_that_does_not_exist_lists_those_that_do)
+{
+    static const struct {
+        const char *name, *message;
+    } cases[] = {
+        {"v3-7", "no slice \"v3-7\"; there are v3, v3-1, v3-2, v3-8, v3-32, v3-64, v3-128, "
+                 "v3-256, v3-512, v3-1024, v3-2048"},
+        {"v3-08", "no slice \"v3-08\"; there are v3, v3-1, v3-2, v3-8, v3-32, v3-64, v3-128, "
+                  "v3-256, v3-512, v3-1024, v3-2048"},
+        {"v2-64", "no slice \"v2-64\"; there are v2, v2-1, v2-2, v2-8, v2-32, v2-128, v2-256, "
+                  "v2-512"},
+        {"tiny-", "no slice \"tiny-\"; there are tiny, tiny-1, tiny-2, tiny-4, tiny-8, tiny-16, "
+                  "tiny-32"},
+        {"tinny-8", "unknown chip \"tinny\" (did you mean \"tiny\"?); there are tiny, v2, v3"},
+        {"", "unknown chip \"\"; there are tiny, v2, v3"},
+        {"a100", "unknown chip \"a100\"; there are tiny, v2, v3"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct slice s, before;
+        struct err e;
+
+        memset(&before, 0x5a, sizeof(before));
+        s = before;
+        assert_int_equal(slice_parse(&s, cases[i].name, &e), -1);
+        assert_string_equal(e.msg, cases[i].message);
+        assert_memory_equal(&s, &before, sizeof(s));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slices_have_the_grids_of_cloud),
+        cmocka_unit_test(every_builtin_chip_alone_is_a_slice),
+        cmocka_unit_test(a_slice_that_does_not_exist_lists_those_that_do),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
