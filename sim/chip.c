@@ -103,7 +103,7 @@ static int set_param(struct chip *c, size_t index, const char *value, const char
     case CHIP_WORD:
         return set_word(field, full_names[index], value, file, line, e);
     }
-    assert(!"a kind of parameter that is not in enum chip_param_kind");
+    assert(false && "a kind of parameter that is not in enum chip_param_kind");
     return -1;
 }
 

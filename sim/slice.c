@@ -86,7 +86,7 @@ int slice_parse(struct slice *s, const char *name, struct err *e)
         }
         return no_such_slice(e, name, chip_name, slices[i].sizes);
     }
-    assert(!"a built-in chip without a row in the table of slices");
+    assert(false && "a built-in chip without a row in the table of slices");
     return -1;
 }
 
