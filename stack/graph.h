@@ -119,13 +119,16 @@ const char *graph_op_name(enum graph_op op);
 enum graph_op_kind graph_op_kind(enum graph_op op);
 const char *graph_dtype_name(enum graph_dtype dtype);
 
-/* Every rule of the IR; our passes assert on it in tests, importers report it. */
+/* Every rule of the IR (stack/graph_shape.h); passes are checked with it, importers report it. */
 int graph_verify(const struct graph *g, struct err *e);
 
 /* HLO-like text, one node a line. */
 void graph_dump(const struct graph *g, FILE *to);
 
-/* floating-point operations of one evaluation: 2MNK per dot, elements otherwise */
+/*
+ * Operations of one evaluation: 2MNK per dot, one per element of an elementwise
+ * result, one per element that a reduction reads; moving data counts nothing.
+ */
 int64_t graph_flops(const struct graph *g);
 
 /*
@@ -136,4 +139,21 @@ int64_t graph_flops(const struct graph *g);
  */
 int graph_grad(struct graph *g, int loss, const int *wrt, int count, int *gradient,
                struct err *e);
+
+/*
+ * The same for a node `root` of any shape whose own gradient is node `seed`: to
+ * go on backwards from a gradient already at hand. graph_grad is this with the
+ * seed 1. Gradients of gradients are fine: what it adds are ordinary nodes.
+ */
+int graph_backward(struct graph *g, int root, int seed, const int *wrt, int count, int *gradient,
+                   struct err *e);
+
+/*
+ * Clean-up passes; both renumber and rename nodes, so numbers kept outside the
+ * graph's own outputs and parameters become invalid.
+ * dead: removes nodes that no output needs; parameters stay, used or not.
+ * common: makes one node of those that compute the same from the same.
+ */
+void graph_eliminate_dead(struct graph *g);
+void graph_eliminate_common(struct graph *g);
 #endif
