@@ -77,6 +77,15 @@ struct model_graph {
  * Training: forward, backward, all-reduce, update. Outputs: the updated
  * variables and slots, aliased to their parameters, then loss and correct.
  * The final softmax and the cross-entropy work on logits (log-sum-exp).
+ *
+ * Mixed bfloat16 is Keras's mixed_bfloat16: variables are f32; kernel, bias and
+ * inputs are cast to bf16 for a dense layer, whose product, bias addition and
+ * activation are each rounded to bf16; gradients flow back through the casts.
+ * The logits are cast to f32 before the loss, as Keras advises for the softmax.
+ *
+ * Every tensor has rank 0, 1 or 2. Loss and correct are of this replica's rows
+ * only. The graph lives in `a`, but its growing arrays are freed by
+ * graph_fini(&out->graph), also after an error.
  */
 int model_build_train(const struct model *m, const struct model_options *o, struct arena *a,
                       struct model_graph *out, struct err *e);
