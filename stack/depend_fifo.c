@@ -1,0 +1,294 @@
+/*
+ * Order at the units that answer through a FIFO: MXU, XLU, EUP and the
+ * vector-to-scalar path; and the weights on their way into an MXU.
+ *
+ * Pushes keep their order and pops keep theirs; the k-th pop of a kind takes
+ * the k-th result of that kind; a push waits until the pops that make room for
+ * its results have issued.
+ */
+#include "stack/depend.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum result_kind { RESULT_PLAIN, RESULT_PERMUTED, RESULT_TRANSPOSED, RESULT_KIND_COUNT };
+
+struct result {
+    int op, delay;                      /* the push, and its cycles to the pop */
+};
+
+struct result_list {
+    struct result *item;
+    size_t count, capacity, taken_count;
+};
+
+struct fifo {
+    const char *name;
+    int unit_index;
+    int64_t depth;
+    struct result_list list[RESULT_KIND_COUNT];
+    size_t result_count;
+    int last_push, last_push_cycles, last_pop;
+    int *pop;
+    size_t pop_count, pop_capacity;
+};
+
+/* Staging registers A and B of one MXU. */
+struct staging {
+    int last_push[2], last_latch[2];
+};
+
+#define MXU_MAX 8
+#define XLU_MAX 4
+
+struct fifo_state {
+    struct depend *d;
+    const struct code_block *b;
+    const struct chip *chip;
+    struct fifo mxu[MXU_MAX], xlu[XLU_MAX], eup, v2s;
+    struct staging staging[MXU_MAX];
+};
+
+/* What an operation does at its FIFO. */
+struct fifo_use {
+    struct fifo *fifo;                  /* NULL = nothing */
+    bool is_pop;
+    enum result_kind kind;
+    int result_count;                   /* of a push */
+    int busy_cycles, latency_cycles, result_step_cycles;
+};
+
+static void init_fifo(struct fifo *f, const char *name, int unit_index, int64_t depth)
+{
+    f->name = name;
+    f->unit_index = unit_index;
+    f->depth = depth;
+    f->last_push = f->last_pop = -1;
+    f->last_push_cycles = 1;
+}
+
+static void fini_fifo(struct fifo *f)
+{
+    for (int i = 0; i < RESULT_KIND_COUNT; i++)
+        mem_free(f->list[i].item);
+    mem_free(f->pop);
+}
+
+static bool is_latch(uint16_t code)
+{
+    return code == OP_VMATMUL_LA || code == OP_VMATMUL_LB;
+}
+
+static struct fifo_use mxu_use(struct fifo_state *st, const struct isa_op *op)
+{
+    int latch_cycles = is_latch(op->code) ? (int)st->chip->mxu_latch_cycles : 0;
+
+    return (struct fifo_use){
+        .fifo = &st->mxu[op->unit_index],
+        .is_pop = op->code == OP_VPOP_MRF,
+        .result_count = 1,
+        .busy_cycles = (int)st->chip->mxu_matmul_cycles + latch_cycles,
+        .latency_cycles = (int)st->chip->mxu_latency_cycles + latch_cycles,
+    };
+}
+
+static struct fifo_use xlu_use(struct fifo_state *st, const struct isa_op *op)
+{
+    const struct chip *chip = st->chip;
+    struct fifo_use u = {.fifo = &st->xlu[op->unit_index], .result_count = 1,
+                         .busy_cycles = (int)chip->xlu_issue_cycles};
+
+    switch (isa_info(op->code)->latency_class) {
+    case CLASS_XRED:
+        u.latency_cycles = (int)chip->xlu_reduce_cycles;
+        break;
+    case CLASS_XPERM:
+        u.kind = RESULT_PERMUTED;
+        u.latency_cycles = (int)chip->xlu_permute_cycles;
+        break;
+    case CLASS_XPOSE:
+        u.busy_cycles = (int)chip->xlu_xpose_issue_cycles;
+        u.result_count = 0;
+        break;
+    case CLASS_XPOSE_END:
+        u.kind = RESULT_TRANSPOSED;
+        u.busy_cycles = (int)chip->xlu_xpose_issue_cycles;
+        u.latency_cycles = (int)chip->xlu_xpose_cycles;
+        u.result_step_cycles = (int)chip->xlu_xpose_pop_cycles;
+        u.result_count = op->operand[1].value / 8;
+        break;
+    default:
+        u.is_pop = true;
+        u.kind = op->code == OP_VPOP_TRF ? RESULT_TRANSPOSED
+                 : op->code == OP_VPOP_PERMUTE ? RESULT_PERMUTED : RESULT_PLAIN;
+    }
+    return u;
+}
+
+static struct fifo_use fifo_use(struct fifo_state *st, const struct isa_op *op)
+{
+    switch (isa_info(op->code)->unit) {
+    case UNIT_MXU:
+        return is_weight_push(op->code) ? (struct fifo_use){.fifo = NULL} : mxu_use(st, op);
+    case UNIT_XLU:
+        return xlu_use(st, op);
+    case UNIT_EUP:
+        return (struct fifo_use){.fifo = &st->eup, .is_pop = op->code == OP_VPOP_EUP,
+                                 .result_count = 1,
+                                 .busy_cycles = (int)st->chip->eup_issue_cycles,
+                                 .latency_cycles = (int)st->chip->eup_latency_cycles};
+    default:
+        break;
+    }
+    if (op->code == OP_VPUSH || op->code == OP_SPOP)
+        return (struct fifo_use){.fifo = &st->v2s, .is_pop = op->code == OP_SPOP,
+                                 .result_count = 1, .busy_cycles = 1,
+                                 .latency_cycles = (int)st->chip->scalar_v2s_cycles};
+    return (struct fifo_use){.fifo = NULL};
+}
+
+static int order_push(struct fifo_state *st, const struct fifo_use *u, int i, struct err *e)
+{
+    struct fifo *f = u->fifo;
+    struct result_list *list = &f->list[u->kind];
+    size_t total = f->result_count + (size_t)u->result_count;
+
+    depend_add(st->d, f->last_push, i, f->last_push_cycles);
+    f->last_push = i;
+    f->last_push_cycles = u->busy_cycles > 0 ? u->busy_cycles : 1;
+    if ((int64_t)total > f->depth && u->result_count) {
+        size_t needed = total - (size_t)f->depth;       /* pops before this push */
+
+        if (f->pop_count < needed)
+            return err_set(e, "block \"%s\": %zu results wait in %s%d, its depth is %lld",
+                           st->b->note, total - f->pop_count, f->name, f->unit_index,
+                           (long long)f->depth);
+        depend_add(st->d, f->pop[needed - 1], i, 1);
+    }
+    list->item = mem_grow(list->item, &list->capacity, list->count + (size_t)u->result_count,
+                          sizeof(*list->item));
+    for (int k = 0; k < u->result_count; k++)
+        list->item[list->count++] = (struct result){
+            .op = i, .delay = u->latency_cycles + k * u->result_step_cycles};
+    f->result_count = total;
+    return 0;
+}
+
+static int order_pop(struct fifo_state *st, const struct fifo_use *u, int i, struct err *e)
+{
+    struct fifo *f = u->fifo;
+    struct result_list *list = &f->list[u->kind];
+    const struct result *r;
+
+    if (list->taken_count == list->count)
+        return err_set(e, "block \"%s\": %s from %s%d without a push before it", st->b->note,
+                       isa_info(st->b->op[i].op.code)->mnemonic, f->name, f->unit_index);
+    r = &list->item[list->taken_count++];
+    depend_add(st->d, r->op, i, r->delay > 0 ? r->delay : 1);
+    depend_add(st->d, f->last_pop, i, 1);
+    f->last_pop = i;
+    f->pop = mem_grow(f->pop, &f->pop_capacity, f->pop_count + 1, sizeof(*f->pop));
+    f->pop[f->pop_count++] = i;
+    return 0;
+}
+
+/* a staging register is filled in order, latched when full, and free again after that */
+static void order_weights(struct fifo_state *st, int i)
+{
+    const struct isa_op *op = &st->b->op[i].op;
+    struct staging *s = &st->staging[op->unit_index];
+    int which = op->code == OP_VMATPUSH_B || op->code == OP_VMATPUSHT_B ||
+                op->code == OP_VMATMUL_LB;
+    int previous = s->last_push[which];
+    int push_cycles = previous < 0 ? 1
+                      : weight_push_cycles(st->chip, st->b->op[previous].op.code);
+
+    if (is_weight_push(op->code)) {
+        depend_add(st->d, previous, i, push_cycles);
+        depend_add(st->d, s->last_latch[which], i, 1);
+        s->last_push[which] = i;
+    } else if (is_latch(op->code)) {
+        depend_add(st->d, previous, i, push_cycles);
+        s->last_latch[which] = i;
+    }
+}
+
+static int check_op(const struct fifo_state *st, int i, struct err *e)
+{
+    const struct isa_op *op = &st->b->op[i].op;
+    const struct isa_info *info = isa_info(op->code);
+    int64_t unit_count = info->unit == UNIT_MXU ? st->chip->mxu_count
+                         : info->unit == UNIT_XLU ? st->chip->xlu_count : 1;
+    bool is_fifo = info->unit == UNIT_MXU || info->unit == UNIT_XLU ||
+                   info->unit == UNIT_EUP || op->code == OP_VPUSH || op->code == OP_SPOP;
+
+    if (is_fifo && op->unit_index >= unit_count)
+        return err_set(e, "block \"%s\": %s uses unit %d, the chip has %lld", st->b->note,
+                       info->mnemonic, op->unit_index, (long long)unit_count);
+    if (is_fifo && op->pred != ISA_PRED_ALWAYS)
+        return err_set(e, "block \"%s\": %s must not be guarded, its FIFO would lose count",
+                       st->b->note, info->mnemonic);
+    return 0;
+}
+
+static int check_empty(const struct fifo_state *st, const struct fifo *f, struct err *e)
+{
+    if (f->pop_count == f->result_count)
+        return 0;
+    return err_set(e, "block \"%s\" leaves %zu results in %s%d, it must be empty at its end",
+                   st->b->note, f->result_count - f->pop_count, f->name, f->unit_index);
+}
+
+static int order_op(struct fifo_state *st, int i, struct err *e)
+{
+    const struct isa_op *op = &st->b->op[i].op;
+    struct fifo_use u;
+
+    if (check_op(st, i, e))
+        return -1;
+    if (isa_info(op->code)->unit == UNIT_MXU)
+        order_weights(st, i);
+    u = fifo_use(st, op);
+    if (!u.fifo)
+        return 0;
+    return u.is_pop ? order_pop(st, &u, i, e) : order_push(st, &u, i, e);
+}
+
+static int order_block(struct fifo_state *st, struct err *e)
+{
+    for (int i = 0; i < st->b->op_count; i++)
+        if (order_op(st, i, e))
+            return -1;
+    for (int i = 0; i < MXU_MAX; i++)
+        if (check_empty(st, &st->mxu[i], e))
+            return -1;
+    for (int i = 0; i < XLU_MAX; i++)
+        if (check_empty(st, &st->xlu[i], e))
+            return -1;
+    return check_empty(st, &st->eup, e) || check_empty(st, &st->v2s, e) ? -1 : 0;
+}
+
+int depend_fifos(struct depend *d, const struct code_block *b, const struct chip *chip,
+                 struct err *e)
+{
+    struct fifo_state st = {.d = d, .b = b, .chip = chip};
+    int status;
+
+    assert(chip->mxu_count <= MXU_MAX && chip->xlu_count <= XLU_MAX);
+    for (int i = 0; i < MXU_MAX; i++) {
+        init_fifo(&st.mxu[i], "mxu", i, chip->mxu_fifo_depth);
+        st.staging[i] = (struct staging){{-1, -1}, {-1, -1}};
+    }
+    for (int i = 0; i < XLU_MAX; i++)
+        init_fifo(&st.xlu[i], "xlu", i, chip->xlu_fifo_depth);
+    init_fifo(&st.eup, "eup", 0, chip->eup_fifo_depth);
+    init_fifo(&st.v2s, "v2s", 0, chip->scalar_v2s_depth);
+    status = order_block(&st, e);
+    for (int i = 0; i < MXU_MAX; i++)
+        fini_fifo(&st.mxu[i]);
+    for (int i = 0; i < XLU_MAX; i++)
+        fini_fifo(&st.xlu[i]);
+    fini_fifo(&st.eup);
+    fini_fifo(&st.v2s);
+    return status;
+}

@@ -1,0 +1,103 @@
+#include "stack/vcode.h"
+
+#include <assert.h>
+#include <string.h>
+
+static struct vcode_block *current_block(struct vcode *c)
+{
+    return &c->block[c->block_count - 1];
+}
+
+void vcode_init(struct vcode *c, struct arena *a)
+{
+    memset(c, 0, sizeof(*c));
+    c->arena = a;
+    vcode_begin_block(c);
+}
+
+void vcode_fini(struct vcode *c)
+{
+    for (size_t i = 0; i < c->block_count; i++)
+        mem_free(c->block[i].op);
+    mem_free(c->block);
+    mem_free(c->is_pinned);
+    memset(c, 0, sizeof(*c));
+}
+
+int vcode_vreg(struct vcode *c)
+{
+    c->is_pinned = mem_grow(c->is_pinned, &c->pinned_capacity, (size_t)c->vreg_count + 1,
+                            sizeof(*c->is_pinned));
+    return c->vreg_count++;
+}
+
+int vcode_mask(struct vcode *c)
+{
+    return c->mask_count++;
+}
+
+int vcode_pinned_vreg(struct vcode *c)
+{
+    int v = vcode_vreg(c);
+
+    c->is_pinned[v] = true;
+    return v;
+}
+
+void vcode_begin_block(struct vcode *c)
+{
+    struct vcode_block *last = c->block_count ? current_block(c) : NULL;
+    const char *note = last ? last->note : NULL;
+    bool is_same = c->note && note && !strcmp(c->note, note);
+
+    if (!last || last->op_count || last->is_loop_start || last->is_loop_end) {
+        c->block = mem_grow(c->block, &c->block_capacity, c->block_count + 1, sizeof(*c->block));
+        last = &c->block[c->block_count++];
+        memset(last, 0, sizeof(*last));
+    }
+    last->note = is_same ? note : c->note ? arena_strdup(c->arena, c->note) : NULL;
+}
+
+void vcode_loop_begin(struct vcode *c, int counter_sreg, int64_t count)
+{
+    const struct isa_operand operand[] = {operand_reg(counter_sreg), operand_imm((int32_t)count)};
+
+    assert(count > 0 && count <= INT32_MAX);
+    assert(counter_sreg >= 0 && counter_sreg < ISA_SREG_COUNT);
+    vcode_emit(c, OP_SMOV, 2, operand);
+    vcode_begin_block(c);
+    current_block(c)->is_loop_start = true;
+    current_block(c)->counter_sreg = counter_sreg;
+}
+
+void vcode_loop_end(struct vcode *c, int counter_sreg)
+{
+    struct vcode_block *b = current_block(c);
+
+    if (b->is_loop_start && b->counter_sreg != counter_sreg) {
+        vcode_begin_block(c);           /* a block tells of one counter only */
+        b = current_block(c);
+    }
+    b->is_loop_end = true;
+    b->counter_sreg = counter_sreg;
+    vcode_begin_block(c);
+}
+
+struct vcode_op *vcode_emit(struct vcode *c, enum isa_opcode code, int operand_count,
+                            const struct isa_operand *operand)
+{
+    struct vcode_block *b = current_block(c);
+    struct vcode_op *o;
+
+    assert(operand_count == isa_info(code)->operand_count);
+    b->op = mem_grow(b->op, &b->op_capacity, b->op_count + 1, sizeof(*b->op));
+    o = &b->op[b->op_count++];
+    memset(o, 0, sizeof(*o));
+    o->region = VCODE_REGION_ANY;
+    o->op.code = (uint16_t)code;
+    o->op.pred = ISA_PRED_ALWAYS;
+    o->op.operand_count = (uint8_t)operand_count;
+    if (operand_count)
+        memcpy(o->op.operand, operand, (size_t)operand_count * sizeof(*operand));
+    return o;
+}
