@@ -31,11 +31,22 @@ struct step_result {
     cycle_t cycles;                     /* of the launch; 0 on the host interpreter */
 };
 
-/* batch not divisible by the replicas, or a model that does not fit: -1 */
+/* 0 if `batch` divides evenly; else -1, naming the nearest sizes that do */
+int strategy_check_batch(int64_t batch, int replica_count, struct err *e);
+
+/*
+ * Builds and compiles the training and the evaluation graph and sets the
+ * variables to their initial values, the same on every replica. `a` holds the
+ * strategy; model and machine must outlive it. NULL with *e set when the batch
+ * is not divisible by the replicas or the model does not fit.
+ */
 struct strategy *strategy_create(const struct strategy_options *o, struct arena *a, struct err *e);
 void strategy_destroy(struct strategy *s);
 
-/* x: (global_batch, input_elems) f32; labels: (global_batch) */
+/*
+ * x: (global_batch, input_elems) f32; labels: (global_batch). All steps take
+ * the same number of cycles (asserted): nothing in them depends on the data.
+ */
 int strategy_train_step(struct strategy *s, const float *x, const int32_t *labels,
                         struct step_result *r, struct err *e);
 
@@ -48,6 +59,13 @@ int strategy_read_parameter(struct strategy *s, int replica, int parameter, floa
                             struct err *e);
 const struct model_graph *strategy_train_graph(const struct strategy *s);
 const struct compiled *strategy_train_program(const struct strategy *s);  /* NULL on the host */
+
+/*
+ * Launch the training step once more on the batch in memory and put all
+ * variables back, so that the machine's counters and trace are those of a
+ * training step again. Not for the host interpreter (asserted).
+ */
+int strategy_replay_step(struct strategy *s, struct step_result *r, struct err *e);
 
 /* 0 if all variables are bit-identical on all replicas, else -1 naming the first that differs */
 int strategy_check_replicas(struct strategy *s, struct err *e);

@@ -1,0 +1,229 @@
+/* systole train: the command line. */
+#include <argp.h>
+#include <assert.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/cli.h"
+#include "cli/train.h"
+
+#define KEY_FIRST 256
+#define KEY_SET (KEY_FIRST + OPT_COUNT)
+
+enum kind { WORD, CHOICE, INT, REAL, FLAG };
+enum use { USE_ALWAYS, USE_SIM, USE_HOST, USE_ADAM, USE_SGD };
+
+static const struct row {
+    const char *section, *name, *standard, *arg, *meaning;
+    double lo, hi;
+    int64_t hi_integer;                 /* exact where a double is not */
+    enum kind kind;
+    enum use use;
+} rows[OPT_COUNT] = {
+#define OPT(id, section, name, kind, standard, lo, hi, arg, use, meaning) \
+    {section, name, standard, arg, meaning, (double)(lo), (double)(hi), (int64_t)(hi), kind, use},
+#include "cli/train_options.def"
+};
+
+static const struct use_rule {
+    enum train_option option;
+    int64_t needed;                     /* which word of the option's choices */
+    const char *text;
+} use_rules[] = {
+    [USE_SIM] = {OPT_BACKEND, 0, "--backend sim"},
+    [USE_HOST] = {OPT_BACKEND, 1, "--backend host"},
+    [USE_ADAM] = {OPT_OPTIMIZER, 0, "--optimizer adam"},
+    [USE_SGD] = {OPT_OPTIMIZER, 1, "--optimizer sgd"},
+};
+
+const char *train_option_name(enum train_option o)
+{
+    return rows[o].name;
+}
+
+const char *train_option_section(enum train_option o)
+{
+    return rows[o].section;
+}
+
+/* Which of the words in "a|b|c" is `text`; -1 if none. */
+static int find_choice(const char *choices, const char *text)
+{
+    size_t length = strlen(text);
+
+    for (int i = 0; choices; i++) {
+        const char *bar = strchr(choices, '|');
+        size_t word_length = bar ? (size_t)(bar - choices) : strlen(choices);
+
+        if (word_length == length && memcmp(choices, text, length) == 0)
+            return i;
+        choices = bar ? bar + 1 : NULL;
+    }
+    return -1;
+}
+
+static int set_value(struct train_value *v, const struct row *row, const char *text,
+                     struct err *e)
+{
+    v->text = text;
+    switch (row->kind) {
+    case WORD:
+        return 0;
+    case FLAG:
+        v->integer = strcmp(text, "yes") == 0;
+        return 0;
+    case CHOICE:
+        v->integer = find_choice(row->arg, text);
+        if (v->integer < 0)
+            return err_set(e, "--%s is \"%s\", allowed are %s", row->name, text, row->arg);
+        return 0;
+    case INT:
+        if (text_parse_int(text, (int64_t)row->lo, row->hi_integer, &v->integer))
+            return err_set(e, "--%s is \"%s\", allowed are whole numbers in %.0f..%.0f", row->name,
+                           text, row->lo, row->hi);
+        return 0;
+    case REAL:
+        if (text_parse_double(text, row->lo, row->hi, &v->real))
+            return err_set(e, "--%s is \"%s\", allowed are numbers in %g..%g", row->name, text,
+                           row->lo, row->hi);
+        return 0;
+    }
+    return 0;
+}
+
+static void set_standards(struct train_options *o)
+{
+    struct err e;
+
+    memset(o, 0, sizeof(*o));
+    for (int i = 0; i < OPT_COUNT; i++) {
+        int status = set_value(&o->value[i], &rows[i], rows[i].standard, &e);
+
+        assert(status == 0);            /* the table's own defaults are allowed */
+    }
+}
+
+/* An option that would do nothing is a mistake. */
+static void check_uses(const struct train_options *o, struct argp_state *state)
+{
+    for (int i = 0; i < OPT_COUNT; i++) {
+        const struct use_rule *rule = &use_rules[rows[i].use];
+
+        if (o->value[i].is_given && rows[i].use != USE_ALWAYS &&
+            o->value[rule->option].integer != rule->needed)
+            argp_error(state, "--%s belongs to %s", rows[i].name, rule->text);
+    }
+    if (o->set_count && o->value[OPT_BACKEND].integer == 1)
+        argp_error(state, "--set belongs to --backend sim");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct train_options *o = state->input;
+    struct err e;
+
+    if (key >= KEY_FIRST && key < KEY_SET) {
+        const struct row *row = &rows[key - KEY_FIRST];
+        struct train_value *v = &o->value[key - KEY_FIRST];
+
+        if (set_value(v, row, row->kind == FLAG ? "yes" : arg, &e))
+            argp_error(state, "%s", e.msg);
+        v->is_given = true;
+        return 0;
+    }
+    switch (key) {
+    case KEY_SET:
+        o->set = mem_grow(o->set, &o->set_capacity, o->set_count + 1, sizeof(*o->set));
+        o->set[o->set_count++] = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->model_path)
+            argp_error(state, "one model file is enough: %s, %s", o->model_path, arg);
+        o->model_path = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->model_path)
+            argp_error(state, "which model? (a Keras JSON file)");
+        check_uses(o, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The table's rows as argp wants them, under a heading per section. */
+static void list_options(struct argp_option *list, const struct train_options *standards,
+                         struct arena *a)
+{
+    static const char *const headings[][2] = {
+        {"data", "Data:"}, {"train", "Training:"}, {"optimizer", "Optimizer:"},
+        {"numerics", "Numerics:"}, {"machine", "Machine:"}, {"output", "Output:"},
+    };
+    size_t count = 0;
+
+    for (size_t h = 0; h < COUNT_OF(headings); h++) {
+        list[count++] = (struct argp_option){.doc = headings[h][1], .group = (int)h + 1};
+        for (int i = 0; i < OPT_COUNT; i++) {
+            const char *standard = standards->value[i].text;
+            bool shows = rows[i].kind != FLAG && *standard && strcmp(standard, "0") != 0;
+
+            if (strcmp(rows[i].section, headings[h][0]) != 0)
+                continue;
+            list[count++] = (struct argp_option){
+                .name = rows[i].name, .key = KEY_FIRST + i, .arg = rows[i].arg,
+                .doc = shows ? arena_printf(a, "%s (default %s)", rows[i].meaning, standard)
+                             : rows[i].meaning};
+        }
+        if (strcmp(headings[h][0], "machine") == 0)
+            list[count++] = (struct argp_option){
+                .name = "set", .key = KEY_SET, .arg = "SECTION.KEY=VALUE",
+                .doc = "change a parameter of the chip (see systole chips); may be repeated"};
+    }
+}
+
+static const char doc[] =
+    "Trains the Keras model in MODEL.json (the file that model.to_json() writes) on a simulated "
+    "slice of TPU chips: forward, backward, all-reduce of the gradients and update run as "
+    "instructions on the simulated cores.\v"
+    "Example:\n"
+    "  systole train examples/mnist_mlp.json --data mnist/ --tpu v3-8 --epochs 20 \\\n"
+    "      --batch 512 --optimizer adam --lr 0.001 --seed 1 --out out/";
+
+static int train(const struct train_options *o, struct err *e)
+{
+    struct train_run t = {.options = o, .began_s = progress_seconds()};
+    int status;
+
+    arena_init(&t.arena);
+    status = train_setup(&t, e);
+    if (!status) {
+        train_print_header(&t);
+        status = train_loop(&t, e);
+    }
+    if (!status)
+        status = train_report(&t, e);
+    train_fini(&t);
+    return status;
+}
+
+int cmd_train(int argc, char **argv)
+{
+    struct argp_option list[OPT_COUNT + 16] = {{0}};
+    struct argp argp = {.options = list, .parser = parse_option, .args_doc = "MODEL.json",
+                        .doc = doc};
+    struct train_options o;
+    struct arena texts;
+    struct err e;
+    int status = 0;
+
+    set_standards(&o);
+    arena_init(&texts);
+    list_options(list, &o, &texts);
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    if (train(&o, &e))
+        status = cli_fail(&e);
+    mem_free(o.set);
+    arena_fini(&texts);
+    return status;
+}

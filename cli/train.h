@@ -1,0 +1,69 @@
+/*
+ * systole train: what its files share. cmd_train.c reads the command line,
+ * train_setup.c loads and compiles, train_loop.c trains and reports.
+ */
+#ifndef CLI_TRAIN_H
+#define CLI_TRAIN_H
+#include "cli/progress.h"
+#include "report/report.h"
+#include "sim/machine.h"
+#include "stack/data.h"
+#include "stack/strategy.h"
+
+enum train_option {
+#define OPT(id, section, name, kind, standard, lo, hi, arg, use, meaning) OPT_##id,
+#include "cli/train_options.def"
+    OPT_COUNT
+};
+
+struct train_value {
+    const char *text;                   /* as given or standard */
+    bool is_given;
+    int64_t integer;                    /* INT; CHOICE: which word; FLAG: 0 or 1 */
+    double real;                        /* REAL */
+};
+
+struct train_options {
+    const char *model_path;
+    struct train_value value[OPT_COUNT];
+    const char **set;                   /* --set assignments in order */
+    size_t set_count, set_capacity;
+};
+
+/* Everything of one run; the arena holds it but for the growing rows. */
+struct train_run {
+    const struct train_options *options;
+    struct arena arena;
+    struct model model;
+    struct dataset train, test;
+    struct chip chip;
+    struct chip_origin *chip_origins;   /* NULL when no chip takes part */
+    struct slice slice;                 /* core_count 0 when no slice takes part */
+    struct machine *machine;            /* NULL on the host */
+    struct strategy *strategy;
+    int64_t batch, steps_per_epoch, step_limit;
+
+    uint32_t *order;                    /* of the training images in this epoch */
+    uint32_t *test_order;               /* padded to whole batches */
+    float *x;
+    int32_t *labels;
+
+    struct progress progress;
+    int64_t step;                       /* training steps done */
+    struct report_epoch *epoch;
+    size_t epoch_count;
+    struct report_step_row *row;
+    size_t row_count, row_capacity;
+    double began_s;
+};
+
+/* name and section of an option, for config.ini and messages */
+const char *train_option_name(enum train_option o);
+const char *train_option_section(enum train_option o);
+
+int train_setup(struct train_run *t, struct err *e);    /* checks first, works later */
+void train_print_header(const struct train_run *t);
+int train_loop(struct train_run *t, struct err *e);
+int train_report(struct train_run *t, struct err *e);   /* table of one step, trace, folder */
+void train_fini(struct train_run *t);
+#endif

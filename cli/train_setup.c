@@ -1,0 +1,231 @@
+/* What comes before the first step: checks, data, machine, programs. */
+#include "cli/train.h"
+
+#include <inttypes.h>
+#include <libgen.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "base/units.h"
+
+#define THREAD_MAX 8                    /* when the user names no number */
+#define TRAIN_DIGITS 12000
+#define TEST_DIGITS 2000
+
+static const struct train_value *value(const struct train_run *t, enum train_option o)
+{
+    return &t->options->value[o];
+}
+
+static bool runs_on_host(const struct train_run *t)
+{
+    return value(t, OPT_BACKEND)->integer == 1;
+}
+
+/* What is written at the end must be writable at the start. */
+static int check_outputs(struct train_run *t, struct err *e)
+{
+    const char *out = value(t, OPT_OUT)->text, *trace = value(t, OPT_TRACE)->text;
+    const char *folder;
+
+    if (*out && report_open_folder(out, e))
+        return -1;
+    if (!*trace)
+        return 0;
+    folder = dirname(arena_strdup(&t->arena, trace));
+    if (access(folder, W_OK | X_OK) != 0)
+        return err_at(e, trace, 0, 0, "cannot be written: folder %s does not exist or is read-only",
+                      folder);
+    return 0;
+}
+
+static int load_chip(struct train_run *t, struct err *e)
+{
+    const struct train_options *o = t->options;
+
+    if (runs_on_host(t) && !value(t, OPT_TPU)->is_given)
+        return 0;
+    if (slice_parse(&t->slice, value(t, OPT_TPU)->text, e))
+        return -1;
+    if (runs_on_host(t))
+        return 0;
+    t->chip_origins = arena_array(&t->arena, chip_param_count, sizeof(*t->chip_origins));
+    if (chip_load_builtin(&t->chip, t->slice.chip_name, t->chip_origins, &t->arena, e))
+        return -1;
+    for (size_t i = 0; i < o->set_count; i++)
+        if (chip_set(&t->chip, o->set[i], t->chip_origins, &t->arena, e))
+            return -1;
+    return 0;
+}
+
+static int load_data(struct train_run *t, struct err *e)
+{
+    const char *folder = value(t, OPT_DATA)->text;
+    const struct model_layer *last = &t->model.layer[t->model.layer_count - 1];
+
+    if (*folder) {
+        if (data_load_idx(&t->train, &t->test, folder, &t->arena, e))
+            return -1;
+    } else {
+        data_make_digits(&t->train, &t->test, TRAIN_DIGITS, TEST_DIGITS,
+                         (uint64_t)value(t, OPT_SEED)->integer, &t->arena);
+        folder = "drawn digits";
+    }
+    if (t->train.elems != t->model.input_elems)
+        return err_at(e, folder, 0, 0, "images are %dx%d = %" PRId64 " pixels, model %s expects %"
+                      PRId64 " inputs", t->train.rows, t->train.columns, t->train.elems,
+                      t->model.name, t->model.input_elems);
+    if (last->units < t->train.classes)
+        return err_at(e, folder, 0, 0, "labels are 0..%d, but the last layer of model %s has only %"
+                      PRId64 " units", t->train.classes - 1, t->model.name, last->units);
+    if (t->train.count < t->batch)
+        return err_at(e, folder, 0, 0, "%" PRId64 " training images are less than a batch of %"
+                      PRId64, t->train.count, t->batch);
+    return 0;
+}
+
+static int create_machine(struct train_run *t, struct err *e)
+{
+    int64_t threads = value(t, OPT_THREADS)->integer;
+    struct machine_options options = {.simd = value(t, OPT_SIMD)->text,
+                                      .trace = *value(t, OPT_TRACE)->text != '\0'};
+
+    if (threads == 0) {
+        long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+        threads = cpus < 1 ? 1 : cpus > THREAD_MAX ? THREAD_MAX : cpus;
+    }
+    options.thread_count = (int)threads;
+    t->machine = machine_create(&t->slice, &t->chip, &options, e);
+    return t->machine ? 0 : -1;
+}
+
+static int create_strategy(struct train_run *t, struct err *e)
+{
+    struct strategy_options o = {
+        .model = &t->model,
+        .model_options = {
+            .policy = (enum model_policy)value(t, OPT_POLICY)->integer,
+            .precision = (enum graph_precision)value(t, OPT_PRECISION)->integer,
+            .optimizer = (enum model_optimizer)value(t, OPT_OPTIMIZER)->integer,
+            .learning_rate = value(t, OPT_LR)->real,
+            .beta_1 = value(t, OPT_BETA_1)->real,
+            .beta_2 = value(t, OPT_BETA_2)->real,
+            .epsilon = value(t, OPT_EPSILON)->real,
+            .momentum = value(t, OPT_MOMENTUM)->real,
+        },
+        .global_batch = t->batch,
+        .seed = (uint64_t)value(t, OPT_SEED)->integer,
+        .machine = t->machine,
+        .reference_dot = (enum interp_dot)value(t, OPT_REFERENCE_DOT)->integer,
+    };
+
+    t->strategy = strategy_create(&o, &t->arena, e);
+    return t->strategy ? 0 : -1;
+}
+
+/* The test images in their order, filled up with the first one to whole batches. */
+static void allocate_batches(struct train_run *t)
+{
+    size_t padded = (size_t)round_up(t->test.count, t->batch);
+    int64_t epochs = value(t, OPT_EPOCHS)->integer;
+
+    t->steps_per_epoch = t->train.count / t->batch;
+    t->step_limit = epochs * t->steps_per_epoch;
+    if (value(t, OPT_STEPS)->integer && value(t, OPT_STEPS)->integer < t->step_limit)
+        t->step_limit = value(t, OPT_STEPS)->integer;
+    t->order = arena_array(&t->arena, (size_t)t->train.count, sizeof(*t->order));
+    t->test_order = arena_array(&t->arena, padded, sizeof(*t->test_order));
+    for (int64_t i = 0; i < t->test.count; i++)
+        t->test_order[i] = (uint32_t)i;
+    t->x = arena_array(&t->arena, (size_t)(t->batch * t->train.elems), sizeof(*t->x));
+    t->labels = arena_array(&t->arena, (size_t)t->batch, sizeof(*t->labels));
+    t->epoch = arena_array(&t->arena, (size_t)div_up(t->step_limit, t->steps_per_epoch),
+                           sizeof(*t->epoch));
+}
+
+int train_setup(struct train_run *t, struct err *e)
+{
+    t->batch = value(t, OPT_BATCH)->integer;
+    if (check_outputs(t, e) || load_chip(t, e))
+        return -1;
+    if (t->slice.core_count && strategy_check_batch(t->batch, t->slice.core_count, e))
+        return -1;
+    if (model_load(&t->model, t->options->model_path, &t->arena, e) || load_data(t, e))
+        return -1;
+    if (!runs_on_host(t) && create_machine(t, e))
+        return -1;
+    allocate_batches(t);
+    return create_strategy(t, e);
+}
+
+void train_fini(struct train_run *t)
+{
+    strategy_destroy(t->strategy);
+    if (t->machine)
+        machine_destroy(t->machine);
+    mem_free(t->row);
+    arena_fini(&t->arena);
+}
+
+static void print_layers(const struct model *m)
+{
+    printf("model      %s: %" PRId64, m->name, m->input_elems);
+    for (int i = 0; i < m->layer_count; i++)
+        printf(" -> %" PRId64 " %s", m->layer[i].units, activation_name(m->layer[i].activation));
+}
+
+static void print_machine(const struct train_run *t)
+{
+    const struct compiled *c = strategy_train_program(t->strategy);
+    char slice[128], bundles[32], vmem[32], hbm[32];
+
+    if (!c) {
+        printf("machine    reference interpreter on the host, products of %s operands\n",
+               value(t, OPT_REFERENCE_DOT)->text);
+        return;
+    }
+    printf("slice      %s, %" PRId64 " MHz\n", slice_print(&t->slice, slice, sizeof(slice)),
+           t->chip.chip_clock_mhz);
+    printf("program    %s bundles per step; VMEM %s, HBM %s per core\n",
+           text_thousands(c->program.bundle_count, bundles, sizeof(bundles)),
+           text_bytes(c->vmem_peak_bytes, vmem, sizeof(vmem)),
+           text_bytes(c->hbm_bytes, hbm, sizeof(hbm)));
+}
+
+static void print_optimizer(const struct train_run *t)
+{
+    printf("optimizer  %s, lr %s", value(t, OPT_OPTIMIZER)->text, value(t, OPT_LR)->text);
+    if (value(t, OPT_OPTIMIZER)->integer == OPTIMIZER_ADAM)
+        printf(", beta-1 %s, beta-2 %s, epsilon %s\n", value(t, OPT_BETA_1)->text,
+               value(t, OPT_BETA_2)->text, value(t, OPT_EPSILON)->text);
+    else
+        printf(", momentum %s\n", value(t, OPT_MOMENTUM)->text);
+}
+
+void train_print_header(const struct train_run *t)
+{
+    const char *folder = value(t, OPT_DATA)->text;
+    int replicas = t->slice.core_count ? t->slice.core_count : 1;
+    int64_t dropped = t->train.count % t->batch;
+    char elems[32], train[32], test[32];
+
+    print_layers(&t->model);
+    printf(", %s parameters\n", text_thousands(t->model.parameter_elems, elems, sizeof(elems)));
+    print_machine(t);
+    printf("numerics   policy %s, precision %s\n", value(t, OPT_POLICY)->text,
+           value(t, OPT_PRECISION)->text);
+    print_optimizer(t);
+    printf("data       %s: %s training and %s test images of %dx%d\n",
+           *folder ? folder : "drawn digits", text_thousands(t->train.count, train, sizeof(train)),
+           text_thousands(t->test.count, test, sizeof(test)), t->train.rows, t->train.columns);
+    printf("batch      %" PRId64 " = %d x %" PRId64 ", %" PRId64 " steps per epoch, seed %s\n",
+           t->batch, replicas, t->batch / replicas, t->steps_per_epoch,
+           value(t, OPT_SEED)->text);
+    if (dropped)
+        printf("dropping the last %" PRId64 " of %" PRId64 " training images: not a whole batch of %"
+               PRId64 "\n", dropped, t->train.count, t->batch);
+    printf("\n");
+    fflush(stdout);
+}

@@ -1,0 +1,54 @@
+/*
+ * Inside the strategy: what strategy.c shares with its two back ends.
+ *
+ * Variables are named by their parameter index in the training graph; the
+ * evaluation graph finds its own among them by name.
+ */
+#ifndef STACK_STRATEGY_IMPL_H
+#define STACK_STRATEGY_IMPL_H
+#include "stack/strategy.h"
+
+struct strategy {
+    const struct model *model;
+    struct model_options options;
+    int64_t global_batch;
+    struct model_graph train, eval;
+    int *variable_of_eval;              /* by eval parameter: training parameter, or -1 */
+    float *weights;                     /* (global_batch): 1 for samples that count */
+
+    /* the host interpreter */
+    enum interp_dot reference_dot;
+    struct interp_value *variable;      /* by training parameter; data NULL where not a variable */
+    struct arena step_arena;            /* emptied after every step */
+
+    /* a machine; NULL for the host interpreter */
+    struct machine *machine;
+    struct compiled train_program, eval_program;
+    const struct compiled *loaded;      /* what the cores hold */
+    int *core;                          /* by replica */
+    void *tiles;                        /* one packed tensor, the largest */
+    float *dense;                       /* the same, dense */
+    cycle_t step_cycles;                /* of every training step; 0 before the first */
+};
+
+/* What one step is fed with; weights is NULL in training. */
+struct step_input {
+    const float *x;
+    const int32_t *labels;
+    const float *weights;
+};
+
+static inline bool role_is_variable(enum model_role role) { return role <= ROLE_BETA_POWER; }
+
+void host_init(struct strategy *s, struct arena *a, uint64_t seed);
+int host_step(struct strategy *s, const struct step_input *in, struct step_result *r,
+              struct err *e);
+void host_read_parameter(const struct strategy *s, int parameter, float *to);
+
+int device_init(struct strategy *s, struct arena *a, uint64_t seed, struct err *e);
+int device_step(struct strategy *s, const struct step_input *in, struct step_result *r,
+                struct err *e);
+int device_replay(struct strategy *s, struct step_result *r, struct err *e);
+int device_read_parameter(struct strategy *s, int replica, int parameter, float *to,
+                          struct err *e);
+#endif
