@@ -47,6 +47,13 @@ const char *train_option_section(enum train_option o)
     return rows[o].section;
 }
 
+bool train_option_applies(const struct train_options *options, enum train_option o)
+{
+    const struct use_rule *rule = &use_rules[rows[o].use];
+
+    return rows[o].use == USE_ALWAYS || options->value[rule->option].integer == rule->needed;
+}
+
 /* Which of the words in "a|b|c" is `text`; -1 if none. */
 static int find_choice(const char *choices, const char *text)
 {
@@ -107,13 +114,9 @@ static void set_standards(struct train_options *o)
 /* An option that would do nothing is a mistake. */
 static void check_uses(const struct train_options *o, struct argp_state *state)
 {
-    for (int i = 0; i < OPT_COUNT; i++) {
-        const struct use_rule *rule = &use_rules[rows[i].use];
-
-        if (o->value[i].is_given && rows[i].use != USE_ALWAYS &&
-            o->value[rule->option].integer != rule->needed)
-            argp_error(state, "--%s belongs to %s", rows[i].name, rule->text);
-    }
+    for (int i = 0; i < OPT_COUNT; i++)
+        if (o->value[i].is_given && !train_option_applies(o, (enum train_option)i))
+            argp_error(state, "--%s belongs to %s", rows[i].name, use_rules[rows[i].use].text);
     if (o->set_count && o->value[OPT_BACKEND].integer == 1)
         argp_error(state, "--set belongs to --backend sim");
 }

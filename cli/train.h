@@ -1,6 +1,7 @@
 /*
  * systole train: what its files share. cmd_train.c reads the command line,
- * train_setup.c loads and compiles, train_loop.c trains and reports.
+ * train_setup.c loads and compiles, train_loop.c trains, train_report.c leaves
+ * the results.
  */
 #ifndef CLI_TRAIN_H
 #define CLI_TRAIN_H
@@ -40,6 +41,7 @@ struct train_run {
     struct chip_origin *chip_origins;   /* NULL when no chip takes part */
     struct slice slice;                 /* core_count 0 when no slice takes part */
     struct machine *machine;            /* NULL on the host */
+    int thread_count;                   /* of the machine */
     struct strategy *strategy;
     int64_t batch, steps_per_epoch, step_limit;
 
@@ -57,9 +59,15 @@ struct train_run {
     double began_s;
 };
 
-/* name and section of an option, for config.ini and messages */
+/* name and section of an option, for config.ini; whether it has a meaning beside the others */
 const char *train_option_name(enum train_option o);
 const char *train_option_section(enum train_option o);
+bool train_option_applies(const struct train_options *options, enum train_option o);
+
+static inline const struct train_value *train_value(const struct train_run *t, enum train_option o)
+{
+    return &t->options->value[o];
+}
 
 int train_setup(struct train_run *t, struct err *e);    /* checks first, works later */
 void train_print_header(const struct train_run *t);

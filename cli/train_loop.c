@@ -2,24 +2,14 @@
 #include "cli/train.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <string.h>
 
 #include "base/text.h"
-#include "base/units.h"
-
-#define TRACE_EVENT_MAX 2000000         /* what viewers still open */
 
 #ifdef SYSTOLE_DEBUG
 static const bool is_debug_build = true;
 #else
 static const bool is_debug_build = false;
 #endif
-
-static const struct train_value *value(const struct train_run *t, enum train_option o)
-{
-    return &t->options->value[o];
-}
 
 static int train_step(struct train_run *t, int epoch, int64_t index, struct step_result *r,
                       struct err *e)
@@ -29,7 +19,7 @@ static int train_step(struct train_run *t, int epoch, int64_t index, struct step
     data_batch(&t->train, t->order, index * t->batch, t->batch, t->x, t->labels);
     if (strategy_train_step(t->strategy, t->x, t->labels, r, e))
         return -1;
-    if (value(t, OPT_CHECK_REPLICAS)->integer || is_debug_build)
+    if (train_value(t, OPT_CHECK_REPLICAS)->integer || is_debug_build)
         if (strategy_check_replicas(t->strategy, e))
             return -1;
     t->step++;
@@ -65,8 +55,9 @@ static int run_epoch(struct train_run *t, struct report_epoch *done, struct err 
 {
     double began_s = progress_seconds(), loss_sum = 0.0;
     int64_t correct = 0, samples = 0;
+    uint64_t seed = (uint64_t)train_value(t, OPT_SEED)->integer;
 
-    data_shuffle(t->order, t->train.count, (uint64_t)value(t, OPT_SEED)->integer, done->epoch - 1);
+    data_shuffle(t->order, t->train.count, seed, done->epoch - 1);
     for (int64_t i = 0; i < t->steps_per_epoch && t->step < t->step_limit; i++) {
         struct step_result r;
 
@@ -129,74 +120,5 @@ int train_loop(struct train_run *t, struct err *e)
             return -1;
         print_epoch(t, done);
     }
-    return 0;
-}
-
-static size_t list_options(const struct train_run *t, struct report_option *list)
-{
-    size_t count = 0;
-
-    list[count++] = (struct report_option){"model", "file", t->options->model_path,
-                                           "command line"};
-    list[count++] = (struct report_option){"model", "name", t->model.name, "model file"};
-    for (int i = 0; i < OPT_COUNT; i++) {
-        const struct train_value *v = value(t, (enum train_option)i);
-
-        list[count++] = (struct report_option){
-            train_option_section((enum train_option)i), train_option_name((enum train_option)i),
-            v->text, v->is_given ? "command line" : "default"};
-    }
-    return count;
-}
-
-static int write_trace(const struct report_step *step, const char *path, struct err *e)
-{
-    char text[32];
-    size_t left_out;
-
-    if (report_write_trace(step, path, TRACE_EVENT_MAX, &left_out, e))
-        return -1;
-    printf("trace of one step: %s", path);
-    if (left_out)
-        printf(" (%s events left out)", text_thousands((int64_t)left_out, text, sizeof(text)));
-    printf("\n");
-    return 0;
-}
-
-/* Evaluation came last on the machine: one more step makes its counters a step's again. */
-static int describe_step(struct train_run *t, struct report_step *step, struct err *e)
-{
-    const struct compiled *c = strategy_train_program(t->strategy);
-    struct step_result r;
-
-    if (!c)
-        return 0;
-    if (strategy_replay_step(t->strategy, &r, e))
-        return -1;
-    *step = (struct report_step){
-        .machine = t->machine, .program = &c->program, .model_flops = c->flops,
-        .parameter_bytes = t->slice.core_count > 1
-                               ? t->model.parameter_elems * (int64_t)sizeof(float) : 0};
-    printf("\n");
-    report_print_step(step, stdout);
-    fflush(stdout);
-    return *value(t, OPT_TRACE)->text ? write_trace(step, value(t, OPT_TRACE)->text, e) : 0;
-}
-
-int train_report(struct train_run *t, struct err *e)
-{
-    const char *out = value(t, OPT_OUT)->text;
-    struct report_option list[OPT_COUNT + 2];
-    struct report_run run = {
-        .chip_origins = t->chip_origins, .option = list, .option_count = list_options(t, list),
-        .epoch = t->epoch, .epoch_count = t->epoch_count, .row = t->row,
-        .row_count = t->row_count, .host_seconds = progress_seconds() - t->began_s};
-
-    if (describe_step(t, &run.step, e))
-        return -1;
-    if (*out && report_write_folder(&run, out, e))
-        return -1;
-    if (*out)
-        printf("results in %s\n", out);
     return 0;
 }

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <libgen.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -12,21 +11,17 @@
 #define THREAD_MAX 8                    /* when the user names no number */
 #define TRAIN_DIGITS 12000
 #define TEST_DIGITS 2000
-
-static const struct train_value *value(const struct train_run *t, enum train_option o)
-{
-    return &t->options->value[o];
-}
+#define DIGITS_SEED 1                   /* the same set for every --seed, as with files */
 
 static bool runs_on_host(const struct train_run *t)
 {
-    return value(t, OPT_BACKEND)->integer == 1;
+    return train_value(t, OPT_BACKEND)->integer == 1;
 }
 
 /* What is written at the end must be writable at the start. */
 static int check_outputs(struct train_run *t, struct err *e)
 {
-    const char *out = value(t, OPT_OUT)->text, *trace = value(t, OPT_TRACE)->text;
+    const char *out = train_value(t, OPT_OUT)->text, *trace = train_value(t, OPT_TRACE)->text;
     const char *folder;
 
     if (*out && report_open_folder(out, e))
@@ -44,9 +39,9 @@ static int load_chip(struct train_run *t, struct err *e)
 {
     const struct train_options *o = t->options;
 
-    if (runs_on_host(t) && !value(t, OPT_TPU)->is_given)
+    if (runs_on_host(t) && !train_value(t, OPT_TPU)->is_given)
         return 0;
-    if (slice_parse(&t->slice, value(t, OPT_TPU)->text, e))
+    if (slice_parse(&t->slice, train_value(t, OPT_TPU)->text, e))
         return -1;
     if (runs_on_host(t))
         return 0;
@@ -61,15 +56,14 @@ static int load_chip(struct train_run *t, struct err *e)
 
 static int load_data(struct train_run *t, struct err *e)
 {
-    const char *folder = value(t, OPT_DATA)->text;
+    const char *folder = train_value(t, OPT_DATA)->text;
     const struct model_layer *last = &t->model.layer[t->model.layer_count - 1];
 
     if (*folder) {
         if (data_load_idx(&t->train, &t->test, folder, &t->arena, e))
             return -1;
     } else {
-        data_make_digits(&t->train, &t->test, TRAIN_DIGITS, TEST_DIGITS,
-                         (uint64_t)value(t, OPT_SEED)->integer, &t->arena);
+        data_make_digits(&t->train, &t->test, TRAIN_DIGITS, TEST_DIGITS, DIGITS_SEED, &t->arena);
         folder = "drawn digits";
     }
     if (t->train.elems != t->model.input_elems)
@@ -87,16 +81,17 @@ static int load_data(struct train_run *t, struct err *e)
 
 static int create_machine(struct train_run *t, struct err *e)
 {
-    int64_t threads = value(t, OPT_THREADS)->integer;
-    struct machine_options options = {.simd = value(t, OPT_SIMD)->text,
-                                      .trace = *value(t, OPT_TRACE)->text != '\0'};
+    int64_t threads = train_value(t, OPT_THREADS)->integer;
+    struct machine_options options = {.simd = train_value(t, OPT_SIMD)->text,
+                                      .trace = *train_value(t, OPT_TRACE)->text != '\0'};
 
     if (threads == 0) {
         long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
         threads = cpus < 1 ? 1 : cpus > THREAD_MAX ? THREAD_MAX : cpus;
     }
-    options.thread_count = (int)threads;
+    t->thread_count = (int)threads;
+    options.thread_count = t->thread_count;
     t->machine = machine_create(&t->slice, &t->chip, &options, e);
     return t->machine ? 0 : -1;
 }
@@ -106,19 +101,19 @@ static int create_strategy(struct train_run *t, struct err *e)
     struct strategy_options o = {
         .model = &t->model,
         .model_options = {
-            .policy = (enum model_policy)value(t, OPT_POLICY)->integer,
-            .precision = (enum graph_precision)value(t, OPT_PRECISION)->integer,
-            .optimizer = (enum model_optimizer)value(t, OPT_OPTIMIZER)->integer,
-            .learning_rate = value(t, OPT_LR)->real,
-            .beta_1 = value(t, OPT_BETA_1)->real,
-            .beta_2 = value(t, OPT_BETA_2)->real,
-            .epsilon = value(t, OPT_EPSILON)->real,
-            .momentum = value(t, OPT_MOMENTUM)->real,
+            .policy = (enum model_policy)train_value(t, OPT_POLICY)->integer,
+            .precision = (enum graph_precision)train_value(t, OPT_PRECISION)->integer,
+            .optimizer = (enum model_optimizer)train_value(t, OPT_OPTIMIZER)->integer,
+            .learning_rate = train_value(t, OPT_LR)->real,
+            .beta_1 = train_value(t, OPT_BETA_1)->real,
+            .beta_2 = train_value(t, OPT_BETA_2)->real,
+            .epsilon = train_value(t, OPT_EPSILON)->real,
+            .momentum = train_value(t, OPT_MOMENTUM)->real,
         },
         .global_batch = t->batch,
-        .seed = (uint64_t)value(t, OPT_SEED)->integer,
+        .seed = (uint64_t)train_value(t, OPT_SEED)->integer,
         .machine = t->machine,
-        .reference_dot = (enum interp_dot)value(t, OPT_REFERENCE_DOT)->integer,
+        .reference_dot = (enum interp_dot)train_value(t, OPT_REFERENCE_DOT)->integer,
     };
 
     t->strategy = strategy_create(&o, &t->arena, e);
@@ -129,12 +124,12 @@ static int create_strategy(struct train_run *t, struct err *e)
 static void allocate_batches(struct train_run *t)
 {
     size_t padded = (size_t)round_up(t->test.count, t->batch);
-    int64_t epochs = value(t, OPT_EPOCHS)->integer;
+    int64_t epochs = train_value(t, OPT_EPOCHS)->integer;
 
     t->steps_per_epoch = t->train.count / t->batch;
     t->step_limit = epochs * t->steps_per_epoch;
-    if (value(t, OPT_STEPS)->integer && value(t, OPT_STEPS)->integer < t->step_limit)
-        t->step_limit = value(t, OPT_STEPS)->integer;
+    if (train_value(t, OPT_STEPS)->integer && train_value(t, OPT_STEPS)->integer < t->step_limit)
+        t->step_limit = train_value(t, OPT_STEPS)->integer;
     t->order = arena_array(&t->arena, (size_t)t->train.count, sizeof(*t->order));
     t->test_order = arena_array(&t->arena, padded, sizeof(*t->test_order));
     for (int64_t i = 0; i < t->test.count; i++)
@@ -147,7 +142,7 @@ static void allocate_batches(struct train_run *t)
 
 int train_setup(struct train_run *t, struct err *e)
 {
-    t->batch = value(t, OPT_BATCH)->integer;
+    t->batch = train_value(t, OPT_BATCH)->integer;
     if (check_outputs(t, e) || load_chip(t, e))
         return -1;
     if (t->slice.core_count && strategy_check_batch(t->batch, t->slice.core_count, e))
@@ -183,7 +178,7 @@ static void print_machine(const struct train_run *t)
 
     if (!c) {
         printf("machine    reference interpreter on the host, products of %s operands\n",
-               value(t, OPT_REFERENCE_DOT)->text);
+               train_value(t, OPT_REFERENCE_DOT)->text);
         return;
     }
     printf("slice      %s, %" PRId64 " MHz\n", slice_print(&t->slice, slice, sizeof(slice)),
@@ -196,17 +191,18 @@ static void print_machine(const struct train_run *t)
 
 static void print_optimizer(const struct train_run *t)
 {
-    printf("optimizer  %s, lr %s", value(t, OPT_OPTIMIZER)->text, value(t, OPT_LR)->text);
-    if (value(t, OPT_OPTIMIZER)->integer == OPTIMIZER_ADAM)
-        printf(", beta-1 %s, beta-2 %s, epsilon %s\n", value(t, OPT_BETA_1)->text,
-               value(t, OPT_BETA_2)->text, value(t, OPT_EPSILON)->text);
+    printf("optimizer  %s, lr %s", train_value(t, OPT_OPTIMIZER)->text,
+           train_value(t, OPT_LR)->text);
+    if (train_value(t, OPT_OPTIMIZER)->integer == OPTIMIZER_ADAM)
+        printf(", beta-1 %s, beta-2 %s, epsilon %s\n", train_value(t, OPT_BETA_1)->text,
+               train_value(t, OPT_BETA_2)->text, train_value(t, OPT_EPSILON)->text);
     else
-        printf(", momentum %s\n", value(t, OPT_MOMENTUM)->text);
+        printf(", momentum %s\n", train_value(t, OPT_MOMENTUM)->text);
 }
 
 void train_print_header(const struct train_run *t)
 {
-    const char *folder = value(t, OPT_DATA)->text;
+    const char *folder = train_value(t, OPT_DATA)->text;
     int replicas = t->slice.core_count ? t->slice.core_count : 1;
     int64_t dropped = t->train.count % t->batch;
     char elems[32], train[32], test[32];
@@ -214,18 +210,19 @@ void train_print_header(const struct train_run *t)
     print_layers(&t->model);
     printf(", %s parameters\n", text_thousands(t->model.parameter_elems, elems, sizeof(elems)));
     print_machine(t);
-    printf("numerics   policy %s, precision %s\n", value(t, OPT_POLICY)->text,
-           value(t, OPT_PRECISION)->text);
+    printf("numerics   policy %s, precision %s\n", train_value(t, OPT_POLICY)->text,
+           train_value(t, OPT_PRECISION)->text);
     print_optimizer(t);
     printf("data       %s: %s training and %s test images of %dx%d\n",
            *folder ? folder : "drawn digits", text_thousands(t->train.count, train, sizeof(train)),
            text_thousands(t->test.count, test, sizeof(test)), t->train.rows, t->train.columns);
     printf("batch      %" PRId64 " = %d x %" PRId64 ", %" PRId64 " steps per epoch, seed %s\n",
            t->batch, replicas, t->batch / replicas, t->steps_per_epoch,
-           value(t, OPT_SEED)->text);
+           train_value(t, OPT_SEED)->text);
     if (dropped)
-        printf("dropping the last %" PRId64 " of %" PRId64 " training images: not a whole batch of %"
-               PRId64 "\n", dropped, t->train.count, t->batch);
+        printf("dropping the last %" PRId64 " of %" PRId64
+               " training images: not a whole batch of %" PRId64 "\n", dropped, t->train.count,
+               t->batch);
     printf("\n");
     fflush(stdout);
 }

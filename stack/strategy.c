@@ -44,6 +44,15 @@ static void match_variables(struct strategy *s, struct arena *a)
     }
 }
 
+static int init(struct strategy *s, struct arena *a, uint64_t seed, struct err *e)
+{
+    match_variables(s, a);
+    if (s->machine)
+        return device_init(s, a, seed, e);
+    host_init(s, a, seed);
+    return 0;
+}
+
 struct strategy *strategy_create(const struct strategy_options *o, struct arena *a, struct err *e)
 {
     int replica_count = o->machine ? machine_core_count(o->machine) : 1;
@@ -61,16 +70,8 @@ struct strategy *strategy_create(const struct strategy_options *o, struct arena 
     s->machine = o->machine;
     s->weights = arena_array(a, (size_t)o->global_batch, sizeof(*s->weights));
     arena_init(&s->step_arena);
-    if (model_build_train(o->model, &s->options, a, &s->train, e))
-        return NULL;
-    if (model_build_eval(o->model, &s->options, a, &s->eval, e)) {
-        graph_fini(&s->train.graph);
-        return NULL;
-    }
-    match_variables(s, a);
-    if (!s->machine) {
-        host_init(s, a, o->seed);
-    } else if (device_init(s, a, o->seed, e)) {
+    if (model_build_train(o->model, &s->options, a, &s->train, e) ||
+        model_build_eval(o->model, &s->options, a, &s->eval, e) || init(s, a, o->seed, e)) {
         strategy_destroy(s);
         return NULL;
     }

@@ -276,7 +276,8 @@ TEST(too_large_file_is_refused)
     size = make_images(bytes, TRAIN_COUNT);
     put_big_endian(bytes + 4, 1000000000);
     write_plain(&f, names[0], bytes, size);
-    assert_refused(&f, names[0], "header promises 20000000000 bytes, at most 1073741824 are allowed");
+    assert_refused(&f, names[0], "header promises 20000000000 bytes, at most 1073741824 are "
+                                 "allowed");
 }
 
 TEST(wrong_magic_is_refused)

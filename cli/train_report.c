@@ -1,0 +1,92 @@
+/* What a run leaves behind: the table of one step, the trace, the folder. */
+#include "cli/train.h"
+
+#include "base/text.h"
+
+#define TRACE_EVENT_MAX 2000000         /* what viewers still open */
+
+/* What the option came to; NULL where it took no part in the run. */
+static const char *resolved(struct train_run *t, enum train_option o)
+{
+    bool has_slice = t->slice.core_count > 0;
+
+    if (!train_option_applies(t->options, o) || (o == OPT_TPU && !has_slice))
+        return NULL;
+    if (o == OPT_DATA && !*train_value(t, o)->text)
+        return "drawn digits";
+    if (o == OPT_THREADS)
+        return arena_printf(&t->arena, "%d", t->thread_count);
+    return train_value(t, o)->text;
+}
+
+static size_t list_options(struct train_run *t, struct report_option *list)
+{
+    size_t count = 0;
+
+    list[count++] = (struct report_option){"model", "file", t->options->model_path,
+                                           "command line"};
+    list[count++] = (struct report_option){"model", "name", t->model.name, "model file"};
+    for (int i = 0; i < OPT_COUNT; i++) {
+        enum train_option o = (enum train_option)i;
+        const char *text = resolved(t, o);
+
+        if (text)
+            list[count++] = (struct report_option){
+                train_option_section(o), train_option_name(o), text,
+                train_value(t, o)->is_given ? "command line" : "default"};
+    }
+    return count;
+}
+
+static int write_trace(const struct report_step *step, const char *path, struct err *e)
+{
+    char text[32];
+    size_t left_out;
+
+    if (report_write_trace(step, path, TRACE_EVENT_MAX, &left_out, e))
+        return -1;
+    printf("trace of one step: %s", path);
+    if (left_out)
+        printf(" (%s events left out)", text_thousands((int64_t)left_out, text, sizeof(text)));
+    printf("\n");
+    return 0;
+}
+
+/* Evaluation came last on the machine: one more step makes its counters a step's again. */
+static int describe_step(struct train_run *t, struct report_step *step, struct err *e)
+{
+    const struct compiled *c = strategy_train_program(t->strategy);
+    const char *trace = train_value(t, OPT_TRACE)->text;
+    struct step_result r;
+
+    if (!c)
+        return 0;
+    if (strategy_replay_step(t->strategy, &r, e))
+        return -1;
+    *step = (struct report_step){
+        .machine = t->machine, .program = &c->program, .model_flops = c->flops,
+        .parameter_bytes = t->slice.core_count > 1
+                               ? t->model.parameter_elems * (int64_t)sizeof(float) : 0};
+    printf("\n");
+    report_print_step(step, stdout);
+    fflush(stdout);
+    return *trace ? write_trace(step, trace, e) : 0;
+}
+
+int train_report(struct train_run *t, struct err *e)
+{
+    const char *out = train_value(t, OPT_OUT)->text;
+    struct report_option list[OPT_COUNT + 2];
+    struct report_run run = {
+        .chip_origins = t->chip_origins, .option = list, .option_count = list_options(t, list),
+        .epoch = t->epoch, .epoch_count = t->epoch_count, .row = t->row,
+        .row_count = t->row_count, .host_seconds = progress_seconds() - t->began_s};
+
+    if (describe_step(t, &run.step, e))
+        return -1;
+    if (*out && report_write_folder(&run, out, e))
+        return -1;
+    if (*out)
+        printf("results in %s\n", out);
+    return 0;
+}
