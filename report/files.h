@@ -1,0 +1,23 @@
+/*
+ * What stands in the files of a run folder: docs/report.md. `v` is NULL when no
+ * machine ran (host interpreter). The writers only print; folder.c opens,
+ * checks and renames.
+ */
+#ifndef REPORT_FILES_H
+#define REPORT_FILES_H
+#include "report/view.h"
+
+#include <stdio.h>
+
+#define JSON_FORMAT "systole-stats"
+#define JSON_VERSION 1
+
+void csv_print_steps(const struct report_run *r, FILE *to);
+void config_print(const struct report_run *r, const struct report_view *v, FILE *to);
+int json_print_stats(const struct report_run *r, const struct report_view *v, FILE *to);
+void text_print_run(const struct report_run *r, const struct report_view *v, FILE *to);
+
+/* Chrome trace of `v`, whose trace is not NULL, to a path; gzipped if `is_gzipped`. */
+int chrome_write(const struct report_view *v, const char *path, bool is_gzipped,
+                 size_t event_limit, size_t *left_out, struct err *e);
+#endif

@@ -1,0 +1,220 @@
+#include "report/step_table.h"
+
+#include "base/text.h"
+#include "report/bound.h"
+
+#include <inttypes.h>
+
+#define NUMBER_CHARS 32
+
+static int64_t mean(double sum, int count)
+{
+    return count ? (int64_t)(sum / count + 0.5) : 0;
+}
+
+static void print_cycles(FILE *to, const struct report_view *v, cycle_t core0, cycle_t sum)
+{
+    char a[NUMBER_CHARS], b[NUMBER_CHARS];
+    double all = (double)v->cycles;
+
+    fprintf(to, "%14s %6.1f %%", text_thousands(core0, a, sizeof(a)),
+            view_percent((double)core0, all));
+    fprintf(to, "%14s %6.1f %%\n",
+            text_thousands(mean((double)sum, v->core_count), b, sizeof(b)),
+            view_percent((double)sum, all * v->core_count));
+}
+
+static void print_header(const struct report_view *v, FILE *to)
+{
+    char text[96], number[NUMBER_CHARS];
+
+    fprintf(to, "one step on %s; %s at %" PRId64 " MHz\n",
+            slice_print(v->slice, text, sizeof(text)), v->chip->chip_name,
+            v->chip->chip_clock_mhz);
+    fprintf(to, "  %s cycles = %.3f us\n\n", text_thousands(v->cycles, number, sizeof(number)),
+            view_seconds(v) * 1e6);
+}
+
+static void print_group(const struct report_view *v, enum view_group g, FILE *to)
+{
+    fprintf(to, "  %-24s", view_group_name(g));
+    print_cycles(to, v, view_core_group_cycles(v->core[0], g), view_group_cycles(v, g));
+    for (int r = 0; r < STALL_COUNT; r++) {
+        enum stall_reason reason = (enum stall_reason)r;
+
+        if (view_stall_group(reason) != g || view_stall_cycles(v, reason) == 0)
+            continue;
+        fprintf(to, "    %-22s", stall_name(reason));
+        print_cycles(to, v, v->core[0]->stall_cycles[r], view_stall_cycles(v, reason));
+    }
+}
+
+static void print_cycle_table(const struct report_view *v, FILE *to)
+{
+    cycle_t issue = 0, idle = 0;
+    char heading[32];
+
+    for (int i = 0; i < v->core_count; i++) {
+        issue += v->core[i]->issue_cycles;
+        idle += v->core[i]->idle_cycles;
+    }
+    snprintf(heading, sizeof(heading), "mean of %d core%s", v->core_count,
+             v->core_count == 1 ? "" : "s");
+    fprintf(to, "%-26s%23s%23s\n", "where the cycles went", "core 0", heading);
+    fprintf(to, "  %-24s", "issue");
+    print_cycles(to, v, v->core[0]->issue_cycles, issue);
+    for (int g = GROUP_NONE + 1; g < GROUP_COUNT; g++)
+        print_group(v, (enum view_group)g, to);
+    fprintf(to, "  %-24s", "idle");
+    print_cycles(to, v, v->core[0]->idle_cycles, idle);
+    fprintf(to, "  %-24s", "all");
+    print_cycles(to, v, v->core[0]->cycles, v->cycles * v->core_count);
+}
+
+/* the same unit of all cores */
+static void print_unit(const struct report_view *v, int unit, FILE *to)
+{
+    double busy = 0.0, waiting = 0.0, idle = 0.0, ops = 0.0, room = 0.0;
+    double all = (double)v->cycles * v->core_count;
+    char number[NUMBER_CHARS];
+
+    for (int i = 0; i < v->core_count; i++) {
+        const struct unit_counters *u = &v->core[i]->unit[unit];
+
+        busy += (double)u->busy_cycles;
+        waiting += (double)u->waiting_cycles;
+        idle += (double)u->idle_cycles;
+        ops += (double)u->op_count;
+        room += (double)u->slot_cycles;
+    }
+    fprintf(to, "  %-10s %8.1f %% %8.1f %% %8.1f %% %14s %12.4f\n", v->core[0]->unit[unit].name,
+            view_percent(busy, all), view_percent(waiting, all), view_percent(idle, all),
+            text_thousands(mean(ops, v->core_count), number, sizeof(number)),
+            room > 0.0 ? ops / room : 0.0);
+}
+
+static void print_units(const struct report_view *v, FILE *to)
+{
+    fprintf(to, "\n%-12s %10s %10s %10s %14s %12s\n", "units (mean)", "busy", "waiting", "idle",
+            "operations", "per slot");
+    for (int i = 0; i < v->core[0]->unit_count; i++)
+        print_unit(v, i, to);
+}
+
+static void print_flops(const struct report_view *v, FILE *to)
+{
+    double issued = 0.0, seconds = view_seconds(v);
+    double peak = chip_peak_bf16_tflops(v->chip) * v->chip_count;
+    char number[NUMBER_CHARS];
+
+    for (int i = 0; i < v->core_count; i++)
+        issued += (double)v->core[i]->matmul_flops;
+    fprintf(to, "\nMXU, all cores\n");
+    fprintf(to, "  issued        %s FLOP: %.4f TFLOP/s of %.1f peak (%.2f %%)\n",
+            text_thousands((int64_t)issued, number, sizeof(number)),
+            seconds > 0.0 ? issued / seconds / 1e12 : 0.0, peak,
+            seconds > 0.0 ? view_percent(issued / seconds / 1e12, peak) : 0.0);
+    if (v->model_flops > 0) {
+        double model = (double)v->model_flops * v->core_count;
+
+        fprintf(to, "  of the model  %s FLOP: %.1f %% of those issued, %.2f %% of peak\n",
+                text_thousands((int64_t)model, number, sizeof(number)),
+                view_percent(model, issued),
+                seconds > 0.0 ? view_percent(model / seconds / 1e12, peak) : 0.0);
+    }
+}
+
+static void print_hbm(const struct report_view *v, FILE *to)
+{
+    double seconds = view_seconds(v), peak = view_hbm_peak_bytes_per_second(v->chip);
+    int64_t read_bytes = 0, write_bytes = 0, runs = 0, hits = 0;
+    char a[NUMBER_CHARS], b[NUMBER_CHARS];
+    double rate;
+
+    for (int i = 0; i < v->chip_count; i++) {
+        read_bytes += v->hbm[i]->read_bytes;
+        write_bytes += v->hbm[i]->write_bytes;
+        runs += v->hbm[i]->run_count;
+        hits += v->hbm[i]->row_hits;
+    }
+    rate = seconds > 0.0 ? (double)(read_bytes + write_bytes) / seconds : 0.0;
+    fprintf(to, "\nHBM, all chips\n");
+    fprintf(to, "  read          %s B\n  written       %s B\n",
+            text_thousands(read_bytes, a, sizeof(a)), text_thousands(write_bytes, b, sizeof(b)));
+    fprintf(to, "  rate          %.2f GB/s of %.1f peak (%.2f %%)\n", rate / 1e9,
+            peak * v->chip_count / 1e9, view_percent(rate, peak * v->chip_count));
+    fprintf(to, "  row hits      %.1f %% of %s runs\n",
+            view_percent((double)hits, (double)runs), text_thousands(runs, a, sizeof(a)));
+}
+
+static void print_links(const struct report_view *v, FILE *to)
+{
+    int busiest = view_busiest_link(v);
+    const struct net_link_stats *l;
+    char a[NUMBER_CHARS], b[NUMBER_CHARS];
+
+    if (busiest < 0) {
+        fprintf(to, "  links         none: a single chip\n");
+        return;
+    }
+    l = v->link[busiest];
+    fprintf(to, "  busiest link  chip %d to %d: used %.2f %% of the time, %s B payload in %s B\n",
+            l->from, l->to, 100.0 * view_link_use(v, busiest),
+            text_thousands(l->payload_bytes, a, sizeof(a)),
+            text_thousands(l->wire_bytes, b, sizeof(b)));
+}
+
+static void print_ici(const struct report_view *v, FILE *to)
+{
+    double sent = 0.0, received = 0.0;
+    char a[NUMBER_CHARS], b[NUMBER_CHARS];
+
+    for (int i = 0; i < v->core_count; i++) {
+        sent += (double)v->core[i]->ici_sent_bytes;
+        received += (double)v->core[i]->ici_received_bytes;
+    }
+    fprintf(to, "\nICI, mean of a core\n");
+    fprintf(to, "  sent          %s B\n  received      %s B\n",
+            text_thousands(mean(sent, v->core_count), a, sizeof(a)),
+            text_thousands(mean(received, v->core_count), b, sizeof(b)));
+    if (v->parameter_bytes > 0 && v->core_count > 1) {
+        double least = 2.0 * (v->core_count - 1) / v->core_count * (double)v->parameter_bytes;
+
+        fprintf(to, "  gradients     %s B to all-reduce: a ring sends at least %s B\n",
+                text_thousands(v->parameter_bytes, a, sizeof(a)),
+                text_thousands((int64_t)(least + 0.5), b, sizeof(b)));
+    }
+    print_links(v, to);
+}
+
+static void print_bound(const struct report_view *v, FILE *to)
+{
+    struct bound b;
+
+    bound_find(v, &b);
+    fprintf(to, "\nbound by %s: %s\n", bound_name(b.by), b.sentence);
+}
+
+void step_table_print(const struct report_view *v, FILE *to)
+{
+    print_header(v, to);
+    print_cycle_table(v, to);
+    print_units(v, to);
+    print_flops(v, to);
+    print_hbm(v, to);
+    print_ici(v, to);
+    if (v->trace)
+        step_notes_print(v, to);
+    print_bound(v, to);
+}
+
+void report_print_step(const struct report_step *s, FILE *to)
+{
+    struct arena a;
+    struct report_view v;
+
+    arena_init(&a);
+    view_of_step(s, &a, &v);
+    step_table_print(&v, to);
+    arena_fini(&a);
+}

@@ -1,0 +1,14 @@
+/*
+ * The table of one step, for people. docs/report.md explains its lines.
+ */
+#ifndef REPORT_STEP_TABLE_H
+#define REPORT_STEP_TABLE_H
+#include "report/view.h"
+
+#include <stdio.h>
+
+void step_table_print(const struct report_view *v, FILE *to);
+
+/* "by source operation", only with a trace: cycles of core 0 by the program's notes */
+void step_notes_print(const struct report_view *v, FILE *to);
+#endif

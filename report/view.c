@@ -1,0 +1,163 @@
+#include "report/view.h"
+
+#include <assert.h>
+
+static const enum view_group groups[STALL_COUNT] = {
+    [STALL_MXU] = GROUP_MXU,
+    [STALL_STAGING] = GROUP_MXU,
+    [STALL_RESULT] = GROUP_MXU,
+    [STALL_OPERAND] = GROUP_VECTOR,
+    [STALL_XLU] = GROUP_VECTOR,
+    [STALL_EUP] = GROUP_VECTOR,
+    [STALL_BANK] = GROUP_VECTOR,
+    [STALL_STORE_LOAD] = GROUP_VECTOR,
+    [STALL_HBM] = GROUP_HBM,
+    [STALL_DMA_QUEUE] = GROUP_HBM,
+    [STALL_ICI] = GROUP_ICI,
+    [STALL_TRANSFER] = GROUP_OTHER,
+    [STALL_SYNC] = GROUP_OTHER,
+    [STALL_BRANCH] = GROUP_OTHER,
+    [STALL_DELAY] = GROUP_OTHER,
+};
+
+enum view_group view_stall_group(enum stall_reason r)
+{
+    assert(r < STALL_COUNT && groups[r] != GROUP_NONE);
+    return groups[r];
+}
+
+const char *view_group_name(enum view_group g)
+{
+    static const char *const names[GROUP_COUNT] = {
+        [GROUP_NONE] = "none",
+        [GROUP_MXU] = "MXU",
+        [GROUP_VECTOR] = "vector",
+        [GROUP_HBM] = "HBM",
+        [GROUP_ICI] = "ICI",
+        [GROUP_OTHER] = "other",
+    };
+
+    return names[g];
+}
+
+static void gather_network(const struct machine *m, struct arena *a, struct report_view *v)
+{
+    const struct net *net = machine_net(m);
+
+    v->link_count = net ? net_link_count(net) : 0;
+    v->link = arena_array(a, (size_t)v->link_count, sizeof(*v->link));
+    for (int i = 0; i < v->link_count; i++)
+        v->link[i] = net_link(net, i);
+}
+
+static void gather_trace(const struct machine *m, struct arena *a, struct report_view *v)
+{
+    struct view_trace *trace = arena_array(a, (size_t)v->core_count, sizeof(*trace));
+    size_t total = 0;
+
+    for (int i = 0; i < v->core_count; i++) {
+        trace[i].event = machine_trace(m, i, &trace[i].count);
+        total += trace[i].count;
+    }
+    v->trace = total ? trace : NULL;
+}
+
+void view_of_step(const struct report_step *s, struct arena *a, struct report_view *v)
+{
+    const struct machine *m = s->machine;
+
+    *v = (struct report_view){
+        .chip = machine_chip(m),
+        .slice = machine_slice(m),
+        .program = s->program,
+        .model_flops = s->model_flops,
+        .parameter_bytes = s->parameter_bytes,
+        .cycles = machine_cycles(m),
+        .core_count = machine_core_count(m),
+    };
+    v->chip_count = v->slice->chip_count;
+    v->core = arena_array(a, (size_t)v->core_count, sizeof(*v->core));
+    for (int i = 0; i < v->core_count; i++)
+        v->core[i] = machine_counters(m, i);
+    v->hbm = arena_array(a, (size_t)v->chip_count, sizeof(*v->hbm));
+    for (int i = 0; i < v->chip_count; i++)
+        v->hbm[i] = machine_hbm_stats(m, i);
+    gather_network(m, a, v);
+    gather_trace(m, a, v);
+}
+
+cycle_t view_stall_cycles(const struct report_view *v, enum stall_reason r)
+{
+    cycle_t sum = 0;
+
+    for (int i = 0; i < v->core_count; i++)
+        sum += v->core[i]->stall_cycles[r];
+    return sum;
+}
+
+cycle_t view_core_group_cycles(const struct core_counters *c, enum view_group g)
+{
+    cycle_t sum = 0;
+
+    for (int r = 0; r < STALL_COUNT; r++)
+        if (groups[r] == g)
+            sum += c->stall_cycles[r];
+    return sum;
+}
+
+cycle_t view_group_cycles(const struct report_view *v, enum view_group g)
+{
+    cycle_t sum = 0;
+
+    for (int i = 0; i < v->core_count; i++)
+        sum += view_core_group_cycles(v->core[i], g);
+    return sum;
+}
+
+int64_t view_ps(const struct chip *chip, cycle_t cycles)
+{
+    int64_t mhz = chip->chip_clock_mhz;
+
+    /* in two parts, so that long runs do not overflow */
+    return cycles / mhz * 1000000 + cycles % mhz * 1000000 / mhz;
+}
+
+double view_seconds(const struct report_view *v)
+{
+    return (double)v->cycles / ((double)v->chip->chip_clock_mhz * 1e6);
+}
+
+double view_percent(double part, double whole)
+{
+    return whole > 0.0 ? 100.0 * part / whole : 0.0;
+}
+
+double view_hbm_peak_bytes_per_second(const struct chip *chip)
+{
+    return (double)chip->hbm_channels * (double)chip->hbm_burst_bytes * 1e12 /
+           (double)chip->hbm_burst_ps;
+}
+
+double view_hbm_use(const struct report_view *v, int chip)
+{
+    double room_ps = view_seconds(v) * 1e12 * (double)v->chip->hbm_channels;
+
+    return room_ps > 0.0 ? (double)v->hbm[chip]->busy_ps / room_ps : 0.0;
+}
+
+double view_link_use(const struct report_view *v, int link)
+{
+    double room_ps = view_seconds(v) * 1e12;
+
+    return room_ps > 0.0 ? (double)v->link[link]->busy_ps / room_ps : 0.0;
+}
+
+int view_busiest_link(const struct report_view *v)
+{
+    int busiest = -1;
+
+    for (int i = 0; i < v->link_count; i++)
+        if (busiest < 0 || v->link[i]->busy_ps > v->link[busiest]->busy_ps)
+            busiest = i;
+    return busiest;
+}

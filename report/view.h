@@ -1,0 +1,56 @@
+/*
+ * What the reports see of a launch: plain numbers, gathered once.
+ *
+ * view_of_step is the only place of report/ that asks a machine; everything
+ * else works on a struct report_view, which a test can fill by hand. Pointers
+ * are borrowed from the machine and from the arena given.
+ */
+#ifndef REPORT_VIEW_H
+#define REPORT_VIEW_H
+#include "base/arena.h"
+#include "report/report.h"
+
+struct view_trace {
+    const struct trace_event *event;
+    size_t count;
+};
+
+struct report_view {
+    const struct chip *chip;
+    const struct slice *slice;
+    const struct isa_program *program;  /* of every core; may be NULL */
+    int64_t model_flops;                /* per core; 0 = unknown */
+    int64_t parameter_bytes;            /* all-reduced per core; 0 = none */
+    cycle_t cycles;
+    int core_count;
+    const struct core_counters **core;
+    int chip_count;
+    const struct hbm_stats **hbm;       /* by chip */
+    int link_count;                     /* directed links; 0 for a single chip */
+    const struct net_link_stats **link;
+    const struct view_trace *trace;     /* by core; NULL when the trace was off */
+};
+
+/* `s->machine` is not NULL and has run. */
+void view_of_step(const struct report_step *s, struct arena *a, struct report_view *v);
+
+/* Stall reasons in the groups that people think in; docs/report.md says why. */
+enum view_group { GROUP_NONE, GROUP_MXU, GROUP_VECTOR, GROUP_HBM, GROUP_ICI, GROUP_OTHER, GROUP_COUNT };
+
+enum view_group view_stall_group(enum stall_reason r);
+const char *view_group_name(enum view_group g);
+
+/* sums over the cores */
+cycle_t view_stall_cycles(const struct report_view *v, enum stall_reason r);
+cycle_t view_group_cycles(const struct report_view *v, enum view_group g);
+cycle_t view_core_group_cycles(const struct core_counters *c, enum view_group g);
+
+double view_seconds(const struct report_view *v);
+int64_t view_ps(const struct chip *chip, cycle_t cycles);       /* rounded down */
+double view_percent(double part, double whole);                 /* 0 of 0 is 0 */
+
+double view_hbm_peak_bytes_per_second(const struct chip *chip); /* data buses of one chip */
+double view_hbm_use(const struct report_view *v, int chip);     /* busy share of the buses, 0..1 */
+double view_link_use(const struct report_view *v, int link);    /* 0..1 */
+int view_busiest_link(const struct report_view *v);             /* -1 without links */
+#endif
