@@ -1,0 +1,179 @@
+#include "tests/toy.h"
+
+#include "tests/test.h"
+
+#include <dirent.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static void toy_chip(struct chip *c)
+{
+    snprintf(c->chip_name, sizeof(c->chip_name), "Toy");
+    c->chip_cores = 1;
+    c->chip_clock_mhz = 1000;
+    c->mxu_count = 1;
+    c->mxu_size = 128;
+    c->mxu_matmul_cycles = 8;
+    c->hbm_channels = 4;
+    c->hbm_burst_bytes = 32;
+    c->hbm_burst_ps = 1000;             /* 4 x 32 B per ns: 128 GB/s a chip */
+}
+
+static void toy_unit(struct core_counters *c, int track, const char *name, cycle_t busy,
+                     cycle_t waiting, int64_t ops, int slots)
+{
+    c->unit[track] = (struct unit_counters){
+        .name = name,
+        .busy_cycles = busy,
+        .waiting_cycles = waiting,
+        .idle_cycles = c->cycles - busy - waiting,
+        .op_count = ops,
+        .slot_cycles = c->cycles * slots,
+    };
+}
+
+static void toy_core(struct core_counters *c)
+{
+    c->cycles = 10000;
+    c->issue_cycles = 4000;
+    c->idle_cycles = 500;
+    c->unit_count = TRACK_COUNT;
+    toy_unit(c, TRACK_SCALAR, "scalar", 3000, 0, 4000, 2);
+    toy_unit(c, TRACK_VALU, "valu", 2000, 500, 2500, 2);
+    toy_unit(c, TRACK_LOAD, "load", 1000, 0, 1000, 1);
+    toy_unit(c, TRACK_MXU, "mxu0", 4800, 1000, 600, 1);
+    toy_unit(c, TRACK_DMA, "dma", 5000, 0, 20, 1);
+    c->op_count[OP_VMATMUL] = 600;
+    c->op_count[OP_VLD] = 1000;
+    c->matmul_flops = 600LL * 2 * 8 * 128 * 128;
+    c->ici_sent_bytes = c->ici_received_bytes = 40960;
+}
+
+void toy_init(struct toy *t)
+{
+    memset(t, 0, sizeof(*t));
+    toy_chip(&t->chip);
+    t->slice = (struct slice){"toy-2", "toy", {2, 1, 1}, {false}, 2, 2};
+    for (int i = 0; i < 2; i++) {
+        toy_core(&t->counters[i]);
+        t->memory[i] = (struct hbm_stats){.read_bytes = 300000, .write_bytes = 100000,
+                                          .run_count = 1000, .row_hits = 900, .row_closed = 60,
+                                          .row_conflicts = 40, .busy_ps = 12500000};
+        t->wire[i] = (struct net_link_stats){i, 1 - i, 40960, 45056, 1000000 * (i + 1)};
+        t->core[i] = &t->counters[i];
+        t->hbm[i] = &t->memory[i];
+        t->link[i] = &t->wire[i];
+    }
+    t->counters[0].stall_cycles[STALL_OPERAND] = 500;
+    t->counters[0].stall_cycles[STALL_MXU] = 1000;
+    t->counters[0].stall_cycles[STALL_RESULT] = 500;
+    t->counters[0].stall_cycles[STALL_HBM] = 2000;
+    t->counters[0].stall_cycles[STALL_ICI] = 1000;
+    t->counters[0].stall_cycles[STALL_BRANCH] = 500;
+    t->counters[1].stall_cycles[STALL_HBM] = 4000;
+    t->counters[1].stall_cycles[STALL_ICI] = 1000;
+    t->counters[1].stall_cycles[STALL_SYNC] = 500;
+    t->note[0] = "dot.1";
+    t->note[1] = "add \"two\"";
+    for (uint32_t i = 0; i < 4; i++)
+        t->bundle[i] = (struct isa_bundle){.line = i + 10, .note = i < 2 ? 1 : i < 3 ? 2 : 0};
+    t->program = (struct isa_program){.name = "toy", .bundle = t->bundle, .bundle_count = 4,
+                                      .note = t->note, .note_count = 2};
+    t->view = (struct report_view){
+        .chip = &t->chip, .slice = &t->slice, .program = &t->program, .model_flops = 100000000,
+        .parameter_bytes = 40000, .cycles = 10000, .core_count = 2, .core = t->core,
+        .chip_count = 2, .hbm = t->hbm, .link_count = 2, .link = t->link,
+    };
+}
+
+/* bundles 0 and 1 belong to dot.1, 2 to the add, 3 to nothing */
+static const struct trace_event events[] = {
+    {.start = 100, .end = 101, .bundle = 0, .code = OP_SMOV, .track = TRACK_SCALAR},
+    {.start = 100, .end = 101, .bundle = 0, .code = OP_SADD, .track = TRACK_SCALAR},
+    {.start = 101, .end = 900, .bundle = 1, .code = OP_DMA_HBM_VMEM, .track = TRACK_DMA,
+     .bytes = 4096},
+    {.start = 102, .end = 950, .bundle = 1, .code = OP_DMA_HBM_VMEM, .track = TRACK_DMA,
+     .bytes = 8192},
+    {.start = 910, .end = 990, .bundle = 1, .code = OP_DMA_HBM_VMEM, .track = TRACK_DMA,
+     .bytes = 512},
+    {.start = 103, .end = 1000, .bundle = 2, .track = -1, .stall = STALL_HBM},
+    {.start = 1000, .end = 1001, .bundle = 2, .code = OP_VADD_F32, .track = TRACK_VALU},
+    {.start = 1600, .end = 1600, .bundle = 3, .code = OP_VTRACE, .track = TRACK_SCALAR},
+    {.start = 1008, .end = 1016, .bundle = 2, .code = OP_VMATMUL, .track = TRACK_MXU},
+};
+_Static_assert(COUNT_OF(events) == TOY_EVENT_COUNT, "toy.h tells how many");
+
+void toy_trace(struct toy *t)
+{
+    toy_init(t);
+    for (int i = 0; i < 2; i++)
+        t->trace[i] = (struct view_trace){events, COUNT_OF(events)};
+    t->view.trace = t->trace;
+}
+
+static const struct report_epoch epochs[] = {
+    {1, 0.5, 0.85, 0.9, 117, 10000, 10.0, 51200000.0, 0.25},
+    {2, 0.25, 0.93, 0.9375, 117, 10000, 10.0, 51200000.0, 0.25},
+};
+static const struct report_step_row rows[] = {
+    {1, 1, 2.302585093, 0.125, 10000},
+    {2, 1, 1.5, 0.5, 10000},
+};
+static const struct report_option options[] = {
+    {"train", "batch", "512", "command line"},
+    {"train", "seed", "1", "default"},
+    {"model", "path", "a\nb.json", "command line"},
+};
+
+struct report_run toy_run(void)
+{
+    return (struct report_run){
+        .option = options, .option_count = 3, .epoch = epochs, .epoch_count = 2, .row = rows,
+        .row_count = 2, .host_seconds = 0.75,
+    };
+}
+
+char *toy_read_text(const char *path)
+{
+    gzFile f = gzopen(path, "rb");      /* reads what is not gzipped as it is */
+    size_t room = 1 << 20, used = 0;
+    char *text = malloc(room);
+    int got;
+
+    assert_non_null(f);
+    while ((got = gzread(f, text + used, (unsigned)(room - used - 1))) > 0)
+        used += (size_t)got;
+    assert_int_equal(got, 0);
+    text[used] = '\0';
+    gzclose(f);
+    return text;
+}
+
+char *toy_make_folder(char *path, size_t path_bytes)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    snprintf(path, path_bytes, "%s/systole_report_XXXXXX", tmp ? tmp : "/tmp");
+    assert_non_null(mkdtemp(path));
+    return path;
+}
+
+int toy_remove_folder(const char *path)
+{
+    DIR *d = opendir(path);
+    struct dirent *entry;
+    char name[600];
+    int count = 0;
+
+    assert_non_null(d);
+    while ((entry = readdir(d))) {
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
+        assert_int_equal(remove(name), 0);
+        count++;
+    }
+    closedir(d);
+    assert_int_equal(rmdir(path), 0);
+    return count;
+}
