@@ -1,0 +1,243 @@
+/*
+ * systole bench: ratios of the same training steps on eight cores. Each
+ * measurement is a process of its own; all kinds take turns, several rounds,
+ * and the best time of each kind counts, so that what else the host does falls
+ * out of the ratios.
+ */
+#include "cli/bench.h"
+
+#include "base/units.h"
+#include "sim/machine.h"
+#include "stack/data.h"
+#include "stack/strategy.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCH 512
+#define WARM_STEPS 3
+#define STEPS 30
+#define ROUNDS 4
+#define PROCESS_MAX 2
+
+struct job {
+    int thread_count, process_count;
+    bool trace;
+};
+
+struct stepper {
+    struct arena arena;
+    struct chip chip;
+    struct slice slice;
+    struct model model;
+    struct machine *machine;
+    struct strategy *strategy;
+    float *x;
+    int32_t *labels;
+};
+
+static double seconds_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void make_batch(struct stepper *s)
+{
+    struct dataset train, test;
+    uint32_t *order = arena_array(&s->arena, BATCH, sizeof(*order));
+
+    data_make_digits(&train, &test, BATCH, 1, 1, &s->arena);
+    for (uint32_t i = 0; i < BATCH; i++)
+        order[i] = i;
+    s->x = arena_array(&s->arena, (size_t)(BATCH * train.elems), sizeof(*s->x));
+    s->labels = arena_array(&s->arena, BATCH, sizeof(*s->labels));
+    data_batch(&train, order, 0, BATCH, s->x, s->labels);
+}
+
+static int make_stepper(struct stepper *s, const struct bench *b, const struct job *j,
+                        struct err *e)
+{
+    struct machine_options mo = {.thread_count = j->thread_count, .simd = "auto",
+                                 .trace = j->trace};
+    struct strategy_options so = {
+        .model = &s->model, .global_batch = BATCH, .seed = 1,
+        .model_options = {.policy = POLICY_FLOAT32, .precision = PRECISION_DEFAULT,
+                          .optimizer = OPTIMIZER_ADAM, .learning_rate = 0.001, .beta_1 = 0.9,
+                          .beta_2 = 0.999, .epsilon = 1e-7},
+    };
+
+    arena_init(&s->arena);
+    if (model_load(&s->model, b->model, &s->arena, e) != 0 ||
+        slice_parse(&s->slice, "v3-8", e) != 0 ||
+        chip_load_builtin(&s->chip, s->slice.chip_name, NULL, &s->arena, e) != 0)
+        return -1;
+    s->machine = machine_create(&s->slice, &s->chip, &mo, e);
+    if (!s->machine)
+        return -1;
+    so.machine = s->machine;
+    s->strategy = strategy_create(&so, &s->arena, e);
+    if (!s->strategy)
+        return -1;
+    make_batch(s);
+    return 0;
+}
+
+static int run_steps(struct stepper *s, int count, double *seconds, struct err *e)
+{
+    struct step_result result;
+    double began = seconds_now();
+
+    for (int i = 0; i < count; i++)
+        if (strategy_train_step(s->strategy, s->x, s->labels, &result, e) != 0)
+            return -1;
+    *seconds = seconds_now() - began;
+    return 0;
+}
+
+/* The child: get ready, tell so by a byte, wait for the start, tell the seconds. */
+static int child_main(const struct bench *b, const struct job *j, int tell, int start)
+{
+    struct stepper s = {.machine = NULL};
+    struct err e;
+    double seconds;
+    char byte = 1, text[800];
+
+    err_set(&e, "a measurement was broken off");        /* unless a call below knows better */
+    if (make_stepper(&s, b, j, &e) != 0 || run_steps(&s, WARM_STEPS, &seconds, &e) != 0 ||
+        write(tell, &byte, 1) != 1 || read(start, &byte, 1) != 1 ||
+        run_steps(&s, STEPS, &seconds, &e) != 0) {
+        fprintf(stderr, "systole: %s\n", err_format(&e, text, sizeof(text)));
+        return 1;
+    }
+    return write(tell, &seconds, sizeof(seconds)) == (ssize_t)sizeof(seconds) ? 0 : 1;
+}
+
+/* `heard`: the reading end of what the child tells */
+static int start_child(const struct bench *b, const struct job *j, const int start[2],
+                       int *heard, pid_t *child, struct err *e)
+{
+    int tell[2];
+
+    if (pipe(tell) != 0)
+        return err_set(e, "cannot make a pipe: %s", strerror(errno));
+    *child = fork();
+    if (*child == 0) {
+        close(start[1]);
+        close(tell[0]);
+        _exit(child_main(b, j, tell[1], start[0]));
+    }
+    close(tell[1]);
+    *heard = tell[0];
+    if (*child < 0)
+        return err_set(e, "cannot start a measuring process: %s", strerror(errno));
+    return 0;
+}
+
+/* Lets the children that are ready go at once; the slower one's seconds count. */
+static int hear_children(const int *heard, int count, int start, double *seconds, struct err *e)
+{
+    char bytes[PROCESS_MAX] = {0};
+
+    for (int i = 0; i < count; i++)
+        if (read(heard[i], &bytes[i], 1) != 1)
+            return err_set(e, "a measuring process failed");
+    if (write(start, bytes, (size_t)count) != count)
+        return err_set(e, "cannot start the measurement: %s", strerror(errno));
+    *seconds = 0.0;
+    for (int i = 0; i < count; i++) {
+        double one;
+
+        if (read(heard[i], &one, sizeof(one)) != (ssize_t)sizeof(one))
+            return err_set(e, "a measuring process failed");
+        if (one > *seconds)
+            *seconds = one;
+    }
+    return 0;
+}
+
+static int measure_job(const struct bench *b, const struct job *j, double *seconds, struct err *e)
+{
+    int start[2], heard[PROCESS_MAX], count = 0, status = 0;
+    pid_t child[PROCESS_MAX];
+
+    if (pipe(start) != 0)
+        return err_set(e, "cannot make a pipe: %s", strerror(errno));
+    fflush(stdout);                     /* or the children print it again */
+    while (count < j->process_count && status == 0) {
+        status = start_child(b, j, start, &heard[count], &child[count], e);
+        count++;
+    }
+    if (status == 0)
+        status = hear_children(heard, count, start[1], seconds, e);
+    close(start[0]);
+    close(start[1]);                    /* who still waits reads the end, and stops */
+    for (int i = 0; i < count; i++) {
+        close(heard[i]);
+        if (child[i] > 0)
+            waitpid(child[i], NULL, 0);
+    }
+    return status;
+}
+
+static int measure_all(struct bench *b, struct err *e)
+{
+    struct bench_steps *s = &b->steps;
+    const struct {
+        struct job job;
+        double *best;
+    } kinds[] = {
+        {{1, 1, false}, &s->one_thread},
+        {{2, 1, false}, &s->two_threads},
+        {{1, 1, true}, &s->traced},
+        {{1, 2, false}, &s->two_processes},
+    };
+
+    for (int round = 0; round < ROUNDS; round++)
+        for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+            double seconds = 0.0;
+
+            if (measure_job(b, &kinds[k].job, &seconds, e) != 0)
+                return -1;
+            if (round == 0 || seconds < *kinds[k].best)
+                *kinds[k].best = seconds;
+        }
+    s->is_measured = true;
+    return 0;
+}
+
+static int get_steps(struct bench *b, struct err *e)
+{
+    return b->steps.is_measured ? 0 : measure_all(b, e);
+}
+
+/*
+ * Two processes do twice the work of one: the host's own scaling is
+ * 2 x one_thread / two_processes, and the threads' one_thread / two_threads.
+ */
+int bench_thread_scaling(struct bench *b, int unused, double *value, struct err *e)
+{
+    (void)unused;
+    if (sysconf(_SC_NPROCESSORS_ONLN) < 2) {
+        err_set(e, "needs two processors");
+        return BENCH_LEFT_OUT;
+    }
+    if (get_steps(b, e) != 0)
+        return -1;
+    *value = b->steps.two_processes / (2.0 * b->steps.two_threads);
+    return 0;
+}
+
+int bench_trace_ratio(struct bench *b, int unused, double *value, struct err *e)
+{
+    (void)unused;
+    if (get_steps(b, e) != 0)
+        return -1;
+    *value = b->steps.traced / b->steps.one_thread;
+    return 0;
+}

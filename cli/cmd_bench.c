@@ -1,0 +1,157 @@
+/* systole bench: measures what docs/performance.md promises. */
+#include "cli/bench.h"
+
+#include "base/units.h"
+#include "cli/cli.h"
+#include "report/folder.h"
+
+#include <argp.h>
+#include <jansson.h>
+#include <string.h>
+
+static const struct row {
+    const char *name, *unit;
+    bool is_at_least;                   /* must be at least, else at most */
+    double must;
+    bench_fn *measure;
+    int argument;
+} rows[] = {
+    {"mnist_3_epochs_host_seconds", "s", false, 5.0, bench_epochs_seconds, 3},
+    {"mnist_3_epochs_reference_gap", "points", false, 0.5, bench_reference_gap, 0},
+    {"mnist_20_epochs_host_seconds", "s", false, 30.0, bench_epochs_seconds, 20},
+    {"mnist_test_accuracy_seed_1", "share", true, 0.972, bench_accuracy, 1},
+    {"mnist_test_accuracy_seed_2", "share", true, 0.972, bench_accuracy, 2},
+    {"mnist_test_accuracy_seed_3", "share", true, 0.972, bench_accuracy, 3},
+    {"mnist_peak_memory", "MiB", false, 1024.0, bench_peak_memory, 0},
+    {"two_threads_of_host_scaling", "ratio", true, 0.95, bench_thread_scaling, 0},
+    {"trace_on_to_off", "ratio", false, 1.5, bench_trace_ratio, 0},
+};
+
+struct options {
+    struct bench bench;
+    const char *out;
+    const char *only;
+};
+
+enum { KEY_OUT = 256, KEY_DATA, KEY_MODEL, KEY_ONLY };
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case KEY_OUT: o->out = arg; return 0;
+    case KEY_DATA: o->bench.data = arg; return 0;
+    case KEY_MODEL: o->bench.model = arg; return 0;
+    case KEY_ONLY: o->only = arg; return 0;
+    case ARGP_KEY_ARG: argp_error(state, "no argument expected: %s", arg); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static bool is_met(const struct row *r, double value)
+{
+    return r->is_at_least ? value >= r->must : value <= r->must;
+}
+
+static void print_row(const struct row *r, double value)
+{
+    printf("%-32s %12.4f %-7s %s %-9g %s\n", r->name, value, r->unit, r->is_at_least ? ">=" : "<=",
+           r->must, is_met(r, value) ? "ok" : "MISSED");
+    fflush(stdout);
+}
+
+static void add_row(json_t *list, const struct row *r, double value)
+{
+    char must[32];
+    json_t *o = json_object();
+
+    snprintf(must, sizeof(must), "%s %g", r->is_at_least ? ">=" : "<=", r->must);
+    json_object_set_new(o, "name", json_string(r->name));
+    json_object_set_new(o, "value", json_real(value));
+    json_object_set_new(o, "unit", json_string(r->unit));
+    json_object_set_new(o, "must", json_string(must));
+    json_object_set_new(o, "ok", json_boolean(is_met(r, value)));
+    json_array_append_new(list, o);
+}
+
+static int write_list(const json_t *list, const char *path, struct err *e)
+{
+    struct folder_file f;
+    struct arena a;
+    int status;
+
+    arena_init(&a);
+    status = folder_begin(&f, path, &a, e);
+    if (status == 0) {
+        json_dumpf(list, f.to, JSON_INDENT(1));
+        fputc('\n', f.to);
+        status = folder_commit(&f, e);
+    }
+    arena_fini(&a);
+    return status;
+}
+
+static int measure_rows(struct options *o, json_t *list, int *missed, struct err *e)
+{
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct row *r = &rows[i];
+        double value = 0.0;
+        int status;
+
+        if (o->only && !strstr(r->name, o->only))
+            continue;
+        status = r->measure(&o->bench, r->argument, &value, e);
+        if (status < 0)
+            return -1;
+        if (status == BENCH_LEFT_OUT) {
+            printf("%-32s left out: %s\n", r->name, e->msg);
+            continue;
+        }
+        print_row(r, value);
+        add_row(list, r, value);
+        *missed += !is_met(r, value);
+    }
+    return 0;
+}
+
+static int bench(struct options *o, int *missed, struct err *e)
+{
+    json_t *list = json_array();
+    int status;
+
+    printf("%-32s %12s %-7s %-12s\n", "figure", "value", "unit", "must be");
+    fflush(stdout);
+    status = measure_rows(o, list, missed, e);
+    if (status == 0)
+        status = write_list(list, o->out, e);
+    json_decref(list);
+    return status;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+    static const struct argp_option list[] = {
+        {"out", KEY_OUT, "FILE", 0, "list of measured figures, JSON (default build/bench.json)", 0},
+        {"data", KEY_DATA, "DIR", 0, "folder with the MNIST files, for the training runs", 0},
+        {"model", KEY_MODEL, "FILE", 0, "Keras model (default examples/mnist_mlp.json)", 0},
+        {"only", KEY_ONLY, "TEXT", 0, "only figures whose name contains TEXT", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        .options = list, .parser = parse_option,
+        .doc = "Measures the promised figures on this host and says which are met.\v"
+               "Exit status 0: all that was measured is met; 1: not, or something failed.\n\n"
+               "Example:\n  systole bench --data mnist/ --out build/bench.json",
+    };
+    struct options o = {.out = "build/bench.json", .bench = {.model = "examples/mnist_mlp.json"}};
+    struct err e;
+    int missed = 0;
+
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    if (bench(&o, &missed, &e) != 0)
+        return cli_fail(&e);
+    if (missed)
+        printf("%d missed\n", missed);
+    return missed ? EXIT_USER_ERROR : 0;
+}
