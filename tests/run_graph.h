@@ -1,0 +1,27 @@
+/*
+ * Compiles a graph, runs it on a simulated slice and brings results back
+ * dense, for tests that compare with the host reference interpreter.
+ */
+#ifndef TESTS_RUN_GRAPH_H
+#define TESTS_RUN_GRAPH_H
+#include "sim/machine.h"
+#include "stack/compile.h"
+
+struct graph_run {
+    const char *slice;                  /* "v3", "v3-8"; one replica per core */
+    const char *set;                    /* "section.key=value" or NULL */
+    int thread_count;                   /* 0 = 1 */
+    const char *simd;                   /* NULL = "auto" */
+    cycle_t cycles;                     /* out */
+};
+
+/*
+ * input[replica * parameter_count + i] is the dense data of parameter i; the
+ * outputs are allocated from `a` likewise. Fails the test on any error.
+ */
+void run_graph(struct graph_run *run, const struct graph *g, const void *const *input,
+               void **output, struct arena *a);
+
+/* a dense f32 array of uniform numbers */
+float *random_floats(struct arena *a, int64_t count, float lo, float hi, uint64_t seed);
+#endif

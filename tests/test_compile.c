@@ -1,0 +1,438 @@
+/*
+ * Does what the compiler makes of a graph compute the same as the graph?
+ *
+ * Every kernel runs on the simulated core and is compared with a double
+ * reference, within a bound that follows from the operation count and the type.
+ */
+#include "base/floats.h"
+#include "base/units.h"
+#include "stack/interp.h"
+#include "tests/run_graph.h"
+#include "tests/test.h"
+
+#include <math.h>
+
+#define UNIT_ROUNDOFF 0x1p-24
+
+static struct shape matrix(int64_t rows, int64_t columns)
+{
+    return shape_make(DTYPE_F32, 2, (int64_t[]){rows, columns});
+}
+
+static struct shape vector(int64_t n)
+{
+    return shape_make(DTYPE_F32, 1, (int64_t[]){n});
+}
+
+/* one result against the double sum; each of `steps` roundings adds at most one unit */
+static void check_dot(const float *out, const float *a, const float *b, int64_t m, int64_t n,
+                      int64_t k, bool a_by_columns, bool b_by_columns, bool round, double steps)
+{
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double sum = 0, magnitude = 0;
+
+            for (int64_t p = 0; p < k; p++) {
+                float x = a_by_columns ? a[p * m + i] : a[i * k + p];
+                float y = b_by_columns ? b[j * k + p] : b[p * n + j];
+
+                if (round) {
+                    x = f32_round_to_bf16(x);
+                    y = f32_round_to_bf16(y);
+                }
+                sum += (double)x * y;
+                magnitude += fabs((double)x * y);
+            }
+            if (fabs(out[i * n + j] - sum) > steps * UNIT_ROUNDOFF * magnitude + 1e-37)
+                fail_msg("%dx%dx%d element %d,%d: %.9g, expected %.9g", (int)m, (int)k, (int)n,
+                         (int)i, (int)j, (double)out[i * n + j], sum);
+        }
+}
+
+static void run_dot(int64_t m, int64_t n, int64_t k, int lhs_contract, int rhs_contract,
+                    enum graph_precision precision)
+{
+    struct graph_run run = {.slice = "v3"};
+    struct arena a;
+    struct graph g;
+    void *out[1];
+    int x, y, passes = precision == PRECISION_HIGHEST ? 6 : precision == PRECISION_HIGH ? 3 : 1;
+
+    arena_init(&a);
+    graph_init(&g, &a, "dot");
+    x = graph_parameter(&g, lhs_contract ? matrix(m, k) : matrix(k, m), "x");
+    y = graph_parameter(&g, rhs_contract ? matrix(n, k) : matrix(k, n), "y");
+    graph_output(&g, graph_dot(&g, x, y, lhs_contract, rhs_contract, precision), "out", -1);
+    const void *input[] = {random_floats(&a, m * k, -2, 2, 1),
+                           random_floats(&a, n * k, -2, 2, 2)};
+    run_graph(&run, &g, input, out, &a);
+    /* every product and sum of every pass rounds once; the splits drop 2^-24 (6 passes), 2^-16 (3) */
+    check_dot(out[0], input[0], input[1], m, n, k, !lhs_contract, rhs_contract,
+              precision == PRECISION_DEFAULT,
+              (double)(passes * k + 8) + (precision == PRECISION_HIGH ? 3 * 256 : 4));
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+TEST(dots_of_awkward_shapes_match_in_every_role)
+{
+    static const int64_t sizes[][3] = {{1, 1, 1},     {7, 9, 8},     {8, 10, 128}, {64, 128, 784},
+                                       {9, 129, 127}, {128, 10, 64}, {130, 257, 129}};
+
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
+        for (int role = 0; role < 4; role++)
+            run_dot(sizes[i][0], sizes[i][1], sizes[i][2], role & 1, role >> 1,
+                    PRECISION_DEFAULT);
+}
+
+TEST(dots_of_higher_precision_approach_f32)
+{
+    run_dot(64, 128, 300, 1, 0, PRECISION_HIGHEST);
+    run_dot(40, 10, 128, 0, 1, PRECISION_HIGHEST);
+    run_dot(64, 128, 300, 1, 0, PRECISION_HIGH);
+    run_dot(40, 10, 128, 0, 1, PRECISION_HIGH);
+}
+
+TEST(large_dots_loop_over_column_tiles)
+{
+    run_dot(64, 1100, 1024, 1, 0, PRECISION_DEFAULT);
+    run_dot(64, 1100, 1024, 1, 1, PRECISION_DEFAULT);
+}
+
+/* compiles `g` for one core, runs it and the interpreter; outputs differ by at most `bound` */
+static void compare_with_interp(struct graph *g, const void *const *input, double relative,
+                                double absolute, struct arena *a)
+{
+    struct graph_run run = {.slice = "v3"};
+    struct interp_value values[16], expected[16];
+    void *out[16];
+    struct err e;
+
+    for (int i = 0; i < g->parameter_count; i++)
+        values[i].data = (void *)(uintptr_t)input[i];
+    if (graph_verify(g, &e) || interp_run(g, INTERP_DOT_BF16, values, expected, a, &e))
+        fail_msg("%s", e.msg);
+    run_graph(&run, g, input, out, a);
+    for (int o = 0; o < g->output_count; o++) {
+        const struct shape *s = &g->node[g->output[o].node].shape;
+        const float *got = out[o], *want = expected[o].data;
+
+        for (int64_t i = 0; i < shape_elems(s); i++) {
+            if (s->dtype == DTYPE_S32 || s->dtype == DTYPE_PRED) {
+                assert_int_equal(((int32_t *)out[o])[i], ((int32_t *)expected[o].data)[i]);
+                continue;
+            }
+            if (isnan(want[i]) && isnan(got[i]))
+                continue;
+            if (!(got[i] == want[i] ||
+                  fabs((double)got[i] - want[i]) <= relative * fabs((double)want[i]) + absolute))
+                fail_msg("output %s element %d: %.9g, expected %.9g", g->output[o].name, (int)i,
+                         (double)got[i], (double)want[i]);
+        }
+    }
+}
+
+struct unary_row {
+    enum graph_op op;
+    float lo, hi;
+    double ulps;                        /* of f32, from the EUP's 2 and the roundings around it */
+};
+
+static const struct unary_row unary_rows[] = {
+    {HLO_NEGATE, -3, 3, 0},      {HLO_ABS, -3, 3, 0},         {HLO_EXP, -4, 4, 12},
+    {HLO_LOG, 1.5f, 90, 6},      {HLO_SQRT, 0, 50, 8},        {HLO_RSQRT, 0.1f, 50, 3},
+    {HLO_TANH, -4, 4, 3},        {HLO_LOGISTIC, -4, 4, 14},
+};
+
+static void check_unary(const struct unary_row *row, int64_t rows, int64_t columns)
+{
+    struct arena a;
+    struct graph g;
+    int x;
+
+    arena_init(&a);
+    graph_init(&g, &a, graph_op_name(row->op));
+    x = graph_parameter(&g, matrix(rows, columns), "x");
+    graph_output(&g, graph_unary(&g, row->op, x), "out", -1);
+    const void *input[] = {random_floats(&a, rows * columns, row->lo, row->hi, 3)};
+    compare_with_interp(&g, input, row->ulps * 2 * UNIT_ROUNDOFF, 0, &a);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+TEST(unary_operations_stay_within_their_ulps)
+{
+    for (size_t i = 0; i < COUNT_OF(unary_rows); i++) {
+        check_unary(&unary_rows[i], 9, 130);
+        check_unary(&unary_rows[i], 64, 10);
+    }
+}
+
+TEST(binary_operations_match)
+{
+    static const enum graph_op ops[] = {HLO_ADD, HLO_SUBTRACT, HLO_MULTIPLY, HLO_MAXIMUM,
+                                        HLO_MINIMUM};
+    struct arena a;
+    struct graph g;
+    int x, y;
+
+    arena_init(&a);
+    graph_init(&g, &a, "binary");
+    x = graph_parameter(&g, matrix(200, 300), "x");
+    y = graph_parameter(&g, matrix(200, 300), "y");
+    for (size_t i = 0; i < COUNT_OF(ops); i++)
+        graph_output(&g, graph_binary(&g, ops[i], x, y), graph_op_name(ops[i]), -1);
+    const void *input[] = {random_floats(&a, 60000, -2, 2, 5), random_floats(&a, 60000, -2, 2, 6)};
+    compare_with_interp(&g, input, 0, 0, &a);
+    graph_fini(&g);
+    arena_init(&a);
+    graph_init(&g, &a, "divide");
+    x = graph_parameter(&g, matrix(20, 30), "x");
+    y = graph_parameter(&g, matrix(20, 30), "y");
+    graph_output(&g, graph_binary(&g, HLO_DIVIDE, x, y), "quotient", -1);
+    const void *divide[] = {random_floats(&a, 600, -2, 2, 7), random_floats(&a, 600, 1, 9, 8)};
+    compare_with_interp(&g, divide, 6 * UNIT_ROUNDOFF, 0, &a);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+TEST(integers_predicates_and_selects_match_exactly)
+{
+    struct shape s32 = shape_make(DTYPE_S32, 2, (int64_t[]){33, 140});
+    int32_t *xi, *yi;
+    struct arena a;
+    struct graph g;
+    int x, y, less, lanes, rows;
+
+    arena_init(&a);
+    graph_init(&g, &a, "integers");
+    x = graph_parameter(&g, s32, "x");
+    y = graph_parameter(&g, s32, "y");
+    less = graph_compare(&g, COMPARE_LT, x, y);
+    lanes = graph_iota(&g, s32, 1);
+    rows = graph_iota(&g, s32, 0);
+    graph_output(&g, less, "less", -1);
+    graph_output(&g, graph_select(&g, less, lanes, rows), "select", -1);
+    graph_output(&g, graph_binary(&g, HLO_MULTIPLY, x, y), "product", -1);
+    graph_output(&g, graph_binary(&g, HLO_MAXIMUM, x, y), "maximum", -1);
+    graph_output(&g, graph_convert(&g, less, DTYPE_F32), "as f32", -1);
+    graph_output(&g, graph_convert(&g, x, DTYPE_F32), "x as f32", -1);
+    graph_output(&g, graph_binary(&g, HLO_OR, graph_unary(&g, HLO_NOT, less),
+                                  graph_compare(&g, COMPARE_EQ, lanes, rows)), "logic", -1);
+    xi = arena_array(&a, 33 * 140, 4);
+    yi = arena_array(&a, 33 * 140, 4);
+    for (int i = 0; i < 33 * 140; i++) {
+        xi[i] = i % 37 - 18;
+        yi[i] = i % 23 - 11;
+    }
+    const void *input[] = {xi, yi};
+    compare_with_interp(&g, input, 0, 0, &a);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+/* rows, columns and scalars spread over a matrix, and reductions back, in f32 */
+static void check_spread_and_reduce(int64_t rows, int64_t columns)
+{
+    struct arena a;
+    struct graph g;
+    int x, bias, column, scalar, y, maximum;
+
+    arena_init(&a);
+    graph_init(&g, &a, "spread");
+    x = graph_parameter(&g, matrix(rows, columns), "x");
+    bias = graph_parameter(&g, vector(columns), "bias");
+    column = graph_parameter(&g, matrix(rows, 1), "column");
+    scalar = graph_parameter(&g, shape_scalar(DTYPE_F32), "scalar");
+    y = graph_binary(&g, HLO_ADD, x, graph_broadcast(&g, bias, matrix(rows, columns), (int[]){1}));
+    column = graph_reshape(&g, column, vector(rows));
+    y = graph_binary(&g, HLO_MULTIPLY, y,
+                     graph_broadcast(&g, column, matrix(rows, columns), (int[]){0}));
+    y = graph_binary(&g, HLO_ADD, y, graph_broadcast(&g, scalar, matrix(rows, columns), NULL));
+    maximum = graph_reduce(&g, REDUCE_MAX, y, 2);
+    y = graph_binary(&g, HLO_SUBTRACT, y,
+                     graph_broadcast(&g, maximum, matrix(rows, columns), (int[]){0}));
+    graph_output(&g, y, "y", -1);
+    graph_output(&g, graph_reshape(&g, maximum, matrix(rows, 1)), "row maxima", -1);
+    graph_output(&g, graph_reduce(&g, REDUCE_ADD, y, 1), "column sums", -1);
+    graph_output(&g, graph_reduce(&g, REDUCE_MIN, y, 1), "column minima", -1);
+    graph_output(&g, graph_reshape(&g, graph_reduce(&g, REDUCE_ADD, y, 2), matrix(rows, 1)),
+                 "row sums", -1);
+    graph_output(&g, graph_reshape(&g, graph_reduce(&g, REDUCE_ADD, y, 3), matrix(1, 1)), "sum",
+                 -1);
+    graph_output(&g, graph_reduce(&g, REDUCE_ADD, maximum, 1), "sum of maxima", -1);
+    const void *input[] = {random_floats(&a, rows * columns, -2, 2, 11),
+                           random_floats(&a, columns, -2, 2, 12),
+                           random_floats(&a, rows, 1, 2, 13), random_floats(&a, 1, 1, 2, 14)};
+    /* a sum of n numbers below 16 rounds n times */
+    compare_with_interp(&g, input, 0,
+                        (double)(rows * columns + 1) * 16 * UNIT_ROUNDOFF, &a);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+TEST(broadcasts_and_reductions_match_in_awkward_shapes)
+{
+    check_spread_and_reduce(1, 1);
+    check_spread_and_reduce(8, 128);
+    check_spread_and_reduce(9, 10);
+    check_spread_and_reduce(25, 130);
+    check_spread_and_reduce(700, 10);
+    check_spread_and_reduce(333, 300);
+}
+
+TEST(bf16_results_are_rounded_after_each_operation)
+{
+    struct arena a;
+    struct graph g;
+    int x, y;
+
+    arena_init(&a);
+    graph_init(&g, &a, "bf16");
+    x = graph_convert(&g, graph_parameter(&g, matrix(30, 140), "x"), DTYPE_BF16);
+    y = graph_convert(&g, graph_parameter(&g, matrix(30, 140), "y"), DTYPE_BF16);
+    x = graph_binary(&g, HLO_ADD, x, y);
+    x = graph_binary(&g, HLO_MULTIPLY, x, y);
+    graph_output(&g, graph_convert(&g, x, DTYPE_F32), "out", -1);
+    const void *input[] = {random_floats(&a, 4200, -2, 2, 15), random_floats(&a, 4200, -2, 2, 16)};
+    compare_with_interp(&g, input, 0, 0, &a);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+TEST(transposes_move_every_element)
+{
+    struct arena a;
+    struct graph g;
+    int x;
+
+    arena_init(&a);
+    graph_init(&g, &a, "transpose");
+    x = graph_parameter(&g, matrix(200, 300), "x");
+    graph_output(&g, graph_transpose(&g, x, (int[]){1, 0}), "out", -1);
+    const void *input[] = {random_floats(&a, 60000, -2, 2, 17)};
+    compare_with_interp(&g, input, 0, 0, &a);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+/* ring order: chunk c starts at replica c and takes the others in turn */
+static float ring_sum(const float *const *x, int replicas, int64_t chunk, int64_t element)
+{
+    float sum = x[chunk % replicas][element];
+
+    for (int s = 1; s < replicas; s++)
+        sum = x[(chunk + s) % replicas][element] + sum;
+    return sum;
+}
+
+static void check_all_reduce(const char *slice, int replicas, int64_t rows)
+{
+    struct graph_run run = {.slice = slice};
+    const void *input[32];
+    const float *x[16];
+    void *out[32];
+    struct arena a;
+    struct graph g;
+    int64_t tiles = div_up(rows, 8) + 1, chunk_tiles = div_up(tiles, replicas);
+
+    arena_init(&a);
+    graph_init(&g, &a, "all-reduce");
+    for (int i = 0; i < 2; i++) {
+        int p = graph_parameter(&g, i ? vector(128) : matrix(rows, 128), i ? "b" : "a");
+
+        p = graph_unary(&g, HLO_NEGATE, p);
+        graph_output(&g, graph_all_reduce(&g, p), i ? "sum b" : "sum a", -1);
+    }
+    for (int r = 0; r < replicas; r++) {
+        float *negated = arena_array(&a, (size_t)rows * 128, 4);
+
+        input[2 * r] = random_floats(&a, rows * 128, -1, 1, 20 + (uint64_t)r);
+        input[2 * r + 1] = random_floats(&a, 128, -1, 1, 60 + (uint64_t)r);
+        for (int64_t i = 0; i < rows * 128; i++)
+            negated[i] = -((const float *)input[2 * r])[i];
+        x[r] = negated;
+    }
+    run_graph(&run, &g, input, out, &a);
+    for (int64_t i = 0; i < rows * 128; i++) {
+        float want = ring_sum(x, replicas, i / 1024 / chunk_tiles, i);
+
+        for (int r = 0; r < replicas; r++)
+            assert_int_equal(f32_bits(((float *)out[2 * r])[i]), f32_bits(want));
+    }
+    for (int r = 1; r < replicas; r++)
+        assert_memory_equal(out[1], out[2 * r + 1], 512);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+TEST(all_reduce_adds_in_ring_order_to_the_same_bits_everywhere)
+{
+    check_all_reduce("v3", 2, 64);
+    check_all_reduce("v3-8", 8, 8);
+    check_all_reduce("v3-8", 8, 784);
+}
+
+TEST(a_variable_is_updated_in_place)
+{
+    struct arena a;
+    struct graph g;
+    struct graph_run run = {.slice = "v3"};
+    void *out[1];
+    int w;
+
+    arena_init(&a);
+    graph_init(&g, &a, "update");
+    w = graph_parameter(&g, matrix(784, 128), "w");
+    graph_output(&g, graph_binary(&g, HLO_ADD, w, graph_splat(&g, w, 1.0)), "w", 0);
+    const void *input[] = {random_floats(&a, 784 * 128, -2, 2, 18)};
+    run_graph(&run, &g, input, out, &a);
+    for (int i = 0; i < 784 * 128; i++)
+        assert_true(((float *)out[0])[i] == ((const float *)input[0])[i] + 1.0f);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+TEST(a_graph_larger_than_vmem_says_what_was_asked_and_what_there_is)
+{
+    struct compile_options options = {0};
+    struct compiled compiled;
+    struct arena a;
+    struct graph g;
+    struct chip chip;
+    struct err e;
+    int x;
+
+    arena_init(&a);
+    assert_int_equal(chip_load_builtin(&chip, "v3", NULL, &a, &e), 0);
+    graph_init(&g, &a, "too large");
+    x = graph_parameter(&g, matrix(4096, 4096), "x");
+    graph_output(&g, graph_unary(&g, HLO_NEGATE, x), "out", -1);
+    options.chip = &chip;
+    options.replica_count = 1;
+    assert_int_equal(compile_graph(&g, &options, &a, &compiled, &e), -1);
+    assert_non_null(strstr(e.msg, "out of simulated VMEM: too large needs 128.2 MiB per core, "
+                                  "TPU v3 has 16 MiB"));
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dots_of_awkward_shapes_match_in_every_role),
+        cmocka_unit_test(dots_of_higher_precision_approach_f32),
+        cmocka_unit_test(large_dots_loop_over_column_tiles),
+        cmocka_unit_test(unary_operations_stay_within_their_ulps),
+        cmocka_unit_test(binary_operations_match),
+        cmocka_unit_test(integers_predicates_and_selects_match_exactly),
+        cmocka_unit_test(broadcasts_and_reductions_match_in_awkward_shapes),
+        cmocka_unit_test(bf16_results_are_rounded_after_each_operation),
+        cmocka_unit_test(transposes_move_every_element),
+        cmocka_unit_test(all_reduce_adds_in_ring_order_to_the_same_bits_everywhere),
+        cmocka_unit_test(a_variable_is_updated_in_place),
+        cmocka_unit_test(a_graph_larger_than_vmem_says_what_was_asked_and_what_there_is),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
