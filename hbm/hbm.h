@@ -7,7 +7,9 @@
  * never sees a byte. Time is an argument: callers submit accesses in
  * non-decreasing order of `at`, as the event queue delivers them.
  *
- * Not modelled: command-bus slots, power-down, ECC traffic, per-bank refresh.
+ * Not modelled: command-bus slots, power-down, ECC traffic, per-bank refresh,
+ * reordering: a channel moves data in the order it was asked, so that reads and
+ * writes in turn pay for every turnaround (docs/memory.md).
  */
 #ifndef HBM_HBM_H
 #define HBM_HBM_H
@@ -31,7 +33,7 @@ struct hbm_config {
 
 struct hbm_stats {
     int64_t read_bytes, write_bytes;
-    int64_t run_count;                  /* row-granular runs served */
+    int64_t run_count;                  /* row-granular runs served = hits + closed + conflicts */
     int64_t row_hits, row_closed, row_conflicts;
     int64_t refresh_waits;              /* runs that a refresh held up */
     ps_t busy_ps;                       /* data bus time, summed over pseudo-channels */
@@ -60,6 +62,7 @@ double hbm_peak_bytes_per_second(const struct hbm_config *config);
 
 struct hbm_store;
 
+/* Ranges lie within the size, asserted. Reads may run side by side; a write must be alone. */
 struct hbm_store *hbm_store_create(int64_t size_bytes);
 void hbm_store_destroy(struct hbm_store *s);
 void hbm_store_read(const struct hbm_store *s, int64_t address, void *to, size_t bytes);

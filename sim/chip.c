@@ -112,11 +112,17 @@ static bool is_power_of_two(int64_t x)
     return x > 0 && (x & (x - 1)) == 0;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* What the ranges of single keys cannot say: the key to blame and why, or NULL. */
 static const char *find_contradiction(const struct chip *c, const char **reason)
 {
-    int64_t after_refresh = c->hbm_trfc_ps + c->hbm_trcd_ps + c->hbm_burst_ps +
-                            (c->hbm_tcl_ps > c->hbm_tcwl_ps ? c->hbm_tcl_ps : c->hbm_tcwl_ps);
+    int64_t around_refresh = larger(c->hbm_tras_ps, c->hbm_twr_ps) + c->hbm_trp_ps +
+                             c->hbm_trfc_ps + c->hbm_trcd_ps +
+                             larger(c->hbm_tcl_ps, c->hbm_tcwl_ps) + c->hbm_burst_ps;
     const struct {
         bool ok;
         const char *key, *reason;
@@ -132,7 +138,7 @@ static const char *find_contradiction(const struct chip *c, const char **reason)
         {is_power_of_two(c->hbm_burst_bytes), "hbm.burst_bytes", "must be a power of two"},
         {c->hbm_burst_bytes <= c->hbm_interleave_bytes, "hbm.burst_bytes",
          "must not exceed hbm.interleave_bytes"},
-        {c->hbm_trefi_ps > after_refresh, "hbm.trefi_ps",
+        {c->hbm_trefi_ps > around_refresh, "hbm.trefi_ps",
          "leaves no time for a burst between two refreshes"},
     };
 

@@ -1,0 +1,296 @@
+#include "hbm/hbm.h"
+
+#include <assert.h>
+
+#include "base/arena.h"
+
+enum { ACTIVATE_WINDOW = 4 };           /* tFAW counts this many */
+
+struct bank {
+    int64_t open_row;                   /* -1 = precharged */
+    ps_t column_at;                     /* first read or write of the open row */
+    ps_t precharge_at;                  /* earliest end of the open row */
+    int64_t refresh_count;              /* of the channel when this was last right */
+};
+
+struct channel {
+    ps_t data_end_at;                   /* the data bus is free from here on */
+    bool last_is_write;
+    int oldest_activate;                /* index into activate_at */
+    ps_t activate_at[ACTIVATE_WINDOW];
+    ps_t precharge_at;                  /* when every bank may be closed, for the next refresh */
+    ps_t refresh_end_at;                /* of the refresh that came last */
+    ps_t next_refresh_at;
+    int64_t refresh_count;
+};
+
+/* A run that could be served: where its activate and its data would fall. */
+struct plan {
+    enum { ROW_HIT, ROW_CLOSED, ROW_CONFLICT } kind;
+    ps_t activate_at;                   /* not for a hit */
+    ps_t data_at;
+};
+
+struct hbm {
+    struct hbm_config config;
+    struct hbm_stats stats;
+    int interleave_shift, row_shift, burst_shift;
+    ps_t last_at;                       /* of the latest access, for the check of their order */
+    struct channel *channels;
+    struct bank *banks;                 /* (channel, bank) */
+};
+
+static ps_t later(ps_t a, ps_t b)
+{
+    return a > b ? a : b;
+}
+
+/* log2 of a power of two */
+static int shift_of(int64_t size)
+{
+    int shift = 0;
+
+    assert(size > 0 && (size & (size - 1)) == 0);
+    while (((int64_t)1 << shift) < size)
+        shift++;
+    return shift;
+}
+
+struct hbm *hbm_create(const struct hbm_config *config)
+{
+    struct hbm *h = mem_alloc(sizeof(*h));
+    size_t channel_count = (size_t)config->channel_count;
+
+    assert(config->channel_count > 0 && config->bank_count > 0);
+    assert(config->burst_bytes <= config->interleave_bytes);
+    assert(config->burst_bytes <= config->row_bytes);
+    assert(config->trefi_ps > later(config->tras_ps, config->twr_ps) + config->trp_ps +
+                                  config->trfc_ps + config->trcd_ps +
+                                  later(config->tcl_ps, config->tcwl_ps) + config->burst_ps);
+    h->config = *config;
+    h->interleave_shift = shift_of(config->interleave_bytes);
+    h->row_shift = shift_of(config->row_bytes);
+    h->burst_shift = shift_of(config->burst_bytes);
+    h->channels = mem_alloc(channel_count * sizeof(*h->channels));
+    h->banks = mem_alloc(channel_count * (size_t)config->bank_count * sizeof(*h->banks));
+    hbm_reset(h);
+    return h;
+}
+
+void hbm_destroy(struct hbm *h)
+{
+    if (!h)
+        return;
+    mem_free(h->channels);
+    mem_free(h->banks);
+    mem_free(h);
+}
+
+void hbm_reset(struct hbm *h)
+{
+    const struct hbm_config *c = &h->config;
+    const ps_t long_ago = -(c->tfaw_ps + c->trrd_ps + c->trp_ps + c->twtr_ps + c->tcl_ps +
+                            c->trtw_ps);
+
+    for (int i = 0; i < c->channel_count; i++) {
+        struct channel *ch = &h->channels[i];
+
+        *ch = (struct channel){.data_end_at = long_ago, .precharge_at = long_ago,
+                               .next_refresh_at = c->trefi_ps};
+        for (int k = 0; k < ACTIVATE_WINDOW; k++)
+            ch->activate_at[k] = long_ago;
+    }
+    for (int i = 0; i < c->channel_count * c->bank_count; i++)
+        h->banks[i] = (struct bank){.open_row = -1};
+    h->stats = (struct hbm_stats){0};
+    h->last_at = 0;
+}
+
+/* The refresh due at `due_at`: it begins when all banks are precharged. */
+static void refresh(const struct hbm_config *c, struct channel *ch, ps_t due_at)
+{
+    ch->refresh_end_at = later(due_at, ch->precharge_at + c->trp_ps) + c->trfc_ps;
+    ch->next_refresh_at = due_at + c->trefi_ps;
+    ch->refresh_count++;
+}
+
+/* When data of this direction may begin, as far as the data bus is concerned. */
+static ps_t bus_ready_at(const struct hbm_config *c, const struct channel *ch, bool is_write)
+{
+    if (is_write == ch->last_is_write)
+        return ch->data_end_at;
+    if (is_write)
+        return ch->data_end_at + c->trtw_ps;
+    return ch->data_end_at + c->twtr_ps + c->tcl_ps;    /* tWTR ends at the read command */
+}
+
+/*
+ * The activate is issued as early as its bank allows, while data of runs asked
+ * for before still occupy the bus: that is what hides activates of a stream.
+ */
+static struct plan plan_run(const struct hbm_config *c, const struct channel *ch,
+                            const struct bank *b, ps_t at, int64_t row, bool is_write)
+{
+    int newest = (ch->oldest_activate + ACTIVATE_WINDOW - 1) % ACTIVATE_WINDOW;
+    ps_t earliest = later(at, ch->refresh_end_at), column_at;
+    struct plan p = {.kind = ROW_HIT};
+
+    if (b->open_row == row) {
+        column_at = later(earliest, b->column_at);
+    } else {
+        p.kind = b->open_row < 0 ? ROW_CLOSED : ROW_CONFLICT;
+        p.activate_at = p.kind == ROW_CLOSED ? earliest
+                                             : later(earliest, b->precharge_at) + c->trp_ps;
+        p.activate_at = later(p.activate_at, ch->activate_at[newest] + c->trrd_ps);
+        p.activate_at = later(p.activate_at, ch->activate_at[ch->oldest_activate] + c->tfaw_ps);
+        column_at = p.activate_at + c->trcd_ps;
+    }
+    p.data_at = later(column_at + (is_write ? c->tcwl_ps : c->tcl_ps),
+                      bus_ready_at(c, ch, is_write));
+    return p;
+}
+
+/* Make the plan happen for `bursts` bursts; returns the end of the last one. */
+static ps_t commit_run(struct hbm *h, struct channel *ch, struct bank *b, const struct plan *p,
+                       int64_t row, int64_t bursts, bool is_write)
+{
+    const struct hbm_config *c = &h->config;
+    ps_t busy_ps = bursts * c->burst_ps, end_at = p->data_at + busy_ps;
+
+    if (p->kind != ROW_HIT) {
+        ch->activate_at[ch->oldest_activate] = p->activate_at;
+        ch->oldest_activate = (ch->oldest_activate + 1) % ACTIVATE_WINDOW;
+        b->open_row = row;
+        b->column_at = p->activate_at + c->trcd_ps;
+        b->precharge_at = p->activate_at + c->tras_ps;
+    }
+    if (is_write)
+        b->precharge_at = later(b->precharge_at, end_at + c->twr_ps);
+    else
+        b->precharge_at = later(b->precharge_at, end_at - c->burst_ps - c->tcl_ps + c->trtp_ps);
+    ch->precharge_at = later(ch->precharge_at, b->precharge_at);
+    ch->data_end_at = end_at;
+    ch->last_is_write = is_write;
+
+    h->stats.run_count++;
+    h->stats.row_hits += p->kind == ROW_HIT;
+    h->stats.row_closed += p->kind == ROW_CLOSED;
+    h->stats.row_conflicts += p->kind == ROW_CONFLICT;
+    h->stats.busy_ps += busy_ps;
+    return end_at;
+}
+
+/*
+ * Bursts of one row. What does not fit before the next refresh comes after it,
+ * as a run of its own that finds the row closed.
+ */
+static ps_t serve_run(struct hbm *h, int channel, int bank, ps_t at, int64_t row, int64_t bursts,
+                      bool is_write)
+{
+    const struct hbm_config *c = &h->config;
+    struct channel *ch = &h->channels[channel];
+    struct bank *b = &h->banks[channel * c->bank_count + bank];
+    bool is_held;
+    ps_t end_at = at;
+
+    if (at >= ch->next_refresh_at)
+        refresh(c, ch, at - at % c->trefi_ps);
+    is_held = at < ch->refresh_end_at;
+    while (bursts > 0) {
+        struct plan p;
+        int64_t fitting;
+
+        if (b->refresh_count != ch->refresh_count)
+            *b = (struct bank){.open_row = -1, .refresh_count = ch->refresh_count};
+        p = plan_run(c, ch, b, at, row, is_write);
+        fitting = bursts;
+        if (p.data_at + bursts * c->burst_ps > ch->next_refresh_at) {
+            fitting = p.data_at < ch->next_refresh_at
+                          ? (ch->next_refresh_at - p.data_at) / c->burst_ps : 0;
+            is_held = true;
+        }
+        if (fitting > 0)
+            end_at = commit_run(h, ch, b, &p, row, fitting, is_write);
+        bursts -= fitting;
+        if (bursts > 0)
+            refresh(c, ch, ch->next_refresh_at);
+    }
+    h->stats.refresh_waits += is_held;
+    return end_at;
+}
+
+/*
+ * The rotation of a block (interleave_bytes on every channel): the sum of its
+ * digits in base channel_count. Consecutive blocks shift by one, and so do
+ * blocks a power of channel_count apart, so that no stride of a tiled array
+ * stays on one channel. The same sum spreads rows over banks.
+ */
+static int rotation_of(int64_t block, int count)
+{
+    int64_t sum = block;
+
+    if (count == 1)
+        return 0;
+    for (int64_t rest = block / count; rest > 0; rest /= count)
+        sum += rest;
+    return (int)(sum % count);
+}
+
+ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_write)
+{
+    const struct hbm_config *c = &h->config;
+    int64_t block = (address >> h->interleave_shift) / c->channel_count;
+    int position = (int)((address >> h->interleave_shift) % c->channel_count);
+    int offset = (int)(address & (c->interleave_bytes - 1));
+    int rotation = rotation_of(block, c->channel_count), bank = 0;
+    int64_t row_index = -1, row = 0;    /* row_index counts over all banks of a channel */
+    ps_t last_at = at;
+
+    assert(address >= 0 && bytes >= 0 && address <= c->size_bytes - bytes);
+    assert(at >= h->last_at);
+    h->last_at = at;
+    *(is_write ? &h->stats.write_bytes : &h->stats.read_bytes) += bytes;
+    while (bytes > 0) {
+        int64_t local = (block << h->interleave_shift) + offset;
+        int64_t column = local & (c->row_bytes - 1), piece = c->interleave_bytes - offset, bursts;
+        int channel = position + rotation;
+
+        if (local >> h->row_shift != row_index) {
+            row_index = local >> h->row_shift;
+            row = row_index / c->bank_count;
+            bank = (int)((row_index + rotation_of(row, c->bank_count)) % c->bank_count);
+        }
+        piece = piece < c->row_bytes - column ? piece : c->row_bytes - column;
+        piece = piece < bytes ? piece : bytes;
+        bursts = ((column + piece - 1) >> h->burst_shift) - (column >> h->burst_shift) + 1;
+        last_at = later(last_at, serve_run(h, channel < c->channel_count ? channel
+                                                                         : channel - c->channel_count,
+                                           bank, at, row, bursts, is_write));
+        bytes -= piece;
+        offset += (int)piece;
+        if (offset == c->interleave_bytes) {
+            offset = 0;
+            if (++position == c->channel_count) {
+                position = 0;
+                rotation = rotation_of(++block, c->channel_count);
+            }
+        }
+    }
+    return last_at;
+}
+
+const struct hbm_stats *hbm_get_stats(const struct hbm *h)
+{
+    return &h->stats;
+}
+
+const struct hbm_config *hbm_get_config(const struct hbm *h)
+{
+    return &h->config;
+}
+
+double hbm_peak_bytes_per_second(const struct hbm_config *config)
+{
+    return (double)config->channel_count * (double)config->burst_bytes * 1e12 /
+           (double)config->burst_ps;
+}

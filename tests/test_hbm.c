@@ -1,0 +1,477 @@
+#include "tests/test.h"
+
+#include "base/rng.h"
+#include "base/units.h"
+#include "hbm/hbm.h"
+
+/*
+ * One channel of two banks with round numbers, refresh far away. A row is two
+ * interleave pieces; row r of bank b begins where row_address says.
+ */
+static const struct hbm_config one_channel = {
+    .size_bytes = 1 << 20, .channel_count = 1, .bank_count = 8, .row_bytes = 1024,
+    .interleave_bytes = 512, .burst_bytes = 32, .burst_ps = 2000, .trcd_ps = 14000,
+    .trp_ps = 15000, .tras_ps = 33000, .tcl_ps = 13000, .tcwl_ps = 4000, .trrd_ps = 4500,
+    .tfaw_ps = 30000, .twtr_ps = 8000, .trtw_ps = 3000, .twr_ps = 16000, .trtp_ps = 5000,
+    .trefi_ps = 3900000, .trfc_ps = 260000,
+};
+
+/* The v3 chip's memory. */
+static const struct hbm_config whole_chip = {
+    .size_bytes = 32 * GIB, .channel_count = 64, .bank_count = 16, .row_bytes = 1024,
+    .interleave_bytes = 512, .burst_bytes = 32, .burst_ps = 2276, .trcd_ps = 14000,
+    .trp_ps = 14000, .tras_ps = 33000, .tcl_ps = 14000, .tcwl_ps = 4000, .trrd_ps = 4000,
+    .tfaw_ps = 16000, .twtr_ps = 8000, .trtw_ps = 2000, .twr_ps = 16000, .trtp_ps = 5000,
+    .trefi_ps = 3900000, .trfc_ps = 260000,
+};
+
+/* One channel: rows follow each other over the banks, bank + row rotated (docs/memory.md). */
+static int64_t row_address(int row, int bank)
+{
+    return ((int64_t)row * 8 + (bank + 8 - row % 8) % 8) * 1024;
+}
+
+static ps_t read_burst(struct hbm *h, ps_t at, int row, int bank)
+{
+    return hbm_access(h, at, row_address(row, bank), 32, false);
+}
+
+static ps_t write_burst(struct hbm *h, ps_t at, int row, int bank)
+{
+    return hbm_access(h, at, row_address(row, bank), 32, true);
+}
+
+TEST(closed_bank_read_waits_for_trcd_and_tcl)
+{
+    struct hbm *h = hbm_create(&one_channel);
+
+    assert_int_equal(read_burst(h, 1000, 0, 0), 1000 + 14000 + 13000 + 2000);
+    assert_int_equal(hbm_get_stats(h)->row_closed, 1);
+    hbm_destroy(h);
+}
+
+TEST(closed_bank_write_waits_for_trcd_and_tcwl)
+{
+    struct hbm *h = hbm_create(&one_channel);
+
+    assert_int_equal(write_burst(h, 1000, 0, 0), 1000 + 14000 + 4000 + 2000);
+    hbm_destroy(h);
+}
+
+TEST(row_hit_waits_for_tcl_only)
+{
+    struct hbm *h = hbm_create(&one_channel);
+
+    read_burst(h, 0, 0, 0);
+    assert_int_equal(hbm_access(h, 100000, 992, 32, false), 100000 + 13000 + 2000);
+    assert_int_equal(hbm_get_stats(h)->row_hits, 1);
+    hbm_destroy(h);
+}
+
+TEST(hits_asked_together_follow_back_to_back)
+{
+    struct hbm *h = hbm_create(&one_channel);
+    ps_t first = read_burst(h, 0, 0, 0);
+
+    assert_int_equal(hbm_access(h, 0, 32, 64, false), first + 2 * 2000);
+    hbm_destroy(h);
+}
+
+TEST(row_conflict_long_after_waits_for_trp_trcd_tcl)
+{
+    struct hbm *h = hbm_create(&one_channel);
+
+    read_burst(h, 0, 0, 0);
+    assert_int_equal(read_burst(h, 100000, 1, 0), 100000 + 15000 + 14000 + 13000 + 2000);
+    assert_int_equal(hbm_get_stats(h)->row_conflicts, 1);
+    hbm_destroy(h);
+}
+
+TEST(row_conflict_at_once_waits_for_tras_of_the_open_row)
+{
+    struct hbm *h = hbm_create(&one_channel);
+
+    read_burst(h, 0, 0, 0);             /* activate at 0, may close at 33000 */
+    assert_int_equal(read_burst(h, 0, 1, 0), 33000 + 15000 + 14000 + 13000 + 2000);
+    hbm_destroy(h);
+}
+
+TEST(a_precharge_waits_for_trtp_after_the_last_read_command)
+{
+    struct hbm *h = hbm_create(&one_channel);
+    ps_t end = hbm_access(h, 0, 0, 1024, false), last_command = end - 2000 - 13000;
+
+    assert_int_equal(end, 14000 + 13000 + 32 * 2000);
+    assert_int_equal(read_burst(h, 0, 1, 0), last_command + 5000 + 15000 + 14000 + 13000 + 2000);
+    hbm_destroy(h);
+}
+
+TEST(a_precharge_waits_for_twr_after_write_data)
+{
+    struct hbm *h = hbm_create(&one_channel);
+    ps_t end = hbm_access(h, 0, 0, 1024, true);
+
+    assert_int_equal(end, 14000 + 4000 + 32 * 2000);
+    assert_int_equal(write_burst(h, 0, 1, 0), end + 16000 + 15000 + 14000 + 4000 + 2000);
+    hbm_destroy(h);
+}
+
+TEST(activates_of_two_banks_are_trrd_apart)
+{
+    struct hbm *h = hbm_create(&one_channel);
+
+    read_burst(h, 0, 0, 0);
+    assert_int_equal(read_burst(h, 0, 0, 1), 4500 + 14000 + 13000 + 2000);
+    hbm_destroy(h);
+}
+
+TEST(the_fifth_activate_waits_for_tfaw)
+{
+    struct hbm *h = hbm_create(&one_channel);
+
+    for (int bank = 0; bank < 4; bank++)
+        assert_int_equal(read_burst(h, 0, 0, bank), bank * 4500 + 14000 + 13000 + 2000);
+    assert_int_equal(read_burst(h, 0, 0, 4), 30000 + 14000 + 13000 + 2000);
+    assert_int_equal(read_burst(h, 0, 0, 5), 34500 + 14000 + 13000 + 2000);
+    hbm_destroy(h);
+}
+
+TEST(a_read_after_a_write_waits_for_twtr_and_tcl)
+{
+    struct hbm *h = hbm_create(&one_channel);
+    ps_t written = write_burst(h, 0, 0, 0);
+
+    assert_int_equal(read_burst(h, 0, 0, 0), written + 8000 + 13000 + 2000);
+    hbm_destroy(h);
+}
+
+TEST(a_write_after_a_read_waits_for_trtw)
+{
+    struct hbm *h = hbm_create(&one_channel);
+    ps_t read_at = read_burst(h, 0, 0, 0);
+
+    assert_int_equal(write_burst(h, 0, 0, 0), read_at + 3000 + 2000);
+    hbm_destroy(h);
+}
+
+TEST(a_run_asked_during_a_refresh_waits_and_finds_the_row_closed)
+{
+    struct hbm *h = hbm_create(&one_channel);
+
+    read_burst(h, 0, 0, 0);
+    assert_int_equal(read_burst(h, 3900000, 0, 0), 3900000 + 260000 + 14000 + 13000 + 2000);
+    assert_int_equal(hbm_get_stats(h)->row_closed, 2);
+    assert_int_equal(hbm_get_stats(h)->refresh_waits, 1);
+    assert_int_equal(read_burst(h, 4260000, 0, 0), 4260000 + 13000 + 2000);
+    assert_int_equal(hbm_get_stats(h)->refresh_waits, 1);
+    hbm_destroy(h);
+}
+
+TEST(data_that_end_exactly_at_the_refresh_are_not_held)
+{
+    struct hbm *h = hbm_create(&one_channel);
+    const ps_t latency = 14000 + 13000 + 2000;
+
+    assert_int_equal(read_burst(h, 3900000 - latency, 0, 0), 3900000);
+    assert_int_equal(hbm_get_stats(h)->refresh_waits, 0);
+    hbm_reset(h);
+    assert_int_equal(read_burst(h, 3900000 - latency + 1, 0, 0), 3900000 + 260000 + latency);
+    assert_int_equal(hbm_get_stats(h)->refresh_waits, 1);
+    hbm_destroy(h);
+}
+
+TEST(a_run_is_split_at_a_refresh)
+{
+    struct hbm *h = hbm_create(&one_channel);
+    const ps_t latency = 14000 + 13000;
+
+    /*
+     * 6 of 16 bursts fit before it, 10 come after it; it begins when the bank,
+     * activated 39000 before, has been open for tRAS and precharged
+     */
+    assert_int_equal(hbm_access(h, 3900000 - latency - 6 * 2000, 0, 512, false),
+                     3900000 - 39000 + 33000 + 15000 + 260000 + latency + 10 * 2000);
+    assert_int_equal(hbm_get_stats(h)->run_count, 2);
+    assert_int_equal(hbm_get_stats(h)->busy_ps, 16 * 2000);
+    hbm_destroy(h);
+}
+
+TEST(refreshes_that_nobody_saw_cost_nothing)
+{
+    struct hbm *h = hbm_create(&one_channel);
+    const ps_t late = 10 * 3900000LL + 1000000;
+
+    read_burst(h, 0, 0, 0);
+    assert_int_equal(read_burst(h, late, 1, 0), late + 14000 + 13000 + 2000);
+    assert_int_equal(hbm_get_stats(h)->row_conflicts, 0);
+    hbm_destroy(h);
+}
+
+TEST(bytes_of_part_of_a_burst_occupy_a_whole_one)
+{
+    struct hbm *h = hbm_create(&one_channel);
+
+    assert_int_equal(hbm_access(h, 0, 30, 4, false), 14000 + 13000 + 2 * 2000);
+    assert_int_equal(hbm_get_stats(h)->read_bytes, 4);
+    assert_int_equal(hbm_access(h, 200000, 5, 0, false), 200000);
+    hbm_destroy(h);
+}
+
+/* Reads `bytes` bytes in 4 KiB chunks, all asked for at 0; returns bytes per second over peak. */
+static double sequential_efficiency(const struct hbm_config *config, int64_t bytes, bool is_write)
+{
+    struct hbm *h = hbm_create(config);
+    ps_t end = 0;
+    double rate;
+
+    for (int64_t at = 0; at < bytes; at += 4096) {
+        ps_t done = hbm_access(h, 0, at, 4096, is_write);
+
+        end = done > end ? done : end;
+    }
+    rate = (double)bytes * 1e12 / (double)end;
+    /* two pieces of a row follow each other: half of all runs are hits */
+    assert_true(hbm_get_stats(h)->row_hits * 100 > hbm_get_stats(h)->run_count * 48);
+    hbm_destroy(h);
+    return rate / hbm_peak_bytes_per_second(config);
+}
+
+TEST(sequential_streams_reach_what_hardware_shows)
+{
+    double read = sequential_efficiency(&whole_chip, 64 * MIB, false);
+    double write = sequential_efficiency(&whole_chip, 64 * MIB, true);
+
+    printf("sequential: read %.3f, write %.3f of the peak\n", read, write);
+    assert_true(read >= 0.81 && read < 1 - 260.0 / 3900);
+    assert_true(write >= 0.81 && write < 1 - 260.0 / 3900);
+}
+
+/* Keeps `window` chunks in flight: chunk i is asked for when chunk i - window is done. */
+static double windowed_efficiency(const int64_t *bases, int base_count, int window, bool copy)
+{
+    enum { CHUNKS = 16384, WINDOW_MAX = 256 };
+    struct hbm *h = hbm_create(&whole_chip);
+    ps_t done[WINDOW_MAX] = {0}, at = 0, end = 0;
+    double rate;
+
+    assert_true(window <= WINDOW_MAX);
+    for (int i = 0; i < CHUNKS; i++) {
+        int64_t address = bases[i % base_count] + (int64_t)(i / base_count) * 4096;
+
+        at = done[i % window] > at ? done[i % window] : at;
+        done[i % window] = hbm_access(h, at, address, 4096, copy && i % base_count == 1);
+        end = done[i % window] > end ? done[i % window] : end;
+    }
+    rate = (double)CHUNKS * 4096 * 1e12 / (double)end;
+    hbm_destroy(h);
+    return rate / hbm_peak_bytes_per_second(&whole_chip);
+}
+
+TEST(a_window_of_64_chunks_is_enough_to_stream)
+{
+    const int64_t base = 0;
+
+    assert_true(windowed_efficiency(&base, 1, 64, false) > 0.81);
+}
+
+TEST(two_interleaved_streams_still_flow)
+{
+    const int64_t far_apart[2] = {0, 16 * GIB}, aligned[2] = {0, 16 * MIB};
+    double reads = windowed_efficiency(far_apart, 2, 64, false);
+    double near = windowed_efficiency(aligned, 2, 64, false);
+    double copy = windowed_efficiency(far_apart, 2, 64, true);
+
+    printf("two streams: reads 16 GiB apart %.3f, 16 MiB apart %.3f, copy %.3f of the peak\n",
+           reads, near, copy);
+    assert_true(reads > 0.6 && reads <= 0.93);
+    assert_true(near > 0.6 && near <= 0.93);
+    assert_true(copy > 0.35 && copy < reads);
+}
+
+TEST(no_power_of_two_stride_stays_on_few_channels)
+{
+    for (int64_t stride = 4096; stride <= 16 * MIB; stride *= 2) {
+        struct hbm *h = hbm_create(&whole_chip);
+        ps_t end = 0;
+        double rate;
+
+        for (int i = 0; i < 2048; i++) {
+            ps_t done = hbm_access(h, 0, (i * stride) % (16 * GIB), 512, false);
+
+            end = done > end ? done : end;
+        }
+        rate = 2048 * 512 * 1e12 / (double)end / hbm_peak_bytes_per_second(&whole_chip);
+        assert_true(rate > 0.25);
+        hbm_destroy(h);
+    }
+}
+
+/* The channel is where the run was served: probe by occupying the data bus of all. */
+TEST(every_channel_serves_the_same_share_of_a_stream)
+{
+    static const int channel_counts[] = {1, 2, 3, 12, 64};
+
+    for (size_t k = 0; k < COUNT_OF(channel_counts); k++) {
+        struct hbm_config config = whole_chip;
+        int64_t blocks = 8, bytes;
+        struct hbm *h;
+        ps_t end;
+
+        config.channel_count = channel_counts[k];
+        config.bank_count = 16;
+        bytes = blocks * config.interleave_bytes * config.channel_count;
+        h = hbm_create(&config);
+        end = hbm_access(h, 0, 0, bytes, false);
+        /* 8 pieces on each channel and nothing else: latency, then back to back */
+        assert_int_equal(end, 14000 + 14000 + blocks * 16 * 2276);
+        hbm_destroy(h);
+    }
+}
+
+TEST(a_piece_longer_than_a_row_touches_several_rows)
+{
+    struct hbm_config config = one_channel;
+    struct hbm *h;
+
+    config.interleave_bytes = 4096;
+    h = hbm_create(&config);
+    hbm_access(h, 0, 0, 4096, false);
+    assert_int_equal(hbm_get_stats(h)->run_count, 4);
+    assert_int_equal(hbm_get_stats(h)->row_closed, 4);
+    hbm_destroy(h);
+}
+
+static ps_t play_random(struct hbm *h, uint64_t seed, int64_t *read_bytes, int64_t *write_bytes)
+{
+    struct rng r;
+    ps_t at = 0, sum = 0;
+
+    rng_init(&r, seed);
+    for (int i = 0; i < 20000; i++) {
+        int64_t bytes = 1 + rng_below(&r, 5000);
+        int64_t address = (int64_t)(rng_next(&r) % (uint64_t)(32 * GIB - 5000));
+        bool is_write = rng_below(&r, 3) == 0;
+        ps_t done;
+
+        at += rng_below(&r, 20000);
+        done = hbm_access(h, at, address, bytes, is_write);
+        assert_true(done > at);
+        *(is_write ? write_bytes : read_bytes) += bytes;
+        sum = sum * 31 + done;
+        sum &= 0xffffffffffff;
+    }
+    return sum;
+}
+
+TEST(reset_makes_a_run_repeat_itself_exactly)
+{
+    struct hbm *h = hbm_create(&whole_chip);
+    int64_t read_bytes = 0, write_bytes = 0;
+    ps_t first = play_random(h, 7, &read_bytes, &write_bytes);
+    struct hbm_stats before = *hbm_get_stats(h);
+
+    hbm_reset(h);
+    assert_int_equal(hbm_get_stats(h)->run_count, 0);
+    assert_int_equal(play_random(h, 7, &read_bytes, &write_bytes), first);
+    assert_memory_equal(&before, hbm_get_stats(h), sizeof(before));
+    hbm_destroy(h);
+}
+
+TEST(statistics_add_up)
+{
+    struct hbm *h = hbm_create(&whole_chip);
+    const struct hbm_stats *s = hbm_get_stats(h);
+    int64_t read_bytes = 0, write_bytes = 0;
+
+    play_random(h, 1, &read_bytes, &write_bytes);
+    assert_int_equal(s->read_bytes, read_bytes);
+    assert_int_equal(s->write_bytes, write_bytes);
+    assert_int_equal(s->row_hits + s->row_closed + s->row_conflicts, s->run_count);
+    assert_true(s->busy_ps * 32 >= (read_bytes + write_bytes) * 2276);
+    assert_true(s->refresh_waits > 0);
+    hbm_destroy(h);
+}
+
+TEST(a_store_reads_zero_until_written)
+{
+    struct hbm_store *s = hbm_store_create(32 * GIB);
+    unsigned char bytes[100], zero[100] = {0};
+
+    memset(bytes, 0xff, sizeof(bytes));
+    hbm_store_read(s, 32 * GIB - 100, bytes, 100);
+    assert_memory_equal(bytes, zero, 100);
+    assert_int_equal(hbm_store_touched_bytes(s), 0);
+    hbm_store_destroy(s);
+}
+
+TEST(a_store_keeps_what_is_written_across_pages)
+{
+    enum { BYTES = 200000 };
+    struct hbm_store *s = hbm_store_create(GIB);
+    unsigned char *in = malloc(BYTES), *out = malloc(BYTES);
+    const int64_t address = 16 * MIB - 70001;   /* also across two tables of pages */
+
+    assert_non_null(in);
+    assert_non_null(out);
+    for (int i = 0; i < BYTES; i++)
+        in[i] = (unsigned char)(i * 7 + i / 251);
+    hbm_store_write(s, address, in, BYTES);
+    hbm_store_read(s, address, out, BYTES);
+    assert_memory_equal(in, out, BYTES);
+    assert_true(hbm_store_touched_bytes(s) <= BYTES + 2 * 65536);
+    hbm_store_read(s, address - 10, out, 20);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(out[i], 0);
+    assert_memory_equal(out + 10, in, 10);
+    free(in);
+    free(out);
+    hbm_store_destroy(s);
+}
+
+TEST(the_last_byte_of_a_store_can_be_written)
+{
+    struct hbm_store *s = hbm_store_create(65537);
+    const char in = 42;
+    char out = 0;
+
+    hbm_store_write(s, 65536, &in, 1);
+    hbm_store_read(s, 65536, &out, 1);
+    assert_int_equal(out, 42);
+    hbm_store_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(closed_bank_read_waits_for_trcd_and_tcl),
+        cmocka_unit_test(closed_bank_write_waits_for_trcd_and_tcwl),
+        cmocka_unit_test(row_hit_waits_for_tcl_only),
+        cmocka_unit_test(hits_asked_together_follow_back_to_back),
+        cmocka_unit_test(row_conflict_long_after_waits_for_trp_trcd_tcl),
+        cmocka_unit_test(row_conflict_at_once_waits_for_tras_of_the_open_row),
+        cmocka_unit_test(a_precharge_waits_for_trtp_after_the_last_read_command),
+        cmocka_unit_test(a_precharge_waits_for_twr_after_write_data),
+        cmocka_unit_test(activates_of_two_banks_are_trrd_apart),
+        cmocka_unit_test(the_fifth_activate_waits_for_tfaw),
+        cmocka_unit_test(a_read_after_a_write_waits_for_twtr_and_tcl),
+        cmocka_unit_test(a_write_after_a_read_waits_for_trtw),
+        cmocka_unit_test(a_run_asked_during_a_refresh_waits_and_finds_the_row_closed),
+        cmocka_unit_test(data_that_end_exactly_at_the_refresh_are_not_held),
+        cmocka_unit_test(a_run_is_split_at_a_refresh),
+        cmocka_unit_test(refreshes_that_nobody_saw_cost_nothing),
+        cmocka_unit_test(bytes_of_part_of_a_burst_occupy_a_whole_one),
+        cmocka_unit_test(sequential_streams_reach_what_hardware_shows),
+        cmocka_unit_test(a_window_of_64_chunks_is_enough_to_stream),
+        cmocka_unit_test(two_interleaved_streams_still_flow),
+        cmocka_unit_test(no_power_of_two_stride_stays_on_few_channels),
+        cmocka_unit_test(every_channel_serves_the_same_share_of_a_stream),
+        cmocka_unit_test(a_piece_longer_than_a_row_touches_several_rows),
+        cmocka_unit_test(reset_makes_a_run_repeat_itself_exactly),
+        cmocka_unit_test(statistics_add_up),
+        cmocka_unit_test(a_store_reads_zero_until_written),
+        cmocka_unit_test(a_store_keeps_what_is_written_across_pages),
+        cmocka_unit_test(the_last_byte_of_a_store_can_be_written),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
