@@ -139,7 +139,8 @@ static int print_chip(const struct arguments *args, struct arena *a, struct err 
     for (size_t i = 0; i < args->set_count; i++)
         if (chip_set(&c, args->set[i], origins, a, e))
             return -1;
-    printf("%s (%s); sources are spelt out at the head of the chip file\n", c.chip_name, args->chip);
+    printf("%s (%s); sources are spelt out at the head of the chip file\n", c.chip_name,
+           args->chip);
     print_params(&c, origins);
     return 0;
 }
@@ -176,6 +177,7 @@ int cmd_chips(int argc, char **argv)
     struct err e;
     int status;
 
+    argp_err_exit_status = EXIT_USAGE;
     if (argp_parse(&argp, argc, argv, 0, NULL, &args))
         return EXIT_USAGE;
     arena_init(&a);

@@ -255,6 +255,8 @@ ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_
         int64_t column = local & (c->row_bytes - 1), piece = c->interleave_bytes - offset, bursts;
         int channel = position + rotation;
 
+        if (channel >= c->channel_count)
+            channel -= c->channel_count;
         if (local >> h->row_shift != row_index) {
             row_index = local >> h->row_shift;
             row = row_index / c->bank_count;
@@ -263,9 +265,7 @@ ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_
         piece = piece < c->row_bytes - column ? piece : c->row_bytes - column;
         piece = piece < bytes ? piece : bytes;
         bursts = ((column + piece - 1) >> h->burst_shift) - (column >> h->burst_shift) + 1;
-        last_at = later(last_at, serve_run(h, channel < c->channel_count ? channel
-                                                                         : channel - c->channel_count,
-                                           bank, at, row, bursts, is_write));
+        last_at = later(last_at, serve_run(h, channel, bank, at, row, bursts, is_write));
         bytes -= piece;
         offset += (int)piece;
         if (offset == c->interleave_bytes) {

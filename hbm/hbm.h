@@ -33,7 +33,7 @@ struct hbm_config {
 
 struct hbm_stats {
     int64_t read_bytes, write_bytes;
-    int64_t run_count;                  /* row-granular runs served = hits + closed + conflicts */
+    int64_t run_count;                  /* row-granular runs served: the sum of the next line */
     int64_t row_hits, row_closed, row_conflicts;
     int64_t refresh_waits;              /* runs that a refresh held up */
     ps_t busy_ps;                       /* data bus time, summed over pseudo-channels */

@@ -358,8 +358,8 @@ TEST(set_refuses_what_a_chip_file_could_not_say)
     expect_set_error("mxu.count=9", "--set: mxu.count: expected an integer in 1..8, found \"9\"");
     expect_set_error("mxu.count=", "--set: mxu.count: expected an integer in 1..8, found \"\"");
     expect_set_error("chip.name=", "--set: chip.name: expected 1..31 characters, found \"\"");
-    expect_set_error("vmem.bytes=65537", "--set: vmem.bytes=65537: vmem.bytes must be a multiple of "
-                     "4096, a vector tile");
+    expect_set_error("vmem.bytes=65537", "--set: vmem.bytes=65537: vmem.bytes must be a multiple "
+                     "of 4096, a vector tile");
 }
 
 int main(void)

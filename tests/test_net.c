@@ -1,5 +1,9 @@
 #include "tests/test.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "base/rng.h"
 #include "base/units.h"
 #include "interconnect/net.h"
@@ -246,6 +250,25 @@ TEST(reset_frees_links_and_clears_counters)
     net_destroy(n);
 }
 
+TEST(a_message_to_oneself_is_a_mistake_of_the_caller)
+{
+    struct net *n = net_create(&mesh_2x2);
+    ps_t sent_at = 0;
+    int status = 0;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGABRT, SIG_DFL);
+        if (freopen("/dev/null", "w", stderr))
+            net_send(n, 0, 1, 1, 100, &sent_at);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    net_destroy(n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +288,7 @@ int main(void)
         cmocka_unit_test(a_duration_is_rounded_up_to_the_picosecond),
         cmocka_unit_test(bytes_on_links_are_payload_times_hops),
         cmocka_unit_test(reset_frees_links_and_clears_counters),
+        cmocka_unit_test(a_message_to_oneself_is_a_mistake_of_the_caller),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
