@@ -24,7 +24,7 @@ struct hbm_config {
     int channel_count;                  /* pseudo-channels */
     int bank_count;                     /* per pseudo-channel */
     int row_bytes;                      /* of one bank; a power of two */
-    int interleave_bytes;               /* consecutive bytes on one pseudo-channel; a power of two */
+    int interleave_bytes;               /* on one pseudo-channel; a power of two */
     int burst_bytes;
     ps_t burst_ps;                      /* data bus time of a burst */
     ps_t trcd_ps, trp_ps, tras_ps, tcl_ps, tcwl_ps, trrd_ps, tfaw_ps;
