@@ -1,0 +1,109 @@
+#!/bin/sh
+# systole train at the command line: messages, exit statuses, what is left behind.
+cd "$(dirname "$0")/.." || exit 1
+systole=${SYSTOLE:-./systole}
+model=examples/mnist_mlp.json
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+# expect STATUS TEXT ARGUMENT...: the exit status, and TEXT in what is printed
+expect() {
+    status=$1 text=$2; shift 2
+    "$systole" "$@" >"$work/log" 2>&1
+    got=$?
+    [ $got -eq "$status" ] || fail "systole $*: status $got, expected $status: $(cat "$work/log")"
+    grep -qF -- "$text" "$work/log" ||
+        fail "systole $*: no \"$text\" in: $(cat "$work/log")"
+    if [ "$status" -eq 1 ] && [ "$(wc -l <"$work/log")" -ne 1 ]; then
+        fail "systole $*: one line expected: $(cat "$work/log")"
+    fi
+}
+
+word() { printf "\\$(printf %03o $(($1 >> 24 & 255)))\\$(printf %03o $(($1 >> 16 & 255)))\\$(
+    printf %03o $(($1 >> 8 & 255)))\\$(printf %03o $(($1 & 255)))"; }
+
+# idx FOLDER COUNT SIDE: four small IDX files, all pixels and labels zero
+idx() {
+    mkdir -p "$1"
+    for prefix in train t10k; do
+        { word 2051; word "$2"; word "$3"; word "$3"
+          head -c $(($2 * $3 * $3)) /dev/zero; } >"$1/$prefix-images-idx3-ubyte"
+        { word 2049; word "$2"; head -c "$2" /dev/zero; } >"$1/$prefix-labels-idx1-ubyte"
+    done
+}
+
+# the program and its commands
+expect 2 'Usage: systole COMMAND'
+expect 0 'train a Keras model on a simulated slice' --help
+expect 0 'systole 0.' --version
+expect 2 'unknown command "trian" (did you mean "train"?)' trian
+expect 0 'Example:' train --help
+
+# wrong usage
+expect 2 'which model?' train
+expect 2 'unrecognized option' train $model --epcohs 3
+expect 2 '--batch is "0", allowed are whole numbers in 1..1048576' train $model --batch 0
+expect 2 '--lr is "fast", allowed are numbers' train $model --lr fast
+expect 2 '--policy is "bf16", allowed are float32|mixed_bfloat16' train $model --policy bf16
+expect 2 '--momentum belongs to --optimizer sgd' train $model --momentum 0.9
+expect 2 '--beta-1 belongs to --optimizer adam' train $model --optimizer sgd --beta-1 0.9
+expect 2 '--threads belongs to --backend sim' train $model --backend host --threads 2
+expect 2 '--reference-dot belongs to --backend host' train $model --reference-dot bf16
+
+# what the user names must exist and fit
+expect 1 'v3-8' train $model --tpu v3-9
+expect 1 'the nearest that can are 496 and 504' train $model --batch 500
+expect 1 'the nearest that can are 504 and 512' train $model --batch 511 --tpu v2-8 --backend host
+expect 1 'did you mean "mxu.count"?' train $model --set mxu.cuont=2
+expect 1 "$work/none.json" train "$work/none.json" --backend host
+expect 1 "$work/none: not a folder" train $model --backend host --data "$work/none"
+expect 1 'drawn digits: 12000 training images are less than a batch of 16384' \
+    train $model --backend host --batch 16384
+expect 1 '/dev/null/out' train $model --backend host --out /dev/null/out
+expect 1 'cannot be written: folder /nowhere/at/all does not exist' \
+    train $model --trace /nowhere/at/all/t.json
+
+# data that does not fit
+idx "$work/small" 16 5
+expect 1 'images are 5x5 = 25 pixels, model' train $model --backend host --batch 8 \
+    --data "$work/small"
+idx "$work/data" 16 28
+expect 0 'dropping the last 4 of 16 training images: not a whole batch of 12' \
+    train $model --backend host --batch 12 --epochs 1 --data "$work/data"
+head -c 1000 "$work/data/train-images-idx3-ubyte" >"$work/cut" &&
+    mv "$work/cut" "$work/data/train-images-idx3-ubyte"
+expect 1 'train-images-idx3-ubyte: truncated' train $model --backend host --data "$work/data" \
+    --out "$work/out_failed"
+[ -e "$work/out_failed/stats.json" ] && fail 'a failed run left stats.json'
+
+# a run on the host leaves its results
+expect 0 'epoch' train $model --backend host --steps 24 --batch 512 --out "$work/out"
+[ "$(wc -l <"$work/out/steps.csv")" -eq 25 ] || fail "steps.csv: $(wc -l <"$work/out/steps.csv")"
+for line in 'steps = 24 ; command line' 'epochs = 5 ; default' 'data = drawn digits ; default'; do
+    grep -qF "$line" "$work/out/config.ini" || fail "no \"$line\" in config.ini"
+done
+
+# a run on a slice: results, trace, the same cycles and losses for two threads and with a trace
+run() {
+    name=$1; shift
+    expect 0 'cycles/step' train $model --tpu v3-8 --batch 256 --steps 2 --out "$work/$name" "$@"
+}
+run one --threads 1 --check-replicas
+run two --threads 2
+run traced --threads 1 --trace "$work/traced/t.json.gz"
+[ -s "$work/traced/t.json.gz" ] || fail 'no trace'
+for name in two traced; do
+    cmp -s "$work/one/steps.csv" "$work/$name/steps.csv" || fail "steps of one and $name differ"
+done
+for file in config.ini report.txt steps.csv stats.json; do
+    [ -s "$work/one/$file" ] || fail "no $file"
+done
+expect 0 'test acc' train $model --tpu v3 --set mxu.count=1 --batch 64 --steps 1
+
+[ $failures -eq 0 ]
