@@ -75,23 +75,6 @@ static void add_row(json_t *list, const struct row *r, double value)
     json_array_append_new(list, o);
 }
 
-static int write_list(const json_t *list, const char *path, struct err *e)
-{
-    struct folder_file f;
-    struct arena a;
-    int status;
-
-    arena_init(&a);
-    status = folder_begin(&f, path, &a, e);
-    if (status == 0) {
-        json_dumpf(list, f.to, JSON_INDENT(1));
-        fputc('\n', f.to);
-        status = folder_commit(&f, e);
-    }
-    arena_fini(&a);
-    return status;
-}
-
 static int measure_rows(struct options *o, json_t *list, int *missed, struct err *e)
 {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -118,13 +101,24 @@ static int measure_rows(struct options *o, json_t *list, int *missed, struct err
 static int bench(struct options *o, int *missed, struct err *e)
 {
     json_t *list = json_array();
+    struct folder_file f;
+    struct arena a;
     int status;
 
-    printf("%-32s %12s %-7s %-12s\n", "figure", "value", "unit", "must be");
-    fflush(stdout);
-    status = measure_rows(o, list, missed, e);
-    if (status == 0)
-        status = write_list(list, o->out, e);
+    arena_init(&a);
+    status = folder_begin(&f, o->out, &a, e);   /* before minutes of work */
+    if (status == 0) {
+        printf("%-32s %12s %-7s %-12s\n", "figure", "value", "unit", "must be");
+        fflush(stdout);
+        status = measure_rows(o, list, missed, e);
+        json_dumpf(list, f.to, JSON_INDENT(1));
+        fputc('\n', f.to);
+        if (status == 0)
+            status = folder_commit(&f, e);
+        else
+            folder_abandon(&f);
+    }
+    arena_fini(&a);
     json_decref(list);
     return status;
 }

@@ -51,6 +51,12 @@ int folder_commit(struct folder_file *f, struct err *e)
     return err_set(e, "cannot write %s: %s", f->path, strerror(saved ? saved : EIO));
 }
 
+void folder_abandon(struct folder_file *f)
+{
+    fclose(f->to);
+    folder_remove(f->temp_path);
+}
+
 /* only writing a file proves that a folder can be written */
 static int prove_writable(const char *folder, struct err *e)
 {
@@ -107,8 +113,7 @@ static int write_content(enum content content, const struct report_run *r,
     default: status = json_print_stats(r, v, f.to); break;
     }
     if (status != 0) {
-        fclose(f.to);
-        folder_remove(f.temp_path);
+        folder_abandon(&f);
         return err_set(e, "cannot write %s: out of memory or disk", f.path);
     }
     return folder_commit(&f, e);

@@ -22,4 +22,5 @@ void folder_remove(const char *temp_path);
 int folder_begin(struct folder_file *f, const char *path, struct arena *a, struct err *e);
 /* Closes and renames; -1 (and nothing left behind) when something could not be written. */
 int folder_commit(struct folder_file *f, struct err *e);
+void folder_abandon(struct folder_file *f);             /* closes, leaves nothing behind */
 #endif
