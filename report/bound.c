@@ -5,23 +5,34 @@
 
 static const struct resource {
     const char *name;
-    const char *unit;                   /* units whose name starts so; NULL: not a unit of a core */
+    const char *unit, *suffix;          /* "mxu", ".push": units mxu0.push, mxu1.push…; or NULL */
     bool by_slots;                      /* operations per slot and cycle, else busy cycles */
     const char *measure;                /* what the share is a share of */
 } resources[BOUND_RESOURCE_COUNT] = {
-    [BOUND_MXU]   = {"MXU", "mxu", false, "the matrix units are busy"},
-    [BOUND_VALU]  = {"VALU", "valu", true, "the vector ALU slots are filled"},
-    [BOUND_EUP]   = {"EUP", "eup", false, "the transcendental unit is busy"},
-    [BOUND_XLU]   = {"XLU", "xlu", false, "the cross-lane units are busy"},
-    [BOUND_LOAD]  = {"load", "load", true, "the vector load slots are filled"},
-    [BOUND_STORE] = {"store", "store", true, "the vector store slots are filled"},
-    [BOUND_HBM]   = {"HBM", NULL, false, "the memory's data buses are busy"},
-    [BOUND_ICI]   = {"ICI", NULL, false, "the busiest link between chips is busy"},
+    [BOUND_MXU]   = {"MXU", "mxu", "", false, "the matrix units are busy"},
+    [BOUND_PUSH]  = {"MXU push", "mxu", ".push", false, "the ports that load weights are busy"},
+    [BOUND_VALU]  = {"VALU", "valu", "", true, "the vector ALU slots are filled"},
+    [BOUND_EUP]   = {"EUP", "eup", "", false, "the transcendental unit is busy"},
+    [BOUND_XLU]   = {"XLU", "xlu", "", false, "the cross-lane units are busy"},
+    [BOUND_LOAD]  = {"load", "load", "", true, "the vector load slots are filled"},
+    [BOUND_STORE] = {"store", "store", "", true, "the vector store slots are filled"},
+    [BOUND_HBM]   = {"HBM", NULL, NULL, false, "the memory's data buses are busy"},
+    [BOUND_ICI]   = {"ICI", NULL, NULL, false, "the busiest link between chips is busy"},
 };
 
 const char *bound_name(enum bound_resource r)
 {
     return r == BOUND_LATENCY ? "latency" : resources[r].name;
+}
+
+static bool is_of(const char *unit, const struct resource *r)
+{
+    size_t length = strlen(r->unit);
+
+    if (strncmp(unit, r->unit, length) != 0)
+        return false;
+    unit += length;
+    return strcmp(unit + strspn(unit, "0123456789"), r->suffix) == 0;
 }
 
 /* of all units of the kind together: two matrix units of which one works are half used */
@@ -32,7 +43,7 @@ static double core_use(const struct core_counters *c, const struct resource *r)
     for (int i = 0; i < c->unit_count; i++) {
         const struct unit_counters *u = &c->unit[i];
 
-        if (strncmp(u->name, r->unit, strlen(r->unit)) != 0)
+        if (!is_of(u->name, r))
             continue;
         used += r->by_slots ? (double)u->op_count : (double)u->busy_cycles;
         room += r->by_slots ? (double)u->slot_cycles : (double)c->cycles;

@@ -7,7 +7,8 @@
 #include "report/view.h"
 
 enum bound_resource {
-    BOUND_MXU, BOUND_VALU, BOUND_EUP, BOUND_XLU, BOUND_LOAD, BOUND_STORE, BOUND_HBM, BOUND_ICI,
+    BOUND_MXU, BOUND_PUSH, BOUND_VALU, BOUND_EUP, BOUND_XLU, BOUND_LOAD, BOUND_STORE,
+    BOUND_HBM, BOUND_ICI,
     BOUND_RESOURCE_COUNT,
     BOUND_LATENCY = BOUND_RESOURCE_COUNT
 };
@@ -22,5 +23,5 @@ struct bound {
 };
 
 void bound_find(const struct report_view *v, struct bound *b);
-const char *bound_name(enum bound_resource r);          /* "MXU", …, "latency" */
+const char *bound_name(enum bound_resource r);          /* "MXU", "MXU push", …, "latency" */
 #endif

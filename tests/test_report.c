@@ -43,6 +43,7 @@ static const char golden[] =
 "  valu           20.0 %      5.0 %     75.0 %          2,500       0.1250\n"
 "  load           10.0 %      0.0 %     90.0 %          1,000       0.1000\n"
 "  mxu0           48.0 %     10.0 %     42.0 %            600       0.0600\n"
+"  mxu0.push      26.0 %      0.0 %     74.0 %            320       0.0320\n"
 "  dma            50.0 %      0.0 %     50.0 %             20       0.0020\n"
 "\n"
 "MXU, all cores\n"
@@ -118,6 +119,7 @@ TEST(bound_is_the_most_used_resource)
     bound_find(&t.view, &b);
     assert_int_equal(b.by, BOUND_MXU);
     assert_true(fabs(b.use[BOUND_MXU] - 0.48) < 1e-9);
+    assert_true(fabs(b.use[BOUND_PUSH] - 0.26) < 1e-9);
     assert_true(fabs(b.use[BOUND_VALU] - 0.125) < 1e-9);
     assert_true(fabs(b.use[BOUND_HBM] - 0.3125) < 1e-9);
     assert_true(fabs(b.use[BOUND_ICI] - 0.2) < 1e-9);

@@ -42,6 +42,7 @@ static void toy_core(struct core_counters *c)
     toy_unit(c, TRACK_VALU, "valu", 2000, 500, 2500, 2);
     toy_unit(c, TRACK_LOAD, "load", 1000, 0, 1000, 1);
     toy_unit(c, TRACK_MXU, "mxu0", 4800, 1000, 600, 1);
+    toy_unit(c, TRACK_PUSH, "mxu0.push", 2600, 0, 320, 1);
     toy_unit(c, TRACK_DMA, "dma", 5000, 0, 20, 1);
     c->op_count[OP_VMATMUL] = 600;
     c->op_count[OP_VLD] = 1000;

@@ -8,7 +8,7 @@
 
 #define TOY_EVENT_COUNT 9               /* of the trace, on each core */
 
-enum { TRACK_SCALAR, TRACK_VALU, TRACK_LOAD, TRACK_MXU, TRACK_DMA, TRACK_COUNT };
+enum { TRACK_SCALAR, TRACK_VALU, TRACK_LOAD, TRACK_MXU, TRACK_PUSH, TRACK_DMA, TRACK_COUNT };
 
 struct toy {
     struct report_view view;
