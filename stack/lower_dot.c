@@ -36,6 +36,7 @@ struct dot {
     struct part lhs[3], rhs[3], out;    /* hi, mid, lo */
     int turn;                           /* MXU and staging register of the next weight tile */
     int block_ops;
+    int zero;                           /* register of this block that holds zeros, -1 = none yet */
     int rhs_base, out_base;             /* scalar registers of the loop over n, -1 = none */
 };
 
@@ -44,13 +45,31 @@ static void count_ops(struct dot *d, int ops)
     d->block_ops += ops;
 }
 
+/* a new block has begun: nothing is in registers */
+static void forget_block(struct dot *d)
+{
+    d->block_ops = 0;
+    d->zero = -1;
+}
+
+static void begin_block(struct dot *d)
+{
+    vcode_begin_block(d->l->code);
+    forget_block(d);
+}
+
 /* between weight tiles all FIFOs are empty: a good place to end a block */
 static void end_block_if_long(struct dot *d)
 {
-    if (d->block_ops < BLOCK_OPS)
-        return;
-    vcode_begin_block(d->l->code);
-    d->block_ops = 0;
+    if (d->block_ops >= BLOCK_OPS)
+        begin_block(d);
+}
+
+static int zeros(struct dot *d)
+{
+    if (d->zero < 0)
+        d->zero = lower_op1(d->l, OP_VMOV, operand_imm(0));
+    return d->zero;
 }
 
 static void push_unit(struct dot *d, enum isa_opcode code, int vreg, int unit)
@@ -70,7 +89,7 @@ static int load_weights(struct dot *d, const struct part *rhs, int64_t k_tile, i
 
     /* stale rows times the zero padding of the other operand could still be NaN */
     if (first >= last)
-        return lower_op1(d->l, OP_VMOV, operand_imm(0));
+        return zeros(d);
     return lower_load(d->l,
                       (struct address){d->rhs_base,
                                        rhs->row + (tile_row * d->rhs_columns + tile_column) *
@@ -163,15 +182,14 @@ static void emit_looped(struct dot *d, enum graph_precision precision)
     d->rhs_base = SREG_RHS;
     d->out_base = SREG_OUT;
     vcode_loop_begin(l->code, SREG_COUNTER, full);
-    d->block_ops = 0;
+    forget_block(d);
     d->turn = 0;
     emit_column_tile(d, precision, 0);
     lower_scalar(l, OP_SADD, SREG_RHS, SREG_RHS, operand_imm((int32_t)rhs_step));
     lower_scalar(l, OP_SADD, SREG_OUT, SREG_OUT, operand_imm(TILE_ROWS));
     vcode_loop_end(l->code, SREG_COUNTER);
     d->rhs_base = d->out_base = -1;
-    vcode_begin_block(l->code);
-    d->block_ops = 0;
+    begin_block(d);
     if (d->n % ARRAY)
         emit_column_tile(d, precision, full);
 }
@@ -303,7 +321,7 @@ static void set_up(struct dot *d, struct lower *l, const struct kernel *k)
     const struct value *lhs = &p->value[n->operand[0]], *rhs = &p->value[n->operand[1]];
     const struct value *out = &p->value[k->node[0]];
 
-    *d = (struct dot){.l = l, .rhs_base = -1, .out_base = -1};
+    *d = (struct dot){.l = l, .rhs_base = -1, .out_base = -1, .zero = -1};
     d->m_tiles = out->tile_rows;
     d->n = out->columns;
     d->k = n->lhs_contract == 1 ? lhs->columns : lhs->rows;
