@@ -151,42 +151,91 @@ static void pack_columns(uint32_t pair[64][8], const uint32_t *tile)
     }
 }
 
-/* acc += lhs[r][k] * w, one row of the tile */
-#define ROW(r, k, w) acc##r = _mm256_fmadd_ps(_mm256_broadcast_ss(lhs + 128 * (r) + (k)), w, acc##r)
-#define ROWS(k, w) \
-    do { \
-        ROW(0, k, w); \
-        ROW(1, k, w); \
-        ROW(2, k, w); \
-        ROW(3, k, w); \
-        ROW(4, k, w); \
-        ROW(5, k, w); \
-        ROW(6, k, w); \
-        ROW(7, k, w); \
-    } while (0)
-
-/* 8 rows by 8 columns: as many chains as keep both FMA units busy */
-static inline void matmul_columns(uint32_t *out, const float *lhs, const uint32_t *pair)
+/* the odd and the even k of a pair of weights, as floats */
+static inline vf odd_weight(const uint32_t *pair)
 {
-    vf acc0 = v_set(0), acc1 = v_set(0), acc2 = v_set(0), acc3 = v_set(0);
-    vf acc4 = v_set(0), acc5 = v_set(0), acc6 = v_set(0), acc7 = v_set(0);
+    return v_of_bits(_mm256_and_si256(v_loadi(pair), v_seti(0xffff0000u)));
+}
+
+static inline vf even_weight(const uint32_t *pair)
+{
+    return v_of_bits(_mm256_slli_epi32(v_loadi(pair), 16));
+}
+
+/* row r of two accumulators += lhs[r][k] * their weights */
+#define ROW(r, k) \
+    x = _mm256_broadcast_ss(lhs + 128 * (r) + (k)); \
+    a##r = v_fma(x, wa, a##r); \
+    b##r = v_fma(x, wb, b##r)
+#define STORE_ROW(r) \
+    v_store(out + 128 * (r), v_canon(a##r)); \
+    v_store(out + 128 * (r) + 8, v_canon(b##r))
+
+/* 6 rows by 16 columns: 12 chains hide the latency; more would not fit 16 registers */
+static inline void matmul_6x16(uint32_t *out, const float *lhs, const uint32_t *pair)
+{
+    vf a0 = v_set(0), a1 = v_set(0), a2 = v_set(0), a3 = v_set(0), a4 = v_set(0), a5 = v_set(0);
+    vf b0 = v_set(0), b1 = v_set(0), b2 = v_set(0), b3 = v_set(0), b4 = v_set(0), b5 = v_set(0);
 
     for (int p = 0; p < 64; p++, lhs += 2, pair += 128) {
-        vi word = v_loadi(pair);
-        vf odd = v_of_bits(_mm256_and_si256(word, v_seti(0xffff0000u)));
-        vf even = v_of_bits(_mm256_slli_epi32(word, 16));
+        vf wa = odd_weight(pair), wb = odd_weight(pair + 8), x;
 
-        ROWS(1, odd);
-        ROWS(0, even);
+        ROW(0, 1);
+        ROW(1, 1);
+        ROW(2, 1);
+        ROW(3, 1);
+        ROW(4, 1);
+        ROW(5, 1);
+        wa = even_weight(pair);
+        wb = even_weight(pair + 8);
+        ROW(0, 0);
+        ROW(1, 0);
+        ROW(2, 0);
+        ROW(3, 0);
+        ROW(4, 0);
+        ROW(5, 0);
     }
-    v_store(out, v_canon(acc0));
-    v_store(out + 128, v_canon(acc1));
-    v_store(out + 256, v_canon(acc2));
-    v_store(out + 384, v_canon(acc3));
-    v_store(out + 512, v_canon(acc4));
-    v_store(out + 640, v_canon(acc5));
-    v_store(out + 768, v_canon(acc6));
-    v_store(out + 896, v_canon(acc7));
+    STORE_ROW(0);
+    STORE_ROW(1);
+    STORE_ROW(2);
+    STORE_ROW(3);
+    STORE_ROW(4);
+    STORE_ROW(5);
+}
+
+/* columns 8 c on of both rows += lhs[r][k] * w */
+#define COLUMNS(c, weight) \
+    w = weight(pair + 8 * (c)); \
+    a##c = v_fma(xa, w, a##c); \
+    b##c = v_fma(xb, w, b##c)
+#define STORE_COLUMNS(c) \
+    v_store(out + 8 * (c), v_canon(a##c)); \
+    v_store(out + 8 * (c) + 128, v_canon(b##c))
+
+/* 2 rows by 32 columns, for the last rows */
+static inline void matmul_2x32(uint32_t *out, const float *lhs, const uint32_t *pair)
+{
+    vf a0 = v_set(0), a1 = v_set(0), a2 = v_set(0), a3 = v_set(0);
+    vf b0 = v_set(0), b1 = v_set(0), b2 = v_set(0), b3 = v_set(0);
+
+    for (int p = 0; p < 64; p++, lhs += 2, pair += 128) {
+        vf xa = _mm256_broadcast_ss(lhs + 1), xb = _mm256_broadcast_ss(lhs + 129), w;
+
+        COLUMNS(0, odd_weight);
+        COLUMNS(1, odd_weight);
+        COLUMNS(2, odd_weight);
+        COLUMNS(3, odd_weight);
+        xa = _mm256_broadcast_ss(lhs);
+        xb = _mm256_broadcast_ss(lhs + 128);
+        COLUMNS(0, even_weight);
+        COLUMNS(1, even_weight);
+        COLUMNS(2, even_weight);
+        COLUMNS(3, even_weight);
+    }
+    STORE_COLUMNS(0);
+    STORE_COLUMNS(1);
+    STORE_COLUMNS(2);
+    STORE_COLUMNS(3);
 }
 
 static void matmul(uint32_t *out, const uint32_t *lhs, const uint32_t pair[64][128])
@@ -198,8 +247,10 @@ static void matmul(uint32_t *out, const uint32_t *lhs, const uint32_t pair[64][1
 
         _mm256_store_ps(rounded + i, v_of_bits(bits));
     }
-    for (int n = 0; n < 128; n += V_LANES)
-        matmul_columns(out + n, rounded, pair[0] + n);
+    for (int n = 0; n < 128; n += 16)
+        matmul_6x16(out + n, rounded, pair[0] + n);
+    for (int n = 0; n < 128; n += 32)
+        matmul_2x32(out + 6 * 128 + n, rounded + 6 * 128, pair[0] + n);
 }
 
 #include "sim/simd_body.h"

@@ -11,7 +11,13 @@
 #include "base/rng.h"
 #include "sim/simd_paths.h"
 
-enum { TILE_SPECIAL_ROWS, TILE_SPECIAL_LANES, TILE_BITS, TILE_CANCEL, TILE_SMALL, TILE_COUNT };
+/* each is tried with the next one as second operand */
+enum {
+    TILE_SPECIAL_ROWS, TILE_SPECIAL_LANES,      /* all pairs */
+    TILE_CANCEL, TILE_CANCELLED,                /* sums of few bits */
+    TILE_SMALL, TILE_SMALLER,                   /* products around 2^-126 */
+    TILE_BITS, TILE_COUNT
+};
 
 struct inputs {
     _Alignas(64) uint32_t tile[TILE_COUNT][SIMD_TILE_WORDS];
@@ -20,12 +26,12 @@ struct inputs {
 };
 
 static const uint32_t specials[32] = {
-    0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x807fffff,     /* to subnormal */
-    0x00800000, 0x80800000, 0x00800001, 0x00ffffff, 0x1f800000, 0x9f7fffff,     /* 2^-64 */
-    0x3f800000, 0xbf800000, 0x3f7fffff, 0x3f800001, 0x3f808000, 0x3f818000,     /* bf16 ties */
-    0x40200000, 0x4b7fffff, 0x4effffff, 0x4f000000, 0xcf000000, 0xc2fc0001,     /* s32, pow2 edges */
-    0x42ffffff, 0x7effffff, 0x7f7f8000, 0x7f7fffff, 0x7f800000, 0xff800000,     /* overflow */
-    0x7f800001, 0xffc12345,                                                     /* NaN */
+    0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x807fffff, /* to subnormal */
+    0x00800000, 0x80800000, 0x00800001, 0x00ffffff, 0x1f800000, 0x9f7fffff, /* to 2^-64 */
+    0x3f800000, 0xbf800000, 0x3f7fffff, 0x3f800001, 0x3f808000, 0x3f818000, /* bf16 ties */
+    0x40200000, 0x4b7fffff, 0x4effffff, 0x4f000000, 0xcf000000, 0xc2fc0001, /* s32, pow2 ends */
+    0x42ffffff, 0x7effffff, 0x7f7f8000, 0x7f7fffff, 0x7f800000, 0xff800000, /* overflow */
+    0x7f800001, 0xffc12345,                                                 /* NaN */
 };
 
 /* any sign and fraction, exponent field from `first` on, `count` values of it */
@@ -36,39 +42,45 @@ static uint32_t random_f32(struct rng *r, uint32_t first, uint32_t count)
 
 static void fill_tiles(struct inputs *in, struct rng *r)
 {
-    for (uint32_t i = 0; i < SIMD_TILE_WORDS; i++) {
-        uint32_t bits = random_f32(r, 112, 30);
+    for (int i = 0; i < SIMD_TILE_WORDS; i++) {
+        uint32_t previous = i % 2 ? in->tile[TILE_CANCEL][i - 1] : random_f32(r, 112, 30);
 
         in->tile[TILE_SPECIAL_ROWS][i] = specials[i / 32];
         in->tile[TILE_SPECIAL_LANES][i] = specials[i % 32];
-        in->tile[TILE_BITS][i] = (uint32_t)rng_next(r);
-        /* pairs of lanes, and this tile with itself shifted, cancel up to a few bits */
-        in->tile[TILE_CANCEL][i] = i % 2 == 0 ? bits : (in->tile[TILE_CANCEL][i - 1] ^ 0x80000000u) +
-                                                           rng_below(r, 5);
+        in->tile[TILE_CANCEL][i] = (previous ^ 0x80000000u) + rng_below(r, 5);
+        in->tile[TILE_CANCELLED][i] = (in->tile[TILE_CANCEL][i] ^ 0x80000000u) + rng_below(r, 5);
         in->tile[TILE_SMALL][i] = random_f32(r, 50, 30);
+        in->tile[TILE_SMALLER][i] = random_f32(r, 50, 30);
+        in->tile[TILE_BITS][i] = (uint32_t)rng_next(r);
     }
     for (int i = 0; i < SIMD_MASK_WORDS; i++)
         in->mask[i] = (uint16_t)rng_next(r);
 }
 
-/* bf16 weights; those for TILE_BITS are nonzero in few k, or all sums would be NaN */
-static void fill_weights(struct inputs *in, struct rng *r, int lhs)
+/* the weights of both k of a pair; for TILE_CANCEL equal but for their last bit */
+static uint32_t random_weights(struct rng *r, int lhs)
 {
+    uint32_t first = lhs == TILE_SMALL ? 50 : 120;
+    uint32_t high = random_f32(r, first, 16), low = random_f32(r, first, 16);
+
+    if (lhs == TILE_BITS)
+        return (uint32_t)rng_next(r);
+    if (lhs == TILE_CANCEL)
+        low = high + (rng_below(r, 2) << 16);
+    return low >> 16 | (high & 0xffff0000u);
+}
+
+/* arbitrary bits only in k 2..5, else a NaN or infinity would hide all else */
+static void fill_matmul(uint32_t *lhs, struct inputs *in, struct rng *r, int tile)
+{
+    memcpy(lhs, in->tile[tile], sizeof(in->tile[tile]));
+    for (int i = 0; i < SIMD_TILE_WORDS; i++) {
+        if (tile == TILE_BITS && (i % 128 < 2 || i % 128 > 5))
+            lhs[i] = 0;
+    }
     for (int p = 0; p < SIMD_ARRAY_PAIRS; p++) {
-        for (int n = 0; n < 128; n++) {
-            uint32_t low, high;
-
-            if (lhs == TILE_BITS) {
-                low = p % 23 == n % 23 ? (uint32_t)rng_next(r) : 0;
-                high = low ? (uint32_t)rng_next(r) : 0;
-            } else {
-                uint32_t first = lhs == TILE_SMALL ? 50 : 120;
-
-                high = random_f32(r, first, 16);
-                low = lhs == TILE_CANCEL ? high + (rng_below(r, 2) << 16) : random_f32(r, first, 16);
-            }
-            in->pair[p][n] = low >> 16 | (high & 0xffff0000u);
-        }
+        for (int n = 0; n < 128; n++)
+            in->pair[p][n] = tile == TILE_BITS && (p < 1 || p > 2) ? 0 : random_weights(r, tile);
     }
 }
 
@@ -146,14 +158,14 @@ static const char *test_weights(const struct simd_path *path, const uint32_t *ti
 
 static const char *test_matmul(const struct simd_path *path, struct inputs *in, struct rng *r)
 {
-    static const int lhs[] = {TILE_BITS, TILE_CANCEL, TILE_SMALL};
+    static const int tiles[] = {TILE_BITS, TILE_CANCEL, TILE_SMALL};
     const uint32_t (*pair)[128] = (const uint32_t (*)[128])in->pair;
-    _Alignas(64) uint32_t x[SIMD_TILE_WORDS], y[SIMD_TILE_WORDS];
+    _Alignas(64) uint32_t lhs[SIMD_TILE_WORDS], x[SIMD_TILE_WORDS], y[SIMD_TILE_WORDS];
 
     for (int i = 0; i < 3; i++) {
-        fill_weights(in, r, lhs[i]);
-        path->matmul(x, in->tile[lhs[i]], pair);
-        simd_path_c->matmul(y, in->tile[lhs[i]], pair);
+        fill_matmul(lhs, in, r, tiles[i]);
+        path->matmul(x, lhs, pair);
+        simd_path_c->matmul(y, lhs, pair);
         if (!same(x, y))
             return "matmul";
     }
