@@ -38,6 +38,31 @@ void mem_free(void *p)
     free(p);
 }
 
+/* calloc takes large blocks fresh from the kernel, as zero pages; its pointer stands before ours */
+void *mem_alloc_lazy(size_t bytes)
+{
+    char *p = bytes > SIZE_MAX - 2 * ALIGN_BYTES ? NULL : calloc(1, bytes + 2 * ALIGN_BYTES);
+    char *aligned;
+
+    if (!p) {
+        fprintf(stderr, "systole: out of host memory (%zu bytes asked)\n", bytes);
+        abort();
+    }
+    aligned = p + (2 * ALIGN_BYTES - (uintptr_t)p % ALIGN_BYTES);
+    memcpy(aligned - sizeof(p), &p, sizeof(p));
+    return aligned;
+}
+
+void mem_free_lazy(void *p)
+{
+    char *start;
+
+    if (!p)
+        return;
+    memcpy(&start, (char *)p - sizeof(start), sizeof(start));
+    free(start);
+}
+
 void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes)
 {
     size_t grown = *capacity ? *capacity : 16;

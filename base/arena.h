@@ -30,4 +30,11 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes);
 void *mem_alloc(size_t bytes);
 void mem_free(void *p);
+
+/*
+ * A large block of which only the pages that are touched take host memory;
+ * zeroed, 64-byte aligned; released by mem_free_lazy.
+ */
+void *mem_alloc_lazy(size_t bytes);
+void mem_free_lazy(void *p);
 #endif

@@ -30,7 +30,7 @@ enum stall_reason {
 const char *stall_name(enum stall_reason r);
 const char *stall_meaning(enum stall_reason r);
 
-#define MACHINE_UNIT_MAX 24
+#define MACHINE_UNIT_MAX 32              /* 7 + 4 XLUs + 8 MXUs with a push port each */
 
 /* One track of a core: "scalar", "valu", "load", "store", "eup", "xlu0", "mxu0", "mxu1", "dma"… */
 struct unit_counters {

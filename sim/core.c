@@ -1,0 +1,186 @@
+#include "sim/core.h"
+
+#include "base/arena.h"
+
+#include <string.h>
+
+static uint32_t ring_size(int64_t depth)
+{
+    uint32_t size = 1;
+
+    while (size < depth)
+        size *= 2;
+    return size;
+}
+
+static void fifo_init(struct tile_fifo *f, int64_t depth, struct arena *a)
+{
+    uint32_t size = ring_size(depth);
+
+    f->depth = (uint32_t)depth;
+    f->mask = size - 1;
+    f->ready_at = arena_array(a, size, sizeof(*f->ready_at));
+    f->code = arena_array(a, size, sizeof(*f->code));
+    f->tile = arena_array(a, size, sizeof(*f->tile));
+}
+
+static void fifo_reset(struct tile_fifo *f)
+{
+    f->pushed = f->popped = f->written = f->read = 0;
+}
+
+static void words_init(struct word_fifo *f, int64_t depth, struct arena *a)
+{
+    uint32_t size = ring_size(depth);
+
+    f->depth = (uint32_t)depth;
+    f->mask = size - 1;
+    f->ready_at = arena_array(a, size, sizeof(*f->ready_at));
+    f->word = arena_array(a, size, sizeof(*f->word));
+}
+
+static void units_init(struct core *c, struct arena *a)
+{
+    int i;
+
+    fifo_init(&c->eup, c->chip->eup_fifo_depth, a);
+    words_init(&c->v2s, c->chip->scalar_v2s_depth, a);
+    c->xlu = arena_array(a, (size_t)c->chip->xlu_count, sizeof(*c->xlu));
+    for (i = 0; i < c->chip->xlu_count; i++)
+        fifo_init(&c->xlu[i].result, c->chip->xlu_fifo_depth, a);
+    c->mxu = arena_array(a, (size_t)c->chip->mxu_count, sizeof(*c->mxu));
+    for (i = 0; i < c->chip->mxu_count; i++)
+        fifo_init(&c->mxu[i].result, c->chip->mxu_fifo_depth, a);
+}
+
+void core_init(struct core *c, int number, const struct chip *chip, int core_count,
+               struct arena *a)
+{
+    c->number = number;
+    c->core_count = core_count;
+    c->chip = chip;
+    c->clock_mhz = chip->chip_clock_mhz;
+    c->vmem = mem_alloc_lazy((size_t)chip->vmem_bytes);
+    c->vmem_rows = chip->vmem_bytes / ROW_BYTES;
+    c->smem = arena_alloc(a, (size_t)chip->smem_bytes);
+    c->flag = arena_array(a, (size_t)chip->sync_flags, sizeof(*c->flag));
+    c->dma = arena_array(a, (size_t)chip->dma_queue_depth, sizeof(*c->dma));
+    c->dma_free = arena_array(a, (size_t)chip->dma_queue_depth, sizeof(*c->dma_free));
+    c->registers = arena_array(a, V_CONST, sizeof(*c->registers));
+    units_init(c, a);
+}
+
+static void drop_program(struct core *c)
+{
+    mem_free(c->s);
+    mem_free(c->tile);
+    mem_free(c->bundle_count);
+    mem_free(c->guarded_count);
+    c->s = NULL;
+    c->tile = NULL;
+    c->bundle_count = c->guarded_count = NULL;
+}
+
+void core_fini(struct core *c)
+{
+    drop_program(c);
+    mem_free_lazy(c->vmem);
+    mem_free(c->outbox.item);
+    mem_free(c->copy);
+    mem_free(c->trace);
+}
+
+void core_set_program(struct core *c, const struct decoded_program *p)
+{
+    uint32_t i;
+
+    drop_program(c);
+    c->program = p;
+    c->s = mem_alloc((S_CONST + p->scalar_count) * sizeof(*c->s));
+    memcpy(c->s + S_CONST, p->scalar, p->scalar_count * sizeof(*c->s));
+    c->tile = mem_alloc((V_CONST + p->tile_count) * sizeof(*c->tile));
+    for (i = 0; i < V_CONST; i++)
+        c->tile[i] = c->registers[i];
+    for (i = 0; i < p->tile_count; i++)
+        c->tile[V_CONST + i] = p->tile[i];
+    c->bundle_count = mem_alloc(p->bundle_count * sizeof(*c->bundle_count));
+    c->guarded_count = mem_alloc(p->source->op_count * sizeof(*c->guarded_count));
+}
+
+static void reset_registers(struct core *c)
+{
+    memset(c->s, 0, S_CONST * sizeof(*c->s));
+    memset(c->p, 0, sizeof(c->p));
+    c->p[ISA_PRED_ALWAYS] = 1;
+    memset(c->m, 0, sizeof(c->m));
+    memset(c->registers, 0, V_CONST * sizeof(tile_t));
+    memset(c->ready_at, 0, sizeof(c->ready_at));
+    memset(c->flag, 0, (size_t)c->chip->sync_flags * sizeof(*c->flag));
+}
+
+static void reset_units(struct core *c)
+{
+    int i;
+
+    fifo_reset(&c->eup);
+    c->eup_free_at = 0;
+    c->v2s.pushed = c->v2s.popped = c->v2s.written = c->v2s.read = 0;
+    for (i = 0; i < c->chip->xlu_count; i++) {
+        c->xlu[i].free_at = 0;
+        c->xlu[i].is_open = false;
+        c->xlu[i].row_count = c->xlu[i].pushed_rows = 0;
+        fifo_reset(&c->xlu[i].result);
+    }
+    for (i = 0; i < c->chip->mxu_count; i++) {
+        struct mxu *m = &c->mxu[i];
+
+        m->array_free_at = m->port_free_at = m->staged_at[0] = m->staged_at[1] = 0;
+        fifo_reset(&m->result);
+        memset(m->staging, 0, sizeof(m->staging));
+        memset(m->array, 0, sizeof(m->array));
+    }
+}
+
+static void reset_counters(struct core *c)
+{
+    memset(c->stall_cycles, 0, sizeof(c->stall_cycles));
+    memset(c->waiting_cycles, 0, sizeof(c->waiting_cycles));
+    memset(c->busy_cycles, 0, sizeof(c->busy_cycles));
+    memset(c->busy_until, 0, sizeof(c->busy_until));
+    memset(&c->fault, 0, sizeof(c->fault));
+    c->dma_count = c->hbm_read_bytes = c->hbm_write_bytes = 0;
+    c->ici_sent_bytes = c->ici_received_bytes = 0;
+    c->trace_count = 0;
+    if (!c->program)
+        return;
+    memset(c->bundle_count, 0, c->program->bundle_count * sizeof(*c->bundle_count));
+    memset(c->guarded_count, 0, c->program->source->op_count * sizeof(*c->guarded_count));
+}
+
+void core_launch(struct core *c, cycle_t limit, bool is_traced)
+{
+    int i;
+
+    reset_counters(c);
+    c->outbox.count = 0;
+    c->copy_count = 0;
+    c->sequence = 0;
+    c->is_traced = is_traced;
+    c->halted_at = c->now = c->issue_at = 0;
+    c->state = c->program ? CORE_RUNNING : CORE_EMPTY;
+    if (!c->program)
+        return;
+    reset_registers(c);
+    reset_units(c);
+    c->limit = limit;
+    c->delay_until = c->dma_issue_at = 0;
+    c->store_count = 0;
+    c->last_store_at = INT64_MIN / 2;
+    c->pc = 0;
+    c->branch_in = 0;
+    c->halts = c->is_resumed = c->is_waiting = false;
+    c->dma_active = 0;
+    c->dma_free_count = (int)c->chip->dma_queue_depth;
+    for (i = 0; i < c->dma_free_count; i++)
+        c->dma_free[i] = i;
+}

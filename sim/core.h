@@ -1,0 +1,235 @@
+/*
+ * One simulated core: architectural state, "ready at" times, and what it has
+ * asked of the world outside.
+ *
+ * A core runs alone until a bundle needs an answer that depends on others (a
+ * flag, room in the DMA queue). It puts such questions, and everything it
+ * sends out, into its outbox with the cycle they happen at; sim/serial.c
+ * commits the outboxes of all cores in time order and wakes the core.
+ */
+#ifndef SIM_CORE_H
+#define SIM_CORE_H
+#include "hbm/hbm.h"
+#include "sim/clock.h"
+#include "sim/events.h"
+#include "sim/machine.h"
+#include "sim/program.h"
+#include "sim/simd.h"
+
+#define TILE_BYTES 4096
+#define ROW_BYTES 512                   /* a sublane row of VMEM */
+#define ROW_WORDS 128
+#define STORE_RING 256                  /* more stores than fit into vmem.store_to_load_cycles */
+
+typedef uint32_t tile_t[SIMD_TILE_WORDS];
+
+/* A FIFO of tiles between a unit and its pop: timing and contents run apart. */
+struct tile_fifo {
+    uint32_t depth, mask;               /* ring size is mask + 1 >= depth */
+    uint32_t pushed, popped;            /* entries so far, timing side */
+    uint32_t written, read;             /* entries so far, contents side */
+    cycle_t *ready_at;
+    uint16_t *code;                     /* opcode that pops it */
+    tile_t *tile;
+};
+
+/* Words on the way from vpush to spop. */
+struct word_fifo {
+    uint32_t depth, mask, pushed, popped, written, read;
+    cycle_t *ready_at;
+    uint32_t *word;
+};
+
+/* A staging register: 16 groups of 8 rows (or columns), the newest at `top`. */
+struct staging {
+    bool is_columns;
+    uint32_t top;
+    uint32_t pair[SIMD_ARRAY_PAIRS * 128]; /* rows: [16][4][128]; columns: [16][64][8] */
+};
+
+struct mxu {
+    cycle_t array_free_at, port_free_at;
+    cycle_t staged_at[2];               /* all pushes into staging A, B are done */
+    struct tile_fifo result;
+    struct staging staging[2];
+    uint32_t array[SIMD_ARRAY_PAIRS][128];
+};
+
+struct xlu {
+    cycle_t free_at;
+    struct tile_fifo result;
+    bool is_open;                       /* between vxpose.start and vxpose.end */
+    int pushed_rows;                    /* of the open transpose, timing side */
+    int row_count;                      /* rows in the transpose buffer, contents side */
+    uint32_t buffer[128][128];
+};
+
+struct store_record {
+    cycle_t at;
+    int64_t first_row, last_row;
+};
+
+/* A copy under way. Addresses and sizes in bytes. */
+struct dma {
+    int code;                           /* enum isa_opcode */
+    int64_t source, destination, bytes;
+    int64_t source_stride, destination_stride, run_bytes;
+    int32_t flag, source_flag;          /* on the destination core; on the own core, remote only */
+    int32_t target;                     /* destination core */
+    int64_t done_bytes;
+    ps_t last_ps;                       /* latest completion of a chunk so far */
+    cycle_t issued_at, stalled_from;    /* its bundle waited from then to issued_at */
+    uint32_t bundle;
+};
+
+enum core_state { CORE_EMPTY, CORE_RUNNING, CORE_BLOCKED, CORE_HALTED, CORE_FAULTED };
+
+/* A point in time and the constraint that set it. */
+struct issue_time {
+    cycle_t at;
+    enum stall_reason reason;           /* STALL_COUNT while nothing waits */
+};
+
+struct core {
+    /* what the issue loop touches on every bundle */
+    const struct decoded_program *program;
+    const struct simd_path *simd;
+    const struct chip *chip;
+    cycle_t now;                        /* first cycle the next bundle may issue */
+    cycle_t issue_at;                   /* of the bundle that executes */
+    cycle_t limit, delay_until;
+    cycle_t dma_issue_at;               /* first cycle the next DMA may issue */
+    uint32_t pc, branch_target;
+    int branch_in;                      /* bundles until the jump; 0 = none pending */
+    enum core_state state;
+    bool halts;                         /* shalt in this bundle */
+    uint32_t live;                      /* operations of this bundle whose guard holds */
+    int bank_extra;                     /* cycles its strided accesses add */
+    uint64_t *bundle_count;             /* times each bundle issued */
+    uint64_t *guarded_count;            /* times each guarded operation executed, by source op */
+    int32_t *s;                         /* registers, temporaries, constants */
+    uint32_t **tile;                    /* likewise */
+    uint8_t p[P_COUNT];
+    cycle_t ready_at[REG_COUNT + 1];
+    cycle_t stall_cycles[STALL_COUNT];
+    cycle_t waiting_cycles[MACHINE_UNIT_MAX];
+    cycle_t busy_cycles[MACHINE_UNIT_MAX];
+    cycle_t busy_until[MACHINE_UNIT_MAX];
+
+    /* memories */
+    tile_t *registers;                  /* vector registers and temporaries */
+    uint16_t m[M_COUNT][SIMD_MASK_WORDS];
+    unsigned char *vmem, *smem;
+    int64_t vmem_rows;
+    struct hbm_store *hbm;
+    int64_t hbm_bytes;
+    int32_t *flag;
+    struct store_record store[STORE_RING];
+    uint32_t store_count;
+    cycle_t last_store_at;
+
+    /* units */
+    cycle_t eup_free_at;
+    struct tile_fifo eup;
+    struct word_fifo v2s;
+    struct xlu *xlu;
+    struct mxu *mxu;
+
+    /* the question a blocked bundle has asked, and the answer */
+    struct issue_time pending;
+    int sync_done;                      /* sync operations of the bundle already settled */
+    bool is_resumed;                    /* a blocked bundle goes on */
+    int wait_code;                      /* what blocks: an opcode (a DMA: the queue) */
+    int32_t wait_flag, wait_value;      /* value of a DMA: slots needed */
+    bool is_waiting;                    /* asked, and the answer was: not yet */
+    int32_t read_value[ISA_SREG_COUNT]; /* flags read, by the register they go to */
+    cycle_t resume_cycles;              /* part of the wait that is resume time */
+
+    /* outside world */
+    int number, core_count;
+    int64_t clock_mhz;
+    struct event_list outbox;
+    uint32_t sequence;                  /* of requests, part of the event key */
+    struct dma *dma;                    /* dma.queue_depth slots */
+    int *dma_free;
+    int dma_free_count;
+    int dma_active;                     /* started in the serial phase and not complete */
+    cycle_t dma_busy_from;
+    struct dma *copy;                   /* completed local copies, done before the core goes on */
+    size_t copy_count, copy_capacity;
+
+    /* results */
+    cycle_t halted_at;
+    struct fault fault;
+    struct core_counters counters;
+    int64_t dma_count, hbm_read_bytes, hbm_write_bytes, ici_sent_bytes, ici_received_bytes;
+    bool is_traced;
+    struct trace_event *trace;
+    size_t trace_count, trace_capacity;
+};
+
+/* sim/core.c */
+void core_init(struct core *c, int number, const struct chip *chip, int core_count,
+               struct arena *a);
+void core_fini(struct core *c);
+void core_set_program(struct core *c, const struct decoded_program *p);
+void core_launch(struct core *c, cycle_t limit, bool is_traced);
+
+/* sim/core_run.c: run until the core blocks, halts or faults */
+void core_run(struct core *c);
+/* the answer to a blocked core: its bundle issues at `at`, the last resume_cycles of the wait
+ * being resume time; STALL_COUNT when it never had to wait */
+void core_wake(struct core *c, cycle_t at, enum stall_reason reason, cycle_t resume_cycles);
+
+/* sim/timing.c: constraints of one operation beside its registers, and its occupancy */
+void timing_check(struct core *c, const struct decoded_op *o, struct issue_time *t);
+void timing_commit(struct core *c, const struct decoded_op *o, cycle_t at);
+
+static inline void issue_not_before(struct issue_time *t, cycle_t at, enum stall_reason reason)
+{
+    if (at > t->at || (at == t->at && reason < t->reason && t->reason != STALL_COUNT)) {
+        t->at = at;
+        t->reason = reason;
+    }
+}
+
+/* sim/fault.c: stop this core; "core 3 cycle 1234 bundle 17 (line 42): " goes before the text */
+void core_fault(struct core *c, enum fault_kind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* "core 3 cycle 1234 bundle 17 (line 42): " into buf; returns the length */
+int core_print_place(const struct core *c, cycle_t at, char *buf, size_t buf_bytes);
+
+/* sim/exec_sync.c: into the outbox at cycle `at`; fills in time, source and sequence */
+void core_post(struct core *c, cycle_t at, const struct event *e);
+bool core_check_flag(struct core *c, const struct decoded_op *o, int32_t flag);
+
+/* sim/copy.c: contents of copies */
+void dma_copy_local(struct core *c, const struct dma *d);
+void dma_copy_remote(struct core *from, struct core *to, const struct dma *d);
+void core_apply_copies(struct core *c);
+
+/* sim/counters.c */
+void core_count_wait(struct core *c, const struct decoded_bundle *b, cycle_t from, cycle_t to);
+/* a unit is occupied from `start` (not before its last end) to `end` by `o` */
+void core_count_busy(struct core *c, const struct decoded_op *o, cycle_t start, cycle_t end);
+void core_finish_counters(struct core *c, cycle_t cycles, bool is_complete);
+void core_trace_bundle(struct core *c, const struct decoded_bundle *b, cycle_t at);
+void core_trace_stall(struct core *c, cycle_t from, cycle_t to, enum stall_reason reason);
+void core_trace(struct core *c, const struct trace_event *e);
+
+/* sim/exec_*.c: one handler per operation */
+#define OP(id, mnemonic, slot, format, unit, class, effect, meaning) exec_fn exec_##id;
+#include "isa/ops.def"
+exec_fn exec_copy_s, exec_copy_p, exec_copy_m, exec_copy_v;
+
+/* FIFO contents: the slot a push fills, the slot a pop empties */
+static inline uint32_t *fifo_write(struct tile_fifo *f)
+{
+    return f->tile[f->written++ & f->mask];
+}
+
+static inline const uint32_t *fifo_read(struct tile_fifo *f)
+{
+    return f->tile[f->read++ & f->mask];
+}
+#endif

@@ -1,0 +1,247 @@
+/*
+ * The issue loop: one bundle after the other, each at the earliest cycle that
+ * all its constraints allow.
+ */
+#include "sim/core.h"
+
+#include <assert.h>
+
+static uint32_t guards_that_hold(const struct core *c, const struct decoded_op *op, int count)
+{
+    uint32_t live = 0;
+    int i;
+
+    for (i = 0; i < count; i++)
+        if (!op[i].is_guarded || c->p[op[i].guard] != op[i].guard_is_negated)
+            live |= 1u << i;
+    return live;
+}
+
+/* registers, units, FIFOs: everything this core can answer itself */
+static struct issue_time check_bundle(struct core *c, const struct decoded_bundle *b)
+{
+    const struct decoded_program *p = c->program;
+    const struct decoded_op *op = &p->op[b->first_op];
+    const uint8_t *check = &p->check[b->first_check];
+    const uint16_t *special = &p->special[b->first_special];
+    struct issue_time t = {c->now, STALL_COUNT};
+    uint32_t i;
+
+    for (i = 0; i < b->check_count; i++)
+        if (c->ready_at[check[i]] > t.at)
+            t = (struct issue_time){c->ready_at[check[i]], STALL_OPERAND};
+    c->issue_at = c->now;
+    c->bank_extra = 0;
+    c->live = b->has_guard ? guards_that_hold(c, op, b->op_count) : ~0u;
+    for (i = 0; i < b->special_count; i++)
+        if (c->live >> special[i] & 1u)
+            timing_check(c, &op[special[i]], &t);
+    issue_not_before(&t, c->delay_until, STALL_DELAY);
+    return t;
+}
+
+static void block(struct core *c, const struct decoded_op *o, enum event_kind kind, cycle_t at)
+{
+    c->wait_code = o->code;
+    c->is_waiting = false;
+    c->state = CORE_BLOCKED;
+    core_post(c, at, &(struct event){.kind = (uint8_t)kind, .target = c->number,
+                                     .slot = kind == EVENT_READ ? o->o[0] : 0,
+                                     .flag = c->wait_flag, .value = c->wait_value});
+}
+
+/* `needed`: DMAs of the bundle so far, this one included */
+static void ask_for_queue(struct core *c, const struct decoded_op *o, int needed, cycle_t at)
+{
+    c->wait_flag = 0;
+    c->wait_value = needed;
+    block(c, o, EVENT_QUEUE, at);
+}
+
+static void ask_for_flag(struct core *c, const struct decoded_op *o, enum event_kind kind,
+                         cycle_t at)
+{
+    bool is_read = kind == EVENT_READ;
+
+    c->wait_flag = c->s[o->o[is_read ? 1 : 0]];
+    c->wait_value = is_read || o->code == OP_VSYNCPA ? 0 : c->s[o->o[1]];
+    if (core_check_flag(c, o, c->wait_flag))
+        block(c, o, kind, at);
+}
+
+static enum event_kind question_of(const struct decoded_op *o)
+{
+    switch (o->code) {
+    case OP_VSYNCSET: case OP_VSYNCPA: return EVENT_SET;
+    case OP_VSYNCMOV: return EVENT_READ;
+    default: return EVENT_WAIT;
+    }
+}
+
+/* Put the next question of the bundle, if it has one; false when the core must wait for it. */
+static bool settle_sync(struct core *c, const struct decoded_bundle *b, cycle_t at)
+{
+    const struct decoded_program *p = c->program;
+    int seen = 0, dmas = 0;
+    uint32_t i;
+
+    for (i = 0; i < b->special_count; i++) {
+        uint16_t index = p->special[b->first_special + i];
+        const struct decoded_op *o = &p->op[b->first_op + index];
+
+        if ((o->timing != TIMING_DMA && o->timing != TIMING_WAIT) || !(c->live >> index & 1u))
+            continue;
+        if (o->timing == TIMING_DMA)
+            dmas++;
+        if (seen++ < c->sync_done)
+            continue;
+        if (o->timing == TIMING_DMA && c->dma_free_count >= dmas) {
+            c->sync_done++;
+            continue;
+        }
+        if (o->timing == TIMING_DMA)
+            ask_for_queue(c, o, dmas, at);
+        else
+            ask_for_flag(c, o, question_of(o), at);
+        return false;
+    }
+    return true;
+}
+
+void core_wake(struct core *c, cycle_t at, enum stall_reason reason, cycle_t resume_cycles)
+{
+    assert(c->state == CORE_BLOCKED && at >= c->pending.at);
+    if (reason != STALL_COUNT) {
+        c->pending = (struct issue_time){at, reason};
+        c->resume_cycles += resume_cycles;
+    }
+    c->sync_done++;
+    c->is_resumed = true;
+    c->state = CORE_RUNNING;
+}
+
+static void charge(struct core *c, const struct decoded_bundle *b, const struct issue_time *t,
+                   cycle_t at)
+{
+    cycle_t resumed_from = t->at - c->resume_cycles;
+
+    if (t->at > c->now) {
+        c->stall_cycles[t->reason] += resumed_from - c->now;
+        c->stall_cycles[STALL_SYNC] += c->resume_cycles;
+    }
+    c->stall_cycles[STALL_BANK] += at - t->at;
+    core_count_wait(c, b, c->now, at);
+    if (c->is_traced) {
+        core_trace_stall(c, c->now, resumed_from, t->reason);
+        core_trace_stall(c, resumed_from, t->at, STALL_SYNC);
+        core_trace_stall(c, t->at, at, STALL_BANK);
+    }
+}
+
+/* results and counters of operations under a guard that holds */
+static void commit_guarded(struct core *c, const struct decoded_bundle *b, cycle_t at)
+{
+    uint32_t busy = 0, i;
+
+    for (i = 0; i < b->op_count; i++) {
+        const struct decoded_op *o = &c->program->op[b->first_op + i];
+
+        if (!o->is_guarded || !(c->live >> i & 1u) || o->code == OP_COUNT)
+            continue;
+        if (o->reg != REG_NONE)
+            c->ready_at[o->reg] = at + o->latency;
+        c->guarded_count[o->source]++;
+        busy |= 1u << o->track & TRACKS_SIMPLE;
+    }
+    for (busy &= ~b->busy_tracks; busy; busy &= busy - 1)
+        c->busy_cycles[__builtin_ctz(busy)]++;
+}
+
+static void commit_times(struct core *c, const struct decoded_bundle *b, cycle_t at)
+{
+    const struct decoded_program *p = c->program;
+    const uint16_t *special = &p->special[b->first_special];
+    const struct decoded_def *def = &p->def[b->first_def];
+    uint32_t i;
+
+    for (i = 0; i < b->special_count; i++)
+        if (c->live >> special[i] & 1u)
+            timing_commit(c, &p->op[b->first_op + special[i]], at);
+    for (i = 0; i < b->def_count; i++)
+        c->ready_at[def[i].reg] = at + def[i].latency;
+    if (b->has_guard)
+        commit_guarded(c, b, at);
+}
+
+static void advance(struct core *c)
+{
+    c->bundle_count[c->pc]++;
+    if (c->halts) {
+        c->state = CORE_HALTED;
+        c->halted_at = c->now;
+        return;
+    }
+    if (c->branch_in > 0 && --c->branch_in == 0)
+        c->pc = c->branch_target;
+    else
+        c->pc++;
+}
+
+static void issue(struct core *c, const struct decoded_bundle *b, const struct issue_time *t)
+{
+    const struct decoded_op *op = &c->program->op[b->first_op];
+    cycle_t at = t->at + c->bank_extra;
+    uint32_t i;
+
+    if (at > c->now)
+        charge(c, b, t, at);
+    c->issue_at = at;
+    if (at >= c->limit) {
+        core_fault(c, FAULT_NO_HALT, "still running at the cycle limit of %lld",
+                   (long long)c->limit);
+        return;
+    }
+    commit_times(c, b, at);
+    for (i = 0; i < b->op_count && c->state == CORE_RUNNING; i++)
+        if (c->live >> i & 1u)
+            op[i].exec(c, &op[i]);
+    if (c->state != CORE_RUNNING)
+        return;
+    if (c->is_traced)
+        core_trace_bundle(c, b, at);
+    c->now = at + 1;
+    advance(c);
+}
+
+static void step(struct core *c)
+{
+    const struct decoded_bundle *b = &c->program->bundle[c->pc];
+    struct issue_time t;
+
+    if (c->pc >= c->program->bundle_count) {
+        core_fault(c, FAULT_NO_HALT, "ran past the last bundle (%u) without shalt",
+                   (unsigned)c->program->bundle_count - 1);
+        return;
+    }
+    if (c->is_resumed) {
+        t = c->pending;
+        c->is_resumed = false;
+    } else {
+        t = check_bundle(c, b);
+        c->sync_done = 0;
+        c->resume_cycles = 0;
+    }
+    if (b->has_sync && c->state == CORE_RUNNING && !settle_sync(c, b, t.at)) {
+        c->pending = t;
+        return;
+    }
+    if (c->state == CORE_RUNNING)
+        issue(c, b, &t);
+}
+
+void core_run(struct core *c)
+{
+    core_apply_copies(c);
+    while (c->state == CORE_RUNNING)
+        step(c);
+}

@@ -1,0 +1,177 @@
+/*
+ * Where cycles went: waits and occupancy while a core runs, everything that
+ * follows from how often each bundle issued when it is done.
+ */
+#include "sim/core.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char *const names[STALL_COUNT] = {
+#define STALL(id, name, meaning) name,
+#include "sim/stalls.def"
+};
+
+static const char *const meanings[STALL_COUNT] = {
+#define STALL(id, name, meaning) meaning,
+#include "sim/stalls.def"
+};
+
+const char *stall_name(enum stall_reason r)
+{
+    return names[r];
+}
+
+const char *stall_meaning(enum stall_reason r)
+{
+    return meanings[r];
+}
+
+/* A unit waits where a stalled bundle holds an operation for it and it is not busy itself. */
+void core_count_wait(struct core *c, const struct decoded_bundle *b, cycle_t from, cycle_t to)
+{
+    uint32_t tracks = b->tracks & ~(1u << TRACK_DMA);
+
+    for (; tracks; tracks &= tracks - 1) {
+        int track = __builtin_ctz(tracks);
+        cycle_t busy_until = c->busy_until[track];
+
+        if (busy_until < to)
+            c->waiting_cycles[track] += to - (busy_until > from ? busy_until : from);
+    }
+}
+
+void core_count_busy(struct core *c, const struct decoded_op *o, cycle_t start, cycle_t end)
+{
+    assert(start >= c->busy_until[o->track]);
+    c->busy_cycles[o->track] += end - start;
+    c->busy_until[o->track] = end;
+    if (c->is_traced)
+        core_trace(c, &(struct trace_event){.start = start, .end = end, .bundle = c->pc,
+                                            .code = o->code, .track = (int16_t)o->track});
+}
+
+void core_trace(struct core *c, const struct trace_event *e)
+{
+    c->trace = mem_grow(c->trace, &c->trace_capacity, c->trace_count + 1, sizeof(*c->trace));
+    c->trace[c->trace_count++] = *e;
+}
+
+void core_trace_stall(struct core *c, cycle_t from, cycle_t to, enum stall_reason reason)
+{
+    if (to > from)
+        core_trace(c, &(struct trace_event){.start = from, .end = to, .bundle = c->pc,
+                                            .track = -1, .stall = (int16_t)reason});
+}
+
+/* one event per unit that is busy for just this cycle */
+void core_trace_bundle(struct core *c, const struct decoded_bundle *b, cycle_t at)
+{
+    uint32_t seen = 0, i;
+
+    for (i = 0; i < b->op_count; i++) {
+        const struct decoded_op *o = &c->program->op[b->first_op + i];
+        uint32_t bit = 1u << o->track;
+
+        if (o->code == OP_COUNT || !(c->live >> i & 1u) || !(bit & TRACKS_SIMPLE) || (seen & bit))
+            continue;
+        seen |= bit;
+        core_trace(c, &(struct trace_event){.start = at, .end = at + 1, .bundle = c->pc,
+                                            .code = o->code, .track = (int16_t)o->track});
+    }
+}
+
+static void count_ops(struct core *c)
+{
+    const struct decoded_program *p = c->program;
+    uint32_t i, j;
+
+    for (i = 0; i < p->bundle_count; i++) {
+        const struct decoded_bundle *b = &p->bundle[i];
+        int64_t times = (int64_t)c->bundle_count[i];
+        uint32_t tracks;
+
+        c->counters.issue_cycles += times;
+        for (tracks = b->busy_tracks; tracks; tracks &= tracks - 1)
+            c->busy_cycles[__builtin_ctz(tracks)] += times;
+        for (j = 0; j < b->op_count; j++) {
+            const struct decoded_op *o = &p->op[b->first_op + j];
+            int64_t executed = o->is_guarded ? (int64_t)c->guarded_count[o->source] : times;
+
+            if (o->code == OP_COUNT)
+                continue;
+            c->counters.op_count[o->code] += executed;
+            c->counters.unit[o->track].op_count += executed;
+        }
+    }
+}
+
+static int64_t slots_of(const struct chip *chip, int track)
+{
+    switch (track) {
+    case TRACK_SCALAR: return chip->slots_scalar;
+    case TRACK_VALU: return chip->slots_valu;
+    case TRACK_EUP: return chip->slots_eup;
+    case TRACK_LOAD: return chip->slots_load;
+    case TRACK_STORE: return chip->slots_store;
+    case TRACK_MISC: return chip->slots_misc;
+    default: return 1;
+    }
+}
+
+/* what a unit still does after the launch is over does not count */
+static void finish_unit(struct core *c, int track, cycle_t cycles)
+{
+    struct unit_counters *u = &c->counters.unit[track];
+
+    u->name = track_name(c->chip, track);
+    u->busy_cycles = c->busy_cycles[track];
+    if (c->busy_until[track] > cycles)
+        u->busy_cycles -= c->busy_until[track] - cycles;
+    u->waiting_cycles = c->waiting_cycles[track];
+    u->idle_cycles = cycles - u->busy_cycles - u->waiting_cycles;
+    u->slot_cycles = cycles * slots_of(c->chip, track);
+}
+
+static void check_identities(const struct core *c)
+{
+    const struct core_counters *k = &c->counters;
+    cycle_t sum = k->issue_cycles + k->idle_cycles;
+    int i;
+
+    for (i = 0; i < STALL_COUNT; i++)
+        sum += k->stall_cycles[i];
+    assert(sum == k->cycles);
+    assert(c->state == CORE_EMPTY || k->idle_cycles == k->cycles - c->halted_at);
+    for (i = 0; i < k->unit_count; i++)
+        assert(k->unit[i].idle_cycles >= 0);
+}
+
+void core_finish_counters(struct core *c, cycle_t cycles, bool is_complete)
+{
+    struct core_counters *k = &c->counters;
+    int i;
+
+    memset(k, 0, sizeof(*k));
+    k->cycles = cycles;
+    k->unit_count = track_count(c->chip);
+    assert(k->unit_count <= MACHINE_UNIT_MAX);
+    memcpy(k->stall_cycles, c->stall_cycles, sizeof(k->stall_cycles));
+    if (c->program)
+        count_ops(c);
+    k->idle_cycles = cycles - k->issue_cycles;
+    for (i = 0; i < STALL_COUNT; i++)
+        k->idle_cycles -= k->stall_cycles[i];
+    for (i = 0; i < k->unit_count; i++)
+        finish_unit(c, i, cycles);
+    k->matmul_flops = 2LL * 8 * 128 * 128
+                      * (k->op_count[OP_VMATMUL] + k->op_count[OP_VMATMUL_LA]
+                         + k->op_count[OP_VMATMUL_LB]);
+    k->hbm_read_bytes = c->hbm_read_bytes;
+    k->hbm_write_bytes = c->hbm_write_bytes;
+    k->ici_sent_bytes = c->ici_sent_bytes;
+    k->ici_received_bytes = c->ici_received_bytes;
+    k->dma_count = c->dma_count;
+    if (is_complete)
+        check_identities(c);
+}

@@ -1,0 +1,33 @@
+/*
+ * Inside program decoding: what an operation touches, and the order of the
+ * operations of a bundle.
+ */
+#ifndef SIM_DECODE_H
+#define SIM_DECODE_H
+#include "sim/program.h"
+
+/* Things beside registers that one operation of a bundle may read and another write. */
+enum {
+    THING_VMEM = REG_COUNT, THING_SMEM, THING_EUP, THING_V2S,
+    THING_XLU,                          /* result FIFO of xlu0.. */
+    THING_RESULT = THING_XLU + 4,       /* result FIFO of mxu0.. */
+    THING_STAGING_A = THING_RESULT + 8,
+    THING_STAGING_B = THING_STAGING_A + 8,
+    THING_ARRAY = THING_STAGING_B + 8
+};
+
+struct touched {
+    uint16_t read[ISA_OPERAND_MAX + 2], write[2];
+    int read_count, write_count;
+};
+
+void decode_touched(const struct isa_op *op, struct touched *t);
+
+/*
+ * Put the operations `in` of a bundle into an order in which reads come before
+ * writes; copies out of temporaries come last. `out` has room for twice as
+ * many. Returns how many there are.
+ */
+int decode_order(const struct decoded_op *in, const struct touched *touched, int count,
+                 struct decoded_op *out);
+#endif

@@ -1,0 +1,49 @@
+/*
+ * What happens between cores, in time order.
+ *
+ * Events are ordered by (time, kind, core, sequence), never by when they were
+ * put in, so that a run does not depend on which host thread was first.
+ */
+#ifndef SIM_EVENTS_H
+#define SIM_EVENTS_H
+#include "base/units.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* In order of precedence at one instant: what changes flags comes before who looks at them. */
+enum event_kind {
+    EVENT_ADD,                          /* flag of core `target` += value */
+    EVENT_SENT,                         /* the source of a remote DMA has been read */
+    EVENT_DONE,                         /* a DMA is complete */
+    EVENT_REMOTE_ADD,                   /* core sends an add to core `target` */
+    EVENT_PORT,                         /* port `slot` of the core may take a chunk */
+    EVENT_CHUNK,                        /* remote DMA `slot` may send a chunk */
+    EVENT_DMA,                          /* the core issues DMA `slot` */
+    EVENT_SET,                          /* the core sets its flag, and goes on */
+    EVENT_READ,                         /* the core reads a flag, and goes on */
+    EVENT_WAIT,                         /* the core waits for a flag */
+    EVENT_QUEUE                         /* the core waits for room in its DMA queue */
+};
+
+enum event_cause { CAUSE_CORE, CAUSE_HBM, CAUSE_ICI };
+
+struct event {
+    ps_t at;
+    uint8_t kind, cause;                /* enum event_kind; enum event_cause of an add */
+    uint16_t core;                      /* source */
+    uint32_t sequence;                  /* per source core */
+    int32_t target, slot, flag, value;
+};
+
+struct event_list {
+    struct event *item;
+    size_t count, capacity;
+};
+
+void event_append(struct event_list *l, const struct event *e);
+
+/* A heap over an event_list: the first in order is item[0]. */
+void event_push(struct event_list *heap, const struct event *e);
+bool event_pop(struct event_list *heap, struct event *e);
+#endif

@@ -1,0 +1,108 @@
+/*
+ * Contents of the cross-lane units: reductions, permutes, transposes.
+ */
+#include "sim/core.h"
+
+#include <string.h>
+
+#define REDUCTION(id, kernel) \
+    void exec_##id(struct core *c, const struct decoded_op *o) \
+    { \
+        c->simd->unary[kernel](fifo_write(&c->xlu[o->unit].result), c->tile[o->o[0]]); \
+    }
+
+REDUCTION(VADD_XLANE, UN_ADD_XLANE)
+REDUCTION(VMAX_XLANE, UN_MAX_XLANE)
+REDUCTION(VMIN_XLANE, UN_MIN_XLANE)
+
+void exec_VROT_LANE(struct core *c, const struct decoded_op *o)
+{
+    uint32_t *d = fifo_write(&c->xlu[o->unit].result);
+    const uint32_t *a = c->tile[o->o[0]];
+    uint32_t up = (uint32_t)c->s[o->o[1]] % ROW_WORDS, i;
+
+    for (i = 0; i < 8; i++, a += ROW_WORDS, d += ROW_WORDS) {
+        memcpy(d + up, a, (ROW_WORDS - up) * sizeof(*d));
+        memcpy(d, a + ROW_WORDS - up, up * sizeof(*d));
+    }
+}
+
+void exec_VBCAST_LANE(struct core *c, const struct decoded_op *o)
+{
+    uint32_t *d = fifo_write(&c->xlu[o->unit].result);
+    const uint32_t *a = c->tile[o->o[0]];
+    int i, j;
+
+    for (i = 0; i < 8; i++) {
+        int lane = ((o->o[1] & 127) + (o->o[1] & 256 ? i : 0)) % ROW_WORDS;
+
+        for (j = 0; j < ROW_WORDS; j++)
+            d[i * ROW_WORDS + j] = a[i * ROW_WORDS + lane];
+    }
+}
+
+static void pop(struct core *c, const struct decoded_op *o)
+{
+    memcpy(c->tile[o->o[0]], fifo_read(&c->xlu[o->unit].result), TILE_BYTES);
+}
+
+void exec_VPOP_XLANE(struct core *c, const struct decoded_op *o)
+{
+    pop(c, o);
+}
+
+void exec_VPOP_PERMUTE(struct core *c, const struct decoded_op *o)
+{
+    pop(c, o);
+}
+
+void exec_VPOP_TRF(struct core *c, const struct decoded_op *o)
+{
+    pop(c, o);
+}
+
+/* the timing side has checked that there is room */
+static void gather(struct core *c, const struct decoded_op *o)
+{
+    struct xlu *x = &c->xlu[o->unit];
+
+    memcpy(x->buffer[x->row_count], c->tile[o->o[0]], TILE_BYTES);
+    x->row_count += 8;
+}
+
+/* rows that were not pushed count as zero */
+static void transpose(struct core *c, const struct decoded_op *o)
+{
+    struct xlu *x = &c->xlu[o->unit];
+    int result, i, j;
+
+    for (result = 0; result < o->o[1] / 8; result++) {
+        uint32_t *d = fifo_write(&x->result);
+
+        for (i = 0; i < 8; i++)
+            for (j = 0; j < ROW_WORDS; j++)
+                d[i * ROW_WORDS + j] = j < x->row_count ? x->buffer[j][8 * result + i] : 0;
+    }
+    x->row_count = 0;
+}
+
+void exec_VXPOSE_START(struct core *c, const struct decoded_op *o)
+{
+    gather(c, o);
+}
+
+void exec_VXPOSE_CONT(struct core *c, const struct decoded_op *o)
+{
+    gather(c, o);
+}
+
+void exec_VXPOSE_END(struct core *c, const struct decoded_op *o)
+{
+    gather(c, o);
+    transpose(c, o);
+}
+
+void exec_VXPOSE_ONE(struct core *c, const struct decoded_op *o)
+{
+    exec_VXPOSE_END(c, o);
+}

@@ -1,0 +1,70 @@
+/*
+ * Inside a machine: cores, memories, network, the event queue of the serial
+ * phase and the host threads of the parallel phase.
+ */
+#ifndef SIM_MACHINE_IMPL_H
+#define SIM_MACHINE_IMPL_H
+#include "sim/core.h"
+#include "sim/rounds.h"
+
+/* A DMA port of a core: copies in one direction share it, chunk by chunk in turn. */
+struct dma_port {
+    ps_t free_at;
+    bool is_scheduled;                  /* an EVENT_PORT is in the queue */
+    int *slot;                          /* ring of dma.queue_depth slots */
+    int first, count;
+};
+
+enum { PORT_FROM_HBM, PORT_TO_HBM, PORT_LOCAL, PORT_COUNT };
+
+struct core_ports {
+    struct dma_port port[PORT_COUNT];
+    ps_t remote_free_at;
+};
+
+struct machine {
+    struct arena arena;
+    struct slice slice;
+    struct chip chip;
+    struct machine_options options;
+    const struct simd_path *simd;
+    int core_count, chip_count;
+    int64_t share_bytes;                /* of its chip's HBM, per core */
+    struct core *core;
+    struct core_ports *ports;
+    struct hbm **hbm;                   /* timing, per chip */
+    struct net *net;                    /* NULL for a single chip */
+    struct decoded_program **program;
+    size_t program_count, program_capacity;
+
+    struct event_list queue;
+    ps_t now_ps;                        /* of the event that is being committed */
+    ps_t horizon_ps;                    /* cores that run next may ask from here on */
+    int *runnable;                      /* cores for the next parallel phase */
+    int runnable_count;
+    struct rounds *rounds;
+
+    cycle_t cycles;
+    struct fault fault;
+};
+
+/* sim/serial.c: commit everything that is settled, wake cores */
+void serial_phase(struct machine *m);
+void serial_push(struct machine *m, ps_t at, enum event_kind kind, struct core *source, int slot);
+void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value,
+                  enum event_cause cause);
+
+/* sim/dma.c */
+void dma_reset(struct machine *m);
+void dma_start(struct machine *m, struct core *c, int slot);
+void dma_port_chunk(struct machine *m, struct core *c, int port);
+void dma_remote_chunk(struct machine *m, struct core *c, int slot);
+void dma_sent(struct machine *m, struct core *c, int slot);
+/* complete: the flag rises, the slot is free again */
+void dma_done(struct machine *m, struct core *c, int slot);
+
+static inline int machine_chip_of(const struct machine *m, int core)
+{
+    return core / (int)m->chip.chip_cores;
+}
+#endif

@@ -1,0 +1,111 @@
+/*
+ * Programs made ready for the issue loop: decoded once, shared by all cores
+ * that run them.
+ *
+ * Each operation carries its handler and operands as plain indices: registers
+ * first, then temporaries, then constants, so that an immediate reads like a
+ * register. Per bundle there are lists of the registers to wait for, of the
+ * registers written with their latency, and of the operations that need more
+ * than that (units, FIFOs, memory, flags).
+ *
+ * Operations of a bundle are put into an order in which every read comes
+ * before the write of the same thing; where no order does that (an exchange of
+ * two registers) the result goes through a temporary.
+ */
+#ifndef SIM_PROGRAM_H
+#define SIM_PROGRAM_H
+#include "base/arena.h"
+#include "base/err.h"
+#include "isa/isa.h"
+#include "sim/chip.h"
+
+struct core;
+struct decoded_op;
+
+typedef void exec_fn(struct core *c, const struct decoded_op *o);
+
+/* Every register has a "ready at" under one number. */
+enum { REG_S = 0, REG_P = 32, REG_M = 48, REG_V = 64, REG_COUNT = 128, REG_NONE = REG_COUNT };
+
+/* Where temporaries and constants begin in the register arrays of a core. */
+enum {
+    TEMP_COUNT = ISA_BUNDLE_OP_MAX,
+    S_TEMP = ISA_SREG_COUNT, S_CONST = S_TEMP + TEMP_COUNT,
+    P_TEMP = 16, P_COUNT = P_TEMP + TEMP_COUNT,
+    M_TEMP = ISA_MASK_COUNT, M_COUNT = M_TEMP + TEMP_COUNT,
+    V_TEMP = ISA_VREG_MAX, V_CONST = V_TEMP + TEMP_COUNT
+};
+
+/* What an operation needs beside its registers. */
+enum timing_kind {
+    TIMING_NONE, TIMING_LOAD, TIMING_STORE, TIMING_EUP, TIMING_POP_EUP, TIMING_REDUCE,
+    TIMING_PERMUTE, TIMING_XPOSE, TIMING_XPOSE_END, TIMING_POP_XLU, TIMING_MATPUSH,
+    TIMING_MATMUL, TIMING_POP_MRF, TIMING_VPUSH, TIMING_SPOP, TIMING_DELAY, TIMING_DMA,
+    TIMING_WAIT                         /* waits, flag reads, flag sets: settled in time order */
+};
+
+/* Tracks: the units of a core that are counted, in this order. */
+enum {
+    TRACK_SCALAR, TRACK_VALU, TRACK_EUP, TRACK_LOAD, TRACK_STORE, TRACK_MISC, TRACK_DMA,
+    TRACK_XLU                           /* xlu0.., then mxu0.., then mxu0.push.. */
+};
+/* these are busy for the one cycle in which they issue */
+#define TRACKS_SIMPLE (1u << TRACK_SCALAR | 1u << TRACK_VALU | 1u << TRACK_LOAD \
+                       | 1u << TRACK_STORE | 1u << TRACK_MISC)
+
+struct decoded_op {
+    exec_fn *exec;
+    uint16_t code;                      /* enum isa_opcode; OP_COUNT for a copy out of a temporary */
+    uint16_t latency;                   /* cycles from issue to use of the result */
+    uint8_t timing;                     /* enum timing_kind */
+    uint8_t unit;                       /* which MXU or XLU */
+    uint8_t track;
+    uint8_t reg;                        /* "ready at" number of the result, REG_NONE if none */
+    uint8_t guard, guard_is_negated;    /* predicate; meaningful where is_guarded */
+    bool is_guarded;
+    uint8_t bank_extra;                 /* cycles a strided access adds */
+    uint32_t source;                    /* index into isa_program.op */
+    int32_t o[ISA_OPERAND_MAX];         /* in format order; predicates read are 2 * number + negated */
+};
+
+struct decoded_def {
+    uint8_t reg;
+    uint16_t latency;
+};
+
+struct decoded_bundle {
+    uint32_t first_op, first_check, first_def, first_special;
+    uint16_t op_count, check_count, def_count, special_count;
+    uint32_t tracks;                    /* bit per track with an operation */
+    uint32_t busy_tracks;               /* simple tracks with an unguarded operation */
+    bool has_guard, has_sync;
+};
+
+struct decoded_program {
+    const struct isa_program *source;
+    uint64_t hash;                      /* of the source's contents */
+    int user_count;                     /* cores that hold it */
+    struct arena arena;
+    struct decoded_bundle *bundle;
+    struct decoded_op *op;
+    uint8_t *check;                     /* registers that must be ready */
+    struct decoded_def *def;            /* registers written without a guard */
+    uint16_t *special;                  /* operations with a timing_kind, index within the bundle */
+    uint32_t bundle_count, op_count, check_count, def_count, special_count;
+    int32_t *scalar;                    /* constants */
+    uint32_t (*tile)[1024];
+    uint32_t scalar_count, tile_count;
+};
+
+int track_xlu(int index);
+int track_mxu(const struct chip *chip, int index);
+int track_mxu_push(const struct chip *chip, int index);
+int track_count(const struct chip *chip);
+const char *track_name(const struct chip *chip, int track);
+
+uint64_t program_hash(const struct isa_program *p);
+
+/* The program must have passed isa_check. */
+struct decoded_program *program_decode(const struct isa_program *p, const struct chip *chip);
+void program_destroy(struct decoded_program *p);
+#endif

@@ -1,0 +1,19 @@
+/*
+ * Host threads that work through the cores of a parallel phase.
+ *
+ * The calling thread counts as one. Which thread runs which core has no
+ * influence on anything but host time.
+ */
+#ifndef SIM_ROUNDS_H
+#define SIM_ROUNDS_H
+#include <stdbool.h>
+
+struct rounds;
+
+typedef void rounds_fn(void *context, int item);
+
+struct rounds *rounds_create(int thread_count, rounds_fn *fn, void *context);
+void rounds_destroy(struct rounds *r);
+/* fn(context, item[i]) for every i, in any order, on all threads; returns when all are done */
+void rounds_run(struct rounds *r, const int *item, int count);
+#endif

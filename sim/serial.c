@@ -1,0 +1,163 @@
+/*
+ * The serial phase: what cores asked for, committed in time order.
+ *
+ * An event may be committed once no core can still ask for something earlier:
+ * a core that has been woken to issue at cycle t asks for nothing before t + 1
+ * (further operations of the same bundle are put at the time already reached).
+ */
+#include "sim/machine_impl.h"
+
+#include <assert.h>
+
+void serial_push(struct machine *m, ps_t at, enum event_kind kind, struct core *source, int slot)
+{
+    assert(at >= m->now_ps);
+    event_push(&m->queue, &(struct event){.at = at, .kind = (uint8_t)kind,
+                                          .core = (uint16_t)source->number,
+                                          .sequence = source->sequence++,
+                                          .target = source->number, .slot = slot});
+}
+
+static void wake(struct machine *m, struct core *c, cycle_t at, enum stall_reason reason,
+                 cycle_t resume_cycles)
+{
+    ps_t asks_from = clock_edge_ps(c->clock_mhz, at + 1);
+
+    core_wake(c, at, reason, resume_cycles);
+    c->is_waiting = false;
+    m->runnable[m->runnable_count++] = c->number;
+    if (asks_from < m->horizon_ps)
+        m->horizon_ps = asks_from;
+}
+
+static void go_on(struct machine *m, struct core *c)
+{
+    wake(m, c, c->pending.at, STALL_COUNT, 0);
+}
+
+static bool is_satisfied(const struct core *c)
+{
+    int32_t flag = c->flag[c->wait_flag];
+
+    switch (c->wait_code) {
+    case OP_VWAIT_EQ: return flag == c->wait_value;
+    case OP_VWAIT_NE: return flag != c->wait_value;
+    case OP_VWAIT_GT: return flag > c->wait_value;
+    case OP_VWAIT_LT: return flag < c->wait_value;
+    default: return flag >= c->wait_value;          /* vwait.ge, dma.done.wait */
+    }
+}
+
+static bool waits_for_queue(const struct core *c)
+{
+    return c->is_waiting && isa_info((enum isa_opcode)c->wait_code)->unit == UNIT_DMA;
+}
+
+static bool waits_for_flag(const struct core *c, int32_t flag)
+{
+    return c->is_waiting && !waits_for_queue(c) && c->wait_flag == flag;
+}
+
+void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value,
+                  enum event_cause cause)
+{
+    static const enum stall_reason reason[] = {
+        [CAUSE_CORE] = STALL_SYNC, [CAUSE_HBM] = STALL_HBM, [CAUSE_ICI] = STALL_ICI};
+    cycle_t resume = c->chip->sync_resume_cycles;
+
+    c->flag[flag] = (int32_t)((uint32_t)c->flag[flag] + (uint32_t)value);
+    if (waits_for_flag(c, flag) && is_satisfied(c))
+        wake(m, c, clock_cycle_at(c->clock_mhz, m->now_ps) + resume, reason[cause], resume);
+}
+
+static void remote_add(struct machine *m, const struct event *e)
+{
+    int from = machine_chip_of(m, e->core), to = machine_chip_of(m, e->target);
+    struct core *source = &m->core[e->core];
+    struct event arrival = *e;
+    ps_t sent_at;
+
+    arrival.at = m->now_ps;
+    if (from != to) {
+        arrival.at = net_send(m->net, m->now_ps, from, to, m->chip.dma_granule_bytes, &sent_at);
+        source->ici_sent_bytes += m->chip.dma_granule_bytes;
+        m->core[e->target].ici_received_bytes += m->chip.dma_granule_bytes;
+    }
+    arrival.at += m->chip.dma_local_ns * 1000;
+    arrival.kind = EVENT_ADD;
+    arrival.cause = CAUSE_ICI;
+    arrival.sequence = source->sequence++;
+    event_push(&m->queue, &arrival);
+}
+
+static void commit(struct machine *m, const struct event *e)
+{
+    struct core *c = &m->core[e->core];
+
+    switch (e->kind) {
+    case EVENT_ADD:
+        serial_raise(m, &m->core[e->target], e->flag, e->value, e->cause);
+        break;
+    case EVENT_SENT: dma_sent(m, c, e->slot); break;
+    case EVENT_DONE:
+        dma_done(m, c, e->slot);
+        if (waits_for_queue(c) && c->dma_free_count >= c->wait_value)
+            wake(m, c, clock_cycle_at(c->clock_mhz, m->now_ps), STALL_DMA_QUEUE, 0);
+        break;
+    case EVENT_REMOTE_ADD: remote_add(m, e); break;
+    case EVENT_PORT: dma_port_chunk(m, c, e->slot); break;
+    case EVENT_CHUNK: dma_remote_chunk(m, c, e->slot); break;
+    case EVENT_DMA: dma_start(m, c, e->slot); break;
+    case EVENT_SET:
+        c->flag[e->flag] = e->value;
+        go_on(m, c);
+        break;
+    case EVENT_READ:
+        c->read_value[e->slot % ISA_SREG_COUNT] = c->flag[e->flag];
+        go_on(m, c);
+        break;
+    case EVENT_WAIT:
+        c->is_waiting = !is_satisfied(c);
+        if (!c->is_waiting)
+            go_on(m, c);
+        break;
+    default:
+        c->is_waiting = c->dma_free_count < c->wait_value;
+        if (!c->is_waiting)
+            go_on(m, c);
+        break;
+    }
+}
+
+static void gather_outboxes(struct machine *m)
+{
+    int i;
+    size_t j;
+
+    for (i = 0; i < m->core_count; i++) {
+        struct event_list *outbox = &m->core[i].outbox;
+
+        for (j = 0; j < outbox->count; j++) {
+            struct event e = outbox->item[j];
+
+            if (e.at < m->now_ps)
+                e.at = m->now_ps;
+            event_push(&m->queue, &e);
+        }
+        outbox->count = 0;
+    }
+}
+
+void serial_phase(struct machine *m)
+{
+    struct event e;
+
+    gather_outboxes(m);
+    m->horizon_ps = PS_NEVER;
+    m->runnable_count = 0;
+    while (m->queue.count > 0 && m->queue.item[0].at < m->horizon_ps) {
+        event_pop(&m->queue, &e);
+        m->now_ps = e.at;
+        commit(m, &e);
+    }
+}

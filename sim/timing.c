@@ -1,0 +1,288 @@
+/*
+ * When operations may issue and when their results are there, beside plain
+ * registers: docs/engine.md has the rules in words.
+ *
+ * timing_check raises the issue time of a bundle and takes entries off the
+ * FIFOs; timing_commit, once the time is known, occupies units and puts
+ * results into FIFOs. Neither looks at a lane.
+ */
+#include "sim/core.h"
+
+#include <assert.h>
+
+static const char *mnemonic(const struct decoded_op *o)
+{
+    return isa_info(o->code)->mnemonic;
+}
+
+static cycle_t later(cycle_t a, cycle_t b)
+{
+    return a > b ? a : b;
+}
+
+/* rows first, first+stride, … of two accesses: do they share one? */
+static void rows_of(const struct core *c, const struct decoded_op *o, int64_t *first,
+                    int64_t *last)
+{
+    int base = o->timing == TIMING_LOAD ? 1 : 0;
+    int64_t row = (int64_t)c->s[o->o[base]] + o->o[base + 1];
+    int64_t end = row + 7 * (int64_t)o->o[base + 2];
+
+    *first = row < end ? row : end;
+    *last = row < end ? end : row;
+}
+
+static void check_store_to_load(struct core *c, const struct decoded_op *o, struct issue_time *t)
+{
+    cycle_t gap = c->chip->vmem_store_to_load_cycles;
+    int64_t first, last;
+    uint32_t i;
+
+    if (c->last_store_at + gap <= t->at)
+        return;
+    rows_of(c, o, &first, &last);
+    for (i = 1; i <= STORE_RING && i <= c->store_count; i++) {
+        const struct store_record *s = &c->store[(c->store_count - i) % STORE_RING];
+
+        if (s->at + gap <= t->at)
+            return;
+        if (s->first_row <= last && first <= s->last_row) {
+            issue_not_before(t, s->at + gap, STALL_STORE_LOAD);
+            return;
+        }
+    }
+}
+
+static void check_pop(struct core *c, const struct decoded_op *o, struct tile_fifo *f,
+                      enum stall_reason reason, struct issue_time *t)
+{
+    uint32_t slot = f->popped & f->mask;
+
+    if (f->pushed == f->popped) {
+        core_fault(c, FAULT_FIFO_EMPTY, "%s with nothing pushed to its fifo", mnemonic(o));
+        return;
+    }
+    if (f->code[slot] != o->code) {
+        core_fault(c, FAULT_OPERATION, "%s finds a result for %s at the head of the fifo",
+                   mnemonic(o), isa_info(f->code[slot])->mnemonic);
+        return;
+    }
+    issue_not_before(t, f->ready_at[slot], reason);
+    f->popped++;
+}
+
+static void check_spop(struct core *c, struct issue_time *t)
+{
+    struct word_fifo *f = &c->v2s;
+
+    if (f->pushed == f->popped) {
+        core_fault(c, FAULT_FIFO_EMPTY, "spop with nothing pushed by vpush");
+        return;
+    }
+    issue_not_before(t, f->ready_at[f->popped++ & f->mask], STALL_TRANSFER);
+}
+
+static void check_matmul(const struct core *c, const struct decoded_op *o, struct issue_time *t)
+{
+    const struct mxu *m = &c->mxu[o->unit];
+
+    issue_not_before(t, m->array_free_at, STALL_MXU);
+    if (o->code != OP_VMATMUL)
+        issue_not_before(t, m->staged_at[o->code == OP_VMATMUL_LB], STALL_STAGING);
+}
+
+void timing_check(struct core *c, const struct decoded_op *o, struct issue_time *t)
+{
+    switch (o->timing) {
+    case TIMING_LOAD:
+        if (o->bank_extra > c->bank_extra)
+            c->bank_extra = o->bank_extra;
+        check_store_to_load(c, o, t);
+        break;
+    case TIMING_STORE:
+        if (o->bank_extra > c->bank_extra)
+            c->bank_extra = o->bank_extra;
+        break;
+    case TIMING_EUP:
+        issue_not_before(t, c->eup_free_at, STALL_EUP);
+        break;
+    case TIMING_POP_EUP:
+        check_pop(c, o, &c->eup, STALL_EUP, t);
+        break;
+    case TIMING_REDUCE: case TIMING_PERMUTE: case TIMING_XPOSE: case TIMING_XPOSE_END:
+        issue_not_before(t, c->xlu[o->unit].free_at, STALL_XLU);
+        break;
+    case TIMING_POP_XLU:
+        check_pop(c, o, &c->xlu[o->unit].result, STALL_XLU, t);
+        break;
+    case TIMING_MATPUSH:
+        issue_not_before(t, c->mxu[o->unit].port_free_at, STALL_STAGING);
+        break;
+    case TIMING_MATMUL:
+        check_matmul(c, o, t);
+        break;
+    case TIMING_POP_MRF:
+        check_pop(c, o, &c->mxu[o->unit].result, STALL_RESULT, t);
+        break;
+    case TIMING_SPOP:
+        check_spop(c, t);
+        break;
+    case TIMING_DMA:
+        issue_not_before(t, c->dma_issue_at, STALL_DMA_QUEUE);
+        break;
+    default:
+        break;
+    }
+}
+
+/* `pop` is the operation that takes the result out */
+static void push_result(struct core *c, const struct decoded_op *o, struct tile_fifo *f,
+                        enum isa_opcode pop, cycle_t ready_at)
+{
+    uint32_t slot = f->pushed & f->mask;
+
+    if (f->pushed - f->popped >= f->depth) {
+        core_fault(c, FAULT_FIFO_OVERFLOW, "%s finds its result fifo full: %u results not popped",
+                   mnemonic(o), (unsigned)f->depth);
+        return;
+    }
+    f->ready_at[slot] = ready_at;
+    f->code[slot] = (uint16_t)pop;
+    f->pushed++;
+}
+
+static void commit_store(struct core *c, const struct decoded_op *o, cycle_t at)
+{
+    struct store_record *s = &c->store[c->store_count++ % STORE_RING];
+
+    s->at = at;
+    rows_of(c, o, &s->first_row, &s->last_row);
+    c->last_store_at = at;
+}
+
+static void commit_eup(struct core *c, const struct decoded_op *o, cycle_t at)
+{
+    cycle_t start = later(at, c->eup_free_at);
+
+    c->eup_free_at = start + c->chip->eup_issue_cycles;
+    core_count_busy(c, o, start, c->eup_free_at);
+    push_result(c, o, &c->eup, OP_VPOP_EUP, start + c->chip->eup_latency_cycles);
+}
+
+static void commit_permute(struct core *c, const struct decoded_op *o, cycle_t at)
+{
+    struct xlu *x = &c->xlu[o->unit];
+    cycle_t start = later(at, x->free_at);
+    bool is_reduction = o->timing == TIMING_REDUCE;
+
+    x->free_at = start + c->chip->xlu_issue_cycles;
+    core_count_busy(c, o, start, x->free_at);
+    push_result(c, o, &x->result, is_reduction ? OP_VPOP_XLANE : OP_VPOP_PERMUTE,
+                start + (is_reduction ? c->chip->xlu_reduce_cycles : c->chip->xlu_permute_cycles));
+}
+
+static bool check_xpose(struct core *c, const struct decoded_op *o, const struct xlu *x)
+{
+    bool is_first = o->code == OP_VXPOSE_START || o->code == OP_VXPOSE_ONE;
+
+    if (is_first == x->is_open)
+        core_fault(c, FAULT_OPERATION, is_first ? "%s inside an open transpose"
+                                                : "%s without vxpose.start", mnemonic(o));
+    else if (!is_first && x->pushed_rows >= 128)
+        core_fault(c, FAULT_OPERATION, "%s is tile 17 of a transpose of at most 16", mnemonic(o));
+    else if (o->o[1] < 8 || o->o[1] > 128 || o->o[1] % 8 != 0)
+        core_fault(c, FAULT_OPERATION, "%s to %d result rows; a multiple of 8 in 8..128 is needed",
+                   mnemonic(o), (int)o->o[1]);
+    return c->state != CORE_FAULTED;
+}
+
+static void commit_xpose(struct core *c, const struct decoded_op *o, cycle_t at)
+{
+    struct xlu *x = &c->xlu[o->unit];
+    cycle_t start = later(at, x->free_at), ready_at;
+    int i;
+
+    if (!check_xpose(c, o, x))
+        return;
+    x->free_at = start + c->chip->xlu_xpose_issue_cycles;
+    core_count_busy(c, o, start, x->free_at);
+    x->is_open = o->timing != TIMING_XPOSE_END;
+    x->pushed_rows = x->is_open ? x->pushed_rows + 8 : 0;
+    if (x->is_open)
+        return;
+    ready_at = start + c->chip->xlu_xpose_cycles;
+    for (i = 0; i < o->o[1] / 8 && c->state != CORE_FAULTED; i++)
+        push_result(c, o, &x->result, OP_VPOP_TRF,
+                    ready_at + i * c->chip->xlu_xpose_pop_cycles);
+}
+
+static void commit_matpush(struct core *c, const struct decoded_op *o, cycle_t at)
+{
+    struct mxu *m = &c->mxu[o->unit];
+    bool is_columns = o->code == OP_VMATPUSHT_A || o->code == OP_VMATPUSHT_B;
+    int which = o->code == OP_VMATPUSH_B || o->code == OP_VMATPUSHT_B;
+    cycle_t start = later(at, m->port_free_at);
+
+    m->port_free_at = start + (is_columns ? c->chip->mxu_push_xpose_cycles
+                                          : c->chip->mxu_push_cycles);
+    m->staged_at[which] = m->port_free_at;
+    core_count_busy(c, o, start, m->port_free_at);
+}
+
+static void commit_matmul(struct core *c, const struct decoded_op *o, cycle_t at)
+{
+    struct mxu *m = &c->mxu[o->unit];
+    cycle_t start = later(at, m->array_free_at);
+    cycle_t enters = start + (o->code == OP_VMATMUL ? 0 : c->chip->mxu_latch_cycles);
+
+    m->array_free_at = enters + c->chip->mxu_matmul_cycles;
+    core_count_busy(c, o, start, m->array_free_at);
+    push_result(c, o, &m->result, OP_VPOP_MRF, enters + c->chip->mxu_latency_cycles);
+}
+
+static void commit_vpush(struct core *c, cycle_t at)
+{
+    struct word_fifo *f = &c->v2s;
+
+    if (f->pushed - f->popped >= f->depth) {
+        core_fault(c, FAULT_FIFO_OVERFLOW, "vpush finds the fifo to the scalar unit full: "
+                   "%u words not popped", (unsigned)f->depth);
+        return;
+    }
+    f->ready_at[f->pushed++ & f->mask] = at + c->chip->scalar_v2s_cycles;
+}
+
+void timing_commit(struct core *c, const struct decoded_op *o, cycle_t at)
+{
+    switch (o->timing) {
+    case TIMING_STORE:
+        commit_store(c, o, at);
+        break;
+    case TIMING_EUP:
+        commit_eup(c, o, at);
+        break;
+    case TIMING_REDUCE: case TIMING_PERMUTE:
+        commit_permute(c, o, at);
+        break;
+    case TIMING_XPOSE: case TIMING_XPOSE_END:
+        commit_xpose(c, o, at);
+        break;
+    case TIMING_MATPUSH:
+        commit_matpush(c, o, at);
+        break;
+    case TIMING_MATMUL:
+        commit_matmul(c, o, at);
+        break;
+    case TIMING_VPUSH:
+        commit_vpush(c, at);
+        break;
+    case TIMING_DELAY:
+        c->delay_until = at + 1 + o->o[0];
+        break;
+    case TIMING_DMA:
+        c->dma_issue_at = at + c->chip->dma_issue_cycles;
+        break;
+    default:
+        break;
+    }
+}
