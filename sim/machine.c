@@ -1,0 +1,318 @@
+#include "sim/machine.h"
+
+#include "sim/limits.h"
+#include "sim/machine_impl.h"
+
+#include "isa/check.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PS_PER_NS 1000
+
+static void run_core(void *context, int number)
+{
+    struct machine *m = context;
+
+    core_run(&m->core[number]);
+}
+
+static struct hbm_config hbm_config_of(const struct chip *c, int64_t share_bytes)
+{
+    return (struct hbm_config){
+        .size_bytes = share_bytes * c->chip_cores,
+        .channel_count = (int)c->hbm_channels, .bank_count = (int)c->hbm_banks,
+        .row_bytes = (int)c->hbm_row_bytes, .interleave_bytes = (int)c->hbm_interleave_bytes,
+        .burst_bytes = (int)c->hbm_burst_bytes, .burst_ps = c->hbm_burst_ps,
+        .trcd_ps = c->hbm_trcd_ps, .trp_ps = c->hbm_trp_ps, .tras_ps = c->hbm_tras_ps,
+        .tcl_ps = c->hbm_tcl_ps, .tcwl_ps = c->hbm_tcwl_ps, .trrd_ps = c->hbm_trrd_ps,
+        .tfaw_ps = c->hbm_tfaw_ps, .twtr_ps = c->hbm_twtr_ps, .trtw_ps = c->hbm_trtw_ps,
+        .twr_ps = c->hbm_twr_ps, .trtp_ps = c->hbm_trtp_ps, .trefi_ps = c->hbm_trefi_ps,
+        .trfc_ps = c->hbm_trfc_ps};
+}
+
+static struct net_config net_config_of(const struct chip *c, const struct slice *s)
+{
+    struct net_config config = {
+        .link_gbps = c->ici_link_gbps, .packet_bytes = (int)c->ici_packet_bytes,
+        .packet_overhead_bytes = (int)c->ici_packet_overhead_bytes,
+        .hop_ps = c->ici_hop_ns * PS_PER_NS};
+    int i;
+
+    for (i = 0; i < NET_DIM_MAX; i++) {
+        config.dim[i] = s->dim[i];
+        config.is_ring[i] = s->is_ring[i];
+    }
+    return config;
+}
+
+static void create_memories(struct machine *m)
+{
+    struct hbm_config config = hbm_config_of(&m->chip, m->share_bytes);
+    int i;
+
+    m->hbm = arena_array(&m->arena, (size_t)m->chip_count, sizeof(*m->hbm));
+    for (i = 0; i < m->chip_count; i++)
+        m->hbm[i] = hbm_create(&config);
+    if (m->chip_count > 1) {
+        struct net_config net = net_config_of(&m->chip, &m->slice);
+
+        m->net = net_create(&net);
+    }
+}
+
+/* contents are kept per core, so that cores never share a page */
+static void create_cores(struct machine *m)
+{
+    struct arena *a = &m->arena;
+    int i, j;
+
+    m->core = arena_array(a, (size_t)m->core_count, sizeof(*m->core));
+    m->ports = arena_array(a, (size_t)m->core_count, sizeof(*m->ports));
+    m->runnable = arena_array(a, (size_t)m->core_count, sizeof(*m->runnable));
+    for (i = 0; i < m->core_count; i++) {
+        core_init(&m->core[i], i, &m->chip, m->core_count, a);
+        m->core[i].simd = m->simd;
+        m->core[i].hbm = hbm_store_create(m->share_bytes);
+        m->core[i].hbm_bytes = m->share_bytes;
+        for (j = 0; j < PORT_COUNT; j++)
+            m->ports[i].port[j].slot = arena_array(a, (size_t)m->chip.dma_queue_depth,
+                                                   sizeof(int));
+    }
+}
+
+static int check_options(const struct slice *slice, const struct chip *chip,
+                         const struct machine_options *options, struct err *e)
+{
+    if (options->thread_count < 1 || options->thread_count > 256)
+        return err_set(e, "%d host threads; 1..256 are possible", options->thread_count);
+    if (options->cycle_limit < 0)
+        return err_set(e, "cycle limit %lld is negative", (long long)options->cycle_limit);
+    if (slice->chip_count > 1 && chip->ici_links == 0)
+        return err_set(e, "%s has %d chips, but ici.links is 0", slice->name, slice->chip_count);
+    if (chip->vmem_bytes % ROW_BYTES != 0)
+        return err_set(e, "vmem.bytes is %lld; a multiple of %d is needed",
+                       (long long)chip->vmem_bytes, ROW_BYTES);
+    if (slice->chip_count * chip->chip_cores > UINT16_MAX)
+        return err_set(e, "%lld cores; at most %d can be simulated",
+                       (long long)(slice->chip_count * chip->chip_cores), UINT16_MAX);
+    return 0;
+}
+
+struct machine *machine_create(const struct slice *slice, const struct chip *chip,
+                               const struct machine_options *options, struct err *e)
+{
+    const struct simd_path *simd;
+    struct machine *m;
+    int64_t hbm_bytes = (int64_t)(chip->hbm_gib * (double)GIB);
+
+    if (check_options(slice, chip, options, e) != 0)
+        return NULL;
+    simd = simd_select(options->simd ? options->simd : "auto", e);
+    if (!simd)
+        return NULL;
+    m = mem_alloc(sizeof(*m));
+    arena_init(&m->arena);
+    m->slice = *slice;
+    m->chip = *chip;
+    m->options = *options;
+    m->simd = simd;
+    m->chip_count = slice->chip_count;
+    m->core_count = slice->chip_count * (int)chip->chip_cores;
+    m->share_bytes = hbm_bytes / chip->chip_cores / chip->hbm_row_bytes * chip->hbm_row_bytes;
+    create_memories(m);
+    create_cores(m);
+    m->rounds = rounds_create(options->thread_count, run_core, m);
+    return m;
+}
+
+void machine_destroy(struct machine *m)
+{
+    size_t j;
+    int i;
+
+    if (!m)
+        return;
+    rounds_destroy(m->rounds);
+    for (i = 0; i < m->core_count; i++) {
+        hbm_store_destroy(m->core[i].hbm);
+        core_fini(&m->core[i]);
+    }
+    for (i = 0; i < m->chip_count; i++)
+        hbm_destroy(m->hbm[i]);
+    if (m->net)
+        net_destroy(m->net);
+    for (j = 0; j < m->program_count; j++)
+        program_destroy(m->program[j]);
+    mem_free(m->program);
+    mem_free(m->queue.item);
+    arena_fini(&m->arena);
+    mem_free(m);
+}
+
+int machine_core_count(const struct machine *m)
+{
+    return m->core_count;
+}
+
+const struct chip *machine_chip(const struct machine *m)
+{
+    return &m->chip;
+}
+
+const struct slice *machine_slice(const struct machine *m)
+{
+    return &m->slice;
+}
+
+int64_t machine_hbm_share_bytes(const struct machine *m)
+{
+    return m->share_bytes;
+}
+
+static void release_program(struct machine *m, const struct decoded_program *p)
+{
+    size_t i;
+
+    for (i = 0; i < m->program_count; i++) {
+        if (m->program[i] != p || --m->program[i]->user_count > 0)
+            continue;
+        program_destroy(m->program[i]);
+        m->program[i] = m->program[--m->program_count];
+        return;
+    }
+}
+
+static struct decoded_program *hold_program(struct machine *m, const struct isa_program *source)
+{
+    uint64_t hash = program_hash(source);
+    struct decoded_program *p;
+    size_t i;
+
+    for (i = 0; i < m->program_count; i++)
+        if (m->program[i]->source == source && m->program[i]->hash == hash) {
+            m->program[i]->user_count++;
+            return m->program[i];
+        }
+    p = program_decode(source, &m->chip);
+    p->user_count = 1;
+    m->program = mem_grow(m->program, &m->program_capacity, m->program_count + 1,
+                          sizeof(struct decoded_program *));
+    m->program[m->program_count++] = p;
+    return p;
+}
+
+static int check_core(const struct machine *m, int core, struct err *e)
+{
+    if (core < 0 || core >= m->core_count)
+        return err_set(e, "core %d out of 0..%d", core, m->core_count - 1);
+    return 0;
+}
+
+int machine_load(struct machine *m, int core, const struct isa_program *program, struct err *e)
+{
+    const struct decoded_program *old;
+    struct isa_limits limits;
+
+    if (check_core(m, core, e) != 0)
+        return -1;
+    chip_isa_limits(&m->chip, &limits);
+    if (isa_check(program, &limits, e) != 0)
+        return -1;
+    if (program->bundle_count == 0)
+        return err_set(e, "%s: a program needs at least one bundle",
+                       program->name ? program->name : "program");
+    old = m->core[core].program;
+    core_set_program(&m->core[core], hold_program(m, program));
+    release_program(m, old);
+    return 0;
+}
+
+static int check_host_range(const struct machine *m, int core, const char *memory,
+                            int64_t address, int64_t bytes, int64_t limit, struct err *e)
+{
+    if (check_core(m, core, e) != 0)
+        return -1;
+    if (address < 0 || bytes < 0 || address > limit || bytes > limit - address)
+        return err_set(e, "core %d: %s bytes %lld..%lld out of 0..%lld", core, memory,
+                       (long long)address, (long long)(address + bytes - 1),
+                       (long long)limit - 1);
+    return 0;
+}
+
+int machine_hbm_write(struct machine *m, int core, int64_t address, const void *from,
+                      int64_t bytes, struct err *e)
+{
+    if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
+        return -1;
+    hbm_store_write(m->core[core].hbm, address, from, (size_t)bytes);
+    return 0;
+}
+
+int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
+                     struct err *e)
+{
+    if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
+        return -1;
+    hbm_store_read(m->core[core].hbm, address, to, (size_t)bytes);
+    return 0;
+}
+
+int machine_smem_write(struct machine *m, int core, int64_t address, const void *from,
+                       int64_t bytes, struct err *e)
+{
+    if (check_host_range(m, core, "smem", address, bytes, m->chip.smem_bytes, e) != 0)
+        return -1;
+    memcpy(m->core[core].smem + address, from, (size_t)bytes);
+    return 0;
+}
+
+int machine_vmem_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
+                      struct err *e)
+{
+    if (check_host_range(m, core, "vmem", address, bytes, m->chip.vmem_bytes, e) != 0)
+        return -1;
+    memcpy(to, m->core[core].vmem + address, (size_t)bytes);
+    return 0;
+}
+
+int machine_vmem_write(struct machine *m, int core, int64_t address, const void *from,
+                       int64_t bytes, struct err *e)
+{
+    if (check_host_range(m, core, "vmem", address, bytes, m->chip.vmem_bytes, e) != 0)
+        return -1;
+    memcpy(m->core[core].vmem + address, from, (size_t)bytes);
+    return 0;
+}
+
+cycle_t machine_cycles(const struct machine *m)
+{
+    return m->cycles;
+}
+
+const struct core_counters *machine_counters(const struct machine *m, int core)
+{
+    return &m->core[core].counters;
+}
+
+const struct fault *machine_fault(const struct machine *m)
+{
+    return &m->fault;
+}
+
+const struct trace_event *machine_trace(const struct machine *m, int core, size_t *count)
+{
+    *count = m->core[core].trace_count;
+    return m->core[core].trace;
+}
+
+const struct hbm_stats *machine_hbm_stats(const struct machine *m, int chip)
+{
+    return hbm_get_stats(m->hbm[chip]);
+}
+
+const struct net *machine_net(const struct machine *m)
+{
+    return m->net;
+}
