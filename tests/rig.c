@@ -1,0 +1,123 @@
+#include "tests/rig.h"
+
+#include "isa/asm.h"
+#include "tests/test.h"
+
+void rig_open(struct rig *r, const char *slice, const struct rig_options *options)
+{
+    static const struct rig_options plain;
+    const struct rig_options *o = options ? options : &plain;
+    struct machine_options mo = {.thread_count = o->thread_count ? o->thread_count : 1,
+                                 .simd = o->simd ? o->simd : "auto", .trace = o->trace,
+                                 .cycle_limit = o->cycle_limit ? o->cycle_limit : 1000000};
+    struct err e = {.line = 0};
+    int i;
+
+    memset(r, 0, sizeof(*r));
+    arena_init(&r->arena);
+    if (slice_parse(&r->slice, slice, &e)
+        || chip_load_builtin(&r->chip, r->slice.chip_name, NULL, &r->arena, &e))
+        fail_msg("%s", e.msg);
+    for (i = 0; i < (int)COUNT_OF(o->set) && o->set[i]; i++)
+        if (chip_set(&r->chip, o->set[i], NULL, &r->arena, &e))
+            fail_msg("%s", e.msg);
+    r->m = machine_create(&r->slice, &r->chip, &mo, &e);
+    if (!r->m)
+        fail_msg("%s", e.msg);
+}
+
+void rig_close(struct rig *r)
+{
+    machine_destroy(r->m);
+    arena_fini(&r->arena);
+}
+
+const struct isa_program *rig_assemble(struct rig *r, const char *text)
+{
+    struct isa_program *p = arena_alloc(&r->arena, sizeof(*p));
+    struct isa_errors errors = {.count = 0};
+
+    if (isa_assemble(text, strlen(text), "test.tasm", &r->arena, p, &errors)) {
+        isa_errors_print(&errors, text, strlen(text), stderr);
+        fail_msg("the program does not assemble");
+    }
+    return p;
+}
+
+void rig_load(struct rig *r, int core, const char *text)
+{
+    struct err e = {.line = 0};
+
+    if (machine_load(r->m, core, rig_assemble(r, text), &e))
+        fail_msg("%s", e.msg);
+}
+
+static void check_identities(const struct rig *r)
+{
+    int i, j;
+
+    for (i = 0; i < machine_core_count(r->m); i++) {
+        const struct core_counters *k = machine_counters(r->m, i);
+        cycle_t sum = k->issue_cycles + k->idle_cycles;
+
+        for (j = 0; j < STALL_COUNT; j++)
+            sum += k->stall_cycles[j];
+        assert_int_equal(sum, k->cycles);
+        assert_int_equal(k->cycles, machine_cycles(r->m));
+        for (j = 0; j < k->unit_count; j++) {
+            const struct unit_counters *u = &k->unit[j];
+
+            assert_true(u->busy_cycles >= 0 && u->waiting_cycles >= 0 && u->idle_cycles >= 0);
+            assert_int_equal(u->busy_cycles + u->waiting_cycles + u->idle_cycles, k->cycles);
+        }
+    }
+}
+
+int rig_run(struct rig *r)
+{
+    int status;
+
+    memset(&r->err, 0, sizeof(r->err));
+    status = machine_run(r->m, &r->err);
+    if (status == 0)
+        check_identities(r);
+    return status;
+}
+
+cycle_t rig_cycles(struct rig *r, const char *text)
+{
+    rig_load(r, 0, text);
+    if (rig_run(r))
+        fail_msg("%s", r->err.msg);
+    return machine_cycles(r->m);
+}
+
+cycle_t rig_stall(const struct rig *r, int core, enum stall_reason reason)
+{
+    return machine_counters(r->m, core)->stall_cycles[reason];
+}
+
+const struct unit_counters *rig_unit(const struct rig *r, int core, const char *name)
+{
+    const struct core_counters *k = machine_counters(r->m, core);
+    int i;
+
+    for (i = 0; i < k->unit_count; i++)
+        if (strcmp(k->unit[i].name, name) == 0)
+            return &k->unit[i];
+    fail_msg("no unit %s", name);
+    return NULL;
+}
+
+void assert_fault(const char *text, enum fault_kind kind, const char *part)
+{
+    struct rig r;
+
+    rig_open(&r, "v3", NULL);
+    rig_load(&r, 0, text);
+    assert_int_equal(rig_run(&r), -1);
+    assert_int_equal(machine_fault(r.m)->kind, kind);
+    if (!strstr(r.err.msg, part))
+        fail_msg("\"%s\" does not contain \"%s\"", r.err.msg, part);
+    rig_close(&r);
+}

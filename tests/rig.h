@@ -1,0 +1,44 @@
+/*
+ * A machine on the bench: a chip with some parameters changed, programs from
+ * assembly text, and readings of what a run did.
+ */
+#ifndef TESTS_RIG_H
+#define TESTS_RIG_H
+#include "base/arena.h"
+#include "isa/isa.h"
+#include "sim/machine.h"
+
+#define RIG_CORES_MAX 8
+
+struct rig {
+    struct arena arena;
+    struct slice slice;
+    struct chip chip;
+    struct machine *m;
+    struct err err;                     /* of the last run */
+};
+
+/* what differs from one host thread, simd "auto", no trace, limit of a million cycles */
+struct rig_options {
+    const char *set[4];                 /* "section.key=value", in front of NULLs */
+    int thread_count;
+    const char *simd;
+    bool trace;
+    cycle_t cycle_limit;
+};
+
+/* everything fails the test on an error, except a fault in rig_run */
+void rig_open(struct rig *r, const char *slice, const struct rig_options *options);
+void rig_close(struct rig *r);
+void rig_load(struct rig *r, int core, const char *text);
+const struct isa_program *rig_assemble(struct rig *r, const char *text);
+int rig_run(struct rig *r);             /* all loaded cores; checks the identities once more */
+
+/* assemble, load on core 0, run; returns the cycles */
+cycle_t rig_cycles(struct rig *r, const char *text);
+cycle_t rig_stall(const struct rig *r, int core, enum stall_reason reason);
+const struct unit_counters *rig_unit(const struct rig *r, int core, const char *name);
+
+/* run `text` on core 0 of a v3 and expect a fault of that kind with `part` in its message */
+void assert_fault(const char *text, enum fault_kind kind, const char *part);
+#endif
