@@ -1,0 +1,242 @@
+#include "cli/cli.h"
+
+#include "base/text.h"
+#include "cli/hbm_data.h"
+#include "cli/program.h"
+#include "report/report.h"
+#include "sim/machine.h"
+#include "stack/compile.h"
+#include "stack/ring.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define LIST_MAX 32
+
+/* an option that may be given more than once */
+struct list {
+    const char *item[LIST_MAX];
+    int count;
+};
+
+struct arguments {
+    const char *program, *tpu, *simd, *trace;
+    bool all_cores;
+    int64_t threads, limit;
+    struct list set, load, dump, save;
+};
+
+enum { KEY_ALL = 256, KEY_HBM, KEY_DUMP, KEY_SAVE, KEY_SET, KEY_THREADS, KEY_SIMD, KEY_TRACE,
+       KEY_LIMIT };
+
+static const struct argp_option options[] = {
+    {"tpu", 't', "NAME", 0, "chip or slice to run on (default: v3)", 1},
+    {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter", 1},
+    {"all-cores", KEY_ALL, NULL, 0,
+     "run the program on every core of the slice, with its place in the ring in SMEM words "
+     "0, 4, 8, 12 (number, count, next core, previous core); default: on core 0 alone", 1},
+    {"hbm", KEY_HBM, "ADDR=FILE", 0,
+     "before the run, put a file into HBM at byte ADDR: a .npy of f32 or s32 (two dimensions "
+     "as 8x128 tiles), any other file as it is", 2},
+    {"dump", KEY_DUMP, "ADDR:ROWSxCOLS", 0, "after the run, print the f32 matrix at byte ADDR", 2},
+    {"out-npy", KEY_SAVE, "ADDR:ROWSxCOLS=FILE", 0, "after the run, write it to a .npy file", 2},
+    {"trace", KEY_TRACE, "FILE", 0, "write a Chrome trace of the run (.json or .json.gz)", 3},
+    {"threads", KEY_THREADS, "N", 0, "host threads (default: 1); no influence on results", 3},
+    {"simd", KEY_SIMD, "PATH", 0, "auto, c, avx2 or avx512bf16; no influence on results", 3},
+    {"cycle-limit", KEY_LIMIT, "N", 0, "stop a program that runs longer (default: 10^10)", 3},
+    {0}};
+
+static void add(struct list *l, const char *item, struct argp_state *state)
+{
+    if (l->count == LIST_MAX)
+        argp_error(state, "an option may be given at most %d times", LIST_MAX);
+    l->item[l->count++] = item;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *args = state->input;
+
+    switch (key) {
+    case 't': args->tpu = arg; return 0;
+    case KEY_SIMD: args->simd = arg; return 0;
+    case KEY_TRACE: args->trace = arg; return 0;
+    case KEY_ALL: args->all_cores = true; return 0;
+    case KEY_SET: add(&args->set, arg, state); return 0;
+    case KEY_HBM: add(&args->load, arg, state); return 0;
+    case KEY_DUMP: add(&args->dump, arg, state); return 0;
+    case KEY_SAVE: add(&args->save, arg, state); return 0;
+    case KEY_THREADS:
+        if (text_parse_int(arg, 1, 256, &args->threads) != 0)
+            argp_error(state, "--threads %s; 1..256 are possible", arg);
+        return 0;
+    case KEY_LIMIT:
+        if (text_parse_int(arg, 1, INT64_MAX / 4, &args->limit) != 0)
+            argp_error(state, "--cycle-limit %s; a number of at least 1 is needed", arg);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (args->program)
+            argp_error(state, "one program at a time");
+        args->program = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which program?");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp parser = {
+    options, parse_option, "PROGRAM",
+    "Run a program on simulated TPU cores and show where its cycles went.\v"
+    "PROGRAM is assembly text or an object file. For example, the sum of two arrays:\n\n"
+    "  systole run examples/01_vector_add.tasm --hbm 0=a.npy --hbm 0x10000=b.npy "
+    "--dump 0x20000:32x128\n",
+    NULL, NULL, NULL};
+
+struct session {
+    const struct arguments *args;
+    struct isa_program program;
+    struct arena arena;
+    struct machine *m;
+    int last_core;                      /* cores 0..last_core run the program */
+};
+
+static int open_machine(struct session *s, struct err *e)
+{
+    struct machine_options mo = {.thread_count = (int)s->args->threads, .simd = s->args->simd,
+                                 .trace = s->args->trace != NULL,
+                                 .cycle_limit = s->args->limit};
+    struct slice slice;
+    struct chip chip;
+    int i;
+
+    if (slice_parse(&slice, s->args->tpu, e)
+        || chip_load_builtin(&chip, slice.chip_name, NULL, &s->arena, e))
+        return -1;
+    for (i = 0; i < s->args->set.count; i++)
+        if (chip_set(&chip, s->args->set.item[i], NULL, &s->arena, e))
+            return -1;
+    s->m = machine_create(&slice, &chip, &mo, e);
+    if (!s->m)
+        return -1;
+    s->last_core = s->args->all_cores ? machine_core_count(s->m) - 1 : 0;
+    return 0;
+}
+
+/* what a program reads about its place among the others */
+static int write_places(struct session *s, struct err *e)
+{
+    struct slice slice = *machine_slice(s->m);
+    int count = s->last_core + 1, i;
+    int *core;
+
+    slice.core_count = machine_core_count(s->m);
+    core = arena_array(&s->arena, (size_t)slice.core_count, sizeof(*core));
+    if (s->args->all_cores)
+        ring_order(&slice, core);
+    for (i = 0; i < count; i++) {
+        int32_t word[SMEM_ABI_BYTES / 4] = {
+            [SMEM_REPLICA / 4] = i, [SMEM_REPLICA_COUNT / 4] = count,
+            [SMEM_RING_NEXT / 4] = core[(i + 1) % count],
+            [SMEM_RING_PREVIOUS / 4] = core[(i + count - 1) % count]};
+
+        if (machine_smem_write(s->m, core[i], 0, word, sizeof(word), e))
+            return -1;
+    }
+    return 0;
+}
+
+/* arguments that can be wrong are looked at before anything runs */
+static int prepare(struct session *s, struct err *e)
+{
+    const struct arguments *args = s->args;
+    struct hbm_matrix matrix;
+    int i;
+
+    for (i = 0; i < args->dump.count; i++)
+        if (hbm_matrix_parse(args->dump.item[i], '\0', &matrix, NULL, e))
+            return -1;
+    for (i = 0; i < args->save.count; i++)
+        if (hbm_matrix_parse(args->save.item[i], '=', &matrix, NULL, e))
+            return -1;
+    if (open_machine(s, e) || write_places(s, e))
+        return -1;
+    for (i = 0; i <= s->last_core; i++)
+        if (machine_load(s->m, i, &s->program, e))
+            return -1;
+    for (i = 0; i < args->load.count; i++)
+        if (hbm_data_load(s->m, 0, s->last_core, args->load.item[i], e))
+            return -1;
+    return 0;
+}
+
+static double seconds_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int write_trace(const struct session *s, const struct report_step *step, struct err *e)
+{
+    size_t left_out;
+
+    if (!s->args->trace)
+        return 0;
+    if (report_write_trace(step, s->args->trace, 0, &left_out, e))
+        return -1;
+    printf("trace written to %s\n", s->args->trace);
+    return 0;
+}
+
+static int run(struct session *s, struct err *e)
+{
+    struct report_step step = {.machine = s->m, .program = &s->program};
+    int64_t clock_mhz = machine_chip(s->m)->chip_clock_mhz;
+    double start = seconds_now();
+    struct err fault;
+    int status = machine_run(s->m, &fault), i;
+
+    printf("%s: %lld cycles, %.3f us at %lld MHz, host %.3f s\n", s->program.name,
+           (long long)machine_cycles(s->m),
+           (double)machine_cycles(s->m) / (double)clock_mhz, (long long)clock_mhz,
+           seconds_now() - start);
+    report_print_step(&step, stdout);
+    if (write_trace(s, &step, e))
+        return -1;
+    if (status != 0) {
+        *e = fault;
+        return -1;
+    }
+    for (i = 0; i < s->args->dump.count; i++)
+        if (hbm_data_dump(s->m, 0, s->args->dump.item[i], e))
+            return -1;
+    for (i = 0; i < s->args->save.count; i++)
+        if (hbm_data_save(s->m, 0, s->args->save.item[i], e))
+            return -1;
+    return 0;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    struct arguments args = {.tpu = "v3", .simd = "auto", .threads = 1, .limit = 10000000000};
+    struct session s = {.args = &args};
+    struct err e;
+    int status;
+
+    argp_err_exit_status = EXIT_USAGE;
+    if (argp_parse(&parser, argc, argv, 0, NULL, &args))
+        return EXIT_USAGE;
+    arena_init(&s.arena);
+    status = cli_load_program(args.program, &s.arena, &s.program);
+    if (status == 0 && (prepare(&s, &e) || run(&s, &e)))
+        status = cli_fail(&e);
+    machine_destroy(s.m);
+    arena_fini(&s.arena);
+    return status;
+}
