@@ -23,7 +23,7 @@ struct interp_value {
 
 /*
  * Evaluate `g` on parameter values input[parameter_count]; output[output_count]
- * arrays are allocated from `a`. -1 for an operation that is not implemented.
+ * arrays are allocated from `a`. -1 for a matrix too large for BLAS's int.
  */
 int interp_run(const struct graph *g, enum interp_dot dot, const struct interp_value *input,
                struct interp_value *output, struct arena *a, struct err *e);
