@@ -208,7 +208,8 @@ TEST(reduce_runs_over_any_set_of_dimensions)
     assert_floats(graph_reduce(&g, REDUCE_ADD, x, 5), FLOATS(30, 48));
     assert_floats(graph_reduce(&g, REDUCE_MAX, x, 4), FLOATS(3, 6, 9, 12));
     assert_floats(graph_reduce(&g, REDUCE_MIN, x, 6), FLOATS(1, 7));
-    assert_floats(graph_reduce(&g, REDUCE_ADD, x, 0), FLOATS(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
+    assert_floats(graph_reduce(&g, REDUCE_ADD, x, 0),
+                  FLOATS(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
 }
 
 static float *random_floats(int64_t count, uint64_t seed)
