@@ -319,6 +319,7 @@ int chrome_write(const struct report_view *v, const char *path, bool is_gzipped,
     struct arena a;
 
     /* T: as it is, without compression; 1: a third of level 6's time for a fifth more bytes */
+    errno = 0;
     w.to = gzopen(path, is_gzipped ? "wb1" : "wbT");
     if (!w.to)
         return err_set(e, "cannot write %s: %s", path, strerror(errno));
@@ -330,6 +331,6 @@ int chrome_write(const struct report_view *v, const char *path, bool is_gzipped,
         mem_free(w.lanes[track].free_at);
     arena_fini(&a);
     if (gzclose(w.to) != Z_OK || w.has_failed)
-        return err_set(e, "cannot write %s: %s", path, errno ? strerror(errno) : "disk full");
+        return err_set(e, "cannot write %s: %s", path, strerror(errno ? errno : EIO));
     return 0;
 }

@@ -35,7 +35,10 @@ struct report_view {
 void view_of_step(const struct report_step *s, struct arena *a, struct report_view *v);
 
 /* Stall reasons in the groups that people think in; docs/report.md says why. */
-enum view_group { GROUP_NONE, GROUP_MXU, GROUP_VECTOR, GROUP_HBM, GROUP_ICI, GROUP_OTHER, GROUP_COUNT };
+enum view_group {
+    GROUP_NONE, GROUP_MXU, GROUP_VECTOR, GROUP_HBM, GROUP_ICI, GROUP_OTHER,
+    GROUP_COUNT
+};
 
 enum view_group view_stall_group(enum stall_reason r);
 const char *view_group_name(enum view_group g);

@@ -162,6 +162,9 @@ TEST(trace_path_that_cannot_be_written_is_an_error_with_its_path)
     assert_int_equal(chrome_write(&t.view, "/dev/null/t.json.gz", true, 0, &left_out, &e), -1);
     assert_non_null(strstr(e.msg, "/dev/null/t.json.gz"));
     assert_non_null(strstr(e.msg, "Not a directory"));
+    assert_int_equal(chrome_write(&t.view, "/dev/full", true, 0, &left_out, &e), -1);
+    assert_string_equal(e.msg, "cannot write /dev/full: No space left on device");
+    assert_int_equal(chrome_write(&t.view, "/dev/full", false, 0, &left_out, &e), -1);
 }
 
 int main(void)
