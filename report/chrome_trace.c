@@ -215,7 +215,7 @@ static void put_args(struct writer *w, const struct trace_event *e)
         put_string(w, "\"");
     }
     if (e->bytes) {
-        put_string(w, ",\"bytes\":");
+        put_string(w, e->code == OP_VTRACE ? ",\"marker\":" : ",\"bytes\":");
         put_int(w, e->bytes);
     }
     put_string(w, "}}");

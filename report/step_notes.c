@@ -33,6 +33,7 @@ static bool starts_at_issue(const struct trace_event *e)
         return true;
     switch (isa_info((enum isa_opcode)e->code)->unit) {
     case UNIT_SCALAR: case UNIT_VALU: case UNIT_LOAD: case UNIT_STORE: case UNIT_MISC:
+    case UNIT_DMA:
         return true;
     default:
         return false;

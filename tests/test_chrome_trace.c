@@ -97,7 +97,7 @@ TEST(trace_event_tells_time_operation_and_source)
             found++;
         }
     }
-    assert_int_equal(found, 1 + 4 + 1 + 6);
+    assert_int_equal(found, 1 + 4 + 1 + 4);
     assert_int_equal(left_out, 0);
     json_decref(root);
 }

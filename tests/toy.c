@@ -95,7 +95,7 @@ static const struct trace_event events[] = {
      .bytes = 4096},
     {.start = 102, .end = 950, .bundle = 1, .code = OP_DMA_HBM_VMEM, .track = TRACK_DMA,
      .bytes = 8192},
-    {.start = 910, .end = 990, .bundle = 1, .code = OP_DMA_HBM_VMEM, .track = TRACK_DMA,
+    {.start = 910, .end = 990, .bundle = 2, .code = OP_DMA_HBM_VMEM, .track = TRACK_DMA,
      .bytes = 512},
     {.start = 103, .end = 1000, .bundle = 2, .track = -1, .stall = STALL_HBM},
     {.start = 1000, .end = 1001, .bundle = 2, .code = OP_VADD_F32, .track = TRACK_VALU},
