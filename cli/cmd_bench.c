@@ -111,7 +111,7 @@ static int bench(struct options *o, int *missed, struct err *e)
         printf("%-32s %12s %-7s %-12s\n", "figure", "value", "unit", "must be");
         fflush(stdout);
         status = measure_rows(o, list, missed, e);
-        json_dumpf(list, f.to, JSON_INDENT(1));
+        json_dumpf(list, f.to, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
         fputc('\n', f.to);
         if (status == 0)
             status = folder_commit(&f, e);

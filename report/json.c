@@ -206,7 +206,7 @@ int json_print_stats(const struct report_run *r, const struct report_view *v, FI
     put(root, "host", make_host(r));
     put(root, "epochs", make_epochs(r));
     put_machine(root, v);
-    status = json_dumpf(root, to, JSON_INDENT(1));
+    status = json_dumpf(root, to, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     json_decref(root);
     fputc('\n', to);
     return status;

@@ -173,14 +173,14 @@ static void print_ici(const struct report_view *v, FILE *to)
         sent += (double)v->core[i]->ici_sent_bytes;
         received += (double)v->core[i]->ici_received_bytes;
     }
-    fprintf(to, "\nICI, mean of a core\n");
+    fprintf(to, "\nICI (links between chips), mean of a core\n");
     fprintf(to, "  sent          %s B\n  received      %s B\n",
             text_thousands(mean(sent, v->core_count), a, sizeof(a)),
             text_thousands(mean(received, v->core_count), b, sizeof(b)));
     if (v->parameter_bytes > 0 && v->core_count > 1) {
         double least = 2.0 * (v->core_count - 1) / v->core_count * (double)v->parameter_bytes;
 
-        fprintf(to, "  gradients     %s B to all-reduce: a ring sends at least %s B\n",
+        fprintf(to, "  gradients     %s B to all-reduce: a ring moves at least %s B over each link\n",
                 text_thousands(v->parameter_bytes, a, sizeof(a)),
                 text_thousands((int64_t)(least + 0.5), b, sizeof(b)));
     }
