@@ -108,7 +108,7 @@ static int broadcast_form(const struct plan *p, const struct graph_node *n, enum
     *form = FORM_MATRIX;
     if (rank == 2)
         return no_kernel(n, "broadcast of a matrix", e);
-    if (a->form == FORM_SPLAT || (n->shape.rank == 1))
+    if (a->form == FORM_SPLAT || a->form == FORM_SCALAR || n->shape.rank == 1)
         return 0;
     if ((n->dims[0] == 0) != (a->form == FORM_COLUMN))
         return no_kernel(n, "the vector lies across the dimension it is spread along", e);

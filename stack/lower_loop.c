@@ -75,22 +75,23 @@ static int row_index(struct loop *p)
     return index_part(p, &p->row_index, OP_VSHRL_U32, 7);
 }
 
-static struct address address_of(const struct loop *p, int buffer, enum form form)
+/* where the tile of `v` lies that this tile of the loop reads or writes */
+static struct address address_of(const struct loop *p, const struct value *v)
 {
-    const struct plan *plan = p->l->plan;
-    struct address a = {.base = -1, .region = buffer};
+    struct address a = {.base = -1, .region = v->buffer};
+    bool is_single = v->form == FORM_COLUMN || (v->tile_columns == 1 && !p->is_flat);
     int64_t tile = 0;
 
-    if (form == FORM_MATRIX) {
-        tile = p->i * p->tile_columns + p->j;
-        a.base = p->in_loop ? SREG_MATRIX : -1;
-    } else if (form == FORM_COLUMN) {
+    if (v->form == FORM_ROW) {
+        tile = p->j;
+    } else if (v->form != FORM_SCALAR && is_single) {   /* one tile per tile row */
         tile = p->i;
         a.base = p->in_loop ? SREG_COLUMN : -1;
-    } else if (form == FORM_ROW) {
-        tile = p->j;
+    } else if (v->form != FORM_SCALAR) {
+        tile = p->i * p->tile_columns + p->j;
+        a.base = p->in_loop ? SREG_MATRIX : -1;
     }
-    a.row = plan_tile_row(plan, buffer, tile);
+    a.row = plan_tile_row(p->l->plan, v->buffer, tile);
     return a;
 }
 
@@ -104,7 +105,7 @@ static struct isa_operand load(struct loop *p, int node)
 {
     const struct value *v = value_of(p, node);
     bool is_vector = v->form == FORM_ROW || v->form == FORM_SCALAR;
-    int vreg = lower_load(p->l, address_of(p, v->buffer, v->form), is_vector ? 0 : 1);
+    int vreg = lower_load(p->l, address_of(p, v), is_vector ? 0 : 1);
 
     if (v->form == FORM_SCALAR && node_of(p, node)->op == HLO_PARAMETER)
         vreg = lower_broadcast_lane(p->l, vreg, 0);
@@ -288,7 +289,7 @@ static void store_value(struct loop *p, int node, int vreg)
 {
     const struct value *v = value_of(p, node);
 
-    lower_store(p->l, address_of(p, v->buffer, v->form), vreg);
+    lower_store(p->l, address_of(p, v), vreg);
 }
 
 static void accumulate(struct loop *p, struct running *r)

@@ -52,7 +52,7 @@ static void check_dot(const float *out, const float *a, const float *b, int64_t 
 static void run_dot(int64_t m, int64_t n, int64_t k, int lhs_contract, int rhs_contract,
                     enum graph_precision precision)
 {
-    struct graph_run run = {.slice = "v3"};
+    struct graph_run run = {.slice = "v3-1"};
     struct arena a;
     struct graph g;
     void *out[1];
@@ -103,7 +103,7 @@ TEST(large_dots_loop_over_column_tiles)
 static void compare_with_interp(struct graph *g, const void *const *input, double relative,
                                 double absolute, struct arena *a)
 {
-    struct graph_run run = {.slice = "v3"};
+    struct graph_run run = {.slice = "v3-1"};
     struct interp_value values[16], expected[16];
     void *out[16];
     struct err e;
@@ -377,7 +377,7 @@ TEST(a_variable_is_updated_in_place)
 {
     struct arena a;
     struct graph g;
-    struct graph_run run = {.slice = "v3"};
+    struct graph_run run = {.slice = "v3-1"};
     void *out[1];
     int w;
 
