@@ -185,7 +185,6 @@ TEST(binary_operations_match)
     const void *input[] = {random_floats(&a, 60000, -2, 2, 5), random_floats(&a, 60000, -2, 2, 6)};
     compare_with_interp(&g, input, 0, 0, &a);
     graph_fini(&g);
-    arena_init(&a);
     graph_init(&g, &a, "divide");
     x = graph_parameter(&g, matrix(20, 30), "x");
     y = graph_parameter(&g, matrix(20, 30), "y");
