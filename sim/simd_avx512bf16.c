@@ -8,7 +8,7 @@
 #if defined(__x86_64__)
 #include "base/floats.h"
 #include "sim/simd.h"
-#include "sim/simd_x86.h"
+#include "sim/simd_x86.inc"
 
 #include <math.h>
 
@@ -193,7 +193,7 @@ static void matmul(uint32_t *out, const uint32_t *lhs, const uint32_t pair[64][1
         matmul_columns(out + n, rounded, pair[0] + n);
 }
 
-#include "sim/simd_body.h"
+#include "sim/simd_body.inc"
 
 const struct simd_path *const simd_path_avx512bf16 = &path;
 

@@ -96,6 +96,6 @@ static void matmul(uint32_t *out, const uint32_t *lhs, const uint32_t pair[64][1
     }
 }
 
-#include "sim/simd_body.h"
+#include "sim/simd_body.inc"
 
 const struct simd_path *const simd_path_c = &path;

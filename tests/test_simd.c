@@ -155,6 +155,15 @@ TEST(plain_path_gives_the_same_bits_with_and_without_flush_to_zero)
         }
         assert_same_tile(flushed, plain, "c", "operation", op);
     }
+    for (int op = 0; op < CMP_COUNT; op++) {
+        uint16_t mask[SIMD_MASK_WORDS], flushed_mask[SIMD_MASK_WORDS];
+
+        simd_path_c->compare_f32[op](mask, a, b);
+        saved = simd_thread_begin();
+        simd_path_c->compare_f32[op](flushed_mask, a, b);
+        simd_thread_end(saved);
+        assert_memory_equal(mask, flushed_mask, sizeof(mask));
+    }
 }
 
 TEST(destination_may_be_a_source)
