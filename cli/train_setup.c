@@ -51,6 +51,10 @@ static int load_chip(struct train_run *t, struct err *e)
     for (size_t i = 0; i < o->set_count; i++)
         if (chip_set(&t->chip, o->set[i], t->chip_origins, &t->arena, e))
             return -1;
+    if (t->chip.chip_cores * t->slice.chip_count != t->slice.core_count)
+        return err_set(e, "--set chip.cores=%" PRId64 " contradicts slice %s, whose %d chips have "
+                       "%d cores together", t->chip.chip_cores, t->slice.name, t->slice.chip_count,
+                       t->slice.core_count);
     return 0;
 }
 
