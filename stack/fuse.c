@@ -61,16 +61,39 @@ static int no_kernel(const struct graph_node *n, const char *why, struct err *e)
                    why);
 }
 
+/* what the vector unit has no operation for */
+static const char *missing_operation(const struct plan *p, const struct graph_node *n)
+{
+    enum graph_dtype operand = p->graph->node[n->operand[0]].shape.dtype;
+    bool is_integer = n->shape.dtype == DTYPE_S32;
+
+    if (n->op == HLO_SELECT && n->shape.dtype == DTYPE_PRED)
+        return "selection between predicates";
+    if (n->op == HLO_CONVERT && n->shape.dtype == DTYPE_PRED && operand != DTYPE_PRED)
+        return "conversion to predicates";
+    if (n->op == HLO_COMPARE && operand == DTYPE_PRED)
+        return "comparison of predicates";
+    if (is_integer && (n->op == HLO_DIVIDE || (graph_op_kind(n->op) == KIND_UNARY &&
+                                               n->op != HLO_CONVERT && n->op != HLO_NEGATE &&
+                                               n->op != HLO_ABS)))
+        return "not for integers";
+    return NULL;
+}
+
 static int elementwise_form(const struct plan *p, const struct graph_node *n, enum form *form,
                             struct err *e)
 {
+    const char *missing = missing_operation(p, n);
+
+    if (missing)
+        return no_kernel(n, missing, e);
     *form = FORM_SPLAT;
     for (int i = 0; i < n->operand_count; i++) {
         enum form operand = p->value[n->operand[i]].form;
 
-        if (operand == FORM_SPLAT)
+        if (operand == FORM_SPLAT || (operand == FORM_SCALAR && *form != FORM_SPLAT))
             continue;
-        if (*form != FORM_SPLAT && *form != operand)
+        if (*form != FORM_SPLAT && *form != FORM_SCALAR && *form != operand)
             return no_kernel(n, "operands lie along rows and along columns", e);
         *form = operand;
     }

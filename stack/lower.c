@@ -130,6 +130,7 @@ static void sort_inputs(struct copies *c)
     }
 }
 
+/* what this kernel itself waits for goes ahead of what later kernels need */
 static void emit_copies_before(struct lower *l, const struct copies *c, int kernel)
 {
     vcode_begin_block(l->code);
@@ -137,11 +138,14 @@ static void emit_copies_before(struct lower *l, const struct copies *c, int kern
         if (c->out[i].wait_kernel == kernel)
             emit_wait(l, &c->out[i]);
     for (int i = 0; i < c->in_count; i++)
-        if (c->in[i].start_kernel == kernel)
+        if (c->in[i].start_kernel == kernel && c->in[i].wait_kernel == kernel)
             emit_copy(l, &c->in[i], true);
     for (int i = 0; i < c->in_count; i++)
         if (c->in[i].wait_kernel == kernel)
             emit_wait(l, &c->in[i]);
+    for (int i = 0; i < c->in_count; i++)
+        if (c->in[i].start_kernel == kernel && c->in[i].wait_kernel != kernel)
+            emit_copy(l, &c->in[i], true);
 }
 
 static void emit_copies_after(struct lower *l, const struct copies *c, int kernel)

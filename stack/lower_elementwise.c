@@ -112,14 +112,10 @@ static int lower_unary(struct lower *l, enum graph_op op, enum graph_dtype dtype
         return lower_eup(l, OP_VRSQRT, a);
     case HLO_TANH:
         return lower_eup(l, OP_VTANH, a);
-    case HLO_LOGISTIC: {
-        int e = lower_pow2_of_product(l, a, -LOG2_E);
-
-        return lower_eup(l, OP_VRCP, lower_op2(l, OP_VADD_F32, e, f32_imm(1)));
-    }
     default:
-        assert(!"unary operation without lowering");
-        return a;
+        assert(op == HLO_LOGISTIC);
+        a = lower_pow2_of_product(l, a, -LOG2_E);
+        return lower_eup(l, OP_VRCP, lower_op2(l, OP_VADD_F32, a, f32_imm(1)));
     }
 }
 
@@ -186,11 +182,9 @@ static int lower_predicate(struct lower *l, const struct graph_node *n,
         return lower_logic(l, OP_VMAND, o[0].value, o[1].value);
     case HLO_OR:
         return lower_logic(l, OP_VMOR, o[0].value, o[1].value);
-    case HLO_NOT:
-        return lower_not(l, o[0].value);
     default:
-        assert(!"predicate operation without lowering");
-        return 0;
+        assert(n->op == HLO_NOT);
+        return lower_not(l, o[0].value);
     }
 }
 
