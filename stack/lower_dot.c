@@ -129,9 +129,9 @@ static void stream_row(struct dot *d, const struct part *lhs, int64_t m, int64_t
     count_ops(d, 6);
 }
 
-/* one weight tile and all rows of the left operand */
-static void emit_weight_tile(struct dot *d, const struct part *lhs, const struct part *rhs,
-                             int64_t k_tile, int64_t n_tile, bool is_first)
+/* one weight tile and rows first..end-1 (in tiles) of the left operand, on the next MXU */
+static void emit_rows(struct dot *d, const struct part *lhs, const struct part *rhs,
+                      int64_t k_tile, int64_t n_tile, int64_t first, int64_t end, bool is_first)
 {
     int units = (int)d->l->chip->mxu_count;
     int unit = d->turn % units;
@@ -140,8 +140,20 @@ static void emit_weight_tile(struct dot *d, const struct part *lhs, const struct
 
     d->turn++;
     push_weights(d, rhs, k_tile, n_tile, unit, is_b);
-    for (int64_t m = 0; m < d->m_tiles; m++)
-        stream_row(d, lhs, m, k_tile, n_tile, m == 0 ? latch : OP_VMATMUL, unit, is_first);
+    for (int64_t m = first; m < end; m++)
+        stream_row(d, lhs, m, k_tile, n_tile, m == first ? latch : OP_VMATMUL, unit, is_first);
+}
+
+/* a product with a single weight tile shares its rows among the MXUs, if they are worth the pushes */
+static void emit_weight_tile(struct dot *d, const struct part *lhs, const struct part *rhs,
+                             int64_t k_tile, int64_t n_tile, bool is_first)
+{
+    bool is_single = d->k <= ARRAY && d->n <= ARRAY && d->m_tiles >= 4 * GROUPS;
+    int64_t shares = is_single ? d->l->chip->mxu_count : 1;
+
+    for (int64_t share = 0; share < shares; share++)
+        emit_rows(d, lhs, rhs, k_tile, n_tile, d->m_tiles * share / shares,
+                  d->m_tiles * (share + 1) / shares, is_first);
     end_block_if_long(d);
 }
 
