@@ -58,9 +58,9 @@ int vcode_vreg(struct vcode *c);        /* a new virtual vector register */
 int vcode_mask(struct vcode *c);        /* a new virtual mask register */
 
 /*
- * Pinned registers keep one physical register from first write in program
- * order to the end of the program (or vcode_unpin's block) and may be written
- * more than once: for loop-carried accumulators. At most 8 at a time.
+ * Pinned registers keep one physical register from the first block that names
+ * them to the last (and over every loop into which they carry a value) and may
+ * be written more than once: for loop-carried accumulators. At most 8 at a time.
  */
 int vcode_pinned_vreg(struct vcode *c);
 
@@ -96,8 +96,8 @@ struct vcode_stats {
 };
 
 /*
- * Schedule, allocate registers, emit: the pass list is schedule.c, registers.c,
- * emit.c. `spill_base_row` is a free VMEM area for spilled tiles (row units of
+ * Spill where the source order needs it, schedule, allocate registers, emit:
+ * docs/backend.md. `spill_base_row` is a free VMEM area for spilled tiles (row units of
  * 512 bytes), of spill_tiles tiles. The program ends with shalt. -1 when the
  * program does not fit the instruction memory or the spill area.
  */
