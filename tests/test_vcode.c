@@ -4,6 +4,8 @@
 #include <time.h>
 
 
+#include "isa/check.h"
+#include "sim/limits.h"
 #include "stack/vcode.h"
 #include "tests/random_vcode.h"
 #include "tests/symbolic.h"
@@ -27,6 +29,7 @@ static struct chip a_chip(void)
         .mxu_count = 2, .mxu_size = 128, .mxu_matmul_cycles = 8, .mxu_latency_cycles = 266,
         .mxu_push_cycles = 8, .mxu_push_xpose_cycles = 16, .mxu_latch_cycles = 0,
         .mxu_fifo_depth = 64, .vmem_load_cycles = 1, .vmem_store_to_load_cycles = 7,
+        .sync_flags = 16,
     };
 }
 
@@ -63,11 +66,13 @@ struct compiled {
 
 static void compile(struct compiled *p, const struct vcode *c, const struct chip *chip)
 {
+    struct isa_limits limits;
     struct err e;
 
     arena_init(&p->arena);
+    chip_isa_limits(chip, &limits);
     if (vcode_compile(c, chip, SYMBOLIC_SPILL_ROW, SPILL_TILES, &p->arena, &p->program,
-                      &p->stats, &e))
+                      &p->stats, &e) || isa_check(&p->program, &limits, &e))
         fail_msg("%s", e.msg);
 }
 
