@@ -121,10 +121,8 @@ static void make_lanes(struct maker *m)
         vcode_emit(m->c, OP_VSEL, 4, o);
         break;
     }
-    case 4:                             /* a value changed under a guard */
-        emit(m, OP_VADD_F32, 3, operand_reg(new_value(m)), operand_reg(a), operand_reg(b));
-        guard(m, emit(m, OP_VMOV, 2, operand_reg(m->value[m->value_count - 1]), operand_reg(a),
-                      NONE));
+    case 4:                             /* an older value changed under a guard */
+        guard(m, emit(m, OP_VMUL_F32, 3, operand_reg(b), operand_reg(a), operand_reg(a)));
         break;
     case 5:
         emit(m, OP_VADD_S32, 3, operand_reg(acc), operand_reg(acc), operand_reg(a));
@@ -252,16 +250,16 @@ static void make_eup_or_v2s(struct maker *m)
 
 static void make_outside(struct maker *m)
 {
-    int word = 4 * below(m, 16);
+    int word = 4 * below(m, 3);
     struct isa_operand dma[] = {operand_imm(0), operand_imm(128), operand_reg(8), operand_imm(3)};
 
-    switch (m->r->has_outside ? below(m, 8) : 7) {
+    switch (m->r->has_outside ? below(m, 9) : 8) {
     case 0: vcode_emit(m->c, OP_DMA_HBM_VMEM, 4, dma); break;
     case 1: emit(m, OP_DMA_DONE, 2, operand_imm(3), operand_imm(128), NONE); break;
-    case 2: case 3:
+    case 2: case 3: case 4:
         emit(m, OP_SLD, 3, operand_reg(8 + below(m, 4)), NONE, operand_imm(word));
         break;
-    case 4: case 5: emit(m, OP_SST, 3, NONE, operand_imm(word), operand_reg(8 + below(m, 4))); break;
+    case 5: case 6: case 7: emit(m, OP_SST, 3, NONE, operand_imm(word), operand_reg(8 + below(m, 4))); break;
     default: emit(m, OP_VTRACE, 1, operand_imm(below(m, 9)), NONE, NONE);
     }
 }
@@ -282,7 +280,7 @@ static void make_op(struct maker *m)
         make_xlu(m);
     else if (dice < 84)
         make_eup_or_v2s(m);
-    else if (dice < 86)
+    else if (dice < 87)
         make_outside(m);
     else if (fifo_count(&m->fifo[f]))
         pop_one(m, f);

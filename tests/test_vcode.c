@@ -429,6 +429,33 @@ TEST(pinned_registers_of_one_kernel_are_free_for_the_next)
     code_fini(&k);
 }
 
+TEST(pinned_register_that_a_guard_sets_once_survives_the_rounds)
+{
+    struct chip chip = a_chip();
+    struct compiled p;
+    struct code k;
+    int acc, other;
+
+    code_init(&k);
+    acc = vcode_pinned_vreg(&k.c);
+    other = vcode_pinned_vreg(&k.c);
+    vcode_loop_begin(&k.c, 3, 3);
+    emit3(&k, OP_SCMP_GT, 1, operand_reg(3), operand_imm(2));
+    emit2(&k, OP_VMOV, operand_reg(acc), operand_imm(7));
+    k.c.block[1].op[1].op.pred = 1;     /* in the first of three rounds */
+    emit3(&k, OP_VADD_F32, acc, operand_reg(acc), operand_reg(load(&k, 0, 8)));
+    store(&k, 0, 16, acc);
+    vcode_begin_block(&k.c);
+    emit2(&k, OP_VMOV, operand_reg(other), operand_imm(9));
+    emit3(&k, OP_VADD_F32, other, operand_reg(other), operand_reg(other));
+    store(&k, 0, 24, other);
+    vcode_loop_end(&k.c, 3);
+    compile(&p, &k.c, &chip);
+    assert_same_effect(&k.c, &chip, &p.program);
+    arena_fini(&p.arena);
+    code_fini(&k);
+}
+
 TEST(notes_are_kept_once_and_reach_their_bundles)
 {
     struct chip chip = a_chip();
@@ -616,6 +643,7 @@ int main(void)
         cmocka_unit_test(loop_fills_its_delay_bundles),
         cmocka_unit_test(empty_loop_counts_down_and_ends),
         cmocka_unit_test(pinned_registers_of_one_kernel_are_free_for_the_next),
+        cmocka_unit_test(pinned_register_that_a_guard_sets_once_survives_the_rounds),
         cmocka_unit_test(notes_are_kept_once_and_reach_their_bundles),
         cmocka_unit_test(block_of_four_thousand_operations_compiles_in_no_time),
         cmocka_unit_test(program_longer_than_instruction_memory_is_refused),
