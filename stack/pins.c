@@ -56,11 +56,14 @@ static void widen(struct range *r, int loop_first, int loop_last)
 /* the block where the loop that ends with `end` starts; inner loops end first */
 static int loop_start(const struct vcode *c, int end)
 {
-    for (int i = end; i >= 0; i--)
-        if (c->block[i].is_loop_start && c->block[i].counter_sreg == c->block[end].counter_sreg)
-            return i;
-    assert(!"a loop that ends must have begun");
-    return -1;
+    int start = end;
+
+    while (!c->block[start].is_loop_start ||
+           c->block[start].counter_sreg != c->block[end].counter_sreg) {
+        assert(start > 0);              /* a loop that ends has begun */
+        start--;
+    }
+    return start;
 }
 
 static int choose_registers(const struct vcode *c, const struct chip *chip,

@@ -113,7 +113,7 @@ static int queue_of(const struct list *l, int i)
 
     if (is_weight_push(op->code))
         return SLOT_COUNT + op->unit_index;
-    return isa_info(op->code)->slot;
+    return (int)isa_info(op->code)->slot;
 }
 
 static int compare_keys(const void *a, const void *b)

@@ -259,7 +259,9 @@ static void make_outside(struct maker *m)
     case 2: case 3: case 4:
         emit(m, OP_SLD, 3, operand_reg(8 + below(m, 4)), NONE, operand_imm(word));
         break;
-    case 5: case 6: case 7: emit(m, OP_SST, 3, NONE, operand_imm(word), operand_reg(8 + below(m, 4))); break;
+    case 5: case 6: case 7:
+        emit(m, OP_SST, 3, NONE, operand_imm(word), operand_reg(8 + below(m, 4)));
+        break;
     default: emit(m, OP_VTRACE, 1, operand_imm(below(m, 9)), NONE, NONE);
     }
 }
