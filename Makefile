@@ -71,7 +71,8 @@ headers: | $(BUILD)/deps.ok
 	  $(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only -x c $$h || exit 1; done
 
 demo: $(SYSTOLE)
-	./$(SYSTOLE) train examples/mnist_mlp.json --tpu v3-8 --epochs 3 --batch 512 --seed 1 --out out/
+	./$(SYSTOLE) train examples/mnist_mlp.json --tpu v3-8 --epochs 20 --batch 512 \
+	  --optimizer adam --lr 0.001 --seed 1 --out out/
 
 bench: $(SYSTOLE)
 	@sh tools/bench.sh
