@@ -3,6 +3,7 @@
 #   SAN=1       address and undefined-behaviour sanitizers, in build/san
 #   DEBUG=1     asserts and replica checks after every step, in build/debug
 #   WERROR=1    warnings are errors (CI)
+#   V=1         show the commands
 #   CC=clang    another compiler; use with its own BUILD=build/clang
 
 CC      ?= cc
@@ -12,6 +13,7 @@ PKGS    := jansson inih zlib openblas
 LAYERS  := base isa hbm interconnect sim stack report
 
 comma   := ,
+say     = $(if $(V),,@echo '  $(1)  $(2)';)
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
 SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 CFLAGS  += -std=c11 $(OPT) -g $(WARN) -ffp-contract=off -pthread $(SANFLAGS) $(if $(DEBUG),-DSYSTOLE_DEBUG)
@@ -44,24 +46,24 @@ $(BUILD)/deps.ok: tools/install_deps.sh
 
 $(BUILD)/%.o: %.c | $(BUILD)/deps.ok
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/chips_data.c: $(CHIPS) tools/embed_chips.sh
 	@mkdir -p $(@D)
-	sh tools/embed_chips.sh $(CHIPS) > $@.tmp && mv $@.tmp $@
+	$(call say,GEN,$@)sh tools/embed_chips.sh $(CHIPS) > $@.tmp && mv $@.tmp $@
 
 $(BUILD)/chips_data.o: $(BUILD)/chips_data.c | $(BUILD)/deps.ok
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(BUILD)/libsystole.a: $(LIB_OBJ)
 	@rm -f $@
-	ar rcs $@ $^
+	$(call say,AR,$@)ar rcs $@ $^
 
 $(SYSTOLE): $(CLI_OBJ) $(BUILD)/libsystole.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(TEST_LIB_OBJ) $(BUILD)/libsystole.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
 check: $(SYSTOLE) $(TESTS)
 	@SYSTOLE=./$(SYSTOLE) sh tools/run_tests.sh $(TESTS)
