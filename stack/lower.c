@@ -49,24 +49,6 @@ static void emit_wait(struct lower *l, const struct copy *c)
                (struct isa_operand[]){operand_imm(c->flag), operand_imm(-granules)});
 }
 
-static int first_reader(const struct plan *p, int parameter_node)
-{
-    int first = p->kernel_count;
-
-    for (int i = parameter_node + 1; i < p->graph->node_count; i++) {
-        const struct graph_node *n = &p->graph->node[i];
-
-        for (int k = 0; k < n->operand_count; k++) {
-            int reader = n->operand[k] != parameter_node ? p->kernel_count
-                         : p->value[i].is_inline         ? first_reader(p, i)
-                                                         : p->value[i].kernel;
-
-            first = reader >= 0 && reader < first ? reader : first;
-        }
-    }
-    return first;
-}
-
 static void plan_inputs(const struct plan *p, const struct compiled *out, struct copies *c)
 {
     c->in = arena_array(p->arena, (size_t)p->graph->parameter_count + 1, sizeof(*c->in));
@@ -83,7 +65,7 @@ static void plan_inputs(const struct plan *p, const struct compiled *out, struct
             .hbm_address = out->parameter[i].hbm_address,
             .bytes = out->parameter[i].layout.bytes,
             .start_kernel = first < 0 ? 0 : first,
-            .wait_kernel = first_reader(p, node),
+            .wait_kernel = plan_first_reader(p, node),
         };
         c->in_count++;
     }
@@ -95,6 +77,7 @@ static int plan_outputs(const struct plan *p, const struct compiled *out, struct
     c->out = arena_array(p->arena, (size_t)p->graph->output_count + 1, sizeof(*c->out));
     for (int i = 0; i < p->graph->output_count; i++) {
         const struct value *v = &p->value[p->graph->output[i].node];
+        int leaves = plan_output_leaves(p, i);
 
         if (v->kernel < 0)
             return err_set(e, "output %s is parameter %s unchanged", p->graph->output[i].name,
@@ -107,8 +90,8 @@ static int plan_outputs(const struct plan *p, const struct compiled *out, struct
             .buffer = v->buffer,
             .hbm_address = out->output[i].hbm_address,
             .bytes = out->output[i].layout.bytes,
-            .start_kernel = v->kernel,
-            .wait_kernel = p->is_lean ? v->kernel + 2 : p->kernel_count,
+            .start_kernel = leaves,
+            .wait_kernel = p->is_lean ? leaves + 2 : p->kernel_count,
         };
         if (c->out[c->out_count].wait_kernel > p->kernel_count)
             c->out[c->out_count].wait_kernel = p->kernel_count;

@@ -75,6 +75,36 @@ static int last_use(const struct plan *p, int node)
     return last;
 }
 
+int plan_first_reader(const struct plan *p, int parameter_node)
+{
+    int first = p->kernel_count;
+
+    for (int i = parameter_node + 1; i < p->graph->node_count; i++) {
+        const struct graph_node *n = &p->graph->node[i];
+
+        for (int k = 0; k < n->operand_count; k++) {
+            int reader = n->operand[k] != parameter_node ? p->kernel_count
+                         : p->value[i].is_inline         ? plan_first_reader(p, i)
+                                                         : p->value[i].kernel;
+
+            first = reader >= 0 && reader < first ? reader : first;
+        }
+    }
+    return first;
+}
+
+int plan_output_leaves(const struct plan *p, int output)
+{
+    const struct graph_output *o = &p->graph->output[output];
+    int kernel = p->value[o->node].kernel, parameter, reader;
+
+    if (o->alias_parameter < 0)
+        return kernel;
+    parameter = p->graph->parameter[o->alias_parameter];
+    reader = p->value[parameter].is_stored ? plan_first_reader(p, parameter) : kernel;
+    return reader > kernel ? reader : kernel;
+}
+
 /*
  * An updated variable may overwrite its parameter tile by tile when the kernel
  * that makes it is the parameter's last reader and touches tiles one to one.
@@ -220,7 +250,7 @@ static void find_lifetimes(struct plan *p)
     for (int i = 0; i < g->output_count; i++) {
         const struct value *v = &p->value[g->output[i].node];
 
-        touch(p, v->buffer, p->is_lean ? v->kernel + 1 : p->kernel_count);
+        touch(p, v->buffer, p->is_lean ? plan_output_leaves(p, i) + 1 : p->kernel_count);
     }
     for (int i = 0; i < p->buffer_count; i++)
         if (p->buffer[i].input_parameter >= 0)

@@ -77,6 +77,12 @@ static inline int64_t plan_tile_row(const struct plan *p, int buffer, int64_t ti
     return p->buffer[buffer].row + tile * TILE_ROWS;
 }
 
+/* the first kernel that reads `node`, through inline values; kernel_count = none */
+int plan_first_reader(const struct plan *p, int node);
+
+/* the kernel after which an output's copy starts: made, and what it overwrites in HBM fetched */
+int plan_output_leaves(const struct plan *p, int output);
+
 /* Forms and kernels. -1 for operations and shapes without a kernel. */
 int pass_fuse(struct plan *p, struct err *e);
 
