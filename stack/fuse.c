@@ -97,7 +97,7 @@ static int elementwise_form(const struct plan *p, const struct graph_node *n, en
             return no_kernel(n, "operands lie along rows and along columns", e);
         *form = operand;
     }
-    if (*form == FORM_SPLAT)
+    if (*form == FORM_SPLAT || n->shape.rank == 2)
         *form = default_form(&n->shape);
     return 0;
 }
@@ -112,6 +112,8 @@ static int reduce_form(const struct plan *p, const struct graph_node *n, enum fo
         return no_kernel(n, "only floating-point reductions", e);
     if (a->form == FORM_SPLAT || operand_rank == 0)
         return no_kernel(n, "reduction of a constant", e);
+    if (n->reduce_mask == 0)
+        return no_kernel(n, "reduction over no dimension", e);
     *form = n->shape.rank == 0 ? FORM_SCALAR
             : n->reduce_mask == 2 ? FORM_COLUMN
                                   : FORM_ROW;
@@ -124,14 +126,16 @@ static int broadcast_form(const struct plan *p, const struct graph_node *n, enum
     const struct value *a = &p->value[n->operand[0]];
     int rank = p->graph->node[n->operand[0]].shape.rank;
 
+    if (rank == n->shape.rank) {
+        *form = a->form;
+        return 0;
+    }
     if (rank == 0) {
         *form = FORM_SPLAT;
         return 0;
     }
     *form = FORM_MATRIX;
-    if (rank == 2)
-        return no_kernel(n, "broadcast of a matrix", e);
-    if (a->form == FORM_SPLAT || a->form == FORM_SCALAR || n->shape.rank == 1)
+    if (a->form == FORM_SPLAT || a->form == FORM_SCALAR)
         return 0;
     if ((n->dims[0] == 0) != (a->form == FORM_COLUMN))
         return no_kernel(n, "the vector lies across the dimension it is spread along", e);
@@ -149,7 +153,7 @@ static int reshape_form(const struct plan *p, const struct graph_node *n, enum f
     if (a->form == FORM_SPLAT || shape_same_dims(from, to))
         return 0;
     if (shape_elems(from) == 1) {
-        *form = FORM_SCALAR;
+        *form = to->rank == 2 ? FORM_MATRIX : FORM_SCALAR;
         return 0;
     }
     if (from->rank == 2 && to->rank == 1 && from->dim[1] == 1)
@@ -165,7 +169,29 @@ static int reshape_form(const struct plan *p, const struct graph_node *n, enum f
     return 0;
 }
 
-static int find_form(struct plan *p, int node, struct err *e)
+static bool reads_memory(enum graph_op op)
+{
+    return op == HLO_DOT || op == HLO_TRANSPOSE || op == HLO_ALL_REDUCE;
+}
+
+/*
+ * A dot, a transpose, an all-reduce or an output reads memory: what would be
+ * recomputed in place is there a member of a loop kernel, for all its users.
+ */
+static bool *find_materialised(struct plan *p)
+{
+    const struct graph *g = p->graph;
+    bool *is_materialised = arena_array(p->arena, (size_t)g->node_count + 1, sizeof(bool));
+
+    for (int i = 0; i < g->node_count; i++)
+        for (int k = 0; k < g->node[i].operand_count && reads_memory(g->node[i].op); k++)
+            is_materialised[g->node[i].operand[k]] = true;
+    for (int i = 0; i < g->output_count; i++)
+        is_materialised[g->output[i].node] = true;
+    return is_materialised;
+}
+
+static int find_form(struct plan *p, int node, bool is_materialised, struct err *e)
 {
     const struct graph_node *n = &p->graph->node[node];
     struct value *v = &p->value[node];
@@ -188,8 +214,10 @@ static int find_form(struct plan *p, int node, struct err *e)
         form = FORM_SPLAT;
     else if (n->op == HLO_ALL_REDUCE)
         form = p->value[n->operand[0]].form;
+    if (is_materialised && form == FORM_SPLAT)
+        form = default_form(&n->shape);
     set_form(v, &n->shape, form);
-    v->is_inline = is_inline_op(n);
+    v->is_inline = is_inline_op(n) && !is_materialised;
     return status;
 }
 
@@ -297,7 +325,7 @@ static int place_node(struct plan *p, int node, struct err *e)
         p->value[node].is_late = true;
         return 0;
     }
-    if (!is_elementwise(n) && n->op != HLO_REDUCE)
+    if (!is_elementwise(n) && !is_inline_op(n) && n->op != HLO_REDUCE)
         return no_kernel(n, "unknown to the fusion pass", e);
     join_loop(p, node);
     return 0;
@@ -346,6 +374,8 @@ static int place_all_reduces(struct plan *p, const int *depth, int level, struct
             continue;
         if (n->shape.dtype != DTYPE_F32)
             return no_kernel(n, "only f32 is added over replicas", e);
+        if (p->graph->node[n->operand[0]].op == HLO_ALL_REDUCE)
+            return no_kernel(n, "its operand is an all-reduce itself", e);
         if (has_other_user(p->graph, n->operand[0], i))
             return no_kernel(n, "its operand is used elsewhere too", e);
         if (kernel < 0)
@@ -387,36 +417,48 @@ static void mark_uses(struct plan *p)
         mark_stored(p, g->output[i].node, -1, true);
 }
 
-/*
- * A dot, a transpose, an all-reduce or an output reads memory: an inline value
- * there must become a loop kernel of its own.
- */
-static void materialise(struct plan *p, int node)
+static void hand_zero_padding_on(struct plan *p)
 {
-    struct value *v = &p->value[node];
+    const struct graph *g = p->graph;
 
-    if (!v->is_inline)
-        return;
-    v->is_inline = false;
-    if (v->form == FORM_SPLAT)
-        set_form(v, &p->graph->node[node].shape, default_form(&p->graph->node[node].shape));
-    join_loop(p, node);
+    for (int i = g->node_count - 1; i >= 0; i--)
+        if ((g->node[i].op == HLO_TRANSPOSE || g->node[i].op == HLO_ALL_REDUCE) &&
+            p->value[i].needs_zero_pad)
+            p->value[g->node[i].operand[0]].needs_zero_pad = true;
 }
 
-static bool reads_memory(enum graph_op op)
+/*
+ * Dots read padding. What moves tiles as they are hands the demand on to its
+ * operand, a parameter to the output that becomes its next value.
+ */
+static void mark_zero_padded(struct plan *p)
 {
-    return op == HLO_DOT || op == HLO_TRANSPOSE || op == HLO_ALL_REDUCE;
+    const struct graph *g = p->graph;
+
+    for (int i = 0; i < g->node_count; i++)
+        if (g->node[i].op == HLO_DOT)
+            for (int k = 0; k < 2; k++)
+                p->value[g->node[i].operand[k]].needs_zero_pad = true;
+    hand_zero_padding_on(p);
+    for (int i = 0; i < g->output_count; i++) {
+        int parameter = g->output[i].alias_parameter;
+
+        if (parameter >= 0 && p->value[g->parameter[parameter]].needs_zero_pad)
+            p->value[g->output[i].node].needs_zero_pad = true;
+    }
+    hand_zero_padding_on(p);
 }
 
 int pass_fuse(struct plan *p, struct err *e)
 {
     const struct graph *g = p->graph;
     int *depth = all_reduce_depths(p);
+    bool *is_materialised = find_materialised(p);
     int levels = 0;
 
     p->value = arena_array(p->arena, (size_t)g->node_count + 1, sizeof(*p->value));
     for (int i = 0; i < g->node_count; i++) {
-        if (find_form(p, i, e))
+        if (find_form(p, i, is_materialised[i], e))
             return -1;
         levels = depth[i] > levels ? depth[i] : levels;
     }
@@ -424,23 +466,13 @@ int pass_fuse(struct plan *p, struct err *e)
         for (int i = 0; i < g->node_count; i++) {
             const struct graph_node *n = &g->node[i];
 
-            if (depth[i] != level)
-                continue;
-            for (int k = 0; k < n->operand_count && reads_memory(n->op); k++)
-                materialise(p, n->operand[k]);
-            if (n->op != HLO_ALL_REDUCE && place_node(p, i, e))
+            if (depth[i] == level && n->op != HLO_ALL_REDUCE && place_node(p, i, e))
                 return -1;
         }
-        for (int i = 0; i < g->output_count; i++)
-            if (depth[g->output[i].node] == level)
-                materialise(p, g->output[i].node);
         if (place_all_reduces(p, depth, level, e))
             return -1;
     }
     mark_uses(p);
-    for (int i = 0; i < g->node_count; i++)
-        if (g->node[i].op == HLO_DOT)
-            for (int k = 0; k < 2; k++)
-                p->value[g->node[i].operand[k]].needs_zero_pad = true;
+    mark_zero_padded(p);
     return 0;
 }

@@ -82,8 +82,8 @@ static struct address address_of(const struct loop *p, const struct value *v)
     bool is_single = v->form == FORM_COLUMN || (v->tile_columns == 1 && !p->is_flat);
     int64_t tile = 0;
 
-    if (v->form == FORM_ROW) {
-        tile = p->j;
+    if (v->form == FORM_ROW || (v->form == FORM_MATRIX && v->tile_rows == 1 && !p->is_flat)) {
+        tile = is_single ? 0 : p->j;    /* a matrix of one row may serve a whole kernel as a row */
     } else if (v->form != FORM_SCALAR && is_single) {   /* one tile per tile row */
         tile = p->i;
         a.base = p->in_loop ? SREG_COLUMN : -1;
@@ -98,6 +98,11 @@ static struct address address_of(const struct loop *p, const struct value *v)
 static int as_mask(struct loop *p, int vreg)
 {
     return lower_compare(p->l, OP_VCMP_NE_S32, vreg, operand_imm(0));
+}
+
+static int as_vector(struct loop *p, int mask)
+{
+    return lower_select(p->l, mask, operand_imm(1), operand_imm(0));
 }
 
 /* a stored value from VMEM; rows and scalars spread over the sublanes */
@@ -150,17 +155,18 @@ static struct isa_operand reshape(struct loop *p, int node)
 {
     int from = node_of(p, node)->operand[0];
     enum form a = value_of(p, from)->form, b = value_of(p, node)->form;
+    bool is_mask = node_of(p, node)->shape.dtype == DTYPE_PRED;
     struct isa_operand o = get(p, from);
     int vreg;
 
     if (a == b || a == FORM_SPLAT || a == FORM_SCALAR || b == FORM_MATRIX)
         return o;
-    vreg = in_register(p, o);
+    vreg = is_mask ? as_vector(p, o.value) : in_register(p, o);
     if (b != FORM_COLUMN && a != FORM_ROW)
         vreg = spread_sublane(p, vreg);
     if (b == FORM_COLUMN || (b == FORM_SCALAR && a != FORM_COLUMN))
         vreg = lower_broadcast_lane(p->l, vreg, 0);
-    return operand_reg(vreg);
+    return operand_reg(is_mask ? as_mask(p, vreg) : vreg);
 }
 
 static struct isa_operand constant(struct loop *p, const struct graph_node *n)
@@ -335,7 +341,7 @@ static void store_member(struct loop *p, int node)
     int vreg;
 
     if (node_of(p, node)->shape.dtype == DTYPE_PRED)
-        vreg = lower_select(p->l, o.value, operand_imm(1), operand_imm(0));
+        vreg = as_vector(p, o.value);
     else
         vreg = in_register(p, o);
     if (v->needs_zero_pad)

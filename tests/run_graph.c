@@ -40,6 +40,41 @@ static void read_outputs(struct machine *m, const struct compiled *c, int core, 
     }
 }
 
+static void apply_settings(struct chip *chip, const char *set, struct arena *a)
+{
+    char *copy = arena_strdup(a, set ? set : ""), *rest = NULL;
+    struct err e;
+
+    for (char *s = strtok_r(copy, " ", &rest); s; s = strtok_r(NULL, " ", &rest))
+        must(chip_set(chip, s, NULL, a, &e), &e);
+}
+
+static void launch(struct machine *m, const struct compiled *c, int replicas)
+{
+    struct err e;
+
+    for (int core = 0; core < replicas; core++) {
+        uint32_t words[4] = {(uint32_t)core, (uint32_t)replicas,
+                             (uint32_t)((core + 1) % replicas),
+                             (uint32_t)((core + replicas - 1) % replicas)};
+
+        must(machine_load(m, core, &c->program, &e), &e);
+        must(machine_smem_write(m, core, 0, words, sizeof(words), &e), &e);
+    }
+    must(machine_run(m, &e), &e);
+}
+
+static void run_replicas(struct machine *m, const struct graph_run *run, const struct compiled *c,
+                         int replicas, const void *const *input, void **output, struct arena *a)
+{
+    for (int core = 0; core < replicas; core++)
+        write_inputs(m, c, core, input + core * c->parameter_count, a);
+    for (int i = 0; i == 0 || i < run->launch_count; i++)
+        launch(m, c, replicas);
+    for (int core = 0; core < replicas; core++)
+        read_outputs(m, c, core, output + core * c->output_count, a);
+}
+
 void run_graph(struct graph_run *run, const struct graph *g, const void *const *input,
                void **output, struct arena *a)
 {
@@ -51,29 +86,25 @@ void run_graph(struct graph_run *run, const struct graph *g, const void *const *
     struct chip chip;
     struct machine *m;
     struct err e;
+    int status;
 
     must(slice_parse(&slice, run->slice, &e), &e);
     must(chip_load_builtin(&chip, slice.chip_name, NULL, a, &e), &e);
-    if (run->set)
-        must(chip_set(&chip, run->set, NULL, a, &e), &e);
+    apply_settings(&chip, run->set, a);
     m = machine_create(&slice, &chip, &options, &e);
     must(m ? 0 : -1, &e);
     compile.chip = machine_chip(m);
     compile.replica_count = slice.core_count;
-    must(compile_graph(g, &compile, a, &compiled, &e), &e);
-    for (int core = 0; core < slice.core_count; core++) {
-        uint32_t words[4] = {(uint32_t)core, (uint32_t)slice.core_count,
-                             (uint32_t)((core + 1) % slice.core_count),
-                             (uint32_t)((core + slice.core_count - 1) % slice.core_count)};
-
-        must(machine_load(m, core, &compiled.program, &e), &e);
-        must(machine_smem_write(m, core, 0, words, sizeof(words), &e), &e);
-        write_inputs(m, &compiled, core, input + core * g->parameter_count, a);
-    }
-    must(machine_run(m, &e), &e);
+    status = compile_graph(g, &compile, a, &compiled, &e);
+    if (!run->may_refuse)
+        must(status, &e);
+    run->refusal[0] = '\0';
+    run->spill_count = compiled.stats.spill_count;
+    if (status)
+        snprintf(run->refusal, sizeof(run->refusal), "%s", e.msg);
+    else
+        run_replicas(m, run, &compiled, slice.core_count, input, output, a);
     run->cycles = machine_cycles(m);
-    for (int core = 0; core < slice.core_count; core++)
-        read_outputs(m, &compiled, core, output + core * g->output_count, a);
     machine_destroy(m);
 }
 

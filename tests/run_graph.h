@@ -9,15 +9,20 @@
 
 struct graph_run {
     const char *slice;                  /* "v3", "v3-8"; one replica per core */
-    const char *set;                    /* "section.key=value" or NULL */
+    const char *set;                    /* "section.key=value", several with spaces between, or NULL */
     int thread_count;                   /* 0 = 1 */
     const char *simd;                   /* NULL = "auto" */
+    int launch_count;                   /* 0 = 1; the outputs are those of the last */
+    bool may_refuse;                    /* a graph that does not compile is no failure: see refusal */
     cycle_t cycles;                     /* out */
+    int spill_count;                    /* out: of the program */
+    char refusal[512];                  /* out: the compiler's message, "" = it ran */
 };
 
 /*
  * input[replica * parameter_count + i] is the dense data of parameter i; the
- * outputs are allocated from `a` likewise. Fails the test on any error.
+ * outputs are allocated from `a` likewise. Fails the test on any error, except
+ * that a compiler that refuses may be forgiven: then there are no outputs.
  */
 void run_graph(struct graph_run *run, const struct graph *g, const void *const *input,
                void **output, struct arena *a);

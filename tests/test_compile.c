@@ -392,6 +392,153 @@ TEST(a_variable_is_updated_in_place)
     arena_fini(&a);
 }
 
+/* what a loop would recompute in place is a value of its own when a dot wants it too */
+TEST(spread_values_that_dots_read_match)
+{
+    struct arena a;
+    struct graph g;
+    int x, y, spread;
+
+    arena_init(&a);
+    graph_init(&g, &a, "spread");
+    x = graph_parameter(&g, vector(130), "x");
+    y = graph_parameter(&g, matrix(9, 130), "y");
+    spread = graph_broadcast(&g, x, matrix(9, 130), (int[]){1});
+    graph_output(&g, graph_binary(&g, HLO_ADD, y, spread), "sum", -1);
+    graph_output(&g, graph_dot(&g, y, spread, 0, 0, PRECISION_DEFAULT), "product", -1);
+    const void *input[] = {random_floats(&a, 130, -2, 2, 30), random_floats(&a, 1170, -2, 2, 31)};
+    compare_with_interp(&g, input, 0, 9 * 4 * 9 * UNIT_ROUNDOFF, &a);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+/* 1 / padding is infinite: 0 * infinity would be seen */
+TEST(dots_of_transposes_see_no_padding)
+{
+    struct arena a;
+    struct graph g;
+    int x, y, inverse;
+
+    arena_init(&a);
+    graph_init(&g, &a, "padding");
+    x = graph_parameter(&g, matrix(9, 10), "x");
+    y = graph_parameter(&g, matrix(9, 20), "y");
+    inverse = graph_binary(&g, HLO_DIVIDE, graph_splat(&g, x, 1.0), x);
+    inverse = graph_transpose(&g, inverse, (int[]){1, 0});
+    graph_output(&g, graph_dot(&g, inverse, y, 1, 0, PRECISION_DEFAULT), "product", -1);
+    const void *input[] = {random_floats(&a, 90, 1, 1, 32), random_floats(&a, 180, -2, 2, 33)};
+    compare_with_interp(&g, input, 0, 9 * 2 * 9 * UNIT_ROUNDOFF, &a);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+TEST(dots_see_no_padding_of_variables_updated_in_place)
+{
+    struct graph_run run = {.slice = "v3-1", .launch_count = 2};
+    struct arena a;
+    struct graph g;
+    void *out[2];
+    int w, x, next;
+
+    arena_init(&a);
+    graph_init(&g, &a, "update");
+    w = graph_parameter(&g, matrix(10, 20), "w");
+    x = graph_parameter(&g, matrix(9, 10), "x");
+    next = graph_binary(&g, HLO_DIVIDE, graph_splat(&g, w, 1.0), w);
+    graph_output(&g, next, "w", 0);
+    graph_output(&g, graph_dot(&g, x, w, 1, 0, PRECISION_DEFAULT), "product", -1);
+    const void *input[] = {random_floats(&a, 200, 1, 1, 34), random_floats(&a, 90, 2, 2, 35)};
+    run_graph(&run, &g, input, out, &a);
+    for (int i = 0; i < 9 * 20; i++)
+        assert_true(((float *)out[1])[i] == 20.0f);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+TEST(matrices_of_one_row_and_one_element_serve_all_rows)
+{
+    struct arena a;
+    struct graph g;
+    int row, one, flag, y;
+    int32_t flags[300];
+
+    arena_init(&a);
+    graph_init(&g, &a, "one row");
+    row = graph_parameter(&g, matrix(1, 130), "row");
+    one = graph_parameter(&g, matrix(1, 1), "one");
+    flag = graph_parameter(&g, shape_make(DTYPE_PRED, 2, (int64_t[]){300, 1}), "flag");
+    y = graph_parameter(&g, matrix(300, 130), "y");
+    row = graph_broadcast(&g, graph_reshape(&g, row, vector(130)), matrix(300, 130), (int[]){1});
+    one = graph_broadcast(&g, graph_reshape(&g, one, shape_scalar(DTYPE_F32)), matrix(300, 130),
+                          NULL);
+    flag = graph_reshape(&g, flag, shape_make(DTYPE_PRED, 1, (int64_t[]){300}));
+    flag = graph_broadcast(&g, flag, shape_make(DTYPE_PRED, 2, (int64_t[]){300, 130}),
+                           (int[]){0});
+    y = graph_binary(&g, HLO_ADD, y, graph_select(&g, flag, row, one));
+    graph_output(&g, y, "out", -1);
+    for (int i = 0; i < 300; i++)
+        flags[i] = i % 3 == 0;
+    const void *input[] = {random_floats(&a, 130, -2, 2, 36), random_floats(&a, 1, 3, 4, 37),
+                           flags, random_floats(&a, 39000, -2, 2, 38)};
+    compare_with_interp(&g, input, 0, 0, &a);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+/* the first output stands where a parameter stands that a later kernel still wants */
+TEST(an_output_waits_for_the_parameter_that_it_overwrites)
+{
+    struct arena a;
+    struct graph g;
+    int x, w, product;
+
+    arena_init(&a);
+    graph_init(&g, &a, "overwrite");
+    x = graph_parameter(&g, matrix(64, 64), "x");
+    w = graph_parameter(&g, matrix(64, 64), "w");
+    graph_output(&g, graph_unary(&g, HLO_NEGATE, x), "w", 1);
+    product = graph_dot(&g, x, x, 1, 0, PRECISION_DEFAULT);
+    for (int i = 0; i < 8; i++)
+        product = graph_dot(&g, x, product, 1, 0, PRECISION_DEFAULT);
+    graph_output(&g, graph_binary(&g, HLO_ADD, product, w), "sum", -1);
+    const void *input[] = {random_floats(&a, 4096, 0, 0, 39), random_floats(&a, 4096, 1, 2, 40)};
+    compare_with_interp(&g, input, 0, 0, &a);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+static void refuses(struct graph *g, const char *message)
+{
+    const float zeros[64] = {0};
+    const void *input[] = {zeros};
+    struct graph_run run = {.slice = "v3-1", .may_refuse = true};
+    void *out[1];
+
+    run_graph(&run, g, input, out, g->arena);
+    assert_string_equal(run.refusal, message);
+    graph_fini(g);
+}
+
+TEST(what_has_no_kernel_is_refused_by_name)
+{
+    struct arena a;
+    struct graph g;
+    int x;
+
+    arena_init(&a);
+    graph_init(&g, &a, "twice");
+    x = graph_unary(&g, HLO_NEGATE, graph_parameter(&g, matrix(8, 8), "x"));
+    graph_output(&g, graph_all_reduce(&g, graph_all_reduce(&g, x)), "out", -1);
+    refuses(&g, "all-reduce.3 (all-reduce of shape f32[8,8], from ) has no kernel yet: its "
+                "operand is an all-reduce itself");
+    graph_init(&g, &a, "nothing");
+    x = graph_parameter(&g, matrix(8, 8), "x");
+    graph_output(&g, graph_reduce(&g, REDUCE_ADD, x, 0), "out", -1);
+    refuses(&g, "reduce.1 (reduce of shape f32[8,8], from ) has no kernel yet: reduction over no "
+                "dimension");
+    arena_fini(&a);
+}
+
 TEST(a_graph_larger_than_vmem_says_what_was_asked_and_what_there_is)
 {
     struct compile_options options = {0};
@@ -430,6 +577,12 @@ int main(void)
         cmocka_unit_test(transposes_move_every_element),
         cmocka_unit_test(all_reduce_adds_in_ring_order_to_the_same_bits_everywhere),
         cmocka_unit_test(a_variable_is_updated_in_place),
+        cmocka_unit_test(spread_values_that_dots_read_match),
+        cmocka_unit_test(dots_of_transposes_see_no_padding),
+        cmocka_unit_test(dots_see_no_padding_of_variables_updated_in_place),
+        cmocka_unit_test(matrices_of_one_row_and_one_element_serve_all_rows),
+        cmocka_unit_test(an_output_waits_for_the_parameter_that_it_overwrites),
+        cmocka_unit_test(what_has_no_kernel_is_refused_by_name),
         cmocka_unit_test(a_graph_larger_than_vmem_says_what_was_asked_and_what_there_is),
     };
 
