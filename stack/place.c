@@ -235,14 +235,9 @@ static void find_lifetimes(struct plan *p)
 
         if (v->buffer < 0)
             continue;
-        if (v->kernel >= 0)
-            touch(p, v->buffer, v->kernel);
-        for (int user = i + 1; user < g->node_count; user++) {
-            int kernel = last_use_through(p, user, i);
-
-            if (kernel >= 0)
-                touch(p, v->buffer, kernel);
-        }
+        touch(p, v->buffer, v->kernel >= 0 ? v->kernel : plan_first_reader(p, i));
+        if (last_use(p, i) >= 0)
+            touch(p, v->buffer, last_use(p, i));
     }
     for (int i = 0; i < p->kernel_count; i++)
         for (size_t s = 0; s < COUNT_OF(p->kernel[i].scratch_buffer); s++)
