@@ -61,7 +61,8 @@ static void launch(struct machine *m, const struct compiled *c, int replicas)
         must(machine_load(m, core, &c->program, &e), &e);
         must(machine_smem_write(m, core, 0, words, sizeof(words), &e), &e);
     }
-    must(machine_run(m, &e), &e);
+    if (machine_run(m, &e))
+        fail_msg("%s: %s", c->program.name, e.msg);
 }
 
 static void run_replicas(struct machine *m, const struct graph_run *run, const struct compiled *c,
@@ -99,7 +100,7 @@ void run_graph(struct graph_run *run, const struct graph *g, const void *const *
     if (!run->may_refuse)
         must(status, &e);
     run->refusal[0] = '\0';
-    run->spill_count = compiled.stats.spill_count;
+    run->vmem_peak_bytes = compiled.vmem_peak_bytes;
     if (status)
         snprintf(run->refusal, sizeof(run->refusal), "%s", e.msg);
     else

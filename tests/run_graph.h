@@ -15,7 +15,7 @@ struct graph_run {
     int launch_count;                   /* 0 = 1; the outputs are those of the last */
     bool may_refuse;                    /* a graph that does not compile is no failure: see refusal */
     cycle_t cycles;                     /* out */
-    int spill_count;                    /* out: of the program */
+    int64_t vmem_peak_bytes;            /* out */
     char refusal[512];                  /* out: the compiler's message, "" = it ran */
 };
 
