@@ -55,7 +55,7 @@ static int init(struct strategy *s, struct arena *a, uint64_t seed, struct err *
 
 struct strategy *strategy_create(const struct strategy_options *o, struct arena *a, struct err *e)
 {
-    int replica_count = o->machine ? machine_core_count(o->machine) : 1;
+    int replica_count = o->machine ? machine_slice(o->machine)->core_count : 1;
     struct strategy *s = arena_alloc(a, sizeof(*s));
 
     if (strategy_check_batch(o->global_batch, replica_count, e))
