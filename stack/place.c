@@ -249,9 +249,7 @@ static void find_lifetimes(struct plan *p)
     }
     for (int i = 0; i < p->buffer_count; i++)
         if (p->buffer[i].input_parameter >= 0)
-            touch(p, i, p->is_lean && p->buffer[i].first_kernel > 0
-                            ? p->buffer[i].first_kernel - 1
-                            : -1);
+            touch(p, i, p->is_lean ? p->buffer[i].first_kernel - p->fetch_ahead : -1);
 }
 
 static bool lifetimes_meet(const struct buffer *a, const struct buffer *b)
@@ -334,8 +332,9 @@ int pass_place(struct plan *p, struct err *e)
     add_scratch_buffers(p);
     p->is_lean = false;
     p->vmem_peak_rows = place_buffers(p);
-    if (p->vmem_peak_rows + SPILL_ROWS > rows) {
+    for (int ahead = 1; ahead >= 0 && p->vmem_peak_rows + SPILL_ROWS > rows; ahead--) {
         p->is_lean = true;
+        p->fetch_ahead = ahead;
         p->vmem_peak_rows = place_buffers(p);
     }
     if (p->vmem_peak_rows + SPILL_ROWS > rows)

@@ -69,6 +69,7 @@ struct plan {
     size_t buffer_capacity;
     int64_t vmem_peak_rows;             /* where the spill area begins */
     bool is_lean;                       /* inputs arrive and outputs leave next to their kernels */
+    int fetch_ahead;                    /* lean: kernels between the fetch of an input and its first reader */
 };
 
 int plan_add_buffer(struct plan *p, const char *name, int64_t tile_count);
