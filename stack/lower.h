@@ -15,6 +15,7 @@ enum lower_sreg {
     SREG_FIRST_ROW,                     /* logical index of the first row of this round */
     SREG_OUTER_COUNTER,
     SREG_RHS, SREG_OUT, SREG_LHS,       /* row offsets of a dot's loops */
+    SREG_ROWS_COUNTER,                  /* its outermost, over rows */
     SREG_RANK, SREG_NEXT_CORE, SREG_PREVIOUS_CORE,      /* all-reduce */
     SREG_SEND, SREG_RECEIVE,            /* row offsets of the chunks in the bucket */
     SREG_ARRIVAL,                       /* row offset of this step's arrivals */

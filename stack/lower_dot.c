@@ -20,11 +20,24 @@
 #define ARRAY 128                       /* rows and columns of the array */
 #define GROUPS (ARRAY / TILE_ROWS)      /* weight pushes per array */
 #define BLOCK_OPS 3000
-#define PROGRAM_OPS 12000               /* beyond this a dot loops over its column tiles */
 
 struct part {                           /* an operand or one of its remainders */
     int64_t row;
     int region;
+};
+
+/* what shortens a program, by plan.code_level */
+struct dot_loops {
+    int64_t min_ops;                    /* a dot of fewer operations stays straight */
+    bool columns, contraction;          /* loop over column tiles, over weight tiles of one column */
+    int64_t round_rows;                 /* tile rows per round of a loop over rows, 0 = no such loop */
+};
+
+static const struct dot_loops dot_loops[CODE_LEVELS] = {
+    {.min_ops = INT64_MAX},
+    {.min_ops = 1500, .columns = true},
+    {.min_ops = 1500, .columns = true, .contraction = true, .round_rows = 32},
+    {.min_ops = 400, .columns = true, .contraction = true, .round_rows = 8},
 };
 
 struct dot {
@@ -37,7 +50,9 @@ struct dot {
     int turn;                           /* MXU and staging register of the next weight tile */
     int block_ops;
     int zero;                           /* register of this block that holds zeros, -1 = none yet */
-    int rhs_base, out_base;             /* scalar registers of the loop over n, -1 = none */
+    int64_t first_row, end_row;         /* tile rows of the left operand at work */
+    struct dot_loops loops;             /* all off for a short dot */
+    int lhs_base, rhs_base, out_base;   /* scalar registers of the loops, -1 = none */
 };
 
 static void count_ops(struct dot *d, int ops)
@@ -109,15 +124,20 @@ static void push_weights(struct dot *d, const struct part *rhs, int64_t k_tile, 
     count_ops(d, 2 * GROUPS);
 }
 
+static struct address result_address(const struct dot *d, int64_t m, int64_t n_tile)
+{
+    int64_t tile = m * div_up(d->n, TILE_COLUMNS) + n_tile;
+
+    return (struct address){d->out_base, d->out.row + tile * TILE_ROWS, d->out.region};
+}
+
 static void stream_row(struct dot *d, const struct part *lhs, int64_t m, int64_t k_tile,
                        int64_t n_tile, enum isa_opcode code, int unit, bool is_first)
 {
     struct lower *l = d->l;
-    int64_t n_tiles = div_up(d->n, TILE_COLUMNS);
-    struct address from = {-1, lhs->row + (m * d->m_columns + k_tile) * TILE_ROWS,
+    struct address from = {d->lhs_base, lhs->row + (m * d->m_columns + k_tile) * TILE_ROWS,
                            lhs->region};
-    struct address to = {d->out_base, d->out.row + (m * n_tiles + n_tile) * TILE_ROWS,
-                         d->out.region};
+    struct address to = result_address(d, m, n_tile);
     int product = vcode_vreg(l->code);
 
     push_unit(d, code, lower_load(l, from, 1), unit);
@@ -148,12 +168,13 @@ static void emit_rows(struct dot *d, const struct part *lhs, const struct part *
 static void emit_weight_tile(struct dot *d, const struct part *lhs, const struct part *rhs,
                              int64_t k_tile, int64_t n_tile, bool is_first)
 {
-    bool is_single = d->k <= ARRAY && d->n <= ARRAY && d->m_tiles >= 4 * GROUPS;
+    int64_t rows = d->end_row - d->first_row;
+    bool is_single = d->k <= ARRAY && d->n <= ARRAY && rows >= 4 * GROUPS;
     int64_t shares = is_single ? d->l->chip->mxu_count : 1;
 
     for (int64_t share = 0; share < shares; share++)
-        emit_rows(d, lhs, rhs, k_tile, n_tile, d->m_tiles * share / shares,
-                  d->m_tiles * (share + 1) / shares, is_first);
+        emit_rows(d, lhs, rhs, k_tile, n_tile, d->first_row + rows * share / shares,
+                  d->first_row + rows * (share + 1) / shares, is_first);
     end_block_if_long(d);
 }
 
@@ -165,16 +186,60 @@ static int first_pass(enum graph_precision precision)
     return precision == PRECISION_HIGHEST ? 0 : precision == PRECISION_HIGH ? 3 : 5;
 }
 
+static void advance(struct dot *d, int sreg, int64_t rows)
+{
+    lower_scalar(d->l, OP_SADD, sreg, sreg, operand_imm((int32_t)rows));
+}
+
+/* one weight tile per MXU and round; the result so far is in memory */
+static void emit_contraction_loop(struct dot *d, const struct part *lhs, const struct part *rhs,
+                                  int64_t n_tile)
+{
+    int64_t tiles = div_up(d->k, ARRAY), per_round = d->l->chip->mxu_count;
+    int64_t rounds = d->k / ARRAY / per_round, done = 0;
+    int64_t rhs_step = (d->is_rhs_transposed ? 1 : GROUPS * d->rhs_columns) * TILE_ROWS;
+
+    if (rounds > 1) {
+        done = rounds * per_round;
+        vcode_loop_begin(d->l->code, SREG_COUNTER, rounds);
+        forget_block(d);
+        d->turn = 0;
+        for (int64_t k_tile = 0; k_tile < per_round; k_tile++)
+            emit_weight_tile(d, lhs, rhs, k_tile, n_tile, false);
+        advance(d, SREG_LHS, per_round * TILE_ROWS);
+        advance(d, SREG_RHS, per_round * rhs_step);
+        vcode_loop_end(d->l->code, SREG_COUNTER);
+        begin_block(d);
+        advance(d, SREG_LHS, -done * TILE_ROWS);
+        advance(d, SREG_RHS, -done * rhs_step);
+    }
+    for (int64_t k_tile = done; k_tile < tiles; k_tile++)
+        emit_weight_tile(d, lhs, rhs, k_tile, n_tile, false);
+}
+
+static void clear_column_tile(struct dot *d, int64_t n_tile)
+{
+    for (int64_t m = d->first_row; m < d->end_row; m++)
+        lower_store(d->l, result_address(d, m, n_tile), zeros(d));
+    count_ops(d, (int)(d->end_row - d->first_row));
+}
+
 static void emit_column_tile(struct dot *d, enum graph_precision precision, int64_t n_tile)
 {
     bool is_first = true;
 
+    if (d->loops.contraction)
+        clear_column_tile(d, n_tile);
     for (size_t pass = (size_t)first_pass(precision); pass < COUNT_OF(pass_parts); pass++) {
         const struct part *lhs = &d->lhs[pass_parts[pass][0]];
         const struct part *rhs = &d->rhs[pass_parts[pass][1]];
 
         if (lhs->region < 0 || rhs->region < 0)
             continue;
+        if (d->loops.contraction) {
+            emit_contraction_loop(d, lhs, rhs, n_tile);
+            continue;
+        }
         for (int64_t k_tile = 0; k_tile * ARRAY < d->k; k_tile++) {
             emit_weight_tile(d, lhs, rhs, k_tile, n_tile, is_first);
             is_first = false;
@@ -182,35 +247,71 @@ static void emit_column_tile(struct dot *d, enum graph_precision precision, int6
     }
 }
 
-/* full column tiles by a loop over n, the rest straight */
+/* all column tiles of the rows at work, the full ones by a loop if there are several */
+static void emit_columns(struct dot *d, enum graph_precision precision)
+{
+    struct lower *l = d->l;
+    int64_t full = d->loops.columns && d->n >= 2 * ARRAY ? d->n / ARRAY : 0;
+    int64_t rhs_step = d->is_rhs_transposed ? GROUPS * d->rhs_columns * TILE_ROWS : TILE_ROWS;
+
+    if (full) {
+        vcode_loop_begin(l->code, SREG_OUTER_COUNTER, full);
+        forget_block(d);
+        d->turn = 0;
+        emit_column_tile(d, precision, 0);
+        advance(d, SREG_RHS, rhs_step);
+        advance(d, SREG_OUT, TILE_ROWS);
+        vcode_loop_end(l->code, SREG_OUTER_COUNTER);
+        begin_block(d);
+        advance(d, SREG_RHS, -full * rhs_step);
+        advance(d, SREG_OUT, -full * TILE_ROWS);
+    }
+    for (int64_t n_tile = full; n_tile * ARRAY < d->n; n_tile++)
+        emit_column_tile(d, precision, n_tile);
+}
+
+/* rows in rounds if there are many, the rest straight */
 static void emit_looped(struct dot *d, enum graph_precision precision)
 {
     struct lower *l = d->l;
-    int64_t full = d->n / ARRAY;
-    int64_t rhs_step = d->is_rhs_transposed ? GROUPS * d->rhs_columns * TILE_ROWS : TILE_ROWS;
+    int64_t per_round = d->loops.round_rows;
+    int64_t rounds = per_round ? d->m_tiles / per_round : 0;
 
+    lower_scalar_set(l, SREG_LHS, 0);
     lower_scalar_set(l, SREG_RHS, 0);
     lower_scalar_set(l, SREG_OUT, 0);
+    d->lhs_base = SREG_LHS;
     d->rhs_base = SREG_RHS;
     d->out_base = SREG_OUT;
-    vcode_loop_begin(l->code, SREG_COUNTER, full);
-    forget_block(d);
-    d->turn = 0;
-    emit_column_tile(d, precision, 0);
-    lower_scalar(l, OP_SADD, SREG_RHS, SREG_RHS, operand_imm((int32_t)rhs_step));
-    lower_scalar(l, OP_SADD, SREG_OUT, SREG_OUT, operand_imm(TILE_ROWS));
-    vcode_loop_end(l->code, SREG_COUNTER);
-    d->rhs_base = d->out_base = -1;
-    begin_block(d);
-    if (d->n % ARRAY)
-        emit_column_tile(d, precision, full);
+    if (rounds > 1) {
+        d->end_row = per_round;
+        vcode_loop_begin(l->code, SREG_ROWS_COUNTER, rounds);
+        forget_block(d);
+        emit_columns(d, precision);
+        advance(d, SREG_LHS, per_round * d->m_columns * TILE_ROWS);
+        advance(d, SREG_OUT, per_round * div_up(d->n, TILE_COLUMNS) * TILE_ROWS);
+        vcode_loop_end(l->code, SREG_ROWS_COUNTER);
+        begin_block(d);
+        d->first_row = 0;
+        d->end_row = d->m_tiles - rounds * per_round;
+    }
+    if (d->end_row > 0)
+        emit_columns(d, precision);
 }
 
-static int64_t dot_ops(const struct dot *d, enum graph_precision precision)
+/* about how many operations a dot takes without a loop */
+static int64_t dot_ops(const struct plan *p, const struct kernel *k)
 {
-    int64_t passes = (int64_t)COUNT_OF(pass_parts) - first_pass(precision);
+    const struct graph_node *n = &p->graph->node[k->node[0]];
+    const struct graph_node *lhs = &p->graph->node[n->operand[0]];
+    const struct value *out = &p->value[k->node[0]];
+    int64_t length = lhs->shape.dim[n->lhs_contract];
+    int64_t passes = lhs->shape.dtype == DTYPE_BF16
+                         ? 1
+                         : (int64_t)COUNT_OF(pass_parts) - first_pass(n->precision);
 
-    return passes * div_up(d->n, ARRAY) * div_up(d->k, ARRAY) * (2 * GROUPS + 6 * d->m_tiles);
+    return passes * out->tile_columns * div_up(length, ARRAY) *
+           (2 * GROUPS + 6 * out->tile_rows);
 }
 
 /* remainders of bf16 rounding: mid = x - bf16(x), lo = mid - bf16(mid) */
@@ -333,8 +434,9 @@ static void set_up(struct dot *d, struct lower *l, const struct kernel *k)
     const struct value *lhs = &p->value[n->operand[0]], *rhs = &p->value[n->operand[1]];
     const struct value *out = &p->value[k->node[0]];
 
-    *d = (struct dot){.l = l, .rhs_base = -1, .out_base = -1, .zero = -1};
-    d->m_tiles = out->tile_rows;
+    *d = (struct dot){.l = l, .zero = -1};
+    d->lhs_base = d->rhs_base = d->out_base = -1;
+    d->m_tiles = d->end_row = out->tile_rows;
     d->n = out->columns;
     d->k = n->lhs_contract == 1 ? lhs->columns : lhs->rows;
     d->m_columns = div_up(d->k, TILE_COLUMNS);
@@ -377,10 +479,11 @@ int lower_dot_kernel(struct lower *l, const struct kernel *k, struct err *e)
     vcode_begin_block(l->code);
     set_up(&d, l, k);
     split_operands(&d, k, n->precision);
-    if (dot_ops(&d, n->precision) > PROGRAM_OPS && d.n >= 2 * ARRAY)
+    if (dot_ops(l->plan, k) < dot_loops[l->plan->code_level].min_ops) {
+        emit_columns(&d, n->precision);
+    } else {
+        d.loops = dot_loops[l->plan->code_level];
         emit_looped(&d, n->precision);
-    else
-        for (int64_t n_tile = 0; n_tile * ARRAY < d.n; n_tile++)
-            emit_column_tile(&d, n->precision, n_tile);
+    }
     return 0;
 }

@@ -56,6 +56,9 @@ struct buffer {
     int input_parameter;                /* loaded from this parameter's HBM buffer, or -1 */
 };
 
+/* programs that do not fit the instruction memory are lowered again, with more loops */
+#define CODE_LEVELS 4
+
 struct plan {
     const struct graph *graph;
     const struct compile_options *options;
@@ -69,6 +72,7 @@ struct plan {
     size_t buffer_capacity;
     int64_t vmem_peak_rows;             /* where the spill area begins */
     bool is_lean;                       /* inputs arrive and outputs leave next to their kernels */
+    int code_level;                     /* below CODE_LEVELS: how short the program must be */
     int fetch_ahead;                    /* lean: kernels between the fetch of an input and its first reader */
 };
 

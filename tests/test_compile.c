@@ -49,10 +49,10 @@ static void check_dot(const float *out, const float *a, const float *b, int64_t 
         }
 }
 
-static void run_dot(int64_t m, int64_t n, int64_t k, int lhs_contract, int rhs_contract,
-                    enum graph_precision precision)
+static void run_dot_with(const char *set, int64_t m, int64_t n, int64_t k, int lhs_contract,
+                         int rhs_contract, enum graph_precision precision)
 {
-    struct graph_run run = {.slice = "v3-1"};
+    struct graph_run run = {.slice = "v3-1", .set = set};
     struct arena a;
     struct graph g;
     void *out[1];
@@ -74,6 +74,12 @@ static void run_dot(int64_t m, int64_t n, int64_t k, int lhs_contract, int rhs_c
     arena_fini(&a);
 }
 
+static void run_dot(int64_t m, int64_t n, int64_t k, int lhs_contract, int rhs_contract,
+                    enum graph_precision precision)
+{
+    run_dot_with(NULL, m, n, k, lhs_contract, rhs_contract, precision);
+}
+
 TEST(dots_of_awkward_shapes_match_in_every_role)
 {
     static const int64_t sizes[][3] = {{1, 1, 1},     {7, 9, 8},     {8, 10, 128}, {64, 128, 784},
@@ -93,10 +99,19 @@ TEST(dots_of_higher_precision_approach_f32)
     run_dot(40, 10, 128, 0, 1, PRECISION_HIGH);
 }
 
-TEST(large_dots_loop_over_column_tiles)
+TEST(dots_loop_where_the_instruction_memory_is_small)
 {
-    run_dot(64, 1100, 1024, 1, 0, PRECISION_DEFAULT);
-    run_dot(64, 1100, 1024, 1, 1, PRECISION_DEFAULT);
+    static const struct { const char *set; int64_t m, n, k; } rows[] = {
+        {"core.imem_bundles=1500", 64, 600, 1024},      /* over columns */
+        {"core.imem_bundles=2000", 520, 130, 600},      /* over rows and the contraction too */
+        {"core.imem_bundles=1100", 300, 300, 300},       /* in short rounds */
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        for (int role = 0; role < 4; role++)
+            run_dot_with(rows[i].set, rows[i].m, rows[i].n, rows[i].k, role & 1, role >> 1,
+                         PRECISION_DEFAULT);
+    run_dot_with("core.imem_bundles=6000", 300, 130, 600, 0, 1, PRECISION_HIGHEST);
 }
 
 /* compiles `g` for one core, runs it and the interpreter; outputs differ by at most `bound` */
@@ -568,7 +583,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dots_of_awkward_shapes_match_in_every_role),
         cmocka_unit_test(dots_of_higher_precision_approach_f32),
-        cmocka_unit_test(large_dots_loop_over_column_tiles),
+        cmocka_unit_test(dots_loop_where_the_instruction_memory_is_small),
         cmocka_unit_test(unary_operations_stay_within_their_ulps),
         cmocka_unit_test(binary_operations_match),
         cmocka_unit_test(integers_predicates_and_selects_match_exactly),

@@ -140,6 +140,12 @@ TEST(other_numbers_of_units_match)
     check_graphs(&(struct variation){"tiny-1", "vmem.bytes=8388608", 1, 25, true, 20});
 }
 
+/* dots loop in all directions */
+TEST(short_programs_match)
+{
+    check_graphs(&(struct variation){"v3-1", "core.imem_bundles=1500", 1, 12, true, 30});
+}
+
 TEST(few_registers_match)
 {
     check_graphs(&(struct variation){"v3-1", "core.vregs=12", 1, 25, true, 20});
@@ -180,6 +186,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(two_cores_match),
         cmocka_unit_test(eight_cores_match),
         cmocka_unit_test(other_numbers_of_units_match),
+        cmocka_unit_test(short_programs_match),
         cmocka_unit_test(few_registers_match),
         cmocka_unit_test(little_vmem_matches),
     };
