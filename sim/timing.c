@@ -10,9 +10,17 @@
 
 #include <assert.h>
 
-static const char *mnemonic(const struct decoded_op *o)
+/* as written: "vmatmul.f32.gmra.mxu0" */
+struct op_name {
+    char text[64];
+};
+
+static struct op_name name_of(enum isa_opcode code, int unit)
 {
-    return isa_info(o->code)->mnemonic;
+    struct op_name name;
+
+    isa_print_mnemonic(code, unit, name.text, sizeof(name.text));
+    return name;
 }
 
 static cycle_t later(cycle_t a, cycle_t b)
@@ -59,12 +67,13 @@ static void check_pop(struct core *c, const struct decoded_op *o, struct tile_fi
     uint32_t slot = f->popped & f->mask;
 
     if (f->pushed == f->popped) {
-        core_fault(c, FAULT_FIFO_EMPTY, "%s with nothing pushed to its fifo", mnemonic(o));
+        core_fault(c, FAULT_FIFO_EMPTY, "%s with nothing pushed to its fifo",
+                   name_of(o->code, o->unit).text);
         return;
     }
     if (f->code[slot] != o->code) {
         core_fault(c, FAULT_OPERATION, "%s finds a result for %s at the head of the fifo",
-                   mnemonic(o), isa_info(f->code[slot])->mnemonic);
+                   name_of(o->code, o->unit).text, name_of(f->code[slot], o->unit).text);
         return;
     }
     issue_not_before(t, f->ready_at[slot], reason);
@@ -143,7 +152,7 @@ static void push_result(struct core *c, const struct decoded_op *o, struct tile_
 
     if (f->pushed - f->popped >= f->depth) {
         core_fault(c, FAULT_FIFO_OVERFLOW, "%s finds its result fifo full: %u results not popped",
-                   mnemonic(o), (unsigned)f->depth);
+                   name_of(o->code, o->unit).text, (unsigned)f->depth);
         return;
     }
     f->ready_at[slot] = ready_at;
@@ -184,15 +193,17 @@ static void commit_permute(struct core *c, const struct decoded_op *o, cycle_t a
 static bool check_xpose(struct core *c, const struct decoded_op *o, const struct xlu *x)
 {
     bool is_first = o->code == OP_VXPOSE_START || o->code == OP_VXPOSE_ONE;
+    struct op_name name = name_of(o->code, o->unit);
 
-    if (is_first == x->is_open)
-        core_fault(c, FAULT_OPERATION, is_first ? "%s inside an open transpose"
-                                                : "%s without vxpose.start", mnemonic(o));
+    if (is_first && x->is_open)
+        core_fault(c, FAULT_OPERATION, "%s inside an open transpose", name.text);
+    else if (!is_first && !x->is_open)
+        core_fault(c, FAULT_OPERATION, "%s without a start", name.text);
     else if (!is_first && x->pushed_rows >= 128)
-        core_fault(c, FAULT_OPERATION, "%s is tile 17 of a transpose of at most 16", mnemonic(o));
+        core_fault(c, FAULT_OPERATION, "%s is tile 17 of a transpose of at most 16", name.text);
     else if (o->o[1] < 8 || o->o[1] > 128 || o->o[1] % 8 != 0)
         core_fault(c, FAULT_OPERATION, "%s to %d result rows; a multiple of 8 in 8..128 is needed",
-                   mnemonic(o), (int)o->o[1]);
+                   name.text, (int)o->o[1]);
     return c->state != CORE_FAULTED;
 }
 
