@@ -64,7 +64,7 @@ void core_trace_stall(struct core *c, cycle_t from, cycle_t to, enum stall_reaso
                                             .track = -1, .stall = (int16_t)reason});
 }
 
-/* one event per unit that is busy for just this cycle */
+/* one event per unit that is busy for just this cycle; vtrace makes its own */
 void core_trace_bundle(struct core *c, const struct decoded_bundle *b, cycle_t at)
 {
     uint32_t seen = 0, i;
@@ -73,7 +73,8 @@ void core_trace_bundle(struct core *c, const struct decoded_bundle *b, cycle_t a
         const struct decoded_op *o = &c->program->op[b->first_op + i];
         uint32_t bit = 1u << o->track;
 
-        if (o->code == OP_COUNT || !(c->live >> i & 1u) || !(bit & TRACKS_SIMPLE) || (seen & bit))
+        if (o->code == OP_COUNT || o->code == OP_VTRACE || !(c->live >> i & 1u)
+            || !(bit & TRACKS_SIMPLE) || (seen & bit))
             continue;
         seen |= bit;
         core_trace(c, &(struct trace_event){.start = at, .end = at + 1, .bundle = c->pc,

@@ -1,0 +1,304 @@
+/*
+ * Sync flags and DMA: when they finish, whom a wait is charged to, what they
+ * move.
+ */
+#include "sim/clock.h"
+#include "tests/rig.h"
+#include "tests/test.h"
+
+static const struct rig_options small_queue = {.set = {"dma.queue_depth=1"}};
+static const struct rig_options slow_issue = {.set = {"dma.issue_cycles=4"}};
+static const struct rig_options narrow_port = {.set = {"dma.core_gbps=10", "dma.read_ns=0"}};
+static const struct rig_options traced = {.trace = true};
+
+static void with(const struct rig_options *o, const char *slice, struct rig *r)
+{
+    rig_open(r, slice, o);
+}
+
+/* the instant the HBM of a v3 has delivered `bytes` from 0 on, asked for chunk by chunk */
+static ps_t hbm_time(const struct rig *r, int64_t bytes, bool is_write)
+{
+    const struct chip *c = &r->chip;
+    struct hbm_config config = {
+        .size_bytes = 1 << 30, .channel_count = (int)c->hbm_channels,
+        .bank_count = (int)c->hbm_banks, .row_bytes = (int)c->hbm_row_bytes,
+        .interleave_bytes = (int)c->hbm_interleave_bytes, .burst_bytes = (int)c->hbm_burst_bytes,
+        .burst_ps = c->hbm_burst_ps, .trcd_ps = c->hbm_trcd_ps, .trp_ps = c->hbm_trp_ps,
+        .tras_ps = c->hbm_tras_ps, .tcl_ps = c->hbm_tcl_ps, .tcwl_ps = c->hbm_tcwl_ps,
+        .trrd_ps = c->hbm_trrd_ps, .tfaw_ps = c->hbm_tfaw_ps, .twtr_ps = c->hbm_twtr_ps,
+        .trtw_ps = c->hbm_trtw_ps, .twr_ps = c->hbm_twr_ps, .trtp_ps = c->hbm_trtp_ps,
+        .trefi_ps = c->hbm_trefi_ps, .trfc_ps = c->hbm_trfc_ps};
+    struct hbm *h = hbm_create(&config);
+    ps_t at = 0, last = 0;
+    int64_t done;
+
+    for (done = 0; done < bytes; done += c->dma_chunk_bytes) {
+        ps_t data = hbm_access(h, at, done, c->dma_chunk_bytes, is_write);
+
+        at += (ps_t)((double)c->dma_chunk_bytes * 1000 / c->dma_core_gbps + 0.5);
+        last = data > last ? data : last;
+        last = at > last ? at : last;
+    }
+    hbm_destroy(h);
+    return last;
+}
+
+/* bundles: dma at 0, wait at 1, shalt; the wait issues `resume` cycles after the edge */
+static cycle_t expected_cycles(const struct rig *r, ps_t complete_ps)
+{
+    return clock_cycle_at(r->chip.chip_clock_mhz, complete_ps) + r->chip.sync_resume_cycles + 3;
+}
+
+TEST(copy_from_hbm_ends_with_its_last_chunk_and_the_fixed_part)
+{
+    struct rig r;
+    cycle_t expected;
+
+    with(NULL, "v3", &r);
+    expected = expected_cycles(&r, hbm_time(&r, 4 * 4096, false) + r.chip.dma_read_ns * 1000);
+    assert_int_equal(rig_cycles(&r, "{ dma.hbm_to_vmem 0, 512, 0, [sflag:0] }\n"
+                                    "{ dma.done.wait [sflag:0], 512 }\n"
+                                    "{ vsyncadd [sflag:0], -512 }\n{ shalt }"), expected);
+    assert_int_equal(rig_stall(&r, 0, STALL_SYNC), r.chip.sync_resume_cycles);
+    assert_int_equal(rig_stall(&r, 0, STALL_HBM), expected - 4 - r.chip.sync_resume_cycles);
+    assert_int_equal(machine_counters(r.m, 0)->hbm_read_bytes, 4 * 4096);
+    assert_int_equal(machine_counters(r.m, 0)->dma_count, 1);
+    assert_int_equal(rig_unit(&r, 0, "dma")->busy_cycles,
+                     expected - 3 - r.chip.sync_resume_cycles);
+    rig_close(&r);
+}
+
+TEST(copy_to_hbm_ends_with_its_last_chunk_and_the_fixed_part)
+{
+    struct rig r;
+    cycle_t expected;
+
+    with(NULL, "v3", &r);
+    expected = expected_cycles(&r, hbm_time(&r, 2 * 4096, true) + r.chip.dma_write_ns * 1000);
+    assert_int_equal(rig_cycles(&r, "{ dma.vmem_to_hbm 0, 256, 0, [sflag:0] }\n"
+                                    "{ dma.done.wait [sflag:0], 256 }\n"
+                                    "{ vsyncadd [sflag:0], -256 }\n{ shalt }"), expected);
+    assert_int_equal(machine_counters(r.m, 0)->hbm_write_bytes, 2 * 4096);
+    rig_close(&r);
+}
+
+TEST(port_of_a_core_bounds_its_rate)
+{
+    struct rig r;
+
+    with(&narrow_port, "v3", &r);
+    /* 32 KiB at 10 GB/s take 3276.8 ns */
+    assert_int_equal(rig_cycles(&r, "{ dma.hbm_to_vmem 0, 512, 0, [sflag:0] }\n"
+                                    "{ dma.hbm_to_vmem 512, 512, 512, [sflag:0] }\n"
+                                    "{ dma.done.wait [sflag:0], 1024 }\n"
+                                    "{ vsyncadd [sflag:0], -1024 }\n{ shalt }"),
+                     clock_cycle_at(940, 8 * 409600) + 7 + 3);
+    rig_close(&r);
+}
+
+TEST(flag_that_is_satisfied_on_arrival_costs_nothing)
+{
+    struct rig r;
+
+    with(NULL, "v3", &r);
+    assert_int_equal(rig_cycles(&r, "{ vsyncadd [sflag:0], 2 }\n{ vwait.eq [sflag:0], 2 }\n"
+                                    "{ s1 = vsyncmov [sflag:0] }\n{ sst [smem:64], s1 }\n"
+                                    "{ vsyncset [sflag:0], 9 }\n{ vwait.gt [sflag:0], 8 }\n"
+                                    "{ vwait.ne [sflag:0], 8 }\n{ vwait.lt [sflag:0], 10 }\n"
+                                    "{ vsyncpa [sflag:0], 0 }\n{ vwait.eq [sflag:0], 0 }\n"
+                                    "{ s2 = sld [smem:64] }\n{ v1 = vstv s2 }\n"
+                                    "{ vst [vmem:0x0] v1 }\n{ shalt }"), 14 + 5);
+    assert_int_equal(rig_stall(&r, 0, STALL_OPERAND), 5);
+    rig_close(&r);
+}
+
+TEST(issue_keeps_its_distance)
+{
+    struct rig r;
+
+    with(&slow_issue, "v3", &r);
+    rig_cycles(&r, "{ dma.hbm_to_vmem 0, 16, 0, [sflag:0] }\n"
+                   "{ dma.hbm_to_vmem 0, 16, 0, [sflag:0] }\n"
+                   "{ dma.done.wait [sflag:0], 32 }\n{ vsyncadd [sflag:0], -32 }\n{ shalt }");
+    assert_int_equal(rig_stall(&r, 0, STALL_DMA_QUEUE), 3);
+    rig_close(&r);
+}
+
+TEST(full_queue_holds_the_next_copy_until_one_is_complete)
+{
+    const char *text = "{ dma.hbm_to_vmem 0, 16, 0, [sflag:0] }\n"
+                       "{ dma.hbm_to_vmem 0, 16, 0, [sflag:0] }\n"
+                       "{ dma.done.wait [sflag:0], 32 }\n{ vsyncadd [sflag:0], -32 }\n{ shalt }";
+    struct rig r;
+    cycle_t first;
+
+    with(&small_queue, "v3", &r);
+    rig_cycles(&r, "{ dma.hbm_to_vmem 0, 16, 0, [sflag:0] }\n{ dma.done.wait [sflag:0], 16 }\n"
+                   "{ vsyncadd [sflag:0], -16 }\n{ shalt }");
+    first = rig_unit(&r, 0, "dma")->busy_cycles;
+    rig_cycles(&r, text);
+    assert_int_equal(rig_stall(&r, 0, STALL_DMA_QUEUE), first - 1);
+    rig_close(&r);
+}
+
+TEST(strided_copies_gather_and_scatter)
+{
+    uint32_t memory[64 * 128], back[64 * 128];
+    struct rig r;
+    struct err e;
+    int i;
+
+    with(NULL, "v3", &r);
+    for (i = 0; i < 64 * 128; i++)
+        memory[i] = (uint32_t)i;
+    assert_int_equal(machine_hbm_write(r.m, 0, 0, memory, sizeof(memory), &e), 0);
+    /* rows 1, 4, 7 and half of 10 into rows 0, 2, 4, 6; then back to back into HBM at 64 KiB */
+    rig_cycles(&r, "{ dma.hbm_to_vmem.strided 16, 56, 0, [sflag:0], 48, 32, 16 }\n"
+                   "{ dma.done.wait [sflag:0], 56 }\n{ vsyncadd [sflag:0], -56 }\n"
+                   "{ dma.vmem_to_hbm.strided 0, 56, 2048, [sflag:0], 32, 16, 16 }\n"
+                   "{ dma.done.wait [sflag:0], 56 }\n{ vsyncadd [sflag:0], -56 }\n{ shalt }");
+    assert_int_equal(machine_hbm_read(r.m, 0, 65536, back, 4 * 512, &e), 0);
+    for (i = 0; i < 512; i++)
+        assert_int_equal(back[i], i < 448 ? (1 + i / 128 * 3) * 128 + i % 128 : 0);
+    rig_close(&r);
+}
+
+TEST(words_reach_smem_from_hbm_and_vmem)
+{
+    uint32_t words[16], tile[1024];
+    struct rig r;
+    struct err e;
+    int i;
+
+    with(NULL, "v3", &r);
+    for (i = 0; i < 16; i++)
+        words[i] = (uint32_t)(100 + i);
+    assert_int_equal(machine_hbm_write(r.m, 0, 32, words, 64, &e), 0);
+    rig_cycles(&r, "{ dma.hbm_to_smem 1, 2, 8, [sflag:0] }\n{ v1 = vmov 1000 }\n"
+                   "{ vst [vmem:0x0] v1 }\n{ dma.vmem_to_smem 0, 1, 12, [sflag:1] }\n"
+                   "{ dma.done.wait [sflag:0], 2 }\n{ dma.done.wait [sflag:1], 1 }\n"
+                   "{ s1 = sld [smem:260] }\n{ s2 = sld [smem:384] }\n{ s3 = sadd.s32 s1, s2 }\n"
+                   "{ v2 = vstv s3 ;; vsyncadd [sflag:0], -2 }\n"
+                   "{ vst [vmem:0x8] v2 ;; vsyncadd [sflag:1], -1 }\n{ shalt }");
+    assert_int_equal(machine_vmem_read(r.m, 0, 8 * 512, tile, 4096, &e), 0);
+    assert_int_equal(tile[0], 1101);
+    rig_close(&r);
+}
+
+TEST(remote_copy_moves_data_and_raises_both_flags)
+{
+    /* core 0 is in the corner: same chip, neighbour along x, along y, across both */
+    static const int targets[] = {1, 2, 4, 6};
+    uint32_t tile[1024];
+    cycle_t cycles[COUNT_OF(targets)];
+    char text[512];
+    size_t i;
+
+    for (i = 0; i < COUNT_OF(targets); i++) {
+        struct rig r;
+        struct err e;
+
+        rig_open(&r, "v3-8", NULL);
+        snprintf(text, sizeof(text),
+                 "{ v1 = vmov 55 }\n{ vst [vmem:0x0] v1 }\n"
+                 "{ dma.vmem_to_vmem.remote 0, 128, 256, [sflag:3], [sflag:4], %d }\n"
+                 "{ dma.done.wait [sflag:4], 128 }\n{ vsyncadd [sflag:4], -128 }\n{ shalt }",
+                 targets[i]);
+        rig_load(&r, 0, text);
+        rig_load(&r, targets[i], "{ dma.done.wait [sflag:3], 128 }\n{ vsyncadd [sflag:3], -128 }\n"
+                                 "{ v1 = vld [vmem:16] }\n{ vst [vmem:32] v1 }\n{ shalt }");
+        assert_int_equal(rig_run(&r), 0);
+        assert_int_equal(machine_vmem_read(r.m, targets[i], 32 * 512, tile, 4096, &e), 0);
+        assert_int_equal(tile[1023], 55);
+        assert_true(rig_stall(&r, targets[i], STALL_ICI) > 100);
+        assert_int_equal(machine_counters(r.m, 0)->ici_sent_bytes, i == 0 ? 0 : 4096);
+        assert_int_equal(machine_counters(r.m, targets[i])->ici_received_bytes, i == 0 ? 0 : 4096);
+        cycles[i] = machine_cycles(r.m);
+        rig_close(&r);
+    }
+    assert_true(cycles[0] < cycles[1] && cycles[1] == cycles[2] && cycles[2] < cycles[3]);
+}
+
+TEST(remote_add_wakes_a_core_and_is_charged_to_the_network)
+{
+    struct rig r;
+
+    rig_open(&r, "v3-8", NULL);
+    rig_load(&r, 7, "{ vwait.ge [sflag:1], 2 }\n{ vsyncadd [sflag:1], -2 }\n{ shalt }");
+    rig_load(&r, 0, "{ vdelay 1000 }\n{ vsyncadd.remote [sflag:1], 1, 7 }\n{ shalt }");
+    rig_load(&r, 3, "{ vsyncadd.remote [sflag:1], 1, 7 }\n{ shalt }");
+    assert_int_equal(rig_run(&r), 0);
+    assert_true(rig_stall(&r, 7, STALL_ICI) > 1001);
+    assert_int_equal(rig_stall(&r, 7, STALL_SYNC), 7);
+    rig_close(&r);
+}
+
+TEST(two_streams_share_a_chip_and_take_longer_than_one)
+{
+    const char *text = "{ dma.hbm_to_vmem 0, 65536, 0, [sflag:0] }\n"
+                       "{ dma.done.wait [sflag:0], 65536 }\n{ vsyncadd [sflag:0], -65536 }\n"
+                       "{ shalt }";
+    struct rig r;
+    cycle_t alone, both;
+
+    with(NULL, "v3", &r);
+    alone = rig_cycles(&r, text);
+    rig_load(&r, 1, text);
+    assert_int_equal(rig_run(&r), 0);
+    both = machine_cycles(r.m);
+    assert_true(both > alone && both < 2 * alone);
+    assert_int_equal(machine_hbm_stats(r.m, 0)->read_bytes, 2 * 65536 * 32);
+    rig_close(&r);
+}
+
+TEST(trace_shows_the_same_cycles_as_the_counters)
+{
+    cycle_t stalls[STALL_COUNT] = {0}, busy[MACHINE_UNIT_MAX] = {0};
+    const struct core_counters *k;
+    const struct trace_event *event;
+    struct rig r;
+    size_t count, i;
+    int j;
+
+    with(&traced, "v3", &r);
+    rig_cycles(&r, "{ dma.hbm_to_vmem 0, 512, 0, [sflag:0] }\n{ dma.done.wait [sflag:0], 512 }\n"
+                   "{ vsyncadd [sflag:0], -512 ;; v1 = vld [vmem:0x0] ss:$2 }\n"
+                   "{ vmatmul.f32.gmra.mxu0 v1 ;; s1 = smov 3 }\n{ vtrace 42 }\n"
+                   "{ v2 = vpop.f32.mrf.mxu0 }\n{ vrcp.f32 v2 }\n{ v3 = vpop.eup }\n{ shalt }");
+    k = machine_counters(r.m, 0);
+    event = machine_trace(r.m, 0, &count);
+    for (i = 0; i < count; i++) {
+        assert_true(event[i].start < event[i].end && event[i].end <= k->cycles);
+        if (event[i].track < 0)
+            stalls[event[i].stall] += event[i].end - event[i].start;
+        else
+            busy[event[i].track] += event[i].end - event[i].start;
+        if (event[i].code == OP_VTRACE && event[i].track >= 0)
+            assert_int_equal(event[i].bytes, 42);
+    }
+    for (j = 0; j < STALL_COUNT; j++)
+        assert_int_equal(stalls[j], k->stall_cycles[j]);
+    for (j = 0; j < k->unit_count; j++)
+        assert_int_equal(busy[j], k->unit[j].busy_cycles);
+    rig_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copy_from_hbm_ends_with_its_last_chunk_and_the_fixed_part),
+        cmocka_unit_test(copy_to_hbm_ends_with_its_last_chunk_and_the_fixed_part),
+        cmocka_unit_test(port_of_a_core_bounds_its_rate),
+        cmocka_unit_test(flag_that_is_satisfied_on_arrival_costs_nothing),
+        cmocka_unit_test(issue_keeps_its_distance),
+        cmocka_unit_test(full_queue_holds_the_next_copy_until_one_is_complete),
+        cmocka_unit_test(strided_copies_gather_and_scatter),
+        cmocka_unit_test(words_reach_smem_from_hbm_and_vmem),
+        cmocka_unit_test(remote_copy_moves_data_and_raises_both_flags),
+        cmocka_unit_test(remote_add_wakes_a_core_and_is_charged_to_the_network),
+        cmocka_unit_test(two_streams_share_a_chip_and_take_longer_than_one),
+        cmocka_unit_test(trace_shows_the_same_cycles_as_the_counters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
