@@ -220,9 +220,6 @@ int machine_load(struct machine *m, int core, const struct isa_program *program,
     chip_isa_limits(&m->chip, &limits);
     if (isa_check(program, &limits, e) != 0)
         return -1;
-    if (program->bundle_count == 0)
-        return err_set(e, "%s: a program needs at least one bundle",
-                       program->name ? program->name : "program");
     old = m->core[core].program;
     core_set_program(&m->core[core], hold_program(m, program));
     release_program(m, old);

@@ -285,7 +285,7 @@ TEST(program_that_breaks_the_chip_is_refused_at_load)
     assert_int_equal(machine_load(r.m, 2, rig_assemble(&r, "{ shalt }"), &e), -1);
     assert_string_equal(e.msg, "core 2 out of 0..1");
     assert_int_equal(machine_load(r.m, 0, &empty, &e), -1);
-    assert_string_equal(e.msg, "nothing: a program needs at least one bundle");
+    assert_string_equal(e.msg, "the program has no bundles");
     rig_close(&r);
 }
 
