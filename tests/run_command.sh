@@ -1,0 +1,63 @@
+#!/bin/sh
+# systole run: data in, results out, and how it fails.
+systole=${SYSTOLE:-./systole}
+dir=${TMPDIR:-/tmp}/systole_run.$$
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir" || exit 1
+status=0
+fail() { echo "run: $*"; status=1; }
+out=$dir/out
+
+# A = 32x128 f32 of 1.5 (0x3fc00000) as raw bytes; B = 1x128 of zeros stays unwritten
+head -c 16384 /dev/zero | sed 's/\x00\x00\x00\x00/\x00\x00\xc0\x3f/g' >"$dir/a.bin"
+$systole run examples/01_vector_add.tasm --hbm 0="$dir/a.bin" --dump 0x20000:2x3 \
+    --out-npy 0x20000:32x128="$dir/c.npy" >"$out" || fail "the example fails"
+grep -q '^examples/01_vector_add.tasm: [0-9]* cycles, [0-9.]* us at 940 MHz' "$out" \
+    || fail "no cycles"
+grep -q 'hbm_wait' "$out" || fail "no stall reasons"
+[ "$(tail -3 "$out")" = 'core 0, hbm 0x20000, f32[2,3]
+1.5 1.5 1.5
+1.5 1.5 1.5' ] || fail "wrong sums: $(tail -3 "$out")"
+
+# the .npy goes back in: C + C
+$systole run examples/01_vector_add.tasm --hbm 0="$dir/c.npy" --hbm 0x10000="$dir/c.npy" \
+    --dump 0x20000:1x2 >"$out" || fail "the .npy cannot be read back"
+[ "$(tail -1 "$out")" = '3 3' ] || fail "wrong sums from .npy: $(tail -1 "$out")"
+
+# nothing of the host changes a cycle (a trace adds a table); a slower chip does
+$systole run examples/03_double_buffered_matmul.tasm --tpu v3-8 --all-cores | sed 's/, host.*//' \
+    >"$dir/one"
+$systole run examples/03_double_buffered_matmul.tasm --tpu v3-8 --all-cores --threads 2 --simd c \
+    --trace "$dir/t.json.gz" | sed 's/, host.*//;/^trace written/d;/^cycles of core 0 by/,/^$/d' >"$dir/two"
+cmp -s "$dir/one" "$dir/two" || fail "threads, simd path or trace change the report"
+[ -s "$dir/t.json.gz" ] || fail "no trace"
+$systole run examples/03_double_buffered_matmul.tasm --tpu v3-8 --all-cores \
+    --set mxu.latency_cycles=400 | sed 's/, host.*//' >"$dir/two"
+cmp -s "$dir/one" "$dir/two" && fail "--set changes nothing"
+
+expect() {          # exit status, part of the message, arguments
+    wanted=$1 message=$2; shift 2
+    $systole run "$@" >"$out" 2>"$out.err"
+    got=$?
+    [ $got -eq "$wanted" ] || fail "$*: exit status $got instead of $wanted"
+    grep -qF "$message" "$out.err" || fail "$*: says \"$(head -1 "$out.err")\""
+}
+ex=examples/01_vector_add.tasm
+printf '{ v1 = vld [vmem:32761] }\n{ shalt }\n' >"$dir/bad.tasm"
+printf '\223NUMPY\001\000\020\000{}              \n' >"$dir/bad.npy"
+expect 1 "core 0 cycle 0 bundle 0 (line 1): vmem address 32768 out of 0..32767 rows in vld" \
+    "$dir/bad.tasm"
+expect 1 "nowhere.tasm" nowhere.tasm
+expect 1 "no slice \"v3-7\"" $ex --tpu v3-7
+expect 1 "unknown key \"mxu.cuont\"" $ex --set mxu.cuont=8
+expect 1 "a multiple of 32 bytes is needed" $ex --hbm 7="$dir/a.bin"
+expect 1 "ADDR=FILE is needed" $ex --hbm 0
+expect 1 "out of 0..17179869183" $ex --hbm 0x3fffff000="$dir/a.bin" --hbm 0x400000000="$dir/a.bin"
+expect 1 "nowhere.bin" $ex --hbm 0=nowhere.bin
+expect 1 "only little-endian f32" $ex --hbm 0="$dir/bad.npy"
+expect 1 "ADDR:ROWSxCOLS is needed" $ex --dump 0:4by4
+expect 1 "ADDR:ROWSxCOLS=FILE is needed" $ex --out-npy 0:4x4
+expect 1 "cannot write" $ex --out-npy 0:4x4="$dir/no/such/c.npy"
+expect 2 "1..256 are possible" $ex --threads 0
+expect 2 "which program?"
+exit $status
