@@ -87,24 +87,24 @@ void exec_VPUSH(struct core *c, const struct decoded_op *o)
     c->v2s.word[c->v2s.written++ & c->v2s.mask] = c->tile[o->o[0]][0];
 }
 
-/* all of the runs of one side lie within 0..limit-1 */
+/* all of the runs of one side lie within the memory; in granules nothing can overflow */
 static bool check_range(struct core *c, const struct decoded_op *o, const struct dma *d,
-                        const char *memory, bool is_source, int64_t limit)
+                        const char *memory, bool is_source, int64_t limit_bytes)
 {
-    int64_t first = is_source ? d->source : d->destination;
-    int64_t stride = is_source ? d->source_stride : d->destination_stride;
+    int64_t granule = c->chip->dma_granule_bytes;
+    int64_t first = (is_source ? d->source : d->destination) / granule;
+    int64_t stride = (is_source ? d->source_stride : d->destination_stride) / granule;
     int64_t runs = div_up(d->bytes, d->run_bytes);
     int64_t last = first + (runs - 1) * stride;
     int64_t lowest = first < last ? first : last;
     int64_t end = (first < last ? last : first)
-                  + (runs == 1 ? d->bytes : d->run_bytes);
+                  + (runs == 1 ? d->bytes : d->run_bytes) / granule;
 
-    if (lowest >= 0 && end <= limit)
+    if (lowest >= 0 && end <= limit_bytes / granule)
         return true;
     core_fault(c, FAULT_ADDRESS, "%s %s granules %lld..%lld out of 0..%lld in %s", memory,
-               is_source ? "source" : "destination", (long long)(lowest / 32),
-               (long long)(end / 32 - 1), (long long)(limit / 32 - 1),
-               isa_info(o->code)->mnemonic);
+               is_source ? "source" : "destination", (long long)lowest, (long long)end - 1,
+               (long long)(limit_bytes / granule) - 1, isa_info(o->code)->mnemonic);
     return false;
 }
 

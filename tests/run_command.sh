@@ -28,7 +28,8 @@ $systole run examples/01_vector_add.tasm --hbm 0="$dir/c.npy" --hbm 0x10000="$di
 $systole run examples/03_double_buffered_matmul.tasm --tpu v3-8 --all-cores | sed 's/, host.*//' \
     >"$dir/one"
 $systole run examples/03_double_buffered_matmul.tasm --tpu v3-8 --all-cores --threads 2 --simd c \
-    --trace "$dir/t.json.gz" | sed 's/, host.*//;/^trace written/d;/^cycles of core 0 by/,/^$/d' >"$dir/two"
+    --trace "$dir/t.json.gz" \
+    | sed 's/, host.*//;/^trace written/d;/^cycles of core 0 by/,/^$/d' >"$dir/two"
 cmp -s "$dir/one" "$dir/two" || fail "threads, simd path or trace change the report"
 [ -s "$dir/t.json.gz" ] || fail "no trace"
 $systole run examples/03_double_buffered_matmul.tasm --tpu v3-8 --all-cores \

@@ -91,6 +91,58 @@ TEST(registers_of_a_bundle_are_read_before_any_is_written)
                                   "{ s1 = sshll.u32 s1, 8 }\n{ s1 = sor.u32 s1, s2 }"), 0x201);
 }
 
+/* one of s0..s7 from two others or an immediate, as text and as a value */
+static int random_scalar_op(struct rng *r, int target, const int32_t *s, char *text, size_t room,
+                            int32_t *value)
+{
+    static const char *const name[] = {"sadd.s32", "ssub.s32", "sxor.u32", "smul.u32"};
+    uint32_t kind = rng_below(r, 4), a = rng_below(r, 8), b = rng_below(r, 8);
+    uint32_t x = (uint32_t)s[a], y = (uint32_t)s[b];
+
+    *value = (int32_t)(kind == 0 ? x + y : kind == 1 ? x - y : kind == 2 ? x ^ y : x * y);
+    return snprintf(text, room, "s%d = %s s%u, s%u", target, name[kind], a, b);
+}
+
+TEST(bundles_of_any_dependence_match_a_snapshot_of_the_registers)
+{
+    static char text[65536];
+    const struct rig_options wide = {.set = {"slots.scalar=4"}};
+    int32_t s[8] = {1, 2, 3, 5, 7, 11, 13, 17}, next[8];
+    uint32_t row[128];
+    struct rng r;
+    int i, j, length = 0;
+
+    rig_close(&rig);
+    rig_open(&rig, "v3", &wide);
+    for (i = 0; i < 8; i++)
+        length += snprintf(text + length, sizeof(text) - (size_t)length, "{ s%d = smov %d }\n", i,
+                           s[i]);
+    rng_init(&r, 11);
+    for (i = 0; i < 400; i++) {
+        int first = (int)rng_below(&r, 8), count = 1 + (int)rng_below(&r, 4);
+
+        memcpy(next, s, sizeof(next));
+        for (j = 0; j < count; j++) {
+            int target = (first + 3 * j) % 8;
+
+            length += snprintf(text + length, sizeof(text) - (size_t)length, j ? " ;; " : "{ ");
+            length += random_scalar_op(&r, target, s, text + length,
+                                       sizeof(text) - (size_t)length, &next[target]);
+        }
+        length += snprintf(text + length, sizeof(text) - (size_t)length, " }\n");
+        memcpy(s, next, sizeof(s));
+    }
+    for (i = 0; i < 8; i++)
+        length += snprintf(text + length, sizeof(text) - (size_t)length,
+                           "{ v0 = vstv s%d }\n{ vst [vmem:%d] v0 }\n", i, 8 * i);
+    snprintf(text + length, sizeof(text) - (size_t)length, "{ shalt }\n");
+    rig_cycles(&rig, text);
+    for (i = 0; i < 8; i++) {
+        get(8 * i, row, 1);
+        assert_int_equal((int32_t)row[0], s[i]);
+    }
+}
+
 TEST(predicates_and_masks_can_be_exchanged_in_a_bundle)
 {
     uint32_t tile[1024];
@@ -367,6 +419,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(scalar_operations_compute_their_effect),
         T(registers_of_a_bundle_are_read_before_any_is_written),
+        T(bundles_of_any_dependence_match_a_snapshot_of_the_registers),
         T(predicates_and_masks_can_be_exchanged_in_a_bundle),
         T(load_and_store_of_a_bundle_exchange_memory_and_register),
         T(pop_and_push_of_a_bundle_chain_a_register),

@@ -7,7 +7,8 @@
 TEST(address_outside_vmem_names_the_limit)
 {
     assert_fault("{ s0 = smov 32768 }\n{ v1 = vld [vmem:s0] }\n{ shalt }", FAULT_ADDRESS,
-                 "core 0 cycle 1 bundle 1 (line 2): vmem address 32768 out of 0..32767 rows in vld");
+                 "core 0 cycle 1 bundle 1 (line 2): "
+                 "vmem address 32768 out of 0..32767 rows in vld");
     assert_fault("{ v1 = vld [vmem:32762] }\n{ shalt }", FAULT_ADDRESS, "vmem address 32768");
     assert_fault("{ s0 = smov -1 }\n{ vst [vmem:s0] v0 }\n{ shalt }", FAULT_ADDRESS,
                  "vmem address -1 out of 0..32767 rows in vst");
@@ -40,6 +41,9 @@ TEST(dma_outside_its_memories_names_the_side)
                  "smem destination granules 0..1023 out of 0..511");
     assert_fault("{ dma.vmem_to_hbm.strided 0, 32, 0, [sflag:0], -16, 16, 16 }\n{ shalt }",
                  FAULT_ADDRESS, "vmem source granules -16..15");
+    assert_fault("{ s0 = smov 0x7fffffff }\n"
+                 "{ dma.vmem_to_hbm.strided 0, s0, 0, [sflag:0], s0, s0, 1 }\n{ shalt }",
+                 FAULT_ADDRESS, "vmem source granules 0..4611686011984936962 out of 0..524287");
 }
 
 TEST(dma_of_nothing_is_refused)

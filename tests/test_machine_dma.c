@@ -252,6 +252,27 @@ TEST(two_streams_share_a_chip_and_take_longer_than_one)
     rig_close(&r);
 }
 
+TEST(two_sync_operations_of_a_bundle_are_settled_in_turn)
+{
+    static const struct rig_options pairs = {.set = {"slots.misc=2", "dma.queue_depth=1"}};
+    struct rig r;
+
+    with(&pairs, "v3", &r);
+    rig_cycles(&r, "{ dma.hbm_to_vmem 0, 16, 0, [sflag:0] ;; vwait.eq [sflag:1], 0 }\n"
+                   "{ dma.done.wait [sflag:0], 16 ;; dma.hbm_to_vmem 0, 16, 0, [sflag:1] }\n"
+                   "{ s1 = vsyncmov [sflag:0] ;; s2 = vsyncmov [sflag:1] }\n"
+                   "{ s3 = ssub.s32 s1, s2 ;; vsyncset [sflag:0], 0 }\n"
+                   "{ dma.done.wait [sflag:1], 16 ;; vsyncadd [sflag:1], -16 }\n"
+                   "{ p1 = scmp.ne.s32.totalorder s3, 16 }\n{ shalt.err (p1) }\n{ shalt }");
+    assert_int_equal(machine_counters(r.m, 0)->dma_count, 2);
+    assert_int_equal(rig_stall(&r, 0, STALL_SYNC), 2 * 7);
+    rig_load(&r, 0, "{ dma.hbm_to_vmem 0, 16, 0, [sflag:0] ;; "
+                    "dma.hbm_to_vmem 0, 16, 0, [sflag:0] }\n{ shalt }");
+    assert_int_equal(rig_run(&r), -1);
+    assert_non_null(strstr(r.err.msg, "waits for its dma queue"));
+    rig_close(&r);
+}
+
 TEST(trace_shows_the_same_cycles_as_the_counters)
 {
     cycle_t stalls[STALL_COUNT] = {0}, busy[MACHINE_UNIT_MAX] = {0};
@@ -298,6 +319,7 @@ int main(void)
         cmocka_unit_test(remote_copy_moves_data_and_raises_both_flags),
         cmocka_unit_test(remote_add_wakes_a_core_and_is_charged_to_the_network),
         cmocka_unit_test(two_streams_share_a_chip_and_take_longer_than_one),
+        cmocka_unit_test(two_sync_operations_of_a_bundle_are_settled_in_turn),
         cmocka_unit_test(trace_shows_the_same_cycles_as_the_counters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
