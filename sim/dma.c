@@ -9,8 +9,6 @@
  */
 #include "sim/machine_impl.h"
 
-#include <assert.h>
-
 #define PS_PER_NS 1000
 
 static ps_t transfer_ps(int64_t bytes, double gbps)

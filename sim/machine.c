@@ -5,8 +5,6 @@
 
 #include "isa/check.h"
 
-#include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #define PS_PER_NS 1000

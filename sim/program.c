@@ -3,7 +3,6 @@
 #include "sim/core.h"
 #include "sim/decode.h"
 
-#include <assert.h>
 #include <string.h>
 
 static exec_fn *const exec_table[OP_COUNT] = {

@@ -8,8 +8,6 @@
  */
 #include "sim/core.h"
 
-#include <assert.h>
-
 /* as written: "vmatmul.f32.gmra.mxu0" */
 struct op_name {
     char text[64];
