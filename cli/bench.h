@@ -11,14 +11,21 @@
 #include <stdbool.h>
 
 #define BENCH_LEFT_OUT 1                /* cannot be measured here; the message says why */
-#define BENCH_RUN_MAX 8
+#define BENCH_RUN_MAX 16
+#define BENCH_LOSS_MAX 256
 
 /* One training run on real MNIST; what was run once is not run again. */
 struct bench_run {
     int epochs, batch, seed;
+    int steps;                          /* stop after this many, 0 = do not */
+    const char *policy, *precision;     /* NULL = default */
     bool is_on_host;                    /* by the reference interpreter */
+    bool rounds_operands;               /* the interpreter rounds a dot's operands to bf16 */
     double test_accuracy, host_seconds;
     double peak_mib;                    /* of all runs so far */
+    double loss[BENCH_LOSS_MAX];        /* of the first steps */
+    int loss_count;
+    double epoch_loss;                  /* mean of the last epoch */
 };
 
 /* Seconds of the same steps, each the best of interleaved rounds. */
@@ -42,7 +49,11 @@ typedef int bench_fn(struct bench *b, int argument, double *value, struct err *e
 bench_fn bench_epochs_seconds;          /* host seconds of 3 or 20 epochs */
 bench_fn bench_accuracy;                /* of 20 epochs with seed `argument` */
 bench_fn bench_reference_gap;           /* points between simulator and reference, 3 epochs */
+bench_fn bench_loss_gap;                /* largest relative difference of a step's loss from the
+                                           reference; argument: 1 precision highest, 0 default */
+bench_fn bench_bf16_gap;                /* relative difference of the epoch's mean loss */
 bench_fn bench_peak_memory;             /* MiB */
+bench_fn bench_check_seconds;           /* make check, built before */
 bench_fn bench_thread_scaling;          /* two threads' speed-up / two processes' */
 bench_fn bench_trace_ratio;             /* a step with trace / without */
 #endif

@@ -11,46 +11,95 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MODEL_EPOCHS 20                 /* the main run; its batch, and that of the short one */
 #define MODEL_BATCH 512
 #define SHORT_EPOCHS 3
 #define SHORT_BATCH 1024
+#define GAP_STEPS 50                    /* whose losses are compared one by one */
+#define ARGUMENT_MAX 32
+
+static void add_option(char **list, int *count, const char *name, const char *value)
+{
+    assert(*count + 2 < ARGUMENT_MAX);
+    list[(*count)++] = (char *)name;
+    list[(*count)++] = (char *)value;
+}
+
+static void run_silent(char *const *arguments, const char *program)
+{
+    int null = open("/dev/null", O_WRONLY);
+
+    if (null >= 0)
+        dup2(null, STDOUT_FILENO);
+    execvp(program, arguments);
+    _exit(127);
+}
 
 /* In the child: becomes `systole train ...`, silent but for its errors. */
 static void exec_train(const struct bench *b, const struct bench_run *r, const char *out)
 {
-    char epochs[16], batch[16], seed[16];
-    char *const arguments[] = {
-        "systole", "train", (char *)b->model, "--data", (char *)b->data, "--tpu", "v3-8",
-        "--epochs", epochs, "--batch", batch, "--seed", seed, "--optimizer", "adam", "--lr",
-        "0.001", "--backend", r->is_on_host ? "host" : "sim", "--out", (char *)out, NULL
-    };
-    int null = open("/dev/null", O_WRONLY);
+    char epochs[16], batch[16], seed[16], steps[16];
+    char *list[ARGUMENT_MAX] = {"systole", "train", (char *)b->model};
+    int count = 3;
 
     snprintf(epochs, sizeof(epochs), "%d", r->epochs);
     snprintf(batch, sizeof(batch), "%d", r->batch);
     snprintf(seed, sizeof(seed), "%d", r->seed);
-    if (null >= 0)
-        dup2(null, STDOUT_FILENO);
-    execv("/proc/self/exe", arguments);
-    _exit(127);
+    snprintf(steps, sizeof(steps), "%d", r->steps);
+    add_option(list, &count, "--data", b->data);
+    add_option(list, &count, "--tpu", "v3-8");
+    add_option(list, &count, "--epochs", epochs);
+    add_option(list, &count, "--batch", batch);
+    add_option(list, &count, "--seed", seed);
+    add_option(list, &count, "--optimizer", "adam");
+    add_option(list, &count, "--lr", "0.001");
+    add_option(list, &count, "--backend", r->is_on_host ? "host" : "sim");
+    add_option(list, &count, "--out", out);
+    if (r->steps)
+        add_option(list, &count, "--steps", steps);
+    if (r->policy)
+        add_option(list, &count, "--policy", r->policy);
+    if (r->precision)
+        add_option(list, &count, "--precision", r->precision);
+    if (r->rounds_operands)
+        add_option(list, &count, "--reference-dot", "bf16");
+    run_silent(list, "/proc/self/exe");
 }
 
-static int wait_for_train(pid_t child, struct bench_run *r, struct err *e)
+/* 0 when the child has ended well */
+static int wait_for(pid_t child, const char *what, struct err *e)
 {
-    struct rusage use;
     int status;
 
+    if (child < 0)
+        return err_set(e, "cannot start %s: %s", what, strerror(errno));
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
-            return err_set(e, "cannot wait for a training run: %s", strerror(errno));
+            return err_set(e, "cannot wait for %s: %s", what, strerror(errno));
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return err_set(e, "the training run of %d epochs with seed %d failed", r->epochs, r->seed);
-    getrusage(RUSAGE_CHILDREN, &use);
-    r->peak_mib = (double)use.ru_maxrss / 1024.0;       /* Linux counts KiB */
+        return err_set(e, "%s failed", what);
     return 0;
+}
+
+static double peak_mib_of_children(void)
+{
+    struct rusage use;
+
+    getrusage(RUSAGE_CHILDREN, &use);
+    return (double)use.ru_maxrss / 1024.0;      /* Linux counts KiB */
+}
+
+/* the last epoch's mean loss; 0 where there is none */
+static double last_epoch_loss(const json_t *root)
+{
+    const json_t *epochs = json_object_get(root, "epochs");
+    size_t count = json_array_size(epochs);
+
+    return count ? json_number_value(json_object_get(json_array_get(epochs, count - 1), "loss"))
+                 : 0.0;
 }
 
 static int read_stats(struct bench_run *r, const char *out, struct err *e)
@@ -69,11 +118,30 @@ static int read_stats(struct bench_run *r, const char *out, struct err *e)
     if (json_is_number(accuracy) && json_is_number(seconds)) {
         r->test_accuracy = json_number_value(accuracy);
         r->host_seconds = json_number_value(seconds);
+        r->epoch_loss = last_epoch_loss(root);
     } else {
         status = err_at(e, path, 0, 0, "no number test_accuracy or host_seconds in it");
     }
     json_decref(root);
     return status;
+}
+
+/* the losses of the first steps from steps.csv: step,epoch,loss,... */
+static int read_losses(struct bench_run *r, const char *out, struct err *e)
+{
+    char path[300], line[200];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/steps.csv", out);
+    f = fopen(path, "r");
+    if (!f)
+        return err_at(e, path, 0, 0, "%s", strerror(errno));
+    r->loss_count = 0;
+    while (r->loss_count < BENCH_LOSS_MAX && fgets(line, sizeof(line), f))
+        if (sscanf(line, "%*d,%*d,%lf", &r->loss[r->loss_count]) == 1)
+            r->loss_count++;
+    fclose(f);
+    return r->loss_count ? 0 : err_at(e, path, 0, 0, "no losses in it");
 }
 
 static void remove_out(const char *out)
@@ -101,14 +169,27 @@ static int run_train(struct bench *b, struct bench_run *r, struct err *e)
     child = fork();
     if (child == 0)
         exec_train(b, r, out);
-    if (child < 0)
-        status = err_set(e, "cannot start a training run: %s", strerror(errno));
-    else
-        status = wait_for_train(child, r, e);
+    status = wait_for(child, "a training run", e);
+    r->peak_mib = peak_mib_of_children();
     if (status == 0)
         status = read_stats(r, out, e);
+    if (status == 0)
+        status = read_losses(r, out, e);
     remove_out(out);
     return status;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_run(const struct bench_run *a, const struct bench_run *b)
+{
+    return a->epochs == b->epochs && a->batch == b->batch && a->seed == b->seed &&
+           a->steps == b->steps && a->is_on_host == b->is_on_host &&
+           a->rounds_operands == b->rounds_operands && same_text(a->policy, b->policy) &&
+           same_text(a->precision, b->precision);
 }
 
 /* The run as asked for, from the earlier ones if it is there. */
@@ -119,11 +200,8 @@ static int get_run(struct bench *b, struct bench_run asked, const struct bench_r
     int status;
 
     for (int i = 0; i < b->run_count; i++) {
-        const struct bench_run *r = &b->run[i];
-
-        *found = r;
-        if (r->epochs == asked.epochs && r->batch == asked.batch && r->seed == asked.seed &&
-            r->is_on_host == asked.is_on_host)
+        *found = &b->run[i];
+        if (same_run(*found, &asked))
             return 0;
     }
     if (!b->data) {
@@ -185,6 +263,73 @@ int bench_reference_gap(struct bench *b, int unused, double *value, struct err *
     if (status == 0)
         *value = 100.0 * fabs(simulated->test_accuracy - reference->test_accuracy);
     return status;
+}
+
+static int get_pair(struct bench *b, struct bench_run asked, const struct bench_run **simulated,
+                    const struct bench_run **reference, struct err *e)
+{
+    bool rounds = asked.rounds_operands;
+    int status;
+
+    asked.rounds_operands = false;
+    status = get_run(b, asked, simulated, e);
+    asked.is_on_host = true;
+    asked.rounds_operands = rounds;
+    return status ? status : get_run(b, asked, reference, e);
+}
+
+int bench_loss_gap(struct bench *b, int is_highest, double *value, struct err *e)
+{
+    const struct bench_run *simulated, *reference;
+    struct bench_run asked = {.epochs = 1, .batch = MODEL_BATCH, .seed = 1, .steps = GAP_STEPS,
+                              .precision = is_highest ? "highest" : NULL,
+                              .rounds_operands = !is_highest};
+    int status = get_pair(b, asked, &simulated, &reference, e);
+
+    if (status)
+        return status;
+    if (simulated->loss_count != GAP_STEPS || reference->loss_count != GAP_STEPS)
+        return err_set(e, "a run of %d steps left %d losses", GAP_STEPS, simulated->loss_count);
+    *value = 0.0;
+    for (int i = 0; i < GAP_STEPS; i++)
+        *value = fmax(*value, fabs(simulated->loss[i] / reference->loss[i] - 1.0));
+    return 0;
+}
+
+int bench_bf16_gap(struct bench *b, int unused, double *value, struct err *e)
+{
+    const struct bench_run *simulated, *reference;
+    struct bench_run asked = {.epochs = 1, .batch = MODEL_BATCH, .seed = 1,
+                              .policy = "mixed_bfloat16"};
+    int status = get_pair(b, asked, &simulated, &reference, e);
+
+    (void)unused;
+    if (status == 0)
+        *value = fabs(simulated->epoch_loss / reference->epoch_loss - 1.0);
+    return status;
+}
+
+int bench_check_seconds(struct bench *b, int unused, double *value, struct err *e)
+{
+    char *const list[] = {"make", "-s", "check", NULL};
+    struct timespec began, ended;
+    pid_t child;
+
+    (void)b;
+    (void)unused;
+    if (access("Makefile", R_OK) != 0) {
+        err_set(e, "not in the project's folder");
+        return BENCH_LEFT_OUT;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    child = fork();
+    if (child == 0)
+        run_silent(list, "make");
+    if (wait_for(child, "make check", e) != 0)
+        return -1;
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    *value = (double)(ended.tv_sec - began.tv_sec) + 1e-9 * (double)(ended.tv_nsec - began.tv_nsec);
+    return 0;
 }
 
 int bench_peak_memory(struct bench *b, int unused, double *value, struct err *e)

@@ -22,9 +22,13 @@ static const struct row {
     {"mnist_test_accuracy_seed_1", "share", true, 0.972, bench_accuracy, 1},
     {"mnist_test_accuracy_seed_2", "share", true, 0.972, bench_accuracy, 2},
     {"mnist_test_accuracy_seed_3", "share", true, 0.972, bench_accuracy, 3},
+    {"mnist_highest_loss_gap", "share", false, 1e-4, bench_loss_gap, 1},
+    {"mnist_default_loss_gap", "share", false, 1e-3, bench_loss_gap, 0},
+    {"mnist_bf16_epoch_loss_gap", "share", false, 1e-2, bench_bf16_gap, 0},
     {"mnist_peak_memory", "MiB", false, 1024.0, bench_peak_memory, 0},
     {"two_threads_of_host_scaling", "ratio", true, 0.95, bench_thread_scaling, 0},
     {"trace_on_to_off", "ratio", false, 1.5, bench_trace_ratio, 0},
+    {"make_check_seconds", "s", false, 300.0, bench_check_seconds, 0},
 };
 
 struct options {
@@ -56,7 +60,7 @@ static bool is_met(const struct row *r, double value)
 
 static void print_row(const struct row *r, double value)
 {
-    printf("%-32s %12.4f %-7s %s %-9g %s\n", r->name, value, r->unit, r->is_at_least ? ">=" : "<=",
+    printf("%-32s %12.4g %-7s %s %-9g %s\n", r->name, value, r->unit, r->is_at_least ? ">=" : "<=",
            r->must, is_met(r, value) ? "ok" : "MISSED");
     fflush(stdout);
 }
