@@ -139,6 +139,16 @@ static void emit_copies_after(struct lower *l, const struct copies *c, int kerne
             emit_copy(l, &c->out[i], false);
 }
 
+/* what the machine needs between kernels besides the copies: drain, fence, overlay check */
+static void emit_gap(struct lower *l)
+{
+    int64_t cycles = l->chip->launch_kernel_ns * l->chip->chip_clock_mhz / 1000;
+
+    vcode_begin_block(l->code);
+    if (cycles > 0)
+        lower_misc(l, OP_VDELAY, 1, (struct isa_operand[]){operand_imm((int32_t)cycles)});
+}
+
 static int emit_kernel(struct lower *l, int kernel, struct err *e)
 {
     const struct kernel *k = &l->plan->kernel[kernel];
@@ -175,6 +185,10 @@ int pass_lower(struct plan *p, const struct compiled *out, struct vcode *code, s
                        l.first_ring_flag + RING_FLAGS, l.chip->chip_name,
                        (int)l.chip->sync_flags);
     for (int k = 0; k < p->kernel_count; k++) {
+        if (k > 0) {
+            code->note = "between kernels";
+            emit_gap(&l);
+        }
         code->note = "copies from HBM";
         emit_copies_before(&l, &c, k);
         code->note = p->kernel[k].note;
