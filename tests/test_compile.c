@@ -24,9 +24,13 @@ static struct shape vector(int64_t n)
     return shape_make(DTYPE_F32, 1, (int64_t[]){n});
 }
 
-/* one result against the double sum; each of `steps` roundings adds at most one unit */
-static void check_dot(const float *out, const float *a, const float *b, int64_t m, int64_t n,
-                      int64_t k, bool a_by_columns, bool b_by_columns, bool round, double steps)
+/*
+ * Results against the double sum, and OpenBLAS's against the same: each of
+ * `steps` (for BLAS k) roundings adds at most one unit of the sum of magnitudes.
+ */
+static void check_dot(const float *out, const float *blas, const float *a, const float *b,
+                      int64_t m, int64_t n, int64_t k, bool a_by_columns, bool b_by_columns,
+                      bool round, double steps)
 {
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
@@ -43,18 +47,23 @@ static void check_dot(const float *out, const float *a, const float *b, int64_t 
                 sum += (double)x * y;
                 magnitude += fabs((double)x * y);
             }
-            if (fabs(out[i * n + j] - sum) > steps * UNIT_ROUNDOFF * magnitude + 1e-37)
-                fail_msg("%dx%dx%d element %d,%d: %.9g, expected %.9g", (int)m, (int)k, (int)n,
-                         (int)i, (int)j, (double)out[i * n + j], sum);
+            if (fabs(out[i * n + j] - sum) > steps * UNIT_ROUNDOFF * magnitude ||
+                fabs((double)out[i * n + j] - blas[i * n + j]) >
+                    (steps + (double)k) * UNIT_ROUNDOFF * magnitude)
+                fail_msg("%dx%dx%d element %d,%d: %.9g, expected %.9g, BLAS %.9g", (int)m, (int)k,
+                         (int)n, (int)i, (int)j, (double)out[i * n + j], sum,
+                         (double)blas[i * n + j]);
         }
 }
 
 static void run_dot_with(const char *set, int64_t m, int64_t n, int64_t k, int lhs_contract,
                          int rhs_contract, enum graph_precision precision)
 {
-    struct graph_run run = {.slice = "v3-1", .set = set};
+    struct graph_run run = {.slice = "v3-1"};
+    struct interp_value values[2], blas[1];
     struct arena a;
     struct graph g;
+    struct err e;
     void *out[1];
     int x, y, passes = precision == PRECISION_HIGHEST ? 6 : precision == PRECISION_HIGH ? 3 : 1;
 
@@ -65,9 +74,12 @@ static void run_dot_with(const char *set, int64_t m, int64_t n, int64_t k, int l
     graph_output(&g, graph_dot(&g, x, y, lhs_contract, rhs_contract, precision), "out", -1);
     const void *input[] = {random_floats(&a, m * k, -2, 2, 1),
                            random_floats(&a, n * k, -2, 2, 2)};
+    for (int i = 0; i < 2; i++)
+        values[i].data = (void *)(uintptr_t)input[i];
+    assert_int_equal(interp_run(&g, INTERP_DOT_BF16, values, blas, &a, &e), 0);
     run_graph(&run, &g, input, out, &a);
     /* every product and sum of every pass rounds once; the splits drop 2^-24 (6 passes), 2^-16 (3) */
-    check_dot(out[0], input[0], input[1], m, n, k, !lhs_contract, rhs_contract,
+    check_dot(out[0], blas[0].data, input[0], input[1], m, n, k, !lhs_contract, rhs_contract,
               precision == PRECISION_DEFAULT,
               (double)(passes * k + 8) + (precision == PRECISION_HIGH ? 3 * 256 : 4));
     graph_fini(&g);
