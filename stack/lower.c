@@ -139,14 +139,19 @@ static void emit_copies_after(struct lower *l, const struct copies *c, int kerne
             emit_copy(l, &c->out[i], false);
 }
 
-/* what the machine needs between kernels besides the copies: drain, fence, overlay check */
-static void emit_gap(struct lower *l)
+/*
+ * What the machine needs between kernels besides the copies: drain, fence,
+ * overlay check. The marker after it takes the wait, so that it is not charged
+ * to the next kernel's source operation.
+ */
+static void emit_gap(struct lower *l, int kernel)
 {
     int64_t cycles = l->chip->launch_kernel_ns * l->chip->chip_clock_mhz / 1000;
 
     vcode_begin_block(l->code);
     if (cycles > 0)
         lower_misc(l, OP_VDELAY, 1, (struct isa_operand[]){operand_imm((int32_t)cycles)});
+    lower_misc(l, OP_VTRACE, 1, (struct isa_operand[]){operand_imm(kernel)});
 }
 
 static int emit_kernel(struct lower *l, int kernel, struct err *e)
@@ -187,7 +192,7 @@ int pass_lower(struct plan *p, const struct compiled *out, struct vcode *code, s
     for (int k = 0; k < p->kernel_count; k++) {
         if (k > 0) {
             code->note = "between kernels";
-            emit_gap(&l);
+            emit_gap(&l, k);
         }
         code->note = "copies from HBM";
         emit_copies_before(&l, &c, k);
