@@ -79,12 +79,9 @@ demo: $(SYSTOLE)
 bench: $(SYSTOLE)
 	@sh tools/bench.sh
 
-format:
-	clang-format -i $(foreach d,$(LAYERS) cli tests,$(wildcard $(d)/*.[ch]))
-
 clean:
 	rm -rf build systole
 
-.PHONY: all check check-long demo bench headers format clean
+.PHONY: all check demo bench headers clean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
