@@ -1,9 +1,9 @@
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/program.h"
 #include "isa/doc.h"
 #include "isa/object.h"
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,24 +32,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_ISA_DOC:
         args->print_doc = true;
         return 0;
-    case ARGP_KEY_ARG:
-        if (args->input)
-            argp_error(state, "one program at a time");
-        args->input = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!args->input && !args->print_doc)
-            argp_error(state, "which program?");
-        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return cli_parse_program(&args->input, args->print_doc, key, arg, state);
     }
 }
 
 static const struct argp parser = {
     options, parse_option, "PROGRAM.tasm",
     "Assemble a program to an object file.\v"
-    "Up to 20 errors are shown, each with its line and a caret.",
+    "Up to 20 errors are shown, each with its line and a caret.\n\n"
+    "Example:\n  systole asm examples/01_vector_add.tasm -o add.syso",
     NULL, NULL, NULL
 };
 
@@ -89,9 +81,7 @@ int cmd_asm(int argc, char **argv)
 {
     struct arguments args = { 0 };
 
-    argp_err_exit_status = EXIT_USAGE;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &args))
-        return EXIT_USAGE;
+    argp_parse(&parser, argc, argv, 0, NULL, &args);
     if (args.print_doc) {
         isa_print_markdown(stdout);
         return 0;

@@ -1,22 +1,20 @@
 #include "cli/cli.h"
 
-#include <argp.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "cli/options.h"
 #include "hbm/hbm.h"
 #include "sim/chip.h"
 
-#define SET_MAX 64
 #define DEVIATION_MAX 0.01
 
 struct arguments {
     const char *chip;                   /* NULL = list all */
     const char *slice;
-    const char *set[SET_MAX];
-    size_t set_count;
+    struct cli_list set;
 };
 
 static const struct argp_option options[] = {
@@ -34,9 +32,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         a->slice = arg;
         return 0;
     case 'S':
-        if (a->set_count == SET_MAX)
-            argp_error(state, "at most %d times --set", SET_MAX);
-        a->set[a->set_count++] = arg;
+        cli_list_add(&a->set, arg, state);
         return 0;
     case ARGP_KEY_ARG:
         if (a->chip)
@@ -44,7 +40,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         a->chip = arg;
         return 0;
     case ARGP_KEY_END:
-        if (a->set_count && !a->chip)
+        if (a->set.count && !a->chip)
             argp_error(state, "--set needs a chip");
         return 0;
     default:
@@ -57,7 +53,8 @@ static const struct argp argp = {
     "List the built-in chips and check their peaks against the published figures, or print every "
     "parameter of one chip with its meaning and provenance.\v"
     "Provenance: P published, D from public compiler dumps, M measured, C computed, "
-    "U our default with the reason.",
+    "U our default with the reason.\n\n"
+    "Example:\n  systole chips v3 --set mxu.count=8",
     NULL, NULL, NULL,
 };
 
@@ -136,9 +133,8 @@ static int print_chip(const struct arguments *args, struct arena *a, struct err 
     if (is_file ? chip_load_file(&c, args->chip, origins, a, e)
                 : chip_load_builtin(&c, args->chip, origins, a, e))
         return -1;
-    for (size_t i = 0; i < args->set_count; i++)
-        if (chip_set(&c, args->set[i], origins, a, e))
-            return -1;
+    if (cli_set_params(&args->set, &c, origins, a, e))
+        return -1;
     printf("%s (%s); sources are spelt out at the head of the chip file\n", c.chip_name,
            args->chip);
     print_params(&c, origins);
@@ -177,9 +173,7 @@ int cmd_chips(int argc, char **argv)
     struct err e;
     int status;
 
-    argp_err_exit_status = EXIT_USAGE;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &args))
-        return EXIT_USAGE;
+    argp_parse(&argp, argc, argv, 0, NULL, &args);
     arena_init(&a);
     status = 0;
     if (args.slice)

@@ -1,8 +1,8 @@
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/program.h"
 #include "isa/disasm.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,16 +24,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 'o':
         args->output = arg;
         return 0;
-    case ARGP_KEY_ARG:
-        if (args->input)
-            argp_error(state, "one program at a time");
-        args->input = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which program?");
-        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return cli_parse_program(&args->input, false, key, arg, state);
     }
 }
 
@@ -41,7 +33,8 @@ static const struct argp parser = {
     options, parse_option, "PROGRAM",
     "Print an object file as assembly.\v"
     "Assembling what is printed gives the same program. PROGRAM may also be assembly text, "
-    "which comes out in standard form.",
+    "which comes out in standard form.\n\n"
+    "Example:\n  systole disasm add.syso -o add.tasm",
     NULL, NULL, NULL
 };
 
@@ -71,9 +64,7 @@ int cmd_disasm(int argc, char **argv)
     struct arena a;
     int status;
 
-    argp_err_exit_status = EXIT_USAGE;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &args))
-        return EXIT_USAGE;
+    argp_parse(&parser, argc, argv, 0, NULL, &args);
     arena_init(&a);
     status = cli_load_program(args.input, &a, &program);
     if (status == 0 && args.output)

@@ -1,16 +1,20 @@
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/program.h"
 #include "sim/limits.h"
 
-#include <argp.h>
 #include <stdio.h>
 
 struct arguments {
     const char *input, *tpu;
+    struct cli_list set;
 };
+
+enum { KEY_SET = 256 };
 
 static const struct argp_option options[] = {
     { "tpu", 't', "NAME", 0, "chip or slice to check against (default: v3)", 0 },
+    { "set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 0 },
     { 0 }
 };
 
@@ -22,16 +26,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 't':
         args->tpu = arg;
         return 0;
-    case ARGP_KEY_ARG:
-        if (args->input)
-            argp_error(state, "one program at a time");
-        args->input = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which program?");
+    case KEY_SET:
+        cli_list_add(&args->set, arg, state);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return cli_parse_program(&args->input, false, key, arg, state);
     }
 }
 
@@ -39,16 +38,18 @@ static const struct argp parser = {
     options, parse_option, "PROGRAM",
     "Check a program against a chip: slots per bundle, registers, units, immediates, branches "
     "and instruction memory.\v"
-    "PROGRAM is assembly text or an object file.",
+    "PROGRAM is assembly text or an object file.\n\n"
+    "Example:\n  systole lint examples/02_mxu_tile.tasm --tpu v2",
     NULL, NULL, NULL
 };
 
-static int load_limits(const char *tpu, struct isa_limits *limits, struct arena *a, struct err *e)
+static int load_limits(const struct arguments *args, struct isa_limits *limits, struct arena *a,
+                       struct err *e)
 {
     struct slice slice;
     struct chip chip;
 
-    if (slice_parse(&slice, tpu, e) || chip_load_builtin(&chip, slice.chip_name, NULL, a, e))
+    if (cli_load_slice(args->tpu, &args->set, &slice, &chip, NULL, a, e))
         return -1;
     chip_isa_limits(&chip, limits);
     return 0;
@@ -77,18 +78,16 @@ static void print_use(const struct isa_program *program, const struct isa_limits
 
 int cmd_lint(int argc, char **argv)
 {
-    struct arguments args = { NULL, "v3" };
+    struct arguments args = { .tpu = "v3" };
     struct isa_program program;
     struct isa_limits limits;
     struct arena a;
     struct err e;
     int status;
 
-    argp_err_exit_status = EXIT_USAGE;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &args))
-        return EXIT_USAGE;
+    argp_parse(&parser, argc, argv, 0, NULL, &args);
     arena_init(&a);
-    if (load_limits(args.tpu, &limits, &a, &e))
+    if (load_limits(&args, &limits, &a, &e))
         status = cli_fail(&e);
     else
         status = cli_load_program(args.input, &a, &program);

@@ -2,30 +2,22 @@
 
 #include "base/text.h"
 #include "cli/hbm_data.h"
+#include "cli/options.h"
 #include "cli/program.h"
 #include "report/report.h"
 #include "sim/machine.h"
 #include "stack/compile.h"
 #include "stack/ring.h"
 
-#include <argp.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-#define LIST_MAX 32
-
-/* an option that may be given more than once */
-struct list {
-    const char *item[LIST_MAX];
-    int count;
-};
 
 struct arguments {
     const char *program, *tpu, *simd, *trace;
     bool all_cores;
     int64_t threads, limit;
-    struct list set, load, dump, save;
+    struct cli_list set, load, dump, save;
 };
 
 enum { KEY_ALL = 256, KEY_HBM, KEY_DUMP, KEY_SAVE, KEY_SET, KEY_THREADS, KEY_SIMD, KEY_TRACE,
@@ -33,7 +25,7 @@ enum { KEY_ALL = 256, KEY_HBM, KEY_DUMP, KEY_SAVE, KEY_SET, KEY_THREADS, KEY_SIM
 
 static const struct argp_option options[] = {
     {"tpu", 't', "NAME", 0, "chip or slice to run on (default: v3)", 1},
-    {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter", 1},
+    {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
     {"all-cores", KEY_ALL, NULL, 0,
      "run the program on every core of the slice, with its place in the ring in SMEM words "
      "0, 4, 8, 12 (number, count, next core, previous core); default: on core 0 alone", 1},
@@ -48,13 +40,6 @@ static const struct argp_option options[] = {
     {"cycle-limit", KEY_LIMIT, "N", 0, "stop a program that runs longer (default: 10^10)", 3},
     {0}};
 
-static void add(struct list *l, const char *item, struct argp_state *state)
-{
-    if (l->count == LIST_MAX)
-        argp_error(state, "an option may be given at most %d times", LIST_MAX);
-    l->item[l->count++] = item;
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct arguments *args = state->input;
@@ -64,10 +49,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_SIMD: args->simd = arg; return 0;
     case KEY_TRACE: args->trace = arg; return 0;
     case KEY_ALL: args->all_cores = true; return 0;
-    case KEY_SET: add(&args->set, arg, state); return 0;
-    case KEY_HBM: add(&args->load, arg, state); return 0;
-    case KEY_DUMP: add(&args->dump, arg, state); return 0;
-    case KEY_SAVE: add(&args->save, arg, state); return 0;
+    case KEY_SET: cli_list_add(&args->set, arg, state); return 0;
+    case KEY_HBM: cli_list_add(&args->load, arg, state); return 0;
+    case KEY_DUMP: cli_list_add(&args->dump, arg, state); return 0;
+    case KEY_SAVE: cli_list_add(&args->save, arg, state); return 0;
     case KEY_THREADS:
         if (text_parse_int(arg, 1, 256, &args->threads) != 0)
             argp_error(state, "--threads %s; 1..256 are possible", arg);
@@ -76,16 +61,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (text_parse_int(arg, 1, INT64_MAX / 4, &args->limit) != 0)
             argp_error(state, "--cycle-limit %s; a number of at least 1 is needed", arg);
         return 0;
-    case ARGP_KEY_ARG:
-        if (args->program)
-            argp_error(state, "one program at a time");
-        args->program = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which program?");
-        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return cli_parse_program(&args->program, false, key, arg, state);
     }
 }
 
@@ -112,14 +89,9 @@ static int open_machine(struct session *s, struct err *e)
                                  .cycle_limit = s->args->limit};
     struct slice slice;
     struct chip chip;
-    int i;
 
-    if (slice_parse(&slice, s->args->tpu, e)
-        || chip_load_builtin(&chip, slice.chip_name, NULL, &s->arena, e))
+    if (cli_load_slice(s->args->tpu, &s->args->set, &slice, &chip, NULL, &s->arena, e))
         return -1;
-    for (i = 0; i < s->args->set.count; i++)
-        if (chip_set(&chip, s->args->set.item[i], NULL, &s->arena, e))
-            return -1;
     s->m = machine_create(&slice, &chip, &mo, e);
     if (!s->m)
         return -1;
@@ -229,9 +201,7 @@ int cmd_run(int argc, char **argv)
     struct err e;
     int status;
 
-    argp_err_exit_status = EXIT_USAGE;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &args))
-        return EXIT_USAGE;
+    argp_parse(&parser, argc, argv, 0, NULL, &args);
     arena_init(&s.arena);
     status = cli_load_program(args.program, &s.arena, &s.program);
     if (status == 0 && (prepare(&s, &e) || run(&s, &e)))

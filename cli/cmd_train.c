@@ -1,5 +1,4 @@
 /* systole train: the command line. */
-#include <argp.h>
 #include <assert.h>
 #include <string.h>
 
@@ -117,7 +116,7 @@ static void check_uses(const struct train_options *o, struct argp_state *state)
     for (int i = 0; i < OPT_COUNT; i++)
         if (o->value[i].is_given && !train_option_applies(o, (enum train_option)i))
             argp_error(state, "--%s belongs to %s", rows[i].name, use_rules[rows[i].use].text);
-    if (o->set_count && o->value[OPT_BACKEND].integer == 1)
+    if (o->set.count && o->value[OPT_BACKEND].integer == 1)
         argp_error(state, "--set belongs to --backend sim");
 }
 
@@ -137,8 +136,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
     switch (key) {
     case KEY_SET:
-        o->set = mem_grow(o->set, &o->set_capacity, o->set_count + 1, sizeof(*o->set));
-        o->set[o->set_count++] = arg;
+        cli_list_add(&o->set, arg, state);
         return 0;
     case ARGP_KEY_ARG:
         if (o->model_path)
@@ -226,7 +224,6 @@ int cmd_train(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     if (train(&o, &e))
         status = cli_fail(&e);
-    mem_free(o.set);
     arena_fini(&texts);
     return status;
 }

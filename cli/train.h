@@ -5,6 +5,7 @@
  */
 #ifndef CLI_TRAIN_H
 #define CLI_TRAIN_H
+#include "cli/options.h"
 #include "cli/progress.h"
 #include "report/report.h"
 #include "sim/machine.h"
@@ -27,8 +28,7 @@ struct train_value {
 struct train_options {
     const char *model_path;
     struct train_value value[OPT_COUNT];
-    const char **set;                   /* --set assignments in order */
-    size_t set_count, set_capacity;
+    struct cli_list set;
 };
 
 /* Everything of one run; the arena holds it but for the growing rows. */

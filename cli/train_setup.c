@@ -37,25 +37,13 @@ static int check_outputs(struct train_run *t, struct err *e)
 
 static int load_chip(struct train_run *t, struct err *e)
 {
-    const struct train_options *o = t->options;
+    const char *tpu = train_value(t, OPT_TPU)->text;
 
-    if (runs_on_host(t) && !train_value(t, OPT_TPU)->is_given)
-        return 0;
-    if (slice_parse(&t->slice, train_value(t, OPT_TPU)->text, e))
-        return -1;
     if (runs_on_host(t))
-        return 0;
+        return train_value(t, OPT_TPU)->is_given ? slice_parse(&t->slice, tpu, e) : 0;
     t->chip_origins = arena_array(&t->arena, chip_param_count, sizeof(*t->chip_origins));
-    if (chip_load_builtin(&t->chip, t->slice.chip_name, t->chip_origins, &t->arena, e))
-        return -1;
-    for (size_t i = 0; i < o->set_count; i++)
-        if (chip_set(&t->chip, o->set[i], t->chip_origins, &t->arena, e))
-            return -1;
-    if (t->chip.chip_cores * t->slice.chip_count != t->slice.core_count)
-        return err_set(e, "--set chip.cores=%" PRId64 " contradicts slice %s, whose %d chips have "
-                       "%d cores together", t->chip.chip_cores, t->slice.name, t->slice.chip_count,
-                       t->slice.core_count);
-    return 0;
+    return cli_load_slice(tpu, &t->options->set, &t->slice, &t->chip, t->chip_origins, &t->arena,
+                          e);
 }
 
 static int load_data(struct train_run *t, struct err *e)

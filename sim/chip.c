@@ -64,6 +64,8 @@ static int unknown_key(struct err *e, const char *file, int line, const char *fu
     char hint[96];
 
     text_did_you_mean(full_name, full_names, COUNT_OF(full_names), hint, sizeof(hint));
+    if (!*hint)
+        snprintf(hint, sizeof(hint), "; systole chips NAME lists them");
     return err_at(e, file, line, 0, "unknown key \"%s\"%s", full_name, hint);
 }
 
@@ -72,6 +74,10 @@ static int set_word(char *word, const char *name, const char *value, const char 
 {
     const size_t room = sizeof(((struct chip *)0)->chip_name);
 
+    for (const char *c = value; *c; c++)
+        if (*c < ' ' || *c > '~' || *c == ';')      /* it goes into reports and chip files */
+            return err_at(e, file, line, 0, "%s: expected printable ASCII without \";\"",
+                          name);
     if (*value == '\0' || strlen(value) >= room)
         return err_at(e, file, line, 0, "%s: expected 1..%zu characters, found \"%s\"", name,
                       room - 1, value);
@@ -89,10 +95,14 @@ static int set_param(struct chip *c, size_t index, const char *value, const char
 
     switch (p->kind) {
     case CHIP_INT:
-        if (text_parse_int(value, (int64_t)p->lo, (int64_t)p->hi, &integer))
+        if (text_parse_int(value, (int64_t)p->lo, (int64_t)p->hi, &integer) == 0)
+            memcpy(field, &integer, sizeof(integer));
+        else if (p->lo == p->hi)
+            return err_at(e, file, line, 0, "%s: only %.0f is modelled yet, found \"%s\"",
+                          full_names[index], p->lo, value);
+        else
             return err_at(e, file, line, 0, "%s: expected an integer in %.0f..%.0f, found \"%s\"",
                           full_names[index], p->lo, p->hi, value);
-        memcpy(field, &integer, sizeof(integer));
         return 0;
     case CHIP_REAL:
         if (text_parse_double(value, p->lo, p->hi, &real))

@@ -1,6 +1,7 @@
 #include "sim/chip.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,29 +35,43 @@ static int no_such_slice(struct err *e, const char *name, const char *chip_name,
 }
 
 /* Chips along x and y: the split of a power of two, x <= y. */
-static void lay_out(struct slice *s, const struct chip *c)
+static void lay_out(struct slice *s)
 {
     s->dim[0] = s->dim[1] = s->dim[2] = 1;
     for (int side = 1; s->dim[0] * s->dim[1] < s->chip_count; side = !side)
         s->dim[side] *= 2;
     assert(s->dim[0] * s->dim[1] == s->chip_count);
-    for (int i = 0; i < 3; i++) {
-        assert(s->dim[i] <= c->ici_max_axis);
+}
+
+int slice_fit(struct slice *s, const struct chip *c, struct err *e)
+{
+    if (s->core_count > 1 && s->chip_count * c->chip_cores != s->core_count)
+        return err_set(e, "chip.cores = %" PRId64 " contradicts slice %s, whose %d chip%s %d cores "
+                       "together", c->chip_cores, s->name, s->chip_count,
+                       s->chip_count == 1 ? " has" : "s have", s->core_count);
+    for (int i = 0; i < 3; i++)
+        if (s->dim[i] > c->ici_max_axis)
+            return err_set(e, "ici.max_axis = %" PRId64 " contradicts slice %s of %dx%dx%d chips",
+                           c->ici_max_axis, s->name, s->dim[0], s->dim[1], s->dim[2]);
+    for (int i = 0; i < 3; i++)
         s->is_ring[i] = s->dim[i] > 2 && s->dim[i] >= c->ici_wrap_min;
-    }
+    return 0;
 }
 
 static void make_slice(struct slice *s, const char *name, const char *chip_name,
                        const struct chip *c, int size)
 {
-    int cores = (int)c->chip_cores;
+    int cores = (int)c->chip_cores, status;
+    struct err e;
 
     memset(s, 0, sizeof(*s));
     snprintf(s->name, sizeof(s->name), "%s", name);
     snprintf(s->chip_name, sizeof(s->chip_name), "%s", chip_name);
     s->core_count = c->chip_names_count_cores ? size : size * cores;
     s->chip_count = (s->core_count + cores - 1) / cores;
-    lay_out(s, c);
+    lay_out(s);
+    status = slice_fit(s, c, &e);
+    assert(status == 0);                /* the table's slices fit the chips as they are */
 }
 
 int slice_parse(struct slice *s, const char *name, struct err *e)

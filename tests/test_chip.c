@@ -182,7 +182,7 @@ TEST(an_unknown_key_is_reported_with_its_line_and_the_nearest_key)
     expected = arena_printf(&a, "FILE:%d: unknown key \"vmme.bytes\" (did you mean "
                             "\"vmem.bytes\"?)", line_of(builtin_text("v3"), "[vmem]") + 1);
     expect_error(edit_v3(&a, "[vmem]", "[vmme]"), expected);
-    expect_error("x = 1\n", "FILE:1: unknown key \"x\"");
+    expect_error("x = 1\n", "FILE:1: unknown key \"x\"; systole chips NAME lists them");
     arena_fini(&a);
 }
 
@@ -357,6 +357,10 @@ TEST(set_refuses_what_a_chip_file_could_not_say)
                      "\"mxu.count\"?)");
     expect_set_error("mxu.count=9", "--set: mxu.count: expected an integer in 1..8, found \"9\"");
     expect_set_error("mxu.count=", "--set: mxu.count: expected an integer in 1..8, found \"\"");
+    expect_set_error("mxu.size=256", "--set: mxu.size: only 128 is modelled yet, found \"256\"");
+    expect_set_error("foo.bar=1", "--set: unknown key \"foo.bar\"; systole chips NAME lists them");
+    expect_set_error("chip.name=a ;b", "--set: chip.name: expected printable ASCII without \";\"");
+    expect_set_error("chip.name=a\nb", "--set: chip.name: expected printable ASCII without \";\"");
     expect_set_error("chip.name=", "--set: chip.name: expected 1..31 characters, found \"\"");
     expect_set_error("vmem.bytes=65537", "--set: vmem.bytes=65537: vmem.bytes must be a multiple "
                      "of 4096, a vector tile");

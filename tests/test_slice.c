@@ -84,12 +84,56 @@ TEST(a_slice_that_does_not_exist_lists_those_that_do)
     }
 }
 
+TEST(changed_chips_must_still_make_the_slice)
+{
+    static const struct {
+        const char *slice, *set, *message;          /* NULL = fits */
+    } cases[] = {
+        {"v3-1", "chip.cores=2", NULL},
+        {"v3-8", "chip.cores=1", "chip.cores = 1 contradicts slice v3-8, whose 4 chips have 8 "
+                                 "cores together"},
+        {"v3", "chip.cores=1", "chip.cores = 1 contradicts slice v3, whose 1 chip has 2 cores "
+                               "together"},
+        {"v3-32", "ici.max_axis=4", NULL},
+        {"v3-32", "ici.max_axis=2", "ici.max_axis = 2 contradicts slice v3-32 of 4x4x1 chips"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct slice s;
+        struct chip c;
+        struct err e;
+
+        assert_int_equal(slice_parse(&s, cases[i].slice, &e), 0);
+        assert_int_equal(chip_load_builtin(&c, s.chip_name, NULL, NULL, &e), 0);
+        assert_int_equal(chip_set(&c, cases[i].set, NULL, NULL, &e), 0);
+        assert_int_equal(slice_fit(&s, &c, &e), cases[i].message ? -1 : 0);
+        if (cases[i].message)
+            assert_string_equal(e.msg, cases[i].message);
+    }
+}
+
+TEST(axes_close_to_rings_where_the_changed_chip_says)
+{
+    struct slice s;
+    struct chip c;
+    struct err e;
+
+    assert_int_equal(slice_parse(&s, "v3-32", &e), 0);
+    assert_false(s.is_ring[0] || s.is_ring[1]);
+    assert_int_equal(chip_load_builtin(&c, s.chip_name, NULL, NULL, &e), 0);
+    assert_int_equal(chip_set(&c, "ici.wrap_min=4", NULL, NULL, &e), 0);
+    assert_int_equal(slice_fit(&s, &c, &e), 0);
+    assert_true(s.is_ring[0] && s.is_ring[1] && !s.is_ring[2]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_have_the_grids_of_cloud),
         cmocka_unit_test(every_builtin_chip_alone_is_a_slice),
         cmocka_unit_test(a_slice_that_does_not_exist_lists_those_that_do),
+        cmocka_unit_test(changed_chips_must_still_make_the_slice),
+        cmocka_unit_test(axes_close_to_rings_where_the_changed_chip_says),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,6 +62,8 @@ expect 1 'the nearest that can are 496 and 504' train $model --batch 500
 expect 1 'the nearest that can are 504 and 512' train $model --batch 511 --tpu v2-8 --backend host
 expect 1 'did you mean "mxu.count"?' train $model --set mxu.cuont=2
 expect 1 'contradicts slice v3-8' train $model --set chip.cores=1
+expect 1 'contradicts slice v3-8' run examples/01_vector_add.tasm --tpu v3-8 --set chip.cores=1
+expect 0 'v3-1: 1 chip, 1 core' train $model --tpu v3-1 --batch 64 --steps 1
 expect 1 'out of simulated VMEM' train $model --set vmem.bytes=1048576
 expect 1 'out of simulated HBM' train $model --set hbm.gib=0.001
 expect 1 "$work/none.json" train "$work/none.json" --backend host

@@ -1,0 +1,46 @@
+#include "cli/options.h"
+
+void cli_list_add(struct cli_list *l, const char *item, struct argp_state *state)
+{
+    if (l->count == CLI_LIST_MAX)
+        argp_error(state, "an option may be given at most %d times", CLI_LIST_MAX);
+    l->item[l->count++] = item;
+}
+
+error_t cli_parse_program(const char **program, bool is_optional, int key, char *arg,
+                          struct argp_state *state)
+{
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (*program)
+            argp_error(state, "one program at a time: %s, %s", *program, arg);
+        *program = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!*program && !is_optional)
+            argp_error(state, "which program?");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int cli_set_params(const struct cli_list *set, struct chip *chip, struct chip_origin *origins,
+                   struct arena *a, struct err *e)
+{
+    for (int i = 0; i < set->count; i++)
+        if (chip_set(chip, set->item[i], origins, a, e))
+            return -1;
+    return 0;
+}
+
+int cli_load_slice(const char *tpu, const struct cli_list *set, struct slice *slice,
+                   struct chip *chip, struct chip_origin *origins, struct arena *a,
+                   struct err *e)
+{
+    if (slice_parse(slice, tpu, e) ||
+        chip_load_builtin(chip, slice->chip_name, origins, a, e) ||
+        cli_set_params(set, chip, origins, a, e))
+        return -1;
+    return slice_fit(slice, chip, e);
+}
