@@ -3,7 +3,7 @@
 
 #include "base/units.h"
 #include "cli/cli.h"
-#include "report/folder.h"
+#include "base/outfile.h"
 
 #include <argp.h>
 #include <jansson.h>
@@ -105,12 +105,10 @@ static int measure_rows(struct options *o, json_t *list, int *missed, struct err
 static int bench(struct options *o, int *missed, struct err *e)
 {
     json_t *list = json_array();
-    struct folder_file f;
-    struct arena a;
+    struct outfile f;
     int status;
 
-    arena_init(&a);
-    status = folder_begin(&f, o->out, &a, e);   /* before minutes of work */
+    status = outfile_begin(&f, o->out, e);   /* before minutes of work */
     if (status == 0) {
         printf("%-32s %12s %-7s %-12s\n", "figure", "value", "unit", "must be");
         fflush(stdout);
@@ -118,11 +116,10 @@ static int bench(struct options *o, int *missed, struct err *e)
         json_dumpf(list, f.to, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
         fputc('\n', f.to);
         if (status == 0)
-            status = folder_commit(&f, e);
+            status = outfile_commit(&f, e);
         else
-            folder_abandon(&f);
+            outfile_abandon(&f);
     }
-    arena_fini(&a);
     json_decref(list);
     return status;
 }

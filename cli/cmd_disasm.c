@@ -1,11 +1,11 @@
 #include "cli/cli.h"
+
+#include "base/outfile.h"
 #include "cli/options.h"
 #include "cli/program.h"
 #include "isa/disasm.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 struct arguments {
     const char *input, *output;
@@ -40,21 +40,13 @@ static const struct argp parser = {
 
 static int print_to_file(const struct isa_program *program, const char *path)
 {
-    FILE *f = fopen(path, "w");
-    int failed;
+    struct outfile f;
     struct err e;
 
-    if (!f) {
-        err_at(&e, path, 0, 0, "cannot write: %s", strerror(errno));
+    if (outfile_begin(&f, path, &e))
         return cli_fail(&e);
-    }
-    isa_print_program(program, f);
-    failed = ferror(f);
-    if (fclose(f) == 0 && !failed)
-        return 0;
-    err_at(&e, path, 0, 0, "cannot write: %s", strerror(errno));
-    remove(path);
-    return cli_fail(&e);
+    isa_print_program(program, f.to);
+    return outfile_commit(&f, &e) ? cli_fail(&e) : 0;
 }
 
 int cmd_disasm(int argc, char **argv)

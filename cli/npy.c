@@ -1,7 +1,8 @@
 #include "cli/npy.h"
 
+#include "base/outfile.h"
+
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,39 +103,29 @@ int npy_parse(const uint8_t *bytes, size_t size, const char *file, struct npy *o
     return 0;
 }
 
-static bool write_all(FILE *f, const float *data, int64_t rows, int64_t columns)
+static void write_all(FILE *f, const float *data, int64_t rows, int64_t columns)
 {
     char header[128];
     unsigned char preamble[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
     size_t count = (size_t)(rows * columns), length = sizeof(header) - sizeof(preamble);
 
     memset(header, ' ', sizeof(header));
-    length = sizeof(header) - sizeof(preamble);
     header[snprintf(header, sizeof(header),
                     "{'descr': '<f4', 'fortran_order': False, 'shape': (%lld, %lld), }",
                     (long long)rows, (long long)columns)] = ' ';
     header[length - 1] = '\n';
     preamble[8] = (unsigned char)length;
-    return fwrite(preamble, 1, sizeof(preamble), f) == sizeof(preamble)
-           && fwrite(header, 1, length, f) == length && fwrite(data, 4, count, f) == count;
+    fwrite(preamble, 1, sizeof(preamble), f);
+    fwrite(header, 1, length, f);
+    fwrite(data, 4, count, f);
 }
 
 int npy_write(const char *path, const float *data, int64_t rows, int64_t columns, struct err *e)
 {
-    char temporary[4096];
-    FILE *f;
-    bool is_whole;
+    struct outfile f;
 
-    if (snprintf(temporary, sizeof(temporary), "%s.part", path) >= (int)sizeof(temporary))
-        return err_at(e, path, 0, 0, "name too long");
-    f = fopen(temporary, "wb");
-    if (!f)
-        return err_at(e, path, 0, 0, "cannot write: %s", strerror(errno));
-    is_whole = write_all(f, data, rows, columns);
-    if (fclose(f) != 0 || !is_whole || rename(temporary, path) != 0) {
-        err_at(e, path, 0, 0, "cannot write: %s", strerror(errno));
-        remove(temporary);
+    if (outfile_begin(&f, path, e))
         return -1;
-    }
-    return 0;
+    write_all(f.to, data, rows, columns);
+    return outfile_commit(&f, e);
 }

@@ -82,6 +82,8 @@ int train_report(struct train_run *t, struct err *e)
         .epoch = t->epoch, .epoch_count = t->epoch_count, .row = t->row,
         .row_count = t->row_count, .host_seconds = progress_seconds() - t->began_s};
 
+    if (*out && report_make_folder(out, e))
+        return -1;
     if (describe_step(t, &run.step, e))
         return -1;
     if (*out && report_write_folder(&run, out, e))

@@ -2,7 +2,6 @@
 #include "cli/train.h"
 
 #include <inttypes.h>
-#include <libgen.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -18,21 +17,11 @@ static bool runs_on_host(const struct train_run *t)
     return train_value(t, OPT_BACKEND)->integer == 1;
 }
 
-/* What is written at the end must be writable at the start. */
-static int check_outputs(struct train_run *t, struct err *e)
+static const char *path_or_null(const struct train_run *t, enum train_option o)
 {
-    const char *out = train_value(t, OPT_OUT)->text, *trace = train_value(t, OPT_TRACE)->text;
-    const char *folder;
+    const char *path = train_value(t, o)->text;
 
-    if (*out && report_open_folder(out, e))
-        return -1;
-    if (!*trace)
-        return 0;
-    folder = dirname(arena_strdup(&t->arena, trace));
-    if (access(folder, W_OK | X_OK) != 0)
-        return err_at(e, trace, 0, 0, "cannot be written: folder %s does not exist or is read-only",
-                      folder);
-    return 0;
+    return *path ? path : NULL;
 }
 
 static int load_chip(struct train_run *t, struct err *e)
@@ -135,7 +124,8 @@ static void allocate_batches(struct train_run *t)
 int train_setup(struct train_run *t, struct err *e)
 {
     t->batch = train_value(t, OPT_BATCH)->integer;
-    if (check_outputs(t, e) || load_chip(t, e))
+    if (report_check_outputs(path_or_null(t, OPT_OUT), path_or_null(t, OPT_TRACE), e) ||
+        load_chip(t, e))
         return -1;
     if (t->slice.core_count && strategy_check_batch(t->batch, t->slice.core_count, e))
         return -1;

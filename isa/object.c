@@ -1,8 +1,8 @@
 #include "isa/object.h"
 
+#include "base/outfile.h"
 #include "isa/file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -173,21 +173,14 @@ static void build_image(struct image *im, const struct isa_program *p)
 int isa_object_write(const struct isa_program *p, const char *path, struct err *e)
 {
     struct image im = { 0 };
-    FILE *f = fopen(path, "wb");
-    bool is_written;
+    struct outfile f;
 
-    if (!f)
-        return err_at(e, path, 0, 0, "cannot write: %s", strerror(errno));
+    if (outfile_begin(&f, path, e))
+        return -1;
     build_image(&im, p);
-    is_written = fwrite(im.bytes, 1, im.size, f) == im.size;
-    if (fclose(f) != 0)
-        is_written = false;
+    fwrite(im.bytes, 1, im.size, f.to);
     mem_free(im.bytes);
-    if (is_written)
-        return 0;
-    err_at(e, path, 0, 0, "cannot write: %s", strerror(errno));
-    remove(path);
-    return -1;
+    return outfile_commit(&f, e);
 }
 
 bool isa_object_is(const uint8_t *bytes, size_t size)

@@ -1,5 +1,4 @@
-#include "report/folder.h"
-
+#include "base/outfile.h"
 #include "report/files.h"
 #include "report/step_table.h"
 
@@ -8,88 +7,67 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-char *folder_temp_path(const char *path, struct arena *a)
-{
-    return arena_printf(a, "%s.tmp", path);
-}
-
-int folder_rename(const char *temp_path, const char *path, struct err *e)
-{
-    int saved;
-
-    if (rename(temp_path, path) == 0)
-        return 0;
-    saved = errno;
-    folder_remove(temp_path);
-    return err_set(e, "cannot write %s: %s", path, strerror(saved));
-}
-
-void folder_remove(const char *temp_path)
-{
-    unlink(temp_path);
-}
-
-int folder_begin(struct folder_file *f, const char *path, struct arena *a, struct err *e)
-{
-    f->path = arena_strdup(a, path);
-    f->temp_path = folder_temp_path(path, a);
-    f->to = fopen(f->temp_path, "w");
-    if (!f->to)
-        return err_set(e, "cannot write %s: %s", f->temp_path, strerror(errno));
-    return 0;
-}
-
-int folder_commit(struct folder_file *f, struct err *e)
-{
-    int saved;
-
-    errno = 0;
-    if (fflush(f->to) == 0 && !ferror(f->to) && fclose(f->to) == 0)
-        return folder_rename(f->temp_path, f->path, e);
-    saved = errno;
-    folder_remove(f->temp_path);
-    return err_set(e, "cannot write %s: %s", f->path, strerror(saved ? saved : EIO));
-}
-
-void folder_abandon(struct folder_file *f)
-{
-    fclose(f->to);
-    folder_remove(f->temp_path);
-}
-
 /* only writing a file proves that a folder can be written */
 static int prove_writable(const char *folder, struct err *e)
 {
     struct arena a;
-    char *probe;
-    FILE *f;
-    int status = 0;
+    struct err why;
+    int status;
 
     arena_init(&a);
-    probe = arena_printf(&a, "%s/writable.tmp", folder);
-    f = fopen(probe, "w");
-    if (f) {
-        fclose(f);
-        folder_remove(probe);
-    } else {
-        status = err_set(e, "the output folder %s cannot be written: %s", folder,
-                         strerror(errno));
-    }
+    status = outfile_check(arena_printf(&a, "%s/config.ini", folder), &why);
     arena_fini(&a);
-    return status;
+    return status ? err_set(e, "the output folder %s cannot be used: %s", folder, why.msg) : 0;
 }
 
-int report_open_folder(const char *path, struct err *e)
+/* 1 = made, 0 = was there */
+static int make_folder(const char *path, struct err *e)
 {
     struct stat st;
 
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+    if (mkdir(path, 0777) == 0)
+        return 1;
+    if (errno != EEXIST)
         return err_set(e, "cannot make the output folder %s: %s", path, strerror(errno));
     if (stat(path, &st) != 0)
         return err_set(e, "cannot look at the output folder %s: %s", path, strerror(errno));
     if (!S_ISDIR(st.st_mode))
         return err_set(e, "the output folder %s is a file; name a folder or a new name", path);
-    return prove_writable(path, e);
+    return 0;
+}
+
+static bool ends_in(const char *s, const char *suffix)
+{
+    size_t length = strlen(s), suffix_length = strlen(suffix);
+
+    return length > suffix_length && strcmp(s + length - suffix_length, suffix) == 0;
+}
+
+static int check_trace(const char *path, struct err *e)
+{
+    if (!ends_in(path, ".json") && !ends_in(path, ".json.gz"))
+        return err_set(e, "the trace is to be %s; its name must end in .json or .json.gz", path);
+    return outfile_check(path, e);
+}
+
+int report_check_outputs(const char *folder, const char *trace, struct err *e)
+{
+    int is_made = folder ? make_folder(folder, e) : 0, status = 0;
+
+    if (is_made < 0)
+        return -1;
+    if (folder)
+        status = prove_writable(folder, e);
+    if (trace && status == 0)
+        status = check_trace(trace, e);
+    if (is_made)
+        rmdir(folder);
+    return status;
+}
+
+int report_make_folder(const char *path, struct err *e)
+{
+    return make_folder(path, e) < 0 ? -1 : 0;
 }
 
 enum content { CONTENT_CONFIG, CONTENT_TEXT, CONTENT_STEPS, CONTENT_STATS, CONTENT_COUNT };
@@ -101,10 +79,11 @@ static int write_content(enum content content, const struct report_run *r,
     static const char *const names[CONTENT_COUNT] = {
         "config.ini", "report.txt", "steps.csv", "stats.json"
     };
-    struct folder_file f;
+    const char *path = arena_printf(a, "%s/%s", folder, names[content]);
+    struct outfile f;
     int status = 0;
 
-    if (folder_begin(&f, arena_printf(a, "%s/%s", folder, names[content]), a, e) != 0)
+    if (outfile_begin(&f, path, e) != 0)
         return -1;
     switch (content) {
     case CONTENT_CONFIG: config_print(r, v, f.to); break;
@@ -112,11 +91,10 @@ static int write_content(enum content content, const struct report_run *r,
     case CONTENT_STEPS: csv_print_steps(r, f.to); break;
     default: status = json_print_stats(r, v, f.to); break;
     }
-    if (status != 0) {
-        folder_abandon(&f);
-        return err_set(e, "cannot write %s: out of memory or disk", f.path);
-    }
-    return folder_commit(&f, e);
+    if (status == 0)
+        return outfile_commit(&f, e);
+    outfile_abandon(&f);
+    return err_set(e, "cannot write %s: out of memory or disk", path);
 }
 
 int report_write_folder(const struct report_run *r, const char *path, struct err *e)
@@ -136,32 +114,25 @@ int report_write_folder(const struct report_run *r, const char *path, struct err
     return status;
 }
 
-static bool ends_in(const char *s, const char *suffix)
-{
-    size_t length = strlen(s), suffix_length = strlen(suffix);
-
-    return length >= suffix_length && strcmp(s + length - suffix_length, suffix) == 0;
-}
-
 int report_write_trace(const struct report_step *s, const char *path, size_t event_limit,
                        size_t *left_out, struct err *e)
 {
     struct arena a;
     struct report_view v;
-    char *temp_path;
-    int status;
+    struct outfile f;
+    int status = -1;
 
     arena_init(&a);
     view_of_step(s, &a, &v);
-    temp_path = folder_temp_path(path, &a);
     if (!v.trace)
-        status = err_set(e, "no trace to write to %s: the last launch kept none", path);
-    else
-        status = chrome_write(&v, temp_path, ends_in(path, ".gz"), event_limit, left_out, e);
-    if (status == 0)
-        status = folder_rename(temp_path, path, e);
-    else
-        folder_remove(temp_path);
+        err_set(e, "no trace to write to %s: the last launch kept none", path);
+    else if (outfile_begin(&f, path, e) == 0) {
+        status = chrome_write(&v, f.temp_path, ends_in(path, ".gz"), event_limit, left_out, e);
+        if (status == 0)
+            status = outfile_commit(&f, e);
+        else
+            outfile_abandon(&f);
+    }
     arena_fini(&a);
     return status;
 }

@@ -56,8 +56,15 @@ struct report_run {
     double host_seconds;
 };
 
-/* Make the folder (parents exist) and prove that it can be written, before any work is done. */
-int report_open_folder(const char *path, struct err *e);
+/*
+ * Before any work is done: prove that the folder (whose parent exists) can be
+ * made and written, and the trace, which may lie in it. Leaves nothing behind;
+ * NULL = not wanted.
+ */
+int report_check_outputs(const char *folder, const char *trace, struct err *e);
+
+/* parents exist; fine when it is there */
+int report_make_folder(const char *path, struct err *e);
 
 /* Where the cycles of one step went, utilisation, FLOPs, bytes, and what bounds it. */
 void report_print_step(const struct report_step *s, FILE *to);

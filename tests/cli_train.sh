@@ -71,8 +71,10 @@ expect 1 "$work/none: not a folder" train $model --backend host --data "$work/no
 expect 1 'drawn digits: 12000 training images are less than a batch of 16384' \
     train $model --backend host --batch 16384
 expect 1 '/dev/null/out' train $model --backend host --out /dev/null/out
-expect 1 'cannot be written: folder /nowhere/at/all does not exist' \
-    train $model --trace /nowhere/at/all/t.json
+expect 1 'cannot write /nowhere/at/all/t.json' train $model --trace /nowhere/at/all/t.json
+expect 1 'must end in .json or .json.gz' train $model --trace "$work/t.png"
+mkdir "$work/folder.json"
+expect 1 'folder.json: Is a directory' train $model --trace "$work/folder.json"
 
 # data that does not fit
 idx "$work/small" 16 5
@@ -85,7 +87,14 @@ head -c 1000 "$work/data/train-images-idx3-ubyte" >"$work/cut" &&
     mv "$work/cut" "$work/data/train-images-idx3-ubyte"
 expect 1 'train-images-idx3-ubyte: truncated' train $model --backend host --data "$work/data" \
     --out "$work/out_failed"
-[ -e "$work/out_failed/stats.json" ] && fail 'a failed run left stats.json'
+for wrong in '--batch 500' '--tpu v3-9' '--set mxu.count=9' '--data /nowhere' '--lr x' \
+    '--set vmem.bytes=65536' '--trace /nowhere/t.json'; do
+    # shellcheck disable=SC2086
+    "$systole" train $model --out "$work/out_failed" $wrong >"$work/text" 2>"$work/log" &&
+        fail "$wrong was accepted"
+    [ -s "$work/text" ] && fail "$wrong: prints before it fails: $(cat "$work/text")"
+done
+[ -e "$work/out_failed" ] && fail 'a failed run left its folder'
 
 # a run on the host leaves its results
 expect 0 'epoch' train $model --backend host --steps 24 --batch 512 --out "$work/out"

@@ -220,7 +220,7 @@ TEST(folder_of_a_host_run_holds_all_files_and_nothing_else)
     char folder[200], path[300];
 
     toy_make_folder(folder, sizeof(folder));
-    assert_int_equal(report_open_folder(folder, &e), 0);
+    assert_int_equal(report_make_folder(folder, &e), 0);
     for (int twice = 0; twice < 2; twice++)
         assert_int_equal(report_write_folder(&r, folder, &e), 0);
     for (int i = 0; i < 4; i++) {
@@ -231,16 +231,20 @@ TEST(folder_of_a_host_run_holds_all_files_and_nothing_else)
     assert_int_equal(toy_remove_folder(folder), 4);
 }
 
-TEST(folder_is_made_when_missing_and_left_empty)
+TEST(outputs_are_checked_without_a_trace_of_it)
 {
     struct err e;
-    char folder[200], path[300];
+    char folder[200], path[300], trace[400];
 
     snprintf(path, sizeof(path), "%s/out", toy_make_folder(folder, sizeof(folder)));
-    assert_int_equal(report_open_folder(path, &e), 0);
-    assert_int_equal(report_open_folder(path, &e), 0);
-    assert_int_equal(toy_remove_folder(path), 0);
-    toy_remove_folder(folder);
+    snprintf(trace, sizeof(trace), "%s/t.json.gz", path);
+    assert_int_equal(report_check_outputs(path, trace, &e), 0);
+    assert_int_equal(report_check_outputs(NULL, NULL, &e), 0);
+    assert_int_equal(report_check_outputs(NULL, trace, &e), -1);   /* nobody makes the folder */
+    assert_non_null(strstr(e.msg, trace));
+    assert_int_equal(report_check_outputs(path, path, &e), -1);
+    assert_non_null(strstr(e.msg, "must end in .json or .json.gz"));
+    assert_int_equal(toy_remove_folder(folder), 0);
 }
 
 TEST(folder_that_cannot_be_written_is_an_error_with_its_path)
@@ -253,16 +257,16 @@ TEST(folder_that_cannot_be_written_is_an_error_with_its_path)
     snprintf(file, sizeof(file), "%s/file", folder);
     snprintf(below, sizeof(below), "%s/below", file);
     write_text(file, "x");
-    assert_int_equal(report_open_folder(file, &e), -1);
+    assert_int_equal(report_check_outputs(file, NULL, &e), -1);
     assert_non_null(strstr(e.msg, file));
     assert_non_null(strstr(e.msg, "is a file"));
-    assert_int_equal(report_open_folder(below, &e), -1);
+    assert_int_equal(report_check_outputs(below, NULL, &e), -1);
     assert_non_null(strstr(e.msg, below));
     assert_non_null(strstr(e.msg, "Not a directory"));
     assert_int_equal(report_write_folder(&r, below, &e), -1);
     assert_non_null(strstr(e.msg, "below/config.ini"));
     snprintf(below, sizeof(below), "%s/missing/out", folder);
-    assert_int_equal(report_open_folder(below, &e), -1);
+    assert_int_equal(report_check_outputs(below, NULL, &e), -1);
     assert_non_null(strstr(e.msg, "No such file or directory"));
     assert_int_equal(toy_remove_folder(folder), 1);
 }
@@ -291,7 +295,7 @@ int main(void)
         cmocka_unit_test(steps_have_one_line_each_and_no_trailing_comma),
         cmocka_unit_test(configuration_reads_back_as_a_chip_file),
         cmocka_unit_test(folder_of_a_host_run_holds_all_files_and_nothing_else),
-        cmocka_unit_test(folder_is_made_when_missing_and_left_empty),
+        cmocka_unit_test(outputs_are_checked_without_a_trace_of_it),
         cmocka_unit_test(folder_that_cannot_be_written_is_an_error_with_its_path),
         cmocka_unit_test(file_that_cannot_be_renamed_leaves_nothing_behind),
     };

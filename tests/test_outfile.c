@@ -1,0 +1,108 @@
+/* Files appear whole or not at all, and devices survive. */
+#include "tests/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/outfile.h"
+
+struct place {
+    char folder[64], path[96], temp_path[128];
+};
+
+static void make_place(struct place *p)
+{
+    snprintf(p->folder, sizeof(p->folder), "/tmp/systole_outfile_XXXXXX");
+    assert_non_null(mkdtemp(p->folder));
+    snprintf(p->path, sizeof(p->path), "%s/file", p->folder);
+    snprintf(p->temp_path, sizeof(p->temp_path), "%s.tmp", p->path);
+}
+
+static void expect_text(const char *path, const char *text)
+{
+    char found[32] = "";
+    FILE *f = fopen(path, "r");
+
+    assert_non_null(f);
+    assert_int_equal(fread(found, 1, sizeof(found) - 1, f), strlen(text));
+    fclose(f);
+    assert_string_equal(found, text);
+}
+
+TEST(file_keeps_its_old_contents_until_the_new_are_complete)
+{
+    struct place p;
+    struct outfile f;
+    struct err e;
+
+    make_place(&p);
+    assert_int_equal(outfile_begin(&f, p.path, &e), 0);
+    fputs("old", f.to);
+    assert_int_equal(access(p.path, F_OK), -1);
+    assert_int_equal(outfile_commit(&f, &e), 0);
+    expect_text(p.path, "old");
+
+    assert_int_equal(outfile_begin(&f, p.path, &e), 0);
+    fputs("new", f.to);
+    expect_text(p.path, "old");
+    outfile_abandon(&f);
+    expect_text(p.path, "old");
+    assert_int_equal(outfile_check(p.path, &e), 0);
+    expect_text(p.path, "old");
+    assert_int_equal(unlink(p.path), 0);
+    assert_int_equal(rmdir(p.folder), 0);           /* nothing else is left */
+}
+
+TEST(device_is_written_in_place_and_never_removed)
+{
+    struct outfile f;
+    struct stat before, after;
+    struct err e;
+
+    if (stat("/dev/full", &before) != 0)
+        skip();
+    assert_int_equal(outfile_begin(&f, "/dev/full", &e), 0);
+    fputs("too much", f.to);
+    assert_int_equal(outfile_commit(&f, &e), -1);
+    assert_string_equal(e.msg, "cannot write /dev/full: No space left on device");
+    assert_int_equal(outfile_check("/dev/full", &e), 0);
+    assert_int_equal(stat("/dev/full", &after), 0);
+    assert_true(before.st_ino == after.st_ino && S_ISCHR(after.st_mode));
+}
+
+TEST(path_that_cannot_be_written_is_named_and_nothing_is_left)
+{
+    struct place p;
+    struct outfile f;
+    struct err e;
+    char below[128], expected[256];
+
+    make_place(&p);
+    assert_int_equal(outfile_begin(&f, p.folder, &e), -1);
+    snprintf(expected, sizeof(expected), "cannot write %s: Is a directory", p.folder);
+    assert_string_equal(e.msg, expected);
+    snprintf(below, sizeof(below), "%s/none/file", p.folder);
+    assert_int_equal(outfile_check(below, &e), -1);
+    snprintf(expected, sizeof(expected), "cannot write %s: No such file or directory", below);
+    assert_string_equal(e.msg, expected);
+
+    assert_int_equal(outfile_begin(&f, p.path, &e), 0);
+    assert_int_equal(mkdir(p.path, 0777), 0);       /* so that the rename fails */
+    assert_int_equal(outfile_commit(&f, &e), -1);
+    assert_non_null(strstr(e.msg, p.path));
+    assert_int_equal(rmdir(p.path), 0);
+    assert_int_equal(rmdir(p.folder), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(file_keeps_its_old_contents_until_the_new_are_complete),
+        cmocka_unit_test(device_is_written_in_place_and_never_removed),
+        cmocka_unit_test(path_that_cannot_be_written_is_named_and_nothing_is_left),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
