@@ -7,6 +7,7 @@
 #include "cli/bench.h"
 
 #include "base/units.h"
+#include "cli/progress.h"
 #include "sim/machine.h"
 #include "stack/data.h"
 #include "stack/strategy.h"
@@ -14,7 +15,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BATCH 512
@@ -38,14 +38,6 @@ struct stepper {
     float *x;
     int32_t *labels;
 };
-
-static double seconds_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void make_batch(struct stepper *s)
 {
@@ -91,12 +83,12 @@ static int make_stepper(struct stepper *s, const struct bench *b, const struct j
 static int run_steps(struct stepper *s, int count, double *seconds, struct err *e)
 {
     struct step_result result;
-    double began = seconds_now();
+    double began = progress_seconds();
 
     for (int i = 0; i < count; i++)
         if (strategy_train_step(s->strategy, s->x, s->labels, &result, e) != 0)
             return -1;
-    *seconds = seconds_now() - began;
+    *seconds = progress_seconds() - began;
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/hbm_data.h"
 #include "cli/options.h"
 #include "cli/program.h"
+#include "cli/progress.h"
 #include "report/report.h"
 #include "sim/machine.h"
 #include "stack/compile.h"
@@ -11,7 +12,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 struct arguments {
     const char *program, *tpu, *simd, *trace;
@@ -146,14 +146,6 @@ static int prepare(struct session *s, struct err *e)
     return 0;
 }
 
-static double seconds_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static int write_trace(const struct session *s, const struct report_step *step, struct err *e)
 {
     size_t left_out;
@@ -168,17 +160,14 @@ static int write_trace(const struct session *s, const struct report_step *step, 
 
 static int run(struct session *s, struct err *e)
 {
-    struct report_step step = {.machine = s->m, .program = &s->program};
-    int64_t clock_mhz = machine_chip(s->m)->chip_clock_mhz;
-    double start = seconds_now();
+    struct report_step step = {.title = s->args->program, .machine = s->m, .program = &s->program};
+    double began_s = progress_seconds(), seconds;
     struct err fault;
     int status = machine_run(s->m, &fault), i;
 
-    printf("%s: %lld cycles, %.3f us at %lld MHz, host %.3f s\n", s->program.name,
-           (long long)machine_cycles(s->m),
-           (double)machine_cycles(s->m) / (double)clock_mhz, (long long)clock_mhz,
-           seconds_now() - start);
+    seconds = progress_seconds() - began_s;
     report_print_step(&step, stdout);
+    printf("\nhost time %.3f s\n", seconds);
     if (write_trace(s, &step, e))
         return -1;
     if (status != 0) {

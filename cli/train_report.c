@@ -64,7 +64,7 @@ static int describe_step(struct train_run *t, struct report_step *step, struct e
     if (strategy_replay_step(t->strategy, &r, e))
         return -1;
     *step = (struct report_step){
-        .machine = t->machine, .program = &c->program, .model_flops = c->flops,
+        .title = "one step", .machine = t->machine, .program = &c->program, .model_flops = c->flops,
         .parameter_bytes = t->slice.core_count > 1
                                ? t->model.parameter_elems * (int64_t)sizeof(float) : 0};
     printf("\n");

@@ -89,7 +89,7 @@ static enum bound_resource second_highest(const struct bound *b)
 
 static void explain(const struct report_view *v, struct bound *b)
 {
-    double all = (double)v->cycles * (double)v->core_count, stalls = 0.0;
+    double all = (double)v->cycles * (double)v->active_count, stalls = 0.0;
     enum stall_reason worst = worst_stall(v);
     enum bound_resource second = second_highest(b);
 

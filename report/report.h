@@ -19,10 +19,11 @@ struct report_option {
     const char *origin;                 /* "default", "command line", "model file" */
 };
 
-/* One training step, as the machine's last launch left it. */
+/* One training step or one program, as the machine's last launch left it. */
 struct report_step {
+    const char *title;                  /* "one step", "vector_add.tasm" */
     const struct machine *machine;
-    const struct isa_program *program;  /* of every core; its notes name the source operations */
+    const struct isa_program *program;  /* of every core that ran; its notes name the source */
     int64_t model_flops;                /* per core: 2MNK and so on, padding not counted */
     int64_t parameter_bytes;            /* all-reduced gradient bytes per core; 0 if none */
 };

@@ -20,19 +20,22 @@ static void print_cycles(FILE *to, const struct report_view *v, cycle_t core0, c
     fprintf(to, "%14s %6.1f %%", text_thousands(core0, a, sizeof(a)),
             view_percent((double)core0, all));
     fprintf(to, "%14s %6.1f %%\n",
-            text_thousands(mean((double)sum, v->core_count), b, sizeof(b)),
-            view_percent((double)sum, all * v->core_count));
+            text_thousands(mean((double)sum, v->active_count), b, sizeof(b)),
+            view_percent((double)sum, all * v->active_count));
 }
 
 static void print_header(const struct report_view *v, FILE *to)
 {
     char text[96], number[NUMBER_CHARS];
 
-    fprintf(to, "one step on %s; %s at %" PRId64 " MHz\n",
+    fprintf(to, "%s on %s; %s at %" PRId64 " MHz\n", v->title,
             slice_print(v->slice, text, sizeof(text)), v->chip->chip_name,
             v->chip->chip_clock_mhz);
-    fprintf(to, "  %s cycles = %.3f us\n\n", text_thousands(v->cycles, number, sizeof(number)),
+    fprintf(to, "  %s cycles = %.3f us", text_thousands(v->cycles, number, sizeof(number)),
             view_seconds(v) * 1e6);
+    if (v->active_count < v->core_count)
+        fprintf(to, "; %d of %d cores ran", v->active_count, v->core_count);
+    fprintf(to, "\n\n");
 }
 
 static void print_group(const struct report_view *v, enum view_group g, FILE *to)
@@ -56,10 +59,11 @@ static void print_cycle_table(const struct report_view *v, FILE *to)
 
     for (int i = 0; i < v->core_count; i++) {
         issue += v->core[i]->issue_cycles;
-        idle += v->core[i]->idle_cycles;
+        if (view_is_active(v, i))
+            idle += v->core[i]->idle_cycles;
     }
-    snprintf(heading, sizeof(heading), "mean of %d core%s", v->core_count,
-             v->core_count == 1 ? "" : "s");
+    snprintf(heading, sizeof(heading), "mean of %d core%s", v->active_count,
+             v->active_count == 1 ? "" : "s");
     fprintf(to, "%-26s%23s%23s\n", "where the cycles went", "core 0", heading);
     fprintf(to, "  %-24s", "issue");
     print_cycles(to, v, v->core[0]->issue_cycles, issue);
@@ -68,19 +72,21 @@ static void print_cycle_table(const struct report_view *v, FILE *to)
     fprintf(to, "  %-24s", "idle");
     print_cycles(to, v, v->core[0]->idle_cycles, idle);
     fprintf(to, "  %-24s", "all");
-    print_cycles(to, v, v->core[0]->cycles, v->cycles * v->core_count);
+    print_cycles(to, v, v->core[0]->cycles, v->cycles * v->active_count);
 }
 
 /* the same unit of all cores */
 static void print_unit(const struct report_view *v, int unit, FILE *to)
 {
     double busy = 0.0, waiting = 0.0, idle = 0.0, ops = 0.0, room = 0.0;
-    double all = (double)v->cycles * v->core_count;
+    double all = (double)v->cycles * v->active_count;
     char number[NUMBER_CHARS];
 
     for (int i = 0; i < v->core_count; i++) {
         const struct unit_counters *u = &v->core[i]->unit[unit];
 
+        if (!view_is_active(v, i))
+            continue;
         busy += (double)u->busy_cycles;
         waiting += (double)u->waiting_cycles;
         idle += (double)u->idle_cycles;
@@ -89,7 +95,7 @@ static void print_unit(const struct report_view *v, int unit, FILE *to)
     }
     fprintf(to, "  %-10s %8.1f %% %8.1f %% %8.1f %% %14s %12.4f\n", v->core[0]->unit[unit].name,
             view_percent(busy, all), view_percent(waiting, all), view_percent(idle, all),
-            text_thousands(mean(ops, v->core_count), number, sizeof(number)),
+            text_thousands(mean(ops, v->active_count), number, sizeof(number)),
             room > 0.0 ? ops / room : 0.0);
 }
 
@@ -104,18 +110,18 @@ static void print_units(const struct report_view *v, FILE *to)
 static void print_flops(const struct report_view *v, FILE *to)
 {
     double issued = 0.0, seconds = view_seconds(v);
-    double peak = chip_peak_bf16_tflops(v->chip) * v->chip_count;
+    double peak = chip_peak_bf16_tflops(v->chip) / (double)v->chip->chip_cores * v->active_count;
     char number[NUMBER_CHARS];
 
     for (int i = 0; i < v->core_count; i++)
         issued += (double)v->core[i]->matmul_flops;
-    fprintf(to, "\nMXU, all cores\n");
+    fprintf(to, "\nMXU, %s\n", v->active_count < v->core_count ? "cores that ran" : "all cores");
     fprintf(to, "  issued        %s FLOP: %.4f TFLOP/s of %.1f peak (%.2f %%)\n",
             text_thousands((int64_t)issued, number, sizeof(number)),
             seconds > 0.0 ? issued / seconds / 1e12 : 0.0, peak,
             seconds > 0.0 ? view_percent(issued / seconds / 1e12, peak) : 0.0);
     if (v->model_flops > 0) {
-        double model = (double)v->model_flops * v->core_count;
+        double model = (double)v->model_flops * v->active_count;
 
         fprintf(to, "  of the model  %s FLOP: %.1f %% of those issued, %.2f %% of peak\n",
                 text_thousands((int64_t)model, number, sizeof(number)),
@@ -126,7 +132,8 @@ static void print_flops(const struct report_view *v, FILE *to)
 
 static void print_hbm(const struct report_view *v, FILE *to)
 {
-    double seconds = view_seconds(v), peak = view_hbm_peak_bytes_per_second(v->chip);
+    double peak = view_hbm_peak_bytes_per_second(v->chip) * v->active_chip_count;
+    double seconds = view_seconds(v);
     int64_t read_bytes = 0, write_bytes = 0, runs = 0, hits = 0;
     char a[NUMBER_CHARS], b[NUMBER_CHARS];
     double rate;
@@ -138,11 +145,12 @@ static void print_hbm(const struct report_view *v, FILE *to)
         hits += v->hbm[i]->row_hits;
     }
     rate = seconds > 0.0 ? (double)(read_bytes + write_bytes) / seconds : 0.0;
-    fprintf(to, "\nHBM, all chips\n");
+    fprintf(to, "\nHBM, %s\n",
+            v->active_chip_count < v->chip_count ? "chips of these cores" : "all chips");
     fprintf(to, "  read          %s B\n  written       %s B\n",
             text_thousands(read_bytes, a, sizeof(a)), text_thousands(write_bytes, b, sizeof(b)));
     fprintf(to, "  rate          %.2f GB/s of %.1f peak (%.2f %%)\n", rate / 1e9,
-            peak * v->chip_count / 1e9, view_percent(rate, peak * v->chip_count));
+            peak / 1e9, view_percent(rate, peak));
     fprintf(to, "  row hits      %.1f %% of %s runs\n",
             view_percent((double)hits, (double)runs), text_thousands(runs, a, sizeof(a)));
 }
@@ -175,8 +183,8 @@ static void print_ici(const struct report_view *v, FILE *to)
     }
     fprintf(to, "\nICI (links between chips), mean of a core\n");
     fprintf(to, "  sent          %s B\n  received      %s B\n",
-            text_thousands(mean(sent, v->core_count), a, sizeof(a)),
-            text_thousands(mean(received, v->core_count), b, sizeof(b)));
+            text_thousands(mean(sent, v->active_count), a, sizeof(a)),
+            text_thousands(mean(received, v->active_count), b, sizeof(b)));
     if (v->parameter_bytes > 0 && v->core_count > 1) {
         double least = 2.0 * (v->core_count - 1) / v->core_count * (double)v->parameter_bytes;
 

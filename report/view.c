@@ -50,6 +50,24 @@ static void gather_network(const struct machine *m, struct arena *a, struct repo
         v->link[i] = net_link(net, i);
 }
 
+bool view_is_active(const struct report_view *v, int core)
+{
+    return v->core[core]->issue_cycles > 0;
+}
+
+static void count_active(struct report_view *v)
+{
+    int cores_per_chip = (v->core_count + v->chip_count - 1) / v->chip_count, last_chip = -1;
+
+    for (int i = 0; i < v->core_count; i++) {
+        if (!view_is_active(v, i))
+            continue;
+        v->active_count++;
+        v->active_chip_count += i / cores_per_chip != last_chip;
+        last_chip = i / cores_per_chip;
+    }
+}
+
 static void gather_trace(const struct machine *m, struct arena *a, struct report_view *v)
 {
     struct view_trace *trace = arena_array(a, (size_t)v->core_count, sizeof(*trace));
@@ -69,6 +87,7 @@ void view_of_step(const struct report_step *s, struct arena *a, struct report_vi
     *v = (struct report_view){
         .chip = machine_chip(m),
         .slice = machine_slice(m),
+        .title = s->title,
         .program = s->program,
         .model_flops = s->model_flops,
         .parameter_bytes = s->parameter_bytes,
@@ -79,6 +98,7 @@ void view_of_step(const struct report_step *s, struct arena *a, struct report_vi
     v->core = arena_array(a, (size_t)v->core_count, sizeof(*v->core));
     for (int i = 0; i < v->core_count; i++)
         v->core[i] = machine_counters(m, i);
+    count_active(v);
     v->hbm = arena_array(a, (size_t)v->chip_count, sizeof(*v->hbm));
     for (int i = 0; i < v->chip_count; i++)
         v->hbm[i] = machine_hbm_stats(m, i);

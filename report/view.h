@@ -18,13 +18,15 @@ struct view_trace {
 struct report_view {
     const struct chip *chip;
     const struct slice *slice;
-    const struct isa_program *program;  /* of every core; may be NULL */
+    const char *title;
+    const struct isa_program *program;  /* of every core that ran; may be NULL */
     int64_t model_flops;                /* per core; 0 = unknown */
     int64_t parameter_bytes;            /* all-reduced per core; 0 = none */
     cycle_t cycles;
     int core_count;
     const struct core_counters **core;
-    int chip_count;
+    int active_count;                   /* cores that issued something: means are over these */
+    int chip_count, active_chip_count;
     const struct hbm_stats **hbm;       /* by chip */
     int link_count;                     /* directed links; 0 for a single chip */
     const struct net_link_stats **link;
@@ -33,6 +35,9 @@ struct report_view {
 
 /* `s->machine` is not NULL and has run. */
 void view_of_step(const struct report_step *s, struct arena *a, struct report_view *v);
+
+/* false for a core without a program, which idles and is left out of means */
+bool view_is_active(const struct report_view *v, int core);
 
 /* Stall reasons in the groups that people think in; docs/report.md says why. */
 enum view_group {

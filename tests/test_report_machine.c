@@ -33,7 +33,8 @@ struct launch {
     struct report_step step;
 };
 
-static void start(struct launch *l, bool is_traced)
+/* on the first `count` of four cores */
+static void start(struct launch *l, int count, bool is_traced)
 {
     struct machine_options options = {.thread_count = 1, .simd = "c", .trace = is_traced};
     struct isa_errors errors;
@@ -46,12 +47,12 @@ static void start(struct launch *l, bool is_traced)
     assert_int_equal(chip_load_builtin(&l->chip, "tiny", NULL, &l->arena, &e), 0);
     l->machine = machine_create(&l->slice, &l->chip, &options, &e);
     assert_non_null(l->machine);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < count; i++)
         if (machine_load(l->machine, i, &l->program, &e) != 0)
             fail_msg("%s", e.msg);
     if (machine_run(l->machine, &e) != 0)
         fail_msg("%s", e.msg);
-    l->step = (struct report_step){.machine = l->machine, .program = &l->program};
+    l->step = (struct report_step){.title = "add.tasm", .machine = l->machine, .program = &l->program};
 }
 
 static void finish(struct launch *l)
@@ -87,7 +88,7 @@ TEST(folder_of_a_launch_tells_its_counters)
     json_t *root, *core;
     size_t i;
 
-    start(&l, false);
+    start(&l, 4, false);
     run.step = l.step;
     toy_make_folder(folder, sizeof(folder));
     assert_int_equal(report_write_folder(&run, folder, &e), 0);
@@ -114,11 +115,36 @@ TEST(folder_of_a_launch_tells_its_counters)
     json_decref(root);
     snprintf(path, sizeof(path), "%s/report.txt", folder);
     text = toy_read_text(path);
-    assert_non_null(strstr(text, "one step on tiny-4"));
+    assert_non_null(strstr(text, "add.tasm on tiny-4"));
     assert_non_null(strstr(text, "bound by "));
     assert_null(strstr(text, "by source operation"));
     free(text);
     assert_int_equal(toy_remove_folder(folder), 4);
+    finish(&l);
+}
+
+TEST(means_are_over_the_cores_that_ran)
+{
+    struct launch l;
+    FILE *f = tmpfile();
+    char text[8192] = "", row[100];
+
+    assert_non_null(f);
+    start(&l, 1, false);
+    report_print_step(&l.step, f);
+    rewind(f);
+    assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+    fclose(f);
+    assert_non_null(strstr(text, "; 1 of 4 cores ran\n"));
+    assert_non_null(strstr(text, "         mean of 1 core\n"));
+    assert_non_null(strstr(text, "\nMXU, cores that ran\n"));
+    assert_non_null(strstr(text, "\nHBM, chips of these cores\n"));
+    snprintf(row, sizeof(row), "%-26s%14d %6.1f %%%14d %6.1f %%\n", "  issue", 12,
+             1200.0 / (double)machine_cycles(l.machine), 12,
+             1200.0 / (double)machine_cycles(l.machine));
+    assert_non_null(strstr(text, row));
+    assert_non_null(strstr(text, "  idle                                 0    0.0 %"
+                                 "             0    0.0 %\n"));
     finish(&l);
 }
 
@@ -165,7 +191,7 @@ TEST(trace_of_a_launch_agrees_with_its_counters)
     size_t left_out;
     json_t *root;
 
-    start(&l, true);
+    start(&l, 4, true);
     launch_us = (double)machine_cycles(l.machine) / (double)l.chip.chip_clock_mhz;
     snprintf(path, sizeof(path), "%s/t.json.gz", toy_make_folder(folder, sizeof(folder)));
     assert_int_equal(report_write_trace(&l.step, path, 0, &left_out, &e), 0);
@@ -188,7 +214,7 @@ TEST(step_table_with_trace_names_source_operations)
     size_t bytes;
     FILE *to;
 
-    start(&l, true);
+    start(&l, 4, true);
     to = open_memstream(&text, &bytes);
     report_print_step(&l.step, to);
     fclose(to);
@@ -206,7 +232,7 @@ TEST(trace_of_an_untraced_launch_is_an_error)
     char folder[200], path[300];
     size_t left_out;
 
-    start(&l, false);
+    start(&l, 4, false);
     snprintf(path, sizeof(path), "%s/t.json", toy_make_folder(folder, sizeof(folder)));
     assert_int_equal(report_write_trace(&l.step, path, 0, &left_out, &e), -1);
     assert_non_null(strstr(e.msg, path));
@@ -219,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folder_of_a_launch_tells_its_counters),
+        cmocka_unit_test(means_are_over_the_cores_that_ran),
         cmocka_unit_test(trace_of_a_launch_agrees_with_its_counters),
         cmocka_unit_test(step_table_with_trace_names_source_operations),
         cmocka_unit_test(trace_of_an_untraced_launch_is_an_error),
