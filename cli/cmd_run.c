@@ -20,6 +20,8 @@ struct arguments {
     struct cli_list set, load, dump, save;
 };
 
+#define LIMIT_MAX (INT64_MAX / 4)
+
 enum { KEY_ALL = 256, KEY_HBM, KEY_DUMP, KEY_SAVE, KEY_SET, KEY_THREADS, KEY_SIMD, KEY_TRACE,
        KEY_LIMIT };
 
@@ -35,8 +37,8 @@ static const struct argp_option options[] = {
     {"dump", KEY_DUMP, "ADDR:ROWSxCOLS", 0, "after the run, print the f32 matrix at byte ADDR", 2},
     {"out-npy", KEY_SAVE, "ADDR:ROWSxCOLS=FILE", 0, "after the run, write it to a .npy file", 2},
     {"trace", KEY_TRACE, "FILE", 0, "write a Chrome trace of the run (.json or .json.gz)", 3},
-    {"threads", KEY_THREADS, "N", 0, "host threads (default: 1); no influence on results", 3},
-    {"simd", KEY_SIMD, "PATH", 0, "auto, c, avx2 or avx512bf16; no influence on results", 3},
+    {"threads", KEY_THREADS, "N", 0, "host threads (default: 1); never changes a result or a cycle", 3},
+    {"simd", KEY_SIMD, "PATH", 0, "auto, c, avx2 or avx512bf16; never changes a result or a cycle", 3},
     {"cycle-limit", KEY_LIMIT, "N", 0, "stop a program that runs longer (default: 10^10)", 3},
     {0}};
 
@@ -55,11 +57,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_SAVE: cli_list_add(&args->save, arg, state); return 0;
     case KEY_THREADS:
         if (text_parse_int(arg, 1, 256, &args->threads) != 0)
-            argp_error(state, "--threads %s; 1..256 are possible", arg);
+            argp_error(state, "--threads is \"%s\", allowed are whole numbers in 1..256", arg);
         return 0;
     case KEY_LIMIT:
-        if (text_parse_int(arg, 1, INT64_MAX / 4, &args->limit) != 0)
-            argp_error(state, "--cycle-limit %s; a number of at least 1 is needed", arg);
+        if (text_parse_int(arg, 1, LIMIT_MAX, &args->limit) != 0)
+            argp_error(state, "--cycle-limit is \"%s\", allowed are whole numbers in 1..%lld", arg,
+                       (long long)LIMIT_MAX);
         return 0;
     default:
         return cli_parse_program(&args->program, false, key, arg, state);
@@ -69,9 +72,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp parser = {
     options, parse_option, "PROGRAM",
     "Run a program on simulated TPU cores and show where its cycles went.\v"
-    "PROGRAM is assembly text or an object file. For example, the sum of two arrays:\n\n"
-    "  systole run examples/01_vector_add.tasm --hbm 0=a.npy --hbm 0x10000=b.npy "
-    "--dump 0x20000:32x128\n",
+    "PROGRAM is assembly text or an object file.\n\n"
+    "Example, the sum of two arrays:\n"
+    "  systole run examples/01_vector_add.tasm --hbm 0=a.npy --hbm 0x10000=b.npy \\\n"
+    "      --dump 0x20000:32x128",
     NULL, NULL, NULL};
 
 struct session {
@@ -79,6 +83,8 @@ struct session {
     struct isa_program program;
     struct arena arena;
     struct machine *m;
+    struct hbm_matrix matrix[2 * CLI_LIST_MAX];
+    int matrix_count;
     int last_core;                      /* cores 0..last_core run the program */
 };
 
@@ -122,21 +128,28 @@ static int write_places(struct session *s, struct err *e)
     return 0;
 }
 
+static int parse_matrices(struct session *s, const struct cli_list *list, bool with_path,
+                          struct err *e)
+{
+    for (int i = 0; i < list->count; i++)
+        if (hbm_matrix_parse(list->item[i], with_path, &s->matrix[s->matrix_count++], e))
+            return -1;
+    return 0;
+}
+
 /* arguments that can be wrong are looked at before anything runs */
 static int prepare(struct session *s, struct err *e)
 {
     const struct arguments *args = s->args;
-    struct hbm_matrix matrix;
     int i;
 
-    for (i = 0; i < args->dump.count; i++)
-        if (hbm_matrix_parse(args->dump.item[i], '\0', &matrix, NULL, e))
-            return -1;
-    for (i = 0; i < args->save.count; i++)
-        if (hbm_matrix_parse(args->save.item[i], '=', &matrix, NULL, e))
-            return -1;
-    if (open_machine(s, e) || write_places(s, e))
+    if (parse_matrices(s, &args->dump, false, e) || parse_matrices(s, &args->save, true, e))
         return -1;
+    if (report_check_outputs(NULL, args->trace, e) || open_machine(s, e) || write_places(s, e))
+        return -1;
+    for (i = 0; i < s->matrix_count; i++)
+        if (hbm_matrix_check(s->m, &s->matrix[i], e))
+            return -1;
     for (i = 0; i <= s->last_core; i++)
         if (machine_load(s->m, i, &s->program, e))
             return -1;
@@ -168,17 +181,14 @@ static int run(struct session *s, struct err *e)
     seconds = progress_seconds() - began_s;
     report_print_step(&step, stdout);
     printf("\nhost time %.3f s\n", seconds);
-    if (write_trace(s, &step, e))
+    if (write_trace(s, &step, e) && status == 0)
         return -1;
     if (status != 0) {
-        *e = fault;
+        *e = fault;                     /* even where it left no trace to write */
         return -1;
     }
-    for (i = 0; i < s->args->dump.count; i++)
-        if (hbm_data_dump(s->m, 0, s->args->dump.item[i], e))
-            return -1;
-    for (i = 0; i < s->args->save.count; i++)
-        if (hbm_data_save(s->m, 0, s->args->save.item[i], e))
+    for (i = 0; i < s->matrix_count; i++)
+        if (hbm_matrix_show(s->m, 0, &s->matrix[i], e))
             return -1;
     return 0;
 }

@@ -1,5 +1,6 @@
 /* systole train: the command line. */
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -86,8 +87,8 @@ static int set_value(struct train_value *v, const struct row *row, const char *t
         return 0;
     case INT:
         if (text_parse_int(text, (int64_t)row->lo, row->hi_integer, &v->integer))
-            return err_set(e, "--%s is \"%s\", allowed are whole numbers in %.0f..%.0f", row->name,
-                           text, row->lo, row->hi);
+            return err_set(e, "--%s is \"%s\", allowed are whole numbers in %.0f..%" PRId64,
+                           row->name, text, row->lo, row->hi_integer);
         return 0;
     case REAL:
         if (text_parse_double(text, row->lo, row->hi, &v->real))
@@ -129,6 +130,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         const struct row *row = &rows[key - KEY_FIRST];
         struct train_value *v = &o->value[key - KEY_FIRST];
 
+        if (row->kind == WORD && !*arg)
+            argp_error(state, "--%s is empty", row->name);
         if (set_value(v, row, row->kind == FLAG ? "yes" : arg, &e))
             argp_error(state, "%s", e.msg);
         v->is_given = true;
@@ -145,7 +148,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!o->model_path)
-            argp_error(state, "which model? (a Keras JSON file)");
+            argp_error(state, "which model? (a Keras JSON file, such as examples/mnist_mlp.json)");
         check_uses(o, state);
         return 0;
     default:

@@ -1,6 +1,7 @@
 #include "cli/hbm_data.h"
 
 #include "base/arena.h"
+#include "base/outfile.h"
 #include "base/text.h"
 #include "cli/npy.h"
 #include "isa/file.h"
@@ -78,7 +79,7 @@ int hbm_data_load(struct machine *m, int first, int last, const char *argument, 
     size_t size;
     int status;
 
-    if (!equals)
+    if (!equals || !equals[1])
         return err_set(e, "--hbm \"%s\"; ADDR=FILE is needed", argument);
     if (parse_address(argument, (size_t)(equals - argument), &address, e) != 0)
         return -1;
@@ -92,85 +93,69 @@ int hbm_data_load(struct machine *m, int first, int last, const char *argument, 
     return status;
 }
 
-int hbm_matrix_parse(const char *argument, char end, struct hbm_matrix *matrix,
-                     const char **rest, struct err *e)
+int hbm_matrix_parse(const char *argument, bool with_path, struct hbm_matrix *matrix,
+                     struct err *e)
 {
     const char *colon = strchr(argument, ':');
     char *after = NULL;
+    bool is_whole;
 
     if (!colon)
-        return err_set(e, "\"%s\"; ADDR:ROWSxCOLS is needed", argument);
+        return err_set(e, "\"%s\"; ADDR:ROWSxCOLS%s is needed", argument, with_path ? "=FILE" : "");
     if (parse_address(argument, (size_t)(colon - argument), &matrix->address, e) != 0)
         return -1;
     matrix->rows = strtoll(colon + 1, &after, 10);
     matrix->columns = *after == 'x' ? strtoll(after + 1, &after, 10) : 0;
-    if (matrix->rows < 1 || matrix->columns < 1 || matrix->rows > 1 << 24
-        || matrix->columns > 1 << 24 || *after != end)
-        return err_set(e, "\"%s\"; ADDR:ROWSxCOLS%s is needed, with sides in 1..%d", argument,
-                       end == '=' ? "=FILE" : "", 1 << 24);
-    if (rest)
-        *rest = after + 1;
+    is_whole = with_path ? after[0] == '=' && after[1] : !*after;
+    matrix->path = with_path ? after + 1 : NULL;
+    if (!is_whole || matrix->rows < 1 || matrix->columns < 1 ||
+        matrix->rows > HBM_MATRIX_ELEMS_MAX / matrix->columns)
+        return err_set(e, "\"%s\"; ADDR:ROWSxCOLS%s is needed, with sides of at least 1 and at "
+                       "most %d elements", argument, with_path ? "=FILE" : "",
+                       HBM_MATRIX_ELEMS_MAX);
     return 0;
 }
 
-float *hbm_matrix_read(struct machine *m, int core, const struct hbm_matrix *matrix,
-                       struct err *e)
+int hbm_matrix_check(const struct machine *m, const struct hbm_matrix *matrix, struct err *e)
 {
     struct layout l = layout_of_matrix(matrix->rows, matrix->columns);
-    float *dense;
-    void *tiles;
+    int64_t share = machine_hbm_share_bytes(m);
 
-    if (l.bytes > machine_hbm_share_bytes(m)) {
-        err_set(e, "%lldx%lld elements take %lld bytes as tiles; a core has %lld bytes of HBM",
-                (long long)l.rows, (long long)l.columns, (long long)l.bytes,
-                (long long)machine_hbm_share_bytes(m));
-        return NULL;
+    if (matrix->address > share - l.bytes)
+        return err_set(e, "%lldx%lld elements take %lld bytes as tiles; a core has %lld bytes of "
+                       "HBM, %lld from 0x%llx on", (long long)l.rows, (long long)l.columns,
+                       (long long)l.bytes, (long long)share,
+                       (long long)(matrix->address < share ? share - matrix->address : 0),
+                       (long long)matrix->address);
+    return matrix->path ? outfile_check(matrix->path, e) : 0;
+}
+
+static void print_matrix(int core, const struct hbm_matrix *matrix, const float *dense)
+{
+    printf("core %d, hbm 0x%llx, f32[%lld,%lld]\n", core, (long long)matrix->address,
+           (long long)matrix->rows, (long long)matrix->columns);
+    for (int64_t i = 0; i < matrix->rows; i++)
+        for (int64_t j = 0; j < matrix->columns; j++)
+            printf("%.9g%c", (double)dense[i * matrix->columns + j],
+                   j + 1 < matrix->columns ? ' ' : '\n');
+}
+
+int hbm_matrix_show(struct machine *m, int core, const struct hbm_matrix *matrix, struct err *e)
+{
+    struct layout l = layout_of_matrix(matrix->rows, matrix->columns);
+    void *tiles = mem_alloc((size_t)l.bytes);
+    int status = machine_hbm_read(m, core, matrix->address, tiles, l.bytes, e);
+
+    if (status == 0) {
+        float *dense = mem_alloc(sizeof(float) * (size_t)(l.rows * l.columns));
+
+        layout_unpack(&l, tiles, dense);
+        if (matrix->path)
+            status = npy_write(matrix->path, dense, l.rows, l.columns, e);
+        else
+            print_matrix(core, matrix, dense);
+        mem_free(dense);
     }
-    tiles = mem_alloc((size_t)l.bytes);
-    if (machine_hbm_read(m, core, matrix->address, tiles, l.bytes, e) != 0) {
-        mem_free(tiles);
-        return NULL;
-    }
-    dense = mem_alloc((size_t)(4 * l.rows * l.columns));
-    layout_unpack(&l, tiles, dense);
     mem_free(tiles);
-    return dense;
-}
-
-int hbm_data_dump(struct machine *m, int core, const char *argument, struct err *e)
-{
-    struct hbm_matrix matrix;
-    float *dense;
-    int64_t i, j;
-
-    if (hbm_matrix_parse(argument, '\0', &matrix, NULL, e) != 0)
-        return -1;
-    dense = hbm_matrix_read(m, core, &matrix, e);
-    if (!dense)
-        return -1;
-    printf("core %d, hbm 0x%llx, f32[%lld,%lld]\n", core, (long long)matrix.address,
-           (long long)matrix.rows, (long long)matrix.columns);
-    for (i = 0; i < matrix.rows; i++)
-        for (j = 0; j < matrix.columns; j++)
-            printf("%.9g%c", (double)dense[i * matrix.columns + j],
-                   j + 1 < matrix.columns ? ' ' : '\n');
-    mem_free(dense);
-    return 0;
-}
-
-int hbm_data_save(struct machine *m, int core, const char *argument, struct err *e)
-{
-    struct hbm_matrix matrix;
-    const char *path;
-    float *dense;
-    int status;
-
-    if (hbm_matrix_parse(argument, '=', &matrix, &path, e) != 0)
-        return -1;
-    dense = hbm_matrix_read(m, core, &matrix, e);
-    if (!dense)
-        return -1;
-    status = npy_write(path, dense, matrix.rows, matrix.columns, e);
-    mem_free(dense);
     return status;
 }

@@ -1,5 +1,6 @@
 /* systole COMMAND ...: finds the command and runs it. */
 #include <argp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,6 +52,29 @@ static int finish(int status)
     return status ? status : EXIT_USER_ERROR;
 }
 
+static char help[] = "--help";
+
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-?") == 0 || strcmp(word, "-h") == 0;
+}
+
+/* argv[0] is the command's name */
+static int run_command(int argc, char **argv)
+{
+    for (size_t i = 0; i < COUNT_OF(commands); i++)
+        if (strcmp(argv[0], commands[i].name) == 0) {
+            char invocation[32];
+
+            snprintf(invocation, sizeof(invocation), "%s", commands[i].invocation);
+            argv[0] = invocation;
+            if (argc > 1 && strcmp(argv[1], "-h") == 0)
+                argv[1] = help;
+            return finish(commands[i].run(argc, argv));
+        }
+    return fail_unknown(argv[0]);
+}
+
 int main(int argc, char **argv)
 {
     argp_err_exit_status = EXIT_USAGE;
@@ -58,8 +82,9 @@ int main(int argc, char **argv)
         print_help(stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0 ||
-        strcmp(argv[1], "help") == 0) {
+    if (argc == 3 && strcmp(argv[1], "help") == 0)
+        return run_command(2, (char *[]){argv[2], help, NULL});
+    if (asks_for_help(argv[1]) || strcmp(argv[1], "help") == 0) {
         print_help(stdout);
         return finish(0);
     }
@@ -67,13 +92,5 @@ int main(int argc, char **argv)
         puts("systole " SYSTOLE_VERSION);
         return finish(0);
     }
-    for (size_t i = 0; i < COUNT_OF(commands); i++)
-        if (strcmp(argv[1], commands[i].name) == 0) {
-            char invocation[32];
-
-            snprintf(invocation, sizeof(invocation), "%s", commands[i].invocation);
-            argv[1] = invocation;
-            return finish(commands[i].run(argc - 1, argv + 1));
-        }
-    return fail_unknown(argv[1]);
+    return run_command(argc - 1, argv + 1);
 }

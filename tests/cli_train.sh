@@ -44,6 +44,9 @@ expect 0 'train a Keras model on a simulated slice' --help
 expect 0 'systole 0.' --version
 expect 2 'unknown command "trian" (did you mean "train"?)' trian
 expect 0 'Example:' train --help
+expect 0 'Usage: systole run' run -h
+expect 0 'Usage: systole lint' help lint
+expect 2 'unknown command "trian"' help trian
 
 # wrong usage
 expect 2 'which model?' train
@@ -56,13 +59,16 @@ expect 2 '--beta-1 belongs to --optimizer adam' train $model --optimizer sgd --b
 expect 2 '--threads belongs to --backend sim' train $model --backend host --threads 2
 expect 2 '--reference-dot belongs to --backend host' train $model --reference-dot bf16
 
+expect 2 '--seed is "-1", allowed are whole numbers in 0..9223372036854775807' \
+    train $model --seed -1
+expect 2 '--data is empty' train $model --data ''
+
 # what the user names must exist and fit
 expect 1 'v3-8' train $model --tpu v3-9
 expect 1 'the nearest that can are 496 and 504' train $model --batch 500
 expect 1 'the nearest that can are 504 and 512' train $model --batch 511 --tpu v2-8 --backend host
 expect 1 'did you mean "mxu.count"?' train $model --set mxu.cuont=2
 expect 1 'contradicts slice v3-8' train $model --set chip.cores=1
-expect 1 'contradicts slice v3-8' run examples/01_vector_add.tasm --tpu v3-8 --set chip.cores=1
 expect 0 'v3-1: 1 chip, 1 core' train $model --tpu v3-1 --batch 64 --steps 1
 expect 1 'out of simulated VMEM' train $model --set vmem.bytes=1048576
 expect 1 'out of simulated HBM' train $model --set hbm.gib=0.001

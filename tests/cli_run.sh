@@ -12,8 +12,9 @@ out=$dir/out
 head -c 16384 /dev/zero | sed 's/\x00\x00\x00\x00/\x00\x00\xc0\x3f/g' >"$dir/a.bin"
 $systole run examples/01_vector_add.tasm --hbm 0="$dir/a.bin" --dump 0x20000:2x3 \
     --out-npy 0x20000:32x128="$dir/c.npy" >"$out" || fail "the example fails"
-grep -q '^examples/01_vector_add.tasm: [0-9]* cycles, [0-9.]* us at 940 MHz' "$out" \
-    || fail "no cycles"
+grep -q '^examples/01_vector_add.tasm on v3: 1 chip, 2 cores; TPU v3 at 940 MHz$' "$out" \
+    || fail "no title"
+grep -q '^  [0-9,]* cycles = [0-9.]* us; 1 of 2 cores ran$' "$out" || fail "no cycles"
 grep -q 'hbm_wait' "$out" || fail "no stall reasons"
 [ "$(tail -3 "$out")" = 'core 0, hbm 0x20000, f32[2,3]
 1.5 1.5 1.5
@@ -25,15 +26,15 @@ $systole run examples/01_vector_add.tasm --hbm 0="$dir/c.npy" --hbm 0x10000="$di
 [ "$(tail -1 "$out")" = '3 3' ] || fail "wrong sums from .npy: $(tail -1 "$out")"
 
 # nothing of the host changes a cycle (a trace adds a table); a slower chip does
-$systole run examples/03_double_buffered_matmul.tasm --tpu v3-8 --all-cores | sed 's/, host.*//' \
+$systole run examples/03_double_buffered_matmul.tasm --tpu v3-8 --all-cores | sed '/^host time/d' \
     >"$dir/one"
 $systole run examples/03_double_buffered_matmul.tasm --tpu v3-8 --all-cores --threads 2 --simd c \
     --trace "$dir/t.json.gz" \
-    | sed 's/, host.*//;/^trace written/d;/^cycles of core 0 by/,/^$/d' >"$dir/two"
+    | sed '/^host time/d;/^trace written/d;/^cycles of core 0 by/,/^$/d' >"$dir/two"
 cmp -s "$dir/one" "$dir/two" || fail "threads, simd path or trace change the report"
 [ -s "$dir/t.json.gz" ] || fail "no trace"
 $systole run examples/03_double_buffered_matmul.tasm --tpu v3-8 --all-cores \
-    --set mxu.latency_cycles=400 | sed 's/, host.*//' >"$dir/two"
+    --set mxu.latency_cycles=400 | sed '/^host time/d' >"$dir/two"
 cmp -s "$dir/one" "$dir/two" && fail "--set changes nothing"
 
 expect() {          # exit status, part of the message, arguments
@@ -42,6 +43,7 @@ expect() {          # exit status, part of the message, arguments
     got=$?
     [ $got -eq "$wanted" ] || fail "$*: exit status $got instead of $wanted"
     grep -qF "$message" "$out.err" || fail "$*: says \"$(head -1 "$out.err")\""
+    [ "$got" -eq 1 ] && [ "$(wc -l <"$out.err")" -ne 1 ] && fail "$*: says more than one line"
 }
 ex=examples/01_vector_add.tasm
 printf '{ v1 = vld [vmem:32761] }\n{ shalt }\n' >"$dir/bad.tasm"
@@ -59,6 +61,13 @@ expect 1 "only little-endian f32" $ex --hbm 0="$dir/bad.npy"
 expect 1 "ADDR:ROWSxCOLS is needed" $ex --dump 0:4by4
 expect 1 "ADDR:ROWSxCOLS=FILE is needed" $ex --out-npy 0:4x4
 expect 1 "cannot write" $ex --out-npy 0:4x4="$dir/no/such/c.npy"
-expect 2 "1..256 are possible" $ex --threads 0
+expect 1 "at most 67108864 elements" $ex --dump 0:1000000x1000000
+expect 1 "16384 from 0x3ffffc000 on" $ex --dump 0x3ffffc000:32x129
+expect 1 "must end in .json or .json.gz" $ex --trace "$dir/t.png"
+expect 1 "cannot write $dir/no/such/t.json" $ex --trace "$dir/no/such/t.json"
+printf '{ shalt.err }\n' >"$dir/stop.tasm"
+expect 1 "shalt.err reached" "$dir/stop.tasm" --trace "$dir/stop.json"
+expect 1 "contradicts slice v3-8" $ex --tpu v3-8 --set chip.cores=1
+expect 2 "whole numbers in 1..256" $ex --threads 0
 expect 2 "which program?"
 exit $status
