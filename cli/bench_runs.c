@@ -208,10 +208,8 @@ static int get_run(struct bench *b, struct bench_run asked, const struct bench_r
         err_set(e, "needs --data DIR with MNIST");
         return BENCH_LEFT_OUT;
     }
-    if (stat(b->data, &st) != 0) {
-        err_set(e, "no folder %s", b->data);
-        return BENCH_LEFT_OUT;
-    }
+    if (stat(b->data, &st) != 0 || !S_ISDIR(st.st_mode))
+        return err_at(e, b->data, 0, 0, "not a folder");
     assert(b->run_count < BENCH_RUN_MAX);
     status = run_train(b, &asked, e);
     if (status == 0) {

@@ -81,6 +81,8 @@ static void add_row(json_t *list, const struct row *r, double value)
 
 static int measure_rows(struct options *o, json_t *list, int *missed, struct err *e)
 {
+    int asked = 0;
+
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const struct row *r = &rows[i];
         double value = 0.0;
@@ -88,6 +90,7 @@ static int measure_rows(struct options *o, json_t *list, int *missed, struct err
 
         if (o->only && !strstr(r->name, o->only))
             continue;
+        asked++;
         status = r->measure(&o->bench, r->argument, &value, e);
         if (status < 0)
             return -1;
@@ -99,7 +102,7 @@ static int measure_rows(struct options *o, json_t *list, int *missed, struct err
         add_row(list, r, value);
         *missed += !is_met(r, value);
     }
-    return 0;
+    return asked ? 0 : err_set(e, "--only %s is part of no figure's name", o->only);
 }
 
 static int bench(struct options *o, int *missed, struct err *e)

@@ -2,10 +2,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #define INTERVAL_S 0.1
+#define LINE_CHARS 128
 
 double progress_seconds(void)
 {
@@ -21,8 +23,34 @@ void progress_begin(struct progress *p, int64_t total)
                            .began_s = progress_seconds()};
 }
 
+/* "45 s", "12 min 05 s", "3 h 07 min" */
+static char *print_duration(double seconds, char *buf, size_t buf_bytes)
+{
+    int64_t whole = (int64_t)(seconds + 0.5);
+
+    if (whole < 120)
+        snprintf(buf, buf_bytes, "%" PRId64 " s", whole);
+    else if (whole < 2 * 3600)
+        snprintf(buf, buf_bytes, "%" PRId64 " min %02" PRId64 " s", whole / 60, whole % 60);
+    else
+        snprintf(buf, buf_bytes, "%" PRId64 " h %02" PRId64 " min", whole / 3600,
+                 whole / 60 % 60);
+    return buf;
+}
+
+/* A line that wraps could not be wiped: one column less than the window has. */
+static int room(void)
+{
+    struct winsize w;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) != 0 || w.ws_col < 2)
+        return 79;
+    return w.ws_col - 1;
+}
+
 void progress_show(struct progress *p, int64_t step, int epoch, double loss)
 {
+    char line[LINE_CHARS], left[32];
     double now, rate;
 
     if (!p->is_terminal)
@@ -31,9 +59,10 @@ void progress_show(struct progress *p, int64_t step, int epoch, double loss)
     if (now - p->shown_s < INTERVAL_S || now <= p->began_s)
         return;
     rate = (double)step / (now - p->began_s);
-    fprintf(stderr, "\r\033[Kepoch %d, step %" PRId64 " of %" PRId64
-            ", %.1f steps/s, loss %.4f, %.0f s left", epoch, step, p->total, rate, loss,
-            (double)(p->total - step) / rate);
+    snprintf(line, sizeof(line), "epoch %d, step %" PRId64 " of %" PRId64
+             ", %.1f steps/s, loss %.4f, %s left", epoch, step, p->total, rate, loss,
+             print_duration((double)(p->total - step) / rate, left, sizeof(left)));
+    fprintf(stderr, "\r\033[K%.*s", room(), line);
     fflush(stderr);
     p->shown_s = now;
     p->is_shown = true;

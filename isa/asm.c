@@ -14,6 +14,7 @@
 
 #define NAME_COUNT_MAX 4096             /* .equ names; each use searches them in turn */
 #define BUNDLE_COUNT_MAX (1 << 24)
+#define SHOWN_CHARS 160                 /* of a line with an error */
 
 struct word asm_word(struct assembler *as)
 {
@@ -456,18 +457,27 @@ int isa_assemble(const char *text, size_t bytes, const char *file, struct arena 
     return errors->count ? -1 : 0;
 }
 
-/* the line itself, tabs kept, and a caret under its column */
+/*
+ * The line itself, tabs kept, and a caret under its column. The text may be
+ * anything: what a terminal would obey is shown as "?", a long line from near
+ * its error on.
+ */
 static void print_line(const struct err *e, const char *text, size_t bytes, FILE *to)
 {
-    size_t start = 0, end;
+    size_t start = 0, column = (size_t)e->col, end;
 
     for (int line = 1; line < e->line && start < bytes; start++)
         line += text[start] == '\n';
+    if (column > SHOWN_CHARS) {
+        start += column - SHOWN_CHARS / 2;
+        column = SHOWN_CHARS / 2;
+    }
     end = start;
-    while (end < bytes && text[end] != '\n')
-        end++;
-    fprintf(to, "    %.*s\n    ", (int)(end - start), text + start);
-    for (size_t i = start; i + 1 < start + (size_t)e->col; i++)
+    fputs("    ", to);
+    for (; end < bytes && text[end] != '\n' && end < start + SHOWN_CHARS; end++)
+        fputc(iscntrl((unsigned char)text[end]) && text[end] != '\t' ? '?' : text[end], to);
+    fputs("\n    ", to);
+    for (size_t i = start; i + 1 < start + column; i++)
         fputc(i < end && text[i] == '\t' ? '\t' : ' ', to);
     fprintf(to, "^\n");
 }

@@ -64,9 +64,12 @@ static int read_bytes(struct idx_file *f, void *to, int64_t bytes, const char *w
         int code;
         const char *why = gzerror(f->gz, &code);
 
-        if (code != Z_OK && code != Z_BUF_ERROR)
+        if (code != Z_OK && code != Z_BUF_ERROR) {
+            if (strncmp(why, f->path, strlen(f->path)) == 0)
+                why += strlen(f->path) + strspn(why + strlen(f->path), ": ");
             return err_at(e, f->path, 0, 0, "damaged gzip data at byte %" PRId64 " (%s)",
                           f->offset, why);
+        }
         return err_at(e, f->path, 0, 0,
                       "truncated: ends at byte %" PRId64 ", but %s needs %" PRId64 " bytes",
                       f->offset, what, f->offset - have + bytes);

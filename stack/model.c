@@ -480,13 +480,17 @@ int model_load(struct model *m, const char *path, struct arena *a, struct err *e
     FILE *file = fopen(path, "rb");
     json_error_t broken;
     json_t *root;
+    bool is_read;
     int result;
 
     memset(m, 0, sizeof(*m));
     if (!file)
         return err_at(e, path, 0, 0, "cannot open the model: %s", strerror(errno));
     root = json_loadf(file, JSON_REJECT_DUPLICATES, &broken);
+    is_read = !ferror(file);
     fclose(file);
+    if (!is_read && !root)
+        return err_at(e, path, 0, 0, "cannot read the model; is it a folder?");
     if (!root)
         return err_at(e, path, broken.line, broken.column, "%s", broken.text);
     result = read_model(&r, root);

@@ -16,6 +16,11 @@ trap 'rm -rf "$out"' EXIT
 "$systole" bench --only memory --out "$out/list.json" >"$out/text" || exit 1
 grep -q 'mnist_peak_memory .*left out: needs --data' "$out/text" || { cat "$out/text"; exit 1; }
 [ "$(tr -d '\n' <"$out/list.json")" = '[]' ] || { cat "$out/list.json"; exit 1; }
+for wrong in '--only nothing' '--only mnist --data /nowhere'; do
+    # shellcheck disable=SC2086
+    "$systole" bench --out "$out/wrong.json" $wrong >"$out/text" 2>&1 && { echo "$wrong"; exit 1; }
+    [ -e "$out/wrong.json" ] && { echo "$wrong left a list"; exit 1; }
+done
 if "$systole" bench --only trace --out "$out/text/list.json" 2>"$out/error"; then
     echo "an unwritable list was accepted"
     exit 1

@@ -72,6 +72,7 @@ expect 1 'contradicts slice v3-8' train $model --set chip.cores=1
 expect 0 'v3-1: 1 chip, 1 core' train $model --tpu v3-1 --batch 64 --steps 1
 expect 1 'out of simulated VMEM' train $model --set vmem.bytes=1048576
 expect 1 'out of simulated HBM' train $model --set hbm.gib=0.001
+expect 1 'is it a folder?' train "$work" --backend host
 expect 1 "$work/none.json" train "$work/none.json" --backend host
 expect 1 "$work/none: not a folder" train $model --backend host --data "$work/none"
 expect 1 'drawn digits: 12000 training images are less than a batch of 16384' \

@@ -337,6 +337,28 @@ TEST(printed_errors_show_the_line_and_a_caret)
     free(shown);
 }
 
+TEST(printed_errors_show_no_control_bytes_and_a_part_of_long_lines)
+{
+    char text[1000], *shown = NULL, *line;
+    struct isa_program p;
+    size_t size;
+    FILE *f = open_memstream(&shown, &size);
+
+    memset(text, ' ', sizeof(text));
+    memcpy(text + 700, "\x1b[31m", 5);
+    isa_assemble(text, sizeof(text), "a.tasm", &arena, &p, &errors);
+    assert_int_equal(errors.err[0].col, 701);
+    isa_errors_print(&errors, text, sizeof(text), f);
+    fclose(f);
+    assert_null(strchr(shown, '\x1b'));
+    line = strstr(shown, "?[31m");
+    assert_non_null(line);
+    assert_true(size < 3 * 200);
+    line = strrchr(shown, '?');
+    assert_int_equal(strchr(line, '^') - strchr(line, '\n') - 1, strcspn(strchr(shown, '\n') + 1, "?"));
+    free(shown);
+}
+
 static const char *example_text(size_t i, size_t *size)
 {
     uint8_t *bytes;
@@ -464,6 +486,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(errors_stop_at_twenty, set_up, tear_down),
         cmocka_unit_test_setup_teardown(seventeen_operations_are_too_many_for_a_bundle, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(
+            printed_errors_show_no_control_bytes_and_a_part_of_long_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(printed_errors_show_the_line_and_a_caret, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(disassembly_of_the_examples_is_a_fixed_point, set_up,

@@ -246,6 +246,7 @@ TEST(damaged_gzip_is_refused)
     assert_int_equal(load(&f), -1);
     assert_string_equal(f.err.file, path);
     assert_non_null(strstr(f.err.msg, "damaged gzip data at byte"));
+    assert_null(strstr(f.err.msg, path));               /* it stands before the message */
     close_fixture(&f);
 }
 
