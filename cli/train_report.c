@@ -52,6 +52,17 @@ static int write_trace(const struct report_step *step, const char *path, struct 
     return 0;
 }
 
+static int64_t input_bytes(struct train_run *t, const struct compiled *c)
+{
+    const struct model_graph *g = strategy_train_graph(t->strategy);
+    int64_t bytes = 0;
+
+    for (int i = 0; i < c->parameter_count; i++)
+        if (g->parameter[i].role == ROLE_X || g->parameter[i].role == ROLE_LABELS)
+            bytes += c->parameter[i].layout.bytes;
+    return bytes * t->slice.core_count;
+}
+
 /* Evaluation came last on the machine: one more step makes its counters a step's again. */
 static int describe_step(struct train_run *t, struct report_step *step, struct err *e)
 {
@@ -66,7 +77,8 @@ static int describe_step(struct train_run *t, struct report_step *step, struct e
     *step = (struct report_step){
         .title = "one step", .machine = t->machine, .program = &c->program, .model_flops = c->flops,
         .parameter_bytes = t->slice.core_count > 1
-                               ? t->model.parameter_elems * (int64_t)sizeof(float) : 0};
+                               ? t->model.parameter_elems * (int64_t)sizeof(float) : 0,
+        .input_bytes = input_bytes(t, c)};
     printf("\n");
     report_print_step(step, stdout);
     fflush(stdout);

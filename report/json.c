@@ -186,6 +186,7 @@ static void put_machine(json_t *root, const struct report_view *v)
     put(root, "bound", v ? make_bound(v) : json_null());
     put(root, "model_flops_per_core", json_integer(v ? v->model_flops : 0));
     put(root, "parameter_bytes", json_integer(v ? v->parameter_bytes : 0));
+    put(root, "input_bytes", json_integer(v ? v->input_bytes : 0));
     put(root, "cores", cores);
     put(root, "hbm", hbm);
     put(root, "links", links);
@@ -202,6 +203,8 @@ int json_print_stats(const struct report_run *r, const struct report_view *v, FI
     put(root, "test_accuracy", last ? number(last->test_accuracy) : json_null());
     put(root, "step_cycles", json_integer(v ? v->cycles : 0));
     put(root, "step_us", number(v ? view_seconds(v) * 1e6 : 0.0));
+    put(root, "device_us", number(v ? view_device_us(v) : 0.0));
+    put(root, "host_us", number(v ? view_host_us(v) : 0.0));
     put(root, "host_seconds", number(r->host_seconds));
     put(root, "host", make_host(r));
     put(root, "epochs", make_epochs(r));

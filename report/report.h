@@ -26,6 +26,7 @@ struct report_step {
     const struct isa_program *program;  /* of every core that ran; its notes name the source */
     int64_t model_flops;                /* per core: 2MNK and so on, padding not counted */
     int64_t parameter_bytes;            /* all-reduced gradient bytes per core; 0 if none */
+    int64_t input_bytes;                /* that the host sends before each launch, all cores */
 };
 
 struct report_epoch {

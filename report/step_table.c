@@ -24,6 +24,19 @@ static void print_cycles(FILE *to, const struct report_view *v, cycle_t core0, c
             view_percent((double)sum, all * v->active_count));
 }
 
+/* a host that waits for each launch; nothing below counts this in */
+static void print_host_time(const struct report_view *v, FILE *to)
+{
+    char number[NUMBER_CHARS];
+
+    fprintf(to, "  host time %.1f us: %d us of dispatch", view_host_us(v),
+            (int)v->chip->host_dispatch_us);
+    if (v->input_bytes > 0)
+        fprintf(to, ", %s B of input over PCIe in %.1f us",
+                text_thousands(v->input_bytes, number, sizeof(number)), view_input_us(v));
+    fprintf(to, ", then the device\n");
+}
+
 static void print_header(const struct report_view *v, FILE *to)
 {
     char text[96], number[NUMBER_CHARS];
@@ -35,7 +48,9 @@ static void print_header(const struct report_view *v, FILE *to)
             view_seconds(v) * 1e6);
     if (v->active_count < v->core_count)
         fprintf(to, "; %d of %d cores ran", v->active_count, v->core_count);
-    fprintf(to, "\n\n");
+    fprintf(to, "\n  device time %.3f us, with the launch of a program\n", view_device_us(v));
+    print_host_time(v, to);
+    fputc('\n', to);
 }
 
 static void print_group(const struct report_view *v, enum view_group g, FILE *to)

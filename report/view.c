@@ -90,7 +90,7 @@ void view_of_step(const struct report_step *s, struct arena *a, struct report_vi
         .title = s->title,
         .program = s->program,
         .model_flops = s->model_flops,
-        .parameter_bytes = s->parameter_bytes,
+        .parameter_bytes = s->parameter_bytes, .input_bytes = s->input_bytes,
         .cycles = machine_cycles(m),
         .core_count = machine_core_count(m),
     };
@@ -132,6 +132,21 @@ cycle_t view_group_cycles(const struct report_view *v, enum view_group g)
     for (int i = 0; i < v->core_count; i++)
         sum += view_core_group_cycles(v->core[i], g);
     return sum;
+}
+
+double view_device_us(const struct report_view *v)
+{
+    return view_seconds(v) * 1e6 + (double)v->chip->launch_program_ns * 1e-3;
+}
+
+double view_input_us(const struct report_view *v)
+{
+    return (double)v->input_bytes / v->chip_count / v->chip->host_pcie_gbps * 1e-3;
+}
+
+double view_host_us(const struct report_view *v)
+{
+    return view_device_us(v) + view_input_us(v) + (double)v->chip->host_dispatch_us;
 }
 
 int64_t view_ps(const struct chip *chip, cycle_t cycles)

@@ -22,6 +22,7 @@ struct report_view {
     const struct isa_program *program;  /* of every core that ran; may be NULL */
     int64_t model_flops;                /* per core; 0 = unknown */
     int64_t parameter_bytes;            /* all-reduced per core; 0 = none */
+    int64_t input_bytes;                /* sent by the host before each launch, all cores */
     cycle_t cycles;
     int core_count;
     const struct core_counters **core;
@@ -54,6 +55,9 @@ cycle_t view_group_cycles(const struct report_view *v, enum view_group g);
 cycle_t view_core_group_cycles(const struct core_counters *c, enum view_group g);
 
 double view_seconds(const struct report_view *v);
+double view_device_us(const struct report_view *v);     /* cycles and launch.program_ns */
+double view_input_us(const struct report_view *v);      /* input_bytes over the chips' host links */
+double view_host_us(const struct report_view *v);       /* device, input and host.dispatch_us in turn */
 int64_t view_ps(const struct chip *chip, cycle_t cycles);       /* rounded down */
 double view_percent(double part, double whole);                 /* 0 of 0 is 0 */
 

@@ -20,6 +20,8 @@ static char *print_table(const struct report_view *v)
 
 static const char golden[] =
 "  10,000 cycles = 10.000 us\n"
+"  device time 12.000 us, with the launch of a program\n"
+"  host time 114.0 us: 100 us of dispatch, 64,000 B of input over PCIe in 2.0 us, then the device\n"
 "\n"
 "where the cycles went                      core 0        mean of 2 cores\n"
 "  issue                            4,000   40.0 %         4,000   40.0 %\n"

@@ -55,6 +55,8 @@ TEST(stats_of_a_run_parse_back)
     assert_true(get_real(root, "test_accuracy") == 0.9375);
     assert_int_equal(get_int(root, "step_cycles"), 10000);
     assert_true(get_real(root, "step_us") == 10.0);
+    assert_true(get_real(root, "device_us") == 12.0);
+    assert_true(get_real(root, "host_us") == 114.0);
     assert_true(get_real(root, "host_seconds") == 0.75);
     assert_true(get_real(host, "seconds") == 0.75);
     assert_int_equal(json_array_size(json_object_get(host, "epoch_seconds")), 2);

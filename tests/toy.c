@@ -11,6 +11,9 @@ static void toy_chip(struct chip *c)
     snprintf(c->chip_name, sizeof(c->chip_name), "Toy");
     c->chip_cores = 1;
     c->chip_clock_mhz = 1000;
+    c->launch_program_ns = 2000;
+    c->host_dispatch_us = 100;
+    c->host_pcie_gbps = 16;
     c->mxu_count = 1;
     c->mxu_size = 128;
     c->mxu_matmul_cycles = 8;
@@ -82,7 +85,7 @@ void toy_init(struct toy *t)
                                       .note = t->note, .note_count = 2};
     t->view = (struct report_view){
         .chip = &t->chip, .slice = &t->slice, .program = &t->program, .model_flops = 100000000,
-        .parameter_bytes = 40000, .cycles = 10000, .core_count = 2, .core = t->core,
+        .parameter_bytes = 40000, .input_bytes = 64000, .cycles = 10000, .core_count = 2, .core = t->core,
         .active_count = 2, .active_chip_count = 2, .title = "one step",
         .chip_count = 2, .hbm = t->hbm, .link_count = 2, .link = t->link,
     };
