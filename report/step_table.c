@@ -203,7 +203,8 @@ static void print_ici(const struct report_view *v, FILE *to)
     if (v->parameter_bytes > 0 && v->core_count > 1) {
         double least = 2.0 * (v->core_count - 1) / v->core_count * (double)v->parameter_bytes;
 
-        fprintf(to, "  gradients     %s B to all-reduce: a ring moves at least %s B over each link\n",
+        fprintf(to,
+                "  gradients     %s B to all-reduce: a ring moves at least %s B over each link\n",
                 text_thousands(v->parameter_bytes, a, sizeof(a)),
                 text_thousands((int64_t)(least + 0.5), b, sizeof(b)));
     }

@@ -75,5 +75,6 @@ int slice_parse(struct slice *s, const char *name, struct err *e);
 
 /* After chip_set: whether the slice can be made of such chips, and which axes close to rings. */
 int slice_fit(struct slice *s, const struct chip *c, struct err *e);
-char *slice_print(const struct slice *s, char *buf, size_t buf_bytes);  /* "v3-8: 2x2 chips, 8 cores, mesh" */
+/* "v3-8: 2x2 chips, 8 cores, mesh" */
+char *slice_print(const struct slice *s, char *buf, size_t buf_bytes);
 #endif

@@ -32,11 +32,11 @@ const char *stall_meaning(enum stall_reason r);
 
 #define MACHINE_UNIT_MAX 32              /* 7 + 4 XLUs + 8 MXUs with a push port each */
 
-/* One track of a core: "scalar", "valu", "load", "store", "eup", "xlu0", "mxu0", "mxu1", "dma"… */
+/* One track of a core: "scalar", "valu", "load", "store", "eup", "xlu0", "mxu0", "dma"… */
 struct unit_counters {
     const char *name;
     cycle_t busy_cycles;                /* occupied by an operation */
-    cycle_t waiting_cycles;             /* not busy while a stalled bundle holds an operation for it */
+    cycle_t waiting_cycles;             /* not busy while a stalled bundle has an operation for it */
     cycle_t idle_cycles;                /* the rest: busy + waiting + idle = cycles */
     int64_t op_count;
     int64_t slot_cycles;                /* cycles x slots of this unit, for utilisation */

@@ -55,7 +55,7 @@ enum {
 
 struct decoded_op {
     exec_fn *exec;
-    uint16_t code;                      /* enum isa_opcode; OP_COUNT for a copy out of a temporary */
+    uint16_t code;                      /* enum isa_opcode; OP_COUNT: copy out of a temporary */
     uint16_t latency;                   /* cycles from issue to use of the result */
     uint8_t timing;                     /* enum timing_kind */
     uint8_t unit;                       /* which MXU or XLU */
@@ -65,7 +65,7 @@ struct decoded_op {
     bool is_guarded;
     uint8_t bank_extra;                 /* cycles a strided access adds */
     uint32_t source;                    /* index into isa_program.op */
-    int32_t o[ISA_OPERAND_MAX];         /* in format order; predicates read are 2 * number + negated */
+    int32_t o[ISA_OPERAND_MAX];         /* in format order; predicate reads: 2 * number + negated */
 };
 
 struct decoded_def {

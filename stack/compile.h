@@ -25,7 +25,7 @@ enum {
 struct compile_options {
     const struct chip *chip;
     int replica_count;                  /* 1: all-reduce is the identity */
-    /* parameters with equal name and shape use its HBM addresses, new buffers go after its hbm_bytes; or NULL */
+    /* parameters of equal name and shape use its HBM addresses, new buffers follow; or NULL */
     const struct compiled *share;
     const char *dump_after;             /* pass name, or NULL */
     FILE *dump_to;

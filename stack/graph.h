@@ -34,7 +34,8 @@ enum graph_op_kind {
 enum graph_dtype { DTYPE_F32, DTYPE_BF16, DTYPE_S32, DTYPE_PRED, DTYPE_COUNT };
 enum graph_compare { COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE };
 enum graph_reduce { REDUCE_ADD, REDUCE_MAX, REDUCE_MIN };
-enum graph_precision { PRECISION_DEFAULT, PRECISION_HIGH, PRECISION_HIGHEST };   /* 1, 3, 6 passes */
+/* 1, 3, 6 passes */
+enum graph_precision { PRECISION_DEFAULT, PRECISION_HIGH, PRECISION_HIGHEST };
 
 struct shape {
     enum graph_dtype dtype;
@@ -48,7 +49,7 @@ struct graph_node {
     int operand_count;
     int operand[GRAPH_OPERAND_MAX];     /* node numbers, each below this node's */
     const char *name;                   /* unique; for dumps, reports and error messages */
-    const char *source;                 /* what made it: "dense_1/MatMul", "Adam/dense_1/kernel"; never NULL */
+    const char *source;                 /* what made it: "dense_1/MatMul"; never NULL */
 
     /* attributes, zero where the operation has none */
     int parameter_index;
@@ -65,7 +66,7 @@ struct graph_node {
 struct graph_output {
     int node;
     const char *name;
-    int alias_parameter;                /* result overwrites this parameter's buffer; -1 = own buffer */
+    int alias_parameter;                /* overwrites this parameter's buffer; -1 = own buffer */
 };
 
 struct graph {

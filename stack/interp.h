@@ -9,8 +9,8 @@
 #include "stack/graph.h"
 
 enum interp_dot {
-    INTERP_DOT_F32,                     /* operands as they are: what precision=highest approaches */
-    INTERP_DOT_BF16                     /* operands rounded to bf16 where the dot's precision is default */
+    INTERP_DOT_F32,                     /* operands as they are, as with precision=highest */
+    INTERP_DOT_BF16                     /* rounded to bf16 where the dot's precision is default */
 };
 
 /*

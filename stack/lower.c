@@ -19,7 +19,7 @@ struct copy {
     int buffer;
     int64_t hbm_address, bytes;
     int start_kernel;                   /* issued before (input) or after (output) this kernel */
-    int wait_kernel;                    /* waited for before this kernel; kernel_count = at the end */
+    int wait_kernel;                    /* awaited before this kernel; kernel_count = at the end */
 };
 
 struct copies {

@@ -164,7 +164,7 @@ static void emit_rows(struct dot *d, const struct part *lhs, const struct part *
         stream_row(d, lhs, m, k_tile, n_tile, m == first ? latch : OP_VMATMUL, unit, is_first);
 }
 
-/* a product with a single weight tile shares its rows among the MXUs, if they are worth the pushes */
+/* a product with a single weight tile shares its rows among the MXUs, if worth the pushes */
 static void emit_weight_tile(struct dot *d, const struct part *lhs, const struct part *rhs,
                              int64_t k_tile, int64_t n_tile, bool is_first)
 {

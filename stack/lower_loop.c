@@ -27,7 +27,7 @@ struct running {                        /* a late reduction */
     int node;
     int64_t first_tile;                 /* in the kernel's running-sums buffer */
     int64_t count;                      /* one per tile column, or 1 */
-    int *partial;                       /* virtual register per count, -1 = none yet in this block */
+    int *partial;                       /* virtual register per count, -1 = none yet */
 };
 
 struct loop {
@@ -41,7 +41,7 @@ struct loop {
     struct running *running;
     int running_count;
 
-    int64_t i, j;                       /* the tile; i counts from the round's first row in a loop */
+    int64_t i, j;                       /* the tile; i from the round's first row */
     bool in_loop, is_edge_row;
     int lane_index, row_index;          /* of this block, -1 = not made yet */
 };

@@ -71,7 +71,7 @@ struct model_graph {
     struct graph graph;
     struct model_parameter *parameter;  /* by parameter index */
     int loss_output;                    /* f32 [1,1]: sum of the samples' losses (this replica) */
-    int correct_output;                 /* f32 [1,1]: samples whose first largest logit is the label */
+    int correct_output;                 /* f32 [1,1]: samples whose first largest logit is right */
 };
 
 /*

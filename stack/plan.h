@@ -10,7 +10,7 @@
 /* How a value's elements lie in its tiles. */
 enum form {
     FORM_MATRIX,                        /* [R, C], T(8,128) */
-    FORM_ROW,                           /* [C]: in sublane 0 of each tile; other sublanes unspecified */
+    FORM_ROW,                           /* [C]: in sublane 0 of each tile, the rest unspecified */
     FORM_COLUMN,                        /* [R]: in every lane of its row */
     FORM_SCALAR,                        /* in every element of one tile */
     FORM_SPLAT                          /* any of these: the same value everywhere */
@@ -49,7 +49,7 @@ struct kernel {
 struct buffer {
     const char *name;
     int64_t tile_count;
-    int first_kernel, last_kernel;      /* inclusive; -1 = before the first, kernel_count = to the end */
+    int first_kernel, last_kernel;      /* inclusive; -1 = from the start, kernel_count = to the end */
     int64_t row;                        /* address in rows of 512 bytes; the place pass sets it */
     int parent;                         /* lies inside this buffer from parent_tile on, or -1 */
     int64_t parent_tile;

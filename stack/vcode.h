@@ -36,7 +36,7 @@ struct vcode_block {
     struct vcode_op *op;
     size_t op_count, op_capacity;
     bool is_loop_start;                 /* label: the loop's branch comes back here */
-    bool is_loop_end;                   /* ends with: counter--, branch to start while counter > 0 */
+    bool is_loop_end;                   /* ends with counter--, branch to start while > 0 */
     int counter_sreg;                   /* of is_loop_start and is_loop_end blocks */
     const char *note;                   /* source operation, for reports; may be NULL */
 };

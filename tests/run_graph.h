@@ -9,11 +9,11 @@
 
 struct graph_run {
     const char *slice;                  /* "v3", "v3-8"; one replica per core */
-    const char *set;                    /* "section.key=value", several with spaces between, or NULL */
+    const char *set;                    /* "section.key=value", several with spaces, or NULL */
     int thread_count;                   /* 0 = 1 */
     const char *simd;                   /* NULL = "auto" */
     int launch_count;                   /* 0 = 1; the outputs are those of the last */
-    bool may_refuse;                    /* a graph that does not compile is no failure: see refusal */
+    bool may_refuse;                    /* not compiling is no failure: see refusal */
     cycle_t cycles;                     /* out */
     int64_t vmem_peak_bytes;            /* out */
     char refusal[512];                  /* out: the compiler's message, "" = it ran */

@@ -355,7 +355,8 @@ TEST(printed_errors_show_no_control_bytes_and_a_part_of_long_lines)
     assert_non_null(line);
     assert_true(size < 3 * 200);
     line = strrchr(shown, '?');
-    assert_int_equal(strchr(line, '^') - strchr(line, '\n') - 1, strcspn(strchr(shown, '\n') + 1, "?"));
+    assert_int_equal(strchr(line, '^') - strchr(line, '\n') - 1,
+                     strcspn(strchr(shown, '\n') + 1, "?"));
     free(shown);
 }
 

@@ -78,7 +78,7 @@ static void run_dot_with(const char *set, int64_t m, int64_t n, int64_t k, int l
         values[i].data = (void *)(uintptr_t)input[i];
     assert_int_equal(interp_run(&g, INTERP_DOT_BF16, values, blas, &a, &e), 0);
     run_graph(&run, &g, input, out, &a);
-    /* every product and sum of every pass rounds once; the splits drop 2^-24 (6 passes), 2^-16 (3) */
+    /* each product and sum of each pass rounds once; splits drop 2^-24 (6 passes), 2^-16 (3) */
     check_dot(out[0], blas[0].data, input[0], input[1], m, n, k, !lhs_contract, rhs_contract,
               precision == PRECISION_DEFAULT,
               (double)(passes * k + 8) + (precision == PRECISION_HIGH ? 3 * 256 : 4));

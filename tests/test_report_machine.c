@@ -52,7 +52,8 @@ static void start(struct launch *l, int count, bool is_traced)
             fail_msg("%s", e.msg);
     if (machine_run(l->machine, &e) != 0)
         fail_msg("%s", e.msg);
-    l->step = (struct report_step){.title = "add.tasm", .machine = l->machine, .program = &l->program};
+    l->step = (struct report_step){.title = "add.tasm", .machine = l->machine,
+                                   .program = &l->program};
 }
 
 static void finish(struct launch *l)

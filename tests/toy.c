@@ -85,7 +85,8 @@ void toy_init(struct toy *t)
                                       .note = t->note, .note_count = 2};
     t->view = (struct report_view){
         .chip = &t->chip, .slice = &t->slice, .program = &t->program, .model_flops = 100000000,
-        .parameter_bytes = 40000, .input_bytes = 64000, .cycles = 10000, .core_count = 2, .core = t->core,
+        .parameter_bytes = 40000, .input_bytes = 64000, .cycles = 10000, .core_count = 2,
+        .core = t->core,
         .active_count = 2, .active_chip_count = 2, .title = "one step",
         .chip_count = 2, .hbm = t->hbm, .link_count = 2, .link = t->link,
     };
