@@ -57,7 +57,7 @@ cycle_t view_core_group_cycles(const struct core_counters *c, enum view_group g)
 double view_seconds(const struct report_view *v);
 double view_device_us(const struct report_view *v);     /* cycles and launch.program_ns */
 double view_input_us(const struct report_view *v);      /* input_bytes over the chips' host links */
-double view_host_us(const struct report_view *v);       /* device, input, host.dispatch_us in turn */
+double view_host_us(const struct report_view *v);       /* device, input and dispatch in turn */
 int64_t view_ps(const struct chip *chip, cycle_t cycles);       /* rounded down */
 double view_percent(double part, double whole);                 /* 0 of 0 is 0 */
 

@@ -36,7 +36,7 @@ const char *stall_meaning(enum stall_reason r);
 struct unit_counters {
     const char *name;
     cycle_t busy_cycles;                /* occupied by an operation */
-    cycle_t waiting_cycles;             /* not busy while a stalled bundle has an operation for it */
+    cycle_t waiting_cycles;             /* not busy while a stalled bundle needs it */
     cycle_t idle_cycles;                /* the rest: busy + waiting + idle = cycles */
     int64_t op_count;
     int64_t slot_cycles;                /* cycles x slots of this unit, for utilisation */

@@ -49,7 +49,7 @@ struct kernel {
 struct buffer {
     const char *name;
     int64_t tile_count;
-    int first_kernel, last_kernel;      /* inclusive; -1 = from the start, kernel_count = to the end */
+    int first_kernel, last_kernel;      /* inclusive; -1 = start, kernel_count = end */
     int64_t row;                        /* address in rows of 512 bytes; the place pass sets it */
     int parent;                         /* lies inside this buffer from parent_tile on, or -1 */
     int64_t parent_tile;
