@@ -10,6 +10,7 @@ CC      ?= cc
 BUILD   ?= build$(if $(SAN),/san)$(if $(DEBUG),/debug)
 OPT     ?= -O2
 PKGS    := jansson inih zlib openblas
+MAKEFLAGS += -j$(shell nproc)
 LAYERS  := base isa hbm interconnect sim stack report
 
 comma   := ,

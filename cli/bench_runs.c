@@ -34,6 +34,7 @@ static void run_silent(char *const *arguments, const char *program)
 
     if (null >= 0)
         dup2(null, STDOUT_FILENO);
+    unsetenv("MAKEFLAGS");              /* of the make that may have started us */
     execvp(program, arguments);
     _exit(127);
 }
