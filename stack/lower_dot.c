@@ -28,9 +28,9 @@ struct part {                           /* an operand or one of its remainders *
 
 /* what shortens a program, by plan.code_level */
 struct dot_loops {
-    int64_t min_ops;                    /* a dot of fewer operations stays straight */
-    bool columns, contraction;          /* loop over column tiles, over weight tiles of one column */
-    int64_t round_rows;                 /* tile rows per round of a loop over rows, 0 = no such loop */
+    int64_t min_ops;                    /* shorter dots stay straight */
+    bool columns, contraction;          /* loop over column tiles, over k */
+    int64_t round_rows;                 /* tile rows per round, 0 = no loop over rows */
 };
 
 static const struct dot_loops dot_loops[CODE_LEVELS] = {

@@ -73,7 +73,7 @@ struct plan {
     int64_t vmem_peak_rows;             /* where the spill area begins */
     bool is_lean;                       /* inputs arrive and outputs leave next to their kernels */
     int code_level;                     /* below CODE_LEVELS: how short the program must be */
-    int fetch_ahead;                    /* lean: kernels between the fetch of an input and its first reader */
+    int fetch_ahead;                    /* lean: kernels from the fetch of an input to its reader */
 };
 
 int plan_add_buffer(struct plan *p, const char *name, int64_t tile_count);
