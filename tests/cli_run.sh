@@ -55,6 +55,9 @@ expect 1 "no slice \"v3-7\"" $ex --tpu v3-7
 expect 1 "unknown key \"mxu.cuont\"" $ex --set mxu.cuont=8
 expect 1 "a multiple of 32 bytes is needed" $ex --hbm 7="$dir/a.bin"
 expect 1 "ADDR=FILE is needed" $ex --hbm 0
+expect 1 "ADDR=FILE is needed" $ex --hbm 0=
+expect 1 'hbm address "0?"' $ex --dump "0
+:8x8"
 expect 1 "out of 0..17179869183" $ex --hbm 0x3fffff000="$dir/a.bin" --hbm 0x400000000="$dir/a.bin"
 expect 1 "nowhere.bin" $ex --hbm 0=nowhere.bin
 expect 1 "only little-endian f32" $ex --hbm 0="$dir/bad.npy"
