@@ -37,8 +37,10 @@ SYSTOLE := $(if $(filter build,$(BUILD)),systole,$(BUILD)/systole)
 all: $(SYSTOLE)
 
 # Each SIMD path is compiled for its own instruction set and chosen at run time.
+ifeq ($(shell uname -m),x86_64)
 $(BUILD)/sim/simd_avx2.o: CFLAGS += -mavx2 -mfma
 $(BUILD)/sim/simd_avx512bf16.o: CFLAGS += -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mfma
+endif
 
 # Installs missing packages (says which); the stamp is made again when the script changes.
 $(BUILD)/deps.ok: tools/install_deps.sh
