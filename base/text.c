@@ -37,7 +37,7 @@ static size_t edit_distance(const char *a, const char *b)
     return row[b_length];
 }
 
-const char *text_nearest(const char *name, const char *const *candidates, size_t count)
+static const char *nearest_of(const char *name, const char *const *candidates, size_t count)
 {
     size_t least = 2 + strlen(name) / 3;
     const char *nearest = NULL;
@@ -56,7 +56,7 @@ const char *text_nearest(const char *name, const char *const *candidates, size_t
 char *text_did_you_mean(const char *name, const char *const *candidates, size_t count,
                         char *buf, size_t buf_bytes)
 {
-    const char *nearest = text_nearest(name, candidates, count);
+    const char *nearest = nearest_of(name, candidates, count);
 
     buf[0] = '\0';
     if (nearest)

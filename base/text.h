@@ -1,5 +1,5 @@
 /*
- * Small text helpers for messages and tables.
+ * Text for messages and tables, numbers out of text.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
@@ -7,12 +7,10 @@
 #include <stdint.h>
 
 /*
- * The candidate with the least edit distance to `name`, or NULL when none is
- * near (distance above 1 + a third of the name's length).
+ * " (did you mean \"x\"?)" into buf, x being the candidate with the least edit
+ * distance to `name`; "" when none is near (above 1 + a third of the name's
+ * length). Returns buf.
  */
-const char *text_nearest(const char *name, const char *const *candidates, size_t count);
-
-/* " (did you mean \"x\"?)" or "" into buf; returns buf */
 char *text_did_you_mean(const char *name, const char *const *candidates, size_t count,
                         char *buf, size_t buf_bytes);
 

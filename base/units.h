@@ -14,6 +14,7 @@ typedef int64_t ps_t;                   /* picoseconds since launch */
 
 #define CYCLE_NEVER INT64_MAX
 #define PS_NEVER INT64_MAX
+#define PS_PER_NS 1000
 
 #define KIB (1024LL)
 #define MIB (1024LL * KIB)
@@ -23,4 +24,7 @@ typedef int64_t ps_t;                   /* picoseconds since launch */
 
 static inline int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t round_up(int64_t a, int64_t b) { return div_up(a, b) * b; }
+
+/* of two instants in one unit */
+static inline int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 #endif

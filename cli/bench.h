@@ -5,7 +5,6 @@
  */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
-#include "base/arena.h"
 #include "base/err.h"
 
 #include <stdbool.h>

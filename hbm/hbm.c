@@ -40,11 +40,6 @@ struct hbm {
     struct bank *banks;                 /* (channel, bank) */
 };
 
-static ps_t later(ps_t a, ps_t b)
-{
-    return a > b ? a : b;
-}
-
 /* log2 of a power of two */
 static int shift_of(int64_t size)
 {
@@ -282,11 +277,6 @@ ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_
 const struct hbm_stats *hbm_get_stats(const struct hbm *h)
 {
     return &h->stats;
-}
-
-const struct hbm_config *hbm_get_config(const struct hbm *h)
-{
-    return &h->config;
 }
 
 double hbm_peak_bytes_per_second(const struct hbm_config *config)

@@ -55,9 +55,8 @@ void hbm_reset(struct hbm *h);
 ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_write);
 
 const struct hbm_stats *hbm_get_stats(const struct hbm *h);
-const struct hbm_config *hbm_get_config(const struct hbm *h);
 
-/* size of one channel's peak, summed: bytes per second of the data buses */
+/* of the data buses of all channels together */
 double hbm_peak_bytes_per_second(const struct hbm_config *config);
 
 struct hbm_store;

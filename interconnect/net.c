@@ -165,11 +165,6 @@ ps_t net_send(struct net *n, ps_t at, int from, int to, int64_t bytes, ps_t *sen
     return head_at + busy_ps;
 }
 
-int net_chip_count(const struct net *n)
-{
-    return n->chip_count;
-}
-
 int net_hop_count(const struct net *n, int from, int to)
 {
     int start[NET_DIM_MAX], end[NET_DIM_MAX], count = 0;

@@ -44,8 +44,7 @@ void net_reset(struct net *n);          /* links free, statistics zero */
  */
 ps_t net_send(struct net *n, ps_t at, int from, int to, int64_t bytes, ps_t *sent_at);
 
-int net_chip_count(const struct net *n);
-int net_hop_count(const struct net *n, int from, int to);
+int net_hop_count(const struct net *n, int from, int to);       /* links on the way */
 int net_link_count(const struct net *n);                /* directed links */
 const struct net_link_stats *net_link(const struct net *n, int index);
 #endif

@@ -226,7 +226,7 @@ int isa_print_op(const struct isa_program *p, const struct isa_op *op, char *buf
     return (int)out.length;
 }
 
-void isa_print_bundle(const struct isa_program *p, uint32_t bundle, FILE *to)
+static void print_bundle(const struct isa_program *p, uint32_t bundle, FILE *to)
 {
     const struct isa_bundle *b = &p->bundle[bundle];
     char number[16], text[OP_TEXT_MAX];
@@ -282,7 +282,7 @@ void isa_print_program(const struct isa_program *p, FILE *to)
         }
         if (is_target[b])
             fprintf(to, "L%" PRIu32 ":\n", b);
-        isa_print_bundle(p, b, to);
+        print_bundle(p, b, to);
     }
     mem_free(is_target);
 }

@@ -9,6 +9,5 @@
 
 /* one operation, without ";;"; returns the length as snprintf does */
 int isa_print_op(const struct isa_program *p, const struct isa_op *op, char *buf, size_t buf_bytes);
-void isa_print_bundle(const struct isa_program *p, uint32_t bundle, FILE *to);
 void isa_print_program(const struct isa_program *p, FILE *to);
 #endif

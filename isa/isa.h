@@ -116,7 +116,6 @@ struct isa_info {
 const struct isa_info *isa_info(enum isa_opcode code);   /* never NULL for code < OP_COUNT */
 const char *isa_format_template(enum isa_format format);
 const char *isa_slot_name(enum isa_slot slot);           /* "scalar", "valu", … */
-const char *isa_unit_name(enum isa_unit unit);
 
 /*
  * The table row whose mnemonic is the `length` characters at `name`, without

@@ -100,16 +100,6 @@ const char *isa_slot_name(enum isa_slot slot)
     return names[slot];
 }
 
-const char *isa_unit_name(enum isa_unit unit)
-{
-    static const char *const names[] = {
-        "scalar", "valu", "eup", "load", "store", "xlu", "mxu", "misc", "dma",
-    };
-
-    assert((unsigned)unit < COUNT_OF(names));
-    return names[unit];
-}
-
 int isa_find(const char *name, size_t length)
 {
     int first = 0, end = OP_COUNT;

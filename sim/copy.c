@@ -24,7 +24,7 @@ static void copy_run(struct core *c, int code, int64_t from, int64_t to, size_t 
     }
 }
 
-void dma_copy_local(struct core *c, const struct dma *d)
+static void copy_local(struct core *c, const struct dma *d)
 {
     int64_t done = 0, from = d->source, to = d->destination;
 
@@ -49,6 +49,6 @@ void core_apply_copies(struct core *c)
     size_t i;
 
     for (i = 0; i < c->copy_count; i++)
-        dma_copy_local(c, &c->copy[i]);
+        copy_local(c, &c->copy[i]);
     c->copy_count = 0;
 }

@@ -204,7 +204,6 @@ void core_post(struct core *c, cycle_t at, const struct event *e);
 bool core_check_flag(struct core *c, const struct decoded_op *o, int32_t flag);
 
 /* sim/copy.c: contents of copies */
-void dma_copy_local(struct core *c, const struct dma *d);
 void dma_copy_remote(struct core *from, struct core *to, const struct dma *d);
 void core_apply_copies(struct core *c);
 

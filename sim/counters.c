@@ -12,19 +12,9 @@ static const char *const names[STALL_COUNT] = {
 #include "sim/stalls.def"
 };
 
-static const char *const meanings[STALL_COUNT] = {
-#define STALL(id, name, meaning) meaning,
-#include "sim/stalls.def"
-};
-
 const char *stall_name(enum stall_reason r)
 {
     return names[r];
-}
-
-const char *stall_meaning(enum stall_reason r)
-{
-    return meanings[r];
 }
 
 /* A unit waits where a stalled bundle holds an operation for it and it is not busy itself. */

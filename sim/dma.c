@@ -9,16 +9,9 @@
  */
 #include "sim/machine_impl.h"
 
-#define PS_PER_NS 1000
-
 static ps_t transfer_ps(int64_t bytes, double gbps)
 {
     return (ps_t)((double)bytes * PS_PER_NS / gbps + 0.5);
-}
-
-static ps_t later(ps_t a, ps_t b)
-{
-    return a > b ? a : b;
 }
 
 void dma_reset(struct machine *m)

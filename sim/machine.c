@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#define PS_PER_NS 1000
 
 static void run_core(void *context, int number)
 {

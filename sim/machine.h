@@ -28,7 +28,6 @@ enum stall_reason {
     STALL_COUNT
 };
 const char *stall_name(enum stall_reason r);
-const char *stall_meaning(enum stall_reason r);
 
 #define MACHINE_UNIT_MAX 32              /* 7 + 4 XLUs + 8 MXUs with a push port each */
 
@@ -57,7 +56,7 @@ struct core_counters {
 
 enum fault_kind {
     FAULT_NONE, FAULT_ADDRESS, FAULT_FIFO_OVERFLOW, FAULT_FIFO_EMPTY, FAULT_DEADLOCK,
-    FAULT_FLAG, FAULT_SLOTS, FAULT_HALT_ERR, FAULT_NO_HALT, FAULT_REGISTER, FAULT_OPERATION
+    FAULT_FLAG, FAULT_HALT_ERR, FAULT_NO_HALT, FAULT_OPERATION
 };
 struct fault {
     enum fault_kind kind;
@@ -116,8 +115,8 @@ int machine_vmem_write(struct machine *m, int core, int64_t address, const void 
 
 /*
  * Run all loaded cores until they halt. 0, or -1 after a fault, which
- * machine_fault tells; counters and trace stay readable. Asserts the
- * identities of DESIGN (cycles = issue + stalls + idle, per unit too).
+ * machine_fault tells; counters and trace stay readable. Asserts that every
+ * cycle is counted once: the sums stated at struct core_counters.
  */
 int machine_run(struct machine *m, struct err *e);
 

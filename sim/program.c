@@ -10,17 +10,17 @@ static exec_fn *const exec_table[OP_COUNT] = {
 #include "isa/ops.def"
 };
 
-int track_xlu(int index)
+static int track_xlu(int index)
 {
     return TRACK_XLU + index;
 }
 
-int track_mxu(const struct chip *chip, int index)
+static int track_mxu(const struct chip *chip, int index)
 {
     return TRACK_XLU + (int)chip->xlu_count + index;
 }
 
-int track_mxu_push(const struct chip *chip, int index)
+static int track_mxu_push(const struct chip *chip, int index)
 {
     return track_mxu(chip, (int)chip->mxu_count + index);
 }

@@ -15,7 +15,6 @@
 #ifndef SIM_PROGRAM_H
 #define SIM_PROGRAM_H
 #include "base/arena.h"
-#include "base/err.h"
 #include "isa/isa.h"
 #include "sim/chip.h"
 
@@ -97,9 +96,6 @@ struct decoded_program {
     uint32_t scalar_count, tile_count;
 };
 
-int track_xlu(int index);
-int track_mxu(const struct chip *chip, int index);
-int track_mxu_push(const struct chip *chip, int index);
 int track_count(const struct chip *chip);
 const char *track_name(const struct chip *chip, int track);
 

@@ -6,7 +6,6 @@
  */
 #ifndef SIM_ROUNDS_H
 #define SIM_ROUNDS_H
-#include <stdbool.h>
 
 struct rounds;
 

@@ -21,11 +21,6 @@ static struct op_name name_of(enum isa_opcode code, int unit)
     return name;
 }
 
-static cycle_t later(cycle_t a, cycle_t b)
-{
-    return a > b ? a : b;
-}
-
 /* rows first, first+stride, … of two accesses: do they share one? */
 static void rows_of(const struct core *c, const struct decoded_op *o, int64_t *first,
                     int64_t *last)

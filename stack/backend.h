@@ -1,11 +1,11 @@
 /*
- * Inside the back end: what depend.c, schedule.c, registers.c and emit.c share.
+ * Inside the back end: what its files share.
  *
  * A block is compiled by itself: emit.c copies it into a code_block with its
- * vector and mask registers numbered from 0, registers.c makes it fit the
- * register file in source order (spilling where it must), depend.c says which
- * operation has to wait for which, schedule.c puts operations into bundles,
- * registers.c names the physical registers, emit.c writes the bundles.
+ * vector and mask registers numbered from 0, spill.c makes it fit the register
+ * file in source order, depend.c says which operation has to wait for which,
+ * schedule.c puts operations into bundles, registers.c names the physical
+ * registers, emit.c writes the bundles. pins.c comes before all blocks.
  * docs/backend.md tells why it is done in this order.
  */
 #ifndef STACK_BACKEND_H
@@ -62,25 +62,16 @@ struct schedule {
     int64_t cycles;                     /* by the scheduler's own clock */
 };
 
-/* How far the scheduler may reach. */
-struct schedule_reach {
-    int window;                         /* operations beyond the oldest one not yet placed */
-    int width;                          /* operations per bundle */
-};
-
 /* depend.c */
 void op_regs_read(const struct isa_op *op, struct op_regs *r);
-int op_result_cycles(const struct chip *chip, const struct isa_op *op);
 int depend_build(struct depend *d, const struct code_block *b, const struct chip *chip,
                  struct err *e);
 void depend_fini(struct depend *d);
 
 /* schedule.c */
-int slot_count(const struct chip *chip, enum isa_slot slot);
-bool is_weight_push(enum isa_opcode code);      /* takes a staging port for weight_push_cycles */
-int weight_push_cycles(const struct chip *chip, enum isa_opcode code);
-void schedule_block(struct schedule *s, const struct code_block *b, const struct depend *d,
-                    const struct chip *chip, struct schedule_reach reach);
+int backend_slot_count(const struct chip *chip, enum isa_slot slot);
+bool op_is_weight_push(enum isa_opcode code);   /* takes a staging port, for so long: */
+int op_weight_push_cycles(const struct chip *chip, enum isa_opcode code);
 
 /* the best schedule that fits the registers; there always is one after registers_spill */
 void schedule_choose(struct schedule *s, const struct code_block *b, const struct depend *d,

@@ -41,7 +41,7 @@ static void dump_value(const struct plan *p, int node, FILE *to)
     fputc('\n', to);
 }
 
-void plan_dump(const struct plan *p, const char *after, FILE *to)
+static void dump_plan(const struct plan *p, const char *after, FILE *to)
 {
     fprintf(to, "after %s: %s, %d kernels\n", after, p->graph->name, p->kernel_count);
     for (int i = 0; i < p->kernel_count; i++) {
@@ -59,7 +59,7 @@ static void maybe_dump(const struct plan *p, const char *pass)
     const struct compile_options *o = p->options;
 
     if (o->dump_after && o->dump_to && strcmp(o->dump_after, pass) == 0)
-        plan_dump(p, pass, o->dump_to);
+        dump_plan(p, pass, o->dump_to);
 }
 
 static void free_plan(struct plan *p)

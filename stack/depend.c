@@ -52,7 +52,7 @@ void op_regs_read(const struct isa_op *op, struct op_regs *r)
         add_once(r->m_read, &r->m_read_count, r->m_write);
 }
 
-int op_result_cycles(const struct chip *chip, const struct isa_op *op)
+static int result_cycles(const struct chip *chip, const struct isa_op *op)
 {
     switch (isa_info(op->code)->latency_class) {
     case CLASS_SALU: return (int)chip->scalar_alu_cycles;
@@ -105,7 +105,7 @@ static void note_read(struct reg_state *st, struct reg_track *r, int i)
     struct reader_link *link;
 
     if (r->writer >= 0)
-        depend_add(st->d, r->writer, i, op_result_cycles(st->chip, &st->b->op[r->writer].op));
+        depend_add(st->d, r->writer, i, result_cycles(st->chip, &st->b->op[r->writer].op));
     st->link = mem_grow(st->link, &st->link_capacity, st->link_count + 1, sizeof(*st->link));
     link = &st->link[st->link_count];
     link->op = i;

@@ -129,7 +129,7 @@ static struct fifo_use fifo_use(struct fifo_state *st, const struct isa_op *op)
 {
     switch (isa_info(op->code)->unit) {
     case UNIT_MXU:
-        return is_weight_push(op->code) ? (struct fifo_use){.fifo = NULL} : mxu_use(st, op);
+        return op_is_weight_push(op->code) ? (struct fifo_use){.fifo = NULL} : mxu_use(st, op);
     case UNIT_XLU:
         return xlu_use(st, op);
     case UNIT_EUP:
@@ -201,9 +201,9 @@ static void order_weights(struct fifo_state *st, int i)
                 op->code == OP_VMATMUL_LB;
     int previous = s->last_push[which];
     int push_cycles = previous < 0 ? 1
-                      : weight_push_cycles(st->chip, st->b->op[previous].op.code);
+                      : op_weight_push_cycles(st->chip, st->b->op[previous].op.code);
 
-    if (is_weight_push(op->code)) {
+    if (op_is_weight_push(op->code)) {
         depend_add(st->d, previous, i, push_cycles);
         depend_add(st->d, s->last_latch[which], i, 1);
         s->last_push[which] = i;

@@ -118,7 +118,6 @@ char *shape_print(const struct shape *s, char *buf, size_t buf_bytes);  /* "f32[
 
 const char *graph_op_name(enum graph_op op);
 enum graph_op_kind graph_op_kind(enum graph_op op);
-const char *graph_dtype_name(enum graph_dtype dtype);
 
 /* Every rule of the IR (stack/graph_shape.h); passes are checked with it, importers report it. */
 int graph_verify(const struct graph *g, struct err *e);

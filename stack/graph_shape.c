@@ -37,7 +37,7 @@ int graph_op_arity(enum graph_op op)
     return ops[op].arity;
 }
 
-const char *graph_dtype_name(enum graph_dtype dtype)
+static const char *dtype_name(enum graph_dtype dtype)
 {
     assert(dtype < DTYPE_COUNT);
     return dtype_names[dtype];
@@ -84,7 +84,7 @@ int64_t shape_elems(const struct shape *s)
 
 char *shape_print(const struct shape *s, char *buf, size_t buf_bytes)
 {
-    size_t used = (size_t)snprintf(buf, buf_bytes, "%s[", graph_dtype_name(s->dtype));
+    size_t used = (size_t)snprintf(buf, buf_bytes, "%s[", dtype_name(s->dtype));
 
     for (int i = 0; i < s->rank && used < buf_bytes; i++)
         used += (size_t)snprintf(buf + used, buf_bytes - used, "%s%" PRId64, i ? "," : "",

@@ -2,7 +2,6 @@
 
 #include "stack/interp_ops.h"
 
-#include <assert.h>
 #include <cblas.h>
 #include <limits.h>
 #include <string.h>

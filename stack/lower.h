@@ -75,11 +75,4 @@ void lower_loop_kernel(struct lower *l, const struct kernel *k, int kernel);
 int lower_dot_kernel(struct lower *l, const struct kernel *k, struct err *e);
 void lower_transpose_kernel(struct lower *l, const struct kernel *k);
 void lower_all_reduce_kernel(struct lower *l, const struct kernel *k);
-
-/*
- * Copies the transpose of matrix `from` (rows x columns, tiles from row
- * `from_row`) to `to_row`, tiles of 128x128 elements at a time.
- */
-void lower_transpose(struct lower *l, int64_t rows, int64_t columns, int64_t from_row,
-                     int from_region, int64_t to_row, int to_region);
 #endif

@@ -15,7 +15,6 @@
 #include "base/units.h"
 #include "stack/lower.h"
 
-#include <assert.h>
 
 #define ARRAY 128                       /* rows and columns of the array */
 #define GROUPS (ARRAY / TILE_ROWS)      /* weight pushes per array */
@@ -391,8 +390,12 @@ static void transpose_block(struct lower *l, int64_t rows, int64_t columns, int6
     }
 }
 
-void lower_transpose(struct lower *l, int64_t rows, int64_t columns, int64_t from_row,
-                     int from_region, int64_t to_row, int to_region)
+/*
+ * Copies the transpose of the rows x columns matrix at `from_row` to `to_row`
+ * (VMEM rows), in squares of 128x128 elements.
+ */
+static void copy_transposed(struct lower *l, int64_t rows, int64_t columns, int64_t from_row,
+                            int from_region, int64_t to_row, int to_region)
 {
     int ops = 0;
 
@@ -414,7 +417,7 @@ void lower_transpose_kernel(struct lower *l, const struct kernel *k)
     const struct value *from = &l->plan->value[n->operand[0]];
     int to = l->plan->value[k->node[0]].buffer;
 
-    lower_transpose(l, from->rows, from->columns, plan_tile_row(l->plan, from->buffer, 0),
+    copy_transposed(l, from->rows, from->columns, plan_tile_row(l->plan, from->buffer, 0),
                     from->buffer, plan_tile_row(l->plan, to, 0), to);
 }
 
@@ -450,7 +453,7 @@ static void set_up(struct dot *d, struct lower *l, const struct kernel *k)
     if (n->lhs_contract == 0) {
         int scratch = k->scratch_buffer[0];
 
-        lower_transpose(l, lhs->rows, lhs->columns, d->lhs[0].row, d->lhs[0].region,
+        copy_transposed(l, lhs->rows, lhs->columns, d->lhs[0].row, d->lhs[0].region,
                         plan_tile_row(p, scratch, 0), scratch);
         d->lhs[0] = (struct part){plan_tile_row(p, scratch, 0), scratch};
     }

@@ -18,7 +18,7 @@
 /* VMEM kept free for spilled registers */
 #define SPILL_ROWS (64 * TILE_ROWS)
 
-int plan_add_buffer(struct plan *p, const char *name, int64_t tile_count)
+static int add_buffer(struct plan *p, const char *name, int64_t tile_count)
 {
     struct buffer *b;
 
@@ -129,7 +129,7 @@ static void add_value_buffers(struct plan *p)
 
         if (!v->is_stored || v->buffer >= 0 || g->node[i].op == HLO_ALL_REDUCE)
             continue;
-        v->buffer = plan_add_buffer(p, g->node[i].name, value_tiles(v));
+        v->buffer = add_buffer(p, g->node[i].name, value_tiles(v));
         if (g->node[i].op == HLO_PARAMETER)
             p->buffer[v->buffer].input_parameter = g->node[i].parameter_index;
     }
@@ -147,7 +147,7 @@ static void add_bucket(struct plan *p, int kernel)
     struct kernel *k = &p->kernel[kernel];
     int64_t tiles = 0, chunk_tiles;
     int64_t replicas = p->options->replica_count;
-    int bucket = plan_add_buffer(p, "all-reduce bucket", 0);
+    int bucket = add_buffer(p, "all-reduce bucket", 0);
 
     for (int i = 0; i < k->node_count; i++) {
         int operand = p->graph->node[k->node[i]].operand[0];
@@ -164,8 +164,7 @@ static void add_bucket(struct plan *p, int kernel)
     k->tile_columns = replicas;
     k->scratch_buffer[0] = bucket;
     if (replicas > 1)
-        k->scratch_buffer[1] =
-            plan_add_buffer(p, "all-reduce arrivals", chunk_tiles * (replicas - 1));
+        k->scratch_buffer[1] = add_buffer(p, "all-reduce arrivals", chunk_tiles * (replicas - 1));
 }
 
 static int split_parts(const struct plan *p, const struct graph_node *dot, int operand)
@@ -184,13 +183,12 @@ static void add_dot_scratch(struct plan *p, struct kernel *k)
 
     if (n->lhs_contract == 0) {
         lhs_tiles = div_up(lhs->columns, TILE_ROWS) * div_up(lhs->rows, TILE_COLUMNS);
-        k->scratch_buffer[0] = plan_add_buffer(p, "transposed operand", lhs_tiles);
+        k->scratch_buffer[0] = add_buffer(p, "transposed operand", lhs_tiles);
     }
     if (lhs_parts)
-        k->scratch_buffer[1] = plan_add_buffer(p, "lhs remainders", lhs_parts * lhs_tiles);
+        k->scratch_buffer[1] = add_buffer(p, "lhs remainders", lhs_parts * lhs_tiles);
     if (rhs_parts)
-        k->scratch_buffer[2] =
-            plan_add_buffer(p, "rhs remainders", rhs_parts * value_tiles(rhs));
+        k->scratch_buffer[2] = add_buffer(p, "rhs remainders", rhs_parts * value_tiles(rhs));
 }
 
 /* one tile per running sum: a row of them for reductions over rows, else one */
@@ -205,7 +203,7 @@ static void add_loop_scratch(struct plan *p, struct kernel *k)
             tiles += v->form == FORM_ROW ? v->tile_columns : 1;
     }
     if (tiles)
-        k->scratch_buffer[0] = plan_add_buffer(p, "running sums", tiles);
+        k->scratch_buffer[0] = add_buffer(p, "running sums", tiles);
 }
 
 static void add_scratch_buffers(struct plan *p)

@@ -76,7 +76,6 @@ struct plan {
     int fetch_ahead;                    /* lean: kernels from the fetch of an input to its reader */
 };
 
-int plan_add_buffer(struct plan *p, const char *name, int64_t tile_count);
 static inline int64_t plan_tile_row(const struct plan *p, int buffer, int64_t tile)
 {
     return p->buffer[buffer].row + tile * TILE_ROWS;
@@ -96,9 +95,6 @@ int pass_place(struct plan *p, struct err *e);
 
 /* HBM addresses of parameters and outputs. -1 when they do not fit. */
 int place_hbm(const struct plan *p, struct compiled *out, struct err *e);
-
-/* the plan as text, for --dump-after */
-void plan_dump(const struct plan *p, const char *after, FILE *to);
 
 /* virtual-register code of the whole program */
 int pass_lower(struct plan *p, const struct compiled *out, struct vcode *c, struct err *e);

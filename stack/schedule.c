@@ -17,7 +17,13 @@
 #define QUEUE_COUNT (SLOT_COUNT + MXU_MAX)      /* one per slot, one per staging port */
 #define SCAN_MAX 32                             /* candidates looked at under pressure */
 
-int slot_count(const struct chip *chip, enum isa_slot slot)
+/* How far the scheduler may reach. */
+struct schedule_reach {
+    int window;                         /* operations beyond the oldest one not yet placed */
+    int width;                          /* operations per bundle */
+};
+
+int backend_slot_count(const struct chip *chip, enum isa_slot slot)
 {
     switch (slot) {
     case SLOT_SCALAR: return (int)chip->slots_scalar;
@@ -32,13 +38,13 @@ int slot_count(const struct chip *chip, enum isa_slot slot)
     }
 }
 
-bool is_weight_push(enum isa_opcode code)
+bool op_is_weight_push(enum isa_opcode code)
 {
     return code == OP_VMATPUSH_A || code == OP_VMATPUSH_B || code == OP_VMATPUSHT_A ||
            code == OP_VMATPUSHT_B;
 }
 
-int weight_push_cycles(const struct chip *chip, enum isa_opcode code)
+int op_weight_push_cycles(const struct chip *chip, enum isa_opcode code)
 {
     bool is_transposed = code == OP_VMATPUSHT_A || code == OP_VMATPUSHT_B;
 
@@ -111,7 +117,7 @@ static int queue_of(const struct list *l, int i)
 {
     const struct isa_op *op = &l->b->op[i].op;
 
-    if (is_weight_push(op->code))
+    if (op_is_weight_push(op->code))
         return SLOT_COUNT + op->unit_index;
     return (int)isa_info(op->code)->slot;
 }
@@ -305,8 +311,8 @@ static void place(struct list *l, int i)
     l->slots_left[slot]--;
     if (slot == SLOT_EUP)
         l->slots_left[SLOT_VALU]--;
-    if (is_weight_push(op->code))
-        l->port_free_at[op->unit_index] = l->now + weight_push_cycles(l->chip, op->code);
+    if (op_is_weight_push(op->code))
+        l->port_free_at[op->unit_index] = l->now + op_weight_push_cycles(l->chip, op->code);
     count_registers(&l->v, r->v_read, r->v_read_count, r->v_write, l->b->v_fixed);
     count_registers(&l->m, r->m_read, r->m_read_count, r->m_write, NULL);
     for (int k = l->d->first_edge[i]; k >= 0; k = l->d->edge[k].next) {
@@ -326,7 +332,7 @@ static void fill_bundle(struct list *l)
     int before = l->placed_count, i;
 
     for (int slot = 0; slot < SLOT_COUNT; slot++)
-        l->slots_left[slot] = slot_count(l->chip, (enum isa_slot)slot);
+        l->slots_left[slot] = backend_slot_count(l->chip, (enum isa_slot)slot);
     l->width_left = l->reach.width;
     while ((i = pick(l)) >= 0)
         place(l, i);
@@ -342,8 +348,9 @@ static bool is_any_ready(const struct list *l)
     return false;
 }
 
-void schedule_block(struct schedule *s, const struct code_block *b, const struct depend *d,
-                    const struct chip *chip, struct schedule_reach reach)
+static void schedule_block(struct schedule *s, const struct code_block *b,
+                           const struct depend *d, const struct chip *chip,
+                           struct schedule_reach reach)
 {
     struct list l = {.b = b, .d = d, .chip = chip, .out = s, .reach = reach};
 
@@ -375,11 +382,11 @@ static int64_t least_cycles(const struct code_block *b, const struct depend *d,
         slot_ops[slot]++;
         if (slot == SLOT_EUP)
             slot_ops[SLOT_VALU]++;
-        if (is_weight_push(op->code))
-            port_cycles[op->unit_index] += weight_push_cycles(chip, op->code);
+        if (op_is_weight_push(op->code))
+            port_cycles[op->unit_index] += op_weight_push_cycles(chip, op->code);
     }
     for (int k = 0; k < SLOT_COUNT; k++) {
-        int64_t cycles = slot_ops[k] / slot_count(chip, (enum isa_slot)k);
+        int64_t cycles = slot_ops[k] / backend_slot_count(chip, (enum isa_slot)k);
 
         least = cycles > least ? cycles : least;
     }

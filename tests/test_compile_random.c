@@ -5,13 +5,11 @@
  * test_compile_random [first seed [graphs]] runs more of every kind; the
  * variable SYSTOLE_DUMP_GRAPH prints them.
  */
-#include "base/rng.h"
 #include "stack/interp.h"
 #include "tests/random_graph.h"
 #include "tests/run_graph.h"
 #include "tests/test.h"
 
-#include <math.h>
 
 #define SPILL_BYTES (64 * TILE_BYTES)   /* kept free for spilled registers */
 

@@ -3,8 +3,6 @@
 
 #include "stack/data.h"
 
-#include <stdbool.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
