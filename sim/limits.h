@@ -1,10 +1,18 @@
 /*
- * What a program may use on a chip, from the chip's parameters.
+ * What a chip's parameters say about programs: what they may use, and how long
+ * results take.
  */
 #ifndef SIM_LIMITS_H
 #define SIM_LIMITS_H
 #include "isa/check.h"
 #include "sim/chip.h"
 
+int chip_slot_count(const struct chip *c, enum isa_slot slot);          /* in one bundle */
 void chip_isa_limits(const struct chip *c, struct isa_limits *limits);
+
+/*
+ * Cycles from issue to use of the result; 1 for what is popped from a FIFO or
+ * has no result (sim/timing.c knows when a FIFO has it).
+ */
+int chip_latency_cycles(const struct chip *c, enum isa_latency_class latency_class);
 #endif

@@ -2,6 +2,7 @@
 
 #include "sim/core.h"
 #include "sim/decode.h"
+#include "sim/limits.h"
 
 #include <string.h>
 
@@ -86,7 +87,6 @@ struct decoder {
     const struct chip *chip;
     struct decoded_program *program;
     struct pool scalars, tiles;
-    uint16_t latency[CLASS_COUNT];
 };
 
 static void pool_init(struct pool *p, uint32_t most, struct arena *a)
@@ -199,25 +199,6 @@ static int track_of(const struct decoder *d, const struct isa_op *op)
     }
 }
 
-/* classes without a parameter have their result ready for the next bundle */
-static void fill_latencies(struct decoder *d)
-{
-    const struct chip *c = d->chip;
-    int i;
-
-    for (i = 0; i < CLASS_COUNT; i++)
-        d->latency[i] = 1;
-    d->latency[CLASS_SALU] = (uint16_t)c->scalar_alu_cycles;
-    d->latency[CLASS_SMUL] = (uint16_t)c->scalar_mul_cycles;
-    d->latency[CLASS_SCMP] = (uint16_t)c->scalar_cmp_cycles;
-    d->latency[CLASS_SLD] = (uint16_t)c->scalar_sld_cycles;
-    d->latency[CLASS_VALU] = (uint16_t)c->valu_alu_cycles;
-    d->latency[CLASS_VCMP] = (uint16_t)c->valu_cmp_cycles;
-    d->latency[CLASS_VSEL] = (uint16_t)c->valu_sel_cycles;
-    d->latency[CLASS_VLD] = (uint16_t)c->vmem_load_cycles;
-    d->latency[CLASS_SYNC_RD] = (uint16_t)c->scalar_alu_cycles;
-}
-
 /* cycles that a strided access takes beyond those of eight consecutive rows */
 static int bank_extra(const struct chip *chip, int32_t stride, uint32_t sublanes)
 {
@@ -255,7 +236,7 @@ static void decode_op(struct decoder *d, const struct isa_program *p, uint32_t i
     decode_touched(op, touched);
     out->exec = exec_table[op->code];
     out->code = op->code;
-    out->latency = d->latency[info->latency_class];
+    out->latency = (uint16_t)chip_latency_cycles(d->chip, info->latency_class);
     out->timing = (uint8_t)timing_of(op->code);
     out->unit = op->unit_index;
     out->track = (uint8_t)track_of(d, op);
@@ -416,7 +397,6 @@ struct decoded_program *program_decode(const struct isa_program *p, const struct
     out->scalar = arena_array(&out->arena, scalars, sizeof(*out->scalar));
     out->tile = arena_array(&out->arena, count_distinct_tiles(p, &d.tiles, tiles, &out->arena),
                             sizeof(*out->tile));
-    fill_latencies(&d);
     for (i = 0; i < p->bundle_count; i++)
         decode_bundle(&d, p, i);
     return out;

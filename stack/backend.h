@@ -69,7 +69,6 @@ int depend_build(struct depend *d, const struct code_block *b, const struct chip
 void depend_fini(struct depend *d);
 
 /* schedule.c */
-int backend_slot_count(const struct chip *chip, enum isa_slot slot);
 bool op_is_weight_push(enum isa_opcode code);   /* takes a staging port, for so long: */
 int op_weight_push_cycles(const struct chip *chip, enum isa_opcode code);
 

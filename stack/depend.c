@@ -10,6 +10,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "sim/limits.h"
+
 static void add_once(int *list, int *count, int number)
 {
     for (int i = 0; i < *count; i++)
@@ -52,21 +54,6 @@ void op_regs_read(const struct isa_op *op, struct op_regs *r)
         add_once(r->m_read, &r->m_read_count, r->m_write);
 }
 
-static int result_cycles(const struct chip *chip, const struct isa_op *op)
-{
-    switch (isa_info(op->code)->latency_class) {
-    case CLASS_SALU: return (int)chip->scalar_alu_cycles;
-    case CLASS_SMUL: return (int)chip->scalar_mul_cycles;
-    case CLASS_SCMP: return (int)chip->scalar_cmp_cycles;
-    case CLASS_SLD: return (int)chip->scalar_sld_cycles;
-    case CLASS_VALU: return (int)chip->valu_alu_cycles;
-    case CLASS_VCMP: return (int)chip->valu_cmp_cycles;
-    case CLASS_VSEL: return (int)chip->valu_sel_cycles;
-    case CLASS_VLD: return (int)chip->vmem_load_cycles;
-    default: return 1;
-    }
-}
-
 void depend_add(struct depend *d, int from, int to, int delay)
 {
     struct depend_edge *edge;
@@ -100,12 +87,17 @@ struct reg_state {
     size_t link_count, link_capacity;
 };
 
+static int result_cycles(const struct reg_state *st, int i)
+{
+    return chip_latency_cycles(st->chip, isa_info(st->b->op[i].op.code)->latency_class);
+}
+
 static void note_read(struct reg_state *st, struct reg_track *r, int i)
 {
     struct reader_link *link;
 
     if (r->writer >= 0)
-        depend_add(st->d, r->writer, i, result_cycles(st->chip, &st->b->op[r->writer].op));
+        depend_add(st->d, r->writer, i, result_cycles(st, r->writer));
     st->link = mem_grow(st->link, &st->link_capacity, st->link_count + 1, sizeof(*st->link));
     link = &st->link[st->link_count];
     link->op = i;

@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "sim/limits.h"
+
 #define LOOP_PRED 0                     /* p0 belongs to loop ends */
 
 struct emitter {
@@ -181,7 +183,7 @@ static int branch_bundle(const struct emitter *m, const struct code_block *b,
     }
     if (at <= compare)
         at = compare + 1;
-    while (at < s->bundle_count && (scalar_ops[at] >= backend_slot_count(m->chip, SLOT_SCALAR) ||
+    while (at < s->bundle_count && (scalar_ops[at] >= chip_slot_count(m->chip, SLOT_SCALAR) ||
                                     all_ops[at] >= ISA_BUNDLE_OP_MAX))
         at++;
     return at;

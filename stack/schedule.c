@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
+#include "sim/limits.h"
+
 #define MXU_MAX 8
 #define QUEUE_COUNT (SLOT_COUNT + MXU_MAX)      /* one per slot, one per staging port */
 #define SCAN_MAX 32                             /* candidates looked at under pressure */
@@ -22,21 +25,6 @@ struct schedule_reach {
     int window;                         /* operations beyond the oldest one not yet placed */
     int width;                          /* operations per bundle */
 };
-
-int backend_slot_count(const struct chip *chip, enum isa_slot slot)
-{
-    switch (slot) {
-    case SLOT_SCALAR: return (int)chip->slots_scalar;
-    case SLOT_VALU: return (int)chip->slots_valu;
-    case SLOT_EUP: return (int)chip->slots_eup;
-    case SLOT_LOAD: return (int)chip->slots_load;
-    case SLOT_STORE: return (int)chip->slots_store;
-    case SLOT_PUSH: return (int)chip->slots_push;
-    case SLOT_POP: return (int)chip->slots_pop;
-    case SLOT_MISC: return (int)chip->slots_misc;
-    default: assert(0); return 0;
-    }
-}
 
 bool op_is_weight_push(enum isa_opcode code)
 {
@@ -332,7 +320,7 @@ static void fill_bundle(struct list *l)
     int before = l->placed_count, i;
 
     for (int slot = 0; slot < SLOT_COUNT; slot++)
-        l->slots_left[slot] = backend_slot_count(l->chip, (enum isa_slot)slot);
+        l->slots_left[slot] = chip_slot_count(l->chip, (enum isa_slot)slot);
     l->width_left = l->reach.width;
     while ((i = pick(l)) >= 0)
         place(l, i);
@@ -386,7 +374,7 @@ static int64_t least_cycles(const struct code_block *b, const struct depend *d,
             port_cycles[op->unit_index] += op_weight_push_cycles(chip, op->code);
     }
     for (int k = 0; k < SLOT_COUNT; k++) {
-        int64_t cycles = slot_ops[k] / backend_slot_count(chip, (enum isa_slot)k);
+        int64_t cycles = slot_ops[k] / chip_slot_count(chip, (enum isa_slot)k);
 
         least = cycles > least ? cycles : least;
     }
@@ -405,11 +393,11 @@ void schedule_choose(struct schedule *s, const struct code_block *b, const struc
     int64_t least = least_cycles(b, d, chip);
     bool is_found = false;
 
-    for (size_t i = 0; i < sizeof(reach) / sizeof(reach[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(reach); i++) {
         struct schedule trial;
         int m_peak;
 
-        if (is_found && (i + 1 == sizeof(reach) / sizeof(reach[0]) ||
+        if (is_found && (i + 1 == COUNT_OF(reach) ||
                          s->cycles <= least + least / 32 + 2))
             break;
         if (i && reach[i].window >= b->op_count)
