@@ -1,12 +1,13 @@
 #!/bin/sh
-# Runs test programs and scripts; the last line counts: "N passed, N failed".
+# Runs the test programs given, then all test scripts; each program's output stays in PROGRAM.log.
+# The last line counts: "N passed, N failed".
+cd "$(dirname "$0")/.." || exit 1
 passed=0 failed=0
 for test in "$@"; do
     log=$test.log
     "$test" >"$log" 2>&1
     status=$?
     ok=$(grep -c '^\[       OK \]' "$log")
-    bad=$(grep -c '^\[  FAILED  \] [a-z_0-9]*$' "$log")
     skipped=$(grep -c '^\[  SKIPPED \]' "$log")
     # cmocka lists failures twice: once when they happen, once in the summary
     bad=$(grep '^\[  FAILED  \] [a-z_0-9]*$' "$log" | sort -u | wc -l)
@@ -19,12 +20,11 @@ for test in "$@"; do
     grep '^skipped:' "$log"
 done
 for script in tools/check_layers.sh tests/*.sh; do
-    [ -e "$script" ] || continue
-    if sh "$script" >build/script.log 2>&1; then
+    if output=$(sh "$script" 2>&1); then
         passed=$((passed + 1)); word=passed
     else
         failed=$((failed + 1)); word=FAILED
-        cat build/script.log
+        echo "$output"
     fi
     printf '%-44s %s\n' "$script" "$word"
 done
