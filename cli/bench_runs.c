@@ -11,8 +11,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/units.h"
+#include "cli/progress.h"
 
 #define MODEL_EPOCHS 20                 /* the main run; its batch, and that of the short one */
 #define MODEL_BATCH 512
@@ -150,7 +152,7 @@ static void remove_out(const char *out)
     static const char *const names[] = {"config.ini", "report.txt", "steps.csv", "stats.json"};
     char path[300];
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         snprintf(path, sizeof(path), "%s/%s", out, names[i]);
         unlink(path);
     }
@@ -311,7 +313,7 @@ int bench_bf16_gap(struct bench *b, int unused, double *value, struct err *e)
 int bench_check_seconds(struct bench *b, int unused, double *value, struct err *e)
 {
     char *const list[] = {"make", "-s", "check", NULL};
-    struct timespec began, ended;
+    double began_s = progress_seconds();
     pid_t child;
 
     (void)b;
@@ -320,14 +322,12 @@ int bench_check_seconds(struct bench *b, int unused, double *value, struct err *
         err_set(e, "not in the project's folder");
         return BENCH_LEFT_OUT;
     }
-    clock_gettime(CLOCK_MONOTONIC, &began);
     child = fork();
     if (child == 0)
         run_silent(list, "make");
     if (wait_for(child, "make check", e) != 0)
         return -1;
-    clock_gettime(CLOCK_MONOTONIC, &ended);
-    *value = (double)(ended.tv_sec - began.tv_sec) + 1e-9 * (double)(ended.tv_nsec - began.tv_nsec);
+    *value = progress_seconds() - began_s;
     return 0;
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/units.h"
 #include "cli/options.h"
-#include "hbm/hbm.h"
 #include "sim/chip.h"
 
 #define DEVIATION_MAX 0.01
@@ -65,12 +64,7 @@ static double deviation(double computed, double published)
 
 static double hbm_gbps(const struct chip *c)
 {
-    const struct hbm_config config = {
-        .channel_count = (int)c->hbm_channels, .burst_bytes = (int)c->hbm_burst_bytes,
-        .burst_ps = c->hbm_burst_ps,
-    };
-
-    return hbm_peak_bytes_per_second(&config) / 1e9;
+    return chip_hbm_peak_bytes_per_second(c) / 1e9;
 }
 
 static int list_chips(struct err *e)

@@ -137,7 +137,7 @@ static json_t *make_chip(const struct chip *c)
     put(o, "clock_mhz", json_integer(c->chip_clock_mhz));
     put(o, "cores", json_integer(c->chip_cores));
     put(o, "peak_bf16_tflops", number(chip_peak_bf16_tflops(c)));
-    put(o, "hbm_peak_bytes_per_second", number(view_hbm_peak_bytes_per_second(c)));
+    put(o, "hbm_peak_bytes_per_second", number(chip_hbm_peak_bytes_per_second(c)));
     return o;
 }
 

@@ -147,7 +147,7 @@ static void print_flops(const struct report_view *v, FILE *to)
 
 static void print_hbm(const struct report_view *v, FILE *to)
 {
-    double peak = view_hbm_peak_bytes_per_second(v->chip) * v->active_chip_count;
+    double peak = chip_hbm_peak_bytes_per_second(v->chip) * v->active_chip_count;
     double seconds = view_seconds(v);
     int64_t read_bytes = 0, write_bytes = 0, runs = 0, hits = 0;
     char a[NUMBER_CHARS], b[NUMBER_CHARS];

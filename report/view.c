@@ -167,12 +167,6 @@ double view_percent(double part, double whole)
     return whole > 0.0 ? 100.0 * part / whole : 0.0;
 }
 
-double view_hbm_peak_bytes_per_second(const struct chip *chip)
-{
-    return (double)chip->hbm_channels * (double)chip->hbm_burst_bytes * 1e12 /
-           (double)chip->hbm_burst_ps;
-}
-
 double view_hbm_use(const struct report_view *v, int chip)
 {
     double room_ps = view_seconds(v) * 1e12 * (double)v->chip->hbm_channels;

@@ -61,7 +61,6 @@ double view_host_us(const struct report_view *v);       /* device, input and dis
 int64_t view_ps(const struct chip *chip, cycle_t cycles);       /* rounded down */
 double view_percent(double part, double whole);                 /* 0 of 0 is 0 */
 
-double view_hbm_peak_bytes_per_second(const struct chip *chip); /* data buses of one chip */
 double view_hbm_use(const struct report_view *v, int chip);     /* busy share of the buses, 0..1 */
 double view_link_use(const struct report_view *v, int link);    /* 0..1 */
 int view_busiest_link(const struct report_view *v);             /* -1 without links */

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "hbm/hbm.h"
 #include "sim/chips.h"
 
 #define FILE_BYTES_MAX (256 * 1024)
@@ -411,4 +412,14 @@ double chip_peak_bf16_tflops(const struct chip *c)
     double cells = (double)(c->chip_cores * c->mxu_count * c->mxu_size * c->mxu_size);
 
     return cells * 2.0 * rows_per_cycle * (double)c->chip_clock_mhz * 1e6 / 1e12;
+}
+
+double chip_hbm_peak_bytes_per_second(const struct chip *c)
+{
+    const struct hbm_config config = {
+        .channel_count = (int)c->hbm_channels, .burst_bytes = (int)c->hbm_burst_bytes,
+        .burst_ps = c->hbm_burst_ps,
+    };
+
+    return hbm_peak_bytes_per_second(&config);
 }

@@ -56,7 +56,9 @@ int chip_set(struct chip *c, const char *assignment, struct chip_origin *origins
 /* value of parameter `index` as text; returns buf */
 char *chip_print_param(const struct chip *c, size_t index, char *buf, size_t buf_bytes);
 
-double chip_peak_bf16_tflops(const struct chip *c);     /* from the array and the clock */
+/* of one chip: from the arrays and the clock; from the data buses of all HBM channels */
+double chip_peak_bf16_tflops(const struct chip *c);
+double chip_hbm_peak_bytes_per_second(const struct chip *c);
 
 /* A slice: chips in a grid. Core n of chip c is global core c * chip.cores + n. */
 struct slice {

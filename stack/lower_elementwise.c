@@ -5,6 +5,7 @@
  * operation that makes it, as the reference interpreter does.
  */
 #include "base/floats.h"
+#include "base/units.h"
 #include "stack/lower.h"
 
 #include <assert.h>
@@ -152,7 +153,7 @@ static bool is_exact_in_bf16(const struct graph_node *n, enum graph_dtype operan
 static int lower_value(struct lower *l, const struct graph_node *n,
                        enum graph_dtype operand_dtype, const struct isa_operand *o)
 {
-    for (size_t i = 0; i < sizeof(binary_rows) / sizeof(binary_rows[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(binary_rows); i++)
         if (binary_rows[i].op == n->op)
             return lower_binary(l, &binary_rows[i], n->shape.dtype, o[0], o[1]);
     switch (n->op) {

@@ -2,6 +2,7 @@
 
 #include "base/floats.h"
 #include "base/rng.h"
+#include "base/units.h"
 #include "stack/interp.h"
 
 #include <math.h>
@@ -149,7 +150,7 @@ TEST(unary_gradients_equal_finite_differences)
     static const enum graph_op ops[] = {HLO_NEGATE, HLO_ABS, HLO_EXP, HLO_LOG, HLO_SQRT,
                                         HLO_RSQRT, HLO_TANH, HLO_LOGISTIC};
 
-    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
         struct rng rng;
         int x;
 
@@ -168,7 +169,7 @@ TEST(binary_gradients_equal_finite_differences)
     static const enum graph_op ops[] = {HLO_ADD, HLO_SUBTRACT, HLO_MULTIPLY, HLO_DIVIDE,
                                         HLO_MAXIMUM, HLO_MINIMUM};
 
-    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(ops); i++) {
         struct rng rng;
         int x, y;
 

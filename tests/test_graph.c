@@ -1,5 +1,6 @@
 #include "tests/test.h"
 
+#include "base/units.h"
 #include "stack/graph.h"
 
 static struct arena arena;
@@ -249,7 +250,7 @@ TEST(computations_that_differ_in_one_attribute_stay_apart)
         graph_all_reduce(&g, x), graph_all_reduce(&g, x)
     };
 
-    for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(nodes); i++)
         graph_output(&g, nodes[i], "out", -1);
     count = g.node_count;
     graph_eliminate_common(&g);

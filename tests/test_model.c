@@ -1,5 +1,6 @@
 #include "tests/test.h"
 
+#include "base/units.h"
 #include "stack/model.h"
 
 #include <unistd.h>
@@ -199,7 +200,7 @@ TEST(what_cannot_be_trained_is_refused_naming_layer_and_range)
 {
     struct model m;
 
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(refused); i++) {
         assert_int_equal(load_text(&m, refused[i].text), -1);
         assert_string_equal(e.msg, refused[i].message);
         assert_true(strncmp(e.file, "/tmp/systole_model_", 19) == 0);

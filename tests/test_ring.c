@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include "base/arena.h"
+#include "base/units.h"
 #include "stack/ring.h"
 
 static struct slice make_slice(int x, int y, int z, int cores_per_chip)
@@ -66,7 +67,7 @@ TEST(grid_with_an_even_side_closes_over_one_link)
         {32, 32, 1}, {4, 4, 4}, {2, 2, 2}, {3, 3, 4}, {4, 3, 3}, {1, 2, 3}, {2, 1, 2}
     };
 
-    for (size_t i = 0; i < sizeof(grids) / sizeof(grids[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(grids); i++)
         for (int cores = 1; cores <= 2; cores++)
             assert_int_equal(check_ring(grids[i][0], grids[i][1], grids[i][2], cores), 1);
 }

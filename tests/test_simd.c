@@ -6,13 +6,14 @@
 
 #include "base/floats.h"
 #include "base/rng.h"
+#include "base/units.h"
 #include "sim/simd_paths.h"
 #include "tests/f32_reference.h"
 #include "tests/test.h"
 
 static const char *const fast_paths[] = {"avx2", "avx512bf16"};
 
-#define FAST_COUNT (sizeof(fast_paths) / sizeof(fast_paths[0]))
+#define FAST_COUNT (COUNT_OF(fast_paths))
 
 /* NULL, and a line that says so, when the host lacks the instructions */
 static const struct simd_path *path_or_skip(const char *name)
@@ -445,13 +446,13 @@ TEST(maximum_and_minimum_order_zeros_and_pass_nan)
 
     memset(a, 0, sizeof(a));
     memset(b, 0, sizeof(b));
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         a[i] = cases[i][0];
         b[i] = cases[i][1];
     }
     simd_path_c->binary[BIN_MAX_F32](most, a, b);
     simd_path_c->binary[BIN_MIN_F32](least, a, b);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         assert_int_equal(most[i], cases[i][2]);
         assert_int_equal(least[i], cases[i][3]);
     }

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/floats.h"
+#include "base/units.h"
 #include "tests/test.h"
 
 #define STEP 997u
@@ -144,7 +145,7 @@ TEST(special_values_give_the_stated_results)
     const struct simd_path *path = simd_select("auto", &e);
 
     assert_non_null(path);
-    for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(specials); i++) {
         const struct special *s = &specials[i];
         uint32_t saved = simd_thread_begin();
 
@@ -170,7 +171,7 @@ TEST(monotone_functions_stay_monotone_between_neighbours)
     const struct simd_path *path = simd_select("auto", &e);
 
     assert_non_null(path);
-    for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(runs); i++) {
         uint32_t saved = simd_thread_begin();
 
         for (uint32_t j = 0; j < SIMD_TILE_WORDS; j++)
