@@ -69,7 +69,7 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(TEST_LIB_OBJ) $(BUILD)/libsysto
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
 check: $(SYSTOLE) $(TESTS)
-	@SYSTOLE=./$(SYSTOLE) sh tools/run_tests.sh $(TESTS)
+	@SYSTOLE=$(abspath $(SYSTOLE)) sh tools/run_tests.sh $(TESTS)
 
 headers: | $(BUILD)/deps.ok
 	@for h in $(foreach d,$(LAYERS),$(wildcard $(d)/*.h)); do \
@@ -80,7 +80,7 @@ demo: $(SYSTOLE)
 	  --optimizer adam --lr 0.001 --seed 1 --out out/
 
 bench: $(SYSTOLE)
-	@sh tools/bench.sh
+	@MNIST="$(MNIST)" SYSTOLE=$(abspath $(SYSTOLE)) sh tools/bench.sh
 
 clean:
 	rm -rf build systole

@@ -14,6 +14,7 @@
 
 void csv_print_steps(const struct report_run *r, FILE *to);
 void config_print(const struct report_run *r, const struct report_view *v, FILE *to);
+/* -1 when memory or `to` ran out */
 int json_print_stats(const struct report_run *r, const struct report_view *v, FILE *to);
 void text_print_run(const struct report_run *r, const struct report_view *v, FILE *to);
 

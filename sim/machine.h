@@ -78,13 +78,17 @@ struct trace_event {
 
 struct machine_options {
     int thread_count;                   /* host threads, at least 1 */
-    const char *simd;                   /* "auto", "c", "avx2", "avx512bf16" */
+    const char *simd;                   /* "auto" (or NULL), "c", "avx2", "avx512bf16" */
     bool trace;                         /* keep trace_events of the last launch */
     cycle_t cycle_limit;                /* 0 = none; a launch that reaches it faults */
 };
 
 struct machine;
 
+/*
+ * Slice, chip and options are copied; release with machine_destroy. NULL with
+ * *e set when they do not go together or the SIMD path cannot be used.
+ */
 struct machine *machine_create(const struct slice *slice, const struct chip *chip,
                                const struct machine_options *options, struct err *e);
 void machine_destroy(struct machine *m);
@@ -100,7 +104,7 @@ int64_t machine_hbm_share_bytes(const struct machine *m);       /* per core */
  */
 int machine_load(struct machine *m, int core, const struct isa_program *program, struct err *e);
 
-/* Host access to a core's HBM share and SMEM, between launches; ranges are checked. */
+/* Host access to a core's HBM share and SMEM, between launches, in bytes; ranges are checked. */
 int machine_hbm_write(struct machine *m, int core, int64_t address, const void *from,
                       int64_t bytes, struct err *e);
 int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
@@ -120,7 +124,8 @@ int machine_vmem_write(struct machine *m, int core, int64_t address, const void 
  */
 int machine_run(struct machine *m, struct err *e);
 
-cycle_t machine_cycles(const struct machine *m);                /* of the last launch */
+/* Of the last launch; what is pointed to is the machine's and changes with the next. */
+cycle_t machine_cycles(const struct machine *m);
 const struct core_counters *machine_counters(const struct machine *m, int core);
 const struct fault *machine_fault(const struct machine *m);     /* kind NONE if none */
 const struct trace_event *machine_trace(const struct machine *m, int core, size_t *count);

@@ -31,6 +31,7 @@ struct model {
     int64_t parameter_elems;            /* trainable */
 };
 
+/* all of *m lies in `a` */
 int model_load(struct model *m, const char *path, struct arena *a, struct err *e);
 
 enum model_policy { POLICY_FLOAT32, POLICY_MIXED_BFLOAT16 };

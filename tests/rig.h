@@ -8,8 +8,6 @@
 #include "isa/isa.h"
 #include "sim/machine.h"
 
-#define RIG_CORES_MAX 8
-
 struct rig {
     struct arena arena;
     struct slice slice;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fails when a file includes a header of a folder it may not know (DESIGN, the way through the house).
+# Fails when a file includes a header of a folder it may not know (docs/architecture.md).
 cd "$(dirname "$0")/.." || exit 1
 status=0
 check() {           # folder, allowed folders
