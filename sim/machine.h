@@ -119,7 +119,8 @@ int machine_vmem_write(struct machine *m, int core, int64_t address, const void 
 
 /*
  * Run all loaded cores until they halt. 0, or -1 after a fault, which
- * machine_fault tells; counters and trace stay readable. Asserts that every
+ * machine_fault tells; counters and trace stay readable. A sync flag that is
+ * not 0 when all have halted is a fault too: nobody waited for it. Asserts that every
  * cycle is counted once: the sums stated at struct core_counters.
  */
 int machine_run(struct machine *m, struct err *e);

@@ -4,7 +4,8 @@
  * Reads what model.to_json() writes (Keras 2 and 3, Sequential and functional
  * chains): InputLayer, Flatten, Dense, Activation. Anything else is an error
  * that names the layer, with line and column where the JSON itself is broken.
- * The file's dtype policy and initializer seeds do not count: the run's do.
+ * Whether the file's dtype is float32 or mixed_bfloat16 (others are errors) and
+ * its initializer seeds do not count: the run's do.
  */
 #ifndef STACK_MODEL_H
 #define STACK_MODEL_H

@@ -4,24 +4,7 @@
 #include "report/files.h"
 #include "tests/toy.h"
 
-#include <jansson.h>
 #include <math.h>
-
-static json_int_t get_int(const json_t *object, const char *key)
-{
-    json_t *value = json_object_get(object, key);
-
-    assert_true(json_is_integer(value));
-    return json_integer_value(value);
-}
-
-static double get_real(const json_t *object, const char *key)
-{
-    json_t *value = json_object_get(object, key);
-
-    assert_true(json_is_real(value));
-    return json_real_value(value);
-}
 
 static json_t *write_trace(const struct report_view *v, const char *suffix, size_t limit,
                            size_t *left_out, unsigned char magic[2])
@@ -79,21 +62,21 @@ TEST(trace_event_tells_time_operation_and_source)
         const char *name = json_string_value(json_object_get(event, "name"));
 
         args = json_object_get(event, "args");
-        if (strcmp(name, "vadd.f32") == 0 && get_int(event, "pid") == 2) {
-            assert_true(fabs(get_real(event, "ts") - 1.0) < 1e-12);
-            assert_true(fabs(get_real(event, "dur") - 0.001) < 1e-12);
-            assert_int_equal(get_int(args, "bundle"), 2);
-            assert_int_equal(get_int(args, "line"), 12);
+        if (strcmp(name, "vadd.f32") == 0 && toy_get_int(event, "pid") == 2) {
+            assert_true(fabs(toy_get_real(event, "ts") - 1.0) < 1e-12);
+            assert_true(fabs(toy_get_real(event, "dur") - 0.001) < 1e-12);
+            assert_int_equal(toy_get_int(args, "bundle"), 2);
+            assert_int_equal(toy_get_int(args, "line"), 12);
             assert_string_equal(json_string_value(json_object_get(args, "note")), "add \"two\"");
             found++;
         } else if (strcmp(name, "hbm_wait") == 0 || strcmp(name, "vtrace") == 0) {
             found++;
-        } else if (strcmp(name, "process_name") == 0 && get_int(event, "pid") == 2) {
+        } else if (strcmp(name, "process_name") == 0 && toy_get_int(event, "pid") == 2) {
             assert_string_equal(json_string_value(json_object_get(args, "name")),
                                 "core 1 (chip 1)");
             found++;
-        } else if (strcmp(name, "dma.hbm_to_vmem") == 0 && get_int(args, "bundle") == 1) {
-            assert_true(get_int(args, "bytes") >= 512);
+        } else if (strcmp(name, "dma.hbm_to_vmem") == 0 && toy_get_int(args, "bundle") == 1) {
+            assert_true(toy_get_int(args, "bytes") >= 512);
             found++;
         }
     }
@@ -118,15 +101,15 @@ TEST(trace_events_of_one_thread_never_overlap)
 
         if (strcmp(json_string_value(json_object_get(event, "ph")), "X") != 0)
             continue;
-        while (n < thread_count && thread[n].tid != get_int(event, "tid"))
+        while (n < thread_count && thread[n].tid != toy_get_int(event, "tid"))
             n++;
         if (n == thread_count) {
-            thread[n].tid = get_int(event, "tid");
+            thread[n].tid = toy_get_int(event, "tid");
             thread[n].end = 0.0;
             thread_count++;
         }
-        assert_true(get_real(event, "ts") >= thread[n].end - 1e-9);
-        thread[n].end = get_real(event, "ts") + get_real(event, "dur");
+        assert_true(toy_get_real(event, "ts") >= thread[n].end - 1e-9);
+        thread[n].end = toy_get_real(event, "ts") + toy_get_real(event, "dur");
     }
     /* per core: two scalar slots, one valu, one mxu, two of three DMAs at a time, stalls */
     assert_int_equal(thread_count, 2 * (2 + 1 + 1 + 2 + 1));
@@ -147,7 +130,7 @@ TEST(trace_beyond_the_limit_is_left_out_and_counted)
             events_written++;
     assert_int_equal(events_written, TOY_EVENT_COUNT + 2);
     assert_int_equal(left_out, TOY_EVENT_COUNT - 2);
-    assert_int_equal(get_int(json_object_get(root, "otherData"), "left_out_events"),
+    assert_int_equal(toy_get_int(json_object_get(root, "otherData"), "left_out_events"),
                      TOY_EVENT_COUNT - 2);
     json_decref(root);
 }

@@ -4,7 +4,6 @@
 #include "report/files.h"
 #include "tests/toy.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <sys/stat.h>
 
@@ -25,22 +24,6 @@ static json_t *print_json(const struct report_run *r, const struct report_view *
     return root;
 }
 
-static json_int_t get_int(const json_t *object, const char *key)
-{
-    json_t *value = json_object_get(object, key);
-
-    assert_true(json_is_integer(value));
-    return json_integer_value(value);
-}
-
-static double get_real(const json_t *object, const char *key)
-{
-    json_t *value = json_object_get(object, key);
-
-    assert_true(json_is_real(value));
-    return json_real_value(value);
-}
-
 TEST(stats_of_a_run_parse_back)
 {
     struct toy t;
@@ -51,14 +34,14 @@ TEST(stats_of_a_run_parse_back)
     root = print_json(&r, &t.view);
     host = json_object_get(root, "host");
     assert_string_equal(json_string_value(json_object_get(root, "format")), "systole-stats");
-    assert_int_equal(get_int(root, "version"), 1);
-    assert_true(get_real(root, "test_accuracy") == 0.9375);
-    assert_int_equal(get_int(root, "step_cycles"), 10000);
-    assert_true(get_real(root, "step_us") == 10.0);
-    assert_true(get_real(root, "device_us") == 12.0);
-    assert_true(get_real(root, "host_us") == 114.0);
-    assert_true(get_real(root, "host_seconds") == 0.75);
-    assert_true(get_real(host, "seconds") == 0.75);
+    assert_int_equal(toy_get_int(root, "version"), 1);
+    assert_true(toy_get_real(root, "test_accuracy") == 0.9375);
+    assert_int_equal(toy_get_int(root, "step_cycles"), 10000);
+    assert_true(toy_get_real(root, "step_us") == 10.0);
+    assert_true(toy_get_real(root, "device_us") == 12.0);
+    assert_true(toy_get_real(root, "host_us") == 114.0);
+    assert_true(toy_get_real(root, "host_seconds") == 0.75);
+    assert_true(toy_get_real(host, "seconds") == 0.75);
     assert_int_equal(json_array_size(json_object_get(host, "epoch_seconds")), 2);
     assert_int_equal(json_array_size(json_object_get(root, "epochs")), 2);
     assert_int_equal(json_array_size(json_object_get(root, "cores")), 2);
@@ -80,19 +63,19 @@ TEST(stats_of_cores_and_units_keep_their_identities)
     toy_init(&t);
     root = print_json(&r, &t.view);
     json_array_foreach(json_object_get(root, "cores"), i, core) {
-        json_int_t sum = get_int(core, "issue") + get_int(core, "idle");
+        json_int_t sum = toy_get_int(core, "issue") + toy_get_int(core, "idle");
 
-        assert_int_equal(get_int(core, "core"), i);
+        assert_int_equal(toy_get_int(core, "core"), i);
         json_object_foreach(json_object_get(core, "stalls"), name, cycles)
             sum += json_integer_value(cycles);
         assert_int_equal(json_object_size(json_object_get(core, "stalls")), STALL_COUNT);
-        assert_int_equal(sum, get_int(core, "cycles"));
+        assert_int_equal(sum, toy_get_int(core, "cycles"));
         assert_int_equal(json_object_size(json_object_get(core, "units")), TRACK_COUNT);
         json_object_foreach(json_object_get(core, "units"), name, unit)
-            assert_int_equal(get_int(unit, "busy") + get_int(unit, "waiting") +
-                             get_int(unit, "idle"), get_int(core, "cycles"));
+            assert_int_equal(toy_get_int(unit, "busy") + toy_get_int(unit, "waiting") +
+                             toy_get_int(unit, "idle"), toy_get_int(core, "cycles"));
         assert_int_equal(json_object_size(json_object_get(core, "ops")), 2);
-        assert_int_equal(get_int(json_object_get(core, "ops"), "vld"), 1000);
+        assert_int_equal(toy_get_int(json_object_get(core, "ops"), "vld"), 1000);
     }
     json_decref(root);
 }
@@ -110,7 +93,7 @@ TEST(stats_keep_integers_exact_and_have_no_nan)
     r.epoch = &bad;
     r.epoch_count = 1;
     root = print_json(&r, &t.view);
-    assert_true(get_int(json_array_get(json_object_get(root, "hbm"), 0), "read_bytes") ==
+    assert_true(toy_get_int(json_array_get(json_object_get(root, "hbm"), 0), "read_bytes") ==
                 9007199254740993LL);
     assert_true(json_is_null(json_object_get(
         json_array_get(json_object_get(root, "epochs"), 0), "loss")));

@@ -183,3 +183,19 @@ int toy_remove_folder(const char *path)
     assert_int_equal(rmdir(path), 0);
     return count;
 }
+
+json_int_t toy_get_int(const json_t *object, const char *key)
+{
+    json_t *value = json_object_get(object, key);
+
+    assert_true(json_is_integer(value));
+    return json_integer_value(value);
+}
+
+double toy_get_real(const json_t *object, const char *key)
+{
+    json_t *value = json_object_get(object, key);
+
+    assert_true(json_is_real(value));
+    return json_real_value(value);
+}

@@ -1,10 +1,13 @@
 /*
  * A hand-made launch for tests of report/: two one-core chips, numbers that can
- * be checked by eye. Also folders that tests write to.
+ * be checked by eye. Also folders that tests write to,
+ * and readings of JSON.
  */
 #ifndef TESTS_TOY_H
 #define TESTS_TOY_H
 #include "report/view.h"
+
+#include <jansson.h>
 
 #define TOY_EVENT_COUNT 9               /* of the trace, on each core */
 
@@ -36,4 +39,8 @@ struct report_run toy_run(void);        /* two epochs, two steps, three options;
 char *toy_make_folder(char *path, size_t path_bytes);
 int toy_remove_folder(const char *path);        /* with its files; returns how many they were */
 char *toy_read_text(const char *path);          /* gunzipped if gzipped; free() it */
+
+/* members that must be there, of this kind */
+json_int_t toy_get_int(const json_t *object, const char *key);
+double toy_get_real(const json_t *object, const char *key);
 #endif
