@@ -52,13 +52,3 @@ float rng_uniform(struct rng *r, float lo, float hi)
 
     return lo + (hi - lo) * unit;
 }
-
-/* The sum of twelve uniforms: no libm, so the bits are the same everywhere. */
-double rng_normal(struct rng *r)
-{
-    double sum = -6.0;
-
-    for (int i = 0; i < 12; i++)
-        sum += (double)(rng_next(r) >> 11) * 0x1p-53;
-    return sum;
-}

@@ -15,5 +15,4 @@ void rng_init(struct rng *r, uint64_t seed);
 uint64_t rng_next(struct rng *r);
 uint32_t rng_below(struct rng *r, uint32_t end);        /* uniform in 0..end-1, end > 0 */
 float rng_uniform(struct rng *r, float lo, float hi);   /* 24 random bits, in [lo, hi) */
-double rng_normal(struct rng *r);                       /* near normal, in [-6, 6) */
 #endif
