@@ -1,3 +1,4 @@
+/* Assembly text: does it mean what it says, do errors name the place and what was expected? */
 #include "base/floats.h"
 #include "base/rng.h"
 #include "base/units.h"

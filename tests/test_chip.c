@@ -1,3 +1,4 @@
+/* Chip files: do the built-in ones keep their word, are wrong ones refused by line? */
 #include "tests/test.h"
 
 #include <ctype.h>

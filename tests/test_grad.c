@@ -1,3 +1,4 @@
+/* Gradients: do they equal finite differences, and what happens at ties? */
 #include "tests/test.h"
 
 #include "base/floats.h"

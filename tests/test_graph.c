@@ -1,3 +1,4 @@
+/* The graph IR: do builders infer shapes, does the verifier see what is wrong? */
 #include "tests/test.h"
 
 #include "base/units.h"

@@ -1,3 +1,4 @@
+/* The host interpreter: does every operation compute what it is named? */
 #include "tests/test.h"
 
 #include "base/floats.h"

@@ -1,3 +1,4 @@
+/* The table of operations: does every row survive encoding, printing and parsing? */
 #include "isa/asm.h"
 #include "isa/disasm.h"
 #include "isa/doc.h"

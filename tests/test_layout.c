@@ -1,3 +1,4 @@
+/* Tiles: does every element lie in its place? */
 #include "tests/test.h"
 
 #include "stack/layout.h"

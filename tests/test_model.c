@@ -1,3 +1,4 @@
+/* Keras files: are they read as Keras means them, are others refused by name? */
 #include "tests/test.h"
 
 #include "base/units.h"

@@ -1,3 +1,4 @@
+/* Object files: do they give back the program, is every damage found? */
 #include "base/rng.h"
 #include "base/units.h"
 #include "isa/asm.h"

@@ -1,3 +1,4 @@
+/* SIMD paths: do all compute the same bits, and those the contract states? */
 #include "sim/simd.h"
 
 #include <cblas.h>

@@ -1,3 +1,4 @@
+/* Slices: do names give the grids of Cloud, and rings where the chip says? */
 #include "tests/test.h"
 
 #include "base/units.h"
