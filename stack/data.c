@@ -46,6 +46,36 @@ static int open_idx(struct idx_file *f, const char *folder, const char *name, st
     return err_at(e, folder, 0, 0, "no file %s or %s.gz in this folder", name, name);
 }
 
+/* what zlib found wrong; a stream that ends early is left to the caller */
+static int check_gzip(const struct idx_file *f, struct err *e)
+{
+    int code;
+    const char *why = gzerror(f->gz, &code);
+
+    if (code == Z_OK || code == Z_BUF_ERROR)
+        return 0;
+    if (strncmp(why, f->path, strlen(f->path)) == 0)
+        why += strlen(f->path) + strspn(why + strlen(f->path), ": ");
+    return err_at(e, f->path, 0, 0, "damaged gzip data at byte %" PRId64 " (%s)", f->offset, why);
+}
+
+/* Nothing may follow; at the end of a gzip stream stand its checksum and length. */
+static int read_end(struct idx_file *f, struct err *e)
+{
+    uint8_t extra;
+    int got = gzread(f->gz, &extra, 1), code;
+
+    if (check_gzip(f, e))
+        return -1;
+    if (got > 0)
+        return err_at(e, f->path, 0, 0, "goes on after byte %" PRId64 ", where its header says "
+                      "that it ends", f->offset);
+    gzerror(f->gz, &code);
+    if (code == Z_BUF_ERROR)
+        return err_at(e, f->path, 0, 0, "truncated: the gzip data ends before its checksum");
+    return 0;
+}
+
 static int read_bytes(struct idx_file *f, void *to, int64_t bytes, const char *what,
                       struct err *e)
 {
@@ -61,15 +91,8 @@ static int read_bytes(struct idx_file *f, void *to, int64_t bytes, const char *w
     }
     f->offset += have;
     if (have < bytes) {
-        int code;
-        const char *why = gzerror(f->gz, &code);
-
-        if (code != Z_OK && code != Z_BUF_ERROR) {
-            if (strncmp(why, f->path, strlen(f->path)) == 0)
-                why += strlen(f->path) + strspn(why + strlen(f->path), ": ");
-            return err_at(e, f->path, 0, 0, "damaged gzip data at byte %" PRId64 " (%s)",
-                          f->offset, why);
-        }
+        if (check_gzip(f, e))
+            return -1;
         return err_at(e, f->path, 0, 0,
                       "truncated: ends at byte %" PRId64 ", but %s needs %" PRId64 " bytes",
                       f->offset, what, f->offset - have + bytes);
@@ -109,7 +132,6 @@ static int read_payload(struct idx_file *f, int64_t bytes, uint8_t **to, struct 
                         struct err *e)
 {
     int64_t holds_max = f->size_bytes * (gzdirect(f->gz) ? 1 : DEFLATE_RATIO_MAX);
-    uint8_t extra;
 
     if (bytes > PAYLOAD_MAX)
         return err_at(e, f->path, 0, 0, "header promises %" PRId64 " bytes, at most %d are allowed",
@@ -120,10 +142,7 @@ static int read_payload(struct idx_file *f, int64_t bytes, uint8_t **to, struct 
     *to = arena_alloc(a, (size_t)bytes);
     if (read_bytes(f, *to, bytes, "what the header promises", e))
         return -1;
-    if (gzread(f->gz, &extra, 1) != 0)
-        return err_at(e, f->path, 0, 0, "goes on after byte %" PRId64 ", where its header says "
-                      "that it ends", f->offset);
-    return 0;
+    return read_end(f, e);
 }
 
 static int read_images(struct idx_file *f, struct dataset *d, struct arena *a, struct err *e)

@@ -248,6 +248,36 @@ TEST(damaged_gzip_is_refused)
     close_fixture(&f);
 }
 
+/* the data is whole: only what gzip puts behind it shows that the file is not */
+TEST(truncated_or_damaged_gzip_trailer_is_refused)
+{
+    for (int is_cut = 0; is_cut <= 1; is_cut++) {
+        struct fixture f;
+        uint8_t bytes[1024];
+        char path[160];
+        struct stat st;
+        FILE *file;
+
+        open_fixture(&f);
+        remove_file(&f, names[1]);
+        write_gzip(&f, "train-labels-idx1-ubyte.gz", bytes, make_labels(bytes, TRAIN_COUNT));
+        assert_int_equal(stat(file_path(&f, "train-labels-idx1-ubyte.gz", path), &st), 0);
+        if (is_cut) {
+            assert_int_equal(truncate(path, st.st_size - 4), 0);
+        } else {
+            file = fopen(path, "r+b");
+            assert_int_equal(fseek(file, -8, SEEK_END), 0);
+            fwrite("\1\2\3\4", 1, 4, file);           /* the checksum is another */
+            fclose(file);
+        }
+        assert_int_equal(load(&f), -1);
+        assert_string_equal(f.err.file, path);
+        assert_non_null(strstr(f.err.msg, is_cut ? "truncated: the gzip data ends before its"
+                                                 : "damaged gzip data at byte"));
+        close_fixture(&f);
+    }
+}
+
 TEST(header_that_promises_too_much_takes_no_memory)
 {
     struct fixture f;
@@ -503,6 +533,7 @@ int main(void)
         cmocka_unit_test(truncated_plain_images_are_refused),
         cmocka_unit_test(truncated_gzipped_images_are_refused),
         cmocka_unit_test(damaged_gzip_is_refused),
+        cmocka_unit_test(truncated_or_damaged_gzip_trailer_is_refused),
         cmocka_unit_test(header_that_promises_too_much_takes_no_memory),
         cmocka_unit_test(too_large_file_is_refused),
         cmocka_unit_test(wrong_magic_is_refused),
