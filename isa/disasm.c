@@ -258,10 +258,17 @@ static uint8_t *unnamed_targets(const struct isa_program *p)
     return is_target;
 }
 
+/* without the blanks at its ends, which the assembler would cut off */
 static void print_note(const char *note, FILE *to)
 {
+    const char *end = note + strlen(note);
+
+    while (isspace((unsigned char)*note))
+        note++;
+    while (end > note && isspace((unsigned char)end[-1]))
+        end--;
     fprintf(to, ".note ");
-    for (const char *c = note; *c; c++)
+    for (const char *c = note; c < end; c++)
         fputc(*c == '\n' || *c == '\r' ? ' ' : *c, to);
     fputc('\n', to);
 }

@@ -404,6 +404,20 @@ TEST(disassembler_makes_up_labels_where_there_are_none)
                                    "   0x3 : { sbr.rel (p3) target = L1 }\n");
 }
 
+/* The assembler cuts them off: what it made of them must print as they did. */
+TEST(notes_print_without_the_blanks_at_their_ends)
+{
+    struct isa_program p = assemble(".note dot.3\n{ }\n.note add\n{ }");
+    const char *text;
+
+    p.note[0] = "  a\nb ";
+    p.note[1] = " ";
+    text = print(&p);
+    assert_string_equal(text, ".note a b\n   0x0 : { }\n.note \n   0x1 : { }\n");
+    p = assemble(text);
+    assert_string_equal(print(&p), text);
+}
+
 TEST(immediates_print_in_the_style_of_their_operation)
 {
     struct isa_program p = assemble(
@@ -495,6 +509,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(disassembly_of_the_examples_is_a_fixed_point, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(disassembler_makes_up_labels_where_there_are_none, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(notes_print_without_the_blanks_at_their_ends, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(immediates_print_in_the_style_of_their_operation, set_up,
                                         tear_down),

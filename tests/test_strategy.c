@@ -4,6 +4,9 @@
 #include <math.h>
 
 #include "base/rng.h"
+#include "isa/asm.h"
+#include "isa/disasm.h"
+#include "isa/object.h"
 #include "stack/data.h"
 #include "stack/strategy.h"
 
@@ -311,6 +314,67 @@ TEST(replica_that_differs_is_named)
     close_fixture(&f);
 }
 
+static const char *disassembly(struct fixture *f, const struct isa_program *p)
+{
+    char *text = NULL, *kept;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    assert_non_null(to);
+    isa_print_program(p, to);
+    fclose(to);
+    kept = arena_strdup(&f->arena, text);
+    free(text);
+    return kept;
+}
+
+static void assert_same_program(const struct isa_program *p, const struct isa_program *again)
+{
+    assert_int_equal(again->op_count, p->op_count);
+    assert_int_equal(again->bundle_count, p->bundle_count);
+    for (uint32_t b = 0; b < p->bundle_count; b++) {
+        const struct isa_bundle *one = &p->bundle[b], *other = &again->bundle[b];
+
+        assert_int_equal(one->op_count, other->op_count);
+        assert_int_equal(one->note > 0, other->note > 0);
+        if (one->note)
+            assert_string_equal(p->note[one->note - 1], again->note[other->note - 1]);
+        for (uint32_t i = 0; i < one->op_count; i++) {
+            uint8_t bytes[ISA_ENCODED_MAX], again_bytes[ISA_ENCODED_MAX];
+            size_t size = isa_encode(&p->op[one->first_op + i], bytes);
+
+            assert_int_equal(isa_encode(&again->op[other->first_op + i], again_bytes), size);
+            assert_memory_equal(bytes, again_bytes, size);
+        }
+    }
+}
+
+/* Notes carry the names of layers, which may hold anything that prints. */
+TEST(disassembled_training_program_assembles_to_itself)
+{
+    struct model_layer layers[] = {
+        {"a // b ;; { c", INPUTS, 16, true, ACTIVATION_TANH},
+        {"# /* p0: .note", 16, CLASSES, true, ACTIVATION_SOFTMAX}
+    };
+    struct model m = small_model;
+    struct strategy_options o = standard_options(&m, BATCH);
+    const struct isa_program *p;
+    struct isa_program again;
+    struct isa_errors errors;
+    struct fixture f;
+    const char *text;
+
+    m.layer = layers;
+    open_fixture(&f, "v3-8", &o);
+    assert_non_null(f.strategy);
+    p = &strategy_train_program(f.strategy)->program;
+    text = disassembly(&f, p);
+    assert_int_equal(isa_assemble(text, strlen(text), "step", &f.arena, &again, &errors), 0);
+    assert_same_program(p, &again);
+    assert_string_equal(disassembly(&f, &again), text);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +391,7 @@ int main(void)
         cmocka_unit_test(batch_that_fills_no_tile_follows_the_host),
         cmocka_unit_test(replay_changes_no_variable_and_takes_as_long),
         cmocka_unit_test(replica_that_differs_is_named),
+        cmocka_unit_test(disassembled_training_program_assembles_to_itself),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
