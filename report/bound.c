@@ -35,10 +35,21 @@ static bool is_of(const char *unit, const struct resource *r)
     return strcmp(unit + strspn(unit, "0123456789"), r->suffix) == 0;
 }
 
+/* each of them fills a slot of the vector ALU too */
+static double eup_ops(const struct core_counters *c)
+{
+    double count = 0.0;
+
+    for (int code = 0; code < OP_COUNT; code++)
+        if (isa_info((enum isa_opcode)code)->slot == SLOT_EUP)
+            count += (double)c->op_count[code];
+    return count;
+}
+
 /* of all units of the kind together: two matrix units of which one works are half used */
 static double core_use(const struct core_counters *c, const struct resource *r)
 {
-    double used = 0.0, room = 0.0;
+    double used = r == &resources[BOUND_VALU] ? eup_ops(c) : 0.0, room = 0.0;
 
     for (int i = 0; i < c->unit_count; i++) {
         const struct unit_counters *u = &c->unit[i];

@@ -139,6 +139,22 @@ TEST(bound_is_the_most_used_resource)
     assert_int_equal(b.by, BOUND_ICI);
 }
 
+/* 2500 operations in 20000 slots, and 2 x 300 that take one beside their own */
+TEST(transcendental_operations_fill_slots_of_the_vector_alu)
+{
+    struct toy t;
+    struct bound b;
+
+    toy_init(&t);
+    for (int i = 0; i < 2; i++) {
+        t.counters[i].op_count[OP_VPOW2] = 300;
+        t.counters[i].op_count[OP_VRCP] = 300;
+        t.counters[i].op_count[OP_VPOP_EUP] = 600;      /* these do not */
+    }
+    bound_find(&t.view, &b);
+    assert_true(fabs(b.use[BOUND_VALU] - 0.155) < 1e-9);
+}
+
 TEST(bound_is_latency_when_nothing_is_used_much)
 {
     struct toy t;
@@ -212,6 +228,7 @@ int main(void)
         cmocka_unit_test(groups_issue_and_idle_add_up_to_the_cycles),
         cmocka_unit_test(picoseconds_of_many_cycles_do_not_overflow),
         cmocka_unit_test(bound_is_the_most_used_resource),
+        cmocka_unit_test(transcendental_operations_fill_slots_of_the_vector_alu),
         cmocka_unit_test(bound_is_latency_when_nothing_is_used_much),
         cmocka_unit_test(source_operations_share_all_cycles_before_the_halt),
         cmocka_unit_test(documentation_names_every_stall_reason_group_and_resource),
