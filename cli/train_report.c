@@ -92,12 +92,13 @@ int train_report(struct train_run *t, struct err *e)
     struct report_run run = {
         .chip_origins = t->chip_origins, .option = list, .option_count = list_options(t, list),
         .epoch = t->epoch, .epoch_count = t->epoch_count, .row = t->row,
-        .row_count = t->row_count, .host_seconds = progress_seconds() - t->began_s};
+        .row_count = t->row_count};
 
     if (*out && report_make_folder(out, e))
         return -1;
     if (describe_step(t, &run.step, e))
         return -1;
+    run.host_seconds = progress_seconds() - t->began_s;     /* the step and its trace included */
     if (*out && report_write_folder(&run, out, e))
         return -1;
     if (*out)
