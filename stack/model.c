@@ -427,6 +427,7 @@ static int check_ends(struct reader *r, const json_t *config)
 {
     const struct model *m = r->model;
     const json_t *ends = json_object_get(config, "output_layers");
+    enum model_activation last;
     const char *end;
 
     r->name = NULL;
@@ -437,6 +438,11 @@ static int check_ends(struct reader *r, const json_t *config)
         if (m->layer[i].activation == ACTIVATION_SOFTMAX)
             return FAIL(r, "softmax is supported as the model's last activation only");
     }
+    r->name = m->layer[m->layer_count - 1].name;
+    last = m->layer[m->layer_count - 1].activation;
+    if (last != ACTIVATION_SOFTMAX && last != ACTIVATION_LINEAR)
+        return FAIL(r, "the model's last activation must be softmax, or linear for logits, not %s",
+                    activation_name(last));
     r->name = NULL;
     if (!r->is_functional || !is_given(ends))
         return 0;

@@ -79,7 +79,8 @@ struct model_graph {
 /*
  * Training: forward, backward, all-reduce, update. Outputs: the updated
  * variables and slots, aliased to their parameters, then loss and correct.
- * The final softmax and the cross-entropy work on logits (log-sum-exp).
+ * The final softmax and the cross-entropy work on logits (log-sum-exp); a last
+ * layer without activation gives logits already.
  *
  * Mixed bfloat16 is Keras's mixed_bfloat16: variables are f32; kernel, bias and
  * inputs are cast to bf16 for a dense layer, whose product, bias addition and

@@ -82,12 +82,12 @@ TEST(older_spellings_flatten_and_activation_layers_are_read)
          "," DENSE("a", "50", ", \"activation\": \"linear\", \"use_bias\": false")
          "," LAYER("Activation", "act", ", \"activation\": \"swish\"")
          "," DENSE("b", "3", ", \"activation\": {\"class_name\": \"function\", \"config\": "
-                   "\"tanh\"}, \"kernel_initializer\": \"glorot_uniform\"") "]}}");
+                   "\"softmax\"}, \"kernel_initializer\": \"glorot_uniform\"") "]}}");
     assert_int_equal(m.input_elems, 784);
     assert_int_equal(m.layer[0].inputs, 784);
     assert_false(m.layer[0].use_bias);
     assert_int_equal(m.layer[0].activation, ACTIVATION_SILU);
-    assert_int_equal(m.layer[1].activation, ACTIVATION_TANH);
+    assert_int_equal(m.layer[1].activation, ACTIVATION_SOFTMAX);
     assert_int_equal(m.parameter_elems, 784 * 50 + 50 * 3 + 3);
 }
 
@@ -149,6 +149,8 @@ static const struct {
     {SEQUENTIAL(INPUT("[null, 4]") "," DENSE("d", "2", ", \"activation\": \"softmax\"") ","
                 DENSE("e", "2", "")),
      "layer \"d\": softmax is supported as the model's last activation only"},
+    {SEQUENTIAL(INPUT("[null, 4]") "," DENSE("d", "2", ", \"activation\": \"relu\"")),
+     "layer \"d\": the model's last activation must be softmax, or linear for logits, not relu"},
     {SEQUENTIAL(INPUT("[null, 28, 28]") "," DENSE("d", "2", "")),
      "layer \"d\": its input has shape [28, 28], but Dense takes a vector; add a Flatten"},
     {SEQUENTIAL(INPUT("[null, 4]") "," DENSE("d", "3", "") ",{\"class_name\": \"Dense\", "
