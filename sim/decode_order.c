@@ -73,6 +73,11 @@ void decode_touched(const struct isa_op *op, struct touched *t)
     }
 }
 
+static bool is_fifo(int thing)
+{
+    return thing >= THING_EUP && thing < THING_STAGING_A;
+}
+
 static bool has_read(const struct touched *t, int thing)
 {
     int i;
@@ -80,6 +85,18 @@ static bool has_read(const struct touched *t, int thing)
     for (i = 0; i < t->read_count; i++)
         if (t->read[i] == thing)
             return true;
+    return false;
+}
+
+/* reads of a FIFO take from it: two pops of a bundle keep the order they are written in */
+static bool follows_a_pop(const struct touched *touched, uint32_t placed, int i)
+{
+    int j, k;
+
+    for (j = 0; j < i; j++)
+        for (k = 0; !(placed >> j & 1u) && k < touched[i].read_count; k++)
+            if (is_fifo(touched[i].read[k]) && has_read(&touched[j], touched[i].read[k]))
+                return true;
     return false;
 }
 
@@ -103,14 +120,16 @@ static int next_unblocked(const struct touched *touched, int count, uint32_t pla
     int i;
 
     for (i = 0; i < count; i++)
-        if (!(placed >> i & 1u) && !is_blocked(touched, count, placed, i))
+        if (!(placed >> i & 1u) && !is_blocked(touched, count, placed, i)
+            && !follows_a_pop(touched, placed, i))
             return i;
     return -1;
 }
 
 /*
  * In a cycle there is always an operation that writes a register, and those
- * write nothing else: its result can go to a temporary.
+ * write nothing else: its result can go to a temporary. The first of them
+ * never overtakes a pop, as pops write registers too.
  */
 static int next_with_register(const struct decoded_op *in, int count, uint32_t placed)
 {

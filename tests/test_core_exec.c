@@ -301,6 +301,17 @@ TEST(vector_to_scalar_words_keep_their_order)
                                   "{ s1 = sor.u32 s1, s3 }"), 0x34);
 }
 
+TEST(pops_of_a_bundle_take_in_the_order_they_are_written)
+{
+    /* a reader of s2 puts the first spop behind it, which must not let the second go first */
+    assert_int_equal(scalar_after("{ v0 = vmov 3 }\n{ v1 = vmov 4 }\n{ vpush v0 }\n{ vpush v1 }\n"
+                                  "{ s2 = spop ;; s3 = spop ;; v2 = vstv s2 }\n"
+                                  "{ s1 = sshll.u32 s2, 4 }\n{ s1 = sor.u32 s1, s3 }"), 0x34);
+    assert_int_equal(scalar_after("{ v0 = vmov 3 }\n{ v1 = vmov 4 }\n{ vpush v0 }\n{ vpush v1 }\n"
+                                  "{ s3 = spop ;; s2 = spop ;; v2 = vstv s3 }\n"
+                                  "{ s1 = sshll.u32 s2, 4 }\n{ s1 = sor.u32 s1, s3 }"), 0x43);
+}
+
 /* what the documents say a push does, on plain arrays */
 struct plain_mxu {
     float weight[128][128];
@@ -430,6 +441,7 @@ int main(void)
         T(lanes_and_sublanes_rotate_and_spread),
         T(transpose_turns_rows_into_columns),
         T(vector_to_scalar_words_keep_their_order),
+        T(pops_of_a_bundle_take_in_the_order_they_are_written),
         T(weights_shift_through_the_staging_register_by_rows_and_columns),
         T(immediate_operands_fill_every_lane),
         T(registers_and_units_start_empty_at_every_launch),
