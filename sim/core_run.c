@@ -169,8 +169,6 @@ static void commit_times(struct core *c, const struct decoded_bundle *b, cycle_t
             timing_commit(c, &p->op[b->first_op + special[i]], at);
     for (i = 0; i < b->def_count; i++)
         c->ready_at[def[i].reg] = at + def[i].latency;
-    if (b->has_guard)
-        commit_guarded(c, b, at);
 }
 
 static void advance(struct core *c)
@@ -196,17 +194,20 @@ static void issue(struct core *c, const struct decoded_bundle *b, const struct i
     if (at > c->now)
         charge(c, b, t, at);
     c->issue_at = at;
-    if (at >= c->limit) {
+    if (at >= c->limit)
         core_fault(c, FAULT_NO_HALT, "still running at the cycle limit of %lld",
                    (long long)c->limit);
-        return;
-    }
-    commit_times(c, b, at);
+    else
+        commit_times(c, b, at);
     for (i = 0; i < b->op_count && c->state == CORE_RUNNING; i++)
         if (c->live >> i & 1u)
             op[i].exec(c, &op[i]);
-    if (c->state != CORE_RUNNING)
+    if (c->state != CORE_RUNNING) {
+        c->now = at;                    /* the wait counts, the bundle does not */
         return;
+    }
+    if (b->has_guard)
+        commit_guarded(c, b, at);
     if (c->is_traced)
         core_trace_bundle(c, b, at);
     c->now = at + 1;

@@ -79,8 +79,7 @@ int rig_run(struct rig *r)
 
     memset(&r->err, 0, sizeof(r->err));
     status = machine_run(r->m, &r->err);
-    if (status == 0)
-        check_identities(r);
+    check_identities(r);
     return status;
 }
 

@@ -161,6 +161,27 @@ TEST(earliest_fault_of_several_cores_counts)
     rig_close(&r);
 }
 
+/* the identities hold up to the fault too (rig_run): the wait counts, the bundle does not */
+TEST(wait_before_a_fault_is_counted)
+{
+    static const struct rig_options short_run = {.cycle_limit = 30};
+    struct rig r;
+
+    rig_open(&r, "v3", &short_run);
+    rig_load(&r, 0, "{ s1 = smov -5 }\n{ vdelay 20 }\n{ v0 = vld [vmem:s1] ;; s2 = smov (!p1) 1 }\n"
+                    "{ shalt }");
+    assert_int_equal(rig_run(&r), -1);
+    assert_int_equal(machine_fault(r.m)->cycle, 22);
+    assert_int_equal(machine_cycles(r.m), 22);
+    assert_int_equal(rig_stall(&r, 0, STALL_DELAY), 20);
+    assert_int_equal(machine_counters(r.m, 0)->issue_cycles, 2);
+    assert_int_equal(machine_counters(r.m, 0)->op_count[OP_SMOV], 1);
+    rig_load(&r, 0, "{ vdelay 40 }\n{ shalt }");
+    assert_int_equal(rig_run(&r), -1);
+    assert_int_equal(machine_cycles(r.m), 41);
+    rig_close(&r);
+}
+
 TEST(launch_after_a_fault_starts_clean)
 {
     struct rig r;
@@ -196,6 +217,7 @@ int main(void)
         cmocka_unit_test(wait_that_never_ends_is_a_deadlock),
         cmocka_unit_test(deadlock_names_every_core_it_has_room_for),
         cmocka_unit_test(earliest_fault_of_several_cores_counts),
+        cmocka_unit_test(wait_before_a_fault_is_counted),
         cmocka_unit_test(launch_after_a_fault_starts_clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
