@@ -281,7 +281,7 @@ void timing_commit(struct core *c, const struct decoded_op *o, cycle_t at)
         commit_vpush(c, at);
         break;
     case TIMING_DELAY:
-        c->delay_until = at + 1 + o->o[0];
+        c->delay_until = later(c->delay_until, at + 1 + o->o[0]);
         break;
     case TIMING_DMA:
         c->dma_issue_at = at + c->chip->dma_issue_cycles;

@@ -206,6 +206,17 @@ TEST(delay_holds_the_next_bundle)
     assert_int_equal(rig_stall(&rig, 0, STALL_DELAY), 5);
 }
 
+TEST(longer_of_two_delays_of_a_bundle_holds)
+{
+    static const struct rig_options pairs = {.set = {"slots.misc=2"}};
+    struct rig r;
+
+    rig_open(&r, "v3", &pairs);
+    assert_int_equal(rig_cycles(&r, "{ vdelay 9 ;; vdelay 5 }\n{ shalt }"), 2 + 9);
+    assert_int_equal(rig_cycles(&r, "{ vdelay 5 ;; vdelay 9 }\n{ shalt }"), 2 + 9);
+    rig_close(&r);
+}
+
 TEST(branch_costs_its_delay_bundles_and_nothing_else)
 {
     assert_int_equal(rig_cycles(&rig, "{ sbr.rel target = there }\n{ s1 = smov 1 }\n"
@@ -299,6 +310,7 @@ int main(void)
         T(transpose_delivers_a_tile_every_few_cycles),
         T(vector_to_scalar_takes_its_time),
         T(delay_holds_the_next_bundle),
+        T(longer_of_two_delays_of_a_bundle_holds),
         T(branch_costs_its_delay_bundles_and_nothing_else),
         T(longest_of_several_waits_gets_all_of_the_blame),
         T(independent_operations_of_a_bundle_issue_together),
