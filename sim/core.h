@@ -142,7 +142,7 @@ struct core {
     int wait_code;                      /* what blocks: an opcode (a DMA: the queue) */
     int32_t wait_flag, wait_value;      /* value of a DMA: slots needed */
     bool is_waiting;                    /* asked, and the answer was: not yet */
-    int32_t read_value[ISA_SREG_COUNT]; /* flags read, by the register they go to */
+    int32_t read_value[S_CONST];        /* flags read, by the register or temporary they go to */
     cycle_t resume_cycles;              /* part of the wait that is resume time */
 
     /* outside world */

@@ -53,7 +53,7 @@ void exec_VSYNCADD_R(struct core *c, const struct decoded_op *o)
 
 void exec_VSYNCMOV(struct core *c, const struct decoded_op *o)
 {
-    c->s[o->o[0]] = c->read_value[o->o[0] % ISA_SREG_COUNT];
+    c->s[o->o[0]] = c->read_value[o->o[0]];
 }
 
 /* These take effect in time order, before their bundle issues: sim/serial.c. */

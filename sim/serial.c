@@ -113,7 +113,7 @@ static void commit(struct machine *m, const struct event *e)
         go_on(m, c);
         break;
     case EVENT_READ:
-        c->read_value[e->slot % ISA_SREG_COUNT] = c->flag[e->flag];
+        c->read_value[e->slot] = c->flag[e->flag];
         go_on(m, c);
         break;
     case EVENT_WAIT:

@@ -273,6 +273,22 @@ TEST(two_sync_operations_of_a_bundle_are_settled_in_turn)
     rig_close(&r);
 }
 
+TEST(flags_read_in_one_bundle_do_not_mix)
+{
+    static const struct rig_options pairs = {.set = {"slots.misc=2"}};
+    struct rig r;
+
+    /* s1 goes through a temporary, as the other operation reads it */
+    with(&pairs, "v3", &r);
+    rig_cycles(&r, "{ vsyncset [sflag:0], 5 ;; vsyncset [sflag:1], 6 }\n"
+                   "{ s0 = smov 1 ;; s1 = smov 0 }\n"
+                   "{ s1 = vsyncmov [sflag:s0] ;; s0 = vsyncmov [sflag:s1] }\n"
+                   "{ p1 = scmp.ne.s32.totalorder s1, 6 ;; p2 = scmp.ne.s32.totalorder s0, 5 }\n"
+                   "{ shalt.err (p1) }\n{ shalt.err (p2) }\n"
+                   "{ vsyncpa [sflag:0], 1 ;; vsyncpa [sflag:1], 1 }\n{ shalt }");
+    rig_close(&r);
+}
+
 TEST(trace_shows_the_same_cycles_as_the_counters)
 {
     cycle_t stalls[STALL_COUNT] = {0}, busy[MACHINE_UNIT_MAX] = {0};
