@@ -94,11 +94,14 @@ static bool check_range(struct core *c, const struct decoded_op *o, const struct
     int64_t granule = c->chip->dma_granule_bytes;
     int64_t first = (is_source ? d->source : d->destination) / granule;
     int64_t stride = (is_source ? d->source_stride : d->destination_stride) / granule;
-    int64_t runs = div_up(d->bytes, d->run_bytes);
-    int64_t last = first + (runs - 1) * stride;
+    int64_t run = d->run_bytes / granule, size = d->bytes / granule;
+    int64_t full = size / run, rest = size % run;       /* runs; granules of a shorter last one */
+    int64_t last_full = first + (full - 1) * stride, last = rest ? last_full + stride : last_full;
     int64_t lowest = first < last ? first : last;
-    int64_t end = (first < last ? last : first)
-                  + (runs == 1 ? d->bytes : d->run_bytes) / granule;
+    int64_t end = (first < last_full ? last_full : first) + run;
+
+    if (last + rest > end)
+        end = last + rest;
 
     if (lowest >= 0 && end <= limit_bytes / granule)
         return true;

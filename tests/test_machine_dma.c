@@ -164,6 +164,35 @@ TEST(strided_copies_gather_and_scatter)
     rig_close(&r);
 }
 
+TEST(strided_copy_may_end_with_its_memory)
+{
+    int64_t granules = 16777216 / 32;
+    struct rig r;
+    char text[200];
+    int beyond;
+
+    with(NULL, "v3", &r);
+    assert_int_equal(r.chip.vmem_bytes, granules * 32);
+    /* runs of 2 granules, the last of 1: the 5 granules at the end of VMEM, and one too far */
+    for (beyond = 0; beyond < 2; beyond++) {
+        snprintf(text, sizeof(text),
+                 "{ dma.hbm_to_vmem.strided 0, 5, %d, [sflag:0], 2, 2, 2 }\n"
+                 "{ dma.done.wait [sflag:0], 5 }\n{ vsyncadd [sflag:0], -5 }\n{ shalt }",
+                 (int)granules - 5 + beyond);
+        rig_load(&r, 0, text);
+        assert_int_equal(rig_run(&r), -beyond);
+    }
+    assert_non_null(strstr(r.err.msg, "granules 524284..524288 out of 0..524287"));
+    /* backwards the first run ends last; overlapping, a full one may end behind the short one */
+    rig_load(&r, 0, "{ dma.hbm_to_vmem.strided 0, 5, 524286, [sflag:0], 2, -2, 2 }\n"
+                    "{ dma.done.wait [sflag:0], 5 }\n{ vsyncadd [sflag:0], -5 }\n{ shalt }");
+    assert_int_equal(rig_run(&r), 0);
+    rig_load(&r, 0, "{ dma.hbm_to_vmem.strided 0, 9, 524281, [sflag:0], 8, 1, 8 }\n{ shalt }");
+    assert_int_equal(rig_run(&r), -1);
+    assert_non_null(strstr(r.err.msg, "granules 524281..524288 out of"));
+    rig_close(&r);
+}
+
 TEST(words_reach_smem_from_hbm_and_vmem)
 {
     uint32_t words[16], tile[1024];
@@ -331,11 +360,13 @@ int main(void)
         cmocka_unit_test(issue_keeps_its_distance),
         cmocka_unit_test(full_queue_holds_the_next_copy_until_one_is_complete),
         cmocka_unit_test(strided_copies_gather_and_scatter),
+        cmocka_unit_test(strided_copy_may_end_with_its_memory),
         cmocka_unit_test(words_reach_smem_from_hbm_and_vmem),
         cmocka_unit_test(remote_copy_moves_data_and_raises_both_flags),
         cmocka_unit_test(remote_add_wakes_a_core_and_is_charged_to_the_network),
         cmocka_unit_test(two_streams_share_a_chip_and_take_longer_than_one),
         cmocka_unit_test(two_sync_operations_of_a_bundle_are_settled_in_turn),
+        cmocka_unit_test(flags_read_in_one_bundle_do_not_mix),
         cmocka_unit_test(trace_shows_the_same_cycles_as_the_counters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
