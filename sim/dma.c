@@ -161,8 +161,10 @@ void dma_port_chunk(struct machine *m, struct core *c, int port)
         serial_push(m, p->free_at, EVENT_PORT, c, port);
 }
 
-void dma_remote_chunk(struct machine *m, struct core *c, int slot)
+/* A chunk that finds the way taken keeps its place in the order, so that copies take turns. */
+void dma_remote_chunk(struct machine *m, struct core *c, const struct event *e)
 {
+    int slot = e->slot;
     struct core_ports *p = &m->ports[c->number];
     struct dma *d = &c->dma[slot];
     int64_t bytes = chunk_of(m, d);
@@ -170,7 +172,10 @@ void dma_remote_chunk(struct machine *m, struct core *c, int slot)
     ps_t sent_at;
 
     if (p->remote_free_at > m->now_ps) {
-        serial_push(m, p->remote_free_at, EVENT_CHUNK, c, slot);
+        struct event again = *e;
+
+        again.at = p->remote_free_at;
+        event_push(&m->queue, &again);
         return;
     }
     p->remote_free_at = m->now_ps + transfer_ps(bytes, from == to ? m->chip.dma_local_gbps

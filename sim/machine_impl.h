@@ -58,7 +58,7 @@ void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value
 void dma_reset(struct machine *m);
 void dma_start(struct machine *m, struct core *c, int slot);
 void dma_port_chunk(struct machine *m, struct core *c, int port);
-void dma_remote_chunk(struct machine *m, struct core *c, int slot);
+void dma_remote_chunk(struct machine *m, struct core *c, const struct event *e);
 void dma_sent(struct machine *m, struct core *c, int slot);
 /* complete: the flag rises, the slot is free again */
 void dma_done(struct machine *m, struct core *c, int slot);

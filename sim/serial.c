@@ -106,7 +106,7 @@ static void commit(struct machine *m, const struct event *e)
         break;
     case EVENT_REMOTE_ADD: remote_add(m, e); break;
     case EVENT_PORT: dma_port_chunk(m, c, e->slot); break;
-    case EVENT_CHUNK: dma_remote_chunk(m, c, e->slot); break;
+    case EVENT_CHUNK: dma_remote_chunk(m, c, e); break;
     case EVENT_DMA: dma_start(m, c, e->slot); break;
     case EVENT_SET:
         c->flag[e->flag] = e->value;

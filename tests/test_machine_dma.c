@@ -249,6 +249,25 @@ TEST(remote_copy_moves_data_and_raises_both_flags)
     assert_true(cycles[0] < cycles[1] && cycles[1] == cycles[2] && cycles[2] < cycles[3]);
 }
 
+TEST(remote_copies_of_a_core_take_turns)
+{
+    struct rig r;
+
+    /* the copy of 2 chunks, issued second, is through long before the one of 32 */
+    with(NULL, "v3", &r);
+    rig_load(&r, 0, "{ dma.vmem_to_vmem.remote 0, 4096, 0, [sflag:3], [sflag:4], 1 }\n"
+                    "{ dma.vmem_to_vmem.remote 0, 256, 8192, [sflag:5], [sflag:6], 1 }\n"
+                    "{ dma.done.wait [sflag:6], 256 }\n{ s1 = vsyncmov [sflag:4] }\n"
+                    "{ p1 = scmp.ne.s32.totalorder s1, 0 }\n{ shalt.err (p1) }\n"
+                    "{ dma.done.wait [sflag:4], 4096 }\n{ vsyncpa [sflag:4], 1 }\n"
+                    "{ vsyncpa [sflag:6], 1 }\n{ shalt }");
+    rig_load(&r, 1, "{ dma.done.wait [sflag:3], 4096 }\n{ dma.done.wait [sflag:5], 256 }\n"
+                    "{ vsyncpa [sflag:3], 1 }\n{ vsyncpa [sflag:5], 1 }\n{ shalt }");
+    if (rig_run(&r))
+        fail_msg("%s", r.err.msg);
+    rig_close(&r);
+}
+
 TEST(remote_add_wakes_a_core_and_is_charged_to_the_network)
 {
     struct rig r;
@@ -363,6 +382,7 @@ int main(void)
         cmocka_unit_test(strided_copy_may_end_with_its_memory),
         cmocka_unit_test(words_reach_smem_from_hbm_and_vmem),
         cmocka_unit_test(remote_copy_moves_data_and_raises_both_flags),
+        cmocka_unit_test(remote_copies_of_a_core_take_turns),
         cmocka_unit_test(remote_add_wakes_a_core_and_is_charged_to_the_network),
         cmocka_unit_test(two_streams_share_a_chip_and_take_longer_than_one),
         cmocka_unit_test(two_sync_operations_of_a_bundle_are_settled_in_turn),
