@@ -64,9 +64,15 @@ struct xlu {
     uint32_t buffer[128][128];
 };
 
+/* The VMEM rows of an access: first + i * stride for each bit i of sublanes. */
+struct access_rows {
+    int64_t first, stride;
+    uint32_t sublanes;
+};
+
 struct store_record {
     cycle_t at;
-    int64_t first_row, last_row;
+    struct access_rows rows;
 };
 
 /* A copy under way. Addresses and sizes in bytes. */

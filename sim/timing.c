@@ -21,33 +21,53 @@ static struct op_name name_of(enum isa_opcode code, int unit)
     return name;
 }
 
-/* rows first, first+stride, … of two accesses: do they share one? */
-static void rows_of(const struct core *c, const struct decoded_op *o, int64_t *first,
-                    int64_t *last)
+static struct access_rows rows_of(const struct core *c, const struct decoded_op *o)
 {
     int base = o->timing == TIMING_LOAD ? 1 : 0;
-    int64_t row = (int64_t)c->s[o->o[base]] + o->o[base + 1];
-    int64_t end = row + 7 * (int64_t)o->o[base + 2];
 
-    *first = row < end ? row : end;
-    *last = row < end ? end : row;
+    return (struct access_rows){.first = (int64_t)c->s[o->o[base]] + o->o[base + 1],
+                                .stride = o->o[base + 2],
+                                .sublanes = (uint32_t)o->o[base + 3]};
+}
+
+static bool has_row(const struct access_rows *a, int64_t row)
+{
+    int i;
+
+    for (i = 0; i < 8; i++)
+        if ((a->sublanes >> i & 1u) && a->first + i * a->stride == row)
+            return true;
+    return false;
+}
+
+/* strides are not negative (isa/check.c) */
+static bool share_rows(const struct access_rows *a, const struct access_rows *b)
+{
+    int i;
+
+    if (a->first + 7 * a->stride < b->first || b->first + 7 * b->stride < a->first)
+        return false;
+    for (i = 0; i < 8; i++)
+        if ((a->sublanes >> i & 1u) && has_row(b, a->first + i * a->stride))
+            return true;
+    return false;
 }
 
 static void check_store_to_load(struct core *c, const struct decoded_op *o, struct issue_time *t)
 {
     cycle_t gap = c->chip->vmem_store_to_load_cycles;
-    int64_t first, last;
+    struct access_rows rows;
     uint32_t i;
 
     if (c->last_store_at + gap <= t->at)
         return;
-    rows_of(c, o, &first, &last);
+    rows = rows_of(c, o);
     for (i = 1; i <= STORE_RING && i <= c->store_count; i++) {
         const struct store_record *s = &c->store[(c->store_count - i) % STORE_RING];
 
         if (s->at + gap <= t->at)
             return;
-        if (s->first_row <= last && first <= s->last_row) {
+        if (share_rows(&s->rows, &rows)) {
             issue_not_before(t, s->at + gap, STALL_STORE_LOAD);
             return;
         }
@@ -158,7 +178,7 @@ static void commit_store(struct core *c, const struct decoded_op *o, cycle_t at)
     struct store_record *s = &c->store[c->store_count++ % STORE_RING];
 
     s->at = at;
-    rows_of(c, o, &s->first_row, &s->last_row);
+    s->rows = rows_of(c, o);
     c->last_store_at = at;
 }
 

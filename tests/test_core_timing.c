@@ -108,6 +108,18 @@ TEST(load_waits_for_a_store_to_the_same_rows)
     assert_ready_exactly_at("", "vst [vmem:0x8] v0", "v1 = vld [vmem:0x10]", 1, STALL_STORE_LOAD);
 }
 
+TEST(load_between_the_rows_of_a_store_does_not_wait)
+{
+    assert_ready_exactly_at("", "vst [vmem:0x8] ss:$2 v0", "v1 = vld [vmem:0x9] ss:$2", 1,
+                            STALL_STORE_LOAD);
+    assert_ready_exactly_at("", "vst [vmem:0x8] ss:$2 v0", "v1 = vld [vmem:0x9] ss:$3", 7,
+                            STALL_STORE_LOAD);
+    assert_ready_exactly_at("", "vst [vmem:0x8] sm:$0xf v0", "v1 = vld [vmem:0xc] sm:$0xf", 1,
+                            STALL_STORE_LOAD);
+    assert_ready_exactly_at("", "vst [vmem:0x8] sm:$0x10 v0", "v1 = vld [vmem:0xc] ss:$0", 7,
+                            STALL_STORE_LOAD);
+}
+
 TEST(load_beside_a_store_in_one_bundle_does_not_wait)
 {
     rig_cycles(&rig, "{ v1 = vld [vmem:0x8] ;; vst [vmem:0x8] v0 }\n{ shalt }");
@@ -298,6 +310,7 @@ int main(void)
         T(write_keeps_behind_an_older_write),
         T(load_is_ready_after_load_cycles),
         T(load_waits_for_a_store_to_the_same_rows),
+        T(load_between_the_rows_of_a_store_does_not_wait),
         T(load_beside_a_store_in_one_bundle_does_not_wait),
         T(strided_access_pays_for_rows_on_one_bank),
         T(matmul_result_is_ready_after_the_pipeline),

@@ -3,6 +3,7 @@
 
 #include "stack/data.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
