@@ -6,7 +6,7 @@
  * rows x 128 columns of 32-bit elements, 4 KiB each, stand in row-major order;
  * a tile is sublane-major. Padding is zero when the host writes a tensor.
  * bf16 tensors hold their values in 32 bits (v2 and v3 have no packed
- * arithmetic); packed T(8,128)(2,1) is not implemented yet.
+ * arithmetic); packed T(8,128)(2,1) is for later generations.
  */
 #ifndef STACK_LAYOUT_H
 #define STACK_LAYOUT_H
