@@ -464,6 +464,49 @@ TEST(what_has_no_kernel_is_refused_by_name)
     arena_fini(&a);
 }
 
+/* what compiling `g` writes after this pass */
+static char *dump_of(const struct graph *g, const char *pass, struct arena *a)
+{
+    struct compile_options options = {.replica_count = 1, .dump_after = pass};
+    struct compiled compiled;
+    struct chip chip;
+    struct err e;
+    size_t bytes;
+    char *text;
+
+    options.dump_to = open_memstream(&text, &bytes);
+    assert_int_equal(chip_load_builtin(&chip, "v3", NULL, a, &e), 0);
+    options.chip = &chip;
+    assert_int_equal(compile_graph(g, &options, a, &compiled, &e), 0);
+    fclose(options.dump_to);
+    return text;
+}
+
+TEST(dump_tells_kernels_and_after_placement_their_addresses)
+{
+    struct arena a;
+    struct graph g;
+    char *fused, *placed;
+    int x;
+
+    arena_init(&a);
+    graph_init(&g, &a, "dumped");
+    x = graph_parameter(&g, matrix(8, 128), "x");
+    x = graph_dot(&g, x, graph_parameter(&g, matrix(128, 8), "w"), 1, 0, PRECISION_DEFAULT);
+    graph_output(&g, graph_unary(&g, HLO_NEGATE, x), "out", -1);
+    fused = dump_of(&g, "fuse", &a);
+    placed = dump_of(&g, "place", &a);
+    assert_non_null(strstr(fused, "after fuse: dumped, 2 kernels\n  kernel 0: dot over 1x1 tiles"));
+    assert_non_null(strstr(fused, "kernel 1: loop over 1x1 tiles"));
+    assert_null(strstr(fused, "vmem row"));
+    assert_non_null(strstr(placed, "after place: dumped, 2 kernels\n"));
+    assert_non_null(strstr(placed, "vmem row"));
+    free(fused);
+    free(placed);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
 TEST(a_graph_larger_than_vmem_says_what_was_asked_and_what_there_is)
 {
     struct compile_options options = {0};
@@ -505,6 +548,7 @@ int main(void)
         cmocka_unit_test(matrices_of_one_row_and_one_element_serve_all_rows),
         cmocka_unit_test(an_output_waits_for_the_parameter_that_it_overwrites),
         cmocka_unit_test(what_has_no_kernel_is_refused_by_name),
+        cmocka_unit_test(dump_tells_kernels_and_after_placement_their_addresses),
         cmocka_unit_test(a_graph_larger_than_vmem_says_what_was_asked_and_what_there_is),
     };
 
