@@ -103,12 +103,13 @@ int compile_graph(const struct graph *g, const struct compile_options *options, 
         maybe_dump(&p, "place");
         status = place_hbm(&p, out, e);
     }
+    /* what does not fit is lowered again, each level with more loops and so shorter blocks */
     for (bool is_done = status != 0; !is_done; p.code_level++) {
         status = compile_code(&p, out, e);
         is_done = status == 0 || p.code_level == CODE_LEVELS - 1;
     }
     out->program.name = g->name;
-    out->vmem_peak_bytes = p.vmem_peak_rows * 512;
+    out->vmem_peak_bytes = p.vmem_peak_rows * VMEM_ROW_BYTES;
     free_plan(&p);
     return status;
 }

@@ -177,7 +177,7 @@ static int emit_kernel(struct lower *l, int kernel, struct err *e)
 
 int pass_lower(struct plan *p, const struct compiled *out, struct vcode *code, struct err *e)
 {
-    struct lower l = {.plan = p, .code = code, .chip = p->options->chip, .out = out};
+    struct lower l = {.plan = p, .code = code, .chip = p->options->chip};
     struct copies c = {0};
 
     plan_inputs(p, out, &c);

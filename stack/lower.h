@@ -29,7 +29,6 @@ struct lower {
     struct plan *plan;
     struct vcode *code;
     const struct chip *chip;
-    const struct compiled *out;
     int next_xlu;                       /* cross-lane units take turns */
     int first_ring_flag;                /* sync flags of the all-reduce */
 };

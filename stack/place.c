@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VMEM_ROW_BYTES 512
-
 /* VMEM kept free for spilled registers */
 #define SPILL_ROWS (64 * TILE_ROWS)
 

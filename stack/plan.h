@@ -7,6 +7,8 @@
 #define STACK_PLAN_H
 #include "stack/compile.h"
 
+#define VMEM_ROW_BYTES 512              /* vld and vst count VMEM in these */
+
 /* How a value's elements lie in its tiles. */
 enum form {
     FORM_MATRIX,                        /* [R, C], T(8,128) */
