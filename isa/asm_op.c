@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORD_MAX 64
+#define WORD_MAX (ISA_MNEMONIC_MAX + 16)
 
 /* Parsing one operation along its template. */
 struct op_parse {
@@ -17,13 +17,63 @@ struct op_parse {
     const struct isa_info *info;
     int unit;                           /* number behind .mxu or .xlu, -1 if absent */
     char unit_name[4];
+    int accumulator;                    /* number in "mrb[5]" */
     int operand;                        /* next to fill */
     bool bracket_is_nested;             /* "[vmem:[s1 + 8] sm:$0xff]", as listings write it */
     int32_t stride, mask;
 };
 
-/* Cuts ".mxuN" or ".xluN" out of the word; false when the rest is too long for a mnemonic. */
-static bool cut_unit(struct word w, char name[WORD_MAX], struct op_parse *parse)
+/*
+ * How far the mnemonic goes: a word, where a '-' before a letter ("vclamps-f32")
+ * and a bracketed number behind "mrb" belong to it.
+ */
+static struct word mnemonic_text(struct scan at)
+{
+    struct word w = scan_word(&at);
+
+    if (w.length == 0)
+        return w;
+    for (;;) {
+        int c = scan_char(&at);
+        struct scan behind = at;
+
+        if (c == '-' && at.pos + 1 < at.end && isalpha((unsigned char)at.text[at.pos + 1])) {
+            behind.pos++;
+        } else if (c == '[' && memcmp(at.text + at.pos - 3, "mrb", 3) == 0) {
+            do
+                behind.pos++;
+            while (isdigit(scan_char(&behind)));
+            if (scan_char(&behind) != ']')
+                break;
+            behind.pos++;
+        } else {
+            break;
+        }
+        at = behind;
+        if (!isspace(scan_char(&at)))
+            scan_word(&at);
+    }
+    w.length = (size_t)(at.text + at.pos - w.start);
+    return w;
+}
+
+/* the number of at most 4 digits at w[*i], -1 if there is none; *i moves behind it */
+static int small_number(struct word w, size_t *i)
+{
+    int number = 0, digits = 0;
+
+    while (*i < w.length && digits < 4 && isdigit((unsigned char)w.start[*i])) {
+        number = number * 10 + (w.start[(*i)++] - '0');
+        digits++;
+    }
+    return digits ? number : -1;
+}
+
+/*
+ * Cuts ".mxuN" or ".xluN" out of the mnemonic and puts '#' for "[N]"; false
+ * when the rest is too long to be one.
+ */
+static bool cut_numbers(struct word w, char name[WORD_MAX], struct op_parse *parse)
 {
     size_t out = 0, i = 0;
 
@@ -32,19 +82,24 @@ static bool cut_unit(struct word w, char name[WORD_MAX], struct op_parse *parse)
         return false;
     while (i < w.length) {
         const char *at = w.start + i;
-        size_t left = w.length - i, digits = 4;
+        size_t left = w.length - i, behind = i + 4;
+        int unit;
 
         if (left > 4 && (memcmp(at, ".mxu", 4) == 0 || memcmp(at, ".xlu", 4) == 0)) {
-            int unit = 0;
-
-            while (digits < left && digits < 8 && isdigit((unsigned char)at[digits]))
-                unit = unit * 10 + (at[digits++] - '0');
-            if (digits > 4 && (digits == left || at[digits] == '.')) {
+            unit = small_number(w, &behind);
+            if (unit >= 0 && (behind == w.length || w.start[behind] == '.')) {
                 memcpy(parse->unit_name, at + 1, 3);
                 parse->unit = unit;
-                i += digits;
+                i = behind;
                 continue;
             }
+        }
+        if (*at == '[') {
+            i++;
+            parse->accumulator = small_number(w, &i);
+            name[out++] = '#';
+            i++;
+            continue;
         }
         name[out++] = w.start[i++];
     }
@@ -54,12 +109,12 @@ static bool cut_unit(struct word w, char name[WORD_MAX], struct op_parse *parse)
 
 static int unknown_operation(struct assembler *as, struct word w, const char *name)
 {
-    const char *names[OP_COUNT];
+    const char *const *names;
+    size_t count;
     char hint[128];
 
-    for (int code = 0; code < OP_COUNT; code++)
-        names[code] = isa_info((enum isa_opcode)code)->mnemonic;
-    text_did_you_mean(name, names, OP_COUNT, hint, sizeof(hint));
+    names = isa_mnemonics(&count);
+    text_did_you_mean(name, names, count, hint, sizeof(hint));
     return asm_error_at(as, &as->scan, "unknown operation \"%.*s\"%s",
                         (int)(w.length < 200 ? w.length : 200), w.start, hint);
 }
@@ -82,25 +137,43 @@ static int check_unit(struct assembler *as, const struct op_parse *parse)
     return 0;
 }
 
+/* What the mnemonic has chosen becomes the operation's last operands. */
+static void set_choices(struct op_parse *parse, const int32_t choice[ISA_CHOICE_MAX])
+{
+    const struct isa_info *info = parse->info;
+
+    for (int i = 0; i < info->choice_count; i++) {
+        struct isa_operand *o = &parse->op.operand[info->choice_first + i];
+
+        o->kind = OPERAND_IMM;
+        o->value = info->alternative_count[i] ? choice[i] : parse->accumulator;
+    }
+}
+
 static int mnemonic(struct assembler *as, struct op_parse *parse)
 {
-    struct word w = asm_peek(as);
+    int32_t choice[ISA_CHOICE_MAX];
     char name[WORD_MAX] = "";
+    struct word w;
     int code = -1;
 
+    asm_peek(as);
+    w = mnemonic_text(as->scan);
     if (w.length == 0)
         return asm_expected(as, "an operation");
-    if (cut_unit(w, name, parse))
-        code = isa_find(name, strlen(name));
+    if (cut_numbers(w, name, parse))
+        code = isa_find(name, strlen(name), choice);
     if (code < 0)
         return unknown_operation(as, w, name);
     parse->op.code = (uint16_t)code;
     parse->info = isa_info((enum isa_opcode)code);
     parse->op.operand_count = parse->info->operand_count;
+    set_choices(parse, choice);
     if (check_unit(as, parse))
         return -1;
     parse->op.unit_index = parse->unit < 0 ? 0 : (uint8_t)parse->unit;
-    asm_word(as);
+    as->scan.pos += w.length;           /* no line ends inside */
+    as->last = as->scan;
     return 0;
 }
 

@@ -87,7 +87,7 @@ static int check_operand(const struct site *s, int index, struct err *e)
     const struct isa_operand *o = &s->op->operand[index];
     char role = info->role[index];
 
-    if (!isa_role_allows(role, o))
+    if (!isa_operand_allowed((enum isa_opcode)s->op->code, index, o))
         return violation(s, e, "%s: operand %d is no %s", info->mnemonic, index,
                          isa_role_meaning(role));
     if (o->kind == OPERAND_REG && strchr("dvV", role) && o->value >= s->limits->vreg_count)

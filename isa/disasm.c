@@ -207,16 +207,19 @@ int isa_print_op(const struct isa_program *p, const struct isa_op *op, char *buf
     const struct isa_info *info = isa_info((enum isa_opcode)op->code);
     const struct isa_operand *operand = op->operand;
     struct text_out out = { buf, buf_bytes, 0 };
-    char mnemonic[80];
+    char mnemonic[ISA_MNEMONIC_MAX + 32];
+    int32_t choice[ISA_CHOICE_MAX] = { 0 };
 
     if (buf_bytes)
         buf[0] = '\0';
+    for (int i = 0; i < info->choice_count; i++)
+        choice[i] = op->operand[info->choice_first + i].value;
     for (const char *t = isa_format_template(info->format); *t; t++) {
         if (*t == '$') {
             operand += put_operand(&out, p, info, *++t, operand);
         } else if (*t == '@') {
-            put(&out, "%s", isa_print_mnemonic((enum isa_opcode)op->code, op->unit_index, mnemonic,
-                                               sizeof(mnemonic)));
+            put(&out, "%s", isa_print_mnemonic((enum isa_opcode)op->code, op->unit_index, choice,
+                                               mnemonic, sizeof(mnemonic)));
             if (op->pred != ISA_PRED_ALWAYS)
                 put(&out, " (%sp%d)", op->pred_is_negated ? "!" : "", op->pred);
         } else {

@@ -24,7 +24,8 @@ static const char introduction[] =
     "`v9`, `%54 =` and the number before a bundle are skipped, `[#name]` is a name from `.equ`.\n"
     "\n"
     "A guard `(p3)` or `(!p3)` behind the mnemonic makes any operation conditional. `N` in\n"
-    "`.mxuN` and `.xluN` is the number of the unit.\n"
+    "`.mxuN` and `.xluN` is the number of the unit. `{a|b}` in a mnemonic is a choice: one of the\n"
+    "two is written; the effect calls the choices `x0`, `x1`, ..., counted from 0.\n"
     "\n"
     "In the tables `o0`, `o1`, ... are the operands in order, as the column *effect* names them,\n"
     "and the letters behind the colon say what each may be:\n"
@@ -103,19 +104,22 @@ static int print_operand(char role, int index, FILE *to)
     }
 }
 
-/* the mnemonic with "N" for the unit number */
+/* the pattern, with "N" for the numbers of unit and accumulator */
 static void print_mnemonic(enum isa_opcode code, FILE *to)
 {
-    const char *suffix = isa_unit_suffix(code), *unit;
-    char buf[80];
+    const struct isa_info *info = isa_info(code);
+    const char *suffix = isa_unit_suffix(code);
 
-    isa_print_mnemonic(code, 0, buf, sizeof(buf));
-    if (!suffix) {
-        fputs(buf, to);
-        return;
+    for (const char *p = info->pattern; *p; p++) {
+        if (p[0] == '.' && p[1] == '@')
+            fprintf(to, ".%sN", suffix), p++;
+        else if (*p == '#')
+            fputs("[N]", to);
+        else
+            print_cell_char(*p, to);
     }
-    unit = strstr(buf, suffix) + strlen(suffix);
-    fprintf(to, "%.*sN%s", (int)(unit - buf), buf, unit + 1);
+    if (suffix && !strstr(info->pattern, ".@"))
+        fprintf(to, ".%sN", suffix);
 }
 
 static void print_row(enum isa_opcode code, FILE *to)

@@ -46,6 +46,8 @@ enum isa_opcode {
 };
 
 #define ISA_OPERAND_MAX 8
+#define ISA_CHOICE_MAX 5                /* choices in one mnemonic */
+#define ISA_MNEMONIC_MAX 64
 #define ISA_BUNDLE_OP_MAX 16            /* more than any chip's slots together */
 #define ISA_PRED_ALWAYS 15              /* guard of an unguarded operation */
 #define ISA_PRED_COUNT 14               /* p0..p13 */
@@ -66,7 +68,10 @@ struct isa_operand {
     uint8_t is_negated;                 /* predicate operands only */
 };
 
-/* Operands stand in the order of the format's template (isa/formats.def). */
+/*
+ * Operands stand in the order of the format's template (isa/formats.def), then
+ * one immediate per choice that the mnemonic makes: its index among the choices.
+ */
 struct isa_op {
     uint16_t code;                      /* enum isa_opcode */
     uint8_t pred;                       /* guard: predicate number or ISA_PRED_ALWAYS */
@@ -103,14 +108,18 @@ struct isa_program {
 
 /* What the table says of one operation. */
 struct isa_info {
-    const char *mnemonic;               /* without unit suffix */
+    const char *mnemonic;               /* without unit suffix, every choice at its first */
+    const char *pattern;                /* as the table has it */
     enum isa_slot slot;
     enum isa_format format;
     enum isa_unit unit;
     enum isa_latency_class latency_class;
     const char *effect, *meaning;
-    uint8_t operand_count;              /* derived from the template */
-    char role[ISA_OPERAND_MAX];         /* template letter of each operand; $A gives 'B', 'O' */
+    uint8_t operand_count;              /* derived from the template and the mnemonic */
+    uint8_t choice_first;               /* operands from here on are choices */
+    uint8_t choice_count;
+    uint8_t alternative_count[ISA_CHOICE_MAX];  /* 0: any number, an accumulator's */
+    char role[ISA_OPERAND_MAX];         /* template letter; $A gives 'B', 'O'; choices are 'x' */
 };
 
 const struct isa_info *isa_info(enum isa_opcode code);   /* never NULL for code < OP_COUNT */
@@ -119,18 +128,30 @@ const char *isa_slot_name(enum isa_slot slot);           /* "scalar", "valu", â€
 
 /*
  * The table row whose mnemonic is the `length` characters at `name`, without
- * unit suffix, or -1.
+ * unit suffix and with '#' for the number of an accumulator, or -1. The
+ * choices that the name makes go to choice[] (0 for the accumulator).
  */
-int isa_find(const char *name, size_t length);
+int isa_find(const char *name, size_t length, int32_t choice[ISA_CHOICE_MAX]);
+
+/* Every mnemonic with every choice, sorted; *count of them. */
+const char *const *isa_mnemonics(size_t *count);
 
 /* What an operand of a role may be: kinds, register numbers, negation. */
 bool isa_role_allows(char role, const struct isa_operand *operand);
 const char *isa_role_meaning(char role);                 /* "vector register", â€¦ */
 
+/* The same for operand `index` of an operation, choices included. */
+bool isa_operand_allowed(enum isa_opcode code, int index, const struct isa_operand *operand);
+
 /*
  * The mnemonic as written, with ".mxuN" or ".xluN" where the operation has a
- * unit number; returns buf. isa_unit_suffix is "mxu", "xlu" or NULL.
+ * unit number; choice may be NULL for the first of each. Returns buf.
+ * isa_unit_suffix is "mxu", "xlu" or NULL.
  */
-char *isa_print_mnemonic(enum isa_opcode code, int unit_index, char *buf, size_t buf_bytes);
+char *isa_print_mnemonic(enum isa_opcode code, int unit_index, const int32_t *choice, char *buf,
+                         size_t buf_bytes);
 const char *isa_unit_suffix(enum isa_opcode code);
+
+/* The text of alternative `value` of a choice of the operation: "bf16", ".xpose", "". */
+int isa_alternative(enum isa_opcode code, int choice, int value, char *buf, size_t buf_bytes);
 #endif

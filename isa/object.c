@@ -85,7 +85,7 @@ size_t isa_decode(const uint8_t *bytes, size_t available, struct isa_op *op)
         op->operand[i].kind = from[0] & (NEGATED - 1);
         op->operand[i].is_negated = (from[0] & NEGATED) != 0;
         op->operand[i].value = (int32_t)get32(from + 1);
-        if (!isa_role_allows(isa_info((enum isa_opcode)op->code)->role[i], &op->operand[i]))
+        if (!isa_operand_allowed((enum isa_opcode)op->code, i, &op->operand[i]))
             return 0;
     }
     return (size_t)(from - bytes);

@@ -4,37 +4,22 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define MNEMONIC_MAX 64
 
 static const char *const templates[] = {
 #define FMT(name, template) template,
 #include "isa/formats.def"
 };
 
-/* The mnemonics as the table has them, ".@" marking the unit's place. */
-static const char *const marked_mnemonics[] = {
-#define OP(id, mnemonic, slot, format, unit, class, effect, meaning) mnemonic,
-#include "isa/ops.def"
-};
-
 static struct isa_info table[] = {
 #define OP(id, mnemonic, slot, format, unit, class, effect, meaning) \
-    { mnemonic, SLOT_##slot, ISA_FMT_##format, UNIT_##unit, CLASS_##class, effect, meaning, 0, "" },
+    { NULL, mnemonic, SLOT_##slot, ISA_FMT_##format, UNIT_##unit, CLASS_##class, effect, meaning, \
+      0, 0, 0, { 0 }, "" },
 #include "isa/ops.def"
 };
 
-static char plain_mnemonics[OP_COUNT][MNEMONIC_MAX];
-static uint16_t by_name[OP_COUNT];
+static char plain_mnemonics[OP_COUNT][ISA_MNEMONIC_MAX];
 static pthread_once_t table_once = PTHREAD_ONCE_INIT;
-
-static const char *unit_mark(enum isa_opcode code)
-{
-    return strstr(marked_mnemonics[code], ".@");
-}
 
 /* The operands of a template, in order: one role letter each, two for an address. */
 static void derive_operands(struct isa_info *info)
@@ -53,28 +38,51 @@ static void derive_operands(struct isa_info *info)
             info->role[count++] = *t;
         }
     }
-    info->operand_count = (uint8_t)count;
+    info->operand_count = info->choice_first = (uint8_t)count;
 }
 
-static int compare_by_name(const void *a, const void *b)
+static void add_choice(struct isa_info *info, int alternative_count)
 {
-    return strcmp(table[*(const uint16_t *)a].mnemonic, table[*(const uint16_t *)b].mnemonic);
+    assert(info->choice_count < ISA_CHOICE_MAX && info->operand_count < ISA_OPERAND_MAX);
+    info->alternative_count[info->choice_count++] = (uint8_t)alternative_count;
+    info->role[info->operand_count++] = 'x';
+}
+
+/* The choices of the mnemonic, and the mnemonic with the first of each. */
+static void derive_choices(struct isa_info *info, char plain[ISA_MNEMONIC_MAX])
+{
+    size_t out = 0;
+
+    assert(strlen(info->pattern) < 256);
+    for (const char *p = info->pattern; *p; p++) {
+        if (*p == '{') {
+            int count = 1;
+
+            for (p++; *p != '|' && *p != '}'; p++)
+                plain[out++] = *p;
+            for (; *p != '}'; p++)
+                count += *p == '|';
+            add_choice(info, count);
+        } else if (p[0] == '.' && p[1] == '@') {
+            p++;
+        } else {
+            if (*p == '#') {
+                assert(strchr(p, '{') == NULL);     /* an accumulator is the last choice */
+                add_choice(info, 0);
+            }
+            plain[out++] = *p;
+        }
+    }
+    plain[out] = '\0';
+    info->mnemonic = plain;
 }
 
 static void derive_table(void)
 {
     for (int code = 0; code < OP_COUNT; code++) {
-        const char *marked = marked_mnemonics[code], *mark = unit_mark((enum isa_opcode)code);
-        int head = mark ? (int)(mark - marked) : (int)strlen(marked);
-
-        assert(strlen(marked) < MNEMONIC_MAX);
-        snprintf(plain_mnemonics[code], MNEMONIC_MAX, "%.*s%s", head, marked,
-                 mark ? mark + 2 : "");
-        table[code].mnemonic = plain_mnemonics[code];
         derive_operands(&table[code]);
-        by_name[code] = (uint16_t)code;
+        derive_choices(&table[code], plain_mnemonics[code]);
     }
-    qsort(by_name, OP_COUNT, sizeof(by_name[0]), compare_by_name);
 }
 
 const struct isa_info *isa_info(enum isa_opcode code)
@@ -100,26 +108,6 @@ const char *isa_slot_name(enum isa_slot slot)
     return names[slot];
 }
 
-int isa_find(const char *name, size_t length)
-{
-    int first = 0, end = OP_COUNT;
-
-    pthread_once(&table_once, derive_table);
-    while (first < end) {
-        int middle = (first + end) / 2;
-        const char *candidate = table[by_name[middle]].mnemonic;
-        int order = strncmp(candidate, name, length);
-
-        if (order == 0 && candidate[length] == '\0')
-            return by_name[middle];
-        if (order < 0)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return -1;
-}
-
 const char *isa_unit_suffix(enum isa_opcode code)
 {
     switch (isa_info(code)->unit) {
@@ -127,20 +115,6 @@ const char *isa_unit_suffix(enum isa_opcode code)
     case UNIT_XLU: return "xlu";
     default:       return NULL;
     }
-}
-
-char *isa_print_mnemonic(enum isa_opcode code, int unit_index, char *buf, size_t buf_bytes)
-{
-    const char *marked = marked_mnemonics[code], *mark = unit_mark(code);
-    const char *suffix = isa_unit_suffix(code);
-    int head = mark ? (int)(mark - marked) : (int)strlen(marked);
-
-    if (suffix)
-        snprintf(buf, buf_bytes, "%.*s.%s%d%s", head, marked, suffix, unit_index,
-                 mark ? mark + 2 : "");
-    else
-        snprintf(buf, buf_bytes, "%s", marked);
-    return buf;
 }
 
 /* Registers of a class, and what else the role takes. */
@@ -167,6 +141,7 @@ static const struct role {
     { 'L', true,  false, 0,               "branch target" },
     { 'M', true,  false, 0,               "sublane mask" },
     { 'T', true,  false, 0,               "sublane stride" },
+    { 'x', true,  false, 0,               "choice of the mnemonic" },
 };
 
 static const struct role *role_of(char letter)
@@ -197,4 +172,17 @@ bool isa_role_allows(char role, const struct isa_operand *operand)
     case OPERAND_IMM:  return r->takes_immediate;
     default:           return false;
     }
+}
+
+bool isa_operand_allowed(enum isa_opcode code, int index, const struct isa_operand *operand)
+{
+    const struct isa_info *info = isa_info(code);
+    int choice = index - info->choice_first;
+
+    if (!isa_role_allows(info->role[index], operand))
+        return false;
+    if (choice < 0)
+        return true;
+    return operand->value >= 0 && (info->alternative_count[choice] == 0 ||
+                                   operand->value < info->alternative_count[choice]);
 }

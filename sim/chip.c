@@ -408,7 +408,7 @@ char *chip_print_param(const struct chip *c, size_t index, char *buf, size_t buf
 
 double chip_peak_bf16_tflops(const struct chip *c)
 {
-    double rows_per_cycle = 8.0 / (double)c->mxu_matmul_cycles;
+    double rows_per_cycle = 8.0 / (double)c->mxu_matmul_f32_cycles;
     double cells = (double)(c->chip_cores * c->mxu_count * c->mxu_size * c->mxu_size);
 
     return cells * 2.0 * rows_per_cycle * (double)c->chip_clock_mhz * 1e6 / 1e12;

@@ -17,7 +17,7 @@ static struct op_name name_of(enum isa_opcode code, int unit)
 {
     struct op_name name;
 
-    isa_print_mnemonic(code, unit, name.text, sizeof(name.text));
+    isa_print_mnemonic(code, unit, NULL, name.text, sizeof(name.text));
     return name;
 }
 
@@ -247,8 +247,8 @@ static void commit_matpush(struct core *c, const struct decoded_op *o, cycle_t a
     int which = o->code == OP_VMATPUSH_B || o->code == OP_VMATPUSHT_B;
     cycle_t start = later(at, m->port_free_at);
 
-    m->port_free_at = start + (is_columns ? c->chip->mxu_push_xpose_cycles
-                                          : c->chip->mxu_push_cycles);
+    m->port_free_at = start + c->chip->mxu_push_f32_cycles
+                                * (is_columns ? c->chip->mxu_push_xpose_factor : 1);
     m->staged_at[which] = m->port_free_at;
     core_count_busy(c, o, start, m->port_free_at);
 }
@@ -259,7 +259,7 @@ static void commit_matmul(struct core *c, const struct decoded_op *o, cycle_t at
     cycle_t start = later(at, m->array_free_at);
     cycle_t enters = start + (o->code == OP_VMATMUL ? 0 : c->chip->mxu_latch_cycles);
 
-    m->array_free_at = enters + c->chip->mxu_matmul_cycles;
+    m->array_free_at = enters + c->chip->mxu_matmul_f32_cycles;
     core_count_busy(c, o, start, m->array_free_at);
     push_result(c, o, &m->result, OP_VPOP_MRF, enters + c->chip->mxu_latency_cycles);
 }

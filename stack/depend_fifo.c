@@ -87,7 +87,7 @@ static struct fifo_use mxu_use(struct fifo_state *st, const struct isa_op *op)
         .fifo = &st->mxu[op->unit_index],
         .is_pop = op->code == OP_VPOP_MRF,
         .result_count = 1,
-        .busy_cycles = (int)st->chip->mxu_matmul_cycles + latch_cycles,
+        .busy_cycles = (int)st->chip->mxu_matmul_f32_cycles + latch_cycles,
         .latency_cycles = (int)st->chip->mxu_latency_cycles + latch_cycles,
     };
 }

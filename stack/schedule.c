@@ -36,7 +36,7 @@ int op_weight_push_cycles(const struct chip *chip, enum isa_opcode code)
 {
     bool is_transposed = code == OP_VMATPUSHT_A || code == OP_VMATPUSHT_B;
 
-    return (int)(is_transposed ? chip->mxu_push_xpose_cycles : chip->mxu_push_cycles);
+    return (int)(chip->mxu_push_f32_cycles * (is_transposed ? chip->mxu_push_xpose_factor : 1));
 }
 
 /* A heap of keys, least first. */

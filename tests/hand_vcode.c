@@ -13,8 +13,8 @@ struct chip hand_chip(void)
         .xlu_count = 1, .xlu_issue_cycles = 8, .xlu_reduce_cycles = 136,
         .xlu_permute_cycles = 114, .xlu_xpose_issue_cycles = 9, .xlu_xpose_cycles = 144,
         .xlu_xpose_pop_cycles = 8, .xlu_fifo_depth = 16,
-        .mxu_count = 2, .mxu_size = 128, .mxu_matmul_cycles = 8, .mxu_latency_cycles = 266,
-        .mxu_push_cycles = 8, .mxu_push_xpose_cycles = 16, .mxu_latch_cycles = 0,
+        .mxu_count = 2, .mxu_size = 128, .mxu_matmul_f32_cycles = 8, .mxu_latency_cycles = 266,
+        .mxu_push_f32_cycles = 8, .mxu_push_xpose_factor = 2, .mxu_latch_cycles = 0,
         .mxu_fifo_depth = 64, .vmem_load_cycles = 1, .vmem_store_to_load_cycles = 7,
         .sync_flags = 16,
     };

@@ -5,7 +5,7 @@
 
 /* integers, and f32 bits: 1, infinity, a NaN with payload, 0.1, subnormals, the largest */
 static const int32_t immediates[] = {
-    0, 1, -1, 8, 65535, -65536, INT32_MIN, INT32_MAX,
+    0, 1, 2, 3, 4, 5, 6, 7, -1, 8, 65535, -65536, INT32_MIN, INT32_MAX,
     0x3f800000, 0x7f800000, 0x7fc00001, 0x3dcccccd, 0x007fffff, 0x7f7fffff,
 };
 
@@ -37,11 +37,11 @@ static void vary_operand(struct isa_op *op, int index, void (*check)(const struc
     }
     for (size_t i = 0; i < COUNT_OF(immediates); i++) {
         op->operand[index] = (struct isa_operand){ immediates[i], OPERAND_IMM, 0 };
-        if (isa_role_allows(role, &op->operand[index]))
+        if (isa_operand_allowed((enum isa_opcode)op->code, index, &op->operand[index]))
             check(op);
     }
     op->operand[index] = (struct isa_operand){ 0 };
-    if (isa_role_allows(role, &op->operand[index]))
+    if (isa_operand_allowed((enum isa_opcode)op->code, index, &op->operand[index]))
         check(op);
     op->operand[index] = kept;
 }

@@ -358,7 +358,6 @@ TEST(set_refuses_what_a_chip_file_could_not_say)
                      "\"mxu.count\"?)");
     expect_set_error("mxu.count=9", "--set: mxu.count: expected an integer in 1..8, found \"9\"");
     expect_set_error("mxu.count=", "--set: mxu.count: expected an integer in 1..8, found \"\"");
-    expect_set_error("mxu.size=256", "--set: mxu.size: only 128 is modelled yet, found \"256\"");
     expect_set_error("foo.bar=1", "--set: unknown key \"foo.bar\"; systole chips NAME lists them");
     expect_set_error("chip.name=a ;b", "--set: chip.name: expected printable ASCII without \";\"");
     expect_set_error("chip.name=a\nb", "--set: chip.name: expected printable ASCII without \";\"");

@@ -156,9 +156,9 @@ static int64_t straight_cycles(const struct isa_program *p, const struct chip *c
                     continue;
                 }
                 if (is_weights)
-                    last_push[u] = weights[u] = now + chip->mxu_push_cycles;
+                    last_push[u] = weights[u] = now + chip->mxu_push_f32_cycles;
                 if (is_rows) {
-                    rows[u] = now + chip->mxu_matmul_cycles;
+                    rows[u] = now + chip->mxu_matmul_f32_cycles;
                     result[u][pushed[u]++] = now + chip->mxu_latency_cycles;
                 }
                 popped[u] += op[i].code == OP_VPOP_MRF;
@@ -175,7 +175,7 @@ TEST(matmul_tiles_are_bound_by_the_weight_port)
     struct chip chip = hand_chip();
     struct compiled p;
     struct hand k;
-    int64_t busiest = 4 * 16 * chip.mxu_push_cycles, cycles;
+    int64_t busiest = 4 * 16 * chip.mxu_push_f32_cycles, cycles;
 
     hand_init(&k);
     for (int tile = 0; tile < 4; tile++)

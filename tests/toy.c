@@ -16,7 +16,7 @@ static void toy_chip(struct chip *c)
     c->host_pcie_gbps = 16;
     c->mxu_count = 1;
     c->mxu_size = 128;
-    c->mxu_matmul_cycles = 8;
+    c->mxu_matmul_f32_cycles = 8;
     c->hbm_channels = 4;
     c->hbm_burst_bytes = 32;
     c->hbm_burst_ps = 1000;             /* 4 x 32 B per ns: 128 GB/s a chip */
