@@ -60,15 +60,16 @@ static void print_use(const struct isa_program *program, const struct isa_limits
 {
     int64_t count[SLOT_COUNT] = { 0 };
 
-    for (uint32_t i = 0; i < program->op_count; i++) {
-        enum isa_slot slot = isa_info((enum isa_opcode)program->op[i].code)->slot;
+    for (uint32_t b = 0; b < program->bundle_count; b++) {
+        int ops[SLOT_COUNT], taken[SLOT_COUNT];
 
-        count[slot]++;
-        if (slot == SLOT_EUP)
-            count[SLOT_VALU]++;
+        isa_bundle_ops(program, b, ops);
+        isa_slots_take(&limits->slots, ops, taken);
+        for (int slot = 0; slot < SLOT_COUNT; slot++)
+            count[slot] += taken[slot];
     }
     for (int slot = 0; slot < SLOT_COUNT; slot++) {
-        int64_t room = (int64_t)limits->slot_count[slot] * program->bundle_count;
+        int64_t room = (int64_t)limits->slots.count[slot] * program->bundle_count;
 
         printf("  %-7s %7lld of %7lld slots, %5.1f %%\n", isa_slot_name((enum isa_slot)slot),
                (long long)count[slot], (long long)room,

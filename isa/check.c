@@ -125,24 +125,54 @@ static int check_op(const struct site *s, struct err *e)
     return 0;
 }
 
+/* Adds to `buf` why the misc slot is taken by (or takes) one more of a slot's operations. */
+static void explain_lent(const struct isa_slots *slots, enum isa_slot slot, char *buf,
+                         size_t buf_bytes)
+{
+    static const char *const ordinals[] = { "first", "second", "third", "fourth", "fifth" };
+    size_t length = strlen(buf);
+
+    snprintf(buf + length, buf_bytes - length, "%s the misc slot serves as the %s %s",
+             length ? "," : "", ordinals[slots->count[slot]], isa_slot_name(slot));
+}
+
+/* What else took slots of the kind of which there are too few; "" if nothing. */
+static void explain_slot(const struct isa_slots *slots, enum isa_slot slot,
+                         const int ops[SLOT_COUNT], char *buf, size_t buf_bytes)
+{
+    int dma_takes = slot == SLOT_SCALAR ? slots->dma_scalar :
+                    slot == SLOT_MISC ? slots->dma_misc : 0;
+
+    buf[0] = '\0';
+    if (slot == SLOT_VALU && ops[SLOT_EUP])
+        snprintf(buf, buf_bytes, " an eup operation takes one too");
+    if (dma_takes && ops[SLOT_DMA])
+        snprintf(buf, buf_bytes, " a dma takes %d", dma_takes);
+    if (slots->misc_load && (slot == SLOT_LOAD || slot == SLOT_MISC) &&
+        ops[SLOT_LOAD] > slots->count[SLOT_LOAD])
+        explain_lent(slots, SLOT_LOAD, buf, buf_bytes);
+    if (slots->misc_store && (slot == SLOT_STORE || slot == SLOT_MISC) &&
+        ops[SLOT_STORE] > slots->count[SLOT_STORE])
+        explain_lent(slots, SLOT_STORE, buf, buf_bytes);
+}
+
 static int check_slots(const struct site *s, struct err *e)
 {
-    const struct isa_bundle *b = &s->program->bundle[s->bundle];
-    int count[SLOT_COUNT] = { 0 };
+    const struct isa_slots *slots = &s->limits->slots;
+    int ops[SLOT_COUNT], taken[SLOT_COUNT];
+    char why[120];
 
-    for (uint32_t i = 0; i < b->op_count; i++) {
-        enum isa_slot slot = isa_info((enum isa_opcode)s->program->op[b->first_op + i].code)->slot;
-
-        count[slot]++;
-        if (slot == SLOT_EUP)
-            count[SLOT_VALU]++;
-    }
+    isa_bundle_ops(s->program, s->bundle, ops);
+    isa_slots_take(slots, ops, taken);
     for (int slot = SLOT_COUNT - 1; slot >= 0; slot--) {
-        if (count[slot] > s->limits->slot_count[slot])
-            return violation(s, e, "%d operations for the %s slot, a bundle has %d%s", count[slot],
-                             isa_slot_name((enum isa_slot)slot), s->limits->slot_count[slot],
-                             slot == SLOT_VALU && count[SLOT_EUP] ?
-                             " (an eup operation takes one too)" : "");
+        if (taken[slot] <= slots->count[slot])
+            continue;
+        if (slot == SLOT_LOAD || slot == SLOT_STORE)
+            taken[slot] = ops[slot];
+        explain_slot(slots, (enum isa_slot)slot, ops, why, sizeof(why));
+        return violation(s, e, "%d operations for the %s slot, a bundle has %d%s%s%s", taken[slot],
+                         isa_slot_name((enum isa_slot)slot), slots->count[slot], why[0] ? " (" : "",
+                         why + (why[0] == ' '), why[0] ? ")" : "");
     }
     return 0;
 }

@@ -4,10 +4,10 @@
 #ifndef ISA_CHECK_H
 #define ISA_CHECK_H
 #include "base/err.h"
-#include "isa/isa.h"
+#include "isa/slots.h"
 
 struct isa_limits {
-    int slot_count[SLOT_COUNT];
+    struct isa_slots slots;
     int vreg_count, mxu_count, xlu_count, flag_count;
     int64_t imem_bundles;
     int branch_delay_bundles;

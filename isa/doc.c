@@ -53,7 +53,9 @@ static const char *const slot_texts[SLOT_COUNT] = {
     [SLOT_STORE] = "Vector registers to VMEM.",
     [SLOT_PUSH] = "Into the cross-lane and matrix units.",
     [SLOT_POP] = "Results of the units, in the order of the pushes.",
-    [SLOT_MISC] = "Synchronisation, DMA (addresses and sizes in granules of 32 bytes), the rest.",
+    [SLOT_MISC] = "Synchronisation and the rest; on some chips one more load or store.",
+    [SLOT_DMA] = "Copies, asynchronous. Addresses and sizes count granules of 32 bytes. A copy takes scalar\n"
+                 "or misc slots too, by the chip.",
 };
 
 /* '|' would end the cell, even in code */

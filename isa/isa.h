@@ -23,7 +23,8 @@ enum isa_format {
 
 enum isa_slot {
     SLOT_SCALAR, SLOT_VALU, SLOT_EUP, SLOT_LOAD, SLOT_STORE, SLOT_PUSH, SLOT_POP, SLOT_MISC,
-    SLOT_COUNT                          /* an EUP operation also takes one VALU slot */
+    SLOT_DMA,
+    SLOT_COUNT                          /* slots share room: isa/slots.h */
 };
 
 enum isa_unit {

@@ -139,6 +139,9 @@ static const char *find_contradiction(const struct chip *c, const char **reason)
         const char *key, *reason;
     } rules[] = {
         {c->slots_eup <= c->slots_valu, "slots.eup", "must not exceed slots.valu"},
+        {c->slots_dma_scalar <= c->slots_scalar, "slots.dma_scalar",
+         "must not exceed slots.scalar"},
+        {c->slots_dma_misc <= c->slots_misc, "slots.dma_misc", "must not exceed slots.misc"},
         {c->vmem_bytes % 4096 == 0, "vmem.bytes", "must be a multiple of 4096, a vector tile"},
         {c->smem_bytes % 4 == 0, "smem.bytes", "must be a multiple of 4"},
         {c->dma_chunk_bytes % c->dma_granule_bytes == 0, "dma.chunk_bytes",

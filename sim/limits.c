@@ -1,20 +1,24 @@
 #include "sim/limits.h"
 
-#include <assert.h>
-
-int chip_slot_count(const struct chip *c, enum isa_slot slot)
+void chip_slots(const struct chip *c, struct isa_slots *slots)
 {
-    switch (slot) {
-    case SLOT_SCALAR: return (int)c->slots_scalar;
-    case SLOT_VALU: return (int)c->slots_valu;
-    case SLOT_EUP: return (int)c->slots_eup;
-    case SLOT_LOAD: return (int)c->slots_load;
-    case SLOT_STORE: return (int)c->slots_store;
-    case SLOT_PUSH: return (int)c->slots_push;
-    case SLOT_POP: return (int)c->slots_pop;
-    case SLOT_MISC: return (int)c->slots_misc;
-    default: assert(0); return 0;
-    }
+    *slots = (struct isa_slots){
+        .count = {
+            [SLOT_SCALAR] = (int)c->slots_scalar,
+            [SLOT_VALU] = (int)c->slots_valu,
+            [SLOT_EUP] = (int)c->slots_eup,
+            [SLOT_LOAD] = (int)c->slots_load,
+            [SLOT_STORE] = (int)c->slots_store,
+            [SLOT_PUSH] = (int)c->slots_push,
+            [SLOT_POP] = (int)c->slots_pop,
+            [SLOT_MISC] = (int)c->slots_misc,
+            [SLOT_DMA] = (int)c->slots_dma,
+        },
+        .dma_scalar = (int)c->slots_dma_scalar,
+        .dma_misc = (int)c->slots_dma_misc,
+        .misc_load = (int)c->slots_misc_load,
+        .misc_store = (int)c->slots_misc_store,
+    };
 }
 
 void chip_isa_limits(const struct chip *c, struct isa_limits *limits)
@@ -27,8 +31,7 @@ void chip_isa_limits(const struct chip *c, struct isa_limits *limits)
         .imem_bundles = c->core_imem_bundles,
         .branch_delay_bundles = (int)c->core_branch_delay_bundles,
     };
-    for (int slot = 0; slot < SLOT_COUNT; slot++)
-        limits->slot_count[slot] = chip_slot_count(c, (enum isa_slot)slot);
+    chip_slots(c, &limits->slots);
 }
 
 int chip_latency_cycles(const struct chip *c, enum isa_latency_class latency_class)

@@ -7,7 +7,7 @@
 #include "isa/check.h"
 #include "sim/chip.h"
 
-int chip_slot_count(const struct chip *c, enum isa_slot slot);          /* in one bundle */
+void chip_slots(const struct chip *c, struct isa_slots *slots);
 void chip_isa_limits(const struct chip *c, struct isa_limits *limits);
 
 /*

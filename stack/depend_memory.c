@@ -208,7 +208,9 @@ static void order_outside(struct memory_state *st, int i)
 
 static bool is_outside(const struct isa_op *op)
 {
-    return (isa_info(op->code)->slot == SLOT_MISC && op->code != OP_VPUSH) ||
+    enum isa_slot slot = isa_info(op->code)->slot;
+
+    return (slot == SLOT_MISC && op->code != OP_VPUSH) || slot == SLOT_DMA ||
            op->code == OP_SHALT_ERR;
 }
 

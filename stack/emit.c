@@ -174,16 +174,21 @@ static int branch_bundle(const struct emitter *m, const struct code_block *b,
 {
     int compare = s->bundle[b->op_count - 1];
     int at = s->bundle_count - 1 - (int)m->chip->core_branch_delay_bundles;
-    int *scalar_ops = arena_array(b->arena, (size_t)s->bundle_count, sizeof(int));
+    int *scalar_slots = arena_array(b->arena, (size_t)s->bundle_count, sizeof(int));
     int *all_ops = arena_array(b->arena, (size_t)s->bundle_count, sizeof(int));
 
     for (int i = 0; i < b->op_count; i++) {
+        enum isa_slot slot = isa_info(b->op[i].op.code)->slot;
+
         all_ops[s->bundle[i]]++;
-        scalar_ops[s->bundle[i]] += isa_info(b->op[i].op.code)->slot == SLOT_SCALAR;
+        if (slot == SLOT_SCALAR)
+            scalar_slots[s->bundle[i]]++;
+        else if (slot == SLOT_DMA)
+            scalar_slots[s->bundle[i]] += (int)m->chip->slots_dma_scalar;
     }
     if (at <= compare)
         at = compare + 1;
-    while (at < s->bundle_count && (scalar_ops[at] >= chip_slot_count(m->chip, SLOT_SCALAR) ||
+    while (at < s->bundle_count && (scalar_slots[at] >= m->chip->slots_scalar ||
                                     all_ops[at] >= ISA_BUNDLE_OP_MAX))
         at++;
     return at;

@@ -89,7 +89,8 @@ struct list {
     struct schedule *out;
     struct schedule_reach reach;
     int64_t now, port_free_at[MXU_MAX];
-    int slots_left[SLOT_COUNT], width_left;
+    struct isa_slots slots;
+    int slot_ops[SLOT_COUNT], width_left;      /* of the bundle being filled */
     int *rank, *op_of_rank;             /* order of priority */
     int64_t *ready_at;
     int *wait_count;
@@ -240,11 +241,13 @@ static void wake_ops(struct list *l)
 
 static bool is_queue_open(const struct list *l, int q)
 {
-    int slot = q < SLOT_COUNT ? q : SLOT_PUSH;
+    int slot = q < SLOT_COUNT ? q : SLOT_PUSH, ops[SLOT_COUNT];
 
-    if (!l->slots_left[slot] || (slot == SLOT_EUP && !l->slots_left[SLOT_VALU]))
+    if (q >= SLOT_COUNT && l->port_free_at[q - SLOT_COUNT] > l->now)
         return false;
-    return q < SLOT_COUNT || l->port_free_at[q - SLOT_COUNT] <= l->now;
+    memcpy(ops, l->slot_ops, sizeof(ops));
+    ops[slot]++;
+    return isa_slots_fit(&l->slots, ops);
 }
 
 /* best rank of the queue that has registers, or -1 */
@@ -290,15 +293,12 @@ static void place(struct list *l, int i)
 {
     const struct isa_op *op = &l->b->op[i].op;
     const struct op_regs *r = &l->b->regs[i];
-    enum isa_slot slot = isa_info(op->code)->slot;
 
     l->out->bundle[i] = l->out->bundle_count;
     l->is_placed[i] = true;
     l->placed_count++;
     l->width_left--;
-    l->slots_left[slot]--;
-    if (slot == SLOT_EUP)
-        l->slots_left[SLOT_VALU]--;
+    l->slot_ops[isa_info(op->code)->slot]++;
     if (op_is_weight_push(op->code))
         l->port_free_at[op->unit_index] = l->now + op_weight_push_cycles(l->chip, op->code);
     count_registers(&l->v, r->v_read, r->v_read_count, r->v_write, l->b->v_fixed);
@@ -319,8 +319,7 @@ static void fill_bundle(struct list *l)
 {
     int before = l->placed_count, i;
 
-    for (int slot = 0; slot < SLOT_COUNT; slot++)
-        l->slots_left[slot] = chip_slot_count(l->chip, (enum isa_slot)slot);
+    memset(l->slot_ops, 0, sizeof(l->slot_ops));
     l->width_left = l->reach.width;
     while ((i = pick(l)) >= 0)
         place(l, i);
@@ -344,6 +343,7 @@ static void schedule_block(struct schedule *s, const struct code_block *b,
 
     s->bundle = arena_array(b->arena, (size_t)b->op_count, sizeof(int));
     s->bundle_count = 0;
+    chip_slots(chip, &l.slots);
     init_list(&l);
     while (l.placed_count < b->op_count) {
         wake_ops(&l);
@@ -360,6 +360,13 @@ static void schedule_block(struct schedule *s, const struct code_block *b,
 static int64_t least_cycles(const struct code_block *b, const struct depend *d,
                             const struct chip *chip)
 {
+    const int64_t room[SLOT_COUNT] = {
+        [SLOT_SCALAR] = chip->slots_scalar, [SLOT_VALU] = chip->slots_valu,
+        [SLOT_EUP] = chip->slots_eup, [SLOT_LOAD] = chip->slots_load + chip->slots_misc_load,
+        [SLOT_STORE] = chip->slots_store + chip->slots_misc_store,
+        [SLOT_PUSH] = chip->slots_push, [SLOT_POP] = chip->slots_pop,
+        [SLOT_MISC] = chip->slots_misc, [SLOT_DMA] = chip->slots_dma,
+    };
     int64_t slot_ops[SLOT_COUNT] = {0}, port_cycles[MXU_MAX] = {0}, least = 0;
 
     for (int i = 0; i < b->op_count; i++) {
@@ -368,13 +375,13 @@ static int64_t least_cycles(const struct code_block *b, const struct depend *d,
 
         least = d->height[i] > least ? d->height[i] : least;
         slot_ops[slot]++;
-        if (slot == SLOT_EUP)
-            slot_ops[SLOT_VALU]++;
+        slot_ops[SLOT_VALU] += slot == SLOT_EUP;
+        slot_ops[SLOT_MISC] += slot == SLOT_DMA ? chip->slots_dma_misc : 0;
         if (op_is_weight_push(op->code))
             port_cycles[op->unit_index] += op_weight_push_cycles(chip, op->code);
     }
     for (int k = 0; k < SLOT_COUNT; k++) {
-        int64_t cycles = slot_ops[k] / chip_slot_count(chip, (enum isa_slot)k);
+        int64_t cycles = slot_ops[k] / room[k];
 
         least = cycles > least ? cycles : least;
     }

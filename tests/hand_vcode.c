@@ -5,7 +5,7 @@ struct chip hand_chip(void)
     return (struct chip){
         .core_vregs = 32, .core_imem_bundles = 65536, .core_branch_delay_bundles = 2,
         .slots_scalar = 2, .slots_valu = 2, .slots_eup = 1, .slots_load = 1, .slots_store = 1,
-        .slots_push = 1, .slots_pop = 1, .slots_misc = 1,
+        .slots_push = 1, .slots_pop = 1, .slots_misc = 1, .slots_dma = 1, .slots_dma_misc = 1,
         .scalar_alu_cycles = 1, .scalar_mul_cycles = 3, .scalar_cmp_cycles = 2,
         .scalar_sld_cycles = 6, .scalar_v2s_cycles = 49, .scalar_v2s_depth = 4,
         .valu_alu_cycles = 2, .valu_cmp_cycles = 1, .valu_sel_cycles = 1,
@@ -38,8 +38,12 @@ struct chip hand_wide_chip(void)
     c.core_branch_delay_bundles = 4;
     c.slots_scalar = 4;
     c.slots_valu = 8;
-    c.slots_eup = c.slots_load = c.slots_store = c.slots_push = c.slots_pop = 4;
+    c.slots_eup = c.slots_push = c.slots_pop = 4;
+    c.slots_load = 2;
     c.slots_misc = 2;
+    c.slots_misc_load = c.slots_misc_store = 1;
+    c.slots_dma_misc = 0;
+    c.slots_dma_scalar = 2;
     c.mxu_count = c.xlu_count = 4;
     return c;
 }

@@ -296,12 +296,25 @@ void symbolic_run_vcode(struct symbolic *x, const struct vcode *c)
     }
 }
 
+/* The misc slot takes the loads and stores beyond their own slots, one of each at most. */
+static void check_slots(const struct chip *c, const int used[SLOT_COUNT])
+{
+    int64_t load = used[SLOT_LOAD] - c->slots_load, store = used[SLOT_STORE] - c->slots_store;
+
+    assert_in_range(used[SLOT_SCALAR] + used[SLOT_DMA] * c->slots_dma_scalar, 0, c->slots_scalar);
+    assert_in_range(used[SLOT_VALU] + used[SLOT_EUP], 0, c->slots_valu);
+    assert_in_range(used[SLOT_EUP], 0, c->slots_eup);
+    assert_in_range(used[SLOT_PUSH], 0, c->slots_push);
+    assert_in_range(used[SLOT_POP], 0, c->slots_pop);
+    assert_in_range(used[SLOT_DMA], 0, c->slots_dma);
+    assert_true(load <= c->slots_misc_load && store <= c->slots_misc_store);
+    assert_in_range(used[SLOT_MISC] + used[SLOT_DMA] * c->slots_dma_misc +
+                    (load > 0 ? load : 0) + (store > 0 ? store : 0), 0, c->slots_misc);
+}
+
 static void check_bundle(const struct symbolic *x, const struct isa_op *op, int count)
 {
     int used[SLOT_COUNT] = {0};
-    const int64_t have[SLOT_COUNT] = {
-        x->chip->slots_scalar, x->chip->slots_valu, x->chip->slots_eup, x->chip->slots_load,
-        x->chip->slots_store, x->chip->slots_push, x->chip->slots_pop, x->chip->slots_misc};
     bool written[256][64] = {{false}};
 
     assert_in_range(count, 0, ISA_BUNDLE_OP_MAX);
@@ -309,7 +322,6 @@ static void check_bundle(const struct symbolic *x, const struct isa_op *op, int 
         const struct isa_info *info = isa_info(op[i].code);
 
         used[info->slot]++;
-        used[SLOT_VALU] += info->slot == SLOT_EUP;
         for (int k = 0; k < op[i].operand_count; k++) {
             unsigned char role = (unsigned char)info->role[k];
 
@@ -323,8 +335,7 @@ static void check_bundle(const struct symbolic *x, const struct isa_op *op, int 
             written[role][op[i].operand[k].value] = true;
         }
     }
-    for (int s = 0; s < SLOT_COUNT; s++)
-        assert_in_range(used[s], 0, have[s]);
+    check_slots(x->chip, used);
 }
 
 void symbolic_run_program(struct symbolic *x, const struct isa_program *p)

@@ -272,6 +272,12 @@ TEST(values_that_contradict_each_other_are_reported)
     expect_error(edit_v3(&a, "row_bytes", "row_bytes = 1000"),
                  arena_printf(&a, "FILE:%d: hbm.row_bytes must be a power of two",
                               line_of(builtin_text("v3"), "row_bytes")));
+    expect_error(edit_v3(&a, "dma_scalar", "dma_scalar = 3"),
+                 arena_printf(&a, "FILE:%d: slots.dma_scalar must not exceed slots.scalar",
+                              line_of(builtin_text("v3"), "dma_scalar")));
+    expect_error(edit_v3(&a, "dma_misc", "dma_misc = 2"),
+                 arena_printf(&a, "FILE:%d: slots.dma_misc must not exceed slots.misc",
+                              line_of(builtin_text("v3"), "dma_misc")));
     expect_error(edit_v3(&a, "trefi_ps", "trefi_ps = 260000"),
                  arena_printf(&a, "FILE:%d: hbm.trefi_ps leaves no time for a burst between two "
                               "refreshes", line_of(builtin_text("v3"), "trefi_ps")));

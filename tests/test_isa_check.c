@@ -6,8 +6,12 @@
 
 /* TPU v3 */
 static const struct isa_limits v3 = {
-    .slot_count = { [SLOT_SCALAR] = 2, [SLOT_VALU] = 2, [SLOT_EUP] = 1, [SLOT_LOAD] = 1,
-                    [SLOT_STORE] = 1, [SLOT_PUSH] = 1, [SLOT_POP] = 1, [SLOT_MISC] = 1 },
+    .slots = {
+        .count = { [SLOT_SCALAR] = 2, [SLOT_VALU] = 2, [SLOT_EUP] = 1, [SLOT_LOAD] = 1,
+                   [SLOT_STORE] = 1, [SLOT_PUSH] = 1, [SLOT_POP] = 1, [SLOT_MISC] = 1,
+                   [SLOT_DMA] = 1 },
+        .dma_misc = 1,
+    },
     .vreg_count = 32, .mxu_count = 2, .xlu_count = 1, .flag_count = 512,
     .imem_bundles = 16384, .branch_delay_bundles = 1,
 };
@@ -87,6 +91,10 @@ TEST(violations_are_named_with_their_line)
           "bundle 1: 2 operations for the pop slot, a bundle has 1" },
         { "{ vdelay 1 ;; vsyncadd [sflag:0], 1 }",
           "bundle 1: 2 operations for the misc slot, a bundle has 1" },
+        { "{ vdelay 1 ;; dma.hbm_to_vmem 0, 1, 0, [sflag:0] }",
+          "bundle 1: 2 operations for the misc slot, a bundle has 1 (a dma takes 1)" },
+        { "{ dma.hbm_to_vmem 0, 1, 0, [sflag:0] ;; dma.vmem_to_hbm 0, 1, 0, [sflag:0] }",
+          "bundle 1: 2 operations for the dma slot, a bundle has 1" },
         { "{ v32 = vmov 0 }", "bundle 1: vmov: v32, the chip has v0..v31" },
         { "{ v1 = vadd.f32 v1, v40 }", "bundle 1: vadd.f32: v40, the chip has v0..v31" },
         { "{ v1 = vpop.f32.mrf.mxu2 }", "bundle 1: vpop.f32.mrf: unit 2, the chip has 2" },
@@ -145,6 +153,84 @@ TEST(violations_are_named_with_their_line)
             fail_msg("%s\n  gives: %s", cases[i].text, e.msg);
         assert_string_equal(e.file, "t.tasm");
         assert_int_equal(e.line, (int)p.bundle[e.msg[7] - '0'].line);
+    }
+}
+
+/* TPU v6e: a misc slot that lends itself, DMAs beside no scalar operation */
+static struct isa_limits v6e_limits(void)
+{
+    struct isa_limits limits = v3;
+
+    limits.slots = (struct isa_slots){
+        .count = { [SLOT_SCALAR] = 2, [SLOT_VALU] = 4, [SLOT_EUP] = 1, [SLOT_LOAD] = 2,
+                   [SLOT_STORE] = 1, [SLOT_PUSH] = 2, [SLOT_POP] = 2, [SLOT_MISC] = 1,
+                   [SLOT_DMA] = 1 },
+        .dma_scalar = 2, .misc_load = 1, .misc_store = 1,
+    };
+    return limits;
+}
+
+/* every number of loads, stores, misc operations, DMAs and scalar operations, against the rules */
+TEST(shared_slots_of_a_v6e_hold_what_its_rules_say)
+{
+    static const char *const op_text[] = {
+        "v%d = vld [vmem:0]", "vst [vmem:%d] v0", "vdelay %d",
+        "dma.hbm_to_vmem 0, 1, 0, [sflag:%d]", "s%d = smov 0",
+    };
+    const struct isa_limits limits = v6e_limits();
+
+    for (int code = 0; code < 5 * 4 * 3 * 3 * 4; code++) {
+        const int count[] = { code % 5, code / 5 % 4, code / 20 % 3, code / 60 % 3,
+                              code / 180 };
+        bool is_legal = count[0] <= 3 && count[1] <= 2 && count[0] + count[1] + count[2] <= 4 &&
+                        count[2] + (count[0] > 2) + (count[1] > 1) <= 1 && count[3] <= 1 &&
+                        count[4] + 2 * count[3] <= 2;
+        char text[800] = "{";
+        struct isa_program p;
+        struct err e;
+
+        for (int kind = 0; kind < 5; kind++) {
+            for (int i = 0; i < count[kind]; i++) {
+                strcat(text, text[1] ? " ;; " : " ");
+                sprintf(text + strlen(text), op_text[kind], i);
+            }
+        }
+        p = program(strcat(text, " }"));
+        if ((isa_check(&p, &limits, &e) == 0) != is_legal)
+            fail_msg("%s is %s", text, is_legal ? e.msg : "allowed");
+    }
+}
+
+TEST(messages_of_shared_slots_say_what_took_them)
+{
+    static const struct { const char *text, *msg; } cases[] = {
+        { "v1 = vld [vmem:0] ;; v2 = vld [vmem:0] ;; v3 = vld [vmem:0] ;; v4 = vld [vmem:0]",
+          "4 operations for the load slot, a bundle has 2 (the misc slot serves as the third "
+          "load)" },
+        { "vst [vmem:0] v1 ;; vst [vmem:0] v1 ;; vst [vmem:0] v1",
+          "3 operations for the store slot, a bundle has 1 (the misc slot serves as the second "
+          "store)" },
+        { "v1 = vld [vmem:0] ;; v2 = vld [vmem:0] ;; v3 = vld [vmem:0] ;; vdelay 1",
+          "2 operations for the misc slot, a bundle has 1 (the misc slot serves as the third "
+          "load)" },
+        { "v1 = vld [vmem:0] ;; v2 = vld [vmem:0] ;; v3 = vld [vmem:0] ;; vst [vmem:0] v1 ;; "
+          "vst [vmem:0] v1",
+          "2 operations for the misc slot, a bundle has 1 (the misc slot serves as the third "
+          "load, the misc slot serves as the second store)" },
+        { "s1 = smov 1 ;; dma.hbm_to_vmem 0, 1, 0, [sflag:0]",
+          "3 operations for the scalar slot, a bundle has 2 (a dma takes 2)" },
+    };
+    const struct isa_limits limits = v6e_limits();
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct isa_program p;
+        struct err e;
+        char text[300];
+
+        snprintf(text, sizeof(text), "{ %s }", cases[i].text);
+        p = program(text);
+        assert_int_equal(isa_check(&p, &limits, &e), -1);
+        assert_string_equal(e.msg + strlen("bundle 0: "), cases[i].msg);
     }
 }
 
@@ -227,6 +313,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(examples_fit_a_v3, set_up, tear_down),
         cmocka_unit_test_setup_teardown(violations_are_named_with_their_line, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shared_slots_of_a_v6e_hold_what_its_rules_say, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(messages_of_shared_slots_say_what_took_them, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(full_bundles_and_edges_are_allowed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(instruction_memory_bounds_the_program, set_up, tear_down),
         cmocka_unit_test_setup_teardown(malformed_programs_are_refused, set_up, tear_down),
