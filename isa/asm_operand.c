@@ -262,6 +262,13 @@ static int predicate(struct assembler *as, struct isa_operand *operand)
     return asm_register(as, 'p', isa_role_meaning('p'), &operand->value);
 }
 
+static int predicate_or_immediate(struct assembler *as, struct isa_operand *operand)
+{
+    if (asm_char(as) == '!')
+        return predicate(as, operand);
+    return register_or_immediate(as, 'p', isa_role_meaning('P'), operand);
+}
+
 static int branch_target(struct assembler *as, struct isa_operand *operand)
 {
     struct word w = asm_peek(as);
@@ -296,6 +303,7 @@ int asm_operand(struct assembler *as, char role, struct isa_operand *operand)
     case 'e': case 's': return asm_register(as, 's', meaning, &operand->value);
     case 'q':           return asm_register(as, 'p', meaning, &operand->value);
     case 'p':           return predicate(as, operand);
+    case 'P':           return predicate_or_immediate(as, operand);
     case 'V':           return register_or_immediate(as, 'v', meaning, operand);
     case 'S':           return register_or_immediate(as, 's', meaning, operand);
     case 'F':           return sync_flag(as, operand);

@@ -75,7 +75,7 @@ static void put_int(struct text_out *out, int32_t value)
         put(out, "0x%" PRIx32, (uint32_t)value);
 }
 
-static void put_vector_immediate(struct text_out *out, const struct isa_info *info, int32_t value)
+static void put_typed_immediate(struct text_out *out, const struct isa_info *info, int32_t value)
 {
     enum imm_style style = immediate_style(info);
     uint32_t exponent = ((uint32_t)value >> 23) & 0xff;
@@ -144,7 +144,7 @@ static void put_label(struct text_out *out, const struct isa_program *p, uint32_
 static void put_register(struct text_out *out, char role, const struct isa_operand *o)
 {
     const char *prefix = strchr("dvV", role) ? "v" : strchr("mn", role) ? "vm" :
-                         strchr("qp", role) ? "p" : "s";
+                         strchr("qpP", role) ? "p" : "s";
 
     put(out, "%s%s%" PRId32, o->is_negated ? "!" : "", prefix, o->value);
 }
@@ -194,8 +194,8 @@ static int put_operand(struct text_out *out, const struct isa_program *p,
     default:
         if (o->kind == OPERAND_REG)
             put_register(out, role, o);
-        else if (role == 'V')
-            put_vector_immediate(out, info, o->value);
+        else if (role == 'V' || (role == 'S' && immediate_style(info) == STYLE_FLOAT))
+            put_typed_immediate(out, info, o->value);
         else
             put_int(out, o->value);
         return 1;

@@ -37,7 +37,7 @@ static const char introduction[] =
     "| `s` | scalar register `s0`..`s31`, 32 bits |\n"
     "| `p` | predicate `p0`..`p13`; where it is read, `!p0` is its negation |\n"
     "| `i` | immediate: `12`, `0x1f`, `$0x1f`, `0.5`, or a name from `.equ` |\n"
-    "| `vi`, `si` | register or immediate |\n"
+    "| `vi`, `si`, `pi` | register or immediate |\n"
     "| `L` | label, or bundle number |\n"
     "| `address` | `s3`, `0x18`, `s3 + 0x18`: the register and the offset are two "
     "operands |\n"
@@ -79,6 +79,7 @@ static const char *operand_letters(char role)
     case 'q': case 'p': return "p";
     case 'V':           return "vi";
     case 'S':           return "si";
+    case 'P':           return "pi";
     case 'L':           return "L";
     default:            return "i";
     }

@@ -135,6 +135,7 @@ static const struct role {
     { 'S', true,  false, ISA_SREG_COUNT,  "scalar register or immediate" },
     { 'q', false, false, ISA_PRED_COUNT,  "predicate register" },
     { 'p', false, false, ISA_PRED_COUNT,  "predicate register" },
+    { 'P', true,  false, ISA_PRED_COUNT,  "predicate register or immediate" },
     { 'B', false, true,  ISA_SREG_COUNT,  "scalar base register" },
     { 'O', true,  false, 0,               "immediate offset" },
     { 'F', true,  false, ISA_SREG_COUNT,  "sync flag number" },
@@ -165,7 +166,7 @@ bool isa_role_allows(char role, const struct isa_operand *operand)
 {
     const struct role *r = role_of(role);
 
-    if (operand->is_negated > (role == 'p' && operand->kind == OPERAND_REG))
+    if (operand->is_negated > ((role == 'p' || role == 'P') && operand->kind == OPERAND_REG))
         return false;
     switch (operand->kind) {
     case OPERAND_NONE: return r->takes_nothing && operand->value == 0;

@@ -39,12 +39,18 @@ static void words_init(struct word_fifo *f, int64_t depth, struct arena *a)
     f->word = arena_array(a, size, sizeof(*f->word));
 }
 
+static void words_reset(struct word_fifo *f)
+{
+    f->pushed = f->popped = f->written = f->read = 0;
+}
+
 static void units_init(struct core *c, struct arena *a)
 {
     int i;
 
     fifo_init(&c->eup, c->chip->eup_fifo_depth, a);
     words_init(&c->v2s, c->chip->scalar_v2s_depth, a);
+    words_init(&c->drf, 2 * c->chip->scalar_div_depth, a);
     c->xlu = arena_array(a, (size_t)c->chip->xlu_count, sizeof(*c->xlu));
     for (i = 0; i < c->chip->xlu_count; i++)
         fifo_init(&c->xlu[i].result, c->chip->xlu_fifo_depth, a);
@@ -124,7 +130,8 @@ static void reset_units(struct core *c)
 
     fifo_reset(&c->eup);
     c->eup_free_at = 0;
-    c->v2s.pushed = c->v2s.popped = c->v2s.written = c->v2s.read = 0;
+    words_reset(&c->v2s);
+    words_reset(&c->drf);
     for (i = 0; i < c->chip->xlu_count; i++) {
         c->xlu[i].free_at = 0;
         c->xlu[i].is_open = false;
@@ -175,7 +182,7 @@ void core_launch(struct core *c, cycle_t limit, bool is_traced)
     c->limit = limit;
     c->delay_until = c->dma_issue_at = 0;
     c->store_count = 0;
-    c->last_store_at = INT64_MIN / 2;
+    c->last_store_at = c->last_sst_at = INT64_MIN / 2;
     c->pc = 0;
     c->branch_in = 0;
     c->halts = c->is_resumed = c->is_waiting = false;

@@ -33,7 +33,7 @@ struct tile_fifo {
     tile_t *tile;
 };
 
-/* Words on the way from vpush to spop. */
+/* Words on the way to a scalar register: from vpush to spop, from sdivrem to spop.drf. */
 struct word_fifo {
     uint32_t depth, mask, pushed, popped, written, read;
     cycle_t *ready_at;
@@ -132,12 +132,12 @@ struct core {
     int32_t *flag;
     struct store_record store[STORE_RING];
     uint32_t store_count;
-    cycle_t last_store_at;
+    cycle_t last_store_at, last_sst_at;
 
     /* units */
     cycle_t eup_free_at;
     struct tile_fifo eup;
-    struct word_fifo v2s;
+    struct word_fifo v2s, drf;
     struct xlu *xlu;
     struct mxu *mxu;
 
@@ -226,6 +226,16 @@ void core_trace(struct core *c, const struct trace_event *e);
 #define OP(id, mnemonic, slot, format, unit, class, effect, meaning) exec_fn exec_##id;
 #include "isa/ops.def"
 exec_fn exec_copy_s, exec_copy_p, exec_copy_m, exec_copy_v;
+
+static inline void words_write(struct word_fifo *f, uint32_t word)
+{
+    f->word[f->written++ & f->mask] = word;
+}
+
+static inline int32_t words_read(struct word_fifo *f)
+{
+    return (int32_t)f->word[f->read++ & f->mask];
+}
 
 /* FIFO contents: the slot a push fills, the slot a pop empties */
 static inline uint32_t *fifo_write(struct tile_fifo *f)

@@ -8,7 +8,8 @@
 
 /* Things beside registers that one operation of a bundle may read and another write. */
 enum {
-    THING_VMEM = REG_COUNT, THING_SMEM, THING_EUP, THING_V2S,
+    THING_VMEM = REG_COUNT, THING_SMEM,
+    THING_EUP, THING_V2S, THING_DRF,    /* FIFOs, up to the staging registers */
     THING_XLU,                          /* result FIFO of xlu0.. */
     THING_RESULT = THING_XLU + 4,       /* result FIFO of mxu0.. */
     THING_STAGING_A = THING_RESULT + 8,

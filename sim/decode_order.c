@@ -30,7 +30,7 @@ static void touch_operands(const struct isa_op *op, struct touched *t)
         case 'q': writes(t, REG_P + value); break;
         case 'v': case 'V': reads(t, REG_V + value); break;
         case 'n': reads(t, REG_M + value); break;
-        case 'p': reads(t, REG_P + value); break;
+        case 'p': case 'P': reads(t, REG_P + value); break;
         default: reads(t, REG_S + value); break;
         }
     }
@@ -50,6 +50,8 @@ void decode_touched(const struct isa_op *op, struct touched *t)
     case OP_VST: case OP_VST_MSK: writes(t, THING_VMEM); break;
     case OP_SPOP: reads(t, THING_V2S); break;
     case OP_VPUSH: writes(t, THING_V2S); break;
+    case OP_SPOP_DRF: reads(t, THING_DRF); break;
+    case OP_SDIVREM: writes(t, THING_DRF); break;
     case OP_VPOP_EUP: reads(t, THING_EUP); break;
     case OP_VPOP_XLANE: case OP_VPOP_PERMUTE: case OP_VPOP_TRF: reads(t, THING_XLU + unit); break;
     case OP_VPOP_MRF: reads(t, THING_RESULT + unit); break;

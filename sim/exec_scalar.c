@@ -2,6 +2,7 @@
  * What scalar operations compute. isa/ops.def states each effect.
  */
 #include "sim/core.h"
+#include "sim/f32_exact.h"
 
 #include <string.h>
 
@@ -30,6 +31,52 @@ SCALAR(SLEA_VMEM, UA + UB)
 SCALAR(SLEA_HBM, UA + UB)
 SCALAR(SLEA_SMEM, UA + UB)
 SCALAR(SLEA_SFLAG, UA + UB)
+
+SCALAR(SMULHI, (uint64_t)UA * UB >> 32)
+SCALAR(SCLZ, A ? __builtin_clz(UA) : 32)
+
+#define FA (f32_from_bits(UA))
+#define FB (f32_from_bits(UB))
+
+SCALAR(SADD_F32, f32_bits(f32_add(FA, FB)))
+SCALAR(SSUB_F32, f32_bits(f32_sub(FA, FB)))
+SCALAR(SMUL_F32, f32_bits(f32_mul(FA, FB)))
+SCALAR(SCVT_S32_F32, f32_bits((float)A))
+SCALAR(SCVT_F32_S32, f32_to_s32(FA))
+SCALAR(SMIN_MAX_F32, f32_bits(o->o[3] ? f32_max(FA, FB) : f32_min(FA, FB)))
+
+/* o3: minimum or maximum, o4: signed or unsigned */
+void exec_SMIN_MAX(struct core *c, const struct decoded_op *o)
+{
+    bool is_less = o->o[4] ? UA < UB : A < B;
+
+    c->s[o->o[0]] = is_less != (o->o[3] != 0) ? A : B;
+}
+
+/* `which` in the order eq, ne, lt, le, gt, ge; unordered values are none of the three */
+static bool relation_holds(int32_t which, bool is_less, bool is_equal, bool is_greater)
+{
+    switch (which) {
+    case 0: return is_equal;
+    case 1: return !is_equal;
+    case 2: return is_less;
+    case 3: return is_less || is_equal;
+    case 4: return is_greater;
+    default: return is_greater || is_equal;
+    }
+}
+
+void exec_SCMP_U32(struct core *c, const struct decoded_op *o)
+{
+    c->p[o->o[0]] = relation_holds(o->o[3], UA < UB, UA == UB, UA > UB);
+}
+
+void exec_SCMP_F32(struct core *c, const struct decoded_op *o)
+{
+    float a = f32_flush(FA), b = f32_flush(FB);
+
+    c->p[o->o[0]] = relation_holds(o->o[3], a < b, a == b, a > b);
+}
 
 #define COMPARE(id, relation) \
     void exec_##id(struct core *c, const struct decoded_op *o) \
@@ -75,6 +122,11 @@ void exec_PAND(struct core *c, const struct decoded_op *o)
     c->p[o->o[0]] = predicate(c, o->o[1]) & predicate(c, o->o[2]);
 }
 
+void exec_PXOR(struct core *c, const struct decoded_op *o)
+{
+    c->p[o->o[0]] = predicate(c, o->o[1]) ^ predicate(c, o->o[2]);
+}
+
 void exec_PNAND(struct core *c, const struct decoded_op *o)
 {
     c->p[o->o[0]] = !(predicate(c, o->o[1]) & predicate(c, o->o[2]));
@@ -118,7 +170,21 @@ void exec_SBR(struct core *c, const struct decoded_op *o)
 
 void exec_SPOP(struct core *c, const struct decoded_op *o)
 {
-    c->s[o->o[0]] = (int32_t)c->v2s.word[c->v2s.read++ & c->v2s.mask];
+    c->s[o->o[0]] = words_read(&c->v2s);
+}
+
+void exec_SPOP_DRF(struct core *c, const struct decoded_op *o)
+{
+    c->s[o->o[0]] = words_read(&c->drf);
+}
+
+/* by zero as HLO defines it */
+void exec_SDIVREM(struct core *c, const struct decoded_op *o)
+{
+    uint32_t dividend = (uint32_t)c->s[o->o[0]], divisor = (uint32_t)c->s[o->o[1]];
+
+    words_write(&c->drf, divisor ? dividend / divisor : UINT32_MAX);
+    words_write(&c->drf, divisor ? dividend % divisor : dividend);
 }
 
 void exec_SHALT(struct core *c, const struct decoded_op *o)

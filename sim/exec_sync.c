@@ -73,6 +73,7 @@ SETTLED(VWAIT_GT)
 SETTLED(VWAIT_LT)
 SETTLED(DMA_DONE)
 SETTLED(VDELAY)                         /* all of it is time: sim/timing.c */
+SETTLED(SFENCE)
 
 void exec_VTRACE(struct core *c, const struct decoded_op *o)
 {
@@ -84,7 +85,7 @@ void exec_VTRACE(struct core *c, const struct decoded_op *o)
 
 void exec_VPUSH(struct core *c, const struct decoded_op *o)
 {
-    c->v2s.word[c->v2s.written++ & c->v2s.mask] = c->tile[o->o[0]][0];
+    words_write(&c->v2s, c->tile[o->o[0]][0]);
 }
 
 /* all of the runs of one side lie within the memory; in granules nothing can overflow */

@@ -39,6 +39,7 @@ int chip_latency_cycles(const struct chip *c, enum isa_latency_class latency_cla
     switch (latency_class) {
     case CLASS_SALU: case CLASS_SYNC_RD: return (int)c->scalar_alu_cycles;
     case CLASS_SMUL: return (int)c->scalar_mul_cycles;
+    case CLASS_SF32: return (int)c->scalar_f32_cycles;
     case CLASS_SCMP: return (int)c->scalar_cmp_cycles;
     case CLASS_SLD: return (int)c->scalar_sld_cycles;
     case CLASS_VALU: return (int)c->valu_alu_cycles;

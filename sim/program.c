@@ -144,6 +144,10 @@ static int32_t constant_tile(struct decoder *d, int32_t value)
 static int32_t decode_operand(struct decoder *d, char role, const struct isa_operand *from)
 {
     switch (role) {
+    case 'P':                           /* a constant is the predicate that always holds */
+        if (from->kind == OPERAND_IMM)
+            return ISA_PRED_ALWAYS * 2 + (from->value == 0);
+        return from->value * 2 + (from->is_negated ? 1 : 0);
     case 'p':
         return from->value * 2 + (from->is_negated ? 1 : 0);
     case 'V':
@@ -168,7 +172,10 @@ static enum timing_kind timing_of(enum isa_opcode code)
     case CLASS_MATPUSH: case CLASS_MATPUSH_T: return TIMING_MATPUSH;
     case CLASS_MATMUL: return TIMING_MATMUL;
     case CLASS_VPUSH: return TIMING_VPUSH;
-    case CLASS_SPOP: return TIMING_SPOP;
+    case CLASS_SPOP: return code == OP_SPOP ? TIMING_SPOP : TIMING_POP_DRF;
+    case CLASS_SDIV: return TIMING_DIVIDE;
+    case CLASS_SST: return TIMING_SST;
+    case CLASS_FENCE: return TIMING_FENCE;
     case CLASS_DELAY: return TIMING_DELAY;
     case CLASS_DMA: return TIMING_DMA;
     case CLASS_SYNC_RD: return TIMING_WAIT;

@@ -93,15 +93,21 @@ static void check_pop(struct core *c, const struct decoded_op *o, struct tile_fi
     f->popped++;
 }
 
-static void check_spop(struct core *c, struct issue_time *t)
+static void check_word_pop(struct core *c, const char *name, const char *push,
+                           struct word_fifo *f, enum stall_reason reason, struct issue_time *t)
 {
-    struct word_fifo *f = &c->v2s;
-
     if (f->pushed == f->popped) {
-        core_fault(c, FAULT_FIFO_EMPTY, "spop with nothing pushed by vpush");
+        core_fault(c, FAULT_FIFO_EMPTY, "%s with nothing pushed by %s", name, push);
         return;
     }
-    issue_not_before(t, f->ready_at[f->popped++ & f->mask], STALL_TRANSFER);
+    issue_not_before(t, f->ready_at[f->popped++ & f->mask], reason);
+}
+
+/* a store is taken to be in memory when a load could have it; a word needs the way of sld */
+static void check_fence(const struct core *c, struct issue_time *t)
+{
+    issue_not_before(t, c->last_store_at + c->chip->vmem_store_to_load_cycles, STALL_FENCE);
+    issue_not_before(t, c->last_sst_at + c->chip->scalar_sld_cycles, STALL_FENCE);
 }
 
 static void check_matmul(const struct core *c, const struct decoded_op *o, struct issue_time *t)
@@ -147,7 +153,13 @@ void timing_check(struct core *c, const struct decoded_op *o, struct issue_time 
         check_pop(c, o, &c->mxu[o->unit].result, STALL_RESULT, t);
         break;
     case TIMING_SPOP:
-        check_spop(c, t);
+        check_word_pop(c, "spop", "vpush", &c->v2s, STALL_TRANSFER, t);
+        break;
+    case TIMING_POP_DRF:
+        check_word_pop(c, "spop.drf", "sdivrem", &c->drf, STALL_DIVIDE, t);
+        break;
+    case TIMING_FENCE:
+        check_fence(c, t);
         break;
     case TIMING_DMA:
         issue_not_before(t, c->dma_issue_at, STALL_DMA_QUEUE);
@@ -264,6 +276,22 @@ static void commit_matmul(struct core *c, const struct decoded_op *o, cycle_t at
     push_result(c, o, &m->result, OP_VPOP_MRF, enters + c->chip->mxu_latency_cycles);
 }
 
+/* quotient and remainder; divisions may follow each other in every bundle */
+static void commit_divide(struct core *c, cycle_t at)
+{
+    struct word_fifo *f = &c->drf;
+    int i;
+
+    if (f->pushed - f->popped > f->depth - 2) {
+        core_fault(c, FAULT_FIFO_OVERFLOW, "sdivrem finds its result fifo full: "
+                   "%u words not popped, of %u", (unsigned)(f->pushed - f->popped),
+                   (unsigned)f->depth);
+        return;
+    }
+    for (i = 0; i < 2; i++)
+        f->ready_at[f->pushed++ & f->mask] = at + c->chip->scalar_div_cycles;
+}
+
 static void commit_vpush(struct core *c, cycle_t at)
 {
     struct word_fifo *f = &c->v2s;
@@ -299,6 +327,12 @@ void timing_commit(struct core *c, const struct decoded_op *o, cycle_t at)
         break;
     case TIMING_VPUSH:
         commit_vpush(c, at);
+        break;
+    case TIMING_DIVIDE:
+        commit_divide(c, at);
+        break;
+    case TIMING_SST:
+        c->last_sst_at = at;
         break;
     case TIMING_DELAY:
         c->delay_until = later(c->delay_until, at + 1 + o->o[0]);

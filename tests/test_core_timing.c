@@ -212,6 +212,27 @@ TEST(vector_to_scalar_takes_its_time)
     assert_ready_exactly_at("", "vpush v0", "s1 = spop", 49, STALL_TRANSFER);
 }
 
+TEST(scalar_floats_and_divisions_take_their_time)
+{
+    assert_ready_exactly_at("", "s1 = sadd.f32 s2, 1.0", "s3 = smov s1", 4, STALL_OPERAND);
+    assert_ready_exactly_at("", "s1 = smulhi.u32 s2, 3", "s3 = smov s1", 2, STALL_OPERAND);
+    assert_ready_exactly_at("", "p1 = scmp.lt.u32.totalorder s2, 3", "s3 = smov (p1) 4", 2,
+                            STALL_OPERAND);
+    assert_ready_exactly_at("{ sdivrem.u32 s0, 5 }\n{ s1 = spop.drf ;; s2 = spop.drf }",
+                            "sdivrem.u32 s2, 3", "s1 = spop.drf", 9, STALL_DIVIDE);
+}
+
+/* 7 cycles as to a load of the row, 6 as the way of a word out of SMEM */
+TEST(fence_waits_for_stores_only)
+{
+    assert_ready_exactly_at("", "vst [vmem:0x0] v1", "sfence", 7, STALL_FENCE);
+    assert_ready_exactly_at("", "sst [smem:8], s1", "sfence", 6, STALL_FENCE);
+    assert_ready_exactly_at("", "sst (p1) [smem:8], s1", "sfence", 1, STALL_FENCE);
+    assert_int_equal(rig_cycles(&rig, "{ v1 = vld [vmem:0x0] ;; sfence }\n{ sfence }\n{ shalt }"),
+                     3);
+    assert_int_equal(rig_cycles(&rig, "{ vst [vmem:0x0] v1 ;; sfence }\n{ shalt }"), 2);
+}
+
 TEST(delay_holds_the_next_bundle)
 {
     assert_int_equal(rig_cycles(&rig, "{ vdelay 5 }\n{ shalt }"), 2 + 5);
@@ -322,6 +343,8 @@ int main(void)
         T(cross_lane_results_and_pushes_are_spaced),
         T(transpose_delivers_a_tile_every_few_cycles),
         T(vector_to_scalar_takes_its_time),
+        T(scalar_floats_and_divisions_take_their_time),
+        T(fence_waits_for_stores_only),
         T(delay_holds_the_next_bundle),
         T(longer_of_two_delays_of_a_bundle_holds),
         T(branch_costs_its_delay_bundles_and_nothing_else),
