@@ -213,7 +213,11 @@ static int guard(struct assembler *as, struct op_parse *parse)
     if (asm_register(as, 'p', "predicate register", &number))
         return -1;
     parse->op.pred = (uint8_t)number;
-    return asm_take(as, ')') ? 0 : asm_expected(as, "\")\"");
+    if (!asm_take(as, ')'))
+        return asm_expected(as, "\")\"");
+    if (parse->info->choice_first > parse->operand)
+        asm_take(as, ',');              /* as listings write it before operands */
+    return 0;
 }
 
 /* " ss:$1" and " sm:$0xff", in any order, each with a default */

@@ -269,16 +269,46 @@ static int predicate_or_immediate(struct assembler *as, struct isa_operand *oper
     return register_or_immediate(as, 'p', isa_role_meaning('P'), operand);
 }
 
+/* "(0x1f), region = 20" behind a bundle number: listings say it twice, and what it belongs to */
+static int skip_listing_region(struct assembler *as)
+{
+    int32_t number;
+
+    asm_take(as, '(');
+    if (asm_immediate(as, &number))
+        return -1;
+    if (!asm_take(as, ')'))
+        return asm_expected(as, "\")\"");
+    if (!asm_take(as, ','))
+        return 0;
+    if (!word_is(asm_peek(as), "region"))
+        return asm_expected(as, "\"region\"");
+    asm_word(as);
+    return asm_take(as, '=') ? asm_immediate(as, &number) : asm_expected(as, "\"=\"");
+}
+
+/* "target = label", "target = 31", "target bundleno = 31 (0x1f), region = 20" */
 static int branch_target(struct assembler *as, struct isa_operand *operand)
 {
-    struct word w = asm_peek(as);
     struct asm_label *use;
+    struct word w;
 
+    if (!word_is(asm_peek(as), "target"))
+        return asm_expected(as, "\"target\"");
+    asm_word(as);
+    if (word_is(asm_peek(as), "bundleno"))
+        asm_word(as);
+    if (!asm_take(as, '='))
+        return asm_expected(as, "\"=\"");
+    w = asm_peek(as);
     operand->kind = OPERAND_IMM;
     if (w.length == 0 || w.start[0] == '%')
         return asm_expected(as, "a label or bundle number");
-    if (isdigit((unsigned char)w.start[0]))
-        return sum(as, NULL, &operand->value);
+    if (isdigit((unsigned char)w.start[0])) {
+        if (sum(as, NULL, &operand->value))
+            return -1;
+        return asm_char(as) == '(' ? skip_listing_region(as) : 0;
+    }
     as->use = mem_grow(as->use, &as->use_room, as->use_count + 1, sizeof(*as->use));
     use = &as->use[as->use_count++];
     use->name = arena_printf(as->arena, "%.*s", (int)w.length, w.start);

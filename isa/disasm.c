@@ -181,6 +181,7 @@ static int put_operand(struct text_out *out, const struct isa_program *p,
         put(out, "]");
         return 1;
     case 'L':
+        put(out, "target = ");
         put_label(out, p, (uint32_t)o->value);
         return 1;
     case 'M':

@@ -95,6 +95,9 @@ static int print_operand(char role, int index, FILE *to)
     case 'F':
         fprintf(to, "[sflag:o%d:si]", index);
         return 1;
+    case 'L':
+        fprintf(to, "target = o%d:L", index);
+        return 1;
     case 'T':
         fprintf(to, " ss:o%d", index);
         return 1;

@@ -288,9 +288,9 @@ TEST(malformed_programs_are_refused)
     assert_int_equal(isa_check(&p, &v3, &e), -1);
     assert_string_equal(e.msg, "bundle 0: vadd.f32: 2 operands, it takes 3");
     p.op[0] = op;
-    p.op[0].operand[1].kind = OPERAND_IMM;
+    p.op[0].operand[1].kind = OPERAND_NONE;
     assert_int_equal(isa_check(&p, &v3, &e), -1);
-    assert_string_equal(e.msg, "bundle 0: vadd.f32: operand 1 is no vector register");
+    assert_string_equal(e.msg, "bundle 0: vadd.f32: operand 1 is no vector register or immediate");
     p.op[0] = op;
     p.op[0].operand[2].is_negated = 1;
     assert_int_equal(isa_check(&p, &v3, &e), -1);
