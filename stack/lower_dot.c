@@ -8,13 +8,12 @@
  * vector unit, in ascending order of k. Weight tiles take the MXUs and their
  * two staging registers in turn, so that the next is pushed while one streams.
  *
- * Higher precision runs the same loops on remainders: x is split into bf16
- * parts hi, mid, lo; HIGH adds mid*hi + hi*mid + hi*hi, HIGHEST also
- * lo*hi + hi*lo + mid*mid, smallest products first.
+ * Higher precision runs the same loops on remainders, the passes of
+ * stack/precision.c one after the other; the MXU rounds a remainder to its part.
  */
 #include "base/units.h"
 #include "stack/lower.h"
-
+#include "stack/precision.h"
 
 #define ARRAY 128                       /* rows and columns of the array */
 #define GROUPS (ARRAY / TILE_ROWS)      /* weight pushes per array */
@@ -45,7 +44,7 @@ struct dot {
     int64_t m_columns;                  /* tile columns of the left operand as streamed */
     int64_t rhs_columns;                /* tile columns of the right operand as stored */
     bool is_rhs_transposed;
-    struct part lhs[3], rhs[3], out;    /* hi, mid, lo */
+    struct part lhs[PART_COUNT], rhs[PART_COUNT], out;
     int turn;                           /* MXU and staging register of the next weight tile */
     int block_ops;
     int zero;                           /* register of this block that holds zeros, -1 = none yet */
@@ -177,14 +176,6 @@ static void emit_weight_tile(struct dot *d, const struct part *lhs, const struct
     end_block_if_long(d);
 }
 
-/* the pairs of parts to multiply, smallest products first */
-static const int pass_parts[][2] = {{2, 0}, {0, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}};
-
-static int first_pass(enum graph_precision precision)
-{
-    return precision == PRECISION_HIGHEST ? 0 : precision == PRECISION_HIGH ? 3 : 5;
-}
-
 static void advance(struct dot *d, int sreg, int64_t rows)
 {
     lower_scalar(d->l, OP_SADD, sreg, sreg, operand_imm((int32_t)rows));
@@ -225,13 +216,14 @@ static void clear_column_tile(struct dot *d, int64_t n_tile)
 
 static void emit_column_tile(struct dot *d, enum graph_precision precision, int64_t n_tile)
 {
+    const struct precision_passes *passes = precision_passes(precision);
     bool is_first = true;
 
     if (d->loops.contraction)
         clear_column_tile(d, n_tile);
-    for (size_t pass = (size_t)first_pass(precision); pass < COUNT_OF(pass_parts); pass++) {
-        const struct part *lhs = &d->lhs[pass_parts[pass][0]];
-        const struct part *rhs = &d->rhs[pass_parts[pass][1]];
+    for (int pass = 0; pass < passes->pass_count; pass++) {
+        const struct part *lhs = &d->lhs[passes->pass[pass].lhs];
+        const struct part *rhs = &d->rhs[passes->pass[pass].rhs];
 
         if (lhs->region < 0 || rhs->region < 0)
             continue;
@@ -305,9 +297,8 @@ static int64_t dot_ops(const struct plan *p, const struct kernel *k)
     const struct graph_node *lhs = &p->graph->node[n->operand[0]];
     const struct value *out = &p->value[k->node[0]];
     int64_t length = lhs->shape.dim[n->lhs_contract];
-    int64_t passes = lhs->shape.dtype == DTYPE_BF16
-                         ? 1
-                         : (int64_t)COUNT_OF(pass_parts) - first_pass(n->precision);
+    int64_t passes =
+        lhs->shape.dtype == DTYPE_BF16 ? 1 : precision_passes(n->precision)->pass_count;
 
     return passes * out->tile_columns * div_up(length, ARRAY) *
            (2 * GROUPS + 6 * out->tile_rows);
@@ -445,7 +436,7 @@ static void set_up(struct dot *d, struct lower *l, const struct kernel *k)
     d->m_columns = div_up(d->k, TILE_COLUMNS);
     d->rhs_columns = rhs->tile_columns;
     d->is_rhs_transposed = n->rhs_contract == 1;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < PART_COUNT; i++)
         d->lhs[i].region = d->rhs[i].region = -1;
     d->lhs[0] = (struct part){plan_tile_row(p, lhs->buffer, 0), lhs->buffer};
     d->rhs[0] = (struct part){plan_tile_row(p, rhs->buffer, 0), rhs->buffer};
@@ -462,7 +453,7 @@ static void set_up(struct dot *d, struct lower *l, const struct kernel *k)
 static void split_operands(struct dot *d, const struct kernel *k, enum graph_precision precision)
 {
     const struct plan *p = d->l->plan;
-    int parts = precision == PRECISION_HIGHEST ? 2 : precision == PRECISION_HIGH ? 1 : 0;
+    int parts = precision_passes(precision)->part_count - 1;
 
     if (k->scratch_buffer[1] >= 0)
         split(d->l, &d->lhs[0], p->buffer[k->scratch_buffer[1]].tile_count / parts,

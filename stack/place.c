@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "stack/plan.h"
+#include "stack/precision.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +170,7 @@ static int split_parts(const struct plan *p, const struct graph_node *dot, int o
 {
     if (p->graph->node[dot->operand[operand]].shape.dtype == DTYPE_BF16)
         return 0;
-    return dot->precision == PRECISION_HIGHEST ? 2 : dot->precision == PRECISION_HIGH ? 1 : 0;
+    return precision_passes(dot->precision)->part_count - 1;
 }
 
 static void add_dot_scratch(struct plan *p, struct kernel *k)
