@@ -1,4 +1,4 @@
-# Systole: make (build), make demo, make check, make bench. See README.md.
+# Systole: make (build), make demo, make check, make check-long, make bench. See README.md.
 #
 #   SAN=1       address and undefined-behaviour sanitizers, in build/san
 #   DEBUG=1     asserts and replica checks after every step, in build/debug
@@ -71,6 +71,12 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(TEST_LIB_OBJ) $(BUILD)/libsysto
 check: $(SYSTOLE) $(TESTS)
 	@SYSTOLE=$(abspath $(SYSTOLE)) sh tools/run_tests.sh $(TESTS)
 
+# The same programs with sweeps that take minutes: every float, every path.
+LONG_TESTS := $(addprefix $(BUILD)/tests/test_,simd_sweep simd_eup)
+
+check-long: $(LONG_TESTS)
+	@for t in $(LONG_TESTS); do SYSTOLE_LONG=1 $$t || exit 1; done
+
 headers: | $(BUILD)/deps.ok
 	@for h in $(foreach d,$(LAYERS),$(wildcard $(d)/*.h)); do \
 	  $(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only -x c $$h || exit 1; done
@@ -85,6 +91,6 @@ bench: $(SYSTOLE)
 clean:
 	rm -rf build systole
 
-.PHONY: all check demo bench headers clean
+.PHONY: all check check-long demo bench headers clean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
