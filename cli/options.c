@@ -28,10 +28,7 @@ error_t cli_parse_program(const char **program, bool is_optional, int key, char 
 int cli_set_params(const struct cli_list *set, struct chip *chip, struct chip_origin *origins,
                    struct arena *a, struct err *e)
 {
-    for (int i = 0; i < set->count; i++)
-        if (chip_set(chip, set->item[i], origins, a, e))
-            return -1;
-    return 0;
+    return chip_set_all(chip, set->item, set->count, origins, a, e);
 }
 
 int cli_load_slice(const char *tpu, const struct cli_list *set, struct slice *slice,

@@ -5,23 +5,28 @@
 #include <ini.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "base/units.h"
-#include "hbm/hbm.h"
 #include "sim/chips.h"
 
 #define FILE_BYTES_MAX (256 * 1024)
 #define NAMES_MAX 32
+#define CHOICES_MAX 8
 
 const struct chip_param chip_params[] = {
 #define PARAM(section, key, lo, hi, meaning) \
-    {#section, #key, meaning, CHIP_INT, lo, hi, offsetof(struct chip, section##_##key)},
+    {#section, #key, meaning, CHIP_INT, lo, hi, NULL, offsetof(struct chip, section##_##key)},
 #define PARAM_D(section, key, lo, hi, meaning) \
-    {#section, #key, meaning, CHIP_REAL, lo, hi, offsetof(struct chip, section##_##key)},
+    {#section, #key, meaning, CHIP_REAL, lo, hi, NULL, offsetof(struct chip, section##_##key)},
+#define PARAM_L(section, key, choices, meaning) \
+    {#section, #key, meaning, CHIP_INT, 0, 0, choices, offsetof(struct chip, section##_##key)},
 #define PARAM_S(section, key, meaning) \
-    {#section, #key, meaning, CHIP_WORD, 0, 0, offsetof(struct chip, section##_##key)},
+    {#section, #key, meaning, CHIP_WORD, 0, 0, NULL, offsetof(struct chip, section##_##key)},
+#define PARAM_W(section, key, choices, meaning) \
+    {#section, #key, meaning, CHIP_WORD, 0, 0, choices, offsetof(struct chip, section##_##key)},
 #include "sim/params.def"
 };
 
@@ -29,7 +34,9 @@ const struct chip_param chip_params[] = {
 static const char *const full_names[] = {
 #define PARAM(section, key, lo, hi, meaning) #section "." #key,
 #define PARAM_D(section, key, lo, hi, meaning) #section "." #key,
+#define PARAM_L(section, key, choices, meaning) #section "." #key,
 #define PARAM_S(section, key, meaning) #section "." #key,
+#define PARAM_W(section, key, choices, meaning) #section "." #key,
 #include "sim/params.def"
 };
 
@@ -86,6 +93,67 @@ static int set_word(char *word, const char *name, const char *value, const char 
     return 0;
 }
 
+/* "a|b|c" -> its words, which stay in `a`; returns how many */
+static size_t split_choices(const char *choices, char *room, size_t room_bytes,
+                            const char *word[CHOICES_MAX])
+{
+    size_t count = 0;
+
+    assert(strlen(choices) < room_bytes);
+    snprintf(room, room_bytes, "%s", choices);
+    for (char *at = room; at; count++) {
+        char *bar = strchr(at, '|');
+
+        assert(count < CHOICES_MAX);
+        word[count] = at;
+        if (bar)
+            *bar++ = '\0';
+        at = bar;
+    }
+    return count;
+}
+
+/* " (nearest: 256)" when both are numbers, else the nearest spelling */
+static void print_nearest(const char *value, const char *const *word, size_t count, char *hint,
+                          size_t hint_bytes)
+{
+    int64_t number, candidate, least = INT64_MAX;
+
+    if (text_parse_int(value, INT32_MIN, INT32_MAX, &number)) {
+        text_did_you_mean(value, word, count, hint, hint_bytes);
+        return;
+    }
+    hint[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        if (text_parse_int(word[i], INT32_MIN, INT32_MAX, &candidate) ||
+            llabs(candidate - number) >= least)
+            continue;
+        least = llabs(candidate - number);
+        snprintf(hint, hint_bytes, " (nearest: %" PRId64 ")", candidate);
+    }
+}
+
+/* Whether `value` is one of the parameter's choices. */
+static int check_choice(size_t index, const char *value, const char *file, int line,
+                        struct err *e)
+{
+    const char *word[CHOICES_MAX];
+    char room[96], list[128] = "", hint[96];
+    size_t count = split_choices(chip_params[index].choices, room, sizeof(room), word);
+
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(list);
+
+        if (strcmp(word[i], value) == 0)
+            return 0;
+        snprintf(list + length, sizeof(list) - length, "%s%s",
+                 i == 0 ? "" : i + 1 < count ? ", " : " or ", word[i]);
+    }
+    print_nearest(value, word, count, hint, sizeof(hint));
+    return err_at(e, file, line, 0, "%s: expected %s, found \"%s\"%s", full_names[index], list,
+                  value, hint);
+}
+
 static int set_param(struct chip *c, size_t index, const char *value, const char *file, int line,
                      struct err *e)
 {
@@ -94,9 +162,12 @@ static int set_param(struct chip *c, size_t index, const char *value, const char
     int64_t integer;
     double real;
 
+    if (p->choices && check_choice(index, value, file, line, e))
+        return -1;
     switch (p->kind) {
     case CHIP_INT:
-        if (text_parse_int(value, (int64_t)p->lo, (int64_t)p->hi, &integer) == 0)
+        if (text_parse_int(value, p->choices ? INT32_MIN : (int64_t)p->lo,
+                           p->choices ? INT32_MAX : (int64_t)p->hi, &integer) == 0)
             memcpy(field, &integer, sizeof(integer));
         else if (p->lo == p->hi)
             return err_at(e, file, line, 0, "%s: only %.0f is modelled yet, found \"%s\"",
@@ -122,6 +193,12 @@ static bool is_power_of_two(int64_t x)
 {
     return x > 0 && (x & (x - 1)) == 0;
 }
+
+/* The MXU takes a type with both of its operands or not at all. */
+#define BOTH_OR_NONE(c, type) \
+    {((c)->mxu_push_##type##_cycles == 0) == ((c)->mxu_matmul_##type##_cycles == 0), \
+     "mxu.push_" #type "_cycles", \
+     "must be 0 where mxu.matmul_" #type "_cycles is, and only there"}
 
 static int64_t larger(int64_t a, int64_t b)
 {
@@ -152,6 +229,11 @@ static const char *find_contradiction(const struct chip *c, const char **reason)
         {is_power_of_two(c->hbm_burst_bytes), "hbm.burst_bytes", "must be a power of two"},
         {c->hbm_burst_bytes <= c->hbm_interleave_bytes, "hbm.burst_bytes",
          "must not exceed hbm.interleave_bytes"},
+        BOTH_OR_NONE(c, bf16), BOTH_OR_NONE(c, int8), BOTH_OR_NONE(c, int4), BOTH_OR_NONE(c, fp8),
+        {(strcmp(c->mxu_fp8_e4m3, "-") == 0) == (c->mxu_matmul_fp8_cycles == 0), "mxu.fp8_e4m3",
+         "must be - where mxu.matmul_fp8_cycles is 0, and only there"},
+        {c->ici_links % 2 == 0 && c->ici_links <= 2 * c->ici_dims, "ici.links",
+         "must be even and at most two per axis of ici.dims"},
         {c->hbm_trefi_ps > around_refresh, "hbm.trefi_ps",
          "leaves no time for a burst between two refreshes"},
     };
@@ -359,31 +441,49 @@ int chip_load_file(struct chip *c, const char *path, struct chip_origin *origins
     return status;
 }
 
-int chip_set(struct chip *c, const char *assignment, struct chip_origin *origins,
-             struct arena *a, struct err *e)
+/* One assignment; *index is the parameter it changes. */
+static int assign(struct chip *c, const char *assignment, size_t *index, struct err *e)
 {
-    const char *equals = strchr(assignment, '='), *reason = NULL, *contradiction;
-    struct chip changed = *c;
+    const char *equals = strchr(assignment, '=');
     char name[128];
-    size_t index;
 
     if (!equals || equals == assignment || equals - assignment >= (ptrdiff_t)sizeof(name))
         return err_set(e, "--set \"%s\": expected section.key=value", assignment);
     snprintf(name, sizeof(name), "%.*s", (int)(equals - assignment), assignment);
-    index = find_param(name);
-    if (index == chip_param_count)
+    *index = find_param(name);
+    if (*index == chip_param_count)
         return unknown_key(e, "--set", 0, name);
-    if (set_param(&changed, index, equals + 1, "--set", 0, e))
-        return -1;
-    contradiction = find_contradiction(&changed, &reason);
-    if (contradiction)
-        return err_at(e, "--set", 0, 0, "%s: %s %s", assignment, contradiction, reason);
-    *c = changed;
-    if (origins) {
-        origins[index].origin = "--set";
-        origins[index].note = arena_strdup(a, "");
+    return set_param(c, *index, equals + 1, "--set", 0, e);
+}
+
+int chip_set_all(struct chip *c, const char *const *assignments, int count,
+                 struct chip_origin *origins, struct arena *a, struct err *e)
+{
+    bool is_set[COUNT_OF(full_names)] = {false};
+    const char *reason = NULL, *contradiction;
+    struct chip changed = *c;
+    size_t index = 0;
+
+    for (int i = 0; i < count; i++) {
+        if (assign(&changed, assignments[i], &index, e))
+            return -1;
+        is_set[index] = true;
     }
+    contradiction = count ? find_contradiction(&changed, &reason) : NULL;
+    if (contradiction)
+        return err_at(e, "--set", 0, 0, "%s: %s %s", assignments[count - 1], contradiction,
+                      reason);
+    *c = changed;
+    for (size_t i = 0; origins && i < chip_param_count; i++)
+        if (is_set[i])
+            origins[i] = (struct chip_origin){.origin = "--set", .note = arena_strdup(a, "")};
     return 0;
+}
+
+int chip_set(struct chip *c, const char *assignment, struct chip_origin *origins,
+             struct arena *a, struct err *e)
+{
+    return chip_set_all(c, &assignment, 1, origins, a, e);
 }
 
 char *chip_print_param(const struct chip *c, size_t index, char *buf, size_t buf_bytes)
@@ -407,22 +507,4 @@ char *chip_print_param(const struct chip *c, size_t index, char *buf, size_t buf
         break;
     }
     return buf;
-}
-
-double chip_peak_bf16_tflops(const struct chip *c)
-{
-    double rows_per_cycle = 8.0 / (double)c->mxu_matmul_f32_cycles;
-    double cells = (double)(c->chip_cores * c->mxu_count * c->mxu_size * c->mxu_size);
-
-    return cells * 2.0 * rows_per_cycle * (double)c->chip_clock_mhz * 1e6 / 1e12;
-}
-
-double chip_hbm_peak_bytes_per_second(const struct chip *c)
-{
-    const struct hbm_config config = {
-        .channel_count = (int)c->hbm_channels, .burst_bytes = (int)c->hbm_burst_bytes,
-        .burst_ps = c->hbm_burst_ps,
-    };
-
-    return hbm_peak_bytes_per_second(&config);
 }

@@ -17,7 +17,9 @@
 struct chip {
 #define PARAM(section, key, lo, hi, meaning) int64_t section##_##key;
 #define PARAM_D(section, key, lo, hi, meaning) double section##_##key;
+#define PARAM_L(section, key, choices, meaning) int64_t section##_##key;
 #define PARAM_S(section, key, meaning) char section##_##key[32];
+#define PARAM_W(section, key, choices, meaning) char section##_##key[32];
 #include "sim/params.def"
 };
 
@@ -26,7 +28,8 @@ enum chip_param_kind { CHIP_INT, CHIP_REAL, CHIP_WORD };
 struct chip_param {
     const char *section, *key, *meaning;
     enum chip_param_kind kind;
-    double lo, hi;
+    double lo, hi;                      /* of numbers without choices */
+    const char *choices;                /* "128|256": the values allowed; NULL = all in range */
     size_t offset;                      /* into struct chip */
 };
 extern const struct chip_param chip_params[];
@@ -38,7 +41,7 @@ struct chip_origin {
     const char *note;                   /* the comment behind the value in the chip file */
 };
 
-const char *const *chip_names(size_t *count);           /* built-in files: "tiny", "v2", "v3" */
+const char *const *chip_names(size_t *count);           /* built-in files: "tiny", "v2", ... */
 
 /*
  * chip_load_builtin reads a built-in file by name, chip_load_file any file.
@@ -53,17 +56,41 @@ int chip_load_file(struct chip *c, const char *path, struct chip_origin *origins
 int chip_set(struct chip *c, const char *assignment, struct chip_origin *origins,
              struct arena *a, struct err *e);
 
+/* All of `assignments`, which need not contradict the others only together; all or none. */
+int chip_set_all(struct chip *c, const char *const *assignments, int count,
+                 struct chip_origin *origins, struct arena *a, struct err *e);
+
 /* value of parameter `index` as text; returns buf */
 char *chip_print_param(const struct chip *c, size_t index, char *buf, size_t buf_bytes);
 
-/* of one chip: from the arrays and the clock; from the data buses of all HBM channels */
+/*
+ * Peaks of one chip, those of the arithmetic in 10^12 operations per second:
+ * from the arrays and the clock; 0 for a type that the MXU does not take.
+ */
 double chip_peak_bf16_tflops(const struct chip *c);
-double chip_hbm_peak_bytes_per_second(const struct chip *c);
+double chip_peak_int8_tops(const struct chip *c);
+double chip_peak_int4_tops(const struct chip *c);
+double chip_peak_fp8_tflops(const struct chip *c);
+double chip_hbm_peak_bytes_per_second(const struct chip *c);    /* data buses of all channels */
+
+/*
+ * Computed against published: bf16, int8, int4, fp8, HBM, in this order; 0
+ * published = nothing to compare. `deviation_percent` may differ from
+ * chip.peak_deviation_percent (from 0 for HBM) by at most 1.
+ */
+#define CHIP_PEAK_COUNT 5
+struct chip_peak {
+    const char *name, *unit;            /* "bf16", "TFLOP/s" */
+    double computed, published, deviation_percent;
+    bool agrees;
+};
+void chip_check_peaks(const struct chip *c, struct chip_peak peaks[CHIP_PEAK_COUNT]);
 
 /* A slice: chips in a grid. Core n of chip c is global core c * chip.cores + n. */
 struct slice {
     char name[32];                      /* "v3-8" */
     char chip_name[16];                 /* "v3" */
+    int dims;                           /* axes of the chip's grid: 2 or 3 */
     int dim[3];                         /* chips along x, y, z */
     bool is_ring[3];
     int chip_count, core_count;

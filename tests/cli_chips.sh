@@ -7,9 +7,11 @@ status=0
 fail() { echo "chips: $*"; status=1; }
 
 $systole chips >"$out" || fail "the list fails"
-for chip in tiny v2 v3; do
+for chip in tiny v2 v3 v4 v5e v5p v6e v7x; do
     grep -q "^$chip " "$out" || fail "$chip is not listed"
 done
+grep -q '^v7x: bf16 1992.29 TFLOP/s computed, 2307 published (-13.64 %), listed: C 1900 MHz' "$out" ||
+    fail "the deviation of v7x is not explained"
 grep -q 'all computed peaks within 1 %' "$out" || fail "no verdict on the peaks"
 
 $systole chips v3 --set mxu.count=8 >"$out" || fail "v3 cannot be printed"
@@ -21,6 +23,12 @@ done
 [ $keys -ge 80 ] || fail "only $keys keys found in sim/params.def"
 grep -q '^  count  *8 .*--set$' "$out" || fail "--set is not shown as the origin"
 
+$systole chips v6e >"$out" || fail "v6e cannot be printed"
+grep -q '^  int8    1835.01 TOP/s    computed, 1836 published (-0.05 %)$' "$out" ||
+    fail "the int8 peak of v6e is not printed"
+
+$systole chips --slice v5p-8 >"$out" || fail "the grid of v5p-8 cannot be printed"
+grep -q '^v5p-8: 2x2x1 chips, 8 cores, mesh$' "$out" || fail "wrong grid of v5p-8"
 $systole chips --slice v3-32 >"$out" || fail "the grid of v3-32 cannot be printed"
 grep -q '^v3-32: 4x4 chips, 32 cores, mesh$' "$out" || fail "wrong grid of v3-32"
 
@@ -32,7 +40,7 @@ expect() {          # exit status, first line of the message, arguments
     [ "$(head -1 "$out.err")" = "$message" ] || fail "$*: says \"$(head -1 "$out.err")\""
     [ -s "$out" ] && fail "$*: prints something before it fails"
 }
-expect 1 'systole: unknown chip "v33" (did you mean "v3"?); there are tiny, v2, v3' v33
+expect 1 'systole: unknown chip "v33" (did you mean "v3"?); there are tiny, v2, v3, v4, v5e, v5p, v6e, v7x' v33
 expect 1 'systole: --set: unknown key "mxu.cuont" (did you mean "mxu.count"?)' v3 --set mxu.cuont=8
 expect 1 'systole: no slice "tiny-7"; there are tiny, tiny-1, tiny-2, tiny-4, tiny-8, tiny-16, tiny-32' \
     --slice tiny-7

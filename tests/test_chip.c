@@ -75,22 +75,100 @@ static void expect_error(const char *text, const char *expected)
     assert_memory_equal(&c, &before, sizeof(c));
 }
 
+/* 10^12 operations per second of rows x size x size multiply-adds in `cycles`, on every MXU */
+static double peak(const struct chip *c, int rows, int64_t cycles)
+{
+    return 2e-6 * (double)(c->chip_cores * c->mxu_count * c->mxu_size * c->mxu_size * rows) /
+           (double)cycles * (double)c->chip_clock_mhz;
+}
+
+/* `published` 0: nothing to meet */
+static void assert_peak(double computed, double published, double deviation_percent)
+{
+    if (published > 0)
+        assert_true(fabs(computed / published - 1 - deviation_percent / 100) < 0.01);
+}
+
 TEST(every_builtin_chip_loads_and_meets_its_published_peaks)
 {
     size_t count;
     const char *const *names = chip_names(&count);
 
-    assert_true(count >= 3);
+    assert_true(count >= 8);
     for (size_t i = 0; i < count; i++) {
         struct chip c;
         struct err e;
-        double hbm_gbps;
+        double off;
 
         assert_int_equal(chip_load_builtin(&c, names[i], NULL, NULL, &e), 0);
-        assert_true(fabs(chip_peak_bf16_tflops(&c) / c.chip_peak_bf16_tflops - 1) < 0.01);
-        hbm_gbps = (double)(c.hbm_channels * c.hbm_burst_bytes) * 1e3 / (double)c.hbm_burst_ps;
-        assert_true(fabs(hbm_gbps / c.hbm_peak_gbps - 1) < 0.01);
+        off = c.chip_peak_deviation_percent;
+        assert_true((off < 0) == (strcmp(names[i], "v7x") == 0));   /* the only one known */
+        assert_peak(peak(&c, 8, c.mxu_matmul_f32_cycles), c.chip_peak_bf16_tflops, off);
+        if (c.mxu_matmul_bf16_cycles)
+            assert_peak(peak(&c, 16, c.mxu_matmul_bf16_cycles), c.chip_peak_bf16_tflops, off);
+        assert_peak(peak(&c, 32, c.mxu_matmul_int8_cycles), c.chip_peak_int8_tops, off);
+        assert_peak(peak(&c, 64, c.mxu_matmul_int4_cycles), c.chip_peak_int4_tops, off);
+        assert_peak(peak(&c, 32, c.mxu_matmul_fp8_cycles), c.chip_peak_fp8_tflops, off);
+        assert_peak((double)(c.hbm_channels * c.hbm_burst_bytes) * 1e3 / (double)c.hbm_burst_ps,
+                    c.hbm_peak_gbps, 0);
     }
+}
+
+/* what Google publishes of each generation, beside the files' own fields for it */
+TEST(the_generations_have_their_published_shape)
+{
+    static const struct {
+        const char *name;
+        int64_t cores, mxus, size, vmem_mib, vregs, valu;
+        double bf16, int8, fp8, hbm_gbps, hbm_gib;
+    } published[] = {
+        {"v2", 2, 1, 128, 16, 32, 2, 46, 0, 0, 700, 16},
+        {"v3", 2, 2, 128, 16, 32, 2, 123, 0, 0, 900, 32},
+        {"v4", 2, 4, 128, 16, 32, 2, 275, 275, 0, 1200, 32},
+        {"v5e", 1, 4, 128, 128, 64, 4, 197, 393, 0, 819, 16},
+        {"v5p", 2, 4, 128, 64, 64, 4, 459, 918, 459, 2765, 95},
+        {"v6e", 1, 2, 256, 128, 64, 4, 918, 1836, 918, 1638, 32},
+        {"v7x", 2, 2, 256, 64, 64, 4, 2307, 0, 4614, 7380, 192},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(published); i++) {
+        struct chip c;
+        struct err e;
+
+        assert_int_equal(chip_load_builtin(&c, published[i].name, NULL, NULL, &e), 0);
+        assert_int_equal(c.chip_cores, published[i].cores);
+        assert_int_equal(c.mxu_count, published[i].mxus);
+        assert_int_equal(c.mxu_size, published[i].size);
+        assert_int_equal(c.vmem_bytes, published[i].vmem_mib * MIB);
+        assert_int_equal(c.core_vregs, published[i].vregs);
+        assert_int_equal(c.slots_valu, published[i].valu);
+        assert_true(c.chip_peak_bf16_tflops == published[i].bf16);
+        assert_true(c.chip_peak_int8_tops == published[i].int8);
+        assert_true(c.chip_peak_fp8_tflops == published[i].fp8);
+        assert_true(c.hbm_peak_gbps == published[i].hbm_gbps);
+        assert_true(c.hbm_gib == published[i].hbm_gib);
+    }
+}
+
+TEST(a_peak_that_deviates_is_told_from_one_that_is_listed)
+{
+    struct chip_peak peaks[CHIP_PEAK_COUNT];
+    struct chip c;
+    struct err e;
+
+    assert_int_equal(chip_load_builtin(&c, "v7x", NULL, NULL, &e), 0);
+    chip_check_peaks(&c, peaks);
+    assert_string_equal(peaks[0].name, "bf16");
+    assert_true(peaks[0].agrees && fabs(peaks[0].deviation_percent + 13.64) < 0.01);
+    assert_true(peaks[1].computed <= 0 && peaks[1].published <= 0 && peaks[1].agrees);
+    c.chip_peak_deviation_percent = 0;
+    chip_check_peaks(&c, peaks);
+    assert_false(peaks[0].agrees);
+    assert_true(peaks[4].agrees);
+    c.hbm_burst_ps = 1200;
+    chip_check_peaks(&c, peaks);
+    assert_string_equal(peaks[4].name, "HBM");
+    assert_false(peaks[4].agrees);
 }
 
 TEST(the_v3_file_says_what_is_published)
@@ -168,7 +246,8 @@ TEST(an_unknown_chip_lists_those_that_exist)
 
     assert_int_equal(chip_load_builtin(&c, "v33", NULL, NULL, &e), -1);
     assert_string_equal(err_format(&e, text, sizeof(text)),
-                        "unknown chip \"v33\" (did you mean \"v3\"?); there are tiny, v2, v3");
+                        "unknown chip \"v33\" (did you mean \"v3\"?); there are tiny, v2, v3, v4, "
+                        "v5e, v5p, v6e, v7x");
 }
 
 TEST(an_unknown_key_is_reported_with_its_line_and_the_nearest_key)
@@ -264,6 +343,29 @@ TEST(a_value_that_is_no_number_is_reported)
     arena_fini(&a);
 }
 
+TEST(a_value_that_is_not_in_the_list_of_choices_is_reported_with_the_nearest)
+{
+    struct arena a;
+    int line = line_of(builtin_text("v3"), "size");
+
+    arena_init(&a);
+    expect_error(edit_v3(&a, "size", "size = 200"),
+                 arena_printf(&a, "FILE:%d: mxu.size: expected 128 or 256, found \"200\" "
+                              "(nearest: 256)", line));
+    expect_error(edit_v3(&a, "size", "size = 129"),
+                 arena_printf(&a, "FILE:%d: mxu.size: expected 128 or 256, found \"129\" "
+                              "(nearest: 128)", line));
+    expect_error(edit_v3(&a, "size", "size = wide"),
+                 arena_printf(&a, "FILE:%d: mxu.size: expected 128 or 256, found \"wide\"", line));
+    expect_error(edit_v3(&a, "sum", "sum = quad"),
+                 arena_printf(&a, "FILE:%d: mxu.sum: expected chain or quad4, found \"quad\" (did "
+                              "you mean \"quad4\"?)", line_of(builtin_text("v3"), "sum")));
+    expect_error(edit_v3(&a, "fp8_e4m3", "fp8_e4m3 = b11"),
+                 arena_printf(&a, "FILE:%d: mxu.fp8_e4m3: expected -, b11fnuz or fn, found \"b11\"",
+                              line_of(builtin_text("v3"), "fp8_e4m3")));
+    arena_fini(&a);
+}
+
 TEST(values_that_contradict_each_other_are_reported)
 {
     struct arena a;
@@ -281,6 +383,20 @@ TEST(values_that_contradict_each_other_are_reported)
     expect_error(edit_v3(&a, "trefi_ps", "trefi_ps = 260000"),
                  arena_printf(&a, "FILE:%d: hbm.trefi_ps leaves no time for a burst between two "
                               "refreshes", line_of(builtin_text("v3"), "trefi_ps")));
+    expect_error(edit_v3(&a, "matmul_int8_cycles", "matmul_int8_cycles = 16"),
+                 arena_printf(&a, "FILE:%d: mxu.push_int8_cycles must be 0 where "
+                              "mxu.matmul_int8_cycles is, and only there",
+                              line_of(builtin_text("v3"), "push_int8_cycles")));
+    expect_error(edit_v3(&a, "push_bf16_cycles", "push_bf16_cycles = 4"),
+                 arena_printf(&a, "FILE:%d: mxu.push_bf16_cycles must be 0 where "
+                              "mxu.matmul_bf16_cycles is, and only there",
+                              line_of(builtin_text("v3"), "push_bf16_cycles")));
+    expect_error(edit_v3(&a, "fp8_e4m3", "fp8_e4m3 = fn"),
+                 arena_printf(&a, "FILE:%d: mxu.fp8_e4m3 must be - where mxu.matmul_fp8_cycles is "
+                              "0, and only there", line_of(builtin_text("v3"), "fp8_e4m3")));
+    expect_error(edit_v3(&a, "links", "links = 6"),
+                 arena_printf(&a, "FILE:%d: ici.links must be even and at most two per axis of "
+                              "ici.dims", line_of(builtin_text("v3"), "links")));
     arena_fini(&a);
 }
 
@@ -372,10 +488,26 @@ TEST(set_refuses_what_a_chip_file_could_not_say)
                      "of 4096, a vector tile");
 }
 
+TEST(values_set_together_need_not_agree_one_by_one)
+{
+    static const char *const both[] = {"mxu.matmul_bf16_cycles=16", "mxu.push_bf16_cycles=4"};
+    struct chip c;
+    struct err e;
+
+    assert_int_equal(chip_load_builtin(&c, "v3", NULL, NULL, &e), 0);
+    assert_int_equal(chip_set_all(&c, both, 2, NULL, NULL, &e), 0);
+    assert_int_equal(c.mxu_matmul_bf16_cycles, 16);
+    assert_int_equal(c.mxu_push_bf16_cycles, 4);
+    expect_set_error(both[1], "--set: mxu.push_bf16_cycles=4: mxu.push_bf16_cycles must be 0 where "
+                     "mxu.matmul_bf16_cycles is, and only there");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_builtin_chip_loads_and_meets_its_published_peaks),
+        cmocka_unit_test(the_generations_have_their_published_shape),
+        cmocka_unit_test(a_peak_that_deviates_is_told_from_one_that_is_listed),
         cmocka_unit_test(the_v3_file_says_what_is_published),
         cmocka_unit_test(every_line_of_every_builtin_file_carries_a_provenance_tag),
         cmocka_unit_test(a_value_and_its_comment_are_told_apart),
@@ -386,12 +518,14 @@ int main(void)
         cmocka_unit_test(a_key_that_stands_twice_is_reported_with_both_lines),
         cmocka_unit_test(a_value_out_of_range_is_reported_with_the_range),
         cmocka_unit_test(a_value_that_is_no_number_is_reported),
+        cmocka_unit_test(a_value_that_is_not_in_the_list_of_choices_is_reported_with_the_nearest),
         cmocka_unit_test(values_that_contradict_each_other_are_reported),
         cmocka_unit_test(a_line_that_is_neither_section_nor_key_is_reported),
         cmocka_unit_test(an_overlong_line_is_reported_and_not_cut),
         cmocka_unit_test(a_file_that_cannot_be_read_is_reported),
         cmocka_unit_test(set_changes_one_parameter_and_its_origin),
         cmocka_unit_test(set_refuses_what_a_chip_file_could_not_say),
+        cmocka_unit_test(values_set_together_need_not_agree_one_by_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

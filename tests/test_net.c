@@ -193,6 +193,23 @@ TEST(a_third_dimension_is_routed_last)
     net_destroy(n);
 }
 
+TEST(the_third_dimension_closes_to_a_ring_of_its_own)
+{
+    const struct net_config tower = {
+        .dim = {2, 2, 4}, .is_ring = {false, false, true}, .link_gbps = 1.0, .packet_bytes = 100,
+        .packet_overhead_bytes = 0, .hop_ps = 1000,
+    };
+    struct net *n = net_create(&tower);
+    ps_t sent_at = 0;
+
+    assert_int_equal(net_link_count(n), 16 * 4);        /* x 1, y 1, z 2 per chip */
+    assert_int_equal(net_hop_count(n, 0, 12), 1);       /* z 0 to z 3: the short way round */
+    assert_int_equal(net_hop_count(n, 0, 15), 3);
+    assert_int_equal(net_send(n, 0, 0, 12, 100, &sent_at), 1000 + 100000);
+    assert_int_equal(payload(n, 0, 12), 100);
+    net_destroy(n);
+}
+
 TEST(a_duration_is_rounded_up_to_the_picosecond)
 {
     struct net_config config = mesh_2x2;
@@ -284,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_tie_on_a_ring_goes_the_positive_way),
         cmocka_unit_test(a_mesh_never_wraps),
         cmocka_unit_test(a_third_dimension_is_routed_last),
+        cmocka_unit_test(the_third_dimension_closes_to_a_ring_of_its_own),
         cmocka_unit_test(a_duration_is_rounded_up_to_the_picosecond),
         cmocka_unit_test(bytes_on_links_are_payload_times_hops),
         cmocka_unit_test(reset_frees_links_and_clears_counters),

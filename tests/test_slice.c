@@ -26,6 +26,29 @@ TEST(slices_have_the_grids_of_cloud)
         {"v3-64", "v3-64: 4x8 chips, 64 cores, mesh"},
         {"v3-1024", "v3-1024: 16x32 chips, 1024 cores, ring along y"},
         {"v3-2048", "v3-2048: 32x32 chips, 2048 cores, torus"},
+        {"v4-8", "v4-8: 2x2x1 chips, 8 cores, mesh"},
+        {"v4-16", "v4-16: 2x2x2 chips, 16 cores, mesh"},
+        {"v4-64", "v4-64: 2x4x4 chips, 64 cores, mesh"},        /* no whole cube: no rings */
+        {"v4-128", "v4-128: 4x4x4 chips, 128 cores, torus"},
+        {"v4-256", "v4-256: 4x4x8 chips, 256 cores, torus"},
+        {"v4-8192", "v4-8192: 16x16x16 chips, 8192 cores, torus"},
+        {"v5e", "v5e: 1 chip, 1 core"},
+        {"v5e-1", "v5e-1: 1 chip, 1 core"},
+        {"v5e-4", "v5e-4: 2x2 chips, 4 cores, mesh"},
+        {"v5e-8", "v5e-8: 2x4 chips, 8 cores, mesh"},
+        {"v5e-128", "v5e-128: 8x16 chips, 128 cores, ring along y"},
+        {"v5e-256", "v5e-256: 16x16 chips, 256 cores, torus"},
+        {"v5p", "v5p: 1 chip, 2 cores"},
+        {"v5p-8", "v5p-8: 2x2x1 chips, 8 cores, mesh"},
+        {"v5p-32", "v5p-32: 2x2x4 chips, 32 cores, mesh"},
+        {"v5p-384", "v5p-384: 4x4x12 chips, 384 cores, torus"},
+        {"v5p-12288", "v5p-12288: 16x16x24 chips, 12288 cores, torus"},
+        {"v6e-64", "v6e-64: 8x8 chips, 64 cores, mesh"},
+        {"v6e-256", "v6e-256: 16x16 chips, 256 cores, torus"},
+        {"v7x", "v7x: 1 chip, 2 cores"},
+        {"v7x-4", "v7x-4: 2x2x1 chips, 8 cores, mesh"},
+        {"v7x-64", "v7x-64: 4x4x4 chips, 128 cores, torus"},
+        {"v7x-9216", "v7x-9216: 16x24x24 chips, 18432 cores, torus"},
     };
     char buf[128];
 
@@ -68,9 +91,12 @@ TEST(a_slice_that_does_not_exist_lists_those_that_do)
                   "v2-512"},
         {"tiny-", "no slice \"tiny-\"; there are tiny, tiny-1, tiny-2, tiny-4, tiny-8, tiny-16, "
                   "tiny-32"},
-        {"tinny-8", "unknown chip \"tinny\" (did you mean \"tiny\"?); there are tiny, v2, v3"},
-        {"", "unknown chip \"\"; there are tiny, v2, v3"},
-        {"a100", "unknown chip \"a100\"; there are tiny, v2, v3"},
+        {"v6e-2", "no slice \"v6e-2\"; there are v6e, v6e-1, v6e-4, v6e-8, v6e-16, v6e-32, "
+                  "v6e-64, v6e-128, v6e-256"},
+        {"tinny-8", "unknown chip \"tinny\" (did you mean \"tiny\"?); there are tiny, v2, v3, v4, "
+                    "v5e, v5p, v6e, v7x"},
+        {"", "unknown chip \"\"; there are tiny, v2, v3, v4, v5e, v5p, v6e, v7x"},
+        {"a100", "unknown chip \"a100\"; there are tiny, v2, v3, v4, v5e, v5p, v6e, v7x"},
     };
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -96,7 +122,8 @@ TEST(changed_chips_must_still_make_the_slice)
         {"v3", "chip.cores=1", "chip.cores = 1 contradicts slice v3, whose 1 chip has 2 cores "
                                "together"},
         {"v3-32", "ici.max_axis=4", NULL},
-        {"v3-32", "ici.max_axis=2", "ici.max_axis = 2 contradicts slice v3-32 of 4x4x1 chips"},
+        {"v3-32", "ici.max_axis=2", "ici.max_axis = 2 contradicts slice v3-32 of 4x4 chips"},
+        {"v5p-32", "ici.max_axis=2", "ici.max_axis = 2 contradicts slice v5p-32 of 2x2x4 chips"},
     };
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -127,6 +154,48 @@ TEST(axes_close_to_rings_where_the_changed_chip_says)
     assert_true(s.is_ring[0] && s.is_ring[1] && !s.is_ring[2]);
 }
 
+TEST(a_grid_of_two_axes_holds_no_cube)
+{
+    static const char *const flat[] = {"ici.dims=2", "ici.links=4"};
+    struct slice s;
+    struct chip c;
+    struct err e;
+
+    assert_int_equal(slice_parse(&s, "v5p-32", &e), 0);
+    assert_int_equal(chip_load_builtin(&c, s.chip_name, NULL, NULL, &e), 0);
+    assert_int_equal(chip_set_all(&c, flat, 2, NULL, NULL, &e), 0);
+    assert_int_equal(slice_fit(&s, &c, &e), -1);
+    assert_string_equal(e.msg, "ici.dims = 2 contradicts slice v5p-32 of 2x2x4 chips");
+}
+
+/* as a part of a cube whose long axes would close */
+TEST(some_axes_may_close_and_others_not)
+{
+    static const struct {
+        int64_t wrap_min, wrap_multiple;
+        const char *printed;
+    } cases[] = {
+        {4, 1, "v5p-64: 2x4x4 chips, 64 cores, rings along y and z"},
+        {4, 2, "v5p-64: 2x4x4 chips, 64 cores, rings along y and z"},
+        {4, 4, "v5p-64: 2x4x4 chips, 64 cores, mesh"},
+        {5, 1, "v5p-64: 2x4x4 chips, 64 cores, mesh"},
+    };
+    char buf[128];
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct slice s;
+        struct chip c;
+        struct err e;
+
+        assert_int_equal(slice_parse(&s, "v5p-64", &e), 0);
+        assert_int_equal(chip_load_builtin(&c, s.chip_name, NULL, NULL, &e), 0);
+        c.ici_wrap_min = cases[i].wrap_min;
+        c.ici_wrap_multiple = cases[i].wrap_multiple;
+        assert_int_equal(slice_fit(&s, &c, &e), 0);
+        assert_string_equal(slice_print(&s, buf, sizeof(buf)), cases[i].printed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +204,8 @@ int main(void)
         cmocka_unit_test(a_slice_that_does_not_exist_lists_those_that_do),
         cmocka_unit_test(changed_chips_must_still_make_the_slice),
         cmocka_unit_test(axes_close_to_rings_where_the_changed_chip_says),
+        cmocka_unit_test(a_grid_of_two_axes_holds_no_cube),
+        cmocka_unit_test(some_axes_may_close_and_others_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,8 @@ void toy_init(struct toy *t)
 {
     memset(t, 0, sizeof(*t));
     toy_chip(&t->chip);
-    t->slice = (struct slice){"toy-2", "toy", {2, 1, 1}, {false}, 2, 2};
+    t->slice = (struct slice){.name = "toy-2", .chip_name = "toy", .dims = 2, .dim = {2, 1, 1},
+                              .chip_count = 2, .core_count = 2};
     for (int i = 0; i < 2; i++) {
         toy_core(&t->counters[i]);
         t->memory[i] = (struct hbm_stats){.read_bytes = 300000, .write_bytes = 100000,
