@@ -200,10 +200,12 @@ static int equ(struct assembler *as)
         isdigit((unsigned char)w.start[0]))
         return asm_expected(as, "a name");
     if (asm_register_class(w, &number) || word_is(w, "inf") || word_is(w, "nan"))
-        return asm_error_at(as, &at, "%.*s cannot be a name", (int)w.length, w.start);
+        return asm_error_at(as, &at, "%.*s cannot be a name, it is a %s", (int)w.length, w.start,
+                            asm_register_class(w, &number) ? "register" : "number");
     for (size_t i = 0; i < as->name_count; i++) {
         if (word_is(w, as->name[i].name))
-            return asm_error_at(as, &at, "%s is already defined", as->name[i].name);
+            return asm_error_at(as, &at, "%.80s is already defined in line %d", as->name[i].name,
+                                as->name[i].line);
     }
     if (as->name_count == NAME_COUNT_MAX)
         return asm_error_at(as, &at, "more than %d names", NAME_COUNT_MAX);
@@ -214,7 +216,7 @@ static int equ(struct assembler *as)
         return -1;
     as->name = mem_grow(as->name, &as->name_room, as->name_count + 1, sizeof(*as->name));
     as->name[as->name_count++] = (struct asm_name){
-        arena_printf(as->arena, "%.*s", (int)w.length, w.start), value
+        arena_printf(as->arena, "%.*s", (int)w.length, w.start), value, at.line
     };
     return 0;
 }
@@ -261,13 +263,12 @@ static int directive(struct assembler *as, struct word w)
 }
 
 /* "0x12 :", "0x12 LB: >>" before a bundle: numbers and marks of listings */
-static bool skip_bundle_number(struct assembler *as, struct word w)
+static bool skip_bundle_number(struct assembler *as)
 {
     struct scan at = as->scan;
 
-    if (!isdigit((unsigned char)w.start[0]))
+    if (scan_number(&at).kind != NUMBER_INT)
         return false;
-    scan_word(&at);
     if (!scan_take(&at, ':')) {
         if (scan_word(&at).length != 2 || !scan_take(&at, ':'))
             return false;
@@ -315,7 +316,7 @@ static int statement(struct assembler *as)
         return asm_expected(as, "a bundle \"{\", label or directive");
     if (w.start[0] == '.' && (scan_word(&behind), !scan_take(&behind, ':')))
         return directive(as, w);
-    if (skip_bundle_number(as, w))
+    if (skip_bundle_number(as))
         return asm_char(as) == '{' ? 0 : asm_expected(as, "\"{\"");
     behind = as->scan;
     scan_word(&behind);
@@ -369,7 +370,7 @@ static void resolve_labels(struct assembler *as)
                       "label \"%.80s\" is already defined in line %d", sorted[i]->name,
                       sorted[i - 1]->line);
     }
-    for (size_t i = 0; i < as->use_count; i++) {
+    for (size_t i = 0; i < as->use_count && as->errors->count < ISA_ERROR_MAX; i++) {
         const struct asm_label *use = &as->use[i];
         size_t first = 0, end = as->label_count;
 

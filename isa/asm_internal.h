@@ -11,6 +11,7 @@
 struct asm_name {                       /* .equ */
     const char *name;
     int32_t value;
+    int line;
 };
 
 struct asm_label {                      /* its definition, or its use in a branch */

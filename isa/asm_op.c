@@ -9,12 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORD_MAX (ISA_MNEMONIC_MAX + 16)
-
 /* Parsing one operation along its template. */
 struct op_parse {
     struct isa_op op;
     const struct isa_info *info;
+    char name[ISA_NAME_MAX];            /* as written, without the unit */
     int unit;                           /* number behind .mxu or .xlu, -1 if absent */
     char unit_name[4];
     int accumulator;                    /* number in "mrb[5]" */
@@ -57,12 +56,12 @@ static struct word mnemonic_text(struct scan at)
     return w;
 }
 
-/* the number of at most 4 digits at w[*i], -1 if there is none; *i moves behind it */
+/* the number of at most 9 digits at w[*i], -1 if there is none; *i moves behind it */
 static int small_number(struct word w, size_t *i)
 {
     int number = 0, digits = 0;
 
-    while (*i < w.length && digits < 4 && isdigit((unsigned char)w.start[*i])) {
+    while (*i < w.length && digits < 9 && isdigit((unsigned char)w.start[*i])) {
         number = number * 10 + (w.start[(*i)++] - '0');
         digits++;
     }
@@ -73,12 +72,14 @@ static int small_number(struct word w, size_t *i)
  * Cuts ".mxuN" or ".xluN" out of the mnemonic and puts '#' for "[N]"; false
  * when the rest is too long to be one.
  */
-static bool cut_numbers(struct word w, char name[WORD_MAX], struct op_parse *parse)
+static bool cut_numbers(struct word w, struct op_parse *parse)
 {
+    char *name = parse->name;
     size_t out = 0, i = 0;
 
     parse->unit = -1;
-    if (w.length >= WORD_MAX)
+    name[0] = '\0';
+    if (w.length >= sizeof(parse->name))
         return false;
     while (i < w.length) {
         const char *at = w.start + i;
@@ -125,12 +126,16 @@ static int check_unit(struct assembler *as, const struct op_parse *parse)
 
     if (!suffix && parse->unit >= 0)
         return asm_error_at(as, &as->scan, "%s takes no unit, found \".%s%d\"",
-                            parse->info->mnemonic, parse->unit_name, parse->unit);
+                            parse->name, parse->unit_name, parse->unit);
     if (!suffix)
         return 0;
-    if (parse->unit < 0 || strcmp(suffix, parse->unit_name) != 0)
-        return asm_error_at(as, &as->scan, "%s needs its unit, \".%s0\"",
-                            parse->info->mnemonic, suffix);
+    if (parse->unit < 0)
+        return asm_error_at(as, &as->scan, "%s needs its unit, \".%s0\" to \".%s%d\"",
+                            parse->name, suffix, suffix, ISA_UNIT_MAX - 1);
+    if (strcmp(suffix, parse->unit_name) != 0)
+        return asm_error_at(as, &as->scan, "%s runs on a unit \".%s0\" to \".%s%d\", found "
+                            "\".%s%d\"", parse->name, suffix, suffix, ISA_UNIT_MAX - 1,
+                            parse->unit_name, parse->unit);
     if (parse->unit >= ISA_UNIT_MAX)
         return asm_error_at(as, &as->scan, "no unit %s%d (%s0..%s%d)", suffix, parse->unit, suffix,
                             suffix, ISA_UNIT_MAX - 1);
@@ -153,7 +158,6 @@ static void set_choices(struct op_parse *parse, const int32_t choice[ISA_CHOICE_
 static int mnemonic(struct assembler *as, struct op_parse *parse)
 {
     int32_t choice[ISA_CHOICE_MAX];
-    char name[WORD_MAX] = "";
     struct word w;
     int code = -1;
 
@@ -161,13 +165,16 @@ static int mnemonic(struct assembler *as, struct op_parse *parse)
     w = mnemonic_text(as->scan);
     if (w.length == 0)
         return asm_expected(as, "an operation");
-    if (cut_numbers(w, name, parse))
-        code = isa_find(name, strlen(name), choice);
+    if (cut_numbers(w, parse))
+        code = isa_find(parse->name, strlen(parse->name), choice);
     if (code < 0)
-        return unknown_operation(as, w, name);
+        return unknown_operation(as, w, parse->name);
     parse->op.code = (uint16_t)code;
     parse->info = isa_info((enum isa_opcode)code);
     parse->op.operand_count = parse->info->operand_count;
+    if (parse->accumulator >= ISA_ACCUMULATOR_MAX)
+        return asm_error_at(as, &as->scan, "no accumulator %d (0..%d)", parse->accumulator,
+                            ISA_ACCUMULATOR_MAX - 1);
     set_choices(parse, choice);
     if (check_unit(as, parse))
         return -1;
@@ -223,6 +230,8 @@ static int guard(struct assembler *as, struct op_parse *parse)
 /* " ss:$1" and " sm:$0xff", in any order, each with a default */
 static int tile_attributes(struct assembler *as, struct op_parse *parse)
 {
+    bool is_given[2] = { false, false };
+
     parse->stride = 1;
     parse->mask = 0xff;
     for (;;) {
@@ -231,6 +240,9 @@ static int tile_attributes(struct assembler *as, struct op_parse *parse)
 
         if (!is_stride && !word_is(w, "sm"))
             break;
+        if (is_given[is_stride])
+            return asm_error_at(as, &as->scan, "\"%s:\" is given twice", is_stride ? "ss" : "sm");
+        is_given[is_stride] = true;
         asm_word(as);
         if (!asm_take(as, ':'))
             return asm_expected(as, "\":\"");
@@ -342,11 +354,31 @@ static int result(struct assembler *as, struct op_parse *parse, const struct sca
             return -1;
     } else if (w.length < 2 || w.start[0] != '%' || !isdigit((unsigned char)w.start[1])) {
         return asm_error_at(as, &as->scan, "%s has no result to put into %.*s",
-                            parse->info->mnemonic, (int)(w.length < 100 ? w.length : 100), w.start);
+                            parse->name, (int)(w.length < 100 ? w.length : 100), w.start);
     }
     as->scan = behind;
     as->last = behind_last;
     return 0;
+}
+
+static const char *result_example(char role)
+{
+    switch (role) {
+    case 'd': return "v0";
+    case 'm': return "vm0";
+    case 'q': return "p0";
+    default:  return "s0";
+    }
+}
+
+/* how many operands the text has behind the mnemonic; ss: and sm: do not count */
+static int written_operand_count(const char *template)
+{
+    int count = 0;
+
+    for (const char *t = template; *t; t++)
+        count += *t == '$' && !strchr("TM", t[1]);
+    return count;
 }
 
 int asm_operation(struct assembler *as)
@@ -355,6 +387,7 @@ int asm_operation(struct assembler *as)
     struct scan start, behind, name_at;
     const char *template;
     bool has_result;
+    int count;
 
     asm_peek(as);
     start = behind = as->scan;
@@ -369,16 +402,20 @@ int asm_operation(struct assembler *as)
     if (has_result && result(as, &parse, &start, template))
         return -1;
     if (!has_result && template[0] == '$')
-        return asm_error_at(as, &name_at, "%s needs a %s for its result: \"... = %s\"",
-                            parse.info->mnemonic, isa_role_meaning(template[1]),
-                            parse.info->mnemonic);
+        return asm_error_at(as, &name_at, "%s needs a %s for its result: \"%s = %s ...\"",
+                            parse.name, isa_role_meaning(template[1]),
+                            result_example(template[1]), parse.name);
     skip_decoration(as);
     if (guard(as, &parse))
         return -1;
     skip_decoration(as);
+    count = written_operand_count(strchr(template, '@'));
     if (operands(as, &parse, strchr(template, '@') + 1))
         return -1;
     skip_source_value(as);
+    if (asm_char(as) == ',')
+        return asm_error_at(as, &as->scan, "%s takes %s%d operand%s", parse.name,
+                            count ? "only " : "", count, count == 1 ? "" : "s");
     as->op = mem_grow(as->op, &as->op_room, as->op_count + 1, sizeof(*as->op));
     as->op[as->op_count++] = parse.op;
     return 0;

@@ -128,6 +128,17 @@ static int allocation(struct assembler *as, int64_t *value)
     return named_value(as, value);
 }
 
+static int bad_number(struct assembler *as)
+{
+    struct word w;
+
+    asm_take(as, '-');
+    asm_take(as, '$');
+    w = asm_peek(as);
+    return asm_error_at(as, &as->scan, "\"%.*s\" is no number (12, 0x1f, 0.5, 1e-3, inf, nan)",
+                        (int)(w.length < 80 ? w.length : 80), w.start);
+}
+
 /* A number or name; registers are the caller's. */
 static int term(struct assembler *as, int64_t *value, bool *is_float)
 {
@@ -147,7 +158,7 @@ static int term(struct assembler *as, int64_t *value, bool *is_float)
         *is_float = n.kind == NUMBER_FLOAT;
         return 0;
     case NUMBER_BAD:
-        return asm_expected(as, "a number");
+        return bad_number(as);
     case NUMBER_RANGE:
         return asm_error_at(as, &as->scan, "number does not fit 32 bits (-2147483648..4294967295,"
                             " or an f32)");
@@ -190,7 +201,7 @@ static int sum(struct assembler *as, struct isa_operand *base, int32_t *value)
         total += is_negative ? -one : one;
         term_count++;
         if (total < INT32_MIN || total > (int64_t)UINT32_MAX)
-            return asm_error_at(as, &at, "sum does not fit 32 bits");
+            return asm_error_at(as, &at, "sum does not fit 32 bits (-2147483648..4294967295)");
         if (is_float || (asm_char(as) != '+' && asm_char(as) != '-'))
             break;
         is_negative = asm_char(as) == '-';
@@ -292,6 +303,7 @@ static int branch_target(struct assembler *as, struct isa_operand *operand)
 {
     struct asm_label *use;
     struct word w;
+    int64_t number;
 
     if (!word_is(asm_peek(as), "target"))
         return asm_expected(as, "\"target\"");
@@ -302,7 +314,7 @@ static int branch_target(struct assembler *as, struct isa_operand *operand)
         return asm_expected(as, "\"=\"");
     w = asm_peek(as);
     operand->kind = OPERAND_IMM;
-    if (w.length == 0 || w.start[0] == '%')
+    if (w.length == 0 || w.start[0] == '%' || asm_register_class(w, &number))
         return asm_expected(as, "a label or bundle number");
     if (isdigit((unsigned char)w.start[0])) {
         if (sum(as, NULL, &operand->value))

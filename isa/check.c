@@ -30,6 +30,27 @@ static int violation(const struct site *s, struct err *e, const char *fmt, ...)
                   "bundle %" PRIu32 ": %s", s->bundle, msg);
 }
 
+/* The mnemonic as written, unit and choices included. */
+static const char *op_name(const struct site *s, char buf[ISA_NAME_MAX])
+{
+    return isa_print_op_mnemonic(s->op, buf, ISA_NAME_MAX);
+}
+
+/* violation() by an operation: its name comes first */
+static int op_violation(const struct site *s, struct err *e, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int op_violation(const struct site *s, struct err *e, const char *fmt, ...)
+{
+    char msg[200], name[ISA_NAME_MAX];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(msg, sizeof(msg), fmt, ap);
+    va_end(ap);
+    return violation(s, e, "%s: %s", op_name(s, name), msg);
+}
+
 /* Ranges of immediates that have one, by format and operand. */
 static const struct imm_range {
     enum isa_format format;
@@ -62,21 +83,20 @@ static int check_immediate(const struct site *s, int index, struct err *e)
     int64_t value = s->op->operand[index].value;
 
     if (info->role[index] == 'L' && (value < 0 || value >= s->program->bundle_count))
-        return violation(s, e, "branch to bundle %" PRId64 " (0..%" PRIu32 ")", value,
-                         s->program->bundle_count - 1);
+        return op_violation(s, e, "branch to bundle %" PRId64 " (0..%" PRIu32 ")", value,
+                            s->program->bundle_count - 1);
     if (info->role[index] == 'F' && (value < 0 || value >= s->limits->flag_count))
-        return violation(s, e, "%s: sync flag %" PRId64 " (0..%d)", info->mnemonic, value,
-                         s->limits->flag_count - 1);
+        return op_violation(s, e, "sync flag %" PRId64 " (0..%d)", value,
+                            s->limits->flag_count - 1);
     for (size_t i = 0; i < COUNT_OF(imm_ranges); i++) {
         const struct imm_range *r = &imm_ranges[i];
 
         if (r->format != info->format || r->operand != index)
             continue;
         if (value < r->lo || value > r->hi || value % r->multiple != 0)
-            return violation(s, e, "%s: %s %" PRId64 " (%s%" PRId64 "..%" PRId64 ")",
-                             info->mnemonic, r->name, value,
-                             r->multiple == 4 ? "multiples of 4, " :
-                             r->multiple == 8 ? "multiples of 8, " : "", r->lo, r->hi);
+            return op_violation(s, e, "%s %" PRId64 " (%s%" PRId64 "..%" PRId64 ")", r->name,
+                                value, r->multiple == 4 ? "multiples of 4, " :
+                                r->multiple == 8 ? "multiples of 8, " : "", r->lo, r->hi);
     }
     return 0;
 }
@@ -88,11 +108,10 @@ static int check_operand(const struct site *s, int index, struct err *e)
     char role = info->role[index];
 
     if (!isa_operand_allowed((enum isa_opcode)s->op->code, index, o))
-        return violation(s, e, "%s: operand %d is no %s", info->mnemonic, index,
-                         isa_role_meaning(role));
+        return op_violation(s, e, "operand o%d is no %s", index, isa_role_meaning(role));
     if (o->kind == OPERAND_REG && strchr("dvV", role) && o->value >= s->limits->vreg_count)
-        return violation(s, e, "%s: v%" PRId32 ", the chip has v0..v%d", info->mnemonic, o->value,
-                         s->limits->vreg_count - 1);
+        return op_violation(s, e, "v%" PRId32 ", the chip has v0..v%d", o->value,
+                            s->limits->vreg_count - 1);
     return o->kind == OPERAND_IMM ? check_immediate(s, index, e) : 0;
 }
 
@@ -106,18 +125,20 @@ static int check_op(const struct site *s, struct err *e)
         return violation(s, e, "operation code %d (0..%d)", op->code, OP_COUNT - 1);
     info = isa_info((enum isa_opcode)op->code);
     if (op->operand_count != info->operand_count)
-        return violation(s, e, "%s: %d operands, it takes %d", info->mnemonic, op->operand_count,
-                         info->operand_count);
+        return op_violation(s, e, "%d operands, it takes %d", op->operand_count,
+                            info->operand_count);
     if (op->pred == ISA_PRED_ALWAYS ? op->pred_is_negated : op->pred >= ISA_PRED_COUNT)
-        return violation(s, e, "%s: guard p%d%s", info->mnemonic, op->pred,
-                         op->pred_is_negated ? " negated" : "");
+        return op_violation(s, e, "guard %sp%d (p0..p%d)", op->pred_is_negated ? "!" : "",
+                            op->pred, ISA_PRED_COUNT - 1);
     if (info->unit == UNIT_MXU)
         unit_count = s->limits->mxu_count;
     else if (info->unit == UNIT_XLU)
         unit_count = s->limits->xlu_count;
+    if (!isa_unit_suffix(op->code) && op->unit_index > 0)
+        return op_violation(s, e, "unit %d of an operation that has none", op->unit_index);
     if (op->unit_index >= unit_count)
-        return violation(s, e, "%s: unit %d, the chip has %d", info->mnemonic, op->unit_index,
-                         unit_count);
+        return op_violation(s, e, "the chip has %s0..%s%d", isa_unit_suffix(op->code),
+                            isa_unit_suffix(op->code), unit_count - 1);
     for (int i = 0; i < op->operand_count; i++) {
         if (check_operand(s, i, e))
             return -1;
@@ -197,6 +218,7 @@ static int check_writes(const struct site *s, struct err *e)
 {
     static const char *const prefixes[] = { ['d'] = "v", ['m'] = "vm", ['e'] = "s", ['q'] = "p" };
     const struct isa_bundle *b = &s->program->bundle[s->bundle];
+    char name[ISA_NAME_MAX], other_name[ISA_NAME_MAX];
 
     for (uint32_t i = 0; i < b->op_count; i++) {
         const struct isa_op *one = &s->program->op[b->first_op + i];
@@ -211,8 +233,8 @@ static int check_writes(const struct site *s, struct err *e)
                 one->operand[0].value == other->operand[0].value && !are_exclusive(one, other))
                 return violation(s, e, "%s%" PRId32 " is written twice, by %s and %s",
                                  prefixes[(unsigned char)class], one->operand[0].value,
-                                 isa_info((enum isa_opcode)other->code)->mnemonic,
-                                 isa_info((enum isa_opcode)one->code)->mnemonic);
+                                 isa_print_op_mnemonic(other, other_name, sizeof(other_name)),
+                                 isa_print_op_mnemonic(one, name, sizeof(name)));
         }
     }
     return 0;
@@ -228,7 +250,7 @@ static int check_branches(const struct site *s, int64_t *last_branch, struct err
     if (count == 0)
         return 0;
     if (count > 1)
-        return violation(s, e, "%d branches in one bundle", count);
+        return violation(s, e, "%d branches in one bundle (at most 1)", count);
     if (*last_branch >= 0 && s->bundle - *last_branch <= s->limits->branch_delay_bundles)
         return violation(s, e, "a branch in a delay bundle of the branch in bundle %" PRId64,
                          *last_branch);

@@ -119,11 +119,29 @@ static bool can_be_written(const struct isa_symbol *symbol)
     return is_label(symbol->name) && !is_reserved(symbol->name, symbol->bundle);
 }
 
+/* the first symbol of this bundle or a later one */
+static uint32_t first_symbol(const struct isa_program *p, uint32_t bundle)
+{
+    uint32_t first = 0, end = p->symbol_count;
+
+    while (first < end) {
+        uint32_t middle = first + (end - first) / 2;
+
+        if (p->symbol[middle].bundle < bundle)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
 /* The program's own symbol for a bundle, or NULL if it has none that can be written. */
 static const char *symbol_of(const struct isa_program *p, uint32_t bundle)
 {
-    for (uint32_t i = 0; i < p->symbol_count; i++) {
-        if (p->symbol[i].bundle == bundle && can_be_written(&p->symbol[i]))
+    for (uint32_t i = first_symbol(p, bundle); i < p->symbol_count; i++) {
+        if (p->symbol[i].bundle != bundle)
+            break;
+        if (can_be_written(&p->symbol[i]))
             return p->symbol[i].name;
     }
     return NULL;
@@ -208,19 +226,15 @@ int isa_print_op(const struct isa_program *p, const struct isa_op *op, char *buf
     const struct isa_info *info = isa_info((enum isa_opcode)op->code);
     const struct isa_operand *operand = op->operand;
     struct text_out out = { buf, buf_bytes, 0 };
-    char mnemonic[ISA_MNEMONIC_MAX + 32];
-    int32_t choice[ISA_CHOICE_MAX] = { 0 };
+    char mnemonic[ISA_NAME_MAX];
 
     if (buf_bytes)
         buf[0] = '\0';
-    for (int i = 0; i < info->choice_count; i++)
-        choice[i] = op->operand[info->choice_first + i].value;
     for (const char *t = isa_format_template(info->format); *t; t++) {
         if (*t == '$') {
             operand += put_operand(&out, p, info, *++t, operand);
         } else if (*t == '@') {
-            put(&out, "%s", isa_print_mnemonic((enum isa_opcode)op->code, op->unit_index, choice,
-                                               mnemonic, sizeof(mnemonic)));
+            put(&out, "%s", isa_print_op_mnemonic(op, mnemonic, sizeof(mnemonic)));
             if (op->pred != ISA_PRED_ALWAYS)
                 put(&out, " (%sp%d)", op->pred_is_negated ? "!" : "", op->pred);
         } else {
@@ -256,7 +270,7 @@ static uint8_t *unnamed_targets(const struct isa_program *p)
             is_target[op->operand[0].value] = 1;
     }
     for (uint32_t i = 0; i < p->symbol_count; i++) {
-        if (symbol_of(p, p->symbol[i].bundle))
+        if (can_be_written(&p->symbol[i]))
             is_target[p->symbol[i].bundle] = 0;
     }
     return is_target;
@@ -280,16 +294,16 @@ static void print_note(const char *note, FILE *to)
 void isa_print_program(const struct isa_program *p, FILE *to)
 {
     uint8_t *is_target = unnamed_targets(p);
-    uint32_t note = 0;
+    uint32_t note = 0, symbol = 0;
 
     for (uint32_t b = 0; b < p->bundle_count; b++) {
         if (p->bundle[b].note != note) {
             note = p->bundle[b].note;
             print_note(note ? p->note[note - 1] : "", to);
         }
-        for (uint32_t i = 0; i < p->symbol_count; i++) {
-            if (p->symbol[i].bundle == b && can_be_written(&p->symbol[i]))
-                fprintf(to, "%s:\n", p->symbol[i].name);
+        for (; symbol < p->symbol_count && p->symbol[symbol].bundle == b; symbol++) {
+            if (can_be_written(&p->symbol[symbol]))
+                fprintf(to, "%s:\n", p->symbol[symbol].name);
         }
         if (is_target[b])
             fprintf(to, "L%" PRIu32 ":\n", b);

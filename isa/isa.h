@@ -50,6 +50,7 @@ enum isa_opcode {
 #define ISA_OPERAND_MAX 8
 #define ISA_CHOICE_MAX 5                /* choices in one mnemonic */
 #define ISA_MNEMONIC_MAX 64
+#define ISA_NAME_MAX (ISA_MNEMONIC_MAX + 32)     /* with the numbers of unit and accumulator */
 #define ISA_BUNDLE_OP_MAX 16            /* more than any chip's slots together */
 #define ISA_PRED_ALWAYS 15              /* guard of an unguarded operation */
 #define ISA_PRED_COUNT 14               /* p0..p13 */
@@ -57,6 +58,7 @@ enum isa_opcode {
 #define ISA_SREG_COUNT 32
 #define ISA_VREG_MAX 64                 /* the chip file says how many exist */
 #define ISA_UNIT_MAX 8                  /* mxu0..mxu7, xlu0..xlu7 */
+#define ISA_ACCUMULATOR_MAX 1024        /* mrb[0].. of one unit */
 
 enum isa_operand_kind {
     OPERAND_NONE,                       /* an address without base register */
@@ -103,7 +105,7 @@ struct isa_program {
     const char *name;                   /* source file or entry name */
     struct isa_op *op;
     struct isa_bundle *bundle;
-    struct isa_symbol *symbol;
+    struct isa_symbol *symbol;          /* in the order of their bundles */
     const char **note;                  /* source operations, e.g. HLO names, for reports */
     uint32_t op_count, bundle_count, symbol_count, note_count;
 };
@@ -147,11 +149,12 @@ bool isa_operand_allowed(enum isa_opcode code, int index, const struct isa_opera
 
 /*
  * The mnemonic as written, with ".mxuN" or ".xluN" where the operation has a
- * unit number; choice may be NULL for the first of each. Returns buf.
+ * unit number; choice may be NULL for the first of each. Both return buf.
  * isa_unit_suffix is "mxu", "xlu" or NULL.
  */
 char *isa_print_mnemonic(enum isa_opcode code, int unit_index, const int32_t *choice, char *buf,
                          size_t buf_bytes);
+char *isa_print_op_mnemonic(const struct isa_op *op, char *buf, size_t buf_bytes);
 const char *isa_unit_suffix(enum isa_opcode code);
 
 /* The text of alternative `value` of a choice of the operation: "bf16", ".xpose", "". */

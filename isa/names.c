@@ -179,6 +179,16 @@ char *isa_print_mnemonic(enum isa_opcode code, int unit_index, const int32_t *ch
     return buf;
 }
 
+char *isa_print_op_mnemonic(const struct isa_op *op, char *buf, size_t buf_bytes)
+{
+    const struct isa_info *info = isa_info((enum isa_opcode)op->code);
+    int32_t choice[ISA_CHOICE_MAX] = { 0 };
+
+    for (int i = 0; i < info->choice_count; i++)
+        choice[i] = op->operand[info->choice_first + i].value;
+    return isa_print_mnemonic((enum isa_opcode)op->code, op->unit_index, choice, buf, buf_bytes);
+}
+
 int isa_alternative(enum isa_opcode code, int choice, int value, char *buf, size_t buf_bytes)
 {
     const char *open = patterns[code], *text;

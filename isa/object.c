@@ -4,6 +4,7 @@
 #include "isa/file.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
@@ -14,6 +15,11 @@
 #define BUNDLE_BYTES 10
 #define SYMBOL_BYTES 8
 #define NOTE_BYTES 4
+
+/* Why an operation cannot be decoded. */
+struct text {
+    char s[160];
+};
 
 static const uint8_t magic[4] = { 'S', 'Y', 'S', 'O' };
 
@@ -39,6 +45,34 @@ static uint32_t get32(const uint8_t *from)
     return get16(from) | get16(from + 2) << 16;
 }
 
+static const char *explain(struct text *why, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static const char *explain(struct text *why, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(why->s, sizeof(why->s), fmt, ap);
+    va_end(ap);
+    return why->s;
+}
+
+/* Names and operands of all operations: object files of another table mean something else. */
+static uint32_t table_crc(void)
+{
+    uLong crc = crc32(0, NULL, 0);
+
+    for (int code = 0; code < OP_COUNT; code++) {
+        const struct isa_info *info = isa_info((enum isa_opcode)code);
+        const char *template = isa_format_template(info->format);
+
+        crc = crc32_z(crc, (const Bytef *)info->pattern, strlen(info->pattern) + 1);
+        crc = crc32_z(crc, (const Bytef *)template, strlen(template) + 1);
+    }
+    return (uint32_t)crc;
+}
+
 /* u16 code; guard; unit; operand count; then a kind byte and 32 bits per operand */
 size_t isa_encode(const struct isa_op *op, uint8_t bytes[ISA_ENCODED_MAX])
 {
@@ -55,40 +89,68 @@ size_t isa_encode(const struct isa_op *op, uint8_t bytes[ISA_ENCODED_MAX])
     return (size_t)(to - bytes);
 }
 
-static bool decode_header(const uint8_t *bytes, struct isa_op *op)
+/* Why a header is refused, or NULL. */
+static const char *decode_header(const uint8_t *bytes, struct isa_op *op, struct text *why)
 {
     uint8_t pred = bytes[2] & (NEGATED - 1);
+    const struct isa_info *info;
+    int unit_count;
 
     if (get16(bytes) >= OP_COUNT)
-        return false;
+        return explain(why, "code %" PRIu32 " (0..%d)", get16(bytes), OP_COUNT - 1);
     op->code = (uint16_t)get16(bytes);
     op->pred = pred;
     op->pred_is_negated = (bytes[2] & NEGATED) != 0;
     op->unit_index = bytes[3];
     op->operand_count = bytes[4];
+    info = isa_info((enum isa_opcode)op->code);
+    unit_count = isa_unit_suffix((enum isa_opcode)op->code) ? ISA_UNIT_MAX : 1;
     if (pred == ISA_PRED_ALWAYS ? op->pred_is_negated : pred >= ISA_PRED_COUNT)
-        return false;
-    if (op->unit_index >= (isa_unit_suffix((enum isa_opcode)op->code) ? ISA_UNIT_MAX : 1))
-        return false;
-    return op->operand_count == isa_info((enum isa_opcode)op->code)->operand_count;
+        return explain(why, "%s: guard %sp%d (p0..p%d)", info->mnemonic,
+                       op->pred_is_negated ? "!" : "", pred, ISA_PRED_COUNT - 1);
+    if (op->unit_index >= unit_count)
+        return explain(why, "%s: unit %d (0..%d)", info->mnemonic, op->unit_index,
+                       unit_count - 1);
+    if (op->operand_count != info->operand_count)
+        return explain(why, "%s: %d operands, it takes %d", info->mnemonic, op->operand_count,
+                       info->operand_count);
+    return NULL;
 }
 
-size_t isa_decode(const uint8_t *bytes, size_t available, struct isa_op *op)
+/* As isa_decode; where that gives 0, *why tells the reason. */
+static size_t decode(const uint8_t *bytes, size_t available, struct isa_op *op, struct text *why)
 {
     const uint8_t *from = bytes + OP_HEADER_BYTES;
 
     memset(op, 0, sizeof(*op));
-    if (available < OP_HEADER_BYTES || !decode_header(bytes, op) ||
-        available < OP_HEADER_BYTES + (size_t)op->operand_count * OPERAND_BYTES)
+    if (available < OP_HEADER_BYTES) {
+        explain(why, "cut off after %zu bytes", available);
         return 0;
+    }
+    if (decode_header(bytes, op, why))
+        return 0;
+    if (available < OP_HEADER_BYTES + (size_t)op->operand_count * OPERAND_BYTES) {
+        explain(why, "%s: operands cut off", isa_info(op->code)->mnemonic);
+        return 0;
+    }
     for (int i = 0; i < op->operand_count; i++, from += OPERAND_BYTES) {
         op->operand[i].kind = from[0] & (NEGATED - 1);
         op->operand[i].is_negated = (from[0] & NEGATED) != 0;
         op->operand[i].value = (int32_t)get32(from + 1);
-        if (!isa_operand_allowed((enum isa_opcode)op->code, i, &op->operand[i]))
+        if (!isa_operand_allowed((enum isa_opcode)op->code, i, &op->operand[i])) {
+            explain(why, "%s: operand o%d is no %s", isa_info(op->code)->mnemonic, i,
+                    isa_role_meaning(isa_info(op->code)->role[i]));
             return 0;
+        }
     }
     return (size_t)(from - bytes);
+}
+
+size_t isa_decode(const uint8_t *bytes, size_t available, struct isa_op *op)
+{
+    struct text why;
+
+    return decode(bytes, available, op, &why);
 }
 
 /* A growing file image. */
@@ -165,6 +227,7 @@ static void build_image(struct image *im, const struct isa_program *p)
     put32(im->bytes + 28, p->note_count);
     put32(im->bytes + 32, (uint32_t)strings.size);
     put32(im->bytes + 36, name);
+    put32(im->bytes + ISA_OBJECT_TABLE_AT, table_crc());
     put32(im->bytes + ISA_OBJECT_CRC_AT,
           (uint32_t)crc32_z(0, im->bytes + 16, im->size - 16));
     mem_free(strings.bytes);
@@ -191,7 +254,7 @@ bool isa_object_is(const uint8_t *bytes, size_t size)
 /* What the header says, checked against the size of the file. */
 struct reader {
     const uint8_t *at, *end;            /* what is left of operations and tables */
-    const char *strings;
+    const char *strings;                /* in the arena: names point into them */
     uint32_t string_bytes;
     const char *file;
 };
@@ -206,8 +269,8 @@ static int check_header(const uint8_t *bytes, size_t size, const char *file, str
         return err_at(e, file, 0, 0, "truncated object file: %zu bytes, the header alone has %d",
                       size, ISA_OBJECT_HEADER_BYTES);
     if (get32(bytes + 4) != ISA_OBJECT_VERSION)
-        return err_at(e, file, 0, 0, "object file of version %" PRIu32 ", this program reads %u",
-                      get32(bytes + 4), ISA_OBJECT_VERSION);
+        return err_at(e, file, 0, 0, "object file of version %" PRIu32 ", this program reads %u: "
+                      "assemble its text again", get32(bytes + 4), ISA_OBJECT_VERSION);
     if (get32(bytes + ISA_OBJECT_SIZE_AT) != size)
         return err_at(e, file, 0, 0, "object file of %zu bytes says it has %" PRIu32, size,
                       get32(bytes + ISA_OBJECT_SIZE_AT));
@@ -215,6 +278,9 @@ static int check_header(const uint8_t *bytes, size_t size, const char *file, str
     if (get32(bytes + ISA_OBJECT_CRC_AT) != crc)
         return err_at(e, file, 0, 0, "damaged object file: checksum 0x%08" PRIx32 ", expected 0x%08"
                       PRIx32, crc, get32(bytes + ISA_OBJECT_CRC_AT));
+    if (get32(bytes + ISA_OBJECT_TABLE_AT) != table_crc())
+        return err_at(e, file, 0, 0, "object file of another table of operations than this "
+                      "program's: assemble its text again");
     return 0;
 }
 
@@ -240,28 +306,26 @@ static int check_counts(const uint8_t *bytes, size_t size, struct reader *r,
         return err_at(e, r->file, 0, 0, "strings of the object file do not end in NUL");
     r->at = bytes + ISA_OBJECT_HEADER_BYTES;
     r->end = bytes + size - r->string_bytes;
-    r->strings = (const char *)r->end;
     return 0;
 }
 
-static int read_string(const struct reader *r, uint32_t at, struct arena *a, const char **out,
-                       struct err *e)
+static int read_string(const struct reader *r, uint32_t at, const char **out, struct err *e)
 {
     if (at >= r->string_bytes)
         return err_at(e, r->file, 0, 0, "string at %" PRIu32 " lies outside the %" PRIu32
                       " bytes of strings", at, r->string_bytes);
-    *out = arena_strdup(a, r->strings + at);
+    *out = r->strings + at;
     return 0;
 }
 
 static int read_operations(struct reader *r, struct isa_program *out, struct err *e)
 {
     for (uint32_t i = 0; i < out->op_count; i++) {
-        size_t length = isa_decode(r->at, (size_t)(r->end - r->at), &out->op[i]);
+        struct text why;
+        size_t length = decode(r->at, (size_t)(r->end - r->at), &out->op[i], &why);
 
         if (length == 0)
-            return err_at(e, r->file, 0, 0, "operation %" PRIu32 " of the object file is malformed",
-                          i);
+            return err_at(e, r->file, 0, 0, "operation %" PRIu32 ": %s", i, why.s);
         r->at += length;
     }
     if ((uint64_t)(r->end - r->at) != (uint64_t)out->bundle_count * BUNDLE_BYTES +
@@ -296,18 +360,22 @@ static int read_bundles(struct reader *r, struct isa_program *out, struct err *e
     return 0;
 }
 
-static int read_names(struct reader *r, struct isa_program *out, struct arena *a, struct err *e)
+static int read_names(struct reader *r, struct isa_program *out, struct err *e)
 {
     for (uint32_t i = 0; i < out->symbol_count; i++, r->at += SYMBOL_BYTES) {
-        if (read_string(r, get32(r->at), a, &out->symbol[i].name, e))
+        if (read_string(r, get32(r->at), &out->symbol[i].name, e))
             return -1;
         out->symbol[i].bundle = get32(r->at + 4);
         if (out->symbol[i].bundle >= out->bundle_count)
             return err_at(e, r->file, 0, 0, "symbol %" PRIu32 " names bundle %" PRIu32 " of %"
                           PRIu32, i, out->symbol[i].bundle, out->bundle_count);
+        if (i > 0 && out->symbol[i].bundle < out->symbol[i - 1].bundle)
+            return err_at(e, r->file, 0, 0, "symbol %" PRIu32 " names bundle %" PRIu32 ", the one "
+                          "before it %" PRIu32 ": they go by bundle", i, out->symbol[i].bundle,
+                          out->symbol[i - 1].bundle);
     }
     for (uint32_t i = 0; i < out->note_count; i++, r->at += NOTE_BYTES) {
-        if (read_string(r, get32(r->at), a, &out->note[i], e))
+        if (read_string(r, get32(r->at), &out->note[i], e))
             return -1;
     }
     return 0;
@@ -325,8 +393,9 @@ int isa_object_parse(const uint8_t *bytes, size_t size, const char *file, struct
     out->bundle = arena_array(a, out->bundle_count, sizeof(*out->bundle));
     out->symbol = arena_array(a, out->symbol_count, sizeof(*out->symbol));
     out->note = arena_array(a, out->note_count, sizeof(*out->note));
-    if (read_string(&r, get32(bytes + 36), a, &out->name, e) || read_operations(&r, out, e) ||
-        read_bundles(&r, out, e) || read_names(&r, out, a, e))
+    r.strings = memcpy(arena_alloc(a, r.string_bytes), r.end, r.string_bytes);
+    if (read_string(&r, get32(bytes + 36), &out->name, e) || read_operations(&r, out, e) ||
+        read_bundles(&r, out, e) || read_names(&r, out, e))
         return -1;
     return 0;
 }

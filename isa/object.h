@@ -1,11 +1,13 @@
 /*
  * The object file: magic "SYSO", version, checksum, then operations, bundles,
  * symbols, notes and the line table, little-endian. Any byte string given to
- * the reader yields a program or an error message.
+ * the reader yields a program or an error message. Operations are numbers of
+ * rows of isa/ops.def, so a file names the table that it was written with.
  *
  *   offset 0   "SYSO"                  12  CRC-32 of all bytes from 16 on
  *          4   u32 version             16  u32 operations, bundles, symbols, notes,
- *          8   u32 size of the file        u32 bytes of strings, u32 program name
+ *          8   u32 size of the file        u32 bytes of strings, u32 program name,
+ *                                         u32 CRC-32 of the table of operations
  *   then the encoded operations in bundle order; per bundle u16 operations,
  *   u32 line, u32 note; per symbol u32 name, u32 bundle; per note u32 text; the
  *   strings, each ended by NUL. Names and texts are offsets into the strings.
@@ -16,10 +18,11 @@
 #include "base/err.h"
 #include "isa/isa.h"
 
-#define ISA_OBJECT_VERSION 1u
+#define ISA_OBJECT_VERSION 2u
 #define ISA_OBJECT_SIZE_AT 8
 #define ISA_OBJECT_CRC_AT 12
-#define ISA_OBJECT_HEADER_BYTES 40
+#define ISA_OBJECT_TABLE_AT 40
+#define ISA_OBJECT_HEADER_BYTES 44
 
 /* one operation to bytes and back; encode returns the length, decode 0 if malformed */
 #define ISA_ENCODED_MAX 64

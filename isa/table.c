@@ -185,6 +185,7 @@ bool isa_operand_allowed(enum isa_opcode code, int index, const struct isa_opera
         return false;
     if (choice < 0)
         return true;
-    return operand->value >= 0 && (info->alternative_count[choice] == 0 ||
-                                   operand->value < info->alternative_count[choice]);
+    return operand->value >= 0 &&
+           operand->value < (info->alternative_count[choice] ? info->alternative_count[choice]
+                                                             : ISA_ACCUMULATOR_MAX);
 }

@@ -5,7 +5,7 @@
 
 /* integers, and f32 bits: 1, infinity, a NaN with payload, 0.1, subnormals, the largest */
 static const int32_t immediates[] = {
-    0, 1, 2, 3, 4, 5, 6, 7, -1, 8, 65535, -65536, INT32_MIN, INT32_MAX,
+    0, 1, 2, 3, 4, 5, 6, 7, -1, 8, 1023, 65535, -65536, INT32_MIN, INT32_MAX,
     0x3f800000, 0x7f800000, 0x7fc00001, 0x3dcccccd, 0x007fffff, 0x7f7fffff,
 };
 
@@ -57,6 +57,25 @@ static void plain_operands(struct isa_op *op, const struct isa_info *info)
     }
 }
 
+/* all alternatives of all choices together, counted through like the digits of a number */
+static void vary_choices(struct isa_op *op, const struct isa_info *info,
+                         void (*check)(const struct isa_op *op))
+{
+    int i = 0;
+
+    while (i < info->choice_count) {
+        check(op);
+        for (i = 0; i < info->choice_count; i++) {
+            struct isa_operand *o = &op->operand[info->choice_first + i];
+
+            o->value++;
+            if (isa_operand_allowed(op->code, info->choice_first + i, o) && o->value < 20)
+                break;
+            o->value = 0;
+        }
+    }
+}
+
 void isa_samples(void (*check)(const struct isa_op *op))
 {
     static const struct { uint8_t pred, is_negated; } guards[] = {
@@ -80,6 +99,7 @@ void isa_samples(void (*check)(const struct isa_op *op))
         op.unit_index = (uint8_t)(unit_count - 1);
         for (int i = 0; i < op.operand_count; i++)
             vary_operand(&op, i, check);
+        vary_choices(&op, isa_info((enum isa_opcode)code), check);
     }
 }
 

@@ -210,94 +210,6 @@ TEST(notes_name_what_follows)
     assert_int_equal(p.bundle[5].note, 0);
 }
 
-TEST(errors_name_the_place_and_the_mistake)
-{
-    static const struct { const char *text; int line, col; const char *msg; } cases[] = {
-        { "{ v1 = vad.f32 v2, v3 }", 1, 8,
-          "unknown operation \"vad.f32\" (did you mean \"vadd.f32\"?)" },
-        { "{ frobnicate v1 }", 1, 3, "unknown operation \"frobnicate\"" },
-        { "{ }\n{ v1 = vadd.f32 s2, v3 }", 2, 17, "expected a vector register or immediate, found \"s2\"" },
-        { "{ vpow2.f32 s2 }", 1, 13, "expected a vector register, found \"s2\"" },
-        { "{ v1 = vadd.f32 v2 v3 }", 1, 20, "expected \",\", found \"v3\"" },
-        { "{ v1 = vadd.f32 v2, s3 }", 1, 21,
-          "expected a vector register or immediate, found \"s3\"" },
-        { "{ v1 = vadd.f32 v64, v3 }", 1, 17, "no vector register v64 (v0..v63)" },
-        { "{ s32 = smov 1 }", 1, 3, "no scalar register s32 (s0..s31)" },
-        { "{ vm16 = vmand vm0, vm1 }", 1, 3, "no mask register vm16 (vm0..vm15)" },
-        { "{ shalt (p14) }", 1, 10, "no predicate register p14 (p0..p13)" },
-        { "{ shalt (v1) }", 1, 10, "expected a predicate register, found \"v1\"" },
-        { "{ shalt (p1 }", 1, 13, "expected \")\", found \"}\"" },
-        { "{ vadd.f32 v1, v2 }", 1, 3,
-          "vadd.f32 needs a vector register for its result: \"... = vadd.f32\"" },
-        { "{ v1 = vst [vmem:0] v1 }", 1, 3, "vst has no result to put into v1" },
-        { "{ v1 = vpop.f32.mrf }", 1, 8, "vpop.f32.mrf needs its unit, \".mxu0\"" },
-        { "{ v1 = vpop.f32.mrf.xlu0 }", 1, 8, "vpop.f32.mrf needs its unit, \".mxu0\"" },
-        { "{ v1 = vpop.f32.mrf.mxu8 }", 1, 8, "no unit mxu8 (mxu0..mxu7)" },
-        { "{ v1 = vadd.f32.mxu1 v1, v2 }", 1, 8, "vadd.f32 takes no unit, found \".mxu1\"" },
-        { "{ v1 = vmov 5000000000 }", 1, 13,
-          "number does not fit 32 bits (-2147483648..4294967295, or an f32)" },
-        { "{ v1 = vmov 1e40 }", 1, 13,
-          "number does not fit 32 bits (-2147483648..4294967295, or an f32)" },
-        { "{ v1 = vmov 12ab }", 1, 13, "expected a number, found \"12ab\"" },
-        { "{ v1 = vmov 0xg }", 1, 13, "expected a number, found \"0xg\"" },
-        { "{ s1 = smov 1 + 0.5 }", 1, 17, "a float cannot be part of an integer sum" },
-        { "{ s1 = smov 0xffffffff + 1 }", 1, 26, "sum does not fit 32 bits" },
-        { ".equ WIDTH, 8\n{ s1 = smov WIDHT }", 2, 13,
-          "unknown name \"WIDHT\" (did you mean \"WIDTH\"?)" },
-        { ".equ A, 1\n.equ A, 2\n{ }", 2, 6, "A is already defined" },
-        { ".equ v3, 1\n{ }", 1, 6, "v3 cannot be a name" },
-        { ".equ 3, 1\n{ }", 1, 6, "expected a name, found \"3\"" },
-        { ".equ A 1\n{ }", 1, 8, "expected \",\", found \"1\"" },
-        { ".org 5\n{ }", 1, 1, "unknown directive \".org\" (.equ, .note)" },
-        { "{ sbr.rel target = lop }\nloop: { }", 1, 20,
-          "undefined label \"lop\" (did you mean \"loop\"?)" },
-        { "a: { }\nb: { }\na: { }", 3, 1, "label \"a\" is already defined in line 1" },
-        { "{ }\n  end:\n", 2, 3, "no bundle follows the label \"end\"" },
-        { "s3: { }", 1, 1, "s3 is a register, not a label" },
-        { "{ sbr.rel goto = 3 }", 1, 11, "expected \"target\", found \"goto\"" },
-        { "{ sbr.rel target bundleno 3 }", 1, 27, "expected \"=\", found \"3\"" },
-        { "{ sbr.rel target bundleno = 3 (0x3 }", 1, 36, "expected \")\", found \"}\"" },
-        { "{ sbr.rel target bundleno = 3 (0x3), 20 }", 1, 38,
-          "expected \"region\", found \"20\"" },
-        { "{ sbr.rel target bundleno = 3 (0x3), region 20 }", 1, 45,
-          "expected \"=\", found \"20\"" },
-        { "{ shalt (p1), }", 1, 13, "expected \";;\" or \"}\", found \",\"" },
-        { "{ sbr.rel target = }", 1, 20, "expected a label or bundle number, found \"}\"" },
-        { "{ v1 = vld [hbm:0] }", 1, 13, "expected \"vmem\", found \"hbm\"" },
-        { "{ v1 = vld [vmem:0 }", 1, 20, "expected \"]\", found \"}\"" },
-        { "{ v1 = vld [vmem:[s1 + 8 sm:1] }", 1, 26, "expected \"]\", found \"sm\"" },
-        { "{ v1 = vld [vmem:s1 + s2] }", 1, 23, "expected an immediate, found \"s2\"" },
-        { "{ v1 = vld [vmem:0] sm 1 }", 1, 24, "expected \":\", found \"1\"" },
-        { "{ vsyncadd 3, 1 }", 1, 12, "expected a sync flag \"[sflag:...]\", found \"3\"" },
-        { "{ vsyncadd [vmem:3], 1 }", 1, 13, "expected \"sflag\", found \"vmem\"" },
-        { "{ s1 = smov 1 s2 = smov 2 }", 1, 15, "expected \";;\" or \"}\", found \"s2\"" },
-        { "{ s1 = smov 1 ; s2 = smov 2 }", 1, 15, "expected \";;\" or \"}\", found \";\"" },
-        { "{ s1 = smov 1 ;; }", 1, 18, "expected an operation, found \"}\"" },
-        { "{ s1 = smov\n  2 ;; v1 = vmov }", 2, 18, "expected an immediate, found \"}\"" },
-        { "{ s1 = sadd.s32 s1,\n}\n{ v1 = vadd.f32 v2,", 3, 20,
-          "expected an immediate, found the end of the text" },
-        { "{ }\n{ s1 = smov 1", 2, 1, "the bundle opened here is not closed" },
-        { "{ }\nshalt\n", 2, 1, "expected a bundle \"{\", label or directive, found \"shalt\"" },
-        { "12 : shalt", 1, 6, "expected \"{\", found \"shalt\"" },
-        { "{ } \x01", 1, 5, "expected a bundle \"{\", label or directive, found the byte 0x01" },
-        { "{ }\n/* open", 2, 1, "the comment that begins here is not closed" },
-        { "// nothing\n", 1, 1, "no bundles in the text" },
-    };
-
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        struct isa_program p;
-        const struct err *last;
-
-        assert_int_equal(isa_assemble(cases[i].text, strlen(cases[i].text), "t.tasm", &arena, &p,
-                                      &errors), -1);
-        last = &errors.err[errors.count - 1];
-        if (last->line != cases[i].line || last->col != cases[i].col ||
-            strcmp(last->msg, cases[i].msg) != 0)
-            fail_msg("%s\n  gives %d:%d: %s", cases[i].text, last->line, last->col, last->msg);
-        assert_string_equal(last->file, "t.tasm");
-    }
-}
-
 TEST(several_errors_are_gathered_and_sorted_by_place)
 {
     static const char text[] =
@@ -521,7 +433,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(addresses_have_base_offset_or_both, set_up, tear_down),
         cmocka_unit_test_setup_teardown(labels_resolve_forwards_and_backwards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(notes_name_what_follows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(errors_name_the_place_and_the_mistake, set_up, tear_down),
         cmocka_unit_test_setup_teardown(several_errors_are_gathered_and_sorted_by_place, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(errors_stop_at_twenty, set_up, tear_down),

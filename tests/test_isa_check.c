@@ -97,9 +97,9 @@ TEST(violations_are_named_with_their_line)
           "bundle 1: 2 operations for the dma slot, a bundle has 1" },
         { "{ v32 = vmov 0 }", "bundle 1: vmov: v32, the chip has v0..v31" },
         { "{ v1 = vadd.f32 v1, v40 }", "bundle 1: vadd.f32: v40, the chip has v0..v31" },
-        { "{ v1 = vpop.f32.mrf.mxu2 }", "bundle 1: vpop.f32.mrf: unit 2, the chip has 2" },
-        { "{ v1 = vpop.trf.xlu1 }", "bundle 1: vpop.trf: unit 1, the chip has 1" },
-        { "{ sbr.rel target = 2 }", "bundle 1: branch to bundle 2 (0..1)" },
+        { "{ v1 = vpop.f32.mrf.mxu2 }", "bundle 1: vpop.f32.mrf.mxu2: the chip has mxu0..mxu1" },
+        { "{ v1 = vpop.trf.xlu1 }", "bundle 1: vpop.trf.xlu1: the chip has xlu0..xlu0" },
+        { "{ sbr.rel target = 2 }", "bundle 1: sbr.rel: branch to bundle 2 (0..1)" },
         { "{ sbr.rel target = -1 }", NULL },
         { "{ vsyncadd [sflag:512], 1 }", "bundle 1: vsyncadd: sync flag 512 (0..511)" },
         { "{ s1 = sld [smem:s2 + 6] }",
@@ -113,11 +113,11 @@ TEST(violations_are_named_with_their_line)
         { "{ vst.msk [vmem:0] sm:-1 vm1, v1 }",
           "bundle 1: vst.msk: sublane mask -1 (0..255)" },
         { "{ vxpose.xlu0.b32.end v1, 136 }",
-          "bundle 1: vxpose.b32.end: transpose width 136 (multiples of 8, 8..128)" },
+          "bundle 1: vxpose.xlu0.b32.end: transpose width 136 (multiples of 8, 8..128)" },
         { "{ vxpose.xlu0.b32.start v1, 12 }",
-          "bundle 1: vxpose.b32.start: transpose width 12 (multiples of 8, 8..128)" },
+          "bundle 1: vxpose.xlu0.b32.start: transpose width 12 (multiples of 8, 8..128)" },
         { "{ vbcast.lane.b32.xlu0 v1, 384 }",
-          "bundle 1: vbcast.lane.b32: broadcast lane 384 (0..383)" },
+          "bundle 1: vbcast.lane.b32.xlu0: broadcast lane 384 (0..383)" },
         { "{ dma.hbm_to_vmem 0, 0, 0, [sflag:0] }",
           "bundle 1: dma.hbm_to_vmem: size in granules 0 (1..2147483647)" },
         { "{ s1 = smov 1 ;; s1 = sadd.s32 s2, s3 }",
@@ -131,7 +131,7 @@ TEST(violations_are_named_with_their_line)
         { "{ s1 = smov (p1) 1 ;; s1 = smov (p2) 2 }",
           "bundle 1: s1 is written twice, by smov and smov" },
         { "{ sbr.rel (p1) target = 0 ;; sbr.rel (!p1) target = 1 }",
-          "bundle 1: 2 branches in one bundle" },
+          "bundle 1: 2 branches in one bundle (at most 1)" },
         { "{ sbr.rel (p1) target = 0 }\n{ sbr.rel target = 0 }",
           "bundle 2: a branch in a delay bundle of the branch in bundle 1" },
     };
@@ -290,14 +290,18 @@ TEST(malformed_programs_are_refused)
     p.op[0] = op;
     p.op[0].operand[1].kind = OPERAND_NONE;
     assert_int_equal(isa_check(&p, &v3, &e), -1);
-    assert_string_equal(e.msg, "bundle 0: vadd.f32: operand 1 is no vector register or immediate");
+    assert_string_equal(e.msg, "bundle 0: vadd.f32: operand o1 is no vector register or immediate");
     p.op[0] = op;
     p.op[0].operand[2].is_negated = 1;
     assert_int_equal(isa_check(&p, &v3, &e), -1);
     p.op[0] = op;
     p.op[0].pred = 14;
     assert_int_equal(isa_check(&p, &v3, &e), -1);
-    assert_string_equal(e.msg, "bundle 0: vadd.f32: guard p14");
+    assert_string_equal(e.msg, "bundle 0: vadd.f32: guard p14 (p0..p13)");
+    p.op[0] = op;
+    p.op[0].unit_index = 1;
+    assert_int_equal(isa_check(&p, &v3, &e), -1);
+    assert_string_equal(e.msg, "bundle 0: vadd.f32: unit 1 of an operation that has none");
     p.op[0] = op;
     p.bundle[0].note = 1;
     assert_int_equal(isa_check(&p, &v3, &e), -1);
