@@ -312,6 +312,10 @@ static int operands(struct assembler *as, struct op_parse *parse, const char *t)
             t++;
         } else if (strncmp(t, "/*", 2) == 0) {
             t = strstr(t, "*/") + 2;
+        } else if (strncmp(t, "$?", 2) == 0) {
+            t += 2;
+            if (asm_char(as) != *t)
+                return 0;
         } else if (*t == '$') {
             if (template_operand(as, parse, t[1]))
                 return -1;

@@ -347,7 +347,7 @@ int asm_operand(struct assembler *as, char role, struct isa_operand *operand)
     case 'p':           return predicate(as, operand);
     case 'P':           return predicate_or_immediate(as, operand);
     case 'V':           return register_or_immediate(as, 'v', meaning, operand);
-    case 'S':           return register_or_immediate(as, 's', meaning, operand);
+    case 'S': case 'Z': return register_or_immediate(as, 's', meaning, operand);
     case 'F':           return sync_flag(as, operand);
     case 'L':           return branch_target(as, operand);
     default:

@@ -70,8 +70,8 @@ static const struct imm_range {
     { ISA_FMT_V_I,     1, 0, 383, 1,       "broadcast lane" },
     { ISA_FMT_I,       0, 0, INT32_MAX, 1, "delay" },
     { ISA_FMT_DMA,     1, 1, INT32_MAX, 1, "size in granules" },
-    { ISA_FMT_DMA_STR, 1, 1, INT32_MAX, 1, "size in granules" },
-    { ISA_FMT_DMA_STR, 6, 1, INT32_MAX, 1, "steps per stride" },
+    { ISA_FMT_DMA,     6, 0, INT32_MAX, 1, "steps per stride" },
+    { ISA_FMT_DMA_DESC, 1, 0, INT32_MAX, 4, "smem offset" },
     { ISA_FMT_DMA_REM, 1, 1, INT32_MAX, 1, "size in granules" },
     { ISA_FMT_DMA_REM, 5, 0, INT32_MAX, 1, "core" },
     { ISA_FMT_SYNC_R,  2, 0, INT32_MAX, 1, "core" },
@@ -142,6 +142,12 @@ static int check_op(const struct site *s, struct err *e)
     for (int i = 0; i < op->operand_count; i++) {
         if (check_operand(s, i, e))
             return -1;
+    }
+    for (int i = info->tail_first; i < info->choice_first; i++) {
+        if ((op->operand[i].kind == OPERAND_NONE) !=
+            (op->operand[info->tail_first].kind == OPERAND_NONE))
+            return violation(s, e, "%s: operands %d to %d stand together or not at all",
+                             info->mnemonic, info->tail_first, info->choice_first - 1);
     }
     return 0;
 }

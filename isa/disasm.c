@@ -231,7 +231,11 @@ int isa_print_op(const struct isa_program *p, const struct isa_op *op, char *buf
     if (buf_bytes)
         buf[0] = '\0';
     for (const char *t = isa_format_template(info->format); *t; t++) {
-        if (*t == '$') {
+        if (t[0] == '$' && t[1] == '?') {
+            if (operand->kind == OPERAND_NONE)
+                break;
+            t++;
+        } else if (*t == '$') {
             operand += put_operand(&out, p, info, *++t, operand);
         } else if (*t == '@') {
             put(&out, "%s", isa_print_op_mnemonic(op, mnemonic, sizeof(mnemonic)));

@@ -43,7 +43,8 @@ static const char introduction[] =
     "operands |\n"
     "\n"
     "`ss:` (sublane stride, 1 when left out) and `sm:` (sublane mask, 0xff when left out) are two\n"
-    "more operands of vector loads and stores.\n";
+    "more operands of vector loads and stores. What stands in `[, ...]` may be left out, all of\n"
+    "it.\n";
 
 static const char *const slot_texts[SLOT_COUNT] = {
     [SLOT_SCALAR] = "The scalar unit: integers, predicates, SMEM, branches.",
@@ -54,8 +55,12 @@ static const char *const slot_texts[SLOT_COUNT] = {
     [SLOT_PUSH] = "Into the cross-lane and matrix units.",
     [SLOT_POP] = "Results of the units, in the order of the pushes.",
     [SLOT_MISC] = "Synchronisation and the rest; on some chips one more load or store.",
-    [SLOT_DMA] = "Copies, asynchronous. Addresses and sizes count granules of 32 bytes. A copy takes scalar\n"
-                 "or misc slots too, by the chip.",
+    [SLOT_DMA] =
+        "Copies, asynchronous. Addresses and sizes count granules of 32 bytes, HBM addresses\n"
+        "without sign. On completion the flag rises by the granules moved. Behind the flag may\n"
+        "stand strides: each run of o6 granules starts o4 (source) and o5 (destination) granules\n"
+        "after the last; without them, and with o6 = 0, all is one run. A copy takes scalar or\n"
+        "misc slots too, by the chip.",
 };
 
 /* '|' would end the cell, even in code */
@@ -78,7 +83,7 @@ static const char *operand_letters(char role)
     case 'e': case 's': return "s";
     case 'q': case 'p': return "p";
     case 'V':           return "vi";
-    case 'S':           return "si";
+    case 'S': case 'Z': return "si";
     case 'P':           return "pi";
     case 'L':           return "L";
     default:            return "i";
@@ -135,14 +140,16 @@ static void print_row(enum isa_opcode code, FILE *to)
 
     fprintf(to, "| `");
     for (const char *t = isa_format_template(info->format); *t; t++) {
-        if (*t == '$')
+        if (t[0] == '$' && t[1] == '?')
+            fputs("[", to), t++;
+        else if (*t == '$')
             index += print_operand(*++t, index, to);
         else if (*t == '@')
             print_mnemonic(code, to);
         else
             print_cell_char(*t, to);
     }
-    fprintf(to, "` | `");
+    fprintf(to, "%s` | `", info->tail_first < info->choice_first ? "]" : "");
     print_cell(info->effect, to);
     fprintf(to, "` | ");
     print_cell(info->meaning, to);

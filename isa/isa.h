@@ -61,7 +61,7 @@ enum isa_opcode {
 #define ISA_ACCUMULATOR_MAX 1024        /* mrb[0].. of one unit */
 
 enum isa_operand_kind {
-    OPERAND_NONE,                       /* an address without base register */
+    OPERAND_NONE,                       /* absent: base register of an address, optional tail */
     OPERAND_REG,                        /* value = register number */
     OPERAND_IMM                         /* value = the 32 bits; of an f32 its bit pattern */
 };
@@ -120,6 +120,7 @@ struct isa_info {
     enum isa_latency_class latency_class;
     const char *effect, *meaning;
     uint8_t operand_count;              /* derived from the template and the mnemonic */
+    uint8_t tail_first;                 /* operands from here on may be absent, all of them */
     uint8_t choice_first;               /* operands from here on are choices */
     uint8_t choice_count;
     uint8_t alternative_count[ISA_CHOICE_MAX];  /* 0: any number, an accumulator's */

@@ -14,7 +14,7 @@ static const char *const templates[] = {
 static struct isa_info table[] = {
 #define OP(id, mnemonic, slot, format, unit, class, effect, meaning) \
     { NULL, mnemonic, SLOT_##slot, ISA_FMT_##format, UNIT_##unit, CLASS_##class, effect, meaning, \
-      0, 0, 0, { 0 }, "" },
+      0, 0, 0, 0, { 0 }, "" },
 #include "isa/ops.def"
 };
 
@@ -30,8 +30,13 @@ static void derive_operands(struct isa_info *info)
         if (*t != '$')
             continue;
         t++;
-        assert(count + 2 <= ISA_OPERAND_MAX);
+        if (*t == '?') {
+            info->tail_first = (uint8_t)count;
+            continue;
+        }
+        assert(count < ISA_OPERAND_MAX);
         if (*t == 'A') {
+            assert(count + 2 <= ISA_OPERAND_MAX);
             info->role[count++] = 'B';
             info->role[count++] = 'O';
         } else {
@@ -39,6 +44,8 @@ static void derive_operands(struct isa_info *info)
         }
     }
     info->operand_count = info->choice_first = (uint8_t)count;
+    if (!strstr(templates[info->format], "$?"))
+        info->tail_first = info->choice_first;
 }
 
 static void add_choice(struct isa_info *info, int alternative_count)
@@ -133,6 +140,7 @@ static const struct role {
     { 'e', false, false, ISA_SREG_COUNT,  "scalar register" },
     { 's', false, false, ISA_SREG_COUNT,  "scalar register" },
     { 'S', true,  false, ISA_SREG_COUNT,  "scalar register or immediate" },
+    { 'Z', true,  true,  ISA_SREG_COUNT,  "scalar register or immediate" },
     { 'q', false, false, ISA_PRED_COUNT,  "predicate register" },
     { 'p', false, false, ISA_PRED_COUNT,  "predicate register" },
     { 'P', true,  false, ISA_PRED_COUNT,  "predicate register or immediate" },

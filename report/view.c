@@ -14,6 +14,7 @@ static const enum view_group groups[STALL_COUNT] = {
     [STALL_HBM] = GROUP_HBM,
     [STALL_DMA_QUEUE] = GROUP_HBM,
     [STALL_ICI] = GROUP_ICI,
+    [STALL_CMEM] = GROUP_OTHER,
     [STALL_TRANSFER] = GROUP_OTHER,
     [STALL_DIVIDE] = GROUP_OTHER,
     [STALL_FENCE] = GROUP_OTHER,

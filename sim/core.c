@@ -69,6 +69,9 @@ void core_init(struct core *c, int number, const struct chip *chip, int core_cou
     c->vmem = mem_alloc_lazy((size_t)chip->vmem_bytes);
     c->vmem_rows = chip->vmem_bytes / ROW_BYTES;
     c->smem = arena_alloc(a, (size_t)chip->smem_bytes);
+    c->cmem_bytes = chip->cmem_bytes / chip->chip_cores / ROW_BYTES * ROW_BYTES;
+    if (c->cmem_bytes > 0)
+        c->cmem = mem_alloc_lazy((size_t)c->cmem_bytes);
     c->flag = arena_array(a, (size_t)chip->sync_flags, sizeof(*c->flag));
     c->dma = arena_array(a, (size_t)chip->dma_queue_depth, sizeof(*c->dma));
     c->dma_free = arena_array(a, (size_t)chip->dma_queue_depth, sizeof(*c->dma_free));
@@ -91,6 +94,7 @@ void core_fini(struct core *c)
 {
     drop_program(c);
     mem_free_lazy(c->vmem);
+    mem_free_lazy(c->cmem);
     mem_free(c->outbox.item);
     mem_free(c->copy);
     mem_free(c->trace);

@@ -75,14 +75,27 @@ struct store_record {
     struct access_rows rows;
 };
 
-/* A copy under way. Addresses and sizes in bytes. */
+enum memory_space { SPACE_HBM, SPACE_VMEM, SPACE_SMEM, SPACE_CMEM, SPACE_COUNT };
+
+#define DMA_LEVEL_MAX 3
+
+/*
+ * A copy under way. Addresses, sizes and strides in bytes. The bytes go run by
+ * run; level 0 counts runs, level 1 rounds of level 0, and so on.
+ */
 struct dma {
     int code;                           /* enum isa_opcode */
-    int64_t source, destination, bytes;
-    int64_t source_stride, destination_stride, run_bytes;
+    uint8_t source_space, destination_space;    /* enum memory_space */
+    bool is_remote;
+    int64_t source, destination, bytes, run_bytes;
+    struct dma_level {
+        int64_t count, source_stride, destination_stride;
+    } level[DMA_LEVEL_MAX];             /* innermost first */
+    int64_t source_piece_bytes, destination_piece_bytes;  /* runs that touch, taken together */
     int32_t flag, source_flag;          /* on the destination core; on the own core, remote only */
     int32_t target;                     /* destination core */
     int64_t done_bytes;
+    int64_t arrived_bytes;              /* in the HBM of another core */
     ps_t last_ps;                       /* latest completion of a chunk so far */
     cycle_t issued_at, stalled_from;    /* its bundle waited from then to issued_at */
     uint32_t bundle;
@@ -129,6 +142,8 @@ struct core {
     int64_t vmem_rows;
     struct hbm_store *hbm;
     int64_t hbm_bytes;
+    unsigned char *cmem;                /* its share, NULL where the chip has none */
+    int64_t cmem_bytes;
     int32_t *flag;
     struct store_record store[STORE_RING];
     uint32_t store_count;
@@ -209,7 +224,15 @@ int core_print_place(const struct core *c, cycle_t at, char *buf, size_t buf_byt
 void core_post(struct core *c, cycle_t at, const struct event *e);
 bool core_check_flag(struct core *c, const struct decoded_op *o, int32_t flag);
 
+/* sim/exec_sync.c */
+bool core_check_core(struct core *c, const struct decoded_op *o, int32_t number);
+
 /* sim/copy.c: contents of copies */
+struct dma_piece { int64_t address, bytes; };
+/* where the next bytes, at most `most`, from byte `at` of the copy on lie in one piece */
+struct dma_piece dma_piece(const struct dma *d, bool is_destination, int64_t at, int64_t most);
+/* how many bytes touching runs of one side make up */
+int64_t dma_piece_bytes(const struct dma *d, bool is_destination);
 void dma_copy_remote(struct core *from, struct core *to, const struct dma *d);
 void core_apply_copies(struct core *c);
 

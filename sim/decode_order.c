@@ -44,7 +44,7 @@ void decode_touched(const struct isa_op *op, struct touched *t)
     t->read_count = t->write_count = 0;
     touch_operands(op, t);
     switch (op->code) {
-    case OP_SLD: reads(t, THING_SMEM); break;
+    case OP_SLD: case OP_DMA_GENERAL: reads(t, THING_SMEM); break;
     case OP_SST: writes(t, THING_SMEM); break;
     case OP_VLD: reads(t, THING_VMEM); break;
     case OP_VST: case OP_VST_MSK: writes(t, THING_VMEM); break;

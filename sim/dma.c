@@ -1,11 +1,11 @@
 /*
  * The DMA engines, chunk by chunk.
  *
- * Copies from HBM share one port of their core, copies to HBM another, copies
- * from VMEM to SMEM a third. A port takes a chunk, is free again after the
- * chunk's bytes at dma.core_gbps (dma.local_gbps), and turns to the next copy.
- * Chunks do not wait for each other's data. Copies to other cores go chunk by
- * chunk too, each copy at the pace of the first link it uses.
+ * Copies from HBM share one port of their core, other copies to HBM another,
+ * then come those from CMEM, those to CMEM, and the rest. A port takes a chunk,
+ * is free again after the chunk's bytes at the port's rate, and turns to the
+ * next copy. Chunks do not wait for each other's data. Copies to other cores go
+ * chunk by chunk too, each copy at the pace of the first link it uses.
  */
 #include "sim/machine_impl.h"
 
@@ -22,6 +22,7 @@ void dma_reset(struct machine *m)
         struct core_ports *p = &m->ports[i];
 
         p->remote_free_at = 0;
+        m->cmem[machine_chip_of(m, i)] = (struct cmem_port){{0, 0}};
         for (j = 0; j < PORT_COUNT; j++) {
             p->port[j].free_at = 0;
             p->port[j].is_scheduled = false;
@@ -32,10 +33,22 @@ void dma_reset(struct machine *m)
 
 static int port_of(const struct dma *d)
 {
-    switch (d->code) {
-    case OP_DMA_VMEM_HBM: case OP_DMA_VMEM_HBM_STR: return PORT_TO_HBM;
-    case OP_DMA_VMEM_SMEM: return PORT_LOCAL;
-    default: return PORT_FROM_HBM;
+    if (d->source_space == SPACE_HBM)
+        return PORT_FROM_HBM;
+    if (d->destination_space == SPACE_HBM)
+        return PORT_TO_HBM;
+    if (d->source_space == SPACE_CMEM)
+        return PORT_FROM_CMEM;
+    return d->destination_space == SPACE_CMEM ? PORT_TO_CMEM : PORT_LOCAL;
+}
+
+static double port_gbps(const struct machine *m, int port)
+{
+    switch (port) {
+    case PORT_FROM_HBM: case PORT_TO_HBM: return m->chip.dma_core_gbps;
+    case PORT_FROM_CMEM: return m->chip.cmem_read_gbps;
+    case PORT_TO_CMEM: return m->chip.cmem_write_gbps;
+    default: return m->chip.dma_local_gbps;
     }
 }
 
@@ -85,7 +98,7 @@ void dma_start(struct machine *m, struct core *c, int slot)
     c->dma_count++;
     count_start(c, d);
     d->last_ps = m->now_ps;
-    if (d->code == OP_DMA_VMEM_REMOTE) {
+    if (d->is_remote) {
         serial_push(m, m->now_ps + m->chip.dma_local_ns * PS_PER_NS, EVENT_CHUNK, c, slot);
         return;
     }
@@ -95,37 +108,56 @@ void dma_start(struct machine *m, struct core *c, int slot)
     p->is_scheduled = true;
 }
 
-/* the piece of `bytes` bytes behind done_bytes, run by run, asked of the HBM at now_ps */
-static ps_t access_hbm(struct machine *m, const struct core *c, const struct dma *d, int64_t bytes,
-                       bool is_write)
+/* `bytes` bytes from byte `at` of the copy on, piece by piece, asked of the HBM at now_ps */
+static ps_t access_hbm(struct machine *m, struct core *c, const struct dma *d, int64_t at,
+                       int64_t bytes, bool is_write)
 {
     struct hbm *hbm = m->hbm[machine_chip_of(m, c->number)];
-    int64_t base = c->number % m->chip.chip_cores * m->share_bytes
-                   + (is_write ? d->destination : d->source);
-    int64_t stride = is_write ? d->destination_stride : d->source_stride;
-    int64_t run = stride == d->run_bytes ? d->bytes : d->run_bytes;
-    int64_t at = d->done_bytes, end = d->done_bytes + bytes;
+    int64_t share = c->number % m->chip.chip_cores * m->share_bytes, end = at + bytes;
     ps_t last = m->now_ps;
 
+    *(is_write ? &c->hbm_write_bytes : &c->hbm_read_bytes) += bytes;
     while (at < end) {
-        int64_t offset = at % run, piece = run - offset;
+        struct dma_piece piece = dma_piece(d, is_write, at, end - at);
 
-        if (piece > end - at)
-            piece = end - at;
-        last = later(last, hbm_access(hbm, m->now_ps, base + at / run * stride + offset, piece,
+        last = later(last, hbm_access(hbm, m->now_ps, share + piece.address, piece.bytes,
                                       is_write));
-        at += piece;
+        at += piece.bytes;
     }
     return last;
 }
 
-static ps_t fixed_ps(const struct machine *m, int port)
+/* the cores of a chip share the CMEM, whatever the addresses */
+static ps_t access_cmem(struct machine *m, const struct core *c, int64_t bytes, bool is_write)
 {
-    switch (port) {
-    case PORT_FROM_HBM: return m->chip.dma_read_ns * PS_PER_NS;
-    case PORT_TO_HBM: return m->chip.dma_write_ns * PS_PER_NS;
-    default: return m->chip.dma_local_ns * PS_PER_NS;
+    ps_t *free_at = &m->cmem[machine_chip_of(m, c->number)].free_at[is_write];
+
+    *free_at = later(*free_at, m->now_ps)
+               + transfer_ps(bytes, is_write ? m->chip.cmem_write_gbps : m->chip.cmem_read_gbps);
+    return *free_at;
+}
+
+/* when the next `bytes` bytes of the copy have left or reached the memory of one side */
+static ps_t access_side(struct machine *m, struct core *c, const struct dma *d, int64_t bytes,
+                        bool is_write)
+{
+    switch (is_write ? d->destination_space : d->source_space) {
+    case SPACE_HBM: return access_hbm(m, c, d, d->done_bytes, bytes, is_write);
+    case SPACE_CMEM: return access_cmem(m, c, bytes, is_write);
+    default: return m->now_ps;
     }
+}
+
+/* each side that is not on the core has its own; a copy inside the core another */
+static ps_t fixed_ps(const struct machine *m, const struct dma *d)
+{
+    int64_t ns = 0;
+
+    ns += d->source_space == SPACE_HBM ? m->chip.dma_read_ns : 0;
+    ns += d->destination_space == SPACE_HBM ? m->chip.dma_write_ns : 0;
+    ns += d->source_space == SPACE_CMEM ? m->chip.cmem_latency_ns : 0;
+    ns += d->destination_space == SPACE_CMEM ? m->chip.cmem_latency_ns : 0;
+    return (port_of(d) == PORT_LOCAL ? m->chip.dma_local_ns : ns) * PS_PER_NS;
 }
 
 static int64_t chunk_of(const struct machine *m, const struct dma *d)
@@ -142,60 +174,93 @@ void dma_port_chunk(struct machine *m, struct core *c, int port)
     struct dma *d = &c->dma[slot];
     int64_t bytes = chunk_of(m, d);
 
-    p->free_at = m->now_ps + transfer_ps(bytes, port == PORT_LOCAL ? m->chip.dma_local_gbps
-                                                                   : m->chip.dma_core_gbps);
+    p->free_at = m->now_ps + transfer_ps(bytes, port_gbps(m, port));
     d->last_ps = later(d->last_ps, p->free_at);
-    if (port != PORT_LOCAL)
-        d->last_ps = later(d->last_ps, access_hbm(m, c, d, bytes, port == PORT_TO_HBM));
+    d->last_ps = later(d->last_ps, access_side(m, c, d, bytes, false));
+    d->last_ps = later(d->last_ps, access_side(m, c, d, bytes, true));
     d->done_bytes += bytes;
     if (d->done_bytes < d->bytes)
         port_put(m, p, slot);
     else
-        serial_push(m, d->last_ps + fixed_ps(m, port), EVENT_DONE, c, slot);
-    if (port == PORT_FROM_HBM)
-        c->hbm_read_bytes += bytes;
-    else if (port == PORT_TO_HBM)
-        c->hbm_write_bytes += bytes;
+        serial_push(m, d->last_ps + fixed_ps(m, d), EVENT_DONE, c, slot);
     p->is_scheduled = p->count > 0;
     if (p->is_scheduled)
         serial_push(m, p->free_at, EVENT_PORT, c, port);
 }
 
-/* A chunk that finds the way taken keeps its place in the order, so that copies take turns. */
-void dma_remote_chunk(struct machine *m, struct core *c, const struct event *e)
+static void push_arrival(struct machine *m, struct core *c, int slot, int64_t bytes, ps_t at)
 {
-    int slot = e->slot;
-    struct core_ports *p = &m->ports[c->number];
-    struct dma *d = &c->dma[slot];
-    int64_t bytes = chunk_of(m, d);
+    event_push(&m->queue, &(struct event){.at = at, .kind = EVENT_ARRIVE,
+                                          .core = (uint16_t)c->number,
+                                          .sequence = c->sequence++, .target = c->number,
+                                          .slot = slot, .value = (int32_t)bytes});
+}
+
+/* Over the way at now_ps: the instant the chunk is there; *sent_at: the way is free again. */
+static ps_t send_chunk(struct machine *m, struct core *c, const struct dma *d, int64_t bytes,
+                       ps_t *sent_at)
+{
     int from = machine_chip_of(m, c->number), to = machine_chip_of(m, d->target);
-    ps_t sent_at;
+    ps_t free_at = m->now_ps + transfer_ps(bytes, from == to ? m->chip.dma_local_gbps
+                                                             : m->chip.dma_core_gbps);
+    ps_t there = free_at;
 
-    if (p->remote_free_at > m->now_ps) {
-        struct event again = *e;
-
-        again.at = p->remote_free_at;
-        event_push(&m->queue, &again);
-        return;
-    }
-    p->remote_free_at = m->now_ps + transfer_ps(bytes, from == to ? m->chip.dma_local_gbps
-                                                                  : m->chip.dma_core_gbps);
-    sent_at = p->remote_free_at;
-    d->last_ps = later(d->last_ps, sent_at);
+    *sent_at = m->ports[c->number].remote_free_at = free_at;
     if (from != to) {
-        d->last_ps = later(d->last_ps, net_send(m->net, m->now_ps, from, to, bytes, &sent_at));
-        sent_at = later(sent_at, p->remote_free_at);
+        there = later(there, net_send(m->net, m->now_ps, from, to, bytes, sent_at));
+        *sent_at = later(*sent_at, free_at);
         c->ici_sent_bytes += bytes;
         m->core[d->target].ici_received_bytes += bytes;
     }
-    d->done_bytes += bytes;
-    if (d->done_bytes < d->bytes) {
-        serial_push(m, sent_at, EVENT_CHUNK, c, slot);
+    return there;
+}
+
+/*
+ * A chunk that finds the way taken keeps its place in the order, so that copies
+ * take turns. What comes from HBM is asked for when it is sent, and is there when
+ * both are done.
+ */
+void dma_remote_chunk(struct machine *m, struct core *c, const struct event *e)
+{
+    struct dma *d = &c->dma[e->slot];
+    int64_t bytes = chunk_of(m, d);
+    ps_t sent_at, read_at = m->now_ps;
+
+    if (m->ports[c->number].remote_free_at > m->now_ps) {
+        struct event again = *e;
+
+        again.at = m->ports[c->number].remote_free_at;
+        event_push(&m->queue, &again);
         return;
     }
-    serial_push(m, sent_at, EVENT_SENT, c, slot);
-    serial_push(m, later(d->last_ps, sent_at) + m->chip.dma_local_ns * PS_PER_NS, EVENT_DONE, c,
-                slot);
+    if (d->source_space == SPACE_HBM)
+        read_at = access_hbm(m, c, d, d->done_bytes, bytes, false)
+                  + m->chip.dma_read_ns * PS_PER_NS;
+    d->last_ps = later(d->last_ps, later(read_at, send_chunk(m, c, d, bytes, &sent_at)));
+    d->done_bytes += bytes;
+    if (d->destination_space == SPACE_HBM)
+        push_arrival(m, c, e->slot, bytes, later(d->last_ps, sent_at));
+    if (d->done_bytes < d->bytes) {
+        serial_push(m, sent_at, EVENT_CHUNK, c, e->slot);
+        return;
+    }
+    serial_push(m, later(sent_at, read_at), EVENT_SENT, c, e->slot);
+    if (d->destination_space != SPACE_HBM)
+        serial_push(m, later(d->last_ps, sent_at) + m->chip.dma_local_ns * PS_PER_NS, EVENT_DONE,
+                    c, e->slot);
+}
+
+/* a chunk is written into the other core's HBM when it gets there */
+void dma_arrive(struct machine *m, struct core *c, const struct event *e)
+{
+    struct dma *d = &c->dma[e->slot];
+
+    d->last_ps = later(d->last_ps, access_hbm(m, &m->core[d->target], d, d->arrived_bytes,
+                                              e->value, true));
+    d->arrived_bytes += e->value;
+    if (d->arrived_bytes == d->bytes)
+        serial_push(m, d->last_ps + (m->chip.dma_local_ns + m->chip.dma_write_ns) * PS_PER_NS,
+                    EVENT_DONE, c, e->slot);
 }
 
 /*
@@ -214,9 +279,12 @@ void dma_sent(struct machine *m, struct core *c, int slot)
 
 static enum event_cause cause_of(const struct dma *d)
 {
-    if (d->code == OP_DMA_VMEM_REMOTE)
+    if (d->is_remote)
         return CAUSE_ICI;
-    return d->code == OP_DMA_VMEM_SMEM ? CAUSE_CORE : CAUSE_HBM;
+    if (d->source_space == SPACE_HBM || d->destination_space == SPACE_HBM)
+        return CAUSE_HBM;
+    return d->source_space == SPACE_CMEM || d->destination_space == SPACE_CMEM ? CAUSE_CMEM
+                                                                               : CAUSE_CORE;
 }
 
 void dma_done(struct machine *m, struct core *c, int slot)
@@ -224,7 +292,7 @@ void dma_done(struct machine *m, struct core *c, int slot)
     const struct dma *d = &c->dma[slot];
 
     count_end(c, d, clock_cycle_at(c->clock_mhz, m->now_ps));
-    if (d->code != OP_DMA_VMEM_REMOTE) {
+    if (!d->is_remote) {
         c->copy = mem_grow(c->copy, &c->copy_capacity, c->copy_count + 1, sizeof(*c->copy));
         c->copy[c->copy_count++] = *d;
     }

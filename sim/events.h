@@ -19,6 +19,7 @@ enum event_kind {
     EVENT_REMOTE_ADD,                   /* core sends an add to core `target` */
     EVENT_PORT,                         /* port `slot` of the core may take a chunk */
     EVENT_CHUNK,                        /* remote DMA `slot` may send a chunk */
+    EVENT_ARRIVE,                       /* `value` bytes of remote DMA `slot` reach an HBM */
     EVENT_DMA,                          /* the core issues DMA `slot` */
     EVENT_SET,                          /* the core sets its flag, and goes on */
     EVENT_READ,                         /* the core reads a flag, and goes on */
@@ -26,7 +27,7 @@ enum event_kind {
     EVENT_QUEUE                         /* the core waits for room in its DMA queue */
 };
 
-enum event_cause { CAUSE_CORE, CAUSE_HBM, CAUSE_ICI };
+enum event_cause { CAUSE_CORE, CAUSE_HBM, CAUSE_CMEM, CAUSE_ICI };
 
 struct event {
     ps_t at;

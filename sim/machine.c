@@ -50,6 +50,7 @@ static void create_memories(struct machine *m)
     int i;
 
     m->hbm = arena_array(&m->arena, (size_t)m->chip_count, sizeof(*m->hbm));
+    m->cmem = arena_array(&m->arena, (size_t)m->chip_count, sizeof(*m->cmem));
     for (i = 0; i < m->chip_count; i++)
         m->hbm[i] = hbm_create(&config);
     if (m->chip_count > 1) {

@@ -15,7 +15,7 @@ struct dma_port {
     int first, count;
 };
 
-enum { PORT_FROM_HBM, PORT_TO_HBM, PORT_LOCAL, PORT_COUNT };
+enum { PORT_FROM_HBM, PORT_TO_HBM, PORT_FROM_CMEM, PORT_TO_CMEM, PORT_LOCAL, PORT_COUNT };
 
 struct core_ports {
     struct dma_port port[PORT_COUNT];
@@ -33,6 +33,9 @@ struct machine {
     struct core *core;
     struct core_ports *ports;
     struct hbm **hbm;                   /* timing, per chip */
+    struct cmem_port {
+        ps_t free_at[2];                /* for a read, for a write */
+    } *cmem;                            /* per chip */
     struct net *net;                    /* NULL for a single chip */
     struct decoded_program **program;
     size_t program_count, program_capacity;
@@ -59,6 +62,7 @@ void dma_reset(struct machine *m);
 void dma_start(struct machine *m, struct core *c, int slot);
 void dma_port_chunk(struct machine *m, struct core *c, int port);
 void dma_remote_chunk(struct machine *m, struct core *c, const struct event *e);
+void dma_arrive(struct machine *m, struct core *c, const struct event *e);
 void dma_sent(struct machine *m, struct core *c, int slot);
 /* complete: the flag rises, the slot is free again */
 void dma_done(struct machine *m, struct core *c, int slot);

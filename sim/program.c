@@ -152,7 +152,7 @@ static int32_t decode_operand(struct decoder *d, char role, const struct isa_ope
         return from->value * 2 + (from->is_negated ? 1 : 0);
     case 'V':
         return from->kind == OPERAND_REG ? from->value : constant_tile(d, from->value);
-    case 'S': case 'B': case 'F':
+    case 'S': case 'B': case 'F': case 'Z':
         return from->kind == OPERAND_REG ? from->value : constant_scalar(d, from->value);
     default:
         return from->value;
@@ -345,7 +345,7 @@ static void count_constants(const struct isa_program *p, uint32_t *scalars, uint
                 continue;
             if (role == 'V')
                 (*tiles)++;
-            else if (role == 'S' || role == 'B' || role == 'F')
+            else if (strchr("SBFZ", role))
                 (*scalars)++;
         }
 }

@@ -62,7 +62,8 @@ void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value
                   enum event_cause cause)
 {
     static const enum stall_reason reason[] = {
-        [CAUSE_CORE] = STALL_SYNC, [CAUSE_HBM] = STALL_HBM, [CAUSE_ICI] = STALL_ICI};
+        [CAUSE_CORE] = STALL_SYNC, [CAUSE_HBM] = STALL_HBM, [CAUSE_CMEM] = STALL_CMEM,
+        [CAUSE_ICI] = STALL_ICI};
     cycle_t resume = c->chip->sync_resume_cycles;
 
     c->flag[flag] = (int32_t)((uint32_t)c->flag[flag] + (uint32_t)value);
@@ -107,6 +108,7 @@ static void commit(struct machine *m, const struct event *e)
     case EVENT_REMOTE_ADD: remote_add(m, e); break;
     case EVENT_PORT: dma_port_chunk(m, c, e->slot); break;
     case EVENT_CHUNK: dma_remote_chunk(m, c, e); break;
+    case EVENT_ARRIVE: dma_arrive(m, c, e); break;
     case EVENT_DMA: dma_start(m, c, e->slot); break;
     case EVENT_SET:
         c->flag[e->flag] = e->value;

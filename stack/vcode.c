@@ -86,17 +86,18 @@ void vcode_loop_end(struct vcode *c, int counter_sreg)
 struct vcode_op *vcode_emit(struct vcode *c, enum isa_opcode code, int operand_count,
                             const struct isa_operand *operand)
 {
+    const struct isa_info *info = isa_info(code);
     struct vcode_block *b = current_block(c);
     struct vcode_op *o;
 
-    assert(operand_count == isa_info(code)->operand_count);
+    assert(operand_count == info->operand_count || operand_count == info->tail_first);
     b->op = mem_grow(b->op, &b->op_capacity, b->op_count + 1, sizeof(*b->op));
     o = &b->op[b->op_count++];
     memset(o, 0, sizeof(*o));
     o->region = VCODE_REGION_ANY;
     o->op.code = (uint16_t)code;
     o->op.pred = ISA_PRED_ALWAYS;
-    o->op.operand_count = (uint8_t)operand_count;
+    o->op.operand_count = info->operand_count;
     if (operand_count)
         memcpy(o->op.operand, operand, (size_t)operand_count * sizeof(*operand));
     return o;

@@ -41,7 +41,7 @@ static void vary_operand(struct isa_op *op, int index, void (*check)(const struc
             check(op);
     }
     op->operand[index] = (struct isa_operand){ 0 };
-    if (isa_operand_allowed((enum isa_opcode)op->code, index, &op->operand[index]))
+    if (role != 'Z' && isa_operand_allowed((enum isa_opcode)op->code, index, &op->operand[index]))
         check(op);
     op->operand[index] = kept;
 }
@@ -76,6 +76,17 @@ static void vary_choices(struct isa_op *op, const struct isa_info *info,
     }
 }
 
+/* an optional tail is there or not */
+static void without_tail(const struct isa_op *op, void (*check)(const struct isa_op *op))
+{
+    const struct isa_info *info = isa_info((enum isa_opcode)op->code);
+    struct isa_op shorter = *op;
+
+    for (int i = info->tail_first; i < info->choice_first; i++)
+        shorter.operand[i] = (struct isa_operand){ 0 };
+    check(&shorter);
+}
+
 void isa_samples(void (*check)(const struct isa_op *op))
 {
     static const struct { uint8_t pred, is_negated; } guards[] = {
@@ -100,6 +111,7 @@ void isa_samples(void (*check)(const struct isa_op *op))
         for (int i = 0; i < op.operand_count; i++)
             vary_operand(&op, i, check);
         vary_choices(&op, isa_info((enum isa_opcode)code), check);
+        without_tail(&op, check);
     }
 }
 

@@ -36,13 +36,13 @@ TEST(dma_outside_its_memories_names_the_side)
     assert_fault("{ dma.hbm_to_vmem 0, 128, 0x7ff90, [sflag:0] }\n{ shalt }", FAULT_ADDRESS,
                  "vmem destination granules 524176..524303 out of 0..524287 in dma.hbm_to_vmem");
     assert_fault("{ dma.hbm_to_vmem -1, 128, 0, [sflag:0] }\n{ shalt }", FAULT_ADDRESS,
-                 "hbm source granules -1..126");
+                 "hbm source granules 4294967295..4294967422 out of 0..536870911");
     assert_fault("{ dma.hbm_to_smem 0, 1024, 0, [sflag:0] }\n{ shalt }", FAULT_ADDRESS,
                  "smem destination granules 0..1023 out of 0..511");
-    assert_fault("{ dma.vmem_to_hbm.strided 0, 32, 0, [sflag:0], -16, 16, 16 }\n{ shalt }",
+    assert_fault("{ dma.vmem_to_hbm 0, 32, 0, [sflag:0], -16, 16, 16 }\n{ shalt }",
                  FAULT_ADDRESS, "vmem source granules -16..15");
     assert_fault("{ s0 = smov 0x7fffffff }\n"
-                 "{ dma.vmem_to_hbm.strided 0, s0, 0, [sflag:0], s0, s0, 1 }\n{ shalt }",
+                 "{ dma.vmem_to_hbm 0, s0, 0, [sflag:0], s0, s0, 1 }\n{ shalt }",
                  FAULT_ADDRESS, "vmem source granules 0..4611686011984936962 out of 0..524287");
 }
 

@@ -120,6 +120,10 @@ TEST(violations_are_named_with_their_line)
           "bundle 1: vbcast.lane.b32.xlu0: broadcast lane 384 (0..383)" },
         { "{ dma.hbm_to_vmem 0, 0, 0, [sflag:0] }",
           "bundle 1: dma.hbm_to_vmem: size in granules 0 (1..2147483647)" },
+        { "{ dma.hbm_to_vmem 0, 8, 0, [sflag:0], 8, 8, -1 }",
+          "bundle 1: dma.hbm_to_vmem: steps per stride -1 (0..2147483647)" },
+        { "{ dma.general [smem:6] }",
+          "bundle 1: dma.general: smem offset 6 (multiples of 4, 0..2147483647)" },
         { "{ s1 = smov 1 ;; s1 = sadd.s32 s2, s3 }",
           "bundle 1: s1 is written twice, by smov and sadd.s32" },
         { "{ v1 = vmov 1 ;; v1 = vpop.eup }",
@@ -270,6 +274,19 @@ TEST(instruction_memory_bounds_the_program)
 }
 
 /* programs that no assembler wrote */
+TEST(optional_operands_stand_together)
+{
+    struct isa_program p = program("{ dma.hbm_to_vmem 0, 8, 0, [sflag:0], 8, 8, 8 }");
+    struct err e;
+
+    p.op[0].operand[5] = (struct isa_operand){ 0 };
+    assert_int_equal(isa_check(&p, &v3, &e), -1);
+    assert_string_equal(e.msg, "bundle 0: dma.hbm_to_vmem: operands 4 to 6 stand together or not"
+                               " at all");
+    p.op[0].operand[4] = p.op[0].operand[6] = p.op[0].operand[5];
+    assert_int_equal(isa_check(&p, &v3, &e), 0);
+}
+
 TEST(malformed_programs_are_refused)
 {
     struct isa_program p = program("{ v1 = vadd.f32 v2, v3 }"), good = p;
@@ -323,6 +340,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(full_bundles_and_edges_are_allowed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(instruction_memory_bounds_the_program, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(optional_operands_stand_together, set_up, tear_down),
         cmocka_unit_test_setup_teardown(malformed_programs_are_refused, set_up, tear_down),
     };
 

@@ -25,12 +25,14 @@ TEST(every_mnemonic_finds_its_own_row)
 
 TEST(templates_give_operand_counts_and_roles)
 {
-    const struct isa_info *vld = isa_info(OP_VLD), *dma = isa_info(OP_DMA_HBM_VMEM_STR);
+    const struct isa_info *vld = isa_info(OP_VLD), *dma = isa_info(OP_DMA_HBM_VMEM);
 
     assert_int_equal(vld->operand_count, 5);
     assert_memory_equal(vld->role, "dBOTM", 5);
     assert_int_equal(dma->operand_count, 7);
-    assert_memory_equal(dma->role, "SSSFSSS", 7);
+    assert_memory_equal(dma->role, "SSSFZZZ", 7);
+    assert_int_equal(dma->tail_first, 4);
+    assert_int_equal(vld->tail_first, 5);
     assert_int_equal(isa_info(OP_SHALT)->operand_count, 0);
     assert_memory_equal(isa_info(OP_VSEL)->role, "dnVV", 4);
 }

@@ -154,9 +154,9 @@ TEST(strided_copies_gather_and_scatter)
         memory[i] = (uint32_t)i;
     assert_int_equal(machine_hbm_write(r.m, 0, 0, memory, sizeof(memory), &e), 0);
     /* rows 1, 4, 7 and half of 10 into rows 0, 2, 4, 6; then back to back into HBM at 64 KiB */
-    rig_cycles(&r, "{ dma.hbm_to_vmem.strided 16, 56, 0, [sflag:0], 48, 32, 16 }\n"
+    rig_cycles(&r, "{ dma.hbm_to_vmem 16, 56, 0, [sflag:0], 48, 32, 16 }\n"
                    "{ dma.done.wait [sflag:0], 56 }\n{ vsyncadd [sflag:0], -56 }\n"
-                   "{ dma.vmem_to_hbm.strided 0, 56, 2048, [sflag:0], 32, 16, 16 }\n"
+                   "{ dma.vmem_to_hbm 0, 56, 2048, [sflag:0], 32, 16, 16 }\n"
                    "{ dma.done.wait [sflag:0], 56 }\n{ vsyncadd [sflag:0], -56 }\n{ shalt }");
     assert_int_equal(machine_hbm_read(r.m, 0, 65536, back, 4 * 512, &e), 0);
     for (i = 0; i < 512; i++)
@@ -176,7 +176,7 @@ TEST(strided_copy_may_end_with_its_memory)
     /* runs of 2 granules, the last of 1: the 5 granules at the end of VMEM, and one too far */
     for (beyond = 0; beyond < 2; beyond++) {
         snprintf(text, sizeof(text),
-                 "{ dma.hbm_to_vmem.strided 0, 5, %d, [sflag:0], 2, 2, 2 }\n"
+                 "{ dma.hbm_to_vmem 0, 5, %d, [sflag:0], 2, 2, 2 }\n"
                  "{ dma.done.wait [sflag:0], 5 }\n{ vsyncadd [sflag:0], -5 }\n{ shalt }",
                  (int)granules - 5 + beyond);
         rig_load(&r, 0, text);
@@ -184,10 +184,10 @@ TEST(strided_copy_may_end_with_its_memory)
     }
     assert_non_null(strstr(r.err.msg, "granules 524284..524288 out of 0..524287"));
     /* backwards the first run ends last; overlapping, a full one may end behind the short one */
-    rig_load(&r, 0, "{ dma.hbm_to_vmem.strided 0, 5, 524286, [sflag:0], 2, -2, 2 }\n"
+    rig_load(&r, 0, "{ dma.hbm_to_vmem 0, 5, 524286, [sflag:0], 2, -2, 2 }\n"
                     "{ dma.done.wait [sflag:0], 5 }\n{ vsyncadd [sflag:0], -5 }\n{ shalt }");
     assert_int_equal(rig_run(&r), 0);
-    rig_load(&r, 0, "{ dma.hbm_to_vmem.strided 0, 9, 524281, [sflag:0], 8, 1, 8 }\n{ shalt }");
+    rig_load(&r, 0, "{ dma.hbm_to_vmem 0, 9, 524281, [sflag:0], 8, 1, 8 }\n{ shalt }");
     assert_int_equal(rig_run(&r), -1);
     assert_non_null(strstr(r.err.msg, "granules 524281..524288 out of"));
     rig_close(&r);
