@@ -21,15 +21,15 @@
 #define SIMD_ARRAY_PAIRS 64             /* pairs of rows of a 128x128 weight array */
 
 enum simd_binary {
-    BIN_ADD_F32, BIN_SUB_F32, BIN_MUL_F32, BIN_MAX_F32, BIN_MIN_F32,
-    BIN_ADD_S32, BIN_SUB_S32, BIN_MUL_U32, BIN_AND, BIN_OR, BIN_XOR,
-    BIN_SHLL, BIN_SHRL, BIN_SHRA, BIN_PACK_C_BF16,
+#define BINARY(id, function, name) BIN_##id,
+#define UNARY(id, function, name)
+#include "sim/simd_kernels.def"
     BIN_COUNT
 };
 enum simd_unary {
-    UN_F32_FROM_S32, UN_S32_FROM_F32, UN_UNPACK_C_L, UN_UNPACK_C_H,
-    UN_POW2, UN_LOG2, UN_RCP, UN_RSQRT, UN_TANH,
-    UN_ADD_XLANE, UN_MAX_XLANE, UN_MIN_XLANE,           /* result in every lane of the row */
+#define BINARY(id, function, name)
+#define UNARY(id, function, name) UN_##id,
+#include "sim/simd_kernels.def"
     UN_COUNT
 };
 enum simd_compare { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_COUNT };
@@ -42,7 +42,7 @@ struct simd_path {
     const char *name;                   /* "c", "avx2", "avx512bf16" */
     simd_binary_fn *binary[BIN_COUNT];
     simd_unary_fn *unary[UN_COUNT];
-    simd_compare_fn *compare_f32[CMP_COUNT], *compare_s32[CMP_COUNT];
+    simd_compare_fn *compare_f32[CMP_COUNT], *compare_s32[CMP_COUNT], *compare_u32[CMP_COUNT];
     void (*select)(uint32_t *d, const uint16_t *mask, const uint32_t *a, const uint32_t *b);
 
     /*

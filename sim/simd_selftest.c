@@ -84,6 +84,18 @@ static void fill_matmul(uint32_t *lhs, struct inputs *in, struct rng *r, int til
     }
 }
 
+static const char *const binary_names[] = {
+#define BINARY(id, function, name) name,
+#define UNARY(id, function, name)
+#include "sim/simd_kernels.def"
+};
+
+static const char *const unary_names[] = {
+#define BINARY(id, function, name)
+#define UNARY(id, function, name) name,
+#include "sim/simd_kernels.def"
+};
+
 static int same(const uint32_t *x, const uint32_t *y)
 {
     return memcmp(x, y, SIMD_TILE_WORDS * sizeof(*x)) == 0;
@@ -91,50 +103,47 @@ static int same(const uint32_t *x, const uint32_t *y)
 
 static const char *test_binary(const struct simd_path *path, const uint32_t *a, const uint32_t *b)
 {
-    static const char *const names[BIN_COUNT] = {
-        "f32 add", "f32 subtract", "f32 multiply", "f32 maximum", "f32 minimum", "s32 add",
-        "s32 subtract", "u32 multiply", "and", "or", "exclusive or", "shift left",
-        "logical shift right", "arithmetic shift right", "pack to bf16",
-    };
     _Alignas(64) uint32_t x[SIMD_TILE_WORDS], y[SIMD_TILE_WORDS];
 
     for (int op = 0; op < BIN_COUNT; op++) {
         path->binary[op](x, a, b);
         simd_path_c->binary[op](y, a, b);
         if (!same(x, y))
-            return names[op];
+            return binary_names[op];
     }
     return NULL;
 }
 
 static const char *test_unary(const struct simd_path *path, const uint32_t *a)
 {
-    static const char *const names[UN_COUNT] = {
-        "f32 from s32", "s32 from f32", "lower unpack", "upper unpack", "pow2", "log2", "rcp",
-        "rsqrt", "tanh", "sum over lanes", "maximum over lanes", "minimum over lanes",
-    };
     _Alignas(64) uint32_t x[SIMD_TILE_WORDS], y[SIMD_TILE_WORDS];
 
     for (int op = 0; op < UN_COUNT; op++) {
         path->unary[op](x, a);
         simd_path_c->unary[op](y, a);
         if (!same(x, y))
-            return names[op];
+            return unary_names[op];
     }
     return NULL;
+}
+
+static void compare_all(const struct simd_path *path, int op, uint16_t mask[3][SIMD_MASK_WORDS],
+                        const uint32_t *a, const uint32_t *b)
+{
+    path->compare_f32[op](mask[0], a, b);
+    path->compare_s32[op](mask[1], a, b);
+    path->compare_u32[op](mask[2], a, b);
 }
 
 static const char *test_masks(const struct simd_path *path, const uint16_t *mask,
                               const uint32_t *a, const uint32_t *b)
 {
     _Alignas(64) uint32_t x[SIMD_TILE_WORDS], y[SIMD_TILE_WORDS];
-    uint16_t m[2 * SIMD_MASK_WORDS], n[2 * SIMD_MASK_WORDS];
+    uint16_t m[3][SIMD_MASK_WORDS], n[3][SIMD_MASK_WORDS];
 
     for (int op = 0; op < CMP_COUNT; op++) {
-        path->compare_f32[op](m, a, b);
-        path->compare_s32[op](m + SIMD_MASK_WORDS, a, b);
-        simd_path_c->compare_f32[op](n, a, b);
-        simd_path_c->compare_s32[op](n + SIMD_MASK_WORDS, a, b);
+        compare_all(path, op, m, a, b);
+        compare_all(simd_path_c, op, n, a, b);
         if (memcmp(m, n, sizeof(m)) != 0)
             return "compare";
     }
