@@ -4,10 +4,23 @@
 #include "isa/asm_internal.h"
 
 #include "base/text.h"
+#include "base/units.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+
+/* What may follow a VMEM address, with the mark of a template that takes it. */
+static const struct {
+    const char *name, *mark;
+    int32_t value;                      /* when left out */
+} attributes[] = {
+    { "ss",      "$T", 1 },
+    { "sm",      "$M", 0xff },
+    { "pattern", "$R", ISA_SUBLANES_IN_ORDER },
+};
+
+#define ATTRIBUTE_COUNT COUNT_OF(attributes)
 
 /* Parsing one operation along its template. */
 struct op_parse {
@@ -19,7 +32,7 @@ struct op_parse {
     int accumulator;                    /* number in "mrb[5]" */
     int operand;                        /* next to fill */
     bool bracket_is_nested;             /* "[vmem:[s1 + 8] sm:$0xff]", as listings write it */
-    int32_t stride, mask;
+    int32_t attribute[ATTRIBUTE_COUNT];
 };
 
 /*
@@ -227,26 +240,37 @@ static int guard(struct assembler *as, struct op_parse *parse)
     return 0;
 }
 
-/* " ss:$1" and " sm:$0xff", in any order, each with a default */
+/* the attribute of that name which the operation has; ATTRIBUTE_COUNT when none */
+static size_t attribute_of(const struct op_parse *parse, struct word name)
+{
+    const char *template = isa_format_template(parse->info->format);
+    size_t i = 0;
+
+    while (i < ATTRIBUTE_COUNT && !(word_is(name, attributes[i].name) &&
+                                    strstr(template, attributes[i].mark)))
+        i++;
+    return i;
+}
+
+/* " ss:$1", " sm:$0xff" and " pattern:$0x76543210", in any order, each with a default */
 static int tile_attributes(struct assembler *as, struct op_parse *parse)
 {
-    bool is_given[2] = { false, false };
+    bool is_given[ATTRIBUTE_COUNT] = { false };
 
-    parse->stride = 1;
-    parse->mask = 0xff;
+    for (size_t i = 0; i < ATTRIBUTE_COUNT; i++)
+        parse->attribute[i] = attributes[i].value;
     for (;;) {
-        struct word w = asm_peek(as);
-        bool is_stride = word_is(w, "ss");
+        size_t i = attribute_of(parse, asm_peek(as));
 
-        if (!is_stride && !word_is(w, "sm"))
+        if (i == ATTRIBUTE_COUNT)
             break;
-        if (is_given[is_stride])
-            return asm_error_at(as, &as->scan, "\"%s:\" is given twice", is_stride ? "ss" : "sm");
-        is_given[is_stride] = true;
+        if (is_given[i])
+            return asm_error_at(as, &as->scan, "\"%s:\" is given twice", attributes[i].name);
+        is_given[i] = true;
         asm_word(as);
         if (!asm_take(as, ':'))
             return asm_expected(as, "\":\"");
-        if (asm_immediate(as, is_stride ? &parse->stride : &parse->mask))
+        if (asm_immediate(as, &parse->attribute[i]))
             return -1;
     }
     if (parse->bracket_is_nested && !asm_take(as, ']'))
@@ -263,17 +287,12 @@ static int template_operand(struct assembler *as, struct op_parse *parse, char r
         parse->operand += 2;
         parse->bracket_is_nested = asm_take(as, '[');
         return asm_operand(as, role, operand);
-    case 'T':
-        parse->operand++;
-        operand->kind = OPERAND_IMM;
-        if (tile_attributes(as, parse))
+    case 'T': case 'M': case 'R':
+        if (role == 'T' && tile_attributes(as, parse))  /* the first of them in every format */
             return -1;
-        operand->value = parse->stride;
-        return 0;
-    case 'M':
         parse->operand++;
         operand->kind = OPERAND_IMM;
-        operand->value = parse->mask;
+        operand->value = parse->attribute[role == 'T' ? 0 : role == 'M' ? 1 : 2];
         return 0;
     default:
         parse->operand++;

@@ -346,6 +346,7 @@ int asm_operand(struct assembler *as, char role, struct isa_operand *operand)
     case 'q':           return asm_register(as, 'p', meaning, &operand->value);
     case 'p':           return predicate(as, operand);
     case 'P':           return predicate_or_immediate(as, operand);
+    case 'N':           return register_or_immediate(as, 'm', meaning, operand);
     case 'V':           return register_or_immediate(as, 'v', meaning, operand);
     case 'S': case 'Z': return register_or_immediate(as, 's', meaning, operand);
     case 'F':           return sync_flag(as, operand);

@@ -66,6 +66,12 @@ static const struct imm_range {
     { ISA_FMT_VST,     3, 0, 255, 1,       "sublane mask" },
     { ISA_FMT_VST_MSK, 2, 0, 64, 1,        "sublane stride" },
     { ISA_FMT_VST_MSK, 3, 0, 255, 1,       "sublane mask" },
+    { ISA_FMT_VLD_SSHFL, 3, 0, 64, 1,      "sublane stride" },
+    { ISA_FMT_VLD_SSHFL, 4, 0, 255, 1,     "sublane mask" },
+    { ISA_FMT_VST_SSHFL, 2, 0, 64, 1,      "sublane stride" },
+    { ISA_FMT_VST_SSHFL, 3, 0, 255, 1,     "sublane mask" },
+    { ISA_FMT_M_NI,    1, 0, 1, 1,         "mask value" },
+    { ISA_FMT_M_I,     1, 0, 0xfffff, 1,   "packed mask bounds" },
     { ISA_FMT_XPOSE,   1, 8, 128, 8,       "transpose width" },
     { ISA_FMT_V_I,     1, 0, 383, 1,       "broadcast lane" },
     { ISA_FMT_I,       0, 0, INT32_MAX, 1, "delay" },
@@ -88,6 +94,9 @@ static int check_immediate(const struct site *s, int index, struct err *e)
     if (info->role[index] == 'F' && (value < 0 || value >= s->limits->flag_count))
         return op_violation(s, e, "sync flag %" PRId64 " (0..%d)", value,
                             s->limits->flag_count - 1);
+    if (info->role[index] == 'R' && ((uint32_t)value & 0x88888888u))
+        return op_violation(s, e, "sublane pattern 0x%08" PRIx32 " (a digit 0..7 per sublane)",
+                            (uint32_t)value);
     for (size_t i = 0; i < COUNT_OF(imm_ranges); i++) {
         const struct imm_range *r = &imm_ranges[i];
 

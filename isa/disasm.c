@@ -161,7 +161,7 @@ static void put_label(struct text_out *out, const struct isa_program *p, uint32_
 
 static void put_register(struct text_out *out, char role, const struct isa_operand *o)
 {
-    const char *prefix = strchr("dvV", role) ? "v" : strchr("mn", role) ? "vm" :
+    const char *prefix = strchr("dvV", role) ? "v" : strchr("mnN", role) ? "vm" :
                          strchr("qpP", role) ? "p" : "s";
 
     put(out, "%s%s%" PRId32, o->is_negated ? "!" : "", prefix, o->value);
@@ -205,6 +205,10 @@ static int put_operand(struct text_out *out, const struct isa_program *p,
     case 'M':
         if (o->value != 0xff)
             put(out, " sm:$0x%" PRIx32, (uint32_t)o->value);
+        return 1;
+    case 'R':
+        if (o->value != ISA_SUBLANES_IN_ORDER)
+            put(out, " pattern:$0x%" PRIx32, (uint32_t)o->value);
         return 1;
     case 'T':
         if (o->value != 1)

@@ -37,14 +37,16 @@ static const char introduction[] =
     "| `s` | scalar register `s0`..`s31`, 32 bits |\n"
     "| `p` | predicate `p0`..`p13`; where it is read, `!p0` is its negation |\n"
     "| `i` | immediate: `12`, `0x1f`, `$0x1f`, `0.5`, or a name from `.equ` |\n"
-    "| `vi`, `si`, `pi` | register or immediate |\n"
+    "| `vi`, `mi`, `si`, `pi` | register or immediate |\n"
     "| `L` | label, or bundle number |\n"
     "| `address` | `s3`, `0x18`, `s3 + 0x18`: the register and the offset are two "
     "operands |\n"
     "\n"
     "`ss:` (sublane stride, 1 when left out) and `sm:` (sublane mask, 0xff when left out) are two\n"
-    "more operands of vector loads and stores. What stands in `[, ...]` may be left out, all of\n"
-    "it.\n";
+    "more operands of vector loads and stores; a stride is not negative. A load of stride 0 reads one\n"
+    "row into all sublanes; of a store of stride 0 the highest sublane remains. `pattern:` has a\n"
+    "digit per sublane, sublane 0 last: the sublane that comes from, or goes to, memory there. What\n"
+    "stands in `[, ...]` may be left out, all of it.\n";
 
 static const char *const slot_texts[SLOT_COUNT] = {
     [SLOT_SCALAR] = "The scalar unit: integers, predicates, SMEM, branches.",
@@ -80,6 +82,7 @@ static const char *operand_letters(char role)
     switch (role) {
     case 'd': case 'v': return "v";
     case 'm': case 'n': return "m";
+    case 'N':           return "mi";
     case 'e': case 's': return "s";
     case 'q': case 'p': return "p";
     case 'V':           return "vi";
@@ -105,6 +108,9 @@ static int print_operand(char role, int index, FILE *to)
         return 1;
     case 'T':
         fprintf(to, " ss:o%d", index);
+        return 1;
+    case 'R':
+        fprintf(to, " pattern:o%d", index);
         return 1;
     case 'M':
         fprintf(to, " sm:o%d", index);

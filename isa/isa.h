@@ -57,6 +57,7 @@ enum isa_opcode {
 #define ISA_MASK_COUNT 16
 #define ISA_SREG_COUNT 32
 #define ISA_VREG_MAX 64                 /* the chip file says how many exist */
+#define ISA_SUBLANES_IN_ORDER 0x76543210   /* pattern of a load that moves no sublane */
 #define ISA_UNIT_MAX 8                  /* mxu0..mxu7, xlu0..xlu7 */
 #define ISA_ACCUMULATOR_MAX 1024        /* mrb[0].. of one unit */
 

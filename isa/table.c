@@ -137,6 +137,7 @@ static const struct role {
     { 'V', true,  false, ISA_VREG_MAX,    "vector register or immediate" },
     { 'm', false, false, ISA_MASK_COUNT,  "mask register" },
     { 'n', false, false, ISA_MASK_COUNT,  "mask register" },
+    { 'N', true,  false, ISA_MASK_COUNT,  "mask register or immediate" },
     { 'e', false, false, ISA_SREG_COUNT,  "scalar register" },
     { 's', false, false, ISA_SREG_COUNT,  "scalar register" },
     { 'S', true,  false, ISA_SREG_COUNT,  "scalar register or immediate" },
@@ -150,6 +151,7 @@ static const struct role {
     { 'i', true,  false, 0,               "immediate" },
     { 'L', true,  false, 0,               "branch target" },
     { 'M', true,  false, 0,               "sublane mask" },
+    { 'R', true,  false, 0,               "sublane pattern" },
     { 'T', true,  false, 0,               "sublane stride" },
     { 'x', true,  false, 0,               "choice of the mnemonic" },
 };

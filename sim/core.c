@@ -123,6 +123,7 @@ static void reset_registers(struct core *c)
     memset(c->p, 0, sizeof(c->p));
     c->p[ISA_PRED_ALWAYS] = 1;
     memset(c->m, 0, sizeof(c->m));
+    mask_fill(&c->m[M_TRUE], true);
     memset(c->registers, 0, (size_t)c->chip->core_vregs * sizeof(tile_t));
     memset(c->ready_at, 0, sizeof(c->ready_at));
     memset(c->flag, 0, (size_t)c->chip->sync_flags * sizeof(*c->flag));

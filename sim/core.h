@@ -13,6 +13,7 @@
 #include "sim/clock.h"
 #include "sim/events.h"
 #include "sim/machine.h"
+#include "sim/mask.h"
 #include "sim/program.h"
 #include "sim/simd.h"
 
@@ -137,7 +138,7 @@ struct core {
 
     /* memories */
     tile_t *registers;                  /* vector registers and temporaries */
-    uint16_t m[M_COUNT][SIMD_MASK_WORDS];
+    struct mask m[M_COUNT];             /* registers, temporaries, constants */
     unsigned char *vmem, *smem;
     int64_t vmem_rows;
     struct hbm_store *hbm;

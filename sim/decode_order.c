@@ -29,7 +29,7 @@ static void touch_operands(const struct isa_op *op, struct touched *t)
         case 'e': writes(t, REG_S + value); break;
         case 'q': writes(t, REG_P + value); break;
         case 'v': case 'V': reads(t, REG_V + value); break;
-        case 'n': reads(t, REG_M + value); break;
+        case 'n': case 'N': reads(t, REG_M + value); break;
         case 'p': case 'P': reads(t, REG_P + value); break;
         default: reads(t, REG_S + value); break;
         }
@@ -46,8 +46,8 @@ void decode_touched(const struct isa_op *op, struct touched *t)
     switch (op->code) {
     case OP_SLD: case OP_DMA_GENERAL: reads(t, THING_SMEM); break;
     case OP_SST: writes(t, THING_SMEM); break;
-    case OP_VLD: reads(t, THING_VMEM); break;
-    case OP_VST: case OP_VST_MSK: writes(t, THING_VMEM); break;
+    case OP_VLD: case OP_VLD_SSHFL: reads(t, THING_VMEM); break;
+    case OP_VST: case OP_VST_MSK: case OP_VST_SSHFL: writes(t, THING_VMEM); break;
     case OP_SPOP: reads(t, THING_V2S); break;
     case OP_VPUSH: writes(t, THING_V2S); break;
     case OP_SPOP_DRF: reads(t, THING_DRF); break;

@@ -55,9 +55,8 @@ void exec_VLD(struct core *c, const struct decoded_op *o)
             memset(tile + i * ROW_WORDS, 0, ROW_BYTES);
 }
 
-void exec_VST(struct core *c, const struct decoded_op *o)
+static void store(struct core *c, const struct decoded_op *o, const uint32_t *tile)
 {
-    const uint32_t *tile = c->tile[o->o[4]];
     struct access a;
     int i;
 
@@ -72,10 +71,50 @@ void exec_VST(struct core *c, const struct decoded_op *o)
             memcpy(vmem_row(c, a.row + i * a.stride), tile + i * ROW_WORDS, ROW_BYTES);
 }
 
+void exec_VST(struct core *c, const struct decoded_op *o)
+{
+    store(c, o, c->tile[o->o[4]]);
+}
+
+/* sublane i of the tile is that one of `from` which digit i of the pattern names */
+static void shuffle(uint32_t *d, const uint32_t *from, int32_t pattern)
+{
+    for (int i = 0; i < 8; i++)
+        memcpy(d + i * ROW_WORDS, from + ((uint32_t)pattern >> 4 * i & 7) * ROW_WORDS, ROW_BYTES);
+}
+
+void exec_VLD_SSHFL(struct core *c, const struct decoded_op *o)
+{
+    uint32_t loaded[SIMD_TILE_WORDS];
+
+    exec_VLD(c, o);
+    memcpy(loaded, c->tile[o->o[0]], TILE_BYTES);
+    shuffle(c->tile[o->o[0]], loaded, o->o[5]);
+}
+
+void exec_VST_SSHFL(struct core *c, const struct decoded_op *o)
+{
+    uint32_t shuffled[SIMD_TILE_WORDS];
+
+    shuffle(shuffled, c->tile[o->o[5]], o->o[4]);
+    store(c, o, shuffled);
+}
+
+/* the 16-bit halves of a word whose bits are set */
+static void store_halves(unsigned char *to, const uint32_t *word, bool low, bool high)
+{
+    uint32_t old;
+
+    memcpy(&old, to, 4);
+    old = (*word & (low ? 0xffffu : 0u)) | (old & (low ? 0u : 0xffffu))
+          | (*word & (high ? 0xffff0000u : 0u)) | (old & (high ? 0u : 0xffff0000u));
+    memcpy(to, &old, 4);
+}
+
 void exec_VST_MSK(struct core *c, const struct decoded_op *o)
 {
     const uint32_t *tile = c->tile[o->o[5]];
-    const uint16_t *mask = c->m[o->o[4]];
+    const struct mask *mask = &c->m[o->o[4]];
     struct access a;
     int i, j;
 
@@ -87,7 +126,7 @@ void exec_VST_MSK(struct core *c, const struct decoded_op *o)
         if (!(a.sublanes >> i & 1u))
             continue;
         for (j = 0; j < ROW_WORDS; j++)
-            if (mask[(i * ROW_WORDS + j) / 16] >> (j % 16) & 1)
-                memcpy(row + 4 * j, &tile[i * ROW_WORDS + j], 4);
+            store_halves(row + 4 * j, &tile[i * ROW_WORDS + j], mask_bit(mask->low, i, j),
+                         mask_bit(mask_high(mask), i, j));
     }
 }

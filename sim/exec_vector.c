@@ -1,5 +1,5 @@
 /*
- * What vector ALU and EUP operations compute, by the kernels of the chosen
+ * What vector ALU and EUP operations compute (those on masks: exec_mask.c), by the kernels of the chosen
  * SIMD path where there is arithmetic.
  */
 #include "sim/core.h"
@@ -39,42 +39,24 @@ UNARY(VCVT_S32_F32, UN_S32_FROM_F32)
 UNARY(VUNPACK_C_L, UN_UNPACK_C_L)
 UNARY(VUNPACK_C_H, UN_UNPACK_C_H)
 
-#define COMPARE(id, table, relation) \
-    void exec_##id(struct core *c, const struct decoded_op *o) \
-    { \
-        c->simd->table[relation](c->m[o->o[0]], c->tile[o->o[1]], c->tile[o->o[2]]); \
-    }
+/* families: the choices of the mnemonic follow the registers */
+BINARY(VPACK_I_BF16, BIN_PACK_I_BF16)
+BINARY(VPACK_B16, o->o[3] ? BIN_PACK_I_B16 : BIN_PACK_C_B16)
+BINARY(VPACK_C_B8, BIN_PACK_C_B8 + o->o[3])
+UNARY(VUNPACK_C_B16, o->o[2] ? UN_UNPACK_C_H_B16 : UN_UNPACK_C_L_B16)
+UNARY(VUNPACK_I_BF16, o->o[2] ? UN_UNPACK_I_H : UN_UNPACK_I_L)
+UNARY(VUNPACK_I_B16, o->o[2] ? UN_UNPACK_I_H_B16 : UN_UNPACK_I_L_B16)
+UNARY(VUNPACK_C_4, UN_UNPACK_C_L_S4 + 2 * o->o[3] + o->o[2])
 
-COMPARE(VCMP_EQ_F32, compare_f32, CMP_EQ)
-COMPARE(VCMP_NE_F32, compare_f32, CMP_NE)
-COMPARE(VCMP_LT_F32, compare_f32, CMP_LT)
-COMPARE(VCMP_LE_F32, compare_f32, CMP_LE)
-COMPARE(VCMP_GT_F32, compare_f32, CMP_GT)
-COMPARE(VCMP_GE_F32, compare_f32, CMP_GE)
-COMPARE(VCMP_EQ_S32, compare_s32, CMP_EQ)
-COMPARE(VCMP_NE_S32, compare_s32, CMP_NE)
-COMPARE(VCMP_LT_S32, compare_s32, CMP_LT)
-COMPARE(VCMP_LE_S32, compare_s32, CMP_LE)
-COMPARE(VCMP_GT_S32, compare_s32, CMP_GT)
-COMPARE(VCMP_GE_S32, compare_s32, CMP_GE)
-
-#define MASK(id, operator) \
-    void exec_##id(struct core *c, const struct decoded_op *o) \
-    { \
-        uint16_t *d = c->m[o->o[0]]; \
-        const uint16_t *a = c->m[o->o[1]], *b = c->m[o->o[2]]; \
-        int i; \
-        for (i = 0; i < SIMD_MASK_WORDS; i++) \
-            d[i] = a[i] operator b[i]; \
-    }
-
-MASK(VMAND, &)
-MASK(VMOR, |)
-MASK(VMXOR, ^)
-
-void exec_VSEL(struct core *c, const struct decoded_op *o)
+void exec_VUNPACK_C_8(struct core *c, const struct decoded_op *o)
 {
-    c->simd->select(c->tile[o->o[0]], c->m[o->o[1]], c->tile[o->o[2]], c->tile[o->o[3]]);
+    static const enum simd_unary convert[] = { UN_S32_FROM_S8 };
+    uint32_t *d = c->tile[o->o[0]];
+    bool is_plain = o->o[3] == 0;       /* u8: the bits themselves */
+
+    c->simd->unary[UN_UNPACK_C_0_U8 + o->o[2]](d, c->tile[o->o[1]]);
+    if (!is_plain)
+        c->simd->unary[convert[o->o[3] - 1]](d, d);
 }
 
 void exec_VMOV(struct core *c, const struct decoded_op *o)
@@ -111,6 +93,29 @@ void exec_VROT_SLANE(struct core *c, const struct decoded_op *o)
     memcpy(d, rotated, sizeof(rotated));
 }
 
+/* four rows of each operand, the first one's below */
+void exec_VCOMBINE(struct core *c, const struct decoded_op *o)
+{
+    uint32_t *d = c->tile[o->o[0]], combined[SIMD_TILE_WORDS];
+    int first_row = o->o[3] ? 4 : 0;
+
+    memcpy(combined, c->tile[o->o[1]] + first_row * ROW_WORDS, TILE_BYTES / 2);
+    memcpy(combined + 4 * ROW_WORDS, c->tile[o->o[2]] + first_row * ROW_WORDS, TILE_BYTES / 2);
+    memcpy(d, combined, TILE_BYTES);
+}
+
+/* sublane i from the sublane that nibble i of the pattern names */
+void exec_VPERM_SLANE(struct core *c, const struct decoded_op *o)
+{
+    uint32_t *d = c->tile[o->o[0]], permuted[SIMD_TILE_WORDS];
+    const uint32_t *a = c->tile[o->o[1]];
+    uint32_t pattern = (uint32_t)c->s[o->o[2]];
+
+    for (int i = 0; i < 8; i++)
+        memcpy(permuted + i * ROW_WORDS, a + (pattern >> 4 * i & 7) * ROW_WORDS, ROW_BYTES);
+    memcpy(d, permuted, TILE_BYTES);
+}
+
 #define TRANSCENDENTAL(id, kernel) \
     void exec_##id(struct core *c, const struct decoded_op *o) \
     { \
@@ -131,9 +136,4 @@ void exec_VPOP_EUP(struct core *c, const struct decoded_op *o)
 void exec_copy_v(struct core *c, const struct decoded_op *o)
 {
     memcpy(c->tile[o->o[0]], c->tile[o->o[1]], TILE_BYTES);
-}
-
-void exec_copy_m(struct core *c, const struct decoded_op *o)
-{
-    memcpy(c->m[o->o[0]], c->m[o->o[1]], sizeof(c->m[0]));
 }

@@ -150,6 +150,8 @@ static int32_t decode_operand(struct decoder *d, char role, const struct isa_ope
         return from->value * 2 + (from->is_negated ? 1 : 0);
     case 'p':
         return from->value * 2 + (from->is_negated ? 1 : 0);
+    case 'N':
+        return from->kind == OPERAND_REG ? from->value : from->value ? M_TRUE : M_FALSE;
     case 'V':
         return from->kind == OPERAND_REG ? from->value : constant_tile(d, from->value);
     case 'S': case 'B': case 'F': case 'Z':

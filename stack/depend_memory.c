@@ -81,7 +81,7 @@ static void track_bases(struct memory_state *st, int i)
 static struct access read_access(const struct memory_state *st, int i)
 {
     const struct isa_op *op = &st->b->op[i].op;
-    const struct isa_operand *address = &op->operand[op->code == OP_VLD ? 1 : 0];
+    const struct isa_operand *address = &op->operand[isa_info(op->code)->unit == UNIT_LOAD ? 1 : 0];
     struct base base = operand_base(st, address);
     struct access x = {.op = i, .region = st->b->op[i].region, .root = base.root};
 
@@ -159,7 +159,7 @@ static void append(struct access_list *list, const struct access *x)
 
 static void order_access(struct memory_state *st, int i)
 {
-    bool is_store = st->b->op[i].op.code != OP_VLD;
+    bool is_store = isa_info(st->b->op[i].op.code)->unit == UNIT_STORE;
     struct access x = read_access(st, i);
 
     if (!x.row_count)
@@ -224,7 +224,7 @@ void depend_memory(struct depend *d, const struct code_block *b, const struct ch
     for (int i = 0; i < b->op_count; i++) {
         const struct isa_op *op = &b->op[i].op;
 
-        if (op->code == OP_VLD || op->code == OP_VST || op->code == OP_VST_MSK)
+        if (isa_info(op->code)->unit == UNIT_LOAD || isa_info(op->code)->unit == UNIT_STORE)
             order_access(&st, i);
         else if (op->code == OP_SLD || op->code == OP_SST)
             order_smem(&st, i);

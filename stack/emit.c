@@ -92,7 +92,7 @@ static int localize_op(struct emitter *m, struct code_block *b, int block, struc
             int local;
 
             if (o->kind != OPERAND_REG || is_write != (pass == 1) ||
-                (!is_vector && role != 'm' && role != 'n'))
+                (!is_vector && role != 'm' && role != 'n' && role != 'N'))
                 continue;
             local = localize(m, b, block, is_vector, o->value, is_write);
             if (local < 0)

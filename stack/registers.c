@@ -141,7 +141,7 @@ void registers_assign(struct code_block *b, const struct schedule *s)
                 continue;
             if (role == 'd' || role == 'v' || role == 'V')
                 op->operand[k].value = v_physical[op->operand[k].value];
-            else if (role == 'm' || role == 'n')
+            else if (role == 'm' || role == 'n' || role == 'N')
                 op->operand[k].value = m_physical[op->operand[k].value];
         }
     }

@@ -55,7 +55,7 @@ static void read_operands(const struct symbolic *x, const struct isa_op *op, str
             continue;
         switch (info->role[k]) {
         case 'v': case 'V': memcpy(r->row[k], x->v[o->value], sizeof(r->row[k])); break;
-        case 'n':
+        case 'n': case 'N':
             for (int i = 0; i < 8; i++)
                 r->row[k][i] = x->m[o->value];
             break;

@@ -96,6 +96,8 @@ TEST(listing_lines_read_as_the_plain_form)
           "{ vst [vmem:s1 + 120] sm:15 v2 }" },
         { "0x1 : { %v20_v0 = vld [vmem:[%s228_s2] ss:$0 sm:$0xff] }",
           "{ v0 = vld [vmem:s2] ss:0 }" },
+        { "{ %v20_v0 = vld.sshfl [vmem:[%s2] sm:$0x3f pattern:$0x76543211] }",
+          "{ v0 = vld.sshfl [vmem:s2] pattern:0x76543211 sm:63 }" },
         { "0x1 LB: >> { %v20_v0 = vld [vmem:[%s228_s2] sm:$0x3 ss:$2] }",
           "{ v0 = vld [vmem:s2] ss:2 sm:3 }" },
         { "{ %v23_v2 = vpop.permute.xlu0 %22 }", "{ v2 = vpop.permute.xlu0 }" },

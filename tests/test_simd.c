@@ -87,6 +87,9 @@ static void assert_same_kernels(const struct simd_path *path, const uint32_t *a,
         path->compare_s32[op](got_mask, a, b);
         simd_path_c->compare_s32[op](expected_mask, a, b);
         assert_memory_equal(got_mask, expected_mask, sizeof(got_mask));
+        path->compare_u32[op](got_mask, a, b);
+        simd_path_c->compare_u32[op](expected_mask, a, b);
+        assert_memory_equal(got_mask, expected_mask, sizeof(got_mask));
     }
 }
 

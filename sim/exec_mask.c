@@ -1,0 +1,123 @@
+/*
+ * What operations on mask registers compute. Compares write one plane and
+ * leave the mask unsplit; logic works on both planes where one of its operands
+ * has two.
+ */
+#include "sim/core.h"
+
+#define COMPARE(id, table, relation) \
+    void exec_##id(struct core *c, const struct decoded_op *o) \
+    { \
+        struct mask *d = &c->m[o->o[0]]; \
+        d->is_split = false; \
+        c->simd->table[relation](d->low, c->tile[o->o[1]], c->tile[o->o[2]]); \
+    }
+
+COMPARE(VCMP_EQ_F32, compare_f32, CMP_EQ)
+COMPARE(VCMP_NE_F32, compare_f32, CMP_NE)
+COMPARE(VCMP_LT_F32, compare_f32, CMP_LT)
+COMPARE(VCMP_LE_F32, compare_f32, CMP_LE)
+COMPARE(VCMP_GT_F32, compare_f32, CMP_GT)
+COMPARE(VCMP_GE_F32, compare_f32, CMP_GE)
+COMPARE(VCMP_EQ_S32, compare_s32, CMP_EQ)
+COMPARE(VCMP_NE_S32, compare_s32, CMP_NE)
+COMPARE(VCMP_LT_S32, compare_s32, CMP_LT)
+COMPARE(VCMP_LE_S32, compare_s32, CMP_LE)
+COMPARE(VCMP_GT_S32, compare_s32, CMP_GT)
+COMPARE(VCMP_GE_S32, compare_s32, CMP_GE)
+COMPARE(VCMP_U32, compare_u32, o->o[3])
+
+static const uint32_t zeros[SIMD_TILE_WORDS];
+
+void exec_VNEZ(struct core *c, const struct decoded_op *o)
+{
+    struct mask *d = &c->m[o->o[0]];
+
+    d->is_split = false;
+    c->simd->compare_s32[CMP_NE](d->low, c->tile[o->o[1]], zeros);
+}
+
+typedef void plane_fn(uint16_t *d, const uint16_t *a, const uint16_t *b);
+
+#define LOGIC(name, operator) \
+    static void name(uint16_t *d, const uint16_t *a, const uint16_t *b) \
+    { \
+        for (int i = 0; i < SIMD_MASK_WORDS; i++) \
+            d[i] = (uint16_t)(a[i] operator b[i]); \
+    }
+
+LOGIC(and_planes, &)
+LOGIC(or_planes, |)
+LOGIC(xor_planes, ^)
+
+/* the high plane first: d may be a or b, whose low plane may stand for both */
+static void combine(struct core *c, const struct decoded_op *o, plane_fn *logic)
+{
+    struct mask *d = &c->m[o->o[0]];
+    const struct mask *a = &c->m[o->o[1]], *b = &c->m[o->o[2]];
+    bool is_split = a->is_split || b->is_split;
+
+    if (is_split)
+        logic(d->high, mask_high(a), mask_high(b));
+    logic(d->low, a->low, b->low);
+    d->is_split = is_split;
+}
+
+void exec_VMAND(struct core *c, const struct decoded_op *o)
+{
+    combine(c, o, and_planes);
+}
+
+void exec_VMOR(struct core *c, const struct decoded_op *o)
+{
+    combine(c, o, or_planes);
+}
+
+void exec_VMXOR(struct core *c, const struct decoded_op *o)
+{
+    combine(c, o, xor_planes);
+}
+
+void exec_VMNEG(struct core *c, const struct decoded_op *o)
+{
+    struct mask *d = &c->m[o->o[0]];
+    const struct mask *a = &c->m[o->o[1]];
+
+    for (int i = 0; i < SIMD_MASK_WORDS; i++) {
+        d->low[i] = (uint16_t)~a->low[i];
+        d->high[i] = (uint16_t)~a->high[i];
+    }
+    d->is_split = a->is_split;
+}
+
+void exec_VMMOV(struct core *c, const struct decoded_op *o)
+{
+    c->m[o->o[0]] = c->m[o->o[1]];
+}
+
+void exec_VCMASK(struct core *c, const struct decoded_op *o)
+{
+    mask_bounds(&c->m[o->o[0]], (uint32_t)o->o[1]);
+}
+
+void exec_VMPACKC(struct core *c, const struct decoded_op *o)
+{
+    mask_pack_low(&c->m[o->o[0]], &c->m[o->o[1]], &c->m[o->o[2]]);
+}
+
+void exec_VSEL(struct core *c, const struct decoded_op *o)
+{
+    const struct mask *m = &c->m[o->o[1]];
+    uint32_t *d = c->tile[o->o[0]];
+    const uint32_t *a = c->tile[o->o[2]], *b = c->tile[o->o[3]];
+
+    if (m->is_split)
+        mask_select_halves(d, m, a, b);
+    else
+        c->simd->select(d, m->low, a, b);
+}
+
+void exec_copy_m(struct core *c, const struct decoded_op *o)
+{
+    c->m[o->o[0]] = c->m[o->o[1]];
+}

@@ -1,0 +1,71 @@
+#include "sim/mask.h"
+
+#include <string.h>
+
+#define PLANE_BYTES (SIMD_MASK_WORDS * sizeof(uint16_t))
+#define ROW_MASK_WORDS 8                /* uint16_t of a sublane */
+
+void mask_fill(struct mask *d, bool value)
+{
+    memset(d->low, value ? 0xff : 0, PLANE_BYTES);
+    d->is_split = false;
+}
+
+void mask_bounds(struct mask *d, uint32_t bounds)
+{
+    int first_sublane = (int)(bounds & 7), first_lane = (int)(bounds >> 3 & 127);
+    int last_sublane = (int)(bounds >> 10 & 7), last_lane = (int)(bounds >> 13 & 127);
+
+    mask_fill(d, false);
+    for (int i = first_sublane; i <= last_sublane; i++) {
+        for (int j = first_lane; j <= last_lane; j++) {
+            uint16_t *word = &d->low[ROW_MASK_WORDS * i + j / 16];
+
+            *word = (uint16_t)(*word | 1u << (j % 16));
+        }
+    }
+}
+
+/* rows 2i and 2i + 1 share a sublane of the packed tile */
+void mask_pack_low(struct mask *d, const struct mask *a, const struct mask *b)
+{
+    uint16_t lower[SIMD_MASK_WORDS], upper[SIMD_MASK_WORDS];
+
+    memcpy(lower, b->low, PLANE_BYTES);
+    memcpy(upper, a->low, PLANE_BYTES);
+    for (int row = 0; row < 16; row++) {
+        const uint16_t *from = (row < 8 ? lower : upper) + row % 8 * ROW_MASK_WORDS;
+        uint16_t *to = (row % 2 ? d->high : d->low) + row / 2 * ROW_MASK_WORDS;
+
+        memcpy(to, from, ROW_MASK_WORDS * sizeof(*to));
+    }
+    d->is_split = true;
+}
+
+/* all bits of the chosen halves of word `i` */
+static uint32_t chosen(const uint16_t *low, const uint16_t *high, int i)
+{
+    uint32_t is_low = (uint32_t)low[i / 16] >> (i % 16) & 1;
+    uint32_t is_high = (uint32_t)high[i / 16] >> (i % 16) & 1;
+
+    return is_low * 0xffffu | is_high * 0xffff0000u;
+}
+
+void mask_tile(uint32_t *d, const struct mask *m, const uint32_t *tile, bool is_packed)
+{
+    const uint16_t *high = is_packed ? mask_high(m) : m->low;
+
+    for (int i = 0; i < SIMD_TILE_WORDS; i++)
+        d[i] = tile[i] & chosen(m->low, high, i);
+}
+
+void mask_select_halves(uint32_t *d, const struct mask *m, const uint32_t *a, const uint32_t *b)
+{
+    const uint16_t *high = mask_high(m);
+
+    for (int i = 0; i < SIMD_TILE_WORDS; i++) {
+        uint32_t from_a = chosen(m->low, high, i);
+
+        d[i] = (a[i] & from_a) | (b[i] & ~from_a);
+    }
+}
