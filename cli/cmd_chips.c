@@ -1,21 +1,28 @@
 #include "cli/cli.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "cli/options.h"
+#include "cli/timing_doc.h"
 #include "sim/chip.h"
 
 struct arguments {
     const char *chip;                   /* NULL = list all */
     const char *slice;
     struct cli_list set;
+    bool print_doc;
 };
+
+#define KEY_TIMING_DOC 256
 
 static const struct argp_option options[] = {
     {"slice", 's', "SLICE", 0, "Print the chip grid of a slice, e.g. v3-32", 0},
     {"set", 'S', "SECTION.KEY=VALUE", 0, "Change one parameter of CHIP; may be repeated", 0},
+    {"timing-doc", KEY_TIMING_DOC, NULL, 0,
+     "Print every number of every generation as Markdown instead", 0},
     {0},
 };
 
@@ -30,6 +37,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 'S':
         cli_list_add(&a->set, arg, state);
         return 0;
+    case KEY_TIMING_DOC:
+        a->print_doc = true;
+        return 0;
     case ARGP_KEY_ARG:
         if (a->chip)
             argp_error(state, "one chip at a time");
@@ -38,6 +48,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (a->set.count && !a->chip)
             argp_error(state, "--set needs a chip");
+        if (a->print_doc && (a->chip || a->slice))
+            argp_error(state, "--timing-doc stands alone");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -239,7 +251,9 @@ int cmd_chips(int argc, char **argv)
         status = print_slice(args.slice, &e);
     if (status == 0 && args.chip)
         status = print_chip(&args, &a, &e);
-    if (status == 0 && !args.chip && !args.slice)
+    if (args.print_doc)
+        status = print_timing_doc(stdout, &e);
+    else if (status == 0 && !args.chip && !args.slice)
         status = list_chips(&a, &e);
     arena_fini(&a);
     return status ? cli_fail(&e) : 0;

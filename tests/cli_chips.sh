@@ -27,6 +27,14 @@ $systole chips v6e >"$out" || fail "v6e cannot be printed"
 grep -q '^  int8    1835.01 TOP/s    computed, 1836 published (-0.05 %)$' "$out" ||
     fail "the int8 peak of v6e is not printed"
 
+$systole chips --timing-doc >"$out" || { fail "no timing document"; exit 1; }
+cmp -s "$out" docs/timing.md ||
+    fail "docs/timing.md is not what systole chips --timing-doc prints"
+for key in $(sed -n 's/^PARAM[_A-Z]*([a-z]*, *\([a-z0-9_]*\),.*/\1/p' sim/params.def); do
+    grep -q "^| \`$key\` | .* [PDMCU] |$" "$out" || fail "$key is not in the timing document"
+    grep -q "^- \`$key\`: .*: [PDMCU] " "$out" || fail "no source of $key in the timing document"
+done
+
 $systole chips --slice v5p-8 >"$out" || fail "the grid of v5p-8 cannot be printed"
 grep -q '^v5p-8: 2x2x1 chips, 8 cores, mesh$' "$out" || fail "wrong grid of v5p-8"
 $systole chips --slice v3-32 >"$out" || fail "the grid of v3-32 cannot be printed"
@@ -45,5 +53,6 @@ expect 1 'systole: --set: unknown key "mxu.cuont" (did you mean "mxu.count"?)' v
 expect 1 'systole: no slice "tiny-7"; there are tiny, tiny-1, tiny-2, tiny-4, tiny-8, tiny-16, tiny-32' \
     --slice tiny-7
 expect 1 'systole: nowhere/x.ini: cannot read: No such file or directory' nowhere/x.ini
+expect 2 'systole chips: --timing-doc stands alone' v3 --timing-doc
 expect 2 'systole chips: --set needs a chip' --set mxu.count=8
 exit $status
