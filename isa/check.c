@@ -81,6 +81,7 @@ static const struct imm_range {
     { ISA_FMT_DMA_REM, 1, 1, INT32_MAX, 1, "size in granules" },
     { ISA_FMT_DMA_REM, 5, 0, INT32_MAX, 1, "core" },
     { ISA_FMT_SYNC_R,  2, 0, INT32_MAX, 1, "core" },
+    { ISA_FMT_E_FC,    2, 0, INT32_MAX, 1, "core" },
 };
 
 static int check_immediate(const struct site *s, int index, struct err *e)

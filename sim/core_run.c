@@ -40,14 +40,15 @@ static struct issue_time check_bundle(struct core *c, const struct decoded_bundl
     return t;
 }
 
-static void block(struct core *c, const struct decoded_op *o, enum event_kind kind, cycle_t at)
+/* the question's flag and value come from the core, the rest from `e` */
+static void block(struct core *c, const struct decoded_op *o, struct event e, cycle_t at)
 {
     c->wait_code = o->code;
     c->is_waiting = false;
     c->state = CORE_BLOCKED;
-    core_post(c, at, &(struct event){.kind = (uint8_t)kind, .target = c->number,
-                                     .slot = kind == EVENT_READ ? o->o[0] : 0,
-                                     .flag = c->wait_flag, .value = c->wait_value});
+    e.flag = c->wait_flag;
+    e.value = c->wait_value;
+    core_post(c, at, &e);
 }
 
 /* `needed`: DMAs of the bundle so far, this one included */
@@ -55,18 +56,7 @@ static void ask_for_queue(struct core *c, const struct decoded_op *o, int needed
 {
     c->wait_flag = 0;
     c->wait_value = needed;
-    block(c, o, EVENT_QUEUE, at);
-}
-
-static void ask_for_flag(struct core *c, const struct decoded_op *o, enum event_kind kind,
-                         cycle_t at)
-{
-    bool is_read = kind == EVENT_READ;
-
-    c->wait_flag = c->s[o->o[is_read ? 1 : 0]];
-    c->wait_value = is_read || o->code == OP_VSYNCPA ? 0 : c->s[o->o[1]];
-    if (core_check_flag(c, o, c->wait_flag))
-        block(c, o, kind, at);
+    block(c, o, (struct event){.kind = EVENT_QUEUE, .target = c->number}, at);
 }
 
 static enum event_kind question_of(const struct decoded_op *o)
@@ -74,8 +64,22 @@ static enum event_kind question_of(const struct decoded_op *o)
     switch (o->code) {
     case OP_VSYNCSET: case OP_VSYNCPA: return EVENT_SET;
     case OP_VSYNCMOV: return EVENT_READ;
+    case OP_VSYNCMOV_R: return EVENT_REMOTE_READ;
     default: return EVENT_WAIT;
     }
+}
+
+static void ask_for_flag(struct core *c, const struct decoded_op *o, cycle_t at)
+{
+    enum event_kind kind = question_of(o);
+    bool is_read = kind == EVENT_READ || kind == EVENT_REMOTE_READ;
+    int32_t target = kind == EVENT_REMOTE_READ ? c->s[o->o[2]] : c->number;
+
+    c->wait_flag = c->s[o->o[is_read ? 1 : 0]];
+    c->wait_value = is_read || o->code == OP_VSYNCPA ? 0 : c->s[o->o[1]];
+    if (core_check_flag(c, o, c->wait_flag) && core_check_core(c, o, target))
+        block(c, o, (struct event){.kind = (uint8_t)kind, .target = target,
+                                   .slot = is_read ? o->o[0] : 0}, at);
 }
 
 /* Put the next question of the bundle, if it has one; false when the core must wait for it. */
@@ -102,7 +106,7 @@ static bool settle_sync(struct core *c, const struct decoded_bundle *b, cycle_t 
         if (o->timing == TIMING_DMA)
             ask_for_queue(c, o, dmas, at);
         else
-            ask_for_flag(c, o, question_of(o), at);
+            ask_for_flag(c, o, at);
         return false;
     }
     return true;

@@ -14,15 +14,20 @@
 /* In order of precedence at one instant: what changes flags comes before who looks at them. */
 enum event_kind {
     EVENT_ADD,                          /* flag of core `target` += value */
+    EVENT_STORE,                        /* flag of core `target` = value */
     EVENT_SENT,                         /* the source of a remote DMA has been read */
     EVENT_DONE,                         /* a DMA is complete */
     EVENT_REMOTE_ADD,                   /* core sends an add to core `target` */
+    EVENT_REMOTE_STORE,                 /* core sends a store to core `target` */
     EVENT_PORT,                         /* port `slot` of the core may take a chunk */
     EVENT_CHUNK,                        /* remote DMA `slot` may send a chunk */
     EVENT_ARRIVE,                       /* `value` bytes of remote DMA `slot` reach an HBM */
     EVENT_DMA,                          /* the core issues DMA `slot` */
     EVENT_SET,                          /* the core sets its flag, and goes on */
     EVENT_READ,                         /* the core reads a flag, and goes on */
+    EVENT_REMOTE_READ,                  /* the core asks core `target` for its flag */
+    EVENT_PEEK,                         /* the question is at core `target` */
+    EVENT_ANSWER,                       /* the answer is back, the core goes on */
     EVENT_WAIT,                         /* the core waits for a flag */
     EVENT_QUEUE                         /* the core waits for room in its DMA queue */
 };

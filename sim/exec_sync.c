@@ -42,16 +42,31 @@ void exec_VSYNCADD(struct core *c, const struct decoded_op *o)
                                                   .value = c->s[o->o[1]]});
 }
 
-void exec_VSYNCADD_R(struct core *c, const struct decoded_op *o)
+static void send_to_flag(struct core *c, const struct decoded_op *o, enum event_kind kind)
 {
     int32_t flag = c->s[o->o[0]], target = c->s[o->o[2]];
 
     if (core_check_flag(c, o, flag) && core_check_core(c, o, target))
-        core_post(c, c->issue_at, &(struct event){.kind = EVENT_REMOTE_ADD, .target = target,
+        core_post(c, c->issue_at, &(struct event){.kind = (uint8_t)kind, .target = target,
                                                   .flag = flag, .value = c->s[o->o[1]]});
 }
 
+void exec_VSYNCADD_R(struct core *c, const struct decoded_op *o)
+{
+    send_to_flag(c, o, EVENT_REMOTE_ADD);
+}
+
+void exec_VSYNCSET_R(struct core *c, const struct decoded_op *o)
+{
+    send_to_flag(c, o, EVENT_REMOTE_STORE);
+}
+
 void exec_VSYNCMOV(struct core *c, const struct decoded_op *o)
+{
+    c->s[o->o[0]] = c->read_value[o->o[0]];
+}
+
+void exec_VSYNCMOV_R(struct core *c, const struct decoded_op *o)
 {
     c->s[o->o[0]] = c->read_value[o->o[0]];
 }
@@ -71,6 +86,9 @@ SETTLED(VWAIT_NE)
 SETTLED(VWAIT_GE)
 SETTLED(VWAIT_GT)
 SETTLED(VWAIT_LT)
+SETTLED(VWAIT_LE)
+SETTLED(VWAIT_DONE)
+SETTLED(VWAIT_NOTDONE)
 SETTLED(DMA_DONE)
 SETTLED(VDELAY)                         /* all of it is time: sim/timing.c */
 SETTLED(SFENCE)

@@ -48,13 +48,16 @@ static bool take_fault(struct machine *m)
 /* "waits for flag 3 >= 4, which is 0" */
 static int print_wait(const struct core *c, char *buf, size_t buf_bytes)
 {
-    static const char *const sign[] = {"==", "!=", ">=", ">", "<", ">="};
+    static const char *const sign[OP_COUNT] = {
+        [OP_VWAIT_EQ] = "==", [OP_VWAIT_NE] = "!=", [OP_VWAIT_GE] = ">=", [OP_VWAIT_GT] = ">",
+        [OP_VWAIT_LT] = "<", [OP_VWAIT_LE] = "<=", [OP_VWAIT_DONE] = ">=",
+        [OP_VWAIT_NOTDONE] = "<", [OP_DMA_DONE] = ">="};
     enum isa_opcode code = (enum isa_opcode)c->wait_code;
 
     if (isa_info(code)->unit == UNIT_DMA)
         return snprintf(buf, buf_bytes, "waits for its dma queue");
     return snprintf(buf, buf_bytes, "%s waits for flag %d %s %d, which is %d",
-                    isa_info(code)->mnemonic, (int)c->wait_flag, sign[code - OP_VWAIT_EQ],
+                    isa_info(code)->mnemonic, (int)c->wait_flag, sign[code],
                     (int)c->wait_value, (int)c->flag[c->wait_flag]);
 }
 

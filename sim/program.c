@@ -182,8 +182,8 @@ static enum timing_kind timing_of(enum isa_opcode code)
     case CLASS_DMA: return TIMING_DMA;
     case CLASS_SYNC_RD: return TIMING_WAIT;
     case CLASS_SYNC:
-        return code == OP_VSYNCADD || code == OP_VSYNCADD_R || code == OP_VTRACE ? TIMING_NONE
-                                                                                 : TIMING_WAIT;
+        return code == OP_VSYNCADD || code == OP_VSYNCADD_R || code == OP_VSYNCSET_R
+               || code == OP_VTRACE ? TIMING_NONE : TIMING_WAIT;
     case CLASS_POP:
         return code == OP_VPOP_EUP ? TIMING_POP_EUP
                : code == OP_VPOP_MRF ? TIMING_POP_MRF : TIMING_POP_XLU;

@@ -43,8 +43,9 @@ static bool is_satisfied(const struct core *c)
     case OP_VWAIT_EQ: return flag == c->wait_value;
     case OP_VWAIT_NE: return flag != c->wait_value;
     case OP_VWAIT_GT: return flag > c->wait_value;
-    case OP_VWAIT_LT: return flag < c->wait_value;
-    default: return flag >= c->wait_value;          /* vwait.ge, dma.done.wait */
+    case OP_VWAIT_LT: case OP_VWAIT_NOTDONE: return flag < c->wait_value;
+    case OP_VWAIT_LE: return flag <= c->wait_value;
+    default: return flag >= c->wait_value;          /* vwait.ge, vwait.done, dma.done.wait */
     }
 }
 
@@ -58,37 +59,62 @@ static bool waits_for_flag(const struct core *c, int32_t flag)
     return c->is_waiting && !waits_for_queue(c) && c->wait_flag == flag;
 }
 
-void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value,
-                  enum event_cause cause)
+static void set_flag(struct machine *m, struct core *c, int32_t flag, int32_t value,
+                     enum event_cause cause)
 {
     static const enum stall_reason reason[] = {
         [CAUSE_CORE] = STALL_SYNC, [CAUSE_HBM] = STALL_HBM, [CAUSE_CMEM] = STALL_CMEM,
         [CAUSE_ICI] = STALL_ICI};
     cycle_t resume = c->chip->sync_resume_cycles;
 
-    c->flag[flag] = (int32_t)((uint32_t)c->flag[flag] + (uint32_t)value);
+    c->flag[flag] = value;
     if (waits_for_flag(c, flag) && is_satisfied(c))
         wake(m, c, clock_cycle_at(c->clock_mhz, m->now_ps) + resume, reason[cause], resume);
 }
 
-static void remote_add(struct machine *m, const struct event *e)
+void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value,
+                  enum event_cause cause)
 {
-    int from = machine_chip_of(m, e->core), to = machine_chip_of(m, e->target);
-    struct core *source = &m->core[e->core];
+    set_flag(m, c, flag, (int32_t)((uint32_t)c->flag[flag] + (uint32_t)value), cause);
+}
+
+/* Send a message of one granule from core to core; what it does there is `kind`. */
+static void send_message(struct machine *m, const struct event *e, int from, int to,
+                         enum event_kind kind)
+{
+    int from_chip = machine_chip_of(m, from), to_chip = machine_chip_of(m, to);
     struct event arrival = *e;
     ps_t sent_at;
 
     arrival.at = m->now_ps;
-    if (from != to) {
-        arrival.at = net_send(m->net, m->now_ps, from, to, m->chip.dma_granule_bytes, &sent_at);
-        source->ici_sent_bytes += m->chip.dma_granule_bytes;
-        m->core[e->target].ici_received_bytes += m->chip.dma_granule_bytes;
+    if (from_chip != to_chip) {
+        arrival.at = net_send(m->net, m->now_ps, from_chip, to_chip, m->chip.dma_granule_bytes,
+                              &sent_at);
+        m->core[from].ici_sent_bytes += m->chip.dma_granule_bytes;
+        m->core[to].ici_received_bytes += m->chip.dma_granule_bytes;
     }
-    arrival.at += m->chip.dma_local_ns * 1000;
-    arrival.kind = EVENT_ADD;
+    arrival.at += m->chip.dma_local_ns * PS_PER_NS;
+    arrival.kind = (uint8_t)kind;
     arrival.cause = CAUSE_ICI;
-    arrival.sequence = source->sequence++;
+    arrival.sequence = m->core[e->core].sequence++;
     event_push(&m->queue, &arrival);
+}
+
+/* the flag at core `target`, as it is when the question gets there, on its way back */
+static void peek(struct machine *m, const struct event *e)
+{
+    struct event answer = *e;
+
+    answer.value = m->core[e->target].flag[e->flag];
+    send_message(m, &answer, e->target, e->core, EVENT_ANSWER);
+}
+
+static void take_answer(struct machine *m, struct core *c, const struct event *e)
+{
+    cycle_t resume = c->chip->sync_resume_cycles;
+
+    c->read_value[e->slot] = e->value;
+    wake(m, c, clock_cycle_at(c->clock_mhz, m->now_ps) + resume, STALL_ICI, resume);
 }
 
 static void commit(struct machine *m, const struct event *e)
@@ -99,13 +125,20 @@ static void commit(struct machine *m, const struct event *e)
     case EVENT_ADD:
         serial_raise(m, &m->core[e->target], e->flag, e->value, e->cause);
         break;
+    case EVENT_STORE:
+        set_flag(m, &m->core[e->target], e->flag, e->value, e->cause);
+        break;
     case EVENT_SENT: dma_sent(m, c, e->slot); break;
     case EVENT_DONE:
         dma_done(m, c, e->slot);
         if (waits_for_queue(c) && c->dma_free_count >= c->wait_value)
             wake(m, c, clock_cycle_at(c->clock_mhz, m->now_ps), STALL_DMA_QUEUE, 0);
         break;
-    case EVENT_REMOTE_ADD: remote_add(m, e); break;
+    case EVENT_REMOTE_ADD: send_message(m, e, e->core, e->target, EVENT_ADD); break;
+    case EVENT_REMOTE_STORE: send_message(m, e, e->core, e->target, EVENT_STORE); break;
+    case EVENT_REMOTE_READ: send_message(m, e, e->core, e->target, EVENT_PEEK); break;
+    case EVENT_PEEK: peek(m, e); break;
+    case EVENT_ANSWER: take_answer(m, c, e); break;
     case EVENT_PORT: dma_port_chunk(m, c, e->slot); break;
     case EVENT_CHUNK: dma_remote_chunk(m, c, e); break;
     case EVENT_ARRIVE: dma_arrive(m, c, e); break;
