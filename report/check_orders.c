@@ -1,0 +1,117 @@
+/*
+ * What the order of a sum changes: the same dot products of bf16 values, added
+ * in f32 by the matrix unit and in other orders. Products are exact in every
+ * order, so only the additions differ.
+ */
+#include "report/check_internal.h"
+
+#include "base/floats.h"
+#include "base/units.h"
+#include "sim/f32_exact.h"
+
+#include <math.h>
+
+/* dots of one run and one row each; b has as many columns as there are dots per row of a */
+typedef void order_fn(const struct check_matrices *x, float *out);
+
+static float sum_ascending(const float *a, const float *b, int64_t stride, int64_t length)
+{
+    float sum = 0;
+
+    for (int64_t k = 0; k < length; k++)
+        sum = f32_fma(a[k], b[k * stride], sum);
+    return sum;
+}
+
+/* halves of a power of two, down to single products */
+static float sum_pairwise(const float *a, const float *b, int64_t stride, int64_t length)
+{
+    int64_t half = length / 2;
+
+    if (length == 1)
+        return f32_mul(a[0], b[0]);
+    return f32_add(sum_pairwise(a, b, stride, half),
+                   sum_pairwise(a + half, b + half * stride, stride, length - half));
+}
+
+static void each(const struct check_matrices *x, float *out,
+                 float (*sum)(const float *, const float *, int64_t, int64_t))
+{
+    for (int64_t i = 0; i < x->m * x->n; i++)
+        out[i] = sum(x->exact_a + i / x->n * x->k, x->exact_b + i % x->n, x->n, x->k);
+}
+
+static void order_ascending(const struct check_matrices *x, float *out)
+{
+    each(x, out, sum_ascending);
+}
+
+static void order_pairwise(const struct check_matrices *x, float *out)
+{
+    each(x, out, sum_pairwise);
+}
+
+static void order_chain(const struct check_matrices *x, float *out)
+{
+    for (int64_t i = 0; i < x->m * x->n; i++)
+        out[i] = x->out[i];
+}
+
+static const struct {
+    const char *name;
+    order_fn *sum;
+} orders[] = {
+    {"chain, as simulated", order_chain},
+    {"ascending k", order_ascending},
+    {"pairwise", order_pairwise},
+    {"OpenBLAS", check_blas},
+};
+
+static void add_order(struct check *c, const struct check_matrices *x, size_t which,
+                      enum check_inputs inputs, const float *out)
+{
+    int64_t count = x->m * x->n, same = 0;
+    struct check_order *o;
+
+    c->order = mem_grow(c->order, &c->order_capacity, c->order_count + 1, sizeof(*c->order));
+    o = &c->order[c->order_count++];
+    *o = (struct check_order){.name = orders[which].name, .inputs = check_inputs_name(inputs),
+                              .length = x->k, .count = count};
+    for (int64_t i = 0; i < count; i++) {
+        double size, exact = check_exact_dot(x, i, &size), unit = check_ulp(exact, 24);
+        double difference = fabs((double)out[i] - (double)x->out[i]) / unit;
+        double error = fabs((double)out[i] - exact) / unit;
+
+        same += f32_bits(out[i]) == f32_bits(x->out[i]);
+        o->max_difference_ulp = fmax(o->max_difference_ulp, difference);
+        o->mean_difference_ulp += difference / (double)count;
+        o->max_ulp = fmax(o->max_ulp, error);
+        o->mean_ulp += error / (double)count;
+    }
+    o->same_share = (double)same / (double)count;
+}
+
+int check_run_orders(struct check *c, struct err *e)
+{
+    static const struct check_product once = {.name = "matmul", .dtype = "bf16", .pass_count = 1,
+                                              .part_count = 1, .is_rounded = true};
+    static const int64_t lengths[] = {128, 1024};
+    static const enum check_inputs inputs[] = {INPUTS_HEAVY, INPUTS_CANCEL};
+
+    for (size_t i = 0; i < COUNT_OF(lengths) * COUNT_OF(inputs); i++) {
+        enum check_inputs kind = inputs[i / COUNT_OF(lengths)];
+        struct check_matrices x;
+        float *out;
+
+        check_make_matrices(&x, c, 16, 128, lengths[i % COUNT_OF(lengths)], kind, true);
+        if (check_multiply(c, &once, &x, e))
+            return -1;
+        out = arena_array(&c->scratch, (size_t)(x.m * x.n), sizeof(*out));
+        for (size_t which = 0; which < COUNT_OF(orders); which++) {
+            orders[which].sum(&x, out);
+            add_order(c, &x, which, kind, out);
+        }
+        arena_fini(&c->scratch);
+    }
+    return 0;
+}

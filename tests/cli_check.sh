@@ -1,0 +1,61 @@
+#!/bin/sh
+# systole check: what it prints and writes, and how it fails.
+systole=${SYSTOLE:-./systole}
+out=${TMPDIR:-/tmp}/systole_check.$$
+trap 'rm -f "$out" "$out".*' EXIT
+status=0
+fail() { echo "check: $*"; status=1; }
+
+$systole check numerics --samples 1024 --csv "$out.csv" --json "$out.json" >"$out" ||
+    fail "numerics fails"
+grep -q 'rows are within their bounds$' "$out" || fail "no verdict"
+grep -q '^What rounding order changes' "$out" || fail "no section on orders"
+for op in vadd vpow2 vpack vcvt.f32.s32 matmul; do
+    grep -q "^$op  .*PASS$" "$out" || fail "$op is not listed"
+done
+for passes in 'N 128 ' 'N 128 x3 ' 'N 128 x6 '; do
+    grep -q "^matmul .*$passes" "$out" || fail "no product \"$passes\""
+done
+rows=$(grep -c 'PASS$' "$out")
+[ "$(wc -l <"$out.csv")" -eq $((rows + 1)) ] || fail "the CSV has not $rows rows"
+grep -c '"max_relative"' "$out.json" | grep -qx "$rows" || fail "the JSON has not $rows rows"
+grep -q '"order": "OpenBLAS"' "$out.json" || fail "the JSON has no orders"
+
+# never changed by the path; changed by the seed
+for path in c auto; do
+    $systole check numerics --op vtanh,matmul --dtype f32 --samples 1024 --simd $path >"$out.$path"
+done
+cmp -s "$out.c" "$out.auto" || fail "the path changes a figure"
+grep -q '^vadd' "$out.c" && fail "--op does not select"
+grep -q ' bf16 ' "$out.c" && fail "--dtype does not select"
+$systole check numerics --op vtanh,matmul --dtype f32 --samples 1024 --seed 2 >"$out.seed"
+cmp -s "$out.seed" "$out.auto" && fail "the seed changes nothing"
+
+expect() {          # exit status, first line of the message, arguments
+    wanted=$1 message=$2; shift 2
+    $systole check "$@" >"$out" 2>"$out.err"
+    got=$?
+    [ $got -eq "$wanted" ] || fail "$*: exit status $got instead of $wanted"
+    case $(head -1 "$out.err") in
+        "$message"*) ;;
+        *) fail "$*: says \"$(head -1 "$out.err")\"" ;;
+    esac
+    [ -s "$out" ] && fail "$*: prints something before it fails"
+}
+expect 2 'systole check: needs one of: numerics'
+expect 2 'systole check: unknown check "numeric"; needs one of: numerics' numeric
+expect 1 'systole: unknown operation "vpow" (did you mean "vpow2"?); there are vadd, ' \
+    numerics --op vadd,vpow
+expect 1 'systole: unknown type "f23" (did you mean "f32"?); there are f32, bf16, ' \
+    numerics --dtype f23
+expect 1 'systole: none of these operations has operands of these types' \
+    numerics --op vtanh --dtype s32
+expect 1 'systole: unknown simd path "neon"' numerics --simd neon
+expect 1 'systole: unknown chip "v33"' numerics --tpu v33
+expect 2 'systole check numerics: --samples is "0", allowed are whole numbers in 1..16777216' \
+    numerics --samples 0
+expect 1 'systole: cannot write nowhere/x.csv: ' numerics --csv nowhere/x.csv
+$systole check --help | grep -q '^  numerics ' || fail "help does not list numerics"
+$systole check numerics --help | grep -q 'systole check numerics --op vpow2' ||
+    fail "help has no example"
+exit $status
