@@ -155,6 +155,17 @@ static int check_unit(struct assembler *as, const struct op_parse *parse)
     return 0;
 }
 
+static int check_accumulator(struct assembler *as, const struct op_parse *parse)
+{
+    const struct isa_info *info = parse->info;
+    bool has_one = info->choice_count && info->alternative_count[info->choice_count - 1] == 0;
+
+    if (!has_one || (parse->accumulator >= 0 && parse->accumulator < ISA_ACCUMULATOR_MAX))
+        return 0;
+    return asm_error_at(as, &as->scan, "no such accumulator (mrb[0]..mrb[%d])",
+                        ISA_ACCUMULATOR_MAX - 1);
+}
+
 /* What the mnemonic has chosen becomes the operation's last operands. */
 static void set_choices(struct op_parse *parse, const int32_t choice[ISA_CHOICE_MAX])
 {
@@ -189,7 +200,7 @@ static int mnemonic(struct assembler *as, struct op_parse *parse)
         return asm_error_at(as, &as->scan, "no accumulator %d (0..%d)", parse->accumulator,
                             ISA_ACCUMULATOR_MAX - 1);
     set_choices(parse, choice);
-    if (check_unit(as, parse))
+    if (check_unit(as, parse) || check_accumulator(as, parse))
         return -1;
     parse->op.unit_index = parse->unit < 0 ? 0 : (uint8_t)parse->unit;
     as->scan.pos += w.length;           /* no line ends inside */

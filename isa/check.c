@@ -125,6 +125,65 @@ static int check_operand(const struct site *s, int index, struct err *e)
     return o->kind == OPERAND_IMM ? check_immediate(s, index, e) : 0;
 }
 
+static int check_matrix_type(const struct site *s, const struct matrix_op *m, const char *name,
+                             struct err *e)
+{
+    bool is_weights = m->kind == MATRIX_PUSH || m->kind == MATRIX_PREP_WEIGHTS;
+    const bool *takes = is_weights ? s->limits->takes_weights : s->limits->takes_rows;
+    char list[MATRIX_TYPE_COUNT * 16] = "";
+
+    if (m->kind == MATRIX_POP || m->kind == MATRIX_GIVE_UP || takes[m->type])
+        return 0;
+    for (int t = 0; t < MATRIX_TYPE_COUNT; t++) {
+        if (takes[t])
+            snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", *list ? ", " : "",
+                     matrix_type_name((enum matrix_type)t));
+    }
+    return violation(s, e, "%s: the chip takes %s only", name, list);
+}
+
+static int check_accumulator(const struct site *s, const struct matrix_op *m, const char *name,
+                             struct err *e)
+{
+    int count = s->limits->accumulator_count, last = m->accumulator;
+
+    if (m->kind != MATRIX_MULTIPLY && m->kind != MATRIX_POP)
+        return 0;
+    if (m->accumulator < 0 && count > 0)
+        return violation(s, e, "%s: the chip has accumulators, \".mrb[0]\" to \".mrb[%d]\"", name,
+                         count - 1);
+    if (m->accumulator < 0)
+        return 0;
+    if (count == 0)
+        return violation(s, e, "%s: the chip has no accumulators, results leave through a FIFO",
+                         name);
+    if (m->kind == MATRIX_MULTIPLY)
+        last += matrix_values_per_word(m->type) - 1;    /* one for every 8 rows */
+    if (last >= count)
+        return violation(s, e, "%s: up to accumulator %d (0..%d)", name, last, count - 1);
+    return 0;
+}
+
+static int check_matrix(const struct site *s, struct err *e)
+{
+    struct matrix_op m = matrix_op_of_isa(s->op);
+    const struct isa_info *info = isa_info((enum isa_opcode)s->op->code);
+    bool has_halves = m.uses_prep || m.kind == MATRIX_PREP_WEIGHTS || m.kind == MATRIX_PREP_ROWS;
+    int32_t choice[ISA_CHOICE_MAX] = { 0 };
+    char name[ISA_MNEMONIC_MAX + 16];
+
+    for (int i = 0; i < info->choice_count; i++)
+        choice[i] = s->op->operand[info->choice_first + i].value;
+    isa_print_mnemonic((enum isa_opcode)s->op->code, s->op->unit_index, choice, name,
+                       sizeof(name));
+    if (has_halves && s->limits->mxu_size < 256)
+        return violation(s, e, "%s: only 256-wide arrays have halves, the chip's are %d wide",
+                         name, s->limits->mxu_size);
+    if (check_accumulator(s, &m, name, e))
+        return -1;
+    return check_matrix_type(s, &m, name, e);
+}
+
 static int check_op(const struct site *s, struct err *e)
 {
     const struct isa_op *op = s->op;
@@ -159,7 +218,7 @@ static int check_op(const struct site *s, struct err *e)
             return violation(s, e, "%s: operands %d to %d stand together or not at all",
                              info->mnemonic, info->tail_first, info->choice_first - 1);
     }
-    return 0;
+    return info->unit == UNIT_MXU ? check_matrix(s, e) : 0;
 }
 
 /* Adds to `buf` why the misc slot is taken by (or takes) one more of a slot's operations. */

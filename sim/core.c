@@ -55,8 +55,10 @@ static void units_init(struct core *c, struct arena *a)
     for (i = 0; i < c->chip->xlu_count; i++)
         fifo_init(&c->xlu[i].result, c->chip->xlu_fifo_depth, a);
     c->mxu = arena_array(a, (size_t)c->chip->mxu_count, sizeof(*c->mxu));
-    for (i = 0; i < c->chip->mxu_count; i++)
+    for (i = 0; i < c->chip->mxu_count; i++) {
         fifo_init(&c->mxu[i].result, c->chip->mxu_fifo_depth, a);
+        mxu_init(&c->mxu[i], c->chip, a);
+    }
 }
 
 void core_init(struct core *c, int number, const struct chip *chip, int core_count,
@@ -144,12 +146,8 @@ static void reset_units(struct core *c)
         fifo_reset(&c->xlu[i].result);
     }
     for (i = 0; i < c->chip->mxu_count; i++) {
-        struct mxu *m = &c->mxu[i];
-
-        m->array_free_at = m->port_free_at = m->staged_at[0] = m->staged_at[1] = 0;
-        fifo_reset(&m->result);
-        memset(m->staging, 0, sizeof(m->staging));
-        memset(m->array, 0, sizeof(m->array));
+        fifo_reset(&c->mxu[i].result);
+        mxu_reset(&c->mxu[i], c->chip);
     }
 }
 

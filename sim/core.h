@@ -10,6 +10,7 @@
 #ifndef SIM_CORE_H
 #define SIM_CORE_H
 #include "hbm/hbm.h"
+#include "isa/matrix.h"
 #include "sim/clock.h"
 #include "sim/events.h"
 #include "sim/machine.h"
@@ -30,7 +31,7 @@ struct tile_fifo {
     uint32_t pushed, popped;            /* entries so far, timing side */
     uint32_t written, read;             /* entries so far, contents side */
     cycle_t *ready_at;
-    uint16_t *code;                     /* opcode that pops it */
+    uint16_t *code;                     /* what pops it: timing_pop_key */
     tile_t *tile;
 };
 
@@ -41,19 +42,42 @@ struct word_fifo {
     uint32_t *word;
 };
 
-/* A staging register: 16 groups of 8 rows (or columns), the newest at `top`. */
-struct staging {
-    bool is_columns;
+/*
+ * 128 x 128 of a staging register: 16 groups of 8 rows (or columns), the
+ * newest at `top`. A 256-wide array has four, by halves: 2 * k + n.
+ */
+struct quadrant {
+    bool is_columns, is_zero;
     uint32_t top;
     uint32_t pair[SIMD_ARRAY_PAIRS * 128]; /* rows: [16][4][128]; columns: [16][64][8] */
+};
+
+/* What waits in a prep register, and what a staging or gain register holds: timing side. */
+struct prepared {
+    bool is_full, takes_type_of_push;
+    enum matrix_type type;
+};
+enum loaded { LOADED_NOTHING, LOADED_FLOATS, LOADED_INTEGERS };
+
+/* Results of 8 rows; its halves are popped one after the other. */
+struct accumulator {
+    bool has_sum, is_integer;
+    int popped;                         /* halves, timing side */
+    int written, read;                  /* bit per half that holds a sum; halves read: contents */
+    cycle_t ready_at[2];
+    tile_t half[2];
 };
 
 struct mxu {
     cycle_t array_free_at, port_free_at;
     cycle_t staged_at[2];               /* all pushes into staging A, B are done */
+    struct prepared weights_prepared, rows_prepared;
+    enum loaded staged[2], gain_loaded[2];
     struct tile_fifo result;
-    struct staging staging[2];
-    uint32_t array[SIMD_ARRAY_PAIRS][128];
+    struct accumulator *accumulator;    /* mxu.accumulators; then the FIFO is not used */
+    struct quadrant *staging[2];        /* 1 or 4 each */
+    uint32_t (*gain[2])[SIMD_ARRAY_PAIRS][128];
+    tile_t weights_prep, rows_prep;
 };
 
 struct xlu {
@@ -206,6 +230,10 @@ void core_wake(struct core *c, cycle_t at, enum stall_reason reason, cycle_t res
 /* sim/timing.c: constraints of one operation beside its registers, and its occupancy */
 void timing_check(struct core *c, const struct decoded_op *o, struct issue_time *t);
 void timing_commit(struct core *c, const struct decoded_op *o, cycle_t at);
+
+/* sim/exec_mxu.c */
+void mxu_init(struct mxu *m, const struct chip *chip, struct arena *a);
+void mxu_reset(struct mxu *m, const struct chip *chip);
 
 static inline void issue_not_before(struct issue_time *t, cycle_t at, enum stall_reason reason)
 {

@@ -72,6 +72,16 @@ void core_trace_bundle(struct core *c, const struct decoded_bundle *b, cycle_t a
     }
 }
 
+/* multiplications and additions of the whole array; integers and fp8 count like bf16 */
+static int64_t flops_of(const struct core *c, const struct decoded_op *o)
+{
+    struct matrix_op m = matrix_op_of(o->code, o->o);
+
+    if (m.kind != MATRIX_MULTIPLY)
+        return 0;
+    return 2 * matrix_rows(m.type) * c->chip->mxu_size * c->chip->mxu_size;
+}
+
 static void count_ops(struct core *c)
 {
     const struct decoded_program *p = c->program;
@@ -92,6 +102,8 @@ static void count_ops(struct core *c)
             if (o->code == OP_COUNT)
                 continue;
             c->counters.op_count[o->code] += executed;
+            if (o->timing == TIMING_MATMUL)
+                c->counters.matmul_flops += executed * flops_of(c, o);
             c->counters.unit[o->track].op_count += executed;
         }
     }
@@ -155,9 +167,6 @@ void core_finish_counters(struct core *c, cycle_t cycles, bool is_complete)
         k->idle_cycles -= k->stall_cycles[i];
     for (i = 0; i < k->unit_count; i++)
         finish_unit(c, i, cycles);
-    k->matmul_flops = 2LL * 8 * 128 * 128
-                      * (k->op_count[OP_VMATMUL] + k->op_count[OP_VMATMUL_LA]
-                         + k->op_count[OP_VMATMUL_LB]);
     k->hbm_read_bytes = c->hbm_read_bytes;
     k->hbm_write_bytes = c->hbm_write_bytes;
     k->ici_sent_bytes = c->ici_sent_bytes;

@@ -11,10 +11,11 @@ enum {
     THING_VMEM = REG_COUNT, THING_SMEM,
     THING_EUP, THING_V2S, THING_DRF,    /* FIFOs, up to the staging registers */
     THING_XLU,                          /* result FIFO of xlu0.. */
-    THING_RESULT = THING_XLU + 4,       /* result FIFO of mxu0.. */
-    THING_STAGING_A = THING_RESULT + 8,
-    THING_STAGING_B = THING_STAGING_A + 8,
-    THING_ARRAY = THING_STAGING_B + 8
+    THING_RESULT = THING_XLU + 4,       /* result FIFO or accumulators of mxu0.. */
+    THING_STAGING = THING_RESULT + 8,   /* A of mxu0.., then B */
+    THING_GAIN = THING_STAGING + 16,    /* likewise */
+    THING_WEIGHTS_PREP = THING_GAIN + 16,
+    THING_ROWS_PREP = THING_WEIGHTS_PREP + 8
 };
 
 struct touched {

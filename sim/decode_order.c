@@ -36,6 +36,40 @@ static void touch_operands(const struct isa_op *op, struct touched *t)
     }
 }
 
+/* taking a prep register out counts as reading it */
+static void touch_matrix(const struct isa_op *op, struct touched *t)
+{
+    struct matrix_op m = matrix_op_of_isa(op);
+    int unit = op->unit_index;
+
+    switch (m.kind) {
+    case MATRIX_PUSH:
+        if (m.uses_prep)
+            reads(t, THING_WEIGHTS_PREP + unit);
+        writes(t, THING_STAGING + 8 * m.staging + unit);
+        break;
+    case MATRIX_PREP_WEIGHTS: writes(t, THING_WEIGHTS_PREP + unit); break;
+    case MATRIX_PREP_ROWS: writes(t, THING_ROWS_PREP + unit); break;
+    case MATRIX_MULTIPLY:
+        if (m.uses_prep)
+            reads(t, THING_ROWS_PREP + unit);
+        if (m.staging >= 0) {
+            reads(t, THING_STAGING + 8 * m.staging + unit);
+            writes(t, THING_GAIN + 8 * m.gain + unit);
+        } else {
+            reads(t, THING_GAIN + 8 * m.gain + unit);
+        }
+        writes(t, THING_RESULT + unit);
+        break;
+    case MATRIX_POP: reads(t, THING_RESULT + unit); break;
+    case MATRIX_GIVE_UP:
+        writes(t, THING_GAIN + unit);
+        writes(t, THING_GAIN + 8 + unit);
+        break;
+    case MATRIX_NONE: break;
+    }
+}
+
 /* a pop reads its FIFO, a push writes it */
 void decode_touched(const struct isa_op *op, struct touched *t)
 {
@@ -54,20 +88,10 @@ void decode_touched(const struct isa_op *op, struct touched *t)
     case OP_SDIVREM: writes(t, THING_DRF); break;
     case OP_VPOP_EUP: reads(t, THING_EUP); break;
     case OP_VPOP_XLANE: case OP_VPOP_PERMUTE: case OP_VPOP_TRF: reads(t, THING_XLU + unit); break;
-    case OP_VPOP_MRF: reads(t, THING_RESULT + unit); break;
-    case OP_VMATPUSH_A: case OP_VMATPUSHT_A: writes(t, THING_STAGING_A + unit); break;
-    case OP_VMATPUSH_B: case OP_VMATPUSHT_B: writes(t, THING_STAGING_B + unit); break;
-    case OP_VMATMUL:
-        reads(t, THING_ARRAY + unit);
-        writes(t, THING_RESULT + unit);
-        break;
-    case OP_VMATMUL_LA: case OP_VMATMUL_LB:
-        reads(t, (op->code == OP_VMATMUL_LA ? THING_STAGING_A : THING_STAGING_B) + unit);
-        writes(t, THING_ARRAY + unit);
-        writes(t, THING_RESULT + unit);
-        break;
     default:
-        if (isa_info(op->code)->unit == UNIT_EUP)
+        if (isa_info(op->code)->unit == UNIT_MXU)
+            touch_matrix(op, t);
+        else if (isa_info(op->code)->unit == UNIT_EUP)
             writes(t, THING_EUP);
         else if (isa_info(op->code)->unit == UNIT_XLU)
             writes(t, THING_XLU + unit);
@@ -77,7 +101,7 @@ void decode_touched(const struct isa_op *op, struct touched *t)
 
 static bool is_fifo(int thing)
 {
-    return thing >= THING_EUP && thing < THING_STAGING_A;
+    return thing >= THING_EUP && thing < THING_STAGING;
 }
 
 static bool has_read(const struct touched *t, int thing)

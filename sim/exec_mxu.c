@@ -1,24 +1,72 @@
 /*
- * Contents of the matrix units. A push into a staging register shifts what is
- * there by 8 rows (or columns): the register is a ring of 16 groups, and a
- * push moves its top. Groups are kept as rows or as columns, whichever the
- * last push was; a change of kind rewrites the register once.
+ * Contents of the matrix units (docs/mxu.md). A staging register shifts with
+ * every push: each quadrant of 128 x 128 is a ring of 16 groups of 8 rows or
+ * columns, whichever the last push gave, and a push moves its top. Where a
+ * shift goes over both halves, the groups that fall out of the lower quadrant
+ * move into the upper one. A change between rows and columns rewrites a
+ * quadrant once.
  */
 #include "sim/core.h"
+#include "sim/matrix_tile.h"
 
 #include <string.h>
 
-#define GROUP_WORDS 512                 /* 4 pairs x 128, or 64 pairs x 8 */
+#define GROUP_WORDS MATRIX_GROUP_WORDS
+#define GROUPS_MAX (MATRIX_ROWS_MAX / 8)
 
-/* the register as 64 pairs of rows, 128 wide */
-static void staging_read(const struct staging *s, uint32_t array[SIMD_ARRAY_PAIRS][128])
+static int halves_of(const struct chip *chip)
+{
+    return chip->mxu_size > 128 ? 2 : 1;
+}
+
+void mxu_init(struct mxu *m, const struct chip *chip, struct arena *a)
+{
+    size_t quadrants = (size_t)(halves_of(chip) * halves_of(chip));
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        m->staging[i] = arena_array(a, quadrants, sizeof(*m->staging[i]));
+        m->gain[i] = arena_array(a, quadrants, sizeof(*m->gain[i]));
+    }
+    m->accumulator = arena_array(a, (size_t)chip->mxu_accumulators, sizeof(*m->accumulator));
+}
+
+static void clear_quadrant(struct quadrant *q)
+{
+    if (!q->is_zero)
+        memset(q->pair, 0, sizeof(q->pair));
+    q->is_zero = true;
+    q->is_columns = false;
+    q->top = 0;
+}
+
+void mxu_reset(struct mxu *m, const struct chip *chip)
+{
+    int quadrants = halves_of(chip) * halves_of(chip), i;
+
+    m->array_free_at = m->port_free_at = m->staged_at[0] = m->staged_at[1] = 0;
+    m->weights_prepared.is_full = m->rows_prepared.is_full = false;
+    for (i = 0; i < 2; i++)
+        m->staged[i] = m->gain_loaded[i] = LOADED_NOTHING;
+    for (i = 0; i < 2 * quadrants; i++)
+        clear_quadrant(&m->staging[i / quadrants][i % quadrants]);
+    for (i = 0; i < chip->mxu_accumulators; i++) {
+        struct accumulator *a = &m->accumulator[i];
+
+        a->has_sum = false;
+        a->popped = a->written = a->read = 0;
+    }
+}
+
+/* the quadrant as 64 pairs of rows, 128 wide */
+static void quadrant_read(const struct quadrant *q, uint32_t array[SIMD_ARRAY_PAIRS][128])
 {
     int group, p;
 
     for (group = 0; group < 16; group++) {
-        const uint32_t *from = &s->pair[(s->top + (uint32_t)group) % 16 * GROUP_WORDS];
+        const uint32_t *from = &q->pair[(q->top + (uint32_t)group) % 16 * GROUP_WORDS];
 
-        if (!s->is_columns) {
+        if (!q->is_columns) {
             memcpy(array[4 * group], from, GROUP_WORDS * sizeof(*from));
             continue;
         }
@@ -27,93 +75,285 @@ static void staging_read(const struct staging *s, uint32_t array[SIMD_ARRAY_PAIR
     }
 }
 
-static void make_rows(struct staging *s)
+static void make_rows(struct quadrant *q)
 {
     uint32_t array[SIMD_ARRAY_PAIRS][128];
 
-    if (!s->is_columns)
-        return;
-    staging_read(s, array);
-    memcpy(s->pair, array, sizeof(array));
-    s->is_columns = false;
-    s->top = 0;
+    quadrant_read(q, array);
+    memcpy(q->pair, array, sizeof(array));
 }
 
-static void make_columns(struct staging *s)
+static void make_columns(struct quadrant *q)
 {
     uint32_t array[SIMD_ARRAY_PAIRS][128];
     int group, p;
 
-    if (s->is_columns)
-        return;
-    staging_read(s, array);
+    quadrant_read(q, array);
     for (group = 0; group < 16; group++)
         for (p = 0; p < SIMD_ARRAY_PAIRS; p++)
-            memcpy(&s->pair[group * GROUP_WORDS + 8 * p], &array[p][8 * group],
+            memcpy(&q->pair[group * GROUP_WORDS + 8 * p], &array[p][8 * group],
                    8 * sizeof(**array));
-    s->is_columns = true;
-    s->top = 0;
 }
 
-static void push_rows(struct core *c, const struct decoded_op *o, int which)
+static void set_kind(struct quadrant *q, bool is_columns)
 {
-    struct staging *s = &c->mxu[o->unit].staging[which];
-
-    make_rows(s);
-    s->top = (s->top + 15) % 16;
-    c->simd->pack_rows((uint32_t (*)[128])&s->pair[s->top * GROUP_WORDS], c->tile[o->o[0]]);
+    if (q->is_columns == is_columns)
+        return;
+    if (is_columns)
+        make_columns(q);
+    else
+        make_rows(q);
+    q->is_columns = is_columns;
+    q->top = 0;
 }
 
-static void push_columns(struct core *c, const struct decoded_op *o, int which)
+/* `count` groups in at the top (NULL: zeros); those that fall out go to `fallen`, if wanted */
+static void shift_in(struct quadrant *q, bool is_columns, const uint32_t *groups, int count,
+                     uint32_t *fallen)
 {
-    struct staging *s = &c->mxu[o->unit].staging[which];
+    const size_t bytes = GROUP_WORDS * sizeof(*groups);
+    int group;
 
-    make_columns(s);
-    s->top = (s->top + 15) % 16;
-    c->simd->pack_columns((uint32_t (*)[8])&s->pair[s->top * GROUP_WORDS], c->tile[o->o[0]]);
+    if (q->is_zero && !groups) {
+        if (fallen)
+            memset(fallen, 0, (size_t)count * bytes);
+        return;
+    }
+    set_kind(q, is_columns);
+    q->is_zero = false;
+    q->top = (q->top + 16 - (uint32_t)count) % 16;
+    for (group = 0; group < count; group++) {
+        uint32_t *slot = &q->pair[(q->top + (uint32_t)group) % 16 * GROUP_WORDS];
+
+        if (fallen)
+            memcpy(fallen + group * GROUP_WORDS, slot, bytes);
+        if (groups)
+            memcpy(slot, groups + group * GROUP_WORDS, bytes);
+        else
+            memset(slot, 0, bytes);
+    }
 }
 
-void exec_VMATPUSH_A(struct core *c, const struct decoded_op *o)
+/* What a push does: groups of the operand and of the prep register, NULL = zeros. */
+struct push {
+    struct quadrant *quadrant;
+    const struct matrix_op *op;
+    const uint32_t *lower, *upper;
+    int count;                          /* groups in a tile */
+};
+
+/* the quadrant `along` the shift and `across` it: shifts of columns go along n */
+static struct quadrant *quadrant_at(const struct push *p, int along, int across)
 {
-    push_rows(c, o, 0);
+    return &p->quadrant[p->op->is_xpose ? 2 * across + along : 2 * along + across];
 }
 
-void exec_VMATPUSH_B(struct core *c, const struct decoded_op *o)
+static void shift_chain(const struct push *p, int across, const uint32_t *groups)
 {
-    push_rows(c, o, 1);
+    uint32_t fallen[GROUPS_MAX * GROUP_WORDS];
+
+    shift_in(quadrant_at(p, 0, across), p->op->is_xpose, groups, p->count, fallen);
+    shift_in(quadrant_at(p, 1, across), p->op->is_xpose, fallen, p->count, NULL);
 }
 
-void exec_VMATPUSHT_A(struct core *c, const struct decoded_op *o)
+static void shift_one(const struct push *p, int along, int across, const uint32_t *groups)
 {
-    push_columns(c, o, 0);
+    shift_in(quadrant_at(p, along, across), p->op->is_xpose, groups, p->count, NULL);
 }
 
-void exec_VMATPUSHT_B(struct core *c, const struct decoded_op *o)
+static void push_256(const struct push *p)
 {
-    push_columns(c, o, 1);
+    switch (p->op->mode) {
+    case 0: case 1:
+        shift_chain(p, 0, p->lower);
+        shift_chain(p, 1, p->upper);
+        break;
+    case 2:
+        shift_one(p, 0, 0, p->lower);
+        shift_one(p, 1, 0, p->upper);
+        shift_one(p, 0, 1, NULL);
+        shift_one(p, 1, 1, NULL);
+        break;
+    default:
+        shift_one(p, 0, 0, p->lower);
+        shift_one(p, 1, 1, p->upper);
+        clear_quadrant(quadrant_at(p, 0, 1));
+        clear_quadrant(quadrant_at(p, 1, 0));
+        break;
+    }
+}
+
+/* the operand, +0 where its mask does not hold */
+static const uint32_t *operand_tile(const struct core *c, const struct decoded_op *o,
+                                    const struct matrix_op *m, tile_t room)
+{
+    if (!m->is_masked)
+        return c->tile[o->o[0]];
+    mask_tile(room, &c->m[o->o[0]], c->tile[o->o[1]],
+              m->takes_type_of_push || m->type != MATRIX_F32);
+    return room;
+}
+
+static void exec_push(struct core *c, const struct decoded_op *o)
+{
+    struct matrix_op m = matrix_op_of(o->code, o->o);
+    struct mxu *unit = &c->mxu[o->unit];
+    uint32_t room[2][GROUPS_MAX * GROUP_WORDS];
+    _Alignas(64) tile_t masked;
+    struct push p = {.quadrant = unit->staging[m.staging], .op = &m,
+                     .count = matrix_rows(m.type) / 8};
+
+    p.lower = matrix_groups_of_tile(c->simd, m.type, m.is_xpose, operand_tile(c, o, &m, masked),
+                                    room[0]);
+    if (c->chip->mxu_size == 128) {
+        shift_in(p.quadrant, m.is_xpose, p.lower, p.count, NULL);
+        return;
+    }
+    if (m.uses_prep)
+        p.upper = matrix_groups_of_tile(c->simd, m.type, m.is_xpose, unit->weights_prep, room[1]);
+    push_256(&p);
+}
+
+void exec_VMATPUSH(struct core *c, const struct decoded_op *o)
+{
+    exec_push(c, o);
+}
+
+void exec_VMATPUSH_MSK(struct core *c, const struct decoded_op *o)
+{
+    exec_push(c, o);
+}
+
+static void exec_prep(struct core *c, const struct decoded_op *o)
+{
+    struct matrix_op m = matrix_op_of(o->code, o->o);
+    struct mxu *unit = &c->mxu[o->unit];
+    uint32_t *to = m.kind == MATRIX_PREP_WEIGHTS ? unit->weights_prep : unit->rows_prep;
+    _Alignas(64) tile_t masked;
+
+    memcpy(to, operand_tile(c, o, &m, masked), TILE_BYTES);
+}
+
+void exec_VMATPREP_SUBR(struct core *c, const struct decoded_op *o)
+{
+    exec_prep(c, o);
+}
+
+void exec_VMATPREP_SUBR_MSK(struct core *c, const struct decoded_op *o)
+{
+    exec_prep(c, o);
+}
+
+void exec_VMATPREP_MUBR(struct core *c, const struct decoded_op *o)
+{
+    exec_prep(c, o);
+}
+
+void exec_VMATPREP_MUBR_MSK(struct core *c, const struct decoded_op *o)
+{
+    exec_prep(c, o);
+}
+
+/* Left-hand rows of a multiplication, by halves of k. */
+struct left_hand {
+    uint32_t row[2][MATRIX_ROWS_MAX][64];
+};
+
+static void read_rows(struct core *c, const struct decoded_op *o, const struct matrix_op *m,
+                      struct left_hand *l)
+{
+    _Alignas(64) tile_t masked;
+
+    matrix_rows_of_tile(c->simd, m->type, operand_tile(c, o, m, masked), l->row[0]);
+    if (m->uses_prep)
+        matrix_rows_of_tile(c->simd, m->type, c->mxu[o->unit].rows_prep, l->row[1]);
+    else if (c->chip->mxu_size > 128)
+        memset(l->row[1], 0, sizeof(l->row[1]));
+}
+
+/* columns of half n of 8 rows: one chain over both halves of k */
+static void multiply_group(const struct core *c, const struct decoded_op *o, int gain,
+                           const struct left_hand *l, int group, int n, uint32_t *out)
+{
+    int halves = halves_of(c->chip), k;
+
+    for (k = 0; k < halves; k++)
+        c->simd->matmul(out, k ? out : NULL, (const uint32_t (*)[64])&l->row[k][8 * group],
+                        (const uint32_t (*)[128])c->mxu[o->unit].gain[gain][halves * k + n]);
+}
+
+/* the first use of an accumulator adds to +0 */
+static void accumulate(const struct core *c, struct accumulator *a, int n, bool is_integer,
+                       const uint32_t *sum)
+{
+    if (!(a->written >> n & 1))
+        memset(a->half[n], 0, TILE_BYTES);
+    a->written |= 1 << n;
+    c->simd->binary[is_integer ? BIN_ADD_S32 : BIN_ADD_F32](a->half[n], a->half[n], sum);
+}
+
+static void exec_multiply(struct core *c, const struct decoded_op *o)
+{
+    struct matrix_op m = matrix_op_of(o->code, o->o);
+    struct mxu *unit = &c->mxu[o->unit];
+    bool is_integer = matrix_is_integer(m.type);
+    int halves = halves_of(c->chip), i;
+    struct left_hand l;
+    _Alignas(64) tile_t sum;
+
+    for (i = 0; m.staging >= 0 && i < halves * halves; i++)
+        quadrant_read(&unit->staging[m.staging][i], unit->gain[m.gain][i]);
+    read_rows(c, o, &m, &l);
+    for (i = 0; i < halves * matrix_rows(m.type) / 8; i++) {
+        uint32_t *out = m.accumulator < 0 ? fifo_write(&unit->result) : sum;
+
+        multiply_group(c, o, m.gain, &l, i / halves, i % halves, out);
+        if (is_integer)
+            c->simd->unary[UN_S32_FROM_F32](out, out);
+        if (m.accumulator >= 0)
+            accumulate(c, &unit->accumulator[m.accumulator + i / halves], i % halves, is_integer,
+                       sum);
+    }
 }
 
 void exec_VMATMUL(struct core *c, const struct decoded_op *o)
 {
-    struct mxu *m = &c->mxu[o->unit];
-
-    c->simd->matmul(fifo_write(&m->result), c->tile[o->o[0]],
-                    (const uint32_t (*)[128])m->array);
+    exec_multiply(c, o);
 }
 
-void exec_VMATMUL_LA(struct core *c, const struct decoded_op *o)
+void exec_VMATMUL_MSK(struct core *c, const struct decoded_op *o)
 {
-    staging_read(&c->mxu[o->unit].staging[0], c->mxu[o->unit].array);
-    exec_VMATMUL(c, o);
+    exec_multiply(c, o);
 }
 
-void exec_VMATMUL_LB(struct core *c, const struct decoded_op *o)
+void exec_VMATMUL_ACC(struct core *c, const struct decoded_op *o)
 {
-    staging_read(&c->mxu[o->unit].staging[1], c->mxu[o->unit].array);
-    exec_VMATMUL(c, o);
+    exec_multiply(c, o);
+}
+
+void exec_VMATMUL_ACC_MSK(struct core *c, const struct decoded_op *o)
+{
+    exec_multiply(c, o);
 }
 
 void exec_VPOP_MRF(struct core *c, const struct decoded_op *o)
 {
     memcpy(c->tile[o->o[0]], fifo_read(&c->mxu[o->unit].result), TILE_BYTES);
+}
+
+void exec_VPOP_MRB(struct core *c, const struct decoded_op *o)
+{
+    struct matrix_op m = matrix_op_of(o->code, o->o);
+    struct accumulator *a = &c->mxu[o->unit].accumulator[m.accumulator];
+
+    memcpy(c->tile[o->o[0]], a->half[a->read++], TILE_BYTES);
+    if (a->read == halves_of(c->chip))
+        a->read = a->written = 0;
+}
+
+/* only a matter of what may be used: sim/timing_mxu.c */
+void exec_VDWG(struct core *c, const struct decoded_op *o)
+{
+    (void)c;
+    (void)o;
 }

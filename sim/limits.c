@@ -1,5 +1,7 @@
 #include "sim/limits.h"
 
+#include <string.h>
+
 void chip_slots(const struct chip *c, struct isa_slots *slots)
 {
     *slots = (struct isa_slots){
@@ -30,8 +32,14 @@ void chip_isa_limits(const struct chip *c, struct isa_limits *limits)
         .flag_count = (int)c->sync_flags,
         .imem_bundles = c->core_imem_bundles,
         .branch_delay_bundles = (int)c->core_branch_delay_bundles,
+        .mxu_size = (int)c->mxu_size,
+        .accumulator_count = (int)c->mxu_accumulators,
     };
     chip_slots(c, &limits->slots);
+    for (int t = 0; t < MATRIX_TYPE_COUNT; t++) {
+        limits->takes_weights[t] = chip_push_cycles(c, (enum matrix_type)t) > 0;
+        limits->takes_rows[t] = chip_matmul_cycles(c, (enum matrix_type)t) > 0;
+    }
 }
 
 int chip_latency_cycles(const struct chip *c, enum isa_latency_class latency_class)
@@ -47,5 +55,47 @@ int chip_latency_cycles(const struct chip *c, enum isa_latency_class latency_cla
     case CLASS_VSEL: return (int)c->valu_sel_cycles;
     case CLASS_VLD: return (int)c->vmem_load_cycles;
     default: return 1;
+    }
+}
+
+/* of the two fp8 with four bits of exponent a generation has one */
+static bool takes_fp8(const struct chip *c, enum matrix_type t)
+{
+    const char *name = t == MATRIX_F8E4M3B11FNUZ ? "b11fnuz" : "fn";
+
+    return t == MATRIX_F8E5M2 || strcmp(c->mxu_fp8_e4m3, name) == 0;
+}
+
+int chip_matmul_cycles(const struct chip *c, enum matrix_type t)
+{
+    switch (t) {
+    case MATRIX_F32: return (int)c->mxu_matmul_f32_cycles;
+    case MATRIX_BF16: return (int)c->mxu_matmul_bf16_cycles;
+    case MATRIX_S8: case MATRIX_U8: return (int)c->mxu_matmul_int8_cycles;
+    case MATRIX_S4: case MATRIX_U4: return (int)c->mxu_matmul_int4_cycles;
+    default: return takes_fp8(c, t) ? (int)c->mxu_matmul_fp8_cycles : 0;
+    }
+}
+
+int chip_push_cycles(const struct chip *c, enum matrix_type t)
+{
+    switch (t) {
+    case MATRIX_F32: return (int)c->mxu_push_f32_cycles;
+    case MATRIX_BF16: return (int)c->mxu_push_bf16_cycles;
+    case MATRIX_S8: case MATRIX_U8: return (int)c->mxu_push_int8_cycles;
+    case MATRIX_S4: case MATRIX_U4: return (int)c->mxu_push_int4_cycles;
+    default: return takes_fp8(c, t) ? (int)c->mxu_push_fp8_cycles : 0;
+    }
+}
+
+int chip_matrix_cycles(const struct chip *c, const struct matrix_op *m)
+{
+    int factor = m->is_xpose ? (int)c->mxu_push_xpose_factor : 1;
+
+    switch (m->kind) {
+    case MATRIX_PUSH: return chip_push_cycles(c, m->type) * factor - m->uses_prep;
+    case MATRIX_MULTIPLY: return chip_matmul_cycles(c, m->type) - m->uses_prep;
+    case MATRIX_PREP_WEIGHTS: case MATRIX_PREP_ROWS: return 1;
+    default: return 0;
     }
 }

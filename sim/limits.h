@@ -5,6 +5,7 @@
 #ifndef SIM_LIMITS_H
 #define SIM_LIMITS_H
 #include "isa/check.h"
+#include "isa/matrix.h"
 #include "sim/chip.h"
 
 void chip_slots(const struct chip *c, struct isa_slots *slots);
@@ -15,4 +16,13 @@ void chip_isa_limits(const struct chip *c, struct isa_limits *limits);
  * has no result (sim/timing.c knows when a FIFO has it).
  */
 int chip_latency_cycles(const struct chip *c, enum isa_latency_class latency_class);
+
+/*
+ * How long weights hold the port of a matrix unit and left-hand rows its array
+ * (docs/mxu.md), without the loading of a gain register. For pushes of a type,
+ * 0 where the chip does not take it.
+ */
+int chip_matrix_cycles(const struct chip *c, const struct matrix_op *m);
+int chip_matmul_cycles(const struct chip *c, enum matrix_type t);
+int chip_push_cycles(const struct chip *c, enum matrix_type t);
 #endif

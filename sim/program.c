@@ -171,8 +171,9 @@ static enum timing_kind timing_of(enum isa_opcode code)
     case CLASS_XPERM: return TIMING_PERMUTE;
     case CLASS_XPOSE: return TIMING_XPOSE;
     case CLASS_XPOSE_END: return TIMING_XPOSE_END;
-    case CLASS_MATPUSH: case CLASS_MATPUSH_T: return TIMING_MATPUSH;
+    case CLASS_MATPUSH: return TIMING_MATPUSH;
     case CLASS_MATMUL: return TIMING_MATMUL;
+    case CLASS_VDWG: return TIMING_VDWG;
     case CLASS_VPUSH: return TIMING_VPUSH;
     case CLASS_SPOP: return code == OP_SPOP ? TIMING_SPOP : TIMING_POP_DRF;
     case CLASS_SDIV: return TIMING_DIVIDE;
@@ -186,7 +187,7 @@ static enum timing_kind timing_of(enum isa_opcode code)
                || code == OP_VTRACE ? TIMING_NONE : TIMING_WAIT;
     case CLASS_POP:
         return code == OP_VPOP_EUP ? TIMING_POP_EUP
-               : code == OP_VPOP_MRF ? TIMING_POP_MRF : TIMING_POP_XLU;
+               : isa_info(code)->unit == UNIT_MXU ? TIMING_POP_MATRIX : TIMING_POP_XLU;
     default: return TIMING_NONE;
     }
 }

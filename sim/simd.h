@@ -38,6 +38,14 @@ typedef void simd_binary_fn(uint32_t *d, const uint32_t *a, const uint32_t *b);
 typedef void simd_unary_fn(uint32_t *d, const uint32_t *a);
 typedef void simd_compare_fn(uint16_t *mask, const uint32_t *a, const uint32_t *b);
 
+/*
+ * out (8x128 f32) = rows x W, each element a chain of 128 fused multiply-adds
+ * over k = 1,0,3,2,5,4,… from +0, or from the element of `start` where that is
+ * not NULL; NaN is 0x7fc00000. `out` may be `start`.
+ */
+typedef void simd_matmul_fn(uint32_t *out, const uint32_t *start, const uint32_t row[8][64],
+                            const uint32_t pair[64][128]);
+
 struct simd_path {
     const char *name;                   /* "c", "avx2", "avx512bf16" */
     simd_binary_fn *binary[BIN_COUNT];
@@ -47,18 +55,21 @@ struct simd_path {
 
     /*
      * Weights: pair[p][n] holds bf16 W[2p][n] in its low and W[2p+1][n] in its
-     * high half. pack_rows turns 8 rows (a tile) into 4 rows of pairs;
-     * pack_columns turns a tile whose row r is weight column r into
-     * pair[64][8]: word 8*p + r.
+     * high half. pack_rows rounds 8 rows (a tile of f32) into 4 rows of pairs.
      */
     void (*pack_rows)(uint32_t pair[4][128], const uint32_t *tile);
-    void (*pack_columns)(uint32_t pair[64][8], const uint32_t *tile);
 
     /*
-     * out (8x128 f32) = bf16(lhs 8x128 f32) x W, each element a chain of 128
-     * fused multiply-adds from +0 over k = 1,0,3,2,5,4,…; NaN is 0x7fc00000.
+     * Left-hand rows, or weight columns given as rows: row[r][p] holds bf16
+     * lanes 2p and 2p+1 of row r. Out of a tile of f32, rounded; out of a packed
+     * tile, whose sublane i holds rows 2i and 2i+1; row_columns turns 8 of them
+     * into the columns of a weight array, pair[p][r].
      */
-    void (*matmul)(uint32_t *out, const uint32_t *lhs, const uint32_t pair[64][128]);
+    void (*rows_of_f32)(uint32_t row[8][64], const uint32_t *tile);
+    void (*rows_of_bf16)(uint32_t row[16][64], const uint32_t *tile);
+    void (*row_columns)(uint32_t pair[64][8], const uint32_t row[8][64]);
+
+    simd_matmul_fn *matmul;
 };
 
 /*

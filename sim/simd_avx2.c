@@ -140,14 +140,33 @@ static inline vi pack_adjacent(const uint32_t *lanes)
     return _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
 }
 
-static void pack_columns(uint32_t pair[64][8], const uint32_t *tile)
+static void rows_of_f32(uint32_t row[8][64], const uint32_t *tile)
 {
-    for (int p = 0; p < 64; p += 8) {
-        vi row[8];
+    for (int r = 0; r < 8; r++) {
+        for (int p = 0; p < 64; p += 8)
+            v_storei(row[r] + p, pack_adjacent(tile + 128 * r + 2 * p));
+    }
+}
 
-        for (int r = 0; r < 8; r++)
-            row[r] = pack_adjacent(tile + 128 * r + 2 * p);
-        x86_store_transposed(pair[p], row);
+/* the low halves of 16 words; packus keeps them as they are, the upper halves being 0 */
+static inline vi low_halves(vi first, vi second)
+{
+    vi mask = v_seti(0xffffu);
+
+    return _mm256_permute4x64_epi64(
+        _mm256_packus_epi32(_mm256_and_si256(first, mask), _mm256_and_si256(second, mask)), 0xd8);
+}
+
+static void rows_of_bf16(uint32_t row[16][64], const uint32_t *tile)
+{
+    for (int i = 0; i < 8; i++, tile += 128) {
+        for (int p = 0; p < 64; p += 8) {
+            vi first = v_loadi(tile + 2 * p), second = v_loadi(tile + 2 * p + 8);
+
+            v_storei(row[2 * i] + p, low_halves(first, second));
+            v_storei(row[2 * i + 1] + p, low_halves(_mm256_srli_epi32(first, 16),
+                                                    _mm256_srli_epi32(second, 16)));
+        }
     }
 }
 
@@ -167,15 +186,22 @@ static inline vf even_weight(const uint32_t *pair)
     x = _mm256_broadcast_ss(lhs + 128 * (r) + (k)); \
     a##r = v_fma(x, wa, a##r); \
     b##r = v_fma(x, wb, b##r)
+#define START_ROW(r) \
+    vf a##r = v_load(start + 128 * (r)), b##r = v_load(start + 128 * (r) + 8)
 #define STORE_ROW(r) \
     v_store(out + 128 * (r), v_canon(a##r)); \
     v_store(out + 128 * (r) + 8, v_canon(b##r))
 
 /* 6 rows by 16 columns: 12 chains hide the latency; more would not fit 16 registers */
-static inline void matmul_6x16(uint32_t *out, const float *lhs, const uint32_t *pair)
+static inline void matmul_6x16(uint32_t *out, const uint32_t *start, const float *lhs,
+                               const uint32_t *pair)
 {
-    vf a0 = v_set(0), a1 = v_set(0), a2 = v_set(0), a3 = v_set(0), a4 = v_set(0), a5 = v_set(0);
-    vf b0 = v_set(0), b1 = v_set(0), b2 = v_set(0), b3 = v_set(0), b4 = v_set(0), b5 = v_set(0);
+    START_ROW(0);
+    START_ROW(1);
+    START_ROW(2);
+    START_ROW(3);
+    START_ROW(4);
+    START_ROW(5);
 
     for (int p = 0; p < 64; p++, lhs += 2, pair += 128) {
         vf wa = odd_weight(pair), wb = odd_weight(pair + 8), x;
@@ -208,15 +234,20 @@ static inline void matmul_6x16(uint32_t *out, const float *lhs, const uint32_t *
     w = weight(pair + 8 * (c)); \
     a##c = v_fma(xa, w, a##c); \
     b##c = v_fma(xb, w, b##c)
+#define START_COLUMNS(c) \
+    vf a##c = v_load(start + 8 * (c)), b##c = v_load(start + 8 * (c) + 128)
 #define STORE_COLUMNS(c) \
     v_store(out + 8 * (c), v_canon(a##c)); \
     v_store(out + 8 * (c) + 128, v_canon(b##c))
 
 /* 2 rows by 32 columns, for the last rows */
-static inline void matmul_2x32(uint32_t *out, const float *lhs, const uint32_t *pair)
+static inline void matmul_2x32(uint32_t *out, const uint32_t *start, const float *lhs,
+                               const uint32_t *pair)
 {
-    vf a0 = v_set(0), a1 = v_set(0), a2 = v_set(0), a3 = v_set(0);
-    vf b0 = v_set(0), b1 = v_set(0), b2 = v_set(0), b3 = v_set(0);
+    START_COLUMNS(0);
+    START_COLUMNS(1);
+    START_COLUMNS(2);
+    START_COLUMNS(3);
 
     for (int p = 0; p < 64; p++, lhs += 2, pair += 128) {
         vf xa = _mm256_broadcast_ss(lhs + 1), xb = _mm256_broadcast_ss(lhs + 129), w;
@@ -238,19 +269,31 @@ static inline void matmul_2x32(uint32_t *out, const float *lhs, const uint32_t *
     STORE_COLUMNS(3);
 }
 
-static void matmul(uint32_t *out, const uint32_t *lhs, const uint32_t pair[64][128])
+/* rows of bf16 as floats: each pair's low half, then its high half */
+static inline void widen_rows(float *wide, const uint32_t *row)
 {
-    _Alignas(64) float rounded[SIMD_TILE_WORDS];
+    for (int i = 0; i < 8 * 64; i += V_LANES, wide += 2 * V_LANES) {
+        vi pairs = v_loadi(row + i), even = v_shl(pairs, 16);
+        vi odd = _mm256_and_si256(pairs, v_seti(0xffff0000u));
+        vi low = _mm256_unpacklo_epi32(even, odd), high = _mm256_unpackhi_epi32(even, odd);
 
-    for (int i = 0; i < SIMD_TILE_WORDS; i += V_LANES) {
-        vi bits = _mm256_and_si256(v_round_bf16(v_load(lhs + i)), v_seti(0xffff0000u));
-
-        _mm256_store_ps(rounded + i, v_of_bits(bits));
+        _mm256_store_ps(wide, v_of_bits(_mm256_permute2x128_si256(low, high, 0x20)));
+        _mm256_store_ps(wide + 8, v_of_bits(_mm256_permute2x128_si256(low, high, 0x31)));
     }
+}
+
+static void matmul(uint32_t *out, const uint32_t *start, const uint32_t row[8][64],
+                   const uint32_t pair[64][128])
+{
+    static const uint32_t zeros[SIMD_TILE_WORDS];
+    _Alignas(64) float lhs[SIMD_TILE_WORDS];
+
+    widen_rows(lhs, row[0]);
+    start = start ? start : zeros;
     for (int n = 0; n < 128; n += 16)
-        matmul_6x16(out + n, rounded, pair[0] + n);
+        matmul_6x16(out + n, start + n, lhs, pair[0] + n);
     for (int n = 0; n < 128; n += 32)
-        matmul_2x32(out + 6 * 128 + n, rounded + 6 * 128, pair[0] + n);
+        matmul_2x32(out + 6 * 128 + n, start + 6 * 128 + n, lhs + 6 * 128, pair[0] + n);
 }
 
 #include "sim/simd_body.inc"

@@ -128,19 +128,26 @@ static inline vi pack_adjacent(const uint32_t *lanes)
     return v_bf16(v_load(lanes), v_load(lanes + 16));
 }
 
-static void pack_columns(uint32_t pair[64][8], const uint32_t *tile)
+static void rows_of_f32(uint32_t row[8][64], const uint32_t *tile)
 {
-    for (int p = 0; p < 64; p += 16) {
-        __m256i first[8], second[8];
+    for (int i = 0; i < 8 * 64; i += V_LANES)
+        v_storei(row[0] + i, pack_adjacent(tile + 2 * i));
+}
 
-        for (int r = 0; r < 8; r++) {
-            vi words = pack_adjacent(tile + 128 * r + 2 * p);
+static inline void store_low_halves(uint32_t *row, vi words)
+{
+    _mm256_storeu_si256((__m256i *)(void *)row, _mm512_cvtepi32_epi16(words));
+}
 
-            first[r] = _mm512_castsi512_si256(words);
-            second[r] = _mm512_extracti64x4_epi64(words, 1);
+static void rows_of_bf16(uint32_t row[16][64], const uint32_t *tile)
+{
+    for (int i = 0; i < 8; i++, tile += 128) {
+        for (int p = 0; p < 64; p += 8) {
+            vi words = v_loadi(tile + 2 * p);
+
+            store_low_halves(row[2 * i] + p, words);
+            store_low_halves(row[2 * i + 1] + p, _mm512_srli_epi32(words, 16));
         }
-        x86_store_transposed(pair[p], first);
-        x86_store_transposed(pair[p + 8], second);
     }
 }
 
@@ -149,17 +156,24 @@ static void pack_columns(uint32_t pair[64][8], const uint32_t *tile)
     x = (__m512bh)v_seti(lhs[64 * (r)]); \
     a##r = _mm512_dpbf16_ps(a##r, x, wa); \
     b##r = _mm512_dpbf16_ps(b##r, x, wb)
+#define START_ROW(r) \
+    vf a##r = v_load(start + 128 * (r)), b##r = v_load(start + 128 * (r) + 16)
 #define STORE_ROW(r) \
     v_store(out + 128 * (r), v_canon(a##r)); \
     v_store(out + 128 * (r) + 16, v_canon(b##r))
 
 /* 8 rows by 32 columns: enough chains to hide the latency, weights read once */
-static inline void matmul_columns(uint32_t *out, const uint32_t *lhs, const uint32_t *pair)
+static inline void matmul_columns(uint32_t *out, const uint32_t *start, const uint32_t *lhs,
+                                  const uint32_t *pair)
 {
-    vf a0 = v_set(0), a1 = v_set(0), a2 = v_set(0), a3 = v_set(0);
-    vf a4 = v_set(0), a5 = v_set(0), a6 = v_set(0), a7 = v_set(0);
-    vf b0 = v_set(0), b1 = v_set(0), b2 = v_set(0), b3 = v_set(0);
-    vf b4 = v_set(0), b5 = v_set(0), b6 = v_set(0), b7 = v_set(0);
+    START_ROW(0);
+    START_ROW(1);
+    START_ROW(2);
+    START_ROW(3);
+    START_ROW(4);
+    START_ROW(5);
+    START_ROW(6);
+    START_ROW(7);
 
     for (int p = 0; p < 64; p++, lhs++, pair += 128) {
         __m512bh wa = (__m512bh)v_loadi(pair), wb = (__m512bh)v_loadi(pair + 16), x;
@@ -183,14 +197,14 @@ static inline void matmul_columns(uint32_t *out, const uint32_t *lhs, const uint
     STORE_ROW(7);
 }
 
-static void matmul(uint32_t *out, const uint32_t *lhs, const uint32_t pair[64][128])
+static void matmul(uint32_t *out, const uint32_t *start, const uint32_t row[8][64],
+                   const uint32_t pair[64][128])
 {
-    _Alignas(64) uint32_t rounded[8 * 64];
+    static const uint32_t zeros[SIMD_TILE_WORDS];
 
-    for (int i = 0; i < 8 * 64; i += V_LANES)
-        v_storei(rounded + i, pack_adjacent(lhs + 2 * i));
+    start = start ? start : zeros;
     for (int n = 0; n < 128; n += 32)
-        matmul_columns(out + n, rounded, pair[0] + n);
+        matmul_columns(out + n, start + n, row[0], pair[0] + n);
 }
 
 #include "sim/simd_body.inc"

@@ -70,22 +70,45 @@ static inline vf v_fold(vf a, vf (*op)(vf, vf))
     return a;
 }
 
-static void pack_columns(uint32_t pair[64][8], const uint32_t *tile)
+static void rows_of_f32(uint32_t row[8][64], const uint32_t *tile)
 {
     for (int r = 0; r < 8; r++) {
         for (int p = 0; p < 64; p++)
-            pair[p][r] = v_pack(v_load(tile + 128 * r + 2 * p), v_load(tile + 128 * r + 2 * p + 1));
+            row[r][p] = v_pack(v_load(tile + 128 * r + 2 * p), v_load(tile + 128 * r + 2 * p + 1));
     }
 }
 
-static void matmul(uint32_t *out, const uint32_t *lhs, const uint32_t pair[64][128])
+static void rows_of_bf16(uint32_t row[16][64], const uint32_t *tile)
+{
+    for (int i = 0; i < 8; i++) {
+        for (int p = 0; p < 64; p++) {
+            uint32_t even = tile[128 * i + 2 * p], odd = tile[128 * i + 2 * p + 1];
+
+            row[2 * i][p] = (even & 0xffffu) | odd << 16;
+            row[2 * i + 1][p] = even >> 16 | (odd & 0xffff0000u);
+        }
+    }
+}
+
+static void row_columns(uint32_t pair[64][8], const uint32_t row[8][64])
+{
+    for (int r = 0; r < 8; r++) {
+        for (int p = 0; p < 64; p++)
+            pair[p][r] = row[r][p];
+    }
+}
+
+static void matmul(uint32_t *out, const uint32_t *start, const uint32_t row[8][64],
+                   const uint32_t pair[64][128])
 {
     for (int r = 0; r < 8; r++) {
         float sum[128] = {0};
 
+        if (start)
+            memcpy(sum, start + 128 * r, sizeof(sum));
         for (int p = 0; p < 64; p++) {
-            float even = f32_round_to_bf16(f32_from_bits(lhs[128 * r + 2 * p]));
-            float odd = f32_round_to_bf16(f32_from_bits(lhs[128 * r + 2 * p + 1]));
+            float even = f32_from_bits(row[r][p] << 16);
+            float odd = f32_from_bits(row[r][p] & 0xffff0000u);
 
             for (int n = 0; n < 128; n++) {
                 sum[n] = f32_fma(odd, f32_from_bits(pair[p][n] & 0xffff0000u), sum[n]);

@@ -154,15 +154,21 @@ static const char *test_masks(const struct simd_path *path, const uint16_t *mask
 
 static const char *test_weights(const struct simd_path *path, const uint32_t *tile)
 {
-    uint32_t x[4][128], y[4][128], u[64][8], v[64][8];
+    uint32_t x[16][64], y[16][64], u[64][8], v[64][8], p[4][128], q[4][128];
 
-    path->pack_rows(x, tile);
-    simd_path_c->pack_rows(y, tile);
-    if (memcmp(x, y, sizeof(x)) != 0)
+    path->pack_rows(p, tile);
+    simd_path_c->pack_rows(q, tile);
+    if (memcmp(p, q, sizeof(p)) != 0)
         return "packing of weight rows";
-    path->pack_columns(u, tile);
-    simd_path_c->pack_columns(v, tile);
-    return memcmp(u, v, sizeof(u)) == 0 ? NULL : "packing of weight columns";
+    path->rows_of_f32(x, tile);
+    simd_path_c->rows_of_f32(y, tile);
+    path->row_columns(u, (const uint32_t (*)[64])x);
+    simd_path_c->row_columns(v, (const uint32_t (*)[64])y);
+    if (memcmp(x, y, sizeof(x) / 2) != 0 || memcmp(u, v, sizeof(u)) != 0)
+        return "rows of f32";
+    path->rows_of_bf16(x, tile);
+    simd_path_c->rows_of_bf16(y, tile);
+    return memcmp(x, y, sizeof(x)) == 0 ? NULL : "rows of bf16";
 }
 
 static const char *test_matmul(const struct simd_path *path, struct inputs *in, struct rng *r)
@@ -170,11 +176,15 @@ static const char *test_matmul(const struct simd_path *path, struct inputs *in, 
     static const int tiles[] = {TILE_BITS, TILE_CANCEL, TILE_SMALL};
     const uint32_t (*pair)[128] = (const uint32_t (*)[128])in->pair;
     _Alignas(64) uint32_t lhs[SIMD_TILE_WORDS], x[SIMD_TILE_WORDS], y[SIMD_TILE_WORDS];
+    uint32_t row[8][64];
 
     for (int i = 0; i < 3; i++) {
+        const uint32_t *start = i ? in->tile[tiles[i]] : NULL;
+
         fill_matmul(lhs, in, r, tiles[i]);
-        path->matmul(x, lhs, pair);
-        simd_path_c->matmul(y, lhs, pair);
+        simd_path_c->rows_of_f32(row, lhs);
+        path->matmul(x, start, (const uint32_t (*)[64])row, pair);
+        simd_path_c->matmul(y, start, (const uint32_t (*)[64])row, pair);
         if (!same(x, y))
             return "matmul";
     }

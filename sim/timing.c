@@ -6,18 +6,23 @@
  * FIFOs; timing_commit, once the time is known, occupies units and puts
  * results into FIFOs. Neither looks at a lane.
  */
-#include "sim/core.h"
+#include "sim/timing.h"
 
-/* as written: "vmatmul.f32.gmra.mxu0" */
-struct op_name {
-    char text[64];
-};
-
-static struct op_name name_of(enum isa_opcode code, int unit)
+struct op_name timing_name(const struct decoded_op *o)
 {
     struct op_name name;
 
-    isa_print_mnemonic(code, unit, NULL, name.text, sizeof(name.text));
+    isa_print_mnemonic(o->code, o->unit, o->o + isa_info(o->code)->choice_first, name.text,
+                       sizeof(name.text));
+    return name;
+}
+
+static struct op_name name_of_pop(uint16_t key, int unit)
+{
+    const int32_t type = key >> 12;
+    struct op_name name;
+
+    isa_print_mnemonic(key & 0xfff, unit, &type, name.text, sizeof(name.text));
     return name;
 }
 
@@ -74,19 +79,20 @@ static void check_store_to_load(struct core *c, const struct decoded_op *o, stru
     }
 }
 
-static void check_pop(struct core *c, const struct decoded_op *o, struct tile_fifo *f,
+void timing_check_pop(struct core *c, const struct decoded_op *o, struct tile_fifo *f,
                       enum stall_reason reason, struct issue_time *t)
 {
     uint32_t slot = f->popped & f->mask;
+    int type = o->code == OP_VPOP_MRF ? o->o[1] : 0;
 
     if (f->pushed == f->popped) {
         core_fault(c, FAULT_FIFO_EMPTY, "%s with nothing pushed to its fifo",
-                   name_of(o->code, o->unit).text);
+                   timing_name(o).text);
         return;
     }
-    if (f->code[slot] != o->code) {
+    if (f->code[slot] != timing_pop_key(o->code, type)) {
         core_fault(c, FAULT_OPERATION, "%s finds a result for %s at the head of the fifo",
-                   name_of(o->code, o->unit).text, name_of(f->code[slot], o->unit).text);
+                   timing_name(o).text, name_of_pop(f->code[slot], o->unit).text);
         return;
     }
     issue_not_before(t, f->ready_at[slot], reason);
@@ -110,15 +116,6 @@ static void check_fence(const struct core *c, struct issue_time *t)
     issue_not_before(t, c->last_sst_at + c->chip->scalar_sld_cycles, STALL_FENCE);
 }
 
-static void check_matmul(const struct core *c, const struct decoded_op *o, struct issue_time *t)
-{
-    const struct mxu *m = &c->mxu[o->unit];
-
-    issue_not_before(t, m->array_free_at, STALL_MXU);
-    if (o->code != OP_VMATMUL)
-        issue_not_before(t, m->staged_at[o->code == OP_VMATMUL_LB], STALL_STAGING);
-}
-
 void timing_check(struct core *c, const struct decoded_op *o, struct issue_time *t)
 {
     switch (o->timing) {
@@ -135,22 +132,16 @@ void timing_check(struct core *c, const struct decoded_op *o, struct issue_time 
         issue_not_before(t, c->eup_free_at, STALL_EUP);
         break;
     case TIMING_POP_EUP:
-        check_pop(c, o, &c->eup, STALL_EUP, t);
+        timing_check_pop(c, o, &c->eup, STALL_EUP, t);
         break;
     case TIMING_REDUCE: case TIMING_PERMUTE: case TIMING_XPOSE: case TIMING_XPOSE_END:
         issue_not_before(t, c->xlu[o->unit].free_at, STALL_XLU);
         break;
     case TIMING_POP_XLU:
-        check_pop(c, o, &c->xlu[o->unit].result, STALL_XLU, t);
+        timing_check_pop(c, o, &c->xlu[o->unit].result, STALL_XLU, t);
         break;
-    case TIMING_MATPUSH:
-        issue_not_before(t, c->mxu[o->unit].port_free_at, STALL_STAGING);
-        break;
-    case TIMING_MATMUL:
-        check_matmul(c, o, t);
-        break;
-    case TIMING_POP_MRF:
-        check_pop(c, o, &c->mxu[o->unit].result, STALL_RESULT, t);
+    case TIMING_MATPUSH: case TIMING_MATMUL: case TIMING_POP_MATRIX:
+        timing_check_matrix(c, o, t);
         break;
     case TIMING_SPOP:
         check_word_pop(c, "spop", "vpush", &c->v2s, STALL_TRANSFER, t);
@@ -169,19 +160,18 @@ void timing_check(struct core *c, const struct decoded_op *o, struct issue_time 
     }
 }
 
-/* `pop` is the operation that takes the result out */
-static void push_result(struct core *c, const struct decoded_op *o, struct tile_fifo *f,
-                        enum isa_opcode pop, cycle_t ready_at)
+void timing_push_result(struct core *c, const struct decoded_op *o, struct tile_fifo *f,
+                        uint16_t pop_key, cycle_t ready_at)
 {
     uint32_t slot = f->pushed & f->mask;
 
     if (f->pushed - f->popped >= f->depth) {
         core_fault(c, FAULT_FIFO_OVERFLOW, "%s finds its result fifo full: %u results not popped",
-                   name_of(o->code, o->unit).text, (unsigned)f->depth);
+                   timing_name(o).text, (unsigned)f->depth);
         return;
     }
     f->ready_at[slot] = ready_at;
-    f->code[slot] = (uint16_t)pop;
+    f->code[slot] = pop_key;
     f->pushed++;
 }
 
@@ -200,7 +190,7 @@ static void commit_eup(struct core *c, const struct decoded_op *o, cycle_t at)
 
     c->eup_free_at = start + c->chip->eup_issue_cycles;
     core_count_busy(c, o, start, c->eup_free_at);
-    push_result(c, o, &c->eup, OP_VPOP_EUP, start + c->chip->eup_latency_cycles);
+    timing_push_result(c, o, &c->eup, OP_VPOP_EUP, start + c->chip->eup_latency_cycles);
 }
 
 static void commit_permute(struct core *c, const struct decoded_op *o, cycle_t at)
@@ -211,14 +201,14 @@ static void commit_permute(struct core *c, const struct decoded_op *o, cycle_t a
 
     x->free_at = start + c->chip->xlu_issue_cycles;
     core_count_busy(c, o, start, x->free_at);
-    push_result(c, o, &x->result, is_reduction ? OP_VPOP_XLANE : OP_VPOP_PERMUTE,
+    timing_push_result(c, o, &x->result, is_reduction ? OP_VPOP_XLANE : OP_VPOP_PERMUTE,
                 start + (is_reduction ? c->chip->xlu_reduce_cycles : c->chip->xlu_permute_cycles));
 }
 
 static bool check_xpose(struct core *c, const struct decoded_op *o, const struct xlu *x)
 {
     bool is_first = o->code == OP_VXPOSE_START || o->code == OP_VXPOSE_ONE;
-    struct op_name name = name_of(o->code, o->unit);
+    struct op_name name = timing_name(o);
 
     if (is_first && x->is_open)
         core_fault(c, FAULT_OPERATION, "%s inside an open transpose", name.text);
@@ -248,32 +238,8 @@ static void commit_xpose(struct core *c, const struct decoded_op *o, cycle_t at)
         return;
     ready_at = start + c->chip->xlu_xpose_cycles;
     for (i = 0; i < o->o[1] / 8 && c->state != CORE_FAULTED; i++)
-        push_result(c, o, &x->result, OP_VPOP_TRF,
+        timing_push_result(c, o, &x->result, OP_VPOP_TRF,
                     ready_at + i * c->chip->xlu_xpose_pop_cycles);
-}
-
-static void commit_matpush(struct core *c, const struct decoded_op *o, cycle_t at)
-{
-    struct mxu *m = &c->mxu[o->unit];
-    bool is_columns = o->code == OP_VMATPUSHT_A || o->code == OP_VMATPUSHT_B;
-    int which = o->code == OP_VMATPUSH_B || o->code == OP_VMATPUSHT_B;
-    cycle_t start = later(at, m->port_free_at);
-
-    m->port_free_at = start + c->chip->mxu_push_f32_cycles
-                                * (is_columns ? c->chip->mxu_push_xpose_factor : 1);
-    m->staged_at[which] = m->port_free_at;
-    core_count_busy(c, o, start, m->port_free_at);
-}
-
-static void commit_matmul(struct core *c, const struct decoded_op *o, cycle_t at)
-{
-    struct mxu *m = &c->mxu[o->unit];
-    cycle_t start = later(at, m->array_free_at);
-    cycle_t enters = start + (o->code == OP_VMATMUL ? 0 : c->chip->mxu_latch_cycles);
-
-    m->array_free_at = enters + c->chip->mxu_matmul_f32_cycles;
-    core_count_busy(c, o, start, m->array_free_at);
-    push_result(c, o, &m->result, OP_VPOP_MRF, enters + c->chip->mxu_latency_cycles);
 }
 
 /* quotient and remainder; divisions may follow each other in every bundle */
@@ -319,11 +285,8 @@ void timing_commit(struct core *c, const struct decoded_op *o, cycle_t at)
     case TIMING_XPOSE: case TIMING_XPOSE_END:
         commit_xpose(c, o, at);
         break;
-    case TIMING_MATPUSH:
-        commit_matpush(c, o, at);
-        break;
-    case TIMING_MATMUL:
-        commit_matmul(c, o, at);
+    case TIMING_MATPUSH: case TIMING_MATMUL: case TIMING_VDWG:
+        timing_commit_matrix(c, o, at);
         break;
     case TIMING_VPUSH:
         commit_vpush(c, at);

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "isa/isa.h"
+#include "isa/matrix.h"
 #include "sim/chip.h"
 #include "stack/vcode.h"
 
@@ -69,8 +70,8 @@ int depend_build(struct depend *d, const struct code_block *b, const struct chip
 void depend_fini(struct depend *d);
 
 /* schedule.c */
-bool op_is_weight_push(enum isa_opcode code);   /* takes a staging port, for so long: */
-int op_weight_push_cycles(const struct chip *chip, enum isa_opcode code);
+bool op_is_weight_push(const struct isa_op *op);        /* takes a staging port, for so long: */
+int op_weight_push_cycles(const struct chip *chip, const struct isa_op *op);
 
 /* the best schedule that fits the registers; there always is one after registers_spill */
 void schedule_choose(struct schedule *s, const struct code_block *b, const struct depend *d,

@@ -74,14 +74,10 @@ static void fini_fifo(struct fifo *f)
     mem_free(f->pop);
 }
 
-static bool is_latch(uint16_t code)
-{
-    return code == OP_VMATMUL_LA || code == OP_VMATMUL_LB;
-}
-
 static struct fifo_use mxu_use(struct fifo_state *st, const struct isa_op *op)
 {
-    int latch_cycles = is_latch(op->code) ? (int)st->chip->mxu_latch_cycles : 0;
+    struct matrix_op m = matrix_op_of_isa(op);
+    int latch_cycles = m.staging >= 0 ? (int)st->chip->mxu_latch_cycles : 0;
 
     return (struct fifo_use){
         .fifo = &st->mxu[op->unit_index],
@@ -129,7 +125,7 @@ static struct fifo_use fifo_use(struct fifo_state *st, const struct isa_op *op)
 {
     switch (isa_info(op->code)->unit) {
     case UNIT_MXU:
-        return op_is_weight_push(op->code) ? (struct fifo_use){.fifo = NULL} : mxu_use(st, op);
+        return op_is_weight_push(op) ? (struct fifo_use){.fifo = NULL} : mxu_use(st, op);
     case UNIT_XLU:
         return xlu_use(st, op);
     case UNIT_EUP:
@@ -197,17 +193,19 @@ static void order_weights(struct fifo_state *st, int i)
 {
     const struct isa_op *op = &st->b->op[i].op;
     struct staging *s = &st->staging[op->unit_index];
-    int which = op->code == OP_VMATPUSH_B || op->code == OP_VMATPUSHT_B ||
-                op->code == OP_VMATMUL_LB;
-    int previous = s->last_push[which];
-    int push_cycles = previous < 0 ? 1
-                      : op_weight_push_cycles(st->chip, st->b->op[previous].op.code);
+    int which = matrix_op_of_isa(op).staging, previous, push_cycles;
 
-    if (op_is_weight_push(op->code)) {
+    if (which < 0)
+        return;
+    previous = s->last_push[which];
+    push_cycles = previous < 0 ? 1
+                  : op_weight_push_cycles(st->chip, &st->b->op[previous].op);
+
+    if (op_is_weight_push(op)) {
         depend_add(st->d, previous, i, push_cycles);
         depend_add(st->d, s->last_latch[which], i, 1);
         s->last_push[which] = i;
-    } else if (is_latch(op->code)) {
+    } else {
         depend_add(st->d, previous, i, push_cycles);
         s->last_latch[which] = i;
     }

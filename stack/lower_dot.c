@@ -12,6 +12,7 @@
  * stack/precision.c one after the other; the MXU rounds a remainder to its part.
  */
 #include "base/units.h"
+#include "isa/matrix.h"
 #include "stack/lower.h"
 #include "stack/precision.h"
 
@@ -85,10 +86,33 @@ static int zeros(struct dot *d)
     return d->zero;
 }
 
-static void push_unit(struct dot *d, enum isa_opcode code, int vreg, int unit)
+/* f32 weights of a vreg into staging register A (0) or B (1) */
+static void emit_push(struct dot *d, int vreg, int unit, int staging)
 {
-    vcode_emit(d->l->code, code, 1, (struct isa_operand[]){operand_reg(vreg)})->op.unit_index =
+    const struct isa_operand operand[1 + PUSH_CHOICES] = {
+        operand_reg(vreg), [1 + PUSH_MODE] = operand_imm(0),
+        [1 + PUSH_TYPE] = operand_imm(MATRIX_F32),
+        [1 + PUSH_XPOSE] = operand_imm(d->is_rhs_transposed),
+        [1 + PUSH_STAGING] = operand_imm(staging),
+    };
+
+    vcode_emit(d->l->code, OP_VMATPUSH, COUNT_OF(operand), operand)->op.unit_index =
         (uint8_t)unit;
+}
+
+/* f32 rows through the array, out of which their product comes; `latch`: 0, or 1 + staging */
+static void emit_multiply(struct dot *d, int vreg, int product, int unit, int latch)
+{
+    const struct isa_operand operand[1 + MULTIPLY_CHOICES] = {
+        operand_reg(vreg), [1 + MULTIPLY_PREP] = operand_imm(0),
+        [1 + MULTIPLY_TYPE] = operand_imm(MATRIX_F32),
+        [1 + MULTIPLY_LATCH] = operand_imm(latch), [1 + MULTIPLY_GAIN] = operand_imm(0),
+    };
+    struct isa_operand pop[] = {operand_reg(product), operand_imm(0)};
+
+    vcode_emit(d->l->code, OP_VMATMUL, COUNT_OF(operand), operand)->op.unit_index =
+        (uint8_t)unit;
+    vcode_emit(d->l->code, OP_VPOP_MRF, COUNT_OF(pop), pop)->op.unit_index = (uint8_t)unit;
 }
 
 /* group g of weight tile (k_tile, n_tile): 8 rows along k, or 8 columns given as rows */
@@ -112,13 +136,10 @@ static int load_weights(struct dot *d, const struct part *rhs, int64_t k_tile, i
 }
 
 static void push_weights(struct dot *d, const struct part *rhs, int64_t k_tile, int64_t n_tile,
-                         int unit, bool is_b)
+                         int unit, int staging)
 {
-    enum isa_opcode code = d->is_rhs_transposed ? (is_b ? OP_VMATPUSHT_B : OP_VMATPUSHT_A)
-                                                : (is_b ? OP_VMATPUSH_B : OP_VMATPUSH_A);
-
     for (int64_t group = GROUPS - 1; group >= 0; group--)
-        push_unit(d, code, load_weights(d, rhs, k_tile, n_tile, group), unit);
+        emit_push(d, load_weights(d, rhs, k_tile, n_tile, group), unit, staging);
     count_ops(d, 2 * GROUPS);
 }
 
@@ -130,7 +151,7 @@ static struct address result_address(const struct dot *d, int64_t m, int64_t n_t
 }
 
 static void stream_row(struct dot *d, const struct part *lhs, int64_t m, int64_t k_tile,
-                       int64_t n_tile, enum isa_opcode code, int unit, bool is_first)
+                       int64_t n_tile, int latch, int unit, bool is_first)
 {
     struct lower *l = d->l;
     struct address from = {d->lhs_base, lhs->row + (m * d->m_columns + k_tile) * TILE_ROWS,
@@ -138,9 +159,7 @@ static void stream_row(struct dot *d, const struct part *lhs, int64_t m, int64_t
     struct address to = result_address(d, m, n_tile);
     int product = vcode_vreg(l->code);
 
-    push_unit(d, code, lower_load(l, from, 1), unit);
-    vcode_emit(l->code, OP_VPOP_MRF, 1, (struct isa_operand[]){operand_reg(product)})
-        ->op.unit_index = (uint8_t)unit;
+    emit_multiply(d, lower_load(l, from, 1), product, unit, latch);
     if (!is_first)
         product = lower_op2(l, OP_VADD_F32, lower_load(l, to, 1), operand_reg(product));
     lower_store(l, to, product);
@@ -153,13 +172,12 @@ static void emit_rows(struct dot *d, const struct part *lhs, const struct part *
 {
     int units = (int)d->l->chip->mxu_count;
     int unit = d->turn % units;
-    bool is_b = d->turn / units % 2 != 0;
-    enum isa_opcode latch = is_b ? OP_VMATMUL_LB : OP_VMATMUL_LA;
+    int staging = d->turn / units % 2;
 
     d->turn++;
-    push_weights(d, rhs, k_tile, n_tile, unit, is_b);
+    push_weights(d, rhs, k_tile, n_tile, unit, staging);
     for (int64_t m = first; m < end; m++)
-        stream_row(d, lhs, m, k_tile, n_tile, m == first ? latch : OP_VMATMUL, unit, is_first);
+        stream_row(d, lhs, m, k_tile, n_tile, m == first ? 1 + staging : 0, unit, is_first);
 }
 
 /* a product with a single weight tile shares its rows among the MXUs, if worth the pushes */

@@ -26,17 +26,16 @@ struct schedule_reach {
     int width;                          /* operations per bundle */
 };
 
-bool op_is_weight_push(enum isa_opcode code)
+bool op_is_weight_push(const struct isa_op *op)
 {
-    return code == OP_VMATPUSH_A || code == OP_VMATPUSH_B || code == OP_VMATPUSHT_A ||
-           code == OP_VMATPUSHT_B;
+    return op->code == OP_VMATPUSH;
 }
 
-int op_weight_push_cycles(const struct chip *chip, enum isa_opcode code)
+int op_weight_push_cycles(const struct chip *chip, const struct isa_op *op)
 {
-    bool is_transposed = code == OP_VMATPUSHT_A || code == OP_VMATPUSHT_B;
+    struct matrix_op m = matrix_op_of_isa(op);
 
-    return (int)(chip->mxu_push_f32_cycles * (is_transposed ? chip->mxu_push_xpose_factor : 1));
+    return chip_matrix_cycles(chip, &m);
 }
 
 /* A heap of keys, least first. */
@@ -106,7 +105,7 @@ static int queue_of(const struct list *l, int i)
 {
     const struct isa_op *op = &l->b->op[i].op;
 
-    if (op_is_weight_push(op->code))
+    if (op_is_weight_push(op))
         return SLOT_COUNT + op->unit_index;
     return (int)isa_info(op->code)->slot;
 }
@@ -299,8 +298,8 @@ static void place(struct list *l, int i)
     l->placed_count++;
     l->width_left--;
     l->slot_ops[isa_info(op->code)->slot]++;
-    if (op_is_weight_push(op->code))
-        l->port_free_at[op->unit_index] = l->now + op_weight_push_cycles(l->chip, op->code);
+    if (op_is_weight_push(op))
+        l->port_free_at[op->unit_index] = l->now + op_weight_push_cycles(l->chip, op);
     count_registers(&l->v, r->v_read, r->v_read_count, r->v_write, l->b->v_fixed);
     count_registers(&l->m, r->m_read, r->m_read_count, r->m_write, NULL);
     for (int k = l->d->first_edge[i]; k >= 0; k = l->d->edge[k].next) {
@@ -377,8 +376,8 @@ static int64_t least_cycles(const struct code_block *b, const struct depend *d,
         slot_ops[slot]++;
         slot_ops[SLOT_VALU] += slot == SLOT_EUP;
         slot_ops[SLOT_MISC] += slot == SLOT_DMA ? chip->slots_dma_misc : 0;
-        if (op_is_weight_push(op->code))
-            port_cycles[op->unit_index] += op_weight_push_cycles(chip, op->code);
+        if (op_is_weight_push(op))
+            port_cycles[op->unit_index] += op_weight_push_cycles(chip, op);
     }
     for (int k = 0; k < SLOT_COUNT; k++) {
         int64_t cycles = slot_ops[k] / room[k];

@@ -1,5 +1,7 @@
 #include "tests/hand_vcode.h"
 
+#include "isa/matrix.h"
+
 struct chip hand_chip(void)
 {
     return (struct chip){
@@ -63,6 +65,29 @@ void hand_fini(struct hand *k)
 void hand_emit1(struct hand *k, enum isa_opcode code, int unit, struct isa_operand a)
 {
     vcode_emit(&k->c, code, 1, &a)->op.unit_index = (uint8_t)unit;
+}
+
+void hand_push(struct hand *k, int v, int mxu, int staging)
+{
+    struct isa_operand o[] = {operand_reg(v), operand_imm(0), operand_imm(MATRIX_F32),
+                              operand_imm(0), operand_imm(staging)};
+
+    vcode_emit(&k->c, OP_VMATPUSH, 5, o)->op.unit_index = (uint8_t)mxu;
+}
+
+void hand_multiply(struct hand *k, int v, int mxu, int latch)
+{
+    struct isa_operand o[] = {operand_reg(v), operand_imm(0), operand_imm(MATRIX_F32),
+                              operand_imm(latch), operand_imm(0)};
+
+    vcode_emit(&k->c, OP_VMATMUL, 5, o)->op.unit_index = (uint8_t)mxu;
+}
+
+void hand_pop(struct hand *k, int to, int mxu)
+{
+    struct isa_operand o[] = {operand_reg(to), operand_imm(0)};
+
+    vcode_emit(&k->c, OP_VPOP_MRF, 2, o)->op.unit_index = (uint8_t)mxu;
 }
 
 void hand_emit2(struct hand *k, enum isa_opcode code, struct isa_operand a,

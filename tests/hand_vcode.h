@@ -19,6 +19,10 @@ struct hand {
 void hand_init(struct hand *k);
 void hand_fini(struct hand *k);
 void hand_emit1(struct hand *k, enum isa_opcode code, int unit, struct isa_operand a);
+/* f32 into or through a matrix unit; latch: 0, or 1 + the staging register to load */
+void hand_push(struct hand *k, int v, int mxu, int staging);
+void hand_multiply(struct hand *k, int v, int mxu, int latch);
+void hand_pop(struct hand *k, int to, int mxu);
 void hand_emit2(struct hand *k, enum isa_opcode code, struct isa_operand a, struct isa_operand b);
 void hand_emit3(struct hand *k, enum isa_opcode code, int to, struct isa_operand a,
                 struct isa_operand b);

@@ -1,6 +1,7 @@
 #include "tests/random_vcode.h"
 
 #include "base/rng.h"
+#include "isa/matrix.h"
 #include "tests/test.h"
 
 #define REGION_COUNT 4
@@ -23,6 +24,7 @@ struct maker {
     int pinned[PINNED_COUNT];
     int pointer_delta[REGION_COUNT];    /* rows that each region's pointer has moved */
     struct waiting fifo[FIFO_MAX];
+    bool is_loaded[8];                  /* gain registers of the MXUs */
 };
 
 static int below(struct maker *m, int end)
@@ -169,7 +171,9 @@ static void pop_one(struct maker *m, int f)
     enum isa_opcode code = w->pop[w->first++];
     struct vcode_op *op;
 
-    if (code == OP_SPOP)
+    if (code == OP_VPOP_MRF)
+        op = emit(m, code, 2, operand_reg(new_value(m)), operand_imm(0), NONE);
+    else if (code == OP_SPOP)
         op = emit(m, code, 1, operand_reg(8 + below(m, 4)), NONE, NONE);
     else
         op = emit(m, code, 1, operand_reg(new_value(m)), NONE, NONE);
@@ -192,16 +196,23 @@ static void make_room(struct maker *m, int f, int64_t depth, int count)
 
 static void make_mxu(struct maker *m)
 {
-    static const enum isa_opcode code[] = {
-        OP_VMATPUSH_A, OP_VMATPUSH_A, OP_VMATPUSH_B, OP_VMATPUSH_B, OP_VMATPUSHT_A,
-        OP_VMATMUL, OP_VMATMUL, OP_VMATMUL, OP_VMATMUL_LA, OP_VMATMUL_LB};
     int mxu = below(m, (int)m->chip->mxu_count), which = below(m, 10);
+    int latch = which >= 8 ? which - 7 : !m->is_loaded[mxu];
+    struct isa_operand push[] = {NONE, operand_imm(0), operand_imm(MATRIX_F32),
+                                 operand_imm(which == 4), operand_imm(which / 2 % 2)};
+    struct isa_operand multiply[] = {NONE, operand_imm(0), operand_imm(MATRIX_F32),
+                                     operand_imm(latch), operand_imm(0)};
 
-    if (which >= 5)
-        make_room(m, mxu, m->chip->mxu_fifo_depth, 1);
-    emit(m, code[which], 1, operand_reg(a_value(m)), NONE, NONE)->op.unit_index = (uint8_t)mxu;
-    if (which >= 5)
-        add_waiting(m, mxu, OP_VPOP_MRF, 1);
+    if (which < 5) {
+        push[0] = operand_reg(a_value(m));
+        vcode_emit(m->c, OP_VMATPUSH, 5, push)->op.unit_index = (uint8_t)mxu;
+        return;
+    }
+    make_room(m, mxu, m->chip->mxu_fifo_depth, 1);
+    multiply[0] = operand_reg(a_value(m));
+    vcode_emit(m->c, OP_VMATMUL, 5, multiply)->op.unit_index = (uint8_t)mxu;
+    m->is_loaded[mxu] = true;
+    add_waiting(m, mxu, OP_VPOP_MRF, 1);
 }
 
 static void make_transpose(struct maker *m, int xlu)

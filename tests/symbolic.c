@@ -1,6 +1,7 @@
 #include "tests/symbolic.h"
 
 #include "base/arena.h"
+#include "isa/matrix.h"
 #include "tests/test.h"
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -108,22 +109,24 @@ static void run_mxu(struct symbolic *x, const struct reading *r)
 {
     const struct isa_op *op = r->op;
     int mxu = op->unit_index;
-    int which = op->code == OP_VMATPUSH_B || op->code == OP_VMATPUSHT_B ||
-                op->code == OP_VMATMUL_LB;
+    int staging, latch;
     uint64_t row[8];
 
     switch (op->code) {
     case OP_VPOP_MRF:
         memcpy(x->v[op->operand[0].value], pop(x, op), sizeof(*x->v));
         return;
-    case OP_VMATPUSH_A: case OP_VMATPUSH_B: case OP_VMATPUSHT_A: case OP_VMATPUSHT_B:
+    case OP_VMATPUSH:
+        staging = op->operand[1 + PUSH_STAGING].value;
         for (int i = 0; i < 8; i++)
-            x->staging[mxu][which] = mix(x->staging[mxu][which], r->row[0][i] + op->code);
+            x->staging[mxu][staging] = mix(x->staging[mxu][staging], r->row[0][i] +
+                                           (uint64_t)op->operand[1 + PUSH_XPOSE].value);
         return;
-    case OP_VMATMUL_LA: case OP_VMATMUL_LB:
-        x->array[mxu] = x->staging[mxu][which];
-        break;
     default:
+        assert_int_equal(op->code, OP_VMATMUL);
+        latch = op->operand[1 + MULTIPLY_LATCH].value;
+        if (latch)
+            x->array[mxu] = x->staging[mxu][latch - 1];
         break;
     }
     for (int i = 0; i < 8; i++)

@@ -412,7 +412,7 @@ TEST(registers_and_units_start_empty_at_every_launch)
                        "{ v0 = vsel vm1, 1, 0 ;; s2 = smov s1 }\n{ v1 = vstv s2 }\n"
                        "{ v1 = vadd.s32 v1, v0 }\n{ vst [vmem:0x0] v1 }\n"
                        "{ vm1 = vcmp.eq.s32.totalorder v9, 0 }\n"
-                       "{ vmatmul.f32.gmra.mxu0 v0 }\n{ shalt }";
+                       "{ vmatmul.f32.vlgmr.msra.gmra.mxu0 v0 }\n{ shalt }";
     uint32_t tile[1024];
     cycle_t cycles;
 

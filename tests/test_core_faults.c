@@ -68,10 +68,10 @@ TEST(core_that_does_not_exist_is_named)
 
 TEST(push_into_a_full_fifo_is_an_overflow)
 {
-    assert_fault("{ s0 = smov 0 }\nagain:\n{ s0 = sadd.s32 s0, 1 ;; vmatmul.f32.gmra.mxu1 v0 }\n"
-                 "{ p1 = scmp.lt.s32.totalorder s0, 65 }\n{ sbr.rel (p1) target = again }\n{}\n"
+    assert_fault("{ s0 = smov 0 }\nagain:\n{ s0 = sadd.s32 s0, 1 ;; "
+                 "vmatmul.f32.vlgmr.msra.gmra.mxu1 v0 }\n{ p1 = scmp.lt.s32.totalorder s0, 65 }\n{ sbr.rel (p1) target = again }\n{}\n"
                  "{ shalt }", FAULT_FIFO_OVERFLOW,
-                 "vmatmul.f32.gmra.mxu1 finds its result fifo full: 64 results not popped");
+                 "vmatmul.f32.vlgmr.msra.gmra.mxu1 finds its result fifo full: 64 results not popped");
     assert_fault("{ s0 = smov 0 }\nagain:\n{ s0 = sadd.s32 s0, 1 ;; vpush v0 }\n"
                  "{ p1 = scmp.lt.s32.totalorder s0, 17 }\n{ sbr.rel (p1) target = again }\n{}\n"
                  "{ shalt }", FAULT_FIFO_OVERFLOW,
@@ -187,12 +187,12 @@ TEST(launch_after_a_fault_starts_clean)
     struct rig r;
 
     rig_open(&r, "v3", NULL);
-    rig_load(&r, 0, "{ dma.hbm_to_vmem 0, 4096, 0, [sflag:2] }\n{ vmatmul.f32.gmra.mxu0 v0 }\n"
-                    "{ v1 = vpop.eup }\n{ shalt }");
+    rig_load(&r, 0, "{ dma.hbm_to_vmem 0, 4096, 0, [sflag:2] }\n"
+                    "{ vmatmul.f32.vlgmr.msra.gmra.mxu0 v0 }\n{ v1 = vpop.eup }\n{ shalt }");
     assert_int_equal(rig_run(&r), -1);
     assert_int_equal(machine_counters(r.m, 0)->op_count[OP_VMATMUL], 1);
-    assert_int_equal(rig_cycles(&r, "{ vmatmul.f32.gmra.mxu0 v0 }\n{ v1 = vpop.f32.mrf.mxu0 }\n"
-                                    "{ shalt }"), 268);
+    assert_int_equal(rig_cycles(&r, "{ vmatmul.f32.vlgmr.msra.gmra.mxu0 v0 }\n"
+                                    "{ v1 = vpop.f32.mrf.mxu0 }\n{ shalt }"), 1 + 268);
     assert_int_equal(machine_fault(r.m)->kind, FAULT_NONE);
     rig_close(&r);
 }

@@ -13,7 +13,8 @@ static const struct isa_limits v3 = {
         .dma_misc = 1,
     },
     .vreg_count = 32, .mxu_count = 2, .xlu_count = 1, .flag_count = 512,
-    .imem_bundles = 16384, .branch_delay_bundles = 1,
+    .imem_bundles = 16384, .branch_delay_bundles = 1, .mxu_size = 128,
+    .takes_weights = { [MATRIX_F32] = true }, .takes_rows = { [MATRIX_F32] = true },
 };
 
 static struct arena arena;

@@ -349,7 +349,7 @@ TEST(trace_shows_the_same_cycles_as_the_counters)
     with(&traced, "v3", &r);
     rig_cycles(&r, "{ dma.hbm_to_vmem 0, 512, 0, [sflag:0] }\n{ dma.done.wait [sflag:0], 512 }\n"
                    "{ vsyncadd [sflag:0], -512 ;; v1 = vld [vmem:0x0] ss:$2 }\n"
-                   "{ vmatmul.f32.gmra.mxu0 v1 ;; s1 = smov 3 }\n{ vtrace 42 }\n"
+                   "{ vmatmul.f32.vlgmr.msra.gmra.mxu0 v1 ;; s1 = smov 3 }\n{ vtrace 42 }\n"
                    "{ v2 = vpop.f32.mrf.mxu0 }\n{ vrcp.f32 v2 }\n{ v3 = vpop.eup }\n{ shalt }");
     k = machine_counters(r.m, 0);
     event = machine_trace(r.m, 0, &count);

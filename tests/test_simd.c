@@ -96,13 +96,20 @@ static void assert_same_kernels(const struct simd_path *path, const uint32_t *a,
 static void assert_same_packing(const struct simd_path *path, const uint32_t *tile)
 {
     uint32_t rows[4][128], columns[64][8], expected_rows[4][128], expected_columns[64][8];
+    uint32_t row[16][64], expected_row[16][64];
 
     path->pack_rows(rows, tile);
     simd_path_c->pack_rows(expected_rows, tile);
     assert_memory_equal(rows, expected_rows, sizeof(rows));
-    path->pack_columns(columns, tile);
-    simd_path_c->pack_columns(expected_columns, tile);
+    path->rows_of_f32(row, tile);
+    simd_path_c->rows_of_f32(expected_row, tile);
+    assert_memory_equal(row, expected_row, sizeof(row) / 2);
+    path->row_columns(columns, (const uint32_t (*)[64])row);
+    simd_path_c->row_columns(expected_columns, (const uint32_t (*)[64])row);
     assert_memory_equal(columns, expected_columns, sizeof(columns));
+    path->rows_of_bf16(row, tile);
+    simd_path_c->rows_of_bf16(expected_row, tile);
+    assert_memory_equal(row, expected_row, sizeof(row));
 }
 
 static void fill_random(uint32_t *a, uint32_t *b, struct rng *r, int turn)
@@ -204,6 +211,16 @@ TEST(destination_may_be_a_source)
     }
 }
 
+/* rows of f32 x W */
+static void multiply(const struct simd_path *path, uint32_t *out, const uint32_t *start,
+                     const uint32_t *lhs, uint32_t pair[64][128])
+{
+    uint32_t row[8][64];
+
+    path->rows_of_f32(row, lhs);
+    path->matmul(out, start, (const uint32_t (*)[64])row, (const uint32_t (*)[128])pair);
+}
+
 enum { DOTS_BOUNDED, DOTS_EDGES, DOTS_SPARSE, DOTS_COUNT };
 
 /* any sign and fraction; exponents from first to last */
@@ -284,25 +301,30 @@ static int finite_count(const uint32_t *tile)
 TEST(dot_products_are_the_same_on_every_path)
 {
     static uint32_t pair[64][128];
-    const uint32_t (*weights)[128] = (const uint32_t (*)[128])pair;
     const struct simd_path *paths[FAST_COUNT];
     _Alignas(64) uint32_t lhs[SIMD_TILE_WORDS], got[SIMD_TILE_WORDS], expected[SIMD_TILE_WORDS];
+    uint32_t start[SIMD_TILE_WORDS];
     int matmuls = 999, finite[DOTS_COUNT] = {0};
     uint32_t saved;
     struct rng r;
 
     for (size_t i = 0; i < FAST_COUNT; i++)
         paths[i] = path_or_skip(fast_paths[i]);
+    memset(expected, 0, sizeof(expected));
     rng_init(&r, 11);
     saved = simd_thread_begin();
     for (int turn = 0; turn < matmuls; turn++) {
+        const uint32_t *from = turn / DOTS_COUNT % 2 ? start : NULL;
+
+        memcpy(start, expected, sizeof(start));         /* where the last one ended */
         fill_dots(turn % DOTS_COUNT, lhs, pair, &r);
-        simd_path_c->matmul(expected, lhs, weights);
+        multiply(simd_path_c, expected, from, lhs, pair);
         finite[turn % DOTS_COUNT] += finite_count(expected);
         for (size_t i = 0; i < FAST_COUNT; i++) {
             if (!paths[i])
                 continue;
-            paths[i]->matmul(got, lhs, weights);
+            memcpy(got, start, sizeof(got));
+            multiply(paths[i], got, from ? got : NULL, lhs, pair);
             assert_same_tile(got, expected, paths[i]->name, "matmul", turn % DOTS_COUNT);
         }
     }
@@ -311,19 +333,19 @@ TEST(dot_products_are_the_same_on_every_path)
         assert_true(finite[kind] > matmuls / DOTS_COUNT * SIMD_TILE_WORDS / 8);
 }
 
-/* one chain per element, k = 1,0,3,2,…, from +0, in integers */
+/* one chain per element, k = 1,0,3,2,…, from +0 or from the last result, in integers */
 TEST(plain_matmul_is_the_stated_chain_of_multiply_adds)
 {
     static uint32_t pair[64][128];
-    _Alignas(64) uint32_t lhs[SIMD_TILE_WORDS], got[SIMD_TILE_WORDS];
+    _Alignas(64) uint32_t lhs[SIMD_TILE_WORDS], got[SIMD_TILE_WORDS], last[SIMD_TILE_WORDS];
     struct rng r;
 
     rng_init(&r, 5);
     for (int turn = 0; turn < 6; turn++) {
         fill_dots(turn % DOTS_COUNT, lhs, pair, &r);
-        simd_path_c->matmul(got, lhs, (const uint32_t (*)[128])pair);
+        multiply(simd_path_c, got, turn % 2 ? last : NULL, lhs, pair);
         for (int i = 0; i < SIMD_TILE_WORDS; i++) {
-            uint32_t sum = 0;
+            uint32_t sum = turn % 2 ? last[i] : 0;
 
             for (int step = 0; step < 128; step++) {
                 int k = step ^ 1;
@@ -335,6 +357,7 @@ TEST(plain_matmul_is_the_stated_chain_of_multiply_adds)
             if (got[i] != sum)
                 fail_msg("matmul word %d: %08x, not %08x", i, got[i], sum);
         }
+        memcpy(last, got, sizeof(last));
     }
 }
 
@@ -372,6 +395,7 @@ TEST(packing_rounds_every_float_as_the_reference_and_keeps_its_place)
 TEST(weight_rows_and_columns_pack_to_the_same_array)
 {
     static uint32_t by_rows[64][128], by_columns[64][128], block[64][8];
+    uint32_t row[8][64];
     _Alignas(64) uint32_t tile[SIMD_TILE_WORDS];
 
     for (uint32_t group = 0; group < 16; group++) {
@@ -380,7 +404,8 @@ TEST(weight_rows_and_columns_pack_to_the_same_array)
         simd_path_c->pack_rows(by_rows + 4 * group, tile);
         for (uint32_t i = 0; i < SIMD_TILE_WORDS; i++)
             tile[i] = (i % 128) << 23 | (8 * group + i / 128) << 16;    /* column n, row k */
-        simd_path_c->pack_columns(block, tile);
+        simd_path_c->rows_of_f32(row, tile);
+        simd_path_c->row_columns(block, (const uint32_t (*)[64])row);
         for (int p = 0; p < 64; p++)
             memcpy(by_columns[p] + 8 * group, block[p], sizeof(block[p]));
     }
@@ -493,7 +518,7 @@ static void fill_blas_case(struct blas_case *c, const struct simd_path *path, st
         }
         path->pack_rows(c->pair + 4 * group, tile);
     }
-    path->matmul(c->out, c->lhs, (const uint32_t (*)[128])c->pair);
+    multiply(path, c->out, NULL, c->lhs, c->pair);
 }
 
 static void sgemm(float *out, const float *a, const float *w)

@@ -87,16 +87,27 @@ static void expect_word(uint32_t got, uint32_t low, uint32_t high, const char *w
                  expected);
 }
 
+/* rows of f32 x W */
+static void multiply(const struct simd_path *path, uint32_t *out, const uint32_t *lhs,
+                     const uint32_t pair[64][128])
+{
+    uint32_t row[8][64];
+
+    path->rows_of_f32(row, lhs);
+    path->matmul(out, NULL, (const uint32_t (*)[64])row, pair);
+}
+
 /* a tile by each way into bf16 that takes tiles */
 static void check_packing(const struct simd_path *path, const uint32_t *upper,
                           const uint32_t *lower)
 {
     _Alignas(64) uint32_t packed[SIMD_TILE_WORDS];
-    uint32_t rows[4][128], columns[64][8];
+    uint32_t rows[4][128], columns[64][8], row[8][64];
 
     path->binary[BIN_PACK_C_BF16](packed, upper, lower);
     path->pack_rows(rows, lower);
-    path->pack_columns(columns, lower);
+    path->rows_of_f32(row, lower);
+    path->row_columns(columns, (const uint32_t (*)[64])row);
     for (int i = 0; i < 4; i++) {
         for (int j = 0; j < 128; j++) {
             int at = 256 * i + j;
@@ -176,7 +187,7 @@ static void check_entry_alone(const struct simd_path *path, const uint32_t *valu
 
     for (int r = 0; r < 8; r++)
         lhs[129 * r] = values[r];
-    path->matmul(out, lhs, pair);
+    multiply(path, out, lhs, pair);
     for (int r = 0; r < 8; r++)
         expect_entry(out[129 * r], values[r], path->name);
 }
@@ -188,7 +199,7 @@ static void check_entry(const struct simd_path *path, const uint32_t *tile,
 
     for (int i = 0; i < SIMD_TILE_WORDS; i++)
         lhs[i] = is_finite(tile[i]) ? tile[i] : 0;
-    path->matmul(out, lhs, pair);
+    multiply(path, out, lhs, pair);
     for (int i = 0; i < SIMD_TILE_WORDS; i++)
         expect_entry(out[i], lhs[i], path->name);
     for (int i = 0; i < SIMD_TILE_WORDS; i += 8)
@@ -318,11 +329,11 @@ static void check_dots(struct dot_paths *p, const struct dots *d, int kind, stru
     _Alignas(64) uint32_t got[SIMD_TILE_WORDS], expected[SIMD_TILE_WORDS];
     int chains = test_is_long() ? 64 : 4;
 
-    p->path[0]->matmul(expected, d->lhs, d->pair);
+    multiply(p->path[0], expected, d->lhs, d->pair);
     for (size_t i = 1; i < PATH_COUNT; i++) {
         if (!p->path[i])
             continue;
-        p->path[i]->matmul(got, d->lhs, d->pair);
+        multiply(p->path[i], got, d->lhs, d->pair);
         for (int j = 0; j < SIMD_TILE_WORDS; j++)
             if (got[j] != expected[j])
                 fail_msg("%s, kind %d, %d products, word %d: %08x, path c has %08x", names[i],

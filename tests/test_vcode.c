@@ -5,6 +5,7 @@
 
 
 #include "isa/check.h"
+#include "isa/matrix.h"
 #include "sim/limits.h"
 #include "stack/vcode.h"
 #include "tests/hand_vcode.h"
@@ -135,7 +136,7 @@ static int64_t straight_cycles(const struct isa_program *p, const struct chip *c
                 const struct isa_info *info = isa_info(op[i].code);
                 bool is_weights = info->latency_class == CLASS_MATPUSH;
                 bool is_rows = info->latency_class == CLASS_MATMUL;
-                bool is_latch = op[i].code == OP_VMATMUL_LA || op[i].code == OP_VMATMUL_LB;
+                bool is_latch = is_rows && op[i].operand[1 + MULTIPLY_LATCH].value > 0;
                 int u = op[i].unit_index;
                 int64_t need = now;
 
@@ -181,15 +182,14 @@ TEST(matmul_tiles_are_bound_by_the_weight_port)
     for (int tile = 0; tile < 4; tile++)
         for (int mxu = 0; mxu < 2; mxu++) {
             for (int i = 0; i < 16; i++)
-                hand_emit1(&k, tile % 2 ? OP_VMATPUSH_B : OP_VMATPUSH_A, mxu,
-                      operand_reg(hand_load(&k, 0, 8 * (16 * (2 * tile + mxu) + i))));
+                hand_push(&k, hand_load(&k, 0, 8 * (16 * (2 * tile + mxu) + i)), mxu, tile % 2);
             for (int i = 0; i < 8; i++)
-                hand_emit1(&k, i ? OP_VMATMUL : tile % 2 ? OP_VMATMUL_LB : OP_VMATMUL_LA, mxu,
-                      operand_reg(hand_load(&k, 1, 8 * (200 + 8 * tile + i))));
+                hand_multiply(&k, hand_load(&k, 1, 8 * (200 + 8 * tile + i)), mxu,
+                              i ? 0 : 1 + tile % 2);
             for (int i = 0; i < 8; i++) {
                 int v = vcode_vreg(&k.c);
 
-                hand_emit1(&k, OP_VPOP_MRF, mxu, operand_reg(v));
+                hand_pop(&k, v, mxu);
                 hand_store(&k, 2, 8 * (300 + 8 * (2 * tile + mxu) + i), v);
             }
         }

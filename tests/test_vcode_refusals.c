@@ -80,7 +80,7 @@ TEST(result_left_in_a_fifo_is_refused)
     struct err e;
 
     hand_init(&k);
-    hand_emit1(&k, OP_VMATMUL, 1, operand_reg(hand_load(&k, 0, 0)));
+    hand_multiply(&k, hand_load(&k, 0, 0), 1, 0);
     assert_string_equal(failure(&k, &chip, 0, &e),
                         "block \"\" leaves 1 results in mxu1, it must be empty at its end");
 }
@@ -163,7 +163,7 @@ TEST(unit_that_the_chip_has_not_is_refused)
     struct err e;
 
     hand_init(&k);
-    hand_emit1(&k, OP_VMATPUSH_A, 2, operand_reg(hand_load(&k, 0, 0)));
+    hand_push(&k, hand_load(&k, 0, 0), 2, 0);
     assert_string_equal(failure(&k, &chip, 0, &e),
                         "block \"\": vmatpush.msra uses unit 2, the chip has 2");
 }
