@@ -1,6 +1,6 @@
 /*
- * NumPy array files, format versions 1 to 3, of little-endian f32 and s32 in C
- * order with up to two dimensions.
+ * NumPy array files, format versions 1 to 3, of little-endian elements in C
+ * order.
  */
 #ifndef CLI_NPY_H
 #define CLI_NPY_H
@@ -10,6 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define NPY_RANK_MAX 8
+
+struct npy_array {
+    char type[4];                       /* "f4", "i4", "u4", "f2", "i2", "u2", "i1", "u1", "b1" */
+    int elem_bytes, rank;
+    int64_t side[NPY_RANK_MAX];
+    const void *data;                   /* in the bytes given to npy_parse_array */
+};
+
+/* the same for the commands that take matrices: f32 and s32 of up to two dimensions */
 struct npy {
     int rank;                           /* 0..2 */
     int64_t rows, columns;              /* 1 where absent */
@@ -19,6 +29,9 @@ struct npy {
 bool npy_is(const uint8_t *bytes, size_t size);
 int npy_parse(const uint8_t *bytes, size_t size, const char *file, struct npy *out,
               struct err *e);
+int npy_parse_array(const uint8_t *bytes, size_t size, const char *file, struct npy_array *out,
+                    struct err *e);
 /* a 2-D array of f32; the file appears complete or not at all */
 int npy_write(const char *path, const float *data, int64_t rows, int64_t columns, struct err *e);
+int npy_write_array(const char *path, const struct npy_array *array, struct err *e);
 #endif
