@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "base/text.h"
+#include "cli/from_dump.h"
 #include "cli/hbm_data.h"
 #include "cli/options.h"
 #include "cli/program.h"
@@ -18,12 +19,13 @@ struct arguments {
     bool all_cores;
     int64_t threads, limit;
     struct cli_list set, load, dump, save;
+    struct dump_options from;
 };
 
 #define LIMIT_MAX (INT64_MAX / 4)
 
 enum { KEY_ALL = 256, KEY_HBM, KEY_DUMP, KEY_SAVE, KEY_SET, KEY_THREADS, KEY_SIMD, KEY_TRACE,
-       KEY_LIMIT };
+       KEY_LIMIT, KEY_FROM, KEY_OPERAND, KEY_SEED, KEY_RESULT, KEY_UTILIZATION };
 
 static const struct argp_option options[] = {
     {"tpu", 't', "NAME", 0, "chip or slice to run on (default: v3)", 1},
@@ -36,11 +38,30 @@ static const struct argp_option options[] = {
      "as 8x128 tiles), any other file as it is", 2},
     {"dump", KEY_DUMP, "ADDR:ROWSxCOLS", 0, "after the run, print the f32 matrix at byte ADDR", 2},
     {"out-npy", KEY_SAVE, "ADDR:ROWSxCOLS=FILE", 0, "after the run, write it to a .npy file", 2},
-    {"trace", KEY_TRACE, "FILE", 0, "write a Chrome trace of the run (.json or .json.gz)", 3},
-    {"threads", KEY_THREADS, "N", 0, "host threads (default: 1); never changes a result or a cycle", 3},
-    {"simd", KEY_SIMD, "PATH", 0, "auto, c, avx2 or avx512bf16; never changes a result or a cycle", 3},
-    {"cycle-limit", KEY_LIMIT, "N", 0, "stop a program that runs longer (default: 10^10)", 3},
+    {"from-dump", KEY_FROM, "FILE", 0,
+     "run a listing of final bundles that the XLA:TPU compiler dumped, instead of PROGRAM", 3},
+    {"operand", KEY_OPERAND, "N=FILE", 0,
+     "put a .npy into operand N of the listing (default: generated values)", 3},
+    {"operand-seed", KEY_SEED, "N", 0, "of the generated values (default: 1)", 3},
+    {"result", KEY_RESULT, "N=FILE", 0, "after the run, write output operand N to a .npy", 3},
+    {"utilization", KEY_UTILIZATION, "FILE", 0,
+     "write the units that each bundle of the listing uses, in the compiler's format", 3},
+    {"trace", KEY_TRACE, "FILE", 0, "write a Chrome trace of the run (.json or .json.gz)", 4},
+    {"threads", KEY_THREADS, "N", 0, "host threads (default: 1); never changes a result or a cycle", 4},
+    {"simd", KEY_SIMD, "PATH", 0, "auto, c, avx2 or avx512bf16; never changes a result or a cycle", 4},
+    {"cycle-limit", KEY_LIMIT, "N", 0, "stop a program that runs longer (default: 10^10)", 4},
     {0}};
+
+/* a listing is one core's kernel, and some options are for listings alone */
+static void check_together(const struct arguments *args, struct argp_state *state)
+{
+    const struct dump_options *from = &args->from;
+
+    if (from->path && (args->program || args->all_cores))
+        argp_error(state, "--from-dump goes with neither PROGRAM nor --all-cores");
+    if (!from->path && (from->operand.count || from->result.count || from->utilization))
+        argp_error(state, "--operand, --result and --utilization go with --from-dump");
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -55,6 +76,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_HBM: cli_list_add(&args->load, arg, state); return 0;
     case KEY_DUMP: cli_list_add(&args->dump, arg, state); return 0;
     case KEY_SAVE: cli_list_add(&args->save, arg, state); return 0;
+    case KEY_FROM: args->from.path = arg; return 0;
+    case KEY_OPERAND: cli_list_add(&args->from.operand, arg, state); return 0;
+    case KEY_RESULT: cli_list_add(&args->from.result, arg, state); return 0;
+    case KEY_UTILIZATION: args->from.utilization = arg; return 0;
+    case KEY_SEED:
+        if (text_parse_int(arg, 0, INT32_MAX, &args->from.seed) != 0)
+            argp_error(state, "--operand-seed is \"%s\", allowed are whole numbers in 0..%d", arg,
+                       INT32_MAX);
+        return 0;
     case KEY_THREADS:
         if (text_parse_int(arg, 1, 256, &args->threads) != 0)
             argp_error(state, "--threads is \"%s\", allowed are whole numbers in 1..256", arg);
@@ -64,18 +94,24 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "--cycle-limit is \"%s\", allowed are whole numbers in 1..%lld", arg,
                        (long long)LIMIT_MAX);
         return 0;
+    case ARGP_KEY_END:
+        check_together(args, state);
+        /* fall through */
     default:
-        return cli_parse_program(&args->program, false, key, arg, state);
+        return cli_parse_program(&args->program, args->from.path != NULL, key, arg, state);
     }
 }
 
 static const struct argp parser = {
-    options, parse_option, "PROGRAM",
+    options, parse_option, "PROGRAM\n--from-dump=FILE",
     "Run a program on simulated TPU cores and show where its cycles went.\v"
     "PROGRAM is assembly text or an object file.\n\n"
     "Example, the sum of two arrays:\n"
     "  systole run examples/01_vector_add.tasm --hbm 0=a.npy --hbm 0x10000=b.npy \\\n"
-    "      --dump 0x20000:32x128",
+    "      --dump 0x20000:32x128\n"
+    "A kernel as the compiler dumped it (docs/listings.md):\n"
+    "  systole run --from-dump fusion.final_bundles.txt --tpu v6e --operand 0=x.npy \\\n"
+    "      --result 3=y.npy --utilization units.txt",
     NULL, NULL, NULL};
 
 struct session {
@@ -86,6 +122,8 @@ struct session {
     struct hbm_matrix matrix[2 * CLI_LIST_MAX];
     int matrix_count;
     int last_core;                      /* cores 0..last_core run the program */
+    struct from_dump dump;
+    bool is_told;                       /* what is wrong has been printed */
 };
 
 static int open_machine(struct session *s, struct err *e)
@@ -137,6 +175,22 @@ static int parse_matrices(struct session *s, const struct cli_list *list, bool w
     return 0;
 }
 
+static int prepare_dump(struct session *s, struct err *e)
+{
+    const struct arguments *args = s->args;
+
+    if (from_dump_prepare(&s->dump, &args->from, s->m, &s->arena, &s->is_told, e))
+        return -1;
+    s->program = s->dump.listing.program;
+    for (int i = 0; i < s->matrix_count; i++)
+        if (hbm_matrix_check(s->m, &s->matrix[i], e))
+            return -1;
+    for (int i = 0; i < args->load.count; i++)
+        if (hbm_data_load(s->m, 0, 0, args->load.item[i], e))
+            return -1;
+    return 0;
+}
+
 /* arguments that can be wrong are looked at before anything runs */
 static int prepare(struct session *s, struct err *e)
 {
@@ -145,7 +199,11 @@ static int prepare(struct session *s, struct err *e)
 
     if (parse_matrices(s, &args->dump, false, e) || parse_matrices(s, &args->save, true, e))
         return -1;
-    if (report_check_outputs(NULL, args->trace, e) || open_machine(s, e) || write_places(s, e))
+    if (report_check_outputs(NULL, args->trace, e) || open_machine(s, e))
+        return -1;
+    if (args->from.path)
+        return prepare_dump(s, e);
+    if (write_places(s, e))
         return -1;
     for (i = 0; i < s->matrix_count; i++)
         if (hbm_matrix_check(s->m, &s->matrix[i], e))
@@ -173,13 +231,20 @@ static int write_trace(const struct session *s, const struct report_step *step, 
 
 static int run(struct session *s, struct err *e)
 {
-    struct report_step step = {.title = s->args->program, .machine = s->m, .program = &s->program};
+    const char *path = s->args->from.path;
+    struct report_step step = {.title = path ? path : s->args->program, .machine = s->m,
+                               .program = &s->program};
     double began_s = progress_seconds(), seconds;
     struct err fault;
-    int status = machine_run(s->m, &fault), i;
+    int status, i;
 
+    if (path)
+        from_dump_print_header(&s->dump, stdout);
+    status = machine_run(s->m, &fault);
     seconds = progress_seconds() - began_s;
     report_print_step(&step, stdout);
+    if (path)
+        from_dump_print_unknown(&s->dump, stdout);
     printf("\nhost time %.3f s\n", seconds);
     if (write_trace(s, &step, e) && status == 0)
         return -1;
@@ -190,21 +255,22 @@ static int run(struct session *s, struct err *e)
     for (i = 0; i < s->matrix_count; i++)
         if (hbm_matrix_show(s->m, 0, &s->matrix[i], e))
             return -1;
-    return 0;
+    return path ? from_dump_write_results(&s->dump, e) : 0;
 }
 
 int cmd_run(int argc, char **argv)
 {
-    struct arguments args = {.tpu = "v3", .simd = "auto", .threads = 1, .limit = 10000000000};
+    struct arguments args = {.tpu = "v3", .simd = "auto", .threads = 1, .limit = 10000000000,
+                             .from.seed = 1};
     struct session s = {.args = &args};
     struct err e;
     int status;
 
     argp_parse(&parser, argc, argv, 0, NULL, &args);
     arena_init(&s.arena);
-    status = cli_load_program(args.program, &s.arena, &s.program);
+    status = args.from.path ? 0 : cli_load_program(args.program, &s.arena, &s.program);
     if (status == 0 && (prepare(&s, &e) || run(&s, &e)))
-        status = cli_fail(&e);
+        status = s.is_told ? EXIT_USER_ERROR : cli_fail(&e);
     machine_destroy(s.m);
     arena_fini(&s.arena);
     return status;

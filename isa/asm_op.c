@@ -346,6 +346,9 @@ static int operands(struct assembler *as, struct op_parse *parse, const char *t)
             t += 2;
             if (asm_char(as) != *t)
                 return 0;
+        } else if (t[0] == ',' && t[-1] == ']') {
+            asm_take(as, ',');          /* listings store "[smem:s1] s2", without a comma */
+            t++;
         } else if (*t == '$') {
             if (template_operand(as, parse, t[1]))
                 return -1;

@@ -26,6 +26,8 @@ static int violation(const struct site *s, struct err *e, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(msg, sizeof(msg), fmt, ap);
     va_end(ap);
+    if (!s->program->bundle)            /* one operation alone */
+        return err_at(e, s->program->name, 0, 0, "%s", msg);
     return err_at(e, s->program->name, (int)s->program->bundle[s->bundle].line, 0,
                   "bundle %" PRIu32 ": %s", s->bundle, msg);
 }
@@ -348,9 +350,27 @@ static int check_bundle(struct site *s, int64_t *last_branch, struct err *e)
         if (check_op(s, e))
             return -1;
     }
+    if (s->limits->is_lenient)
+        return 0;
     if (check_slots(s, e) || check_writes(s, e))
         return -1;
     return check_branches(s, last_branch, e);
+}
+
+int isa_check_op(const struct isa_program *p, const struct isa_op *op,
+                 const struct isa_limits *limits, struct err *e)
+{
+    struct site s = { .program = p, .limits = limits, .op = op };
+
+    return check_op(&s, e);
+}
+
+int isa_check_slots(const struct isa_program *p, uint32_t bundle,
+                    const struct isa_limits *limits, struct err *e)
+{
+    struct site s = { .program = p, .limits = limits, .bundle = bundle };
+
+    return check_slots(&s, e);
 }
 
 int isa_check(const struct isa_program *p, const struct isa_limits *limits, struct err *e)

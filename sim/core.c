@@ -122,6 +122,7 @@ void core_set_program(struct core *c, const struct decoded_program *p)
 static void reset_registers(struct core *c)
 {
     memset(c->s, 0, S_CONST * sizeof(*c->s));
+    memcpy(c->s, c->entry_s, sizeof(c->entry_s));
     memset(c->p, 0, sizeof(c->p));
     c->p[ISA_PRED_ALWAYS] = 1;
     memset(c->m, 0, sizeof(c->m));
@@ -158,6 +159,7 @@ static void reset_counters(struct core *c)
     memset(c->busy_cycles, 0, sizeof(c->busy_cycles));
     memset(c->busy_until, 0, sizeof(c->busy_until));
     memset(&c->fault, 0, sizeof(c->fault));
+    memset(&c->stand_in, 0, sizeof(c->stand_in));
     c->dma_count = c->hbm_read_bytes = c->hbm_write_bytes = 0;
     c->ici_sent_bytes = c->ici_received_bytes = 0;
     c->trace_count = 0;

@@ -153,6 +153,7 @@ struct core {
     uint64_t *guarded_count;            /* times each guarded operation executed, by source op */
     int32_t *s;                         /* registers, temporaries, constants */
     uint32_t **tile;                    /* likewise */
+    int32_t entry_s[ISA_SREG_COUNT];    /* scalar registers at launch */
     uint8_t p[P_COUNT];
     cycle_t ready_at[REG_COUNT + 1];
     cycle_t stall_cycles[STALL_COUNT];
@@ -207,6 +208,7 @@ struct core {
     /* results */
     cycle_t halted_at;
     struct fault fault;
+    struct stand_in_site stand_in;
     struct core_counters counters;
     int64_t dma_count, hbm_read_bytes, hbm_write_bytes, ici_sent_bytes, ici_received_bytes;
     bool is_traced;

@@ -208,7 +208,8 @@ static int check_core(const struct machine *m, int core, struct err *e)
     return 0;
 }
 
-int machine_load(struct machine *m, int core, const struct isa_program *program, struct err *e)
+static int load(struct machine *m, int core, const struct isa_program *program,
+                bool is_lenient, struct err *e)
 {
     const struct decoded_program *old;
     struct isa_limits limits;
@@ -216,11 +217,33 @@ int machine_load(struct machine *m, int core, const struct isa_program *program,
     if (check_core(m, core, e) != 0)
         return -1;
     chip_isa_limits(&m->chip, &limits);
+    limits.is_lenient = is_lenient;
     if (isa_check(program, &limits, e) != 0)
         return -1;
     old = m->core[core].program;
     core_set_program(&m->core[core], hold_program(m, program));
     release_program(m, old);
+    return 0;
+}
+
+int machine_load(struct machine *m, int core, const struct isa_program *program, struct err *e)
+{
+    return load(m, core, program, false, e);
+}
+
+int machine_load_listing(struct machine *m, int core, const struct isa_program *program,
+                         struct err *e)
+{
+    return load(m, core, program, true, e);
+}
+
+int machine_set_scalar(struct machine *m, int core, int number, int32_t value, struct err *e)
+{
+    if (check_core(m, core, e) != 0)
+        return -1;
+    if (number < 0 || number >= ISA_SREG_COUNT)
+        return err_set(e, "scalar register %d out of 0..%d", number, ISA_SREG_COUNT - 1);
+    m->core[core].entry_s[number] = value;
     return 0;
 }
 
@@ -263,6 +286,15 @@ int machine_smem_write(struct machine *m, int core, int64_t address, const void 
     return 0;
 }
 
+int machine_smem_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
+                      struct err *e)
+{
+    if (check_host_range(m, core, "smem", address, bytes, m->chip.smem_bytes, e) != 0)
+        return -1;
+    memcpy(to, m->core[core].smem + address, (size_t)bytes);
+    return 0;
+}
+
 int machine_vmem_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
                       struct err *e)
 {
@@ -294,6 +326,11 @@ const struct core_counters *machine_counters(const struct machine *m, int core)
 const struct fault *machine_fault(const struct machine *m)
 {
     return &m->fault;
+}
+
+const struct stand_in_site *machine_stand_in(const struct machine *m, int core)
+{
+    return &m->core[core].stand_in;
 }
 
 const struct trace_event *machine_trace(const struct machine *m, int core, size_t *count)

@@ -76,6 +76,14 @@ struct trace_event {
     int64_t bytes;                      /* of a DMA */
 };
 
+/* The first stand-in (stand_in.* in isa/ops.def) that a core executed. */
+struct stand_in_site {
+    bool is_met;
+    cycle_t cycle;
+    uint32_t bundle;
+    int64_t bundles, operations;        /* executed before its bundle, guards aside */
+};
+
 struct machine_options {
     int thread_count;                   /* host threads, at least 1 */
     const char *simd;                   /* "auto" (or NULL), "c", "avx2", "avx512bf16" */
@@ -104,6 +112,16 @@ int64_t machine_hbm_share_bytes(const struct machine *m);       /* per core */
  */
 int machine_load(struct machine *m, int core, const struct isa_program *program, struct err *e);
 
+/*
+ * The same for a compiler's listing: slots, double writes of a register and
+ * branches in delay bundles are as they are.
+ */
+int machine_load_listing(struct machine *m, int core, const struct isa_program *program,
+                         struct err *e);
+
+/* What scalar register `number` holds at the start of every launch from now on; 0 at first. */
+int machine_set_scalar(struct machine *m, int core, int number, int32_t value, struct err *e);
+
 /* Host access to a core's HBM share and SMEM, between launches, in bytes; ranges are checked. */
 int machine_hbm_write(struct machine *m, int core, int64_t address, const void *from,
                       int64_t bytes, struct err *e);
@@ -111,6 +129,8 @@ int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int
                      struct err *e);
 int machine_smem_write(struct machine *m, int core, int64_t address, const void *from,
                        int64_t bytes, struct err *e);
+int machine_smem_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
+                      struct err *e);
 /* the same for VMEM, for tests, debuggers and examples */
 int machine_vmem_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
                       struct err *e);
@@ -129,6 +149,7 @@ int machine_run(struct machine *m, struct err *e);
 cycle_t machine_cycles(const struct machine *m);
 const struct core_counters *machine_counters(const struct machine *m, int core);
 const struct fault *machine_fault(const struct machine *m);     /* kind NONE if none */
+const struct stand_in_site *machine_stand_in(const struct machine *m, int core);
 const struct trace_event *machine_trace(const struct machine *m, int core, size_t *count);
 const struct hbm_stats *machine_hbm_stats(const struct machine *m, int chip);
 const struct net *machine_net(const struct machine *m);         /* NULL for a single chip */
