@@ -1,14 +1,17 @@
-# Systole: make (build), make demo, make check, make check-long, make bench. See README.md.
+# Systole: make (build), make demo, make check, make fuzz, make check-long, make bench. See README.md.
 #
 #   SAN=1       address and undefined-behaviour sanitizers, in build/san
 #   DEBUG=1     asserts and replica checks after every step, in build/debug
 #   WERROR=1    warnings are errors (CI)
 #   V=1         show the commands
 #   CC=clang    another compiler; use with its own BUILD=build/clang
+#   FUZZ_SECONDS=600   processor time that make fuzz gives each target
 
 CC      ?= cc
 BUILD   ?= build$(if $(SAN),/san)$(if $(DEBUG),/debug)
 OPT     ?= -O2
+FUZZ_CC ?= clang
+FUZZ_SECONDS ?= 600
 PKGS    := jansson inih zlib openblas
 MAKEFLAGS += -j$(shell nproc)
 LAYERS  := base isa hbm interconnect sim stack report
@@ -16,7 +19,8 @@ LAYERS  := base isa hbm interconnect sim stack report
 comma   := ,
 say     = $(if $(V),,@echo '  $(1)  $(2)';)
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
-SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+SANITIZE := $(if $(SAN)$(FUZZING),address$(comma)undefined)$(if $(FUZZING),$(comma)fuzzer-no-link)
+SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 CFLAGS  += -std=c11 $(OPT) -g $(WARN) -ffp-contract=off -pthread $(SANFLAGS) $(if $(DEBUG),-DSYSTOLE_DEBUG)
 CPPFLAGS += -I. -I$(BUILD) -D_POSIX_C_SOURCE=200809L
 LDFLAGS += -pthread $(SANFLAGS)
@@ -25,13 +29,15 @@ LDLIBS  += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
 LIB_SRC := $(foreach d,$(LAYERS),$(wildcard $(d)/*.c))
 CLI_SRC := $(wildcard cli/*.c)
 TEST_SRC := $(wildcard tests/test_*.c)
-TEST_LIB_SRC := $(filter-out $(TEST_SRC),$(wildcard tests/*.c))
+FUZZ_SRC := $(wildcard tests/fuzz_*.c)
+TEST_LIB_SRC := $(filter-out $(TEST_SRC) $(FUZZ_SRC) tests/corpus_main.c,$(wildcard tests/*.c))
 CHIPS   := $(wildcard sim/chips/*.ini)
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/chips_data.o
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TEST_LIB_OBJ := $(TEST_LIB_SRC:%.c=$(BUILD)/%.o)
 TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
+FUZZERS := $(FUZZ_SRC:%.c=$(BUILD)/%)
 SYSTOLE := $(if $(filter build,$(BUILD)),systole,$(BUILD)/systole)
 
 all: $(SYSTOLE)
@@ -68,8 +74,22 @@ $(SYSTOLE): $(CLI_OBJ) $(BUILD)/libsystole.a
 $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(TEST_LIB_OBJ) $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
-check: $(SYSTOLE) $(TESTS)
-	@SYSTOLE=$(abspath $(SYSTOLE)) sh tools/run_tests.sh $(TESTS)
+# A fuzz target runs under libFuzzer, or is fed files by a small main (tests/corpus_main.c).
+FUZZ_MAIN := $(if $(FUZZING),,$(BUILD)/tests/corpus_main.o)
+
+$(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz_%.o $(BUILD)/tests/round_trip.o $(FUZZ_MAIN) $(BUILD)/libsystole.a
+	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer) -o $@ $^ $(LDLIBS)
+
+check: $(SYSTOLE) $(TESTS) $(FUZZERS)
+	@SYSTOLE=$(abspath $(SYSTOLE)) FUZZERS="$(FUZZERS)" sh tools/run_tests.sh $(TESTS)
+
+fuzzers: $(FUZZERS)
+
+fuzz:
+	@command -v $(firstword $(FUZZ_CC)) >/dev/null || \
+	  { echo "make fuzz needs: apt-get install clang libclang-rt-14-dev"; exit 1; }
+	@$(MAKE) --no-print-directory FUZZING=1 CC="$(FUZZ_CC)" BUILD=build/fuzz fuzzers
+	@sh tools/fuzz.sh build/fuzz $(FUZZ_SECONDS) $(FUZZ_SRC:tests/fuzz_%.c=%)
 
 # The same programs with sweeps that take minutes: every float, every path.
 LONG_TESTS := $(addprefix $(BUILD)/tests/test_,simd_sweep simd_eup)
@@ -91,6 +111,6 @@ bench: $(SYSTOLE)
 clean:
 	rm -rf build systole
 
-.PHONY: all check check-long demo bench headers clean
+.PHONY: all check check-long fuzzers fuzz demo bench headers clean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -230,6 +230,8 @@ static int note(struct assembler *as)
     scan_line_end(&as->scan);
     as->last = as->scan;
     end = as->scan.text + as->scan.pos;
+    if (memchr(start, '\0', (size_t)(end - start)))
+        end = start + strlen(start);    /* what is behind a NUL could not be kept */
     while (start < end && isspace((unsigned char)*start))
         start++;
     while (end > start && isspace((unsigned char)end[-1]))

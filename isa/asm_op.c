@@ -51,7 +51,8 @@ static struct word mnemonic_text(struct scan at)
 
         if (c == '-' && at.pos + 1 < at.end && isalpha((unsigned char)at.text[at.pos + 1])) {
             behind.pos++;
-        } else if (c == '[' && memcmp(at.text + at.pos - 3, "mrb", 3) == 0) {
+        } else if (c == '[' && at.text + at.pos - w.start >= 3 &&
+                   memcmp(at.text + at.pos - 3, "mrb", 3) == 0) {
             do
                 behind.pos++;
             while (isdigit(scan_char(&behind)));

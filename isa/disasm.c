@@ -284,30 +284,58 @@ static uint8_t *unnamed_targets(const struct isa_program *p)
     return is_target;
 }
 
-/* without the blanks at its ends, which the assembler would cut off */
-static void print_note(const char *note, FILE *to)
-{
-    const char *end = note + strlen(note);
+/* A note as it is printed: without the blanks at its ends, on one line. */
+struct note {
+    const char *start, *end;
+};
 
-    while (isspace((unsigned char)*note))
-        note++;
-    while (end > note && isspace((unsigned char)end[-1]))
-        end--;
+static struct note note_of(const struct isa_program *p, uint32_t bundle)
+{
+    struct note n = { "", "" };
+
+    if (p->bundle[bundle].note == 0)
+        return n;
+    n.start = p->note[p->bundle[bundle].note - 1];
+    n.end = n.start + strlen(n.start);
+    while (n.start < n.end && isspace((unsigned char)*n.start))
+        n.start++;
+    while (n.end > n.start && isspace((unsigned char)n.end[-1]))
+        n.end--;
+    return n;
+}
+
+static char note_char(char c)
+{
+    return c == '\n' ? ' ' : c;
+}
+
+static bool is_same_note(struct note a, struct note b)
+{
+    if (a.end - a.start != b.end - b.start)
+        return false;
+    while (a.start < a.end && note_char(*a.start) == note_char(*b.start))
+        a.start++, b.start++;
+    return a.start == a.end;
+}
+
+static void print_note(struct note note, FILE *to)
+{
     fprintf(to, ".note ");
-    for (const char *c = note; c < end; c++)
-        fputc(*c == '\n' || *c == '\r' ? ' ' : *c, to);
+    for (const char *c = note.start; c < note.end; c++)
+        fputc(note_char(*c), to);
     fputc('\n', to);
 }
 
 void isa_print_program(const struct isa_program *p, FILE *to)
 {
     uint8_t *is_target = unnamed_targets(p);
-    uint32_t note = 0, symbol = 0;
+    struct note note = { "", "" };
+    uint32_t symbol = 0;
 
     for (uint32_t b = 0; b < p->bundle_count; b++) {
-        if (p->bundle[b].note != note) {
-            note = p->bundle[b].note;
-            print_note(note ? p->note[note - 1] : "", to);
+        if (!is_same_note(note_of(p, b), note)) {
+            note = note_of(p, b);
+            print_note(note, to);
         }
         for (; symbol < p->symbol_count && p->symbol[symbol].bundle == b; symbol++) {
             if (can_be_written(&p->symbol[symbol]))

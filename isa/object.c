@@ -233,16 +233,26 @@ static void build_image(struct image *im, const struct isa_program *p)
     mem_free(strings.bytes);
 }
 
-int isa_object_write(const struct isa_program *p, const char *path, struct err *e)
+uint8_t *isa_object_bytes(const struct isa_program *p, size_t *size)
 {
     struct image im = { 0 };
+
+    build_image(&im, p);
+    *size = im.size;
+    return im.bytes;
+}
+
+int isa_object_write(const struct isa_program *p, const char *path, struct err *e)
+{
     struct outfile f;
+    uint8_t *bytes;
+    size_t size;
 
     if (outfile_begin(&f, path, e))
         return -1;
-    build_image(&im, p);
-    fwrite(im.bytes, 1, im.size, f.to);
-    mem_free(im.bytes);
+    bytes = isa_object_bytes(p, &size);
+    fwrite(bytes, 1, size, f.to);
+    mem_free(bytes);
     return outfile_commit(&f, e);
 }
 

@@ -32,6 +32,9 @@ size_t isa_decode(const uint8_t *bytes, size_t available, struct isa_op *op);
 /* true when the bytes begin with the magic, whatever follows */
 bool isa_object_is(const uint8_t *bytes, size_t size);
 
+/* The whole file in memory; the caller frees it with mem_free. */
+uint8_t *isa_object_bytes(const struct isa_program *p, size_t *size);
+
 /* isa_object_write leaves no file behind when it fails. */
 int isa_object_write(const struct isa_program *p, const char *path, struct err *e);
 int isa_object_parse(const uint8_t *bytes, size_t size, const char *file, struct arena *a,
