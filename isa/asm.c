@@ -225,7 +225,7 @@ static int equ(struct assembler *as)
 static int note(struct assembler *as)
 {
     const char *start = as->scan.text + as->scan.pos, *end;
-    char *text;
+    struct asm_note *n;
 
     scan_line_end(&as->scan);
     as->last = as->scan;
@@ -239,14 +239,16 @@ static int note(struct assembler *as)
     as->current_note = 0;
     if (start == end)
         return 0;
-    text = arena_printf(as->arena, "%.*s", (int)(end - start), start);
-    while (as->current_note < as->note_count && strcmp(as->note[as->current_note], text) != 0)
-        as->current_note++;
-    if (as->current_note == as->note_count) {
+    HASH_FIND(hh, as->note_of_text, start, (size_t)(end - start), n);
+    if (!n) {
+        n = arena_alloc(as->arena, sizeof(*n));
+        n->text = arena_printf(as->arena, "%.*s", (int)(end - start), start);
         as->note = mem_grow(as->note, &as->note_room, as->note_count + 1, sizeof(*as->note));
-        as->note[as->note_count++] = text;
+        as->note[as->note_count++] = n->text;
+        n->number = (uint32_t)as->note_count;
+        HASH_ADD_KEYPTR(hh, as->note_of_text, n->text, (size_t)(end - start), n);
     }
-    as->current_note++;
+    as->current_note = n->number;
     return 0;
 }
 
@@ -457,6 +459,7 @@ int isa_assemble(const char *text, size_t bytes, const char *file, struct arena 
     mem_free(as.use);
     mem_free(as.name);
     mem_free(as.note);
+    HASH_CLEAR(hh, as.note_of_text);
     return errors->count ? -1 : 0;
 }
 

@@ -7,6 +7,7 @@
 #define ISA_ASM_INTERNAL_H
 #include "isa/asm.h"
 #include "isa/scan.h"
+#include <uthash.h>
 
 struct asm_name {                       /* .equ */
     const char *name;
@@ -18,6 +19,12 @@ struct asm_label {                      /* its definition, or its use in a branc
     const char *name;
     uint32_t index;                     /* bundle defined, or operation that branches */
     int line, col;
+};
+
+struct asm_note {                       /* .note, found by its text */
+    const char *text;
+    uint32_t number;                    /* as in struct isa_bundle */
+    UT_hash_handle hh;
 };
 
 /* Growing arrays: the assembler frees them, the program gets copies in the arena. */
@@ -33,6 +40,7 @@ struct assembler {
     struct asm_label *label, *use;
     struct asm_name *name;
     const char **note;
+    struct asm_note *note_of_text;
     size_t op_count, bundle_count, label_count, use_count, name_count, note_count;
     size_t op_room, bundle_room, label_room, use_room, name_room, note_room;
     uint32_t current_note;              /* as in struct isa_bundle */

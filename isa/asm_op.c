@@ -27,6 +27,7 @@ struct op_parse {
     struct isa_op op;
     const struct isa_info *info;
     char name[ISA_NAME_MAX];            /* as written, without the unit */
+    char key[ISA_NAME_MAX];             /* the same with '#' for an accumulator's "[5]" */
     int unit;                           /* number behind .mxu or .xlu, -1 if absent */
     char unit_name[4];
     int accumulator;                    /* number in "mrb[5]" */
@@ -88,11 +89,9 @@ static int small_number(struct word w, size_t *i)
  */
 static bool cut_numbers(struct word w, struct op_parse *parse)
 {
-    char *name = parse->name;
-    size_t out = 0, i = 0;
+    size_t out = 0, name_length = 0, i = 0;
 
     parse->unit = -1;
-    name[0] = '\0';
     if (w.length >= sizeof(parse->name))
         return false;
     while (i < w.length) {
@@ -112,26 +111,31 @@ static bool cut_numbers(struct word w, struct op_parse *parse)
         if (*at == '[') {
             i++;
             parse->accumulator = small_number(w, &i);
-            name[out++] = '#';
             i++;
-            continue;
+            parse->key[out++] = '#';
+        } else {
+            parse->key[out++] = w.start[i++];
         }
-        name[out++] = w.start[i++];
+        memcpy(parse->name + name_length, at, (size_t)(w.start + i - at));
+        name_length += (size_t)(w.start + i - at);
     }
-    name[out] = '\0';
     return true;
 }
 
-static int unknown_operation(struct assembler *as, struct word w, const char *name)
+static int unknown_operation(struct assembler *as, struct word w, const char *key)
 {
     const char *const *names;
+    const char *number;
     size_t count;
     char hint[128];
 
     names = isa_mnemonics(&count);
-    text_did_you_mean(name, names, count, hint, sizeof(hint));
-    return asm_error_at(as, &as->scan, "unknown operation \"%.*s\"%s",
-                        (int)(w.length < 200 ? w.length : 200), w.start, hint);
+    text_did_you_mean(key, names, count, hint, sizeof(hint));
+    number = strchr(hint, '#');
+    return asm_error_at(as, &as->scan, "unknown operation \"%.*s\"%.*s%s%s",
+                        (int)(w.length < 200 ? w.length : 200), w.start,
+                        (int)strcspn(hint, "#"), hint, number ? "[0]" : "",
+                        number ? number + 1 : "");
 }
 
 static int check_unit(struct assembler *as, const struct op_parse *parse)
@@ -158,13 +162,14 @@ static int check_unit(struct assembler *as, const struct op_parse *parse)
 
 static int check_accumulator(struct assembler *as, const struct op_parse *parse)
 {
-    const struct isa_info *info = parse->info;
-    bool has_one = info->choice_count && info->alternative_count[info->choice_count - 1] == 0;
-
-    if (!has_one || (parse->accumulator >= 0 && parse->accumulator < ISA_ACCUMULATOR_MAX))
+    if (!strchr(parse->key, '#') ||
+        (parse->accumulator >= 0 && parse->accumulator < ISA_ACCUMULATOR_MAX))
         return 0;
-    return asm_error_at(as, &as->scan, "no such accumulator (mrb[0]..mrb[%d])",
-                        ISA_ACCUMULATOR_MAX - 1);
+    if (parse->accumulator < 0)
+        return asm_error_at(as, &as->scan, "%s needs the number of its accumulator, \"[0]\" to "
+                            "\"[%d]\"", parse->name, ISA_ACCUMULATOR_MAX - 1);
+    return asm_error_at(as, &as->scan, "no accumulator mrb[%d] (mrb[0]..mrb[%d])",
+                        parse->accumulator, ISA_ACCUMULATOR_MAX - 1);
 }
 
 /* What the mnemonic has chosen becomes the operation's last operands. */
@@ -191,15 +196,12 @@ static int mnemonic(struct assembler *as, struct op_parse *parse)
     if (w.length == 0)
         return asm_expected(as, "an operation");
     if (cut_numbers(w, parse))
-        code = isa_find(parse->name, strlen(parse->name), choice);
+        code = isa_find(parse->key, strlen(parse->key), choice);
     if (code < 0)
-        return unknown_operation(as, w, parse->name);
+        return unknown_operation(as, w, parse->key);
     parse->op.code = (uint16_t)code;
     parse->info = isa_info((enum isa_opcode)code);
     parse->op.operand_count = parse->info->operand_count;
-    if (parse->accumulator >= ISA_ACCUMULATOR_MAX)
-        return asm_error_at(as, &as->scan, "no accumulator %d (0..%d)", parse->accumulator,
-                            ISA_ACCUMULATOR_MAX - 1);
     set_choices(parse, choice);
     if (check_unit(as, parse) || check_accumulator(as, parse))
         return -1;
@@ -409,13 +411,13 @@ static const char *result_example(char role)
     }
 }
 
-/* how many operands the text has behind the mnemonic; ss: and sm: do not count */
+/* how many operands the text has behind the mnemonic; ss: and the like do not count */
 static int written_operand_count(const char *template)
 {
     int count = 0;
 
     for (const char *t = template; *t; t++)
-        count += *t == '$' && !strchr("TM", t[1]);
+        count += *t == '$' && !strchr("TMR?", t[1]);
     return count;
 }
 

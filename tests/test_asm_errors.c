@@ -190,6 +190,23 @@ static const struct { const char *text, *errors; } cases[] = {
     { "{ s1 = smov 1.2.3 }",
       "t.tasm:1:13: error: \"1.2.3\" is no number (12, 0x1f, 0.5, 1e-3, inf, nan)" },
     { "{ s1 = smov -x }", "t.tasm:1:13: error: expected an immediate, found \"-\"" },
+    { "{ v1 = vpop.f32.mrb[1024].mxu0 }",
+      "t.tasm:1:8: error: no accumulator mrb[1024] (mrb[0]..mrb[1023])" },
+    { "{ v1 = vpop.f32.mrb[].mxu0 }",
+      "t.tasm:1:8: error: vpop.f32.mrb[] needs the number of its accumulator, \"[0]\" to "
+      "\"[1023]\"" },
+    { "{ v1 = vpop.f32.mrb.mxu0 }",
+      "t.tasm:1:8: error: unknown operation \"vpop.f32.mrb.mxu0\" (did you mean "
+      "\"vpop.f32.mrb[0]\"?)" },
+    { "{ v1 = vpop.f32.mrb[5] }",
+      "t.tasm:1:8: error: vpop.f32.mrb[5] needs its unit, \".mxu0\" to \".mxu7\"" },
+    { "{ v1 = vpop.f32.mrb[12345678901].mxu0 }",
+      "t.tasm:1:8: error: unknown operation \"vpop.f32.mrb[12345678901].mxu0\" (did you mean "
+      "\"vpop.f32.mrb[0]\"?)" },
+    { "{ dma.hbm_to_vmem s1, 3, s2, [sflag:1], 4, 5, 6, 7 }",
+      "t.tasm:1:48: error: dma.hbm_to_vmem takes only 7 operands" },
+    { "{ dma.hbm_to_vmem s1, 3, s2, [sflag:1], 4 }",
+      "t.tasm:1:43: error: expected \",\", found \"}\"" },
 };
 
 static struct arena arena;
