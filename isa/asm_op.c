@@ -302,7 +302,9 @@ static int template_operand(struct assembler *as, struct op_parse *parse, char r
         parse->bracket_is_nested = asm_take(as, '[');
         return asm_operand(as, role, operand);
     case 'T': case 'M': case 'R':
-        if (role == 'T' && tile_attributes(as, parse))  /* the first of them in every format */
+        /* 'T' is the first of them, or 'M' where a format has no stride */
+        if ((role == 'T' || (role == 'M' && parse->info->role[parse->operand - 1] != 'T'))
+            && tile_attributes(as, parse))
             return -1;
         parse->operand++;
         operand->kind = OPERAND_IMM;

@@ -57,6 +57,7 @@ static const char *const slot_texts[SLOT_COUNT] = {
     [SLOT_PUSH] = "Into the cross-lane and matrix units.",
     [SLOT_POP] = "Results of the units, in the order of the pushes.",
     [SLOT_MISC] = "Synchronisation and the rest; on some chips one more load or store.",
+    [SLOT_CMEM] = "CMEM to a FIFO, on the chips that have one. Addresses count rows of 512 bytes.",
     [SLOT_DMA] =
         "Copies, asynchronous. Addresses and sizes count granules of 32 bytes, HBM addresses\n"
         "without sign. On completion the flag rises by the granules moved. Behind the flag may\n"

@@ -109,7 +109,7 @@ const char *isa_slot_name(enum isa_slot slot)
 {
     static const char *const names[] = {
         "scalar", "valu", "eup", "load", "store", "push", "pop", "misc",
-        "dma",
+        "dma", "cmem",
     };
 
     assert((unsigned)slot < COUNT_OF(names));

@@ -49,6 +49,7 @@ static void units_init(struct core *c, struct arena *a)
     int i;
 
     fifo_init(&c->eup, c->chip->eup_fifo_depth, a);
+    fifo_init(&c->crf, c->chip->cmem_fifo_depth, a);
     words_init(&c->v2s, c->chip->scalar_v2s_depth, a);
     words_init(&c->drf, 2 * c->chip->scalar_div_depth, a);
     c->xlu = arena_array(a, (size_t)c->chip->xlu_count, sizeof(*c->xlu));
@@ -129,6 +130,9 @@ static void reset_registers(struct core *c)
     mask_fill(&c->m[M_TRUE], true);
     memset(c->registers, 0, (size_t)c->chip->core_vregs * sizeof(tile_t));
     memset(c->ready_at, 0, sizeof(c->ready_at));
+    memset(c->iar, 0, sizeof(c->iar));
+    c->rng_seed = c->rng_draw = 0;
+    c->trace_mask = UINT32_MAX;
     memset(c->flag, 0, (size_t)c->chip->sync_flags * sizeof(*c->flag));
 }
 
@@ -137,6 +141,8 @@ static void reset_units(struct core *c)
     int i;
 
     fifo_reset(&c->eup);
+    fifo_reset(&c->crf);
+    c->cmem_free_at = 0;
     c->eup_free_at = 0;
     words_reset(&c->v2s);
     words_reset(&c->drf);

@@ -89,8 +89,9 @@ struct xlu {
     uint32_t buffer[128][128];
 };
 
-/* The VMEM rows of an access: first + i * stride for each bit i of sublanes. */
+/* The VMEM rows of an access: first + i * stride for each bit i of sublanes, or any. */
 struct access_rows {
+    bool is_scattered;
     int64_t first, stride;
     uint32_t sublanes;
 };
@@ -177,7 +178,11 @@ struct core {
 
     /* units */
     cycle_t eup_free_at;
-    struct tile_fifo eup;
+    struct tile_fifo eup, crf;
+    cycle_t cmem_free_at;               /* for the next cld */
+    int32_t iar[2][8];                  /* index address registers: row offsets */
+    uint32_t rng_seed, rng_draw;
+    uint32_t trace_mask;
     struct word_fifo v2s, drf;
     struct xlu *xlu;
     struct mxu *mxu;

@@ -115,7 +115,8 @@ static int64_t slots_of(const struct chip *chip, int track)
     case TRACK_SCALAR: return chip->slots_scalar;
     case TRACK_VALU: return chip->slots_valu;
     case TRACK_EUP: return chip->slots_eup;
-    case TRACK_LOAD: return chip->slots_load + chip->slots_misc_load;
+    case TRACK_LOAD: return chip->slots_load + chip->slots_misc_load
+                            + chip->slots_cmem_load;
     case TRACK_STORE: return chip->slots_store + chip->slots_misc_store;
     case TRACK_MISC: return chip->slots_misc;
     default: return 1;

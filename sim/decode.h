@@ -9,7 +9,9 @@
 /* Things beside registers that one operation of a bundle may read and another write. */
 enum {
     THING_VMEM = REG_COUNT, THING_SMEM,
-    THING_EUP, THING_V2S, THING_DRF,    /* FIFOs, up to the staging registers */
+    THING_IAR, THING_TRACE_MASK = THING_IAR + 2,
+    THING_RNG,                          /* from here FIFOs and the like: reads take from them */
+    THING_EUP, THING_V2S, THING_DRF, THING_CRF,
     THING_XLU,                          /* result FIFO of xlu0.. */
     THING_RESULT = THING_XLU + 4,       /* result FIFO or accumulators of mxu0.. */
     THING_STAGING = THING_RESULT + 8,   /* A of mxu0.., then B */

@@ -84,6 +84,21 @@ void decode_touched(const struct isa_op *op, struct touched *t)
     case OP_VST: case OP_VST_MSK: case OP_VST_SSHFL: writes(t, THING_VMEM); break;
     case OP_SPOP: reads(t, THING_V2S); break;
     case OP_VPUSH: writes(t, THING_V2S); break;
+    case OP_CLD: writes(t, THING_CRF); break;
+    case OP_VPOP_CRF: reads(t, THING_CRF); break;
+    case OP_SETRNGSEED: writes(t, THING_RNG); break;
+    case OP_VRNG: reads(t, THING_RNG); break;
+    case OP_VTRACE: reads(t, THING_TRACE_MASK); break;
+    case OP_VSETTM: writes(t, THING_TRACE_MASK); break;
+    case OP_VSETIAR: writes(t, THING_IAR + op->operand[1].value); break;
+    case OP_VLD_IAR:
+        reads(t, THING_VMEM);
+        reads(t, THING_IAR + op->operand[4].value);
+        break;
+    case OP_VST_IAR:
+        writes(t, THING_VMEM);
+        reads(t, THING_IAR + op->operand[4].value);
+        break;
     case OP_SPOP_DRF: reads(t, THING_DRF); break;
     case OP_SDIVREM: writes(t, THING_DRF); break;
     case OP_VPOP_EUP: reads(t, THING_EUP); break;
@@ -101,7 +116,7 @@ void decode_touched(const struct isa_op *op, struct touched *t)
 
 static bool is_fifo(int thing)
 {
-    return thing >= THING_EUP && thing < THING_STAGING;
+    return thing >= THING_RNG && thing < THING_STAGING;
 }
 
 static bool has_read(const struct touched *t, int thing)

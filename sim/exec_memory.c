@@ -55,6 +55,46 @@ void exec_VLD(struct core *c, const struct decoded_op *o)
             memset(tile + i * ROW_WORDS, 0, ROW_BYTES);
 }
 
+/* row of sublane i: base and offset from operand `first` on, and the register; NULL: fault */
+static unsigned char *indexed_row(struct core *c, const struct decoded_op *o, int first, int i)
+{
+    int64_t row = (int64_t)c->s[o->o[first]] + o->o[first + 1] + c->iar[o->o[4]][i];
+
+    if (row >= 0 && row < c->vmem_rows)
+        return vmem_row(c, row);
+    core_fault(c, FAULT_ADDRESS, "vmem address %lld out of 0..%lld rows in sublane %d of %s.iar%d",
+               (long long)row, (long long)c->vmem_rows - 1, i, first ? "vld" : "vst",
+               (int)o->o[4]);
+    return NULL;
+}
+
+void exec_VLD_IAR(struct core *c, const struct decoded_op *o)
+{
+    uint32_t *tile = c->tile[o->o[0]];
+    int i;
+
+    memset(tile, 0, TILE_BYTES);
+    for (i = 0; i < 8; i++) {
+        const unsigned char *row = o->o[3] >> i & 1 ? indexed_row(c, o, 1, i) : NULL;
+
+        if (row)
+            memcpy(tile + i * ROW_WORDS, row, ROW_BYTES);
+    }
+}
+
+void exec_VST_IAR(struct core *c, const struct decoded_op *o)
+{
+    const uint32_t *tile = c->tile[o->o[3]];
+    int i;
+
+    for (i = 0; i < 8; i++) {
+        unsigned char *row = o->o[2] >> i & 1 ? indexed_row(c, o, 0, i) : NULL;
+
+        if (row)
+            memcpy(row, tile + i * ROW_WORDS, ROW_BYTES);
+    }
+}
+
 static void store(struct core *c, const struct decoded_op *o, const uint32_t *tile)
 {
     struct access a;

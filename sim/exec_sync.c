@@ -93,14 +93,6 @@ SETTLED(DMA_DONE)
 SETTLED(VDELAY)                         /* all of it is time: sim/timing.c */
 SETTLED(SFENCE)
 
-void exec_VTRACE(struct core *c, const struct decoded_op *o)
-{
-    if (c->is_traced)
-        core_trace(c, &(struct trace_event){.start = c->issue_at, .end = c->issue_at + 1,
-                                            .bundle = c->pc, .code = OP_VTRACE,
-                                            .track = TRACK_MISC, .bytes = c->s[o->o[0]]});
-}
-
 void exec_VPUSH(struct core *c, const struct decoded_op *o)
 {
     words_write(&c->v2s, c->tile[o->o[0]][0]);

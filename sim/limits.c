@@ -15,6 +15,7 @@ void chip_slots(const struct chip *c, struct isa_slots *slots)
             [SLOT_POP] = (int)c->slots_pop,
             [SLOT_MISC] = (int)c->slots_misc,
             [SLOT_DMA] = (int)c->slots_dma,
+            [SLOT_CMEM] = (int)c->slots_cmem_load,
         },
         .dma_scalar = (int)c->slots_dma_scalar,
         .dma_misc = (int)c->slots_dma_misc,

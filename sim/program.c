@@ -164,8 +164,9 @@ static int32_t decode_operand(struct decoder *d, char role, const struct isa_ope
 static enum timing_kind timing_of(enum isa_opcode code)
 {
     switch (isa_info(code)->latency_class) {
-    case CLASS_VLD: return TIMING_LOAD;
-    case CLASS_VST: return TIMING_STORE;
+    case CLASS_VLD: return code == OP_VLD_IAR ? TIMING_LOAD_IAR : TIMING_LOAD;
+    case CLASS_VST: return code == OP_VST_IAR ? TIMING_STORE_IAR : TIMING_STORE;
+    case CLASS_CLD: return TIMING_CLD;
     case CLASS_EUP: return TIMING_EUP;
     case CLASS_XRED: return TIMING_REDUCE;
     case CLASS_XPERM: return TIMING_PERMUTE;
@@ -184,9 +185,9 @@ static enum timing_kind timing_of(enum isa_opcode code)
     case CLASS_SYNC_RD: return TIMING_WAIT;
     case CLASS_SYNC:
         return code == OP_VSYNCADD || code == OP_VSYNCADD_R || code == OP_VSYNCSET_R
-               || code == OP_VTRACE ? TIMING_NONE : TIMING_WAIT;
+                       ? TIMING_NONE : TIMING_WAIT;
     case CLASS_POP:
-        return code == OP_VPOP_EUP ? TIMING_POP_EUP
+        return code == OP_VPOP_EUP ? TIMING_POP_EUP : code == OP_VPOP_CRF ? TIMING_POP_CRF
                : isa_info(code)->unit == UNIT_MXU ? TIMING_POP_MATRIX : TIMING_POP_XLU;
     default: return TIMING_NONE;
     }
@@ -209,25 +210,34 @@ static int track_of(const struct decoder *d, const struct isa_op *op)
     }
 }
 
-/* cycles that a strided access takes beyond those of eight consecutive rows */
-static int bank_extra(const struct chip *chip, int32_t stride, uint32_t sublanes)
+int bank_extra_cycles(const struct chip *chip, const int64_t row[8], uint32_t sublanes)
 {
-    int banks = (int)chip->vmem_banks, most = 0, i;
+    int banks = (int)chip->vmem_banks, most = 0, i, j;
     int count[64] = {0};
 
-    if (stride == 0)
-        return 0;
     for (i = 0; i < 8; i++) {
-        int64_t bank = (int64_t)i * stride % banks;
+        int64_t bank = row[i] % banks;
 
-        if (!(sublanes >> i & 1u))
-            continue;
+        for (j = 0; j < i && !((sublanes >> j & 1u) && row[j] == row[i]); j++)
+            ;
+        if (!(sublanes >> i & 1u) || j < i)
+            continue;                   /* a row is read once for all its sublanes */
         bank = bank < 0 ? bank + banks : bank;
         if (++count[bank] > most)
             most = count[bank];
     }
     i = most - (int)div_up(8, banks);
     return i > 0 ? i : 0;
+}
+
+static int strided_bank_extra(const struct chip *chip, int32_t stride, uint32_t sublanes)
+{
+    int64_t row[8];
+    int i;
+
+    for (i = 0; i < 8; i++)
+        row[i] = (int64_t)i * stride;
+    return bank_extra_cycles(chip, row, sublanes);
 }
 
 static int result_register(const struct touched *t)
@@ -259,7 +269,7 @@ static void decode_op(struct decoder *d, const struct isa_program *p, uint32_t i
         out->o[i] = decode_operand(d, info->role[i], &op->operand[i]);
     first = out->timing == TIMING_LOAD ? 1 : 0;
     if (out->timing == TIMING_LOAD || out->timing == TIMING_STORE)
-        out->bank_extra = (uint8_t)bank_extra(d->chip, out->o[first + 2],
+        out->bank_extra = (uint8_t)strided_bank_extra(d->chip, out->o[first + 2],
                                               (uint32_t)out->o[first + 3]);
 }
 

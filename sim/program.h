@@ -37,7 +37,8 @@ enum {
 
 /* What an operation needs beside its registers. */
 enum timing_kind {
-    TIMING_NONE, TIMING_LOAD, TIMING_STORE, TIMING_EUP, TIMING_POP_EUP, TIMING_REDUCE,
+    TIMING_NONE, TIMING_LOAD, TIMING_STORE, TIMING_LOAD_IAR, TIMING_STORE_IAR, TIMING_CLD,
+    TIMING_POP_CRF, TIMING_EUP, TIMING_POP_EUP, TIMING_REDUCE,
     TIMING_PERMUTE, TIMING_XPOSE, TIMING_XPOSE_END, TIMING_POP_XLU, TIMING_MATPUSH,
     TIMING_MATMUL, TIMING_POP_MATRIX, TIMING_VDWG, TIMING_VPUSH, TIMING_SPOP,
     TIMING_DIVIDE, TIMING_POP_DRF, TIMING_SST, TIMING_FENCE, TIMING_DELAY, TIMING_DMA,
@@ -96,6 +97,9 @@ struct decoded_program {
     uint32_t (*tile)[1024];
     uint32_t scalar_count, tile_count;
 };
+
+/* cycles that an access to these rows takes beyond those of eight consecutive ones */
+int bank_extra_cycles(const struct chip *chip, const int64_t row[8], uint32_t sublanes);
 
 int track_count(const struct chip *chip);
 const char *track_name(const struct chip *chip, int track);

@@ -30,6 +30,8 @@ static struct access_rows rows_of(const struct core *c, const struct decoded_op 
 {
     int base = o->timing == TIMING_LOAD ? 1 : 0;
 
+    if (o->timing == TIMING_LOAD_IAR || o->timing == TIMING_STORE_IAR)
+        return (struct access_rows){.is_scattered = true};
     return (struct access_rows){.first = (int64_t)c->s[o->o[base]] + o->o[base + 1],
                                 .stride = o->o[base + 2],
                                 .sublanes = (uint32_t)o->o[base + 3]};
@@ -50,6 +52,8 @@ static bool share_rows(const struct access_rows *a, const struct access_rows *b)
 {
     int i;
 
+    if (a->is_scattered || b->is_scattered)
+        return true;
     if (a->first + 7 * a->stride < b->first || b->first + 7 * b->stride < a->first)
         return false;
     for (i = 0; i < 8; i++)
@@ -77,6 +81,19 @@ static void check_store_to_load(struct core *c, const struct decoded_op *o, stru
             return;
         }
     }
+}
+
+/* by the rows that the index address register holds now */
+static void check_iar_banks(struct core *c, const struct decoded_op *o)
+{
+    int base = o->timing == TIMING_LOAD_IAR ? 1 : 0, extra, i;
+    int64_t row[8];
+
+    for (i = 0; i < 8; i++)
+        row[i] = (int64_t)c->s[o->o[base]] + o->o[base + 1] + c->iar[o->o[4]][i];
+    extra = bank_extra_cycles(c->chip, row, (uint32_t)o->o[base + 2]);
+    if (extra > c->bank_extra)
+        c->bank_extra = extra;
 }
 
 void timing_check_pop(struct core *c, const struct decoded_op *o, struct tile_fifo *f,
@@ -127,6 +144,19 @@ void timing_check(struct core *c, const struct decoded_op *o, struct issue_time 
     case TIMING_STORE:
         if (o->bank_extra > c->bank_extra)
             c->bank_extra = o->bank_extra;
+        break;
+    case TIMING_LOAD_IAR:
+        check_iar_banks(c, o);
+        check_store_to_load(c, o, t);
+        break;
+    case TIMING_STORE_IAR:
+        check_iar_banks(c, o);
+        break;
+    case TIMING_CLD:
+        issue_not_before(t, c->cmem_free_at, STALL_CMEM);
+        break;
+    case TIMING_POP_CRF:
+        timing_check_pop(c, o, &c->crf, STALL_CMEM, t);
         break;
     case TIMING_EUP:
         issue_not_before(t, c->eup_free_at, STALL_EUP);
@@ -182,6 +212,26 @@ static void commit_store(struct core *c, const struct decoded_op *o, cycle_t at)
     s->at = at;
     s->rows = rows_of(c, o);
     c->last_store_at = at;
+}
+
+static void commit_cld(struct core *c, const struct decoded_op *o, cycle_t at)
+{
+    cycle_t start = later(at, c->cmem_free_at);
+
+    c->cmem_free_at = start + c->chip->cmem_load_issue_cycles;
+    timing_push_result(c, o, &c->crf, OP_VPOP_CRF, start + c->chip->cmem_load_cycles);
+}
+
+/* an immediate is in range already */
+static void commit_delay(struct core *c, const struct decoded_op *o, cycle_t at)
+{
+    int32_t cycles = c->s[o->o[0]];
+
+    if (cycles < 0)
+        core_fault(c, FAULT_OPERATION, "vdelay of %d cycles; 0..2147483647 are possible",
+                   (int)cycles);
+    else
+        c->delay_until = later(c->delay_until, at + 1 + cycles);
 }
 
 static void commit_eup(struct core *c, const struct decoded_op *o, cycle_t at)
@@ -273,7 +323,10 @@ static void commit_vpush(struct core *c, cycle_t at)
 void timing_commit(struct core *c, const struct decoded_op *o, cycle_t at)
 {
     switch (o->timing) {
-    case TIMING_STORE:
+    case TIMING_CLD:
+        commit_cld(c, o, at);
+        break;
+    case TIMING_STORE: case TIMING_STORE_IAR:
         commit_store(c, o, at);
         break;
     case TIMING_EUP:
@@ -298,7 +351,7 @@ void timing_commit(struct core *c, const struct decoded_op *o, cycle_t at)
         c->last_sst_at = at;
         break;
     case TIMING_DELAY:
-        c->delay_until = later(c->delay_until, at + 1 + o->o[0]);
+        commit_delay(c, o, at);
         break;
     case TIMING_DMA:
         c->dma_issue_at = at + c->chip->dma_issue_cycles;

@@ -365,6 +365,7 @@ static int64_t least_cycles(const struct code_block *b, const struct depend *d,
         [SLOT_STORE] = chip->slots_store + chip->slots_misc_store,
         [SLOT_PUSH] = chip->slots_push, [SLOT_POP] = chip->slots_pop,
         [SLOT_MISC] = chip->slots_misc, [SLOT_DMA] = chip->slots_dma,
+        [SLOT_CMEM] = chip->slots_cmem_load,
     };
     int64_t slot_ops[SLOT_COUNT] = {0}, port_cycles[MXU_MAX] = {0}, least = 0;
 
@@ -380,7 +381,7 @@ static int64_t least_cycles(const struct code_block *b, const struct depend *d,
             port_cycles[op->unit_index] += op_weight_push_cycles(chip, op);
     }
     for (int k = 0; k < SLOT_COUNT; k++) {
-        int64_t cycles = slot_ops[k] / room[k];
+        int64_t cycles = slot_ops[k] ? slot_ops[k] / room[k] : 0;  /* a chip may lack a slot */
 
         least = cycles > least ? cycles : least;
     }

@@ -380,6 +380,9 @@ TEST(values_that_contradict_each_other_are_reported)
     expect_error(edit_v3(&a, "dma_misc", "dma_misc = 2"),
                  arena_printf(&a, "FILE:%d: slots.dma_misc must not exceed slots.misc",
                               line_of(builtin_text("v3"), "dma_misc")));
+    expect_error(edit_v3(&a, "cmem_load", "cmem_load = 1"),
+                 arena_printf(&a, "FILE:%d: slots.cmem_load must be 0 with cmem.bytes 0",
+                              line_of(builtin_text("v3"), "cmem_load")));
     expect_error(edit_v3(&a, "trefi_ps", "trefi_ps = 260000"),
                  arena_printf(&a, "FILE:%d: hbm.trefi_ps leaves no time for a burst between two "
                               "refreshes", line_of(builtin_text("v3"), "trefi_ps")));
@@ -448,6 +451,25 @@ static void expect_set_error(const char *assignment, const char *expected)
     assert_int_equal(chip_set(&c, assignment, NULL, NULL, &e), -1);
     assert_string_equal(err_format(&e, text, sizeof(text)), expected);
     assert_memory_equal(&c, &before, sizeof(c));
+}
+
+TEST(common_memory_needs_its_rates_and_its_fifo)
+{
+    static const struct { const char *assignment, *msg; } cases[] = {
+        {"cmem.read_gbps=0", "cmem.read_gbps must not be 0 with cmem.bytes above 0"},
+        {"cmem.write_gbps=0", "cmem.write_gbps must not be 0 with cmem.bytes above 0"},
+        {"cmem.fifo_depth=0", "cmem.fifo_depth must not be 0 with slots.cmem_load above 0"},
+        {"cmem.bytes=0", "slots.cmem_load must be 0 with cmem.bytes 0"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct chip c;
+        struct err e;
+
+        assert_int_equal(chip_load_builtin(&c, "v4", NULL, NULL, &e), 0);
+        assert_int_equal(chip_set(&c, cases[i].assignment, NULL, NULL, &e), -1);
+        assert_non_null(strstr(e.msg, cases[i].msg));
+    }
 }
 
 TEST(set_changes_one_parameter_and_its_origin)
@@ -523,6 +545,7 @@ int main(void)
         cmocka_unit_test(a_line_that_is_neither_section_nor_key_is_reported),
         cmocka_unit_test(an_overlong_line_is_reported_and_not_cut),
         cmocka_unit_test(a_file_that_cannot_be_read_is_reported),
+        cmocka_unit_test(common_memory_needs_its_rates_and_its_fifo),
         cmocka_unit_test(set_changes_one_parameter_and_its_origin),
         cmocka_unit_test(set_refuses_what_a_chip_file_could_not_say),
         cmocka_unit_test(values_set_together_need_not_agree_one_by_one),

@@ -1,0 +1,81 @@
+/*
+ * What is left: random bits, trace markers, index address registers, loads
+ * from CMEM.
+ */
+#include "base/threefry.h"
+#include "sim/core.h"
+
+#include <string.h>
+
+void exec_SETRNGSEED(struct core *c, const struct decoded_op *o)
+{
+    c->rng_seed = (uint32_t)c->s[o->o[0]];
+    c->rng_draw = 0;
+}
+
+/* block i of a draw gives words i and i + 512 of the tile: docs/numerics.md */
+void exec_VRNG(struct core *c, const struct decoded_op *o)
+{
+    const uint32_t key[2] = {c->rng_seed, (uint32_t)c->number};
+    uint32_t *tile = c->tile[o->o[0]], i;
+
+    for (i = 0; i < SIMD_TILE_WORDS / 2; i++) {
+        const uint32_t counter[2] = {i, c->rng_draw};
+        uint32_t bits[2];
+
+        threefry_2x32(key, counter, bits);
+        tile[i] = bits[0];
+        tile[i + SIMD_TILE_WORDS / 2] = bits[1];
+    }
+    c->rng_draw++;
+}
+
+void exec_VSETTM(struct core *c, const struct decoded_op *o)
+{
+    c->trace_mask = (uint32_t)c->s[o->o[0]];
+}
+
+void exec_VTRACE(struct core *c, const struct decoded_op *o)
+{
+    int32_t marker = c->s[o->o[0]];
+
+    if (c->is_traced && (c->trace_mask >> (marker & 31) & 1u))
+        core_trace(c, &(struct trace_event){.start = c->issue_at, .end = c->issue_at + 1,
+                                            .bundle = c->pc, .code = OP_VTRACE,
+                                            .track = TRACK_MISC, .bytes = marker});
+}
+
+void exec_VSETIAR(struct core *c, const struct decoded_op *o)
+{
+    const uint32_t *tile = c->tile[o->o[0]];
+    int i;
+
+    for (i = 0; i < 8; i++)
+        c->iar[o->o[1]][i] = (int32_t)tile[i * ROW_WORDS];
+}
+
+void exec_CLD(struct core *c, const struct decoded_op *o)
+{
+    int64_t first = (int64_t)c->s[o->o[0]] + o->o[1], row_count = c->cmem_bytes / ROW_BYTES;
+    uint32_t *tile = fifo_write(&c->crf);
+    int i;
+
+    for (i = 0; i < 8; i++) {
+        int64_t row = first + (int64_t)i * o->o[2];
+
+        memset(tile + i * ROW_WORDS, 0, ROW_BYTES);
+        if (!(o->o[3] >> i & 1))
+            continue;
+        if (row < 0 || row >= row_count) {
+            core_fault(c, FAULT_ADDRESS, "cmem address %lld out of 0..%lld rows in cld",
+                       (long long)row, (long long)row_count - 1);
+            return;
+        }
+        memcpy(tile + i * ROW_WORDS, c->cmem + row * ROW_BYTES, ROW_BYTES);
+    }
+}
+
+void exec_VPOP_CRF(struct core *c, const struct decoded_op *o)
+{
+    memcpy(c->tile[o->o[0]], fifo_read(&c->crf), TILE_BYTES);
+}
