@@ -1,6 +1,7 @@
 #include "tests/plain_mxu.h"
 
 #include "base/floats.h"
+#include "tests/f32_reference.h"
 #include "tests/test.h"
 
 #include <math.h>
@@ -37,6 +38,17 @@ double plain_value(enum matrix_type type, uint32_t code)
     case MATRIX_F8E4M3FN: return (code & 0x7f) == 0x7f ? NAN : small_float(code, 4, 3, 7);
     default: fail_msg("type %d", (int)type); return 0;
     }
+}
+
+uint32_t plain_bits(enum matrix_type type, uint32_t code)
+{
+    double value = type == MATRIX_F32 || type == MATRIX_BF16 ? 0 : plain_value(type, code);
+
+    if (type == MATRIX_F32)
+        return (uint32_t)reference_bf16(code) << 16;
+    if (type == MATRIX_BF16)
+        return code << 16;
+    return isnan(value) ? 0x7fc00000 : f32_bits((float)value);
 }
 
 static uint32_t random_code(enum matrix_type type, struct rng *r)
@@ -80,9 +92,9 @@ void plain_random(struct plain_tile *t, enum matrix_type type, struct rng *r)
     plain_pack(t);
 }
 
-void plain_open(struct plain *m, const char *chip, const char *set)
+void plain_open(struct plain *m, const char *chip, const char *set, const char *simd)
 {
-    struct rig_options options = {.set = {set}};
+    struct rig_options options = {.set = {set}, .simd = simd};
 
     rig_open(&m->rig, chip, &options);
     rng_init(&m->rng, 77);

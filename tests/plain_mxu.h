@@ -22,6 +22,9 @@ struct plain_tile {
 /* what a code means, by the definition of its type */
 double plain_value(enum matrix_type type, uint32_t code);
 
+/* what a code is as a bf16 in the upper half of an f32; subnormals of f32 and bf16 as they are */
+uint32_t plain_bits(enum matrix_type type, uint32_t code);
+
 /* random, such that sums of 256 products are exact in f32 in any order */
 void plain_random(struct plain_tile *t, enum matrix_type type, struct rng *r);
 void plain_pack(struct plain_tile *t);  /* codes to words */
@@ -37,8 +40,8 @@ struct plain {
     int result_count;
 };
 
-/* one chip by its name, with one parameter changed (or NULL) */
-void plain_open(struct plain *m, const char *chip, const char *set);
+/* one chip by its name, with one parameter changed (or NULL), on a SIMD path (or "auto") */
+void plain_open(struct plain *m, const char *chip, const char *set, const char *simd);
 void plain_close(struct plain *m);
 void plain_begin(struct plain *m);      /* a new program, all registers empty */
 void plain_add(struct plain *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

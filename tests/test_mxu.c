@@ -12,7 +12,7 @@ static struct plain model;
 static int open_model(void **state)
 {
     (void)state;
-    plain_open(&model, "v6e", NULL);
+    plain_open(&model, "v6e", NULL, "auto");
     return 0;
 }
 
@@ -135,9 +135,26 @@ TEST(fp8_of_the_chip_multiplies_exactly)
     try_mode(MATRIX_F8E4M3B11FNUZ, 3, true);
     try_mode(MATRIX_F8E4M3B11FNUZ, 1, false);
     plain_close(&model);
-    plain_open(&model, "v6e", "mxu.fp8_e4m3=fn");
+    plain_open(&model, "v6e", "mxu.fp8_e4m3=fn", "auto");
     try_mode(MATRIX_F8E4M3FN, 1, true);
     try_mode(MATRIX_F8E4M3FN, 2, false);
+}
+
+TEST(narrow_arrays_take_every_type)
+{
+    plain_close(&model);
+    plain_open(&model, "v5e", NULL, "auto");
+    for (enum matrix_type type = MATRIX_F32; type <= MATRIX_F8E4M3B11FNUZ; type++)
+        for (int is_xpose = 0; is_xpose < 2; is_xpose++) {
+            static struct plain_tile lower, upper;
+
+            plain_begin(&model);
+            for (int i = 0; i < 128 / matrix_rows(type) + 1; i++)
+                push(&model, type, 0, is_xpose, is_xpose);
+            multiply(&model, type, false, is_xpose, 1, &lower, &upper);
+            plain_run(&model);
+            check(&model, 0, 1, &lower, &upper);
+        }
 }
 
 TEST(modes_types_and_directions_mix_in_one_register)
@@ -252,6 +269,7 @@ int main(void)
         T(every_mode_fills_its_blocks_with_f32_and_bf16),
         T(integers_are_exact_in_every_mode),
         T(fp8_of_the_chip_multiplies_exactly),
+        T(narrow_arrays_take_every_type),
         T(modes_types_and_directions_mix_in_one_register),
         T(left_hand_side_without_its_upper_half_counts_as_zeros),
         T(two_gain_registers_keep_their_weights),
