@@ -55,6 +55,7 @@ static void units_init(struct core *c, struct arena *a)
     c->xlu = arena_array(a, (size_t)c->chip->xlu_count, sizeof(*c->xlu));
     for (i = 0; i < c->chip->xlu_count; i++)
         fifo_init(&c->xlu[i].result, c->chip->xlu_fifo_depth, a);
+    c->sums_quads = strcmp(c->chip->mxu_sum, "quad4") == 0;
     c->mxu = arena_array(a, (size_t)c->chip->mxu_count, sizeof(*c->mxu));
     for (i = 0; i < c->chip->mxu_count; i++) {
         fifo_init(&c->mxu[i].result, c->chip->mxu_fifo_depth, a);

@@ -186,6 +186,7 @@ struct core {
     struct word_fifo v2s, drf;
     struct xlu *xlu;
     struct mxu *mxu;
+    bool sums_quads;                    /* mxu.sum is quad4 */
 
     /* the question a blocked bundle has asked, and the answer */
     struct issue_time pending;

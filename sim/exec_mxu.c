@@ -8,6 +8,7 @@
  */
 #include "sim/core.h"
 #include "sim/matrix_tile.h"
+#include "sim/quad4.h"
 
 #include <string.h>
 
@@ -275,11 +276,12 @@ static void read_rows(struct core *c, const struct decoded_op *o, const struct m
 static void multiply_group(const struct core *c, const struct decoded_op *o, int gain,
                            const struct left_hand *l, int group, int n, uint32_t *out)
 {
+    simd_matmul_fn *matmul = c->sums_quads ? quad4_matmul : c->simd->matmul;
     int halves = halves_of(c->chip), k;
 
     for (k = 0; k < halves; k++)
-        c->simd->matmul(out, k ? out : NULL, (const uint32_t (*)[64])&l->row[k][8 * group],
-                        (const uint32_t (*)[128])c->mxu[o->unit].gain[gain][halves * k + n]);
+        matmul(out, k ? out : NULL, (const uint32_t (*)[64])&l->row[k][8 * group],
+               (const uint32_t (*)[128])c->mxu[o->unit].gain[gain][halves * k + n]);
 }
 
 /* the first use of an accumulator adds to +0 */
