@@ -95,6 +95,8 @@ static json_t *make_core(const struct core_counters *c, int index)
     put(o, "matmul_flops", json_integer(c->matmul_flops));
     put(o, "hbm_read_bytes", json_integer(c->hbm_read_bytes));
     put(o, "hbm_write_bytes", json_integer(c->hbm_write_bytes));
+    put(o, "cmem_read_bytes", json_integer(c->cmem_read_bytes));
+    put(o, "cmem_write_bytes", json_integer(c->cmem_write_bytes));
     put(o, "ici_sent_bytes", json_integer(c->ici_sent_bytes));
     put(o, "ici_received_bytes", json_integer(c->ici_received_bytes));
     put(o, "dma_count", json_integer(c->dma_count));

@@ -169,6 +169,7 @@ static void reset_counters(struct core *c)
     memset(&c->stand_in, 0, sizeof(c->stand_in));
     c->dma_count = c->hbm_read_bytes = c->hbm_write_bytes = 0;
     c->ici_sent_bytes = c->ici_received_bytes = 0;
+    c->cmem_read_bytes = c->cmem_write_bytes = 0;
     c->trace_count = 0;
     if (!c->program)
         return;

@@ -217,6 +217,7 @@ struct core {
     struct stand_in_site stand_in;
     struct core_counters counters;
     int64_t dma_count, hbm_read_bytes, hbm_write_bytes, ici_sent_bytes, ici_received_bytes;
+    int64_t cmem_read_bytes, cmem_write_bytes;
     bool is_traced;
     struct trace_event *trace;
     size_t trace_count, trace_capacity;

@@ -172,6 +172,8 @@ void core_finish_counters(struct core *c, cycle_t cycles, bool is_complete)
     k->hbm_write_bytes = c->hbm_write_bytes;
     k->ici_sent_bytes = c->ici_sent_bytes;
     k->ici_received_bytes = c->ici_received_bytes;
+    k->cmem_read_bytes = c->cmem_read_bytes;
+    k->cmem_write_bytes = c->cmem_write_bytes;
     k->dma_count = c->dma_count;
     if (is_complete)
         check_identities(c);

@@ -128,10 +128,11 @@ static ps_t access_hbm(struct machine *m, struct core *c, const struct dma *d, i
 }
 
 /* the cores of a chip share the CMEM, whatever the addresses */
-static ps_t access_cmem(struct machine *m, const struct core *c, int64_t bytes, bool is_write)
+static ps_t access_cmem(struct machine *m, struct core *c, int64_t bytes, bool is_write)
 {
     ps_t *free_at = &m->cmem[machine_chip_of(m, c->number)].free_at[is_write];
 
+    *(is_write ? &c->cmem_write_bytes : &c->cmem_read_bytes) += bytes;
     *free_at = later(*free_at, m->now_ps)
                + transfer_ps(bytes, is_write ? m->chip.cmem_write_gbps : m->chip.cmem_read_gbps);
     return *free_at;

@@ -219,6 +219,7 @@ static void commit_cld(struct core *c, const struct decoded_op *o, cycle_t at)
     cycle_t start = later(at, c->cmem_free_at);
 
     c->cmem_free_at = start + c->chip->cmem_load_issue_cycles;
+    c->cmem_read_bytes += ROW_BYTES * __builtin_popcount((unsigned)o->o[3] & 0xffu);
     timing_push_result(c, o, &c->crf, OP_VPOP_CRF, start + c->chip->cmem_load_cycles);
 }
 

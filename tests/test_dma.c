@@ -350,6 +350,8 @@ TEST(cmem_copies_take_its_rate_and_latency)
     assert_int_equal(copy_cycles(&r, "dma.hbm_to_cmem 0, 1024, 0, [sflag:0]", 1024),
                      cycles_at(&r, 1124 + r.chip.dma_read_ns));
     assert_int_equal(machine_counters(r.m, 0)->hbm_read_bytes, 32768);
+    assert_int_equal(machine_counters(r.m, 0)->cmem_write_bytes, 32768);
+    assert_int_equal(machine_counters(r.m, 0)->cmem_read_bytes, 0);
     rig_close(&r);
 }
 

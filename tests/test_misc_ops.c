@@ -173,7 +173,8 @@ static void index_tile(uint32_t tile[1024], const int32_t rows[8])
 
 TEST(index_address_registers_gather_and_scatter_rows)
 {
-    static const int32_t from[8] = {5, -2, 0, 19, 5, 7, 1, -90000}, to[8] = {9, 1, 3, 9, 0, 2, 5, 7};
+    static const int32_t from[8] = {5, -2, 0, 19, 5, 7, 1, -90000};
+    static const int32_t to[8] = {9, 1, 3, 9, 0, 2, 5, 7};
     static uint32_t memory[64 * 128], back[16 * 128];
     uint32_t tile[1024];
     struct rig r;
@@ -212,7 +213,8 @@ TEST(register_that_is_set_in_a_bundle_is_read_before)
     index_tile(tile, rows);
     put(&r, 0, tile, 8);
     rig_load(&r, 0, "{ v1 = vld [vmem:0] }\n{ v2 = vld.iar0 [vmem:0] ;; vsetiar.raw.iar0 v1 }\n"
-                    "{ v3 = vld.iar0 [vmem:0] ;; vst [vmem:8] v2 }\n{ vst [vmem:16] v3 }\n{ shalt }");
+                    "{ v3 = vld.iar0 [vmem:0] ;; vst [vmem:8] v2 }\n{ vst [vmem:16] v3 }\n"
+                    "{ shalt }");
     run(&r);
     get(&r, 0, 8, back, 8);             /* with offsets 0: row 0 eight times */
     assert_int_equal(back[7 * 128], 8);
@@ -274,7 +276,8 @@ TEST(tiles_come_from_cmem_in_order)
     for (int i = 0; i < 32 * 128; i++)
         memory[i] = (uint32_t)i * 2654435761u;
     assert_int_equal(machine_hbm_write(r.m, 0, 0, memory, sizeof(memory), &e), 0);
-    rig_load(&r, 0, "{ dma.hbm_to_cmem 0, 512, 1600, [sflag:0] }\n{ dma.done.wait [sflag:0], 512 }\n"
+    rig_load(&r, 0, "{ dma.hbm_to_cmem 0, 512, 1600, [sflag:0] }\n"
+                    "{ dma.done.wait [sflag:0], 512 }\n"
                     "{ vsyncadd [sflag:0], -512 ;; s1 = smov 100 }\n"
                     "{ cld [cmem:s1] ;; v9 = vld [vmem:0] }\n{ cld [cmem:s1 + 3] ss:$2 }\n"
                     "{ cld [cmem:124] ss:$0 sm:$0x81 }\n"
@@ -290,6 +293,8 @@ TEST(tiles_come_from_cmem_in_order)
         else
             assert_int_equal(back[(16 + i) * 128 + 77], 0);
     }
+    assert_int_equal(machine_counters(r.m, 0)->cmem_write_bytes, 512 * 32);
+    assert_int_equal(machine_counters(r.m, 0)->cmem_read_bytes, 2 * 4096 + 2 * 512);
     rig_close(&r);
 }
 
