@@ -190,6 +190,20 @@ static int check_matrix(const struct site *s, struct err *e)
     return check_matrix_type(s, &m, name, e);
 }
 
+/* arithmetic on packed bf16, which not every vector unit has */
+static const enum isa_opcode packed_bf16_ops[] = {
+    OP_VARITH_BF16, OP_VCMP_BF16, OP_VEUP_BF16, OP_VXLANE_BF16,
+};
+
+static int check_packed_bf16(const struct site *s, struct err *e)
+{
+    for (size_t i = 0; i < COUNT_OF(packed_bf16_ops) && !s->limits->has_packed_bf16; i++) {
+        if (s->op->code == packed_bf16_ops[i])
+            return op_violation(s, e, "the chip has no arithmetic on packed bf16 (valu.bf16)");
+    }
+    return 0;
+}
+
 static int check_op(const struct site *s, struct err *e)
 {
     const struct isa_op *op = s->op;
@@ -214,6 +228,8 @@ static int check_op(const struct site *s, struct err *e)
     if (op->unit_index >= unit_count)
         return op_violation(s, e, "the chip has %s0..%s%d", isa_unit_suffix(op->code),
                             isa_unit_suffix(op->code), unit_count - 1);
+    if (check_packed_bf16(s, e))
+        return -1;
     for (int i = 0; i < op->operand_count; i++) {
         if (check_operand(s, i, e))
             return -1;

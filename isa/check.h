@@ -17,6 +17,7 @@ struct isa_limits {
     bool takes_weights[MATRIX_TYPE_COUNT], takes_rows[MATRIX_TYPE_COUNT];
     bool is_lenient;                    /* a compiler's listing: slots, double writes and the place
                                          * of branches are as the compiler left them */
+    bool has_packed_bf16;               /* arithmetic on packed bf16 in the vector unit */
 };
 
 /*

@@ -27,6 +27,42 @@ COMPARE(VCMP_GT_S32, compare_s32, CMP_GT)
 COMPARE(VCMP_GE_S32, compare_s32, CMP_GE)
 COMPARE(VCMP_U32, compare_u32, o->o[3])
 
+void exec_VCMP_BF16(struct core *c, const struct decoded_op *o)
+{
+    static const enum simd_unary unpack[] = { UN_UNPACK_I_L, UN_UNPACK_I_H };
+    struct mask *d = &c->m[o->o[0]];
+    _Alignas(64) uint32_t a[SIMD_TILE_WORDS], b[SIMD_TILE_WORDS];
+
+    for (int half = 0; half < 2; half++) {
+        c->simd->unary[unpack[half]](a, c->tile[o->o[1]]);
+        c->simd->unary[unpack[half]](b, c->tile[o->o[2]]);
+        c->simd->compare_f32[o->o[3]](half ? d->high : d->low, a, b);
+    }
+    d->is_split = true;
+}
+
+/* x - x is NaN for these, and NaN differs from itself */
+void exec_VWEIRD_F32(struct core *c, const struct decoded_op *o)
+{
+    struct mask *d = &c->m[o->o[0]];
+    _Alignas(64) uint32_t rest[SIMD_TILE_WORDS];
+
+    c->simd->binary[BIN_SUB_F32](rest, c->tile[o->o[1]], c->tile[o->o[1]]);
+    c->simd->compare_f32[CMP_NE](d->low, rest, rest);
+    d->is_split = false;
+}
+
+/* a sum that wraps is below either operand */
+void exec_VC_U32(struct core *c, const struct decoded_op *o)
+{
+    struct mask *d = &c->m[o->o[0]];
+    _Alignas(64) uint32_t sum[SIMD_TILE_WORDS];
+
+    c->simd->binary[BIN_ADD_S32](sum, c->tile[o->o[1]], c->tile[o->o[2]]);
+    c->simd->compare_u32[CMP_LT](d->low, sum, c->tile[o->o[1]]);
+    d->is_split = false;
+}
+
 static const uint32_t zeros[SIMD_TILE_WORDS];
 
 void exec_VNEZ(struct core *c, const struct decoded_op *o)

@@ -40,6 +40,19 @@ UNARY(VUNPACK_C_L, UN_UNPACK_C_L)
 UNARY(VUNPACK_C_H, UN_UNPACK_C_H)
 
 /* families: the choices of the mnemonic follow the registers */
+BINARY(VMAX_INT, BIN_MAX_S32 + 2 * o->o[4] + o->o[3])
+BINARY(VMUL_U64_LOW, BIN_MUL_U32)
+BINARY(VMUL_U64_HIGH, BIN_MUL_HIGH_U32)
+BINARY(VLOGIC_PACKED, BIN_AND + o->o[3])
+BINARY(VCLAMPS_F32, BIN_CLAMP_F32)
+BINARY(VADD_LOW_BF16, BIN_ADD_LOW_BF16)
+BINARY(VARITH_BF16, BIN_ADD_BF16 + o->o[3])
+BINARY(VCVT_SR_BF16, BIN_STOCHASTIC_BF16)
+UNARY(VROUND_F32, UN_ROUND_RTNE + o->o[2])
+UNARY(VCLZ, UN_CLZ)
+UNARY(VPCNT, UN_PCNT)
+UNARY(VCVT_F32_FP8, UN_F32_FROM_E5M2 + o->o[2])
+UNARY(VCVT_FP8_F32, UN_E5M2_FROM_F32 + o->o[2])
 BINARY(VPACK_I_BF16, BIN_PACK_I_BF16)
 BINARY(VPACK_B16, o->o[3] ? BIN_PACK_I_B16 : BIN_PACK_C_B16)
 BINARY(VPACK_C_B8, BIN_PACK_C_B8 + o->o[3])
@@ -50,7 +63,9 @@ UNARY(VUNPACK_C_4, UN_UNPACK_C_L_S4 + 2 * o->o[3] + o->o[2])
 
 void exec_VUNPACK_C_8(struct core *c, const struct decoded_op *o)
 {
-    static const enum simd_unary convert[] = { UN_S32_FROM_S8 };
+    static const enum simd_unary convert[] = {
+        UN_S32_FROM_S8, UN_F32_FROM_E5M2, UN_F32_FROM_E4M3B11FNUZ, UN_F32_FROM_E4M3FN,
+    };
     uint32_t *d = c->tile[o->o[0]];
     bool is_plain = o->o[3] == 0;       /* u8: the bits themselves */
 
@@ -127,6 +142,12 @@ TRANSCENDENTAL(VLOG2, UN_LOG2)
 TRANSCENDENTAL(VRCP, UN_RCP)
 TRANSCENDENTAL(VRSQRT, UN_RSQRT)
 TRANSCENDENTAL(VTANH, UN_TANH)
+TRANSCENDENTAL(VTRIG, UN_SINQ + o->o[1])
+
+void exec_VEUP_BF16(struct core *c, const struct decoded_op *o)
+{
+    simd_halves(c->simd, UN_POW2 + (unsigned)o->o[1], fifo_write(&c->eup), c->tile[o->o[0]]);
+}
 
 void exec_VPOP_EUP(struct core *c, const struct decoded_op *o)
 {

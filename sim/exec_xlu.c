@@ -14,6 +14,23 @@
 REDUCTION(VADD_XLANE, UN_ADD_XLANE)
 REDUCTION(VMAX_XLANE, UN_MAX_XLANE)
 REDUCTION(VMIN_XLANE, UN_MIN_XLANE)
+REDUCTION(VXLANE_INDEX, UN_MAX_INDEX + o->o[1])
+
+void exec_VXLANE_BF16(struct core *c, const struct decoded_op *o)
+{
+    simd_halves(c->simd, UN_ADD_XLANE + (unsigned)o->o[1], fifo_write(&c->xlu[o->unit].result),
+                c->tile[o->o[0]]);
+}
+
+void exec_VPERM(struct core *c, const struct decoded_op *o)
+{
+    uint32_t *d = fifo_write(&c->xlu[o->unit].result);
+    const uint32_t *a = c->tile[o->o[0]], *lane = c->tile[o->o[1]];
+    int i;
+
+    for (i = 0; i < SIMD_TILE_WORDS; i++)
+        d[i] = a[i / ROW_WORDS * ROW_WORDS + (int)(lane[i] % ROW_WORDS)];
+}
 
 void exec_VROT_LANE(struct core *c, const struct decoded_op *o)
 {

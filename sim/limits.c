@@ -35,6 +35,7 @@ void chip_isa_limits(const struct chip *c, struct isa_limits *limits)
         .branch_delay_bundles = (int)c->core_branch_delay_bundles,
         .mxu_size = (int)c->mxu_size,
         .accumulator_count = (int)c->mxu_accumulators,
+        .has_packed_bf16 = c->valu_bf16 != 0,
     };
     chip_slots(c, &limits->slots);
     for (int t = 0; t < MATRIX_TYPE_COUNT; t++) {

@@ -141,8 +141,23 @@ static int32_t constant_tile(struct decoder *d, int32_t value)
     return (int32_t)(V_CONST + *slot - 1);
 }
 
-static int32_t decode_operand(struct decoder *d, char role, const struct isa_operand *from)
+/* the word of an immediate vector operand: packed logic repeats it for each value */
+static int32_t vector_immediate(const struct isa_op *op, int index)
 {
+    uint32_t value = (uint32_t)op->operand[index].value;
+
+    if (op->code != OP_VLOGIC_PACKED)
+        return (int32_t)value;
+    if (op->operand[4].value == 0)      /* u16; else u8 */
+        return (int32_t)((value & 0xffffu) * 0x00010001u);
+    return (int32_t)((value & 0xffu) * 0x01010101u);
+}
+
+static int32_t decode_operand(struct decoder *d, const struct isa_op *op, int index)
+{
+    const struct isa_operand *from = &op->operand[index];
+    char role = isa_info(op->code)->role[index];
+
     switch (role) {
     case 'P':                           /* a constant is the predicate that always holds */
         if (from->kind == OPERAND_IMM)
@@ -153,7 +168,7 @@ static int32_t decode_operand(struct decoder *d, char role, const struct isa_ope
     case 'N':
         return from->kind == OPERAND_REG ? from->value : from->value ? M_TRUE : M_FALSE;
     case 'V':
-        return from->kind == OPERAND_REG ? from->value : constant_tile(d, from->value);
+        return from->kind == OPERAND_REG ? from->value : constant_tile(d, vector_immediate(op, index));
     case 'S': case 'B': case 'F': case 'Z':
         return from->kind == OPERAND_REG ? from->value : constant_scalar(d, from->value);
     default:
@@ -266,7 +281,7 @@ static void decode_op(struct decoder *d, const struct isa_program *p, uint32_t i
     out->is_guarded = op->pred != ISA_PRED_ALWAYS || op->pred_is_negated;
     out->source = index;
     for (i = 0; i < op->operand_count; i++)
-        out->o[i] = decode_operand(d, info->role[i], &op->operand[i]);
+        out->o[i] = decode_operand(d, op, i);
     first = out->timing == TIMING_LOAD ? 1 : 0;
     if (out->timing == TIMING_LOAD || out->timing == TIMING_STORE)
         out->bank_extra = (uint8_t)strided_bank_extra(d->chip, out->o[first + 2],
@@ -376,12 +391,14 @@ static uint32_t count_distinct_tiles(const struct isa_program *p, struct pool *p
         for (j = 0; j < p->op[i].operand_count; j++) {
             const struct isa_operand *o = &p->op[i].operand[j];
             uint32_t *slot;
+            int32_t value;
 
             if (o->kind == OPERAND_REG || isa_info(p->op[i].code)->role[j] != 'V')
                 continue;
-            slot = pool_slot(pool, &values, false, o->value);
+            value = vector_immediate(&p->op[i], j);
+            slot = pool_slot(pool, &values, false, value);
             if (*slot == 0) {
-                seen[count] = o->value;
+                seen[count] = value;
                 *slot = ++count;
             }
         }

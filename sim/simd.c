@@ -84,6 +84,17 @@ const struct simd_path *simd_select(const char *name, struct err *e)
     return NULL;
 }
 
+void simd_halves(const struct simd_path *path, enum simd_unary op, uint32_t *d, const uint32_t *a)
+{
+    _Alignas(64) uint32_t low[SIMD_TILE_WORDS], high[SIMD_TILE_WORDS];
+
+    path->unary[UN_UNPACK_I_L](low, a);
+    path->unary[UN_UNPACK_I_H](high, a);
+    path->unary[op](low, low);
+    path->unary[op](high, high);
+    path->binary[BIN_PACK_I_BF16](d, high, low);
+}
+
 #if defined(__x86_64__)
 /* all exceptions masked, to nearest even, flush to zero, subnormals are zeros */
 #define CONTROL_WORD (0x1f80u | 0x8000u | 0x0040u)

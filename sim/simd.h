@@ -78,6 +78,9 @@ struct simd_path {
  */
 const struct simd_path *simd_select(const char *name, struct err *e);
 
+/* d = both halves of a packed bf16 tile through a kernel for f32, each rounded back */
+void simd_halves(const struct simd_path *path, enum simd_unary op, uint32_t *d, const uint32_t *a);
+
 uint32_t simd_thread_begin(void);       /* returns what simd_thread_end needs */
 void simd_thread_end(uint32_t saved);
 #endif

@@ -16,6 +16,19 @@ static uint64_t step(void) { return test_is_long() ? 53 : 997; }
 static double rsqrt_double(double x) { return 1 / sqrt(x); }
 static double rcp_double(double x) { return 1 / x; }
 
+/* of x + turn quarter turns; a zero of the sine has the sign of x */
+static double quarter_turns(double x, int turn)
+{
+    double y = fmod(x, 4), n = nearbyint(y), angle = (y - n) * 1.57079632679489661923;
+    int quadrant = isnan(y) ? 0 : ((int)n + turn) & 3;
+    double r = quadrant & 1 ? cos(angle) : sin(angle);
+
+    return r == 0 ? copysign(0, turn ? 1 : x) : quadrant & 2 ? -r : r;
+}
+
+static double sinq_double(double x) { return quarter_turns(x, 0); }
+static double cosq_double(double x) { return quarter_turns(x, 1); }
+
 /* distance in units of the last place of the exact result, which is normal */
 static double ulps(float got, double exact)
 {
@@ -101,6 +114,12 @@ TEST(tanh_error_stays_below_its_bound)
     check_function(UN_TANH, "tanh", tanh, 2.0);
 }
 
+TEST(sinq_and_cosq_errors_stay_below_their_bound)
+{
+    check_function(UN_SINQ, "sinq", sinq_double, 1.25);
+    check_function(UN_COSQ, "cosq", cosq_double, 1.25);
+}
+
 struct special {
     enum simd_unary op;
     uint32_t x, result;
@@ -136,6 +155,13 @@ static const struct special specials[] = {
 
     {UN_TANH, 0, 0}, {UN_TANH, MINUS, MINUS}, {UN_TANH, 1, 0}, {UN_TANH, MINUS | 1, MINUS},
     {UN_TANH, INF, ONE}, {UN_TANH, INF | MINUS, ONE | MINUS}, {UN_TANH, 0x41200000, ONE},
+    {UN_SINQ, 0, 0}, {UN_SINQ, MINUS, MINUS}, {UN_SINQ, 1, 0}, {UN_SINQ, ONE, ONE},
+    {UN_SINQ, 0x40000000, 0}, {UN_SINQ, 0xc0000000, MINUS}, {UN_SINQ, 0x40400000, ONE | MINUS},
+    {UN_SINQ, 0x4b800001, 0}, {UN_SINQ, INF, F32_NAN_BITS}, {UN_SINQ, 0xffc00001, F32_NAN_BITS},
+    {UN_COSQ, 0, ONE}, {UN_COSQ, MINUS, ONE}, {UN_COSQ, ONE, 0}, {UN_COSQ, ONE | MINUS, 0},
+    {UN_COSQ, 0x40000000, ONE | MINUS}, {UN_COSQ, 0x40400000, 0}, {UN_COSQ, 0x7f7fffff, ONE},
+    {UN_COSQ, INF | MINUS, F32_NAN_BITS}, {UN_COSQ, 0x7f800001, F32_NAN_BITS},
+
     {UN_TANH, 0x7fffffff, F32_NAN_BITS}, {UN_TANH, 0x00800000, 0x00800000},
 };
 
@@ -196,6 +222,7 @@ int main(void)
         cmocka_unit_test(rcp_is_correctly_rounded),
         cmocka_unit_test(rsqrt_error_stays_below_its_bound),
         cmocka_unit_test(tanh_error_stays_below_its_bound),
+        cmocka_unit_test(sinq_and_cosq_errors_stay_below_their_bound),
         cmocka_unit_test(special_values_give_the_stated_results),
         cmocka_unit_test(monotone_functions_stay_monotone_between_neighbours),
     };
