@@ -223,7 +223,7 @@ static int run_all(struct check *c, const struct arguments *args,
             return -1;
     if (has_orders && check_run_orders(c, e))
         return -1;
-    if (c->row_count == 0 && c->order_count == 0)
+    if (c->row_count + c->order_count + c->left_out_count == 0)
         return err_set(e, "none of these operations has operands of these types");
     return 0;
 }
@@ -256,6 +256,7 @@ static int report(const struct check *c, const struct arguments *args, struct er
 
     if (c->row_count)
         check_print_rows(c, stdout);
+    check_print_left_out(c, stdout);
     check_print_orders(c, stdout);
     if (write_file(c, args->csv, write_csv, e) || write_file(c, args->json, check_print_json, e))
         return -1;

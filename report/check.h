@@ -33,14 +33,24 @@ enum check_inputs {
 };
 const char *check_inputs_name(enum check_inputs inputs);
 
+/* what an operation works on */
+enum check_unit {
+    CHECK_LANES,                        /* operands in v0 and v1, result in v2, word by word */
+    CHECK_ROWS,                         /* v0; the same result in every lane of a row of v2 */
+    CHECK_SCALAR                        /* operands in s1 and s2, result in s3 */
+};
+
 /*
- * An operation on lanes. The body of its program finds operands in v0 and v1
- * and leaves the result in v2; v3 to v15, vm0 and vm1 are free. Either `exact`
- * (on operands without subnormals, as doubles) or `bits` (to be met bit for
- * bit) is the reference.
+ * An operation. The body of its program finds operands and leaves its result as
+ * enum check_unit says; v3 to v15, s4 to s15, p1, vm0 and vm1 are free. Either
+ * `exact` (on operands without subnormals, as doubles) or `bits` (to be met bit
+ * for bit) is the reference. A row's reference folds its lanes by `exact`; with
+ * a bound above 0.5 ulp it is a sum, whose bound is that many roundings of the
+ * sum of the sizes.
  */
 struct check_op {
     const char *name, *dtype;
+    enum check_unit unit;
     int arity;
     const char *body;
     double (*exact)(double a, double b);
@@ -69,8 +79,8 @@ struct check_product {
 
 struct check_row {
     const char *name, *dtype, *inputs;
-    char shape[32];                     /* "K 2048, N 256", "" for lanes */
-    int passes;                         /* 0 for lanes */
+    char shape[32];                     /* "K 2048, N 256", "lanes", "rows of lanes" */
+    int passes;                         /* 0 where there are none */
     int64_t count, wrong_count;
     double max_ulp, p999_ulp, mean_ulp, max_relative;
     char bound[32];                     /* "0.5 ulp", "exact", "3.05e-05 S" with S = sum |a||b| */
@@ -101,6 +111,8 @@ struct check {
     size_t row_count, row_capacity;
     struct check_order *order;
     size_t order_count, order_capacity;
+    char (*left_out)[160];              /* what this chip cannot run, and why */
+    size_t left_out_count, left_out_capacity;
 };
 
 /* What is pointed to is copied. -1 with *e as machine_create. */
@@ -108,13 +120,14 @@ int check_init(struct check *c, const struct slice *slice, const struct chip *ch
                const char *simd, struct err *e);
 void check_fini(struct check *c);
 
-/* Run one and add its rows; -1 when the program cannot run on this chip, with the reason. */
+/* Run one and add its rows; what does not fit the chip is left out with a reason. */
 int check_run_op(struct check *c, const struct check_op *op, struct err *e);
 int check_run_product(struct check *c, const struct check_product *p, struct err *e);
 int check_run_orders(struct check *c, struct err *e);
 
 size_t check_failed_count(const struct check *c);
 void check_print_rows(const struct check *c, FILE *to);
+void check_print_left_out(const struct check *c, FILE *to);
 void check_print_orders(const struct check *c, FILE *to);
 void check_print_csv(const struct check *c, FILE *to);
 int check_print_json(const struct check *c, FILE *to);   /* -1 when memory or `to` ran out */

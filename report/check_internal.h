@@ -5,7 +5,7 @@
 #define REPORT_CHECK_INTERNAL_H
 #include "report/check.h"
 
-#define CHECK_LANES 128
+#define CHECK_LANE_COUNT 128
 #define CHECK_TILE_WORDS 1024
 #define CHECK_ROW_BYTES 512             /* of VMEM */
 
@@ -49,6 +49,7 @@ struct check_sample check_compare(uint32_t got, double exact, int digits, double
 /* fills in the figures of a row from its samples, whose order changes */
 void check_summarise(struct check_row *row, struct check_sample *sample, int64_t count);
 struct check_row *check_add_row(struct check *c);
+void check_leave_out(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* check_matmul.c: operands as the program gets them and as the reference takes them */
 struct check_matrices {
@@ -59,6 +60,8 @@ struct check_matrices {
 };
 void check_make_matrices(struct check_matrices *x, struct check *c, int64_t m, int64_t n,
                          int64_t k, enum check_inputs inputs, bool is_rounded);
+bool check_fits(const struct check *c, const struct check_product *p,
+                const struct check_matrices *x);        /* into VMEM */
 int check_multiply(struct check *c, const struct check_product *p, struct check_matrices *x,
                    struct err *e);
 /* one element to about 100 bits, rounded to double; and the sum of |a||b| */

@@ -6,6 +6,7 @@
 #include "base/floats.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 double check_ulp(double exact, int digits)
@@ -81,6 +82,17 @@ struct check_row *check_add_row(struct check *c)
     c->row = mem_grow(c->row, &c->row_capacity, c->row_count + 1, sizeof(*c->row));
     c->row[c->row_count] = (struct check_row){.blas_max_ulp = NAN, .blas_mean_ulp = NAN};
     return &c->row[c->row_count++];
+}
+
+void check_leave_out(struct check *c, const char *fmt, ...)
+{
+    va_list args;
+
+    c->left_out = mem_grow(c->left_out, &c->left_out_capacity, c->left_out_count + 1,
+                           sizeof(*c->left_out));
+    va_start(args, fmt);
+    vsnprintf(c->left_out[c->left_out_count++], sizeof(*c->left_out), fmt, args);
+    va_end(args);
 }
 
 size_t check_failed_count(const struct check *c)

@@ -1,15 +1,16 @@
 /*
- * Operations on lanes: the table of what is measured, against which reference
- * and within which bound; and the program that measures it.
+ * The table of what is measured: operations, their programs, references and
+ * bounds. References are doubles and 64-bit integers, none of the simulator's.
  */
-#include "report/check_internal.h"
+#include "report/check.h"
 
 #include "base/floats.h"
 #include "base/units.h"
+#include "report/check_internal.h"
 
-#include <inttypes.h>
 #include <math.h>
 
+#define F32_ONE 0x3f800000u
 #define FLOATS (1u << INPUTS_HEAVY | 1u << INPUTS_WIDE | 1u << INPUTS_CANCEL | 1u << INPUTS_EDGES)
 #define WORDS (1u << INPUTS_BITS | 1u << INPUTS_EDGES)
 
@@ -84,169 +85,130 @@ static uint32_t word_of_float(uint32_t a, uint32_t b)
 
 static uint32_t word_is_less(uint32_t a, uint32_t b)
 {
-    return (int32_t)a < (int32_t)b ? 0x3f800000u : 0;
+    return (int32_t)a < (int32_t)b ? F32_ONE : 0;
 }
 
-static uint32_t word_is_equal(uint32_t a, uint32_t b) { return a == b ? 0x3f800000u : 0; }
+static uint32_t word_is_below(uint32_t a, uint32_t b) { return (int64_t)a - b < 0 ? F32_ONE : 0; }
+static uint32_t word_is_equal(uint32_t a, uint32_t b) { return a == b ? F32_ONE : 0; }
+static uint32_t word_high(uint32_t a, uint32_t b) { return (uint32_t)((uint64_t)a * b >> 32); }
+static uint32_t word_least(uint32_t a, uint32_t b) { return (int32_t)a < (int32_t)b ? a : b; }
+static uint32_t word_most(uint32_t a, uint32_t b) { return a > b ? a : b; }
+static uint32_t word_quotient(uint32_t a, uint32_t b) { return b ? a / b : UINT32_MAX; }
+static uint32_t word_rest(uint32_t a, uint32_t b) { return b ? a % b : a; }
+
+static uint32_t word_zeros(uint32_t a, uint32_t b)
+{
+    uint32_t count = 0;
+
+    (void)b;
+    while (count < 32 && !(a >> (31 - count) & 1))
+        count++;
+    return count;
+}
+
+/* the low half of the word as a signed number, cut to 8 bits */
+static int clamp_half(uint32_t a, int lo, int hi)
+{
+    int x = (int)(a & 0xffff) - (a & 0x8000 ? 65536 : 0);
+
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+static uint32_t half_to_s8(uint32_t a, uint32_t b)
+{
+    (void)b;
+    return (uint32_t)clamp_half(a, -128, 127);
+}
+
+static uint32_t half_to_u8(uint32_t a, uint32_t b)
+{
+    (void)b;
+    return (uint32_t)clamp_half(a, 0, 255);
+}
 
 #define LANES(op) "{ v2 = " op " v0, v1 }\n"
 #define LANE(op) "{ v2 = " op " v0 }\n"
 #define EUP(op) "{ " op " v0 }\n{ v2 = vpop.eup }\n"
 #define COMPARE(op) "{ vm0 = " op " v0, v1 }\n{ v2 = vsel vm0, 1.0, 0.0 }\n"
+#define SCALAR(op) "{ s3 = " op " s1, s2 }\n"
+#define SCALAR_1(op) "{ s3 = " op " s1 }\n"
+#define SCALAR_COMPARE(op) "{ p1 = " op " s1, s2 }\n{ s3 = scalar_select p1, 1.0, 0 }\n"
+#define DIVIDE(pop) "{ sdivrem.u32 s1, s2 }\n{ s3 = spop.drf }\n{ s4 = spop.drf }\n" pop
+#define XLANE(op) "{ " op ".xlu0 v0 }\n{ v2 = vpop.xlane.xlu0 }\n"
 
-/* name, type, arity, body, exact, bits, digits, bound, whole numbers, inputs, operand digits */
+/* two operands, one; f32 results to nearest even; words */
+#define F32_2(name, unit, body, exact) \
+    {name, "f32", unit, 2, body, exact, NULL, 24, 0.5, false, FLOATS, 0}
+#define F32_1(name, body, exact, bound) \
+    {name, "f32", CHECK_LANES, 1, body, exact, NULL, 24, bound, false, FLOATS, 0}
+#define ROWS(name, body, exact, bound) \
+    {name, "f32", CHECK_ROWS, 1, body, exact, NULL, 24, bound, false, FLOATS, 0}
+#define BF16(name, body) \
+    {name, "bf16", CHECK_LANES, 1, body, same, NULL, 8, 0.5, false, FLOATS, 0}
+#define WORD(name, dtype, unit, arity, body, bits) \
+    {name, dtype, unit, arity, body, NULL, bits, 0, 0, true, WORDS, 0}
+#define FROM_F32(name, unit, body, bits) \
+    {name, "f32", unit, 1, body, NULL, bits, 0, 0, false, FLOATS, 0}
+
 const struct check_op check_ops[] = {
-    {"vadd", "f32", 2, LANES("vadd.f32"), add, NULL, 24, 0.5, false, FLOATS, 0},
-    {"vsub", "f32", 2, LANES("vsub.f32"), sub, NULL, 24, 0.5, false, FLOATS, 0},
-    {"vmul", "f32", 2, LANES("vmul.f32"), mul, NULL, 24, 0.5, false, FLOATS, 0},
-    {"vmax", "f32", 2, LANES("vmax.f32"), greater, NULL, 24, 0.5, false, FLOATS, 0},
-    {"vmin", "f32", 2, LANES("vmin.f32"), less, NULL, 24, 0.5, false, FLOATS, 0},
-    {"vcmp.eq", "f32", 2, COMPARE("vcmp.eq.f32.partialorder"), is_equal, NULL, 24, 0.5, false,
-     FLOATS, 0},
-    {"vcmp.ne", "f32", 2, COMPARE("vcmp.ne.f32.partialorder"), is_different, NULL, 24, 0.5, false,
-     FLOATS, 0},
-    {"vcmp.lt", "f32", 2, COMPARE("vcmp.lt.f32.partialorder"), is_less, NULL, 24, 0.5, false,
-     FLOATS, 0},
-    {"vcmp.le", "f32", 2, COMPARE("vcmp.le.f32.partialorder"), is_less_or_equal, NULL, 24, 0.5,
-     false, FLOATS, 0},
-    {"vcmp.gt", "f32", 2, COMPARE("vcmp.gt.f32.partialorder"), is_greater, NULL, 24, 0.5, false,
-     FLOATS, 0},
-    {"vcmp.ge", "f32", 2, COMPARE("vcmp.ge.f32.partialorder"), is_greater_or_equal, NULL, 24, 0.5,
-     false, FLOATS, 0},
-    {"vpack", "bf16", 1, "{ v3 = vpack.c.bf16 v0, v0 }\n{ v2 = vunpack.c.l.bf16 v3 }\n", same,
-     NULL, 8, 0.5, false, FLOATS, 0},
-    {"vpow2", "f32", 1, EUP("vpow2.f32"), power, NULL, 24, 1.0, false, FLOATS, 0},
-    {"vlog2", "f32", 1, EUP("vlog2.f32"), logarithm, NULL, 24, 1.0, false, FLOATS, 0},
-    {"vrcp", "f32", 1, EUP("vrcp.f32"), reciprocal, NULL, 24, 0.5, false, FLOATS, 0},
-    {"vrsqrt", "f32", 1, EUP("vrsqrt.f32"), inverse_root, NULL, 24, 1.0, false, FLOATS, 0},
-    {"vtanh", "f32", 1, EUP("vtanh.f32"), tangent, NULL, 24, 2.0, false, FLOATS, 0},
-    {"vcvt.f32.s32", "f32", 1, LANE("vcvt.f32.s32"), NULL, word_of_float, 0, 0, false, FLOATS, 0},
-    {"vcvt.s32.f32", "s32", 1, LANE("vcvt.s32.f32"), NULL, float_of_word, 0, 0, true, WORDS, 0},
-    {"vadd", "s32", 2, LANES("vadd.s32"), NULL, word_add, 0, 0, true, WORDS, 0},
-    {"vsub", "s32", 2, LANES("vsub.s32"), NULL, word_sub, 0, 0, true, WORDS, 0},
-    {"vcmp.lt", "s32", 2, COMPARE("vcmp.lt.s32.totalorder"), NULL, word_is_less, 0, 0, true,
-     WORDS, 0},
-    {"vcmp.eq", "s32", 2, COMPARE("vcmp.eq.s32.totalorder"), NULL, word_is_equal, 0, 0, true,
-     WORDS, 0},
-    {"vshra", "s32", 2, LANES("vshra.s32"), NULL, word_right_sign, 0, 0, true, WORDS, 0},
-    {"vmul", "u32", 2, LANES("vmul.u32"), NULL, word_mul, 0, 0, true, WORDS, 0},
-    {"vshll", "u32", 2, LANES("vshll.u32"), NULL, word_left, 0, 0, true, WORDS, 0},
-    {"vshrl", "u32", 2, LANES("vshrl.u32"), NULL, word_right, 0, 0, true, WORDS, 0},
+    F32_2("vadd", CHECK_LANES, LANES("vadd.f32"), add),
+    F32_2("vsub", CHECK_LANES, LANES("vsub.f32"), sub),
+    F32_2("vmul", CHECK_LANES, LANES("vmul.f32"), mul),
+    F32_2("vmax", CHECK_LANES, LANES("vmax.f32"), greater),
+    F32_2("vmin", CHECK_LANES, LANES("vmin.f32"), less),
+    F32_2("vcmp.eq", CHECK_LANES, COMPARE("vcmp.eq.f32.partialorder"), is_equal),
+    F32_2("vcmp.ne", CHECK_LANES, COMPARE("vcmp.ne.f32.partialorder"), is_different),
+    F32_2("vcmp.lt", CHECK_LANES, COMPARE("vcmp.lt.f32.partialorder"), is_less),
+    F32_2("vcmp.le", CHECK_LANES, COMPARE("vcmp.le.f32.partialorder"), is_less_or_equal),
+    F32_2("vcmp.gt", CHECK_LANES, COMPARE("vcmp.gt.f32.partialorder"), is_greater),
+    F32_2("vcmp.ge", CHECK_LANES, COMPARE("vcmp.ge.f32.partialorder"), is_greater_or_equal),
+    F32_1("vpow2", EUP("vpow2.f32"), power, 1.0),
+    F32_1("vlog2", EUP("vlog2.f32"), logarithm, 1.0),
+    F32_1("vrcp", EUP("vrcp.f32"), reciprocal, 0.5),
+    F32_1("vrsqrt", EUP("vrsqrt.f32"), inverse_root, 1.0),
+    F32_1("vtanh", EUP("vtanh.f32"), tangent, 2.0),
+    ROWS("vadd.xlane", XLANE("vadd.xlane.f32"), add, 7),
+    ROWS("vmax.xlane", XLANE("vmax.xlane.f32"), greater, 0.5),
+    ROWS("vmin.xlane", XLANE("vmin.xlane.f32"), less, 0.5),
+    BF16("vpack.c", "{ v3 = vpack.c.bf16 v0, v0 }\n{ v2 = vunpack.c.l.bf16 v3 }\n"),
+    BF16("vpack.i", "{ v3 = vpack.i.bf16 v0, v0 }\n{ v2 = vunpack.i.h.bf16 v3 }\n"),
+    FROM_F32("vcvt.f32.s32", CHECK_LANES, LANE("vcvt.f32.s32"), word_of_float),
+    WORD("vcvt.s32.f32", "s32", CHECK_LANES, 1, LANE("vcvt.s32.f32"), float_of_word),
+    WORD("vadd", "s32", CHECK_LANES, 2, LANES("vadd.s32"), word_add),
+    WORD("vsub", "s32", CHECK_LANES, 2, LANES("vsub.s32"), word_sub),
+    WORD("vcmp.lt", "s32", CHECK_LANES, 2, COMPARE("vcmp.lt.s32.totalorder"), word_is_less),
+    WORD("vcmp.eq", "s32", CHECK_LANES, 2, COMPARE("vcmp.eq.s32.totalorder"), word_is_equal),
+    WORD("vcmp.lt", "u32", CHECK_LANES, 2, COMPARE("vcmp.lt.u32.totalorder"), word_is_below),
+    WORD("vshra", "s32", CHECK_LANES, 2, LANES("vshra.s32"), word_right_sign),
+    WORD("vshll", "u32", CHECK_LANES, 2, LANES("vshll.u32"), word_left),
+    WORD("vshrl", "u32", CHECK_LANES, 2, LANES("vshrl.u32"), word_right),
+    WORD("vmul", "u32", CHECK_LANES, 2, LANES("vmul.u32"), word_mul),
+    WORD("vpack.c", "s8", CHECK_LANES, 1,
+         "{ v3 = vpack.c.b16 v0, v0 }\n{ v4 = vpack.c.s8 v3, v3 }\n"
+         "{ v2 = vunpack.c.2.s8 v4 }\n", half_to_s8),
+    WORD("vpack.c", "u8", CHECK_LANES, 1,
+         "{ v3 = vpack.c.b16 v0, v0 }\n{ v4 = vpack.c.u8 v3, v3 }\n"
+         "{ v2 = vunpack.c.1.u8 v4 }\n", half_to_u8),
+    F32_2("sadd", CHECK_SCALAR, SCALAR("sadd.f32"), add),
+    F32_2("ssub", CHECK_SCALAR, SCALAR("ssub.f32"), sub),
+    F32_2("smul", CHECK_SCALAR, SCALAR("smul.f32"), mul),
+    F32_2("smax", CHECK_SCALAR, SCALAR("smax.f32"), greater),
+    F32_2("smin", CHECK_SCALAR, SCALAR("smin.f32"), less),
+    F32_2("scmp.eq", CHECK_SCALAR, SCALAR_COMPARE("scmp.eq.f32.partialorder"), is_equal),
+    F32_2("scmp.ne", CHECK_SCALAR, SCALAR_COMPARE("scmp.ne.f32.partialorder"), is_different),
+    F32_2("scmp.lt", CHECK_SCALAR, SCALAR_COMPARE("scmp.lt.f32.partialorder"), is_less),
+    F32_2("scmp.ge", CHECK_SCALAR, SCALAR_COMPARE("scmp.ge.f32.partialorder"),
+          is_greater_or_equal),
+    FROM_F32("scvt.f32.s32", CHECK_SCALAR, SCALAR_1("scvt.f32.s32"), word_of_float),
+    WORD("scvt.s32.f32", "s32", CHECK_SCALAR, 1, SCALAR_1("scvt.s32.f32"), float_of_word),
+    WORD("scmp.lt", "u32", CHECK_SCALAR, 2, SCALAR_COMPARE("scmp.lt.u32.totalorder"),
+         word_is_below),
+    WORD("smin", "s32", CHECK_SCALAR, 2, SCALAR("smin.s32"), word_least),
+    WORD("smax", "u32", CHECK_SCALAR, 2, SCALAR("smax.u32"), word_most),
+    WORD("smulhi", "u32", CHECK_SCALAR, 2, SCALAR("smulhi.u32"), word_high),
+    WORD("sclz", "u32", CHECK_SCALAR, 1, SCALAR_1("sclz"), word_zeros),
+    WORD("sdivrem", "u32", CHECK_SCALAR, 2, DIVIDE(""), word_quotient),
+    WORD("sdivrem.rest", "u32", CHECK_SCALAR, 2, DIVIDE("{ s3 = smov s4 }\n"), word_rest),
 };
 
 const size_t check_op_count = COUNT_OF(check_ops);
-
-struct lanes {
-    int64_t count;                      /* a multiple of a tile's words */
-    uint32_t *a, *b, *out;
-};
-
-static void make_lanes(struct lanes *l, struct check *c, const struct check_op *op,
-                       enum check_inputs inputs)
-{
-    int64_t most = check_vmem_rows(c) / 3 * CHECK_LANES;
-    int64_t wanted = inputs == INPUTS_EDGES ? 4096 : c->sample_count;
-    struct rng r;
-
-    wanted = wanted < most ? wanted : most;
-    l->count = wanted < CHECK_TILE_WORDS ? CHECK_TILE_WORDS : wanted - wanted % CHECK_TILE_WORDS;
-    l->a = arena_array(&c->scratch, (size_t)l->count, sizeof(*l->a));
-    l->b = arena_array(&c->scratch, (size_t)l->count, sizeof(*l->b));
-    l->out = arena_array(&c->scratch, (size_t)l->count, sizeof(*l->out));
-    rng_init(&r, c->seed);
-    check_fill(inputs, op, &r, l->a, l->b, l->count);
-}
-
-/* operands in VMEM one after the other, results behind them */
-static int run_lanes(struct lanes *l, struct check *c, const struct check_op *op, struct err *e)
-{
-    int64_t rows = l->count / CHECK_LANES;
-    struct check_text t;
-    int label;
-
-    if (check_vmem_write(c, 0, l->a, l->count, e) || check_vmem_write(c, rows, l->b, l->count, e))
-        return -1;
-    check_text_open(&t, c);
-    label = check_loop_begin(&t, 0, 0);
-    fprintf(t.to, "{ v0 = vld [vmem:s0] }\n{ v1 = vld [vmem:s0 + %" PRId64 "] }\n%s"
-            "{ vst [vmem:s0 + %" PRId64 "] v2 }\n", rows, op->body, 2 * rows);
-    check_loop_end(&t, label, 0, CHECK_TILE_WORDS / CHECK_LANES, rows);
-    if (check_text_run(&t, c, e))
-        return -1;
-    return check_vmem_read(c, 2 * rows, l->out, l->count, e);
-}
-
-/* as the operation sees it: without subnormals, rounded where the program rounds it */
-static double operand(const struct check_op *op, uint32_t bits)
-{
-    double x = (double)f32_from_bits(f32_flush_bits(bits));
-
-    return op->operand_digits ? check_round(x, op->operand_digits) : x;
-}
-
-static struct check_sample compare(const struct check_op *op, uint32_t a, uint32_t b, uint32_t got)
-{
-    struct check_sample s = {0};
-
-    if (op->exact)
-        return check_compare(got, op->exact(operand(op, a), operand(op, b)), op->digits,
-                             op->bound_ulp);
-    s.is_wrong = got != op->bits(a, b);
-    return s;
-}
-
-static void describe(const struct check_op *op, const struct lanes *l, int64_t at,
-                     struct check_row *row)
-{
-    double expected;
-
-    if (op->bits) {
-        snprintf(row->example, sizeof(row->example), "operands %08x %08x: %08x, not %08x",
-                 l->a[at], l->b[at], l->out[at], op->bits(l->a[at], l->b[at]));
-        return;
-    }
-    expected = check_round(op->exact(operand(op, l->a[at]), operand(op, l->b[at])), op->digits);
-    snprintf(row->example, sizeof(row->example), "operands %08x %08x: %08x, not %08x", l->a[at],
-             l->b[at], l->out[at],
-             isnan(expected) ? F32_NAN_BITS : f32_bits((float)expected));
-}
-
-static void measure_lanes(const struct lanes *l, struct check *c, const struct check_op *op,
-                          enum check_inputs inputs)
-{
-    struct check_sample *sample = arena_array(&c->scratch, (size_t)l->count, sizeof(*sample));
-    struct check_row *row = check_add_row(c);
-    int64_t worst = 0;
-
-    row->name = op->name;
-    row->dtype = op->dtype;
-    row->inputs = check_inputs_name(inputs);
-    if (op->bits)
-        snprintf(row->bound, sizeof(row->bound), "exact");
-    else
-        snprintf(row->bound, sizeof(row->bound), "%g ulp", op->bound_ulp);
-    for (int64_t i = 0; i < l->count; i++) {
-        sample[i] = compare(op, l->a[i], l->b[i], l->out[i]);
-        if ((sample[i].is_wrong && !sample[worst].is_wrong) ||
-            (sample[i].is_wrong == sample[worst].is_wrong && sample[i].ulp > sample[worst].ulp))
-            worst = i;
-    }
-    describe(op, l, worst, row);
-    check_summarise(row, sample, l->count);
-}
-
-int check_run_op(struct check *c, const struct check_op *op, struct err *e)
-{
-    for (int inputs = 0; inputs < INPUTS_COUNT; inputs++) {
-        struct lanes l;
-
-        if (!(op->inputs >> inputs & 1))
-            continue;
-        make_lanes(&l, c, op, (enum check_inputs)inputs);
-        if (run_lanes(&l, c, op, e))
-            return -1;
-        measure_lanes(&l, c, op, (enum check_inputs)inputs);
-        arena_fini(&c->scratch);
-    }
-    return 0;
-}

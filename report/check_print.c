@@ -31,7 +31,7 @@ static void print_row(const struct check_row *r, FILE *to)
     char max[16], p999[16], mean[16], relative[16], blas_max[16], blas_mean[16];
     char count[32], shape[48];
 
-    snprintf(shape, sizeof(shape), "%s", r->shape[0] ? r->shape : "lanes");
+    snprintf(shape, sizeof(shape), "%s", r->shape);
     if (r->passes > 1)
         snprintf(shape, sizeof(shape), "%s x%d", r->shape, r->passes);
     fprintf(to, "%-13s %-5s %-16s %-7s %9s %9s %9s %9s %9s %9s %9s %11s %7.1f %%  %s\n", r->name,
@@ -54,6 +54,12 @@ void check_print_rows(const struct check *c, FILE *to)
             "BLAS mean", "bound", "of bound");
     for (size_t i = 0; i < c->row_count; i++)
         print_row(&c->row[i], to);
+}
+
+void check_print_left_out(const struct check *c, FILE *to)
+{
+    for (size_t i = 0; i < c->left_out_count; i++)
+        fprintf(to, "left out: %s\n", c->left_out[i]);
 }
 
 void check_print_orders(const struct check *c, FILE *to)
@@ -150,12 +156,15 @@ static json_t *make_order(const struct check_order *o)
 int check_print_json(const struct check *c, FILE *to)
 {
     json_t *root = json_object(), *rows = json_array(), *orders = json_array();
+    json_t *left_out = json_array();
     int status;
 
     for (size_t i = 0; i < c->row_count; i++)
         json_array_append_new(rows, make_row(&c->row[i]));
     for (size_t i = 0; i < c->order_count; i++)
         json_array_append_new(orders, make_order(&c->order[i]));
+    for (size_t i = 0; i < c->left_out_count; i++)
+        json_array_append_new(left_out, json_string(c->left_out[i]));
     json_object_set_new(root, "format", json_string(JSON_FORMAT));
     json_object_set_new(root, "version", json_integer(JSON_VERSION));
     json_object_set_new(root, "chip", json_string(c->chip.chip_name));
@@ -165,6 +174,7 @@ int check_print_json(const struct check *c, FILE *to)
     json_object_set_new(root, "failed", json_integer((json_int_t)check_failed_count(c)));
     json_object_set_new(root, "rows", rows);
     json_object_set_new(root, "orders", orders);
+    json_object_set_new(root, "left_out", left_out);
     status = json_dumpf(root, to, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
     fputc('\n', to);
     json_decref(root);

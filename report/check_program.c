@@ -29,6 +29,7 @@ void check_fini(struct check *c)
     machine_destroy(c->machine);
     mem_free(c->row);
     mem_free(c->order);
+    mem_free(c->left_out);
     arena_fini(&c->arena);
     arena_fini(&c->scratch);
 }

@@ -10,7 +10,7 @@ $systole check numerics --samples 1024 --csv "$out.csv" --json "$out.json" >"$ou
     fail "numerics fails"
 grep -q 'rows are within their bounds$' "$out" || fail "no verdict"
 grep -q '^What rounding order changes' "$out" || fail "no section on orders"
-for op in vadd vpow2 vpack vcvt.f32.s32 matmul; do
+for op in vadd vpow2 vpack.c vadd.xlane sadd vcvt.f32.s32 matmul; do
     grep -q "^$op  .*PASS$" "$out" || fail "$op is not listed"
 done
 for passes in 'N 128 ' 'N 128 x3 ' 'N 128 x6 '; do
@@ -20,6 +20,12 @@ rows=$(grep -c 'PASS$' "$out")
 [ "$(wc -l <"$out.csv")" -eq $((rows + 1)) ] || fail "the CSV has not $rows rows"
 grep -c '"max_relative"' "$out.json" | grep -qx "$rows" || fail "the JSON has not $rows rows"
 grep -q '"order": "OpenBLAS"' "$out.json" || fail "the JSON has no orders"
+
+# what does not fit is named
+$systole check numerics --tpu tiny --op matmul --dtype bf16 --samples 1024 >"$out" ||
+    fail "a small chip fails"
+grep -q '^left out: matmul bf16, K 2048, N 256, 1 passes: too large for the vector memory$' "$out" ||
+    fail "what is left out is not named"
 
 # never changed by the path; changed by the seed
 for path in c auto; do

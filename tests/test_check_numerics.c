@@ -55,13 +55,13 @@ static uint32_t first_plus_one(uint32_t a, uint32_t b) { return a + b + 1; }
 
 /* each is the program of another operation than its reference */
 static const struct check_op wrong_ops[] = {
-    {"wrong", "f32", 2, "{ v2 = vadd.f32 v0, v1 }\n", subtract, NULL, 24, 1000, false,
+    {"wrong", "f32", CHECK_LANES, 2, "{ v2 = vadd.f32 v0, v1 }\n", subtract, NULL, 24, 1000, false,
      1u << INPUTS_HEAVY, 0},
-    {"rounded", "f32", 2, "{ v2 = vadd.f32 v0, v1 }\n", nearly_add, NULL, 24, 0.5, false,
+    {"rounded", "f32", CHECK_LANES, 2, "{ v2 = vadd.f32 v0, v1 }\n", nearly_add, NULL, 24, 0.5, false,
      1u << INPUTS_HEAVY, 0},
-    {"loose", "f32", 1, "{ v1 = vpack.c.bf16 v0, v0 }\n{ v2 = vunpack.c.l.bf16 v1 }\n", subtract,
+    {"loose", "f32", CHECK_LANES, 1, "{ v1 = vpack.c.bf16 v0, v0 }\n{ v2 = vunpack.c.l.bf16 v1 }\n", subtract,
      NULL, 24, 20000, false, 1u << INPUTS_CANCEL, 0},
-    {"words", "s32", 2, "{ v2 = vadd.s32 v0, v1 }\n", NULL, first_plus_one, 0, 0, true,
+    {"words", "s32", CHECK_LANES, 2, "{ v2 = vadd.s32 v0, v1 }\n", NULL, first_plus_one, 0, 0, true,
      1u << INPUTS_BITS, 0},
 };
 
