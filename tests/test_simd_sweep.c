@@ -87,14 +87,14 @@ static void expect_word(uint32_t got, uint32_t low, uint32_t high, const char *w
                  expected);
 }
 
-/* rows of f32 x W */
-static void multiply(const struct simd_path *path, uint32_t *out, const uint32_t *lhs,
-                     const uint32_t pair[64][128])
+/* 8 rows of 128 f32 x W, the sums going on from `start` */
+static void multiply(const struct simd_path *path, uint32_t *out, const uint32_t *start,
+                     const uint32_t *lhs, const uint32_t pair[64][128])
 {
     uint32_t row[8][64];
 
     path->rows_of_f32(row, lhs);
-    path->matmul(out, NULL, (const uint32_t (*)[64])row, pair);
+    path->matmul(out, start, (const uint32_t (*)[64])row, pair);
 }
 
 /* a tile by each way into bf16 that takes tiles */
@@ -122,7 +122,7 @@ static void check_packing(const struct simd_path *path, const uint32_t *upper,
     for (int p = 0; p < 64; p++)
         for (int r = 0; r < 8; r++)
             expect_word(columns[p][r], lower[128 * r + 2 * p], lower[128 * r + 2 * p + 1],
-                        "weight columns", path->name);
+                        "left side and weight columns", path->name);
 }
 
 static void sweep_packing(const struct simd_path *path)
@@ -187,7 +187,7 @@ static void check_entry_alone(const struct simd_path *path, const uint32_t *valu
 
     for (int r = 0; r < 8; r++)
         lhs[129 * r] = values[r];
-    multiply(path, out, lhs, pair);
+    multiply(path, out, NULL, lhs, pair);
     for (int r = 0; r < 8; r++)
         expect_entry(out[129 * r], values[r], path->name);
 }
@@ -199,7 +199,7 @@ static void check_entry(const struct simd_path *path, const uint32_t *tile,
 
     for (int i = 0; i < SIMD_TILE_WORDS; i++)
         lhs[i] = is_finite(tile[i]) ? tile[i] : 0;
-    multiply(path, out, lhs, pair);
+    multiply(path, out, NULL, lhs, pair);
     for (int i = 0; i < SIMD_TILE_WORDS; i++)
         expect_entry(out[i], lhs[i], path->name);
     for (int i = 0; i < SIMD_TILE_WORDS; i += 8)
@@ -207,7 +207,6 @@ static void check_entry(const struct simd_path *path, const uint32_t *tile,
             check_entry_alone(path, tile + i, pair);
 }
 
-/* all floats on the quick paths; the plain one takes the edges only */
 TEST(matrix_unit_rounds_its_left_side_alike_on_every_path)
 {
     static uint32_t pair[64][128];
@@ -215,7 +214,7 @@ TEST(matrix_unit_rounds_its_left_side_alike_on_every_path)
     fill_identity(pair);
     for (size_t i = 0; i < PATH_COUNT; i++) {
         const struct simd_path *path = path_or_skip(names[i]);
-        struct sweep s = sweep_begin(test_is_long() && i > 0);
+        struct sweep s = sweep_begin(false);
         _Alignas(64) uint32_t tile[SIMD_TILE_WORDS];
         uint32_t saved = simd_thread_begin();
 
@@ -227,10 +226,19 @@ TEST(matrix_unit_rounds_its_left_side_alike_on_every_path)
 
 enum { DOTS_BOUNDED, DOTS_EDGES, DOTS_ARBITRARY, DOTS_COUNT };
 
+#define LENGTH_MAX 256                  /* of a chain: the rows of the widest array */
+
 struct dots {
-    uint32_t lhs[SIMD_TILE_WORDS], pair[64][128];       /* 8 rows and 128 columns, bf16 in both */
+    uint32_t lhs[2][SIMD_TILE_WORDS];   /* 8 rows of 128 f32 each */
+    uint32_t pair[LENGTH_MAX / 2][128]; /* 128 columns */
     int length;                         /* products of each dot; zeros follow */
+    bool is_packed;                     /* the left side is bf16 already, any of them */
 };
+
+static uint32_t *left(struct dots *d, int row, int k)
+{
+    return &d->lhs[k / 128][128 * row + k % 128];
+}
 
 static uint32_t random_f32(struct rng *r, uint32_t first_exponent, uint32_t last_exponent)
 {
@@ -256,8 +264,7 @@ static void fill_bounded(struct dots *d, struct rng *r)
 {
     for (int row = 0; row < 8; row++)
         for (int k = 0; k < d->length; k++)
-            d->lhs[128 * row + k] =
-                k % 2 ? d->lhs[128 * row + k - 1] : random_f32(r, 117, 137);
+            *left(d, row, k) = k % 2 ? *left(d, row, k - 1) : random_f32(r, 117, 137);
     for (int k = 0; k < d->length; k++)
         for (int n = 0; n < 128; n++)
             set_weight(d, k, n,
@@ -273,7 +280,7 @@ static void fill_edges(struct dots *d, struct rng *r)
 
     for (int row = 0; row < 8; row++)
         for (int k = 0; k < d->length; k++)
-            d->lhs[128 * row + k] = random_f32(r, middle - 6, middle + 6);
+            *left(d, row, k) = random_f32(r, middle - 6, middle + 6);
     for (int k = 0; k < d->length; k++)
         for (int n = 0; n < 128; n++)
             set_weight(d, k, n, random_f32(r, sum - middle - 6, sum - middle + 6));
@@ -283,9 +290,10 @@ static void fill_edges(struct dots *d, struct rng *r)
 static void fill_arbitrary(struct dots *d, struct rng *r)
 {
     d->length = 1 + (d->length - 1) % 4;
+    d->is_packed = rng_below(r, 2);
     for (int row = 0; row < 8; row++)
         for (int k = 0; k < d->length; k++)
-            d->lhs[128 * row + k] = (uint32_t)rng_next(r);
+            *left(d, row, k) = (uint32_t)rng_next(r) & (d->is_packed ? 0xffff0000u : UINT32_MAX);
     for (int k = 0; k < d->length; k++)
         for (int n = 0; n < 128; n++)
             set_weight(d, k, n, (uint32_t)rng_next(r));
@@ -305,18 +313,43 @@ static void fill_dots(struct dots *d, int kind, int length, struct rng *r)
  * In integers, k = 1,0,3,2,… from +0. A product of the zeros beyond the end is
  * +0 and changes nothing but a sum of -0, so one pair of them stands for all.
  */
-static uint32_t chain(const struct dots *d, int row, int n)
+static uint32_t chain(struct dots *d, int row, int n)
 {
     int steps = (d->length + 3) / 2 * 2;
     uint32_t sum = 0;
 
-    for (int step = 0; step < steps && step < 128; step++) {
+    for (int step = 0; step < steps && step < LENGTH_MAX; step++) {
         int k = step ^ 1;
+        uint32_t a = *left(d, row, k);
 
-        sum = reference_fma((uint32_t)reference_bf16(d->lhs[128 * row + k]) << 16,
-                            weight(d, k, n), sum);
+        if (!d->is_packed)
+            a = (uint32_t)reference_bf16(a) << 16;
+        sum = reference_fma(a, weight(d, k, n), sum);
     }
     return sum;
+}
+
+/* rows that are bf16 in memory: 2i and 2i + 1 in the words of sublane i */
+static void multiply_packed(const struct simd_path *path, uint32_t *out, const struct dots *d)
+{
+    _Alignas(64) uint32_t tile[SIMD_TILE_WORDS] = {0};
+    uint32_t row[16][64];
+
+    for (int i = 0; i < SIMD_TILE_WORDS; i++)
+        tile[i / 256 * 128 + i % 128] |= d->lhs[0][i] >> (i / 128 % 2 ? 0 : 16);
+    path->rows_of_bf16(row, tile);
+    path->matmul(out, NULL, (const uint32_t (*)[64])row, d->pair);
+}
+
+/* an array of 128 rows, or of 256: its upper half goes on from the sums of the lower */
+static void multiply_dots(const struct simd_path *path, uint32_t *out, const struct dots *d)
+{
+    if (d->is_packed)
+        multiply_packed(path, out, d);
+    else
+        multiply(path, out, NULL, d->lhs[0], d->pair);
+    if (d->length > 128)
+        multiply(path, out, out, d->lhs[1], d->pair + 64);
 }
 
 struct dot_paths {
@@ -324,16 +357,16 @@ struct dot_paths {
     int64_t ordinary[DOTS_COUNT];       /* results that are neither zero, infinity nor NaN */
 };
 
-static void check_dots(struct dot_paths *p, const struct dots *d, int kind, struct rng *r)
+static void check_dots(struct dot_paths *p, struct dots *d, int kind, struct rng *r)
 {
     _Alignas(64) uint32_t got[SIMD_TILE_WORDS], expected[SIMD_TILE_WORDS];
     int chains = test_is_long() ? 64 : 4;
 
-    multiply(p->path[0], expected, d->lhs, d->pair);
+    multiply_dots(p->path[0], expected, d);
     for (size_t i = 1; i < PATH_COUNT; i++) {
         if (!p->path[i])
             continue;
-        multiply(p->path[i], got, d->lhs, d->pair);
+        multiply_dots(p->path[i], got, d);
         for (int j = 0; j < SIMD_TILE_WORDS; j++)
             if (got[j] != expected[j])
                 fail_msg("%s, kind %d, %d products, word %d: %08x, path c has %08x", names[i],
@@ -367,7 +400,7 @@ TEST(ten_million_dot_products_are_the_same_on_every_path)
     rng_init(&r, 41);
     saved = simd_thread_begin();
     for (int turn = 0; turn < turns; turn++) {
-        fill_dots(&d, turn % DOTS_COUNT, 1 + (int)rng_below(&r, 128), &r);
+        fill_dots(&d, turn % DOTS_COUNT, 1 + (int)rng_below(&r, LENGTH_MAX), &r);
         check_dots(&p, &d, turn % DOTS_COUNT, &r);
     }
     simd_thread_end(saved);
