@@ -33,8 +33,8 @@ enum { KEY_OP = 256, KEY_DTYPE, KEY_SIMD, KEY_SEED, KEY_SAMPLES, KEY_CSV, KEY_JS
 
 static const struct argp_option options[] = {
     {"op", KEY_OP, "NAME[,NAME…]", 0, "only these operations, e.g. vadd, matmul, orders", 1},
-    {"dtype", KEY_DTYPE, "TYPE[,TYPE…]", 0, "only operands of these types: f32, bf16, s32…", 1},
-    {"tpu", 't', "CHIP", 0, "chip to simulate (default: v3)", 2},
+    {"dtype", KEY_DTYPE, "TYPE[,TYPE…]", 0, "only operands of these types: f32, bf16, s8…", 1},
+    {"tpu", 't', "CHIP", 0, "chip to simulate (default: v6e)", 2},
     {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 2},
     {"simd", KEY_SIMD, "PATH", 0, "auto, c, avx2 or avx512bf16; never changes a result", 2},
     {"seed", KEY_SEED, "N", 0, "of the inputs (default: 1)", 3},
@@ -83,8 +83,9 @@ static const struct argp parser = {
     "Inputs: heavy (long-tailed), wide (any exponent), cancel (pairs that nearly cancel), edges "
     "(boundary values, each with each; for products around the smallest normal number), bits "
     "(any bits). An ulp is the unit in the last place of the exact result. Products are matrices "
-    "of K x N; x3 and x6 are their passes; S is the sum of |a||b|; BLAS is OpenBLAS's sgemm in "
-    "f32 on the same operands, which are rounded to bf16 where the type is bf16.\n\n"
+    "of K x N; packed operands are bf16 in memory, other bf16 is rounded by the unit; x3 and x6 "
+    "are passes; S is the sum of |a||b|; BLAS is OpenBLAS's sgemm in f32 on the same operands, "
+    "rounded to bf16 where the type is bf16.\n\n"
     "Exit status: 0 all within their bounds, 1 one is not, or something failed.\n\n"
     "Examples:\n"
     "  systole check numerics\n"
@@ -112,9 +113,9 @@ static double f32_bound(const struct check_product *p, int64_t length, int64_t b
 static struct check_product f32_product(enum graph_precision precision)
 {
     const struct precision_passes *passes = precision_passes(precision);
-    struct check_product p = {.name = "matmul", .dtype = "f32", .bound = f32_bound,
+    struct check_product p = {.name = "matmul", .dtype = "f32", .storage = "f32",
                               .pass_count = passes->pass_count, .part_count = passes->part_count,
-                              .precision = (int)precision};
+                              .bound = f32_bound, .precision = (int)precision};
 
     for (int i = 0; i < passes->pass_count; i++) {
         p.pass[i].lhs = (int)passes->pass[i].lhs;
@@ -123,16 +124,24 @@ static struct check_product f32_product(enum graph_precision precision)
     return p;
 }
 
-#define PRODUCT_COUNT 4
+/* by type in memory; bf16 also as f32 that the unit rounds */
+static const struct { const char *dtype, *storage; } plain_products[] = {
+    {"bf16", "f32"}, {"bf16", "bf16"}, {"s8", "s8"}, {"u8", "u8"}, {"s4", "s4"}, {"u4", "u4"},
+    {"f8e5m2", "f8e5m2"}, {"f8e4m3fn", "f8e4m3fn"}, {"f8e4m3b11fnuz", "f8e4m3b11fnuz"},
+};
+
+#define PRECISION_COUNT 3
+#define PRODUCT_COUNT (COUNT_OF(plain_products) + PRECISION_COUNT)
 
 static void make_products(struct check_product product[PRODUCT_COUNT])
 {
-    product[0] = (struct check_product){.name = "matmul", .dtype = "bf16", .pass_count = 1,
-                                        .part_count = 1, .is_rounded = true,
-                                        .bound = bf16_bound};
-    product[1] = f32_product(PRECISION_DEFAULT);
-    product[2] = f32_product(PRECISION_HIGH);
-    product[3] = f32_product(PRECISION_HIGHEST);
+    for (size_t i = 0; i < COUNT_OF(plain_products); i++)
+        product[i] = (struct check_product){
+            .name = "matmul", .dtype = plain_products[i].dtype,
+            .storage = plain_products[i].storage, .pass_count = 1, .part_count = 1,
+            .is_rounded = true, .bound = bf16_bound};
+    for (int i = 0; i < PRECISION_COUNT; i++)
+        product[COUNT_OF(plain_products) + (size_t)i] = f32_product((enum graph_precision)i);
 }
 
 /* ----- names of operations and types */
@@ -297,7 +306,7 @@ static int check_numerics(struct arguments *args, struct arena *a, struct err *e
 
 static int run_numerics(int argc, char **argv)
 {
-    struct arguments args = {.tpu = "v3", .simd = "auto", .seed = 1, .samples = 65536};
+    struct arguments args = {.tpu = "v6e", .simd = "auto", .seed = 1, .samples = 65536};
     struct arena a;
     struct err e;
     int status;

@@ -65,10 +65,14 @@ struct check_op {
 extern const struct check_op check_ops[];
 extern const size_t check_op_count;
 
-/* Products of matrices, by parts of the operands where a type needs several passes. */
+/*
+ * Products of matrices, by parts of the operands where a type needs several
+ * passes. `storage` is the type in memory: "f32" for dtype bf16 too, where the
+ * unit rounds on entry.
+ */
 #define CHECK_PASS_MAX 6
 struct check_product {
-    const char *name, *dtype;           /* "matmul", "bf16" */
+    const char *name, *dtype, *storage; /* "matmul", "bf16", "f32" */
     int pass_count, part_count;
     struct { int lhs, rhs; } pass[CHECK_PASS_MAX];      /* numbers of parts, in order */
     bool is_rounded;                    /* the reference takes operands rounded to bf16 */

@@ -51,19 +51,39 @@ void check_summarise(struct check_row *row, struct check_sample *sample, int64_t
 struct check_row *check_add_row(struct check *c);
 void check_leave_out(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* check_matmul.c: operands as the program gets them and as the reference takes them */
+/* check_types.c */
+struct check_type {
+    const char *name;
+    int per_word;                       /* values in 32 bits */
+    bool is_integer;                    /* results are s32 */
+    double (*value)(uint32_t code);     /* NAN for a code that is no number */
+    size_t cycles_offset;               /* of the chip's parameter; 0 cycles = not taken */
+    const char *fp8_e4m3;               /* the chip's word for it, where it must have one */
+};
+extern const struct check_type check_types[];
+extern const size_t check_type_count;
+const struct check_type *check_find_type(const char *name);
+bool check_takes_type(const struct chip *chip, const struct check_type *t);
+
+/*
+ * check_matmul.c: operands as codes of the type, as they stand in memory, and
+ * as the reference takes them; all row-major, m x k and k x n.
+ */
 struct check_matrices {
     int64_t m, n, k;
-    float *a, *b;                       /* row-major, m x k, k x n */
+    uint32_t *a, *b;
     float *exact_a, *exact_b;
-    float *out;                         /* m x n */
+    uint32_t *out;                      /* m x n, f32 or s32 bits */
 };
-void check_make_matrices(struct check_matrices *x, struct check *c, int64_t m, int64_t n,
-                         int64_t k, enum check_inputs inputs, bool is_rounded);
+/* into VMEM, with m a multiple of the rows of a tile */
 bool check_fits(const struct check *c, const struct check_product *p,
-                const struct check_matrices *x);        /* into VMEM */
+                const struct check_matrices *x);
 int check_multiply(struct check *c, const struct check_product *p, struct check_matrices *x,
                    struct err *e);
+
+/* check_product.c: sizes are set */
+void check_fill_matrices(struct check_matrices *x, struct check *c, const struct check_product *p,
+                         enum check_inputs inputs);
 /* one element to about 100 bits, rounded to double; and the sum of |a||b| */
 double check_exact_dot(const struct check_matrices *x, int64_t at, double *size);
 void check_blas(const struct check_matrices *x, float *out);

@@ -8,12 +8,31 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* of a normal double; ilogb and ldexp would take most of the time of a run */
+static int exponent_of(double x)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &x, sizeof(bits));
+    return (int)(bits >> 52 & 0x7ff) - 1023;
+}
+
+static double power_of_two(int exponent)
+{
+    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double x;
+
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
 
 double check_ulp(double exact, int digits)
 {
-    int exponent = exact == 0 ? -126 : ilogb(exact);
+    int exponent = exponent_of(exact);  /* -1023 of a subnormal or a zero */
 
-    return ldexp(1, (exponent < -126 ? -126 : exponent) - digits + 1);
+    return power_of_two((exponent < -126 ? -126 : exponent) - digits + 1);
 }
 
 /* scaled so that the last place is 1; rint rounds to nearest even */
@@ -25,7 +44,7 @@ double check_round(double x, int digits)
         return x;
     if (fabs(x) < 0x1p-127)
         return copysign(0, x);
-    unit = ldexp(1, ilogb(x) - digits + 1);
+    unit = power_of_two(exponent_of(x) - digits + 1);
     scaled = rint(x / unit) * unit;
     if (fabs(scaled) < 0x1p-126)
         return copysign(0, x);

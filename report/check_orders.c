@@ -54,7 +54,7 @@ static void order_pairwise(const struct check_matrices *x, float *out)
 static void order_chain(const struct check_matrices *x, float *out)
 {
     for (int64_t i = 0; i < x->m * x->n; i++)
-        out[i] = x->out[i];
+        out[i] = f32_from_bits(x->out[i]);
 }
 
 static const struct {
@@ -79,10 +79,10 @@ static void add_order(struct check *c, const struct check_matrices *x, size_t wh
                               .length = x->k, .count = count};
     for (int64_t i = 0; i < count; i++) {
         double size, exact = check_exact_dot(x, i, &size), unit = check_ulp(exact, 24);
-        double difference = fabs((double)out[i] - (double)x->out[i]) / unit;
+        double difference = fabs((double)out[i] - (double)f32_from_bits(x->out[i])) / unit;
         double error = fabs((double)out[i] - exact) / unit;
 
-        same += f32_bits(out[i]) == f32_bits(x->out[i]);
+        same += f32_bits(out[i]) == x->out[i];
         o->max_difference_ulp = fmax(o->max_difference_ulp, difference);
         o->mean_difference_ulp += difference / (double)count;
         o->max_ulp = fmax(o->max_ulp, error);
@@ -93,8 +93,9 @@ static void add_order(struct check *c, const struct check_matrices *x, size_t wh
 
 int check_run_orders(struct check *c, struct err *e)
 {
-    static const struct check_product once = {.name = "matmul", .dtype = "bf16", .pass_count = 1,
-                                              .part_count = 1, .is_rounded = true};
+    static const struct check_product once = {.name = "matmul", .dtype = "bf16",
+                                              .storage = "f32", .pass_count = 1, .part_count = 1,
+                                              .is_rounded = true};
     static const int64_t lengths[] = {128, 1024};
     static const enum check_inputs inputs[] = {INPUTS_HEAVY, INPUTS_CANCEL};
 
@@ -108,7 +109,7 @@ int check_run_orders(struct check *c, struct err *e)
             check_leave_out(c, "orders, K %d: too large for the vector memory", (int)x.k);
             continue;
         }
-        check_make_matrices(&x, c, x.m, x.n, x.k, kind, true);
+        check_fill_matrices(&x, c, &once, kind);
         if (check_multiply(c, &once, &x, e))
             return -1;
         out = arena_array(&c->scratch, (size_t)(x.m * x.n), sizeof(*out));

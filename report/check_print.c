@@ -34,7 +34,7 @@ static void print_row(const struct check_row *r, FILE *to)
     snprintf(shape, sizeof(shape), "%s", r->shape);
     if (r->passes > 1)
         snprintf(shape, sizeof(shape), "%s x%d", r->shape, r->passes);
-    fprintf(to, "%-13s %-5s %-16s %-7s %9s %9s %9s %9s %9s %9s %9s %11s %7.1f %%  %s\n", r->name,
+    fprintf(to, "%-13s %-13s %-18s %-7s %9s %9s %9s %9s %9s %9s %9s %11s %7.1f %%  %s\n", r->name,
             r->dtype, shape, r->inputs, text_thousands(r->count, count, sizeof(count)),
             number(r->max_ulp, max, sizeof(max)), number(r->p999_ulp, p999, sizeof(p999)),
             number(r->mean_ulp, mean, sizeof(mean)),
@@ -49,9 +49,9 @@ static void print_row(const struct check_row *r, FILE *to)
 
 void check_print_rows(const struct check *c, FILE *to)
 {
-    fprintf(to, "%-13s %-5s %-16s %-7s %9s %9s %9s %9s %9s %9s %9s %11s %9s\n", "operation", "type",
-            "shape", "inputs", "results", "max ulp", "p99.9", "mean", "relative", "BLAS max",
-            "BLAS mean", "bound", "of bound");
+    fprintf(to, "%-13s %-13s %-18s %-7s %9s %9s %9s %9s %9s %9s %9s %11s %9s\n", "operation",
+            "type", "shape", "inputs", "results", "max ulp", "p99.9", "mean", "relative",
+            "BLAS max", "BLAS mean", "bound", "of bound");
     for (size_t i = 0; i < c->row_count; i++)
         print_row(&c->row[i], to);
 }
@@ -66,7 +66,7 @@ void check_print_orders(const struct check *c, FILE *to)
 {
     if (c->order_count == 0)
         return;
-    fputs("\nWhat rounding order changes: the same dot products of bf16 values, summed in f32\n", to);
+    fputs("\nWhat rounding order changes: the same dots of bf16 values, summed in f32\n", to);
     fprintf(to, "%-20s %6s %-7s %9s %9s %12s %12s %9s %9s\n", "order", "K", "inputs",
             "results", "same bits", "differ, max", "differ, mean", "max ulp", "mean ulp");
     for (size_t i = 0; i < c->order_count; i++) {

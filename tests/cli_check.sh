@@ -6,7 +6,7 @@ trap 'rm -f "$out" "$out".*' EXIT
 status=0
 fail() { echo "check: $*"; status=1; }
 
-$systole check numerics --samples 1024 --csv "$out.csv" --json "$out.json" >"$out" ||
+$systole check numerics --tpu v3 --samples 1024 --csv "$out.csv" --json "$out.json" >"$out" ||
     fail "numerics fails"
 grep -q 'rows are within their bounds$' "$out" || fail "no verdict"
 grep -q '^What rounding order changes' "$out" || fail "no section on orders"
@@ -29,13 +29,18 @@ grep -q '^left out: matmul bf16, K 2048, N 256, 1 passes: too large for the vect
 
 # never changed by the path; changed by the seed
 for path in c auto; do
-    $systole check numerics --op vtanh,matmul --dtype f32 --samples 1024 --simd $path >"$out.$path"
+    $systole check numerics --op vtanh,matmul --dtype f32,bf16 --tpu tiny --samples 1024 \
+        --simd $path >"$out.$path"
 done
 cmp -s "$out.c" "$out.auto" || fail "the path changes a figure"
 grep -q '^vadd' "$out.c" && fail "--op does not select"
-grep -q ' bf16 ' "$out.c" && fail "--dtype does not select"
-$systole check numerics --op vtanh,matmul --dtype f32 --samples 1024 --seed 2 >"$out.seed"
+$systole check numerics --op vtanh,matmul --dtype f32,bf16 --tpu tiny --samples 1024 --seed 2 \
+    >"$out.seed"
 cmp -s "$out.seed" "$out.auto" && fail "the seed changes nothing"
+
+$systole check numerics --op vpack.c --dtype s8,u8 --samples 1024 >"$out" || fail "packs fail"
+grep -q '^vpack.c  *u8 ' "$out" || fail "--dtype selects too little"
+grep -q ' bf16 ' "$out" && fail "--dtype selects too much"
 
 expect() {          # exit status, first line of the message, arguments
     wanted=$1 message=$2; shift 2

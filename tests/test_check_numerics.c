@@ -55,12 +55,13 @@ static uint32_t first_plus_one(uint32_t a, uint32_t b) { return a + b + 1; }
 
 /* each is the program of another operation than its reference */
 static const struct check_op wrong_ops[] = {
-    {"wrong", "f32", CHECK_LANES, 2, "{ v2 = vadd.f32 v0, v1 }\n", subtract, NULL, 24, 1000, false,
-     1u << INPUTS_HEAVY, 0},
-    {"rounded", "f32", CHECK_LANES, 2, "{ v2 = vadd.f32 v0, v1 }\n", nearly_add, NULL, 24, 0.5, false,
-     1u << INPUTS_HEAVY, 0},
-    {"loose", "f32", CHECK_LANES, 1, "{ v1 = vpack.c.bf16 v0, v0 }\n{ v2 = vunpack.c.l.bf16 v1 }\n", subtract,
-     NULL, 24, 20000, false, 1u << INPUTS_CANCEL, 0},
+    {"wrong", "f32", CHECK_LANES, 2, "{ v2 = vadd.f32 v0, v1 }\n", subtract, NULL, 24, 1000,
+     false, 1u << INPUTS_HEAVY, 0},
+    {"rounded", "f32", CHECK_LANES, 2, "{ v2 = vadd.f32 v0, v1 }\n", nearly_add, NULL, 24, 0.5,
+     false, 1u << INPUTS_HEAVY, 0},
+    {"loose", "f32", CHECK_LANES, 1,
+     "{ v1 = vpack.c.bf16 v0, v0 }\n{ v2 = vunpack.c.l.bf16 v1 }\n", subtract, NULL, 24,
+     20000, false, 1u << INPUTS_CANCEL, 0},
     {"words", "s32", CHECK_LANES, 2, "{ v2 = vadd.s32 v0, v1 }\n", NULL, first_plus_one, 0, 0, true,
      1u << INPUTS_BITS, 0},
 };
@@ -149,12 +150,12 @@ static double loose_bound(const struct check_product *p, int64_t length, int64_t
 
 TEST(product_that_breaks_its_bound_fails_beside_blas)
 {
-    struct check_product p = {.name = "matmul", .dtype = "bf16", .pass_count = 1, .part_count = 1,
-                              .is_rounded = true, .bound = loose_bound};
+    struct check_product p = {.name = "matmul", .dtype = "bf16", .storage = "f32", .pass_count = 1,
+                              .part_count = 1, .is_rounded = true, .bound = loose_bound};
     struct check c;
     struct err e;
 
-    open_check(&c, 8192);
+    open_check(&c, 2048);
     assert_int_equal(check_run_product(&c, &p, &e), 0);
     assert_int_equal(check_failed_count(&c), 0);
     for (size_t i = 0; i < c.row_count; i++)
@@ -163,6 +164,62 @@ TEST(product_that_breaks_its_bound_fails_beside_blas)
     assert_int_equal(check_run_product(&c, &p, &e), 0);
     assert_true(check_failed_count(&c) > 0);
     check_fini(&c);
+}
+
+static void run_storage(const char *chip_name, const char *storage, int64_t *rows)
+{
+    struct check_product p = {.name = "matmul", .dtype = storage, .storage = storage,
+                              .pass_count = 1, .part_count = 1, .is_rounded = true,
+                              .bound = loose_bound};
+    struct slice slice;
+    struct chip chip;
+    struct check c;
+    struct err e;
+
+    assert_int_equal(slice_parse(&slice, chip_name, &e), 0);
+    assert_int_equal(chip_load_builtin(&chip, chip_name, NULL, NULL, &e), 0);
+    if (check_init(&c, &slice, &chip, "auto", &e))
+        fail_msg("%s", e.msg);
+    c.sample_count = 1024;
+    if (check_run_product(&c, &p, &e))
+        fail_msg("%s: %s", chip_name, e.msg);
+    assert_int_equal(check_failed_count(&c), 0);
+    assert_int_equal(c.left_out_count, c.row_count ? 0 : 1);
+    *rows += (int64_t)c.row_count;
+    check_fini(&c);
+}
+
+/* FIFO and accumulators, arrays of 128 and 256 rows, every type that some chip takes */
+TEST(products_of_every_type_are_right_on_every_generation)
+{
+    static const char *const chips[] = {"v3", "v4", "v5e", "v6e", "v7x"};
+
+    for (size_t i = 0; i < check_type_count; i++) {
+        int64_t rows = 0;
+
+        for (size_t j = 0; j < COUNT_OF(chips); j++)
+            run_storage(chips[j], check_types[i].name, &rows);
+        assert_true(rows > 0);
+    }
+}
+
+/* some of each: one, the largest, the least, no number */
+TEST(codes_mean_what_their_types_say)
+{
+    static const struct { const char *type; uint32_t code; double value; } rows[] = {
+        {"s8", 0x80, -128}, {"u8", 0xff, 255}, {"s4", 8, -8}, {"u4", 15, 15},
+        {"f8e5m2", 0x3c, 1}, {"f8e5m2", 0x7b, 57344}, {"f8e5m2", 0x81, -0x1p-16},
+        {"f8e4m3fn", 0x38, 1}, {"f8e4m3fn", 0x7e, 448}, {"f8e4m3fn", 1, 0x1p-9},
+        {"f8e4m3b11fnuz", 0x58, 1}, {"f8e4m3b11fnuz", 0xff, -30}, {"f8e4m3b11fnuz", 1, 0x1p-13},
+    };
+    static const struct { const char *type; uint32_t code; } no_numbers[] = {
+        {"f8e5m2", 0x7c}, {"f8e5m2", 0xff}, {"f8e4m3fn", 0xff}, {"f8e4m3b11fnuz", 0x80},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_true(check_find_type(rows[i].type)->value(rows[i].code) == rows[i].value);
+    for (size_t i = 0; i < COUNT_OF(no_numbers); i++)
+        assert_true(isnan(check_find_type(no_numbers[i].type)->value(no_numbers[i].code)));
 }
 
 int main(void)
@@ -174,6 +231,8 @@ int main(void)
         cmocka_unit_test(results_of_another_kind_are_wrong),
         cmocka_unit_test(summary_is_that_of_the_samples),
         cmocka_unit_test(exact_dots_keep_what_cancels),
+        cmocka_unit_test(products_of_every_type_are_right_on_every_generation),
+        cmocka_unit_test(codes_mean_what_their_types_say),
         cmocka_unit_test(product_that_breaks_its_bound_fails_beside_blas),
     };
 
