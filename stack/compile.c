@@ -86,18 +86,6 @@ static int compile_code(struct plan *p, struct compiled *out, struct err *e)
     return status;
 }
 
-/* lower_dot.c streams through arrays of 128 and pops their results from a FIFO */
-static int check_matrix_units(const struct chip *c, struct err *e)
-{
-    if (c->mxu_size != 128)
-        return err_set(e, "%s: the compiler writes for matrix units of 128x128, mxu.size is %"
-                       PRId64, c->chip_name, c->mxu_size);
-    if (c->mxu_accumulators > 0)
-        return err_set(e, "%s: the compiler takes results from a FIFO, mxu.accumulators is %"
-                       PRId64, c->chip_name, c->mxu_accumulators);
-    return 0;
-}
-
 int compile_graph(const struct graph *g, const struct compile_options *options, struct arena *a,
                   struct compiled *out, struct err *e)
 {
@@ -105,8 +93,6 @@ int compile_graph(const struct graph *g, const struct compile_options *options, 
     int status;
 
     memset(out, 0, sizeof(*out));
-    if (check_matrix_units(options->chip, e))
-        return -1;
     out->flops = graph_flops(g);
     status = pass_fuse(&p, e);
     if (status == 0) {

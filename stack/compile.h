@@ -50,9 +50,8 @@ struct compiled {
 
 /*
  * `a` holds all of the result. -1 with a message when the graph uses an
- * operation or shape that has no kernel yet, does not fit VMEM, HBM or the
- * instruction memory (what was asked, what there is), or when the chip's matrix
- * units are not those the compiler writes for: 128x128 with a result FIFO.
+ * operation or shape that has no kernel yet, or does not fit VMEM, HBM or the
+ * instruction memory (what was asked, what there is).
  */
 int compile_graph(const struct graph *g, const struct compile_options *options, struct arena *a,
                   struct compiled *out, struct err *e);

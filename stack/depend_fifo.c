@@ -33,9 +33,10 @@ struct fifo {
     size_t pop_count, pop_capacity;
 };
 
-/* Staging registers A and B of one MXU. */
+/* Staging registers A and B of one MXU, and the prep register before both. */
 struct staging {
     int last_push[2], last_latch[2];
+    int last_prep, last_prep_taken;
 };
 
 #define MXU_MAX 8
@@ -78,13 +79,16 @@ static struct fifo_use mxu_use(struct fifo_state *st, const struct isa_op *op)
 {
     struct matrix_op m = matrix_op_of_isa(op);
     int latch_cycles = m.staging >= 0 ? (int)st->chip->mxu_latch_cycles : 0;
+    int matmul_cycles = (int)st->chip->mxu_matmul_f32_cycles;
+    int results = (int)st->chip->mxu_size / 128;
 
     return (struct fifo_use){
         .fifo = &st->mxu[op->unit_index],
-        .is_pop = op->code == OP_VPOP_MRF,
-        .result_count = 1,
-        .busy_cycles = (int)st->chip->mxu_matmul_f32_cycles + latch_cycles,
+        .is_pop = m.kind == MATRIX_POP,
+        .result_count = results,
+        .busy_cycles = matmul_cycles + latch_cycles,
         .latency_cycles = (int)st->chip->mxu_latency_cycles + latch_cycles,
+        .result_step_cycles = matmul_cycles / results,
     };
 }
 
@@ -188,13 +192,30 @@ static int order_pop(struct fifo_state *st, const struct fifo_use *u, int i, str
     return 0;
 }
 
+/* the prep register is filled, then taken out by the next push of the unit that wants it */
+static void order_prep(struct fifo_state *st, const struct matrix_op *m, int i)
+{
+    const struct isa_op *op = &st->b->op[i].op;
+    struct staging *s = &st->staging[op->unit_index];
+
+    if (m->kind == MATRIX_PREP_WEIGHTS) {
+        depend_add(st->d, s->last_prep_taken, i, 1);
+        s->last_prep = i;
+    } else if (m->kind == MATRIX_PUSH && m->uses_prep) {
+        depend_add(st->d, s->last_prep, i, 1);
+        s->last_prep_taken = i;
+    }
+}
+
 /* a staging register is filled in order, latched when full, and free again after that */
 static void order_weights(struct fifo_state *st, int i)
 {
     const struct isa_op *op = &st->b->op[i].op;
     struct staging *s = &st->staging[op->unit_index];
-    int which = matrix_op_of_isa(op).staging, previous, push_cycles;
+    struct matrix_op m = matrix_op_of_isa(op);
+    int which = m.staging, previous, push_cycles;
 
+    order_prep(st, &m, i);
     if (which < 0)
         return;
     previous = s->last_push[which];
@@ -274,8 +295,10 @@ int depend_fifos(struct depend *d, const struct code_block *b, const struct chip
 
     assert(chip->mxu_count <= MXU_MAX && chip->xlu_count <= XLU_MAX);
     for (int i = 0; i < MXU_MAX; i++) {
-        init_fifo(&st.mxu[i], "mxu", i, chip->mxu_fifo_depth);
-        st.staging[i] = (struct staging){{-1, -1}, {-1, -1}};
+        /* accumulators take turns, so they are a FIFO for what is written like one */
+        init_fifo(&st.mxu[i], "mxu", i, chip->mxu_accumulators
+                  ? chip->mxu_accumulators * (chip->mxu_size / 128) : chip->mxu_fifo_depth);
+        st.staging[i] = (struct staging){{-1, -1}, {-1, -1}, -1, -1};
     }
     for (int i = 0; i < XLU_MAX; i++)
         init_fifo(&st.xlu[i], "xlu", i, chip->xlu_fifo_depth);

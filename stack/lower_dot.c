@@ -16,9 +16,10 @@
 #include "stack/lower.h"
 #include "stack/precision.h"
 
-#define ARRAY 128                       /* rows and columns of the array */
+#define ARRAY 128                       /* rows and columns of the array that are used */
 #define GROUPS (ARRAY / TILE_ROWS)      /* weight pushes per array */
 #define BLOCK_OPS 3000
+#define MXU_MAX 8
 
 struct part {                           /* an operand or one of its remainders */
     int64_t row;
@@ -47,6 +48,7 @@ struct dot {
     bool is_rhs_transposed;
     struct part lhs[PART_COUNT], rhs[PART_COUNT], out;
     int turn;                           /* MXU and staging register of the next weight tile */
+    int multiplies[MXU_MAX];            /* of each unit so far; its accumulators take turns */
     int block_ops;
     int zero;                           /* register of this block that holds zeros, -1 = none yet */
     int64_t first_row, end_row;         /* tile rows of the left operand at work */
@@ -86,33 +88,55 @@ static int zeros(struct dot *d)
     return d->zero;
 }
 
-/* f32 weights of a vreg into staging register A (0) or B (1) */
+static void emit_on_unit(struct dot *d, enum isa_opcode code, int count,
+                         const struct isa_operand *operand, int unit)
+{
+    vcode_emit(d->l->code, code, count, operand)->op.unit_index = (uint8_t)unit;
+}
+
+/*
+ * f32 weights of a vreg into staging register A (0) or B (1). A 256-wide array is used as a
+ * 128-wide one: zeros go into its other half, lest stale weights there are not finite.
+ */
 static void emit_push(struct dot *d, int vreg, int unit, int staging)
 {
+    bool is_wide = d->l->chip->mxu_size > ARRAY;
     const struct isa_operand operand[1 + PUSH_CHOICES] = {
-        operand_reg(vreg), [1 + PUSH_MODE] = operand_imm(0),
+        operand_reg(vreg), [1 + PUSH_MODE] = operand_imm(is_wide ? 3 : 0),
         [1 + PUSH_TYPE] = operand_imm(MATRIX_F32),
         [1 + PUSH_XPOSE] = operand_imm(d->is_rhs_transposed),
         [1 + PUSH_STAGING] = operand_imm(staging),
     };
 
-    vcode_emit(d->l->code, OP_VMATPUSH, COUNT_OF(operand), operand)->op.unit_index =
-        (uint8_t)unit;
+    if (is_wide)
+        emit_on_unit(d, OP_VMATPREP_SUBR, 2,
+                     (struct isa_operand[]){operand_reg(zeros(d)), operand_imm(MATRIX_F32)},
+                     unit);
+    emit_on_unit(d, OP_VMATPUSH, COUNT_OF(operand), operand, unit);
 }
 
 /* f32 rows through the array, out of which their product comes; `latch`: 0, or 1 + staging */
 static void emit_multiply(struct dot *d, int vreg, int product, int unit, int latch)
 {
-    const struct isa_operand operand[1 + MULTIPLY_CHOICES] = {
+    int accumulators = (int)d->l->chip->mxu_accumulators;
+    int number = accumulators ? d->multiplies[unit]++ % accumulators : 0;
+    const struct isa_operand operand[1 + MULTIPLY_CHOICES + 1] = {
         operand_reg(vreg), [1 + MULTIPLY_PREP] = operand_imm(0),
         [1 + MULTIPLY_TYPE] = operand_imm(MATRIX_F32),
         [1 + MULTIPLY_LATCH] = operand_imm(latch), [1 + MULTIPLY_GAIN] = operand_imm(0),
+        [1 + MULTIPLY_CHOICES] = operand_imm(number),
     };
-    struct isa_operand pop[] = {operand_reg(product), operand_imm(0)};
+    int count = (int)COUNT_OF(operand) - !accumulators;
 
-    vcode_emit(d->l->code, OP_VMATMUL, COUNT_OF(operand), operand)->op.unit_index =
-        (uint8_t)unit;
-    vcode_emit(d->l->code, OP_VPOP_MRF, COUNT_OF(pop), pop)->op.unit_index = (uint8_t)unit;
+    emit_on_unit(d, accumulators ? OP_VMATMUL_ACC : OP_VMATMUL, count, operand, unit);
+    for (int column = 0; column < d->l->chip->mxu_size; column += TILE_COLUMNS) {
+        /* columns beyond the first tile are zeros that nobody reads */
+        int to = column ? vcode_vreg(d->l->code) : product;
+        const struct isa_operand pop[] = {operand_reg(to), operand_imm(0), operand_imm(number)};
+
+        emit_on_unit(d, accumulators ? OP_VPOP_MRB : OP_VPOP_MRF,
+                     (int)COUNT_OF(pop) - !accumulators, pop, unit);
+    }
 }
 
 /* group g of weight tile (k_tile, n_tile): 8 rows along k, or 8 columns given as rows */

@@ -28,7 +28,7 @@ struct schedule_reach {
 
 bool op_is_weight_push(const struct isa_op *op)
 {
-    return op->code == OP_VMATPUSH;
+    return op->code == OP_VMATPUSH || op->code == OP_VMATPREP_SUBR;
 }
 
 int op_weight_push_cycles(const struct chip *chip, const struct isa_op *op)

@@ -33,19 +33,9 @@ same() {
     done
 }
 
-# one core; then eight on 2x2 chips, where the ring of the all-reduce is the same
-same v3-1 v2-1 v4-1 v5e-1 v5p-1
-same v3-8 v4-8 v5p-8
-
-# refused SLICE TEXT [OPTION]
-refused() {
-    "$systole" train examples/mnist_mlp.json --tpu "$1" --batch 64 --steps 1 $3 >"$work/log" 2>&1
-    [ $? -eq 1 ] || fail "$1: not refused"
-    [ "$(cat "$work/log")" = "systole: $2" ] || fail "$1: says $(cat "$work/log")"
-}
-refused v6e-1 'TPU v6e (Trillium): the compiler writes for matrix units of 128x128, mxu.size is 256'
-refused v7x-1 'TPU v7x (Ironwood): the compiler writes for matrix units of 128x128, mxu.size is 256'
-refused v3-1 'TPU v3: the compiler takes results from a FIFO, mxu.accumulators is 16' \
-    --set=mxu.accumulators=16
+# one core; two of a chip; eight on 2x2 chips, where the ring of the all-reduce is the same
+same v3-1 v2-1 v4-1 v5e-1 v5p-1 v6e-1
+same v3-2 v7x-1
+same v3-8 v4-8 v5p-8 v7x-4
 
 [ $failures -eq 0 ]

@@ -122,11 +122,43 @@ TEST(dots_loop_where_the_instruction_memory_is_small)
     run_dot_with("core.imem_bundles=6000", 300, 130, 600, 0, 1, PRECISION_HIGHEST);
 }
 
+/*
+ * Six weight tiles go through two units with two staging registers each, so the last two
+ * follow on the first two. Twice as wide as a tile, an array could still hold the infinity
+ * of the first one, and zero times that is no number.
+ */
+TEST(an_infinite_weight_reaches_its_own_column_only)
+{
+    enum { M = 8, K = 128, N = 6 * 128, BAD = 5 };
+    struct graph_run run = {.slice = "v6e-1"};
+    struct arena a;
+    struct graph g;
+    float *weights;
+    void *out[1];
+    int x, y;
+
+    arena_init(&a);
+    graph_init(&g, &a, "dot");
+    x = graph_parameter(&g, matrix(M, K), "x");
+    y = graph_parameter(&g, matrix(K, N), "y");
+    graph_output(&g, graph_dot(&g, x, y, 1, 0, PRECISION_DEFAULT), "out", -1);
+    weights = random_floats(&a, K * N, -2, 2, 2);
+    weights[3 * N + BAD] = INFINITY;
+    run_graph(&run, &g, (const void *[]){random_floats(&a, M * K, 1, 2, 1), weights}, out, &a);
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++)
+            assert_true(isinf(((const float *)out[0])[i * N + j]) == (j == BAD) &&
+                        !isnan(((const float *)out[0])[i * N + j]));
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dots_of_awkward_shapes_match_in_every_role),
         cmocka_unit_test(dots_of_higher_precision_approach_f32),
+        cmocka_unit_test(an_infinite_weight_reaches_its_own_column_only),
         cmocka_unit_test(dots_loop_where_the_instruction_memory_is_small),
     };
 

@@ -138,6 +138,19 @@ TEST(other_numbers_of_units_match)
     check_graphs(&(struct variation){"tiny-1", "vmem.bytes=8388608", 1, 25, true, 20});
 }
 
+/* more units, other slots and delays; from v6e on arrays twice as wide, on v7x accumulators */
+TEST(every_generation_matches)
+{
+    check_graphs(&(struct variation){"v4-1", NULL, 1, 25, true, 10});
+    check_graphs(&(struct variation){"v5e-1", NULL, 1, 25, true, 10});
+    check_graphs(&(struct variation){"v5p", NULL, 2, 25, true, 8});
+    check_graphs(&(struct variation){"v6e-1", NULL, 1, 25, true, 10});
+    check_graphs(&(struct variation){"v6e-1", "mxu.fifo_depth=4", 1, 25, true, 10});
+    check_graphs(&(struct variation){"v6e-1", "core.imem_bundles=1500", 1, 12, true, 10});
+    check_graphs(&(struct variation){"v7x", NULL, 2, 25, true, 8});
+    check_graphs(&(struct variation){"v7x", "mxu.accumulators=3", 2, 25, true, 8});
+}
+
 /* dots loop in all directions */
 TEST(short_programs_match)
 {
@@ -184,6 +197,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(two_cores_match),
         cmocka_unit_test(eight_cores_match),
         cmocka_unit_test(other_numbers_of_units_match),
+        cmocka_unit_test(every_generation_matches),
         cmocka_unit_test(short_programs_match),
         cmocka_unit_test(few_registers_match),
         cmocka_unit_test(little_vmem_matches),
