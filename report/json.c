@@ -93,6 +93,7 @@ static json_t *make_core(const struct core_counters *c, int index)
     put(o, "units", make_units(c));
     put(o, "ops", make_ops(c));
     put(o, "matmul_flops", json_integer(c->matmul_flops));
+    put(o, "matmul_cycles", json_integer(c->matmul_cycles));
     put(o, "hbm_read_bytes", json_integer(c->hbm_read_bytes));
     put(o, "hbm_write_bytes", json_integer(c->hbm_write_bytes));
     put(o, "cmem_read_bytes", json_integer(c->cmem_read_bytes));

@@ -122,14 +122,27 @@ static void print_units(const struct report_view *v, FILE *to)
         print_unit(v, i, to);
 }
 
+/* of the active cores, in 10^12 per second, with the types that were multiplied; else bf16 */
+static double mxu_peak(const struct report_view *v, double issued)
+{
+    double cycles = 0.0;
+
+    for (int i = 0; i < v->core_count; i++)
+        cycles += (double)v->core[i]->matmul_cycles;
+    if (cycles == 0.0)
+        return chip_peak_bf16_tflops(v->chip) / (double)v->chip->chip_cores * v->active_count;
+    return issued / cycles * (double)v->chip->mxu_count * v->active_count *
+           (double)v->chip->chip_clock_mhz * 1e6 / 1e12;
+}
+
 static void print_flops(const struct report_view *v, FILE *to)
 {
-    double issued = 0.0, seconds = view_seconds(v);
-    double peak = chip_peak_bf16_tflops(v->chip) / (double)v->chip->chip_cores * v->active_count;
+    double issued = 0.0, seconds = view_seconds(v), peak;
     char number[NUMBER_CHARS];
 
     for (int i = 0; i < v->core_count; i++)
         issued += (double)v->core[i]->matmul_flops;
+    peak = mxu_peak(v, issued);
     fprintf(to, "\nMXU, %s\n", v->active_count < v->core_count ? "cores that ran" : "all cores");
     fprintf(to, "  issued        %s FLOP: %.4f TFLOP/s of %.1f peak (%.2f %%)\n",
             text_thousands((int64_t)issued, number, sizeof(number)),

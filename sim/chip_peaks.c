@@ -19,6 +19,8 @@ static double mxu_peak(const struct chip *c, int rows, int64_t cycles)
 
 double chip_peak_bf16_tflops(const struct chip *c)
 {
+    if (c->mxu_matmul_bf16_cycles)
+        return mxu_peak(c, 16, c->mxu_matmul_bf16_cycles);
     return mxu_peak(c, 8, c->mxu_matmul_f32_cycles);    /* f32 rows are rounded to bf16 */
 }
 

@@ -3,6 +3,7 @@
  * follows from how often each bundle issued when it is done.
  */
 #include "sim/core.h"
+#include "sim/limits.h"
 
 #include <assert.h>
 #include <string.h>
@@ -73,13 +74,15 @@ void core_trace_bundle(struct core *c, const struct decoded_bundle *b, cycle_t a
 }
 
 /* multiplications and additions of the whole array; integers and fp8 count like bf16 */
-static int64_t flops_of(const struct core *c, const struct decoded_op *o)
+static void count_matmul(struct core *c, const struct decoded_op *o, int64_t executed)
 {
     struct matrix_op m = matrix_op_of(o->code, o->o);
 
     if (m.kind != MATRIX_MULTIPLY)
-        return 0;
-    return 2 * matrix_rows(m.type) * c->chip->mxu_size * c->chip->mxu_size;
+        return;
+    c->counters.matmul_cycles += executed * chip_matmul_cycles(c->chip, m.type);
+    c->counters.matmul_flops += executed * 2 * matrix_rows(m.type) * c->chip->mxu_size *
+                                c->chip->mxu_size;
 }
 
 static void count_ops(struct core *c)
@@ -103,7 +106,7 @@ static void count_ops(struct core *c)
                 continue;
             c->counters.op_count[o->code] += executed;
             if (o->timing == TIMING_MATMUL)
-                c->counters.matmul_flops += executed * flops_of(c, o);
+                count_matmul(c, o, executed);
             c->counters.unit[o->track].op_count += executed;
         }
     }

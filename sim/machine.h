@@ -49,6 +49,7 @@ struct core_counters {
     int unit_count;
     struct unit_counters unit[MACHINE_UNIT_MAX];
     int64_t op_count[OP_COUNT];         /* executed operations, guards passed */
+    int64_t matmul_cycles;              /* that the rows of all vmatmul hold the arrays */
     int64_t matmul_flops;               /* 2 x rows x mxu.size^2 per vmatmul */
     int64_t hbm_read_bytes, hbm_write_bytes, ici_sent_bytes, ici_received_bytes;
     int64_t cmem_read_bytes, cmem_write_bytes;  /* by copies and by cld */

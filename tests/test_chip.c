@@ -486,6 +486,9 @@ TEST(set_changes_one_parameter_and_its_origin)
     assert_int_equal(chip_set(&c, "mxu.count=8", origins, &a, &e), 0);
     assert_int_equal(c.mxu_count, 8);
     assert_true(fabs(chip_peak_bf16_tflops(&c) - 4 * 123.2) < 0.1);
+    c.mxu_matmul_bf16_cycles = 32;      /* twice as long as two pushes of f32 */
+    assert_true(fabs(chip_peak_bf16_tflops(&c) - 2 * 123.2) < 0.1);
+    c.mxu_matmul_bf16_cycles = 0;
     assert_int_equal(chip_set(&c, "dma.core_gbps=123.5", origins, &a, &e), 0);
     assert_true(c.dma_core_gbps == 123.5);
     for (size_t i = 0; i < chip_param_count; i++)

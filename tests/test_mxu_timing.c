@@ -230,6 +230,7 @@ TEST(units_count_what_they_are_busy_with)
     rig_cycles(&rig, "{ vmatmul.s8.vlgmr.msra.gmra.mxu0 v0 }\n{ vmatmul.s8.gmra.mxu0 v0 }\n"
                      "{ vdelay 40 }\n{ shalt }");
     assert_int_equal(machine_counters(rig.m, 0)->matmul_flops, 2LL * 2 * 32 * 128 * 128);
+    assert_int_equal(machine_counters(rig.m, 0)->matmul_cycles, 2 * 16);
     rig_close(&rig);
 }
 

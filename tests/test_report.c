@@ -82,6 +82,22 @@ TEST(step_table_of_hand_made_launch_is_as_recorded)
     free(text);
 }
 
+/* as if all rows had been s8, at twice the rate: the same share of twice the peak */
+TEST(peak_is_that_of_the_types_multiplied)
+{
+    struct toy t;
+    char *text;
+
+    toy_init(&t);
+    for (int i = 0; i < 2; i++) {
+        t.counters[i].matmul_flops *= 2;
+        t.counters[i].matmul_cycles = 600 * 8;
+    }
+    text = print_table(&t.view);
+    assert_non_null(strstr(text, "629,145,600 FLOP: 62.9146 TFLOP/s of 131.1 peak (48.00 %)\n"));
+    free(text);
+}
+
 TEST(every_stall_reason_has_a_group)
 {
     for (int r = 0; r < STALL_COUNT; r++) {
@@ -224,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(step_table_of_hand_made_launch_is_as_recorded),
+        cmocka_unit_test(peak_is_that_of_the_types_multiplied),
         cmocka_unit_test(every_stall_reason_has_a_group),
         cmocka_unit_test(groups_issue_and_idle_add_up_to_the_cycles),
         cmocka_unit_test(picoseconds_of_many_cycles_do_not_overflow),
