@@ -10,17 +10,19 @@
 
 #define NAME_MAX_CHARS 64
 
-static size_t edit_distance(const char *a, const char *b)
+/* SIZE_MAX where the distance is not below `bound`, which most candidates show early */
+static size_t edit_distance(const char *a, const char *b, size_t bound)
 {
     size_t a_length = strlen(a), b_length = strlen(b);
     size_t row[NAME_MAX_CHARS + 1];
 
-    if (a_length > NAME_MAX_CHARS || b_length > NAME_MAX_CHARS)
+    if (a_length > NAME_MAX_CHARS || b_length > NAME_MAX_CHARS ||
+        a_length >= b_length + bound || b_length >= a_length + bound)
         return SIZE_MAX;
     for (size_t j = 0; j <= b_length; j++)
         row[j] = j;
     for (size_t i = 1; i <= a_length; i++) {
-        size_t diagonal = row[0];
+        size_t diagonal = row[0], least = i;
 
         row[0] = i;
         for (size_t j = 1; j <= b_length; j++) {
@@ -32,9 +34,12 @@ static size_t edit_distance(const char *a, const char *b)
             if (row[j - 1] + 1 < best)
                 best = row[j - 1] + 1;
             row[j] = best;
+            least = best < least ? best : least;
         }
+        if (least >= bound)
+            return SIZE_MAX;
     }
-    return row[b_length];
+    return row[b_length] < bound ? row[b_length] : SIZE_MAX;
 }
 
 static const char *nearest_of(const char *name, const char *const *candidates, size_t count)
@@ -43,7 +48,7 @@ static const char *nearest_of(const char *name, const char *const *candidates, s
     const char *nearest = NULL;
 
     for (size_t i = 0; i < count; i++) {
-        size_t distance = edit_distance(name, candidates[i]);
+        size_t distance = edit_distance(name, candidates[i], least);
 
         if (distance < least) {
             least = distance;

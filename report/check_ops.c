@@ -62,7 +62,7 @@ static uint32_t word_right(uint32_t a, uint32_t b)
 /* as a division that rounds down */
 static uint32_t word_right_sign(uint32_t a, uint32_t b)
 {
-    int64_t divisor = 1ll << (b > 31 ? 31 : b), value = (int32_t)a;
+    int64_t divisor = INT64_C(1) << (b > 31 ? 31 : b), value = (int32_t)a;
 
     return (uint32_t)(value >= 0 ? value / divisor : -((-value + divisor - 1) / divisor));
 }
