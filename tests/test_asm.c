@@ -5,15 +5,14 @@
 #include "isa/asm.h"
 #include "isa/disasm.h"
 #include "isa/file.h"
+#include "isa/object.h"
 #include "tests/isa_samples.h"
+#include "tests/round_trip.h"
 #include "tests/test.h"
 
-static const char *const examples[] = {
-    "examples/01_vector_add.tasm",
-    "examples/02_mxu_tile.tasm",
-    "examples/03_double_buffered_matmul.tasm",
-};
+#include <glob.h>
 
+static glob_t examples;                 /* all assembly texts there */
 static struct arena arena;
 static struct isa_errors errors;
 
@@ -305,14 +304,14 @@ static const char *example_text(size_t i, size_t *size)
     uint8_t *bytes;
     struct err e;
 
-    if (isa_file_read(examples[i], &arena, &bytes, size, &e))
+    if (isa_file_read(examples.gl_pathv[i], &arena, &bytes, size, &e))
         fail_msg("%s: %s", e.file, e.msg);
     return (const char *)bytes;
 }
 
 TEST(disassembly_of_the_examples_is_a_fixed_point)
 {
-    for (size_t i = 0; i < COUNT_OF(examples); i++) {
+    for (size_t i = 0; i < examples.gl_pathc; i++) {
         size_t size;
         struct isa_program p = assemble(example_text(i, &size)), again;
         const char *text = print(&p);
@@ -329,6 +328,23 @@ TEST(disassembly_of_the_examples_is_a_fixed_point)
             assert_int_equal(p.bundle[b].note, again.bundle[b].note);
         }
         assert_string_equal(print(&again), text);
+    }
+}
+
+TEST(examples_come_back_whole_from_their_object_files)
+{
+    for (size_t i = 0; i < examples.gl_pathc; i++) {
+        size_t size, object_size;
+        struct isa_program p = assemble(example_text(i, &size)), again;
+        uint8_t *object = isa_object_bytes(&p, &object_size);
+        const char *difference;
+        struct err e;
+
+        assert_int_equal(isa_object_parse(object, object_size, "o", &arena, &again, &e), 0);
+        difference = program_difference(&p, &again, SAME_ALL);
+        if (difference)
+            fail_msg("%s: %s differs", examples.gl_pathv[i], difference);
+        mem_free(object);
     }
 }
 
@@ -403,7 +419,7 @@ TEST(mutated_examples_never_crash_the_assembler)
     for (int round = 0; round < 3000; round++) {
         struct isa_program p;
         size_t size;
-        const char *text = example_text((size_t)round % COUNT_OF(examples), &size);
+        const char *text = example_text((size_t)round % examples.gl_pathc, &size);
         /* its own block without a NUL behind it, so that a read too far is seen */
         char *copy = mem_alloc(size);
 
@@ -446,6 +462,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(disassembly_of_the_examples_is_a_fixed_point, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(examples_come_back_whole_from_their_object_files, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(disassembler_makes_up_labels_where_there_are_none, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(notes_print_without_the_blanks_at_their_ends, set_up,
@@ -456,5 +474,5 @@ int main(void)
                                         tear_down),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return glob("examples/*.tasm", 0, NULL, &examples) || cmocka_run_group_tests(tests, NULL, NULL);
 }
