@@ -71,6 +71,8 @@ static void print_use(const struct isa_program *program, const struct isa_limits
     for (int slot = 0; slot < SLOT_COUNT; slot++) {
         int64_t room = (int64_t)limits->slots.count[slot] * program->bundle_count;
 
+        if (room == 0)
+            continue;                   /* a slot that the chip does not have */
         printf("  %-7s %7lld of %7lld slots, %5.1f %%\n", isa_slot_name((enum isa_slot)slot),
                (long long)count[slot], (long long)room,
                100.0 * (double)count[slot] / (double)room);

@@ -131,6 +131,29 @@ static int check_operand(const struct site *s, int index, struct err *e)
     return o->kind == OPERAND_IMM ? check_immediate(s, index, e) : 0;
 }
 
+/* Operations that need what not every chip has. Matrix units: check_matrix. */
+static const struct need {
+    enum isa_opcode code;
+    enum isa_feature feature;
+    const char *lacking;
+} needs[] = {
+    { OP_CLD,           ISA_FEATURE_CMEM, "no CMEM (cmem.bytes)" },
+    { OP_VPOP_CRF,      ISA_FEATURE_CMEM, "no CMEM (cmem.bytes)" },
+    { OP_DMA_HBM_CMEM,  ISA_FEATURE_CMEM, "no CMEM (cmem.bytes)" },
+    { OP_DMA_CMEM_HBM,  ISA_FEATURE_CMEM, "no CMEM (cmem.bytes)" },
+    { OP_DMA_VMEM_CMEM, ISA_FEATURE_CMEM, "no CMEM (cmem.bytes)" },
+    { OP_DMA_CMEM_VMEM, ISA_FEATURE_CMEM, "no CMEM (cmem.bytes)" },
+};
+
+static int check_features(const struct site *s, struct err *e)
+{
+    for (size_t i = 0; i < COUNT_OF(needs); i++) {
+        if (needs[i].code == s->op->code && !(s->limits->features & needs[i].feature))
+            return op_violation(s, e, "the chip has %s", needs[i].lacking);
+    }
+    return 0;
+}
+
 static int check_matrix_type(const struct site *s, const struct matrix_op *m, const char *name,
                              struct err *e)
 {
@@ -240,6 +263,8 @@ static int check_op(const struct site *s, struct err *e)
             return violation(s, e, "%s: operands %d to %d stand together or not at all",
                              info->mnemonic, info->tail_first, info->choice_first - 1);
     }
+    if (check_features(s, e))
+        return -1;
     return info->unit == UNIT_MXU ? check_matrix(s, e) : 0;
 }
 
@@ -288,9 +313,10 @@ static int check_slots(const struct site *s, struct err *e)
         if (slot == SLOT_LOAD || slot == SLOT_STORE)
             taken[slot] = ops[slot];
         explain_slot(slots, (enum isa_slot)slot, ops, why, sizeof(why));
-        return violation(s, e, "%d operations for the %s slot, a bundle has %d%s%s%s", taken[slot],
-                         isa_slot_name((enum isa_slot)slot), slots->count[slot], why[0] ? " (" : "",
-                         why + (why[0] == ' '), why[0] ? ")" : "");
+        return violation(s, e, "%d operation%s for the %s slot, a bundle has %d%s%s%s", taken[slot],
+                         taken[slot] == 1 ? "" : "s", isa_slot_name((enum isa_slot)slot),
+                         slots->count[slot], why[0] ? " (" : "", why + (why[0] == ' '),
+                         why[0] ? ")" : "");
     }
     return 0;
 }

@@ -7,7 +7,13 @@
 #include "isa/matrix.h"
 #include "isa/slots.h"
 
+/* What not every chip has; bits of isa_limits.features. */
+enum isa_feature {
+    ISA_FEATURE_CMEM = 1
+};
+
 struct isa_limits {
+    uint32_t features;
     struct isa_slots slots;
     int vreg_count, mxu_count, xlu_count, flag_count;
     int64_t imem_bundles;

@@ -27,6 +27,7 @@ void chip_slots(const struct chip *c, struct isa_slots *slots)
 void chip_isa_limits(const struct chip *c, struct isa_limits *limits)
 {
     *limits = (struct isa_limits){
+        .features = c->cmem_bytes > 0 ? ISA_FEATURE_CMEM : 0,
         .vreg_count = (int)c->core_vregs,
         .mxu_count = (int)c->mxu_count,
         .xlu_count = (int)c->xlu_count,

@@ -17,6 +17,7 @@ for example in examples/*.tasm; do
     for chip in $chips; do
         $systole lint --tpu $chip "$dir/a.syso" >"$dir/out" || fail "$example does not fit $chip"
         grep -q "fits $chip" "$dir/out" || fail "$example: no verdict for $chip"
+        grep -q 'nan\| 0 slots' "$dir/out" && fail "$example: a slot that $chip lacks is shown"
     done
 done
 

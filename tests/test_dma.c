@@ -307,8 +307,6 @@ TEST(mistakes_of_a_copy_name_the_numbers)
                  "hbm source granules 16..23 overlap the destination 9..16 in dma.hbm_to_hbm");
     assert_fault("{ dma.vmem_to_vmem.remote 16, 8, 20, [sflag:0], [sflag:1], 0 }\n{ shalt }",
                  FAULT_ADDRESS, "vmem source granules 16..23 overlap the destination 20..27");
-    assert_fault("{ dma.hbm_to_cmem 0, 8, 0, [sflag:0] }\n{ shalt }", FAULT_ADDRESS,
-                 "dma.hbm_to_cmem: the chip has no cmem");
     assert_fault("{ s0 = smov -3 }\n{ dma.hbm_to_vmem 0, 8, 0, [sflag:0], 1, 1, s0 }\n{ shalt }",
                  FAULT_OPERATION, "dma.hbm_to_vmem of 8 granules in runs of -3; at least 1");
     assert_fault("{ dma.hbm_to_hbm.remote 0, 8, 0, [sflag:0], [sflag:1], 2 }\n{ shalt }",

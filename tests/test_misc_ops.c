@@ -343,7 +343,7 @@ TEST(chip_without_cmem_has_no_slot_for_its_loads)
 
     rig_open(&r, "v3", NULL);
     assert_int_equal(machine_load(r.m, 0, rig_assemble(&r, "{ cld [cmem:0] }\n{ shalt }"), &e), -1);
-    assert_string_equal(e.msg, "bundle 0: 1 operations for the cmem slot, a bundle has 0");
+    assert_string_equal(e.msg, "bundle 0: cld: the chip has no CMEM (cmem.bytes)");
     rig_close(&r);
 }
 
