@@ -42,7 +42,9 @@ const char *const timing_introduction[] = {
     "`eup.issue_cycles` and deliver into a FIFO after `eup.latency_cycles`.\n\n",
     "**XLU.** Reductions over lanes, rotations and permutes occupy a cross-lane unit for\n"
     "`xlu.issue_cycles` and can be popped after `reduce_cycles` or `permute_cycles`. A\n"
-    "transpose is pushed tile by tile, `xpose_issue_cycles` each; its first result comes\n"
+    "transpose is pushed tile by tile, `xpose_issue_cycles` each (packed tiles\n"
+    "`xpose_packed_issue_cycles`), the next one not before `xpose_gap_cycles` after the first\n"
+    "push of this one, where that is longer; its first result comes\n"
     "`xpose_cycles` after the last push, the others `xpose_pop_cycles` apart. With\n"
     "`xlu.count` units the pushes may alternate.\n\n",
     "**MXU.** Two resources per unit: the array, held by each push of left-hand rows for\n"

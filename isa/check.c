@@ -78,7 +78,6 @@ static const struct imm_range {
     { ISA_FMT_VST_SSHFL, 3, 0, 255, 1,     "sublane mask" },
     { ISA_FMT_M_NI,    1, 0, 1, 1,         "mask value" },
     { ISA_FMT_M_I,     1, 0, 0xfffff, 1,   "packed mask bounds" },
-    { ISA_FMT_XPOSE,   1, 8, 128, 8,       "transpose width" },
     { ISA_FMT_V_I,     1, 0, 383, 1,       "broadcast lane" },
     { ISA_FMT_DELAY,   0, 0, INT32_MAX, 1, "delay" },
     { ISA_FMT_DMA,     1, 1, INT32_MAX, 1, "size in granules" },
@@ -89,6 +88,17 @@ static const struct imm_range {
     { ISA_FMT_SYNC_R,  2, 0, INT32_MAX, 1, "core" },
     { ISA_FMT_E_FC,    2, 0, INT32_MAX, 1, "core" },
 };
+
+static int check_transpose_width(const struct site *s, struct err *e)
+{
+    int32_t width = s->op->operand[1].value;
+    int rows = isa_xpose_rows(s->op->operand[ISA_XPOSE_TYPE].value);
+
+    if (width < rows || width > 128 || width % rows != 0)
+        return op_violation(s, e, "transpose width %" PRId32 " (multiples of %d, %d..128)", width,
+                            rows, rows);
+    return 0;
+}
 
 static int check_immediate(const struct site *s, int index, struct err *e)
 {
@@ -104,6 +114,8 @@ static int check_immediate(const struct site *s, int index, struct err *e)
     if (info->role[index] == 'R' && ((uint32_t)value & 0x88888888u))
         return op_violation(s, e, "sublane pattern 0x%08" PRIx32 " (a digit 0..7 per sublane)",
                             (uint32_t)value);
+    if (info->format == ISA_FMT_XPOSE && index == 1)
+        return check_transpose_width(s, e);
     for (size_t i = 0; i < COUNT_OF(imm_ranges); i++) {
         const struct imm_range *r = &imm_ranges[i];
 
@@ -111,8 +123,7 @@ static int check_immediate(const struct site *s, int index, struct err *e)
             continue;
         if (value < r->lo || value > r->hi || value % r->multiple != 0)
             return op_violation(s, e, "%s %" PRId64 " (%s%" PRId64 "..%" PRId64 ")", r->name,
-                                value, r->multiple == 4 ? "multiples of 4, " :
-                                r->multiple == 8 ? "multiples of 8, " : "", r->lo, r->hi);
+                                value, r->multiple == 4 ? "multiples of 4, " : "", r->lo, r->hi);
     }
     return 0;
 }

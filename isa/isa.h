@@ -87,6 +87,10 @@ struct isa_op {
     struct isa_operand operand[ISA_OPERAND_MAX];
 };
 
+/* Rows of a tile that vxpose takes and gives, by its type operand: 8, 16 or 32. */
+#define ISA_XPOSE_TYPE 2                /* operand of a vxpose: b32, b16 or b8 */
+static inline int isa_xpose_rows(int32_t type) { return 8 << type; }
+
 struct isa_bundle {
     uint32_t first_op;                  /* index into isa_program.op */
     uint16_t op_count;

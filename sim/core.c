@@ -149,6 +149,7 @@ static void reset_units(struct core *c)
     words_reset(&c->drf);
     for (i = 0; i < c->chip->xlu_count; i++) {
         c->xlu[i].free_at = 0;
+        c->xlu[i].next_xpose_at = 0;
         c->xlu[i].is_open = false;
         c->xlu[i].row_count = c->xlu[i].pushed_rows = 0;
         fifo_reset(&c->xlu[i].result);

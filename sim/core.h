@@ -85,8 +85,10 @@ struct xlu {
     struct tile_fifo result;
     bool is_open;                       /* between vxpose.start and vxpose.end */
     int pushed_rows;                    /* of the open transpose, timing side */
+    int32_t type;                       /* of the open transpose, ISA_XPOSE_TYPE */
+    cycle_t next_xpose_at;              /* first cycle the next transpose may begin */
     int row_count;                      /* rows in the transpose buffer, contents side */
-    uint32_t buffer[128][128];
+    uint32_t buffer[128][128];          /* a value per word, also of packed tiles */
 };
 
 /* The VMEM rows of an access: first + i * stride for each bit i of sublanes, or any. */

@@ -78,27 +78,42 @@ void exec_VPOP_TRF(struct core *c, const struct decoded_op *o)
     pop(c, o);
 }
 
-/* the timing side has checked that there is room */
+/* the timing side has checked that there is room; row r of the tile: sublane r / P, part r mod P */
 static void gather(struct core *c, const struct decoded_op *o)
 {
     struct xlu *x = &c->xlu[o->unit];
+    const uint32_t *tile = c->tile[o->o[0]];
+    int per_word = 1 << o->o[ISA_XPOSE_TYPE], bits = 32 / per_word, i, j;
+    uint32_t value_mask = 0xffffffffu >> (32 - bits);
 
-    memcpy(x->buffer[x->row_count], c->tile[o->o[0]], TILE_BYTES);
-    x->row_count += 8;
+    for (i = 0; i < 8 * per_word; i++, x->row_count++)
+        for (j = 0; j < ROW_WORDS; j++)
+            x->buffer[x->row_count][j] =
+                tile[i / per_word * ROW_WORDS + j] >> i % per_word * bits & value_mask;
 }
 
-/* rows that were not pushed count as zero */
+/* column `row` of the buffer into its part of the words of a sublane; what was not pushed is 0 */
+static void put_column(const struct xlu *x, int row, int shift, uint32_t *sublane)
+{
+    int j;
+
+    for (j = 0; j < x->row_count; j++)
+        sublane[j] |= x->buffer[j][row] << shift;
+}
+
 static void transpose(struct core *c, const struct decoded_op *o)
 {
     struct xlu *x = &c->xlu[o->unit];
-    int result, i, j;
+    int per_word = 1 << o->o[ISA_XPOSE_TYPE], rows = 8 * per_word, row;
+    uint32_t *d = NULL;
 
-    for (result = 0; result < o->o[1] / 8; result++) {
-        uint32_t *d = fifo_write(&x->result);
-
-        for (i = 0; i < 8; i++)
-            for (j = 0; j < ROW_WORDS; j++)
-                d[i * ROW_WORDS + j] = j < x->row_count ? x->buffer[j][8 * result + i] : 0;
+    for (row = 0; row < o->o[1]; row++) {
+        if (row % rows == 0) {
+            d = fifo_write(&x->result);
+            memset(d, 0, TILE_BYTES);
+        }
+        put_column(x, row, row % per_word * (32 / per_word),
+                   d + row % rows / per_word * ROW_WORDS);
     }
     x->row_count = 0;
 }

@@ -102,3 +102,8 @@ int chip_matrix_cycles(const struct chip *c, const struct matrix_op *m)
     default: return 0;
     }
 }
+
+int chip_xpose_issue_cycles(const struct chip *c, int32_t type)
+{
+    return (int)(type == 0 ? c->xlu_xpose_issue_cycles : c->xlu_xpose_packed_issue_cycles);
+}

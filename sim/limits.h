@@ -25,4 +25,7 @@ int chip_latency_cycles(const struct chip *c, enum isa_latency_class latency_cla
 int chip_matrix_cycles(const struct chip *c, const struct matrix_op *m);
 int chip_matmul_cycles(const struct chip *c, enum matrix_type t);
 int chip_push_cycles(const struct chip *c, enum matrix_type t);
+
+/* how long a tile pushed into a transpose occupies the unit; `type` as ISA_XPOSE_TYPE */
+int chip_xpose_issue_cycles(const struct chip *c, int32_t type);
 #endif

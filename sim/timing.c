@@ -8,6 +8,8 @@
  */
 #include "sim/timing.h"
 
+#include "sim/limits.h"
+
 struct op_name timing_name(const struct decoded_op *o)
 {
     struct op_name name;
@@ -133,6 +135,11 @@ static void check_fence(const struct core *c, struct issue_time *t)
     issue_not_before(t, c->last_sst_at + c->chip->scalar_sld_cycles, STALL_FENCE);
 }
 
+static bool begins_xpose(const struct decoded_op *o)
+{
+    return o->code == OP_VXPOSE_START || o->code == OP_VXPOSE_ONE;
+}
+
 void timing_check(struct core *c, const struct decoded_op *o, struct issue_time *t)
 {
     switch (o->timing) {
@@ -164,7 +171,12 @@ void timing_check(struct core *c, const struct decoded_op *o, struct issue_time 
     case TIMING_POP_EUP:
         timing_check_pop(c, o, &c->eup, STALL_EUP, t);
         break;
-    case TIMING_REDUCE: case TIMING_PERMUTE: case TIMING_XPOSE: case TIMING_XPOSE_END:
+    case TIMING_XPOSE: case TIMING_XPOSE_END:
+        if (begins_xpose(o))
+            issue_not_before(t, c->xlu[o->unit].next_xpose_at, STALL_XLU);
+        issue_not_before(t, c->xlu[o->unit].free_at, STALL_XLU);
+        break;
+    case TIMING_REDUCE: case TIMING_PERMUTE:
         issue_not_before(t, c->xlu[o->unit].free_at, STALL_XLU);
         break;
     case TIMING_POP_XLU:
@@ -258,37 +270,42 @@ static void commit_permute(struct core *c, const struct decoded_op *o, cycle_t a
 
 static bool check_xpose(struct core *c, const struct decoded_op *o, const struct xlu *x)
 {
-    bool is_first = o->code == OP_VXPOSE_START || o->code == OP_VXPOSE_ONE;
+    bool is_first = begins_xpose(o);
     struct op_name name = timing_name(o);
+    int rows = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]), most = 128 / rows;
 
     if (is_first && x->is_open)
         core_fault(c, FAULT_OPERATION, "%s inside an open transpose", name.text);
     else if (!is_first && !x->is_open)
         core_fault(c, FAULT_OPERATION, "%s without a start", name.text);
+    else if (!is_first && x->type != o->o[ISA_XPOSE_TYPE])
+        core_fault(c, FAULT_OPERATION, "%s in a transpose of another type", name.text);
     else if (!is_first && x->pushed_rows >= 128)
-        core_fault(c, FAULT_OPERATION, "%s is tile 17 of a transpose of at most 16", name.text);
-    else if (o->o[1] < 8 || o->o[1] > 128 || o->o[1] % 8 != 0)
-        core_fault(c, FAULT_OPERATION, "%s to %d result rows; a multiple of 8 in 8..128 is needed",
-                   name.text, (int)o->o[1]);
+        core_fault(c, FAULT_OPERATION, "%s is tile %d of a transpose of at most %d", name.text,
+                   most + 1, most);
     return c->state != CORE_FAULTED;
 }
 
 static void commit_xpose(struct core *c, const struct decoded_op *o, cycle_t at)
 {
     struct xlu *x = &c->xlu[o->unit];
+    int rows = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]);
     cycle_t start = later(at, x->free_at), ready_at;
     int i;
 
     if (!check_xpose(c, o, x))
         return;
-    x->free_at = start + c->chip->xlu_xpose_issue_cycles;
+    if (begins_xpose(o))
+        x->next_xpose_at = start + c->chip->xlu_xpose_gap_cycles;
+    x->free_at = start + chip_xpose_issue_cycles(c->chip, o->o[ISA_XPOSE_TYPE]);
     core_count_busy(c, o, start, x->free_at);
+    x->type = o->o[ISA_XPOSE_TYPE];
     x->is_open = o->timing != TIMING_XPOSE_END;
-    x->pushed_rows = x->is_open ? x->pushed_rows + 8 : 0;
+    x->pushed_rows = x->is_open ? x->pushed_rows + rows : 0;
     if (x->is_open)
         return;
     ready_at = start + c->chip->xlu_xpose_cycles;
-    for (i = 0; i < o->o[1] / 8 && c->state != CORE_FAULTED; i++)
+    for (i = 0; i < o->o[1] / rows && c->state != CORE_FAULTED; i++)
         timing_push_result(c, o, &x->result, OP_VPOP_TRF,
                     ready_at + i * c->chip->xlu_xpose_pop_cycles);
 }

@@ -6,6 +6,7 @@
  * the k-th result of that kind; a push waits until the pops that make room for
  * its results have issued.
  */
+#include "sim/limits.h"
 #include "stack/depend.h"
 
 #include <assert.h>
@@ -107,15 +108,16 @@ static struct fifo_use xlu_use(struct fifo_state *st, const struct isa_op *op)
         u.latency_cycles = (int)chip->xlu_permute_cycles;
         break;
     case CLASS_XPOSE:
-        u.busy_cycles = (int)chip->xlu_xpose_issue_cycles;
+        u.busy_cycles = chip_xpose_issue_cycles(chip, op->operand[ISA_XPOSE_TYPE].value);
         u.result_count = 0;
         break;
     case CLASS_XPOSE_END:
         u.kind = RESULT_TRANSPOSED;
-        u.busy_cycles = (int)chip->xlu_xpose_issue_cycles;
+        u.busy_cycles = chip_xpose_issue_cycles(chip, op->operand[ISA_XPOSE_TYPE].value);
         u.latency_cycles = (int)chip->xlu_xpose_cycles;
         u.result_step_cycles = (int)chip->xlu_xpose_pop_cycles;
-        u.result_count = op->operand[1].value / 8;
+        u.result_count = op->operand[1].value
+                         / isa_xpose_rows(op->operand[ISA_XPOSE_TYPE].value);
         break;
     default:
         u.is_pop = true;

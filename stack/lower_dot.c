@@ -408,9 +408,10 @@ static void transpose_block(struct lower *l, int64_t rows, int64_t columns, int6
                                : g == pushes - 1 ? OP_VXPOSE_END
                                                  : OP_VXPOSE_CONT;
 
-        vcode_emit(l->code, code, 2,
+        vcode_emit(l->code, code, 3,
                    (struct isa_operand[]){operand_reg(vreg),
-                                          operand_imm((int32_t)(pops * TILE_ROWS))})
+                                          operand_imm((int32_t)(pops * TILE_ROWS)),
+                                          operand_imm(0)})      /* b32 */
             ->op.unit_index = (uint8_t)unit;
     }
     for (int64_t g = 0; g < pops; g++) {

@@ -102,6 +102,12 @@ TEST(transpose_out_of_order_is_a_fault)
     assert_fault("{ vxpose.xlu0.b32.start v0, 16 }\n{ s0 = smov 0 }\nagain:\n"
                  "{ vxpose.xlu0.b32.cont v0, 16 }\n{ sbr.rel target = again }\n{}\n{ shalt }",
                  FAULT_OPERATION, "is tile 17 of a transpose of at most 16");
+    assert_fault("{ vxpose.xlu0.b8.start v0, 32 }\n{ vxpose.xlu0.b8.cont v0, 32 }\n"
+                 "{ vxpose.xlu0.b8.cont v0, 32 }\n{ vxpose.xlu0.b8.cont v0, 32 }\n"
+                 "{ vxpose.xlu0.b8.end v0, 32 }\n{ shalt }",
+                 FAULT_OPERATION, "vxpose.xlu0.b8.end is tile 5 of a transpose of at most 4");
+    assert_fault("{ vxpose.xlu0.b16.start v0, 16 }\n{ vxpose.xlu0.b32.end v0, 16 }\n{ shalt }",
+                 FAULT_OPERATION, "vxpose.xlu0.b32.end in a transpose of another type");
 }
 
 TEST(program_that_stops_itself_is_a_fault)

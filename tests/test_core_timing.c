@@ -212,6 +212,26 @@ TEST(transpose_delivers_a_tile_every_few_cycles)
     assert_int_equal(machine_cycles(rig.m), 8 + 144 + 8 + 8 + 2);
 }
 
+TEST(packed_tiles_and_gaps_hold_up_transposes)
+{
+    const struct rig_options gap = {.set = {"xlu.xpose_gap_cycles=64"}};
+
+    assert_ready_exactly_at("", "vxpose.xlu0.b16.start v0, 16", "vxpose.xlu0.b16.end v0, 16", 16,
+                            STALL_XLU);
+    assert_ready_exactly_at("", "vxpose.xlu0.b8.start.end v0, 32", "vadd.xlane.f32.xlu0 v0", 16,
+                            STALL_XLU);
+    assert_ready_exactly_at("", "vxpose.xlu0.b32.start.end v0, 8",
+                            "vxpose.xlu0.b32.start.end v0, 8", 8, STALL_XLU);
+    rig_close(&rig);
+    rig_open(&rig, "v3", &gap);
+    assert_ready_exactly_at("", "vxpose.xlu0.b32.start.end v0, 8",
+                            "vxpose.xlu0.b32.start.end v0, 8", 64, STALL_XLU);
+    assert_ready_exactly_at("", "vxpose.xlu0.b32.start v0, 8", "vxpose.xlu0.b32.end v0, 8", 8,
+                            STALL_XLU);
+    assert_ready_exactly_at("", "vxpose.xlu0.b32.start.end v0, 8", "vadd.xlane.f32.xlu0 v0", 8,
+                            STALL_XLU);
+}
+
 TEST(vector_to_scalar_takes_its_time)
 {
     assert_ready_exactly_at("", "vpush v0", "s1 = spop", 49, STALL_TRANSFER);
@@ -347,6 +367,7 @@ int main(void)
         T(transcendental_results_and_pushes_are_spaced),
         T(cross_lane_results_and_pushes_are_spaced),
         T(transpose_delivers_a_tile_every_few_cycles),
+        T(packed_tiles_and_gaps_hold_up_transposes),
         T(vector_to_scalar_takes_its_time),
         T(scalar_floats_and_divisions_take_their_time),
         T(fence_waits_for_stores_only),

@@ -192,6 +192,58 @@ TEST(shuffled_accesses_keep_stride_and_sublane_mask)
     assert_memory_equal(out + 128, b + 128, 7 * 512);
 }
 
+/* "start", "cont", … for tile `i` of `count` */
+static const char *part(int i, int count)
+{
+    return count == 1 ? "start.end" : i == 0 ? "start" : i == count - 1 ? "end" : "cont";
+}
+
+/* `height` rows of `bits` bits at VMEM row 100, transposed to `width` rows at row 300 */
+static void transpose(int bits, int height, int width)
+{
+    int rows = 8 * 32 / bits, pushes = height / rows, length = 0;
+    char text[8192];
+
+    for (int i = 0; i < pushes; i++)
+        length += snprintf(text + length, sizeof(text) - (size_t)length,
+                           "{ v0 = vld [vmem:%d] }\n{ vxpose.xlu0.b%d.%s v0, %d }\n", 100 + 8 * i,
+                           bits, part(i, pushes), width);
+    for (int i = 0; i < width / rows; i++)
+        length += snprintf(text + length, sizeof(text) - (size_t)length,
+                           "{ v0 = vpop.trf.xlu0 }\n{ vst [vmem:%d] v0 }\n", 300 + 8 * i);
+    snprintf(text + length, sizeof(text) - (size_t)length, "{ shalt }\n");
+    rig_cycles(&rig, text);
+}
+
+TEST(transposes_of_every_size_and_type_turn_rows_into_columns)
+{
+    static uint32_t in[128 * 128], turned[128 * 128];
+    struct err e;
+    struct rng r;
+
+    rng_init(&r, 17);
+    for (int i = 0; i < 128 * 128; i++)
+        in[i] = (uint32_t)rng_next(&r);
+    assert_int_equal(machine_vmem_write(rig.m, 0, 100 * 512, in, 128 * 512, &e), 0);
+    for (int bits = 8; bits <= 32; bits *= 2) {
+        int rows = 8 * 32 / bits;
+
+        for (int k = 0; k < (128 / rows) * (128 / rows); k++) {
+            int height = rows * (1 + k % (128 / rows)), width = rows * (1 + k / (128 / rows));
+
+            transpose(bits, height, width);
+            assert_int_equal(machine_vmem_read(rig.m, 0, 300 * 512, turned, 128 * 512, &e), 0);
+            for (int i = 0; i < width * 128; i++) {
+                int row = i / 128, lane = i % 128;
+                uint32_t expected = lane < height ? vector_packed(in, bits, lane, row) : 0;
+
+                if (vector_packed(turned, bits, row, lane) != expected)
+                    fail_msg("b%d %dx%d: row %d, lane %d", bits, height, width, row, lane);
+            }
+        }
+    }
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
 
 int main(void)
@@ -203,6 +255,7 @@ int main(void)
         T(unpacks_take_the_rows_they_name),
         T(combines_take_four_rows_of_each_operand),
         T(sublanes_move_by_a_pattern_in_registers_loads_and_stores),
+        T(transposes_of_every_size_and_type_turn_rows_into_columns),
         T(shuffled_accesses_keep_stride_and_sublane_mask),
     };
 
