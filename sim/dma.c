@@ -149,16 +149,19 @@ static ps_t access_side(struct machine *m, struct core *c, const struct dma *d, 
     }
 }
 
-/* each side that is not on the core has its own; a copy inside the core another */
+/* what was measured for copies from HBM to CMEM belongs to the HBM */
 static ps_t fixed_ps(const struct machine *m, const struct dma *d)
 {
     int64_t ns = 0;
 
-    ns += d->source_space == SPACE_HBM ? m->chip.dma_read_ns : 0;
-    ns += d->destination_space == SPACE_HBM ? m->chip.dma_write_ns : 0;
-    ns += d->source_space == SPACE_CMEM ? m->chip.cmem_latency_ns : 0;
-    ns += d->destination_space == SPACE_CMEM ? m->chip.cmem_latency_ns : 0;
-    return (port_of(d) == PORT_LOCAL ? m->chip.dma_local_ns : ns) * PS_PER_NS;
+    switch (port_of(d)) {
+    case PORT_LOCAL: return m->chip.dma_local_ns * PS_PER_NS;
+    case PORT_FROM_CMEM: case PORT_TO_CMEM: return m->chip.cmem_latency_ns * PS_PER_NS;
+    default:
+        ns += d->source_space == SPACE_HBM ? m->chip.dma_read_ns : 0;
+        ns += d->destination_space == SPACE_HBM ? m->chip.dma_write_ns : 0;
+        return ns * PS_PER_NS;
+    }
 }
 
 static int64_t chunk_of(const struct machine *m, const struct dma *d)

@@ -346,7 +346,7 @@ TEST(cmem_copies_take_its_rate_and_latency)
                      cycles_at(&r, 1124));
     /* from HBM the slower of the two */
     assert_int_equal(copy_cycles(&r, "dma.hbm_to_cmem 0, 1024, 0, [sflag:0]", 1024),
-                     cycles_at(&r, 1124 + r.chip.dma_read_ns));
+                     cycles_at(&r, 1024 + r.chip.dma_read_ns));
     assert_int_equal(machine_counters(r.m, 0)->hbm_read_bytes, 32768);
     assert_int_equal(machine_counters(r.m, 0)->cmem_write_bytes, 32768);
     assert_int_equal(machine_counters(r.m, 0)->cmem_read_bytes, 0);
@@ -483,6 +483,84 @@ TEST(descriptor_may_be_a_remote_strided_push)
     rig_close(&r);
 }
 
+TEST(descriptor_of_one_run_takes_as_long_as_the_plain_copy)
+{
+    int32_t word[16];
+    struct rig r;
+    cycle_t plain;
+
+    memcpy(word, plain_descriptor, sizeof(word));
+    word[3] = 16;                       /* 64 touching runs of 16 granules */
+    word[4] = 64;
+    word[5] = word[6] = 16;
+    rig_open(&r, "v3", NULL);
+    plain = copy_cycles(&r, "dma.hbm_to_vmem 0, 1024, 0, [sflag:0]", 1024);
+    load_general(&r, word, 1024);
+    if (rig_run(&r))
+        fail_msg("%s", r.err.msg);
+    assert_int_equal(machine_cycles(r.m), plain);
+    rig_close(&r);
+}
+
+/* eight cores of four chips: CMEM filled, pushed on to the next core, read back by cld */
+static void run_eight(struct rig *r, cycle_t *stalls, uint32_t (*rows)[128])
+{
+    char text[900];
+
+    for (int core = 0; core < 8; core++) {
+        uint32_t words[1024];
+        struct err e;
+
+        fill(words, 1024, (uint64_t)core);
+        put_hbm(r, core, 0, words, 128);
+        snprintf(text, sizeof(text), "{ dma.hbm_to_cmem 0, 128, 16, [sflag:0] }\n"
+                 "{ dma.hbm_to_hbm.remote 0, 128, 256, [sflag:1], [sflag:2], %d }\n"
+                 "{ dma.done.wait [sflag:0], 128 }\n{ vsyncadd [sflag:0], -128 }\n"
+                 "{ dma.done.wait [sflag:1], 128 }\n{ vsyncadd [sflag:1], -128 }\n"
+                 "{ dma.done.wait [sflag:2], 128 }\n{ vsyncadd [sflag:2], -128 }\n"
+                 "{ dma.hbm_to_vmem 256, 128, 0, [sflag:0] ;; cld [cmem:1] }\n"
+                 "{ dma.done.wait [sflag:0], 128 }\n{ vsyncadd [sflag:0], -128 }\n"
+                 "{ v1 = vpop.crf }\n{ v2 = vld [vmem:0] }\n{ v1 = vxor.u32 v1, v2 }\n"
+                 "{ vst [vmem:64] v1 }\n{ shalt }", (core + 1) % 8);
+        rig_load(r, core, text);
+        assert_int_equal(machine_vmem_write(r->m, core, 0, words, 4096, &e), 0);
+    }
+    if (rig_run(r))
+        fail_msg("%s", r->err.msg);
+    for (int core = 0; core < 8; core++) {
+        struct err e;
+
+        stalls[core] = rig_stall(r, core, STALL_ICI) * 100000 + rig_stall(r, core, STALL_HBM);
+        assert_int_equal(machine_vmem_read(r->m, core, 64 * 512, rows[core], 512, &e), 0);
+    }
+}
+
+TEST(host_threads_change_neither_contents_nor_waits)
+{
+    uint32_t rows[2][8][128];
+    cycle_t stalls[2][8], cycles[2];
+
+    for (int i = 0; i < 2; i++) {
+        struct rig r;
+
+        rig_open(&r, "v4-8", i ? &threads : NULL);
+        run_eight(&r, stalls[i], rows[i]);
+        cycles[i] = machine_cycles(r.m);
+        rig_close(&r);
+    }
+    assert_int_equal(cycles[0], cycles[1]);
+    assert_memory_equal(stalls[0], stalls[1], sizeof(stalls[0]));
+    assert_memory_equal(rows[0], rows[1], sizeof(rows[0]));
+    for (int core = 0; core < 8; core++) {
+        uint32_t own[128], other[128];
+
+        fill(own, 128, (uint64_t)core);
+        fill(other, 128, (uint64_t)(core + 7) % 8);
+        for (int j = 0; j < 128; j++)
+            assert_int_equal(rows[0][core][j], own[j] ^ other[j]);
+    }
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int main(void)
@@ -502,6 +580,8 @@ int main(void)
         T(copy_inside_the_hbm_reads_and_writes_it),
         T(remote_pushes_reach_the_memories_of_another_core),
         T(descriptor_may_be_a_remote_strided_push),
+        T(descriptor_of_one_run_takes_as_long_as_the_plain_copy),
+        T(host_threads_change_neither_contents_nor_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
