@@ -244,7 +244,7 @@ static int run(struct session *s, struct err *e)
     seconds = progress_seconds() - began_s;
     report_print_step(&step, stdout);
     if (path)
-        from_dump_print_unknown(&s->dump, stdout);
+        from_dump_print_end(&s->dump, stdout);
     printf("\nhost time %.3f s\n", seconds);
     if (write_trace(s, &step, e) && status == 0)
         return -1;

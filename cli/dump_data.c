@@ -31,7 +31,7 @@ static const struct element_kind *kind_of(const struct listing_shape *s)
     for (size_t i = 0; i < COUNT_OF(element_kinds); i++)
         if (strcmp(s->type, element_kinds[i].type) == 0)
             return &element_kinds[i];
-    return NULL;                        /* listing_place has refused the type */
+    return NULL;                        /* only operands of a known type get here */
 }
 
 static bool is_bf16(const struct listing_shape *s)
@@ -170,16 +170,22 @@ static int read_image(struct machine *m, const struct listing_operand *o, uint8_
     }
 }
 
+static bool can_hold(const struct listing_operand *o)
+{
+    return o->shape.elem_bits && o->space != SPACE_SFLAG && o->space != SPACE_UNKNOWN;
+}
+
 int dump_data_fill(struct machine *m, const struct listing *l, struct listing_operand *o,
                    const char *path, int64_t seed, struct err *e)
 {
     uint8_t *image;
     int status = 0;
 
-    if (path && o->space == SPACE_SFLAG)
-        return err_at(e, l->file, o->line, o->col, "operand %d is a sync flag and takes no file",
-                      o->number);
-    if (!path && (!o->is_input || o->space == SPACE_SFLAG || o->layout.bytes > IMAGE_BYTES_MAX ||
+    if (path && !can_hold(o))
+        return err_at(e, l->file, o->line, o->col, "operand %d cannot be filled: %s", o->number,
+                      o->space == SPACE_SFLAG ? "it is a sync flag" :
+                      "its shape or memory is not known");
+    if (!path && (!o->is_input || !can_hold(o) || o->layout.bytes > IMAGE_BYTES_MAX ||
                   listing_elem_count(&o->shape) == 0))
         return 0;
     if (o->layout.bytes > IMAGE_BYTES_MAX)
@@ -200,7 +206,7 @@ int dump_data_fill(struct machine *m, const struct listing *l, struct listing_op
 int dump_data_check_result(const struct listing *l, const struct listing_operand *o,
                            const char *path, struct err *e)
 {
-    if (!o->is_output || o->space == SPACE_VALUE || o->space == SPACE_SFLAG)
+    if (!o->is_output || o->space == SPACE_VALUE || !can_hold(o))
         return err_at(e, l->file, o->line, o->col, "operand %d is no output", o->number);
     if (o->layout.bytes > IMAGE_BYTES_MAX)
         return err_at(e, l->file, o->line, o->col, "operand %d takes %lld bytes; results of at "

@@ -244,18 +244,33 @@ static void print_kinds(const struct listing *l, FILE *to)
 static const struct listing_op *first_unknown_of(const struct listing *l, uint32_t bundle)
 {
     for (uint32_t i = 0; i < l->op_count; i++)
-        if (l->op[i].bundle == bundle && l->op[i].reason)
+        if (l->op[i].bundle == bundle && l->op[i].reason && !l->op[i].is_nothing)
             return &l->op[i];
     return NULL;
 }
 
-void from_dump_print_unknown(const struct from_dump *d, FILE *to)
+/* copies that the kernel leaves to a later one */
+static void print_flags(const struct from_dump *d, FILE *to)
+{
+    const struct listing *l = &d->listing;
+
+    for (uint32_t i = 0; i < l->allocation_count; i++) {
+        const struct listing_allocation *a = &l->allocation[i];
+        int32_t value = a->space == SPACE_SFLAG ? machine_flag(d->m, 0, a->value) : 0;
+
+        if (value)
+            fprintf(to, "\nsync flag %d (%s) is left at %d\n", (int)a->value, a->name, (int)value);
+    }
+}
+
+void from_dump_print_end(const struct from_dump *d, FILE *to)
 {
     const struct stand_in_site *site = machine_stand_in(d->m, 0);
     const struct listing *l = &d->listing;
     const struct listing_op *op = site->is_met ? first_unknown_of(l, site->bundle) : NULL;
     char bundles[32], operations[32];
 
+    print_flags(d, to);
     if (l->unknown_count == 0)
         return;
     fprintf(to, "\n%u operations are not known:\n", (unsigned)l->unknown_count);

@@ -37,7 +37,7 @@ int from_dump_prepare(struct from_dump *d, const struct dump_options *options, s
                       struct arena *a, bool *is_told, struct err *e);
 
 void from_dump_print_header(const struct from_dump *d, FILE *to);
-/* after the run, also a failed one */
-void from_dump_print_unknown(const struct from_dump *d, FILE *to);
+/* flags left, operations not known: after the run, also a failed one */
+void from_dump_print_end(const struct from_dump *d, FILE *to);
 int from_dump_write_results(const struct from_dump *d, struct err *e);
 #endif

@@ -125,7 +125,7 @@ static int read_op(struct reader *r, struct listing_op *op)
     op->text = plain_text(r, op->at, op->end);
     listing_classify(op);
     if (strncmp(op->mnemonic, "inlined_call_operand", 20) == 0)
-        return listing_declare_operand(r->out, op, r->errors);
+        listing_declare_operand(r->out, op);
     return 0;
 }
 
@@ -204,9 +204,9 @@ static int read_number(struct reader *r, int64_t *number)
         return error_here(r, "a bundle's number such as 31 or 0x1f");
     r->pos = at;
     skip_in_line(r);
-    while (r->pos < r->end && isupper((unsigned char)r->text[r->pos]))
+    while (r->pos < r->end && (isupper((unsigned char)r->text[r->pos]) ||
+                               r->text[r->pos] == ' ' || r->text[r->pos] == ','))
         r->pos++;
-    skip_in_line(r);
     if (r->pos == r->end || r->text[r->pos] != ':')
         return error_here(r, "\":\" behind the bundle's number");
     r->pos++;
@@ -260,10 +260,10 @@ static void read_declaration(struct reader *r)
         return;
 }
 
-/* a key to the marks, headings: text that is no part of the program */
+/* a key to the marks, headings, regions: text that is no part of the program */
 static void read_other(struct reader *r)
 {
-    if (line_has(r, "{") || line_has(r, "}") || line_has(r, ";;"))
+    if (r->text[r->pos] == '}' || line_has(r, ";;"))
         error_here(r, "a bundle's number such as 31 or 0x1f");
     skip_line(r);
 }

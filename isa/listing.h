@@ -55,6 +55,7 @@ struct listing_operand {
     bool is_input, is_output;
     int reg;                            /* scalar register that holds it at entry */
     bool counts_granules;               /* an HBM pointer in granules of 32 B, not rows of 512 B */
+    int32_t alias;                      /* operand whose buffer it shares, -1 for none */
     int64_t reached_bytes;              /* by copies and constant offsets; 0 = not known */
     int line, col;
     struct listing_layout layout;       /* from here on set by listing_place */
@@ -65,7 +66,7 @@ struct listing_operand {
 struct listing_allocation {
     const char *name;                   /* "allocation2" */
     enum listing_space space;
-    bool is_declared;
+    bool is_declared, is_fixed;         /* fixed: at a given address */
     int64_t bytes;                      /* declared, or reached as above; flags: their number */
     int line, col;
     int64_t address;                    /* set by listing_place: bytes, or the flag's number */

@@ -9,11 +9,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
+
+/* A mnemonic that is not known, and the words for it, which are costly to find. */
+struct stranger {
+    const char *mnemonic, *reason;
+    UT_hash_handle hh;
+};
 
 struct assembly {
     struct listing *listing;
     const struct isa_limits *limits;
     struct assembler as;
+    struct stranger *strangers;
     struct isa_op *op;                  /* of listing operation i at op[i] */
 };
 
@@ -78,12 +86,39 @@ static void fail(struct assembly *s, struct listing_op *from, const char *why)
     from->code = -1;
 }
 
+/* true where the mnemonic has been met before and is not known */
+static bool is_stranger(struct assembly *s, struct listing_op *from)
+{
+    const struct stranger *met;
+
+    HASH_FIND_STR(s->strangers, from->mnemonic, met);
+    if (met) {
+        from->reason = met->reason;
+        from->code = -1;
+    }
+    return met != NULL;
+}
+
+static void note_stranger(struct assembly *s, const struct listing_op *from)
+{
+    struct stranger *met;
+
+    if (strncmp(from->reason, "unknown operation", 17) != 0)
+        return;
+    met = arena_alloc(s->listing->arena, sizeof(*met));
+    met->mnemonic = from->mnemonic;
+    met->reason = from->reason;
+    HASH_ADD_KEYPTR(hh, s->strangers, met->mnemonic, strlen(met->mnemonic), met);
+}
+
 static void read_op(struct assembly *s, struct listing_op *from, struct isa_op *op)
 {
     struct assembler *as = &s->as;
     struct isa_program one = { .name = s->listing->file, .bundle_count = s->listing->bundle_count };
     struct err e;
 
+    if (is_stranger(s, from))
+        return;
     as->errors->count = 0;
     as->op_count = 0;
     as->use_count = 0;
@@ -93,6 +128,7 @@ static void read_op(struct assembly *s, struct listing_op *from, struct isa_op *
     as->last = as->scan;
     if (asm_operation(as) || as->errors->count) {
         fail(s, from, as->errors->count ? as->errors->err[0].msg : "not an operation");
+        note_stranger(s, from);
         return;
     }
     if (asm_char(as) >= 0 || as->use_count) {
@@ -201,4 +237,5 @@ void listing_assemble(struct listing *l, const struct isa_limits *limits)
     hand_over(&s);
     mem_free(s.as.op);
     mem_free(s.as.use);
+    HASH_CLEAR(hh, s.strangers);
 }

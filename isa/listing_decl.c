@@ -78,9 +78,25 @@ static void set_kind(struct listing_operand *o, const char *kind, const char *en
     o->is_input = listing_find(kind, stop, "in") != NULL;
 }
 
+/* "may-alias: {0,2}" behind its other fields: the operands that share its buffer */
+static void set_alias(const struct listing *l, struct listing_operand *o, const char *at,
+                      const char *end)
+{
+    at = field(at, end, "may-alias: {");
+    while (at && at < end && isdigit((unsigned char)*at)) {
+        char *behind;
+        long number = strtol(at, &behind, 10);
+
+        for (uint32_t i = 0; i < l->operand_count; i++)
+            if (l->operand[i].number == number && l->operand[i].space == o->space)
+                o->alias = (int32_t)i;
+        for (at = behind; at < end && (*at == ',' || *at == ' ');)
+            at++;
+    }
+}
+
 /* "inlined_call_operand.hbm [shape: f32[8,128], index: 0, kind: input, shape index: {}]" */
-int listing_declare_operand(struct listing *l, const struct listing_op *op,
-                            struct isa_errors *errors)
+void listing_declare_operand(struct listing *l, struct listing_op *op)
 {
     const char *at = l->text + op->at, *end = l->text + op->end;
     const char *space = field(at, end, "inlined_call_operand."), *shape, *index, *kind;
@@ -89,34 +105,33 @@ int listing_declare_operand(struct listing *l, const struct listing_op *op,
     shape = field(at, end, "shape:");
     index = field(at, end, "index:");
     kind = field(at, end, "kind:");
-    *o = (struct listing_operand){ .name = op->result, .line = op->line, .col = op->col };
+    *o = (struct listing_operand){ .name = op->result, .line = op->line, .col = op->col,
+                                   .alias = -1 };
     o->space = space ? space_of(space, end) : SPACE_UNKNOWN;
     o->reg = register_of(op->result);
+    if (o->reg < 0) {
+        op->reason = "an operand without a scalar register";
+        return;
+    }
     if (o->space == SPACE_UNKNOWN)
-        return listing_error(errors, l->file, op->line, op->col, "an operand in a memory that is "
-                             "not known (hbm, vmem, smem, sflag, <no memory space>)");
-    if (o->reg < 0)
-        return listing_error(errors, l->file, op->line, op->col, "operand \"%.80s\" names no "
-                             "scalar register (s0..s%d)", op->result, ISA_SREG_COUNT - 1);
-    if (!shape || !listing_parse_shape(shape, end, &o->shape))
-        return listing_error(errors, l->file, op->line, op->col, "operand %.80s without a shape "
-                             "such as \"shape: f32[8,128]\"", op->result);
+        op->reason = "an operand in a memory that is not known; it stays 0";
+    if (!shape || !listing_parse_shape(shape, end, &o->shape)) {
+        memset(&o->shape, 0, sizeof(o->shape));
+        snprintf(o->shape.type, sizeof(o->shape.type), "?");
+        op->reason = "an operand without a shape such as f32[8,128]";
+    }
     o->number = index ? (int)strtol(index, NULL, 10) : (int)l->operand_count;
     if (kind)
         set_kind(o, kind, end);
-    for (uint32_t i = 0; i < l->operand_count; i++)
-        if (l->operand[i].number == o->number)
-            return listing_error(errors, l->file, op->line, op->col, "operand %d is already "
-                                 "declared in line %d", o->number, l->operand[i].line);
+    set_alias(l, o, at, end);
     l->operand_count++;
-    return 0;
 }
 
 /* "#allocation1 [shape = 'u32[72,128]{1,0:T(1,128)}', space=vmem, size = 0x9000, scoped, …]" */
 int listing_declare_allocation(struct listing *l, const char *at, const char *end, int line,
                                struct isa_errors *errors)
 {
-    const char *name = at + 1, *space, *size;
+    const char *name = at + 1, *space, *size, *offset;
     struct listing_allocation *a = &l->allocation[l->allocation_count];
     int64_t bytes = 0;
 
@@ -135,8 +150,11 @@ int listing_declare_allocation(struct listing *l, const char *at, const char *en
     a->space = space_of(space, end);
     a->bytes = a->space == SPACE_SFLAG ? div_up(bytes, WORD_BYTES) : bytes;
     if (a->space == SPACE_UNKNOWN || a->space == SPACE_VALUE)
-        return listing_error(errors, l->file, line, 1, "allocation %.80s in a memory that is not "
-                             "known (hbm, vmem, smem, sflag)", a->name);
+        return 0;                       /* a memory of another kind: its uses tell */
+    if (listing_find(at, end, "fixed_abs") && (offset = field(at, end, "offset = ")) != NULL) {
+        a->is_fixed = true;
+        a->address = strtoll(offset, NULL, 0) & UINT32_MAX;
+    }
     for (uint32_t i = 0; i < l->allocation_count; i++)
         if (strcmp(l->allocation[i].name, a->name) == 0)
             return listing_error(errors, l->file, line, 1, "allocation %.80s is already declared "

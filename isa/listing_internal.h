@@ -34,9 +34,11 @@ void listing_classify(struct listing_op *op);
  */
 void listing_find_uses(struct listing *l);
 
-/* isa/listing_decl.c; -1: an error was added */
-int listing_declare_operand(struct listing *l, const struct listing_op *op,
-                            struct isa_errors *errors);
+/*
+ * isa/listing_decl.c. A declaration of an operand that is not understood gets
+ * a reason; -1: an error was added.
+ */
+void listing_declare_operand(struct listing *l, struct listing_op *op);
 int listing_declare_allocation(struct listing *l, const char *line, const char *end, int number,
                                struct isa_errors *errors);
 

@@ -12,6 +12,7 @@
 #define GRANULE_BYTES 32
 #define ROW_BYTES 512
 #define TILE_BYTES 4096
+#define FIXED_SMEM_BYTES 512            /* below are the addresses that dumps call fixed */
 
 /* One memory that is being filled. */
 struct area {
@@ -23,8 +24,12 @@ struct area {
 static void choose_layout(struct listing_operand *o)
 {
     struct listing_layout layouts[LAYOUT_MAX];
-    int count = listing_layouts(&o->shape, layouts);
+    int count;
 
+    o->layout = (struct listing_layout){ .bytes = 0 };
+    if (!o->shape.elem_bits)
+        return;
+    count = listing_layouts(&o->shape, layouts);
     o->layout = layouts[0];
     for (int i = 0; i < count; i++)
         if (layouts[i].bytes == o->reached_bytes) {
@@ -78,7 +83,9 @@ static int place_operands(struct listing *l, struct area *area, struct err *e)
             choose_layout(o);
             bytes = o->layout.bytes > o->reached_bytes ? o->layout.bytes : o->reached_bytes;
         }
-        if (take(l, area, o->line, o->col, "the operand", bytes, &o->address, e))
+        if (o->alias >= 0 && l->operand[o->alias].layout.bytes >= o->layout.bytes)
+            o->address = l->operand[o->alias].address;
+        else if (take(l, area, o->line, o->col, "the operand", bytes, &o->address, e))
             return -1;
         o->value = value_at(o->space, o->address, o->counts_granules);
     }
@@ -106,7 +113,7 @@ static int64_t share_of(const struct listing *l, const struct area *area)
         for (uint32_t i = 0; i < l->allocation_count; i++) {
             const struct listing_allocation *a = &l->allocation[i];
 
-            if (a->space != area->space)
+            if (a->space != area->space || a->is_fixed)
                 continue;
             if (a->is_declared || need_of(a, area) > share)
                 left -= need_of(a, area);
@@ -124,7 +131,12 @@ static int64_t share_of(const struct listing *l, const struct area *area)
 
 static int place_allocations(struct listing *l, struct area *area, struct err *e)
 {
-    int64_t share = area->space == SPACE_SFLAG ? 1 : share_of(l, area);
+    int64_t share;
+
+    for (uint32_t i = 0; i < l->allocation_count; i++)
+        if (l->allocation[i].space == area->space && l->allocation[i].address >= area->size_bytes)
+            l->allocation[i].is_fixed = false;
+    share = area->space == SPACE_SFLAG ? 1 : share_of(l, area);
 
     for (uint32_t i = 0; i < l->allocation_count; i++) {
         struct listing_allocation *a = &l->allocation[i];
@@ -132,6 +144,10 @@ static int place_allocations(struct listing *l, struct area *area, struct err *e
 
         if (a->space != area->space)
             continue;
+        if (a->is_fixed) {
+            a->value = value_at(a->space, a->address, false);
+            continue;
+        }
         if (!a->is_declared && bytes < share)
             bytes = share;
         if (take(l, area, a->line, a->col, a->name, bytes, &a->address, e))
@@ -142,33 +158,20 @@ static int place_allocations(struct listing *l, struct area *area, struct err *e
     return 0;
 }
 
-static int check_operand(const struct listing *l, const struct listing_operand *o, struct err *e)
-{
-    char shape[96];
-
-    if (o->shape.elem_bits)
-        return 0;
-    return err_at(e, l->file, o->line, o->col, "operand %d is %s, a type that is not known",
-                  o->number, listing_print_shape(&o->shape, NULL, shape, sizeof(shape)));
-}
-
 int listing_place(struct listing *l, const struct listing_memory *memory, struct err *e)
 {
     struct area areas[] = {
         { SPACE_HBM, TILE_BYTES, TILE_BYTES, memory->hbm_bytes, 0 },
         { SPACE_VMEM, TILE_BYTES, TILE_BYTES, memory->vmem_bytes, 0 },
-        { SPACE_SMEM, ROW_BYTES, ROW_BYTES, memory->smem_bytes, 0 },
+        { SPACE_SMEM, ROW_BYTES, ROW_BYTES, memory->smem_bytes, FIXED_SMEM_BYTES },
         { SPACE_SFLAG, 1, 1, memory->flag_count, 0 },
     };
 
-    for (uint32_t i = 0; i < l->operand_count; i++)
-        if (check_operand(l, &l->operand[i], e))
-            return -1;
     for (size_t i = 0; i < COUNT_OF(areas); i++)
         if (place_operands(l, &areas[i], e) || place_allocations(l, &areas[i], e))
             return -1;
     for (uint32_t i = 0; i < l->operand_count; i++)
-        if (l->operand[i].space == SPACE_VALUE)
+        if (l->operand[i].space == SPACE_VALUE || l->operand[i].space == SPACE_UNKNOWN)
             choose_layout(&l->operand[i]);
     return 0;
 }

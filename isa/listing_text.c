@@ -33,17 +33,14 @@ static size_t skip_spaces(const char *text, size_t bytes, size_t at)
 
 bool listing_is_bundle_line(const char *text, size_t bytes, size_t at)
 {
-    size_t word;
-
     at = skip_spaces(text, bytes, at);
     if (at == bytes || !isdigit((unsigned char)text[at]))
         return false;
     while (at < bytes && isalnum((unsigned char)text[at]))
         at++;
-    word = at = skip_spaces(text, bytes, at);
-    while (at < bytes && at - word < 8 && isupper((unsigned char)text[at]))
+    while (at < bytes && (isupper((unsigned char)text[at]) || text[at] == ' ' ||
+                          text[at] == ',' || text[at] == '\t'))
         at++;
-    at = skip_spaces(text, bytes, at);
     if (at == bytes || text[at++] != ':')
         return false;
     while (at < bytes && (text[at] == '>' || text[at] == ' ' || text[at] == '\t'))

@@ -115,6 +115,8 @@ static bool find_open_flag(struct machine *m)
     for (i = 0; i < m->core_count; i++) {
         const struct core *c = &m->core[i];
 
+        if (c->is_listing)              /* a kernel may leave a copy to the next one */
+            continue;
         for (flag = 0; c->program && flag < m->chip.sync_flags; flag++) {
             size_t length;
 

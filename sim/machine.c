@@ -223,6 +223,7 @@ static int load(struct machine *m, int core, const struct isa_program *program,
     old = m->core[core].program;
     core_set_program(&m->core[core], hold_program(m, program));
     release_program(m, old);
+    m->core[core].is_listing = is_lenient;
     return 0;
 }
 
@@ -284,6 +285,11 @@ int machine_smem_write(struct machine *m, int core, int64_t address, const void 
         return -1;
     memcpy(m->core[core].smem + address, from, (size_t)bytes);
     return 0;
+}
+
+int32_t machine_flag(const struct machine *m, int core, int flag)
+{
+    return m->core[core].flag[flag];
 }
 
 int machine_smem_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,

@@ -115,11 +115,15 @@ int64_t machine_hbm_share_bytes(const struct machine *m);       /* per core */
 int machine_load(struct machine *m, int core, const struct isa_program *program, struct err *e);
 
 /*
- * The same for a compiler's listing: slots, double writes of a register and
- * branches in delay bundles are as they are.
+ * The same for a compiler's listing: its length, slots, double writes of a
+ * register and branches in delay bundles are as they are, and flags need not
+ * be 0 when it halts.
  */
 int machine_load_listing(struct machine *m, int core, const struct isa_program *program,
                          struct err *e);
+
+/* A sync flag as the last launch left it, flag in 0..sync.flags - 1. */
+int32_t machine_flag(const struct machine *m, int core, int flag);
 
 /* What scalar register `number` holds at the start of every launch from now on; 0 at first. */
 int machine_set_scalar(struct machine *m, int core, int number, int32_t value, struct err *e);

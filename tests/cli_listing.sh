@@ -98,7 +98,7 @@ printf '0 : { %%s1_s1 = smov 1 ;; %%s1_s2 = smov 1 ;; %%s1_s3 = smov 1 }\n' >"$d
 expect 0 "warning: $dir/slots.txt:1: bundle 0: 3 operations for the scalar slot" \
     $d "$dir/slots.txt"
 
-samples=${SAMPLES:-../shared/samples}
+samples=${SYSTOLE_SHARED:-../shared}/samples
 if [ ! -d $samples/llo_v6e ]; then
     echo "skipped: no listings in $samples"
     exit $status
