@@ -195,6 +195,16 @@ static void print_params(const struct chip *c, const struct chip_origin *origins
     print_peaks(c);
 }
 
+static void print_slices(const char *chip_name)
+{
+    struct slice s;
+    char text[96];
+
+    printf("\nslices\n");
+    for (int i = 0; slice_of_chip(&s, chip_name, i); i++)
+        printf("  %s\n", slice_print(&s, text, sizeof(text)));
+}
+
 static int print_chip(const struct arguments *args, struct arena *a, struct err *e)
 {
     struct chip_origin *origins = arena_array(a, chip_param_count, sizeof(*origins));
@@ -209,6 +219,8 @@ static int print_chip(const struct arguments *args, struct arena *a, struct err 
     printf("%s (%s); sources are spelt out at the head of the chip file\n", c.chip_name,
            args->chip);
     print_params(&c, origins);
+    if (!is_file)
+        print_slices(args->chip);
     return 0;
 }
 

@@ -97,10 +97,13 @@ struct slice {
 };
 
 /*
- * "v3-8" -> chip v3, 2x2 chips. "v3" alone is one chip; "tiny-2" two cores.
- * A name that does not exist is an error that lists those that do.
+ * "v3-8" -> chip v3, 2x2 chips. "v3" alone is one chip; "tiny-2" two cores;
+ * "v5litepod-8", Cloud's name, is v5e-8. A name that does not exist is an error
+ * that lists those that do.
  */
 int slice_parse(struct slice *s, const char *name, struct err *e);
+/* the slices of a built-in chip, least first: false when there is no slice `index` */
+bool slice_of_chip(struct slice *s, const char *chip_name, int index);
 
 /* After chip_set: whether the slice can be made of such chips, and which axes close to rings. */
 int slice_fit(struct slice *s, const struct chip *c, struct err *e);

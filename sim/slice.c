@@ -119,34 +119,58 @@ static void make_slice(struct slice *s, const char *name, const char *chip_name,
     assert(status == 0);                /* the table's slices fit the chips as they are */
 }
 
+static const struct shape *shapes_of(const char *chip_name)
+{
+    for (size_t i = 0; i < COUNT_OF(slices); i++)
+        if (strcmp(slices[i].chip_name, chip_name) == 0)
+            return slices[i].shapes;
+    assert(false && "a built-in chip without a row in the table of slices");
+    return NULL;
+}
+
+bool slice_of_chip(struct slice *s, const char *chip_name, int index)
+{
+    const struct shape *shape = shapes_of(chip_name);
+    char name[32];
+    struct chip c;
+    struct err e;
+    int status;
+
+    for (int i = 0; i < index && shape->size; i++)
+        shape++;
+    if (!shape->size)
+        return false;
+    status = chip_load_builtin(&c, chip_name, NULL, NULL, &e);
+    assert(status == 0);
+    snprintf(name, sizeof(name), "%s-%d", chip_name, shape->size);
+    make_slice(s, name, chip_name, &c, shape);
+    return true;
+}
+
 int slice_parse(struct slice *s, const char *name, struct err *e)
 {
-    char chip_name[16], candidate[32];
+    char chip_name[16], suffix[16];
     struct chip c;
     size_t length = strcspn(name, "-");
+    int alone;
 
     if (length >= sizeof(chip_name))
         length = sizeof(chip_name) - 1;
     snprintf(chip_name, sizeof(chip_name), "%.*s", (int)length, name);
+    if (strcmp(chip_name, "v5litepod") == 0)
+        snprintf(chip_name, sizeof(chip_name), "v5e");
     if (chip_load_builtin(&c, chip_name, NULL, NULL, e))
         return -1;
-    for (size_t i = 0; i < COUNT_OF(slices); i++) {
-        int alone = c.chip_names_count_cores ? (int)c.chip_cores : 1;
-
-        if (strcmp(slices[i].chip_name, chip_name) != 0)
-            continue;
-        for (const struct shape *shape = slices[i].shapes; shape->size; shape++) {
-            snprintf(candidate, sizeof(candidate), "%s-%d", chip_name, shape->size);
-            if (strcmp(candidate, name) == 0 ||
-                (strcmp(chip_name, name) == 0 && shape->size == alone)) {
-                make_slice(s, name, chip_name, &c, shape);
-                return 0;
-            }
+    alone = c.chip_names_count_cores ? (int)c.chip_cores : 1;
+    for (const struct shape *shape = shapes_of(chip_name); shape->size; shape++) {
+        snprintf(suffix, sizeof(suffix), "-%d", shape->size);
+        if (strcmp(name + length, suffix) == 0 ||
+            (name[length] == '\0' && shape->size == alone)) {
+            make_slice(s, name, chip_name, &c, shape);
+            return 0;
         }
-        return no_such_slice(e, name, chip_name, slices[i].shapes);
     }
-    assert(false && "a built-in chip without a row in the table of slices");
-    return -1;
+    return no_such_slice(e, name, chip_name, shapes_of(chip_name));
 }
 
 static const char *topology(const struct slice *s)

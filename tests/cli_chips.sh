@@ -26,6 +26,8 @@ grep -q '^  count  *8 .*--set$' "$out" || fail "--set is not shown as the origin
 $systole chips v6e >"$out" || fail "v6e cannot be printed"
 grep -q '^  int8    1835.01 TOP/s    computed, 1836 published (-0.05 %)$' "$out" ||
     fail "the int8 peak of v6e is not printed"
+grep -q '^  v6e-128: 8x16 chips, 128 cores, ring along y$' "$out" ||
+    fail "the slices of v6e are not printed"
 
 $systole chips --timing-doc >"$out" || { fail "no timing document"; exit 1; }
 cmp -s "$out" docs/timing.md ||

@@ -78,6 +78,42 @@ TEST(every_builtin_chip_alone_is_a_slice)
     }
 }
 
+/* more chips from one to the next, and each is found by its name */
+TEST(the_slices_of_a_chip_are_listed)
+{
+    size_t count;
+    const char *const *names = chip_names(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        struct slice s, same;
+        struct err e;
+        int index = 0, cores = 0;
+
+        for (; slice_of_chip(&s, names[i], index); index++) {
+            assert_true(s.core_count > cores);
+            cores = s.core_count;
+            assert_int_equal(slice_parse(&same, s.name, &e), 0);
+            assert_memory_equal(&same, &s, sizeof(s));
+        }
+        assert_true(index >= 6);
+    }
+}
+
+TEST(the_name_of_cloud_for_v5e_is_known)
+{
+    struct slice s;
+    struct err e;
+    char buf[128];
+
+    assert_int_equal(slice_parse(&s, "v5litepod-16", &e), 0);
+    assert_string_equal(s.chip_name, "v5e");
+    assert_string_equal(slice_print(&s, buf, sizeof(buf)),
+                        "v5litepod-16: 4x4 chips, 16 cores, mesh");
+    assert_int_equal(slice_parse(&s, "v5litepod-17", &e), -1);
+    assert_string_equal(e.msg, "no slice \"v5litepod-17\"; there are v5e, v5e-1, v5e-4, v5e-8, "
+                        "v5e-16, v5e-32, v5e-64, v5e-128, v5e-256");
+}
+
 TEST(a_slice_that_does_not_exist_lists_those_that_do)
 {
     static const struct {
@@ -201,6 +237,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_have_the_grids_of_cloud),
         cmocka_unit_test(every_builtin_chip_alone_is_a_slice),
+        cmocka_unit_test(the_slices_of_a_chip_are_listed),
+        cmocka_unit_test(the_name_of_cloud_for_v5e_is_known),
         cmocka_unit_test(a_slice_that_does_not_exist_lists_those_that_do),
         cmocka_unit_test(changed_chips_must_still_make_the_slice),
         cmocka_unit_test(axes_close_to_rings_where_the_changed_chip_says),
