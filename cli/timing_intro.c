@@ -43,10 +43,9 @@ const char *const timing_introduction[] = {
     "**XLU.** Reductions over lanes, rotations and permutes occupy a cross-lane unit for\n"
     "`xlu.issue_cycles` and can be popped after `reduce_cycles` or `permute_cycles`. A\n"
     "transpose is pushed tile by tile, `xpose_issue_cycles` each (packed tiles\n"
-    "`xpose_packed_issue_cycles`), the next one not before `xpose_gap_cycles` after the first\n"
-    "push of this one, where that is longer; its first result comes\n"
-    "`xpose_cycles` after the last push, the others `xpose_pop_cycles` apart. With\n"
-    "`xlu.count` units the pushes may alternate.\n\n",
+    "`xpose_packed_issue_cycles`), the first tiles of two transposes at least\n"
+    "`xpose_gap_cycles` apart; its first result comes `xpose_cycles` after the last push, the\n"
+    "others `xpose_pop_cycles` apart. With `xlu.count` units the pushes may alternate.\n\n",
     "**MXU.** Two resources per unit: the array, held by each push of left-hand rows for\n"
     "`matmul_TYPE_cycles`, and the staging port, held by each push of weights for\n"
     "`push_TYPE_cycles` (times `push_xpose_factor`). A tile holds 8 rows of f32, 16 of bf16,\n"
@@ -62,6 +61,8 @@ const char *const timing_introduction[] = {
     "`write_ns` or `local_ns`, and the time of its bytes through the core's port\n"
     "(`core_gbps`) and the HBM. A core that waits for a flag goes on `sync.resume_cycles`\n"
     "after the flag is satisfied.\n\n",
+    "**CMEM** (v4): a memory of the chip between HBM and VMEM, reached by copies at `read_gbps`\n"
+    "and `write_gbps`, `latency_ns` for the first byte.\n\n",
     "**HBM.** Pseudo-channels with banks, rows and the usual constraints between commands\n"
     "([memory.md](memory.md)). `burst_ps` is the data bus alone, so the peak is channels x\n"
     "burst bytes / burst time; what streaming reaches of it follows from rows, turnaround and\n"
