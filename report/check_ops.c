@@ -24,6 +24,24 @@ static double reciprocal(double a, double b) { (void)b; return 1 / a; }
 static double inverse_root(double a, double b) { (void)b; return a == 0 ? 1 / a : 1 / sqrt(a); }
 static double tangent(double a, double b) { (void)b; return tanh(a); }
 
+/* of a + turn quarter turns; the rest beside a whole number is exact */
+static double quarter_turns(double a, int turn)
+{
+    double y = fmod(a, 4), n = nearbyint(y), angle = (y - n) * 1.57079632679489661923;
+    int quadrant = isnan(y) ? 0 : ((int)n + turn) & 3;
+    double r = quadrant & 1 ? cos(angle) : sin(angle);
+
+    return r == 0 ? copysign(0, turn ? 1 : a) : quadrant & 2 ? -r : r;
+}
+
+static double sine(double a, double b) { (void)b; return quarter_turns(a, 0); }
+static double cosine(double a, double b) { (void)b; return quarter_turns(a, 1); }
+static double to_even(double a, double b) { (void)b; return nearbyint(a); }
+static double away(double a, double b) { (void)b; return round(a); }
+static double upwards(double a, double b) { (void)b; return ceil(a); }
+static double downwards(double a, double b) { (void)b; return floor(a); }
+static double to_zero(double a, double b) { (void)b; return trunc(a); }
+
 static double greater(double a, double b)
 {
     if (isnan(a) || isnan(b))
@@ -167,6 +185,13 @@ const struct check_op check_ops[] = {
     F32_1("vrcp", EUP("vrcp.f32"), reciprocal, 0.5),
     F32_1("vrsqrt", EUP("vrsqrt.f32"), inverse_root, 1.0),
     F32_1("vtanh", EUP("vtanh.f32"), tangent, 2.0),
+    F32_1("vsinq", EUP("vsinq.f32"), sine, 1.25),
+    F32_1("vcosq", EUP("vcosq.f32"), cosine, 1.25),
+    F32_1("vround.rtne", LANE("vround.rtne.f32"), to_even, 0.5),
+    F32_1("vround.rtna", LANE("vround.rtna.f32"), away, 0.5),
+    F32_1("vceil", LANE("vceil.f32"), upwards, 0.5),
+    F32_1("vfloor", LANE("vfloor.f32"), downwards, 0.5),
+    F32_1("vtrunc", LANE("vtrunc.f32"), to_zero, 0.5),
     ROWS("vadd.xlane", XLANE("vadd.xlane.f32"), add, 7),
     ROWS("vmax.xlane", XLANE("vmax.xlane.f32"), greater, 0.5),
     ROWS("vmin.xlane", XLANE("vmin.xlane.f32"), less, 0.5),
@@ -183,6 +208,10 @@ const struct check_op check_ops[] = {
     WORD("vshll", "u32", CHECK_LANES, 2, LANES("vshll.u32"), word_left),
     WORD("vshrl", "u32", CHECK_LANES, 2, LANES("vshrl.u32"), word_right),
     WORD("vmul", "u32", CHECK_LANES, 2, LANES("vmul.u32"), word_mul),
+    WORD("vmul.high", "u32", CHECK_LANES, 2, "{ v2 = vmul.u32.u64.high v0, v1, v2 }\n", word_high),
+    WORD("vmax", "u32", CHECK_LANES, 2, LANES("vmax.u32"), word_most),
+    WORD("vmin", "s32", CHECK_LANES, 2, LANES("vmin.s32"), word_least),
+    WORD("vclz", "u32", CHECK_LANES, 1, LANE("vclz"), word_zeros),
     WORD("vpack.c", "s8", CHECK_LANES, 1,
          "{ v3 = vpack.c.b16 v0, v0 }\n{ v4 = vpack.c.s8 v3, v3 }\n"
          "{ v2 = vunpack.c.2.s8 v4 }\n", half_to_s8),

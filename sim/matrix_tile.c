@@ -1,41 +1,10 @@
 #include "sim/matrix_tile.h"
 
-#include <math.h>
 #include <pthread.h>
 
-#include "base/floats.h"
+#include "base/fp8.h"
 
-/* fp8: how many bits the exponent has, its bias, and which codes are special */
-static const struct fp8 {
-    int exponent_bits, bias;
-    bool has_infinity;                  /* the highest exponent: infinity and NaN, as in IEEE */
-    unsigned nan_mask, nan;             /* else a code is NaN where code & nan_mask == nan */
-} fp8_of[MATRIX_TYPE_COUNT] = {
-    [MATRIX_F8E5M2] = {5, 15, true, 0, 1},
-    [MATRIX_F8E4M3B11FNUZ] = {4, 11, false, 0xff, 0x80},
-    [MATRIX_F8E4M3FN] = {4, 7, false, 0x7f, 0x7f},
-};
-
-/* at most 5 bits of exponent and 3 of fraction: the f32 is a bf16 too */
-static float float_of_fp8(const struct fp8 *f, unsigned code)
-{
-    int fraction_bits = 7 - f->exponent_bits;
-    int exponent = (int)(code & 0x7f) >> fraction_bits, highest = (1 << f->exponent_bits) - 1;
-    int fraction = (int)(code & ((1u << fraction_bits) - 1));
-    float size;
-
-    if (f->has_infinity && exponent == highest)
-        size = fraction ? f32_from_bits(F32_NAN_BITS) : f32_from_bits(0x7f800000);
-    else if ((code & f->nan_mask) == f->nan)
-        size = f32_from_bits(F32_NAN_BITS);
-    else if (exponent == 0)
-        size = ldexpf((float)fraction, 1 - f->bias - fraction_bits);
-    else
-        size = ldexpf((float)(fraction + (1 << fraction_bits)),
-                      exponent - f->bias - fraction_bits);
-    return code & 0x80 && !isnan(size) ? -size : size;
-}
-
+/* at most 5 bits of exponent and 8 of a number: the f32 is a bf16 too */
 static float float_of(enum matrix_type type, unsigned bits)
 {
     switch (type) {
@@ -43,7 +12,9 @@ static float float_of(enum matrix_type type, unsigned bits)
     case MATRIX_U8: return (float)bits;
     case MATRIX_S4: return (float)((int)(bits ^ 8u) - 8);
     case MATRIX_U4: return (float)bits;
-    default: return float_of_fp8(&fp8_of[type], bits);
+    case MATRIX_F8E5M2: return f32_from_bits(fp8_to_f32_bits(fp8_e5m2, bits));
+    case MATRIX_F8E4M3FN: return f32_from_bits(fp8_to_f32_bits(fp8_e4m3fn, bits));
+    default: return f32_from_bits(fp8_to_f32_bits(fp8_e4m3b11fnuz, bits));
     }
 }
 
