@@ -56,10 +56,11 @@ static void units_init(struct core *c, struct arena *a)
     for (i = 0; i < c->chip->xlu_count; i++)
         fifo_init(&c->xlu[i].result, c->chip->xlu_fifo_depth, a);
     c->sums_quads = strcmp(c->chip->mxu_sum, "quad4") == 0;
+    c->mxu_memory = mem_alloc_lazy((size_t)c->chip->mxu_count * mxu_bytes(c->chip));
     c->mxu = arena_array(a, (size_t)c->chip->mxu_count, sizeof(*c->mxu));
     for (i = 0; i < c->chip->mxu_count; i++) {
         fifo_init(&c->mxu[i].result, c->chip->mxu_fifo_depth, a);
-        mxu_init(&c->mxu[i], c->chip, a);
+        mxu_init(&c->mxu[i], c->chip, c->mxu_memory + (size_t)i * mxu_bytes(c->chip), a);
     }
 }
 
@@ -99,6 +100,7 @@ void core_fini(struct core *c)
     drop_program(c);
     mem_free_lazy(c->vmem);
     mem_free_lazy(c->cmem);
+    mem_free_lazy(c->mxu_memory);
     mem_free(c->outbox.item);
     mem_free(c->copy);
     mem_free(c->trace);

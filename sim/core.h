@@ -47,7 +47,8 @@ struct word_fifo {
  * newest at `top`. A 256-wide array has four, by halves: 2 * k + n.
  */
 struct quadrant {
-    bool is_columns, is_zero;
+    bool is_columns;
+    bool is_used;                       /* else all zeros, and memory that is not touched yet */
     uint32_t top;
     uint32_t pair[SIMD_ARRAY_PAIRS * 128]; /* rows: [16][4][128]; columns: [16][64][8] */
 };
@@ -65,7 +66,6 @@ struct accumulator {
     int popped;                         /* halves, timing side */
     int written, read;                  /* bit per half that holds a sum; halves read: contents */
     cycle_t ready_at[2];
-    tile_t half[2];
 };
 
 struct mxu {
@@ -75,6 +75,7 @@ struct mxu {
     enum loaded staged[2], gain_loaded[2];
     struct tile_fifo result;
     struct accumulator *accumulator;    /* mxu.accumulators; then the FIFO is not used */
+    tile_t (*sum)[2];                   /* by accumulator and half */
     struct quadrant *staging[2];        /* 1 or 4 each */
     uint32_t (*gain[2])[SIMD_ARRAY_PAIRS][128];
     tile_t weights_prep, rows_prep;
@@ -188,6 +189,7 @@ struct core {
     struct word_fifo v2s, drf;
     struct xlu *xlu;
     struct mxu *mxu;
+    unsigned char *mxu_memory;          /* weights and sums of all of them */
     bool sums_quads;                    /* mxu.sum is quad4 */
 
     /* the question a blocked bundle has asked, and the answer */
@@ -244,7 +246,8 @@ void timing_check(struct core *c, const struct decoded_op *o, struct issue_time 
 void timing_commit(struct core *c, const struct decoded_op *o, cycle_t at);
 
 /* sim/exec_mxu.c */
-void mxu_init(struct mxu *m, const struct chip *chip, struct arena *a);
+size_t mxu_bytes(const struct chip *chip);      /* of memory, zeroed, that mxu_init takes */
+void mxu_init(struct mxu *m, const struct chip *chip, unsigned char *memory, struct arena *a);
 void mxu_reset(struct mxu *m, const struct chip *chip);
 
 static inline void issue_not_before(struct issue_time *t, cycle_t at, enum stall_reason reason)

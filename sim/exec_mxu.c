@@ -20,30 +20,49 @@ static int halves_of(const struct chip *chip)
     return chip->mxu_size > 128 ? 2 : 1;
 }
 
-void mxu_init(struct mxu *m, const struct chip *chip, struct arena *a)
+static size_t quadrant_count(const struct chip *chip)
 {
-    size_t quadrants = (size_t)(halves_of(chip) * halves_of(chip));
+    return (size_t)(halves_of(chip) * halves_of(chip));
+}
+
+size_t mxu_bytes(const struct chip *chip)
+{
+    const struct mxu *m = NULL;
+
+    return 2 * quadrant_count(chip) * (sizeof(*m->gain[0]) + sizeof(*m->staging[0])) +
+           (size_t)chip->mxu_accumulators * sizeof(*m->sum);
+}
+
+void mxu_init(struct mxu *m, const struct chip *chip, unsigned char *memory, struct arena *a)
+{
+    size_t quadrants = quadrant_count(chip), accumulators = (size_t)chip->mxu_accumulators;
     int i;
 
     for (i = 0; i < 2; i++) {
-        m->staging[i] = arena_array(a, quadrants, sizeof(*m->staging[i]));
-        m->gain[i] = arena_array(a, quadrants, sizeof(*m->gain[i]));
+        m->gain[i] = (void *)memory;
+        memory += quadrants * sizeof(*m->gain[i]);
     }
-    m->accumulator = arena_array(a, (size_t)chip->mxu_accumulators, sizeof(*m->accumulator));
+    m->sum = (void *)memory;
+    memory += accumulators * sizeof(*m->sum);
+    for (i = 0; i < 2; i++) {
+        m->staging[i] = (void *)memory;
+        memory += quadrants * sizeof(*m->staging[i]);
+    }
+    m->accumulator = arena_array(a, accumulators, sizeof(*m->accumulator));
 }
 
 static void clear_quadrant(struct quadrant *q)
 {
-    if (!q->is_zero)
+    if (q->is_used)
         memset(q->pair, 0, sizeof(q->pair));
-    q->is_zero = true;
+    q->is_used = false;
     q->is_columns = false;
     q->top = 0;
 }
 
 void mxu_reset(struct mxu *m, const struct chip *chip)
 {
-    int quadrants = halves_of(chip) * halves_of(chip), i;
+    int quadrants = (int)quadrant_count(chip), i;
 
     m->array_free_at = m->port_free_at = m->staged_at[0] = m->staged_at[1] = 0;
     m->weights_prepared.is_full = m->rows_prepared.is_full = false;
@@ -115,13 +134,13 @@ static void shift_in(struct quadrant *q, bool is_columns, const uint32_t *groups
     const size_t bytes = GROUP_WORDS * sizeof(*groups);
     int group;
 
-    if (q->is_zero && !groups) {
+    if (!q->is_used && !groups) {
         if (fallen)
             memset(fallen, 0, (size_t)count * bytes);
         return;
     }
     set_kind(q, is_columns);
-    q->is_zero = false;
+    q->is_used = true;
     q->top = (q->top + 16 - (uint32_t)count) % 16;
     for (group = 0; group < count; group++) {
         uint32_t *slot = &q->pair[(q->top + (uint32_t)group) % 16 * GROUP_WORDS];
@@ -285,13 +304,16 @@ static void multiply_group(const struct core *c, const struct decoded_op *o, int
 }
 
 /* the first use of an accumulator adds to +0 */
-static void accumulate(const struct core *c, struct accumulator *a, int n, bool is_integer,
-                       const uint32_t *sum)
+static void accumulate(const struct core *c, struct mxu *unit, int number, int n, bool is_integer,
+                       const uint32_t *addend)
 {
+    struct accumulator *a = &unit->accumulator[number];
+    uint32_t *sum = unit->sum[number][n];
+
     if (!(a->written >> n & 1))
-        memset(a->half[n], 0, TILE_BYTES);
+        memset(sum, 0, TILE_BYTES);
     a->written |= 1 << n;
-    c->simd->binary[is_integer ? BIN_ADD_S32 : BIN_ADD_F32](a->half[n], a->half[n], sum);
+    c->simd->binary[is_integer ? BIN_ADD_S32 : BIN_ADD_F32](sum, sum, addend);
 }
 
 static void exec_multiply(struct core *c, const struct decoded_op *o)
@@ -313,8 +335,7 @@ static void exec_multiply(struct core *c, const struct decoded_op *o)
         if (is_integer)
             c->simd->unary[UN_S32_FROM_F32](out, out);
         if (m.accumulator >= 0)
-            accumulate(c, &unit->accumulator[m.accumulator + i / halves], i % halves, is_integer,
-                       sum);
+            accumulate(c, unit, m.accumulator + i / halves, i % halves, is_integer, sum);
     }
 }
 
@@ -346,9 +367,10 @@ void exec_VPOP_MRF(struct core *c, const struct decoded_op *o)
 void exec_VPOP_MRB(struct core *c, const struct decoded_op *o)
 {
     struct matrix_op m = matrix_op_of(o->code, o->o);
-    struct accumulator *a = &c->mxu[o->unit].accumulator[m.accumulator];
+    struct mxu *unit = &c->mxu[o->unit];
+    struct accumulator *a = &unit->accumulator[m.accumulator];
 
-    memcpy(c->tile[o->o[0]], a->half[a->read++], TILE_BYTES);
+    memcpy(c->tile[o->o[0]], unit->sum[m.accumulator][a->read++], TILE_BYTES);
     if (a->read == halves_of(c->chip))
         a->read = a->written = 0;
 }

@@ -93,14 +93,15 @@ int chip_push_cycles(const struct chip *c, enum matrix_type t)
 
 int chip_matrix_cycles(const struct chip *c, const struct matrix_op *m)
 {
-    int factor = m->is_xpose ? (int)c->mxu_push_xpose_factor : 1;
+    int factor = m->is_xpose ? (int)c->mxu_push_xpose_factor : 1, cycles;
 
     switch (m->kind) {
-    case MATRIX_PUSH: return chip_push_cycles(c, m->type) * factor - m->uses_prep;
-    case MATRIX_MULTIPLY: return chip_matmul_cycles(c, m->type) - m->uses_prep;
+    case MATRIX_PUSH: cycles = chip_push_cycles(c, m->type) * factor; break;
+    case MATRIX_MULTIPLY: cycles = chip_matmul_cycles(c, m->type); break;
     case MATRIX_PREP_WEIGHTS: case MATRIX_PREP_ROWS: return 1;
     default: return 0;
     }
+    return m->uses_prep && cycles > 1 ? cycles - 1 : cycles;    /* the prep was one of them */
 }
 
 int chip_xpose_issue_cycles(const struct chip *c, int32_t type)

@@ -210,6 +210,20 @@ TEST(two_gain_registers_keep_their_weights)
     check(&model, 8, 0, &again[0], &again[1]);
 }
 
+TEST(staging_registers_hold_zeros_at_the_start_of_every_launch)
+{
+    static struct plain_tile lower, upper;
+
+    for (int launch = 0; launch < 2; launch++) {
+        plain_begin(&model);
+        for (int i = 0; launch == 0 && i < 8; i++)
+            push(&model, MATRIX_BF16, i % 4, i % 2, 1);
+        multiply(&model, MATRIX_BF16, true, 1, 0, &lower, &upper);
+        plain_run(&model);
+        check(&model, 0, 0, &lower, &upper);
+    }
+}
+
 /* drop from a tile of 32-bit values what a mask of random words leaves out */
 static void mask_out(struct plain *m, struct plain_tile *t, int mask)
 {
@@ -273,6 +287,7 @@ int main(void)
         T(modes_types_and_directions_mix_in_one_register),
         T(left_hand_side_without_its_upper_half_counts_as_zeros),
         T(two_gain_registers_keep_their_weights),
+        T(staging_registers_hold_zeros_at_the_start_of_every_launch),
         T(masks_leave_out_words_of_every_operand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,6 +102,12 @@ TEST(prep_of_weights_is_part_of_the_push)
                     "vmatprep.subr.mxu0 v0", 4, STALL_STAGING);
     assert_distance("", "{ vmatprep.subr.mxu0 v0 }\n", "vmatprep.subr.mxu1 v0", 1, STALL_STAGING);
     rig_close(&rig);
+    use("v6e", "mxu.push_f32_cycles=1");
+    assert_distance("", "{ vmatprep.subr.mxu0 v0 }\n{ vmatpush1.msra.mxu0 v0 }\n",
+                    "vmatprep.subr.mxu0 v0", 2, STALL_STAGING);
+    rig_cycles(&rig, "{ vmatprep.subr.mxu0 v0 }\n{ vmatpush1.msra.mxu0 v0 }\n{ shalt }");
+    assert_int_equal(rig_unit(&rig, 0, "mxu0.push")->busy_cycles, 2);
+    rig_close(&rig);
 }
 
 TEST(rows_hold_the_array_by_type)
