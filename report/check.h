@@ -103,6 +103,10 @@ struct check_order {
     double max_ulp, mean_ulp;           /* its own error against double */
 };
 
+struct check_left_out {
+    char what[64], why[120];
+};
+
 struct check {
     struct machine *machine;            /* one core of it is used */
     struct slice slice;
@@ -115,7 +119,7 @@ struct check {
     size_t row_count, row_capacity;
     struct check_order *order;
     size_t order_count, order_capacity;
-    char (*left_out)[160];              /* what this chip cannot run, and why */
+    struct check_left_out *left_out;    /* what this chip cannot run, and why */
     size_t left_out_count, left_out_capacity;
 };
 

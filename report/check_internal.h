@@ -22,7 +22,8 @@ struct check_text {
 void check_text_open(struct check_text *t, const struct check *c);
 int check_loop_begin(struct check_text *t, int sreg, int64_t first);
 void check_loop_end(struct check_text *t, int label, int sreg, int64_t step, int64_t end);
-/* assemble, load, run; closes the text in any case */
+/* assemble, load, run; closes the text in any case; CHECK_REFUSED: the chip has no such thing */
+#define CHECK_REFUSED 1
 int check_text_run(struct check_text *t, struct check *c, struct err *e);
 
 int check_vmem_write(struct check *c, int64_t row, const uint32_t *words, int64_t count,
@@ -49,7 +50,8 @@ struct check_sample check_compare(uint32_t got, double exact, int digits, double
 /* fills in the figures of a row from its samples, whose order changes */
 void check_summarise(struct check_row *row, struct check_sample *sample, int64_t count);
 struct check_row *check_add_row(struct check *c);
-void check_leave_out(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void check_leave_out(struct check *c, const char *why, const char *what, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* check_types.c */
 struct check_type {

@@ -103,15 +103,18 @@ struct check_row *check_add_row(struct check *c)
     return &c->row[c->row_count++];
 }
 
-void check_leave_out(struct check *c, const char *fmt, ...)
+void check_leave_out(struct check *c, const char *why, const char *what, ...)
 {
+    struct check_left_out *l;
     va_list args;
 
     c->left_out = mem_grow(c->left_out, &c->left_out_capacity, c->left_out_count + 1,
                            sizeof(*c->left_out));
-    va_start(args, fmt);
-    vsnprintf(c->left_out[c->left_out_count++], sizeof(*c->left_out), fmt, args);
+    l = &c->left_out[c->left_out_count++];
+    va_start(args, what);
+    vsnprintf(l->what, sizeof(l->what), what, args);
     va_end(args);
+    snprintf(l->why, sizeof(l->why), "%s", why);
 }
 
 size_t check_failed_count(const struct check *c)

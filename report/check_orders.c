@@ -51,7 +51,8 @@ static void order_pairwise(const struct check_matrices *x, float *out)
     each(x, out, sum_pairwise);
 }
 
-static void order_chain(const struct check_matrices *x, float *out)
+/* as a matrix unit with another mxu.sum has left it */
+static void order_simulated(const struct check_matrices *x, float *out)
 {
     for (int64_t i = 0; i < x->m * x->n; i++)
         out[i] = f32_from_bits(x->out[i]);
@@ -60,13 +61,16 @@ static void order_chain(const struct check_matrices *x, float *out)
 static const struct {
     const char *name;
     order_fn *sum;
+    const char *mxu_sum;                /* of the machine that runs it; NULL = none does */
 } orders[] = {
-    {"chain, as simulated", order_chain},
-    {"ascending k", order_ascending},
-    {"pairwise", order_pairwise},
-    {"OpenBLAS", check_blas},
+    {"chain, as simulated", order_simulated, "chain"},
+    {"exact sums of 4", order_simulated, "quad4"},
+    {"ascending k", order_ascending, NULL},
+    {"pairwise", order_pairwise, NULL},
+    {"OpenBLAS", check_blas, NULL},
 };
 
+/* against the chain's results, in x->out */
 static void add_order(struct check *c, const struct check_matrices *x, size_t which,
                       enum check_inputs inputs, const float *out)
 {
@@ -91,33 +95,60 @@ static void add_order(struct check *c, const struct check_matrices *x, size_t wh
     o->same_share = (double)same / (double)count;
 }
 
+static const struct check_product once = {.name = "matmul", .dtype = "bf16", .storage = "f32",
+                                          .pass_count = 1, .part_count = 1, .is_rounded = true};
+
+/* the product on a machine of its own */
+static int multiply_as(struct check *c, const char *mxu_sum, struct check_matrices *x,
+                       struct err *e)
+{
+    struct chip chip = c->chip;
+    struct check other;
+    int status;
+
+    snprintf(chip.mxu_sum, sizeof(chip.mxu_sum), "%s", mxu_sum);
+    status = check_init(&other, &c->slice, &chip, c->simd, e);
+    if (status == 0)
+        status = check_multiply(&other, &once, x, e);
+    check_fini(&other);
+    return status;
+}
+
+static int run_inputs(struct check *c, struct check_matrices *x, enum check_inputs inputs,
+                      struct err *e)
+{
+    size_t count = (size_t)(x->m * x->n);
+    struct check_matrices again;
+    float *out;
+
+    check_fill_matrices(x, c, &once, inputs);
+    if (multiply_as(c, "chain", x, e))
+        return -1;
+    again = *x;
+    again.out = arena_array(&c->scratch, count, sizeof(*again.out));
+    out = arena_array(&c->scratch, count, sizeof(*out));
+    for (size_t which = 0; which < COUNT_OF(orders); which++) {
+        if (orders[which].mxu_sum && multiply_as(c, orders[which].mxu_sum, &again, e))
+            return -1;
+        orders[which].sum(&again, out);
+        add_order(c, x, which, inputs, out);
+    }
+    arena_fini(&c->scratch);
+    return 0;
+}
+
 int check_run_orders(struct check *c, struct err *e)
 {
-    static const struct check_product once = {.name = "matmul", .dtype = "bf16",
-                                              .storage = "f32", .pass_count = 1, .part_count = 1,
-                                              .is_rounded = true};
     static const int64_t lengths[] = {128, 1024};
-    static const enum check_inputs inputs[] = {INPUTS_HEAVY, INPUTS_CANCEL};
+    static const enum check_inputs inputs[] = {INPUTS_HEAVY, INPUTS_WIDE, INPUTS_CANCEL};
 
     for (size_t i = 0; i < COUNT_OF(lengths) * COUNT_OF(inputs); i++) {
-        enum check_inputs kind = inputs[i / COUNT_OF(lengths)];
-        struct check_matrices x;
-        float *out;
+        struct check_matrices x = {.m = 16, .n = 128, .k = lengths[i % COUNT_OF(lengths)]};
 
-        x = (struct check_matrices){.m = 16, .n = 128, .k = lengths[i % COUNT_OF(lengths)]};
-        if (!check_fits(c, &once, &x)) {
-            check_leave_out(c, "orders, K %d: too large for the vector memory", (int)x.k);
-            continue;
-        }
-        check_fill_matrices(&x, c, &once, kind);
-        if (check_multiply(c, &once, &x, e))
+        if (!check_fits(c, &once, &x))
+            check_leave_out(c, "too large for the vector memory", "orders, K %d", (int)x.k);
+        else if (run_inputs(c, &x, inputs[i / COUNT_OF(lengths)], e))
             return -1;
-        out = arena_array(&c->scratch, (size_t)(x.m * x.n), sizeof(*out));
-        for (size_t which = 0; which < COUNT_OF(orders); which++) {
-            orders[which].sum(&x, out);
-            add_order(c, &x, which, kind, out);
-        }
-        arena_fini(&c->scratch);
     }
     return 0;
 }

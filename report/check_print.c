@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <string.h>
 
 #define JSON_FORMAT "systole-check-numerics"
 #define JSON_VERSION 1
@@ -56,10 +57,30 @@ void check_print_rows(const struct check *c, FILE *to)
         print_row(&c->row[i], to);
 }
 
+static bool is_reason_known(const struct check *c, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(c->left_out[i].why, c->left_out[at].why) == 0)
+            return true;
+    return false;
+}
+
+/* by reason, in the order of their first */
 void check_print_left_out(const struct check *c, FILE *to)
 {
-    for (size_t i = 0; i < c->left_out_count; i++)
-        fprintf(to, "left out: %s\n", c->left_out[i]);
+    for (size_t i = 0; i < c->left_out_count; i++) {
+        const char *separator = "";
+
+        if (is_reason_known(c, i))
+            continue;
+        fprintf(to, "left out, %s: ", c->left_out[i].why);
+        for (size_t j = i; j < c->left_out_count; j++)
+            if (strcmp(c->left_out[j].why, c->left_out[i].why) == 0) {
+                fprintf(to, "%s%s", separator, c->left_out[j].what);
+                separator = "; ";
+            }
+        fprintf(to, "\n");
+    }
 }
 
 void check_print_orders(const struct check *c, FILE *to)
@@ -164,7 +185,8 @@ int check_print_json(const struct check *c, FILE *to)
     for (size_t i = 0; i < c->order_count; i++)
         json_array_append_new(orders, make_order(&c->order[i]));
     for (size_t i = 0; i < c->left_out_count; i++)
-        json_array_append_new(left_out, json_string(c->left_out[i]));
+        json_array_append_new(left_out, json_pack("{s:s, s:s}", "what", c->left_out[i].what, "why",
+                                                  c->left_out[i].why));
     json_object_set_new(root, "format", json_string(JSON_FORMAT));
     json_object_set_new(root, "version", json_integer(JSON_VERSION));
     json_object_set_new(root, "chip", json_string(c->chip.chip_name));

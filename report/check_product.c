@@ -220,8 +220,8 @@ static int run_shape(struct check *c, const struct check_product *p, struct chec
     size_t count = is_narrow ? COUNT_OF(of_codes) : COUNT_OF(of_floats);
 
     if (!check_fits(c, p, &x)) {
-        check_leave_out(c, "%s %s, K %" PRId64 ", N %" PRId64 ", %d passes: too large for the "
-                        "vector memory", p->name, p->dtype, x.k, x.n, p->pass_count);
+        check_leave_out(c, "too large for the vector memory", "%s %s, K %" PRId64 ", N %" PRId64
+                        " x%d", p->name, p->dtype, x.k, x.n, p->pass_count);
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
@@ -243,8 +243,8 @@ int check_run_product(struct check *c, const struct check_product *p, struct err
     int64_t step = 8 * t->per_word, m = c->sample_count / CHECK_TILE_WORDS;
 
     if (!check_takes_type(&c->chip, t)) {
-        check_leave_out(c, "%s %s in memory: the matrix unit of %s does not take it", p->name,
-                        p->storage, c->slice.chip_name);
+        check_leave_out(c, "the matrix unit does not take the type", "%s %s", p->name,
+                        p->storage);
         return 0;
     }
     m = m < step ? step : m > 256 ? 256 : m - m % step;

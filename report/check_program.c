@@ -77,8 +77,8 @@ int check_text_run(struct check_text *t, struct check *c, struct err *e)
     fprintf(t->to, "{ shalt }\n");
     fclose(t->to);
     status = assemble(t, c, p, e);
-    if (status == 0)
-        status = machine_load(c->machine, 0, p, e);
+    if (status == 0 && machine_load(c->machine, 0, p, e))
+        status = CHECK_REFUSED;
     if (status == 0)
         status = machine_run(c->machine, e);
     free(t->text);

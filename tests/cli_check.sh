@@ -19,12 +19,13 @@ done
 rows=$(grep -c 'PASS$' "$out")
 [ "$(wc -l <"$out.csv")" -eq $((rows + 1)) ] || fail "the CSV has not $rows rows"
 grep -c '"max_relative"' "$out.json" | grep -qx "$rows" || fail "the JSON has not $rows rows"
+grep -q '^exact sums of 4 ' "$out" || fail "quad4 is not among the orders"
 grep -q '"order": "OpenBLAS"' "$out.json" || fail "the JSON has no orders"
 
 # what does not fit is named
 $systole check numerics --tpu tiny --op matmul --dtype bf16 --samples 1024 >"$out" ||
     fail "a small chip fails"
-grep -q '^left out: matmul bf16, K 2048, N 256, 1 passes: too large for the vector memory$' "$out" ||
+grep -q '^left out, too large for the vector memory: .*matmul bf16, K 2048, N 256 x1' "$out" ||
     fail "what is left out is not named"
 
 # never changed by the path; changed by the seed
