@@ -146,21 +146,26 @@ static int check_operand(const struct site *s, int index, struct err *e)
 static const struct need {
     enum isa_opcode code;
     enum isa_feature feature;
-    const char *lacking;
 } needs[] = {
-    { OP_CLD,           ISA_FEATURE_CMEM, "no CMEM (cmem.bytes)" },
-    { OP_VPOP_CRF,      ISA_FEATURE_CMEM, "no CMEM (cmem.bytes)" },
-    { OP_DMA_HBM_CMEM,  ISA_FEATURE_CMEM, "no CMEM (cmem.bytes)" },
-    { OP_DMA_CMEM_HBM,  ISA_FEATURE_CMEM, "no CMEM (cmem.bytes)" },
-    { OP_DMA_VMEM_CMEM, ISA_FEATURE_CMEM, "no CMEM (cmem.bytes)" },
-    { OP_DMA_CMEM_VMEM, ISA_FEATURE_CMEM, "no CMEM (cmem.bytes)" },
+    { OP_VARITH_BF16, ISA_FEATURE_PACKED_BF16 },
+    { OP_VCMP_BF16, ISA_FEATURE_PACKED_BF16 },
+    { OP_VEUP_BF16, ISA_FEATURE_PACKED_BF16 },
+    { OP_VXLANE_BF16, ISA_FEATURE_PACKED_BF16 },
+    { OP_CLD, ISA_FEATURE_CMEM },
+    { OP_VPOP_CRF, ISA_FEATURE_CMEM },
+    { OP_DMA_HBM_CMEM, ISA_FEATURE_CMEM },
+    { OP_DMA_CMEM_HBM, ISA_FEATURE_CMEM },
+    { OP_DMA_VMEM_CMEM, ISA_FEATURE_CMEM },
+    { OP_DMA_CMEM_VMEM, ISA_FEATURE_CMEM },
 };
 
 static int check_features(const struct site *s, struct err *e)
 {
     for (size_t i = 0; i < COUNT_OF(needs); i++) {
         if (needs[i].code == s->op->code && !(s->limits->features & needs[i].feature))
-            return op_violation(s, e, "the chip has %s", needs[i].lacking);
+            return op_violation(s, e, "the chip has no %s", needs[i].feature == ISA_FEATURE_CMEM ?
+                                "CMEM (cmem.bytes)" :
+                                "arithmetic on packed bf16 (valu.bf16)");
     }
     return 0;
 }
@@ -224,20 +229,6 @@ static int check_matrix(const struct site *s, struct err *e)
     return check_matrix_type(s, &m, name, e);
 }
 
-/* arithmetic on packed bf16, which not every vector unit has */
-static const enum isa_opcode packed_bf16_ops[] = {
-    OP_VARITH_BF16, OP_VCMP_BF16, OP_VEUP_BF16, OP_VXLANE_BF16,
-};
-
-static int check_packed_bf16(const struct site *s, struct err *e)
-{
-    for (size_t i = 0; i < COUNT_OF(packed_bf16_ops) && !s->limits->has_packed_bf16; i++) {
-        if (s->op->code == packed_bf16_ops[i])
-            return op_violation(s, e, "the chip has no arithmetic on packed bf16 (valu.bf16)");
-    }
-    return 0;
-}
-
 static int check_op(const struct site *s, struct err *e)
 {
     const struct isa_op *op = s->op;
@@ -262,8 +253,6 @@ static int check_op(const struct site *s, struct err *e)
     if (op->unit_index >= unit_count)
         return op_violation(s, e, "the chip has %s0..%s%d", isa_unit_suffix(op->code),
                             isa_unit_suffix(op->code), unit_count - 1);
-    if (check_packed_bf16(s, e))
-        return -1;
     for (int i = 0; i < op->operand_count; i++) {
         if (check_operand(s, i, e))
             return -1;

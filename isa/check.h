@@ -9,7 +9,8 @@
 
 /* What not every chip has; bits of isa_limits.features. */
 enum isa_feature {
-    ISA_FEATURE_CMEM = 1
+    ISA_FEATURE_CMEM = 1,
+    ISA_FEATURE_PACKED_BF16 = 2         /* in the vector unit */
 };
 
 struct isa_limits {
@@ -23,7 +24,6 @@ struct isa_limits {
     bool takes_weights[MATRIX_TYPE_COUNT], takes_rows[MATRIX_TYPE_COUNT];
     bool is_lenient;                    /* a compiler's listing: its length, slots, double writes and
                                          * the place of branches are as the compiler left them */
-    bool has_packed_bf16;               /* arithmetic on packed bf16 in the vector unit */
 };
 
 /*

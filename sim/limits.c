@@ -27,7 +27,8 @@ void chip_slots(const struct chip *c, struct isa_slots *slots)
 void chip_isa_limits(const struct chip *c, struct isa_limits *limits)
 {
     *limits = (struct isa_limits){
-        .features = c->cmem_bytes > 0 ? ISA_FEATURE_CMEM : 0,
+        .features = (c->cmem_bytes > 0 ? ISA_FEATURE_CMEM : 0u) |
+                    (c->valu_bf16 ? ISA_FEATURE_PACKED_BF16 : 0u),
         .vreg_count = (int)c->core_vregs,
         .mxu_count = (int)c->mxu_count,
         .xlu_count = (int)c->xlu_count,
@@ -36,7 +37,6 @@ void chip_isa_limits(const struct chip *c, struct isa_limits *limits)
         .branch_delay_bundles = (int)c->core_branch_delay_bundles,
         .mxu_size = (int)c->mxu_size,
         .accumulator_count = (int)c->mxu_accumulators,
-        .has_packed_bf16 = c->valu_bf16 != 0,
     };
     chip_slots(c, &limits->slots);
     for (int t = 0; t < MATRIX_TYPE_COUNT; t++) {
