@@ -5,7 +5,8 @@
  * the start of a word begin a comment to the end of the line, C comments are
  * white space. The decoration of compiler listings is accepted: a leading
  * bundle number with ':', "%54 = " before operations without result, and
- * "%v77_v9", "%s12_s3", "%p4_p0", "%vm3_vm1" for v9, s3, p0, vm1. Directives:
+ * "%v77_v9", "%s12_s3", "%p4_p0", "%vm3_vm1" for v9, s3, p0, vm1, a comma
+ * behind a guard, "target bundleno = 31 (0x1f), region = 20". Directives:
  * ".equ NAME, value" names an immediate; ".note text" names what follows for
  * reports.
  */
