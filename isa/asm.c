@@ -386,10 +386,10 @@ static void resolve_labels(struct assembler *as)
             else
                 end = middle;
         }
-        if (first < as->label_count && strcmp(sorted[first]->name, use->name) == 0)
-            as->op[use->index].operand[0].value = (int32_t)sorted[first]->index;
-        else
+        if (first == as->label_count || strcmp(sorted[first]->name, use->name) != 0)
             undefined_label(as, use);
+        else if (as->errors->count == 0)        /* else the operation may not be there */
+            as->op[use->index].operand[0].value = (int32_t)sorted[first]->index;
     }
     mem_free(sorted);
 }

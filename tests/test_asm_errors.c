@@ -190,6 +190,7 @@ static const struct { const char *text, *errors; } cases[] = {
     { "{ s1 = smov 1.2.3 }",
       "t.tasm:1:13: error: \"1.2.3\" is no number (12, 0x1f, 0.5, 1e-3, inf, nan)" },
     { "{ s1 = smov -x }", "t.tasm:1:13: error: expected an immediate, found \"-\"" },
+    { "a: { sbr.rel target = a, 3 }", "t.tasm:1:24: error: sbr.rel takes only 1 operand" },
     { "{ v1 = vpop.f32.mrb[1024].mxu0 }",
       "t.tasm:1:8: error: no accumulator mrb[1024] (mrb[0]..mrb[1023])" },
     { "{ v1 = vpop.f32.mrb[].mxu0 }",
