@@ -124,22 +124,13 @@ static int print_operand(char role, int index, FILE *to)
     }
 }
 
-/* the pattern, with "N" for the numbers of unit and accumulator */
 static void print_mnemonic(enum isa_opcode code, FILE *to)
 {
-    const struct isa_info *info = isa_info(code);
     const char *suffix = isa_unit_suffix(code);
+    char unit[16], pattern[ISA_PATTERN_MAX];
 
-    for (const char *p = info->pattern; *p; p++) {
-        if (p[0] == '.' && p[1] == '@')
-            fprintf(to, ".%sN", suffix), p++;
-        else if (*p == '#')
-            fputs("[N]", to);
-        else
-            print_cell_char(*p, to);
-    }
-    if (suffix && !strstr(info->pattern, ".@"))
-        fprintf(to, ".%sN", suffix);
+    snprintf(unit, sizeof(unit), ".%sN", suffix ? suffix : "");
+    print_cell(isa_print_pattern(code, suffix ? unit : "", pattern, sizeof(pattern)), to);
 }
 
 static void print_row(enum isa_opcode code, FILE *to)

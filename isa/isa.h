@@ -52,6 +52,7 @@ enum isa_opcode {
 #define ISA_CHOICE_MAX 5                /* choices in one mnemonic */
 #define ISA_MNEMONIC_MAX 64
 #define ISA_NAME_MAX (ISA_MNEMONIC_MAX + 32)     /* with the numbers of unit and accumulator */
+#define ISA_PATTERN_MAX 192             /* all mnemonics of one operation, braces and all */
 #define ISA_BUNDLE_OP_MAX 16            /* more than any chip's slots together */
 #define ISA_PRED_ALWAYS 15              /* guard of an unguarded operation */
 #define ISA_PRED_COUNT 14               /* p0..p13 */
@@ -163,6 +164,13 @@ char *isa_print_mnemonic(enum isa_opcode code, int unit_index, const int32_t *ch
                          size_t buf_bytes);
 char *isa_print_op_mnemonic(const struct isa_op *op, char *buf, size_t buf_bytes);
 const char *isa_unit_suffix(enum isa_opcode code);
+
+/*
+ * All mnemonics of the operation in one, as the table has it: choices in
+ * braces, "[N]" for an accumulator. `unit`, which may be "", stands where the
+ * text has the number of the unit. Returns buf; ISA_PATTERN_MAX bytes hold any.
+ */
+char *isa_print_pattern(enum isa_opcode code, const char *unit, char *buf, size_t buf_bytes);
 
 /* The text of alternative `value` of a choice of the operation: "bf16", ".xpose", "". */
 int isa_alternative(enum isa_opcode code, int choice, int value, char *buf, size_t buf_bytes);

@@ -189,6 +189,18 @@ char *isa_print_op_mnemonic(const struct isa_op *op, char *buf, size_t buf_bytes
     return isa_print_mnemonic((enum isa_opcode)op->code, op->unit_index, choice, buf, buf_bytes);
 }
 
+char *isa_print_pattern(enum isa_opcode code, const char *unit, char *buf, size_t buf_bytes)
+{
+    const char *p = patterns[code], *at = strstr(p, ".@");
+    int head = (int)(at ? (size_t)(at - p) : strcspn(p, "#"));
+    const char *tail = p + head + (at ? 2 : p[head] == '#');
+
+    assert(!strchr(tail, '#') && !(at && strchr(p, '#')));
+    snprintf(buf, buf_bytes, "%.*s%s%s%s", head, p, at ? unit : p[head] == '#' ? "[N]" : "", tail,
+             at ? "" : unit);
+    return buf;
+}
+
 int isa_alternative(enum isa_opcode code, int choice, int value, char *buf, size_t buf_bytes)
 {
     const char *open = patterns[code], *text;

@@ -31,6 +31,7 @@ struct writer {
     size_t used_bytes;
     bool has_failed, has_event;
     const char **note;                  /* escaped, by note index */
+    const char **op_name;               /* as written, by operation of the program */
     size_t note_max_bytes;
     struct lanes lanes[TRACK_COUNT];    /* of the core being written */
 };
@@ -117,6 +118,26 @@ static void escape_notes(struct writer *w, struct arena *a)
         if (strlen(w->note[i]) > w->note_max_bytes)
             w->note_max_bytes = strlen(w->note[i]);
     }
+}
+
+static void spell_ops(struct writer *w, struct arena *a)
+{
+    const struct isa_program *p = w->v->program;
+    uint32_t count = p ? p->op_count : 0;
+    char name[ISA_NAME_MAX];
+
+    w->op_name = arena_array(a, count, sizeof(*w->op_name));
+    for (uint32_t i = 0; i < count; i++)
+        w->op_name[i] = arena_printf(a, "%s", isa_print_op_mnemonic(&p->op[i], name, sizeof(name)));
+}
+
+static const char *event_name(const struct writer *w, const struct trace_event *e)
+{
+    if (e->track < 0)
+        return stall_name((enum stall_reason)e->stall);
+    if (e->op && w->v->program)
+        return w->op_name[e->op - 1];
+    return isa_info((enum isa_opcode)e->code)->mnemonic;
 }
 
 static int64_t process_id(int core)
@@ -232,8 +253,7 @@ static void put_event(struct writer *w, int core, const struct trace_event *e)
     put_string(w, "{\"ph\":\"");
     put_string(w, e->end > e->start ? "X" : "i\",\"s\":\"t");
     put_string(w, "\",\"name\":\"");
-    put_string(w, e->track < 0 ? stall_name((enum stall_reason)e->stall)
-                               : isa_info((enum isa_opcode)e->code)->mnemonic);
+    put_string(w, event_name(w, e));
     put_string(w, "\",\"pid\":");
     put_int(w, process_id(core));
     put_string(w, ",\"tid\":");
@@ -325,6 +345,7 @@ int chrome_write(const struct report_view *v, const char *path, bool is_gzipped,
         return err_set(e, "cannot write %s: %s", path, strerror(errno));
     arena_init(&a);
     escape_notes(&w, &a);
+    spell_ops(&w, &a);
     w.buffer = arena_alloc(&a, BUFFER_BYTES + EVENT_BYTES + w.note_max_bytes);
     *left_out = put_all(&w, event_limit);
     for (int track = 0; track < TRACK_COUNT; track++)

@@ -73,9 +73,13 @@ static json_t *make_ops(const struct core_counters *c)
 {
     json_t *ops = json_object();
 
-    for (int i = 0; i < OP_COUNT; i++)
+    for (int i = 0; i < OP_COUNT; i++) {
+        char name[ISA_PATTERN_MAX];
+
         if (c->op_count[i] > 0)
-            put(ops, isa_info((enum isa_opcode)i)->mnemonic, json_integer(c->op_count[i]));
+            put(ops, isa_print_pattern((enum isa_opcode)i, "", name, sizeof(name)),
+                json_integer(c->op_count[i]));
+    }
     return ops;
 }
 

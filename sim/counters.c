@@ -39,7 +39,8 @@ void core_count_busy(struct core *c, const struct decoded_op *o, cycle_t start, 
     c->busy_until[o->track] = end;
     if (c->is_traced)
         core_trace(c, &(struct trace_event){.start = start, .end = end, .bundle = c->pc,
-                                            .code = o->code, .track = (int16_t)o->track});
+                                            .code = o->code, .track = (int16_t)o->track,
+                                            .op = o->source + 1});
 }
 
 void core_trace(struct core *c, const struct trace_event *e)
@@ -69,7 +70,8 @@ void core_trace_bundle(struct core *c, const struct decoded_bundle *b, cycle_t a
             continue;
         seen |= bit;
         core_trace(c, &(struct trace_event){.start = at, .end = at + 1, .bundle = c->pc,
-                                            .code = o->code, .track = (int16_t)o->track});
+                                            .code = o->code, .track = (int16_t)o->track,
+                                            .op = o->source + 1});
     }
 }
 

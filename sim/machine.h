@@ -75,6 +75,8 @@ struct trace_event {
     uint16_t code;                      /* enum isa_opcode */
     int16_t track;                      /* index into core_counters.unit; -1 = stall */
     int16_t stall;                      /* enum stall_reason where track is -1 */
+    uint32_t op;                        /* 1 + index in the core's program, for the choices and the
+                                         * unit of its name; 0: it has neither */
     int64_t bytes;                      /* of a DMA */
 };
 

@@ -50,6 +50,27 @@ TEST(unit_suffix_stands_where_listings_have_it)
     assert_string_equal(isa_print_mnemonic(OP_VADD_F32, 0, NULL, buf, sizeof(buf)), "vadd.f32");
 }
 
+TEST(patterns_keep_their_choices_and_say_where_numbers_stand)
+{
+    char buf[ISA_PATTERN_MAX];
+    int most = 0;
+
+    assert_string_equal(isa_print_pattern(OP_VPOP_MRB, ".mxuN", buf, sizeof(buf)),
+                        "vpop.{f32|s32}.mrb[N].mxuN");
+    assert_string_equal(isa_print_pattern(OP_VXPOSE_ONE, ".xluN", buf, sizeof(buf)),
+                        "vxpose.xluN.{b32|b16|b8}.start.end");
+    assert_string_equal(isa_print_pattern(OP_VXPOSE_ONE, "", buf, sizeof(buf)),
+                        "vxpose.{b32|b16|b8}.start.end");
+    assert_string_equal(isa_print_pattern(OP_VADD_F32, "", buf, sizeof(buf)), "vadd.f32");
+    for (int code = 0; code < OP_COUNT; code++) {
+        int length = (int)strlen(isa_print_pattern((enum isa_opcode)code, ".mxuN", buf,
+                                                   sizeof(buf)));
+
+        most = length > most ? length : most;
+    }
+    assert_true(most < ISA_PATTERN_MAX - 1);    /* none was cut */
+}
+
 TEST(roles_allow_only_registers_that_exist)
 {
     struct isa_operand v63 = { 63, OPERAND_REG, 0 }, v64 = { 64, OPERAND_REG, 0 };
@@ -154,6 +175,7 @@ int main(void)
         cmocka_unit_test(every_mnemonic_finds_its_own_row),
         cmocka_unit_test(templates_give_operand_counts_and_roles),
         cmocka_unit_test(unit_suffix_stands_where_listings_have_it),
+        cmocka_unit_test(patterns_keep_their_choices_and_say_where_numbers_stand),
         cmocka_unit_test(roles_allow_only_registers_that_exist),
         cmocka_unit_test(encoding_and_decoding_gives_the_same_operation),
         cmocka_unit_test(printing_and_assembling_gives_the_same_operation),

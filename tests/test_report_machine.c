@@ -24,6 +24,16 @@ static const char source[] =
     "{ vsyncadd [sflag:1], -128 }\n"
     "{ shalt }\n";
 
+/* operations whose mnemonics make choices */
+static const char choices[] =
+    "{ v0 = vld [vmem:0] }\n"
+    "{ vmatpush.xpose.msrb.mxu0 v0 ;; p1 = scmp.ge.u32.totalorder 2, 1 }\n"
+    "{ vm1 = vcmp.gt.u32.totalorder v0, 1 }\n"
+    "{ vmatpush.msra.mxu0 v0 }\n"
+    "{ vrot.lane.b32.xlu0 v0, 1 }\n"
+    "{ v1 = vpop.permute.xlu0 }\n"
+    "{ shalt }\n";
+
 struct launch {
     struct arena arena;
     struct slice slice;
@@ -33,15 +43,15 @@ struct launch {
     struct report_step step;
 };
 
-/* on the first `count` of four cores */
-static void start(struct launch *l, int count, bool is_traced)
+/* `text` on the first `count` of four cores */
+static void start_text(struct launch *l, const char *text, int count, bool is_traced)
 {
     struct machine_options options = {.thread_count = 1, .simd = "c", .trace = is_traced};
     struct isa_errors errors;
     struct err e;
 
     arena_init(&l->arena);
-    if (isa_assemble(source, strlen(source), "add.tasm", &l->arena, &l->program, &errors) != 0)
+    if (isa_assemble(text, strlen(text), "add.tasm", &l->arena, &l->program, &errors) != 0)
         fail_msg("%d: %s", errors.err[0].line, errors.err[0].msg);
     assert_int_equal(slice_parse(&l->slice, "tiny-4", &e), 0);
     assert_int_equal(chip_load_builtin(&l->chip, "tiny", NULL, &l->arena, &e), 0);
@@ -54,6 +64,11 @@ static void start(struct launch *l, int count, bool is_traced)
         fail_msg("%s", e.msg);
     l->step = (struct report_step){.title = "add.tasm", .machine = l->machine,
                                    .program = &l->program};
+}
+
+static void start(struct launch *l, int count, bool is_traced)
+{
+    start_text(l, source, count, is_traced);
 }
 
 static void finish(struct launch *l)
@@ -208,6 +223,65 @@ TEST(trace_of_a_launch_agrees_with_its_counters)
     finish(&l);
 }
 
+static int count_events(const json_t *root, const char *name)
+{
+    const json_t *event;
+    size_t i;
+    int count = 0;
+
+    json_array_foreach(json_object_get(root, "traceEvents"), i, event)
+        count += strcmp(json_string_value(json_object_get(event, "name")), name) == 0;
+    return count;
+}
+
+TEST(events_are_named_as_their_operations_are_written)
+{
+    static const char *const names[] = {
+        "vld", "vmatpush.xpose.msrb.mxu0", "vmatpush.msra.mxu0", "scmp.ge.u32.totalorder",
+        "vcmp.gt.u32.totalorder", "vrot.lane.b32.xlu0", "shalt"};
+    struct launch l;
+    struct err e;
+    char folder[200], path[300];
+    size_t left_out;
+    json_t *root;
+
+    start_text(&l, choices, 1, true);
+    snprintf(path, sizeof(path), "%s/t.json", toy_make_folder(folder, sizeof(folder)));
+    assert_int_equal(report_write_trace(&l.step, path, 0, &left_out, &e), 0);
+    root = load(path);
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        assert_int_equal(count_events(root, names[i]), 1);
+    json_decref(root);
+    assert_int_equal(toy_remove_folder(folder), 1);
+    finish(&l);
+}
+
+/* one key for an operation with choices, which claims none of them */
+TEST(counters_of_operations_show_their_choices)
+{
+    struct launch l;
+    struct report_run run = {.host_seconds = 1.0};
+    struct err e;
+    char folder[200], path[300];
+    json_t *root, *ops;
+
+    start_text(&l, choices, 1, false);
+    run.step = l.step;
+    toy_make_folder(folder, sizeof(folder));
+    assert_int_equal(report_write_folder(&run, folder, &e), 0);
+    snprintf(path, sizeof(path), "%s/stats.json", folder);
+    root = load(path);
+    ops = json_object_get(json_array_get(json_object_get(root, "cores"), 0), "ops");
+    assert_int_equal(json_object_size(ops), 7);
+    assert_int_equal(get_int(ops, "vmatpush{|1|2|3}{|.bf16|.s8|.u8|.s4|.u4|.f8e5m2"
+                                  "|.f8e4m3b11fnuz|.f8e4m3fn}{|.xpose}.{msra|msrb}"), 2);
+    assert_int_equal(get_int(ops, "scmp.{eq|ne|lt|le|gt|ge}.u32.totalorder"), 1);
+    assert_int_equal(get_int(ops, "vrot.lane.b32"), 1);
+    json_decref(root);
+    assert_int_equal(toy_remove_folder(folder), 4);
+    finish(&l);
+}
+
 TEST(step_table_with_trace_names_source_operations)
 {
     struct launch l;
@@ -248,6 +322,8 @@ int main(void)
         cmocka_unit_test(folder_of_a_launch_tells_its_counters),
         cmocka_unit_test(means_are_over_the_cores_that_ran),
         cmocka_unit_test(trace_of_a_launch_agrees_with_its_counters),
+        cmocka_unit_test(events_are_named_as_their_operations_are_written),
+        cmocka_unit_test(counters_of_operations_show_their_choices),
         cmocka_unit_test(step_table_with_trace_names_source_operations),
         cmocka_unit_test(trace_of_an_untraced_launch_is_an_error),
     };
