@@ -5,10 +5,12 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "report/check.h"
 #include "stack/precision.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NAMES_MAX 128
@@ -27,9 +29,10 @@ struct arguments {
     struct cli_list set, op_text, dtype_text;
     struct names ops, dtypes;
     int64_t seed, samples;
+    bool has_rows;
 };
 
-enum { KEY_OP = 256, KEY_DTYPE, KEY_SIMD, KEY_SEED, KEY_SAMPLES, KEY_CSV, KEY_JSON, KEY_SET };
+enum { KEY_OP = 256, KEY_DTYPE, KEY_SIMD, KEY_SEED, KEY_SAMPLES, KEY_CSV, KEY_JSON, KEY_ROWS, KEY_SET };
 
 static const struct argp_option options[] = {
     {"op", KEY_OP, "NAME[,NAME…]", 0, "only these operations, e.g. vadd, matmul, orders", 1},
@@ -40,6 +43,7 @@ static const struct argp_option options[] = {
     {"seed", KEY_SEED, "N", 0, "of the inputs (default: 1)", 3},
     {"samples", KEY_SAMPLES, "N", 0,
      "results per operation and kind of inputs (default: 65536; products take fewer)", 3},
+    {"rows", KEY_ROWS, 0, 0, "print a row for each kind of inputs, not one for all", 4},
     {"csv", KEY_CSV, "FILE", 0, "write the rows as CSV", 4},
     {"json", KEY_JSON, "FILE", 0, "write all figures as JSON", 4},
     {0}};
@@ -65,6 +69,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_OP: cli_list_add(&args->op_text, arg, state); return 0;
     case KEY_DTYPE: cli_list_add(&args->dtype_text, arg, state); return 0;
     case KEY_SIMD: args->simd = arg; return 0;
+    case KEY_ROWS: args->has_rows = true; return 0;
     case KEY_CSV: args->csv = arg; return 0;
     case KEY_JSON: args->json = arg; return 0;
     case KEY_SEED: args->seed = whole_number("--seed", arg, 0, INT64_MAX, state); return 0;
@@ -75,23 +80,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     default: return ARGP_ERR_UNKNOWN;
     }
 }
-
-static const struct argp parser = {
-    options, parse_option, NULL,
-    "Run operations on a simulated core and hold their results against exact integers or double "
-    "arithmetic, with the bounds of docs/numerics.md.\v"
-    "Inputs: heavy (long-tailed), wide (any exponent), cancel (pairs that nearly cancel), edges "
-    "(boundary values, each with each; for products around the smallest normal number), bits "
-    "(any bits). An ulp is the unit in the last place of the exact result. Products are matrices "
-    "of K x N; packed operands are bf16 in memory, other bf16 is rounded by the unit; x3 and x6 "
-    "are passes; S is the sum of |a||b|; BLAS is OpenBLAS's sgemm in f32 on the same operands, "
-    "rounded to bf16 where the type is bf16.\n\n"
-    "Exit status: 0 all within their bounds, 1 one is not, or something failed.\n\n"
-    "Examples:\n"
-    "  systole check numerics\n"
-    "  systole check numerics --op matmul --dtype f32 --simd c\n"
-    "  systole check numerics --op vpow2,vtanh --samples 1000000 --csv eup.csv",
-    NULL, NULL, NULL};
 
 /* ----- products: each precision of f32 beside plain bf16 */
 
@@ -182,16 +170,27 @@ static bool is_wanted(const struct names *n, const char *name)
     return n->count == 0 || has_name(n, name);
 }
 
+#define LIST_CHARS 200                  /* a longer list would hide the message */
+
+static void print_names(const struct names *known, char *list, size_t list_bytes)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < known->count && at < list_bytes; i++)
+        at += (size_t)snprintf(list + at, list_bytes - at, "%s%s", i ? ", " : "", known->item[i]);
+}
+
 static int fail_unknown(const char *what, const char *name, const struct names *known,
                         struct err *e)
 {
-    char hint[100], list[400] = "";
+    char hint[100], list[2000];
 
-    for (size_t i = 0; i < known->count; i++)
-        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
-                 known->item[i]);
-    return err_set(e, "unknown %s \"%s\"%s; there are %s", what, name,
-                   text_did_you_mean(name, known->item, known->count, hint, sizeof(hint)), list);
+    text_did_you_mean(name, known->item, known->count, hint, sizeof(hint));
+    print_names(known, list, sizeof(list));
+    if (strlen(list) > LIST_CHARS)
+        return err_set(e, "unknown %s \"%.100s\"%s; systole check numerics --help lists all", what,
+                       name, hint);
+    return err_set(e, "unknown %s \"%.100s\"%s; there are %s", what, name, hint, list);
 }
 
 /* every name in every list given must be known */
@@ -210,6 +209,45 @@ static int split_names(const struct cli_list *texts, const char *what, const str
     return 0;
 }
 
+/* ----- the help */
+
+/* At the end of the help: what --op and --dtype take. */
+static char *list_names(int key, const char *text, void *input)
+{
+    struct check_product product[PRODUCT_COUNT];
+    struct names ops = {.count = 0}, dtypes = {.count = 0};
+    char op_list[2000], dtype_list[500];
+    size_t bytes = sizeof(op_list) + sizeof(dtype_list) + 100;
+    char *out;
+
+    (void)input;
+    if (key != ARGP_KEY_HELP_EXTRA || !(out = malloc(bytes)))
+        return (char *)text;            /* argp's type; it frees what is not its own */
+    make_products(product);
+    known_names(product, &ops, &dtypes);
+    print_names(&ops, op_list, sizeof(op_list));
+    print_names(&dtypes, dtype_list, sizeof(dtype_list));
+    snprintf(out, bytes, "Operations: %s.\n\nTypes: %s.", op_list, dtype_list);
+    return out;
+}
+
+static const struct argp parser = {
+    options, parse_option, NULL,
+    "Run operations on a simulated core and hold their results against exact integers or double "
+    "arithmetic, with the bounds of docs/numerics.md.\v"
+    "Inputs: heavy (long-tailed), wide (any exponent), cancel (pairs that nearly cancel), edges "
+    "(boundary values, each with each; for products around the smallest normal number), bits "
+    "(any bits). An ulp is the unit in the last place of the exact result. Products are matrices "
+    "of K x N; packed operands are bf16 in memory, other bf16 is rounded by the unit; x3 and x6 "
+    "are passes; S is the sum of |a||b|; BLAS is OpenBLAS's sgemm in f32 on the same operands, "
+    "rounded to bf16 where the type is bf16.\n\n"
+    "Exit status: 0 all within their bounds, 1 one is not, or something failed.\n\n"
+    "Examples:\n"
+    "  systole check numerics\n"
+    "  systole check numerics --op matmul --dtype f32 --simd c\n"
+    "  systole check numerics --op vpow2,vtanh --samples 1000000 --csv eup.csv",
+    NULL, list_names, NULL};
+
 /* ----- the run */
 
 static bool is_chosen(const struct arguments *args, const char *name, const char *dtype)
@@ -217,20 +255,49 @@ static bool is_chosen(const struct arguments *args, const char *name, const char
     return is_wanted(&args->ops, name) && is_wanted(&args->dtypes, dtype);
 }
 
+static void say(struct progress *p, const char *name, const char *dtype, int64_t done)
+{
+    char what[64];
+
+    snprintf(what, sizeof(what), "measuring %s %s", name, dtype);
+    progress_say(p, what, done);
+}
+
+static int run_chosen(struct check *c, const struct arguments *args,
+                      const struct check_product *product, struct progress *p, struct err *e)
+{
+    int64_t done = 0;
+
+    for (size_t i = 0; i < check_op_count; i++, done++) {
+        const struct check_op *op = &check_ops[i];
+
+        if (!is_chosen(args, op->name, op->dtype))
+            continue;
+        say(p, op->name, op->dtype, done);
+        if (check_run_op(c, op, e))
+            return -1;
+    }
+    for (size_t i = 0; i < PRODUCT_COUNT; i++, done++) {
+        if (!is_chosen(args, product[i].name, product[i].dtype))
+            continue;
+        say(p, product[i].name, product[i].dtype, done);
+        if (check_run_product(c, &product[i], e))
+            return -1;
+    }
+    return 0;
+}
+
 static int run_all(struct check *c, const struct arguments *args,
                    const struct check_product *product, struct err *e)
 {
     bool has_orders = args->ops.count ? has_name(&args->ops, ORDERS) : args->dtypes.count == 0;
+    struct progress p;
+    int status;
 
-    for (size_t i = 0; i < check_op_count; i++)
-        if (is_chosen(args, check_ops[i].name, check_ops[i].dtype) &&
-            check_run_op(c, &check_ops[i], e))
-            return -1;
-    for (size_t i = 0; i < PRODUCT_COUNT; i++)
-        if (is_chosen(args, product[i].name, product[i].dtype) &&
-            check_run_product(c, &product[i], e))
-            return -1;
-    if (has_orders && check_run_orders(c, e))
+    progress_begin(&p, (int64_t)(check_op_count + PRODUCT_COUNT));
+    status = run_chosen(c, args, product, &p, e);
+    progress_wipe(&p);
+    if (status || (has_orders && check_run_orders(c, e)))
         return -1;
     if (c->row_count + c->order_count + c->left_out_count == 0)
         return err_set(e, "none of these operations has operands of these types");
@@ -263,8 +330,10 @@ static int report(const struct check *c, const struct arguments *args, struct er
 {
     size_t failed = check_failed_count(c);
 
-    if (c->row_count)
+    if (args->has_rows && c->row_count)
         check_print_rows(c, stdout);
+    else
+        check_print_summary(c, stdout);
     check_print_left_out(c, stdout);
     check_print_orders(c, stdout);
     if (write_file(c, args->csv, write_csv, e) || write_file(c, args->json, check_print_json, e))
@@ -272,7 +341,9 @@ static int report(const struct check *c, const struct arguments *args, struct er
     if (failed)
         return err_set(e, "%zu of %zu rows break their bound", failed, c->row_count);
     if (c->row_count)
-        printf("\nall %zu rows are within their bounds\n", c->row_count);
+        printf("%sall %zu rows are within their bounds%s\n",
+               c->left_out_count || c->order_count || args->has_rows ? "\n" : "", c->row_count,
+               args->has_rows ? "" : "; --rows prints them");
     return 0;
 }
 

@@ -48,24 +48,43 @@ static int room(void)
     return w.ws_col - 1;
 }
 
+/* Whether it is time for another line. */
+static bool is_due(const struct progress *p, double now)
+{
+    return p->is_terminal && now - p->shown_s >= INTERVAL_S && now > p->began_s;
+}
+
+static void put(struct progress *p, const char *line, double now)
+{
+    fprintf(stderr, "\r\033[K%.*s", room(), line);
+    fflush(stderr);
+    p->shown_s = now;
+    p->is_shown = true;
+}
+
 void progress_show(struct progress *p, int64_t step, int epoch, double loss)
 {
     char line[LINE_CHARS], left[32];
-    double now, rate;
+    double now = progress_seconds(), rate;
 
-    if (!p->is_terminal)
-        return;
-    now = progress_seconds();
-    if (now - p->shown_s < INTERVAL_S || now <= p->began_s)
+    if (!is_due(p, now))
         return;
     rate = (double)step / (now - p->began_s);
     snprintf(line, sizeof(line), "epoch %d, step %" PRId64 " of %" PRId64
              ", %.1f steps/s, loss %.4f, %s left", epoch, step, p->total, rate, loss,
              print_duration((double)(p->total - step) / rate, left, sizeof(left)));
-    fprintf(stderr, "\r\033[K%.*s", room(), line);
-    fflush(stderr);
-    p->shown_s = now;
-    p->is_shown = true;
+    put(p, line, now);
+}
+
+void progress_say(struct progress *p, const char *what, int64_t done)
+{
+    char line[LINE_CHARS];
+    double now = progress_seconds();
+
+    if (!is_due(p, now))
+        return;
+    snprintf(line, sizeof(line), "%s, %" PRId64 " of %" PRId64, what, done, p->total);
+    put(p, line, now);
 }
 
 void progress_wipe(struct progress *p)

@@ -1,5 +1,6 @@
 /*
- * A progress line on a terminal: step, rate, loss and time left.
+ * A progress line on a terminal: step, rate, loss and time left of a training
+ * run; what it is at, of anything else.
  *
  * Written to standard error, at most ten times a second, and wiped before
  * other lines are printed. Where standard error is no terminal: nothing.
@@ -18,5 +19,6 @@ struct progress {
 double progress_seconds(void);          /* of a clock that never jumps */
 void progress_begin(struct progress *p, int64_t total);
 void progress_show(struct progress *p, int64_t step, int epoch, double loss);
+void progress_say(struct progress *p, const char *what, int64_t done);
 void progress_wipe(struct progress *p);
 #endif

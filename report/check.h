@@ -134,7 +134,8 @@ int check_run_product(struct check *c, const struct check_product *p, struct err
 int check_run_orders(struct check *c, struct err *e);
 
 size_t check_failed_count(const struct check *c);
-void check_print_rows(const struct check *c, FILE *to);
+void check_print_summary(const struct check *c, FILE *to);  /* kinds of inputs together */
+void check_print_rows(const struct check *c, FILE *to);     /* a row each */
 void check_print_left_out(const struct check *c, FILE *to);
 void check_print_orders(const struct check *c, FILE *to);
 void check_print_csv(const struct check *c, FILE *to);

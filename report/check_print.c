@@ -27,34 +27,195 @@ static const char *number(double x, char *buf, size_t buf_bytes)
     return buf;
 }
 
-static void print_row(const struct check_row *r, FILE *to)
+#define LINE_CHARS 100
+
+/* one more of a list in lines of its own; *column is 0 before the first */
+static void print_item(const char *item, int *column, FILE *to)
+{
+    bool is_first = *column == 0;
+
+    if (is_first || *column + (int)strlen(item) + 2 > LINE_CHARS) {
+        fprintf(to, "%s\n  ", is_first ? "" : ";");
+        *column = 2;
+    } else {
+        *column += fprintf(to, "; ");
+    }
+    *column += fprintf(to, "%s", item);
+}
+
+/* of the columns whose texts differ much in length */
+struct widths { int name, dtype, shape, count; };
+
+static const char *shape_of(const struct check_row *r, char *buf, size_t buf_bytes)
+{
+    if (r->passes > 1)
+        snprintf(buf, buf_bytes, "%s x%d", r->shape, r->passes);
+    else
+        snprintf(buf, buf_bytes, "%s", r->shape);
+    return buf;
+}
+
+static int longer(int width, const char *text)
+{
+    int length = (int)strlen(text);
+
+    return length > width ? length : width;
+}
+
+static void widen(struct widths *w, const struct check_row *r, int64_t count)
+{
+    char text[48];
+
+    w->name = longer(w->name, r->name);
+    w->dtype = longer(w->dtype, r->dtype);
+    w->shape = longer(w->shape, shape_of(r, text, sizeof(text)));
+    w->count = longer(w->count, text_thousands(count, text, sizeof(text)));
+}
+
+#define NARROWEST ((struct widths){9, 4, 5, 7})         /* the heads of the columns */
+
+static void print_fault(const struct check_row *r, FILE *to)
+{
+    if (!r->has_passed)
+        fprintf(to, "    %s inputs: %" PRId64 " of another kind or off by more than the bound; "
+                "%s\n", r->inputs, r->wrong_count, r->example);
+}
+
+static void print_row(const struct check_row *r, const struct widths *w, FILE *to)
 {
     char max[16], p999[16], mean[16], relative[16], blas_max[16], blas_mean[16];
     char count[32], shape[48];
 
-    snprintf(shape, sizeof(shape), "%s", r->shape);
-    if (r->passes > 1)
-        snprintf(shape, sizeof(shape), "%s x%d", r->shape, r->passes);
-    fprintf(to, "%-13s %-13s %-18s %-7s %9s %9s %9s %9s %9s %9s %9s %11s %7.1f %%  %s\n", r->name,
-            r->dtype, shape, r->inputs, text_thousands(r->count, count, sizeof(count)),
+    fprintf(to, "%-*s %-*s %-*s %-6s %*s %8s %8s %8s %8s %8s %9s %12s %7.1f %%  %s\n", w->name,
+            r->name, w->dtype, r->dtype, w->shape, shape_of(r, shape, sizeof(shape)), r->inputs,
+            w->count, text_thousands(r->count, count, sizeof(count)),
             number(r->max_ulp, max, sizeof(max)), number(r->p999_ulp, p999, sizeof(p999)),
             number(r->mean_ulp, mean, sizeof(mean)),
             number(r->max_relative, relative, sizeof(relative)),
             number(r->blas_max_ulp, blas_max, sizeof(blas_max)),
             number(r->blas_mean_ulp, blas_mean, sizeof(blas_mean)), r->bound,
             100 * r->worst_share, r->has_passed ? "PASS" : "FAIL");
-    if (!r->has_passed)
-        fprintf(to, "    %" PRId64 " of another kind or off by more than the bound; %s\n",
-                r->wrong_count, r->example);
+    print_fault(r, to);
 }
 
 void check_print_rows(const struct check *c, FILE *to)
 {
-    fprintf(to, "%-13s %-13s %-18s %-7s %9s %9s %9s %9s %9s %9s %9s %11s %9s\n", "operation",
-            "type", "shape", "inputs", "results", "max ulp", "p99.9", "mean", "relative",
-            "BLAS max", "BLAS mean", "bound", "of bound");
+    struct widths w = NARROWEST;
+
     for (size_t i = 0; i < c->row_count; i++)
-        print_row(&c->row[i], to);
+        widen(&w, &c->row[i], c->row[i].count);
+    fprintf(to, "%-*s %-*s %-*s %-6s %*s %8s %8s %8s %8s %8s %9s %12s %9s\n", w.name, "operation",
+            w.dtype, "type", w.shape, "shape", "inputs", w.count, "results", "max ulp", "p99.9",
+            "mean", "relative", "BLAS max", "BLAS mean", "bound", "of bound");
+    for (size_t i = 0; i < c->row_count; i++)
+        print_row(&c->row[i], &w, to);
+}
+
+/* ----- the short table: an operation, its type and shape together, over all kinds of inputs */
+
+struct group {
+    const struct check_row *row;
+    size_t row_count;
+    const struct check_row *worst;      /* of the largest error */
+    int64_t count;
+    double share;
+    bool has_passed;
+};
+
+static bool is_same_group(const struct check_row *a, const struct check_row *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->dtype, b->dtype) == 0 &&
+           strcmp(a->shape, b->shape) == 0 && a->passes == b->passes;
+}
+
+static struct group group_at(const struct check *c, size_t at)
+{
+    struct group g = {.row = &c->row[at], .worst = &c->row[at], .has_passed = true};
+
+    for (; at < c->row_count && is_same_group(g.row, &c->row[at]); at++) {
+        const struct check_row *r = &c->row[at];
+
+        g.row_count++;
+        g.count += r->count;
+        g.has_passed = g.has_passed && r->has_passed;
+        if (r->worst_share > g.share)
+            g.share = r->worst_share;
+        if (r->max_ulp > g.worst->max_ulp)
+            g.worst = r;
+    }
+    return g;
+}
+
+static bool is_exact(const struct group *g)
+{
+    return g->has_passed && g->worst->max_ulp == 0;
+}
+
+static void print_group(const struct group *g, const struct widths *w, FILE *to)
+{
+    char count[32], shape[48], mean[16], blas[16], max[16];
+
+    fprintf(to, "%-*s %-*s %-*s %*s %9s %9s %9s %-6s %12s %7.1f %%  %s\n", w->name, g->row->name,
+            w->dtype, g->row->dtype, w->shape, shape_of(g->row, shape, sizeof(shape)), w->count,
+            text_thousands(g->count, count, sizeof(count)),
+            number(g->row->mean_ulp, mean, sizeof(mean)),
+            number(g->row->blas_mean_ulp, blas, sizeof(blas)),
+            number(g->worst->max_ulp, max, sizeof(max)), g->worst->inputs, g->row->bound,
+            100 * g->share, g->has_passed ? "PASS" : "FAIL");
+    for (size_t i = 0; i < g->row_count; i++)
+        print_fault(&g->row[i], to);
+}
+
+static void print_inexact(const struct check *c, FILE *to)
+{
+    struct widths w = NARROWEST;
+    struct group g;
+    bool has_any = false;
+
+    for (size_t i = 0; i < c->row_count; i += g.row_count)
+        if (g = group_at(c, i), !is_exact(&g)) {
+            widen(&w, g.row, g.count);
+            has_any = true;
+        }
+    if (!has_any)
+        return;
+    fprintf(to, "%-*s %-*s %-*s %*s %9s %9s %9s %-6s %12s %9s\n", w.name, "operation", w.dtype,
+            "type", w.shape, "shape", w.count, "results", "mean ulp", "BLAS mean", "max ulp", "with",
+            "bound", "of bound");
+    for (size_t i = 0; i < c->row_count; i += g.row_count)
+        if (g = group_at(c, i), !is_exact(&g))
+            print_group(&g, &w, to);
+    fputs("mean ulp and BLAS mean: on ordinary inputs; max ulp: the largest on any inputs, and on "
+          "which; of bound: the largest\nerror as a share of what that result is allowed, where S "
+          "is the sum of |a||b|; docs/accuracy.md tells how to read it\n\n", to);
+}
+
+static void print_exact(const struct check *c, FILE *to)
+{
+    const struct check_row *last = NULL;
+    struct group g;
+    int column = 0;
+
+    for (size_t i = 0; i < c->row_count; i += g.row_count) {
+        char item[64];
+
+        if (g = group_at(c, i), !is_exact(&g))
+            continue;
+        snprintf(item, sizeof(item), "%s %s", g.row->name, g.row->dtype);
+        if (!last)
+            fputs("exact to the last bit in all results:", to);
+        if (!last || strcmp(last->name, g.row->name) || strcmp(last->dtype, g.row->dtype))
+            print_item(item, &column, to);
+        last = g.row;
+    }
+    if (last)
+        fputs("\n\n", to);
+}
+
+void check_print_summary(const struct check *c, FILE *to)
+{
+    print_inexact(c, to);
+    print_exact(c, to);
 }
 
 static bool is_reason_known(const struct check *c, size_t at)
@@ -69,16 +230,14 @@ static bool is_reason_known(const struct check *c, size_t at)
 void check_print_left_out(const struct check *c, FILE *to)
 {
     for (size_t i = 0; i < c->left_out_count; i++) {
-        const char *separator = "";
+        int column = 0;
 
         if (is_reason_known(c, i))
             continue;
-        fprintf(to, "left out, %s: ", c->left_out[i].why);
+        fprintf(to, "left out, %s:", c->left_out[i].why);
         for (size_t j = i; j < c->left_out_count; j++)
-            if (strcmp(c->left_out[j].why, c->left_out[i].why) == 0) {
-                fprintf(to, "%s%s", separator, c->left_out[j].what);
-                separator = "; ";
-            }
+            if (strcmp(c->left_out[j].why, c->left_out[i].why) == 0)
+                print_item(c->left_out[j].what, &column, to);
         fprintf(to, "\n");
     }
 }

@@ -243,8 +243,8 @@ int check_run_product(struct check *c, const struct check_product *p, struct err
     int64_t step = 8 * t->per_word, m = c->sample_count / CHECK_TILE_WORDS;
 
     if (!check_takes_type(&c->chip, t)) {
-        check_leave_out(c, "the matrix unit does not take the type", "%s %s", p->name,
-                        p->storage);
+        check_leave_out(c, "the matrix unit does not take the type", "%s %s%s", p->name,
+                        p->storage, strcmp(p->storage, "bf16") ? "" : " packed");
         return 0;
     }
     m = m < step ? step : m > 256 ? 256 : m - m % step;

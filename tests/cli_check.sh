@@ -6,7 +6,7 @@ trap 'rm -f "$out" "$out".*' EXIT
 status=0
 fail() { echo "check: $*"; status=1; }
 
-$systole check numerics --tpu v3 --samples 1024 --csv "$out.csv" --json "$out.json" >"$out" ||
+$systole check numerics --tpu v3 --samples 1024 --rows --csv "$out.csv" --json "$out.json" >"$out" ||
     fail "numerics fails"
 grep -q 'rows are within their bounds$' "$out" || fail "no verdict"
 grep -q '^What rounding order changes' "$out" || fail "no section on orders"
@@ -22,10 +22,20 @@ grep -c '"max_relative"' "$out.json" | grep -qx "$rows" || fail "the JSON has no
 grep -q '^exact sums of 4 ' "$out" || fail "quad4 is not among the orders"
 grep -q '"order": "OpenBLAS"' "$out.json" || fail "the JSON has no orders"
 
+# without --rows: a line for all kinds of inputs, and what is exact by name only
+$systole check numerics --tpu v3 --samples 1024 --op vadd,vmax,vtanh,matmul --dtype f32 >"$out" ||
+    fail "the short table fails"
+[ "$(grep -c 'PASS$' "$out")" -eq 17 ] || fail "the short table has not 17 lines"
+grep -q '^vadd  .* heavy .* 100.0 %  PASS$' "$out" || fail "the short table lacks vadd"
+sed -n '/^exact to the last bit/{n;p;}' "$out" | grep -qx '  vmax f32' || fail "vmax is not exact"
+grep -q '^all 72 rows are within their bounds; --rows prints them$' "$out" || fail "no verdict"
+[ "$(awk '{ if (length > n) n = length } END { print n }' "$out")" -le 120 ] || fail "too wide"
+
 # what does not fit is named
 $systole check numerics --tpu tiny --op matmul --dtype bf16 --samples 1024 >"$out" ||
     fail "a small chip fails"
-grep -q '^left out, too large for the vector memory: .*matmul bf16, K 2048, N 256 x1' "$out" ||
+sed -n '/^left out, too large for the vector memory:/,$p' "$out" |
+    grep -q '^ .*matmul bf16, K 2048, N 256 x1' ||
     fail "what is left out is not named"
 
 # never changed by the path; changed by the seed
@@ -39,7 +49,7 @@ $systole check numerics --op vtanh,matmul --dtype f32,bf16 --tpu tiny --samples 
     >"$out.seed"
 cmp -s "$out.seed" "$out.auto" && fail "the seed changes nothing"
 
-$systole check numerics --op vpack.c --dtype s8,u8 --samples 1024 >"$out" || fail "packs fail"
+$systole check numerics --op vpack.c --dtype s8,u8 --samples 1024 --rows >"$out" || fail "packs fail"
 grep -q '^vpack.c  *u8 ' "$out" || fail "--dtype selects too little"
 grep -q ' bf16 ' "$out" && fail "--dtype selects too much"
 
@@ -56,7 +66,7 @@ expect() {          # exit status, first line of the message, arguments
 }
 expect 2 'systole check: needs one of: numerics'
 expect 2 'systole check: unknown check "numeric"; needs one of: numerics' numeric
-expect 1 'systole: unknown operation "vpow" (did you mean "vpow2"?); there are vadd, ' \
+expect 1 'systole: unknown operation "vpow" (did you mean "vpow2"?); systole check numerics --help lists' \
     numerics --op vadd,vpow
 expect 1 'systole: unknown type "f23" (did you mean "f32"?); there are f32, bf16, ' \
     numerics --dtype f23
@@ -70,4 +80,5 @@ expect 1 'systole: cannot write nowhere/x.csv: ' numerics --csv nowhere/x.csv
 $systole check --help | grep -q '^  numerics ' || fail "help does not list numerics"
 $systole check numerics --help | grep -q 'systole check numerics --op vpow2' ||
     fail "help has no example"
+$systole check numerics --help | grep -q '^Operations: vadd, vsub, ' || fail "help has no operations"
 exit $status
