@@ -66,37 +66,43 @@ static const struct argp argp = {
     NULL, NULL, NULL,
 };
 
+#define CHIP_ROW "%-4s %-18s %4s %5s  %-9s %6s %6s"
+#define PEAK_CELLS "  %-14s  %-14s  %-14s  %-14s  %s\n"
+
 static void print_heading(void)
 {
-    printf("%-5s %-20s %5s %6s %12s %9s %8s   %-18s %-18s %-18s %-18s %s\n", "chip", "name", "MHz",
-           "cores", "MXUs/core", "VMEM MiB", "HBM GiB", "bf16 TFLOP/s", "int8 TOP/s",
-           "int4 TOP/s", "fp8 TFLOP/s", "HBM GB/s");
+    printf(CHIP_ROW, "", "", "", "", "MXUs per", "VMEM", "HBM");
+    printf(PEAK_CELLS, "bf16", "int8", "int4", "fp8", "HBM");
+    printf(CHIP_ROW, "chip", "name", "MHz", "cores", "core", "MiB", "GiB");
+    printf(PEAK_CELLS, "TFLOP/s", "TOP/s", "TOP/s", "TFLOP/s", "GB/s");
 }
 
 /* "917.50 (918)": computed and, where there is one, published */
 static char *print_peak(const struct chip_peak *p, char *buf, size_t buf_bytes)
 {
     if (p->computed <= 0)
-        snprintf(buf, buf_bytes, "%8s", "-");
+        snprintf(buf, buf_bytes, "%7s", "-");
     else if (p->published <= 0)
-        snprintf(buf, buf_bytes, "%8.2f", p->computed);
+        snprintf(buf, buf_bytes, "%7.2f", p->computed);
     else
-        snprintf(buf, buf_bytes, "%8.2f (%g)", p->computed, p->published);
+        snprintf(buf, buf_bytes, "%7.2f (%g)", p->computed, p->published);
     return buf;
 }
 
 static void print_row(const char *name, const struct chip *c, const struct chip_peak *peaks)
 {
-    char mxus[32], cell[40];
+    char mhz[24], cores[24], mxus[48], vmem[24], hbm[24], cell[CHIP_PEAK_COUNT][40];
 
+    snprintf(mhz, sizeof(mhz), "%lld", (long long)c->chip_clock_mhz);
+    snprintf(cores, sizeof(cores), "%lld", (long long)c->chip_cores);
     snprintf(mxus, sizeof(mxus), "%lld x %lld^2", (long long)c->mxu_count,
              (long long)c->mxu_size);
-    printf("%-5s %-20s %5lld %6lld %12s %9g %8g  ", name, c->chip_name,
-           (long long)c->chip_clock_mhz, (long long)c->chip_cores, mxus,
-           (double)c->vmem_bytes / MIB, c->hbm_gib);
+    snprintf(vmem, sizeof(vmem), "%g", (double)c->vmem_bytes / MIB);
+    snprintf(hbm, sizeof(hbm), "%g", c->hbm_gib);
+    printf(CHIP_ROW, name, c->chip_name, mhz, cores, mxus, vmem, hbm);
     for (int i = 0; i < CHIP_PEAK_COUNT; i++)
-        printf(i + 1 < CHIP_PEAK_COUNT ? " %-18s" : " %s\n",
-               print_peak(&peaks[i], cell, sizeof(cell)));
+        print_peak(&peaks[i], cell[i], sizeof(cell[i]));
+    printf(PEAK_CELLS, cell[0], cell[1], cell[2], cell[3], cell[4]);
 }
 
 static const char *note_of(const struct chip_origin *origins, const char *section,
@@ -189,7 +195,7 @@ static void print_params(const struct chip *c, const struct chip_origin *origins
         if (strcmp(p->section, section) != 0)
             printf("\n[%s]\n", p->section);
         section = p->section;
-        printf("  %-22s %-18s %-68s %s\n", p->key, chip_print_param(c, i, value, sizeof(value)),
+        printf("  %-25s %-18s %-68s %s\n", p->key, chip_print_param(c, i, value, sizeof(value)),
                p->meaning, from);
     }
     print_peaks(c);
