@@ -110,8 +110,8 @@ static const struct argp parser = {
     "  systole run examples/01_vector_add.tasm --hbm 0=a.npy --hbm 0x10000=b.npy \\\n"
     "      --dump 0x20000:32x128\n"
     "A kernel as the compiler dumped it (docs/listings.md):\n"
-    "  systole run --from-dump fusion.final_bundles.txt --tpu v6e --operand 0=x.npy \\\n"
-    "      --result 3=y.npy --utilization units.txt",
+    "  systole run --from-dump fusion.final_bundles.txt --tpu v6e \\\n"
+    "      --operand 0=x.npy --result 3=y.npy --utilization units.txt",
     NULL, NULL, NULL};
 
 struct session {
