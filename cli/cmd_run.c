@@ -47,8 +47,10 @@ static const struct argp_option options[] = {
     {"utilization", KEY_UTILIZATION, "FILE", 0,
      "write the units that each bundle of the listing uses, in the compiler's format", 3},
     {"trace", KEY_TRACE, "FILE", 0, "write a Chrome trace of the run (.json or .json.gz)", 4},
-    {"threads", KEY_THREADS, "N", 0, "host threads (default: 1); never changes a result or a cycle", 4},
-    {"simd", KEY_SIMD, "PATH", 0, "auto, c, avx2 or avx512bf16; never changes a result or a cycle", 4},
+    {"threads", KEY_THREADS, "N", 0,
+     "host threads (default: 1); never changes a result or a cycle", 4},
+    {"simd", KEY_SIMD, "PATH", 0,
+     "auto, c, avx2 or avx512bf16; never changes a result or a cycle", 4},
     {"cycle-limit", KEY_LIMIT, "N", 0, "stop a program that runs longer (default: 10^10)", 4},
     {0}};
 

@@ -15,7 +15,7 @@ struct hbm_matrix {
     const char *path;                   /* .npy to write; NULL: print it */
 };
 
-/* "ADDR=FILE": the file's bytes, or the array in a .npy of f32 or s32, into every core in first..last */
+/* "ADDR=FILE": the file's bytes, or the array in a .npy of f32 or s32, into cores first..last */
 int hbm_data_load(struct machine *m, int first, int last, const char *argument, struct err *e);
 
 /* "ADDR:ROWSxCOLS" or, `with_path`, "ADDR:ROWSxCOLS=FILE" */

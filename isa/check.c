@@ -170,8 +170,7 @@ static int check_features(const struct site *s, struct err *e)
     return 0;
 }
 
-static int check_matrix_type(const struct site *s, const struct matrix_op *m, const char *name,
-                             struct err *e)
+static int check_matrix_type(const struct site *s, const struct matrix_op *m, struct err *e)
 {
     bool is_weights = m->kind == MATRIX_PUSH || m->kind == MATRIX_PREP_WEIGHTS;
     const bool *takes = is_weights ? s->limits->takes_weights : s->limits->takes_rows;
@@ -184,56 +183,73 @@ static int check_matrix_type(const struct site *s, const struct matrix_op *m, co
             snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", *list ? ", " : "",
                      matrix_type_name((enum matrix_type)t));
     }
-    return violation(s, e, "%s: the chip takes %s only", name, list);
+    return op_violation(s, e, "the chip takes %s only", list);
 }
 
-static int check_accumulator(const struct site *s, const struct matrix_op *m, const char *name,
-                             struct err *e)
+static int check_accumulator(const struct site *s, const struct matrix_op *m, struct err *e)
 {
     int count = s->limits->accumulator_count, last = m->accumulator;
 
     if (m->kind != MATRIX_MULTIPLY && m->kind != MATRIX_POP)
         return 0;
     if (m->accumulator < 0 && count > 0)
-        return violation(s, e, "%s: the chip has accumulators, \".mrb[0]\" to \".mrb[%d]\"", name,
-                         count - 1);
+        return op_violation(s, e, "the chip has accumulators, \".mrb[0]\" to \".mrb[%d]\"",
+                            count - 1);
     if (m->accumulator < 0)
         return 0;
     if (count == 0)
-        return violation(s, e, "%s: the chip has no accumulators, results leave through a FIFO",
-                         name);
+        return op_violation(s, e, "the chip has no accumulators, results leave through a FIFO");
     if (m->kind == MATRIX_MULTIPLY)
         last += matrix_values_per_word(m->type) - 1;    /* one for every 8 rows */
     if (last >= count)
-        return violation(s, e, "%s: up to accumulator %d (0..%d)", name, last, count - 1);
+        return op_violation(s, e, "up to accumulator %d (0..%d)", last, count - 1);
     return 0;
 }
 
 static int check_matrix(const struct site *s, struct err *e)
 {
     struct matrix_op m = matrix_op_of_isa(s->op);
-    const struct isa_info *info = isa_info((enum isa_opcode)s->op->code);
     bool has_halves = m.uses_prep || m.kind == MATRIX_PREP_WEIGHTS || m.kind == MATRIX_PREP_ROWS;
-    int32_t choice[ISA_CHOICE_MAX] = { 0 };
-    char name[ISA_MNEMONIC_MAX + 16];
 
-    for (int i = 0; i < info->choice_count; i++)
-        choice[i] = s->op->operand[info->choice_first + i].value;
-    isa_print_mnemonic((enum isa_opcode)s->op->code, s->op->unit_index, choice, name,
-                       sizeof(name));
     if (has_halves && s->limits->mxu_size < 256)
-        return violation(s, e, "%s: only 256-wide arrays have halves, the chip's are %d wide",
-                         name, s->limits->mxu_size);
-    if (check_accumulator(s, &m, name, e))
+        return op_violation(s, e, "only 256-wide arrays have halves, the chip's are %d wide",
+                            s->limits->mxu_size);
+    if (check_accumulator(s, &m, e))
         return -1;
-    return check_matrix_type(s, &m, name, e);
+    return check_matrix_type(s, &m, e);
+}
+
+static int check_unit(const struct site *s, struct err *e)
+{
+    const char *suffix = isa_unit_suffix((enum isa_opcode)s->op->code);
+    int count = isa_info((enum isa_opcode)s->op->code)->unit == UNIT_MXU ? s->limits->mxu_count
+                                                                        : s->limits->xlu_count;
+
+    if (!suffix && s->op->unit_index > 0)
+        return op_violation(s, e, "unit %d of an operation that has none", s->op->unit_index);
+    if (suffix && s->op->unit_index >= count)
+        return op_violation(s, e, "the chip has %s0..%s%d", suffix, suffix, count - 1);
+    return 0;
+}
+
+/* operands that may be left out, all of them */
+static int check_tail(const struct site *s, struct err *e)
+{
+    const struct isa_info *info = isa_info((enum isa_opcode)s->op->code);
+    const struct isa_operand *operand = s->op->operand;
+
+    for (int i = info->tail_first; i < info->choice_first; i++) {
+        if ((operand[i].kind == OPERAND_NONE) != (operand[info->tail_first].kind == OPERAND_NONE))
+            return op_violation(s, e, "operands o%d to o%d stand together or not at all",
+                                info->tail_first, info->choice_first - 1);
+    }
+    return 0;
 }
 
 static int check_op(const struct site *s, struct err *e)
 {
     const struct isa_op *op = s->op;
     const struct isa_info *info;
-    int unit_count = 1;
 
     if (op->code >= OP_COUNT)
         return violation(s, e, "operation code %d (0..%d)", op->code, OP_COUNT - 1);
@@ -244,26 +260,13 @@ static int check_op(const struct site *s, struct err *e)
     if (op->pred == ISA_PRED_ALWAYS ? op->pred_is_negated : op->pred >= ISA_PRED_COUNT)
         return op_violation(s, e, "guard %sp%d (p0..p%d)", op->pred_is_negated ? "!" : "",
                             op->pred, ISA_PRED_COUNT - 1);
-    if (info->unit == UNIT_MXU)
-        unit_count = s->limits->mxu_count;
-    else if (info->unit == UNIT_XLU)
-        unit_count = s->limits->xlu_count;
-    if (!isa_unit_suffix(op->code) && op->unit_index > 0)
-        return op_violation(s, e, "unit %d of an operation that has none", op->unit_index);
-    if (op->unit_index >= unit_count)
-        return op_violation(s, e, "the chip has %s0..%s%d", isa_unit_suffix(op->code),
-                            isa_unit_suffix(op->code), unit_count - 1);
+    if (check_unit(s, e))
+        return -1;
     for (int i = 0; i < op->operand_count; i++) {
         if (check_operand(s, i, e))
             return -1;
     }
-    for (int i = info->tail_first; i < info->choice_first; i++) {
-        if ((op->operand[i].kind == OPERAND_NONE) !=
-            (op->operand[info->tail_first].kind == OPERAND_NONE))
-            return violation(s, e, "%s: operands %d to %d stand together or not at all",
-                             info->mnemonic, info->tail_first, info->choice_first - 1);
-    }
-    if (check_features(s, e))
+    if (check_tail(s, e) || check_features(s, e))
         return -1;
     return info->unit == UNIT_MXU ? check_matrix(s, e) : 0;
 }

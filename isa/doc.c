@@ -44,11 +44,11 @@ static const char introduction[] =
     "| `address` | `s3`, `0x18`, `s3 + 0x18`: the register and the offset are two "
     "operands |\n"
     "\n"
-    "`ss:` (sublane stride, 1 when left out) and `sm:` (sublane mask, 0xff when left out) are two\n"
-    "more operands of vector loads and stores; a stride is not negative. A load of stride 0 reads one\n"
-    "row into all sublanes; of a store of stride 0 the highest sublane remains. `pattern:` has a\n"
-    "digit per sublane, sublane 0 last: the sublane that comes from, or goes to, memory there. What\n"
-    "stands in `[, ...]` may be left out, all of it.\n";
+    "`ss:` (sublane stride, 1 when left out) and `sm:` (sublane mask, 0xff when left out) are\n"
+    "two more operands of vector loads and stores; a stride is not negative. A load of stride 0\n"
+    "reads one row into all sublanes; of a store of stride 0 the highest sublane remains.\n"
+    "`pattern:` has a digit per sublane, sublane 0 last: the sublane that comes from, or goes to,\n"
+    "memory there. What stands in `[, ...]` may be left out, all of it.\n";
 
 static const char *const slot_texts[SLOT_COUNT] = {
     [SLOT_SCALAR] = "The scalar unit: integers, predicates, SMEM, branches.",

@@ -88,8 +88,8 @@ struct isa_op {
     struct isa_operand operand[ISA_OPERAND_MAX];
 };
 
-/* Rows of a tile that vxpose takes and gives, by its type operand: 8, 16 or 32. */
-#define ISA_XPOSE_TYPE 2                /* operand of a vxpose: b32, b16 or b8 */
+#define ISA_XPOSE_TYPE 2                /* operand of a vxpose: 0 b32, 1 b16, 2 b8 */
+/* Rows of a tile that vxpose takes and gives, by that operand: 8, 16 or 32. */
 static inline int isa_xpose_rows(int32_t type) { return 8 << type; }
 
 struct isa_bundle {

@@ -1,24 +1,23 @@
 #include "isa/matrix.h"
 
-
-/* by operation; first_choice is the number of operands before the choices */
+/* by operation */
 static const struct family {
-    uint8_t kind, first_choice;
+    uint8_t kind;
     bool is_masked, has_accumulator;
 } families[OP_COUNT] = {
-    [OP_VMATPUSH] = {MATRIX_PUSH, 1, false, false},
-    [OP_VMATPUSH_MSK] = {MATRIX_PUSH, 2, true, false},
-    [OP_VMATPREP_SUBR] = {MATRIX_PREP_WEIGHTS, 1, false, false},
-    [OP_VMATPREP_SUBR_MSK] = {MATRIX_PREP_WEIGHTS, 2, true, false},
-    [OP_VMATPREP_MUBR] = {MATRIX_PREP_ROWS, 1, false, false},
-    [OP_VMATPREP_MUBR_MSK] = {MATRIX_PREP_ROWS, 2, true, false},
-    [OP_VMATMUL] = {MATRIX_MULTIPLY, 1, false, false},
-    [OP_VMATMUL_MSK] = {MATRIX_MULTIPLY, 2, true, false},
-    [OP_VMATMUL_ACC] = {MATRIX_MULTIPLY, 1, false, true},
-    [OP_VMATMUL_ACC_MSK] = {MATRIX_MULTIPLY, 2, true, true},
-    [OP_VPOP_MRF] = {MATRIX_POP, 1, false, false},
-    [OP_VPOP_MRB] = {MATRIX_POP, 1, false, true},
-    [OP_VDWG] = {MATRIX_GIVE_UP, 0, false, false},
+    [OP_VMATPUSH] = {MATRIX_PUSH, false, false},
+    [OP_VMATPUSH_MSK] = {MATRIX_PUSH, true, false},
+    [OP_VMATPREP_SUBR] = {MATRIX_PREP_WEIGHTS, false, false},
+    [OP_VMATPREP_SUBR_MSK] = {MATRIX_PREP_WEIGHTS, true, false},
+    [OP_VMATPREP_MUBR] = {MATRIX_PREP_ROWS, false, false},
+    [OP_VMATPREP_MUBR_MSK] = {MATRIX_PREP_ROWS, true, false},
+    [OP_VMATMUL] = {MATRIX_MULTIPLY, false, false},
+    [OP_VMATMUL_MSK] = {MATRIX_MULTIPLY, true, false},
+    [OP_VMATMUL_ACC] = {MATRIX_MULTIPLY, false, true},
+    [OP_VMATMUL_ACC_MSK] = {MATRIX_MULTIPLY, true, true},
+    [OP_VPOP_MRF] = {MATRIX_POP, false, false},
+    [OP_VPOP_MRB] = {MATRIX_POP, false, true},
+    [OP_VDWG] = {MATRIX_GIVE_UP, false, false},
 };
 
 static void read_push(struct matrix_op *m, const int32_t *choice)
@@ -41,7 +40,7 @@ static void read_multiply(struct matrix_op *m, const int32_t *choice)
 struct matrix_op matrix_op_of(enum isa_opcode code, const int32_t *operand)
 {
     const struct family *f = &families[code];
-    const int32_t *choice = operand + f->first_choice;
+    const int32_t *choice = operand + isa_info(code)->choice_first;
     struct matrix_op m = {.kind = (enum matrix_kind)f->kind, .is_masked = f->is_masked,
                           .staging = -1, .accumulator = -1};
 

@@ -63,6 +63,9 @@ int chip_set_all(struct chip *c, const char *const *assignments, int count,
 /* value of parameter `index` as text; returns buf */
 char *chip_print_param(const struct chip *c, size_t index, char *buf, size_t buf_bytes);
 
+/* Halves of a matrix unit's rows and of its columns: 2 where the array is 256 wide, else 1. */
+static inline int chip_mxu_halves(const struct chip *c) { return c->mxu_size > 128 ? 2 : 1; }
+
 /*
  * Peaks of one chip, those of the arithmetic in 10^12 operations per second:
  * from the arrays and the clock; 0 for a type that the MXU does not take.

@@ -12,17 +12,19 @@
 
 #include <string.h>
 
+/* what its mnemonic chooses is all that tells an operation from the others of its kind */
+#define HANDLER(id, function) \
+    void exec_##id(struct core *c, const struct decoded_op *o) \
+    { \
+        function(c, o); \
+    }
+
 #define GROUP_WORDS MATRIX_GROUP_WORDS
 #define GROUPS_MAX (MATRIX_ROWS_MAX / 8)
 
-static int halves_of(const struct chip *chip)
-{
-    return chip->mxu_size > 128 ? 2 : 1;
-}
-
 static size_t quadrant_count(const struct chip *chip)
 {
-    return (size_t)(halves_of(chip) * halves_of(chip));
+    return (size_t)(chip_mxu_halves(chip) * chip_mxu_halves(chip));
 }
 
 size_t mxu_bytes(const struct chip *chip)
@@ -225,7 +227,7 @@ static void exec_push(struct core *c, const struct decoded_op *o)
 
     p.lower = matrix_groups_of_tile(c->simd, m.type, m.is_xpose, operand_tile(c, o, &m, masked),
                                     room[0]);
-    if (c->chip->mxu_size == 128) {
+    if (chip_mxu_halves(c->chip) == 1) {
         shift_in(p.quadrant, m.is_xpose, p.lower, p.count, NULL);
         return;
     }
@@ -234,15 +236,8 @@ static void exec_push(struct core *c, const struct decoded_op *o)
     push_256(&p);
 }
 
-void exec_VMATPUSH(struct core *c, const struct decoded_op *o)
-{
-    exec_push(c, o);
-}
-
-void exec_VMATPUSH_MSK(struct core *c, const struct decoded_op *o)
-{
-    exec_push(c, o);
-}
+HANDLER(VMATPUSH, exec_push)
+HANDLER(VMATPUSH_MSK, exec_push)
 
 static void exec_prep(struct core *c, const struct decoded_op *o)
 {
@@ -254,25 +249,10 @@ static void exec_prep(struct core *c, const struct decoded_op *o)
     memcpy(to, operand_tile(c, o, &m, masked), TILE_BYTES);
 }
 
-void exec_VMATPREP_SUBR(struct core *c, const struct decoded_op *o)
-{
-    exec_prep(c, o);
-}
-
-void exec_VMATPREP_SUBR_MSK(struct core *c, const struct decoded_op *o)
-{
-    exec_prep(c, o);
-}
-
-void exec_VMATPREP_MUBR(struct core *c, const struct decoded_op *o)
-{
-    exec_prep(c, o);
-}
-
-void exec_VMATPREP_MUBR_MSK(struct core *c, const struct decoded_op *o)
-{
-    exec_prep(c, o);
-}
+HANDLER(VMATPREP_SUBR, exec_prep)
+HANDLER(VMATPREP_SUBR_MSK, exec_prep)
+HANDLER(VMATPREP_MUBR, exec_prep)
+HANDLER(VMATPREP_MUBR_MSK, exec_prep)
 
 /* Left-hand rows of a multiplication, by halves of k. */
 struct left_hand {
@@ -287,7 +267,7 @@ static void read_rows(struct core *c, const struct decoded_op *o, const struct m
     matrix_rows_of_tile(c->simd, m->type, operand_tile(c, o, m, masked), l->row[0]);
     if (m->uses_prep)
         matrix_rows_of_tile(c->simd, m->type, c->mxu[o->unit].rows_prep, l->row[1]);
-    else if (c->chip->mxu_size > 128)
+    else if (chip_mxu_halves(c->chip) > 1)
         memset(l->row[1], 0, sizeof(l->row[1]));
 }
 
@@ -296,7 +276,7 @@ static void multiply_group(const struct core *c, const struct decoded_op *o, int
                            const struct left_hand *l, int group, int n, uint32_t *out)
 {
     simd_matmul_fn *matmul = c->sums_quads ? quad4_matmul : c->simd->matmul;
-    int halves = halves_of(c->chip), k;
+    int halves = chip_mxu_halves(c->chip), k;
 
     for (k = 0; k < halves; k++)
         matmul(out, k ? out : NULL, (const uint32_t (*)[64])&l->row[k][8 * group],
@@ -321,7 +301,7 @@ static void exec_multiply(struct core *c, const struct decoded_op *o)
     struct matrix_op m = matrix_op_of(o->code, o->o);
     struct mxu *unit = &c->mxu[o->unit];
     bool is_integer = matrix_is_integer(m.type);
-    int halves = halves_of(c->chip), i;
+    int halves = chip_mxu_halves(c->chip), i;
     struct left_hand l;
     _Alignas(64) tile_t sum;
 
@@ -339,25 +319,10 @@ static void exec_multiply(struct core *c, const struct decoded_op *o)
     }
 }
 
-void exec_VMATMUL(struct core *c, const struct decoded_op *o)
-{
-    exec_multiply(c, o);
-}
-
-void exec_VMATMUL_MSK(struct core *c, const struct decoded_op *o)
-{
-    exec_multiply(c, o);
-}
-
-void exec_VMATMUL_ACC(struct core *c, const struct decoded_op *o)
-{
-    exec_multiply(c, o);
-}
-
-void exec_VMATMUL_ACC_MSK(struct core *c, const struct decoded_op *o)
-{
-    exec_multiply(c, o);
-}
+HANDLER(VMATMUL, exec_multiply)
+HANDLER(VMATMUL_MSK, exec_multiply)
+HANDLER(VMATMUL_ACC, exec_multiply)
+HANDLER(VMATMUL_ACC_MSK, exec_multiply)
 
 void exec_VPOP_MRF(struct core *c, const struct decoded_op *o)
 {
@@ -371,7 +336,7 @@ void exec_VPOP_MRB(struct core *c, const struct decoded_op *o)
     struct accumulator *a = &unit->accumulator[m.accumulator];
 
     memcpy(c->tile[o->o[0]], unit->sum[m.accumulator][a->read++], TILE_BYTES);
-    if (a->read == halves_of(c->chip))
+    if (a->read == chip_mxu_halves(c->chip))
         a->read = a->written = 0;
 }
 

@@ -1,6 +1,6 @@
 /*
- * What vector ALU and EUP operations compute (those on masks: exec_mask.c), by the kernels of the chosen
- * SIMD path where there is arithmetic.
+ * What vector ALU and EUP operations compute (those on masks: exec_mask.c), by
+ * the kernels of the chosen SIMD path where there is arithmetic.
  */
 #include "sim/core.h"
 

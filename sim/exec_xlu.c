@@ -58,25 +58,15 @@ void exec_VBCAST_LANE(struct core *c, const struct decoded_op *o)
     }
 }
 
-static void pop(struct core *c, const struct decoded_op *o)
-{
-    memcpy(c->tile[o->o[0]], fifo_read(&c->xlu[o->unit].result), TILE_BYTES);
-}
+#define POP(id) \
+    void exec_##id(struct core *c, const struct decoded_op *o) \
+    { \
+        memcpy(c->tile[o->o[0]], fifo_read(&c->xlu[o->unit].result), TILE_BYTES); \
+    }
 
-void exec_VPOP_XLANE(struct core *c, const struct decoded_op *o)
-{
-    pop(c, o);
-}
-
-void exec_VPOP_PERMUTE(struct core *c, const struct decoded_op *o)
-{
-    pop(c, o);
-}
-
-void exec_VPOP_TRF(struct core *c, const struct decoded_op *o)
-{
-    pop(c, o);
-}
+POP(VPOP_XLANE)
+POP(VPOP_PERMUTE)
+POP(VPOP_TRF)
 
 /* the timing side has checked that there is room; row r of the tile: sublane r / P, part r mod P */
 static void gather(struct core *c, const struct decoded_op *o)

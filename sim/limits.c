@@ -69,26 +69,38 @@ static bool takes_fp8(const struct chip *c, enum matrix_type t)
     return t == MATRIX_F8E5M2 || strcmp(c->mxu_fp8_e4m3, name) == 0;
 }
 
-int chip_matmul_cycles(const struct chip *c, enum matrix_type t)
+/* A chip file has one number for each width of integer and one for fp8. */
+struct type_cycles {
+    int64_t f32, bf16, int8, int4, fp8;
+};
+
+static int cycles_of(const struct chip *c, const struct type_cycles *cycles, enum matrix_type t)
 {
     switch (t) {
-    case MATRIX_F32: return (int)c->mxu_matmul_f32_cycles;
-    case MATRIX_BF16: return (int)c->mxu_matmul_bf16_cycles;
-    case MATRIX_S8: case MATRIX_U8: return (int)c->mxu_matmul_int8_cycles;
-    case MATRIX_S4: case MATRIX_U4: return (int)c->mxu_matmul_int4_cycles;
-    default: return takes_fp8(c, t) ? (int)c->mxu_matmul_fp8_cycles : 0;
+    case MATRIX_F32: return (int)cycles->f32;
+    case MATRIX_BF16: return (int)cycles->bf16;
+    case MATRIX_S8: case MATRIX_U8: return (int)cycles->int8;
+    case MATRIX_S4: case MATRIX_U4: return (int)cycles->int4;
+    default: return takes_fp8(c, t) ? (int)cycles->fp8 : 0;
     }
+}
+
+int chip_matmul_cycles(const struct chip *c, enum matrix_type t)
+{
+    const struct type_cycles cycles = {c->mxu_matmul_f32_cycles, c->mxu_matmul_bf16_cycles,
+                                       c->mxu_matmul_int8_cycles, c->mxu_matmul_int4_cycles,
+                                       c->mxu_matmul_fp8_cycles};
+
+    return cycles_of(c, &cycles, t);
 }
 
 int chip_push_cycles(const struct chip *c, enum matrix_type t)
 {
-    switch (t) {
-    case MATRIX_F32: return (int)c->mxu_push_f32_cycles;
-    case MATRIX_BF16: return (int)c->mxu_push_bf16_cycles;
-    case MATRIX_S8: case MATRIX_U8: return (int)c->mxu_push_int8_cycles;
-    case MATRIX_S4: case MATRIX_U4: return (int)c->mxu_push_int4_cycles;
-    default: return takes_fp8(c, t) ? (int)c->mxu_push_fp8_cycles : 0;
-    }
+    const struct type_cycles cycles = {c->mxu_push_f32_cycles, c->mxu_push_bf16_cycles,
+                                       c->mxu_push_int8_cycles, c->mxu_push_int4_cycles,
+                                       c->mxu_push_fp8_cycles};
+
+    return cycles_of(c, &cycles, t);
 }
 
 int chip_matrix_cycles(const struct chip *c, const struct matrix_op *m)

@@ -168,7 +168,8 @@ static int32_t decode_operand(struct decoder *d, const struct isa_op *op, int in
     case 'N':
         return from->kind == OPERAND_REG ? from->value : from->value ? M_TRUE : M_FALSE;
     case 'V':
-        return from->kind == OPERAND_REG ? from->value : constant_tile(d, vector_immediate(op, index));
+        return from->kind == OPERAND_REG ? from->value
+                                         : constant_tile(d, vector_immediate(op, index));
     case 'S': case 'B': case 'F': case 'Z':
         return from->kind == OPERAND_REG ? from->value : constant_scalar(d, from->value);
     default:

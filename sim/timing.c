@@ -140,17 +140,30 @@ static bool begins_xpose(const struct decoded_op *o)
     return o->code == OP_VXPOSE_START || o->code == OP_VXPOSE_ONE;
 }
 
+static void check_xlu(struct core *c, const struct decoded_op *o, struct issue_time *t)
+{
+    const struct xlu *x = &c->xlu[o->unit];
+
+    if (begins_xpose(o))
+        issue_not_before(t, x->next_xpose_at, STALL_XLU);
+    issue_not_before(t, x->free_at, STALL_XLU);
+}
+
+static void check_bank(struct core *c, const struct decoded_op *o)
+{
+    if (o->bank_extra > c->bank_extra)
+        c->bank_extra = o->bank_extra;
+}
+
 void timing_check(struct core *c, const struct decoded_op *o, struct issue_time *t)
 {
     switch (o->timing) {
     case TIMING_LOAD:
-        if (o->bank_extra > c->bank_extra)
-            c->bank_extra = o->bank_extra;
+        check_bank(c, o);
         check_store_to_load(c, o, t);
         break;
     case TIMING_STORE:
-        if (o->bank_extra > c->bank_extra)
-            c->bank_extra = o->bank_extra;
+        check_bank(c, o);
         break;
     case TIMING_LOAD_IAR:
         check_iar_banks(c, o);
@@ -171,13 +184,8 @@ void timing_check(struct core *c, const struct decoded_op *o, struct issue_time 
     case TIMING_POP_EUP:
         timing_check_pop(c, o, &c->eup, STALL_EUP, t);
         break;
-    case TIMING_XPOSE: case TIMING_XPOSE_END:
-        if (begins_xpose(o))
-            issue_not_before(t, c->xlu[o->unit].next_xpose_at, STALL_XLU);
-        issue_not_before(t, c->xlu[o->unit].free_at, STALL_XLU);
-        break;
-    case TIMING_REDUCE: case TIMING_PERMUTE:
-        issue_not_before(t, c->xlu[o->unit].free_at, STALL_XLU);
+    case TIMING_REDUCE: case TIMING_PERMUTE: case TIMING_XPOSE: case TIMING_XPOSE_END:
+        check_xlu(c, o, t);
         break;
     case TIMING_POP_XLU:
         timing_check_pop(c, o, &c->xlu[o->unit].result, STALL_XLU, t);
@@ -265,24 +273,24 @@ static void commit_permute(struct core *c, const struct decoded_op *o, cycle_t a
     x->free_at = start + c->chip->xlu_issue_cycles;
     core_count_busy(c, o, start, x->free_at);
     timing_push_result(c, o, &x->result, is_reduction ? OP_VPOP_XLANE : OP_VPOP_PERMUTE,
-                start + (is_reduction ? c->chip->xlu_reduce_cycles : c->chip->xlu_permute_cycles));
+                       start + (is_reduction ? c->chip->xlu_reduce_cycles : c->chip->xlu_permute_cycles));
 }
 
 static bool check_xpose(struct core *c, const struct decoded_op *o, const struct xlu *x)
 {
     bool is_first = begins_xpose(o);
-    struct op_name name = timing_name(o);
     int rows = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]), most = 128 / rows;
 
     if (is_first && x->is_open)
-        core_fault(c, FAULT_OPERATION, "%s inside an open transpose", name.text);
+        core_fault(c, FAULT_OPERATION, "%s inside an open transpose", timing_name(o).text);
     else if (!is_first && !x->is_open)
-        core_fault(c, FAULT_OPERATION, "%s without a start", name.text);
+        core_fault(c, FAULT_OPERATION, "%s without a start", timing_name(o).text);
     else if (!is_first && x->type != o->o[ISA_XPOSE_TYPE])
-        core_fault(c, FAULT_OPERATION, "%s in a transpose of another type", name.text);
+        core_fault(c, FAULT_OPERATION, "%s in a transpose of another type",
+                   timing_name(o).text);
     else if (!is_first && x->pushed_rows >= 128)
-        core_fault(c, FAULT_OPERATION, "%s is tile %d of a transpose of at most %d", name.text,
-                   most + 1, most);
+        core_fault(c, FAULT_OPERATION, "%s is tile %d of a transpose of at most %d",
+                   timing_name(o).text, most + 1, most);
     return c->state != CORE_FAULTED;
 }
 
@@ -307,7 +315,7 @@ static void commit_xpose(struct core *c, const struct decoded_op *o, cycle_t at)
     ready_at = start + c->chip->xlu_xpose_cycles;
     for (i = 0; i < o->o[1] / rows && c->state != CORE_FAULTED; i++)
         timing_push_result(c, o, &x->result, OP_VPOP_TRF,
-                    ready_at + i * c->chip->xlu_xpose_pop_cycles);
+                           ready_at + i * c->chip->xlu_xpose_pop_cycles);
 }
 
 /* quotient and remainder; divisions may follow each other in every bundle */

@@ -6,11 +6,6 @@
 #include "sim/limits.h"
 #include "sim/timing.h"
 
-static int halves_of(const struct core *c)
-{
-    return c->chip->mxu_size > 128 ? 2 : 1;
-}
-
 static void check_accumulator(struct core *c, const struct decoded_op *o,
                               const struct matrix_op *m, struct issue_time *t)
 {
@@ -28,7 +23,7 @@ static void check_accumulator(struct core *c, const struct decoded_op *o,
         return;
     }
     issue_not_before(t, a->ready_at[a->popped], STALL_RESULT);
-    if (++a->popped == halves_of(c)) {
+    if (++a->popped == chip_mxu_halves(c->chip)) {
         a->popped = 0;
         a->has_sum = false;
     }
@@ -118,7 +113,7 @@ static void add_to_accumulator(struct core *c, const struct decoded_op *o,
         core_fault(c, FAULT_OPERATION, "%s adds to accumulator %d of %s", timing_name(o).text,
                    number, a->is_integer ? "s32" : "f32");
     a->ready_at[half] = ready_at;
-    if (half + 1 == halves_of(c)) {
+    if (half + 1 == chip_mxu_halves(c->chip)) {
         a->has_sum = true;
         a->is_integer = matrix_is_integer(m->type);
     }
@@ -128,7 +123,7 @@ static void add_to_accumulator(struct core *c, const struct decoded_op *o,
 static void send_results(struct core *c, const struct decoded_op *o, const struct matrix_op *m,
                          cycle_t first_at)
 {
-    int halves = halves_of(c), tiles = halves * matrix_rows(m->type) / 8, i;
+    int halves = chip_mxu_halves(c->chip), tiles = halves * matrix_rows(m->type) / 8, i;
     cycle_t cycles = chip_matmul_cycles(c->chip, m->type);
     uint16_t key = timing_pop_key(OP_VPOP_MRF, matrix_is_integer(m->type));
 

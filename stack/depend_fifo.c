@@ -81,7 +81,7 @@ static struct fifo_use mxu_use(struct fifo_state *st, const struct isa_op *op)
     struct matrix_op m = matrix_op_of_isa(op);
     int latch_cycles = m.staging >= 0 ? (int)st->chip->mxu_latch_cycles : 0;
     int matmul_cycles = (int)st->chip->mxu_matmul_f32_cycles;
-    int results = (int)st->chip->mxu_size / 128;
+    int results = chip_mxu_halves(st->chip);
 
     return (struct fifo_use){
         .fifo = &st->mxu[op->unit_index],
@@ -299,7 +299,7 @@ int depend_fifos(struct depend *d, const struct code_block *b, const struct chip
     for (int i = 0; i < MXU_MAX; i++) {
         /* accumulators take turns, so they are a FIFO for what is written like one */
         init_fifo(&st.mxu[i], "mxu", i, chip->mxu_accumulators
-                  ? chip->mxu_accumulators * (chip->mxu_size / 128) : chip->mxu_fifo_depth);
+                  ? chip->mxu_accumulators * chip_mxu_halves(chip) : chip->mxu_fifo_depth);
         st.staging[i] = (struct staging){{-1, -1}, {-1, -1}, -1, -1};
     }
     for (int i = 0; i < XLU_MAX; i++)

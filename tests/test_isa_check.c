@@ -312,7 +312,7 @@ TEST(optional_operands_stand_together)
 
     p.op[0].operand[5] = (struct isa_operand){ 0 };
     assert_int_equal(isa_check(&p, &v3, &e), -1);
-    assert_string_equal(e.msg, "bundle 0: dma.hbm_to_vmem: operands 4 to 6 stand together or not"
+    assert_string_equal(e.msg, "bundle 0: dma.hbm_to_vmem: operands o4 to o6 stand together or not"
                                " at all");
     p.op[0].operand[4] = p.op[0].operand[6] = p.op[0].operand[5];
     assert_int_equal(isa_check(&p, &v3, &e), 0);
