@@ -32,7 +32,8 @@ struct arguments {
     bool has_rows;
 };
 
-enum { KEY_OP = 256, KEY_DTYPE, KEY_SIMD, KEY_SEED, KEY_SAMPLES, KEY_CSV, KEY_JSON, KEY_ROWS, KEY_SET };
+enum { KEY_OP = 256, KEY_DTYPE, KEY_SIMD, KEY_SEED, KEY_SAMPLES, KEY_ROWS, KEY_CSV, KEY_JSON,
+       KEY_SET };
 
 static const struct argp_option options[] = {
     {"op", KEY_OP, "NAME[,NAME…]", 0, "only these operations, e.g. vadd, matmul, orders", 1},

@@ -180,8 +180,8 @@ static void print_inexact(const struct check *c, FILE *to)
     if (!has_any)
         return;
     fprintf(to, "%-*s %-*s %-*s %*s %9s %9s %9s %-6s %12s %9s\n", w.name, "operation", w.dtype,
-            "type", w.shape, "shape", w.count, "results", "mean ulp", "BLAS mean", "max ulp", "with",
-            "bound", "of bound");
+            "type", w.shape, "shape", w.count, "results", "mean ulp", "BLAS mean", "max ulp",
+            "with", "bound", "of bound");
     for (size_t i = 0; i < c->row_count; i += g.row_count)
         if (g = group_at(c, i), !is_exact(&g))
             print_group(&g, &w, to);

@@ -103,13 +103,20 @@ if [ ! -d $samples/llo_v6e ]; then
     echo "skipped: no listings in $samples"
     exit $status
 fi
+all=0 equal=0
 for file in $samples/llo_v6e/*.final_bundles.txt; do
     table=${file%.final_bundles.txt}.utilization.txt name=$(basename "$file")
     $systole run --from-dump "$file" --tpu v6e --utilization "$dir/units.txt" \
         | sed '/^host time/d' >"$dir/one" || fail "$name does not run"
-    cmp "$table" "$dir/units.txt" || fail "$name: the units differ from the compiler's"
+    all=$((all + 1))
+    if cmp "$table" "$dir/units.txt"; then
+        equal=$((equal + 1))
+    else
+        fail "$name: the units differ from the compiler's"
+    fi
     $systole run --from-dump "$file" --tpu v6e --threads 2 --simd c | sed '/^host time/d' \
         >"$dir/two"
     cmp -s "$dir/one" "$dir/two" || fail "$name: threads or simd path change the report"
 done
+echo "units per bundle: $equal of $all listings for v6e have the compiler's table"
 exit $status

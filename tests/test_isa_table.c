@@ -135,6 +135,7 @@ TEST(printing_and_assembling_gives_the_same_operation)
 {
     sample_count = 0;
     isa_samples(print_and_assemble);
+    print_message("%d operations printed and assembled\n", sample_count);
     assert_true(sample_count > 20 * OP_COUNT);
 }
 

@@ -213,6 +213,7 @@ TEST(fifteen_different_damages_are_told_apart)
             k++;
         count += k == count;
     }
+    print_message("%zu different damages in %zu object files\n", count, COUNT_OF(cases));
     assert_true(count >= 15);
 }
 

@@ -394,9 +394,12 @@ TEST(ten_million_dot_products_are_the_same_on_every_path)
     const int turns = 9768;             /* of 1024 dots */
     uint32_t saved;
     struct rng r;
+    int path_count = 0;
 
-    for (size_t i = 0; i < PATH_COUNT; i++)
+    for (size_t i = 0; i < PATH_COUNT; i++) {
         p.path[i] = path_or_skip(names[i]);
+        path_count += p.path[i] != NULL;
+    }
     rng_init(&r, 41);
     saved = simd_thread_begin();
     for (int turn = 0; turn < turns; turn++) {
@@ -404,6 +407,7 @@ TEST(ten_million_dot_products_are_the_same_on_every_path)
         check_dots(&p, &d, turn % DOTS_COUNT, &r);
     }
     simd_thread_end(saved);
+    printf("%d dot products on %d paths\n", turns * SIMD_TILE_WORDS, path_count);
     for (int kind = 0; kind < DOTS_COUNT; kind++) {
         double share = (double)p.ordinary[kind] * DOTS_COUNT / turns / SIMD_TILE_WORDS;
 

@@ -22,6 +22,7 @@ done
 for script in tools/check_layers.sh tests/*.sh; do
     if output=$(sh "$script" 2>&1); then
         passed=$((passed + 1)); word=passed
+        echo "$output" | grep '^skipped:'
     else
         failed=$((failed + 1)); word=FAILED
         echo "$output"
