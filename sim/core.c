@@ -4,46 +4,6 @@
 
 #include <string.h>
 
-static uint32_t ring_size(int64_t depth)
-{
-    uint32_t size = 1;
-
-    while (size < depth)
-        size *= 2;
-    return size;
-}
-
-static void fifo_init(struct tile_fifo *f, int64_t depth, struct arena *a)
-{
-    uint32_t size = ring_size(depth);
-
-    f->depth = (uint32_t)depth;
-    f->mask = size - 1;
-    f->ready_at = arena_array(a, size, sizeof(*f->ready_at));
-    f->code = arena_array(a, size, sizeof(*f->code));
-    f->tile = arena_array(a, size, sizeof(*f->tile));
-}
-
-static void fifo_reset(struct tile_fifo *f)
-{
-    f->pushed = f->popped = f->written = f->read = 0;
-}
-
-static void words_init(struct word_fifo *f, int64_t depth, struct arena *a)
-{
-    uint32_t size = ring_size(depth);
-
-    f->depth = (uint32_t)depth;
-    f->mask = size - 1;
-    f->ready_at = arena_array(a, size, sizeof(*f->ready_at));
-    f->word = arena_array(a, size, sizeof(*f->word));
-}
-
-static void words_reset(struct word_fifo *f)
-{
-    f->pushed = f->popped = f->written = f->read = 0;
-}
-
 static void units_init(struct core *c, struct arena *a)
 {
     int i;
@@ -95,9 +55,25 @@ static void drop_program(struct core *c)
     c->bundle_count = c->guarded_count = NULL;
 }
 
+/* before core_init has come to them there are none */
+static void units_fini(struct core *c)
+{
+    int i;
+
+    fifo_fini(&c->eup);
+    fifo_fini(&c->crf);
+    words_fini(&c->v2s);
+    words_fini(&c->drf);
+    for (i = 0; c->xlu && i < c->chip->xlu_count; i++)
+        fifo_fini(&c->xlu[i].result);
+    for (i = 0; c->mxu && i < c->chip->mxu_count; i++)
+        fifo_fini(&c->mxu[i].result);
+}
+
 void core_fini(struct core *c)
 {
     drop_program(c);
+    units_fini(c);
     mem_free_lazy(c->vmem);
     mem_free_lazy(c->cmem);
     mem_free_lazy(c->mxu_memory);

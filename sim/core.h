@@ -33,6 +33,7 @@ struct tile_fifo {
     cycle_t *ready_at;
     uint16_t *code;                     /* what pops it: timing_pop_key */
     tile_t *tile;
+    bool is_grown;                      /* the rings are its own, not the arena's */
 };
 
 /* Words on the way to a scalar register: from vpush to spop, from sdivrem to spop.drf. */
@@ -40,6 +41,7 @@ struct word_fifo {
     uint32_t depth, mask, pushed, popped, written, read;
     cycle_t *ready_at;
     uint32_t *word;
+    bool is_grown;
 };
 
 /*
@@ -293,6 +295,16 @@ void core_trace(struct core *c, const struct trace_event *e);
 #define OP(id, mnemonic, slot, format, unit, class, effect, meaning) exec_fn exec_##id;
 #include "isa/ops.def"
 exec_fn exec_copy_s, exec_copy_p, exec_copy_m, exec_copy_v;
+
+/* sim/fifo.c; …_grow doubles the depth, contents stay: false when it is large enough for anything */
+void fifo_init(struct tile_fifo *f, int64_t depth, struct arena *a);
+void fifo_reset(struct tile_fifo *f);
+void fifo_fini(struct tile_fifo *f);
+bool fifo_grow(struct tile_fifo *f);
+void words_init(struct word_fifo *f, int64_t depth, struct arena *a);
+void words_reset(struct word_fifo *f);
+void words_fini(struct word_fifo *f);
+bool words_grow(struct word_fifo *f);
 
 static inline void words_write(struct word_fifo *f, uint32_t word)
 {

@@ -34,7 +34,7 @@ static struct access_rows rows_of(const struct core *c, const struct decoded_op 
 
     if (o->timing == TIMING_LOAD_IAR || o->timing == TIMING_STORE_IAR)
         return (struct access_rows){.is_scattered = true};
-    return (struct access_rows){.first = (int64_t)c->s[o->o[base]] + o->o[base + 1],
+    return (struct access_rows){.first = (int64_t)c->s[o->o[base]] + c->s[o->o[base + 1]],
                                 .stride = o->o[base + 2],
                                 .sublanes = (uint32_t)o->o[base + 3]};
 }
@@ -92,7 +92,7 @@ static void check_iar_banks(struct core *c, const struct decoded_op *o)
     int64_t row[8];
 
     for (i = 0; i < 8; i++)
-        row[i] = (int64_t)c->s[o->o[base]] + o->o[base + 1] + c->iar[o->o[4]][i];
+        row[i] = (int64_t)c->s[o->o[base]] + c->s[o->o[base + 1]] + c->iar[o->o[4]][i];
     extra = bank_extra_cycles(c->chip, row, (uint32_t)o->o[base + 2]);
     if (extra > c->bank_extra)
         c->bank_extra = extra;
@@ -213,13 +213,14 @@ void timing_check(struct core *c, const struct decoded_op *o, struct issue_time 
 void timing_push_result(struct core *c, const struct decoded_op *o, struct tile_fifo *f,
                         uint16_t pop_key, cycle_t ready_at)
 {
-    uint32_t slot = f->pushed & f->mask;
+    uint32_t slot;
 
-    if (f->pushed - f->popped >= f->depth) {
+    if (f->pushed - f->popped >= f->depth && !(c->is_listing && fifo_grow(f))) {
         core_fault(c, FAULT_FIFO_OVERFLOW, "%s finds its result fifo full: %u results not popped",
                    timing_name(o).text, (unsigned)f->depth);
         return;
     }
+    slot = f->pushed & f->mask;
     f->ready_at[slot] = ready_at;
     f->code[slot] = pop_key;
     f->pushed++;
@@ -324,7 +325,7 @@ static void commit_divide(struct core *c, cycle_t at)
     struct word_fifo *f = &c->drf;
     int i;
 
-    if (f->pushed - f->popped > f->depth - 2) {
+    if (f->pushed - f->popped > f->depth - 2 && !(c->is_listing && words_grow(f))) {
         core_fault(c, FAULT_FIFO_OVERFLOW, "sdivrem finds its result fifo full: "
                    "%u words not popped, of %u", (unsigned)(f->pushed - f->popped),
                    (unsigned)f->depth);
@@ -338,7 +339,7 @@ static void commit_vpush(struct core *c, cycle_t at)
 {
     struct word_fifo *f = &c->v2s;
 
-    if (f->pushed - f->popped >= f->depth) {
+    if (f->pushed - f->popped >= f->depth && !(c->is_listing && words_grow(f))) {
         core_fault(c, FAULT_FIFO_OVERFLOW, "vpush finds the fifo to the scalar unit full: "
                    "%u words not popped", (unsigned)f->depth);
         return;
