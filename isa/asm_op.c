@@ -211,7 +211,7 @@ static int mnemonic(struct assembler *as, struct op_parse *parse)
     return 0;
 }
 
-/* "[1/16]", "(short)" and "[thread:$0]" of listings say nothing that we need. */
+/* "[1/16]", "(short)", "(narrow)" and "[thread:$0]" of listings say nothing that we need. */
 static void skip_decoration(struct assembler *as)
 {
     for (;;) {
@@ -228,9 +228,12 @@ static void skip_decoration(struct assembler *as)
                 at.pos++;
             if (!scan_take(&at, ']'))
                 return;
-        } else if (!scan_take(&at, '(') || !word_is(scan_word(&at), "short") ||
-                   !scan_take(&at, ')')) {
-            return;
+        } else {
+            if (!scan_take(&at, '('))
+                return;
+            w = scan_word(&at);
+            if (!(word_is(w, "short") || word_is(w, "narrow")) || !scan_take(&at, ')'))
+                return;
         }
         as->scan = as->last = at;
     }

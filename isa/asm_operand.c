@@ -113,19 +113,20 @@ static int named_value(struct assembler *as, int64_t *value)
     return unknown_name(as, w);
 }
 
-/* "[#name]" or "#name" behind an already taken '[' */
+/* "[#name]", "[#name + $0x8]", or "#name" behind an already taken '[' */
 static int allocation(struct assembler *as, int64_t *value)
 {
-    if (asm_char(as) == '[') {
-        asm_take(as, '[');
-        if (!asm_take(as, '#'))
-            return asm_expected(as, "\"#\" and a name");
-        if (named_value(as, value))
-            return -1;
-        return asm_take(as, ']') ? 0 : asm_expected(as, "\"]\"");
-    }
-    asm_take(as, '#');
-    return named_value(as, value);
+    int32_t number;
+
+    if (asm_take(as, '#'))
+        return named_value(as, value);
+    asm_take(as, '[');
+    if (asm_char(as) != '#')
+        return asm_expected(as, "\"#\" and a name");
+    if (asm_immediate(as, &number))
+        return -1;
+    *value = number;
+    return asm_take(as, ']') ? 0 : asm_expected(as, "\"]\"");
 }
 
 static int bad_number(struct assembler *as)
@@ -172,14 +173,14 @@ static int term(struct assembler *as, int64_t *value, bool *is_float)
 }
 
 /*
- * term { (+|-) term }, with at most one scalar register among them where
- * `base` is not NULL.
+ * term { (+|-) term }; where `base` is not NULL, a scalar register may be among
+ * them, and a second one if the constants come to 0: it goes to base[1].
  */
 static int sum(struct assembler *as, struct isa_operand *base, int32_t *value)
 {
     int64_t total = 0, number;
     bool is_float = false, is_negative = false;
-    int term_count = 0;
+    int term_count = 0, reg_count = 0;
 
     for (;;) {
         struct scan at;
@@ -187,10 +188,10 @@ static int sum(struct assembler *as, struct isa_operand *base, int32_t *value)
 
         asm_peek(as);
         at = as->scan;
-        if (base && base->kind == OPERAND_NONE && !is_negative &&
+        if (base && reg_count < 2 && !is_negative &&
             asm_register_class(asm_peek(as), &number) == 's') {
-            base->kind = OPERAND_REG;
-            if (asm_register(as, 's', "scalar register", &base->value))
+            base[reg_count].kind = OPERAND_REG;
+            if (asm_register(as, 's', "scalar register", &base[reg_count++].value))
                 return -1;
         } else {
             if (term(as, &one, &is_float))
@@ -202,12 +203,15 @@ static int sum(struct assembler *as, struct isa_operand *base, int32_t *value)
         term_count++;
         if (total < INT32_MIN || total > (int64_t)UINT32_MAX)
             return asm_error_at(as, &at, "sum does not fit 32 bits (-2147483648..4294967295)");
+        if (reg_count == 2 && total != 0)
+            return asm_error_at(as, &at, "an address has two registers, or one and an offset");
         if (is_float || (asm_char(as) != '+' && asm_char(as) != '-'))
             break;
         is_negative = asm_char(as) == '-';
         asm_take(as, is_negative ? '-' : '+');
     }
-    *value = (int32_t)(uint32_t)total;
+    if (reg_count < 2)
+        *value = (int32_t)(uint32_t)total;
     return 0;
 }
 
@@ -242,27 +246,29 @@ static int address(struct assembler *as, struct isa_operand *operand)
     return sum(as, &operand[0], &operand[1].value);
 }
 
-/* "[sflag:" S "]" or "[#name]" */
+/*
+ * "[sflag:" S "]", and as listings have it "[#name]", "[#name + $0x1]", "[%s6]",
+ * "[sflag:[#name]]" and "%s6" without brackets.
+ */
 static int sync_flag(struct assembler *as, struct isa_operand *operand)
 {
+    bool has_space;
+    int64_t number;
+
+    if (asm_register_class(asm_peek(as), &number) == 's')
+        return register_or_immediate(as, 's', isa_role_meaning('S'), operand);
     if (!asm_take(as, '['))
         return asm_expected(as, "a sync flag \"[sflag:...]\"");
-    if (asm_char(as) == '#') {
-        int64_t value;
-
-        if (allocation(as, &value))
-            return -1;
-        operand->kind = OPERAND_IMM;
-        operand->value = (int32_t)value;
-    } else {
-        if (!word_is(asm_peek(as), "sflag"))
-            return asm_expected(as, "\"sflag\"");
+    has_space = word_is(asm_peek(as), "sflag");
+    if (has_space) {
         asm_word(as);
         if (!asm_take(as, ':'))
             return asm_expected(as, "\":\"");
-        if (register_or_immediate(as, 's', isa_role_meaning('S'), operand))
-            return -1;
+    } else if (asm_char(as) != '#' && asm_register_class(asm_peek(as), &number) != 's') {
+        return asm_expected(as, "\"sflag\"");
     }
+    if (register_or_immediate(as, 's', isa_role_meaning('S'), operand))
+        return -1;
     return asm_take(as, ']') ? 0 : asm_expected(as, "\"]\"");
 }
 

@@ -136,6 +136,9 @@ static int check_operand(const struct site *s, int index, struct err *e)
 
     if (!isa_operand_allowed((enum isa_opcode)s->op->code, index, o))
         return op_violation(s, e, "operand o%d is no %s", index, isa_role_meaning(role));
+    if (isa_lacks_base(s->op, index))
+        return op_violation(s, e, "operand o%d is an index register without a base register",
+                            index);
     if (o->kind == OPERAND_REG && strchr("dvV", role) && o->value >= s->limits->vreg_count)
         return op_violation(s, e, "v%" PRId32 ", the chip has v0..v%d", o->value,
                             s->limits->vreg_count - 1);

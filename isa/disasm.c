@@ -172,9 +172,13 @@ static void put_address(struct text_out *out, const struct isa_operand *base,
 {
     if (base->kind == OPERAND_REG) {
         put_register(out, 's', base);
-        if (offset->value == 0)
+        if (offset->kind == OPERAND_IMM && offset->value == 0)
             return;
         put(out, " + ");
+    }
+    if (offset->kind == OPERAND_REG) {
+        put_register(out, 's', offset);
+        return;
     }
     if (offset->value < 0)
         put(out, "%" PRId32, offset->value);

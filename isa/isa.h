@@ -88,9 +88,9 @@ struct isa_op {
     struct isa_operand operand[ISA_OPERAND_MAX];
 };
 
-#define ISA_XPOSE_TYPE 2                /* operand of a vxpose: 0 b32, 1 b16, 2 b8 */
+#define ISA_XPOSE_TYPE 2                /* operand of a vxpose: 0 b32, 1 b16, 2 b8, 3 c.b16, 4 c.b8 */
 /* Rows of a tile that vxpose takes and gives, by that operand: 8, 16 or 32. */
-static inline int isa_xpose_rows(int32_t type) { return 8 << type; }
+static inline int isa_xpose_rows(int32_t type) { return 8 << (type < 3 ? type : type - 2); }
 
 struct isa_bundle {
     uint32_t first_op;                  /* index into isa_program.op */
@@ -154,6 +154,9 @@ const char *isa_role_meaning(char role);                 /* "vector register", â
 
 /* The same for operand `index` of an operation, choices included. */
 bool isa_operand_allowed(enum isa_opcode code, int index, const struct isa_operand *operand);
+
+/* Operand `index` is an index register and no base register stands before it. */
+bool isa_lacks_base(const struct isa_op *op, int index);
 
 /*
  * The mnemonic as written, with ".mxuN" or ".xluN" where the operation has a

@@ -17,6 +17,7 @@ static const struct class_row {
 } class_rows[] = {
     { "int_to_ptr",           SLOT_SCALAR, UNIT_SCALAR, true },
     { "ptr_to_int",           SLOT_SCALAR, UNIT_SCALAR, true },
+    { "compiler-",            SLOT_SCALAR, UNIT_SCALAR, true },
     { "inlined_call_operand", SLOT_SCALAR, UNIT_SCALAR, true },
     { "sphi.",                SLOT_SCALAR, UNIT_SCALAR, true },
     { "vphi.",                SLOT_SCALAR, UNIT_SCALAR, true },

@@ -142,6 +142,11 @@ static size_t decode(const uint8_t *bytes, size_t available, struct isa_op *op, 
                     isa_role_meaning(isa_info(op->code)->role[i]));
             return 0;
         }
+        if (isa_lacks_base(op, i)) {
+            explain(why, "%s: operand o%d is an index register without a base register",
+                    isa_info(op->code)->mnemonic, i);
+            return 0;
+        }
     }
     return (size_t)(from - bytes);
 }

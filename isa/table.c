@@ -146,7 +146,7 @@ static const struct role {
     { 'p', false, false, ISA_PRED_COUNT,  "predicate register" },
     { 'P', true,  false, ISA_PRED_COUNT,  "predicate register or immediate" },
     { 'B', false, true,  ISA_SREG_COUNT,  "scalar base register" },
-    { 'O', true,  false, 0,               "immediate offset" },
+    { 'O', true,  false, ISA_SREG_COUNT,  "scalar index register or immediate offset" },
     { 'F', true,  false, ISA_SREG_COUNT,  "sync flag number" },
     { 'i', true,  false, 0,               "immediate" },
     { 'L', true,  false, 0,               "branch target" },
@@ -184,6 +184,12 @@ bool isa_role_allows(char role, const struct isa_operand *operand)
     case OPERAND_IMM:  return r->takes_immediate;
     default:           return false;
     }
+}
+
+bool isa_lacks_base(const struct isa_op *op, int index)
+{
+    return isa_info((enum isa_opcode)op->code)->role[index] == 'O' &&
+           op->operand[index].kind == OPERAND_REG && op->operand[index - 1].kind == OPERAND_NONE;
 }
 
 bool isa_operand_allowed(enum isa_opcode code, int index, const struct isa_operand *operand)

@@ -255,7 +255,7 @@ static bool read_levels(struct core *c, const int32_t *word, struct dma *d)
 
 void exec_DMA_GENERAL(struct core *c, const struct decoded_op *o)
 {
-    int64_t address = (int64_t)c->s[o->o[0]] + o->o[1];
+    int64_t address = (int64_t)c->s[o->o[0]] + c->s[o->o[1]];
     int32_t word[WORD_COUNT];
     struct dma d = {.target = c->number};
 

@@ -16,7 +16,7 @@ static bool access_of(struct core *c, const struct decoded_op *o, int first, str
 {
     int i;
 
-    a->row = (int64_t)c->s[o->o[first]] + o->o[first + 1];
+    a->row = (int64_t)c->s[o->o[first]] + c->s[o->o[first + 1]];
     a->stride = o->o[first + 2];
     a->sublanes = (uint32_t)o->o[first + 3] & 0xffu;
     for (i = 0; i < 8; i++) {
@@ -58,7 +58,7 @@ void exec_VLD(struct core *c, const struct decoded_op *o)
 /* row of sublane i: base and offset from operand `first` on, and the register; NULL: fault */
 static unsigned char *indexed_row(struct core *c, const struct decoded_op *o, int first, int i)
 {
-    int64_t row = (int64_t)c->s[o->o[first]] + o->o[first + 1] + c->iar[o->o[4]][i];
+    int64_t row = (int64_t)c->s[o->o[first]] + c->s[o->o[first + 1]] + c->iar[o->o[4]][i];
 
     if (row >= 0 && row < c->vmem_rows)
         return vmem_row(c, row);

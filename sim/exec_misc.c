@@ -56,7 +56,7 @@ void exec_VSETIAR(struct core *c, const struct decoded_op *o)
 
 void exec_CLD(struct core *c, const struct decoded_op *o)
 {
-    int64_t first = (int64_t)c->s[o->o[0]] + o->o[1], row_count = c->cmem_bytes / ROW_BYTES;
+    int64_t first = (int64_t)c->s[o->o[0]] + c->s[o->o[1]], row_count = c->cmem_bytes / ROW_BYTES;
     uint32_t *tile = fifo_write(&c->crf);
     int i;
 

@@ -135,7 +135,7 @@ void exec_PNAND(struct core *c, const struct decoded_op *o)
 /* the word at base + offset, or NULL after a fault */
 static unsigned char *smem_word(struct core *c, const struct decoded_op *o, int operand)
 {
-    int64_t address = (int64_t)c->s[o->o[operand]] + o->o[operand + 1];
+    int64_t address = (int64_t)c->s[o->o[operand]] + c->s[o->o[operand + 1]];
 
     if (address < 0 || address > c->chip->smem_bytes - 4 || address % 4 != 0) {
         core_fault(c, FAULT_ADDRESS, "smem address %lld out of 0..%lld, multiples of 4, in %s",

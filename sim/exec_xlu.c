@@ -73,7 +73,7 @@ static void gather(struct core *c, const struct decoded_op *o)
 {
     struct xlu *x = &c->xlu[o->unit];
     const uint32_t *tile = c->tile[o->o[0]];
-    int per_word = 1 << o->o[ISA_XPOSE_TYPE], bits = 32 / per_word, i, j;
+    int per_word = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]) / 8, bits = 32 / per_word, i, j;
     uint32_t value_mask = 0xffffffffu >> (32 - bits);
 
     for (i = 0; i < 8 * per_word; i++, x->row_count++)
@@ -94,7 +94,7 @@ static void put_column(const struct xlu *x, int row, int shift, uint32_t *sublan
 static void transpose(struct core *c, const struct decoded_op *o)
 {
     struct xlu *x = &c->xlu[o->unit];
-    int per_word = 1 << o->o[ISA_XPOSE_TYPE], rows = 8 * per_word, row;
+    int per_word = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]) / 8, rows = 8 * per_word, row;
     uint32_t *d = NULL;
 
     for (row = 0; row < o->o[1]; row++) {

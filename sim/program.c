@@ -170,7 +170,7 @@ static int32_t decode_operand(struct decoder *d, const struct isa_op *op, int in
     case 'V':
         return from->kind == OPERAND_REG ? from->value
                                          : constant_tile(d, vector_immediate(op, index));
-    case 'S': case 'B': case 'F': case 'Z':
+    case 'S': case 'B': case 'O': case 'F': case 'Z':
         return from->kind == OPERAND_REG ? from->value : constant_scalar(d, from->value);
     default:
         return from->value;
@@ -374,7 +374,7 @@ static void count_constants(const struct isa_program *p, uint32_t *scalars, uint
                 continue;
             if (role == 'V')
                 (*tiles)++;
-            else if (strchr("SBFZ", role))
+            else if (strchr("SBOFZ", role))
                 (*scalars)++;
         }
 }

@@ -41,7 +41,8 @@ static void vary_operand(struct isa_op *op, int index, void (*check)(const struc
             check(op);
     }
     op->operand[index] = (struct isa_operand){ 0 };
-    if (role != 'Z' && isa_operand_allowed((enum isa_opcode)op->code, index, &op->operand[index]))
+    if (role != 'Z' && isa_operand_allowed((enum isa_opcode)op->code, index, &op->operand[index]) &&
+        !(role == 'B' && isa_lacks_base(op, index + 1)))
         check(op);
     op->operand[index] = kept;
 }

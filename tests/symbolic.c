@@ -61,7 +61,7 @@ static void read_operands(const struct symbolic *x, const struct isa_op *op, str
                 r->row[k][i] = x->m[o->value];
             break;
         case 'p': r->scalar[k] = x->p[o->value] != o->is_negated; break;
-        case 's': case 'S': case 'B': case 'F': r->scalar[k] = x->s[o->value]; break;
+        case 's': case 'S': case 'B': case 'O': case 'F': r->scalar[k] = x->s[o->value]; break;
         default: break;
         }
     }

@@ -58,9 +58,9 @@ TEST(patterns_keep_their_choices_and_say_where_numbers_stand)
     assert_string_equal(isa_print_pattern(OP_VPOP_MRB, ".mxuN", buf, sizeof(buf)),
                         "vpop.{f32|s32}.mrb[N].mxuN");
     assert_string_equal(isa_print_pattern(OP_VXPOSE_ONE, ".xluN", buf, sizeof(buf)),
-                        "vxpose.xluN.{b32|b16|b8}.start.end");
+                        "vxpose.xluN.{b32|b16|b8|c.b16|c.b8}.start.end");
     assert_string_equal(isa_print_pattern(OP_VXPOSE_ONE, "", buf, sizeof(buf)),
-                        "vxpose.{b32|b16|b8}.start.end");
+                        "vxpose.{b32|b16|b8|c.b16|c.b8}.start.end");
     assert_string_equal(isa_print_pattern(OP_VADD_F32, "", buf, sizeof(buf)), "vadd.f32");
     for (int code = 0; code < OP_COUNT; code++) {
         int length = (int)strlen(isa_print_pattern((enum isa_opcode)code, ".mxuN", buf,
