@@ -296,7 +296,7 @@ void core_trace(struct core *c, const struct trace_event *e);
 #include "isa/ops.def"
 exec_fn exec_copy_s, exec_copy_p, exec_copy_m, exec_copy_v;
 
-/* sim/fifo.c; …_grow doubles the depth, contents stay: false when it is large enough for anything */
+/* sim/fifo.c; …_grow doubles the depth, contents stay; false at the largest there is */
 void fifo_init(struct tile_fifo *f, int64_t depth, struct arena *a);
 void fifo_reset(struct tile_fifo *f);
 void fifo_fini(struct tile_fifo *f);
