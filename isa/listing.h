@@ -17,6 +17,7 @@
 #include "isa/check.h"
 
 #define LISTING_RANK_MAX 8
+#define LISTING_OPERAND_MAX 1024        /* of one kernel, far above what its registers hold */
 
 enum listing_space {
     SPACE_UNKNOWN, SPACE_HBM, SPACE_VMEM, SPACE_SMEM, SPACE_SFLAG,

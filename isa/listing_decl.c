@@ -102,6 +102,10 @@ void listing_declare_operand(struct listing *l, struct listing_op *op)
     const char *space = field(at, end, "inlined_call_operand."), *shape, *index, *kind;
     struct listing_operand *o = &l->operand[l->operand_count];
 
+    if (l->operand_count == LISTING_OPERAND_MAX) {
+        op->reason = "an operand behind the 1024 that a kernel may have";
+        return;
+    }
     shape = field(at, end, "shape:");
     index = field(at, end, "index:");
     kind = field(at, end, "kind:");

@@ -114,16 +114,25 @@ static bool takes_from_flag(const struct listing_op *op)
     return begins(op->mnemonic, "vsyncadd") && comma && strtoll(comma + 1, NULL, 0) > INT32_MAX;
 }
 
-static void drop_waits(struct listing *l, const struct listing_op *copy)
+/* by the first unknown copy that raises each flag: a listing may have very many of either */
+static void drop_waits(struct listing *l)
 {
-    for (uint32_t i = 0; i < l->allocation_count; i++) {
-        const struct listing_allocation *a = &l->allocation[i];
+    const struct listing_op **copy = arena_array(l->arena, l->allocation_count, sizeof(*copy));
 
-        if (a->space != SPACE_SFLAG || !names(copy->text, a->name))
+    for (uint32_t i = 0; i < l->op_count; i++) {
+        if (l->op[i].unit != UNIT_DMA || !l->op[i].reason)
             continue;
-        for (uint32_t j = 0; j < l->op_count; j++)
-            if (takes_from_flag(&l->op[j]) && names(l->op[j].text, a->name))
-                drop(l, &l->op[j], copy);
+        for (uint32_t j = 0; j < l->allocation_count; j++)
+            if (!copy[j] && l->allocation[j].space == SPACE_SFLAG &&
+                names(l->op[i].text, l->allocation[j].name))
+                copy[j] = &l->op[i];
+    }
+    for (uint32_t i = 0; i < l->op_count; i++) {
+        if (!takes_from_flag(&l->op[i]))
+            continue;
+        for (uint32_t j = 0; j < l->allocation_count; j++)
+            if (copy[j] && names(l->op[i].text, l->allocation[j].name))
+                drop(l, &l->op[i], copy[j]);
     }
 }
 
@@ -131,7 +140,5 @@ void listing_drop_partners(struct listing *l)
 {
     drop_named(l);
     drop_groups(l);
-    for (uint32_t i = 0; i < l->op_count; i++)
-        if (l->op[i].unit == UNIT_DMA && l->op[i].reason)
-            drop_waits(l, &l->op[i]);
+    drop_waits(l);
 }

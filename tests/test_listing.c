@@ -5,6 +5,8 @@
 #include "tests/listing_bench.h"
 #include "tests/test.h"
 
+#include <time.h>
+
 /* ---- structure ---- */
 
 TEST(bundles_have_their_numbers_lines_and_marks)
@@ -285,6 +287,60 @@ TEST(waits_for_an_unknown_copy_do_not_hold_the_run_up)
     bench_close(&b);
 }
 
+/* `count` times `line` in bundles of their own, its "%d" being their number; free() it */
+static char *repeat(const char *line, int count)
+{
+    char *text;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+
+    for (int i = 0; i < count; i++) {
+        fprintf(to, "0x%x : { ", (unsigned)i);
+        for (const char *at = line; *at; at++)
+            if (*at == '#')
+                fprintf(to, "%d", i);
+            else
+                fputc(*at, to);
+        fprintf(to, " }\n");
+    }
+    fclose(to);
+    return text;
+}
+
+/* each with each would take minutes */
+TEST(very_many_unknown_copies_and_waits_are_read_at_once)
+{
+    struct bench b;
+    char *text = repeat("%1 = dma.moon_to_vmem %s1_s1, 1, %s2_s2, [@allocation1] ;; "
+                        "%2 = dma.done.wait [@allocation1], 1", 40000);
+    clock_t began = clock();
+
+    for (char *at = text; *at; at++)
+        if (*at == '@')
+            *at = '#';
+    bench_read(&b, text);
+    assert_int_equal(b.listing.unknown_count, 80000);
+    assert_string_equal(b.listing.op[79999].reason, "belongs to dma.moon_to_vmem in line 1");
+    assert_true(clock() - began < 10 * CLOCKS_PER_SEC);
+    bench_close(&b);
+    free(text);
+}
+
+TEST(operands_beyond_the_most_are_told)
+{
+    struct bench b;
+    char *text = repeat("%s#_s3 = inlined_call_operand.hbm [shape: f32[8,128], index: #, "
+                        "kind: input]", LISTING_OPERAND_MAX + 2);
+
+    bench_read(&b, text);
+    assert_int_equal(b.listing.operand_count, LISTING_OPERAND_MAX);
+    assert_null(b.listing.op[LISTING_OPERAND_MAX - 1].reason);
+    assert_string_equal(b.listing.op[LISTING_OPERAND_MAX].reason,
+                        "an operand behind the 1024 that a kernel may have");
+    bench_close(&b);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +358,8 @@ int main(void)
         cmocka_unit_test(pops_of_an_unknown_push_are_stand_ins_too),
         cmocka_unit_test(an_unknown_step_of_a_transpose_takes_the_whole_along),
         cmocka_unit_test(waits_for_an_unknown_copy_do_not_hold_the_run_up),
+        cmocka_unit_test(very_many_unknown_copies_and_waits_are_read_at_once),
+        cmocka_unit_test(operands_beyond_the_most_are_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
