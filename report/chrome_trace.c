@@ -235,7 +235,7 @@ static void put_args(struct writer *w, const struct trace_event *e)
         put_string(w, w->note[b->note - 1]);
         put_string(w, "\"");
     }
-    if (e->bytes) {
+    if (e->bytes || e->code == OP_VTRACE) {
         put_string(w, e->code == OP_VTRACE ? ",\"marker\":" : ",\"bytes\":");
         put_int(w, e->bytes);
     }

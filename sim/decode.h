@@ -13,11 +13,11 @@ enum {
     THING_RNG,                          /* from here FIFOs and the like: reads take from them */
     THING_EUP, THING_V2S, THING_DRF, THING_CRF,
     THING_XLU,                          /* result FIFO of xlu0.. */
-    THING_RESULT = THING_XLU + 4,       /* result FIFO or accumulators of mxu0.. */
-    THING_STAGING = THING_RESULT + 8,   /* A of mxu0.., then B */
-    THING_GAIN = THING_STAGING + 16,    /* likewise */
-    THING_WEIGHTS_PREP = THING_GAIN + 16,
-    THING_ROWS_PREP = THING_WEIGHTS_PREP + 8
+    THING_RESULT = THING_XLU + ISA_UNIT_MAX,        /* FIFO or accumulators of mxu0.. */
+    THING_STAGING = THING_RESULT + ISA_UNIT_MAX,    /* A of mxu0.., then B */
+    THING_GAIN = THING_STAGING + 2 * ISA_UNIT_MAX,  /* likewise */
+    THING_WEIGHTS_PREP = THING_GAIN + 2 * ISA_UNIT_MAX,
+    THING_ROWS_PREP = THING_WEIGHTS_PREP + ISA_UNIT_MAX
 };
 
 struct touched {

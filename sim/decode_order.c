@@ -46,7 +46,7 @@ static void touch_matrix(const struct isa_op *op, struct touched *t)
     case MATRIX_PUSH:
         if (m.uses_prep)
             reads(t, THING_WEIGHTS_PREP + unit);
-        writes(t, THING_STAGING + 8 * m.staging + unit);
+        writes(t, THING_STAGING + ISA_UNIT_MAX * m.staging + unit);
         break;
     case MATRIX_PREP_WEIGHTS: writes(t, THING_WEIGHTS_PREP + unit); break;
     case MATRIX_PREP_ROWS: writes(t, THING_ROWS_PREP + unit); break;
@@ -54,17 +54,17 @@ static void touch_matrix(const struct isa_op *op, struct touched *t)
         if (m.uses_prep)
             reads(t, THING_ROWS_PREP + unit);
         if (m.staging >= 0) {
-            reads(t, THING_STAGING + 8 * m.staging + unit);
-            writes(t, THING_GAIN + 8 * m.gain + unit);
+            reads(t, THING_STAGING + ISA_UNIT_MAX * m.staging + unit);
+            writes(t, THING_GAIN + ISA_UNIT_MAX * m.gain + unit);
         } else {
-            reads(t, THING_GAIN + 8 * m.gain + unit);
+            reads(t, THING_GAIN + ISA_UNIT_MAX * m.gain + unit);
         }
         writes(t, THING_RESULT + unit);
         break;
     case MATRIX_POP: reads(t, THING_RESULT + unit); break;
     case MATRIX_GIVE_UP:
         writes(t, THING_GAIN + unit);
-        writes(t, THING_GAIN + 8 + unit);
+        writes(t, THING_GAIN + ISA_UNIT_MAX + unit);
         break;
     case MATRIX_NONE: break;
     }

@@ -77,7 +77,7 @@ struct trace_event {
     int16_t stall;                      /* enum stall_reason where track is -1 */
     uint32_t op;                        /* 1 + index in the core's program, for the choices and the
                                          * unit of its name; 0: it has neither */
-    int64_t bytes;                      /* of a DMA */
+    int64_t bytes;                      /* of a DMA; of a vtrace its marker */
 };
 
 /* The first stand-in (stand_in.* in isa/ops.def) that a core executed. */
@@ -148,8 +148,8 @@ int machine_vmem_write(struct machine *m, int core, int64_t address, const void 
 /*
  * Run all loaded cores until they halt. 0, or -1 after a fault, which
  * machine_fault tells; counters and trace stay readable. A sync flag that is
- * not 0 when all have halted is a fault too: nobody waited for it. Asserts that every
- * cycle is counted once: the sums stated at struct core_counters.
+ * not 0 when all have halted is a fault too: nobody waited for it. Asserts that
+ * every cycle is counted once: the sums stated at struct core_counters.
  */
 int machine_run(struct machine *m, struct err *e);
 

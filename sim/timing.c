@@ -19,12 +19,14 @@ struct op_name timing_name(const struct decoded_op *o)
     return name;
 }
 
+_Static_assert(OP_COUNT <= 1 << POP_KEY_CODE_BITS, "an opcode fits the key of a pop");
+
 static struct op_name name_of_pop(uint16_t key, int unit)
 {
-    const int32_t type = key >> 12;
+    const int32_t type = key >> POP_KEY_CODE_BITS;
     struct op_name name;
 
-    isa_print_mnemonic(key & 0xfff, unit, &type, name.text, sizeof(name.text));
+    isa_print_mnemonic(key & ((1u << POP_KEY_CODE_BITS) - 1), unit, &type, name.text, sizeof(name.text));
     return name;
 }
 

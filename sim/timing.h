@@ -7,14 +7,16 @@
 
 /* an operation as written: "vmatmul.f32.gmra.mxu0" */
 struct op_name {
-    char text[ISA_MNEMONIC_MAX + 16];
+    char text[ISA_NAME_MAX];
 };
 struct op_name timing_name(const struct decoded_op *o);
+
+#define POP_KEY_CODE_BITS 12
 
 /* What takes a result out of a FIFO: an opcode, with the type of a matrix unit's results. */
 static inline uint16_t timing_pop_key(enum isa_opcode code, int type_choice)
 {
-    return (uint16_t)((unsigned)code | (unsigned)type_choice << 12);
+    return (uint16_t)((unsigned)code | (unsigned)type_choice << POP_KEY_CODE_BITS);
 }
 
 /* take the head of the FIFO out: a fault when there is none, or it is not what o pops */

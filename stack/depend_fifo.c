@@ -40,15 +40,12 @@ struct staging {
     int last_prep, last_prep_taken;
 };
 
-#define MXU_MAX 8
-#define XLU_MAX 4
-
 struct fifo_state {
     struct depend *d;
     const struct code_block *b;
     const struct chip *chip;
-    struct fifo mxu[MXU_MAX], xlu[XLU_MAX], eup, v2s;
-    struct staging staging[MXU_MAX];
+    struct fifo mxu[ISA_UNIT_MAX], xlu[ISA_UNIT_MAX], eup, v2s;
+    struct staging staging[ISA_UNIT_MAX];
 };
 
 /* What an operation does at its FIFO. */
@@ -280,10 +277,10 @@ static int order_block(struct fifo_state *st, struct err *e)
     for (int i = 0; i < st->b->op_count; i++)
         if (order_op(st, i, e))
             return -1;
-    for (int i = 0; i < MXU_MAX; i++)
+    for (int i = 0; i < ISA_UNIT_MAX; i++)
         if (check_empty(st, &st->mxu[i], e))
             return -1;
-    for (int i = 0; i < XLU_MAX; i++)
+    for (int i = 0; i < ISA_UNIT_MAX; i++)
         if (check_empty(st, &st->xlu[i], e))
             return -1;
     return check_empty(st, &st->eup, e) || check_empty(st, &st->v2s, e) ? -1 : 0;
@@ -295,21 +292,21 @@ int depend_fifos(struct depend *d, const struct code_block *b, const struct chip
     struct fifo_state st = {.d = d, .b = b, .chip = chip};
     int status;
 
-    assert(chip->mxu_count <= MXU_MAX && chip->xlu_count <= XLU_MAX);
-    for (int i = 0; i < MXU_MAX; i++) {
+    assert(chip->mxu_count <= ISA_UNIT_MAX && chip->xlu_count <= ISA_UNIT_MAX);
+    for (int i = 0; i < ISA_UNIT_MAX; i++) {
         /* accumulators take turns, so they are a FIFO for what is written like one */
         init_fifo(&st.mxu[i], "mxu", i, chip->mxu_accumulators
                   ? chip->mxu_accumulators * chip_mxu_halves(chip) : chip->mxu_fifo_depth);
         st.staging[i] = (struct staging){{-1, -1}, {-1, -1}, -1, -1};
     }
-    for (int i = 0; i < XLU_MAX; i++)
+    for (int i = 0; i < ISA_UNIT_MAX; i++)
         init_fifo(&st.xlu[i], "xlu", i, chip->xlu_fifo_depth);
     init_fifo(&st.eup, "eup", 0, chip->eup_fifo_depth);
     init_fifo(&st.v2s, "v2s", 0, chip->scalar_v2s_depth);
     status = order_block(&st, e);
-    for (int i = 0; i < MXU_MAX; i++)
+    for (int i = 0; i < ISA_UNIT_MAX; i++)
         fini_fifo(&st.mxu[i]);
-    for (int i = 0; i < XLU_MAX; i++)
+    for (int i = 0; i < ISA_UNIT_MAX; i++)
         fini_fifo(&st.xlu[i]);
     fini_fifo(&st.eup);
     fini_fifo(&st.v2s);

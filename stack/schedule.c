@@ -16,8 +16,7 @@
 #include "base/units.h"
 #include "sim/limits.h"
 
-#define MXU_MAX 8
-#define QUEUE_COUNT (SLOT_COUNT + MXU_MAX)      /* one per slot, one per staging port */
+#define QUEUE_COUNT (SLOT_COUNT + ISA_UNIT_MAX) /* one per slot, one per staging port */
 #define SCAN_MAX 32                             /* candidates looked at under pressure */
 
 /* How far the scheduler may reach. */
@@ -87,7 +86,7 @@ struct list {
     const struct chip *chip;
     struct schedule *out;
     struct schedule_reach reach;
-    int64_t now, port_free_at[MXU_MAX];
+    int64_t now, port_free_at[ISA_UNIT_MAX];
     struct isa_slots slots;
     int slot_ops[SLOT_COUNT], width_left;      /* of the bundle being filled */
     int *rank, *op_of_rank;             /* order of priority */
@@ -367,7 +366,7 @@ static int64_t least_cycles(const struct code_block *b, const struct depend *d,
         [SLOT_MISC] = chip->slots_misc, [SLOT_DMA] = chip->slots_dma,
         [SLOT_CMEM] = chip->slots_cmem_load,
     };
-    int64_t slot_ops[SLOT_COUNT] = {0}, port_cycles[MXU_MAX] = {0}, least = 0;
+    int64_t slot_ops[SLOT_COUNT] = {0}, port_cycles[ISA_UNIT_MAX] = {0}, least = 0;
 
     for (int i = 0; i < b->op_count; i++) {
         const struct isa_op *op = &b->op[i].op;
@@ -385,7 +384,7 @@ static int64_t least_cycles(const struct code_block *b, const struct depend *d,
 
         least = cycles > least ? cycles : least;
     }
-    for (int k = 0; k < MXU_MAX; k++)
+    for (int k = 0; k < ISA_UNIT_MAX; k++)
         least = port_cycles[k] > least ? port_cycles[k] : least;
     return least;
 }

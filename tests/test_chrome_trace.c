@@ -69,7 +69,10 @@ TEST(trace_event_tells_time_operation_and_source)
             assert_int_equal(toy_get_int(args, "line"), 12);
             assert_string_equal(json_string_value(json_object_get(args, "note")), "add \"two\"");
             found++;
-        } else if (strcmp(name, "hbm_wait") == 0 || strcmp(name, "vtrace") == 0) {
+        } else if (strcmp(name, "vtrace") == 0) {
+            assert_int_equal(toy_get_int(args, "marker"), 0);
+            found++;
+        } else if (strcmp(name, "hbm_wait") == 0) {
             found++;
         } else if (strcmp(name, "process_name") == 0 && toy_get_int(event, "pid") == 2) {
             assert_string_equal(json_string_value(json_object_get(args, "name")),
