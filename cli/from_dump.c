@@ -155,7 +155,7 @@ static int load(struct from_dump *d, struct arena *a, bool *is_told, struct err 
         return -1;
     listing_assemble(&d->listing, &limits);
     warn_of_slots(d, &limits);
-    if (machine_load_listing(d->m, 0, &d->listing.program, e))
+    if (machine_load_listing(d->m, 0, &d->listing.program, d->listing.branch_delay_most, e))
         return -1;
     return write_utilization(d, a, e);
 }
@@ -192,6 +192,7 @@ static void print_operand(const struct from_dump *d, const struct listing_operan
 void from_dump_print_header(const struct from_dump *d, FILE *to)
 {
     const struct listing *l = &d->listing;
+    int delay = (int)machine_chip(d->m)->core_branch_delay_bundles;
     char size[32];
 
     fprintf(to, "%s: %s\n", l->file, l->entry[0] ? l->entry : "entry not told");
@@ -199,6 +200,9 @@ void from_dump_print_header(const struct from_dump *d, FILE *to)
             (unsigned)l->program.op_count - 1, (unsigned)l->unknown_count);
     for (uint32_t i = 0; i < l->operand_count; i++)
         print_operand(d, &l->operand[i], to);
+    if (l->branch_delay_most >= 0 && l->branch_delay_most < delay)
+        fprintf(to, "  branches have %d delay bundles, not %d as in the chip file: the listing has "
+                "no room for more\n", l->branch_delay_most, delay);
     for (uint32_t i = 0; i < l->allocation_count; i++) {
         const struct listing_allocation *a = &l->allocation[i];
 

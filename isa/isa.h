@@ -88,7 +88,7 @@ struct isa_op {
     struct isa_operand operand[ISA_OPERAND_MAX];
 };
 
-#define ISA_XPOSE_TYPE 2                /* operand of a vxpose: b32, b16, b8, c.b16, c.b8 from 0 on */
+#define ISA_XPOSE_TYPE 2                /* operand of a vxpose: b32, b16, b8, c.b16, c.b8 */
 /* Rows of a tile that vxpose takes and gives, by that operand: 8, 16 or 32. */
 static inline int isa_xpose_rows(int32_t type) { return 8 << (type < 3 ? type : type - 2); }
 

@@ -195,8 +195,10 @@ static void read_ops(struct reader *r, int line, int column)
 /* "0x1d LB: >" before '{'; -1 where there is an error */
 static int read_number(struct reader *r, int64_t *number)
 {
+    struct listing *l = r->out;
     char *behind;
     size_t at;
+    int depth = 0;
 
     *number = strtoll(r->text + r->pos, &behind, 0);
     at = (size_t)(behind - r->text);
@@ -204,15 +206,20 @@ static int read_number(struct reader *r, int64_t *number)
         return error_here(r, "a bundle's number such as 31 or 0x1f");
     r->pos = at;
     skip_in_line(r);
+    l->bundle_is_exit[l->bundle_count] = false;
     while (r->pos < r->end && (isupper((unsigned char)r->text[r->pos]) ||
-                               r->text[r->pos] == ' ' || r->text[r->pos] == ','))
+                               r->text[r->pos] == ' ' || r->text[r->pos] == ',')) {
+        if (strncmp(r->text + r->pos, "LE", 2) == 0)
+            l->bundle_is_exit[l->bundle_count] = true;
         r->pos++;
+    }
     if (r->pos == r->end || r->text[r->pos] != ':')
         return error_here(r, "\":\" behind the bundle's number");
     r->pos++;
     while (r->pos < r->end && (r->text[r->pos] == '>' || r->text[r->pos] == ' ' ||
                                r->text[r->pos] == '\t'))
-        r->pos++;
+        depth += r->text[r->pos++] == '>';
+    l->bundle_depth[l->bundle_count] = (uint8_t)(depth < UINT8_MAX ? depth : UINT8_MAX);
     if (r->pos == r->end || r->text[r->pos] != '{')
         return error_here(r, "\"{\"");
     return 0;
@@ -323,6 +330,8 @@ static int make_room(struct listing *l, const char *text, size_t bytes)
     l->allocation = arena_array(a, count_of(text, bytes, '#') + 1, sizeof(*l->allocation));
     l->bundle_number = arena_array(a, bundles, sizeof(*l->bundle_number));
     l->bundle_line = arena_array(a, bundles, sizeof(*l->bundle_line));
+    l->bundle_depth = arena_array(a, bundles, sizeof(*l->bundle_depth));
+    l->bundle_is_exit = arena_array(a, bundles, sizeof(*l->bundle_is_exit));
     return 0;
 }
 

@@ -98,6 +98,9 @@ struct listing {
     struct listing_allocation *allocation;
     int64_t *bundle_number;             /* as printed, ascending */
     int *bundle_line;
+    uint8_t *bundle_depth;              /* loops around it: the number of '>' */
+    bool *bundle_is_exit;               /* marked LE: the loop before it ends here */
+    int branch_delay_most;              /* delay bundles its branches leave room for; -1: any */
     uint32_t op_count, operand_count, allocation_count, bundle_count, unknown_count;
 };
 

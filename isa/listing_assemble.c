@@ -235,6 +235,7 @@ void listing_assemble(struct listing *l, const struct isa_limits *limits)
     }
     listing_drop_partners(l);
     hand_over(&s);
+    listing_bound_delay(l);
     mem_free(s.as.op);
     mem_free(s.as.use);
     HASH_CLEAR(hh, s.strangers);

@@ -42,6 +42,9 @@ void listing_declare_operand(struct listing *l, struct listing_op *op);
 int listing_declare_allocation(struct listing *l, const char *line, const char *end, int number,
                                struct isa_errors *errors);
 
+/* isa/listing_branch.c: branch_delay_most, from branches whose targets are known */
+void listing_bound_delay(struct listing *l);
+
 /* isa/listing_pairs.c: pops of unknown pushes, waits for unknown copies… become stand-ins too */
 void listing_drop_partners(struct listing *l);
 

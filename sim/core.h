@@ -222,6 +222,7 @@ struct core {
     struct fault fault;
     struct stand_in_site stand_in;
     bool is_listing;                    /* its program is a compiler's: machine_load_listing */
+    int branch_delay_bundles;           /* the chip's; fewer in a listing without room for them */
     struct core_counters counters;
     int64_t dma_count, hbm_read_bytes, hbm_write_bytes, ici_sent_bytes, ici_received_bytes;
     int64_t cmem_read_bytes, cmem_write_bytes;

@@ -165,7 +165,7 @@ void exec_SST(struct core *c, const struct decoded_op *o)
 void exec_SBR(struct core *c, const struct decoded_op *o)
 {
     c->branch_target = (uint32_t)o->o[0];
-    c->branch_in = (int)c->chip->core_branch_delay_bundles + 1;
+    c->branch_in = c->branch_delay_bundles + 1;
 }
 
 void exec_SPOP(struct core *c, const struct decoded_op *o)

@@ -224,6 +224,7 @@ static int load(struct machine *m, int core, const struct isa_program *program,
     core_set_program(&m->core[core], hold_program(m, program));
     release_program(m, old);
     m->core[core].is_listing = is_lenient;
+    m->core[core].branch_delay_bundles = limits.branch_delay_bundles;
     return 0;
 }
 
@@ -233,9 +234,13 @@ int machine_load(struct machine *m, int core, const struct isa_program *program,
 }
 
 int machine_load_listing(struct machine *m, int core, const struct isa_program *program,
-                         struct err *e)
+                         int branch_delay_most, struct err *e)
 {
-    return load(m, core, program, true, e);
+    if (load(m, core, program, true, e) != 0)
+        return -1;
+    if (branch_delay_most >= 0 && branch_delay_most < m->core[core].branch_delay_bundles)
+        m->core[core].branch_delay_bundles = branch_delay_most;
+    return 0;
 }
 
 int machine_set_scalar(struct machine *m, int core, int number, int32_t value, struct err *e)

@@ -118,11 +118,12 @@ int machine_load(struct machine *m, int core, const struct isa_program *program,
 
 /*
  * The same for a compiler's listing: its length, slots, double writes of a
- * register and branches in delay bundles are as they are, and flags need not
- * be 0 when it halts.
+ * register and branches in delay bundles are as they are, result FIFOs grow,
+ * and flags need not be 0 when it halts. Its branches have the delay bundles
+ * of the chip, at most branch_delay_most of them (-1: no bound).
  */
 int machine_load_listing(struct machine *m, int core, const struct isa_program *program,
-                         struct err *e);
+                         int branch_delay_most, struct err *e);
 
 /* A sync flag as the last launch left it, flag in 0..sync.flags - 1. */
 int32_t machine_flag(const struct machine *m, int core, int flag);

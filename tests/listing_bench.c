@@ -77,7 +77,7 @@ struct machine *bench_machine(struct bench *b, const char *tpu, cycle_t limit)
     for (uint32_t i = 0; i < b->listing.operand_count; i++)
         assert_int_equal(machine_set_scalar(m, 0, b->listing.operand[i].reg,
                                             b->listing.operand[i].value, &b->err), 0);
-    if (machine_load_listing(m, 0, &b->listing.program, &b->err) != 0)
+    if (machine_load_listing(m, 0, &b->listing.program, b->listing.branch_delay_most, &b->err) != 0)
         fail_msg("%s", b->err.msg);
     return m;
 }
