@@ -318,12 +318,11 @@ static int statement(struct assembler *as)
         return 0;
     if (w.length == 0)
         return asm_expected(as, "a bundle \"{\", label or directive");
-    if (w.start[0] == '.' && (scan_word(&behind), !scan_take(&behind, ':')))
-        return directive(as, w);
+    scan_word(&behind);
+    if (w.start[0] == '.' && scan_char(&behind) != ':')
+        return directive(as, w);        /* ".note : text" is one, ".note:" a label */
     if (skip_bundle_number(as))
         return asm_char(as) == '{' ? 0 : asm_expected(as, "\"{\"");
-    behind = as->scan;
-    scan_word(&behind);
     if (!scan_take(&behind, ':'))
         return asm_expected(as, "a bundle \"{\", label or directive");
     return label(as, w);
