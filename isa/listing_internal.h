@@ -13,6 +13,11 @@ struct piece {
 
 #define PIECE_MAX 12                    /* operands looked at per operation */
 
+/* what addresses count: copies, loads and stores; and where arrays begin */
+#define GRANULE_BYTES 32
+#define ROW_BYTES 512
+#define TILE_BYTES 4096
+
 /* isa/listing_text.c: comments become blanks; false with *open where one never ends */
 bool listing_blank_comments(char *text, size_t bytes, size_t *open);
 /* a bundle begins on the line at `at`: "  0x1d LB: > {" */

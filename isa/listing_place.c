@@ -9,9 +9,6 @@
 
 #include "base/units.h"
 
-#define GRANULE_BYTES 32
-#define ROW_BYTES 512
-#define TILE_BYTES 4096
 #define FIXED_SMEM_BYTES 512            /* below are the addresses that dumps call fixed */
 
 /* One memory that is being filled. */

@@ -13,8 +13,6 @@
 #include <string.h>
 #include <uthash.h>
 
-#define GRANULE_BYTES 32
-#define ROW_BYTES 512
 #define FLAG_GROUP 16                   /* flags of an allocation that is indexed */
 
 enum origin_kind { ORIGIN_NONE, ORIGIN_OPERAND, ORIGIN_ALLOCATION };
