@@ -94,8 +94,10 @@ int cmd_lint(int argc, char **argv)
         status = cli_fail(&e);
     else
         status = cli_load_program(args.input, &a, &program);
-    if (status == 0 && isa_check(&program, &limits, &e))
+    if (status == 0 && isa_check(&program, &limits, &e)) {
+        cli_add_chip(args.tpu, &e);
         status = cli_fail(&e);
+    }
     if (status == 0) {
         printf("%s: %u bundles, %u operations, fits %s\n", args.input, program.bundle_count,
                program.op_count, args.tpu);

@@ -212,7 +212,7 @@ static int prepare(struct session *s, struct err *e)
             return -1;
     for (i = 0; i <= s->last_core; i++)
         if (machine_load(s->m, i, &s->program, e))
-            return -1;
+            return cli_add_chip(args->tpu, e);
     for (i = 0; i < args->load.count; i++)
         if (hbm_data_load(s->m, 0, s->last_core, args->load.item[i], e))
             return -1;

@@ -1,5 +1,8 @@
 #include "cli/options.h"
 
+#include <stdio.h>
+#include <string.h>
+
 void cli_list_add(struct cli_list *l, const char *item, struct argp_state *state)
 {
     if (l->count == CLI_LIST_MAX)
@@ -40,4 +43,12 @@ int cli_load_slice(const char *tpu, const struct cli_list *set, struct slice *sl
         cli_set_params(set, chip, origins, a, e))
         return -1;
     return slice_fit(slice, chip, e);
+}
+
+int cli_add_chip(const char *tpu, struct err *e)
+{
+    size_t length = strlen(e->msg);
+
+    snprintf(e->msg + length, sizeof(e->msg) - length, "; the chip is %s (--tpu)", tpu);
+    return -1;
 }

@@ -30,6 +30,8 @@ error_t cli_parse_program(const char **program, bool is_optional, int key, char 
 int cli_load_slice(const char *tpu, const struct cli_list *set, struct slice *slice,
                    struct chip *chip, struct chip_origin *origins, struct arena *a,
                    struct err *e);
+/* Ends a program's mistake with the chip it was held against, which may be a default; -1. */
+int cli_add_chip(const char *tpu, struct err *e);
 int cli_set_params(const struct cli_list *set, struct chip *chip, struct chip_origin *origins,
                    struct arena *a, struct err *e);
 #endif

@@ -37,8 +37,9 @@ expect 1 'bad.tasm:1:8: error: unknown operation "vad.f32" (did you mean "vadd.f
 expect 1 'bad.tasm:2:13: error: expected an immediate' $systole asm "$dir/bad.tasm"
 [ -e "$dir/bad.syso" ] && fail "an object file was written in spite of errors"
 printf '{ v1 = vmov 0 ;; v2 = vmov 0 ;; v3 = vmov 0 }\n' >"$dir/wide.tasm"
-expect 1 'wide.tasm:1: bundle 0: 3 operations for the valu slot, a bundle has 2' \
-    $systole lint --tpu v3 "$dir/wide.tasm"
+slots='wide.tasm:1: bundle 0: 3 operations for the valu slot, a bundle has 2'
+expect 1 "$slots; the chip is v3 (--tpu)" $systole lint "$dir/wide.tasm"
+expect 1 "$slots; the chip is v2-8 (--tpu)" $systole run --tpu v2-8 "$dir/wide.tasm"
 expect 1 'unknown chip "v9"' $systole lint --tpu v9 "$dir/wide.tasm"
 head -c 60 "$dir/a.syso" >"$dir/cut.syso"
 expect 1 'object file of 60 bytes says it has' $systole disasm "$dir/cut.syso"

@@ -21,6 +21,9 @@ for wrong in '--only nothing' '--only mnist --data /nowhere'; do
     "$systole" bench --out "$out/wrong.json" $wrong >"$out/text" 2>&1 && { echo "$wrong"; exit 1; }
     [ -e "$out/wrong.json" ] && { echo "$wrong left a list"; exit 1; }
 done
+"$systole" bench --only nothing --out "$out/wrong.json" >"$out/text" 2>"$out/error"
+grep -q '^systole: --only "nothing": no figure' "$out/error" || { cat "$out/error"; exit 1; }
+[ -s "$out/text" ] && { echo "a heading before the message"; exit 1; }
 if "$systole" bench --only trace --out "$out/text/list.json" 2>"$out/error"; then
     echo "an unwritable list was accepted"
     exit 1
