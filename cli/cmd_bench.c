@@ -107,8 +107,7 @@ static int check_only(const char *only, struct err *e)
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (!only || strstr(rows[i].name, only))
             return 0;
-    return err_set(e, "--only \"%s\": no figure's name contains it (docs/performance.md lists them)",
-                   only);
+    return err_set(e, "--only \"%s\": no figure's name contains it", only);
 }
 
 static int bench(struct options *o, int *missed, struct err *e)
