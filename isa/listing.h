@@ -58,6 +58,7 @@ struct listing_operand {
     bool counts_granules;               /* an HBM pointer in granules of 32 B, not rows of 512 B */
     int32_t alias;                      /* operand whose buffer it shares, -1 for none */
     int64_t reached_bytes;              /* by copies and constant offsets; 0 = not known */
+    bool is_reached_further;            /* at offsets that only the run knows */
     int line, col;
     struct listing_layout layout;       /* from here on set by listing_place */
     int64_t address;                    /* bytes, in its space */

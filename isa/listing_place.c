@@ -17,7 +17,10 @@ struct area {
     int64_t align_bytes, least_bytes, size_bytes, used_bytes;
 };
 
-/* the first layout whose size is what copies and loads reach, else the likeliest */
+/*
+ * The first layout whose size is what copies and loads reach, else the
+ * likeliest; a block of a grid says nothing of the whole.
+ */
 static void choose_layout(struct listing_operand *o)
 {
     struct listing_layout layouts[LAYOUT_MAX];
@@ -29,7 +32,7 @@ static void choose_layout(struct listing_operand *o)
     count = listing_layouts(&o->shape, layouts);
     o->layout = layouts[0];
     for (int i = 0; i < count; i++)
-        if (layouts[i].bytes == o->reached_bytes) {
+        if (!o->is_reached_further && layouts[i].bytes == o->reached_bytes) {
             o->layout = layouts[i];
             return;
         }

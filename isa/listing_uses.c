@@ -21,6 +21,7 @@ struct origin {
     enum origin_kind kind;
     uint32_t index;
     bool is_granules;                   /* shifted left by 4: granules instead of rows */
+    bool is_moved;                      /* by what is no constant */
     int64_t offset_bytes;               /* of flags: their number */
 };
 
@@ -164,7 +165,7 @@ static struct origin allocation(struct uses *u, struct piece name, const struct 
     copy = arena_printf(l->arena, "%.*s", (int)name.length, name.start);
     a = &l->allocation[l->allocation_count];
     *a = (struct listing_allocation){ .name = copy + 1, .line = op->line, .col = op->col };
-    remember(u, copy, (struct origin){ ORIGIN_ALLOCATION, l->allocation_count, false, 0 });
+    remember(u, copy, (struct origin){ .kind = ORIGIN_ALLOCATION, .index = l->allocation_count });
     l->allocation_count++;
     return find(u, name)->origin;
 }
@@ -174,7 +175,7 @@ static struct origin origin_of(struct uses *u, struct piece p, const struct list
                                int64_t *offset)
 {
     const char *end = p.start + p.length, *at = p.start;
-    struct origin none = { ORIGIN_NONE, 0, false, 0 };
+    struct origin none = { .kind = ORIGIN_NONE };
     const struct value *v;
     struct piece w;
 
@@ -212,6 +213,8 @@ static void set_reached(struct uses *u, struct origin o, int64_t bytes)
         return;
     if (o.kind == ORIGIN_ALLOCATION && u->listing->allocation[o.index].is_declared)
         return;
+    if (o.kind == ORIGIN_OPERAND && o.is_moved)
+        u->listing->operand[o.index].is_reached_further = true;
     reached = o.kind == ORIGIN_OPERAND ? &u->listing->operand[o.index].reached_bytes
                                        : &u->listing->allocation[o.index].bytes;
     if (bytes > *reached)
@@ -249,7 +252,7 @@ static const char *behind_dot(const char *mnemonic)
 static void flow(struct uses *u, const struct listing_op *op, const struct piece *p, int count)
 {
     bool is_lea = begins(op->mnemonic, "scalar_lea."), is_pointer;
-    struct origin o = { ORIGIN_NONE, 0, false, 0 };
+    struct origin o = { .kind = ORIGIN_NONE };
     int64_t number = 0, offset;
     enum listing_space space;
 
@@ -266,9 +269,11 @@ static void flow(struct uses *u, const struct listing_op *op, const struct piece
     set_space(u, o, space);
     if (is_lea && space == SPACE_SFLAG)
         set_reached(u, o, FLAG_GROUP);
-    if (count == 2 && constant(p[1], &number)) {
-        if (begins(op->mnemonic, "sshll") && number == 4)
-            o.is_granules = true;
+    if (begins(op->mnemonic, "sshll")) {
+        o.is_granules |= count == 2 && constant(p[1], &number) && number == 4;
+    } else if (count > 1) {
+        if (!constant(p[1], &number) && !constant(p[0], &number))
+            o.is_moved = true;
         else if (is_lea || begins(op->mnemonic, "sadd"))
             o.offset_bytes += number * (is_lea || o.is_granules ? GRANULE_BYTES : ROW_BYTES);
     }
@@ -286,6 +291,7 @@ static void copy(struct uses *u, const struct listing_op *op, const struct piece
     for (int i = 0; i < count; i++) {
         struct origin o = origin_of(u, p[i], op, &offset);
 
+        o.is_moved |= granules == 0 || count > 4;       /* with strides it reaches further */
         if (o.kind == ORIGIN_NONE || i == 1)
             continue;
         if (i >= 3 || !to) {
@@ -313,6 +319,38 @@ static void flag(struct uses *u, const struct listing_op *op, const struct piece
     set_space(u, o, SPACE_SFLAG);
     if (o.kind == ORIGIN_ALLOCATION && u->listing->allocation[o.index].space == SPACE_SFLAG)
         set_reached(u, o, offset + 1);
+}
+
+/* "#allocation9_spill + $0x4" in a piece as a key of its own, NULL where there is none */
+static const char *spill_key(struct uses *u, struct piece p)
+{
+    const char *end = p.start + p.length, *at = memchr(p.start, '#', p.length), *behind;
+
+    behind = at ? memchr(at, ']', (size_t)(end - at)) : NULL;
+    if (!behind || !listing_find(at, behind, "_spill"))
+        return NULL;
+    return arena_printf(u->listing->arena, "in %.*s", (int)(behind - at), at);
+}
+
+/* A pointer keeps its origin in SMEM: "sst [smem:[#x_spill]] %s5_s5", "%s9_s1 = sld [smem:…]". */
+static void spill(struct uses *u, const struct listing_op *op, const struct piece *p, int count)
+{
+    const char *key = count ? spill_key(u, p[0]) : NULL, *end, *at;
+    const struct value *v;
+
+    if (!key)
+        return;
+    if (op->result[0] && begins(op->mnemonic, "sld")) {
+        v = find(u, (struct piece){ key, strlen(key) });
+        if (v && v->origin.kind != ORIGIN_NONE)
+            remember(u, op->result, v->origin);
+        return;
+    }
+    end = p[count - 1].start + p[count - 1].length;
+    for (at = end; at > p[0].start && *at != '%' && *at != ']'; at--)
+        ;
+    v = *at == '%' ? find(u, (struct piece){ at, 1 + word_at(at + 1, end).length }) : NULL;
+    remember(u, key, v ? v->origin : (struct origin){ .kind = ORIGIN_NONE });
 }
 
 /* "[vmem:base + offset] ss:$n sm:$m" or "[smem:…]" somewhere in a piece */
@@ -369,6 +407,8 @@ static void use(struct uses *u, const struct listing_op *op)
         copy(u, op, p, count);
     else if (op->slot == SLOT_MISC)
         flag(u, op, p, count);
+    else if (begins(op->mnemonic, "sst") || begins(op->mnemonic, "sld"))
+        spill(u, op, p, count);
     for (int i = 0; i < count; i++) {
         access_in(u, op, p[i]);
         origin_of(u, p[i], op, &offset);        /* every allocation gets its entry */
@@ -393,9 +433,9 @@ void listing_find_uses(struct listing *l)
 
     for (uint32_t i = 0; i < l->allocation_count; i++)
         remember(&u, arena_printf(l->arena, "#%s", l->allocation[i].name),
-                 (struct origin){ ORIGIN_ALLOCATION, i, false, 0 });
+                 (struct origin){ .kind = ORIGIN_ALLOCATION, .index = i });
     for (uint32_t i = 0; i < l->operand_count; i++)
-        remember(&u, l->operand[i].name, (struct origin){ ORIGIN_OPERAND, i, false, 0 });
+        remember(&u, l->operand[i].name, (struct origin){ .kind = ORIGIN_OPERAND, .index = i });
     for (uint32_t i = 0; i < l->op_count; i++)
         use(&u, &l->op[i]);
     for (uint32_t i = 0; i < l->allocation_count; i++)

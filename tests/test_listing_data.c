@@ -141,6 +141,51 @@ TEST(a_copy_of_the_whole_tells_the_layout)
     }
 }
 
+/* 128 KiB of f32[512,64]: all of it when it lies transposed, half of it when it does not */
+TEST(a_block_of_a_grid_says_nothing_of_the_layout)
+{
+    static const struct { const char *how; bool is_transposed; } cases[] = {
+        {"%s8_s5 = smov %s1_s0", true},
+        {"%s8_s5 = scalar_lea.hbm %s1_s0, %s7_s4", false},
+        {"%s8_s5 = sadd.s32 %s7_s4, %s1_s0", false},
+        {"%s8_s5 = scalar_select %p1_p0, %s1_s0, %s7_s4", false},
+        {"%s8_s5 = sphi %s1_s0, %s9_s5", false},
+        {"%2 = sst [smem:[#allocation9_spill]] %s1_s0 ;; %s8_s5 = sld [smem:[#allocation9_spill]]",
+         true},
+        {"%2 = sst [smem:[#allocation9_spill]] %s1_s0 ;; %s6_s5 = sld [smem:[#allocation9_spill]]"
+         " ;; %s8_s5 = sadd.s32 %s6_s5, %s7_s4", false},
+        {"%2 = sst [smem:[#allocation9_spill + $0x4]] %s1_s0 ;; %s8_s5 = sld "
+         "[smem:[#allocation9_spill]]", false},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[700], buf[100];
+        struct bench b;
+
+        snprintf(text, sizeof(text), "0 : { %%s1_s0 = inlined_call_operand.hbm [shape: f32[512,64]"
+                 ", index: 0, kind: input] }\n1 : { %s }\n2 : { %%s9_s5 = sshll.u32 %%s8_s5, 4 }\n"
+                 "3 : { %%2 = dma.hbm_to_vmem %%s9_s5, 4096, %%s2_s1, [#allocation1] }\n",
+                 cases[i].how);
+        bench_read(&b, text);
+        if (strcmp(print(&b, buf, sizeof(buf)), cases[i].is_transposed ?
+                   "f32[512,64]{0,1:T(8,128)}" : "f32[512,64]{1,0:T(8,128)}") != 0)
+            fail_msg("%s: %s", cases[i].how, buf);
+        bench_close(&b);
+    }
+}
+
+TEST(a_strided_copy_says_nothing_of_the_layout)
+{
+    struct bench b;
+    char buf[100];
+
+    bench_read(&b, "0 : { %s1_s0 = inlined_call_operand.hbm [shape: f32[64,32], index: 0, kind: "
+               "input] }\n1 : { %2 = dma.hbm_to_vmem %s1_s0, 512, %s2_s1, [#allocation1], 32, 16, "
+               "16 }\n");
+    assert_string_equal(print(&b, buf, sizeof(buf)), "f32[64,32]{1,0:T(8,128)}");
+    bench_close(&b);
+}
+
 static int64_t bit_of(const struct bench *b, int64_t index)
 {
     const struct listing_operand *o = &b->listing.operand[0];
@@ -293,6 +338,8 @@ int main(void)
         cmocka_unit_test(operands_that_may_alias_share_their_buffer),
         cmocka_unit_test(an_operand_that_does_not_fit_is_told),
         cmocka_unit_test(a_copy_of_the_whole_tells_the_layout),
+        cmocka_unit_test(a_block_of_a_grid_says_nothing_of_the_layout),
+        cmocka_unit_test(a_strided_copy_says_nothing_of_the_layout),
         cmocka_unit_test(elements_lie_in_tiles),
         cmocka_unit_test(no_two_elements_share_a_place_in_any_layout),
         cmocka_unit_test(allocations_lie_where_their_uses_say),

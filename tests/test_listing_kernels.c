@@ -38,8 +38,8 @@ static void begin(struct writer *w, const char *in, const char *in2, const char 
                                 "= control target key end\n\n");
     bundle(w, plain, "%%s100_s0 = inlined_call_operand.hbm [shape: %s, index: 0, kind: input, "
            "shape index: {}] /* operand 0 */  ;;  %%s101_s1 = inlined_call_operand.%s, index: 1, "
-           "kind: input, shape index: {}] /* operand 1 */  ;;  %%s102_s2 = inlined_call_operand.hbm "
-           "[shape: %s, index: 2, kind: output, shape index: {}]", in, in2, out);
+           "kind: input, shape index: {}] /* operand 1 */  ;;  %%s102_s2 = "
+           "inlined_call_operand.hbm [shape: %s, index: 2, kind: output, shape index: {}]", in, in2, out);
 }
 
 /* copies a whole operand between HBM and VMEM, and waits for it */

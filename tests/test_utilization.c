@@ -96,6 +96,33 @@ TEST(what_reaches_beyond_the_end_is_cut_off)
                   "0010000 0101000");
 }
 
+/* rows stand for printed bundles in their order: marks, gaps and branches change nothing */
+TEST(loops_count_once_and_pushes_reach_across_branches)
+{
+    assert_counts("0x3 : { %s1_s1 = smov 1 }\n"
+                  "0x7 LB: > { %s2_s1 = sphi %s1_s1, %s3_s1 ;; %v1_v1 = vadd.f32 (%p1_p1), %v2_v2, "
+                  "%v3_v3 }\n"
+                  "0x8 : > { %4 = sbr.rel (%p1_p1) target bundleno = 7 (0x7), region = 4 ;; "
+                  "%5 = vadd.xlane.f32.xlu0 %v1_v1 ;; %6 = vmatmul.bf16.gmra.mxu1 %v1_v1 }\n"
+                  "0x9 : > { %7 = vrcp.f32 %v1_v1 }\n0xa : > {  }\n0xb : > {}\n0xc : > {  }\n"
+                  "0x20 LE: { %8 = compiler-scheduling-barrier }\n",
+                  "0000001 0010000 0000001 1110000 1101000 1100000 1100000 0000000");
+}
+
+TEST(misc_operations_count_as_loads_guarded_or_not)
+{
+    assert_counts("0 : { %1 = vpush %v1_v1 }\n1 : { %s2_s2 = spop %1 }\n"
+                  "2 : { %2 = vtrace 2147483648 }\n3 : { %2 = vsettm 1 }\n4 : { %2 = sfence }\n"
+                  "5 : { %v1_v1 = vrng }\n6 : { %2 = setrngseed %s1_s1 }\n"
+                  "7 : { %2 = dma.done.wait (%p1_p1), %s1_s1, 128 }\n"
+                  "8 : { %2 = vsyncadd.remote [#allocation1], 1, %s1_s1 }\n"
+                  "9 : { %2 = vwait.ge [#allocation1], 1 }\n10 : { %2 = dma.general %s1_s1 }\n"
+                  "11 : { %3 = vst [vmem:[%s1_s1]] %v1_v1 ;; %4 = vst [vmem:[%s2_s2]] %v1_v1 }\n"
+                  "12 : { %v1_v1 = vld.sshfl [vmem:[%s1_s1] sm:$0xff pattern:$0x75316420] }\n",
+                  "0000100 0000001 0000100 0000100 0000001 0000100 0000001 0000100 0000100 "
+                  "0000100 0000001 0000020 0000100");
+}
+
 TEST(casts_and_operands_count_nothing)
 {
     assert_counts("0 : { %s1_s0 = inlined_call_operand.hbm [shape: f32[8], index: 0, kind: input]"
@@ -145,6 +172,8 @@ int main(void)
         cmocka_unit_test(a_cross_lane_push_occupies_its_unit_for_four_bundles),
         cmocka_unit_test(a_matmul_occupies_its_unit_and_what_loads_it_counts_nothing),
         cmocka_unit_test(what_reaches_beyond_the_end_is_cut_off),
+        cmocka_unit_test(loops_count_once_and_pushes_reach_across_branches),
+        cmocka_unit_test(misc_operations_count_as_loads_guarded_or_not),
         cmocka_unit_test(casts_and_operands_count_nothing),
         cmocka_unit_test(unknown_operations_count_by_their_prefix),
         cmocka_unit_test(the_table_is_printed_as_the_compiler_prints_it),
