@@ -17,7 +17,7 @@
 struct arguments {
     const char *program, *tpu, *simd, *trace;
     bool all_cores;
-    int64_t threads, limit;
+    int64_t threads, limit;             /* of cycles, 0: not given */
     struct cli_list set, load, dump, save;
     struct dump_options from;
 };
@@ -51,7 +51,8 @@ static const struct argp_option options[] = {
      "host threads (default: 1); never changes a result or a cycle", 4},
     {"simd", KEY_SIMD, "PATH", 0,
      "auto, c, avx2 or avx512bf16; never changes a result or a cycle", 4},
-    {"cycle-limit", KEY_LIMIT, "N", 0, "stop a program that runs longer (default: 10^10)", 4},
+    {"cycle-limit", KEY_LIMIT, "N", 0,
+     "stop a program that runs longer (default: 10^10, a listing: 10^9)", 4},
     {0}};
 
 /* a listing is one core's kernel, and some options are for listings alone */
@@ -130,9 +131,11 @@ struct session {
 
 static int open_machine(struct session *s, struct err *e)
 {
+    const char *from = s->args->from.path;
+    cycle_t limit = s->args->limit;
     struct machine_options mo = {.thread_count = (int)s->args->threads, .simd = s->args->simd,
                                  .trace = s->args->trace != NULL,
-                                 .cycle_limit = s->args->limit};
+                                 .cycle_limit = limit ? limit : from ? 1000000000 : 10000000000};
     struct slice slice;
     struct chip chip;
 
@@ -262,8 +265,7 @@ static int run(struct session *s, struct err *e)
 
 int cmd_run(int argc, char **argv)
 {
-    struct arguments args = {.tpu = "v3", .simd = "auto", .threads = 1, .limit = 10000000000,
-                             .from.seed = 1};
+    struct arguments args = {.tpu = "v3", .simd = "auto", .threads = 1, .from.seed = 1};
     struct session s = {.args = &args};
     struct err e;
     int status;

@@ -150,8 +150,16 @@ static int load(struct from_dump *d, struct arena *a, bool *is_told, struct err 
     struct isa_limits limits;
 
     chip_isa_limits(chip, &limits);
-    if (scan_file(d, a, is_told, e) || listing_place(&d->listing, &memory, e) ||
-        parse_files(d, e) || fill_operands(d, e))
+    if (scan_file(d, a, is_told, e))
+        return -1;
+    if (listing_place(&d->listing, &memory, e)) {
+        struct err other;
+
+        listing_assemble(&d->listing, &limits);         /* the table needs no memory */
+        write_utilization(d, a, &other);
+        return -1;
+    }
+    if (parse_files(d, e) || fill_operands(d, e))
         return -1;
     listing_assemble(&d->listing, &limits);
     warn_of_slots(d, &limits);

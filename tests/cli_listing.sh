@@ -81,6 +81,10 @@ printf '%s\n' '0 : { %1 = sbr.rel target bundleno = 0 (0x0), region = 1 }' '1 : 
 expect 1 "cut.txt:1:5: error: the bundle opened here is not closed" $d "$dir/cut.txt"
 expect 1 "not a listing" $d LICENSE
 expect 1 "nowhere.txt" $d nowhere.txt
+sed 's/u32\[3\]/u32[65536,65536]/' "$dir/add.txt" >"$dir/large.txt"
+rm -f "$dir/large.units"
+expect 1 "the operand takes" $d "$dir/large.txt" --utilization "$dir/large.units"
+cmp -s "$dir/large.units" "$dir/units.txt" || fail "no units of a listing that does not fit"
 expect 1 "still running at the cycle limit of 1000" $d "$dir/loop.txt" --cycle-limit 1000
 expect 1 '--operand "0"; N=FILE.npy is needed' $d "$dir/add.txt" --operand 0
 expect 1 'the listing has no operand 7 (it has 2)' $d "$dir/add.txt" --operand 7=x.npy
