@@ -57,7 +57,7 @@ static uint32_t get(const struct listing_operand *o, const uint8_t *image, int64
     uint32_t bits = 0;
 
     if (o->shape.elem_bits < 8)
-        return image[at / 8] >> at % 8 & 15u;
+        return (unsigned)image[at / 8] >> at % 8 & 15u;
     memcpy(&bits, image + at / 8, (size_t)o->shape.elem_bits / 8);
     return bits;
 }
