@@ -29,7 +29,8 @@ for name in "$@"; do
             >"$log" 2>&1 || bad=1
         times >"$build/times"
         spent=$(($(cpu_seconds) - start))
-        inputs=$((inputs + $(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -1)))
+        ran=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -1)
+        inputs=$((inputs + ${ran:-0}))
     done
     edges=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -1)
     found=none
