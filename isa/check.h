@@ -22,8 +22,8 @@ struct isa_limits {
     int mxu_size;                       /* 128 or 256 */
     int accumulator_count;              /* of a matrix unit; 0: it has a FIFO */
     bool takes_weights[MATRIX_TYPE_COUNT], takes_rows[MATRIX_TYPE_COUNT];
-    bool is_lenient;                    /* a compiler's listing: its length, slots, double writes
-                                         * and the place of branches are as the compiler left them */
+    bool is_lenient;                    /* a compiler's listing: length, slots, double writes and
+                                         * the place of branches are as the compiler left them */
 };
 
 /*

@@ -26,7 +26,8 @@ static struct op_name name_of_pop(uint16_t key, int unit)
     const int32_t type = key >> POP_KEY_CODE_BITS;
     struct op_name name;
 
-    isa_print_mnemonic(key & ((1u << POP_KEY_CODE_BITS) - 1), unit, &type, name.text, sizeof(name.text));
+    isa_print_mnemonic(key & ((1u << POP_KEY_CODE_BITS) - 1), unit, &type, name.text,
+                       sizeof(name.text));
     return name;
 }
 
@@ -276,7 +277,8 @@ static void commit_permute(struct core *c, const struct decoded_op *o, cycle_t a
     x->free_at = start + c->chip->xlu_issue_cycles;
     core_count_busy(c, o, start, x->free_at);
     timing_push_result(c, o, &x->result, is_reduction ? OP_VPOP_XLANE : OP_VPOP_PERMUTE,
-                       start + (is_reduction ? c->chip->xlu_reduce_cycles : c->chip->xlu_permute_cycles));
+                       start + (is_reduction ? c->chip->xlu_reduce_cycles
+                                             : c->chip->xlu_permute_cycles));
 }
 
 static bool check_xpose(struct core *c, const struct decoded_op *o, const struct xlu *x)

@@ -69,9 +69,11 @@ TEST(core_that_does_not_exist_is_named)
 TEST(push_into_a_full_fifo_is_an_overflow)
 {
     assert_fault("{ s0 = smov 0 }\nagain:\n{ s0 = sadd.s32 s0, 1 ;; "
-                 "vmatmul.f32.vlgmr.msra.gmra.mxu1 v0 }\n{ p1 = scmp.lt.s32.totalorder s0, 65 }\n{ sbr.rel (p1) target = again }\n{}\n"
+                 "vmatmul.f32.vlgmr.msra.gmra.mxu1 v0 }\n{ p1 = scmp.lt.s32.totalorder s0, 65 }\n"
+                 "{ sbr.rel (p1) target = again }\n{}\n"
                  "{ shalt }", FAULT_FIFO_OVERFLOW,
-                 "vmatmul.f32.vlgmr.msra.gmra.mxu1 finds its result fifo full: 64 results not popped");
+                 "vmatmul.f32.vlgmr.msra.gmra.mxu1 finds its result fifo full: "
+                 "64 results not popped");
     assert_fault("{ s0 = smov 0 }\nagain:\n{ s0 = sadd.s32 s0, 1 ;; vpush v0 }\n"
                  "{ p1 = scmp.lt.s32.totalorder s0, 17 }\n{ sbr.rel (p1) target = again }\n{}\n"
                  "{ shalt }", FAULT_FIFO_OVERFLOW,

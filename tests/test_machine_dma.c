@@ -302,7 +302,8 @@ TEST(two_streams_share_a_chip_and_take_longer_than_one)
 
 TEST(two_sync_operations_of_a_bundle_are_settled_in_turn)
 {
-    static const struct rig_options pairs = {.set = {"slots.misc=2", "slots.dma=2", "dma.queue_depth=1"}};
+    static const struct rig_options pairs = {
+        .set = {"slots.misc=2", "slots.dma=2", "dma.queue_depth=1"}};
     struct rig r;
 
     with(&pairs, "v3", &r);

@@ -146,7 +146,8 @@ TEST(prep_of_rows_is_part_of_the_multiplication)
     assert_distance(loaded(), "{ vmatprep.mubr.bf16.mxu0 v0 }\n",
                     "vmatmul.mubr.bf16.gmra.mxu0 v0", 1, STALL_MXU);
     assert_distance(loaded(), "{ vmatprep.mubr.bf16.mxu0 v0 }\n"
-                    "{ vmatmul.mubr.bf16.gmra.mxu0 v0 }\n", "vmatprep.mubr.bf16.mxu0 v0", 8, STALL_MXU);
+                    "{ vmatmul.mubr.bf16.gmra.mxu0 v0 }\n",
+                    "vmatprep.mubr.bf16.mxu0 v0", 8, STALL_MXU);
     assert_distance(loaded(), "{ vmatprep.mubr.f32.mxu0 v0 }\n{ vmatmul.mubr.f32.gmra.mxu0 v0 }\n",
                     "vmatprep.mubr.f32.mxu0 v0", 4, STALL_MXU);
     rig_close(&rig);
