@@ -174,7 +174,4 @@ const char *isa_unit_suffix(enum isa_opcode code);
  * text has the number of the unit. Returns buf; ISA_PATTERN_MAX bytes hold any.
  */
 char *isa_print_pattern(enum isa_opcode code, const char *unit, char *buf, size_t buf_bytes);
-
-/* The text of alternative `value` of a choice of the operation: "bf16", ".xpose", "". */
-int isa_alternative(enum isa_opcode code, int choice, int value, char *buf, size_t buf_bytes);
 #endif

@@ -200,14 +200,3 @@ char *isa_print_pattern(enum isa_opcode code, const char *unit, char *buf, size_
              at ? "" : unit);
     return buf;
 }
-
-int isa_alternative(enum isa_opcode code, int choice, int value, char *buf, size_t buf_bytes)
-{
-    const char *open = patterns[code], *text;
-    size_t length = 0;
-
-    for (int i = 0; open && i <= choice; i++)
-        open = strchr(open + (i > 0), '{');
-    text = open ? alternative(open, value, &length) : NULL;
-    return snprintf(buf, buf_bytes, "%.*s", (int)length, text ? text : "");
-}
