@@ -8,6 +8,7 @@
 #include "isa/file.h"
 #include "tests/f32_reference.h"
 #include "tests/listing_bench.h"
+#include "tests/round_trip.h"
 #include "tests/test.h"
 
 #include <math.h>
@@ -42,6 +43,7 @@ static bool open_sample(struct sample *s, const char *chip, const char *name)
     for (uint32_t i = 0; i < b->listing.op_count; i++)
         if (b->listing.op[i].reason)
             fail_msg("%s: %s", b->listing.op[i].text, b->listing.op[i].reason);
+    check_printing(&b->listing.program, SAME_CODE);
     for (uint32_t i = 0; i < b->listing.operand_count; i++)
         s->image[i] = calloc((size_t)b->listing.operand[i].layout.bytes + 4, 1);
     return true;
