@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "base/text.h"
+#include "cli/engine_options.h"
 #include "cli/from_dump.h"
 #include "cli/hbm_data.h"
 #include "cli/options.h"
@@ -15,16 +16,17 @@
 #include <string.h>
 
 struct arguments {
-    const char *program, *tpu, *simd, *trace;
+    const char *program, *tpu, *trace;
     bool all_cores;
-    int64_t threads, limit;             /* of cycles, 0: not given */
+    int64_t limit;                      /* of cycles, 0: not given */
+    struct machine_options engine;
     struct cli_list set, load, dump, save;
     struct dump_options from;
 };
 
 #define LIMIT_MAX (INT64_MAX / 4)
 
-enum { KEY_ALL = 256, KEY_HBM, KEY_DUMP, KEY_SAVE, KEY_SET, KEY_THREADS, KEY_SIMD, KEY_TRACE,
+enum { KEY_ALL = 256, KEY_HBM, KEY_DUMP, KEY_SAVE, KEY_SET, KEY_TRACE,
        KEY_LIMIT, KEY_FROM, KEY_OPERAND, KEY_SEED, KEY_RESULT, KEY_UTILIZATION };
 
 static const struct argp_option options[] = {
@@ -47,10 +49,6 @@ static const struct argp_option options[] = {
     {"utilization", KEY_UTILIZATION, "FILE", 0,
      "write the units that each bundle of the listing uses, in the compiler's format", 3},
     {"trace", KEY_TRACE, "FILE", 0, "write a Chrome trace of the run (.json or .json.gz)", 4},
-    {"threads", KEY_THREADS, "N", 0,
-     "host threads (default: 1); never changes a result or a cycle", 4},
-    {"simd", KEY_SIMD, "PATH", 0,
-     "auto, c, avx2 or avx512bf16; never changes a result or a cycle", 4},
     {"cycle-limit", KEY_LIMIT, "N", 0,
      "stop a program that runs longer (default: 10^10, a listing: 10^9)", 4},
     {0}};
@@ -71,8 +69,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     struct arguments *args = state->input;
 
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->engine;
+        return 0;
     case 't': args->tpu = arg; return 0;
-    case KEY_SIMD: args->simd = arg; return 0;
     case KEY_TRACE: args->trace = arg; return 0;
     case KEY_ALL: args->all_cores = true; return 0;
     case KEY_SET: cli_list_add(&args->set, arg, state); return 0;
@@ -88,10 +88,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "--operand-seed is \"%s\", allowed are whole numbers in 0..%d", arg,
                        INT32_MAX);
         return 0;
-    case KEY_THREADS:
-        if (text_parse_int(arg, 1, 256, &args->threads) != 0)
-            argp_error(state, "--threads is \"%s\", allowed are whole numbers in 1..256", arg);
-        return 0;
     case KEY_LIMIT:
         if (text_parse_int(arg, 1, LIMIT_MAX, &args->limit) != 0)
             argp_error(state, "--cycle-limit is \"%s\", allowed are whole numbers in 1..%lld", arg,
@@ -105,6 +101,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
+static const struct argp_child children[] = {{&cli_engine_argp, 0, "Engine:", 5}, {0}};
+
 static const struct argp parser = {
     options, parse_option, "PROGRAM\n--from-dump=FILE",
     "Run a program on simulated TPU cores and show where its cycles went.\v"
@@ -115,7 +113,7 @@ static const struct argp parser = {
     "A kernel as the compiler dumped it (docs/listings.md):\n"
     "  systole run --from-dump fusion.final_bundles.txt --tpu v6e \\\n"
     "      --operand 0=x.npy --result 3=y.npy --utilization units.txt",
-    NULL, NULL, NULL};
+    children, NULL, NULL};
 
 struct session {
     const struct arguments *args;
@@ -133,12 +131,12 @@ static int open_machine(struct session *s, struct err *e)
 {
     const char *from = s->args->from.path;
     cycle_t limit = s->args->limit;
-    struct machine_options mo = {.thread_count = (int)s->args->threads, .simd = s->args->simd,
-                                 .trace = s->args->trace != NULL,
-                                 .cycle_limit = limit ? limit : from ? 1000000000 : 10000000000};
+    struct machine_options mo = s->args->engine;
     struct slice slice;
     struct chip chip;
 
+    mo.trace = s->args->trace != NULL;
+    mo.cycle_limit = limit ? limit : from ? 1000000000 : 10000000000;
     if (cli_load_slice(s->args->tpu, &s->args->set, &slice, &chip, NULL, &s->arena, e))
         return -1;
     s->m = machine_create(&slice, &chip, &mo, e);
@@ -265,7 +263,7 @@ static int run(struct session *s, struct err *e)
 
 int cmd_run(int argc, char **argv)
 {
-    struct arguments args = {.tpu = "v3", .simd = "auto", .threads = 1, .from.seed = 1};
+    struct arguments args = {.tpu = "v3", .engine = {.thread_count = 1}, .from.seed = 1};
     struct session s = {.args = &args};
     struct err e;
     int status;

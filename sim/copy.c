@@ -1,8 +1,13 @@
 /*
- * Contents of DMA copies, moved when the copy is complete. Copies inside one
- * core are done by the thread that runs the core next, before its next bundle.
+ * Contents of DMA copies. They arrive when the core they go to is woken from a
+ * wait after their completion, by the thread that runs it. A copy to another
+ * core takes its bytes along when it is issued; one inside a core reads them
+ * when they move. So what a program sees depends on its own order and on times
+ * only, never on how far other cores have run ahead.
  */
 #include "sim/core.h"
+
+#include "base/arena.h"
 
 #include <string.h>
 
@@ -50,9 +55,8 @@ static unsigned char *array_of(const struct core *c, int space)
     }
 }
 
-static void copy_piece(const struct core *from, int64_t source, const unsigned char *source_array,
-                       const struct core *to, int64_t destination,
-                       unsigned char *destination_array, int64_t bytes)
+static void copy_piece(const struct core *c, int64_t source, const unsigned char *source_array,
+                       int64_t destination, unsigned char *destination_array, int64_t bytes)
 {
     unsigned char buffer[BUFFER_BYTES];
     int64_t done, part;
@@ -60,43 +64,78 @@ static void copy_piece(const struct core *from, int64_t source, const unsigned c
     if (source_array && destination_array) {
         memmove(destination_array + destination, source_array + source, (size_t)bytes);
     } else if (source_array) {
-        hbm_store_write(to->hbm, destination, source_array + source, (size_t)bytes);
+        hbm_store_write(c->hbm, destination, source_array + source, (size_t)bytes);
     } else if (destination_array) {
-        hbm_store_read(from->hbm, source, destination_array + destination, (size_t)bytes);
+        hbm_store_read(c->hbm, source, destination_array + destination, (size_t)bytes);
     } else {
         for (done = 0; done < bytes; done += part) {
             part = bytes - done < BUFFER_BYTES ? bytes - done : BUFFER_BYTES;
-            hbm_store_read(from->hbm, source + done, buffer, (size_t)part);
-            hbm_store_write(to->hbm, destination + done, buffer, (size_t)part);
+            hbm_store_read(c->hbm, source + done, buffer, (size_t)part);
+            hbm_store_write(c->hbm, destination + done, buffer, (size_t)part);
         }
     }
 }
 
-static void copy(const struct core *from, const struct core *to, const struct dma *d)
+static void copy_local(const struct core *c, const struct dma *d)
 {
-    const unsigned char *source_array = array_of(from, d->source_space);
-    unsigned char *destination_array = array_of(to, d->destination_space);
+    const unsigned char *source_array = array_of(c, d->source_space);
+    unsigned char *destination_array = array_of(c, d->destination_space);
     struct dma_piece source, destination;
     int64_t done;
 
     for (done = 0; done < d->bytes; done += destination.bytes) {
         source = dma_piece(d, false, done, d->bytes - done);
         destination = dma_piece(d, true, done, source.bytes);
-        copy_piece(from, source.address, source_array, to, destination.address,
-                   destination_array, destination.bytes);
+        copy_piece(c, source.address, source_array, destination.address, destination_array,
+                   destination.bytes);
     }
 }
 
-void dma_copy_remote(struct core *from, struct core *to, const struct dma *d)
+void dma_capture(const struct core *from, struct dma *d)
 {
-    copy(from, to, d);
+    const unsigned char *array = array_of(from, d->source_space);
+    struct dma_piece piece;
+    int64_t done;
+
+    d->data = mem_alloc((size_t)d->bytes);
+    for (done = 0; done < d->bytes; done += piece.bytes) {
+        piece = dma_piece(d, false, done, d->bytes - done);
+        if (array)
+            memcpy(d->data + done, array + piece.address, (size_t)piece.bytes);
+        else
+            hbm_store_read(from->hbm, piece.address, d->data + done, (size_t)piece.bytes);
+    }
 }
 
-void core_apply_copies(struct core *c)
+static void deliver(struct core *to, struct dma *d)
+{
+    unsigned char *array = array_of(to, d->destination_space);
+    struct dma_piece piece;
+    int64_t done;
+
+    for (done = 0; done < d->bytes; done += piece.bytes) {
+        piece = dma_piece(d, true, done, d->bytes - done);
+        if (array)
+            memcpy(array + piece.address, d->data + done, (size_t)piece.bytes);
+        else
+            hbm_store_write(to->hbm, piece.address, d->data + done, (size_t)piece.bytes);
+    }
+    mem_free(d->data);
+    d->data = NULL;
+}
+
+void core_apply_copies(struct core *c, size_t count)
 {
     size_t i;
 
-    for (i = 0; i < c->copy_count; i++)
-        copy(c, c, &c->copy[i]);
-    c->copy_count = 0;
+    if (count == 0)
+        return;
+    for (i = 0; i < count; i++)
+        if (c->copy[i].is_remote)
+            deliver(c, &c->copy[i]);
+        else
+            copy_local(c, &c->copy[i]);
+    c->copy_count -= count;
+    c->copy_visible -= c->copy_visible < count ? c->copy_visible : count;
+    memmove(c->copy, c->copy + count, c->copy_count * sizeof(*c->copy));
 }

@@ -70,8 +70,24 @@ static void units_fini(struct core *c)
         fifo_fini(&c->mxu[i].result);
 }
 
+/* complete or under way, their contents are not wanted any more */
+static void drop_copies(struct core *c)
+{
+    size_t i;
+    int64_t j;
+
+    for (i = 0; i < c->copy_count; i++)
+        mem_free(c->copy[i].data);
+    c->copy_count = c->copy_visible = 0;
+    for (j = 0; c->dma && j < c->chip->dma_queue_depth; j++) {
+        mem_free(c->dma[j].data);
+        c->dma[j].data = NULL;
+    }
+}
+
 void core_fini(struct core *c)
 {
+    drop_copies(c);
     drop_program(c);
     units_fini(c);
     mem_free_lazy(c->vmem);
@@ -162,8 +178,9 @@ void core_launch(struct core *c, cycle_t limit, bool is_traced)
 
     reset_counters(c);
     c->outbox.count = 0;
-    c->copy_count = 0;
+    drop_copies(c);
     c->sequence = 0;
+    c->serial_sequence = EVENT_SERIAL;
     c->is_traced = is_traced;
     c->halted_at = c->now = c->issue_at = 0;
     c->state = c->program ? CORE_RUNNING : CORE_EMPTY;

@@ -130,9 +130,14 @@ struct dma {
     ps_t last_ps;                       /* latest completion of a chunk so far */
     cycle_t issued_at, stalled_from;    /* its bundle waited from then to issued_at */
     uint32_t bundle;
+    unsigned char *data;                /* of a remote copy: what the source held at issue */
 };
 
-enum core_state { CORE_EMPTY, CORE_RUNNING, CORE_BLOCKED, CORE_HALTED, CORE_FAULTED };
+enum core_state {
+    CORE_EMPTY, CORE_RUNNING,
+    CORE_PAUSED,                        /* its next bundle issues at stop_at or later */
+    CORE_BLOCKED, CORE_HALTED, CORE_FAULTED
+};
 
 /* A point in time and the constraint that set it. */
 struct issue_time {
@@ -148,6 +153,7 @@ struct core {
     cycle_t now;                        /* first cycle the next bundle may issue */
     cycle_t issue_at;                   /* of the bundle that executes */
     cycle_t limit, delay_until;
+    cycle_t stop_at;                    /* issues nothing from here on: machine_advance */
     cycle_t dma_issue_at;               /* first cycle the next DMA may issue */
     uint32_t pc, branch_target;
     int branch_in;                      /* bundles until the jump; 0 = none pending */
@@ -197,7 +203,7 @@ struct core {
     /* the question a blocked bundle has asked, and the answer */
     struct issue_time pending;
     int sync_done;                      /* sync operations of the bundle already settled */
-    bool is_resumed;                    /* a blocked bundle goes on */
+    bool is_resumed;                    /* a blocked or paused bundle goes on */
     int wait_code;                      /* what blocks: an opcode (a DMA: the queue) */
     int32_t wait_flag, wait_value;      /* value of a DMA: slots needed */
     bool is_waiting;                    /* asked, and the answer was: not yet */
@@ -208,14 +214,15 @@ struct core {
     int number, core_count;
     int64_t clock_mhz;
     struct event_list outbox;
-    uint32_t sequence;                  /* of requests, part of the event key */
+    uint32_t sequence, serial_sequence; /* of its posts, of its serial events: in the event key */
     struct dma *dma;                    /* dma.queue_depth slots */
     int *dma_free;
     int dma_free_count;
     int dma_active;                     /* started in the serial phase and not complete */
     cycle_t dma_busy_from;
-    struct dma *copy;                   /* completed local copies, done before the core goes on */
+    struct dma *copy;                   /* complete, in that order; contents not moved yet */
     size_t copy_count, copy_capacity;
+    size_t copy_visible;                /* of them, complete before the core was last woken */
 
     /* results */
     cycle_t halted_at;
@@ -238,7 +245,7 @@ void core_fini(struct core *c);
 void core_set_program(struct core *c, const struct decoded_program *p);
 void core_launch(struct core *c, cycle_t limit, bool is_traced);
 
-/* sim/core_run.c: run until the core blocks, halts or faults */
+/* sim/core_run.c: run until the core blocks, halts, faults or comes to stop_at */
 void core_run(struct core *c);
 /* the answer to a blocked core: its bundle issues at `at`, the last resume_cycles of the wait
  * being resume time; STALL_COUNT when it never had to wait */
@@ -280,8 +287,10 @@ struct dma_piece { int64_t address, bytes; };
 struct dma_piece dma_piece(const struct dma *d, bool is_destination, int64_t at, int64_t most);
 /* how many bytes touching runs of one side make up */
 int64_t dma_piece_bytes(const struct dma *d, bool is_destination);
-void dma_copy_remote(struct core *from, struct core *to, const struct dma *d);
-void core_apply_copies(struct core *c);
+/* keep what a remote copy takes with it: copies that end at `to` move it there */
+void dma_capture(const struct core *from, struct dma *d);
+/* move the contents of the first `count` copies */
+void core_apply_copies(struct core *c, size_t count);
 
 /* sim/counters.c */
 void core_count_wait(struct core *c, const struct decoded_bundle *b, cycle_t from, cycle_t to);

@@ -218,6 +218,14 @@ static void issue(struct core *c, const struct decoded_bundle *b, const struct i
     advance(c);
 }
 
+/* stop in front of a bundle whose time is known */
+static void pause(struct core *c, const struct issue_time *t)
+{
+    c->pending = *t;
+    c->is_resumed = true;
+    c->state = CORE_PAUSED;
+}
+
 static void step(struct core *c)
 {
     const struct decoded_bundle *b = &c->program->bundle[c->pc];
@@ -236,17 +244,27 @@ static void step(struct core *c)
         c->sync_done = 0;
         c->resume_cycles = 0;
     }
-    if (b->has_sync && c->state == CORE_RUNNING && !settle_sync(c, b, t.at)) {
-        c->pending = t;
-        return;
+    if (b->has_sync && c->state == CORE_RUNNING) {
+        if (t.at >= c->stop_at) {
+            pause(c, &t);
+            return;
+        }
+        if (!settle_sync(c, b, t.at)) {
+            c->pending = t;
+            return;
+        }
     }
-    if (c->state == CORE_RUNNING)
+    if (c->state != CORE_RUNNING)
+        return;
+    if (t.at + c->bank_extra >= c->stop_at)
+        pause(c, &t);
+    else
         issue(c, b, &t);
 }
 
 void core_run(struct core *c)
 {
-    core_apply_copies(c);
+    core_apply_copies(c, c->copy_visible);
     while (c->state == CORE_RUNNING)
         step(c);
 }

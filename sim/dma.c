@@ -196,8 +196,9 @@ static void push_arrival(struct machine *m, struct core *c, int slot, int64_t by
 {
     event_push(&m->queue, &(struct event){.at = at, .kind = EVENT_ARRIVE,
                                           .core = (uint16_t)c->number,
-                                          .sequence = c->sequence++, .target = c->number,
-                                          .slot = slot, .value = (int32_t)bytes});
+                                          .sequence = c->serial_sequence++,
+                                          .target = c->number, .slot = slot,
+                                          .value = (int32_t)bytes});
 }
 
 /* Over the way at now_ps: the instant the chunk is there; *sent_at: the way is free again. */
@@ -267,16 +268,11 @@ void dma_arrive(struct machine *m, struct core *c, const struct event *e)
                     EVENT_DONE, c, e->slot);
 }
 
-/*
- * The contents go over at once, although the flag at the destination rises
- * later: until then the destination range is the sender's by agreement, and
- * the sender may write over the source from now on.
- */
+/* the sender may write over the source from now on */
 void dma_sent(struct machine *m, struct core *c, int slot)
 {
     struct dma *d = &c->dma[slot];
 
-    dma_copy_remote(c, &m->core[d->target], d);
     serial_raise(m, c, d->source_flag, (int32_t)(d->bytes / m->chip.dma_granule_bytes),
                  CAUSE_ICI);
 }
@@ -293,14 +289,14 @@ static enum event_cause cause_of(const struct dma *d)
 
 void dma_done(struct machine *m, struct core *c, int slot)
 {
-    const struct dma *d = &c->dma[slot];
+    struct dma *d = &c->dma[slot];
+    struct core *to = &m->core[d->target];
 
     count_end(c, d, clock_cycle_at(c->clock_mhz, m->now_ps));
-    if (!d->is_remote) {
-        c->copy = mem_grow(c->copy, &c->copy_capacity, c->copy_count + 1, sizeof(*c->copy));
-        c->copy[c->copy_count++] = *d;
-    }
+    to->copy = mem_grow(to->copy, &to->copy_capacity, to->copy_count + 1, sizeof(*to->copy));
+    to->copy[to->copy_count++] = *d;
+    d->data = NULL;
     c->dma_free[c->dma_free_count++] = slot;
-    serial_raise(m, &m->core[d->target], d->flag,
+    serial_raise(m, to, d->flag,
                  (int32_t)(d->bytes / m->chip.dma_granule_bytes), cause_of(d));
 }

@@ -32,13 +32,17 @@ enum event_kind {
     EVENT_QUEUE                         /* the core waits for room in its DMA queue */
 };
 
+/* Set in the sequence of events made in the serial phase: they count by themselves, so that how far
+ * a core has run ahead does not change the order. */
+#define EVENT_SERIAL 0x80000000u
+
 enum event_cause { CAUSE_CORE, CAUSE_HBM, CAUSE_CMEM, CAUSE_ICI };
 
 struct event {
     ps_t at;
     uint8_t kind, cause;                /* enum event_kind; enum event_cause of an add */
     uint16_t core;                      /* source */
-    uint32_t sequence;                  /* per source core */
+    uint32_t sequence;                  /* per source core: its own posts, then EVENT_SERIAL ones */
     int32_t target, slot, flag, value;
 };
 

@@ -145,6 +145,8 @@ static void start_dma(struct core *c, const struct decoded_op *o, struct dma *d)
     d->source_piece_bytes = dma_piece_bytes(d, false);
     d->destination_piece_bytes = dma_piece_bytes(d, true);
     slot = c->dma_free[--c->dma_free_count];
+    if (d->is_remote)
+        dma_capture(c, d);
     c->dma[slot] = *d;
     core_post(c, c->issue_at, &(struct event){.kind = EVENT_DMA, .slot = slot});
 }

@@ -1,13 +1,13 @@
 /*
  * A launch: from quiesced to all cores halted, in rounds of a parallel and a
- * serial phase.
+ * serial phase, with pauses wherever the caller wants them.
  */
 #include "sim/machine_impl.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void start(struct machine *m)
+void machine_start(struct machine *m)
 {
     cycle_t limit = m->options.cycle_limit > 0 ? m->options.cycle_limit : CYCLE_NEVER;
     int i;
@@ -20,16 +20,14 @@ static void start(struct machine *m)
     m->queue.count = 0;
     m->now_ps = 0;
     m->runnable_count = 0;
+    m->is_complete = false;
     memset(&m->fault, 0, sizeof(m->fault));
-    for (i = 0; i < m->core_count; i++) {
+    for (i = 0; i < m->core_count; i++)
         core_launch(&m->core[i], limit, m->options.trace);
-        if (m->core[i].state == CORE_RUNNING)
-            m->runnable[m->runnable_count++] = i;
-    }
 }
 
 /* of several, the earliest; of several at one cycle, that of the lowest core */
-static bool take_fault(struct machine *m)
+static const struct fault *first_fault(const struct machine *m)
 {
     const struct fault *first = NULL;
     int i;
@@ -40,9 +38,7 @@ static bool take_fault(struct machine *m)
         if (c->state == CORE_FAULTED && (!first || c->fault.cycle < first->cycle))
             first = &c->fault;
     }
-    if (first)
-        m->fault = *first;
-    return first != NULL;
+    return first;
 }
 
 /* "waits for flag 3 >= 4, which is 0" */
@@ -107,7 +103,7 @@ static bool find_deadlock(struct machine *m)
     return blocked > 0;
 }
 
-static bool find_open_flag(struct machine *m)
+static void find_open_flag(struct machine *m)
 {
     struct fault *f = &m->fault;
     int i, flag;
@@ -128,50 +124,125 @@ static bool find_open_flag(struct machine *m)
             length = (size_t)core_print_place(c, f->cycle, f->msg, sizeof(f->msg));
             snprintf(f->msg + length, sizeof(f->msg) - length,
                      "sync flag %d is %d at halt; it must be 0", flag, (int)c->flag[flag]);
-            return true;
+            return;
         }
     }
-    return false;
 }
 
-/* false after a fault */
-static bool run_rounds(struct machine *m)
+static void stop_at(struct machine *m, cycle_t cycle)
 {
-    for (;;) {
-        if (m->runnable_count > 0)
-            rounds_run(m->rounds, m->runnable, m->runnable_count);
-        if (take_fault(m))
-            return false;
-        serial_phase(m);
-        if (m->runnable_count == 0)
-            return !find_deadlock(m) && !find_open_flag(m);
+    int64_t mhz = m->chip.chip_clock_mhz;
+    int i;
+
+    m->stop_ps = cycle / mhz < PS_NEVER / CLOCK_PS_PER_US - 1 ? clock_edge_ps(mhz, cycle)
+                                                              : PS_NEVER;
+    for (i = 0; i < m->core_count; i++)
+        m->core[i].stop_at = cycle;
+}
+
+static void collect_runnable(struct machine *m)
+{
+    int i;
+
+    m->runnable_count = 0;
+    for (i = 0; i < m->core_count; i++) {
+        struct core *c = &m->core[i];
+
+        if (c->state == CORE_PAUSED)
+            c->state = CORE_RUNNING;
+        if (c->state == CORE_RUNNING)
+            m->runnable[m->runnable_count++] = i;
     }
 }
 
-static void finish(struct machine *m, bool is_complete)
+/* after a fault the other cores come up to its cycle: one of them may be earlier */
+static void run_rounds(struct machine *m, cycle_t until)
+{
+    uint32_t saved = simd_thread_begin();
+    const struct fault *fault;
+
+    stop_at(m, until);
+    collect_runnable(m);
+    do {
+        if (m->runnable_count > 0)
+            rounds_run(m->rounds, m->runnable, m->runnable_count);
+        fault = first_fault(m);
+        if (fault && fault->cycle + 1 < until)
+            stop_at(m, until = fault->cycle + 1);
+        serial_phase(m);
+    } while (m->runnable_count > 0);
+    simd_thread_end(saved);
+}
+
+static bool is_paused(const struct machine *m)
+{
+    int i;
+
+    for (i = 0; i < m->core_count; i++)
+        if (m->core[i].state == CORE_PAUSED)
+            return true;
+    return m->queue.count > 0;
+}
+
+enum machine_status machine_advance(struct machine *m, cycle_t until)
+{
+    const struct fault *fault;
+
+    if (m->fault.kind != FAULT_NONE)
+        return MACHINE_FAULTED;
+    run_rounds(m, until);
+    fault = first_fault(m);
+    if (fault)
+        m->fault = *fault;
+    else if (is_paused(m))
+        return MACHINE_PAUSED;
+    else if (!find_deadlock(m))
+        m->is_complete = true;
+    if (!fault && m->is_complete)
+        find_open_flag(m);
+    return m->fault.kind == FAULT_NONE ? MACHINE_HALTED : MACHINE_FAULTED;
+}
+
+/* a core's next bundle, an event, or what a blocked core still has to ask */
+cycle_t machine_next_cycle(const struct machine *m)
+{
+    cycle_t next = CYCLE_NEVER;
+    int i;
+
+    if (m->queue.count > 0)
+        next = clock_cycle_at(m->chip.chip_clock_mhz, m->queue.item[0].at);
+    for (i = 0; i < m->core_count; i++) {
+        const struct core *c = &m->core[i];
+        cycle_t at = c->is_resumed ? c->pending.at : c->now;
+
+        if ((c->state == CORE_RUNNING || c->state == CORE_PAUSED) && at < next)
+            next = at;
+    }
+    return next;
+}
+
+void machine_finish(struct machine *m)
 {
     int i;
 
     m->cycles = 0;
     for (i = 0; i < m->core_count; i++) {
-        core_apply_copies(&m->core[i]);
-        if (m->core[i].now > m->cycles)
-            m->cycles = m->core[i].now;
+        struct core *c = &m->core[i];
+
+        core_apply_copies(c, c->copy_count);
+        if (c->now > m->cycles)
+            m->cycles = c->now;
     }
     for (i = 0; i < m->core_count; i++)
-        core_finish_counters(&m->core[i], m->cycles, is_complete);
+        core_finish_counters(&m->core[i], m->cycles, m->is_complete);
 }
 
 int machine_run(struct machine *m, struct err *e)
 {
-    uint32_t saved = simd_thread_begin();
-    bool is_complete;
+    enum machine_status status;
 
-    start(m);
-    is_complete = run_rounds(m);
-    finish(m, is_complete || m->fault.kind == FAULT_FLAG);
-    simd_thread_end(saved);
-    if (is_complete)
-        return 0;
-    return err_set(e, "%s", m->fault.msg);
+    machine_start(m);
+    status = machine_advance(m, CYCLE_NEVER);
+    machine_finish(m);
+    return status == MACHINE_HALTED ? 0 : err_set(e, "%s", m->fault.msg);
 }

@@ -87,6 +87,9 @@ static int check_options(const struct slice *slice, const struct chip *chip,
         return err_set(e, "%d host threads; 1..256 are possible", options->thread_count);
     if (options->cycle_limit < 0)
         return err_set(e, "cycle limit %lld is negative", (long long)options->cycle_limit);
+    if (options->mode != MODE_BOTH || options->check_races || options->check_unwritten)
+        return err_set(e, "modes other than both, race checks and checks of unwritten VMEM are not "
+                       "there yet");
     if (slice->chip_count > 1 && chip->ici_links == 0)
         return err_set(e, "%s has %d chips, but ici.links is 0", slice->name, slice->chip_count);
     if (chip->vmem_bytes % ROW_BYTES != 0)

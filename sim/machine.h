@@ -88,7 +88,18 @@ struct stand_in_site {
     int64_t bundles, operations;        /* executed before its bundle, guards aside */
 };
 
+/* What a launch works out; docs/engine.md, "Modes". */
+enum run_mode {
+    MODE_BOTH,                          /* values and cycles */
+    MODE_TIMING,                        /* the same cycles; values of the scalar side only */
+    MODE_FUNCTIONAL                     /* the same values; every bundle takes one cycle */
+};
+
 struct machine_options {
+    enum run_mode mode;
+    bool no_memo;                       /* simulate every iteration and launch by itself */
+    bool check_races;                   /* touching what a copy under way touches is a fault */
+    bool check_unwritten;               /* so is reading VMEM that this launch has not written */
     int thread_count;                   /* host threads, at least 1 */
     const char *simd;                   /* "auto" (or NULL), "c", "avx2", "avx512bf16" */
     bool trace;                         /* keep trace_events of the last launch */
@@ -153,6 +164,19 @@ int machine_vmem_write(struct machine *m, int core, int64_t address, const void 
  * every cycle is counted once: the sums stated at struct core_counters.
  */
 int machine_run(struct machine *m, struct err *e);
+
+/*
+ * The same in parts, for debuggers: start, advance as often as wanted, finish.
+ * Between two calls of machine_advance every core has issued all its bundles
+ * before `until` and none after; pausing changes neither a result nor a cycle.
+ */
+enum machine_status { MACHINE_PAUSED, MACHINE_HALTED, MACHINE_FAULTED };
+void machine_start(struct machine *m);
+enum machine_status machine_advance(struct machine *m, cycle_t until);
+/* no bundle issues and nothing else happens before this cycle; CYCLE_NEVER at the end */
+cycle_t machine_next_cycle(const struct machine *m);
+/* sums up the counters; a launch may be finished at any pause and not advanced afterwards */
+void machine_finish(struct machine *m);
 
 /* Of the last launch; what is pointed to is the machine's and changes with the next. */
 cycle_t machine_cycles(const struct machine *m);

@@ -43,10 +43,12 @@ struct machine {
     struct event_list queue;
     ps_t now_ps;                        /* of the event that is being committed */
     ps_t horizon_ps;                    /* cores that run next may ask from here on */
+    ps_t stop_ps;                       /* events from here on stay: machine_advance */
     int *runnable;                      /* cores for the next parallel phase */
     int runnable_count;
     struct rounds *rounds;
 
+    bool is_complete;                   /* all cores have halted */
     cycle_t cycles;
     struct fault fault;
 };

@@ -2,8 +2,9 @@
  * The serial phase: what cores asked for, committed in time order.
  *
  * An event may be committed once no core can still ask for something earlier:
- * a core that has been woken to issue at cycle t asks for nothing before t + 1
- * (further operations of the same bundle are put at the time already reached).
+ * a core that has been woken to issue at cycle t asks for nothing before it.
+ * So the order of events, and with it every result and cycle, depends neither
+ * on host threads nor on where a launch pauses (machine_advance).
  */
 #include "sim/machine_impl.h"
 
@@ -14,16 +15,29 @@ void serial_push(struct machine *m, ps_t at, enum event_kind kind, struct core *
     assert(at >= m->now_ps);
     event_push(&m->queue, &(struct event){.at = at, .kind = (uint8_t)kind,
                                           .core = (uint16_t)source->number,
-                                          .sequence = source->sequence++,
+                                          .sequence = source->serial_sequence++,
                                           .target = source->number, .slot = slot});
+}
+
+static bool asks_for_queue(const struct core *c)
+{
+    return isa_info((enum isa_opcode)c->wait_code)->unit == UNIT_DMA;
+}
+
+static bool waits_for_queue(const struct core *c)
+{
+    return c->is_waiting && asks_for_queue(c);
 }
 
 static void wake(struct machine *m, struct core *c, cycle_t at, enum stall_reason reason,
                  cycle_t resume_cycles)
 {
-    ps_t asks_from = clock_edge_ps(c->clock_mhz, at + 1);
+    ps_t asks_from = clock_edge_ps(c->clock_mhz, at);
 
+    assert(asks_from >= m->now_ps);
     core_wake(c, at, reason, resume_cycles);
+    if (!asks_for_queue(c))
+        c->copy_visible = c->copy_count;
     c->is_waiting = false;
     m->runnable[m->runnable_count++] = c->number;
     if (asks_from < m->horizon_ps)
@@ -47,11 +61,6 @@ static bool is_satisfied(const struct core *c)
     case OP_VWAIT_LE: return flag <= c->wait_value;
     default: return flag >= c->wait_value;          /* vwait.ge, vwait.done, dma.done.wait */
     }
-}
-
-static bool waits_for_queue(const struct core *c)
-{
-    return c->is_waiting && isa_info((enum isa_opcode)c->wait_code)->unit == UNIT_DMA;
 }
 
 static bool waits_for_flag(const struct core *c, int32_t flag)
@@ -96,7 +105,7 @@ static void send_message(struct machine *m, const struct event *e, int from, int
     arrival.at += m->chip.dma_local_ns * PS_PER_NS;
     arrival.kind = (uint8_t)kind;
     arrival.cause = CAUSE_ICI;
-    arrival.sequence = m->core[e->core].sequence++;
+    arrival.sequence = m->core[e->core].serial_sequence++;
     event_push(&m->queue, &arrival);
 }
 
@@ -173,11 +182,8 @@ static void gather_outboxes(struct machine *m)
         struct event_list *outbox = &m->core[i].outbox;
 
         for (j = 0; j < outbox->count; j++) {
-            struct event e = outbox->item[j];
-
-            if (e.at < m->now_ps)
-                e.at = m->now_ps;
-            event_push(&m->queue, &e);
+            assert(outbox->item[j].at >= m->now_ps);
+            event_push(&m->queue, &outbox->item[j]);
         }
         outbox->count = 0;
     }
@@ -188,7 +194,7 @@ void serial_phase(struct machine *m)
     struct event e;
 
     gather_outboxes(m);
-    m->horizon_ps = PS_NEVER;
+    m->horizon_ps = m->stop_ps;
     m->runnable_count = 0;
     while (m->queue.count > 0 && m->queue.item[0].at < m->horizon_ps) {
         event_pop(&m->queue, &e);
