@@ -49,9 +49,11 @@ static void drop_program(struct core *c)
     mem_free(c->s);
     mem_free(c->tile);
     mem_free(c->bundle_count);
+    mem_free(c->bundle_stall);
     mem_free(c->guarded_count);
     c->s = NULL;
     c->tile = NULL;
+    c->bundle_stall = NULL;
     c->bundle_count = c->guarded_count = NULL;
 }
 
@@ -112,6 +114,7 @@ void core_set_program(struct core *c, const struct decoded_program *p)
     for (i = 0; i < p->tile_count; i++)
         c->tile[V_CONST + i] = p->tile[i];
     c->bundle_count = mem_alloc(p->bundle_count * sizeof(*c->bundle_count));
+    c->bundle_stall = mem_alloc(p->bundle_count * sizeof(*c->bundle_stall));
     c->guarded_count = mem_alloc(p->source->op_count * sizeof(*c->guarded_count));
 }
 
@@ -169,6 +172,7 @@ static void reset_counters(struct core *c)
     if (!c->program)
         return;
     memset(c->bundle_count, 0, c->program->bundle_count * sizeof(*c->bundle_count));
+    memset(c->bundle_stall, 0, c->program->bundle_count * sizeof(*c->bundle_stall));
     memset(c->guarded_count, 0, c->program->source->op_count * sizeof(*c->guarded_count));
 }
 

@@ -162,6 +162,7 @@ struct core {
     uint32_t live;                      /* operations of this bundle whose guard holds */
     int bank_extra;                     /* cycles its strided accesses add */
     uint64_t *bundle_count;             /* times each bundle issued */
+    cycle_t *bundle_stall;              /* cycles it waited for that */
     uint64_t *guarded_count;            /* times each guarded operation executed, by source op */
     int32_t *s;                         /* registers, temporaries, constants */
     uint32_t **tile;                    /* likewise */

@@ -134,6 +134,7 @@ static void charge(struct core *c, const struct decoded_bundle *b, const struct 
         c->stall_cycles[STALL_SYNC] += c->resume_cycles;
     }
     c->stall_cycles[STALL_BANK] += at - t->at;
+    c->bundle_stall[c->pc] += at - c->now;
     core_count_wait(c, b, c->now, at);
     if (c->is_traced) {
         core_trace_stall(c, c->now, resumed_from, t->reason);
