@@ -279,6 +279,45 @@ const struct hbm_stats *hbm_get_stats(const struct hbm *h)
     return &h->stats;
 }
 
+static const struct field bank_fields[] = {
+    SAVED(bank, open_row), SAVED_TIME(bank, column_at), SAVED_TIME(bank, precharge_at),
+    SAVED(bank, refresh_count)};
+
+static const struct field channel_fields[] = {
+    SAVED_TIME(channel, data_end_at), SAVED_BOOL(channel, last_is_write),
+    SAVED(channel, oldest_activate), SAVED_TIME(channel, activate_at),
+    SAVED_TIME(channel, precharge_at), SAVED_TIME(channel, refresh_end_at),
+    SAVED_TIME(channel, next_refresh_at), SAVED(channel, refresh_count)};
+
+static const struct field hbm_fields[] = {
+    SAVED(hbm, stats), SAVED_TIME(hbm, last_at),
+    APART(hbm, config), APART(hbm, interleave_shift), APART(hbm, row_shift),
+    APART(hbm, burst_shift), APART(hbm, channels), APART(hbm, banks)};
+
+void hbm_archive(struct hbm *h, struct archive *a)
+{
+    int channels = h->config.channel_count, banks = channels * h->config.bank_count, i;
+
+    archive_fields(a, hbm_fields, COUNT_OF(hbm_fields), h);
+    for (i = 0; i < channels; i++) {
+        archive_fields(a, channel_fields, COUNT_OF(channel_fields), &h->channels[i]);
+        archive_check(a, (unsigned)h->channels[i].oldest_activate < ACTIVATE_WINDOW,
+                      "the snapshot has activate %d of an HBM channel",
+                      h->channels[i].oldest_activate);
+        if (a->is_failed)
+            h->channels[i].oldest_activate = 0;
+    }
+    for (i = 0; i < banks; i++)
+        archive_fields(a, bank_fields, COUNT_OF(bank_fields), &h->banks[i]);
+}
+
+uint32_t hbm_archive_crc(uint32_t crc)
+{
+    crc = archive_table_crc(crc, hbm_fields, COUNT_OF(hbm_fields));
+    crc = archive_table_crc(crc, channel_fields, COUNT_OF(channel_fields));
+    return archive_table_crc(crc, bank_fields, COUNT_OF(bank_fields));
+}
+
 double hbm_peak_bytes_per_second(const struct hbm_config *config)
 {
     return (double)config->channel_count * (double)config->burst_bytes * 1e12 /

@@ -13,6 +13,7 @@
  */
 #ifndef HBM_HBM_H
 #define HBM_HBM_H
+#include "base/archive.h"
 #include "base/units.h"
 
 #include <stdbool.h>
@@ -56,6 +57,10 @@ ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_
 
 const struct hbm_stats *hbm_get_stats(const struct hbm *h);
 
+/* saves or loads all that a launch changes; the configuration must be the same */
+void hbm_archive(struct hbm *h, struct archive *a);
+uint32_t hbm_archive_crc(uint32_t crc);         /* archive_table_crc of its tables */
+
 /* of the data buses of all channels together */
 double hbm_peak_bytes_per_second(const struct hbm_config *config);
 
@@ -67,4 +72,5 @@ void hbm_store_destroy(struct hbm_store *s);
 void hbm_store_read(const struct hbm_store *s, int64_t address, void *to, size_t bytes);
 void hbm_store_write(struct hbm_store *s, int64_t address, const void *from, size_t bytes);
 int64_t hbm_store_touched_bytes(const struct hbm_store *s);     /* pages that exist */
+void hbm_store_archive(struct hbm_store *s, struct archive *a); /* of a store of the same size */
 #endif

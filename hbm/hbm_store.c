@@ -128,3 +128,66 @@ int64_t hbm_store_touched_bytes(const struct hbm_store *s)
 {
     return s->page_count << PAGE_SHIFT;
 }
+
+/* page by page, by number; UINT64_MAX at the end */
+static void save_pages(const struct hbm_store *s, struct archive *a)
+{
+    uint64_t number;
+
+    for (size_t i = 0; i < s->table_count; i++)
+        for (size_t k = 0; s->tables[i] && k < TABLE_PAGES; k++) {
+            unsigned char *page = s->tables[i]->page[k];
+
+            if (!page || archive_is_zero(page, PAGE_BYTES))
+                continue;
+            number = i * TABLE_PAGES + k;
+            archive_bytes(a, &number, sizeof(number));
+            archive_sparse(a, page, PAGE_BYTES);
+        }
+    number = UINT64_MAX;
+    archive_bytes(a, &number, sizeof(number));
+}
+
+static void clear_pages(struct hbm_store *s, uint64_t from, uint64_t to)
+{
+    for (uint64_t n = from; n < to && n >> TABLE_SHIFT < s->table_count; n++) {
+        struct table *t = s->tables[n >> TABLE_SHIFT];
+
+        if (!t)
+            n |= TABLE_PAGES - 1;       /* none of this table */
+        else if (t->page[n & (TABLE_PAGES - 1)])
+            memset(t->page[n & (TABLE_PAGES - 1)], 0, PAGE_BYTES);
+    }
+}
+
+static void load_pages(struct hbm_store *s, struct archive *a)
+{
+    uint64_t next = 0, number, last = (uint64_t)(s->size_bytes - 1) >> PAGE_SHIFT;
+    unsigned char *page;
+
+    for (;;) {
+        number = UINT64_MAX;
+        archive_bytes(a, &number, sizeof(number));
+        if (a->is_failed || number == UINT64_MAX)
+            break;
+        archive_check(a, number >= next && number <= last,
+                      "the snapshot has page %llu of an HBM of %llu", (unsigned long long)number,
+                      (unsigned long long)last + 1);
+        if (a->is_failed)
+            break;
+        clear_pages(s, next, number);
+        page = make_page(s, (int64_t)(number << PAGE_SHIFT));
+        archive_sparse(a, page, PAGE_BYTES);
+        archive_check(a, !archive_is_zero(page, PAGE_BYTES), "the snapshot has an empty HBM page");
+        next = number + 1;
+    }
+    clear_pages(s, next, UINT64_MAX);
+}
+
+void hbm_store_archive(struct hbm_store *s, struct archive *a)
+{
+    if (archive_is_loading(a))
+        load_pages(s, a);
+    else
+        save_pages(s, a);
+}

@@ -111,6 +111,26 @@ void net_reset(struct net *n)
     }
 }
 
+static const struct field link_fields[] = {SAVED_TIME(link, ready_at), APART(link, stats)};
+
+static const struct field stats_fields[] = {
+    SAVED(net_link_stats, payload_bytes), SAVED(net_link_stats, wire_bytes),
+    SAVED(net_link_stats, busy_ps), APART(net_link_stats, from), APART(net_link_stats, to)};
+
+void net_archive(struct net *n, struct archive *a)
+{
+    for (int i = 0; i < n->link_count; i++) {
+        archive_fields(a, link_fields, COUNT_OF(link_fields), &n->links[i]);
+        archive_fields(a, stats_fields, COUNT_OF(stats_fields), &n->links[i].stats);
+    }
+}
+
+uint32_t net_archive_crc(uint32_t crc)
+{
+    crc = archive_table_crc(crc, link_fields, COUNT_OF(link_fields));
+    return archive_table_crc(crc, stats_fields, COUNT_OF(stats_fields));
+}
+
 /* Steps from one position to another along an axis, signed by direction. */
 static int signed_distance(const struct net_config *c, int axis, int from, int to)
 {

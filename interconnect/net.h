@@ -10,6 +10,7 @@
  */
 #ifndef INTERCONNECT_NET_H
 #define INTERCONNECT_NET_H
+#include "base/archive.h"
 #include "base/units.h"
 
 #include <stdbool.h>
@@ -36,6 +37,9 @@ struct net;
 struct net *net_create(const struct net_config *config);        /* config is copied */
 void net_destroy(struct net *n);
 void net_reset(struct net *n);          /* links free, statistics zero */
+/* saves or loads all that a launch changes; the configuration must be the same */
+void net_archive(struct net *n, struct archive *a);
+uint32_t net_archive_crc(uint32_t crc);         /* archive_table_crc of its tables */
 
 /*
  * Send `bytes` of payload from one chip to another, ready at `at`. Returns the
