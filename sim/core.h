@@ -282,6 +282,9 @@ bool core_check_flag(struct core *c, const struct decoded_op *o, int32_t flag);
 /* sim/exec_sync.c */
 bool core_check_core(struct core *c, const struct decoded_op *o, int32_t number);
 
+/* sim/exec_dma.c: whether a copy is one that an operation could have started */
+bool dma_is_possible(const struct core *c, const struct dma *d);
+
 /* sim/copy.c: contents of copies */
 struct dma_piece { int64_t address, bytes; };
 /* where the next bytes, at most `most`, from byte `at` of the copy on lie in one piece */
@@ -312,10 +315,12 @@ void fifo_init(struct tile_fifo *f, int64_t depth, struct arena *a);
 void fifo_reset(struct tile_fifo *f);
 void fifo_fini(struct tile_fifo *f);
 bool fifo_grow(struct tile_fifo *f);
+bool fifo_resize(struct tile_fifo *f, uint32_t mask);   /* contents are lost; false: no size */
 void words_init(struct word_fifo *f, int64_t depth, struct arena *a);
 void words_reset(struct word_fifo *f);
 void words_fini(struct word_fifo *f);
 bool words_grow(struct word_fifo *f);
+bool words_resize(struct word_fifo *f, uint32_t mask);
 
 static inline void words_write(struct word_fifo *f, uint32_t word)
 {

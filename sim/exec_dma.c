@@ -104,6 +104,39 @@ static bool check_span(struct core *c, const struct dma *d, bool is_destination,
     return false;
 }
 
+bool dma_is_possible(const struct core *c, const struct dma *d)
+{
+    int64_t granule = c->chip->dma_granule_bytes, runs = 1;
+    bool is_flat = d->level[1].count == 1 && d->level[2].count == 1, is_whole = true;
+    int side, i;
+
+    if (d->bytes < 1 || d->run_bytes < 1 || d->bytes / granule > INT32_MAX
+        || (d->bytes % d->run_bytes != 0 && !is_flat))
+        return false;
+    for (i = 0; i < DMA_LEVEL_MAX; i++) {
+        const struct dma_level *l = &d->level[i];
+
+        if (l->count < 1 || l->count > INT32_MAX || (runs *= l->count) > INT32_MAX
+            || l->source_stride / granule != (int32_t)(l->source_stride / granule)
+            || l->destination_stride / granule != (int32_t)(l->destination_stride / granule))
+            return false;
+        is_whole &= l->source_stride % granule == 0 && l->destination_stride % granule == 0;
+    }
+    for (side = 0; side < 2; side++) {
+        int space = side ? d->destination_space : d->source_space;
+        int64_t start = side ? d->destination : d->source;
+        struct span s;
+
+        if (space >= SPACE_COUNT || start < 0 || start > space_bytes(c, space))
+            return false;
+        s = span_of(d, side, granule);
+        if (s.first < 0 || s.end > space_bytes(c, space) / granule || start % granule != 0)
+            return false;
+    }
+    return is_whole && runs == div_up(d->bytes, d->run_bytes) && d->bytes % granule == 0
+           && d->run_bytes % granule == 0;
+}
+
 static bool check_ranges(struct core *c, const struct dma *d)
 {
     struct span from = span_of(d, false, c->chip->dma_granule_bytes);

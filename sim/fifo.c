@@ -112,3 +112,37 @@ bool words_grow(struct word_fifo *f)
     words_fini(&old);
     return true;
 }
+
+static bool is_ring_mask(uint32_t mask)
+{
+    return mask < GROWN_MAX && (mask & (mask + 1)) == 0;
+}
+
+bool fifo_resize(struct tile_fifo *f, uint32_t mask)
+{
+    size_t size = (size_t)mask + 1;
+
+    if (f->mask == mask || !is_ring_mask(mask))
+        return f->mask == mask;
+    fifo_fini(f);
+    f->ready_at = mem_alloc(size * sizeof(*f->ready_at));
+    f->code = mem_alloc(size * sizeof(*f->code));
+    f->tile = mem_alloc(size * sizeof(*f->tile));
+    f->mask = mask;
+    f->is_grown = true;
+    return true;
+}
+
+bool words_resize(struct word_fifo *f, uint32_t mask)
+{
+    size_t size = (size_t)mask + 1;
+
+    if (f->mask == mask || !is_ring_mask(mask))
+        return f->mask == mask;
+    words_fini(f);
+    f->ready_at = mem_alloc(size * sizeof(*f->ready_at));
+    f->word = mem_alloc(size * sizeof(*f->word));
+    f->mask = mask;
+    f->is_grown = true;
+    return true;
+}

@@ -1,0 +1,178 @@
+/*
+ * Copies, ports and events in a snapshot. Of a core's DMA slots those in use
+ * go in, with the bytes that a copy to another core has taken along.
+ */
+#include "sim/snapshot_impl.h"
+
+#include "base/arena.h"
+
+#include <string.h>
+
+static const struct field dma_fields[] = {
+    SAVED(dma, code), SAVED(dma, source_space), SAVED(dma, destination_space),
+    SAVED_BOOL(dma, is_remote), SAVED(dma, source), SAVED(dma, destination), SAVED(dma, bytes),
+    SAVED(dma, run_bytes), SAVED(dma, level), SAVED(dma, flag), SAVED(dma, source_flag),
+    SAVED(dma, target), SAVED(dma, done_bytes), SAVED(dma, arrived_bytes),
+    SAVED_TIME(dma, last_ps), SAVED_TIME(dma, issued_at), SAVED_TIME(dma, stalled_from),
+    SAVED(dma, bundle), APART(dma, data),
+    APART(dma, source_piece_bytes), APART(dma, destination_piece_bytes)     /* follow */
+};
+
+static const struct field event_fields[] = {
+    SAVED_TIME(event, at), SAVED(event, kind), SAVED(event, cause), SAVED(event, core),
+    SAVED(event, sequence), SAVED(event, target), SAVED(event, slot), SAVED(event, flag),
+    SAVED(event, value)};
+
+static const struct field port_fields[] = {
+    SAVED_TIME(dma_port, free_at), SAVED_BOOL(dma_port, is_scheduled), SAVED(dma_port, first),
+    SAVED(dma_port, count), APART(dma_port, slot)};
+
+static const struct field ports_fields[] = {SAVED_TIME(core_ports, remote_free_at),
+                                            APART(core_ports, port)};
+
+/* data behind it: what a remote copy holds until it is delivered */
+static void archive_dma(const struct core *c, struct dma *d, struct archive *a)
+{
+    unsigned char *old = d->data;
+
+    if (archive_is_loading(a))
+        d->data = NULL;
+    WALK(a, dma_fields, d);
+    archive_check(a, (unsigned)d->code < OP_COUNT && (unsigned)d->target < (unsigned)c->core_count
+                     && (unsigned)d->flag < c->chip->sync_flags
+                     && (unsigned)d->source_flag < c->chip->sync_flags && d->done_bytes >= 0
+                     && d->done_bytes <= d->bytes && d->arrived_bytes >= 0
+                     && d->arrived_bytes <= d->done_bytes && dma_is_possible(c, d),
+                  "the snapshot has an impossible copy of core %d", c->number);
+    if (!a->is_failed && archive_is_loading(a)) {
+        d->source_piece_bytes = dma_piece_bytes(d, false);
+        d->destination_piece_bytes = dma_piece_bytes(d, true);
+        archive_check(a, !d->is_remote || d->bytes <= a->end - a->at,
+                      "the snapshot ends inside the data of a copy");
+    }
+    if (!a->is_failed && d->is_remote) {
+        if (archive_is_loading(a))
+            d->data = mem_alloc((size_t)d->bytes);
+        archive_bytes(a, d->data, (size_t)d->bytes);
+    }
+    if (archive_is_loading(a))
+        mem_free(old);
+}
+
+/* the slots that are free, in the order they will be taken, then the others */
+static void archive_queue(struct core *c, struct archive *a)
+{
+    int depth = (int)c->chip->dma_queue_depth, count = c->dma_free_count, i;
+    bool is_free[1024] = {false};       /* dma.queue_depth is at most that */
+
+    archive_bytes(a, &count, sizeof(count));
+    archive_check(a, count >= 0 && count <= depth, "the snapshot has %d free DMA slots of %d",
+                  count, depth);
+    if (a->is_failed)
+        count = 0;
+    archive_bytes(a, c->dma_free, (size_t)count * sizeof(*c->dma_free));
+    for (i = 0; i < count && !a->is_failed; i++) {
+        int slot = c->dma_free[i];
+
+        archive_check(a, slot >= 0 && slot < depth && !is_free[slot],
+                      "the snapshot has DMA slot %d free, of %d", slot, depth);
+        if (!a->is_failed)
+            is_free[slot] = true;
+    }
+    for (i = 0; i < depth && !a->is_failed; i++)
+        if (!is_free[i])
+            archive_dma(c, &c->dma[i], a);
+    c->dma_free_count = count;
+}
+
+static void archive_complete(struct core *c, struct archive *a)
+{
+    size_t count = archive_count(a, c->copy_count, 1), i;
+    uint64_t visible = c->copy_visible;
+
+    archive_bytes(a, &visible, sizeof(visible));
+    archive_check(a, visible <= count, "the snapshot has %llu of %zu copies complete",
+                  (unsigned long long)visible, count);
+    if (archive_is_loading(a))
+        c->copy_count = c->copy_visible = 0;
+    for (i = 0; i < count && !a->is_failed; i++) {
+        if (archive_is_loading(a)) {
+            c->copy = mem_grow(c->copy, &c->copy_capacity, i + 1, sizeof(*c->copy));
+            memset(&c->copy[i], 0, sizeof(*c->copy));
+            c->copy_count = i + 1;
+        }
+        archive_dma(c, &c->copy[i], a);
+    }
+    if (archive_is_loading(a) && !a->is_failed)
+        c->copy_visible = (size_t)visible;
+}
+
+/* loading finds a core as core_launch leaves it: no slot and no copy holds data */
+void copies_archive(struct core *c, struct archive *a)
+{
+    if (c->program)
+        archive_queue(c, a);
+    archive_complete(c, a);
+}
+
+void ports_archive(const struct chip *chip, struct core_ports *p, struct archive *a)
+{
+    int depth = (int)chip->dma_queue_depth, i, j;
+
+    WALK(a, ports_fields, p);
+    for (i = 0; i < PORT_COUNT; i++) {
+        struct dma_port *port = &p->port[i];
+
+        WALK(a, port_fields, port);
+        archive_check(a, port->first >= 0 && port->first < depth && port->count >= 0
+                         && port->count <= depth,
+                      "the snapshot has %d copies at a port for %d", port->count, depth);
+        for (j = 0; j < port->count && !a->is_failed; j++) {
+            int *slot = &port->slot[(port->first + j) % depth];
+
+            archive_bytes(a, slot, sizeof(*slot));
+            archive_check(a, *slot >= 0 && *slot < depth, "the snapshot has DMA slot %d of %d",
+                          *slot, depth);
+        }
+    }
+}
+
+static bool is_possible(const struct machine *m, const struct event *e)
+{
+    int64_t slots = m->chip.dma_queue_depth;
+
+    if (e->kind == EVENT_PORT)
+        slots = PORT_COUNT;
+    else if (e->kind == EVENT_READ || e->kind == EVENT_REMOTE_READ || e->kind == EVENT_PEEK
+             || e->kind == EVENT_ANSWER)
+        slots = S_CONST;
+    return e->kind <= EVENT_QUEUE && e->cause <= CAUSE_ICI && e->core < m->core_count
+           && e->target >= 0 && e->target < m->core_count && e->flag >= 0
+           && e->flag < m->chip.sync_flags && e->slot >= 0 && e->slot < slots
+           && e->at >= m->now_ps && m->core[e->core].program;
+}
+
+/* in the order of the heap, which loading makes anew */
+void events_archive(const struct machine *m, struct event_list *l, struct archive *a)
+{
+    size_t count = archive_count(a, l->count, 1), i;
+    struct event e;
+
+    if (archive_is_loading(a))
+        l->count = 0;
+    for (i = 0; i < count && !a->is_failed; i++) {
+        e = archive_is_loading(a) ? (struct event){0} : l->item[i];
+        WALK(a, event_fields, &e);
+        archive_check(a, is_possible(m, &e), "the snapshot has an impossible event");
+        if (archive_is_loading(a) && !a->is_failed)
+            event_push(l, &e);
+    }
+}
+
+uint32_t copies_archive_crc(uint32_t crc)
+{
+    crc = archive_table_crc(crc, dma_fields, COUNT_OF(dma_fields));
+    crc = archive_table_crc(crc, event_fields, COUNT_OF(event_fields));
+    crc = archive_table_crc(crc, port_fields, COUNT_OF(port_fields));
+    return archive_table_crc(crc, ports_fields, COUNT_OF(ports_fields));
+}

@@ -1,0 +1,251 @@
+/*
+ * Snapshots in memory: does a run that goes on from one, on another machine
+ * with other threads and another SIMD path, end in the same state to the bit,
+ * and as a run that never paused?
+ */
+#include "sim/snapshot.h"
+
+#include "base/rng.h"
+#include "base/units.h"
+#include "isa/file.h"
+#include "sim/simd.h"
+#include "tests/rig.h"
+#include "tests/test.h"
+
+#define DATA_BYTES (256 * 1024)
+#define EXPECT "\n// expect: "
+
+/* A program, on all cores or on the first, and what it runs on. */
+struct run {
+    const char *name, *text, *slice;
+    const char *simd;                   /* of the machine that goes on */
+    int count;                          /* of snapshots at random cycles */
+    struct rig_options options;
+    uint64_t seed;
+};
+
+static void give_data(struct rig *r, int core, uint64_t seed)
+{
+    static float data[DATA_BYTES / 4];
+    struct rng rng;
+    struct err e;
+
+    rng_init(&rng, seed + (uint64_t)core);
+    for (size_t i = 0; i < COUNT_OF(data); i++)
+        data[i] = rng_uniform(&rng, -1.0f, 1.0f);
+    if (machine_hbm_write(r->m, core, 0, data, sizeof(data), &e))
+        fail_msg("%s", e.msg);
+}
+
+static void open_run(struct rig *r, const struct run *x, const char *simd, int threads,
+                     bool with_data)
+{
+    struct rig_options o = x->options;
+    bool all = strstr(x->text, "// cores: all\n") != NULL;
+    int count;
+
+    o.simd = simd;
+    o.thread_count = threads;
+    rig_open(r, x->slice, &o);
+    count = all ? machine_core_count(r->m) : 1;
+    for (int core = 0; core < count; core++) {
+        const int32_t ring[4] = {core, count, (core + 1) % count, (core + count - 1) % count};
+        struct err e;
+
+        rig_load(r, core, x->text);
+        if (!with_data)
+            continue;
+        if (machine_smem_write(r->m, core, 0, ring, sizeof(ring), &e))
+            fail_msg("%s", e.msg);
+        give_data(r, core, x->seed);
+    }
+}
+
+static void assert_same_counters(const struct run *x, cycle_t at, const struct machine *a,
+                                 const struct machine *b)
+{
+    if (machine_cycles(a) != machine_cycles(b))
+        fail_msg("%s on %s, snapshot at %lld, seed %llu: %lld cycles instead of %lld", x->name,
+                 x->slice, (long long)at, (unsigned long long)x->seed,
+                 (long long)machine_cycles(b), (long long)machine_cycles(a));
+    for (int i = 0; i < machine_core_count(a); i++) {
+        size_t events[2];
+        const struct trace_event *trace[2] = {machine_trace(a, i, &events[0]),
+                                              machine_trace(b, i, &events[1])};
+
+        if (memcmp(machine_counters(a, i), machine_counters(b, i),
+                   sizeof(struct core_counters)) != 0)
+            fail_msg("%s on %s, snapshot at %lld: counters of core %d differ", x->name, x->slice,
+                     (long long)at, i);
+        assert_int_equal(events[0], events[1]);
+        for (size_t k = 0; k < events[0]; k++) {
+            assert_int_equal(trace[0][k].start, trace[1][k].start);
+            assert_int_equal(trace[0][k].end, trace[1][k].end);
+            assert_int_equal(trace[0][k].op, trace[1][k].op);
+        }
+    }
+    assert_string_equal(machine_fault(a)->msg, machine_fault(b)->msg);
+    for (int i = 0; i < machine_slice(a)->chip_count; i++)
+        assert_memory_equal(machine_hbm_stats(a, i), machine_hbm_stats(b, i),
+                            sizeof(struct hbm_stats));
+    for (int i = 0; machine_net(a) && i < net_link_count(machine_net(a)); i++)
+        assert_memory_equal(net_link(machine_net(a), i), net_link(machine_net(b), i),
+                            sizeof(struct net_link_stats));
+}
+
+static void assert_same_memories(struct machine *a, struct machine *b)
+{
+    static unsigned char data[2][DATA_BYTES];
+    struct err e;
+
+    for (int i = 0; i < machine_core_count(a); i++) {
+        assert_int_equal(machine_hbm_read(a, i, 0, data[0], DATA_BYTES, &e), 0);
+        assert_int_equal(machine_hbm_read(b, i, 0, data[1], DATA_BYTES, &e), 0);
+        assert_memory_equal(data[0], data[1], DATA_BYTES);
+        for (int64_t at = 0; at < machine_chip(a)->vmem_bytes; at += DATA_BYTES) {
+            int64_t left = machine_chip(a)->vmem_bytes - at;
+            int64_t bytes = left < DATA_BYTES ? left : DATA_BYTES;
+
+            assert_int_equal(machine_vmem_read(a, i, at, data[0], bytes, &e), 0);
+            assert_int_equal(machine_vmem_read(b, i, at, data[1], bytes, &e), 0);
+            assert_memory_equal(data[0], data[1], (size_t)bytes);
+        }
+        assert_int_equal(machine_smem_read(a, i, 0, data[0], 1024, &e), 0);
+        assert_int_equal(machine_smem_read(b, i, 0, data[1], 1024, &e), 0);
+        assert_memory_equal(data[0], data[1], 1024);
+    }
+}
+
+static void assert_same_bytes(const struct run *x, cycle_t at, const struct bytes *a,
+                              const struct bytes *b)
+{
+    size_t i = 0;
+
+    if (a->size == b->size && memcmp(a->data, b->data, a->size) == 0)
+        return;
+    while (i < a->size && i < b->size && a->data[i] == b->data[i])
+        i++;
+    fail_msg("%s on %s, snapshot at %lld, seed %llu: states of %zu and %zu bytes differ at %zu",
+             x->name, x->slice, (long long)at, (unsigned long long)x->seed, a->size, b->size, i);
+}
+
+/* Three machines: one never pauses, one does, one goes on from what that has saved. */
+struct trio {
+    struct rig straight, paused, other;
+    struct bytes start;                 /* before the first cycle */
+};
+
+static void restore(const struct run *x, struct machine *m, const struct bytes *b)
+{
+    struct err e;
+
+    if (machine_restore(m, b->data, b->size, &e))
+        fail_msg("%s on %s: %s", x->name, x->slice, e.msg);
+}
+
+static void check_snapshot_at(const struct run *x, struct trio *t, cycle_t at)
+{
+    struct bytes before = {0}, again = {0}, end = {0}, other_end = {0};
+
+    restore(x, t->paused.m, &t->start);
+    machine_advance(t->paused.m, at);
+    machine_save(t->paused.m, &before);
+    machine_advance(t->paused.m, CYCLE_NEVER);
+    machine_save(t->paused.m, &end);
+    restore(x, t->other.m, &before);
+    machine_save(t->other.m, &again);
+    assert_same_bytes(x, at, &before, &again);
+    machine_advance(t->other.m, CYCLE_NEVER);
+    machine_save(t->other.m, &other_end);
+    assert_same_bytes(x, at, &end, &other_end);
+    machine_finish(t->other.m);
+    assert_same_counters(x, at, t->straight.m, t->other.m);
+    mem_free(before.data);
+    mem_free(again.data);
+    mem_free(end.data);
+    mem_free(other_end.data);
+}
+
+/* at random cycles of the run, and at its ends */
+static void check_run(const struct run *x)
+{
+    int count = test_is_long() ? 40 * x->count : x->count;
+    struct trio t = {.start = {0}};
+    struct rng rng;
+
+    open_run(&t.straight, x, "auto", 1, true);
+    open_run(&t.paused, x, "auto", 1, false);
+    open_run(&t.other, x, x->simd, 2, false);
+    machine_start(t.straight.m);
+    machine_save(t.straight.m, &t.start);
+    machine_advance(t.straight.m, CYCLE_NEVER);
+    machine_finish(t.straight.m);
+    check_snapshot_at(x, &t, 0);
+    check_snapshot_at(x, &t, machine_cycles(t.straight.m));
+    rng_init(&rng, x->seed);
+    while (count-- > 0)
+        check_snapshot_at(x, &t, (cycle_t)(rng_next(&rng)
+                                           % (uint64_t)machine_cycles(t.straight.m)));
+    assert_same_memories(t.straight.m, t.other.m);
+    mem_free(t.start.data);
+    rig_close(&t.straight);
+    rig_close(&t.paused);
+    rig_close(&t.other);
+}
+
+static void check_example(const char *path, const char *simd, int count)
+{
+    struct run x = {.name = path, .simd = simd, .count = count,
+                    .options = {.cycle_limit = 10000000}, .seed = 1};
+    struct arena a;
+    char name[16];
+    uint8_t *bytes;
+    size_t size;
+    struct err e;
+
+    arena_init(&a);
+    if (isa_file_read(path, &a, &bytes, &size, &e))
+        fail_msg("%s: %s", e.file, e.msg);
+    x.text = arena_printf(&a, "%.*s", (int)size, (const char *)bytes);
+    for (const char *at = x.text; (at = strstr(at, EXPECT)) != NULL;) {
+        at += strlen(EXPECT);
+        assert_int_equal(sscanf(at, "%15s", name), 1);
+        x.slice = name;
+        x.options.trace = !x.options.trace;
+        x.seed++;
+        check_run(&x);
+    }
+    arena_fini(&a);
+}
+
+TEST(every_example_goes_on_from_a_snapshot)
+{
+    static const struct {
+        const char *path, *simd;        /* "c" where it does not take too long */
+        int count;
+    } examples[] = {
+        {"examples/01_vector_add.tasm", "c", 4}, {"examples/02_mxu_tile.tasm", "c", 4},
+        {"examples/03_double_buffered_matmul.tasm", "avx2", 2},
+        {"examples/04_pipelined_matmul_v3.tasm", "avx2", 2},
+        {"examples/04_pipelined_matmul_v5e.tasm", "avx2", 2},
+        {"examples/04_pipelined_matmul_v6e.tasm", "avx2", 2},
+        {"examples/05_transpose.tasm", "c", 12},
+        {"examples/06_cross_lane_softmax.tasm", "c", 12},
+        {"examples/07_two_core_exchange.tasm", "c", 12},
+        {"examples/08_branch_delay.tasm", "c", 4}};
+    struct err e;
+
+    for (size_t i = 0; i < COUNT_OF(examples); i++)
+        check_example(examples[i].path,
+                      simd_select(examples[i].simd, &e) ? examples[i].simd : "c",
+                      examples[i].count);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_example_goes_on_from_a_snapshot),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
