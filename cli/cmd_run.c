@@ -24,6 +24,19 @@ static const struct argp_option options[] = {
     {"trace", KEY_TRACE, "FILE", 0, "write a Chrome trace of the run (.json or .json.gz)", 4},
     {0}};
 
+/* what shows values or cycles goes with a mode that has them */
+static void check_mode(const struct arguments *args, struct argp_state *state)
+{
+    enum run_mode mode = args->run.engine.mode;
+
+    if (mode == MODE_TIMING
+        && (args->dump.count || args->save.count || args->run.from.result.count))
+        argp_error(state, "--dump, --out-npy and --result show values, which --mode timing does "
+                   "not work out");
+    if (mode == MODE_FUNCTIONAL && args->trace)
+        argp_error(state, "--trace shows cycles, which --mode functional does not work out");
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct arguments *args = state->input;
@@ -38,6 +51,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_SAVE: cli_list_add(&args->save, arg, state); return 0;
     case KEY_RESULT: cli_list_add(&from->result, arg, state); return 0;
     case KEY_UTILIZATION: from->utilization = arg; return 0;
+    case ARGP_KEY_END: check_mode(args, state); return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }

@@ -69,6 +69,12 @@ static inline const struct train_value *train_value(const struct train_run *t, e
     return &t->options->value[o];
 }
 
+/* false on the host and in functional mode: there are no cycles to show */
+static inline bool train_is_timed(const struct train_run *t)
+{
+    return t->machine && machine_mode(t->machine) != MODE_FUNCTIONAL;
+}
+
 int train_setup(struct train_run *t, struct err *e);    /* checks first, works later */
 void train_print_header(const struct train_run *t);
 int train_loop(struct train_run *t, struct err *e);

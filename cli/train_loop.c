@@ -74,7 +74,7 @@ static int run_epoch(struct train_run *t, struct report_epoch *done, struct err 
     done->train_accuracy = (double)correct / (double)samples;
     if (evaluate(t, &done->test_accuracy, e))
         return -1;
-    if (t->machine) {
+    if (train_is_timed(t)) {
         done->step_us = (double)done->step_cycles / (double)t->chip.chip_clock_mhz;
         done->samples_per_second = (double)t->batch / done->step_us * 1e6;
     }
@@ -85,7 +85,7 @@ static int run_epoch(struct train_run *t, struct report_epoch *done, struct err 
 static void print_epoch_header(const struct train_run *t)
 {
     printf("epoch      loss  train acc   test acc");
-    if (t->machine)
+    if (train_is_timed(t))
         printf("  cycles/step    us/step     samples/s");
     printf("     host s\n");
 }
@@ -96,7 +96,7 @@ static void print_epoch(const struct train_run *t, const struct report_epoch *do
 
     printf("%5d  %8.4f  %8.2f %%  %8.2f %%", done->epoch, done->loss, 100.0 * done->train_accuracy,
            100.0 * done->test_accuracy);
-    if (t->machine)
+    if (train_is_timed(t))
         printf("  %11s  %9.2f  %12s", text_thousands(done->step_cycles, cycles, sizeof(cycles)),
                done->step_us,
                text_thousands((int64_t)(done->samples_per_second + 0.5), rate, sizeof(rate)));

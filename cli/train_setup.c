@@ -64,6 +64,7 @@ static int create_machine(struct train_run *t, struct err *e)
 {
     int64_t threads = train_value(t, OPT_THREADS)->integer;
     struct machine_options options = {.simd = train_value(t, OPT_SIMD)->text,
+                                      .mode = (enum run_mode)train_value(t, OPT_MODE)->integer,
                                       .trace = *train_value(t, OPT_TRACE)->text != '\0'};
 
     if (threads == 0) {
@@ -73,6 +74,9 @@ static int create_machine(struct train_run *t, struct err *e)
     }
     t->thread_count = (int)threads;
     options.thread_count = t->thread_count;
+    if (options.mode == MODE_TIMING)
+        return err_set(e, "--mode timing works out no values, and training needs the loss; "
+                       "use --mode both or functional");
     t->machine = machine_create(&t->slice, &t->chip, &options, e);
     return t->machine ? 0 : -1;
 }
@@ -165,6 +169,8 @@ static void print_machine(const struct train_run *t)
     }
     printf("slice      %s, %" PRId64 " MHz\n", slice_print(&t->slice, slice, sizeof(slice)),
            t->chip.chip_clock_mhz);
+    if (!train_is_timed(t))
+        printf("mode       functional: cycles are not simulated\n");
     printf("program    %s bundles per step; VMEM %s, HBM %s per core\n",
            text_thousands(c->program.bundle_count, bundles, sizeof(bundles)),
            text_bytes(c->vmem_peak_bytes, vmem, sizeof(vmem)),

@@ -51,7 +51,7 @@ static json_t *make_host(const struct report_run *r)
     return host;
 }
 
-static json_t *make_units(const struct core_counters *c)
+static json_t *make_units(const struct core_counters *c, bool is_timed)
 {
     json_t *units = json_object();
 
@@ -59,11 +59,14 @@ static json_t *make_units(const struct core_counters *c)
         const struct unit_counters *u = &c->unit[i];
         json_t *o = json_object();
 
-        put(o, "busy", json_integer(u->busy_cycles));
-        put(o, "waiting", json_integer(u->waiting_cycles));
-        put(o, "idle", json_integer(u->idle_cycles));
+        if (is_timed) {
+            put(o, "busy", json_integer(u->busy_cycles));
+            put(o, "waiting", json_integer(u->waiting_cycles));
+            put(o, "idle", json_integer(u->idle_cycles));
+        }
         put(o, "ops", json_integer(u->op_count));
-        put(o, "slot_cycles", json_integer(u->slot_cycles));
+        if (is_timed)
+            put(o, "slot_cycles", json_integer(u->slot_cycles));
         put(units, u->name, o);
     }
     return units;
@@ -83,18 +86,28 @@ static json_t *make_ops(const struct core_counters *c)
     return ops;
 }
 
-static json_t *make_core(const struct core_counters *c, int index)
+static json_t *make_stalls(const struct core_counters *c)
 {
-    json_t *o = json_object(), *stalls = json_object();
+    json_t *stalls = json_object();
 
-    put(o, "core", json_integer(index));
-    put(o, "cycles", json_integer(c->cycles));
-    put(o, "issue", json_integer(c->issue_cycles));
-    put(o, "idle", json_integer(c->idle_cycles));
     for (int r = 0; r < STALL_COUNT; r++)
         put(stalls, stall_name((enum stall_reason)r), json_integer(c->stall_cycles[r]));
-    put(o, "stalls", stalls);
-    put(o, "units", make_units(c));
+    return stalls;
+}
+
+static json_t *make_core(const struct core_counters *c, int index, bool is_timed)
+{
+    json_t *o = json_object();
+
+    put(o, "core", json_integer(index));
+    if (is_timed)
+        put(o, "cycles", json_integer(c->cycles));
+    put(o, "issue", json_integer(c->issue_cycles));
+    if (is_timed) {
+        put(o, "idle", json_integer(c->idle_cycles));
+        put(o, "stalls", make_stalls(c));
+    }
+    put(o, "units", make_units(c, is_timed));
     put(o, "ops", make_ops(c));
     put(o, "matmul_flops", json_integer(c->matmul_flops));
     put(o, "matmul_cycles", json_integer(c->matmul_cycles));
@@ -180,17 +193,20 @@ static json_t *make_bound(const struct report_view *v)
 
 static void put_machine(json_t *root, const struct report_view *v)
 {
+    static const char *const modes[] = {"both", "timing", "functional"};
     json_t *cores = json_array(), *hbm = json_array(), *links = json_array();
+    bool is_timed = v && v->mode != MODE_FUNCTIONAL;
 
+    put(root, "mode", v ? json_string(modes[v->mode]) : json_null());
     for (int i = 0; v && i < v->core_count; i++)
-        json_array_append_new(cores, make_core(v->core[i], i));
-    for (int i = 0; v && i < v->chip_count; i++)
+        json_array_append_new(cores, make_core(v->core[i], i, is_timed));
+    for (int i = 0; is_timed && i < v->chip_count; i++)
         json_array_append_new(hbm, make_hbm(v->hbm[i], i));
-    for (int i = 0; v && i < v->link_count; i++)
+    for (int i = 0; is_timed && i < v->link_count; i++)
         json_array_append_new(links, make_link(v->link[i]));
     put(root, "chip", v ? make_chip(v->chip) : json_null());
     put(root, "slice", v ? make_slice(v->slice) : json_null());
-    put(root, "bound", v ? make_bound(v) : json_null());
+    put(root, "bound", is_timed ? make_bound(v) : json_null());
     put(root, "model_flops_per_core", json_integer(v ? v->model_flops : 0));
     put(root, "parameter_bytes", json_integer(v ? v->parameter_bytes : 0));
     put(root, "input_bytes", json_integer(v ? v->input_bytes : 0));
@@ -202,16 +218,17 @@ static void put_machine(json_t *root, const struct report_view *v)
 int json_print_stats(const struct report_run *r, const struct report_view *v, FILE *to)
 {
     const struct report_epoch *last = r->epoch_count ? &r->epoch[r->epoch_count - 1] : NULL;
+    bool is_timed = v && v->mode != MODE_FUNCTIONAL;
     json_t *root = json_object();
     int status;
 
     put(root, "format", json_string(JSON_FORMAT));
     put(root, "version", json_integer(JSON_VERSION));
     put(root, "test_accuracy", last ? number(last->test_accuracy) : json_null());
-    put(root, "step_cycles", json_integer(v ? v->cycles : 0));
-    put(root, "step_us", number(v ? view_seconds(v) * 1e6 : 0.0));
-    put(root, "device_us", number(v ? view_device_us(v) : 0.0));
-    put(root, "host_us", number(v ? view_host_us(v) : 0.0));
+    put(root, "step_cycles", json_integer(is_timed ? v->cycles : 0));
+    put(root, "step_us", number(is_timed ? view_seconds(v) * 1e6 : 0.0));
+    put(root, "device_us", number(is_timed ? view_device_us(v) : 0.0));
+    put(root, "host_us", number(is_timed ? view_host_us(v) : 0.0));
     put(root, "host_seconds", number(r->host_seconds));
     put(root, "host", make_host(r));
     put(root, "epochs", make_epochs(r));

@@ -234,6 +234,10 @@ static void print_bound(const struct report_view *v, FILE *to)
 
 void step_table_print(const struct report_view *v, FILE *to)
 {
+    if (v->mode == MODE_FUNCTIONAL) {
+        counts_table_print(v, to);
+        return;
+    }
     print_header(v, to);
     print_cycle_table(v, to);
     print_units(v, to);

@@ -90,6 +90,7 @@ void view_of_step(const struct report_step *s, struct arena *a, struct report_vi
     *v = (struct report_view){
         .chip = machine_chip(m),
         .slice = machine_slice(m),
+        .mode = machine_mode(m),
         .title = s->title,
         .program = s->program,
         .model_flops = s->model_flops,

@@ -18,6 +18,7 @@ struct view_trace {
 struct report_view {
     const struct chip *chip;
     const struct slice *slice;
+    enum run_mode mode;                 /* functional: no cycle in here means anything */
     const char *title;
     const struct isa_program *program;  /* of every core that ran; may be NULL */
     int64_t model_flops;                /* per core; 0 = unknown */

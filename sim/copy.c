@@ -8,6 +8,7 @@
 #include "sim/core.h"
 
 #include "base/arena.h"
+#include "sim/known.h"
 
 #include <string.h>
 
@@ -55,9 +56,11 @@ static unsigned char *array_of(const struct core *c, int space)
     }
 }
 
-static void copy_piece(const struct core *c, int64_t source, const unsigned char *source_array,
-                       int64_t destination, unsigned char *destination_array, int64_t bytes)
+void copy_piece(const struct core *c, const struct dma *d, int64_t source, int64_t destination,
+                int64_t bytes)
 {
+    const unsigned char *source_array = array_of(c, d->source_space);
+    unsigned char *destination_array = array_of(c, d->destination_space);
     unsigned char buffer[BUFFER_BYTES];
     int64_t done, part;
 
@@ -76,18 +79,15 @@ static void copy_piece(const struct core *c, int64_t source, const unsigned char
     }
 }
 
-static void copy_local(const struct core *c, const struct dma *d)
+static void copy_local(struct core *c, const struct dma *d)
 {
-    const unsigned char *source_array = array_of(c, d->source_space);
-    unsigned char *destination_array = array_of(c, d->destination_space);
     struct dma_piece source, destination;
     int64_t done;
 
     for (done = 0; done < d->bytes; done += destination.bytes) {
         source = dma_piece(d, false, done, d->bytes - done);
         destination = dma_piece(d, true, done, source.bytes);
-        copy_piece(c, source.address, source_array, destination.address, destination_array,
-                   destination.bytes);
+        copy_piece(c, d, source.address, destination.address, destination.bytes);
     }
 }
 
@@ -97,6 +97,10 @@ void dma_capture(const struct core *from, struct dma *d)
     struct dma_piece piece;
     int64_t done;
 
+    if (from->mode == MODE_TIMING) {
+        known_capture(from, d);
+        return;
+    }
     d->data = mem_alloc((size_t)d->bytes);
     for (done = 0; done < d->bytes; done += piece.bytes) {
         piece = dma_piece(d, false, done, d->bytes - done);
@@ -120,8 +124,31 @@ static void deliver(struct core *to, struct dma *d)
         else
             hbm_store_write(to->hbm, piece.address, d->data + done, (size_t)piece.bytes);
     }
+    dma_drop_data(d);
+}
+
+bool dma_takes_data(const struct core *from, const struct dma *d)
+{
+    return d->is_remote
+           && (from->mode != MODE_TIMING
+               || (d->source_space == SPACE_HBM && d->destination_space == SPACE_HBM));
+}
+
+void dma_drop_data(struct dma *d)
+{
     mem_free(d->data);
     d->data = NULL;
+    ranges_fini(&d->unknown);
+}
+
+static void apply(struct core *c, struct dma *d)
+{
+    bool is_timing = c->mode == MODE_TIMING;
+
+    if (d->is_remote)
+        (is_timing ? known_deliver : deliver)(c, d);
+    else
+        (is_timing ? known_copy_local : copy_local)(c, d);
 }
 
 void core_apply_copies(struct core *c, size_t count)
@@ -131,10 +158,7 @@ void core_apply_copies(struct core *c, size_t count)
     if (count == 0)
         return;
     for (i = 0; i < count; i++)
-        if (c->copy[i].is_remote)
-            deliver(c, &c->copy[i]);
-        else
-            copy_local(c, &c->copy[i]);
+        apply(c, &c->copy[i]);
     c->copy_count -= count;
     c->copy_visible -= c->copy_visible < count ? c->copy_visible : count;
     memmove(c->copy, c->copy + count, c->copy_count * sizeof(*c->copy));

@@ -25,11 +25,12 @@ static void units_init(struct core *c, struct arena *a)
 }
 
 void core_init(struct core *c, int number, const struct chip *chip, int core_count,
-               struct arena *a)
+               enum run_mode mode, struct arena *a)
 {
     c->number = number;
     c->core_count = core_count;
     c->chip = chip;
+    c->mode = mode;
     c->clock_mhz = chip->chip_clock_mhz;
     c->vmem = mem_alloc_lazy((size_t)chip->vmem_bytes);
     c->vmem_rows = chip->vmem_bytes / ROW_BYTES;
@@ -79,12 +80,10 @@ static void drop_copies(struct core *c)
     int64_t j;
 
     for (i = 0; i < c->copy_count; i++)
-        mem_free(c->copy[i].data);
+        dma_drop_data(&c->copy[i]);
     c->copy_count = c->copy_visible = 0;
-    for (j = 0; c->dma && j < c->chip->dma_queue_depth; j++) {
-        mem_free(c->dma[j].data);
-        c->dma[j].data = NULL;
-    }
+    for (j = 0; c->dma && j < c->chip->dma_queue_depth; j++)
+        dma_drop_data(&c->dma[j]);
 }
 
 void core_fini(struct core *c)
@@ -92,6 +91,7 @@ void core_fini(struct core *c)
     drop_copies(c);
     drop_program(c);
     units_fini(c);
+    ranges_fini(&c->unknown_hbm);
     mem_free_lazy(c->vmem);
     mem_free_lazy(c->cmem);
     mem_free_lazy(c->mxu_memory);
@@ -129,6 +129,7 @@ static void reset_registers(struct core *c)
     memset(c->registers, 0, (size_t)c->chip->core_vregs * sizeof(tile_t));
     memset(c->ready_at, 0, sizeof(c->ready_at));
     memset(c->iar, 0, sizeof(c->iar));
+    memset(c->iar_is_unknown, 0, sizeof(c->iar_is_unknown));
     c->rng_seed = c->rng_draw = 0;
     c->trace_mask = UINT32_MAX;
     memset(c->flag, 0, (size_t)c->chip->sync_flags * sizeof(*c->flag));

@@ -16,6 +16,7 @@
 #include "sim/machine.h"
 #include "sim/mask.h"
 #include "sim/program.h"
+#include "sim/ranges.h"
 #include "sim/simd.h"
 
 #define TILE_BYTES 4096
@@ -131,6 +132,7 @@ struct dma {
     cycle_t issued_at, stalled_from;    /* its bundle waited from then to issued_at */
     uint32_t bundle;
     unsigned char *data;                /* of a remote copy: what the source held at issue */
+    struct ranges unknown;              /* of it, in timing mode: bytes that are not known */
 };
 
 enum core_state {
@@ -150,6 +152,7 @@ struct core {
     const struct decoded_program *program;
     const struct simd_path *simd;
     const struct chip *chip;
+    enum run_mode mode;
     cycle_t now;                        /* first cycle the next bundle may issue */
     cycle_t issue_at;                   /* of the bundle that executes */
     cycle_t limit, delay_until;
@@ -181,6 +184,7 @@ struct core {
     int64_t vmem_rows;
     struct hbm_store *hbm;
     int64_t hbm_bytes;
+    struct ranges unknown_hbm;          /* timing mode: written from vectors (sim/known.h) */
     unsigned char *cmem;                /* its share, NULL where the chip has none */
     int64_t cmem_bytes;
     int32_t *flag;
@@ -193,6 +197,7 @@ struct core {
     struct tile_fifo eup, crf;
     cycle_t cmem_free_at;               /* for the next cld */
     int32_t iar[2][8];                  /* index address registers: row offsets */
+    bool iar_is_unknown[2];             /* timing mode: set from a vector */
     uint32_t rng_seed, rng_draw;
     uint32_t trace_mask;
     struct word_fifo v2s, drf;
@@ -241,7 +246,7 @@ struct core {
 
 /* sim/core.c */
 void core_init(struct core *c, int number, const struct chip *chip, int core_count,
-               struct arena *a);
+               enum run_mode mode, struct arena *a);
 void core_fini(struct core *c);
 void core_set_program(struct core *c, const struct decoded_program *p);
 void core_launch(struct core *c, cycle_t limit, bool is_traced);
@@ -285,6 +290,11 @@ bool core_check_core(struct core *c, const struct decoded_op *o, int32_t number)
 /* sim/exec_dma.c: whether a copy is one that an operation could have started */
 bool dma_is_possible(const struct core *c, const struct dma *d);
 
+/* sim/exec_memory.c, sim/exec_misc.c: false after a fault, `first`: the base among the operands */
+bool core_check_rows(struct core *c, const struct decoded_op *o, int first);
+void core_check_indexed_rows(struct core *c, const struct decoded_op *o);
+bool core_check_cmem_rows(struct core *c, const struct decoded_op *o);
+
 /* sim/copy.c: contents of copies */
 struct dma_piece { int64_t address, bytes; };
 /* where the next bytes, at most `most`, from byte `at` of the copy on lie in one piece */
@@ -293,6 +303,12 @@ struct dma_piece dma_piece(const struct dma *d, bool is_destination, int64_t at,
 int64_t dma_piece_bytes(const struct dma *d, bool is_destination);
 /* keep what a remote copy takes with it: copies that end at `to` move it there */
 void dma_capture(const struct core *from, struct dma *d);
+/* some bytes of the copy, that lie in one piece on both sides */
+void copy_piece(const struct core *c, const struct dma *d, int64_t source, int64_t destination,
+                int64_t bytes);
+/* whether it takes bytes along: a remote copy, in timing mode only from HBM to HBM */
+bool dma_takes_data(const struct core *from, const struct dma *d);
+void dma_drop_data(struct dma *d);
 /* move the contents of the first `count` copies */
 void core_apply_copies(struct core *c, size_t count);
 

@@ -37,6 +37,10 @@ static struct issue_time check_bundle(struct core *c, const struct decoded_bundl
         if (c->live >> special[i] & 1u)
             timing_check(c, &op[special[i]], &t);
     issue_not_before(&t, c->delay_until, STALL_DELAY);
+    if (c->mode == MODE_FUNCTIONAL) {   /* faults apart, nothing waits */
+        c->bank_extra = 0;
+        return (struct issue_time){c->now, STALL_COUNT};
+    }
     return t;
 }
 
@@ -193,6 +197,7 @@ static void advance(struct core *c)
 static void issue(struct core *c, const struct decoded_bundle *b, const struct issue_time *t)
 {
     const struct decoded_op *op = &c->program->op[b->first_op];
+    const uint16_t *exec = &c->program->exec[b->first_exec];
     cycle_t at = t->at + c->bank_extra;
     uint32_t i;
 
@@ -204,9 +209,9 @@ static void issue(struct core *c, const struct decoded_bundle *b, const struct i
                    (long long)c->limit);
     else
         commit_times(c, b, at);
-    for (i = 0; i < b->op_count && c->state == CORE_RUNNING; i++)
-        if (c->live >> i & 1u)
-            op[i].exec(c, &op[i]);
+    for (i = 0; i < b->exec_count && c->state == CORE_RUNNING; i++)
+        if (c->live >> exec[i] & 1u)
+            op[exec[i]].exec(c, &op[exec[i]]);
     if (c->state != CORE_RUNNING) {
         c->now = at;                    /* the wait counts, the bundle does not */
         return;

@@ -134,6 +134,9 @@ static void finish_unit(struct core *c, int track, cycle_t cycles)
     struct unit_counters *u = &c->counters.unit[track];
 
     u->name = track_name(c->chip, track);
+    u->idle_cycles = cycles;
+    if (c->mode == MODE_FUNCTIONAL)
+        return;                         /* nothing is timed */
     u->busy_cycles = c->busy_cycles[track];
     if (c->busy_until[track] > cycles)
         u->busy_cycles -= c->busy_until[track] - cycles;

@@ -25,6 +25,9 @@ struct touched {
     int read_count, write_count;
 };
 
+/* sim/exec_timing.c: what executes `code` in timing mode; NULL for nothing */
+exec_fn *decode_timing_exec(enum isa_opcode code, exec_fn *exec);
+
 void decode_touched(const struct isa_op *op, struct touched *t);
 
 /*

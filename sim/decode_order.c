@@ -189,10 +189,10 @@ static void redirect(struct decoded_op *op, struct decoded_op *copy, int temp)
     copy->timing = TIMING_NONE;
     copy->reg = REG_NONE;
     if (op->reg >= REG_V) {
-        copy->exec = exec_copy_v;
+        copy->exec = op->exec ? exec_copy_v : NULL;
         op->o[0] = V_TEMP + temp;
     } else if (op->reg >= REG_M) {
-        copy->exec = exec_copy_m;
+        copy->exec = op->exec ? exec_copy_m : NULL;
         op->o[0] = M_TEMP + temp;
     } else if (op->reg >= REG_P) {
         copy->exec = exec_copy_p;

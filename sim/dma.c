@@ -90,6 +90,29 @@ static void count_end(struct core *c, const struct dma *d, cycle_t at)
                                             .bytes = d->bytes});
 }
 
+/* Functional mode: the same bytes and events without time. */
+static void complete_at_once(struct machine *m, struct core *c, int slot)
+{
+    const struct dma *d = &c->dma[slot];
+    struct core *to = &m->core[d->target];
+
+    if (d->source_space == SPACE_HBM)
+        c->hbm_read_bytes += d->bytes;
+    if (d->source_space == SPACE_CMEM)
+        c->cmem_read_bytes += d->bytes;
+    if (d->destination_space == SPACE_HBM)
+        to->hbm_write_bytes += d->bytes;
+    if (d->destination_space == SPACE_CMEM)
+        to->cmem_write_bytes += d->bytes;
+    if (machine_chip_of(m, c->number) != machine_chip_of(m, d->target)) {
+        c->ici_sent_bytes += d->bytes;
+        to->ici_received_bytes += d->bytes;
+    }
+    if (d->is_remote)
+        serial_push(m, m->now_ps, EVENT_SENT, c, slot);
+    serial_push(m, m->now_ps, EVENT_DONE, c, slot);
+}
+
 void dma_start(struct machine *m, struct core *c, int slot)
 {
     struct dma *d = &c->dma[slot];
@@ -98,6 +121,10 @@ void dma_start(struct machine *m, struct core *c, int slot)
     c->dma_count++;
     count_start(c, d);
     d->last_ps = m->now_ps;
+    if (m->options.mode == MODE_FUNCTIONAL) {
+        complete_at_once(m, c, slot);
+        return;
+    }
     if (d->is_remote) {
         serial_push(m, m->now_ps + m->chip.dma_local_ns * PS_PER_NS, EVENT_CHUNK, c, slot);
         return;
@@ -295,7 +322,8 @@ void dma_done(struct machine *m, struct core *c, int slot)
     count_end(c, d, clock_cycle_at(c->clock_mhz, m->now_ps));
     to->copy = mem_grow(to->copy, &to->copy_capacity, to->copy_count + 1, sizeof(*to->copy));
     to->copy[to->copy_count++] = *d;
-    d->data = NULL;
+    d->data = NULL;                     /* the copy in the list holds them now */
+    d->unknown = (struct ranges){.count = 0};
     c->dma_free[c->dma_free_count++] = slot;
     serial_raise(m, to, d->flag,
                  (int32_t)(d->bytes / m->chip.dma_granule_bytes), cause_of(d));

@@ -2,7 +2,7 @@
  * DMA operations: from operands or a descriptor to a copy that starts. Every
  * address is checked here, so that later stages need not.
  */
-#include "sim/core.h"
+#include "sim/known.h"
 
 #include <string.h>
 
@@ -173,12 +173,13 @@ static void start_dma(struct core *c, const struct decoded_op *o, struct dma *d)
     d->stalled_from = c->now;
     d->bundle = c->pc;
     if (!core_check_flag(c, o, d->flag) || !core_check_flag(c, o, d->source_flag)
-        || !core_check_core(c, o, d->target) || !check_ranges(c, d))
+        || !core_check_core(c, o, d->target) || !check_ranges(c, d)
+        || (c->mode == MODE_TIMING && !known_check_start(c, d)))
         return;
     d->source_piece_bytes = dma_piece_bytes(d, false);
     d->destination_piece_bytes = dma_piece_bytes(d, true);
     slot = c->dma_free[--c->dma_free_count];
-    if (d->is_remote)
+    if (dma_takes_data(c, d))
         dma_capture(c, d);
     c->dma[slot] = *d;
     core_post(c, c->issue_at, &(struct event){.kind = EVENT_DMA, .slot = slot});

@@ -17,8 +17,10 @@ static bool access_of(struct core *c, const struct decoded_op *o, int first, str
     int i;
 
     a->row = (int64_t)c->s[o->o[first]] + c->s[o->o[first + 1]];
-    a->stride = o->o[first + 2];
+    a->stride = o->o[first + 2];        /* not negative: isa/check.c */
     a->sublanes = (uint32_t)o->o[first + 3] & 0xffu;
+    if (a->row >= 0 && a->row + 7 * a->stride < c->vmem_rows)
+        return true;
     for (i = 0; i < 8; i++) {
         int64_t row = a->row + i * a->stride;
 
@@ -29,6 +31,13 @@ static bool access_of(struct core *c, const struct decoded_op *o, int first, str
         }
     }
     return true;
+}
+
+bool core_check_rows(struct core *c, const struct decoded_op *o, int first)
+{
+    struct access a;
+
+    return access_of(c, o, first, &a);
 }
 
 static unsigned char *vmem_row(const struct core *c, int64_t row)
@@ -66,6 +75,15 @@ static unsigned char *indexed_row(struct core *c, const struct decoded_op *o, in
                (long long)row, (long long)c->vmem_rows - 1, i, first ? "vld" : "vst",
                (int)o->o[4]);
     return NULL;
+}
+
+void core_check_indexed_rows(struct core *c, const struct decoded_op *o)
+{
+    int first = o->code == OP_VLD_IAR ? 1 : 0, i;
+
+    for (i = 0; i < 8; i++)
+        if (o->o[first + 2] >> i & 1)
+            indexed_row(c, o, first, i);
 }
 
 void exec_VLD_IAR(struct core *c, const struct decoded_op *o)

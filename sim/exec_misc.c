@@ -54,25 +54,42 @@ void exec_VSETIAR(struct core *c, const struct decoded_op *o)
         c->iar[o->o[1]][i] = (int32_t)tile[i * ROW_WORDS];
 }
 
-void exec_CLD(struct core *c, const struct decoded_op *o)
+/* row of CMEM for sublane i */
+static int64_t cmem_row(const struct core *c, const struct decoded_op *o, int i)
 {
-    int64_t first = (int64_t)c->s[o->o[0]] + c->s[o->o[1]], row_count = c->cmem_bytes / ROW_BYTES;
-    uint32_t *tile = fifo_write(&c->crf);
+    return (int64_t)c->s[o->o[0]] + c->s[o->o[1]] + (int64_t)i * o->o[2];
+}
+
+bool core_check_cmem_rows(struct core *c, const struct decoded_op *o)
+{
+    int64_t row_count = c->cmem_bytes / ROW_BYTES;
     int i;
 
     for (i = 0; i < 8; i++) {
-        int64_t row = first + (int64_t)i * o->o[2];
+        int64_t row = cmem_row(c, o, i);
 
-        memset(tile + i * ROW_WORDS, 0, ROW_BYTES);
-        if (!(o->o[3] >> i & 1))
-            continue;
-        if (row < 0 || row >= row_count) {
+        if ((o->o[3] >> i & 1) && (row < 0 || row >= row_count)) {
             core_fault(c, FAULT_ADDRESS, "cmem address %lld out of 0..%lld rows in cld",
                        (long long)row, (long long)row_count - 1);
-            return;
+            return false;
         }
-        memcpy(tile + i * ROW_WORDS, c->cmem + row * ROW_BYTES, ROW_BYTES);
     }
+    return true;
+}
+
+void exec_CLD(struct core *c, const struct decoded_op *o)
+{
+    uint32_t *tile;
+    int i;
+
+    if (!core_check_cmem_rows(c, o))
+        return;
+    tile = fifo_write(&c->crf);
+    for (i = 0; i < 8; i++)
+        if (o->o[3] >> i & 1)
+            memcpy(tile + i * ROW_WORDS, c->cmem + cmem_row(c, o, i) * ROW_BYTES, ROW_BYTES);
+        else
+            memset(tile + i * ROW_WORDS, 0, ROW_BYTES);
 }
 
 void exec_VPOP_CRF(struct core *c, const struct decoded_op *o)

@@ -70,7 +70,7 @@ static void create_cores(struct machine *m)
     m->ports = arena_array(a, (size_t)m->core_count, sizeof(*m->ports));
     m->runnable = arena_array(a, (size_t)m->core_count, sizeof(*m->runnable));
     for (i = 0; i < m->core_count; i++) {
-        core_init(&m->core[i], i, &m->chip, m->core_count, a);
+        core_init(&m->core[i], i, &m->chip, m->core_count, m->options.mode, a);
         m->core[i].simd = m->simd;
         m->core[i].hbm = hbm_store_create(m->share_bytes);
         m->core[i].hbm_bytes = m->share_bytes;
@@ -87,9 +87,10 @@ static int check_options(const struct slice *slice, const struct chip *chip,
         return err_set(e, "%d host threads; 1..256 are possible", options->thread_count);
     if (options->cycle_limit < 0)
         return err_set(e, "cycle limit %lld is negative", (long long)options->cycle_limit);
-    if (options->mode != MODE_BOTH || options->check_races || options->check_unwritten)
-        return err_set(e, "modes other than both, race checks and checks of unwritten VMEM are not "
-                       "there yet");
+    if (options->check_races || options->check_unwritten)
+        return err_set(e, "race checks and checks of unwritten VMEM are not there yet");
+    if (options->mode == MODE_FUNCTIONAL && options->trace)
+        return err_set(e, "a trace shows cycles, which functional mode does not work out");
     if (slice->chip_count > 1 && chip->ici_links == 0)
         return err_set(e, "%s has %d chips, but ici.links is 0", slice->name, slice->chip_count);
     if (chip->vmem_bytes % ROW_BYTES != 0)
@@ -167,6 +168,11 @@ const struct slice *machine_slice(const struct machine *m)
     return &m->slice;
 }
 
+enum run_mode machine_mode(const struct machine *m)
+{
+    return m->options.mode;
+}
+
 int64_t machine_hbm_share_bytes(const struct machine *m)
 {
     return m->share_bytes;
@@ -196,7 +202,7 @@ static struct decoded_program *hold_program(struct machine *m, const struct isa_
             m->program[i]->user_count++;
             return m->program[i];
         }
-    p = program_decode(source, &m->chip);
+    p = program_decode(source, &m->chip, m->options.mode);
     p->user_count = 1;
     m->program = mem_grow(m->program, &m->program_capacity, m->program_count + 1,
                           sizeof(struct decoded_program *));
@@ -274,14 +280,22 @@ int machine_hbm_write(struct machine *m, int core, int64_t address, const void *
     if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
         return -1;
     hbm_store_write(m->core[core].hbm, address, from, (size_t)bytes);
+    ranges_remove(&m->core[core].unknown_hbm, address, address + bytes);
     return 0;
 }
 
 int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
                      struct err *e)
 {
+    const struct range *unknown;
+
     if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
         return -1;
+    unknown = ranges_find(&m->core[core].unknown_hbm, address, address + bytes);
+    if (unknown)
+        return err_set(e, "core %d: timing mode does not work out hbm bytes %lld..%lld; "
+                       "use --mode both", core, (long long)unknown->first,
+                       (long long)unknown->end - 1);
     hbm_store_read(m->core[core].hbm, address, to, (size_t)bytes);
     return 0;
 }
@@ -314,6 +328,8 @@ int machine_vmem_read(struct machine *m, int core, int64_t address, void *to, in
 {
     if (check_host_range(m, core, "vmem", address, bytes, m->chip.vmem_bytes, e) != 0)
         return -1;
+    if (m->options.mode == MODE_TIMING)
+        return err_set(e, "core %d: timing mode does not work out vmem; use --mode both", core);
     memcpy(to, m->core[core].vmem + address, (size_t)bytes);
     return 0;
 }

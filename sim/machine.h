@@ -58,7 +58,8 @@ struct core_counters {
 
 enum fault_kind {
     FAULT_NONE, FAULT_ADDRESS, FAULT_FIFO_OVERFLOW, FAULT_FIFO_EMPTY, FAULT_DEADLOCK,
-    FAULT_FLAG, FAULT_HALT_ERR, FAULT_NO_HALT, FAULT_OPERATION
+    FAULT_FLAG, FAULT_HALT_ERR, FAULT_NO_HALT, FAULT_OPERATION,
+    FAULT_UNKNOWN                       /* needs what timing mode does not work out */
 };
 struct fault {
     enum fault_kind kind;
@@ -118,6 +119,7 @@ void machine_destroy(struct machine *m);
 int machine_core_count(const struct machine *m);
 const struct chip *machine_chip(const struct machine *m);
 const struct slice *machine_slice(const struct machine *m);
+enum run_mode machine_mode(const struct machine *m);
 int64_t machine_hbm_share_bytes(const struct machine *m);       /* per core */
 
 /*
@@ -142,7 +144,10 @@ int32_t machine_flag(const struct machine *m, int core, int flag);
 /* What scalar register `number` holds at the start of every launch from now on; 0 at first. */
 int machine_set_scalar(struct machine *m, int core, int number, int32_t value, struct err *e);
 
-/* Host access to a core's HBM share and SMEM, between launches, in bytes; ranges are checked. */
+/*
+ * Host access to a core's HBM share and SMEM, between launches, in bytes; ranges are checked.
+ * In timing mode, reading HBM that a launch has written from vectors is an error.
+ */
 int machine_hbm_write(struct machine *m, int core, int64_t address, const void *from,
                       int64_t bytes, struct err *e);
 int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
@@ -151,7 +156,7 @@ int machine_smem_write(struct machine *m, int core, int64_t address, const void 
                        int64_t bytes, struct err *e);
 int machine_smem_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
                       struct err *e);
-/* the same for VMEM, for tests, debuggers and examples */
+/* the same for VMEM, for tests, debuggers and examples; nothing to read in timing mode */
 int machine_vmem_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
                       struct err *e);
 int machine_vmem_write(struct machine *m, int core, int64_t address, const void *from,

@@ -85,6 +85,7 @@ struct pool {
 
 struct decoder {
     const struct chip *chip;
+    enum run_mode mode;
     struct decoded_program *program;
     struct pool scalars, tiles;
 };
@@ -271,6 +272,8 @@ static void decode_op(struct decoder *d, const struct isa_program *p, uint32_t i
     memset(out, 0, sizeof(*out));
     decode_touched(op, touched);
     out->exec = exec_table[op->code];
+    if (d->mode == MODE_TIMING)
+        out->exec = decode_timing_exec(op->code, out->exec);
     out->code = op->code;
     out->latency = (uint16_t)chip_latency_cycles(d->chip, info->latency_class);
     out->timing = (uint8_t)timing_of(op->code);
@@ -319,6 +322,8 @@ static void add_checks(struct decoded_program *d, struct decoded_bundle *b,
 static void add_lists(struct decoded_program *d, struct decoded_bundle *b,
                       const struct decoded_op *op, uint32_t position)
 {
+    if (op->exec)
+        d->exec[d->exec_count++] = (uint16_t)position;
     if (op->code == OP_COUNT)
         return;
     b->tracks |= 1u << op->track;
@@ -347,6 +352,7 @@ static void decode_bundle(struct decoder *d, const struct isa_program *p, uint32
     b->first_check = out->check_count;
     b->first_def = out->def_count;
     b->first_special = out->special_count;
+    b->first_exec = out->exec_count;
     for (i = 0; i < from->op_count; i++) {
         decode_op(d, p, from->first_op + i, &op[i], &touched[i]);
         add_checks(out, b, &op[i], &touched[i]);
@@ -357,6 +363,7 @@ static void decode_bundle(struct decoder *d, const struct isa_program *p, uint32
     out->op_count += b->op_count;
     b->def_count = (uint16_t)(out->def_count - b->first_def);
     b->special_count = (uint16_t)(out->special_count - b->first_special);
+    b->exec_count = (uint16_t)(out->exec_count - b->first_exec);
 }
 
 /* how many constants there can be at most */
@@ -416,12 +423,14 @@ static void alloc_lists(struct decoded_program *d, const struct isa_program *p)
     d->check = arena_array(a, p->op_count, ISA_OPERAND_MAX + 3);
     d->def = arena_array(a, p->op_count, sizeof(*d->def));
     d->special = arena_array(a, p->op_count, sizeof(*d->special));
+    d->exec = arena_array(a, 2 * (size_t)p->op_count, sizeof(*d->exec));
 }
 
-struct decoded_program *program_decode(const struct isa_program *p, const struct chip *chip)
+struct decoded_program *program_decode(const struct isa_program *p, const struct chip *chip,
+                                       enum run_mode mode)
 {
     struct decoded_program *out = mem_alloc(sizeof(*out));
-    struct decoder d = {.chip = chip, .program = out};
+    struct decoder d = {.chip = chip, .mode = mode, .program = out};
     uint32_t scalars, tiles, i;
 
     arena_init(&out->arena);

@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "isa/isa.h"
 #include "sim/chip.h"
+#include "sim/machine.h"
 
 struct core;
 struct decoded_op;
@@ -55,7 +56,7 @@ enum {
                        | 1u << TRACK_STORE | 1u << TRACK_MISC)
 
 struct decoded_op {
-    exec_fn *exec;
+    exec_fn *exec;                      /* NULL where the mode does not work it out */
     uint16_t code;                      /* enum isa_opcode; OP_COUNT: copy out of a temporary */
     uint16_t latency;                   /* cycles from issue to use of the result */
     uint8_t timing;                     /* enum timing_kind */
@@ -75,8 +76,8 @@ struct decoded_def {
 };
 
 struct decoded_bundle {
-    uint32_t first_op, first_check, first_def, first_special;
-    uint16_t op_count, check_count, def_count, special_count;
+    uint32_t first_op, first_check, first_def, first_special, first_exec;
+    uint16_t op_count, check_count, def_count, special_count, exec_count;
     uint32_t tracks;                    /* bit per track with an operation */
     uint32_t busy_tracks;               /* simple tracks with an unguarded operation */
     bool has_guard, has_sync;
@@ -92,7 +93,8 @@ struct decoded_program {
     uint8_t *check;                     /* registers that must be ready */
     struct decoded_def *def;            /* registers written without a guard */
     uint16_t *special;                  /* operations with a timing_kind, index within the bundle */
-    uint32_t bundle_count, op_count, check_count, def_count, special_count;
+    uint16_t *exec;                     /* operations that the mode executes, likewise */
+    uint32_t bundle_count, op_count, check_count, def_count, special_count, exec_count;
     int32_t *scalar;                    /* constants */
     uint32_t (*tile)[1024];
     uint32_t scalar_count, tile_count;
@@ -107,6 +109,7 @@ const char *track_name(const struct chip *chip, int track);
 uint64_t program_hash(const struct isa_program *p);
 
 /* The program must have passed isa_check. */
-struct decoded_program *program_decode(const struct isa_program *p, const struct chip *chip);
+struct decoded_program *program_decode(const struct isa_program *p, const struct chip *chip,
+                                       enum run_mode mode);
 void program_destroy(struct decoded_program *p);
 #endif

@@ -68,13 +68,18 @@ static bool waits_for_flag(const struct core *c, int32_t flag)
     return c->is_waiting && !waits_for_queue(c) && c->wait_flag == flag;
 }
 
+static cycle_t resume_cycles(const struct core *c)
+{
+    return c->mode == MODE_FUNCTIONAL ? 0 : c->chip->sync_resume_cycles;
+}
+
 static void set_flag(struct machine *m, struct core *c, int32_t flag, int32_t value,
                      enum event_cause cause)
 {
     static const enum stall_reason reason[] = {
         [CAUSE_CORE] = STALL_SYNC, [CAUSE_HBM] = STALL_HBM, [CAUSE_CMEM] = STALL_CMEM,
         [CAUSE_ICI] = STALL_ICI};
-    cycle_t resume = c->chip->sync_resume_cycles;
+    cycle_t resume = resume_cycles(c);
 
     c->flag[flag] = value;
     if (waits_for_flag(c, flag) && is_satisfied(c))
@@ -87,22 +92,29 @@ void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value
     set_flag(m, c, flag, (int32_t)((uint32_t)c->flag[flag] + (uint32_t)value), cause);
 }
 
+static ps_t message_arrives_ps(struct machine *m, int from_chip, int to_chip)
+{
+    ps_t at = m->now_ps, sent_at;
+
+    if (m->options.mode == MODE_FUNCTIONAL)
+        return at;
+    if (from_chip != to_chip)
+        at = net_send(m->net, at, from_chip, to_chip, m->chip.dma_granule_bytes, &sent_at);
+    return at + m->chip.dma_local_ns * PS_PER_NS;
+}
+
 /* Send a message of one granule from core to core; what it does there is `kind`. */
 static void send_message(struct machine *m, const struct event *e, int from, int to,
                          enum event_kind kind)
 {
     int from_chip = machine_chip_of(m, from), to_chip = machine_chip_of(m, to);
     struct event arrival = *e;
-    ps_t sent_at;
 
-    arrival.at = m->now_ps;
     if (from_chip != to_chip) {
-        arrival.at = net_send(m->net, m->now_ps, from_chip, to_chip, m->chip.dma_granule_bytes,
-                              &sent_at);
         m->core[from].ici_sent_bytes += m->chip.dma_granule_bytes;
         m->core[to].ici_received_bytes += m->chip.dma_granule_bytes;
     }
-    arrival.at += m->chip.dma_local_ns * PS_PER_NS;
+    arrival.at = message_arrives_ps(m, from_chip, to_chip);
     arrival.kind = (uint8_t)kind;
     arrival.cause = CAUSE_ICI;
     arrival.sequence = m->core[e->core].serial_sequence++;
@@ -120,7 +132,7 @@ static void peek(struct machine *m, const struct event *e)
 
 static void take_answer(struct machine *m, struct core *c, const struct event *e)
 {
-    cycle_t resume = c->chip->sync_resume_cycles;
+    cycle_t resume = resume_cycles(c);
 
     c->read_value[e->slot] = e->value;
     wake(m, c, clock_cycle_at(c->clock_mhz, m->now_ps) + resume, STALL_ICI, resume);

@@ -42,7 +42,8 @@ static const struct field core_fields[] = {
     SAVED_TIME(core, ready_at), SAVED_TIME(core, stall_cycles), SAVED_TIME(core, waiting_cycles),
     SAVED_TIME(core, busy_cycles), SAVED_TIME(core, busy_until), SAVED(core, store_count),
     SAVED_TIME(core, last_store_at), SAVED_TIME(core, last_sst_at), SAVED_TIME(core, eup_free_at),
-    SAVED_TIME(core, cmem_free_at), SAVED(core, iar), SAVED(core, rng_seed),
+    SAVED_TIME(core, cmem_free_at), SAVED(core, iar), SAVED_BOOL(core, iar_is_unknown),
+    SAVED(core, rng_seed),
     SAVED(core, rng_draw), SAVED(core, trace_mask), SAVED(core, sync_done),
     SAVED_BOOL(core, is_resumed), SAVED(core, wait_code), SAVED(core, wait_flag),
     SAVED(core, wait_value), SAVED_BOOL(core, is_waiting), SAVED(core, read_value),
@@ -54,8 +55,9 @@ static const struct field core_fields[] = {
 
     /* below, and in snapshot_units.c and snapshot_dma.c */
     APART(core, bundle_count), APART(core, bundle_stall), APART(core, guarded_count),
-    APART(core, s), APART(core, registers), APART(core, m), APART(core, vmem), APART(core, smem), APART(core, hbm), APART(core, cmem),
-    APART(core, flag), APART(core, store), APART(core, eup), APART(core, crf), APART(core, v2s),
+    APART(core, s), APART(core, registers), APART(core, m), APART(core, vmem), APART(core, smem),
+    APART(core, hbm), APART(core, unknown_hbm), APART(core, cmem), APART(core, flag),
+    APART(core, store), APART(core, eup), APART(core, crf), APART(core, v2s),
     APART(core, drf), APART(core, xlu), APART(core, mxu), APART(core, mxu_memory),
     APART(core, pending), APART(core, outbox), APART(core, dma), APART(core, dma_free),
     APART(core, dma_free_count), APART(core, copy), APART(core, copy_count),
@@ -63,7 +65,7 @@ static const struct field core_fields[] = {
     APART(core, trace_count),
 
     /* the fingerprint compares them */
-    APART(core, program), APART(core, chip), APART(core, is_listing),
+    APART(core, program), APART(core, chip), APART(core, mode), APART(core, is_listing),
     APART(core, branch_delay_bundles),
 
     /* the machine's own, or made by machine_create, machine_load, machine_advance */
@@ -78,7 +80,7 @@ static const struct field core_fields[] = {
 void fault_archive(struct fault *f, struct archive *a)
 {
     WALK(a, fault_fields, f);
-    archive_check(a, f->kind <= FAULT_OPERATION, "the snapshot has a fault of kind %d",
+    archive_check(a, f->kind <= FAULT_UNKNOWN, "the snapshot has a fault of kind %d",
                   (int)f->kind);
     archive_check(a, memchr(f->msg, '\0', sizeof(f->msg)) != NULL,
                   "the snapshot has a fault whose message does not end");
@@ -103,6 +105,7 @@ static void archive_memories(struct core *c, struct archive *a)
     if (c->cmem)
         archive_sparse(a, c->cmem, (size_t)c->cmem_bytes);
     hbm_store_archive(c->hbm, a);
+    ranges_archive(&c->unknown_hbm, c->hbm_bytes, a);
 }
 
 /* the newest ones: the ring has overwritten the others */

@@ -14,7 +14,7 @@ static const struct field dma_fields[] = {
     SAVED(dma, run_bytes), SAVED(dma, level), SAVED(dma, flag), SAVED(dma, source_flag),
     SAVED(dma, target), SAVED(dma, done_bytes), SAVED(dma, arrived_bytes),
     SAVED_TIME(dma, last_ps), SAVED_TIME(dma, issued_at), SAVED_TIME(dma, stalled_from),
-    SAVED(dma, bundle), APART(dma, data),
+    SAVED(dma, bundle), APART(dma, data), APART(dma, unknown),
     APART(dma, source_piece_bytes), APART(dma, destination_piece_bytes)     /* follow */
 };
 
@@ -29,6 +29,25 @@ static const struct field port_fields[] = {
 
 static const struct field ports_fields[] = {SAVED_TIME(core_ports, remote_free_at),
                                             APART(core_ports, port)};
+
+void ranges_archive(struct ranges *r, int64_t limit, struct archive *a)
+{
+    size_t count = archive_count(a, r->count, sizeof(*r->item)), i;
+    int64_t end = -1;
+
+    if (archive_is_loading(a))
+        r->count = 0;
+    for (i = 0; i < count && !a->is_failed; i++) {
+        struct range one = archive_is_loading(a) ? (struct range){0} : r->item[i];
+
+        archive_bytes(a, &one, sizeof(one));
+        archive_check(a, one.first > end && one.first < one.end && one.end <= limit,
+                      "the snapshot has impossible ranges of bytes");
+        if (archive_is_loading(a) && !a->is_failed)
+            ranges_add(r, one.first, one.end);
+        end = one.end;
+    }
+}
 
 /* data behind it: what a remote copy holds until it is delivered */
 static void archive_dma(const struct core *c, struct dma *d, struct archive *a)
@@ -47,13 +66,14 @@ static void archive_dma(const struct core *c, struct dma *d, struct archive *a)
     if (!a->is_failed && archive_is_loading(a)) {
         d->source_piece_bytes = dma_piece_bytes(d, false);
         d->destination_piece_bytes = dma_piece_bytes(d, true);
-        archive_check(a, !d->is_remote || d->bytes <= a->end - a->at,
+        archive_check(a, !dma_takes_data(c, d) || d->bytes <= a->end - a->at,
                       "the snapshot ends inside the data of a copy");
     }
-    if (!a->is_failed && d->is_remote) {
+    if (!a->is_failed && dma_takes_data(c, d)) {
         if (archive_is_loading(a))
             d->data = mem_alloc((size_t)d->bytes);
         archive_bytes(a, d->data, (size_t)d->bytes);
+        ranges_archive(&d->unknown, d->bytes, a);
     }
     if (archive_is_loading(a))
         mem_free(old);

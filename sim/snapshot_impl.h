@@ -21,6 +21,8 @@ uint32_t units_archive_crc(uint32_t crc);
 /* sim/snapshot_dma.c: copies under way, copies complete, the ports of a core */
 void copies_archive(struct core *c, struct archive *a);
 void ports_archive(const struct chip *chip, struct core_ports *p, struct archive *a);
+/* of bytes below `limit` */
+void ranges_archive(struct ranges *r, int64_t limit, struct archive *a);
 void events_archive(const struct machine *m, struct event_list *l, struct archive *a);
 uint32_t copies_archive_crc(uint32_t crc);
 #endif

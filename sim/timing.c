@@ -8,6 +8,7 @@
  */
 #include "sim/timing.h"
 
+#include "sim/known.h"
 #include "sim/limits.h"
 
 struct op_name timing_name(const struct decoded_op *o)
@@ -94,6 +95,10 @@ static void check_iar_banks(struct core *c, const struct decoded_op *o)
     int base = o->timing == TIMING_LOAD_IAR ? 1 : 0, extra, i;
     int64_t row[8];
 
+    if (c->iar_is_unknown[o->o[4]]) {
+        core_fault_unknown(c, timing_name(o).text, "row offsets from a vector");
+        return;
+    }
     for (i = 0; i < 8; i++)
         row[i] = (int64_t)c->s[o->o[base]] + c->s[o->o[base + 1]] + c->iar[o->o[4]][i];
     extra = bank_extra_cycles(c->chip, row, (uint32_t)o->o[base + 2]);

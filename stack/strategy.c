@@ -60,6 +60,11 @@ struct strategy *strategy_create(const struct strategy_options *o, struct arena 
 
     if (strategy_check_batch(o->global_batch, replica_count, e))
         return NULL;
+    if (o->machine && machine_mode(o->machine) == MODE_TIMING) {
+        err_set(e, "training needs the loss, which timing mode does not work out; "
+                "use mode both or functional");
+        return NULL;
+    }
     s->model = o->model;
     s->options = o->model_options;
     s->options.replica_count = replica_count;
@@ -112,7 +117,7 @@ int strategy_eval_step(struct strategy *s, const float *x, const int32_t *labels
 
 int strategy_replay_step(struct strategy *s, struct step_result *r, struct err *e)
 {
-    assert(s->machine && s->step_cycles > 0);
+    assert(s->machine && s->loaded);
     memset(r, 0, sizeof(*r));
     r->samples = s->global_batch;
     return device_replay(s, r, e);

@@ -28,7 +28,7 @@ struct step_result {
     double loss_sum;                    /* over the samples that count */
     int64_t correct;
     int64_t samples;
-    cycle_t cycles;                     /* of the launch; 0 on the host interpreter */
+    cycle_t cycles;                     /* of the launch; 0 on the host and in functional mode */
 };
 
 /* 0 if `batch` divides evenly; else -1, naming the nearest sizes that do */
@@ -38,7 +38,8 @@ int strategy_check_batch(int64_t batch, int replica_count, struct err *e);
  * Builds and compiles the training and the evaluation graph and sets the
  * variables to their initial values, the same on every replica. `a` holds the
  * strategy; model and machine must outlive it. NULL with *e set when the batch
- * is not divisible by the replicas or the model does not fit.
+ * is not divisible by the replicas, the model does not fit or the machine is in
+ * timing mode.
  */
 struct strategy *strategy_create(const struct strategy_options *o, struct arena *a, struct err *e);
 void strategy_destroy(struct strategy *s);

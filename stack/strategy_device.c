@@ -155,7 +155,7 @@ static int launch(struct strategy *s, const struct compiled *c, struct step_resu
 {
     if (load(s, c, e) || write_ring(s, e) || machine_run(s->machine, e))
         return -1;
-    r->cycles = machine_cycles(s->machine);
+    r->cycles = machine_mode(s->machine) == MODE_FUNCTIONAL ? 0 : machine_cycles(s->machine);
     if (c == &s->train_program) {
         assert(s->step_cycles == 0 || s->step_cycles == r->cycles);
         s->step_cycles = r->cycles;

@@ -37,12 +37,23 @@ $systole run examples/03_double_buffered_matmul.tasm --tpu v3-8 --all-cores \
     --set mxu.latency_cycles=400 | sed '/^host time/d' >"$dir/two"
 cmp -s "$dir/one" "$dir/two" && fail "--set changes nothing"
 
+# timing mode has the same report; functional mode says that it has no cycles
+$systole run examples/03_double_buffered_matmul.tasm --tpu v3-8 --all-cores --mode timing \
+    | sed '/^host time/d' >"$dir/two"
+cmp -s "$dir/one" "$dir/two" || fail "timing mode has another report"
+$systole run examples/01_vector_add.tasm --mode functional --hbm 0="$dir/c.npy" \
+    --hbm 0x10000="$dir/c.npy" --dump 0x20000:1x2 >"$out" || fail "functional mode fails"
+[ "$(tail -1 "$out")" = '3 3' ] || fail "functional mode: wrong sums: $(tail -1 "$out")"
+grep -q '^  functional mode: cycles were not simulated$' "$out" || fail "functional mode has cycles"
+grep -q 'HBM read  *32,768 B$' "$out" || fail "functional mode: $(cat "$out")"
+grep -q 'load  *8 operations$' "$out" || fail "functional mode: $(cat "$out")"
+
 expect() {          # exit status, part of the message, arguments
     wanted=$1 message=$2; shift 2
     $systole run "$@" >"$out" 2>"$out.err"
     got=$?
     [ $got -eq "$wanted" ] || fail "$*: exit status $got instead of $wanted"
-    grep -qF "$message" "$out.err" || fail "$*: says \"$(head -1 "$out.err")\""
+    grep -qF -- "$message" "$out.err" || fail "$*: says \"$(head -1 "$out.err")\""
     [ "$got" -eq 1 ] && [ "$(wc -l <"$out.err")" -ne 1 ] && fail "$*: says more than one line"
 }
 ex=examples/01_vector_add.tasm
@@ -72,5 +83,14 @@ printf '{ shalt.err }\n' >"$dir/stop.tasm"
 expect 1 "shalt.err reached" "$dir/stop.tasm" --trace "$dir/stop.json"
 expect 1 "contradicts slice v3-8" $ex --tpu v3-8 --set chip.cores=1
 expect 2 "whole numbers in 1..256" $ex --threads 0
+expect 2 "--dump, --out-npy and --result show values, which --mode timing does not" \
+    $ex --mode timing --dump 0:8x8
+expect 2 "show values" $ex --mode timing --out-npy 0:8x8="$dir/c.npy"
+expect 2 "--trace shows cycles, which --mode functional does not" \
+    $ex --mode functional --trace "$dir/t.json"
+expect 2 '--mode is "fast", allowed are both, timing, functional' $ex --mode fast
+printf '{ vpush v1 }\n{ s1 = spop }\n{ shalt }\n' >"$dir/pop.tasm"
+expect 1 "spop needs an element of a vector, which timing mode does not work out; use --mode both" \
+    "$dir/pop.tasm" --mode timing
 expect 2 "which program?"
 exit $status

@@ -125,6 +125,23 @@ done
 for file in config.ini report.txt steps.csv stats.json; do
     [ -s "$work/one/$file" ] || fail "no $file"
 done
+# functional mode: the same losses, no cycles
+expect 0 'mode       functional: cycles are not simulated' train $model --tpu v3-8 --batch 256 \
+    --steps 2 --mode functional --out "$work/functional"
+grep -q 'cycles/step' "$work/log" && fail 'functional mode shows cycles per step'
+grep -q '^  functional mode: cycles were not simulated$' "$work/log" || fail "$(cat "$work/log")"
+cut -d, -f1-4 "$work/one/steps.csv" >"$work/values"
+cut -d, -f1-4 "$work/functional/steps.csv" | cmp -s "$work/values" - || fail 'other losses'
+cut -d, -f5 "$work/functional/steps.csv" | sed 1d | grep -qv '^0$' && fail 'cycles in steps.csv'
+for key in '"mode": "functional"' '"step_cycles": 0' '"bound": null'; do
+    grep -qF "$key" "$work/functional/stats.json" || fail "no $key in stats.json"
+done
+grep -qF '"mode": "both"' "$work/one/stats.json" || fail 'no mode in stats.json'
+expect 1 '--mode timing works out no values, and training needs the loss' \
+    train $model --mode timing
+expect 1 'a trace shows cycles, which functional mode does not work out' \
+    train $model --mode functional --trace "$work/t.json"
+expect 2 '--mode belongs to --backend sim' train $model --backend host --mode functional
 expect 0 'test acc' train $model --tpu v3 --set mxu.count=1 --batch 64 --steps 1
 
 [ $failures -eq 0 ]

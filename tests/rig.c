@@ -9,6 +9,7 @@ void rig_open(struct rig *r, const char *slice, const struct rig_options *option
     const struct rig_options *o = options ? options : &plain;
     struct machine_options mo = {.thread_count = o->thread_count ? o->thread_count : 1,
                                  .simd = o->simd ? o->simd : "auto", .trace = o->trace,
+                                 .mode = o->mode,
                                  .cycle_limit = o->cycle_limit ? o->cycle_limit : 1000000};
     struct err e = {.line = 0};
     int i;
@@ -108,11 +109,48 @@ const struct unit_counters *rig_unit(const struct rig *r, int core, const char *
     return NULL;
 }
 
+static void assert_same_core(const struct core_counters *a, const struct core_counters *b)
+{
+    int i;
+
+    assert_int_equal(a->cycles, b->cycles);
+    assert_int_equal(a->issue_cycles, b->issue_cycles);
+    for (i = 0; i < STALL_COUNT; i++)
+        if (a->stall_cycles[i] != b->stall_cycles[i])
+            fail_msg("%s: %lld cycles, not %lld", stall_name((enum stall_reason)i),
+                     (long long)b->stall_cycles[i], (long long)a->stall_cycles[i]);
+    for (i = 0; i < a->unit_count; i++) {
+        const struct unit_counters *u = &a->unit[i], *v = &b->unit[i];
+
+        if (u->busy_cycles != v->busy_cycles || u->waiting_cycles != v->waiting_cycles
+            || u->op_count != v->op_count)
+            fail_msg("%s: busy %lld, not %lld; waiting %lld, not %lld; %lld operations, not %lld",
+                     u->name, (long long)v->busy_cycles, (long long)u->busy_cycles,
+                     (long long)v->waiting_cycles, (long long)u->waiting_cycles,
+                     (long long)v->op_count, (long long)u->op_count);
+    }
+    assert_memory_equal(a, b, sizeof(*a));      /* what has no message of its own */
+}
+
+void assert_equal_counters(const struct machine *a, const struct machine *b)
+{
+    int i;
+
+    for (i = 0; i < machine_core_count(a); i++)
+        assert_same_core(machine_counters(a, i), machine_counters(b, i));
+}
+
 void assert_fault(const char *text, enum fault_kind kind, const char *part)
 {
+    assert_fault_in(MODE_BOTH, text, kind, part);
+}
+
+void assert_fault_in(enum run_mode mode, const char *text, enum fault_kind kind, const char *part)
+{
+    const struct rig_options options = {.mode = mode};
     struct rig r;
 
-    rig_open(&r, "v3", NULL);
+    rig_open(&r, "v3", &options);
     rig_load(&r, 0, text);
     assert_int_equal(rig_run(&r), -1);
     assert_int_equal(machine_fault(r.m)->kind, kind);

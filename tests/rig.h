@@ -16,9 +16,10 @@ struct rig {
     struct err err;                     /* of the last run */
 };
 
-/* what differs from one host thread, simd "auto", no trace, limit of a million cycles */
+/* what differs from mode both, one host thread, simd "auto", no trace, a million cycles at most */
 struct rig_options {
     const char *set[4];                 /* "section.key=value", in front of NULLs */
+    enum run_mode mode;
     int thread_count;
     const char *simd;
     bool trace;
@@ -35,8 +36,11 @@ int rig_run(struct rig *r);             /* all loaded cores; checks the identiti
 /* assemble, load on core 0, run; returns the cycles */
 cycle_t rig_cycles(struct rig *r, const char *text);
 cycle_t rig_stall(const struct rig *r, int core, enum stall_reason reason);
+/* of two machines with the same cores: every counter of every core */
+void assert_equal_counters(const struct machine *a, const struct machine *b);
 const struct unit_counters *rig_unit(const struct rig *r, int core, const char *name);
 
 /* run `text` on core 0 of a v3 and expect a fault of that kind with `part` in its message */
 void assert_fault(const char *text, enum fault_kind kind, const char *part);
+void assert_fault_in(enum run_mode mode, const char *text, enum fault_kind kind, const char *part);
 #endif

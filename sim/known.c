@@ -1,0 +1,115 @@
+#include "sim/known.h"
+
+#include "base/arena.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void core_fault_unknown(struct core *c, const char *text, const char *what)
+{
+    core_fault(c, FAULT_UNKNOWN, "%s needs %s, which timing mode does not work out; "
+               "use --mode both", text, what);
+}
+
+static const char *name_of(const struct dma *d)
+{
+    return isa_info((enum isa_opcode)d->code)->mnemonic;
+}
+
+bool known_check_start(struct core *c, const struct dma *d)
+{
+    if (d->destination_space != SPACE_SMEM)
+        return true;
+    if (d->source_space == SPACE_VMEM)
+        core_fault_unknown(c, name_of(d), "the contents of vmem");
+    else if (d->source_space == SPACE_CMEM)
+        core_fault_unknown(c, name_of(d), "the contents of cmem");
+    return c->state != CORE_FAULTED;
+}
+
+/* The copy's bundle is told, at the cycle at which its bytes become visible. */
+static void fault_at_arrival(struct core *c, const struct dma *d, const struct range *unknown)
+{
+    char what[100];
+
+    snprintf(what, sizeof(what), "hbm bytes %lld..%lld, written from vectors",
+             (long long)unknown->first, (long long)unknown->end - 1);
+    c->issue_at = c->is_resumed ? c->pending.at : c->now;
+    c->pc = d->bundle;
+    core_fault_unknown(c, name_of(d), what);
+}
+
+static void copy_from_hbm(struct core *c, const struct dma *d, int64_t source,
+                          int64_t destination, int64_t bytes)
+{
+    struct ranges *unknown = &c->unknown_hbm;
+    const struct range *found = ranges_find(unknown, source, source + bytes);
+
+    if (d->destination_space == SPACE_HBM)
+        ranges_copy(unknown, source, source + bytes, unknown, destination);
+    else if (found)
+        fault_at_arrival(c, d, found);
+    copy_piece(c, d, source, destination, bytes);
+}
+
+static void copy_known_piece(struct core *c, const struct dma *d, int64_t source,
+                             int64_t destination, int64_t bytes)
+{
+    struct ranges *unknown = &c->unknown_hbm;
+
+    if (d->source_space == SPACE_HBM) {
+        copy_from_hbm(c, d, source, destination, bytes);
+    } else if (d->source_space == SPACE_SMEM) {
+        if (d->destination_space == SPACE_HBM)
+            ranges_remove(unknown, destination, destination + bytes);
+        copy_piece(c, d, source, destination, bytes);
+    } else {
+        ranges_add(unknown, destination, destination + bytes);
+    }
+}
+
+void known_copy_local(struct core *c, const struct dma *d)
+{
+    struct dma_piece source, destination;
+    int64_t done;
+
+    if (d->destination_space == SPACE_VMEM || d->destination_space == SPACE_CMEM)
+        return;
+    for (done = 0; done < d->bytes && c->state != CORE_FAULTED; done += destination.bytes) {
+        source = dma_piece(d, false, done, d->bytes - done);
+        destination = dma_piece(d, true, done, source.bytes);
+        copy_known_piece(c, d, source.address, destination.address, destination.bytes);
+    }
+}
+
+/* the marks go along, by byte of the copy */
+void known_capture(const struct core *from, struct dma *d)
+{
+    struct dma_piece piece;
+    int64_t done;
+
+    d->data = mem_alloc((size_t)d->bytes);
+    for (done = 0; done < d->bytes; done += piece.bytes) {
+        piece = dma_piece(d, false, done, d->bytes - done);
+        hbm_store_read(from->hbm, piece.address, d->data + done, (size_t)piece.bytes);
+        ranges_copy(&from->unknown_hbm, piece.address, piece.address + piece.bytes, &d->unknown,
+                    done);
+    }
+}
+
+void known_deliver(struct core *to, struct dma *d)
+{
+    struct dma_piece piece;
+    int64_t done;
+
+    for (done = 0; d->destination_space == SPACE_HBM && done < d->bytes; done += piece.bytes) {
+        piece = dma_piece(d, true, done, d->bytes - done);
+        if (!d->data) {
+            ranges_add(&to->unknown_hbm, piece.address, piece.address + piece.bytes);
+            continue;
+        }
+        hbm_store_write(to->hbm, piece.address, d->data + done, (size_t)piece.bytes);
+        ranges_copy(&d->unknown, done, done + piece.bytes, &to->unknown_hbm, piece.address);
+    }
+    dma_drop_data(d);
+}
