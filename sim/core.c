@@ -1,4 +1,4 @@
-#include "sim/core.h"
+#include "sim/memo.h"
 
 #include "base/arena.h"
 
@@ -90,6 +90,7 @@ void core_fini(struct core *c)
 {
     drop_copies(c);
     drop_program(c);
+    memo_destroy(c->memo);
     units_fini(c);
     ranges_fini(&c->unknown_hbm);
     mem_free_lazy(c->vmem);
@@ -193,6 +194,8 @@ void core_launch(struct core *c, cycle_t limit, bool is_traced)
         return;
     reset_registers(c);
     reset_units(c);
+    if (c->memo)
+        memo_reset(c->memo);
     c->limit = limit;
     c->delay_until = c->dma_issue_at = 0;
     c->store_count = 0;

@@ -230,6 +230,8 @@ struct core {
     size_t copy_count, copy_capacity;
     size_t copy_visible;                /* of them, complete before the core was last woken */
 
+    struct memo *memo;                  /* NULL where every iteration is simulated */
+
     /* results */
     cycle_t halted_at;
     struct fault fault;

@@ -3,6 +3,7 @@
  * all its constraints allow.
  */
 #include "sim/core.h"
+#include "sim/memo.h"
 
 #include <assert.h>
 
@@ -180,6 +181,15 @@ static void commit_times(struct core *c, const struct decoded_bundle *b, cycle_t
         c->ready_at[def[i].reg] = at + def[i].latency;
 }
 
+static void jump(struct core *c)
+{
+    uint32_t from = c->pc;
+
+    c->pc = c->branch_target;
+    if (c->memo && c->pc <= from)
+        memo_visit(c, from);
+}
+
 static void advance(struct core *c)
 {
     c->bundle_count[c->pc]++;
@@ -189,7 +199,7 @@ static void advance(struct core *c)
         return;
     }
     if (c->branch_in > 0 && --c->branch_in == 0)
-        c->pc = c->branch_target;
+        jump(c);
     else
         c->pc++;
 }

@@ -3,6 +3,7 @@
  * serial phase, with pauses wherever the caller wants them.
  */
 #include "sim/machine_impl.h"
+#include "sim/memo.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -187,9 +188,13 @@ static bool is_paused(const struct machine *m)
 enum machine_status machine_advance(struct machine *m, cycle_t until)
 {
     const struct fault *fault;
+    int i;
 
     if (m->fault.kind != FAULT_NONE)
         return MACHINE_FAULTED;
+    for (i = 0; i < m->core_count; i++)
+        if (m->core[i].memo)
+            memo_forget(m->core[i].memo);
     run_rounds(m, until);
     fault = first_fault(m);
     if (fault)

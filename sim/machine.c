@@ -2,6 +2,7 @@
 
 #include "sim/limits.h"
 #include "sim/machine_impl.h"
+#include "sim/memo.h"
 
 #include "isa/check.h"
 
@@ -60,6 +61,12 @@ static void create_memories(struct machine *m)
     }
 }
 
+static bool uses_memo(const struct machine_options *o)
+{
+    return o->mode == MODE_TIMING && !o->no_memo && !o->trace && !o->check_races
+           && !o->check_unwritten;
+}
+
 /* contents are kept per core, so that cores never share a page */
 static void create_cores(struct machine *m)
 {
@@ -74,6 +81,8 @@ static void create_cores(struct machine *m)
         m->core[i].simd = m->simd;
         m->core[i].hbm = hbm_store_create(m->share_bytes);
         m->core[i].hbm_bytes = m->share_bytes;
+        if (uses_memo(&m->options))
+            m->core[i].memo = memo_create();
         for (j = 0; j < PORT_COUNT; j++)
             m->ports[i].port[j].slot = arena_array(a, (size_t)m->chip.dma_queue_depth,
                                                    sizeof(int));
@@ -356,6 +365,25 @@ const struct core_counters *machine_counters(const struct machine *m, int core)
 const struct fault *machine_fault(const struct machine *m)
 {
     return &m->fault;
+}
+
+struct machine_memo_stats machine_memo_stats(const struct machine *m)
+{
+    struct machine_memo_stats sum = {0};
+    int i;
+
+    for (i = 0; i < m->core_count; i++) {
+        const struct machine_memo_stats *one;
+
+        if (!m->core[i].memo)
+            continue;
+        one = memo_stats(m->core[i].memo);
+        sum.looks += one->looks;
+        sum.skips += one->skips;
+        sum.iterations += one->iterations;
+        sum.bundles += one->bundles;
+    }
+    return sum;
 }
 
 const struct stand_in_site *machine_stand_in(const struct machine *m, int core)

@@ -107,6 +107,13 @@ struct machine_options {
     cycle_t cycle_limit;                /* 0 = none; a launch that reaches it faults */
 };
 
+/* What a launch has not simulated because it could be told beforehand: docs/engine.md. */
+struct machine_memo_stats {
+    int64_t looks;                      /* loops that were looked at */
+    int64_t skips;                      /* times that one went on elsewhere */
+    int64_t iterations, bundles;        /* that were added, not simulated */
+};
+
 struct machine;
 
 /*
@@ -187,6 +194,7 @@ void machine_finish(struct machine *m);
 cycle_t machine_cycles(const struct machine *m);
 const struct core_counters *machine_counters(const struct machine *m, int core);
 const struct fault *machine_fault(const struct machine *m);     /* kind NONE if none */
+struct machine_memo_stats machine_memo_stats(const struct machine *m);  /* of all cores */
 const struct stand_in_site *machine_stand_in(const struct machine *m, int core);
 const struct trace_event *machine_trace(const struct machine *m, int core, size_t *count);
 const struct hbm_stats *machine_hbm_stats(const struct machine *m, int chip);

@@ -9,7 +9,7 @@ void rig_open(struct rig *r, const char *slice, const struct rig_options *option
     const struct rig_options *o = options ? options : &plain;
     struct machine_options mo = {.thread_count = o->thread_count ? o->thread_count : 1,
                                  .simd = o->simd ? o->simd : "auto", .trace = o->trace,
-                                 .mode = o->mode,
+                                 .mode = o->mode, .no_memo = o->no_memo,
                                  .cycle_limit = o->cycle_limit ? o->cycle_limit : 1000000};
     struct err e = {.line = 0};
     int i;

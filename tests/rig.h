@@ -24,6 +24,7 @@ struct rig_options {
     const char *simd;
     bool trace;
     cycle_t cycle_limit;
+    bool no_memo;
 };
 
 /* everything fails the test on an error, except a fault in rig_run */

@@ -1,0 +1,304 @@
+/*
+ * When a loop is worth a look, and how iterations are added.
+ *
+ * Visits of a head are timed, which costs next to nothing. Only where the time
+ * between them repeats does the core keep an anchor, and `period` visits later
+ * compare and walk. A head that does not repay that is left alone for twice as
+ * many visits each time.
+ */
+#include "sim/memo.h"
+
+#include "base/arena.h"
+
+#include <string.h>
+
+#define HEADS 64                        /* loops under observation */
+#define PLACES 4                        /* where one is looked for */
+#define TIMES 32                        /* of visits that are kept: above 2 * MEMO_PERIOD_MAX */
+#define VISITS_MAX 24                   /* without a repetition: not a steady loop */
+#define BACKOFF_FIRST 16                /* visits */
+#define BACKOFF_MAX (1u << 20)
+#define WORTH_BUNDLES 300               /* what a look costs, in bundles simulated */
+
+struct head {
+    uint32_t pc;
+    uint32_t last;                      /* bundle of the loop that a visit has come from */
+    bool is_used;
+    uint32_t ignored;                   /* visits still to pass without a look */
+    uint32_t backoff;                   /* how many they will be the next time */
+    uint32_t visits;                    /* timed since the last look */
+    cycle_t at[TIMES];
+    uint32_t period;                    /* of the anchor; 0: none taken */
+    uint32_t anchored_at;               /* `visits` when it was */
+    uint32_t last_tried;                /* period that failed, 0: none */
+    uint32_t failures;                  /* since a success */
+    struct memo_anchor *anchor;
+};
+
+struct memo {
+    struct head head[HEADS];
+    struct memo_anchor *now;            /* at the visit that is being looked at */
+    struct memo_walk *walk;
+    struct machine_memo_stats stats;
+};
+
+struct memo *memo_create(void)
+{
+    struct memo *m = mem_alloc(sizeof(*m));
+
+    m->now = mem_alloc(sizeof(*m->now));
+    return m;
+}
+
+void memo_destroy(struct memo *m)
+{
+    int i;
+
+    if (!m)
+        return;
+    for (i = 0; i < HEADS; i++)
+        memo_free_anchor(m->head[i].anchor);
+    memo_free_anchor(m->now);
+    memo_walk_destroy(m->walk);
+    mem_free(m);
+}
+
+/* the times seen so far belong to something else */
+static void forget_visits(struct head *h)
+{
+    h->visits = 0;
+    h->period = 0;
+}
+
+void memo_forget(struct memo *m)
+{
+    int i;
+
+    for (i = 0; i < HEADS; i++)
+        forget_visits(&m->head[i]);
+}
+
+void memo_reset(struct memo *m)
+{
+    int i;
+
+    for (i = 0; i < HEADS; i++)
+        m->head[i].is_used = false;
+    if (m->walk)
+        m->walk->program = NULL;
+    memset(&m->stats, 0, sizeof(m->stats));
+}
+
+const struct machine_memo_stats *memo_stats(const struct memo *m)
+{
+    return &m->stats;
+}
+
+/* its place, or NULL; a head that finds a few places taken takes the first of them */
+static struct head *find_head(struct memo *m, uint32_t pc)
+{
+    uint32_t i;
+
+    for (i = 0; i < PLACES; i++) {
+        struct head *h = &m->head[(pc + i) % HEADS];
+
+        if (!h->is_used || h->pc == pc)
+            return h;
+    }
+    return NULL;
+}
+
+static struct head *head_of(struct memo *m, uint32_t pc)
+{
+    struct head *h = find_head(m, pc);
+
+    if (h && h->is_used)
+        return h;
+    h = h ? h : &m->head[pc % HEADS];
+    *h = (struct head){.pc = pc, .is_used = true, .backoff = BACKOFF_FIRST, .anchor = h->anchor};
+    return h;
+}
+
+static void leave_alone(struct head *h)
+{
+    forget_visits(h);
+    h->last_tried = 0;
+    h->failures = 0;
+    h->ignored = h->backoff;
+    if (h->backoff < BACKOFF_MAX)
+        h->backoff *= 2;
+}
+
+static cycle_t time_of(const struct head *h, uint32_t visits_ago)
+{
+    return h->at[(h->visits - 1 - visits_ago) % TIMES];
+}
+
+static bool time_repeats(const struct head *h, uint32_t period)
+{
+    return h->visits > 2 * period
+           && time_of(h, 0) - time_of(h, period) == time_of(h, period) - time_of(h, 2 * period);
+}
+
+/* the next period to try after the one that failed last, 0 if none repeats */
+static uint32_t period_of(const struct head *h)
+{
+    uint32_t i;
+
+    for (i = 0; i < MEMO_PERIOD_MAX; i++) {
+        uint32_t period = (h->last_tried + i) % MEMO_PERIOD_MAX + 1;
+
+        if (time_repeats(h, period))
+            return period;
+    }
+    return 0;
+}
+
+static void set_anchor(struct head *h, struct core *c, uint32_t period)
+{
+    if (!h->anchor)
+        h->anchor = mem_alloc(sizeof(*h->anchor));
+    memo_take_anchor(h->anchor, c, h->pc, h->last);
+    h->period = period;
+    h->anchored_at = h->visits;
+}
+
+static bool is_same_state(const struct memo_anchor *a, const struct memo_anchor *b)
+{
+    return a->word_count == b->word_count
+           && memcmp(a->word, b->word, a->word_count * sizeof(*a->word)) == 0;
+}
+
+/* bundles issue before the limit and before a pause */
+static int64_t within_time(const struct core *c, int64_t iterations, cycle_t cycles)
+{
+    cycle_t end = c->limit < c->stop_at ? c->limit : c->stop_at;
+    int64_t most = (end - c->now) / cycles;
+
+    return iterations < most ? iterations : most;
+}
+
+static void add_counts(struct core *c, const struct memo_walk *w, int64_t n)
+{
+    uint32_t i, j;
+
+    for (i = 0; i < w->length; i++) {
+        const struct decoded_bundle *b = &c->program->bundle[w->pc[i]];
+        const struct decoded_op *op = &c->program->op[b->first_op];
+
+        c->bundle_count[w->pc[i]] += (uint64_t)n;
+        for (j = 0; b->has_guard && j < b->op_count; j++)
+            if (op[j].is_guarded && (w->live[i] >> j & 1u) && op[j].code != OP_COUNT)
+                c->guarded_count[op[j].source] += (uint64_t)n;
+    }
+}
+
+static void add_cycles(struct core *c, const struct memo_anchor *before,
+                       const struct memo_anchor *now, int64_t n)
+{
+    uint32_t i;
+
+    for (i = 0; i < STALL_COUNT; i++)
+        c->stall_cycles[i] += n * (now->stall_cycles[i] - before->stall_cycles[i]);
+    for (i = 0; i < MACHINE_UNIT_MAX; i++) {
+        c->waiting_cycles[i] += n * (now->waiting_cycles[i] - before->waiting_cycles[i]);
+        c->busy_cycles[i] += n * (now->busy_cycles[i] - before->busy_cycles[i]);
+    }
+    for (i = 0; i <= now->last - now->first; i++)
+        c->bundle_stall[now->first + i] += n * (now->bundle_stall[i] - before->bundle_stall[i]);
+    c->cmem_read_bytes += n * (now->cmem_read_bytes - before->cmem_read_bytes);
+}
+
+static void add_steps(struct core *c, const struct memo_anchor *before,
+                      const struct memo_anchor *now, int64_t n)
+{
+    int i;
+
+    for (i = 0; i < ISA_SREG_COUNT; i++)
+        c->s[i] = (int32_t)((uint32_t)now->s[i]
+                            + (uint32_t)n * ((uint32_t)now->s[i] - (uint32_t)before->s[i]));
+    for (i = 0; i < now->store_count; i++)
+        c->store[(c->store_count - 1 - (uint32_t)i) % STORE_RING].rows.first +=
+            n * (now->store_first[i] - before->store_first[i]);
+}
+
+/* heads on the path miss visits: what they have seen does not go together any more */
+static void forget_heads_on(struct memo *m, const struct memo_walk *w)
+{
+    struct head *h;
+    uint32_t i;
+
+    for (i = 1; i < w->length; i++)
+        if (w->pc[i] <= w->pc[i - 1] && (h = find_head(m, w->pc[i])) != NULL)
+            forget_visits(h);
+}
+
+static void skip(struct core *c, struct head *h, int64_t n)
+{
+    struct memo *m = c->memo;
+    cycle_t cycles = m->now->now - h->anchor->now;
+
+    add_counts(c, m->walk, n);
+    add_cycles(c, h->anchor, m->now, n);
+    add_steps(c, h->anchor, m->now, n);
+    memo_shift_times(c, n * cycles);
+    m->stats.skips++;
+    m->stats.iterations += n * h->period;
+    m->stats.bundles += n * m->walk->length;
+    forget_heads_on(m, m->walk);        /* itself, if it takes more than one visit */
+}
+
+/* a period has gone by since the anchor */
+static void look(struct core *c, struct head *h)
+{
+    struct memo *m = c->memo;
+    uint32_t period = h->period;
+    int64_t n = 0;
+
+    m->stats.looks++;
+    memo_take_anchor(m->now, c, h->anchor->first, h->anchor->last);
+    if (!m->walk)
+        m->walk = memo_walk_create();
+    if (is_same_state(h->anchor, m->now))
+        n = memo_walk(m->walk, c, h->anchor, m->now, period);
+    if (n > 0)
+        n = within_time(c, n, m->now->now - h->anchor->now);
+    if (n > 0)
+        skip(c, h, n);
+    h->period = 0;
+    if (n > 0 && n * m->walk->length >= WORTH_BUNDLES) {
+        h->backoff = BACKOFF_FIRST;
+        h->last_tried = period - 1;
+        h->failures = 0;
+        forget_visits(h);
+    } else if (n > 0 || ++h->failures > 2 * MEMO_PERIOD_MAX) {
+        leave_alone(h);
+    } else {
+        h->last_tried = period % MEMO_PERIOD_MAX;
+    }
+}
+
+void memo_visit(struct core *c, uint32_t end)
+{
+    struct head *h = head_of(c->memo, c->pc);
+    uint32_t period;
+
+    if (h->ignored > 0) {
+        h->ignored--;
+        return;
+    }
+    if (end > h->last)
+        h->last = end;
+    h->at[h->visits++ % TIMES] = c->now;
+    if (h->period > 0) {
+        if (h->visits - h->anchored_at < h->period)
+            return;
+        look(c, h);
+        return;
+    }
+    period = h->last - h->pc < MEMO_PATH_MAX ? period_of(h) : 0;
+    if (period > 0)
+        set_anchor(h, c, period);
+    else if (h->visits > VISITS_MAX)
+        leave_alone(h);
+}
