@@ -47,6 +47,22 @@ static void wait_and_take(struct ring *r, enum ring_flag f, int64_t count)
                (struct isa_operand[]){flag(r, f), operand_imm((int32_t)-count)});
 }
 
+/* the chunks may hold more than the gradients; the rest is sent and added along */
+static void clear_rest(struct ring *r, const struct kernel *k)
+{
+    const struct plan *p = r->l->plan;
+    int64_t tile = 0, end = r->chunk_tiles * r->replicas;
+    int zero = -1;
+
+    for (int i = 0; i < k->node_count; i++)
+        tile += p->buffer[p->value[k->node[i]].buffer].tile_count;
+    for (; tile < end; tile++) {
+        zero = zero < 0 ? lower_op1(r->l, OP_VMOV, operand_imm(0)) : zero;
+        lower_store(r->l, (struct address){-1, r->bucket_row + tile * TILE_ROWS, r->bucket},
+                    zero);
+    }
+}
+
 static void meet_neighbours(struct ring *r)
 {
     struct lower *l = r->l;
@@ -180,6 +196,7 @@ void lower_all_reduce_kernel(struct lower *l, const struct kernel *k)
     r.bucket_row = plan_tile_row(l->plan, r.bucket, 0);
     r.arrival_row = plan_tile_row(l->plan, r.arrivals, 0);
     vcode_begin_block(l->code);
+    clear_rest(&r, k);
     meet_neighbours(&r);
     reduce_scatter(&r);
     all_gather(&r);
