@@ -65,7 +65,10 @@ static int create_machine(struct train_run *t, struct err *e)
     int64_t threads = train_value(t, OPT_THREADS)->integer;
     struct machine_options options = {.simd = train_value(t, OPT_SIMD)->text,
                                       .mode = (enum run_mode)train_value(t, OPT_MODE)->integer,
-                                      .trace = *train_value(t, OPT_TRACE)->text != '\0'};
+                                      .trace = *train_value(t, OPT_TRACE)->text != '\0',
+                                      .check_races = train_value(t, OPT_CHECK_RACES)->integer,
+                                      .check_unwritten =
+                                          train_value(t, OPT_CHECK_UNWRITTEN)->integer};
 
     if (threads == 0) {
         long cpus = sysconf(_SC_NPROCESSORS_ONLN);

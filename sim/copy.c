@@ -8,6 +8,7 @@
 #include "sim/core.h"
 
 #include "base/arena.h"
+#include "sim/checks.h"
 #include "sim/known.h"
 
 #include <string.h>
@@ -157,8 +158,11 @@ void core_apply_copies(struct core *c, size_t count)
 
     if (count == 0)
         return;
-    for (i = 0; i < count; i++)
+    for (i = 0; i < count; i++) {
         apply(c, &c->copy[i]);
+        if (c->checks)
+            checks_arrived(c, &c->copy[i]);
+    }
     c->copy_count -= count;
     c->copy_visible -= c->copy_visible < count ? c->copy_visible : count;
     memmove(c->copy, c->copy + count, c->copy_count * sizeof(*c->copy));

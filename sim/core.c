@@ -1,6 +1,7 @@
 #include "sim/memo.h"
 
 #include "base/arena.h"
+#include "sim/checks.h"
 
 #include <string.h>
 
@@ -99,6 +100,7 @@ void core_fini(struct core *c)
     mem_free(c->outbox.item);
     mem_free(c->copy);
     mem_free(c->trace);
+    checks_destroy(c->checks);
 }
 
 void core_set_program(struct core *c, const struct decoded_program *p)
@@ -166,6 +168,7 @@ static void reset_counters(struct core *c)
     memset(c->busy_cycles, 0, sizeof(c->busy_cycles));
     memset(c->busy_until, 0, sizeof(c->busy_until));
     memset(&c->fault, 0, sizeof(c->fault));
+    memset(&c->late_fault, 0, sizeof(c->late_fault));
     memset(&c->stand_in, 0, sizeof(c->stand_in));
     c->dma_count = c->hbm_read_bytes = c->hbm_write_bytes = 0;
     c->ici_sent_bytes = c->ici_received_bytes = 0;

@@ -133,6 +133,7 @@ struct dma {
     uint32_t bundle;
     unsigned char *data;                /* of a remote copy: what the source held at issue */
     struct ranges unknown;              /* of it, in timing mode: bytes that are not known */
+    uint32_t number;                    /* of the copies of its core, where races are checked */
 };
 
 enum core_state {
@@ -187,6 +188,7 @@ struct core {
     struct ranges unknown_hbm;          /* timing mode: written from vectors (sim/known.h) */
     unsigned char *cmem;                /* its share, NULL where the chip has none */
     int64_t cmem_bytes;
+    struct checks *checks;              /* NULL where no check is asked for */
     int32_t *flag;
     struct store_record store[STORE_RING];
     uint32_t store_count;
@@ -235,6 +237,7 @@ struct core {
     /* results */
     cycle_t halted_at;
     struct fault fault;
+    struct fault late_fault;            /* of a bundle behind it, found in the serial phase */
     struct stand_in_site stand_in;
     bool is_listing;                    /* its program is a compiler's: machine_load_listing */
     int branch_delay_bundles;           /* the chip's; fewer in a listing without room for them */
@@ -279,7 +282,12 @@ static inline void issue_not_before(struct issue_time *t, cycle_t at, enum stall
 /* sim/fault.c: stop this core; "core 3 cycle 1234 bundle 17 (line 42): " goes before the text */
 void core_fault(struct core *c, enum fault_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* "core 3 cycle 1234 bundle 17 (line 42): " into buf; returns the length */
+/* the same for a bundle that it has issued already; it goes on, the launch ends there */
+void core_late_fault(struct core *c, enum fault_kind kind, cycle_t at, uint32_t bundle,
+                     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* "core 3 cycle 1234 bundle 17 (line 42)" into buf, no line where it is 0; returns the length */
+int print_site(int core, cycle_t at, uint32_t bundle, uint32_t line, char *buf, size_t buf_bytes);
+/* the same and ": " for the bundle where the core is */
 int core_print_place(const struct core *c, cycle_t at, char *buf, size_t buf_bytes);
 
 /* sim/exec_sync.c: into the outbox at cycle `at`; fills in time, source and sequence */

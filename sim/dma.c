@@ -8,6 +8,7 @@
  * chunk by chunk too, each copy at the pace of the first link it uses.
  */
 #include "sim/machine_impl.h"
+#include "sim/race.h"
 
 static ps_t transfer_ps(int64_t bytes, double gbps)
 {
@@ -126,6 +127,7 @@ void dma_start(struct machine *m, struct core *c, int slot)
         return;
     }
     if (d->is_remote) {
+        race_arrive(m, c, d);
         serial_push(m, m->now_ps + m->chip.dma_local_ns * PS_PER_NS, EVENT_CHUNK, c, slot);
         return;
     }
@@ -300,6 +302,7 @@ void dma_sent(struct machine *m, struct core *c, int slot)
 {
     struct dma *d = &c->dma[slot];
 
+    race_complete(m, c, d, true);
     serial_raise(m, c, d->source_flag, (int32_t)(d->bytes / m->chip.dma_granule_bytes),
                  CAUSE_ICI);
 }
@@ -325,6 +328,7 @@ void dma_done(struct machine *m, struct core *c, int slot)
     d->data = NULL;                     /* the copy in the list holds them now */
     d->unknown = (struct ranges){.count = 0};
     c->dma_free[c->dma_free_count++] = slot;
+    race_complete(m, c, d, false);
     serial_raise(m, to, d->flag,
                  (int32_t)(d->bytes / m->chip.dma_granule_bytes), cause_of(d));
 }

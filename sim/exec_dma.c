@@ -2,6 +2,7 @@
  * DMA operations: from operands or a descriptor to a copy that starts. Every
  * address is checked here, so that later stages need not.
  */
+#include "sim/checks.h"
 #include "sim/known.h"
 
 #include <string.h>
@@ -178,6 +179,8 @@ static void start_dma(struct core *c, const struct decoded_op *o, struct dma *d)
         return;
     d->source_piece_bytes = dma_piece_bytes(d, false);
     d->destination_piece_bytes = dma_piece_bytes(d, true);
+    if (c->checks && !checks_issue(c, o, d))
+        return;
     slot = c->dma_free[--c->dma_free_count];
     if (dma_takes_data(c, d))
         dma_capture(c, d);
@@ -301,6 +304,8 @@ void exec_DMA_GENERAL(struct core *c, const struct decoded_op *o)
                    (long long)(c->chip->smem_bytes - (int64_t)sizeof(word)));
         return;
     }
+    if (c->checks && !checks_touch(c, o, SPACE_SMEM, address, sizeof(word), false))
+        return;
     memcpy(word, c->smem + address, sizeof(word));
     if (!read_spaces(c, word, &d) || !read_levels(c, word, &d))
         return;

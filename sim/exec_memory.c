@@ -2,7 +2,7 @@
  * Vector loads and stores: sublane i of a tile is VMEM row
  * base + offset + i * stride.
  */
-#include "sim/core.h"
+#include "sim/checks.h"
 
 #include <string.h>
 
@@ -11,14 +11,25 @@ struct access {
     uint32_t sublanes;
 };
 
-/* operands base, offset, stride, sublane mask from `first` on; false after a fault */
-static bool access_of(struct core *c, const struct decoded_op *o, int first, struct access *a)
+static bool check_access(struct core *c, const struct decoded_op *o, const struct access *a,
+                         bool is_write)
 {
     int i;
 
-    a->row = (int64_t)c->s[o->o[first]] + c->s[o->o[first + 1]];
-    a->stride = o->o[first + 2];        /* not negative: isa/check.c */
-    a->sublanes = (uint32_t)o->o[first + 3] & 0xffu;
+    if (a->stride == 1 && a->sublanes == 0xff)
+        return checks_touch(c, o, SPACE_VMEM, a->row * ROW_BYTES, TILE_BYTES, is_write);
+    for (i = 0; i < 8; i++)
+        if ((a->sublanes >> i & 1u)
+            && !checks_touch(c, o, SPACE_VMEM, (a->row + i * a->stride) * ROW_BYTES, ROW_BYTES,
+                             is_write))
+            return false;
+    return true;
+}
+
+static bool check_rows(struct core *c, const struct decoded_op *o, const struct access *a)
+{
+    int i;
+
     if (a->row >= 0 && a->row + 7 * a->stride < c->vmem_rows)
         return true;
     for (i = 0; i < 8; i++) {
@@ -31,6 +42,15 @@ static bool access_of(struct core *c, const struct decoded_op *o, int first, str
         }
     }
     return true;
+}
+
+/* operands base, offset, stride, sublane mask from `first` on; false after a fault */
+static bool access_of(struct core *c, const struct decoded_op *o, int first, struct access *a)
+{
+    a->row = (int64_t)c->s[o->o[first]] + c->s[o->o[first + 1]];
+    a->stride = o->o[first + 2];        /* not negative: isa/check.c */
+    a->sublanes = (uint32_t)o->o[first + 3] & 0xffu;
+    return check_rows(c, o, a) && (!c->checks || check_access(c, o, a, first == 0));
 }
 
 bool core_check_rows(struct core *c, const struct decoded_op *o, int first)
@@ -70,7 +90,8 @@ static unsigned char *indexed_row(struct core *c, const struct decoded_op *o, in
     int64_t row = (int64_t)c->s[o->o[first]] + c->s[o->o[first + 1]] + c->iar[o->o[4]][i];
 
     if (row >= 0 && row < c->vmem_rows)
-        return vmem_row(c, row);
+        return !c->checks || checks_touch(c, o, SPACE_VMEM, row * ROW_BYTES, ROW_BYTES, first == 0)
+                   ? vmem_row(c, row) : NULL;
     core_fault(c, FAULT_ADDRESS, "vmem address %lld out of 0..%lld rows in sublane %d of %s.iar%d",
                (long long)row, (long long)c->vmem_rows - 1, i, first ? "vld" : "vst",
                (int)o->o[4]);

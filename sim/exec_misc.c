@@ -3,7 +3,7 @@
  * from CMEM.
  */
 #include "base/threefry.h"
-#include "sim/core.h"
+#include "sim/checks.h"
 
 #include <string.h>
 
@@ -73,6 +73,9 @@ bool core_check_cmem_rows(struct core *c, const struct decoded_op *o)
                        (long long)row, (long long)row_count - 1);
             return false;
         }
+        if ((o->o[3] >> i & 1) && c->checks
+            && !checks_touch(c, o, SPACE_CMEM, row * ROW_BYTES, ROW_BYTES, false))
+            return false;
     }
     return true;
 }

@@ -1,7 +1,7 @@
 /*
  * What scalar operations compute. isa/ops.def states each effect.
  */
-#include "sim/core.h"
+#include "sim/checks.h"
 #include "sim/f32_exact.h"
 
 #include <string.h>
@@ -143,6 +143,8 @@ static unsigned char *smem_word(struct core *c, const struct decoded_op *o, int 
                    isa_info(o->code)->mnemonic);
         return NULL;
     }
+    if (c->checks && !checks_touch(c, o, SPACE_SMEM, address, 4, o->code == OP_SST))
+        return NULL;
     return c->smem + address;
 }
 

@@ -39,6 +39,7 @@ void exec_VSYNCADD(struct core *c, const struct decoded_op *o)
     if (core_check_flag(c, o, flag))
         core_post(c, c->issue_at, &(struct event){.kind = EVENT_ADD, .cause = CAUSE_CORE,
                                                   .target = c->number, .flag = flag,
+                                                  .slot = (int32_t)c->pc,
                                                   .value = c->s[o->o[1]]});
 }
 
@@ -48,7 +49,8 @@ static void send_to_flag(struct core *c, const struct decoded_op *o, enum event_
 
     if (core_check_flag(c, o, flag) && core_check_core(c, o, target))
         core_post(c, c->issue_at, &(struct event){.kind = (uint8_t)kind, .target = target,
-                                                  .flag = flag, .value = c->s[o->o[1]]});
+                                                  .flag = flag, .value = c->s[o->o[1]],
+                                                  .slot = (int32_t)c->pc});
 }
 
 void exec_VSYNCADD_R(struct core *c, const struct decoded_op *o)

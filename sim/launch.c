@@ -2,11 +2,26 @@
  * A launch: from quiesced to all cores halted, in rounds of a parallel and a
  * serial phase, with pauses wherever the caller wants them.
  */
+#include "sim/checks.h"
 #include "sim/machine_impl.h"
 #include "sim/memo.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static void start_checks(struct machine *m)
+{
+    bool is_reached = false;
+    size_t p;
+    int i;
+
+    if (!m->options.check_races && !m->options.check_unwritten)
+        return;
+    for (p = 0; p < m->program_count; p++)
+        is_reached = is_reached || race_may_reach_others(m->program[p]);
+    for (i = 0; i < m->core_count; i++)
+        checks_launch(m->core[i].checks, is_reached);
+}
 
 void machine_start(struct machine *m)
 {
@@ -25,6 +40,7 @@ void machine_start(struct machine *m)
     memset(&m->fault, 0, sizeof(m->fault));
     for (i = 0; i < m->core_count; i++)
         core_launch(&m->core[i], limit, m->options.trace);
+    start_checks(m);
 }
 
 /* of several, the earliest; of several at one cycle, that of the lowest core */
@@ -38,6 +54,8 @@ static const struct fault *first_fault(const struct machine *m)
 
         if (c->state == CORE_FAULTED && (!first || c->fault.cycle < first->cycle))
             first = &c->fault;
+        if (c->late_fault.kind != FAULT_NONE && (!first || c->late_fault.cycle < first->cycle))
+            first = &c->late_fault;
     }
     return first;
 }
@@ -157,20 +175,28 @@ static void collect_runnable(struct machine *m)
 }
 
 /* after a fault the other cores come up to its cycle: one of them may be earlier */
+static cycle_t stop_behind_fault(struct machine *m, cycle_t until)
+{
+    const struct fault *fault = first_fault(m);
+
+    if (!fault || fault->cycle + 1 >= until)
+        return until;
+    stop_at(m, fault->cycle + 1);
+    return fault->cycle + 1;
+}
+
 static void run_rounds(struct machine *m, cycle_t until)
 {
     uint32_t saved = simd_thread_begin();
-    const struct fault *fault;
 
     stop_at(m, until);
     collect_runnable(m);
     do {
         if (m->runnable_count > 0)
             rounds_run(m->rounds, m->runnable, m->runnable_count);
-        fault = first_fault(m);
-        if (fault && fault->cycle + 1 < until)
-            stop_at(m, until = fault->cycle + 1);
+        until = stop_behind_fault(m, until);
         serial_phase(m);
+        until = stop_behind_fault(m, until);
     } while (m->runnable_count > 0);
     simd_thread_end(saved);
 }
@@ -235,6 +261,8 @@ void machine_finish(struct machine *m)
         struct core *c = &m->core[i];
 
         core_apply_copies(c, c->copy_count);
+        if (c->checks)
+            checks_finish(c->checks);
         if (c->now > m->cycles)
             m->cycles = c->now;
     }

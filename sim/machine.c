@@ -1,5 +1,6 @@
 #include "sim/machine.h"
 
+#include "sim/checks.h"
 #include "sim/limits.h"
 #include "sim/machine_impl.h"
 #include "sim/memo.h"
@@ -79,6 +80,7 @@ static void create_cores(struct machine *m)
     for (i = 0; i < m->core_count; i++) {
         core_init(&m->core[i], i, &m->chip, m->core_count, m->options.mode, a);
         m->core[i].simd = m->simd;
+        m->core[i].checks = checks_create(&m->options, &m->chip, &m->now_ps);
         m->core[i].hbm = hbm_store_create(m->share_bytes);
         m->core[i].hbm_bytes = m->share_bytes;
         if (uses_memo(&m->options))
@@ -96,8 +98,6 @@ static int check_options(const struct slice *slice, const struct chip *chip,
         return err_set(e, "%d host threads; 1..256 are possible", options->thread_count);
     if (options->cycle_limit < 0)
         return err_set(e, "cycle limit %lld is negative", (long long)options->cycle_limit);
-    if (options->check_races || options->check_unwritten)
-        return err_set(e, "race checks and checks of unwritten VMEM are not there yet");
     if (options->mode == MODE_FUNCTIONAL && options->trace)
         return err_set(e, "a trace shows cycles, which functional mode does not work out");
     if (slice->chip_count > 1 && chip->ici_links == 0)
@@ -315,6 +315,8 @@ int machine_smem_write(struct machine *m, int core, int64_t address, const void 
     if (check_host_range(m, core, "smem", address, bytes, m->chip.smem_bytes, e) != 0)
         return -1;
     memcpy(m->core[core].smem + address, from, (size_t)bytes);
+    if (m->core[core].checks)
+        checks_host_write(m->core[core].checks, SPACE_SMEM, address, bytes);
     return 0;
 }
 
@@ -349,6 +351,8 @@ int machine_vmem_write(struct machine *m, int core, int64_t address, const void 
     if (check_host_range(m, core, "vmem", address, bytes, m->chip.vmem_bytes, e) != 0)
         return -1;
     memcpy(m->core[core].vmem + address, from, (size_t)bytes);
+    if (m->core[core].checks)
+        checks_host_write(m->core[core].checks, SPACE_VMEM, address, bytes);
     return 0;
 }
 

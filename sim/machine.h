@@ -59,6 +59,7 @@ struct core_counters {
 enum fault_kind {
     FAULT_NONE, FAULT_ADDRESS, FAULT_FIFO_OVERFLOW, FAULT_FIFO_EMPTY, FAULT_DEADLOCK,
     FAULT_FLAG, FAULT_HALT_ERR, FAULT_NO_HALT, FAULT_OPERATION,
+    FAULT_UNDERFLOW, FAULT_RACE, FAULT_UNWRITTEN,
     FAULT_UNKNOWN                       /* needs what timing mode does not work out */
 };
 struct fault {

@@ -7,8 +7,10 @@
  * on host threads nor on where a launch pauses (machine_advance).
  */
 #include "sim/machine_impl.h"
+#include "sim/race.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 void serial_push(struct machine *m, ps_t at, enum event_kind kind, struct core *source, int slot)
 {
@@ -73,6 +75,24 @@ static cycle_t resume_cycles(const struct core *c)
     return c->mode == MODE_FUNCTIONAL ? 0 : c->chip->sync_resume_cycles;
 }
 
+/* a wait that is satisfied says of its flag: it is at least so much */
+static void learn(struct machine *m, struct core *c)
+{
+    int64_t value = c->wait_value;
+
+    switch (c->wait_code) {
+    case OP_VWAIT_LT: case OP_VWAIT_LE: case OP_VWAIT_NOTDONE: return;
+    case OP_VWAIT_NE:
+        if (c->flag[c->wait_flag] < c->wait_value)
+            return;
+        value++;
+        break;
+    case OP_VWAIT_GT: value++; break;
+    default: break;
+    }
+    race_learn(m, c, c->wait_flag, value);
+}
+
 static void set_flag(struct machine *m, struct core *c, int32_t flag, int32_t value,
                      enum event_cause cause)
 {
@@ -82,8 +102,10 @@ static void set_flag(struct machine *m, struct core *c, int32_t flag, int32_t va
     cycle_t resume = resume_cycles(c);
 
     c->flag[flag] = value;
-    if (waits_for_flag(c, flag) && is_satisfied(c))
-        wake(m, c, clock_cycle_at(c->clock_mhz, m->now_ps) + resume, reason[cause], resume);
+    if (!waits_for_flag(c, flag) || !is_satisfied(c))
+        return;
+    learn(m, c);
+    wake(m, c, clock_cycle_at(c->clock_mhz, m->now_ps) + resume, reason[cause], resume);
 }
 
 void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value,
@@ -101,6 +123,23 @@ static ps_t message_arrives_ps(struct machine *m, int from_chip, int to_chip)
     if (from_chip != to_chip)
         at = net_send(m->net, at, from_chip, to_chip, m->chip.dma_granule_bytes, &sent_at);
     return at + m->chip.dma_local_ns * PS_PER_NS;
+}
+
+static void check_underflow(struct machine *m, const struct event *e)
+{
+    struct core *source = &m->core[e->core];
+    int32_t value = m->core[e->target].flag[e->flag];
+    bool is_remote = e->cause == CAUSE_ICI;
+    char where[32] = "";
+
+    if (e->value >= 0 || (int64_t)value + e->value >= 0 || source->is_listing)
+        return;
+    if (is_remote)
+        snprintf(where, sizeof(where), " of core %d", (int)e->target);
+    core_late_fault(source, FAULT_UNDERFLOW, clock_cycle_at(source->clock_mhz, m->now_ps),
+                    (uint32_t)e->slot, "flag underflow: %s takes %lld from sync flag %d%s, which "
+                    "is %d", is_remote ? "vsyncadd.remote" : "vsyncadd", -(long long)e->value,
+                    (int)e->flag, where, (int)value);
 }
 
 /* Send a message of one granule from core to core; what it does there is `kind`. */
@@ -144,9 +183,11 @@ static void commit(struct machine *m, const struct event *e)
 
     switch (e->kind) {
     case EVENT_ADD:
+        check_underflow(m, e);
         serial_raise(m, &m->core[e->target], e->flag, e->value, e->cause);
         break;
     case EVENT_STORE:
+        race_overwrite(&m->core[e->target], e->flag);
         set_flag(m, &m->core[e->target], e->flag, e->value, e->cause);
         break;
     case EVENT_SENT: dma_sent(m, c, e->slot); break;
@@ -165,17 +206,21 @@ static void commit(struct machine *m, const struct event *e)
     case EVENT_ARRIVE: dma_arrive(m, c, e); break;
     case EVENT_DMA: dma_start(m, c, e->slot); break;
     case EVENT_SET:
+        race_overwrite(c, e->flag);
         c->flag[e->flag] = e->value;
         go_on(m, c);
         break;
     case EVENT_READ:
         c->read_value[e->slot] = c->flag[e->flag];
+        race_learn(m, c, e->flag, c->flag[e->flag]);
         go_on(m, c);
         break;
     case EVENT_WAIT:
         c->is_waiting = !is_satisfied(c);
-        if (!c->is_waiting)
-            go_on(m, c);
+        if (c->is_waiting)
+            break;
+        learn(m, c);
+        go_on(m, c);
         break;
     default:
         c->is_waiting = c->dma_free_count < c->wait_value;

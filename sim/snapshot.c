@@ -40,6 +40,7 @@ static uint32_t layout_crc(void)
     crc = core_archive_crc(crc);
     crc = units_archive_crc(crc);
     crc = copies_archive_crc(crc);
+    crc = checks_archive_crc(crc);
     crc = hbm_archive_crc(crc);
     return net_archive_crc(crc);
 }

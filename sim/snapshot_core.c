@@ -61,7 +61,8 @@ static const struct field core_fields[] = {
     APART(core, drf), APART(core, xlu), APART(core, mxu), APART(core, mxu_memory),
     APART(core, pending), APART(core, outbox), APART(core, dma), APART(core, dma_free),
     APART(core, dma_free_count), APART(core, copy), APART(core, copy_count),
-    APART(core, copy_visible), APART(core, fault), APART(core, stand_in), APART(core, trace),
+    APART(core, copy_visible), APART(core, fault), APART(core, late_fault), APART(core, checks),
+    APART(core, stand_in), APART(core, trace),
     APART(core, trace_count),
 
     /* the fingerprint compares them */
@@ -170,6 +171,7 @@ void core_archive(struct core *c, struct archive *a)
     WALK(a, core_fields, c);
     WALK(a, pending_fields, &c->pending);
     fault_archive(&c->fault, a);
+    fault_archive(&c->late_fault, a);
     WALK(a, stand_in_fields, &c->stand_in);
     for (i = 0; i < M_COUNT; i++)
         WALK(a, mask_fields, &c->m[i]);
@@ -178,6 +180,7 @@ void core_archive(struct core *c, struct archive *a)
     archive_stores(c, a);
     units_archive(c, a);
     copies_archive(c, a);
+    checks_archive(c, a);
     archive_trace(c, a);
     check_core(c, a);
 }

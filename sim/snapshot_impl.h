@@ -25,4 +25,8 @@ void ports_archive(const struct chip *chip, struct core_ports *p, struct archive
 void ranges_archive(struct ranges *r, int64_t limit, struct archive *a);
 void events_archive(const struct machine *m, struct event_list *l, struct archive *a);
 uint32_t copies_archive_crc(uint32_t crc);
+
+/* sim/snapshot_checks.c */
+void checks_archive(struct core *c, struct archive *a);
+uint32_t checks_archive_crc(uint32_t crc);
 #endif

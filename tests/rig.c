@@ -10,6 +10,8 @@ void rig_open(struct rig *r, const char *slice, const struct rig_options *option
     struct machine_options mo = {.thread_count = o->thread_count ? o->thread_count : 1,
                                  .simd = o->simd ? o->simd : "auto", .trace = o->trace,
                                  .mode = o->mode, .no_memo = o->no_memo,
+                                 .check_races = o->check_races,
+                                 .check_unwritten = o->check_unwritten,
                                  .cycle_limit = o->cycle_limit ? o->cycle_limit : 1000000};
     struct err e = {.line = 0};
     int i;
@@ -138,6 +140,16 @@ void assert_equal_counters(const struct machine *a, const struct machine *b)
 
     for (i = 0; i < machine_core_count(a); i++)
         assert_same_core(machine_counters(a, i), machine_counters(b, i));
+}
+
+const char *rig_fault(struct rig *r, enum fault_kind kind)
+{
+    if (rig_run(r) != -1)
+        fail_msg("no fault");
+    if (machine_fault(r->m)->kind != kind)
+        fail_msg("fault of kind %d instead of %d: %s", (int)machine_fault(r->m)->kind, (int)kind,
+                 r->err.msg);
+    return r->err.msg;
 }
 
 void assert_fault(const char *text, enum fault_kind kind, const char *part)

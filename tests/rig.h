@@ -23,6 +23,7 @@ struct rig_options {
     int thread_count;
     const char *simd;
     bool trace;
+    bool check_races, check_unwritten;
     cycle_t cycle_limit;
     bool no_memo;
 };
@@ -40,6 +41,9 @@ cycle_t rig_stall(const struct rig *r, int core, enum stall_reason reason);
 /* of two machines with the same cores: every counter of every core */
 void assert_equal_counters(const struct machine *a, const struct machine *b);
 const struct unit_counters *rig_unit(const struct rig *r, int core, const char *name);
+
+/* the message of the fault that a run must end with */
+const char *rig_fault(struct rig *r, enum fault_kind kind);
 
 /* run `text` on core 0 of a v3 and expect a fault of that kind with `part` in its message */
 void assert_fault(const char *text, enum fault_kind kind, const char *part);

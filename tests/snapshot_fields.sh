@@ -54,6 +54,8 @@ look sim/machine.h fault trace_event stand_in_site
 look sim/machine_impl.h dma_port core_ports machine cmem_port
 look sim/events.h event
 look sim/mask.h mask
+look sim/race_impl.h site extent side copy access race
+look sim/checks.h checks
 look hbm/hbm.c bank channel hbm
 look interconnect/net.c link
 look interconnect/net.h net_link_stats

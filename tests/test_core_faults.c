@@ -133,6 +133,53 @@ TEST(flag_not_zero_at_the_end_is_a_fault)
                  "sync flag 2 is 8 at halt");
 }
 
+TEST(flag_below_zero_is_an_underflow)
+{
+    struct rig r;
+
+    assert_fault("{ vsyncadd [sflag:5], 3 }\n{ vdelay 6 }\n{ vsyncadd [sflag:5], -4 }\n{ shalt }",
+                 FAULT_UNDERFLOW, "core 0 cycle 8 bundle 2 (line 3): flag underflow: vsyncadd takes "
+                 "4 from sync flag 5, which is 3");
+    /* in the order of time, not of the host: the copy comes later */
+    assert_fault("{ dma.hbm_to_vmem 0, 8, 0, [sflag:2] }\n{ vsyncadd [sflag:2], -8 }\n"
+                 "{ dma.done.wait [sflag:2], 0 }\n{ shalt }", FAULT_UNDERFLOW,
+                 "core 0 cycle 1 bundle 1 (line 2): flag underflow: vsyncadd takes 8 from sync "
+                 "flag 2, which is 0");
+    rig_open(&r, "v3", NULL);
+    rig_load(&r, 0, "{ vsyncset [sflag:1], -3 }\n{ vsyncadd [sflag:1], 3 }\n{ shalt }");
+    assert_int_equal(rig_run(&r), 0);
+    rig_close(&r);
+}
+
+/* the sender is named, at the cycle when its message is there */
+TEST(underflow_by_another_core_names_it)
+{
+    struct rig r;
+
+    rig_open(&r, "v3", NULL);
+    rig_load(&r, 0, "{ vdelay 1000 }\n{ vsyncset [sflag:5], 3 }\n{ shalt }");
+    rig_load(&r, 1, "{ s0 = smov 0 }\n{ vsyncadd.remote [sflag:5], -2, 0 }\n{ shalt }");
+    assert_non_null(strstr(rig_fault(&r, FAULT_UNDERFLOW), " bundle 1 (line 2): flag underflow: "
+                           "vsyncadd.remote takes 2 from sync flag 5 of core 0, which is 0"));
+    assert_int_equal(machine_fault(r.m)->core, 1);
+    assert_in_range(machine_fault(r.m)->cycle, 2, 1000);
+    rig_close(&r);
+}
+
+/* a program that never asks for anything stops at the fault of the other core */
+TEST(fault_found_late_stops_the_others)
+{
+    struct rig r;
+
+    rig_open(&r, "v3", NULL);
+    rig_load(&r, 0, "{ vsyncadd [sflag:5], -1 }\n{ vdelay 20 }\n{ vsyncset [sflag:6], 1 }\n"
+                    "{ vdelay 5 }\n{ shalt.err }");
+    rig_load(&r, 1, "{ vdelay 10 }\n{ shalt.err }");
+    rig_fault(&r, FAULT_UNDERFLOW);
+    assert_int_equal(machine_fault(r.m)->cycle, 0);
+    rig_close(&r);
+}
+
 TEST(wait_that_never_ends_is_a_deadlock)
 {
     assert_fault("{ vsyncadd [sflag:7], 1 }\n{ vwait.gt [sflag:7], 1 }\n{ shalt }",
@@ -222,6 +269,9 @@ int main(void)
         cmocka_unit_test(program_that_stops_itself_is_a_fault),
         cmocka_unit_test(program_without_an_end_is_a_fault),
         cmocka_unit_test(flag_not_zero_at_the_end_is_a_fault),
+        cmocka_unit_test(flag_below_zero_is_an_underflow),
+        cmocka_unit_test(underflow_by_another_core_names_it),
+        cmocka_unit_test(fault_found_late_stops_the_others),
         cmocka_unit_test(wait_that_never_ends_is_a_deadlock),
         cmocka_unit_test(deadlock_names_every_core_it_has_room_for),
         cmocka_unit_test(earliest_fault_of_several_cores_counts),
