@@ -95,6 +95,29 @@ size_t archive_count(struct archive *a, size_t count, size_t elem_bytes)
     return a->is_failed ? 0 : (size_t)n;
 }
 
+void archive_blob(struct archive *a, const void **p, size_t *size)
+{
+    *size = archive_count(a, *size, 1);
+    if (!archive_is_loading(a)) {
+        bytes_append(a->out, *p, *size);
+        return;
+    }
+    *p = a->is_failed ? NULL : a->at;
+    if (!a->is_failed)
+        a->at += *size;
+}
+
+void archive_text(struct archive *a, const char **text)
+{
+    size_t size = archive_is_loading(a) ? 0 : strlen(*text) + 1;
+    const void *p = *text;
+
+    archive_blob(a, &p, &size);
+    archive_check(a, size > 0 && memchr(p, '\0', size) == (const char *)p + size - 1,
+                  "the snapshot has a text without an end");
+    *text = a->is_failed ? "" : p;
+}
+
 bool archive_is_zero(const void *p, size_t bytes)
 {
     const unsigned char *from = p;

@@ -56,6 +56,10 @@ void archive_times(struct archive *a, int64_t *time, size_t count);    /* as FIE
 void archive_fields(struct archive *a, const struct field *field, size_t count, void *p);
 /* The number of elements that follow, each of at least `elem_bytes`: never more than can. */
 size_t archive_count(struct archive *a, size_t count, size_t elem_bytes);
+/* A byte string of any size; when loading, *p points into what is loaded from, NULL if failed. */
+void archive_blob(struct archive *a, const void **p, size_t *size);
+/* the same for text that ends in NUL */
+void archive_text(struct archive *a, const char **text);
 /* A large array: only blocks of 4 KiB that are not all zeros take room. */
 void archive_sparse(struct archive *a, void *p, size_t bytes);
 bool archive_is_zero(const void *p, size_t bytes);

@@ -3,6 +3,7 @@
 #include "cli/hbm_data.h"
 #include "cli/progress.h"
 #include "cli/run_setup.h"
+#include "cli/save_at.h"
 #include "report/report.h"
 
 #include <stdio.h>
@@ -10,10 +11,10 @@
 struct arguments {
     struct run_options run;
     const char *trace;
-    struct cli_list dump, save;
+    struct cli_list dump, save, save_at;
 };
 
-enum { KEY_DUMP = 256, KEY_SAVE, KEY_TRACE, KEY_RESULT, KEY_UTILIZATION };
+enum { KEY_DUMP = 256, KEY_SAVE, KEY_SAVE_AT, KEY_RESUME, KEY_TRACE, KEY_RESULT, KEY_UTILIZATION };
 
 static const struct argp_option options[] = {
     {"dump", KEY_DUMP, "ADDR:ROWSxCOLS", 0, "after the run, print the f32 matrix at byte ADDR", 2},
@@ -21,6 +22,9 @@ static const struct argp_option options[] = {
     {"result", KEY_RESULT, "N=FILE", 0, "after the run, write output operand N to a .npy", 3},
     {"utilization", KEY_UTILIZATION, "FILE", 0,
      "write the units that each bundle of the listing uses, in the compiler's format", 3},
+    {"save-at", KEY_SAVE_AT, "CYCLE=FILE", 0,
+     "write a snapshot of the whole machine at CYCLE, and go on; may be repeated", 4},
+    {"resume", KEY_RESUME, "FILE", 0, "go on from a snapshot, instead of PROGRAM", 4},
     {"trace", KEY_TRACE, "FILE", 0, "write a Chrome trace of the run (.json or .json.gz)", 4},
     {0}};
 
@@ -49,6 +53,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_TRACE: args->trace = arg; return 0;
     case KEY_DUMP: cli_list_add(&args->dump, arg, state); return 0;
     case KEY_SAVE: cli_list_add(&args->save, arg, state); return 0;
+    case KEY_SAVE_AT: cli_list_add(&args->save_at, arg, state); return 0;
+    case KEY_RESUME: args->run.resume = arg; return 0;
     case KEY_RESULT: cli_list_add(&from->result, arg, state); return 0;
     case KEY_UTILIZATION: from->utilization = arg; return 0;
     case ARGP_KEY_END: check_mode(args, state); return 0;
@@ -60,7 +66,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {{&cli_run_argp, 0, NULL, 0}, {0}};
 
 static const struct argp parser = {
-    options, parse_option, "PROGRAM\n--from-dump=FILE",
+    options, parse_option, "PROGRAM\n--from-dump=FILE\n--resume=FILE",
     "Run a program on simulated TPU cores and show where its cycles went.\v"
     "PROGRAM is assembly text or an object file.\n\n"
     "Example, the sum of two arrays:\n"
@@ -68,7 +74,10 @@ static const struct argp parser = {
     "      --dump 0x20000:32x128\n"
     "A kernel as the compiler dumped it (docs/listings.md):\n"
     "  systole run --from-dump fusion.final_bundles.txt --tpu v6e \\\n"
-    "      --operand 0=x.npy --result 3=y.npy --utilization units.txt",
+    "      --operand 0=x.npy --result 3=y.npy --utilization units.txt\n"
+    "The same run in two parts (docs/snapshot.md):\n"
+    "  systole run examples/02_mxu_tile.tasm --save-at 500=half.snap\n"
+    "  systole run --resume half.snap",
     children, NULL, NULL};
 
 struct session {
@@ -76,6 +85,7 @@ struct session {
     struct run_setup setup;
     struct hbm_matrix matrix[2 * CLI_LIST_MAX];
     int matrix_count;
+    struct save_points points;
 };
 
 static int parse_matrices(struct session *s, const struct cli_list *list, bool with_path,
@@ -94,12 +104,19 @@ static int prepare(struct session *s, struct err *e)
 
     if (parse_matrices(s, &args->dump, false, e) || parse_matrices(s, &args->save, true, e))
         return -1;
+    if (save_points_parse(&s->points, &args->save_at, e))
+        return -1;
     if (report_check_outputs(NULL, args->trace, e) || run_setup_open(&s->setup, e))
         return -1;
     for (int i = 0; i < s->matrix_count; i++)
         if (hbm_matrix_check(s->setup.m, &s->matrix[i], e))
             return -1;
-    return run_setup_load(&s->setup, e);
+    if (run_setup_load(&s->setup, e))
+        return -1;
+    if (args->run.resume)
+        return save_points_check(&s->points, s->setup.m, e);
+    machine_start(s->setup.m);
+    return 0;
 }
 
 static int write_trace(const struct session *s, const struct report_step *step, struct err *e)
@@ -121,27 +138,29 @@ static int run(struct session *s, struct err *e)
     struct report_step step = {.title = run_setup_title(&s->setup), .machine = m,
                                .program = &s->setup.program};
     double began_s = progress_seconds(), seconds;
-    struct err fault;
-    int status, i;
+    const struct fault *fault = machine_fault(m);
+    int i;
 
     if (is_dump)
         from_dump_print_header(&s->setup.dump, stdout);
-    status = machine_run(m, &fault);
+    save_points_run(&s->points, m, step.title);
+    machine_finish(m);
     seconds = progress_seconds() - began_s;
     report_print_step(&step, stdout);
     if (is_dump)
         from_dump_print_end(&s->setup.dump, stdout);
     printf("\nhost time %.3f s\n", seconds);
-    if (write_trace(s, &step, e) && status == 0)
+    save_points_print(&s->points, stdout);
+    if (write_trace(s, &step, e) && fault->kind == FAULT_NONE)
         return -1;
-    if (status != 0) {
-        *e = fault;                     /* even where it left no trace to write */
-        return -1;
-    }
+    if (fault->kind != FAULT_NONE)      /* even where it left no trace to write */
+        return err_set(e, "%s", fault->msg);
     for (i = 0; i < s->matrix_count; i++)
         if (hbm_matrix_show(m, 0, &s->matrix[i], e))
             return -1;
-    return is_dump ? from_dump_write_results(&s->setup.dump, e) : 0;
+    if (is_dump && from_dump_write_results(&s->setup.dump, e))
+        return -1;
+    return save_points_end(&s->points, m, e);
 }
 
 int cmd_run(int argc, char **argv)

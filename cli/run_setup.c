@@ -35,6 +35,10 @@ static const struct argp_option list[] = {
 /* a listing is one core's kernel, and some options are for listings alone */
 static void check_together(const struct run_options *o, struct argp_state *state)
 {
+    if (o->resume && (o->program || o->tpu || o->all_cores || o->set.count || o->load.count
+                      || o->from.path))
+        argp_error(state, "--resume goes with neither PROGRAM, --tpu, --set, --all-cores, --hbm "
+                   "nor --from-dump: the snapshot holds what they say");
     if (o->from.path && (o->program || o->all_cores))
         argp_error(state, "--from-dump goes with neither PROGRAM nor --all-cores");
     if (!o->from.path
@@ -75,9 +79,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         check_together(o, state);
+        o->tpu = o->tpu ? o->tpu : "v3";
         /* fall through */
     default:
-        return cli_parse_program(&o->program, o->from.path != NULL, key, arg, state);
+        return cli_parse_program(&o->program, o->from.path || o->resume, key, arg, state);
     }
 }
 
@@ -89,13 +94,46 @@ const char *run_setup_title(const struct run_setup *s)
 {
     const struct run_options *o = s->options;
 
+    if (o->resume)
+        return s->snapshot.title;
     return o->from.path ? o->from.path : o->program;
+}
+
+static int read_snapshot(struct run_setup *s)
+{
+    const char *path = s->options->resume;
+    struct err e;
+
+    if (snapshot_read(path, &s->arena, &s->snapshot, &e) == 0) {
+        if (s->snapshot.program_count > 0) {
+            s->program = s->snapshot.program[0];
+            return 0;
+        }
+        err_at(&e, path, 0, 0, "the snapshot has no program");
+    }
+    s->is_told = true;
+    cli_fail(&e);
+    return -1;
+}
+
+static int open_snapshot(struct run_setup *s, struct err *e)
+{
+    struct machine_options mo = s->options->engine;
+
+    mo.cycle_limit = s->options->limit;
+    s->m = snapshot_open(&s->snapshot, &mo, e);
+    if (s->m)
+        return 0;
+    snprintf(e->file, sizeof(e->file), "%s", s->options->resume);
+    return -1;
 }
 
 int run_setup_read(struct run_setup *s, const struct run_options *options)
 {
     *s = (struct run_setup){.options = options};
     arena_init(&s->arena);
+    if (options->resume)
+        return read_snapshot(s);
     if (options->from.path || cli_load_program(options->program, &s->arena, &s->program) == 0)
         return 0;
     s->is_told = true;
@@ -109,6 +147,8 @@ int run_setup_open(struct run_setup *s, struct err *e)
     struct slice slice;
     struct chip chip;
 
+    if (o->resume)
+        return open_snapshot(s, e);
     mo.cycle_limit = o->limit ? o->limit : o->from.path ? LIMIT_DEFAULT_LISTING : LIMIT_DEFAULT;
     if (cli_load_slice(o->tpu, &o->set, &slice, &chip, NULL, &s->arena, e))
         return -1;
@@ -164,6 +204,8 @@ int run_setup_load(struct run_setup *s, struct err *e)
 {
     const struct cli_list *load = &s->options->load;
 
+    if (s->options->resume)
+        return 0;
     if (load_program(s, e))
         return -1;
     for (int i = 0; i < load->count; i++)

@@ -1,7 +1,8 @@
 /*
  * A machine ready to launch, from the command line: --tpu, --set, --all-cores,
  * --hbm, --from-dump and its operands, --cycle-limit, the options of the engine
- * (cli/engine_options.h), and the program. For systole run and systole debug.
+ * (cli/engine_options.h), and the program; or from a snapshot that holds all of
+ * these. For systole run and systole debug.
  *
  * A command lists cli_run_argp among the children of its argp and, at
  * ARGP_KEY_INIT, sets the child's input to the struct run_options to fill in.
@@ -12,9 +13,11 @@
 #include "cli/options.h"
 #include "isa/isa.h"
 #include "sim/machine.h"
+#include "sim/snapshot.h"
 
 struct run_options {
-    const char *program, *tpu;          /* program is NULL where from.path is not */
+    const char *program, *tpu;          /* program is NULL where from.path or resume is not */
+    const char *resume;                 /* a snapshot to go on from: the command's own option */
     bool all_cores;
     int64_t limit;                      /* of cycles, 0: not given */
     struct machine_options engine;
@@ -23,7 +26,7 @@ struct run_options {
 };
 
 /* what is not 0 without any option */
-#define RUN_OPTIONS_DEFAULT {.tpu = "v3", .engine = {.thread_count = 1}, .from.seed = 1}
+#define RUN_OPTIONS_DEFAULT {.engine = {.thread_count = 1}, .from.seed = 1}
 
 extern const struct argp cli_run_argp;
 
@@ -34,10 +37,11 @@ struct run_setup {
     struct machine *m;
     int last_core;                      /* cores 0..last_core run the program */
     struct from_dump dump;
+    struct snapshot snapshot;           /* of options->resume: the machine is at its pause */
     bool is_told;                       /* what is wrong has been printed */
 };
 
-/* the file given, or the listing's; what reports call it */
+/* the file given, or the listing's, or what the snapshot is of; what reports call it */
 const char *run_setup_title(const struct run_setup *s);
 
 /*

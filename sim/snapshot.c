@@ -81,15 +81,12 @@ static void compare_slices(const struct machine *m, struct archive *a)
     int i;
 
     archive_bytes(a, saved.name, sizeof(saved.name));
-    saved.name[sizeof(saved.name) - 1] = '\0';
-    archive_check(a, strcmp(saved.name, m->slice.name) == 0,
-                  "the snapshot is of a %s; this machine is a %s", saved.name, m->slice.name);
+    archive_bytes(a, saved.chip_name, sizeof(saved.chip_name));
     archive_bytes(a, saved.dim, sizeof(saved.dim));
-    archive_bytes(a, &saved.chip_count, sizeof(saved.chip_count));
-    archive_check(a, memcmp(saved.dim, m->slice.dim, sizeof(saved.dim)) == 0
-                     && saved.chip_count == m->slice.chip_count,
-                  "the snapshot is of a slice of %d chips that lie otherwise than these %d",
-                  saved.chip_count, m->slice.chip_count);
+    saved.name[sizeof(saved.name) - 1] = '\0';
+    archive_check(a, memcmp(saved.chip_name, m->slice.chip_name, sizeof(saved.chip_name)) == 0
+                     && memcmp(saved.dim, m->slice.dim, sizeof(saved.dim)) == 0,
+                  "the snapshot is of a %s; this machine is a %s", saved.name, m->slice.name);
     for (i = 0; i < (int)COUNT_OF(saved.is_ring); i++) {
         uint8_t is_ring = m->slice.is_ring[i];
 

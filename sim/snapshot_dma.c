@@ -61,7 +61,8 @@ static void archive_dma(const struct core *c, struct dma *d, struct archive *a)
                      && (unsigned)d->flag < c->chip->sync_flags
                      && (unsigned)d->source_flag < c->chip->sync_flags && d->done_bytes >= 0
                      && d->done_bytes <= d->bytes && d->arrived_bytes >= 0
-                     && d->arrived_bytes <= d->done_bytes && dma_is_possible(c, d),
+                     && d->arrived_bytes <= d->done_bytes && dma_is_possible(c, d)
+                     && (d->is_remote || (c->program && d->bundle < c->program->bundle_count)),
                   "the snapshot has an impossible copy of core %d", c->number);
     if (!a->is_failed && archive_is_loading(a)) {
         d->source_piece_bytes = dma_piece_bytes(d, false);
