@@ -27,7 +27,10 @@ struct head {
     uint32_t ignored;                   /* visits still to pass without a look */
     uint32_t backoff;                   /* how many they will be the next time */
     uint32_t visits;                    /* timed since the last look */
-    cycle_t at[TIMES];
+    struct visit {
+        cycle_t at;
+        uint64_t occupancy;             /* memo_occupancy */
+    } visit[TIMES];
     uint32_t period;                    /* of the anchor; 0: none taken */
     uint32_t anchored_at;               /* `visits` when it was */
     uint32_t last_tried;                /* period that failed, 0: none */
@@ -129,15 +132,17 @@ static void leave_alone(struct head *h)
         h->backoff *= 2;
 }
 
-static cycle_t time_of(const struct head *h, uint32_t visits_ago)
+static const struct visit *visit_of(const struct head *h, uint32_t visits_ago)
 {
-    return h->at[(h->visits - 1 - visits_ago) % TIMES];
+    return &h->visit[(h->visits - 1 - visits_ago) % TIMES];
 }
 
-static bool time_repeats(const struct head *h, uint32_t period)
+static bool seems_to_repeat(const struct head *h, uint32_t period)
 {
-    return h->visits > 2 * period
-           && time_of(h, 0) - time_of(h, period) == time_of(h, period) - time_of(h, 2 * period);
+    const struct visit *last = visit_of(h, 0), *before = visit_of(h, period);
+
+    return h->visits > 2 * period && last->occupancy == before->occupancy
+           && last->at - before->at == before->at - visit_of(h, 2 * period)->at;
 }
 
 /* the next period to try after the one that failed last, 0 if none repeats */
@@ -148,7 +153,7 @@ static uint32_t period_of(const struct head *h)
     for (i = 0; i < MEMO_PERIOD_MAX; i++) {
         uint32_t period = (h->last_tried + i) % MEMO_PERIOD_MAX + 1;
 
-        if (time_repeats(h, period))
+        if (seems_to_repeat(h, period))
             return period;
     }
     return 0;
@@ -289,7 +294,7 @@ void memo_visit(struct core *c, uint32_t end)
     }
     if (end > h->last)
         h->last = end;
-    h->at[h->visits++ % TIMES] = c->now;
+    h->visit[h->visits++ % TIMES] = (struct visit){c->now, memo_occupancy(c)};
     if (h->period > 0) {
         if (h->visits - h->anchored_at < h->period)
             return;

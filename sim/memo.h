@@ -55,6 +55,8 @@ struct memo_anchor {
 /* sim/memo_state.c; the loop has bundles first..last */
 void memo_take_anchor(struct memo_anchor *a, struct core *c, uint32_t first, uint32_t last);
 void memo_free_anchor(struct memo_anchor *a);
+/* of predicates, and of how full the FIFOs are: costs little, and differs most often */
+uint64_t memo_occupancy(const struct core *c);
 /* stores that a load could still meet */
 int memo_recent_stores(const struct core *c);
 const struct store_record *memo_recent_store(const struct core *c, int i);   /* 0: the newest */

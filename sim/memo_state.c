@@ -10,38 +10,41 @@
 
 #include "base/arena.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* either notes every time of a core in an anchor, or shifts those that still matter */
 struct visitor {
+    bool is_shift;
     cycle_t now, shift;
-    struct memo_anchor *anchor;         /* NULL: shift */
+    struct memo_anchor *anchor;
 };
 
-static void put(struct memo_anchor *a, int64_t word)
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* make_room has been there */
+ALWAYS_INLINE void put(struct memo_anchor *a, int64_t word)
 {
-    if (a->word_count == a->word_capacity)
-        a->word = mem_grow(a->word, &a->word_capacity, 2 * a->word_count + 512, sizeof(*a->word));
     a->word[a->word_count++] = word;
 }
 
 /* a time that counts until `t + ahead` */
-static void visit_ahead(const struct visitor *v, cycle_t *t, cycle_t ahead)
+ALWAYS_INLINE void visit_ahead(const struct visitor *v, cycle_t *t, cycle_t ahead)
 {
-    bool matters = *t + ahead > v->now;
+    cycle_t left = *t + ahead - v->now;
 
-    if (v->anchor)
-        put(v->anchor, matters ? *t + ahead - v->now : 0);
-    else if (matters)
+    if (!v->is_shift)
+        put(v->anchor, left > 0 ? left : 0);
+    else if (left > 0)
         *t += v->shift;
 }
 
-static void visit(const struct visitor *v, cycle_t *t)
+ALWAYS_INLINE void visit(const struct visitor *v, cycle_t *t)
 {
     visit_ahead(v, t, 0);
 }
 
-static void visit_fifo(const struct visitor *v, struct tile_fifo *f)
+ALWAYS_INLINE void visit_fifo(const struct visitor *v, struct tile_fifo *f)
 {
     uint32_t i;
 
@@ -49,7 +52,7 @@ static void visit_fifo(const struct visitor *v, struct tile_fifo *f)
         visit(v, &f->ready_at[i & f->mask]);
 }
 
-static void visit_words(const struct visitor *v, struct word_fifo *f)
+ALWAYS_INLINE void visit_words(const struct visitor *v, struct word_fifo *f)
 {
     uint32_t i;
 
@@ -57,7 +60,7 @@ static void visit_words(const struct visitor *v, struct word_fifo *f)
         visit(v, &f->ready_at[i & f->mask]);
 }
 
-static void visit_mxu(const struct visitor *v, struct mxu *x, int64_t accumulators)
+ALWAYS_INLINE void visit_mxu(const struct visitor *v, struct mxu *x, int64_t accumulators)
 {
     int i;
 
@@ -74,7 +77,7 @@ static void visit_mxu(const struct visitor *v, struct mxu *x, int64_t accumulato
     }
 }
 
-static void visit_times(const struct visitor *v, struct core *c)
+ALWAYS_INLINE void visit_times(const struct visitor *v, struct core *c)
 {
     int i;
 
@@ -99,6 +102,21 @@ static void visit_times(const struct visitor *v, struct core *c)
     }
     for (i = 0; i < c->chip->mxu_count; i++)
         visit_mxu(v, &c->mxu[i], c->chip->mxu_accumulators);
+}
+
+/* for every word that could be put */
+static void make_room(struct memo_anchor *a, const struct core *c)
+{
+    size_t most = 64 + REG_COUNT + MACHINE_UNIT_MAX + 3 * STORE_RING
+                  + 2 * (c->eup.depth + c->crf.depth + c->v2s.depth + c->drf.depth);
+    int i;
+
+    for (i = 0; i < c->chip->xlu_count; i++)
+        most += 8 + 2 * c->xlu[i].result.depth;
+    for (i = 0; i < c->chip->mxu_count; i++)
+        most += 16 + 2 * c->mxu[i].result.depth + 3 * (size_t)c->chip->mxu_accumulators;
+    a->word = mem_grow(a->word, &a->word_capacity, most, sizeof(*a->word));
+    a->word_count = 0;
 }
 
 static void put_fifo(struct memo_anchor *a, const struct tile_fifo *f)
@@ -152,6 +170,29 @@ static void put_contents(struct memo_anchor *a, const struct core *c)
     }
     for (i = 0; i < c->chip->mxu_count; i++)
         put_mxu(a, &c->mxu[i], c->chip->mxu_accumulators);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    return (hash ^ word) * 0x9e3779b97f4a7c15u;
+}
+
+uint64_t memo_occupancy(const struct core *c)
+{
+    uint64_t hash = 0, word;
+    int i;
+
+    for (i = 0; i < 16; i += 8) {       /* p15 holds always */
+        memcpy(&word, c->p + i, 8);
+        hash = mix(hash, word);
+    }
+    hash = mix(hash, (uint64_t)(c->eup.pushed - c->eup.popped) << 32
+                     | (c->crf.pushed - c->crf.popped));
+    for (i = 0; i < c->chip->xlu_count; i++)
+        hash = mix(hash, c->xlu[i].result.pushed - c->xlu[i].result.popped);
+    for (i = 0; i < c->chip->mxu_count; i++)
+        hash = mix(hash, c->mxu[i].result.pushed - c->mxu[i].result.popped);
+    return hash;
 }
 
 int memo_recent_stores(const struct core *c)
@@ -210,7 +251,7 @@ void memo_free_anchor(struct memo_anchor *a)
 /* what is held comes first: it says which times there are */
 void memo_take_anchor(struct memo_anchor *a, struct core *c, uint32_t first, uint32_t last)
 {
-    const struct visitor v = {.now = c->now, .anchor = a};
+    const struct visitor v = {.is_shift = false, .now = c->now, .anchor = a};
 
     a->now = c->now;
     a->sequence = c->sequence;
@@ -221,15 +262,16 @@ void memo_take_anchor(struct memo_anchor *a, struct core *c, uint32_t first, uin
     memcpy(a->busy_cycles, c->busy_cycles, sizeof(a->busy_cycles));
     a->cmem_read_bytes = c->cmem_read_bytes;
     note_bundles(a, c, first, last);
-    a->word_count = 0;
+    make_room(a, c);
     put_contents(a, c);
     put_stores(a, c);
     visit_times(&v, c);
+    assert(a->word_count <= a->word_capacity);
 }
 
 void memo_shift_times(struct core *c, cycle_t cycles)
 {
-    const struct visitor v = {.now = c->now, .shift = cycles};
+    const struct visitor v = {.is_shift = true, .now = c->now, .shift = cycles};
     int stores = memo_recent_stores(c), i;
 
     for (i = 0; i < stores; i++)
