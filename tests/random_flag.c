@@ -133,6 +133,10 @@ static void make_change(struct maker *m, struct flag_use *u)
     int32_t value = below(m, 3) ? below(m, 100) - 50 : random_word(&m->rng);
     struct isa_op op;
 
+    if (value == INT32_MIN)
+        value++;                        /* which no sum could give back */
+    if (value < 0 && (int64_t)u->value + value < 0)
+        is_sum = false;                 /* which would take more than there is */
     flag_op(m, &op, is_sum ? OP_VSYNCADD : OP_VSYNCSET, u->flag, value, u->guard);
     if (!is_guard_stable(m, u->guard) || !emit(m, &op))
         return;
