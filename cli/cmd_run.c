@@ -172,8 +172,11 @@ int cmd_run(int argc, char **argv)
 
     argp_parse(&parser, argc, argv, 0, NULL, &args);
     args.run.engine.trace = args.trace != NULL;
-    if (run_setup_read(&s.setup, &args.run) || prepare(&s, &e) || run(&s, &e))
+    if (run_setup_read(&s.setup, &args.run) || prepare(&s, &e) || run(&s, &e)) {
         status = s.setup.is_told ? EXIT_USER_ERROR : cli_fail(&e);
+        if (s.setup.m)
+            machine_print_deadlock(s.setup.m, stderr);
+    }
     run_setup_fini(&s.setup);
     return status;
 }

@@ -194,19 +194,26 @@ static const char doc[] =
     "  systole train examples/mnist_mlp.json --data mnist/ --tpu v3-8 --epochs 20 \\\n"
     "      --batch 512 --optimizer adam --lr 0.001 --seed 1 --out out/";
 
-static int train(const struct train_options *o, struct err *e)
+/* returns the exit status */
+static int train(const struct train_options *o)
 {
     struct train_run t = {.options = o, .began_s = progress_seconds()};
+    struct err e;
     int status;
 
     arena_init(&t.arena);
-    status = train_setup(&t, e);
+    status = train_setup(&t, &e);
     if (!status) {
         train_print_header(&t);
-        status = train_loop(&t, e);
+        status = train_loop(&t, &e);
     }
     if (!status)
-        status = train_report(&t, e);
+        status = train_report(&t, &e);
+    if (status) {
+        status = cli_fail(&e);
+        if (t.machine)
+            machine_print_deadlock(t.machine, stderr);
+    }
     train_fini(&t);
     return status;
 }
@@ -218,15 +225,13 @@ int cmd_train(int argc, char **argv)
                         .doc = doc};
     struct train_options o;
     struct arena texts;
-    struct err e;
-    int status = 0;
+    int status;
 
     set_standards(&o);
     arena_init(&texts);
     list_options(list, &o, &texts);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
-    if (train(&o, &e))
-        status = cli_fail(&e);
+    status = train(&o);
     arena_fini(&texts);
     return status;
 }

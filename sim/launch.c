@@ -60,68 +60,6 @@ static const struct fault *first_fault(const struct machine *m)
     return first;
 }
 
-/* "waits for flag 3 >= 4, which is 0" */
-static int print_wait(const struct core *c, char *buf, size_t buf_bytes)
-{
-    static const char *const sign[OP_COUNT] = {
-        [OP_VWAIT_EQ] = "==", [OP_VWAIT_NE] = "!=", [OP_VWAIT_GE] = ">=", [OP_VWAIT_GT] = ">",
-        [OP_VWAIT_LT] = "<", [OP_VWAIT_LE] = "<=", [OP_VWAIT_DONE] = ">=",
-        [OP_VWAIT_NOTDONE] = "<", [OP_DMA_DONE] = ">="};
-    enum isa_opcode code = (enum isa_opcode)c->wait_code;
-
-    if (isa_info(code)->unit == UNIT_DMA)
-        return snprintf(buf, buf_bytes, "waits for its dma queue");
-    return snprintf(buf, buf_bytes, "%s waits for flag %d %s %d, which is %d",
-                    isa_info(code)->mnemonic, (int)c->wait_flag, sign[code],
-                    (int)c->wait_value, (int)c->flag[c->wait_flag]);
-}
-
-/* every blocked core as far as the message has room, then how many more */
-static void report_deadlock(struct machine *m, const struct core *first, int blocked)
-{
-    struct fault *f = &m->fault;
-    size_t used, room = sizeof(f->msg) - 24;
-    char text[200];
-    int i, length, told = 0;
-
-    f->kind = FAULT_DEADLOCK;
-    f->core = first->number;
-    f->cycle = first->pending.at;
-    f->bundle = first->pc;
-    f->line = first->program->source->bundle[first->pc].line;
-    used = (size_t)snprintf(f->msg, sizeof(f->msg), "deadlock: ");
-    for (i = 0; i < m->core_count; i++) {
-        const struct core *c = &m->core[i];
-
-        if (c->state != CORE_BLOCKED)
-            continue;
-        length = core_print_place(c, c->pending.at, text, sizeof(text));
-        length += print_wait(c, text + length, sizeof(text) - (size_t)length);
-        if (used + (size_t)length + 2 > room)
-            break;
-        used += (size_t)snprintf(f->msg + used, sizeof(f->msg) - used, "%s%s",
-                                 told > 0 ? "; " : "", text);
-        told++;
-    }
-    if (told < blocked)
-        snprintf(f->msg + used, sizeof(f->msg) - used, "; and %d more", blocked - told);
-}
-
-static bool find_deadlock(struct machine *m)
-{
-    const struct core *first = NULL;
-    int i, blocked = 0;
-
-    for (i = 0; i < m->core_count; i++)
-        if (m->core[i].state == CORE_BLOCKED) {
-            first = first ? first : &m->core[i];
-            blocked++;
-        }
-    if (blocked > 0)
-        report_deadlock(m, first, blocked);
-    return blocked > 0;
-}
-
 static void find_open_flag(struct machine *m)
 {
     struct fault *f = &m->fault;
@@ -227,7 +165,7 @@ enum machine_status machine_advance(struct machine *m, cycle_t until)
         m->fault = *fault;
     else if (is_paused(m))
         return MACHINE_PAUSED;
-    else if (!find_deadlock(m))
+    else if (!deadlock_find(m))
         m->is_complete = true;
     if (!fault && m->is_complete)
         find_open_flag(m);

@@ -21,6 +21,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum stall_reason {
 #define STALL(id, name, meaning) STALL_##id,
@@ -196,6 +197,14 @@ cycle_t machine_cycles(const struct machine *m);
 const struct core_counters *machine_counters(const struct machine *m, int core);
 const struct fault *machine_fault(const struct machine *m);     /* kind NONE if none */
 struct machine_memo_stats machine_memo_stats(const struct machine *m);  /* of all cores */
+/*
+ * After a deadlock, below its message: for each waiting core the operations
+ * that could still change its flag, and why they do not come (best effort, from
+ * the text of the programs and from what registers hold), and a cycle of cores
+ * that wait for each other. At most 16 cores and 4 others for each; nothing
+ * after another end.
+ */
+void machine_print_deadlock(const struct machine *m, FILE *to);
 const struct stand_in_site *machine_stand_in(const struct machine *m, int core);
 const struct trace_event *machine_trace(const struct machine *m, int core, size_t *count);
 const struct hbm_stats *machine_hbm_stats(const struct machine *m, int chip);

@@ -59,6 +59,9 @@ void serial_push(struct machine *m, ps_t at, enum event_kind kind, struct core *
 void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value,
                   enum event_cause cause);
 
+/* sim/deadlock.c: with no event left, do cores wait? Then that is the fault */
+bool deadlock_find(struct machine *m);
+
 /* sim/dma.c */
 void dma_reset(struct machine *m);
 void dma_start(struct machine *m, struct core *c, int slot);

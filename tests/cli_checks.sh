@@ -34,6 +34,23 @@ dma.hbm_to_vmem of core 0 cycle 0 bundle 0 (line 2) writes 0..4095: no wait for 
 expect "core 0 cycle 2002 bundle 2 (line 4): vld reads vmem row 0 (granule 0), which nothing has \
 written in this launch" "$dir/race.tasm" --check-unwritten
 
+# a deadlock: the message, then who waits for whom
+printf '{ vwait.ge [sflag:3], 1 }\n{ vsyncadd.remote [sflag:3], 1, 1 }\n{ shalt }\n' >"$dir/lock.tasm"
+$systole run "$dir/lock.tasm" --all-cores >"$out" 2>"$out.err" && fail "a deadlock is no error"
+cat >"$out.wanted" <<END
+systole: deadlock: core 0 cycle 0 bundle 0 (line 1): vwait.ge waits for flag 3 >= 1, which is 0; \
+core 1 cycle 0 bundle 0 (line 1): vwait.ge waits for flag 3 >= 1, which is 0
+  core 0 cycle 0 bundle 0 (line 1): vwait.ge waits for flag 3 >= 1, which is 0
+    no copy is under way and no program changes it
+  core 1 cycle 0 bundle 0 (line 1): vwait.ge waits for flag 3 >= 1, which is 0
+    core 0 changes it with vsyncadd.remote (line 2), but waits itself
+    core 1 changes it with vsyncadd.remote (line 2), behind this wait
+  a cycle: core 1 waits for core 1
+END
+cmp -s "$out.wanted" "$out.err" ||
+    fail "the deadlock prints: $(cat "$out.err")"
+grep -q 'cycles = ' "$out" || fail "no report of the cycles up to the deadlock"
+
 # the examples have neither
 for program in examples/*.tasm; do
     case $program in
