@@ -34,7 +34,7 @@ TEST_LIB_SRC := $(filter-out $(TEST_SRC) $(FUZZ_SRC) tests/corpus_main.c,$(wildc
 CHIPS   := $(wildcard sim/chips/*.ini)
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/chips_data.o
-CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
+CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cli/main.c,$(CLI_SRC)))
 TEST_LIB_OBJ := $(TEST_LIB_SRC:%.c=$(BUILD)/%.o)
 TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
 FUZZERS := $(FUZZ_SRC:%.c=$(BUILD)/%)
@@ -68,16 +68,21 @@ $(BUILD)/libsystole.a: $(LIB_OBJ)
 	@rm -f $@
 	$(call say,AR,$@)ar rcs $@ $^
 
-$(SYSTOLE): $(CLI_OBJ) $(BUILD)/libsystole.a
+# The commands without main(), for tests of their parts; only what is used gets linked.
+$(BUILD)/libcli.a: $(CLI_OBJ)
+	@rm -f $@
+	$(call say,AR,$@)ar rcs $@ $^
+
+$(SYSTOLE): $(BUILD)/cli/main.o $(CLI_OBJ) $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(TEST_LIB_OBJ) $(BUILD)/libsystole.a
+$(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(TEST_LIB_OBJ) $(BUILD)/libcli.a $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
 # A fuzz target runs under libFuzzer, or is fed files by a small main (tests/corpus_main.c).
 FUZZ_MAIN := $(if $(FUZZING),,$(BUILD)/tests/corpus_main.o)
 
-$(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz_%.o $(BUILD)/tests/round_trip.o $(FUZZ_MAIN) $(BUILD)/libsystole.a
+$(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz_%.o $(BUILD)/tests/round_trip.o $(FUZZ_MAIN) $(BUILD)/libcli.a $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer) -o $@ $^ $(LDLIBS)
 
 check: $(SYSTOLE) $(TESTS) $(FUZZERS)

@@ -1,0 +1,836 @@
+/*
+ * Commands of the debugger on a small program: what they say, where they stop,
+ * and that whatever they do, the launch is the same as without them.
+ */
+#include "base/arena.h"
+#include "base/rng.h"
+#include "base/units.h"
+#include "sim/snapshot.h"
+#include "tests/debug_rig.h"
+#include "tests/test.h"
+
+/* four times round; then a wait for the copy */
+static const char text[] =
+    "start:\n"
+    "{ s0 = smov 4 ;; v1 = vlaneseq }\n"                                            /* 0 */
+    "{ dma.hbm_to_vmem /*src=*/0, /*size_in_granules=*/64, /*dst=*/0x20, "
+    "/*dst_syncflagno=*/[sflag:3] }\n"                                              /* 1 */
+    "loop:\n"
+    "{ s0 = ssub.s32 s0, 1 ;; v2 = vadd.s32 v1, v1 }\n"                             /* 2 */
+    "{ p0 = scmp.gt.s32.totalorder s0, 0 ;; vst [vmem:s0 + 16] v2 }\n"              /* 3 */
+    "{ sbr.rel (p0) target = loop }\n"                                              /* 4 */
+    "{ s1 = sadd.s32 s1, 10 }\n"                                                    /* 5 */
+    "end:\n"
+    "{ dma.done.wait [sflag:3], 64 }\n"                                             /* 6 */
+    "{ vsyncset [sflag:3], 0 ;; vm2 = vcmask 0xffc00 }\n"                           /* 7 */
+    "{ sst [smem:0x40], s1 ;; v3 = vld [vmem:18] }\n"                               /* 8 */
+    "{ v4 = vmov 1.5 }\n"                                                           /* 9 */
+    "{ vpow2.f32 v4 }\n"                                                            /* 10 */
+    "{ v5 = vpop.eup }\n"                                                           /* 11 */
+    "{ s2 = sld [smem:0x40] ;; v6 = vadd.f32 (!p0) v5, v4 }\n"                      /* 12 */
+    "{ shalt }\n";                                                                  /* 13 */
+
+static struct debug_rig r;
+
+static int setup(void **state)
+{
+    (void)state;
+    debug_rig_open(&r, "tiny", text, 1);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    debug_rig_close(&r);
+    return 0;
+}
+
+static cycle_t cycles_of_a_run(void)
+{
+    struct rig plain;
+    cycle_t cycles;
+
+    rig_open(&plain, "tiny", &debug_rig_options);
+    cycles = rig_cycles(&plain, text);
+    rig_close(&plain);
+    return cycles;
+}
+
+/* ---- going forward ---- */
+
+TEST(a_step_is_a_bundle_and_a_cycle_is_a_cycle)
+{
+    SAYS(&r, "step", "core 0 @1: bundle 1 (line 3, start+1)", "dma.hbm_to_vmem");
+    assert_int_equal(debug_rig_value(&r, "s0"), 4);
+    SAYS(&r, "s 3", "bundle 4 (line 7, loop+2)");
+    assert_int_equal(debug_rig_value(&r, "issued"), 4);
+    debug_rig_say(&r, "cycle 100");
+    assert_int_equal(r.d.cycle, debug_rig_value(&r, "cycle"));
+    assert_true(r.d.cycle > 100);
+}
+
+TEST(until_goes_to_labels_lines_bundles_and_cycles)
+{
+    SAYS(&r, "until loop", "bundle 2 (line 5, loop)");
+    SAYS(&r, "until :8", "bundle 5 (line 8, loop+3)");
+    SAYS(&r, "until loop+1", "bundle 3");
+    assert_int_equal(debug_rig_value(&r, "count[3]"), 1);
+    SAYS(&r, "until 4", "bundle 4");
+    SAYS(&r, "until end", "bundle 6 (line 10, end)");
+    SAYS(&r, "until @200", "core 0 @200:", "dma.done.wait waits for flag 3 >= 64, which is 0");
+    SAYS(&r, "u 13", "bundle 13");
+    SAYS(&r, "until loop", "the launch has ended", "halted");
+}
+
+TEST(next_goes_to_an_operation_and_out_leaves_a_loop)
+{
+    SAYS(&r, "next vst", "bundle 3");
+    SAYS(&r, "next vst", "bundle 3");
+    assert_int_equal(debug_rig_value(&r, "count[3]"), 1);
+    SAYS(&r, "out", "out of the loop of bundles 2..5", "bundle 6 (line 10, end)");
+    assert_int_equal(debug_rig_value(&r, "count[3]"), 4);
+    assert_wrong(&r, "out", "bundle 6 is in no loop");
+    SAYS(&r, "n vpop", "bundle 11");
+}
+
+TEST(event_and_wake_stop_at_what_comes_from_outside)
+{
+    debug_rig_say(&r, "event");
+    assert_int_equal(debug_rig_value(&r, "copies"), 1);
+    SAYS(&r, "wake", "bundle 6", "of hbm_wait");
+    assert_int_equal(debug_rig_value(&r, "flag[3]"), 64);
+    SAYS(&r, "event", "bundle 8");
+    assert_int_equal(debug_rig_value(&r, "flag[3]"), 0);
+}
+
+TEST(finish_ends_as_a_run_does_whatever_breakpoints_say)
+{
+    cycle_t cycles = cycles_of_a_run();
+    char ended[80];
+
+    snprintf(ended, sizeof(ended), "the launch has ended after %lld cycles", (long long)cycles);
+    debug_rig_say(&r, "break loop");
+    SAYS(&r, "finish", ended, "halted");
+    assert_int_equal(r.d.cycle, cycles);
+    assert_int_equal(debug_rig_value(&r, "smem[0x40]"), 40);
+    assert_wrong(&r, "step", "the launch has ended at cycle");
+    assert_wrong(&r, "cycle", "run starts it again, back goes back");
+    assert_wrong(&r, "continue", "the launch has ended");
+    assert_wrong(&r, "finish", "the launch has ended");
+    assert_wrong(&r, "event", "the launch has ended");
+    assert_wrong(&r, "wake", "the launch has ended");
+    assert_wrong(&r, "until end", "the launch has ended");
+    assert_wrong(&r, "op", "the launch has ended");
+    assert_wrong(&r, "out", "the launch has ended");
+    assert_wrong(&r, "next vst", "the launch has ended");
+}
+
+TEST(op_shows_what_is_read_then_what_was_written)
+{
+    debug_rig_say(&r, "until loop");
+    SAYS(&r, "op", "bundle 2 (line 5, loop):", "s0 = ssub.s32 s0, 1", "reads s0 = 4 (0x4)",
+         "v2 = vadd.s32 v1, v1", "reads v1", "issued at", "wrote s0 = 3", "wrote v2",
+         "core 0 @");
+    SAYS(&r, "op", "reads s0 = 3", "writes vmem rows 19..26", "wrote p0 = 1");
+    debug_rig_say(&r, "until 12");
+    SAYS(&r, "o", "v6 = vadd.f32 (!p0) v5, v4", "reads v5 = 2.828427", "wrote v6 = 4.328427");
+    debug_rig_say(&r, "run");
+    SAYS(&r, "goto 0", "core 0 @0");
+}
+
+TEST(an_operation_whose_guard_fails_does_nothing)
+{
+    debug_rig_say(&r, "break end");
+    debug_rig_say(&r, "c");
+    debug_rig_say(&r, "back 2");
+    SAYS(&r, "op", "sbr.rel (p0)", "does nothing: p0 is 0");
+}
+
+TEST(an_empty_line_repeats_the_last_step_where_that_is_wanted)
+{
+    debug_rig_say(&r, "step 2");
+    debug_rig_say(&r, "");
+    assert_int_equal(debug_rig_value(&r, "issued"), 2);
+    r.d.options.repeats = true;
+    debug_rig_say(&r, "step 2");
+    debug_rig_say(&r, "\n");
+    assert_int_equal(debug_rig_value(&r, "issued"), 6);
+    debug_rig_say(&r, "# a comment is not an empty line");
+    debug_rig_say(&r, "print s0");
+    debug_rig_say(&r, "");
+    assert_int_equal(debug_rig_value(&r, "issued"), 6);
+}
+
+/* ---- breakpoints ---- */
+
+TEST(a_breakpoint_stops_in_front_of_its_bundle_each_time)
+{
+    SAYS(&r, "break loop+1", "breakpoint 1: bundle 3 (line 6, loop+1)\n");
+    for (int i = 1; i <= 4; i++) {
+        SAYS(&r, "continue", "breakpoint 1, bundle 3", "bundle 3 (line 6, loop+1)");
+        assert_int_equal(debug_rig_value(&r, "s0"), 4 - i);
+        assert_int_equal(debug_rig_value(&r, "count[3]"), i - 1);
+    }
+    SAYS(&r, "info breaks", "1  bundle 3 (line 6, loop+1), hit 4 times");
+    SAYS(&r, "c", "the launch has ended");
+}
+
+TEST(conditions_and_counts_hold_a_breakpoint_back)
+{
+    debug_rig_say(&r, "break loop if s0 == 2");
+    debug_rig_say(&r, "break :8 after 3");
+    SAYS(&r, "c", "breakpoint 1, bundle 2");
+    assert_int_equal(debug_rig_value(&r, "s0"), 2);
+    SAYS(&r, "c", "breakpoint 2, bundle 5", "hit 3");
+    assert_int_equal(debug_rig_value(&r, "s0"), 1);
+    SAYS(&r, "info breaks", "if s0 == 2, hit once", "after 3, hit 3 times");
+}
+
+TEST(a_condition_that_fails_to_have_a_value_stops)
+{
+    debug_rig_say(&r, "break loop if 1 / (s0 - 2) > 5 || s0 == 7");
+    SAYS(&r, "c", "condition of breakpoint 1: 1 / 0");
+    assert_int_equal(debug_rig_value(&r, "s0"), 2);
+}
+
+TEST(cycles_flags_and_operations_stop)
+{
+    SAYS(&r, "break @7", "cycle 7");
+    SAYS(&r, "break flag 3", "flag 3 changes, core 0");
+    SAYS(&r, "break op vpop.eup", "op vpop.eup");
+    SAYS(&r, "c", "breakpoint 1, cycle 7", "core 0 @7:");
+    SAYS(&r, "c", "breakpoint 2, flag 3 of core 0: 0 -> 64");
+    SAYS(&r, "c", "flag 3 of core 0: 64 -> 0");
+    SAYS(&r, "c", "breakpoint 3, bundle 11");
+    SAYS(&r, "c", "the launch has ended");
+}
+
+TEST(stores_and_loads_of_a_range_stop)
+{
+    debug_rig_say(&r, "break write vmem 26");      /* rows 19..26 in the first round only */
+    debug_rig_say(&r, "break read vmem 18 2");
+    debug_rig_say(&r, "break write smem 0x40");
+    debug_rig_say(&r, "break read smem 0x40");
+    SAYS(&r, "c", "breakpoint 1, bundle 3 (line 6, loop+1) writes it (vst [vmem:s0 + 0x10] v2)");
+    assert_int_equal(debug_rig_value(&r, "count[3]"), 1);
+    SAYS(&r, "c", "breakpoint 2, bundle 8 (line 12, end+2) reads it",
+         "breakpoint 3, bundle 8 (line 12, end+2) writes it");
+    SAYS(&r, "c", "breakpoint 4, bundle 12", "reads it (s2 = sld [smem:0x40])");
+    SAYS(&r, "info breaks", "write vmem bytes 0x3400..0x35ff, core 0, hit once");
+}
+
+TEST(copies_that_touch_a_range_stop)
+{
+    debug_rig_say(&r, "break write vmem 5");
+    debug_rig_say(&r, "break write vmem 6");       /* behind its last row */
+    debug_rig_say(&r, "break read hbm 0x7fc");
+    debug_rig_say(&r, "break read hbm 0x800");
+    SAYS(&r, "c", "breakpoint 1, core 0 bundle 1", "starts a copy that writes it (dma.hbm_to_vmem, "
+         "2048 bytes)", "breakpoint 3, core 0 bundle 1", "reads it");
+    SAYS(&r, "c", "the launch has ended");
+}
+
+TEST(waits_for_a_reason_stop)
+{
+    debug_rig_say(&r, "break stall hbm_wait 50");
+    debug_rig_say(&r, "break stall eup");
+    debug_rig_say(&r, "break stall hbm_wait 100000");
+    SAYS(&r, "c", "breakpoint 1, bundle 6 (line 10, end) waited ", "cycles for hbm_wait");
+    assert_int_equal(debug_rig_value(&r, "bundle"), 7);
+    SAYS(&r, "c", "breakpoint 2, bundle 11", "for eup");
+    SAYS(&r, "c", "the launch has ended");
+}
+
+TEST(watches_show_old_and_new)
+{
+    debug_rig_say(&r, "watch s1");
+    debug_rig_say(&r, "watch v3");
+    debug_rig_say(&r, "watch vm2");
+    debug_rig_say(&r, "watch smem 0x40");
+    debug_rig_say(&r, "watch f32(v6[0,0])");
+    SAYS(&r, "info breaks", "1  watch s1, core 0", "2  watch v3", "4  watch smem bytes 0x40..0x43");
+    for (int i = 0; i < 4; i++) {
+        char change[40];
+
+        snprintf(change, sizeof(change), "watch 1, s1: %d -> %d", 10 * i, 10 * i + 10);
+        SAYS(&r, "c", change);
+    }
+    SAYS(&r, "c", "watch 3, vm2: ");
+    SAYS(&r, "c", "watch 2, v3: ", "of 1024 words change, word 0 from 0x00000000 (0) to 0x",
+         "watch 4, smem: 1 of 1 words change, word 0 from 0x00000000 (0) to 0x00000028");
+    SAYS(&r, "c", "watch 5, f32(v6[0,0]): 0 -> 4.32842");
+    SAYS(&r, "c", "the launch has ended");
+}
+
+TEST(delete_takes_one_or_all)
+{
+    debug_rig_say(&r, "break loop");
+    debug_rig_say(&r, "watch v2");
+    debug_rig_say(&r, "break end");
+    debug_rig_say(&r, "delete 1");
+    assert_wrong(&r, "delete 1", "breakpoint 1 is deleted already");
+    assert_wrong(&r, "delete 4", "a whole number in 1..3 is needed");
+    SAYS(&r, "info breaks", "2  watch v2", "3  bundle 6");
+    debug_rig_say(&r, "d");
+    SAYS(&r, "info breaks", "no breakpoints and no watches");
+    SAYS(&r, "c", "the launch has ended");
+}
+
+TEST(there_is_room_for_64_breakpoints)
+{
+    for (int i = 0; i < 64; i++)
+        debug_rig_say(&r, "break loop");
+    assert_wrong(&r, "break loop", "64 breakpoints and watches are all there is room for");
+}
+
+TEST(wrong_breakpoints_are_refused_with_a_reason)
+{
+    assert_wrong(&r, "break", "break where?");
+    assert_wrong(&r, "break lop", "no label \"lop\" (did you mean \"loop\"?)");
+    assert_wrong(&r, "break loop+20", "bundles behind the label is \"20\"; a whole number in 0..11");
+    assert_wrong(&r, "break 14", "the bundle is \"14\"; a whole number in 0..13 is needed");
+    assert_wrong(&r, "break :90", "no bundle at line 90 or after it; the last is at line 17");
+    assert_wrong(&r, "break @x", "the cycle is \"x\"");
+    assert_wrong(&r, "break flag", "which flag?");
+    assert_wrong(&r, "break flag 9999", "the flag is \"9999\"");
+    assert_wrong(&r, "break stall", "which reason?");
+    assert_wrong(&r, "break stall mxu_bus 3 4", "\"4\" is not known here");
+    assert_wrong(&r, "break stall sleepy", "no stall reason \"sleepy\"");
+    assert_wrong(&r, "break op", "which operation?");
+    assert_wrong(&r, "break op vaddd", "no operation \"vaddd\"");
+    assert_wrong(&r, "break write", "which memory?");
+    assert_wrong(&r, "break write ram 0", "no memory \"ram\"");
+    assert_wrong(&r, "break write vmem", "which row of vmem?");
+    assert_wrong(&r, "break write hbm", "which byte address of hbm?");
+    assert_wrong(&r, "break write vmem 999999", "vmem rows 999999..999999 out of 0..");
+    assert_wrong(&r, "break write smem 2", "smem address 2 is no multiple of 4");
+    assert_wrong(&r, "break write cmem 0", "the chip has no cmem");
+    assert_wrong(&r, "break loop core 9", "core is \"9\"; a whole number in 0..1 is needed");
+    assert_wrong(&r, "break loop core", "core which number?");
+    assert_wrong(&r, "break loop after 0", "after is \"0\"");
+    assert_wrong(&r, "break loop when s3", "\"when\" is not known here; core N, after N or if");
+    assert_wrong(&r, "break loop if s40", "s40 out of s0..s31");
+    assert_wrong(&r, "break loop if", "a value is needed at the end");
+    assert_wrong(&r, "watch", "watch what?");
+    assert_wrong(&r, "watch v64", "the register is \"64\"");
+    assert_wrong(&r, "watch s0 +", "a value is needed at the end");
+    assert_wrong(&r, "watch hbm 0 1000000", "at most 1048576 can be watched");
+    SAYS(&r, "info breaks", "no breakpoints");
+}
+
+/* ---- looking ---- */
+
+TEST(print_shows_registers_in_the_format_asked_for)
+{
+    debug_rig_say(&r, "finish");
+    SAYS(&r, "print s1", "s1 = 40 (0x28)\n");
+    SAYS(&r, "p/hex s1", "s1 = 0x28\n");
+    SAYS(&r, "p/f32 v4[0,0]", "v4[0,0] = 1.5\n");
+    SAYS(&r, "p s1 * 2 - 1", "s1 * 2 - 1 = 79");
+    SAYS(&r, "print p0", "p0 = 0\n");
+    SAYS(&r, "print s", "s0 =           0", "s1 =          40", "s31 =           0");
+    SAYS(&r, "print p", "p0 = 0  p1 = 0");
+    SAYS(&r, "print v", "v4  all 1.5", "vector registers are all zeros");
+    SAYS(&r, "print v4", "v4:", "[ 0,  0]", "1.5", "…\n", "all 1.5");
+    SAYS(&r, "print/s32 v1", "0            1            2", "[ 1,  0]          128",
+         "min 0, max 1023, mean 511.5, 1 zero, 0 NaN");
+    SAYS(&r, "print/s32 v1[2:4,126:128]", "[ 2,126]          382          383\n",
+         "[ 3,126]          510          511\n");
+    SAYS(&r, "print/u32 v1[7]", "[ 7,  0]          896", "[ 7,120]", "1023\n");
+    SAYS(&r, "print/full/hex v1", "[ 7,120]", "0x000003ff\n", "min 0, max 1023");
+    SAYS(&r, "print vm2", "vm2:", "[0] ########", "[7] ########", "1024 of 1024 elements");
+    assert_null(strstr(debug_rig_say(&r, "print/s32 v1[0:1,0:1]"), "min"));
+}
+
+/* packed as vpack.c.bf16 does: rows 2i and 2i + 1 in the halves of the words of sublane i */
+TEST(bf16_takes_a_tile_as_16_packed_rows)
+{
+    uint32_t row[128];
+    struct err e;
+
+    for (int i = 0; i < 128; i++)
+        row[i] = 0x40003f80u;           /* 2.0 above 1.0 */
+    assert_int_equal(machine_vmem_write(r.d.m, 0, 512 * 9, row, sizeof(row), &e), 0);
+    SAYS(&r, "x/bf16 vmem 8", "vmem rows 8..15:", "[ 0,  0]         0", "[ 2,  0]         1",
+         "[ 3,  0]         2", "min 0, max 2, mean 0.1875, 1792 zero, 0 NaN");
+    SAYS(&r, "p/bf16 vmem[9,3]", "= 1\n");
+}
+
+TEST(x_shows_ranges_of_memories)
+{
+    uint32_t word[3] = {0x3fc00000, 7, 0xffffffff};
+    struct err e;
+
+    assert_int_equal(machine_hbm_write(r.d.m, 0, 0x1000, word, sizeof(word), &e), 0);
+    SAYS(&r, "x hbm 0x1000", "hbm 0x00001000           1.5");
+    SAYS(&r, "x/hex hbm 0x1000 3", "0x3fc00000   0x00000007   0xffffffff\n");
+    SAYS(&r, "x/s32 hbm 0x1000 10", "1069547520            7           -1", "hbm 0x00001020 ");
+    SAYS(&r, "x/u32 hbm 0x1008 1", "4294967295\n");
+    SAYS(&r, "x/tile/hex hbm 0x1000", "hbm 0x1000..0x1fff:", "0x3fc00000");
+    SAYS(&r, "x vmem 0 2", "vmem rows 0..7:", "all 0", "vmem rows 8..15:");
+    debug_rig_say(&r, "finish");
+    SAYS(&r, "x smem 0x40", "smem 0x00000040            40            0");
+    assert_wrong(&r, "x", "which memory?");
+    assert_wrong(&r, "x vmem", "which row of vmem?");
+    assert_wrong(&r, "x vmem 3x", "the row is \"3x\"");
+    assert_wrong(&r, "x hbm 0x1001", "hbm address 4097 is no multiple of 4");
+    assert_wrong(&r, "x vmem 0 65", "65 tiles; at most 64 at a time");
+    assert_wrong(&r, "x hbm 0 5000", "5000 words; at most 4096 at a time");
+    assert_wrong(&r, "x smem 0 0", "the count is \"0\"");
+    assert_wrong(&r, "x/f64 hbm 0", "no format \"f64\"");
+    assert_wrong(&r, "x hbm 0 1 2", "\"2\" is too much");
+    assert_wrong(&r, "x/tile hbm 0x3fffffffc", "out of 0..");
+}
+
+TEST(wrong_prints_are_refused_with_a_reason)
+{
+    assert_wrong(&r, "print", "print what?");
+    assert_wrong(&r, "print/f23 s1", "no format \"f23\" (did you mean \"f32\"?)");
+    assert_wrong(&r, "print v1[0:9,0:4]", "rows out of 0:8, or none");
+    assert_wrong(&r, "print v1[3:3]", "rows out of 0:8, or none");
+    assert_wrong(&r, "print v1[0:2,0:129]", "lanes out of 0:128");
+    assert_wrong(&r, "print v1[0:2", "\"]\" is needed");
+    assert_wrong(&r, "print v1[a:2]", "rows are needed, 2 or 2:5, at \"a:2]\"");
+    assert_wrong(&r, "print v1[0:2,]", "lanes are needed");
+    assert_wrong(&r, "print v1[0:2] 3", "\"3\" is too much");
+    assert_wrong(&r, "print v1[]", "rows are needed, 2 or 2:5");
+    assert_wrong(&r, "print s99", "s99 out of s0..s31");
+    assert_wrong(&r, "step/f32", "step has no formats");
+}
+
+TEST(a_result_that_is_not_ready_says_when)
+{
+    debug_rig_say(&r, "until loop");
+    debug_rig_say(&r, "until 12");
+    debug_rig_say(&r, "step");
+    SAYS(&r, "print s2", "s2 = 40 (0x28)  (ready in ");
+}
+
+TEST(displays_come_after_every_stop)
+{
+    SAYS(&r, "display", "nothing is displayed");
+    SAYS(&r, "display s0", "s0 = 0");
+    SAYS(&r, "display/s32 v1[0:1,0:4]", "v1:");
+    SAYS(&r, "display smem 0x40 2", "smem 0x00000040");
+    SAYS(&r, "step", "core 0 @1", "s0 = 4", "v1:", "2            3\n", "smem 0x00000040");
+    SAYS(&r, "display", "1  print s0", "2  print/s32 v1[0:1,0:4]", "3  x smem 0x40 2");
+    debug_rig_say(&r, "undisplay 1");
+    assert_null(strstr(debug_rig_say(&r, "step"), "s0 = 4"));
+    assert_wrong(&r, "display nothing_like_this", "nothing is called \"nothing_like_this\"");
+    assert_wrong(&r, "undisplay 17", "a whole number in 1..16 is needed");
+    debug_rig_say(&r, "undisplay");
+    SAYS(&r, "display", "nothing is displayed");
+    for (int i = 0; i < 16; i++)
+        debug_rig_say(&r, "display s1");
+    assert_wrong(&r, "display s1", "16 displays are all there is room for");
+}
+
+TEST(list_counts_bundles_and_their_waits)
+{
+    debug_rig_say(&r, "finish");
+    SAYS(&r, "list loop 4", "bundle   line        times       stalls", "loop:\n",
+         "2      5            4", "s0 = ssub.s32 s0, 1", "3      6            4",
+         "sbr.rel (p0) target = loop");
+    assert_null(strstr(r.said, "end:"));
+    SAYS(&r, "list 0", "start:", "     0 ");
+    debug_rig_say(&r, "goto 0");
+    SAYS(&r, "list", "=>     0      2            0            0");
+    assert_wrong(&r, "list 99", "the bundle is \"99\"");
+    assert_wrong(&r, "list 0 5000", "the count is \"5000\"");
+}
+
+TEST(info_tables_tell_what_is_going_on)
+{
+    debug_rig_say(&r, "until @100");
+    SAYS(&r, "info dma", "1 copy; the queue has", "bundle 1     hbm 0x0 -> vmem 0x400, 2 KiB, "
+         "flag 3: ", "done after 99 cycles");
+    SAYS(&r, "info cores", "=>   0", "bundle 6", "waits for flag 3 >= 64, which is 0",
+         "1 cores have no program");
+    SAYS(&r, "info flags", "all ", " flags are 0");
+    SAYS(&r, "info stalls", "core 0, 100 cycles, 100 since the last stop", "issue", "operand",
+         "(waits now)");
+    SAYS(&r, "info stalls all", "core 0, 100 cycles");
+    debug_rig_say(&r, "until 11");
+    SAYS(&r, "info fifos", "eup: 1 of", "0  for vpop.eup     ready in ", "2.82843");
+    SAYS(&r, "info units", "scalar     free", "eup        ");
+    debug_rig_say(&r, "finish");
+    SAYS(&r, "info counters", "bundles ", "26", "copies", "1", "ssub.s32", "4", "vst ", "4");
+    SAYS(&r, "info fifos", "all fifos are empty");
+    assert_wrong(&r, "info", "info about what?");
+    assert_wrong(&r, "info fifo s", "\"s\" is too much");
+    assert_wrong(&r, "info stalls 3", "info stalls \"3\"; info stalls, or info stalls all");
+    assert_wrong(&r, "info c", "table \"c\" may be cores, counters");
+    assert_wrong(&r, "info waits", "no table \"waits\"");
+}
+
+TEST(flags_and_complete_copies_are_told)
+{
+    struct debug_rig f;
+
+    debug_rig_open(&f, "tiny", "{ dma.hbm_to_vmem /*src=*/0, /*size_in_granules=*/64, /*dst=*/0, "
+                               "/*dst_syncflagno=*/[sflag:3] }\n{ vdelay 2000 }\n"
+                               "{ dma.done.wait [sflag:3], 64 }\n{ vsyncset [sflag:3], 0 }\n"
+                               "{ shalt }\n", 1);
+    debug_rig_say(&f, "break flag 3");
+    SAYS(&f, "c", "breakpoint 1, flag 3 of core 0: 0 -> 64");
+    SAYS(&f, "info flags", "flag 3 = 64");
+    SAYS(&f, "info dma", "1 copy; ", "complete, seen when the core is next woken");
+    SAYS(&f, "where", "bundle 2", "issues at 2002 after 2000 cycles of delay");
+    debug_rig_close(&f);
+}
+
+/* ---- names and help ---- */
+
+TEST(names_may_be_cut_short_where_that_is_clear)
+{
+    SAYS(&r, "st", "core 0 @1");
+    SAYS(&r, "cy 2", "core 0 @3");
+    assert_wrong(&r, "call", "no command \"call\"");
+    assert_wrong(&r, "w", "command \"w\" may be wake, watch, where");
+    assert_wrong(&r, "stepp", "no command \"stepp\" (did you mean \"step\"?)");
+    assert_wrong(&r, "breka loop", "(did you mean \"break\"?)");
+    SAYS(&r, "bk", "core 0 @");
+    SAYS(&r, "reverse-step", "core 0 @");
+}
+
+TEST(every_command_has_help_with_an_example)
+{
+    static const char *const names[] = {
+#define COMMAND(name, others, function, arguments, group, is_step, summary, help) name,
+#include "cli/debug_commands.def"
+    };
+    char command[80], example[80];
+
+    debug_rig_say(&r, "help");
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        assert_non_null(strstr(debug_rig_say(&r, "help"), names[i]));
+        snprintf(command, sizeof(command), "help %s", names[i]);
+        snprintf(example, sizeof(example), "\n  %s", names[i]);
+        SAYS(&r, command, example);
+    }
+    SAYS(&r, "help expressions", "smem[0x40]", "stall.mxu_busy", "core1.s3", "f32(x)");
+    assert_wrong(&r, "help brek", "(did you mean \"break\"?)");
+    assert_wrong(&r, "help break it", "\"it\" is too much");
+}
+
+TEST(arguments_that_are_too_many_or_no_numbers_are_refused)
+{
+    assert_wrong(&r, "step x", "the count is \"x\"; a whole number in 1..");
+    assert_wrong(&r, "step 0", "the count is \"0\"");
+    assert_wrong(&r, "step 1 2", "\"2\" is too much");
+    assert_wrong(&r, "cycle -1", "the count is \"-1\"");
+    assert_wrong(&r, "until", "until where?");
+    assert_wrong(&r, "until @0", "the cycle is \"0\"; a whole number in 1..");
+    assert_wrong(&r, "until nowhere", "no label \"nowhere\"");
+    assert_wrong(&r, "next", "which operation?");
+    assert_wrong(&r, "next vodd", "no operation \"vodd\"");
+    assert_wrong(&r, "goto", "which cycle?");
+    assert_wrong(&r, "goto x", "the cycle is \"x\"");
+    assert_wrong(&r, "core 2", "the core is \"2\"; a whole number in 0..1 is needed");
+    assert_wrong(&r, "where am i", "\"am i\" is too much");
+    assert_wrong(&r, "run fast", "\"fast\" is too much");
+    assert_wrong(&r, "quit now", "\"now\" is too much");
+    assert_wrong(&r, "back", "core 0 has issued nothing yet");
+    assert_wrong(&r, "save x", "files are not used here");
+    assert_wrong(&r, "assert", "a value is needed");
+}
+
+TEST(a_line_has_an_end)
+{
+    char line[1200];
+
+    memset(line, 'x', sizeof(line) - 1);
+    line[sizeof(line) - 1] = '\0';
+    assert_wrong(&r, line, "a command of 1199 characters; at most 999");
+    line[900] = '\0';
+    assert_wrong(&r, line, "no command \"xxx");
+    memcpy(line, "break ", 6);
+    assert_wrong(&r, line, "no label \"xxx");
+}
+
+/* ---- several cores ---- */
+
+TEST(cores_stop_and_are_looked_at_by_themselves)
+{
+    struct debug_rig two;
+
+    debug_rig_open(&two, "tiny", text, 2);
+    SAYS(&two, "break end core 1", "breakpoint 1: bundle 6 (line 10, end), core 1");
+    SAYS(&two, "c", "breakpoint 1, bundle 6", "core 1 @");
+    assert_int_equal(two.d.core, 1);
+    SAYS(&two, "core 0", "core 0 @");
+    SAYS(&two, "print core1.s1", "40");
+    debug_rig_say(&two, "delete");
+    debug_rig_say(&two, "run");
+    debug_rig_say(&two, "goto 0");
+    debug_rig_say(&two, "break loop");
+    SAYS(&two, "c", "breakpoint 2, bundle 2", "breakpoint 2, bundle 2", "hit 2", "core 0 @2");
+    SAYS(&two, "info stalls all", "core 0,", "core 1,");
+    debug_rig_close(&two);
+}
+
+TEST(a_core_without_a_program_says_so)
+{
+    SAYS(&r, "core 1", "core 1 @0: has no program");
+    assert_wrong(&r, "step", "core 1 has no program");
+    assert_wrong(&r, "list", "core 1 has no program");
+    assert_wrong(&r, "break 0", "core 1 has no program");
+    assert_wrong(&r, "op", "core 1 has no next bundle");
+    SAYS(&r, "info stalls", "core 1");
+    SAYS(&r, "continue", "the launch has ended");
+    debug_rig_say(&r, "core 0");
+    debug_rig_say(&r, "goto 0");
+    debug_rig_say(&r, "core 1");
+    debug_rig_say(&r, "break flag 3");
+    debug_rig_say(&r, "break write vmem 0");
+    debug_rig_say(&r, "print s3");
+}
+
+/* ---- faults ---- */
+
+TEST(a_fault_stops_and_time_goes_back_from_it)
+{
+    struct debug_rig f;
+
+    debug_rig_open(&f, "tiny", "{ s1 = smov 0x10000000 }\n{ s2 = smov 3 }\n"
+                               "{ v1 = vld [vmem:s1] }\n{ shalt }\n", 1);
+    SAYS(&f, "c", "fault: core 0 cycle 2 bundle 2 (line 3): vmem address 268435456 out of",
+         "core 0 @2: bundle 2 (line 3), faulted", "v1 = vld");
+    SAYS(&f, "where", "fault: core 0 cycle 2");
+    assert_int_equal(debug_rig_value(&f, "faulted"), 1);
+    assert_int_equal(debug_rig_value(&f, "s2"), 3);
+    assert_wrong(&f, "step", "the launch has faulted at cycle 2");
+    SAYS(&f, "back", "core 0 @1: bundle 1");
+    assert_int_equal(debug_rig_value(&f, "s2"), 0);
+    SAYS(&f, "step", "bundle 2 (line 3)");
+    SAYS(&f, "step", "fault: core 0 cycle 2");
+    debug_rig_close(&f);
+}
+
+TEST(a_deadlock_is_told_and_can_be_left_again)
+{
+    struct debug_rig f;
+
+    debug_rig_open(&f, "tiny", "{ s1 = smov 1 }\n{ vwait.ge [sflag:2], 1 }\n{ shalt }\n", 1);
+    SAYS(&f, "step", "bundle 1");
+    SAYS(&f, "step", "fault: deadlock: ", "flag 2 >= 1");
+    SAYS(&f, "goto 0", "core 0 @0: bundle 0");
+    SAYS(&f, "continue", "deadlock");
+    debug_rig_close(&f);
+}
+
+/* ---- time ---- */
+
+static void save_into(struct bytes *b)
+{
+    *b = (struct bytes){.data = NULL};
+    machine_save(r.d.m, b);
+}
+
+/* states of all cycles going forward, then visited in any order */
+TEST(going_back_finds_the_very_same_state)
+{
+    enum { CYCLES = 120 };
+    static struct bytes at[CYCLES];
+    struct bytes here;
+    char command[40];
+    struct rng g;
+
+    rng_init(&g, 5);
+    for (int i = 0; i < CYCLES; i++) {
+        save_into(&at[i]);
+        debug_rig_say(&r, "cycle");
+    }
+    for (int i = 0; i < 60; i++) {
+        int cycle = (int)rng_below(&g, CYCLES);
+
+        snprintf(command, sizeof(command), "goto %d", cycle);
+        debug_rig_say(&r, command);
+        assert_int_equal(r.d.cycle, cycle);
+        save_into(&here);
+        assert_int_equal(here.size, at[cycle].size);
+        assert_memory_equal(here.data, at[cycle].data, here.size);
+        mem_free(here.data);
+        if (i % 7 == 0)
+            debug_rig_say(&r, "finish");
+    }
+    for (int i = 0; i < CYCLES; i++)
+        mem_free(at[i].data);
+}
+
+TEST(back_undoes_steps)
+{
+    cycle_t cycle[30];
+    int count = 0;
+
+    while (!debug_has_ended(&r.d)) {
+        cycle[count++] = r.d.cycle;
+        debug_rig_say(&r, "step");
+    }
+    assert_int_equal(count, 26);
+    for (int i = count - 1; i >= 0; i--) {
+        debug_rig_say(&r, "back");
+        assert_int_equal(r.d.cycle, cycle[i]);
+        assert_int_equal(debug_rig_value(&r, "issued"), i);
+    }
+    debug_rig_say(&r, "step 20");
+    debug_rig_say(&r, "back 17");
+    assert_int_equal(r.d.cycle, cycle[3]);
+    debug_rig_say(&r, "back 100");
+    assert_int_equal(r.d.cycle, 0);
+}
+
+TEST(run_starts_again_with_memories_as_they_were)
+{
+    debug_rig_say(&r, "finish");
+    assert_int_equal(debug_rig_value(&r, "smem[0x40]"), 40);
+    debug_rig_say(&r, "break start");
+    SAYS(&r, "run", "breakpoint 1, bundle 0", "core 0 @0");
+    assert_int_equal(debug_rig_value(&r, "smem[0x40]"), 0);
+    SAYS(&r, "c", "the launch has ended");
+    debug_rig_say(&r, "delete");
+    debug_rig_say(&r, "break end");
+    SAYS(&r, "run", "breakpoint 2, bundle 6");
+}
+
+/* thousands of snapshots on the way: they are thinned out, and any cycle is still found */
+TEST(a_long_launch_keeps_a_bounded_history)
+{
+    struct debug_rig f;
+
+    debug_rig_open(&f, "tiny", "{ s0 = smov 400000 }\nloop:\n{ s0 = ssub.s32 s0, 1 }\n"
+                               "{ p0 = scmp.gt.s32.totalorder s0, 0 }\n"
+                               "{ sbr.rel (p0) target = loop }\n{ s1 = sadd.s32 s1, 1 }\n"
+                               "{ shalt }\n", 1);
+    debug_rig_say(&f, "until @900000");
+    assert_int_equal(f.d.cycle, 900000);
+    debug_rig_say(&f, "finish");
+    debug_rig_say(&f, "goto 654321");
+    assert_int_equal(f.d.cycle, 654321);
+    assert_int_equal(debug_rig_value(&f, "s0 + count[loop]"), 400000);
+    debug_rig_say(&f, "back 1000");
+    debug_rig_say(&f, "step 1000");
+    assert_int_equal(debug_rig_value(&f, "s0 + count[loop]"), 400000);
+    debug_rig_close(&f);
+}
+
+/* whatever is typed, the launch ends as one that nobody looked at */
+static void random_command(struct rng *g, char *out, size_t room)
+{
+    static const char *const word[] = {
+        "step", "s 3", "cycle 7", "op", "next vst", "event", "wake", "out", "until loop",
+        "until @50", "continue", "c", "finish", "run", "back", "back 4", "goto 30", "goto 0",
+        "break loop", "break :8 if s0 == 2", "break op vst", "break flag 3", "break @40",
+        "break write vmem 18", "break stall eup", "watch s0", "watch v2", "watch smem 0x40",
+        "delete", "delete 2", "display s0", "undisplay", "print v1", "print vm2", "x vmem 16",
+        "list", "info stalls", "info fifos", "info dma", "info units", "core 0", "core 1",
+        "where", "assert s0 < 9", "help step", "info cores", "info counters", "print s"};
+
+    snprintf(out, room, "%s", word[rng_below(g, COUNT_OF(word))]);
+}
+
+TEST(no_session_changes_results_or_cycles)
+{
+    cycle_t cycles = cycles_of_a_run();
+    char command[80];
+    struct rng g;
+
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        rng_init(&g, seed);
+        for (int i = 0; i < 60; i++) {
+            random_command(&g, command, sizeof(command));
+            debug_rig_try(&r, command);
+        }
+        if (!debug_has_ended(&r.d))
+            debug_rig_say(&r, "finish");
+        if (r.d.cycle != cycles)
+            fail_msg("seed %d: ends at cycle %lld, not %lld", (int)seed, (long long)r.d.cycle,
+                     (long long)cycles);
+        debug_rig_say(&r, "core 0");
+        assert_int_equal(debug_rig_value(&r, "smem[0x40]"), 40);
+        assert_int_equal(debug_rig_value(&r, "count[loop]"), 4);
+        debug_rig_say(&r, "delete");
+        debug_rig_say(&r, "goto 0");
+    }
+}
+
+/* nonsense made of what commands are made of */
+TEST(no_line_crashes_it)
+{
+    static const char *const part[] = {
+        "step", "break", "watch", "print", "x", "list", "info", "goto", "until", "back", "if",
+        "core", "after", "vmem", "hbm", "smem", "cmem", "write", "read", "flag", "stall", "op",
+        "s0", "v1", "vm2", "p0", "loop", "@", ":", "[", "]", "(", ")", ",", "+", "-", "*", "/",
+        "0", "1", "7", "0x40", "-1", "99999999999999999999", "9223372036854775807", "f32", "/full",
+        "/hex", "#", "==", "&&", "||", "~", "!", "\t", "display", "assert", "echo", "1e400", "nan"};
+    char line[400];
+    struct rng g;
+
+    rng_init(&g, 77);
+    for (int i = 0; i < 6000; i++) {
+        size_t used = 0;
+        uint32_t count = rng_below(&g, 9);
+
+        line[0] = '\0';
+        for (uint32_t j = 0; j < count; j++)
+            used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s",
+                                     part[rng_below(&g, COUNT_OF(part))],
+                                     rng_below(&g, 3) ? " " : "");
+        debug_rig_try(&r, line);
+        if (i % 100 == 99)
+            debug_rig_say(&r, "delete");
+    }
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_step_is_a_bundle_and_a_cycle_is_a_cycle),
+        CASE(until_goes_to_labels_lines_bundles_and_cycles),
+        CASE(next_goes_to_an_operation_and_out_leaves_a_loop),
+        CASE(event_and_wake_stop_at_what_comes_from_outside),
+        CASE(finish_ends_as_a_run_does_whatever_breakpoints_say),
+        CASE(op_shows_what_is_read_then_what_was_written),
+        CASE(an_operation_whose_guard_fails_does_nothing),
+        CASE(an_empty_line_repeats_the_last_step_where_that_is_wanted),
+        CASE(a_breakpoint_stops_in_front_of_its_bundle_each_time),
+        CASE(conditions_and_counts_hold_a_breakpoint_back),
+        CASE(a_condition_that_fails_to_have_a_value_stops),
+        CASE(cycles_flags_and_operations_stop),
+        CASE(stores_and_loads_of_a_range_stop),
+        CASE(copies_that_touch_a_range_stop),
+        CASE(waits_for_a_reason_stop),
+        CASE(watches_show_old_and_new),
+        CASE(delete_takes_one_or_all),
+        CASE(there_is_room_for_64_breakpoints),
+        CASE(wrong_breakpoints_are_refused_with_a_reason),
+        CASE(print_shows_registers_in_the_format_asked_for),
+        CASE(bf16_takes_a_tile_as_16_packed_rows),
+        CASE(x_shows_ranges_of_memories),
+        CASE(wrong_prints_are_refused_with_a_reason),
+        CASE(a_result_that_is_not_ready_says_when),
+        CASE(displays_come_after_every_stop),
+        CASE(list_counts_bundles_and_their_waits),
+        CASE(info_tables_tell_what_is_going_on),
+        CASE(flags_and_complete_copies_are_told),
+        CASE(names_may_be_cut_short_where_that_is_clear),
+        CASE(every_command_has_help_with_an_example),
+        CASE(arguments_that_are_too_many_or_no_numbers_are_refused),
+        CASE(a_line_has_an_end),
+        CASE(cores_stop_and_are_looked_at_by_themselves),
+        CASE(a_core_without_a_program_says_so),
+        CASE(a_fault_stops_and_time_goes_back_from_it),
+        CASE(a_deadlock_is_told_and_can_be_left_again),
+        CASE(going_back_finds_the_very_same_state),
+        CASE(back_undoes_steps),
+        CASE(run_starts_again_with_memories_as_they_were),
+        CASE(a_long_launch_keeps_a_bounded_history),
+        CASE(no_session_changes_results_or_cycles),
+        CASE(no_line_crashes_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
