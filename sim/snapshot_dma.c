@@ -158,19 +158,27 @@ void ports_archive(const struct chip *chip, struct core_ports *p, struct archive
     }
 }
 
+/* what its `slot` counts */
+static int64_t slots_of(const struct machine *m, const struct event *e)
+{
+    switch (e->kind) {
+    case EVENT_ADD: case EVENT_STORE: case EVENT_REMOTE_ADD: case EVENT_REMOTE_STORE:
+        return m->core[e->core].program->bundle_count;
+    case EVENT_PORT:
+        return PORT_COUNT;
+    case EVENT_READ: case EVENT_REMOTE_READ: case EVENT_PEEK: case EVENT_ANSWER:
+        return S_CONST;
+    default:
+        return m->chip.dma_queue_depth;
+    }
+}
+
 static bool is_possible(const struct machine *m, const struct event *e)
 {
-    int64_t slots = m->chip.dma_queue_depth;
-
-    if (e->kind == EVENT_PORT)
-        slots = PORT_COUNT;
-    else if (e->kind == EVENT_READ || e->kind == EVENT_REMOTE_READ || e->kind == EVENT_PEEK
-             || e->kind == EVENT_ANSWER)
-        slots = S_CONST;
     return e->kind <= EVENT_QUEUE && e->cause <= CAUSE_ICI && e->core < m->core_count
            && e->target >= 0 && e->target < m->core_count && e->flag >= 0
-           && e->flag < m->chip.sync_flags && e->slot >= 0 && e->slot < slots
-           && e->at >= m->now_ps && m->core[e->core].program;
+           && e->flag < m->chip.sync_flags && e->at >= m->now_ps && m->core[e->core].program
+           && e->slot >= 0 && e->slot < slots_of(m, e);
 }
 
 /* in the order of the heap, which loading makes anew */

@@ -253,9 +253,12 @@ TEST(copies_between_chips_go_on_from_a_snapshot_in_every_mode)
     for (size_t i = 0; i < 3 * COUNT_OF(slices); i++)
         check_run(&(struct run){.name = "exchange", .text = exchange, .slice = slices[i / 3],
                                 .simd = "c", .count = 4, .seed = 7 + i,
+                                .fault = i == 3 ? "race: vst writes" : NULL,
                                 .options = {.mode = (enum run_mode)(i % 3), .trace = i == 0,
                                             .set = {"core.branch_delay_bundles=4",
-                                                    "vmem.bytes=131072"},
+                                                    "vmem.bytes=131072",
+                                                    "dma.queue_depth=4"},
+                                            .check_races = i == 3, .check_unwritten = i % 3 == 2,
                                             .cycle_limit = 1000000}});
 }
 
