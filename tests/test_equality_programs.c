@@ -1,0 +1,178 @@
+/*
+ * The examples, and a compiled training step, in every way that must not
+ * matter: is each cycle, counter, register and byte the same?
+ */
+#include "base/units.h"
+#include "isa/asm.h"
+#include "isa/file.h"
+#include "stack/strategy.h"
+#include "tests/alike.h"
+#include "tests/rig.h"
+#include "tests/test.h"
+
+#define EXPECT "\n// expect: "
+#define EXAMPLE_BYTES (1 << 20)         /* of HBM and VMEM that examples are given and write */
+
+/* Memory of every core before a launch, and what the cores run. */
+struct image {
+    const struct isa_program *program;
+    int core_count;                     /* that run it */
+    unsigned char *hbm[8];              /* EXAMPLE_BYTES, or what the step uses */
+    int64_t hbm_bytes;
+};
+
+static void load(const struct scene *s, struct machine *m)
+{
+    const struct image *image = s->context;
+    struct err e = {.line = 0};
+    int count = image->core_count;
+
+    for (int core = 0; core < count; core++) {
+        const int32_t ring[4] = {core, count, (core + 1) % count, (core + count - 1) % count};
+
+        if (machine_load(m, core, image->program, &e)
+            || machine_smem_write(m, core, 0, ring, sizeof(ring), &e)
+            || machine_hbm_write(m, core, 0, image->hbm[core], image->hbm_bytes, &e))
+            fail_msg("%s: %s", s->name, e.msg);
+    }
+}
+
+static void assert_alike(const char *name, const struct slice *slice, const struct chip *chip,
+                         const struct image *image)
+{
+    const struct scene s = {
+        .name = name, .slice = slice, .chip = chip, .load = load, .context = image, .seed = 1,
+        .range_count = 3, .is_large = strstr(name, "matmul_v5e") || strstr(name, "matmul_v6e"),
+        .range = {{MEMORY_HBM, 0, image->hbm_bytes}, {MEMORY_VMEM, 0, EXAMPLE_BYTES},
+                  {MEMORY_SMEM, 0, 4096}}};
+    char what[300];
+
+    if (!alike(&s, what, sizeof(what)))
+        fail_msg("%s on %s: %s", name, slice->name, what);
+}
+
+static const struct isa_program *assemble(struct arena *a, const char *text)
+{
+    struct isa_program *p = arena_alloc(a, sizeof(*p));
+    struct isa_errors errors = {.count = 0};
+
+    if (isa_assemble(text, strlen(text), "example", a, p, &errors))
+        fail_msg("an example does not assemble");
+    return p;
+}
+
+/* floats between 1 and 2, of which every core has others */
+static void give_floats(struct arena *a, struct image *image)
+{
+    image->hbm_bytes = EXAMPLE_BYTES;
+    for (int core = 0; core < image->core_count; core++) {
+        uint32_t *word = arena_alloc(a, EXAMPLE_BYTES);
+
+        for (uint32_t i = 0; i < EXAMPLE_BYTES / 4; i++)
+            word[i] = 0x3f800000u | ((i + (uint32_t)core) * 2654435761u >> 9);
+        image->hbm[core] = (unsigned char *)word;
+    }
+}
+
+/* on the first chip that the example names */
+static void check_example(const char *path)
+{
+    struct image image = {.core_count = 1};
+    const char *expected;
+    char name[16], *text;
+    struct slice slice;
+    struct chip chip;
+    struct arena a;
+    struct err e = {.line = 0};
+    uint8_t *bytes;
+    size_t size;
+
+    arena_init(&a);
+    if (isa_file_read(path, &a, &bytes, &size, &e))
+        fail_msg("%s: %s", path, e.msg);
+    text = arena_printf(&a, "%.*s", (int)size, (const char *)bytes);
+    expected = strstr(text, EXPECT);
+    assert_true(expected && sscanf(expected + strlen(EXPECT), "%15s", name) == 1);
+    if (slice_parse(&slice, name, &e) || chip_load_builtin(&chip, slice.chip_name, NULL, &a, &e))
+        fail_msg("%s: %s", path, e.msg);
+    if (strstr(text, "\n// cores: all\n"))
+        image.core_count = slice.core_count;
+    image.program = assemble(&a, text);
+    give_floats(&a, &image);
+    assert_alike(path, &slice, &chip, &image);
+    arena_fini(&a);
+}
+
+TEST(examples_are_alike_in_all_ways)
+{
+    static const char *const paths[] = {
+        "examples/01_vector_add.tasm", "examples/02_mxu_tile.tasm",
+        "examples/03_double_buffered_matmul.tasm", "examples/04_pipelined_matmul_v3.tasm",
+        "examples/04_pipelined_matmul_v5e.tasm", "examples/04_pipelined_matmul_v6e.tasm",
+        "examples/05_transpose.tasm", "examples/06_cross_lane_softmax.tasm",
+        "examples/07_two_core_exchange.tasm", "examples/08_branch_delay.tasm"};
+
+    for (size_t i = 0; i < COUNT_OF(paths); i++)
+        check_example(paths[i]);
+}
+
+#define INPUTS 20
+#define BATCH 64
+
+static struct model_layer layers[] = {
+    {"dense", INPUTS, 16, true, ACTIVATION_RELU}, {"dense_1", 16, 10, true, ACTIVATION_SOFTMAX}
+};
+static const struct model model = {
+    .name = "small", .input_elems = INPUTS, .layer = layers, .layer_count = 2,
+    .parameter_elems = INPUTS * 16 + 16 + 16 * 10 + 10
+};
+
+static void take_image(struct rig *r, const struct compiled *step, struct image *image)
+{
+    *image = (struct image){.program = &step->program, .core_count = r->slice.core_count,
+                            .hbm_bytes = (step->hbm_bytes + 4095) / 4096 * 4096};
+    for (int core = 0; core < image->core_count; core++) {
+        image->hbm[core] = arena_alloc(&r->arena, (size_t)image->hbm_bytes);
+        if (machine_hbm_read(r->m, core, 0, image->hbm[core], image->hbm_bytes, &r->err))
+            fail_msg("%s", r->err.msg);
+    }
+}
+
+/* the step that follows one of a strategy, from what that left in HBM */
+TEST(a_compiled_training_step_is_alike_in_all_ways)
+{
+    struct strategy_options o = {
+        .model = &model, .global_batch = BATCH, .seed = 1,
+        .model_options = {.policy = POLICY_FLOAT32, .precision = PRECISION_DEFAULT,
+                          .optimizer = OPTIMIZER_ADAM, .learning_rate = 0.001, .beta_1 = 0.9,
+                          .beta_2 = 0.999, .epsilon = 1e-7}};
+    float images[BATCH * INPUTS];
+    int32_t labels[BATCH];
+    struct strategy *s;
+    struct step_result result;
+    struct image image;
+    struct rig r;
+
+    for (int i = 0; i < BATCH * INPUTS; i++)
+        images[i] = (float)(i * 37 % 101) / 101.0f;
+    for (int i = 0; i < BATCH; i++)
+        labels[i] = i % 10;
+    rig_open(&r, "v3-8", NULL);
+    o.machine = r.m;
+    s = strategy_create(&o, &r.arena, &r.err);
+    if (!s || strategy_train_step(s, images, labels, &result, &r.err))
+        fail_msg("%s", r.err.msg);
+    take_image(&r, strategy_train_program(s), &image);
+    assert_alike("training step", &r.slice, &r.chip, &image);
+    strategy_destroy(s);
+    rig_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(examples_are_alike_in_all_ways),
+        cmocka_unit_test(a_compiled_training_step_is_alike_in_all_ways),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
