@@ -145,7 +145,8 @@ static double longer(double a, double b)
 /* cycles, about: the passes, what copies take beyond them, the first copy in, the last out */
 static double estimate(const struct gemm_plan *p, const struct chip *chip)
 {
-    double bytes_per_cycle = chip->dma_core_gbps * 1e3 / (double)chip->chip_clock_mhz * STREAM_SHARE;
+    double bytes_per_cycle =
+        chip->dma_core_gbps * 1e3 / (double)chip->chip_clock_mhz * STREAM_SHARE;
     double rows = (double)(p->rounds * round_cycles(p, chip)), passes, chunk, in, out, all;
     double weights = p->is_packed ? (double)(p->array / 16 * chip_push_cycles(chip, MATRIX_BF16))
                                   : 16.0 * chip_push_cycles(chip, MATRIX_F32);
