@@ -233,6 +233,7 @@ struct core {
     size_t copy_visible;                /* of them, complete before the core was last woken */
 
     struct memo *memo;                  /* NULL where every iteration is simulated */
+    struct hbm_log *hbm_log;            /* of sim/launch_memo.h, NULL likewise */
 
     /* results */
     cycle_t halted_at;

@@ -1,6 +1,7 @@
 #include "sim/known.h"
 
 #include "base/arena.h"
+#include "sim/launch_memo.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,10 +46,14 @@ static void copy_from_hbm(struct core *c, const struct dma *d, int64_t source,
     struct ranges *unknown = &c->unknown_hbm;
     const struct range *found = ranges_find(unknown, source, source + bytes);
 
-    if (d->destination_space == SPACE_HBM)
+    if (d->destination_space == SPACE_HBM) {
         ranges_copy(unknown, source, source + bytes, unknown, destination);
-    else if (found)
+        hbm_log_give_up(c->hbm_log);
+    } else if (found) {
         fault_at_arrival(c, d, found);
+    } else {
+        hbm_log_read(c->hbm_log, c, source, bytes);
+    }
     copy_piece(c, d, source, destination, bytes);
 }
 
@@ -63,8 +68,11 @@ static void copy_known_piece(struct core *c, const struct dma *d, int64_t source
         if (d->destination_space == SPACE_HBM)
             ranges_remove(unknown, destination, destination + bytes);
         copy_piece(c, d, source, destination, bytes);
+        if (d->destination_space == SPACE_HBM)
+            hbm_log_write(c->hbm_log, c, destination, bytes);
     } else {
         ranges_add(unknown, destination, destination + bytes);
+        hbm_log_unknown(c->hbm_log, destination, bytes);
     }
 }
 
@@ -106,8 +114,10 @@ void known_deliver(struct core *to, struct dma *d)
         piece = dma_piece(d, true, done, d->bytes - done);
         if (!d->data) {
             ranges_add(&to->unknown_hbm, piece.address, piece.address + piece.bytes);
+            hbm_log_unknown(to->hbm_log, piece.address, piece.bytes);
             continue;
         }
+        hbm_log_give_up(to->hbm_log);
         hbm_store_write(to->hbm, piece.address, d->data + done, (size_t)piece.bytes);
         ranges_copy(&d->unknown, done, done + piece.bytes, &to->unknown_hbm, piece.address);
     }

@@ -3,6 +3,7 @@
  * serial phase, with pauses wherever the caller wants them.
  */
 #include "sim/checks.h"
+#include "sim/launch_memo.h"
 #include "sim/machine_impl.h"
 #include "sim/memo.h"
 
@@ -28,6 +29,7 @@ void machine_start(struct machine *m)
     cycle_t limit = m->options.cycle_limit > 0 ? m->options.cycle_limit : CYCLE_NEVER;
     int i;
 
+    launch_memo_forget(m);
     for (i = 0; i < m->chip_count; i++)
         hbm_reset(m->hbm[i]);
     if (m->net)
@@ -212,8 +214,12 @@ void machine_finish(struct machine *m)
 
 int machine_run(struct machine *m, struct err *e)
 {
+    if (launch_memo_repeat(m))
+        return 0;
     machine_start(m);
+    launch_memo_begin(m);
     machine_advance(m, CYCLE_NEVER);
     machine_finish(m);
+    launch_memo_end(m);
     return m->fault.kind == FAULT_NONE ? 0 : err_set(e, "%s", m->fault.msg);
 }

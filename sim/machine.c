@@ -1,6 +1,7 @@
 #include "sim/machine.h"
 
 #include "sim/checks.h"
+#include "sim/launch_memo.h"
 #include "sim/limits.h"
 #include "sim/machine_impl.h"
 #include "sim/memo.h"
@@ -134,6 +135,8 @@ struct machine *machine_create(const struct slice *slice, const struct chip *chi
     m->share_bytes = hbm_bytes / chip->chip_cores / chip->hbm_row_bytes * chip->hbm_row_bytes;
     create_memories(m);
     create_cores(m);
+    if (uses_memo(options))
+        m->launch_memo = launch_memo_create(m);
     m->rounds = rounds_create(options->thread_count, run_core, m);
     return m;
 }
@@ -146,6 +149,7 @@ void machine_destroy(struct machine *m)
     if (!m)
         return;
     rounds_destroy(m->rounds);
+    launch_memo_destroy(m->launch_memo);
     for (i = 0; i < m->core_count; i++) {
         hbm_store_destroy(m->core[i].hbm);
         core_fini(&m->core[i]);
@@ -238,6 +242,7 @@ static int load(struct machine *m, int core, const struct isa_program *program,
     limits.is_lenient = is_lenient;
     if (isa_check(program, &limits, e) != 0)
         return -1;
+    launch_memo_forget(m);
     old = m->core[core].program;
     core_set_program(&m->core[core], hold_program(m, program));
     release_program(m, old);
@@ -373,7 +378,7 @@ const struct fault *machine_fault(const struct machine *m)
 
 struct machine_memo_stats machine_memo_stats(const struct machine *m)
 {
-    struct machine_memo_stats sum = {0};
+    struct machine_memo_stats sum = {.launches = launch_memo_repeats(m)};
     int i;
 
     for (i = 0; i < m->core_count; i++) {

@@ -109,11 +109,12 @@ struct machine_options {
     cycle_t cycle_limit;                /* 0 = none; a launch that reaches it faults */
 };
 
-/* What a launch has not simulated because it could be told beforehand: docs/engine.md. */
+/* What the last simulated launch has not simulated because it could be told beforehand: docs/engine.md. */
 struct machine_memo_stats {
     int64_t looks;                      /* loops that were looked at */
     int64_t skips;                      /* times that one went on elsewhere */
     int64_t iterations, bundles;        /* that were added, not simulated */
+    int64_t launches;                   /* since the machine was made, that were not simulated */
 };
 
 struct machine;

@@ -47,6 +47,7 @@ struct machine {
     int *runnable;                      /* cores for the next parallel phase */
     int runnable_count;
     struct rounds *rounds;
+    struct launch_memo *launch_memo;    /* NULL where every launch is simulated */
 
     bool is_complete;                   /* all cores have halted */
     cycle_t cycles;
