@@ -1,0 +1,200 @@
+/*
+ * Engine against reference: everything that programs and reports can see.
+ */
+#include "tests/ref_impl.h"
+
+#include "base/arena.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Where the first difference goes; nothing is compared any more once there is one. */
+struct finding {
+    struct machine *engine;
+    struct ref_machine *reference;
+    int core;
+    bool is_found;
+    char *what;
+    size_t what_bytes;
+};
+
+static void differ(struct finding *f, const char *what, long long index, long long engine,
+                   long long reference)
+{
+    char number[32] = "";
+
+    if (f->is_found)
+        return;
+    f->is_found = true;
+    if (index >= 0)
+        snprintf(number, sizeof(number), " %lld", index);
+    snprintf(f->what, f->what_bytes, "core %d: %s%s is %lld (0x%llx), the reference has %lld "
+             "(0x%llx)", f->core, what, number, engine, (unsigned long long)engine, reference,
+             (unsigned long long)reference);
+}
+
+static void hold(struct finding *f, const char *what, long long index, long long engine,
+                 long long reference)
+{
+    if (engine != reference)
+        differ(f, what, index, engine, reference);
+}
+
+static const char *const fault_names[] = {"no fault", "an address", "a fifo overflow",
+    "an empty fifo", "a deadlock", "an open flag", "shalt.err", "no halt", "an operation"};
+
+static bool is_same_fault(const struct fault *a, const struct ref_fault *b)
+{
+    return a->kind == b->kind && (a->kind == FAULT_NONE
+                                  || (a->core == b->core && a->cycle == b->cycle
+                                      && a->bundle == b->bundle));
+}
+
+static void compare_faults(struct finding *f, const struct ref_fault *b)
+{
+    const struct fault *a = machine_fault(f->engine);
+
+    if (is_same_fault(a, b))
+        return;
+    f->is_found = true;
+    snprintf(f->what, f->what_bytes, "the engine faults with %s (%s), the reference with %s (%s)",
+             fault_names[a->kind], a->msg, fault_names[b->kind], b->msg);
+}
+
+static void compare_counters(struct finding *f)
+{
+    const struct core_counters *a = machine_counters(f->engine, f->core);
+    const struct core_counters *b = &f->reference->core[f->core].counters;
+
+    hold(f, "the count of cycles", -1, a->cycles, b->cycles);
+    for (int i = 0; i < OP_COUNT; i++)
+        hold(f, isa_info((enum isa_opcode)i)->mnemonic, -1, a->op_count[i], b->op_count[i]);
+    hold(f, "the count of issues", -1, a->issue_cycles, b->issue_cycles);
+    for (int i = 0; i < STALL_COUNT; i++)
+        hold(f, stall_name((enum stall_reason)i), -1, a->stall_cycles[i], b->stall_cycles[i]);
+    hold(f, "the count of idle cycles", -1, a->idle_cycles, b->idle_cycles);
+    hold(f, "matmul_cycles", -1, a->matmul_cycles, b->matmul_cycles);
+    hold(f, "matmul_flops", -1, a->matmul_flops, b->matmul_flops);
+    hold(f, "hbm_read_bytes", -1, a->hbm_read_bytes, b->hbm_read_bytes);
+    hold(f, "hbm_write_bytes", -1, a->hbm_write_bytes, b->hbm_write_bytes);
+    hold(f, "ici_sent_bytes", -1, a->ici_sent_bytes, b->ici_sent_bytes);
+    hold(f, "ici_received_bytes", -1, a->ici_received_bytes, b->ici_received_bytes);
+    hold(f, "cmem_read_bytes", -1, a->cmem_read_bytes, b->cmem_read_bytes);
+    hold(f, "cmem_write_bytes", -1, a->cmem_write_bytes, b->cmem_write_bytes);
+    hold(f, "dma_count", -1, a->dma_count, b->dma_count);
+    hold(f, "the count of units", -1, a->unit_count, b->unit_count);
+}
+
+static void compare_units(struct finding *f)
+{
+    const struct core_counters *a = machine_counters(f->engine, f->core);
+    const struct core_counters *b = &f->reference->core[f->core].counters;
+    char what[64];
+
+    for (int i = 0; i < a->unit_count && !f->is_found; i++) {
+        const struct unit_counters *u = &a->unit[i], *v = &b->unit[i];
+
+        snprintf(what, sizeof(what), "busy cycles of %s", u->name);
+        hold(f, what, -1, u->busy_cycles, v->busy_cycles);
+        snprintf(what, sizeof(what), "waiting cycles of %s", u->name);
+        hold(f, what, -1, u->waiting_cycles, v->waiting_cycles);
+        snprintf(what, sizeof(what), "idle cycles of %s", u->name);
+        hold(f, what, -1, u->idle_cycles, v->idle_cycles);
+        snprintf(what, sizeof(what), "operations of %s", u->name);
+        hold(f, what, -1, u->op_count, v->op_count);
+    }
+}
+
+static void compare_mask(struct finding *f, int number)
+{
+    const struct ref_mask *b = &f->reference->core[f->core].mask[number];
+    struct mask_view a;
+    char what[40];
+
+    machine_mask(f->engine, f->core, number, &a);
+    for (int half = 0; half < 2; half++)
+        for (int i = 0; i < 8 * LANES; i++) {
+            int bit = (half ? a.high : a.low)[i / 16] >> (i % 16) & 1;
+
+            snprintf(what, sizeof(what), "vm%d, %s half of word", number, half ? "high" : "low");
+            hold(f, what, i, bit, b->half[half][i / LANES][i % LANES]);
+        }
+}
+
+static void compare_registers(struct finding *f)
+{
+    const struct ref_core *c = &f->reference->core[f->core];
+    char what[32];
+
+    if (!c->program)
+        return;
+    for (int i = 0; i < ISA_SREG_COUNT; i++)
+        hold(f, "scalar register", i, machine_scalar(f->engine, f->core, i), c->s[i]);
+    for (int i = 0; i < ISA_PRED_COUNT; i++)
+        hold(f, "predicate", i, machine_predicate(f->engine, f->core, i), c->p[i]);
+    for (int i = 0; i < ISA_MASK_COUNT; i++)
+        compare_mask(f, i);
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 8; j++)
+            hold(f, "index register row", 8 * i + j,
+                 machine_index_rows(f->engine, f->core, i)[j], c->iar[i][j]);
+    for (int i = 0; i < c->m->chip.core_vregs && !f->is_found; i++) {
+        const uint32_t *a = machine_vector(f->engine, f->core, i);
+
+        snprintf(what, sizeof(what), "v%d, word", i);
+        if (memcmp(a, c->v[i], sizeof(ref_tile)) != 0)
+            for (int j = 0; j < 8 * LANES; j++)
+                hold(f, what, j, a[j], c->v[i][j / LANES][j % LANES]);
+    }
+}
+
+static void compare_range(struct finding *f, enum memory memory, int64_t address, int64_t bytes)
+{
+    static unsigned char a[REF_PAGE_BYTES], b[REF_PAGE_BYTES];
+    char what[40];
+    struct err e;
+
+    machine_memory_read(f->engine, f->core, memory, address, a, bytes, &e);
+    ref_read(f->reference, f->core, memory, address, b, bytes);
+    if (memcmp(a, b, (size_t)bytes) == 0)
+        return;
+    snprintf(what, sizeof(what), "%s byte", memory_name(memory));
+    for (int64_t i = 0; i < bytes; i++)
+        hold(f, what, address + i, a[i], b[i]);
+}
+
+static void compare_memories(struct finding *f)
+{
+    const struct ref_core *c = &f->reference->core[f->core];
+
+    for (int memory = MEMORY_HBM; memory < MEMORY_COUNT; memory++) {
+        int64_t bytes = ref_memory_bytes(c, (enum memory)memory);
+
+        for (int64_t at = 0; at < bytes && !f->is_found; at += REF_PAGE_BYTES)
+            if (memory != MEMORY_HBM || c->hbm_touched[at / REF_PAGE_BYTES])
+                compare_range(f, (enum memory)memory, at,
+                              bytes - at < REF_PAGE_BYTES ? bytes - at : REF_PAGE_BYTES);
+    }
+    for (int i = 0; i < c->m->chip.sync_flags && c->program; i++)
+        hold(f, "sync flag", i, machine_flag(f->engine, f->core, i), c->flag[i]);
+}
+
+bool reference_compare(struct machine *engine, struct ref_machine *reference, char *what,
+                       size_t what_bytes)
+{
+    struct finding f = {.engine = engine, .reference = reference, .what = what,
+                        .what_bytes = what_bytes};
+
+    compare_faults(&f, &reference->fault);
+    if (reference->fault.kind != FAULT_NONE)
+        return !f.is_found;
+    for (f.core = 0; f.core < reference->core_count && !f.is_found; f.core++) {
+        compare_registers(&f);
+        compare_counters(&f);
+        compare_units(&f);
+        compare_memories(&f);
+        if (f.is_found)
+            break;
+    }
+    return !f.is_found;
+}
