@@ -40,8 +40,12 @@ static void hold(struct finding *f, const char *what, long long index, long long
         differ(f, what, index, engine, reference);
 }
 
-static const char *const fault_names[] = {"no fault", "an address", "a fifo overflow",
-    "an empty fifo", "a deadlock", "an open flag", "shalt.err", "no halt", "an operation"};
+static const char *const fault_names[] = {
+    [FAULT_NONE] = "no fault", [FAULT_ADDRESS] = "an address",
+    [FAULT_FIFO_OVERFLOW] = "a fifo overflow", [FAULT_FIFO_EMPTY] = "an empty fifo",
+    [FAULT_DEADLOCK] = "a deadlock", [FAULT_FLAG] = "an open flag",
+    [FAULT_HALT_ERR] = "shalt.err", [FAULT_NO_HALT] = "no halt",
+    [FAULT_OPERATION] = "an operation", [FAULT_UNDERFLOW] = "a flag underflow"};
 
 static bool is_same_fault(const struct fault *a, const struct ref_fault *b)
 {
@@ -53,12 +57,13 @@ static bool is_same_fault(const struct fault *a, const struct ref_fault *b)
 static void compare_faults(struct finding *f, const struct ref_fault *b)
 {
     const struct fault *a = machine_fault(f->engine);
+    const char *name = a->kind <= FAULT_UNDERFLOW ? fault_names[a->kind] : "an option's fault";
 
     if (is_same_fault(a, b))
         return;
     f->is_found = true;
     snprintf(f->what, f->what_bytes, "the engine faults with %s (%s), the reference with %s (%s)",
-             fault_names[a->kind], a->msg, fault_names[b->kind], b->msg);
+             name, a->msg, fault_names[b->kind], b->msg);
 }
 
 static void compare_counters(struct finding *f)
@@ -85,23 +90,29 @@ static void compare_counters(struct finding *f)
     hold(f, "the count of units", -1, a->unit_count, b->unit_count);
 }
 
+static void hold_unit(struct finding *f, const char *name, const char *what, int64_t engine,
+                      int64_t reference)
+{
+    char text[64];
+
+    if (engine == reference)
+        return;
+    snprintf(text, sizeof(text), "%s of %s", what, name);
+    differ(f, text, -1, engine, reference);
+}
+
 static void compare_units(struct finding *f)
 {
     const struct core_counters *a = machine_counters(f->engine, f->core);
     const struct core_counters *b = &f->reference->core[f->core].counters;
-    char what[64];
 
-    for (int i = 0; i < a->unit_count && !f->is_found; i++) {
+    for (int i = 0; i < a->unit_count; i++) {
         const struct unit_counters *u = &a->unit[i], *v = &b->unit[i];
 
-        snprintf(what, sizeof(what), "busy cycles of %s", u->name);
-        hold(f, what, -1, u->busy_cycles, v->busy_cycles);
-        snprintf(what, sizeof(what), "waiting cycles of %s", u->name);
-        hold(f, what, -1, u->waiting_cycles, v->waiting_cycles);
-        snprintf(what, sizeof(what), "idle cycles of %s", u->name);
-        hold(f, what, -1, u->idle_cycles, v->idle_cycles);
-        snprintf(what, sizeof(what), "operations of %s", u->name);
-        hold(f, what, -1, u->op_count, v->op_count);
+        hold_unit(f, u->name, "operations", u->op_count, v->op_count);
+        hold_unit(f, u->name, "busy cycles", u->busy_cycles, v->busy_cycles);
+        hold_unit(f, u->name, "waiting cycles", u->waiting_cycles, v->waiting_cycles);
+        hold_unit(f, u->name, "idle cycles", u->idle_cycles, v->idle_cycles);
     }
 }
 
@@ -116,8 +127,10 @@ static void compare_mask(struct finding *f, int number)
         for (int i = 0; i < 8 * LANES; i++) {
             int bit = (half ? a.high : a.low)[i / 16] >> (i % 16) & 1;
 
+            if (bit == b->half[half][i / LANES][i % LANES])
+                continue;
             snprintf(what, sizeof(what), "vm%d, %s half of word", number, half ? "high" : "low");
-            hold(f, what, i, bit, b->half[half][i / LANES][i % LANES]);
+            differ(f, what, i, bit, !bit);
         }
 }
 

@@ -470,9 +470,9 @@ void ref_chunk_arrives(struct ref_machine *m, struct ref_core *c, const struct r
                    (struct ref_event){.kind = REF_COPY_DONE, .index = e->index});
 }
 
-void ref_copy_sent(struct ref_machine *m, struct ref_core *c, int index)
+void ref_copy_sent(struct ref_core *c, int index)
 {
-    ref_raise_flag(m, c, c->copy[index].source_flag, c->copy[index].size, STALL_ICI);
+    ref_raise_flag(c, c->copy[index].source_flag, c->copy[index].size, STALL_ICI);
 }
 
 static enum stall_reason cause_of(const struct ref_copy *d)
@@ -495,5 +495,5 @@ void ref_copy_done(struct ref_machine *m, struct ref_core *c, int index)
     to->complete[to->complete_count++] = d;
     c->copy[index] = (struct ref_copy){.is_used = false};
     c->copies_queued--;
-    ref_raise_flag(m, to, d.flag, d.size, cause_of(&d));
+    ref_raise_flag(to, d.flag, d.size, cause_of(&d));
 }

@@ -125,10 +125,8 @@ static void set_flag(struct ref_core *c, int flag, int64_t value, enum stall_rea
         end_wait(c, cause, c->m->chip.sync_resume_cycles);
 }
 
-void ref_raise_flag(struct ref_machine *m, struct ref_core *c, int flag, int64_t by,
-                    enum stall_reason cause)
+void ref_raise_flag(struct ref_core *c, int flag, int64_t by, enum stall_reason cause)
 {
-    (void)m;
     set_flag(c, flag, c->flag[flag] + by, cause);
 }
 
@@ -198,13 +196,28 @@ static void commit_done(struct ref_machine *m, struct ref_core *c, const struct 
         end_wait(c, STALL_DMA_QUEUE, 0);
 }
 
+/* counts that programs take must have been there; the cycle is that of the flag, not of the issue */
+static void check_underflow(struct ref_machine *m, const struct ref_event *e)
+{
+    struct ref_core *source = &m->core[e->core];
+
+    if (e->value >= 0 || m->core[e->target].flag[e->flag] + e->value >= 0
+        || source->state == REF_FAULTED)
+        return;
+    ref_fault(source, ref_cycle_at(m, m->now_ps), FAULT_UNDERFLOW, "a flag below 0");
+    source->fault.bundle = (uint32_t)e->index;
+}
+
 void ref_commit(struct ref_machine *m, const struct ref_event *e)
 {
     struct ref_core *c = &m->core[e->core];
 
     m->now_ps = e->at;
     switch (e->kind) {
-    case REF_ADD: ref_raise_flag(m, &m->core[e->target], e->flag, e->value, e->cause); break;
+    case REF_ADD:
+        check_underflow(m, e);
+        ref_raise_flag(&m->core[e->target], e->flag, e->value, e->cause);
+        break;
     case REF_SET: set_flag(&m->core[e->target], e->flag, e->value, e->cause); break;
     case REF_SEND_ADD: send(m, e, e->core, e->target, REF_ADD); break;
     case REF_SEND_SET: send(m, e, e->core, e->target, REF_SET); break;
@@ -212,7 +225,7 @@ void ref_commit(struct ref_machine *m, const struct ref_event *e)
     case REF_PORT_TURN: ref_port_turn(m, c, e->index); break;
     case REF_SEND_CHUNK: ref_send_chunk(m, c, e); break;
     case REF_CHUNK_ARRIVES: ref_chunk_arrives(m, c, e); break;
-    case REF_COPY_SENT: ref_copy_sent(m, c, e->index); break;
+    case REF_COPY_SENT: ref_copy_sent(c, e->index); break;
     case REF_COPY_DONE: commit_done(m, c, e); break;
     default: commit_question(m, c, e); break;
     }
@@ -224,7 +237,8 @@ static void post_to_flag(struct ref_op *x, enum ref_event_kind kind, bool is_rem
 
     if (ref_check_flag(x->c, x->at, flag) && ref_check_core(x->c, x->at, target))
         ref_post(x->c, x->at, (struct ref_event){.kind = kind, .flag = flag, .target = target,
-                                                 .value = ref_s(x, 1), .cause = STALL_SYNC});
+                                                 .index = (int)x->c->pc, .value = ref_s(x, 1),
+                                                 .cause = STALL_SYNC});
 }
 
 void ref_VSYNCADD(struct ref_op *x) { post_to_flag(x, REF_ADD, false); }

@@ -45,6 +45,7 @@ struct ref_matrix {
     enum ref_weights kind;
     bool is_touched;                    /* else all zeros */
     float value[256][256];              /* [k][n]; the lower 128 of each in a small array */
+    bool is_zero_row[256];              /* of a gain register: nothing but zeros at k */
 };
 struct ref_prep {
     bool is_full, takes_type_of_push;
@@ -194,7 +195,8 @@ struct ref_event {
     int core;
     bool is_later;                      /* than those that the core itself made */
     uint32_t sequence;
-    int target, flag, index;            /* index: of a copy, a port, an operation of the bundle */
+    int target, flag, index;            /* index: of a copy, a port, an operation of the bundle; of
+                                         * an addition to a flag: its bundle */
     int64_t value;
     enum stall_reason cause;            /* what a wait that this ends is charged to */
 };
@@ -286,8 +288,7 @@ void ref_post(struct ref_core *c, cycle_t at, struct ref_event e);
 /* one that follows from others */
 void ref_follow(struct ref_core *c, ps_t at, struct ref_event e);
 void ref_commit(struct ref_machine *m, const struct ref_event *e);
-void ref_raise_flag(struct ref_machine *m, struct ref_core *c, int flag, int64_t by,
-                    enum stall_reason cause);
+void ref_raise_flag(struct ref_core *c, int flag, int64_t by, enum stall_reason cause);
 bool ref_check_flag(struct ref_core *c, cycle_t at, int32_t flag);
 bool ref_check_core(struct ref_core *c, cycle_t at, int32_t number);
 
@@ -297,7 +298,7 @@ void ref_port_turn(struct ref_machine *m, struct ref_core *c, int port);
 void ref_send_chunk(struct ref_machine *m, struct ref_core *c, const struct ref_event *e);
 void ref_chunk_arrives(struct ref_machine *m, struct ref_core *c, const struct ref_event *e);
 void ref_copy_done(struct ref_machine *m, struct ref_core *c, int index);
-void ref_copy_sent(struct ref_machine *m, struct ref_core *c, int index);
+void ref_copy_sent(struct ref_core *c, int index);
 void ref_move_complete(struct ref_core *c);             /* contents of all complete copies */
 int64_t ref_memory_bytes(const struct ref_core *c, enum memory memory);
 void ref_memory_read(const struct ref_core *c, enum memory memory, int64_t at, void *to,

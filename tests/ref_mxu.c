@@ -218,21 +218,31 @@ static float add_product(float a, float b, float sum)
     double near = (double)a * (double)b + (double)sum;
     uint64_t bits;
 
+    if (isnan(near))
+        return f32_nan();
     memcpy(&bits, &near, sizeof(bits));
-    if ((bits & 0x1fffffff) == 0x10000000 || !(fabs(near) > 0x1p-120) || isinf(near))
+    if ((bits & 0x1fffffff) == 0x10000000 || (near != 0 && fabs(near) < 0x1p-120))
         return f32_fma(a, b, sum);
     return (float)near;
 }
 
-/* 128 sums: the chain over k = 1, 0, 3, 2, 5, 4, … from +0 */
+/*
+ * 128 sums: the chain over k = 1, 0, 3, 2, 5, 4, … from +0. Where all weights of
+ * k are zeros, and so the products, only a sum of -0 can change.
+ */
 static void chain(const float *row, const struct ref_matrix *w, int size, int first_column,
                   float sum[LANES])
 {
     for (int n = 0; n < LANES; n++)
         sum[n] = 0;
-    for (int k = 0; k < size; k++)
+    for (int i = 0; i < size; i++) {
+        int k = i ^ 1;
+        bool is_zero = w->is_zero_row[k] && isfinite(row[k]);
+
         for (int n = 0; n < LANES; n++)
-            sum[n] = add_product(row[k ^ 1], w->value[k ^ 1][first_column + n], sum[n]);
+            if (!is_zero || f32_bits(sum[n]) == 0x80000000u)
+                sum[n] = add_product(row[k], w->value[k][first_column + n], sum[n]);
+    }
 }
 
 /* group g of 8 rows, half h of the columns */
@@ -271,12 +281,22 @@ static void accumulate(struct ref_op *x, struct ref_accumulator *a, int half, bo
     }
 }
 
+static void find_zero_rows(struct ref_matrix *w)
+{
+    for (int k = 0; k < 256; k++) {
+        w->is_zero_row[k] = true;
+        for (int n = 0; n < 256; n++)
+            w->is_zero_row[k] &= w->value[k][n] == 0;
+    }
+}
+
 static void load_gain(struct ref_op *x, const struct matrix_op *m, struct ref_mxu *u)
 {
     struct ref_matrix *gain = u->gain[m->gain];
 
     if (m->staging >= 0) {
         *gain = *u->staging[m->staging];
+        find_zero_rows(gain);
         if (gain->kind == WEIGHTS_NONE)         /* zeros are of any kind */
             gain->kind = kind_of(m->type);
     }

@@ -167,7 +167,7 @@ uint32_t ref_fp8_from_f32(int type, uint32_t bits)
     if (isinf(size))
         return type == 1 ? t->overflow : t->overflow | sign;
     frexp(size, &exponent);                     /* size is below 2^exponent */
-    if (exponent - 1 < 1 - t->bias)
+    if (size == 0 || exponent - 1 < 1 - t->bias)
         exponent = 2 - t->bias;
     steps = nearbyint(ldexp(size, t->fraction_bits - (exponent - 1)));
     if (ldexp(steps, exponent - 1 - t->fraction_bits) > t->largest)

@@ -10,7 +10,7 @@
  * sim/simd_eup.inc), the chip's parameters, and hbm/ and interconnect/.
  *
  * A machine may be launched again and again; memories stay, as the engine's do.
- * Not modelled: stand-ins, listings, modes other than both, traces.
+ * Not modelled: listings, modes other than both, checks, traces, sums by quad4.
  */
 #ifndef TESTS_REFERENCE_H
 #define TESTS_REFERENCE_H
@@ -41,8 +41,7 @@ void ref_read(const struct ref_machine *m, int core, enum memory memory, int64_t
               int64_t bytes);
 
 /*
- * One launch; cycle_limit 0 is none. 0, or -1 with *fault filled in. A stand-in
- * fails the test by its name.
+ * One launch; cycle_limit 0 is none. 0, or -1 with *fault filled in.
  */
 int ref_run(struct ref_machine *m, cycle_t cycle_limit, struct ref_fault *fault);
 

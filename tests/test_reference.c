@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "isa/file.h"
+#include "tests/random_program.h"
 #include "tests/reference.h"
 #include "tests/rig.h"
 #include "tests/test.h"
@@ -130,10 +131,86 @@ TEST(examples_are_the_same)
     }
 }
 
+/* all contents of a core's windows, in both machines */
+static void load_random(struct pair *p, const struct random_programs *r)
+{
+    const enum memory memory[] = {MEMORY_HBM, MEMORY_VMEM, MEMORY_SMEM};
+    const struct random_window *window[] = {&r->hbm, &r->vmem, &r->smem};
+
+    random_programs_load(r, p->rig.m);
+    for (int core = 0; core < r->core_count; core++) {
+        ref_load(p->reference, core, &r->program[core]);
+        for (int i = 0; i < ISA_SREG_COUNT; i++)
+            ref_set_scalar(p->reference, core, i, r->entry_s[core][i]);
+        for (int i = 0; i < RANDOM_MEMORY_COUNT; i++) {
+            unsigned char *bytes = mem_alloc((size_t)window[i]->bytes);
+
+            random_contents(r, core, (enum random_memory)i, bytes);
+            ref_write(p->reference, core, memory[i], window[i]->first, bytes, window[i]->bytes);
+            mem_free(bytes);
+        }
+    }
+}
+
+/* whether both agree on what is left of random programs; else `what` says where they do not */
+static bool is_same(const struct random_programs *r, char *what, size_t what_bytes)
+{
+    const struct machine_options options = {.thread_count = 1, .cycle_limit = 1000000};
+    struct pair p = {.reference = ref_create(&r->slice, &r->chip)};
+    struct ref_fault fault;
+    struct err e = {.line = 0};
+    bool result;
+
+    p.rig.m = machine_create(&r->slice, &r->chip, &options, &e);
+    load_random(&p, r);
+    machine_run(p.rig.m, &e);
+    ref_run(p.reference, options.cycle_limit, &fault);
+    result = reference_compare(p.rig.m, p.reference, what, what_bytes);
+    ref_destroy(p.reference);
+    machine_destroy(p.rig.m);
+    return result;
+}
+
+static bool still_differs(const struct random_programs *r, void *context)
+{
+    char what[600];
+
+    (void)context;
+    return !is_same(r, what, sizeof(what)) && !strstr(what, "fault");
+}
+
+static void run_random(const char *chip, uint64_t seed)
+{
+    const struct random_options options = {.races = seed % 2 == 0, .bundles = 60};
+    struct random_programs r;
+    char name[120], what[600];
+
+    random_programs_make(&r, chip, seed, &options);
+    if (!is_same(&r, what, sizeof(what))) {
+        printf("%s: %s\n", random_programs_name(&r, name, sizeof(name)), what);
+        random_programs_shrink(&r, still_differs, NULL);
+        random_programs_print(&r, stdout);
+        is_same(&r, what, sizeof(what));
+        fail_msg("%s: %s", name, what);
+    }
+    random_programs_free(&r);
+}
+
+TEST(random_programs_are_the_same)
+{
+    static const char *const chips[] = {"tiny", "v2", "v3", "v4", "v5e", "v5p", "v6e", "v7x"};
+    uint64_t count = random_seed_count(16, 12500);
+
+    for (size_t i = 0; i < COUNT_OF(chips); i++)
+        for (uint64_t seed = 0; seed < count; seed++)
+            run_random(chips[i], random_seed(seed));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples_are_the_same),
+        cmocka_unit_test(random_programs_are_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
