@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,9 +24,10 @@ struct arguments {
     int script_count;
 };
 
-enum { KEY_COMMAND = 256 };
+enum { KEY_COMMAND = 256, KEY_RESUME };
 
 static const struct argp_option options[] = {
+    {"resume", KEY_RESUME, "FILE", 0, "begin at a snapshot, instead of PROGRAM", 4},
     {"script", 'x', "FILE", 0, "run the commands in FILE; may be repeated", 6},
     {"command", KEY_COMMAND, "COMMAND", 0, "run a command; may be repeated", 6},
     {0}};
@@ -49,6 +49,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &args->run;
         return 0;
     case 'x': add_script(args, arg, true, state); return 0;
+    case KEY_RESUME: args->run.resume = arg; return 0;
     case KEY_COMMAND: add_script(args, arg, false, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -57,7 +58,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {{&cli_run_argp, 0, NULL, 0}, {0}};
 
 static const struct argp parser = {
-    options, parse_option, "PROGRAM\n--from-dump=FILE",
+    options, parse_option, "PROGRAM\n--from-dump=FILE\n--resume=FILE",
     "Step through a program on simulated TPU cores and look at everything.\v"
     "Commands come from --script and --command, then from the terminal; from standard input "
     "where that is none and neither is given. \"help\" lists them, docs/debug.md has a session.\n\n"
@@ -66,36 +67,6 @@ static const struct argp parser = {
     "  systole debug examples/03_double_buffered_matmul.tasm --command 'break op vmatmul' \\\n"
     "      --command continue --command where --command 'info stalls'",
     children, NULL, NULL};
-
-/* ---- reading commands ---- */
-
-static int fail_at(const char *name, int line, const struct err *e)
-{
-    if (line > 0)
-        fprintf(stderr, "systole: %s:%d: %s\n", name, line, e->msg);
-    else
-        fprintf(stderr, "systole: %s: %s\n", name, e->msg);
-    return EXIT_USER_ERROR;
-}
-
-/* up to the first command that is wrong */
-static int run_file(struct debugger *d, FILE *from, const char *name)
-{
-    size_t room = 0;
-    char *line = NULL;
-    int number = 0, status = 0;
-    struct err e;
-
-    while (status == 0 && !d->quits && getline(&line, &room, from) >= 0) {
-        number++;
-        if (debug_execute(d, line, &e)) {
-            fflush(d->out);
-            status = fail_at(name, number, &e);
-        }
-    }
-    free(line);
-    return status;
-}
 
 static int run_script(struct debugger *d, const struct script *s)
 {
@@ -107,37 +78,17 @@ static int run_script(struct debugger *d, const struct script *s)
         if (debug_execute(d, s->text, &e) == 0)
             return 0;
         fflush(d->out);
-        return fail_at(s->text, 0, &e);
+        fprintf(stderr, "systole: %s: %s\n", s->text, e.msg);
+        return EXIT_USER_ERROR;
     }
     from = fopen(s->text, "r");
     if (!from) {
         err_set(&e, "%s: %s", s->text, strerror(errno));
         return cli_fail(&e);
     }
-    status = run_file(d, from, s->text);
+    status = debug_run_file(d, from, s->text);
     fclose(from);
     return status;
-}
-
-/* mistakes are told and do not end it */
-static void run_terminal(struct debugger *d)
-{
-    size_t room = 0;
-    char *line = NULL;
-    struct err e;
-
-    d->options.repeats = true;
-    while (!d->quits) {
-        fprintf(d->out, "(core %d @%lld) ", d->core, (long long)d->cycle);
-        fflush(d->out);
-        if (getline(&line, &room, stdin) < 0) {
-            fputc('\n', d->out);
-            break;
-        }
-        if (debug_execute(d, line, &e))
-            fprintf(d->out, "%s\n", e.msg);
-    }
-    free(line);
 }
 
 static void on_interrupt(int signal)
@@ -156,16 +107,17 @@ static int run_commands(struct debugger *d, const struct arguments *args)
     for (int i = 0; i < args->script_count && status == 0 && !d->quits; i++)
         status = run_script(d, &args->script[i]);
     if (status == 0 && is_terminal)
-        run_terminal(d);
+        debug_run_terminal(d, stdin);
     else if (status == 0 && args->script_count == 0)
-        status = run_file(d, stdin, "stdin");
+        status = debug_run_file(d, stdin, "stdin");
     return status;
 }
 
 static int debug(struct run_setup *s, const struct arguments *args)
 {
     struct debug_options o = {.out = stdout, .has_colour = isatty(STDOUT_FILENO),
-                              .has_files = true, .title = run_setup_title(s)};
+                              .has_files = true, .is_started = args->run.resume != NULL,
+                              .title = run_setup_title(s)};
     struct debugger *d = arena_alloc(&s->arena, sizeof(*d));
     int status;
 

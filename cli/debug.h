@@ -26,6 +26,7 @@ struct debug_options {
     bool has_colour;
     bool repeats;                       /* an empty line runs the last step again */
     bool has_files;                     /* save and restore may be used */
+    bool is_started;                    /* the machine stands at a pause already */
     const char *title;                  /* of the program; the caller's */
 };
 
@@ -46,13 +47,17 @@ struct debugger {
     bool quits;
 };
 
-/* The machine is loaded and not started; release with debug_close, the machine afterwards. */
+/* The machine is loaded; release with debug_close, the machine afterwards. */
 void debug_open(struct debugger *d, struct machine *m, const struct debug_options *options);
 void debug_close(struct debugger *d);
 /* one command; -1 with *e set when it is wrong or an assertion is false */
 int debug_execute(struct debugger *d, const char *line, struct err *e);
 /* what is loaded, where it stands, how to get help */
 void debug_print_welcome(struct debugger *d);
+/* Each line of a file, up to the first that is wrong, which is told on stderr; the exit status. */
+int debug_run_file(struct debugger *d, FILE *from, const char *name);
+/* with a prompt: mistakes are told and do not end it */
+void debug_run_terminal(struct debugger *d, FILE *from);
 /* from a signal handler: a command that runs the launch stops soon */
 void debug_interrupt(void);
 
@@ -75,12 +80,14 @@ int debug_parse_number(const char *word, const char *what, int64_t lo, int64_t h
 /* the rest of `text` as one number or, where it is empty, as `value` was */
 int debug_parse_only_number(const char *text, const char *what, int64_t lo, int64_t hi,
                             int64_t *value, struct err *e);
-/* The one name that begins with `word`, or that is it: its index; -1 with *e naming what is near. */
+/* The one name that `word` begins, or is: its index; -1 with *e naming what is near. */
 int debug_find_name(const char *word, const char *what, const char *const *names, size_t count,
                     struct err *e);
+/* values of lanes are worked out: not in --mode timing */
+int debug_expect_lanes(const struct machine *m, struct err *e);
 int debug_parse_core(const struct debugger *d, const char *word, int *core, struct err *e);
 int debug_parse_memory(const char *word, enum memory *memory, struct err *e);
-/* an address and, after it, a count of units; in the memory's own units, checked against its size */
+/* a memory, an address in its own units, perhaps a count; checked against its size */
 struct debug_range {
     enum memory memory;
     int64_t first, count;               /* in units of unit_bytes */
@@ -97,8 +104,7 @@ void debug_print_place(const struct debugger *d, int core, uint32_t bundle, FILE
 /* "loop+2" or ""; returns buf */
 char *debug_label(const struct isa_program *p, uint32_t bundle, char *buf, size_t buf_bytes);
 /* its operations, from column `indent` on, on as many lines as it takes */
-void debug_print_bundle(const struct debugger *d, const struct isa_program *p, uint32_t bundle,
-                        int indent, FILE *to);
+void debug_print_bundle(const struct isa_program *p, uint32_t bundle, int indent, FILE *to);
 /* what the core does next: "issues at 1,240 after 6 cycles of operand" */
 void debug_print_doing(const struct debugger *d, int core, FILE *to);
 void debug_print_stop(struct debugger *d);

@@ -9,10 +9,7 @@
 #include "cli/debug.h"
 
 #include "base/arena.h"
-#include "base/outfile.h"
-#include "base/text.h"
 #include "base/units.h"
-#include "isa/file.h"
 #include "sim/snapshot.h"
 
 #include <string.h>
@@ -31,7 +28,7 @@ struct debug_history {
     int count;
     size_t used_bytes;
     cycle_t distance_cycles;
-    struct bytes start;                 /* cycle 0 of the launch as it was loaded */
+    struct bytes start;                 /* where the debugger began */
 };
 
 struct debug_history *debug_history_create(void)
@@ -202,7 +199,7 @@ int debug_command_run(struct debugger *d, const struct debug_args *args, struct 
     if (debug_expect_end(args->text, e))
         return -1;
     restore(d, &d->history->start);
-    debug_settle(d, 0);
+    debug_settle(d, machine_next_cycle(d->m));
     begin(d);
     debug_stops_settle(d, true);
     if (debug_stops_after(d))
@@ -228,32 +225,25 @@ static int file_name(const struct debugger *d, const struct debug_args *args, ch
 
 int debug_command_save(struct debugger *d, const struct debug_args *args, struct err *e)
 {
-    struct bytes bytes = {.data = NULL};
-    char path[DEBUG_WORD_MAX], size[32];
-    struct outfile f;
+    char path[DEBUG_WORD_MAX];
 
-    if (file_name(d, args, path, e) || outfile_begin(&f, path, e))
+    if (file_name(d, args, path, e) || snapshot_write(d->m, d->options.title, path, e))
         return -1;
-    machine_save(d->m, &bytes);
-    fwrite(bytes.data, 1, bytes.size, f.to);
-    fprintf(d->out, "cycle %lld saved to %s, %s\n", (long long)d->cycle, path,
-            text_bytes((int64_t)bytes.size, size, sizeof(size)));
-    mem_free(bytes.data);
-    return outfile_commit(&f, e);
+    fprintf(d->out, "snapshot of cycle %lld written to %s\n", (long long)d->cycle, path);
+    return 0;
 }
 
 /* what is there now comes back when the file is none of this machine's */
 static int restore_file(struct debugger *d, const char *path, struct arena *a, struct err *e)
 {
     struct bytes now = {.data = NULL};
-    uint8_t *data;
-    size_t size;
+    struct snapshot s;
     int status;
 
-    if (isa_file_read(path, a, &data, &size, e))
+    if (snapshot_read(path, a, &s, e))
         return -1;
     machine_save(d->m, &now);
-    status = machine_restore(d->m, data, size, e);
+    status = machine_restore(d->m, s.state, s.state_bytes, e);
     if (status != 0) {
         restore(d, &now);
         debug_settle(d, d->cycle);

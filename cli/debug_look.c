@@ -15,8 +15,7 @@ int debug_command_where(struct debugger *d, const struct debug_args *args, struc
 {
     if (debug_expect_end(args->text, e))
         return -1;
-    if (debug_has_ended(d) && d->status == MACHINE_FAULTED)
-        fprintf(d->out, "fault: %s\n", machine_fault(d->m)->msg);
+    debug_print_end(d);
     debug_print_stop(d);
     return 0;
 }
@@ -46,7 +45,7 @@ static void print_listed(const struct debugger *d, const struct isa_program *p, 
     text_thousands(machine_bundle_stall(d->m, d->core, bundle), stalls, sizeof(stalls));
     fprintf(d->out, "%s%6u %6u %12s %12s  ", is_next ? "=>" : "  ", (unsigned)bundle,
             (unsigned)p->bundle[bundle].line, times, stalls);
-    debug_print_bundle(d, p, bundle, 43, d->out);
+    debug_print_bundle(p, bundle, 43, d->out);
 }
 
 /* around a place, or so many bundles from there on */
@@ -104,6 +103,10 @@ static void print_register(const struct debugger *d, int core, enum register_kin
     struct mask_view mask;
     int count = 0;
 
+    if ((kind == REGISTER_MASK || kind == REGISTER_VECTOR) && !machine_knows_lanes(d->m)) {
+        fprintf(d->out, "%s%d, not worked out\n", kind == REGISTER_MASK ? "vm" : "v", number);
+        return;
+    }
     switch (kind) {
     case REGISTER_SCALAR:
         fprintf(d->out, "s%d = %d (0x%x)\n", number, (int)machine_scalar(d->m, core, number),

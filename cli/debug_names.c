@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/debug.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -197,6 +198,8 @@ static int read_row_word(struct machine *m, int core, enum memory memory, const 
 {
     int64_t rows = machine_memory_bytes(m, memory) / 512;
 
+    if (debug_expect_lanes(m, e))
+        return -1;
     if (rows == 0)
         return err_set(e, "the chip has no %s", memory_name(memory));
     if (check_index("row", index[0], rows, e) || check_index("lane", index[1], 128, e))
@@ -209,7 +212,8 @@ static int read_element(const struct machine *m, const struct debug_name *name,
 {
     struct mask_view mask;
 
-    if (check_index("sublane", index[0], 8, e) || check_index("lane", index[1], 128, e))
+    if (debug_expect_lanes(m, e) || check_index("sublane", index[0], 8, e)
+        || check_index("lane", index[1], 128, e))
         return -1;
     if (name->kind == NAME_VECTOR) {
         *value = (int32_t)machine_vector(m, name->core, name->number)[128 * index[0] + index[1]];

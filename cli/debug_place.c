@@ -132,14 +132,12 @@ void debug_print_place(const struct debugger *d, int core, uint32_t bundle, FILE
 
 /* ---- their text ---- */
 
-void debug_print_bundle(const struct debugger *d, const struct isa_program *p, uint32_t bundle,
-                        int indent, FILE *to)
+void debug_print_bundle(const struct isa_program *p, uint32_t bundle, int indent, FILE *to)
 {
     const struct isa_bundle *b = &p->bundle[bundle];
     int column = indent + 1;
     char text[OP_TEXT_MAX];
 
-    (void)d;
     fputc('{', to);
     for (uint32_t i = 0; i < b->op_count; i++) {
         int length = isa_print_op(p, &p->op[b->first_op + i], text, sizeof(text));
@@ -269,7 +267,7 @@ void debug_print_stop(struct debugger *d)
     fputc('\n', d->out);
     if (p && v.bundle < p->bundle_count && v.activity != CORE_HAS_HALTED) {
         fprintf(d->out, "%6u  ", (unsigned)v.bundle);
-        debug_print_bundle(d, p, v.bundle, 8, d->out);
+        debug_print_bundle(p, v.bundle, 8, d->out);
     }
     print_displays(d);
 }

@@ -98,7 +98,7 @@ static int print_vector(const struct debugger *d, int number, const char *at,
     struct debug_region region;
 
     if (debug_parse_region(&at, debug_tile_rows(f->format), &region, e)
-        || debug_expect_end(at, e))
+        || debug_expect_end(at, e) || debug_expect_lanes(d->m, e))
         return -1;
     region.is_full = f->is_full;
     fprintf(d->out, "v%d:", number);
@@ -108,15 +108,18 @@ static int print_vector(const struct debugger *d, int number, const char *at,
     return 0;
 }
 
-static void print_mask(const struct debugger *d, int number)
+static int print_mask(const struct debugger *d, int number, struct err *e)
 {
     struct mask_view mask;
 
+    if (debug_expect_lanes(d->m, e))
+        return -1;
     machine_mask(d->m, d->core, number, &mask);
     fprintf(d->out, "vm%d:", number);
     print_readiness(d, REGISTER_MASK, number);
     fputc('\n', d->out);
     debug_print_mask(d->out, &mask);
+    return 0;
 }
 
 /* v3 and v3[0:2,0:8] are tiles; v3[0,5] is an element, for the expressions */
@@ -178,11 +181,12 @@ int debug_command_print(struct debugger *d, const struct debug_args *args, struc
         return -1;
     if (*text == '\0')
         return err_set(e, "print what? for example: print s3, print/bf16 v2, print smem[0x40]");
+    if (strcmp(text, "v") == 0 && debug_expect_lanes(d->m, e))
+        return -1;
     if (print_file(d, text, &flags))
         return 0;
     if (take_number(&at, "vm", ISA_MASK_COUNT, &number) && *debug_skip_space(at) == '\0') {
-        print_mask(d, number);
-        return 0;
+        return print_mask(d, number, e);
     }
     at = text;
     if (take_number(&at, "v", ISA_VREG_MAX, &number) && is_tile(at))
@@ -260,6 +264,8 @@ int debug_command_x(struct debugger *d, const struct debug_args *args, struct er
     if (debug_parse_range(d, &at, 0, &range, e) || debug_expect_end(at, e))
         return -1;
     is_rows = range.unit_bytes == ROW_BYTES;
+    if (is_rows && debug_expect_lanes(d->m, e))
+        return -1;
     if (range.count == 0)
         range.count = is_rows || flags.is_tile ? 1 : WORDS_PER_LINE;
     if (!flags.has_format && range.memory == MEMORY_SMEM)

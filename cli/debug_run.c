@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-#define STRIDE_CYCLES 20000             /* between looks at the keyboard, where nothing else stops */
+#define STRIDE_CYCLES 20000             /* between looks at Ctrl-C, where nothing else stops */
 
 static volatile sig_atomic_t is_interrupted;
 
@@ -72,12 +72,18 @@ static cycle_t next_pause(const struct debugger *d, const struct debug_goal *goa
     return sooner(until, later(next, d->cycle) + STRIDE_CYCLES);
 }
 
+static void print_fault(struct debugger *d)
+{
+    fprintf(d->out, "fault: %s\n", machine_fault(d->m)->msg);
+    machine_print_deadlock(d->m, d->out);
+}
+
 void debug_print_end(struct debugger *d)
 {
     if (!debug_has_ended(d))
         return;
     if (d->status == MACHINE_FAULTED)
-        fprintf(d->out, "fault: %s\n", machine_fault(d->m)->msg);
+        print_fault(d);
     else
         fprintf(d->out, "the launch has ended after %lld cycles\n", (long long)d->cycle);
 }
@@ -131,8 +137,9 @@ void debug_go(struct debugger *d, struct debug_goal *goal)
 
 void debug_start(struct debugger *d)
 {
-    machine_start(d->m);
-    debug_settle(d, 0);
+    if (!d->options.is_started)
+        machine_start(d->m);
+    debug_settle(d, machine_next_cycle(d->m));
     note_stalls(d);
     debug_history_start(d);
     debug_stops_settle(d, false);

@@ -78,7 +78,7 @@ static void arm(const struct debugger *d, struct debug_stop *stop)
 
 void debug_stops_before(struct debugger *d)
 {
-    for (int i = 0; i < DEBUG_STOPS_MAX; i++)
+    for (int i = 0; i < d->stops->end; i++)
         if (d->stops->stop[i].kind == STOP_ACCESS)
             arm(d, &d->stops->stop[i]);
 }
@@ -132,7 +132,7 @@ static bool find_copy(const struct debugger *d, const struct debug_stop *stop, i
             struct copy_view v;
 
             machine_copy(d->m, *core, *index, &v);
-            if (!v.is_complete && v.issued_at + 1 >= d->cycle
+            if (v.issued_at + 1 >= d->cycle
                 && (stop->is_write ? v.destination : v.source) == stop->memory
                 && (stop->is_write ? v.target : *core) == stop->core
                 && machine_copy_touches(d->m, *core, *index, stop->is_write, stop->first,
@@ -304,7 +304,7 @@ bool debug_stops_after(struct debugger *d)
 {
     bool is_stopped = false;
 
-    for (int i = 0; i < DEBUG_STOPS_MAX; i++) {
+    for (int i = 0; i < d->stops->end; i++) {
         struct debug_stop *stop = &d->stops->stop[i];
 
         if (stop->kind == STOP_FREE)
@@ -319,7 +319,7 @@ bool debug_stops_after(struct debugger *d)
 void debug_stops_settle(struct debugger *d, bool is_fresh)
 {
     look_at_cores(d);
-    for (int i = 0; i < DEBUG_STOPS_MAX; i++)
+    for (int i = 0; i < d->stops->end; i++)
         debug_stop_look(d, &d->stops->stop[i]);
     for (int i = 0; is_fresh && i < d->core_count; i++)
         d->stops->seen[i].issued = -1;

@@ -152,7 +152,7 @@ static bool is_memory(const char *word)
 }
 
 /* "v3", "vm3": all of it */
-static int find_register(const char *word, struct debug_stop *stop, struct err *e)
+static int find_register(const struct debugger *d, const char *word, struct debug_stop *stop, struct err *e)
 {
     bool is_mask = word[0] == 'v' && word[1] == 'm';
     const char *digits = word + (is_mask ? 2 : 1);
@@ -160,7 +160,8 @@ static int find_register(const char *word, struct debug_stop *stop, struct err *
 
     if (word[0] != 'v' || !isdigit((unsigned char)*digits) || strchr(word, '['))
         return 0;
-    if (debug_parse_number(digits, "the register", 0, end - 1, &number, e))
+    if (debug_parse_number(digits, "the register", 0, end - 1, &number, e)
+        || debug_expect_lanes(d->m, e))
         return -1;
     stop->is_register = true;
     stop->reg = is_mask ? REGISTER_MASK : REGISTER_VECTOR;
@@ -176,6 +177,8 @@ static int parse_watched_range(const struct debugger *d, const char *text, struc
     const char *at = text;
 
     if (debug_parse_range(d, &at, 1, &range, e) || parse_tail(d, at, stop, e))
+        return -1;
+    if (range.unit_bytes > 4 && debug_expect_lanes(d->m, e))
         return -1;
     stop->kind = STOP_WATCH_BYTES;
     stop->memory = range.memory;
@@ -218,7 +221,7 @@ int debug_parse_watch(const struct debugger *d, const char *text, struct debug_s
     if (parse_tail(d, end, stop, e))
         return -1;
     found = strspn(stop->watched, " ") + strlen(word) == strlen(stop->watched)
-            ? find_register(word, stop, e) : 0;
+            ? find_register(d, word, stop, e) : 0;
     if (found != 0) {
         stop->kind = STOP_WATCH_BYTES;
         snprintf(stop->what, sizeof(stop->what), "%s", word);

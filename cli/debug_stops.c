@@ -31,7 +31,7 @@ void debug_stops_destroy(struct debug_stops *s)
 
 bool debug_stops_need_steps(const struct debugger *d)
 {
-    for (int i = 0; i < DEBUG_STOPS_MAX; i++)
+    for (int i = 0; i < d->stops->end; i++)
         if (d->stops->stop[i].kind != STOP_FREE && d->stops->stop[i].kind != STOP_CYCLE)
             return true;
     return false;
@@ -41,7 +41,7 @@ cycle_t debug_stops_next_cycle(const struct debugger *d)
 {
     cycle_t next = CYCLE_NEVER;
 
-    for (int i = 0; i < DEBUG_STOPS_MAX; i++) {
+    for (int i = 0; i < d->stops->end; i++) {
         const struct debug_stop *stop = &d->stops->stop[i];
 
         if (stop->kind == STOP_CYCLE && stop->cycle > d->cycle && stop->cycle < next)
@@ -101,6 +101,7 @@ static int add(struct debugger *d, const struct debug_stop *new, struct err *e)
             continue;
         *stop = *new;
         stop->number = ++d->stops->last_number;
+        d->stops->end = i + 1 > d->stops->end ? i + 1 : d->stops->end;
         if (stop->kind == STOP_WATCH_BYTES) {
             stop->old_bytes = mem_alloc((size_t)stop->bytes);
             stop->new_bytes = mem_alloc((size_t)stop->bytes);
@@ -144,6 +145,8 @@ int debug_command_delete(struct debugger *d, const struct debug_args *args, stru
         release(stop);
         is_found = true;
     }
+    while (d->stops->end > 0 && d->stops->stop[d->stops->end - 1].kind == STOP_FREE)
+        d->stops->end--;
     return is_found || number == 0
            ? 0 : err_set(e, "breakpoint %lld is deleted already", (long long)number);
 }
@@ -154,7 +157,7 @@ int debug_info_breaks(struct debugger *d, const char *text, struct err *e)
 
     if (debug_expect_end(text, e))
         return -1;
-    for (int i = 0; i < DEBUG_STOPS_MAX; i++)
+    for (int i = 0; i < d->stops->end; i++)
         if (d->stops->stop[i].kind != STOP_FREE) {
             fprintf(d->out, "%4d  %s", d->stops->stop[i].number,
                     is_watch(&d->stops->stop[i]) ? "watch " : "");

@@ -52,6 +52,7 @@ struct core_seen {
 
 struct debug_stops {
     struct debug_stop stop[DEBUG_STOPS_MAX];
+    int end;                            /* behind the last that is in use */
     struct core_seen *seen;             /* by core */
     int last_number;
 };

@@ -95,6 +95,13 @@ int debug_find_name(const char *word, const char *what, const char *const *names
                    text_did_you_mean(word, names, count, hint, sizeof(hint)));
 }
 
+int debug_expect_lanes(const struct machine *m, struct err *e)
+{
+    return machine_knows_lanes(m)
+           ? 0 : err_set(e, "--mode timing does not work out what is in vector registers, masks, "
+                         "VMEM and CMEM");
+}
+
 int debug_parse_core(const struct debugger *d, const char *word, int *core, struct err *e)
 {
     int64_t value;

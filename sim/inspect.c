@@ -17,6 +17,11 @@ static const struct core *core_at(const struct machine *m, int core)
     return &m->core[core];
 }
 
+bool machine_knows_lanes(const struct machine *m)
+{
+    return m->options.mode != MODE_TIMING;
+}
+
 /* ---- registers ---- */
 
 const uint32_t *machine_vector(const struct machine *m, int core, int number)
@@ -186,7 +191,12 @@ void machine_unit(const struct machine *m, int core, int unit, struct unit_view 
     *to = (struct unit_view){track_name(&m->chip, unit), free_at(core_at(m, core), unit)};
 }
 
-/* ---- FIFOs: pops of a paused bundle are taken from the timing side only ---- */
+/*
+ * ---- FIFOs ----
+ *
+ * The timing side has taken out what the next bundle pops as soon as its time is
+ * known. The contents side has not, but in mode timing it is not there.
+ */
 
 enum { FIFO_V2S, FIFO_DRF, FIFO_EUP, FIFO_CMEM, FIFO_XLU };
 
@@ -214,9 +224,36 @@ static const struct tile_fifo *tiles_at(const struct core *c, int fifo)
     return fifo < xlus ? &c->xlu[fifo].result : &c->mxu[fifo - xlus].result;
 }
 
-static bool has_contents(const struct machine *m)
+static const struct tile_fifo *popped_by(const struct core *c, const struct decoded_op *o)
 {
-    return m->options.mode != MODE_TIMING;
+    switch (o->timing) {
+    case TIMING_POP_EUP: return &c->eup;
+    case TIMING_POP_CRF: return &c->crf;
+    case TIMING_POP_XLU: return &c->xlu[o->unit].result;
+    case TIMING_POP_MATRIX: return &c->mxu[o->unit].result;
+    default: return NULL;
+    }
+}
+
+/* entries that a bundle which has not issued has taken out */
+static uint32_t taken_early(const struct core *c, const struct tile_fifo *f)
+{
+    const struct decoded_program *p = c->program;
+    const struct decoded_bundle *b;
+    uint32_t count = 0, i;
+
+    if (!p || c->pc >= p->bundle_count || !(c->is_resumed || c->state == CORE_BLOCKED))
+        return 0;
+    b = &p->bundle[c->pc];
+    for (i = 0; i < b->op_count; i++)
+        count += (c->live >> i & 1u) && popped_by(c, &p->op[b->first_op + i]) == f;
+    return count;
+}
+
+static uint32_t first_entry(const struct machine *m, const struct core *c,
+                            const struct tile_fifo *f)
+{
+    return machine_knows_lanes(m) ? f->read : f->popped - taken_early(c, f);
 }
 
 void machine_fifo(const struct machine *m, int core, int fifo, struct fifo_view *to)
@@ -235,10 +272,9 @@ void machine_fifo(const struct machine *m, int core, int fifo, struct fifo_view 
     to->depth = words ? words->depth : tiles->depth;
     if (words)
         to->count = words->written - words->read;
-    else if (has_contents(m))
-        to->count = tiles->written - tiles->read;
     else
-        to->count = tiles->pushed - tiles->popped;
+        to->count = (machine_knows_lanes(m) ? tiles->written : tiles->pushed)
+                    - first_entry(m, c, tiles);
 }
 
 void machine_fifo_entry(const struct machine *m, int core, int fifo, uint32_t index,
@@ -255,11 +291,11 @@ void machine_fifo_entry(const struct machine *m, int core, int fifo, uint32_t in
                                   &words->word[slot]};
         return;
     }
-    slot = ((has_contents(m) ? tiles->read : tiles->popped) + index) & tiles->mask;
+    slot = (first_entry(m, c, tiles) + index) & tiles->mask;
     *to = (struct fifo_entry){
         tiles->ready_at[slot],
         (enum isa_opcode)(tiles->code[slot] & ((1u << POP_KEY_CODE_BITS) - 1)),
-        has_contents(m) ? tiles->tile[slot] : NULL};
+        machine_knows_lanes(m) ? tiles->tile[slot] : NULL};
 }
 
 static const struct accumulator *accumulator_at(const struct core *c, int64_t place)
@@ -271,7 +307,7 @@ static const struct accumulator *accumulator_at(const struct core *c, int64_t pl
 
 static bool holds_sum(const struct machine *m, const struct accumulator *a)
 {
-    return has_contents(m) ? a->written != 0 : a->has_sum;
+    return machine_knows_lanes(m) ? a->written != 0 : a->has_sum;
 }
 
 int machine_accumulator_count(const struct machine *m, int core)
@@ -298,7 +334,7 @@ void machine_accumulator(const struct machine *m, int core, int index,
     *to = (struct accumulator_view){
         .unit = (int)(place / each), .number = (int)(place % each), .is_integer = a->is_integer,
         .ready_at = is_wide ? later(a->ready_at[0], a->ready_at[1]) : a->ready_at[0]};
-    if (!has_contents(m))
+    if (!machine_knows_lanes(m))
         return;
     to->half[0] = c->mxu[to->unit].sum[to->number][0];
     to->half[1] = is_wide ? c->mxu[to->unit].sum[to->number][1] : NULL;

@@ -5,13 +5,15 @@
  * Nothing here changes the machine. Values are those that the bundles issued so
  * far have left: a result is there when its bundle has issued, and "ready" says
  * from which cycle on another bundle may use it. Registers of a core without a
- * program, or of a chip that does not have them, read as 0. In mode timing lanes
- * are unknown and read as anything. Core, register and bundle numbers are in
+ * program, or of a chip that does not have them, read as 0. In mode timing lanes,
+ * masks, VMEM and CMEM are unknown and read as anything: machine_knows_lanes. Core, register and bundle numbers are in
  * range, asserted.
  */
 #ifndef SIM_INSPECT_H
 #define SIM_INSPECT_H
 #include "sim/machine.h"
+
+bool machine_knows_lanes(const struct machine *m);
 
 /* 1024 words of 8 sublanes x 128 lanes; the machine's, valid until it goes on */
 const uint32_t *machine_vector(const struct machine *m, int core, int number);

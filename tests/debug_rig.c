@@ -8,16 +8,22 @@ const struct rig_options debug_rig_options = {
 
 void debug_rig_open(struct debug_rig *r, const char *slice, const char *text, int cores)
 {
-    struct debug_options options = {.title = "test.tasm"};
+    debug_rig_open_with(r, slice, text, cores, NULL);
+}
+
+void debug_rig_open_with(struct debug_rig *r, const char *slice, const char *text, int cores,
+                         const struct rig_options *options)
+{
+    struct debug_options debug = {.title = "test.tasm"};
 
     memset(r, 0, sizeof(*r));
-    rig_open(&r->rig, slice, &debug_rig_options);
+    rig_open(&r->rig, slice, options ? options : &debug_rig_options);
     for (int i = 0; i < cores; i++)
         rig_load(&r->rig, i, text);
     r->out = open_memstream(&r->said, &r->said_bytes);
     assert_non_null(r->out);
-    options.out = r->out;
-    debug_open(&r->d, r->rig.m, &options);
+    debug.out = r->out;
+    debug_open(&r->d, r->rig.m, &debug);
 }
 
 void debug_rig_close(struct debug_rig *r)

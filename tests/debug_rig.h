@@ -20,6 +20,8 @@ extern const struct rig_options debug_rig_options;
 
 /* `text` on the first `cores` cores of a slice */
 void debug_rig_open(struct debug_rig *r, const char *slice, const char *text, int cores);
+void debug_rig_open_with(struct debug_rig *r, const char *slice, const char *text, int cores,
+                         const struct rig_options *options);
 void debug_rig_close(struct debug_rig *r);
 
 int debug_rig_try(struct debug_rig *r, const char *command);    /* as debug_execute */

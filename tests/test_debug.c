@@ -288,7 +288,8 @@ TEST(wrong_breakpoints_are_refused_with_a_reason)
 {
     assert_wrong(&r, "break", "break where?");
     assert_wrong(&r, "break lop", "no label \"lop\" (did you mean \"loop\"?)");
-    assert_wrong(&r, "break loop+20", "bundles behind the label is \"20\"; a whole number in 0..11");
+    assert_wrong(&r, "break loop+20", "bundles behind the label is \"20\"; a whole number in "
+                 "0..11");
     assert_wrong(&r, "break 14", "the bundle is \"14\"; a whole number in 0..13 is needed");
     assert_wrong(&r, "break :90", "no bundle at line 90 or after it; the last is at line 17");
     assert_wrong(&r, "break @x", "the cycle is \"x\"");
@@ -614,9 +615,111 @@ TEST(a_deadlock_is_told_and_can_be_left_again)
 
     debug_rig_open(&f, "tiny", "{ s1 = smov 1 }\n{ vwait.ge [sflag:2], 1 }\n{ shalt }\n", 1);
     SAYS(&f, "step", "bundle 1");
-    SAYS(&f, "step", "fault: deadlock: ", "flag 2 >= 1");
+    SAYS(&f, "step", "fault: deadlock: ", "flag 2 >= 1", "core 0 @");
     SAYS(&f, "goto 0", "core 0 @0: bundle 0");
     SAYS(&f, "continue", "deadlock");
+    debug_rig_close(&f);
+}
+
+/* ---- modes ---- */
+
+TEST(mode_timing_refuses_to_show_lanes)
+{
+    struct rig_options options = debug_rig_options;
+    cycle_t cycles = cycles_of_a_run();
+    struct debug_rig f;
+
+    options.mode = MODE_TIMING;
+    debug_rig_open_with(&f, "tiny", text, 1, &options);
+    debug_rig_say(&f, "until loop");
+    SAYS(&f, "op", "reads v1, not worked out", "wrote s0 = 3", "wrote v2, not worked out");
+    assert_wrong(&f, "print v1", "--mode timing does not work out what is in vector registers");
+    assert_wrong(&f, "print v", "--mode timing");
+    assert_wrong(&f, "print vm2", "--mode timing");
+    assert_wrong(&f, "print v1[0,5]", "--mode timing");
+    assert_wrong(&f, "print vm1[0,5]", "--mode timing");
+    assert_wrong(&f, "print vmem[0,5]", "--mode timing");
+    assert_wrong(&f, "x vmem 0", "--mode timing");
+    assert_wrong(&f, "watch v2", "--mode timing");
+    assert_wrong(&f, "watch vmem 0", "--mode timing");
+    debug_rig_say(&f, "print s0");
+    debug_rig_say(&f, "x hbm 0");
+    debug_rig_say(&f, "until 11");
+    SAYS(&f, "info fifos", "eup: 1 of");
+    debug_rig_say(&f, "finish");
+    assert_int_equal(f.d.cycle, cycles);
+    assert_int_equal(debug_rig_value(&f, "smem[0x40]"), 40);
+    debug_rig_close(&f);
+}
+
+TEST(mode_functional_stops_at_copies_too)
+{
+    struct rig_options options = debug_rig_options;
+    struct debug_rig f;
+
+    options.mode = MODE_FUNCTIONAL;
+    debug_rig_open_with(&f, "tiny", text, 1, &options);
+    debug_rig_say(&f, "break write vmem 5");
+    SAYS(&f, "c", "breakpoint 1, core 0 bundle 1", "starts a copy that writes it");
+    SAYS(&f, "c", "the launch has ended");
+    assert_int_equal(debug_rig_value(&f, "smem[0x40]"), 40);
+    assert_int_equal(f.d.cycle, debug_rig_value(&f, "issued"));
+    debug_rig_close(&f);
+}
+
+/* ---- scripts and terminals ---- */
+
+TEST(a_terminal_goes_on_after_mistakes_and_repeats_steps)
+{
+    char typed[] = "step\n\nbraek\n\nprint s0\n\nquit\nstep\n";
+    FILE *from = fmemopen(typed, sizeof(typed) - 1, "r");
+
+    rewind(r.out);
+    debug_run_terminal(&r.d, from);
+    fputc('\0', r.out);
+    fflush(r.out);
+    fclose(from);
+    assert_non_null(strstr(r.said, "(core 0 @0) core 0 @1: "));
+    assert_non_null(strstr(r.said, "(core 0 @2) no command \"braek\""));
+    assert_true(r.d.quits);
+    assert_int_equal(debug_rig_value(&r, "issued"), 3);
+}
+
+TEST(a_terminal_ends_with_its_input)
+{
+    char typed[] = "step 2";
+    FILE *from = fmemopen(typed, sizeof(typed) - 1, "r");
+
+    debug_run_terminal(&r.d, from);
+    fclose(from);
+    assert_int_equal(debug_rig_value(&r, "issued"), 2);
+}
+
+TEST(a_welcome_says_what_is_loaded_and_how_to_get_help)
+{
+    rewind(r.out);
+    debug_print_welcome(&r.d);
+    fputc('\0', r.out);
+    fflush(r.out);
+    assert_string_equal(r.said,
+                        "test.tasm on tiny: 14 bundles, on 1 of 2 cores\n"
+                        "help lists the commands; step, break LABEL, continue, print s, info "
+                        "stalls, quit\n"
+                        "core 0 @0: bundle 0 (line 2, start), issues at 0\n"
+                        "     0  { s0 = smov 4 ;; v1 = vlaneseq }\n");
+}
+
+TEST(an_interrupt_ends_no_launch_but_stops_a_command)
+{
+    struct debug_rig f;
+
+    debug_rig_open(&f, "tiny", "{ s0 = smov 400000 }\nloop:\n{ s0 = ssub.s32 s0, 1 }\n"
+                               "{ p0 = scmp.gt.s32.totalorder s0, 0 }\n"
+                               "{ sbr.rel (p0) target = loop }\n{ s1 = sadd.s32 s1, 1 }\n"
+                               "{ shalt }\n", 1);
+    debug_interrupt();
+    SAYS(&f, "step", "core 0 @1");      /* one that came before the command does not count */
+    assert_null(strstr(f.said, "interrupted"));
     debug_rig_close(&f);
 }
 
@@ -824,6 +927,12 @@ int main(void)
         CASE(a_core_without_a_program_says_so),
         CASE(a_fault_stops_and_time_goes_back_from_it),
         CASE(a_deadlock_is_told_and_can_be_left_again),
+        CASE(mode_timing_refuses_to_show_lanes),
+        CASE(mode_functional_stops_at_copies_too),
+        CASE(a_terminal_goes_on_after_mistakes_and_repeats_steps),
+        CASE(a_terminal_ends_with_its_input),
+        CASE(a_welcome_says_what_is_loaded_and_how_to_get_help),
+        CASE(an_interrupt_ends_no_launch_but_stops_a_command),
         CASE(going_back_finds_the_very_same_state),
         CASE(back_undoes_steps),
         CASE(run_starts_again_with_memories_as_they_were),
