@@ -97,8 +97,8 @@ fuzz:
 	@sh tools/fuzz.sh build/fuzz $(FUZZ_SECONDS) $(FUZZ_SRC:tests/fuzz_%.c=%)
 
 # The same programs with sweeps that take minutes: every float, every path.
-LONG_TESTS := $(addprefix $(BUILD)/tests/test_,simd_sweep simd_eup memo_random random_program equality \
-  equality_programs)
+LONG_TESTS := $(addprefix $(BUILD)/tests/test_,simd_sweep simd_eup memo_random random_program \
+  equality equality_programs snapshot_random)
 
 check-long: $(LONG_TESTS)
 	@for t in $(LONG_TESTS); do SYSTOLE_LONG=1 $$t || exit 1; done
