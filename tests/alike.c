@@ -9,35 +9,41 @@
 #define VALUED (OUTCOME_FAULT | OUTCOME_COUNTS | OUTCOME_SCALARS | OUTCOME_VALUES)
 #define TRACED (OUTCOME_ALL | OUTCOME_TRACE)
 
+enum { PAUSED, ONCE, TWICE, THRICE };
+
 /* A way to run, and what must come out as in the plain way (of traces: as in the first with one). */
 static const struct way {
     const char *name;
     int parts;
-    bool is_paused;
+    int launches;                       /* of which the last counts; PAUSED: one, with pauses */
     struct machine_options options;
 } ways[] = {
-    {"2 threads", OUTCOME_ALL, false, {.thread_count = 2}},
-    {"3 threads", OUTCOME_ALL, false, {.thread_count = 3}},
-    {"8 threads", OUTCOME_ALL, false, {.thread_count = 8}},
-    {"simd c", OUTCOME_ALL, false, {.thread_count = 1, .simd = "c"}},
-    {"simd avx2", OUTCOME_ALL, false, {.thread_count = 1, .simd = "avx2"}},
-    {"simd avx512bf16", OUTCOME_ALL, false, {.thread_count = 1, .simd = "avx512bf16"}},
-    {"no memo", OUTCOME_ALL, false, {.thread_count = 1, .no_memo = true}},
-    {"trace", TRACED, false, {.thread_count = 1, .trace = true}},
-    {"trace, 3 threads", TRACED, false, {.thread_count = 3, .trace = true}},
-    {"pauses", OUTCOME_ALL, true, {.thread_count = 1}},
-    {"pauses, trace, 2 threads", TRACED, true, {.thread_count = 2, .trace = true}},
-    {"races checked", OUTCOME_ALL, false, {.thread_count = 1, .check_races = true}},
-    {"races checked, 3 threads", OUTCOME_ALL, false, {.thread_count = 3, .check_races = true}},
-    {"timing", TIMED, false, {.thread_count = 1, .mode = MODE_TIMING}},
-    {"timing, no memo", TIMED, false,
+    {"2 threads", OUTCOME_ALL, ONCE, {.thread_count = 2}},
+    {"3 threads", OUTCOME_ALL, ONCE, {.thread_count = 3}},
+    {"8 threads", OUTCOME_ALL, ONCE, {.thread_count = 8}},
+    {"simd c", OUTCOME_ALL, ONCE, {.thread_count = 1, .simd = "c"}},
+    {"simd avx2", OUTCOME_ALL, ONCE, {.thread_count = 1, .simd = "avx2"}},
+    {"simd avx512bf16", OUTCOME_ALL, ONCE, {.thread_count = 1, .simd = "avx512bf16"}},
+    {"launched again", OUTCOME_ALL, TWICE, {.thread_count = 1}},
+    {"no memo", OUTCOME_ALL, ONCE, {.thread_count = 1, .no_memo = true}},
+    {"trace", TRACED, ONCE, {.thread_count = 1, .trace = true}},
+    {"trace, 3 threads", TRACED, ONCE, {.thread_count = 3, .trace = true}},
+    {"pauses", OUTCOME_ALL, PAUSED, {.thread_count = 1}},
+    {"pauses, trace, 2 threads", TRACED, PAUSED, {.thread_count = 2, .trace = true}},
+    {"races checked", OUTCOME_ALL, ONCE, {.thread_count = 1, .check_races = true}},
+    {"races checked, 3 threads", OUTCOME_ALL, ONCE, {.thread_count = 3, .check_races = true}},
+    {"timing", TIMED, ONCE, {.thread_count = 1, .mode = MODE_TIMING}},
+    {"timing, no memo", TIMED, ONCE,
      {.thread_count = 1, .mode = MODE_TIMING, .no_memo = true}},
-    {"timing, trace", TIMED | OUTCOME_TRACE, false,
+    {"timing, launched thrice", TIMED, THRICE, {.thread_count = 1, .mode = MODE_TIMING}},
+    {"timing, trace", TIMED | OUTCOME_TRACE, ONCE,
      {.thread_count = 1, .mode = MODE_TIMING, .trace = true}},
-    {"timing, pauses, 2 threads", TIMED, true, {.thread_count = 2, .mode = MODE_TIMING}},
-    {"functional", VALUED, false, {.thread_count = 1, .mode = MODE_FUNCTIONAL}},
-    {"functional, 3 threads", VALUED, false, {.thread_count = 3, .mode = MODE_FUNCTIONAL}},
-    {"functional, pauses", VALUED, true, {.thread_count = 1, .mode = MODE_FUNCTIONAL}},
+    {"timing, pauses, 2 threads", TIMED, PAUSED, {.thread_count = 2, .mode = MODE_TIMING}},
+    {"functional", VALUED, ONCE, {.thread_count = 1, .mode = MODE_FUNCTIONAL}},
+    {"functional, launched again", VALUED, TWICE,
+     {.thread_count = 1, .mode = MODE_FUNCTIONAL}},
+    {"functional, 3 threads", VALUED, ONCE, {.thread_count = 3, .mode = MODE_FUNCTIONAL}},
+    {"functional, pauses", VALUED, PAUSED, {.thread_count = 1, .mode = MODE_FUNCTIONAL}},
 };
 
 /* short and long ones; the launch ends at the latest at the cycle limit */
@@ -72,11 +78,14 @@ static bool launch(const struct scene *s, const struct way *w, struct outcome *o
         return false;
     if (!m)
         fail_msg("%s: %s", s->name, e.msg);
-    s->load(s, m);
-    if (w->is_paused)
-        run_with_pauses(m, s->seed);
-    else
+    for (int i = 0; i < w->launches; i++) {
+        s->load(s, m);
         machine_run(m, &e);
+    }
+    if (w->launches == PAUSED) {
+        s->load(s, m);
+        run_with_pauses(m, s->seed);
+    }
     outcome_take(o, m, w->parts, s->range, s->range_count);
     machine_destroy(m);
     return true;
@@ -130,7 +139,7 @@ static bool is_alike(const struct scene *s, const struct way *w, struct base *b,
 
 bool alike(const struct scene *s, char *what, size_t what_bytes)
 {
-    static const struct way plain = {"plain", OUTCOME_ALL, false, {.thread_count = 1}};
+    static const struct way plain = {"plain", OUTCOME_ALL, ONCE, {.thread_count = 1}};
     struct base b = {.has_trace = false};
     bool is_same;
 

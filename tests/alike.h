@@ -1,6 +1,7 @@
 /*
  * One launch in all the ways that must give the same: host threads, SIMD paths,
- * trace, pauses, memoised or not, races checked, timing and functional mode.
+ * trace, pauses, a second launch, memoised or not, races checked, timing and
+ * functional mode.
  */
 #ifndef TESTS_ALIKE_H
 #define TESTS_ALIKE_H

@@ -17,7 +17,7 @@ static void *add(struct outcome *o, int part, int core, const char *name, size_t
                  size_t count)
 {
     struct outcome_section *s;
-    size_t bytes = elem_bytes * count;
+    size_t bytes = (elem_bytes * count + 7) / 8 * 8;    /* so that what follows is aligned */
 
     o->section = mem_grow(o->section, &o->section_capacity, o->section_count + 1, sizeof(*s));
     s = &o->section[o->section_count++];

@@ -5,6 +5,8 @@
 #include "tests/random_maker.h"
 #include "tests/test.h"
 
+#include <unistd.h>
+
 #define WINDOW_BYTES (ZONE_COUNT * 8192)
 #define SMEM_WINDOW_BYTES (ZONE_COUNT * 256)
 
@@ -307,4 +309,11 @@ uint64_t random_seed(uint64_t index)
     const char *text = getenv("SYSTOLE_SEED");
 
     return text ? strtoull(text, NULL, 10) : index;
+}
+
+void random_progress(uint64_t done, uint64_t total)
+{
+    if (total > 100 && isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%llu of %llu%s", (unsigned long long)done, (unsigned long long)total,
+                done == total ? "\n" : "");
 }

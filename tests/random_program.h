@@ -85,4 +85,5 @@ void random_programs_shrink(struct random_programs *r, random_differs_fn *differ
  */
 uint64_t random_seed_count(uint64_t usual, uint64_t in_long_test);
 uint64_t random_seed(uint64_t index);
+void random_progress(uint64_t done, uint64_t total);    /* on a terminal, in a line of its own */
 #endif

@@ -113,8 +113,10 @@ TEST(random_programs_are_alike_in_all_ways)
     uint64_t count = random_seed_count(3, 500);
 
     for (size_t i = 0; i < COUNT_OF(chips); i++)
-        for (uint64_t n = 0; n < count; n++)
+        for (uint64_t n = 0; n < count; n++) {
             check(chips[i], random_seed(1000 + 3 * i + n));
+            random_progress(i * count + n + 1, COUNT_OF(chips) * count);
+        }
 }
 
 int main(void)

@@ -55,8 +55,10 @@ TEST(programs_end_without_a_fault)
     uint64_t count = random_seed_count(24, 2000);
 
     for (size_t i = 0; i < COUNT_OF(chips); i++)
-        for (uint64_t seed = 0; seed < count; seed++)
+        for (uint64_t seed = 0; seed < count; seed++) {
             assert_runs(chips[i], random_seed(seed));
+            random_progress(i * count + seed + 1, COUNT_OF(chips) * count);
+        }
 }
 
 /* What of the table is seen: per operation, and per choice of its mnemonic. */
