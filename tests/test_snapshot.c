@@ -268,12 +268,19 @@ TEST(faults_after_a_snapshot_are_the_same)
                                    "{ vwait.ge [sflag:1], 3 }\n{ shalt }\n";
     static const char range[] = "{ s1 = smov 5 }\n{ vdelay 30 }\n{ s2 = smov 99999 }\n{ vdelay 9 }\n"
                                 "{ v1 = vld [vmem:s2] }\n{ shalt }\n";
+    static const char below[] =         /* the message is from bundle 36 */
+        "// cores: all\n{ s2 = sld [smem:8] }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n"
+        "{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n"
+        "{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ }\n{ vsyncadd.remote [sflag:3], -1, s2 }\n"
+        "{ vwait.ne [sflag:3], 0 }\n{ shalt }\n";
     static const char limit[] = "loop: { sbr.rel target = loop }\n{ }\n";
 
     check_run(&(struct run){.name = "deadlock", .text = deadlock, .slice = "tiny-2", .simd = "c",
                             .count = 3, .seed = 1, .fault = "deadlock"});
     check_run(&(struct run){.name = "range", .text = range, .slice = "tiny-2", .simd = "c",
                             .count = 3, .seed = 2, .fault = "vmem address"});
+    check_run(&(struct run){.name = "below", .text = below, .slice = "tiny-2", .simd = "c",
+                            .count = 6, .seed = 4, .fault = "bundle 36 (line 38): flag underflow"});
     check_run(&(struct run){.name = "limit", .text = limit, .slice = "tiny-2", .simd = "c",
                             .count = 3, .seed = 3, .fault = "cycle limit of 1000",
                             .options = {.cycle_limit = 1000}});
