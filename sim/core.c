@@ -13,14 +13,19 @@ static void units_init(struct core *c, struct arena *a)
     fifo_init(&c->crf, c->chip->cmem_fifo_depth, a);
     words_init(&c->v2s, c->chip->scalar_v2s_depth, a);
     words_init(&c->drf, 2 * c->chip->scalar_div_depth, a);
+    c->fifo[RESULT_EUP] = &c->eup;
+    c->fifo[RESULT_CRF] = &c->crf;
     c->xlu = arena_array(a, (size_t)c->chip->xlu_count, sizeof(*c->xlu));
-    for (i = 0; i < c->chip->xlu_count; i++)
+    for (i = 0; i < c->chip->xlu_count; i++) {
         fifo_init(&c->xlu[i].result, c->chip->xlu_fifo_depth, a);
+        c->fifo[RESULT_XLU + i] = &c->xlu[i].result;
+    }
     c->sums_quads = strcmp(c->chip->mxu_sum, "quad4") == 0;
     c->mxu_memory = mem_alloc_lazy((size_t)c->chip->mxu_count * mxu_bytes(c->chip));
     c->mxu = arena_array(a, (size_t)c->chip->mxu_count, sizeof(*c->mxu));
     for (i = 0; i < c->chip->mxu_count; i++) {
         fifo_init(&c->mxu[i].result, c->chip->mxu_fifo_depth, a);
+        c->fifo[RESULT_MXU + i] = &c->mxu[i].result;
         mxu_init(&c->mxu[i], c->chip, c->mxu_memory + (size_t)i * mxu_bytes(c->chip), a);
     }
 }
@@ -202,7 +207,9 @@ void core_launch(struct core *c, cycle_t limit, bool is_traced)
     c->limit = limit;
     c->delay_until = c->dma_issue_at = 0;
     c->store_count = 0;
-    c->last_store_at = c->last_sst_at = INT64_MIN / 2;
+    c->last_store_at = c->last_sst_at = c->wide_store_at = INT64_MIN / 2;
+    for (i = 0; i < (int)COUNT_OF(c->store_at); i++)
+        c->store_at[i] = INT64_MIN / 2;
     c->pc = 0;
     c->branch_in = 0;
     c->halts = c->is_resumed = c->is_waiting = false;

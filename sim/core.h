@@ -23,6 +23,7 @@
 #define ROW_BYTES 512                   /* a sublane row of VMEM */
 #define ROW_WORDS 128
 #define STORE_RING 256                  /* more stores than fit into vmem.store_to_load_cycles */
+#define STORE_BUCKET_BITS 6
 
 typedef uint32_t tile_t[SIMD_TILE_WORDS];
 
@@ -192,11 +193,15 @@ struct core {
     int32_t *flag;
     struct store_record store[STORE_RING];
     uint32_t store_count;
+    cycle_t store_at[1 << STORE_BUCKET_BITS];   /* newest by rows (timing_note_store) */
+    cycle_t wide_store_at;              /* of those that are in no bucket */
+    bool has_odd_rows;                  /* the bundle has a row that may be out of range */
     cycle_t last_store_at, last_sst_at;
 
     /* units */
     cycle_t eup_free_at;
     struct tile_fifo eup, crf;
+    struct tile_fifo *fifo[RESULT_FIFO_COUNT]; /* by RESULT_EUP.., of units that the chip has */
     cycle_t cmem_free_at;               /* for the next cld */
     int32_t iar[2][8];                  /* index address registers: row offsets */
     bool iar_is_unknown[2];             /* timing mode: set from a vector */
@@ -262,10 +267,6 @@ void core_run(struct core *c);
 /* the answer to a blocked core: its bundle issues at `at`, the last resume_cycles of the wait
  * being resume time; STALL_COUNT when it never had to wait */
 void core_wake(struct core *c, cycle_t at, enum stall_reason reason, cycle_t resume_cycles);
-
-/* sim/timing.c: constraints of one operation beside its registers, and its occupancy */
-void timing_check(struct core *c, const struct decoded_op *o, struct issue_time *t);
-void timing_commit(struct core *c, const struct decoded_op *o, cycle_t at);
 
 /* sim/exec_mxu.c */
 size_t mxu_bytes(const struct chip *chip);      /* of memory, zeroed, that mxu_init takes */

@@ -4,6 +4,7 @@
  */
 #include "sim/core.h"
 #include "sim/memo.h"
+#include "sim/timing.h"
 
 #include <assert.h>
 
@@ -19,29 +20,28 @@ static uint32_t guards_that_hold(const struct core *c, const struct decoded_op *
 }
 
 /* registers, units, FIFOs: everything this core can answer itself */
-static struct issue_time check_bundle(struct core *c, const struct decoded_bundle *b)
+static inline struct issue_time wait_of_bundle(struct core *c, const struct decoded_bundle *b)
 {
     const struct decoded_program *p = c->program;
     const struct decoded_op *op = &p->op[b->first_op];
-    const uint8_t *check = &p->check[b->first_check];
-    const uint16_t *special = &p->special[b->first_special];
+    const uint8_t *check = decoded_checks(p, b), *wait = decoded_waits(p, b);
     struct issue_time t = {c->now, STALL_COUNT};
+    cycle_t ready_at = 0;
     uint32_t i;
 
     for (i = 0; i < b->check_count; i++)
-        if (c->ready_at[check[i]] > t.at)
-            t = (struct issue_time){c->ready_at[check[i]], STALL_OPERAND};
+        ready_at = later(ready_at, c->ready_at[check[i]]);
+    if (ready_at > t.at)
+        t = (struct issue_time){ready_at, STALL_OPERAND};
     c->issue_at = c->now;
-    c->bank_extra = 0;
+    c->bank_extra = b->bank_extra;
+    c->has_odd_rows = false;
     c->live = b->has_guard ? guards_that_hold(c, op, b->op_count) : ~0u;
-    for (i = 0; i < b->special_count; i++)
-        if (c->live >> special[i] & 1u)
-            timing_check(c, &op[special[i]], &t);
-    issue_not_before(&t, c->delay_until, STALL_DELAY);
-    if (c->mode == MODE_FUNCTIONAL) {   /* faults apart, nothing waits */
-        c->bank_extra = 0;
-        return (struct issue_time){c->now, STALL_COUNT};
-    }
+    for (i = 0; i < b->wait_count; i++)
+        if (c->live >> wait[i] & 1u)
+            timing_wait(c, &op[wait[i]], &t);
+    if (c->delay_until >= t.at)
+        issue_not_before(&t, c->delay_until, STALL_DELAY);
     return t;
 }
 
@@ -167,16 +167,17 @@ static void commit_guarded(struct core *c, const struct decoded_bundle *b, cycle
         c->busy_cycles[__builtin_ctz(busy)]++;
 }
 
-static void commit_times(struct core *c, const struct decoded_bundle *b, cycle_t at)
+static inline void commit_times(struct core *c, const struct decoded_bundle *b, cycle_t at)
 {
     const struct decoded_program *p = c->program;
-    const uint16_t *special = &p->special[b->first_special];
+    const struct decoded_op *op = &p->op[b->first_op];
+    const uint8_t *take = decoded_takes(p, b);
     const struct decoded_def *def = &p->def[b->first_def];
     uint32_t i;
 
-    for (i = 0; i < b->special_count; i++)
-        if (c->live >> special[i] & 1u)
-            timing_commit(c, &p->op[b->first_op + special[i]], at);
+    for (i = 0; i < b->take_count; i++)
+        if (c->live >> take[i] & 1u)
+            timing_take(c, &op[take[i]], at);
     for (i = 0; i < b->def_count; i++)
         c->ready_at[def[i].reg] = at + def[i].latency;
 }
@@ -204,12 +205,31 @@ static void advance(struct core *c)
         c->pc++;
 }
 
-static void issue(struct core *c, const struct decoded_bundle *b, const struct issue_time *t)
+static inline void execute(struct core *c, const struct decoded_bundle *b, const uint8_t *list,
+                           uint32_t count)
 {
     const struct decoded_op *op = &c->program->op[b->first_op];
-    const uint16_t *exec = &c->program->exec[b->first_exec];
-    cycle_t at = t->at + c->bank_extra;
     uint32_t i;
+
+    for (i = 0; i < count && c->state == CORE_RUNNING; i++)
+        if (c->live >> list[i] & 1u)
+            op[list[i]].exec(c, &op[list[i]]);
+}
+
+/* in timing mode an address is looked at again only where it may be wrong, or for checks.h */
+static inline void execute_bundle(struct core *c, const struct decoded_bundle *b,
+                                  enum run_mode mode)
+{
+    if (mode == MODE_TIMING && !c->has_odd_rows && !c->checks)
+        execute(c, b, decoded_scalars(c->program, b), b->scalar_count);
+    else
+        execute(c, b, decoded_execs(c->program, b), b->exec_count);
+}
+
+static inline void issue(struct core *c, const struct decoded_bundle *b,
+                         const struct issue_time *t, enum run_mode mode)
+{
+    cycle_t at = t->at + c->bank_extra;
 
     if (at > c->now)
         charge(c, b, t, at);
@@ -219,9 +239,7 @@ static void issue(struct core *c, const struct decoded_bundle *b, const struct i
                    (long long)c->limit);
     else
         commit_times(c, b, at);
-    for (i = 0; i < b->exec_count && c->state == CORE_RUNNING; i++)
-        if (c->live >> exec[i] & 1u)
-            op[exec[i]].exec(c, &op[exec[i]]);
+    execute_bundle(c, b, mode);
     if (c->state != CORE_RUNNING) {
         c->now = at;                    /* the wait counts, the bundle does not */
         return;
@@ -242,45 +260,78 @@ static void pause(struct core *c, const struct issue_time *t)
     c->state = CORE_PAUSED;
 }
 
-static void step(struct core *c)
+/* the sync operations of a bundle, and pauses: false when it does not issue now */
+static bool may_issue(struct core *c, const struct decoded_bundle *b, const struct issue_time *t)
+{
+    if (t->at >= c->stop_at) {
+        pause(c, t);
+        return false;
+    }
+    if (!settle_sync(c, b, t->at)) {
+        c->pending = *t;
+        return false;
+    }
+    return c->state == CORE_RUNNING;
+}
+
+static void fault_at_end(struct core *c)
+{
+    core_fault(c, FAULT_NO_HALT, "ran past the last bundle (%u) without shalt",
+               (unsigned)c->program->bundle_count - 1);
+}
+
+/* a bundle whose time is known but for its questions */
+static inline void finish_bundle(struct core *c, const struct decoded_bundle *b,
+                                 const struct issue_time *t, enum run_mode mode)
+{
+    if (b->has_sync && !may_issue(c, b, t))
+        return;
+    if (t->at + c->bank_extra >= c->stop_at)
+        pause(c, t);
+    else
+        issue(c, b, t, mode);
+}
+
+static inline void step(struct core *c, enum run_mode mode)
 {
     const struct decoded_bundle *b = &c->program->bundle[c->pc];
     struct issue_time t;
 
-    if (c->pc >= c->program->bundle_count) {
-        core_fault(c, FAULT_NO_HALT, "ran past the last bundle (%u) without shalt",
-                   (unsigned)c->program->bundle_count - 1);
+    if (b->is_end) {
+        fault_at_end(c);
         return;
     }
-    if (c->is_resumed) {
-        t = c->pending;
+    t = wait_of_bundle(c, b);
+    c->sync_done = 0;
+    c->resume_cycles = 0;
+    if (mode == MODE_FUNCTIONAL) {      /* faults apart, nothing waits */
+        t = (struct issue_time){c->now, STALL_COUNT};
+        c->bank_extra = 0;
+    }
+    if (c->state == CORE_RUNNING)
+        finish_bundle(c, b, &t, mode);
+}
+
+/* The loop, compiled once for each mode. */
+static inline void run(struct core *c, enum run_mode mode)
+{
+    if (c->is_resumed && c->state == CORE_RUNNING) {
+        struct issue_time t = c->pending;
+
         c->is_resumed = false;
-    } else {
-        t = check_bundle(c, b);
-        c->sync_done = 0;
-        c->resume_cycles = 0;
+        c->has_odd_rows = true;         /* not kept across a wait */
+        finish_bundle(c, &c->program->bundle[c->pc], &t, mode);
     }
-    if (b->has_sync && c->state == CORE_RUNNING) {
-        if (t.at >= c->stop_at) {
-            pause(c, &t);
-            return;
-        }
-        if (!settle_sync(c, b, t.at)) {
-            c->pending = t;
-            return;
-        }
-    }
-    if (c->state != CORE_RUNNING)
-        return;
-    if (t.at + c->bank_extra >= c->stop_at)
-        pause(c, &t);
-    else
-        issue(c, b, &t);
+    while (c->state == CORE_RUNNING)
+        step(c, mode);
 }
 
 void core_run(struct core *c)
 {
     core_apply_copies(c, c->copy_visible);
-    while (c->state == CORE_RUNNING)
-        step(c);
+    switch (c->mode) {
+    case MODE_BOTH: run(c, MODE_BOTH); break;
+    case MODE_TIMING: run(c, MODE_TIMING); break;
+    default: run(c, MODE_FUNCTIONAL); break;
+    }
 }

@@ -1,6 +1,6 @@
 /*
- * Inside program decoding: what an operation touches, and the order of the
- * operations of a bundle.
+ * Inside program decoding: an operation by itself, what it touches, and the
+ * order of the operations of a bundle.
  */
 #ifndef SIM_DECODE_H
 #define SIM_DECODE_H
@@ -20,6 +20,21 @@ enum {
     THING_ROWS_PREP = THING_WEIGHTS_PREP + ISA_UNIT_MAX
 };
 
+/* Finds constants again by value: open addressing over the pool. */
+struct pool {
+    uint32_t *slot;                     /* 1 + index of a constant */
+    uint32_t mask;
+};
+
+struct decoder {
+    const struct chip *chip;
+    enum run_mode mode;
+    struct decoded_program *program;
+    struct pool scalars, tiles;
+    const struct decoded_matrix *matrix[64];    /* lately made, by a hash of its choices */
+    bool is_slow[REG_COUNT + 1];        /* some operation's result takes more than a cycle */
+};
+
 struct touched {
     uint16_t read[ISA_OPERAND_MAX + 2], write[2];
     int read_count, write_count;
@@ -27,6 +42,21 @@ struct touched {
 
 /* sim/exec_timing.c: what executes `code` in timing mode; NULL for nothing */
 exec_fn *decode_timing_exec(enum isa_opcode code, exec_fn *exec);
+
+/* sim/decode_constants.c: the index behind registers and temporaries */
+void decode_constants_init(struct decoder *d, const struct isa_program *p);
+int32_t decode_scalar(struct decoder *d, int32_t value);
+int32_t decode_tile(struct decoder *d, int32_t value);
+/* the word of an immediate vector operand: packed logic repeats it for each value */
+int32_t decode_vector_immediate(const struct isa_op *op, int index);
+
+/* sim/decode_op.c */
+void decode_op(struct decoder *d, const struct isa_program *p, uint32_t index,
+               struct decoded_op *out, struct touched *touched);
+
+/* sim/tracks.c */
+int track_mxu(const struct chip *chip, int index);
+int track_mxu_push(const struct chip *chip, int index);
 
 void decode_touched(const struct isa_op *op, struct touched *t);
 

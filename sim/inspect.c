@@ -226,13 +226,7 @@ static const struct tile_fifo *tiles_at(const struct core *c, int fifo)
 
 static const struct tile_fifo *popped_by(const struct core *c, const struct decoded_op *o)
 {
-    switch (o->timing) {
-    case TIMING_POP_EUP: return &c->eup;
-    case TIMING_POP_CRF: return &c->crf;
-    case TIMING_POP_XLU: return &c->xlu[o->unit].result;
-    case TIMING_POP_MATRIX: return &c->mxu[o->unit].result;
-    default: return NULL;
-    }
+    return o->timing == TIMING_POP ? c->fifo[o->pop.fifo] : NULL;
 }
 
 /* entries that a bundle which has not issued has taken out */

@@ -29,6 +29,7 @@ void machine_mask(const struct machine *m, int core, int number, struct mask_vie
 const int32_t *machine_index_rows(const struct machine *m, int core, int number);
 
 enum register_kind { REGISTER_SCALAR, REGISTER_PREDICATE, REGISTER_MASK, REGISTER_VECTOR };
+/* when what was written last can be used; a time long ago where that is the next cycle anyway */
 cycle_t machine_ready_at(const struct machine *m, int core, enum register_kind kind, int number);
 
 enum core_activity {

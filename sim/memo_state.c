@@ -7,6 +7,7 @@
  * must be listed here.
  */
 #include "sim/memo.h"
+#include "sim/timing.h"
 
 #include "base/arena.h"
 
@@ -276,6 +277,7 @@ void memo_shift_times(struct core *c, cycle_t cycles)
 
     for (i = 0; i < stores; i++)
         c->store[(c->store_count - 1 - (uint32_t)i) % STORE_RING].at += cycles;
+    timing_note_all_stores(c);
     visit_times(&v, c);
     c->now += cycles;
     c->issue_at += cycles;

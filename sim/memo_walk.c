@@ -372,7 +372,7 @@ static bool follow_bundle(struct memo_walk *w)
     const struct decoded_bundle *b = &shadow->program->bundle[shadow->pc];
     const struct decoded_op *op = &shadow->program->op[b->first_op];
     const uint16_t *special = &shadow->program->special[b->first_special];
-    const uint16_t *exec = &shadow->program->exec[b->first_exec];
+    const uint8_t *exec = decoded_execs(shadow->program, b);
     uint32_t live = b->has_guard ? guards_that_hold(shadow, op, b->op_count) : ~0u, i;
 
     w->pc[w->length] = shadow->pc;

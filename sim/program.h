@@ -16,6 +16,7 @@
 #define SIM_PROGRAM_H
 #include "base/arena.h"
 #include "isa/isa.h"
+#include "isa/matrix.h"
 #include "sim/chip.h"
 #include "sim/machine.h"
 
@@ -39,9 +40,9 @@ enum {
 /* What an operation needs beside its registers. */
 enum timing_kind {
     TIMING_NONE, TIMING_LOAD, TIMING_STORE, TIMING_LOAD_IAR, TIMING_STORE_IAR, TIMING_CLD,
-    TIMING_POP_CRF, TIMING_EUP, TIMING_POP_EUP, TIMING_REDUCE,
-    TIMING_PERMUTE, TIMING_XPOSE, TIMING_XPOSE_END, TIMING_POP_XLU, TIMING_MATPUSH,
-    TIMING_MATMUL, TIMING_POP_MATRIX, TIMING_VDWG, TIMING_VPUSH, TIMING_SPOP,
+    TIMING_POP,                         /* a result FIFO's head */
+    TIMING_EUP, TIMING_REDUCE, TIMING_PERMUTE, TIMING_XPOSE, TIMING_XPOSE_END,
+    TIMING_MATPUSH, TIMING_MATMUL, TIMING_POP_ACCUMULATOR, TIMING_VDWG, TIMING_VPUSH, TIMING_SPOP,
     TIMING_DIVIDE, TIMING_POP_DRF, TIMING_SST, TIMING_FENCE, TIMING_DELAY, TIMING_DMA,
     TIMING_WAIT                         /* waits, flag reads, flag sets: settled in time order */
 };
@@ -55,8 +56,43 @@ enum {
 #define TRACKS_SIMPLE (1u << TRACK_SCALAR | 1u << TRACK_VALU | 1u << TRACK_LOAD \
                        | 1u << TRACK_STORE | 1u << TRACK_MISC)
 
+/* the FIFOs of results of a core: EUP, CMEM, xlu0.., mxu0.. */
+enum {
+    RESULT_EUP, RESULT_CRF, RESULT_XLU, RESULT_MXU = RESULT_XLU + ISA_UNIT_MAX,
+    RESULT_FIFO_COUNT = RESULT_MXU + ISA_UNIT_MAX
+};
+
+#define RESULT_TILE_MAX 16              /* 64 rows of two halves */
+
+/* An operation of a matrix unit, with all that the chip says about it. */
+struct decoded_matrix {
+    uint16_t code;
+    int32_t choice[ISA_OPERAND_MAX];    /* of its mnemonic, then 0: they and the code say all */
+    struct matrix_op op;
+    bool is_integer;
+    uint16_t cycles;                    /* on its port or array */
+    uint16_t enter_cycles;              /* from issue to its rows in the array: latching */
+    uint16_t result_key;                /* timing_pop_key of its results */
+    int tile_count;                     /* results, */
+    int halves;                         /* of so many columns of 128 each */
+    uint32_t result_cycles[RESULT_TILE_MAX];    /* of each, from when its rows enter the array */
+};
+
+/* What pops a FIFO, and what its wait is charged to. */
+struct decoded_pop {
+    uint16_t key;                       /* timing_pop_key */
+    uint8_t fifo, reason;               /* RESULT_EUP.., enum stall_reason */
+};
+
 struct decoded_op {
     exec_fn *exec;                      /* NULL where the mode does not work it out */
+    int32_t o[ISA_OPERAND_MAX];         /* in format order; predicate reads: 2 * number + negated */
+    union {                             /* by timing */
+        const struct decoded_matrix *matrix;
+        struct decoded_pop pop;
+        int64_t reach_rows;             /* a load or store: from its first row to its last */
+    };
+    uint32_t source;                    /* index into isa_program.op */
     uint16_t code;                      /* enum isa_opcode; OP_COUNT: copy out of a temporary */
     uint16_t latency;                   /* cycles from issue to use of the result */
     uint8_t timing;                     /* enum timing_kind */
@@ -66,21 +102,30 @@ struct decoded_op {
     uint8_t guard, guard_is_negated;    /* predicate; meaningful where is_guarded */
     bool is_guarded;
     uint8_t bank_extra;                 /* cycles a strided access adds */
-    uint32_t source;                    /* index into isa_program.op */
-    int32_t o[ISA_OPERAND_MAX];         /* in format order; predicate reads: 2 * number + negated */
 };
+_Static_assert(sizeof(struct decoded_op) == 64, "an operation is one line of the host's cache");
 
 struct decoded_def {
     uint8_t reg;
     uint16_t latency;
 };
 
+/*
+ * The lists of a bundle. `check` and the lists of operations are bytes, one
+ * behind the other from first_list on: registers that must be ready, operations
+ * that may have to wait, that take something when they issue, and that are
+ * executed; of the executed ones those that need no address check come again,
+ * for timing mode.
+ */
 struct decoded_bundle {
-    uint32_t first_op, first_check, first_def, first_special, first_exec;
-    uint16_t op_count, check_count, def_count, special_count, exec_count;
+    uint32_t first_op, first_list, first_def, first_special;
+    uint8_t check_count, wait_count, take_count, exec_count, scalar_count;
+    uint8_t op_count, def_count, special_count;
+    uint8_t bank_extra;                 /* of its accesses without a guard */
+    bool has_guard, has_sync;
+    bool is_end;                        /* behind the last bundle */
     uint32_t tracks;                    /* bit per track with an operation */
     uint32_t busy_tracks;               /* simple tracks with an unguarded operation */
-    bool has_guard, has_sync;
 };
 
 struct decoded_program {
@@ -88,17 +133,47 @@ struct decoded_program {
     uint64_t hash;                      /* of the source's contents */
     int user_count;                     /* cores that hold it */
     struct arena arena;
-    struct decoded_bundle *bundle;
+    struct decoded_bundle *bundle;      /* and an end behind the last */
     struct decoded_op *op;
-    uint8_t *check;                     /* registers that must be ready */
+    uint8_t *list;                      /* operations by index within the bundle */
     struct decoded_def *def;            /* registers written without a guard */
     uint16_t *special;                  /* operations with a timing_kind, index within the bundle */
-    uint16_t *exec;                     /* operations that the mode executes, likewise */
-    uint32_t bundle_count, op_count, check_count, def_count, special_count, exec_count;
+    uint32_t bundle_count, op_count, list_count, def_count, special_count;
     int32_t *scalar;                    /* constants */
     uint32_t (*tile)[1024];
     uint32_t scalar_count, tile_count;
 };
+
+/* the lists of a bundle, check_count, wait_count, … entries each */
+static inline const uint8_t *decoded_checks(const struct decoded_program *p,
+                                            const struct decoded_bundle *b)
+{
+    return &p->list[b->first_list];
+}
+
+static inline const uint8_t *decoded_waits(const struct decoded_program *p,
+                                           const struct decoded_bundle *b)
+{
+    return decoded_checks(p, b) + b->check_count;
+}
+
+static inline const uint8_t *decoded_takes(const struct decoded_program *p,
+                                           const struct decoded_bundle *b)
+{
+    return decoded_waits(p, b) + b->wait_count;
+}
+
+static inline const uint8_t *decoded_execs(const struct decoded_program *p,
+                                           const struct decoded_bundle *b)
+{
+    return decoded_takes(p, b) + b->take_count;
+}
+
+static inline const uint8_t *decoded_scalars(const struct decoded_program *p,
+                                             const struct decoded_bundle *b)
+{
+    return decoded_execs(p, b) + b->exec_count;
+}
 
 /* cycles that an access to these rows takes beyond those of eight consecutive ones */
 int bank_extra_cycles(const struct chip *chip, const int64_t row[8], uint32_t sublanes);

@@ -4,6 +4,7 @@
  * (tests/snapshot_fields.sh looks after that).
  */
 #include "sim/snapshot_impl.h"
+#include "sim/timing.h"
 
 #include <string.h>
 
@@ -58,7 +59,7 @@ static const struct field core_fields[] = {
     APART(core, s), APART(core, registers), APART(core, m), APART(core, vmem), APART(core, smem),
     APART(core, hbm), APART(core, unknown_hbm), APART(core, cmem), APART(core, flag),
     APART(core, store), APART(core, eup), APART(core, crf), APART(core, v2s),
-    APART(core, drf), APART(core, xlu), APART(core, mxu), APART(core, mxu_memory),
+    APART(core, store_at), APART(core, wide_store_at), APART(core, drf), APART(core, xlu), APART(core, mxu), APART(core, mxu_memory),
     APART(core, pending), APART(core, outbox), APART(core, dma), APART(core, dma_free),
     APART(core, dma_free_count), APART(core, copy), APART(core, copy_count),
     APART(core, copy_visible), APART(core, fault), APART(core, late_fault), APART(core, checks),
@@ -70,7 +71,7 @@ static const struct field core_fields[] = {
     APART(core, branch_delay_bundles),
 
     /* the machine's own, or made by machine_create, machine_load, machine_advance */
-    APART(core, simd), APART(core, limit), APART(core, stop_at), APART(core, tile),
+    APART(core, simd), APART(core, fifo), APART(core, has_odd_rows), APART(core, limit), APART(core, stop_at), APART(core, tile),
     APART(core, vmem_rows), APART(core, hbm_bytes), APART(core, cmem_bytes),
     APART(core, sums_quads), APART(core, number), APART(core, core_count), APART(core, clock_mhz),
     APART(core, copy_capacity), APART(core, is_traced), APART(core, trace_capacity),
@@ -121,6 +122,8 @@ static void archive_stores(struct core *c, struct archive *a)
         WALK(a, store_fields, s);
         WALK(a, rows_fields, &s->rows);
     }
+    if (archive_is_loading(a) && !a->is_failed)
+        timing_note_all_stores(c);
 }
 
 static void archive_trace(struct core *c, struct archive *a)

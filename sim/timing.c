@@ -2,9 +2,10 @@
  * When operations may issue and when their results are there, beside plain
  * registers: docs/engine.md has the rules in words.
  *
- * timing_check raises the issue time of a bundle and takes entries off the
- * FIFOs; timing_commit, once the time is known, occupies units and puts
- * results into FIFOs. Neither looks at a lane.
+ * timing_wait raises the issue time of a bundle and takes entries off the
+ * FIFOs; timing_take, once the time is known, occupies units and puts results
+ * into FIFOs (sim/timing.h has the parts that nearly every bundle needs).
+ * Neither looks at a lane.
  */
 #include "sim/timing.h"
 
@@ -32,17 +33,6 @@ static struct op_name name_of_pop(uint16_t key, int unit)
     return name;
 }
 
-static struct access_rows rows_of(const struct core *c, const struct decoded_op *o)
-{
-    int base = o->timing == TIMING_LOAD ? 1 : 0;
-
-    if (o->timing == TIMING_LOAD_IAR || o->timing == TIMING_STORE_IAR)
-        return (struct access_rows){.is_scattered = true};
-    return (struct access_rows){.first = (int64_t)c->s[o->o[base]] + c->s[o->o[base + 1]],
-                                .stride = o->o[base + 2],
-                                .sublanes = (uint32_t)o->o[base + 3]};
-}
-
 static bool has_row(const struct access_rows *a, int64_t row)
 {
     int i;
@@ -68,24 +58,31 @@ static bool share_rows(const struct access_rows *a, const struct access_rows *b)
     return false;
 }
 
-static void check_store_to_load(struct core *c, const struct decoded_op *o, struct issue_time *t)
+void timing_wait_for_stores(struct core *c, const struct access_rows *rows, struct issue_time *t)
 {
     cycle_t gap = c->chip->vmem_store_to_load_cycles;
-    struct access_rows rows;
     uint32_t i;
 
-    if (c->last_store_at + gap <= t->at)
-        return;
-    rows = rows_of(c, o);
     for (i = 1; i <= STORE_RING && i <= c->store_count; i++) {
         const struct store_record *s = &c->store[(c->store_count - i) % STORE_RING];
 
         if (s->at + gap <= t->at)
             return;
-        if (share_rows(&s->rows, &rows)) {
+        if (share_rows(&s->rows, rows)) {
             issue_not_before(t, s->at + gap, STALL_STORE_LOAD);
             return;
         }
+    }
+}
+
+void timing_note_all_stores(struct core *c)
+{
+    uint32_t count = c->store_count < STORE_RING ? c->store_count : STORE_RING, i;
+
+    for (i = count; i > 0; i--) {
+        const struct store_record *s = &c->store[(c->store_count - i) % STORE_RING];
+
+        timing_note_store(c, &s->rows, s->at);
     }
 }
 
@@ -106,24 +103,16 @@ static void check_iar_banks(struct core *c, const struct decoded_op *o)
         c->bank_extra = extra;
 }
 
-void timing_check_pop(struct core *c, const struct decoded_op *o, struct tile_fifo *f,
-                      enum stall_reason reason, struct issue_time *t)
+void timing_refuse_pop(struct core *c, const struct decoded_op *o)
 {
-    uint32_t slot = f->popped & f->mask;
-    int type = o->code == OP_VPOP_MRF ? o->o[1] : 0;
+    const struct tile_fifo *f = c->fifo[o->pop.fifo];
 
-    if (f->pushed == f->popped) {
+    if (f->pushed == f->popped)
         core_fault(c, FAULT_FIFO_EMPTY, "%s with nothing pushed to its fifo",
                    timing_name(o).text);
-        return;
-    }
-    if (f->code[slot] != timing_pop_key(o->code, type)) {
+    else
         core_fault(c, FAULT_OPERATION, "%s finds a result for %s at the head of the fifo",
-                   timing_name(o).text, name_of_pop(f->code[slot], o->unit).text);
-        return;
-    }
-    issue_not_before(t, f->ready_at[slot], reason);
-    f->popped++;
+                   timing_name(o).text, name_of_pop(f->code[f->popped & f->mask], o->unit).text);
 }
 
 static void check_word_pop(struct core *c, const char *name, const char *push,
@@ -163,19 +152,17 @@ static void check_bank(struct core *c, const struct decoded_op *o)
         c->bank_extra = o->bank_extra;
 }
 
-void timing_check(struct core *c, const struct decoded_op *o, struct issue_time *t)
+void timing_wait_other(struct core *c, const struct decoded_op *o, struct issue_time *t)
 {
+    static const struct access_rows anywhere = {.is_scattered = true};
+
     switch (o->timing) {
-    case TIMING_LOAD:
-        check_bank(c, o);
-        check_store_to_load(c, o, t);
-        break;
     case TIMING_STORE:
         check_bank(c, o);
         break;
     case TIMING_LOAD_IAR:
         check_iar_banks(c, o);
-        check_store_to_load(c, o, t);
+        timing_wait_for_stores(c, &anywhere, t);
         break;
     case TIMING_STORE_IAR:
         check_iar_banks(c, o);
@@ -183,23 +170,14 @@ void timing_check(struct core *c, const struct decoded_op *o, struct issue_time 
     case TIMING_CLD:
         issue_not_before(t, c->cmem_free_at, STALL_CMEM);
         break;
-    case TIMING_POP_CRF:
-        timing_check_pop(c, o, &c->crf, STALL_CMEM, t);
-        break;
     case TIMING_EUP:
         issue_not_before(t, c->eup_free_at, STALL_EUP);
-        break;
-    case TIMING_POP_EUP:
-        timing_check_pop(c, o, &c->eup, STALL_EUP, t);
         break;
     case TIMING_REDUCE: case TIMING_PERMUTE: case TIMING_XPOSE: case TIMING_XPOSE_END:
         check_xlu(c, o, t);
         break;
-    case TIMING_POP_XLU:
-        timing_check_pop(c, o, &c->xlu[o->unit].result, STALL_XLU, t);
-        break;
-    case TIMING_MATPUSH: case TIMING_MATMUL: case TIMING_POP_MATRIX:
-        timing_check_matrix(c, o, t);
+    case TIMING_POP_ACCUMULATOR:
+        timing_wait_accumulator(c, o, t);
         break;
     case TIMING_SPOP:
         check_word_pop(c, "spop", "vpush", &c->v2s, STALL_TRANSFER, t);
@@ -232,15 +210,6 @@ void timing_push_result(struct core *c, const struct decoded_op *o, struct tile_
     f->ready_at[slot] = ready_at;
     f->code[slot] = pop_key;
     f->pushed++;
-}
-
-static void commit_store(struct core *c, const struct decoded_op *o, cycle_t at)
-{
-    struct store_record *s = &c->store[c->store_count++ % STORE_RING];
-
-    s->at = at;
-    s->rows = rows_of(c, o);
-    c->last_store_at = at;
 }
 
 static void commit_cld(struct core *c, const struct decoded_op *o, cycle_t at)
@@ -356,14 +325,16 @@ static void commit_vpush(struct core *c, cycle_t at)
     f->ready_at[f->pushed++ & f->mask] = at + c->chip->scalar_v2s_cycles;
 }
 
-void timing_commit(struct core *c, const struct decoded_op *o, cycle_t at)
+void timing_take_other(struct core *c, const struct decoded_op *o, cycle_t at)
 {
+    static const struct access_rows anywhere = {.is_scattered = true};
+
     switch (o->timing) {
     case TIMING_CLD:
         commit_cld(c, o, at);
         break;
-    case TIMING_STORE: case TIMING_STORE_IAR:
-        commit_store(c, o, at);
+    case TIMING_STORE_IAR:
+        timing_take_store(c, &anywhere, at);
         break;
     case TIMING_EUP:
         commit_eup(c, o, at);
@@ -374,8 +345,8 @@ void timing_commit(struct core *c, const struct decoded_op *o, cycle_t at)
     case TIMING_XPOSE: case TIMING_XPOSE_END:
         commit_xpose(c, o, at);
         break;
-    case TIMING_MATPUSH: case TIMING_MATMUL: case TIMING_VDWG:
-        timing_commit_matrix(c, o, at);
+    case TIMING_VDWG:
+        c->mxu[o->unit].gain_loaded[0] = c->mxu[o->unit].gain_loaded[1] = LOADED_NOTHING;
         break;
     case TIMING_VPUSH:
         commit_vpush(c, at);

@@ -6,51 +6,25 @@
 #include "sim/limits.h"
 #include "sim/timing.h"
 
-static void check_accumulator(struct core *c, const struct decoded_op *o,
-                              const struct matrix_op *m, struct issue_time *t)
+void timing_wait_accumulator(struct core *c, const struct decoded_op *o, struct issue_time *t)
 {
-    struct accumulator *a = &c->mxu[o->unit].accumulator[m->accumulator];
-    bool is_integer = matrix_is_integer(m->type);
+    const struct decoded_matrix *m = o->matrix;
+    struct accumulator *a = &c->mxu[o->unit].accumulator[m->op.accumulator];
 
     if (!a->has_sum) {
         core_fault(c, FAULT_FIFO_EMPTY, "%s with nothing added to the accumulator",
                    timing_name(o).text);
         return;
     }
-    if (a->is_integer != is_integer) {
+    if (a->is_integer != m->is_integer) {
         core_fault(c, FAULT_OPERATION, "%s finds an accumulator of %s", timing_name(o).text,
                    a->is_integer ? "s32" : "f32");
         return;
     }
     issue_not_before(t, a->ready_at[a->popped], STALL_RESULT);
-    if (++a->popped == chip_mxu_halves(c->chip)) {
+    if (++a->popped == m->halves) {
         a->popped = 0;
         a->has_sum = false;
-    }
-}
-
-void timing_check_matrix(struct core *c, const struct decoded_op *o, struct issue_time *t)
-{
-    struct matrix_op m = matrix_op_of(o->code, o->o);
-    struct mxu *unit = &c->mxu[o->unit];
-
-    switch (m.kind) {
-    case MATRIX_PUSH: case MATRIX_PREP_WEIGHTS:
-        issue_not_before(t, unit->port_free_at, STALL_STAGING);
-        break;
-    case MATRIX_MULTIPLY: case MATRIX_PREP_ROWS:
-        issue_not_before(t, unit->array_free_at, STALL_MXU);
-        if (m.staging >= 0)
-            issue_not_before(t, unit->staged_at[m.staging], STALL_STAGING);
-        break;
-    case MATRIX_POP:
-        if (m.accumulator >= 0)
-            check_accumulator(c, o, &m, t);
-        else
-            timing_check_pop(c, o, &unit->result, STALL_RESULT, t);
-        break;
-    default:
-        break;
     }
 }
 
@@ -78,114 +52,111 @@ static void take_prep(struct core *c, const struct decoded_op *o, const struct m
     p->is_full = false;
 }
 
-static enum loaded kind_of(const struct matrix_op *m)
+static enum loaded kind_of(const struct decoded_matrix *m)
 {
-    return matrix_is_integer(m->type) ? LOADED_INTEGERS : LOADED_FLOATS;
+    return m->is_integer ? LOADED_INTEGERS : LOADED_FLOATS;
 }
 
-static void check_gain(struct core *c, const struct decoded_op *o, const struct matrix_op *m)
+static void check_gain(struct core *c, const struct decoded_op *o, const struct decoded_matrix *m)
 {
     struct mxu *unit = &c->mxu[o->unit];
-    enum loaded *gain = &unit->gain_loaded[m->gain], staged;
+    enum loaded *gain = &unit->gain_loaded[m->op.gain], staged;
 
-    if (m->staging >= 0) {              /* a register that nobody pushed into holds zeros */
-        staged = unit->staged[m->staging];
+    if (m->op.staging >= 0) {           /* a register that nobody pushed into holds zeros */
+        staged = unit->staged[m->op.staging];
         *gain = staged == LOADED_NOTHING ? kind_of(m) : staged;
     }
     if (*gain == LOADED_NOTHING)
         core_fault(c, FAULT_OPERATION, "%s before any vlgmr has loaded gain register %c",
-                   timing_name(o).text, 'A' + m->gain);
+                   timing_name(o).text, 'A' + m->op.gain);
     else if (*gain != kind_of(m))
         core_fault(c, FAULT_OPERATION, "%s finds weights of %s in gain register %c",
                    timing_name(o).text, *gain == LOADED_INTEGERS ? "integers" : "floats",
-                   'A' + m->gain);
+                   'A' + m->op.gain);
 }
 
-static void add_to_accumulator(struct core *c, const struct decoded_op *o,
-                               const struct matrix_op *m, int number, int half, cycle_t ready_at)
+static void add_to_accumulator(struct core *c, const struct decoded_op *o, int number, int half,
+                               cycle_t ready_at)
 {
+    const struct decoded_matrix *m = o->matrix;
     struct accumulator *a = &c->mxu[o->unit].accumulator[number];
 
     if (a->popped > 0)
         core_fault(c, FAULT_OPERATION, "%s adds to accumulator %d, of which only the lower "
                    "columns are popped", timing_name(o).text, number);
-    else if (a->has_sum && a->is_integer != matrix_is_integer(m->type))
+    else if (a->has_sum && a->is_integer != m->is_integer)
         core_fault(c, FAULT_OPERATION, "%s adds to accumulator %d of %s", timing_name(o).text,
                    number, a->is_integer ? "s32" : "f32");
     a->ready_at[half] = ready_at;
-    if (half + 1 == chip_mxu_halves(c->chip)) {
+    if (half + 1 == m->halves) {
         a->has_sum = true;
-        a->is_integer = matrix_is_integer(m->type);
+        a->is_integer = m->is_integer;
     }
 }
 
-/* rows leave at the rate at which they enter */
-static void send_results(struct core *c, const struct decoded_op *o, const struct matrix_op *m,
-                         cycle_t first_at)
+static void send_to_accumulators(struct core *c, const struct decoded_op *o, cycle_t enters)
 {
-    int halves = chip_mxu_halves(c->chip), tiles = halves * matrix_rows(m->type) / 8, i;
-    cycle_t cycles = chip_matmul_cycles(c->chip, m->type);
-    uint16_t key = timing_pop_key(OP_VPOP_MRF, matrix_is_integer(m->type));
+    const struct decoded_matrix *m = o->matrix;
+    int i;
 
-    for (i = 0; i < tiles && c->state != CORE_FAULTED; i++) {
-        cycle_t ready_at = first_at + i * cycles / tiles;
+    for (i = 0; i < m->tile_count && c->state != CORE_FAULTED; i++)
+        add_to_accumulator(c, o, m->op.accumulator + i / m->halves, i % m->halves,
+                           enters + m->result_cycles[i]);
+}
 
-        if (m->accumulator < 0)
-            timing_push_result(c, o, &c->mxu[o->unit].result, key, ready_at);
-        else
-            add_to_accumulator(c, o, m, m->accumulator + i / halves, i % halves, ready_at);
+/* all at once where there is room */
+static void send_results(struct core *c, const struct decoded_op *o, cycle_t enters)
+{
+    const struct decoded_matrix *m = o->matrix;
+    struct tile_fifo *f = &c->mxu[o->unit].result;
+    uint32_t count = (uint32_t)m->tile_count, i;
+
+    if (f->pushed - f->popped + count > f->depth) {
+        for (i = 0; i < count && c->state != CORE_FAULTED; i++)
+            timing_push_result(c, o, f, m->result_key, enters + m->result_cycles[i]);
+        return;
+    }
+    for (i = 0; i < count; i++) {
+        uint32_t slot = f->pushed++ & f->mask;
+
+        f->ready_at[slot] = enters + m->result_cycles[i];
+        f->code[slot] = m->result_key;
     }
 }
 
-static void commit_weights(struct core *c, const struct decoded_op *o, const struct matrix_op *m,
-                           cycle_t at)
+void timing_take_weights(struct core *c, const struct decoded_op *o, cycle_t at)
 {
+    const struct decoded_matrix *m = o->matrix;
     struct mxu *unit = &c->mxu[o->unit];
     cycle_t start = later(at, unit->port_free_at);
 
-    unit->port_free_at = start + chip_matrix_cycles(c->chip, m);
+    unit->port_free_at = start + m->cycles;
     core_count_busy(c, o, start, unit->port_free_at);
-    if (m->kind == MATRIX_PREP_WEIGHTS) {
-        fill_prep(c, o, m, &unit->weights_prepared);
+    if (m->op.kind == MATRIX_PREP_WEIGHTS) {
+        fill_prep(c, o, &m->op, &unit->weights_prepared);
         return;
     }
-    take_prep(c, o, m, &unit->weights_prepared);
-    unit->staged_at[m->staging] = unit->port_free_at;
-    unit->staged[m->staging] = kind_of(m);
+    take_prep(c, o, &m->op, &unit->weights_prepared);
+    unit->staged_at[m->op.staging] = unit->port_free_at;
+    unit->staged[m->op.staging] = kind_of(m);
 }
 
-static void commit_rows(struct core *c, const struct decoded_op *o, const struct matrix_op *m,
-                        cycle_t at)
+void timing_take_rows(struct core *c, const struct decoded_op *o, cycle_t at)
 {
+    const struct decoded_matrix *m = o->matrix;
     struct mxu *unit = &c->mxu[o->unit];
-    cycle_t start = later(at, unit->array_free_at);
-    cycle_t enters = start + (m->staging >= 0 ? c->chip->mxu_latch_cycles : 0);
+    cycle_t start = later(at, unit->array_free_at), enters = start + m->enter_cycles;
 
-    unit->array_free_at = enters + chip_matrix_cycles(c->chip, m);
+    unit->array_free_at = enters + m->cycles;
     core_count_busy(c, o, start, unit->array_free_at);
-    if (m->kind == MATRIX_PREP_ROWS) {
-        fill_prep(c, o, m, &unit->rows_prepared);
+    if (m->op.kind == MATRIX_PREP_ROWS) {
+        fill_prep(c, o, &m->op, &unit->rows_prepared);
         return;
     }
-    take_prep(c, o, m, &unit->rows_prepared);
+    take_prep(c, o, &m->op, &unit->rows_prepared);
     check_gain(c, o, m);
-    send_results(c, o, m, enters + c->chip->mxu_latency_cycles);
-}
-
-void timing_commit_matrix(struct core *c, const struct decoded_op *o, cycle_t at)
-{
-    struct matrix_op m = matrix_op_of(o->code, o->o);
-    struct mxu *unit = &c->mxu[o->unit];
-
-    switch (m.kind) {
-    case MATRIX_PUSH: case MATRIX_PREP_WEIGHTS:
-        commit_weights(c, o, &m, at);
-        break;
-    case MATRIX_MULTIPLY: case MATRIX_PREP_ROWS:
-        commit_rows(c, o, &m, at);
-        break;
-    default:
-        unit->gain_loaded[0] = unit->gain_loaded[1] = LOADED_NOTHING;
-        break;
-    }
+    if (m->op.accumulator >= 0)
+        send_to_accumulators(c, o, enters);
+    else
+        send_results(c, o, enters);
 }
