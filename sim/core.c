@@ -40,6 +40,7 @@ void core_init(struct core *c, int number, const struct chip *chip, int core_cou
     c->clock_mhz = chip->chip_clock_mhz;
     c->vmem = mem_alloc_lazy((size_t)chip->vmem_bytes);
     c->vmem_rows = chip->vmem_bytes / ROW_BYTES;
+    c->store_gap_cycles = chip->vmem_store_to_load_cycles;
     c->smem = arena_alloc(a, (size_t)chip->smem_bytes);
     c->cmem_bytes = chip->cmem_bytes / chip->chip_cores / ROW_BYTES * ROW_BYTES;
     if (c->cmem_bytes > 0)

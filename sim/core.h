@@ -195,7 +195,7 @@ struct core {
     uint32_t store_count;
     cycle_t store_at[1 << STORE_BUCKET_BITS];   /* newest by rows (timing_note_store) */
     cycle_t wide_store_at;              /* of those that are in no bucket */
-    bool has_odd_rows;                  /* the bundle has a row that may be out of range */
+    cycle_t store_gap_cycles;           /* vmem.store_to_load_cycles of the chip */
     cycle_t last_store_at, last_sst_at;
 
     /* units */

@@ -3,17 +3,20 @@
  * all its constraints allow.
  */
 #include "sim/core.h"
+#include "sim/issue.h"
 #include "sim/memo.h"
+#include "sim/stream.h"
 #include "sim/timing.h"
 
 #include <assert.h>
 
-static uint32_t guards_that_hold(const struct core *c, const struct decoded_op *op, int count)
+uint32_t issue_guards_that_hold(const struct core *c, const struct decoded_bundle *b)
 {
+    const struct decoded_op *op = &c->program->op[b->first_op];
     uint32_t live = 0;
     int i;
 
-    for (i = 0; i < count; i++)
+    for (i = 0; i < b->op_count; i++)
         if (!op[i].is_guarded || c->p[op[i].guard] != op[i].guard_is_negated)
             live |= 1u << i;
     return live;
@@ -35,8 +38,7 @@ static inline struct issue_time wait_of_bundle(struct core *c, const struct deco
         t = (struct issue_time){ready_at, STALL_OPERAND};
     c->issue_at = c->now;
     c->bank_extra = b->bank_extra;
-    c->has_odd_rows = false;
-    c->live = b->has_guard ? guards_that_hold(c, op, b->op_count) : ~0u;
+    c->live = b->has_guard ? issue_guards_that_hold(c, b) : ~0u;
     for (i = 0; i < b->wait_count; i++)
         if (c->live >> wait[i] & 1u)
             timing_wait(c, &op[wait[i]], &t);
@@ -129,8 +131,8 @@ void core_wake(struct core *c, cycle_t at, enum stall_reason reason, cycle_t res
     c->state = CORE_RUNNING;
 }
 
-static void charge(struct core *c, const struct decoded_bundle *b, const struct issue_time *t,
-                   cycle_t at)
+void issue_charge(struct core *c, const struct decoded_bundle *b, const struct issue_time *t,
+                  cycle_t at)
 {
     cycle_t resumed_from = t->at - c->resume_cycles;
 
@@ -149,7 +151,7 @@ static void charge(struct core *c, const struct decoded_bundle *b, const struct 
 }
 
 /* results and counters of operations under a guard that holds */
-static void commit_guarded(struct core *c, const struct decoded_bundle *b, cycle_t at)
+void issue_commit_guarded(struct core *c, const struct decoded_bundle *b, cycle_t at)
 {
     uint32_t busy = 0, i;
 
@@ -182,7 +184,7 @@ static inline void commit_times(struct core *c, const struct decoded_bundle *b, 
         c->ready_at[def[i].reg] = at + def[i].latency;
 }
 
-static void jump(struct core *c)
+void issue_jump(struct core *c)
 {
     uint32_t from = c->pc;
 
@@ -200,7 +202,7 @@ static void advance(struct core *c)
         return;
     }
     if (c->branch_in > 0 && --c->branch_in == 0)
-        jump(c);
+        issue_jump(c);
     else
         c->pc++;
 }
@@ -216,36 +218,32 @@ static inline void execute(struct core *c, const struct decoded_bundle *b, const
             op[list[i]].exec(c, &op[list[i]]);
 }
 
-/* in timing mode an address is looked at again only where it may be wrong, or for checks.h */
-static inline void execute_bundle(struct core *c, const struct decoded_bundle *b,
-                                  enum run_mode mode)
+bool issue_execute(struct core *c, const struct decoded_bundle *b, cycle_t at)
 {
-    if (mode == MODE_TIMING && !c->has_odd_rows && !c->checks)
-        execute(c, b, decoded_scalars(c->program, b), b->scalar_count);
-    else
-        execute(c, b, decoded_execs(c->program, b), b->exec_count);
+    execute(c, b, decoded_execs(c->program, b), b->exec_count);
+    if (c->state == CORE_RUNNING)
+        return true;
+    c->now = at;                        /* the wait counts, the bundle does not */
+    return false;
 }
 
 static inline void issue(struct core *c, const struct decoded_bundle *b,
-                         const struct issue_time *t, enum run_mode mode)
+                         const struct issue_time *t)
 {
     cycle_t at = t->at + c->bank_extra;
 
     if (at > c->now)
-        charge(c, b, t, at);
+        issue_charge(c, b, t, at);
     c->issue_at = at;
     if (at >= c->limit)
         core_fault(c, FAULT_NO_HALT, "still running at the cycle limit of %lld",
                    (long long)c->limit);
     else
         commit_times(c, b, at);
-    execute_bundle(c, b, mode);
-    if (c->state != CORE_RUNNING) {
-        c->now = at;                    /* the wait counts, the bundle does not */
+    if (!issue_execute(c, b, at))
         return;
-    }
     if (b->has_guard)
-        commit_guarded(c, b, at);
+        issue_commit_guarded(c, b, at);
     if (c->is_traced)
         core_trace_bundle(c, b, at);
     c->now = at + 1;
@@ -280,19 +278,17 @@ static void fault_at_end(struct core *c)
                (unsigned)c->program->bundle_count - 1);
 }
 
-/* a bundle whose time is known but for its questions */
-static inline void finish_bundle(struct core *c, const struct decoded_bundle *b,
-                                 const struct issue_time *t, enum run_mode mode)
+void issue_finish(struct core *c, const struct decoded_bundle *b, const struct issue_time *t)
 {
     if (b->has_sync && !may_issue(c, b, t))
         return;
     if (t->at + c->bank_extra >= c->stop_at)
         pause(c, t);
     else
-        issue(c, b, t, mode);
+        issue(c, b, t);
 }
 
-static inline void step(struct core *c, enum run_mode mode)
+static void step(struct core *c)
 {
     const struct decoded_bundle *b = &c->program->bundle[c->pc];
     struct issue_time t;
@@ -304,34 +300,33 @@ static inline void step(struct core *c, enum run_mode mode)
     t = wait_of_bundle(c, b);
     c->sync_done = 0;
     c->resume_cycles = 0;
-    if (mode == MODE_FUNCTIONAL) {      /* faults apart, nothing waits */
+    if (c->mode == MODE_FUNCTIONAL) {   /* faults apart, nothing waits */
         t = (struct issue_time){c->now, STALL_COUNT};
         c->bank_extra = 0;
     }
     if (c->state == CORE_RUNNING)
-        finish_bundle(c, b, &t, mode);
+        issue_finish(c, b, &t);
 }
 
-/* The loop, compiled once for each mode. */
-static inline void run(struct core *c, enum run_mode mode)
+static void resume(struct core *c)
 {
-    if (c->is_resumed && c->state == CORE_RUNNING) {
-        struct issue_time t = c->pending;
+    struct issue_time t = c->pending;
 
-        c->is_resumed = false;
-        c->has_odd_rows = true;         /* not kept across a wait */
-        finish_bundle(c, &c->program->bundle[c->pc], &t, mode);
-    }
-    while (c->state == CORE_RUNNING)
-        step(c, mode);
+    c->is_resumed = false;
+    issue_finish(c, &c->program->bundle[c->pc], &t);
 }
 
 void core_run(struct core *c)
 {
+    bool has_stream = c->mode == MODE_TIMING && !c->is_traced && !c->checks;
+
     core_apply_copies(c, c->copy_visible);
-    switch (c->mode) {
-    case MODE_BOTH: run(c, MODE_BOTH); break;
-    case MODE_TIMING: run(c, MODE_TIMING); break;
-    default: run(c, MODE_FUNCTIONAL); break;
+    if (c->state == CORE_RUNNING && c->is_resumed)
+        resume(c);
+    while (c->state == CORE_RUNNING) {
+        if (has_stream)
+            stream_run(c);
+        if (c->state == CORE_RUNNING)
+            step(c);
     }
 }

@@ -2,6 +2,7 @@
 
 #include "sim/decode.h"
 #include "sim/limits.h"
+#include "sim/stream.h"
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
@@ -86,12 +87,6 @@ static bool is_executed(const struct decoded_op *o)
     return o->exec != NULL;
 }
 
-/* in timing mode loads and stores are executed for their address check alone */
-static bool is_scalar(const struct decoded_op *o)
-{
-    return o->exec && o->timing != TIMING_LOAD && o->timing != TIMING_STORE;
-}
-
 /* the operations for which `belongs` holds; returns how many */
 static uint8_t add_list(struct decoded_program *d, const struct decoded_bundle *b,
                         bool (*belongs)(const struct decoded_op *o))
@@ -150,7 +145,6 @@ static void decode_bundle(struct decoder *d, const struct isa_program *p, uint32
     b->wait_count = add_list(out, b, may_wait);
     b->take_count = add_list(out, b, takes);
     b->exec_count = add_list(out, b, is_executed);
-    b->scalar_count = add_list(out, b, is_scalar);
     out->op_count += b->op_count;
     b->def_count = (uint8_t)(out->def_count - b->first_def);
     b->special_count = (uint8_t)(out->special_count - b->first_special);
@@ -173,7 +167,7 @@ static void find_slow_registers(struct decoder *d, const struct isa_program *p)
     }
 }
 
-#define LISTS 4                         /* of a bundle's operations */
+#define LISTS 3                         /* of a bundle's operations */
 
 static void alloc_lists(struct decoded_program *d, const struct isa_program *p)
 {
@@ -204,6 +198,8 @@ struct decoded_program *program_decode(const struct isa_program *p, const struct
     for (i = 0; i < p->bundle_count; i++)
         decode_bundle(&d, p, i);
     out->bundle[p->bundle_count].is_end = true;
+    if (mode == MODE_TIMING)
+        decode_stream(out);
     return out;
 }
 

@@ -114,12 +114,12 @@ struct decoded_def {
  * The lists of a bundle. `check` and the lists of operations are bytes, one
  * behind the other from first_list on: registers that must be ready, operations
  * that may have to wait, that take something when they issue, and that are
- * executed; of the executed ones those that need no address check come again,
- * for timing mode.
+ * executed.
  */
 struct decoded_bundle {
     uint32_t first_op, first_list, first_def, first_special;
-    uint8_t check_count, wait_count, take_count, exec_count, scalar_count;
+    uint32_t first_step;                /* timing mode: in the program's stream */
+    uint8_t check_count, wait_count, take_count, exec_count;
     uint8_t op_count, def_count, special_count;
     uint8_t bank_extra;                 /* of its accesses without a guard */
     bool has_guard, has_sync;
@@ -136,6 +136,7 @@ struct decoded_program {
     struct decoded_bundle *bundle;      /* and an end behind the last */
     struct decoded_op *op;
     uint8_t *list;                      /* operations by index within the bundle */
+    struct step *step;                  /* timing mode: sim/stream.h */
     struct decoded_def *def;            /* registers written without a guard */
     uint16_t *special;                  /* operations with a timing_kind, index within the bundle */
     uint32_t bundle_count, op_count, list_count, def_count, special_count;
@@ -167,12 +168,6 @@ static inline const uint8_t *decoded_execs(const struct decoded_program *p,
                                            const struct decoded_bundle *b)
 {
     return decoded_takes(p, b) + b->take_count;
-}
-
-static inline const uint8_t *decoded_scalars(const struct decoded_program *p,
-                                             const struct decoded_bundle *b)
-{
-    return decoded_execs(p, b) + b->exec_count;
 }
 
 /* cycles that an access to these rows takes beyond those of eight consecutive ones */

@@ -71,7 +71,7 @@ static const struct field core_fields[] = {
     APART(core, branch_delay_bundles),
 
     /* the machine's own, or made by machine_create, machine_load, machine_advance */
-    APART(core, simd), APART(core, fifo), APART(core, has_odd_rows), APART(core, limit), APART(core, stop_at), APART(core, tile),
+    APART(core, simd), APART(core, fifo), APART(core, store_gap_cycles), APART(core, limit), APART(core, stop_at), APART(core, tile),
     APART(core, vmem_rows), APART(core, hbm_bytes), APART(core, cmem_bytes),
     APART(core, sums_quads), APART(core, number), APART(core, core_count), APART(core, clock_mhz),
     APART(core, copy_capacity), APART(core, is_traced), APART(core, trace_capacity),

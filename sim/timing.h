@@ -69,7 +69,7 @@ static inline void timing_note_store(struct core *c, const struct access_rows *r
 static inline bool timing_may_meet_store(struct core *c, const struct access_rows *rows,
                                          cycle_t at)
 {
-    cycle_t gap = c->chip->vmem_store_to_load_cycles, newest = c->wide_store_at;
+    cycle_t gap = c->store_gap_cycles, newest = c->wide_store_at;
 
     if (c->last_store_at + gap <= at)
         return false;
@@ -80,19 +80,11 @@ static inline bool timing_may_meet_store(struct core *c, const struct access_row
     return newest + gap > at;
 }
 
-/* an address that may be out of range is looked at by the operation itself */
-static inline void note_rows(struct core *c, const struct decoded_op *o, int64_t first)
-{
-    if (first < 0 || first + o->reach_rows >= c->vmem_rows)
-        c->has_odd_rows = true;
-}
-
 static inline void timing_wait_load(struct core *c, const struct decoded_op *o,
                                     struct issue_time *t)
 {
     struct access_rows rows = timing_rows(c, o, 1);
 
-    note_rows(c, o, rows.first);
     if (o->is_guarded && o->bank_extra > c->bank_extra)
         c->bank_extra = o->bank_extra;
     if (timing_may_meet_store(c, &rows, t->at))
@@ -165,7 +157,6 @@ static inline void timing_take(struct core *c, const struct decoded_op *o, cycle
     switch (o->timing) {
     case TIMING_STORE:
         rows = timing_rows(c, o, 0);
-        note_rows(c, o, rows.first);
         timing_take_store(c, &rows, at);
         break;
     case TIMING_MATPUSH:
