@@ -1,7 +1,7 @@
 /*
  * systole bench: what its files share. cmd_bench.c holds the table of promised
  * figures, bench_runs.c measures whole training runs in processes of their
- * own, bench_steps.c the ratios of single steps.
+ * own, bench_steps.c the ratios of single steps, bench_engine.c the issue loop.
  */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
@@ -55,4 +55,5 @@ bench_fn bench_peak_memory;             /* MiB */
 bench_fn bench_check_seconds;           /* make check, built before */
 bench_fn bench_thread_scaling;          /* two threads' speed-up / two processes' */
 bench_fn bench_trace_ratio;             /* a step with trace / without */
+bench_fn bench_timing_bundles;          /* million bundles per second and thread, timing mode */
 #endif

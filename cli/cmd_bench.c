@@ -28,6 +28,7 @@ static const struct row {
     {"mnist_peak_memory", "MiB", false, 1024.0, bench_peak_memory, 0},
     {"two_threads_of_host_scaling", "ratio", true, 0.95, bench_thread_scaling, 0},
     {"trace_on_to_off", "ratio", false, 1.5, bench_trace_ratio, 0},
+    {"timing_bundles_per_second", "M", true, 50.0, bench_timing_bundles, 0},
     {"make_check_seconds", "s", false, 300.0, bench_check_seconds, 0},
 };
 

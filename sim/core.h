@@ -326,8 +326,7 @@ void core_apply_copies(struct core *c, size_t count);
 
 /* sim/counters.c */
 void core_count_wait(struct core *c, const struct decoded_bundle *b, cycle_t from, cycle_t to);
-/* a unit is occupied from `start` (not before its last end) to `end` by `o` */
-void core_count_busy(struct core *c, const struct decoded_op *o, cycle_t start, cycle_t end);
+void core_trace_busy(struct core *c, const struct decoded_op *o, cycle_t start, cycle_t end);
 void core_finish_counters(struct core *c, cycle_t cycles, bool is_complete);
 void core_trace_bundle(struct core *c, const struct decoded_bundle *b, cycle_t at);
 void core_trace_stall(struct core *c, cycle_t from, cycle_t to, enum stall_reason reason);

@@ -13,12 +13,15 @@
 uint32_t issue_guards_that_hold(const struct core *c, const struct decoded_bundle *b)
 {
     const struct decoded_op *op = &c->program->op[b->first_op];
-    uint32_t live = 0;
-    int i;
+    const uint8_t *guarded = decoded_guarded(c->program, b);
+    uint32_t live = ~0u, i;
 
-    for (i = 0; i < b->op_count; i++)
-        if (!op[i].is_guarded || c->p[op[i].guard] != op[i].guard_is_negated)
-            live |= 1u << i;
+    for (i = 0; i < b->guarded_count; i++) {
+        const struct decoded_op *o = &op[guarded[i]];
+
+        if (c->p[o->guard] == o->guard_is_negated)
+            live &= ~(1u << guarded[i]);
+    }
     return live;
 }
 
@@ -153,12 +156,14 @@ void issue_charge(struct core *c, const struct decoded_bundle *b, const struct i
 /* results and counters of operations under a guard that holds */
 void issue_commit_guarded(struct core *c, const struct decoded_bundle *b, cycle_t at)
 {
+    const struct decoded_op *op = &c->program->op[b->first_op];
+    const uint8_t *guarded = decoded_guarded(c->program, b);
     uint32_t busy = 0, i;
 
-    for (i = 0; i < b->op_count; i++) {
-        const struct decoded_op *o = &c->program->op[b->first_op + i];
+    for (i = 0; i < b->guarded_count; i++) {
+        const struct decoded_op *o = &op[guarded[i]];
 
-        if (!o->is_guarded || !(c->live >> i & 1u) || o->code == OP_COUNT)
+        if (!(c->live >> guarded[i] & 1u) || o->code == OP_COUNT)
             continue;
         if (o->reg != REG_NONE)
             c->ready_at[o->reg] = at + o->latency;

@@ -18,10 +18,13 @@ const char *stall_name(enum stall_reason r)
     return names[r];
 }
 
-/* A unit waits where a stalled bundle holds an operation for it and it is not busy itself. */
+/*
+ * A unit waits where a stalled bundle holds an operation for it and it is not busy itself. Those
+ * that are never busy beyond a cycle follow from how long each bundle has waited: count_ops.
+ */
 void core_count_wait(struct core *c, const struct decoded_bundle *b, cycle_t from, cycle_t to)
 {
-    uint32_t tracks = b->tracks & ~(1u << TRACK_DMA);
+    uint32_t tracks = b->tracks & ~(1u << TRACK_DMA | TRACKS_SIMPLE);
 
     for (; tracks; tracks &= tracks - 1) {
         int track = __builtin_ctz(tracks);
@@ -32,15 +35,11 @@ void core_count_wait(struct core *c, const struct decoded_bundle *b, cycle_t fro
     }
 }
 
-void core_count_busy(struct core *c, const struct decoded_op *o, cycle_t start, cycle_t end)
+void core_trace_busy(struct core *c, const struct decoded_op *o, cycle_t start, cycle_t end)
 {
-    assert(start >= c->busy_until[o->track]);
-    c->busy_cycles[o->track] += end - start;
-    c->busy_until[o->track] = end;
-    if (c->is_traced)
-        core_trace(c, &(struct trace_event){.start = start, .end = end, .bundle = c->pc,
-                                            .code = o->code, .track = (int16_t)o->track,
-                                            .op = o->source + 1});
+    core_trace(c, &(struct trace_event){.start = start, .end = end, .bundle = c->pc,
+                                        .code = o->code, .track = (int16_t)o->track,
+                                        .op = o->source + 1});
 }
 
 void core_trace(struct core *c, const struct trace_event *e)
@@ -100,6 +99,8 @@ static void count_ops(struct core *c)
         c->counters.issue_cycles += times;
         for (tracks = b->busy_tracks; tracks; tracks &= tracks - 1)
             c->busy_cycles[__builtin_ctz(tracks)] += times;
+        for (tracks = b->tracks & TRACKS_SIMPLE; tracks; tracks &= tracks - 1)
+            c->waiting_cycles[__builtin_ctz(tracks)] += c->bundle_stall[i];
         for (j = 0; j < b->op_count; j++) {
             const struct decoded_op *o = &p->op[b->first_op + j];
             int64_t executed = o->is_guarded ? (int64_t)c->guarded_count[o->source] : times;

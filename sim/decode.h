@@ -54,6 +54,9 @@ int32_t decode_vector_immediate(const struct isa_op *op, int index);
 void decode_op(struct decoder *d, const struct isa_program *p, uint32_t index,
                struct decoded_op *out, struct touched *touched);
 
+/* sim/decode_ready.c: drop the checks of registers that are always ready, and their times */
+void decode_ready(struct decoded_program *p, const struct chip *chip);
+
 /* sim/tracks.c */
 int track_mxu(const struct chip *chip, int index);
 int track_mxu_push(const struct chip *chip, int index);

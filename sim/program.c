@@ -87,6 +87,11 @@ static bool is_executed(const struct decoded_op *o)
     return o->exec != NULL;
 }
 
+static bool has_guard(const struct decoded_op *o)
+{
+    return o->is_guarded;
+}
+
 /* the operations for which `belongs` holds; returns how many */
 static uint8_t add_list(struct decoded_program *d, const struct decoded_bundle *b,
                         bool (*belongs)(const struct decoded_op *o))
@@ -145,6 +150,7 @@ static void decode_bundle(struct decoder *d, const struct isa_program *p, uint32
     b->wait_count = add_list(out, b, may_wait);
     b->take_count = add_list(out, b, takes);
     b->exec_count = add_list(out, b, is_executed);
+    b->guarded_count = add_list(out, b, has_guard);
     out->op_count += b->op_count;
     b->def_count = (uint8_t)(out->def_count - b->first_def);
     b->special_count = (uint8_t)(out->special_count - b->first_special);
@@ -167,7 +173,7 @@ static void find_slow_registers(struct decoder *d, const struct isa_program *p)
     }
 }
 
-#define LISTS 3                         /* of a bundle's operations */
+#define LISTS 4                         /* of a bundle's operations */
 
 static void alloc_lists(struct decoded_program *d, const struct isa_program *p)
 {
@@ -198,8 +204,10 @@ struct decoded_program *program_decode(const struct isa_program *p, const struct
     for (i = 0; i < p->bundle_count; i++)
         decode_bundle(&d, p, i);
     out->bundle[p->bundle_count].is_end = true;
-    if (mode == MODE_TIMING)
+    if (mode == MODE_TIMING) {
+        decode_ready(out, chip);
         decode_stream(out);
+    }
     return out;
 }
 

@@ -113,13 +113,13 @@ struct decoded_def {
 /*
  * The lists of a bundle. `check` and the lists of operations are bytes, one
  * behind the other from first_list on: registers that must be ready, operations
- * that may have to wait, that take something when they issue, and that are
- * executed.
+ * that may have to wait, that take something when they issue, that are executed,
+ * and that have a guard.
  */
 struct decoded_bundle {
     uint32_t first_op, first_list, first_def, first_special;
     uint32_t first_step;                /* timing mode: in the program's stream */
-    uint8_t check_count, wait_count, take_count, exec_count;
+    uint8_t check_count, wait_count, take_count, exec_count, guarded_count;
     uint8_t op_count, def_count, special_count;
     uint8_t bank_extra;                 /* of its accesses without a guard */
     bool has_guard, has_sync;
@@ -168,6 +168,12 @@ static inline const uint8_t *decoded_execs(const struct decoded_program *p,
                                            const struct decoded_bundle *b)
 {
     return decoded_takes(p, b) + b->take_count;
+}
+
+static inline const uint8_t *decoded_guarded(const struct decoded_program *p,
+                                             const struct decoded_bundle *b)
+{
+    return decoded_execs(p, b) + b->exec_count;
 }
 
 /* cycles that an access to these rows takes beyond those of eight consecutive ones */

@@ -238,7 +238,7 @@ static void commit_eup(struct core *c, const struct decoded_op *o, cycle_t at)
     cycle_t start = later(at, c->eup_free_at);
 
     c->eup_free_at = start + c->chip->eup_issue_cycles;
-    core_count_busy(c, o, start, c->eup_free_at);
+    timing_occupy(c, o, start, c->eup_free_at);
     timing_push_result(c, o, &c->eup, OP_VPOP_EUP, start + c->chip->eup_latency_cycles);
 }
 
@@ -249,7 +249,7 @@ static void commit_permute(struct core *c, const struct decoded_op *o, cycle_t a
     bool is_reduction = o->timing == TIMING_REDUCE;
 
     x->free_at = start + c->chip->xlu_issue_cycles;
-    core_count_busy(c, o, start, x->free_at);
+    timing_occupy(c, o, start, x->free_at);
     timing_push_result(c, o, &x->result, is_reduction ? OP_VPOP_XLANE : OP_VPOP_PERMUTE,
                        start + (is_reduction ? c->chip->xlu_reduce_cycles
                                              : c->chip->xlu_permute_cycles));
@@ -285,7 +285,7 @@ static void commit_xpose(struct core *c, const struct decoded_op *o, cycle_t at)
     if (begins_xpose(o))
         x->next_xpose_at = start + c->chip->xlu_xpose_gap_cycles;
     x->free_at = start + chip_xpose_issue_cycles(c->chip, o->o[ISA_XPOSE_TYPE]);
-    core_count_busy(c, o, start, x->free_at);
+    timing_occupy(c, o, start, x->free_at);
     x->type = o->o[ISA_XPOSE_TYPE];
     x->is_open = o->timing != TIMING_XPOSE_END;
     x->pushed_rows = x->is_open ? x->pushed_rows + rows : 0;

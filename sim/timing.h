@@ -6,6 +6,8 @@
 #define SIM_TIMING_H
 #include "sim/core.h"
 
+#include <assert.h>
+
 /* an operation as written: "vmatmul.f32.gmra.mxu0" */
 struct op_name {
     char text[ISA_NAME_MAX];
@@ -33,6 +35,17 @@ void timing_push_result(struct core *c, const struct decoded_op *o, struct tile_
 void timing_wait_accumulator(struct core *c, const struct decoded_op *o, struct issue_time *t);
 void timing_take_weights(struct core *c, const struct decoded_op *o, cycle_t at);
 void timing_take_rows(struct core *c, const struct decoded_op *o, cycle_t at);
+
+/* a unit is occupied from `start` (not before its last end) to `end` by `o` */
+static inline void timing_occupy(struct core *c, const struct decoded_op *o, cycle_t start,
+                                 cycle_t end)
+{
+    assert(start >= c->busy_until[o->track]);
+    c->busy_cycles[o->track] += end - start;
+    c->busy_until[o->track] = end;
+    if (c->is_traced)
+        core_trace_busy(c, o, start, end);
+}
 
 /* ---- loads and stores ---- */
 

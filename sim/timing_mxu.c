@@ -28,7 +28,7 @@ void timing_wait_accumulator(struct core *c, const struct decoded_op *o, struct 
     }
 }
 
-static void fill_prep(struct core *c, const struct decoded_op *o, const struct matrix_op *m,
+static inline void fill_prep(struct core *c, const struct decoded_op *o, const struct matrix_op *m,
                       struct prepared *p)
 {
     if (p->is_full)
@@ -38,7 +38,7 @@ static void fill_prep(struct core *c, const struct decoded_op *o, const struct m
                            .takes_type_of_push = m->takes_type_of_push};
 }
 
-static void take_prep(struct core *c, const struct decoded_op *o, const struct matrix_op *m,
+static inline void take_prep(struct core *c, const struct decoded_op *o, const struct matrix_op *m,
                       struct prepared *p)
 {
     if (!m->uses_prep)
@@ -109,19 +109,20 @@ static void send_results(struct core *c, const struct decoded_op *o, cycle_t ent
 {
     const struct decoded_matrix *m = o->matrix;
     struct tile_fifo *f = &c->mxu[o->unit].result;
-    uint32_t count = (uint32_t)m->tile_count, i;
+    const uint32_t count = (uint32_t)m->tile_count, first = f->pushed, mask = f->mask;
+    const uint16_t key = m->result_key;
+    uint32_t i;
 
-    if (f->pushed - f->popped + count > f->depth) {
+    if (first - f->popped + count > f->depth) {
         for (i = 0; i < count && c->state != CORE_FAULTED; i++)
             timing_push_result(c, o, f, m->result_key, enters + m->result_cycles[i]);
         return;
     }
     for (i = 0; i < count; i++) {
-        uint32_t slot = f->pushed++ & f->mask;
-
-        f->ready_at[slot] = enters + m->result_cycles[i];
-        f->code[slot] = m->result_key;
+        f->ready_at[(first + i) & mask] = enters + m->result_cycles[i];
+        f->code[(first + i) & mask] = key;
     }
+    f->pushed = first + count;
 }
 
 void timing_take_weights(struct core *c, const struct decoded_op *o, cycle_t at)
@@ -131,7 +132,7 @@ void timing_take_weights(struct core *c, const struct decoded_op *o, cycle_t at)
     cycle_t start = later(at, unit->port_free_at);
 
     unit->port_free_at = start + m->cycles;
-    core_count_busy(c, o, start, unit->port_free_at);
+    timing_occupy(c, o, start, unit->port_free_at);
     if (m->op.kind == MATRIX_PREP_WEIGHTS) {
         fill_prep(c, o, &m->op, &unit->weights_prepared);
         return;
@@ -148,7 +149,7 @@ void timing_take_rows(struct core *c, const struct decoded_op *o, cycle_t at)
     cycle_t start = later(at, unit->array_free_at), enters = start + m->enter_cycles;
 
     unit->array_free_at = enters + m->cycles;
-    core_count_busy(c, o, start, unit->array_free_at);
+    timing_occupy(c, o, start, unit->array_free_at);
     if (m->op.kind == MATRIX_PREP_ROWS) {
         fill_prep(c, o, &m->op, &unit->rows_prepared);
         return;

@@ -193,6 +193,47 @@ TEST(each_unit_is_the_same_in_all_modes)
     }
 }
 
+/* a pause makes the issue loop finish what the stream of steps began */
+TEST(pauses_at_every_cycle_change_nothing_in_timing_mode)
+{
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
+        struct rig once, often;
+
+        run_on(&once, units[i].slice, &timing, units[i].text, 1);
+        rig_open(&often, units[i].slice, &timing);
+        rig_load(&often, 0, units[i].text);
+        give_data(&often, 1);
+        machine_start(often.m);
+        for (cycle_t at = 1; machine_advance(often.m, at) == MACHINE_PAUSED; at++)
+            ;
+        machine_finish(often.m);
+        assert_equal_counters(once.m, often.m);
+        rig_close(&often);
+        rig_close(&once);
+    }
+}
+
+/* results of several cycles wait on every way to a bundle, also around a loop and a branch */
+TEST(results_are_waited_for_on_every_way)
+{
+    static const char *const texts[] = {
+        "{ s0 = smov 3 ;; s4 = smov 1 }\n{ }\nloop:\n{ s1 = sadd.s32 s2, 1 }\n"
+        "{ s4 = sadd.s32 s4, 1 }\n{ p1 = scmp.lt.s32.totalorder s4, 5 }\n"
+        "{ sbr.rel (p1) target = loop }\n{ s2 = smul.u32 s4, s0 }\n{ s3 = sadd.s32 s2, 0 }\n"
+        "{ shalt }",
+        "{ s4 = smov 1 ;; p1 = scmp.lt.s32.totalorder s4, 5 }\n{ }\n{ }\n"
+        "{ sbr.rel (p1) target = use }\n{ s2 = sld [smem:8] }\n{ }\n{ }\n{ }\n{ }\n{ }\n"
+        "use:\n{ s3 = sadd.s32 s2, 1 }\n{ s2 = smov (p2) 4 }\n{ v1 = vstv s2 }\n"
+        "{ v2 = vadd.f32 v1, v1 }\n{ v2 = vmov v1 }\n{ v3 = vadd.f32 v2, v2 }\n"
+        "{ vst [vmem:s3] v3 }\n{ shalt }",
+    };
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        assert_true(compare_modes(texts[i], "v3", 1));
+        assert_true(compare_modes(texts[i], "v6e", 1));
+    }
+}
+
 TEST(mistakes_are_told_alike_in_all_modes)
 {
     static const char *const texts[] = {
@@ -446,6 +487,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples_are_the_same_in_all_modes),
         cmocka_unit_test(each_unit_is_the_same_in_all_modes),
+        cmocka_unit_test(pauses_at_every_cycle_change_nothing_in_timing_mode),
+        cmocka_unit_test(results_are_waited_for_on_every_way),
         cmocka_unit_test(mistakes_are_told_alike_in_all_modes),
         cmocka_unit_test(a_lane_that_would_reach_the_scalar_side_is_a_fault_in_timing_mode),
         cmocka_unit_test(a_copy_of_the_unknown_that_nobody_waits_for_is_a_fault_too),
