@@ -1,33 +1,62 @@
 #!/bin/sh
-# Runs the test programs given, then all test scripts; each program's output stays in PROGRAM.log.
-# The last line counts: "N passed, N failed".
+# Runs the test programs given, then all test scripts, as many at a time as there are CPUs; each
+# one's output stays in its .log. The last line counts: "N passed, N failed".
 cd "$(dirname "$0")/.." || exit 1
-passed=0 failed=0
-for test in "$@"; do
-    log=$test.log
+results=$(mktemp -d) || exit 1
+trap 'rm -rf "$results"' EXIT
+export results
+
+# one test program: its line and what it has to say in $results/NUMBER, "passed failed" in .count
+run_program='
+    number=$1 test=$2 log=$2.log
     "$test" >"$log" 2>&1
     status=$?
-    ok=$(grep -c '^\[       OK \]' "$log")
-    skipped=$(grep -c '^\[  SKIPPED \]' "$log")
+    ok=$(grep -c "^\[       OK \]" "$log")
+    skipped=$(grep -c "^\[  SKIPPED \]" "$log")
     # cmocka lists failures twice: once when they happen, once in the summary
-    bad=$(grep '^\[  FAILED  \] [a-z_0-9]*$' "$log" | sort -u | wc -l)
+    bad=$(grep "^\[  FAILED  \] [a-z_0-9]*$" "$log" | sort -u | wc -l)
     [ $status -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
-    passed=$((passed + ok)) failed=$((failed + bad))
-    printf '%-44s %4d passed %3d failed' "${test#build/}" "$ok" "$bad"
-    [ "$skipped" -gt 0 ] && printf '   (skips: see %s)' "$log"
-    echo
-    if [ $status -ne 0 ]; then grep -v '^\[ RUN \|^\[       OK ' "$log" | head -60; fi
-    grep '^skipped:' "$log"
-done
-for script in tools/check_layers.sh tests/*.sh; do
+    {
+        printf "%-44s %4d passed %3d failed" "${test#build/}" "$ok" "$bad"
+        [ "$skipped" -gt 0 ] && printf "   (skips: see %s)" "$log"
+        echo
+        if [ $status -ne 0 ]; then grep -v "^\[ RUN \|^\[       OK " "$log" | head -60; fi
+        grep "^skipped:" "$log"
+    } >"$results/$number"
+    echo "$ok $bad" >"$results/$number.count"
+    cat "$results/$number"
+    :'
+
+run_script='
+    number=$1 script=$2
     if output=$(sh "$script" 2>&1); then
-        passed=$((passed + 1)); word=passed
-        echo "$output" | grep '^skipped:'
+        echo "1 0" >"$results/$number.count"
+        { echo "$output" | grep "^skipped:"; printf "%-44s passed\n" "$script"; } \
+            >"$results/$number"
     else
-        failed=$((failed + 1)); word=FAILED
-        echo "$output"
+        echo "0 1" >"$results/$number.count"
+        { echo "$output"; printf "%-44s FAILED\n" "$script"; } >"$results/$number"
     fi
-    printf '%-44s %s\n' "$script" "$word"
-done
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+    cat "$results/$number"
+    :'
+
+cpus=$(nproc 2>/dev/null || echo 1)
+number=0
+for test in "$@"; do
+    number=$((number + 1))
+    echo "program$number $test"
+done | xargs -L 1 -P "$cpus" sh -c "$run_program" run
+number=0
+for script in tools/check_layers.sh tests/*.sh; do
+    number=$((number + 1))
+    echo "script$number $script"
+done | xargs -L 1 -P "$cpus" sh -c "$run_script" run
+
+cat "$results"/*.count | {
+    passed=0 failed=0
+    while read -r ok bad; do
+        passed=$((passed + ok)) failed=$((failed + bad))
+    done
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+}
