@@ -621,6 +621,40 @@ TEST(a_deadlock_is_told_and_can_be_left_again)
     debug_rig_close(&f);
 }
 
+/* ---- what only some chips have ---- */
+
+TEST(cmem_is_looked_at_like_vmem)
+{
+    struct debug_rig f;
+
+    debug_rig_open(&f, "v4", "{ v1 = vmov 2.5 }\n{ vst [vmem:0] v1 }\n"
+                             "{ sfence }\n"
+                             "{ dma.vmem_to_cmem /*src=*/0, /*size_in_granules=*/128, /*dst=*/256, "
+                             "/*dst_syncflagno=*/[sflag:3] }\n{ dma.done.wait [sflag:3], 128 }\n"
+                             "{ vsyncset [sflag:3], 0 }\n{ cld [cmem:16] }\n{ v2 = vpop.crf }\n"
+                             "{ shalt }\n", 1);
+    debug_rig_say(&f, "break write cmem 23");
+    debug_rig_say(&f, "break write cmem 24");
+    debug_rig_say(&f, "break read cmem 20 2");
+    SAYS(&f, "c", "breakpoint 1, core 0 bundle 3", "starts a copy that writes it");
+    SAYS(&f, "c", "breakpoint 3, bundle 6 (line 7) reads it (cld [cmem:0x10])");
+    SAYS(&f, "x cmem 16", "cmem rows 16..23:", "all 2.5");
+    SAYS(&f, "p/f32 cmem[23,127]", "= 2.5");
+    SAYS(&f, "info fifos", "cmem: 1 of", "for vpop.crf");
+    debug_rig_close(&f);
+}
+
+TEST(accumulators_are_shown_with_the_fifos)
+{
+    struct debug_rig f;
+
+    debug_rig_open(&f, "v7x", "{ v1 = vmov 1.0 }\n{ vmatpush.bf16.msra.mxu1 v1 }\n"
+                              "{ vmatmul.bf16.vlgmr.msra.gmra.mrb[5].mxu1 v1 }\n{ shalt }\n", 1);
+    debug_rig_say(&f, "step 3");
+    SAYS(&f, "info fifos", "mxu1.mrb[5] of f32  ready in ", "mxu1.mrb[6] of f32");
+    debug_rig_close(&f);
+}
+
 /* ---- modes ---- */
 
 TEST(mode_timing_refuses_to_show_lanes)
@@ -927,6 +961,8 @@ int main(void)
         CASE(a_core_without_a_program_says_so),
         CASE(a_fault_stops_and_time_goes_back_from_it),
         CASE(a_deadlock_is_told_and_can_be_left_again),
+        CASE(cmem_is_looked_at_like_vmem),
+        CASE(accumulators_are_shown_with_the_fifos),
         CASE(mode_timing_refuses_to_show_lanes),
         CASE(mode_functional_stops_at_copies_too),
         CASE(a_terminal_goes_on_after_mistakes_and_repeats_steps),
