@@ -144,6 +144,8 @@ static void forget_settled(struct race *r, const struct core *c)
     while (settled < r->log_count
            && clock_edge_ps(c->clock_mhz, r->log[settled].at) < *r->now_ps)
         settled++;
+    if (settled == 0)
+        return;
     r->log_count -= settled;
     memmove(r->log, r->log + settled, r->log_count * sizeof(*r->log));
 }
