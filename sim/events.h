@@ -13,7 +13,7 @@
 
 /* In order of precedence at one instant: what changes flags comes before who looks at them. */
 enum event_kind {
-    EVENT_ADD,                          /* flag of core `target` += value, by bundle `slot` of `core` */
+    EVENT_ADD,                          /* flag of core `target` += value, by its bundle `slot` */
     EVENT_STORE,                        /* flag of core `target` = value */
     EVENT_SENT,                         /* the source of a remote DMA has been read */
     EVENT_DONE,                         /* a DMA is complete */

@@ -26,7 +26,8 @@ cat >"$dir/race.tasm" <<'END'
 { vsyncadd [sflag:0], -128 }
 { shalt }
 END
-$systole run "$dir/race.tasm" >"$out" 2>&1 || fail "a race is a fault without the check: $(cat "$out")"
+$systole run "$dir/race.tasm" >"$out" 2>&1 ||
+    fail "a race is a fault without the check: $(cat "$out")"
 expect "core 0 cycle 2002 bundle 2 (line 4): race: vld reads vmem bytes 0..4095 while \
 dma.hbm_to_vmem of core 0 cycle 0 bundle 0 (line 2) writes 0..4095: no wait for its flag 0" \
     "$dir/race.tasm" --check-races --trace "$dir/t.json"
@@ -35,7 +36,8 @@ expect "core 0 cycle 2002 bundle 2 (line 4): vld reads vmem row 0 (granule 0), w
 written in this launch" "$dir/race.tasm" --check-unwritten
 
 # a deadlock: the message, then who waits for whom
-printf '{ vwait.ge [sflag:3], 1 }\n{ vsyncadd.remote [sflag:3], 1, 1 }\n{ shalt }\n' >"$dir/lock.tasm"
+printf '{ vwait.ge [sflag:3], 1 }\n{ vsyncadd.remote [sflag:3], 1, 1 }\n{ shalt }\n' \
+    >"$dir/lock.tasm"
 $systole run "$dir/lock.tasm" --all-cores >"$out" 2>"$out.err" && fail "a deadlock is no error"
 cat >"$out.wanted" <<END
 systole: deadlock: core 0 cycle 0 bundle 0 (line 1): vwait.ge waits for flag 3 >= 1, which is 0; \

@@ -75,7 +75,8 @@ TEST(copies_of_all_kinds_are_found)
 TEST(only_what_can_still_come_and_helps_is_told)
 {
     assert_graph("{ dma.hbm_to_vmem 0, 16, 0, [sflag:2] }\n{ dma.done.wait [sflag:2], 32 }\n"
-                 "{ vsyncadd [sflag:2], -32 }\n{ vsyncset [sflag:2], 16 }\n{ vsyncpa [sflag:2], 1 }\n"
+                 "{ vsyncadd [sflag:2], -32 }\n{ vsyncset [sflag:2], 16 }\n"
+                 "{ vsyncpa [sflag:2], 1 }\n"
                  "{ vsyncadd [sflag:3], 32 }\n{ shalt }\n{ vsyncadd [sflag:2], 32 }\n{ shalt }",
                  NULL,
                  "  core 0 cycle 1 bundle 1 (line 2): dma.done.wait waits for flag 2 >= 32, which "
@@ -104,7 +105,8 @@ TEST(waits_for_less_want_what_takes_away)
         struct rig r;
         char text[300], *graph;
 
-        snprintf(text, sizeof(text), "{ vsyncset [sflag:2], 5 }\n{ %s }\n{ vsyncset [sflag:2], 5 }\n"
+        snprintf(text, sizeof(text), "{ vsyncset [sflag:2], 5 }\n{ %s }\n"
+                 "{ vsyncset [sflag:2], 5 }\n"
                  "{ vsyncadd [sflag:2], 1 }\n{ vsyncadd [sflag:2], -1 }\n{ shalt }", cases[i].wait);
         rig_open(&r, "v3", NULL);
         rig_load(&r, 0, text);
@@ -123,7 +125,8 @@ TEST(cores_that_have_halted_are_told_with_what_they_issued)
                  "{ vsyncadd.remote [sflag:3], 1, 0 }\n{ shalt }",
                  "  core 0 cycle 0 bundle 0 (line 1): dma.done.wait waits for flag 3 >= 3, which "
                  "is 1\n"
-                 "    core 1 changes it with vsyncadd.remote (line 1), issued 1x, but has halted\n");
+                 "    core 1 changes it with vsyncadd.remote (line 1), issued 1x, "
+                 "but has halted\n");
 }
 
 /* a register that holds the number is as good as a constant; one that does not is a guess */
@@ -149,7 +152,8 @@ TEST(registers_go_by_what_they_hold)
 
 TEST(full_queue_says_how_many_slots_it_has)
 {
-    static const struct rig_options small = {.set = {"slots.misc=2", "slots.dma=2", "dma.queue_depth=1"}};
+    static const struct rig_options small = {
+        .set = {"slots.misc=2", "slots.dma=2", "dma.queue_depth=1"}};
     struct rig r;
     char *graph;
 
@@ -189,7 +193,8 @@ TEST(text_is_bounded_however_many_wait)
                            "for core 0\n"));
     free(graph);
     for (int i = 0; i < 32; i++)
-        rig_load(&r, i, i ? "{ vwait.ge [sflag:3], 1 }\n{ vsyncadd.remote [sflag:3], 1, 0 }\n{ shalt }"
+        rig_load(&r, i, i ? "{ vwait.ge [sflag:3], 1 }\n{ vsyncadd.remote [sflag:3], 1, 0 }\n"
+                            "{ shalt }"
                           : "{ vwait.ge [sflag:3], 1 }\n{ shalt }");
     rig_fault(&r, FAULT_DEADLOCK);
     graph = graph_of(r.m);

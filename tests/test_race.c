@@ -360,19 +360,22 @@ TEST(copies_of_two_cores_are_held_against_each_other)
 {
     assert_pair(PUSH SENT "{ shalt }",
                 "{ vdelay 50 }\n{ dma.vmem_to_hbm 16, 16, 0, [sflag:5] }\n"
-                "{ dma.done.wait [sflag:5], 16 }\n{ vsyncadd [sflag:5], -16 }\n" ARRIVED "{ shalt }",
+                "{ dma.done.wait [sflag:5], 16 }\n{ vsyncadd [sflag:5], -16 }\n"
+                ARRIVED "{ shalt }",
                 "core 1 cycle 51 bundle 1 (line 2): race: dma.vmem_to_hbm reads vmem bytes "
                 "512..1023 while dma.vmem_to_vmem.remote of core 0 cycle 0");
     assert_pair("{ vdelay 50 }\n" PUSH SENT "{ shalt }",
                 "{ dma.vmem_to_hbm 16, 16, 0, [sflag:5] }\n"
-                "{ dma.done.wait [sflag:5], 16 }\n{ vsyncadd [sflag:5], -16 }\n" ARRIVED "{ shalt }",
+                "{ dma.done.wait [sflag:5], 16 }\n{ vsyncadd [sflag:5], -16 }\n"
+                ARRIVED "{ shalt }",
                 "core 0 cycle 51 bundle 1 (line 2): race: dma.vmem_to_vmem.remote writes vmem "
                 "bytes 512..1023 while dma.vmem_to_hbm of core 1 cycle 0");
     /* also the shares of HBM */
     assert_pair("{ vdelay 50 }\n{ dma.vmem_to_hbm.remote 0, 16, 8, [sflag:3], [sflag:4], 1 }\n"
                 SENT "{ shalt }",
                 "{ dma.vmem_to_hbm 16, 16, 0, [sflag:5] }\n"
-                "{ dma.done.wait [sflag:5], 16 }\n{ vsyncadd [sflag:5], -16 }\n" ARRIVED "{ shalt }",
+                "{ dma.done.wait [sflag:5], 16 }\n{ vsyncadd [sflag:5], -16 }\n"
+                ARRIVED "{ shalt }",
                 "dma.vmem_to_hbm.remote writes hbm bytes 256..767 while dma.vmem_to_hbm of core 1");
 }
 
@@ -394,7 +397,8 @@ TEST(what_has_arrived_has_been_read)
     static const char back[] =
         "{ dma.vmem_to_vmem.remote 32, 16, 0, [sflag:5], [sflag:6], 0 }\n"
         "{ dma.done.wait [sflag:6], 16 }\n{ vsyncadd [sflag:6], -16 }\n";
-    static const char first[] = PUSH "{ dma.done.wait [sflag:5], 16 }\n{ vsyncadd [sflag:5], -16 }\n"
+    static const char first[] = PUSH "{ dma.done.wait [sflag:5], 16 }\n"
+                                "{ vsyncadd [sflag:5], -16 }\n"
                                 SENT "{ shalt }";
     char second[400];
 
