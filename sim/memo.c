@@ -16,6 +16,7 @@
 #define PLACES 4                        /* where one is looked for */
 #define TIMES 32                        /* of visits that are kept: above 2 * MEMO_PERIOD_MAX */
 #define VISITS_MAX 24                   /* without a repetition: not a steady loop */
+#define REST_MAX 64                     /* visits */
 #define BACKOFF_FIRST 16                /* visits */
 #define BACKOFF_MAX (1u << 20)
 #define WORTH_BUNDLES 300               /* what a look costs, in bundles simulated */
@@ -25,6 +26,7 @@ struct head {
     uint32_t last;                      /* bundle of the loop that a visit has come from */
     bool is_used;
     uint32_t ignored;                   /* visits still to pass without a look */
+    uint32_t rest;                      /* likewise, but timed: until a pipeline is even */
     uint32_t backoff;                   /* how many they will be the next time */
     uint32_t visits;                    /* timed since the last look */
     struct visit {
@@ -35,6 +37,7 @@ struct head {
     uint32_t anchored_at;               /* `visits` when it was */
     uint32_t last_tried;                /* period that failed, 0: none */
     uint32_t failures;                  /* since a success */
+    uint32_t differences;               /* of the state, in a row, with last_tried + 1 */
     struct memo_anchor *anchor;
 };
 
@@ -70,6 +73,7 @@ void memo_destroy(struct memo *m)
 static void forget_visits(struct head *h)
 {
     h->visits = 0;
+    h->rest = 0;
     h->period = 0;
 }
 
@@ -126,7 +130,7 @@ static void leave_alone(struct head *h)
 {
     forget_visits(h);
     h->last_tried = 0;
-    h->failures = 0;
+    h->failures = h->differences = 0;
     h->ignored = h->backoff;
     if (h->backoff < BACKOFF_MAX)
         h->backoff *= 2;
@@ -172,6 +176,20 @@ static bool is_same_state(const struct memo_anchor *a, const struct memo_anchor 
 {
     return a->word_count == b->word_count
            && memcmp(a->word, b->word, a->word_count * sizeof(*a->word)) == 0;
+}
+
+/* visits until the times that differ have passed, as results in a FIFO do: a guess */
+static uint32_t visits_to_rest(const struct memo_anchor *a, const struct memo_anchor *b,
+                               uint32_t period)
+{
+    cycle_t most = 0, cycles_per_visit = (b->now - a->now) / period, visits;
+    size_t i;
+
+    for (i = 0; i < a->word_count && i < b->word_count; i++)
+        if (a->word[i] != b->word[i] && later(a->word[i], b->word[i]) > most)
+            most = later(a->word[i], b->word[i]);
+    visits = cycles_per_visit > 0 ? most / cycles_per_visit : 0;
+    return visits < REST_MAX ? (uint32_t)visits : REST_MAX;
 }
 
 /* bundles issue before the limit and before a pause */
@@ -253,18 +271,29 @@ static void skip(struct core *c, struct head *h, int64_t n)
     forget_heads_on(m, m->walk);        /* itself, if it takes more than one visit */
 }
 
+/* the state differed: the same period again when it has settled, then the next */
+static void wait_for_state(struct memo *m, struct head *h, uint32_t period)
+{
+    h->rest = visits_to_rest(h->anchor, m->now, period);
+    h->last_tried = ++h->differences < 2 ? period - 1 : period % MEMO_PERIOD_MAX;
+    if (h->differences >= 2)
+        h->differences = 0;
+}
+
 /* a period has gone by since the anchor */
 static void look(struct core *c, struct head *h)
 {
     struct memo *m = c->memo;
     uint32_t period = h->period;
+    bool is_same;
     int64_t n = 0;
 
     m->stats.looks++;
     memo_take_anchor(m->now, c, h->anchor->first, h->anchor->last);
     if (!m->walk)
         m->walk = memo_walk_create();
-    if (is_same_state(h->anchor, m->now))
+    is_same = is_same_state(h->anchor, m->now);
+    if (is_same)
         n = memo_walk(m->walk, c, h->anchor, m->now, period);
     if (n > 0)
         n = within_time(c, n, m->now->now - h->anchor->now);
@@ -272,14 +301,16 @@ static void look(struct core *c, struct head *h)
         skip(c, h, n);
     h->period = 0;
     if (n > 0 && n * m->walk->length >= WORTH_BUNDLES) {
+        forget_visits(h);
         h->backoff = BACKOFF_FIRST;
         h->last_tried = period - 1;
-        h->failures = 0;
-        forget_visits(h);
+        h->failures = h->differences = 0;
     } else if (n > 0 || ++h->failures > 2 * MEMO_PERIOD_MAX) {
         leave_alone(h);
-    } else {
+    } else if (is_same) {
         h->last_tried = period % MEMO_PERIOD_MAX;
+    } else {
+        wait_for_state(m, h, period);
     }
 }
 
@@ -299,6 +330,10 @@ void memo_visit(struct core *c, uint32_t end)
         if (h->visits - h->anchored_at < h->period)
             return;
         look(c, h);
+        return;
+    }
+    if (h->rest > 0) {
+        h->rest--;
         return;
     }
     period = h->last - h->pc < MEMO_PATH_MAX ? period_of(h) : 0;

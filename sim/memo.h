@@ -67,6 +67,7 @@ void memo_shift_times(struct core *c, cycle_t cycles);
 struct memo_walk {
     struct core *shadow;                /* runs the scalar operations of the path */
     const struct decoded_program *program;      /* whose constants the shadow has */
+    uint8_t rule[OP_COUNT], scalars[OP_COUNT];  /* by opcode, private to the walk */
     int32_t step[S_CONST];              /* of its scalar registers, per iteration */
     int64_t iterations;                 /* that are known to follow the path */
     uint32_t length;

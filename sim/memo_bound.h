@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MEMO_FOREVER (INT64_C(1) << 40)
+#define MEMO_FOREVER (INT64_C(1) << 28)
 #define MEMO_VALUE_MAX (INT64_C(1) << 61)       /* beyond every value and difference */
 
 /* now + j * step in iteration j */
@@ -35,6 +35,18 @@ static inline int64_t memo_while_within(struct affine x, int64_t low, int64_t hi
         return MEMO_FOREVER;
     n = (x.step > 0 ? (high - x.now) / x.step : (x.now - low) / -x.step) + 1;
     return n < MEMO_FOREVER ? n : MEMO_FOREVER;
+}
+
+/* the same, `known` at most; divides only where that is less, as it seldom is */
+static inline int64_t memo_hold_within(int64_t known, struct affine x, int64_t low, int64_t high)
+{
+    int64_t last = x.now + x.step * (known > 0 ? known - 1 : 0), n;
+
+    if (x.now >= low && x.now <= high && last >= low && last <= high && x.now - x.step >= low
+        && x.now - x.step <= high)
+        return known;
+    n = memo_while_within(x, low, high);
+    return n < known ? n : known;
 }
 
 /* in the order of the choices of scmp.{…}.u32 */

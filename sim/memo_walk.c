@@ -46,19 +46,37 @@ static const uint8_t code_rule[OP_COUNT] = {
     [OP_VSETTM] = RULE_FIXED, [OP_VMPACKC] = RULE_VECTOR, [OP_STAND_IN_SCALAR] = RULE_VECTOR,
     [OP_SETRNGSEED] = REFUSE_CODE, [OP_SHALT] = REFUSE_CODE, [OP_SHALT_ERR] = REFUSE_CODE};
 
-static enum rule rule_of(const struct decoded_op *o)
+static enum rule rule_of(enum isa_opcode code)
 {
-    if (code_rule[o->code] == REFUSE_CODE)
+    if (code_rule[code] == REFUSE_CODE)
         return RULE_REFUSE;
-    if (code_rule[o->code] != 0)
-        return (enum rule)code_rule[o->code];
-    return (enum rule)class_rule[isa_info(o->code)->latency_class];
+    if (code_rule[code] != 0)
+        return (enum rule)code_rule[code];
+    return (enum rule)class_rule[isa_info(code)->latency_class];
+}
+
+/* bit per operand that is a scalar which the operation reads */
+static uint8_t scalars_of(enum isa_opcode code)
+{
+    const struct isa_info *info = isa_info(code);
+    unsigned scalars = 0;
+    int i;
+
+    for (i = 0; i < info->choice_first; i++)
+        if (strchr("sSBOFZ", info->role[i]))
+            scalars |= 1u << i;
+    return (uint8_t)scalars;
 }
 
 struct memo_walk *memo_walk_create(void)
 {
     struct memo_walk *w = mem_alloc(sizeof(*w));
+    int i;
 
+    for (i = 0; i < OP_COUNT; i++) {
+        w->rule[i] = (uint8_t)rule_of((enum isa_opcode)i);
+        w->scalars[i] = scalars_of((enum isa_opcode)i);
+    }
     w->shadow = mem_alloc(sizeof(*w->shadow));
     return w;
 }
@@ -99,8 +117,9 @@ static struct affine unsigned_operand(const struct memo_walk *w, const struct de
 /* registers wrap around, the order of numbers does not */
 static void hold_until_wrap(struct memo_walk *w, struct affine x, bool is_unsigned)
 {
-    hold_for(w, is_unsigned ? memo_while_within(x, 0, UINT32_MAX)
-                            : memo_while_within(x, INT32_MIN, INT32_MAX));
+    int64_t low = is_unsigned ? 0 : INT32_MIN, high = is_unsigned ? UINT32_MAX : INT32_MAX;
+
+    w->iterations = memo_hold_within(w->iterations, x, low, high);
 }
 
 static void hold_comparison(struct memo_walk *w, const struct decoded_op *o,
@@ -120,11 +139,10 @@ static void hold_comparison(struct memo_walk *w, const struct decoded_op *o,
 /* all scalars that it reads */
 static bool has_fixed_operands(const struct memo_walk *w, const struct decoded_op *o)
 {
-    const struct isa_info *info = isa_info(o->code);
-    int i;
+    uint32_t scalars = w->scalars[o->code];
 
-    for (i = 0; i < info->choice_first; i++)
-        if (strchr("sSBOFZ", info->role[i]) && step_of(w, o, i) != 0)
+    for (; scalars; scalars &= scalars - 1)
+        if (step_of(w, o, __builtin_ctz(scalars)) != 0)
             return false;
     return true;
 }
@@ -195,8 +213,8 @@ static void hold_inside(struct memo_walk *w, struct affine row, int64_t stride, 
         return;
     first.now += stride * __builtin_ctz(used);
     last.now += stride * (31 - __builtin_clz(used));
-    hold_for(w, memo_while_within(first, 0, row_count - 1));
-    hold_for(w, memo_while_within(last, 0, row_count - 1));
+    w->iterations = memo_hold_within(w->iterations, first, 0, row_count - 1);
+    w->iterations = memo_hold_within(w->iterations, last, 0, row_count - 1);
 }
 
 /* operands from `base` on: base, offset, stride, sublanes */
@@ -320,7 +338,7 @@ static bool follow(struct memo_walk *w, const struct decoded_op *o)
         follow_copy(w, o);
         return true;
     }
-    rule = rule_of(o);
+    rule = (enum rule)w->rule[o->code];
     switch (rule) {
     case RULE_REFUSE: return false;
     case RULE_VECTOR: break;

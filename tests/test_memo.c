@@ -379,7 +379,7 @@ static bool is_at_most(int64_t x, int64_t low, int64_t high)
 
 TEST(bounds_are_those_of_counting)
 {
-    int64_t now, step, other;
+    int64_t now, step, other, known;
 
     for (now = -12; now <= 12; now++)
         for (step = -5; step <= 5; step++) {
@@ -389,6 +389,11 @@ TEST(bounds_are_those_of_counting)
                 assert_int_equal(memo_while_within(x, -4, 9), count_while(is_within, x, -4, 9));
             else
                 assert_int_equal(memo_while_within(x, -4, 9), 0);
+            for (known = 0; known < 20; known++) {
+                int64_t n = memo_while_within(x, -4, 9);
+
+                assert_int_equal(memo_hold_within(known, x, -4, 9), n < known ? n : known);
+            }
             for (other = -3; other <= 3; other++) {
                 const struct affine y = {other, 0};
 
