@@ -19,7 +19,8 @@
 #define REST_MAX 64                     /* visits */
 #define BACKOFF_FIRST 16                /* visits */
 #define BACKOFF_MAX (1u << 20)
-#define WORTH_BUNDLES 300               /* what a look costs, in bundles simulated */
+#define LOOK_BUNDLES 300                /* what a look costs, in bundles simulated, */
+#define WALK_BUNDLES 3                  /* and its walk, per bundle of the path */
 
 struct head {
     uint32_t pc;
@@ -34,7 +35,8 @@ struct head {
         uint64_t occupancy;             /* memo_occupancy */
     } visit[TIMES];
     uint32_t period;                    /* of the anchor; 0: none taken */
-    uint32_t anchored_at;               /* `visits` when it was */
+    uint32_t anchored_at;               /* `visits` when it was, */
+    int64_t anchored_bundles;           /* and bundles that were not simulated up to then */
     uint32_t last_tried;                /* period that failed, 0: none */
     uint32_t failures;                  /* since a success */
     uint32_t differences;               /* of the state, in a row, with last_tried + 1 */
@@ -170,6 +172,7 @@ static void set_anchor(struct head *h, struct core *c, uint32_t period)
     memo_take_anchor(h->anchor, c, h->pc, h->last);
     h->period = period;
     h->anchored_at = h->visits;
+    h->anchored_bundles = c->memo->stats.bundles;
 }
 
 static bool is_same_state(const struct memo_anchor *a, const struct memo_anchor *b)
@@ -280,12 +283,21 @@ static void wait_for_state(struct memo *m, struct head *h, uint32_t period)
         h->differences = 0;
 }
 
+/* n periods less to simulate, against the look; loops inside may have been cut short already */
+static bool is_worth_it(const struct memo *m, const struct head *h, int64_t n)
+{
+    int64_t length = m->walk->length, simulated;
+
+    simulated = length - (m->stats.bundles - h->anchored_bundles);
+    return n * simulated >= LOOK_BUNDLES + WALK_BUNDLES * length;
+}
+
 /* a period has gone by since the anchor */
 static void look(struct core *c, struct head *h)
 {
     struct memo *m = c->memo;
     uint32_t period = h->period;
-    bool is_same;
+    bool is_same, is_worth = false;
     int64_t n = 0;
 
     m->stats.looks++;
@@ -297,10 +309,12 @@ static void look(struct core *c, struct head *h)
         n = memo_walk(m->walk, c, h->anchor, m->now, period);
     if (n > 0)
         n = within_time(c, n, m->now->now - h->anchor->now);
-    if (n > 0)
+    if (n > 0) {
+        is_worth = is_worth_it(m, h, n);
         skip(c, h, n);
+    }
     h->period = 0;
-    if (n > 0 && n * m->walk->length >= WORTH_BUNDLES) {
+    if (is_worth) {
         forget_visits(h);
         h->backoff = BACKOFF_FIRST;
         h->last_tried = period - 1;
