@@ -226,6 +226,13 @@ static int rotation_of(int64_t block, int count)
 
     if (count == 1)
         return 0;
+    if ((count & (count - 1)) == 0) {   /* as nearly all are; the same without a division */
+        int shift = __builtin_ctz((unsigned)count);
+
+        for (int64_t rest = block >> shift; rest > 0; rest >>= shift)
+            sum += rest;
+        return (int)(sum & (count - 1));
+    }
     for (int64_t rest = block / count; rest > 0; rest /= count)
         sum += rest;
     return (int)(sum % count);
