@@ -40,8 +40,8 @@ static inline void wait_for_load(struct core *c, const struct step *s, struct fl
     int64_t first = first_row(c, s, f);
 
     if (c->last_store_at > settled
-        && (*store_bucket(c, first) > settled || *store_bucket(c, first + s->first_to_last) > settled
-            || c->wide_store_at > settled)) {
+        && (*store_bucket(c, first) > settled || c->wide_store_at > settled
+            || *store_bucket(c, first + s->first_to_last) > settled)) {
         struct access_rows rows = timing_rows(c, s->op, 1);
         struct issue_time t = f->t;
 

@@ -305,7 +305,8 @@ TEST(a_copy_of_the_unknown_that_nobody_waits_for_is_a_fault_too)
         "{ dma.hbm_to_smem 0x10, 8, 8, [sflag:1] }\n{ shalt }"), -1, &r.err), 0);
     assert_int_equal(rig_run(&r), -1);
     assert_int_equal(machine_fault(r.m)->kind, FAULT_UNKNOWN);
-    assert_non_null(strstr(r.err.msg, "bundle 2 (line 3): dma.hbm_to_smem needs hbm bytes 512..767"));
+    assert_non_null(strstr(r.err.msg,
+                           "bundle 2 (line 3): dma.hbm_to_smem needs hbm bytes 512..767"));
     rig_close(&r);
 }
 
