@@ -11,7 +11,7 @@
 
 struct scope {
     bool is_loop;
-    struct { enum fifo_rule rule; int target; } fifo[FIFO_COUNT];
+    struct { enum fifo_rule rule; int target; uint8_t kept_guard; } fifo[FIFO_COUNT];
     struct { enum gain gain[2]; bool keeps_gain; } mxu[ISA_UNIT_MAX];
     bool is_dirty[SPACES][ZONE_COUNT];
     double times;
@@ -63,6 +63,9 @@ static void enter(struct maker *m, struct scope *s, bool is_loop, double times)
         f->target = f->count;
         if (f->rule == FIFO_ONE_KIND || f->count > 0)
             f->rule = f->rule != FIFO_FROZEN && can_go_on(m, i) ? FIFO_ONE_KIND : FIFO_FROZEN;
+        /* its guard means the same to the end of the scope, also while it is empty */
+        s->fifo[i].kept_guard = f->rule == FIFO_ONE_KIND ? f->entry[0].guard : GUARD_NONE;
+        pin(m, s->fifo[i].kept_guard, 1);
     }
     for (int space = 0; space < SPACES; space++)
         for (int i = 0; i < ZONE_COUNT; i++)
@@ -93,6 +96,7 @@ static void leave(struct maker *m, const struct scope *s)
     for (int i = 0; i < FIFO_COUNT; i++) {
         m->fifo[i].rule = s->fifo[i].rule;
         m->fifo[i].target = s->fifo[i].target;
+        pin(m, s->fifo[i].kept_guard, -1);
     }
     for (int i = 0; i < m->limits.mxu_count; i++)
         m->mxu[i].keeps_gain = s->mxu[i].keeps_gain;
