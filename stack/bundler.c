@@ -139,17 +139,40 @@ static void visit(struct bundler *b, const struct isa_op *op, int *at, bool is_p
 #undef VISIT
 }
 
-int bundler_put(struct bundler *b, const struct isa_op *op, int not_before)
+/* the last push to, or pop from, the operation's matrix unit; NULL: it has none */
+static int *last_of_unit(struct bundler *b, const struct isa_op *op)
 {
     const struct isa_info *info = isa_info((enum isa_opcode)op->code);
-    int *last = NULL, at = not_before, tried = 0;
 
-    if (info->unit == UNIT_MXU)
-        last = info->slot == SLOT_POP ? &b->last_pop[op->unit_index]
-                                      : &b->last_push[op->unit_index];
+    if (info->unit != UNIT_MXU)
+        return NULL;
+    return info->slot == SLOT_POP ? &b->last_pop[op->unit_index] : &b->last_push[op->unit_index];
+}
+
+static int earliest(struct bundler *b, const struct isa_op *op, int not_before)
+{
+    int *last = last_of_unit(b, op), at = not_before;
+
     visit(b, op, &at, false);
     if (last)
         raise_to(&at, *last + 1);
+    return at;
+}
+
+static void place(struct bundler *b, const struct isa_op *op, int at)
+{
+    int *last = last_of_unit(b, op);
+
+    bundler_put_at(b, op, at);
+    visit(b, op, &at, true);
+    if (last)
+        *last = at;
+}
+
+int bundler_put(struct bundler *b, const struct isa_op *op, int not_before)
+{
+    int at = earliest(b, op, not_before), tried = 0;
+
     while (!has_room(b, op, at)) {
         at++;
         if (b->period && ++tried == b->period) {
@@ -157,10 +180,25 @@ int bundler_put(struct bundler *b, const struct isa_op *op, int not_before)
             return at;
         }
     }
-    bundler_put_at(b, op, at);
-    visit(b, op, &at, true);
-    if (last)
-        *last = at;
+    place(b, op, at);
+    return at;
+}
+
+int bundler_put_pair(struct bundler *b, const struct isa_op *first, const struct isa_op *second,
+                     int not_before)
+{
+    int at = earliest(b, first, not_before), tried = 0;
+
+    raise_to(&at, earliest(b, second, at + 1) - 1);
+    while (!has_room(b, first, at) || !has_room(b, second, at + 1)) {
+        at++;
+        if (b->period && ++tried == b->period) {
+            b->is_too_long = true;
+            return at;
+        }
+    }
+    place(b, first, at);
+    place(b, second, at + 1);
     return at;
 }
 

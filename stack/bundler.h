@@ -53,6 +53,12 @@ void bundler_fini(struct bundler *b);
 void bundler_begin(struct bundler *b, const char *note, int period);
 /* Place the operation, at `not_before` or later; returns its time. */
 int bundler_put(struct bundler *b, const struct isa_op *op, int not_before);
+/*
+ * Place two operations in adjacent bundles, the second not guarded by and not
+ * using what the first gives; returns the time of the first.
+ */
+int bundler_put_pair(struct bundler *b, const struct isa_op *first, const struct isa_op *second,
+                     int not_before);
 /* Place it at this time whatever its registers; its slot must be free. */
 void bundler_put_at(struct bundler *b, const struct isa_op *op, int at);
 /* The operation placed last, to correct an immediate. */

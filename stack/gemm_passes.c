@@ -48,13 +48,19 @@ static enum matrix_type type_of(const struct gemm *g)
 
 /* ----- a round */
 
+/* operation `ordinal` of the round is of a stage that is not left out */
+static bool is_wanted(const struct gemm *g, int ordinal)
+{
+    return g->stage[ordinal] >= g->first_stage && g->stage[ordinal] < g->end_stage;
+}
+
 /* Places the operation unless its stage is left out; returns its time, or -1. */
 static int put_round_op(struct gemm *g, const struct isa_op *op, int not_before)
 {
     int ordinal = g->ordinal++, at;
 
     assert(ordinal < GEMM_ROUND_OPS_MAX);
-    if (g->stage[ordinal] < g->first_stage || g->stage[ordinal] >= g->end_stage)
+    if (!is_wanted(g, ordinal))
         return -1;
     at = bundler_put(&g->b, op, not_before);
     if (g->b.period)
@@ -98,8 +104,8 @@ static void put_vector(struct gemm *g, enum isa_opcode code, int to, int from, i
     put_round_op(g, &op, 0);
 }
 
-static int put_multiply(struct gemm *g, int unit, int from, int64_t round, bool latches,
-                        int not_before)
+static struct isa_op multiply(const struct gemm *g, int unit, int from, int64_t round,
+                              bool latches)
 {
     const struct isa_operand operand[1 + MULTIPLY_CHOICES + 1] = {
         operand_reg(from), [1 + MULTIPLY_PREP] = operand_imm(g->p->halves - 1),
@@ -107,28 +113,51 @@ static int put_multiply(struct gemm *g, int unit, int from, int64_t round, bool 
         [1 + MULTIPLY_LATCH] = operand_imm(latches), [1 + MULTIPLY_GAIN] = operand_imm(0),
         [1 + MULTIPLY_CHOICES] = IMM(2 * round)};
     bool accumulates = g->p->has_accumulators;
-    struct isa_op op = bundler_op(accumulates ? OP_VMATMUL_ACC : OP_VMATMUL, unit,
-                                  1 + MULTIPLY_CHOICES + accumulates, operand);
 
-    return put_round_op(g, &op, not_before);
+    return bundler_op(accumulates ? OP_VMATMUL_ACC : OP_VMATMUL, unit,
+                      1 + MULTIPLY_CHOICES + accumulates, operand);
 }
 
-/* the unit's prep register takes the upper half of k */
-static void put_prep(struct gemm *g, int unit, int not_before)
+/*
+ * Left-hand rows into a unit; of a wide array the prep register takes the upper
+ * half of k first, right before: from then on the array waits for the rest.
+ */
+static int put_multiply(struct gemm *g, const struct isa_op *rows, int not_before)
 {
     const struct isa_operand operand[] = {operand_reg(V_ROWS + 1), operand_imm(MATRIX_BF16)};
-    struct isa_op op = bundler_op(OP_VMATPREP_MUBR, unit, 2, operand);
+    struct isa_op prep = bundler_op(OP_VMATPREP_MUBR, rows->unit_index, 2, operand);
+    int first = g->ordinal, at;
 
-    put_round_op(g, &op, not_before);
+    if (g->p->halves == 1)
+        return put_round_op(g, rows, not_before);
+    if (!is_wanted(g, first) || !is_wanted(g, first + 1)) {
+        put_round_op(g, &prep, not_before);
+        return put_round_op(g, rows, not_before);
+    }
+    at = bundler_put_pair(&g->b, &prep, rows, not_before);
+    if (g->b.period) {
+        g->stage[first] = at / g->b.period;
+        g->stage[first + 1] = (at + 1) / g->b.period;
+    }
+    g->ordinal += 2;
+    return at + 1;
 }
 
-/* the time from which the FIFO has room for a round's results; with accumulators: theirs */
+/*
+ * The time from which a round may be pushed: its accumulators are empty; or the
+ * FIFO has room, and the pops keep pace, lest the array idle behind the last push.
+ */
 static int room_at(const struct gemm *g, int64_t round)
 {
-    int64_t depth = g->chip->mxu_fifo_depth / (2 * g->p->halves);
-    int64_t popping = g->p->has_accumulators ? round : round + g->p->lag - depth;
+    int64_t depth = g->chip->mxu_fifo_depth / (2 * g->p->halves), popping = round + g->p->lag - depth;
 
-    return popping >= 0 && popping <= round && !g->b.period ? g->popped_at[popping] + 1 : 0;
+    if (g->b.period)
+        return 0;
+    if (g->p->has_accumulators)
+        popping = round;
+    else if (popping < round - 2)
+        popping = round - 2;
+    return popping >= 0 && popping <= round ? g->popped_at[popping] + 1 : 0;
 }
 
 static void push_round(struct gemm *g, int64_t round)
@@ -144,12 +173,13 @@ static void push_round(struct gemm *g, int64_t round)
         put_vector(g, OP_VUNPACK_C_L, V_HALVES, V_ROWS, -1);
         put_vector(g, OP_VUNPACK_C_H, V_HALVES + 1, V_ROWS, -1);
     }
-    for (int unit = 0; p->halves > 1 && unit < p->units; unit++)
-        put_prep(g, unit, room);
     for (int part = 0; part < (p->is_packed ? 1 : 2); part++)
-        for (int unit = 0; unit < p->units; unit++)
-            at = put_multiply(g, unit, p->is_packed ? V_ROWS : V_HALVES + part, round,
-                              round == 0 && part == 0 && !g->b.period, room);
+        for (int unit = 0; unit < p->units; unit++) {
+            struct isa_op rows = multiply(g, unit, p->is_packed ? V_ROWS : V_HALVES + part, round,
+                                          round == 0 && part == 0 && !g->b.period);
+
+            at = put_multiply(g, &rows, room);
+        }
     if (!g->b.period)
         g->pushed_at[round] = at;
 }

@@ -15,7 +15,7 @@
 #define PAGE_BYTES (1 << 16)            /* operands begin at one: host memory is paged so */
 #define PASS_CYCLES 8                   /* between two passes, beyond what the rows take */
 #define EVENT_CYCLES 60                 /* per chunk: waits, addresses */
-#define STREAM_SHARE 0.85               /* of its port that a stream from HBM reaches */
+#define STREAM_SHARE 0.8                /* of its port that streams from and to HBM reach */
 
 static int64_t round_cycles(const struct gemm_plan *p, const struct chip *chip)
 {
@@ -147,7 +147,8 @@ static double estimate(const struct gemm_plan *p, const struct chip *chip)
 {
     double bytes_per_cycle =
         chip->dma_core_gbps * 1e3 / (double)chip->chip_clock_mhz * STREAM_SHARE;
-    double rows = (double)(p->rounds * round_cycles(p, chip)), passes, chunk, in, out, all;
+    double rows = (double)(p->rounds * round_cycles(p, chip)), passes, chunk, in, out;
+    double blocks, window;
     double weights = p->is_packed ? (double)(p->array / 16 * chip_push_cycles(chip, MATRIX_BF16))
                                   : 16.0 * chip_push_cycles(chip, MATRIX_F32);
 
@@ -157,9 +158,12 @@ static double estimate(const struct gemm_plan *p, const struct chip *chip)
     in = (double)(2 * p->chunk_depth * (p->block_rows + p->block_columns)) / bytes_per_cycle;
     out = (double)((p->problem.is_result_bf16 ? 2 : 4) * p->block_rows * p->block_columns) /
           bytes_per_cycle;
-    all = (double)(p->chunks * p->row_blocks * p->column_blocks);
-    chunk = passes > 1 ? longer(chunk, in * passes / (passes - 1)) : chunk + in;
-    return all * longer(chunk, out / (double)p->chunks) + in + out;
+    blocks = (double)(p->row_blocks * p->column_blocks);
+    if (passes == 1)                    /* a copy begins with the pass before, and must end first */
+        return blocks * ((double)p->chunks * (chunk + in) + out) + in + out;
+    window = (passes - 1) / passes;
+    return blocks * ((double)(p->chunks - 1) * longer(chunk, in / window) +
+                     longer(chunk, (in + out) / window)) + in + out;
 }
 
 /* rounds from a push to its pop: as many as the result takes, if the FIFO has room */

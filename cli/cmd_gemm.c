@@ -1,0 +1,396 @@
+#include "cli/cli.h"
+
+#include "base/text.h"
+#include "cli/engine_options.h"
+#include "cli/gemm_check.h"
+#include "cli/npy.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "isa/disasm.h"
+#include "isa/file.h"
+#include "report/report.h"
+#include "sim/machine.h"
+#include "stack/gemm.h"
+
+#include "base/floats.h"
+#include "base/outfile.h"
+#include "base/rng.h"
+#include "base/units.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+    const char *tpu, *trace, *assembly, *a, *b, *out;
+    int64_t m, n, k, seed;
+    bool is_bf16;
+    struct machine_options engine;
+    struct cli_list set;
+};
+
+#define ELEMENTS_MAX (1 << 27)          /* of a matrix with values */
+
+enum { KEY_SET = 256, KEY_TRACE, KEY_ASM, KEY_A, KEY_B, KEY_OUT, KEY_TYPE, KEY_SEED };
+
+static const struct argp_option options[] = {
+    {"tpu", 't', "NAME", 0, "chip or slice to run on (default: v3); a chip: one core of it", 1},
+    {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
+    {"m", 'm', "ROWS", 0, "rows of A and C", 2},
+    {"n", 'n', "COLUMNS", 0, "columns of B and C", 2},
+    {"k", 'k', "DEPTH", 0, "columns of A, rows of B", 2},
+    {"out-type", KEY_TYPE, "TYPE", 0, "f32 (default) or bf16", 2},
+    {"a", KEY_A, "FILE", 0, "A from a .npy of f32, rounded to bf16 (default: random)", 3},
+    {"b", KEY_B, "FILE", 0, "B likewise", 3},
+    {"seed", KEY_SEED, "N", 0, "of random operands (default: 1)", 3},
+    {"out", KEY_OUT, "FILE", 0, "write C to a .npy of f32", 3},
+    {"asm", KEY_ASM, "FILE", 0, "write the program as assembly", 4},
+    {"trace", KEY_TRACE, "FILE", 0, "write a Chrome trace of the run (.json or .json.gz)", 4},
+    {0}};
+
+static int64_t side(const char *name, const char *text, struct argp_state *state)
+{
+    int64_t value = 0;
+
+    if (text_parse_int(text, 1, GEMM_SIDE_MAX, &value) != 0)
+        argp_error(state, "%s is \"%s\", allowed are whole numbers in 1..%d", name, text,
+                   GEMM_SIDE_MAX);
+    return value;
+}
+
+/* "2048x1024x512" */
+static void parse_sides(struct arguments *args, const char *text, struct argp_state *state)
+{
+    int64_t *const sides[] = {&args->m, &args->n, &args->k};
+    char *copy = strdup(text), *rest = copy, *word;
+    size_t count = 0;
+
+    while (copy && (word = strtok_r(rest, "x", &rest)) != NULL && count < COUNT_OF(sides))
+        *sides[count++] = side("a side of MxNxK", word, state);
+    if (count != COUNT_OF(sides) || word != NULL || text[strlen(text) - 1] == 'x')
+        argp_error(state, "\"%s\"; MxNxK is needed, e.g. 2048x2048x2048", text);
+    free(copy);
+}
+
+static void check_together(const struct arguments *args, struct argp_state *state)
+{
+    bool has_values = args->engine.mode != MODE_TIMING;
+
+    if (!args->m || !args->n || !args->k)
+        argp_error(state, "which sizes? MxNxK, or --m, --n and --k");
+    if (!has_values && (args->a || args->b || args->out))
+        argp_error(state, "--a, --b and --out are about values, which --mode timing does not have");
+    if (args->engine.mode == MODE_FUNCTIONAL && args->trace)
+        argp_error(state, "--trace shows cycles, which --mode functional does not have");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *args = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->engine;
+        return 0;
+    case 't': args->tpu = arg; return 0;
+    case 'm': args->m = side("--m", arg, state); return 0;
+    case 'n': args->n = side("--n", arg, state); return 0;
+    case 'k': args->k = side("--k", arg, state); return 0;
+    case KEY_SET: cli_list_add(&args->set, arg, state); return 0;
+    case KEY_TRACE: args->trace = arg; return 0;
+    case KEY_ASM: args->assembly = arg; return 0;
+    case KEY_A: args->a = arg; return 0;
+    case KEY_B: args->b = arg; return 0;
+    case KEY_OUT: args->out = arg; return 0;
+    case KEY_TYPE:
+        args->is_bf16 = strcmp(arg, "bf16") == 0;
+        if (!args->is_bf16 && strcmp(arg, "f32") != 0)
+            argp_error(state, "--out-type is \"%s\", allowed are f32, bf16", arg);
+        return 0;
+    case KEY_SEED:
+        if (text_parse_int(arg, 0, INT64_MAX, &args->seed) != 0)
+            argp_error(state, "--seed is \"%s\", allowed are whole numbers from 0 on", arg);
+        return 0;
+    case ARGP_KEY_ARG: parse_sides(args, arg, state); return 0;
+    case ARGP_KEY_END: check_together(args, state); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&cli_engine_argp, 0, "Engine:", 5}, {0}};
+
+static const struct argp parser = {
+    options, parse_option, "MxNxK",
+    "Multiply matrices, C[M][N] = A[M][K] x B[K][N], in bf16 with f32 sums on simulated TPU "
+    "cores, and show where the cycles went.\v"
+    "The program is made for the chip (docs/gemm.md) and runs on one core; on a slice, e.g. v3-8, "
+    "on all its cores, each with its share of the rows of A and all of B. In modes with values C "
+    "is held against OpenBLAS on the operands as rounded to bf16.\n\n"
+    "Examples:\n"
+    "  systole gemm 2048x2048x2048\n"
+    "  systole gemm 8192x8192x8192 --tpu v5e --mode timing\n"
+    "  systole gemm 4096x1024x1024 --tpu v3-8 --threads 2\n"
+    "  systole gemm 512x512x512 --a a.npy --b b.npy --out c.npy --asm gemm.tasm",
+    children, NULL, NULL};
+
+struct session {
+    const struct arguments *args;
+    struct arena arena;
+    struct slice slice;
+    struct chip chip;
+    struct machine *m;
+    int cores;                          /* that share the rows */
+    struct gemm_plan plan;
+    struct isa_program program;
+    struct gemm_operands x;
+};
+
+/* ----- before the run */
+
+static int open_machine(struct session *s, struct err *e)
+{
+    const struct arguments *args = s->args;
+    struct machine_options mo = args->engine;
+
+    mo.trace = args->trace != NULL;
+    if (cli_load_slice(args->tpu, &args->set, &s->slice, &s->chip, NULL, &s->arena, e))
+        return -1;
+    s->m = machine_create(&s->slice, &s->chip, &mo, e);
+    if (!s->m)
+        return -1;
+    s->cores = strchr(args->tpu, '-') ? machine_core_count(s->m) : 1;
+    return 0;
+}
+
+static int make_program(struct session *s, struct err *e)
+{
+    const struct arguments *args = s->args;
+    struct gemm_problem problem = {.m = div_up(args->m, s->cores), .n = args->n, .k = args->k,
+                                   .is_result_bf16 = args->is_bf16};
+
+    if (gemm_plan(&s->plan, &problem, &s->chip, machine_hbm_share_bytes(s->m), e) ||
+        gemm_program(&s->plan, &s->chip, &s->arena, &s->program, e))
+        return cli_add_chip(args->tpu, e);
+    for (int i = 0; i < s->cores; i++)
+        if (machine_load(s->m, i, &s->program, e))
+            return cli_add_chip(args->tpu, e);
+    return 0;
+}
+
+static int read_operand(const char *path, int64_t rows, int64_t columns, struct arena *a,
+                        const float **out, struct err *e)
+{
+    struct npy array;
+    uint8_t *bytes;
+    size_t size;
+
+    if (isa_file_read(path, a, &bytes, &size, e) || npy_parse(bytes, size, path, &array, e))
+        return -1;
+    if (array.rank != 2 || array.rows != rows || array.columns != columns)
+        return err_at(e, path, 0, 0, "a matrix of %lldx%lld is needed, this is one of %lldx%lld",
+                      (long long)rows, (long long)columns, (long long)array.rows,
+                      (long long)array.columns);
+    *out = array.data;
+    return 0;
+}
+
+/* what the host's memory may be asked for */
+static int check_size(int64_t rows, int64_t columns, struct err *e)
+{
+    if (rows <= ELEMENTS_MAX / columns)
+        return 0;
+    return err_set(e, "a matrix of %lldx%lld elements; %d are the most, except with --mode timing",
+                   (long long)rows, (long long)columns, ELEMENTS_MAX);
+}
+
+/* as the matrix units take it */
+static void make_operand(float *to, const float *from, int64_t count, struct rng *r)
+{
+    for (int64_t i = 0; i < count; i++)
+        to[i] = f32_round_to_bf16(from ? from[i] : rng_uniform(r, -1, 1));
+}
+
+static int make_operands(struct session *s, struct err *e)
+{
+    const struct arguments *args = s->args;
+    const float *a = NULL, *b = NULL;
+    struct gemm_operands *x = &s->x;
+    struct rng r;
+
+    if ((args->a && read_operand(args->a, args->m, args->k, &s->arena, &a, e)) ||
+        (args->b && read_operand(args->b, args->k, args->n, &s->arena, &b, e)))
+        return -1;
+    *x = (struct gemm_operands){.m = args->m, .n = args->n, .k = args->k};
+    x->a = arena_array(&s->arena, (size_t)(x->m * x->k), sizeof(float));
+    x->b = arena_array(&s->arena, (size_t)(x->k * x->n), sizeof(float));
+    x->c = arena_array(&s->arena, (size_t)(x->m * x->n), sizeof(float));
+    rng_init(&r, (uint64_t)args->seed);
+    make_operand(x->a, a, x->m * x->k, &r);
+    make_operand(x->b, b, x->k * x->n, &r);
+    return 0;
+}
+
+/* rows of the whole that core `core` has; *first is the first of them */
+static int64_t rows_of(const struct session *s, int core, int64_t *first)
+{
+    int64_t share = s->plan.problem.m, left;
+
+    *first = core * share;
+    left = s->args->m - *first;
+    return left < 0 ? 0 : left < share ? left : share;
+}
+
+static int write_operands(struct session *s, struct err *e)
+{
+    const struct gemm_plan *p = &s->plan;
+    int64_t a_bytes = 2 * p->rows * p->depth, b_bytes = 2 * p->depth * p->columns;
+    uint16_t *a = mem_alloc((size_t)a_bytes), *b = mem_alloc((size_t)b_bytes);
+    int status = 0;
+
+    gemm_pack(s->x.b, s->x.k, s->x.n, p->depth, p->columns, b);
+    for (int core = 0; core < s->cores && status == 0; core++) {
+        int64_t first, rows = rows_of(s, core, &first);
+
+        gemm_pack(rows ? s->x.a + first * s->x.k : NULL, rows, s->x.k, p->rows, p->depth, a);
+        status = machine_hbm_write(s->m, core, p->a_address, a, a_bytes, e);
+        if (status == 0)
+            status = machine_hbm_write(s->m, core, p->b_address, b, b_bytes, e);
+    }
+    mem_free(a);
+    mem_free(b);
+    return status;
+}
+
+static int write_assembly(const struct session *s, struct err *e)
+{
+    struct outfile f;
+
+    if (!s->args->assembly)
+        return 0;
+    if (outfile_begin(&f, s->args->assembly, e))
+        return -1;
+    isa_print_program(&s->program, f.to);
+    return outfile_commit(&f, e);
+}
+
+static int prepare(struct session *s, struct err *e)
+{
+    const struct arguments *args = s->args;
+
+    if (report_check_outputs(NULL, args->trace, e) || (args->out && outfile_check(args->out, e)) ||
+        open_machine(s, e) || make_program(s, e) || write_assembly(s, e))
+        return -1;
+    if (args->engine.mode == MODE_TIMING)
+        return 0;
+    if (check_size(args->m, args->k, e) || check_size(args->k, args->n, e) ||
+        check_size(args->m, args->n, e))
+        return -1;
+    return make_operands(s, e) || write_operands(s, e) ? -1 : 0;
+}
+
+/* ----- behind it */
+
+static int read_result(struct session *s, struct err *e)
+{
+    const struct gemm_plan *p = &s->plan;
+    int64_t bytes = p->rows * p->columns * (s->args->is_bf16 ? 2 : 4);
+    void *tiles = mem_alloc((size_t)bytes);
+    int status = 0;
+
+    for (int core = 0; core < s->cores && status == 0; core++) {
+        int64_t first, rows = rows_of(s, core, &first);
+
+        status = machine_hbm_read(s->m, core, p->c_address, tiles, bytes, e);
+        if (status != 0 || rows == 0)
+            continue;
+        if (s->args->is_bf16)
+            gemm_unpack_bf16(tiles, p->columns, rows, s->x.n, s->x.c + first * s->x.n);
+        else
+            gemm_unpack_f32(tiles, p->columns, rows, s->x.n, s->x.c + first * s->x.n);
+    }
+    mem_free(tiles);
+    return status;
+}
+
+static void print_plan(const struct session *s)
+{
+    const struct gemm_plan *p = &s->plan;
+
+    printf("%lldx%lldx%lld, %d core%s: blocks of %lldx%lld, k in chunks of %lld; %u bundles\n",
+           (long long)s->args->m, (long long)s->args->n, (long long)s->args->k, s->cores,
+           s->cores == 1 ? "" : "s", (long long)p->block_rows, (long long)p->block_columns,
+           (long long)p->chunk_depth, s->program.bundle_count);
+}
+
+static void print_rate(const struct session *s)
+{
+    double flops = 2.0 * (double)s->args->m * (double)s->args->n * (double)s->args->k;
+    double cycles = (double)machine_cycles(s->m), mhz = (double)s->chip.chip_clock_mhz;
+    double peak = 2.0 * (double)gemm_peak_per_cycle(&s->chip) * s->cores;
+    char text[28];
+
+    printf("%s cycles = %.1f us; %.2f TFLOP/s = %.1f %% of the peak of %.2f TFLOP/s\n\n",
+           text_thousands(machine_cycles(s->m), text, sizeof(text)), cycles / mhz,
+           flops / cycles * mhz * 1e-6, 100 * flops / cycles / peak, peak * mhz * 1e-6);
+}
+
+static int write_trace(const struct session *s, const struct report_step *step, struct err *e)
+{
+    size_t left_out;
+
+    if (!s->args->trace)
+        return 0;
+    if (report_write_trace(step, s->args->trace, 0, &left_out, e))
+        return -1;
+    printf("trace written to %s\n", s->args->trace);
+    return 0;
+}
+
+static int show_values(struct session *s, struct err *e)
+{
+    if (s->args->engine.mode == MODE_TIMING)
+        return 0;
+    if (read_result(s, e) ||
+        (s->args->out && npy_write(s->args->out, s->x.c, s->x.m, s->x.n, e)))
+        return -1;
+    return gemm_check(&s->x, &s->plan, &s->arena, e);
+}
+
+static int run(struct session *s, struct err *e)
+{
+    struct report_step step = {
+        .title = s->program.name, .machine = s->m, .program = &s->program,
+        .model_flops = 2 * s->plan.problem.m * s->args->n * s->args->k};
+    double began_s = progress_seconds(), seconds;
+    struct err fault;
+    int status = machine_run(s->m, &fault);
+
+    seconds = progress_seconds() - began_s;
+    print_plan(s);
+    if (status == 0 && s->args->engine.mode != MODE_FUNCTIONAL)
+        print_rate(s);
+    report_print_step(&step, stdout);
+    printf("\nhost time %.3f s\n", seconds);
+    if (write_trace(s, &step, e) && status == 0)
+        return -1;
+    if (status != 0) {
+        *e = fault;
+        return -1;
+    }
+    return show_values(s, e);
+}
+
+int cmd_gemm(int argc, char **argv)
+{
+    struct arguments args = {.tpu = "v3", .engine = {.thread_count = 1}, .seed = 1};
+    struct session s = {.args = &args};
+    struct err e;
+    int status;
+
+    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    arena_init(&s.arena);
+    status = prepare(&s, &e) || run(&s, &e) ? cli_fail(&e) : 0;
+    machine_destroy(s.m);
+    arena_fini(&s.arena);
+    return status;
+}
