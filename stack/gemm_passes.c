@@ -145,11 +145,15 @@ static int put_multiply(struct gemm *g, const struct isa_op *rows, int not_befor
 
 /*
  * The time from which a round may be pushed: its accumulators are empty; or the
- * FIFO has room, and the pops keep pace, lest the array idle behind the last push.
+ * FIFO has room, and the pops keep pace, lest the array idle behind the last
+ * push. And all units have had the round before: a bundle that waits for one
+ * unit must hold nothing that the other could have had long ago.
  */
 static int room_at(const struct gemm *g, int64_t round)
 {
-    int64_t depth = g->chip->mxu_fifo_depth / (2 * g->p->halves), popping = round + g->p->lag - depth;
+    int64_t depth = g->chip->mxu_fifo_depth / (2 * g->p->halves);
+    int64_t popping = round + g->p->lag - depth;
+    int at = 0;
 
     if (g->b.period)
         return 0;
@@ -157,14 +161,18 @@ static int room_at(const struct gemm *g, int64_t round)
         popping = round;
     else if (popping < round - 2)
         popping = round - 2;
-    return popping >= 0 && popping <= round ? g->popped_at[popping] + 1 : 0;
+    if (popping >= 0 && popping <= round)
+        at = g->popped_at[popping] + 1;
+    if (round > 0 && g->pushed_at[round - 1] >= at)
+        at = g->pushed_at[round - 1] + 1;
+    return at;
 }
 
 static void push_round(struct gemm *g, int64_t round)
 {
     const struct gemm_plan *p = g->p;
     int64_t offset = (round - g->from_rows) * ROUND_ROWS;
-    int room = room_at(g, round), at = 0;
+    int room = room_at(g, round), last = -1;
 
     for (int half = 0; half < p->halves; half++)
         put_load(g, V_ROWS + half, S_ROWS, offset + half * p->block_rows / 2, ROUND_ROWS,
@@ -176,12 +184,12 @@ static void push_round(struct gemm *g, int64_t round)
     for (int part = 0; part < (p->is_packed ? 1 : 2); part++)
         for (int unit = 0; unit < p->units; unit++) {
             struct isa_op rows = multiply(g, unit, p->is_packed ? V_ROWS : V_HALVES + part, round,
-                                          round == 0 && part == 0 && !g->b.period);
+                                          round == 0 && part == 0 && !g->b.period);            int at = put_multiply(g, &rows, room);
 
-            at = put_multiply(g, &rows, room);
+            last = at > last ? at : last;
         }
     if (!g->b.period)
-        g->pushed_at[round] = at;
+        g->pushed_at[round] = last;
 }
 
 /* not before the push whose result it is, where that is in this section */
