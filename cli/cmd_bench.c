@@ -1,6 +1,7 @@
 /* systole bench: measures what docs/performance.md promises. */
 #include "cli/bench.h"
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/cli.h"
 #include "base/outfile.h"
@@ -29,6 +30,10 @@ static const struct row {
     {"two_threads_of_host_scaling", "ratio", true, 0.95, bench_thread_scaling, 0},
     {"trace_on_to_off", "ratio", false, 1.5, bench_trace_ratio, 0},
     {"timing_bundles_per_second", "M", true, 50.0, bench_timing_bundles, 0},
+    {"gemm_2048_both_to_openblas", "ratio", false, 0.9, bench_gemm_ratio, 0},
+    {"gemm_2048_avx2_to_haswell", "ratio", false, 1.4, bench_gemm_ratio, 1},
+    {"gemm_8192_v5e_timing_seconds", "s", false, 0.1, bench_gemm_timing, 8192},
+    {"gemm_trace_on_to_off", "ratio", false, 1.5, bench_gemm_trace, 0},
     {"make_check_seconds", "s", false, 300.0, bench_check_seconds, 0},
 };
 
@@ -36,9 +41,10 @@ struct options {
     struct bench bench;
     const char *out;
     const char *only;
+    int64_t sgemm;                      /* 0, or only time sgemm of that side */
 };
 
-enum { KEY_OUT = 256, KEY_DATA, KEY_MODEL, KEY_ONLY };
+enum { KEY_OUT = 256, KEY_DATA, KEY_MODEL, KEY_ONLY, KEY_SGEMM };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -49,6 +55,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_DATA: o->bench.data = arg; return 0;
     case KEY_MODEL: o->bench.model = arg; return 0;
     case KEY_ONLY: o->only = arg; return 0;
+    case KEY_SGEMM:
+        if (text_parse_int(arg, 1, 16384, &o->sgemm) != 0)
+            argp_error(state, "--sgemm is \"%s\", allowed are whole numbers in 1..16384", arg);
+        return 0;
     case ARGP_KEY_ARG: argp_error(state, "no argument expected: %s", arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -141,6 +151,9 @@ int cmd_bench(int argc, char **argv)
         {"data", KEY_DATA, "DIR", 0, "folder with the MNIST files, for the training runs", 0},
         {"model", KEY_MODEL, "FILE", 0, "Keras model (default examples/mnist_mlp.json)", 0},
         {"only", KEY_ONLY, "TEXT", 0, "only figures whose name contains TEXT", 0},
+        {"sgemm", KEY_SGEMM, "SIDE", 0,
+         "only print the seconds of OpenBLAS's sgemm of that side; OPENBLAS_CORETYPE and "
+         "OPENBLAS_NUM_THREADS choose its kernels and threads", 0},
         {0},
     };
     static const struct argp argp = {
@@ -154,6 +167,8 @@ int cmd_bench(int argc, char **argv)
     int missed = 0;
 
     argp_parse(&argp, argc, argv, 0, NULL, &o);
+    if (o.sgemm)
+        return bench_time_sgemm(o.sgemm);
     if (bench(&o, &missed, &e) != 0)
         return cli_fail(&e);
     if (missed)

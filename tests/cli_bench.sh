@@ -29,3 +29,7 @@ if "$systole" bench --only trace --out "$out/text/list.json" 2>"$out/error"; the
     exit 1
 fi
 grep -q "cannot write $out/text/list.json" "$out/error" || { cat "$out/error"; exit 1; }
+"$systole" bench --sgemm 16 | grep -qx '[0-9]*\.[0-9]*' || { echo "no seconds of sgemm"; exit 1; }
+"$systole" bench --sgemm 0 2>"$out/error"
+[ $? -eq 2 ] || { echo "sgemm of side 0"; exit 1; }
+grep -q -e '--sgemm is "0", allowed are whole numbers in 1..16384' "$out/error" || exit 1
