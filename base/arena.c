@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE                 /* madvise */
 #include "base/arena.h"
 
 #include <stdarg.h>
@@ -5,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define ALIGN_BYTES 64u
 #define BLOCK_BYTES (256u * 1024u)
@@ -39,6 +41,25 @@ void mem_free(void *p)
 }
 
 /* calloc takes large blocks fresh from the kernel, as zero pages; its pointer stands before ours */
+/*
+ * Simulated memories are walked a tile of 4 KiB at a time; on pages of that size
+ * the host would look for a translation at every tile.
+ */
+static void ask_for_large_pages(char *p, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t large = (uintptr_t)1 << 21;
+    uintptr_t first = ((uintptr_t)p + large - 1) / large * large;
+    uintptr_t end = ((uintptr_t)p + bytes) / large * large;
+
+    if (end > first)
+        madvise((void *)first, end - first, MADV_HUGEPAGE);     /* a wish; refusing is fine */
+#else
+    (void)p;
+    (void)bytes;
+#endif
+}
+
 void *mem_alloc_lazy(size_t bytes)
 {
     char *p = bytes > SIZE_MAX - 2 * ALIGN_BYTES ? NULL : calloc(1, bytes + 2 * ALIGN_BYTES);
@@ -50,6 +71,7 @@ void *mem_alloc_lazy(size_t bytes)
     }
     aligned = p + (2 * ALIGN_BYTES - (uintptr_t)p % ALIGN_BYTES);
     memcpy(aligned - sizeof(p), &p, sizeof(p));
+    ask_for_large_pages(aligned, bytes);
     return aligned;
 }
 
