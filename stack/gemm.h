@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define GEMM_SIDE_MAX (1 << 20)
-#define GEMM_ROUNDS_MAX 128             /* of a pass, 16 rows each */
+#define GEMM_ROUNDS_MAX 512             /* of a pass, 16 rows each */
 
 struct gemm_problem {
     int64_t m, n, k;                    /* of one core, 1..GEMM_SIDE_MAX */

@@ -184,7 +184,8 @@ static void push_round(struct gemm *g, int64_t round)
     for (int part = 0; part < (p->is_packed ? 1 : 2); part++)
         for (int unit = 0; unit < p->units; unit++) {
             struct isa_op rows = multiply(g, unit, p->is_packed ? V_ROWS : V_HALVES + part, round,
-                                          round == 0 && part == 0 && !g->b.period);            int at = put_multiply(g, &rows, room);
+                                          round == 0 && part == 0 && !g->b.period);
+            int at = put_multiply(g, &rows, room);
 
             last = at > last ? at : last;
         }

@@ -13,8 +13,9 @@
 #define PACKED_ROWS 16
 #define TILE_BYTES 4096
 #define PAGE_BYTES (1 << 16)            /* operands begin at one: host memory is paged so */
-#define PASS_CYCLES 8                   /* between two passes, beyond what the rows take */
+#define PASS_CYCLES 16                   /* between two passes, beyond what the rows take */
 #define EVENT_CYCLES 60                 /* per chunk: waits, addresses */
+#define COPY_WEIGHT 0.05                /* of hidden copies: fewer are better, all else alike */
 #define STREAM_SHARE 0.8                /* of its port that streams from and to HBM reach */
 
 static int64_t round_cycles(const struct gemm_plan *p, const struct chip *chip)
@@ -163,7 +164,8 @@ static double estimate(const struct gemm_plan *p, const struct chip *chip)
         return blocks * ((double)p->chunks * (chunk + in) + out) + in + out;
     window = (passes - 1) / passes;
     return blocks * ((double)(p->chunks - 1) * longer(chunk, in / window) +
-                     longer(chunk, (in + out) / window)) + in + out;
+                     longer(chunk, (in + out) / window)) + in + out +
+           COPY_WEIGHT * blocks * (double)p->chunks * in;
 }
 
 /* rounds from a push to its pop: as many as the result takes, if the FIFO has room */

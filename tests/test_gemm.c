@@ -218,7 +218,7 @@ static void refuse(const char *name, const char *set, int64_t m, int64_t n, int6
 TEST(what_fits_no_chip_is_refused)
 {
     refuse("v3", NULL, 100000, 100000, 100000,
-           "operands and result take 76636.1 MiB, the HBM of a core has 16384.0 MiB");
+           "operands and result take 76832.0 MiB, the HBM of a core has 16384.0 MiB");
     refuse("tiny-2", "vmem.bytes=65536", 1, 1, 1,
            "the smallest blocks do not fit the 65536 bytes of vector memory");
     refuse("v3", "mxu.fifo_depth=2", 1, 1, 1,
