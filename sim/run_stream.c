@@ -39,9 +39,9 @@ static inline void wait_for_load(struct core *c, const struct step *s, struct fl
     cycle_t settled = f->t.at - c->store_gap_cycles;
     int64_t first = first_row(c, s, f);
 
-    if (c->last_store_at > settled
-        && (*store_bucket(c, first) > settled || c->wide_store_at > settled
-            || *store_bucket(c, first + s->first_to_last) > settled)) {
+    if (c->last_store_at >= settled
+        && (*store_bucket(c, first) >= settled || c->wide_store_at >= settled
+            || *store_bucket(c, first + s->first_to_last) >= settled)) {
         struct access_rows rows = timing_rows(c, s->op, 1);
         struct issue_time t = f->t;
 

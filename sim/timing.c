@@ -66,7 +66,7 @@ void timing_wait_for_stores(struct core *c, const struct access_rows *rows, stru
     for (i = 1; i <= STORE_RING && i <= c->store_count; i++) {
         const struct store_record *s = &c->store[(c->store_count - i) % STORE_RING];
 
-        if (s->at + gap <= t->at)
+        if (s->at + gap < t->at)
             return;
         if (share_rows(&s->rows, rows)) {
             issue_not_before(t, s->at + gap, STALL_STORE_LOAD);

@@ -84,13 +84,13 @@ static inline bool timing_may_meet_store(struct core *c, const struct access_row
 {
     cycle_t gap = c->store_gap_cycles, newest = c->wide_store_at;
 
-    if (c->last_store_at + gap <= at)
+    if (c->last_store_at + gap < at)
         return false;
     if (rows->is_scattered || rows->stride > 1)
         return true;
     newest = later(newest, *store_bucket(c, rows->first));
     newest = later(newest, *store_bucket(c, rows->first + 7 * rows->stride));
-    return newest + gap > at;
+    return newest + gap >= at;
 }
 
 static inline void timing_wait_load(struct core *c, const struct decoded_op *o,
