@@ -78,7 +78,14 @@ void decode_touched(const struct isa_op *op, struct touched *t)
     t->read_count = t->write_count = 0;
     touch_operands(op, t);
     switch (op->code) {
-    case OP_SLD: case OP_DMA_GENERAL: reads(t, THING_SMEM); break;
+    case OP_SLD: reads(t, THING_SMEM); break;
+    case OP_DMA_GENERAL:
+        reads(t, THING_SMEM);
+        reads(t, THING_VMEM);
+        break;
+    case OP_DMA_VMEM_REMOTE: case OP_DMA_VMEM_HBM_REMOTE:   /* take their bytes along */
+        reads(t, THING_VMEM);
+        break;
     case OP_SST: writes(t, THING_SMEM); break;
     case OP_VLD: case OP_VLD_SSHFL: reads(t, THING_VMEM); break;
     case OP_VST: case OP_VST_MSK: case OP_VST_SSHFL: writes(t, THING_VMEM); break;
