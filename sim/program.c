@@ -107,6 +107,11 @@ static uint8_t add_list(struct decoded_program *d, const struct decoded_bundle *
     return count;
 }
 
+static bool is_sync(const struct decoded_op *op)
+{
+    return op->timing == TIMING_DMA || op->timing == TIMING_WAIT;
+}
+
 static void add_marks(struct decoded_program *d, struct decoded_bundle *b,
                       const struct decoded_op *op, uint32_t position)
 {
@@ -121,10 +126,27 @@ static void add_marks(struct decoded_program *d, struct decoded_bundle *b,
         d->def[d->def_count++] = (struct decoded_def){op->reg, op->latency};
     if (op->timing != TIMING_NONE)
         d->special[d->special_count++] = (uint16_t)position;
-    if (op->timing == TIMING_DMA || op->timing == TIMING_WAIT)
+    if (is_sync(op))
         b->has_sync = true;
     if (!op->is_guarded && op->bank_extra > b->bank_extra)
         b->bank_extra = op->bank_extra;
+}
+
+/* Questions are put in the order written: those operations change places among themselves. */
+static void sort_questions(struct decoded_program *d, struct decoded_bundle *b)
+{
+    const struct decoded_op *op = &d->op[b->first_op];
+    uint16_t *special = &d->special[b->first_special];
+
+    for (uint32_t i = 0; i < b->special_count; i++)
+        for (uint32_t j = i + 1; j < b->special_count; j++)
+            if (is_sync(&op[special[i]]) && is_sync(&op[special[j]])
+                && op[special[j]].source < op[special[i]].source) {
+                uint16_t earlier = special[j];
+
+                special[j] = special[i];
+                special[i] = earlier;
+            }
 }
 
 static void decode_bundle(struct decoder *d, const struct isa_program *p, uint32_t index)
@@ -154,6 +176,8 @@ static void decode_bundle(struct decoder *d, const struct isa_program *p, uint32
     out->op_count += b->op_count;
     b->def_count = (uint8_t)(out->def_count - b->first_def);
     b->special_count = (uint8_t)(out->special_count - b->first_special);
+    if (b->has_sync)
+        sort_questions(out, b);
 }
 
 /* which registers have results that are not there in the next cycle */
