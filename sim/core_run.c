@@ -85,6 +85,7 @@ static void ask_for_flag(struct core *c, const struct decoded_op *o, cycle_t at)
     bool is_read = kind == EVENT_READ || kind == EVENT_REMOTE_READ;
     int32_t target = kind == EVENT_REMOTE_READ ? c->s[o->o[2]] : c->number;
 
+    c->issue_at = at;                   /* of a fault */
     c->wait_flag = c->s[o->o[is_read ? 1 : 0]];
     c->wait_value = is_read || o->code == OP_VSYNCPA ? 0 : c->s[o->o[1]];
     if (core_check_flag(c, o, c->wait_flag) && core_check_core(c, o, target))
