@@ -137,6 +137,21 @@ void dma_start(struct machine *m, struct core *c, int slot)
     p->is_scheduled = true;
 }
 
+/* from byte `at` of the copy on, at most `most`: as far as its runs touch, at any level */
+static struct dma_piece touching_pieces(const struct dma *d, bool is_write, int64_t at,
+                                        int64_t most)
+{
+    struct dma_piece piece = dma_piece(d, is_write, at, most), next;
+
+    while (piece.bytes < most) {
+        next = dma_piece(d, is_write, at + piece.bytes, most - piece.bytes);
+        if (next.address != piece.address + piece.bytes)
+            break;
+        piece.bytes += next.bytes;
+    }
+    return piece;
+}
+
 /* `bytes` bytes from byte `at` of the copy on, piece by piece, asked of the HBM at now_ps */
 static ps_t access_hbm(struct machine *m, struct core *c, const struct dma *d, int64_t at,
                        int64_t bytes, bool is_write)
@@ -147,7 +162,7 @@ static ps_t access_hbm(struct machine *m, struct core *c, const struct dma *d, i
 
     *(is_write ? &c->hbm_write_bytes : &c->hbm_read_bytes) += bytes;
     while (at < end) {
-        struct dma_piece piece = dma_piece(d, is_write, at, end - at);
+        struct dma_piece piece = touching_pieces(d, is_write, at, end - at);
 
         last = later(last, hbm_access(hbm, m->now_ps, share + piece.address, piece.bytes,
                                       is_write));
