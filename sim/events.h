@@ -11,9 +11,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* In order of precedence at one instant: what changes flags comes before who looks at them. */
+/*
+ * In order of precedence at one instant: what changes flags comes before who looks at them. First of
+ * all is a question that a core asks only where it does not know the answer, so that asking it does
+ * not make what follows later than it would have been.
+ */
 enum event_kind {
-    EVENT_ADD,                          /* flag of core `target` += value, by its bundle `slot` */
+    EVENT_QUEUE,                        /* the core waits for room in its DMA queue */
+    EVENT_ADD,                          /* flag of core `target` += value, by bundle `slot` */
     EVENT_STORE,                        /* flag of core `target` = value */
     EVENT_SENT,                         /* the source of a remote DMA has been read */
     EVENT_DONE,                         /* a DMA is complete */
@@ -29,7 +34,7 @@ enum event_kind {
     EVENT_PEEK,                         /* the question is at core `target` */
     EVENT_ANSWER,                       /* the answer is back, the core goes on */
     EVENT_WAIT,                         /* the core waits for a flag */
-    EVENT_QUEUE                         /* the core waits for room in its DMA queue */
+    EVENT_KIND_COUNT
 };
 
 /* Set in the sequence of events made in the serial phase: they count by themselves, so that how far

@@ -175,7 +175,7 @@ static int64_t slots_of(const struct machine *m, const struct event *e)
 
 static bool is_possible(const struct machine *m, const struct event *e)
 {
-    return e->kind <= EVENT_QUEUE && e->cause <= CAUSE_ICI && e->core < m->core_count
+    return e->kind < EVENT_KIND_COUNT && e->cause <= CAUSE_ICI && e->core < m->core_count
            && e->target >= 0 && e->target < m->core_count && e->flag >= 0
            && e->flag < m->chip.sync_flags && e->at >= m->now_ps && m->core[e->core].program
            && e->slot >= 0 && e->slot < slots_of(m, e);
