@@ -12,9 +12,9 @@
 #include <stddef.h>
 
 /*
- * In order of precedence at one instant: what changes flags comes before who looks at them. First of
- * all is a question that a core asks only where it does not know the answer, so that asking it does
- * not make what follows later than it would have been.
+ * In order of precedence at one instant: what changes flags comes before who looks at them. First
+ * of all is a question that a core asks only where it does not know the answer, so that asking it
+ * does not make what follows later than it would have been.
  */
 enum event_kind {
     EVENT_QUEUE,                        /* the core waits for room in its DMA queue */

@@ -192,6 +192,30 @@ static void compare_memories(struct finding *f)
         hold(f, "sync flag", i, machine_flag(f->engine, f->core, i), c->flag[i]);
 }
 
+static void compare_hbm(struct finding *f, int chip)
+{
+    const struct hbm_stats *a = machine_hbm_stats(f->engine, chip);
+    const struct hbm_stats *b = hbm_get_stats(f->reference->hbm[chip]);
+
+    f->core = chip * (int)f->reference->chip.chip_cores;
+    hold(f, "runs in the HBM of the chip", -1, a->run_count, b->run_count);
+    hold(f, "row hits in the HBM of the chip", -1, a->row_hits, b->row_hits);
+    hold(f, "closed rows in the HBM of the chip", -1, a->row_closed, b->row_closed);
+    hold(f, "refresh waits in the HBM of the chip", -1, a->refresh_waits, b->refresh_waits);
+    hold(f, "busy ps of the HBM of the chip", -1, a->busy_ps, b->busy_ps);
+}
+
+static void compare_links(struct finding *f)
+{
+    const struct net *a = machine_net(f->engine), *b = f->reference->net;
+
+    f->core = 0;
+    for (int i = 0; b && i < net_link_count(b); i++) {
+        hold(f, "payload of link", i, net_link(a, i)->payload_bytes, net_link(b, i)->payload_bytes);
+        hold(f, "busy ps of link", i, net_link(a, i)->busy_ps, net_link(b, i)->busy_ps);
+    }
+}
+
 bool reference_compare(struct machine *engine, struct ref_machine *reference, char *what,
                        size_t what_bytes)
 {
@@ -206,8 +230,10 @@ bool reference_compare(struct machine *engine, struct ref_machine *reference, ch
         compare_counters(&f);
         compare_units(&f);
         compare_memories(&f);
-        if (f.is_found)
-            break;
     }
+    for (int i = 0; i < reference->chip_count && !f.is_found; i++)
+        compare_hbm(&f, i);
+    if (!f.is_found)
+        compare_links(&f);
     return !f.is_found;
 }

@@ -179,7 +179,7 @@ static void commit_question(struct ref_machine *m, struct ref_core *c, const str
         end_wait(c, STALL_ICI, m->chip.sync_resume_cycles);
         break;
     case REF_ASK_WAIT: ask_again_later(c, is_satisfied(c)); break;
-    default:
+    default:                            /* REF_ASK_QUEUE */
         ask_again_later(c, c->copies_queued + c->asked_value <= m->chip.dma_queue_depth);
         break;
     }
@@ -196,7 +196,7 @@ static void commit_done(struct ref_machine *m, struct ref_core *c, const struct 
         end_wait(c, STALL_DMA_QUEUE, 0);
 }
 
-/* counts that programs take must have been there; the cycle is that of the flag, not of the issue */
+/* counts that programs take must have been there; the cycle is that of the flag */
 static void check_underflow(struct ref_machine *m, const struct ref_event *e)
 {
     struct ref_core *source = &m->core[e->core];

@@ -79,7 +79,7 @@ struct ref_xlu {
 struct ref_store {
     cycle_t at;
     bool is_anywhere;
-    int64_t row[8];                     /* -1: none */
+    int64_t row[8];                     /* or REF_NO_ROW */
 };
 
 /* The units of a core that are counted, in the order of machine_counters. */
@@ -185,9 +185,9 @@ struct ref_core {
 
 /* What happens between cores, in the order in which it happens at one instant. */
 enum ref_event_kind {
-    REF_ADD, REF_SET, REF_COPY_SENT, REF_COPY_DONE, REF_SEND_ADD, REF_SEND_SET, REF_PORT_TURN,
-    REF_SEND_CHUNK, REF_CHUNK_ARRIVES, REF_COPY_BEGINS, REF_ASK_SET, REF_ASK_READ,
-    REF_ASK_REMOTE_READ, REF_PEEK, REF_ANSWER, REF_ASK_WAIT, REF_ASK_QUEUE
+    REF_ASK_QUEUE, REF_ADD, REF_SET, REF_COPY_SENT, REF_COPY_DONE, REF_SEND_ADD, REF_SEND_SET,
+    REF_PORT_TURN, REF_SEND_CHUNK, REF_CHUNK_ARRIVES, REF_COPY_BEGINS, REF_ASK_SET, REF_ASK_READ,
+    REF_ASK_REMOTE_READ, REF_PEEK, REF_ANSWER, REF_ASK_WAIT
 };
 struct ref_event {
     ps_t at;
@@ -274,7 +274,9 @@ struct ref_fifo *ref_fifo_of_pop(struct ref_core *c, const struct isa_op *op);  
 int ref_matrix_cycles(const struct chip *chip, const struct matrix_op *m);
 void ref_mxu_reset(struct ref_mxu *u, const struct chip *chip);
 
-/* tests/ref_memory.c: the VMEM rows of an access, -1 for sublanes left out */
+/* tests/ref_memory.c: the VMEM rows of an access, which may not exist; REF_NO_ROW for sublanes
+ * left out */
+#define REF_NO_ROW INT64_MIN
 void ref_rows(const struct ref_core *c, const struct isa_op *op, int64_t row[8]);
 bool ref_is_load(const struct isa_op *op);
 bool ref_is_store(const struct isa_op *op);

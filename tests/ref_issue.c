@@ -73,7 +73,7 @@ static bool share_a_row(const int64_t a[8], const int64_t b[8])
 {
     for (int i = 0; i < 8; i++)
         for (int j = 0; j < 8; j++)
-            if (a[i] >= 0 && a[i] == b[j])
+            if (a[i] != REF_NO_ROW && a[i] == b[j])
                 return true;
     return false;
 }
@@ -227,12 +227,13 @@ static int bank_cycles(const struct ref_core *c, const struct isa_op *op)
 
     ref_rows(c, op, row);
     for (int i = 0; i < 8; i++) {
+        int64_t bank = (row[i] % banks + banks) % banks;
         bool is_first = true;
 
         for (int j = 0; j < i; j++)
             is_first &= row[j] != row[i];
-        if (row[i] >= 0 && is_first && ++count[row[i] % banks] > most)
-            most = count[row[i] % banks];
+        if (row[i] != REF_NO_ROW && is_first && ++count[bank] > most)
+            most = count[bank];
     }
     return most > usual ? most - usual : 0;
 }

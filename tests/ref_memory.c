@@ -27,12 +27,11 @@ static void find_rows(const struct ref_op *x, int first, const int32_t *iar, int
 
     for (int i = 0; i < 8; i++)
         if (!(mask >> i & 1))
-            row[i] = -1;
+            row[i] = REF_NO_ROW;
         else
             row[i] = base + (iar ? iar[i] : (int64_t)i * x->op->operand[first + 2].value);
 }
 
-/* a row of its own below 0 is no row either: the access faults */
 void ref_rows(const struct ref_core *c, const struct isa_op *op, int64_t row[8])
 {
     struct ref_op x = {.c = (struct ref_core *)c, .op = op};
@@ -44,13 +43,10 @@ void ref_rows(const struct ref_core *c, const struct isa_op *op, int64_t row[8])
 /* false after a fault */
 static bool find_vmem_rows(struct ref_op *x, int64_t row[8])
 {
-    int32_t mask = x->op->operand[(ref_is_load(x->op) ? 1 : 0)
-                                  + (x->op->code == OP_VLD_IAR || x->op->code == OP_VST_IAR
-                                         ? 2 : 3)].value;
-
     ref_rows(x->c, x->op, row);
     for (int i = 0; i < 8; i++)
-        if ((mask >> i & 1) && (row[i] < 0 || row[i] >= x->c->m->chip.vmem_bytes / ROW_BYTES)) {
+        if (row[i] != REF_NO_ROW
+            && (row[i] < 0 || row[i] >= x->c->m->chip.vmem_bytes / ROW_BYTES)) {
             ref_fault(x->c, x->at, FAULT_ADDRESS, "a row outside VMEM");
             return false;
         }
@@ -64,7 +60,7 @@ static void load(struct ref_op *x)
     if (!find_vmem_rows(x, row))
         return;
     for (int i = 0; i < 8; i++)
-        if (row[i] < 0)
+        if (row[i] == REF_NO_ROW)
             memset(x->tile[i], 0, ROW_BYTES);
         else
             memcpy(x->tile[i], x->c->vmem + row[i] * ROW_BYTES, ROW_BYTES);
@@ -114,7 +110,7 @@ static void store(struct ref_op *x, const struct ref_mask *mask, const uint32_t 
         return;
     remember_store(x, row);
     for (int i = 0; i < 8; i++)
-        for (int j = 0; j < LANES && row[i] >= 0; j++)
+        for (int j = 0; j < LANES && row[i] != REF_NO_ROW; j++)
             for (int half = 0; half < 2; half++) {
                 unsigned char *at = x->c->vmem + row[i] * ROW_BYTES + 4 * j;
                 uint32_t word;

@@ -30,7 +30,7 @@ struct ref_fault {
 struct ref_machine *ref_create(const struct slice *slice, const struct chip *chip);
 void ref_destroy(struct ref_machine *m);
 
-/* The program must be legal on the chip (machine_load checks it) and outlive its use; NULL: none. */
+/* The program must be legal on the chip (machine_load checks it) and outlive its use */
 void ref_load(struct ref_machine *m, int core, const struct isa_program *program);
 void ref_set_scalar(struct ref_machine *m, int core, int number, int32_t value);
 
