@@ -128,14 +128,22 @@ static int check_immediate(const struct site *s, int index, struct err *e)
     return 0;
 }
 
+static int check_kind(const struct site *s, int index, struct err *e)
+{
+    char role = isa_info((enum isa_opcode)s->op->code)->role[index];
+
+    if (!isa_operand_allowed((enum isa_opcode)s->op->code, index, &s->op->operand[index]))
+        return op_violation(s, e, "operand o%d is no %s", index, isa_role_meaning(role));
+    return 0;
+}
+
+/* kinds of all operands and the choices are in order: ranges may depend on choices */
 static int check_operand(const struct site *s, int index, struct err *e)
 {
     const struct isa_info *info = isa_info((enum isa_opcode)s->op->code);
     const struct isa_operand *o = &s->op->operand[index];
     char role = info->role[index];
 
-    if (!isa_operand_allowed((enum isa_opcode)s->op->code, index, o))
-        return op_violation(s, e, "operand o%d is no %s", index, isa_role_meaning(role));
     if (isa_lacks_base(s->op, index))
         return op_violation(s, e, "operand o%d is an index register without a base register",
                             index);
@@ -265,6 +273,10 @@ static int check_op(const struct site *s, struct err *e)
                             op->pred, ISA_PRED_COUNT - 1);
     if (check_unit(s, e))
         return -1;
+    for (int i = 0; i < op->operand_count; i++) {
+        if (check_kind(s, i, e))
+            return -1;
+    }
     for (int i = 0; i < op->operand_count; i++) {
         if (check_operand(s, i, e))
             return -1;

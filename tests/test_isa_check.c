@@ -360,6 +360,20 @@ TEST(malformed_programs_are_refused)
     assert_string_equal(e.msg, "the program has no bundles");
 }
 
+/* the width of a transpose depends on a choice that is not one */
+TEST(choices_are_checked_before_what_depends_on_them)
+{
+    static const int32_t choices[] = { -1, 5, 29, 31, INT32_MIN, INT32_MAX };
+    struct isa_program p = program("{ vxpose.xlu0.b32.end v1, 128 }");
+    struct err e;
+
+    for (size_t i = 0; i < COUNT_OF(choices); i++) {
+        p.op[0].operand[ISA_XPOSE_TYPE].value = choices[i];
+        assert_int_equal(isa_check(&p, &v3, &e), -1);
+        assert_non_null(strstr(e.msg, "operand o2 is no "));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +387,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(instruction_memory_bounds_the_program, set_up, tear_down),
         cmocka_unit_test_setup_teardown(optional_operands_stand_together, set_up, tear_down),
         cmocka_unit_test_setup_teardown(malformed_programs_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(choices_are_checked_before_what_depends_on_them, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
