@@ -141,7 +141,6 @@ static void reset_registers(struct core *c)
     memset(c->iar_is_unknown, 0, sizeof(c->iar_is_unknown));
     c->rng_seed = c->rng_draw = 0;
     c->trace_mask = UINT32_MAX;
-    memset(c->flag, 0, (size_t)c->chip->sync_flags * sizeof(*c->flag));
 }
 
 static void reset_units(struct core *c)
@@ -194,6 +193,7 @@ void core_launch(struct core *c, cycle_t limit, bool is_traced)
     reset_counters(c);
     c->outbox.count = 0;
     drop_copies(c);
+    memset(c->flag, 0, (size_t)c->chip->sync_flags * sizeof(*c->flag));
     c->sequence = 0;
     c->serial_sequence = EVENT_SERIAL;
     c->is_traced = is_traced;

@@ -31,6 +31,19 @@ TEST(waits_that_hold_on_arrival_cost_nothing)
                                "{ shalt }"), 11);
 }
 
+TEST(launch_clears_the_flags_of_cores_without_a_program)
+{
+    struct rig r;
+
+    rig_open(&r, "v3", NULL);
+    rig_load(&r, 0, "{ vsyncadd.remote [sflag:3], 7, 1 }\n{ vdelay 2000 }\n{ shalt }");
+    for (int launch = 0; launch < 2; launch++) {
+        assert_int_equal(rig_run(&r), 0);
+        assert_int_equal(machine_flag(r.m, 1, 3), 7);
+    }
+    rig_close(&r);
+}
+
 TEST(waits_that_cannot_hold_name_their_relation)
 {
     static const struct { const char *wait, *part; } cases[] = {
@@ -203,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_that_hold_on_arrival_cost_nothing),
+        cmocka_unit_test(launch_clears_the_flags_of_cores_without_a_program),
         cmocka_unit_test(waits_that_cannot_hold_name_their_relation),
         cmocka_unit_test(remote_set_wakes_every_kind_of_wait),
         cmocka_unit_test(remote_set_replaces_what_adds_left),
