@@ -89,8 +89,8 @@ struct ref_machine *ref_create(const struct slice *slice, const struct chip *chi
     m->core_count = m->chip_count * (int)chip->chip_cores;
     m->share_bytes = bytes / chip->chip_cores / chip->hbm_row_bytes * chip->hbm_row_bytes;
     m->cmem_bytes = chip->cmem_bytes / chip->chip_cores / 512 * 512;
-    m->core = mem_alloc((size_t)m->core_count * sizeof(*m->core));
-    m->op = mem_alloc(ISA_BUNDLE_OP_MAX * sizeof(*m->op));
+    m->core = mem_alloc_lazy((size_t)m->core_count * sizeof(*m->core));
+    m->op = mem_alloc_lazy(ISA_BUNDLE_OP_MAX * sizeof(*m->op));
     m->hbm = mem_alloc((size_t)m->chip_count * sizeof(struct hbm *));
     m->cmem_free_at = mem_alloc((size_t)m->chip_count * sizeof(*m->cmem_free_at));
     for (int i = 0; i < m->chip_count; i++)
@@ -155,9 +155,9 @@ void ref_destroy(struct ref_machine *m)
         net_destroy(m->net);
     mem_free(m->hbm);
     mem_free(m->cmem_free_at);
-    mem_free(m->op);
+    mem_free_lazy(m->op);
     mem_free(m->event);
-    mem_free(m->core);
+    mem_free_lazy(m->core);
     mem_free(m);
 }
 

@@ -119,12 +119,12 @@ static float *element(struct ref_matrix *w, bool is_xpose, int along, int across
 static void shift(struct ref_matrix *w, bool is_xpose, int along, int end, int across, int count,
                   const struct rows *in)
 {
-    for (int j = 0; j < LANES; j++) {
-        for (int i = end - 1; i >= along + count; i--)
-            *element(w, is_xpose, i, across + j) = *element(w, is_xpose, i - count, across + j);
-        for (int i = 0; i < count; i++)
+    for (int i = end - 1; i >= along + count; i--)
+        for (int j = across; j < across + LANES; j++)
+            *element(w, is_xpose, i, j) = *element(w, is_xpose, i - count, j);
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < LANES; j++)
             *element(w, is_xpose, along + i, across + j) = in ? in->value[i][j] : 0;
-    }
 }
 
 static void clear(struct ref_matrix *w, int k, int n)

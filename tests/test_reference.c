@@ -4,8 +4,10 @@
  */
 #include "base/rng.h"
 #include "base/units.h"
+#include "isa/disasm.h"
 #include "isa/file.h"
 #include "sim/limits.h"
+#include "tests/isa_samples.h"
 #include "tests/random_program.h"
 #include "tests/reference.h"
 #include "tests/rig.h"
@@ -210,7 +212,7 @@ static void run_random(const char *chip, uint64_t seed)
 
 TEST(random_programs_are_the_same)
 {
-    uint64_t count = random_seed_count(16, 12500);
+    uint64_t count = random_seed_count(16, 3200);       /* about four cores each */
 
     for (size_t i = 0; i < COUNT_OF(chips); i++)
         for (uint64_t seed = 0; seed < count; seed++)
@@ -288,14 +290,89 @@ static void run_broken(const char *chip, uint64_t seed, int kinds[])
 
 TEST(broken_programs_fail_alike)
 {
-    uint64_t count = random_seed_count(16, 12500);
+    uint64_t count = random_seed_count(16, 3200);
     int kinds[FAULT_UNKNOWN + 1] = {0};
 
     for (size_t i = 0; i < COUNT_OF(chips); i++)
         for (uint64_t seed = 0; seed < count; seed++)
             run_broken(chips[i], random_seed(seed), kinds);
-    for (int i = 0; i < FAULT_UNKNOWN; i++)
-        printf("%d of kind %d\n", kinds[i], i);
+    if (count < 16)
+        return;
+    assert_true(kinds[FAULT_NONE] > 0 && kinds[FAULT_ADDRESS] > 0 && kinds[FAULT_FIFO_EMPTY] > 0);
+    assert_true(kinds[FAULT_DEADLOCK] > 0 && kinds[FAULT_FLAG] > 0 && kinds[FAULT_NO_HALT] > 0);
+    assert_true(kinds[FAULT_OPERATION] > 0 && kinds[FAULT_UNDERFLOW] > 0);
+}
+
+/* one of the samples, where it is legal, between loads of its registers and a halt */
+static struct {
+    struct pair pair;
+    struct isa_limits limits;
+    struct isa_op op[8];
+    struct isa_bundle bundle[8];
+    struct isa_program program;
+    int64_t run_count;
+} sampled;
+
+static void add_sample_op(const struct isa_op *op)
+{
+    struct isa_program *p = &sampled.program;
+
+    p->op[p->op_count] = *op;
+    p->bundle[p->bundle_count++] = (struct isa_bundle){.first_op = p->op_count++, .op_count = 1};
+}
+
+static void sample_begin(const char *chip)
+{
+    const struct rig_options options = {.set = {"vmem.bytes=65536"}, .cycle_limit = 2000};
+    struct rng rng;
+
+    rng_init(&rng, 3);
+    pair_open(&sampled.pair, chip, &options);
+    chip_isa_limits(&sampled.pair.rig.chip, &sampled.limits);
+    fill_random(&sampled.pair, 0, MEMORY_VMEM, 65536, &rng);
+    for (int i = 1; i < ISA_SREG_COUNT; i++) {
+        struct err e;
+
+        machine_set_scalar(sampled.pair.rig.m, 0, i, 8 * i, &e);
+        ref_set_scalar(sampled.pair.reference, 0, i, 8 * i);
+    }
+    sampled.run_count = 0;
+}
+
+static void run_sample(const struct isa_op *sample)
+{
+    const struct isa_op halt = {.code = OP_SHALT, .pred = ISA_PRED_ALWAYS};
+    const int vector[] = {0, 1, sampled.limits.vreg_count / 2, sampled.limits.vreg_count - 1};
+    char text[300];
+    struct err e;
+
+    sampled.program = (struct isa_program){.name = "sample", .op = sampled.op,
+                                           .bundle = sampled.bundle};
+    for (int i = 0; i < 4; i++)
+        add_sample_op(&(struct isa_op){
+            .code = OP_VLD, .pred = ISA_PRED_ALWAYS, .operand_count = 5,
+            .operand = {{vector[i], OPERAND_REG, 0}, {0},
+                        {8 * i, OPERAND_IMM, 0}, {1, OPERAND_IMM, 0}, {255, OPERAND_IMM, 0}}});
+    add_sample_op(sample);
+    add_sample_op(&halt);
+    if (isa_check(&sampled.program, &sampled.limits, &e))
+        return;
+    pair_load(&sampled.pair, 0, &sampled.program);
+    isa_print_op(&sampled.program, sample, text, sizeof(text));
+    pair_run(&sampled.pair, 2000, text);
+    sampled.run_count++;
+}
+
+TEST(every_operation_alone_is_the_same)
+{
+    for (size_t i = 0; i < COUNT_OF(chips); i++) {
+        if (!test_is_long() && strcmp(chips[i], "v3") != 0 && strcmp(chips[i], "v7x") != 0)
+            continue;
+        sample_begin(chips[i]);
+        isa_samples(run_sample);
+        assert_true(sampled.run_count > 1000);
+        pair_close(&sampled.pair);
+    }
 }
 
 /* `text` on core 0 of a chip with one parameter changed (or NULL) */
@@ -403,6 +480,7 @@ int main(void)
         cmocka_unit_test(examples_are_the_same),
         cmocka_unit_test(random_programs_are_the_same),
         cmocka_unit_test(broken_programs_fail_alike),
+        cmocka_unit_test(every_operation_alone_is_the_same),
         cmocka_unit_test(ties_go_to_the_first_reason),
         cmocka_unit_test(bundle_reads_before_it_writes),
         cmocka_unit_test(questions_are_put_in_the_order_written),
