@@ -118,11 +118,15 @@ static void compare_units(struct finding *f)
 
 static void compare_mask(struct finding *f, int number)
 {
+    static const struct ref_mask no_bits;
+    static const struct mask_view no_view;
     const struct ref_mask *b = &f->reference->core[f->core].mask[number];
     struct mask_view a;
     char what[40];
 
     machine_mask(f->engine, f->core, number, &a);
+    if (memcmp(&a, &no_view, sizeof(a)) == 0 && memcmp(b, &no_bits, sizeof(*b)) == 0)
+        return;                         /* most of them, so quickly */
     for (int half = 0; half < 2; half++)
         for (int i = 0; i < 8 * LANES; i++) {
             int bit = (half ? a.high : a.low)[i / 16] >> (i % 16) & 1;
@@ -161,9 +165,12 @@ static void compare_registers(struct finding *f)
     }
 }
 
-static void compare_range(struct finding *f, enum memory memory, int64_t address, int64_t bytes)
+/* the page from there on */
+static void compare_page(struct finding *f, enum memory memory, int64_t address)
 {
     static unsigned char a[REF_PAGE_BYTES], b[REF_PAGE_BYTES];
+    int64_t left = ref_memory_bytes(&f->reference->core[f->core], memory) - address;
+    int64_t bytes = left < REF_PAGE_BYTES ? left : REF_PAGE_BYTES;
     char what[40];
     struct err e;
 
@@ -180,14 +187,11 @@ static void compare_memories(struct finding *f)
 {
     const struct ref_core *c = &f->reference->core[f->core];
 
-    for (int memory = MEMORY_HBM; memory < MEMORY_COUNT; memory++) {
-        int64_t bytes = ref_memory_bytes(c, (enum memory)memory);
-
-        for (int64_t at = 0; at < bytes && !f->is_found; at += REF_PAGE_BYTES)
-            if (memory != MEMORY_HBM || c->hbm_touched[at / REF_PAGE_BYTES])
-                compare_range(f, (enum memory)memory, at,
-                              bytes - at < REF_PAGE_BYTES ? bytes - at : REF_PAGE_BYTES);
-    }
+    for (size_t i = 0; i < c->hbm_page_count; i++)
+        compare_page(f, MEMORY_HBM, c->hbm_page[i] * REF_PAGE_BYTES);
+    for (int memory = MEMORY_HBM + 1; memory < MEMORY_COUNT; memory++)
+        for (int64_t at = 0; at < ref_memory_bytes(c, (enum memory)memory); at += REF_PAGE_BYTES)
+            compare_page(f, (enum memory)memory, at);
     for (int i = 0; i < c->m->chip.sync_flags && c->program; i++)
         hold(f, "sync flag", i, machine_flag(f->engine, f->core, i), c->flag[i]);
 }

@@ -33,6 +33,16 @@ void ref_memory_read(const struct ref_core *c, enum memory memory, int64_t at, v
         memcpy(to, array_of(c, memory) + at, (size_t)bytes);
 }
 
+static void touch_page(struct ref_core *c, int64_t page)
+{
+    if (c->hbm_touched[page])
+        return;
+    c->hbm_touched[page] = true;
+    c->hbm_page = mem_grow(c->hbm_page, &c->hbm_page_capacity, c->hbm_page_count + 1,
+                           sizeof(*c->hbm_page));
+    c->hbm_page[c->hbm_page_count++] = page;
+}
+
 void ref_memory_write(struct ref_core *c, enum memory memory, int64_t at, const void *from,
                       int64_t bytes)
 {
@@ -43,7 +53,7 @@ void ref_memory_write(struct ref_core *c, enum memory memory, int64_t at, const 
     }
     hbm_store_write(c->hbm, at, from, (size_t)bytes);
     for (int64_t page = at / REF_PAGE_BYTES; page * REF_PAGE_BYTES < at + bytes; page++)
-        c->hbm_touched[page] = true;
+        touch_page(c, page);
 }
 
 /* where granule `i` of the copy lies */

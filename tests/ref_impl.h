@@ -155,6 +155,8 @@ struct ref_core {
     unsigned char *vmem, *smem, *cmem;
     struct hbm_store *hbm;
     bool *hbm_touched;                  /* by page of REF_PAGE_BYTES: written by anybody */
+    int64_t *hbm_page;                  /* those */
+    size_t hbm_page_count, hbm_page_capacity;
     int32_t *flag;
     int32_t iar[2][8];
     uint32_t rng_seed, rng_draw;

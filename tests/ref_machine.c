@@ -142,6 +142,7 @@ void ref_destroy(struct ref_machine *m)
         mem_free_lazy(c->cmem);
         hbm_store_destroy(c->hbm);
         mem_free_lazy(c->hbm_touched);
+        mem_free(c->hbm_page);
         mem_free(c->flag);
         mem_free(c->copy);
         for (int j = 0; j < REF_PORT_COUNT; j++)
