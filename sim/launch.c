@@ -24,9 +24,28 @@ static void start_checks(struct machine *m)
         checks_launch(m->core[i].checks, is_reached);
 }
 
+void machine_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
+                      void *context)
+{
+    int *index = mem_alloc((size_t)count * sizeof(*index)), i;
+
+    for (i = 0; i < count; i++)
+        index[i] = i;
+    rounds_run(m->rounds, fn, context, index, count);
+    mem_free(index);
+}
+
+static void launch_core(void *context, int core)
+{
+    struct machine *m = context;
+
+    core_launch(&m->core[core],
+                m->options.cycle_limit > 0 ? m->options.cycle_limit : CYCLE_NEVER,
+                m->options.trace);
+}
+
 void machine_start(struct machine *m)
 {
-    cycle_t limit = m->options.cycle_limit > 0 ? m->options.cycle_limit : CYCLE_NEVER;
     int i;
 
     launch_memo_forget(m);
@@ -40,8 +59,7 @@ void machine_start(struct machine *m)
     m->runnable_count = 0;
     m->is_complete = false;
     memset(&m->fault, 0, sizeof(m->fault));
-    for (i = 0; i < m->core_count; i++)
-        core_launch(&m->core[i], limit, m->options.trace);
+    machine_parallel(m, m->core_count, launch_core, m);
     start_checks(m);
 }
 
@@ -125,6 +143,13 @@ static cycle_t stop_behind_fault(struct machine *m, cycle_t until)
     return fault->cycle + 1;
 }
 
+static void run_core(void *context, int core)
+{
+    struct machine *m = context;
+
+    core_run(&m->core[core]);
+}
+
 static void run_rounds(struct machine *m, cycle_t until)
 {
     uint32_t saved = simd_thread_begin();
@@ -133,7 +158,7 @@ static void run_rounds(struct machine *m, cycle_t until)
     collect_runnable(m);
     do {
         if (m->runnable_count > 0)
-            rounds_run(m->rounds, m->runnable, m->runnable_count);
+            rounds_run(m->rounds, run_core, m, m->runnable, m->runnable_count);
         until = stop_behind_fault(m, until);
         serial_phase(m);
         until = stop_behind_fault(m, until);
@@ -192,15 +217,29 @@ cycle_t machine_next_cycle(const struct machine *m)
     return next;
 }
 
+static void apply_last_copies(void *context, int core)
+{
+    struct core *c = &((struct machine *)context)->core[core];
+
+    core_apply_copies(c, c->copy_count);
+}
+
+static void finish_counters(void *context, int core)
+{
+    struct machine *m = context;
+
+    core_finish_counters(&m->core[core], m->cycles, m->is_complete);
+}
+
 void machine_finish(struct machine *m)
 {
     int i;
 
     m->cycles = 0;
+    machine_parallel(m, m->core_count, apply_last_copies, m);
     for (i = 0; i < m->core_count; i++) {
         struct core *c = &m->core[i];
 
-        core_apply_copies(c, c->copy_count);
         if (c->checks)
             checks_finish(c->checks);
         if (c->now > m->cycles)
@@ -208,8 +247,7 @@ void machine_finish(struct machine *m)
     }
     if (first_fault(m) && m->fault.kind == FAULT_NONE)
         m->fault = *first_fault(m);     /* of a copy that nobody has waited for */
-    for (i = 0; i < m->core_count; i++)
-        core_finish_counters(&m->core[i], m->cycles, m->is_complete);
+    machine_parallel(m, m->core_count, finish_counters, m);
 }
 
 int machine_run(struct machine *m, struct err *e)

@@ -11,13 +11,6 @@
 #include <string.h>
 
 
-static void run_core(void *context, int number)
-{
-    struct machine *m = context;
-
-    core_run(&m->core[number]);
-}
-
 static struct hbm_config hbm_config_of(const struct chip *c, int64_t share_bytes)
 {
     return (struct hbm_config){
@@ -137,7 +130,7 @@ struct machine *machine_create(const struct slice *slice, const struct chip *chi
     create_cores(m);
     if (uses_memo(options))
         m->launch_memo = launch_memo_create(m);
-    m->rounds = rounds_create(options->thread_count, run_core, m);
+    m->rounds = rounds_create(options->thread_count);
     return m;
 }
 

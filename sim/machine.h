@@ -193,6 +193,13 @@ cycle_t machine_next_cycle(const struct machine *m);
 /* sums up the counters; a launch may be finished at any pause and not advanced afterwards */
 void machine_finish(struct machine *m);
 
+/*
+ * fn(context, index) for index 0..count - 1 on the machine's host threads, between
+ * launches, for host work that falls into parts: one per core, say.
+ */
+void machine_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
+                      void *context);
+
 /* Of the last launch; what is pointed to is the machine's and changes with the next. */
 cycle_t machine_cycles(const struct machine *m);
 const struct core_counters *machine_counters(const struct machine *m, int core);

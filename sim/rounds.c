@@ -91,13 +91,11 @@ static void *work(void *arg)
     return NULL;
 }
 
-struct rounds *rounds_create(int thread_count, rounds_fn *fn, void *context)
+struct rounds *rounds_create(int thread_count)
 {
     struct rounds *r = mem_alloc(sizeof(*r));
     int i;
 
-    r->fn = fn;
-    r->context = context;
     pthread_mutex_init(&r->mutex, NULL);
     pthread_cond_init(&r->wake, NULL);
     pthread_cond_init(&r->done, NULL);
@@ -127,10 +125,12 @@ void rounds_destroy(struct rounds *r)
     mem_free(r);
 }
 
-static void open_round(struct rounds *r, const int *item, int count)
+static void open_round(struct rounds *r, rounds_fn *fn, void *context, const int *item, int count)
 {
     uint64_t number = (atomic_load(&r->ticket) >> 2 * ITEM_BITS) + 1;
 
+    r->fn = fn;
+    r->context = context;
     r->item = item;
     atomic_store(&r->pending, count);
     atomic_store(&r->ticket, number << 2 * ITEM_BITS | (uint64_t)count << ITEM_BITS);
@@ -156,17 +156,17 @@ static void wait_until_done(struct rounds *r)
     pthread_mutex_unlock(&r->mutex);
 }
 
-void rounds_run(struct rounds *r, const int *item, int count)
+void rounds_run(struct rounds *r, rounds_fn *fn, void *context, const int *item, int count)
 {
     int i;
 
     assert(count >= 0 && count < (int)ITEM_MASK);
     if (r->thread_count == 0 || count == 1) {
         for (i = 0; i < count; i++)
-            r->fn(r->context, item[i]);
+            fn(context, item[i]);
         return;
     }
-    open_round(r, item, count);
+    open_round(r, fn, context, item, count);
     take_items(r);
     wait_until_done(r);
 }

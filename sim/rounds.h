@@ -1,5 +1,6 @@
 /*
- * Host threads that work through the cores of a parallel phase.
+ * Host threads that work through the cores of a parallel phase, or through
+ * other work that falls into parts without an influence on each other.
  *
  * The calling thread counts as one. Which thread runs which core has no
  * influence on anything but host time.
@@ -11,8 +12,8 @@ struct rounds;
 
 typedef void rounds_fn(void *context, int item);
 
-struct rounds *rounds_create(int thread_count, rounds_fn *fn, void *context);
+struct rounds *rounds_create(int thread_count);
 void rounds_destroy(struct rounds *r);
 /* fn(context, item[i]) for every i, in any order, on all threads; returns when all are done */
-void rounds_run(struct rounds *r, const int *item, int count);
+void rounds_run(struct rounds *r, rounds_fn *fn, void *context, const int *item, int count);
 #endif

@@ -6,11 +6,12 @@
 
 #include "stack/ring.h"
 
+/* `tiles`: room for the buffer */
 static int write_buffer(struct strategy *s, int replica, const struct compiled_buffer *b,
-                        const void *dense, struct err *e)
+                        const void *dense, void *tiles, struct err *e)
 {
-    layout_pack(&b->layout, dense, s->tiles);
-    return machine_hbm_write(s->machine, s->core[replica], b->hbm_address, s->tiles,
+    layout_pack(&b->layout, dense, tiles);
+    return machine_hbm_write(s->machine, s->core[replica], b->hbm_address, tiles,
                              b->layout.bytes, e);
 }
 
@@ -63,7 +64,7 @@ static int init_variables(struct strategy *s, uint64_t seed, struct err *e)
             continue;
         model_init_parameter(s->model, &s->train, i, seed, s->dense);
         for (int r = 0; r < s->options.replica_count; r++)
-            if (write_buffer(s, r, &c->parameter[i], s->dense, e))
+            if (write_buffer(s, r, &c->parameter[i], s->dense, s->tiles, e))
                 return -1;
     }
     return 0;
@@ -112,27 +113,66 @@ static int write_ring(struct strategy *s, struct err *e)
     return 0;
 }
 
+/* What a step puts into HBM, replica by replica on the machine's threads. */
+struct upload {
+    struct strategy *strategy;
+    const struct compiled *program;
+    const struct model_graph *graph;
+    const struct step_input *input;
+    struct upload_result {
+        int status;
+        struct err e;
+    } *result;                          /* per replica */
+};
+
 /* Replica r gets rows r * local_batch and on of what belongs to the batch. */
+static const void *batch_rows(const struct upload *u, int replica, enum model_role role)
+{
+    const struct step_input *in = u->input;
+    int64_t row = replica * u->strategy->options.local_batch;
+
+    switch (role) {
+    case ROLE_X: return in->x + row * u->strategy->model->input_elems;
+    case ROLE_LABELS: return in->labels + row;
+    case ROLE_WEIGHTS: return in->weights + row;
+    default: return NULL;
+    }
+}
+
+static void upload_replica(void *context, int replica)
+{
+    const struct upload *u = context;
+    const struct compiled *c = u->program;
+    struct upload_result *result = &u->result[replica];
+
+    result->status = 0;
+    for (int i = 0; i < c->parameter_count && result->status == 0; i++) {
+        const void *from = batch_rows(u, replica, u->graph->parameter[i].role);
+        void *tiles;
+
+        if (!from)
+            continue;
+        tiles = mem_alloc((size_t)c->parameter[i].layout.bytes);
+        result->status = write_buffer(u->strategy, replica, &c->parameter[i], from, tiles,
+                                      &result->e);
+        mem_free(tiles);
+    }
+}
+
 static int upload(struct strategy *s, const struct compiled *c, const struct model_graph *mg,
                   const struct step_input *in, struct err *e)
 {
-    int64_t local_batch = s->options.local_batch;
+    int count = s->options.replica_count, status = 0;
+    struct upload u = {s, c, mg, in, mem_alloc((size_t)count * sizeof(*u.result))};
 
-    for (int r = 0; r < s->options.replica_count; r++) {
-        int64_t row = r * local_batch;
-
-        for (int i = 0; i < c->parameter_count; i++) {
-            enum model_role role = mg->parameter[i].role;
-            const void *from = role == ROLE_X ? (const void *)(in->x + row * s->model->input_elems)
-                               : role == ROLE_LABELS  ? (const void *)(in->labels + row)
-                               : role == ROLE_WEIGHTS ? (const void *)(in->weights + row)
-                                                      : NULL;
-
-            if (from && write_buffer(s, r, &c->parameter[i], from, e))
-                return -1;
-        }
+    machine_parallel(s->machine, count, upload_replica, &u);
+    for (int r = 0; r < count && status == 0; r++) {
+        status = u.result[r].status;
+        if (status)
+            *e = u.result[r].e;
     }
-    return 0;
+    mem_free(u.result);
+    return status;
 }
 
 static int download(struct strategy *s, const struct compiled *c, const struct model_graph *mg,
