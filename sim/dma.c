@@ -215,7 +215,7 @@ static int64_t chunk_of(const struct machine *m, const struct dma *d)
     return left < m->chip.dma_chunk_bytes ? left : m->chip.dma_chunk_bytes;
 }
 
-void dma_port_chunk(struct machine *m, struct core *c, int port)
+static void take_chunk(struct machine *m, struct core *c, int port)
 {
     struct dma_port *p = &m->ports[c->number].port[port];
     int slot = port_take(m, p);
@@ -231,6 +231,28 @@ void dma_port_chunk(struct machine *m, struct core *c, int port)
         port_put(m, p, slot);
     else
         serial_push(m, d->last_ps + fixed_ps(m, d), EVENT_DONE, c, slot);
+}
+
+/* nothing else can happen up to and at `at` */
+static bool is_next(const struct machine *m, ps_t at)
+{
+    return at < m->horizon_ps && (m->queue.count == 0 || m->queue.item[0].at > at);
+}
+
+/*
+ * Chunks with nothing in between need no event each: a long copy alone is one.
+ * They count as events all the same, so that a pause leaves the same numbers.
+ */
+void dma_port_chunk(struct machine *m, struct core *c, int port)
+{
+    struct dma_port *p = &m->ports[c->number].port[port];
+
+    take_chunk(m, c, port);
+    while (p->count > 0 && is_next(m, p->free_at)) {
+        m->now_ps = p->free_at;
+        c->serial_sequence++;
+        take_chunk(m, c, port);
+    }
     p->is_scheduled = p->count > 0;
     if (p->is_scheduled)
         serial_push(m, p->free_at, EVENT_PORT, c, port);
