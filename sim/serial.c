@@ -42,6 +42,8 @@ static void wake(struct machine *m, struct core *c, cycle_t at, enum stall_reaso
         c->copy_visible = c->copy_count;
     c->is_waiting = false;
     m->runnable[m->runnable_count++] = c->number;
+    if (asks_from == m->now_ps)
+        asks_from++;                    /* what is here for this instant comes first */
     if (asks_from < m->horizon_ps)
         m->horizon_ps = asks_from;
 }

@@ -307,7 +307,10 @@ static const struct ref_fault *find_fault(const struct ref_machine *m)
     return NULL;
 }
 
-/* At an edge: what happened before it; the cores; what happens at that instant. */
+/*
+ * At an edge: what happened before it; the cores; what happens at that instant,
+ * all that is there for it before the cores that it wakes go on.
+ */
 static void step(struct ref_machine *m)
 {
     ps_t edge_ps = ref_edge_ps(m, m->now);
@@ -317,7 +320,8 @@ static void step(struct ref_machine *m)
     m->now_ps = edge_ps;
     look_at_cores(m);
     while (m->event_count > 0 && m->event[0].at == edge_ps) {
-        commit_first(m);
+        while (m->event_count > 0 && m->event[0].at == edge_ps)
+            commit_first(m);
         look_at_cores(m);
     }
 }
