@@ -55,7 +55,8 @@ bench_fn bench_loss_gap;                /* largest relative difference of a step
 bench_fn bench_bf16_gap;                /* relative difference of the epoch's mean loss */
 bench_fn bench_peak_memory;             /* MiB */
 bench_fn bench_check_seconds;           /* make check, built before */
-bench_fn bench_thread_scaling;          /* two threads' speed-up / two processes' */
+bench_fn bench_thread_scaling;          /* two threads' speed-up / two processes'; argument: 1
+                                           of products, 0 of training steps */
 bench_fn bench_trace_ratio;             /* a step with trace / without */
 bench_fn bench_timing_bundles;          /* million bundles per second and thread, timing mode */
 bench_fn bench_gemm_ratio;              /* a product's host time / sgemm's; argument: 1 on AVX2

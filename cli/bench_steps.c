@@ -1,5 +1,6 @@
 /*
- * systole bench: ratios of the same training steps on eight cores. Each
+ * systole bench: ratios of the same launches on eight cores, training steps or
+ * products of matrices. Each
  * measurement is a process of its own; all kinds take turns, several rounds,
  * and the best time of each kind counts, so that what else the host does falls
  * out of the ratios.
@@ -10,6 +11,7 @@
 #include "cli/progress.h"
 #include "sim/machine.h"
 #include "stack/data.h"
+#include "stack/gemm.h"
 #include "stack/strategy.h"
 
 #include <errno.h>
@@ -23,9 +25,13 @@
 #define ROUNDS 4
 #define PROCESS_MAX 2
 
+#define PRODUCT_ROWS 512                /* of a core; 1024 columns, and as deep */
+#define PRODUCT_SIDE 1024
+#define PRODUCTS 10
+
 struct job {
     int thread_count, process_count;
-    bool trace;
+    bool trace, is_product;             /* else training steps */
 };
 
 struct stepper {
@@ -34,7 +40,8 @@ struct stepper {
     struct slice slice;
     struct model model;
     struct machine *machine;
-    struct strategy *strategy;
+    struct strategy *strategy;          /* NULL: products */
+    struct isa_program product;
     float *x;
     int32_t *labels;
 };
@@ -50,6 +57,21 @@ static void make_batch(struct stepper *s)
     s->x = arena_array(&s->arena, (size_t)(BATCH * train.elems), sizeof(*s->x));
     s->labels = arena_array(&s->arena, BATCH, sizeof(*s->labels));
     data_batch(&train, order, 0, BATCH, s->x, s->labels);
+}
+
+/* a product of each core's own */
+static int load_products(struct stepper *s, struct err *e)
+{
+    const struct gemm_problem problem = {.m = PRODUCT_ROWS, .n = PRODUCT_SIDE, .k = PRODUCT_SIDE};
+    struct gemm_plan plan;
+
+    if (gemm_plan(&plan, &problem, &s->chip, machine_hbm_share_bytes(s->machine), e) != 0 ||
+        gemm_program(&plan, &s->chip, &s->arena, &s->product, e) != 0)
+        return -1;
+    for (int i = 0; i < machine_core_count(s->machine); i++)
+        if (machine_load(s->machine, i, &s->product, e) != 0)
+            return -1;
+    return 0;
 }
 
 static int make_stepper(struct stepper *s, const struct bench *b, const struct job *j,
@@ -72,6 +94,8 @@ static int make_stepper(struct stepper *s, const struct bench *b, const struct j
     s->machine = machine_create(&s->slice, &s->chip, &mo, e);
     if (!s->machine)
         return -1;
+    if (j->is_product)
+        return load_products(s, e);
     so.machine = s->machine;
     s->strategy = strategy_create(&so, &s->arena, e);
     if (!s->strategy)
@@ -86,7 +110,8 @@ static int run_steps(struct stepper *s, int count, double *seconds, struct err *
     double began = progress_seconds();
 
     for (int i = 0; i < count; i++)
-        if (strategy_train_step(s->strategy, s->x, s->labels, &result, e) != 0)
+        if (s->strategy ? strategy_train_step(s->strategy, s->x, s->labels, &result, e)
+                        : machine_run(s->machine, e))
             return -1;
     *seconds = progress_seconds() - began;
     return 0;
@@ -103,7 +128,7 @@ static int child_main(const struct bench *b, const struct job *j, int tell, int 
     err_set(&e, "a measurement was broken off");        /* unless a call below knows better */
     if (make_stepper(&s, b, j, &e) != 0 || run_steps(&s, WARM_STEPS, &seconds, &e) != 0 ||
         write(tell, &byte, 1) != 1 || read(start, &byte, 1) != 1 ||
-        run_steps(&s, STEPS, &seconds, &e) != 0) {
+        run_steps(&s, j->is_product ? PRODUCTS : STEPS, &seconds, &e) != 0) {
         fprintf(stderr, "systole: %s\n", err_format(&e, text, sizeof(text)));
         return 1;
     }
@@ -177,51 +202,74 @@ static int measure_job(const struct bench *b, const struct job *j, double *secon
     return status;
 }
 
-static int measure_all(struct bench *b, struct err *e)
-{
-    struct bench_steps *s = &b->steps;
-    const struct {
-        struct job job;
-        double *best;
-    } kinds[] = {
-        {{1, 1, false}, &s->one_thread},
-        {{2, 1, false}, &s->two_threads},
-        {{1, 1, true}, &s->traced},
-        {{1, 2, false}, &s->two_processes},
-    };
+/* a kind of measurement and where its best time goes */
+struct kind {
+    struct job job;
+    double *best;
+};
 
+static int measure_kinds(const struct bench *b, const struct kind *kind, size_t count,
+                         struct err *e)
+{
     for (int round = 0; round < ROUNDS; round++)
-        for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+        for (size_t k = 0; k < count; k++) {
             double seconds = 0.0;
 
-            if (measure_job(b, &kinds[k].job, &seconds, e) != 0)
+            if (measure_job(b, &kind[k].job, &seconds, e) != 0)
                 return -1;
-            if (round == 0 || seconds < *kinds[k].best)
-                *kinds[k].best = seconds;
+            if (round == 0 || seconds < *kind[k].best)
+                *kind[k].best = seconds;
         }
-    s->is_measured = true;
     return 0;
 }
 
 static int get_steps(struct bench *b, struct err *e)
 {
-    return b->steps.is_measured ? 0 : measure_all(b, e);
+    struct bench_steps *s = &b->steps;
+    const struct kind kinds[] = {
+        {{1, 1, false, false}, &s->one_thread},
+        {{2, 1, false, false}, &s->two_threads},
+        {{1, 1, true, false}, &s->traced},
+        {{1, 2, false, false}, &s->two_processes},
+    };
+
+    if (s->is_measured)
+        return 0;
+    if (measure_kinds(b, kinds, COUNT_OF(kinds), e) != 0)
+        return -1;
+    s->is_measured = true;
+    return 0;
+}
+
+static bool has_two_processors(struct err *e)
+{
+    if (sysconf(_SC_NPROCESSORS_ONLN) >= 2)
+        return true;
+    err_set(e, "needs two processors");
+    return false;
 }
 
 /*
  * Two processes do twice the work of one: the host's own scaling is
  * 2 x one_thread / two_processes, and the threads' one_thread / two_threads.
  */
-int bench_thread_scaling(struct bench *b, int unused, double *value, struct err *e)
+int bench_thread_scaling(struct bench *b, int is_product, double *value, struct err *e)
 {
-    (void)unused;
-    if (sysconf(_SC_NPROCESSORS_ONLN) < 2) {
-        err_set(e, "needs two processors");
+    double two_threads = 0.0, two_processes = 0.0;
+    const struct kind kinds[] = {
+        {{2, 1, false, true}, &two_threads},
+        {{1, 2, false, true}, &two_processes},
+    };
+
+    if (!has_two_processors(e))
         return BENCH_LEFT_OUT;
-    }
-    if (get_steps(b, e) != 0)
+    if (is_product ? measure_kinds(b, kinds, COUNT_OF(kinds), e) : get_steps(b, e))
         return -1;
-    *value = b->steps.two_processes / (2.0 * b->steps.two_threads);
+    if (!is_product) {
+        two_threads = b->steps.two_threads;
+        two_processes = b->steps.two_processes;
+    }
+    *value = two_processes / (2.0 * two_threads);
     return 0;
 }
 

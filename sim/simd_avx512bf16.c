@@ -130,8 +130,9 @@ static inline vi pack_adjacent(const uint32_t *lanes)
 
 static void rows_of_f32(uint32_t row[8][64], const uint32_t *tile)
 {
-    for (int i = 0; i < 8 * 64; i += V_LANES)
-        v_storei(row[0] + i, pack_adjacent(tile + 2 * i));
+    for (int r = 0; r < 8; r++)
+        for (int p = 0; p < 64; p += V_LANES)
+            v_storei(row[r] + p, pack_adjacent(tile + 128 * r + 2 * p));
 }
 
 static inline void store_low_halves(uint32_t *row, vi words)
