@@ -109,7 +109,7 @@ static struct isa_op multiply(const struct gemm *g, int unit, int from, int64_t 
 {
     const struct isa_operand operand[1 + MULTIPLY_CHOICES + 1] = {
         operand_reg(from), [1 + MULTIPLY_PREP] = operand_imm(g->p->halves - 1),
-        [1 + MULTIPLY_TYPE] = operand_imm(type_of(g)),
+        [1 + MULTIPLY_TYPE] = operand_imm((int32_t)type_of(g)),
         [1 + MULTIPLY_LATCH] = operand_imm(latches), [1 + MULTIPLY_GAIN] = operand_imm(0),
         [1 + MULTIPLY_CHOICES] = IMM(2 * round)};
     bool accumulates = g->p->has_accumulators;
@@ -269,7 +269,7 @@ static void push_weights(struct gemm *g, int unit, int from)
 {
     const struct isa_operand operand[1 + PUSH_CHOICES] = {
         operand_reg(from), [1 + PUSH_MODE] = operand_imm(g->p->halves - 1),
-        [1 + PUSH_TYPE] = operand_imm(type_of(g)), [1 + PUSH_XPOSE] = operand_imm(0),
+        [1 + PUSH_TYPE] = operand_imm((int32_t)type_of(g)), [1 + PUSH_XPOSE] = operand_imm(0),
         [1 + PUSH_STAGING] = operand_imm(0)};
 
     put_on_unit(g, OP_VMATPUSH, unit, 1 + PUSH_CHOICES, operand);
