@@ -37,8 +37,8 @@ static const char *const known[] = {
     "%v1_v5 = vld.sshfl [vmem:[%s1_s1 + $0x8] sm:$0xff pattern:$0x75316420]",
     "%1 = vst.sshfl [vmem:[#allocation2] sm:$0xff pattern:$0x75316420] /*vst_source=*/%v1_v2",
     "%1 = vst [vmem:[%s1_s1 + %s2_s2] sm:$0xff] /*vst_source=*/%v1_v2",
-    "%1 = vst.msk [vmem:[#allocation2 + $0x8] ss:$2 sm:$0xf] /*vm=*/%vm1_vm0, "
-        "/*vst_source=*/%v1_v2",
+    ("%1 = vst.msk [vmem:[#allocation2 + $0x8] ss:$2 sm:$0xf] /*vm=*/%vm1_vm0, "
+     "/*vst_source=*/%v1_v2"),
     "%1 = vst (%p1_p0), [vmem:[%s1_s1 + $0x8] sm:$0xff] /*vst_source=*/%v1_v2",
     "%v5_v5 = vld (!%p1_p0), [vmem:[%s1_s1 + $0x8] sm:$0xff]",
     "%s9_s1 = smov (%p5_p2), 3",
