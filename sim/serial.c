@@ -42,8 +42,12 @@ static void wake(struct machine *m, struct core *c, cycle_t at, enum stall_reaso
         c->copy_visible = c->copy_count;
     c->is_waiting = false;
     m->runnable[m->runnable_count++] = c->number;
-    if (asks_from == m->now_ps)
-        asks_from++;                    /* what is here for this instant comes first */
+    /*
+     * What is here for this instant comes first, but for a core that found room
+     * in its queue: it only asked because it could not know.
+     */
+    if (asks_from == m->now_ps && !(asks_for_queue(c) && reason == STALL_COUNT))
+        asks_from++;
     if (asks_from < m->horizon_ps)
         m->horizon_ps = asks_from;
 }
