@@ -9,6 +9,7 @@
  * ends with every register one step further on and at its old step, it holds
  * for the next iteration as well, and so on: induction over j.
  */
+#include "sim/issue.h"
 #include "sim/memo.h"
 #include "sim/memo_bound.h"
 
@@ -372,17 +373,6 @@ static bool follow_timing(struct memo_walk *w, const struct decoded_op *o)
     return w->iterations > 0;
 }
 
-static uint32_t guards_that_hold(const struct core *c, const struct decoded_op *op, int count)
-{
-    uint32_t live = 0;
-    int i;
-
-    for (i = 0; i < count; i++)
-        if (!op[i].is_guarded || c->p[op[i].guard] != op[i].guard_is_negated)
-            live |= 1u << i;
-    return live;
-}
-
 /* operations of a bundle read before any of them writes: addresses come first */
 static bool follow_bundle(struct memo_walk *w)
 {
@@ -391,7 +381,7 @@ static bool follow_bundle(struct memo_walk *w)
     const struct decoded_op *op = &shadow->program->op[b->first_op];
     const uint16_t *special = &shadow->program->special[b->first_special];
     const uint8_t *exec = decoded_execs(shadow->program, b);
-    uint32_t live = b->has_guard ? guards_that_hold(shadow, op, b->op_count) : ~0u, i;
+    uint32_t live = b->has_guard ? issue_guards_that_hold(shadow, b) : ~0u, i;
 
     w->pc[w->length] = shadow->pc;
     w->live[w->length] = live;
