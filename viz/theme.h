@@ -1,0 +1,33 @@
+/*
+ * Colours and what they mean: the same thing has the same colour in every
+ * panel, and the legend lists it. Two palettes, dark and light, both told apart
+ * by colour-blind eyes (Okabe and Ito's colours for the groups, lightness for
+ * the members of one).
+ */
+#ifndef VIZ_THEME_H
+#define VIZ_THEME_H
+#include "sim/machine.h"
+#include "viz/draw.h"
+
+enum theme { THEME_DARK, THEME_LIGHT, THEME_COUNT };
+
+enum color_role {
+    COLOR_BACKGROUND, COLOR_PANEL, COLOR_GRID, COLOR_TEXT, COLOR_DIM_TEXT, COLOR_ACCENT,
+    COLOR_SELECTION, COLOR_CURSOR, COLOR_WARNING,
+    COLOR_ISSUE, COLOR_IDLE,
+    COLOR_SCALAR, COLOR_VALU, COLOR_EUP, COLOR_LOAD, COLOR_STORE, COLOR_MISC, COLOR_DMA,
+    COLOR_XLU, COLOR_MXU, COLOR_MXU_PUSH,
+    COLOR_HBM_READ, COLOR_HBM_WRITE, COLOR_LINK,
+    COLOR_ROLE_COUNT
+};
+rgba_t theme_color(enum theme t, enum color_role role);
+const char *theme_meaning(enum color_role role);        /* for the legend */
+rgba_t theme_stall_color(enum theme t, enum stall_reason reason);
+rgba_t theme_unit_color(enum theme t, const char *unit_name);
+/* 0..1: from cold to hot, for heat maps; lightness grows steadily */
+rgba_t theme_heat(enum theme t, double value);
+/* source operations by number, neighbours told apart */
+rgba_t theme_op_color(enum theme t, uint32_t note);
+/* black or white, whichever is read better on it */
+rgba_t theme_text_on(rgba_t background);
+#endif

@@ -1,0 +1,38 @@
+/*
+ * What is looked at: one state that all panels share. A panel draws from it
+ * and from the run; input changes it. Nothing here knows SDL.
+ */
+#ifndef VIZ_VIEW_H
+#define VIZ_VIEW_H
+#include "report/strace.h"
+#include "viz/theme.h"
+
+#define VIEW_BOOKMARKS 10
+
+struct view {
+    struct strace *run;                 /* never NULL */
+    struct strace *other;               /* the run compared with, or NULL */
+    const char *path, *other_path;
+    double from, end;                   /* cycles shown, from < end */
+    double cursor;                      /* cycle under the pointer or of playback; < 0: none */
+    int core;                           /* that panels of one core show */
+    bool has_selection;
+    double selection_from, selection_end;
+    bool has_bundle;                    /* a bundle was chosen, in the timeline or the code */
+    uint32_t bundle;
+    uint32_t hidden_stalls;             /* bit by enum stall_reason: off in the legend */
+    double bookmark[VIEW_BOOKMARKS];    /* cycle, < 0: not set */
+    const char *search;                 /* regular expression, "" none */
+    bool is_playing;
+    double cycles_per_second;           /* of playback */
+    enum theme theme;
+    int scale_percent;
+};
+
+void view_init(struct view *v, struct strace *run);             /* everything, core 0, dark, 100 % */
+/* keeps from < end within the run, at least some cycles wide */
+void view_show(struct view *v, double from, double end);
+void view_zoom(struct view *v, double factor, double around);   /* factor < 1 goes in */
+void view_pan(struct view *v, double share);                    /* of what is shown */
+double view_cycles_per_pixel(const struct view *v, int width);
+#endif
