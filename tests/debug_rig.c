@@ -3,6 +3,27 @@
 #include "cli/debug_expr.h"
 #include "tests/test.h"
 
+/* four times round; then a wait for the copy */
+const char debug_rig_text[] =
+    "start:\n"
+    "{ s0 = smov 4 ;; v1 = vlaneseq }\n"                                            /* 0 */
+    "{ dma.hbm_to_vmem /*src=*/0, /*size_in_granules=*/64, /*dst=*/0x20, "
+    "/*dst_syncflagno=*/[sflag:3] }\n"                                              /* 1 */
+    "loop:\n"
+    "{ s0 = ssub.s32 s0, 1 ;; v2 = vadd.s32 v1, v1 }\n"                             /* 2 */
+    "{ p0 = scmp.gt.s32.totalorder s0, 0 ;; vst [vmem:s0 + 16] v2 }\n"              /* 3 */
+    "{ sbr.rel (p0) target = loop }\n"                                              /* 4 */
+    "{ s1 = sadd.s32 s1, 10 }\n"                                                    /* 5 */
+    "end:\n"
+    "{ dma.done.wait [sflag:3], 64 }\n"                                             /* 6 */
+    "{ vsyncset [sflag:3], 0 ;; vm2 = vcmask 0xffc00 }\n"                           /* 7 */
+    "{ sst [smem:0x40], s1 ;; v3 = vld [vmem:18] }\n"                               /* 8 */
+    "{ v4 = vmov 1.5 }\n"                                                           /* 9 */
+    "{ vpow2.f32 v4 }\n"                                                            /* 10 */
+    "{ v5 = vpop.eup }\n"                                                           /* 11 */
+    "{ s2 = sld [smem:0x40] ;; v6 = vadd.f32 (!p0) v5, v4 }\n"                      /* 12 */
+    "{ shalt }\n";                                                                  /* 13 */
+
 const struct rig_options debug_rig_options = {
     .set = {"core.branch_delay_bundles=1", "dma.read_ns=4000"}};
 

@@ -17,6 +17,8 @@ struct debug_rig {
 
 /* a branch delay of one bundle, and copies from HBM that take their time */
 extern const struct rig_options debug_rig_options;
+/* four times round a loop; then a wait for a copy, and an operation of each kind of unit */
+extern const char debug_rig_text[];
 
 /* `text` on the first `cores` cores of a slice */
 void debug_rig_open(struct debug_rig *r, const char *slice, const char *text, int cores);
