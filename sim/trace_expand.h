@@ -12,16 +12,7 @@
 #include "base/arena.h"
 #include "sim/trace.h"
 
-/* One interval of work on a track, or a marker (no length). */
-struct trace_event {
-    cycle_t start, end;
-    uint32_t bundle;                    /* index in the core's program */
-    uint32_t op;                        /* 1 + index into isa_program.op; 0: stall or bundle */
-    uint16_t code;                      /* enum isa_opcode */
-    int16_t track;                      /* index into core_counters.unit, or enum trace_track */
-    int16_t stall;                      /* enum stall_reason where track is TRACK_IS_STALL */
-    int64_t bytes;                      /* of a copy; of a vtrace its marker */
-};
+/* What struct trace_event (sim/machine.h) has in `track` where that is no unit. */
 enum trace_track { TRACK_IS_STALL = -1, TRACK_IS_BUNDLE = -2, TRACK_IS_MARK = -3 };
 
 struct trace_expander {
