@@ -3,6 +3,7 @@
  * that start with "host".
  */
 #include "report/bound.h"
+#include "report/breakdown.h"
 #include "report/files.h"
 
 #include <jansson.h>
@@ -191,6 +192,23 @@ static json_t *make_bound(const struct report_view *v)
     return o;
 }
 
+static json_t *make_breakdown(const struct breakdown *b)
+{
+    json_t *o = json_object();
+
+    for (int p = 0; p < BREAKDOWN_PART_COUNT; p++)
+        put(o, breakdown_text((enum breakdown_part)p)->key, json_integer(b->part[p]));
+    return o;
+}
+
+static json_t *make_launch_breakdown(const struct report_view *v)
+{
+    struct breakdown b;
+
+    breakdown_of_launch(v, &b);
+    return make_breakdown(&b);
+}
+
 static void put_machine(json_t *root, const struct report_view *v)
 {
     static const char *const modes[] = {"both", "timing", "functional"};
@@ -207,6 +225,7 @@ static void put_machine(json_t *root, const struct report_view *v)
     put(root, "chip", v ? make_chip(v->chip) : json_null());
     put(root, "slice", v ? make_slice(v->slice) : json_null());
     put(root, "bound", is_timed ? make_bound(v) : json_null());
+    put(root, "breakdown", is_timed ? make_launch_breakdown(v) : json_null());
     put(root, "model_flops_per_core", json_integer(v ? v->model_flops : 0));
     put(root, "parameter_bytes", json_integer(v ? v->parameter_bytes : 0));
     put(root, "input_bytes", json_integer(v ? v->input_bytes : 0));

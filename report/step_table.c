@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "report/bound.h"
+#include "report/breakdown.h"
 
 #include <inttypes.h>
 
@@ -239,6 +240,7 @@ void step_table_print(const struct report_view *v, FILE *to)
         return;
     }
     print_header(v, to);
+    breakdown_print(v, to);
     print_cycle_table(v, to);
     print_units(v, to);
     print_flops(v, to);

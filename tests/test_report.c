@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include "report/bound.h"
+#include "report/breakdown.h"
 #include "report/step_table.h"
 #include "tests/toy.h"
 
@@ -22,6 +23,17 @@ static const char golden[] =
 "  10,000 cycles = 10.000 us\n"
 "  device time 12.000 us, with the launch of a program\n"
 "  host time 114.0 us: 100 us of dispatch, 64,000 B of input over PCIe in 2.0 us, then the device\n"
+"\n"
+"step breakdown, mean of 2 cores\n"
+"  compute                          4,650   46.5 %  #########             a matrix unit is busy\n"
+"  exposed vector                     850    8.5 %  ##                    "
+"none is: other units work or are waited for\n"
+"  exposed HBM                      3,000   30.0 %  ######                "
+"waits for copies to or from HBM\n"
+"  exposed ICI                      1,000   10.0 %  ##                    "
+"waits for another core or the network\n"
+"  idle                               500    5.0 %  #                     "
+"the core has halted, others have not\n"
 "\n"
 "where the cycles went                      core 0        mean of 2 cores\n"
 "  issue                            4,000   40.0 %         4,000   40.0 %\n"
@@ -117,6 +129,39 @@ TEST(groups_issue_and_idle_add_up_to_the_cycles)
     for (int g = GROUP_NONE + 1; g < GROUP_COUNT; g++)
         sum += view_group_cycles(&t.view, (enum view_group)g);
     assert_int_equal(sum, 2 * t.view.cycles);
+}
+
+TEST(parts_of_a_step_add_up_on_every_core)
+{
+    static const cycle_t wanted[2][BREAKDOWN_PART_COUNT] = {
+        {4800, 1700, 2000, 1000, 500, 2000, 102000},
+        {4500, 0, 4000, 1000, 500, 2000, 102000}}; /* mxu0 finished rows in 300 cycles of waits */
+    struct breakdown b, sum;
+    struct toy t;
+
+    toy_init(&t);
+    breakdown_of_launch(&t.view, &sum);
+    for (int core = 0; core < 2; core++) {
+        breakdown_of_core(&t.view, core, &b);
+        for (int p = 0; p < BREAKDOWN_PART_COUNT; p++) {
+            assert_int_equal(b.part[p], wanted[core][p]);
+            assert_int_equal(sum.part[p], wanted[0][p] + wanted[1][p]);
+        }
+        assert_int_equal(breakdown_core_cycles(&b), t.view.cycles);
+        /* 114 us at 1000 MHz: the step as the host sees it */
+        assert_int_equal(breakdown_cycles(&b), 114000);
+    }
+}
+
+TEST(busy_unit_of_a_breakdown_is_an_array_and_not_its_port)
+{
+    struct toy t;
+
+    toy_init(&t);
+    t.counters[0].unit[TRACK_PUSH].busy_cycles = 9000;
+    assert_int_equal(breakdown_mxu_busy_cycles(&t.counters[0]), 4800);
+    t.counters[0].unit_count = TRACK_MXU;
+    assert_int_equal(breakdown_mxu_busy_cycles(&t.counters[0]), 0);
 }
 
 TEST(picoseconds_of_many_cycles_do_not_overflow)
@@ -243,6 +288,8 @@ int main(void)
         cmocka_unit_test(peak_is_that_of_the_types_multiplied),
         cmocka_unit_test(every_stall_reason_has_a_group),
         cmocka_unit_test(groups_issue_and_idle_add_up_to_the_cycles),
+        cmocka_unit_test(parts_of_a_step_add_up_on_every_core),
+        cmocka_unit_test(busy_unit_of_a_breakdown_is_an_array_and_not_its_port),
         cmocka_unit_test(picoseconds_of_many_cycles_do_not_overflow),
         cmocka_unit_test(bound_is_the_most_used_resource),
         cmocka_unit_test(transcendental_operations_fill_slots_of_the_vector_alu),

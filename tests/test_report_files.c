@@ -49,6 +49,8 @@ TEST(stats_of_a_run_parse_back)
     assert_int_equal(json_array_size(json_object_get(root, "links")), 2);
     assert_string_equal(
         json_string_value(json_object_get(json_object_get(root, "bound"), "by")), "MXU");
+    assert_int_equal(toy_get_int(json_object_get(root, "breakdown"), "exposed_hbm"), 6000);
+    assert_int_equal(toy_get_int(json_object_get(root, "breakdown"), "dispatch"), 204000);
     json_decref(root);
 }
 
