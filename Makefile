@@ -1,4 +1,5 @@
-# Systole: make (build), make demo, make check, make fuzz, make check-long, make bench. See README.md.
+# Systole: make (build), make view (the viewer too), make demo, make check, make fuzz,
+# make check-long, make bench. See README.md.
 #
 #   SAN=1       address and undefined-behaviour sanitizers, in build/san
 #   DEBUG=1     asserts and replica checks after every step, in build/debug
@@ -15,6 +16,8 @@ FUZZ_SECONDS ?= 600
 PKGS    := jansson inih zlib openblas
 MAKEFLAGS += -j$(shell nproc)
 LAYERS  := base isa hbm interconnect sim stack report
+VIEW_PKGS := sdl2 SDL2_ttf libpng
+HAS_VIEWER := $(if $(wildcard viz/main.c),$(shell pkg-config --exists $(VIEW_PKGS) 2>/dev/null && echo yes))
 
 comma   := ,
 say     = $(if $(V),,@echo '  $(1)  $(2)';)
@@ -28,19 +31,28 @@ LDLIBS  += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
 
 LIB_SRC := $(foreach d,$(LAYERS),$(wildcard $(d)/*.c))
 CLI_SRC := $(wildcard cli/*.c)
-TEST_SRC := $(wildcard tests/test_*.c)
+# The viewer but for its window: no SDL in it, and tested without.
+VIZ_SRC := $(filter-out viz/main.c viz/sdl_%.c,$(wildcard viz/*.c))
+VIEW_SRC := $(wildcard viz/main.c viz/sdl_*.c)
+TEST_SRC := $(filter-out $(if $(HAS_VIEWER),,tests/test_sdl_%.c),$(wildcard tests/test_*.c))
 FUZZ_SRC := $(wildcard tests/fuzz_*.c)
-TEST_LIB_SRC := $(filter-out $(TEST_SRC) $(FUZZ_SRC) tests/corpus_main.c,$(wildcard tests/*.c))
+TEST_LIB_SRC := $(filter-out tests/test_%.c $(FUZZ_SRC) tests/corpus_main.c,$(wildcard tests/*.c))
 CHIPS   := $(wildcard sim/chips/*.ini)
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/chips_data.o
+VIZ_OBJ := $(VIZ_SRC:%.c=$(BUILD)/%.o)
+VIEW_OBJ := $(VIEW_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cli/main.c,$(CLI_SRC)))
 TEST_LIB_OBJ := $(TEST_LIB_SRC:%.c=$(BUILD)/%.o)
 TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
 FUZZERS := $(FUZZ_SRC:%.c=$(BUILD)/%)
 SYSTOLE := $(if $(filter build,$(BUILD)),systole,$(BUILD)/systole)
+VIEWER  := $(SYSTOLE)-view
 
-all: $(SYSTOLE)
+all: $(SYSTOLE) $(if $(HAS_VIEWER),$(VIEWER),no-viewer)
+
+no-viewer:
+	@echo "systole-view is not built, for SDL2 is not installed: make view installs it and builds"
 
 # Each SIMD path is compiled for its own instruction set and chosen at run time.
 ifeq ($(shell uname -m),x86_64)
@@ -73,10 +85,28 @@ $(BUILD)/libcli.a: $(CLI_OBJ)
 	@rm -f $@
 	$(call say,AR,$@)ar rcs $@ $^
 
+$(BUILD)/libviz.a: $(VIZ_OBJ)
+	@rm -f $@
+	$(call say,AR,$@)ar rcs $@ $^
+
+# A make of its own, which looks for the packages again.
+view:
+	@sh tools/install_deps.sh viewer
+	@$(MAKE) --no-print-directory $(VIEWER)
+
+$(VIEW_OBJ) $(BUILD)/tests/test_sdl_%.o: CPPFLAGS += $(shell pkg-config --cflags $(VIEW_PKGS) 2>/dev/null)
+
+$(VIEWER): $(VIEW_OBJ) $(BUILD)/libviz.a $(BUILD)/libsystole.a
+	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs $(VIEW_PKGS)) $(LDLIBS)
+
 $(SYSTOLE): $(BUILD)/cli/main.o $(CLI_OBJ) $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(TEST_LIB_OBJ) $(BUILD)/libcli.a $(BUILD)/libsystole.a
+# Tests of what paints; where SDL is installed.
+$(BUILD)/tests/test_sdl_%: $(BUILD)/tests/test_sdl_%.o $(filter-out %/main.o,$(VIEW_OBJ)) $(TEST_LIB_OBJ) $(BUILD)/libcli.a $(BUILD)/libviz.a $(BUILD)/libsystole.a
+	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs $(VIEW_PKGS)) $(LDLIBS) -lcmocka
+
+$(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(TEST_LIB_OBJ) $(BUILD)/libcli.a $(BUILD)/libviz.a $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
 # A fuzz target runs under libFuzzer, or is fed files by a small main (tests/corpus_main.c).
@@ -85,8 +115,8 @@ FUZZ_MAIN := $(if $(FUZZING),,$(BUILD)/tests/corpus_main.o)
 $(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz_%.o $(BUILD)/tests/round_trip.o $(FUZZ_MAIN) $(BUILD)/libcli.a $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer) -o $@ $^ $(LDLIBS)
 
-check: $(SYSTOLE) $(TESTS) $(FUZZERS)
-	@SYSTOLE=$(abspath $(SYSTOLE)) FUZZERS="$(FUZZERS)" sh tools/run_tests.sh $(TESTS)
+check: all $(TESTS) $(FUZZERS)
+	@SYSTOLE=$(abspath $(SYSTOLE)) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" sh tools/run_tests.sh $(TESTS)
 
 fuzzers: $(FUZZERS)
 
@@ -104,7 +134,7 @@ check-long: $(LONG_TESTS)
 	@for t in $(LONG_TESTS); do SYSTOLE_LONG=1 $$t || exit 1; done
 
 headers: | $(BUILD)/deps.ok
-	@for h in $(foreach d,$(LAYERS),$(wildcard $(d)/*.h)); do \
+	@for h in $(foreach d,$(LAYERS),$(wildcard $(d)/*.h)) $(filter-out viz/sdl_%.h,$(wildcard viz/*.h)); do \
 	  $(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only -x c $$h || exit 1; done
 
 demo: $(SYSTOLE)
@@ -115,8 +145,8 @@ bench: $(SYSTOLE)
 	@MNIST="$(MNIST)" SYSTOLE=$(abspath $(SYSTOLE)) sh tools/bench.sh
 
 clean:
-	rm -rf build systole
+	rm -rf build systole systole-view
 
-.PHONY: all check check-long fuzzers fuzz demo bench headers clean
+.PHONY: all view no-viewer check check-long fuzzers fuzz demo bench headers clean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -22,4 +22,11 @@ check sim base isa hbm interconnect sim
 check stack base isa hbm interconnect sim stack
 check report base isa hbm interconnect sim report
 check cli base isa hbm interconnect sim stack report cli
+check viz base isa hbm interconnect sim report viz
+for file in viz/*.[ch] tests/*.[ch]; do
+    case $file in
+        viz/sdl_*|viz/main.c|tests/test_sdl_*) ;;
+        *) ! grep -q '^ *# *include <SDL' "$file" || { echo "$file may not include SDL"; status=1; } ;;
+    esac
+done
 exit $status

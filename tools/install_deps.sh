@@ -1,6 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages that the build needs and are missing; says which.
+# With "viewer": those of systole-view, too.
 need="gcc make pkg-config libjansson-dev libinih-dev uthash-dev libcmocka-dev zlib1g-dev libopenblas-dev"
+[ "$1" != viewer ] || need="$need libsdl2-dev libsdl2-ttf-dev libpng-dev fonts-dejavu-core"
 missing=
 for package in $need; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"

@@ -21,6 +21,9 @@ struct rect {
 };
 bool rect_has(struct rect r, int x, int y);
 struct rect rect_inset(struct rect r, int by);
+struct rect rect_meet(struct rect a, struct rect b);    /* what both share; w or h 0: nothing */
+bool rect_is_seen(struct rect r);                       /* has pixels */
+bool rect_covers(struct rect a, struct rect b);         /* all of b lies in a */
 /* cut a strip of `size` pixels off `r`, which keeps the rest; size is cut to what there is */
 struct rect rect_cut_top(struct rect *r, int size);
 struct rect rect_cut_bottom(struct rect *r, int size);
@@ -43,10 +46,14 @@ struct draw_command {
     const char *text;                   /* in the list's arena */
 };
 
+#define DRAW_CLIP_MAX 16
+
 struct draw_list {
     struct arena arena;
     struct draw_command *command;
     size_t count, capacity;
+    struct rect clip[DRAW_CLIP_MAX];
+    int clip_count;                     /* open now */
     int scale_percent;                  /* 100, 150, 200: of texts and everything around them */
 };
 void draw_init(struct draw_list *d, int scale_percent);

@@ -11,21 +11,20 @@
 
 enum theme { THEME_DARK, THEME_LIGHT, THEME_COUNT };
 
-enum color_role {
-    COLOR_BACKGROUND, COLOR_PANEL, COLOR_GRID, COLOR_TEXT, COLOR_DIM_TEXT, COLOR_ACCENT,
-    COLOR_SELECTION, COLOR_CURSOR, COLOR_WARNING,
-    COLOR_ISSUE, COLOR_IDLE,
-    COLOR_SCALAR, COLOR_VALU, COLOR_EUP, COLOR_LOAD, COLOR_STORE, COLOR_MISC, COLOR_DMA,
-    COLOR_XLU, COLOR_MXU, COLOR_MXU_PUSH,
-    COLOR_HBM_READ, COLOR_HBM_WRITE, COLOR_LINK,
+enum color_role {                       /* COLOR_BACKGROUND, …: viz/colors.def says what they mean */
+#define COLOR(role, dark, light, meaning) COLOR_##role,
+#include "viz/colors.def"
     COLOR_ROLE_COUNT
 };
 rgba_t theme_color(enum theme t, enum color_role role);
 const char *theme_meaning(enum color_role role);        /* for the legend */
 rgba_t theme_stall_color(enum theme t, enum stall_reason reason);
+enum color_role theme_unit_role(const char *unit_name);
 rgba_t theme_unit_color(enum theme t, const char *unit_name);
-/* 0..1: from cold to hot, for heat maps; lightness grows steadily */
+/* 0..1: from cold to hot, for heat maps; lightness goes steadily away from the background's */
 rgba_t theme_heat(enum theme t, double value);
+/* from a (0) to b (1) */
+rgba_t theme_mix(rgba_t a, rgba_t b, double share);
 /* source operations by number, neighbours told apart */
 rgba_t theme_op_color(enum theme t, uint32_t note);
 /* black or white, whichever is read better on it */

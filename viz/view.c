@@ -1,0 +1,67 @@
+#include "viz/view.h"
+
+#include <string.h>
+
+#define LEAST_CYCLES 8                  /* shown: fewer is nothing to look at */
+
+static double run_cycles(const struct view *v)
+{
+    double cycles = (double)strace_info(v->run)->cycles;
+
+    return cycles < LEAST_CYCLES ? LEAST_CYCLES : cycles;
+}
+
+void view_init(struct view *v, struct strace *run)
+{
+    int i;
+
+    memset(v, 0, sizeof(*v));
+    v->run = run;
+    v->path = v->other_path = v->search = "";
+    v->cursor = -1;
+    v->theme = THEME_DARK;
+    v->scale_percent = 100;
+    for (i = 0; i < VIEW_BOOKMARKS; i++)
+        v->bookmark[i] = -1;
+    v->end = run_cycles(v);
+    v->cycles_per_second = v->end / 20;
+}
+
+void view_show(struct view *v, double from, double end)
+{
+    double all = run_cycles(v), width = end - from;
+
+    if (!(width >= LEAST_CYCLES)) {     /* not a number, too */
+        from = from + width / 2 - LEAST_CYCLES / 2.0;
+        width = LEAST_CYCLES;
+    }
+    if (width > all)
+        width = all;
+    if (!(from >= 0))
+        from = 0;
+    if (from + width > all)
+        from = all - width;
+    v->from = from;
+    v->end = from + width;
+}
+
+void view_zoom(struct view *v, double factor, double around)
+{
+    double width = v->end - v->from, share = (around - v->from) / width;
+    double wanted = width * factor, all = run_cycles(v);
+
+    wanted = wanted < LEAST_CYCLES ? LEAST_CYCLES : wanted > all ? all : wanted;
+    view_show(v, around - share * wanted, around + (1 - share) * wanted);
+}
+
+void view_pan(struct view *v, double share)
+{
+    double by = (v->end - v->from) * share;
+
+    view_show(v, v->from + by, v->end + by);
+}
+
+double view_cycles_per_pixel(const struct view *v, int width)
+{
+    return (v->end - v->from) / (width > 0 ? width : 1);
+}
