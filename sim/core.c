@@ -58,10 +58,12 @@ static void drop_program(struct core *c)
     mem_free(c->tile);
     mem_free(c->bundle_count);
     mem_free(c->bundle_stall);
+    mem_free(c->bundle_copies);
     mem_free(c->guarded_count);
     c->s = NULL;
     c->tile = NULL;
     c->bundle_stall = NULL;
+    c->bundle_copies = NULL;
     c->bundle_count = c->guarded_count = NULL;
 }
 
@@ -124,6 +126,7 @@ void core_set_program(struct core *c, const struct decoded_program *p)
         c->tile[V_CONST + i] = p->tile[i];
     c->bundle_count = mem_alloc(p->bundle_count * sizeof(*c->bundle_count));
     c->bundle_stall = mem_alloc(p->bundle_count * sizeof(*c->bundle_stall));
+    c->bundle_copies = mem_alloc(p->bundle_count * sizeof(*c->bundle_copies));
     c->guarded_count = mem_alloc(p->source->op_count * sizeof(*c->guarded_count));
 }
 
@@ -183,6 +186,7 @@ static void reset_counters(struct core *c)
         return;
     memset(c->bundle_count, 0, c->program->bundle_count * sizeof(*c->bundle_count));
     memset(c->bundle_stall, 0, c->program->bundle_count * sizeof(*c->bundle_stall));
+    memset(c->bundle_copies, 0, c->program->bundle_count * sizeof(*c->bundle_copies));
     memset(c->guarded_count, 0, c->program->source->op_count * sizeof(*c->guarded_count));
 }
 

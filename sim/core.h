@@ -168,6 +168,7 @@ struct core {
     int bank_extra;                     /* cycles its strided accesses add */
     uint64_t *bundle_count;             /* times each bundle issued */
     cycle_t *bundle_stall;              /* cycles it waited for that */
+    struct bundle_copies *bundle_copies;
     uint64_t *guarded_count;            /* times each guarded operation executed, by source op */
     int32_t *s;                         /* registers, temporaries, constants */
     uint32_t **tile;                    /* likewise */

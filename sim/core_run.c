@@ -135,6 +135,8 @@ void core_wake(struct core *c, cycle_t at, enum stall_reason reason, cycle_t res
     c->state = CORE_RUNNING;
 }
 
+#define COPY_STALLS (1u << STALL_HBM | 1u << STALL_ICI | 1u << STALL_DMA_QUEUE | 1u << STALL_SYNC)
+
 void issue_charge(struct core *c, const struct decoded_bundle *b, const struct issue_time *t,
                   cycle_t at)
 {
@@ -146,6 +148,8 @@ void issue_charge(struct core *c, const struct decoded_bundle *b, const struct i
     }
     c->stall_cycles[STALL_BANK] += at - t->at;
     c->bundle_stall[c->pc] += at - c->now;
+    if (t->at > c->now && (1u << t->reason & COPY_STALLS))
+        c->bundle_copies[c->pc].stall_cycles += t->at - c->now;
     core_count_wait(c, b, c->now, at);
     if (c->is_traced) {
         core_trace_stall(c, c->now, resumed_from, t->reason);

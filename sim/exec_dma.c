@@ -155,6 +155,18 @@ static bool check_ranges(struct core *c, const struct dma *d)
     return false;
 }
 
+static void count_start(struct core *c, const struct dma *d)
+{
+    struct bundle_copies *to = &c->bundle_copies[d->bundle];
+    int64_t cores = c->chip->chip_cores;
+
+    to->bytes += d->bytes;
+    to->hbm_bytes += d->bytes * ((d->source_space == SPACE_HBM)
+                                 + (d->destination_space == SPACE_HBM));
+    if (c->number / cores != d->target / cores)
+        to->ici_bytes += d->bytes;
+}
+
 /* `d` in granules from its fields up to the levels; checks, turns to bytes and starts it */
 static void start_dma(struct core *c, const struct decoded_op *o, struct dma *d)
 {
@@ -185,6 +197,7 @@ static void start_dma(struct core *c, const struct decoded_op *o, struct dma *d)
     if (dma_takes_data(c, d))
         dma_capture(c, d);
     c->dma[slot] = *d;
+    count_start(c, d);
     core_post(c, c->issue_at, &(struct event){.kind = EVENT_DMA, .slot = slot});
 }
 

@@ -137,6 +137,28 @@ cycle_t machine_bundle_stall(const struct machine *m, int core, uint32_t bundle)
     return c->bundle_stall[bundle];
 }
 
+const struct bundle_copies *machine_bundle_copies(const struct machine *m, int core,
+                                                  uint32_t bundle)
+{
+    const struct core *c = core_at(m, core);
+
+    assert(c->program && bundle < c->program->bundle_count);
+    return &c->bundle_copies[bundle];
+}
+
+int64_t machine_op_executed(const struct machine *m, int core, uint32_t bundle, int op)
+{
+    const struct core *c = core_at(m, core);
+    const struct isa_program *p = machine_program(m, core);
+    uint32_t first = p->bundle[bundle].first_op;
+    const struct isa_op *o = &p->op[first + (uint32_t)op];
+
+    assert(op < p->bundle[bundle].op_count);
+    if (o->pred == ISA_PRED_ALWAYS && !o->pred_is_negated)
+        return (int64_t)c->bundle_count[bundle];
+    return (int64_t)c->guarded_count[first + (uint32_t)op];
+}
+
 cycle_t machine_stall_cycles(const struct machine *m, int core, enum stall_reason reason)
 {
     return core_at(m, core)->stall_cycles[reason];

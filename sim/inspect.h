@@ -61,6 +61,11 @@ const struct isa_program *machine_program(const struct machine *m, int core);
 /* how often a bundle has issued, and the cycles it waited for that */
 int64_t machine_bundle_count(const struct machine *m, int core, uint32_t bundle);
 cycle_t machine_bundle_stall(const struct machine *m, int core, uint32_t bundle);
+/* and what its copies came to; loops that are not simulated again have none */
+const struct bundle_copies *machine_bundle_copies(const struct machine *m, int core,
+                                                  uint32_t bundle);
+/* how often operation `op` of that bundle, from 0 on, has executed, its guard holding */
+int64_t machine_op_executed(const struct machine *m, int core, uint32_t bundle, int op);
 /* as in struct core_counters, but up to now */
 cycle_t machine_stall_cycles(const struct machine *m, int core, enum stall_reason reason);
 void machine_op_counts(const struct machine *m, int core, int64_t count[OP_COUNT]);

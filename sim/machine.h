@@ -57,6 +57,14 @@ struct core_counters {
     int64_t dma_count;
 };
 
+/* What the copies of one bundle came to in a launch. */
+struct bundle_copies {
+    int64_t bytes;                      /* of copies that it started, */
+    int64_t hbm_bytes;                  /* those read from or written to HBM: both count */
+    int64_t ici_bytes;                  /* to cores of other chips */
+    cycle_t stall_cycles;               /* for HBM, ICI, the DMA queue, or to resume after them */
+};
+
 enum fault_kind {
     FAULT_NONE, FAULT_ADDRESS, FAULT_FIFO_OVERFLOW, FAULT_FIFO_EMPTY, FAULT_DEADLOCK,
     FAULT_FLAG, FAULT_HALT_ERR, FAULT_NO_HALT, FAULT_OPERATION,

@@ -55,7 +55,8 @@ static const struct field core_fields[] = {
     SAVED(core, cmem_write_bytes),
 
     /* below, and in snapshot_units.c and snapshot_dma.c */
-    APART(core, bundle_count), APART(core, bundle_stall), APART(core, guarded_count),
+    APART(core, bundle_count), APART(core, bundle_stall), APART(core, bundle_copies),
+    APART(core, guarded_count),
     APART(core, s), APART(core, registers), APART(core, m), APART(core, vmem), APART(core, smem),
     APART(core, hbm), APART(core, unknown_hbm), APART(core, cmem), APART(core, flag),
     APART(core, store), APART(core, eup), APART(core, crf), APART(core, v2s),
@@ -96,6 +97,7 @@ static void archive_program_state(struct core *c, struct archive *a)
     archive_bytes(a, c->s, S_CONST * sizeof(*c->s));
     archive_sparse(a, c->bundle_count, c->program->bundle_count * sizeof(*c->bundle_count));
     archive_sparse(a, c->bundle_stall, c->program->bundle_count * sizeof(*c->bundle_stall));
+    archive_sparse(a, c->bundle_copies, c->program->bundle_count * sizeof(*c->bundle_copies));
     archive_sparse(a, c->guarded_count, c->program->source->op_count * sizeof(*c->guarded_count));
 }
 

@@ -51,6 +51,9 @@ static void compare_bundles(const struct pair *p)
              machine_bundle_count(p->other, p->core, i));
         same(p, "stall of bundle", i, machine_bundle_stall(p->one, p->core, i),
              machine_bundle_stall(p->other, p->core, i));
+        if (memcmp(machine_bundle_copies(p->one, p->core, i),
+                   machine_bundle_copies(p->other, p->core, i), sizeof(struct bundle_copies)) != 0)
+            fail_msg("%s: core %d: copies of bundle %u differ", p->what, p->core, (unsigned)i);
     }
 }
 

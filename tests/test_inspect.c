@@ -117,6 +117,47 @@ TEST(bundle_stalls_add_up_to_those_of_the_core)
     rig_close(&r);
 }
 
+TEST(bundles_tell_what_their_copies_came_to)
+{
+    static const char text[] =
+        "{ s1 = smov 3 }\n"
+        "{ dma.hbm_to_vmem 0, 256, 0, [sflag:0] }\n"
+        "{ dma.hbm_to_hbm 0, 128, 1024, [sflag:1] }\n"
+        "{ dma.done.wait [sflag:0], 256 }\n"
+        "{ dma.done.wait [sflag:1], 128 }\n"
+        "{ vsyncadd [sflag:0], -256 ;; s3 = smov 0 }\n"
+        "{ vsyncadd [sflag:1], -128 }\n"
+        "{ s1 = sadd.s32 s1, -1 ;; p1 = scmp.eq.s32.totalorder s1, 1 }\n"
+        "{ dma.vmem_to_vmem (p1) 0, 4, 4096, [sflag:2] ;; s2 = smov (!p1) 1 }\n"
+        "{ shalt }\n";
+    const struct bundle_copies *b;
+    cycle_t stalls = 0;
+    struct rig r;
+    int64_t granule;
+
+    begin(&r, text);
+    granule = r.chip.dma_granule_bytes;
+    assert_int_equal(machine_advance(r.m, CYCLE_NEVER), MACHINE_HALTED);
+    b = machine_bundle_copies(r.m, 0, 1);
+    assert_int_equal(b->bytes, 256 * granule);
+    assert_int_equal(b->hbm_bytes, 256 * granule);
+    assert_int_equal(b->ici_bytes, 0);
+    b = machine_bundle_copies(r.m, 0, 2);       /* read and written */
+    assert_int_equal(b->bytes, 128 * granule);
+    assert_int_equal(b->hbm_bytes, 256 * granule);
+    assert_int_equal(machine_bundle_copies(r.m, 0, 8)->bytes, 0);
+    assert_true(machine_bundle_copies(r.m, 0, 3)->stall_cycles > 0);
+    for (uint32_t i = 0; i < 10; i++)
+        stalls += machine_bundle_copies(r.m, 0, i)->stall_cycles;
+    assert_int_equal(stalls, machine_stall_cycles(r.m, 0, STALL_HBM)
+                                 + machine_stall_cycles(r.m, 0, STALL_DMA_QUEUE)
+                                 + machine_stall_cycles(r.m, 0, STALL_SYNC));
+    assert_int_equal(machine_op_executed(r.m, 0, 8, 0), 0);
+    assert_int_equal(machine_op_executed(r.m, 0, 8, 1), 1);
+    assert_int_equal(machine_op_executed(r.m, 0, 7, 1), 1);
+    rig_close(&r);
+}
+
 static int fifo_named(struct rig *r, const char *name, struct fifo_view *v)
 {
     int i;
@@ -327,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_mask_shows_its_rectangle),
         cmocka_unit_test(a_core_tells_its_bundle_and_what_it_waits_for),
         cmocka_unit_test(bundle_stalls_add_up_to_those_of_the_core),
+        cmocka_unit_test(bundles_tell_what_their_copies_came_to),
         cmocka_unit_test(a_result_stays_in_its_fifo_until_its_pop_issues),
         cmocka_unit_test(words_on_their_way_to_the_scalar_side_are_told),
         cmocka_unit_test(accumulators_with_a_sum_are_told),
