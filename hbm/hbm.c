@@ -26,7 +26,7 @@ struct channel {
 
 /* A run that could be served: where its activate and its data would fall. */
 struct plan {
-    enum { ROW_HIT, ROW_CLOSED, ROW_CONFLICT } kind;
+    enum hbm_row kind;
     ps_t activate_at;                   /* not for a hit */
     ps_t data_at;
 };
@@ -38,6 +38,16 @@ struct hbm {
     ps_t last_at;                       /* of the latest access, for the check of their order */
     struct channel *channels;
     struct bank *banks;                 /* (channel, bank) */
+    hbm_watch_fn *watch;                /* NULL: nobody */
+    void *watch_context;
+};
+
+/* Bytes of one row that are asked for. */
+struct request {
+    ps_t at;
+    int channel, bank;
+    int64_t row, column, bytes;
+    bool is_write;
 };
 
 /* log2 of a power of two */
@@ -128,13 +138,13 @@ static struct plan plan_run(const struct hbm_config *c, const struct channel *ch
 {
     int newest = (ch->oldest_activate + ACTIVATE_WINDOW - 1) % ACTIVATE_WINDOW;
     ps_t earliest = later(at, ch->refresh_end_at), column_at;
-    struct plan p = {.kind = ROW_HIT};
+    struct plan p = {.kind = HBM_ROW_HIT};
 
     if (b->open_row == row) {
         column_at = later(earliest, b->column_at);
     } else {
-        p.kind = b->open_row < 0 ? ROW_CLOSED : ROW_CONFLICT;
-        p.activate_at = p.kind == ROW_CLOSED ? earliest
+        p.kind = b->open_row < 0 ? HBM_ROW_CLOSED : HBM_ROW_CONFLICT;
+        p.activate_at = p.kind == HBM_ROW_CLOSED ? earliest
                                              : later(earliest, b->precharge_at) + c->trp_ps;
         p.activate_at = later(p.activate_at, ch->activate_at[newest] + c->trrd_ps);
         p.activate_at = later(p.activate_at, ch->activate_at[ch->oldest_activate] + c->tfaw_ps);
@@ -152,7 +162,7 @@ static ps_t commit_run(struct hbm *h, struct channel *ch, struct bank *b, const 
     const struct hbm_config *c = &h->config;
     ps_t busy_ps = bursts * c->burst_ps, end_at = p->data_at + busy_ps;
 
-    if (p->kind != ROW_HIT) {
+    if (p->kind != HBM_ROW_HIT) {
         ch->activate_at[ch->oldest_activate] = p->activate_at;
         ch->oldest_activate = (ch->oldest_activate + 1) % ACTIVATE_WINDOW;
         b->open_row = row;
@@ -168,25 +178,41 @@ static ps_t commit_run(struct hbm *h, struct channel *ch, struct bank *b, const 
     ch->last_is_write = is_write;
 
     h->stats.run_count++;
-    h->stats.row_hits += p->kind == ROW_HIT;
-    h->stats.row_closed += p->kind == ROW_CLOSED;
-    h->stats.row_conflicts += p->kind == ROW_CONFLICT;
+    h->stats.row_hits += p->kind == HBM_ROW_HIT;
+    h->stats.row_closed += p->kind == HBM_ROW_CLOSED;
+    h->stats.row_conflicts += p->kind == HBM_ROW_CONFLICT;
     h->stats.busy_ps += busy_ps;
     return end_at;
+}
+
+/* the first `bursts` bursts of what is left of a request */
+static void tell(struct hbm *h, struct request *q, const struct plan *p, int64_t bursts,
+                 ps_t end_at, bool has_met_refresh)
+{
+    int64_t end = ((q->column >> h->burst_shift) + bursts) << h->burst_shift;
+    int64_t bytes = end - q->column < q->bytes ? end - q->column : q->bytes;
+
+    h->watch(h->watch_context, &(struct hbm_run){
+        .asked_at = q->at, .data_at = p->data_at, .end_at = end_at, .channel = q->channel,
+        .bank = q->bank, .row = p->kind, .is_write = q->is_write, .has_met_refresh = has_met_refresh,
+        .bytes = bytes});
+    q->column = end;
+    q->bytes -= bytes;
 }
 
 /*
  * Bursts of one row. What does not fit before the next refresh comes after it,
  * as a run of its own that finds the row closed.
  */
-static ps_t serve_run(struct hbm *h, int channel, int bank, ps_t at, int64_t row, int64_t bursts,
-                      bool is_write)
+static ps_t serve(struct hbm *h, struct request q)
 {
     const struct hbm_config *c = &h->config;
-    struct channel *ch = &h->channels[channel];
-    struct bank *b = &h->banks[channel * c->bank_count + bank];
+    struct channel *ch = &h->channels[q.channel];
+    struct bank *b = &h->banks[q.channel * c->bank_count + q.bank];
+    int64_t bursts = ((q.column + q.bytes - 1) >> h->burst_shift) - (q.column >> h->burst_shift)
+                     + 1;
+    ps_t at = q.at, end_at = at;
     bool is_held;
-    ps_t end_at = at;
 
     if (at >= ch->next_refresh_at)
         refresh(c, ch, at - at % c->trefi_ps);
@@ -197,7 +223,7 @@ static ps_t serve_run(struct hbm *h, int channel, int bank, ps_t at, int64_t row
 
         if (b->refresh_count != ch->refresh_count)
             *b = (struct bank){.open_row = -1, .refresh_count = ch->refresh_count};
-        p = plan_run(c, ch, b, at, row, is_write);
+        p = plan_run(c, ch, b, at, q.row, q.is_write);
         fitting = bursts;
         if (p.data_at + bursts * c->burst_ps > ch->next_refresh_at) {
             fitting = p.data_at < ch->next_refresh_at
@@ -205,7 +231,9 @@ static ps_t serve_run(struct hbm *h, int channel, int bank, ps_t at, int64_t row
             is_held = true;
         }
         if (fitting > 0)
-            end_at = commit_run(h, ch, b, &p, row, fitting, is_write);
+            end_at = commit_run(h, ch, b, &p, q.row, fitting, q.is_write);
+        if (fitting > 0 && h->watch)
+            tell(h, &q, &p, fitting, end_at, is_held && fitting == bursts);
         bursts -= fitting;
         if (bursts > 0)
             refresh(c, ch, ch->next_refresh_at);
@@ -254,7 +282,7 @@ ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_
     *(is_write ? &h->stats.write_bytes : &h->stats.read_bytes) += bytes;
     while (bytes > 0) {
         int64_t local = (block << h->interleave_shift) + offset;
-        int64_t column = local & (c->row_bytes - 1), piece = c->interleave_bytes - offset, bursts;
+        int64_t column = local & (c->row_bytes - 1), piece = c->interleave_bytes - offset;
         int channel = position + rotation;
 
         if (channel >= c->channel_count)
@@ -266,8 +294,10 @@ ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_
         }
         piece = piece < c->row_bytes - column ? piece : c->row_bytes - column;
         piece = piece < bytes ? piece : bytes;
-        bursts = ((column + piece - 1) >> h->burst_shift) - (column >> h->burst_shift) + 1;
-        last_at = later(last_at, serve_run(h, channel, bank, at, row, bursts, is_write));
+        last_at = later(last_at, serve(h, (struct request){
+                                          .at = at, .channel = channel, .bank = bank, .row = row,
+                                          .column = column, .bytes = piece,
+                                          .is_write = is_write}));
         bytes -= piece;
         offset += (int)piece;
         if (offset == c->interleave_bytes) {
@@ -286,6 +316,12 @@ const struct hbm_stats *hbm_get_stats(const struct hbm *h)
     return &h->stats;
 }
 
+void hbm_watch(struct hbm *h, hbm_watch_fn *fn, void *context)
+{
+    h->watch = fn;
+    h->watch_context = context;
+}
+
 static const struct field bank_fields[] = {
     SAVED(bank, open_row), SAVED_TIME(bank, column_at), SAVED_TIME(bank, precharge_at),
     SAVED(bank, refresh_count)};
@@ -299,7 +335,8 @@ static const struct field channel_fields[] = {
 static const struct field hbm_fields[] = {
     SAVED(hbm, stats), SAVED_TIME(hbm, last_at),
     APART(hbm, config), APART(hbm, interleave_shift), APART(hbm, row_shift),
-    APART(hbm, burst_shift), APART(hbm, channels), APART(hbm, banks)};
+    APART(hbm, burst_shift), APART(hbm, channels), APART(hbm, banks), APART(hbm, watch),
+    APART(hbm, watch_context)};
 
 void hbm_archive(struct hbm *h, struct archive *a)
 {

@@ -57,6 +57,22 @@ ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_
 
 const struct hbm_stats *hbm_get_stats(const struct hbm *h);
 
+enum hbm_row { HBM_ROW_HIT, HBM_ROW_CLOSED, HBM_ROW_CONFLICT };
+
+/* Bursts on one row of one bank, one behind the other: of what run_count counts one. */
+struct hbm_run {
+    ps_t asked_at, data_at, end_at;     /* data bus taken from data_at to end_at */
+    int channel, bank;
+    enum hbm_row row;
+    bool is_write;
+    bool has_met_refresh;               /* held up or cut by one; the last of what was cut says so */
+    int64_t bytes;                      /* of those that were asked for */
+};
+
+/* Tell `fn` of every run from now on, in the order in which they are asked for; NULL: nobody. */
+typedef void hbm_watch_fn(void *context, const struct hbm_run *r);
+void hbm_watch(struct hbm *h, hbm_watch_fn *fn, void *context);
+
 /* saves or loads all that a launch changes; the configuration must be the same */
 void hbm_archive(struct hbm *h, struct archive *a);
 uint32_t hbm_archive_crc(uint32_t crc);         /* archive_table_crc of its tables */

@@ -18,6 +18,8 @@ struct net {
     double ps_per_byte;
     struct link *links;
     int *link_index;                    /* (chip, dimension, direction); -1 = no such link */
+    net_watch_fn *watch;                /* NULL: nobody */
+    void *watch_context;
 };
 
 static bool closes(const struct net_config *c, int axis)
@@ -174,6 +176,10 @@ ps_t net_send(struct net *n, ps_t at, int from, int to, int64_t bytes, ps_t *sen
             l->stats.payload_bytes += bytes;
             l->stats.wire_bytes += wire;
             l->stats.busy_ps += busy_ps;
+            if (n->watch)
+                n->watch(n->watch_context, &(struct net_use){
+                    .link = (int)(l - n->links), .start = head_at, .end = l->ready_at,
+                    .payload_bytes = bytes, .wire_bytes = wire});
             if (is_first)
                 *sent_at = l->ready_at;
             is_first = false;
@@ -183,6 +189,12 @@ ps_t net_send(struct net *n, ps_t at, int from, int to, int64_t bytes, ps_t *sen
     }
     assert(chip == to);
     return head_at + busy_ps;
+}
+
+void net_watch(struct net *n, net_watch_fn *fn, void *context)
+{
+    n->watch = fn;
+    n->watch_context = context;
 }
 
 int net_hop_count(const struct net *n, int from, int to)

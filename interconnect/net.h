@@ -48,6 +48,17 @@ uint32_t net_archive_crc(uint32_t crc);         /* archive_table_crc of its tabl
  */
 ps_t net_send(struct net *n, ps_t at, int from, int to, int64_t bytes, ps_t *sent_at);
 
+/* A message's use of one link. */
+struct net_use {
+    int link;                           /* for net_link */
+    ps_t start, end;
+    int64_t payload_bytes, wire_bytes;
+};
+
+/* Tell `fn` of every use from now on, within net_send; NULL: nobody. */
+typedef void net_watch_fn(void *context, const struct net_use *u);
+void net_watch(struct net *n, net_watch_fn *fn, void *context);
+
 int net_hop_count(const struct net *n, int from, int to);       /* links on the way */
 int net_link_count(const struct net *n);                /* directed links */
 const struct net_link_stats *net_link(const struct net *n, int index);
