@@ -100,6 +100,7 @@ void core_fini(struct core *c)
     drop_copies(c);
     drop_program(c);
     memo_destroy(c->memo);
+    mem_free(c->recorder);
     units_fini(c);
     ranges_fini(&c->unknown_hbm);
     mem_free_lazy(c->vmem);
@@ -178,6 +179,7 @@ static void reset_counters(struct core *c)
     memset(&c->fault, 0, sizeof(c->fault));
     memset(&c->late_fault, 0, sizeof(c->late_fault));
     memset(&c->stand_in, 0, sizeof(c->stand_in));
+    c->dma_issued = 0;
     c->dma_count = c->hbm_read_bytes = c->hbm_write_bytes = 0;
     c->ici_sent_bytes = c->ici_received_bytes = 0;
     c->cmem_read_bytes = c->cmem_write_bytes = 0;

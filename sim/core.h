@@ -134,7 +134,8 @@ struct dma {
     uint32_t bundle;
     unsigned char *data;                /* of a remote copy: what the source held at issue */
     struct ranges unknown;              /* of it, in timing mode: bytes that are not known */
-    uint32_t number;                    /* of the copies of its core, where races are checked */
+    uint32_t number;                    /* of the copies of its core, in the order of issue */
+    ps_t started_ps;                    /* its first byte was asked for */
 };
 
 enum core_state {
@@ -239,6 +240,7 @@ struct core {
     size_t copy_visible;                /* of them, complete before the core was last woken */
 
     struct memo *memo;                  /* NULL where every iteration is simulated */
+    struct recorder *recorder;          /* NULL where nobody wants a trace: sim/record.h */
     struct hbm_log *hbm_log;            /* of sim/launch_memo.h, NULL likewise */
 
     /* results */
@@ -249,6 +251,7 @@ struct core {
     bool is_listing;                    /* its program is a compiler's: machine_load_listing */
     int branch_delay_bundles;           /* the chip's; fewer in a listing without room for them */
     struct core_counters counters;
+    uint32_t dma_issued;                /* copies; dma_count: of them, those that have started */
     int64_t dma_count, hbm_read_bytes, hbm_write_bytes, ici_sent_bytes, ici_received_bytes;
     int64_t cmem_read_bytes, cmem_write_bytes;
     bool is_traced;

@@ -5,6 +5,7 @@
 #include "sim/core.h"
 #include "sim/issue.h"
 #include "sim/memo.h"
+#include "sim/record.h"
 #include "sim/stream.h"
 #include "sim/timing.h"
 
@@ -151,6 +152,8 @@ void issue_charge(struct core *c, const struct decoded_bundle *b, const struct i
     if (t->at > c->now && (1u << t->reason & COPY_STALLS))
         c->bundle_copies[c->pc].stall_cycles += t->at - c->now;
     core_count_wait(c, b, c->now, at);
+    if (c->recorder)
+        record_stall(c, t, at);
     if (c->is_traced) {
         core_trace_stall(c, c->now, resumed_from, t->reason);
         core_trace_stall(c, resumed_from, t->at, STALL_SYNC);
@@ -165,6 +168,8 @@ void issue_commit_guarded(struct core *c, const struct decoded_bundle *b, cycle_
     const uint8_t *guarded = decoded_guarded(c->program, b);
     uint32_t busy = 0, i;
 
+    if (c->recorder && c->live != ~0u)
+        record_live(c, b, at);
     for (i = 0; i < b->guarded_count; i++) {
         const struct decoded_op *o = &op[guarded[i]];
 
@@ -199,6 +204,8 @@ void issue_jump(struct core *c)
     uint32_t from = c->pc;
 
     c->pc = c->branch_target;
+    if (c->recorder)
+        record_jump(c);
     if (c->memo && c->pc <= from)
         memo_visit(c, from);
 }
@@ -209,6 +216,8 @@ static void advance(struct core *c)
     if (c->halts) {
         c->state = CORE_HALTED;
         c->halted_at = c->now;
+        if (c->recorder)
+            record_halt(c);
         return;
     }
     if (c->branch_in > 0 && --c->branch_in == 0)
@@ -250,6 +259,8 @@ static inline void issue(struct core *c, const struct decoded_bundle *b,
                    (long long)c->limit);
     else
         commit_times(c, b, at);
+    if (c->recorder && c->recorder->sink->wants_access)
+        record_accesses(c, b, at);
     if (!issue_execute(c, b, at))
         return;
     if (b->has_guard)
@@ -328,7 +339,8 @@ static void resume(struct core *c)
 
 void core_run(struct core *c)
 {
-    bool has_stream = c->mode == MODE_TIMING && !c->is_traced && !c->checks;
+    bool wants_access = c->recorder && c->recorder->sink->wants_access;
+    bool has_stream = c->mode == MODE_TIMING && !c->is_traced && !c->checks && !wants_access;
 
     core_apply_copies(c, c->copy_visible);
     if (c->state == CORE_RUNNING && c->is_resumed)

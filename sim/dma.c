@@ -222,6 +222,8 @@ static void take_chunk(struct machine *m, struct core *c, int port)
     struct dma *d = &c->dma[slot];
     int64_t bytes = chunk_of(m, d);
 
+    if (d->done_bytes == 0)
+        d->started_ps = m->now_ps;
     p->free_at = m->now_ps + transfer_ps(bytes, port_gbps(m, port));
     d->last_ps = later(d->last_ps, p->free_at);
     d->last_ps = later(d->last_ps, access_side(m, c, d, bytes, false));
@@ -278,6 +280,7 @@ static ps_t send_chunk(struct machine *m, struct core *c, const struct dma *d, i
 
     *sent_at = m->ports[c->number].remote_free_at = free_at;
     if (from != to) {
+        tracing_names_sender(m, c->number, d->number);
         there = later(there, net_send(m->net, m->now_ps, from, to, bytes, sent_at));
         *sent_at = later(*sent_at, free_at);
         c->ici_sent_bytes += bytes;
@@ -304,6 +307,8 @@ void dma_remote_chunk(struct machine *m, struct core *c, const struct event *e)
         event_push(&m->queue, &again);
         return;
     }
+    if (d->done_bytes == 0)
+        d->started_ps = m->now_ps;
     if (d->source_space == SPACE_HBM)
         read_at = access_hbm(m, c, d, d->done_bytes, bytes, false)
                   + m->chip.dma_read_ns * PS_PER_NS;
@@ -360,6 +365,7 @@ void dma_done(struct machine *m, struct core *c, int slot)
     struct core *to = &m->core[d->target];
 
     count_end(c, d, clock_cycle_at(c->clock_mhz, m->now_ps));
+    tracing_tells_copy(m, c, d);
     to->copy = mem_grow(to->copy, &to->copy_capacity, to->copy_count + 1, sizeof(*to->copy));
     to->copy[to->copy_count++] = *d;
     d->data = NULL;                     /* the copy in the list holds them now */

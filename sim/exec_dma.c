@@ -185,6 +185,7 @@ static void start_dma(struct core *c, const struct decoded_op *o, struct dma *d)
     d->issued_at = c->issue_at;
     d->stalled_from = c->now;
     d->bundle = c->pc;
+    d->number = c->dma_issued;
     if (!core_check_flag(c, o, d->flag) || !core_check_flag(c, o, d->source_flag)
         || !core_check_core(c, o, d->target) || !check_ranges(c, d)
         || (c->mode == MODE_TIMING && !known_check_start(c, d)))
@@ -193,6 +194,7 @@ static void start_dma(struct core *c, const struct decoded_op *o, struct dma *d)
     d->destination_piece_bytes = dma_piece_bytes(d, true);
     if (c->checks && !checks_issue(c, o, d))
         return;
+    c->dma_issued++;
     slot = c->dma_free[--c->dma_free_count];
     if (dma_takes_data(c, d))
         dma_capture(c, d);

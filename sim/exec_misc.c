@@ -4,6 +4,7 @@
  */
 #include "base/threefry.h"
 #include "sim/checks.h"
+#include "sim/record.h"
 
 #include <string.h>
 
@@ -39,7 +40,11 @@ void exec_VTRACE(struct core *c, const struct decoded_op *o)
 {
     int32_t marker = c->s[o->o[0]];
 
-    if (c->is_traced && (c->trace_mask >> (marker & 31) & 1u))
+    if (!(c->trace_mask >> (marker & 31) & 1u))
+        return;
+    if (c->recorder)
+        record_mark(c, marker);
+    if (c->is_traced)
         core_trace(c, &(struct trace_event){.start = c->issue_at, .end = c->issue_at + 1,
                                             .bundle = c->pc, .code = OP_VTRACE,
                                             .track = TRACK_MISC, .bytes = marker});

@@ -44,7 +44,7 @@ static void launch_core(void *context, int core)
                 m->options.trace);
 }
 
-void machine_start(struct machine *m)
+void launch_reset(struct machine *m)
 {
     int i;
 
@@ -61,6 +61,12 @@ void machine_start(struct machine *m)
     memset(&m->fault, 0, sizeof(m->fault));
     machine_parallel(m, m->core_count, launch_core, m);
     start_checks(m);
+}
+
+void machine_start(struct machine *m)
+{
+    launch_reset(m);
+    tracing_begin(m, 0);
 }
 
 /* of several, the earliest; of several at one cycle, that of the lowest core */
@@ -187,6 +193,7 @@ enum machine_status machine_advance(struct machine *m, cycle_t until)
         if (m->core[i].memo)
             memo_forget(m->core[i].memo);
     run_rounds(m, until);
+    tracing_hand_over(m);
     fault = first_fault(m);
     if (fault)
         m->fault = *fault;
@@ -248,11 +255,12 @@ void machine_finish(struct machine *m)
     if (first_fault(m) && m->fault.kind == FAULT_NONE)
         m->fault = *first_fault(m);     /* of a copy that nobody has waited for */
     machine_parallel(m, m->core_count, finish_counters, m);
+    tracing_end(m);
 }
 
 int machine_run(struct machine *m, struct err *e)
 {
-    if (launch_memo_repeat(m))
+    if (!m->tracing.next && launch_memo_repeat(m))
         return 0;
     machine_start(m);
     launch_memo_begin(m);

@@ -6,6 +6,7 @@
 #define SIM_MACHINE_IMPL_H
 #include "sim/core.h"
 #include "sim/rounds.h"
+#include "sim/tracing.h"
 
 /* A DMA port of a core: copies in one direction share it, chunk by chunk in turn. */
 struct dma_port {
@@ -48,6 +49,7 @@ struct machine {
     int runnable_count;
     struct rounds *rounds;
     struct launch_memo *launch_memo;    /* NULL where every launch is simulated */
+    struct tracing tracing;
 
     bool is_complete;                   /* all cores have halted */
     cycle_t cycles;
@@ -59,6 +61,9 @@ void serial_phase(struct machine *m);
 void serial_push(struct machine *m, ps_t at, enum event_kind kind, struct core *source, int slot);
 void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value,
                   enum event_cause cause);
+
+/* sim/launch.c: quiesced, as a launch finds the machine */
+void launch_reset(struct machine *m);
 
 /* sim/deadlock.c: with no event left, do cores wait? Then that is the fault */
 bool deadlock_find(struct machine *m);

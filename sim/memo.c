@@ -7,6 +7,7 @@
  * many visits each time.
  */
 #include "sim/memo.h"
+#include "sim/record.h"
 
 #include "base/arena.h"
 
@@ -259,15 +260,38 @@ static void forget_heads_on(struct memo *m, const struct memo_walk *w)
             forget_visits(h);
 }
 
+/* units that are busy for the cycle of issue are counted by bundle, but for operations with guards */
+static void tell(struct core *c, const struct memo_anchor *before, int64_t n)
+{
+    const struct memo_anchor *now = c->memo->now;
+    const struct memo_walk *w = c->memo->walk;
+    struct trace_repeat r = {.at = c->now, .period = now->now - before->now, .count = n,
+                             .issue_cycles = w->length};
+    uint32_t tracks, i;
+
+    for (i = 0; i < STALL_COUNT; i++)
+        r.stall_cycles[i] = now->stall_cycles[i] - before->stall_cycles[i];
+    for (i = 0; i < MACHINE_UNIT_MAX; i++)
+        r.busy_cycles[i] = now->busy_cycles[i] - before->busy_cycles[i];
+    for (i = 0; i < w->length; i++)
+        for (tracks = c->program->bundle[w->pc[i]].busy_tracks; tracks; tracks &= tracks - 1)
+            r.busy_cycles[__builtin_ctz(tracks)]++;
+    record_repeat(c, &r);
+}
+
 static void skip(struct core *c, struct head *h, int64_t n)
 {
     struct memo *m = c->memo;
     cycle_t cycles = m->now->now - h->anchor->now;
 
+    if (c->recorder)
+        tell(c, h->anchor, n);
     add_counts(c, m->walk, n);
     add_cycles(c, h->anchor, m->now, n);
     add_steps(c, h->anchor, m->now, n);
     memo_shift_times(c, n * cycles);
+    if (c->recorder)
+        record_resume(c);
     m->stats.skips++;
     m->stats.iterations += n * h->period;
     m->stats.bundles += n * m->walk->length;
@@ -330,9 +354,12 @@ static void look(struct core *c, struct head *h)
 
 void memo_visit(struct core *c, uint32_t end)
 {
-    struct head *h = head_of(c->memo, c->pc);
+    struct head *h;
     uint32_t period;
 
+    if (c->recorder && c->recorder->sink->wants_access)
+        return;                         /* the rows of an iteration are not those of the next */
+    h = head_of(c->memo, c->pc);
     if (h->ignored > 0) {
         h->ignored--;
         return;

@@ -160,6 +160,7 @@ static void put_contents(struct memo_anchor *a, const struct core *c)
 
     for (i = 0; i < ISA_PRED_COUNT; i++)
         put(a, c->p[i]);
+    put(a, c->trace_mask);
     put_fifo(a, &c->eup);
     put_fifo(a, &c->crf);
     put(a, c->v2s.pushed - c->v2s.popped);

@@ -501,6 +501,7 @@ int64_t memo_walk(struct memo_walk *w, const struct core *c, const struct memo_a
 {
     uint32_t visits = 0;
 
+    w->rule[OP_VTRACE] = c->recorder ? RULE_FIXED : RULE_VECTOR;        /* markers are told */
     cast_shadow(w, c);
     set_steps(w, before, now);
     set_stores(w, c, before);

@@ -211,7 +211,7 @@ bool race_issue(struct core *c, struct dma *d)
     bool is_race = false;
     size_t i;
 
-    d->number = r->next_number++;
+    r->next_number = d->number + 1;
     copy = copy_of(c, d, d->is_remote ? ROLE_SOURCE : ROLE_LOCAL);
     for (i = 0; i < r->copy_count && !is_race; i++)
         is_race = copies_meet(&copy, &r->copy[i], text);

@@ -120,12 +120,14 @@ void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value
     set_flag(m, c, flag, (int32_t)((uint32_t)c->flag[flag] + (uint32_t)value), cause);
 }
 
-static ps_t message_arrives_ps(struct machine *m, int from_chip, int to_chip)
+static ps_t message_arrives_ps(struct machine *m, int from, int to)
 {
+    int from_chip = machine_chip_of(m, from), to_chip = machine_chip_of(m, to);
     ps_t at = m->now_ps, sent_at;
 
     if (m->options.mode == MODE_FUNCTIONAL)
         return at;
+    tracing_names_sender(m, from, UINT32_MAX);
     if (from_chip != to_chip)
         at = net_send(m->net, at, from_chip, to_chip, m->chip.dma_granule_bytes, &sent_at);
     return at + m->chip.dma_local_ns * PS_PER_NS;
@@ -159,7 +161,7 @@ static void send_message(struct machine *m, const struct event *e, int from, int
         m->core[from].ici_sent_bytes += m->chip.dma_granule_bytes;
         m->core[to].ici_received_bytes += m->chip.dma_granule_bytes;
     }
-    arrival.at = message_arrives_ps(m, from_chip, to_chip);
+    arrival.at = message_arrives_ps(m, from, to);
     arrival.kind = (uint8_t)kind;
     arrival.cause = CAUSE_ICI;
     arrival.sequence = m->core[e->core].serial_sequence++;

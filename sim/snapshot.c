@@ -22,7 +22,7 @@ static const struct field machine_fields[] = {
     /* the machine's own, or made by machine_advance */
     APART(machine, arena), APART(machine, simd), APART(machine, horizon_ps),
     APART(machine, stop_ps), APART(machine, runnable), APART(machine, runnable_count),
-    APART(machine, rounds), APART(machine, launch_memo)};
+    APART(machine, rounds), APART(machine, launch_memo), APART(machine, tracing)};
 
 static const struct field cmem_fields[] = {SAVED_TIME(cmem_port, free_at)};
 
@@ -189,6 +189,21 @@ void machine_save(const struct machine *m, struct bytes *out)
     archive_state((struct machine *)m, &a);
 }
 
+/* the core that is least far goes on there; with all at their end, copies may */
+static cycle_t resumed_at(const struct machine *m)
+{
+    cycle_t first = clock_cycle_at(m->chip.chip_clock_mhz, m->now_ps);
+    int i;
+
+    for (i = 0; i < m->core_count; i++) {
+        const struct core *c = &m->core[i];
+
+        if (c->state >= CORE_RUNNING && c->state <= CORE_BLOCKED && c->now < first)
+            first = c->now;
+    }
+    return first;
+}
+
 int machine_restore(struct machine *m, const void *snapshot, size_t size, struct err *e)
 {
     const unsigned char *at = snapshot;
@@ -197,11 +212,12 @@ int machine_restore(struct machine *m, const void *snapshot, size_t size, struct
     compare(m, &a);
     if (a.is_failed)
         return -1;
-    machine_start(m);
+    launch_reset(m);
     archive_state(m, &a);
     archive_check(&a, a.at == a.end, "the snapshot has %zu bytes too many",
                   (size_t)(a.end - a.at));
     if (a.is_failed)
-        machine_start(m);
+        launch_reset(m);
+    tracing_begin(m, a.is_failed ? 0 : resumed_at(m));
     return a.is_failed ? -1 : 0;
 }

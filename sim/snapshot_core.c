@@ -50,7 +50,7 @@ static const struct field core_fields[] = {
     SAVED(core, wait_value), SAVED_BOOL(core, is_waiting), SAVED(core, read_value),
     SAVED_TIME(core, resume_cycles), SAVED(core, sequence), SAVED(core, serial_sequence),
     SAVED(core, dma_active), SAVED_TIME(core, dma_busy_from), SAVED_TIME(core, halted_at),
-    SAVED(core, dma_count), SAVED(core, hbm_read_bytes), SAVED(core, hbm_write_bytes),
+    SAVED(core, dma_issued), SAVED(core, dma_count), SAVED(core, hbm_read_bytes), SAVED(core, hbm_write_bytes),
     SAVED(core, ici_sent_bytes), SAVED(core, ici_received_bytes), SAVED(core, cmem_read_bytes),
     SAVED(core, cmem_write_bytes),
 
@@ -76,7 +76,7 @@ static const struct field core_fields[] = {
     APART(core, vmem_rows), APART(core, hbm_bytes), APART(core, cmem_bytes),
     APART(core, sums_quads), APART(core, number), APART(core, core_count), APART(core, clock_mhz),
     APART(core, copy_capacity), APART(core, is_traced), APART(core, trace_capacity),
-    APART(core, memo), APART(core, hbm_log),
+    APART(core, memo), APART(core, recorder), APART(core, hbm_log),
 
     APART(core, counters)               /* summed up by machine_finish */
 };

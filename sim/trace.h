@@ -38,13 +38,17 @@ struct trace_record {
     uint8_t kind;                       /* enum trace_kind */
     uint8_t reason;                     /* enum stall_reason of a stall */
     uint8_t op, mask;                   /* of an access */
-    int32_t stride;                     /* of an access; 0: scattered, by an index register */
+    int32_t stride;                     /* of an access; one by an index register is told row by
+                                         * row */
 };
 
 /*
  * What the core did in the `period` cycles before `at` it did `count` times
  * more, up to at + period * count; nothing else is told of that time. Of one
- * period: bundles issued, stall and busy cycles. The window may hold repeats.
+ * period: bundles issued, stall and busy cycles (whole operations of those that
+ * issue in it). The window may hold repeats; no run or stall reaches into it or
+ * out of it. Units are busy alike in all of them but, perhaps, the first cycles
+ * of the window, with what was issued before it.
  */
 struct trace_repeat {
     cycle_t at, period;
@@ -52,7 +56,7 @@ struct trace_repeat {
     cycle_t issue_cycles, stall_cycles[STALL_COUNT], busy_cycles[MACHINE_UNIT_MAX];
 };
 
-/* A copy, told when it is complete. Addresses are in bytes, of a core's own share. */
+/* A copy, told when it is complete: one that a fault breaks off is not. Addresses are in bytes, of a core's own share. */
 struct trace_dma {
     cycle_t issued_at, done_at;         /* as its core sees it: queued at, flag added to at */
     cycle_t started_at;                 /* its first byte was asked for */
@@ -68,7 +72,7 @@ struct trace_dma {
 
 enum trace_row { TRACE_ROW_HIT, TRACE_ROW_CLOSED, TRACE_ROW_CONFLICT };
 
-/* A run of bursts on one row of one bank. */
+/* Bursts on one row of one bank, one behind the other (struct hbm_run of hbm/hbm.h). */
 struct trace_hbm {
     ps_t asked_at, data_at, end_at;     /* data bus taken from data_at to end_at */
     int16_t channel, bank;
@@ -87,19 +91,27 @@ struct trace_link {
 
 struct trace_launch {
     const struct machine *machine;      /* ask it for chip, slice, programs */
-    cycle_t resumed_at;                 /* of a launch taken up from a snapshot, else 0 */
+    cycle_t resumed_at;                 /* of a launch taken up from a snapshot, else 0: nothing
+                                         * that issues before it is told */
 };
 
 /*
- * Who is told. `core` is called on the host thread that simulates that core,
- * for several cores at once, the rest on one thread at a time. Arrays are the
- * machine's and last for the call. NULL members are not called. The order
- * across streams is the machine's business; within each stream it is the same
- * for any number of host threads.
+ * Who is told. `core` and `repeat` are called on the host thread that simulates
+ * that core, for several cores at once, the rest on one thread at a time. Arrays
+ * are the machine's and last for the call. NULL members are not called (without
+ * `core` there are no repeats). The order across streams is the machine's
+ * business; within each stream it is the same for any number of host threads.
+ * All that has happened up to a pause of machine_advance has been told when it
+ * returns: a pause may cut a run into two, and changes nothing else.
+ *
+ * A `begin` without an `end` before it is a snapshot that was taken up while a
+ * launch was paused, as debuggers do to step back. What follows has been told
+ * before, as far as the launch had come: the same but for where runs are cut.
  */
 struct trace_sink {
     void *context;
-    bool wants_access;                  /* TRACE_ACCESS too */
+    bool wants_access;                  /* TRACE_ACCESS too; loops are simulated to their end, in
+                                         * timing mode by the slower way */
     void (*begin)(void *context, const struct trace_launch *l);
     void (*core)(void *context, int core, const struct trace_record *r, size_t count);
     void (*repeat)(void *context, int core, const struct trace_repeat *r);

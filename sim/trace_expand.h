@@ -23,11 +23,16 @@ struct trace_expander {
                                          * units that are busy for just the cycle of issue */
     void (*event)(void *context, const struct trace_event *e);
     void *context;
-    uint32_t live;                      /* of the bundle at live_at */
-    cycle_t live_at;
+    bool has_live;                      /* the run that comes next begins with guards that fail: */
+    uint32_t live;                      /* which operations execute, */
+    cycle_t live_at;                    /* at that cycle */
     cycle_t busy_until[MACHINE_UNIT_MAX];
 };
 
-/* `e` has the first six members, the rest zero. */
+/*
+ * `e` has the first six members, the rest zero. Records name bundles of the
+ * program: who reads them from a file looks after that. Of two operations of a
+ * bundle on one unit the one that is written first is told first.
+ */
 void trace_expand(struct trace_expander *e, const struct trace_record *r, size_t count);
 #endif

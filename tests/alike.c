@@ -26,18 +26,23 @@ static const struct way {
     {"simd avx512bf16", OUTCOME_ALL, ONCE, {.thread_count = 1, .simd = "avx512bf16"}},
     {"launched again", OUTCOME_ALL, TWICE, {.thread_count = 1}},
     {"no memo", OUTCOME_ALL, ONCE, {.thread_count = 1, .no_memo = true}},
-    {"trace", TRACED, ONCE, {.thread_count = 1, .trace = true}},
-    {"trace, 3 threads", TRACED, ONCE, {.thread_count = 3, .trace = true}},
+    {"trace", TRACED, ONCE, {.thread_count = 1}},
+    {"trace, 3 threads", TRACED, ONCE, {.thread_count = 3}},
     {"pauses", OUTCOME_ALL, PAUSED, {.thread_count = 1}},
-    {"pauses, trace, 2 threads", TRACED, PAUSED, {.thread_count = 2, .trace = true}},
+    {"pauses, trace, 2 threads", TRACED, PAUSED, {.thread_count = 2}},
     {"races checked", OUTCOME_ALL, ONCE, {.thread_count = 1, .check_races = true}},
     {"races checked, 3 threads", OUTCOME_ALL, ONCE, {.thread_count = 3, .check_races = true}},
     {"timing", TIMED, ONCE, {.thread_count = 1, .mode = MODE_TIMING}},
     {"timing, no memo", TIMED, ONCE,
      {.thread_count = 1, .mode = MODE_TIMING, .no_memo = true}},
     {"timing, launched thrice", TIMED, THRICE, {.thread_count = 1, .mode = MODE_TIMING}},
-    {"timing, trace", TIMED | OUTCOME_TRACE, ONCE,
-     {.thread_count = 1, .mode = MODE_TIMING, .trace = true}},
+    {"timing, trace", TIMED | OUTCOME_TRACE, ONCE, {.thread_count = 1, .mode = MODE_TIMING}},
+    {"timing, trace, no memo", TIMED | OUTCOME_TRACE, ONCE,
+     {.thread_count = 1, .mode = MODE_TIMING, .no_memo = true}},
+    {"timing, trace, pauses, 2 threads", TIMED | OUTCOME_TRACE, PAUSED,
+     {.thread_count = 2, .mode = MODE_TIMING}},
+    {"timing, trace, launched thrice", TIMED | OUTCOME_TRACE, THRICE,
+     {.thread_count = 1, .mode = MODE_TIMING}},
     {"timing, pauses, 2 threads", TIMED, PAUSED, {.thread_count = 2, .mode = MODE_TIMING}},
     {"functional", VALUED, ONCE, {.thread_count = 1, .mode = MODE_FUNCTIONAL}},
     {"functional, launched again", VALUED, TWICE,
@@ -69,6 +74,7 @@ static void run_with_pauses(struct machine *m, uint64_t seed)
 static bool launch(const struct scene *s, const struct way *w, struct outcome *o)
 {
     struct machine_options options = w->options;
+    struct trace_log log;
     struct machine *m;
     struct err e = {.line = 0};
 
@@ -78,6 +84,8 @@ static bool launch(const struct scene *s, const struct way *w, struct outcome *o
         return false;
     if (!m)
         fail_msg("%s: %s", s->name, e.msg);
+    if (w->parts & OUTCOME_TRACE)
+        trace_log_open(&log, m);
     for (int i = 0; i < w->launches; i++) {
         s->load(s, m);
         machine_run(m, &e);
@@ -86,7 +94,12 @@ static bool launch(const struct scene *s, const struct way *w, struct outcome *o
         s->load(s, m);
         run_with_pauses(m, s->seed);
     }
-    outcome_take(o, m, w->parts, s->range, s->range_count);
+    if (w->parts & OUTCOME_TRACE)
+        trace_log_check(&log, m);
+    outcome_take(o, m, w->parts & OUTCOME_TRACE ? &log : NULL, w->parts, s->range,
+                 s->range_count);
+    if (w->parts & OUTCOME_TRACE)
+        trace_log_close(&log);
     machine_destroy(m);
     return true;
 }

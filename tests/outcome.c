@@ -167,14 +167,16 @@ static int compare_events(const void *a, const void *b)
     return 0;
 }
 
-static void take_trace(struct outcome *o, const struct machine *m, int core)
+static void take_events(struct outcome *o, const struct machine *m, const struct trace_log *t,
+                        int core)
 {
-    size_t count, i;
-    const struct trace_event *event = machine_trace(m, core, &count);
-    int64_t (*row)[8] = add(o, OUTCOME_TRACE, core, "trace", 8, 8 * count);
+    struct log_events events;
+    int64_t (*row)[8];
 
-    for (i = 0; i < count; i++) {
-        const struct trace_event *e = &event[i];
+    trace_log_expand(t, m, core, true, &events);
+    row = add(o, OUTCOME_TRACE, core, "trace", 8, 8 * events.count);
+    for (size_t i = 0; i < events.count; i++) {
+        const struct trace_event *e = &events.event[i];
 
         row[i][0] = e->start;
         row[i][1] = e->end;
@@ -185,11 +187,67 @@ static void take_trace(struct outcome *o, const struct machine *m, int core)
         row[i][6] = e->op;
         row[i][7] = e->bytes;
     }
-    if (count > 0)
-        qsort(row, count, sizeof(*row), compare_events);
+    if (events.count > 0)
+        qsort(row, events.count, sizeof(*row), compare_events);
+    mem_free(events.event);
 }
 
-void outcome_take(struct outcome *o, struct machine *m, int parts,
+static void take_copies(struct outcome *o, const struct trace_log *t, int core)
+{
+    const struct log_core *c = &t->core[core];
+    int64_t (*row)[12] = add(o, OUTCOME_TRACE, core, "copies", 8, 12 * c->dma_count);
+
+    for (size_t i = 0; i < c->dma_count; i++) {
+        const struct trace_dma *d = &c->dma[i];
+
+        row[i][0] = d->number;
+        row[i][1] = d->issued_at;
+        row[i][2] = d->started_at;
+        row[i][3] = d->done_at;
+        row[i][4] = d->source_space;
+        row[i][5] = d->destination_space;
+        row[i][6] = d->target;
+        row[i][7] = d->source_address;
+        row[i][8] = d->destination_address;
+        row[i][9] = d->bytes;
+        row[i][10] = d->run_bytes;
+        row[i][11] = d->flag;
+    }
+}
+
+static void take_traffic(struct outcome *o, const struct trace_log *t)
+{
+    int64_t (*row)[9] = add(o, OUTCOME_TRACE, -1, "accesses of HBM", 8, 9 * t->hbm_count);
+    int64_t (*use)[7];
+
+    for (size_t i = 0; i < t->hbm_count; i++) {
+        const struct trace_hbm *h = &t->hbm[i].h;
+
+        row[i][0] = t->hbm[i].chip;
+        row[i][1] = h->asked_at;
+        row[i][2] = h->data_at;
+        row[i][3] = h->end_at;
+        row[i][4] = h->channel;
+        row[i][5] = h->bank;
+        row[i][6] = h->row;
+        row[i][7] = h->is_write + 2 * h->has_met_refresh;
+        row[i][8] = h->bytes;
+    }
+    use = add(o, OUTCOME_TRACE, -1, "uses of links", 8, 7 * t->link_count);
+    for (size_t i = 0; i < t->link_count; i++) {
+        const struct trace_link *l = &t->link[i].l;
+
+        use[i][0] = t->link[i].link;
+        use[i][1] = l->start;
+        use[i][2] = l->end;
+        use[i][3] = l->payload_bytes;
+        use[i][4] = l->wire_bytes;
+        use[i][5] = l->core;
+        use[i][6] = l->dma;
+    }
+}
+
+void outcome_take(struct outcome *o, struct machine *m, const struct trace_log *t, int parts,
                   const struct outcome_range *range, int range_count)
 {
     memset(o, 0, sizeof(*o));
@@ -202,9 +260,13 @@ void outcome_take(struct outcome *o, struct machine *m, int parts,
             take_lanes(o, m, core);
         for (int i = 0; i < range_count; i++)
             take_memory(o, m, core, &range[i], parts);
-        if (parts & OUTCOME_TRACE)
-            take_trace(o, m, core);
+        if (parts & OUTCOME_TRACE) {
+            take_events(o, m, t, core);
+            take_copies(o, t, core);
+        }
     }
+    if (parts & OUTCOME_TRACE)
+        take_traffic(o, t);
 }
 
 void outcome_free(struct outcome *o)

@@ -5,6 +5,7 @@
 #ifndef TESTS_OUTCOME_H
 #define TESTS_OUTCOME_H
 #include "sim/inspect.h"
+#include "tests/trace_log.h"
 
 /* Parts of an outcome; what is taken or compared is a sum of them. */
 enum outcome_part {
@@ -13,10 +14,10 @@ enum outcome_part {
     OUTCOME_COUNTS = 4,                 /* of them, what is the same without times: operations, bytes */
     OUTCOME_SCALARS = 8,                /* scalar registers, predicates, SMEM, sync flags */
     OUTCOME_VALUES = 16,                /* vector and mask registers, index registers, memories */
-    OUTCOME_TRACE = 32                  /* events of every core, sorted */
+    OUTCOME_TRACE = 32                  /* events of every core, sorted; copies, HBM and links */
 };
 #define OUTCOME_ALL (OUTCOME_FAULT | OUTCOME_TIMES | OUTCOME_COUNTS | OUTCOME_SCALARS \
-                     | OUTCOME_VALUES)  /* but for the trace, which has to be asked of the machine */
+                     | OUTCOME_VALUES)  /* but for the trace, which has to be asked for */
 
 /* bytes of a memory of every core that count */
 struct outcome_range {
@@ -32,8 +33,8 @@ struct outcome {
     size_t bytes, capacity;
 };
 
-/* fails the test when something cannot be read; release with outcome_free */
-void outcome_take(struct outcome *o, struct machine *m, int parts,
+/* fails the test when something cannot be read; `t` for OUTCOME_TRACE; release with outcome_free */
+void outcome_take(struct outcome *o, struct machine *m, const struct trace_log *t, int parts,
                   const struct outcome_range *range, int range_count);
 void outcome_free(struct outcome *o);
 

@@ -8,7 +8,7 @@ void rig_open(struct rig *r, const char *slice, const struct rig_options *option
     static const struct rig_options plain;
     const struct rig_options *o = options ? options : &plain;
     struct machine_options mo = {.thread_count = o->thread_count ? o->thread_count : 1,
-                                 .simd = o->simd ? o->simd : "auto", .trace = o->trace,
+                                 .simd = o->simd ? o->simd : "auto",
                                  .mode = o->mode, .no_memo = o->no_memo,
                                  .check_races = o->check_races,
                                  .check_unwritten = o->check_unwritten,
@@ -27,11 +27,17 @@ void rig_open(struct rig *r, const char *slice, const struct rig_options *option
     r->m = machine_create(&r->slice, &r->chip, &mo, &e);
     if (!r->m)
         fail_msg("%s", e.msg);
+    r->is_traced = o->trace;
+    if (r->is_traced)
+        trace_log_open(&r->log, r->m);
 }
 
 void rig_close(struct rig *r)
 {
     machine_destroy(r->m);
+    if (r->is_traced)
+        trace_log_close(&r->log);
+    mem_free(r->events.event);
     arena_fini(&r->arena);
 }
 
@@ -55,7 +61,7 @@ void rig_load(struct rig *r, int core, const char *text)
         fail_msg("%s", e.msg);
 }
 
-static void check_identities(const struct rig *r)
+void rig_check(const struct rig *r)
 {
     int i, j;
 
@@ -74,6 +80,16 @@ static void check_identities(const struct rig *r)
             assert_int_equal(u->busy_cycles + u->waiting_cycles + u->idle_cycles, k->cycles);
         }
     }
+    if (r->is_traced)
+        trace_log_check(&r->log, r->m);
+}
+
+const struct log_events *rig_events(struct rig *r, int core)
+{
+    assert_true(r->is_traced);
+    mem_free(r->events.event);
+    trace_log_expand(&r->log, r->m, core, true, &r->events);
+    return &r->events;
 }
 
 int rig_run(struct rig *r)
@@ -82,7 +98,7 @@ int rig_run(struct rig *r)
 
     memset(&r->err, 0, sizeof(r->err));
     status = machine_run(r->m, &r->err);
-    check_identities(r);
+    rig_check(r);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "isa/isa.h"
 #include "sim/machine.h"
+#include "tests/trace_log.h"
 
 struct rig {
     struct arena arena;
@@ -14,6 +15,9 @@ struct rig {
     struct chip chip;
     struct machine *m;
     struct err err;                     /* of the last run */
+    bool is_traced;
+    struct trace_log log;               /* where it is */
+    struct log_events events;           /* of rig_events */
 };
 
 /* what differs from mode both, one host thread, simd "auto", no trace, a million cycles at most */
@@ -34,6 +38,9 @@ void rig_close(struct rig *r);
 void rig_load(struct rig *r, int core, const char *text);
 const struct isa_program *rig_assemble(struct rig *r, const char *text);
 int rig_run(struct rig *r);             /* all loaded cores; checks the identities once more */
+void rig_check(const struct rig *r);    /* the same of a launch that the test has run in parts */
+/* of a core of the last launch, one per operation; the rig's until the next call */
+const struct log_events *rig_events(struct rig *r, int core);
 
 /* assemble, load on core 0, run; returns the cycles */
 cycle_t rig_cycles(struct rig *r, const char *text);

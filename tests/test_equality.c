@@ -82,7 +82,7 @@ TEST(a_difference_is_told)
         assert_int_equal(machine_smem_write(m, 0, 4 + 8 * i, &seven, 4, &e), 0);
         assert_int_equal(machine_set_scalar(m, 0, 5, 17 + i, &e), 0);
         assert_int_equal(machine_run(m, &e), 0);
-        outcome_take(&outcome[i], m, OUTCOME_ALL, &smem, 1);
+        outcome_take(&outcome[i], m, NULL, OUTCOME_ALL, &smem, 1);
         machine_destroy(m);
     }
     assert_true(outcome_same(&outcome[0], &outcome[1],

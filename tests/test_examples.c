@@ -292,16 +292,17 @@ static void check_column_sums(int core)
 /* loads in each of 80 cycles running: nothing waits, and no bundle of the loop is without */
 static void check_loop_time(void)
 {
-    size_t count;
-    const struct trace_event *event = machine_trace(rig.m, 0, &count);
-    cycle_t first = INT64_MAX, last = 0;
-    int bundles = 0;                    /* with loads: the trace has one event for each */
+    const struct log_events *events = rig_events(&rig, 0);
+    cycle_t first = INT64_MAX, last = -1;
+    int bundles = 0;                    /* with loads: a bundle may have several */
 
-    for (size_t i = 0; i < count; i++) {
-        if (event[i].code != OP_VLD || event[i].track < 0)
+    for (size_t i = 0; i < events->count; i++) {
+        const struct trace_event *e = &events->event[i];
+
+        if (e->code != OP_VLD || e->track < 0 || e->start == last)
             continue;
-        first = event[i].start < first ? event[i].start : first;
-        last = event[i].start > last ? event[i].start : last;
+        first = e->start < first ? e->start : first;
+        last = e->start;
         bundles++;
     }
     assert_int_equal(bundles, 80);
@@ -405,19 +406,19 @@ static void check_product(int core)
  */
 static cycle_t kernel_cycles(void)
 {
-    size_t count;
-    const struct trace_event *event = machine_trace(rig.m, 0, &count);
+    const struct log_events *events = rig_events(&rig, 0);
     cycle_t first = INT64_MAX, end = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        uint32_t note = program->bundle[event[i].bundle].note;
+    for (size_t i = 0; i < events->count; i++) {
+        const struct trace_event *e = &events->event[i];
+        uint32_t note = program->bundle[e->bundle].note;
 
-        if (event[i].track < 0 || note == 0 ||
-            isa_info((enum isa_opcode)event[i].code)->unit != UNIT_SCALAR ||
+        if (e->track < 0 || note == 0 ||
+            isa_info((enum isa_opcode)e->code)->unit != UNIT_SCALAR ||
             strncmp(program->note[note - 1], "kernel", 6) != 0)
             continue;
-        first = event[i].start < first ? event[i].start : first;
-        end = event[i].start + 1 > end ? event[i].start + 1 : end;
+        first = e->start < first ? e->start : first;
+        end = e->start + 1 > end ? e->start + 1 : end;
     }
     return end - first;
 }

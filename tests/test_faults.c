@@ -163,8 +163,7 @@ TEST(counters_and_trace_stay_readable)
 {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct core_counters *k;
-        const struct trace_event *event;
-        size_t count, j;
+        const struct log_events *events;
         struct rig r;
 
         open_case(&r, i, MODE_BOTH, 1);
@@ -173,12 +172,13 @@ TEST(counters_and_trace_stay_readable)
         assert_int_equal(k->op_count[OP_SMOV], 2);
         if (cases[i].kind != FAULT_UNDERFLOW)
             assert_int_equal(k->issue_cycles, 1);
-        event = machine_trace(r.m, 1, &count);
-        assert_in_range(count, 1, 20);
-        for (j = 0; j < count; j++) {
-            assert_in_range(event[j].bundle, 0, 2);
-            assert_in_range(event[j].start, 0, event[j].end);
-            assert_in_range(event[j].end, 0, machine_cycles(r.m));
+        assert_int_equal(r.log.ended, 1);
+        events = rig_events(&r, 1);
+        assert_in_range(events->count, 1, 20);
+        for (size_t j = 0; j < events->count; j++) {
+            assert_in_range(events->event[j].bundle, 0, 2);
+            assert_in_range(events->event[j].start, 0, events->event[j].end);
+            assert_in_range(events->event[j].end, 0, machine_cycles(r.m));
         }
         rig_close(&r);
     }

@@ -18,9 +18,9 @@ struct way {
     cycle_t pause_every;                /* 0: no pause */
 };
 
-static void run(struct rig *r, const char *text, const struct way *way, bool no_memo)
+static void run(struct rig *r, const char *text, const struct way *way, bool no_memo, bool trace)
 {
-    const struct rig_options o = {.mode = MODE_TIMING, .no_memo = no_memo,
+    const struct rig_options o = {.mode = MODE_TIMING, .no_memo = no_memo, .trace = trace,
                                   .cycle_limit = way->limit};
     cycle_t until = 0;
 
@@ -35,24 +35,29 @@ static void run(struct rig *r, const char *text, const struct way *way, bool no_
         until += way->pause_every;
     while (machine_advance(r->m, until) == MACHINE_PAUSED);
     machine_finish(r->m);
+    rig_check(r);
 }
 
-/* run `text` both ways; returns what was not simulated, and the fault's text in msg */
+/* run `text` both ways, and with a trace, of which nothing is left out; returns what was not simulated, and the fault's text in msg */
 static struct machine_memo_stats stats_of(const char *text, const struct way *way, char msg[400])
 {
     static const struct way plain_way;
     struct machine_memo_stats stats;
-    struct rig memo, plain;
+    struct rig memo, plain, traced;
 
-    run(&memo, text, way ? way : &plain_way, false);
-    run(&plain, text, way ? way : &plain_way, true);
+    run(&memo, text, way ? way : &plain_way, false, false);
+    run(&plain, text, way ? way : &plain_way, true, true);
+    run(&traced, text, way ? way : &plain_way, false, true);
     assert_same_launch(&memo, &plain, text);
+    assert_same_launch(&traced, &plain, text);
+    trace_log_assert_same(&plain.log, &traced.log, plain.m, text);
     stats = machine_memo_stats(memo.m);
     assert_int_equal(machine_memo_stats(plain.m).looks, 0);
     if (msg)
         strcpy(msg, machine_fault(memo.m)->msg);
     rig_close(&memo);
     rig_close(&plain);
+    rig_close(&traced);
     return stats;
 }
 
@@ -255,7 +260,7 @@ TEST(a_loop_that_never_ends_reaches_its_limit_at_once)
     {
         struct rig r;
 
-        run(&r, "loop:\n{ sbr.rel target = loop }\n{ }\n", &way, false);
+        run(&r, "loop:\n{ sbr.rel target = loop }\n{ }\n", &way, false, false);
         assert_int_equal(machine_fault(r.m)->cycle, way.limit);
         rig_close(&r);
     }
@@ -309,13 +314,45 @@ TEST(results_in_accumulators_repeat)
     assert_between(stats.iterations, 950, 999);
 }
 
-TEST(a_trace_shows_every_iteration)
+/* as runs, or as a loop that is repeated: 500 iterations in a handful of records */
+TEST(a_trace_of_a_memoised_loop_is_short)
 {
     const struct rig_options o = {.mode = MODE_TIMING, .trace = true};
     struct rig r;
 
     rig_open(&r, "v3", &o);
     rig_cycles(&r, LOOP("", "", 500));
+    assert_true(machine_memo_stats(r.m).iterations > 400);
+    assert_int_equal(r.log.core[0].repeat_count, machine_memo_stats(r.m).skips);
+    assert_true(r.log.core[0].told_count < 100);
+    assert_true(r.log.core[0].count > 500);
+    rig_close(&r);
+}
+
+/* markers of a trace are told one by one, so a loop whose markers move is simulated */
+TEST(markers_that_change_are_told)
+{
+    const struct rig_options o = {.mode = MODE_TIMING, .trace = true};
+    const char *text = LOOP("", "{ vtrace s0 }\n", 500);
+    struct rig r;
+
+    assert_true(skipped(text) > 0);     /* without a trace nobody asks for them */
+    rig_open(&r, "v3", &o);
+    rig_cycles(&r, text);
+    assert_int_equal(machine_memo_stats(r.m).skips, 0);
+    rig_close(&r);
+    assert_true(skipped(LOOP("", "{ vtrace 7 }\n{ vsettm -1 }\n", 500)) > 0);
+    assert_int_equal(skipped(LOOP("", "{ vsettm s0 }\n", 500)), 0);
+}
+
+TEST(a_trace_of_accesses_shows_every_iteration)
+{
+    const struct rig_options o = {.mode = MODE_TIMING, .trace = true};
+    struct rig r;
+
+    rig_open(&r, "v3", &o);
+    r.log.sink.wants_access = true;
+    rig_cycles(&r, LOOP("", "{ v1 = vld [vmem:s0] }\n", 500));
     assert_int_equal(machine_memo_stats(r.m).looks, 0);
     rig_close(&r);
 }
@@ -448,7 +485,9 @@ int main(void)
         cmocka_unit_test(a_word_of_smem_is_the_same_in_every_iteration_if_its_address_is),
         cmocka_unit_test(a_register_that_is_not_affine_is_simulated),
         cmocka_unit_test(results_in_accumulators_repeat),
-        cmocka_unit_test(a_trace_shows_every_iteration),
+        cmocka_unit_test(a_trace_of_a_memoised_loop_is_short),
+        cmocka_unit_test(markers_that_change_are_told),
+        cmocka_unit_test(a_trace_of_accesses_shows_every_iteration),
         cmocka_unit_test(loops_of_examples_are_added),
         cmocka_unit_test(bounds_are_those_of_counting),
         cmocka_unit_test(equality_is_given_up_in_time),

@@ -23,37 +23,48 @@ static void run_in_parts(struct rig *r, uint64_t seed)
         until += 1 + rng_below(&rng, 4000);
     while (machine_advance(r->m, until) == MACHINE_PAUSED);
     machine_finish(r->m);
+    rig_check(r);
 }
 
 static int64_t sweep(const char *chip, uint64_t first, uint64_t count)
 {
     const struct rig_options with = {.mode = MODE_TIMING, .cycle_limit = LIMIT};
     const struct rig_options without = {.mode = MODE_TIMING, .no_memo = true,
-                                        .cycle_limit = LIMIT};
-    struct rig memo, plain;
+                                        .trace = true, .cycle_limit = LIMIT};
+    const struct rig_options told = {.mode = MODE_TIMING, .trace = true, .cycle_limit = LIMIT};
+    struct rig memo, plain, traced;
     int64_t skipped = 0;
     char what[64];
     uint64_t seed;
 
     rig_open(&memo, chip, &with);
     rig_open(&plain, chip, &without);
+    rig_open(&traced, chip, &told);
     for (seed = first; seed < first + count; seed++) {
         int delay = (int)memo.chip.core_branch_delay_bundles;
 
         snprintf(what, sizeof(what), "%s, seed %llu", chip, (unsigned long long)seed);
         rig_load(&memo, 0, random_loop(seed, delay, text, sizeof(text)));
         rig_load(&plain, 0, text);
+        rig_load(&traced, 0, text);
         if (seed % 4 == 0)
             run_in_parts(&memo, seed);
         else
             rig_run(&memo);
+        if (seed % 4 == 1)
+            run_in_parts(&traced, seed);
+        else
+            rig_run(&traced);
         rig_run(&plain);
         assert_same_launch(&memo, &plain, what);
+        assert_same_launch(&traced, &plain, what);
+        trace_log_assert_same(&plain.log, &traced.log, plain.m, what);
         skipped += machine_memo_stats(memo.m).bundles;
     }
     assert_int_equal(machine_memo_stats(plain.m).looks, 0);
     rig_close(&memo);
     rig_close(&plain);
+    rig_close(&traced);
     return skipped;
 }
 

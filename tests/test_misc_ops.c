@@ -124,13 +124,12 @@ TEST(guard_that_fails_draws_nothing)
 /* the markers of a run, in order */
 static int markers(struct rig *r, int64_t *found)
 {
-    size_t count;
-    const struct trace_event *event = machine_trace(r->m, 0, &count);
+    const struct log_events *events = rig_events(r, 0);
     int marker_count = 0;
 
-    for (size_t i = 0; i < count; i++)
-        if (event[i].code == OP_VTRACE && event[i].track >= 0)
-            found[marker_count++] = event[i].bytes;
+    for (size_t i = 0; i < events->count; i++)
+        if (events->event[i].track == TRACK_IS_MARK)
+            found[marker_count++] = events->event[i].bytes;
     return marker_count;
 }
 
