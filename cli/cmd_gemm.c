@@ -133,6 +133,11 @@ static const struct argp parser = {
     "  systole gemm 512x512x512 --a a.npy --b b.npy --out c.npy --asm gemm.tasm",
     children, NULL, NULL};
 
+const struct argp *cmd_gemm_parser(void)
+{
+    return &parser;
+}
+
 struct session {
     const struct arguments *args;
     struct arena arena;

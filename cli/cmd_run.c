@@ -80,6 +80,11 @@ static const struct argp parser = {
     "  systole run --resume half.snap",
     children, NULL, NULL};
 
+const struct argp *cmd_run_parser(void)
+{
+    return &parser;
+}
+
 struct session {
     const struct arguments *args;
     struct run_setup setup;

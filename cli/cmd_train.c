@@ -47,6 +47,11 @@ const char *train_option_section(enum train_option o)
     return rows[o].section;
 }
 
+const char *train_option_arg(enum train_option o)
+{
+    return rows[o].arg;
+}
+
 bool train_option_applies(const struct train_options *options, enum train_option o)
 {
     const struct use_rule *rule = &use_rules[rows[o].use];

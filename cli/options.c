@@ -52,3 +52,14 @@ int cli_add_chip(const char *tpu, struct err *e)
     snprintf(e->msg + length, sizeof(e->msg) - length, "; the chip is %s (--tpu)", tpu);
     return -1;
 }
+
+void cli_walk_options(const struct argp *parser,
+                      void (*fn)(void *context, const char *name, const char *arg),
+                      void *context)
+{
+    for (const struct argp_option *o = parser->options; o && (o->name || o->key || o->doc); o++)
+        if (o->name)
+            fn(context, o->name, o->arg);
+    for (const struct argp_child *c = parser->children; c && c->argp; c++)
+        cli_walk_options(c->argp, fn, context);
+}

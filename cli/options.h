@@ -32,6 +32,13 @@ int cli_load_slice(const char *tpu, const struct cli_list *set, struct slice *sl
                    struct err *e);
 /* Ends a program's mistake with the chip it was held against, which may be a default; -1. */
 int cli_add_chip(const char *tpu, struct err *e);
+/* the options that `parser` and its children know, with their arguments (NULL: none) */
+void cli_walk_options(const struct argp *parser,
+                      void (*fn)(void *context, const char *name, const char *arg),
+                      void *context);
+const struct argp *cmd_gemm_parser(void);
+const struct argp *cmd_run_parser(void);
+
 int cli_set_params(const struct cli_list *set, struct chip *chip, struct chip_origin *origins,
                    struct arena *a, struct err *e);
 #endif

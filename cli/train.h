@@ -59,9 +59,10 @@ struct train_run {
     double began_s;
 };
 
-/* name and section of an option, for config.ini; whether it has a meaning beside the others */
+/* an option as config.ini and --help show it; whether it has a meaning beside the others */
 const char *train_option_name(enum train_option o);
 const char *train_option_section(enum train_option o);
+const char *train_option_arg(enum train_option o);      /* "N", "DIR"; NULL of a flag */
 bool train_option_applies(const struct train_options *options, enum train_option o);
 
 static inline const struct train_value *train_value(const struct train_run *t, enum train_option o)
