@@ -19,6 +19,16 @@ static void expand_op(struct trace_expander *e, uint32_t bundle, uint32_t index,
                                   .track = op->track});
 }
 
+/* what keeps no unit busy; a copy's time is told by its own stream */
+static void expand_pop(struct trace_expander *e, uint32_t bundle, uint32_t index, cycle_t at)
+{
+    const struct trace_op *op = &e->op[index];
+
+    if (e->wants_ops && op->track != TRACK_DMA)
+        tell(e, &(struct trace_event){.start = at, .end = at, .bundle = bundle, .op = 1 + index,
+                                      .code = op->code, .track = op->track});
+}
+
 /* units that are busy for just this cycle may have several operations of a bundle */
 static void expand_ops(struct trace_expander *e, uint32_t bundle, uint32_t live, cycle_t at)
 {
@@ -29,8 +39,12 @@ static void expand_ops(struct trace_expander *e, uint32_t bundle, uint32_t live,
         const struct trace_op *op = &e->op[b->first_op + i];
         uint32_t track = 1u << op->track;
 
-        if (op->busy_cycles == 0 || !(live >> i & 1u))
+        if (!(live >> i & 1u))
             continue;
+        if (op->busy_cycles == 0) {
+            expand_pop(e, bundle, b->first_op + i, at);
+            continue;
+        }
         if (!(track & TRACKS_SIMPLE)) {
             expand_op(e, bundle, b->first_op + i, at);
             continue;

@@ -19,8 +19,10 @@ struct trace_expander {
     const struct isa_program *program;
     const struct trace_op *op;          /* by index into program->op */
     bool wants_bundles;                 /* an event per bundle too, TRACK_IS_BUNDLE */
-    bool wants_ops;                     /* every executed operation, else at most one a cycle for
-                                         * units that are busy for just the cycle of issue */
+    bool wants_ops;                     /* every executed operation but copies, those that keep no
+                                         * unit busy (pops) with no length; else at most one a
+                                         * cycle for units that are busy for just the cycle of
+                                         * issue */
     void (*event)(void *context, const struct trace_event *e);
     void *context;
     bool has_live;                      /* the run that comes next begins with guards that fail: */
