@@ -246,8 +246,7 @@ void step_table_print(const struct report_view *v, FILE *to)
     print_flops(v, to);
     print_hbm(v, to);
     print_ici(v, to);
-    if (v->trace)
-        step_notes_print(v, to);
+    step_notes_print(v, to);
     print_bound(v, to);
 }
 

@@ -1,5 +1,7 @@
 #include "report/view.h"
 
+#include "sim/inspect.h"
+
 #include <assert.h>
 
 static const enum view_group groups[STALL_COUNT] = {
@@ -83,6 +85,20 @@ static void gather_trace(const struct machine *m, struct arena *a, struct report
     v->trace = total ? trace : NULL;
 }
 
+/* each cycle before the halt belongs to the bundle that issues or waits in it */
+static void gather_notes(const struct machine *m, struct arena *a, struct report_view *v)
+{
+    const struct isa_program *p = v->program, *loaded = machine_program(m, 0);
+    cycle_t *cycles;
+
+    if (!p || p->note_count == 0 || !loaded || loaded->bundle != p->bundle)
+        return;
+    cycles = arena_array(a, (size_t)p->note_count + 1, sizeof(*cycles));
+    for (uint32_t i = 0; i < p->bundle_count; i++)
+        cycles[p->bundle[i].note] += machine_bundle_count(m, 0, i) + machine_bundle_stall(m, 0, i);
+    v->note_cycles = cycles;
+}
+
 void view_of_step(const struct report_step *s, struct arena *a, struct report_view *v)
 {
     const struct machine *m = s->machine;
@@ -107,6 +123,7 @@ void view_of_step(const struct report_step *s, struct arena *a, struct report_vi
     for (int i = 0; i < v->chip_count; i++)
         v->hbm[i] = machine_hbm_stats(m, i);
     gather_network(m, a, v);
+    gather_notes(m, a, v);
     gather_trace(m, a, v);
 }
 

@@ -32,6 +32,8 @@ struct report_view {
     const struct hbm_stats **hbm;       /* by chip */
     int link_count;                     /* directed links; 0 for a single chip */
     const struct net_link_stats **link;
+    const cycle_t *note_cycles;         /* of core 0, issued or waiting: [0] of bundles without a
+                                         * note, [i + 1] of program->note[i]; NULL without notes */
     const struct view_trace *trace;     /* by core; NULL when the trace was off */
 };
 

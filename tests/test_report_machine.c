@@ -133,7 +133,7 @@ TEST(folder_of_a_launch_tells_its_counters)
     text = toy_read_text(path);
     assert_non_null(strstr(text, "add.tasm on tiny-4"));
     assert_non_null(strstr(text, "bound by "));
-    assert_null(strstr(text, "by source operation"));
+    assert_non_null(strstr(text, "cycles of core 0 by source operation\n"));
     free(text);
     assert_int_equal(toy_remove_folder(folder), 4);
     finish(&l);
@@ -282,20 +282,42 @@ TEST(counters_of_operations_show_their_choices)
     finish(&l);
 }
 
-TEST(step_table_with_trace_names_source_operations)
+/* "  add      12   3.4 %": the sum of the lines is what the core has not been idle for */
+static int64_t sum_of_notes(const char *text)
 {
+    const char *at = strstr(text, "cycles of core 0 by source operation\n");
+    int64_t sum = 0;
+
+    assert_non_null(at);
+    for (at = strchr(at, '\n') + 1; at[0] == ' '; at = strchr(at, '\n') + 1) {
+        char number[32], *to = number;
+
+        assert_int_equal(sscanf(at + 50, "%31s", number), 1);
+        for (const char *from = number; *from; from++)
+            if (*from != ',')
+                *to++ = *from;
+        *to = '\0';
+        sum += strtoll(number, NULL, 10);
+    }
+    return sum;
+}
+
+TEST(step_table_shares_the_cycles_among_source_operations)
+{
+    const struct core_counters *k;
     struct launch l;
     char *text;
     size_t bytes;
     FILE *to;
 
-    start(&l, 4, true);
+    start(&l, 4, false);
+    k = machine_counters(l.machine, 0);
     to = open_memstream(&text, &bytes);
     report_print_step(&l.step, to);
     fclose(to);
-    assert_non_null(strstr(text, "cycles of core 0 by source operation\n"));
     assert_non_null(strstr(text, "\n  copy "));
     assert_non_null(strstr(text, "\n  add "));
+    assert_int_equal(sum_of_notes(text), k->cycles - k->idle_cycles);
     free(text);
     finish(&l);
 }
@@ -324,7 +346,7 @@ int main(void)
         cmocka_unit_test(trace_of_a_launch_agrees_with_its_counters),
         cmocka_unit_test(events_are_named_as_their_operations_are_written),
         cmocka_unit_test(counters_of_operations_show_their_choices),
-        cmocka_unit_test(step_table_with_trace_names_source_operations),
+        cmocka_unit_test(step_table_shares_the_cycles_among_source_operations),
         cmocka_unit_test(trace_of_an_untraced_launch_is_an_error),
     };
 

@@ -82,12 +82,15 @@ void toy_init(struct toy *t)
     t->note[1] = "add \"two\"";
     for (uint32_t i = 0; i < 4; i++)
         t->bundle[i] = (struct isa_bundle){.line = i + 10, .note = i < 2 ? 1 : i < 3 ? 2 : 0};
+    t->note_cycles[0] = 8000;
+    t->note_cycles[1] = 3;
+    t->note_cycles[2] = 1497;
     t->program = (struct isa_program){.name = "toy", .bundle = t->bundle, .bundle_count = 4,
                                       .note = t->note, .note_count = 2};
     t->view = (struct report_view){
         .chip = &t->chip, .slice = &t->slice, .program = &t->program, .model_flops = 100000000,
         .parameter_bytes = 40000, .input_bytes = 64000, .cycles = 10000, .core_count = 2,
-        .core = t->core,
+        .core = t->core, .note_cycles = t->note_cycles,
         .active_count = 2, .active_chip_count = 2, .title = "one step",
         .chip_count = 2, .hbm = t->hbm, .link_count = 2, .link = t->link,
     };

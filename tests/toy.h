@@ -25,6 +25,7 @@ struct toy {
     const struct net_link_stats *link[2];
     struct isa_bundle bundle[4];
     const char *note[2];
+    cycle_t note_cycles[3];
     struct isa_program program;
     struct view_trace trace[2];
 };
