@@ -194,8 +194,8 @@ static void tell(struct hbm *h, struct request *q, const struct plan *p, int64_t
 
     h->watch(h->watch_context, &(struct hbm_run){
         .asked_at = q->at, .data_at = p->data_at, .end_at = end_at, .channel = q->channel,
-        .bank = q->bank, .row = p->kind, .is_write = q->is_write, .has_met_refresh = has_met_refresh,
-        .bytes = bytes});
+        .bank = q->bank, .row = p->kind, .is_write = q->is_write,
+        .has_met_refresh = has_met_refresh, .bytes = bytes});
     q->column = end;
     q->bytes -= bytes;
 }

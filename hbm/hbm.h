@@ -65,7 +65,7 @@ struct hbm_run {
     int channel, bank;
     enum hbm_row row;
     bool is_write;
-    bool has_met_refresh;               /* held up or cut by one; the last of what was cut says so */
+    bool has_met_refresh;               /* held up or cut by one: the last of what was cut */
     int64_t bytes;                      /* of those that were asked for */
 };
 

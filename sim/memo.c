@@ -260,7 +260,7 @@ static void forget_heads_on(struct memo *m, const struct memo_walk *w)
             forget_visits(h);
 }
 
-/* units that are busy for the cycle of issue are counted by bundle, but for operations with guards */
+/* operations of one cycle are counted by bundle, but for those with a guard */
 static void tell(struct core *c, const struct memo_anchor *before, int64_t n)
 {
     const struct memo_anchor *now = c->memo->now;

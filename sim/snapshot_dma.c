@@ -14,8 +14,8 @@ static const struct field dma_fields[] = {
     SAVED(dma, run_bytes), SAVED(dma, level), SAVED(dma, flag), SAVED(dma, source_flag),
     SAVED(dma, target), SAVED(dma, done_bytes), SAVED(dma, arrived_bytes),
     SAVED_TIME(dma, last_ps), SAVED_TIME(dma, issued_at), SAVED_TIME(dma, stalled_from),
-    SAVED(dma, bundle), SAVED(dma, number), SAVED_TIME(dma, started_ps), APART(dma, data), APART(dma, unknown),
-    APART(dma, source_piece_bytes), APART(dma, destination_piece_bytes)     /* follow */
+    SAVED(dma, bundle), SAVED(dma, number), SAVED_TIME(dma, started_ps),
+    APART(dma, data), APART(dma, unknown), APART(dma, source_piece_bytes), APART(dma, destination_piece_bytes)     /* follow */
 };
 
 static const struct field event_fields[] = {
