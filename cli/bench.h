@@ -2,11 +2,12 @@
  * systole bench: what its files share. cmd_bench.c holds the table of promised
  * figures, bench_runs.c measures whole training runs in processes of their
  * own, bench_steps.c the ratios of single steps, bench_engine.c the issue loop,
- * bench_gemm.c products beside OpenBLAS.
+ * bench_gemm.c products beside OpenBLAS; bench_trace.c listens to what is traced.
  */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 #include "base/err.h"
+#include "sim/trace.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,10 +60,13 @@ bench_fn bench_thread_scaling;          /* two threads' speed-up / two processes
                                            of products, 0 of training steps */
 bench_fn bench_trace_ratio;             /* a step with trace / without */
 bench_fn bench_timing_bundles;          /* million bundles per second and thread, timing mode */
+bench_fn bench_timing_trace;            /* the same, with trace / without */
 bench_fn bench_gemm_ratio;              /* a product's host time / sgemm's; argument: 1 on AVX2
                                            beside Haswell's kernels, 0 beside the fastest */
 bench_fn bench_gemm_timing;             /* host seconds of a product of that side, cycles alone */
 bench_fn bench_gemm_trace;              /* a product with trace / without */
+
+extern const struct trace_sink bench_sink;      /* of launches on one host thread */
 
 /* prints the processor seconds of sgemm, side x side x side, by one thread; the exit status */
 int bench_time_sgemm(int64_t side);

@@ -226,7 +226,7 @@ int bench_gemm_timing(struct bench *b, int side, double *value, struct err *e)
 
 int bench_gemm_trace(struct bench *b, int unused, double *value, struct err *e)
 {
-    struct machine_options mo = {.thread_count = 1};
+    const struct machine_options mo = {.thread_count = 1};
     double seconds[2] = {0, 0};
     struct product p[2];
     int status = 0;
@@ -234,9 +234,10 @@ int bench_gemm_trace(struct bench *b, int unused, double *value, struct err *e)
     (void)b;
     (void)unused;
     for (int i = 0; i < 2; i++) {
-        mo.trace = i == 1;
         if (open_product(&p[i], "v3", SIDE / 2, &mo, e))
             status = -1;
+        if (i == 1)
+            machine_set_trace(p[i].m, &bench_sink);
     }
     for (int i = 0; i < 2 * ROUNDS && status == 0; i++)
         status = run_product(&p[i % 2], &seconds[i % 2], e);

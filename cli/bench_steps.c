@@ -77,8 +77,7 @@ static int load_products(struct stepper *s, struct err *e)
 static int make_stepper(struct stepper *s, const struct bench *b, const struct job *j,
                         struct err *e)
 {
-    struct machine_options mo = {.thread_count = j->thread_count, .simd = "auto",
-                                 .trace = j->trace};
+    const struct machine_options mo = {.thread_count = j->thread_count, .simd = "auto"};
     struct strategy_options so = {
         .model = &s->model, .global_batch = BATCH, .seed = 1,
         .model_options = {.policy = POLICY_FLOAT32, .precision = PRECISION_DEFAULT,
@@ -94,6 +93,8 @@ static int make_stepper(struct stepper *s, const struct bench *b, const struct j
     s->machine = machine_create(&s->slice, &s->chip, &mo, e);
     if (!s->machine)
         return -1;
+    if (j->trace)
+        machine_set_trace(s->machine, &bench_sink);
     if (j->is_product)
         return load_products(s, e);
     so.machine = s->machine;

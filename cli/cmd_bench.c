@@ -31,6 +31,7 @@ static const struct row {
     {"two_threads_training_step", "ratio", true, 0.95, bench_thread_scaling, 0},
     {"trace_on_to_off", "ratio", false, 1.5, bench_trace_ratio, 0},
     {"timing_bundles_per_second", "M", true, 50.0, bench_timing_bundles, 0},
+    {"timing_trace_on_to_off", "ratio", false, 2.0, bench_timing_trace, 0},
     {"gemm_2048_both_to_openblas", "ratio", false, 0.9, bench_gemm_ratio, 0},
     {"gemm_2048_avx2_to_haswell", "ratio", false, 1.4, bench_gemm_ratio, 1},
     {"gemm_8192_v5e_timing_seconds", "s", false, 0.1, bench_gemm_timing, 8192},
