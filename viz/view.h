@@ -9,6 +9,9 @@
 
 #define VIEW_BOOKMARKS 10
 
+/* what a drag with the left button does; XProf's keys 1 to 4 */
+enum view_tool { VIEW_SELECT, VIEW_PAN, VIEW_ZOOM, VIEW_MEASURE, VIEW_TOOL_COUNT };
+
 struct view {
     struct strace *run;                 /* never NULL */
     struct strace *other;               /* the run compared with, or NULL */
@@ -25,6 +28,7 @@ struct view {
     const char *search;                 /* regular expression, "" none */
     bool is_playing;
     double cycles_per_second;           /* of playback */
+    enum view_tool tool;
     enum theme theme;
     int scale_percent;
 };

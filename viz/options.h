@@ -1,0 +1,31 @@
+/*
+ * The command line of systole-view.
+ */
+#ifndef VIZ_OPTIONS_H
+#define VIZ_OPTIONS_H
+#include "viz/panel.h"
+
+struct view_options {
+    const char *path, *other;           /* run; compared with, or NULL */
+    enum panel_id panel;
+    bool has_panel;
+    int width, height;
+    double from, end;                   /* has_range */
+    bool has_range;
+    int core, scale_percent;
+    enum theme theme;
+    const char *png;                    /* NULL: a window */
+    int pointer_x, pointer_y;           /* of a picture: a card as if the pointer were there; -1 */
+    double select_from, select_end;     /* has_selection */
+    bool has_selection, bench;
+};
+
+/* Prints help and exits where that is asked for; a mistake: -1 with *e set. */
+int view_options_parse(struct view_options *o, int argc, char **argv, struct err *e);
+/* "1000:2000" or ":2000", "1000:", of cycles; end -1 where it is left out */
+int view_range_parse(const char *text, double *from, double *end, struct err *e);
+/* sets the view up as the options say; a core or range that the run does not have: -1 */
+int view_options_apply(const struct view_options *o, struct view *v, struct err *e);
+/* RUN as a path of a .strace: the folder's trace.strace where it is a folder; from the arena */
+const char *view_trace_path(const char *run, struct arena *a);
+#endif

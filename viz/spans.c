@@ -1,0 +1,87 @@
+#include "viz/spans.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+
+#define TILE_MAX 96
+
+struct tile {
+    int core;
+    int64_t number, used_at;
+    struct trace_event *event;
+    size_t count, capacity;
+};
+
+struct spans {
+    struct strace *run;
+    struct tile tile[TILE_MAX];
+    int tile_count;
+    int64_t uses;
+};
+
+struct spans *spans_create(struct strace *run)
+{
+    struct spans *s = mem_alloc(sizeof(*s));
+
+    s->run = run;
+    return s;
+}
+
+void spans_forget(struct spans *s)
+{
+    while (s->tile_count)
+        mem_free(s->tile[--s->tile_count].event);
+    memset(s->tile, 0, sizeof(s->tile));
+}
+
+void spans_destroy(struct spans *s)
+{
+    if (!s)
+        return;
+    spans_forget(s);
+    mem_free(s);
+}
+
+static bool keep(void *context, const struct trace_event *e)
+{
+    struct tile *t = context;
+
+    t->event = mem_grow(t->event, &t->capacity, t->count + 1, sizeof(*t->event));
+    t->event[t->count++] = *e;
+    return true;
+}
+
+static struct tile *take_place(struct spans *s)
+{
+    struct tile *oldest = &s->tile[0];
+    int i;
+
+    if (s->tile_count < TILE_MAX)
+        return &s->tile[s->tile_count++];
+    for (i = 1; i < TILE_MAX; i++)
+        if (s->tile[i].used_at < oldest->used_at)
+            oldest = &s->tile[i];
+    return oldest;
+}
+
+const struct trace_event *spans_tile(struct spans *s, int core, int64_t number, size_t *count)
+{
+    struct tile *t = NULL;
+    int i;
+
+    for (i = 0; i < s->tile_count; i++)
+        if (s->tile[i].number == number && s->tile[i].core == core)
+            t = &s->tile[i];
+    if (!t) {
+        t = take_place(s);
+        t->core = core;
+        t->number = number;
+        t->count = 0;
+        strace_walk_core(s->run, core, number * SPANS_TILE_CYCLES,
+                         (number + 1) * SPANS_TILE_CYCLES, true, false, keep, t);
+    }
+    t->used_at = ++s->uses;
+    *count = t->count;
+    return t->event;
+}
