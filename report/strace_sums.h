@@ -1,0 +1,32 @@
+/*
+ * Inside report/strace_*.c: what records add to sums. Writer and reader share
+ * this, so that cells and records agree to the byte.
+ */
+#ifndef REPORT_STRACE_SUMS_H
+#define REPORT_STRACE_SUMS_H
+#include "report/strace_impl.h"
+
+/* Values that go evenly over cycles start.. end - 1: at most so many members at once. */
+#define SPREAD_MOST 4
+struct spread {
+    cycle_t start, end;
+    int count;
+    int member[SPREAD_MOST];
+    int64_t value[SPREAD_MOST];
+};
+struct spread spread_of_flight(const struct trace_dma *d);
+struct spread spread_of_bytes(const struct trace_dma *d);
+struct spread spread_of_hbm(const struct trace_hbm *h, int64_t clock_mhz);
+struct spread spread_of_row(const struct trace_hbm *h, int64_t clock_mhz);      /* at one cycle */
+struct spread spread_of_link(const struct trace_link *l, int64_t clock_mhz);
+
+/* the cycle that an instant lies in */
+cycle_t cycle_of_ps(int64_t clock_mhz, ps_t at);
+
+/* members of a series; the cells of a core are those of its stream and of its copies */
+int series_count(enum strace_series series);
+
+/* strace_exact.c: adds to `to` what records of from..end - 1 say */
+void exact_sum(struct strace *t, enum strace_series series, int index, cycle_t from, cycle_t end,
+               int64_t *to);
+#endif

@@ -1,0 +1,246 @@
+#include "tests/strace_rig.h"
+
+#include "base/arena.h"
+#include "sim/inspect.h"
+#include "sim/program.h"
+#include "tests/test.h"
+
+#include <unistd.h>
+
+/* ---- both sinks ---- */
+
+#define FORWARD(member, type)                                                   \
+    static void tee_##member(void *context, int number, const type *what)       \
+    {                                                                           \
+        struct tee *t = context;                                                \
+        const struct trace_sink *w = strace_writer_sink(t->writer);             \
+                                                                                \
+        t->log.sink.member(&t->log, number, what);                              \
+        w->member(w->context, number, what);                                    \
+    }
+FORWARD(repeat, struct trace_repeat)
+FORWARD(dma, struct trace_dma)
+FORWARD(hbm, struct trace_hbm)
+FORWARD(link, struct trace_link)
+
+static void tee_begin(void *context, const struct trace_launch *l)
+{
+    struct tee *t = context;
+    const struct trace_sink *w = strace_writer_sink(t->writer);
+
+    t->log.sink.begin(&t->log, l);
+    w->begin(w->context, l);
+}
+
+static void tee_core(void *context, int core, const struct trace_record *r, size_t count)
+{
+    struct tee *t = context;
+    const struct trace_sink *w = strace_writer_sink(t->writer);
+
+    t->log.sink.core(&t->log, core, r, count);
+    w->core(w->context, core, r, count);
+}
+
+static void tee_end(void *context, const struct machine *m)
+{
+    struct tee *t = context;
+    const struct trace_sink *w = strace_writer_sink(t->writer);
+
+    t->log.sink.end(&t->log, m);
+    w->end(w->context, m);
+}
+
+void tee_open(struct tee *t, struct machine *m, const struct strace_options *o)
+{
+    struct err e;
+    int fd;
+
+    trace_log_open(&t->log, m);
+    snprintf(t->path, sizeof(t->path), "/tmp/systole_strace_XXXXXX");
+    fd = mkstemp(t->path);
+    assert_true(fd >= 0);
+    close(fd);
+    t->writer = strace_writer_open(t->path, o, &e);
+    if (!t->writer)
+        fail_msg("%s", e.msg);
+    t->sink = (struct trace_sink){
+        .context = t, .wants_access = strace_writer_sink(t->writer)->wants_access,
+        .begin = tee_begin, .core = tee_core, .repeat = tee_repeat, .dma = tee_dma,
+        .hbm = tee_hbm, .link = tee_link, .end = tee_end};
+    machine_set_trace(m, &t->sink);
+}
+
+struct strace *tee_read(struct tee *t)
+{
+    struct strace *s;
+    struct err e;
+
+    if (strace_writer_close(t->writer, &e))
+        fail_msg("%s", e.msg);
+    s = strace_open(t->path, &e);
+    if (!s)
+        fail_msg("%s", e.msg);
+    if (strace_note_count(s))
+        fail_msg("%s", strace_note(s, 0));
+    assert_true(strace_info(s)->is_complete);
+    return s;
+}
+
+void tee_close(struct tee *t)
+{
+    trace_log_close(&t->log);
+    unlink(t->path);
+}
+
+/* ---- cycle by cycle ---- */
+
+static void fill(struct by_cycle *b, int member, cycle_t start, cycle_t end)
+{
+    for (cycle_t at = start; at < end && at < b->cycles; at++)
+        b->cell[at][member]++;
+}
+
+static void fill_records(struct by_cycle *b, const struct log_core *c, const struct isa_program *p)
+{
+    cycle_t halted = 0;
+
+    for (size_t i = 0; i < c->count; i++) {
+        const struct trace_record *r = &c->record[i];
+
+        if (r->kind != TRACE_RUN && r->kind != TRACE_STALL)
+            continue;
+        fill(b, r->kind == TRACE_RUN ? STRACE_CELL_ISSUE : STRACE_CELL_STALL + r->reason, r->at,
+             r->at + r->value);
+        for (int64_t j = 0; j < r->value; j++) {
+            b->note[r->at + j] = p->bundle[r->bundle + (r->kind == TRACE_RUN ? j : 0)].note;
+            b->has_note[r->at + j] = true;
+        }
+        halted = r->at + r->value;
+    }
+    fill(b, STRACE_CELL_IDLE, halted, b->cycles);
+}
+
+static void fill_copies(struct by_cycle *b, const struct log_core *c)
+{
+    for (size_t i = 0; i < c->dma_count; i++)
+        fill(b, STRACE_CELL_DMA_IN_FLIGHT, c->dma[i].issued_at, c->dma[i].done_at);
+    for (cycle_t at = 0; at < b->cycles; at++)
+        b->cell[at][STRACE_CELL_UNIT + TRACK_DMA] = b->cell[at][STRACE_CELL_DMA_IN_FLIGHT] > 0;
+    for (size_t i = 0; i < c->dma_count; i++) {
+        const struct trace_dma *d = &c->dma[i];
+        int64_t length = d->done_at - d->started_at;
+
+        for (int64_t j = 0; j < length; j++)
+            b->cell[d->started_at + j][STRACE_CELL_DMA_BYTES] +=
+                d->bytes * (j + 1) / length - d->bytes * j / length;
+    }
+}
+
+void by_cycle_make(struct by_cycle *b, const struct tee *t, const struct machine *m, int core)
+{
+    struct log_events events;
+
+    b->cycles = machine_cycles(m);
+    b->cell = mem_alloc((size_t)b->cycles * sizeof(*b->cell));
+    b->note = mem_alloc((size_t)b->cycles * sizeof(*b->note));
+    b->has_note = mem_alloc((size_t)b->cycles * sizeof(*b->has_note));
+    fill_records(b, &t->log.core[core], machine_program(m, core));
+    trace_log_expand(&t->log, m, core, false, &events);
+    for (size_t i = 0; i < events.count; i++)
+        if (events.event[i].track >= 0 && events.event[i].track != TRACK_DMA)
+            fill(b, STRACE_CELL_UNIT + events.event[i].track, events.event[i].start,
+                 events.event[i].end);
+    mem_free(events.event);
+    fill_copies(b, &t->log.core[core]);
+}
+
+void by_cycle_free(struct by_cycle *b)
+{
+    mem_free(b->cell);
+    mem_free(b->note);
+    mem_free(b->has_note);
+}
+
+static void assert_same_members(const int64_t *got, const int64_t *expected, int count, int core,
+                                cycle_t from, cycle_t end)
+{
+    for (int i = 0; i < count; i++)
+        if (got[i] != expected[i])
+            fail_msg("core %d, cycles %lld to %lld: member %d is %lld, expected %lld", core,
+                     (long long)from, (long long)end, i, (long long)got[i],
+                     (long long)expected[i]);
+}
+
+void assert_sum(const struct by_cycle *b, struct strace *s, int core, cycle_t launch_start,
+                cycle_t from, cycle_t end)
+{
+    uint32_t notes = strace_program(s, core) ? strace_program(s, core)->note_count + 1 : 1;
+    int64_t expected[STRACE_CELL_COUNT] = {0}, got[STRACE_CELL_COUNT];
+    int64_t *expected_notes = mem_alloc(notes * sizeof(int64_t));
+    int64_t *got_notes = mem_alloc(notes * sizeof(int64_t));
+
+    for (cycle_t at = from; at < end; at++) {
+        for (int i = 0; i < STRACE_CELL_COUNT; i++)
+            expected[i] += b->cell[at][i];
+        if (b->has_note[at])
+            expected_notes[b->note[at]]++;
+    }
+    strace_sum(s, STRACE_CORE, core, launch_start + from, launch_start + end, got);
+    assert_same_members(got, expected, STRACE_CELL_COUNT, core, from, end);
+    strace_note_cycles(s, core, launch_start + from, launch_start + end, got_notes);
+    assert_same_members(got_notes, expected_notes, (int)notes, core, from, end);
+    mem_free(expected_notes);
+    mem_free(got_notes);
+}
+
+/* ---- the machine's counters ---- */
+
+static void assert_core(struct strace *s, const struct machine *m, int core, cycle_t start,
+                        cycle_t end)
+{
+    const struct core_counters *k = machine_counters(m, core);
+    int64_t expected[STRACE_CELL_COUNT] = {0}, got[STRACE_CELL_COUNT];
+
+    strace_sum(s, STRACE_CORE, core, start, end, got);
+    expected[STRACE_CELL_ISSUE] = k->issue_cycles;
+    expected[STRACE_CELL_IDLE] = k->idle_cycles;
+    for (int i = 0; i < STALL_COUNT; i++)
+        expected[STRACE_CELL_STALL + i] = k->stall_cycles[i];
+    for (int i = 0; i < k->unit_count; i++) {
+        assert_string_equal(strace_unit_name(s, i), k->unit[i].name);
+        expected[STRACE_CELL_UNIT + i] = k->unit[i].busy_cycles;
+    }
+    got[STRACE_CELL_DMA_IN_FLIGHT] = got[STRACE_CELL_DMA_BYTES] = 0;    /* no counter */
+    assert_same_members(got, expected, STRACE_CELL_COUNT, core, start, end);
+}
+
+void assert_counters(struct strace *s, const struct machine *m, cycle_t start, cycle_t end)
+{
+    int64_t hbm[STRACE_HBM_COUNT], link[STRACE_LINK_COUNT];
+    int core, chip, i;
+
+    for (core = 0; core < machine_core_count(m); core++)
+        assert_core(s, m, core, start, end);
+    for (chip = 0; chip < strace_info(s)->chip_count; chip++) {
+        const struct hbm_stats *k = machine_hbm_stats(m, chip);
+        const int64_t expected[] = {k->read_bytes, k->write_bytes, k->busy_ps, k->row_hits,
+                                    k->row_closed, k->row_conflicts, k->refresh_waits};
+
+        strace_sum(s, STRACE_HBM, chip, start, end, hbm);
+        assert_same_members(hbm, expected, STRACE_HBM_CHANNEL_BUSY_PS, chip, start, end);
+        for (i = STRACE_HBM_CHANNEL_BUSY_PS + 1; i < STRACE_HBM_COUNT; i++)
+            hbm[STRACE_HBM_CHANNEL_BUSY_PS] += hbm[i];
+        assert_int_equal(hbm[STRACE_HBM_CHANNEL_BUSY_PS], k->busy_ps);
+    }
+    for (i = 0; i < strace_info(s)->link_count; i++) {
+        const struct net_link_stats *k = net_link(machine_net(m), i);
+        const int64_t expected[] = {k->payload_bytes, k->wire_bytes, k->busy_ps};
+        int from, to;
+
+        strace_link_ends(s, i, &from, &to);
+        assert_int_equal(from, k->from);
+        assert_int_equal(to, k->to);
+        strace_sum(s, STRACE_LINK, i, start, end, link);
+        assert_same_members(link, expected, STRACE_LINK_COUNT, i, start, end);
+    }
+}

@@ -1,0 +1,37 @@
+/*
+ * A launch recorded twice: into a .strace and into memory (tests/trace_log.h),
+ * and what the two must agree on.
+ */
+#ifndef TESTS_STRACE_RIG_H
+#define TESTS_STRACE_RIG_H
+#include "report/strace.h"
+#include "tests/trace_log.h"
+
+struct tee {
+    struct trace_log log;
+    struct strace_writer *writer;
+    struct trace_sink sink;
+    char path[64];
+};
+/* from the next launch of `m` on; into a new file of /tmp */
+void tee_open(struct tee *t, struct machine *m, const struct strace_options *o);
+/* no more launches: closes the file and opens it for reading, which must leave nothing out */
+struct strace *tee_read(struct tee *t);
+void tee_close(struct tee *t);          /* forgets the log and removes the file */
+
+/* What a core did at each cycle of a launch, out of the log: member by cycle, and notes. */
+struct by_cycle {
+    cycle_t cycles;
+    int64_t (*cell)[STRACE_CELL_COUNT];
+    uint32_t *note;                     /* as in strace_note_cycles */
+    bool *has_note;
+};
+void by_cycle_make(struct by_cycle *b, const struct tee *t, const struct machine *m, int core);
+void by_cycle_free(struct by_cycle *b);
+/* strace_sum and strace_note_cycles of launch cycles from..end - 1 against it */
+void assert_sum(const struct by_cycle *b, struct strace *s, int core, cycle_t launch_start,
+                cycle_t from, cycle_t end);
+
+/* strace_sum over a launch against the machine's counters of it: cores, HBM, links */
+void assert_counters(struct strace *s, const struct machine *m, cycle_t start, cycle_t end);
+#endif
