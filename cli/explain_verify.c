@@ -1,0 +1,156 @@
+/* The run again, with a change, in a process of its own: the step it takes then. */
+#define _XOPEN_SOURCE 700               /* nftw */
+#include "cli/explain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MESSAGE_CHARS 400
+
+extern char **environ;
+
+struct child {
+    const struct explain_source *source;
+    const struct explain_change *change;
+    const char *folder;                 /* for its --out and what it says */
+    char *word[EXPLAIN_COMMAND_MAX + 16];
+    int count;
+};
+
+static void add(struct child *c, const char *word)
+{
+    if (c->count < EXPLAIN_COMMAND_MAX + 15)
+        c->word[c->count++] = arena_strdup(c->source->arena, word);
+}
+
+static void make_command(struct child *c)
+{
+    const struct explain_source *s = c->source;
+
+    add(c, "systole");
+    for (int i = 0; i < s->word_count; i++)
+        add(c, s->word[i]);
+    for (int i = 0; i < c->change->argument_count; i++)
+        add(c, c->change->argument[i]);
+    if (s->input.command == EXPLAIN_TRAIN) {    /* the cycles of one step are those of all */
+        add(c, "--epochs");
+        add(c, "1");
+        add(c, "--steps");
+        add(c, "1");
+    }
+    add(c, "--out");
+    add(c, arena_printf(s->arena, "%s/run", c->folder));
+    c->word[c->count] = NULL;
+}
+
+/* 0, or what kept the process from ending well */
+static int spawn(const struct child *c, const char *log)
+{
+    posix_spawn_file_actions_t files;
+    int status = -1, error;
+    pid_t pid;
+
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, log, O_WRONLY | O_CREAT | O_TRUNC,
+                                     0600);
+    error = posix_spawn(&pid, "/proc/self/exe", &files, NULL, c->word, environ);
+    posix_spawn_file_actions_destroy(&files);
+    if (error)
+        return error;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return errno;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : status;
+}
+
+/* the last line that the process said, without "systole: " */
+static const char *last_words(const char *log, struct arena *a)
+{
+    static const char prefix[] = "systole: ";
+    char line[MESSAGE_CHARS], last[MESSAGE_CHARS] = "it ended early";
+    FILE *f = fopen(log, "r");
+
+    while (f && fgets(line, sizeof(line), f)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (*line)
+            memcpy(last, line, sizeof(last));
+    }
+    if (f)
+        fclose(f);
+    return arena_strdup(a, strncmp(last, prefix, strlen(prefix)) == 0 ? last + strlen(prefix)
+                                                                      : last);
+}
+
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+    (void)st;
+    (void)kind;
+    (void)ftw;
+    return remove(path);
+}
+
+static void run_child(struct child *c, const struct explain *x, struct explain_verified *v)
+{
+    struct arena *a = c->source->arena;
+    const char *log = arena_printf(a, "%s/log", c->folder);
+    struct run_folder folder;
+    struct err e;
+
+    make_command(c);
+    *v = (struct explain_verified){.change = c->change};
+    if (spawn(c, log)) {
+        v->message = last_words(log, a);
+        return;
+    }
+    if (run_folder_open(&folder, arena_printf(a, "%s/run", c->folder), a, &e)) {
+        v->message = arena_strdup(a, e.msg);
+        return;
+    }
+    v->is_known = true;
+    v->step_cycles = run_int(folder.stats, "step_cycles");
+    v->gain_cycles = (double)x->step_cycles - (double)v->step_cycles / c->change->work;
+    run_folder_close(&folder);
+}
+
+/* whether it removes anything of the causes that are told */
+static bool is_told(const struct explain *x, const struct explain_change *c, size_t top)
+{
+    for (size_t i = 0; i < top && i < x->core_count; i++)
+        if (c->removes[x->ranked[i]] > 0.0)
+            return true;
+    return false;
+}
+
+int explain_verify(const struct explain_source *s, const struct explain *x,
+                   const struct explain_change *change, size_t change_count, size_t top,
+                   struct explain_verified *verified, struct err *e)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *folder = arena_printf(s->arena, "%s/systole_verify_XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    int count = 0;
+
+    if (s->word_count == 0)
+        return err_at(e, s->folder.path, 0, 0, "does not tell the command that made it, which "
+                      "--verify runs again");
+    if (!mkdtemp(folder))
+        return err_set(e, "cannot make a folder for --verify, %s: %s", folder, strerror(errno));
+    for (size_t i = 0; i < change_count; i++) {
+        struct child c = {.source = s, .change = &change[i], .folder = folder};
+
+        if (!is_told(x, &change[i], top))
+            continue;
+        fprintf(stderr, "simulating again: %s (%s)\n", change[i].what,
+                explain_change_text(&change[i], s->arena));
+        run_child(&c, x, &verified[count++]);
+    }
+    nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    return count;
+}
