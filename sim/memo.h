@@ -9,8 +9,8 @@
  * goes to the state that simulating them would have left, cycle by cycle,
  * counter by counter.
  *
- * Only for timing mode without trace and checks: contents of vector registers
- * and VMEM stay behind.
+ * Only for timing mode without checks: contents of vector registers and VMEM
+ * stay behind. A trace is told of the iterations as a repeat.
  */
 #ifndef SIM_MEMO_H
 #define SIM_MEMO_H
