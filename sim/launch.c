@@ -66,7 +66,7 @@ void launch_reset(struct machine *m)
 void machine_start(struct machine *m)
 {
     launch_reset(m);
-    tracing_begin(m, 0);
+    tracing_reset(m, 0);
 }
 
 /* of several, the earliest; of several at one cycle, that of the lowest core */
@@ -189,6 +189,7 @@ enum machine_status machine_advance(struct machine *m, cycle_t until)
 
     if (m->fault.kind != FAULT_NONE)
         return MACHINE_FAULTED;
+    tracing_begin(m);
     for (i = 0; i < m->core_count; i++)
         if (m->core[i].memo)
             memo_forget(m->core[i].memo);
@@ -243,6 +244,7 @@ void machine_finish(struct machine *m)
     int i;
 
     m->cycles = 0;
+    tracing_begin(m);
     machine_parallel(m, m->core_count, apply_last_copies, m);
     for (i = 0; i < m->core_count; i++) {
         struct core *c = &m->core[i];

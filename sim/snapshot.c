@@ -192,7 +192,7 @@ void machine_save(const struct machine *m, struct bytes *out)
 /* the core that is least far goes on there; with all at their end, copies may */
 static cycle_t resumed_at(const struct machine *m)
 {
-    cycle_t first = clock_cycle_at(m->chip.chip_clock_mhz, m->now_ps);
+    cycle_t first = CYCLE_NEVER;
     int i;
 
     for (i = 0; i < m->core_count; i++) {
@@ -201,6 +201,8 @@ static cycle_t resumed_at(const struct machine *m)
         if (c->state >= CORE_RUNNING && c->state <= CORE_BLOCKED && c->now < first)
             first = c->now;
     }
+    if (first == CYCLE_NEVER)
+        return clock_cycle_at(m->chip.chip_clock_mhz, m->now_ps);
     return first;
 }
 
@@ -218,6 +220,6 @@ int machine_restore(struct machine *m, const void *snapshot, size_t size, struct
                   (size_t)(a.end - a.at));
     if (a.is_failed)
         launch_reset(m);
-    tracing_begin(m, a.is_failed ? 0 : resumed_at(m));
+    tracing_reset(m, a.is_failed ? 0 : resumed_at(m));
     return a.is_failed ? -1 : 0;
 }

@@ -122,7 +122,11 @@ struct trace_sink {
     void (*end)(void *context, const struct machine *m);
 };
 
-/* From the next launch on; NULL: nobody. *sink outlives its use. Not in functional mode (asserted). */
+/*
+ * From the next launch on, or from this one on where it has not been advanced
+ * since machine_start or machine_restore; NULL: nobody. *sink outlives its use.
+ * Not in functional mode (asserted).
+ */
 void machine_set_trace(struct machine *m, const struct trace_sink *sink);
 
 /* What an operation of a program occupies, beside the table of operations. */

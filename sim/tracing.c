@@ -54,12 +54,21 @@ static void watch(struct machine *m)
         net_watch(m->net, wants_links ? tell_link : NULL, m);
 }
 
-void tracing_begin(struct machine *m, cycle_t resumed_at)
+void tracing_reset(struct machine *m, cycle_t resumed_at)
+{
+    m->tracing.is_begun = false;
+    m->tracing.resumed_at = resumed_at;
+}
+
+void tracing_begin(struct machine *m)
 {
     struct tracing *t = &m->tracing;
-    const struct trace_launch launch = {.machine = m, .resumed_at = resumed_at};
+    const struct trace_launch launch = {.machine = m, .resumed_at = t->resumed_at};
     int i;
 
+    if (t->is_begun)
+        return;
+    t->is_begun = true;
     t->sink = t->next;
     watch(m);
     for (i = 0; i < m->core_count; i++)

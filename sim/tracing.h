@@ -12,6 +12,8 @@ struct core;
 struct tracing {
     const struct trace_sink *next;      /* for the launches to come */
     const struct trace_sink *sink;      /* of this launch, NULL: none */
+    bool is_begun;
+    cycle_t resumed_at;
     int link_core;                      /* who sends what net_watch tells next, */
     uint32_t link_dma;                  /* and its copy */
     struct traced_chip {
@@ -20,8 +22,10 @@ struct tracing {
     } *chip;
 };
 
-/* a launch begins: all cores are where they start, or where a snapshot left them */
-void tracing_begin(struct machine *m, cycle_t resumed_at);
+/* all cores are where they start, or where a snapshot left them */
+void tracing_reset(struct machine *m, cycle_t resumed_at);
+/* the launch goes on; the first time it begins: until then a sink may be set */
+void tracing_begin(struct machine *m);
 /* what cores have recorded so far goes to the sink */
 void tracing_hand_over(struct machine *m);
 void tracing_end(struct machine *m);

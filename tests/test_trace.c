@@ -183,8 +183,9 @@ TEST(all_up_to_a_pause_has_been_told)
     rig_load(&r, 0, "{ s0 = smov 1 }\n{ s0 = smov 2 }\n{ vdelay 10 }\n{ s1 = smov 2 }\n"
                     "{ shalt }\n");
     machine_start(r.m);
-    assert_int_equal(r.log.begun, 1);
+    assert_int_equal(r.log.begun, 0);
     machine_advance(r.m, 2);
+    assert_int_equal(r.log.begun, 1);
     assert_records(&r, 0, "R0+2@0");
     machine_advance(r.m, 8);            /* a stall is told when its bundle issues */
     assert_records(&r, 0, "R0+2@0 R2+1@2");
@@ -261,10 +262,10 @@ TEST(a_launch_that_is_taken_up_again_is_told_again)
     machine_save(back.m, &snapshot);
     machine_advance(back.m, 400);
     assert_int_equal(machine_restore(back.m, snapshot.data, snapshot.size, &e), 0);
+    machine_advance(back.m, CYCLE_NEVER);
     assert_int_equal(back.log.begun, 2);
     assert_int_equal(back.log.ended, 0);
     assert_int_equal(back.log.resumed_at, 2);   /* it waits since then */
-    machine_advance(back.m, CYCLE_NEVER);
     machine_finish(back.m);
     trace_log_assert_tail(&whole.log, &back.log, "back");
     assert_int_equal(back.log.core[0].record[0].kind, TRACE_STALL);
@@ -272,6 +273,35 @@ TEST(a_launch_that_is_taken_up_again_is_told_again)
     mem_free(snapshot.data);
     rig_close(&whole);
     rig_close(&back);
+}
+
+/* as `systole run --resume --trace` does */
+TEST(a_sink_may_be_set_after_a_snapshot_is_taken_up)
+{
+    static const char text[] = "{ vdelay 20 }\n{ s0 = smov 1 }\n{ vdelay 20 }\n{ shalt }\n";
+    struct bytes snapshot = {0};
+    struct trace_log log;
+    struct rig r;
+    struct err e;
+
+    rig_open(&r, "v3", NULL);
+    rig_load(&r, 0, text);
+    machine_start(r.m);
+    machine_advance(r.m, 30);
+    machine_save(r.m, &snapshot);
+    assert_int_equal(machine_restore(r.m, snapshot.data, snapshot.size, &e), 0);
+    trace_log_open(&log, r.m);
+    machine_advance(r.m, CYCLE_NEVER);
+    machine_finish(r.m);
+    assert_int_equal(log.resumed_at, 23);
+    assert_int_equal(log.core[0].count, 3);
+    assert_int_equal(log.core[0].record[0].kind, TRACE_STALL);
+    assert_int_equal(log.core[0].record[0].at, 23);
+    assert_int_equal(log.core[0].record[2].kind, TRACE_HALT);
+    assert_int_equal(log.ended, 1);
+    mem_free(snapshot.data);
+    rig_close(&r);
+    trace_log_close(&log);
 }
 
 /* ---- occupancy ---- */
@@ -394,6 +424,7 @@ int main(void)
         cmocka_unit_test(all_up_to_a_pause_has_been_told),
         cmocka_unit_test(a_long_launch_is_told_in_pieces),
         cmocka_unit_test(a_launch_that_is_taken_up_again_is_told_again),
+        cmocka_unit_test(a_sink_may_be_set_after_a_snapshot_is_taken_up),
         cmocka_unit_test(operations_occupy_what_the_chip_says),
         cmocka_unit_test(units_take_their_operations_one_after_the_other),
         cmocka_unit_test(operations_whose_guard_fails_are_not_there),
