@@ -2,12 +2,12 @@
  * systole bench: what its files share. cmd_bench.c holds the table of promised
  * figures, bench_runs.c measures whole training runs in processes of their
  * own, bench_steps.c the ratios of single steps, bench_engine.c the issue loop,
- * bench_gemm.c products beside OpenBLAS; bench_trace.c listens to what is traced.
+ * bench_gemm.c products beside OpenBLAS; bench_trace.c writes the traces.
  */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 #include "base/err.h"
-#include "sim/trace.h"
+#include "report/strace_writer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,7 +66,9 @@ bench_fn bench_gemm_ratio;              /* a product's host time / sgemm's; argu
 bench_fn bench_gemm_timing;             /* host seconds of a product of that side, cycles alone */
 bench_fn bench_gemm_trace;              /* a product with trace / without */
 
-extern const struct trace_sink bench_sink;      /* of launches on one host thread */
+/* launches of `m` are written at level bundle from now on; NULL with *e set on failure */
+struct strace_writer *bench_trace_open(struct machine *m, struct err *e);
+int bench_trace_close(struct strace_writer *w, struct err *e);  /* NULL is closed already */
 
 /* prints the processor seconds of sgemm, side x side x side, by one thread; the exit status */
 int bench_time_sgemm(int64_t side);

@@ -124,6 +124,7 @@ static int load(struct arena *a, struct machine **m, struct err *e)
 int bench_timing_trace(struct bench *b, int unused, double *value, struct err *e)
 {
     struct machine *m[2] = {NULL, NULL};
+    struct strace_writer *w = NULL;
     double rate[2] = {0.0, 0.0};
     struct arena a;
     int status = 0;
@@ -133,10 +134,12 @@ int bench_timing_trace(struct bench *b, int unused, double *value, struct err *e
     arena_init(&a);
     for (int i = 0; i < 2 && status == 0; i++)
         status = load(&a, &m[i], e);
-    if (status == 0)
-        machine_set_trace(m[1], &bench_sink);
+    if (status == 0 && !(w = bench_trace_open(m[1], e)))
+        status = -1;
     for (int i = 0; i < 2 * ROUNDS && status == 0; i++)
         status = run_round(m[i % 2], &rate[i % 2], e);
+    if (bench_trace_close(w, e) != 0)
+        status = -1;
     *value = status == 0 ? rate[0] / rate[1] : 0.0;
     machine_destroy(m[0]);
     machine_destroy(m[1]);

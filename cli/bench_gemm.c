@@ -227,6 +227,7 @@ int bench_gemm_timing(struct bench *b, int side, double *value, struct err *e)
 int bench_gemm_trace(struct bench *b, int unused, double *value, struct err *e)
 {
     const struct machine_options mo = {.thread_count = 1};
+    struct strace_writer *w = NULL;
     double seconds[2] = {0, 0};
     struct product p[2];
     int status = 0;
@@ -236,11 +237,13 @@ int bench_gemm_trace(struct bench *b, int unused, double *value, struct err *e)
     for (int i = 0; i < 2; i++) {
         if (open_product(&p[i], "v3", SIDE / 2, &mo, e))
             status = -1;
-        if (i == 1)
-            machine_set_trace(p[i].m, &bench_sink);
     }
+    if (status == 0 && !(w = bench_trace_open(p[1].m, e)))
+        status = -1;
     for (int i = 0; i < 2 * ROUNDS && status == 0; i++)
         status = run_product(&p[i % 2], &seconds[i % 2], e);
+    if (bench_trace_close(w, e) != 0)
+        status = -1;
     close_product(&p[0]);
     close_product(&p[1]);
     *value = status == 0 ? seconds[1] / seconds[0] : 0;

@@ -93,8 +93,8 @@ static int make_stepper(struct stepper *s, const struct bench *b, const struct j
     s->machine = machine_create(&s->slice, &s->chip, &mo, e);
     if (!s->machine)
         return -1;
-    if (j->trace)
-        machine_set_trace(s->machine, &bench_sink);
+    if (j->trace && !bench_trace_open(s->machine, e))
+        return -1;                      /* the process ends before the file is needed */
     if (j->is_product)
         return load_products(s, e);
     so.machine = s->machine;
