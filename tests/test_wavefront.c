@@ -7,7 +7,7 @@
 #include "isa/matrix.h"
 #include "sim/inspect.h"
 #include "sim/limits.h"
-#include "tests/rig.h"
+#include "tests/panel_rig.h"
 #include "tests/test.h"
 
 static struct rig rig;
@@ -394,6 +394,131 @@ TEST(a_sentence_says_what_is_seen)
     done();
 }
 
+static struct panel_rig p;
+
+TEST(a_frame_from_a_trace_is_the_frame_from_the_machine)
+{
+    static struct wave_frame other;
+    struct wavefront far;
+    const struct log_events *events;
+    struct log_events log;
+    cycle_t t, end;
+    size_t i;
+
+    panel_rig_open(&p, "v3", panel_program, 1, TRACE_BUNDLE);
+    end = strace_info(p.run)->cycles;
+    wavefront_init(&w, &p.rig.chip, strace_program(p.run, 0), 0);
+    wavefront_restart(&w, 0, true);
+    trace_log_expand(&p.tee.log, p.rig.m, 0, true, &log);
+    events = &log;
+    for (i = 0; i < events->count; i++)
+        wavefront_feed(&w, &events->event[i]);
+    wavefront_init(&far, &p.rig.chip, strace_program(p.run, 0), 0);
+    for (t = 0; t < end; t += 37) {
+        wavefront_gather(&far, p.run, 0, t, t + 100);
+        wavefront_frame(&w, t, &f);
+        wavefront_frame(&far, t, &other);
+        assert_int_equal(f.active, other.active);
+        assert_int_equal(f.ready, other.ready);
+        assert_int_equal(f.under_way, other.under_way);
+        assert_int_equal(f.staging[0].filled, other.staging[0].filled);
+        assert_int_equal(f.entering_row, other.entering_row);
+    }
+    mem_free(log.event);
+    wavefront_fini(&far);
+    wavefront_fini(&w);
+    panel_rig_close(&p);
+}
+
+TEST(without_a_cursor_the_panel_shows_rows_in_the_array)
+{
+    const struct rect area = {0, 0, 1280, 700};
+    void *panel = panel_wavefront.create();
+    struct draw_list d;
+    struct view v;
+    bool is_told = false;
+
+    panel_rig_open(&p, "v3", panel_program, 1, TRACE_BUNDLE);
+    view_init(&v, p.run);
+    draw_init(&d, 100);
+    panel_wavefront.draw(panel, &v, &d, area);
+    for (size_t i = 0; i < d.count; i++)
+        if (d.command[i].kind == DRAW_TEXT)
+            is_told |= strstr(d.command[i].text, "PEs multiply") != NULL &&
+                       strncmp(d.command[i].text, "Cycle ", 6) == 0;
+    assert_true(is_told);
+    draw_fini(&d);
+    panel_wavefront.destroy(panel);
+    panel_rig_close(&p);
+}
+
+TEST(keys_step_and_the_wheel_zooms)
+{
+    const struct rect area = {0, 0, 1280, 700};
+    void *panel = panel_wavefront.create();
+    struct draw_list d;
+    struct arena a;
+    struct view v;
+    int i;
+
+    panel_rig_open(&p, "v3", panel_program, 1, TRACE_BUNDLE);
+    view_init(&v, p.run);
+    v.cursor = 3000;
+    assert_true(panel_wavefront.input(panel, &v, &(struct input){.kind = INPUT_KEY, .key = '.'},
+                                      area));
+    assert_true(v.cursor == 3001);
+    panel_wavefront.input(panel, &v, &(struct input){.kind = INPUT_KEY, .key = ',',
+                                                     .has_shift = true}, area);
+    assert_true(v.cursor == 2991);
+    for (i = 0; i < 12; i++)
+        assert_true(panel_wavefront.input(panel, &v, &(struct input){
+            .kind = INPUT_WHEEL, .dy = 1, .x = 600, .y = 200}, area));
+    draw_init(&d, 100);
+    panel_wavefront.draw(panel, &v, &d, area);
+    arena_init(&a);
+    assert_non_null(strstr(panel_wavefront.hover(panel, &v, area, 600, 200, &a), "PE of row "));
+    for (i = 0; i < 12; i++)
+        panel_wavefront.input(panel, &v, &(struct input){.kind = INPUT_WHEEL, .dy = -1, .x = 600,
+                                                         .y = 200}, area);
+    panel_wavefront.draw(panel, &v, &d, area);
+    arena_fini(&a);
+    draw_fini(&d);
+    panel_wavefront.destroy(panel);
+    panel_rig_close(&p);
+}
+
+TEST(texts_never_overlap)
+{
+    static const char *const slices[] = {"v3", "v6e", "v7x"};
+    struct view v;
+    cycle_t t;
+
+    panel_rig_open(&p, "v3", panel_program, 1, TRACE_BUNDLE);
+    view_init(&v, p.run);
+    panel_check_drawing(&panel_wavefront, &v);
+    for (t = 1300; t < 5000; t += 1100) {
+        v.cursor = (double)t;
+        panel_check_drawing(&panel_wavefront, &v);
+    }
+    v.core = 1;
+    panel_check_drawing(&panel_wavefront, &v);
+    panel_rig_close(&p);
+    for (size_t i = 0; i < COUNT_OF(slices); i++) {
+        const bool has_accumulators = i == 2, is_wide = i > 0;
+
+        panel_rig_open(&p, slices[i], has_accumulators
+                       ? "{ vmatmul.f32.vlgmr.msra.gmra.mxu0.mrb[3] v0 }\n"
+                         "{ v1 = vpop.f32.mrb[3].mxu0 }\n{ v1 = vpop.f32.mrb[3].mxu0 }\n{ shalt }\n"
+                       : is_wide ? "{ vmatmul.f32.vlgmr.msra.gmra.mxu0 v0 }\n"
+                         "{ v1 = vpop.f32.mrf.mxu0 }\n{ v1 = vpop.f32.mrf.mxu0 }\n{ shalt }\n"
+                       : "{ vmatmul.f32.vlgmr.msra.gmra.mxu0 v0 }\n{ v1 = vpop.f32.mrf.mxu0 }\n"
+                         "{ shalt }\n", 1, TRACE_SLOT);
+        view_init(&v, p.run);
+        panel_check_drawing(&panel_wavefront, &v);
+        panel_rig_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +534,10 @@ int main(void)
         cmocka_unit_test(from_the_middle_of_a_run_pops_tell_what_the_fifo_held),
         cmocka_unit_test(accumulators_hold_sums_until_both_halves_are_popped),
         cmocka_unit_test(a_sentence_says_what_is_seen),
+        cmocka_unit_test(a_frame_from_a_trace_is_the_frame_from_the_machine),
+        cmocka_unit_test(without_a_cursor_the_panel_shows_rows_in_the_array),
+        cmocka_unit_test(keys_step_and_the_wheel_zooms),
+        cmocka_unit_test(texts_never_overlap),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

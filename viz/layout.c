@@ -194,6 +194,8 @@ int layout_time_axis(struct draw_list *d, struct rect box, enum theme t, double 
     int i, count, text_end = box.x;
     char number[32];
 
+    if (box.h < draw_line_height(d, TEXT_SMALL))
+        return 0;
     text_thousands((int64_t)end, number, sizeof(number));
     count = layout_marks(from, end, box.w / (draw_text_width(d, TEXT_SMALL, number) +
                                              draw_scaled(d, 30)), mark);
@@ -212,10 +214,21 @@ int layout_time_axis(struct draw_list *d, struct rect box, enum theme t, double 
     return height;
 }
 
+struct rect layout_spare_bottom(struct rect *r, int size)
+{
+    return rect_cut_bottom(r, size <= r->h / 3 ? size : 0);
+}
+
+struct rect layout_spare_top(struct rect *r, int size)
+{
+    return rect_cut_top(r, size <= r->h / 3 ? size : 0);
+}
+
 void layout_nothing(struct draw_list *d, struct rect box, enum theme t, const char *text)
 {
     const int lines = layout_paragraph_lines(d, box.w * 3 / 4, TEXT_NORMAL, text);
-    const int height = lines * draw_line_height(d, TEXT_NORMAL);
+    const int wanted = lines * draw_line_height(d, TEXT_NORMAL);
+    const int height = wanted < box.h ? wanted : box.h;
     struct rect r = {box.x + box.w / 8, box.y + (box.h - height) / 2, box.w * 3 / 4, height};
 
     layout_paragraph(d, r, TEXT_NORMAL, theme_color(t, COLOR_DIM_TEXT), text);

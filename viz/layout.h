@@ -44,6 +44,11 @@ int layout_time_axis(struct draw_list *d, struct rect box, enum theme t, double 
 /* x of a time in a box that shows from..end */
 int layout_time_x(struct rect box, double from, double end, double at);
 
+/* A strip of `size` off the bottom, or off the top, of `r`; of height 0, and nothing cut, where it
+ * would take more than a third. */
+struct rect layout_spare_bottom(struct rect *r, int size);
+struct rect layout_spare_top(struct rect *r, int size);
+
 /* In the middle of the box: why there is nothing to show. */
 void layout_nothing(struct draw_list *d, struct rect box, enum theme t, const char *text);
 #endif

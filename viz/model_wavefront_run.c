@@ -6,9 +6,13 @@
 #define HISTORY_CYCLES 131072           /* fed before what is looked at: weights, FIFO */
 #define KEEP_OPS 500000                 /* above that, starts again */
 
+/* what overlaps known_end was fed when it began */
 static bool feed_event(void *context, const struct trace_event *e)
 {
-    wavefront_feed(context, e);
+    struct wavefront *w = context;
+
+    if (e->start >= w->known_end)
+        wavefront_feed(w, e);
     return true;
 }
 

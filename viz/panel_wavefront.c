@@ -147,6 +147,8 @@ static void place_array(const struct wavefront_panel *p, const struct draw_list 
     at->fifo = rect_cut_bottom(&room, draw_scaled(d, 18));
     rect_cut_bottom(&room, 2 * line + draw_scaled(d, 12));
     side = (room.w < room.h ? room.w : room.h) * WAVE_EDGE_SHARE / (WAVE_EDGE_SHARE + 1);
+    if (side < 2 * line)                /* too little for a picture */
+        side = 0;
     if (side >= 3 * p->wave.size)       /* whole pixels look calmer, where little is lost */
         side -= side % p->wave.size;
     edge = side / WAVE_EDGE_SHARE;
@@ -172,9 +174,9 @@ static struct places place(const struct wavefront_panel *p, const struct wave_pi
     at.buttons = rect_cut_top(&r, line + draw_scaled(d, 6));
     rect_cut_top(&r, gap);
     at.words = rect_cut_top(&r, (r.w > 150 * draw_char_width(d, TEXT_NORMAL) ? 2 : 3) * line);
-    at.legend = rect_cut_bottom(&r, wave_legend_height(picture, d, r.w));
+    at.legend = layout_spare_bottom(&r, wave_legend_height(picture, d, r.w));
     rect_cut_bottom(&r, gap);
-    at.strip = rect_cut_bottom(&r, wave_strip_height(d));
+    at.strip = layout_spare_bottom(&r, wave_strip_height(d));
     rect_cut_bottom(&r, gap);
     at.left = rect_cut_left(&r, r.w / 6);
     rect_cut_left(&r, gap);
@@ -219,6 +221,8 @@ static void draw_buttons(const struct wavefront_panel *p, const struct view *v,
 
     for (i = 0; i < count; i++) {
         snprintf(text, sizeof(text), "mxu%d", i);
+        if (!rect_covers(r, layout_button_rect(d, x, r.y, text)))
+            return;
         x += layout_button(d, x, r.y, v->theme, i == p->unit, text).w + draw_scaled(d, 6);
     }
     draw_text_fit(d, (struct rect){x + draw_scaled(d, 10), r.y + draw_scaled(d, 3),
@@ -359,7 +363,7 @@ static void draw_captions(const struct wavefront_panel *p, const struct wave_pic
 {
     const rgba_t dim = theme_color(picture->theme, COLOR_DIM_TEXT);
     const int line = draw_line_height(d, TEXT_SMALL), gap = draw_scaled(d, 4);
-    const int size = p->wave.size;
+    const int size = p->wave.size, in = draw_text_width(d, TEXT_SMALL, "rows in → ");
     const int width = at->middle.x + at->middle.w - at->array.x;
     struct rect above = {at->array.x, at->array.y - line - gap, width, line};
     struct rect below = {at->array.x, at->fifo.y - line - gap, width, line};
@@ -370,9 +374,9 @@ static void draw_captions(const struct wavefront_panel *p, const struct wave_pic
                  "the row that it multiplies", p->first_row, p->first_column, size);
     } else {
         snprintf(text, sizeof(text), "array of %d x %d PEs", size, size);
-        draw_text_fit(d, (struct rect){at->array.x - 10 * draw_char_width(d, TEXT_SMALL), above.y,
-                                       9 * draw_char_width(d, TEXT_SMALL), line}, TEXT_SMALL, dim,
-                      "rows in →");
+        if (at->array.x - in >= at->left.x + at->left.w)
+            draw_text_fit(d, (struct rect){at->array.x - in, above.y, in, line}, TEXT_SMALL, dim,
+                          "rows in →");
     }
     draw_text_fit(d, above, TEXT_SMALL, dim, text);
     snprintf(text, sizeof(text), p->wave.accumulators ?
@@ -405,14 +409,17 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     draw_left(p, &picture, d, at.left);
     if (at.right.w > 0)
         draw_right(p, v, d, at.right);
-    draw_captions(p, &picture, d, &at);
-    wave_draw_array(&picture, d, at.array);
-    if (p->zoom == 0)
-        wave_draw_edges(&picture, d, at.array);
-    if (p->wave.accumulators == 0)
-        wave_draw_fifo(&picture, d, at.fifo);
+    if (at.side > 0) {
+        draw_captions(p, &picture, d, &at);
+        wave_draw_array(&picture, d, at.array);
+        if (p->zoom == 0)
+            wave_draw_edges(&picture, d, at.array);
+        if (p->wave.accumulators == 0)
+            wave_draw_fifo(&picture, d, at.fifo);
+    }
     strip_range(p, &from, &end);
-    wave_draw_strip(&picture, d, at.strip, from, end);
+    if (at.strip.h > 0)
+        wave_draw_strip(&picture, d, at.strip, from, end);
     wave_legend(&picture, d, at.legend);
 }
 
