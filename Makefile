@@ -13,7 +13,7 @@ BUILD   ?= build$(if $(SAN),/san)$(if $(DEBUG),/debug)
 OPT     ?= -O2
 FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 600
-PKGS    := jansson inih zlib openblas
+PKGS    := jansson inih zlib openblas libprotobuf-c
 MAKEFLAGS += -j$(shell nproc)
 LAYERS  := base isa hbm interconnect sim stack report
 VIEW_PKGS := sdl2 SDL2_ttf libpng
@@ -38,8 +38,10 @@ TEST_SRC := $(filter-out $(if $(HAS_VIEWER),,tests/test_sdl_%.c),$(wildcard test
 FUZZ_SRC := $(wildcard tests/fuzz_*.c)
 TEST_LIB_SRC := $(filter-out tests/test_%.c $(FUZZ_SRC) tests/corpus_main.c,$(wildcard tests/*.c))
 CHIPS   := $(wildcard sim/chips/*.ini)
+PROTOS  := $(wildcard report/proto/*.proto)
 
-LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/chips_data.o
+PROTO_H := $(PROTOS:%.proto=$(BUILD)/%.pb-c.h)
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/chips_data.o $(PROTOS:%.proto=$(BUILD)/%.pb-c.o)
 VIZ_OBJ := $(VIZ_SRC:%.c=$(BUILD)/%.o)
 VIEW_OBJ := $(VIEW_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cli/main.c,$(CLI_SRC)))
@@ -75,6 +77,16 @@ $(BUILD)/chips_data.c: $(CHIPS) tools/embed_chips.sh
 
 $(BUILD)/chips_data.o: $(BUILD)/chips_data.c | $(BUILD)/deps.ok
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+# What protoc-c makes of a .proto; whoever includes one of the headers needs them all first.
+$(BUILD)/%.pb-c.c $(BUILD)/%.pb-c.h: %.proto | $(BUILD)/deps.ok
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)protoc-c --c_out=$(BUILD) $<
+
+$(BUILD)/%.pb-c.o: $(BUILD)/%.pb-c.c
+	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard report/export_*.c)): | $(PROTO_H)
 
 $(BUILD)/libsystole.a: $(LIB_OBJ)
 	@rm -f $@

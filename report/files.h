@@ -17,8 +17,4 @@ void config_print(const struct report_run *r, const struct report_view *v, FILE 
 /* -1 when memory or `to` ran out */
 int json_print_stats(const struct report_run *r, const struct report_view *v, FILE *to);
 void text_print_run(const struct report_run *r, const struct report_view *v, FILE *to);
-
-/* Chrome trace of `v`, whose trace is not NULL, to a path; gzipped if `is_gzipped`. */
-int chrome_write(const struct report_view *v, const char *path, bool is_gzipped,
-                 size_t event_limit, size_t *left_out, struct err *e);
 #endif

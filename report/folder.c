@@ -1,4 +1,5 @@
 #include "base/outfile.h"
+#include "report/export.h"
 #include "report/files.h"
 #include "report/step_table.h"
 
@@ -36,18 +37,9 @@ static int make_folder(const char *path, struct err *e)
     return 0;
 }
 
-static bool ends_in(const char *s, const char *suffix)
-{
-    size_t length = strlen(s), suffix_length = strlen(suffix);
-
-    return length > suffix_length && strcmp(s + length - suffix_length, suffix) == 0;
-}
-
 static int check_trace(const char *path, struct err *e)
 {
-    if (!ends_in(path, ".json") && !ends_in(path, ".json.gz"))
-        return err_set(e, "the trace is to be %s; its name must end in .json or .json.gz", path);
-    return outfile_check(path, e);
+    return export_check_path(path, e) || outfile_check(path, e) ? -1 : 0;
 }
 
 int report_check_outputs(const char *folder, const char *trace, struct err *e)
@@ -110,29 +102,6 @@ int report_write_folder(const struct report_run *r, const char *path, struct err
     }
     for (int c = 0; c < CONTENT_COUNT && status == 0; c++)
         status = write_content((enum content)c, r, v, path, &a, e);
-    arena_fini(&a);
-    return status;
-}
-
-int report_write_trace(const struct report_step *s, const char *path, size_t event_limit,
-                       size_t *left_out, struct err *e)
-{
-    struct arena a;
-    struct report_view v;
-    struct outfile f;
-    int status = -1;
-
-    arena_init(&a);
-    view_of_step(s, &a, &v);
-    if (!v.trace)
-        err_set(e, "no trace to write to %s: the last launch kept none", path);
-    else if (outfile_begin(&f, path, e) == 0) {
-        status = chrome_write(&v, f.temp_path, ends_in(path, ".gz"), event_limit, left_out, e);
-        if (status == 0)
-            status = outfile_commit(&f, e);
-        else
-            outfile_abandon(&f);
-    }
     arena_fini(&a);
     return status;
 }

@@ -73,12 +73,4 @@ void report_print_step(const struct report_step *s, FILE *to);
 
 /* all files of the folder but the trace */
 int report_write_folder(const struct report_run *r, const char *path, struct err *e);
-
-/*
- * Chrome trace of the machine's last launch (needs machine_options.trace): one
- * process per core, one track per unit. Gzipped when the name ends in .gz.
- * `event_limit` 0 = none; what was left out is counted in *left_out.
- */
-int report_write_trace(const struct report_step *s, const char *path, size_t event_limit,
-                       size_t *left_out, struct err *e);
 #endif

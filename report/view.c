@@ -73,18 +73,6 @@ static void count_active(struct report_view *v)
     }
 }
 
-static void gather_trace(const struct machine *m, struct arena *a, struct report_view *v)
-{
-    struct view_trace *trace = arena_array(a, (size_t)v->core_count, sizeof(*trace));
-    size_t total = 0;
-
-    for (int i = 0; i < v->core_count; i++) {
-        trace[i].event = machine_trace(m, i, &trace[i].count);
-        total += trace[i].count;
-    }
-    v->trace = total ? trace : NULL;
-}
-
 /* each cycle before the halt belongs to the bundle that issues or waits in it */
 static void gather_notes(const struct machine *m, struct arena *a, struct report_view *v)
 {
@@ -124,7 +112,6 @@ void view_of_step(const struct report_step *s, struct arena *a, struct report_vi
         v->hbm[i] = machine_hbm_stats(m, i);
     gather_network(m, a, v);
     gather_notes(m, a, v);
-    gather_trace(m, a, v);
 }
 
 cycle_t view_stall_cycles(const struct report_view *v, enum stall_reason r)

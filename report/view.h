@@ -10,11 +10,6 @@
 #include "base/arena.h"
 #include "report/report.h"
 
-struct view_trace {
-    const struct trace_event *event;
-    size_t count;
-};
-
 struct report_view {
     const struct chip *chip;
     const struct slice *slice;
@@ -34,7 +29,6 @@ struct report_view {
     const struct net_link_stats **link;
     const cycle_t *note_cycles;         /* of core 0, issued or waiting: [0] of bundles without a
                                          * note, [i + 1] of program->note[i]; NULL without notes */
-    const struct view_trace *trace;     /* by core; NULL when the trace was off */
 };
 
 /* `s->machine` is not NULL and has run. */

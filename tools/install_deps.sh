@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages that the build needs and are missing; says which.
 # With "viewer": those of systole-view, too.
-need="gcc make pkg-config libjansson-dev libinih-dev uthash-dev libcmocka-dev zlib1g-dev libopenblas-dev"
+need="gcc make pkg-config libjansson-dev libinih-dev uthash-dev libcmocka-dev zlib1g-dev libopenblas-dev
+libprotobuf-c-dev protobuf-c-compiler protobuf-compiler"
 [ "$1" != viewer ] || need="$need libsdl2-dev libsdl2-ttf-dev libpng-dev fonts-dejavu-core"
 missing=
 for package in $need; do

@@ -1,0 +1,23 @@
+/* Protobuf messages by pieces: what protobuf-c packs, one behind the other. */
+#ifndef REPORT_EXPORT_PB_H
+#define REPORT_EXPORT_PB_H
+#include <protobuf-c/protobuf-c.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct pb_bytes {
+    uint8_t *data;
+    size_t count, capacity;
+};
+
+void pb_free(struct pb_bytes *b);
+/* the fields of a message, without a length: messages that stand so behind each other are one */
+void pb_append(struct pb_bytes *b, const ProtobufCMessage *m);
+/* the message as field `field` of the one around it */
+void pb_append_field(struct pb_bytes *b, unsigned field, const ProtobufCMessage *m);
+/* only tag and length of such a field, whose `bytes` follow */
+void pb_append_head(struct pb_bytes *b, unsigned field, size_t bytes);
+/* writes and empties; whoever owns `to` looks for errors */
+void pb_flush(struct pb_bytes *b, FILE *to);
+#endif
