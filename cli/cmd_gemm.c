@@ -6,6 +6,7 @@
 #include "cli/npy.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/trace_options.h"
 #include "isa/disasm.h"
 #include "isa/file.h"
 #include "report/report.h"
@@ -22,16 +23,17 @@
 #include <string.h>
 
 struct arguments {
-    const char *tpu, *trace, *assembly, *a, *b, *out;
+    const char *tpu, *assembly, *a, *b, *out;
     int64_t m, n, k, seed;
     bool is_bf16;
     struct machine_options engine;
+    struct trace_options trace;
     struct cli_list set;
 };
 
 #define ELEMENTS_MAX (1 << 27)          /* of a matrix with values */
 
-enum { KEY_SET = 256, KEY_TRACE, KEY_ASM, KEY_A, KEY_B, KEY_OUT, KEY_TYPE, KEY_SEED };
+enum { KEY_SET = 256, KEY_ASM, KEY_A, KEY_B, KEY_OUT, KEY_TYPE, KEY_SEED };
 
 static const struct argp_option options[] = {
     {"tpu", 't', "NAME", 0, "chip or slice to run on (default: v3); a chip: one core of it", 1},
@@ -45,7 +47,6 @@ static const struct argp_option options[] = {
     {"seed", KEY_SEED, "N", 0, "of random operands (default: 1)", 3},
     {"out", KEY_OUT, "FILE", 0, "write C to a .npy of f32", 3},
     {"asm", KEY_ASM, "FILE", 0, "write the program as assembly", 4},
-    {"trace", KEY_TRACE, "FILE", 0, "write a Chrome trace of the run (.json or .json.gz)", 4},
     {0}};
 
 static int64_t side(const char *name, const char *text, struct argp_state *state)
@@ -75,13 +76,14 @@ static void parse_sides(struct arguments *args, const char *text, struct argp_st
 static void check_together(const struct arguments *args, struct argp_state *state)
 {
     bool has_values = args->engine.mode != MODE_TIMING;
+    struct err e;
 
     if (!args->m || !args->n || !args->k)
         argp_error(state, "which sizes? MxNxK, or --m, --n and --k");
     if (!has_values && (args->a || args->b || args->out))
         argp_error(state, "--a, --b and --out are about values, which --mode timing does not have");
-    if (args->engine.mode == MODE_FUNCTIONAL && args->trace)
-        argp_error(state, "--trace shows cycles, which --mode functional does not have");
+    if (trace_options_check_mode(&args->trace, args->engine.mode, &e))
+        argp_error(state, "%s", e.msg);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -91,13 +93,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &args->engine;
+        state->child_inputs[1] = &args->trace;
         return 0;
     case 't': args->tpu = arg; return 0;
     case 'm': args->m = side("--m", arg, state); return 0;
     case 'n': args->n = side("--n", arg, state); return 0;
     case 'k': args->k = side("--k", arg, state); return 0;
     case KEY_SET: cli_list_add(&args->set, arg, state); return 0;
-    case KEY_TRACE: args->trace = arg; return 0;
     case KEY_ASM: args->assembly = arg; return 0;
     case KEY_A: args->a = arg; return 0;
     case KEY_B: args->b = arg; return 0;
@@ -117,7 +119,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{&cli_engine_argp, 0, "Engine:", 5}, {0}};
+static const struct argp_child children[] = {{&cli_engine_argp, 0, "Engine:", 5},
+                                             {&cli_trace_argp, 0, "Trace:", 6}, {0}};
 
 static const struct argp parser = {
     options, parse_option, "MxNxK",
@@ -130,6 +133,7 @@ static const struct argp parser = {
     "  systole gemm 2048x2048x2048\n"
     "  systole gemm 8192x8192x8192 --tpu v5e --mode timing\n"
     "  systole gemm 4096x1024x1024 --tpu v3-8 --threads 2\n"
+    "  systole gemm 1024x1024x1024 --trace gemm.pftrace\n"
     "  systole gemm 512x512x512 --a a.npy --b b.npy --out c.npy --asm gemm.tasm",
     children, NULL, NULL};
 
@@ -148,6 +152,8 @@ struct session {
     struct gemm_plan plan;
     struct isa_program program;
     struct gemm_operands x;
+    struct trace_recording trace;
+    char *const *command;
 };
 
 /* ----- before the run */
@@ -155,12 +161,11 @@ struct session {
 static int open_machine(struct session *s, struct err *e)
 {
     const struct arguments *args = s->args;
-    struct machine_options mo = args->engine;
+    const struct machine_options *mo = &args->engine;
 
-    mo.trace = args->trace != NULL;
     if (cli_load_slice(args->tpu, &args->set, &s->slice, &s->chip, NULL, &s->arena, e))
         return -1;
-    s->m = machine_create(&s->slice, &s->chip, &mo, e);
+    s->m = machine_create(&s->slice, &s->chip, mo, e);
     if (!s->m)
         return -1;
     s->cores = strchr(args->tpu, '-') ? machine_core_count(s->m) : 1;
@@ -282,7 +287,7 @@ static int prepare(struct session *s, struct err *e)
 {
     const struct arguments *args = s->args;
 
-    if (report_check_outputs(NULL, args->trace, e) || (args->out && outfile_check(args->out, e)) ||
+    if (report_check_outputs(NULL, args->trace.path, e) || (args->out && outfile_check(args->out, e)) ||
         open_machine(s, e) || make_program(s, e) || write_assembly(s, e))
         return -1;
     if (args->engine.mode == MODE_TIMING)
@@ -339,18 +344,6 @@ static void print_rate(const struct session *s)
            flops / cycles * mhz * 1e-6, 100 * flops / cycles / peak, peak * mhz * 1e-6);
 }
 
-static int write_trace(const struct session *s, const struct report_step *step, struct err *e)
-{
-    size_t left_out;
-
-    if (!s->args->trace)
-        return 0;
-    if (report_write_trace(step, s->args->trace, 0, &left_out, e))
-        return -1;
-    printf("trace written to %s\n", s->args->trace);
-    return 0;
-}
-
 static int show_values(struct session *s, struct err *e)
 {
     if (s->args->engine.mode == MODE_TIMING)
@@ -368,15 +361,18 @@ static int run(struct session *s, struct err *e)
         .model_flops = 2 * s->plan.problem.m * s->args->n * s->args->k};
     double began_s = progress_seconds(), seconds;
     struct err fault;
-    int status = machine_run(s->m, &fault);
+    int status;
 
+    if (trace_recording_begin(&s->trace, &s->args->trace, s->m, s->program.name, s->command, e))
+        return -1;
+    status = machine_run(s->m, &fault);
     seconds = progress_seconds() - began_s;
     print_plan(s);
     if (status == 0 && s->args->engine.mode != MODE_FUNCTIONAL)
         print_rate(s);
     report_print_step(&step, stdout);
     printf("\nhost time %.3f s\n", seconds);
-    if (write_trace(s, &step, e) && status == 0)
+    if (trace_recording_end(&s->trace, &step, stdout, e) && status == 0)
         return -1;
     if (status != 0) {
         *e = fault;
@@ -387,8 +383,9 @@ static int run(struct session *s, struct err *e)
 
 int cmd_gemm(int argc, char **argv)
 {
-    struct arguments args = {.tpu = "v3", .engine = {.thread_count = 1}, .seed = 1};
-    struct session s = {.args = &args};
+    struct arguments args = {.tpu = "v3", .engine = {.thread_count = 1}, .seed = 1,
+                             .trace = TRACE_OPTIONS_DEFAULT};
+    struct session s = {.args = &args, .command = argv};
     struct err e;
     int status;
 

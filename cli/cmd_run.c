@@ -4,17 +4,18 @@
 #include "cli/progress.h"
 #include "cli/run_setup.h"
 #include "cli/save_at.h"
+#include "cli/trace_options.h"
 #include "report/report.h"
 
 #include <stdio.h>
 
 struct arguments {
     struct run_options run;
-    const char *trace;
+    struct trace_options trace;
     struct cli_list dump, save, save_at;
 };
 
-enum { KEY_DUMP = 256, KEY_SAVE, KEY_SAVE_AT, KEY_RESUME, KEY_TRACE, KEY_RESULT, KEY_UTILIZATION };
+enum { KEY_DUMP = 256, KEY_SAVE, KEY_SAVE_AT, KEY_RESUME, KEY_RESULT, KEY_UTILIZATION };
 
 static const struct argp_option options[] = {
     {"dump", KEY_DUMP, "ADDR:ROWSxCOLS", 0, "after the run, print the f32 matrix at byte ADDR", 2},
@@ -25,20 +26,20 @@ static const struct argp_option options[] = {
     {"save-at", KEY_SAVE_AT, "CYCLE=FILE", 0,
      "write a snapshot of the whole machine at CYCLE, and go on; may be repeated", 4},
     {"resume", KEY_RESUME, "FILE", 0, "go on from a snapshot, instead of PROGRAM", 4},
-    {"trace", KEY_TRACE, "FILE", 0, "write a Chrome trace of the run (.json or .json.gz)", 4},
     {0}};
 
 /* what shows values or cycles goes with a mode that has them */
 static void check_mode(const struct arguments *args, struct argp_state *state)
 {
     enum run_mode mode = args->run.engine.mode;
+    struct err e;
 
     if (mode == MODE_TIMING
         && (args->dump.count || args->save.count || args->run.from.result.count))
         argp_error(state, "--dump, --out-npy and --result show values, which --mode timing does "
                    "not work out");
-    if (mode == MODE_FUNCTIONAL && args->trace)
-        argp_error(state, "--trace shows cycles, which --mode functional does not work out");
+    if (trace_options_check_mode(&args->trace, mode, &e))
+        argp_error(state, "%s", e.msg);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -49,8 +50,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &args->run;
+        state->child_inputs[1] = &args->trace;
         return 0;
-    case KEY_TRACE: args->trace = arg; return 0;
     case KEY_DUMP: cli_list_add(&args->dump, arg, state); return 0;
     case KEY_SAVE: cli_list_add(&args->save, arg, state); return 0;
     case KEY_SAVE_AT: cli_list_add(&args->save_at, arg, state); return 0;
@@ -63,7 +64,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{&cli_run_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&cli_run_argp, 0, NULL, 0},
+                                             {&cli_trace_argp, 0, "Trace:", 6}, {0}};
 
 static const struct argp parser = {
     options, parse_option, "PROGRAM\n--from-dump=FILE\n--resume=FILE",
@@ -75,6 +77,8 @@ static const struct argp parser = {
     "A kernel as the compiler dumped it (docs/listings.md):\n"
     "  systole run --from-dump fusion.final_bundles.txt --tpu v6e \\\n"
     "      --operand 0=x.npy --result 3=y.npy --utilization units.txt\n"
+    "Where a wait comes from, in XProf's, Perfetto's or our own viewer (docs/traces.md):\n"
+    "  systole run examples/03_double_buffered_matmul.tasm --trace out.pftrace\n"
     "The same run in two parts (docs/snapshot.md):\n"
     "  systole run examples/02_mxu_tile.tasm --save-at 500=half.snap\n"
     "  systole run --resume half.snap",
@@ -91,7 +95,22 @@ struct session {
     struct hbm_matrix matrix[2 * CLI_LIST_MAX];
     int matrix_count;
     struct save_points points;
+    struct trace_recording trace;
+    char *const *command;
 };
+
+/* Recording hears of launches that begin: a snapshot's is taken up once more to be heard of. */
+static int begin_trace(struct session *s, struct err *e)
+{
+    const struct snapshot *from = &s->setup.snapshot;
+
+    if (trace_recording_begin(&s->trace, &s->args->trace, s->setup.m, run_setup_title(&s->setup),
+                              s->command, e))
+        return -1;
+    if (!s->args->run.resume || !s->args->trace.path)
+        return 0;
+    return machine_restore(s->setup.m, from->state, from->state_bytes, e);
+}
 
 static int parse_matrices(struct session *s, const struct cli_list *list, bool with_path,
                           struct err *e)
@@ -111,7 +130,8 @@ static int prepare(struct session *s, struct err *e)
         return -1;
     if (save_points_parse(&s->points, &args->save_at, e))
         return -1;
-    if (report_check_outputs(NULL, args->trace, e) || run_setup_open(&s->setup, e))
+    if (report_check_outputs(NULL, args->trace.path, e) || run_setup_open(&s->setup, e)
+        || begin_trace(s, e))
         return -1;
     for (int i = 0; i < s->matrix_count; i++)
         if (hbm_matrix_check(s->setup.m, &s->matrix[i], e))
@@ -121,18 +141,6 @@ static int prepare(struct session *s, struct err *e)
     if (args->run.resume)
         return save_points_check(&s->points, s->setup.m, e);
     machine_start(s->setup.m);
-    return 0;
-}
-
-static int write_trace(const struct session *s, const struct report_step *step, struct err *e)
-{
-    size_t left_out;
-
-    if (!s->args->trace)
-        return 0;
-    if (report_write_trace(step, s->args->trace, 0, &left_out, e))
-        return -1;
-    printf("trace written to %s\n", s->args->trace);
     return 0;
 }
 
@@ -156,7 +164,7 @@ static int run(struct session *s, struct err *e)
         from_dump_print_end(&s->setup.dump, stdout);
     printf("\nhost time %.3f s\n", seconds);
     save_points_print(&s->points, stdout);
-    if (write_trace(s, &step, e) && fault->kind == FAULT_NONE)
+    if (trace_recording_end(&s->trace, &step, stdout, e) && fault->kind == FAULT_NONE)
         return -1;
     if (fault->kind != FAULT_NONE)      /* even where it left no trace to write */
         return err_set(e, "%s", fault->msg);
@@ -170,18 +178,18 @@ static int run(struct session *s, struct err *e)
 
 int cmd_run(int argc, char **argv)
 {
-    struct arguments args = {.run = RUN_OPTIONS_DEFAULT};
-    struct session s = {.args = &args};
+    struct arguments args = {.run = RUN_OPTIONS_DEFAULT, .trace = TRACE_OPTIONS_DEFAULT};
+    struct session s = {.args = &args, .command = argv};
     int status = 0;
     struct err e;
 
     argp_parse(&parser, argc, argv, 0, NULL, &args);
-    args.run.engine.trace = args.trace != NULL;
     if (run_setup_read(&s.setup, &args.run) || prepare(&s, &e) || run(&s, &e)) {
         status = s.setup.is_told ? EXIT_USER_ERROR : cli_fail(&e);
         if (s.setup.m)
             machine_print_deadlock(s.setup.m, stderr);
     }
+    trace_recording_abandon(&s.trace);
     run_setup_fini(&s.setup);
     return status;
 }

@@ -108,7 +108,7 @@ static void set_standards(struct train_options *o)
 {
     struct err e;
 
-    memset(o, 0, sizeof(*o));
+    *o = (struct train_options){.trace = TRACE_OPTIONS_DEFAULT};
     for (int i = 0; i < OPT_COUNT; i++) {
         int status = set_value(&o->value[i], &rows[i], rows[i].standard, &e);
 
@@ -119,11 +119,17 @@ static void set_standards(struct train_options *o)
 /* An option that would do nothing is a mistake. */
 static void check_uses(const struct train_options *o, struct argp_state *state)
 {
+    struct err e;
+
     for (int i = 0; i < OPT_COUNT; i++)
         if (o->value[i].is_given && !train_option_applies(o, (enum train_option)i))
             argp_error(state, "--%s belongs to %s", rows[i].name, use_rules[rows[i].use].text);
     if (o->set.count && o->value[OPT_BACKEND].integer == 1)
         argp_error(state, "--set belongs to --backend sim");
+    if (o->trace.path && o->value[OPT_BACKEND].integer == 1)
+        argp_error(state, "--trace belongs to --backend sim");
+    if (trace_options_check_mode(&o->trace, (enum run_mode)o->value[OPT_MODE].integer, &e))
+        argp_error(state, "%s", e.msg);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -143,6 +149,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     }
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->trace;
+        return 0;
     case KEY_SET:
         cli_list_add(&o->set, arg, state);
         return 0;
@@ -197,7 +206,9 @@ static const char doc[] =
     "instructions on the simulated cores.\v"
     "Example:\n"
     "  systole train examples/mnist_mlp.json --data mnist/ --tpu v3-8 --epochs 20 \\\n"
-    "      --batch 512 --optimizer adam --lr 0.001 --seed 1 --out out/";
+    "      --batch 512 --optimizer adam --lr 0.001 --seed 1 --out out/\n"
+    "A trace of two steps (docs/traces.md); without --steps it has one:\n"
+    "  systole train examples/mnist_mlp.json --steps 2 --trace two.pftrace";
 
 /* returns the exit status */
 static int train(const struct train_options *o)
@@ -226,8 +237,9 @@ static int train(const struct train_options *o)
 int cmd_train(int argc, char **argv)
 {
     struct argp_option list[OPT_COUNT + 16] = {{0}};
+    static const struct argp_child children[] = {{&cli_trace_argp, 0, "Trace:", 7}, {0}};
     struct argp argp = {.options = list, .parser = parse_option, .args_doc = "MODEL.json",
-                        .doc = doc};
+                        .doc = doc, .children = children};
     struct train_options o;
     struct arena texts;
     int status;
@@ -236,6 +248,7 @@ int cmd_train(int argc, char **argv)
     arena_init(&texts);
     list_options(list, &o, &texts);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
+    o.command = argv;
     status = train(&o);
     arena_fini(&texts);
     return status;

@@ -7,6 +7,7 @@
 #define CLI_TRAIN_H
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/trace_options.h"
 #include "report/report.h"
 #include "sim/machine.h"
 #include "stack/data.h"
@@ -29,6 +30,8 @@ struct train_options {
     const char *model_path;
     struct train_value value[OPT_COUNT];
     struct cli_list set;
+    struct trace_options trace;
+    char *const *command;               /* argv */
 };
 
 /* Everything of one run; the arena holds it but for the growing rows. */
@@ -50,6 +53,8 @@ struct train_run {
     float *x;
     int32_t *labels;
 
+    struct trace_recording trace;       /* of all steps with --steps, else of one more */
+    bool has_made_folder;               /* for the trace, before there was a result to put there */
     struct progress progress;
     int64_t step;                       /* training steps done */
     struct report_epoch *epoch;
@@ -77,6 +82,7 @@ static inline bool train_is_timed(const struct train_run *t)
 }
 
 int train_setup(struct train_run *t, struct err *e);    /* checks first, works later */
+int train_begin_trace(struct train_run *t, struct err *e);
 void train_print_header(const struct train_run *t);
 int train_loop(struct train_run *t, struct err *e);
 int train_report(struct train_run *t, struct err *e);   /* table of one step, trace, folder */

@@ -11,13 +11,26 @@ static const bool is_debug_build = true;
 static const bool is_debug_build = false;
 #endif
 
+/* one launch: in the trace, where there is one of all steps */
+static int launch_step(struct train_run *t, int epoch, struct step_result *r, struct err *e)
+{
+    char name[48];
+    int status;
+
+    snprintf(name, sizeof(name), "epoch %d step %lld", epoch, (long long)t->step + 1);
+    trace_recording_resume(&t->trace, name);
+    status = strategy_train_step(t->strategy, t->x, t->labels, r, e);
+    trace_recording_pause(&t->trace);
+    return status;
+}
+
 static int train_step(struct train_run *t, int epoch, int64_t index, struct step_result *r,
                       struct err *e)
 {
     struct report_step_row *row;
 
     data_batch(&t->train, t->order, index * t->batch, t->batch, t->x, t->labels);
-    if (strategy_train_step(t->strategy, t->x, t->labels, r, e))
+    if (launch_step(t, epoch, r, e))
         return -1;
     if (train_value(t, OPT_CHECK_REPLICAS)->integer || is_debug_build)
         if (strategy_check_replicas(t->strategy, e))

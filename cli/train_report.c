@@ -3,8 +3,6 @@
 
 #include "base/text.h"
 
-#define TRACE_EVENT_MAX 2000000         /* what viewers still open */
-
 /* What the option came to; NULL where it took no part in the run. */
 static const char *resolved(struct train_run *t, enum train_option o)
 {
@@ -35,21 +33,10 @@ static size_t list_options(struct train_run *t, struct report_option *list)
                 train_option_section(o), train_option_name(o), text,
                 train_value(t, o)->is_given ? "command line" : "default"};
     }
+    if (t->options->trace.path)
+        list[count++] = (struct report_option){"output", "trace", t->options->trace.path,
+                                               "command line"};
     return count;
-}
-
-static int write_trace(const struct report_step *step, const char *path, struct err *e)
-{
-    char text[32];
-    size_t left_out;
-
-    if (report_write_trace(step, path, TRACE_EVENT_MAX, &left_out, e))
-        return -1;
-    printf("trace of one step: %s", path);
-    if (left_out)
-        printf(" (%s events left out)", text_thousands((int64_t)left_out, text, sizeof(text)));
-    printf("\n");
-    return 0;
 }
 
 static int64_t input_bytes(struct train_run *t, const struct compiled *c)
@@ -67,11 +54,15 @@ static int64_t input_bytes(struct train_run *t, const struct compiled *c)
 static int describe_step(struct train_run *t, struct report_step *step, struct err *e)
 {
     const struct compiled *c = strategy_train_program(t->strategy);
-    const char *trace = train_value(t, OPT_TRACE)->text;
+    bool is_traced = !t->trace.machine && t->options->trace.path;
     struct step_result r;
 
     if (!c)
         return 0;
+    if (is_traced && train_begin_trace(t, e))
+        return -1;
+    if (is_traced)
+        trace_recording_resume(&t->trace, "one step");
     if (strategy_replay_step(t->strategy, &r, e))
         return -1;
     *step = (struct report_step){
@@ -82,13 +73,13 @@ static int describe_step(struct train_run *t, struct report_step *step, struct e
     printf("\n");
     report_print_step(step, stdout);
     fflush(stdout);
-    return *trace ? write_trace(step, trace, e) : 0;
+    return trace_recording_end(&t->trace, step, stdout, e);
 }
 
 int train_report(struct train_run *t, struct err *e)
 {
     const char *out = train_value(t, OPT_OUT)->text;
-    struct report_option list[OPT_COUNT + 2];
+    struct report_option list[OPT_COUNT + 3];
     struct report_run run = {
         .chip_origins = t->chip_origins, .option = list, .option_count = list_options(t, list),
         .epoch = t->epoch, .epoch_count = t->epoch_count, .row = t->row,

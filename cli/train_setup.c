@@ -65,7 +65,6 @@ static int create_machine(struct train_run *t, struct err *e)
     int64_t threads = train_value(t, OPT_THREADS)->integer;
     struct machine_options options = {.simd = train_value(t, OPT_SIMD)->text,
                                       .mode = (enum run_mode)train_value(t, OPT_MODE)->integer,
-                                      .trace = *train_value(t, OPT_TRACE)->text != '\0',
                                       .check_races = train_value(t, OPT_CHECK_RACES)->integer,
                                       .check_unwritten =
                                           train_value(t, OPT_CHECK_UNWRITTEN)->integer};
@@ -128,10 +127,27 @@ static void allocate_batches(struct train_run *t)
                            sizeof(*t->epoch));
 }
 
+/* The trace is begun before the other results are there, and may lie in their folder. */
+int train_begin_trace(struct train_run *t, struct err *e)
+{
+    const char *out = path_or_null(t, OPT_OUT);
+
+    if (!t->options->trace.path)
+        return 0;
+    t->has_made_folder = out && access(out, F_OK) != 0;
+    if (out && report_make_folder(out, e))
+        return -1;
+    if (trace_recording_begin(&t->trace, &t->options->trace, t->machine, t->model.name,
+                              t->options->command, e))
+        return -1;
+    trace_recording_pause(&t->trace);   /* only training steps are in it */
+    return 0;
+}
+
 int train_setup(struct train_run *t, struct err *e)
 {
     t->batch = train_value(t, OPT_BATCH)->integer;
-    if (report_check_outputs(path_or_null(t, OPT_OUT), path_or_null(t, OPT_TRACE), e) ||
+    if (report_check_outputs(path_or_null(t, OPT_OUT), t->options->trace.path, e) ||
         load_chip(t, e))
         return -1;
     if (t->slice.core_count && strategy_check_batch(t->batch, t->slice.core_count, e))
@@ -141,11 +157,16 @@ int train_setup(struct train_run *t, struct err *e)
     if (!runs_on_host(t) && create_machine(t, e))
         return -1;
     allocate_batches(t);
-    return create_strategy(t, e);
+    if (create_strategy(t, e))
+        return -1;
+    return train_value(t, OPT_STEPS)->integer ? train_begin_trace(t, e) : 0;
 }
 
 void train_fini(struct train_run *t)
 {
+    trace_recording_abandon(&t->trace);
+    if (t->has_made_folder)
+        rmdir(train_value(t, OPT_OUT)->text);       /* does nothing when results are in it */
     strategy_destroy(t->strategy);
     if (t->machine)
         machine_destroy(t->machine);

@@ -1,0 +1,60 @@
+/*
+ * --trace and what belongs to it, the same for every command that runs a
+ * machine: record launches, write the file, say what is in it.
+ *
+ * A command lists cli_trace_argp among the children of its argp and, at
+ * ARGP_KEY_INIT, sets the child's input to the struct trace_options to fill in,
+ * which is TRACE_OPTIONS_DEFAULT at first. Then, all of them doing nothing
+ * where no trace is wanted: trace_options_check_mode, report_check_outputs
+ * (before any work is done), trace_recording_begin, one or more launches,
+ * trace_recording_end or _abandon.
+ */
+#ifndef CLI_TRACE_OPTIONS_H
+#define CLI_TRACE_OPTIONS_H
+#include "report/export.h"
+#include "report/report.h"
+
+#include <argp.h>
+
+struct trace_options {
+    const char *path;                   /* NULL: no trace */
+    enum trace_level level;
+    cycle_t first, end;                 /* --trace-window; 0, 0: everything */
+    int64_t event_limit;                /* 0: none; -1: EXPORT_EVENT_LIMIT, none in a .strace */
+    bool has_more;                      /* any option but --trace was given */
+};
+#define TRACE_OPTIONS_DEFAULT {.level = TRACE_BUNDLE, .event_limit = -1}
+
+extern const struct argp cli_trace_argp;
+
+/* Cycles "A:B", "A:", ":B", numbers whole or with k, M or G behind them; `end` 0: to the end. */
+int trace_parse_window(const char *option, const char *text, cycle_t *first, cycle_t *end,
+                       struct err *e);
+int trace_parse_limit(const char *option, const char *text, int64_t *limit, struct err *e);
+/* functional mode has no cycles to show */
+int trace_options_check_mode(const struct trace_options *o, enum run_mode mode, struct err *e);
+
+struct trace_recording {
+    const struct trace_options *options;
+    struct machine *machine;            /* NULL: nothing is recorded */
+    struct strace_writer *writer;
+    const struct export_format *format; /* NULL: the .strace itself is wanted */
+    char *path;                         /* of the .strace */
+};
+
+/* `command`: argv, for whoever finds the file. Recording is on. */
+int trace_recording_begin(struct trace_recording *t, const struct trace_options *o,
+                          struct machine *m, const char *title, char *const *command,
+                          struct err *e);
+/* off and on again between launches; the next launch is called `name` unless it is NULL */
+void trace_recording_pause(struct trace_recording *t);
+void trace_recording_resume(struct trace_recording *t, const char *name);
+/* Writes the file and says so on `to`. `step`, which may be NULL, gives the file its stats.json. */
+int trace_recording_end(struct trace_recording *t, const struct report_step *step, FILE *to,
+                        struct err *e);
+void trace_recording_abandon(struct trace_recording *t);         /* leaves nothing behind */
+
+/* "trace written to x.pftrace: 1.2 MiB, …" and what was left out */
+void trace_print_export(const char *path, const struct export_format *f,
+                        const struct export_options *o, const struct export_result *r, FILE *to);
+#endif
