@@ -60,7 +60,7 @@ expect 2 '--out-type is "f16", allowed are f32, bf16' 4x4x4 --out-type f16
 expect 2 '--seed is "x", allowed are whole numbers from 0 on' 4x4x4 --seed x
 expect 2 '--a, --b and --out are about values, which --mode timing does not have' \
     4x4x4 --mode timing --out "$dir/x.npy"
-expect 2 '--trace shows cycles, which --mode functional does not have' \
+expect 2 '--trace shows cycles, which --mode functional does not work out' \
     4x4x4 --mode functional --trace "$dir/x.json"
 expect 1 'operands and result take 8388608.0 MiB, the HBM of a core has 16384.0 MiB; the chip is v3' \
     1048576x1048576x1048576 --mode timing
@@ -72,7 +72,7 @@ expect 1 'nowhere.npy' 4x4x4 --a nowhere.npy
 expect 1 'README.md: not a .npy file' 4x4x4 --a README.md
 expect 1 "cannot write $dir/no/c.npy" 4x4x4 --out "$dir/no/c.npy"
 expect 1 "cannot write $dir/no/g.tasm" 4x4x4 --asm "$dir/no/g.tasm"
-expect 1 'must end in .json or .json.gz' 4x4x4 --trace "$dir/t.png"
+expect 1 'its name must end in .strace, .pftrace, .json' 4x4x4 --trace "$dir/t.png"
 expect 1 'a matrix of 16384x16384 elements; 134217728 are the most, except with --mode timing' \
     16384x1x16384
 exit $status

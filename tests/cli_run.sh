@@ -82,7 +82,7 @@ expect 1 "ADDR:ROWSxCOLS=FILE is needed" $ex --out-npy 0:4x4
 expect 1 "cannot write" $ex --out-npy 0:4x4="$dir/no/such/c.npy"
 expect 1 "at most 67108864 elements" $ex --dump 0:1000000x1000000
 expect 1 "16384 from 0x3ffffc000 on" $ex --dump 0x3ffffc000:32x129
-expect 1 "must end in .json or .json.gz" $ex --trace "$dir/t.png"
+expect 1 "its name must end in .strace, .pftrace, .json, .json.gz, .xplane.pb or .kanata" $ex --trace "$dir/t.png"
 expect 1 "cannot write $dir/no/such/t.json" $ex --trace "$dir/no/such/t.json"
 printf '{ shalt.err }\n' >"$dir/stop.tasm"
 expect 1 "shalt.err reached" "$dir/stop.tasm" --trace "$dir/stop.json"

@@ -79,7 +79,7 @@ expect 1 'drawn digits: 12000 training images are less than a batch of 16384' \
     train $model --backend host --batch 16384
 expect 1 '/dev/null/out' train $model --backend host --out /dev/null/out
 expect 1 'cannot write /nowhere/at/all/t.json' train $model --trace /nowhere/at/all/t.json
-expect 1 'must end in .json or .json.gz' train $model --trace "$work/t.png"
+expect 1 'its name must end in .strace, .pftrace, .json' train $model --trace "$work/t.png"
 mkdir "$work/folder.json"
 expect 1 'folder.json: Is a directory' train $model --trace "$work/folder.json"
 
@@ -139,7 +139,7 @@ done
 grep -qF '"mode": "both"' "$work/one/stats.json" || fail 'no mode in stats.json'
 expect 1 '--mode timing works out no values, and training needs the loss' \
     train $model --mode timing
-expect 1 'a trace shows cycles, which functional mode does not work out' \
+expect 2 '--trace shows cycles, which --mode functional does not work out' \
     train $model --mode functional --trace "$work/t.json"
 expect 2 '--mode belongs to --backend sim' train $model --backend host --mode functional
 expect 0 'test acc' train $model --tpu v3 --set mxu.count=1 --batch 64 --steps 1

@@ -44,9 +44,9 @@ struct launch {
 };
 
 /* `text` on the first `count` of four cores */
-static void start_text(struct launch *l, const char *text, int count, bool is_traced)
+static void start_text(struct launch *l, const char *text, int count)
 {
-    struct machine_options options = {.thread_count = 1, .simd = "c", .trace = is_traced};
+    struct machine_options options = {.thread_count = 1, .simd = "c"};
     struct isa_errors errors;
     struct err e;
 
@@ -66,9 +66,9 @@ static void start_text(struct launch *l, const char *text, int count, bool is_tr
                                    .program = &l->program};
 }
 
-static void start(struct launch *l, int count, bool is_traced)
+static void start(struct launch *l, int count)
 {
-    start_text(l, source, count, is_traced);
+    start_text(l, source, count);
 }
 
 static void finish(struct launch *l)
@@ -104,7 +104,7 @@ TEST(folder_of_a_launch_tells_its_counters)
     json_t *root, *core;
     size_t i;
 
-    start(&l, 4, false);
+    start(&l, 4);
     run.step = l.step;
     toy_make_folder(folder, sizeof(folder));
     assert_int_equal(report_write_folder(&run, folder, &e), 0);
@@ -146,7 +146,7 @@ TEST(means_are_over_the_cores_that_ran)
     char text[8192] = "", row[100];
 
     assert_non_null(f);
-    start(&l, 1, false);
+    start(&l, 1);
     report_print_step(&l.step, f);
     rewind(f);
     assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
@@ -164,98 +164,6 @@ TEST(means_are_over_the_cores_that_ran)
     finish(&l);
 }
 
-/* per thread: nothing overlaps; in all: nothing outlasts the launch */
-static double check_spans(json_t *root, double launch_us, int pid, const char *stalls_only)
-{
-    struct { json_int_t tid; double end; } thread[128];
-    size_t count = 0, i;
-    double stall_us = 0.0;
-    json_t *event;
-
-    json_array_foreach(json_object_get(root, "traceEvents"), i, event) {
-        double ts, dur;
-        size_t n = 0;
-
-        if (strcmp(json_string_value(json_object_get(event, "ph")), "X") != 0)
-            continue;
-        ts = json_real_value(json_object_get(event, "ts"));
-        dur = json_real_value(json_object_get(event, "dur"));
-        while (n < count && thread[n].tid != get_int(event, "tid"))
-            n++;
-        if (n == count) {
-            assert_true(count < 128);
-            thread[count].end = 0.0;
-            thread[count++].tid = get_int(event, "tid");
-        }
-        assert_true(ts >= thread[n].end - 1e-9);
-        thread[n].end = ts + dur;
-        assert_true(ts + dur <= launch_us + 1e-6);
-        if (get_int(event, "pid") == pid &&
-            strcmp(json_string_value(json_object_get(event, "name")), stalls_only) == 0)
-            stall_us += dur;
-    }
-    assert_true(count > 4);
-    return stall_us;
-}
-
-TEST(trace_of_a_launch_agrees_with_its_counters)
-{
-    struct launch l;
-    struct err e;
-    char folder[200], path[300];
-    double launch_us, stall_us;
-    size_t left_out;
-    json_t *root;
-
-    start(&l, 4, true);
-    launch_us = (double)machine_cycles(l.machine) / (double)l.chip.chip_clock_mhz;
-    snprintf(path, sizeof(path), "%s/t.json.gz", toy_make_folder(folder, sizeof(folder)));
-    assert_int_equal(report_write_trace(&l.step, path, 0, &left_out, &e), 0);
-    assert_int_equal(left_out, 0);
-    root = load(path);
-    stall_us = check_spans(root, launch_us, 1, "hbm_wait");
-    assert_true(fabs(stall_us * (double)l.chip.chip_clock_mhz -
-                     (double)machine_counters(l.machine, 0)->stall_cycles[STALL_HBM]) < 1e-3);
-    assert_int_equal(get_int(json_object_get(root, "otherData"), "cycles"),
-                     machine_cycles(l.machine));
-    json_decref(root);
-    assert_int_equal(toy_remove_folder(folder), 1);
-    finish(&l);
-}
-
-static int count_events(const json_t *root, const char *name)
-{
-    const json_t *event;
-    size_t i;
-    int count = 0;
-
-    json_array_foreach(json_object_get(root, "traceEvents"), i, event)
-        count += strcmp(json_string_value(json_object_get(event, "name")), name) == 0;
-    return count;
-}
-
-TEST(events_are_named_as_their_operations_are_written)
-{
-    static const char *const names[] = {
-        "vld", "vmatpush.xpose.msrb.mxu0", "vmatpush.msra.mxu0", "scmp.ge.u32.totalorder",
-        "vcmp.gt.u32.totalorder", "vrot.lane.b32.xlu0", "shalt"};
-    struct launch l;
-    struct err e;
-    char folder[200], path[300];
-    size_t left_out;
-    json_t *root;
-
-    start_text(&l, choices, 1, true);
-    snprintf(path, sizeof(path), "%s/t.json", toy_make_folder(folder, sizeof(folder)));
-    assert_int_equal(report_write_trace(&l.step, path, 0, &left_out, &e), 0);
-    root = load(path);
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        assert_int_equal(count_events(root, names[i]), 1);
-    json_decref(root);
-    assert_int_equal(toy_remove_folder(folder), 1);
-    finish(&l);
-}
-
 /* one key for an operation with choices, which claims none of them */
 TEST(counters_of_operations_show_their_choices)
 {
@@ -265,7 +173,7 @@ TEST(counters_of_operations_show_their_choices)
     char folder[200], path[300];
     json_t *root, *ops;
 
-    start_text(&l, choices, 1, false);
+    start_text(&l, choices, 1);
     run.step = l.step;
     toy_make_folder(folder, sizeof(folder));
     assert_int_equal(report_write_folder(&run, folder, &e), 0);
@@ -310,7 +218,7 @@ TEST(step_table_shares_the_cycles_among_source_operations)
     size_t bytes;
     FILE *to;
 
-    start(&l, 4, false);
+    start(&l, 4);
     k = machine_counters(l.machine, 0);
     to = open_memstream(&text, &bytes);
     report_print_step(&l.step, to);
@@ -322,32 +230,13 @@ TEST(step_table_shares_the_cycles_among_source_operations)
     finish(&l);
 }
 
-TEST(trace_of_an_untraced_launch_is_an_error)
-{
-    struct launch l;
-    struct err e;
-    char folder[200], path[300];
-    size_t left_out;
-
-    start(&l, 4, false);
-    snprintf(path, sizeof(path), "%s/t.json", toy_make_folder(folder, sizeof(folder)));
-    assert_int_equal(report_write_trace(&l.step, path, 0, &left_out, &e), -1);
-    assert_non_null(strstr(e.msg, path));
-    assert_non_null(strstr(e.msg, "kept none"));
-    assert_int_equal(toy_remove_folder(folder), 0);
-    finish(&l);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folder_of_a_launch_tells_its_counters),
         cmocka_unit_test(means_are_over_the_cores_that_ran),
-        cmocka_unit_test(trace_of_a_launch_agrees_with_its_counters),
-        cmocka_unit_test(events_are_named_as_their_operations_are_written),
         cmocka_unit_test(counters_of_operations_show_their_choices),
         cmocka_unit_test(step_table_shares_the_cycles_among_source_operations),
-        cmocka_unit_test(trace_of_an_untraced_launch_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,31 +96,6 @@ void toy_init(struct toy *t)
     };
 }
 
-/* bundles 0 and 1 belong to dot.1, 2 to the add, 3 to nothing */
-static const struct trace_event events[] = {
-    {.start = 100, .end = 101, .bundle = 0, .code = OP_SMOV, .track = TRACK_SCALAR},
-    {.start = 100, .end = 101, .bundle = 0, .code = OP_SADD, .track = TRACK_SCALAR},
-    {.start = 101, .end = 900, .bundle = 1, .code = OP_DMA_HBM_VMEM, .track = TRACK_DMA,
-     .bytes = 4096},
-    {.start = 102, .end = 950, .bundle = 1, .code = OP_DMA_HBM_VMEM, .track = TRACK_DMA,
-     .bytes = 8192},
-    {.start = 910, .end = 990, .bundle = 2, .code = OP_DMA_HBM_VMEM, .track = TRACK_DMA,
-     .bytes = 512},
-    {.start = 103, .end = 1000, .bundle = 2, .track = -1, .stall = STALL_HBM},
-    {.start = 1000, .end = 1001, .bundle = 2, .code = OP_VADD_F32, .track = TRACK_VALU},
-    {.start = 1600, .end = 1600, .bundle = 3, .code = OP_VTRACE, .track = TRACK_SCALAR},
-    {.start = 1008, .end = 1016, .bundle = 2, .code = OP_VMATMUL, .track = TRACK_MXU},
-};
-_Static_assert(COUNT_OF(events) == TOY_EVENT_COUNT, "toy.h tells how many");
-
-void toy_trace(struct toy *t)
-{
-    toy_init(t);
-    for (int i = 0; i < 2; i++)
-        t->trace[i] = (struct view_trace){events, COUNT_OF(events)};
-    t->view.trace = t->trace;
-}
-
 static const struct report_epoch epochs[] = {
     {1, 0.5, 0.85, 0.9, 117, 10000, 10.0, 51200000.0, 0.25},
     {2, 0.25, 0.93, 0.9375, 117, 10000, 10.0, 51200000.0, 0.25},
@@ -151,8 +126,12 @@ char *toy_read_text(const char *path)
     int got;
 
     assert_non_null(f);
-    while ((got = gzread(f, text + used, (unsigned)(room - used - 1))) > 0)
+    while ((got = gzread(f, text + used, (unsigned)(room - used - 1))) > 0) {
         used += (size_t)got;
+        if (room - used < 4096)
+            text = realloc(text, room *= 2);
+        assert_non_null(text);
+    }
     assert_int_equal(got, 0);
     text[used] = '\0';
     gzclose(f);

@@ -9,8 +9,6 @@
 
 #include <jansson.h>
 
-#define TOY_EVENT_COUNT 9               /* of the trace, on each core */
-
 enum { TRACK_SCALAR, TRACK_VALU, TRACK_LOAD, TRACK_MXU, TRACK_PUSH, TRACK_DMA, TRACK_COUNT };
 
 struct toy {
@@ -27,12 +25,10 @@ struct toy {
     const char *note[2];
     cycle_t note_cycles[3];
     struct isa_program program;
-    struct view_trace trace[2];
 };
 
-/* 10,000 cycles at 1000 MHz; toy_trace adds a trace */
+/* 10,000 cycles at 1000 MHz */
 void toy_init(struct toy *t);
-void toy_trace(struct toy *t);
 
 struct report_run toy_run(void);        /* two epochs, two steps, three options; no machine */
 
