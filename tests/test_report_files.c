@@ -230,7 +230,7 @@ TEST(outputs_are_checked_without_a_trace_of_it)
     assert_int_equal(report_check_outputs(NULL, trace, &e), -1);   /* nobody makes the folder */
     assert_non_null(strstr(e.msg, trace));
     assert_int_equal(report_check_outputs(path, path, &e), -1);
-    assert_non_null(strstr(e.msg, "must end in .json or .json.gz"));
+    assert_non_null(strstr(e.msg, "must end in .strace, .pftrace, .json"));
     assert_int_equal(toy_remove_folder(folder), 0);
 }
 
