@@ -17,7 +17,7 @@ PKGS    := jansson inih zlib openblas libprotobuf-c
 MAKEFLAGS += -j$(shell nproc)
 LAYERS  := base isa hbm interconnect sim stack report
 VIEW_PKGS := sdl2 SDL2_ttf libpng
-HAS_VIEWER := $(if $(wildcard viz/main.c),$(shell pkg-config --exists $(VIEW_PKGS) 2>/dev/null && echo yes))
+HAS_VIEWER := $(shell pkg-config --exists $(VIEW_PKGS) 2>/dev/null && echo yes)
 
 comma   := ,
 say     = $(if $(V),,@echo '  $(1)  $(2)';)

@@ -188,12 +188,30 @@ uint64_t draw_hash(const struct draw_list *d)
     return hash;
 }
 
+/* something opaque between the texts hides what they share of the first */
+static bool is_hidden(const struct draw_list *d, size_t first, size_t second, struct rect shared)
+{
+    struct rect clip = EVERYWHERE;
+    size_t i;
+
+    for (i = 0; i < second; i++) {
+        const struct draw_command *c = &d->command[i];
+
+        if (c->kind == DRAW_CLIP)
+            clip = c->r;
+        else if (i > first && c->kind == DRAW_RECT && (c->color & 0xff) == 0xff
+                 && rect_covers(rect_meet(c->r, clip), shared))
+            return true;
+    }
+    return false;
+}
+
 bool draw_find_overlap(const struct draw_list *d, const struct draw_command **a,
                        const struct draw_command **b)
 {
-    struct rect clip = EVERYWHERE, *shown = NULL;
-    const struct draw_command **text = NULL;
-    size_t count = 0, shown_capacity = 0, capacity = 0, i, j;
+    struct { size_t index; struct rect shown; } *text = NULL;
+    struct rect clip = EVERYWHERE;
+    size_t count = 0, capacity = 0, i, j;
     bool found = false;
 
     for (i = 0; i < d->count && !found; i++) {
@@ -202,24 +220,21 @@ bool draw_find_overlap(const struct draw_list *d, const struct draw_command **a,
 
         if (c->kind == DRAW_CLIP)
             clip = c->r;
-        if (c->kind == DRAW_RECT && (c->color & 0xff) == 0xff)
-            for (j = 0; j < count; j++)         /* what is painted over whole is not seen */
-                if (rect_covers(r, shown[j]))
-                    shown[j].w = 0;
-        if (c->kind != DRAW_TEXT || r.w <= 0 || r.h <= 0)
+        if (c->kind != DRAW_TEXT || !rect_is_seen(r))
             continue;
-        for (j = 0; j < count && !found; j++)
-            if (rect_is_seen(rect_meet(r, shown[j]))) {
-                *a = text[j];
-                *b = c;
-                found = true;
-            }
+        for (j = 0; j < count && !found; j++) {
+            struct rect shared = rect_meet(r, text[j].shown);
+
+            if (!rect_is_seen(shared) || is_hidden(d, text[j].index, i, shared))
+                continue;
+            *a = &d->command[text[j].index];
+            *b = c;
+            found = true;
+        }
         text = mem_grow(text, &capacity, count + 1, sizeof(*text));
-        shown = mem_grow(shown, &shown_capacity, count + 1, sizeof(*shown));
-        text[count] = c;
-        shown[count++] = r;
+        text[count].index = i;
+        text[count++].shown = r;
     }
     mem_free(text);
-    mem_free(shown);
     return found;
 }

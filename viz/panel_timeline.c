@@ -212,30 +212,33 @@ static void draw_marks(const struct view *v, struct draw_list *d, struct rect r)
         draw_rect(d, c, theme_color(v->theme, COLOR_CURSOR));
 }
 
-static void draw_head(struct timeline *t, const struct view *v, struct draw_list *d,
-                      const struct timeline_places *p, struct rect area)
+/* at the left of a strip above the lanes, `down` pixels below its upper edge */
+static void head_text(const struct view *v, struct draw_list *d, const struct timeline_places *p,
+                      const struct rect *beside, int down, enum color_role role, const char *text)
 {
-    int one = draw_char_width(d, TEXT_SMALL), line = draw_line_height(d, TEXT_SMALL);
-    struct rect box = {area.x + one, p->minimap.y + 2, p->gutter - 2 * one, line};
-    rgba_t dim = theme_color(v->theme, COLOR_DIM_TEXT);
+    int one = draw_char_width(d, TEXT_SMALL);
+
+    draw_text_fit(d, (struct rect){beside->x - p->gutter + one, beside->y + down,
+                                   p->gutter - 2 * one, beside->h - down},
+                  TEXT_SMALL, theme_color(v->theme, role), text);
+}
+
+static void draw_head(struct timeline *t, const struct view *v, struct draw_list *d,
+                      const struct timeline_places *p)
+{
+    int line = draw_line_height(d, TEXT_SMALL);
     char text[96], cycles[QUANTITY_MAX];
 
     timeline_draw_minimap(t, v, d, p->minimap);
     snprintf(text, sizeof(text), "whole run, core %d", v->core);
-    draw_text_fit(d, box, TEXT_SMALL, dim, text);
-    box.y += line;
-    draw_text_fit(d, box, TEXT_SMALL, dim,
-                  quantity_cycles((double)strace_info(v->run)->cycles, cycles));
+    head_text(v, d, p, &p->minimap, 2, COLOR_DIM_TEXT, text);
+    head_text(v, d, p, &p->minimap, 2 + line, COLOR_DIM_TEXT,
+              quantity_cycles((double)strace_info(v->run)->cycles, cycles));
     axis_draw_ruler(v, d, p->ruler, (struct rect){p->steps.x, p->steps.y, p->steps.w,
                                                   p->steps.h + p->lanes.h});
-    box.y = p->ruler.y + draw_scaled(d, 2);
-    draw_text_fit(d, box, TEXT_SMALL, dim, "cycles");
-    box.y = p->ruler.y + draw_scaled(d, 3) + line;
-    draw_text_fit(d, box, TEXT_SMALL, dim, "time");
-    box.y = p->steps.y + (p->steps.h - line) / 2;
-    draw_text_fit(d, box, TEXT_SMALL, theme_color(v->theme, COLOR_TEXT), "launches");
-    draw_text_fit(d, (struct rect){box.x + 9 * one, box.y, box.w - 9 * one, line}, TEXT_SMALL, dim,
-                  "% of shown");
+    head_text(v, d, p, &p->ruler, draw_scaled(d, 2), COLOR_DIM_TEXT, "cycles");
+    head_text(v, d, p, &p->ruler, draw_scaled(d, 3) + line, COLOR_DIM_TEXT, "time");
+    head_text(v, d, p, &p->steps, (p->steps.h - line) / 2, COLOR_TEXT, "launches, % of shown");
     draw_clip(d, p->steps);
     timeline_draw_steps(v, d, p->steps);
     draw_clip_end(d);
@@ -264,7 +267,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     t->scroll = t->scroll < 0 ? 0 : t->scroll;
     draw_clip(d, area);
     draw_rect(d, area, theme_color(v->theme, COLOR_PANEL));
-    draw_head(t, v, d, &p, area);
+    draw_head(t, v, d, &p);
     draw_clip(d, (struct rect){p.names.x, p.names.y, p.names.w + p.lanes.w, p.lanes.h});
     draw_lanes(t, v, d, &p);
     draw_clip_end(d);

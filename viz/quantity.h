@@ -17,7 +17,10 @@ char *quantity_flops(double flops, char *buf);                  /* "12.3 GFLOP" 
 char *quantity_flop_rate(double flops_per_second, char *buf);   /* "45.1 TFLOP/s" */
 char *quantity_percent(double share, char *buf);                /* 0.634: "63 %"; 0.004: "0.4 %" */
 
-static inline double chip_cycle_seconds(const struct chip *c) { return 1e-6 / (double)c->chip_clock_mhz; }
+static inline double chip_cycle_seconds(const struct chip *c)
+{
+    return 1e-6 / (double)c->chip_clock_mhz;
+}
 
 /*
  * Marks of an axis from `from` to `end`: the step is 1, 2 or 5 times a power of

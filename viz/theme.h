@@ -11,7 +11,7 @@
 
 enum theme { THEME_DARK, THEME_LIGHT, THEME_COUNT };
 
-enum color_role {                       /* COLOR_BACKGROUND, …: viz/colors.def says what they mean */
+enum color_role {                       /* viz/colors.def says what they mean */
 #define COLOR(role, dark, light, meaning) COLOR_##role,
 #include "viz/colors.def"
     COLOR_ROLE_COUNT

@@ -1,0 +1,39 @@
+#!/bin/sh
+# systole-view without a window: how it fails. Pictures: tests/view_window.sh, tests/test_panels.c.
+viewer=${VIEWER-./systole-view}
+[ -n "$viewer" ] && [ -x "$viewer" ] || { echo "skipped: no systole-view (make view)"; exit 0; }
+dir=${TMPDIR:-/tmp}/systole_view_cli.$$
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir" || exit 1
+status=0
+fail() { echo "view_cli: $*"; status=1; }
+unset DISPLAY WAYLAND_DISPLAY
+
+expect() {          # part of the message, arguments
+    message=$1; shift
+    "$viewer" "$@" >"$dir/out" 2>"$dir/err"
+    code=$?
+    [ $code -eq 1 ] || fail "status $code of: $*"
+    [ "$(wc -l <"$dir/err")" -eq 1 ] || fail "not one line of: $*: $(cat "$dir/err")"
+    grep -qF -- "$message" "$dir/err" || fail "no \"$message\" of: $*: $(cat "$dir/err")"
+    [ ! -s "$dir/out" ] || fail "output of: $*"
+}
+expect 'name a run: a folder made with --out, or a .strace'
+expect '/nowhere.strace' /nowhere.strace
+expect "$dir/trace.strace" "$dir"
+expect 'no panel is called "timelin" (did you mean "timeline"?)' x --panel timelin
+expect '"12" is no size: write WIDTHxHEIGHT' x --size 12
+expect '"5x5" is no size' x --size 5x5
+expect '"20:10" is no range of cycles' x --range 20:10
+expect '"a:b" is no range of cycles' x --range a:b
+expect '--core takes 0 to' x --core -1
+expect '--scale takes 50 to 400, not "1000"' x --scale 1000
+expect 'no theme is called "drak" (did you mean "dark"?)' x --theme drak
+expect '"7" is no place' x --pointer 7
+expect 'what is "c"?' a b c
+head -c 1000 /dev/zero >"$dir/zero.strace"
+expect 'zero.strace' "$dir/zero.strace" --png "$dir/p.png"
+[ ! -e "$dir/p.png" ] || fail "a picture of nothing"
+
+"$viewer" --help | grep -q 'systole-view t.strace --range' || fail "help has no example"
+exit $status

@@ -1,0 +1,51 @@
+/*
+ * systole-view: a window on a recorded run, or a picture of it without a display.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "viz/sdl_app.h"
+
+static struct strace *open_run(const char *name, struct arena *a, struct err *e)
+{
+    struct strace *t = name ? strace_open(view_trace_path(name, a), e) : NULL;
+    size_t i;
+
+    for (i = 0; t && i < strace_note_count(t); i++)
+        fprintf(stderr, "systole-view: %s: %s\n", name, strace_note(t, i));
+    return t;
+}
+
+static int show(const struct view_options *o, struct view *v, struct err *e)
+{
+    if (o->bench)
+        return app_bench(o, v, e);
+    return o->png ? app_picture(o, v, e) : app_window(o, v, e);
+}
+
+int main(int argc, char **argv)
+{
+    struct view_options o;
+    struct err e = {.line = 0};
+    struct arena a;
+    struct view v;
+    int status = -1;
+    char text[1024];
+
+    arena_init(&a);
+    if (view_options_parse(&o, argc, argv, &e) == 0 && (v.run = open_run(o.path, &a, &e)) != NULL) {
+        view_init(&v, v.run);
+        v.path = o.path;
+        v.other = open_run(o.other, &a, &e);
+        v.other_path = o.other ? o.other : "";
+        if ((!o.other || v.other) && view_options_apply(&o, &v, &e) == 0)
+            status = show(&o, &v, &e);
+        strace_close(v.run);
+        if (v.other)
+            strace_close(v.other);
+    }
+    arena_fini(&a);
+    if (status)
+        fprintf(stderr, "systole-view: %s\n", err_format(&e, text, sizeof(text)));
+    return status ? EXIT_FAILURE : EXIT_SUCCESS;
+}
