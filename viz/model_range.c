@@ -181,7 +181,7 @@ const char *range_text(struct strace *t, const struct range_sums *r, int core, s
     text = arena_printf(a, "%s \n", text);
     if (r->flops > 0)
         text = add_line(a, text, "matrix units", arena_printf(
-            a, "%s, %s", quantity_flops(r->flops, one),
+            a, "about %s, %s", quantity_flops(r->flops, one),
             quantity_flop_rate(r->flops / r->seconds, two)));
     text = add_line(a, text, "HBM read", arena_printf(
         a, "%s, %s", quantity_bytes((double)r->hbm_read_bytes, one),

@@ -16,7 +16,8 @@ struct range_sums {
     double hbm_share;                   /* of what its data buses could carry */
     int64_t link_bytes;                 /* payload that left the chip */
     double link_share;                  /* of its busiest link's time */
-    double flops;                       /* at the rate of bf16: what the arrays could do while busy */
+    double flops;                       /* about: busy cycles at the mean rate of the program's
+                                         * products */
 };
 
 void range_sum(struct strace *t, int core, cycle_t from, cycle_t end, struct range_sums *to);

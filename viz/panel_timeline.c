@@ -156,6 +156,7 @@ static void draw_lanes(struct timeline *t, const struct view *v, struct draw_lis
     const struct lane *filled = NULL;
     size_t i, k;
 
+    t->copy_count = 0;
     for (i = 0; i < t->lane_count; i++) {
         const struct lane *l = &t->lane[i];
         struct rect r = {p->lanes.x, p->lanes.y + l->y - t->scroll, p->lanes.w, l->h};
@@ -186,7 +187,8 @@ static void draw_lanes(struct timeline *t, const struct view *v, struct draw_lis
         if (timeline_is_near(v, r.w))
             timeline_draw_events(t, v, d, &t->lane[i], k - i,
                                  (struct rect){r.x, p->lanes.y, r.w, p->lanes.h});
-        timeline_draw_repeats(t, v, d, t->lane[i].index, r);
+        timeline_draw_repeats(t, v, d, &t->lane[i], r);
+        timeline_draw_arrows(t, v, d, &t->lane[i], k - i, p->lanes);
         draw_clip_end(d);
     }
 }

@@ -141,22 +141,57 @@ static bool look(void *context, const struct trace_record *r, const struct trace
     return r->kind != TRACE_RUN || look_at_run(w, r);
 }
 
-/* the first hit of the window that a repeat repeats, in its first copy after `after` */
+/* of the window that a repeat repeats: the hit whose next copy after `after` comes first */
+struct copies {
+    struct walk walk;
+    cycle_t after, period, at;          /* at: of the copy found */
+    int64_t count;
+    uint32_t bundle;
+    bool has_copy;
+};
+
+static void take_copy(struct copies *c, cycle_t hit_at, uint32_t bundle)
+{
+    int64_t copy = c->after < hit_at ? 1 : (c->after - hit_at) / c->period + 1;
+    cycle_t at = hit_at + (copy < 1 ? 1 : copy) * c->period;
+
+    if (copy > c->count || (c->has_copy && c->at <= at))
+        return;
+    c->has_copy = true;
+    c->at = at;
+    c->bundle = bundle;
+}
+
+static bool look_in_window(void *context, const struct trace_record *r,
+                           const struct trace_repeat *repeat)
+{
+    struct copies *c = context;
+    const struct search *s = c->walk.s;
+    uint32_t i;
+
+    if (repeat || r->kind != TRACE_RUN || r->bundle + (uint64_t)r->value > s->bundle_count)
+        return true;
+    for (i = r->bundle; i < r->bundle + (uint32_t)r->value; i++) {
+        if (s->is_match[i] && !c->walk.is_in && c->walk.wants_last)
+            take_copy(c, r->at + (i - r->bundle), i);
+        c->walk.is_in = s->is_match[i];
+    }
+    return true;
+}
+
 static bool hit_in_repeat(const struct search *s, cycle_t at, cycle_t period, int64_t count,
                           cycle_t after, struct walk *out)
 {
-    struct walk w = {.s = s, .after = at - period - 1, .before = at};
-    int64_t copy;
+    struct copies c = {.walk = {.s = s}, .after = after, .period = period, .count = count};
+    int pass;
 
-    strace_walk_records(s->run, s->core, at - period, at, look, &w);
-    if (!w.has_hit)
-        return false;
-    copy = after < w.hit_at ? 1 : (after - w.hit_at) / period + 1;
-    if (copy > count)
-        return false;
-    *out = w;
-    out->hit_at = w.hit_at + (copy < 1 ? 1 : copy) * period;
-    return true;
+    for (pass = 0; pass < 2; pass++) {  /* the window follows itself: how it ends, then hits */
+        c.walk.wants_last = pass;
+        strace_walk_records(s->run, s->core, at - period, at, look_in_window, &c);
+    }
+    out->hit_at = c.at;
+    out->hit_bundle = c.bundle;
+    return c.has_copy;
 }
 
 static void describe(const struct search *s, cycle_t at, uint32_t bundle, struct search_hit *hit)

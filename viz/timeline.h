@@ -34,6 +34,14 @@ struct timeline_places {
     int gutter;                         /* width of all names */
 };
 
+#define TIMELINE_COPIES 48              /* more than this many in view get no arrows */
+
+struct timeline_copy {
+    cycle_t issued_at, done_at;
+    int core, y;                        /* y: of its bar, in the window */
+    bool is_own;                        /* its flag is the core's own */
+};
+
 enum timeline_drag { DRAG_NONE, DRAG_PAN, DRAG_SELECT, DRAG_MINIMAP };
 
 struct timeline {
@@ -49,6 +57,8 @@ struct timeline {
     size_t mean_capacity;
     float *cover;                       /* share of each pixel that narrow events cover, by lane */
     size_t cover_capacity;
+    struct timeline_copy copy[TIMELINE_COPIES];         /* drawn in this frame */
+    int copy_count;
     enum timeline_drag drag;
     double drag_cycle;                  /* where it began */
 };
@@ -84,7 +94,10 @@ void timeline_draw_ops(struct timeline *t, const struct view *v, struct draw_lis
 void timeline_draw_dmas(struct timeline *t, const struct view *v, struct draw_list *d,
                         const struct lane *l, struct rect r);
 void timeline_draw_repeats(struct timeline *t, const struct view *v, struct draw_list *d,
-                           int core, struct rect r);
+                           const struct lane *head, struct rect r);
+/* from the bundle that issues a copy to the copy, and from its end to the wait that ends with it */
+void timeline_draw_arrows(struct timeline *t, const struct view *v, struct draw_list *d,
+                          const struct lane *first, size_t count, struct rect area);
 void timeline_draw_minimap(struct timeline *t, const struct view *v, struct draw_list *d,
                            struct rect r);
 void timeline_draw_steps(const struct view *v, struct draw_list *d, struct rect r);

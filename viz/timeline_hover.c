@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "isa/disasm.h"
+#include "isa/matrix.h"
 #include "viz/quantity.h"
 #include "viz/timeline.h"
 
@@ -74,6 +75,28 @@ static const char *ops_of(const struct hover *h, uint32_t bundle, const char *in
     return text;
 }
 
+/* "; 65,536 FLOP" lines of a product; "" of everything else */
+static const char *product_text(const struct hover *h, const struct trace_event *e)
+{
+    const struct chip *chip = strace_info(h->t->run)->chip;
+    const struct isa_op *op = &h->program->op[e->op - 1];
+    char flops[QUANTITY_MAX], rate[QUANTITY_MAX];
+    struct matrix_op m;
+    double count;
+
+    if (isa_info((enum isa_opcode)op->code)->unit != UNIT_MXU)
+        return "";
+    m = matrix_op_of_isa(op);
+    if (m.kind != MATRIX_MULTIPLY)
+        return "";
+    count = 2.0 * matrix_rows(m.type) * (double)chip->mxu_size * (double)chip->mxu_size;
+    return arena_printf(h->a, "\n%d rows of %s through %lldx%lld: %s, %s", matrix_rows(m.type),
+                        matrix_type_name(m.type), (long long)chip->mxu_size,
+                        (long long)chip->mxu_size, quantity_flops(count, flops),
+                        quantity_flop_rate(count / ((double)(e->end - e->start)
+                                                    * chip_cycle_seconds(chip)), rate));
+}
+
 static const char *event_text(const struct hover *h, const struct trace_event *e)
 {
     const struct isa_program *p = h->program;
@@ -86,9 +109,11 @@ static const char *event_text(const struct hover *h, const struct trace_event *e
     if (e->track == TRACK_IS_BUNDLE)
         return arena_printf(h->a, "%s\nissued at cycle %lld%s", where(h, e->bundle),
                             (long long)e->start, ops_of(h, e->bundle, "  "));
-    if (p && e->op && e->op <= p->op_count)
-        isa_print_op(p, &p->op[e->op - 1], op, sizeof(op));
-    return arena_printf(h->a, "%s\n%s\n%s\n%s", op, when(h, e->start, e->end), where(h, e->bundle),
+    if (!p || !e->op || e->op > p->op_count)
+        return when(h, e->start, e->end);
+    isa_print_op(p, &p->op[e->op - 1], op, sizeof(op));
+    return arena_printf(h->a, "%s\n%s%s\n%s\n%s", op, when(h, e->start, e->end),
+                        product_text(h, e), where(h, e->bundle),
                         e->code < OP_COUNT ? isa_info((enum isa_opcode)e->code)->meaning : "");
 }
 

@@ -9,7 +9,7 @@
 /* pixels at 100 % */
 static const int heights[LANE_KIND_COUNT] = {
     [LANE_CORE] = 22, [LANE_OPS] = 22, [LANE_BUNDLES] = 18, [LANE_STALLS] = 26, [LANE_UNIT] = 18,
-    [LANE_DMA] = 50, [LANE_CHIP] = 22, [LANE_HBM] = 52, [LANE_LINK] = 18};
+    [LANE_DMA] = 68, [LANE_CHIP] = 22, [LANE_HBM] = 52, [LANE_LINK] = 18};
 
 static void release(struct timeline *t)
 {

@@ -11,7 +11,7 @@
 #include "viz/timeline.h"
 
 #define OPS_MAX 4000                    /* operations, copies, repeats looked at for one frame */
-#define DMA_ROWS 5
+#define DMA_ROWS 4
 
 /* a launch that is narrower than a pixel shares it with its neighbours */
 void timeline_draw_steps(const struct view *v, struct draw_list *d, struct rect r)
@@ -49,7 +49,7 @@ struct walk {
     struct axis axis;
     struct rect r;
     const struct isa_program *program;
-    int count, last_x;
+    int count, last_x, core, head_h;
     bool is_cut;
     cycle_t row_end[DMA_ROWS];
 };
@@ -95,6 +95,17 @@ void timeline_draw_ops(struct timeline *t, const struct view *v, struct draw_lis
     say(&w, "more operations than pixels: zoom in to see them");
 }
 
+/* for the arrows, while there are few enough to be told apart */
+static void keep_copy(struct walk *w, const struct trace_dma *c, int y)
+{
+    struct timeline *t = w->t;
+
+    if (t->copy_count < TIMELINE_COPIES)
+        t->copy[t->copy_count] = (struct timeline_copy){c->issued_at, c->done_at, w->core, y,
+                                                        c->target == w->core};
+    t->copy_count++;
+}
+
 static bool draw_dma(void *context, const struct trace_dma *c)
 {
     struct walk *w = context;
@@ -113,7 +124,9 @@ static bool draw_dma(void *context, const struct trace_dma *c)
     bar = axis_rect(&w->axis, (double)c->issued_at, (double)c->done_at, w->r.y + row * h, h - 1);
     if (!bar.w)
         return true;
-    snprintf(name, sizeof(name), "%s", text_bytes(c->bytes, bytes, sizeof(bytes)));
+    keep_copy(w, c, bar.y);
+    snprintf(name, sizeof(name), "%s %s", text_bytes(c->bytes, bytes, sizeof(bytes)),
+             c->code < OP_COUNT ? isa_info((enum isa_opcode)c->code)->mnemonic : "");
     draw_rect(w->d, bar, theme_mix(theme_color(w->v->theme, COLOR_PANEL),
                                    theme_color(w->v->theme, COLOR_DMA), 0.45));
     bar = axis_rect(&w->axis, (double)c->started_at, (double)c->done_at, bar.y, bar.h);
@@ -126,7 +139,8 @@ static bool draw_dma(void *context, const struct trace_dma *c)
 void timeline_draw_dmas(struct timeline *t, const struct view *v, struct draw_list *d,
                         const struct lane *l, struct rect r)
 {
-    struct walk w = {.t = t, .v = v, .d = d, .r = r, .axis = axis_of_view(v, r)};
+    struct walk w = {.t = t, .v = v, .d = d, .r = r, .axis = axis_of_view(v, r),
+                     .core = l->index};
     int members = columns_member_count(t->columns, STRACE_CORE), i;
     size_t before = d->count;
 
@@ -138,14 +152,14 @@ void timeline_draw_dmas(struct timeline *t, const struct view *v, struct draw_li
         t->mean[i * members + STRACE_CELL_DMA_IN_FLIGHT] /= DMA_ROWS;
     timeline_draw_shares(d, r, t->mean + STRACE_CELL_DMA_IN_FLIGHT, members,
                          theme_color(v->theme, COLOR_DMA));
-    say(&w, "copies at a time, full height is 5 or more");
+    say(&w, "copies at a time, full height is 4 or more");
 }
 
 static bool draw_repeat(void *context, const struct trace_record *r,
                         const struct trace_repeat *repeat)
 {
     struct walk *w = context;
-    rgba_t line = (theme_color(w->v->theme, COLOR_TEXT) & ~0xffu) | 0x50;
+    rgba_t line = (theme_color(w->v->theme, COLOR_TEXT) & ~0xffu) | 0x38;
     struct rect area;
     char text[160], count[28], cycles[QUANTITY_MAX];
     int x, step = draw_scaled(w->d, 9);
@@ -164,20 +178,23 @@ static bool draw_repeat(void *context, const struct trace_record *r,
     snprintf(text, sizeof(text), " × %s the %s before: added, not simulated ",
              text_thousands(repeat->count, count, sizeof(count)),
              quantity_cycles((double)repeat->period, cycles));
+    area.h = w->head_h - 2;             /* over the words beside the core's name */
     if (draw_text_width(w->d, TEXT_SMALL, text) <= area.w) {
         area.w = draw_text_width(w->d, TEXT_SMALL, text);
-        area.h = draw_line_height(w->d, TEXT_SMALL);
-        draw_rect(w->d, area, theme_color(w->v->theme, COLOR_PANEL));
-        draw_text(w->d, area.x, area.y, TEXT_SMALL, theme_color(w->v->theme, COLOR_TEXT), text);
+        draw_rect(w->d, (struct rect){area.x, area.y + 1, area.w, area.h},
+                  theme_color(w->v->theme, COLOR_PANEL));
+        draw_text(w->d, area.x, area.y + 1 + (area.h - draw_line_height(w->d, TEXT_SMALL)) / 2,
+                  TEXT_SMALL, theme_color(w->v->theme, COLOR_TEXT), text);
     }
     draw_clip_end(w->d);
     return !w->is_cut;
 }
 
 void timeline_draw_repeats(struct timeline *t, const struct view *v, struct draw_list *d,
-                           int core, struct rect r)
+                           const struct lane *head, struct rect r)
 {
-    struct walk w = {.t = t, .v = v, .d = d, .r = r, .axis = axis_of_view(v, r)};
+    struct walk w = {.t = t, .v = v, .d = d, .r = r, .axis = axis_of_view(v, r),
+                     .head_h = head->h};
 
-    strace_walk_records(t->run, core, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_repeat, &w);
+    strace_walk_records(t->run, head->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_repeat, &w);
 }

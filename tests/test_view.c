@@ -1,0 +1,555 @@
+/*
+ * The viewer's models against plain sums over the same run: columns, ranges, search;
+ * zoom and pan; keys.
+ */
+#include "tests/test.h"
+#include "tests/view_rig.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "viz/app.h"
+#include "viz/columns.h"
+#include "viz/model_range.h"
+#include "viz/quantity.h"
+#include "viz/spans.h"
+
+static struct view_rig slice, loop;     /* eight cores; one core with memoised loops */
+
+static int open_rigs(void **state)
+{
+    (void)state;
+    view_rig_open(&slice, "v3-8", "examples/03_double_buffered_matmul.tasm", NULL);
+    view_rig_open(&loop, "v5e", "examples/04_pipelined_matmul_v5e.tasm",
+                  &(struct rig_options){.mode = MODE_TIMING});
+    return 0;
+}
+
+static int close_rigs(void **state)
+{
+    (void)state;
+    view_rig_close(&slice);
+    view_rig_close(&loop);
+    return 0;
+}
+
+/* ---- the view ---- */
+
+TEST(zoom_leaves_the_cycle_under_the_pointer_where_it_is)
+{
+    struct view v;
+    double all, around = 4000;
+    int i;
+
+    view_init(&v, slice.run);
+    all = (double)strace_info(slice.run)->cycles;
+    assert_true(v.from == 0 && v.end == all);
+    for (i = 0; i < 12; i++) {
+        double share = (around - v.from) / (v.end - v.from);
+
+        view_zoom(&v, 0.7, around);
+        assert_true(fabs((around - v.from) / (v.end - v.from) - share) < 1e-9);
+    }
+    for (i = 0; i < 40; i++)
+        view_zoom(&v, 0.5, around);
+    assert_true(fabs(v.end - v.from - 8) < 1e-6);
+    for (i = 0; i < 40; i++)
+        view_zoom(&v, 2, around);
+    assert_true(v.from == 0 && v.end == all);
+}
+
+TEST(pan_there_and_back_is_where_it_was_and_ends_at_the_run)
+{
+    struct view v;
+
+    view_init(&v, slice.run);
+    view_show(&v, 2000, 3000);
+    view_pan(&v, 0.3);
+    assert_true(v.from == 2300 && v.end == 3300);
+    view_pan(&v, -0.3);
+    assert_true(v.from == 2000 && v.end == 3000);
+    view_pan(&v, 1e9);
+    assert_true(v.end == (double)strace_info(slice.run)->cycles && v.end - v.from == 1000);
+    view_pan(&v, -1e9);
+    assert_true(v.from == 0 && v.end == 1000);
+    view_show(&v, 0.0 / 0.0, 0.0 / 0.0);        /* not a number */
+    assert_true(v.from >= 0 && v.end > v.from);
+}
+
+/* ---- columns ---- */
+
+static void check_columns(const struct view_rig *r, enum strace_series series, int index,
+                          int member, int stride, double cycles_per_pixel)
+{
+    struct columns *c = columns_create(r->run);
+    int width = 300, members = columns_member_count(c, series), i;
+    float *mean = mem_alloc(sizeof(*mean) * (size_t)(width * members));
+    int64_t *sum = mem_alloc(sizeof(*sum) * (size_t)stride);
+
+    columns_fill(c, series, index, 512, cycles_per_pixel, width, mean);
+    for (i = 0; i < width; i += 7) {
+        cycle_t from = 512 + (cycle_t)(i * cycles_per_pixel);
+
+        strace_sum(r->run, series, index, from, from + (cycle_t)cycles_per_pixel, sum);
+        assert_true(fabs(mean[i * members + member] * cycles_per_pixel - (double)sum[member])
+                    <= 1e-3 + 1e-5 * (double)sum[member]);
+    }
+    mem_free(mean);
+    mem_free(sum);
+    columns_destroy(c);
+}
+
+TEST(columns_are_the_sums_of_their_pixels)
+{
+    static const int widths[] = {64, 8, 512};
+    size_t i;
+
+    for (i = 0; i < COUNT_OF(widths); i++) {
+        check_columns(&slice, STRACE_CORE, 3, STRACE_CELL_ISSUE, STRACE_CELL_COUNT, widths[i]);
+        check_columns(&slice, STRACE_CORE, 0, STRACE_CELL_STALL + STALL_HBM, STRACE_CELL_COUNT,
+                      widths[i]);
+        check_columns(&loop, STRACE_CORE, 0, STRACE_CELL_ISSUE, STRACE_CELL_COUNT, widths[i]);
+    }
+    check_columns(&slice, STRACE_HBM, 2, STRACE_HBM_READ_BYTES, STRACE_HBM_COUNT, 64);
+    check_columns(&slice, STRACE_LINK, 1, STRACE_LINK_BUSY_PS, STRACE_LINK_COUNT, 64);
+}
+
+TEST(every_cycle_is_in_one_pixel_at_any_zoom)
+{
+    struct columns *c = columns_create(slice.run);
+    int width = 400, members = columns_member_count(c, STRACE_CORE), i, k;
+    float *mean = mem_alloc(sizeof(*mean) * (size_t)(width * members));
+    int64_t sum[STRACE_CELL_COUNT];
+    double all = (double)strace_info(slice.run)->cycles, zoom = all / width, issue;
+
+    strace_sum(slice.run, STRACE_CORE, 5, 0, strace_info(slice.run)->cycles, sum);
+    for (k = 0; k < 3; k++, zoom *= 1.13) {
+        columns_fill(c, STRACE_CORE, 5, 0, zoom, width, mean);
+        for (i = 0, issue = 0; i < width; i++)
+            issue += mean[i * members + STRACE_CELL_ISSUE] * zoom;
+        assert_true(fabs(issue - (double)sum[STRACE_CELL_ISSUE])
+                    < 0.1 * (double)sum[STRACE_CELL_ISSUE]);
+    }
+    mem_free(mean);
+    columns_destroy(c);
+}
+
+TEST(panning_asks_only_for_what_comes_in)
+{
+    struct columns *c = columns_create(slice.run);
+    int members = columns_member_count(c, STRACE_CORE), i;
+    float *mean = mem_alloc(sizeof(*mean) * (size_t)(512 * members));
+    int64_t before;
+
+    columns_fill(c, STRACE_CORE, 0, 1000, 4, 512, mean);
+    before = columns_tiles_made(c);
+    for (i = 0; i < 20; i++)
+        columns_fill(c, STRACE_CORE, 0, 1000 + i, 4, 512, mean);
+    assert_true(columns_tiles_made(c) <= before + 1);
+    columns_fill(c, STRACE_CORE, 0, 1000, 4, 512, mean);
+    assert_true(columns_tiles_made(c) <= before + 1);
+    mem_free(mean);
+    columns_destroy(c);
+}
+
+/* ---- spans ---- */
+
+TEST(tiles_of_events_have_every_bundle_once)
+{
+    struct spans *s = spans_create(slice.run);
+    cycle_t all = strace_info(slice.run)->cycles;
+    int64_t sum[STRACE_CELL_COUNT], found = 0, tile;
+    size_t count, i;
+
+    for (tile = 0; tile * SPANS_TILE_CYCLES < all; tile++) {
+        const struct trace_event *e = spans_tile(s, 2, tile, &count);
+
+        for (i = 0; i < count; i++)
+            found += e[i].track == TRACK_IS_BUNDLE && e[i].start >= tile * SPANS_TILE_CYCLES;
+    }
+    strace_sum(slice.run, STRACE_CORE, 2, 0, all, sum);
+    assert_int_equal(found, sum[STRACE_CELL_ISSUE]);
+    spans_destroy(s);
+}
+
+/* ---- ranges ---- */
+
+TEST(range_of_a_launch_has_the_machine_s_counters)
+{
+    cycle_t all = strace_info(slice.run)->cycles;
+    struct range_sums r;
+    int core, i;
+
+    for (core = 0; core < 8; core++) {
+        const struct core_counters *c = machine_counters(slice.rig.m, core);
+
+        range_sum(slice.run, core, all / 2, all, &r);   /* the second launch, as the first */
+        assert_int_equal(r.issue, c->issue_cycles);
+        assert_int_equal(r.idle, c->idle_cycles);
+        for (i = 0; i < STALL_COUNT; i++)
+            assert_int_equal(r.stall[i], c->stall_cycles[i]);
+        assert_true(fabs(r.flops - (double)c->matmul_flops) <= 0.03 * (double)c->matmul_flops);
+    }
+    range_sum(slice.run, 0, all / 2, all, &r);
+    assert_int_equal(r.hbm_read_bytes, machine_counters(slice.rig.m, 0)->hbm_read_bytes
+                                           + machine_counters(slice.rig.m, 1)->hbm_read_bytes);
+    range_sum(slice.run, 0, 100, 100, &r);
+    assert_int_equal(r.issue, 0);
+    range_sum(slice.run, 0, -50, all * 3, &r);
+    assert_int_equal(r.end - r.from, all);
+}
+
+/* ---- search ---- */
+
+struct issues {
+    struct search *s;
+    cycle_t at[400];
+    int count;
+    bool was_match;
+};
+
+static bool note_issue(void *context, const struct trace_event *e)
+{
+    struct issues *i = context;
+    bool is_match = e->track == TRACK_IS_BUNDLE && search_has(i->s, e->bundle);
+
+    if (e->track != TRACK_IS_BUNDLE)
+        return true;
+    if (is_match && !i->was_match)
+        i->at[i->count++] = e->start;
+    i->was_match = is_match;
+    return i->count < (int)COUNT_OF(i->at);
+}
+
+static void check_search(const struct view_rig *r, const char *pattern)
+{
+    struct err e = {.line = 0};
+    struct search *s = search_create(r->run, 0, pattern, &e);
+    struct issues plain = {.s = s};
+    cycle_t all = strace_info(r->run)->cycles, at = -1;
+    struct search_hit hit;
+    int i;
+
+    assert_non_null(s);
+    assert_true(search_bundle_count(s) > 0);
+    strace_walk_core(r->run, 0, 0, all, true, false, note_issue, &plain);
+    assert_true(plain.count > 3);
+    for (i = 0; i < plain.count; i++) {
+        assert_true(search_next(s, at, &hit));
+        assert_int_equal(hit.at, plain.at[i]);
+        at = hit.at;
+    }
+    for (i = plain.count - 1; i > plain.count - 6 && i > 0; i--) {
+        assert_true(search_last(s, plain.at[i], &hit));
+        assert_int_equal(hit.at, plain.at[i - 1]);
+    }
+    assert_false(search_last(s, plain.at[0], &hit));
+    search_destroy(s);
+}
+
+TEST(search_finds_every_issue_in_order_and_back)
+{
+    check_search(&slice, "vmatmul");
+    check_search(&slice, "^s[0-9]+ = sadd");
+}
+
+TEST(search_finds_what_repeats_added)
+{
+    check_search(&loop, "vmatmul");
+    check_search(&loop, "vst ");
+}
+
+TEST(search_says_what_it_cannot)
+{
+    struct err e = {.line = 0};
+    struct search *s;
+    struct search_hit hit;
+
+    assert_null(search_create(slice.run, 0, "a(b", &e));
+    assert_non_null(strstr(e.msg, "\"a(b\" is no regular expression"));
+    s = search_create(slice.run, 0, "nothing like this", &e);
+    assert_int_equal(search_bundle_count(s), 0);
+    assert_false(search_next(s, -1, &hit));
+    assert_false(search_last(s, 1 << 20, &hit));
+    search_destroy(s);
+}
+
+TEST(stalls_are_found_in_order_unless_hidden_or_short)
+{
+    struct trace_record r, before = {.at = -1};
+    int64_t found = 0, sum[STRACE_CELL_COUNT];
+    cycle_t all = strace_info(slice.run)->cycles;
+
+    while (stall_next(slice.run, 1, before.at, 1, ~(1u << STALL_HBM), &r)) {
+        assert_int_equal(r.reason, STALL_HBM);
+        assert_true(r.at > before.at);
+        found += r.value;
+        before = r;
+    }
+    strace_sum(slice.run, STRACE_CORE, 1, 0, all, sum);
+    assert_int_equal(found, sum[STRACE_CELL_STALL + STALL_HBM]);
+    assert_false(stall_next(slice.run, 1, -1, all, 0, &r));
+    assert_true(stall_last(slice.run, 1, all, 1, ~(1u << STALL_HBM), &r));
+    assert_int_equal(r.at, before.at);
+}
+
+/* ---- keys ---- */
+
+TEST(no_key_has_two_actions_and_every_action_a_key)
+{
+    char seen[64][16], keys[32];
+    int count = 0, i, k;
+    char *one, *rest;
+
+    for (i = 0; i < ACTION_COUNT; i++) {
+        assert_true(strlen(action_name((enum action)i)) > 2);
+        assert_true(strlen(action_help((enum action)i)) > 8);
+        snprintf(keys, sizeof(keys), "%s", action_keys((enum action)i));
+        for (one = strtok_r(keys, " ", &rest); one; one = strtok_r(NULL, " ", &rest)) {
+            assert_int_equal(action_of_key(one), i);
+            for (k = 0; k < count; k++)
+                assert_string_not_equal(seen[k], one);
+            snprintf(seen[count++], sizeof(seen[0]), "%s", one);
+        }
+    }
+    assert_int_equal(action_of_key("Ctrl+z"), ACTION_COUNT);
+    assert_int_equal(action_of_key(""), ACTION_COUNT);
+}
+
+static struct app app;
+static struct view view;
+
+static void open_app(void)
+{
+    view_init(&view, slice.run);
+    app_init(&app, &view, PANEL_TIMELINE);
+}
+
+static bool press(uint32_t key)
+{
+    return app_input(&app, &(struct input){.kind = INPUT_KEY, .key = key});
+}
+
+static void type(const char *text)
+{
+    while (*text)
+        press((uint32_t)*text++);
+}
+
+static void click(int x, int y, int to_x)
+{
+    struct input i = {.kind = INPUT_PRESS, .x = x, .y = y, .button = 1};
+
+    app_input(&app, &i);
+    i.kind = INPUT_DRAG;
+    i.x = to_x;
+    app_input(&app, &i);
+    i.kind = INPUT_RELEASE;
+    app_input(&app, &i);
+}
+
+TEST(keys_move_the_view_as_in_xprof)
+{
+    double width;
+
+    open_app();
+    width = view.end;
+    press('w');
+    assert_true(view.end - view.from < width);
+    press('s');
+    press('s');
+    assert_true(view.end - view.from == width);
+    view_show(&view, 1000, 2000);
+    press('d');
+    assert_true(view.from == 1125);
+    app_input(&app, &(struct input){.kind = INPUT_KEY, .key = 'A', .has_shift = true});
+    assert_true(view.from == 0);
+    press(KEY_HOME);
+    assert_true(view.from == 0 && view.end == width);
+    press('3');
+    assert_int_equal(view.tool, VIEW_ZOOM);
+    app_fini(&app);
+}
+
+TEST(search_in_the_window_shows_what_it_finds)
+{
+    open_app();
+    view_show(&view, 0, 200);
+    type("/vmatmul");
+    assert_int_equal(app.mode, APP_SEARCH);
+    press(KEY_ENTER);
+    assert_int_equal(app.mode, APP_PLAIN);
+    assert_true(view.has_selection && view.from <= view.selection_from
+                && view.selection_from < view.end);
+    assert_non_null(strstr(app.message, "vmatmul"));
+    type("/(");
+    press(KEY_ENTER);
+    assert_non_null(strstr(app.message, "no regular expression"));
+    type("/qqq");
+    press(KEY_ENTER);
+    assert_non_null(strstr(app.message, "nowhere in the program"));
+    app_fini(&app);
+}
+
+TEST(palette_runs_the_action_with_that_name)
+{
+    open_app();
+    app_input(&app, &(struct input){.kind = INPUT_KEY, .key = 'p', .has_ctrl = true});
+    assert_int_equal(app.mode, APP_PALETTE);
+    type("dark or");
+    press(KEY_ENTER);
+    assert_int_equal(view.theme, THEME_LIGHT);
+    press('?');
+    assert_int_equal(app.mode, APP_HELP);
+    press(KEY_ESCAPE);
+    assert_int_equal(app.mode, APP_PLAIN);
+    app_fini(&app);
+}
+
+TEST(bookmarks_are_set_with_ctrl_and_gone_to_with_shift)
+{
+    open_app();
+    view_show(&view, 1000, 1100);
+    view.cursor = 1040;
+    app_input(&app, &(struct input){.kind = INPUT_KEY, .key = '7', .has_ctrl = true});
+    press(KEY_HOME);
+    view_show(&view, 5000, 5100);
+    app_input(&app, &(struct input){.kind = INPUT_KEY, .key = '7', .has_shift = true});
+    assert_true(view.from <= 1040 && 1040 < view.end && view.end - view.from == 100);
+    app_input(&app, &(struct input){.kind = INPUT_KEY, .key = '5', .has_shift = true});
+    assert_non_null(strstr(app.message, "bookmark 5 is not set"));
+    app_fini(&app);
+}
+
+TEST(drag_in_the_timeline_selects_and_a_click_takes_that_away)
+{
+    open_app();
+    click(500, 300, 800);
+    assert_true(view.has_selection && view.selection_end - view.selection_from > 1000);
+    click(600, 300, 600);
+    assert_false(view.has_selection);
+    press('3');
+    click(500, 300, 800);
+    assert_true(view.end - view.from < 4000);
+    app_fini(&app);
+}
+
+TEST(click_in_the_legend_hides_a_stall_and_a_core_s_name_folds_it)
+{
+    struct draw_list d;
+    size_t i, before, after;
+    int x = -1, y = -1;
+
+    open_app();
+    draw_init(&d, 100);
+    app_draw(&app, &d);
+    before = d.count;
+    for (i = 0; i < d.count; i++)
+        if (strcmp(d.command[i].text, "hbm_wait") == 0) {
+            x = d.command[i].r.x + 3;
+            y = d.command[i].r.y + 3;
+        }
+    assert_true(x >= 0);
+    click(x, y, x);
+    assert_int_equal(view.hidden_stalls, 1u << STALL_HBM);
+    app_draw(&app, &d);
+    assert_true(d.count < before);
+    press('x');
+    assert_int_equal(view.hidden_stalls, 0);
+    for (i = 0; i < d.count; i++)
+        if (strcmp(d.command[i].text, "▾ core 0") == 0)
+            y = d.command[i].r.y + 3;
+    click(20, y, 20);
+    app_draw(&app, &d);
+    for (i = 0, after = 0; i < d.count; i++)
+        after += strcmp(d.command[i].text, "operations") == 0;
+    assert_int_equal(after, 0);
+    draw_fini(&d);
+    app_fini(&app);
+}
+
+TEST(playing_moves_the_cursor_at_its_speed_and_the_view_with_it)
+{
+    open_app();
+    view_show(&view, 0, 500);
+    view.cursor = 490;
+    view.cycles_per_second = 1000;
+    press(' ');
+    assert_true(app_tick(&app, 0.02));
+    assert_true(fabs(view.cursor - 510) < 1e-6 && view.end > 510);
+    press('.');
+    assert_false(app_tick(&app, 0.02));
+    assert_true(view.cursor == 511);
+    app_fini(&app);
+}
+
+TEST(card_says_what_is_under_the_pointer)
+{
+    struct draw_list d;
+    bool has_card = false;
+    size_t i;
+    int y = 0;
+
+    open_app();
+    view_show(&view, 0, 400);
+    draw_init(&d, 100);
+    app_draw(&app, &d);
+    for (i = 0; i < d.count; i++)
+        if (strcmp(d.command[i].text, "stalls") == 0)
+            y = d.command[i].r.y;
+    app_input(&app, &(struct input){.kind = INPUT_MOVE, .x = 700, .y = y});
+    app_draw(&app, &d);
+    for (i = 0; i < d.count; i++)
+        has_card = has_card || strstr(d.command[i].text, "a sync flag waits for a DMA");
+    assert_true(has_card);
+    draw_fini(&d);
+    app_fini(&app);
+}
+
+/* ---- numbers ---- */
+
+TEST(quantities_are_short_and_have_units)
+{
+    char b[QUANTITY_MAX];
+    double first;
+
+    assert_string_equal(quantity_seconds(1.234e-6, b), "1.23 µs");
+    assert_string_equal(quantity_seconds(999.6e-9, b), "1.00 µs");
+    assert_string_equal(quantity_bytes(1023, b), "1023 B");
+    assert_string_equal(quantity_bytes(16.5 * 1048576, b), "16.5 MiB");
+    assert_string_equal(quantity_rate(8.12e11, b), "812 GB/s");
+    assert_string_equal(quantity_percent(0.0001, b), "<0.1 %");
+    assert_string_equal(quantity_percent(0.634, b), "63 %");
+    assert_string_equal(quantity_cycles(1, b), "1 cycle");
+    assert_true(quantity_ticks(130, 1130, 10, &first) == 100 && first == 200);
+    assert_true(quantity_ticks(0, 1, 3, &first) == 0.5 && first == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(zoom_leaves_the_cycle_under_the_pointer_where_it_is),
+        cmocka_unit_test(pan_there_and_back_is_where_it_was_and_ends_at_the_run),
+        cmocka_unit_test(columns_are_the_sums_of_their_pixels),
+        cmocka_unit_test(every_cycle_is_in_one_pixel_at_any_zoom),
+        cmocka_unit_test(panning_asks_only_for_what_comes_in),
+        cmocka_unit_test(tiles_of_events_have_every_bundle_once),
+        cmocka_unit_test(range_of_a_launch_has_the_machine_s_counters),
+        cmocka_unit_test(search_finds_every_issue_in_order_and_back),
+        cmocka_unit_test(search_finds_what_repeats_added),
+        cmocka_unit_test(search_says_what_it_cannot),
+        cmocka_unit_test(stalls_are_found_in_order_unless_hidden_or_short),
+        cmocka_unit_test(no_key_has_two_actions_and_every_action_a_key),
+        cmocka_unit_test(keys_move_the_view_as_in_xprof),
+        cmocka_unit_test(search_in_the_window_shows_what_it_finds),
+        cmocka_unit_test(palette_runs_the_action_with_that_name),
+        cmocka_unit_test(bookmarks_are_set_with_ctrl_and_gone_to_with_shift),
+        cmocka_unit_test(drag_in_the_timeline_selects_and_a_click_takes_that_away),
+        cmocka_unit_test(click_in_the_legend_hides_a_stall_and_a_core_s_name_folds_it),
+        cmocka_unit_test(playing_moves_the_cursor_at_its_speed_and_the_view_with_it),
+        cmocka_unit_test(card_says_what_is_under_the_pointer),
+        cmocka_unit_test(quantities_are_short_and_have_units),
+    };
+
+    return cmocka_run_group_tests(tests, open_rigs, close_rigs);
+}
