@@ -196,6 +196,74 @@ TEST(a_run_is_split_at_a_refresh)
     hbm_destroy(h);
 }
 
+struct told {
+    struct hbm_run run[8];
+    int count;
+};
+
+static void take_run(void *context, const struct hbm_run *r)
+{
+    struct told *t = context;
+
+    assert_in_range(t->count, 0, 7);
+    t->run[t->count++] = *r;
+}
+
+static void assert_run(const struct hbm_run *r, enum hbm_row row, bool is_write, ps_t data_at,
+                       ps_t end_at, int64_t bytes)
+{
+    assert_int_equal(r->row, row);
+    assert_int_equal(r->is_write, is_write);
+    assert_int_equal(r->data_at, data_at);
+    assert_int_equal(r->end_at, end_at);
+    assert_int_equal(r->bytes, bytes);
+    assert_int_equal(r->channel, 0);
+}
+
+TEST(a_watcher_is_told_of_every_run)
+{
+    struct hbm *h = hbm_create(&one_channel);
+    struct told t = {.count = 0};
+    const struct hbm_run *r = t.run;
+
+    hbm_watch(h, take_run, &t);
+    read_burst(h, 1000, 0, 3);
+    hbm_access(h, 100000, row_address(0, 3) + 40, 50, true);    /* of two bursts, the second cut */
+    read_burst(h, 300000, 1, 3);
+    assert_int_equal(t.count, 3);
+    assert_run(&r[0], HBM_ROW_CLOSED, false, 28000, 30000, 32);
+    assert_run(&r[1], HBM_ROW_HIT, true, 104000, 108000, 50);
+    assert_run(&r[2], HBM_ROW_CONFLICT, false, 300000 + 15000 + 14000 + 13000,
+               300000 + 44000, 32);
+    assert_int_equal(r[1].asked_at, 100000);
+    assert_int_equal(r[1].bank, 3);
+    assert_false(r[1].has_met_refresh);
+    hbm_watch(h, NULL, NULL);
+    read_burst(h, 400000, 1, 3);
+    assert_int_equal(t.count, 3);
+    hbm_destroy(h);
+}
+
+/* 10 bytes into a burst: the first part has all but those, the second what is left */
+TEST(a_watcher_is_told_of_both_parts_of_a_run_that_a_refresh_cuts)
+{
+    struct hbm *h = hbm_create(&one_channel);
+    const ps_t due = one_channel.trefi_ps;
+    struct told t = {.count = 0};
+
+    hbm_watch(h, take_run, &t);
+    read_burst(h, due - 200000, 0, 0);
+    hbm_access(h, due - 13000 - 5000, 10, 200, false);  /* 7 bursts, of which 2 fit */
+    assert_int_equal(t.count, 3);
+    assert_run(&t.run[1], HBM_ROW_HIT, false, due - 5000, due - 1000, 2 * 32 - 10);
+    assert_int_equal(t.run[2].row, HBM_ROW_CLOSED);
+    assert_int_equal(t.run[2].bytes, 200 - (2 * 32 - 10));
+    assert_false(t.run[1].has_met_refresh);
+    assert_true(t.run[2].has_met_refresh);
+    assert_int_equal(hbm_get_stats(h)->refresh_waits, 1);
+    hbm_destroy(h);
+}
+
 TEST(refreshes_that_nobody_saw_cost_nothing)
 {
     struct hbm *h = hbm_create(&one_channel);
@@ -458,6 +526,8 @@ int main(void)
         cmocka_unit_test(a_run_asked_during_a_refresh_waits_and_finds_the_row_closed),
         cmocka_unit_test(data_that_end_exactly_at_the_refresh_are_not_held),
         cmocka_unit_test(a_run_is_split_at_a_refresh),
+        cmocka_unit_test(a_watcher_is_told_of_every_run),
+        cmocka_unit_test(a_watcher_is_told_of_both_parts_of_a_run_that_a_refresh_cuts),
         cmocka_unit_test(refreshes_that_nobody_saw_cost_nothing),
         cmocka_unit_test(bytes_of_part_of_a_burst_occupy_a_whole_one),
         cmocka_unit_test(sequential_streams_reach_what_hardware_shows),

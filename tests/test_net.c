@@ -57,6 +57,47 @@ TEST(a_message_without_payload_takes_one_header)
     net_destroy(n);
 }
 
+struct told {
+    struct net_use use[4];
+    int count;
+};
+
+static void take_use(void *context, const struct net_use *u)
+{
+    struct told *t = context;
+
+    assert_in_range(t->count, 0, 3);
+    t->use[t->count++] = *u;
+}
+
+/* from chip 0 over chip 1 to chip 3; then somebody waits for the first link */
+TEST(a_watcher_is_told_of_every_use_of_a_link)
+{
+    struct net *n = net_create(&mesh_2x2);
+    struct told t = {.count = 0};
+    ps_t sent_at = 0;
+
+    net_watch(n, take_use, &t);
+    net_send(n, 5000, 0, 3, 250, &sent_at);
+    assert_int_equal(t.count, 2);
+    for (int i = 0; i < 2; i++) {
+        const struct net_link_stats *s = net_link(n, t.use[i].link);
+
+        assert_int_equal(s->from, i);
+        assert_int_equal(s->to, i ? 3 : 1);
+        assert_int_equal(t.use[i].start, 5000 + i * 300000);
+        assert_int_equal(t.use[i].end, t.use[i].start + 280000);
+        assert_int_equal(t.use[i].payload_bytes, 250);
+        assert_int_equal(t.use[i].wire_bytes, 280);
+    }
+    net_send(n, 6000, 0, 1, 0, &sent_at);
+    assert_int_equal(t.use[2].start, 5000 + 280000);
+    net_watch(n, NULL, NULL);
+    net_send(n, 7000, 0, 1, 0, &sent_at);
+    assert_int_equal(t.count, 3);
+    net_destroy(n);
+}
+
 TEST(two_hops_cut_through_and_pay_for_the_bytes_once)
 {
     struct net *n = net_create(&mesh_2x2);
@@ -290,6 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_to_a_neighbour_takes_one_hop_and_its_wire_bytes),
         cmocka_unit_test(a_message_without_payload_takes_one_header),
+        cmocka_unit_test(a_watcher_is_told_of_every_use_of_a_link),
         cmocka_unit_test(two_hops_cut_through_and_pay_for_the_bytes_once),
         cmocka_unit_test(two_messages_on_one_link_follow_each_other),
         cmocka_unit_test(a_message_asked_when_the_link_is_just_free_does_not_wait),
