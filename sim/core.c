@@ -108,7 +108,6 @@ void core_fini(struct core *c)
     mem_free_lazy(c->mxu_memory);
     mem_free(c->outbox.item);
     mem_free(c->copy);
-    mem_free(c->trace);
     checks_destroy(c->checks);
 }
 
@@ -183,7 +182,6 @@ static void reset_counters(struct core *c)
     c->dma_count = c->hbm_read_bytes = c->hbm_write_bytes = 0;
     c->ici_sent_bytes = c->ici_received_bytes = 0;
     c->cmem_read_bytes = c->cmem_write_bytes = 0;
-    c->trace_count = 0;
     if (!c->program)
         return;
     memset(c->bundle_count, 0, c->program->bundle_count * sizeof(*c->bundle_count));
@@ -192,7 +190,7 @@ static void reset_counters(struct core *c)
     memset(c->guarded_count, 0, c->program->source->op_count * sizeof(*c->guarded_count));
 }
 
-void core_launch(struct core *c, cycle_t limit, bool is_traced)
+void core_launch(struct core *c, cycle_t limit)
 {
     int i;
 
@@ -202,7 +200,6 @@ void core_launch(struct core *c, cycle_t limit, bool is_traced)
     memset(c->flag, 0, (size_t)c->chip->sync_flags * sizeof(*c->flag));
     c->sequence = 0;
     c->serial_sequence = EVENT_SERIAL;
-    c->is_traced = is_traced;
     c->halted_at = c->now = c->issue_at = 0;
     c->state = c->program ? CORE_RUNNING : CORE_EMPTY;
     if (!c->program)

@@ -254,9 +254,6 @@ struct core {
     uint32_t dma_issued;                /* copies; dma_count: of them, those that have started */
     int64_t dma_count, hbm_read_bytes, hbm_write_bytes, ici_sent_bytes, ici_received_bytes;
     int64_t cmem_read_bytes, cmem_write_bytes;
-    bool is_traced;
-    struct trace_event *trace;
-    size_t trace_count, trace_capacity;
 };
 
 /* sim/core.c */
@@ -264,7 +261,7 @@ void core_init(struct core *c, int number, const struct chip *chip, int core_cou
                enum run_mode mode, struct arena *a);
 void core_fini(struct core *c);
 void core_set_program(struct core *c, const struct decoded_program *p);
-void core_launch(struct core *c, cycle_t limit, bool is_traced);
+void core_launch(struct core *c, cycle_t limit);
 
 /* sim/core_run.c: run until the core blocks, halts, faults or comes to stop_at */
 void core_run(struct core *c);
@@ -330,11 +327,7 @@ void core_apply_copies(struct core *c, size_t count);
 
 /* sim/counters.c */
 void core_count_wait(struct core *c, const struct decoded_bundle *b, cycle_t from, cycle_t to);
-void core_trace_busy(struct core *c, const struct decoded_op *o, cycle_t start, cycle_t end);
 void core_finish_counters(struct core *c, cycle_t cycles, bool is_complete);
-void core_trace_bundle(struct core *c, const struct decoded_bundle *b, cycle_t at);
-void core_trace_stall(struct core *c, cycle_t from, cycle_t to, enum stall_reason reason);
-void core_trace(struct core *c, const struct trace_event *e);
 
 /* sim/exec_*.c: one handler per operation */
 #define OP(id, mnemonic, slot, format, unit, class, effect, meaning) exec_fn exec_##id;

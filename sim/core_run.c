@@ -154,11 +154,6 @@ void issue_charge(struct core *c, const struct decoded_bundle *b, const struct i
     core_count_wait(c, b, c->now, at);
     if (c->recorder)
         record_stall(c, t, at);
-    if (c->is_traced) {
-        core_trace_stall(c, c->now, resumed_from, t->reason);
-        core_trace_stall(c, resumed_from, t->at, STALL_SYNC);
-        core_trace_stall(c, t->at, at, STALL_BANK);
-    }
 }
 
 /* results and counters of operations under a guard that holds */
@@ -265,8 +260,6 @@ static inline void issue(struct core *c, const struct decoded_bundle *b,
         return;
     if (b->has_guard)
         issue_commit_guarded(c, b, at);
-    if (c->is_traced)
-        core_trace_bundle(c, b, at);
     c->now = at + 1;
     advance(c);
 }
@@ -340,7 +333,7 @@ static void resume(struct core *c)
 void core_run(struct core *c)
 {
     bool wants_access = c->recorder && c->recorder->sink->wants_access;
-    bool has_stream = c->mode == MODE_TIMING && !c->is_traced && !c->checks && !wants_access;
+    bool has_stream = c->mode == MODE_TIMING && !c->checks && !wants_access;
 
     core_apply_copies(c, c->copy_visible);
     if (c->state == CORE_RUNNING && c->is_resumed)

@@ -35,45 +35,6 @@ void core_count_wait(struct core *c, const struct decoded_bundle *b, cycle_t fro
     }
 }
 
-void core_trace_busy(struct core *c, const struct decoded_op *o, cycle_t start, cycle_t end)
-{
-    core_trace(c, &(struct trace_event){.start = start, .end = end, .bundle = c->pc,
-                                        .code = o->code, .track = (int16_t)o->track,
-                                        .op = o->source + 1});
-}
-
-void core_trace(struct core *c, const struct trace_event *e)
-{
-    c->trace = mem_grow(c->trace, &c->trace_capacity, c->trace_count + 1, sizeof(*c->trace));
-    c->trace[c->trace_count++] = *e;
-}
-
-void core_trace_stall(struct core *c, cycle_t from, cycle_t to, enum stall_reason reason)
-{
-    if (to > from)
-        core_trace(c, &(struct trace_event){.start = from, .end = to, .bundle = c->pc,
-                                            .track = -1, .stall = (int16_t)reason});
-}
-
-/* one event per unit that is busy for just this cycle; vtrace makes its own */
-void core_trace_bundle(struct core *c, const struct decoded_bundle *b, cycle_t at)
-{
-    uint32_t seen = 0, i;
-
-    for (i = 0; i < b->op_count; i++) {
-        const struct decoded_op *o = &c->program->op[b->first_op + i];
-        uint32_t bit = 1u << o->track;
-
-        if (o->code == OP_COUNT || o->code == OP_VTRACE || !(c->live >> i & 1u)
-            || !(bit & TRACKS_SIMPLE) || (seen & bit))
-            continue;
-        seen |= bit;
-        core_trace(c, &(struct trace_event){.start = at, .end = at + 1, .bundle = c->pc,
-                                            .code = o->code, .track = (int16_t)o->track,
-                                            .op = o->source + 1});
-    }
-}
-
 /* multiplications and additions of the whole array; integers and fp8 count like bf16 */
 static void count_matmul(struct core *c, const struct decoded_op *o, int64_t executed)
 {

@@ -79,16 +79,12 @@ static void count_start(struct core *c, const struct dma *d)
     c->dma_busy_from = later(d->issued_at, c->busy_until[TRACK_DMA]);
 }
 
-static void count_end(struct core *c, const struct dma *d, cycle_t at)
+static void count_end(struct core *c, cycle_t at)
 {
     if (--c->dma_active == 0) {
         c->busy_cycles[TRACK_DMA] += at - c->dma_busy_from;
         c->busy_until[TRACK_DMA] = at;
     }
-    if (c->is_traced)
-        core_trace(c, &(struct trace_event){.start = d->issued_at, .end = at, .bundle = d->bundle,
-                                            .code = (uint16_t)d->code, .track = TRACK_DMA,
-                                            .bytes = d->bytes});
 }
 
 /* Functional mode: the same bytes and events without time. */
@@ -364,7 +360,7 @@ void dma_done(struct machine *m, struct core *c, int slot)
     struct dma *d = &c->dma[slot];
     struct core *to = &m->core[d->target];
 
-    count_end(c, d, clock_cycle_at(c->clock_mhz, m->now_ps));
+    count_end(c, clock_cycle_at(c->clock_mhz, m->now_ps));
     tracing_tells_copy(m, c, d);
     to->copy = mem_grow(to->copy, &to->copy_capacity, to->copy_count + 1, sizeof(*to->copy));
     to->copy[to->copy_count++] = *d;

@@ -44,10 +44,6 @@ void exec_VTRACE(struct core *c, const struct decoded_op *o)
         return;
     if (c->recorder)
         record_mark(c, marker);
-    if (c->is_traced)
-        core_trace(c, &(struct trace_event){.start = c->issue_at, .end = c->issue_at + 1,
-                                            .bundle = c->pc, .code = OP_VTRACE,
-                                            .track = TRACK_MISC, .bytes = marker});
 }
 
 void exec_VSETIAR(struct core *c, const struct decoded_op *o)

@@ -40,8 +40,7 @@ static void launch_core(void *context, int core)
     struct machine *m = context;
 
     core_launch(&m->core[core],
-                m->options.cycle_limit > 0 ? m->options.cycle_limit : CYCLE_NEVER,
-                m->options.trace);
+                m->options.cycle_limit > 0 ? m->options.cycle_limit : CYCLE_NEVER);
 }
 
 void launch_reset(struct machine *m)

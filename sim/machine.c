@@ -58,7 +58,7 @@ static void create_memories(struct machine *m)
 
 static bool uses_memo(const struct machine_options *o)
 {
-    return o->mode == MODE_TIMING && !o->no_memo && !o->trace && !o->check_races
+    return o->mode == MODE_TIMING && !o->no_memo && !o->check_races
            && !o->check_unwritten;
 }
 
@@ -92,8 +92,6 @@ static int check_options(const struct slice *slice, const struct chip *chip,
         return err_set(e, "%d host threads; 1..256 are possible", options->thread_count);
     if (options->cycle_limit < 0)
         return err_set(e, "cycle limit %lld is negative", (long long)options->cycle_limit);
-    if (options->mode == MODE_FUNCTIONAL && options->trace)
-        return err_set(e, "a trace shows cycles, which functional mode does not work out");
     if (slice->chip_count > 1 && chip->ici_links == 0)
         return err_set(e, "%s has %d chips, but ici.links is 0", slice->name, slice->chip_count);
     if (chip->vmem_bytes % ROW_BYTES != 0)
@@ -391,12 +389,6 @@ struct machine_memo_stats machine_memo_stats(const struct machine *m)
 const struct stand_in_site *machine_stand_in(const struct machine *m, int core)
 {
     return &m->core[core].stand_in;
-}
-
-const struct trace_event *machine_trace(const struct machine *m, int core, size_t *count)
-{
-    *count = m->core[core].trace_count;
-    return m->core[core].trace;
 }
 
 const struct hbm_stats *machine_hbm_stats(const struct machine *m, int chip)

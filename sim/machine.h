@@ -79,18 +79,6 @@ struct fault {
     char msg[400];                      /* complete, names core, cycle, bundle and line */
 };
 
-/* One interval of work on a track, or a marker. Times are core cycles since launch. */
-struct trace_event {
-    cycle_t start, end;
-    uint32_t bundle;                    /* index in the core's program */
-    uint16_t code;                      /* enum isa_opcode */
-    int16_t track;                      /* index into core_counters.unit; -1 = stall */
-    int16_t stall;                      /* enum stall_reason where track is -1 */
-    uint32_t op;                        /* 1 + index in the core's program, for the choices and the
-                                         * unit of its name; 0: it has neither */
-    int64_t bytes;                      /* of a DMA; of a vtrace its marker */
-};
-
 /* The first stand-in (stand_in.* in isa/ops.def) that a core executed. */
 struct stand_in_site {
     bool is_met;
@@ -113,7 +101,6 @@ struct machine_options {
     bool check_unwritten;               /* so is reading VMEM that this launch has not written */
     int thread_count;                   /* host threads, at least 1 */
     const char *simd;                   /* "auto" (or NULL), "c", "avx2", "avx512bf16" */
-    bool trace;                         /* keep trace_events of the last launch */
     cycle_t cycle_limit;                /* 0 = none; a launch that reaches it faults */
 };
 
@@ -182,7 +169,7 @@ int machine_vmem_write(struct machine *m, int core, int64_t address, const void 
 
 /*
  * Run all loaded cores until they halt. 0, or -1 after a fault, which
- * machine_fault tells; counters and trace stay readable. A sync flag that is
+ * machine_fault tells; counters stay readable. A sync flag that is
  * not 0 when all have halted is a fault too: nobody waited for it. Asserts that
  * every cycle is counted once: the sums stated at struct core_counters.
  */
@@ -222,7 +209,6 @@ struct machine_memo_stats machine_memo_stats(const struct machine *m);  /* of al
  */
 void machine_print_deadlock(const struct machine *m, FILE *to);
 const struct stand_in_site *machine_stand_in(const struct machine *m, int core);
-const struct trace_event *machine_trace(const struct machine *m, int core, size_t *count);
 const struct hbm_stats *machine_hbm_stats(const struct machine *m, int chip);
 const struct net *machine_net(const struct machine *m);         /* NULL for a single chip */
 #endif

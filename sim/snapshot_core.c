@@ -17,10 +17,6 @@ static const struct field stand_in_fields[] = {
     SAVED(stand_in_site, bundle), SAVED(stand_in_site, bundles),
     SAVED(stand_in_site, operations)};
 
-static const struct field trace_fields[] = {
-    SAVED_TIME(trace_event, start), SAVED_TIME(trace_event, end), SAVED(trace_event, bundle),
-    SAVED(trace_event, code), SAVED(trace_event, track), SAVED(trace_event, stall),
-    SAVED(trace_event, op), SAVED(trace_event, bytes)};
 
 static const struct field store_fields[] = {SAVED_TIME(store_record, at),
                                             APART(store_record, rows)};
@@ -64,8 +60,7 @@ static const struct field core_fields[] = {
     APART(core, pending), APART(core, outbox), APART(core, dma), APART(core, dma_free),
     APART(core, dma_free_count), APART(core, copy), APART(core, copy_count),
     APART(core, copy_visible), APART(core, fault), APART(core, late_fault), APART(core, checks),
-    APART(core, stand_in), APART(core, trace),
-    APART(core, trace_count),
+    APART(core, stand_in),
 
     /* the fingerprint compares them */
     APART(core, program), APART(core, chip), APART(core, mode), APART(core, is_listing),
@@ -75,8 +70,7 @@ static const struct field core_fields[] = {
     APART(core, simd), APART(core, fifo), APART(core, store_gap_cycles), APART(core, limit), APART(core, stop_at), APART(core, tile),
     APART(core, vmem_rows), APART(core, hbm_bytes), APART(core, cmem_bytes),
     APART(core, sums_quads), APART(core, number), APART(core, core_count), APART(core, clock_mhz),
-    APART(core, copy_capacity), APART(core, is_traced), APART(core, trace_capacity),
-    APART(core, memo), APART(core, recorder), APART(core, hbm_log),
+    APART(core, copy_capacity), APART(core, memo), APART(core, recorder), APART(core, hbm_log),
 
     APART(core, counters)               /* summed up by machine_finish */
 };
@@ -128,27 +122,6 @@ static void archive_stores(struct core *c, struct archive *a)
         timing_note_all_stores(c);
 }
 
-static void archive_trace(struct core *c, struct archive *a)
-{
-    struct trace_event dropped;
-    size_t count = archive_count(a, c->trace_count, 1), i;
-
-    if (archive_is_loading(a) && c->is_traced)
-        c->trace = mem_grow(c->trace, &c->trace_capacity, count, sizeof(*c->trace));
-    for (i = 0; i < count && !a->is_failed; i++) {
-        struct trace_event *event = c->is_traced || !archive_is_loading(a) ? &c->trace[i]
-                                                                           : &dropped;
-        WALK(a, trace_fields, event);
-        archive_check(a, event->track >= -1 && event->track < track_count(c->chip)
-                         && (unsigned)event->stall < STALL_COUNT && event->code < OP_COUNT
-                         && event->op <= (c->program ? c->program->source->op_count : 0)
-                         && event->bundle < (c->program ? c->program->bundle_count : 0),
-                      "the snapshot has an impossible event in its trace");
-    }
-    if (archive_is_loading(a))
-        c->trace_count = c->is_traced && !a->is_failed ? count : 0;
-}
-
 static void check_core(const struct core *c, struct archive *a)
 {
     uint32_t bundles = c->program ? c->program->bundle_count : 0;
@@ -186,7 +159,6 @@ void core_archive(struct core *c, struct archive *a)
     units_archive(c, a);
     copies_archive(c, a);
     checks_archive(c, a);
-    archive_trace(c, a);
     check_core(c, a);
 }
 
@@ -194,7 +166,6 @@ uint32_t core_archive_crc(uint32_t crc)
 {
     crc = archive_table_crc(crc, fault_fields, COUNT_OF(fault_fields));
     crc = archive_table_crc(crc, stand_in_fields, COUNT_OF(stand_in_fields));
-    crc = archive_table_crc(crc, trace_fields, COUNT_OF(trace_fields));
     crc = archive_table_crc(crc, store_fields, COUNT_OF(store_fields));
     crc = archive_table_crc(crc, rows_fields, COUNT_OF(rows_fields));
     crc = archive_table_crc(crc, pending_fields, COUNT_OF(pending_fields));

@@ -43,8 +43,6 @@ static inline void timing_occupy(struct core *c, const struct decoded_op *o, cyc
     assert(start >= c->busy_until[o->track]);
     c->busy_cycles[o->track] += end - start;
     c->busy_until[o->track] = end;
-    if (c->is_traced)
-        core_trace_busy(c, o, start, end);
 }
 
 /* ---- loads and stores ---- */

@@ -12,8 +12,19 @@
 #include "base/arena.h"
 #include "sim/trace.h"
 
-/* What struct trace_event (sim/machine.h) has in `track` where that is no unit. */
+/* `track` where that is no unit */
 enum trace_track { TRACK_IS_STALL = -1, TRACK_IS_BUNDLE = -2, TRACK_IS_MARK = -3 };
+
+/* One interval of work on a track, or a marker (no length). */
+struct trace_event {
+    cycle_t start, end;
+    uint32_t bundle;                    /* index in the core's program */
+    uint16_t code;                      /* enum isa_opcode */
+    int16_t track;                      /* index into core_counters.unit, or enum trace_track */
+    int16_t stall;                      /* enum stall_reason where track is TRACK_IS_STALL */
+    uint32_t op;                        /* 1 + index into isa_program.op; 0: stall or bundle */
+    int64_t bytes;                      /* of a vtrace: its marker */
+};
 
 struct trace_expander {
     const struct isa_program *program;

@@ -399,19 +399,6 @@ TEST(functional_mode_takes_a_cycle_per_bundle)
     rig_close(&r);
 }
 
-TEST(a_trace_needs_cycles)
-{
-    const struct machine_options options = {.mode = MODE_FUNCTIONAL, .thread_count = 1,
-                                            .trace = true};
-    struct rig r;
-
-    rig_open(&r, "v3", NULL);
-    assert_null(machine_create(&r.slice, &r.chip, &options, &r.err));
-    assert_string_equal(r.err.msg,
-                        "a trace shows cycles, which functional mode does not work out");
-    rig_close(&r);
-}
-
 #define INPUTS 20
 #define BATCH 64
 
@@ -496,7 +483,6 @@ int main(void)
         cmocka_unit_test(hbm_written_from_vectors_cannot_be_read_after_timing_mode),
         cmocka_unit_test(what_is_unknown_goes_along_to_other_cores),
         cmocka_unit_test(functional_mode_takes_a_cycle_per_bundle),
-        cmocka_unit_test(a_trace_needs_cycles),
         cmocka_unit_test(a_training_step_is_the_same_in_all_modes),
     };
 
