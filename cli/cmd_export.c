@@ -79,7 +79,7 @@ static const struct argp parser = {
     "Examples:\n"
     "  systole gemm 1024x1024x1024 --trace gemm.strace\n"
     "  systole export gemm.strace -o gemm.pftrace               for ui.perfetto.dev\n"
-    "  systole export gemm.strace -o gemm.xplane.pb --level op  for XProf, TensorBoard\n"
+    "  systole export gemm.strace -o gemm.xplane.pb --level op  for XProf\n"
     "  systole export gemm.strace --format kanata --window 10k:12k",
     NULL, NULL, NULL};
 

@@ -77,7 +77,7 @@ static const struct argp parser = {
     "A kernel as the compiler dumped it (docs/listings.md):\n"
     "  systole run --from-dump fusion.final_bundles.txt --tpu v6e \\\n"
     "      --operand 0=x.npy --result 3=y.npy --utilization units.txt\n"
-    "Where a wait comes from, in XProf's, Perfetto's or our own viewer (docs/traces.md):\n"
+    "Every cycle of every unit, for Perfetto (docs/traces.md):\n"
     "  systole run examples/03_double_buffered_matmul.tasm --trace out.pftrace\n"
     "The same run in two parts (docs/snapshot.md):\n"
     "  systole run examples/02_mxu_tile.tasm --save-at 500=half.snap\n"
@@ -99,19 +99,6 @@ struct session {
     char *const *command;
 };
 
-/* Recording hears of launches that begin: a snapshot's is taken up once more to be heard of. */
-static int begin_trace(struct session *s, struct err *e)
-{
-    const struct snapshot *from = &s->setup.snapshot;
-
-    if (trace_recording_begin(&s->trace, &s->args->trace, s->setup.m, run_setup_title(&s->setup),
-                              s->command, e))
-        return -1;
-    if (!s->args->run.resume || !s->args->trace.path)
-        return 0;
-    return machine_restore(s->setup.m, from->state, from->state_bytes, e);
-}
-
 static int parse_matrices(struct session *s, const struct cli_list *list, bool with_path,
                           struct err *e)
 {
@@ -131,7 +118,8 @@ static int prepare(struct session *s, struct err *e)
     if (save_points_parse(&s->points, &args->save_at, e))
         return -1;
     if (report_check_outputs(NULL, args->trace.path, e) || run_setup_open(&s->setup, e)
-        || begin_trace(s, e))
+        || trace_recording_begin(&s->trace, &args->trace, s->setup.m, run_setup_title(&s->setup),
+                                 s->command, e))
         return -1;
     for (int i = 0; i < s->matrix_count; i++)
         if (hbm_matrix_check(s->setup.m, &s->matrix[i], e))

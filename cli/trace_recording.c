@@ -125,7 +125,7 @@ static int print_strace(const struct trace_recording *t, struct strace *s, FILE 
 {
     const struct strace_info *info = strace_info(s);
     char bytes[32] = "a stream", records[32], cycles[32];
-    bool has_limit = t->options->event_limit > 0;
+    bool has_limit = t->options->event_limit > 0, has_window = t->options->first || t->options->end;
     struct stat st;
 
     if (stat(t->path, &st) == 0 && S_ISREG(st.st_mode))
@@ -135,8 +135,8 @@ static int print_strace(const struct trace_recording *t, struct strace *s, FILE 
             text_thousands(info->record_count, records, sizeof(records)),
             text_thousands(info->cycles, cycles, sizeof(cycles)), trace_level_name(info->level));
     print_left_out("records", info->left_out_count,
-                   has_limit && t->options->has_more ? "--trace-window, --trace-max-events"
-                                                     : "--trace-window", to);
+                   !has_limit ? "--trace-window" : !has_window ? "--trace-max-events"
+                              : "--trace-window, --trace-max-events", to);
     return 0;
 }
 

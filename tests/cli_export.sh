@@ -76,6 +76,18 @@ grep -q 'left out by the limit' "$dir/c.kanata" || fail "the Kanata log does not
 $systole run $ex --trace "$dir/d.strace" --trace-level op --trace-window :2k >"$out" || fail "op"
 grep -q 'level op' "$out" || fail "not at level op: $(tail -1 "$out")"
 
+# names need not be UTF-8, the formats are
+odd=$dir/$(printf 'odd\377\303name\302\265').tasm
+cp $ex "$odd"
+for suffix in xplane.pb=XSpace/xplane pftrace=Trace/perfetto; do
+    message=${suffix#*=}
+    $systole run "$odd" --trace "$dir/odd.${suffix%=*}" >"$out" || fail "odd name, ${suffix%=*}"
+    protoc --decode="${message%/*}" "report/proto/${message#*/}.proto" <"$dir/odd.${suffix%=*}" \
+        >"$dir/odd.txt" 2>"$out.err" || fail "odd name: protoc cannot decode ${suffix%=*}"
+    [ -s "$out.err" ] && fail "odd name: $(head -1 "$out.err")"
+    grep -q 'odd??name\\302\\265' "$dir/odd.txt" || fail "odd name, ${suffix%=*}: lost"
+done
+
 # the other commands
 $systole gemm 256x256x256 --mode timing --trace "$dir/g.pftrace" >"$out" || fail "gemm"
 [ "$(events)" -gt 100 ] || fail "gemm: $(cat "$out")"

@@ -233,6 +233,173 @@ TEST(chrome_levels_have_less_and_less)
     export_rig_close(&x);
 }
 
+struct span {
+    char name[96];
+    int64_t tid;
+    double ts, us;
+};
+
+/* slices and markers in the order of the file */
+static struct span *read_spans(const json_t *root, size_t *count)
+{
+    struct span *span = calloc(json_array_size(json_object_get(root, "traceEvents")) + 1,
+                               sizeof(*span));
+    const json_t *event;
+    size_t i;
+
+    *count = 0;
+    json_array_foreach(json_object_get(root, "traceEvents"), i, event) {
+        struct span *s = &span[*count];
+
+        if (strcmp(text_of(event, "ph"), "X") != 0 && strcmp(text_of(event, "ph"), "i") != 0)
+            continue;
+        snprintf(s->name, sizeof(s->name), "%s", text_of(event, "name"));
+        s->ts = toy_get_real(event, "ts");
+        s->us = *text_of(event, "ph") == 'X' ? toy_get_real(event, "dur") : 0.0;
+        ++*count;
+    }
+    return span;
+}
+
+/* the last cycle that begins, in whole picoseconds, at or before a time in microseconds */
+static int64_t cycle_at(double us, int64_t mhz)
+{
+    int64_t ps = llround(us * 1e6), cycle = ps * mhz / 1000000;
+
+    return (cycle + 1) * 1000000 / mhz <= ps ? cycle + 1 : cycle;
+}
+
+/* what a file of cycles first..end - 1 must have of all events */
+static size_t count_within(const struct export_rig *x, const struct span *span, size_t count,
+                           int64_t first, int64_t end)
+{
+    int64_t mhz = x->rig.chip.chip_clock_mhz;
+    size_t found = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        int64_t start = cycle_at(span[i].ts, mhz);
+        int64_t last = cycle_at(span[i].ts + span[i].us, mhz);
+
+        found += start < end && (last > first || start >= first);
+    }
+    return found;
+}
+
+TEST(chrome_of_a_window_has_what_overlaps_it)
+{
+    static const int64_t windows[][2] = {{0, 1}, {300, 301}, {700, 1500}, {5000, 6000}};
+    struct export_options o = export_everything;
+    struct export_result result;
+    struct export_rig x;
+    struct span *span;
+    size_t count;
+    char path[300];
+    json_t *root;
+
+    export_rig_open(&x, TRACE_BUNDLE);
+    root = load_json(export_rig_write(&x, "json", &o, &result, path, 300));
+    span = read_spans(root, &count);
+    json_decref(root);
+    for (size_t i = 0; i < COUNT_OF(windows); i++) {
+        o.first = windows[i][0];
+        o.end = windows[i][1];
+        export_rig_write(&x, "json", &o, &result, path, 300);
+        assert_int_equal(result.event_count,
+                         count_within(&x, span, count, o.first, o.end));
+        assert_int_equal(result.first, o.first);
+        assert_int_equal(result.end, o.end);
+    }
+    free(span);
+    export_rig_close(&x);
+}
+
+/* ends at one cycle for all; what is gone is told, bundle by bundle */
+TEST(chrome_with_a_limit_is_the_beginning_of_the_whole)
+{
+    static const int64_t limits[] = {1, 50, 1000, 3000, 7777, 1000000};
+    struct export_options o = export_everything;
+    struct export_result result;
+    struct export_rig x;
+    struct span *span, *part;
+    size_t count, part_count;
+    char path[300];
+    json_t *root;
+
+    export_rig_open(&x, TRACE_BUNDLE);
+    root = load_json(export_rig_write(&x, "json", &o, &result, path, 300));
+    span = read_spans(root, &count);
+    json_decref(root);
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        static struct threads threads;
+        struct export_sums sums = {.link_bytes = 0};
+        int64_t bundles = 0, wanted = 0;
+
+        memset(&threads, 0, sizeof(threads));
+        o.event_limit = limits[i];
+        root = load_json(export_rig_write(&x, "json", &o, &result, path, 300));
+        part = read_spans(root, &part_count);
+        assert_int_equal(part_count, result.event_count);
+        assert_true(result.event_count <= limits[i]);
+        assert_int_equal(part_count, count_within(&x, span, count, 0, result.end));
+        assert_int_equal(result.left_out_cycles, strace_info(x.t)->cycles - result.end);
+        read_names(&threads, root);
+        read_events(&threads, root, &x, &sums);
+        for (int core = 0; core < EXPORT_CORES; core++) {
+            bundles += sums.bundles[core];
+            wanted += x.sums.bundles[core];
+        }
+        assert_int_equal(bundles + result.left_out_bundles, wanted);
+        assert_int_equal(toy_get_int(json_object_get(root, "otherData"), "left_out_bundles"),
+                         result.left_out_bundles);
+        if (limits[i] < 10000)          /* no more than it must */
+            assert_true(result.event_count > limits[i] / 2 || limits[i] <= 50);
+        free(part);
+        json_decref(root);
+    }
+    assert_int_equal(result.left_out_cycles, 0);
+    free(span);
+    export_rig_close(&x);
+}
+
+TEST(chrome_at_level_slot_has_every_operation)
+{
+    static struct threads threads;
+    struct export_options o = export_everything;
+    int64_t seen[MACHINE_UNIT_MAX] = {0};
+    struct export_result result;
+    struct export_rig x;
+    const json_t *event;
+    char path[300];
+    json_t *root;
+    size_t i;
+
+    memset(&threads, 0, sizeof(threads));
+    export_rig_open(&x, TRACE_SLOT);
+    o.level = TRACE_SLOT;
+    o.core = 5;
+    root = load_json(export_rig_write(&x, "json", &o, &result, path, 300));
+    read_names(&threads, root);
+    json_array_foreach(json_object_get(root, "traceEvents"), i, event) {
+        const char *track = threads.thread[toy_get_int(event, "tid")].name;
+
+        if (strcmp(text_of(event, "ph"), "X") != 0 && strcmp(text_of(event, "ph"), "i") != 0)
+            continue;
+        for (int unit = 0; unit < strace_info(x.t)->unit_count; unit++) {
+            const char *name = strace_unit_name(x.t, unit);
+            size_t length = strlen(name);
+
+            seen[unit] += strncmp(track, name, length) == 0
+                          && (track[length] == '\0' || track[length] == ' ');
+        }
+    }
+    for (int unit = 0; unit < strace_info(x.t)->unit_count; unit++)
+        if (unit != 6)                  /* dma: the track of copies */
+            assert_int_equal(seen[unit], EXPORT_LAUNCHES
+                             * machine_counters(x.rig.m, 5)->unit[unit].op_count);
+    json_decref(root);
+    export_rig_close(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +408,9 @@ int main(void)
         cmocka_unit_test(chrome_arrows_lead_from_a_copy_to_the_wait_that_it_ended),
         cmocka_unit_test(chrome_names_launches_operations_and_their_places),
         cmocka_unit_test(chrome_levels_have_less_and_less),
+        cmocka_unit_test(chrome_of_a_window_has_what_overlaps_it),
+        cmocka_unit_test(chrome_with_a_limit_is_the_beginning_of_the_whole),
+        cmocka_unit_test(chrome_at_level_slot_has_every_operation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
