@@ -39,9 +39,9 @@ struct export_format {
     int (*write)(struct export_run *r, FILE *to, struct err *e);
 };
 
-/* whether --trace can make such a file, a .strace included, by its name; *e lists the suffixes */
+/* whether --trace can make a file of this name, a .strace included; *e lists the suffixes */
 int export_check_path(const char *path, struct err *e);
-/* by the end of a path, NULL where none matches; by name ("perfetto"), an error names the nearest */
+/* by the end of a path, or NULL; by name ("perfetto"), else an error that names the nearest */
 const struct export_format *export_format_of_path(const char *path);
 const struct export_format *export_format_named(const char *name, struct err *e);
 const struct export_format *export_format_at(size_t index);     /* NULL behind the last */

@@ -145,30 +145,35 @@ static void put_samples(struct sampling *p, cycle_t at, cycle_t cycles, const in
     p->has_last = true;
 }
 
+/* a power of two of the cells that are kept, so that no sample cuts one */
+static cycle_t sample_width(cycle_t cycles)
+{
+    cycle_t width = STRACE_CELL_CYCLES;
+
+    while (width * SAMPLE_COUNT < cycles)
+        width *= 2;
+    return width;
+}
+
 void export_counter_samples(struct export_walker *w, struct export_row *row,
                             enum export_process_kind process, int index)
 {
     struct sampling p = {.w = w, .s = &all_series[process], .row = row};
-    cycle_t first = w->r->options.first, end = w->r->end;
-    cycle_t width = later(STRACE_CELL_CYCLES, div_up(end - first, SAMPLE_COUNT));
+    cycle_t first = w->r->options.first, end = w->r->end, cycles = w->r->info->cycles;
+    cycle_t width = sample_width(end - first);
     int64_t *sums;
 
     if (!export_shows(w->r, EXPORT_COUNTER) || !w->sink->sample)
         return;
     sums = mem_alloc(sizeof(*sums) * (size_t)(BATCH * p.s->members));
-    for (cycle_t at = first; at + width <= end;) {
-        cycle_t whole = (end - at) / width;
-        size_t count = (size_t)(whole < BATCH ? whole : BATCH);
+    for (cycle_t at = first / width * width; at < end;) {
+        int64_t left = div_up(end - at, width);
+        size_t count = (size_t)(left < BATCH ? left : BATCH);
 
         strace_cells(w->r->t, p.s->series, index, at, width, count, sums);
         for (size_t i = 0; i < count; i++, at += width)
-            put_samples(&p, at, width, &sums[i * (size_t)p.s->members]);
-    }
-    if ((end - first) % width) {
-        cycle_t at = end - (end - first) % width;
-
-        strace_sum(w->r->t, p.s->series, index, at, end, sums);
-        put_samples(&p, at, end - at, sums);
+            put_samples(&p, later(at, first), at + width < cycles ? width : cycles - at,
+                        &sums[i * (size_t)p.s->members]);
     }
     put_samples(&p, end, 0, sums);
     mem_free(sums);

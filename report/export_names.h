@@ -17,5 +17,6 @@ uint32_t export_bundle_source(struct export_programs *p, int core, uint32_t bund
 uint32_t export_bundle_note(struct export_programs *p, int core, uint32_t bundle);
 uint32_t export_note_name(struct export_programs *p, int core, uint32_t note);
 uint32_t export_program_name(struct export_programs *p, int core);
-int export_program_id(struct export_programs *p, int core);     /* from 1; equal programs share it */
+/* from 1 on; equal programs share it */
+int export_program_id(struct export_programs *p, int core);
 #endif

@@ -12,8 +12,10 @@
 
 #define TRACE_PACKET_FIELD 1
 #define FLUSH_BYTES (256u * 1024u)
+#define ABOUT_TRACK (1 << 30)           /* no other has this id */
 #define LANE_MAX 1000                   /* room between the ranks of rows */
 #define CHILDREN_BY_RANK 3
+#define PROCESSES_BY_RANK 1
 
 enum packet_type { SLICE_BEGIN = 1, SLICE_END, MARKER, COUNTER };
 enum { STATE_CLEARED = 1, STATE_NEEDED = 2 };
@@ -61,7 +63,7 @@ static void put_descriptor(struct perfetto *w, TrackDescriptor *d)
 
 static uint64_t process_uuid(const struct export_process *p)
 {
-    return (uint64_t)p->id << 32;
+    return (uint64_t)(p->id + 1) << 32;
 }
 
 static void begin_process(void *context, const struct export_process *p)
@@ -70,12 +72,13 @@ static void begin_process(void *context, const struct export_process *p)
     ProcessDescriptor process = PROCESS_DESCRIPTOR__INIT;
 
     process.has_pid = true;
-    process.pid = p->id;
+    process.pid = p->id + 1;            /* 0 is the idle process of Linux */
     process.process_name = (char *)p->name;
     d.uuid = process_uuid(p);
     d.process = &process;
-    d.has_child_ordering = true;
+    d.has_child_ordering = d.has_sibling_order_rank = true;
     d.child_ordering = CHILDREN_BY_RANK;
+    d.sibling_order_rank = p->id;
     put_descriptor(context, &d);
 }
 
@@ -242,11 +245,23 @@ static void put_sample(void *context, const struct export_track *t, cycle_t at, 
     w->r->result.sample_count++;
 }
 
-/* what a reader must know, as a process that stands first */
+/* processes stand in the order in which they come; a track that nobody writes to says so */
+static void put_root(struct perfetto *w)
+{
+    TrackDescriptor d = TRACK_DESCRIPTOR__INIT;
+
+    d.has_process_ordering = true;
+    d.process_ordering = PROCESSES_BY_RANK;
+    put_descriptor(w, &d);
+}
+
+/* what a reader must know, as the only marker of a process that stands first */
 static void put_about(struct perfetto *w)
 {
     const struct export_run *r = w->r;
-    struct export_process p = {.id = 1 << 20};
+    struct export_process p = {.id = 0, .name = "read me"};
+    struct export_track t = {.process = &p, .id = ABOUT_TRACK, .name = "how to read this"};
+    struct export_slice s = {.start = r->options.first, .end = r->options.first};
     char text[400];
     int length = snprintf(text, sizeof(text), "systole: 1 ns shown is 1 core cycle of %lld MHz; "
                           "level %s, cycles %lld to %lld of %lld",
@@ -258,8 +273,11 @@ static void put_about(struct perfetto *w)
         snprintf(text + length, sizeof(text) - (size_t)length,
                  "; left out by the limit of events: %lld cycles, %lld bundles",
                  (long long)r->result.left_out_cycles, (long long)r->result.left_out_bundles);
-    p.name = text;
     begin_process(w, &p);
+    put_track(w, &t);
+    s.name = export_name(r->names, text);
+    put_slice(w, &t, &s);
+    w->r->result.event_count--;         /* none of the trace */
 }
 
 int export_write_perfetto(struct export_run *r, FILE *to, struct err *e)
@@ -270,6 +288,7 @@ int export_write_perfetto(struct export_run *r, FILE *to, struct err *e)
         .slice = put_slice, .sample = put_sample};
 
     errno = 0;
+    put_root(&w);
     put_about(&w);
     export_walk(r, &sink);
     pb_flush(&w.bytes, to);

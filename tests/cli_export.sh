@@ -65,7 +65,7 @@ grep -q '"name":"HBM of chip 1"' "$dir/c.json" || fail "core 3 without its memor
 grep -q '"name":"HBM of chip 0"' "$dir/c.json" && fail "core 3 with other memory"
 $systole export "$dir/a.strace" -o "$dir/c.json" --max-events 1000 >"$out" || fail "limit"
 [ "$(events)" -le 1000 ] && [ "$(events)" -gt 500 ] || fail "limit: $(cat "$out")"
-grep -q '^  left out: the [0-9,]* cycles from there on, with [0-9,]* bundles (limit of 1,000' "$out" \
+grep -q '^  left out: the [0-9,]* cycles from there on, with [0-9,]* bundles (limit' "$out" \
     || fail "limit: $(cat "$out")"
 grep -q '"left_out_bundles":[1-9]' "$dir/c.json" || fail "the file does not say what it lacks"
 $systole export "$dir/a.strace" -o "$dir/c.xplane.pb" --max-events 1000 >/dev/null || fail "limit"
@@ -75,6 +75,12 @@ $systole export "$dir/a.strace" -o "$dir/c.kanata" --max-events 100 >"$out" || f
 grep -q 'left out by the limit' "$dir/c.kanata" || fail "the Kanata log does not say what it lacks"
 $systole run $ex --trace "$dir/d.strace" --trace-level op --trace-window :2k >"$out" || fail "op"
 grep -q 'level op' "$out" || fail "not at level op: $(tail -1 "$out")"
+
+for less in '--trace-max-events 100' '--trace-window 1k:2k'; do
+    # shellcheck disable=SC2086
+    $systole run $ex --trace "$dir/less.strace" $less >"$out" || fail "$less"
+    grep -q "^  left out: [0-9,]* records (${less% *})$" "$out" || fail "$less: $(tail -1 "$out")"
+done
 
 # names need not be UTF-8, the formats are
 odd=$dir/$(printf 'odd\377\303name\302\265').tasm
@@ -113,7 +119,8 @@ expect() {          # exit status, part of the message, arguments
     grep -qF -- "$message" "$out.err" || fail "$*: says \"$(head -1 "$out.err")\""
 }
 suffixes=".strace, .pftrace, .json, .json.gz, .xplane.pb or .kanata"
-expect 1 "the trace is to be $dir/t.png; its name must end in $suffixes" run $ex --trace "$dir/t.png"
+expect 1 "the trace is to be $dir/t.png; its name must end in $suffixes" \
+    run $ex --trace "$dir/t.png"
 expect 1 "its name must end in" gemm 8x8x8 --trace "$dir/pftrace"
 expect 1 "cannot write $dir/no/t.pftrace" run $ex --trace "$dir/no/t.pftrace"
 expect 1 "cannot write /dev/full" run $ex --trace /dev/full/t.json
@@ -138,7 +145,8 @@ expect 2 'one of them' export "$dir/a.strace" -o "$dir/e.json" --format json
 expect 2 'one trace at a time' export "$dir/a.strace" "$dir/a.strace" -o "$dir/e.json"
 expect 1 'there is no format "perfeto" (did you mean "perfetto"?)' \
     export "$dir/a.strace" --format perfeto
-expect 1 "the output is to be $dir/e.txt; its name must end in" export "$dir/a.strace" -o "$dir/e.txt"
+expect 1 "the output is to be $dir/e.txt; its name must end in" \
+    export "$dir/a.strace" -o "$dir/e.txt"
 expect 1 'nowhere.strace' export nowhere.strace -o "$dir/e.json"
 expect 1 'README.md' export README.md -o "$dir/e.json"
 expect 1 'trace.strace' export "$dir/new" -o "$dir/e.json"
@@ -153,7 +161,10 @@ expect 1 'kanata shows bundles, which level op does not have' \
     export "$dir/d.strace" -o "$dir/e.kanata"
 expect 1 "cannot write $dir/no/e.json" export "$dir/a.strace" -o "$dir/no/e.json"
 for name in "$dir"/t.* "$dir"/e.*; do
-    case $name in "$dir/t.json"|"$dir/t.*"|"$dir/e.*") ;; *) fail "a failed command left $name" ;; esac
+    case $name in
+    "$dir/t.json"|"$dir/t.*"|"$dir/e.*") ;;
+    *) fail "a failed command left $name" ;;
+    esac
 done
 for sink in json pftrace xplane.pb kanata; do
     ln -s /dev/full "$dir/full.$sink"
@@ -162,6 +173,7 @@ for sink in json pftrace xplane.pb kanata; do
 done
 # what is cut short is exported as far as it goes, and says so
 head -c 100000 "$dir/a.strace" >"$dir/cut.strace"
-$systole export "$dir/cut.strace" -o "$dir/cut.json" >"$out" 2>"$out.err" || fail "cut: $(cat "$out.err")"
+$systole export "$dir/cut.strace" -o "$dir/cut.json" >"$out" 2>"$out.err" \
+    || fail "cut: $(cat "$out.err")"
 [ -s "$out.err" ] || fail "a trace that is cut short is taken as whole"
 exit $status

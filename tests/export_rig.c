@@ -14,6 +14,9 @@ static const char marking[] =
     "{ v0 = vld [vmem:0] ;; vtrace 7 }\n"
     "{ v1 = vadd.f32 v0, v0 }\n"
     "{ vst (p1) [vmem:8] v1 ;; s2 = smov (!p1) 3 }\n"
+    "{ vrot.lane.b32.xlu0 v0, 1 ;; vpow2.f32 v1 }\n"
+    "{ v2 = vpop.permute.xlu0 }\n"
+    "{ v3 = vpop.eup }\n"
     "{ shalt }\n";
 
 static void load(struct export_rig *x, int core, const char *path)

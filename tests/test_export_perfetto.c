@@ -44,6 +44,10 @@ static void read_descriptor(struct reading *r, const TrackDescriptor *d)
 
     assert_true(r->track_count < TRACK_MAX);
     *t = (struct track){.uuid = d->uuid, .name = d->name, .parent = d->parent_uuid};
+    if (d->uuid == 0) {                 /* the root: only says how processes are ordered */
+        assert_int_equal(d->process_ordering, 1);
+        return;
+    }
     t->process = d->process ? d->process->process_name : find_track(r, t->parent)->process;
     t->unit = d->counter ? d->counter->unit_name : NULL;
     for (int i = 0; i + 1 < r->track_count; i++)
@@ -96,6 +100,10 @@ static void read_event(struct reading *r, const TrackEvent *e, uint64_t at)
         r->events++;
         break;
     case 3:
+        if (strcmp(t->process, "read me") == 0) {
+            assert_non_null(strstr(r->name[e->name_iid], "1 ns shown is 1 core cycle of 940 MHz"));
+            break;
+        }
         export_sums_add(&r->sums, r->x, t->process, t->name, r->name[e->name_iid], 0, 0);
         r->events++;
         break;
