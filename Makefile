@@ -127,8 +127,8 @@ FUZZ_MAIN := $(if $(FUZZING),,$(BUILD)/tests/corpus_main.o)
 $(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz_%.o $(BUILD)/tests/round_trip.o $(FUZZ_MAIN) $(BUILD)/libcli.a $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer) -o $@ $^ $(LDLIBS)
 
-check: all $(TESTS) $(FUZZERS)
-	@SYSTOLE=$(abspath $(SYSTOLE)) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" sh tools/run_tests.sh $(TESTS)
+check: all $(strip $(TESTS)) $(FUZZERS)
+	@SYSTOLE=$(abspath $(SYSTOLE)) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" sh tools/run_tests.sh $(strip $(TESTS))
 
 fuzzers: $(FUZZERS)
 
