@@ -204,6 +204,39 @@ TEST(whole_windows_have_no_text_over_another)
                 }
 }
 
+TEST(hurried_frames_come_to_the_whole_picture)
+{
+    struct view v = fresh_view();
+    struct draw_list whole, quick;
+    void *panel = create(PANEL_TIMELINE);
+    int i, frames = 0;
+    size_t k;
+
+    draw_init(&whole, 100);
+    draw_init(&quick, 100);
+    for (k = 0; k < COUNT_OF(shown); k++) {
+        void *other = create(PANEL_TIMELINE);
+
+        view_show(&v, shown[k].from, shown[k].end);
+        v.is_hurried = true;
+        for (i = 0; i < 100 && (i == 0 || quick.is_partial); i++, frames++) {
+            draw_clear(&quick);
+            panel_class(PANEL_TIMELINE)->draw(panel, &v, &quick, (struct rect){0, 0, 1280, 720});
+        }
+        assert_false(quick.is_partial);
+        v.is_hurried = false;
+        draw_clear(&whole);
+        panel_class(PANEL_TIMELINE)->draw(other, &v, &whole, (struct rect){0, 0, 1280, 720});
+        assert_false(whole.is_partial);
+        assert_true(draw_hash(&whole) == draw_hash(&quick));
+        destroy(PANEL_TIMELINE, other);
+    }
+    assert_true(frames > (int)COUNT_OF(shown));
+    draw_fini(&whole);
+    draw_fini(&quick);
+    destroy(PANEL_TIMELINE, panel);
+}
+
 static void random_input(struct rng *rng, struct app *a)
 {
     struct input i = {.kind = (enum input_kind)rng_below(rng, INPUT_KEY + 1),
@@ -252,6 +285,7 @@ int main(void)
         cmocka_unit_test(every_panel_draws_what_it_drew),
         cmocka_unit_test(texts_do_not_overlap_at_any_scale_and_size),
         cmocka_unit_test(whole_windows_have_no_text_over_another),
+        cmocka_unit_test(hurried_frames_come_to_the_whole_picture),
         cmocka_unit_test(no_keys_and_no_pointer_bring_the_view_out_of_the_run),
     };
 

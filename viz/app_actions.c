@@ -12,6 +12,7 @@
 #define SCALE_LEAST 50
 #define SCALE_MOST 400
 #define STALL_PIXELS 3
+#define HIT_PIXELS 3                    /* as wide as a hit is shown, at least */
 
 #define ACTION(id, keys, name, help) static void act_##id(struct app *a, int times);
 #include "viz/actions.def"
@@ -109,9 +110,9 @@ static void act_MARK(struct app *a, int times)
 static void show_hit(struct app *a, cycle_t at, cycle_t end)
 {
     struct view *v = a->view;
-    double width = v->end - v->from, half = (double)(end - at) * 2;
+    double least = (double)(end - at) * 4, most = (double)(end - at) * a->width / HIT_PIXELS;
+    double width = fmin(fmax(v->end - v->from, least), most), half = width / 2;
 
-    half = half > width / 2 ? half : width / 2;
     view_show(v, (double)(at + end) / 2 - half, (double)(at + end) / 2 + half);
     v->cursor = (double)at;
     v->has_selection = true;

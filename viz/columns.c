@@ -8,6 +8,7 @@
 #define TILE_COLUMNS 256
 #define TILE_MAX 768
 #define BUCKETS 1024
+#define COARSER_MAX 6                   /* levels above that may stand in for one */
 
 struct tile {
     enum strace_series series;
@@ -24,6 +25,8 @@ struct columns {
     int tile_count;
     struct tile *bucket[BUCKETS];
     int64_t uses, made;
+    int budget;                         /* tiles that may still be made; -1: any number */
+    bool is_partial;
     int64_t *sum;                       /* of one tile, as the run gives them */
 };
 
@@ -36,6 +39,7 @@ struct columns *columns_create(struct strace *run)
     struct columns *c = mem_alloc(sizeof(*c));
 
     c->run = run;
+    c->budget = -1;
     c->sum = mem_alloc(sizeof(*c->sum) * TILE_COLUMNS * STRACE_HBM_COUNT);
     return c;
 }
@@ -66,6 +70,17 @@ int columns_member_count(const struct columns *c, enum strace_series series)
                                        : STRACE_LINK_COUNT;
 
     return count < all_members[series] ? count : all_members[series];
+}
+
+void columns_set_budget(struct columns *c, int tiles)
+{
+    c->budget = tiles;
+    c->is_partial = false;
+}
+
+bool columns_is_partial(const struct columns *c)
+{
+    return c->is_partial;
 }
 
 int64_t columns_tiles_made(const struct columns *c)
@@ -117,16 +132,32 @@ static void make_tile(struct columns *c, struct tile *t)
     c->made++;
 }
 
+static struct tile *find_tile(struct columns *c, enum strace_series series, int index, int level,
+                              int64_t number)
+{
+    struct tile *t = *bucket_of(c, series, index, level, number);
+
+    while (t && (t->number != number || t->level != level || t->index != index
+                 || t->series != series))
+        t = t->next;
+    return t;
+}
+
+/* NULL where none is there and none may be made */
 static const float *tile_of(struct columns *c, enum strace_series series, int index, int level,
                             int64_t number)
 {
-    struct tile **b = bucket_of(c, series, index, level, number), *t;
+    struct tile **b = bucket_of(c, series, index, level, number);
+    struct tile *t = find_tile(c, series, index, level, number);
 
-    for (t = *b; t; t = t->next)
-        if (t->number == number && t->level == level && t->index == index && t->series == series)
-            break;
+    if (!t && !c->budget) {
+        c->is_partial = true;
+        return NULL;
+    }
     if (!t) {
+        c->budget -= c->budget > 0;
         t = take_place(c);
+        b = bucket_of(c, series, index, level, number);
         *t = (struct tile){.series = series, .index = index, .level = level, .number = number,
                            .next = *b};
         *b = t;
@@ -134,6 +165,21 @@ static const float *tile_of(struct columns *c, enum strace_series series, int in
     }
     t->used_at = ++c->uses;
     return t->mean;
+}
+
+/* means of column `k` of `level`, from the nearest coarser tile that is there; or NULL */
+static const float *coarse_mean(struct columns *c, enum strace_series series, int index, int level,
+                                int64_t k, int members)
+{
+    int up;
+
+    for (up = 1; up <= COARSER_MAX; up++) {
+        struct tile *t = find_tile(c, series, index, level + up, (k >> up) / TILE_COLUMNS);
+
+        if (t)
+            return t->mean + ((k >> up) % TILE_COLUMNS) * members;
+    }
+    return NULL;
 }
 
 static int level_of(double cycles_per_pixel)
@@ -151,7 +197,7 @@ void columns_fill(struct columns *c, enum strace_series series, int index, doubl
     int level = level_of(cycles_per_pixel), members = columns_member_count(c, series), i, j;
     double columns_per_pixel = ldexp(cycles_per_pixel, -level), first = ldexp(from, -level);
     int64_t end_column = (strace_info(c->run)->cycles >> level) + 1, last = -1;
-    const float *mean = NULL;
+    const float *mean = NULL, *one;
 
     for (i = 0; i < width; i++) {
         int64_t a = (int64_t)floor(first + i * columns_per_pixel), k;
@@ -166,8 +212,10 @@ void columns_fill(struct columns *c, enum strace_series series, int index, doubl
                 last = k / TILE_COLUMNS;
                 mean = tile_of(c, series, index, level, last);
             }
-            for (j = 0; j < members; j++)
-                sum[j] += mean[k % TILE_COLUMNS * members + j];
+            one = mean ? mean + k % TILE_COLUMNS * members
+                       : coarse_mean(c, series, index, level, k, members);
+            for (j = 0; one && j < members; j++)
+                sum[j] += one[j];
         }
         for (j = 0; b - a > 1 && j < members; j++)
             sum[j] /= (float)(b - a);

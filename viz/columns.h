@@ -25,6 +25,12 @@ void columns_forget(struct columns *c);                         /* the run has g
 int columns_member_count(const struct columns *c, enum strace_series series);
 void columns_fill(struct columns *c, enum strace_series series, int index, double from,
                   double cycles_per_pixel, int width, float *to);
+/*
+ * From now on make at most `tiles` (-1: any number); in place of others, coarser
+ * ones that are there are taken, or nothing. Whether that has happened since.
+ */
+void columns_set_budget(struct columns *c, int tiles);
+bool columns_is_partial(const struct columns *c);
 /* tiles that were asked of the run since the beginning, for tests and benchmarks */
 int64_t columns_tiles_made(const struct columns *c);
 #endif

@@ -31,6 +31,7 @@ void draw_clear(struct draw_list *d)
     arena_fini(&d->arena);
     d->count = 0;
     d->clip_count = 0;
+    d->is_partial = false;
 }
 
 static struct draw_command *append(struct draw_list *d, enum draw_kind kind, struct rect r,

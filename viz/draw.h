@@ -54,6 +54,7 @@ struct draw_list {
     size_t count, capacity;
     struct rect clip[DRAW_CLIP_MAX];
     int clip_count;                     /* open now */
+    bool is_partial;                    /* panels: something is still to come, draw again soon */
     int scale_percent;                  /* 100, 150, 200: of texts and everything around them */
 };
 void draw_init(struct draw_list *d, int scale_percent);

@@ -7,6 +7,10 @@
 #include "viz/quantity.h"
 #include "viz/timeline.h"
 
+/* tiles that a hurried frame may ask of the run: a few milliseconds */
+#define COLUMNS_PER_FRAME 12
+#define SPANS_PER_FRAME 3
+
 static void *create(void)
 {
     struct timeline *t = mem_alloc(sizeof(*t));
@@ -249,10 +253,12 @@ static void draw_head(struct timeline *t, const struct view *v, struct draw_list
 static void draw_selection_card(const struct view *v, struct draw_list *d, struct rect area)
 {
     struct range_sums sums;
+    /* on the side where the selection is not */
+    bool is_left = v->selection_from + v->selection_end > v->from + v->end;
 
     range_sum(v->run, v->core, (cycle_t)llround(v->selection_from),
               (cycle_t)llround(v->selection_end), &sums);
-    card_draw(v, d, area, area.x + area.w, area.y,
+    card_draw(v, d, area, is_left ? area.x : area.x + area.w, area.y,
               range_text(v->run, &sums, v->core, &d->arena));
 }
 
@@ -264,6 +270,8 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
 
     timeline_bind(t, v);
     timeline_lay_out(t, d);
+    columns_set_budget(t->columns, v->is_hurried ? COLUMNS_PER_FRAME : -1);
+    spans_set_budget(t->spans, v->is_hurried ? SPANS_PER_FRAME : -1);
     most = timeline_height(t) - p.lanes.h;
     t->scroll = t->scroll > most ? most : t->scroll;
     t->scroll = t->scroll < 0 ? 0 : t->scroll;
@@ -279,6 +287,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
         draw_selection_card(v, d, p.lanes);
     timeline_draw_legend(t, v, d, p.legend);
     draw_clip_end(d);
+    d->is_partial = d->is_partial || columns_is_partial(t->columns) || spans_is_partial(t->spans);
 }
 
 static const char *hover(void *state, const struct view *v, struct rect area, int x, int y,

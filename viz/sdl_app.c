@@ -128,11 +128,13 @@ static void save_picture(struct window *w)
     int n = 1;
 
     w->app.wants_picture = false;
+    w->app.view->is_hurried = false;    /* the picture is complete */
     do {
         snprintf(path, sizeof(path), "systole-view-%d.png", n++);
     } while (n < 10000 && access(path, F_OK) == 0);
     app_draw(&w->app, &w->list);
     painter_paint(w->painter, &w->list);
+    w->app.view->is_hurried = true;
     if (!s || SDL_RenderReadPixels(w->renderer, NULL, s->format->format, s->pixels, s->pitch))
         app_say(&w->app, "no picture: %s", SDL_GetError());
     else if (picture_save(s, path, &e))
@@ -153,8 +155,10 @@ static void loop(struct window *w)
 
         if (changed)
             paint(w);
-        changed = SDL_WaitEventTimeout(&e, w->app.view->is_playing ? PLAY_MS : IDLE_MS)
+        changed = SDL_WaitEventTimeout(&e, w->list.is_partial ? 1 : w->app.view->is_playing
+                                                                    ? PLAY_MS : IDLE_MS)
                   && handle(w, &e);
+        changed |= w->list.is_partial;
         while (SDL_PollEvent(&e))       /* all that came meanwhile, before the next picture */
             changed |= handle(w, &e);
         now = SDL_GetPerformanceCounter();
@@ -197,6 +201,8 @@ int app_window(const struct view_options *o, struct view *v, struct err *e)
     if (!status) {
         draw_init(&w.list, v->scale_percent);
         app_init(&w.app, v, o->panel);
+        v->is_hurried = true;
+        painter_prepare(w.painter, v->scale_percent);
         resize(&w);
         SDL_StartTextInput();
         loop(&w);

@@ -109,8 +109,10 @@ int app_bench(const struct view_options *o, struct view *v, struct err *e)
 
     if (print_open(o, e) || picture_open(&p, o->width, o->height, e))
         return -1;
+    painter_prepare(p.painter, v->scale_percent);
     draw_init(&d, v->scale_percent);
     app_init(&a, v, o->panel);
+    v->is_hurried = true;
     a.width = o->width;
     a.height = o->height;
     for (i = 0; i < COUNT_OF(places); i++)

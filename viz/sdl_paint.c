@@ -150,6 +150,14 @@ static SDL_Texture *atlas_of(struct painter *p, int pixels)
     return a->texture;
 }
 
+void painter_prepare(struct painter *p, int scale_percent)
+{
+    int size;
+
+    for (size = 0; size < TEXT_SIZE_COUNT; size++)
+        atlas_of(p, font_pixels((enum text_size)size, scale_percent));
+}
+
 static void set_color(struct painter *p, rgba_t c)
 {
     SDL_SetRenderDrawBlendMode(p->to, (c & 0xff) == 0xff ? SDL_BLENDMODE_NONE

@@ -14,6 +14,8 @@ struct painter;
 /* NULL with *e set: no font (it says which package has it). The renderer is borrowed. */
 struct painter *painter_create(SDL_Renderer *to, struct err *e);
 void painter_destroy(struct painter *p);
+/* the characters of all sizes at this scale, so that the first picture does not wait for them */
+void painter_prepare(struct painter *p, int scale_percent);
 /* everything of the list, in order; the caller clears before and presents after */
 void painter_paint(struct painter *p, const struct draw_list *d);
 

@@ -18,6 +18,8 @@ struct spans {
     struct tile tile[TILE_MAX];
     int tile_count;
     int64_t uses;
+    int budget;
+    bool is_partial;
 };
 
 struct spans *spans_create(struct strace *run)
@@ -25,6 +27,7 @@ struct spans *spans_create(struct strace *run)
     struct spans *s = mem_alloc(sizeof(*s));
 
     s->run = run;
+    s->budget = -1;
     return s;
 }
 
@@ -73,7 +76,13 @@ const struct trace_event *spans_tile(struct spans *s, int core, int64_t number, 
     for (i = 0; i < s->tile_count; i++)
         if (s->tile[i].number == number && s->tile[i].core == core)
             t = &s->tile[i];
+    if (!t && !s->budget) {
+        s->is_partial = true;
+        *count = 0;
+        return NULL;
+    }
     if (!t) {
+        s->budget -= s->budget > 0;
         t = take_place(s);
         t->core = core;
         t->number = number;
@@ -84,4 +93,15 @@ const struct trace_event *spans_tile(struct spans *s, int core, int64_t number, 
     t->used_at = ++s->uses;
     *count = t->count;
     return t->event;
+}
+
+void spans_set_budget(struct spans *s, int tiles)
+{
+    s->budget = tiles;
+    s->is_partial = false;
+}
+
+bool spans_is_partial(const struct spans *s)
+{
+    return s->is_partial;
 }

@@ -20,4 +20,7 @@ void spans_forget(struct spans *s);                             /* the run has g
  * that are busy for the cycle of issue). Valid until the next call.
  */
 const struct trace_event *spans_tile(struct spans *s, int core, int64_t number, size_t *count);
+/* From now on make at most `tiles` (-1: any number); others are empty. Whether there were any. */
+void spans_set_budget(struct spans *s, int tiles);
+bool spans_is_partial(const struct spans *s);
 #endif

@@ -42,6 +42,13 @@ struct timeline_copy {
     bool is_own;                        /* its flag is the core's own */
 };
 
+/* a stretch of a core's time that has more operations, or copies, than can be drawn */
+struct timeline_dense {
+    bool is_known;
+    int core;
+    double from, end;
+};
+
 enum timeline_drag { DRAG_NONE, DRAG_PAN, DRAG_SELECT, DRAG_MINIMAP };
 
 struct timeline {
@@ -59,6 +66,7 @@ struct timeline {
     size_t cover_capacity;
     struct timeline_copy copy[TIMELINE_COPIES];         /* drawn in this frame */
     int copy_count;
+    struct timeline_dense dense_ops, dense_dmas;
     enum timeline_drag drag;
     double drag_cycle;                  /* where it began */
 };

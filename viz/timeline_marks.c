@@ -10,7 +10,7 @@
 #include "viz/quantity.h"
 #include "viz/timeline.h"
 
-#define OPS_MAX 4000                    /* operations, copies, repeats looked at for one frame */
+#define OPS_MAX 1500                    /* operations, copies, records looked at for one frame */
 #define DMA_ROWS 4
 
 /* a launch that is narrower than a pixel shares it with its neighbours */
@@ -50,6 +50,7 @@ struct walk {
     struct rect r;
     const struct isa_program *program;
     int count, last_x, core, head_h;
+    cycle_t seen_end;
     bool is_cut;
     cycle_t row_end[DMA_ROWS];
 };
@@ -62,6 +63,7 @@ static bool draw_op(void *context, cycle_t start, cycle_t end, uint32_t note)
                            ? w->program->note[note - 1] : "";
 
     w->is_cut = ++w->count > OPS_MAX;
+    w->seen_end = end;
     if (!note || !bar.w || (bar.w == 1 && bar.x == w->last_x))
         return !w->is_cut;
     w->last_x = bar.x;
@@ -81,14 +83,30 @@ static void say(const struct walk *w, const char *text)
     draw_text_fit(w->d, box, TEXT_SMALL, theme_color(w->v->theme, COLOR_DIM_TEXT), text);
 }
 
+/* too many were met in part of what is shown now: they need not be met again */
+static bool is_known_dense(const struct timeline_dense *k, const struct view *v, int core)
+{
+    return k->is_known && k->core == core && v->from <= k->from && k->end <= v->end;
+}
+
+static void note_dense(struct timeline_dense *k, const struct walk *w, int core)
+{
+    if (w->is_cut && !is_known_dense(k, w->v, core))
+        *k = (struct timeline_dense){true, core, w->v->from,
+                                     (double)w->seen_end};
+}
+
 void timeline_draw_ops(struct timeline *t, const struct view *v, struct draw_list *d,
                        const struct lane *l, struct rect r)
 {
     struct walk w = {.t = t, .v = v, .d = d, .r = r, .axis = axis_of_view(v, r), .last_x = -1,
-                     .program = strace_program(t->run, l->index)};
+                     .program = strace_program(t->run, l->index),
+                     .is_cut = is_known_dense(&t->dense_ops, v, l->index)};
     size_t before = d->count;
 
-    strace_walk_ops(t->run, l->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_op, &w);
+    if (!w.is_cut)
+        strace_walk_ops(t->run, l->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_op, &w);
+    note_dense(&t->dense_ops, &w, l->index);
     if (!w.is_cut)
         return;
     d->count = before;
@@ -113,6 +131,7 @@ static bool draw_dma(void *context, const struct trace_dma *c)
     struct rect bar;
     char name[96], bytes[28];
 
+    w->seen_end = c->issued_at;
     if (++w->count > OPS_MAX) {
         w->is_cut = true;
         return false;
@@ -140,11 +159,13 @@ void timeline_draw_dmas(struct timeline *t, const struct view *v, struct draw_li
                         const struct lane *l, struct rect r)
 {
     struct walk w = {.t = t, .v = v, .d = d, .r = r, .axis = axis_of_view(v, r),
-                     .core = l->index};
+                     .core = l->index, .is_cut = is_known_dense(&t->dense_dmas, v, l->index)};
     int members = columns_member_count(t->columns, STRACE_CORE), i;
     size_t before = d->count;
 
-    strace_walk_dmas(t->run, l->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_dma, &w);
+    if (!w.is_cut)
+        strace_walk_dmas(t->run, l->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_dma, &w);
+    note_dense(&t->dense_dmas, &w, l->index);
     if (!w.is_cut)
         return;
     d->count = before;                  /* too many: how many at a time */

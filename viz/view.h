@@ -28,6 +28,8 @@ struct view {
     const char *search;                 /* regular expression, "" none */
     bool is_playing;
     double cycles_per_second;           /* of playback */
+    bool is_hurried;                    /* a frame must be quick: what is not ready may come with
+                                         * the next one (draw_list.is_partial) */
     enum view_tool tool;
     enum theme theme;
     int scale_percent;
