@@ -35,5 +35,12 @@ head -c 1000 /dev/zero >"$dir/zero.strace"
 expect 'zero.strace' "$dir/zero.strace" --png "$dir/p.png"
 [ ! -e "$dir/p.png" ] || fail "a picture of nothing"
 
+# the table of keys in the documentation is the program's
+"$viewer" --keys >"$dir/keys"
+[ "$(wc -l <"$dir/keys")" -gt 30 ] || fail "no keys"
+while IFS= read -r line; do
+    grep -qFx -- "$line" docs/viewer.md || fail "docs/viewer.md lacks: $line"
+done <"$dir/keys"
+
 "$viewer" --help | grep -q 'systole-view t.strace --range' || fail "help has no example"
 exit $status

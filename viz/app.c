@@ -22,6 +22,25 @@ const char *action_keys(enum action a) { return actions[a].keys; }
 const char *action_name(enum action a) { return actions[a].name; }
 const char *action_help(enum action a) { return actions[a].help; }
 
+void action_print_table(FILE *to)
+{
+    int i;
+
+    fprintf(to, "| key | what | more |\n|---|---|---|\n");
+    for (i = 0; i < ACTION_COUNT; i++) {
+        const char *at = actions[i].keys;
+
+        fprintf(to, "| ");
+        while (*at) {
+            size_t one = strcspn(at, " ");
+
+            fprintf(to, "`%.*s` ", (int)one, at);
+            at += one + (at[one] == ' ');
+        }
+        fprintf(to, "| %s | %s |\n", actions[i].name, actions[i].help);
+    }
+}
+
 enum action action_of_key(const char *key)
 {
     size_t length = strlen(key);

@@ -7,6 +7,8 @@
 #include "viz/panel.h"
 #include "viz/search.h"
 
+#include <stdio.h>
+
 enum action {
 #define ACTION(id, keys, name, help) ACTION_##id,
 #include "viz/actions.def"
@@ -15,6 +17,7 @@ enum action {
 const char *action_keys(enum action a);
 const char *action_name(enum action a);
 const char *action_help(enum action a);
+void action_print_table(FILE *to);      /* Markdown */
 /* for a key as in the table ("Shift+n"); ACTION_COUNT: none */
 enum action action_of_key(const char *key);
 /* the key of an input as the table writes it; buf of 32 bytes */

@@ -7,9 +7,10 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "viz/app.h"
 
 enum { KEY_PANEL = 256, KEY_SIZE, KEY_RANGE, KEY_CORE, KEY_SCALE, KEY_THEME, KEY_PNG, KEY_POINTER,
-       KEY_SELECT, KEY_BENCH };
+       KEY_SELECT, KEY_BENCH, KEY_KEYS };
 
 static const struct argp_option option_table[] = {
     {"panel", KEY_PANEL, "NAME", 0, "The panel to begin with, or to draw (default timeline)", 0},
@@ -22,6 +23,7 @@ static const struct argp_option option_table[] = {
     {"png", KEY_PNG, "FILE", 0, "Draw one panel into FILE; needs no display", 1},
     {"pointer", KEY_POINTER, "X,Y", 0, "In the picture, show the card for what is at X,Y", 1},
     {"bench", KEY_BENCH, NULL, 0, "Time to open, and to draw while panning and zooming", 1},
+    {"keys", KEY_KEYS, NULL, 0, "List all keys, as the table in docs/viewer.md", 1},
     {NULL, 0, NULL, 0, NULL, 0}};
 
 static const char doc[] =
@@ -138,6 +140,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return bad(p, parse_two(arg, ',', 0, 16384, &o->pointer_x, &o->pointer_y)
                           ? err_set(p->e, "\"%s\" is no place: write X,Y in pixels", arg) : 0);
     case KEY_BENCH: o->bench = true; return 0;
+    case KEY_KEYS: action_print_table(stdout); exit(0);
     case ARGP_KEY_ARG:
         if (state->arg_num > 1)
             return bad(p, err_set(p->e, "one run, or two to compare: what is \"%s\"?", arg));
