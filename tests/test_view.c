@@ -76,6 +76,52 @@ TEST(pan_there_and_back_is_where_it_was_and_ends_at_the_run)
     assert_true(v.from >= 0 && v.end > v.from);
 }
 
+static uint64_t drawn(void *panel, const struct view *v)
+{
+    struct draw_list d;
+    uint64_t hash;
+
+    draw_init(&d, 100);
+    panel_class(PANEL_TIMELINE)->draw(panel, v, &d, (struct rect){0, 0, 900, 600});
+    hash = draw_hash(&d);
+    draw_fini(&d);
+    return hash;
+}
+
+TEST(run_that_is_still_written_is_followed)
+{
+    const struct panel_class *c = panel_class(PANEL_TIMELINE);
+    void *old = c->create(), *fresh = c->create();
+    struct view_rig r;
+    struct strace_writer *w = view_rig_start(&r, "v3", "examples/03_double_buffered_matmul.tasm",
+                                             NULL);
+    cycle_t cycles;
+    struct view v;
+    struct err e;
+
+    view_rig_launch(&r, w, "first");
+    assert_int_equal(strace_writer_flush(w, &e), 0);
+    r.run = strace_open(r.path, &e);
+    assert_non_null(r.run);
+    assert_false(strace_info(r.run)->is_complete);
+    view_init(&v, r.run);
+    cycles = strace_info(r.run)->cycles;
+    drawn(old, &v);
+    assert_false(view_follow(&v));
+
+    view_rig_launch(&r, w, "second");
+    machine_set_trace(r.rig.m, NULL);
+    assert_int_equal(strace_writer_close(w, &e), 0);
+    assert_true(view_follow(&v));
+    assert_int_equal(strace_info(r.run)->cycles, 2 * cycles);
+    assert_true(v.from == 0 && v.end == (double)(2 * cycles));
+    assert_true(drawn(old, &v) == drawn(fresh, &v));
+    assert_false(view_follow(&v));
+    c->destroy(old);
+    c->destroy(fresh);
+    view_rig_close(&r);
+}
+
 /* ---- columns ---- */
 
 static void check_columns(const struct view_rig *r, enum strace_series series, int index,
@@ -530,6 +576,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zoom_leaves_the_cycle_under_the_pointer_where_it_is),
         cmocka_unit_test(pan_there_and_back_is_where_it_was_and_ends_at_the_run),
+        cmocka_unit_test(run_that_is_still_written_is_followed),
         cmocka_unit_test(columns_are_the_sums_of_their_pixels),
         cmocka_unit_test(every_cycle_is_in_one_pixel_at_any_zoom),
         cmocka_unit_test(panning_asks_only_for_what_comes_in),

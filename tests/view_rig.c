@@ -24,13 +24,12 @@ static void load_all(struct view_rig *r, const char *program)
             fail_msg("%s", e.msg);
 }
 
-void view_rig_open(struct view_rig *r, const char *slice, const char *program,
-                   const struct rig_options *options)
+struct strace_writer *view_rig_start(struct view_rig *r, const char *slice, const char *program,
+                                     const struct rig_options *options)
 {
     struct strace_options o = {.level = TRACE_BUNDLE, .title = "a small run"};
     struct strace_writer *w;
     struct err e = {.line = 0};
-    int i;
 
     rig_open(&r->rig, slice, options);
     load_all(r, program);
@@ -40,10 +39,23 @@ void view_rig_open(struct view_rig *r, const char *slice, const char *program,
     if (!w)
         fail_msg("%s", e.msg);
     machine_set_trace(r->rig.m, strace_writer_sink(w));
-    for (i = 0; i < 2; i++) {
-        strace_writer_name_launch(w, i ? "second" : "first");
-        assert_int_equal(rig_run(&r->rig), 0);
-    }
+    return w;
+}
+
+void view_rig_launch(struct view_rig *r, struct strace_writer *w, const char *name)
+{
+    strace_writer_name_launch(w, name);
+    assert_int_equal(rig_run(&r->rig), 0);
+}
+
+void view_rig_open(struct view_rig *r, const char *slice, const char *program,
+                   const struct rig_options *options)
+{
+    struct strace_writer *w = view_rig_start(r, slice, program, options);
+    struct err e = {.line = 0};
+
+    view_rig_launch(r, w, "first");
+    view_rig_launch(r, w, "second");
     machine_set_trace(r->rig.m, NULL);
     assert_int_equal(strace_writer_close(w, &e), 0);
     r->run = strace_open(r->path, &e);

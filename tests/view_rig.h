@@ -16,5 +16,9 @@ struct view_rig {
 /* `program`, a file of examples/, on all cores of `slice`, launched twice; fails on any error */
 void view_rig_open(struct view_rig *r, const char *slice, const char *program,
                    const struct rig_options *options);
+/* the same before its first launch: no run yet */
+struct strace_writer *view_rig_start(struct view_rig *r, const char *slice, const char *program,
+                                     const struct rig_options *options);
+void view_rig_launch(struct view_rig *r, struct strace_writer *w, const char *name);
 void view_rig_close(struct view_rig *r);
 #endif

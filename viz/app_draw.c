@@ -268,10 +268,13 @@ static void draw_help_row(const struct app *a, struct draw_list *d, struct rect 
 static void draw_help(const struct app *a, struct draw_list *d)
 {
     int line = draw_line_height(d, TEXT_SMALL), rows = ACTION_COUNT + PANEL_COUNT + 4, i;
-    int columns = (rows + 2) * line > a->height ? 2 : 1, per_column;
-    struct rect r = draw_box(a, d, columns == 2 ? a->width : 118, a->height / line, line);
-    int width = r.w / columns;
+    int columns = (rows + 4) * line > a->height ? 2 : 1, per_column, width;
+    struct rect r = draw_box(a, d, columns == 2 ? a->width : 118,
+                             (rows + columns - 1) / columns + 2, line);
 
+    draw_text_fit(d, rect_cut_top(&r, 2 * line), TEXT_NORMAL,
+                  theme_color(a->view->theme, COLOR_TEXT), "Keys and panels (any key closes this)");
+    width = r.w / columns;
     per_column = r.h / line > 0 ? r.h / line : 1;
     for (i = 0; i < rows && i < columns * per_column; i++) {
         struct rect row = {r.x + i / per_column * width, r.y + i % per_column * line,

@@ -8,7 +8,7 @@
 #include "viz/timeline.h"
 
 /* tiles that a hurried frame may ask of the run: a few milliseconds */
-#define COLUMNS_PER_FRAME 12
+#define COLUMNS_PER_FRAME 8
 #define SPANS_PER_FRAME 3
 
 static void *create(void)

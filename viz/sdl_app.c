@@ -147,6 +147,7 @@ static void save_picture(struct window *w)
 static void loop(struct window *w)
 {
     uint64_t before = SDL_GetPerformanceCounter(), now;
+    uint32_t followed = SDL_GetTicks();
     bool changed = true;
     SDL_Event e;
 
@@ -159,6 +160,10 @@ static void loop(struct window *w)
                                                                     ? PLAY_MS : IDLE_MS)
                   && handle(w, &e);
         changed |= w->list.is_partial;
+        if (SDL_GetTicks() - followed > IDLE_MS) {
+            changed |= view_follow(w->app.view);
+            followed = SDL_GetTicks();
+        }
         while (SDL_PollEvent(&e))       /* all that came meanwhile, before the next picture */
             changed |= handle(w, &e);
         now = SDL_GetPerformanceCounter();

@@ -119,6 +119,8 @@ int app_bench(const struct view_options *o, struct view *v, struct err *e)
         tour(&a, &p, &d, places[i], &t);
     for (k = 0; k < t.count; k++)
         worst = t.cpu_ms[k] > t.cpu_ms[worst] ? k : worst;
+    printf("run of %lld cycles, %lld records\n", (long long)strace_info(v->run)->cycles,
+           (long long)strace_info(v->run)->record_count);
     printf("%d frames of %dx%d pixels, software renderer; the worst at %.4g cycles per pixel\n",
            t.count, o->width, o->height, t.cycles_per_pixel[worst]);
     print_times("frame, wall time", t.ms, t.count);

@@ -53,6 +53,7 @@ enum timeline_drag { DRAG_NONE, DRAG_PAN, DRAG_SELECT, DRAG_MINIMAP };
 
 struct timeline {
     struct strace *run;
+    int generation;                     /* of the view that the caches are of */
     struct columns *columns;
     struct spans *spans;
     bool *is_open;                      /* by core, then by chip: shows all its lanes */

@@ -30,12 +30,19 @@ void timeline_bind(struct timeline *t, const struct view *v)
         t->run = v ? v->run : NULL;
         if (!v)
             return;
+        t->generation = v->generation;
         t->columns = columns_create(t->run);
         t->spans = spans_create(t->run);
         t->is_open = mem_alloc((size_t)(i->core_count + i->chip_count) + 1);
         t->core_opened = -1;
         if (i->chip_count == 1)
             t->is_open[i->core_count] = true;
+    }
+    if (t->generation != v->generation) {
+        columns_forget(t->columns);
+        spans_forget(t->spans);
+        t->dense_ops.is_known = t->dense_dmas.is_known = false;
+        t->generation = v->generation;
     }
     if (t->core_opened != v->core && v->core >= 0 && v->core < i->core_count) {
         if (t->core_opened < 0 && i->core_count)

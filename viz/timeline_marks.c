@@ -128,6 +128,7 @@ static bool draw_dma(void *context, const struct trace_dma *c)
 {
     struct walk *w = context;
     int row = 0, h = w->r.h / DMA_ROWS;
+    bool is_alone;                      /* more at a time than rows share the last one */
     struct rect bar;
     char name[96], bytes[28];
 
@@ -138,6 +139,7 @@ static bool draw_dma(void *context, const struct trace_dma *c)
     }
     while (row < DMA_ROWS - 1 && c->issued_at < w->row_end[row])
         row++;
+    is_alone = c->issued_at >= w->row_end[row];
     if (w->row_end[row] < c->done_at)
         w->row_end[row] = c->done_at;
     bar = axis_rect(&w->axis, (double)c->issued_at, (double)c->done_at, w->r.y + row * h, h - 1);
@@ -151,7 +153,8 @@ static bool draw_dma(void *context, const struct trace_dma *c)
     bar = axis_rect(&w->axis, (double)c->started_at, (double)c->done_at, bar.y, bar.h);
     if (bar.w)                          /* queued is pale, under way is full */
         timeline_draw_bar(w->d, bar, theme_color(w->v->theme, COLOR_DMA),
-                          bar.h >= draw_line_height(w->d, TEXT_SMALL) ? name : NULL);
+                          is_alone && bar.h >= draw_line_height(w->d, TEXT_SMALL)
+                              ? name : NULL);
     return true;
 }
 

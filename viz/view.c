@@ -65,3 +65,16 @@ double view_cycles_per_pixel(const struct view *v, int width)
 {
     return (v->end - v->from) / (width > 0 ? width : 1);
 }
+
+bool view_follow(struct view *v)
+{
+    bool shows_all = v->from <= 0 && v->end >= run_cycles(v);
+    struct err e;
+
+    if (strace_info(v->run)->is_complete || strace_refresh(v->run, &e) != 1)
+        return false;
+    v->generation++;
+    if (shows_all)
+        view_show(v, 0, run_cycles(v));
+    return true;
+}

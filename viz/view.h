@@ -28,6 +28,8 @@ struct view {
     const char *search;                 /* regular expression, "" none */
     bool is_playing;
     double cycles_per_second;           /* of playback */
+    int generation;                     /* grows with the run while it is still written: what was
+                                         * kept of it is out of date */
     bool is_hurried;                    /* a frame must be quick: what is not ready may come with
                                          * the next one (draw_list.is_partial) */
     enum view_tool tool;
@@ -40,5 +42,7 @@ void view_init(struct view *v, struct strace *run);             /* everything, c
 void view_show(struct view *v, double from, double end);
 void view_zoom(struct view *v, double factor, double around);   /* factor < 1 goes in */
 void view_pan(struct view *v, double share);                    /* of what is shown */
+/* Reads on in a run that is still written; shows all of it if all of it was shown. True: it grew. */
+bool view_follow(struct view *v);
 double view_cycles_per_pixel(const struct view *v, int width);
 #endif
