@@ -11,6 +11,7 @@
 #include "viz/app.h"
 #include "viz/columns.h"
 #include "viz/model_range.h"
+#include "viz/note_columns.h"
 #include "viz/quantity.h"
 #include "viz/spans.h"
 
@@ -196,6 +197,33 @@ TEST(panning_asks_only_for_what_comes_in)
     assert_true(columns_tiles_made(c) <= before + 1);
     mem_free(mean);
     columns_destroy(c);
+}
+
+TEST(columns_of_operations_have_those_with_most_cycles)
+{
+    struct note_columns *c = note_columns_create(slice.run);
+    uint32_t count = strace_program(slice.run, 4)->note_count;
+    const struct note_column *column = note_columns_tile(c, 4, 9, 0);
+    int64_t cycles[64], most;
+    uint32_t note;
+    int i;
+
+    assert_true(count > 0 && count < COUNT_OF(cycles));
+    for (i = 0; i < NOTE_TILE_COLUMNS; i++) {
+        memset(cycles, 0, sizeof(cycles));
+        strace_note_cycles(slice.run, 4, i * 512, (i + 1) * 512, cycles);
+        for (note = 1, most = 0; note <= count; note++)
+            most = cycles[note] > most ? cycles[note] : most;
+        assert_true(fabs(column[i].share[0] * 512 - (double)most) < 0.01);
+        assert_true(!column[i].note[0] || cycles[column[i].note[0]] == most);
+        assert_true(column[i].share[0] >= column[i].share[1]
+                    && column[i].share[1] >= column[i].share[2]);
+    }
+    assert_ptr_equal(note_columns_tile(c, 4, 9, 0), column);
+    note_columns_set_budget(c, 0);
+    assert_null(note_columns_tile(c, 4, 9, 1));
+    assert_true(note_columns_is_partial(c));
+    note_columns_destroy(c);
 }
 
 /* ---- spans ---- */
@@ -580,6 +608,7 @@ int main(void)
         cmocka_unit_test(columns_are_the_sums_of_their_pixels),
         cmocka_unit_test(every_cycle_is_in_one_pixel_at_any_zoom),
         cmocka_unit_test(panning_asks_only_for_what_comes_in),
+        cmocka_unit_test(columns_of_operations_have_those_with_most_cycles),
         cmocka_unit_test(tiles_of_events_have_every_bundle_once),
         cmocka_unit_test(range_of_a_launch_has_the_machine_s_counters),
         cmocka_unit_test(search_finds_every_issue_in_order_and_back),

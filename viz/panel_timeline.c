@@ -10,6 +10,7 @@
 /* tiles that a hurried frame may ask of the run: a few milliseconds */
 #define COLUMNS_PER_FRAME 8
 #define SPANS_PER_FRAME 3
+#define NOTES_PER_FRAME 1
 
 static void *create(void)
 {
@@ -272,6 +273,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     timeline_lay_out(t, d);
     columns_set_budget(t->columns, v->is_hurried ? COLUMNS_PER_FRAME : -1);
     spans_set_budget(t->spans, v->is_hurried ? SPANS_PER_FRAME : -1);
+    note_columns_set_budget(t->notes, v->is_hurried ? NOTES_PER_FRAME : -1);
     most = timeline_height(t) - p.lanes.h;
     t->scroll = t->scroll > most ? most : t->scroll;
     t->scroll = t->scroll < 0 ? 0 : t->scroll;
@@ -287,7 +289,8 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
         draw_selection_card(v, d, p.lanes);
     timeline_draw_legend(t, v, d, p.legend);
     draw_clip_end(d);
-    d->is_partial = d->is_partial || columns_is_partial(t->columns) || spans_is_partial(t->spans);
+    d->is_partial = d->is_partial || columns_is_partial(t->columns) || spans_is_partial(t->spans)
+                    || note_columns_is_partial(t->notes);
 }
 
 static const char *hover(void *state, const struct view *v, struct rect area, int x, int y,

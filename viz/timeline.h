@@ -6,6 +6,7 @@
 #define VIZ_TIMELINE_H
 #include "viz/axis.h"
 #include "viz/columns.h"
+#include "viz/note_columns.h"
 #include "viz/panel.h"
 #include "viz/spans.h"
 
@@ -56,6 +57,7 @@ struct timeline {
     int generation;                     /* of the view that the caches are of */
     struct columns *columns;
     struct spans *spans;
+    struct note_columns *notes;
     bool *is_open;                      /* by core, then by chip: shows all its lanes */
     int core_opened;                    /* for view.core */
     int scroll;                         /* pixels of lanes above the first that is seen */

@@ -103,8 +103,8 @@ static const char *event_text(const struct hover *h, const struct trace_event *e
     char op[256] = "";
 
     if (e->track == TRACK_IS_STALL)
-        return arena_printf(h->a, "%s: %s\n%s\n%s waits:%s", stall_name((enum stall_reason)e->stall),
-                            stall_meaning[e->stall], when(h, e->start, e->end),
+        return arena_printf(h->a, "%s: %s\n%s\n%s waits:%s",
+                            stall_name((enum stall_reason)e->stall), stall_meaning[e->stall], when(h, e->start, e->end),
                             where(h, e->bundle), ops_of(h, e->bundle, "  "));
     if (e->track == TRACK_IS_BUNDLE)
         return arena_printf(h->a, "%s\nissued at cycle %lld%s", where(h, e->bundle),
@@ -143,6 +143,38 @@ static bool op_at(void *context, cycle_t start, cycle_t end, uint32_t note)
         return false;
     }
     return true;
+}
+
+/* one that is wide enough by itself; else those with most cycles around here */
+static const char *ops_text(struct hover *h)
+{
+    double middle = (h->from + h->end) / 2, half = 4 * (h->end - h->from);
+    cycle_t from = (cycle_t)fmax(middle - half, 0), end = (cycle_t)ceil(middle + half);
+    uint32_t count = h->program ? h->program->note_count : 0, note, most;
+    int64_t *cycles = arena_array(h->a, count + 1, sizeof(*cycles));
+    char percent[QUANTITY_MAX], length[QUANTITY_MAX];
+    int shown;
+
+    if (h->end - h->from < 64) {
+        strace_walk_ops(h->t->run, h->lane->index, (cycle_t)h->from, (cycle_t)ceil(h->end), op_at,
+                        h);
+        return h->text;
+    }
+    strace_note_cycles(h->t->run, h->lane->index, from, end, cycles);
+    h->text = arena_printf(h->a, "operations in the %s around here",
+                           quantity_cycles((double)(end - from), length));
+    for (shown = 0; shown < 8; shown++) {
+        for (note = 1, most = 0; note <= count; note++)
+            if (cycles[note] > 0 && (!most || cycles[note] > cycles[most]))
+                most = note;
+        if (!most)
+            break;
+        h->text = arena_printf(h->a, "%s\n%s %s", h->text,
+                               quantity_percent((double)cycles[most] / (double)(end - from),
+                                                percent), h->program->note[most - 1]);
+        cycles[most] = 0;
+    }
+    return shown ? h->text : "";
 }
 
 static bool dma_at(void *context, const struct trace_dma *d)
@@ -238,8 +270,7 @@ static const char *lane_text(struct hover *h, int width)
 
     switch (h->lane->kind) {
     case LANE_OPS:
-        strace_walk_ops(h->t->run, h->lane->index, from, end, op_at, h);
-        return h->text;
+        return ops_text(h);
     case LANE_DMA:
         strace_walk_dmas(h->t->run, h->lane->index, from, end, dma_at, h);
         return h->has_dma ? dma_text(h) : "";

@@ -15,9 +15,11 @@ static void release(struct timeline *t)
 {
     columns_destroy(t->columns);
     spans_destroy(t->spans);
+    note_columns_destroy(t->notes);
     mem_free(t->is_open);
     t->columns = NULL;
     t->spans = NULL;
+    t->notes = NULL;
     t->is_open = NULL;
 }
 
@@ -33,6 +35,7 @@ void timeline_bind(struct timeline *t, const struct view *v)
         t->generation = v->generation;
         t->columns = columns_create(t->run);
         t->spans = spans_create(t->run);
+        t->notes = note_columns_create(t->run);
         t->is_open = mem_alloc((size_t)(i->core_count + i->chip_count) + 1);
         t->core_opened = -1;
         if (i->chip_count == 1)
@@ -41,6 +44,7 @@ void timeline_bind(struct timeline *t, const struct view *v)
     if (t->generation != v->generation) {
         columns_forget(t->columns);
         spans_forget(t->spans);
+        note_columns_forget(t->notes);
         t->dense_ops.is_known = t->dense_dmas.is_known = false;
         t->generation = v->generation;
     }

@@ -84,13 +84,22 @@ static void draw_entry(const struct view *v, struct draw_list *d, const struct e
                   theme_color(v->theme, is_off ? COLOR_DIM_TEXT : COLOR_TEXT), e->name);
 }
 
+/* "8.4 cycles" */
+static const char *column_cycles(double cycles, char *buf)
+{
+    if (cycles >= 100)
+        return quantity_cycles(cycles, buf);
+    snprintf(buf, QUANTITY_MAX, "%.3g cycles", cycles);
+    return buf;
+}
+
 void timeline_draw_legend(const struct timeline *t, const struct view *v, struct draw_list *d,
                           struct rect area)
 {
     struct entry e[ENTRIES];
     int i, one = draw_char_width(d, TEXT_SMALL), line = draw_line_height(d, TEXT_SMALL);
     double each = view_cycles_per_pixel(v, area.w - 24 * one);
-    char text[256];
+    char text[256], number[QUANTITY_MAX];
 
     (void)t;
     draw_rect(d, area, theme_color(v->theme, COLOR_PANEL));
@@ -99,8 +108,8 @@ void timeline_draw_legend(const struct timeline *t, const struct view *v, struct
         snprintf(text, sizeof(text), "One bar per event; where they are narrower than %d pixels, "
                  "height is the share of a column's cycles.  Click a stall to hide it.", 3);
     else
-        snprintf(text, sizeof(text), "Height of a column: the share of its %.3g cycles, the lane's "
-                 "full height is all of them.  Click a stall to hide it.", each);
+        snprintf(text, sizeof(text), "Height of a column: the share of its %s, the lane's full "
+                 "height is all of them.  Click a stall to hide it.", column_cycles(each, number));
     draw_text_fit(d, (struct rect){area.x + one, area.y + draw_scaled(d, 3), area.w - 2 * one, line},
                   TEXT_SMALL, theme_color(v->theme, COLOR_DIM_TEXT), text);
     place(v, d, area, e);

@@ -12,6 +12,7 @@
 
 #define OPS_MAX 1500                    /* operations, copies, records looked at for one frame */
 #define DMA_ROWS 4
+#define COLUMN_PIXELS 8                 /* of operations from afar, at most */
 
 /* a launch that is narrower than a pixel shares it with its neighbours */
 void timeline_draw_steps(const struct view *v, struct draw_list *d, struct rect r)
@@ -83,6 +84,35 @@ static void say(const struct walk *w, const char *text)
     draw_text_fit(w->d, box, TEXT_SMALL, theme_color(w->v->theme, COLOR_DIM_TEXT), text);
 }
 
+/* too many to be drawn one by one: which had most cycles, in columns of a few pixels */
+static void draw_note_columns(const struct walk *w, int core)
+{
+    double most = COLUMN_PIXELS * w->axis.cycles_per_pixel;
+    int level = 0, i;
+    int64_t k, end;
+
+    while (level < 40 && ldexp(1, level + 1) <= most)
+        level++;
+    end = (int64_t)ldexp(w->v->end, -level);
+    for (k = (int64_t)ldexp(w->v->from, -level); k <= end; k++) {
+        const struct note_column *c = note_columns_tile(w->t->notes, core, level,
+                                                        k / NOTE_TILE_COLUMNS);
+        struct rect r = axis_rect(&w->axis, ldexp((double)k, level), ldexp((double)k + 1, level),
+                                  w->r.y, w->r.h);
+        float base = 0;
+
+        for (i = 0; c && i < NOTE_COLUMN_TOP; i++) {
+            const struct note_column *one = &c[k % NOTE_TILE_COLUMNS];
+            int low = (int)lrintf(base * (float)w->r.h), high;
+
+            base += one->share[i];
+            high = (int)lrintf(fminf(base, 1) * (float)w->r.h);
+            draw_rect(w->d, (struct rect){r.x, r.y + w->r.h - high, r.w, high - low},
+                      theme_op_color(w->v->theme, one->note[i]));
+        }
+    }
+}
+
 /* too many were met in part of what is shown now: they need not be met again */
 static bool is_known_dense(const struct timeline_dense *k, const struct view *v, int core)
 {
@@ -104,13 +134,16 @@ void timeline_draw_ops(struct timeline *t, const struct view *v, struct draw_lis
                      .is_cut = is_known_dense(&t->dense_ops, v, l->index)};
     size_t before = d->count;
 
-    if (!w.is_cut)
+    if (!w.is_cut) {
         strace_walk_ops(t->run, l->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_op, &w);
+        if (w.is_cut && v->is_hurried)
+            note_columns_set_budget(t->notes, 0);       /* enough for this frame */
+    }
     note_dense(&t->dense_ops, &w, l->index);
     if (!w.is_cut)
         return;
     d->count = before;
-    say(&w, "more operations than pixels: zoom in to see them");
+    draw_note_columns(&w, l->index);
 }
 
 /* for the arrows, while there are few enough to be told apart */
@@ -220,5 +253,6 @@ void timeline_draw_repeats(struct timeline *t, const struct view *v, struct draw
     struct walk w = {.t = t, .v = v, .d = d, .r = r, .axis = axis_of_view(v, r),
                      .head_h = head->h};
 
-    strace_walk_records(t->run, head->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_repeat, &w);
+    strace_walk_records(t->run, head->index, (cycle_t)v->from, (cycle_t)ceil(v->end), draw_repeat,
+                        &w);
 }

@@ -37,12 +37,12 @@ struct view {
     int scale_percent;
 };
 
-void view_init(struct view *v, struct strace *run);             /* everything, core 0, dark, 100 % */
+void view_init(struct view *v, struct strace *run);     /* everything, core 0, dark, 100 % */
 /* keeps from < end within the run, at least some cycles wide */
 void view_show(struct view *v, double from, double end);
 void view_zoom(struct view *v, double factor, double around);   /* factor < 1 goes in */
 void view_pan(struct view *v, double share);                    /* of what is shown */
-/* Reads on in a run that is still written; shows all of it if all of it was shown. True: it grew. */
+/* Reads on in a run that is still written; all of it is shown where it was. True: it grew. */
 bool view_follow(struct view *v);
 double view_cycles_per_pixel(const struct view *v, int width);
 #endif
