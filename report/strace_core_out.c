@@ -5,27 +5,144 @@
  */
 #include "report/strace_records.h"
 #include "report/strace_writer_impl.h"
+#include "sim/program.h"
 
 #define NO_TRACK 255                    /* ends the list of busy units at the head of a chunk */
 
 void core_out_init(struct core_out *c, const struct strace_writer *w, int number)
 {
-    *c = (struct core_out){.number = number, .writer = w};
+    *c = (struct core_out){.number = number, .writer = w, .cell_end = STRACE_CELL_CYCLES};
     c->records.head = (struct chunk_head){.kind = CHUNK_RECORDS, .stream = (uint32_t)number};
+    pyramid_init(&c->cells, CHUNK_CORE_CELLS, (uint32_t)number, 0, STRACE_CELL_COUNT);
+    note_out_init(c);
 }
 
 void core_out_fini(struct core_out *c)
 {
+    pyramid_fini(&c->cells);
+    note_out_fini(c);
     mem_free(c->records.buf.data);
     mem_free(c->program_list);
 }
 
-void core_out_begin(struct core_out *c, cycle_t at)
+/* ---- cells ---- */
+
+static bool has_sums(const struct core_out *c)
+{
+    int64_t any = 0;
+
+    for (int i = 0; i < STRACE_CELL_COUNT; i++)
+        any |= c->tally.value[i];
+    return any != 0;
+}
+
+/* the cell that `at` lies in is the open one from now on */
+static void move_cell(struct core_out *c, struct strace_out *out, cycle_t at)
+{
+    tally_cut(&c->tally, c->cell_end);
+    if (has_sums(c))
+        pyramid_cell(&c->cells, out, c->cell, c->tally.value);
+    memset(c->tally.value, 0, sizeof(c->tally.value));
+    tally_carry(&c->tally, c->cell_end);
+    c->cell = at / STRACE_CELL_CYCLES;
+    c->cell_end = (c->cell + 1) * STRACE_CELL_CYCLES;
+}
+
+static void add_run(struct core_out *c, struct strace_out *out, uint32_t bundle, int64_t count,
+                    cycle_t at)
+{
+    const struct tally_program *p = &c->program->tally;
+
+    while (count) {
+        int64_t part;
+
+        if (at >= c->cell_end)
+            move_cell(c, out, at);
+        part = count < c->cell_end - at ? count : c->cell_end - at;
+        tally_run(&c->tally, p, bundle, part, at);
+        bundle += (uint32_t)part;
+        at += part;
+        count -= part;
+    }
+}
+
+/* Up to `end`, `f` goes on evenly; units that are still busy with what issued before stay so. */
+static void add_filling(struct core_out *c, struct strace_out *out, cycle_t at, cycle_t end,
+                        const struct filling *f)
+{
+    cycle_t whole_end = end / STRACE_CELL_CYCLES * STRACE_CELL_CYCLES, next;
+
+    for (; at < end; at = next) {
+        if (at >= c->cell_end)
+            move_cell(c, out, at);
+        if (at % STRACE_CELL_CYCLES == 0 && at < whole_end && !tally_is_busy(&c->tally, at)) {
+            pyramid_fill(&c->cells, out, at, whole_end, f);
+            next = whole_end;
+            move_cell(c, out, next);
+            continue;
+        }
+        next = c->cell_end < end ? c->cell_end : end;
+        for (int i = 0; i < STRACE_CELL_COUNT; i++)
+            if (f->value[i])
+                c->tally.value[i] += share_of(f->value[i], next - f->at, f->period)
+                                     - share_of(f->value[i], at - f->at, f->period);
+    }
+}
+
+#define SHORT_WAIT 256                  /* cycles: not worth a filling */
+
+static void add_wait(struct core_out *c, struct strace_out *out, int member, cycle_t at,
+                     cycle_t end)
+{
+    int64_t value[STRACE_CELL_COUNT] = {0};
+
+    if (end - at > SHORT_WAIT) {
+        value[member] = 1;
+        add_filling(c, out, at, end, &(struct filling){at, 1, value});
+        return;
+    }
+    while (at < end) {
+        cycle_t next;
+
+        if (at >= c->cell_end)
+            move_cell(c, out, at);
+        next = c->cell_end < end ? c->cell_end : end;
+        c->tally.value[member] += next - at;
+        at = next;
+    }
+}
+
+/*
+ * Units begin and end each period as busy as the window left them, so a repeat
+ * has just what its periods have, and the work under way moves to its end.
+ */
+static void add_repeat(struct core_out *c, struct strace_out *out, const struct trace_repeat *r)
+{
+    cycle_t until[MACHINE_UNIT_MAX], end = r->at + r->period * r->count;
+    int64_t value[STRACE_CELL_COUNT] = {0};
+
+    value[STRACE_CELL_ISSUE] = r->issue_cycles;
+    memcpy(value + STRACE_CELL_STALL, r->stall_cycles, sizeof(r->stall_cycles));
+    memcpy(value + STRACE_CELL_UNIT, r->busy_cycles, sizeof(r->busy_cycles));
+    value[STRACE_CELL_UNIT + TRACK_DMA] = 0;    /* the copies tell */
+    if (r->at >= c->cell_end)
+        move_cell(c, out, r->at);
+    tally_cut(&c->tally, r->at);
+    memcpy(until, c->tally.busy_until, sizeof(until));
+    memset(c->tally.busy_until, 0, sizeof(until));
+    add_filling(c, out, r->at, end, &(struct filling){r->at, r->period, value});
+    for (int i = 0; i < MACHINE_UNIT_MAX; i++)
+        c->tally.busy_until[i] = until[i] > r->at ? until[i] + (end - r->at) : until[i];
+    tally_carry(&c->tally, end);
+}
+
+void core_out_begin(struct core_out *c, struct strace_out *out, cycle_t at)
 {
     c->now = at;
     c->has_live = false;
-    c->note.value = 0;
-    memset(&c->tally, 0, sizeof(c->tally));
+    if (at >= c->cell_end)
+        move_cell(c, out, at);
+    note_out_begin(c, out);
 }
 
 /* ---- records ---- */
@@ -63,57 +180,19 @@ static inline void put(struct core_out *c, struct trace_record r, cycle_t end)
     stream_note(&c->records, r.at, end);
 }
 
-static inline bool keeps_bundles(const struct core_out *c)
+void core_out_keep(struct core_out *c, struct strace_out *out, const struct trace_record *r,
+                   cycle_t end)
 {
-    return c->writer->options.level >= TRACE_BUNDLE;
-}
-
-/* level op: intervals of one source operation */
-static void end_note(struct core_out *c, struct strace_out *out)
-{
-    if (c->note.value && quota_take(&c->quota, c->writer, c->note.at)) {
-        make_room(c, out, c->note.at);
-        put(c, c->note, c->note.at + c->note.value);
-    }
-    c->note.value = 0;
-}
-
-static void add_note(struct core_out *c, struct strace_out *out, cycle_t at, int64_t count,
-                     uint32_t bundle)
-{
-    const struct isa_bundle *b = c->program->program.bundle;
-
-    if (c->note.value && c->note.at + c->note.value == at
-        && b[c->note.bundle].note == b[bundle].note) {
-        c->note.value += count;
+    if (!quota_take(&c->quota, c->writer, r->at))
         return;
-    }
-    end_note(c, out);
-    c->note = (struct trace_record){.at = at, .value = count, .bundle = bundle,
-                                    .kind = RECORD_NOTE};
-}
-
-static void add_notes(struct core_out *c, struct strace_out *out, const struct trace_record *r)
-{
-    uint32_t bundle = r->bundle, end = bundle + (uint32_t)r->value, next;
-
-    if (r->kind == TRACE_STALL) {
-        add_note(c, out, r->at, r->value, bundle);
-        return;
-    }
-    for (; bundle < end; bundle = next) {
-        next = c->program->tally.note_end[bundle];
-        next = next < end ? next : end;
-        add_note(c, out, r->at + (bundle - r->bundle), next - bundle, bundle);
-    }
+    make_room(c, out, r->at);
+    put(c, *r, end);
 }
 
 static void keep_run(struct core_out *c, struct strace_out *out, const struct trace_record *r)
 {
-    if (!keeps_bundles(c)) {
+    if (c->writer->options.level < TRACE_BUNDLE) {
         c->quota.left_out++;
-        if (c->writer->options.level == TRACE_OP)
-            add_notes(c, out, r);
         return;
     }
     if (!quota_take(&c->quota, c->writer, r->at))
@@ -126,34 +205,38 @@ static void keep_run(struct core_out *c, struct strace_out *out, const struct tr
 
 static void run(struct core_out *c, struct strace_out *out, const struct trace_record *r)
 {
-    const struct tally_program *p = &c->program->tally;
-
+    c->has_live &= c->live.at == r->at;
+    note_out_run(c, out, r);
     keep_run(c, out, r);
     if (r->kind == TRACE_STALL) {
-        c->tally.value[STRACE_CELL_STALL + r->reason] += r->value;
+        add_wait(c, out, STRACE_CELL_STALL + r->reason, r->at, r->at + r->value);
     } else if (c->has_live) {
-        tally_live(&c->tally, p, r->bundle, (uint64_t)c->live.value, r->at);
-        tally_run(&c->tally, p, r->bundle + 1, r->value - 1, r->at + 1);
-        c->has_live = false;
+        if (r->at >= c->cell_end)
+            move_cell(c, out, r->at);
+        tally_live(&c->tally, &c->program->tally, r->bundle, (uint64_t)c->live.value, r->at);
+        add_run(c, out, r->bundle + 1, r->value - 1, r->at + 1);
     } else {
-        tally_run(&c->tally, p, r->bundle, r->value, r->at);
+        add_run(c, out, r->bundle, r->value, r->at);
     }
+    c->has_live &= r->kind == TRACE_STALL;
     c->now = r->at + r->value;
 }
 
 /* in parts where the window's borders cut it */
 static void cut_run(struct core_out *c, struct strace_out *out, const struct trace_record *r)
 {
-    const cycle_t border[2] = {c->writer->options.window_first, c->writer->options.window_end};
+    const cycle_t border[3] = {c->now, c->writer->options.window_first,
+                               c->writer->options.window_end};
     struct trace_record part = *r;
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         int64_t before = border[i] - part.at;
 
         if (before <= 0 || before >= part.value)
             continue;
         part.value = before;
-        run(c, out, &part);
+        if (i > 0)                      /* what was told before is not told again */
+            run(c, out, &part);
         part.at = border[i];
         part.value = r->at + r->value - part.at;
         part.bundle = r->kind == TRACE_RUN ? part.bundle + (uint32_t)before : part.bundle;
@@ -162,73 +245,85 @@ static void cut_run(struct core_out *c, struct strace_out *out, const struct tra
 }
 
 /* marks and accesses lie within the run before them, and stay in its chunk */
-static void keep_other(struct core_out *c, const struct trace_record *r)
+static void keep_other(struct core_out *c, struct strace_out *out, const struct trace_record *r)
 {
     bool is_for_all = r->kind == TRACE_MARK || r->kind == TRACE_HALT;
 
-    if (c->writer->options.level < (is_for_all ? TRACE_OP : TRACE_BUNDLE)) {
+    if (c->writer->options.level < (is_for_all ? TRACE_OP : TRACE_BUNDLE))
         c->quota.left_out++;
-        return;
-    }
-    if (!quota_take(&c->quota, c->writer, r->at))
-        return;
-    if (c->records.buf.size == 0)
-        begin_chunk(c, r->at);
-    put(c, *r, r->at);
+    else if (r->kind == TRACE_HALT || c->records.buf.size == 0)
+        core_out_keep(c, out, r, r->at);
+    else if (quota_take(&c->quota, c->writer, r->at))
+        put(c, *r, r->at);
 }
 
 void core_out_record(struct core_out *c, struct strace_out *out, const struct trace_record *r)
 {
-    switch (r->kind) {
-    case TRACE_RUN:
-    case TRACE_STALL:
+    bool is_run = r->kind == TRACE_RUN || r->kind == TRACE_STALL;
+
+    if (c->writer->is_told_again && (is_run ? r->at + r->value <= c->now : r->at < c->now))
+        return;
+    if (is_run) {
         cut_run(c, out, r);
-        break;
-    case TRACE_LIVE:
+    } else if (r->kind == TRACE_LIVE) {
         c->live = *r;
         c->has_live = true;
-        break;
-    case TRACE_HALT:
-        end_note(c, out);
-        keep_other(c, r);
-        break;
-    default:
-        keep_other(c, r);
-        break;
+    } else {
+        if (r->kind == TRACE_HALT)
+            note_out_end(c, out);
+        keep_other(c, out, r);
     }
 }
 
 void core_out_repeat(struct core_out *c, struct strace_out *out, const struct trace_repeat *r)
 {
-    cycle_t end = r->at + r->period * r->count;
-
-    end_note(c, out);
-    for (uint32_t left = c->tally.long_tracks; left; left &= left - 1) {
-        cycle_t *until = &c->tally.busy_until[__builtin_ctz(left)];
-
-        *until += *until > r->at ? end - r->at : 0;
-    }
-    c->now = end;
+    if (c->writer->is_told_again && r->at < c->now)
+        return;
+    note_out_repeat(c, out, r);
     if (c->writer->options.level < TRACE_OP) {
         c->quota.left_out++;
-        return;
+    } else if (quota_take(&c->quota, c->writer, r->at)) {
+        make_room(c, out, r->at);
+        put_repeat(&c->records.buf, &c->coder, r);
+        stream_note(&c->records, r->at, r->at + r->period * r->count);
     }
-    if (!quota_take(&c->quota, c->writer, r->at))
-        return;
-    make_room(c, out, r->at);
-    put_repeat(&c->records.buf, &c->coder, r);
-    stream_note(&c->records, r->at, end);
+    add_repeat(c, out, r);
+    c->now = r->at + r->period * r->count;
 }
 
+/* units are free when the next launch begins; what they still did does not count */
 void core_out_end(struct core_out *c, struct strace_out *out, cycle_t end)
 {
-    (void)end;
-    end_note(c, out);
-    stream_flush(&c->records, out);     /* units are free when the next launch begins */
+    if (c->program)
+        note_out_end(c, out);
+    add_wait(c, out, STRACE_CELL_IDLE, c->now, end);
+    tally_cut(&c->tally, end);
+    memset(c->tally.busy_until, 0, sizeof(c->tally.busy_until));
+    c->tally.long_tracks = 0;
+    stream_flush(&c->records, out);
+    c->now = end;
 }
 
-void core_out_flush(struct core_out *c, struct strace_out *out)
+void core_out_launch(struct core_out *c, struct strace_out *out, const struct core_counters *k)
 {
-    end_note(c, out);
+    int64_t value[STRACE_CELL_COUNT] = {0};
+
+    value[STRACE_CELL_ISSUE] = k->issue_cycles;
+    value[STRACE_CELL_IDLE] = k->idle_cycles;
+    memcpy(value + STRACE_CELL_STALL, k->stall_cycles, sizeof(k->stall_cycles));
+    for (int i = 0; i < k->unit_count; i++)
+        value[STRACE_CELL_UNIT + i] = k->unit[i].busy_cycles;
+    if (k->cycles > 0)
+        add_filling(c, out, c->now, c->now + k->cycles,
+                    &(struct filling){c->now, k->cycles, value});
+    c->now += k->cycles;
+}
+
+void core_out_flush(struct core_out *c, struct strace_out *out, bool is_end)
+{
+    note_out_flush(c, out, is_end);
     stream_flush(&c->records, out);
+    if (is_end)
+        move_cell(c, out, c->cell_end);
+    pyramid_flush(&c->cells, out, is_end);
 }

@@ -103,7 +103,7 @@ static void skip(void *context, cycle_t at, cycle_t by)
             x->tally.busy_until[i] += by;
 }
 
-static void add_core(struct strace *t, int core, cycle_t from, cycle_t end, int64_t *to)
+void exact_core(struct strace *t, int core, cycle_t from, cycle_t end, int64_t *to)
 {
     struct exact x = {.t = t, .from = from, .end = end, .now = 1, .live_at = -1};
     int64_t idle = end - from;
@@ -180,17 +180,13 @@ static bool add_link(void *context, const struct trace_link *l)
     return true;
 }
 
-void exact_sum(struct strace *t, enum strace_series series, int index, cycle_t from, cycle_t end,
-               int64_t *to)
+void exact_other(struct strace *t, enum strace_series series, int index, cycle_t from,
+                 cycle_t end, int64_t *to)
 {
-    struct adding a = {.to = to, .from = from, .end = end, .covered = 0,
-                       .mhz = t->meta.chip.chip_clock_mhz};
+    struct adding a = {.to = to, .from = from, .end = end, .mhz = t->meta.chip.chip_clock_mhz};
 
-    if (from >= end)
-        return;
     switch (series) {
     case STRACE_CORE:
-        add_core(t, index, from, end, to);
         strace_walk_dmas(t, index, from, end, add_dma, &a);
         break;
     case STRACE_HBM:

@@ -79,7 +79,8 @@ static void throw_out(struct strace *t, struct loaded *l)
     unlink_loaded(t, l);
     t->loaded_bytes -= l->bytes;
     l->chunk->loaded = NULL;
-    mem_free(l->index);
+    if (l->index)
+        l->forget_index(l->index);
     mem_free(l->data);
     mem_free(l);
 }
@@ -146,6 +147,15 @@ struct loaded *strace_use(struct strace *t, struct chunk *c)
     l->use_count++;
     keep_within_bound(t);
     return l;
+}
+
+void strace_keep_index(struct strace *t, struct loaded *l, void *index,
+                       void (*forget_index)(void *index), size_t bytes)
+{
+    l->index = index;
+    l->forget_index = forget_index;
+    l->bytes += bytes;
+    t->loaded_bytes += bytes;
 }
 
 void strace_unuse(struct strace *t, struct loaded *l)

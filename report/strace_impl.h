@@ -25,7 +25,8 @@ struct loaded {
     int use_count;
     size_t bytes;                       /* that count against the bound */
     uint8_t *data;
-    void *index;                        /* of cells, made by strace_cells.c */
+    void *index;                        /* made of it by strace_cells.c, */
+    void (*forget_index)(void *index);  /* which also frees it */
 };
 
 /* The chunks of one kind, level and stream, in the order of time. */
@@ -78,6 +79,8 @@ size_t strace_first_chunk(const struct group *g, cycle_t from);
 /* NULL for a damaged chunk, of which a note tells; else to be given back */
 struct loaded *strace_use(struct strace *t, struct chunk *c);
 void strace_unuse(struct strace *t, struct loaded *l);
+void strace_keep_index(struct strace *t, struct loaded *l, void *index,
+                       void (*forget_index)(void *index), size_t bytes);
 void strace_tell_bad(struct strace *t, struct chunk *c, const char *why);
 
 /* strace_describe.c: after new chunks have come; -1: there is nothing to show */

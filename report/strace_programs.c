@@ -109,9 +109,11 @@ static bool give(struct strace_writer *w, struct core_out *c, struct written_pro
     size_t i;
 
     c->program = p;
-    c->first_bundle = 0;
-    for (i = 0; i < c->program_count && c->program_list[i] != number; i++)
+    c->first_bundle = c->first_note = 0;
+    for (i = 0; i < c->program_count && c->program_list[i] != number; i++) {
         c->first_bundle += w->program[c->program_list[i]]->program.bundle_count;
+        c->first_note += w->program[c->program_list[i]]->program.note_count;
+    }
     if (i < c->program_count)
         return false;
     c->program_list = mem_grow(c->program_list, &c->program_capacity, c->program_count + 1,

@@ -4,6 +4,7 @@
  */
 #ifndef REPORT_STRACE_SUMS_H
 #define REPORT_STRACE_SUMS_H
+#include "report/strace_cell.h"
 #include "report/strace_impl.h"
 
 /* Values that go evenly over cycles start.. end - 1: at most so many members at once. */
@@ -23,10 +24,24 @@ struct spread spread_of_link(const struct trace_link *l, int64_t clock_mhz);
 /* the cycle that an instant lies in */
 cycle_t cycle_of_ps(int64_t clock_mhz, ps_t at);
 
+/* One stream of cells, and where its members go (map NULL: each to itself; -1: nowhere). */
+struct cell_source {
+    enum chunk_kind kind;
+    int64_t stream;
+    int count;                          /* members of what is added to */
+    int (*map)(const void *context, int member);
+    const void *context;
+};
+/* Adds cells of from..end - 1 to `to`; borders inside a cell of level `finest` share it out. */
+void cells_sum(struct strace *t, const struct cell_source *s, int finest, cycle_t from,
+               cycle_t end, int64_t *to);
+
 /* members of a series; the cells of a core are those of its stream and of its copies */
 int series_count(enum strace_series series);
 
-/* strace_exact.c: adds to `to` what records of from..end - 1 say */
-void exact_sum(struct strace *t, enum strace_series series, int index, cycle_t from, cycle_t end,
-               int64_t *to);
+/* strace_exact.c: adds to `to` what records of from..end - 1 say: of a core's stream, with repeats
+ * unrolled; of its copies, HBM or a link */
+void exact_core(struct strace *t, int core, cycle_t from, cycle_t end, int64_t *to);
+void exact_other(struct strace *t, enum strace_series series, int index, cycle_t from,
+                 cycle_t end, int64_t *to);
 #endif

@@ -50,7 +50,7 @@ static struct other_out *make_others(struct strace_writer *w, int count, enum ch
     struct other_out *o = arena_array(&w->arena, (size_t)count + 1, sizeof(*o));
 
     for (int i = 0; i < count; i++)
-        o[i].records.head = (struct chunk_head){.kind = (uint8_t)kind, .stream = (uint32_t)i};
+        other_out_init(&o[i], kind, i);
     return o;
 }
 
@@ -85,24 +85,23 @@ static void first_launch(struct strace_writer *w, const struct machine *m)
     w->link = make_others(w, w->link_count, CHUNK_LINKS);
 }
 
+/* a snapshot that is taken up on the way: what was told before is told again */
 static void begin(void *context, const struct trace_launch *l)
 {
     struct strace_writer *w = context;
 
+    w->is_told_again = w->is_in_launch;
+    if (w->is_in_launch)
+        return;
+    w->is_in_launch = true;
     if (!w->has_begun)
         first_launch(w, l->machine);
     writer_take_programs(w, l->machine);
     w->has_begun = true;
     w->launch_start_ps = clock_edge_ps(w->clock_mhz, w->launch_start);
     for (int i = 0; i < w->core_count; i++)
-        core_out_begin(&w->core[i], w->launch_start + l->resumed_at);
+        core_out_begin(&w->core[i], &w->out, w->launch_start + l->resumed_at);
     write_launch(w, -1, NULL);
-}
-
-static void flush_others(struct strace_writer *w, struct other_out *o, int count)
-{
-    for (int i = 0; i < count; i++)
-        stream_flush(&o[i].records, &w->out);
 }
 
 static struct totals_meta totals_of(const struct strace_writer *w)
@@ -134,13 +133,19 @@ static void write_totals(struct strace_writer *w)
     write_text(w, CHUNK_TOTALS, 0, text, size);
 }
 
-static void flush_streams(struct strace_writer *w)
+static void flush_others(struct strace_writer *w, struct other_out *o, int count, bool is_end)
+{
+    for (int i = 0; i < count; i++)
+        other_out_flush(&o[i], &w->out, is_end);
+}
+
+static void flush_streams(struct strace_writer *w, bool is_end)
 {
     for (int i = 0; i < w->core_count; i++)
-        core_out_flush(&w->core[i], &w->out);
-    flush_others(w, w->dma, w->core_count);
-    flush_others(w, w->hbm, w->chip_count);
-    flush_others(w, w->link, w->link_count);
+        core_out_flush(&w->core[i], &w->out, is_end);
+    flush_others(w, w->dma, w->core_count, is_end);
+    flush_others(w, w->hbm, w->chip_count, is_end);
+    flush_others(w, w->link, w->link_count, is_end);
 }
 
 static void end(void *context, const struct machine *m)
@@ -149,9 +154,16 @@ static void end(void *context, const struct machine *m)
     const struct fault *f = machine_fault(m);
     cycle_t cycles = machine_cycles(m);
 
-    for (int i = 0; i < w->core_count; i++)
-        core_out_end(&w->core[i], &w->out, w->launch_start + cycles);
+    for (int i = 0; i < w->core_count; i++) {
+        if (w->options.level == TRACE_STEP)
+            core_out_launch(&w->core[i], &w->out, machine_counters(m, i));
+        else
+            core_out_end(&w->core[i], &w->out, w->launch_start + cycles);
+    }
+    if (w->options.level == TRACE_STEP)
+        other_out_launch(w, m);
     write_launch(w, cycles, f->kind == FAULT_NONE ? NULL : f->msg);
+    w->is_in_launch = w->is_told_again = false;
     w->launch_count++;
     w->launch_start += cycles;
     w->next_name = "";
@@ -164,6 +176,10 @@ static void core_records(void *context, int core, const struct trace_record *r, 
     struct strace_writer *w = context;
     struct trace_record shifted;
 
+    if (w->options.level == TRACE_STEP) {
+        w->core[core].quota.left_out += (int64_t)count;
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         shifted = r[i];
         shifted.at += w->launch_start;
@@ -176,68 +192,45 @@ static void core_repeat(void *context, int core, const struct trace_repeat *r)
     struct strace_writer *w = context;
     struct trace_repeat shifted = *r;
 
+    if (w->options.level == TRACE_STEP) {
+        w->core[core].quota.left_out++;
+        return;
+    }
     shifted.at += w->launch_start;
     core_out_repeat(&w->core[core], &w->out, &shifted);
-}
-
-/* the record is kept, in a chunk that has room for it */
-static bool take_other(struct strace_writer *w, struct other_out *o, enum trace_level least,
-                       cycle_t at, cycle_t end)
-{
-    if (w->options.level < least) {
-        o->quota.left_out++;
-        return false;
-    }
-    if (!quota_take(&o->quota, w, at))
-        return false;
-    if (o->records.buf.size >= CHUNK_PAYLOAD_BYTES)
-        stream_flush(&o->records, &w->out);
-    if (o->records.head.count == 0)
-        memset(&o->before, 0, sizeof(o->before));
-    stream_note(&o->records, at, end);
-    return true;
 }
 
 static void dma(void *context, int core, const struct trace_dma *d)
 {
     struct strace_writer *w = context;
-    struct other_out *o = &w->dma[core];
     struct trace_dma shifted = *d;
 
     shifted.issued_at += w->launch_start;
     shifted.started_at += w->launch_start;
     shifted.done_at += w->launch_start;
     shifted.bundle += w->core[core].first_bundle;
-    if (take_other(w, o, TRACE_OP, shifted.issued_at, shifted.done_at))
-        put_dma(&o->records.buf, &o->before.dma, &shifted);
+    other_out_dma(w, &w->dma[core], &shifted);
 }
-
 
 static void hbm(void *context, int chip, const struct trace_hbm *h)
 {
     struct strace_writer *w = context;
-    struct other_out *o = &w->hbm[chip];
     struct trace_hbm shifted = *h;
 
     shifted.asked_at += w->launch_start_ps;
     shifted.data_at += w->launch_start_ps;
     shifted.end_at += w->launch_start_ps;
-    if (take_other(w, o, TRACE_BUNDLE, cycle_of_ps(w->clock_mhz, shifted.asked_at),
-                   clock_cycle_at(w->clock_mhz, shifted.end_at)))
-        put_hbm(&o->records.buf, &o->before.hbm, &shifted);
+    other_out_hbm(w, &w->hbm[chip], &shifted);
 }
 
 static void link_use(void *context, int link, const struct trace_link *l)
 {
     struct strace_writer *w = context;
-    struct other_out *o = &w->link[link];
     struct trace_link shifted = *l;
 
     shifted.start += w->launch_start_ps;
     shifted.end += w->launch_start_ps;
-    if (take_other(w, o, TRACE_BUNDLE, cycle_of_ps(w->clock_mhz, shifted.start),
-                   clock_cycle_at(w->clock_mhz, shifted.end)))
-        put_link(&o->records.buf, &o->before.link, &shifted);
+    other_out_link(w, &w->link[link], &shifted);
 }
 
 /* ---- the file ---- */
@@ -271,7 +264,7 @@ void strace_writer_name_launch(struct strace_writer *w, const char *name)
 
 int strace_writer_flush(struct strace_writer *w, struct err *e)
 {
-    flush_streams(w);
+    flush_streams(w, false);
     write_totals(w);
     return out_check(&w->out, e);
 }
@@ -293,14 +286,14 @@ int64_t strace_writer_left_out(const struct strace_writer *w)
 static void release(struct other_out *o, int count)
 {
     for (int i = 0; i < count; i++)
-        mem_free(o[i].records.buf.data);
+        other_out_fini(&o[i]);
 }
 
 int strace_writer_close(struct strace_writer *w, struct err *e)
 {
     int status;
 
-    flush_streams(w);
+    flush_streams(w, true);
     if (w->stats)
         write_text(w, CHUNK_STATS, 0, w->stats, strlen(w->stats));
     write_totals(w);

@@ -5,6 +5,7 @@
 #define REPORT_STRACE_WRITER_IMPL_H
 #include "report/strace_meta.h"
 #include "report/strace_out.h"
+#include "report/strace_pyramid.h"
 #include "report/strace_tally.h"
 
 /* A program that cores run, written once; the writer's own copy of it. */
@@ -24,33 +25,54 @@ struct stream_quota {
     int64_t kept, left_out;
 };
 
+/* Consecutive cycles of one source operation, or what a repeat adds of one. */
+struct note_run {
+    cycle_t at, end;
+    int64_t cycles;                     /* that count for it */
+    uint32_t bundle;                    /* one of it */
+};
+#define NOTE_RUNS 1024                  /* that are remembered, for repeats */
+
 /* All of one core; its host thread alone touches it while a launch goes on. */
 struct core_out {
     int number;
     const struct strace_writer *writer;
     struct written_program *program;    /* of this launch, NULL: none */
-    uint32_t first_bundle;              /* of it, among all that this core has run */
+    uint32_t first_bundle, first_note;  /* of it, among all that this core has run */
     uint32_t *program_list;             /* numbers of all that it has run */
     size_t program_count, program_capacity;
     struct stream_out records;
     struct stream_quota quota;
     struct core_coder coder;
-    bool is_after_live;
-    struct trace_record live;           /* before its run; its value is wanted twice */
+    struct trace_record live;           /* before its run */
     bool has_live;
     cycle_t now;                        /* up to here the stream has told */
-    struct trace_record note;           /* level op: the interval that goes on */
-    struct tally tally;
+    struct tally tally;                 /* of the open cell, */
+    int64_t cell;                       /* its number, */
+    cycle_t cell_end;                   /* and its end */
+    struct pyramid cells;
+    struct note_run *note;              /* a ring; the last may grow */
+    uint64_t note_count;                /* ever */
+    bool has_open_note;
+    int64_t *note_value;                /* of the open cell of notes */
+    int64_t note_cell;
+    cycle_t note_cell_end;
+    struct pyramid notes;
 };
 
+#define COVERED_MOST 512
 struct other_out {                      /* copies, HBM, a link */
     struct stream_out records;
     struct stream_quota quota;
+    int64_t told_until;                 /* of the record that came last; what tells it orders it */
     union {
         struct trace_dma dma;
         struct trace_hbm hbm;
         struct trace_link link;
     } before;
+    struct spread_out cells;
+    cycle_t (*covered)[2];              /* times with a copy under way, told so far; in order */
+    size_t covered_count;
 };
 
 struct strace_writer {
@@ -58,7 +80,8 @@ struct strace_writer {
     struct strace_options options;
     struct arena arena;
     struct trace_sink sink;
-    bool has_begun;
+    bool has_begun, is_in_launch;
+    bool is_told_again;                 /* a launch was taken up from a snapshot on its way */
     int64_t clock_mhz;
     int core_count, chip_count, link_count;
     int64_t stream_limit;               /* records per stream, INT64_MAX: no limit */
@@ -76,14 +99,39 @@ struct strace_writer {
 /* report/strace_programs.c: gives each core the program that it runs from now on */
 void writer_take_programs(struct strace_writer *w, const struct machine *m);
 
+/* report/strace_note_out.c: cycles by source operation */
+void note_out_init(struct core_out *c);
+void note_out_fini(struct core_out *c);
+void note_out_begin(struct core_out *c, struct strace_out *out);
+void note_out_run(struct core_out *c, struct strace_out *out, const struct trace_record *r);
+void note_out_repeat(struct core_out *c, struct strace_out *out, const struct trace_repeat *r);
+/* no interval goes on from here */
+void note_out_end(struct core_out *c, struct strace_out *out);
+void note_out_flush(struct core_out *c, struct strace_out *out, bool is_end);
+
+/* report/strace_other_out.c: everything but the streams of cores */
+void other_out_init(struct other_out *o, enum chunk_kind kind, int stream);
+void other_out_fini(struct other_out *o);
+void other_out_dma(struct strace_writer *w, struct other_out *o, const struct trace_dma *d);
+void other_out_hbm(struct strace_writer *w, struct other_out *o, const struct trace_hbm *h);
+void other_out_link(struct strace_writer *w, struct other_out *o, const struct trace_link *l);
+/* level step: what the counters of the launch that ends say of HBM and links */
+void other_out_launch(struct strace_writer *w, const struct machine *m);
+void other_out_flush(struct other_out *o, struct strace_out *out, bool is_end);
+
 /* report/strace_core_out.c */
 void core_out_init(struct core_out *c, const struct strace_writer *w, int number);
 void core_out_fini(struct core_out *c);
-void core_out_begin(struct core_out *c, cycle_t at);
+void core_out_begin(struct core_out *c, struct strace_out *out, cycle_t at);
 void core_out_record(struct core_out *c, struct strace_out *out, const struct trace_record *r);
 void core_out_repeat(struct core_out *c, struct strace_out *out, const struct trace_repeat *r);
 void core_out_end(struct core_out *c, struct strace_out *out, cycle_t end);
-void core_out_flush(struct core_out *c, struct strace_out *out);
+/* level step: the launch as a whole */
+void core_out_launch(struct core_out *c, struct strace_out *out, const struct core_counters *k);
+void core_out_flush(struct core_out *c, struct strace_out *out, bool is_end);
+/* level op and finer: a record, in a chunk that has room for it, where it is to be kept */
+void core_out_keep(struct core_out *c, struct strace_out *out, const struct trace_record *r,
+                   cycle_t end);
 
 /* whether a record that begins at `at` is kept; counts it either way */
 static inline bool quota_take(struct stream_quota *q, const struct strace_writer *w, cycle_t at)

@@ -193,6 +193,54 @@ void assert_sum(const struct by_cycle *b, struct strace *s, int core, cycle_t la
     mem_free(got_notes);
 }
 
+/*
+ * Cells have a repeat spread evenly: by how much more that is, up to `at`, than
+ * what was done by then.
+ */
+static void add_slack(const struct by_cycle *b, const struct log_core *c, cycle_t at,
+                      int64_t *to)
+{
+    for (size_t i = 0; i < c->repeat_count; i++) {
+        const struct trace_repeat *r = &c->repeat[i].told;
+
+        if (at <= r->at || at >= r->at + r->period * r->count)
+            continue;
+        for (int j = 0; j < STRACE_CELL_COUNT; j++) {
+            int64_t done = 0, period = 0;
+
+            if (j == STRACE_CELL_DMA_IN_FLIGHT || j == STRACE_CELL_DMA_BYTES
+                || j == STRACE_CELL_UNIT + TRACK_DMA)
+                continue;
+            for (cycle_t k = r->at; k < r->at + r->period; k++)
+                period += b->cell[k][j];
+            for (cycle_t k = r->at; k < at; k++)
+                done += b->cell[k][j];
+            to[j] = period * (at - r->at) / r->period - done;
+        }
+    }
+}
+
+void assert_cell(const struct by_cycle *b, const struct tee *t, int core, cycle_t from,
+                 cycle_t end, const int64_t *got)
+{
+    int64_t slack[2][STRACE_CELL_COUNT] = {{0}}, expected[STRACE_CELL_COUNT] = {0};
+
+    end = end < b->cycles ? end : b->cycles;
+    for (cycle_t at = from; at < end; at++)
+        for (int i = 0; i < STRACE_CELL_COUNT; i++)
+            expected[i] += b->cell[at][i];
+    add_slack(b, &t->log.core[core], from, slack[0]);
+    add_slack(b, &t->log.core[core], end, slack[1]);
+    for (int i = 0; i < STRACE_CELL_COUNT; i++) {
+        int64_t more = got[i] - expected[i], from_less = slack[0][i], end_more = slack[1][i];
+
+        if (more != end_more - from_less)
+            fail_msg("core %d, cell %lld to %lld: member %d is %lld, expected %lld", core,
+                     (long long)from, (long long)end, i, (long long)got[i],
+                     (long long)(expected[i] + end_more - from_less));
+    }
+}
+
 /* ---- the machine's counters ---- */
 
 static void assert_core(struct strace *s, const struct machine *m, int core, cycle_t start,

@@ -32,6 +32,10 @@ void by_cycle_free(struct by_cycle *b);
 void assert_sum(const struct by_cycle *b, struct strace *s, int core, cycle_t launch_start,
                 cycle_t from, cycle_t end);
 
+/* one cell of a trace that begins with this launch: repeats are spread evenly in it */
+void assert_cell(const struct by_cycle *b, const struct tee *t, int core, cycle_t from,
+                 cycle_t end, const int64_t *got);
+
 /* strace_sum over a launch against the machine's counters of it: cores, HBM, links */
 void assert_counters(struct strace *s, const struct machine *m, cycle_t start, cycle_t end);
 #endif

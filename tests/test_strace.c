@@ -3,6 +3,7 @@
  * what it was told, cycle by cycle.
  */
 #include "base/rng.h"
+#include "tests/random_loop.h"
 #include "tests/random_program.h"
 #include "tests/rig.h"
 #include "tests/strace_rig.h"
@@ -65,10 +66,74 @@ TEST(sums_over_random_programs_are_the_counters)
                       1 + (int)(i % 2));
 }
 
+/* cells of any width, aligned or not, against sums of whole cells by cycle */
+static void check_cells(struct tee *t, struct strace *s, const struct machine *m, int core,
+                        cycle_t launch_start)
+{
+    int64_t got[40][STRACE_CELL_COUNT], total[STRACE_CELL_COUNT] = {0};
+    struct by_cycle b;
+
+    by_cycle_make(&b, t, m, core);
+    for (cycle_t width = 64; width < 2 * b.cycles && launch_start == 0; width *= 8)
+        for (cycle_t from = 0; from < b.cycles; from += 40 * width) {
+            strace_cells(s, STRACE_CORE, core, from, width, 40, &got[0][0]);
+            for (int i = 0; i < 40; i++)
+                assert_cell(&b, t, core, from + i * width, from + (i + 1) * width, got[i]);
+        }
+    /* neighbours share what lies across their border; the last cell may go on behind the end */
+    strace_cells(s, STRACE_CORE, core, launch_start, b.cycles / 20 + 4, 40, &got[0][0]);
+    for (int i = 0; i < 40; i++)
+        for (int j = 0; j < STRACE_CELL_COUNT; j++)
+            total[j] += got[i][j];
+    if (launch_start == 0 && strace_info(s)->launch_count == 1)
+        assert_cell(&b, t, core, 0, b.cycles, total);
+    by_cycle_free(&b);
+}
+
+/* loops of a random program, their iterations added rather than simulated */
+static int64_t check_loops(uint64_t seed, enum trace_level level)
+{
+    const struct strace_options o = {.level = level};
+    const struct rig_options options = {.mode = MODE_TIMING, .cycle_limit = 30000};
+    static char text[1 << 16];
+    struct strace *s;
+    struct tee t;
+    struct rig r;
+    int64_t skips;
+
+    rig_open(&r, "v3", &options);
+    random_loop(seed, (int)r.chip.core_branch_delay_bundles, text, sizeof(text));
+    rig_load(&r, 0, text);
+    tee_open(&t, r.m, &o);
+    rig_run(&r);
+    s = tee_read(&t);
+    if (machine_fault(r.m)->kind == FAULT_NONE) /* the bundle that faults has taken its units */
+        assert_counters(s, r.m, 0, machine_cycles(r.m));
+    if (level >= TRACE_BUNDLE && machine_fault(r.m)->kind == FAULT_NONE)
+        check_sums(&t, s, r.m, 0, 20);
+    if (machine_fault(r.m)->kind == FAULT_NONE && level > TRACE_STEP)
+        check_cells(&t, s, r.m, 0, 0);
+    skips = machine_memo_stats(r.m).skips;
+    strace_close(s);
+    tee_close(&t);
+    rig_close(&r);
+    return skips;
+}
+
+TEST(repeats_add_up_to_the_cycle)
+{
+    int64_t skips = 0;
+
+    for (uint64_t i = 0; i < random_seed_count(40, 3000); i++)
+        skips += check_loops(random_seed(i), i % 4 == 3 ? TRACE_OP : TRACE_BUNDLE);
+    assert_true(skips > 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_over_random_programs_are_the_counters),
+        cmocka_unit_test(repeats_add_up_to_the_cycle),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
