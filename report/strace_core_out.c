@@ -91,14 +91,20 @@ static void add_filling(struct core_out *c, struct strace_out *out, cycle_t at, 
 
 #define SHORT_WAIT 256                  /* cycles: not worth a filling */
 
-static void add_wait(struct core_out *c, struct strace_out *out, int member, cycle_t at,
-                     cycle_t end)
+static void add_long_wait(struct core_out *c, struct strace_out *out, int member, cycle_t at,
+                          cycle_t end)
 {
     int64_t value[STRACE_CELL_COUNT] = {0};
 
+    value[member] = 1;
+    add_filling(c, out, at, end, &(struct filling){at, 1, value});
+}
+
+static inline void add_wait(struct core_out *c, struct strace_out *out, int member, cycle_t at,
+                            cycle_t end)
+{
     if (end - at > SHORT_WAIT) {
-        value[member] = 1;
-        add_filling(c, out, at, end, &(struct filling){at, 1, value});
+        add_long_wait(c, out, member, at, end);
         return;
     }
     while (at < end) {
@@ -158,10 +164,10 @@ static void begin_chunk(struct core_out *c, cycle_t at)
         if (c->tally.busy_until[track] <= at)
             continue;
         put_byte(b, (unsigned)track);
-        put_varint(b, (uint64_t)(c->tally.busy_until[track] - at));
+        put_varint(b, (uint64_t)c->tally.busy_until[track]);
     }
     put_byte(b, NO_TRACK);
-    c->coder = (struct core_coder){.at = at};
+    c->coder = (struct core_coder){.at = 0};
 }
 
 static inline void make_room(struct core_out *c, struct strace_out *out, cycle_t at)
@@ -172,12 +178,11 @@ static inline void make_room(struct core_out *c, struct strace_out *out, cycle_t
         begin_chunk(c, at);
 }
 
-/* `r` with its bundle numbered through all programs */
-static inline void put(struct core_out *c, struct trace_record r, cycle_t end)
+/* with its bundle numbered through all programs */
+static inline void put(struct core_out *c, const struct trace_record *r, cycle_t end)
 {
-    r.bundle += c->first_bundle;
-    put_core_record(&c->records.buf, &c->coder, &r);
-    stream_note(&c->records, r.at, end);
+    put_core_record(&c->records.buf, &c->coder, r, c->first_bundle);
+    stream_note(&c->records, r->at, end);
 }
 
 void core_out_keep(struct core_out *c, struct strace_out *out, const struct trace_record *r,
@@ -186,10 +191,10 @@ void core_out_keep(struct core_out *c, struct strace_out *out, const struct trac
     if (!quota_take(&c->quota, c->writer, r->at))
         return;
     make_room(c, out, r->at);
-    put(c, *r, end);
+    put(c, r, end);
 }
 
-static void keep_run(struct core_out *c, struct strace_out *out, const struct trace_record *r)
+static inline void keep_run(struct core_out *c, struct strace_out *out, const struct trace_record *r)
 {
     if (c->writer->options.level < TRACE_BUNDLE) {
         c->quota.left_out++;
@@ -199,11 +204,11 @@ static void keep_run(struct core_out *c, struct strace_out *out, const struct tr
         return;
     make_room(c, out, r->at);
     if (c->has_live && r->kind == TRACE_RUN)
-        put(c, c->live, r->at);
-    put(c, *r, r->at + r->value);
+        put(c, &c->live, r->at);
+    put(c, r, r->at + r->value);
 }
 
-static void run(struct core_out *c, struct strace_out *out, const struct trace_record *r)
+static inline void run(struct core_out *c, struct strace_out *out, const struct trace_record *r)
 {
     c->has_live &= c->live.at == r->at;
     note_out_run(c, out, r);
@@ -229,6 +234,10 @@ static void cut_run(struct core_out *c, struct strace_out *out, const struct tra
                                c->writer->options.window_end};
     struct trace_record part = *r;
 
+    if (border[2] == 0 && border[0] <= r->at) {
+        run(c, out, r);
+        return;
+    }
     for (int i = 0; i < 3; i++) {
         int64_t before = border[i] - part.at;
 
@@ -254,7 +263,7 @@ static void keep_other(struct core_out *c, struct strace_out *out, const struct 
     else if (r->kind == TRACE_HALT || c->records.buf.size == 0)
         core_out_keep(c, out, r, r->at);
     else if (quota_take(&c->quota, c->writer, r->at))
-        put(c, *r, r->at);
+        put(c, r, r->at);
 }
 
 void core_out_record(struct core_out *c, struct strace_out *out, const struct trace_record *r)

@@ -246,7 +246,7 @@ static uint64_t find_header(struct strace *t, uint64_t from)
 }
 
 /* from header to header, up to the first that is not all there yet */
-static void scan(struct strace *t, bool tells)
+static void scan(struct strace *t)
 {
     uint8_t bytes[STRACE_CHUNK_BYTES];
     struct chunk_head h;
@@ -271,9 +271,6 @@ static void scan(struct strace *t, bool tells)
         at += STRACE_CHUNK_BYTES + h.bytes;
     }
     t->indexed_to = at;
-    if (tells && at < t->file_bytes)
-        strace_add_note(t, "the last %llu bytes hold no whole part and are left out",
-                        (unsigned long long)(t->file_bytes - at));
 }
 
 static int compare_chunks(const void *x, const void *y)
@@ -392,8 +389,9 @@ static int read_all(struct strace *t, struct err *e)
         return -1;
     t->info.is_complete = read_index(t);
     if (!t->info.is_complete) {
+        scan(t);
+        t->open_note = t->note_count;
         strace_add_note(t, "the trace was not closed: its run goes on, or was cut short");
-        scan(t, true);
     }
     make_groups(t);
     return strace_describe(t, e);
@@ -435,9 +433,12 @@ int strace_refresh(struct strace *t, struct err *e)
         return 0;
     if (!take_size(t))
         return err_at(e, t->path, 0, 0, "cannot read: %s", strerror(errno));
-    scan(t, false);
+    scan(t);
     t->info.is_complete = read_at(t, t->file_bytes - sizeof(magic), magic, sizeof(magic))
                           && memcmp(magic, STRACE_TRAILER_MAGIC, sizeof(magic)) == 0;
+    if (t->info.is_complete)
+        memmove(t->note + t->open_note, t->note + t->open_note + 1,
+                (--t->note_count - t->open_note) * sizeof(*t->note));
     if (t->indexed_to == before)
         return 0;
     make_groups(t);

@@ -57,6 +57,7 @@ struct strace {
     bool has_meta, has_totals;
     char **note;
     size_t note_count, note_capacity;
+    size_t open_note;                   /* says that the trace was not closed */
     struct chunk **chunk;               /* sorted by kind, level, stream, first */
     size_t chunk_count, chunk_capacity;
     struct group *group;

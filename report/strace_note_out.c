@@ -145,12 +145,30 @@ static void add(struct core_out *c, struct strace_out *out, cycle_t at, int64_t 
     note_out_end(c, out);
     c->note[c->note_count++ % NOTE_RUNS] = (struct note_run){at, at + cycles, cycles, bundle};
     c->has_open_note = true;
+    c->open_note = note;
+}
+
+/* most runs go on with the source operation of the one before, in the same cell */
+static bool goes_on(struct core_out *c, const struct trace_record *r)
+{
+    struct note_run *last = &c->note[(c->note_count - 1) % NOTE_RUNS];
+    uint32_t most = c->program->tally.note_end[r->bundle] - r->bundle;
+
+    if (!c->has_open_note || last->end != r->at || r->at + r->value > c->note_cell_end
+        || (r->kind == TRACE_RUN && r->value > most) || number_of(c, r->bundle) != c->open_note)
+        return false;
+    last->end += r->value;
+    last->cycles += r->value;
+    c->note_value[c->open_note] += r->value;
+    return true;
 }
 
 void note_out_run(struct core_out *c, struct strace_out *out, const struct trace_record *r)
 {
     uint32_t bundle = r->bundle, end = bundle + (uint32_t)r->value, next;
 
+    if (goes_on(c, r))
+        return;
     if (r->kind == TRACE_STALL) {
         add(c, out, r->at, r->value, bundle);
         return;

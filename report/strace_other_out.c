@@ -102,6 +102,8 @@ void other_out_dma(struct strace_writer *w, struct other_out *o, const struct tr
         return;
     if (take(w, o, TRACE_OP, d->issued_at, d->done_at))
         put_dma(&o->records.buf, &o->before.dma, d);
+    if (w->options.level < TRACE_OP)
+        return;
     add_copy_part(w, o, DMA_CELL_IN_FLIGHT, d->done_at - d->issued_at, d->issued_at, d->done_at);
     add_copy_part(w, o, DMA_CELL_BYTES, d->bytes, bytes.start, bytes.end);
     cover(w, o, d->issued_at, d->done_at);

@@ -2,13 +2,6 @@
 
 #include "sim/inspect.h"
 
-/*
- * The first byte of a core's record: 0..31 a stall with that reason, 64..127 a
- * run of 1..64 bundles, both just where they are expected; 32 + kind anything,
- * with its time and bundle told as differences.
- */
-enum { TAG_GENERAL = 32, TAG_RUN = 64, RUN_SHORT_MOST = 64 };
-
 static void put_general(struct buf *b, const struct core_coder *c, const struct trace_record *r)
 {
     put_byte(b, TAG_GENERAL + r->kind);
@@ -47,20 +40,14 @@ static void follow(struct core_coder *c, const struct trace_record *r)
     }
 }
 
-void put_core_record(struct buf *b, struct core_coder *c, const struct trace_record *r)
+void put_core_record_long(struct buf *b, struct core_coder *c, const struct trace_record *r,
+                          uint32_t bundle)
 {
-    bool is_expected = r->at == c->at && r->bundle == c->bundle;
+    struct trace_record numbered = *r;
 
-    buf_reserve(b, CORE_RECORD_MAX);
-    if (is_expected && r->kind == TRACE_RUN && r->value <= RUN_SHORT_MOST) {
-        put_byte(b, TAG_RUN + (unsigned)r->value - 1);
-    } else if (is_expected && r->kind == TRACE_STALL && r->reason < TAG_GENERAL) {
-        put_byte(b, r->reason);
-        put_varint(b, (uint64_t)r->value);
-    } else {
-        put_general(b, c, r);
-    }
-    follow(c, r);
+    numbered.bundle = bundle;
+    put_general(b, c, &numbered);
+    follow(c, &numbered);
 }
 
 static void put_sums(struct buf *b, const int64_t *value, int count)

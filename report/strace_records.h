@@ -17,7 +17,36 @@ struct core_coder {
     uint32_t bundle;
 };
 #define CORE_RECORD_MAX 64              /* bytes, without those of a repeat's sums */
-void put_core_record(struct buf *b, struct core_coder *c, const struct trace_record *r);
+void put_core_record_long(struct buf *b, struct core_coder *c, const struct trace_record *r,
+                          uint32_t bundle);
+
+/*
+ * The first byte of a core's record: 0..31 a stall with that reason, 64..127 a
+ * run of 1..64 bundles, both just where they are expected; 32 + kind anything,
+ * with its time and bundle told as differences.
+ */
+enum { TAG_GENERAL = 32, TAG_RUN = 64, RUN_SHORT_MOST = 64 };
+
+/* `first_bundle` is added to the record's own number */
+static inline void put_core_record(struct buf *b, struct core_coder *c,
+                                   const struct trace_record *r, uint32_t first_bundle)
+{
+    uint32_t bundle = r->bundle + first_bundle;
+    bool is_expected = r->at == c->at && bundle == c->bundle;
+
+    buf_reserve(b, CORE_RECORD_MAX);
+    if (is_expected && r->kind == TRACE_RUN && r->value <= RUN_SHORT_MOST) {
+        put_byte(b, TAG_RUN + (unsigned)r->value - 1);
+        c->bundle += (uint32_t)r->value;
+    } else if (is_expected && r->kind == TRACE_STALL && r->reason < TAG_GENERAL) {
+        put_byte(b, r->reason);
+        put_varint(b, (uint64_t)r->value);
+    } else {
+        put_core_record_long(b, c, r, bundle);
+        return;
+    }
+    c->at += r->value;
+}
 void put_repeat(struct buf *b, struct core_coder *c, const struct trace_repeat *r);
 
 /* what a reader holds records against */

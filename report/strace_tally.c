@@ -24,7 +24,7 @@ static void add_bundle(struct tally_program *t, uint32_t bundle)
             seen |= bit;
         } else {
             t->long_op[t->first_long[bundle + 1]++] =
-                (struct tally_long){op->busy_cycles, (uint8_t)op->track};
+                (struct tally_long){bundle, op->busy_cycles, (uint32_t)op->track};
         }
     }
 }
@@ -65,9 +65,8 @@ void tally_run(struct tally *t, const struct tally_program *p, uint32_t bundle, 
     t->value[STRACE_CELL_ISSUE] += count;
     for (i = 0; i < TALLY_SIMPLE; i++)
         t->value[STRACE_CELL_UNIT + i] += to[i] - from[i];
-    for (i = bundle; o < end; i++)
-        for (; o < &p->long_op[p->first_long[i + 1]]; o++)
-            add_long(t, o->track, o->busy_cycles, at + (i - bundle));
+    for (; o < end; o++)
+        add_long(t, o->track, o->busy_cycles, at + (o->bundle - bundle));
 }
 
 void tally_live(struct tally *t, const struct tally_program *p, uint32_t bundle, uint64_t live,

@@ -12,15 +12,14 @@
 #define TALLY_SIMPLE 8                  /* tracks 0..7 have a column, those that are simple count */
 
 struct tally_long {                     /* an operation that may hold its unit for longer */
-    uint32_t busy_cycles;
-    uint8_t track;
+    uint32_t bundle, busy_cycles, track;
 };
 
 struct tally_program {
     const struct isa_program *program;
     const struct trace_op *op;
     uint32_t (*simple)[TALLY_SIMPLE];   /* busy cycles of bundles 0..i - 1 by track */
-    uint32_t *first_long;               /* bundle i has long[first_long[i]..] */
+    uint32_t *first_long;               /* bundle i has long_op[first_long[i]..] */
     struct tally_long *long_op;
     uint32_t *note_end;                 /* first bundle from i on with another note */
     uint32_t bundle_count;

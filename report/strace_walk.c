@@ -9,15 +9,31 @@
 #define DEPTH_MOST 32                   /* of repeats in windows of repeats */
 #define BEFORE_CYCLES 8192              /* no operation holds its unit for longer */
 
+#define ITEMS_MOST 65536                /* of a window, decoded once for all its iterations */
+struct items {
+    struct trace_record *record;        /* kind RECORD_REPEAT: value is the index of a repeat */
+    struct trace_repeat *repeat;
+    size_t count, capacity, repeat_count, repeat_capacity;
+};
+
 struct walk {
     struct strace *t;
+    struct items *collected;            /* records go here rather than to who asked */
     const struct group *group;
     struct core_limits limits;
     const struct replay *how;
     cycle_t from, end;                  /* wanted, as it happened */
     bool is_over;
-    int64_t told;
+    int64_t told, decoded;
 };
+
+/* Windows of windows may be made so that little is told after much work: enough is enough. */
+#define WORK_MOST 100000000
+#define WORK_PER_RECORD 1000
+static bool is_in_vain(struct walk *w)
+{
+    return ++w->decoded > WORK_MOST + WORK_PER_RECORD * w->told;
+}
 
 /* Part of the stream, as recorded: what happened in first..last - 1, told `later_by` later. */
 struct part {
@@ -43,10 +59,29 @@ static bool cut(struct trace_record *r, const struct part *p)
     return r->value > 0;
 }
 
+static void collect(struct items *to, const struct trace_record *r)
+{
+    to->record = mem_grow(to->record, &to->capacity, to->count + 1, sizeof(*to->record));
+    to->record[to->count++] = *r;
+}
+
+static void collect_repeat(struct items *to, const struct trace_repeat *r)
+{
+    to->repeat = mem_grow(to->repeat, &to->repeat_capacity, to->repeat_count + 1,
+                          sizeof(*to->repeat));
+    to->repeat[to->repeat_count] = *r;
+    collect(to, &(struct trace_record){.kind = RECORD_REPEAT,
+                                       .value = (int64_t)to->repeat_count++});
+}
+
 static void tell(struct walk *w, struct trace_record r, const struct part *p)
 {
     if (!cut(&r, p))
         return;
+    if (w->collected) {
+        collect(w->collected, &r);
+        return;
+    }
     r.at += p->later_by;
     w->told++;
     w->is_over = !w->how->record(w->how->context, &r, NULL);
@@ -62,13 +97,49 @@ static int64_t first_iteration(const struct walk *w, const struct trace_repeat *
     return w->how->skip && skipped > 0 ? skipped < r->count ? skipped : r->count : 0;
 }
 
+static void take_repeat(struct walk *w, const struct trace_repeat *r, const struct part *p);
+
+/* one iteration: from the records of the window where they are at hand, else from the file */
+static void replay_window(struct walk *w, const struct items *items, const struct part *p)
+{
+    size_t i;
+
+    if (items->count == 0 || p->depth > DEPTH_MOST) {
+        replay_part(w, p);
+        return;
+    }
+    for (i = 0; i < items->count && !w->is_over; i++) {
+        const struct trace_record *r = &items->record[i];
+
+        w->is_over = is_in_vain(w);
+        if (r->kind == RECORD_REPEAT)
+            take_repeat(w, &items->repeat[r->value], p);
+        else
+            tell(w, *r, p);
+    }
+}
+
+static void decode_window(struct walk *w, const struct trace_repeat *r, int depth,
+                          struct items *to)
+{
+    struct part window = {.first = r->at - r->period, .last = r->at, .depth = depth};
+
+    w->collected = to;
+    replay_part(w, &window);
+    w->collected = NULL;
+    if (to->count > ITEMS_MOST)
+        to->count = 0;
+}
+
 static void unroll(struct walk *w, const struct trace_repeat *r, const struct part *p)
 {
     cycle_t end = r->at + r->period * r->count;
     int64_t i = first_iteration(w, r, p), told;
+    struct items items = {.count = 0};
 
     if (i > 0)
         w->how->skip(w->how->context, r->at + p->later_by, i * r->period);
+    decode_window(w, r, p->depth + 1, &items);
     for (; i < r->count && !w->is_over; i++) {
         cycle_t start = r->at + i * r->period, last = start + r->period;
         struct part window = {.first = r->at - r->period, .last = r->at,
@@ -84,11 +155,13 @@ static void unroll(struct walk *w, const struct trace_repeat *r, const struct pa
         if (last > p->last)
             window.last -= last - p->last;
         told = w->told;
-        replay_part(w, &window);
+        replay_window(w, &items, &window);
         if (w->told == told && start >= p->first && last < (end < p->last ? end : p->last)
             && last + p->later_by > w->from)
             break;                      /* nothing is recorded of the window */
     }
+    mem_free(items.record);
+    mem_free(items.repeat);
 }
 
 static void take_repeat(struct walk *w, const struct trace_repeat *r, const struct part *p)
@@ -97,7 +170,9 @@ static void take_repeat(struct walk *w, const struct trace_repeat *r, const stru
 
     if (r->at + r->period * r->count <= p->first || r->at >= p->last)
         return;
-    if (w->how->keeps_repeats) {
+    if (w->collected) {
+        collect_repeat(w->collected, r);
+    } else if (w->how->keeps_repeats) {
         shifted.at += p->later_by;
         w->told++;
         w->is_over = !w->how->record(w->how->context, NULL, &shifted);
@@ -106,16 +181,16 @@ static void take_repeat(struct walk *w, const struct trace_repeat *r, const stru
     }
 }
 
-static void read_state(struct walk *w, struct cursor *in, cycle_t at, bool tells)
+static void read_state(struct walk *w, struct cursor *in, bool tells)
 {
     cycle_t until[MACHINE_UNIT_MAX] = {0};
     unsigned track;
 
     while ((track = get_byte(in)) != NO_TRACK && !in->is_bad) {
-        int64_t left = get_within(in, (int64_t)get_varint(in), 0, STRACE_TIME_MOST);
+        int64_t at = get_within(in, (int64_t)get_varint(in), 0, STRACE_TIME_MOST);
 
         if (track < MACHINE_UNIT_MAX)
-            until[track] = at + left;
+            until[track] = at;
         in->is_bad |= track >= MACHINE_UNIT_MAX;
     }
     if (tells && w->how->state)
@@ -126,7 +201,7 @@ static void read_state(struct walk *w, struct cursor *in, cycle_t at, bool tells
 static bool replay_chunk(struct walk *w, struct chunk *c, const struct part *p)
 {
     struct loaded *l = strace_use(w->t, c);
-    struct core_coder coder = {.at = c->head.first};
+    struct core_coder coder = {.at = 0};
     struct trace_repeat repeat;
     struct trace_record r;
     struct cursor in;
@@ -135,14 +210,16 @@ static bool replay_chunk(struct walk *w, struct chunk *c, const struct part *p)
     if (!l)
         return true;
     in = (struct cursor){.at = l->data, .end = l->data + c->head.bytes};
-    read_state(w, &in, c->head.first, p->depth == 0);
+    read_state(w, &in, p->depth == 0);
     while (goes_on && !w->is_over && get_core_record(&in, &coder, &w->limits, &r, &repeat)) {
         if (r.kind == RECORD_REPEAT)
             take_repeat(w, &repeat, p);
         else
             tell(w, r, p);
+        w->is_over |= is_in_vain(w);
         goes_on = coder.at < p->last || p->depth == 0;
-        goes_on = goes_on && coder.at + p->later_by <= w->end;
+        goes_on = goes_on && (w->collected || coder.at + p->later_by <= w->end);
+        goes_on = goes_on && (!w->collected || w->collected->count <= ITEMS_MOST);
     }
     strace_unuse(w->t, l);
     if (in.is_bad)

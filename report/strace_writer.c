@@ -174,16 +174,19 @@ static void end(void *context, const struct machine *m)
 static void core_records(void *context, int core, const struct trace_record *r, size_t count)
 {
     struct strace_writer *w = context;
+    struct core_out *c = &w->core[core];
     struct trace_record shifted;
 
     if (w->options.level == TRACE_STEP) {
-        w->core[core].quota.left_out += (int64_t)count;
+        c->quota.left_out += (int64_t)count;
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        shifted = r[i];
-        shifted.at += w->launch_start;
-        core_out_record(&w->core[core], &w->out, &shifted);
+        shifted = (struct trace_record){
+            .at = r[i].at + w->launch_start, .value = r[i].value, .bundle = r[i].bundle,
+            .kind = r[i].kind, .reason = r[i].reason, .op = r[i].op, .mask = r[i].mask,
+            .stride = r[i].stride};
+        core_out_record(c, &w->out, &shifted);
     }
 }
 

@@ -53,7 +53,8 @@ struct core_out {
     struct pyramid cells;
     struct note_run *note;              /* a ring; the last may grow */
     uint64_t note_count;                /* ever */
-    bool has_open_note;
+    bool has_open_note;                 /* of */
+    uint32_t open_note;
     int64_t *note_value;                /* of the open cell of notes */
     int64_t note_cell;
     cycle_t note_cell_end;
