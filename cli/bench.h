@@ -2,7 +2,8 @@
  * systole bench: what its files share. cmd_bench.c holds the table of promised
  * figures, bench_runs.c measures whole training runs in processes of their
  * own, bench_steps.c the ratios of single steps, bench_engine.c the issue loop,
- * bench_gemm.c products beside OpenBLAS; bench_trace.c writes the traces.
+ * bench_gemm.c products beside OpenBLAS; bench_trace.c writes the traces,
+ * bench_strace.c opens a large one.
  */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
@@ -37,12 +38,21 @@ struct bench_steps {
     double two_processes;               /* one thread each, at the same time */
 };
 
+/* A trace file of a gigabyte, written and opened once. */
+struct bench_strace {
+    bool is_measured;
+    int64_t file_bytes, bundles, cycles;
+    double open_seconds, scan_seconds, write_ns;
+};
+enum { BENCH_STRACE_OPEN, BENCH_STRACE_SCAN, BENCH_STRACE_BYTES, BENCH_STRACE_WRITE };
+
 struct bench {
     const char *data;                   /* folder of MNIST; NULL = not given */
     const char *model;                  /* Keras JSON */
     struct bench_run run[BENCH_RUN_MAX];
     int run_count;
     struct bench_steps steps;
+    struct bench_strace strace;
 };
 
 /* Each measures one figure: 0, BENCH_LEFT_OUT or -1. `argument` stands in the table. */
@@ -65,6 +75,9 @@ bench_fn bench_gemm_ratio;              /* a product's host time / sgemm's; argu
                                            beside Haswell's kernels, 0 beside the fastest */
 bench_fn bench_gemm_timing;             /* host seconds of a product of that side, cycles alone */
 bench_fn bench_gemm_trace;              /* a product with trace / without */
+
+bench_fn bench_strace;                  /* argument: seconds to open it, the same without its
+                                           index, bytes or nanoseconds of writing per bundle */
 
 /* launches of `m` are written at level bundle from now on; NULL with *e set on failure */
 struct strace_writer *bench_trace_open(struct machine *m, struct err *e);

@@ -36,6 +36,10 @@ static const struct row {
     {"gemm_2048_avx2_to_haswell", "ratio", false, 1.4, bench_gemm_ratio, 1},
     {"gemm_8192_v5e_timing_seconds", "s", false, 0.1, bench_gemm_timing, 8192},
     {"gemm_trace_on_to_off", "ratio", false, 1.5, bench_gemm_trace, 0},
+    {"strace_1gb_open_seconds", "s", false, 3.0, bench_strace, BENCH_STRACE_OPEN},
+    {"strace_1gb_scan_seconds", "s", false, 3.0, bench_strace, BENCH_STRACE_SCAN},
+    {"strace_bytes_per_bundle", "B", false, 2.0, bench_strace, BENCH_STRACE_BYTES},
+    {"strace_write_ns_per_bundle", "ns", false, 17.0, bench_strace, BENCH_STRACE_WRITE},
     {"make_check_seconds", "s", false, 300.0, bench_check_seconds, 0},
 };
 

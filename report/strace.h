@@ -52,7 +52,8 @@ const struct strace_info *strace_info(const struct strace *t);
 size_t strace_note_count(const struct strace *t);
 const char *strace_note(const struct strace *t, size_t index);
 
-/* NULL for a core without a program. Its notes name source operations. */
+/* NULL for a core without a program. Its notes name source operations. Where the core ran several
+ * programs, they stand one behind the other. */
 const struct isa_program *strace_program(const struct strace *t, int core);
 const struct trace_op *strace_op_table(const struct strace *t, int core);
 const char *strace_unit_name(const struct strace *t, int unit);
@@ -81,10 +82,10 @@ enum strace_series { STRACE_CORE, STRACE_HBM, STRACE_LINK, STRACE_SERIES_COUNT }
 /*
  * Sums of `count` intervals of `width_cycles` each, from `from` on, of core, chip
  * or link `index`: to[i * series' COUNT + member]. Costs no more than the
- * intervals, whatever their width. Where cells are finer than the file keeps
- * (STRACE_CELL_CYCLES, or inside a repeat its period) the sums are of the cells
- * around, in proportion; strace_sum is exact at the borders where the level
- * keeps records.
+ * intervals, whatever their width: borders are as fine as an eighth of it, at
+ * least STRACE_CELL_CYCLES, inside a repeat its period. Between them the cell
+ * around is shared out, so that neighbours still add up. strace_sum is exact
+ * where records are kept, and may have to walk through some.
  */
 #define STRACE_CELL_CYCLES 64
 void strace_cells(struct strace *t, enum strace_series series, int index, cycle_t from,

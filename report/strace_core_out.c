@@ -145,6 +145,7 @@ static void add_repeat(struct core_out *c, struct strace_out *out, const struct 
 void core_out_begin(struct core_out *c, struct strace_out *out, cycle_t at)
 {
     c->now = at;
+    c->known_until = 0;
     c->has_live = false;
     if (at >= c->cell_end)
         move_cell(c, out, at);
@@ -266,27 +267,46 @@ static void keep_other(struct core_out *c, struct strace_out *out, const struct 
         put(c, r, r->at);
 }
 
+/* Told before a snapshot was taken up. A halt goes with the run that it ends. */
+static bool is_known(const struct core_out *c, const struct trace_record *r)
+{
+    switch (r->kind) {
+    case TRACE_RUN:
+    case TRACE_STALL:
+        return r->at + r->value <= c->known_until;
+    case TRACE_HALT:
+        return r->at <= c->known_until;
+    default:
+        return r->at < c->known_until;
+    }
+}
+
 void core_out_record(struct core_out *c, struct strace_out *out, const struct trace_record *r)
 {
-    bool is_run = r->kind == TRACE_RUN || r->kind == TRACE_STALL;
-
-    if (c->writer->is_told_again && (is_run ? r->at + r->value <= c->now : r->at < c->now))
+    if (c->known_until && is_known(c, r))
         return;
-    if (is_run) {
+    switch (r->kind) {
+    case TRACE_RUN:
+    case TRACE_STALL:
         cut_run(c, out, r);
-    } else if (r->kind == TRACE_LIVE) {
+        break;
+    case TRACE_LIVE:
         c->live = *r;
         c->has_live = true;
-    } else {
-        if (r->kind == TRACE_HALT)
-            note_out_end(c, out);
+        break;
+    case TRACE_HALT:
+        note_out_end(c, out);
         keep_other(c, out, r);
+        break;
+    default:
+        keep_other(c, out, r);
+        break;
     }
 }
 
 void core_out_repeat(struct core_out *c, struct strace_out *out, const struct trace_repeat *r)
 {
-    if (c->writer->is_told_again && r->at < c->now)
+    if (r->at < c->known_until)
         return;
     note_out_repeat(c, out, r);
     if (c->writer->options.level < TRACE_OP) {

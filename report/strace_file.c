@@ -297,7 +297,8 @@ static void make_groups(struct strace *t)
 {
     struct group *g = NULL;
 
-    qsort(t->chunk, t->chunk_count, sizeof(struct chunk *), compare_chunks);
+    if (t->chunk_count)
+        qsort(t->chunk, t->chunk_count, sizeof(struct chunk *), compare_chunks);
     t->group_count = 0;
     for (size_t i = 0; i < t->chunk_count; i++) {
         struct chunk *c = t->chunk[i];

@@ -7,9 +7,10 @@
 #include "report/strace_format.h"
 
 /* records of a file beside those of enum trace_kind, with the same fields */
-enum { RECORD_NOTE = TRACE_KIND_COUNT,  /* level op: what ran at at.. at + value - 1 belongs to the
+enum { RECORD_NOTE = 16,                /* level op: what ran at at.. at + value - 1 belongs to the
                                          * source operation of `bundle` */
        RECORD_REPEAT };
+_Static_assert((int)TRACE_KIND_COUNT <= (int)RECORD_NOTE, "records of a file have kinds of their own");
 
 /* where the stream of a core is expected to go on */
 struct core_coder {

@@ -127,6 +127,14 @@ static void take_chunk(struct strace *t, struct stream_walk *w, struct chunk *c)
         strace_tell_bad(t, c, "its records make no sense");
 }
 
+/* the edge of a cycle, which a damaged file may put beyond any picosecond */
+static ps_t edge_of(int64_t mhz, cycle_t cycle)
+{
+    cycle_t most = STRACE_TIME_MOST / CLOCK_PS_PER_US * mhz;
+
+    return clock_edge_ps(mhz, cycle < most ? cycle : most);
+}
+
 static void walk(struct strace *t, struct stream_walk *w, int stream, cycle_t from, cycle_t end)
 {
     const struct group *g = strace_group(t, w->kind, 0, stream);
@@ -135,15 +143,15 @@ static void walk(struct strace *t, struct stream_walk *w, int stream, cycle_t fr
 
     if (!g || from >= end)
         return;
-    end = end < STRACE_TIME_MOST ? end : STRACE_TIME_MOST;
-    w->from = is_in_ps ? clock_edge_ps(mhz, from) : from;
-    w->end = is_in_ps ? clock_edge_ps(mhz, end) : end;
+    from = later(from, 0);
+    w->from = is_in_ps ? edge_of(mhz, from) : from;
+    w->end = is_in_ps ? edge_of(mhz, end) : end;
     for (size_t i = strace_first_chunk(g, from); i < g->count && goes_on; i++) {
         cycle_t first = g->chunk[i]->head.first;
 
         if (first >= end)
             break;
-        goes_on = tell_until(w, is_in_ps ? clock_edge_ps(mhz, first) : first);
+        goes_on = tell_until(w, is_in_ps ? edge_of(mhz, first) : first);
         if (goes_on && g->chunk[i]->head.last >= from)
             take_chunk(t, w, g->chunk[i]);
     }

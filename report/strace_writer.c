@@ -91,6 +91,8 @@ static void begin(void *context, const struct trace_launch *l)
     struct strace_writer *w = context;
 
     w->is_told_again = w->is_in_launch;
+    for (int i = 0; i < w->core_count && w->is_in_launch; i++)
+        w->core[i].known_until = w->core[i].now;
     if (w->is_in_launch)
         return;
     w->is_in_launch = true;

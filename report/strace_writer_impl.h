@@ -47,6 +47,7 @@ struct core_out {
     struct trace_record live;           /* before its run */
     bool has_live;
     cycle_t now;                        /* up to here the stream has told */
+    cycle_t known_until;                /* what comes before is told again; 0: nothing is */
     struct tally tally;                 /* of the open cell, */
     int64_t cell;                       /* its number, */
     cycle_t cell_end;                   /* and its end */

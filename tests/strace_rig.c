@@ -241,6 +241,69 @@ void assert_cell(const struct by_cycle *b, const struct tee *t, int core, cycle_
     }
 }
 
+/* ---- events ---- */
+
+static int compare_events(const void *a, const void *b)
+{
+    const struct trace_event *x = a, *y = b;
+    const int64_t k[2][8] = {
+        {x->start, x->end, x->bundle, x->op, x->code, x->track, x->stall, x->bytes},
+        {y->start, y->end, y->bundle, y->op, y->code, y->track, y->stall, y->bytes}};
+
+    for (int i = 0; i < 8; i++)
+        if (k[0][i] != k[1][i])
+            return k[0][i] < k[1][i] ? -1 : 1;
+    return 0;
+}
+
+static bool take_event(void *context, const struct trace_event *e)
+{
+    struct log_events *to = context;
+
+    to->event = mem_grow(to->event, &to->capacity, to->count + 1, sizeof(*to->event));
+    to->event[to->count++] = *e;
+    return true;
+}
+
+static bool overlaps(const struct trace_event *e, cycle_t from, cycle_t end)
+{
+    return e->start < end && (e->start == e->end ? e->start >= from : e->end > from);
+}
+
+void assert_walk(const struct tee *t, struct strace *s, const struct machine *m, int core,
+                 cycle_t from, cycle_t end)
+{
+    struct log_events all, got = {.count = 0};
+    size_t count = 0;
+
+    trace_log_expand(&t->log, m, core, true, &all);
+    for (size_t i = 0; i < all.count; i++)
+        if (overlaps(&all.event[i], from, end) && all.event[i].track != TRACK_DMA)
+            all.event[count++] = all.event[i];
+    strace_walk_core(s, core, from, end, false, true, take_event, &got);
+    assert_true(count == 0 || got.event != NULL);
+    /* stalls are cut to the interval */
+    for (size_t i = 0; i < count; i++)
+        if (all.event[i].track == TRACK_IS_STALL)
+            all.event[i].end = all.event[i].end < end ? all.event[i].end : end;
+    if (count)
+        qsort(all.event, count, sizeof(*all.event), compare_events);
+    if (got.count)
+        qsort(got.event, got.count, sizeof(*got.event), compare_events);
+    for (size_t i = 0; i < count && i < got.count; i++)
+        if (compare_events(&all.event[i], &got.event[i]) != 0)
+            fail_msg("core %d, %lld to %lld: event %zu of %zu is %lld..%lld track %d bundle %u, "
+                     "expected %lld..%lld track %d bundle %u", core, (long long)from,
+                     (long long)end, i, count, (long long)got.event[i].start,
+                     (long long)got.event[i].end, got.event[i].track,
+                     (unsigned)got.event[i].bundle, (long long)all.event[i].start,
+                     (long long)all.event[i].end, all.event[i].track,
+                     (unsigned)all.event[i].bundle);
+    assert_int_equal(got.count, count);
+    mem_free(all.event);
+    mem_free(got.event);
+}
+
 /* ---- the machine's counters ---- */
 
 static void assert_core(struct strace *s, const struct machine *m, int core, cycle_t start,

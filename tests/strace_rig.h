@@ -36,6 +36,10 @@ void assert_sum(const struct by_cycle *b, struct strace *s, int core, cycle_t la
 void assert_cell(const struct by_cycle *b, const struct tee *t, int core, cycle_t from,
                  cycle_t end, const int64_t *got);
 
+/* strace_walk_core and strace_walk_ops of from..end - 1 against the log */
+void assert_walk(const struct tee *t, struct strace *s, const struct machine *m, int core,
+                 cycle_t from, cycle_t end);
+
 /* strace_sum over a launch against the machine's counters of it: cores, HBM, links */
 void assert_counters(struct strace *s, const struct machine *m, cycle_t start, cycle_t end);
 #endif

@@ -26,6 +26,12 @@ static void check_sums(struct tee *t, struct strace *s, const struct machine *m,
             assert_sum(&b, s, core, launch_start, from, end);
         }
         assert_sum(&b, s, core, launch_start, 0, b.cycles);
+        for (int i = 0; i < 5; i++) {
+            cycle_t from = (cycle_t)rng_below(&rng, (uint32_t)b.cycles);
+
+            assert_walk(t, s, m, core, from, from + 1 + rng_below(&rng, 2000));
+        }
+        assert_walk(t, s, m, core, 0, b.cycles);
         by_cycle_free(&b);
     }
 }

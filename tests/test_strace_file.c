@@ -2,7 +2,9 @@
  * Traces as files: several launches, levels, windows and limits; files that
  * grow, are cut short, damaged, newer, or no traces at all.
  */
+#include "base/archive.h"
 #include "report/strace_format.h"
+#include "sim/snapshot.h"
 #include "tests/rig.h"
 #include "tests/strace_rig.h"
 #include "tests/test.h"
@@ -509,6 +511,135 @@ TEST(levels_have_names)
                         "step, op, bundle, slot");
 }
 
+/* ---- the same whatever the way to it ---- */
+
+static int compare_chunks(const void *a, const void *b)
+{
+    return memcmp(*(const uint8_t *const *)a + 4, *(const uint8_t *const *)b + 4, 36);
+}
+
+/* chunks by kind, level and stream; times; checksums of what they hold */
+static size_t list_chunks(const struct image *m, uint8_t *list[256])
+{
+    struct chunk_head h;
+    size_t count = 0, at = STRACE_HEADER_BYTES;
+
+    while (at + STRACE_CHUNK_BYTES <= m->size && chunk_unpack(m->bytes + at, &h)) {
+        assert_true(count < 256);
+        if (h.kind != CHUNK_INDEX)
+            list[count++] = m->bytes + at;
+        at += STRACE_CHUNK_BYTES + h.bytes;
+    }
+    qsort(list, count, sizeof(*list), compare_chunks);
+    return count;
+}
+
+TEST(the_contents_do_not_depend_on_the_number_of_threads)
+{
+    const struct strace_options o = {.level = TRACE_BUNDLE, .record_limit = 200};
+    static uint8_t *list[2][256];
+    struct image m[2];
+    size_t count[2];
+
+    for (int i = 0; i < 2; i++) {
+        struct file f;
+
+        file_open(&f, &o);
+        if (i) {
+            struct machine_options options = {.thread_count = 1};
+            struct err e;
+
+            machine_destroy(f.rig.m);
+            f.rig.m = machine_create(&f.rig.slice, &f.rig.chip, &options, &e);
+            rig_load(&f.rig, 0, program);
+            rig_load(&f.rig, 1, program);
+            machine_set_trace(f.rig.m, strace_writer_sink(f.w));
+        }
+        run(&f);
+        run(&f);
+        file_finish(&f);
+        m[i] = image_of(&f);
+        count[i] = list_chunks(&m[i], list[i]);
+        file_remove(&f);
+    }
+    assert_int_equal(count[0], count[1]);
+    assert_true(count[0] > 20);
+    for (size_t i = 0; i < count[0]; i++)
+        assert_memory_equal(list[0][i], list[1][i], 40);
+    mem_free(m[0].bytes);
+    mem_free(m[1].bytes);
+}
+
+static bool sum_events(void *context, const struct trace_event *e)
+{
+    int64_t *sum = context;
+
+    *sum += (e->start * 31 + e->end) * (e->track + 5) + e->bundle;
+    return true;
+}
+
+TEST(what_is_told_again_after_stepping_back_is_kept_once)
+{
+    const struct strace_options o = {.level = TRACE_BUNDLE};
+    int64_t sum[2] = {0}, count[2];
+    struct err e;
+
+    for (int i = 0; i < 2; i++) {
+        struct bytes saved = {0};
+        struct strace *s;
+        struct file f;
+
+        file_open(&f, &o);
+        machine_start(f.rig.m);
+        if (i) {
+            assert_int_equal(machine_advance(f.rig.m, 333), MACHINE_PAUSED);
+            machine_save(f.rig.m, &saved);
+            assert_int_equal(machine_advance(f.rig.m, 711), MACHINE_PAUSED);
+            assert_int_equal(machine_restore(f.rig.m, saved.data, saved.size, &e), 0);
+        }
+        assert_int_equal(machine_advance(f.rig.m, CYCLE_NEVER), MACHINE_HALTED);
+        machine_finish(f.rig.m);
+        file_finish(&f);
+        s = open_whole(f.path);
+        assert_int_equal(strace_info(s)->launch_count, 1);
+        assert_counters(s, f.rig.m, 0, machine_cycles(f.rig.m));
+        for (int core = 0; core < 2; core++)
+            strace_walk_core(s, core, 0, 100000, true, true, sum_events, &sum[i]);
+        count[i] = strace_info(s)->record_count;
+        strace_close(s);
+        mem_free(saved.data);
+        file_remove(&f);
+    }
+    assert_int_equal(sum[0], sum[1]);
+    assert_in_range(count[1], count[0], count[0] + 6);  /* pauses cut runs */
+}
+
+TEST(a_reader_sees_a_launch_that_is_still_going_on)
+{
+    const struct strace_options o = {.level = TRACE_BUNDLE};
+    int64_t sum[STRACE_CELL_COUNT];
+    struct strace *s;
+    struct file f;
+    struct err e;
+
+    file_open(&f, &o);
+    machine_start(f.rig.m);
+    assert_int_equal(machine_advance(f.rig.m, 640), MACHINE_PAUSED);
+    assert_int_equal(strace_writer_flush(f.w, &e), 0);
+    s = strace_open(f.path, &e);
+    assert_non_null(s);
+    assert_in_range(strace_info(s)->cycles, 600, 640);
+    strace_sum(s, STRACE_CORE, 0, 0, 576, sum);
+    assert_int_equal(sum[STRACE_CELL_IDLE], 0);
+    assert_int_equal(machine_advance(f.rig.m, CYCLE_NEVER), MACHINE_HALTED);
+    machine_finish(f.rig.m);
+    file_finish(&f);
+    assert_int_equal(strace_refresh(s, &e), 1);
+    assert_counters(s, f.rig.m, 0, machine_cycles(f.rig.m));
+    strace_close(s);
+    file_remove(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -523,6 +654,9 @@ int main(void)
         cmocka_unit_test(what_is_no_trace_is_refused_with_a_reason),
         cmocka_unit_test(a_part_of_a_kind_that_is_not_known_is_left_out),
         cmocka_unit_test(a_writer_says_what_it_cannot_write),
+        cmocka_unit_test(the_contents_do_not_depend_on_the_number_of_threads),
+        cmocka_unit_test(what_is_told_again_after_stepping_back_is_kept_once),
+        cmocka_unit_test(a_reader_sees_a_launch_that_is_still_going_on),
         cmocka_unit_test(levels_have_names),
     };
 
