@@ -82,10 +82,10 @@ enum strace_series { STRACE_CORE, STRACE_HBM, STRACE_LINK, STRACE_SERIES_COUNT }
 /*
  * Sums of `count` intervals of `width_cycles` each, from `from` on, of core, chip
  * or link `index`: to[i * series' COUNT + member]. Costs no more than the
- * intervals, whatever their width: borders are as fine as an eighth of it, at
- * least STRACE_CELL_CYCLES, inside a repeat its period. Between them the cell
- * around is shared out, so that neighbours still add up. strace_sum is exact
- * where records are kept, and may have to walk through some.
+ * intervals, whatever their width. Exact up to 512 cycles, where records are
+ * kept. Beyond, borders are as fine as an eighth of the width, inside a repeat
+ * its period; between them the cell around is shared out, so that neighbours
+ * still add up. strace_sum is exact at any width where records are kept.
  */
 #define STRACE_CELL_CYCLES 64
 void strace_cells(struct strace *t, enum strace_series series, int index, cycle_t from,

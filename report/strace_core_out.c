@@ -209,7 +209,8 @@ static inline void keep_run(struct core_out *c, struct strace_out *out, const st
     put(c, r, r->at + r->value);
 }
 
-static inline void run(struct core_out *c, struct strace_out *out, const struct trace_record *r)
+static inline void run(struct core_out *c, struct strace_out *out,
+                       const struct trace_record *r)
 {
     c->has_live &= c->live.at == r->at;
     note_out_run(c, out, r);

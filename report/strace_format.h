@@ -31,7 +31,7 @@ enum chunk_kind {
     CHUNK_CORES,                        /* which programs each core runs */
     CHUNK_LAUNCH,                       /* JSON; the last of a launch counts */
     CHUNK_STATS,                        /* stats.json */
-    CHUNK_TOTALS,                       /* JSON: how much was recorded and left out; the last counts */
+    CHUNK_TOTALS,                       /* JSON: records kept and left out; the last counts */
     CHUNK_RECORDS, CHUNK_DMAS, CHUNK_HBM, CHUNK_LINKS,
     CHUNK_CORE_CELLS, CHUNK_DMA_CELLS, CHUNK_HBM_CELLS, CHUNK_LINK_CELLS, CHUNK_NOTE_CELLS,
     CHUNK_INDEX,                        /* all chunks before it */

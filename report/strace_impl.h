@@ -90,8 +90,8 @@ int strace_describe(struct strace *t, struct err *e);
 /* strace_walk.c: the records of a core, repeats unrolled, shifted to when they happened */
 struct replay {
     void *context;
-    /* at the beginning of a chunk: units are busy up to until[] (0: free) */
-    void (*state)(void *context, const cycle_t until[MACHINE_UNIT_MAX]);
+    /* at the beginning of a chunk, of `at`: units are busy up to until[] (0: free) */
+    void (*state)(void *context, cycle_t at, const cycle_t until[MACHINE_UNIT_MAX]);
     /* false ends the walk; `repeat` instead of `r` where they are not unrolled */
     bool (*record)(void *context, const struct trace_record *r,
                    const struct trace_repeat *repeat);

@@ -20,7 +20,7 @@ struct strace_meta {
     int8_t stall[64];                   /* as in struct core_limits */
     int *link_ends;                     /* from, to of each link */
     bool has_other_opcodes;             /* written with another table of operations */
-    const char *unknown;                /* what a newer version may have said more: "" or a sentence */
+    const char *unknown;                /* what was not understood: "" or a sentence */
 };
 /* both return text for mem_free, with its end in *size */
 char *meta_print(const struct machine *m, const struct strace_options *o, size_t *size);

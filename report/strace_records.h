@@ -10,7 +10,7 @@
 enum { RECORD_NOTE = 16,                /* level op: what ran at at.. at + value - 1 belongs to the
                                          * source operation of `bundle` */
        RECORD_REPEAT };
-_Static_assert((int)TRACE_KIND_COUNT <= (int)RECORD_NOTE, "records of a file have kinds of their own");
+_Static_assert((int)TRACE_KIND_COUNT <= (int)RECORD_NOTE, "kinds of the file stand apart");
 
 /* where the stream of a core is expected to go on */
 struct core_coder {

@@ -64,6 +64,33 @@ static bool is_there(const struct strace *t, enum strace_series series, int inde
     return index >= 0 && index < count[series];
 }
 
+/* nothing of these streams was left out */
+static bool has_all(const struct strace *t, enum trace_level level, int64_t left_out)
+{
+    if (t->meta.level < level)
+        return false;
+    return t->has_totals ? left_out == 0 : t->meta.window_end == 0 && t->meta.record_limit == 0;
+}
+
+/* no work to speak of, whatever their number: from the records, to the cycle */
+#define NARROW_CYCLES 512
+
+static bool has_records(const struct strace *t, enum strace_series series)
+{
+    const int64_t left_out[STRACE_SERIES_COUNT] = {t->totals.core + t->totals.dma, t->totals.hbm,
+                                                   t->totals.link};
+
+    return has_all(t, TRACE_BUNDLE, left_out[series]);
+}
+
+static void narrow_cells(struct strace *t, enum strace_series series, int index,
+                         const struct bins *b)
+{
+    if (series == STRACE_CORE)
+        exact_core(t, index, b);
+    exact_other(t, series, index, b);
+}
+
 void strace_cells(struct strace *t, enum strace_series series, int index, cycle_t from,
                   cycle_t width_cycles, size_t count, int64_t *to)
 {
@@ -73,6 +100,10 @@ void strace_cells(struct strace *t, enum strace_series series, int index, cycle_
     memset(to, 0, count * members * sizeof(*to));
     if (!is_there(t, series, index) || width_cycles <= 0)
         return;
+    if (width_cycles <= NARROW_CYCLES && from >= 0 && has_records(t, series)) {
+        narrow_cells(t, series, index, &(struct bins){from, width_cycles, count, to});
+        return;
+    }
     while (finest + 1 < STRACE_LEVEL_MAX && cell_width(finest + 1) <= width_cycles / 8
            && strace_group(t, source_of(t, series, index).kind, finest + 1, index))
         finest++;
@@ -224,7 +255,8 @@ static void core_cells(const struct measure *m, cycle_t from, cycle_t end, int64
 
 static void core_records(const struct measure *m, cycle_t from, cycle_t end, int64_t *to)
 {
-    exact_core(m->t, m->core, from, end, to);
+    if (from < end)
+        exact_core(m->t, m->core, &(struct bins){from, end - from, 1, to});
 }
 
 static void core_period(const struct measure *m, const struct trace_repeat *r, int64_t *to)
@@ -234,14 +266,6 @@ static void core_period(const struct measure *m, const struct trace_repeat *r, i
     memcpy(to + STRACE_CELL_STALL, r->stall_cycles, sizeof(r->stall_cycles));
     memcpy(to + STRACE_CELL_UNIT, r->busy_cycles, sizeof(r->busy_cycles));
     to[STRACE_CELL_UNIT + TRACK_DMA] = 0;
-}
-
-/* nothing of these streams was left out */
-static bool has_all(const struct strace *t, enum trace_level level, int64_t left_out)
-{
-    if (t->meta.level < level)
-        return false;
-    return t->has_totals ? left_out == 0 : t->meta.window_end == 0 && t->meta.record_limit == 0;
 }
 
 static void sum_core(struct strace *t, int core, cycle_t from, cycle_t end, int64_t *to)
@@ -256,6 +280,13 @@ static void sum_core(struct strace *t, int core, cycle_t from, cycle_t end, int6
         core_cells(&m, from, end, to);
 }
 
+static void add_records(struct strace *t, enum strace_series series, int index, cycle_t from,
+                        cycle_t end, int64_t *to)
+{
+    if (from < end)
+        exact_other(t, series, index, &(struct bins){from, end - from, 1, to});
+}
+
 /* streams without repeats: whole cells, and records at both ends */
 static void sum_other(struct strace *t, enum strace_series series, int index,
                       const struct cell_source *s, bool is_exact, cycle_t from, cycle_t end,
@@ -267,11 +298,11 @@ static void sum_other(struct strace *t, enum strace_series series, int index,
     if (!is_exact) {
         cells_sum(t, s, 0, from, end, to);
     } else if (whole >= whole_end) {
-        exact_other(t, series, index, from, end, to);
+        add_records(t, series, index, from, end, to);
     } else {
-        exact_other(t, series, index, from, whole, to);
+        add_records(t, series, index, from, whole, to);
         cells_sum(t, s, 0, whole, whole_end, to);
-        exact_other(t, series, index, whole_end, end, to);
+        add_records(t, series, index, whole_end, end, to);
     }
 }
 

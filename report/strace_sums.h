@@ -39,9 +39,14 @@ void cells_sum(struct strace *t, const struct cell_source *s, int finest, cycle_
 /* members of a series; the cells of a core are those of its stream and of its copies */
 int series_count(enum strace_series series);
 
-/* strace_exact.c: adds to `to` what records of from..end - 1 say: of a core's stream, with repeats
- * unrolled; of its copies, HBM or a link */
-void exact_core(struct strace *t, int core, cycle_t from, cycle_t end, int64_t *to);
-void exact_other(struct strace *t, enum strace_series series, int index, cycle_t from,
-                 cycle_t end, int64_t *to);
+/* Intervals of one width, from `from` on; to[i * members + member]. */
+struct bins {
+    cycle_t from, width;
+    size_t count;
+    int64_t *to;
+};
+/* strace_exact.c: adds what records say of each: of a core's stream, with repeats unrolled; of its
+ * copies, HBM or a link */
+void exact_core(struct strace *t, int core, const struct bins *b);
+void exact_other(struct strace *t, enum strace_series series, int index, const struct bins *b);
 #endif

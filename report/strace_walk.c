@@ -181,20 +181,20 @@ static void take_repeat(struct walk *w, const struct trace_repeat *r, const stru
     }
 }
 
-static void read_state(struct walk *w, struct cursor *in, bool tells)
+static void read_state(struct walk *w, struct cursor *in, cycle_t at, bool tells)
 {
     cycle_t until[MACHINE_UNIT_MAX] = {0};
     unsigned track;
 
     while ((track = get_byte(in)) != NO_TRACK && !in->is_bad) {
-        int64_t at = get_within(in, (int64_t)get_varint(in), 0, STRACE_TIME_MOST);
+        int64_t busy_until = get_within(in, (int64_t)get_varint(in), 0, STRACE_TIME_MOST);
 
         if (track < MACHINE_UNIT_MAX)
-            until[track] = at;
+            until[track] = busy_until;
         in->is_bad |= track >= MACHINE_UNIT_MAX;
     }
     if (tells && w->how->state)
-        w->how->state(w->how->context, until);
+        w->how->state(w->how->context, at, until);
 }
 
 /* false: behind the part */
@@ -210,7 +210,7 @@ static bool replay_chunk(struct walk *w, struct chunk *c, const struct part *p)
     if (!l)
         return true;
     in = (struct cursor){.at = l->data, .end = l->data + c->head.bytes};
-    read_state(w, &in, p->depth == 0);
+    read_state(w, &in, c->head.first, p->depth == 0);
     while (goes_on && !w->is_over && get_core_record(&in, &coder, &w->limits, &r, &repeat)) {
         if (r.kind == RECORD_REPEAT)
             take_repeat(w, &repeat, p);
@@ -303,10 +303,11 @@ static void tell_event(void *context, const struct trace_event *e)
         w->is_over = !w->fn(w->context, e);
 }
 
-static void take_state(void *context, const cycle_t until[MACHINE_UNIT_MAX])
+static void take_state(void *context, cycle_t at, const cycle_t until[MACHINE_UNIT_MAX])
 {
     struct core_walk *w = context;
 
+    (void)at;
     memcpy(w->expander.busy_until, until, sizeof(w->expander.busy_until));
 }
 

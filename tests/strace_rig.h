@@ -32,9 +32,9 @@ void by_cycle_free(struct by_cycle *b);
 void assert_sum(const struct by_cycle *b, struct strace *s, int core, cycle_t launch_start,
                 cycle_t from, cycle_t end);
 
-/* one cell of a trace that begins with this launch: repeats are spread evenly in it */
-void assert_cell(const struct by_cycle *b, const struct tee *t, int core, cycle_t from,
-                 cycle_t end, const int64_t *got);
+/* one cell of a trace that begins with this launch: repeats may be spread evenly in it */
+void assert_cell(const struct by_cycle *b, const struct tee *t, int core, bool is_exact,
+                 cycle_t from, cycle_t end, const int64_t *got);
 
 /* strace_walk_core and strace_walk_ops of from..end - 1 against the log */
 void assert_walk(const struct tee *t, struct strace *s, const struct machine *m, int core,
