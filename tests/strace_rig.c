@@ -306,6 +306,115 @@ void assert_walk(const struct tee *t, struct strace *s, const struct machine *m,
     mem_free(got.event);
 }
 
+/* ---- copies, HBM, links ---- */
+
+/* Those of the log that are not met yet; each walk must meet all, in the order of time. */
+struct meeting {
+    const struct trace_log *log;
+    int stream;
+    bool *is_met;
+    size_t count;
+    int64_t before;
+};
+
+static bool meet_dma(void *context, const struct trace_dma *d)
+{
+    struct meeting *m = context;
+    const struct log_core *c = &m->log->core[m->stream];
+
+    assert_true(d->issued_at >= m->before);
+    m->before = d->issued_at;
+    for (size_t i = 0; i < c->dma_count; i++)
+        if (!m->is_met[i] && c->dma[i].number == d->number) {
+            const struct trace_dma *e = &c->dma[i];
+
+            assert_true(d->issued_at == e->issued_at && d->done_at == e->done_at
+                        && d->started_at == e->started_at && d->bundle == e->bundle
+                        && d->code == e->code && d->source_space == e->source_space
+                        && d->destination_space == e->destination_space
+                        && d->target == e->target && d->source_address == e->source_address
+                        && d->destination_address == e->destination_address
+                        && d->bytes == e->bytes && d->run_bytes == e->run_bytes
+                        && d->flag == e->flag);
+            m->is_met[i] = true;
+            m->count++;
+            return true;
+        }
+    fail_msg("a copy that nobody told of");
+    return false;
+}
+
+static bool meet_hbm(void *context, const struct trace_hbm *h)
+{
+    struct meeting *m = context;
+
+    assert_true(h->asked_at >= m->before);
+    m->before = h->asked_at;
+    for (size_t i = 0; i < m->log->hbm_count; i++) {
+        const struct trace_hbm *e = &m->log->hbm[i].h;
+
+        if (m->is_met[i] || m->log->hbm[i].chip != m->stream || h->asked_at != e->asked_at
+            || h->data_at != e->data_at || h->end_at != e->end_at || h->channel != e->channel
+            || h->bank != e->bank || h->row != e->row || h->is_write != e->is_write
+            || h->has_met_refresh != e->has_met_refresh || h->bytes != e->bytes)
+            continue;
+        m->is_met[i] = true;
+        m->count++;
+        return true;
+    }
+    fail_msg("an access of HBM that nobody told of");
+    return false;
+}
+
+static bool meet_link(void *context, const struct trace_link *l)
+{
+    struct meeting *m = context;
+
+    assert_true(l->start >= m->before);
+    m->before = l->start;
+    for (size_t i = 0; i < m->log->link_count; i++) {
+        const struct trace_link *e = &m->log->link[i].l;
+
+        if (m->is_met[i] || m->log->link[i].link != m->stream || l->start != e->start
+            || l->end != e->end || l->payload_bytes != e->payload_bytes
+            || l->wire_bytes != e->wire_bytes || l->core != e->core || l->dma != e->dma)
+            continue;
+        m->is_met[i] = true;
+        m->count++;
+        return true;
+    }
+    fail_msg("a use of a link that nobody told of");
+    return false;
+}
+
+void assert_streams(const struct tee *t, struct strace *s)
+{
+    const struct trace_log *log = &t->log;
+    struct meeting m;
+
+    for (int i = 0; i < log->core_count; i++) {
+        m = (struct meeting){.log = log, .stream = i};
+        m.is_met = mem_alloc(log->core[i].dma_count + 1);
+        strace_walk_dmas(s, i, 0, INT64_MAX, meet_dma, &m);
+        assert_int_equal(m.count, log->core[i].dma_count);
+        mem_free(m.is_met);
+    }
+    m = (struct meeting){.log = log, .is_met = mem_alloc(log->hbm_count + 1)};
+    for (int i = 0; i < strace_info(s)->chip_count; i++, m.before = 0) {
+        m.stream = i;
+        strace_walk_hbm(s, i, 0, INT64_MAX, meet_hbm, &m);
+    }
+    assert_int_equal(m.count, log->hbm_count);
+    mem_free(m.is_met);
+    m = (struct meeting){.log = log, .is_met = mem_alloc(log->link_count + 1)};
+    for (int i = 0; i < strace_info(s)->link_count; i++, m.before = 0) {
+        m.stream = i;
+        strace_walk_links(s, i, 0, INT64_MAX, meet_link, &m);
+    }
+    assert_int_equal(m.count, log->link_count);
+    mem_free(m.is_met);
+}
+
 /* ---- the machine's counters ---- */
 
 static void assert_core(struct strace *s, const struct machine *m, int core, cycle_t start,

@@ -40,6 +40,9 @@ void assert_cell(const struct by_cycle *b, const struct tee *t, int core, bool i
 void assert_walk(const struct tee *t, struct strace *s, const struct machine *m, int core,
                  cycle_t from, cycle_t end);
 
+/* copies, accesses of HBM and uses of links of a whole launch against the log, one by one */
+void assert_streams(const struct tee *t, struct strace *s);
+
 /* strace_sum over a launch against the machine's counters of it: cores, HBM, links */
 void assert_counters(struct strace *s, const struct machine *m, cycle_t start, cycle_t end);
 #endif

@@ -57,6 +57,7 @@ static void check_program(const char *chip, uint64_t seed, enum run_mode mode, i
     assert_int_equal(strace_info(s)->cycles, machine_cycles(m));
     assert_counters(s, m, 0, machine_cycles(m));
     check_sums(&t, s, m, 0, 30);
+    assert_streams(&t, s);
     strace_close(s);
     tee_close(&t);
     machine_destroy(m);
