@@ -171,26 +171,32 @@ static void assert_same_members(const int64_t *got, const int64_t *expected, int
                      (long long)expected[i]);
 }
 
-void assert_sum(const struct by_cycle *b, struct strace *s, int core, cycle_t launch_start,
-                cycle_t from, cycle_t end)
+void assert_notes(const struct by_cycle *b, struct strace *s, int core, cycle_t from,
+                  cycle_t end)
 {
-    uint32_t notes = strace_program(s, core) ? strace_program(s, core)->note_count + 1 : 1;
-    int64_t expected[STRACE_CELL_COUNT] = {0}, got[STRACE_CELL_COUNT];
-    int64_t *expected_notes = mem_alloc(notes * sizeof(int64_t));
-    int64_t *got_notes = mem_alloc(notes * sizeof(int64_t));
+    uint32_t count = strace_program(s, core) ? strace_program(s, core)->note_count + 1 : 1;
+    int64_t *expected = mem_alloc(count * sizeof(*expected));
+    int64_t *got = mem_alloc(count * sizeof(*got));
 
-    for (cycle_t at = from; at < end; at++) {
+    for (cycle_t at = from; at < end; at++)
+        if (b->has_note[at])
+            expected[b->note[at]]++;
+    strace_note_cycles(s, core, from, end, got);
+    assert_same_members(got, expected, (int)count, core, from, end);
+    mem_free(expected);
+    mem_free(got);
+}
+
+void assert_sum(const struct by_cycle *b, struct strace *s, int core, cycle_t from, cycle_t end)
+{
+    int64_t expected[STRACE_CELL_COUNT] = {0}, got[STRACE_CELL_COUNT];
+
+    for (cycle_t at = from; at < end; at++)
         for (int i = 0; i < STRACE_CELL_COUNT; i++)
             expected[i] += b->cell[at][i];
-        if (b->has_note[at])
-            expected_notes[b->note[at]]++;
-    }
-    strace_sum(s, STRACE_CORE, core, launch_start + from, launch_start + end, got);
+    strace_sum(s, STRACE_CORE, core, from, end, got);
     assert_same_members(got, expected, STRACE_CELL_COUNT, core, from, end);
-    strace_note_cycles(s, core, launch_start + from, launch_start + end, got_notes);
-    assert_same_members(got_notes, expected_notes, (int)notes, core, from, end);
-    mem_free(expected_notes);
-    mem_free(got_notes);
+    assert_notes(b, s, core, from, end);
 }
 
 /*

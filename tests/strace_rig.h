@@ -28,10 +28,10 @@ struct by_cycle {
 };
 void by_cycle_make(struct by_cycle *b, const struct tee *t, const struct machine *m, int core);
 void by_cycle_free(struct by_cycle *b);
-/* strace_sum and strace_note_cycles of launch cycles from..end - 1 against it */
-void assert_sum(const struct by_cycle *b, struct strace *s, int core, cycle_t launch_start,
-                cycle_t from, cycle_t end);
-
+/* strace_note_cycles, and strace_sum with it, of a trace of this launch alone */
+void assert_notes(const struct by_cycle *b, struct strace *s, int core, cycle_t from,
+                  cycle_t end);
+void assert_sum(const struct by_cycle *b, struct strace *s, int core, cycle_t from, cycle_t end);
 /* one cell of a trace that begins with this launch: repeats may be spread evenly in it */
 void assert_cell(const struct by_cycle *b, const struct tee *t, int core, bool is_exact,
                  cycle_t from, cycle_t end, const int64_t *got);

@@ -10,8 +10,7 @@
 #include "tests/test.h"
 
 /* any intervals: with borders in cells, over cells, in repeats */
-static void check_sums(struct tee *t, struct strace *s, const struct machine *m,
-                       cycle_t launch_start, int count)
+static void check_sums(struct tee *t, struct strace *s, const struct machine *m, int count)
 {
     struct by_cycle b;
     struct rng rng;
@@ -23,9 +22,9 @@ static void check_sums(struct tee *t, struct strace *s, const struct machine *m,
             cycle_t from = (cycle_t)rng_below(&rng, (uint32_t)b.cycles);
             cycle_t end = from + 1 + (cycle_t)rng_below(&rng, (uint32_t)(b.cycles - from));
 
-            assert_sum(&b, s, core, launch_start, from, end);
+            assert_sum(&b, s, core, from, end);
         }
-        assert_sum(&b, s, core, launch_start, 0, b.cycles);
+        assert_sum(&b, s, core, 0, b.cycles);
         for (int i = 0; i < 5; i++) {
             cycle_t from = (cycle_t)rng_below(&rng, (uint32_t)b.cycles);
 
@@ -56,7 +55,7 @@ static void check_program(const char *chip, uint64_t seed, enum run_mode mode, i
     s = tee_read(&t);
     assert_int_equal(strace_info(s)->cycles, machine_cycles(m));
     assert_counters(s, m, 0, machine_cycles(m));
-    check_sums(&t, s, m, 0, 30);
+    check_sums(&t, s, m, 30);
     assert_streams(&t, s);
     strace_close(s);
     tee_close(&t);
@@ -101,6 +100,58 @@ static void check_cells(struct tee *t, struct strace *s, const struct machine *m
     by_cycle_free(&b);
 }
 
+/*
+ * Two loops, one in the other, whose matrix unit and cross-lane unit work on
+ * behind each iteration; three source operations.
+ */
+static const char nested[] =
+    ".note first\n{ s3 = smov 0 ;; s4 = smov 0 }\n{ vmatpush.bf16.msra.mxu0 v0 }\n"
+    "{ vmatmul.bf16.vlgmr.msra.gmra.mxu0.mrb[2] v0 }\n"
+    "outer:\n{ s0 = smov 0 ;; s3 = sadd.s32 s3, 1 }\n"
+    ".note dot\n"
+    "inner:\n{ vmatmul.bf16.gmra.mxu0.mrb[2] v0 ;; s0 = sadd.s32 s0, 1 }\n"
+    ".note sum\n"
+    "{ p0 = scmp.lt.s32.totalorder s0, 400 }\n"
+    "{ v4 = vadd.f32 v3, v3 ;; sbr.rel (p0) target = inner }\n{ }\n{ }\n{ }\n{ }\n"
+    ".note first\n{ p1 = scmp.lt.s32.totalorder s3, 12 }\n"
+    "{ vmatmul.bf16.gmra.mxu0.mrb[2] v0 ;; sbr.rel (p1) target = outer }\n"
+    "{ }\n{ }\n{ }\n{ }\n{ vmatmul.bf16.gmra.mxu0.mrb[2] v0 }\n"
+    "{ vmatmul.bf16.gmra.mxu0.mrb[2] v0 }\n{ v1 = vpop.f32.mrb[2].mxu0 }\n"
+    ".note last\n{ vadd.xlane.f32.xlu0 v0 }\n{ s5 = smov 1 }\n"
+    "{ v2 = vpop.xlane.xlu0 }\n{ shalt }\n";
+
+TEST(units_that_work_on_behind_a_repeat_are_counted_where_they_do)
+{
+    const struct rig_options options = {.mode = MODE_TIMING, .cycle_limit = 1000000};
+
+    for (int level = TRACE_OP; level <= TRACE_BUNDLE; level++) {
+        struct strace_options o = {.level = (enum trace_level)level};
+        struct strace *s;
+        struct by_cycle b;
+        struct tee t;
+        struct rig r;
+
+        rig_open(&r, "v7x", &options);
+        rig_load(&r, 0, nested);
+        tee_open(&t, r.m, &o);
+        if (rig_run(&r))
+            fail_msg("%s", r.err.msg);
+        s = tee_read(&t);
+        assert_true(machine_memo_stats(r.m).iterations > 600);
+        assert_counters(s, r.m, 0, machine_cycles(r.m));
+        if (level >= TRACE_BUNDLE)
+            check_sums(&t, s, r.m, 40);
+        check_cells(&t, s, r.m, 0);
+        by_cycle_make(&b, &t, r.m, 0);
+        assert_notes(&b, s, 0, 0, b.cycles);
+        assert_notes(&b, s, 0, 4096, b.cycles - 777);
+        by_cycle_free(&b);
+        strace_close(s);
+        tee_close(&t);
+        rig_close(&r);
+    }
+}
+
 /* loops of a random program, their iterations added rather than simulated */
 static int64_t check_loops(uint64_t seed, enum trace_level level)
 {
@@ -121,7 +172,7 @@ static int64_t check_loops(uint64_t seed, enum trace_level level)
     if (machine_fault(r.m)->kind == FAULT_NONE) /* the bundle that faults has taken its units */
         assert_counters(s, r.m, 0, machine_cycles(r.m));
     if (level >= TRACE_BUNDLE && machine_fault(r.m)->kind == FAULT_NONE)
-        check_sums(&t, s, r.m, 0, 20);
+        check_sums(&t, s, r.m, 20);
     if (machine_fault(r.m)->kind == FAULT_NONE && level > TRACE_STEP)
         check_cells(&t, s, r.m, 0);
     skips = machine_memo_stats(r.m).skips;
@@ -145,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_over_random_programs_are_the_counters),
         cmocka_unit_test(repeats_add_up_to_the_cycle),
+        cmocka_unit_test(units_that_work_on_behind_a_repeat_are_counted_where_they_do),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
