@@ -46,7 +46,9 @@ VIZ_OBJ := $(VIZ_SRC:%.c=$(BUILD)/%.o)
 VIEW_OBJ := $(VIEW_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cli/main.c,$(CLI_SRC)))
 TEST_LIB_OBJ := $(TEST_LIB_SRC:%.c=$(BUILD)/%.o)
+# make check TESTS="build/tests/test_a build/tests/test_b": just these, a line each if you like
 TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
+override TESTS := $(strip $(TESTS))
 FUZZERS := $(FUZZ_SRC:%.c=$(BUILD)/%)
 SYSTOLE := $(if $(filter build,$(BUILD)),systole,$(BUILD)/systole)
 VIEWER  := $(SYSTOLE)-view

@@ -99,8 +99,8 @@ void strace_note_cycles(struct strace *t, int core, cycle_t from, cycle_t end, i
 /* ---- records, in the order of time; a callback returns false to end the walk ---- */
 
 /*
- * Everything that overlaps [from, end). Repeats are unrolled, so bound the
- * interval or the count. Launches are seamless: times are those of the file.
+ * Everything that overlaps [from, end): runs and stalls cut to it, operations
+ * of units whole. Repeats are unrolled, so bound the interval or the count. Launches are seamless: times are those of the file.
  */
 typedef bool strace_event_fn(void *context, const struct trace_event *e);
 void strace_walk_core(struct strace *t, int core, cycle_t from, cycle_t end, bool wants_bundles,
