@@ -20,7 +20,7 @@ expect() {          # part of the message, arguments
 }
 expect 'name a run: a folder made with --out, or a .strace'
 expect '/nowhere.strace' /nowhere.strace
-expect "$dir/trace.strace" "$dir"
+expect "has no trace.strace: run again with --trace $dir/trace.strace" "$dir"
 expect 'no panel is called "timelin" (did you mean "timeline"?)' x --panel timelin
 expect '"12" is no size: write WIDTHxHEIGHT' x --size 12
 expect '"5x5" is no size' x --size 5x5

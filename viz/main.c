@@ -8,7 +8,8 @@
 
 static struct strace *open_run(const char *name, struct arena *a, struct err *e)
 {
-    struct strace *t = name ? strace_open(view_trace_path(name, a), e) : NULL;
+    const char *path = name ? view_trace_path(name, a, e) : NULL;
+    struct strace *t = path ? strace_open(path, e) : NULL;
     size_t i;
 
     for (i = 0; t && i < strace_note_count(t); i++)

@@ -190,11 +190,16 @@ int view_options_apply(const struct view_options *o, struct view *v, struct err 
     return 0;
 }
 
-const char *view_trace_path(const char *run, struct arena *a)
+const char *view_trace_path(const char *run, struct arena *a, struct err *e)
 {
+    const char *path;
     struct stat s;
 
-    if (stat(run, &s) == 0 && S_ISDIR(s.st_mode))
-        return arena_printf(a, "%s/trace.strace", run);
-    return run;
+    if (stat(run, &s) != 0 || !S_ISDIR(s.st_mode))
+        return run;
+    path = arena_printf(a, "%s/trace.strace", run);
+    if (stat(path, &s) == 0)
+        return path;
+    err_set(e, "%s has no trace.strace: run again with --trace %s", run, path);
+    return NULL;
 }

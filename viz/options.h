@@ -26,6 +26,9 @@ int view_options_parse(struct view_options *o, int argc, char **argv, struct err
 int view_range_parse(const char *text, double *from, double *end, struct err *e);
 /* sets the view up as the options say; a core or range that the run does not have: -1 */
 int view_options_apply(const struct view_options *o, struct view *v, struct err *e);
-/* RUN as a path of a .strace: the folder's trace.strace where it is a folder; from the arena */
-const char *view_trace_path(const char *run, struct arena *a);
+/*
+ * RUN as a path of a .strace: the folder's trace.strace where it is a folder; from
+ * the arena. NULL with *e set for a folder without one.
+ */
+const char *view_trace_path(const char *run, struct arena *a, struct err *e);
 #endif

@@ -88,7 +88,7 @@ static int print_open(const struct view_options *o, struct err *e)
     double before = now_ms(CLOCK_MONOTONIC);
 
     arena_init(&a);
-    t = strace_open(view_trace_path(o->path, &a), e);
+    t = strace_open(view_trace_path(o->path, &a, e), e);
     if (t) {
         printf("open                   %6.2f ms\n", now_ms(CLOCK_MONOTONIC) - before);
         strace_close(t);
