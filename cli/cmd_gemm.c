@@ -5,6 +5,7 @@
 #include "cli/gemm_check.h"
 #include "cli/npy.h"
 #include "cli/options.h"
+#include "cli/out_folder.h"
 #include "cli/progress.h"
 #include "cli/trace_options.h"
 #include "isa/disasm.h"
@@ -23,17 +24,21 @@
 #include <string.h>
 
 struct arguments {
-    const char *tpu, *assembly, *a, *b, *out;
+    const char *tpu, *assembly, *a, *b, *c;
     int64_t m, n, k, seed;
     bool is_bf16;
     struct machine_options engine;
     struct trace_options trace;
     struct cli_list set;
+    struct out_folder out;
 };
 
+static const char default_tpu[] = "v3";
+
+#define VMEM_ROW_BYTES 512              /* buffers of a plan are in these */
 #define ELEMENTS_MAX (1 << 27)          /* of a matrix with values */
 
-enum { KEY_SET = 256, KEY_ASM, KEY_A, KEY_B, KEY_OUT, KEY_TYPE, KEY_SEED };
+enum { KEY_SET = 256, KEY_ASM, KEY_A, KEY_B, KEY_C, KEY_OUT, KEY_TYPE, KEY_SEED };
 
 static const struct argp_option options[] = {
     {"tpu", 't', "NAME", 0, "chip or slice to run on (default: v3); a chip: one core of it", 1},
@@ -45,7 +50,8 @@ static const struct argp_option options[] = {
     {"a", KEY_A, "FILE", 0, "A from a .npy of f32, rounded to bf16 (default: random)", 3},
     {"b", KEY_B, "FILE", 0, "B likewise", 3},
     {"seed", KEY_SEED, "N", 0, "of random operands (default: 1)", 3},
-    {"out", KEY_OUT, "FILE", 0, "write C to a .npy of f32", 3},
+    {"out-npy", KEY_C, "FILE", 0, "write C to a .npy of f32", 3},
+    {"out", KEY_OUT, "DIR", 0, "leave a report, statistics and tables in this folder", 4},
     {"asm", KEY_ASM, "FILE", 0, "write the program as assembly", 4},
     {0}};
 
@@ -80,8 +86,9 @@ static void check_together(const struct arguments *args, struct argp_state *stat
 
     if (!args->m || !args->n || !args->k)
         argp_error(state, "which sizes? MxNxK, or --m, --n and --k");
-    if (!has_values && (args->a || args->b || args->out))
-        argp_error(state, "--a, --b and --out are about values, which --mode timing does not have");
+    if (!has_values && (args->a || args->b || args->c))
+        argp_error(state, "--a, --b and --out-npy are about values, which --mode timing does not "
+                   "have");
     if (trace_options_check_mode(&args->trace, args->engine.mode, &e))
         argp_error(state, "%s", e.msg);
 }
@@ -103,7 +110,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_ASM: args->assembly = arg; return 0;
     case KEY_A: args->a = arg; return 0;
     case KEY_B: args->b = arg; return 0;
-    case KEY_OUT: args->out = arg; return 0;
+    case KEY_C: args->c = arg; return 0;
+    case KEY_OUT:
+        if (!*arg)
+            argp_error(state, "--out is empty");
+        args->out.path = arg;
+        return 0;
     case KEY_TYPE:
         args->is_bf16 = strcmp(arg, "bf16") == 0;
         if (!args->is_bf16 && strcmp(arg, "f32") != 0)
@@ -134,7 +146,7 @@ static const struct argp parser = {
     "  systole gemm 8192x8192x8192 --tpu v5e --mode timing\n"
     "  systole gemm 4096x1024x1024 --tpu v3-8 --threads 2\n"
     "  systole gemm 1024x1024x1024 --trace gemm.pftrace\n"
-    "  systole gemm 512x512x512 --a a.npy --b b.npy --out c.npy --asm gemm.tasm",
+    "  systole gemm 512x512x512 --a a.npy --b b.npy --out-npy c.npy --asm gemm.tasm",
     children, NULL, NULL};
 
 const struct argp *cmd_gemm_parser(void)
@@ -147,6 +159,7 @@ struct session {
     struct arena arena;
     struct slice slice;
     struct chip chip;
+    struct chip_origin *origins;
     struct machine *m;
     int cores;                          /* that share the rows */
     struct gemm_plan plan;
@@ -163,7 +176,8 @@ static int open_machine(struct session *s, struct err *e)
     const struct arguments *args = s->args;
     const struct machine_options *mo = &args->engine;
 
-    if (cli_load_slice(args->tpu, &args->set, &s->slice, &s->chip, NULL, &s->arena, e))
+    s->origins = arena_array(&s->arena, chip_param_count, sizeof(*s->origins));
+    if (cli_load_slice(args->tpu, &args->set, &s->slice, &s->chip, s->origins, &s->arena, e))
         return -1;
     s->m = machine_create(&s->slice, &s->chip, mo, e);
     if (!s->m)
@@ -287,7 +301,8 @@ static int prepare(struct session *s, struct err *e)
 {
     const struct arguments *args = s->args;
 
-    if (report_check_outputs(NULL, args->trace.path, e) || (args->out && outfile_check(args->out, e)) ||
+    if (report_check_outputs(args->out.path, args->trace.path, e) ||
+        (args->c && outfile_check(args->c, e)) ||
         open_machine(s, e) || make_program(s, e) || write_assembly(s, e))
         return -1;
     if (args->engine.mode == MODE_TIMING)
@@ -349,9 +364,73 @@ static int show_values(struct session *s, struct err *e)
     if (s->args->engine.mode == MODE_TIMING)
         return 0;
     if (read_result(s, e) ||
-        (s->args->out && npy_write(s->args->out, s->x.c, s->x.m, s->x.n, e)))
+        (s->args->c && npy_write(s->args->c, s->x.c, s->x.m, s->x.n, e)))
         return -1;
     return gemm_check(&s->x, &s->plan, &s->arena, e);
+}
+
+static struct report_buffer buffer_of(enum memory memory, const char *name, int64_t offset,
+                                      int64_t bytes, int64_t padded)
+{
+    return (struct report_buffer){.memory = memory, .name = name, .offset_bytes = offset,
+                                  .bytes = bytes, .padded_bytes = padded};
+}
+
+/* operands and result, and two buffers for a part of each */
+static void list_buffers(struct session *s, struct report_step *step)
+{
+    const struct gemm_plan *p = &s->plan;
+    const struct gemm_problem *q = &p->problem;
+    int64_t elem = s->args->is_bf16 ? 2 : 4;
+    struct report_buffer *b = arena_array(&s->arena, 9, sizeof(*b));
+    size_t count = 0;
+
+    b[count++] = buffer_of(MEMORY_HBM, "A", p->a_address, 2 * q->m * q->k, 2 * p->rows * p->depth);
+    b[count++] = buffer_of(MEMORY_HBM, "B", p->b_address, 2 * q->k * q->n,
+                           2 * p->depth * p->columns);
+    b[count++] = buffer_of(MEMORY_HBM, "C", p->c_address, elem * q->m * q->n,
+                           elem * p->rows * p->columns);
+    for (int i = 0; i < 2; i++) {
+        int64_t a = 2 * p->block_rows * p->chunk_depth, k = 2 * p->chunk_depth * p->block_columns;
+        int64_t c = 4 * p->block_rows * p->block_columns;       /* sums are f32 */
+
+        b[count++] = buffer_of(MEMORY_VMEM, i ? "A, next chunk" : "A, chunk",
+                               p->a_row[i] * VMEM_ROW_BYTES, a, a);
+        b[count++] = buffer_of(MEMORY_VMEM, i ? "B, next chunk" : "B, chunk",
+                               p->b_row[i] * VMEM_ROW_BYTES, k, k);
+        b[count++] = buffer_of(MEMORY_VMEM, i ? "C, next block" : "C, block",
+                               p->c_row[i] * VMEM_ROW_BYTES, c, c);
+    }
+    for (size_t i = 0; i < count; i++)
+        b[i].last_bundle = s->program.bundle_count - 1;
+    step->buffer = b;
+    step->buffer_count = count;
+}
+
+/* what matmuls of every core come to: whole blocks, and arrays that are full */
+static int64_t issued_flops(const struct gemm_plan *p)
+{
+    return 2 * p->rows * p->columns * p->depth;
+}
+
+static int write_folder(struct session *s, const struct report_step *step, double seconds,
+                        struct err *e)
+{
+    struct out_folder f = s->args->out;
+    const struct arguments *args = s->args;
+
+    f.chip_origins = s->origins;
+    out_folder_add(&f, "gemm", "m", arena_printf(&s->arena, "%lld", (long long)args->m), true);
+    out_folder_add(&f, "gemm", "n", arena_printf(&s->arena, "%lld", (long long)args->n), true);
+    out_folder_add(&f, "gemm", "k", arena_printf(&s->arena, "%lld", (long long)args->k), true);
+    out_folder_add(&f, "gemm", "out-type", args->is_bf16 ? "bf16" : "f32", args->is_bf16);
+    out_folder_add(&f, "gemm", "a", args->a, true);
+    out_folder_add(&f, "gemm", "b", args->b, true);
+    out_folder_add(&f, "gemm", "seed", arena_printf(&s->arena, "%lld", (long long)args->seed),
+                   args->seed != 1);
+    out_folder_add(&f, "machine", "tpu", args->tpu, args->tpu != default_tpu);
+    out_folder_add_engine(&f, &args->engine, &s->arena);
+    return out_folder_write(&f, step, seconds, e);
 }
 
 static int run(struct session *s, struct err *e)
@@ -359,10 +438,15 @@ static int run(struct session *s, struct err *e)
     struct report_step step = {
         .title = s->program.name, .machine = s->m, .program = &s->program,
         .model_flops = 2 * s->plan.problem.m * s->args->n * s->args->k};
+    struct report_layer layer = {.name = step.title, .product_flops = step.model_flops};
     double began_s = progress_seconds(), seconds;
     struct err fault;
     int status;
 
+    step.issued_flops = issued_flops(&s->plan);
+    step.layer = &layer;
+    step.layer_count = 1;
+    list_buffers(s, &step);
     if (trace_recording_begin(&s->trace, &s->args->trace, s->m, s->program.name, s->command, e))
         return -1;
     status = machine_run(s->m, &fault);
@@ -378,12 +462,12 @@ static int run(struct session *s, struct err *e)
         *e = fault;
         return -1;
     }
-    return show_values(s, e);
+    return show_values(s, e) || write_folder(s, &step, seconds, e) ? -1 : 0;
 }
 
 int cmd_gemm(int argc, char **argv)
 {
-    struct arguments args = {.tpu = "v3", .engine = {.thread_count = 1}, .seed = 1,
+    struct arguments args = {.tpu = default_tpu, .engine = {.thread_count = 1}, .seed = 1,
                              .trace = TRACE_OPTIONS_DEFAULT};
     struct session s = {.args = &args, .command = argv};
     struct err e;
@@ -391,6 +475,7 @@ int cmd_gemm(int argc, char **argv)
 
     argp_parse(&parser, argc, argv, 0, NULL, &args);
     arena_init(&s.arena);
+    args.out.command = command_of_argv(argc, argv, &s.arena);
     status = prepare(&s, &e) || run(&s, &e) ? cli_fail(&e) : 0;
     machine_destroy(s.m);
     arena_fini(&s.arena);

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "cli/hbm_data.h"
+#include "cli/out_folder.h"
 #include "cli/progress.h"
 #include "cli/run_setup.h"
 #include "cli/save_at.h"
@@ -12,10 +13,11 @@
 struct arguments {
     struct run_options run;
     struct trace_options trace;
+    struct out_folder out;
     struct cli_list dump, save, save_at;
 };
 
-enum { KEY_DUMP = 256, KEY_SAVE, KEY_SAVE_AT, KEY_RESUME, KEY_RESULT, KEY_UTILIZATION };
+enum { KEY_DUMP = 256, KEY_SAVE, KEY_SAVE_AT, KEY_RESUME, KEY_OUT, KEY_RESULT, KEY_UTILIZATION };
 
 static const struct argp_option options[] = {
     {"dump", KEY_DUMP, "ADDR:ROWSxCOLS", 0, "after the run, print the f32 matrix at byte ADDR", 2},
@@ -26,6 +28,7 @@ static const struct argp_option options[] = {
     {"save-at", KEY_SAVE_AT, "CYCLE=FILE", 0,
      "write a snapshot of the whole machine at CYCLE, and go on; may be repeated", 4},
     {"resume", KEY_RESUME, "FILE", 0, "go on from a snapshot, instead of PROGRAM", 4},
+    {"out", KEY_OUT, "DIR", 0, "leave a report, statistics and tables in this folder", 4},
     {0}};
 
 /* what shows values or cycles goes with a mode that has them */
@@ -51,6 +54,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &args->run;
         state->child_inputs[1] = &args->trace;
+        return 0;
+    case KEY_OUT:
+        if (!*arg)
+            argp_error(state, "--out is empty");
+        args->out.path = arg;
         return 0;
     case KEY_DUMP: cli_list_add(&args->dump, arg, state); return 0;
     case KEY_SAVE: cli_list_add(&args->save, arg, state); return 0;
@@ -117,7 +125,7 @@ static int prepare(struct session *s, struct err *e)
         return -1;
     if (save_points_parse(&s->points, &args->save_at, e))
         return -1;
-    if (report_check_outputs(NULL, args->trace.path, e) || run_setup_open(&s->setup, e)
+    if (report_check_outputs(args->out.path, args->trace.path, e) || run_setup_open(&s->setup, e)
         || trace_recording_begin(&s->trace, &args->trace, s->setup.m, run_setup_title(&s->setup),
                                  s->command, e))
         return -1;
@@ -130,6 +138,27 @@ static int prepare(struct session *s, struct err *e)
         return save_points_check(&s->points, s->setup.m, e);
     machine_start(s->setup.m);
     return 0;
+}
+
+static int write_folder(struct session *s, const struct report_step *step, double seconds,
+                        struct err *e)
+{
+    struct out_folder f = s->args->out;
+    const struct run_options *o = &s->args->run;
+    struct arena *a = &s->setup.arena;
+
+    f.chip_origins = o->resume ? out_folder_origins("snapshot", a) : s->setup.chip_origins;
+    out_folder_add(&f, "run", "program", o->program, true);
+    out_folder_add(&f, "run", "from-dump", o->from.path, true);
+    out_folder_add(&f, "run", "resume", o->resume, true);
+    out_folder_add(&f, "machine", "tpu", o->tpu, run_options_has_tpu(o));
+    if (!o->resume)
+        out_folder_add(&f, "machine", "all-cores", o->all_cores ? "yes" : "no", o->all_cores);
+    if (o->limit)
+        out_folder_add(&f, "machine", "cycle-limit",
+                       arena_printf(a, "%lld", (long long)o->limit), true);
+    out_folder_add_engine(&f, &o->engine, a);
+    return out_folder_write(&f, step, seconds, e);
 }
 
 static int run(struct session *s, struct err *e)
@@ -161,17 +190,22 @@ static int run(struct session *s, struct err *e)
             return -1;
     if (is_dump && from_dump_write_results(&s->setup.dump, e))
         return -1;
-    return save_points_end(&s->points, m, e);
+    if (save_points_end(&s->points, m, e))
+        return -1;
+    return write_folder(s, &step, seconds, e);
 }
 
 int cmd_run(int argc, char **argv)
 {
     struct arguments args = {.run = RUN_OPTIONS_DEFAULT, .trace = TRACE_OPTIONS_DEFAULT};
     struct session s = {.args = &args, .command = argv};
+    struct arena words;
     int status = 0;
     struct err e;
 
     argp_parse(&parser, argc, argv, 0, NULL, &args);
+    arena_init(&words);
+    args.out.command = command_of_argv(argc, argv, &words);
     if (run_setup_read(&s.setup, &args.run) || prepare(&s, &e) || run(&s, &e)) {
         status = s.setup.is_told ? EXIT_USER_ERROR : cli_fail(&e);
         if (s.setup.m)
@@ -179,5 +213,6 @@ int cmd_run(int argc, char **argv)
     }
     trace_recording_abandon(&s.trace);
     run_setup_fini(&s.setup);
+    arena_fini(&words);
     return status;
 }

@@ -54,6 +54,7 @@ static void add_option(struct explain_source *s, const struct run_setting *o)
 
     assert(dot);
     if (o->is_chip || is_model || strncmp(o->name, "output.", 7) == 0 ||
+        strncmp(o->name, "command.", 8) == 0 ||
         strcmp(o->value, "no") == 0 || strcmp(o->value, "drawn digits") == 0)
         return;
     add_word(s, arena_printf(s->arena, "--%s", dot + 1));

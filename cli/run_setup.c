@@ -12,6 +12,13 @@
 #define LIMIT_DEFAULT 10000000000
 #define LIMIT_DEFAULT_LISTING 1000000000
 
+static const char default_tpu[] = "v3";
+
+bool run_options_has_tpu(const struct run_options *o)
+{
+    return o->tpu != default_tpu;
+}
+
 enum { KEY_ALL = 512, KEY_HBM, KEY_SET, KEY_LIMIT, KEY_FROM, KEY_OPERAND, KEY_SEED };
 
 static const struct argp_option list[] = {
@@ -79,7 +86,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         check_together(o, state);
-        o->tpu = o->tpu ? o->tpu : "v3";
+        o->tpu = o->tpu ? o->tpu : default_tpu;
         /* fall through */
     default:
         return cli_parse_program(&o->program, o->from.path || o->resume, key, arg, state);
@@ -150,7 +157,8 @@ int run_setup_open(struct run_setup *s, struct err *e)
     if (o->resume)
         return open_snapshot(s, e);
     mo.cycle_limit = o->limit ? o->limit : o->from.path ? LIMIT_DEFAULT_LISTING : LIMIT_DEFAULT;
-    if (cli_load_slice(o->tpu, &o->set, &slice, &chip, NULL, &s->arena, e))
+    s->chip_origins = arena_array(&s->arena, chip_param_count, sizeof(*s->chip_origins));
+    if (cli_load_slice(o->tpu, &o->set, &slice, &chip, s->chip_origins, &s->arena, e))
         return -1;
     s->m = machine_create(&slice, &chip, &mo, e);
     if (!s->m)

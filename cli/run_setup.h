@@ -30,11 +30,15 @@ struct run_options {
 
 extern const struct argp cli_run_argp;
 
+/* --tpu was given */
+bool run_options_has_tpu(const struct run_options *o);
+
 struct run_setup {
     const struct run_options *options;
     struct arena arena;
     struct isa_program program;
     struct machine *m;
+    struct chip_origin *chip_origins;   /* where every parameter came from; not of a snapshot's */
     int last_core;                      /* cores 0..last_core run the program */
     struct from_dump dump;
     struct snapshot snapshot;           /* of options->resume: the machine is at its pause */

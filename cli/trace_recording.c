@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "report/files.h"
+#include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -156,33 +156,15 @@ static int finish(struct trace_recording *t, struct strace *s, FILE *to, struct 
     return 0;
 }
 
-/* stats.json as text, NULL where it cannot be had */
-static char *print_stats(const struct report_step *step)
-{
-    struct report_run run = {.step = *step};
-    struct report_view v;
-    struct arena a;
-    char *text = NULL;
-    size_t bytes;
-    FILE *to = open_memstream(&text, &bytes);
-    int status;
-
-    if (!to)
-        return NULL;
-    arena_init(&a);
-    view_of_step(step, &a, &v);
-    status = json_print_stats(&run, &v, to);
-    arena_fini(&a);
-    if (fclose(to) == 0 && status == 0)
-        return text;
-    free(text);
-    return NULL;
-}
-
 static void put_stats(struct trace_recording *t, const struct report_step *step)
 {
-    char *stats = step ? print_stats(step) : NULL;
+    struct report_run run = {0};
+    char *stats;
 
+    if (!step)
+        return;
+    run.step = *step;
+    stats = report_stats_json(&run);
     if (stats)
         strace_writer_put_stats(t->writer, stats);
     free(stats);

@@ -1,7 +1,7 @@
 /*
  * systole train: what its files share. cmd_train.c reads the command line,
  * train_setup.c loads and compiles, train_loop.c trains, train_report.c leaves
- * the results.
+ * the results, train_tables.c what the compiler knows for them.
  */
 #ifndef CLI_TRAIN_H
 #define CLI_TRAIN_H
@@ -32,6 +32,7 @@ struct train_options {
     struct cli_list set;
     struct trace_options trace;
     char *const *command;               /* argv */
+    struct command command_line;
 };
 
 /* Everything of one run; the arena holds it but for the growing rows. */
@@ -86,5 +87,7 @@ int train_begin_trace(struct train_run *t, struct err *e);
 void train_print_header(const struct train_run *t);
 int train_loop(struct train_run *t, struct err *e);
 int train_report(struct train_run *t, struct err *e);   /* table of one step, trace, folder */
+/* of `step`, whose program is the training step's: sources, layers, buffers */
+void train_fill_tables(struct train_run *t, struct report_step *step);
 void train_fini(struct train_run *t);
 #endif

@@ -70,6 +70,7 @@ static int describe_step(struct train_run *t, struct report_step *step, struct e
         .parameter_bytes = t->slice.core_count > 1
                                ? t->model.parameter_elems * (int64_t)sizeof(float) : 0,
         .input_bytes = input_bytes(t, c)};
+    train_fill_tables(t, step);
     printf("\n");
     report_print_step(step, stdout);
     fflush(stdout);
@@ -81,6 +82,7 @@ int train_report(struct train_run *t, struct err *e)
     const char *out = train_value(t, OPT_OUT)->text;
     struct report_option list[OPT_COUNT + 3];
     struct report_run run = {
+        .command = t->options->command_line,
         .chip_origins = t->chip_origins, .option = list, .option_count = list_options(t, list),
         .epoch = t->epoch, .epoch_count = t->epoch_count, .row = t->row,
         .row_count = t->row_count};

@@ -70,6 +70,8 @@ void config_print(const struct report_run *r, const struct report_view *v, FILE 
     fprintf(to, "; The resolved configuration of a run: every parameter with its origin.\n");
     if (v)
         fprintf(to, "; %s\n", slice_print(v->slice, text, sizeof(text)));
+    if (r->command.name)
+        command_print(&r->command, to);
     print_options(r, to);
     if (v && r->chip_origins)
         print_chip(r, v, to);

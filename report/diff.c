@@ -24,7 +24,8 @@ struct diff_row *diff_add(struct diff *d, enum diff_section section, const char 
 static bool is_compared(const char *name)
 {
     static const char *const left_out[] = {
-        "output.", "machine.threads", "machine.simd", "machine.check-"
+        "command.", "output.", "machine.threads", "machine.simd", "machine.no-memo",
+        "machine.check-"
     };
 
     for (size_t i = 0; i < COUNT_OF(left_out); i++)

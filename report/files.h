@@ -5,6 +5,7 @@
  */
 #ifndef REPORT_FILES_H
 #define REPORT_FILES_H
+#include "report/table.h"
 #include "report/view.h"
 
 #include <stdio.h>
@@ -14,7 +15,9 @@
 
 void csv_print_steps(const struct report_run *r, FILE *to);
 void config_print(const struct report_run *r, const struct report_view *v, FILE *to);
-/* -1 when memory or `to` ran out */
-int json_print_stats(const struct report_run *r, const struct report_view *v, FILE *to);
+/* `t` holds all tables (report/tables.h); -1 when memory or `to` ran out */
+int json_print_stats(const struct report_run *r, const struct report_view *v,
+                     const struct table *t, FILE *to);
+void stats_txt_print(const struct report_run *r, const struct report_view *v, FILE *to);
 void text_print_run(const struct report_run *r, const struct report_view *v, FILE *to);
 #endif

@@ -258,7 +258,7 @@ int folder_view(const struct run_folder *folder, struct arena *a, struct report_
     struct reading r = {.folder = folder, .arena = a, .v = v, .e = e};
     struct slice *slice = arena_alloc(a, sizeof(*slice));
 
-    *v = (struct report_view){.slice = slice, .title = "one step"};
+    *v = (struct report_view){.slice = slice, .title = "one step", .ops_core = -1};
     if (strcmp(run_text(folder->stats, "mode"), "timing") == 0)
         v->mode = MODE_TIMING;
     list_op_names(&r);

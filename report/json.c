@@ -215,6 +215,7 @@ static void put_machine(json_t *root, const struct report_view *v)
     json_t *cores = json_array(), *hbm = json_array(), *links = json_array();
     bool is_timed = v && v->mode != MODE_FUNCTIONAL;
 
+    put(root, "title", v ? json_string(v->title) : json_null());
     put(root, "mode", v ? json_string(modes[v->mode]) : json_null());
     for (int i = 0; v && i < v->core_count; i++)
         json_array_append_new(cores, make_core(v->core[i], i, is_timed));
@@ -234,7 +235,17 @@ static void put_machine(json_t *root, const struct report_view *v)
     put(root, "links", links);
 }
 
-int json_print_stats(const struct report_run *r, const struct report_view *v, FILE *to)
+static json_t *make_tables(const struct table *t)
+{
+    json_t *tables = json_object();
+
+    for (int i = 0; i < TABLE_COUNT; i++)
+        put(tables, table_info((enum table_id)i)->name, table_make_json(&t[i]));
+    return tables;
+}
+
+int json_print_stats(const struct report_run *r, const struct report_view *v,
+                     const struct table *t, FILE *to)
 {
     const struct report_epoch *last = r->epoch_count ? &r->epoch[r->epoch_count - 1] : NULL;
     bool is_timed = v && v->mode != MODE_FUNCTIONAL;
@@ -252,6 +263,7 @@ int json_print_stats(const struct report_run *r, const struct report_view *v, FI
     put(root, "host", make_host(r));
     put(root, "epochs", make_epochs(r));
     put_machine(root, v);
+    put(root, "tables", make_tables(t));
     status = json_dumpf(root, to, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     json_decref(root);
     fputc('\n', to);

@@ -1,14 +1,17 @@
 /*
  * What a run leaves behind: tables for people, files for programs.
  *
- * A run folder holds config.ini (every parameter with its origin), report.txt,
- * steps.csv, stats.json and, if asked for, a trace. Units stand in every column
- * name; host times are apart from the deterministic part. Files are written to
- * a temporary name and renamed, so that none is ever half-written.
+ * A run folder holds config.ini (every parameter with its origin, the command
+ * line), report.txt, stats.json, stats.txt, CSV files (report/columns.def) and,
+ * if asked for, a trace. Units stand in every column name; host times are apart
+ * from the deterministic part. Files are written to a temporary name and
+ * renamed, so that none is ever half-written.
  */
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
 #include "base/err.h"
+#include "report/command.h"
+#include "sim/inspect.h"
 #include "sim/machine.h"
 
 #include <stdio.h>
@@ -19,6 +22,28 @@ struct report_option {
     const char *origin;                 /* "default", "command line", "model file" */
 };
 
+/* What the caller knows of a source operation that bundles are marked with. */
+struct report_source {
+    const char *name;                   /* as the program's notes have it */
+    const char *text;                   /* "dot f32[64,512]; maximum f32[64,512]" */
+    int64_t product_flops;              /* 2MNK of its products, padding not counted */
+};
+
+/* A layer takes the source operations that have `scope` as a part of their path. */
+struct report_layer {
+    const char *name, *scope;           /* scope NULL: all operations */
+    int64_t product_flops;              /* 0: those of its source operations */
+};
+
+/* A buffer that the compiler placed in the memory of every core. */
+struct report_buffer {
+    enum memory memory;
+    const char *name;
+    const char *inside;                 /* name of a buffer it is a part of, or NULL */
+    int64_t offset_bytes, bytes, padded_bytes;
+    uint32_t first_bundle, last_bundle; /* it is live from.. to, in program order */
+};
+
 /* One training step or one program, as the machine's last launch left it. */
 struct report_step {
     const char *title;                  /* "one step", "vector_add.tasm" */
@@ -27,6 +52,12 @@ struct report_step {
     int64_t model_flops;                /* per core: 2MNK and so on, padding not counted */
     int64_t parameter_bytes;            /* all-reduced gradient bytes per core; 0 if none */
     int64_t input_bytes;                /* that the host sends before each launch, all cores */
+    /* what follows is borrowed, and may be missing */
+    int64_t issued_flops;               /* that matmuls of every core must come to; 0: not known */
+    const struct report_source *source;
+    const struct report_layer *layer;
+    const struct report_buffer *buffer;
+    size_t source_count, layer_count, buffer_count;
 };
 
 struct report_epoch {
@@ -47,6 +78,7 @@ struct report_step_row {                /* one line of steps.csv */
 };
 
 struct report_run {
+    struct command command;             /* name NULL: not known */
     const struct chip_origin *chip_origins;         /* chip_param_count entries */
     const struct report_option *option;
     size_t option_count;
@@ -71,6 +103,10 @@ int report_make_folder(const char *path, struct err *e);
 /* Where the cycles of one step went, utilisation, FLOPs, bytes, and what bounds it. */
 void report_print_step(const struct report_step *s, FILE *to);
 
-/* all files of the folder but the trace */
+/* stats.json as a string, to keep in a trace; free() it. NULL when memory ran out. */
+char *report_stats_json(const struct report_run *r);
+
+/* All files of the folder but the trace, of a run that ended without a fault. What must hold of
+ * its numbers is asserted: report/identities.h. */
 int report_write_folder(const struct report_run *r, const char *path, struct err *e);
 #endif

@@ -3,10 +3,12 @@
 #include "base/text.h"
 #include "report/bound.h"
 #include "report/breakdown.h"
+#include "report/op_stats.h"
 
 #include <inttypes.h>
 
 #define NUMBER_CHARS 32
+#define OPS_MAX 20                       /* source operations shown */
 
 static int64_t mean(double sum, int count)
 {
@@ -233,6 +235,26 @@ static void print_bound(const struct report_view *v, FILE *to)
     fprintf(to, "\nbound by %s: %s\n", bound_name(b.by), b.sentence);
 }
 
+void step_ops_print(const struct report_view *v, FILE *to)
+{
+    struct arena a;
+    struct table ops;
+    size_t count;
+
+    if (v->ops_core < 0 || !v->bundle || v->ops_program->note_count == 0)
+        return;
+    arena_init(&a);
+    table_init(&ops, TABLE_OPS, &a);
+    op_stats_fill_table(v, &ops);
+    count = ops.row_count;
+    table_truncate(&ops, OPS_MAX);
+    fputc('\n', to);
+    table_print_text(&ops, to);
+    if (count > OPS_MAX)
+        fprintf(to, "  and %zu shorter ones: see ops.csv\n", count - OPS_MAX);
+    arena_fini(&a);
+}
+
 void step_table_print(const struct report_view *v, FILE *to)
 {
     if (v->mode == MODE_FUNCTIONAL) {
@@ -246,7 +268,7 @@ void step_table_print(const struct report_view *v, FILE *to)
     print_flops(v, to);
     print_hbm(v, to);
     print_ici(v, to);
-    step_notes_print(v, to);
+    step_ops_print(v, to);
     print_bound(v, to);
 }
 

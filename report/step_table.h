@@ -12,6 +12,6 @@ void step_table_print(const struct report_view *v, FILE *to);
 /* the same for functional mode: counts of operations and bytes, and that there are no cycles */
 void counts_table_print(const struct report_view *v, FILE *to);
 
-/* cycles of core 0 by the program's notes; nothing where it has none */
-void step_notes_print(const struct report_view *v, FILE *to);
+/* source operations, the longest first; nothing for a program without notes */
+void step_ops_print(const struct report_view *v, FILE *to);
 #endif

@@ -73,18 +73,36 @@ static void count_active(struct report_view *v)
     }
 }
 
-/* each cycle before the halt belongs to the bundle that issues or waits in it */
-static void gather_notes(const struct machine *m, struct arena *a, struct report_view *v)
+static void gather_bundles(const struct machine *m, struct arena *a, struct report_view *v)
 {
-    const struct isa_program *p = v->program, *loaded = machine_program(m, 0);
-    cycle_t *cycles;
+    const struct isa_program *p = machine_program(m, v->ops_core);
+    struct view_bundle *bundle = arena_array(a, p->bundle_count, sizeof(*bundle));
+    int64_t *executed = arena_array(a, p->op_count + 1, sizeof(*executed));
 
-    if (!p || p->note_count == 0 || !loaded || loaded->bundle != p->bundle)
-        return;
-    cycles = arena_array(a, (size_t)p->note_count + 1, sizeof(*cycles));
-    for (uint32_t i = 0; i < p->bundle_count; i++)
-        cycles[p->bundle[i].note] += machine_bundle_count(m, 0, i) + machine_bundle_stall(m, 0, i);
-    v->note_cycles = cycles;
+    for (uint32_t i = 0; i < p->bundle_count; i++) {
+        bundle[i] = (struct view_bundle){machine_bundle_count(m, v->ops_core, i),
+                                         machine_bundle_stall(m, v->ops_core, i),
+                                         *machine_bundle_copies(m, v->ops_core, i)};
+        for (int j = 0; j < p->bundle[i].op_count; j++)
+            executed[p->bundle[i].first_op + (uint32_t)j]
+                = machine_op_executed(m, v->ops_core, i, j);
+    }
+    v->ops_program = p;
+    v->bundle = bundle;
+    v->executed = executed;
+}
+
+static void gather_details(const struct machine *m, struct arena *a, struct report_view *v)
+{
+    v->ops_core = -1;
+    for (int i = v->core_count - 1; i >= 0; i--) {
+        v->has_copies_left |= machine_copy_count(m, i) > 0;
+        v->ops_core = view_is_active(v, i) ? i : v->ops_core;
+    }
+    for (int i = 0; i < MEMORY_COUNT; i++)
+        v->memory_bytes[i] = machine_memory_bytes(m, (enum memory)i);
+    if (v->ops_core >= 0)
+        gather_bundles(m, a, v);
 }
 
 void view_of_step(const struct report_step *s, struct arena *a, struct report_view *v)
@@ -99,6 +117,9 @@ void view_of_step(const struct report_step *s, struct arena *a, struct report_vi
         .program = s->program,
         .model_flops = s->model_flops,
         .parameter_bytes = s->parameter_bytes, .input_bytes = s->input_bytes,
+        .issued_flops = s->issued_flops, .source = s->source, .source_count = s->source_count,
+        .layer = s->layer, .layer_count = s->layer_count,
+        .buffer = s->buffer, .buffer_count = s->buffer_count,
         .cycles = machine_cycles(m),
         .core_count = machine_core_count(m),
     };
@@ -111,7 +132,7 @@ void view_of_step(const struct report_step *s, struct arena *a, struct report_vi
     for (int i = 0; i < v->chip_count; i++)
         v->hbm[i] = machine_hbm_stats(m, i);
     gather_network(m, a, v);
-    gather_notes(m, a, v);
+    gather_details(m, a, v);
 }
 
 cycle_t view_stall_cycles(const struct report_view *v, enum stall_reason r)

@@ -10,6 +10,12 @@
 #include "base/arena.h"
 #include "report/report.h"
 
+struct view_bundle {
+    int64_t count;                      /* times it issued */
+    cycle_t stall_cycles;               /* waited for that */
+    struct bundle_copies copies;
+};
+
 struct report_view {
     const struct chip *chip;
     const struct slice *slice;
@@ -27,8 +33,19 @@ struct report_view {
     const struct hbm_stats **hbm;       /* by chip */
     int link_count;                     /* directed links; 0 for a single chip */
     const struct net_link_stats **link;
-    const cycle_t *note_cycles;         /* of core 0, issued or waiting: [0] of bundles without a
-                                         * note, [i + 1] of program->note[i]; NULL without notes */
+    bool has_copies_left;               /* some copy is not complete at the end of the launch */
+    int64_t memory_bytes[MEMORY_COUNT]; /* of a core */
+    /* one core in detail, by bundle and operation of its program: the first that ran */
+    int ops_core;                       /* -1: none, the next three are NULL */
+    const struct isa_program *ops_program;
+    const struct view_bundle *bundle;
+    const int64_t *executed;            /* by operation, guards passed */
+    /* as in struct report_step */
+    int64_t issued_flops;
+    const struct report_source *source;
+    const struct report_layer *layer;
+    const struct report_buffer *buffer;
+    size_t source_count, layer_count, buffer_count;
 };
 
 /* `s->machine` is not NULL and has run. */

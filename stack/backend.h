@@ -84,7 +84,8 @@ void registers_assign(struct code_block *b, const struct schedule *s);
 /* spill.c */
 struct spill_area {
     int64_t base_row, tile_count;
-    int spill_count;                    /* out: tiles stored */
+    int spill_count;                    /* out: tiles stored, */
+    int used_tiles;                     /* at most so many at once */
 };
 int registers_spill(struct code_block *b, const struct chip *chip, struct spill_area *area,
                     struct err *e);

@@ -108,6 +108,8 @@ int compile_graph(const struct graph *g, const struct compile_options *options, 
         status = compile_code(&p, out, e);
         is_done = status == 0 || p.code_level == CODE_LEVELS - 1;
     }
+    if (status == 0)
+        place_describe(&p, out);
     out->program.name = g->name;
     out->vmem_peak_bytes = p.vmem_peak_rows * VMEM_ROW_BYTES;
     free_plan(&p);

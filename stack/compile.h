@@ -38,11 +38,21 @@ struct compiled_buffer {
     int64_t hbm_address;                /* bytes, in each core's share */
 };
 
+/* A buffer in VMEM, for reports. Kernel k begins where the program marks it: vtrace k. */
+struct compiled_range {
+    const char *name, *inside;          /* inside: a buffer that it is a part of, or NULL */
+    int64_t address, bytes, padded_bytes;
+    int first_kernel, last_kernel;      /* inclusive; below 0: from the start, kernel_count: to the
+                                         * end */
+};
+
 struct compiled {
     struct isa_program program;
     struct compiled_buffer *parameter;  /* by parameter index */
     struct compiled_buffer *output;     /* by output index; aliases share the parameter's address */
     int parameter_count, output_count;
+    struct compiled_range *vmem;
+    int vmem_count, kernel_count;
     int64_t hbm_bytes, vmem_peak_bytes; /* per core */
     int64_t flops;                      /* of one core's graph */
     struct vcode_stats stats;

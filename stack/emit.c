@@ -313,6 +313,7 @@ int vcode_compile(const struct vcode *c, const struct chip *chip, int64_t spill_
         m.stats.op_count = (int64_t)m.op_count;
         m.stats.bundle_count = (int64_t)m.bundle_count;
         m.stats.spill_count = m.spill.spill_count;
+        m.stats.spill_tiles = m.spill.used_tiles;
         *stats = m.stats;
     }
     mem_free(m.op);

@@ -95,6 +95,9 @@ int pass_fuse(struct plan *p, struct err *e);
 /* VMEM addresses of all buffers. -1 when they do not fit. */
 int pass_place(struct plan *p, struct err *e);
 
+/* The VMEM buffers as they are placed, into out->vmem. */
+void place_describe(const struct plan *p, struct compiled *out);
+
 /* HBM addresses of parameters and outputs. -1 when they do not fit. */
 int place_hbm(const struct plan *p, struct compiled *out, struct err *e);
 

@@ -289,6 +289,8 @@ int registers_spill(struct code_block *b, const struct chip *chip, struct spill_
     for (int i = 0; i < b->op_count; i++)
         rewrite_op(&s, i);
     take_over(&s);
+    if (s.slot_count > area->used_tiles)
+        area->used_tiles = s.slot_count;
     if (s.slot_count > area->tile_count)
         return err_set(e, "block \"%s\" spills %d tiles at once, the spill area has %lld",
                        b->note, s.slot_count, (long long)area->tile_count);

@@ -91,7 +91,8 @@ static inline struct isa_operand operand_none(void)
 /* What the back end did, for reports. */
 struct vcode_stats {
     int64_t op_count, bundle_count;
-    int spill_count;                    /* vector registers stored and reloaded */
+    int spill_count;                    /* vector registers stored and reloaded, */
+    int spill_tiles;                    /* at most so many at once */
     int vreg_peak;
 };
 

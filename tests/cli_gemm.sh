@@ -20,8 +20,8 @@ grep -q '^[0-9,]* cycles = [0-9.]* us; [0-9.]* TFLOP/s = [0-9.]* % of the peak o
     "$out" || fail "no rate"
 
 # cores share the rows; threads, SIMD paths and a trace change nothing
-$systole gemm 500x200x300 --tpu v3-8 --out "$dir/c1.npy" | sed '/^host time/d' >"$dir/one"
-$systole gemm 500x200x300 --tpu v3-8 --out "$dir/c2.npy" --threads 2 --simd c \
+$systole gemm 500x200x300 --tpu v3-8 --out-npy "$dir/c1.npy" | sed '/^host time/d' >"$dir/one"
+$systole gemm 500x200x300 --tpu v3-8 --out-npy "$dir/c2.npy" --threads 2 --simd c \
     --trace "$dir/t.json.gz" \
     | sed '/^host time/d;/^trace written/d' >"$dir/two"
 cmp -s "$dir/one" "$dir/two" || fail "threads, simd path or trace change the report"
@@ -35,9 +35,9 @@ $systole gemm 300x200x300 --mode functional >"$out" || fail "functional: $(tail 
 grep -q '^within the bound' "$out" || fail "functional mode is not checked"
 
 # another seed, other operands; files for operands: C x I is C rounded to bf16
-$systole gemm 500x200x300 --tpu v3 --seed 2 --out "$dir/c2.npy" >"$out" || fail "seed"
+$systole gemm 500x200x300 --tpu v3 --seed 2 --out-npy "$dir/c2.npy" >"$out" || fail "seed"
 cmp -s "$dir/c1.npy" "$dir/c2.npy" && fail "the seed changes nothing"
-$systole gemm 500x64x200 --a "$dir/c1.npy" --out "$dir/d.npy" --asm "$dir/g.tasm" >"$out" \
+$systole gemm 500x64x200 --a "$dir/c1.npy" --out-npy "$dir/d.npy" --asm "$dir/g.tasm" >"$out" \
     || fail "operands from files: $(tail -1 "$out")"
 $systole lint "$dir/g.tasm" --tpu v3 >"$out" 2>&1 || fail "the program written: $(head -1 "$out")"
 
@@ -58,8 +58,8 @@ expect 2 'a side of MxNxK is "0", allowed are whole numbers in 1..1048576' 4x0x4
 expect 2 '--k is "-1", allowed are whole numbers in 1..1048576' --k=-1
 expect 2 '--out-type is "f16", allowed are f32, bf16' 4x4x4 --out-type f16
 expect 2 '--seed is "x", allowed are whole numbers from 0 on' 4x4x4 --seed x
-expect 2 '--a, --b and --out are about values, which --mode timing does not have' \
-    4x4x4 --mode timing --out "$dir/x.npy"
+expect 2 '--a, --b and --out-npy are about values, which --mode timing does not have' \
+    4x4x4 --mode timing --out-npy "$dir/x.npy"
 expect 2 '--trace shows cycles, which --mode functional does not work out' \
     4x4x4 --mode functional --trace "$dir/x.json"
 expect 1 'operands and result take 8388608.0 MiB, the HBM of a core has 16384.0 MiB; the chip is v3' \
@@ -70,7 +70,7 @@ expect 1 'unknown chip "v9"' 4x4x4 --tpu v9
 expect 1 "$dir/c1.npy: a matrix of 4x4 is needed, this is one of 500x200" 4x4x4 --b "$dir/c1.npy"
 expect 1 'nowhere.npy' 4x4x4 --a nowhere.npy
 expect 1 'README.md: not a .npy file' 4x4x4 --a README.md
-expect 1 "cannot write $dir/no/c.npy" 4x4x4 --out "$dir/no/c.npy"
+expect 1 "cannot write $dir/no/c.npy" 4x4x4 --out-npy "$dir/no/c.npy"
 expect 1 "cannot write $dir/no/g.tasm" 4x4x4 --asm "$dir/no/g.tasm"
 expect 1 'its name must end in .strace, .pftrace, .json' 4x4x4 --trace "$dir/t.png"
 expect 1 'a matrix of 16384x16384 elements; 134217728 are the most, except with --mode timing' \

@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include "report/files.h"
+#include "report/tables.h"
 #include "tests/toy.h"
 
 #include <math.h>
@@ -12,10 +13,15 @@ static json_t *print_json(const struct report_run *r, const struct report_view *
     char *text;
     size_t bytes;
     FILE *to = open_memstream(&text, &bytes);
+    struct table table[TABLE_COUNT];
     json_error_t where;
+    struct arena a;
     json_t *root;
 
-    assert_int_equal(json_print_stats(r, v, to), 0);
+    arena_init(&a);
+    tables_fill(r, v, &a, table);
+    assert_int_equal(json_print_stats(r, v, table, to), 0);
+    arena_fini(&a);
     fclose(to);
     root = json_loads(text, JSON_REJECT_DUPLICATES, &where);
     if (!root)
@@ -200,7 +206,9 @@ TEST(configuration_reads_back_as_a_chip_file)
 
 TEST(folder_of_a_host_run_holds_all_files_and_nothing_else)
 {
-    static const char *const names[] = {"config.ini", "report.txt", "steps.csv", "stats.json"};
+    static const char *const names[] = {
+        "config.ini", "report.txt", "steps.csv", "stats.json", "stats.txt", "ops.csv",
+        "layers.csv", "links.csv", "memory.csv", "counters.csv"};
     struct report_run r = toy_run();
     struct err e;
     struct stat st;
@@ -210,12 +218,12 @@ TEST(folder_of_a_host_run_holds_all_files_and_nothing_else)
     assert_int_equal(report_make_folder(folder, &e), 0);
     for (int twice = 0; twice < 2; twice++)
         assert_int_equal(report_write_folder(&r, folder, &e), 0);
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
         assert_int_equal(stat(path, &st), 0);
         assert_true(st.st_size > 0);
     }
-    assert_int_equal(toy_remove_folder(folder), 4);
+    assert_int_equal(toy_remove_folder(folder), COUNT_OF(names));
 }
 
 TEST(outputs_are_checked_without_a_trace_of_it)

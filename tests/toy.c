@@ -17,6 +17,9 @@ static void toy_chip(struct chip *c)
     c->mxu_count = 1;
     c->mxu_size = 128;
     c->mxu_matmul_f32_cycles = 8;
+    c->slots_load = c->slots_store = c->slots_scalar = c->slots_valu = 1;
+    c->slots_eup = c->xlu_count = 1;
+    c->ici_link_gbps = 100;
     c->hbm_channels = 4;
     c->hbm_burst_bytes = 32;
     c->hbm_burst_ps = 1000;             /* 4 x 32 B per ns: 128 GB/s a chip */
@@ -82,23 +85,32 @@ void toy_init(struct toy *t)
     t->note[1] = "add \"two\"";
     for (uint32_t i = 0; i < 4; i++)
         t->bundle[i] = (struct isa_bundle){.line = i + 10, .note = i < 2 ? 1 : i < 3 ? 2 : 0};
-    t->note_cycles[0] = 8000;
-    t->note_cycles[1] = 3;
-    t->note_cycles[2] = 1497;
+    t->bundle[1].op_count = t->bundle[2].op_count = 1;
+    t->bundle[2].first_op = 1;
+    t->op[0] = (struct isa_op){.code = OP_VMATMUL, .pred = ISA_PRED_ALWAYS};
+    t->op[1] = (struct isa_op){.code = OP_VLD, .pred = ISA_PRED_ALWAYS};
+    t->executed[0] = 600;
+    t->executed[1] = 1000;
+    t->done[0] = (struct view_bundle){.count = 2000, .stall_cycles = 500};
+    t->done[1] = (struct view_bundle){.count = 600, .stall_cycles = 1500};
+    t->done[2] = (struct view_bundle){1000, 3000, {.bytes = 440960, .hbm_bytes = 400000,
+                                                   .ici_bytes = 40960, .stall_cycles = 3000}};
+    t->done[3] = (struct view_bundle){.count = 400, .stall_cycles = 500};
     t->program = (struct isa_program){.name = "toy", .bundle = t->bundle, .bundle_count = 4,
+                                      .op = t->op, .op_count = 2,
                                       .note = t->note, .note_count = 2};
     t->view = (struct report_view){
         .chip = &t->chip, .slice = &t->slice, .program = &t->program, .model_flops = 100000000,
         .parameter_bytes = 40000, .input_bytes = 64000, .cycles = 10000, .core_count = 2,
-        .core = t->core, .note_cycles = t->note_cycles,
-        .active_count = 2, .active_chip_count = 2, .title = "one step",
-        .chip_count = 2, .hbm = t->hbm, .link_count = 2, .link = t->link,
+        .core = t->core, .active_count = 2, .active_chip_count = 2,
+        .title = "one step", .chip_count = 2, .hbm = t->hbm, .link_count = 2, .link = t->link,
+        .ops_program = &t->program, .bundle = t->done, .executed = t->executed,
     };
 }
 
 static const struct report_epoch epochs[] = {
-    {1, 0.5, 0.85, 0.9, 117, 10000, 10.0, 51200000.0, 0.25},
-    {2, 0.25, 0.93, 0.9375, 117, 10000, 10.0, 51200000.0, 0.25},
+    {1, 0.5, 0.85, 0.9, 1, 10000, 10.0, 51200000.0, 0.25},
+    {2, 0.25, 0.93, 0.9375, 1, 10000, 10.0, 51200000.0, 0.25},
 };
 static const struct report_step_row rows[] = {
     {1, 1, 2.302585093, 0.125, 10000},

@@ -22,8 +22,10 @@ struct toy {
     struct net_link_stats wire[2];
     const struct net_link_stats *link[2];
     struct isa_bundle bundle[4];
+    struct isa_op op[2];
+    struct view_bundle done[4];
+    int64_t executed[2];
     const char *note[2];
-    cycle_t note_cycles[3];
     struct isa_program program;
 };
 
