@@ -43,7 +43,7 @@ int table_find_column(enum table_id id, const char *name)
 
 void table_init(struct table *t, enum table_id id, struct arena *a)
 {
-    *t = (struct table){.id = id, .arena = a};
+    *t = (struct table){.id = id, .arena = a, .sorted_by = -1};
     while (columns[t->first_column].table != id)
         t->first_column++;
     while (t->first_column + t->column_count < COLUMN_COUNT
@@ -178,6 +178,7 @@ void table_sort(struct table *t, enum table_column c)
                row_bytes(t));
     t->cell = cell;
     t->row_capacity = count;
+    t->sorted_by = (int)c;
 }
 
 void table_truncate(struct table *t, size_t row_count)

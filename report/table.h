@@ -39,6 +39,7 @@ struct table_cell {
 struct table {
     enum table_id id;
     int first_column, column_count;
+    int sorted_by;                      /* column of the last table_sort, -1: none; text has it */
     struct arena *arena;
     struct table_cell *cell;            /* row_count x column_count */
     size_t row_count, row_capacity;

@@ -105,9 +105,9 @@ static const char *format_cell(const struct table *t, size_t row, int c, char *b
     }
 }
 
-static bool shows(int c)
+static bool shows(const struct table *t, int c)
 {
-    return column_info((enum table_column)c)->is_shown;
+    return column_info((enum table_column)c)->is_shown || c == t->sorted_by;
 }
 
 static void print_markdown_text(const char *text, FILE *to)
@@ -126,16 +126,16 @@ void table_print_markdown(const struct table *t, FILE *to)
 
     fprintf(to, "**%s**\n\n", table_info(t->id)->title);
     for (int c = t->first_column; c < end; c++)
-        if (shows(c))
+        if (shows(t, c))
             fprintf(to, "| %s ", column_info((enum table_column)c)->name);
     fprintf(to, "|\n");
     for (int c = t->first_column; c < end; c++)
-        if (shows(c))
+        if (shows(t, c))
             fprintf(to, column_info((enum table_column)c)->kind == CELL_TEXT ? "|---" : "|---:");
     fprintf(to, "|\n");
     for (size_t row = 0; row < t->row_count; row++) {
         for (int c = t->first_column; c < end; c++) {
-            if (!shows(c))
+            if (!shows(t, c))
                 continue;
             fprintf(to, "| ");
             print_markdown_text(format_cell(t, row, c, buf, sizeof(buf)), to);
@@ -165,7 +165,7 @@ static void print_word(const struct table *t, int c, const char *word, int width
     bool is_last = true;
 
     for (int i = c + 1; i < t->first_column + t->column_count; i++)
-        is_last = is_last && !shows(i);
+        is_last = is_last && !shows(t, i);
     if (is_text && is_last)
         fprintf(to, "  %s", word);
     else
@@ -184,14 +184,14 @@ void table_print_text(const struct table *t, FILE *to)
         return;
     }
     for (int c = t->first_column; c < end; c++)
-        if (shows(c)) {
+        if (shows(t, c)) {
             width[c] = width_of(t, c);
             print_word(t, c, column_info((enum table_column)c)->name, width[c], to);
         }
     fputc('\n', to);
     for (size_t row = 0; row < t->row_count; row++) {
         for (int c = t->first_column; c < end; c++)
-            if (shows(c))
+            if (shows(t, c))
                 print_word(t, c, format_cell(t, row, c, buf, sizeof(buf)), width[c], to);
         fputc('\n', to);
     }
