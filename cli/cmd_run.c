@@ -171,8 +171,10 @@ static int run(struct session *s, struct err *e)
     const struct fault *fault = machine_fault(m);
     int i;
 
-    if (is_dump)
+    if (is_dump) {
+        from_dump_list_buffers(&s->setup.dump, &step, &s->setup.arena);
         from_dump_print_header(&s->setup.dump, stdout);
+    }
     save_points_run(&s->points, m, step.title);
     machine_finish(m);
     seconds = progress_seconds() - began_s;

@@ -306,3 +306,47 @@ int from_dump_write_results(const struct from_dump *d, struct err *e)
             return -1;
     return 0;
 }
+
+/* ---- for reports ---- */
+
+static bool memory_of(enum listing_space space, enum memory *memory)
+{
+    *memory = space == SPACE_HBM ? MEMORY_HBM : space == SPACE_VMEM ? MEMORY_VMEM : MEMORY_SMEM;
+    return space == SPACE_HBM || space == SPACE_VMEM || space == SPACE_SMEM;
+}
+
+static void add_buffer(struct report_step *step, struct report_buffer *list,
+                       enum listing_space space, const char *name, int64_t address, int64_t bytes,
+                       int64_t padded_bytes)
+{
+    struct report_buffer *b = &list[step->buffer_count];
+
+    if (padded_bytes <= 0 || !memory_of(space, &b->memory))
+        return;
+    b->name = name;
+    b->offset_bytes = address;
+    b->bytes = bytes > 0 && bytes < padded_bytes ? bytes : padded_bytes;
+    b->padded_bytes = padded_bytes;
+    b->last_bundle = step->program->bundle_count - 1;
+    step->buffer_count++;
+}
+
+void from_dump_list_buffers(const struct from_dump *d, struct report_step *step, struct arena *a)
+{
+    const struct listing *l = &d->listing;
+    struct report_buffer *list =
+        arena_array(a, (size_t)l->operand_count + l->allocation_count + 1, sizeof(*list));
+
+    step->buffer = list;
+    for (uint32_t i = 0; i < l->operand_count; i++) {
+        const struct listing_operand *o = &l->operand[i];
+        int64_t bits = o->shape.elem_bits ? listing_elem_count(&o->shape) * o->shape.elem_bits : 0;
+
+        if (o->alias < 0)
+            add_buffer(step, list, o->space, o->name, o->address, (bits + 7) / 8,
+                       o->layout.bytes);
+    }
+    for (uint32_t i = 0; i < l->allocation_count; i++)
+        add_buffer(step, list, l->allocation[i].space, l->allocation[i].name,
+                   l->allocation[i].address, 0, l->allocation[i].bytes);
+}

@@ -6,6 +6,7 @@
 #define CLI_FROM_DUMP_H
 #include "cli/options.h"
 #include "isa/listing.h"
+#include "report/report.h"
 #include "sim/machine.h"
 
 #include <stdio.h>
@@ -39,5 +40,7 @@ int from_dump_prepare(struct from_dump *d, const struct dump_options *options, s
 void from_dump_print_header(const struct from_dump *d, FILE *to);
 /* flags left, operations not known: after the run, also a failed one */
 void from_dump_print_end(const struct from_dump *d, FILE *to);
+/* where the listing's operands and allocations lie, for reports; the arena holds the list */
+void from_dump_list_buffers(const struct from_dump *d, struct report_step *step, struct arena *a);
 int from_dump_write_results(const struct from_dump *d, struct err *e);
 #endif

@@ -40,6 +40,14 @@ printf '%s\n' '== CAPACTIY:' '  MXU|  XLU| VALU|  EUP| LOAD|STORE| SALU' \
     '0 0 0 0 1 0 0' '0 0 1 0 0 0 0' '0 0 0 0 0 1 0' | cmp -s - "$dir/units.txt" \
     || fail "wrong units"
 
+# a folder tells where the operands lie: 12 B of a row of 512 B each
+$systole run --from-dump "$dir/add.txt" --tpu v6e --out "$dir/folder" >"$out" || fail "no folder"
+for line in 'VMEM,%s10_s0,,0,12,512,500,97.65625,0,4,yes,1024,' \
+    'VMEM,%s11_s1,,4096,12,512,500,97.65625,0,4,yes,1024,'; do
+    grep -q "^$line" "$dir/folder/memory.csv" || fail "memory.csv: $(sed -n 2,3p "$dir/folder/memory.csv")"
+done
+grep -q '^from-dump = .*add.txt ; command line$' "$dir/folder/config.ini" || fail "config.ini"
+
 # generated operands follow the seed; the result goes back in
 for seed in 1 1 2; do
     $systole run --from-dump "$dir/add.txt" --tpu v6e --operand-seed $seed \
