@@ -74,14 +74,14 @@ static void add_bundle(struct layer *l, const struct view_bundle *b, bool is_own
 
 /* backwards, so that the layer behind a copy is known */
 static void add_bundles(const struct report_view *v, const struct op_stat *stat,
-                        struct layer *layer)
+                        const size_t *layer_of_note, struct layer *layer)
 {
     const struct isa_program *p = v->ops_program;
     size_t behind = v->layer_count;
 
     for (uint32_t i = p->bundle_count; i-- > 0;) {
         const struct op_stat *s = &stat[p->bundle[i].note];
-        size_t own = layer_of(v, s->name);
+        size_t own = layer_of_note[s->note];
 
         if (own == v->layer_count && is_prefetch(s)) {
             add_bundle(&layer[behind], &v->bundle[i], behind == v->layer_count);
@@ -132,7 +132,7 @@ void op_stats_fill_layers(const struct report_view *v, struct table *layers)
 {
     struct op_stat *stat;
     struct layer *layer;
-    size_t count, i;
+    size_t count, i, *layer_of_note;
 
     if (v->ops_core < 0 || v->mode == MODE_FUNCTIONAL)
         return;
@@ -143,9 +143,12 @@ void op_stats_fill_layers(const struct report_view *v, struct table *layers)
             layer[i].has_model_flops = true;
             layer[i].model_flops = v->layer[i].product_flops;
         }
-    for (i = 0; i < count; i++)
-        add_stat(&layer[layer_of(v, stat[i].name)], &stat[i]);
-    add_bundles(v, stat, layer);
+    layer_of_note = arena_array(layers->arena, count, sizeof(*layer_of_note));
+    for (i = 0; i < count; i++) {
+        layer_of_note[i] = layer_of(v, stat[i].name);
+        add_stat(&layer[layer_of_note[i]], &stat[i]);
+    }
+    add_bundles(v, stat, layer_of_note, layer);
     for (i = 0; i < v->layer_count; i++)
         add_row(v, &layer[i], i, v->layer[i].name, layers);
     if (layer[i].total > 0)

@@ -19,23 +19,46 @@ static int compare(const void *x, const void *y)
     return a->note < b->note ? -1 : a->note > b->note;
 }
 
-static void count_codes(const struct report_view *v, uint32_t note, int64_t count[OP_COUNT])
+/* the bundles of a program by their notes: those of note n are bundle[first[n]..first[n + 1] - 1] */
+struct by_note {
+    uint32_t *bundle, *first;
+};
+
+static struct by_note sort_by_note(const struct isa_program *p, struct arena *a)
+{
+    struct by_note b = {arena_array(a, (size_t)p->bundle_count + 1, sizeof(*b.bundle)),
+                        arena_array(a, (size_t)p->note_count + 3, sizeof(*b.first))};
+
+    for (uint32_t i = 0; i < p->bundle_count; i++)
+        b.first[p->bundle[i].note + 2]++;
+    for (uint32_t n = 2; n <= p->note_count + 2; n++)
+        b.first[n] += b.first[n - 1];
+    for (uint32_t i = 0; i < p->bundle_count; i++)      /* moves first[n + 1] to where it belongs */
+        b.bundle[b.first[p->bundle[i].note + 1]++] = i;
+    return b;
+}
+
+static void count_codes(const struct report_view *v, const struct by_note *notes, uint32_t note,
+                        int64_t count[OP_COUNT])
 {
     const struct isa_program *p = v->ops_program;
 
-    for (uint32_t i = 0; i < p->bundle_count; i++)
-        for (uint32_t j = 0; p->bundle[i].note == note && j < p->bundle[i].op_count; j++)
-            count[p->op[p->bundle[i].first_op + j].code]
-                += v->executed[p->bundle[i].first_op + j];
+    for (uint32_t i = notes->first[note]; i < notes->first[note + 1]; i++) {
+        const struct isa_bundle *b = &p->bundle[notes->bundle[i]];
+
+        for (uint32_t j = 0; j < b->op_count; j++)
+            count[p->op[b->first_op + j].code] += v->executed[b->first_op + j];
+    }
 }
 
 /* "vmatmul.f32.gmra x 512; vld x 96; …": the operations executed most */
-static const char *executed_text(const struct report_view *v, uint32_t note, struct arena *a)
+static const char *executed_text(const struct report_view *v, const struct by_note *notes,
+                                 uint32_t note, struct arena *a)
 {
     int64_t count[OP_COUNT] = {0};
     const char *text = "";
 
-    count_codes(v, note, count);
+    count_codes(v, notes, note, count);
     for (int n = 0; n < TEXT_OPS; n++) {
         int most = 0;
 
@@ -111,14 +134,14 @@ static void put_counts(const struct op_stat *s, struct table *t)
     table_put_int(t, COL_OPS_BUNDLES, s->bundles);
 }
 
-static void add_row(const struct report_view *v, const struct op_stat *s, struct table *t,
-                    cycle_t *cumulative)
+static void add_row(const struct report_view *v, const struct by_note *notes,
+                    const struct op_stat *s, struct table *t, cycle_t *cumulative)
 {
     table_add_row(t);
     table_put_text(t, COL_OPS_PROGRAM, v->ops_program->name);
     table_put_text(t, COL_OPS_CATEGORY, op_stat_category(s));
     table_put_text(t, COL_OPS_TEXT,
-                   s->source ? s->source->text : executed_text(v, s->note, t->arena));
+                   s->source ? s->source->text : executed_text(v, notes, s->note, t->arena));
     table_put_text(t, COL_OPS_FRAMEWORK, s->name);
     table_put_text(t, COL_OPS_REMAT, "no");
     put_time(v, t, s->cycles, s->occurrences, cumulative);
@@ -139,16 +162,18 @@ static void add_idle(const struct report_view *v, struct table *t, cycle_t *cumu
 void op_stats_fill_table(const struct report_view *v, struct table *ops)
 {
     struct op_stat *stat;
+    struct by_note notes;
     size_t count;
     cycle_t cumulative = 0;
 
     if (v->ops_core < 0 || v->mode == MODE_FUNCTIONAL)
         return;
     stat = op_stats_gather(v, ops->arena, &count);
+    notes = sort_by_note(v->ops_program, ops->arena);
     qsort(stat, count, sizeof(*stat), compare);
     for (size_t i = 0; i < count; i++)
         if (stat[i].cycles > 0)
-            add_row(v, &stat[i], ops, &cumulative);
+            add_row(v, &notes, &stat[i], ops, &cumulative);
     if (v->core[v->ops_core]->idle_cycles > 0)
         add_idle(v, ops, &cumulative);
 }
