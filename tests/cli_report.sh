@@ -94,6 +94,16 @@ args=$(sed -n 's/^argument_[0-9]* = //p' "$work/t/config.ini" | sed "s,^$work/t\
 "$systole" train $args >"$work/log" 2>&1 || fail "the command again: $(tail -1 "$work/log")"
 cmp -s "$work/t/ops.csv" "$work/t3/ops.csv" || fail "the command again gives something else"
 
+# a run in two parts leaves the same tables as one in one part
+"$systole" run examples/02_mxu_tile.tasm --save-at 500="$work/half.snap" --out "$work/s1" \
+    >"$work/log" 2>&1 || fail "save-at: $(tail -1 "$work/log")"
+"$systole" run --resume "$work/half.snap" --out "$work/s2" >"$work/log" 2>&1 \
+    || fail "resume: $(tail -1 "$work/log")"
+for file in ops.csv layers.csv links.csv memory.csv counters.csv; do
+    cmp -s "$work/s1/$file" "$work/s2/$file" || fail "$file of a resumed run differs"
+done
+grep -q '^clock_mhz = 940 ; snapshot$' "$work/s2/config.ini" || fail "no origin of a snapshot's chip"
+
 # functional mode has no time: tables about it are empty
 "$systole" gemm 64x64x64 --mode functional --out "$work/f" >"$work/log" 2>&1 || fail functional
 [ "$(wc -l <"$work/f/ops.csv")" -eq 1 ] || fail "functional mode has rows in ops.csv"
