@@ -32,6 +32,16 @@ rgba_t theme_stall_color(enum theme t, enum stall_reason reason)
     return stalls[reason][t];
 }
 
+const char *theme_stall_meaning(enum stall_reason reason)
+{
+    static const char *const reasons[STALL_COUNT] = {
+#define STALL(id, name, meaning) [STALL_##id] = meaning,
+#include "sim/stalls.def"
+    };
+
+    return reasons[reason];
+}
+
 enum color_role theme_unit_role(const char *unit_name)
 {
     static const struct {
