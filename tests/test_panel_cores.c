@@ -50,7 +50,7 @@ TEST(a_click_chooses_a_core_or_a_measure)
     panel_cores.draw(panel, &v, &d, area);
     before = draw_hash(&d);
     assert_true(panel_cores.input(panel, &v, &(struct input){.kind = INPUT_PRESS, .button = 1,
-                                                             .x = 230, .y = 150}, area));
+                                                             .x = 330, .y = 150}, area));
     assert_int_equal(v.core, 1);
     v.core = 0;
     assert_true(panel_cores.input(panel, &v, &(struct input){.kind = INPUT_PRESS, .button = 1,

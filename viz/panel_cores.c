@@ -3,12 +3,14 @@
 #include "viz/model_steps.h"
 #include "viz/panel.h"
 #include "viz/quantity.h"
+#include "viz/steps_draw.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define HEAT_STEPS 5                    /* in the legend */
+#define LEGEND_COUNT (HEAT_STEPS + BREAKDOWN_LAST_ON_CORE + 1)
 
 /* What a square's colour is the share of. */
 enum measure { BY_COMPUTE, BY_ISSUE, BY_HBM, BY_ICI, MEASURE_COUNT };
@@ -26,6 +28,7 @@ struct cores_panel {
     const struct strace *run;           /* that `share` is of, with the range below */
     cycle_t from, end;
     double *share;                      /* [core * MEASURE_COUNT + measure] */
+    struct step_parts *parts;           /* by core */
 };
 
 struct cores_places {
@@ -43,6 +46,7 @@ static void destroy(void *state)
     struct cores_panel *p = state;
 
     mem_free(p->share);
+    mem_free(p->parts);
     mem_free(p);
 }
 
@@ -55,33 +59,40 @@ static void prepare(struct cores_panel *p, const struct view *v)
     if (p->run == v->run && p->from == from && p->end == end)
         return;
     mem_free(p->share);
+    mem_free(p->parts);
+    p->parts = mem_alloc((size_t)(count + 1) * sizeof(*p->parts));
     p->share = mem_alloc((size_t)(count * MEASURE_COUNT + 1) * sizeof(*p->share));
     p->run = v->run;
     p->from = from;
     p->end = end;
     for (core = 0; core < count; core++) {
         double *share = &p->share[core * MEASURE_COUNT];
-        struct step_parts s;
+        struct step_parts *s = &p->parts[core];
 
-        steps_model_range(v->run, core, from, end, &s);
-        if (s.cycles == 0)
+        steps_model_range(v->run, core, from, end, s);
+        if (s->cycles == 0)
             continue;
-        share[BY_COMPUTE] = (double)s.parts.part[BREAKDOWN_COMPUTE] / (double)s.cycles;
-        share[BY_ISSUE] = (double)s.issue_cycles / (double)s.cycles;
-        share[BY_HBM] = (double)s.parts.part[BREAKDOWN_HBM] / (double)s.cycles;
-        share[BY_ICI] = (double)s.parts.part[BREAKDOWN_ICI] / (double)s.cycles;
+        share[BY_COMPUTE] = (double)s->parts.part[BREAKDOWN_COMPUTE] / (double)s->cycles;
+        share[BY_ISSUE] = (double)s->issue_cycles / (double)s->cycles;
+        share[BY_HBM] = (double)s->parts.part[BREAKDOWN_HBM] / (double)s->cycles;
+        share[BY_ICI] = (double)s->parts.part[BREAKDOWN_ICI] / (double)s->cycles;
     }
 }
 
 /* ---- where things are ---- */
 
-static void legend(enum theme t, struct legend_entry entry[HEAT_STEPS])
+static void legend(enum theme t, struct legend_entry entry[LEGEND_COUNT])
 {
-    static const char *const names[HEAT_STEPS] = {"0 %", "25 %", "50 %", "75 %", "100 %"};
+    static const char *const names[HEAT_STEPS] = {"square 0 %", "25 %", "50 %", "75 %",
+                                                  "100 %"};
     int i;
 
     for (i = 0; i < HEAT_STEPS; i++)
         entry[i] = (struct legend_entry){theme_heat(t, (double)i / (HEAT_STEPS - 1)), names[i]};
+    for (i = 0; i <= BREAKDOWN_LAST_ON_CORE; i++)
+        entry[HEAT_STEPS + i] = (struct legend_entry){
+            steps_part_color(t, (enum breakdown_part)i),
+            breakdown_text((enum breakdown_part)i)->name};
 }
 
 /* as large squares as fit, those of a chip side by side */
@@ -102,7 +113,7 @@ static void place_grid(const struct strace_info *info, const struct draw_list *d
             at->columns = columns;
         }
     }
-    at->square = best < draw_scaled(d, 160) ? best : draw_scaled(d, 160);
+    at->square = best < draw_scaled(d, 240) ? best : draw_scaled(d, 240);
     at->step = at->square + gap;
 }
 
@@ -111,7 +122,7 @@ static struct cores_places place(const struct view *v, const struct draw_list *d
 {
     struct rect r = rect_inset(area, draw_scaled(d, 10));
     const int line = draw_line_height(d, TEXT_NORMAL), gap = draw_scaled(d, 8);
-    struct legend_entry entry[HEAT_STEPS];
+    struct legend_entry entry[LEGEND_COUNT];
     struct cores_places at;
 
     legend(v->theme, entry);
@@ -119,7 +130,7 @@ static struct cores_places place(const struct view *v, const struct draw_list *d
     rect_cut_top(&r, gap);
     at.words = layout_spare_top(&r, 2 * line);
     rect_cut_top(&r, gap);
-    at.legend = layout_spare_bottom(&r, layout_legend_height(d, r.w, entry, HEAT_STEPS));
+    at.legend = layout_spare_bottom(&r, layout_legend_height(d, r.w, entry, LEGEND_COUNT));
     rect_cut_bottom(&r, gap);
     at.grid = r;
     place_grid(strace_info(v->run), d, &at);
@@ -145,6 +156,23 @@ static int core_at(const struct view *v, const struct cores_places *at, int x, i
 
 /* ---- drawing ---- */
 
+/* all that the core did, as in the step breakdown */
+static void draw_parts(const struct cores_panel *p, const struct view *v, struct draw_list *d,
+                       struct rect r, int core)
+{
+    const struct step_parts *s = &p->parts[core];
+    cycle_t sum = 0;
+    int i, x = r.x, end;
+
+    for (i = 0; i <= BREAKDOWN_LAST_ON_CORE && s->cycles > 0; i++, x = end) {
+        sum += s->parts.part[i];
+        end = r.x + (int)((double)sum / (double)s->cycles * r.w);
+        if (end > x && r.h > 0)
+            draw_rect(d, (struct rect){x, r.y, end - x, r.h},
+                      steps_part_color(v->theme, (enum breakdown_part)i));
+    }
+}
+
 static void draw_square(const struct cores_panel *p, const struct view *v, struct draw_list *d,
                         struct rect r, int core)
 {
@@ -167,6 +195,7 @@ static void draw_square(const struct cores_panel *p, const struct view *v, struc
     draw_text_fit(d, rect_cut_top(&r, line), TEXT_SMALL, ink, text);
     draw_text_fit(d, rect_cut_top(&r, line), TEXT_SMALL, ink,
                   has_program ? quantity_percent(share, text) : "no program");
+    draw_parts(p, v, d, rect_cut_bottom(&r, r.h > 4 * line ? line : 0), core);
     if (r.h < line || core % (int)strace_info(v->run)->chip->chip_cores)
         return;
     snprintf(text, sizeof(text), "chip %d", core / (int)strace_info(v->run)->chip->chip_cores);
@@ -216,7 +245,7 @@ static void draw_words(const struct cores_panel *p, const struct view *v, struct
 static void draw(void *state, const struct view *v, struct draw_list *d, struct rect area)
 {
     const struct cores_places at = place(v, d, area);
-    struct legend_entry entry[HEAT_STEPS];
+    struct legend_entry entry[LEGEND_COUNT];
     struct cores_panel *p = state;
     int core;
 
@@ -226,7 +255,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     for (core = 0; core < strace_info(v->run)->core_count && at.square > 0; core++)
         draw_square(p, v, d, square_of(&at, core), core);
     legend(v->theme, entry);
-    layout_legend(d, at.legend, v->theme, entry, HEAT_STEPS);
+    layout_legend(d, at.legend, v->theme, entry, LEGEND_COUNT);
 }
 
 /* ---- input ---- */

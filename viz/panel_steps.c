@@ -3,6 +3,7 @@
 #include "viz/model_steps.h"
 #include "viz/panel.h"
 #include "viz/quantity.h"
+#include "viz/steps_draw.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static void destroy(void *state)
     mem_free(state);
 }
 
-static rgba_t part_color(enum theme t, enum breakdown_part part)
+rgba_t steps_part_color(enum theme t, enum breakdown_part part)
 {
     switch (part) {
     case BREAKDOWN_COMPUTE: return theme_color(t, COLOR_MXU);
@@ -45,7 +46,7 @@ static void legend(enum theme t, struct legend_entry entry[PARTS])
     int i;
 
     for (i = 0; i < PARTS; i++)
-        entry[i] = (struct legend_entry){part_color(t, (enum breakdown_part)i),
+        entry[i] = (struct legend_entry){steps_part_color(t, (enum breakdown_part)i),
                                          breakdown_text((enum breakdown_part)i)->name};
 }
 
@@ -80,10 +81,17 @@ static struct steps_places place(const struct view *v, const struct draw_list *d
     return at;
 }
 
-/* the launch in the middle of what is shown */
+/* the launch that the pointer is in, else the first of which more than half is shown */
 static size_t chosen(const struct view *v)
 {
-    return steps_model_at(strace_info(v->run), (cycle_t)((v->from + v->end) / 2));
+    const struct strace_info *info = strace_info(v->run);
+    const size_t first = steps_model_at(info, (cycle_t)v->from);
+    const struct strace_launch *l = &info->launch[first];
+
+    if (v->cursor >= v->from && v->cursor < v->end)
+        return steps_model_at(info, (cycle_t)v->cursor);
+    return (double)(l->start + l->cycles / 2) < v->from && first + 1 < info->launch_count &&
+           v->end > (double)(l->start + l->cycles) ? first + 1 : first;
 }
 
 /* ---- drawing ---- */
@@ -101,7 +109,7 @@ static void draw_parts(const struct view *v, struct draw_list *d, struct rect ba
         end = bar.x + (int)((double)sum * pixels_per_cycle + 0.5);
         if (end > x)
             draw_rect(d, (struct rect){x, bar.y, end - x, bar.h},
-                      part_color(v->theme, (enum breakdown_part)i));
+                      steps_part_color(v->theme, (enum breakdown_part)i));
         x = end > x ? end : x;
     }
 }
@@ -174,7 +182,7 @@ static void draw_details(const struct view *v, struct draw_list *d, const struct
     draw_text_fit(d, rect_cut_top(&parts, line + draw_scaled(d, 4)), TEXT_NORMAL,
                   theme_color(v->theme, COLOR_ACCENT), "where its cycles went");
     for (i = 0; i < PARTS; i++)
-        draw_table_row(v, d, &parts, part_color(v->theme, (enum breakdown_part)i),
+        draw_table_row(v, d, &parts, steps_part_color(v->theme, (enum breakdown_part)i),
                        breakdown_text((enum breakdown_part)i)->name, s.parts.part[i], s.cycles,
                        breakdown_text((enum breakdown_part)i)->meaning);
     draw_text_fit(d, rect_cut_top(&reasons, line + draw_scaled(d, 4)), TEXT_NORMAL,

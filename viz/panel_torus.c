@@ -84,13 +84,13 @@ static struct torus_places place(const struct torus_panel *p, const struct view 
     at.grid = r;
     torus_model_extent(&p->model, &x, &y);
     margin = (r.w < r.h ? r.w : r.h) / 6;       /* for chips and arcs at the borders */
-    most = draw_scaled(d, 240);
+    most = draw_scaled(d, 320);
     at.step_x = x > 0 ? fmin((r.w - 2 * margin) / x, most) : 0;
     at.step_y = y > 0 ? fmin((r.h - 2 * margin) / y, most) : 0;
     least = x > 0 && y > 0 ? fmin(at.step_x, at.step_y) : fmax(at.step_x, at.step_y);
     if (p->model.dim[2] > 1)
         least *= 0.8 / p->model.dim[2] * 1.6;
-    at.chip = (int)fmax(2, fmin(least / 5, draw_scaled(d, 32)));
+    at.chip = (int)fmax(2, fmin(least / 5, draw_scaled(d, 44)));
     at.left = r.x + r.w / 2 - (int)(x * at.step_x / 2);
     at.top = r.y + r.h / 2 - (int)(y * at.step_y / 2);
     return at;
@@ -134,7 +134,7 @@ static void draw_link_line(const struct torus_panel *p, const struct view *v, st
                            const struct torus_places *at, const struct torus_link *l)
 {
     const int pieces = l->is_wrap ? ARC_PIECES : 1;
-    const int width = draw_scaled(d, l->share > 0 ? 3 : 1);
+    const int width = draw_scaled(d, l->share > 0 ? 3 + (int)(6 * l->share) : 1);
     double x, y, to_x, to_y;
     int i;
 
@@ -147,6 +147,33 @@ static void draw_link_line(const struct torus_panel *p, const struct view *v, st
         x = to_x;
         y = to_y;
     }
+}
+
+/* beside the link, where chips are far enough from each other */
+static void draw_link_share(const struct torus_panel *p, const struct view *v,
+                            struct draw_list *d, const struct torus_places *at,
+                            const struct torus_link *l)
+{
+    const int line = draw_line_height(d, TEXT_SMALL);
+    char text[QUANTITY_MAX];
+    double x, y, from_x, from_y;
+    int w;
+
+    point_of(p, at, l, 0, &from_x, &from_y);
+    point_of(p, at, l, 0.5, &x, &y);
+    if (l->share <= 0 || l->is_wrap || p->model.dim[2] > 1 ||
+        2 * hypot(x - from_x, y - from_y) < draw_scaled(d, 160))
+        return;
+    quantity_percent(l->share, text);
+    w = draw_text_width(d, TEXT_SMALL, text);
+    if (l->axis == 0) {                 /* outside of both directions */
+        x -= w / 2.0;
+        y += l->from < l->to ? line * 0.5 : -line * 1.5;
+    } else {
+        x += l->from < l->to ? -w - line * 0.5 : line * 0.5;
+        y -= line / 2.0;
+    }
+    draw_text(d, (int)x, (int)y, TEXT_SMALL, theme_color(v->theme, COLOR_TEXT), text);
 }
 
 static void draw_chip(const struct torus_panel *p, const struct view *v, struct draw_list *d,
@@ -163,7 +190,7 @@ static void draw_chip(const struct torus_panel *p, const struct view *v, struct 
     r = (struct rect){x - at->chip, y - at->chip, 2 * at->chip, 2 * at->chip};
     draw_rect(d, r, theme_color(v->theme, is_chosen ? COLOR_ACCENT : COLOR_PANEL));
     draw_frame(d, r, theme_color(v->theme, COLOR_ACCENT));
-    snprintf(text, sizeof(text), "%d", chip);
+    snprintf(text, sizeof(text), r.w > 9 * draw_char_width(d, TEXT_SMALL) ? "chip %d" : "%d", chip);
     if (draw_text_width(d, TEXT_SMALL, text) > r.w - 2 || line > r.h)
         return;
     draw_text(d, x - draw_text_width(d, TEXT_SMALL, text) / 2, y - line / 2, TEXT_SMALL,
@@ -243,6 +270,8 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     draw_clip(d, at.grid);
     for (i = 0; i < p->model.count; i++)
         draw_link_line(p, v, d, &at, &p->model.link[i]);
+    for (i = 0; i < p->model.count; i++)
+        draw_link_share(p, v, d, &at, &p->model.link[i]);
     for (chip = p->model.chip_count - 1; chip >= 0; chip--)
         draw_chip(p, v, d, &at, chip);
     messages = draw_messages(p, v, d, &at);
