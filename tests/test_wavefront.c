@@ -234,8 +234,29 @@ TEST(weights_go_down_row_by_row)
         assert_ptr_equal(f.staging[1].push[i], &w.op[15 - i / 8]);
     wavefront_frame(&w, 1000, &f);                      /* the first tile fell out */
     assert_int_equal(f.staging[1].filled, 128);
+    assert_int_equal(f.staging[1].fresh, 128);
     assert_ptr_equal(f.staging[1].push[127], &w.op[1]);
     assert_null(f.staging[1].filling);
+    done();
+}
+
+TEST(rows_that_were_latched_are_not_new_any_more)
+{
+    use("v3", "{ vmatpush.msra.mxu0 v0 }\n{ vmatpush.msrb.mxu0 v0 }\n"
+              "{ vmatmul.f32.vlgmr.msra.gmra.mxu0 v0 }\n{ vmatpush.msra.mxu0 v0 }\n{ shalt }\n");
+    feed(0, 0, 8);
+    feed(1, 8, 16);
+    wavefront_frame(&w, 15, &f);
+    assert_int_equal(f.staging[0].fresh, 8);
+    feed(2, 16, 25);
+    wavefront_frame(&w, 16, &f);
+    assert_int_equal(f.staging[0].fresh, 0);
+    assert_int_equal(f.staging[0].filled, 8);
+    assert_int_equal(f.staging[1].fresh, 8);            /* the other one was not latched */
+    feed(3, 20, 28);
+    wavefront_frame(&w, 22, &f);
+    assert_int_equal(f.staging[0].fresh, 3);
+    assert_int_equal(f.staging[0].filled, 11);
     done();
 }
 
@@ -384,7 +405,7 @@ TEST(a_sentence_says_what_is_seen)
     assert_string_equal(wavefront_explain(&w, &f, text, sizeof(text)),
                         "Cycle 19: row 10 of these weights enters, of vmatmul.f32.gmra.mxu0 at "
                         "bundle 2 (test.tasm:3); 66 of 16,384 PEs multiply; weights come into "
-                        "staging register A: 11 of its 128 rows are there.");
+                        "staging register A: 3 of its 128 rows are new.");
     wavefront_frame(&w, 9 + 266, &f);
     assert_string_equal(wavefront_explain(&w, &f, text, sizeof(text)),
                         "Cycle 275: 10 of 16,384 PEs multiply; the sums of 8 rows leave as a result "
@@ -528,6 +549,7 @@ int main(void)
         cmocka_unit_test(results_are_ready_when_the_fifo_of_the_machine_says_so),
         cmocka_unit_test(the_last_pe_is_done_with_eight_rows_before_their_sums_are_ready),
         cmocka_unit_test(weights_go_down_row_by_row),
+        cmocka_unit_test(rows_that_were_latched_are_not_new_any_more),
         cmocka_unit_test(transposed_weights_fill_columns_and_halves_shift_by_themselves),
         cmocka_unit_test(gain_registers_are_loaded_at_once_and_rows_keep_theirs),
         cmocka_unit_test(a_run_of_the_machine_leaves_no_result_behind),

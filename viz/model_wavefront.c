@@ -49,6 +49,8 @@ void wavefront_restart(struct wavefront *w, cycle_t from, bool is_from_start)
     w->result_count = w->pop_count = w->older_results = 0;
     w->latch_count = 0;
     memset(w->rows_of_gain, 0, sizeof(w->rows_of_gain));
+    memset(w->latches_of_staging, 0, sizeof(w->latches_of_staging));
+    memset(w->rows_of_staging, 0, sizeof(w->rows_of_staging));
     memset(w->weights_of_gain, 0, sizeof(w->weights_of_gain));
     memset(w->kind_count, 0, sizeof(w->kind_count));
 }
@@ -114,12 +116,21 @@ static void feed_multiply(struct wavefront *w, struct wave_op *o)
     if (o->latches >= 0) {
         w->rows_of_gain[o->reg] = 0;
         w->weights_of_gain[o->reg] = ++w->latch_count;
+        w->latches_of_staging[o->latches]++;
+        w->rows_of_staging[o->latches] = 0;
     }
     o->rows_before = w->rows_of_gain[o->reg];
     o->weights = w->weights_of_gain[o->reg];
     o->results_before = w->result_count;
     w->rows_of_gain[o->reg] += o->rows;
     w->result_count += wavefront_result_tiles(w, o);
+}
+
+static void feed_push(struct wavefront *w, struct wave_op *o)
+{
+    o->weights = w->latches_of_staging[o->reg];
+    o->rows_before = w->rows_of_staging[o->reg];
+    w->rows_of_staging[o->reg] += o->rows;
 }
 
 /* a pop takes what is there: where fewer results are known, the FIFO held older ones */
@@ -159,6 +170,8 @@ static void append(struct wavefront *w, const struct trace_event *e, const struc
         o->tile_cycles = (int)(o->end - o->enters) + m->uses_prep;
     } else if (o->kind == WAVE_POP) {
         feed_pop(w, o);
+    } else {
+        feed_push(w, o);
     }
     w->count++;
 }

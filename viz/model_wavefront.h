@@ -37,8 +37,10 @@ struct wave_op {
     int latches;                        /* staging register that it latches first, -1 none */
     bool is_xpose;
     int accumulator;                    /* -1: results go to the FIFO */
-    int64_t rows_before;                /* with the same weights, before this one */
-    int64_t weights;                    /* number of the latch whose weights it uses; 0: not seen */
+    int64_t rows_before;                /* with the same weights, before this one; of a push: into
+                                         * its register, since that was latched last */
+    int64_t weights;                    /* number of the latch whose weights it uses; 0: not seen;
+                                         * of a push: latches of its register before it */
     int64_t results_before;             /* tiles that operations before it gave; of a pop: popped */
     int64_t number;                     /* of its kind, since the beginning of what was fed */
 };
@@ -55,6 +57,7 @@ struct wavefront {
     bool is_from_start;                 /* known_from is the beginning of a launch */
     int64_t result_count, pop_count;
     int64_t older_results;              /* that the FIFO held at known_from, at least */
+    int64_t latches_of_staging[2], rows_of_staging[2];
     int64_t latch_count, rows_of_gain[2], weights_of_gain[2], kind_count[WAVE_KIND_COUNT];
 };
 
@@ -92,7 +95,8 @@ struct wave_diagonal {
 struct wave_register {
     const struct wave_op *push[WAVE_SIZE_MAX];  /* that filled row (or column) i; NULL: zeros */
     bool is_columns;                    /* .xpose: filled by columns */
-    int filled;                         /* rows that pushes have filled */
+    int filled;                         /* rows that pushes have filled, */
+    int fresh;                          /* of them, the first so many have not been latched */
     const struct wave_op *filling;      /* under way, its newest row at 0; or NULL */
 };
 

@@ -87,12 +87,14 @@ void wavefront_register(const struct wavefront *w, int staging, cycle_t t,
 {
     const struct wave_op *newest = NULL;
     size_t index = wavefront_after(w, t);
+    bool is_latched = false;
 
     memset(r, 0, sizeof(*r));
     while (index-- > 0) {
         const struct wave_op *o = &w->op[index];
         int rows;
 
+        is_latched |= !newest && o->kind == WAVE_MULTIPLY && o->latches == staging;
         if (o->kind != WAVE_PUSH || o->reg != staging)
             continue;
         if (newest && (o->is_xpose != newest->is_xpose || (o->mode < 2) != (newest->mode < 2)))
@@ -105,11 +107,13 @@ void wavefront_register(const struct wavefront *w, int staging, cycle_t t,
         rows = rows_shifted(o, t);
         fill_rows(w, o, r->filled, rows, r);
         r->filled += rows;
+        r->fresh += !is_latched && o->weights == newest->weights ? rows : 0;
         if (r->filled >= register_rows(w, o))
             break;
     }
     if (newest && r->filled > register_rows(w, newest))
         r->filled = register_rows(w, newest);
+    r->fresh = r->fresh < r->filled ? r->fresh : r->filled;
 }
 
 /* ---- results ---- */
@@ -287,7 +291,7 @@ static void say_weights(const struct wavefront *w, const struct wave_frame *f, s
         if (!r->filling)
             continue;
         snprintf(part, sizeof(part), "weights come into staging register %c: %d of its %d %s are "
-                 "there", "AB"[i], r->filled, register_rows(w, r->filling),
+                 "new", "AB"[i], r->fresh, register_rows(w, r->filling),
                  r->is_columns ? "columns" : "rows");
         say(s, part);
     }

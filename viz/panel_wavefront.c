@@ -246,7 +246,7 @@ static void draw_left(const struct wavefront_panel *p, const struct wave_picture
         snprintf(text, sizeof(text), "Staging register %c", 'A' + i);
         draw_text_fit(d, (struct rect){r.x, r.y, r.w, line}, TEXT_SMALL,
                       theme_color(picture->theme, COLOR_TEXT), text);
-        snprintf(text, sizeof(text), "%s %d of %d %s", g->is_columns ? "→" : "↓", g->filled,
+        snprintf(text, sizeof(text), "%s %d of %d %s new", g->is_columns ? "→" : "↓", g->fresh,
                  p->wave.size, g->is_columns ? "columns" : "rows");
         draw_text_fit(d, (struct rect){r.x, r.y + line, r.w, line}, TEXT_SMALL,
                       theme_color(picture->theme, COLOR_DIM_TEXT), text);

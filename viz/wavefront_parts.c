@@ -14,9 +14,11 @@ static rgba_t staged_color(const struct wave_picture *p, const struct wave_regis
 
     if (!o)
         return p->color[WAVE_COLOR_EMPTY];
+    if (i >= r->fresh && o->mode < 2)
+        return p->color[WAVE_COLOR_HELD];
     if (r->filling && o == r->filling)
         return p->color[WAVE_COLOR_NEWEST];
-    return p->color[o->number % 2 ? WAVE_COLOR_STAGED_2 : WAVE_COLOR_STAGED];
+    return p->color[o->rows_before / o->rows % 2 ? WAVE_COLOR_STAGED_2 : WAVE_COLOR_STAGED];
 }
 
 void wave_draw_staging(const struct wave_picture *p, struct draw_list *d, struct rect box,
@@ -111,7 +113,8 @@ static void draw_op(const struct strip *s, const struct wave_op *o)
     switch (o->kind) {
     case WAVE_PUSH:
         draw_span(s, LANE_PORT, o->start, o->end,
-                  p->color[o->number % 2 ? WAVE_COLOR_STAGED_2 : WAVE_COLOR_STAGED]);
+                  p->color[o->rows_before / o->rows % 2 ? WAVE_COLOR_STAGED_2
+                                                        : WAVE_COLOR_STAGED]);
         break;
     case WAVE_MULTIPLY:
         draw_span(s, LANE_ROWS, o->start, o->enters, theme_color(p->theme, COLOR_ACCENT));
@@ -173,7 +176,7 @@ static size_t legend(const struct wave_picture *p, struct legend_entry entry[LEG
         {p->color[WAVE_COLOR_ROW_2], "those of every second vmatmul"},
         {p->color[WAVE_COLOR_NEXT], "with the weights of every second vlgmr"},
         {p->color[WAVE_COLOR_EDGE], "waits at the edge for its turn"},
-        {p->color[WAVE_COLOR_HELD], "idle PE that holds weights"},
+        {p->color[WAVE_COLOR_HELD], "idle PE that holds weights; staged ones that were taken"},
         {p->color[WAVE_COLOR_STAGED], "staged weights, shades by vmatpush"},
         {p->color[WAVE_COLOR_NEWEST], "weights coming in now"},
         {p->color[WAVE_COLOR_READY], "result ready to pop"},
