@@ -33,7 +33,7 @@ TEST(columns_of_the_whole_run_add_up_to_the_counters)
         const struct hbm_stats *h = machine_hbm_stats(r.rig.m, 0);
 
         hbm_model_load(&m, r.run, 0, 0, strace_info(r.run)->cycles, columns[i]);
-        assert_true(m.count <= columns[i]);
+        assert_true(m.count <= columns[i] + 1);
         assert_int_equal(m.is_exact, m.width_cycles < STRACE_CELL_CYCLES);
         assert_int_equal(lround(m.total.read_bytes), h->read_bytes);
         assert_int_equal(lround(m.total.write_bytes), h->write_bytes);
@@ -63,6 +63,27 @@ static double bytes_of_log(size_t column)
     return bytes;
 }
 
+TEST(columns_kept_from_before_are_those_that_would_be_asked_for)
+{
+    static const cycle_t moves[][2] = {{0, 6400}, {64, 6464}, {1024, 7424}, {512, 6912},
+                                       {512, 3000}, {0, 6400}};
+    struct hbm_model fresh;
+
+    open("v3", 1, TRACE_OP);
+    for (size_t i = 0; i < COUNT_OF(moves); i++) {
+        hbm_model_init(&fresh);
+        hbm_model_load(&m, r.run, 0, moves[i][0], moves[i][1], 100);
+        hbm_model_load(&fresh, r.run, 0, moves[i][0], moves[i][1], 100);
+        assert_int_equal(m.count, fresh.count);
+        assert_false(m.is_exact);
+        assert_memory_equal(m.column, fresh.column, m.count * sizeof(*m.column));
+        assert_memory_equal(m.channel_busy_ps, fresh.channel_busy_ps,
+                            m.count * (size_t)m.channel_count * sizeof(double));
+        hbm_model_fini(&fresh);
+    }
+    close_all();
+}
+
 TEST(near_columns_hold_what_the_runs_move_in_them)
 {
     size_t i;
@@ -70,9 +91,10 @@ TEST(near_columns_hold_what_the_runs_move_in_them)
     open("v3", 1, TRACE_BUNDLE);
     hbm_model_load(&m, r.run, 0, 400, 1000, 100);
     assert_true(m.is_exact && m.has_runs);
-    assert_int_equal(m.width_cycles, 6);
+    assert_int_equal(m.width_cycles, 8);
     for (i = 0; i < m.count; i++)
-        assert_true(fabs(m.column[i].read_bytes + m.column[i].write_bytes - bytes_of_log(i)) < 0.01);
+        assert_true(fabs(m.column[i].read_bytes + m.column[i].write_bytes - bytes_of_log(i))
+                    < 0.01);
     assert_true(m.total.read_bytes > 1000);
     close_all();
 }
@@ -94,7 +116,8 @@ TEST(shares_of_channels_and_rates_stay_below_the_peak)
         }
     assert_true(fabs(sum * (double)m.width_cycles * m.ps_per_cycle - m.total.busy_ps) <
                 0.02 * m.total.busy_ps);
-    assert_true(hbm_model_rate(&m, m.total.read_bytes, m.count) < m.peak_bytes_per_second);
+    assert_true(hbm_model_rate(&m, m.total.read_bytes, m.total_cycles) <
+                m.peak_bytes_per_second);
     close_all();
 }
 
@@ -156,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_of_the_whole_run_add_up_to_the_counters),
+        cmocka_unit_test(columns_kept_from_before_are_those_that_would_be_asked_for),
         cmocka_unit_test(near_columns_hold_what_the_runs_move_in_them),
         cmocka_unit_test(shares_of_channels_and_rates_stay_below_the_peak),
         cmocka_unit_test(refreshes_come_once_a_period_from_the_launch_on),

@@ -50,7 +50,7 @@ void code_lines_fini(struct code_lines *l);
 /* "{ v0 = vld [vmem:s0] ;; … }", cut to the buffer; returns buf */
 char *code_print_bundle(const struct isa_program *p, uint32_t bundle, char *buf, size_t bytes);
 
-/* The slots of a bundle, for a grid: `taken` of `count` of each kind; kinds with none are left out. */
+/* The slots of a bundle, for a grid: `taken` of `count` of each kind that the chip has. */
 struct code_slot {
     enum isa_slot slot;
     int count, taken;

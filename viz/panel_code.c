@@ -376,8 +376,8 @@ static void draw_words(const struct code_panel *p, const struct view *v, struct 
 static const char *why_nothing(const struct view *v)
 {
     return strace_info(v->run)->level < TRACE_BUNDLE
-           ? "This trace has no bundles: record with --trace-level bundle to see how often each ran "
-             "and waited."
+           ? "This trace has no bundles: record with --trace-level bundle to see how often each "
+             "ran and waited."
            : "This core had no program.";
 }
 

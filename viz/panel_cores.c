@@ -233,8 +233,8 @@ static void draw_words(const struct cores_panel *p, const struct view *v, struct
         sum += share;
         active++;
     }
-    snprintf(text, sizeof(text), "%s, in the cycles shown: %s on the mean of %d cores with a program, "
-             "%s to %s. A click chooses the core that other panels show.",
+    snprintf(text, sizeof(text), "%s, in the cycles shown: %s on the mean of %d cores with a "
+             "program, %s to %s. A click chooses the core that other panels show.",
              measures[p->measure].meaning, quantity_percent(active ? sum / active : 0, mean_text),
              active, quantity_percent(active ? least : 0, least_text),
              quantity_percent(most, most_text));

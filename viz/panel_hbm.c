@@ -164,8 +164,9 @@ static void draw_chart(const struct hbm_panel *p, const struct view *v, struct d
     for (i = 0; i < p->model.count; i++) {
         const struct hbm_column *c = &p->model.column[i];
         const int x = column_x(p, v, r, i), end = column_x(p, v, r, i + 1);
-        const int read = rate_y(p, r, hbm_model_rate(&p->model, c->read_bytes, 1));
-        const int all = rate_y(p, r, hbm_model_rate(&p->model, c->read_bytes + c->write_bytes, 1));
+        const int read = rate_y(p, r, hbm_model_rate(&p->model, c->read_bytes, p->model.width_cycles));
+        const int all = rate_y(p, r, hbm_model_rate(&p->model, c->read_bytes + c->write_bytes,
+                                                       p->model.width_cycles));
 
         if (end <= x)
             continue;
@@ -299,8 +300,8 @@ static void draw_banks_of_runs(const struct hbm_panel *p, const struct view *v,
     char text[160];
     size_t i;
 
-    snprintf(text, sizeof(text), "banks of channel %d, while the data bus moves their data (a click "
-             "on a channel chooses it)", p->channel);
+    snprintf(text, sizeof(text), "banks of channel %d, while the data bus moves their data (a "
+             "click on a channel chooses it)", p->channel);
     draw_caption(v, d, at->banks, text);
     draw_row_names(v, d, at, at->banks, p->model.bank_count, "bank");
     for (i = 0; i < p->model.run_count; i++)
@@ -316,7 +317,7 @@ static void draw_banks_of_sums(const struct hbm_panel *p, const struct view *v,
     const struct rect r = at->banks;
     size_t i;
 
-    draw_caption(v, d, r, "how runs of bursts found their rows, in all banks (zoom in to see banks)");
+    draw_caption(v, d, r, "how runs of bursts found their rows, in all banks (zoom in to see each)");
     for (i = 0; i < p->model.count; i++) {
         const struct hbm_column *c = &p->model.column[i];
         const double all = c->hits + c->closed + c->conflicts;
@@ -352,7 +353,7 @@ static void draw_words(const struct hbm_panel *p, const struct view *v, struct d
                        struct rect r)
 {
     const struct hbm_column *t = &p->model.total;
-    const double rate = hbm_model_rate(&p->model, t->read_bytes + t->write_bytes, p->model.count);
+    const double rate = hbm_model_rate(&p->model, t->read_bytes + t->write_bytes, p->model.total_cycles);
     const double runs = t->hits + t->closed + t->conflicts;
     char read[QUANTITY_MAX], written[QUANTITY_MAX], mean[QUANTITY_MAX], peak[QUANTITY_MAX];
     char refreshes[32], text[500];
@@ -445,8 +446,8 @@ static const char *hover(void *state, const struct view *v, struct rect area, in
     return arena_printf(a, "%lld cycles from %lld on\nread %s, written %s\nrows: %.0f hit, %.0f "
                         "closed, %.0f conflict", (long long)p->model.width_cycles,
                         (long long)(p->model.from + (cycle_t)column * p->model.width_cycles),
-                        quantity_rate(hbm_model_rate(&p->model, c->read_bytes, 1), read),
-                        quantity_rate(hbm_model_rate(&p->model, c->write_bytes, 1), written),
+                        quantity_rate(hbm_model_rate(&p->model, c->read_bytes, p->model.width_cycles), read),
+                        quantity_rate(hbm_model_rate(&p->model, c->write_bytes, p->model.width_cycles), written),
                         c->hits, c->closed, c->conflicts);
 }
 

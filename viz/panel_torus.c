@@ -248,8 +248,8 @@ static void draw_words(const struct torus_panel *p, const struct view *v, struct
         snprintf(now, sizeof(now), " At cycle %.0f: %d message%s under way.", floor(v->cursor),
                  messages, messages == 1 ? "" : "s");
     snprintf(text, sizeof(text), "%s: %d chips, %zu links, one each way between neighbours; arcs "
-             "close rings. %s%s", strace_info(v->run)->slice->name, m->chip_count, m->count, busiest,
-             now);
+             "close rings. %s%s", strace_info(v->run)->slice->name, m->chip_count, m->count,
+             busiest, now);
     layout_paragraph(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }
 
@@ -361,8 +361,8 @@ static const char *hover(void *state, const struct view *v, struct rect area, in
     l = &p->model.link[link];
     print_chip(&p->model, l->from, from, sizeof(from));
     print_chip(&p->model, l->to, to, sizeof(to));
-    return arena_printf(a, "chip %s to %s%s\nbusy %s of the cycles shown\n%s of payload, %s", from, to,
-                        l->is_wrap ? ", around" : "", quantity_percent(l->share, share),
+    return arena_printf(a, "chip %s to %s%s\nbusy %s of the cycles shown\n%s of payload, %s", from,
+                        to, l->is_wrap ? ", around" : "", quantity_percent(l->share, share),
                         quantity_bytes((double)l->payload_bytes, bytes),
                         quantity_rate((double)l->payload_bytes / p->model.seconds, rate));
 }

@@ -303,8 +303,8 @@ static void draw_words(const struct vmem_panel *p, const struct view *v, struct 
                        ? " Loads and stores are not in this trace: record with --trace-level slot."
                        : m->has_accesses ? "" : " Zoom in to see loads and stores.";
 
-    snprintf(text, sizeof(text), "VMEM of core %d: %zu copies in the cycles shown%s; addresses up to "
-             "%s of %s are touched. Two bands that take turns are double buffering: one is filled "
+    snprintf(text, sizeof(text), "VMEM of core %d: %zu copies in the cycles shown%s; addresses up "
+             "to %s of %s are touched. Two bands that take turns are double buffering: one is filled "
              "while the other is used.%s", m->core, m->copy_count,
              m->left_out_copies > 0 ? " (the first of more)" : "",
              quantity_bytes((double)m->highest_byte, touched),
@@ -399,7 +399,8 @@ static const char *hover(void *state, const struct view *v, struct rect area, in
     if (!c)
         return arena_printf(a, "byte 0x%llx, row %lld", (unsigned long long)address,
                             (long long)(address / VMEM_ROW_BYTES));
-    return arena_printf(a, "%s: %s at 0x%llx\nby core %d, bundle %u, under way for %s\nin runs of %s", ways[c->way], quantity_bytes((double)c->bytes, bytes),
+    return arena_printf(a, "%s: %s at 0x%llx\nby core %d, bundle %u, under way for %s\nin runs of "
+                        "%s", ways[c->way], quantity_bytes((double)c->bytes, bytes),
                         (unsigned long long)c->address, c->core, c->dma.bundle,
                         quantity_cycles((double)(c->dma.done_at - c->dma.issued_at), cycles),
                         quantity_bytes((double)c->dma.run_bytes, runs));

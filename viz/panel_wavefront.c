@@ -56,22 +56,32 @@ static int unit_index(const struct strace *run, int mxu)
     return -1;
 }
 
-/* the first stretch of what is shown in which the unit takes rows */
-static cycle_t first_busy(struct wavefront_panel *p, const struct view *v)
+/* busy cycles of a unit in from..end - 1 */
+static int64_t busy_cycles(const struct view *v, int unit, cycle_t from, cycle_t end)
 {
-    enum { PARTS = 256 };
-    const int unit = unit_index(v->run, p->unit);
-    const cycle_t from = (cycle_t)v->from;
-    cycle_t width = (cycle_t)((v->end - v->from) / PARTS) + 1, at = -1;
-    int64_t *cell = mem_alloc(PARTS * STRACE_CELL_COUNT * sizeof(*cell));
-    int i;
+    int64_t sum[STRACE_CELL_COUNT];
 
-    strace_cells(v->run, STRACE_CORE, v->core, from, width, PARTS, cell);
-    for (i = 0; i < PARTS && unit >= 0 && at < 0; i++)
-        if (cell[i * STRACE_CELL_COUNT + STRACE_CELL_UNIT + unit] > 0)
-            at = from + i * width;
-    mem_free(cell);
-    return at;
+    strace_sum(v->run, STRACE_CORE, v->core, from, end, sum);
+    return sum[STRACE_CELL_UNIT + unit];
+}
+
+/* a cycle shortly before the unit first takes rows in what is shown; -1: it does not */
+static cycle_t first_busy(const struct wavefront_panel *p, const struct view *v)
+{
+    const int unit = unit_index(v->run, p->unit);
+    cycle_t from = (cycle_t)v->from, end = (cycle_t)v->end + 1;
+
+    if (unit < 0 || busy_cycles(v, unit, from, end) == 0)
+        return -1;
+    while (end - from > STRACE_CELL_CYCLES) {
+        const cycle_t middle = from + (end - from) / 2;
+
+        if (busy_cycles(v, unit, from, middle) > 0)
+            end = middle;
+        else
+            from = middle;
+    }
+    return from;
 }
 
 /* a cycle worth seeing: the first rows shown are two thirds through the array */
@@ -85,7 +95,7 @@ static void find_moment(struct wavefront_panel *p, const struct view *v)
     p->moment = (cycle_t)v->from;
     if (at < 0)
         return;
-    wavefront_gather(&p->wave, v->run, v->core, at, at + 65536 < most ? at + 65536 : most);
+    wavefront_gather(&p->wave, v->run, v->core, at, at + 4096 < most ? at + 4096 : most);
     for (i = wavefront_after(&p->wave, at - WAVE_OP_CYCLES_MAX); i < p->wave.count; i++)
         if (p->wave.op[i].kind == WAVE_MULTIPLY && p->wave.op[i].end > (cycle_t)v->from) {
             p->moment = p->wave.op[i].enters + 2 * p->wave.span_cycles / 3;
@@ -255,11 +265,6 @@ static void draw_left(const struct wavefront_panel *p, const struct wave_picture
     }
 }
 
-struct number {
-    const char *name;
-    char value[64];
-};
-
 static cycle_t launch_begin(const struct strace_info *info, cycle_t t)
 {
     cycle_t start = 0;
@@ -274,88 +279,8 @@ static double busy_percent(const struct wavefront_panel *p, const struct view *v
 {
     const cycle_t from = launch_begin(strace_info(v->run), p->frame.at), end = p->frame.at + 1;
     const int unit = unit_index(v->run, p->unit);
-    int64_t sum[STRACE_CELL_COUNT];
 
-    if (unit < 0)
-        return 0;
-    strace_sum(v->run, STRACE_CORE, v->core, from, end, sum);
-    return 100.0 * (double)sum[STRACE_CELL_UNIT + unit] / (double)(end - from);
-}
-
-static int fill_numbers(const struct wavefront_panel *p, const struct view *v,
-                        struct number n[8])
-{
-    const struct wavefront *w = &p->wave;
-    const struct wave_frame *f = &p->frame;
-    const double pes = (double)w->size * w->size;
-    int i = 0;
-
-    n[i].name = "PEs multiplying";
-    snprintf(n[i++].value, sizeof(n->value), "%.1f %%", 100.0 * f->active / pes);
-    n[i].name = "rows a PE takes at once";
-    snprintf(n[i++].value, sizeof(n->value), "%d", f->active ? (int)(f->products / f->active) : 1);
-    n[i].name = "array took rows, this launch";
-    snprintf(n[i++].value, sizeof(n->value), "%.1f %% of cycles", busy_percent(p, v));
-    n[i].name = "rows with these weights";
-    snprintf(n[i++].value, sizeof(n->value), "%lld",
-             f->entering ? (long long)f->entering->rows_before + f->entering_row + 1
-                         : (long long)0);
-    n[i].name = "entry to first result";
-    snprintf(n[i++].value, sizeof(n->value), "%d cycles", w->latency_cycles);
-    n[i].name = "first PE to last PE";
-    snprintf(n[i++].value, sizeof(n->value), "%d cycles", w->span_cycles);
-    n[i].name = "results under way";
-    snprintf(n[i++].value, sizeof(n->value), "%lld", (long long)f->under_way);
-    n[i].name = w->accumulators ? "accumulators with a sum" : "results ready to pop";
-    snprintf(n[i++].value, sizeof(n->value), "%lld of %d",
-             w->accumulators ? (long long)f->sums : (long long)f->ready,
-             w->accumulators ? w->accumulators : w->fifo_depth);
-    return i;
-}
-
-/* how to read the picture, as far as there is room */
-static void draw_story(const struct view *v, struct draw_list *d, struct rect r)
-{
-    static const char *const story[] = {
-        "1  vmatpush: weights go down a staging register, the last rows of the matrix first.",
-        "2  vlgmr: every PE takes its staged weight, all at once.",
-        "3  vmatmul: rows enter from the left. Array row k waits k cycles, hence the slant.",
-        "4  Each PE adds weight x value to the sum from above and hands both on.",
-        "5  Sums leave at the bottom, wait for their neighbours, and go into the FIFO; vpop takes "
-        "them.",
-        "space plays; . and , step a cycle, with shift ten; a click in the strip goes there; the "
-        "wheel zooms into the array.",
-    };
-    const int line = draw_line_height(d, TEXT_SMALL);
-    size_t i;
-
-    for (i = 0; i < COUNT_OF(story); i++) {
-        const int height = line * layout_paragraph_lines(d, r.w, TEXT_SMALL, story[i]);
-
-        if (height > r.h)
-            return;
-        layout_paragraph(d, rect_cut_top(&r, height), TEXT_SMALL,
-                         theme_color(v->theme, COLOR_DIM_TEXT), story[i]);
-        rect_cut_top(&r, draw_scaled(d, 5));
-    }
-}
-
-static void draw_right(const struct wavefront_panel *p, const struct view *v,
-                       struct draw_list *d, struct rect r)
-{
-    const int line = draw_line_height(d, TEXT_SMALL), value_line = draw_line_height(d, TEXT_NORMAL);
-    struct number n[8];
-    int count = fill_numbers(p, v, n), i;
-
-    for (i = 0; i < count && r.h >= line + value_line; i++) {
-        draw_text_fit(d, rect_cut_top(&r, line), TEXT_SMALL, theme_color(v->theme, COLOR_DIM_TEXT),
-                      n[i].name);
-        draw_text_fit(d, rect_cut_top(&r, value_line), TEXT_NORMAL,
-                      theme_color(v->theme, COLOR_TEXT), n[i].value);
-        rect_cut_top(&r, draw_scaled(d, 5));
-    }
-    rect_cut_top(&r, line);
-    draw_story(v, d, r);
+    return unit < 0 ? 0 : 100.0 * (double)busy_cycles(v, unit, from, end) / (double)(end - from);
 }
 
 static void draw_captions(const struct wavefront_panel *p, const struct wave_picture *picture,
@@ -408,7 +333,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
                      wavefront_explain(&p->wave, &p->frame, words, sizeof(words)));
     draw_left(p, &picture, d, at.left);
     if (at.right.w > 0)
-        draw_right(p, v, d, at.right);
+        wave_draw_numbers(&picture, d, at.right, busy_percent(p, v));
     if (at.side > 0) {
         draw_captions(p, &picture, d, &at);
         wave_draw_array(&picture, d, at.array);

@@ -53,6 +53,10 @@ void wave_draw_fifo(const struct wave_picture *p, struct draw_list *d, struct re
 void wave_draw_strip(const struct wave_picture *p, struct draw_list *d, struct rect box,
                      cycle_t from, cycle_t end);
 int wave_strip_height(const struct draw_list *d);
+/* numbers and how to read the picture; the array took rows in so many percent of cycles */
+void wave_draw_numbers(const struct wave_picture *p, struct draw_list *d, struct rect r,
+                       double busy_percent);
+/* returns the height used */
 int wave_legend(const struct wave_picture *p, struct draw_list *d, struct rect box);
 int wave_legend_height(const struct wave_picture *p, const struct draw_list *d, int width);
 #endif
