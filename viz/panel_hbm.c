@@ -117,6 +117,11 @@ static struct hbm_places place(const struct view *v, const struct draw_list *d, 
 
 /* ---- the chart ---- */
 
+static double column_rate(const struct hbm_panel *p, double bytes)
+{
+    return hbm_model_rate(&p->model, bytes, p->model.width_cycles);
+}
+
 /* left border of a column, which may lie left of what is shown */
 static int column_x(const struct hbm_panel *p, const struct view *v, struct rect r, size_t column)
 {
@@ -164,9 +169,8 @@ static void draw_chart(const struct hbm_panel *p, const struct view *v, struct d
     for (i = 0; i < p->model.count; i++) {
         const struct hbm_column *c = &p->model.column[i];
         const int x = column_x(p, v, r, i), end = column_x(p, v, r, i + 1);
-        const int read = rate_y(p, r, hbm_model_rate(&p->model, c->read_bytes, p->model.width_cycles));
-        const int all = rate_y(p, r, hbm_model_rate(&p->model, c->read_bytes + c->write_bytes,
-                                                       p->model.width_cycles));
+        const int read = rate_y(p, r, column_rate(p, c->read_bytes));
+        const int all = rate_y(p, r, column_rate(p, c->read_bytes + c->write_bytes));
 
         if (end <= x)
             continue;
@@ -317,7 +321,8 @@ static void draw_banks_of_sums(const struct hbm_panel *p, const struct view *v,
     const struct rect r = at->banks;
     size_t i;
 
-    draw_caption(v, d, r, "how runs of bursts found their rows, in all banks (zoom in to see each)");
+    draw_caption(v, d, r, "how runs of bursts found their rows, in all banks (zoom in to see "
+                 "each)");
     for (i = 0; i < p->model.count; i++) {
         const struct hbm_column *c = &p->model.column[i];
         const double all = c->hits + c->closed + c->conflicts;
@@ -353,7 +358,8 @@ static void draw_words(const struct hbm_panel *p, const struct view *v, struct d
                        struct rect r)
 {
     const struct hbm_column *t = &p->model.total;
-    const double rate = hbm_model_rate(&p->model, t->read_bytes + t->write_bytes, p->model.total_cycles);
+    const double rate = hbm_model_rate(&p->model, t->read_bytes + t->write_bytes,
+                                       p->model.total_cycles);
     const double runs = t->hits + t->closed + t->conflicts;
     char read[QUANTITY_MAX], written[QUANTITY_MAX], mean[QUANTITY_MAX], peak[QUANTITY_MAX];
     char refreshes[32], text[500];
@@ -446,8 +452,8 @@ static const char *hover(void *state, const struct view *v, struct rect area, in
     return arena_printf(a, "%lld cycles from %lld on\nread %s, written %s\nrows: %.0f hit, %.0f "
                         "closed, %.0f conflict", (long long)p->model.width_cycles,
                         (long long)(p->model.from + (cycle_t)column * p->model.width_cycles),
-                        quantity_rate(hbm_model_rate(&p->model, c->read_bytes, p->model.width_cycles), read),
-                        quantity_rate(hbm_model_rate(&p->model, c->write_bytes, p->model.width_cycles), written),
+                        quantity_rate(column_rate(p, c->read_bytes), read),
+                        quantity_rate(column_rate(p, c->write_bytes), written),
                         c->hits, c->closed, c->conflicts);
 }
 
