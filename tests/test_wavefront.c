@@ -209,6 +209,27 @@ TEST(the_last_pe_is_done_with_eight_rows_before_their_sums_are_ready)
     done();
 }
 
+TEST(with_a_prep_rows_enter_without_a_gap)
+{
+    int64_t active;
+    cycle_t t;
+
+    use("v6e", "{ vmatprep.mubr.bf16.mxu0 v0 }\n{ vmatmul.mubr.bf16.gmra.mxu0 v0 }\n{ shalt }\n");
+    for (t = 0; t < 10; t++) {          /* one cycle of prep, seven of push: 16 rows in 8 cycles */
+        feed(0, 8 * t, 8 * t + 1);
+        feed(1, 8 * t + 1, 8 * t + 8);
+    }
+    assert_int_equal(w.op[0].tile_cycles, 8);
+    assert_int_equal(sum_products(1000, &active), 160 * 256 * 256);
+    assert_int_equal(active, 80 * 256 * 256);
+    for (t = 1; t < 80; t++) {
+        wavefront_frame(&w, t, &f);
+        assert_int_equal(f.diagonal[0].rows, 2);
+        assert_non_null(f.entering);
+    }
+    done();
+}
+
 TEST(weights_go_down_row_by_row)
 {
     char text[1024] = "";
@@ -548,6 +569,7 @@ int main(void)
         cmocka_unit_test(active_pes_are_counted_as_a_walk_over_the_array_counts_them),
         cmocka_unit_test(results_are_ready_when_the_fifo_of_the_machine_says_so),
         cmocka_unit_test(the_last_pe_is_done_with_eight_rows_before_their_sums_are_ready),
+        cmocka_unit_test(with_a_prep_rows_enter_without_a_gap),
         cmocka_unit_test(weights_go_down_row_by_row),
         cmocka_unit_test(rows_that_were_latched_are_not_new_any_more),
         cmocka_unit_test(transposed_weights_fill_columns_and_halves_shift_by_themselves),

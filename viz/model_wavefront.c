@@ -67,7 +67,7 @@ int wavefront_diagonal_length(const struct wavefront *w, int diagonal)
 
 cycle_t wavefront_row_enters(const struct wave_op *o, int row)
 {
-    return o->enters + (o->end - o->enters) * row / o->rows;
+    return o->enters + (cycle_t)o->tile_cycles * row / o->rows;
 }
 
 int wavefront_result_tiles(const struct wavefront *w, const struct wave_op *o)

@@ -18,7 +18,7 @@ static bool is_past(const struct wavefront *w, const struct wave_op *o, cycle_t 
 /* rows of `o` that enter in cycle `t`: the first, and how many */
 static int rows_entering(const struct wave_op *o, cycle_t t, int *first)
 {
-    const cycle_t cycles = o->end - o->enters, since = t - o->enters;
+    const cycle_t cycles = o->tile_cycles, since = t - o->enters;
 
     if (since < 0 || since >= cycles)
         return 0;
@@ -195,7 +195,7 @@ static void fill_entry(const struct wavefront *w, cycle_t t, struct wave_frame *
         if (o->kind != WAVE_MULTIPLY)
             continue;
         if (t < o->enters || rows_entering(o, t, &f->entering_row) > 0)
-            f->entering = t < o->end ? o : f->entering;
+            f->entering = t < o->enters + o->tile_cycles ? o : f->entering;
         if (o->latches >= 0 && o->enters <= t && !f->gain[o->reg])
             f->gain[o->reg] = o;
     }
