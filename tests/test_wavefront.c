@@ -512,6 +512,10 @@ TEST(keys_step_and_the_wheel_zooms)
     panel_wavefront.input(panel, &v, &(struct input){.kind = INPUT_KEY, .key = ',',
                                                      .has_shift = true}, area);
     assert_true(v.cursor == 2991);
+    v.cursor = -1;                      /* playing begins where the panel's own choice is */
+    assert_false(panel_wavefront.input(panel, &v, &(struct input){.kind = INPUT_KEY, .key = ' '},
+                                       area));
+    assert_true(v.cursor > 1000);
     for (i = 0; i < 12; i++)
         assert_true(panel_wavefront.input(panel, &v, &(struct input){
             .kind = INPUT_WHEEL, .dy = 1, .x = 600, .y = 200}, area));

@@ -212,15 +212,15 @@ static bool key(struct app *a, const struct input *i)
     }
     if (bookmark_key(a, i))
         return true;
+    if (c->input && c->input(a->state[a->panel], a->view, i, app_panel_area(a, a->panel)))
+        return true;                    /* it knows better what up, or a cycle on, means there */
     what = action_of_key(input_key_name(i, name));
     if (what == ACTION_COUNT && i->has_shift) {
         plain.has_shift = false;
         what = action_of_key(input_key_name(&plain, name));
         times = 10;
     }
-    if (what < ACTION_COUNT)
-        return app_act(a, what, times);
-    return c->input && c->input(a->state[a->panel], a->view, i, app_panel_area(a, a->panel));
+    return what < ACTION_COUNT && app_act(a, what, times);
 }
 
 /* ---- the pointer ---- */

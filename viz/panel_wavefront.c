@@ -401,16 +401,16 @@ static void go_to(struct view *v, double cycle)
     v->cursor = cycle < 0 ? 0 : cycle > last ? last : cycle;
 }
 
+/* from what is shown on, also where that is the panel's own choice; so does playing */
 static bool step(struct wavefront_panel *p, struct view *v, const struct input *i)
 {
-    const double by = i->has_shift || i->key == '>' || i->key == '<' ? 10 : 1;
+    const double by = i->has_shift ? 10 : 1;
 
-    if (i->key == '.' || i->key == '>')
-        go_to(v, (double)p->frame.at + by);
-    else if (i->key == ',' || i->key == '<')
-        go_to(v, (double)p->frame.at - by);
-    else
+    if (i->key == ' ' && v->cursor < 0)
+        go_to(v, (double)p->frame.at);
+    if (i->key != '.' && i->key != ',')
         return false;
+    go_to(v, (double)p->frame.at + (i->key == '.' ? by : -by));
     return true;
 }
 

@@ -52,8 +52,8 @@ static void draw_story(const struct wave_picture *p, struct draw_list *d, struct
         "4  Each PE adds weight x value to the sum from above and hands both on.",
         "5  Sums leave at the bottom, wait for their neighbours, and go into the FIFO; vpop takes "
         "them.",
-        "space plays; . and , step a cycle, with shift ten; a click in the strip goes there; the "
-        "wheel zooms into the array.",
+        "space plays, < and > slower and faster; . and , step a cycle; a click in the strip goes "
+        "there; the wheel zooms into the array.",
     };
     const int line = draw_line_height(d, TEXT_SMALL);
     size_t i;
