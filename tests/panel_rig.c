@@ -42,7 +42,7 @@ void panel_rig_open(struct panel_rig *r, const char *slice, const char *text, un
 
     rig_open(&r->rig, slice, &options);
     for (i = 0; i < machine_core_count(r->rig.m); i++)
-        if (cores >> i & 1u)
+        if (i < 32 && cores >> i & 1u)
             rig_load(&r->rig, i, text);
     tee_open(&r->tee, r->rig.m, &so);
     if (rig_run(&r->rig))
