@@ -194,6 +194,15 @@ static int branch_bundle(const struct emitter *m, const struct code_block *b,
     return at;
 }
 
+/* nothing but transfers of spilled registers: the bundle would not be there without them */
+static bool is_for_spills(const struct code_block *b, const int *next, int first)
+{
+    for (int i = first; i >= 0; i = next[i])
+        if (b->op[i].region != BACKEND_REGION_SPILL)
+            return false;
+    return first >= 0;
+}
+
 static void emit_bundles(struct emitter *m, const struct code_block *b,
                          const struct schedule *s, const struct vcode_block *from)
 {
@@ -201,12 +210,15 @@ static void emit_bundles(struct emitter *m, const struct code_block *b,
     int *next = arena_array(b->arena, (size_t)b->op_count, sizeof(int));
     int branch = from->is_loop_end ? branch_bundle(m, b, s) : -1;
     int count = s->bundle_count;
+    const char *spills = arena_printf(b->arena, "%s%s", b->note, VCODE_SPILL_SUFFIX);
 
     if (branch >= 0)
         count = branch + 1 + (int)m->chip->core_branch_delay_bundles;
     chain_bundles(b, s, head, next);
     for (int t = 0; t < count; t++) {
-        append_bundle(m, from->note);
+        bool is_spill = t != branch && t < s->bundle_count && is_for_spills(b, next, head[t]);
+
+        append_bundle(m, is_spill ? spills : from->note);
         if (t == branch) {
             struct isa_op op = {.code = OP_SBR, .pred = LOOP_PRED, .operand_count = 1};
 

@@ -88,6 +88,12 @@ static inline struct isa_operand operand_none(void)
     return (struct isa_operand){.value = 0, .kind = OPERAND_NONE};
 }
 
+/*
+ * Behind the note of a bundle that only stores and reloads registers for which
+ * there was no room, so that reports can tell what spills cost.
+ */
+#define VCODE_SPILL_SUFFIX " (spills)"
+
 /* What the back end did, for reports. */
 struct vcode_stats {
     int64_t op_count, bundle_count;

@@ -409,10 +409,53 @@ TEST(block_of_four_thousand_operations_compiles_in_no_time)
     arena_fini(&arena);
 }
 
+/* a load or a store of the spill area, told by its address */
+static bool is_spill(const struct isa_op *op)
+{
+    const struct isa_operand *row = &op->operand[op->code == OP_VLD ? 2 : 1];
+
+    return (op->code == OP_VLD || op->code == OP_VST) && row->kind == OPERAND_IMM &&
+           row->value >= SYMBOLIC_SPILL_ROW;
+}
+
+TEST(bundles_of_nothing_but_spills_say_so)
+{
+    struct chip chip = hand_narrow_chip(8);
+    int noted = 0;
+
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct random_vcode r = {.seed = seed, .op_count = 60, .reach = 30};
+        struct arena arena;
+        struct vcode c;
+        struct compiled p;
+
+        arena_init(&arena);
+        vcode_init(&c, &arena);
+        random_vcode_emit(&c, &chip, &r);
+        compile(&p, &c, &chip);
+        for (uint32_t i = 0; i < p.program.bundle_count; i++) {
+            const struct isa_bundle *b = &p.program.bundle[i];
+            const char *note = b->note ? p.program.note[b->note - 1] : "";
+            int spills = 0;
+
+            for (int j = 0; j < b->op_count; j++)
+                spills += is_spill(&p.program.op[b->first_op + (uint32_t)j]);
+            assert_int_equal(strstr(note, VCODE_SPILL_SUFFIX) != NULL,
+                             spills && spills == b->op_count);
+            noted += spills && spills == b->op_count;
+        }
+        arena_fini(&p.arena);
+        vcode_fini(&c);
+        arena_fini(&arena);
+    }
+    assert_true(noted > 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_blocks_keep_their_meaning_on_any_chip),
+        cmocka_unit_test(bundles_of_nothing_but_spills_say_so),
         cmocka_unit_test(same_code_compiles_to_the_same_bundles),
         cmocka_unit_test(matmul_tiles_are_bound_by_the_weight_port),
         cmocka_unit_test(independent_streams_fill_both_vector_slots),
