@@ -69,12 +69,16 @@ static int explain(const struct arguments *args, const struct explain_source *s,
     struct explain_change change[EXPLAIN_CHANGE_MAX];
     struct explain_verified verified[EXPLAIN_CHANGE_MAX];
     struct explain x;
-    char title[200];
-    struct explain_text t = {.x = &x, .title = title, .change = change,
+    char machine[200];
+    struct explain_text t = {.x = &x, .change = change,
                              .top = (size_t)args->top, .is_verified = args->is_verified,
                              .verified = verified};
 
-    run_folder_describe(&s->folder, title, sizeof(title));
+    run_folder_describe(&s->folder, machine, sizeof(machine));
+    t.title = run_folder_setting(&s->folder, "model.name") || !*run_text(s->folder.stats, "title")
+                  ? machine : arena_printf(s->arena, "%s on %s",
+                                           run_text(s->folder.stats, "title"), machine);
+    t.command = s->has_command ? command_text(&s->command, s->arena) : NULL;
     explain_make(&s->input, s->arena, &x);
     t.change_count = explain_changes(&x, s->arena, change);
     if (args->is_verified) {

@@ -4,10 +4,10 @@
  */
 #ifndef CLI_EXPLAIN_H
 #define CLI_EXPLAIN_H
+#include "report/command.h"
 #include "report/explain_print.h"
 #include "report/run_folder.h"
-
-#define EXPLAIN_COMMAND_MAX 160         /* words of a command */
+#include "report/strace.h"
 
 /* A run as it is explained; release with explain_source_close. */
 struct explain_source {
@@ -15,13 +15,16 @@ struct explain_source {
     struct run_folder folder;
     struct report_view view;
     struct explain_input input;
-    const char *word[EXPLAIN_COMMAND_MAX];      /* the command again: "train", "model.json"…; */
-    int word_count;                     /* 0: it cannot be told */
+    struct explain_product product;
+    struct strace *trace;               /* NULL: none */
+    bool has_command;                   /* whether the next is known */
+    struct command command;
 };
 
 int explain_source_open(struct explain_source *s, const char *path, struct arena *a,
                         struct err *e);
 void explain_source_close(struct explain_source *s);
+bool explain_parse_sides(const char *text, int64_t side[3]);    /* "64x32x16", and nothing else */
 
 /*
  * Simulates the run again with each change that belongs to one of its first

@@ -1,116 +1,248 @@
 #include "cli/explain.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "base/units.h"
+#include "report/explain_places.h"
 #include "report/folder_view.h"
 
-/* ----- what kind of run it is */
+/* ----- the command */
 
-static const char *setting(const struct explain_source *s, const char *name)
+/* the value of an option behind the command, the last one given; NULL: not given */
+static const char *option(const struct command *c, const char *name)
 {
-    const char *value = run_folder_setting(&s->folder, name);
+    size_t length = strlen(name);
+    const char *value = NULL;
 
+    for (int i = 0; i < c->argument_count; i++) {
+        const char *word = c->argument[i];
+
+        if (strncmp(word, name, length) != 0)
+            continue;
+        if (word[length] == '=')
+            value = word + length + 1;
+        else if (!word[length] && i + 1 < c->argument_count)
+            value = c->argument[i + 1];
+    }
+    return value;
+}
+
+bool explain_parse_sides(const char *text, int64_t side[3])
+{
+    for (int i = 0; i < 3; i++) {
+        char word[24];
+        size_t length = strcspn(text, "x");
+
+        if (length >= sizeof(word))
+            return false;
+        memcpy(word, text, length);
+        word[length] = '\0';
+        if (text_parse_int(word, 1, INT32_MAX, &side[i]) || (text[length] == 'x') != (i < 2))
+            return false;
+        text += length + 1;
+    }
+    return true;
+}
+
+/* MxNxK, or --m, --n and --k, behind which the last one holds */
+static bool read_sides(const struct command *c, int64_t side[3])
+{
+    static const char *const names[][2] = {{"--m", "-m"}, {"--n", "-n"}, {"--k", "-k"}};
+    int64_t sides[3];
+
+    for (int i = 0; i < c->argument_count; i++)
+        if (explain_parse_sides(c->argument[i], sides))
+            memcpy(side, sides, sizeof(sides));
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        for (int j = 0; j < 2; j++) {
+            const char *value = option(c, names[i][j]);
+
+            if (value && text_parse_int(value, 1, INT32_MAX, &side[i]))
+                return false;
+        }
+    return side[0] && side[1] && side[2];
+}
+
+static void read_gemm(struct explain_source *s)
+{
+    int64_t side[3] = {0};
+
+    if (!read_sides(&s->command, side))
+        return;
+    s->product = (struct explain_product){.m = div_up(side[0], s->view.active_count),
+                                          .n = side[1], .k = side[2], .count = 1};
+    s->input.product = &s->product;
+    s->input.product_count = 1;
+}
+
+/* of an option of train, as the run had it: from its config.ini, its command, or the default */
+static const char *train_value_of(const struct explain_source *s, const char *section,
+                                  const char *name)
+{
+    static const struct { const char *name, *standard; } options[] = {
+#define OPT(id, section, name, kind, standard, lo, hi, arg, use, meaning) {name, standard},
+#include "cli/train_options.def"
+    };
+    const char *value = run_folder_setting(&s->folder,
+                                           arena_printf(s->arena, "%s.%s", section, name));
+
+    if (!value && s->has_command)
+        value = option(&s->command, arena_printf(s->arena, "--%s", name));
+    for (size_t i = 0; !value && i < COUNT_OF(options); i++)
+        if (strcmp(options[i].name, name) == 0)
+            value = options[i].standard;
     return value ? value : "";
 }
 
 static void read_train(struct explain_source *s)
 {
-    const char *precision = setting(s, "numerics.precision");
+    const char *precision = train_value_of(s, "numerics", "precision");
 
-    if (text_parse_int(setting(s, "data.batch"), 1, INT32_MAX, &s->input.batch))
+    if (text_parse_int(train_value_of(s, "data", "batch"), 1, INT32_MAX, &s->input.batch))
         s->input.batch = 0;
     s->input.passes = strcmp(precision, "highest") == 0 ? 6
                       : strcmp(precision, "high") == 0 ? 3 : 1;
 }
 
-static void describe(struct explain_source *s)
+/* what kind of run it is; one that does not tell is explained, but cannot be run again */
+static void read_kind(struct explain_source *s)
 {
+    const char *name = s->has_command ? s->command.name : "";
+
     s->input.view = &s->view;
     s->input.passes = 1;
     s->input.command = EXPLAIN_RUN;
-    if (*setting(s, "model.file")) {
+    if (run_folder_setting(&s->folder, "model.file") || strcmp(name, "train") == 0) {
         s->input.command = EXPLAIN_TRAIN;
         read_train(s);
+    } else if (strcmp(name, "gemm") == 0) {
+        s->input.command = EXPLAIN_GEMM;
+        read_gemm(s);
     }
 }
 
-/* ----- the command again */
-
-static void add_word(struct explain_source *s, const char *word)
+/* "systole train model.json --batch 64", as a trace has it; relative paths are seen from here */
+static void split_command(struct explain_source *s, const char *text)
 {
-    if (s->word_count < EXPLAIN_COMMAND_MAX)
-        s->word[s->word_count++] = word;
+    size_t most = strlen(text) + 1;
+    const char **word = arena_array(s->arena, most, sizeof(*word));
+    char *copy = arena_strdup(s->arena, text), *rest;
+    int count = 0;
+
+    for (char *w = strtok_r(copy, " ", &rest); w; w = strtok_r(NULL, " ", &rest))
+        word[count++] = w;
+    s->has_command = count > 1 && strcmp(word[0], "systole") == 0;
+    if (s->has_command)
+        s->command = (struct command){.name = word[1], .directory = ".",
+                                      .argument_count = count - 2, .argument = word + 2};
 }
 
-/* "data.batch" = 512 -> --batch 512; what a run leaves behind is left out */
-static void add_option(struct explain_source *s, const struct run_setting *o)
-{
-    const char *dot = strchr(o->name, '.');
-    bool is_model = strncmp(o->name, "model.", 6) == 0;
+/* ----- the trace */
 
-    assert(dot);
-    if (o->is_chip || is_model || strncmp(o->name, "output.", 7) == 0 ||
-        strncmp(o->name, "command.", 8) == 0 ||
-        strcmp(o->value, "no") == 0 || strcmp(o->value, "drawn digits") == 0)
+/* the last launch that took as long as the step, else the last */
+static const struct strace_launch *find_launch(const struct strace_info *info, cycle_t cycles)
+{
+    const struct strace_launch *found = NULL;
+
+    for (size_t i = 0; i < info->launch_count; i++)
+        if (!found || info->launch[i].cycles == cycles || found->cycles != cycles)
+            found = &info->launch[i];
+    return found;
+}
+
+static void read_trace_places(struct explain_source *s)
+{
+    const struct strace_launch *l = find_launch(strace_info(s->trace), s->view.cycles);
+
+    if (l)
+        explain_places_of_trace(s->trace, l->start, l->start + l->cycles, s->arena, &s->input);
+}
+
+static void read_places(struct explain_source *s)
+{
+    while (!view_is_active(&s->view, s->input.place_core))
+        s->input.place_core++;
+    explain_places_of_ops(s->folder.stats, s->arena, &s->input);
+    if (s->trace)
+        read_trace_places(s);
+}
+
+static bool is_trace(const char *path)
+{
+    size_t length = strlen(path);
+
+    return length > 7 && strcmp(path + length - 7, ".strace") == 0;
+}
+
+/* a trace that the run left, if it is there and can be read: it only tells more */
+static void open_trace_of_folder(struct explain_source *s)
+{
+    const char *path = s->has_command ? option(&s->command, "--trace") : NULL;
+    struct err e;
+
+    if (!path || !is_trace(path))
         return;
-    add_word(s, arena_printf(s->arena, "--%s", dot + 1));
-    if (strcmp(o->value, "yes") != 0)
-        add_word(s, o->value);
+    if (*path != '/')
+        path = arena_printf(s->arena, "%s/%s", s->command.directory, path);
+    s->trace = strace_open(path, &e);
 }
 
-/* parameters that differ from those of the built-in chip */
-static int add_sets(struct explain_source *s, struct err *e)
+/* ----- opening */
+
+static int open_folder(struct explain_source *s, const char *path, struct err *e)
 {
-    struct chip chip;
+    struct err ignored;
 
-    if (chip_load_builtin(&chip, s->view.slice->chip_name, NULL, s->arena, e))
+    if (run_folder_open(&s->folder, path, s->arena, e) ||
+        folder_view(&s->folder, s->arena, &s->view, e))
         return -1;
-    for (size_t i = 0; i < chip_param_count; i++) {
-        char standard[64], value[64];
-
-        chip_print_param(&chip, i, standard, sizeof(standard));
-        chip_print_param(s->view.chip, i, value, sizeof(value));
-        if (strcmp(standard, value) == 0)
-            continue;
-        add_word(s, "--set");
-        add_word(s, arena_printf(s->arena, "%s.%s=%s", chip_params[i].section, chip_params[i].key,
-                                 value));
-    }
+    s->has_command = command_read(path, s->arena, &s->command, &ignored) == 0;
+    read_kind(s);
+    open_trace_of_folder(s);
     return 0;
 }
 
-static int rebuild_train(struct explain_source *s, struct err *e)
+/* all that is needed is in the file */
+static int open_trace(struct explain_source *s, const char *path, struct err *e)
 {
-    add_word(s, "train");
-    add_word(s, setting(s, "model.file"));
-    for (size_t i = 0; i < s->folder.setting_count; i++)
-        add_option(s, &s->folder.setting[i]);
-    return add_sets(s, e);
+    const struct strace_info *info;
+
+    s->trace = strace_open(path, e);
+    if (!s->trace)
+        return -1;
+    info = strace_info(s->trace);
+    if (!*info->stats_json)
+        return err_at(e, path, 0, 0, "has no counters of the run, which are written at its end; "
+                      "explain the folder that --out left");
+    s->folder.path = path;
+    s->folder.stats = json_loads(info->stats_json, 0, NULL);
+    if (stats_view(s->folder.stats, path, info->chip, s->arena, &s->view, e))
+        return -1;
+    split_command(s, info->command);
+    read_kind(s);
+    return 0;
 }
 
 int explain_source_open(struct explain_source *s, const char *path, struct arena *a,
                         struct err *e)
 {
+    int status;
+
     *s = (struct explain_source){.arena = a};
-    if (run_folder_open(&s->folder, path, a, e))
-        return -1;
-    if (folder_view(&s->folder, a, &s->view, e)) {
-        run_folder_close(&s->folder);
-        return -1;
-    }
-    describe(s);
-    if (s->input.command == EXPLAIN_TRAIN && rebuild_train(s, e)) {
-        run_folder_close(&s->folder);
+    status = is_trace(path) ? open_trace(s, path, e) : open_folder(s, path, e);
+    if (status) {
+        explain_source_close(s);
         return -1;
     }
+    read_places(s);
     return 0;
 }
 
 void explain_source_close(struct explain_source *s)
 {
+    strace_close(s->trace);
     run_folder_close(&s->folder);
 }

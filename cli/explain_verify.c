@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/units.h"
+
 #define MESSAGE_CHARS 400
+#define SHARE_LEAST 0.02                /* of the step: a smaller cause is not worth a run */
 
 extern char **environ;
 
@@ -20,49 +24,97 @@ struct child {
     const struct explain_source *source;
     const struct explain_change *change;
     const char *folder;                 /* for its --out and what it says */
-    char *word[EXPLAIN_COMMAND_MAX + 16];
+    char **word;
     int count;
 };
 
 static void add(struct child *c, const char *word)
 {
-    if (c->count < EXPLAIN_COMMAND_MAX + 15)
-        c->word[c->count++] = arena_strdup(c->source->arena, word);
+    c->word[c->count++] = arena_strdup(c->source->arena, word);
+}
+
+/* options that the child must not have: they would write over what the run left */
+static bool is_left_out(const char *word, bool *has_value)
+{
+    static const char *const names[] = {"--trace", "--out", "--asm", "--out-npy", "--result",
+                                        "--save-at", "--utilization"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        size_t length = strlen(names[i]);
+
+        if (strncmp(word, names[i], length) != 0 || (word[length] && word[length] != '='))
+            continue;
+        *has_value = !word[length];
+        return true;
+    }
+    return false;
+}
+
+/* sizes of gemm, where the change has other ones */
+static bool is_size(const char *word, bool *has_value)
+{
+    static const char *const names[] = {"--m", "-m", "--n", "-n", "--k", "-k"};
+    int64_t side[3];
+
+    *has_value = false;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        size_t length = strlen(names[i]);
+
+        if (strncmp(word, names[i], length) != 0 || (word[length] && word[length] != '='))
+            continue;
+        *has_value = !word[length];
+        return true;
+    }
+    return explain_parse_sides(word, side);
 }
 
 static void make_command(struct child *c)
 {
-    const struct explain_source *s = c->source;
+    const struct command *command = &c->source->command;
+    struct arena *a = c->source->arena;
+    bool has_sizes = c->change->argument[0][0] != '-';
 
+    c->word = arena_array(a, (size_t)(command->argument_count + c->change->argument_count) + 8,
+                          sizeof(*c->word));
     add(c, "systole");
-    for (int i = 0; i < s->word_count; i++)
-        add(c, s->word[i]);
+    add(c, command->name);
+    for (int i = 0; i < command->argument_count; i++) {
+        bool has_value;
+
+        if (is_left_out(command->argument[i], &has_value) ||
+            (has_sizes && is_size(command->argument[i], &has_value)))
+            i += has_value;
+        else
+            add(c, command->argument[i]);
+    }
     for (int i = 0; i < c->change->argument_count; i++)
         add(c, c->change->argument[i]);
-    if (s->input.command == EXPLAIN_TRAIN) {    /* the cycles of one step are those of all */
-        add(c, "--epochs");
-        add(c, "1");
-        add(c, "--steps");
-        add(c, "1");
+    if (c->source->input.command == EXPLAIN_TRAIN) {    /* all steps have the same cycles */
+        add(c, "--epochs=1");
+        add(c, "--steps=1");
     }
-    add(c, "--out");
-    add(c, arena_printf(s->arena, "%s/run", c->folder));
-    c->word[c->count] = NULL;
+    add(c, arena_printf(a, "--out=%s/run", c->folder));
 }
 
 /* 0, or what kept the process from ending well */
 static int spawn(const struct child *c, const char *log)
 {
     posix_spawn_file_actions_t files;
-    int status = -1, error;
+    int status = -1, error, here = open(".", O_RDONLY | O_DIRECTORY);
     pid_t pid;
 
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&files, STDERR_FILENO, log, O_WRONLY | O_CREAT | O_TRUNC,
                                      0600);
-    error = posix_spawn(&pid, "/proc/self/exe", &files, NULL, c->word, environ);
+    error = chdir(c->source->command.directory) ? errno : 0;
+    error = error ? error
+                  : posix_spawn(&pid, "/proc/self/exe", &files, NULL, c->word, environ);
     posix_spawn_file_actions_destroy(&files);
+    if (here >= 0) {
+        error = fchdir(here) && !error ? errno : error;
+        close(here);
+    }
     if (error)
         return error;
     while (waitpid(pid, &status, 0) < 0)
@@ -120,11 +172,11 @@ static void run_child(struct child *c, const struct explain *x, struct explain_v
     run_folder_close(&folder);
 }
 
-/* whether it removes anything of the causes that are told */
+/* whether it removes anything of the causes that are told and matter */
 static bool is_told(const struct explain *x, const struct explain_change *c, size_t top)
 {
     for (size_t i = 0; i < top && i < x->core_count; i++)
-        if (c->removes[x->ranked[i]] > 0.0)
+        if (c->removes[x->ranked[i]] > 0.0 && explain_share(x, x->ranked[i]) >= SHARE_LEAST)
             return true;
     return false;
 }
@@ -135,13 +187,15 @@ int explain_verify(const struct explain_source *s, const struct explain *x,
 {
     const char *tmp = getenv("TMPDIR");
     char *folder = arena_printf(s->arena, "%s/systole_verify_XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    char absolute[PATH_MAX];
     int count = 0;
 
-    if (s->word_count == 0)
+    if (!s->has_command)
         return err_at(e, s->folder.path, 0, 0, "does not tell the command that made it, which "
                       "--verify runs again");
-    if (!mkdtemp(folder))
+    if (!mkdtemp(folder) || !realpath(folder, absolute))
         return err_set(e, "cannot make a folder for --verify, %s: %s", folder, strerror(errno));
+    folder = absolute;                  /* the runs start elsewhere */
     for (size_t i = 0; i < change_count; i++) {
         struct child c = {.source = s, .change = &change[i], .folder = folder};
 

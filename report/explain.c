@@ -26,7 +26,7 @@ const char *cause_family_text(enum cause_family f)
         [CAUSE_FAMILY_MATRIX] = "keeps matrix units from useful work",
         [CAUSE_FAMILY_VECTOR] = "goes to vector work",
         [CAUSE_FAMILY_MEMORY] = "waits for memory",
-        [CAUSE_FAMILY_NETWORK] = "waits for other cores and chips",
+        [CAUSE_FAMILY_NETWORK] = "waits for other cores",
         [CAUSE_FAMILY_CONTROL] = "goes to starts, stops and idling",
         [CAUSE_FAMILY_HOST] = "waits for the host",
     };
@@ -150,13 +150,6 @@ static void attribute_matrix(const struct explain_input *in, const struct core_c
 
 /* ----- bundles */
 
-static bool is_spill(const char *note)
-{
-    size_t length = strlen(note), suffix = strlen(EXPLAIN_SPILL_SUFFIX);
-
-    return length >= suffix && strcmp(note + length - suffix, EXPLAIN_SPILL_SUFFIX) == 0;
-}
-
 /* counted on the core whose places are known; all cores run the same program */
 static void attribute_spills(const struct explain_input *in, struct explain_pool *p,
                              cycle_t cycles[CAUSE_COUNT])
@@ -164,7 +157,7 @@ static void attribute_spills(const struct explain_input *in, struct explain_pool
     for (size_t i = 0; i < in->place_count; i++) {
         const struct explain_place *at = &in->place[i];
 
-        if (at->is_bundle || !is_spill(at->note))
+        if (at->is_bundle || !explain_is_spill(at->note))
             continue;
         cycles[CAUSE_SPILLS] += explain_take(&p->issue_cycles, (double)at->issue_cycles);
         for (int r = 0; r < STALL_COUNT; r++)
@@ -233,9 +226,9 @@ static const enum cause stall_cause[STALL_COUNT] = {
     [STALL_DMA_QUEUE] = CAUSE_SMALL_DMAS,
 };
 
-static bool has_one_cause(enum stall_reason r)
+enum cause explain_stall_cause(enum stall_reason r)
 {
-    return r != STALL_HBM && r != STALL_ICI;        /* explain_waits splits those */
+    return stall_cause[r];
 }
 
 static void attribute_core(const struct explain_input *in, int core,
@@ -249,7 +242,7 @@ static void attribute_core(const struct explain_input *in, int core,
     attribute_matrix(in, c, &p, cycles);
     attribute_bundles(c, &p, cycles);
     for (int r = 0; r < STALL_COUNT; r++)
-        if (has_one_cause((enum stall_reason)r)) {
+        if (r != STALL_HBM && r != STALL_ICI) {     /* explain_waits splits those */
             assert(stall_cause[r] != CAUSE_USEFUL);
             cycles[stall_cause[r]] += p.stall_cycles[r];
         }
@@ -362,54 +355,4 @@ double explain_share(const struct explain *x, enum cause c)
 double explain_host_share(const struct explain *x, enum cause c)
 {
     return (double)x->row[c].cycles / (double)(x->step_cycles + x->host_cycles);
-}
-
-/* ----- places */
-
-cycle_t explain_place_cycles(const struct explain_place *p, enum cause c)
-{
-    bool is_issue = c == CAUSE_USEFUL || c == CAUSE_PASSES || c == CAUSE_PADDING ||
-                    c == CAUSE_UNDERFILL || c == CAUSE_VECTOR || c == CAUSE_ISSUE;
-    cycle_t sum = is_issue ? p->issue_cycles : 0;
-
-    if (c == CAUSE_SPILLS) {
-        sum = is_spill(p->note) ? p->issue_cycles : 0;
-        for (int r = 0; r < STALL_COUNT; r++)
-            sum += is_spill(p->note) ? p->stall_cycles[r] : 0;
-        return sum;
-    }
-    for (int r = 0; r < STALL_COUNT; r++)
-        if (has_one_cause((enum stall_reason)r) && stall_cause[r] == c)
-            sum += p->stall_cycles[r];
-    if (c == CAUSE_PASSES || c == CAUSE_PADDING || c == CAUSE_USEFUL)
-        sum += p->stall_cycles[STALL_MXU];
-    if (c == CAUSE_HBM_BYTES || c == CAUSE_HBM_ROWS || c == CAUSE_HBM_START ||
-        c == CAUSE_SMALL_DMAS)
-        sum += p->stall_cycles[STALL_HBM];
-    if (c == CAUSE_ICI_BYTES || c == CAUSE_ICI_HOPS || c == CAUSE_ICI_CORES)
-        sum += p->stall_cycles[STALL_ICI];
-    return sum;
-}
-
-size_t explain_top_places(const struct explain_input *in, enum cause c, bool bundles,
-                          size_t index[], size_t count)
-{
-    size_t found = 0;
-
-    for (size_t p = 0; p < in->place_count; p++) {
-        cycle_t cycles = explain_place_cycles(&in->place[p], c);
-        size_t i = found < count ? found : count;
-
-        if (in->place[p].is_bundle != bundles || cycles == 0)
-            continue;
-        while (i > 0 && explain_place_cycles(&in->place[index[i - 1]], c) < cycles) {
-            if (i < count)
-                index[i] = index[i - 1];
-            i--;
-        }
-        if (i < count)
-            index[i] = p;
-        found += found < count;
-    }
-    return found;
 }

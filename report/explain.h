@@ -27,14 +27,14 @@ struct cause_info {
     enum cause_family family;
 };
 const struct cause_info *cause_info(enum cause c);
-/* what a core does in its cycles, "waits for other cores and chips" */
+/* what a core does in its cycles, "waits for other cores" */
 const char *cause_family_text(enum cause_family f);
 static inline bool cause_is_host(enum cause c)
 {
     return cause_info(c)->family == CAUSE_FAMILY_HOST;
 }
 
-/* Behind the note of bundles that exist for spills alone (stack/emit.c). */
+/* Behind the note of bundles that exist for spills alone: VCODE_SPILL_SUFFIX of stack/vcode.h. */
 #define EXPLAIN_SPILL_SUFFIX " (spills)"
 
 /* Cycles of one core at one place; a place is a bundle or all bundles of a source operation. */
@@ -43,6 +43,7 @@ struct explain_place {
     bool is_bundle;                     /* else the next two mean nothing */
     uint32_t bundle, line;              /* line 0: not known */
     cycle_t issue_cycles, stall_cycles[STALL_COUNT];
+    cycle_t other_stall_cycles;         /* of reasons that are not told, of the core itself */
 };
 
 /* A matrix product of the model: `count` times C[m][n] = A[m][k] x B[k][n] on each core. */
@@ -57,7 +58,6 @@ struct explain_input {
     enum explain_command command;
     int64_t batch;                      /* of train; 0 = not known */
     int passes;                         /* of the matrix units per product: 1, 3 or 6 */
-    bool is_out_f32;                    /* of gemm: C is written as f32 */
     const struct explain_product *product;
     size_t product_count;
     const struct explain_place *place;  /* bundles and operations may both be there */

@@ -18,10 +18,10 @@ static const struct experiment {
     int cause[5];                       /* whose cycles it removes; ends with END */
     const char *set[SET_MAX + 1];       /* ends with NULL; parameters that are 0 stay so */
 } experiments[] = {
-    {"links", "links without limits of rate and distance", false,
+    {"links", "links of unlimited rate, without distance", false,
      {CAUSE_ICI_BYTES, CAUSE_ICI_HOPS, END},
      {"ici.link_gbps=100000", "ici.hop_ns=0", NULL}},
-    {"memory", "memory and copy engines without a limit of rate", false,
+    {"memory", "memory of unlimited rate", false,
      {CAUSE_HBM_BYTES, END}, {"hbm.burst_ps=100", "dma.core_gbps=100000", NULL}},
     {"copy-start", "copies that start at once", false, {CAUSE_HBM_START, CAUSE_SMALL_DMAS, END},
      {"dma.read_ns=0", "dma.write_ns=0", "dma.issue_cycles=1", NULL}},
@@ -33,7 +33,7 @@ static const struct experiment {
       "mxu.latch_cycles=0", NULL}},
     {"mxu-latency", "matrix units whose results come out at once", false, {CAUSE_RESULT, END},
      {"mxu.latency_cycles=1", NULL}},
-    {"slots", "twice the slots for vectors, loads and stores", true, {CAUSE_VECTOR, END},
+    {"slots", "twice the slots of the vector side", true, {CAUSE_VECTOR, END},
      {NULL}},                           /* depends on the chip: add_slots */
     {"xlu", "a cross-lane unit that answers at once", false, {CAUSE_XLU, END},
      {"xlu.issue_cycles=1", "xlu.reduce_cycles=1", "xlu.permute_cycles=1",
@@ -52,6 +52,13 @@ static const struct experiment {
      {"sync.resume_cycles=1", NULL}},
 };
 
+static bool is_word(const char *word, const char *from, const char *end)
+{
+    size_t length = (size_t)(end - from);
+
+    return strlen(word) == length && strncmp(word, from, length) == 0;
+}
+
 /* the chip's value of "mxu.count=8" 's parameter, as text; returns buf */
 static const char *present_value(const struct chip *c, const char *set, char *buf, size_t bytes)
 {
@@ -60,9 +67,7 @@ static const char *present_value(const struct chip *c, const char *set, char *bu
     for (size_t i = 0; i < chip_param_count; i++) {
         const struct chip_param *p = &chip_params[i];
 
-        if (strlen(p->section) == (size_t)(dot - set) && strlen(p->key) == (size_t)(equals - dot - 1)
-            && strncmp(p->section, set, (size_t)(dot - set)) == 0
-            && strncmp(p->key, dot + 1, (size_t)(equals - dot - 1)) == 0)
+        if (is_word(p->section, set, dot) && is_word(p->key, dot + 1, equals))
             return chip_print_param(c, i, buf, bytes);
     }
     assert(false && "a parameter that no chip has");
@@ -120,6 +125,13 @@ static bool make_experiment(const struct explain *x, const struct experiment *e,
 
 /* ----- changes of the command */
 
+/* at a place: of the cause, or where its reason is not told, all that the core does by itself */
+static cycle_t own_cycles(const struct explain_place *p, enum cause c)
+{
+    return p->other_stall_cycles > 0 ? p->issue_cycles + p->other_stall_cycles
+                                     : explain_place_cycles(p, c);
+}
+
 /* share of a cause's cycles that is spent in the optimizer's updates, which no batch changes */
 static double optimizer_share(const struct explain_input *in, enum cause c)
 {
@@ -130,9 +142,9 @@ static double optimizer_share(const struct explain_input *in, enum cause c)
 
         if (p->is_bundle)
             continue;
-        all += explain_place_cycles(p, c);
+        all += own_cycles(p, c);
         if (strncmp(p->note, "Adam/", 5) == 0 || strncmp(p->note, "SGD/", 4) == 0)
-            optimizer += explain_place_cycles(p, c);
+            optimizer += own_cycles(p, c);
     }
     return all > 0 ? (double)optimizer / (double)all : 0.0;
 }
@@ -195,6 +207,12 @@ static bool make_precision(const struct explain *x, struct arena *a, struct expl
     return true;
 }
 
+static void add_sides(struct explain_change *c, int64_t m, int64_t n, int64_t k, struct arena *a)
+{
+    c->argument[c->argument_count++] =
+        arena_printf(a, "%" PRId64 "x%" PRId64 "x%" PRId64, m, n, k);
+}
+
 static int64_t whole(int64_t x, int64_t of)
 {
     return (x + of - 1) / of * of;
@@ -207,7 +225,7 @@ static bool make_sizes(const struct explain *x, struct arena *a, struct explain_
     const struct explain_product *p = x->input->product;
     int64_t m, n, k;
 
-    *c = (struct explain_change){.key = "sizes", .what = "sizes that fill the matrix units"};
+    *c = (struct explain_change){.key = "sizes", .what = "sizes that fill units"};
     if (x->input->command != EXPLAIN_GEMM || x->input->product_count != 1)
         return false;
     m = whole(p->m, 16) * v->active_count;
@@ -215,31 +233,31 @@ static bool make_sizes(const struct explain *x, struct arena *a, struct explain_
     k = whole(p->k, v->chip->mxu_size);
     c->work = (double)m * (double)n * (double)k /
               ((double)p->m * v->active_count * (double)p->n * (double)p->k);
-    add_argument(c, "--m", arena_printf(a, "%" PRId64, m));
-    add_argument(c, "--n", arena_printf(a, "%" PRId64, n));
-    add_argument(c, "--k", arena_printf(a, "%" PRId64, k));
+    add_sides(c, m, n, k, a);
     for (int i = 0; i < CAUSE_COUNT; i++)
         if (!cause_is_host((enum cause)i))
             c->removes[i] = 1.0 - 1.0 / c->work;
     return c->work > 1.0;
 }
 
-static bool make_out_type(const struct explain *x, struct arena *a, struct explain_change *c)
+/* Eight times the products for four times the bytes; the ends of the program stay. */
+static bool make_larger(const struct explain *x, struct arena *a, struct explain_change *c)
 {
-    double read_bytes = 0.0, write_bytes = 0.0;
-    const struct report_view *v = x->input->view;
+    static const enum cause halved[] = {CAUSE_HBM_BYTES, CAUSE_HBM_ROWS, CAUSE_HBM_START,
+                                        CAUSE_SMALL_DMAS};
+    static const enum cause fixed[] = {CAUSE_WEIGHTS, CAUSE_RESULT, CAUSE_RESUME, CAUSE_OPERAND};
+    const struct explain_product *p = x->input->product;
 
-    (void)a;
-    *c = (struct explain_change){.key = "out-type", .what = "results in bf16", .work = 1};
-    if (x->input->command != EXPLAIN_GEMM || !x->input->is_out_f32)
+    if (make_sizes(x, a, c) && c->work > 2.0)
+        return false;                   /* first things first */
+    *c = (struct explain_change){.key = "larger", .what = "twice M, N and K", .work = 8};
+    if (x->input->command != EXPLAIN_GEMM || x->input->product_count != 1)
         return false;
-    for (int i = 0; i < v->chip_count; i++) {
-        read_bytes += (double)v->hbm[i]->read_bytes;
-        write_bytes += (double)v->hbm[i]->write_bytes;
-    }
-    add_argument(c, "--out-type", "bf16");
-    if (read_bytes + write_bytes > 0.0)
-        c->removes[CAUSE_HBM_BYTES] = write_bytes / 2.0 / (read_bytes + write_bytes);
+    add_sides(c, 2 * p->m * x->input->view->active_count, 2 * p->n, 2 * p->k, a);
+    for (size_t i = 0; i < COUNT_OF(halved); i++)
+        c->removes[halved[i]] = 0.75;
+    for (size_t i = 0; i < COUNT_OF(fixed); i++)
+        c->removes[fixed[i]] = 1.0 - 1.0 / c->work;
     return true;
 }
 
@@ -281,7 +299,7 @@ size_t explain_changes(const struct explain *x, struct arena *a,
                        struct explain_change change[EXPLAIN_CHANGE_MAX])
 {
     typedef bool make_fn(const struct explain *, struct arena *, struct explain_change *);
-    static make_fn *const makers[] = {make_batch, make_precision, make_sizes, make_out_type};
+    static make_fn *const makers[] = {make_batch, make_precision, make_sizes, make_larger};
     struct explain_change c;
     size_t count = 0;
 

@@ -12,7 +12,8 @@
 struct explain_change {
     const char *key, *what;             /* "batch", "four times the batch" */
     bool is_hardware;                   /* an experiment: no user has such a chip */
-    const char *argument[EXPLAIN_ARGUMENT_MAX]; /* behind those of the command: the last holds */
+    /* options, which hold behind those of the command; or MxNxK in the place of its own */
+    const char *argument[EXPLAIN_ARGUMENT_MAX];
     int argument_count;
     double work;                        /* of one step, in steps of the run */
     double removes[CAUSE_COUNT];        /* share of each cause's cycles, for the same work */

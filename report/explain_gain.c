@@ -44,6 +44,7 @@ static double removed_share(const struct explain *x, enum cause c)
     switch (c) {
     case CAUSE_USEFUL: return 0.0;
     case CAUSE_VECTOR: return 0.5;      /* half the work, or twice the slots */
+    case CAUSE_RESUME: return 1.0 - 1.0 / (double)x->input->view->chip->sync_resume_cycles;
     case CAUSE_ISSUE: return 1.0 - mean_fill(x->input->view);       /* every fullest slot used */
     default: return 1.0;
     }

@@ -17,6 +17,10 @@ cycle_t explain_take(cycle_t *from, double wanted);
 /* Divides `total` in proportion to weight[]; of a sum of 0 all goes to part[count - 1]. */
 void explain_divide(cycle_t total, const double weight[], int count, cycle_t part[]);
 
+/* of reasons that have one, which waits for HBM and other cores have not */
+enum cause explain_stall_cause(enum stall_reason r);
+bool explain_is_spill(const char *note);
+
 /* waits for HBM and for other cores of one core, all of them: cycles[] by cause grow */
 void explain_waits(const struct explain_input *in, int core, const struct explain_pool *p,
                    cycle_t cycles[CAUSE_COUNT]);

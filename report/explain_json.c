@@ -115,6 +115,7 @@ static json_t *make_rules(const struct explain *x)
         put(o, "percent", json_real(rule[i].percent));
         put(o, "threshold_percent", json_real(rule[i].threshold_percent));
         put(o, "is_below", json_boolean(rule[i].is_below));
+        put(o, "is_silent", json_boolean(rule[i].is_silent));
         put(o, "suggestion", explain_rule_speaks(&rule[i]) ? json_string(rule[i].suggestion)
                                                            : json_null());
         json_array_append_new(list, o);

@@ -44,28 +44,6 @@ static void print_paragraph(const char *label, const char *text, FILE *to)
 
 /* ----- the answer */
 
-static const char *places_text(const struct explain_text *t, enum cause c, bool bundles,
-                               size_t most, struct arena *a)
-{
-    const struct explain_input *in = t->x->input;
-    size_t index[PLACES], count = explain_top_places(in, c, bundles, index, most);
-    const char *text = "";
-    char number[NUMBER_CHARS];
-
-    for (size_t i = 0; i < count; i++) {
-        const struct explain_place *p = &in->place[index[i]];
-        const char *name = *p->note ? p->note : "(no source operation)";
-
-        if (bundles)
-            name = arena_printf(a, "bundle %u%s", p->bundle,
-                                p->line ? arena_printf(a, " (line %u)", p->line) : "");
-        text = arena_printf(a, "%s%s%s %s", text, i ? ", " : "", name,
-                            thousands((double)explain_place_cycles(p, c), number,
-                                      sizeof(number)));
-    }
-    return text;
-}
-
 /* the family with most cycles, and its largest cause */
 static enum cause worst_family(const struct explain *x, cycle_t *cycles)
 {
@@ -97,19 +75,20 @@ static void print_first(const struct explain_text *t, struct arena *a, FILE *to)
     const struct explain *x = t->x;
     cycle_t cycles;
     enum cause c = worst_family(x, &cycles);
-    const char *where = places_text(t, c, false, 1, a), *text, *longer;
+    size_t index[1], places = explain_top_places(x->input, c, false, index, 1);
+    const char *where = places ? x->input->place[index[0]].note : "", *text, *longer;
     char number[NUMBER_CHARS];
 
     if (c == CAUSE_USEFUL) {
         print_line("The whole step is useful work.", to);
         return;
     }
-    text = arena_printf(a, "%.0f %% of the step %s, mostly %s: %s cycles.",
+    text = arena_printf(a, "%.0f %% of the step %s, mostly %s: %s cycles",
                         100.0 * (double)cycles / (double)x->step_cycles,
                         cause_family_text(cause_info(c)->family), cause_info(c)->name,
                         text_thousands(cycles, number, sizeof(number)));
-    longer = arena_printf(a, "%s In %s.", text, where);
-    print_line(*where && strlen(longer) <= LINE_CHARS ? longer : text, to);
+    longer = arena_printf(a, "%s (%s).", text, where);
+    print_line(*where && strlen(longer) <= LINE_CHARS ? longer : arena_printf(a, "%s.", text), to);
 }
 
 static void print_second(const struct explain_text *t, struct arena *a, FILE *to)
@@ -121,7 +100,7 @@ static void print_second(const struct explain_text *t, struct arena *a, FILE *to
         print_line("No option of the command makes it shorter; below: what other hardware would "
                    "gain.", to);
     else
-        print_line(arena_printf(a, "Try %s (%s): predicted to gain %s cycles, %.0f %%, for the "
+        print_line(arena_printf(a, "Try %s (%s): predicted gain %s cycles (%.0f %%) for the "
                                 "same work.", explain_change_text(c, a), c->what,
                                 thousands(c->gain_cycles, gain, sizeof(gain)),
                                 100.0 * c->gain_cycles / (double)t->x->step_cycles), to);
@@ -134,11 +113,12 @@ static void print_third(const struct explain_text *t, struct arena *a, FILE *to)
     const char *text = arena_printf(a, "Useful work is %.1f %%; the host adds %.1f us to the "
                                     "step's %.1f us.", 100.0 * explain_share(x, CAUSE_USEFUL),
                                     (double)x->host_cycles / mhz, (double)x->step_cycles / mhz);
+    const char *longer = text;
 
     if (x->core_count > 1)
-        text = arena_printf(a, "%s Next: %s, %.0f %%.", text, cause_info(x->ranked[1])->name,
-                            100.0 * explain_share(x, x->ranked[1]));
-    print_line(text, to);
+        longer = arena_printf(a, "%s Next: %s, %.0f %%.", text, cause_info(x->ranked[1])->name,
+                              100.0 * explain_share(x, x->ranked[1]));
+    print_line(strlen(longer) <= LINE_CHARS ? longer : text, to);
 }
 
 /* ----- the table */
@@ -191,13 +171,47 @@ static void print_table(const struct explain_text *t, FILE *to)
 
 /* ----- details */
 
+static const char *places_text(const struct explain_text *t, enum cause c, bool bundles,
+                               struct arena *a)
+{
+    const struct explain_input *in = t->x->input;
+    size_t index[PLACES], count = explain_top_places(in, c, bundles, index, PLACES);
+    const char *text = "";
+    char number[NUMBER_CHARS];
+
+    if (!bundles && count == 1 && !*in->place[index[0]].note)
+        return "";                      /* a program without notes */
+    for (size_t i = 0; i < count; i++) {
+        const struct explain_place *p = &in->place[index[i]];
+        const char *name = *p->note ? p->note : "(no source operation)";
+
+        if (bundles)
+            name = arena_printf(a, "bundle %u%s", p->bundle,
+                                p->line ? arena_printf(a, " (line %u)", p->line) : "");
+        text = arena_printf(a, "%s%s%s %s", text, i ? ", " : "", name,
+                            thousands((double)explain_place_cycles(p, c), number,
+                                      sizeof(number)));
+    }
+    return text;
+}
+
+/* what places tell of a cause: waits for copies they do not divide, bundles neither */
+static const char *what_counts(enum cause c)
+{
+    switch (cause_info(c)->family) {
+    case CAUSE_FAMILY_MEMORY: return "all waits for memory";
+    case CAUSE_FAMILY_NETWORK: return "all waits for other cores";
+    default: return c == CAUSE_ISSUE || c == CAUSE_VECTOR ? "all bundles" : "cycles";
+    }
+}
+
 static void print_places(const struct explain_text *t, enum cause c, struct arena *a, FILE *to)
 {
-    const char *operations = places_text(t, c, false, PLACES, a);
-    const char *bundles = places_text(t, c, true, PLACES, a);
+    const char *operations = places_text(t, c, false, a);
+    const char *bundles = places_text(t, c, true, a);
 
     if (*operations)
-        print_paragraph("where", arena_printf(a, "%s (cycles of core %d)", operations,
+        print_paragraph("where", arena_printf(a, "%s (%s of core %d)", operations, what_counts(c),
                                               t->x->input->place_core), to);
     if (*bundles)
         print_paragraph("bundles", bundles, to);
@@ -290,15 +304,16 @@ void explain_print_verified(const struct explain_text *t, FILE *to)
     }
 }
 
-static void print_title(const struct explain_text *t, FILE *to)
+static void print_title(const struct explain_text *t, struct arena *a, FILE *to)
 {
     char number[NUMBER_CHARS];
 
-    fprintf(to, "\n%s; %s cycles = %.3f us\n", t->title,
-            text_thousands(t->x->step_cycles, number, sizeof(number)),
-            view_seconds(t->x->input->view) * 1e6);
+    fputc('\n', to);
+    print_line(arena_printf(a, "%s; %s cycles = %.3f us", t->title,
+                            text_thousands(t->x->step_cycles, number, sizeof(number)),
+                            view_seconds(t->x->input->view) * 1e6), to);
     if (t->command)
-        fprintf(to, "%s\n", t->command);
+        fprintf(to, "%s\n", t->command);       /* in one line, to be copied */
 }
 
 void explain_print_text(const struct explain_text *t, FILE *to)
@@ -309,7 +324,7 @@ void explain_print_text(const struct explain_text *t, FILE *to)
     print_first(t, &a, to);
     print_second(t, &a, to);
     print_third(t, &a, to);
-    print_title(t, to);
+    print_title(t, &a, to);
     print_table(t, to);
     for (size_t i = 0; i < t->x->core_count && i < t->top; i++)
         print_detail(t, i, &a, to);

@@ -27,35 +27,29 @@ static double stalls_percent(const struct report_view *v, enum view_group g)
     return view_percent((double)view_group_cycles(v, g), (double)v->cycles * v->active_count);
 }
 
-/* both sides of XProf's rules of two conditions: above one threshold and below the other */
-static double both(double high, double low, double low_threshold)
-{
-    return low < low_threshold ? high : 0.0;
-}
-
 void explain_rules(const struct explain *x, struct explain_rule rule[EXPLAIN_RULE_COUNT])
 {
     const struct report_view *v = x->input->view;
     double mxu = mxu_percent(v), hbm = hbm_percent(v), step = (double)x->step_cycles;
     double waits = step + (double)x->row[CAUSE_INPUT].cycles;
     const struct explain_rule rules[EXPLAIN_RULE_COUNT] = {
-        {"compute-bound (memory below 50 %): matrix units", both(mxu, hbm, 50.0), 70.0, false,
+        {"compute-bound (memory below 50 %): matrix units", mxu, 70.0, false, hbm >= 50.0,
          "lower precision or fewer FLOPs"},
-        {"memory-bound (matrix units below 50 %): memory", both(hbm, mxu, 50.0), 70.0, false,
+        {"memory-bound (matrix units below 50 %): memory", hbm, 70.0, false, mxu >= 50.0,
          "fuse operations, move fewer bytes"},
-        {"matrix units in use", mxu, 50.0, true, "something else is waited for"},
-        {"memory's rate in use", hbm, 50.0, true, "memory is no bottleneck"},
+        {"matrix units in use", mxu, 50.0, true, false, "something else is waited for"},
+        {"memory's rate in use", hbm, 50.0, true, false, "memory is no bottleneck"},
         {"waiting for input, of step and input",
-         view_percent((double)x->row[CAUSE_INPUT].cycles, waits), 10.0, false,
+         view_percent((double)x->row[CAUSE_INPUT].cycles, waits), 10.0, false, false,
          "overlap input and computing"},
-        {"collectives (waiting for other cores)", stalls_percent(v, GROUP_ICI), 30.0, false,
+        {"collectives (waiting for other cores)", stalls_percent(v, GROUP_ICI), 30.0, false, false,
          "larger batch, other sharding"},
-        {"cores idle", view_percent((double)x->row[CAUSE_IDLE].cycles, step), 10.0, false,
+        {"cores idle", view_percent((double)x->row[CAUSE_IDLE].cycles, step), 10.0, false, false,
          "balance the cores"},
-        {"asynchronous copies waited for", stalls_percent(v, GROUP_HBM), 10.0, false,
+        {"asynchronous copies waited for", stalls_percent(v, GROUP_HBM), 10.0, false, false,
          "start copies earlier"},
         {"barriers between cores", view_percent((double)x->row[CAUSE_ICI_CORES].cycles, step), 10.0,
-         false, "balance the cores"},
+         false, false, "balance the cores"},
     };
 
     memcpy(rule, rules, sizeof(rules));

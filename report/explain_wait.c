@@ -47,16 +47,21 @@ static int chip_of(const struct report_view *v, int core)
     return core / ((v->core_count + v->chip_count - 1) / v->chip_count);
 }
 
-/* of all its bytes at the rate of the chip's memory or of the core's copy engine */
-static double bytes_cycles(const struct report_view *v, int core, const struct explain_copies *n)
+/* of all bytes at the full rate of the memory of the core's chip */
+static double memory_cycles(const struct report_view *v, int core)
 {
     const struct hbm_stats *h = v->hbm[chip_of(v, core)];
     double peak = chip_hbm_peak_bytes_per_second(v->chip) * 1e-9;
-    double chip_ns = peak > 0.0 ? (double)(h->read_bytes + h->write_bytes) / peak : 0.0;
-    double core_ns = v->chip->dma_core_gbps > 0.0
-                         ? (double)n->hbm_bytes / v->chip->dma_core_gbps : 0.0;
 
-    return explain_cycles_of_ns(v->chip, fmax(chip_ns, core_ns));
+    return peak > 0.0 ? explain_cycles_of_ns(v->chip, (double)(h->read_bytes + h->write_bytes) /
+                                             peak) : 0.0;
+}
+
+/* of the core's own bytes at the rate of its copy engine */
+static double engine_cycles(const struct chip *c, const struct explain_copies *n)
+{
+    return c->dma_core_gbps > 0.0
+               ? explain_cycles_of_ns(c, (double)n->hbm_bytes / c->dma_core_gbps) : 0.0;
 }
 
 /* rows closed and opened, refreshes waited for, as if all banks shared them */
@@ -99,12 +104,14 @@ static void split_hbm(const struct explain_input *in, int core, cycle_t wait,
 {
     const struct report_view *v = in->view;
     struct explain_copies n = {0};
-    double weight[3];                   /* start, rows, bytes */
+    double weight[3], memory, bytes;    /* of start, rows, bytes */
     cycle_t part[3];
 
     explain_count_copies(v->core[core], &n);
-    weight[2] = fmin(bytes_cycles(v, core, &n), (double)wait);  /* what is longer is hidden */
-    weight[1] = rows_cycles(v, core);
+    memory = memory_cycles(v, core);
+    bytes = fmax(memory, engine_cycles(v->chip, &n));
+    weight[2] = fmin(bytes, (double)wait);              /* what is longer is hidden */
+    weight[1] = fmax(0.0, rows_cycles(v, core) - (bytes - memory));     /* behind the engine */
     weight[0] = fmax(hbm_waits(v, core, &n) * explain_copy_start_cycles(v->chip, &n),
                      (double)wait - weight[1] - weight[2]);
     explain_divide(wait, weight, 3, part);

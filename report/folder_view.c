@@ -6,7 +6,8 @@
 #define COUNT_MAX (1LL << 52)           /* of anything: sums over all cores stay exact enough */
 
 struct reading {
-    const struct run_folder *folder;
+    const json_t *stats;
+    const char *path;
     struct arena *arena;
     struct report_view *v;
     struct err *e;
@@ -15,7 +16,7 @@ struct reading {
 
 static int broken(const struct reading *r, const char *what)
 {
-    return err_at(r->e, r->folder->path, 0, 0, "stats.json is damaged: %s", what);
+    return err_at(r->e, r->path, 0, 0, "stats.json is damaged: %s", what);
 }
 
 /* a count that is there, in range */
@@ -26,7 +27,7 @@ static int read_count(const struct reading *r, const json_t *object, const char 
 
     if (!json_is_integer(value) || json_integer_value(value) < 0 ||
         json_integer_value(value) > COUNT_MAX)
-        return err_at(r->e, r->folder->path, 0, 0,
+        return err_at(r->e, r->path, 0, 0,
                       "stats.json is damaged: \"%s\" is not there or no count", key);
     *to = json_integer_value(value);
     return 0;
@@ -118,7 +119,7 @@ static int read_core(const struct reading *r, json_t *from, struct core_counters
 
 static int read_cores(const struct reading *r)
 {
-    const json_t *list = json_object_get(r->folder->stats, "cores");
+    const json_t *list = json_object_get(r->stats, "cores");
     struct report_view *v = r->v;
     struct core_counters *c;
     int cores_per_chip = v->core_count / v->chip_count, last_chip = -1;
@@ -144,7 +145,7 @@ static int read_memory(const struct reading *r)
 {
     static const char *const keys[] = {"read_bytes", "write_bytes", "runs", "row_hits",
                                        "row_closed", "row_conflicts", "refresh_waits", "busy_ps"};
-    const json_t *list = json_object_get(r->folder->stats, "hbm");
+    const json_t *list = json_object_get(r->stats, "hbm");
     struct hbm_stats *h = arena_array(r->arena, (size_t)r->v->chip_count, sizeof(*h));
 
     if (json_array_size(list) != (size_t)r->v->chip_count)
@@ -165,7 +166,7 @@ static int read_memory(const struct reading *r)
 static int read_links(const struct reading *r)
 {
     static const char *const keys[] = {"from", "to", "payload_bytes", "wire_bytes", "busy_ps"};
-    const json_t *list = json_object_get(r->folder->stats, "links");
+    const json_t *list = json_object_get(r->stats, "links");
     size_t count = json_array_size(list);
     struct net_link_stats *l = arena_array(r->arena, count, sizeof(*l));
 
@@ -189,27 +190,39 @@ static int read_links(const struct reading *r)
 
 /* ----- the chip and its slice */
 
-static int read_chip(const struct reading *r, struct slice *slice)
+/* the built-in chip of the slice, with all parameters as the folder has them */
+static int read_chip(const struct run_folder *f, struct arena *a, struct chip *chip,
+                     struct err *e)
 {
-    struct chip *chip = arena_alloc(r->arena, sizeof(*chip));
-    const char **set = arena_array(r->arena, chip_param_count, sizeof(*set));
+    const char **set = arena_array(a, chip_param_count, sizeof(*set));
+    struct slice slice;
     int count = 0;
 
-    r->v->chip = chip;
-    if (slice_parse(slice, run_text(json_object_get(r->folder->stats, "slice"), "name"), r->e) ||
-        chip_load_builtin(chip, slice->chip_name, NULL, r->arena, r->e))
+    if (slice_parse(&slice, run_text(json_object_get(f->stats, "slice"), "name"), e) ||
+        chip_load_builtin(chip, slice.chip_name, NULL, a, e))
         return -1;
-    for (size_t i = 0; i < r->folder->setting_count && (size_t)count < chip_param_count; i++) {
-        const struct run_setting *s = &r->folder->setting[i];
+    for (size_t i = 0; i < f->setting_count && (size_t)count < chip_param_count; i++) {
+        const struct run_setting *s = &f->setting[i];
 
         if (s->is_chip)
-            set[count++] = arena_printf(r->arena, "%s=%s", s->name, s->value);
+            set[count++] = arena_printf(a, "%s=%s", s->name, s->value);
     }
     if (count == 0)
-        return err_at(r->e, r->folder->path, 0, 0,
+        return err_at(e, f->path, 0, 0,
                       "has no config.ini with the chip's parameters, which belong to its numbers");
-    return chip_set_all(chip, set, count, NULL, r->arena, r->e) || slice_fit(slice, chip, r->e)
-               ? -1 : 0;
+    return chip_set_all(chip, set, count, NULL, a, e);
+}
+
+static int read_slice(const struct reading *r, struct slice *slice)
+{
+    const struct report_view *v = r->v;
+
+    if (slice_parse(slice, run_text(json_object_get(r->stats, "slice"), "name"), r->e) ||
+        slice_fit(slice, v->chip, r->e))
+        return -1;
+    if (slice->chip_count != v->chip_count || slice->core_count != v->core_count)
+        return broken(r, "\"slice\" has other numbers of chips and cores than its name");
+    return 0;
 }
 
 static int read_sizes(const struct reading *r)
@@ -218,27 +231,25 @@ static int read_sizes(const struct reading *r)
                                        "input_bytes"};
     struct report_view *v = r->v;
     int64_t *const to[] = {&v->cycles, &v->model_flops, &v->parameter_bytes, &v->input_bytes};
-    const json_t *slice = json_object_get(r->folder->stats, "slice");
+    const json_t *slice = json_object_get(r->stats, "slice");
     int64_t chips = run_int(slice, "chips"), cores = run_int(slice, "cores");
 
     if (chips < 1 || cores < chips || cores > CORES_MAX || cores % chips != 0)
         return broken(r, "\"slice\" has no numbers of chips and cores");
     v->chip_count = (int)chips;
     v->core_count = (int)cores;
-    if (read_counts(r, r->folder->stats, keys, to, COUNT_OF(keys)))
+    if (read_counts(r, r->stats, keys, to, COUNT_OF(keys)))
         return -1;
     return v->cycles > 0 ? 0 : broken(r, "the step has no cycles");
 }
 
-static int check_kind(const struct reading *r)
+static int check_kind(const json_t *stats, const char *path, struct err *e)
 {
-    const json_t *stats = r->folder->stats;
-
     if (!json_is_object(json_object_get(stats, "chip")))
-        return err_at(r->e, r->folder->path, 0, 0,
+        return err_at(e, path, 0, 0,
                       "is of a run on the host interpreter, which has no cycles to explain");
     if (strcmp(run_text(stats, "mode"), "functional") == 0)
-        return err_at(r->e, r->folder->path, 0, 0,
+        return err_at(e, path, 0, 0,
                       "is of a run with --mode functional, which has no cycles to explain");
     return 0;
 }
@@ -252,19 +263,27 @@ static void list_op_names(struct reading *r)
             r->arena, isa_print_pattern((enum isa_opcode)code, "", name, sizeof(name)));
 }
 
+int stats_view(const json_t *stats, const char *path, const struct chip *chip, struct arena *a,
+               struct report_view *v, struct err *e)
+{
+    struct reading r = {.stats = stats, .path = path, .arena = a, .v = v, .e = e};
+    struct slice *slice = arena_alloc(a, sizeof(*slice));
+
+    *v = (struct report_view){.slice = slice, .chip = chip, .title = "one step", .ops_core = -1};
+    if (strcmp(run_text(stats, "mode"), "timing") == 0)
+        v->mode = MODE_TIMING;
+    list_op_names(&r);
+    if (check_kind(stats, path, e) || read_sizes(&r) || read_slice(&r, slice))
+        return -1;
+    return read_cores(&r) || read_memory(&r) || read_links(&r) ? -1 : 0;
+}
+
 int folder_view(const struct run_folder *folder, struct arena *a, struct report_view *v,
                 struct err *e)
 {
-    struct reading r = {.folder = folder, .arena = a, .v = v, .e = e};
-    struct slice *slice = arena_alloc(a, sizeof(*slice));
+    struct chip *chip = arena_alloc(a, sizeof(*chip));
 
-    *v = (struct report_view){.slice = slice, .title = "one step", .ops_core = -1};
-    if (strcmp(run_text(folder->stats, "mode"), "timing") == 0)
-        v->mode = MODE_TIMING;
-    list_op_names(&r);
-    if (check_kind(&r) || read_sizes(&r) || read_chip(&r, slice))
+    if (check_kind(folder->stats, folder->path, e) || read_chip(folder, a, chip, e))
         return -1;
-    if (slice->chip_count != v->chip_count || slice->core_count != v->core_count)
-        return broken(&r, "\"slice\" has other numbers of chips and cores than its name");
-    return read_cores(&r) || read_memory(&r) || read_links(&r) ? -1 : 0;
+    return stats_view(folder->stats, folder->path, chip, a, v, e);
 }

@@ -13,4 +13,7 @@
  */
 int folder_view(const struct run_folder *r, struct arena *a, struct report_view *v,
                 struct err *e);
+/* the same out of a stats.json by itself, of file `path`, and a known chip, which is not copied */
+int stats_view(const json_t *stats, const char *path, const struct chip *chip, struct arena *a,
+               struct report_view *v, struct err *e);
 #endif

@@ -433,9 +433,69 @@ TEST(sizes_that_fill_the_units_do_more_work_in_the_same_cycles)
     f.in.product_count = 1;
     explain(&f);
     assert_true(explain_changes(&f.x, &f.a, change) > 0);
-    assert_string_equal(explain_change_text(&change[0], &f.a), "--m 2016 --n 128 --k 128");
+    assert_string_equal(explain_change_text(&change[0], &f.a), "2016x128x128");
     assert_true(fabs(change[0].work - 2016.0 * 128 / 2000) < 1e-9);
     assert_true(fabs(change[0].gain_cycles - 10000 * (1 - 1 / change[0].work)) < 1e-6);
+    arena_fini(&f.a);
+}
+
+TEST(one_pass_instead_of_six_keeps_a_sixth_of_the_rows)
+{
+    struct explain_change change[EXPLAIN_CHANGE_MAX];
+    const struct explain_change *c;
+    struct fixture f;
+
+    quiet(&f);
+    multiply(&f, 16);
+    f.in.command = EXPLAIN_TRAIN;
+    f.in.passes = 6;
+    explain(&f);
+    c = find(change, explain_changes(&f.x, &f.a, change), "precision");
+    assert_non_null(c);
+    assert_string_equal(explain_change_text(c, &f.a), "--precision default");
+    assert_int_equal(f.x.row[CAUSE_PASSES].cycles, 5000);
+    /* 40 of 6,000 cycles are padding, 3,000 are a unit's that is waited for */
+    assert_true(fabs(c->gain_cycles - (5000 + 5.0 / 6 * (40 + 3000))) < 1e-6);
+    arena_fini(&f.a);
+}
+
+TEST(larger_products_move_half_the_bytes_for_the_same_work)
+{
+    static const struct explain_product full = {.m = 1024, .n = 128, .k = 128, .count = 1};
+    struct explain_change change[EXPLAIN_CHANGE_MAX];
+    const struct explain_change *c;
+    struct fixture f;
+    size_t count;
+
+    quiet(&f);
+    copy(&f, 8, 200000);
+    f.in.command = EXPLAIN_GEMM;
+    f.in.product = &full;
+    f.in.product_count = 1;
+    explain(&f);
+    count = explain_changes(&f.x, &f.a, change);
+    assert_null(find(change, count, "sizes"));  /* they are whole already */
+    c = find(change, count, "larger");
+    assert_non_null(c);
+    assert_string_equal(explain_change_text(c, &f.a), "4096x256x256");
+    assert_true(fabs(c->gain_cycles - (0.75 * 8993 + 0.875 * 7)) < 1e-6);
+    arena_fini(&f.a);
+}
+
+TEST(parameters_that_are_as_wanted_are_not_set_again)
+{
+    struct explain_change change[EXPLAIN_CHANGE_MAX];
+    const struct explain_change *c;
+    struct fixture f;
+
+    quiet(&f);
+    copy(&f, 1, 50000);
+    f.t.chip.dma_write_ns = 0;
+    f.t.chip.dma_issue_cycles = 1;
+    explain(&f);
+    c = find(change, explain_changes(&f.x, &f.a, change), "copy-start");
+    assert_non_null(c);
+    assert_string_equal(explain_change_text(c, &f.a), "--set dma.read_ns=0");
     arena_fini(&f.a);
 }
 
@@ -452,6 +512,10 @@ TEST(xprofs_rules_speak_at_its_thresholds)
     assert_true(explain_rule_speaks(&rule[5]));
     assert_true(explain_rule_speaks(&rule[2]));         /* matrix units below 50 % */
     assert_false(explain_rule_speaks(&rule[6]));        /* no core idles */
+    rule[0].percent = 99.0;
+    assert_true(explain_rule_speaks(&rule[0]));         /* memory is below 50 % */
+    rule[0].is_silent = true;
+    assert_false(explain_rule_speaks(&rule[0]));
     rule[5].percent = 29.9;
     assert_false(explain_rule_speaks(&rule[5]));
     arena_fini(&f.a);
@@ -540,6 +604,9 @@ int main(void)
         cmocka_unit_test(a_gain_leaves_the_next_resource_its_time),
         cmocka_unit_test(a_larger_batch_pays_exchanges_once_for_four_steps),
         cmocka_unit_test(sizes_that_fill_the_units_do_more_work_in_the_same_cycles),
+        cmocka_unit_test(one_pass_instead_of_six_keeps_a_sixth_of_the_rows),
+        cmocka_unit_test(larger_products_move_half_the_bytes_for_the_same_work),
+        cmocka_unit_test(parameters_that_are_as_wanted_are_not_set_again),
         cmocka_unit_test(xprofs_rules_speak_at_its_thresholds),
         cmocka_unit_test(the_first_three_lines_are_the_answer),
         cmocka_unit_test(json_has_the_same_sums),
