@@ -128,7 +128,7 @@ TEST(a_trace_without_bundles_tells_no_places)
     assert_false(explain_places_of_trace(s, 0, machine_cycles(m), &a, &in));
     assert_int_equal(in.place_count, 7);
     strace_close(s);
-    remove(t.path);
+    tee_close(&t);
     machine_destroy(m);
     random_programs_free(&r);
     arena_fini(&a);
