@@ -43,7 +43,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!args->path)
-            argp_error(state, "which run? (a folder that --out left)");
+            argp_error(state, "which run? (a folder that --out left, or a .strace)");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -54,7 +54,7 @@ static const struct argp parser = {
     options, parse_option, "RUN",
     "Tells why a step takes the time it takes: the causes with their cycles, largest first, what "
     "to change, and what that would gain.\v"
-    "RUN is a folder that --out left. The cycles of the causes and of useful work add up to the "
+    "RUN is a folder that --out left, or a .strace. The cycles of the causes and of useful work add up to the "
     "step. Predicted gains are those of a simple model (docs/explain.md); --verify checks them by "
     "simulating again, which takes as long as the run did, once per change.\n\n"
     "Examples:\n"

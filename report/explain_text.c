@@ -186,6 +186,20 @@ static const char *tell_hbm_start(const struct teller *t)
                         (long long)t->chip->dma_read_ns, (long long)t->chip->dma_write_ns);
 }
 
+/* mean of the links that carry more than flags, by the busiest: 1 when no detour loads one more */
+static double evenness(const struct report_view *v)
+{
+    int busiest = view_busiest_link(v), count = 0;
+    double sum = 0.0;
+
+    for (int i = 0; i < v->link_count; i++)
+        if ((double)v->link[i]->busy_ps > 0.01 * (double)v->link[busiest]->busy_ps) {
+            sum += (double)v->link[i]->busy_ps;
+            count++;
+        }
+    return count ? sum / count / (double)v->link[busiest]->busy_ps : 1.0;
+}
+
 static const char *axes_text(const struct report_view *v)
 {
     bool is_long = false, is_mesh = false;
@@ -194,9 +208,13 @@ static const char *axes_text(const struct report_view *v)
         is_long |= v->slice->dim[i] > 2;
         is_mesh |= v->slice->dim[i] > 2 && !v->slice->is_ring[i];
     }
-    return !is_long ? "axes of two chips need no ring"
-           : is_mesh ? "a mesh: messages between its ends cross all of an axis"
-                     : "a torus: its axes close to rings";
+    if (!is_long)
+        return "axes of two chips need no wraparound";
+    if (!is_mesh)
+        return "a torus: its axes wrap around";
+    return evenness(v) > 0.9
+               ? "a mesh, but all links in use carry the same: wraparound would change nothing"
+               : "a mesh: what would wrap around an axis of a torus goes back all of it here";
 }
 
 static const char *tell_ici_bytes(const struct teller *t)

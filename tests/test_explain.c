@@ -305,6 +305,22 @@ TEST(waits_for_links_divide_into_bytes_distance_and_other_cores)
     assert_worst(&f, CAUSE_ICI_CORES, 8500);
 }
 
+TEST(a_mesh_says_whether_a_torus_would_help)
+{
+    struct fixture f;
+
+    for (int even = 0; even < 2; even++) {
+        quiet(&f);
+        exchange(&f, 5, 8000000);
+        f.t.slice.dim[0] = 4;
+        f.t.wire[1].busy_ps = even ? 8000000 : 1000000;
+        explain(&f);
+        assert_non_null(strstr(f.x.row[CAUSE_ICI_BYTES].why,
+                               even ? "wraparound would change nothing" : "of a torus goes back"));
+        arena_fini(&f.a);
+    }
+}
+
 TEST(spills_are_what_places_with_their_note_cost)
 {
     static const struct explain_place places[] = {
@@ -598,6 +614,7 @@ int main(void)
         cmocka_unit_test(a_lone_long_wait_is_the_start_of_a_copy),
         cmocka_unit_test(conflicts_of_rows_and_refreshes_have_a_cause),
         cmocka_unit_test(waits_for_links_divide_into_bytes_distance_and_other_cores),
+        cmocka_unit_test(a_mesh_says_whether_a_torus_would_help),
         cmocka_unit_test(spills_are_what_places_with_their_note_cost),
         cmocka_unit_test(host_times_are_beside_the_step),
         cmocka_unit_test(any_mixture_adds_up),
