@@ -8,7 +8,7 @@ enum { KEY_TRACE = 2048, KEY_LEVEL, KEY_WINDOW, KEY_LIMIT };
 
 static const struct argp_option list[] = {
     {"trace", KEY_TRACE, "FILE", 0,
-     "record the run; by the name's end: .strace (systole-view, export), .pftrace or "
+     "record the run; by the name's end: .strace (systole-view, explain, export), .pftrace or "
      ".json[.gz] (ui.perfetto.dev), .xplane.pb (XProf), .kanata (Konata); see docs/traces.md", 0},
     {"trace-level", KEY_LEVEL, "LEVEL", 0,
      "step; op: and copies, source operations; bundle (default): and every bundle, wait, unit, "
