@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BATCH 512
@@ -105,16 +106,28 @@ static int make_stepper(struct stepper *s, const struct bench *b, const struct j
     return 0;
 }
 
-static int run_steps(struct stepper *s, int count, double *seconds, struct err *e)
+/* of a single thread what it has worked, not what has gone by */
+static double seconds_of(const struct job *j)
+{
+    struct timespec t;
+
+    if (j->thread_count > 1 || j->process_count > 1)
+        return progress_seconds();
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int run_steps(struct stepper *s, const struct job *j, int count, double *seconds,
+                     struct err *e)
 {
     struct step_result result;
-    double began = progress_seconds();
+    double began = seconds_of(j);
 
     for (int i = 0; i < count; i++)
         if (s->strategy ? strategy_train_step(s->strategy, s->x, s->labels, &result, e)
                         : machine_run(s->machine, e))
             return -1;
-    *seconds = progress_seconds() - began;
+    *seconds = seconds_of(j) - began;
     return 0;
 }
 
@@ -127,9 +140,9 @@ static int child_main(const struct bench *b, const struct job *j, int tell, int 
     char byte = 1, text[800];
 
     err_set(&e, "a measurement was broken off");        /* unless a call below knows better */
-    if (make_stepper(&s, b, j, &e) != 0 || run_steps(&s, WARM_STEPS, &seconds, &e) != 0 ||
+    if (make_stepper(&s, b, j, &e) != 0 || run_steps(&s, j, WARM_STEPS, &seconds, &e) != 0 ||
         write(tell, &byte, 1) != 1 || read(start, &byte, 1) != 1 ||
-        run_steps(&s, j->is_product ? PRODUCTS : STEPS, &seconds, &e) != 0) {
+        run_steps(&s, j, j->is_product ? PRODUCTS : STEPS, &seconds, &e) != 0) {
         fprintf(stderr, "systole: %s\n", err_format(&e, text, sizeof(text)));
         return 1;
     }
