@@ -5,7 +5,7 @@
  * back, any number of times, into the same machine or into another one with
  * the same chip, slice, mode, checks and programs. What follows is the same to
  * the bit as without the pause, whatever the host threads, the SIMD path and
- * memoisation of either machine. A trace goes along where both keep one.
+ * memoisation of either machine. What is traced begins there: sim/trace.h.
  *
  * Not part of it: machine_options other than those named, and counters until
  * machine_finish sums them up. Memory that is zero takes no room.

@@ -17,7 +17,6 @@ static const struct field stand_in_fields[] = {
     SAVED(stand_in_site, bundle), SAVED(stand_in_site, bundles),
     SAVED(stand_in_site, operations)};
 
-
 static const struct field store_fields[] = {SAVED_TIME(store_record, at),
                                             APART(store_record, rows)};
 
@@ -56,7 +55,8 @@ static const struct field core_fields[] = {
     APART(core, s), APART(core, registers), APART(core, m), APART(core, vmem), APART(core, smem),
     APART(core, hbm), APART(core, unknown_hbm), APART(core, cmem), APART(core, flag),
     APART(core, store), APART(core, eup), APART(core, crf), APART(core, v2s),
-    APART(core, store_at), APART(core, wide_store_at), APART(core, drf), APART(core, xlu), APART(core, mxu), APART(core, mxu_memory),
+    APART(core, store_at), APART(core, wide_store_at), APART(core, drf), APART(core, xlu),
+    APART(core, mxu), APART(core, mxu_memory),
     APART(core, pending), APART(core, outbox), APART(core, dma), APART(core, dma_free),
     APART(core, dma_free_count), APART(core, copy), APART(core, copy_count),
     APART(core, copy_visible), APART(core, fault), APART(core, late_fault), APART(core, checks),
@@ -67,7 +67,8 @@ static const struct field core_fields[] = {
     APART(core, branch_delay_bundles),
 
     /* the machine's own, or made by machine_create, machine_load, machine_advance */
-    APART(core, simd), APART(core, fifo), APART(core, store_gap_cycles), APART(core, limit), APART(core, stop_at), APART(core, tile),
+    APART(core, simd), APART(core, fifo), APART(core, store_gap_cycles), APART(core, limit),
+    APART(core, stop_at), APART(core, tile),
     APART(core, vmem_rows), APART(core, hbm_bytes), APART(core, cmem_bytes),
     APART(core, sums_quads), APART(core, number), APART(core, core_count), APART(core, clock_mhz),
     APART(core, copy_capacity), APART(core, memo), APART(core, recorder), APART(core, hbm_log),
