@@ -211,7 +211,7 @@ static bool add_dma(void *context, const struct trace_dma *d)
 static bool add_hbm(void *context, const struct trace_hbm *h)
 {
     struct adding *a = context;
-    struct spread data = spread_of_hbm(h, a->mhz), row = spread_of_row(h, a->mhz);
+    struct spread data = spread_of_hbm(h, a->mhz), row = spread_of_row(h, data.start);
 
     add(a, &data);
     add(a, &row);

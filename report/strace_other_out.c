@@ -113,7 +113,7 @@ void other_out_dma(struct strace_writer *w, struct other_out *o, const struct tr
 
 void other_out_hbm(struct strace_writer *w, struct other_out *o, const struct trace_hbm *h)
 {
-    struct spread data = spread_of_hbm(h, w->clock_mhz), row = spread_of_row(h, w->clock_mhz);
+    struct spread data = spread_of_hbm(h, w->clock_mhz), row = spread_of_row(h, data.start);
 
     if (!is_news(w, o, h->asked_at))
         return;

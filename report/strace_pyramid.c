@@ -260,24 +260,41 @@ static void move_window(struct spread_out *s, struct strace_out *out, int64_t fi
     s->first = first;
 }
 
+/* most lie in one cell, and need no shares */
+static inline void add_values(const struct spread *what, cycle_t first, cycle_t last,
+                              int64_t *value)
+{
+    bool is_whole = first == what->start && last == what->end;
+
+    for (int i = 0; i < what->count; i++)
+        value[what->member[i]] += is_whole ? what->value[i]
+            : share_of(what->value[i], last - what->start, what->end - what->start)
+              - share_of(what->value[i], first - what->start, what->end - what->start);
+}
+
+/* the cell is over: a part of its own */
+static void add_late(struct spread_out *s, struct strace_out *out, const struct spread *what,
+                     cycle_t first, cycle_t last)
+{
+    int64_t value[DMA_CELL_COUNT + STRACE_HBM_COUNT] = {0};
+
+    add_values(what, first, last, value);
+    pyramid_cell(&s->pyramid, out, first / STRACE_CELL_CYCLES, value);
+}
+
 static void add_part(struct spread_out *s, struct strace_out *out, const struct spread *what,
                      cycle_t first, cycle_t last)
 {
-    int64_t cell = first / STRACE_CELL_CYCLES, *value;
-    int64_t late[DMA_CELL_COUNT + STRACE_HBM_COUNT] = {0};
-    bool is_late = cell < s->first;
+    int64_t cell = first / STRACE_CELL_CYCLES;
 
+    if (cell < s->first) {
+        add_late(s, out, what, first, last);
+        return;
+    }
     if (cell >= s->first + WINDOW_CELLS)
         move_window(s, out, cell - WINDOW_CELLS / 2);
-    value = is_late ? late : cell_values(s, cell);
-    for (int i = 0; i < what->count; i++)
-        value[what->member[i]] +=
-            share_of(what->value[i], last - what->start, what->end - what->start)
-            - share_of(what->value[i], first - what->start, what->end - what->start);
-    if (is_late)
-        pyramid_cell(&s->pyramid, out, cell, late);
-    else
-        s->is_open[cell % WINDOW_CELLS] = true;
+    add_values(what, first, last, cell_values(s, cell));
+    s->is_open[cell % WINDOW_CELLS] = true;
 }
 
 static void fill_cells(struct spread_out *s, struct strace_out *out, const struct spread *what,

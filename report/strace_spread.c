@@ -46,10 +46,9 @@ struct spread spread_of_hbm(const struct trace_hbm *h, int64_t clock_mhz)
     return s;
 }
 
-struct spread spread_of_row(const struct trace_hbm *h, int64_t clock_mhz)
+struct spread spread_of_row(const struct trace_hbm *h, cycle_t start)
 {
     static const int member[] = {STRACE_HBM_HITS, STRACE_HBM_CLOSED, STRACE_HBM_CONFLICTS};
-    cycle_t start = cycle_of_ps(clock_mhz, h->data_at);
 
     return (struct spread){.start = start, .end = start + 1, .count = 1 + h->has_met_refresh,
                            .member = {member[h->row], STRACE_HBM_REFRESHES}, .value = {1, 1}};

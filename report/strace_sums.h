@@ -18,7 +18,7 @@ struct spread {
 struct spread spread_of_flight(const struct trace_dma *d);
 struct spread spread_of_bytes(const struct trace_dma *d);
 struct spread spread_of_hbm(const struct trace_hbm *h, int64_t clock_mhz);
-struct spread spread_of_row(const struct trace_hbm *h, int64_t clock_mhz);      /* at one cycle */
+struct spread spread_of_row(const struct trace_hbm *h, cycle_t start);  /* at the other's start */
 struct spread spread_of_link(const struct trace_link *l, int64_t clock_mhz);
 
 /* the cycle that an instant lies in */
