@@ -72,6 +72,8 @@ static void parse_sides(struct arguments *args, const char *text, struct argp_st
     char *copy = strdup(text), *rest = copy, *word;
     size_t count = 0;
 
+    if (args->m || args->n || args->k)
+        argp_error(state, "MxNxK once, or --m, --n and --k, not both");
     while (copy && (word = strtok_r(rest, "x", &rest)) != NULL && count < COUNT_OF(sides))
         *sides[count++] = side("a side of MxNxK", word, state);
     if (count != COUNT_OF(sides) || word != NULL || text[strlen(text) - 1] == 'x')
