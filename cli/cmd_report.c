@@ -26,6 +26,8 @@ static const struct section {
     {"hbm", {TABLE_HBM}, 1},
     {"links", {TABLE_LINKS}, 1},
     {"memory", {TABLE_MEMORY}, 1},
+    {"energy", {TABLE_ENERGY}, 1},
+    {"energy_ops", {TABLE_ENERGY_OPS}, 1},
     {"counters", {TABLE_COUNTERS}, 1},
 };
 
@@ -38,7 +40,8 @@ struct arguments {
 
 static const struct argp_option options[] = {
     {"section", KEY_SECTION, "NAME", 0,
-     "only this: steps, ops, layers, units, stalls, hbm, links, memory or counters", 0},
+     "only this: steps, ops, layers, units, stalls, hbm, links, memory, energy, energy_ops or "
+     "counters", 0},
     {"top", KEY_TOP, "N", 0, "only the first N rows of each table", 0},
     {"sort", KEY_SORT, "COLUMN", 0,
      "order of the section's rows, largest first: self_time_pct, wasted_cycles…", 0},
@@ -59,7 +62,7 @@ static const struct section *find_section(const char *name, struct argp_state *s
             return &sections[i];
     }
     argp_error(state, "no section \"%s\"%s; there are steps, ops, layers, units, stalls, hbm, "
-               "links, memory, counters", name,
+               "links, memory, energy, energy_ops, counters", name,
                text_did_you_mean(name, names, COUNT_OF(names), hint, sizeof(hint)));
     return NULL;
 }
@@ -103,7 +106,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp parser = {
     options, parse_option, "RUN",
     "Prints the tables of a run: where the time of a step went, source operations, layers, units, "
-    "stalls, HBM, links, memory, counters.\v"
+    "stalls, HBM, links, memory, energy, counters.\v"
     "RUN is a folder that --out left, a stats.json, or a .strace. docs/report.md defines every "
     "column. Without options everything is printed as text, with the columns that matter most; "
     "--csv and --json have all columns. Source operations stand below their category; --sort "

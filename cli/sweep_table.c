@@ -15,7 +15,7 @@
 
 enum column {
     COLUMN_CYCLES, COLUMN_US, COLUMN_SAMPLES, COLUMN_ISSUED, COLUMN_MODEL, COLUMN_MXU,
-    COLUMN_HBM, COLUMN_ICI, COLUMN_ACCURACY,
+    COLUMN_HBM, COLUMN_ICI, COLUMN_ENERGY, COLUMN_POWER, COLUMN_ACCURACY,
     COLUMN_COUNT
 };
 
@@ -34,6 +34,8 @@ static const struct column_text {
     [COLUMN_MXU]      = {"mxu_busy_pct", "MXU busy", "%", 1, 0, false},
     [COLUMN_HBM]      = {"hbm_busy_pct", "HBM busy", "%", 1, 0, false},
     [COLUMN_ICI]      = {"ici_busy_pct", "ICI busy", "%", 1, 0, false},
+    [COLUMN_ENERGY]   = {"energy_uj", "energy", "uJ", 2, -1, true},
+    [COLUMN_POWER]    = {"average_w_per_chip", "per chip", "W", 2, -1, true},
     [COLUMN_ACCURACY] = {"test_accuracy_pct", "accuracy", "%", 2, 1, true},
 };
 
@@ -77,6 +79,14 @@ static void read_flops(const json_t *stats, struct result *r)
         us > 0.0 ? positive(run_real(stats, "model_flops_per_core") * active / us / 1e6) : NAN;
 }
 
+static void read_energy(const json_t *stats, struct result *r)
+{
+    const json_t *energy = json_object_get(stats, "energy");
+
+    r->value[COLUMN_ENERGY] = positive(run_real(energy, "total_uj"));
+    r->value[COLUMN_POWER] = positive(run_real(energy, "average_w"));
+}
+
 static void read_epoch(const json_t *stats, struct result *r)
 {
     const json_t *epochs = json_object_get(stats, "epochs");
@@ -104,6 +114,7 @@ static void read_result(struct sweep *s, const struct sweep_point *p, struct res
     r->value[COLUMN_HBM] = use_of(f.stats, "HBM");
     r->value[COLUMN_ICI] = use_of(f.stats, "ICI");
     read_flops(f.stats, r);
+    read_energy(f.stats, r);
     read_epoch(f.stats, r);
     r->bound = arena_strdup(&s->arena, run_text(json_object_get(f.stats, "bound"), "by"));
     run_folder_close(&f);

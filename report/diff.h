@@ -16,6 +16,7 @@
 enum diff_section {
     DIFF_STEP,                          /* cycles and times of the step */
     DIFF_CYCLES,                        /* where the difference comes from; ranked */
+    DIFF_SOURCE,                        /* cycles of one core by source operation; ranked */
     DIFF_USE,                           /* of each resource, 0 to 100 % */
     DIFF_WORK,                          /* FLOP, bytes, copies: all cores, all chips */
     DIFF_UNITS,                         /* busy cycles by unit, all cores */

@@ -34,6 +34,52 @@ static double sum_of(const struct run_folder *r, const char *list, const char *k
     return sum;
 }
 
+static double *sum_at(struct diff *d, size_t first, enum diff_section section, const char *name,
+                      const char *unit, int run)
+{
+    struct diff_row *row;
+
+    for (size_t i = first; i < d->row_count; i++)
+        if (strcmp(d->row[i].name, name) == 0) {
+            row = &d->row[i];
+            *(run ? &row->in_b : &row->in_a) = true;
+            return run ? &row->b : &row->a;
+        }
+    row = diff_add(d, section, name, unit, 0.0, 0.0);
+    row->in_a = !run;
+    row->in_b = run != 0;
+    return run ? &row->b : &row->a;
+}
+
+/* the rows of a table of stats.json: `name` and `value` are columns */
+static void add_table(struct diff *d, enum diff_section section, const char *table,
+                      const char *name, const char *value, const char *unit)
+{
+    size_t first = d->row_count, i;
+    json_t *row;
+
+    for (int run = 0; run < 2; run++) {
+        const json_t *tables = json_object_get(d->run[run]->stats, "tables");
+
+        json_array_foreach(json_object_get(tables, table), i, row)
+            *sum_at(d, first, section, run_text(row, name), unit, run) += run_real(row, value);
+    }
+    diff_rank(d, first);
+}
+
+static void add_energy(struct diff *d)
+{
+    const json_t *a = json_object_get(d->run[0]->stats, "energy");
+    const json_t *b = json_object_get(d->run[1]->stats, "energy");
+
+    if (!json_is_object(a) || !json_is_object(b))
+        return;
+    diff_add(d, DIFF_WORK, "energy of the step", "uJ", run_real(a, "total_uj"),
+             run_real(b, "total_uj"))->is_whole = false;
+    diff_add(d, DIFF_WORK, "power of a chip, on average", "W", run_real(a, "average_w"),
+             run_real(b, "average_w"))->is_whole = false;
+}
+
 static void add_use(struct diff *d)
 {
     const json_t *a = json_object_get(json_object_get(d->run[0]->stats, "bound"), "use");
@@ -78,23 +124,6 @@ static void add_work(struct diff *d)
                                     : run_real(d->run[run]->stats, rows[i].key);
         diff_add(d, DIFF_WORK, rows[i].name, rows[i].unit, sum[0], sum[1]);
     }
-}
-
-static double *sum_at(struct diff *d, size_t first, enum diff_section section, const char *name,
-                      const char *unit, int run)
-{
-    struct diff_row *row;
-
-    for (size_t i = first; i < d->row_count; i++)
-        if (strcmp(d->row[i].name, name) == 0) {
-            row = &d->row[i];
-            *(run ? &row->in_b : &row->in_a) = true;
-            return run ? &row->b : &row->a;
-        }
-    row = diff_add(d, section, name, unit, 0.0, 0.0);
-    row->in_a = !run;
-    row->in_b = run;
-    return run ? &row->b : &row->a;
 }
 
 /* rows for the members of every core's object `key`, added up; of a unit its busy cycles */
@@ -144,9 +173,12 @@ static void add_results(struct diff *d)
 
 void diff_add_counts(struct diff *d)
 {
-    if (d->is_timed)
+    if (d->is_timed) {
+        add_table(d, DIFF_SOURCE, "ops", "framework_op", "cycles", "cycles");
         add_use(d);
+    }
     add_work(d);
+    add_energy(d);
     if (d->is_timed)
         add_sums(d, DIFF_UNITS, "units", "cycles");
     add_sums(d, DIFF_OPS, "ops", "");

@@ -14,5 +14,5 @@ void diff_add_members(struct diff *d, enum diff_section section, const char *uni
 /* rows from `first` on by the size of their difference */
 void diff_rank(struct diff *d, size_t first);
 
-void diff_add_counts(struct diff *d);   /* sections DIFF_USE to DIFF_RESULTS */
+void diff_add_counts(struct diff *d);   /* sections DIFF_SOURCE to DIFF_RESULTS */
 #endif

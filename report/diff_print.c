@@ -16,6 +16,7 @@ static const struct section {
 } sections[DIFF_SECTION_COUNT] = {
     [DIFF_STEP]    = {"step", "one step", false},
     [DIFF_CYCLES]  = {"cycles", "where the difference comes from", true},
+    [DIFF_SOURCE]  = {"source", "source operations of one core, cycles", true},
     [DIFF_USE]     = {"use", "use of each resource, % of the step", false},
     [DIFF_WORK]    = {"work", "work, all cores and chips", false},
     [DIFF_UNITS]   = {"units", "units, busy cycles of all cores", true},
@@ -262,7 +263,7 @@ void diff_print_text(const struct diff *d, FILE *to)
     print_settings(d, to);
     if (d->is_timed && diff_row_differs(&d->row[0]))
         print_cycles(d, to);
-    for (int s = DIFF_USE; s < DIFF_SECTION_COUNT; s++)
+    for (int s = DIFF_SOURCE; s < DIFF_SECTION_COUNT; s++)
         print_section(d, (enum diff_section)s, to);
     fprintf(to, "\n%zu of %zu values of stats.json differ\n", d->number_differs,
             d->number_count);

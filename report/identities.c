@@ -159,6 +159,18 @@ static void check_steps(struct check *c, const struct report_run *r)
           steps);
 }
 
+/* the components against the row of the total */
+static void check_energy(struct check *c, const struct table *energy)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i + 1 < energy->row_count; i++)
+        sum += table_int(energy, i, COL_ENERGY_FJ);
+    if (energy->row_count)
+        equal(c, "energy of the components against the total, row", (int)energy->row_count - 1,
+              sum, table_int(energy, energy->row_count - 1, COL_ENERGY_FJ));
+}
+
 const char *identities_broken(const struct report_run *r, const struct report_view *v,
                               const struct table *tables, char *buf, size_t buf_bytes)
 {
@@ -174,6 +186,7 @@ const char *identities_broken(const struct report_run *r, const struct report_vi
         check_breakdown(&c, v);
         check_ops(&c, v, &tables[TABLE_OPS]);
         check_layers(&c, v, &tables[TABLE_LAYERS]);
+        check_energy(&c, &tables[TABLE_ENERGY]);
     }
     return c.is_broken ? buf : NULL;
 }

@@ -4,6 +4,7 @@
  */
 #include "report/bound.h"
 #include "report/breakdown.h"
+#include "report/energy_table.h"
 #include "report/files.h"
 
 #include <jansson.h>
@@ -209,6 +210,20 @@ static json_t *make_launch_breakdown(const struct report_view *v)
     return make_breakdown(&b);
 }
 
+static json_t *make_energy(const struct report_view *v)
+{
+    const struct energy_costs *c = v->energy_costs;
+    json_t *o = json_object();
+    int64_t fj = energy_total_fj(v->energy);
+
+    put(o, "total_uj", number((double)fj * 1e-9));
+    put(o, "average_w", number(energy_average_w(v, fj)));
+    put(o, "node_nm", number(c->node_nm));
+    put(o, "is_node_assumed", json_boolean(c->is_node_assumed));
+    put(o, "tdp_w", c->tdp_w > 0.0 ? number(c->tdp_w) : json_null());
+    return o;
+}
+
 static void put_machine(json_t *root, const struct report_view *v)
 {
     static const char *const modes[] = {"both", "timing", "functional"};
@@ -227,6 +242,7 @@ static void put_machine(json_t *root, const struct report_view *v)
     put(root, "slice", v ? make_slice(v->slice) : json_null());
     put(root, "bound", is_timed ? make_bound(v) : json_null());
     put(root, "breakdown", is_timed ? make_launch_breakdown(v) : json_null());
+    put(root, "energy", v && v->energy ? make_energy(v) : json_null());
     put(root, "model_flops_per_core", json_integer(v ? v->model_flops : 0));
     put(root, "parameter_bytes", json_integer(v ? v->parameter_bytes : 0));
     put(root, "input_bytes", json_integer(v ? v->input_bytes : 0));

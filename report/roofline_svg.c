@@ -143,8 +143,8 @@ static void label_memory_roof(const struct drawing *d, const struct roofs *roofs
     for (int m = 0; m < memory; m++)
         if (roofs->bytes[m] == roofs->bytes[memory])
             return;
-    fprintf(d->to, "<text class=\"halo\" transform=\"translate(%.1f,%.1f) rotate(%.1f)\" fill=\"%s\">%s", x - 4,
-            y - 6, -atan2(rise, run) * 180.0 / 3.14159265358979, colour,
+    fprintf(d->to, "<text class=\"halo\" transform=\"translate(%.1f,%.1f) rotate(%.1f)\" "
+            "fill=\"%s\">%s", x - 4, y - 6, -atan2(rise, run) * 180.0 / 3.14159265358979, colour,
             roof_name((enum roof_resource)memory));
     for (int m = memory + 1; m < ROOF_MEMORY_COUNT; m++)
         if (roofs->bytes[m] == roofs->bytes[memory])
@@ -184,8 +184,8 @@ static void draw_peak(const struct drawing *d, const struct roofs *roofs, int ty
     x0 = fmax(d->frame.x0, y - log10(most));
     snprintf(style, sizeof(style), "stroke=\"%s\" stroke-width=\"2.5\"", colour);
     line(d, x_of(d, x0), y_of(d, y), RIGHT, y_of(d, y), style);
-    fprintf(d->to, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" class=\"halo\" fill=\"%s\">", RIGHT - 6,
-            y_of(d, y) - 5, colour);
+    fprintf(d->to, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" class=\"halo\" "
+            "fill=\"%s\">", RIGHT - 6, y_of(d, y) - 5, colour);
     for (int t = type; t < ROOF_TYPE_COUNT; t++)
         if (roofs->flops[t] == roofs->flops[type])
             fprintf(d->to, "%s%s", t == type ? "" : ", ", roof_type_name(t));
@@ -325,7 +325,8 @@ void roofline_print_svg(const struct roofline *r, size_t count, FILE *to)
     fprintf(to, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
             "viewBox=\"0 0 %d %d\" font-family=\"DejaVu Sans, sans-serif\" font-size=\"12\">\n"
             "<style>.minor{stroke:#eee}.major{stroke:#ccc}.name{fill:#444}"
-            ".halo{paint-order:stroke;stroke:white;stroke-width:3px}.number{font-weight:bold}.title{font-size:18px;font-weight:bold}</style>\n"
+            ".halo{paint-order:stroke;stroke:white;stroke-width:3px}.number{font-weight:bold}"
+            ".title{font-size:18px;font-weight:bold}</style>\n"
             "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n", WIDTH, HEIGHT, WIDTH, HEIGHT,
             WIDTH, HEIGHT);
     fprintf(to, "<text x=\"%.1f\" y=\"34\" class=\"title\">Roofline of one core</text>\n", LEFT);

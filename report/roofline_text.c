@@ -187,7 +187,8 @@ void roofline_print_plot(const struct roofline *r, size_t count, int columns, FI
         double nearest = (p.frame.y1 - round(y)) / (p.frame.y1 - p.frame.y0) * (PLOT_ROWS - 1);
 
         fprintf(to, "%11s |%.*s\n",
-                (int)(nearest + 0.5) == row ? print_rate(pow(10.0, round(y)), "FLOP/s", text, sizeof(text)) : "",
+                (int)(nearest + 0.5) == row
+                    ? print_rate(pow(10.0, round(y)), "FLOP/s", text, sizeof(text)) : "",
                 p.columns, p.cell[row]);
     }
     print_x_axis(&p, to);

@@ -1,6 +1,7 @@
 #include "report/tables.h"
 
 #include "report/breakdown.h"
+#include "report/energy_table.h"
 #include "report/op_stats.h"
 
 #include <math.h>
@@ -191,4 +192,6 @@ void tables_fill(const struct report_run *r, const struct report_view *v, struct
     table_fill_links(v, &t[TABLE_LINKS]);
     table_fill_counters(v, &t[TABLE_COUNTERS]);
     table_fill_breakdown(v, &t[TABLE_BREAKDOWN]);
+    energy_fill_table(v, &t[TABLE_ENERGY]);
+    energy_fill_ops(v, &t[TABLE_ENERGY_OPS]);
 }

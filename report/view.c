@@ -105,6 +105,19 @@ static void gather_details(const struct machine *m, struct arena *a, struct repo
         gather_bundles(m, a, v);
 }
 
+static void gather_energy(const struct machine *m, struct arena *a, struct report_view *v)
+{
+    struct energy_costs *costs = arena_alloc(a, sizeof(*costs));
+    struct energy *energy = arena_alloc(a, sizeof(*energy));
+
+    if (v->mode == MODE_FUNCTIONAL)     /* its memory counts no bytes */
+        return;
+    energy_costs_of(v->slice->chip_name, costs);
+    *energy = energy_of_launch(costs, m);
+    v->energy_costs = costs;
+    v->energy = energy;
+}
+
 void view_of_step(const struct report_step *s, struct arena *a, struct report_view *v)
 {
     const struct machine *m = s->machine;
@@ -133,6 +146,7 @@ void view_of_step(const struct report_step *s, struct arena *a, struct report_vi
         v->hbm[i] = machine_hbm_stats(m, i);
     gather_network(m, a, v);
     gather_details(m, a, v);
+    gather_energy(m, a, v);
 }
 
 cycle_t view_stall_cycles(const struct report_view *v, enum stall_reason r)

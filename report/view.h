@@ -8,6 +8,7 @@
 #ifndef REPORT_VIEW_H
 #define REPORT_VIEW_H
 #include "base/arena.h"
+#include "report/energy.h"
 #include "report/report.h"
 
 struct view_bundle {
@@ -46,6 +47,8 @@ struct report_view {
     const struct report_layer *layer;
     const struct report_buffer *buffer;
     size_t source_count, layer_count, buffer_count;
+    const struct energy *energy;        /* of the launch; NULL in functional mode */
+    const struct energy_costs *energy_costs;    /* of the chip; NULL likewise */
 };
 
 /* `s->machine` is not NULL and has run. */

@@ -29,16 +29,17 @@ expect() {
 grep -qx "results in $work/r" "$work/log" || fail "run does not say where its results are"
 for dir in t g r; do
     for file in config.ini report.txt stats.json stats.txt steps.csv ops.csv layers.csv links.csv \
-        memory.csv counters.csv; do
+        memory.csv counters.csv energy.csv energy_ops.csv; do
         [ -s "$work/$dir/$file" ] || fail "$dir has no $file"
     done
-    [ "$(ls "$work/$dir" | wc -l)" -eq 10 ] || fail "$dir: $(ls "$work/$dir")"
+    [ "$(ls "$work/$dir" | wc -l)" -eq 12 ] || fail "$dir: $(ls "$work/$dir")"
 done
 
 # text: all tables of the run; what a run does not have is left out, unless it is asked for
 expect 0 'source operations of one core, by category' "$work/t"
 for title in 'step breakdown, mean' '^epochs' '^layers' '^units, mean' '^issue, stalls' \
-    '^HBM by chip' '^links between' '^memory of a core' '^counters, all'; do
+    '^HBM by chip' '^links between' '^memory of a core' '^counters, all' \
+    '^energy, all cores' '^energy of one core'; do
     grep -q "$title" "$work/log" || fail "text has no table \"$title\""
 done
 [ "$(awk '{ if (length($0) > 200) n++ } END { print n + 0 }' "$work/log")" -eq 0 ] \
@@ -49,7 +50,7 @@ expect 0 '(none)' "$work/g" --section links
 expect 0 'exposed_hbm' "$work/r/stats.json" --section steps
 
 # CSV is the file of the folder; JSON has the same rows
-for section in ops layers links memory counters; do
+for section in ops layers links memory energy energy_ops counters; do
     expect 0 , "$work/t" --section $section --csv
     cmp -s "$work/log" "$work/t/$section.csv" || fail "--csv of $section is not $section.csv"
 done

@@ -82,7 +82,15 @@ grep -q '^v33,failed,.*"no chip\|^v33,failed,.*v33' "$work/part/sweep.csv" ||
 [ "$(grep -c ',done,' "$work/part/sweep.csv")" -eq 2 ] || fail "$(cat "$work/part/sweep.csv")"
 grep -q '^1 failed, 0 not run$' "$work/log" || fail 'no count of failures'
 
-# the folder of another command, of another model, of a sweep at work
+# products and programs as well; rows that the sizes fix already cannot vary
+expect 0 'speed-up: model_tflops against the first point' sweep --out "$work/gemm" \
+    --vary m=8,256 --vary tpu=v3,v4 -- gemm --n 128 --k 128 --mode timing
+expect 1 'failed: MxNxK once, or --m, --n and --k, not both' sweep --out "$work/sizes" \
+    --vary m=8 -- gemm 8x8x8
+expect 0 'speed-up: step_us against the first point' sweep --out "$work/run" \
+    --vary sync.resume_cycles=1,64 -- run examples/01_vector_add.tasm
+
+# the folder of another command, of another model, of a sweep that is damaged
 # shellcheck disable=SC2086
 expect 1 'holds the sweep of another command' $(sweep whole $grid -- $command --seed 2)
 echo >>"$work/model.json"

@@ -147,7 +147,7 @@ static void run(struct run *r, int (*command)(int, char **), const char *line)
 static void finish(struct run *r)
 {
     json_decref(r->stats);
-    assert_int_equal(toy_remove_folder(r->out), 10);
+    assert_int_equal(toy_remove_folder(r->out), 12);
     assert_int_equal(toy_remove_folder(r->folder), 0);
 }
 
@@ -408,7 +408,8 @@ TEST(files_of_cores_that_talk_agree_with_the_machine)
 TEST(files_are_the_same_for_any_threads)
 {
     static const char *const names[] = {"ops.csv", "layers.csv", "links.csv", "memory.csv",
-                                        "counters.csv", "steps.csv"};
+                                        "counters.csv", "energy.csv", "energy_ops.csv",
+                                        "steps.csv"};
     struct run one, two;
     char path[400], *a, *b;
 
