@@ -74,8 +74,8 @@ static const struct argp parser = {
     "on. Interrupt it at any time: the same command goes on with the points that are missing. "
     "The exit status is 1 when a point failed or was not run.\n\n"
     "Examples:\n"
-    "  systole sweep --vary mxu.count=1,2,4 --vary batch=64..1024x2 -j2 --out sweep \\\n"
-    "      -- train examples/mnist_mlp.json --tpu v3-8 --steps 1\n"
+    "  systole sweep --vary mxu.count=1,2,4 --vary batch=64..1024x2 -j2 \\\n"
+    "      --out sweep -- train examples/mnist_mlp.json --tpu v3-8 --steps 1\n"
     "  systole sweep --vary hbm.burst_ps=1000..4000+1000 --out memory \\\n"
     "      -- train examples/mnist_mlp.json --steps 1",
     NULL, NULL, NULL,

@@ -118,6 +118,18 @@ static int check_option_key(const struct sweep *s, const struct sweep_axis *axis
                    axis->key, text_did_you_mean(axis->key, n.name, n.count, hint, sizeof(hint)));
 }
 
+/* "--out DIR" or "--out=DIR" among the command's own */
+static bool has_argument(const struct sweep *s, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (int i = 1; i < s->command_count; i++)
+        if (strncmp(s->command[i], name, length) == 0 &&
+            (s->command[i][length] == '\0' || s->command[i][length] == '='))
+            return true;
+    return false;
+}
+
 static int check_command(const struct sweep *s, struct err *e)
 {
     const char *names[COUNT_OF(commands)], *out;
@@ -132,9 +144,10 @@ static int check_command(const struct sweep *s, struct err *e)
     out = argument_of(s, "out");
     if (!out || strcmp(out, "DIR") != 0)
         return err_set(e, "systole %s leaves no folder to compare", s->command[0]);
-    for (int i = 1; i < s->command_count; i++)
-        if (strcmp(s->command[i], "--out") == 0 || strncmp(s->command[i], "--out=", 6) == 0)
-            return err_set(e, "--out goes before the command: each point gets a folder in it");
+    if (has_argument(s, "--out"))
+        return err_set(e, "--out goes before the command: each point gets a folder in it");
+    if (has_argument(s, "--trace"))
+        return err_set(e, "--trace would be written anew by every point; trace one by itself");
     return 0;
 }
 

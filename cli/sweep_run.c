@@ -228,11 +228,11 @@ static void show_progress(struct runner *r)
     char text[100];
 
     if (now)
-        snprintf(text, sizeof(text), "%d running, %.2f points/s, %.0f s left, done",
+        snprintf(text, sizeof(text), "%d running, %.2f points/s, %.0f s left; points done",
                  running_count(r), (double)now / seconds,
                  (double)(r->sweep->point_count - r->done) * seconds / (double)now);
     else
-        snprintf(text, sizeof(text), "%d running, done", running_count(r));
+        snprintf(text, sizeof(text), "%d running; points done", running_count(r));
     progress_say(&r->progress, text, (int64_t)r->done);
 }
 

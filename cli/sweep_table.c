@@ -48,6 +48,7 @@ struct results {
     struct result *row;
     enum column merit;                  /* what speed-up and best go by */
     size_t best;                        /* point; SIZE_MAX = none */
+    int width[COLUMN_COUNT];            /* in the table */
 };
 
 static double use_of(const json_t *stats, const char *resource)
@@ -286,6 +287,22 @@ static bool shows(const struct sweep *s, const struct results *r, int c)
     return !columns[c].is_optional || any_has(s, r, (enum column)c);
 }
 
+static int wider(int width, const char *text)
+{
+    return (int)strlen(text) > width ? (int)strlen(text) : width;
+}
+
+static int width_of_column(const struct sweep *s, const struct results *r, int c)
+{
+    int width = wider((int)strlen(columns[c].unit), columns[c].heading);
+    char cell[CELL_CHARS];
+
+    for (size_t i = 0; i < s->point_count; i++)
+        width = wider(width, print_value(r->row[i].value[c], columns[c].decimals, cell,
+                                         sizeof(cell)));
+    return width + 2;
+}
+
 static void print_heading(const struct sweep *s, const struct results *r, FILE *to)
 {
     for (int line = 0; line < 2; line++) {
@@ -295,7 +312,8 @@ static void print_heading(const struct sweep *s, const struct results *r, FILE *
                     line ? "" : s->axis[a].key);
         for (int c = 0; c < COLUMN_COUNT; c++)
             if (shows(s, r, c))
-                fprintf(to, "%14s", line ? columns[c].unit : columns[c].heading);
+                fprintf(to, "%*s", r->width[c],
+                        line ? columns[c].unit : columns[c].heading);
         fprintf(to, "%10s  %s\n", line ? "x" : "speed-up", line ? "" : "bound by");
     }
 }
@@ -315,8 +333,8 @@ static void print_table_row(const struct sweep *s, const struct results *r, size
     }
     for (int c = 0; c < COLUMN_COUNT; c++)
         if (shows(s, r, c))
-            fprintf(to, "%14s", print_value(r->row[i].value[c], columns[c].decimals, cell,
-                                            sizeof(cell)));
+            fprintf(to, "%*s", r->width[c],
+                    print_value(r->row[i].value[c], columns[c].decimals, cell, sizeof(cell)));
     fprintf(to, "%10s  %s\n", print_value(speed_up(r, i), 2, cell, sizeof(cell)),
             r->row[i].bound);
 }
@@ -328,6 +346,8 @@ void sweep_print_table(struct sweep *s, FILE *to)
     char text[200];
 
     gather(s, &r);
+    for (int c = 0; c < COLUMN_COUNT; c++)
+        r.width[c] = width_of_column(s, &r, c);
     print_heading(s, &r, to);
     for (size_t i = 0; i < s->point_count; i++) {
         print_table_row(s, &r, i, to);
