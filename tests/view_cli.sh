@@ -1,6 +1,6 @@
 #!/bin/sh
 # systole-view without a window: how it fails. Pictures: tests/view_window.sh, tests/test_panels.c.
-viewer=${VIEWER-./systole-view}
+viewer=${VIEWER-./systole-view} systole=${SYSTOLE:-./systole}
 [ -n "$viewer" ] && [ -x "$viewer" ] || { echo "skipped: no systole-view (make view)"; exit 0; }
 dir=${TMPDIR:-/tmp}/systole_view_cli.$$
 trap 'rm -rf "$dir"' EXIT
@@ -36,6 +36,13 @@ expect 'zero.strace' "$dir/zero.strace" --png "$dir/p.png"
 [ ! -e "$dir/p.png" ] || fail "a picture of nothing"
 
 # the table of keys in the documentation is the program's
+# no display: one message, and no window that nobody sees
+"$systole" run examples/02_mxu_tile.tasm --tpu v3 --trace "$dir/t.strace" >"$dir/out" || fail "no trace"
+timeout 10 "$viewer" "$dir/t.strace" >"$dir/out" 2>"$dir/err"
+[ $? -eq 1 ] || fail "without a display: not status 1"
+grep -q 'no window can be opened (.*): --png FILE draws without one' "$dir/err" \
+    || fail "without a display: $(cat "$dir/err")"
+
 "$viewer" --keys >"$dir/keys"
 [ "$(wc -l <"$dir/keys")" -gt 30 ] || fail "no keys"
 while IFS= read -r line; do

@@ -177,6 +177,15 @@ static void loop(struct window *w)
     }
 }
 
+/* SDL may pick a driver that shows nothing where there is no display; nobody could close that */
+static bool is_invisible(void)
+{
+    const char *driver = SDL_GetCurrentVideoDriver();
+
+    return driver && (strcmp(driver, "offscreen") == 0 || strcmp(driver, "dummy") == 0
+                      || strcmp(driver, "evdev") == 0);
+}
+
 static int open_window(struct window *w, const struct view_options *o, struct err *e)
 {
     char title[300];
@@ -184,6 +193,9 @@ static int open_window(struct window *w, const struct view_options *o, struct er
     if (SDL_Init(SDL_INIT_VIDEO))
         return err_set(e, "no window can be opened (%s): --png FILE draws without one",
                        SDL_GetError());
+    if (is_invisible())
+        return err_set(e, "no window can be opened (there is no display): --png FILE draws "
+                          "without one");
     snprintf(title, sizeof(title), "%.250s: systole-view", o->path);
     w->window = SDL_CreateWindow(title, SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, o->width,
                                  o->height, SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
