@@ -115,6 +115,33 @@ int debug_command_next(struct debugger *d, const struct debug_args *args, struct
     return 0;
 }
 
+static bool is_at_other_note(const struct debugger *d, struct debug_goal *goal)
+{
+    const struct isa_program *p = machine_program(d->m, goal->core);
+    struct core_view v;
+
+    if (has_stopped(d, goal, &v))
+        return true;
+    return v.bundle < p->bundle_count && p->bundle[v.bundle].note != goal->first;
+}
+
+int debug_command_source(struct debugger *d, const struct debug_args *args, struct err *e)
+{
+    struct debug_goal goal = goal_for(d);
+    const struct isa_program *p;
+    struct core_view v;
+
+    if (debug_expect_end(args->text, e) || expect_core_running(d, &v, e))
+        return -1;
+    p = machine_program(d->m, d->core);
+    if (p->note_count == 0)
+        return err_set(e, "the program of core %d names no source operations", d->core);
+    goal.is_reached = is_at_other_note;
+    goal.first = v.bundle < p->bundle_count ? p->bundle[v.bundle].note : 0;
+    debug_go(d, &goal);
+    return 0;
+}
+
 static bool is_at_bundle(const struct debugger *d, struct debug_goal *goal)
 {
     struct core_view v;

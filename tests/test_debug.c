@@ -72,6 +72,24 @@ TEST(next_goes_to_an_operation_and_out_leaves_a_loop)
     SAYS(&r, "n vpop", "bundle 11");
 }
 
+TEST(source_goes_to_another_source_operation)
+{
+    struct debug_rig f;
+
+    debug_rig_open(&f, "tiny", ".note first\n{ s0 = smov 3 }\nloop:\n{ s0 = ssub.s32 s0, 1 }\n"
+                               "{ p0 = scmp.gt.s32.totalorder s0, 0 }\n"
+                               "{ sbr.rel (p0) target = loop }\n{ s1 = sadd.s32 s1, 1 }\n"
+                               ".note second\n{ s2 = smov 1 }\n{ s3 = smov 1 }\n"
+                               ".note third\n{ shalt }\n", 1);
+    SAYS(&f, "source", "bundle 5");
+    assert_int_equal(debug_rig_value(&f, "count[loop]"), 3);
+    SAYS(&f, "source", "bundle 7");
+    SAYS(&f, "source", "the launch has ended");
+    assert_wrong(&f, "source 3", "3");
+    debug_rig_close(&f);
+    assert_wrong(&r, "source", "the program of core 0 names no source operations");
+}
+
 TEST(event_and_wake_stop_at_what_comes_from_outside)
 {
     debug_rig_say(&r, "event");
@@ -585,6 +603,7 @@ int main(void)
         CASE(a_step_is_a_bundle_and_a_cycle_is_a_cycle),
         CASE(until_goes_to_labels_lines_bundles_and_cycles),
         CASE(next_goes_to_an_operation_and_out_leaves_a_loop),
+        CASE(source_goes_to_another_source_operation),
         CASE(event_and_wake_stop_at_what_comes_from_outside),
         CASE(finish_ends_as_a_run_does_whatever_breakpoints_say),
         CASE(op_shows_what_is_read_then_what_was_written),
