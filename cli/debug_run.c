@@ -6,6 +6,7 @@
 #include "cli/debug.h"
 
 #include "base/units.h"
+#include "cli/live_gate.h"
 
 #include <signal.h>
 
@@ -48,7 +49,8 @@ static cycle_t end_cycle(const struct debugger *d)
 
 void debug_settle(struct debugger *d, cycle_t cycle)
 {
-    d->status = machine_advance(d->m, cycle);
+    d->status = d->options.gate ? live_gate_advance(d->options.gate, d->m, cycle)
+                                : machine_advance(d->m, cycle);
     d->cycle = debug_has_ended(d) ? end_cycle(d) : cycle;
 }
 
@@ -111,6 +113,8 @@ static bool go_on(struct debugger *d, struct debug_goal *goal)
         debug_stops_before(d);
     debug_settle(d, until);
     debug_history_note(d);
+    if (d->options.progress)
+        d->options.progress(d->options.progress_context, d);
     if (goal->report)
         goal->report(d, goal->context);
     if (!goal->ignores_stops && debug_stops_after(d))
