@@ -122,7 +122,7 @@ static void type(struct app *a, const struct input *i)
     if (i->key == KEY_BACKSPACE && length)
         a->entry[length - 1] = '\0';
     else if (i->key >= ' ' && i->key < 127 && !i->has_ctrl && length + 1 < sizeof(a->entry))
-        a->entry[length] = (char)i->key;
+        snprintf(&a->entry[length], sizeof(a->entry) - length, "%c", (int)i->key);
     else if (i->key == KEY_DOWN)
         a->choice++;
     else if (i->key == KEY_UP && a->choice > 0)
@@ -159,6 +159,8 @@ static void enter(struct app *a)
     a->mode = APP_PLAIN;
     if (mode == APP_SEARCH)
         app_search(a, a->entry);
+    else if (mode == APP_COMMAND && *a->entry)
+        app_live_send(a, a->entry, 0);
     else if (mode == APP_PALETTE && count)
         app_act(a, found[choice < count ? choice : count - 1], 1);
 }
@@ -203,7 +205,7 @@ static bool key(struct app *a, const struct input *i)
     char name[32];
     int times = 1;
 
-    if (a->mode == APP_PALETTE || a->mode == APP_SEARCH)
+    if (a->mode == APP_PALETTE || a->mode == APP_SEARCH || a->mode == APP_COMMAND)
         return key_while_typing(a, i);
     a->message[0] = '\0';
     if (a->mode == APP_HELP && i->key != 'p') {
@@ -284,10 +286,13 @@ bool app_input(struct app *a, const struct input *i)
 bool app_tick(struct app *a, double seconds)
 {
     struct view *v = a->view;
-    double all = (double)strace_info(v->run)->cycles, width = v->end - v->from;
+    double all, width;
+    bool has_news = app_live_tick(a);
 
     if (!v->is_playing)
-        return false;
+        return has_news;
+    all = (double)strace_info(v->run)->cycles;
+    width = v->end - v->from;
     v->cursor = (v->cursor < 0 ? v->from : v->cursor) + seconds * v->cycles_per_second;
     if (v->cursor >= all) {
         v->cursor = all;

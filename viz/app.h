@@ -4,6 +4,7 @@
  */
 #ifndef VIZ_APP_H
 #define VIZ_APP_H
+#include "viz/live.h"
 #include "viz/panel.h"
 #include "viz/search.h"
 
@@ -23,16 +24,18 @@ enum action action_of_key(const char *key);
 /* the key of an input as the table writes it; buf of 32 bytes */
 const char *input_key_name(const struct input *i, char *buf);
 
-enum app_mode { APP_PLAIN, APP_HELP, APP_PALETTE, APP_SEARCH, APP_MODE_COUNT };
+enum app_mode { APP_PLAIN, APP_HELP, APP_PALETTE, APP_SEARCH, APP_COMMAND, APP_MODE_COUNT };
 
 struct app {
     struct view *view;                  /* borrowed */
+    struct live *live;                  /* the run that the window drives, borrowed; or NULL */
+    int live_core;                      /* that its commands speak of */
     int width, height;                  /* pixels */
     enum panel_id panel;                /* whose tab is open, or that has the pointer */
     bool is_tiled;
     void *state[PANEL_COUNT];
     enum app_mode mode;
-    char entry[128];                    /* being typed, in search and palette */
+    char entry[128];                    /* being typed, in search, palette and commands */
     int choice;                         /* in the palette */
     char message[256];                  /* the line below, until the next key */
     int pointer_x, pointer_y;           /* -1: not in the window */

@@ -301,6 +301,21 @@ static void act_BIGGER(struct app *a, int times) { scale_by(a, 10 * times); }
 static void act_SMALLER(struct app *a, int times) { scale_by(a, -10 * times); }
 static void act_PICTURE(struct app *a, int times) { (void)times; a->wants_picture = true; }
 
+/* ---- a run that is driven ---- */
+
+static void act_LIVE_GO(struct app *a, int times) { (void)times; app_live_go(a); }
+static void act_LIVE_STEP(struct app *a, int times) { app_live_send(a, "step", times); }
+static void act_LIVE_LOOK(struct app *a, int times) { (void)times; app_live_send(a, "op", 0); }
+static void act_LIVE_SOURCE(struct app *a, int times)
+{
+    (void)times;
+    app_live_send(a, "source", 0);
+}
+
+static void act_LIVE_BACK(struct app *a, int times) { app_live_send(a, "back", times); }
+static void act_LIVE_BREAK(struct app *a, int times) { (void)times; app_live_break(a); }
+static void act_LIVE_COMMAND(struct app *a, int times) { (void)times; app_live_command(a); }
+
 static void act_PALETTE(struct app *a, int times)
 {
     (void)times;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "viz/app.h"
+#include "viz/app_actions.h"
 #include "viz/card.h"
 #include "viz/frame.h"
 #include "viz/quantity.h"
@@ -27,6 +27,12 @@ static int line_height(const struct app *a)
     struct draw_list d = ruler(a);
 
     return draw_line_height(&d, TEXT_SMALL) + draw_scaled(&d, 6);
+}
+
+/* the line below, and what is said by a run that is driven */
+static int bottom_height(const struct app *a)
+{
+    return line_height(a) + app_live_height(a);
 }
 
 struct rect app_tab_area(const struct app *a, enum panel_id id)
@@ -52,8 +58,8 @@ static struct rect tile_area(const struct app *a, enum panel_id id)
     int columns = PANEL_COUNT < 2 ? 1 : a->width > 1700 ? 3 : 2;
     int rows = (PANEL_COUNT + columns - 1) / columns, row = (int)id / columns;
     int in_row = row == rows - 1 ? PANEL_COUNT - row * columns : columns;
-    int y1 = row * (a->height - line_height(a)) / rows;
-    int y2 = (row + 1) * (a->height - line_height(a)) / rows;
+    int y1 = row * (a->height - bottom_height(a)) / rows;
+    int y2 = (row + 1) * (a->height - bottom_height(a)) / rows;
     int x1 = ((int)id % columns) * a->width / in_row;
     int x2 = ((int)id % columns + 1) * a->width / in_row;
 
@@ -77,7 +83,7 @@ struct rect app_panel_area(const struct app *a, enum panel_id id)
     if (id != a->panel)
         return (struct rect){0, 0, 0, 0};
     rect_cut_top(&r, tab_height(a));
-    rect_cut_bottom(&r, line_height(a));
+    rect_cut_bottom(&r, bottom_height(a));
     return r;
 }
 
@@ -150,6 +156,8 @@ static const char *line_text(const struct app *a, struct draw_list *d)
 
     if (a->mode == APP_SEARCH)
         return arena_printf(&d->arena, "/%s█   Enter searches, Esc does not", a->entry);
+    if (a->mode == APP_COMMAND)
+        return arena_printf(&d->arena, ":%s█   Enter sends, Esc does not", a->entry);
     if (*a->message)
         return a->message;
     if (v->has_selection)
@@ -171,7 +179,7 @@ static void draw_line_below(const struct app *a, struct draw_list *d)
     int h = line_height(a), gap = draw_scaled(d, 8), line = draw_line_height(d, TEXT_SMALL);
     int width = draw_text_width(d, TEXT_SMALL, hint);
     struct rect r = {0, a->height - h, a->width, h};
-    bool is_loud = a->mode == APP_SEARCH || *a->message;
+    bool is_loud = a->mode == APP_SEARCH || a->mode == APP_COMMAND || *a->message;
 
     draw_rect(d, r, theme_color(a->view->theme, COLOR_BACKGROUND));
     if (width > a->width / 2)
@@ -307,6 +315,8 @@ void app_draw(struct app *a, struct draw_list *d)
         draw_palette(a, d);
     } else {
         draw_panels(a, d);
+        app_live_draw(a, d, (struct rect){0, a->height - bottom_height(a), a->width,
+                                          app_live_height(a)});
         draw_line_below(a, d);
         draw_card(a, d);
     }

@@ -10,7 +10,7 @@
 #include "viz/app.h"
 
 enum { KEY_PANEL = 256, KEY_SIZE, KEY_RANGE, KEY_CORE, KEY_SCALE, KEY_THEME, KEY_PNG, KEY_POINTER,
-       KEY_SELECT, KEY_BENCH, KEY_KEYS };
+       KEY_SELECT, KEY_LIVE, KEY_BENCH, KEY_KEYS };
 
 static const struct argp_option option_table[] = {
     {"panel", KEY_PANEL, "NAME", 0, "The panel to begin with, or to draw (default timeline)", 0},
@@ -20,6 +20,7 @@ static const struct argp_option option_table[] = {
     {"theme", KEY_THEME, "NAME", 0, "dark (default) or light", 0},
     {"scale", KEY_SCALE, "PERCENT", 0, "Size of texts and all around them, 50 to 400", 0},
     {"size", KEY_SIZE, "WxH", 0, "Size of the window or picture in pixels (default 1280x720)", 0},
+    {"live", KEY_LIVE, "SOCKET", 0, "Drive the run that waits there (systole run --view)", 0},
     {"png", KEY_PNG, "FILE", 0, "Draw one panel into FILE; needs no display", 1},
     {"pointer", KEY_POINTER, "X,Y", 0, "In the picture, show the card for what is at X,Y", 1},
     {"bench", KEY_BENCH, NULL, 0, "Time to open, and to draw while panning and zooming", 1},
@@ -139,6 +140,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_POINTER:
         return bad(p, parse_two(arg, ',', 0, 16384, &o->pointer_x, &o->pointer_y)
                           ? err_set(p->e, "\"%s\" is no place: write X,Y in pixels", arg) : 0);
+    case KEY_LIVE: o->live = arg; return 0;
     case KEY_BENCH: o->bench = true; return 0;
     case KEY_KEYS: action_print_table(stdout); exit(0);
     case ARGP_KEY_ARG:
@@ -147,6 +149,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         *(state->arg_num ? &o->other : &o->path) = arg;
         return 0;
     case ARGP_KEY_END:
+        if (o->live)
+            return state->arg_num || o->png || o->bench
+                       ? bad(p, err_set(p->e, "--live opens a window on its own run, without "
+                                              "RUN, --png and --bench")) : 0;
         return state->arg_num ? 0 : bad(p, err_set(
             p->e, "name a run: a folder made with --out, or a .strace (see systole-view --help)"));
     default:

@@ -7,6 +7,7 @@
 
 struct view_options {
     const char *path, *other;           /* run; compared with, or NULL */
+    const char *live;                   /* socket of a run to drive, instead of both */
     enum panel_id panel;
     bool has_panel;
     int width, height;

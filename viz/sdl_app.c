@@ -13,6 +13,7 @@
 
 #define PLAY_MS 16
 #define IDLE_MS 500                     /* asks whether a run that is written has grown */
+#define LIVE_MS 30                      /* or what a run that is driven says */
 
 struct window {
     SDL_Window *window;
@@ -144,6 +145,15 @@ static void save_picture(struct window *w)
     SDL_FreeSurface(s);
 }
 
+static int wait_ms(const struct window *w)
+{
+    if (w->list.is_partial)
+        return 1;
+    if (w->app.view->is_playing)
+        return PLAY_MS;
+    return w->app.live ? LIVE_MS : IDLE_MS;
+}
+
 static void loop(struct window *w)
 {
     uint64_t before = SDL_GetPerformanceCounter(), now;
@@ -156,8 +166,7 @@ static void loop(struct window *w)
 
         if (changed)
             paint(w);
-        changed = SDL_WaitEventTimeout(&e, w->list.is_partial ? 1 : w->app.view->is_playing
-                                                                    ? PLAY_MS : IDLE_MS)
+        changed = SDL_WaitEventTimeout(&e, wait_ms(w))
                   && handle(w, &e);
         changed |= w->list.is_partial;
         if (SDL_GetTicks() - followed > IDLE_MS) {
@@ -196,7 +205,7 @@ static int open_window(struct window *w, const struct view_options *o, struct er
     if (is_invisible())
         return err_set(e, "no window can be opened (there is no display): --png FILE draws "
                           "without one");
-    snprintf(title, sizeof(title), "%.250s: systole-view", o->path);
+    snprintf(title, sizeof(title), "%.250s: systole-view", o->live ? o->live : o->path);
     w->window = SDL_CreateWindow(title, SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, o->width,
                                  o->height, SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
     if (w->window)
@@ -210,7 +219,7 @@ static int open_window(struct window *w, const struct view_options *o, struct er
     return w->painter ? 0 : -1;
 }
 
-int app_window(const struct view_options *o, struct view *v, struct err *e)
+int app_window(const struct view_options *o, struct view *v, struct live *live, struct err *e)
 {
     struct window w = {.window = NULL};
     int status = open_window(&w, o, e);
@@ -218,6 +227,7 @@ int app_window(const struct view_options *o, struct view *v, struct err *e)
     if (!status) {
         draw_init(&w.list, v->scale_percent);
         app_init(&w.app, v, o->panel);
+        w.app.live = live;
         v->is_hurried = true;
         painter_prepare(w.painter, v->scale_percent);
         resize(&w);

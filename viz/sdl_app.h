@@ -3,9 +3,11 @@
  */
 #ifndef VIZ_SDL_APP_H
 #define VIZ_SDL_APP_H
+#include "viz/live.h"
 #include "viz/options.h"
 
-int app_window(const struct view_options *o, struct view *v, struct err *e);
+/* `live`: of the run that the window drives, or NULL */
+int app_window(const struct view_options *o, struct view *v, struct live *live, struct err *e);
 int app_picture(const struct view_options *o, struct view *v, struct err *e);
 int app_bench(const struct view_options *o, struct view *v, struct err *e);
 #endif
