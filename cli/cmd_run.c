@@ -4,6 +4,7 @@
 #include "cli/out_folder.h"
 #include "cli/progress.h"
 #include "cli/run_setup.h"
+#include "cli/run_view.h"
 #include "cli/save_at.h"
 #include "cli/trace_options.h"
 #include "report/report.h"
@@ -14,10 +15,12 @@ struct arguments {
     struct run_options run;
     struct trace_options trace;
     struct out_folder out;
+    bool has_view;
+    const char *view_socket;            /* --view=SOCKET; NULL: a viewer is started */
     struct cli_list dump, save, save_at;
 };
 
-enum { KEY_DUMP = 256, KEY_SAVE, KEY_SAVE_AT, KEY_RESUME, KEY_OUT, KEY_RESULT, KEY_UTILIZATION };
+enum { KEY_DUMP = 256, KEY_SAVE, KEY_SAVE_AT, KEY_RESUME, KEY_OUT, KEY_VIEW, KEY_RESULT, KEY_UTILIZATION };
 
 static const struct argp_option options[] = {
     {"dump", KEY_DUMP, "ADDR:ROWSxCOLS", 0, "after the run, print the f32 matrix at byte ADDR", 2},
@@ -28,6 +31,8 @@ static const struct argp_option options[] = {
     {"save-at", KEY_SAVE_AT, "CYCLE=FILE", 0,
      "write a snapshot of the whole machine at CYCLE, and go on; may be repeated", 4},
     {"resume", KEY_RESUME, "FILE", 0, "go on from a snapshot, instead of PROGRAM", 4},
+    {"view", KEY_VIEW, "SOCKET", OPTION_ARG_OPTIONAL,
+     "stop before the first bundle and let systole-view drive; with SOCKET, wait for one there", 4},
     {"out", KEY_OUT, "DIR", 0, "leave a report, statistics and tables in this folder", 4},
     {0}};
 
@@ -43,6 +48,11 @@ static void check_mode(const struct arguments *args, struct argp_state *state)
                    "not work out");
     if (trace_options_check_mode(&args->trace, mode, &e))
         argp_error(state, "%s", e.msg);
+    if (args->has_view && mode == MODE_FUNCTIONAL)
+        argp_error(state, "--view shows cycles, which --mode functional does not work out");
+    if (args->has_view && (args->trace.path || args->save_at.count || args->run.resume))
+        argp_error(state, "--view records a trace of its own from the beginning (--out DIR keeps "
+                   "it) and does not go with --trace, --save-at and --resume");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -54,6 +64,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &args->run;
         state->child_inputs[1] = &args->trace;
+        return 0;
+    case KEY_VIEW:
+        args->has_view = true;
+        args->view_socket = arg;
         return 0;
     case KEY_OUT:
         if (!*arg)
@@ -87,6 +101,8 @@ static const struct argp parser = {
     "      --operand 0=x.npy --result 3=y.npy --utilization units.txt\n"
     "Every cycle of every unit, for Perfetto (docs/traces.md):\n"
     "  systole run examples/03_double_buffered_matmul.tasm --trace out.pftrace\n"
+    "Step through it, bundle by bundle, and back, in a window (docs/live.md):\n"
+    "  systole run examples/03_double_buffered_matmul.tasm --view\n"
     "The same run in two parts (docs/snapshot.md):\n"
     "  systole run examples/02_mxu_tile.tasm --save-at 500=half.snap\n"
     "  systole run --resume half.snap",
@@ -104,6 +120,7 @@ struct session {
     int matrix_count;
     struct save_points points;
     struct trace_recording trace;
+    struct run_view *view;              /* NULL where nobody drives */
     char *const *command;
 };
 
@@ -114,6 +131,23 @@ static int parse_matrices(struct session *s, const struct cli_list *list, bool w
         if (hbm_matrix_parse(list->item[i], with_path, &s->matrix[s->matrix_count++], e))
             return -1;
     return 0;
+}
+
+static int start(struct session *s)
+{
+    machine_start(s->setup.m);
+    return 0;
+}
+
+static int open_view(struct session *s, struct err *e)
+{
+    const char *folder = s->args->out.path;
+
+    if (folder && report_make_folder(folder, e))
+        return -1;
+    s->view = run_view_open(s->setup.m, folder, s->args->view_socket, run_setup_title(&s->setup),
+                            e);
+    return s->view ? 0 : -1;
 }
 
 /* arguments that can be wrong are looked at before anything runs */
@@ -136,8 +170,7 @@ static int prepare(struct session *s, struct err *e)
         return -1;
     if (args->run.resume)
         return save_points_check(&s->points, s->setup.m, e);
-    machine_start(s->setup.m);
-    return 0;
+    return args->has_view ? open_view(s, e) : start(s);
 }
 
 static int write_folder(struct session *s, const struct report_step *step, double seconds,
@@ -161,6 +194,14 @@ static int write_folder(struct session *s, const struct report_step *step, doubl
     return out_folder_write(&f, step, seconds, e);
 }
 
+static int close_view(struct session *s, const struct report_step *step, struct err *e)
+{
+    struct run_view *view = s->view;
+
+    s->view = NULL;
+    return run_view_close(view, step, e);
+}
+
 static int run(struct session *s, struct err *e)
 {
     struct machine *m = s->setup.m;
@@ -175,7 +216,10 @@ static int run(struct session *s, struct err *e)
         from_dump_list_buffers(&s->setup.dump, &step, &s->setup.arena);
         from_dump_print_header(&s->setup.dump, stdout);
     }
-    save_points_run(&s->points, m, step.title);
+    if (s->view && run_view_drive(s->view, e))
+        return -1;
+    if (!s->view)
+        save_points_run(&s->points, m, step.title);
     machine_finish(m);
     seconds = progress_seconds() - began_s;
     report_print_step(&step, stdout);
@@ -183,7 +227,8 @@ static int run(struct session *s, struct err *e)
         from_dump_print_end(&s->setup.dump, stdout);
     printf("\nhost time %.3f s\n", seconds);
     save_points_print(&s->points, stdout);
-    if (trace_recording_end(&s->trace, &step, stdout, e) && fault->kind == FAULT_NONE)
+    if ((trace_recording_end(&s->trace, &step, stdout, e) || close_view(s, &step, e))
+        && fault->kind == FAULT_NONE)
         return -1;
     if (fault->kind != FAULT_NONE)      /* even where it left no trace to write */
         return err_set(e, "%s", fault->msg);
@@ -206,6 +251,8 @@ int cmd_run(int argc, char **argv)
     struct err e;
 
     argp_parse(&parser, argc, argv, 0, NULL, &args);
+    if (args.has_view)
+        args.run.engine.no_memo = true;                 /* every iteration can be stopped in */
     arena_init(&words);
     args.out.command = command_of_argv(argc, argv, &words);
     if (run_setup_read(&s.setup, &args.run) || prepare(&s, &e) || run(&s, &e)) {
@@ -214,6 +261,7 @@ int cmd_run(int argc, char **argv)
             machine_print_deadlock(s.setup.m, stderr);
     }
     trace_recording_abandon(&s.trace);
+    run_view_close(s.view, NULL, &e);
     run_setup_fini(&s.setup);
     arena_fini(&words);
     return status;
