@@ -98,17 +98,19 @@ static int find_viewer(char *path, size_t path_bytes, struct err *e)
 static int write_png(const struct arguments *args, struct err *e)
 {
     char viewer[PATH_CHARS];
-    char *argv[ROOF_RUN_MAX + 8];
-    const char *rest[] = {"--panel", "roofline", "--png", args->png, "--size", "1600x1000"};
+    char *argv[16];
+    const char *rest[] = {"--panel", "roofline", "--launch", "last", "--png", args->png, "--size",
+                          "1600x1000"};
     size_t count = 0;
     pid_t pid;
     int status, failed;
 
+    if (args->count > 1)
+        return err_set(e, "--png draws one run; --svg FILE draws several in one plot");
     if (find_viewer(viewer, sizeof(viewer), e))
         return -1;
     argv[count++] = viewer;
-    for (size_t i = 0; i < args->count; i++)
-        argv[count++] = (char *)args->path[i];
+    argv[count++] = (char *)args->path[0];
     for (size_t i = 0; i < COUNT_OF(rest); i++)
         argv[count++] = (char *)rest[i];
     argv[count] = NULL;

@@ -44,6 +44,23 @@ awk -F, 'NR > 1 { for (i = 10; i <= 14; i++) if ($i < 0 || $i > 100) exit 1 }' "
 expect 1 'has no cycles' roofline "$work/host"
 expect 1 'cannot read: No such file or directory' roofline "$work/nothing"
 expect 1 'No such file or directory' roofline "$work/v3" --svg "$work/no/where.svg"
+expect 1 '--png draws one run' roofline "$work/v3" "$work/v6e" --png "$work/r.png"
+
+# the viewer draws the run of a folder that has its trace, and says what a folder without lacks
+if [ -x ./systole-view ]; then
+    train --tpu v3 --out "$work/traced" --trace "$work/traced/trace.strace"
+    expect 0 'the panel roofline' roofline "$work/traced" --png "$work/r.png"
+    [ "$(head -c 4 "$work/r.png" | tail -c 3)" = PNG ] || fail 'no PNG'
+    rm -f "$work/r.png"
+    ./systole-view "$work/traced" --launch 7 --png "$work/r.png" >"$work/log" 2>&1 &&
+        fail 'a launch that the run lacks'
+    grep -qF 'there is no launch 7: the run has launches 0 to 0' "$work/log" || fail 'launch 7'
+    expect 1 'systole-view could not draw' roofline "$work/v3" --png "$work/r.png"
+    expect 1 '--trace' roofline "$work/v3" --png "$work/r.png"
+    [ ! -e "$work/r.png" ] || fail 'a picture without a trace'
+else
+    echo 'skipped: systole-view is not built, so no PNG of a roofline'
+fi
 mkdir "$work/alone"
 cp "$systole" "$work/alone/systole"
 systole=$work/alone/systole
@@ -53,7 +70,7 @@ printf '#!/bin/sh\nfor a; do echo "$a"; done >"%s/asked"\n' "$work" >"$work/alon
 chmod +x "$work/alone/systole-view"
 expect 0 'whole step' roofline "$work/v3" --png "$work/r.png"
 [ "$(paste -sd' ' "$work/asked")" = \
-    "$work/v3 --panel roofline --png $work/r.png --size 1600x1000" ] || fail "$(cat "$work/asked")"
+    "$work/v3 --panel roofline --launch last --png $work/r.png --size 1600x1000" ] || fail "$(cat "$work/asked")"
 printf '#!/bin/sh\nexit 3\n' >"$work/alone/systole-view"
 expect 1 'systole-view could not draw' roofline "$work/v3" --png "$work/r.png"
 expect 2 'which run?' roofline

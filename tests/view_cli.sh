@@ -26,6 +26,7 @@ expect '"12" is no size: write WIDTHxHEIGHT' x --size 12
 expect '"5x5" is no size' x --size 5x5
 expect '"20:10" is no range of cycles' x --range 20:10
 expect '"a:b" is no range of cycles' x --range a:b
+expect '--launch takes a number, from 0 on, or "last", not "first"' x --launch first
 expect '--core takes 0 to' x --core -1
 expect '--scale takes 50 to 400, not "1000"' x --scale 1000
 expect 'no theme is called "drak" (did you mean "dark"?)' x --theme drak

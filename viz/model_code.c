@@ -1,6 +1,7 @@
 #include "viz/model_code.h"
 
 #include "isa/disasm.h"
+#include "viz/times_walk.h"
 
 #include <regex.h>
 #include <stdio.h>
@@ -36,103 +37,41 @@ void code_counts_restart(struct code_counts *c, cycle_t from, cycle_t end)
     c->reasons = 0;
 }
 
-/* A stretch that is counted `times` times. */
 struct counting {
     struct code_counts *counts;
-    struct strace *run;
-    int core;
-    cycle_t from, end;
-    int64_t times, records;
+    int64_t issued;                     /* bundles, one by one */
 };
 
-static void count_stretch(struct counting *x);
-
-static void count_run(struct counting *x, const struct trace_record *r, cycle_t from, cycle_t end)
+static void count_run(struct counting *x, const struct trace_record *r, int64_t times)
 {
     struct code_counts *c = x->counts;
-    cycle_t at;
+    int64_t i;
 
-    for (at = from; at < end; at++) {
-        uint64_t bundle = r->bundle + (uint64_t)(at - r->at);
-
-        if (bundle < c->bundle_count)
-            c->issued[bundle] += x->times;
-    }
-    c->issue_cycles += x->times * (end - from);
-    x->records += end - from;
+    for (i = 0; i < r->value; i++)
+        if (r->bundle + (uint64_t)i < c->bundle_count)
+            c->issued[r->bundle + (uint64_t)i] += times;
+    c->issue_cycles += times * r->value;
+    x->issued += r->value;
 }
 
-static void count_stall(struct counting *x, const struct trace_record *r, cycle_t from,
-                        cycle_t end)
+static void count_stall(struct counting *x, const struct trace_record *r, int64_t times)
 {
     struct code_counts *c = x->counts;
 
     if (r->reason >= STALL_COUNT)
         return;
     if (r->bundle < c->bundle_count)
-        c->waited[r->bundle][r->reason] += x->times * (end - from);
-    c->wait_cycles += x->times * (end - from);
+        c->waited[r->bundle][r->reason] += times * r->value;
+    c->wait_cycles += times * r->value;
     c->reasons |= 1u << r->reason;
 }
 
-/* the part of the repeat that lies in the stretch: whole periods, and pieces at both ends */
-static void count_repeat(const struct counting *x, const struct trace_repeat *r)
+static void count_record(void *context, const struct trace_record *r, int64_t times)
 {
-    const cycle_t from = later(x->from, r->at) - r->at, last = r->at + r->period * r->count;
-    const cycle_t end = (x->end < last ? x->end : last) - r->at, window = r->at - r->period;
-    const cycle_t first_whole = round_up(from, r->period), end_whole = end / r->period * r->period;
-    struct counting part = *x;          /* a repeat has at least a cycle */
-
-    if (end <= from)
-        return;
-    if (first_whole > end_whole) {      /* within one period */
-        part.from = window + from % r->period;
-        part.end = part.from + (end - from);
-        count_stretch(&part);
-        return;
-    }
-    if (first_whole > from) {
-        part.from = window + from % r->period;
-        part.end = r->at;
-        count_stretch(&part);
-    }
-    if (end > end_whole) {
-        part.from = window;
-        part.end = window + end % r->period;
-        count_stretch(&part);
-    }
-    part.from = window;
-    part.end = r->at;
-    part.times = x->times * ((end_whole - first_whole) / r->period);
-    if (part.times > 0)
-        count_stretch(&part);
-}
-
-static bool count_record(void *context, const struct trace_record *r,
-                         const struct trace_repeat *repeat)
-{
-    struct counting *x = context;
-    cycle_t from, end;
-
-    x->records++;
-    if (repeat) {
-        count_repeat(x, repeat);
-        return true;
-    }
-    from = later(x->from, r->at);
-    end = r->at + r->value < x->end ? r->at + r->value : x->end;
-    if (end <= from)
-        return true;
     if (r->kind == TRACE_RUN)
-        count_run(x, r, from, end);
+        count_run(context, r, times);
     else if (r->kind == TRACE_STALL)
-        count_stall(x, r, from, end);
-    return true;
-}
-
-static void count_stretch(struct counting *x)
-{
-    strace_walk_records(x->run, x->core, x->from, x->end, count_record, x);
+        count_stall(context, r, times);
 }
 
 cycle_t code_waited(const struct code_counts *c, uint32_t bundle)
@@ -155,15 +94,16 @@ static void find_most(struct code_counts *c)
 
 bool code_counts_advance(struct code_counts *c, struct strace *run, int core, int64_t budget)
 {
-    struct counting x = {.counts = c, .run = run, .core = core, .times = 1};
+    struct counting x = {.counts = c};
+    int64_t records = 0;
 
     if (c->done >= c->end)
         return true;
-    while (c->done < c->end && x.records < budget) {
-        x.from = c->done;
-        x.end = c->end - c->done > PIECE_CYCLES ? c->done + PIECE_CYCLES : c->end;
-        count_stretch(&x);
-        c->done = x.end;
+    while (c->done < c->end && records + x.issued < budget) {
+        const cycle_t end = c->end - c->done > PIECE_CYCLES ? c->done + PIECE_CYCLES : c->end;
+
+        records += times_walk(run, core, c->done, end, count_record, &x);
+        c->done = end;
     }
     find_most(c);
     return c->done >= c->end;

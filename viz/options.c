@@ -9,12 +9,13 @@
 #include "base/text.h"
 #include "viz/app.h"
 
-enum { KEY_PANEL = 256, KEY_SIZE, KEY_RANGE, KEY_CORE, KEY_SCALE, KEY_THEME, KEY_PNG, KEY_POINTER,
-       KEY_SELECT, KEY_LIVE, KEY_BENCH, KEY_KEYS };
+enum { KEY_PANEL = 256, KEY_SIZE, KEY_RANGE, KEY_LAUNCH, KEY_CORE, KEY_SCALE, KEY_THEME, KEY_PNG,
+       KEY_POINTER, KEY_SELECT, KEY_LIVE, KEY_BENCH, KEY_KEYS };
 
 static const struct argp_option option_table[] = {
     {"panel", KEY_PANEL, "NAME", 0, "The panel to begin with, or to draw (default timeline)", 0},
     {"range", KEY_RANGE, "A:B", 0, "Show cycles A to B (default: the whole run)", 0},
+    {"launch", KEY_LAUNCH, "N", 0, "Show launch N, from 0 on, or \"last\"", 0},
     {"select", KEY_SELECT, "A:B", 0, "Select cycles A to B: their sums are shown", 0},
     {"core", KEY_CORE, "N", 0, "Look at core N (default 0)", 0},
     {"theme", KEY_THEME, "NAME", 0, "dark (default) or light", 0},
@@ -34,6 +35,8 @@ static const char doc[] =
     "  systole-view t.strace\n"
     "  systole-view t.strace --range 1000:3000 --png timeline.png\n\n"
     "In the window, ? lists all keys.";
+
+#define LAST_LAUNCH INT64_MAX
 
 struct parse {
     struct view_options *o;
@@ -110,6 +113,13 @@ static int parse_number(const char *text, const char *name, int64_t lo, int64_t 
     return 0;
 }
 
+static int parse_launch(const char *text, int64_t *to, struct err *e)
+{
+    if (text_parse_int(text, 0, LAST_LAUNCH - 1, to))
+        return err_set(e, "--launch takes a number, from 0 on, or \"last\", not \"%s\"", text);
+    return 0;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct parse *p = state->input;
@@ -127,6 +137,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_RANGE:
         o->has_range = true;
         return bad(p, view_range_parse(arg, &o->from, &o->end, p->e));
+    case KEY_LAUNCH:
+        o->launch = LAST_LAUNCH;
+        o->has_launch = true;
+        return strcmp(arg, "last") == 0 ? 0 : bad(p, parse_launch(arg, &o->launch, p->e));
     case KEY_SELECT:
         o->has_selection = true;
         return bad(p, view_range_parse(arg, &o->select_from, &o->select_end, p->e));
@@ -176,6 +190,21 @@ int view_options_parse(struct view_options *o, int argc, char **argv, struct err
     return -1;
 }
 
+static int show_launch(const struct view_options *o, struct view *v, struct err *e)
+{
+    const struct strace_info *i = strace_info(v->run);
+    const struct strace_launch *l;
+
+    if (i->launch_count == 0 || (o->launch != LAST_LAUNCH
+                                 && o->launch >= (int64_t)i->launch_count))
+        return err_set(e, i->launch_count ? "there is no launch %lld: the run has launches 0 to %zu"
+                                          : "no launch has ended in this trace",
+                       (long long)o->launch, i->launch_count - 1);
+    l = &i->launch[o->launch == LAST_LAUNCH ? i->launch_count - 1 : (size_t)o->launch];
+    view_show(v, (double)l->start, (double)(l->start + l->cycles));
+    return 0;
+}
+
 int view_options_apply(const struct view_options *o, struct view *v, struct err *e)
 {
     const struct strace_info *i = strace_info(v->run);
@@ -188,6 +217,8 @@ int view_options_apply(const struct view_options *o, struct view *v, struct err 
     v->core = o->core;
     v->theme = o->theme;
     v->scale_percent = o->scale_percent;
+    if (o->has_launch && show_launch(o, v, e))
+        return -1;
     if (o->has_range)
         view_show(v, o->from, o->end < 0 ? (double)i->cycles : o->end);
     v->has_selection = o->has_selection;

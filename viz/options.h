@@ -13,6 +13,8 @@ struct view_options {
     int width, height;
     double from, end;                   /* has_range */
     bool has_range;
+    int64_t launch;                     /* has_launch; INT64_MAX: the last one */
+    bool has_launch;
     int core, scale_percent;
     enum theme theme;
     const char *png;                    /* NULL: a window */
