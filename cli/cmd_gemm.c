@@ -168,7 +168,6 @@ struct session {
     struct isa_program program;
     struct gemm_operands x;
     struct trace_recording trace;
-    char *const *command;
 };
 
 /* ----- before the run */
@@ -449,7 +448,8 @@ static int run(struct session *s, struct err *e)
     step.layer = &layer;
     step.layer_count = 1;
     list_buffers(s, &step);
-    if (trace_recording_begin(&s->trace, &s->args->trace, s->m, s->program.name, s->command, e))
+    if (trace_recording_begin(&s->trace, &s->args->trace, s->m, s->program.name,
+                              &s->args->out.command, e))
         return -1;
     status = machine_run(s->m, &fault);
     seconds = progress_seconds() - began_s;
@@ -471,7 +471,7 @@ int cmd_gemm(int argc, char **argv)
 {
     struct arguments args = {.tpu = default_tpu, .engine = {.thread_count = 1}, .seed = 1,
                              .trace = TRACE_OPTIONS_DEFAULT};
-    struct session s = {.args = &args, .command = argv};
+    struct session s = {.args = &args};
     struct err e;
     int status;
 

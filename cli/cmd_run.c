@@ -121,7 +121,6 @@ struct session {
     struct save_points points;
     struct trace_recording trace;
     struct run_view *view;              /* NULL where nobody drives */
-    char *const *command;
 };
 
 static int parse_matrices(struct session *s, const struct cli_list *list, bool with_path,
@@ -161,7 +160,7 @@ static int prepare(struct session *s, struct err *e)
         return -1;
     if (report_check_outputs(args->out.path, args->trace.path, e) || run_setup_open(&s->setup, e)
         || trace_recording_begin(&s->trace, &args->trace, s->setup.m, run_setup_title(&s->setup),
-                                 s->command, e))
+                                 &args->out.command, e))
         return -1;
     for (int i = 0; i < s->matrix_count; i++)
         if (hbm_matrix_check(s->setup.m, &s->matrix[i], e))
@@ -245,7 +244,7 @@ static int run(struct session *s, struct err *e)
 int cmd_run(int argc, char **argv)
 {
     struct arguments args = {.run = RUN_OPTIONS_DEFAULT, .trace = TRACE_OPTIONS_DEFAULT};
-    struct session s = {.args = &args, .command = argv};
+    struct session s = {.args = &args};
     struct arena words;
     int status = 0;
     struct err e;

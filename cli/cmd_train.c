@@ -248,8 +248,7 @@ int cmd_train(int argc, char **argv)
     arena_init(&texts);
     list_options(list, &o, &texts);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
-    o.command = argv;
-    o.command_line = command_of_argv(argc, argv, &texts);
+    o.command = command_of_argv(argc, argv, &texts);
     status = train(&o);
     arena_fini(&texts);
     return status;

@@ -124,22 +124,6 @@ static void read_kind(struct explain_source *s)
     }
 }
 
-/* "systole train model.json --batch 64", as a trace has it; relative paths are seen from here */
-static void split_command(struct explain_source *s, const char *text)
-{
-    size_t most = strlen(text) + 1;
-    const char **word = arena_array(s->arena, most, sizeof(*word));
-    char *copy = arena_strdup(s->arena, text), *rest;
-    int count = 0;
-
-    for (char *w = strtok_r(copy, " ", &rest); w; w = strtok_r(NULL, " ", &rest))
-        word[count++] = w;
-    s->has_command = count > 1 && strcmp(word[0], "systole") == 0;
-    if (s->has_command)
-        s->command = (struct command){.name = word[1], .directory = ".",
-                                      .argument_count = count - 2, .argument = word + 2};
-}
-
 /* ----- the trace */
 
 /* the last launch that took as long as the step, else the last */
@@ -221,7 +205,7 @@ static int open_trace(struct explain_source *s, const char *path, struct err *e)
     s->folder.stats = json_loads(info->stats_json, 0, NULL);
     if (stats_view(s->folder.stats, path, info->chip, s->arena, &s->view, e))
         return -1;
-    split_command(s, info->command);
+    s->has_command = command_parse(info->command, s->arena, &s->command);
     read_kind(s);
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/outfile.h"
 #include "cli/cli.h"
+#include "report/command.h"
 #include "report/report.h"
 #include "sim/chip.h"
 
@@ -83,13 +84,12 @@ static uint64_t hash_point(const struct sweep *s, const struct sweep_point *p, u
 
 /* ---- the folder ---- */
 
-static const char *join_command(struct sweep *s)
+static const char *text_of_command(struct sweep *s)
 {
-    const char *text = "systole";
+    const struct command c = {.name = s->command[0], .argument_count = s->command_count - 1,
+                              .argument = (const char *const *)s->command + 1};
 
-    for (int i = 0; i < s->command_count; i++)
-        text = arena_printf(&s->arena, "%s %s", text, s->command[i]);
-    return text;
+    return command_text(&c, &s->arena);
 }
 
 static int take_lock(struct sweep *s, struct err *e)
@@ -134,7 +134,7 @@ static int check_owner(struct sweep *s, const char *path, const char *hash, stru
     old = json_string_value(json_object_get(root, "hash"));
     if (!command || !old)
         status = err_set(e, "%s is damaged; remove it, or name another --out", path);
-    else if (strcmp(command, join_command(s)) != 0)
+    else if (strcmp(command, text_of_command(s)) != 0)
         status = err_set(e, "%s holds the sweep of another command, \"%.150s\"; name another "
                          "--out, or remove it", s->out, command);
     else if (strcmp(old, hash) != 0)
@@ -153,7 +153,7 @@ static int own_folder(struct sweep *s, uint64_t id, struct err *e)
     if (status <= 0)
         return status;
     return write_json(path, json_pack("{ss, si, ss, ss}", "format", FORMAT, "version", 1,
-                                      "command", join_command(s), "hash", hash), e);
+                                      "command", text_of_command(s), "hash", hash), e);
 }
 
 static const char *marker_of(struct sweep *s, const struct sweep_point *p)

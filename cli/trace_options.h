@@ -42,10 +42,10 @@ struct trace_recording {
     char *path;                         /* of the .strace */
 };
 
-/* `command`: argv, for whoever finds the file. Recording is on. */
+/* `command` is kept in the file, so that the run can be repeated. Recording is on. */
 int trace_recording_begin(struct trace_recording *t, const struct trace_options *o,
-                          struct machine *m, const char *title, char *const *command,
-                          struct err *e);
+                          struct machine *m, const char *title,
+                          const struct command *command, struct err *e);
 /* off and on again between launches; the next launch is called `name` unless it is NULL */
 void trace_recording_pause(struct trace_recording *t);
 void trace_recording_resume(struct trace_recording *t, const char *name);

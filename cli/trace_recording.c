@@ -28,40 +28,26 @@ static char *recording_path(const char *path)
     return made;
 }
 
-static char *join(char *const *words)
-{
-    size_t bytes = 1;
-    char *line;
-
-    for (int i = 0; words[i]; i++)
-        bytes += strlen(words[i]) + 1;
-    line = mem_alloc(bytes);
-    for (int i = 0; words[i]; i++) {
-        strcat(line, i ? " " : "");
-        strcat(line, words[i]);
-    }
-    return line;
-}
-
 int trace_recording_begin(struct trace_recording *t, const struct trace_options *o,
-                          struct machine *m, const char *title, char *const *command,
-                          struct err *e)
+                          struct machine *m, const char *title,
+                          const struct command *command, struct err *e)
 {
     struct strace_options so = {.level = o->level, .window_first = o->first,
                                 .window_end = o->end || !o->first ? o->end : INT64_MAX,
                                 .title = title};
-    char *line = join(command);
+    struct arena a;
 
     *t = (struct trace_recording){.options = o};
     if (o->path) {
         t->format = export_format_of_path(o->path);
         t->path = t->format ? recording_path(o->path) : strcpy(mem_alloc(strlen(o->path) + 1),
                                                                o->path);
-        so.command = line;
+        arena_init(&a);
+        so.command = command_text(command, &a);
         so.record_limit = !t->format && o->event_limit > 0 ? o->event_limit : 0;
         t->writer = strace_writer_open(t->path, &so, e);
+        arena_fini(&a);
     }
-    mem_free(line);
     if (o->path && !t->writer) {
         mem_free(t->path);
         return -1;

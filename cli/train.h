@@ -31,8 +31,7 @@ struct train_options {
     struct train_value value[OPT_COUNT];
     struct cli_list set;
     struct trace_options trace;
-    char *const *command;               /* argv */
-    struct command command_line;
+    struct command command;
 };
 
 /* Everything of one run; the arena holds it but for the growing rows. */

@@ -82,7 +82,7 @@ int train_report(struct train_run *t, struct err *e)
     const char *out = train_value(t, OPT_OUT)->text;
     struct report_option list[OPT_COUNT + 3];
     struct report_run run = {
-        .command = t->options->command_line,
+        .command = t->options->command,
         .chip_origins = t->chip_origins, .option = list, .option_count = list_options(t, list),
         .epoch = t->epoch, .epoch_count = t->epoch_count, .row = t->row,
         .row_count = t->row_count};

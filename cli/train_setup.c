@@ -138,7 +138,7 @@ int train_begin_trace(struct train_run *t, struct err *e)
     if (out && report_make_folder(out, e))
         return -1;
     if (trace_recording_begin(&t->trace, &t->options->trace, t->machine, t->model.name,
-                              t->options->command, e))
+                              &t->options->command, e))
         return -1;
     trace_recording_pause(&t->trace);   /* only training steps are in it */
     return 0;

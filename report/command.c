@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -235,4 +234,43 @@ const char *command_text(const struct command *c, struct arena *a)
     for (int i = 0; i < c->argument_count; i++)
         text = arena_printf(a, "%s %s", text, quoted(c->argument[i], a));
     return text;
+}
+
+/* the next word of *text without its quotes, in `word`; false at an end within quotes */
+static bool read_word(const char **text, char *word)
+{
+    const char *from = *text;
+    bool is_quoted = false;
+
+    for (; *from && (is_quoted || *from != ' '); from++) {
+        if (*from == '\'') {
+            is_quoted = !is_quoted;
+            continue;
+        }
+        if (*from == '\\' && !is_quoted && from[1])
+            from++;
+        *word++ = *from;
+    }
+    *word = '\0';
+    *text = from;
+    return !is_quoted;
+}
+
+bool command_parse(const char *text, struct arena *a, struct command *c)
+{
+    size_t bytes = strlen(text) + 1;
+    char *word = arena_alloc(a, bytes);
+    const char **words = arena_array(a, bytes, sizeof(*words));
+    int count = 0;
+
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        if (!read_word(&text, word))
+            return false;
+        words[count++] = arena_strdup(a, word);
+    }
+    if (count < 2 || strcmp(words[0], "systole") != 0)
+        return false;
+    *c = (struct command){.name = words[1], .directory = ".", .argument_count = count - 2,
+                          .argument = words + 2};
+    return true;
 }

@@ -25,7 +25,7 @@ struct strace_options {
                                          * 0, 0: everything. Cells are for the whole run. */
     int64_t record_limit;               /* records beyond it likewise; 0: none */
     const char *title;                  /* "one step", "03_double_buffered_matmul.tasm" */
-    const char *command;                /* the command line, for whoever finds the file; or NULL */
+    const char *command;                /* as command_text of report/command.h; or NULL */
 };
 
 struct strace_writer;

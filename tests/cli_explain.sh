@@ -97,6 +97,13 @@ $systole run "$dir/eup.tasm" --trace "$dir/e.strace" >"$out" || fail "run with a
 $systole explain "$dir/e.strace" --top 1 | grep -q 'bundle [0-9]* (line [0-9]*) [0-9]' \
     || fail "no source lines"
 
+# the line that a trace keeps is the command word by word
+cp "$dir/eup.tasm" "$dir/it's a program.tasm"
+$systole run "$dir/it's a program.tasm" --trace "$dir/s.strace" >"$out" 2>&1 \
+    || fail "a path with spaces: $(tail -1 "$out")"
+verified s.strace 'waiting for the transcendental unit' \
+    'a transcendental unit that answers at once' 0.9 1.1
+
 # what cannot run again says why, and leaves nothing behind
 sed 's/^name = train/name = trai/' "$dir/small/config.ini" >"$dir/set/config.ini"
 TMPDIR=$dir/empty

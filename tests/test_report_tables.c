@@ -385,6 +385,28 @@ TEST(command_line_as_text_is_quoted_for_a_shell)
     arena_fini(&a);
 }
 
+TEST(command_line_as_text_is_read_back_word_by_word)
+{
+    static const char *const broken[] = {"", "systole", "other run x", "systole run 'x"};
+    char *argv[] = {(char[]){"systole run"}, (char[]){"a b"}, (char[]){"it's"}, (char[]){""},
+                    (char[]){"'"}, (char[]){"\\ \\'"}, (char[]){"$x \"y\"\n"}, (char[]){" "}, NULL};
+    int argc = COUNT_OF(argv) - 1;
+    struct command c;
+    struct arena a;
+
+    arena_init(&a);
+    c = command_of_argv(argc, argv, &a);
+    assert_true(command_parse(command_text(&c, &a), &a, &c));
+    assert_string_equal(c.name, "run");
+    assert_string_equal(c.directory, ".");
+    assert_int_equal(c.argument_count, argc - 1);
+    for (int i = 1; i < argc; i++)
+        assert_string_equal(c.argument[i - 1], argv[i]);
+    for (size_t i = 0; i < COUNT_OF(broken); i++)
+        assert_false(command_parse(broken[i], &a, &c));
+    arena_fini(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +422,7 @@ int main(void)
         cmocka_unit_test(command_line_comes_back_as_it_was),
         cmocka_unit_test(command_line_that_is_damaged_is_an_error_with_its_line),
         cmocka_unit_test(command_line_as_text_is_quoted_for_a_shell),
+        cmocka_unit_test(command_line_as_text_is_read_back_word_by_word),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
