@@ -60,8 +60,8 @@ static const struct argp parser = {
     options, parse_option, "RUN_A RUN_B",
     "Shows in what two runs differ: options and chip parameters, the time of a step, and where "
     "the difference comes from, the largest part first.\v"
-    "RUN_A and RUN_B are folders that --out left, or a stats.json. The cycles of the core add up "
-    "to the step in both runs, so the differences add up to the difference of the steps. What a "
+    "RUN_A and RUN_B are folders that --out left, a stats.json, or a .strace, which does not tell "
+    "options. The cycles of the core add up to the step in both runs, so the differences add up to the difference of the steps. What a "
     "run writes, and host threads, are not compared: they change no number.\n\n"
     "Examples:\n"
     "  systole train examples/mnist_mlp.json --steps 2 --batch 256 --out small\n"

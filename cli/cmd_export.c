@@ -97,12 +97,12 @@ static const char *find_trace(struct arguments *args)
 static const char *output_path(struct arguments *args, const char *trace,
                                const struct export_format *f)
 {
-    size_t length = strlen(trace), own = strlen(".strace");
+    size_t length = strlen(trace);
 
     if (args->output)
         return args->output;
-    if (length > own && strcmp(trace + length - own, ".strace") == 0)
-        length -= own;
+    if (strace_has_suffix(trace))
+        length -= strlen(".strace");
     return arena_printf(&args->arena, "%.*s%s", (int)length, trace, f->suffix);
 }
 

@@ -48,7 +48,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!args->count)
-            argp_error(state, "which run? (a folder that --out left)");
+            argp_error(state, "which run? (a folder that --out left, or a .strace)");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -59,7 +59,7 @@ static const struct argp parser = {
     options, parse_option, "RUN...",
     "Shows what one core could do at most (peak of each type, HBM, VMEM, ICI) and what its "
     "source operations and its whole step did, as tables and as a plot.\v"
-    "RUN is a folder that --out left. An operation lies under the roof of the memory that it uses "
+    "RUN is a folder that --out left, or a .strace. An operation lies under the roof of the memory that it uses "
     "most; it is bound by the resource with the highest use, or, below 30 %, by latency. Several "
     "runs share one plot.\n\n"
     "Examples:\n"

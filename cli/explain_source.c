@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "report/explain_places.h"
-#include "report/folder_view.h"
 
 /* ----- the command */
 
@@ -154,20 +153,13 @@ static void read_places(struct explain_source *s)
         read_trace_places(s);
 }
 
-static bool is_trace(const char *path)
-{
-    size_t length = strlen(path);
-
-    return length > 7 && strcmp(path + length - 7, ".strace") == 0;
-}
-
 /* a trace that the run left, if it is there and can be read: it only tells more */
 static void open_trace_of_folder(struct explain_source *s)
 {
     const char *path = s->has_command ? option(&s->command, "--trace") : NULL;
     struct err e;
 
-    if (!path || !is_trace(path))
+    if (!path || !strace_has_suffix(path))
         return;
     if (*path != '/')
         path = arena_printf(s->arena, "%s/%s", s->command.directory, path);
@@ -181,7 +173,7 @@ static int open_folder(struct explain_source *s, const char *path, struct err *e
     struct err ignored;
 
     if (run_folder_open(&s->folder, path, s->arena, e) ||
-        folder_view(&s->folder, s->arena, &s->view, e))
+        run_folder_view(&s->folder, s->arena, &s->view, e))
         return -1;
     s->has_command = command_read(path, s->arena, &s->command, &ignored) == 0;
     read_kind(s);
@@ -192,20 +184,11 @@ static int open_folder(struct explain_source *s, const char *path, struct err *e
 /* all that is needed is in the file */
 static int open_trace(struct explain_source *s, const char *path, struct err *e)
 {
-    const struct strace_info *info;
-
     s->trace = strace_open(path, e);
-    if (!s->trace)
+    if (!s->trace || run_folder_of_trace(&s->folder, s->trace, path, s->arena, e) ||
+        run_folder_view(&s->folder, s->arena, &s->view, e))
         return -1;
-    info = strace_info(s->trace);
-    if (!*info->stats_json)
-        return err_at(e, path, 0, 0, "has no counters of the run, which are written at its end; "
-                      "explain the folder that --out left");
-    s->folder.path = path;
-    s->folder.stats = json_loads(info->stats_json, 0, NULL);
-    if (stats_view(s->folder.stats, path, info->chip, s->arena, &s->view, e))
-        return -1;
-    s->has_command = command_parse(info->command, s->arena, &s->command);
+    s->has_command = command_parse(strace_info(s->trace)->command, s->arena, &s->command);
     read_kind(s);
     return 0;
 }
@@ -216,7 +199,7 @@ int explain_source_open(struct explain_source *s, const char *path, struct arena
     int status;
 
     *s = (struct explain_source){.arena = a};
-    status = is_trace(path) ? open_trace(s, path, e) : open_folder(s, path, e);
+    status = strace_has_suffix(path) ? open_trace(s, path, e) : open_folder(s, path, e);
     if (status) {
         explain_source_close(s);
         return -1;

@@ -42,11 +42,7 @@ const struct export_format *export_format_of_path(const char *path)
 
 int export_check_path(const char *path, struct err *e)
 {
-    static const char own[] = ".strace";
-    size_t length = strlen(path), suffix = sizeof(own) - 1;
-
-    if (export_format_of_path(path)
-        || (length > suffix && strcmp(path + length - suffix, own) == 0))
+    if (export_format_of_path(path) || strace_has_suffix(path))
         return 0;
     return err_set(e, "the trace is to be %s; its name must end in .strace, .pftrace, .json, "
                    ".json.gz, .xplane.pb or .kanata", path);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define TILE_BYTES 4096                 /* of one vector load or store */
-#define BASE_CHARS 16
 
 static const char *const names[ROOF_RESOURCE_COUNT] = {
     [ROOF_HBM] = "HBM", [ROOF_VMEM_READ] = "VMEM load", [ROOF_VMEM_WRITE] = "VMEM store",
@@ -60,24 +59,6 @@ void roof_point_place(struct roof_point *p, const struct roofs *roofs)
 }
 
 /* ---- reading a run ---- */
-
-/* the built-in chip with what config.ini says of it */
-static int read_chip(struct roofline *r, struct arena *a, struct err *e)
-{
-    const struct run_folder *run = r->run;
-    const char *slice = run_text(json_object_get(run->stats, "slice"), "name");
-    const char **set = arena_array(a, run->setting_count + 1, sizeof(*set));
-    char base[BASE_CHARS];
-    int count = 0;
-
-    snprintf(base, sizeof(base), "%.*s", (int)strcspn(slice, "-"), slice);
-    if (chip_load_builtin(&r->chip, base, NULL, NULL, e))
-        return err_at(e, run->path, 0, 0, "has no chip to draw roofs of");
-    for (size_t i = 0; i < run->setting_count; i++)
-        if (run->setting[i].is_chip)
-            set[count++] = arena_printf(a, "%s=%s", run->setting[i].name, run->setting[i].value);
-    return chip_set_all(&r->chip, set, count, NULL, NULL, e);
-}
 
 static void read_step(struct roofline *r)
 {
@@ -159,7 +140,7 @@ int roofline_make(struct roofline *r, const struct run_folder *run, struct arena
     *r = (struct roofline){.run = run};
     if (run_real(run->stats, "step_cycles") <= 0.0 || run_real(run->stats, "step_us") <= 0.0)
         return err_at(e, run->path, 0, 0, "has no cycles: a run on the host or in functional mode");
-    if (read_chip(r, a, e))
+    if (run_folder_chip(run, a, &r->chip, e))
         return -1;
     r->roofs = roofs_of_chip(&r->chip);
     read_step(r);

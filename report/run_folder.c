@@ -1,12 +1,16 @@
 #include "report/run_folder.h"
 
+#include "base/units.h"
 #include "report/files.h"
+#include "report/strace.h"
 
 #include <errno.h>
 #include <ini.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* ---- numbers and texts of stats.json ---- */
 
 int64_t run_int(const json_t *object, const char *key)
 {
@@ -24,6 +28,8 @@ const char *run_text(const json_t *object, const char *key)
 
     return text ? text : "";
 }
+
+/* ---- opening ---- */
 
 static int check_stats(const json_t *stats, const char *path, struct err *e)
 {
@@ -73,17 +79,12 @@ static int take_setting(void *context, const char *section, const char *key, con
     return 1;
 }
 
-int run_folder_open(struct run_folder *r, const char *path, struct arena *a, struct err *e)
+static int open_folder(struct run_folder *r, const char *path, struct arena *a, struct err *e)
 {
     struct reading reading = {.folder = r, .arena = a};
     struct stat st;
     FILE *f;
 
-    *r = (struct run_folder){.path = path};
-    if (stat(path, &st) != 0)
-        return err_at(e, path, 0, 0, "cannot read: %s", strerror(errno));
-    if (!S_ISDIR(st.st_mode))
-        return read_stats(r, path, e);
     if (stat(arena_printf(a, "%s/stats.json", path), &st) != 0)
         return err_at(e, path, 0, 0, "is no folder of a run: it has no stats.json");
     if (read_stats(r, arena_printf(a, "%s/stats.json", path), e))
@@ -96,6 +97,52 @@ int run_folder_open(struct run_folder *r, const char *path, struct arena *a, str
     return 0;
 }
 
+int run_folder_of_trace(struct run_folder *r, const struct strace *t, const char *path,
+                        struct arena *a, struct err *e)
+{
+    const struct strace_info *info = strace_info(t);
+    struct reading reading = {.folder = r, .arena = a, .is_chip = true};
+    json_error_t where;
+    char value[64];
+
+    *r = (struct run_folder){.path = path};
+    if (!*info->stats_json)
+        return err_at(e, path, 0, 0, "has no counters of the run, which are written at its end; "
+                      "the folder that --out left has them");
+    r->stats = json_loads(info->stats_json, JSON_REJECT_DUPLICATES, &where);
+    if (!r->stats)
+        return err_at(e, path, 0, 0, "its counters cannot be read: %s", where.text);
+    if (check_stats(r->stats, path, e)) {
+        run_folder_close(r);
+        return -1;
+    }
+    for (size_t i = 0; i < chip_param_count; i++)
+        take_setting(&reading, chip_params[i].section, chip_params[i].key,
+                     chip_print_param(info->chip, i, value, sizeof(value)));
+    return 0;
+}
+
+static int open_trace(struct run_folder *r, const char *path, struct arena *a, struct err *e)
+{
+    struct strace *t = strace_open(path, e);
+    int status = t ? run_folder_of_trace(r, t, path, a, e) : -1;
+
+    strace_close(t);
+    return status;
+}
+
+int run_folder_open(struct run_folder *r, const char *path, struct arena *a, struct err *e)
+{
+    struct stat st;
+
+    *r = (struct run_folder){.path = path};
+    if (stat(path, &st) != 0)
+        return err_at(e, path, 0, 0, "cannot read: %s", strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return open_folder(r, path, a, e);
+    return strace_has_suffix(path) ? open_trace(r, path, a, e) : read_stats(r, path, e);
+}
+
 void run_folder_close(struct run_folder *r)
 {
     json_decref(r->stats);
@@ -103,12 +150,34 @@ void run_folder_close(struct run_folder *r)
     *r = (struct run_folder){0};
 }
 
+/* ---- what is known of it ---- */
+
 const char *run_folder_setting(const struct run_folder *r, const char *name)
 {
     for (size_t i = 0; i < r->setting_count; i++)
         if (strcmp(r->setting[i].name, name) == 0)
             return r->setting[i].value;
     return NULL;
+}
+
+int run_folder_chip(const struct run_folder *r, struct arena *a, struct chip *chip,
+                    struct err *e)
+{
+    const char *name = run_text(json_object_get(r->stats, "slice"), "name");
+    const char **set = arena_array(a, r->setting_count + 1, sizeof(*set));
+    struct slice slice;
+    int count = 0;
+
+    if (!*name)
+        return err_at(e, r->path, 0, 0, "has no chip: its stats.json names no slice");
+    if (slice_parse(&slice, name, e) || chip_load_builtin(chip, slice.chip_name, NULL, a, e)) {
+        snprintf(e->file, sizeof(e->file), "%s", r->path);
+        return -1;
+    }
+    for (size_t i = 0; i < r->setting_count; i++)
+        if (r->setting[i].is_chip)
+            set[count++] = arena_printf(a, "%s=%s", r->setting[i].name, r->setting[i].value);
+    return chip_set_all(chip, set, count, NULL, a, e);
 }
 
 char *run_folder_describe(const struct run_folder *r, char *buf, size_t buf_bytes)

@@ -48,16 +48,15 @@ static int open_folder(struct saved *s, struct arena *a, struct err *e)
 }
 
 /* statistics that the file keeps, if they are whole */
-static int read_embedded(struct saved *s, const char *text, struct arena *a)
+static int read_kept(struct saved *s, const struct strace *t, struct arena *a)
 {
-    struct run_folder r = {.path = s->path};
-    json_error_t where;
+    struct run_folder r;
     struct err ignored;
-    int status = -1;
+    int status;
 
-    r.stats = *text ? json_loads(text, JSON_REJECT_DUPLICATES, &where) : NULL;
-    if (json_is_object(r.stats))
-        status = read_tables(s, &r, a, &ignored);
+    if (run_folder_of_trace(&r, t, s->path, a, &ignored))
+        return -1;
+    status = read_tables(s, &r, a, &ignored);
     run_folder_close(&r);
     return status;
 }
@@ -68,7 +67,7 @@ static int open_strace(struct saved *s, struct arena *a, struct err *e)
 
     if (!t)
         return -1;
-    if (read_embedded(s, strace_info(t)->stats_json, a) != 0) {
+    if (read_kept(s, t, a) != 0) {
         for (int i = 0; i < TABLE_COUNT; i++)
             table_init(&s->table[i], (enum table_id)i, a);
         saved_fill_from_strace(s, t, a);
@@ -79,16 +78,8 @@ static int open_strace(struct saved *s, struct arena *a, struct err *e)
     return 0;
 }
 
-static bool is_strace(const char *path)
-{
-    static const char suffix[] = ".strace";
-    size_t length = strlen(path);
-
-    return length >= sizeof(suffix) && strcmp(path + length - (sizeof(suffix) - 1), suffix) == 0;
-}
-
 int saved_open(struct saved *s, const char *path, struct arena *a, struct err *e)
 {
     *s = (struct saved){.path = path};
-    return is_strace(path) ? open_strace(s, a, e) : open_folder(s, a, e);
+    return strace_has_suffix(path) ? open_strace(s, a, e) : open_folder(s, a, e);
 }

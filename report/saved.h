@@ -1,6 +1,7 @@
 /*
- * Tables of a run read back: from its folder, a stats.json by itself, or a
- * .strace, whose sums tell most of it where no statistics are kept in the file.
+ * Tables of a run read back (report/run_folder.h): from its folder, a stats.json
+ * by itself, or a .strace, whose sums tell most of it where no statistics are kept
+ * in the file, because the run was cut off.
  */
 #ifndef REPORT_SAVED_H
 #define REPORT_SAVED_H

@@ -48,6 +48,7 @@ struct strace_info {
     const char *stats_json;             /* or "" */
 };
 const struct strace_info *strace_info(const struct strace *t);
+bool strace_has_suffix(const char *path);       /* whether the name ends in .strace */
 /* what could not be read, in sentences; count 0: everything could */
 size_t strace_note_count(const struct strace *t);
 const char *strace_note(const struct strace *t, size_t index);

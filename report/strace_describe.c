@@ -318,6 +318,14 @@ int strace_describe(struct strace *t, struct err *e)
 
 const struct strace_info *strace_info(const struct strace *t) { return &t->info; }
 
+bool strace_has_suffix(const char *path)
+{
+    static const char suffix[] = ".strace";
+    size_t length = strlen(path), own = sizeof(suffix) - 1;
+
+    return length > own && strcmp(path + length - own, suffix) == 0;
+}
+
 static const struct merged_program *of_core(const struct strace *t, int core)
 {
     return core >= 0 && core < t->meta.core_count ? t->of_core[core] : NULL;

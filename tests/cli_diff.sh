@@ -28,6 +28,8 @@ train --tpu v3-8 --batch 64 --threads 1 --out "$work/again"
 train --tpu v3-8 --batch 128 --out "$work/b"
 train --tpu v5e --batch 64 --set mxu.count=2 --out "$work/v5e"
 train --backend host --batch 64 --out "$work/host"
+train --tpu v3-8 --batch 64 --trace "$work/a.strace"
+train --tpu v3-8 --batch 64 --set hbm.channels=32 --trace "$work/few.strace"
 
 expect 0 'the runs are equal' diff "$work/a" "$work/again"
 expect 0 'the runs are equal' diff "$work/a" "$work/again/stats.json" --exit-code
@@ -36,6 +38,12 @@ expect 1 'data.batch' diff "$work/a" "$work/b" --exit-code
 expect 0 'clock, MHz' diff "$work/a" "$work/v5e"
 expect 0 'no cycles to compare' diff "$work/a" "$work/host"
 expect 0 'core 3, cycles' diff "$work/a" "$work/b" --core 3
+
+# a trace is as good as its folder, but for the options and what was learnt
+expect 0 'both steps take the same time' diff "$work/a" "$work/a.strace"
+expect 0 'what was learnt' diff "$work/a" "$work/a.strace"
+grep -q 'chip parameters that differ' "$work/log" && fail 'the chip of a trace is another one'
+expect 0 'hbm.channels' diff "$work/a" "$work/few.strace"
 
 # the parts add up to the difference of the steps, in each file's own numbers
 for other in b v5e; do

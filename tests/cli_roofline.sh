@@ -23,7 +23,7 @@ expect() {
 
 train() { "$systole" train examples/mnist_mlp.json --steps 1 --batch 64 "$@" >"$work/log" 2>&1 ||
     fail "train $*: $(cat "$work/log")"; }
-train --tpu v3 --out "$work/v3"
+train --tpu v3 --out "$work/v3" --trace "$work/v3.strace"
 train --tpu v6e --out "$work/v6e"
 train --backend host --out "$work/host"
 
@@ -40,6 +40,14 @@ awk -F, -v us="$us" 'NR == 2 { d = $3 - us; exit !(d < 1e-6 && d > -1e-6 && $4 =
     "$work/csv" || fail "the step does not take $us us: $(sed -n 2p "$work/csv")"
 awk -F, 'NR > 1 { for (i = 10; i <= 14; i++) if ($i < 0 || $i > 100) exit 1 }' "$work/csv" ||
     fail 'a use outside 0..100 %'
+
+# a trace has the same points, under the roofs of its own chip
+"$systole" roofline "$work/v3.strace" --csv | cut -d, -f2- >"$work/of_trace"
+cut -d, -f2- "$work/csv" | cmp - "$work/of_trace" || fail 'a trace has other points'
+train --tpu v3 --set mxu.count=1 --trace "$work/one.strace"
+"$systole" roofline "$work/v3" | grep 'TFLOP/s' >"$work/two"
+"$systole" roofline "$work/one.strace" | grep 'TFLOP/s' | cmp -s - "$work/two" &&
+    fail 'a trace stands under the roofs of the built-in chip'
 
 expect 1 'has no cycles' roofline "$work/host"
 expect 1 'cannot read: No such file or directory' roofline "$work/nothing"

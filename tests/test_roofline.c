@@ -213,7 +213,7 @@ TEST(runs_without_cycles_or_with_an_unknown_chip_are_errors)
     static const struct { const char *text, *message; } bad[] = {
         {"{\"format\": \"systole-stats\"}", "has no cycles"},
         {"{\"format\": \"systole-stats\", \"step_cycles\": 1, \"step_us\": 1.0}",
-         "has no chip to draw roofs of"},
+         "has no chip: its stats.json names no slice"},
     };
 
     for (int i = 0; i < 2; i++) {

@@ -1,4 +1,6 @@
-#include "report/folder_view.h"
+/* A run folder as a view: every number checked, so that what is explained of it holds. */
+#include "report/run_folder.h"
+#include "report/view.h"
 
 #include <string.h>
 
@@ -188,30 +190,7 @@ static int read_links(const struct reading *r)
     return 0;
 }
 
-/* ----- the chip and its slice */
-
-/* the built-in chip of the slice, with all parameters as the folder has them */
-static int read_chip(const struct run_folder *f, struct arena *a, struct chip *chip,
-                     struct err *e)
-{
-    const char **set = arena_array(a, chip_param_count, sizeof(*set));
-    struct slice slice;
-    int count = 0;
-
-    if (slice_parse(&slice, run_text(json_object_get(f->stats, "slice"), "name"), e) ||
-        chip_load_builtin(chip, slice.chip_name, NULL, a, e))
-        return -1;
-    for (size_t i = 0; i < f->setting_count && (size_t)count < chip_param_count; i++) {
-        const struct run_setting *s = &f->setting[i];
-
-        if (s->is_chip)
-            set[count++] = arena_printf(a, "%s=%s", s->name, s->value);
-    }
-    if (count == 0)
-        return err_at(e, f->path, 0, 0,
-                      "has no config.ini with the chip's parameters, which belong to its numbers");
-    return chip_set_all(chip, set, count, NULL, a, e);
-}
+/* ----- the slice */
 
 static int read_slice(const struct reading *r, struct slice *slice)
 {
@@ -243,13 +222,13 @@ static int read_sizes(const struct reading *r)
     return v->cycles > 0 ? 0 : broken(r, "the step has no cycles");
 }
 
-static int check_kind(const json_t *stats, const char *path, struct err *e)
+static int check_kind(const struct reading *r)
 {
-    if (!json_is_object(json_object_get(stats, "chip")))
-        return err_at(e, path, 0, 0,
+    if (!json_is_object(json_object_get(r->stats, "chip")))
+        return err_at(r->e, r->path, 0, 0,
                       "is of a run on the host interpreter, which has no cycles to explain");
-    if (strcmp(run_text(stats, "mode"), "functional") == 0)
-        return err_at(e, path, 0, 0,
+    if (strcmp(run_text(r->stats, "mode"), "functional") == 0)
+        return err_at(r->e, r->path, 0, 0,
                       "is of a run with --mode functional, which has no cycles to explain");
     return 0;
 }
@@ -263,27 +242,31 @@ static void list_op_names(struct reading *r)
             r->arena, isa_print_pattern((enum isa_opcode)code, "", name, sizeof(name)));
 }
 
-int stats_view(const json_t *stats, const char *path, const struct chip *chip, struct arena *a,
-               struct report_view *v, struct err *e)
+static bool tells_of_chip(const struct run_folder *f)
 {
-    struct reading r = {.stats = stats, .path = path, .arena = a, .v = v, .e = e};
-    struct slice *slice = arena_alloc(a, sizeof(*slice));
-
-    *v = (struct report_view){.slice = slice, .chip = chip, .title = "one step", .ops_core = -1};
-    if (strcmp(run_text(stats, "mode"), "timing") == 0)
-        v->mode = MODE_TIMING;
-    list_op_names(&r);
-    if (check_kind(stats, path, e) || read_sizes(&r) || read_slice(&r, slice))
-        return -1;
-    return read_cores(&r) || read_memory(&r) || read_links(&r) ? -1 : 0;
+    for (size_t i = 0; i < f->setting_count; i++)
+        if (f->setting[i].is_chip)
+            return true;
+    return false;
 }
 
-int folder_view(const struct run_folder *folder, struct arena *a, struct report_view *v,
-                struct err *e)
+int run_folder_view(const struct run_folder *f, struct arena *a, struct report_view *v,
+                    struct err *e)
 {
+    struct reading r = {.stats = f->stats, .path = f->path, .arena = a, .v = v, .e = e};
+    struct slice *slice = arena_alloc(a, sizeof(*slice));
     struct chip *chip = arena_alloc(a, sizeof(*chip));
 
-    if (check_kind(folder->stats, folder->path, e) || read_chip(folder, a, chip, e))
+    *v = (struct report_view){.slice = slice, .chip = chip, .title = "one step", .ops_core = -1};
+    if (strcmp(run_text(f->stats, "mode"), "timing") == 0)
+        v->mode = MODE_TIMING;
+    if (check_kind(&r))
         return -1;
-    return stats_view(folder->stats, folder->path, chip, a, v, e);
+    if (!tells_of_chip(f))
+        return err_at(e, f->path, 0, 0,
+                      "has no config.ini with the chip's parameters, which belong to its numbers");
+    list_op_names(&r);
+    if (run_folder_chip(f, a, chip, e) || read_sizes(&r) || read_slice(&r, slice))
+        return -1;
+    return read_cores(&r) || read_memory(&r) || read_links(&r) ? -1 : 0;
 }
