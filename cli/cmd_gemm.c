@@ -448,7 +448,7 @@ static int run(struct session *s, struct err *e)
     step.layer = &layer;
     step.layer_count = 1;
     list_buffers(s, &step);
-    if (trace_recording_begin(&s->trace, &s->args->trace, s->m, s->program.name,
+    if (trace_recording_begin(&s->trace, &s->args->trace, s->args->out.path, s->m, s->program.name,
                               &s->args->out.command, e))
         return -1;
     status = machine_run(s->m, &fault);
@@ -476,6 +476,8 @@ int cmd_gemm(int argc, char **argv)
     int status;
 
     argp_parse(&parser, argc, argv, 0, NULL, &args);
+    if (trace_options_for_folder(&args.trace, args.out.path, args.engine.mode, &e))
+        return cli_fail(&e);
     arena_init(&s.arena);
     args.out.command = command_of_argv(argc, argv, &s.arena);
     status = prepare(&s, &e) || run(&s, &e) ? cli_fail(&e) : 0;

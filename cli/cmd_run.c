@@ -159,8 +159,8 @@ static int prepare(struct session *s, struct err *e)
     if (save_points_parse(&s->points, &args->save_at, e))
         return -1;
     if (report_check_outputs(args->out.path, args->trace.path, e) || run_setup_open(&s->setup, e)
-        || trace_recording_begin(&s->trace, &args->trace, s->setup.m, run_setup_title(&s->setup),
-                                 &args->out.command, e))
+        || trace_recording_begin(&s->trace, &args->trace, args->out.path, s->setup.m,
+                                 run_setup_title(&s->setup), &args->out.command, e))
         return -1;
     for (int i = 0; i < s->matrix_count; i++)
         if (hbm_matrix_check(s->setup.m, &s->matrix[i], e))
@@ -252,6 +252,8 @@ int cmd_run(int argc, char **argv)
     argp_parse(&parser, argc, argv, 0, NULL, &args);
     if (args.has_view)
         args.run.engine.no_memo = true;                 /* every iteration can be stopped in */
+    else if (trace_options_for_folder(&args.trace, args.out.path, args.run.engine.mode, &e))
+        return cli_fail(&e);
     arena_init(&words);
     args.out.command = command_of_argv(argc, argv, &words);
     if (run_setup_read(&s.setup, &args.run) || prepare(&s, &e) || run(&s, &e)) {

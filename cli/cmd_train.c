@@ -234,6 +234,15 @@ static int train(const struct train_options *o)
     return status;
 }
 
+static int settle_trace(struct train_options *o, struct err *e)
+{
+    const char *out = o->value[OPT_OUT].text;
+    bool has_folder = *out && o->value[OPT_BACKEND].integer != 1;
+
+    return trace_options_for_folder(&o->trace, has_folder ? out : NULL,
+                                    (enum run_mode)o->value[OPT_MODE].integer, e);
+}
+
 int cmd_train(int argc, char **argv)
 {
     struct argp_option list[OPT_COUNT + 16] = {{0}};
@@ -242,12 +251,17 @@ int cmd_train(int argc, char **argv)
                         .doc = doc, .children = children};
     struct train_options o;
     struct arena texts;
+    struct err e;
     int status;
 
     set_standards(&o);
     arena_init(&texts);
     list_options(list, &o, &texts);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
+    if (settle_trace(&o, &e)) {
+        arena_fini(&texts);
+        return cli_fail(&e);
+    }
     o.command = command_of_argv(argc, argv, &texts);
     status = train(&o);
     arena_fini(&texts);

@@ -154,14 +154,16 @@ static void read_places(struct explain_source *s)
 }
 
 /* a trace that the run left, if it is there and can be read: it only tells more */
-static void open_trace_of_folder(struct explain_source *s)
+static void open_trace_of_folder(struct explain_source *s, const char *folder)
 {
     const char *path = s->has_command ? option(&s->command, "--trace") : NULL;
     struct err e;
 
-    if (!path || !strace_has_suffix(path))
+    if (!path)
+        path = arena_printf(s->arena, "%s/trace.strace", folder);
+    else if (!strace_has_suffix(path))
         return;
-    if (*path != '/')
+    else if (*path != '/')
         path = arena_printf(s->arena, "%s/%s", s->command.directory, path);
     s->trace = strace_open(path, &e);
 }
@@ -177,7 +179,7 @@ static int open_folder(struct explain_source *s, const char *path, struct err *e
         return -1;
     s->has_command = command_read(path, s->arena, &s->command, &ignored) == 0;
     read_kind(s);
-    open_trace_of_folder(s);
+    open_trace_of_folder(s, path);
     return 0;
 }
 

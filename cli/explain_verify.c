@@ -36,8 +36,9 @@ static void add(struct child *c, const char *word)
 /* options that the child must not have: they would write over what the run left */
 static bool is_left_out(const char *word, bool *has_value)
 {
-    static const char *const names[] = {"--trace", "--out", "--asm", "--out-npy", "--result",
-                                        "--save-at", "--utilization"};
+    static const char *const names[] = {"--trace", "--trace-level", "--trace-window",
+                                        "--trace-max-events", "--out", "--asm", "--out-npy",
+                                        "--result", "--save-at", "--utilization"};
 
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         size_t length = strlen(names[i]);
@@ -94,6 +95,7 @@ static void make_command(struct child *c)
         add(c, "--steps=1");
     }
     add(c, arena_printf(a, "--out=%s/run", c->folder));
+    add(c, "--no-trace");
 }
 
 /* 0, or what kept the process from ending well */

@@ -62,7 +62,7 @@ static bool names_threads(const struct sweep *s)
 /* the command, then the point's values, then what belongs to the sweep */
 static char **make_arguments(struct sweep *s, const struct sweep_point *p)
 {
-    char **argv = arena_array(&s->arena, (size_t)(s->command_count + s->axis_count) + 4,
+    char **argv = arena_array(&s->arena, (size_t)(s->command_count + s->axis_count) + 5,
                               sizeof(*argv));
     int count = 0;
 
@@ -75,6 +75,7 @@ static char **make_arguments(struct sweep *s, const struct sweep_point *p)
     if (sweep_command_takes(s, "threads") && !names_threads(s))
         argv[count++] = arena_printf(&s->arena, "--threads=%d", thread_count(s));
     argv[count++] = arena_printf(&s->arena, "--out=%s", p->folder);
+    argv[count++] = arena_strdup(&s->arena, "--no-trace");
     return argv;
 }
 

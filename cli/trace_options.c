@@ -2,14 +2,17 @@
 
 #include "base/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { KEY_TRACE = 2048, KEY_LEVEL, KEY_WINDOW, KEY_LIMIT };
+enum { KEY_TRACE = 2048, KEY_NO_TRACE, KEY_LEVEL, KEY_WINDOW, KEY_LIMIT };
 
 static const struct argp_option list[] = {
     {"trace", KEY_TRACE, "FILE", 0,
      "record the run; by the name's end: .strace (systole-view, explain, export), .pftrace or "
      ".json[.gz] (ui.perfetto.dev), .xplane.pb (XProf), .kanata (Konata); see docs/traces.md", 0},
+    {"no-trace", KEY_NO_TRACE, NULL, 0,
+     "leave no trace.strace in the folder of --out", 0},
     {"trace-level", KEY_LEVEL, "LEVEL", 0,
      "step; op: and copies, source operations; bundle (default): and every bundle, wait, unit, "
      "access of HBM, use of a link; slot: and every operation", 0},
@@ -75,6 +78,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case KEY_TRACE: o->path = arg; return 0;
+    case KEY_NO_TRACE: o->is_unwanted = true; return 0;
     case KEY_LEVEL: status = trace_level_parse(arg, &o->level, &e); break;
     case KEY_WINDOW:
         status = trace_parse_window("--trace-window", arg, &o->first, &o->end, &e);
@@ -83,9 +87,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         status = trace_parse_limit("--trace-max-events", arg, &o->event_limit, &e);
         break;
     case ARGP_KEY_END:
-        if (o->has_more && !o->path)
-            argp_error(state, "--trace-level, --trace-window and --trace-max-events go with "
-                       "--trace FILE");
+        if (o->is_unwanted && o->path)
+            argp_error(state, "--trace and --no-trace do not go together");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -96,6 +99,24 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp cli_trace_argp = {.options = list, .parser = parse_option};
+
+int trace_options_for_folder(struct trace_options *o, const char *folder, enum run_mode mode,
+                             struct err *e)
+{
+    size_t room = sizeof(o->folder_path);
+
+    if (!o->path && !o->is_unwanted && folder && mode != MODE_FUNCTIONAL) {
+        if (snprintf(o->folder_path, room, "%s/trace.strace", folder) >= (int)room)
+            return err_set(e, "the path of the folder is too long: %s", folder);
+        o->path = o->folder_path;
+        if (o->event_limit < 0)
+            o->event_limit = TRACE_FOLDER_RECORDS;
+    }
+    if (o->has_more && !o->path)
+        return err_set(e, "--trace-level, --trace-window and --trace-max-events go with --trace "
+                       "FILE or --out DIR");
+    return 0;
+}
 
 int trace_options_check_mode(const struct trace_options *o, enum run_mode mode, struct err *e)
 {

@@ -5,7 +5,7 @@
  * A command lists cli_trace_argp among the children of its argp and, at
  * ARGP_KEY_INIT, sets the child's input to the struct trace_options to fill in,
  * which is TRACE_OPTIONS_DEFAULT at first. Then, all of them doing nothing
- * where no trace is wanted: trace_options_check_mode, report_check_outputs
+ * where no trace is wanted: trace_options_check_mode, trace_options_for_folder, report_check_outputs
  * (before any work is done), trace_recording_begin, one or more launches,
  * trace_recording_end or _abandon.
  */
@@ -15,9 +15,14 @@
 #include "report/report.h"
 
 #include <argp.h>
+#include <limits.h>
+
+#define TRACE_FOLDER_RECORDS 4000000    /* of a trace that nobody asked for: some 50 MB at most */
 
 struct trace_options {
     const char *path;                   /* NULL: no trace */
+    bool is_unwanted;                   /* --no-trace */
+    char folder_path[PATH_MAX];         /* of trace_options_for_folder */
     enum trace_level level;
     cycle_t first, end;                 /* --trace-window; 0, 0: everything */
     int64_t event_limit;                /* 0: none; -1: EXPORT_EVENT_LIMIT, none in a .strace */
@@ -31,6 +36,13 @@ extern const struct argp cli_trace_argp;
 int trace_parse_window(const char *option, const char *text, cycle_t *first, cycle_t *end,
                        struct err *e);
 int trace_parse_limit(const char *option, const char *text, int64_t *limit, struct err *e);
+/*
+ * After parsing: a folder of results gets a trace where none was asked for, trace.strace in it,
+ * with TRACE_FOLDER_RECORDS records unless told otherwise. Not with --no-trace, in functional mode
+ * or without a folder (NULL); -1 where options of a trace were given then.
+ */
+int trace_options_for_folder(struct trace_options *o, const char *folder, enum run_mode mode,
+                             struct err *e);
 /* functional mode has no cycles to show */
 int trace_options_check_mode(const struct trace_options *o, enum run_mode mode, struct err *e);
 
@@ -40,11 +52,15 @@ struct trace_recording {
     struct strace_writer *writer;
     const struct export_format *format; /* NULL: the .strace itself is wanted */
     char *path;                         /* of the .strace */
+    const char *made_folder;            /* before there was a result to put there; NULL */
 };
 
-/* `command` is kept in the file, so that the run can be repeated. Recording is on. */
+/*
+ * `folder`, of --out, is made first, for the trace may lie in it; NULL: none. `command` is kept in
+ * the file, so that the run can be repeated. Recording is on.
+ */
 int trace_recording_begin(struct trace_recording *t, const struct trace_options *o,
-                          struct machine *m, const char *title,
+                          const char *folder, struct machine *m, const char *title,
                           const struct command *command, struct err *e);
 /* off and on again between launches; the next launch is called `name` unless it is NULL */
 void trace_recording_pause(struct trace_recording *t);

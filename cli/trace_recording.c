@@ -28,31 +28,50 @@ static char *recording_path(const char *path)
     return made;
 }
 
-int trace_recording_begin(struct trace_recording *t, const struct trace_options *o,
-                          struct machine *m, const char *title,
-                          const struct command *command, struct err *e)
+static int open_writer(struct trace_recording *t, const struct trace_options *o,
+                       const char *title, const struct command *command, struct err *e)
 {
     struct strace_options so = {.level = o->level, .window_first = o->first,
                                 .window_end = o->end || !o->first ? o->end : INT64_MAX,
                                 .title = title};
     struct arena a;
 
+    t->format = export_format_of_path(o->path);
+    t->path = t->format ? recording_path(o->path) : strcpy(mem_alloc(strlen(o->path) + 1),
+                                                           o->path);
+    arena_init(&a);
+    so.command = command_text(command, &a);
+    so.record_limit = !t->format && o->event_limit > 0 ? o->event_limit : 0;
+    t->writer = strace_writer_open(t->path, &so, e);
+    arena_fini(&a);
+    if (t->writer)
+        return 0;
+    mem_free(t->path);
+    t->path = NULL;
+    return -1;
+}
+
+static void drop_folder(struct trace_recording *t)
+{
+    if (t->made_folder)
+        rmdir(t->made_folder);          /* does nothing when results are in it */
+    t->made_folder = NULL;
+}
+
+int trace_recording_begin(struct trace_recording *t, const struct trace_options *o,
+                          const char *folder, struct machine *m, const char *title,
+                          const struct command *command, struct err *e)
+{
     *t = (struct trace_recording){.options = o};
-    if (o->path) {
-        t->format = export_format_of_path(o->path);
-        t->path = t->format ? recording_path(o->path) : strcpy(mem_alloc(strlen(o->path) + 1),
-                                                               o->path);
-        arena_init(&a);
-        so.command = command_text(command, &a);
-        so.record_limit = !t->format && o->event_limit > 0 ? o->event_limit : 0;
-        t->writer = strace_writer_open(t->path, &so, e);
-        arena_fini(&a);
-    }
-    if (o->path && !t->writer) {
-        mem_free(t->path);
+    if (!o->path)
+        return 0;
+    if (folder && access(folder, F_OK) != 0)
+        t->made_folder = folder;
+    if ((folder && report_make_folder(folder, e)) || open_writer(t, o, title, command, e)) {
+        drop_folder(t);
         return -1;
     }
-    t->machine = t->writer ? m : NULL;
+    t->machine = m;
     trace_recording_resume(t, NULL);
     return 0;
 }
@@ -191,9 +210,10 @@ void trace_recording_abandon(struct trace_recording *t)
 {
     struct err e;
 
-    if (!t->writer)
-        return;
-    close_recording(t, &e);
-    unlink(t->path);
-    mem_free(t->path);
+    if (t->writer) {
+        close_recording(t, &e);
+        unlink(t->path);
+        mem_free(t->path);
+    }
+    drop_folder(t);
 }

@@ -54,7 +54,6 @@ struct train_run {
     int32_t *labels;
 
     struct trace_recording trace;       /* of all steps with --steps, else of one more */
-    bool has_made_folder;               /* for the trace, before there was a result to put there */
     struct progress progress;
     int64_t step;                       /* training steps done */
     struct report_epoch *epoch;

@@ -19,6 +19,7 @@ static const char *resolved(struct train_run *t, enum train_option o)
 
 static size_t list_options(struct train_run *t, struct report_option *list)
 {
+    const struct trace_options *trace = &t->options->trace;
     size_t count = 0;
 
     list[count++] = (struct report_option){"model", "file", t->options->model_path,
@@ -33,9 +34,10 @@ static size_t list_options(struct train_run *t, struct report_option *list)
                 train_option_section(o), train_option_name(o), text,
                 train_value(t, o)->is_given ? "command line" : "default"};
     }
-    if (t->options->trace.path)
-        list[count++] = (struct report_option){"output", "trace", t->options->trace.path,
-                                               "command line"};
+    if (trace->path)
+        list[count++] = (struct report_option){
+            "output", "trace", trace->path,
+            trace->path == trace->folder_path ? "default" : "command line"};
     return count;
 }
 

@@ -127,18 +127,10 @@ static void allocate_batches(struct train_run *t)
                            sizeof(*t->epoch));
 }
 
-/* The trace is begun before the other results are there, and may lie in their folder. */
 int train_begin_trace(struct train_run *t, struct err *e)
 {
-    const char *out = path_or_null(t, OPT_OUT);
-
-    if (!t->options->trace.path)
-        return 0;
-    t->has_made_folder = out && access(out, F_OK) != 0;
-    if (out && report_make_folder(out, e))
-        return -1;
-    if (trace_recording_begin(&t->trace, &t->options->trace, t->machine, t->model.name,
-                              &t->options->command, e))
+    if (trace_recording_begin(&t->trace, &t->options->trace, path_or_null(t, OPT_OUT), t->machine,
+                              t->model.name, &t->options->command, e))
         return -1;
     trace_recording_pause(&t->trace);   /* only training steps are in it */
     return 0;
@@ -165,8 +157,6 @@ int train_setup(struct train_run *t, struct err *e)
 void train_fini(struct train_run *t)
 {
     trace_recording_abandon(&t->trace);
-    if (t->has_made_folder)
-        rmdir(train_value(t, OPT_OUT)->text);       /* does nothing when results are in it */
     strategy_destroy(t->strategy);
     if (t->machine)
         machine_destroy(t->machine);

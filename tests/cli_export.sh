@@ -134,7 +134,8 @@ expect 2 'cycles A:B are needed, such as' \
 expect 2 'allowed are whole numbers from 0 (no limit) on' \
     run $ex --trace "$dir/t.json" --trace-max-events few
 expect 2 '"bundel"' run $ex --trace "$dir/t.json" --trace-level bundel
-expect 2 'go with --trace FILE' gemm 8x8x8 --trace-level op
+expect 1 'go with --trace FILE or --out DIR' gemm 8x8x8 --trace-level op
+expect 2 'do not go together' gemm 8x8x8 --trace "$dir/t.json" --no-trace
 expect 2 '--trace shows cycles, which --mode functional does not work out' \
     run $ex --mode functional --trace "$dir/t.json"
 expect 2 '--trace belongs to --backend sim' train examples/mnist_mlp.json --backend host \

@@ -63,6 +63,7 @@ if [ -x ./systole-view ]; then
     ./systole-view "$work/traced" --launch 7 --png "$work/r.png" >"$work/log" 2>&1 &&
         fail 'a launch that the run lacks'
     grep -qF 'there is no launch 7: the run has launches 0 to 0' "$work/log" || fail 'launch 7'
+    rm -f "$work/v3/trace.strace"
     expect 1 'systole-view could not draw' roofline "$work/v3" --png "$work/r.png"
     expect 1 '--trace' roofline "$work/v3" --png "$work/r.png"
     [ ! -e "$work/r.png" ] || fail 'a picture without a trace'

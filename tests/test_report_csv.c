@@ -147,7 +147,7 @@ static void run(struct run *r, int (*command)(int, char **), const char *line)
 static void finish(struct run *r)
 {
     json_decref(r->stats);
-    assert_int_equal(toy_remove_folder(r->out), 12);
+    assert_int_equal(toy_remove_folder(r->out), 13);
     assert_int_equal(toy_remove_folder(r->folder), 0);
 }
 
