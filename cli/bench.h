@@ -3,7 +3,7 @@
  * figures, bench_runs.c measures whole training runs in processes of their
  * own, bench_steps.c the ratios of single steps, bench_engine.c the issue loop,
  * bench_gemm.c products beside OpenBLAS; bench_trace.c writes the traces,
- * bench_strace.c opens a large one.
+ * bench_strace.c opens a large one, bench_view.c looks at one in the viewer.
  */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
@@ -46,6 +46,18 @@ struct bench_strace {
 };
 enum { BENCH_STRACE_OPEN, BENCH_STRACE_SCAN, BENCH_STRACE_BYTES, BENCH_STRACE_WRITE };
 
+/* Processor time of frames in systole-view --bench, and of the clock on the wall. */
+struct bench_frames {
+    double open_ms, median_ms, p99_ms, worst_ms, worst_wall_ms;
+};
+struct bench_view {
+    bool is_measured;
+    int64_t events;
+    struct bench_frames timeline;
+    double others_worst_ms;             /* of all other panels */
+};
+enum { BENCH_VIEW_OPEN, BENCH_VIEW_MEDIAN, BENCH_VIEW_P99, BENCH_VIEW_WORST, BENCH_VIEW_OTHERS };
+
 struct bench {
     const char *data;                   /* folder of MNIST; NULL = not given */
     const char *model;                  /* Keras JSON */
@@ -53,6 +65,7 @@ struct bench {
     int run_count;
     struct bench_steps steps;
     struct bench_strace strace;
+    struct bench_view view;
 };
 
 /* Each measures one figure: 0, BENCH_LEFT_OUT or -1. `argument` stands in the table. */
@@ -78,6 +91,9 @@ bench_fn bench_gemm_trace;              /* a product with trace / without */
 
 bench_fn bench_strace;                  /* argument: seconds to open it, the same without its
                                            index, bytes or nanoseconds of writing per bundle */
+
+bench_fn bench_view;                    /* a trace of 100 million events in systole-view; argument:
+                                           seconds to open, milliseconds per frame */
 
 /* launches of `m` are written at level bundle from now on; NULL with *e set on failure */
 struct strace_writer *bench_trace_open(struct machine *m, struct err *e);

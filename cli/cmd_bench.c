@@ -40,6 +40,11 @@ static const struct row {
     {"strace_1gb_scan_seconds", "s", false, 3.0, bench_strace, BENCH_STRACE_SCAN},
     {"strace_bytes_per_bundle", "B", false, 2.0, bench_strace, BENCH_STRACE_BYTES},
     {"strace_write_ns_per_bundle", "ns", false, 17.0, bench_strace, BENCH_STRACE_WRITE},
+    {"view_100m_open_seconds", "s", false, 3.0, bench_view, BENCH_VIEW_OPEN},
+    {"view_100m_frame_median", "ms", false, 16.0, bench_view, BENCH_VIEW_MEDIAN},
+    {"view_100m_frame_99th_percentile", "ms", false, 16.0, bench_view, BENCH_VIEW_P99},
+    {"view_100m_frame_worst", "ms", false, 16.0, bench_view, BENCH_VIEW_WORST},
+    {"view_100m_other_panels_worst", "ms", false, 16.0, bench_view, BENCH_VIEW_OTHERS},
     {"make_check_seconds", "s", false, 300.0, bench_check_seconds, 0},
 };
 

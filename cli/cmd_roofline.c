@@ -2,6 +2,7 @@
 #include "base/outfile.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/viewer.h"
 #include "report/roofline.h"
 
 #include <argp.h>
@@ -78,17 +79,10 @@ static int write_svg(const struct roofline *r, size_t count, const char *path, s
     return outfile_commit(&f, e);
 }
 
-/* the viewer lies where this program does */
 static int find_viewer(char *path, size_t path_bytes, struct err *e)
 {
-    ssize_t length = readlink("/proc/self/exe", path, path_bytes - sizeof("systole-view"));
-    char *slash;
-
-    if (length < 0)
-        return err_set(e, "cannot find the folder of this program: %s", strerror(errno));
-    path[length] = '\0';
-    slash = strrchr(path, '/');
-    strcpy(slash ? slash + 1 : path, "systole-view");
+    if (viewer_path(path, path_bytes) != 0)
+        return err_set(e, "cannot find the folder of this program");
     if (access(path, X_OK) != 0)
         return err_set(e, "systole-view, which draws PNGs, is not built beside this program; "
                        "--svg FILE draws the same without it");

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "cli/live.h"
 #include "cli/live_gate.h"
+#include "cli/viewer.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -83,20 +84,14 @@ struct run_view *run_view_open(struct machine *m, const char *folder, const char
     return NULL;
 }
 
-/* systole-view beside this very binary */
 static int start_viewer(struct run_view *v, struct err *e)
 {
-    char own[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
-    const char *path = "systole-view";
+    char path[PATH_MAX];
     char *argv[4];
     int status;
 
-    if (length > 0) {
-        own[length] = '\0';
-        *strrchr(own, '/') = '\0';
-        path = arena_printf(&v->arena, "%s/systole-view", own);
-    }
+    if (viewer_path(path, sizeof(path)) != 0)
+        strcpy(path, "systole-view");
     argv[0] = arena_printf(&v->arena, "%s", path);
     argv[1] = arena_printf(&v->arena, "--live");
     argv[2] = arena_printf(&v->arena, "%s", v->socket_path);

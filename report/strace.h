@@ -84,7 +84,7 @@ enum strace_series { STRACE_CORE, STRACE_HBM, STRACE_LINK, STRACE_SERIES_COUNT }
  * Sums of `count` intervals of `width_cycles` each, from `from` on, of core, chip
  * or link `index`: to[i * series' COUNT + member]. Costs no more than the
  * intervals, whatever their width. Exact up to 512 cycles, where records are
- * kept. Beyond, borders are as fine as an eighth of the width, inside a repeat
+ * kept (HBM and links have it from cells where borders are multiples of 64). Beyond, borders are as fine as an eighth of the width, inside a repeat
  * its period; between them the cell around is shared out, so that neighbours
  * still add up. strace_sum is exact at any width where records are kept.
  */

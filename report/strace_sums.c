@@ -72,8 +72,15 @@ static bool has_all(const struct strace *t, enum trace_level level, int64_t left
     return t->has_totals ? left_out == 0 : t->meta.window_end == 0 && t->meta.record_limit == 0;
 }
 
-/* no work to speak of, whatever their number: from the records, to the cycle */
+/* not much work: from the records, to the cycle */
 #define NARROW_CYCLES 512
+
+/* A chip's HBM has many records, and cells say the same where borders are theirs. */
+static bool is_of_cells(enum strace_series series, cycle_t from, cycle_t width)
+{
+    return series != STRACE_CORE && width > STRACE_CELL_CYCLES
+           && from % STRACE_CELL_CYCLES == 0 && width % STRACE_CELL_CYCLES == 0;
+}
 
 static bool has_records(const struct strace *t, enum strace_series series)
 {
@@ -100,7 +107,8 @@ void strace_cells(struct strace *t, enum strace_series series, int index, cycle_
     memset(to, 0, count * members * sizeof(*to));
     if (!is_there(t, series, index) || width_cycles <= 0)
         return;
-    if (width_cycles <= NARROW_CYCLES && from >= 0 && has_records(t, series)) {
+    if (width_cycles <= NARROW_CYCLES && from >= 0 && has_records(t, series)
+        && !is_of_cells(series, from, width_cycles)) {
         narrow_cells(t, series, index, &(struct bins){from, width_cycles, count, to});
         return;
     }

@@ -305,6 +305,7 @@ void app_draw(struct app *a, struct draw_list *d)
 {
     struct rect all = {0, 0, a->width, a->height};
 
+    view_begin_frame(a->view);
     d->scale_percent = a->view->scale_percent;
     draw_clear(d);
     draw_rect(d, all, theme_color(a->view->theme, COLOR_BACKGROUND));

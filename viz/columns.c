@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "viz/view.h"
 
 #define TILE_COLUMNS 256
 #define TILE_MAX 768
@@ -26,6 +27,8 @@ struct columns {
     struct tile *bucket[BUCKETS];
     int64_t uses, made;
     int budget;                         /* tiles that may still be made; -1: any number */
+    int64_t late_ns;                    /* 0: never; but one tile is made in any case */
+    bool has_made;
     bool is_partial;
     int64_t *sum;                       /* of one tile, as the run gives them */
 };
@@ -75,7 +78,13 @@ int columns_member_count(const struct columns *c, enum strace_series series)
 void columns_set_budget(struct columns *c, int tiles)
 {
     c->budget = tiles;
-    c->is_partial = false;
+    c->late_ns = 0;
+    c->is_partial = c->has_made = false;
+}
+
+void columns_set_late(struct columns *c, int64_t late_ns)
+{
+    c->late_ns = late_ns;
 }
 
 bool columns_is_partial(const struct columns *c)
@@ -150,7 +159,7 @@ static const float *tile_of(struct columns *c, enum strace_series series, int in
     struct tile **b = bucket_of(c, series, index, level, number);
     struct tile *t = find_tile(c, series, index, level, number);
 
-    if (!t && !c->budget) {
+    if (!t && (!c->budget || (c->has_made && view_is_late(c->late_ns)))) {
         c->is_partial = true;
         return NULL;
     }
@@ -162,6 +171,7 @@ static const float *tile_of(struct columns *c, enum strace_series series, int in
                            .next = *b};
         *b = t;
         make_tile(c, t);
+        c->has_made = true;
     }
     t->used_at = ++c->uses;
     return t->mean;

@@ -30,6 +30,9 @@ void columns_fill(struct columns *c, enum strace_series series, int index, doubl
  * ones that are there are taken, or nothing. Whether that has happened since.
  */
 void columns_set_budget(struct columns *c, int tiles);
+/* and none from that time of the clock on (view.late_ns), after the first one; until the next
+ * columns_set_budget */
+void columns_set_late(struct columns *c, int64_t late_ns);
 bool columns_is_partial(const struct columns *c);
 /* tiles that were asked of the run since the beginning, for tests and benchmarks */
 int64_t columns_tiles_made(const struct columns *c);

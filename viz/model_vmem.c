@@ -53,12 +53,12 @@ static bool take_copy(void *context, const struct trace_dma *d)
     struct vmem_model *m = g->m;
     struct vmem_copy c = {.core = g->core, .dma = *d, .bytes = d->bytes};
 
-    if (!way_of(g, d, &c))
-        return true;
-    if (m->copy_count == VMEM_COPY_MOST) {
-        m->left_out_copies++;
-        return true;
-    }
+    m->has_more = ++m->looked_at > VMEM_WALK_MOST;
+    if (m->has_more || !way_of(g, d, &c))
+        return !m->has_more;
+    m->has_more = m->copy_count == VMEM_COPY_MOST;
+    if (m->has_more)
+        return false;
     m->copy = mem_grow(m->copy, &m->copy_capacity, m->copy_count + 1, sizeof(*m->copy));
     m->copy[m->copy_count++] = c;
     if (c.address + c.bytes > m->highest_byte)
@@ -73,7 +73,7 @@ static void gather_copies(struct vmem_model *m, struct strace *run, cycle_t from
     int core;
 
     strace_walk_dmas(run, m->core, from, end, take_copy, &g);
-    for (core = 0; core < strace_info(run)->core_count; core++)
+    for (core = 0; core < strace_info(run)->core_count && !m->has_more; core++)
         if (core != m->core) {
             g.core = core;
             strace_walk_dmas(run, core, from, end, take_copy, &g);
@@ -161,15 +161,29 @@ static void walk_accesses(struct accesses *a)
 static void touch_by_copy(struct vmem_model *m, const struct vmem_copy *c)
 {
     const cycle_t first = later(c->dma.started_at - m->from, 0) / m->width_cycles;
+    const int64_t tile = later(c->address, 0) / VMEM_TILE_BYTES;
     cycle_t column, last = (c->dma.done_at - 1 - m->from) / m->width_cycles;
-    int64_t byte;
+    int64_t end = div_up(c->address + c->bytes, VMEM_TILE_BYTES), i;
 
-    if (last >= (cycle_t)m->count)
-        last = (cycle_t)m->count - 1;
-    for (column = first; column <= last; column++)
-        for (byte = c->address; byte < c->address + c->bytes;
-             byte += VMEM_TILE_BYTES - byte % VMEM_TILE_BYTES)
-            touch(m, (size_t)column, byte, VMEM_COPIED);
+    last = last < (cycle_t)m->count ? last : (cycle_t)m->count - 1;
+    end = end < (int64_t)m->tile_count ? end : (int64_t)m->tile_count;
+    for (column = first; column <= last; column++) {
+        uint8_t *touched = m->touched + (size_t)column * m->tile_count;
+
+        for (i = tile; i < end; i++)
+            touched[i] |= VMEM_COPIED;
+    }
+}
+
+static int64_t touched_tiles(const struct vmem_model *m, size_t column)
+{
+    const uint8_t *touched = m->touched + column * m->tile_count;
+    int64_t count = 0;
+    size_t i;
+
+    for (i = 0; i < m->tile_count; i++)
+        count += touched[i] != 0;
+    return count;
 }
 
 static void reserve(struct vmem_model *m, size_t columns)
@@ -181,7 +195,8 @@ static void reserve(struct vmem_model *m, size_t columns)
     m->touched = mem_alloc(columns * m->tile_count + 1);
     m->used_bytes = mem_alloc((columns + 1) * sizeof(*m->used_bytes));
     m->copy_count = 0;
-    m->left_out_copies = 0;
+    m->looked_at = 0;
+    m->has_more = false;
     m->highest_byte = 0;
 }
 
@@ -192,7 +207,7 @@ void vmem_model_load(struct vmem_model *m, struct strace *run, int core, cycle_t
     const cycle_t cycles = end > from ? end - from : 1;
     struct accesses a = {.m = m, .run = run, .program = strace_program(run, core), .from = from,
                          .end = end};
-    size_t i, tile;
+    size_t i;
 
     m->core = core;
     m->from = from;
@@ -206,9 +221,7 @@ void vmem_model_load(struct vmem_model *m, struct strace *run, int core, cycle_t
     for (i = 0; i < m->copy_count; i++)
         touch_by_copy(m, &m->copy[i]);
     for (i = 0; i < m->count; i++)
-        for (tile = 0; tile < m->tile_count; tile++)
-            if (m->touched[i * m->tile_count + tile])
-                m->used_bytes[i] += VMEM_TILE_BYTES;
+        m->used_bytes[i] = VMEM_TILE_BYTES * touched_tiles(m, i);
 }
 
 const struct vmem_copy *vmem_model_at(const struct vmem_model *m, double cycle, int64_t address)

@@ -11,7 +11,8 @@
 
 #define VMEM_TILE_BYTES 4096            /* usage is counted in tiles of 8 rows */
 #define VMEM_ROW_BYTES 512
-#define VMEM_COPY_MOST 20000            /* kept; more in the stretch are left out, and counted */
+#define VMEM_COPY_MOST 4000             /* kept, the first of the stretch, of */
+#define VMEM_WALK_MOST 16000            /* that are looked at, those of other cores too */
 #define VMEM_ACCESS_CYCLES 1000000      /* of longer stretches loads and stores are left out */
 
 enum vmem_way {
@@ -34,7 +35,8 @@ struct vmem_model {
     int64_t vmem_bytes, highest_byte;   /* of the chip; the first behind what is touched */
     struct vmem_copy *copy;             /* in the order of their cores and of time */
     size_t copy_count, copy_capacity;
-    int64_t left_out_copies;
+    int64_t looked_at;                  /* copies */
+    bool has_more;                      /* copies than it keeps or looks at */
     bool has_accesses;                  /* loads and stores are in `touched` */
     size_t tile_count;
     uint8_t *touched;                   /* [column * tile_count + tile] */

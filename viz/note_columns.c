@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "viz/view.h"
 
 #define TILE_MAX 256
 
@@ -16,7 +17,8 @@ struct note_columns {
     struct strace *run;
     struct tile tile[TILE_MAX];
     int tile_count, budget;
-    bool is_partial;
+    int64_t late_ns;
+    bool is_partial, has_made;
     int64_t uses;
     int64_t *cycles;                    /* by note */
     size_t capacity;
@@ -47,7 +49,13 @@ void note_columns_forget(struct note_columns *c)
 void note_columns_set_budget(struct note_columns *c, int tiles)
 {
     c->budget = tiles;
-    c->is_partial = false;
+    c->late_ns = 0;
+    c->is_partial = c->has_made = false;
+}
+
+void note_columns_set_late(struct note_columns *c, int64_t late_ns)
+{
+    c->late_ns = late_ns;
 }
 
 bool note_columns_is_partial(const struct note_columns *c)
@@ -106,12 +114,13 @@ const struct note_column *note_columns_tile(struct note_columns *c, int core, in
         if (one->used_at < oldest->used_at)
             oldest = one;
     }
-    if (!t && !c->budget) {
+    if (!t && (!c->budget || (c->has_made && view_is_late(c->late_ns)))) {
         c->is_partial = true;
         return NULL;
     }
     if (!t) {
         c->budget -= c->budget > 0;
+        c->has_made = true;
         t = c->tile_count < TILE_MAX ? &c->tile[c->tile_count++] : oldest;
         *t = (struct tile){.core = core, .level = level, .number = number};
         make_tile(c, t);

@@ -27,5 +27,6 @@ void note_columns_forget(struct note_columns *c);               /* the run has g
 const struct note_column *note_columns_tile(struct note_columns *c, int core, int level,
                                             int64_t number);
 void note_columns_set_budget(struct note_columns *c, int tiles);
+void note_columns_set_late(struct note_columns *c, int64_t late_ns);     /* as columns_set_late */
 bool note_columns_is_partial(const struct note_columns *c);
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define FIRST_BUDGET 20000000           /* counted before the first picture, */
-#define FRAME_BUDGET 500000             /* and between two of them, while something is left */
+#define FRAME_BUDGET 100000             /* and between two of them, while something is left */
 
 struct code_panel {
     const struct strace *run;
@@ -76,12 +76,15 @@ static void count(struct code_panel *p, const struct view *v)
     const cycle_t end = v->has_selection ? (cycle_t)ceil(v->selection_end)
                                          : strace_info(v->run)->cycles;
     int64_t budget = FRAME_BUDGET;
+    bool is_done;
 
     if (p->counts.from != from || p->counts.end != end) {
         code_counts_restart(&p->counts, from, end);
-        budget = FIRST_BUDGET;
+        budget = v->is_hurried ? FRAME_BUDGET : FIRST_BUDGET;
     }
-    code_counts_advance(&p->counts, v->run, v->core, budget);
+    do                                  /* some in any case; in a hurry what there is time for */
+        is_done = code_counts_advance(&p->counts, v->run, v->core, budget);
+    while (!is_done && v->is_hurried && !view_is_late(v->late_ns));
 }
 
 static bool prepare(struct code_panel *p, const struct view *v)
@@ -395,6 +398,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
         layout_nothing(d, area, v->theme, why_nothing(v));
         return;
     }
+    d->is_partial = d->is_partial || (v->is_hurried && p->counts.done < p->counts.end);
     where = place(p, v, d, area);
     at = place_columns(p, d, where.rows);
     p->rows = (size_t)(where.rows.h / row_height(d));

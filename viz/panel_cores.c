@@ -29,6 +29,7 @@ struct cores_panel {
     cycle_t from, end;
     double *share;                      /* [core * MEASURE_COUNT + measure] */
     struct step_parts *parts;           /* by core */
+    int next, missing;                  /* core that comes next; how many are still of before */
 };
 
 struct cores_places {
@@ -50,32 +51,45 @@ static void destroy(void *state)
     mem_free(p);
 }
 
+static void measure_core(struct cores_panel *p, const struct view *v, int core)
+{
+    double *share = &p->share[core * MEASURE_COUNT];
+    struct step_parts *s = &p->parts[core];
+
+    memset(share, 0, MEASURE_COUNT * sizeof(*share));
+    steps_model_range(v->run, core, p->from, p->end, s);
+    if (s->cycles == 0)
+        return;
+    share[BY_COMPUTE] = (double)s->parts.part[BREAKDOWN_COMPUTE] / (double)s->cycles;
+    share[BY_ISSUE] = (double)s->issue_cycles / (double)s->cycles;
+    share[BY_HBM] = (double)s->parts.part[BREAKDOWN_HBM] / (double)s->cycles;
+    share[BY_ICI] = (double)s->parts.part[BREAKDOWN_ICI] / (double)s->cycles;
+}
+
+/* in turn, as many as there is time for; the others are still as the view was before */
 static void prepare(struct cores_panel *p, const struct view *v)
 {
     const cycle_t from = (cycle_t)v->from, end = (cycle_t)ceil(v->end);
     const int count = strace_info(v->run)->core_count;
-    int core;
 
-    if (p->run == v->run && p->from == from && p->end == end)
-        return;
-    mem_free(p->share);
-    mem_free(p->parts);
-    p->parts = mem_alloc((size_t)(count + 1) * sizeof(*p->parts));
-    p->share = mem_alloc((size_t)(count * MEASURE_COUNT + 1) * sizeof(*p->share));
+    if (p->run != v->run) {
+        mem_free(p->share);
+        mem_free(p->parts);
+        p->parts = mem_alloc((size_t)(count + 1) * sizeof(*p->parts));
+        p->share = mem_alloc((size_t)(count * MEASURE_COUNT + 1) * sizeof(*p->share));
+        p->next = 0;
+    }
+    if (p->run != v->run || p->from != from || p->end != end)
+        p->missing = count;
     p->run = v->run;
     p->from = from;
     p->end = end;
-    for (core = 0; core < count; core++) {
-        double *share = &p->share[core * MEASURE_COUNT];
-        struct step_parts *s = &p->parts[core];
-
-        steps_model_range(v->run, core, from, end, s);
-        if (s->cycles == 0)
-            continue;
-        share[BY_COMPUTE] = (double)s->parts.part[BREAKDOWN_COMPUTE] / (double)s->cycles;
-        share[BY_ISSUE] = (double)s->issue_cycles / (double)s->cycles;
-        share[BY_HBM] = (double)s->parts.part[BREAKDOWN_HBM] / (double)s->cycles;
-        share[BY_ICI] = (double)s->parts.part[BREAKDOWN_ICI] / (double)s->cycles;
+    while (p->missing > 0) {
+        measure_core(p, v, p->next);
+        p->next = (p->next + 1) % count;
+        p->missing--;
+        if (view_is_late(v->late_ns))
+            break;
     }
 }
 
@@ -250,6 +264,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     int core;
 
     prepare(p, v);
+    d->is_partial = d->is_partial || p->missing > 0;
     draw_buttons(p, v, d, at.buttons);
     draw_words(p, v, d, at.words);
     for (core = 0; core < strace_info(v->run)->core_count && at.square > 0; core++)

@@ -274,6 +274,9 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     columns_set_budget(t->columns, v->is_hurried ? COLUMNS_PER_FRAME : -1);
     spans_set_budget(t->spans, v->is_hurried ? SPANS_PER_FRAME : -1);
     note_columns_set_budget(t->notes, v->is_hurried ? NOTES_PER_FRAME : -1);
+    columns_set_late(t->columns, v->late_ns);
+    spans_set_late(t->spans, v->late_ns);
+    note_columns_set_late(t->notes, v->late_ns);
     most = timeline_height(t) - p.lanes.h;
     t->scroll = t->scroll > most ? most : t->scroll;
     t->scroll = t->scroll < 0 ? 0 : t->scroll;

@@ -306,7 +306,7 @@ static void draw_words(const struct vmem_panel *p, const struct view *v, struct 
     snprintf(text, sizeof(text), "VMEM of core %d: %zu copies in the cycles shown%s; addresses up "
              "to %s of %s are touched. Two bands that take turns are double buffering: one is "
              "filled while the other is used.%s", m->core, m->copy_count,
-             m->left_out_copies > 0 ? " (the first of more)" : "",
+             m->has_more ? " (the first of more: zoom in to see the others)" : "",
              quantity_bytes((double)m->highest_byte, touched),
              quantity_bytes((double)m->vmem_bytes, all), more);
     layout_paragraph(d, r, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);

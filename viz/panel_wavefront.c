@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define ZOOM_MAX_PIXELS 96
+#define PIECES 64                       /* that a stretch is searched in at once */
 
 struct wavefront_panel {
     struct wavefront wave;
@@ -65,23 +66,40 @@ static int64_t busy_cycles(const struct view *v, int unit, cycle_t from, cycle_t
     return sum[STRACE_CELL_UNIT + unit];
 }
 
-/* a cycle shortly before the unit first takes rows in what is shown; -1: it does not */
+/* the first of `pieces` of `width` cycles from `from` on in which the unit is busy, or `pieces` */
+static int first_busy_piece(const struct view *v, int unit, cycle_t from, cycle_t width, int pieces)
+{
+    int64_t *sum = mem_alloc((size_t)pieces * STRACE_CELL_COUNT * sizeof(*sum));
+    int i = 0;
+
+    strace_cells(v->run, STRACE_CORE, v->core, from, width, (size_t)pieces, sum);
+    while (i < pieces && sum[i * STRACE_CELL_COUNT + STRACE_CELL_UNIT + unit] == 0)
+        i++;
+    mem_free(sum);
+    return i;
+}
+
+/*
+ * A cycle shortly before the unit first takes rows in what is shown; -1: it does not. Sums of
+ * wide pieces may say a little more than there is at their borders: then it is in the next one.
+ */
 static cycle_t first_busy(const struct wavefront_panel *p, const struct view *v)
 {
     const int unit = unit_index(v->run, p->unit);
-    cycle_t from = (cycle_t)v->from, end = (cycle_t)v->end + 1;
+    cycle_t from = (cycle_t)v->from, width = (cycle_t)v->end + 1 - from;
+    int pieces = 1, first;
 
-    if (unit < 0 || busy_cycles(v, unit, from, end) == 0)
-        return -1;
-    while (end - from > STRACE_CELL_CYCLES) {
-        const cycle_t middle = from + (end - from) / 2;
-
-        if (busy_cycles(v, unit, from, middle) > 0)
-            end = middle;
-        else
-            from = middle;
+    for (;;) {
+        first = unit < 0 ? pieces : first_busy_piece(v, unit, from, width, pieces);
+        if (first == pieces && pieces == 1)
+            return -1;
+        from += first * width;
+        if (width <= STRACE_CELL_CYCLES)
+            return from;
+        pieces = width > PIECES * STRACE_CELL_CYCLES
+                     ? PIECES : (int)div_up(width, STRACE_CELL_CYCLES);
+        width = div_up(width, pieces);
     }
-    return from;
 }
 
 /* a cycle worth seeing: the first rows shown are two thirds through the array */

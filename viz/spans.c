@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "viz/view.h"
 
 #define TILE_MAX 96
 
@@ -19,7 +20,8 @@ struct spans {
     int tile_count;
     int64_t uses;
     int budget;
-    bool is_partial;
+    int64_t late_ns;
+    bool is_partial, has_made;
 };
 
 struct spans *spans_create(struct strace *run)
@@ -76,13 +78,14 @@ const struct trace_event *spans_tile(struct spans *s, int core, int64_t number, 
     for (i = 0; i < s->tile_count; i++)
         if (s->tile[i].number == number && s->tile[i].core == core)
             t = &s->tile[i];
-    if (!t && !s->budget) {
+    if (!t && (!s->budget || (s->has_made && view_is_late(s->late_ns)))) {
         s->is_partial = true;
         *count = 0;
         return NULL;
     }
     if (!t) {
         s->budget -= s->budget > 0;
+        s->has_made = true;
         t = take_place(s);
         t->core = core;
         t->number = number;
@@ -98,7 +101,13 @@ const struct trace_event *spans_tile(struct spans *s, int core, int64_t number, 
 void spans_set_budget(struct spans *s, int tiles)
 {
     s->budget = tiles;
-    s->is_partial = false;
+    s->late_ns = 0;
+    s->is_partial = s->has_made = false;
+}
+
+void spans_set_late(struct spans *s, int64_t late_ns)
+{
+    s->late_ns = late_ns;
 }
 
 bool spans_is_partial(const struct spans *s)

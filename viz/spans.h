@@ -22,5 +22,6 @@ void spans_forget(struct spans *s);                             /* the run has g
 const struct trace_event *spans_tile(struct spans *s, int core, int64_t number, size_t *count);
 /* From now on make at most `tiles` (-1: any number); others are empty. Whether there were any. */
 void spans_set_budget(struct spans *s, int tiles);
+void spans_set_late(struct spans *s, int64_t late_ns);     /* as columns_set_late */
 bool spans_is_partial(const struct spans *s);
 #endif

@@ -1,7 +1,9 @@
 #include "viz/view.h"
 
 #include <string.h>
+#include <time.h>
 
+#define HURRY_NS 4000000                /* of the 16 ms of a frame; painting takes most */
 #define LEAST_CYCLES 8                  /* shown: fewer is nothing to look at */
 
 static double run_cycles(const struct view *v)
@@ -64,6 +66,24 @@ void view_pan(struct view *v, double share)
 double view_cycles_per_pixel(const struct view *v, int width)
 {
     return (v->end - v->from) / (width > 0 ? width : 1);
+}
+
+static int64_t clock_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void view_begin_frame(struct view *v)
+{
+    v->late_ns = v->is_hurried ? clock_ns() + HURRY_NS : 0;
+}
+
+bool view_is_late(int64_t late_ns)
+{
+    return late_ns && clock_ns() > late_ns;
 }
 
 bool view_follow(struct view *v)

@@ -32,6 +32,8 @@ struct view {
                                          * kept of it is out of date */
     bool is_hurried;                    /* a frame must be quick: what is not ready may come with
                                          * the next one (draw_list.is_partial) */
+    int64_t late_ns;                    /* of the clock: then this frame has asked the run enough;
+                                         * 0 never */
     enum view_tool tool;
     enum theme theme;
     int scale_percent;
@@ -44,5 +46,9 @@ void view_zoom(struct view *v, double factor, double around);   /* factor < 1 go
 void view_pan(struct view *v, double share);                    /* of what is shown */
 /* Reads on in a run that is still written; all of it is shown where it was. True: it grew. */
 bool view_follow(struct view *v);
+/* A frame begins: what is hurried has some milliseconds to ask the run. */
+void view_begin_frame(struct view *v);
+/* They are over, late_ns being the view's: what is still missing comes with the next frame. */
+bool view_is_late(int64_t late_ns);
 double view_cycles_per_pixel(const struct view *v, int width);
 #endif
