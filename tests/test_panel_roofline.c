@@ -41,8 +41,8 @@ static void open(const char *slice, int cores)
 
     rig_open(&r.rig, slice, &options);
     for (int i = 0; i < cores; i++) {
-        snprintf(text, sizeof(text), "{ s9 = smov %d }\n%s%s", (i + (cores > 2 ? 2 : 1)) % cores, program,
-                 panel_program);
+        snprintf(text, sizeof(text), "{ s9 = smov %d }\n%s%s",
+                 (i + (cores > 2 ? 2 : 1)) % cores, program, panel_program);
         rig_load(&r.rig, i, text);
     }
     tee_open(&r.tee, r.rig.m, &so);

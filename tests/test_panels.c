@@ -8,12 +8,13 @@
 #include "base/rng.h"
 #include "viz/app.h"
 
-static struct view_rig rig;
+static struct view_rig rig, second;          /* the latter to compare with */
 
 static int open_rig(void **state)
 {
     (void)state;
     view_rig_open(&rig, "v3-8", "examples/03_double_buffered_matmul.tasm", NULL);
+    view_rig_open(&second, "v3", "examples/04_pipelined_matmul_v3.tasm", NULL);
     return 0;
 }
 
@@ -21,6 +22,7 @@ static int close_rig(void **state)
 {
     (void)state;
     view_rig_close(&rig);
+    view_rig_close(&second);
     return 0;
 }
 
@@ -41,6 +43,8 @@ static struct view fresh_view(void)
 
     view_init(&v, rig.run);
     v.path = "run";
+    v.other = second.run;
+    v.other_path = "other";
     return v;
 }
 

@@ -10,11 +10,12 @@
 #include "viz/app.h"
 
 enum { KEY_PANEL = 256, KEY_SIZE, KEY_RANGE, KEY_LAUNCH, KEY_CORE, KEY_SCALE, KEY_THEME, KEY_PNG,
-       KEY_POINTER, KEY_SELECT, KEY_LIVE, KEY_BENCH, KEY_KEYS };
+       KEY_POINTER, KEY_SELECT, KEY_WITH, KEY_LIVE, KEY_BENCH, KEY_KEYS };
 
 static const struct argp_option option_table[] = {
     {"panel", KEY_PANEL, "NAME", 0, "The panel to begin with, or to draw (default timeline)", 0},
     {"range", KEY_RANGE, "A:B", 0, "Show cycles A to B (default: the whole run)", 0},
+    {"with", KEY_WITH, "OTHER", 0, "Compare with another run: the same as naming it second", 0},
     {"launch", KEY_LAUNCH, "N", 0, "Show launch N, from 0 on, or \"last\"", 0},
     {"select", KEY_SELECT, "A:B", 0, "Select cycles A to B: their sums are shown", 0},
     {"core", KEY_CORE, "N", 0, "Look at core N (default 0)", 0},
@@ -33,7 +34,8 @@ static const char doc[] =
     "RUN is a folder made with --out, or a .strace; OTHER a run to compare it with.\n\n"
     "  systole run examples/03_double_buffered_matmul.tasm --tpu v3 --trace t.strace\n"
     "  systole-view t.strace\n"
-    "  systole-view t.strace --range 1000:3000 --png timeline.png\n\n"
+    "  systole-view t.strace --range 1000:3000 --png timeline.png\n"
+    "  systole-view before.strace after.strace\n\n"
     "In the window, ? lists all keys.";
 
 #define LAST_LAUNCH INT64_MAX
@@ -113,6 +115,16 @@ static int parse_number(const char *text, const char *name, int64_t lo, int64_t 
     return 0;
 }
 
+/* two runs are there to be compared, unless another panel is asked for */
+static int take_other(struct view_options *o, const char *path, struct err *e)
+{
+    if (o->other)
+        return err_set(e, "one run, or two to compare: what is \"%s\"?", path);
+    o->other = path;
+    o->panel = o->has_panel ? o->panel : PANEL_COMPARE;
+    return 0;
+}
+
 static int parse_launch(const char *text, int64_t *to, struct err *e)
 {
     if (text_parse_int(text, 0, LAST_LAUNCH - 1, to))
@@ -137,6 +149,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_RANGE:
         o->has_range = true;
         return bad(p, view_range_parse(arg, &o->from, &o->end, p->e));
+    case KEY_WITH: return bad(p, take_other(o, arg, p->e));
     case KEY_LAUNCH:
         o->launch = LAST_LAUNCH;
         o->has_launch = true;
@@ -158,9 +171,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_BENCH: o->bench = true; return 0;
     case KEY_KEYS: action_print_table(stdout); exit(0);
     case ARGP_KEY_ARG:
-        if (state->arg_num > 1)
-            return bad(p, err_set(p->e, "one run, or two to compare: what is \"%s\"?", arg));
-        *(state->arg_num ? &o->other : &o->path) = arg;
+        if (state->arg_num > 0)
+            return bad(p, take_other(o, arg, p->e));
+        o->path = arg;
         return 0;
     case ARGP_KEY_END:
         if (o->live)
