@@ -132,3 +132,18 @@ int text_parse_double(const char *s, double lo, double hi, double *value)
     *value = parsed;
     return 0;
 }
+
+void text_print_csv(const char *text, FILE *to)
+{
+    if (!strpbrk(text, ",\"\n\r")) {
+        fputs(text, to);
+        return;
+    }
+    fputc('"', to);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', to);
+        fputc(*text, to);
+    }
+    fputc('"', to);
+}

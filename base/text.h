@@ -5,6 +5,7 @@
 #define BASE_TEXT_H
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /*
  * " (did you mean \"x\"?)" into buf, x being the candidate with the least edit
@@ -16,6 +17,9 @@ char *text_did_you_mean(const char *name, const char *const *candidates, size_t 
 
 /* 1234567 -> "1,234,567"; buf of at least 28 bytes; returns buf */
 char *text_thousands(int64_t value, char *buf, size_t buf_bytes);
+
+/* a field of CSV, quoted where it must be (RFC 4180) */
+void text_print_csv(const char *text, FILE *to);
 
 /* bytes as "16 MiB", "392 KiB", "12 B"; returns buf */
 char *text_bytes(int64_t bytes, char *buf, size_t buf_bytes);

@@ -198,21 +198,6 @@ static void gather(struct sweep *s, struct results *r)
 
 /* ---- CSV ---- */
 
-static void print_quoted(const char *text, FILE *to)
-{
-    if (!strpbrk(text, ",\"\n")) {
-        fputs(text, to);
-        return;
-    }
-    fputc('"', to);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', to);
-        fputc(*text, to);
-    }
-    fputc('"', to);
-}
-
 static const char *state_name(const struct sweep_point *p)
 {
     return p->state == SWEEP_DONE ? "done" : p->state == SWEEP_FAILED ? "failed" : "not run";
@@ -224,7 +209,7 @@ static void print_csv_row(const struct sweep *s, const struct results *r, size_t
     double ratio = speed_up(r, i);
 
     for (int a = 0; a < s->axis_count; a++) {
-        print_quoted(p->value[a], to);
+        text_print_csv(p->value[a], to);
         fputc(',', to);
     }
     fputs(state_name(p), to);
@@ -237,7 +222,7 @@ static void print_csv_row(const struct sweep *s, const struct results *r, size_t
     if (!isnan(ratio))
         fprintf(to, "%.6f", ratio);
     fprintf(to, ",%d,%s,", i == r->best, strrchr(p->folder, '/') + 1);
-    print_quoted(p->message ? p->message : "", to);
+    text_print_csv(p->message ? p->message : "", to);
     fputc('\n', to);
 }
 

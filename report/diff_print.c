@@ -271,17 +271,6 @@ void diff_print_text(const struct diff *d, FILE *to)
 
 /* ---- CSV ---- */
 
-static void print_quoted(const char *text, FILE *to)
-{
-    fputc('"', to);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', to);
-        fputc(*text, to);
-    }
-    fputc('"', to);
-}
-
 static void print_csv_number(bool is_there, double x, FILE *to)
 {
     if (is_there)
@@ -295,16 +284,16 @@ void diff_print_csv(const struct diff *d, FILE *to)
         const struct diff_setting *s = &d->setting[i];
 
         fprintf(to, "%s,%s,,", s->is_chip ? "chip" : "option", s->name);
-        print_quoted(s->a ? s->a : "", to);
+        text_print_csv(s->a ? s->a : "", to);
         fputc(',', to);
-        print_quoted(s->b ? s->b : "", to);
+        text_print_csv(s->b ? s->b : "", to);
         fprintf(to, ",,\n");
     }
     for (size_t i = 0; i < d->row_count; i++) {
         const struct diff_row *r = &d->row[i];
 
         fprintf(to, "%s,", sections[r->section].key);
-        print_quoted(r->name, to);
+        text_print_csv(r->name, to);
         fprintf(to, ",%s,", r->unit);
         print_csv_number(r->in_a, r->a, to);
         fputc(',', to);

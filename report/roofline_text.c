@@ -198,22 +198,11 @@ void roofline_print_plot(const struct roofline *r, size_t count, int columns, FI
 
 /* ---- CSV ---- */
 
-static void print_quoted(const char *text, FILE *to)
-{
-    fputc('"', to);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', to);
-        fputc(*text, to);
-    }
-    fputc('"', to);
-}
-
 static void print_csv_row(const struct roofline *r, const struct roof_point *p, FILE *to)
 {
-    print_quoted(r->run->path, to);
+    text_print_csv(r->run->path, to);
     fputc(',', to);
-    print_quoted(p->name, to);
+    text_print_csv(p->name, to);
     fprintf(to, ",%.15g,%.15g,%.15g", p->seconds * 1e6, 100.0 * p->share,
             p->flops);
     for (int m = 0; m < ROOF_MEMORY_COUNT; m++)

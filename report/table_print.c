@@ -12,26 +12,10 @@
 
 /* ---- CSV ---- */
 
-/* quoted where it must be: RFC 4180 */
-static void print_csv_text(const char *text, FILE *to)
-{
-    if (!strpbrk(text, ",\"\n\r")) {
-        fputs(text, to);
-        return;
-    }
-    fputc('"', to);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', to);
-        fputc(*text, to);
-    }
-    fputc('"', to);
-}
-
 static void print_csv_cell(const struct table_cell *cell, FILE *to)
 {
     switch (cell->kind) {
-    case CELL_TEXT: print_csv_text(cell->text, to); break;
+    case CELL_TEXT: text_print_csv(cell->text, to); break;
     case CELL_INT: fprintf(to, "%" PRId64, cell->integer); break;
     case CELL_REAL: fprintf(to, "%.9g", cell->real); break;
     default: break;
@@ -43,7 +27,7 @@ void table_print_csv(const struct table *t, FILE *to)
     int last = t->first_column + t->column_count - 1;
 
     for (int c = t->first_column; c <= last; c++) {
-        print_csv_text(column_info((enum table_column)c)->name, to);
+        text_print_csv(column_info((enum table_column)c)->name, to);
         fputc(c < last ? ',' : '\n', to);
     }
     for (size_t row = 0; row < t->row_count; row++)
