@@ -11,11 +11,6 @@
 #define NUMBER_CHARS 32
 #define OPS_MAX 20                       /* source operations shown */
 
-static int64_t mean(double sum, int count)
-{
-    return count ? (int64_t)(sum / count + 0.5) : 0;
-}
-
 static void print_cycles(FILE *to, const struct report_view *v, cycle_t core0, cycle_t sum)
 {
     char a[NUMBER_CHARS], b[NUMBER_CHARS];
@@ -24,7 +19,7 @@ static void print_cycles(FILE *to, const struct report_view *v, cycle_t core0, c
     fprintf(to, "%14s %6.1f %%", text_thousands(core0, a, sizeof(a)),
             view_percent((double)core0, all));
     fprintf(to, "%14s %6.1f %%\n",
-            text_thousands(mean((double)sum, v->active_count), b, sizeof(b)),
+            text_thousands(view_mean(v, (double)sum), b, sizeof(b)),
             view_percent((double)sum, all * v->active_count));
 }
 
@@ -97,25 +92,16 @@ static void print_cycle_table(const struct report_view *v, FILE *to)
 /* the same unit of all cores */
 static void print_unit(const struct report_view *v, int unit, FILE *to)
 {
-    double busy = 0.0, waiting = 0.0, idle = 0.0, ops = 0.0, room = 0.0;
     double all = (double)v->cycles * v->active_count;
+    struct unit_counters u;
     char number[NUMBER_CHARS];
 
-    for (int i = 0; i < v->core_count; i++) {
-        const struct unit_counters *u = &v->core[i]->unit[unit];
-
-        if (!view_is_active(v, i))
-            continue;
-        busy += (double)u->busy_cycles;
-        waiting += (double)u->waiting_cycles;
-        idle += (double)u->idle_cycles;
-        ops += (double)u->op_count;
-        room += (double)u->slot_cycles;
-    }
-    fprintf(to, "  %-10s %8.1f %% %8.1f %% %8.1f %% %14s %12.4f\n", v->core[0]->unit[unit].name,
-            view_percent(busy, all), view_percent(waiting, all), view_percent(idle, all),
-            text_thousands(mean(ops, v->active_count), number, sizeof(number)),
-            room > 0.0 ? ops / room : 0.0);
+    view_sum_unit(v, unit, &u);
+    fprintf(to, "  %-10s %8.1f %% %8.1f %% %8.1f %% %14s %12.4f\n", u.name,
+            view_percent((double)u.busy_cycles, all), view_percent((double)u.waiting_cycles, all),
+            view_percent((double)u.idle_cycles, all),
+            text_thousands(view_mean(v, (double)u.op_count), number, sizeof(number)),
+            u.slot_cycles ? (double)u.op_count / (double)u.slot_cycles : 0.0);
 }
 
 static void print_units(const struct report_view *v, FILE *to)
@@ -215,8 +201,8 @@ static void print_ici(const struct report_view *v, FILE *to)
     }
     fprintf(to, "\nICI (links between chips), mean of a core\n");
     fprintf(to, "  sent          %s B\n  received      %s B\n",
-            text_thousands(mean(sent, v->active_count), a, sizeof(a)),
-            text_thousands(mean(received, v->active_count), b, sizeof(b)));
+            text_thousands(view_mean(v, sent), a, sizeof(a)),
+            text_thousands(view_mean(v, received), b, sizeof(b)));
     if (v->parameter_bytes > 0 && v->core_count > 1) {
         double least = 2.0 * (v->core_count - 1) / v->core_count * (double)v->parameter_bytes;
 
@@ -236,7 +222,8 @@ static void print_bound(const struct report_view *v, FILE *to)
     fprintf(to, "\nbound by %s: %s\n", bound_name(b.by), b.sentence);
 }
 
-void step_ops_print(const struct report_view *v, FILE *to)
+/* source operations, the longest first; nothing for a program without notes */
+static void print_ops(const struct report_view *v, FILE *to)
 {
     struct arena a;
     struct table ops;
@@ -270,7 +257,7 @@ void step_table_print(const struct report_view *v, FILE *to)
     print_hbm(v, to);
     print_ici(v, to);
     energy_print(v, to);
-    step_ops_print(v, to);
+    print_ops(v, to);
     print_bound(v, to);
 }
 

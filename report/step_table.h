@@ -11,7 +11,4 @@ void step_table_print(const struct report_view *v, FILE *to);
 
 /* the same for functional mode: counts of operations and bytes, and that there are no cycles */
 void counts_table_print(const struct report_view *v, FILE *to);
-
-/* source operations, the longest first; nothing for a program without notes */
-void step_ops_print(const struct report_view *v, FILE *to);
 #endif

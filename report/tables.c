@@ -6,11 +6,6 @@
 
 #include <math.h>
 
-static int64_t mean(double sum, int count)
-{
-    return count ? llround(sum / count) : 0;
-}
-
 static void fill_epochs(const struct report_run *r, struct table *t)
 {
     for (size_t i = 0; i < r->epoch_count; i++) {
@@ -30,33 +25,24 @@ static void fill_epochs(const struct report_run *r, struct table *t)
 
 static void add_unit(const struct report_view *v, int unit, struct table *t)
 {
-    double busy = 0.0, waiting = 0.0, idle = 0.0, ops = 0.0, room = 0.0;
     double all = (double)v->cycles * v->active_count;
+    struct unit_counters u;
 
-    for (int i = 0; i < v->core_count; i++) {
-        const struct unit_counters *u = &v->core[i]->unit[unit];
-
-        if (!view_is_active(v, i))
-            continue;
-        busy += (double)u->busy_cycles;
-        waiting += (double)u->waiting_cycles;
-        idle += (double)u->idle_cycles;
-        ops += (double)u->op_count;
-        room += (double)u->slot_cycles;
-    }
+    view_sum_unit(v, unit, &u);
     table_add_row(t);
-    table_put_text(t, COL_UNITS_NAME, v->core[0]->unit[unit].name);
-    table_put_int(t, COL_UNITS_BUSY, mean(busy, v->active_count));
-    table_put_real(t, COL_UNITS_BUSY_PCT, view_percent(busy, all));
-    table_put_int(t, COL_UNITS_WAITING, mean(waiting, v->active_count));
-    table_put_real(t, COL_UNITS_WAITING_PCT, view_percent(waiting, all));
-    table_put_int(t, COL_UNITS_IDLE, mean(idle, v->active_count));
-    table_put_real(t, COL_UNITS_IDLE_PCT, view_percent(idle, all));
-    table_put_int(t, COL_UNITS_OPS, mean(ops, v->active_count));
-    table_put_real(t, COL_UNITS_PER_SLOT, room > 0.0 ? ops / room : 0.0);
+    table_put_text(t, COL_UNITS_NAME, u.name);
+    table_put_int(t, COL_UNITS_BUSY, view_mean(v, (double)u.busy_cycles));
+    table_put_real(t, COL_UNITS_BUSY_PCT, view_percent((double)u.busy_cycles, all));
+    table_put_int(t, COL_UNITS_WAITING, view_mean(v, (double)u.waiting_cycles));
+    table_put_real(t, COL_UNITS_WAITING_PCT, view_percent((double)u.waiting_cycles, all));
+    table_put_int(t, COL_UNITS_IDLE, view_mean(v, (double)u.idle_cycles));
+    table_put_real(t, COL_UNITS_IDLE_PCT, view_percent((double)u.idle_cycles, all));
+    table_put_int(t, COL_UNITS_OPS, view_mean(v, (double)u.op_count));
+    table_put_real(t, COL_UNITS_PER_SLOT,
+                   u.slot_cycles ? (double)u.op_count / (double)u.slot_cycles : 0.0);
 }
 
-void table_fill_units(const struct report_view *v, struct table *t)
+static void fill_units(const struct report_view *v, struct table *t)
 {
     for (int i = 0; i < v->core[0]->unit_count; i++)
         add_unit(v, i, t);
@@ -70,12 +56,12 @@ static void add_cycles(const struct report_view *v, const char *group, const cha
     table_put_text(t, COL_STALLS_REASON, reason);
     table_put_int(t, COL_STALLS_CORE, core0);
     table_put_real(t, COL_STALLS_CORE_PCT, view_percent((double)core0, (double)v->cycles));
-    table_put_int(t, COL_STALLS_MEAN, mean((double)sum, v->active_count));
+    table_put_int(t, COL_STALLS_MEAN, view_mean(v, (double)sum));
     table_put_real(t, COL_STALLS_MEAN_PCT,
                    view_percent((double)sum, (double)v->cycles * v->active_count));
 }
 
-void table_fill_stalls(const struct report_view *v, struct table *t)
+static void fill_stalls(const struct report_view *v, struct table *t)
 {
     cycle_t issue = 0, idle = 0;
 
@@ -94,7 +80,7 @@ void table_fill_stalls(const struct report_view *v, struct table *t)
     add_cycles(v, "idle", "idle", v->core[0]->idle_cycles, idle, t);
 }
 
-void table_fill_hbm(const struct report_view *v, struct table *t)
+static void fill_hbm(const struct report_view *v, struct table *t)
 {
     double seconds = view_seconds(v), peak = chip_hbm_peak_bytes_per_second(v->chip);
 
@@ -126,7 +112,7 @@ static void put_place(const struct slice *s, int chip, enum table_column x, stru
     table_put_int(t, (enum table_column)(x + 2), chip / s->dim[0] / s->dim[1]);
 }
 
-void table_fill_links(const struct report_view *v, struct table *t)
+static void fill_links(const struct report_view *v, struct table *t)
 {
     double seconds = view_seconds(v);
 
@@ -148,7 +134,7 @@ void table_fill_links(const struct report_view *v, struct table *t)
     }
 }
 
-void table_fill_breakdown(const struct report_view *v, struct table *t)
+static void fill_breakdown(const struct report_view *v, struct table *t)
 {
     struct breakdown b;
     double all, core;
@@ -162,7 +148,7 @@ void table_fill_breakdown(const struct report_view *v, struct table *t)
 
         table_add_row(t);
         table_put_text(t, COL_BREAKDOWN_PART, text->key);
-        table_put_int(t, COL_BREAKDOWN_CYCLES, mean(cycles, v->active_count));
+        table_put_int(t, COL_BREAKDOWN_CYCLES, view_mean(v, cycles));
         if (v->active_count)
             table_put_real(t, COL_BREAKDOWN_US,
                            cycles / v->active_count / (double)v->chip->chip_clock_mhz);
@@ -186,12 +172,12 @@ void tables_fill(const struct report_run *r, const struct report_view *v, struct
         return;
     op_stats_fill_table(v, &t[TABLE_OPS]);
     op_stats_fill_layers(v, &t[TABLE_LAYERS]);
-    table_fill_units(v, &t[TABLE_UNITS]);
-    table_fill_stalls(v, &t[TABLE_STALLS]);
-    table_fill_hbm(v, &t[TABLE_HBM]);
-    table_fill_links(v, &t[TABLE_LINKS]);
+    fill_units(v, &t[TABLE_UNITS]);
+    fill_stalls(v, &t[TABLE_STALLS]);
+    fill_hbm(v, &t[TABLE_HBM]);
+    fill_links(v, &t[TABLE_LINKS]);
     table_fill_counters(v, &t[TABLE_COUNTERS]);
-    table_fill_breakdown(v, &t[TABLE_BREAKDOWN]);
+    fill_breakdown(v, &t[TABLE_BREAKDOWN]);
     energy_fill_table(v, &t[TABLE_ENERGY]);
     energy_fill_ops(v, &t[TABLE_ENERGY_OPS]);
 }

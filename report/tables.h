@@ -12,12 +12,7 @@
 void tables_fill(const struct report_run *r, const struct report_view *v, struct arena *a,
                  struct table t[TABLE_COUNT]);
 
-/* one each, `v` not NULL */
-void table_fill_units(const struct report_view *v, struct table *t);
-void table_fill_stalls(const struct report_view *v, struct table *t);
-void table_fill_hbm(const struct report_view *v, struct table *t);
-void table_fill_links(const struct report_view *v, struct table *t);
+/* one each, `v` not NULL (memory_table.c, counter_table.c) */
 void table_fill_memory(const struct report_view *v, struct table *t);
 void table_fill_counters(const struct report_view *v, struct table *t);
-void table_fill_breakdown(const struct report_view *v, struct table *t);
 #endif

@@ -3,6 +3,7 @@
 #include "sim/inspect.h"
 
 #include <assert.h>
+#include <math.h>
 
 static const enum view_group groups[STALL_COUNT] = {
     [STALL_MXU] = GROUP_MXU,
@@ -208,6 +209,27 @@ double view_seconds(const struct report_view *v)
 double view_percent(double part, double whole)
 {
     return whole > 0.0 ? 100.0 * part / whole : 0.0;
+}
+
+int64_t view_mean(const struct report_view *v, double sum)
+{
+    return v->active_count ? llround(sum / v->active_count) : 0;
+}
+
+void view_sum_unit(const struct report_view *v, int unit, struct unit_counters *sum)
+{
+    *sum = (struct unit_counters){.name = v->core[0]->unit[unit].name};
+    for (int i = 0; i < v->core_count; i++) {
+        const struct unit_counters *u = &v->core[i]->unit[unit];
+
+        if (!view_is_active(v, i))
+            continue;
+        sum->busy_cycles += u->busy_cycles;
+        sum->waiting_cycles += u->waiting_cycles;
+        sum->idle_cycles += u->idle_cycles;
+        sum->op_count += u->op_count;
+        sum->slot_cycles += u->slot_cycles;
+    }
 }
 
 double view_hbm_use(const struct report_view *v, int chip)

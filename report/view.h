@@ -66,7 +66,8 @@ enum view_group {
 enum view_group view_stall_group(enum stall_reason r);
 const char *view_group_name(enum view_group g);
 
-/* sums over the cores */
+/* sums over the cores; of a unit over the active ones */
+void view_sum_unit(const struct report_view *v, int unit, struct unit_counters *sum);
 cycle_t view_stall_cycles(const struct report_view *v, enum stall_reason r);
 cycle_t view_group_cycles(const struct report_view *v, enum view_group g);
 cycle_t view_core_group_cycles(const struct core_counters *c, enum view_group g);
@@ -77,6 +78,7 @@ double view_input_us(const struct report_view *v);      /* input_bytes over the 
 double view_host_us(const struct report_view *v);       /* device, input and dispatch in turn */
 int64_t view_ps(const struct chip *chip, cycle_t cycles);       /* rounded down */
 double view_percent(double part, double whole);                 /* 0 of 0 is 0 */
+int64_t view_mean(const struct report_view *v, double sum);     /* over the active cores */
 
 double view_hbm_use(const struct report_view *v, int chip);     /* busy share of the buses, 0..1 */
 double view_link_use(const struct report_view *v, int link);    /* 0..1 */
