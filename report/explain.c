@@ -35,7 +35,8 @@ const char *cause_family_text(enum cause_family f)
     return texts[f];
 }
 
-cycle_t explain_take(cycle_t *from, double wanted)
+/* at most `wanted` out of *from; returns how many */
+static cycle_t take(cycle_t *from, double wanted)
 {
     cycle_t taken = wanted < (double)*from ? (cycle_t)wanted : *from;
 
@@ -52,7 +53,7 @@ void explain_divide(cycle_t total, const double weight[], int count, cycle_t par
     for (int i = 0; i < count; i++)
         sum += weight[i];
     for (int i = 0; i < count - 1; i++)
-        part[i] = sum > 0.0 ? explain_take(&left, (double)total * weight[i] / sum) : 0;
+        part[i] = sum > 0.0 ? take(&left, (double)total * weight[i] / sum) : 0;
     part[count - 1] = left;
 }
 
@@ -132,7 +133,7 @@ static cycle_t take_matrix(struct explain_pool *p, double wanted)
     cycle_t all = llround(wanted), taken = 0;
 
     for (size_t i = 0; i < COUNT_OF(from); i++)
-        taken += explain_take(from[i], (double)(all - taken));
+        taken += take(from[i], (double)(all - taken));
     return taken;
 }
 
@@ -159,9 +160,9 @@ static void attribute_spills(const struct explain_input *in, struct explain_pool
 
         if (at->is_bundle || !explain_is_spill(at->note))
             continue;
-        cycles[CAUSE_SPILLS] += explain_take(&p->issue_cycles, (double)at->issue_cycles);
+        cycles[CAUSE_SPILLS] += take(&p->issue_cycles, (double)at->issue_cycles);
         for (int r = 0; r < STALL_COUNT; r++)
-            cycles[CAUSE_SPILLS] += explain_take(&p->stall_cycles[r],
+            cycles[CAUSE_SPILLS] += take(&p->stall_cycles[r],
                                                  (double)at->stall_cycles[r]);
     }
 }
@@ -206,9 +207,9 @@ static void attribute_bundles(const struct core_counters *c, struct explain_pool
     double fill = explain_fill(c, &unit);
 
     if (c->matmul_cycles == 0)
-        cycles[CAUSE_USEFUL] += explain_take(&p->issue_cycles, (double)p->issue_cycles * fill);
+        cycles[CAUSE_USEFUL] += take(&p->issue_cycles, (double)p->issue_cycles * fill);
     if (c->matmul_cycles > 0 && fill >= FULL_FROM)
-        cycles[CAUSE_VECTOR] += explain_take(&p->issue_cycles, (double)p->issue_cycles);
+        cycles[CAUSE_VECTOR] += take(&p->issue_cycles, (double)p->issue_cycles);
     cycles[CAUSE_ISSUE] += p->issue_cycles;
     p->issue_cycles = 0;
 }

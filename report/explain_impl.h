@@ -12,8 +12,6 @@ struct explain_pool {
     cycle_t issue_cycles, stall_cycles[STALL_COUNT];
 };
 
-/* at most `wanted` out of *from; returns how many */
-cycle_t explain_take(cycle_t *from, double wanted);
 /* Divides `total` in proportion to weight[]; of a sum of 0 all goes to part[count - 1]. */
 void explain_divide(cycle_t total, const double weight[], int count, cycle_t part[]);
 

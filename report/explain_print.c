@@ -283,7 +283,8 @@ static void print_rules(const struct explain_text *t, FILE *to)
                 explain_rule_speaks(&rule[i]) ? rule[i].suggestion : "-");
 }
 
-void explain_print_verified(const struct explain_text *t, FILE *to)
+/* prediction and measurement side by side: the table behind --verify */
+static void print_verified(const struct explain_text *t, FILE *to)
 {
     char predicted[NUMBER_CHARS], measured[NUMBER_CHARS];
 
@@ -330,7 +331,7 @@ void explain_print_text(const struct explain_text *t, FILE *to)
         print_detail(t, i, &a, to);
     print_host(t, &a, to);
     if (t->is_verified)
-        explain_print_verified(t, to);
+        print_verified(t, to);
     print_rules(t, to);
     arena_fini(&a);
 }

@@ -31,7 +31,4 @@ struct explain_text {
 
 void explain_print_text(const struct explain_text *t, FILE *to);
 int explain_print_json(const struct explain_text *t, FILE *to);         /* -1: cannot be written */
-
-/* "    12,345 cycles predicted, 11,990 measured"…: the table behind --verify */
-void explain_print_verified(const struct explain_text *t, FILE *to);
 #endif

@@ -22,11 +22,6 @@ static const struct export_format formats[] = {
      export_write_kanata},
 };
 
-const struct export_format *export_format_at(size_t index)
-{
-    return index < COUNT_OF(formats) ? &formats[index] : NULL;
-}
-
 const struct export_format *export_format_of_path(const char *path)
 {
     size_t length = strlen(path);

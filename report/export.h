@@ -44,7 +44,6 @@ int export_check_path(const char *path, struct err *e);
 /* by the end of a path, or NULL; by name ("perfetto"), else an error that names the nearest */
 const struct export_format *export_format_of_path(const char *path);
 const struct export_format *export_format_named(const char *name, struct err *e);
-const struct export_format *export_format_at(size_t index);     /* NULL behind the last */
 
 /* Written whole or not at all. -1 with *e set; mistakes in *o are errors too. */
 int export_write(struct strace *t, const struct export_format *f, const struct export_options *o,

@@ -91,7 +91,6 @@ struct export_sink {
 struct export_names;
 uint32_t export_name(struct export_names *n, const char *text);
 const char *export_text(const struct export_names *n, uint32_t name);
-uint32_t export_name_count(const struct export_names *n);       /* 0 and all numbers given */
 
 /* One export: the trace, what is wanted of it, and what came of it. */
 struct export_run {

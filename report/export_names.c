@@ -92,11 +92,6 @@ const char *export_text(const struct export_names *n, uint32_t name)
     return n->text[name];
 }
 
-uint32_t export_name_count(const struct export_names *n)
-{
-    return n->count;
-}
-
 /* ----- of programs */
 
 #define UNKNOWN UINT32_MAX              /* not made yet */

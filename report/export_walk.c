@@ -144,7 +144,7 @@ void export_row_sample(struct export_walker *w, struct export_row *row, cycle_t 
         w->sink->sample(w->sink->context, &lane->track, at, value);
 }
 
-bool export_has_chip(const struct export_run *r, int chip)
+static bool has_chip(const struct export_run *r, int chip)
 {
     int cores = (int)r->info->chip->chip_cores;
 
@@ -160,7 +160,7 @@ bool export_has_link(const struct export_run *r, int link)
     int from, to;
 
     strace_link_ends(r->t, link, &from, &to);
-    return export_has_chip(r, from) || export_has_chip(r, to);
+    return has_chip(r, from) || has_chip(r, to);
 }
 
 void export_walk(struct export_run *r, const struct export_sink *sink)
@@ -176,7 +176,7 @@ void export_walk(struct export_run *r, const struct export_sink *sink)
         if (export_has_core(r, core))
             export_walk_core(&w, core);
     for (int chip = 0; chip < r->info->chip_count; chip++)
-        if (export_has_chip(r, chip))
+        if (has_chip(r, chip))
             export_walk_hbm(&w, chip);
     if (r->info->link_count)
         export_walk_links(&w);

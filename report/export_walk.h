@@ -51,6 +51,5 @@ void export_walk_hbm(struct export_walker *w, int chip);
 void export_walk_links(struct export_walker *w);
 void export_begin_process(struct export_walker *w, struct export_process *p, int row_count);
 void export_end_process(struct export_walker *w);
-bool export_has_chip(const struct export_run *r, int chip);
 bool export_has_link(const struct export_run *r, int link);
 #endif

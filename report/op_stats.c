@@ -126,7 +126,8 @@ static double share(double part, double whole)
     return whole <= 0.0 ? 0.0 : part > whole ? 1.0 : part / whole;
 }
 
-double op_stat_use(const struct report_view *v, const struct op_stat *s, enum op_resource r)
+/* of what the core could have done in the cycles of the operation, at most 1 */
+static double use_of(const struct report_view *v, const struct op_stat *s, enum op_resource r)
 {
     double cycles = (double)s->cycles, seconds = cycles / ((double)v->chip->chip_clock_mhz * 1e6);
 
@@ -158,7 +159,7 @@ const char *op_stat_bound(const struct report_view *v, const struct op_stat *s, 
 
     *use = 0.0;
     for (int r = 0; r < OP_RESOURCE_COUNT; r++) {
-        double one = op_stat_use(v, s, (enum op_resource)r);
+        double one = use_of(v, s, (enum op_resource)r);
 
         if (one > *use) {
             *use = one;

@@ -31,7 +31,6 @@ const char *op_stat_category(const struct op_stat *s);
 
 /* shares of what the core could have done in the operation's cycles, each at most 1 */
 enum op_resource { OP_COMPUTE, OP_HBM, OP_VMEM_READ, OP_VMEM_WRITE, OP_RESOURCE_COUNT };
-double op_stat_use(const struct report_view *v, const struct op_stat *s, enum op_resource r);
 /* "Compute", "HBM", "VMEM Read", "VMEM Write", or "latency" below 30 %; *use is that of it */
 const char *op_stat_bound(const struct report_view *v, const struct op_stat *s, double *use);
 

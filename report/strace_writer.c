@@ -281,13 +281,6 @@ void strace_writer_put_stats(struct strace_writer *w, const char *json)
     strcpy(w->stats, json);
 }
 
-int64_t strace_writer_left_out(const struct strace_writer *w)
-{
-    struct totals_meta t = totals_of(w);
-
-    return t.core + t.dma + t.hbm + t.link;
-}
-
 static void release(struct other_out *o, int count)
 {
     for (int i = 0; i < count; i++)

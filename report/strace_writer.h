@@ -42,8 +42,6 @@ void strace_writer_name_launch(struct strace_writer *w, const char *name);
 int strace_writer_flush(struct strace_writer *w, struct err *e);
 /* stats.json of the run, kept in the file; before the close */
 void strace_writer_put_stats(struct strace_writer *w, const char *json);
-/* what the window, the limit and the level left out, of the run so far */
-int64_t strace_writer_left_out(const struct strace_writer *w);
 /* closes and frees; -1 with *e set when anything could not be written */
 int strace_writer_close(struct strace_writer *w, struct err *e);
 #endif

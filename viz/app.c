@@ -60,7 +60,8 @@ enum action action_of_key(const char *key)
     return ACTION_COUNT;
 }
 
-const char *input_key_name(const struct input *i, char *buf)
+/* the key of an input as viz/actions.def writes it; buf of 32 bytes */
+static const char *key_name(const struct input *i, char *buf)
 {
     static const char *const named[] = {"Left", "Right", "Up", "Down", "Home", "End", "Enter",
                                         "Escape", "Tab", "Backspace", "PageUp", "PageDown"};
@@ -216,10 +217,10 @@ static bool key(struct app *a, const struct input *i)
         return true;
     if (c->input && c->input(a->state[a->panel], a->view, i, app_panel_area(a, a->panel)))
         return true;                    /* it knows better what up, or a cycle on, means there */
-    what = action_of_key(input_key_name(i, name));
+    what = action_of_key(key_name(i, name));
     if (what == ACTION_COUNT && i->has_shift) {
         plain.has_shift = false;
-        what = action_of_key(input_key_name(&plain, name));
+        what = action_of_key(key_name(&plain, name));
         times = 10;
     }
     return what < ACTION_COUNT && app_act(a, what, times);

@@ -21,8 +21,6 @@ const char *action_help(enum action a);
 void action_print_table(FILE *to);      /* Markdown */
 /* for a key as in the table ("Shift+n"); ACTION_COUNT: none */
 enum action action_of_key(const char *key);
-/* the key of an input as the table writes it; buf of 32 bytes */
-const char *input_key_name(const struct input *i, char *buf);
 
 enum app_mode { APP_PLAIN, APP_HELP, APP_PALETTE, APP_SEARCH, APP_COMMAND, APP_MODE_COUNT };
 

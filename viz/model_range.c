@@ -107,8 +107,9 @@ static enum stall_reason worst_stall(const struct range_sums *r)
     return (enum stall_reason)worst;
 }
 
-/* XProf's thresholds: a resource binds from 70 % on */
-const char *range_bound_by(const struct range_sums *r)
+/* "the matrix units", …: the largest share, which binds from 70 % on as in XProf, or the largest
+ * stall */
+static const char *bound_by(const struct range_sums *r)
 {
     int64_t cycles = r->end - r->from;
 
@@ -169,7 +170,7 @@ const char *range_text(struct strace *t, const struct range_sums *r, int core, s
         return "";
     text = arena_printf(a, "Selected: core %d\n%s = %s\nbound by: %s\n \n", core,
                         quantity_cycles((double)cycles, one), quantity_seconds(r->seconds, two),
-                        range_bound_by(r));
+                        bound_by(r));
     text = add_line(a, text, "issue", cycles_of(a, r->issue, cycles));
     text = stall_lines(a, text, r, cycles);
     if (r->idle)

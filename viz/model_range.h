@@ -21,8 +21,6 @@ struct range_sums {
 };
 
 void range_sum(struct strace *t, int core, cycle_t from, cycle_t end, struct range_sums *to);
-/* "the matrix units", …: which of the shares is largest, or the largest stall */
-const char *range_bound_by(const struct range_sums *r);
 /* the card, a line per fact; from the arena */
 const char *range_text(struct strace *t, const struct range_sums *r, int core, struct arena *a);
 #endif

@@ -70,7 +70,8 @@ static int parse_two(const char *text, char between, int64_t lo, int64_t hi, int
     return 0;
 }
 
-int view_range_parse(const char *text, double *from, double *end, struct err *e)
+/* "1000:2000" or ":2000", "1000:", of cycles; *end -1 where it is left out */
+static int parse_range(const char *text, double *from, double *end, struct err *e)
 {
     const char *middle = strchr(text, ':');
     char first[64] = "";
@@ -148,7 +149,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
                                           "200 to 16384, such as 1280x720", arg) : 0);
     case KEY_RANGE:
         o->has_range = true;
-        return bad(p, view_range_parse(arg, &o->from, &o->end, p->e));
+        return bad(p, parse_range(arg, &o->from, &o->end, p->e));
     case KEY_WITH: return bad(p, take_other(o, arg, p->e));
     case KEY_LAUNCH:
         o->launch = LAST_LAUNCH;
@@ -156,7 +157,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return strcmp(arg, "last") == 0 ? 0 : bad(p, parse_launch(arg, &o->launch, p->e));
     case KEY_SELECT:
         o->has_selection = true;
-        return bad(p, view_range_parse(arg, &o->select_from, &o->select_end, p->e));
+        return bad(p, parse_range(arg, &o->select_from, &o->select_end, p->e));
     case KEY_CORE:
         return bad(p, parse_number(arg, "core", 0, 1 << 20, &o->core, p->e));
     case KEY_SCALE:

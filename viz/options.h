@@ -25,8 +25,6 @@ struct view_options {
 
 /* Prints help and exits where that is asked for; a mistake: -1 with *e set. */
 int view_options_parse(struct view_options *o, int argc, char **argv, struct err *e);
-/* "1000:2000" or ":2000", "1000:", of cycles; end -1 where it is left out */
-int view_range_parse(const char *text, double *from, double *end, struct err *e);
 /* sets the view up as the options say; a core or range that the run does not have: -1 */
 int view_options_apply(const struct view_options *o, struct view *v, struct err *e);
 /*

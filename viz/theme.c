@@ -42,7 +42,7 @@ const char *theme_stall_meaning(enum stall_reason reason)
     return reasons[reason];
 }
 
-enum color_role theme_unit_role(const char *unit_name)
+static enum color_role unit_role(const char *unit_name)
 {
     static const struct {
         const char *prefix;
@@ -62,7 +62,7 @@ enum color_role theme_unit_role(const char *unit_name)
 
 rgba_t theme_unit_color(enum theme t, const char *unit_name)
 {
-    return theme_color(t, theme_unit_role(unit_name));
+    return theme_color(t, unit_role(unit_name));
 }
 
 rgba_t theme_mix(rgba_t a, rgba_t b, double share)

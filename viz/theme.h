@@ -20,7 +20,6 @@ rgba_t theme_color(enum theme t, enum color_role role);
 const char *theme_meaning(enum color_role role);        /* for the legend */
 const char *theme_stall_meaning(enum stall_reason reason);
 rgba_t theme_stall_color(enum theme t, enum stall_reason reason);
-enum color_role theme_unit_role(const char *unit_name);
 rgba_t theme_unit_color(enum theme t, const char *unit_name);
 /* 0..1: from cold to hot, for heat maps; lightness goes steadily away from the background's */
 rgba_t theme_heat(enum theme t, double value);
