@@ -25,8 +25,7 @@ static const struct {
 
 struct cores_panel {
     enum measure measure;
-    const struct strace *run;           /* that `share` is of, with the range below */
-    cycle_t from, end;
+    struct view_shown shown;            /* that the next two are of */
     double *share;                      /* [core * MEASURE_COUNT + measure] */
     struct step_parts *parts;           /* by core */
     int next, missing;                  /* core that comes next; how many are still of before */
@@ -57,7 +56,7 @@ static void measure_core(struct cores_panel *p, const struct view *v, int core)
     struct step_parts *s = &p->parts[core];
 
     memset(share, 0, MEASURE_COUNT * sizeof(*share));
-    steps_model_range(v->run, core, p->from, p->end, s);
+    steps_model_range(v->run, core, p->shown.from, p->shown.end, s);
     if (s->cycles == 0)
         return;
     share[BY_COMPUTE] = (double)s->parts.part[BREAKDOWN_COMPUTE] / (double)s->cycles;
@@ -69,21 +68,17 @@ static void measure_core(struct cores_panel *p, const struct view *v, int core)
 /* in turn, as many as there is time for; the others are still as the view was before */
 static void prepare(struct cores_panel *p, const struct view *v)
 {
-    const cycle_t from = (cycle_t)v->from, end = (cycle_t)ceil(v->end);
     const int count = strace_info(v->run)->core_count;
 
-    if (p->run != v->run) {
+    if (p->shown.run != v->run) {
         mem_free(p->share);
         mem_free(p->parts);
         p->parts = mem_alloc((size_t)(count + 1) * sizeof(*p->parts));
         p->share = mem_alloc((size_t)(count * MEASURE_COUNT + 1) * sizeof(*p->share));
         p->next = 0;
     }
-    if (p->run != v->run || p->from != from || p->end != end)
+    if (view_shown_changes(&p->shown, v, 0, 0))
         p->missing = count;
-    p->run = v->run;
-    p->from = from;
-    p->end = end;
     while (p->missing > 0) {
         measure_core(p, v, p->next);
         p->next = (p->next + 1) % count;

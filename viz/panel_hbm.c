@@ -16,9 +16,7 @@
 
 struct hbm_panel {
     struct hbm_model model;
-    const struct strace *run;           /* that the model is of, */
-    cycle_t from, end;                  /* and what of it, */
-    int chip, columns;                  /* in how many */
+    struct view_shown shown;            /* that the model is of */
     int channel;                        /* whose banks are shown */
 };
 
@@ -45,18 +43,12 @@ static void destroy(void *state)
 static void prepare(struct hbm_panel *p, const struct view *v, int width)
 {
     const struct strace_info *info = strace_info(v->run);
-    const cycle_t from = (cycle_t)v->from, end = (cycle_t)ceil(v->end);
     const int chip = v->core / (int)info->chip->chip_cores, columns = width / COLUMN_PIXELS;
 
-    if (p->run == v->run && p->from == from && p->end == end && p->chip == chip &&
-        p->columns == columns)
+    if (!view_shown_changes(&p->shown, v, chip, columns))
         return;
-    p->run = v->run;
-    p->from = from;
-    p->end = end;
-    p->chip = chip;
-    p->columns = columns;
-    hbm_model_load(&p->model, v->run, chip, from, end, (size_t)(columns > 1 ? columns : 1));
+    hbm_model_load(&p->model, v->run, chip, p->shown.from, p->shown.end,
+                   (size_t)(columns > 1 ? columns : 1));
     if (p->channel >= p->model.channel_count)
         p->channel = 0;
 }
@@ -366,7 +358,7 @@ static void draw_words(const struct hbm_panel *p, const struct view *v, struct d
 
     snprintf(text, sizeof(text), "HBM of chip %d, in the cycles shown: %s read, %s written, %s of "
              "%s peak (%.1f %%). Rows: %.1f %% hit, %.1f %% closed, %.1f %% conflict; %s runs met "
-             "a refresh.", p->chip, quantity_bytes(t->read_bytes, read),
+             "a refresh.", p->shown.index, quantity_bytes(t->read_bytes, read),
              quantity_bytes(t->write_bytes, written), quantity_rate(rate, mean),
              quantity_rate(p->model.peak_bytes_per_second, peak),
              100 * rate / p->model.peak_bytes_per_second, runs > 0 ? 100 * t->hits / runs : 0,

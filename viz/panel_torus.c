@@ -11,8 +11,7 @@
 
 struct torus_panel {
     struct torus_model model;
-    const struct strace *run;           /* that the model is of, with the range below */
-    cycle_t from, end;
+    struct view_shown shown;            /* that the model is of */
 };
 
 struct torus_places {
@@ -40,14 +39,8 @@ static void destroy(void *state)
 
 static void prepare(struct torus_panel *p, const struct view *v)
 {
-    const cycle_t from = (cycle_t)v->from, end = (cycle_t)ceil(v->end);
-
-    if (p->run == v->run && p->from == from && p->end == end)
-        return;
-    p->run = v->run;
-    p->from = from;
-    p->end = end;
-    torus_model_load(&p->model, v->run, from, end);
+    if (view_shown_changes(&p->shown, v, 0, 0))
+        torus_model_load(&p->model, v->run, p->shown.from, p->shown.end);
 }
 
 /* ---- where things are ---- */

@@ -16,9 +16,7 @@
 
 struct vmem_panel {
     struct vmem_model model;
-    const struct strace *run;           /* that the model is of, */
-    cycle_t from, end;                  /* and what of it, */
-    int core, columns;                  /* in how many */
+    struct view_shown shown;            /* that the model is of */
 };
 
 struct vmem_places {
@@ -43,18 +41,11 @@ static void destroy(void *state)
 
 static void prepare(struct vmem_panel *p, const struct view *v, int width)
 {
-    const cycle_t from = (cycle_t)v->from, end = (cycle_t)ceil(v->end);
     const int columns = width / COLUMN_PIXELS;
 
-    if (p->run == v->run && p->from == from && p->end == end && p->core == v->core &&
-        p->columns == columns)
-        return;
-    p->run = v->run;
-    p->from = from;
-    p->end = end;
-    p->core = v->core;
-    p->columns = columns;
-    vmem_model_load(&p->model, v->run, v->core, from, end, (size_t)(columns > 1 ? columns : 1));
+    if (view_shown_changes(&p->shown, v, v->core, columns))
+        vmem_model_load(&p->model, v->run, v->core, p->shown.from, p->shown.end,
+                        (size_t)(columns > 1 ? columns : 1));
 }
 
 /* ---- where things are ---- */

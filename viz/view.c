@@ -1,5 +1,6 @@
 #include "viz/view.h"
 
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -84,6 +85,19 @@ void view_begin_frame(struct view *v)
 bool view_is_late(int64_t late_ns)
 {
     return late_ns && clock_ns() > late_ns;
+}
+
+bool view_shown_changes(struct view_shown *s, const struct view *v, int index, int columns)
+{
+    const struct view_shown now = {.run = v->run, .generation = v->generation, .index = index,
+                                   .columns = columns, .from = (cycle_t)v->from,
+                                   .end = (cycle_t)ceil(v->end)};
+
+    if (s->run == now.run && s->generation == now.generation && s->index == index &&
+        s->columns == columns && s->from == now.from && s->end == now.end)
+        return false;
+    *s = now;
+    return true;
 }
 
 bool view_follow(struct view *v)

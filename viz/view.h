@@ -51,4 +51,16 @@ void view_begin_frame(struct view *v);
 /* They are over, late_ns being the view's: what is still missing comes with the next frame. */
 bool view_is_late(int64_t late_ns);
 double view_cycles_per_pixel(const struct view *v, int width);
+
+/* What the numbers that a panel keeps are of; 0 at first. */
+struct view_shown {
+    const struct strace *run;
+    int generation, index, columns;
+    cycle_t from, end;                  /* whole cycles, from < end */
+};
+/*
+ * Whether that is no longer what `v` shows of core or chip `index` (0 where all are
+ * shown) in so many columns (0 where there are none): *s is then what it shows.
+ */
+bool view_shown_changes(struct view_shown *s, const struct view *v, int index, int columns);
 #endif
