@@ -1,15 +1,7 @@
 #!/bin/sh
 # Energy of real runs: sums, the files, the answers that show it.
 cd "$(dirname "$0")/.." || exit 1
-systole=${SYSTOLE:-./systole}
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
+. tests/cli_rig.inc
 
 train() { "$systole" train examples/mnist_mlp.json --steps 1 --batch 64 "$@" >"$work/log" 2>&1 ||
     fail "train $*: $(tail -3 "$work/log")"; }

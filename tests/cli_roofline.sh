@@ -1,25 +1,7 @@
 #!/bin/sh
 # systole roofline at the command line: real runs, pictures, messages.
 cd "$(dirname "$0")/.." || exit 1
-systole=${SYSTOLE:-./systole}
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
-
-# expect STATUS TEXT ARGUMENT...: the exit status, and TEXT in what is printed
-expect() {
-    status=$1 text=$2; shift 2
-    "$systole" "$@" >"$work/log" 2>&1
-    got=$?
-    [ $got -eq "$status" ] || fail "systole $*: status $got, expected $status: $(cat "$work/log")"
-    grep -qF -- "$text" "$work/log" ||
-        fail "systole $*: no \"$text\" in: $(cat "$work/log")"
-}
+. tests/cli_rig.inc
 
 train() { "$systole" train examples/mnist_mlp.json --steps 1 --batch 64 "$@" >"$work/log" 2>&1 ||
     fail "train $*: $(cat "$work/log")"; }

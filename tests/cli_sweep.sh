@@ -1,25 +1,7 @@
 #!/bin/sh
 # systole sweep at the command line: a grid, stopped and taken up again, and what is refused.
 cd "$(dirname "$0")/.." || exit 1
-systole=${SYSTOLE:-./systole}
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
-
-# expect STATUS TEXT ARGUMENT...: the exit status, and TEXT in what is printed
-expect() {
-    status=$1 text=$2; shift 2
-    "$systole" "$@" >"$work/log" 2>&1
-    got=$?
-    [ $got -eq "$status" ] || fail "systole $*: status $got, expected $status: $(tail -2 "$work/log")"
-    grep -qF -- "$text" "$work/log" ||
-        fail "systole $*: no \"$text\" in: $(tail -2 "$work/log")"
-}
+. tests/cli_rig.inc
 
 cp examples/mnist_mlp.json "$work/model.json"
 command="train $work/model.json --tpu v3 --steps 1"

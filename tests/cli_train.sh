@@ -1,29 +1,8 @@
 #!/bin/sh
 # systole train at the command line: messages, exit statuses, what is left behind.
 cd "$(dirname "$0")/.." || exit 1
-systole=${SYSTOLE:-./systole}
+. tests/cli_rig.inc
 model=examples/mnist_mlp.json
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
-
-# expect STATUS TEXT ARGUMENT...: the exit status, and TEXT in what is printed
-expect() {
-    status=$1 text=$2; shift 2
-    "$systole" "$@" >"$work/log" 2>&1
-    got=$?
-    [ $got -eq "$status" ] || fail "systole $*: status $got, expected $status: $(cat "$work/log")"
-    grep -qF -- "$text" "$work/log" ||
-        fail "systole $*: no \"$text\" in: $(cat "$work/log")"
-    if [ "$status" -eq 1 ] && [ "$(wc -l <"$work/log")" -ne 1 ]; then
-        fail "systole $*: one line expected: $(cat "$work/log")"
-    fi
-}
 
 word() { printf "\\$(printf %03o $(($1 >> 24 & 255)))\\$(printf %03o $(($1 >> 16 & 255)))\\$(
     printf %03o $(($1 >> 8 & 255)))\\$(printf %03o $(($1 & 255)))"; }
@@ -64,35 +43,35 @@ expect 2 '--seed is "-1", allowed are whole numbers in 0..9223372036854775807' \
 expect 2 '--data is empty' train $model --data ''
 
 # what the user names must exist and fit
-expect 1 'v3-8' train $model --tpu v3-9
-expect 1 'the nearest that can are 496 and 504' train $model --batch 500
-expect 1 'the nearest that can are 504 and 512' train $model --batch 511 --tpu v2-8 --backend host
-expect 1 'did you mean "mxu.count"?' train $model --set mxu.cuont=2
-expect 1 'contradicts slice v3-8' train $model --set chip.cores=1
+refuse 'v3-8' train $model --tpu v3-9
+refuse 'the nearest that can are 496 and 504' train $model --batch 500
+refuse 'the nearest that can are 504 and 512' train $model --batch 511 --tpu v2-8 --backend host
+refuse 'did you mean "mxu.count"?' train $model --set mxu.cuont=2
+refuse 'contradicts slice v3-8' train $model --set chip.cores=1
 expect 0 'v3-1: 1 chip, 1 core' train $model --tpu v3-1 --batch 64 --steps 1
-expect 1 'out of simulated VMEM' train $model --set vmem.bytes=1048576
-expect 1 'out of simulated HBM' train $model --set hbm.gib=0.001
-expect 1 'is it a folder?' train "$work" --backend host
-expect 1 "$work/none.json" train "$work/none.json" --backend host
-expect 1 "$work/none: not a folder" train $model --backend host --data "$work/none"
-expect 1 'drawn digits: 12000 training images are less than a batch of 16384' \
+refuse 'out of simulated VMEM' train $model --set vmem.bytes=1048576
+refuse 'out of simulated HBM' train $model --set hbm.gib=0.001
+refuse 'is it a folder?' train "$work" --backend host
+refuse "$work/none.json" train "$work/none.json" --backend host
+refuse "$work/none: not a folder" train $model --backend host --data "$work/none"
+refuse 'drawn digits: 12000 training images are less than a batch of 16384' \
     train $model --backend host --batch 16384
-expect 1 '/dev/null/out' train $model --backend host --out /dev/null/out
-expect 1 'cannot write /nowhere/at/all/t.json' train $model --trace /nowhere/at/all/t.json
-expect 1 'its name must end in .strace, .pftrace, .json' train $model --trace "$work/t.png"
+refuse '/dev/null/out' train $model --backend host --out /dev/null/out
+refuse 'cannot write /nowhere/at/all/t.json' train $model --trace /nowhere/at/all/t.json
+refuse 'its name must end in .strace, .pftrace, .json' train $model --trace "$work/t.png"
 mkdir "$work/folder.json"
-expect 1 'folder.json: Is a directory' train $model --trace "$work/folder.json"
+refuse 'folder.json: Is a directory' train $model --trace "$work/folder.json"
 
 # data that does not fit
 idx "$work/small" 16 5
-expect 1 'images are 5x5 = 25 pixels, model' train $model --backend host --batch 8 \
+refuse 'images are 5x5 = 25 pixels, model' train $model --backend host --batch 8 \
     --data "$work/small"
 idx "$work/data" 16 28
 expect 0 'dropping the last 4 of 16 training images: not a whole batch of 12' \
     train $model --backend host --batch 12 --epochs 1 --data "$work/data"
 head -c 1000 "$work/data/train-images-idx3-ubyte" >"$work/cut" &&
     mv "$work/cut" "$work/data/train-images-idx3-ubyte"
-expect 1 'train-images-idx3-ubyte: truncated' train $model --backend host --data "$work/data" \
+refuse 'train-images-idx3-ubyte: truncated' train $model --backend host --data "$work/data" \
     --out "$work/out_failed"
 for wrong in '--batch 500' '--tpu v3-9' '--set mxu.count=9' '--data /nowhere' '--lr x' \
     '--set vmem.bytes=65536' '--trace /nowhere/t.json'; do
@@ -137,7 +116,7 @@ for key in '"mode": "functional"' '"step_cycles": 0' '"bound": null'; do
     grep -qF "$key" "$work/functional/stats.json" || fail "no $key in stats.json"
 done
 grep -qF '"mode": "both"' "$work/one/stats.json" || fail 'no mode in stats.json'
-expect 1 '--mode timing works out no values, and training needs the loss' \
+refuse '--mode timing works out no values, and training needs the loss' \
     train $model --mode timing
 expect 2 '--trace shows cycles, which --mode functional does not work out' \
     train $model --mode functional --trace "$work/t.json"

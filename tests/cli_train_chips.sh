@@ -1,15 +1,7 @@
 #!/bin/sh
 # systole train on every generation: the same losses bit for bit, each chip its own cycles.
 cd "$(dirname "$0")/.." || exit 1
-systole=${SYSTOLE:-./systole}
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
+. tests/cli_rig.inc
 
 # train SLICE: three small steps; losses and accuracies to SLICE.losses, cycles to SLICE.cycles
 train() {

@@ -102,3 +102,14 @@ int64_t debug_rig_value(struct debug_rig *r, const char *expression)
     assert_false(v.is_float);
     return v.i;
 }
+
+cycle_t debug_rig_plain_cycles(void)
+{
+    struct rig plain;
+    cycle_t cycles;
+
+    rig_open(&plain, "tiny", &debug_rig_options);
+    cycles = rig_cycles(&plain, debug_rig_text);
+    rig_close(&plain);
+    return cycles;
+}

@@ -34,5 +34,6 @@ void assert_says(struct debug_rig *r, const char *command, const char *const *pa
 #define SAYS(r, command, ...) assert_says(r, command, (const char *const[]){__VA_ARGS__, NULL})
 /* a command that is wrong, and what its message holds */
 void assert_wrong(struct debug_rig *r, const char *command, const char *part);
+cycle_t debug_rig_plain_cycles(void);   /* of debug_rig_text on "tiny" without a debugger */
 int64_t debug_rig_value(struct debug_rig *r, const char *expression);
 #endif

@@ -251,19 +251,6 @@ void assert_cell(const struct by_cycle *b, const struct tee *t, int core, bool i
 
 /* ---- events ---- */
 
-static int compare_events(const void *a, const void *b)
-{
-    const struct trace_event *x = a, *y = b;
-    const int64_t k[2][8] = {
-        {x->start, x->end, x->bundle, x->op, x->code, x->track, x->stall, x->bytes},
-        {y->start, y->end, y->bundle, y->op, y->code, y->track, y->stall, y->bytes}};
-
-    for (int i = 0; i < 8; i++)
-        if (k[0][i] != k[1][i])
-            return k[0][i] < k[1][i] ? -1 : 1;
-    return 0;
-}
-
 static bool take_event(void *context, const struct trace_event *e)
 {
     struct log_events *to = context;
@@ -294,12 +281,11 @@ void assert_walk(const struct tee *t, struct strace *s, const struct machine *m,
     for (size_t i = 0; i < count; i++)
         if (all.event[i].track == TRACK_IS_STALL)
             all.event[i].end = all.event[i].end < end ? all.event[i].end : end;
-    if (count)
-        qsort(all.event, count, sizeof(*all.event), compare_events);
-    if (got.count)
-        qsort(got.event, got.count, sizeof(*got.event), compare_events);
+    all.count = count;
+    log_events_sort(&all);
+    log_events_sort(&got);
     for (size_t i = 0; i < count && i < got.count; i++)
-        if (compare_events(&all.event[i], &got.event[i]) != 0)
+        if (!log_event_is_same(&all.event[i], &got.event[i]))
             fail_msg("core %d, %lld to %lld: event %zu of %zu is %lld..%lld track %d bundle %u, "
                      "expected %lld..%lld track %d bundle %u", core, (long long)from,
                      (long long)end, i, count, (long long)got.event[i].start,

@@ -24,17 +24,6 @@ static int teardown(void **state)
     return 0;
 }
 
-static cycle_t cycles_of_a_run(void)
-{
-    struct rig plain;
-    cycle_t cycles;
-
-    rig_open(&plain, "tiny", &debug_rig_options);
-    cycles = rig_cycles(&plain, debug_rig_text);
-    rig_close(&plain);
-    return cycles;
-}
-
 /* ---- going forward ---- */
 
 TEST(a_step_is_a_bundle_and_a_cycle_is_a_cycle)
@@ -102,7 +91,7 @@ TEST(event_and_wake_stop_at_what_comes_from_outside)
 
 TEST(finish_ends_as_a_run_does_whatever_breakpoints_say)
 {
-    cycle_t cycles = cycles_of_a_run();
+    cycle_t cycles = debug_rig_plain_cycles();
     char ended[80];
 
     snprintf(ended, sizeof(ended), "the launch has ended after %lld cycles", (long long)cycles);
@@ -498,7 +487,7 @@ TEST(accumulators_are_shown_with_the_fifos)
 TEST(mode_timing_refuses_to_show_lanes)
 {
     struct rig_options options = debug_rig_options;
-    cycle_t cycles = cycles_of_a_run();
+    cycle_t cycles = debug_rig_plain_cycles();
     struct debug_rig f;
 
     options.mode = MODE_TIMING;

@@ -25,17 +25,6 @@ static int teardown(void **state)
     return 0;
 }
 
-static cycle_t cycles_of_a_run(void)
-{
-    struct rig plain;
-    cycle_t cycles;
-
-    rig_open(&plain, "tiny", &debug_rig_options);
-    cycles = rig_cycles(&plain, debug_rig_text);
-    rig_close(&plain);
-    return cycles;
-}
-
 /* ---- time ---- */
 
 static void save_into(struct bytes *b)
@@ -148,7 +137,7 @@ static void random_command(struct rng *g, char *out, size_t room)
 
 TEST(no_session_changes_results_or_cycles)
 {
-    cycle_t cycles = cycles_of_a_run();
+    cycle_t cycles = debug_rig_plain_cycles();
     char command[80];
     struct rng g;
 

@@ -157,10 +157,15 @@ static int compare_events(const void *a, const void *b)
     return 0;
 }
 
-static void sort_events(struct log_events *e)
+void log_events_sort(struct log_events *e)
 {
     if (e->count > 0)
         qsort(e->event, e->count, sizeof(*e->event), compare_events);
+}
+
+bool log_event_is_same(const struct trace_event *a, const struct trace_event *b)
+{
+    return compare_events(a, b) == 0;
 }
 
 void trace_log_assert_same(const struct trace_log *a, const struct trace_log *b,
@@ -171,10 +176,10 @@ void trace_log_assert_same(const struct trace_log *a, const struct trace_log *b,
 
         trace_log_expand(a, m, core, true, &x);
         trace_log_expand(b, m, core, true, &y);
-        sort_events(&x);
-        sort_events(&y);
+        log_events_sort(&x);
+        log_events_sort(&y);
         for (size_t i = 0; i < x.count && i < y.count; i++)
-            if (compare_events(&x.event[i], &y.event[i]) != 0)
+            if (!log_event_is_same(&x.event[i], &y.event[i]))
                 fail_msg("%s: core %d event %zu: cycle %lld bundle %u, and %lld bundle %u", what,
                          core, i, (long long)x.event[i].start, (unsigned)x.event[i].bundle,
                          (long long)y.event[i].start, (unsigned)y.event[i].bundle);

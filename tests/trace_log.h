@@ -51,12 +51,15 @@ struct log_events {
 /* of one core, in the order of expansion, then its copies (op 0); release event with mem_free */
 void trace_log_expand(const struct trace_log *t, const struct machine *m, int core, bool wants_ops,
                       struct log_events *to);
+/* by what they tell, so that the same events of another order stand side by side */
+void log_events_sort(struct log_events *e);
+bool log_event_is_same(const struct trace_event *a, const struct trace_event *b);
 
 /* the same events on every core; `what` is told where they differ */
 void trace_log_assert_same(const struct trace_log *a, const struct trace_log *b,
                            const struct machine *m, const char *what);
 
-/* `tail`, of the same launch taken up somewhere on its way, tells what `whole` tells from there on */
+/* `tail`, of the same launch taken up on its way, tells what `whole` tells from there on */
 void trace_log_assert_tail(const struct trace_log *whole, const struct trace_log *tail,
                            const char *what);
 

@@ -1,13 +1,14 @@
 #!/bin/sh
 # systole run --view, driven by a real window on a virtual display, and what is wrong with it said.
 viewer=${VIEWER-./systole-view} systole=${SYSTOLE:-./systole}
-systole=$(realpath "$systole")
+systole=$(realpath "$systole") rig=$(realpath tests/window_rig.inc)
 example=$(realpath examples/03_double_buffered_matmul.tasm)
 dir=${TMPDIR:-/tmp}/systole_view_live.$$
 mkdir "$dir" && cd "$dir" || exit 1
 trap 'kill $run $xvfb 2>/dev/null; rm -rf "$dir"' EXIT
 status=0
 fail() { echo "view_live: $*"; status=1; }
+. "$rig"
 
 # what goes with --view and what does not
 for bad in "--mode functional" "--trace x.strace" "--save-at 5=x"; do
@@ -19,42 +20,18 @@ grep -q "cannot listen on /nowhere/s" err || fail "a socket nowhere: $(cat err)"
 [ ! -e trace.strace ] && [ ! -e x.strace ] || fail "a run that did not begin leaves a trace"
 
 cd - >/dev/null
-[ -n "$viewer" ] && [ -x "$viewer" ] || { echo "skipped: no systole-view (make view)"; exit $status; }
-for tool in Xvfb xdotool; do
-    command -v $tool >/dev/null ||
-        { echo "skipped: no $tool (apt-get install xvfb xdotool)"; exit $status; }
-done
-viewer=$(realpath "$viewer")
+need_viewer
 cd "$dir" || exit 1
 "$viewer" --live nowhere.socket 2>err && fail "the viewer finds a run that is not there"
 grep -q "no run waits at nowhere.socket" err || fail "no run: $(cat err)"
 
-Xvfb -displayfd 3 -screen 0 1400x900x24 3>display >/dev/null 2>&1 &
-xvfb=$!
-for i in 1 2 3 4 5 6 7 8 9 10; do [ -s display ] && break; sleep 0.3; done
-[ -s display ] || { echo "skipped: Xvfb does not start"; exit $status; }
-DISPLAY=:$(cat display) SDL_VIDEODRIVER=x11
-export DISPLAY SDL_VIDEODRIVER
-
+start_display
 "$systole" run "$example" --tpu v3 | grep -v "host time" >plain
 "$systole" run "$example" --tpu v3 --out folder --view=live.socket >driven 2>err &
 run=$!
 for i in $(seq 50); do [ -S live.socket ] && break; sleep 0.1; done
-"$viewer" --live live.socket --size 1000x600 2>viewer.err &
-window=$!
-id=$(timeout 20 xdotool search --sync --onlyvisible --name systole-view | head -1)
-[ -n "$id" ] || { fail "no window: $(cat viewer.err)"; exit 1; }
-xdotool windowfocus "$id" 2>/dev/null
-n=0
-picture() {
-    for k in "$@"; do xdotool key "$k"; done
-    sleep 0.5                           # answers come
-    n=$((n + 1))
-    xdotool key p
-    for i in $(seq 50); do [ -s systole-view-$n.png ] && break; sleep 0.1; done
-    [ -s systole-view-$n.png ] || fail "no picture after: $*"
-}
-same() { cmp -s "systole-view-$1.png" "systole-view-$2.png"; }
+open_window --live live.socket
+answer_s=0.5                            # answers of the run come
 picture                                 # 1: in front of the first bundle
 picture o                               # 2: a bundle on
 same 1 2 && fail "a step changes nothing"
