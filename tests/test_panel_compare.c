@@ -483,6 +483,32 @@ TEST(a_second_run_that_was_cut_short_is_compared_as_far_as_it_goes)
     close_both();
 }
 
+TEST(hurried_frames_come_to_the_whole_picture)
+{
+    struct compare_panel *quick = panel_compare.create(), *slow = panel_compare.create();
+    struct draw_list d, whole;
+    struct view v;
+    int frames = 0;
+
+    open_both(NULL);
+    v = view_of_both();
+    draw_init(&d, 100);
+    draw_init(&whole, 100);
+    draw(slow, &v, &whole);
+    assert_false(whole.is_partial);
+    v.is_hurried = true;
+    do
+        draw(quick, &v, &d);
+    while (d.is_partial && frames++ < 200);
+    assert_true(frames > 1 && frames < 200);
+    assert_true(draw_hash(&d) == draw_hash(&whole));
+    draw_fini(&d);
+    draw_fini(&whole);
+    panel_compare.destroy(quick);
+    panel_compare.destroy(slow);
+    close_both();
+}
+
 TEST(texts_never_overlap)
 {
     static const char *const sets[] = {NULL, "chip.clock_mhz=470"};
@@ -541,6 +567,7 @@ int main(void)
         cmocka_unit_test(the_pointer_tells_lanes_and_rows),
         cmocka_unit_test(what_cannot_be_compared_is_said),
         cmocka_unit_test(a_second_run_that_was_cut_short_is_compared_as_far_as_it_goes),
+        cmocka_unit_test(hurried_frames_come_to_the_whole_picture),
         cmocka_unit_test(texts_never_overlap),
         cmocka_unit_test(no_input_brings_it_out_of_its_runs),
     };

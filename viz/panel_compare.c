@@ -9,8 +9,8 @@
 #include "viz/panel.h"
 #include "viz/quantity.h"
 
-#define COLUMN_TILES_PER_FRAME 400
-#define NOTE_TILES_PER_FRAME 200
+#define COLUMN_TILES_PER_FRAME 4         /* of each run, in a quick frame */
+#define NOTE_TILES_PER_FRAME 1
 #define LEGEND_MOST (STALL_COUNT + 5)
 
 static void *create(void)
