@@ -261,7 +261,7 @@ static void draw_point(struct drawing *d, const struct roof_point *p, size_t run
     x = x_of(d, log10(p->intensity));
     y = y_of(d, log10(p->rate));
     d->listed++;
-    draw_mark(d, p->memory, x, y, is_step ? 7.0 : size, run_colours[run], is_step);
+    draw_mark(d, (int)p->memory, x, y, is_step ? 7.0 : size, run_colours[run], is_step);
     fprintf(d->to, "<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\" class=\"number halo\">%d</text>\n",
             x + (is_step ? 9.0 : size + 2.0), y + 4, run_colours[run], d->listed);
     list_point(d, p, run_colours[run]);

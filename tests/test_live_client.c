@@ -115,8 +115,8 @@ TEST(nonsense_is_passed_over)
     static const char *const text[] = {
         "= \n", "= [1,2]\n", "= {\"state\": \"paused\"}\n", "= {\"cores\": 7}\n", "~ {{{\n",
         "= {\"state\": 5, \"cycle\": \"x\", \"cores\": [1, [], {\"bundle\": -4}]}\n", "\n", "|\n",
-        "what?\n", "= {\"cores\": [{\"bundle\": 99999999999, \"reason\": \"a reason that is much "
-        "longer than any that there is\"}]}\n"};
+        "what?\n", ("= {\"cores\": [{\"bundle\": 99999999999, \"reason\": \"a reason that is much "
+                    "longer than any that there is\"}]}\n")};
     struct live_rig s;
     struct live *l;
 

@@ -109,7 +109,7 @@ TEST(tables_go_to_json_and_back)
     table_init(&t, TABLE_COUNTERS, &a);
     table_init(&again, TABLE_COUNTERS, &a);
     for (int i = 0; i < 40; i++)
-        add_counter(&t, i % 2 ? "odd" : "even", 1LL << i, i / 7.0);
+        add_counter(&t, i % 2 ? "odd" : "even", (int64_t)1 << i, i / 7.0);
     json = table_make_json(&t);
     assert_int_equal(table_read_json(&again, json, &e), 0);
     one = print_with(table_print_csv, &t);
