@@ -21,7 +21,8 @@ TEST(states_and_answers_are_understood)
     assert_string_equal(live_trace_path(l), "/x");
     assert_int_equal(live_send(l, "step", &s.e), 0);
     assert_true(live_is_waiting(l));
-    live_rig_say(&s, "| core 0 @1: bundle 1\n! and a mistake\n= {\"state\": \"paused\", \"cycle\": 17, "
+    live_rig_say(&s, "| core 0 @1: bundle 1\n! and a mistake\n"
+                     "= {\"state\": \"paused\", \"cycle\": 17, "
             "\"core\": 0, \"cores\": [{\"bundle\": 3, \"line\": 9, \"activity\": \"waits\", "
             "\"reason\": \"eup\", \"issued\": 5}]}\n");
     while (live_is_waiting(l))
