@@ -54,9 +54,9 @@ static const struct argp parser = {
     options, parse_option, "RUN",
     "Tells why a step takes the time it takes: the causes with their cycles, largest first, what "
     "to change, and what that would gain.\v"
-    "RUN is a folder that --out left, or a .strace. The cycles of the causes and of useful work add up to the "
-    "step. Predicted gains are those of a simple model (docs/explain.md); --verify checks them by "
-    "simulating again, which takes as long as the run did, once per change.\n\n"
+    "RUN is a folder that --out left, or a .strace. The cycles of the causes and of useful work "
+    "add up to the step. Predicted gains are those of a simple model (docs/explain.md); --verify "
+    "checks them by simulating again, which takes as long as the run did, once per change.\n\n"
     "Examples:\n"
     "  systole train examples/mnist_mlp.json --steps 1 --out out\n"
     "  systole explain out\n"

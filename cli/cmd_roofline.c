@@ -60,9 +60,9 @@ static const struct argp parser = {
     options, parse_option, "RUN...",
     "Shows what one core could do at most (peak of each type, HBM, VMEM, ICI) and what its "
     "source operations and its whole step did, as tables and as a plot.\v"
-    "RUN is a folder that --out left, or a .strace. An operation lies under the roof of the memory that it uses "
-    "most; it is bound by the resource with the highest use, or, below 30 %, by latency. Several "
-    "runs share one plot.\n\n"
+    "RUN is a folder that --out left, or a .strace. An operation lies under the roof of the "
+    "memory that it uses most; it is bound by the resource with the highest use, or, below 30 %, "
+    "by latency. Several runs share one plot.\n\n"
     "Examples:\n"
     "  systole train examples/mnist_mlp.json --steps 1 --out out\n"
     "  systole roofline out --svg roofline.svg",

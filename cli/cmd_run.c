@@ -20,7 +20,8 @@ struct arguments {
     struct cli_list dump, save, save_at;
 };
 
-enum { KEY_DUMP = 256, KEY_SAVE, KEY_SAVE_AT, KEY_RESUME, KEY_OUT, KEY_VIEW, KEY_RESULT, KEY_UTILIZATION };
+enum { KEY_DUMP = 256, KEY_SAVE, KEY_SAVE_AT, KEY_RESUME, KEY_OUT, KEY_VIEW, KEY_RESULT,
+       KEY_UTILIZATION };
 
 static const struct argp_option options[] = {
     {"dump", KEY_DUMP, "ADDR:ROWSxCOLS", 0, "after the run, print the f32 matrix at byte ADDR", 2},

@@ -21,6 +21,9 @@ struct run_view *run_view_open(struct machine *m, const char *folder, const char
  * the trace fails; the launch has ended all the same.
  */
 int run_view_drive(struct run_view *v, struct err *e);
-/* After machine_finish; the trace gets the statistics of `step`, unless it is NULL. NULL is fine. */
+/*
+ * After machine_finish; the trace gets the statistics of `step` unless that is NULL. `v` may be
+ * NULL.
+ */
 int run_view_close(struct run_view *v, const struct report_step *step, struct err *e);
 #endif

@@ -22,6 +22,7 @@ struct bound {
     char sentence[320];                 /* why, with numbers */
 };
 
+/* of a view with cycles, not of functional mode */
 void bound_find(const struct report_view *v, struct bound *b);
 const char *bound_name(enum bound_resource r);          /* "MXU", "MXU push", …, "latency" */
 #endif

@@ -10,10 +10,9 @@
 #define TILE_BYTES (LANES * 4)
 
 static const struct constant {
-    const char *name, *source;
     int64_t at_45nm, at_7nm;
 } constants[ENERGY_CONSTANT_COUNT] = {
-#define ENERGY(id, name, at_45nm, at_7nm, source) {name, source, at_45nm, at_7nm},
+#define ENERGY(id, name, at_45nm, at_7nm, source) {at_45nm, at_7nm},
 #include "report/energy.def"
 };
 
@@ -44,8 +43,6 @@ static const struct component {
 const char *energy_component_name(enum energy_component c) { return components[c].name; }
 const char *energy_component_key(enum energy_component c) { return components[c].key; }
 const char *energy_component_meaning(enum energy_component c) { return components[c].meaning; }
-const char *energy_constant_name(enum energy_constant c) { return constants[c].name; }
-const char *energy_constant_source(enum energy_constant c) { return constants[c].source; }
 
 /* ---- the process ---- */
 

@@ -62,6 +62,4 @@ struct energy energy_of_launch(const struct energy_costs *c, const struct machin
 const char *energy_component_name(enum energy_component c);     /* "MXU bf16" */
 const char *energy_component_key(enum energy_component c);      /* "mxu_bf16" */
 const char *energy_component_meaning(enum energy_component c);  /* what is counted */
-const char *energy_constant_name(enum energy_constant c);
-const char *energy_constant_source(enum energy_constant c);
 #endif

@@ -126,6 +126,8 @@ static double share(double part, double whole)
     return whole <= 0.0 ? 0.0 : part > whole ? 1.0 : part / whole;
 }
 
+enum op_resource { OP_COMPUTE, OP_HBM, OP_VMEM_READ, OP_VMEM_WRITE, OP_RESOURCE_COUNT };
+
 /* of what the core could have done in the cycles of the operation, at most 1 */
 static double use_of(const struct report_view *v, const struct op_stat *s, enum op_resource r)
 {

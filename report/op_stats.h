@@ -29,14 +29,16 @@ struct op_stat *op_stats_gather(const struct report_view *v, struct arena *a, si
 /* named as in HLO profiles: "convolution fusion", "loop fusion", "copy", "all-reduce"… */
 const char *op_stat_category(const struct op_stat *s);
 
-/* shares of what the core could have done in the operation's cycles, each at most 1 */
-enum op_resource { OP_COMPUTE, OP_HBM, OP_VMEM_READ, OP_VMEM_WRITE, OP_RESOURCE_COUNT };
-/* "Compute", "HBM", "VMEM Read", "VMEM Write", or "latency" below 30 %; *use is that of it */
+/*
+ * What it used the largest share of, of all that the core could have done in its cycles: "Compute",
+ * "HBM", "VMEM Read", "VMEM Write", or "latency" where that is below 30 %. *use: the share, 0..1.
+ */
 const char *op_stat_bound(const struct report_view *v, const struct op_stat *s, double *use);
 
 /* FLOP that all arrays of a core do in a cycle: in the types of `flops`, else bf16 */
 double op_peak_flops_per_cycle(const struct chip *chip, int64_t flops, cycle_t matmul_cycles);
 
+/* rows of TABLE_OPS, those of most cycles first; of TABLE_LAYERS, in the order of v->layer */
 void op_stats_fill_table(const struct report_view *v, struct table *ops);
 void op_stats_fill_layers(const struct report_view *v, struct table *layers);
 #endif

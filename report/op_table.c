@@ -19,7 +19,7 @@ static int compare(const void *x, const void *y)
     return a->note < b->note ? -1 : a->note > b->note;
 }
 
-/* the bundles of a program by their notes: those of note n are bundle[first[n]..first[n + 1] - 1] */
+/* the bundles of a program by note: those of note n are bundle[first[n]..first[n + 1] - 1] */
 struct by_note {
     uint32_t *bundle, *first;
 };

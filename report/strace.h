@@ -8,8 +8,13 @@
  * size. One thread at a time.
  *
  * A file that is cut short, damaged or of a newer version opens as far as it
- * can be read: strace_notes tells what is missing. Nothing in a file can make
+ * can be read: strace_note tells what is missing. Nothing in a file can make
  * the reader crash.
+ *
+ * What a call returns a pointer to belongs to the trace, until strace_refresh or
+ * strace_close. Cores, chips and links count from 0; those beyond the counts of
+ * strace_info, and cycles beyond the run, are there but empty. Intervals are
+ * [from, end). What turns out damaged when it is read is left out and noted.
  */
 #ifndef REPORT_STRACE_H
 #define REPORT_STRACE_H
@@ -53,8 +58,11 @@ bool strace_has_suffix(const char *path);       /* whether the name ends in .str
 size_t strace_note_count(const struct strace *t);
 const char *strace_note(const struct strace *t, size_t index);
 
-/* NULL for a core without a program. Its notes name source operations. Where the core ran several
- * programs, they stand one behind the other. */
+/*
+ * NULL for a core without a program. Its notes name source operations. Where the
+ * core ran several programs, they stand one behind the other. The table has a row
+ * for each operation of that program, in its order: unit, busy cycles.
+ */
 const struct isa_program *strace_program(const struct strace *t, int core);
 const struct trace_op *strace_op_table(const struct strace *t, int core);
 const char *strace_unit_name(const struct strace *t, int unit);
@@ -82,11 +90,13 @@ enum strace_series { STRACE_CORE, STRACE_HBM, STRACE_LINK, STRACE_SERIES_COUNT }
 
 /*
  * Sums of `count` intervals of `width_cycles` each, from `from` on, of core, chip
- * or link `index`: to[i * series' COUNT + member]. Costs no more than the
- * intervals, whatever their width. Exact up to 512 cycles, where records are
- * kept (HBM and links have it from cells where borders are multiples of 64). Beyond, borders are as fine as an eighth of the width, inside a repeat
- * its period; between them the cell around is shared out, so that neighbours
- * still add up. strace_sum is exact at any width where records are kept.
+ * or link `index`: to[i * series' COUNT + member], which need not be set before.
+ * Costs no more than the intervals, whatever their width. Exact up to 512 cycles,
+ * where records are kept (HBM and links have it from cells where borders are
+ * multiples of 64). Beyond, borders are as fine as an eighth of the width, inside a
+ * repeat its period; between them the cell around is shared out, so that neighbours
+ * still add up. strace_sum, one interval, is exact at any width where records are
+ * kept.
  */
 #define STRACE_CELL_CYCLES 64
 void strace_cells(struct strace *t, enum strace_series series, int index, cycle_t from,
@@ -101,7 +111,8 @@ void strace_note_cycles(struct strace *t, int core, cycle_t from, cycle_t end, i
 
 /*
  * Everything that overlaps [from, end): runs and stalls cut to it, operations
- * of units whole. Repeats are unrolled, so bound the interval or the count. Launches are seamless: times are those of the file.
+ * of units whole. Repeats are unrolled, so bound the interval or the count.
+ * Launches are seamless: times are those of the file.
  */
 typedef bool strace_event_fn(void *context, const struct trace_event *e);
 void strace_walk_core(struct strace *t, int core, cycle_t from, cycle_t end, bool wants_bundles,

@@ -195,7 +195,8 @@ void core_out_keep(struct core_out *c, struct strace_out *out, const struct trac
     put(c, r, end);
 }
 
-static inline void keep_run(struct core_out *c, struct strace_out *out, const struct trace_record *r)
+static inline void keep_run(struct core_out *c, struct strace_out *out,
+                            const struct trace_record *r)
 {
     if (c->writer->options.level < TRACE_BUNDLE) {
         c->quota.left_out++;

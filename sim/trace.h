@@ -20,7 +20,7 @@
  * run before them. */
 enum trace_kind {
     TRACE_RUN,          /* bundles bundle.. bundle + value - 1 issued at at.. at + value - 1 */
-    TRACE_STALL,        /* nothing issued at at.. at + value - 1; the bundle that waits is `bundle` */
+    TRACE_STALL,        /* nothing issued at at.. at + value - 1; `bundle` is the one that waits */
     TRACE_LIVE,         /* of the bundle that issues at `at`, a guard kept some operations from
                          * executing: bit i of value is 1 where its operation i did; precedes a
                          * run that starts there */
@@ -56,7 +56,8 @@ struct trace_repeat {
     cycle_t issue_cycles, stall_cycles[STALL_COUNT], busy_cycles[MACHINE_UNIT_MAX];
 };
 
-/* A copy, told when it is complete: one that a fault breaks off is not. Addresses are in bytes, of a core's own share. */
+/* A copy, told when it is complete: one that a fault breaks off is not. Addresses are in bytes,
+ * of a core's own share. */
 struct trace_dma {
     cycle_t issued_at, done_at;         /* as its core sees it: queued at, flag added to at */
     cycle_t started_at;                 /* its first byte was asked for */

@@ -9,8 +9,11 @@
 
 static void forget(struct trace_log *t)
 {
-    for (int i = 0; i < t->core_count; i++)
-        t->core[i].count = t->core[i].told_count = t->core[i].repeat_count = t->core[i].dma_count = 0;
+    for (int i = 0; i < t->core_count; i++) {
+        struct log_core *c = &t->core[i];
+
+        c->count = c->told_count = c->repeat_count = c->dma_count = 0;
+    }
     t->hbm_count = t->link_count = 0;
 }
 

@@ -65,11 +65,6 @@ int wavefront_diagonal_length(const struct wavefront *w, int diagonal)
     return diagonal < w->size ? diagonal + 1 : 2 * w->size - 1 - diagonal;
 }
 
-cycle_t wavefront_row_enters(const struct wave_op *o, int row)
-{
-    return o->enters + (cycle_t)o->tile_cycles * row / o->rows;
-}
-
 int wavefront_result_tiles(const struct wavefront *w, const struct wave_op *o)
 {
     return o->kind == WAVE_MULTIPLY ? w->tiles_per_group * o->rows / 8 : 0;

@@ -81,8 +81,7 @@ void wavefront_gather(struct wavefront *w, struct strace *run, int core, cycle_t
 int wavefront_delay(const struct wavefront *w, int diagonal);
 /* PEs on diagonal k + n */
 int wavefront_diagonal_length(const struct wavefront *w, int diagonal);
-/* when row `row` of a vmatmul enters, and when its result tile `tile` is ready to pop */
-cycle_t wavefront_row_enters(const struct wave_op *o, int row);
+/* when result tile `tile` of a vmatmul is ready to pop */
 cycle_t wavefront_result_ready(const struct wavefront *w, const struct wave_op *o, int tile);
 int wavefront_result_tiles(const struct wavefront *w, const struct wave_op *o);
 
@@ -112,7 +111,6 @@ struct wave_frame {
     const struct wave_op *gain[2];      /* the vmatmul that loaded the gain register, or NULL */
     int64_t under_way, ready;           /* result tiles in the array, and waiting for a pop */
     int leaving, popped;                /* tiles that become ready, and are popped, in this cycle */
-    const struct wave_op *leaving_op;   /* whose tile becomes ready; or NULL */
     int sums;                           /* accumulators that hold a sum, of chips that have them */
 };
 void wavefront_frame(const struct wavefront *w, cycle_t t, struct wave_frame *f);

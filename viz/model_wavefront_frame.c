@@ -127,10 +127,7 @@ static void count_tiles(const struct wavefront *w, const struct wave_op *o, cycl
         cycle_t ready_at = wavefront_result_ready(w, o, tile);
 
         f->under_way += ready_at > t;
-        if (ready_at == t) {
-            f->leaving++;
-            f->leaving_op = o;
-        }
+        f->leaving += ready_at == t;
     }
 }
 

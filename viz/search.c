@@ -88,8 +88,6 @@ struct walk {
     cycle_t after, before;              /* hits begin in after + 1 .. before - 1 */
     bool wants_last;
     bool is_in, has_hit;                /* is_in: the bundle before matches, too */
-    cycle_t in_since;
-    uint32_t in_bundle;
     cycle_t hit_at;
     uint32_t hit_bundle;
     struct { cycle_t at, period; int64_t count; } repeat;       /* met on the way */

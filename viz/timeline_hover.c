@@ -104,7 +104,8 @@ static const char *event_text(const struct hover *h, const struct trace_event *e
 
     if (e->track == TRACK_IS_STALL)
         return arena_printf(h->a, "%s: %s\n%s\n%s waits:%s",
-                            stall_name((enum stall_reason)e->stall), stall_meaning[e->stall], when(h, e->start, e->end),
+                            stall_name((enum stall_reason)e->stall), stall_meaning[e->stall],
+                            when(h, e->start, e->end),
                             where(h, e->bundle), ops_of(h, e->bundle, "  "));
     if (e->track == TRACK_IS_BUNDLE)
         return arena_printf(h->a, "%s\nissued at cycle %lld%s", where(h, e->bundle),
