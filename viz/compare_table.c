@@ -27,17 +27,18 @@ rgba_t compare_row_color(enum theme t, const struct compare_row *r)
     }
 }
 
-/* "12,345" cycles, or "13.13" µs; with a sign where it is a difference */
-static char *time_text(const struct compare_model *m, double time, bool has_sign, char *buf,
-                       size_t bytes)
+/* "+12,345" cycles, or "+13.13" µs */
+static char *difference_text(const struct compare_model *m, double difference, char *buf,
+                             size_t bytes)
 {
+    const char *sign = difference > 0 ? "+" : "";
     char number[40];
-    const char *sign = has_sign && time > 0 ? "+" : "";
 
     if (m->has_two_clocks)
-        snprintf(buf, bytes, "%s%.2f", sign, time);
+        snprintf(buf, bytes, "%s%.2f", sign, difference);
     else
-        snprintf(buf, bytes, "%s%s", sign, text_thousands(llround(time), number, sizeof(number)));
+        snprintf(buf, bytes, "%s%s", sign,
+                 text_thousands(llround(difference), number, sizeof(number)));
     return buf;
 }
 
@@ -97,13 +98,13 @@ static void draw_cells(struct draw_list *d, struct rect row, const struct cells 
 }
 
 static void draw_values(const struct compare_model *m, struct draw_list *d, struct rect row,
-                        const struct cells *c, rgba_t color, const char *name, double a, double b,
+                        const struct cells *c, rgba_t color, const char *name, cycle_t a, cycle_t b,
                         double difference)
 {
     char ta[48], tb[48], td[48];
-    const char *const number[3] = {time_text(m, a, false, ta, sizeof(ta)),
-                                   time_text(m, b, false, tb, sizeof(tb)),
-                                   time_text(m, difference, true, td, sizeof(td))};
+    const char *const number[3] = {text_thousands(a, ta, sizeof(ta)),
+                                   text_thousands(b, tb, sizeof(tb)),
+                                   difference_text(m, difference, td, sizeof(td))};
 
     draw_cells(d, row, c, color, name, number);
 }
@@ -122,8 +123,7 @@ static void draw_row(const struct compare_model *m, const struct view *v, struct
     rect_cut_left(&rest, swatch + one);
     rect_cut_right(&rest, c->bar);
     draw_values(m, d, rest, &inner, theme_color(v->theme, COLOR_TEXT), r->name,
-                compare_model_time(m, 0, (double)r->cycles[0]),
-                compare_model_time(m, 1, (double)r->cycles[1]), r->difference);
+                r->cycles[0], r->cycles[1], r->difference);
     if (c->bar > 0)
         draw_bar(d, v, rect_cut_right(&bar, c->bar - one), r->difference, fabs(m->difference),
                  color);
@@ -134,12 +134,13 @@ static void draw_others(const struct compare_model *m, const struct view *v, str
                         struct rect row, const struct cells *c, enum compare_list list,
                         size_t from)
 {
-    double a = 0, b = 0, difference = 0;
+    double difference = 0;
+    cycle_t a = 0, b = 0;
     char text[40];
 
     for (size_t i = from; i < m->count[list]; i++) {
-        a += compare_model_time(m, 0, (double)m->row[list][i].cycles[0]);
-        b += compare_model_time(m, 1, (double)m->row[list][i].cycles[1]);
+        a += m->row[list][i].cycles[0];
+        b += m->row[list][i].cycles[1];
         difference += m->row[list][i].difference;
     }
     snprintf(text, sizeof(text), "%zu others", m->count[list] - from);
@@ -166,10 +167,9 @@ static size_t rows_of(const struct draw_list *d, int height)
 static void draw_table(const struct compare_panel *p, const struct view *v, struct draw_list *d,
                        enum compare_list list)
 {
-    static const char *const headings[2][COMPARE_LIST_COUNT] = {
-        {"cycles by part", "cycles by reason to wait", "cycles by source operation"},
-        {"µs by part", "µs by reason to wait", "µs by source operation"}};
-    static const char *const names[3] = {"A", "B", "B-A"};
+    static const char *const headings[COMPARE_LIST_COUNT] = {
+        "cycles by part", "cycles by reason to wait", "cycles by source operation"};
+    const char *const names[3] = {"A", "B", p->model.has_two_clocks ? "B-A, µs" : "B-A"};
     const struct compare_model *m = &p->model;
     struct rect r = column_of(p, d, (int)list), row;
     const struct cells c = cells_of(d, r.w);
@@ -180,8 +180,7 @@ static void draw_table(const struct compare_panel *p, const struct view *v, stru
 
     row = rect_cut_top(&r, height);
     rect_cut_right(&row, c.bar);
-    draw_cells(d, row, &c, theme_color(v->theme, COLOR_ACCENT), headings[m->has_two_clocks][list],
-               names);
+    draw_cells(d, row, &c, theme_color(v->theme, COLOR_ACCENT), headings[list], names);
     for (i = 0; i < shown; i++)
         draw_row(m, v, d, rect_cut_top(&r, height), &c, &m->row[list][i]);
     if (shown < m->count[list])
@@ -190,8 +189,7 @@ static void draw_table(const struct compare_panel *p, const struct view *v, stru
     draw_rect(d, (struct rect){row.x, row.y, row.w - c.bar, 1}, theme_color(v->theme, COLOR_GRID));
     rect_cut_right(&row, c.bar);
     draw_values(m, d, row, &c, theme_color(v->theme, COLOR_TEXT), "all",
-                compare_model_time(m, 0, (double)m->side[0].cycles),
-                compare_model_time(m, 1, (double)m->side[1].cycles), m->difference);
+                m->side[0].cycles, m->side[1].cycles, m->difference);
 }
 
 void compare_draw_tables(const struct compare_panel *p, const struct view *v, struct draw_list *d)
@@ -234,13 +232,10 @@ const char *compare_table_text(const struct compare_panel *p, const struct draw_
         if (!rect_has(r, x, y) || y < r.y + height || rows < 2 || row >= shown)
             continue;
         k = &m->row[list][row];
-        return arena_printf(a, "%s\n%s\n \nA %s, B %s: %s %s\n%.1f %% of the difference", k->name,
-                            meaning(k),
-                            time_text(m, compare_model_time(m, 0, (double)k->cycles[0]), false,
-                                      ta, sizeof(ta)),
-                            time_text(m, compare_model_time(m, 1, (double)k->cycles[1]), false,
-                                      tb, sizeof(tb)),
-                            time_text(m, k->difference, true, td, sizeof(td)),
+            return arena_printf(a, "%s\n%s\n \nA %s, B %s cycles: %s %s\n%.1f %% of the difference",
+                            k->name, meaning(k), text_thousands(k->cycles[0], ta, sizeof(ta)),
+                            text_thousands(k->cycles[1], tb, sizeof(tb)),
+                            difference_text(m, k->difference, td, sizeof(td)),
                             m->has_two_clocks ? "µs" : "cycles",
                             m->difference != 0 ? 100 * k->difference / m->difference : 0.0);
     }

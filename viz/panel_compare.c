@@ -204,28 +204,39 @@ static void place_times(struct compare_panel *p, const struct view *v)
 
 /* ---- all ---- */
 
+/* "B takes 26,597 cycles = 28.3 µs more than A (86.2 %)." */
+static const char *difference_words(const struct compare_model *m, struct arena *a)
+{
+    const double us = (double)m->side[0].cycles / m->side[0].mhz;
+    const double more = (double)m->side[1].cycles / m->side[1].mhz - us;
+    char cycles[QUANTITY_MAX], time[QUANTITY_MAX];
+
+    if (more == 0)
+        return "Both take equally long.";
+    return arena_printf(a, "B takes %s%s%s %s than A (%.1f %%).",
+                        m->has_two_clocks ? "" : quantity_cycles(fabs(m->difference), cycles),
+                        m->has_two_clocks ? "" : " = ",
+                        quantity_seconds(fabs(more) * 1e-6, time), more > 0 ? "more" : "less",
+                        us > 0 ? 100 * fabs(more) / us : 0);
+}
+
+static const char *missing_words(bool has_a, bool has_b)
+{
+    return has_a && has_b ? "" : has_a ? " Of B only a part is there."
+           : has_b ? " Of A only a part is there." : " Of both only a part is there.";
+}
+
 static void draw_words(const struct compare_panel *p, const struct view *v, struct draw_list *d)
 {
     const struct compare_model *m = &p->model;
-    const double us[2] = {(double)m->side[0].cycles / m->side[0].mhz,
-                          (double)m->side[1].cycles / m->side[1].mhz};
-    const double more = us[1] - us[0];
-    const bool has_a = strace_info(v->run)->is_complete;
-    const bool has_b = strace_info(v->other)->is_complete;
-    char cycles[QUANTITY_MAX] = "", time[QUANTITY_MAX], text[600];
+    const char *text = arena_printf(
+        &d->arena, "%s%s Core %d of both, launches aligned at their beginning; each list below "
+        "adds up to the difference%s. The keys [ ] go to other launches of both runs, the buttons "
+        "of one.", difference_words(m, &d->arena),
+        missing_words(strace_info(v->run)->is_complete, strace_info(v->other)->is_complete),
+        m->core, m->has_two_clocks ? ", in µs at the clock of B; what that clock does to the "
+                                     "cycles of A is the row \"clock\"" : "");
 
-    if (!m->has_two_clocks)
-        quantity_cycles(fabs(m->difference), cycles);
-    snprintf(text, sizeof(text), "%s%s %s%s%s%s%.1f %%%s. Core %d of both, launches aligned at their "
-             "beginning; each list below adds up to the difference. The keys [ ] go to other "
-             "launches of both runs, the buttons of one.",
-             has_a && has_b ? "" : has_a ? "Of B only a part is there. "
-                                         : has_b ? "Of A only a part is there. "
-                                                 : "Of both only a part is there. ",
-             more == 0 ? "B takes as long as A:" : "B takes", cycles, *cycles ? " = " : "",
-             quantity_seconds(fabs(more) * 1e-6, time), more == 0 ? ", " : ", ",
-             us[0] > 0 ? 100 * fabs(more) / us[0] : 0,
-             more == 0 ? "" : more > 0 ? ", more than A" : ", less than A", m->core);
     layout_paragraph(d, p->at.words, TEXT_NORMAL, theme_color(v->theme, COLOR_TEXT), text);
 }
 
