@@ -26,7 +26,7 @@
 #define SIDE 512                        /* of each core's product */
 
 static const char *const panels[] = {"timeline", "code", "wavefront", "hbm", "vmem", "steps",
-                                     "cores", "torus"};
+                                     "cores", "torus", "roofline"};
 
 struct product {
     struct arena arena;

@@ -197,12 +197,72 @@ TEST(click_in_the_legend_hides_a_stall_and_a_core_s_name_folds_it)
     app_fini(&app);
 }
 
+static int texts(const char *text)
+{
+    struct draw_list d;
+    int found = 0;
+    size_t i;
+
+    draw_init(&d, 100);
+    app_draw(&app, &d);
+    for (i = 0; i < d.count; i++)
+        found += strcmp(d.command[i].text, text) == 0;
+    draw_fini(&d);
+    return found;
+}
+
+TEST(h_hides_the_lane_under_the_pointer_and_shift_h_brings_it_back)
+{
+    struct draw_list d;
+    size_t i;
+    int y = -1;
+
+    open_app();
+    draw_init(&d, 100);
+    app_draw(&app, &d);
+    for (i = 0; i < d.count; i++)
+        if (strcmp(d.command[i].text, "stalls") == 0)
+            y = d.command[i].r.y + 3;
+    draw_fini(&d);
+    assert_true(y > 0 && texts("operations") == 1);
+    app_input(&app, &(struct input){.kind = INPUT_MOVE, .x = 700, .y = y});
+    press('h');
+    assert_true(texts("stalls") == 0 && texts("operations") == 1);
+    assert_int_equal(texts("1 hidden: Shift+h"), 1);
+    app_input(&app, &(struct input){.kind = INPUT_KEY, .key = 'H', .has_shift = true});
+    assert_true(texts("stalls") == 1 && texts("1 hidden: Shift+h") == 0);
+    app_input(&app, &(struct input){.kind = INPUT_KEY, .key = 'H', .has_shift = true});
+    assert_string_equal(app.message, "no lane is hidden");
+    app_input(&app, &(struct input){.kind = INPUT_MOVE, .x = 700, .y = 2});
+    press('h');
+    assert_string_equal(app.message, "point at a lane of the timeline to hide it");
+    app_fini(&app);
+}
+
+TEST(each_panel_plays_at_a_speed_that_suits_it_until_one_is_chosen)
+{
+    open_app();
+    view_show(&view, 0, 2000);
+    assert_true(app_cycles_per_second(&app) == 100);    /* what is shown in 20 s */
+    press('>');
+    assert_true(app_cycles_per_second(&app) == 200);
+    app.panel = PANEL_WAVEFRONT;
+    assert_true(app_cycles_per_second(&app) == 4);
+    press('<');
+    assert_true(app_cycles_per_second(&app) == 2);
+    press(' ');
+    assert_non_null(strstr(app.message, "plays 2 cycles per second"));
+    app.panel = PANEL_TIMELINE;
+    assert_true(app_cycles_per_second(&app) == 200);
+    app_fini(&app);
+}
+
 TEST(playing_moves_the_cursor_at_its_speed_and_the_view_with_it)
 {
     open_app();
     view_show(&view, 0, 500);
     view.cursor = 490;
-    view.cycles_per_second = 1000;
+    app.cycles_per_second[app.panel] = 1000;
     press(' ');
     assert_true(app_tick(&app, 0.02));
     assert_true(fabs(view.cursor - 510) < 1e-6 && view.end > 510);
@@ -245,6 +305,8 @@ int main(void)
         cmocka_unit_test(bookmarks_are_set_with_ctrl_and_gone_to_with_shift),
         cmocka_unit_test(drag_in_the_timeline_selects_and_a_click_takes_that_away),
         cmocka_unit_test(click_in_the_legend_hides_a_stall_and_a_core_s_name_folds_it),
+        cmocka_unit_test(h_hides_the_lane_under_the_pointer_and_shift_h_brings_it_back),
+        cmocka_unit_test(each_panel_plays_at_a_speed_that_suits_it_until_one_is_chosen),
         cmocka_unit_test(playing_moves_the_cursor_at_its_speed_and_the_view_with_it),
         cmocka_unit_test(card_says_what_is_under_the_pointer),
     };

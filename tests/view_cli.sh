@@ -31,6 +31,7 @@ expect '--core takes 0 to' x --core -1
 expect '--scale takes 50 to 400, not "1000"' x --scale 1000
 expect 'no theme is called "drak" (did you mean "dark"?)' x --theme drak
 expect '"7" is no place' x --pointer 7
+expect '--cursor takes a cycle, 0 or more, not "-5"' x --cursor=-5
 expect 'what is "c"?' a b c
 head -c 1000 /dev/zero >"$dir/zero.strace"
 expect 'zero.strace' "$dir/zero.strace" --png "$dir/p.png"
@@ -43,6 +44,13 @@ timeout 10 "$viewer" "$dir/t.strace" >"$dir/out" 2>"$dir/err"
 [ $? -eq 1 ] || fail "without a display: not status 1"
 grep -q 'no window can be opened (.*): --png FILE draws without one' "$dir/err" \
     || fail "without a display: $(cat "$dir/err")"
+
+expect 'there is no --cursor 1000000' "$dir/t.strace" --cursor 1000000 --png "$dir/c.png"
+for cycle in 60 200; do
+    "$viewer" "$dir/t.strace" --panel wavefront --cursor $cycle --png "$dir/$cycle.png" >"$dir/out" \
+        || fail "no picture at cycle $cycle"
+done
+cmp -s "$dir/60.png" "$dir/200.png" && fail "two cycles, one picture"
 
 "$viewer" --keys >"$dir/keys"
 [ "$(wc -l <"$dir/keys")" -gt 30 ] || fail "no keys"

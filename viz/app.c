@@ -4,12 +4,15 @@
 #include "viz/app.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "viz/app_actions.h"
+
+#define PLAY_SECONDS 20
 
 static const struct {
     const char *keys, *name, *help;
@@ -206,6 +209,8 @@ static bool key(struct app *a, const struct input *i)
     char name[32];
     int times = 1;
 
+    plain.x = a->pointer_x;
+    plain.y = a->pointer_y;
     if (a->mode == APP_PALETTE || a->mode == APP_SEARCH || a->mode == APP_COMMAND)
         return key_while_typing(a, i);
     a->message[0] = '\0';
@@ -215,7 +220,7 @@ static bool key(struct app *a, const struct input *i)
     }
     if (bookmark_key(a, i))
         return true;
-    if (c->input && c->input(a->state[a->panel], a->view, i, app_panel_area(a, a->panel)))
+    if (c->input && c->input(a->state[a->panel], a->view, &plain, app_panel_area(a, a->panel)))
         return true;                    /* it knows better what up, or a cycle on, means there */
     what = action_of_key(key_name(i, name));
     if (what == ACTION_COUNT && i->has_shift) {
@@ -284,6 +289,17 @@ bool app_input(struct app *a, const struct input *i)
     return i->kind == INPUT_KEY ? key(a, i) : pointer(a, i);
 }
 
+double app_cycles_per_second(const struct app *a)
+{
+    /* where single cycles are to be seen; elsewhere what is shown passes in PLAY_SECONDS */
+    static const double cycles[PANEL_COUNT] = {[PANEL_WAVEFRONT] = 4, [PANEL_CODE] = 4};
+
+    if (a->cycles_per_second[a->panel] > 0)
+        return a->cycles_per_second[a->panel];
+    return cycles[a->panel] > 0 ? cycles[a->panel]
+                                : fmax(1, (a->view->end - a->view->from) / PLAY_SECONDS);
+}
+
 bool app_tick(struct app *a, double seconds)
 {
     struct view *v = a->view;
@@ -294,7 +310,7 @@ bool app_tick(struct app *a, double seconds)
         return has_news;
     all = (double)strace_info(v->run)->cycles;
     width = v->end - v->from;
-    v->cursor = (v->cursor < 0 ? v->from : v->cursor) + seconds * v->cycles_per_second;
+    v->cursor = (v->cursor < 0 ? v->from : v->cursor) + seconds * app_cycles_per_second(a);
     if (v->cursor >= all) {
         v->cursor = all;
         v->is_playing = false;

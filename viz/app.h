@@ -32,6 +32,7 @@ struct app {
     enum panel_id panel;                /* whose tab is open, or that has the pointer */
     bool is_tiled;
     void *state[PANEL_COUNT];
+    double cycles_per_second[PANEL_COUNT];      /* of playback, where it was chosen; 0 else */
     enum app_mode mode;
     char entry[128];                    /* being typed, in search, palette and commands */
     int choice;                         /* in the palette */
@@ -51,6 +52,8 @@ bool app_input(struct app *a, const struct input *i);
 bool app_act(struct app *a, enum action what, int times);
 /* time passes, in seconds; true: draw again */
 bool app_tick(struct app *a, double seconds);
+/* of playback in the panel looked at: chosen with < and >, else what suits the panel */
+double app_cycles_per_second(const struct app *a);
 void app_draw(struct app *a, struct draw_list *d);
 void app_say(struct app *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

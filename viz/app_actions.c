@@ -208,12 +208,22 @@ static void act_LAST_STALL(struct app *a, int times) { (void)times; find_stall(a
 
 /* ---- the cursor ---- */
 
+static void say_speed(struct app *a)
+{
+    char cycles[QUANTITY_MAX];
+
+    app_say(a, "plays %s per second: > is faster, < slower",
+            quantity_cycles(app_cycles_per_second(a), cycles));
+}
+
 static void act_PLAY(struct app *a, int times)
 {
     struct view *v = a->view;
 
     (void)times;
     v->is_playing = !v->is_playing;
+    if (v->is_playing)
+        say_speed(a);
     if (v->cursor < v->from || v->cursor >= v->end)
         v->cursor = v->from;
 }
@@ -235,11 +245,8 @@ static void act_STEP_BACK(struct app *a, int times) { step(a, -times); }
 
 static void play_at(struct app *a, double factor)
 {
-    struct view *v = a->view;
-    char cycles[QUANTITY_MAX];
-
-    v->cycles_per_second = fmin(fmax(v->cycles_per_second * factor, 1), 1e12);
-    app_say(a, "plays %s per second", quantity_cycles(v->cycles_per_second, cycles));
+    a->cycles_per_second[a->panel] = fmin(fmax(app_cycles_per_second(a) * factor, 0.5), 1e12);
+    say_speed(a);
 }
 
 static void act_FASTER(struct app *a, int times) { (void)times; play_at(a, 2); }
@@ -280,6 +287,30 @@ static void act_ALL_STALLS(struct app *a, int times)
 {
     (void)times;
     a->view->hidden_stalls = 0;
+}
+
+/* lanes are the timeline's own: it knows which one is under the pointer */
+static bool tell_timeline(struct app *a, bool has_shift)
+{
+    const struct input i = {.kind = INPUT_KEY, .key = 'h', .has_shift = has_shift,
+                            .x = a->pointer_x, .y = a->pointer_y};
+
+    return panel_timeline.input(a->state[PANEL_TIMELINE], a->view, &i,
+                                app_panel_area(a, PANEL_TIMELINE));
+}
+
+static void act_HIDE_LANE(struct app *a, int times)
+{
+    (void)times;
+    if (!tell_timeline(a, false))
+        app_say(a, "point at a lane of the timeline to hide it");
+}
+
+static void act_ALL_LANES(struct app *a, int times)
+{
+    (void)times;
+    if (!tell_timeline(a, true))
+        app_say(a, "no lane is hidden");
 }
 
 static void act_THEME(struct app *a, int times)

@@ -10,7 +10,7 @@
 #include "viz/app.h"
 
 enum { KEY_PANEL = 256, KEY_SIZE, KEY_RANGE, KEY_LAUNCH, KEY_CORE, KEY_SCALE, KEY_THEME, KEY_PNG,
-       KEY_POINTER, KEY_SELECT, KEY_WITH, KEY_LIVE, KEY_BENCH, KEY_KEYS };
+       KEY_POINTER, KEY_SELECT, KEY_CURSOR, KEY_WITH, KEY_LIVE, KEY_BENCH, KEY_KEYS };
 
 static const struct argp_option option_table[] = {
     {"panel", KEY_PANEL, "NAME", 0, "The panel to begin with, or to draw (default timeline)", 0},
@@ -18,6 +18,7 @@ static const struct argp_option option_table[] = {
     {"with", KEY_WITH, "OTHER", 0, "Compare with another run: the same as naming it second", 0},
     {"launch", KEY_LAUNCH, "N", 0, "Show launch N, from 0 on, or \"last\"", 0},
     {"select", KEY_SELECT, "A:B", 0, "Select cycles A to B: their sums are shown", 0},
+    {"cursor", KEY_CURSOR, "CYCLE", 0, "Put the cursor there: panels of an instant show that cycle", 0},
     {"core", KEY_CORE, "N", 0, "Look at core N (default 0)", 0},
     {"theme", KEY_THEME, "NAME", 0, "dark (default) or light", 0},
     {"scale", KEY_SCALE, "PERCENT", 0, "Size of texts and all around them, 50 to 400", 0},
@@ -158,6 +159,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_SELECT:
         o->has_selection = true;
         return bad(p, parse_range(arg, &o->select_from, &o->select_end, p->e));
+    case KEY_CURSOR:
+        return bad(p, text_parse_double(arg, 0, 1e18, &o->cursor)
+                          ? err_set(p->e, "--cursor takes a cycle, 0 or more, not \"%s\"", arg) : 0);
     case KEY_CORE:
         return bad(p, parse_number(arg, "core", 0, 1 << 20, &o->core, p->e));
     case KEY_SCALE:
@@ -195,7 +199,7 @@ int view_options_parse(struct view_options *o, int argc, char **argv, struct err
     struct parse p = {.o = o, .e = e};
 
     *o = (struct view_options){.width = 1280, .height = 720, .scale_percent = 100, .end = -1,
-                               .pointer_x = -1, .pointer_y = -1};
+                               .cursor = -1, .pointer_x = -1, .pointer_y = -1};
     e->msg[0] = '\0';
     if (!argp_parse(&argp, argc, argv, 0, NULL, &p))
         return 0;
@@ -228,7 +232,11 @@ int view_options_apply(const struct view_options *o, struct view *v, struct err 
                        i->core_count - 1);
     if (o->has_range && o->from >= (double)i->cycles)
         return err_set(e, "the run ends at cycle %lld, before %.0f", (long long)i->cycles, o->from);
+    if (o->cursor >= (double)i->cycles)
+        return err_set(e, "the run ends at cycle %lld: there is no --cursor %.0f",
+                       (long long)i->cycles, o->cursor);
     v->core = o->core;
+    v->cursor = o->cursor;
     v->theme = o->theme;
     v->scale_percent = o->scale_percent;
     if (o->has_launch && show_launch(o, v, e))

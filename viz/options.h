@@ -15,6 +15,7 @@ struct view_options {
     bool has_range;
     int64_t launch;                     /* has_launch; INT64_MAX: the last one */
     bool has_launch;
+    double cursor;                      /* cycle that panels of an instant show; -1 none */
     int core, scale_percent;
     enum theme theme;
     const char *png;                    /* NULL: a window */

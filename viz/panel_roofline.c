@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HURRIED_BUDGET 100000           /* records and bundles counted in a quick frame */
+#define HURRIED_BUDGET 10000            /* records and bundles counted between looks at the clock */
 
 struct roofline_panel {
     struct roofline_model model;
@@ -64,7 +64,10 @@ static bool prepare(struct roofline_panel *p, const struct view *v)
         p->generation = v->generation;
         p->chosen = ROOF_NO_POINT;
     }
-    return roofline_model_advance(m, v->is_hurried ? HURRIED_BUDGET : INT64_MAX);
+    while (!roofline_model_advance(m, v->is_hurried ? HURRIED_BUDGET : INT64_MAX))
+        if (v->is_hurried && (!v->late_ns || view_is_late(v->late_ns)))
+            return false;
+    return true;
 }
 
 /* ---- where things are ---- */

@@ -26,6 +26,7 @@ static void destroy(void *state)
 
     timeline_bind(t, NULL);
     mem_free(t->lane);
+    mem_free(t->hidden);
     mem_free(t->mean);
     mem_free(t->cover);
     mem_free(t);
@@ -245,7 +246,10 @@ static void draw_head(struct timeline *t, const struct view *v, struct draw_list
                                                   p->steps.h + p->lanes.h});
     head_text(v, d, p, &p->ruler, draw_scaled(d, 2), COLOR_DIM_TEXT, "cycles");
     head_text(v, d, p, &p->ruler, draw_scaled(d, 3) + line, COLOR_DIM_TEXT, "time");
-    head_text(v, d, p, &p->steps, (p->steps.h - line) / 2, COLOR_TEXT, "launches, % of shown");
+    snprintf(text, sizeof(text), "%zu hidden: Shift+h", t->hidden_count);
+    head_text(v, d, p, &p->steps, (p->steps.h - line) / 2,
+              t->hidden_count ? COLOR_WARNING : COLOR_TEXT,
+              t->hidden_count ? text : "launches, % of shown");
     draw_clip(d, p->steps);
     timeline_draw_steps(v, d, p->steps);
     draw_clip_end(d);

@@ -60,6 +60,8 @@ struct timeline {
     struct note_columns *notes;
     bool *is_open;                      /* by core, then by chip: shows all its lanes */
     int core_opened;                    /* for view.core */
+    struct lane *hidden;                /* kind, index and unit of each */
+    size_t hidden_count, hidden_capacity;
     int scroll;                         /* pixels of lanes above the first that is seen */
     struct lane *lane;
     size_t lane_count, lane_capacity;
@@ -79,6 +81,8 @@ void timeline_bind(struct timeline *t, const struct view *v);   /* caches of the
 void timeline_lay_out(struct timeline *t, const struct draw_list *d);
 struct timeline_places timeline_places(const struct view *v, const struct draw_list *d,
                                        struct rect area);
+bool timeline_hide(struct timeline *t, const struct lane *l);   /* NULL: false */
+bool timeline_show_all(struct timeline *t);                     /* false: none was hidden */
 void timeline_lane_name(const struct timeline *t, const struct lane *l, char *buf, size_t bytes);
 rgba_t timeline_lane_color(const struct timeline *t, const struct view *v, const struct lane *l);
 const struct lane *timeline_lane_at(const struct timeline *t, const struct timeline_places *p,

@@ -107,6 +107,16 @@ static bool release(struct timeline *t, struct view *v, const struct input *i,
     return changed;
 }
 
+static bool hide(struct timeline *t, const struct input *i, const struct timeline_places *p)
+{
+    if (i->key != 'h' && i->key != 'H')
+        return false;
+    if (i->has_shift || i->has_ctrl)
+        return i->has_shift && timeline_show_all(t);
+    return i->x >= p->names.x && i->x < p->lanes.x + p->lanes.w
+           && timeline_hide(t, timeline_lane_at(t, p, i->y));
+}
+
 static bool wheel(struct timeline *t, struct view *v, const struct input *i,
                   const struct timeline_places *p, const struct draw_list *d)
 {
@@ -138,6 +148,8 @@ bool timeline_input(void *state, struct view *v, const struct input *i, struct r
         changed = move(t, v, i, &p, &d);
     else if (i->kind == INPUT_RELEASE)
         changed = release(t, v, i, &p);
+    else if (i->kind == INPUT_KEY)
+        changed = hide(t, i, &p);
     else if (i->kind == INPUT_WHEEL)
         changed = wheel(t, v, i, &p, &d);
     else if (i->kind == INPUT_MOVE && i->x >= p.lanes.x && rect_has(area, i->x, i->y)) {

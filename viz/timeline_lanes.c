@@ -29,6 +29,7 @@ void timeline_bind(struct timeline *t, const struct view *v)
 
     if (!v || t->run != v->run) {
         release(t);
+        t->hidden_count = 0;
         t->run = v ? v->run : NULL;
         if (!v)
             return;
@@ -57,12 +58,41 @@ void timeline_bind(struct timeline *t, const struct view *v)
     }
 }
 
+static bool is_hidden(const struct timeline *t, enum lane_kind kind, int index, int unit)
+{
+    size_t i;
+
+    for (i = 0; i < t->hidden_count; i++)
+        if (t->hidden[i].kind == kind && t->hidden[i].index == index && t->hidden[i].unit == unit)
+            return true;
+    return false;
+}
+
+bool timeline_hide(struct timeline *t, const struct lane *l)
+{
+    if (!l)
+        return false;
+    t->hidden = mem_grow(t->hidden, &t->hidden_capacity, t->hidden_count + 1, sizeof(*t->hidden));
+    t->hidden[t->hidden_count++] = *l;
+    return true;
+}
+
+bool timeline_show_all(struct timeline *t)
+{
+    bool was_hidden = t->hidden_count > 0;
+
+    t->hidden_count = 0;
+    return was_hidden;
+}
+
 static void add(struct timeline *t, const struct draw_list *d, enum lane_kind kind, int index,
                 int unit)
 {
     struct lane *last = t->lane_count ? &t->lane[t->lane_count - 1] : NULL;
     int y = last ? last->y + last->h : 0;
 
+    if (is_hidden(t, kind, index, unit))
+        return;
     t->lane = mem_grow(t->lane, &t->lane_capacity, t->lane_count + 1, sizeof(*t->lane));
     t->lane[t->lane_count++] = (struct lane){kind, index, unit, y, draw_scaled(d, heights[kind])};
 }
@@ -73,7 +103,7 @@ static void add_core(struct timeline *t, const struct draw_list *d, int core)
     int u;
 
     add(t, d, LANE_CORE, core, 0);
-    if (!t->is_open[core])
+    if (!t->is_open[core] || is_hidden(t, LANE_CORE, core, 0))
         return;
     if (i->level >= TRACE_OP)
         add(t, d, LANE_OPS, core, 0);
@@ -92,7 +122,7 @@ static void add_chip(struct timeline *t, const struct draw_list *d, int chip)
     int link, from, to;
 
     add(t, d, LANE_CHIP, chip, 0);
-    if (!t->is_open[i->core_count + chip])
+    if (!t->is_open[i->core_count + chip] || is_hidden(t, LANE_CHIP, chip, 0))
         return;
     add(t, d, LANE_HBM, chip, 0);
     for (link = 0; link < i->link_count; link++) {

@@ -27,7 +27,6 @@ void view_init(struct view *v, struct strace *run)
     for (i = 0; i < VIEW_BOOKMARKS; i++)
         v->bookmark[i] = -1;
     v->end = run_cycles(v);
-    v->cycles_per_second = v->end / 20;
 }
 
 void view_show(struct view *v, double from, double end)

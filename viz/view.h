@@ -27,7 +27,6 @@ struct view {
     double bookmark[VIEW_BOOKMARKS];    /* cycle, < 0: not set */
     const char *search;                 /* regular expression, "" none */
     bool is_playing;
-    double cycles_per_second;           /* of playback */
     int generation;                     /* grows with the run while it is still written: what was
                                          * kept of it is out of date */
     bool is_hurried;                    /* a frame must be quick: what is not ready may come with
