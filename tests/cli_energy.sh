@@ -43,7 +43,9 @@ awk -F, 'NR == FNR { split($0, step, "\t"); next }
     END { exit !(a == step[1] && b == step[2]) }' "$work/steps" "$work/csv" ||
     fail 'the source operations do not add up to the steps'
 "$systole" sweep --vary batch=16,64 --best energy_uj --out "$work/sweep" -- \
-    train examples/mnist_mlp.json --steps 1 --tpu v3 >"$work/log" 2>&1 || fail "$(tail -3 "$work/log")"
-grep -q '^\* best:   batch=16$' "$work/log" || fail "the smaller batch needs less: $(cat "$work/log")"
+    train examples/mnist_mlp.json --steps 1 --tpu v3 >"$work/log" 2>&1 ||
+    fail "$(tail -3 "$work/log")"
+grep -q '^\* best:   batch=16$' "$work/log" ||
+    fail "the smaller batch needs less: $(cat "$work/log")"
 
 [ $failures -eq 0 ]

@@ -8,17 +8,22 @@ status=0
 fail() { echo "explain: $*"; status=1; }
 out=$dir/out
 model=examples/mnist_mlp.json
-train() { folder=$1; shift; $systole train $model --epochs 1 --steps 1 --out "$folder" "$@" >"$out" 2>&1 \
-    || fail "train $*: $(tail -1 "$out")"; }
+train() {
+    folder=$1; shift
+    $systole train $model --epochs 1 --steps 1 --out "$folder" "$@" >"$out" 2>&1 \
+        || fail "train $*: $(tail -1 "$out")"
+}
 
 # a small batch on eight cores: waits for the all-reduce; causes add up to the step
 train "$dir/small" --batch 64 --tpu v3-8
 $systole explain "$dir/small" --top 27 >"$out" || fail "status of a run"
-head -1 "$out" | grep -q '^[0-9]* % of the step waits for other cores, mostly .*cycles (all-reduce)\.' \
+head -1 "$out" | grep -q \
+    '^[0-9]* % of the step waits for other cores, mostly .*cycles (all-reduce)\.' \
     || fail "first line: $(head -1 "$out")"
 sed -n 2p "$out" | grep -q '^Try --batch 256 (four times the batch): predicted gain' \
     || fail "second line: $(sed -n 2p "$out")"
-awk 'length($0) > 100 && !/^systole / { bad = 1 } END { exit bad }' "$out" || fail "a line of more than 100 characters"
+awk 'length($0) > 100 && !/^systole / { bad = 1 } END { exit bad }' "$out" \
+    || fail "a line of more than 100 characters"
 awk '/^causes, mean/ { on = 1; next }
      on && /^$/ { on = 0 }
      on { match($0, /[0-9,]+ +[0-9.]+ %/); n = substr($0, RSTART, RLENGTH); sub(/ .*/, "", n)
@@ -30,9 +35,12 @@ $systole explain "$dir/small" --json >"$out" || fail "json"
 grep -q '"format": "systole-explain"' "$out" || fail "json without its format"
 
 # predictions have the right sign and size
-$systole explain "$dir/small" --verify --top 1 >"$out" 2>"$out.err" || fail "verify: $(cat "$out.err")"
+$systole explain "$dir/small" --verify --top 1 >"$out" 2>"$out.err" \
+    || fail "verify: $(cat "$out.err")"
 grep -q '^simulating again: four times the batch (--batch 256)$' "$out.err" || fail "no progress"
-awk '/^verified/ { on = 1 } on && /four times/ { found = $NF > 0.5 && $NF < 2 } END { exit !found }' \
+awk '/^verified/ { on = 1 }
+     on && /four times/ { found = $NF > 0.5 && $NF < 2 }
+     END { exit !found }' \
     "$out" || fail "four times the batch: $(grep 'four times the batch  ' "$out")"
 awk '/^verified/ { on = 1 } on && /links of unlimited/ { found = $NF > 0.5 && $NF < 2 }
      END { exit !found }' "$out" || fail "links: $(grep 'links of' "$out")"
@@ -75,12 +83,15 @@ verified() {        # folder, cause that is first, change, least and most of mea
  $systole run copies.tasm --out copies >"$out" && $systole run eup.tasm --out eup >"$out") \
     || fail "programs: $(tail -1 "$out")"
 verified copies 'small copies' 'copies that start at once' 0.7 1.1
-verified eup 'waiting for the transcendental unit' 'a transcendental unit that answers at once' 0.9 1.1
+verified eup 'waiting for the transcendental unit' \
+    'a transcendental unit that answers at once' 0.9 1.1
 
 # products: one column fills an array as much as all of them
-$systole gemm 2048x1x2048 --mode timing --out "$dir/narrow" >"$out" || fail "gemm: $(tail -1 "$out")"
+$systole gemm 2048x1x2048 --mode timing --out "$dir/narrow" >"$out" \
+    || fail "gemm: $(tail -1 "$out")"
 verified narrow 'partly filled arrays' 'sizes that fill units' 0.99 1.01
-sed -n 2p "$out" | grep -q '^Try 2048x256x2048 (sizes that fill units)' || fail "$(sed -n 2p "$out")"
+sed -n 2p "$out" | grep -q '^Try 2048x256x2048 (sizes that fill units)' \
+    || fail "$(sed -n 2p "$out")"
 $systole gemm --m 2048 --n=2048 -k 2048 --tpu v6e --mode timing --out "$dir/wide" >"$out" \
     || fail "gemm: $(tail -1 "$out")"
 verified wide 'memory bandwidth' 'twice M, N and K' 0.5 2
@@ -90,7 +101,8 @@ verified wide 'memory bandwidth' 'memory of unlimited rate' 0.5 2
 train "$dir/traced" --batch 64 --tpu v3-2 --trace "$dir/t.strace"
 for run in "$dir/t.strace" "$dir/traced"; do
     $systole explain "$run" --top 3 >"$out" || fail "trace: $run"
-    grep -q '^   bundles bundle [0-9]* [0-9,]*, bundle [0-9]* [0-9,]*' "$out" || fail "$run: no bundles"
+    grep -q '^   bundles bundle [0-9]* [0-9,]*, bundle [0-9]* [0-9,]*' "$out" \
+        || fail "$run: no bundles"
     sed -n 2p "$out" | grep -q '^Try --batch 256' || fail "$run: $(sed -n 2p "$out")"
 done
 $systole run "$dir/eup.tasm" --trace "$dir/e.strace" >"$out" || fail "run with a trace"

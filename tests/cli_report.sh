@@ -103,7 +103,8 @@ cmp -s "$work/t/ops.csv" "$work/t3/ops.csv" || fail "the command again gives som
 for file in ops.csv layers.csv links.csv memory.csv counters.csv; do
     cmp -s "$work/s1/$file" "$work/s2/$file" || fail "$file of a resumed run differs"
 done
-grep -q '^clock_mhz = 940 ; snapshot$' "$work/s2/config.ini" || fail "no origin of a snapshot's chip"
+grep -q '^clock_mhz = 940 ; snapshot$' "$work/s2/config.ini" \
+    || fail "no origin of a snapshot's chip"
 
 # functional mode has no time: tables about it are empty
 "$systole" gemm 64x64x64 --mode functional --out "$work/f" >"$work/log" 2>&1 || fail functional

@@ -61,7 +61,8 @@ printf '#!/bin/sh\nfor a; do echo "$a"; done >"%s/asked"\n' "$work" >"$work/alon
 chmod +x "$work/alone/systole-view"
 expect 0 'whole step' roofline "$work/v3" --png "$work/r.png"
 [ "$(paste -sd' ' "$work/asked")" = \
-    "$work/v3 --panel roofline --launch last --png $work/r.png --size 1600x1000" ] || fail "$(cat "$work/asked")"
+    "$work/v3 --panel roofline --launch last --png $work/r.png --size 1600x1000" ] ||
+    fail "$(cat "$work/asked")"
 printf '#!/bin/sh\nexit 3\n' >"$work/alone/systole-view"
 expect 1 'systole-view could not draw' roofline "$work/v3" --png "$work/r.png"
 expect 2 'which run?' roofline

@@ -48,7 +48,8 @@ for signal in INT KILL; do
         fail "after $signal: $(diff "$work/whole/sweep.csv" "$work/$signal/sweep.csv")"
     [ $signal = KILL ] && break
     [ $ended -eq 1 ] || fail "interrupted, with exit status $ended"
-    grep -q '^interrupted; the same command goes on' "$work/log.INT" || fail "$(cat "$work/log.INT")"
+    grep -q '^interrupted; the same command goes on' "$work/log.INT" ||
+        fail "$(cat "$work/log.INT")"
     grep -q 'not run$' "$work/log.INT" || fail 'no count of what was not run'
 done
 find "$work/INT" "$work/KILL" -name '*.tmp' | grep -q . && fail 'half-written files left behind'

@@ -39,7 +39,8 @@ expect 'zero.strace' "$dir/zero.strace" --png "$dir/p.png"
 
 # the table of keys in the documentation is the program's
 # no display: one message, and no window that nobody sees
-"$systole" run examples/02_mxu_tile.tasm --tpu v3 --trace "$dir/t.strace" >"$dir/out" || fail "no trace"
+"$systole" run examples/02_mxu_tile.tasm --tpu v3 --trace "$dir/t.strace" >"$dir/out" \
+    || fail "no trace"
 timeout 10 "$viewer" "$dir/t.strace" >"$dir/out" 2>"$dir/err"
 [ $? -eq 1 ] || fail "without a display: not status 1"
 grep -q 'no window can be opened (.*): --png FILE draws without one' "$dir/err" \
