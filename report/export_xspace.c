@@ -402,6 +402,26 @@ static void end_plane(void *context, const struct export_process *p)
     forget_plane(w);
 }
 
+/* when the profile began and ended, ns: readers look for that in a plane of its own */
+static void put_task_environment(struct xspace *w)
+{
+    const struct export_run *r = w->r;
+    const double ns = 1e3 / (double)r->info->chip->chip_clock_mhz;
+    struct pb_bytes body = {0};
+    struct xstats stats = {.count = 0};
+    XPlane plane = XPLANE__INIT;
+
+    xspace_add_uint(w, &stats, XSTAT_PROFILE_START, (uint64_t)((double)r->options.first * ns));
+    xspace_add_uint(w, &stats, XSTAT_PROFILE_STOP, (uint64_t)((double)r->end * ns));
+    plane.name = (char *)"Task Environment";
+    plane.n_stats = stats.count;
+    plane.stats = stats.list;
+    pb_append(&body, &plane.base);
+    write_plane(w, &body);
+    pb_free(&body);
+    forget_plane(w);
+}
+
 /* ----- the file */
 
 static void put_space(struct xspace *w)
@@ -445,6 +465,7 @@ int export_write_xspace(struct export_run *r, FILE *to, struct err *e)
     *w = (struct xspace){.r = r, .to = to};
     errno = 0;
     export_walk(r, &sink);
+    put_task_environment(w);
     put_space(w);
     status = ferror(to) ? err_set(e, "cannot write %s: %s", r->path,
                                   strerror(errno ? errno : EIO)) : check_size(w, e);

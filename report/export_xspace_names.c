@@ -70,6 +70,7 @@ static void describe_core(struct xspace *w, int core, struct xstats *s)
     xspace_add_uint(w, s, XSTAT_CLOCK_RATE, (uint64_t)c->chip_clock_mhz * 1000);
     xspace_add_uint(w, s, XSTAT_CORE_COUNT, 1);
     xspace_add_uint(w, s, XSTAT_BANDWIDTH, (uint64_t)hbm);
+    xspace_add_uint(w, s, XSTAT_MEMORY_SIZE, (uint64_t)(c->hbm_gib * (double)(1 << 30) / cores));
     xspace_add_uint(w, s, XSTAT_CHIP_ID, (uint64_t)(core / (int)c->chip_cores));
 }
 

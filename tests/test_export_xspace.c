@@ -191,6 +191,7 @@ TEST(xspace_follows_the_rules_that_xprof_derives_steps_by)
     struct export_result result;
     struct export_rig x;
     char path[300], name[40];
+    const XPlane *p;
     XSpace *space;
 
     export_rig_open(&x, TRACE_BUNDLE);
@@ -198,8 +199,6 @@ TEST(xspace_follows_the_rules_that_xprof_derives_steps_by)
     assert_int_equal(space->n_hostnames, 1);
     assert_int_equal(space->n_warnings, 0);
     for (int core = 0; core < EXPORT_CORES; core++) {
-        const XPlane *p;
-
         snprintf(name, sizeof(name), "/device:TPU:%d", core);
         p = find_plane(space, name);
         assert_non_null(p);
@@ -209,10 +208,19 @@ TEST(xspace_follows_the_rules_that_xprof_derives_steps_by)
         assert_int_equal(stat_int(p, p->stats, p->n_stats, "device_id"), core);
         assert_non_null(find_stat(p, p->stats, p->n_stats, "peak_teraflops_per_second"));
         assert_non_null(find_stat(p, p->stats, p->n_stats, "peak_hbm_bw_gigabytes_per_second"));
+        assert_true((double)find_stat(p, p->stats, p->n_stats, "memory_size")->uint64_value
+                    == strace_info(x.t)->chip->hbm_gib * (1 << 30)
+                           / (double)strace_info(x.t)->chip->chip_cores);
         for (size_t i = 0; i < p->n_lines; i++)
             for (size_t k = 0; k < i; k++)
                 assert_true(p->lines[i]->id != p->lines[k]->id);
     }
+    p = find_plane(space, "Task Environment");
+    assert_non_null(p);
+    assert_int_equal(p->n_lines, 0);
+    assert_int_equal(find_stat(p, p->stats, p->n_stats, "profile_start_time")->uint64_value, 0);
+    assert_int_equal(find_stat(p, p->stats, p->n_stats, "profile_stop_time")->uint64_value,
+                     strace_info(x.t)->cycles * 1000 / strace_info(x.t)->chip->chip_clock_mhz);
     assert_non_null(find_plane(space, "/device:CUSTOM:HBM of chip 3"));
     assert_non_null(find_plane(space, "/device:CUSTOM:links between chips"));
     xspace__free_unpacked(space, NULL);
