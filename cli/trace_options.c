@@ -103,10 +103,11 @@ const struct argp cli_trace_argp = {.options = list, .parser = parse_option};
 int trace_options_for_folder(struct trace_options *o, const char *folder, enum run_mode mode,
                              struct err *e)
 {
-    size_t room = sizeof(o->folder_path);
+    size_t room = sizeof(o->folder_path), length = folder ? strlen(folder) : 0;
+    const char *slash = length && folder[length - 1] == '/' ? "" : "/";
 
     if (!o->path && !o->is_unwanted && folder && mode != MODE_FUNCTIONAL) {
-        if (snprintf(o->folder_path, room, "%s/trace.strace", folder) >= (int)room)
+        if (snprintf(o->folder_path, room, "%s%strace.strace", folder, slash) >= (int)room)
             return err_set(e, "the path of the folder is too long: %s", folder);
         o->path = o->folder_path;
         if (o->event_limit < 0)
