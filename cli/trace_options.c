@@ -19,7 +19,8 @@ static const struct argp_option list[] = {
     {"trace-window", KEY_WINDOW, "A:B", 0,
      "only what begins in cycles A to B - 1: 20k:50k, 1M:, :5000", 0},
     {"trace-max-events", KEY_LIMIT, "N", 0,
-     "end the trace where N events are reached, 0: never (default: 1000000; 0 for .strace)", 0},
+     "end the trace where N events are reached, 0: never (default: 1000000; 0 for .strace, whose "
+     "streams of cores, HBM and links share N records equally)", 0},
     {0}};
 
 /* "12", "20k", "1M", "2G" */
