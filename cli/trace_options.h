@@ -17,7 +17,7 @@
 #include <argp.h>
 #include <limits.h>
 
-#define TRACE_FOLDER_RECORDS 4000000    /* of a trace that nobody asked for: some 50 MB at most */
+#define TRACE_FOLDER_RECORDS 10000000   /* of a trace that nobody asked for: some 100 MB at most */
 
 struct trace_options {
     const char *path;                   /* NULL: no trace */
