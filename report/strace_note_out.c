@@ -121,12 +121,14 @@ static void count(struct core_out *c, struct strace_out *out, cycle_t at, int64_
 
 void note_out_end(struct core_out *c, struct strace_out *out)
 {
-    struct note_run *n = &c->note[(c->note_count - 1) % NOTE_RUNS];
+    const struct note_run *n;
 
-    if (c->has_open_note && c->writer->options.level == TRACE_OP)
+    if (c->has_open_note && c->writer->options.level == TRACE_OP) {
+        n = &c->note[(c->note_count - 1) % NOTE_RUNS];
         core_out_keep(c, out, &(struct trace_record){.at = n->at, .value = n->cycles,
                                                      .bundle = n->bundle, .kind = RECORD_NOTE},
                       n->end);
+    }
     c->has_open_note = false;
 }
 
