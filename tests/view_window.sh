@@ -41,5 +41,8 @@ picture                                 # 11
 xdotool key ctrl+q
 for i in $(seq 30); do kill -0 $window 2>/dev/null || break; sleep 0.1; done
 kill -0 $window 2>/dev/null && fail "Ctrl+q does not quit"
-[ ! -s viewer.err ] || fail "says: $(cat viewer.err)"
+# a window that goes may still have a question of the server's under way: Xlib's words, not ours
+grep -v "^X Error of\|^  [A-Z][a-z]* [a-z]* .*request\|^  Major opcode\|^  Resource id\|^  .*erial number" \
+    viewer.err >said
+[ ! -s said ] || fail "says: $(cat viewer.err)"
 exit $status
