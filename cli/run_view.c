@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "cli/live.h"
 #include "cli/live_gate.h"
+#include "cli/trace_options.h"
 #include "cli/viewer.h"
 
 #include <errno.h>
@@ -154,21 +155,6 @@ static void remove_temporary(struct run_view *v)
     rmdir(v->folder);
 }
 
-static int close_trace(struct run_view *v, const struct report_step *step, struct err *e)
-{
-    struct report_run run = {0};
-    char *stats = NULL;
-
-    if (step) {
-        run.step = *step;
-        stats = report_stats_json(&run);
-    }
-    if (stats)
-        strace_writer_put_stats(v->trace, stats);
-    free(stats);
-    return strace_writer_close(v->trace, e);
-}
-
 int run_view_close(struct run_view *v, const struct report_step *step, struct err *e)
 {
     int status = 0;
@@ -176,8 +162,10 @@ int run_view_close(struct run_view *v, const struct report_step *step, struct er
     if (!v)
         return 0;
     live_close(v->server);
-    if (v->trace)
-        status = close_trace(v, step, e);
+    if (v->trace) {
+        trace_put_stats(v->trace, step);
+        status = strace_writer_close(v->trace, e);
+    }
     if (v->viewer > 0 && !v->has_ended)
         waitpid(v->viewer, NULL, 0);
     remove_temporary(v);

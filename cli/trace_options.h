@@ -70,6 +70,8 @@ int trace_recording_end(struct trace_recording *t, const struct report_step *ste
                         struct err *e);
 void trace_recording_abandon(struct trace_recording *t);         /* leaves nothing behind */
 
+/* the file gets the stats.json of `step`; NULL: none */
+void trace_put_stats(struct strace_writer *w, const struct report_step *step);
 /* "trace written to x.pftrace: 1.2 MiB, …" and what was left out */
 void trace_print_export(const char *path, const struct export_format *f,
                         const struct export_options *o, const struct export_result *r, FILE *to);

@@ -161,7 +161,7 @@ static int finish(struct trace_recording *t, struct strace *s, FILE *to, struct 
     return 0;
 }
 
-static void put_stats(struct trace_recording *t, const struct report_step *step)
+void trace_put_stats(struct strace_writer *w, const struct report_step *step)
 {
     struct report_run run = {0};
     char *stats;
@@ -171,7 +171,7 @@ static void put_stats(struct trace_recording *t, const struct report_step *step)
     run.step = *step;
     stats = report_stats_json(&run);
     if (stats)
-        strace_writer_put_stats(t->writer, stats);
+        strace_writer_put_stats(w, stats);
     free(stats);
 }
 
@@ -194,7 +194,7 @@ int trace_recording_end(struct trace_recording *t, const struct report_step *ste
 
     if (!t->writer)
         return 0;
-    put_stats(t, step);
+    trace_put_stats(t->writer, step);
     status = close_recording(t, e);
     if (status == 0)
         s = strace_open(t->path, e);
