@@ -118,6 +118,40 @@ int text_parse_int(const char *s, int64_t lo, int64_t hi, int64_t *value)
     return 0;
 }
 
+/* the shift that "K", "KiB", "MB" and so on stand for; -1: none does */
+static int shift_of_unit(const char *unit)
+{
+    static const char letters[] = "KMGTkmgt";
+    const char *letter;
+
+    if (*unit == '\0' || strcmp(unit, "B") == 0)
+        return 0;
+    letter = strchr(letters, *unit);
+    if (!letter || (unit[1] && strcmp(unit + 1, "iB") != 0 && strcmp(unit + 1, "B") != 0))
+        return -1;
+    return 10 * ((int)(letter - letters) % 4 + 1);
+}
+
+int text_parse_bytes(const char *s, int64_t lo, int64_t hi, int64_t *bytes)
+{
+    size_t digits = strncmp(s, "0x", 2) == 0 ? strlen(s) : strspn(s, "0123456789");
+    const char *unit = s + digits + (s[digits] == ' ' && s[digits + 1]);
+    int shift = shift_of_unit(unit);
+    char number[32];
+    int64_t value;
+
+    if (digits >= sizeof(number) || shift < 0)
+        return -1;
+    snprintf(number, sizeof(number), "%.*s", (int)digits, s);
+    if (text_parse_int(number, 0, INT64_MAX >> shift, &value))
+        return -1;
+    value <<= shift;
+    if (value < lo || value > hi)
+        return -1;
+    *bytes = value;
+    return 0;
+}
+
 int text_parse_double(const char *s, double lo, double hi, double *value)
 {
     char *end;

@@ -29,5 +29,7 @@ char *text_bytes(int64_t bytes, char *buf, size_t buf_bytes);
  * lo..hi. text_parse_int takes decimal and 0x hexadecimal.
  */
 int text_parse_int(const char *s, int64_t lo, int64_t hi, int64_t *value);
+/* the same with a unit of 1024, 1024^2, ...: "512", "4K", "256M", "1GiB", "4 KiB" */
+int text_parse_bytes(const char *s, int64_t lo, int64_t hi, int64_t *bytes);
 int text_parse_double(const char *s, double lo, double hi, double *value);
 #endif

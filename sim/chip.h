@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct hbm_config;
+
 struct chip {
 #define PARAM(section, key, lo, hi, meaning) int64_t section##_##key;
 #define PARAM_D(section, key, lo, hi, meaning) double section##_##key;
@@ -75,6 +77,9 @@ double chip_peak_int8_tops(const struct chip *c);
 double chip_peak_int4_tops(const struct chip *c);
 double chip_peak_fp8_tflops(const struct chip *c);
 double chip_hbm_peak_bytes_per_second(const struct chip *c);    /* data buses of all channels */
+
+/* the memory of one chip, of which the cores own equal shares (hbm/hbm.h) */
+struct hbm_config chip_hbm_config(const struct chip *c, int64_t size_bytes);
 
 /*
  * Computed against published: bf16, int8, int4, fp8, HBM, in this order; 0

@@ -41,10 +41,7 @@ double chip_peak_fp8_tflops(const struct chip *c)
 
 double chip_hbm_peak_bytes_per_second(const struct chip *c)
 {
-    const struct hbm_config config = {
-        .channel_count = (int)c->hbm_channels, .burst_bytes = (int)c->hbm_burst_bytes,
-        .burst_ps = c->hbm_burst_ps,
-    };
+    const struct hbm_config config = chip_hbm_config(c, 0);
 
     return hbm_peak_bytes_per_second(&config);
 }

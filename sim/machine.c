@@ -10,21 +10,6 @@
 
 #include <string.h>
 
-
-static struct hbm_config hbm_config_of(const struct chip *c, int64_t share_bytes)
-{
-    return (struct hbm_config){
-        .size_bytes = share_bytes * c->chip_cores,
-        .channel_count = (int)c->hbm_channels, .bank_count = (int)c->hbm_banks,
-        .row_bytes = (int)c->hbm_row_bytes, .interleave_bytes = (int)c->hbm_interleave_bytes,
-        .burst_bytes = (int)c->hbm_burst_bytes, .burst_ps = c->hbm_burst_ps,
-        .trcd_ps = c->hbm_trcd_ps, .trp_ps = c->hbm_trp_ps, .tras_ps = c->hbm_tras_ps,
-        .tcl_ps = c->hbm_tcl_ps, .tcwl_ps = c->hbm_tcwl_ps, .trrd_ps = c->hbm_trrd_ps,
-        .tfaw_ps = c->hbm_tfaw_ps, .twtr_ps = c->hbm_twtr_ps, .trtw_ps = c->hbm_trtw_ps,
-        .twr_ps = c->hbm_twr_ps, .trtp_ps = c->hbm_trtp_ps, .trefi_ps = c->hbm_trefi_ps,
-        .trfc_ps = c->hbm_trfc_ps};
-}
-
 static struct net_config net_config_of(const struct chip *c, const struct slice *s)
 {
     struct net_config config = {
@@ -42,7 +27,7 @@ static struct net_config net_config_of(const struct chip *c, const struct slice 
 
 static void create_memories(struct machine *m)
 {
-    struct hbm_config config = hbm_config_of(&m->chip, m->share_bytes);
+    struct hbm_config config = chip_hbm_config(&m->chip, m->share_bytes * m->chip.chip_cores);
     int i;
 
     m->hbm = arena_array(&m->arena, (size_t)m->chip_count, sizeof(*m->hbm));
