@@ -101,6 +101,7 @@ static void add_work(struct diff *d)
         {"cores", "matmul_flops", "FLOP issued to the matrix units", "FLOP"},
         {"cores", "issue", "bundles", ""},
         {"cores", "dma_count", "copies (DMA)", ""},
+        {"cores", "dma_staging_cycles", "DMA ports wait for staging", "cycles"},
         {"hbm", "read_bytes", "HBM read", "bytes"},
         {"hbm", "write_bytes", "HBM written", "bytes"},
         {"hbm", "runs", "HBM runs", ""},

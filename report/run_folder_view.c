@@ -116,6 +116,9 @@ static int read_core(const struct reading *r, json_t *from, struct core_counters
     if (read_counts(r, from, keys, to, COUNT_OF(keys)) || read_stalls(r, from, c) ||
         read_units(r, from, c) || read_ops(r, from, c))
         return -1;
+    if (json_object_get(from, "dma_staging_cycles") &&      /* not in folders of old */
+        read_count(r, from, "dma_staging_cycles", &c->dma_staging_cycles))
+        return -1;
     return check_core(r, c);
 }
 

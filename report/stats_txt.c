@@ -107,6 +107,8 @@ static void print_core(const struct report_view *v, int core, FILE *to)
         put_int(to, name_of("core", core, "", "cycles").text, c->cycles, "of the launch", "Cycle");
         put_int(to, name_of("core", core, "", "idle").text, c->idle_cycles,
                 "halted while others ran", "Cycle");
+        put_int(to, name_of("core", core, "", "dma_staging").text, c->dma_staging_cycles,
+                "DMA ports waited for room in their staging memory, added up", "Cycle");
         print_stalls(c, core, to);
         print_breakdown(v, core, to);
         print_units(c, core, to);

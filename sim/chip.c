@@ -231,6 +231,8 @@ static const char *find_contradiction(const struct chip *c, const char **reason)
          "must not be 0 with slots.cmem_load above 0"},
         {c->dma_chunk_bytes % c->dma_granule_bytes == 0, "dma.chunk_bytes",
          "must be a multiple of dma.granule_bytes"},
+        {c->dma_chunk_bytes <= c->dma_staging_bytes, "dma.staging_bytes",
+         "must hold a chunk, dma.chunk_bytes"},
         {is_power_of_two(c->hbm_row_bytes), "hbm.row_bytes", "must be a power of two"},
         {is_power_of_two(c->hbm_interleave_bytes), "hbm.interleave_bytes",
          "must be a power of two"},

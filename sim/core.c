@@ -182,6 +182,7 @@ static void reset_counters(struct core *c)
     c->dma_count = c->hbm_read_bytes = c->hbm_write_bytes = 0;
     c->ici_sent_bytes = c->ici_received_bytes = 0;
     c->cmem_read_bytes = c->cmem_write_bytes = 0;
+    c->dma_staging_ps = 0;
     if (!c->program)
         return;
     memset(c->bundle_count, 0, c->program->bundle_count * sizeof(*c->bundle_count));

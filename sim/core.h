@@ -254,6 +254,7 @@ struct core {
     uint32_t dma_issued;                /* copies; dma_count: of them, those that have started */
     int64_t dma_count, hbm_read_bytes, hbm_write_bytes, ici_sent_bytes, ici_received_bytes;
     int64_t cmem_read_bytes, cmem_write_bytes;
+    ps_t dma_staging_ps;                /* that its ports waited for room in their staging */
 };
 
 /* sim/core.c */

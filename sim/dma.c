@@ -4,8 +4,10 @@
  * Copies from HBM share one port of their core, other copies to HBM another,
  * then come those from CMEM, those to CMEM, and the rest. A port takes a chunk,
  * is free again after the chunk's bytes at the port's rate, and turns to the
- * next copy. Chunks do not wait for each other's data. Copies to other cores go
- * chunk by chunk too, each copy at the pace of the first link it uses.
+ * next copy. Chunks do not wait for each other's data, but for a place in the
+ * port's staging memory (sim/staging.h). Copies to other cores go chunk by chunk
+ * too, each copy at the pace of the first link it uses: a link's rate fills no
+ * more than a small part of the staging memory, which is not counted there.
  */
 #include "sim/machine_impl.h"
 #include "sim/race.h"
@@ -28,6 +30,7 @@ void dma_reset(struct machine *m)
             p->port[j].free_at = 0;
             p->port[j].is_scheduled = false;
             p->port[j].first = p->port[j].count = 0;
+            staging_reset(&p->port[j].staging);
         }
     }
 }
@@ -65,6 +68,24 @@ static int port_take(struct machine *m, struct dma_port *p)
     p->first = (p->first + 1) % (int)m->chip.dma_queue_depth;
     p->count--;
     return slot;
+}
+
+static int64_t chunk_of(const struct machine *m, const struct dma *d)
+{
+    int64_t left = d->bytes - d->done_bytes;
+
+    return left < m->chip.dma_chunk_bytes ? left : m->chip.dma_chunk_bytes;
+}
+
+/* when the port, which has a copy, takes its next chunk: free, and with a place for it */
+static ps_t next_turn(struct machine *m, struct core *c, struct dma_port *p)
+{
+    ps_t free_at = later(m->now_ps, p->free_at);
+    ps_t at = staging_room(&p->staging, free_at, chunk_of(m, &c->dma[p->slot[p->first]]),
+                           m->chip.dma_staging_bytes);
+
+    c->dma_staging_ps += at - free_at;
+    return at;
 }
 
 /* The core was stalled just before this issue, so nothing of its own started meanwhile. */
@@ -129,7 +150,7 @@ void dma_start(struct machine *m, struct core *c, int slot)
     }
     port_put(m, p, slot);
     if (!p->is_scheduled)
-        serial_push(m, later(m->now_ps, p->free_at), EVENT_PORT, c, port_of(d));
+        serial_push(m, next_turn(m, c, p), EVENT_PORT, c, port_of(d));
     p->is_scheduled = true;
 }
 
@@ -204,26 +225,21 @@ static ps_t fixed_ps(const struct machine *m, const struct dma *d)
     }
 }
 
-static int64_t chunk_of(const struct machine *m, const struct dma *d)
-{
-    int64_t left = d->bytes - d->done_bytes;
-
-    return left < m->chip.dma_chunk_bytes ? left : m->chip.dma_chunk_bytes;
-}
-
 static void take_chunk(struct machine *m, struct core *c, int port)
 {
     struct dma_port *p = &m->ports[c->number].port[port];
     int slot = port_take(m, p);
     struct dma *d = &c->dma[slot];
     int64_t bytes = chunk_of(m, d);
+    ps_t end;
 
     if (d->done_bytes == 0)
         d->started_ps = m->now_ps;
     p->free_at = m->now_ps + transfer_ps(bytes, port_gbps(m, port));
-    d->last_ps = later(d->last_ps, p->free_at);
-    d->last_ps = later(d->last_ps, access_side(m, c, d, bytes, false));
-    d->last_ps = later(d->last_ps, access_side(m, c, d, bytes, true));
+    end = later(p->free_at, access_side(m, c, d, bytes, false));
+    end = later(end, access_side(m, c, d, bytes, true));
+    staging_put(&p->staging, end + fixed_ps(m, d), bytes);
+    d->last_ps = later(d->last_ps, end);
     d->done_bytes += bytes;
     if (d->done_bytes < d->bytes)
         port_put(m, p, slot);
@@ -244,16 +260,17 @@ static bool is_next(const struct machine *m, ps_t at)
 void dma_port_chunk(struct machine *m, struct core *c, int port)
 {
     struct dma_port *p = &m->ports[c->number].port[port];
+    ps_t at = 0;
 
     take_chunk(m, c, port);
-    while (p->count > 0 && is_next(m, p->free_at)) {
-        m->now_ps = p->free_at;
+    while (p->count > 0 && is_next(m, at = next_turn(m, c, p))) {
+        m->now_ps = at;
         c->serial_sequence++;
         take_chunk(m, c, port);
     }
     p->is_scheduled = p->count > 0;
     if (p->is_scheduled)
-        serial_push(m, p->free_at, EVENT_PORT, c, port);
+        serial_push(m, at, EVENT_PORT, c, port);
 }
 
 static void push_arrival(struct machine *m, struct core *c, int slot, int64_t bytes, ps_t at)

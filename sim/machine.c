@@ -120,7 +120,7 @@ struct machine *machine_create(const struct slice *slice, const struct chip *chi
 void machine_destroy(struct machine *m)
 {
     size_t j;
-    int i;
+    int i, port;
 
     if (!m)
         return;
@@ -129,6 +129,8 @@ void machine_destroy(struct machine *m)
     for (i = 0; i < m->core_count; i++) {
         hbm_store_destroy(m->core[i].hbm);
         core_fini(&m->core[i]);
+        for (port = 0; port < PORT_COUNT; port++)
+            staging_fini(&m->ports[i].port[port].staging);
     }
     for (i = 0; i < m->chip_count; i++)
         hbm_destroy(m->hbm[i]);

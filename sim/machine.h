@@ -55,6 +55,7 @@ struct core_counters {
     int64_t hbm_read_bytes, hbm_write_bytes, ici_sent_bytes, ici_received_bytes;
     int64_t cmem_read_bytes, cmem_write_bytes;  /* by copies and by cld */
     int64_t dma_count;
+    cycle_t dma_staging_cycles;         /* its DMA ports waited for room, summed over them */
 };
 
 /* What the copies of one bundle came to in a launch. */

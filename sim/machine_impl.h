@@ -6,6 +6,7 @@
 #define SIM_MACHINE_IMPL_H
 #include "sim/core.h"
 #include "sim/rounds.h"
+#include "sim/staging.h"
 #include "sim/tracing.h"
 
 /* A DMA port of a core: copies in one direction share it, chunk by chunk in turn. */
@@ -14,6 +15,7 @@ struct dma_port {
     bool is_scheduled;                  /* an EVENT_PORT is in the queue */
     int *slot;                          /* ring of dma.queue_depth slots */
     int first, count;
+    struct staging staging;             /* chunks asked for and not back */
 };
 
 enum { PORT_FROM_HBM, PORT_TO_HBM, PORT_FROM_CMEM, PORT_TO_CMEM, PORT_LOCAL, PORT_COUNT };

@@ -47,7 +47,7 @@ static const struct field core_fields[] = {
     SAVED(core, dma_active), SAVED_TIME(core, dma_busy_from), SAVED_TIME(core, halted_at),
     SAVED(core, dma_issued), SAVED(core, dma_count), SAVED(core, hbm_read_bytes), SAVED(core, hbm_write_bytes),
     SAVED(core, ici_sent_bytes), SAVED(core, ici_received_bytes), SAVED(core, cmem_read_bytes),
-    SAVED(core, cmem_write_bytes),
+    SAVED(core, cmem_write_bytes), SAVED_TIME(core, dma_staging_ps),
 
     /* below, and in snapshot_units.c and snapshot_dma.c */
     APART(core, bundle_count), APART(core, bundle_stall), APART(core, bundle_copies),

@@ -25,7 +25,9 @@ static const struct field event_fields[] = {
 
 static const struct field port_fields[] = {
     SAVED_TIME(dma_port, free_at), SAVED_BOOL(dma_port, is_scheduled), SAVED(dma_port, first),
-    SAVED(dma_port, count), APART(dma_port, slot)};
+    SAVED(dma_port, count), APART(dma_port, slot), APART(dma_port, staging)};
+
+static const struct field staged_fields[] = {SAVED_TIME(staged, end), SAVED(staged, bytes)};
 
 static const struct field ports_fields[] = {SAVED_TIME(core_ports, remote_free_at),
                                             APART(core_ports, port)};
@@ -136,6 +138,29 @@ void copies_archive(struct core *c, struct archive *a)
     archive_complete(c, a);
 }
 
+/* chunks that a port waits for, the oldest first: they end in that order */
+static void archive_staging(const struct chip *chip, struct staging *s, struct archive *a)
+{
+    size_t count = archive_count(a, s->count, 1), i;
+    ps_t last = 0;
+
+    if (archive_is_loading(a))
+        staging_reset(s);
+    for (i = 0; i < count && !a->is_failed; i++) {
+        struct staged one = archive_is_loading(a) ? (struct staged){0} : *staging_item(s, i);
+
+        WALK(a, staged_fields, &one);
+        archive_check(a, one.end >= last && one.bytes > 0
+                         && one.bytes <= chip->dma_chunk_bytes
+                         && (!archive_is_loading(a)
+                             || s->bytes + one.bytes <= chip->dma_staging_bytes),
+                      "the snapshot has an impossible chunk under way");
+        if (archive_is_loading(a) && !a->is_failed)
+            staging_put(s, one.end, one.bytes);
+        last = one.end;
+    }
+}
+
 void ports_archive(const struct chip *chip, struct core_ports *p, struct archive *a)
 {
     int depth = (int)chip->dma_queue_depth, i, j;
@@ -155,6 +180,7 @@ void ports_archive(const struct chip *chip, struct core_ports *p, struct archive
             archive_check(a, *slot >= 0 && *slot < depth, "the snapshot has DMA slot %d of %d",
                           *slot, depth);
         }
+        archive_staging(chip, &port->staging, a);
     }
 }
 
@@ -203,5 +229,6 @@ uint32_t copies_archive_crc(uint32_t crc)
     crc = archive_table_crc(crc, dma_fields, COUNT_OF(dma_fields));
     crc = archive_table_crc(crc, event_fields, COUNT_OF(event_fields));
     crc = archive_table_crc(crc, port_fields, COUNT_OF(port_fields));
+    crc = archive_table_crc(crc, staged_fields, COUNT_OF(staged_fields));
     return archive_table_crc(crc, ports_fields, COUNT_OF(ports_fields));
 }

@@ -23,14 +23,19 @@ static const struct character characters[] = {
     {"sparse",  {2, 2, 2, 2, 4, 2, 2, 2, 2, 2, 2},  2, 6, 4, 8, 30},
 };
 
-/* memories of a size that can be compared as a whole after every program */
+/*
+ * Memories of a size that can be compared as a whole after every program; for every third seed
+ * a staging memory that holds copies up.
+ */
 static void shrink_memories(struct random_programs *r)
 {
-    static const char *const set[] = {"vmem.bytes=262144", "cmem.bytes=1048576"};
+    static const char *const set[] = {"vmem.bytes=262144", "cmem.bytes=1048576",
+                                      "dma.staging_bytes=8192"};
     struct err e = {.line = 0};
 
     if (chip_set(&r->chip, set[0], NULL, &r->arena, &e)
-        || (r->chip.cmem_bytes > 0 && chip_set(&r->chip, set[1], NULL, &r->arena, &e)))
+        || (r->chip.cmem_bytes > 0 && chip_set(&r->chip, set[1], NULL, &r->arena, &e))
+        || (r->seed % 3 == 1 && chip_set(&r->chip, set[2], NULL, &r->arena, &e)))
         fail_msg("%s", e.msg);
 }
 

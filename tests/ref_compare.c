@@ -86,6 +86,7 @@ static void compare_counters(struct finding *f)
     hold(f, "ici_received_bytes", -1, a->ici_received_bytes, b->ici_received_bytes);
     hold(f, "cmem_read_bytes", -1, a->cmem_read_bytes, b->cmem_read_bytes);
     hold(f, "cmem_write_bytes", -1, a->cmem_write_bytes, b->cmem_write_bytes);
+    hold(f, "dma_staging_cycles", -1, a->dma_staging_cycles, b->dma_staging_cycles);
     hold(f, "dma_count", -1, a->dma_count, b->dma_count);
     hold(f, "the count of units", -1, a->unit_count, b->unit_count);
 }

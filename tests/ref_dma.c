@@ -305,6 +305,51 @@ static void count_end(struct ref_core *c, cycle_t at)
     u->busy_until = at;
 }
 
+static int64_t chunk_of(const struct ref_machine *m, const struct ref_copy *d)
+{
+    int64_t most = m->chip.dma_chunk_bytes / GRANULE, left = d->size - d->done;
+
+    return left < most ? left : most;
+}
+
+/* of all chunks that the port has taken, those still on their way at `at` */
+static int64_t staged_bytes(const struct ref_port *p, ps_t at)
+{
+    int64_t bytes = 0;
+
+    for (size_t i = 0; i < p->staged_count; i++)
+        bytes += p->staged[i].leaves_at > at ? p->staged[i].bytes : 0;
+    return bytes;
+}
+
+/* the first instant at which the port is free and what it has staged leaves room for a chunk */
+static void plan_turn(struct ref_core *c, int number)
+{
+    struct ref_port *p = &c->port[number];
+    int64_t most = c->m->chip.dma_staging_bytes
+                   - chunk_of(c->m, &c->copy[p->copy[0]]) * GRANULE;
+    ps_t free_at = later(c->m->now_ps, p->free_at), at = free_at;
+
+    for (size_t i = 0; staged_bytes(p, at) > most; i++) {
+        while (p->staged[i].leaves_at <= at)
+            i++;
+        at = p->staged[i].leaves_at;
+    }
+    c->staging_ps += at - free_at;
+    ref_follow(c, at, (struct ref_event){.kind = REF_PORT_TURN, .index = number});
+    p->is_waiting = true;
+}
+
+static void stage(struct ref_port *p, ps_t leaves_at, int64_t bytes)
+{
+    size_t n = p->staged_count;
+
+    p->staged = mem_grow(p->staged, &p->staged_capacity, n + 1, sizeof(*p->staged));
+    p->staged[n].leaves_at = n ? later(p->staged[n - 1].leaves_at, leaves_at) : leaves_at;
+    p->staged[n].bytes = bytes;
+    p->staged_count++;
+}
+
 void ref_copy_begins(struct ref_machine *m, struct ref_core *c, int index)
 {
     struct ref_copy *d = &c->copy[index];
@@ -319,9 +364,7 @@ void ref_copy_begins(struct ref_machine *m, struct ref_core *c, int index)
     }
     p->copy[p->count++] = index;
     if (!p->is_waiting)
-        ref_follow(c, later(m->now_ps, p->free_at),
-                   (struct ref_event){.kind = REF_PORT_TURN, .index = number});
-    p->is_waiting = true;
+        plan_turn(c, number);
 }
 
 /* `count` granules from granule `from` of the copy on, each contiguous piece by itself */
@@ -368,13 +411,6 @@ static ps_t ask_side(struct ref_core *c, const struct ref_copy *d, bool is_desti
     }
 }
 
-static int64_t chunk_of(const struct ref_machine *m, const struct ref_copy *d)
-{
-    int64_t most = m->chip.dma_chunk_bytes / GRANULE, left = d->size - d->done;
-
-    return left < most ? left : most;
-}
-
 /* what the end of a copy inside a core comes after its last byte */
 static ps_t fixed_ps(const struct chip *chip, const struct ref_copy *d)
 {
@@ -399,21 +435,23 @@ void ref_port_turn(struct ref_machine *m, struct ref_core *c, int port)
     int index = p->copy[0];
     struct ref_copy *d = &c->copy[index];
     int64_t count = chunk_of(m, d);
+    ps_t end;
 
     memmove(p->copy, p->copy + 1, (size_t)--p->count * sizeof(*p->copy));
     p->free_at = m->now_ps + time_of(count * GRANULE, gbps[port]);
-    d->last_ps = later(d->last_ps, p->free_at);
-    d->last_ps = later(d->last_ps, ask_side(c, d, false, count));
-    d->last_ps = later(d->last_ps, ask_side(c, d, true, count));
+    end = later(p->free_at, ask_side(c, d, false, count));
+    end = later(end, ask_side(c, d, true, count));
+    stage(p, end + fixed_ps(&m->chip, d), count * GRANULE);
+    d->last_ps = later(d->last_ps, end);
     d->done += count;
     if (d->done < d->size)
         p->copy[p->count++] = index;
     else
         ref_follow(c, d->last_ps + fixed_ps(&m->chip, d),
                    (struct ref_event){.kind = REF_COPY_DONE, .index = index});
-    p->is_waiting = p->count > 0;
-    if (p->is_waiting)
-        ref_follow(c, p->free_at, (struct ref_event){.kind = REF_PORT_TURN, .index = port});
+    p->is_waiting = false;
+    if (p->count > 0)
+        plan_turn(c, port);
 }
 
 /* A chunk on its way: when it is there, and when the next may follow. */

@@ -123,6 +123,11 @@ struct ref_port {
     bool is_waiting;                    /* a turn of it is among the events */
     int *copy;                          /* in the order of their turns */
     int count;
+    struct {
+        ps_t leaves_at;                 /* not before those in front of it */
+        int64_t bytes;
+    } *staged;                          /* every chunk of the launch */
+    size_t staged_count, staged_capacity;
 };
 
 struct ref_core {
@@ -172,7 +177,7 @@ struct ref_core {
     struct ref_copy *copy;              /* dma.queue_depth */
     int copies_queued, copies_running;
     struct ref_port port[REF_PORT_COUNT];
-    ps_t remote_free_at;
+    ps_t remote_free_at, staging_ps;
     struct ref_copy *complete;          /* contents not moved yet */
     size_t complete_count, complete_capacity;
 

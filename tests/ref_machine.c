@@ -147,6 +147,8 @@ void ref_destroy(struct ref_machine *m)
         mem_free(c->copy);
         for (int j = 0; j < REF_PORT_COUNT; j++)
             mem_free(c->port[j].copy);
+        for (int j = 0; j < REF_PORT_COUNT; j++)
+            mem_free(c->port[j].staged);
         mem_free(c->store);
         mem_free(c->complete);
     }
@@ -232,9 +234,10 @@ static void start_core(struct ref_core *c)
     for (int i = 0; i < REF_PORT_COUNT; i++) {
         c->port[i].free_at = 0;
         c->port[i].count = 0;
+        c->port[i].staged_count = 0;
         c->port[i].is_waiting = false;
     }
-    c->remote_free_at = 0;
+    c->remote_free_at = c->staging_ps = 0;
     reset_registers(c);
     reset_units(c);
     memset(c->unit, 0, sizeof(c->unit));
@@ -378,6 +381,7 @@ static void finish(struct ref_machine *m)
     for (int i = 0; i < m->core_count; i++) {
         m->core[i].counters.cycles = m->cycles;
         m->core[i].counters.idle_cycles = m->cycles - m->core[i].halted_at;
+        m->core[i].counters.dma_staging_cycles = ref_cycle_at(m, m->core[i].staging_ps);
         finish_units(&m->core[i]);
     }
 }

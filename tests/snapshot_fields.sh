@@ -52,6 +52,7 @@ look sim/core.h core tile_fifo word_fifo quadrant prepared accumulator mxu xlu a
     store_record dma issue_time
 look sim/machine.h fault stand_in_site
 look sim/machine_impl.h dma_port core_ports machine cmem_port
+look sim/staging.h staged
 look sim/events.h event
 look sim/mask.h mask
 look sim/race_impl.h site extent side copy access race

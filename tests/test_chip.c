@@ -511,6 +511,8 @@ TEST(set_refuses_what_a_chip_file_could_not_say)
     expect_set_error("chip.name=", "--set: chip.name: expected 1..31 characters, found \"\"");
     expect_set_error("vmem.bytes=65537", "--set: vmem.bytes=65537: vmem.bytes must be a multiple "
                      "of 4096, a vector tile");
+    expect_set_error("dma.staging_bytes=2048", "--set: dma.staging_bytes=2048: dma.staging_bytes "
+                     "must hold a chunk, dma.chunk_bytes");
 }
 
 TEST(values_set_together_need_not_agree_one_by_one)

@@ -98,6 +98,58 @@ TEST(port_of_a_core_bounds_its_rate)
     rig_close(&r);
 }
 
+/* Of chunks that take 450 ns each way, two at a time go every 450 ns and the HBM's own time. */
+TEST(chunks_wait_for_room_in_the_staging_memory)
+{
+    static const struct rig_options two = {.set = {"dma.staging_bytes=8192"}};
+    struct rig r, wide;
+    cycle_t slow, fast;
+    ps_t pair_ps;
+
+    with(&two, "v3", &r);
+    pair_ps = hbm_time(&r, 2 * 4096, false) + r.chip.dma_read_ns * 1000;
+    slow = rig_cycles(&r, "{ dma.hbm_to_vmem 0, 1280, 0, [sflag:0] }\n"
+                          "{ dma.done.wait [sflag:0], 1280 }\n"
+                          "{ vsyncadd [sflag:0], -1280 }\n{ shalt }");
+    /* five pairs; a later pair finds its banks as it may, half an HBM access to either side */
+    assert_true(slow > clock_cycle_at(940, 5 * pair_ps - 5 * 30000));
+    assert_true(slow < clock_cycle_at(940, 5 * pair_ps + 5 * 30000));
+    assert_true(machine_counters(r.m, 0)->dma_staging_cycles > clock_cycle_at(940, 4 * 450000));
+    assert_true(machine_counters(r.m, 0)->dma_staging_cycles < slow);
+    with(NULL, "v3", &wide);
+    fast = rig_cycles(&wide, "{ dma.hbm_to_vmem 0, 1280, 0, [sflag:0] }\n"
+                             "{ dma.done.wait [sflag:0], 1280 }\n"
+                             "{ vsyncadd [sflag:0], -1280 }\n{ shalt }");
+    assert_int_equal(fast, expected_cycles(&wide, hbm_time(&wide, 10 * 4096, false)
+                                                  + wide.chip.dma_read_ns * 1000));
+    assert_int_equal(machine_counters(wide.m, 0)->dma_staging_cycles, 0);
+    rig_close(&wide);
+    rig_close(&r);
+}
+
+/* Each direction has a staging memory of its own; inside the core the time is exact. */
+TEST(staging_memory_is_per_direction_and_lets_the_oldest_go_first)
+{
+    static const struct rig_options one = {
+        .set = {"dma.staging_bytes=4096", "dma.local_gbps=4.096", "dma.local_ns=2000"}};
+    struct rig r;
+
+    with(&one, "v3", &r);
+    /* a chunk takes 1000 ns at the port and is there 2000 ns later; only then the next may go */
+    assert_int_equal(rig_cycles(&r, "{ dma.vmem_to_vmem 0, 384, 1024, [sflag:0] }\n"
+                                    "{ dma.done.wait [sflag:0], 384 }\n"
+                                    "{ vsyncadd [sflag:0], -384 }\n{ shalt }"),
+                     clock_cycle_at(940, 3 * 3000000) + 7 + 3);
+    assert_int_equal(machine_counters(r.m, 0)->dma_staging_cycles,
+                     clock_cycle_at(940, 2 * 2000000));
+    rig_cycles(&r, "{ dma.vmem_to_vmem 0, 128, 1024, [sflag:0] }\n"
+                   "{ dma.hbm_to_vmem 0, 128, 2048, [sflag:0] }\n"
+                   "{ dma.vmem_to_hbm 0, 128, 4096, [sflag:0] }\n"
+                   "{ dma.done.wait [sflag:0], 384 }\n{ vsyncadd [sflag:0], -384 }\n{ shalt }");
+    assert_int_equal(machine_counters(r.m, 0)->dma_staging_cycles, 0);
+    rig_close(&r);
+}
+
 TEST(flag_that_is_satisfied_on_arrival_costs_nothing)
 {
     struct rig r;
@@ -385,6 +437,8 @@ int main(void)
         cmocka_unit_test(copy_from_hbm_ends_with_its_last_chunk_and_the_fixed_part),
         cmocka_unit_test(copy_to_hbm_ends_with_its_last_chunk_and_the_fixed_part),
         cmocka_unit_test(port_of_a_core_bounds_its_rate),
+        cmocka_unit_test(chunks_wait_for_room_in_the_staging_memory),
+        cmocka_unit_test(staging_memory_is_per_direction_and_lets_the_oldest_go_first),
         cmocka_unit_test(flag_that_is_satisfied_on_arrival_costs_nothing),
         cmocka_unit_test(issue_keeps_its_distance),
         cmocka_unit_test(full_queue_holds_the_next_copy_until_one_is_complete),
