@@ -169,6 +169,23 @@ static struct dma_piece touching_pieces(const struct dma *d, bool is_write, int6
     return piece;
 }
 
+/* what `bytes` bytes of one side hold the engine for: pieces, each in whole vectors */
+static int64_t vectors_bytes(const struct machine *m, const struct dma *d, bool is_write,
+                             int64_t bytes)
+{
+    int64_t vector = m->chip.dma_vector_bytes, sum = 0, at = d->done_bytes, end = at + bytes;
+
+    if ((is_write ? d->destination_piece_bytes : d->source_piece_bytes) >= d->bytes)
+        return div_up(bytes, vector) * vector;
+    while (at < end) {
+        struct dma_piece piece = touching_pieces(d, is_write, at, end - at);
+
+        sum += div_up(piece.bytes, vector) * vector;
+        at += piece.bytes;
+    }
+    return sum;
+}
+
 /* `bytes` bytes from byte `at` of the copy on, piece by piece, asked of the HBM at now_ps */
 static ps_t access_hbm(struct machine *m, struct core *c, const struct dma *d, int64_t at,
                        int64_t bytes, bool is_write)
@@ -235,7 +252,9 @@ static void take_chunk(struct machine *m, struct core *c, int port)
 
     if (d->done_bytes == 0)
         d->started_ps = m->now_ps;
-    p->free_at = m->now_ps + transfer_ps(bytes, port_gbps(m, port));
+    p->free_at = m->now_ps + transfer_ps(later(vectors_bytes(m, d, false, bytes),
+                                               vectors_bytes(m, d, true, bytes)),
+                                         port_gbps(m, port));
     end = later(p->free_at, access_side(m, c, d, bytes, false));
     end = later(end, access_side(m, c, d, bytes, true));
     staging_put(&p->staging, end + fixed_ps(m, d), bytes);

@@ -426,6 +426,23 @@ static ps_t fixed_ps(const struct chip *chip, const struct ref_copy *d)
     return ns * PS_PER_NS;
 }
 
+/* One vector after the other: it ends where it is full or the next granule lies elsewhere. */
+static int64_t vector_count(const struct ref_machine *m, const struct ref_copy *d,
+                            bool is_destination, int64_t count)
+{
+    int64_t vectors = 0, filled = 0;
+
+    for (int64_t i = d->done; i < d->done + count; i++) {
+        if (i == d->done || filled == m->chip.dma_vector_bytes
+            || granule_at(d, is_destination, i) != granule_at(d, is_destination, i - 1) + 1) {
+            vectors++;
+            filled = 0;
+        }
+        filled += GRANULE;
+    }
+    return vectors;
+}
+
 /* The copy whose turn it is moves a chunk, and goes to the end of the line. */
 void ref_port_turn(struct ref_machine *m, struct ref_core *c, int port)
 {
@@ -435,10 +452,11 @@ void ref_port_turn(struct ref_machine *m, struct ref_core *c, int port)
     int index = p->copy[0];
     struct ref_copy *d = &c->copy[index];
     int64_t count = chunk_of(m, d);
+    int64_t vectors = later(vector_count(m, d, false, count), vector_count(m, d, true, count));
     ps_t end;
 
     memmove(p->copy, p->copy + 1, (size_t)--p->count * sizeof(*p->copy));
-    p->free_at = m->now_ps + time_of(count * GRANULE, gbps[port]);
+    p->free_at = m->now_ps + time_of(vectors * m->chip.dma_vector_bytes, gbps[port]);
     end = later(p->free_at, ask_side(c, d, false, count));
     end = later(end, ask_side(c, d, true, count));
     stage(p, end + fixed_ps(&m->chip, d), count * GRANULE);

@@ -132,6 +132,44 @@ TEST(strides_that_touch_cost_what_one_run_costs)
     rig_close(&r);
 }
 
+static cycle_t copy_cycles(struct rig *r, const char *copy, int granules)
+{
+    char text[400];
+    int length = copy_text(text, sizeof(text), copy, granules);
+
+    snprintf(text + length, sizeof(text) - (size_t)length, "{ shalt }");
+    return rig_cycles(r, text);
+}
+
+static cycle_t cycles_at(const struct rig *r, int64_t ns)
+{
+    return clock_cycle_at(r->chip.chip_clock_mhz, ns * 1000) + r->chip.sync_resume_cycles + 3;
+}
+
+/*
+ * 4096 granules from VMEM to VMEM at 64 GB/s, 100 ns: a run takes whole vectors of 512 bytes on
+ * the side that has more of them, so that rows of 512 bytes are as good as one run.
+ */
+TEST(runs_take_whole_vectors_of_the_engine)
+{
+    static const struct rig_options slow = {.set = {"dma.local_gbps=64"}};
+    static const struct { const char *strides; int64_t vectors; } cases[] = {
+        {"", 256}, {", 32, 32, 16", 256}, {", 48, 32, 32", 256}, {", 16, 16, 8", 512},
+        {", 8, 16, 8", 512}, {", 16, 8, 8", 512}, {", 34, 34, 17", 481}, {", 2, 1, 1", 4096}};
+    struct rig r;
+
+    rig_open(&r, "v3", &slow);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char copy[120];
+
+        snprintf(copy, sizeof(copy), "dma.vmem_to_vmem 0, 4096, 65536, [sflag:0]%s",
+                 cases[i].strides);
+        assert_int_equal(copy_cycles(&r, copy, 4096),
+                         cycles_at(&r, cases[i].vectors * 8 + 100));
+    }
+    rig_close(&r);
+}
+
 TEST(hbm_addresses_have_no_sign)
 {
     uint32_t words[32], back[32];
@@ -318,20 +356,6 @@ TEST(mistakes_of_a_copy_name_the_numbers)
 }
 
 /* cycles of core 0 to the end of a copy of `granules` granules, issued at cycle 0 */
-static cycle_t copy_cycles(struct rig *r, const char *copy, int granules)
-{
-    char text[400];
-    int length = copy_text(text, sizeof(text), copy, granules);
-
-    snprintf(text + length, sizeof(text) - (size_t)length, "{ shalt }");
-    return rig_cycles(r, text);
-}
-
-static cycle_t cycles_at(const struct rig *r, int64_t ns)
-{
-    return clock_cycle_at(r->chip.chip_clock_mhz, ns * 1000) + r->chip.sync_resume_cycles + 3;
-}
-
 TEST(cmem_copies_take_its_rate_and_latency)
 {
     struct rig r;
@@ -568,7 +592,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(every_pair_of_memories_can_be_copied),
         T(strides_work_between_all_memories),
-        T(strides_that_touch_cost_what_one_run_costs),
+        T(strides_that_touch_cost_what_one_run_costs), T(runs_take_whole_vectors_of_the_engine),
         T(hbm_addresses_have_no_sign),
         T(four_dimensions_match_plain_loops),
         T(every_field_of_a_descriptor_is_checked),
