@@ -4,93 +4,86 @@
 #include <math.h>
 
 #include "base/arena.h"
-
-enum { NEGATIVE, POSITIVE, DIRECTIONS };
+#include "interconnect/net_impl.h"
 
 struct link {
     ps_t ready_at;                      /* the last byte of the message before has left */
     struct net_link_stats stats;
 };
 
+/* what a size costs on any link: few sizes are in use at a time, and dividing takes long */
+#define COSTS 16
+struct cost {
+    int64_t bytes, wire_bytes;
+    ps_t busy_ps;
+};
+
 struct net {
     struct net_config config;
-    int chip_count, link_count;
+    struct grid grid;
     double ps_per_byte;
-    struct link *links;
-    int *link_index;                    /* (chip, dimension, direction); -1 = no such link */
+    struct cost cost[COSTS];
+    struct link *link;
+    int link_count;
+    int last_chip;                      /* chip numbers are & this: 0 where one stands for all */
+    struct port {
+        int next, link;                 /* -1: no such link */
+    } (*port)[PORTS];                   /* by chip */
     net_watch_fn *watch;                /* NULL: nobody */
     void *watch_context;
 };
 
-static bool closes(const struct net_config *c, int axis)
+/* both ports of an axis of two chips lead over one link to the other: so do they when folded */
+static bool shares_link(const struct net *n, int axis, int direction)
 {
-    return c->is_ring[axis] && c->dim[axis] > 2;
+    return n->config.is_folded && direction == POSITIVE && n->grid.dim[axis] == 2;
 }
 
-/* The position next to `position` along an axis, or -1 beyond the edge of a mesh. */
-static int neighbour(const struct net_config *c, int axis, int position, int direction)
+static void add_port(struct net *n, int chip, int axis, int direction)
 {
-    int next = position + (direction == POSITIVE ? 1 : -1);
+    struct port *p = &n->port[chip][axis * DIRECTIONS + direction];
+    int next = grid_neighbour(&n->grid, chip, axis, direction);
 
-    if (next >= 0 && next < c->dim[axis])
-        return next;
-    return closes(c, axis) ? (next + c->dim[axis]) % c->dim[axis] : -1;
-}
-
-static int *link_slot(const struct net *n, int chip, int axis, int direction)
-{
-    return &n->link_index[(chip * NET_DIM_MAX + axis) * DIRECTIONS + direction];
-}
-
-static void find_position(const struct net_config *c, int chip, int *position)
-{
-    for (int axis = 0; axis < NET_DIM_MAX; axis++) {
-        position[axis] = chip % c->dim[axis];
-        chip /= c->dim[axis];
+    *p = (struct port){-1, -1};
+    if (shares_link(n, axis, direction)) {
+        *p = n->port[chip][axis * DIRECTIONS + NEGATIVE];
+        return;
     }
+    if (n->config.is_folded)
+        next = n->grid.dim[axis] > 1 ? 0 : -1;
+    if (next < 0)
+        return;
+    *p = (struct port){next, n->link_count};
+    n->link[n->link_count++].stats = (struct net_link_stats){.from = chip, .to = next};
 }
 
-static void add_links(struct net *n, int chip)
+static void add_links(struct net *n)
 {
-    const struct net_config *c = &n->config;
-    int position[NET_DIM_MAX], stride = 1;
+    int chips = n->config.is_folded ? 1 : n->grid.chip_count;
 
-    find_position(c, chip, position);
-    for (int axis = 0; axis < NET_DIM_MAX; axis++) {
-        for (int direction = 0; direction < DIRECTIONS; direction++) {
-            int next = neighbour(c, axis, position[axis], direction);
-
-            *link_slot(n, chip, axis, direction) = -1;
-            if (next < 0)
-                continue;
-            *link_slot(n, chip, axis, direction) = n->link_count;
-            n->links[n->link_count].stats.from = chip;
-            n->links[n->link_count].stats.to = chip + (next - position[axis]) * stride;
-            n->link_count++;
-        }
-        stride *= c->dim[axis];
-    }
+    n->last_chip = n->config.is_folded ? 0 : -1;
+    n->port = mem_alloc((size_t)chips * sizeof(*n->port));
+    n->link = mem_alloc((size_t)chips * PORTS * sizeof(*n->link));
+    for (int chip = 0; chip < chips; chip++)
+        for (int axis = 0; axis < NET_DIM_MAX; axis++)
+            for (int direction = 0; direction < DIRECTIONS; direction++)
+                add_port(n, chip, axis, direction);
 }
 
 struct net *net_create(const struct net_config *config)
 {
     struct net *n = mem_alloc(sizeof(*n));
-    size_t slots;
 
-    n->config = *config;
-    n->chip_count = 1;
-    for (int axis = 0; axis < NET_DIM_MAX; axis++) {
-        assert(config->dim[axis] >= 1);
-        n->chip_count *= config->dim[axis];
-    }
     assert(config->link_gbps > 0 && config->packet_bytes > 0);
     assert(config->packet_overhead_bytes >= 0 && config->hop_ps >= 0);
+    n->config = *config;
     n->ps_per_byte = 1000.0 / config->link_gbps;
-    slots = (size_t)n->chip_count * NET_DIM_MAX * DIRECTIONS;
-    n->links = mem_alloc(slots * sizeof(*n->links));
-    n->link_index = mem_alloc(slots * sizeof(*n->link_index));
-    for (int chip = 0; chip < n->chip_count; chip++)
-        add_links(n, chip);
+    for (int i = 0; i < COSTS; i++)
+        n->cost[i].bytes = -1;
+    grid_init(&n->grid, config);
+    for (int axis = 0; axis < NET_DIM_MAX; axis++)
+        assert(!config->is_folded || n->grid.is_ring[axis] || config->dim[axis] <= 2);
+    add_links(n);
     return n;
 }
 
@@ -98,17 +91,18 @@ void net_destroy(struct net *n)
 {
     if (!n)
         return;
-    mem_free(n->links);
-    mem_free(n->link_index);
+    grid_fini(&n->grid);
+    mem_free(n->link);
+    mem_free(n->port);
     mem_free(n);
 }
 
 void net_reset(struct net *n)
 {
     for (int i = 0; i < n->link_count; i++) {
-        struct net_link_stats *s = &n->links[i].stats;
+        struct net_link_stats *s = &n->link[i].stats;
 
-        n->links[i].ready_at = 0;
+        n->link[i].ready_at = 0;
         *s = (struct net_link_stats){.from = s->from, .to = s->to};
     }
 }
@@ -122,8 +116,8 @@ static const struct field stats_fields[] = {
 void net_archive(struct net *n, struct archive *a)
 {
     for (int i = 0; i < n->link_count; i++) {
-        archive_fields(a, link_fields, COUNT_OF(link_fields), &n->links[i]);
-        archive_fields(a, stats_fields, COUNT_OF(stats_fields), &n->links[i].stats);
+        archive_fields(a, link_fields, COUNT_OF(link_fields), &n->link[i]);
+        archive_fields(a, stats_fields, COUNT_OF(stats_fields), &n->link[i].stats);
     }
 }
 
@@ -133,62 +127,106 @@ uint32_t net_archive_crc(uint32_t crc)
     return archive_table_crc(crc, stats_fields, COUNT_OF(stats_fields));
 }
 
-/* Steps from one position to another along an axis, signed by direction. */
-static int signed_distance(const struct net_config *c, int axis, int from, int to)
-{
-    int length = c->dim[axis], positive = (to - from + length) % length;
-
-    if (!closes(c, axis))
-        return to - from;
-    return positive <= length - positive ? positive : positive - length;
-}
-
 /* A message without payload, a flag say, still takes one header. */
-static int64_t wire_bytes(const struct net_config *c, int64_t bytes)
+static void find_cost(const struct net *n, struct cost *out, int64_t bytes)
 {
-    int64_t packets = bytes > 0 ? div_up(bytes, c->packet_bytes) : 1;
+    int64_t packets = bytes > 0 ? div_up(bytes, n->config.packet_bytes) : 1;
 
-    return bytes + packets * c->packet_overhead_bytes;
+    assert(bytes >= 0);
+    out->bytes = bytes;
+    out->wire_bytes = bytes + packets * n->config.packet_overhead_bytes;
+    out->busy_ps = (ps_t)ceil((double)out->wire_bytes * n->ps_per_byte);
 }
 
-ps_t net_send(struct net *n, ps_t at, int from, int to, int64_t bytes, ps_t *sent_at)
+static const struct cost *cost_of(struct net *n, int64_t bytes)
 {
-    const struct net_config *c = &n->config;
-    int64_t wire = wire_bytes(c, bytes);
-    ps_t busy_ps = (ps_t)ceil((double)wire * n->ps_per_byte), head_at = at;
-    int start[NET_DIM_MAX], end[NET_DIM_MAX], chip = from;
-    bool is_first = true;
+    struct cost *c = &n->cost[(uint64_t)bytes / 32 % COSTS];
 
-    assert(from != to && bytes >= 0);
-    assert(from >= 0 && from < n->chip_count && to >= 0 && to < n->chip_count);
-    find_position(c, from, start);
-    find_position(c, to, end);
+    if (c->bytes != bytes)
+        find_cost(n, c, bytes);
+    return c;
+}
+
+/* the axis with steps left that comes first in the order of axes */
+static int first_axis(const struct net *n, const struct net_way *w)
+{
+    if (n->config.routing == NET_XYZ)
+        return w->step[0] ? 0 : w->step[1] ? 1 : 2;
+    return w->step[2] ? 2 : w->step[1] ? 1 : 0;
+}
+
+static ps_t free_from(const struct net *n, ps_t at, const struct port *p)
+{
+    return later(at, n->link[p->link].ready_at);
+}
+
+/* Halfway round, both ways are as short: turns the steps round where that link is free sooner. */
+static void turn_if_sooner(const struct net *n, ps_t at, const struct port *ports, int axis,
+                           struct net_way *w)
+{
+    const struct port *p = &ports[axis * DIRECTIONS];
+    int16_t half = n->grid.half[axis], *step = &w->step[axis];
+    int ahead = *step > 0 ? POSITIVE : NEGATIVE;
+
+    if (half && (*step == half || *step == -half)
+        && free_from(n, at, &p[1 - ahead]) < free_from(n, at, &p[ahead]))
+        *step = (int16_t)-*step;
+}
+
+static int freest_axis(const struct net *n, ps_t at, const struct port *ports, struct net_way *w)
+{
+    ps_t best = PS_NEVER;
+    int best_axis = 0;
+
     for (int axis = 0; axis < NET_DIM_MAX; axis++) {
-        int distance = signed_distance(c, axis, start[axis], end[axis]);
-        int direction = distance > 0 ? POSITIVE : NEGATIVE;
+        ps_t from;
 
-        for (int hop = 0; hop < (distance > 0 ? distance : -distance); hop++) {
-            struct link *l = &n->links[*link_slot(n, chip, axis, direction)];
-
-            if (l->ready_at > head_at)
-                head_at = l->ready_at;
-            l->ready_at = head_at + busy_ps;
-            l->stats.payload_bytes += bytes;
-            l->stats.wire_bytes += wire;
-            l->stats.busy_ps += busy_ps;
-            if (n->watch)
-                n->watch(n->watch_context, &(struct net_use){
-                    .link = (int)(l - n->links), .start = head_at, .end = l->ready_at,
-                    .payload_bytes = bytes, .wire_bytes = wire});
-            if (is_first)
-                *sent_at = l->ready_at;
-            is_first = false;
-            head_at += c->hop_ps;
-            chip = l->stats.to;
+        if (!w->step[axis])
+            continue;
+        turn_if_sooner(n, at, ports, axis, w);
+        from = free_from(n, at, &ports[axis * DIRECTIONS + (w->step[axis] > 0)]);
+        if (from < best) {
+            best = from;
+            best_axis = axis;
         }
     }
-    assert(chip == to);
-    return head_at + busy_ps;
+    return best_axis;
+}
+
+static void tell(const struct net *n, const struct net_hop *h, int64_t payload, int64_t wire)
+{
+    const struct net_use use = {.link = h->link, .start = h->start, .end = h->free_at,
+                                .payload_bytes = payload, .wire_bytes = wire};
+
+    n->watch(n->watch_context, &use);
+}
+
+struct net_hop net_take(struct net *n, ps_t at, int chip, struct net_way *way, int64_t bytes)
+{
+    const struct cost *cost = cost_of(n, bytes);
+    const struct port *ports = n->port[chip & n->last_chip], *p;
+    int axis = n->config.routing == NET_ADAPTIVE ? freest_axis(n, at, ports, way)
+                                                 : first_axis(n, way);
+    int step = way->step[axis] > 0 ? 1 : -1;
+    struct net_hop hop;
+    struct link *l;
+
+    assert(way->step[axis] != 0);
+    way->step[axis] = (int16_t)(way->step[axis] - step);
+    p = &ports[axis * DIRECTIONS + (step > 0)];
+    l = &n->link[p->link];
+    hop.next = p->next;
+    hop.link = p->link;
+    hop.start = later(at, l->ready_at);
+    hop.head_at = hop.start + n->config.hop_ps;
+    hop.free_at = l->ready_at = hop.start + cost->busy_ps;
+    hop.there_at = hop.free_at + n->config.hop_ps;
+    l->stats.payload_bytes += bytes;
+    l->stats.wire_bytes += cost->wire_bytes;
+    l->stats.busy_ps += cost->busy_ps;
+    if (n->watch)
+        tell(n, &hop, bytes, cost->wire_bytes);
+    return hop;
 }
 
 void net_watch(struct net *n, net_watch_fn *fn, void *context)
@@ -197,18 +235,36 @@ void net_watch(struct net *n, net_watch_fn *fn, void *context)
     n->watch_context = context;
 }
 
+struct net_way net_way(const struct net *n, int from, int to)
+{
+    assert(from >= 0 && from < n->grid.chip_count && to >= 0 && to < n->grid.chip_count);
+    return grid_way(&n->grid, from, to);
+}
+
+bool net_way_leads(const struct net *n, struct net_way w, int from, int to)
+{
+    return grid_way_leads(&n->grid, w, from, to);
+}
+
 int net_hop_count(const struct net *n, int from, int to)
 {
-    int start[NET_DIM_MAX], end[NET_DIM_MAX], count = 0;
+    return net_steps(net_way(n, from, to));
+}
 
-    find_position(&n->config, from, start);
-    find_position(&n->config, to, end);
-    for (int axis = 0; axis < NET_DIM_MAX; axis++) {
-        int distance = signed_distance(&n->config, axis, start[axis], end[axis]);
+int64_t net_wire_bytes(const struct net *n, int64_t bytes)
+{
+    struct cost c;
 
-        count += distance > 0 ? distance : -distance;
-    }
-    return count;
+    find_cost(n, &c, bytes);
+    return c.wire_bytes;
+}
+
+ps_t net_busy_ps(const struct net *n, int64_t bytes)
+{
+    struct cost c;
+
+    find_cost(n, &c, bytes);
+    return c.busy_ps;
 }
 
 int net_link_count(const struct net *n)
@@ -219,5 +275,5 @@ int net_link_count(const struct net *n)
 const struct net_link_stats *net_link(const struct net *n, int index)
 {
     assert(index >= 0 && index < n->link_count);
-    return &n->links[index].stats;
+    return &n->link[index].stats;
 }

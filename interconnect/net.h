@@ -1,12 +1,34 @@
 /*
  * The inter-chip network of a slice: a mesh or torus of chips.
  *
- * Links are serialised resources with a "ready at" instant in picoseconds;
- * messages travel by dimension order (x, then y, then z; the shorter way round
- * on a ring, positive on a tie), cut-through, with a header per packet. Time is
- * an argument; messages are submitted in non-decreasing order of `at`.
+ * A message goes link by link, cut-through: its owner, who keeps the events,
+ * asks net_way once for the steps it has to make, and calls net_take each time
+ * the head of the message is at a chip, until no step is left. A link is a
+ * resource with a "free from" instant in picoseconds; who asks first goes first,
+ * so the calls must come in the order of their `at`. Nothing is ticked.
  *
- * Not modelled: flit buffers and credits, adaptive routing, link errors.
+ *     struct net_way way = net_way(n, from, to);
+ *     hop = net_take(n, now, from, &way, bytes);           sender's memory free: hop.free_at
+ *     while (!net_is_there(way))                           at hop.head_at, as an event
+ *         hop = net_take(n, hop.head_at, hop.next, &way, bytes);
+ *     the last byte is there at hop.there_at
+ *
+ * On an idle network that is hops x hop_ps + busy, busy being the time of the
+ * bytes on one link. docs/network.md tells more.
+ *
+ * One chip for all: where every chip does the same at the same time, links of
+ * one direction are all alike, and a folded network (`is_folded`) has one chip
+ * with one link per direction. Distances are those of the whole grid: ask
+ * net_way(n, 0, to) for a chip of the grid, and take every hop at chip 0, whose
+ * neighbours are itself. A message of k hops takes the link of its direction k
+ * times, which is what the k messages of its kind that pass each chip do in the
+ * whole torus. The two agree if takes that fall on one link at one instant come
+ * in an order that does not depend on chip numbers (who has come farthest first,
+ * say). Only with axes that are rings or at most two chips long: there no chip
+ * is special.
+ *
+ * Not modelled: flit buffers and credits (a message that waits does not keep
+ * those behind it from their links), virtual channels, link errors.
  */
 #ifndef INTERCONNECT_NET_H
 #define INTERCONNECT_NET_H
@@ -17,10 +39,21 @@
 #include <stdint.h>
 
 #define NET_DIM_MAX 3
+#define NET_AXIS_MAX 16384              /* chips along an axis */
+
+/* Which step comes next; all ways are as short as can be. */
+enum net_routing {
+    NET_XYZ,                            /* all along x, then y, then z */
+    NET_ZYX,
+    NET_ADAPTIVE                        /* the link that is free first, of those that come nearer:
+                                           messages may overtake each other */
+};
 
 struct net_config {
     int dim[NET_DIM_MAX];               /* chips along x, y, z; 1 where absent */
     bool is_ring[NET_DIM_MAX];          /* axis closes to a ring (ignored below 3 chips) */
+    bool is_folded;                     /* one chip stands for all */
+    enum net_routing routing;
     double link_gbps;                   /* raw bytes per nanosecond per link and direction */
     int packet_bytes, packet_overhead_bytes;
     ps_t hop_ps;                        /* router and wire */
@@ -41,12 +74,48 @@ void net_reset(struct net *n);          /* links free, statistics zero */
 void net_archive(struct net *n, struct archive *a);
 uint32_t net_archive_crc(uint32_t crc);         /* archive_table_crc of its tables */
 
+/* What a message has before it: signed steps along each axis. */
+struct net_way {
+    int16_t step[NET_DIM_MAX];
+};
+
 /*
- * Send `bytes` of payload from one chip to another, ready at `at`. Returns the
- * instant the last byte arrives; *sent_at is when the last byte has left the
- * first link's sender. from == to is an error of the caller (asserted).
+ * The same for every message of a pair, and for every pair at the same distance.
+ * On a ring the shorter way round; halfway round the positive way if the steps
+ * along the other axes are an even number together, else the negative one, so
+ * that traffic between all pairs loads both alike. None if from == to.
  */
-ps_t net_send(struct net *n, ps_t at, int from, int to, int64_t bytes, ps_t *sent_at);
+struct net_way net_way(const struct net *n, int from, int to);
+/* whether it is a way from one chip to another: for what comes from a file */
+bool net_way_leads(const struct net *n, struct net_way w, int from, int to);
+
+static inline bool net_is_there(struct net_way w)
+{
+    return (w.step[0] | w.step[1] | w.step[2]) == 0;
+}
+
+static inline int net_steps(struct net_way w)
+{
+    int sum = 0;
+
+    for (int axis = 0; axis < NET_DIM_MAX; axis++)
+        sum += w.step[axis] < 0 ? -w.step[axis] : w.step[axis];
+    return sum;
+}
+
+struct net_hop {
+    int next, link;                     /* chip at the end of the link; for net_link */
+    ps_t start;                         /* when its first byte goes onto the link */
+    ps_t head_at;                       /* the head is at `next` and may go on */
+    ps_t free_at;                       /* the last byte has left, the link is free again */
+    ps_t there_at;                      /* the last byte is at `next` */
+};
+
+/*
+ * The head of a message of `bytes` bytes of payload is at `chip` at `at`: takes
+ * the next link of the way and that step off it. There must be a step left.
+ */
+struct net_hop net_take(struct net *n, ps_t at, int chip, struct net_way *way, int64_t bytes);
 
 /* A message's use of one link. */
 struct net_use {
@@ -55,10 +124,12 @@ struct net_use {
     int64_t payload_bytes, wire_bytes;
 };
 
-/* Tell `fn` of every use from now on, within net_send; NULL: nobody. */
+/* Tell `fn` of every use from now on, within net_take; NULL: nobody. */
 typedef void net_watch_fn(void *context, const struct net_use *u);
 void net_watch(struct net *n, net_watch_fn *fn, void *context);
 
+int64_t net_wire_bytes(const struct net *n, int64_t bytes);     /* of a message, with overhead */
+ps_t net_busy_ps(const struct net *n, int64_t bytes);           /* that it takes a link */
 int net_hop_count(const struct net *n, int from, int to);       /* links on the way */
 int net_link_count(const struct net *n);                /* directed links */
 const struct net_link_stats *net_link(const struct net *n, int index);

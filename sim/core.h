@@ -128,7 +128,7 @@ struct dma {
     int32_t flag, source_flag;          /* on the destination core; on the own core, remote only */
     int32_t target;                     /* destination core */
     int64_t done_bytes;
-    int64_t arrived_bytes;              /* in the HBM of another core */
+    int64_t arrived_bytes;              /* at another core, or on the last link there */
     ps_t last_ps;                       /* latest completion of a chunk so far */
     cycle_t issued_at, stalled_from;    /* its bundle waited from then to issued_at */
     uint32_t bundle;

@@ -70,11 +70,17 @@ static int port_take(struct machine *m, struct dma_port *p)
     return slot;
 }
 
-static int64_t chunk_of(const struct machine *m, const struct dma *d)
+/* the chunk from byte `at` of the copy on */
+static int64_t chunk_at(const struct machine *m, const struct dma *d, int64_t at)
 {
-    int64_t left = d->bytes - d->done_bytes;
+    int64_t left = d->bytes - at;
 
     return left < m->chip.dma_chunk_bytes ? left : m->chip.dma_chunk_bytes;
+}
+
+static int64_t chunk_of(const struct machine *m, const struct dma *d)
+{
+    return chunk_at(m, d, d->done_bytes);
 }
 
 /* when the port, which has a copy, takes its next chunk: free, and with a place for it */
@@ -292,33 +298,83 @@ void dma_port_chunk(struct machine *m, struct core *c, int port)
         serial_push(m, at, EVENT_PORT, c, port);
 }
 
-static void push_arrival(struct machine *m, struct core *c, int slot, int64_t bytes, ps_t at)
+static int64_t bytes_of_chunk(const struct machine *m, const struct dma *d, int32_t number)
 {
-    event_push(&m->queue, &(struct event){.at = at, .kind = EVENT_ARRIVE,
-                                          .core = (uint16_t)c->number,
-                                          .sequence = c->serial_sequence++,
-                                          .target = c->number, .slot = slot,
-                                          .value = (int32_t)bytes});
+    return chunk_at(m, d, number * m->chip.dma_chunk_bytes);
 }
 
-/* Over the way at now_ps: the instant the chunk is there; *sent_at: the way is free again. */
-static ps_t send_chunk(struct machine *m, struct core *c, const struct dma *d, int64_t bytes,
-                       ps_t *sent_at)
+static void push_chunk(struct machine *m, struct core *c, const struct event *e, ps_t at,
+                       enum event_kind kind)
 {
-    int from = machine_chip_of(m, c->number), to = machine_chip_of(m, d->target);
-    ps_t free_at = m->now_ps + transfer_ps(bytes, from == to ? m->chip.dma_local_gbps
-                                                             : m->chip.dma_core_gbps);
-    ps_t there = free_at;
+    struct event next = *e;
 
-    *sent_at = m->ports[c->number].remote_free_at = free_at;
-    if (from != to) {
-        tracing_names_sender(m, c->number, d->number);
-        there = later(there, net_send(m->net, m->now_ps, from, to, bytes, sent_at));
-        *sent_at = later(*sent_at, free_at);
-        c->ici_sent_bytes += bytes;
-        m->core[d->target].ici_received_bytes += bytes;
+    next.at = at;
+    next.kind = (uint8_t)kind;
+    next.sequence = c->serial_sequence++;
+    event_push(&m->queue, &next);
+}
+
+/* The instant is known at which a chunk has come over: what comes next there. */
+static void come_over(struct machine *m, struct core *c, const struct event *e, ps_t there_at)
+{
+    struct dma *d = &c->dma[e->slot];
+
+    d->last_ps = later(d->last_ps, there_at);
+    if (d->destination_space == SPACE_HBM) {
+        push_chunk(m, c, e, d->last_ps, EVENT_ARRIVE);
+        return;
     }
-    return there;
+    d->arrived_bytes += bytes_of_chunk(m, d, e->value);
+    if (d->arrived_bytes == d->bytes)
+        serial_push(m, d->last_ps + m->chip.dma_local_ns * PS_PER_NS, EVENT_DONE, c, e->slot);
+}
+
+/* The head of a chunk is at a chip that is not its end: when this link is free again. */
+static ps_t take_link(struct machine *m, struct core *c, struct event *e)
+{
+    const struct dma *d = &c->dma[e->slot];
+    struct net_hop hop;
+
+    tracing_names_sender(m, c->number, d->number);
+    hop = net_take(m->net, m->now_ps, e->chip, &e->way, bytes_of_chunk(m, d, e->value));
+    e->chip = hop.next;
+    if (net_is_there(e->way))
+        come_over(m, c, e, later(e->ready_at, hop.there_at));
+    else
+        push_chunk(m, c, e, hop.head_at, EVENT_HOP);
+    return hop.free_at;
+}
+
+void dma_hop(struct machine *m, struct core *c, const struct event *e)
+{
+    struct event chunk = *e;
+
+    take_link(m, c, &chunk);
+}
+
+/*
+ * The next chunk, whose bytes are read by read_at, goes on its way at now_ps:
+ * the instant at which the way is free again.
+ */
+static ps_t send_chunk(struct machine *m, struct core *c, int slot, int64_t bytes, ps_t read_at)
+{
+    const struct dma *d = &c->dma[slot];
+    int from = machine_chip_of(m, c->number), to = machine_chip_of(m, d->target);
+    double gbps = from == to ? m->chip.dma_local_gbps : m->chip.dma_core_gbps;
+    ps_t sent_at = m->now_ps + transfer_ps(bytes, gbps);
+    struct event chunk = {.core = (uint16_t)c->number, .target = c->number, .slot = slot,
+                          .value = (int32_t)(d->done_bytes / m->chip.dma_chunk_bytes),
+                          .then = EVENT_ARRIVE, .chip = from, .ready_at = later(read_at, sent_at)};
+
+    m->ports[c->number].remote_free_at = sent_at;
+    if (from == to) {
+        come_over(m, c, &chunk, chunk.ready_at);
+        return sent_at;
+    }
+    c->ici_sent_bytes += bytes;
+    m->core[d->target].ici_received_bytes += bytes;
+    chunk.way = net_way(m->net, from, to);
+    return later(sent_at, take_link(m, c, &chunk));
 }
 
 /*
@@ -344,28 +400,23 @@ void dma_remote_chunk(struct machine *m, struct core *c, const struct event *e)
     if (d->source_space == SPACE_HBM)
         read_at = access_hbm(m, c, d, d->done_bytes, bytes, false)
                   + m->chip.dma_read_ns * PS_PER_NS;
-    d->last_ps = later(d->last_ps, later(read_at, send_chunk(m, c, d, bytes, &sent_at)));
+    sent_at = send_chunk(m, c, e->slot, bytes, read_at);
     d->done_bytes += bytes;
-    if (d->destination_space == SPACE_HBM)
-        push_arrival(m, c, e->slot, bytes, later(d->last_ps, sent_at));
-    if (d->done_bytes < d->bytes) {
+    if (d->done_bytes < d->bytes)
         serial_push(m, sent_at, EVENT_CHUNK, c, e->slot);
-        return;
-    }
-    serial_push(m, later(sent_at, read_at), EVENT_SENT, c, e->slot);
-    if (d->destination_space != SPACE_HBM)
-        serial_push(m, later(d->last_ps, sent_at) + m->chip.dma_local_ns * PS_PER_NS, EVENT_DONE,
-                    c, e->slot);
+    else
+        serial_push(m, later(sent_at, read_at), EVENT_SENT, c, e->slot);
 }
 
 /* a chunk is written into the other core's HBM when it gets there */
 void dma_arrive(struct machine *m, struct core *c, const struct event *e)
 {
     struct dma *d = &c->dma[e->slot];
+    int64_t bytes = bytes_of_chunk(m, d, e->value);
 
-    d->last_ps = later(d->last_ps, access_hbm(m, &m->core[d->target], d, d->arrived_bytes,
-                                              e->value, true));
-    d->arrived_bytes += e->value;
+    d->last_ps = later(d->last_ps, access_hbm(m, &m->core[d->target], d,
+                                              e->value * m->chip.dma_chunk_bytes, bytes, true));
+    d->arrived_bytes += bytes;
     if (d->arrived_bytes == d->bytes)
         serial_push(m, d->last_ps + (m->chip.dma_local_ns + m->chip.dma_write_ns) * PS_PER_NS,
                     EVENT_DONE, c, e->slot);

@@ -7,6 +7,7 @@
 #ifndef SIM_EVENTS_H
 #define SIM_EVENTS_H
 #include "base/units.h"
+#include "interconnect/net.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,11 +23,12 @@ enum event_kind {
     EVENT_STORE,                        /* flag of core `target` = value */
     EVENT_SENT,                         /* the source of a remote DMA has been read */
     EVENT_DONE,                         /* a DMA is complete */
+    EVENT_HOP,                          /* the head of what is under way is at a chip between */
     EVENT_REMOTE_ADD,                   /* core sends an add to core `target` */
     EVENT_REMOTE_STORE,                 /* core sends a store to core `target` */
     EVENT_PORT,                         /* port `slot` of the core may take a chunk */
     EVENT_CHUNK,                        /* remote DMA `slot` may send a chunk */
-    EVENT_ARRIVE,                       /* `value` bytes of remote DMA `slot` reach an HBM */
+    EVENT_ARRIVE,                       /* chunk `value` of remote DMA `slot` reaches an HBM */
     EVENT_DMA,                          /* the core issues DMA `slot` */
     EVENT_SET,                          /* the core sets its flag, and goes on */
     EVENT_READ,                         /* the core reads a flag, and goes on */
@@ -49,6 +51,11 @@ struct event {
     uint16_t core;                      /* source */
     uint32_t sequence;                  /* per source core: its own posts, then EVENT_SERIAL ones */
     int32_t target, slot, flag, value;
+    /* of EVENT_HOP: what it becomes at the end of its way, where the head is, what is left */
+    uint16_t then;
+    struct net_way way;
+    int32_t chip;
+    ps_t ready_at;                      /* of a chunk: it is not complete before */
 };
 
 struct event_list {

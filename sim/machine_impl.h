@@ -75,6 +75,8 @@ void dma_reset(struct machine *m);
 void dma_start(struct machine *m, struct core *c, int slot);
 void dma_port_chunk(struct machine *m, struct core *c, int port);
 void dma_remote_chunk(struct machine *m, struct core *c, const struct event *e);
+/* the head of one of its chunks is at a chip between */
+void dma_hop(struct machine *m, struct core *c, const struct event *e);
 void dma_arrive(struct machine *m, struct core *c, const struct event *e);
 void dma_sent(struct machine *m, struct core *c, int slot);
 /* complete: the flag rises, the slot is free again */

@@ -120,19 +120,6 @@ void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value
     set_flag(m, c, flag, (int32_t)((uint32_t)c->flag[flag] + (uint32_t)value), cause);
 }
 
-static ps_t message_arrives_ps(struct machine *m, int from, int to)
-{
-    int from_chip = machine_chip_of(m, from), to_chip = machine_chip_of(m, to);
-    ps_t at = m->now_ps, sent_at;
-
-    if (m->options.mode == MODE_FUNCTIONAL)
-        return at;
-    tracing_names_sender(m, from, UINT32_MAX);
-    if (from_chip != to_chip)
-        at = net_send(m->net, at, from_chip, to_chip, m->chip.dma_granule_bytes, &sent_at);
-    return at + m->chip.dma_local_ns * PS_PER_NS;
-}
-
 static void check_underflow(struct machine *m, const struct event *e)
 {
     struct core *source = &m->core[e->core];
@@ -150,22 +137,68 @@ static void check_underflow(struct machine *m, const struct event *e)
                     (int)e->flag, where, (int)value);
 }
 
+static void push_again(struct machine *m, const struct event *e, ps_t at, int kind)
+{
+    struct event next = *e;
+
+    next.at = at;
+    next.kind = (uint8_t)kind;
+    next.sequence = m->core[e->core].serial_sequence++;
+    event_push(&m->queue, &next);
+}
+
+static void push_arrival(struct machine *m, const struct event *e, ps_t there_at)
+{
+    push_again(m, e, there_at + m->chip.dma_local_ns * PS_PER_NS, e->then);
+}
+
+/* the head is at a chip and not yet there */
+static void go_one_hop(struct machine *m, struct event *e)
+{
+    int sender = e->then == EVENT_ANSWER ? e->target : e->core;
+    struct net_hop hop;
+
+    tracing_names_sender(m, sender, UINT32_MAX);
+    hop = net_take(m->net, m->now_ps, e->chip, &e->way, m->chip.dma_granule_bytes);
+    e->chip = hop.next;
+    if (net_is_there(e->way))
+        push_arrival(m, e, hop.there_at);
+    else
+        push_again(m, e, hop.head_at, EVENT_HOP);
+}
+
 /* Send a message of one granule from core to core; what it does there is `kind`. */
 static void send_message(struct machine *m, const struct event *e, int from, int to,
                          enum event_kind kind)
 {
     int from_chip = machine_chip_of(m, from), to_chip = machine_chip_of(m, to);
-    struct event arrival = *e;
+    struct event message = *e;
 
+    message.then = (uint16_t)kind;
+    message.cause = CAUSE_ICI;
     if (from_chip != to_chip) {
         m->core[from].ici_sent_bytes += m->chip.dma_granule_bytes;
         m->core[to].ici_received_bytes += m->chip.dma_granule_bytes;
     }
-    arrival.at = message_arrives_ps(m, from, to);
-    arrival.kind = (uint8_t)kind;
-    arrival.cause = CAUSE_ICI;
-    arrival.sequence = m->core[e->core].serial_sequence++;
-    event_push(&m->queue, &arrival);
+    if (m->options.mode == MODE_FUNCTIONAL) {
+        push_again(m, &message, m->now_ps, kind);
+    } else if (from_chip == to_chip) {
+        push_arrival(m, &message, m->now_ps);
+    } else {
+        message.chip = from_chip;
+        message.way = net_way(m->net, from_chip, to_chip);
+        go_one_hop(m, &message);
+    }
+}
+
+static void hop(struct machine *m, struct core *c, const struct event *e)
+{
+    struct event message = *e;
+
+    if (e->then == EVENT_ARRIVE)
+        dma_hop(m, c, e);
+    else
+        go_one_hop(m, &message);
 }
 
 /* the flag at core `target`, as it is when the question gets there, on its way back */
@@ -204,6 +237,7 @@ static void commit(struct machine *m, const struct event *e)
         if (waits_for_queue(c) && c->dma_free_count >= c->wait_value)
             wake(m, c, clock_cycle_at(c->clock_mhz, m->now_ps), STALL_DMA_QUEUE, 0);
         break;
+    case EVENT_HOP: hop(m, c, e); break;
     case EVENT_REMOTE_ADD: send_message(m, e, e->core, e->target, EVENT_ADD); break;
     case EVENT_REMOTE_STORE: send_message(m, e, e->core, e->target, EVENT_STORE); break;
     case EVENT_REMOTE_READ: send_message(m, e, e->core, e->target, EVENT_PEEK); break;

@@ -21,7 +21,8 @@ static const struct field dma_fields[] = {
 static const struct field event_fields[] = {
     SAVED_TIME(event, at), SAVED(event, kind), SAVED(event, cause), SAVED(event, core),
     SAVED(event, sequence), SAVED(event, target), SAVED(event, slot), SAVED(event, flag),
-    SAVED(event, value)};
+    SAVED(event, value), SAVED(event, then), SAVED(event, way), SAVED(event, chip),
+    SAVED_TIME(event, ready_at)};
 
 static const struct field port_fields[] = {
     SAVED_TIME(dma_port, free_at), SAVED_BOOL(dma_port, is_scheduled), SAVED(dma_port, first),
@@ -184,10 +185,16 @@ void ports_archive(const struct chip *chip, struct core_ports *p, struct archive
     }
 }
 
+/* what it is, or becomes at the end of its way */
+static unsigned aim_of(const struct event *e)
+{
+    return e->kind == EVENT_HOP ? e->then : e->kind;
+}
+
 /* what its `slot` counts */
 static int64_t slots_of(const struct machine *m, const struct event *e)
 {
-    switch (e->kind) {
+    switch (aim_of(e)) {
     case EVENT_ADD: case EVENT_STORE: case EVENT_REMOTE_ADD: case EVENT_REMOTE_STORE:
         return m->core[e->core].program->bundle_count;
     case EVENT_PORT:
@@ -199,12 +206,39 @@ static int64_t slots_of(const struct machine *m, const struct event *e)
     }
 }
 
+/* the core where it ends; -1: nothing of this kind goes over links */
+static int end_of_way(const struct machine *m, const struct event *e)
+{
+    switch (e->then) {
+    case EVENT_ADD: case EVENT_STORE: case EVENT_PEEK: return e->target;
+    case EVENT_ANSWER: return e->core;
+    case EVENT_ARRIVE: return m->core[e->core].dma[e->slot].target;
+    default: return -1;
+    }
+}
+
+static bool is_on_its_way(const struct machine *m, const struct event *e)
+{
+    int end = end_of_way(m, e);
+
+    return end >= 0 && m->net && !net_is_there(e->way)
+           && net_way_leads(m->net, e->way, e->chip, machine_chip_of(m, end));
+}
+
+static bool has_bytes(const struct machine *m, const struct event *e)
+{
+    return e->value >= 0
+           && e->value * m->chip.dma_chunk_bytes < m->core[e->core].dma[e->slot].bytes;
+}
+
 static bool is_possible(const struct machine *m, const struct event *e)
 {
     return e->kind < EVENT_KIND_COUNT && e->cause <= CAUSE_ICI && e->core < m->core_count
            && e->target >= 0 && e->target < m->core_count && e->flag >= 0
            && e->flag < m->chip.sync_flags && e->at >= m->now_ps && m->core[e->core].program
-           && e->slot >= 0 && e->slot < slots_of(m, e);
+           && e->slot >= 0 && e->slot < slots_of(m, e)
+           && (e->kind != EVENT_HOP || is_on_its_way(m, e))
+           && (aim_of(e) != EVENT_ARRIVE || has_bytes(m, e));
 }
 
 /* in the order of the heap, which loading makes anew */

@@ -29,7 +29,7 @@ void tracing_begin(struct machine *m);
 /* what cores have recorded so far goes to the sink */
 void tracing_hand_over(struct machine *m);
 void tracing_end(struct machine *m);
-/* before net_send */
+/* before net_take */
 void tracing_names_sender(struct machine *m, int core, uint32_t dma);
 void tracing_tells_copy(struct machine *m, const struct core *c, const struct dma *d);
 #endif

@@ -472,31 +472,45 @@ void ref_port_turn(struct ref_machine *m, struct ref_core *c, int port)
         plan_turn(c, port);
 }
 
-/* A chunk on its way: when it is there, and when the next may follow. */
-static ps_t send_over(struct ref_core *c, const struct ref_copy *d, int64_t bytes, ps_t *sent_at)
+/* All of a chunk is over there: into the HBM, or, once every granule is, the copy is done. */
+static void chunk_is_over(struct ref_core *c, const struct ref_event *e, ps_t at)
 {
     struct ref_machine *m = c->m;
-    int cores = (int)m->chip.chip_cores, from = c->number / cores, to = d->target / cores;
-    ps_t there, first_link;
+    struct ref_copy *d = &c->copy[e->index];
 
-    *sent_at = m->now_ps + time_of(bytes, from == to ? m->chip.dma_local_gbps
-                                                     : m->chip.dma_core_gbps);
-    there = *sent_at;
-    if (from != to) {
-        there = later(there, net_send(m->net, m->now_ps, from, to, bytes, &first_link));
-        *sent_at = later(*sent_at, first_link);
-        c->counters.ici_sent_bytes += bytes;
-        m->core[d->target].counters.ici_received_bytes += bytes;
+    d->last_ps = later(d->last_ps, at);
+    if (d->destination == MEMORY_HBM) {
+        ref_follow(c, d->last_ps, (struct ref_event){.kind = REF_CHUNK_ARRIVES, .first = e->first,
+                                                     .index = e->index, .value = e->value});
+        return;
     }
-    c->remote_free_at = *sent_at;
-    return there;
+    d->arrived += e->value;
+    if (d->arrived == d->size)
+        ref_follow(c, d->last_ps + m->chip.dma_local_ns * PS_PER_NS,
+                   (struct ref_event){.kind = REF_COPY_DONE, .index = e->index});
+}
+
+/* takes the link that is next, and returns when its last byte has left */
+ps_t ref_chunk_on_link(struct ref_machine *m, struct ref_core *c, const struct ref_event *e)
+{
+    struct ref_event chunk = *e;
+    struct net_hop hop = net_take(m->net, m->now_ps, e->chip, &chunk.way, e->value * GRANULE);
+
+    chunk.chip = hop.next;
+    if (net_is_there(chunk.way))
+        chunk_is_over(c, &chunk, later(chunk.not_before, hop.there_at));
+    else
+        ref_follow(c, hop.head_at, chunk);
+    return hop.free_at;
 }
 
 void ref_send_chunk(struct ref_machine *m, struct ref_core *c, const struct ref_event *e)
 {
     struct ref_copy *d = &c->copy[e->index];
-    int64_t count = chunk_of(m, d);
-    ps_t sent_at, read_at = m->now_ps, arrival;
+    int cores = (int)m->chip.chip_cores, from = c->number / cores, to = d->target / cores;
+    struct ref_event chunk = {.kind = REF_ON_LINK, .then = REF_CHUNK_ARRIVES, .index = e->index,
+                              .first = d->done, .value = chunk_of(m, d), .chip = from};
+    ps_t read_at = m->now_ps, sent_at;
 
     if (c->remote_free_at > m->now_ps) {                /* it keeps its place in the line */
         struct ref_event again = *e;
@@ -506,30 +520,32 @@ void ref_send_chunk(struct ref_machine *m, struct ref_core *c, const struct ref_
         return;
     }
     if (d->source == MEMORY_HBM)
-        read_at = ask_hbm(c, d, false, d->done, count) + m->chip.dma_read_ns * PS_PER_NS;
-    d->last_ps = later(d->last_ps, send_over(c, d, count * GRANULE, &sent_at));
-    d->last_ps = later(d->last_ps, read_at);
-    arrival = later(d->last_ps, sent_at);
-    d->done += count;
-    if (d->destination == MEMORY_HBM)
-        ref_follow(c, arrival, (struct ref_event){.kind = REF_CHUNK_ARRIVES, .index = e->index,
-                                                  .value = count});
-    if (d->done < d->size) {
-        ref_follow(c, sent_at, (struct ref_event){.kind = REF_SEND_CHUNK, .index = e->index});
-        return;
+        read_at = ask_hbm(c, d, false, d->done, chunk.value) + m->chip.dma_read_ns * PS_PER_NS;
+    sent_at = m->now_ps + time_of(chunk.value * GRANULE, from == to ? m->chip.dma_local_gbps
+                                                                    : m->chip.dma_core_gbps);
+    c->remote_free_at = sent_at;
+    chunk.not_before = later(read_at, sent_at);
+    d->done += chunk.value;
+    if (from != to) {
+        c->counters.ici_sent_bytes += chunk.value * GRANULE;
+        m->core[d->target].counters.ici_received_bytes += chunk.value * GRANULE;
+        chunk.way = net_way(m->net, from, to);
+        sent_at = later(sent_at, ref_chunk_on_link(m, c, &chunk));
+    } else {
+        chunk_is_over(c, &chunk, chunk.not_before);
     }
-    ref_follow(c, later(sent_at, read_at),
-               (struct ref_event){.kind = REF_COPY_SENT, .index = e->index});
-    if (d->destination != MEMORY_HBM)
-        ref_follow(c, arrival + m->chip.dma_local_ns * PS_PER_NS,
-                   (struct ref_event){.kind = REF_COPY_DONE, .index = e->index});
+    if (d->done < d->size)
+        ref_follow(c, sent_at, (struct ref_event){.kind = REF_SEND_CHUNK, .index = e->index});
+    else
+        ref_follow(c, later(sent_at, read_at),
+                   (struct ref_event){.kind = REF_COPY_SENT, .index = e->index});
 }
 
 void ref_chunk_arrives(struct ref_machine *m, struct ref_core *c, const struct ref_event *e)
 {
     struct ref_copy *d = &c->copy[e->index];
 
-    d->last_ps = later(d->last_ps, ask_hbm(&m->core[d->target], d, true, d->arrived, e->value));
+    d->last_ps = later(d->last_ps, ask_hbm(&m->core[d->target], d, true, e->first, e->value));
     d->arrived += e->value;
     if (d->arrived == d->size)
         ref_follow(c, d->last_ps + (m->chip.dma_local_ns + m->chip.dma_write_ns) * PS_PER_NS,

@@ -130,22 +130,50 @@ void ref_raise_flag(struct ref_core *c, int flag, int64_t by, enum stall_reason 
     set_flag(c, flag, c->flag[flag] + by, cause);
 }
 
+/* a message of one granule to the chip where it becomes `then` */
+static void message_on_link(struct ref_machine *m, const struct ref_event *e)
+{
+    struct ref_event next = *e;
+    struct net_hop hop = net_take(m->net, m->now_ps, e->chip, &next.way,
+                                  m->chip.dma_granule_bytes);
+
+    next.chip = hop.next;
+    if (net_is_there(next.way)) {
+        next.kind = next.then;
+        ref_follow(&m->core[e->core], hop.there_at + m->chip.dma_local_ns * PS_PER_NS, next);
+    } else {
+        next.kind = REF_ON_LINK;
+        ref_follow(&m->core[e->core], hop.head_at, next);
+    }
+}
+
+static void on_link(struct ref_machine *m, struct ref_core *c, const struct ref_event *e)
+{
+    if (e->then == REF_CHUNK_ARRIVES)
+        ref_chunk_on_link(m, c, e);
+    else
+        message_on_link(m, e);
+}
+
 /* a message of one granule; what it does on arrival is `kind` */
 static void send(struct ref_machine *m, const struct ref_event *e, int from, int to,
                  enum ref_event_kind kind)
 {
-    int64_t bytes = m->chip.dma_granule_bytes, cores = m->chip.chip_cores;
-    struct ref_event arrival = *e;
-    ps_t at = m->now_ps, sent_at;
+    int64_t bytes = m->chip.dma_granule_bytes;
+    int cores = (int)m->chip.chip_cores;
+    struct ref_event message = *e;
 
-    if (from / cores != to / cores) {
-        at = net_send(m->net, at, from / (int)cores, to / (int)cores, bytes, &sent_at);
-        m->core[from].counters.ici_sent_bytes += bytes;
-        m->core[to].counters.ici_received_bytes += bytes;
+    message.kind = message.then = kind;
+    message.cause = STALL_ICI;
+    if (from / cores == to / cores) {
+        ref_follow(&m->core[e->core], m->now_ps + m->chip.dma_local_ns * PS_PER_NS, message);
+        return;
     }
-    arrival.kind = kind;
-    arrival.cause = STALL_ICI;
-    ref_follow(&m->core[e->core], at + m->chip.dma_local_ns * PS_PER_NS, arrival);
+    m->core[from].counters.ici_sent_bytes += bytes;
+    m->core[to].counters.ici_received_bytes += bytes;
+    message.chip = from / cores;
+    message.way = net_way(m->net, from / cores, to / cores);
+    message_on_link(m, &message);
 }
 
 static void ask_again_later(struct ref_core *c, bool is_answered)
@@ -221,6 +249,7 @@ void ref_commit(struct ref_machine *m, const struct ref_event *e)
     case REF_SET: set_flag(&m->core[e->target], e->flag, e->value, e->cause); break;
     case REF_SEND_ADD: send(m, e, e->core, e->target, REF_ADD); break;
     case REF_SEND_SET: send(m, e, e->core, e->target, REF_SET); break;
+    case REF_ON_LINK: on_link(m, c, e); break;
     case REF_COPY_BEGINS: ref_copy_begins(m, c, e->index); break;
     case REF_PORT_TURN: ref_port_turn(m, c, e->index); break;
     case REF_SEND_CHUNK: ref_send_chunk(m, c, e); break;

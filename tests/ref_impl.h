@@ -192,7 +192,7 @@ struct ref_core {
 
 /* What happens between cores, in the order in which it happens at one instant. */
 enum ref_event_kind {
-    REF_ASK_QUEUE, REF_ADD, REF_SET, REF_COPY_SENT, REF_COPY_DONE, REF_SEND_ADD, REF_SEND_SET,
+    REF_ASK_QUEUE, REF_ADD, REF_SET, REF_COPY_SENT, REF_COPY_DONE, REF_ON_LINK, REF_SEND_ADD, REF_SEND_SET,
     REF_PORT_TURN, REF_SEND_CHUNK, REF_CHUNK_ARRIVES, REF_COPY_BEGINS, REF_ASK_SET, REF_ASK_READ,
     REF_ASK_REMOTE_READ, REF_PEEK, REF_ANSWER, REF_ASK_WAIT
 };
@@ -206,6 +206,13 @@ struct ref_event {
                                          * an addition to a flag: its bundle */
     int64_t value;
     enum stall_reason cause;            /* what a wait that this ends is charged to */
+    /* REF_ON_LINK: what it will be, where its head is; of a chunk: its first granule, and an
+     * instant before which it is not there */
+    enum ref_event_kind then;
+    struct net_way way;
+    int chip;
+    int64_t first;
+    ps_t not_before;
 };
 
 struct ref_machine {
@@ -302,6 +309,7 @@ bool ref_check_flag(struct ref_core *c, cycle_t at, int32_t flag);
 bool ref_check_core(struct ref_core *c, cycle_t at, int32_t number);
 
 /* tests/ref_dma.c */
+ps_t ref_chunk_on_link(struct ref_machine *m, struct ref_core *c, const struct ref_event *e);
 void ref_copy_begins(struct ref_machine *m, struct ref_core *c, int index);
 void ref_port_turn(struct ref_machine *m, struct ref_core *c, int port);
 void ref_send_chunk(struct ref_machine *m, struct ref_core *c, const struct ref_event *e);

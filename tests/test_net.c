@@ -18,6 +18,19 @@ static const struct net_config torus_4x4 = {
     .packet_overhead_bytes = 10, .hop_ps = 300000,
 };
 
+/* all hops at once, as if nobody else were on the way: when the last byte is there */
+static ps_t send_alone(struct net *n, ps_t at, int from, int to, int64_t bytes, ps_t *sent_at)
+{
+    struct net_way way = net_way(n, from, to);
+    struct net_hop hop = net_take(n, at, from, &way, bytes);
+
+    *sent_at = hop.free_at;
+    while (!net_is_there(way))
+        hop = net_take(n, hop.head_at, hop.next, &way, bytes);
+    assert_int_equal(hop.next, to);
+    return hop.there_at;
+}
+
 static const struct net_link_stats *find_link(const struct net *n, int from, int to)
 {
     for (int i = 0; i < net_link_count(n); i++)
@@ -40,7 +53,7 @@ TEST(a_message_to_a_neighbour_takes_one_hop_and_its_wire_bytes)
     ps_t sent_at = 0;
 
     /* 250 bytes: 3 packets, 280 bytes on the wire */
-    assert_int_equal(net_send(n, 5000, 0, 1, 250, &sent_at), 5000 + 300000 + 280000);
+    assert_int_equal(send_alone(n, 5000, 0, 1, 250, &sent_at), 5000 + 300000 + 280000);
     assert_int_equal(sent_at, 5000 + 280000);
     assert_int_equal(find_link(n, 0, 1)->payload_bytes, 250);
     assert_int_equal(find_link(n, 0, 1)->wire_bytes, 280);
@@ -53,7 +66,7 @@ TEST(a_message_without_payload_takes_one_header)
     struct net *n = net_create(&mesh_2x2);
     ps_t sent_at = 0;
 
-    assert_int_equal(net_send(n, 0, 0, 1, 0, &sent_at), 300000 + 10000);
+    assert_int_equal(send_alone(n, 0, 0, 1, 0, &sent_at), 300000 + 10000);
     net_destroy(n);
 }
 
@@ -78,7 +91,7 @@ TEST(a_watcher_is_told_of_every_use_of_a_link)
     ps_t sent_at = 0;
 
     net_watch(n, take_use, &t);
-    net_send(n, 5000, 0, 3, 250, &sent_at);
+    send_alone(n, 5000, 0, 3, 250, &sent_at);
     assert_int_equal(t.count, 2);
     for (int i = 0; i < 2; i++) {
         const struct net_link_stats *s = net_link(n, t.use[i].link);
@@ -90,10 +103,10 @@ TEST(a_watcher_is_told_of_every_use_of_a_link)
         assert_int_equal(t.use[i].payload_bytes, 250);
         assert_int_equal(t.use[i].wire_bytes, 280);
     }
-    net_send(n, 6000, 0, 1, 0, &sent_at);
+    send_alone(n, 6000, 0, 1, 0, &sent_at);
     assert_int_equal(t.use[2].start, 5000 + 280000);
     net_watch(n, NULL, NULL);
-    net_send(n, 7000, 0, 1, 0, &sent_at);
+    send_alone(n, 7000, 0, 1, 0, &sent_at);
     assert_int_equal(t.count, 3);
     net_destroy(n);
 }
@@ -104,7 +117,7 @@ TEST(two_hops_cut_through_and_pay_for_the_bytes_once)
     ps_t sent_at = 0;
 
     assert_int_equal(net_hop_count(n, 0, 3), 2);
-    assert_int_equal(net_send(n, 0, 0, 3, 1000, &sent_at), 2 * 300000 + 1100000);
+    assert_int_equal(send_alone(n, 0, 0, 3, 1000, &sent_at), 2 * 300000 + 1100000);
     assert_int_equal(sent_at, 1100000);
     assert_int_equal(payload(n, 0, 1), 1000);
     assert_int_equal(payload(n, 1, 3), 1000);
@@ -116,9 +129,9 @@ TEST(two_messages_on_one_link_follow_each_other)
 {
     struct net *n = net_create(&mesh_2x2);
     ps_t first_sent = 0, second_sent = 0;
-    ps_t first = net_send(n, 0, 0, 1, 100, &first_sent);
+    ps_t first = send_alone(n, 0, 0, 1, 100, &first_sent);
 
-    assert_int_equal(net_send(n, 0, 0, 1, 100, &second_sent), first + 110000);
+    assert_int_equal(send_alone(n, 0, 0, 1, 100, &second_sent), first + 110000);
     assert_int_equal(second_sent, first_sent + 110000);
     net_destroy(n);
 }
@@ -128,8 +141,8 @@ TEST(a_message_asked_when_the_link_is_just_free_does_not_wait)
     struct net *n = net_create(&mesh_2x2);
     ps_t sent_at = 0;
 
-    net_send(n, 0, 0, 1, 100, &sent_at);
-    assert_int_equal(net_send(n, 110000, 0, 1, 100, &sent_at), 110000 + 300000 + 110000);
+    send_alone(n, 0, 0, 1, 100, &sent_at);
+    assert_int_equal(send_alone(n, 110000, 0, 1, 100, &sent_at), 110000 + 300000 + 110000);
     net_destroy(n);
 }
 
@@ -137,9 +150,9 @@ TEST(opposite_directions_of_a_link_do_not_wait_for_each_other)
 {
     struct net *n = net_create(&mesh_2x2);
     ps_t sent_at = 0;
-    ps_t there = net_send(n, 0, 0, 1, 100, &sent_at);
+    ps_t there = send_alone(n, 0, 0, 1, 100, &sent_at);
 
-    assert_int_equal(net_send(n, 0, 1, 0, 100, &sent_at), there);
+    assert_int_equal(send_alone(n, 0, 1, 0, 100, &sent_at), there);
     net_destroy(n);
 }
 
@@ -148,8 +161,8 @@ TEST(a_message_waits_for_a_busy_link_on_its_way)
     struct net *n = net_create(&mesh_2x2);
     ps_t sent_at = 0;
 
-    net_send(n, 0, 1, 3, 1000, &sent_at);       /* holds 1 -> 3 until 1100000 */
-    assert_int_equal(net_send(n, 0, 0, 3, 100, &sent_at), 1100000 + 300000 + 110000);
+    send_alone(n, 0, 1, 3, 1000, &sent_at);       /* holds 1 -> 3 until 1100000 */
+    assert_int_equal(send_alone(n, 0, 0, 3, 100, &sent_at), 1100000 + 300000 + 110000);
     assert_int_equal(sent_at, 110000);
     net_destroy(n);
 }
@@ -182,7 +195,7 @@ TEST(a_torus_goes_the_shorter_way_round)
     assert_int_equal(net_link_count(n), 64);
     assert_int_equal(net_hop_count(n, 0, 3), 1);
     assert_int_equal(net_hop_count(n, 0, 15), 2);
-    assert_int_equal(net_send(n, 0, 0, 15, 0, &sent_at), 2 * 300000 + 10000);
+    assert_int_equal(send_alone(n, 0, 0, 15, 0, &sent_at), 2 * 300000 + 10000);
     assert_int_equal(find_link(n, 0, 3)->wire_bytes, 10);       /* x first, backwards */
     assert_int_equal(find_link(n, 3, 15)->wire_bytes, 10);
     net_destroy(n);
@@ -193,10 +206,10 @@ TEST(a_tie_on_a_ring_goes_the_positive_way)
     struct net *n = net_create(&torus_4x4);
     ps_t sent_at = 0;
 
-    net_send(n, 0, 0, 2, 100, &sent_at);
+    send_alone(n, 0, 0, 2, 100, &sent_at);
     assert_int_equal(payload(n, 0, 1), 100);
     assert_int_equal(payload(n, 1, 2), 100);
-    net_send(n, 0, 2, 0, 100, &sent_at);
+    send_alone(n, 0, 2, 0, 100, &sent_at);
     assert_int_equal(payload(n, 2, 3), 100);
     assert_int_equal(payload(n, 3, 0), 100);
     net_destroy(n);
@@ -227,7 +240,7 @@ TEST(a_third_dimension_is_routed_last)
 
     assert_int_equal(net_link_count(n), 64 * 6);
     assert_int_equal(net_hop_count(n, 0, 2 + 4 * 2 + 16 * 2), 6);
-    assert_int_equal(net_send(n, 0, 0, 1 + 4 + 16, 100, &sent_at), 3 * 1000 + 50000);
+    assert_int_equal(send_alone(n, 0, 0, 1 + 4 + 16, 100, &sent_at), 3 * 1000 + 50000);
     assert_int_equal(payload(n, 0, 1), 100);
     assert_int_equal(payload(n, 1, 5), 100);
     assert_int_equal(payload(n, 5, 21), 100);
@@ -246,7 +259,7 @@ TEST(the_third_dimension_closes_to_a_ring_of_its_own)
     assert_int_equal(net_link_count(n), 16 * 4);        /* x 1, y 1, z 2 per chip */
     assert_int_equal(net_hop_count(n, 0, 12), 1);       /* z 0 to z 3: the short way round */
     assert_int_equal(net_hop_count(n, 0, 15), 3);
-    assert_int_equal(net_send(n, 0, 0, 12, 100, &sent_at), 1000 + 100000);
+    assert_int_equal(send_alone(n, 0, 0, 12, 100, &sent_at), 1000 + 100000);
     assert_int_equal(payload(n, 0, 12), 100);
     net_destroy(n);
 }
@@ -259,7 +272,7 @@ TEST(a_duration_is_rounded_up_to_the_picosecond)
 
     config.link_gbps = 3.0;
     n = net_create(&config);
-    net_send(n, 0, 0, 1, 100, &sent_at);        /* 110 bytes at 333.33 ps */
+    send_alone(n, 0, 0, 1, 100, &sent_at);        /* 110 bytes at 333.33 ps */
     assert_int_equal(sent_at, 36667);
     net_destroy(n);
 }
@@ -279,7 +292,7 @@ TEST(bytes_on_links_are_payload_times_hops)
         ps_t arrived;
 
         at += rng_below(&r, 100000);
-        arrived = net_send(n, at, from, to, bytes, &sent_at);
+        arrived = send_alone(n, at, from, to, bytes, &sent_at);
         assert_true(arrived >= at + hops * 300000 + bytes * 1000);
         assert_true(sent_at <= arrived - 300000);
         expected += bytes * hops;
@@ -299,12 +312,185 @@ TEST(reset_frees_links_and_clears_counters)
 {
     struct net *n = net_create(&mesh_2x2);
     ps_t sent_at = 0;
-    ps_t first = net_send(n, 0, 0, 1, 100, &sent_at);
+    ps_t first = send_alone(n, 0, 0, 1, 100, &sent_at);
 
     net_reset(n);
     assert_int_equal(payload(n, 0, 1), 0);
-    assert_int_equal(net_send(n, 0, 0, 1, 100, &sent_at), first);
+    assert_int_equal(send_alone(n, 0, 0, 1, 100, &sent_at), first);
     net_destroy(n);
+}
+
+/* 0 -> 1 -> 3 is held back on its first link; 1 -> 3 finds the second one free meanwhile */
+TEST(a_link_is_taken_when_the_head_is_there_and_not_before)
+{
+    struct net *n = net_create(&mesh_2x2);
+    struct net_way first = net_way(n, 0, 1), far = net_way(n, 0, 3), near = net_way(n, 1, 3);
+    struct net_hop hop;
+
+    net_take(n, 0, 0, &first, 1000);            /* holds 0 -> 1 until 1100000 */
+    hop = net_take(n, 10, 0, &far, 100);
+    assert_int_equal(hop.start, 1100000);
+    assert_int_equal(hop.head_at, 1400000);
+    assert_int_equal(hop.free_at, 1210000);
+    assert_int_equal(hop.there_at, 1510000);
+    assert_int_equal(hop.next, 1);
+    assert_false(net_is_there(far));
+    assert_int_equal(net_take(n, 500000, 1, &near, 1000).start, 500000);
+    hop = net_take(n, 1400000, 1, &far, 100);   /* now that link is busy until 1600000 */
+    assert_int_equal(hop.start, 1600000);
+    assert_true(net_is_there(far));
+    net_destroy(n);
+}
+
+/* y before x: 0 -> 2 -> 3 */
+TEST(the_order_of_axes_is_chosen)
+{
+    struct net_config config = mesh_2x2;
+    struct net *n;
+    ps_t sent_at;
+
+    config.routing = NET_ZYX;
+    n = net_create(&config);
+    send_alone(n, 0, 0, 3, 100, &sent_at);
+    assert_int_equal(payload(n, 0, 2), 100);
+    assert_int_equal(payload(n, 2, 3), 100);
+    assert_int_equal(payload(n, 0, 1), 0);
+    net_destroy(n);
+}
+
+TEST(adaptive_routing_takes_the_link_that_is_free_first)
+{
+    struct net_config config = torus_4x4;
+    struct net *n;
+    ps_t sent_at;
+
+    config.routing = NET_ADAPTIVE;
+    n = net_create(&config);
+    send_alone(n, 0, 0, 5, 1000, &sent_at);     /* 0 -> 1 -> 5 */
+    send_alone(n, 10, 0, 5, 100, &sent_at);     /* 0 -> 4 -> 5 */
+    assert_int_equal(payload(n, 1, 5), 1000);
+    assert_int_equal(payload(n, 4, 5), 100);
+    send_alone(n, 20, 0, 2, 70, &sent_at);      /* halfway: the other way round */
+    assert_int_equal(payload(n, 0, 3), 70);
+    assert_int_equal(payload(n, 3, 2), 70);
+    net_destroy(n);
+}
+
+TEST(ways_lead_where_they_should)
+{
+    struct net *n = net_create(&torus_4x4), *mesh = net_create(&mesh_2x2);
+    struct net_way w;
+
+    for (int from = 0; from < 16; from++)
+        for (int to = 0; to < 16; to++) {
+            w = net_way(n, from, to);
+            assert_true(net_way_leads(n, w, from, to));
+            assert_false(net_way_leads(n, w, from, (to + 1) % 16));
+        }
+    w = (struct net_way){{4, 0, 0}};            /* once round is not a way */
+    assert_false(net_way_leads(n, w, 0, 0));
+    w = (struct net_way){{1, 0, 0}};
+    assert_true(net_way_leads(mesh, w, 0, 1));
+    assert_false(net_way_leads(mesh, w, 1, 0));
+    assert_false(net_way_leads(mesh, w, -1, 0));
+    assert_false(net_way_leads(mesh, w, 4, 0));
+    net_destroy(n);
+    net_destroy(mesh);
+}
+
+/* a ring of 4: 0, 1, 2, 1 steps: 16 sources x 4 along the other axis x 2 ways, 4 of each */
+TEST(traffic_between_all_pairs_loads_all_links_of_a_torus_alike)
+{
+    struct net *n = net_create(&torus_4x4);
+    ps_t sent_at;
+
+    for (int from = 0; from < 16; from++)
+        for (int to = 0; to < 16; to++)
+            if (from != to)
+                send_alone(n, 0, from, to, 1, &sent_at);
+    for (int i = 0; i < net_link_count(n); i++)
+        assert_int_equal(net_link(n, i)->payload_bytes, 16 * 4 * 4 / (4 * 4 * 2));
+    net_destroy(n);
+}
+
+enum { HEADS = 1 << 14 };
+static struct head {
+    ps_t at;
+    int chip, source, number;
+    struct net_way way;
+} head[HEADS];
+
+/* who has come farthest first, then by message, then by source: the same for every chip */
+static bool comes_before(const struct head *a, const struct head *b)
+{
+    if (a->at != b->at)
+        return a->at < b->at;
+    if (net_steps(a->way) != net_steps(b->way))
+        return net_steps(a->way) < net_steps(b->way);
+    if (a->number != b->number)
+        return a->number < b->number;
+    return a->source < b->source;
+}
+
+/* all chips of the grid, or chip 0 alone, send to all others at once; when the last is there */
+static ps_t exchange_all(struct net *n, int chips, int sources, const int *to, int64_t bytes)
+{
+    int count = 0;
+    ps_t end = 0;
+
+    for (int s = 0; s < sources; s++)
+        for (int i = 1; i < chips; i++)
+            head[count++] = (struct head){0, s, s, i, net_way(n, s, to[s * chips + i])};
+    while (count > 0) {
+        int first = 0;
+        struct net_hop hop;
+
+        for (int i = 1; i < count; i++)
+            if (comes_before(&head[i], &head[first]))
+                first = i;
+        hop = net_take(n, head[first].at, head[first].chip, &head[first].way, bytes);
+        head[first].at = hop.head_at;
+        head[first].chip = hop.next;
+        end = later(end, hop.there_at);
+        if (net_is_there(head[first].way))
+            head[first] = head[--count];
+    }
+    return end;
+}
+
+static void fold(int x, int y, int z)
+{
+    struct net_config config = {.dim = {x, y, z}, .is_ring = {true, true, true},
+                                .link_gbps = 3.0, .packet_bytes = 128,
+                                .packet_overhead_bytes = 14, .hop_ps = 12345};
+    struct net *whole = net_create(&config), *one;
+    int chips = x * y * z, to[64 * 64];
+
+    for (int s = 0; s < chips; s++)
+        for (int i = 0; i < chips; i++)
+            to[s * chips + i] = (s % x + i % x) % x
+                                + x * ((s / x % y + i / x % y) % y)
+                                + x * y * ((s / x / y + i / x / y) % z);
+    config.is_folded = true;
+    one = net_create(&config);
+    assert_int_equal(exchange_all(one, chips, 1, to, 1000),
+                     exchange_all(whole, chips, chips, to, 1000));
+    assert_int_equal(net_link_count(one) * chips, net_link_count(whole));
+    for (int i = 0; i < net_link_count(whole); i++) {
+        int per_chip = net_link_count(one);
+
+        assert_int_equal(net_link(whole, i)->busy_ps, net_link(one, i % per_chip)->busy_ps);
+    }
+    net_destroy(whole);
+    net_destroy(one);
+}
+
+TEST(one_chip_stands_for_all_of_a_torus)
+{
+    fold(5, 1, 1);
+    fold(4, 4, 1);
+    fold(4, 2, 1);
+    fold(4, 3, 2);
 }
 
 TEST(a_message_to_oneself_is_a_mistake_of_the_caller)
@@ -318,7 +504,7 @@ TEST(a_message_to_oneself_is_a_mistake_of_the_caller)
     if (child == 0) {
         signal(SIGABRT, SIG_DFL);
         if (freopen("/dev/null", "w", stderr))
-            net_send(n, 0, 1, 1, 100, &sent_at);
+            send_alone(n, 0, 1, 1, 100, &sent_at);
         _exit(0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -347,6 +533,12 @@ int main(void)
         cmocka_unit_test(a_duration_is_rounded_up_to_the_picosecond),
         cmocka_unit_test(bytes_on_links_are_payload_times_hops),
         cmocka_unit_test(reset_frees_links_and_clears_counters),
+        cmocka_unit_test(a_link_is_taken_when_the_head_is_there_and_not_before),
+        cmocka_unit_test(the_order_of_axes_is_chosen),
+        cmocka_unit_test(adaptive_routing_takes_the_link_that_is_free_first),
+        cmocka_unit_test(ways_lead_where_they_should),
+        cmocka_unit_test(traffic_between_all_pairs_loads_all_links_of_a_torus_alike),
+        cmocka_unit_test(one_chip_stands_for_all_of_a_torus),
         cmocka_unit_test(a_message_to_oneself_is_a_mistake_of_the_caller),
     };
 
