@@ -1,4 +1,5 @@
 #include "hbm/hbm.h"
+#include "hbm/hbm_queue.h"
 
 #include <assert.h>
 
@@ -22,6 +23,7 @@ struct channel {
     ps_t refresh_end_at;                /* of the refresh that came last */
     ps_t next_refresh_at;
     int64_t refresh_count;
+    struct hbm_queue queue[2];          /* of reads, of writes */
 };
 
 /* A run that could be served: where its activate and its data would fall. */
@@ -34,7 +36,8 @@ struct plan {
 struct hbm {
     struct hbm_config config;
     struct hbm_stats stats;
-    int interleave_shift, row_shift, burst_shift;
+    int burst_shift;
+    int64_t piece_bytes;                /* consecutive ones in one row of one bank */
     ps_t last_at;                       /* of the latest access, for the check of their order */
     struct channel *channels;
     struct bank *banks;                 /* (channel, bank) */
@@ -66,16 +69,12 @@ struct hbm *hbm_create(const struct hbm_config *config)
     struct hbm *h = mem_alloc(sizeof(*h));
     size_t channel_count = (size_t)config->channel_count;
 
-    assert(config->channel_count > 0 && config->bank_count > 0);
-    assert(config->burst_bytes <= config->interleave_bytes);
-    assert(config->burst_bytes <= config->row_bytes);
-    assert(config->trefi_ps > later(config->tras_ps, config->twr_ps) + config->trp_ps +
-                                  config->trfc_ps + config->trcd_ps +
-                                  later(config->tcl_ps, config->tcwl_ps) + config->burst_ps);
+    const char *key;
+
+    assert(!hbm_config_fault(config, &key));
     h->config = *config;
-    h->interleave_shift = shift_of(config->interleave_bytes);
-    h->row_shift = shift_of(config->row_bytes);
     h->burst_shift = shift_of(config->burst_bytes);
+    h->piece_bytes = hbm_map_piece_bursts(&config->map) * config->burst_bytes;
     h->channels = mem_alloc(channel_count * sizeof(*h->channels));
     h->banks = mem_alloc(channel_count * (size_t)config->bank_count * sizeof(*h->banks));
     hbm_reset(h);
@@ -86,6 +85,10 @@ void hbm_destroy(struct hbm *h)
 {
     if (!h)
         return;
+    for (int i = 0; i < h->config.channel_count; i++) {
+        hbm_queue_free(&h->channels[i].queue[0]);
+        hbm_queue_free(&h->channels[i].queue[1]);
+    }
     mem_free(h->channels);
     mem_free(h->banks);
     mem_free(h);
@@ -94,14 +97,17 @@ void hbm_destroy(struct hbm *h)
 void hbm_reset(struct hbm *h)
 {
     const struct hbm_config *c = &h->config;
-    const ps_t long_ago = -(c->tfaw_ps + c->trrd_ps + c->trp_ps + c->twtr_ps + c->tcl_ps +
+    const ps_t long_ago = -(c->tfaw_ps + c->trrd_ps + c->trp_ps + c->twtr_l_ps + c->tcl_ps +
                             c->trtw_ps);
 
     for (int i = 0; i < c->channel_count; i++) {
         struct channel *ch = &h->channels[i];
 
+        hbm_queue_clear(&ch->queue[0]);
+        hbm_queue_clear(&ch->queue[1]);
         *ch = (struct channel){.data_end_at = long_ago, .precharge_at = long_ago,
-                               .next_refresh_at = c->trefi_ps};
+                               .next_refresh_at = c->trefi_ps > 0 ? c->trefi_ps : INT64_MAX,
+                               .queue = {ch->queue[0], ch->queue[1]}};
         for (int k = 0; k < ACTIVATE_WINDOW; k++)
             ch->activate_at[k] = long_ago;
     }
@@ -126,7 +132,7 @@ static ps_t bus_ready_at(const struct hbm_config *c, const struct channel *ch, b
         return ch->data_end_at;
     if (is_write)
         return ch->data_end_at + c->trtw_ps;
-    return ch->data_end_at + c->twtr_ps + c->tcl_ps;    /* tWTR ends at the read command */
+    return ch->data_end_at + c->twtr_l_ps + c->tcl_ps;    /* tWTR ends at the read command */
 }
 
 /*
@@ -232,6 +238,9 @@ static ps_t serve(struct hbm *h, struct request q)
         }
         if (fitting > 0)
             end_at = commit_run(h, ch, b, &p, q.row, fitting, q.is_write);
+        if (fitting > 0)
+            hbm_queue_add(&ch->queue[q.is_write], q.is_write ? c->write_queue : c->read_queue,
+                          at, p.data_at, fitting);
         if (fitting > 0 && h->watch)
             tell(h, &q, &p, fitting, end_at, is_held && fitting == bursts);
         bursts -= fitting;
@@ -242,38 +251,9 @@ static ps_t serve(struct hbm *h, struct request q)
     return end_at;
 }
 
-/*
- * The rotation of a block (interleave_bytes on every channel): the sum of its
- * digits in base channel_count. Consecutive blocks shift by one, and so do
- * blocks a power of channel_count apart, so that no stride of a tiled array
- * stays on one channel. The same sum spreads rows over banks.
- */
-static int rotation_of(int64_t block, int count)
-{
-    int64_t sum = block;
-
-    if (count == 1)
-        return 0;
-    if ((count & (count - 1)) == 0) {   /* as nearly all are; the same without a division */
-        int shift = __builtin_ctz((unsigned)count);
-
-        for (int64_t rest = block >> shift; rest > 0; rest >>= shift)
-            sum += rest;
-        return (int)(sum & (count - 1));
-    }
-    for (int64_t rest = block / count; rest > 0; rest /= count)
-        sum += rest;
-    return (int)(sum % count);
-}
-
 ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_write)
 {
     const struct hbm_config *c = &h->config;
-    int64_t block = (address >> h->interleave_shift) / c->channel_count;
-    int position = (int)((address >> h->interleave_shift) % c->channel_count);
-    int offset = (int)(address & (c->interleave_bytes - 1));
-    int rotation = rotation_of(block, c->channel_count), bank = 0;
-    int64_t row_index = -1, row = 0;    /* row_index counts over all banks of a channel */
     ps_t last_at = at;
 
     assert(address >= 0 && bytes >= 0 && address <= c->size_bytes - bytes);
@@ -281,34 +261,33 @@ ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_
     h->last_at = at;
     *(is_write ? &h->stats.write_bytes : &h->stats.read_bytes) += bytes;
     while (bytes > 0) {
-        int64_t local = (block << h->interleave_shift) + offset;
-        int64_t column = local & (c->row_bytes - 1), piece = c->interleave_bytes - offset;
-        int channel = position + rotation;
+        struct hbm_place p = hbm_map_place(&c->map, c->bank_groups, address >> h->burst_shift);
+        int64_t piece = h->piece_bytes - (address & (h->piece_bytes - 1));
 
-        if (channel >= c->channel_count)
-            channel -= c->channel_count;
-        if (local >> h->row_shift != row_index) {
-            row_index = local >> h->row_shift;
-            row = row_index / c->bank_count;
-            bank = (int)((row_index + rotation_of(row, c->bank_count)) % c->bank_count);
-        }
-        piece = piece < c->row_bytes - column ? piece : c->row_bytes - column;
         piece = piece < bytes ? piece : bytes;
         last_at = later(last_at, serve(h, (struct request){
-                                          .at = at, .channel = channel, .bank = bank, .row = row,
-                                          .column = column, .bytes = piece,
-                                          .is_write = is_write}));
+                                          .at = at, .channel = p.channel, .bank = p.bank,
+                                          .row = p.row, .bytes = piece, .is_write = is_write,
+                                          .column = (p.column << h->burst_shift) +
+                                                    (address & (c->burst_bytes - 1))}));
         bytes -= piece;
-        offset += (int)piece;
-        if (offset == c->interleave_bytes) {
-            offset = 0;
-            if (++position == c->channel_count) {
-                position = 0;
-                rotation = rotation_of(++block, c->channel_count);
-            }
-        }
+        address += piece;
     }
     return last_at;
+}
+
+ps_t hbm_room_at(struct hbm *h, ps_t at, int64_t address, bool is_write)
+{
+    const struct hbm_config *c = &h->config;
+    int channel = hbm_map_place(&c->map, c->bank_groups, address >> h->burst_shift).channel;
+
+    return hbm_queue_room_at(&h->channels[channel].queue[is_write],
+                             is_write ? c->write_queue : c->read_queue, at);
+}
+
+bool hbm_has_room(struct hbm *h, ps_t at, int64_t address, bool is_write)
+{
+    return hbm_room_at(h, at, address, is_write) == at;
 }
 
 const struct hbm_stats *hbm_get_stats(const struct hbm *h)
@@ -330,12 +309,13 @@ static const struct field channel_fields[] = {
     SAVED_TIME(channel, data_end_at), SAVED_BOOL(channel, last_is_write),
     SAVED(channel, oldest_activate), SAVED_TIME(channel, activate_at),
     SAVED_TIME(channel, precharge_at), SAVED_TIME(channel, refresh_end_at),
-    SAVED_TIME(channel, next_refresh_at), SAVED(channel, refresh_count)};
+    SAVED_TIME(channel, next_refresh_at), SAVED(channel, refresh_count),
+    APART(channel, queue)};
 
 static const struct field hbm_fields[] = {
     SAVED(hbm, stats), SAVED_TIME(hbm, last_at),
-    APART(hbm, config), APART(hbm, interleave_shift), APART(hbm, row_shift),
-    APART(hbm, burst_shift), APART(hbm, channels), APART(hbm, banks), APART(hbm, watch),
+    APART(hbm, config), APART(hbm, piece_bytes), APART(hbm, burst_shift), APART(hbm, channels),
+    APART(hbm, banks), APART(hbm, watch),
     APART(hbm, watch_context)};
 
 void hbm_archive(struct hbm *h, struct archive *a)
@@ -350,6 +330,8 @@ void hbm_archive(struct hbm *h, struct archive *a)
                       h->channels[i].oldest_activate);
         if (a->is_failed)
             h->channels[i].oldest_activate = 0;
+        hbm_queue_archive(&h->channels[i].queue[0], h->config.read_queue, a);
+        hbm_queue_archive(&h->channels[i].queue[1], h->config.write_queue, a);
     }
     for (i = 0; i < banks; i++)
         archive_fields(a, bank_fields, COUNT_OF(bank_fields), &h->banks[i]);
@@ -359,11 +341,6 @@ uint32_t hbm_archive_crc(uint32_t crc)
 {
     crc = archive_table_crc(crc, hbm_fields, COUNT_OF(hbm_fields));
     crc = archive_table_crc(crc, channel_fields, COUNT_OF(channel_fields));
+    crc = hbm_queue_crc(crc);
     return archive_table_crc(crc, bank_fields, COUNT_OF(bank_fields));
-}
-
-double hbm_peak_bytes_per_second(const struct hbm_config *config)
-{
-    return (double)config->channel_count * (double)config->burst_bytes * 1e12 /
-           (double)config->burst_ps;
 }

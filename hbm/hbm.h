@@ -5,32 +5,42 @@
  * written. Timing (struct hbm) knows pseudo-channels, banks with open rows,
  * activates, turnaround and refresh as "ready at" instants in picoseconds; it
  * never sees a byte. Time is an argument: callers submit accesses in
- * non-decreasing order of `at`, as the event queue delivers them.
- *
- * Not modelled: command-bus slots, power-down, ECC traffic, per-bank refresh,
- * reordering: a channel moves data in the order it was asked, so that reads and
- * writes in turn pay for every turnaround (docs/memory.md).
+ * non-decreasing order of `at`, as the event queue delivers them, and get
+ * their end at once: nothing is ticked, nobody is called back.
  */
 #ifndef HBM_HBM_H
 #define HBM_HBM_H
 #include "base/archive.h"
 #include "base/units.h"
+#include "hbm/hbm_map.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* Every number is positive unless it says otherwise; "channel" is a pseudo-channel throughout. */
 struct hbm_config {
     int64_t size_bytes;
-    int channel_count;                  /* pseudo-channels */
-    int bank_count;                     /* per pseudo-channel */
-    int row_bytes;                      /* of one bank; a power of two */
-    int interleave_bytes;               /* on one pseudo-channel; a power of two */
-    int burst_bytes;
-    ps_t burst_ps;                      /* data bus time of a burst */
-    ps_t trcd_ps, trp_ps, tras_ps, tcl_ps, tcwl_ps, trrd_ps, tfaw_ps;
-    ps_t twtr_ps, trtw_ps, twr_ps, trtp_ps, trefi_ps, trfc_ps;
+    int channel_count;
+    int bank_count, bank_groups;        /* per channel; bank b is in group b % bank_groups */
+    int row_bytes, burst_bytes;         /* of one bank, of one access to it: powers of two */
+    struct hbm_map map;                 /* its counts agree with those above */
+    ps_t front_ps;                      /* from the request to the first command; may be 0 */
+    ps_t burst_ps;                      /* data bus time of a burst; tCCD_S is never longer */
+    ps_t tccd_l_ps;                     /* column to column in one bank group, if above burst_ps */
+    ps_t trcd_ps, trp_ps, tras_ps, tcl_ps, tcwl_ps;
+    ps_t trrd_ps, trrd_l_ps, tfaw_ps;   /* activates: any two, two of one group, windows of four */
+    ps_t twtr_ps, twtr_l_ps;            /* end of write data to a read: any bank, the same group */
+    ps_t trtw_ps;                       /* end of read data to write data */
+    ps_t twr_ps, trtp_ps;               /* end of write data, read: to precharge */
+    ps_t trefi_ps, trfc_ps;             /* trefi_ps 0: no refresh */
+    int read_queue, write_queue;        /* bursts that a channel holds back, each */
+    int bank_queue;                     /* bursts on their way to one bank, beside those */
+    int write_low;                      /* so many bursts are written once no read waits */
 };
+
+/* What is wrong with it, NULL if nothing; `key` names the field to blame. */
+const char *hbm_config_fault(const struct hbm_config *config, const char **key);
 
 struct hbm_stats {
     int64_t read_bytes, write_bytes;
@@ -54,6 +64,14 @@ void hbm_reset(struct hbm *h);
  * within size_bytes (asserted; callers check user input before).
  */
 ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_write);
+
+/*
+ * Whether the queue for such accesses of that address's channel takes one more burst at `at`, and
+ * from when on it does (`at` if so). hbm_access itself accepts more than a queue holds. For both,
+ * `at` is not before that of the latest access.
+ */
+bool hbm_has_room(struct hbm *h, ps_t at, int64_t address, bool is_write);
+ps_t hbm_room_at(struct hbm *h, ps_t at, int64_t address, bool is_write);
 
 const struct hbm_stats *hbm_get_stats(const struct hbm *h);
 

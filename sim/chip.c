@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "hbm/hbm.h"
 #include "sim/chips.h"
 
 #define FILE_BYTES_MAX (256 * 1024)
@@ -200,17 +201,24 @@ static bool is_power_of_two(int64_t x)
      "mxu.push_" #type "_cycles", \
      "must be 0 where mxu.matmul_" #type "_cycles is, and only there"}
 
-static int64_t larger(int64_t a, int64_t b)
+/* The same of the memory, which knows its own rules: hbm_config_fault. */
+static const char *find_hbm_contradiction(const struct chip *c, const char **reason)
 {
-    return a > b ? a : b;
+    const struct hbm_config config = chip_hbm_config(c, 0);
+    const char *key;
+
+    *reason = hbm_config_fault(&config, &key);
+    if (!*reason)
+        return NULL;
+    for (size_t i = 0; i < chip_param_count; i++)
+        if (strcmp(chip_params[i].section, "hbm") == 0 && strcmp(chip_params[i].key, key) == 0)
+            return full_names[i];
+    return "hbm";
 }
 
 /* What the ranges of single keys cannot say: the key to blame and why, or NULL. */
 static const char *find_contradiction(const struct chip *c, const char **reason)
 {
-    int64_t around_refresh = larger(c->hbm_tras_ps, c->hbm_twr_ps) + c->hbm_trp_ps +
-                             c->hbm_trfc_ps + c->hbm_trcd_ps +
-                             larger(c->hbm_tcl_ps, c->hbm_tcwl_ps) + c->hbm_burst_ps;
     const struct {
         bool ok;
         const char *key, *reason;
@@ -243,13 +251,13 @@ static const char *find_contradiction(const struct chip *c, const char **reason)
         {is_power_of_two(c->hbm_burst_bytes), "hbm.burst_bytes", "must be a power of two"},
         {c->hbm_burst_bytes <= c->hbm_interleave_bytes, "hbm.burst_bytes",
          "must not exceed hbm.interleave_bytes"},
+        {c->hbm_interleave_bytes <= c->hbm_row_bytes, "hbm.interleave_bytes",
+         "must not exceed hbm.row_bytes"},
         BOTH_OR_NONE(c, bf16), BOTH_OR_NONE(c, int8), BOTH_OR_NONE(c, int4), BOTH_OR_NONE(c, fp8),
         {(strcmp(c->mxu_fp8_e4m3, "-") == 0) == (c->mxu_matmul_fp8_cycles == 0), "mxu.fp8_e4m3",
          "must be - where mxu.matmul_fp8_cycles is 0, and only there"},
         {c->ici_links % 2 == 0 && c->ici_links <= 2 * c->ici_dims, "ici.links",
          "must be even and at most two per axis of ici.dims"},
-        {c->hbm_trefi_ps > around_refresh, "hbm.trefi_ps",
-         "leaves no time for a burst between two refreshes"},
     };
 
     for (size_t i = 0; i < COUNT_OF(rules); i++) {
@@ -258,7 +266,7 @@ static const char *find_contradiction(const struct chip *c, const char **reason)
             return rules[i].key;
         }
     }
-    return NULL;
+    return find_hbm_contradiction(c, reason);
 }
 
 /* The comment behind a value: from the first ";" that follows white space, as inih sees it. */

@@ -7,11 +7,18 @@ struct hbm_config chip_hbm_config(const struct chip *c, int64_t size_bytes)
     return (struct hbm_config){
         .size_bytes = size_bytes,
         .channel_count = (int)c->hbm_channels, .bank_count = (int)c->hbm_banks,
-        .row_bytes = (int)c->hbm_row_bytes, .interleave_bytes = (int)c->hbm_interleave_bytes,
-        .burst_bytes = (int)c->hbm_burst_bytes, .burst_ps = c->hbm_burst_ps,
+        .bank_groups = (int)c->hbm_bank_groups,
+        .row_bytes = (int)c->hbm_row_bytes, .burst_bytes = (int)c->hbm_burst_bytes,
+        .map = hbm_map_interleaved((int)c->hbm_channels, (int)c->hbm_banks,
+                                   c->hbm_interleave_bytes / c->hbm_burst_bytes,
+                                   c->hbm_row_bytes / c->hbm_burst_bytes),
+        .burst_ps = c->hbm_burst_ps, .tccd_l_ps = c->hbm_tccd_l_ps,
         .trcd_ps = c->hbm_trcd_ps, .trp_ps = c->hbm_trp_ps, .tras_ps = c->hbm_tras_ps,
-        .tcl_ps = c->hbm_tcl_ps, .tcwl_ps = c->hbm_tcwl_ps, .trrd_ps = c->hbm_trrd_ps,
-        .tfaw_ps = c->hbm_tfaw_ps, .twtr_ps = c->hbm_twtr_ps, .trtw_ps = c->hbm_trtw_ps,
-        .twr_ps = c->hbm_twr_ps, .trtp_ps = c->hbm_trtp_ps, .trefi_ps = c->hbm_trefi_ps,
-        .trfc_ps = c->hbm_trfc_ps};
+        .tcl_ps = c->hbm_tcl_ps, .tcwl_ps = c->hbm_tcwl_ps,
+        .trrd_ps = c->hbm_trrd_ps, .trrd_l_ps = c->hbm_trrd_l_ps, .tfaw_ps = c->hbm_tfaw_ps,
+        .twtr_ps = c->hbm_twtr_ps, .twtr_l_ps = c->hbm_twtr_l_ps, .trtw_ps = c->hbm_trtw_ps,
+        .twr_ps = c->hbm_twr_ps, .trtp_ps = c->hbm_trtp_ps,
+        .trefi_ps = c->hbm_trefi_ps, .trfc_ps = c->hbm_trfc_ps,
+        .read_queue = (int)c->hbm_read_queue, .write_queue = (int)c->hbm_write_queue,
+        .bank_queue = (int)c->hbm_bank_queue, .write_low = (int)c->hbm_write_low};
 }

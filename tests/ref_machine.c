@@ -5,18 +5,7 @@
 #include "tests/test.h"
 
 #include "base/arena.h"
-
-static struct hbm *create_hbm(const struct chip *c, int64_t bytes)
-{
-    const struct hbm_config config = {
-        bytes, (int)c->hbm_channels, (int)c->hbm_banks, (int)c->hbm_row_bytes,
-        (int)c->hbm_interleave_bytes, (int)c->hbm_burst_bytes, c->hbm_burst_ps, c->hbm_trcd_ps,
-        c->hbm_trp_ps, c->hbm_tras_ps, c->hbm_tcl_ps, c->hbm_tcwl_ps, c->hbm_trrd_ps,
-        c->hbm_tfaw_ps, c->hbm_twtr_ps, c->hbm_trtw_ps, c->hbm_twr_ps, c->hbm_trtp_ps,
-        c->hbm_trefi_ps, c->hbm_trfc_ps};
-
-    return hbm_create(&config);
-}
+#include "hbm/hbm.h"
 
 static struct net *create_net(const struct chip *c, const struct slice *s)
 {
@@ -82,6 +71,7 @@ struct ref_machine *ref_create(const struct slice *slice, const struct chip *chi
 {
     struct ref_machine *m = mem_alloc(sizeof(*m));
     int64_t bytes = (int64_t)(chip->hbm_gib * (double)GIB);
+    struct hbm_config config;
 
     m->slice = *slice;
     m->chip = *chip;
@@ -89,12 +79,13 @@ struct ref_machine *ref_create(const struct slice *slice, const struct chip *chi
     m->core_count = m->chip_count * (int)chip->chip_cores;
     m->share_bytes = bytes / chip->chip_cores / chip->hbm_row_bytes * chip->hbm_row_bytes;
     m->cmem_bytes = chip->cmem_bytes / chip->chip_cores / 512 * 512;
+    config = chip_hbm_config(chip, m->share_bytes * chip->chip_cores);
     m->core = mem_alloc_lazy((size_t)m->core_count * sizeof(*m->core));
     m->op = mem_alloc_lazy(ISA_BUNDLE_OP_MAX * sizeof(*m->op));
     m->hbm = mem_alloc((size_t)m->chip_count * sizeof(struct hbm *));
     m->cmem_free_at = mem_alloc((size_t)m->chip_count * sizeof(*m->cmem_free_at));
     for (int i = 0; i < m->chip_count; i++)
-        m->hbm[i] = create_hbm(chip, m->share_bytes * chip->chip_cores);
+        m->hbm[i] = hbm_create(&config);
     if (m->chip_count > 1)
         m->net = create_net(chip, slice);
     for (int i = 0; i < m->core_count; i++)
