@@ -31,7 +31,7 @@ enum collective_algo {
     COLLECTIVE_TORUS,                   /* ring after ring along each axis, parts of the data in
                                            different orders of axes, so that all links work */
     COLLECTIVE_TREE,                    /* to the root and back */
-    COLLECTIVE_EXCHANGE,                /* whole arrays along each axis, each rank sums: few steps */
+    COLLECTIVE_EXCHANGE,                /* whole arrays along the axes, each rank sums: few steps */
     COLLECTIVE_DIRECT,                  /* each rank to each it has something for */
     COLLECTIVE_ALGO_COUNT
 };
@@ -62,7 +62,10 @@ struct collective_request {
     const struct chip *chip;
 };
 
-/* Addresses of a rank's arrays in its core's HBM share. In place: both the same. */
+/*
+ * Addresses of a rank's arrays in its core's HBM share. All-reduce is in place:
+ * both the same. Reduce-scatter uses its input for the sums on the way.
+ */
 struct collective_arrays {
     int64_t in, in_bytes, out, out_bytes;
 };
@@ -74,7 +77,9 @@ enum collective_op_kind {
     COLLECTIVE_SEND,                    /* starts a copy to core `peer`: raises its `flag` when
                                            there, own `source_flag` when the source is read */
     COLLECTIVE_WAIT,                    /* until own `flag` >= value, then takes value from it */
-    COLLECTIVE_ADD,                     /* VMEM[to] = VMEM[from] + VMEM[to], `bytes` of the type */
+    COLLECTIVE_ADD,                     /* VMEM[to] = VMEM[from] + VMEM[to], `bytes` of the type;
+                                           both begin with a row (512 bytes), what is behind
+                                           `bytes` in the last row may be written over */
     COLLECTIVE_SIGNAL,                  /* adds `value` to `flag` of core `peer` */
     COLLECTIVE_OP_KIND_COUNT
 };

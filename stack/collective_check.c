@@ -1,0 +1,123 @@
+/* What a request must be, and what to say when it is not. */
+#include "stack/collective_impl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+
+#define BIT(algo) (1U << (algo))
+#define RINGS (BIT(COLLECTIVE_RING) | BIT(COLLECTIVE_BIRING) | BIT(COLLECTIVE_TORUS))
+
+/* the algorithms that do a kind */
+static const unsigned algos_of[COLLECTIVE_KIND_COUNT] = {
+    [COLLECTIVE_ALL_REDUCE] = RINGS,
+    [COLLECTIVE_REDUCE_SCATTER] = RINGS,
+    [COLLECTIVE_ALL_GATHER] = RINGS,
+};
+
+bool plan_can(enum collective_kind kind, enum collective_algo algo)
+{
+    return algos_of[kind] & BIT(algo);
+}
+
+static int refuse_algo(const struct collective_request *r, struct err *e)
+{
+    char list[128] = "";
+    size_t length = 0;
+
+    for (int i = COLLECTIVE_AUTO + 1; i < COLLECTIVE_ALGO_COUNT; i++)
+        if (plan_can(r->kind, (enum collective_algo)i))
+            length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%s",
+                                       length ? ", " : "",
+                                       collective_algo_name((enum collective_algo)i));
+    return err_set(e, "%s does not do %s; take auto, %s", collective_algo_name(r->algo),
+                   collective_kind_name(r->kind), list);
+}
+
+static int ranks_of(const struct collective_request *r)
+{
+    int count = r->over_chips ? 1 : r->slice->core_count / r->slice->chip_count;
+
+    for (int i = 0; i < 3; i++)
+        count *= r->axis[i] ? r->slice->dim[i] : 1;
+    return count;
+}
+
+/* Kinds that deal in blocks need one of whole granules for each rank. */
+int64_t collective_unit(const struct collective_request *r)
+{
+    bool has_blocks = r->kind == COLLECTIVE_REDUCE_SCATTER || r->kind == COLLECTIVE_ALL_GATHER ||
+                      r->kind == COLLECTIVE_ALL_TO_ALL ||
+                      (r->kind == COLLECTIVE_ALL_REDUCE && (RINGS & BIT(r->algo)));
+
+    return has_blocks ? (int64_t)ranks_of(r) * PLAN_GRANULE_BYTES : PLAN_GRANULE_BYTES;
+}
+
+static int check_axes(const struct collective_request *r, struct err *e)
+{
+    int has_chips = 0;
+
+    for (int i = 0; i < 3; i++) {
+        if (r->axis[i] && i >= r->slice->dims)
+            return err_set(e, "slice %s has no axis z; its axes are x and y", r->slice->name);
+        has_chips |= r->axis[i];
+    }
+    if (!has_chips)
+        return err_set(e, "no axis takes part; name some of %s",
+                       r->slice->dims == 2 ? "xy" : "xyz");
+    return 0;
+}
+
+/* the most a rank's array may have, in whole units */
+static int64_t most_bytes(const struct collective_request *r)
+{
+    int64_t share = (int64_t)(r->chip->hbm_gib * (double)GIB) / r->chip->chip_cores;
+    int64_t unit = collective_unit(r), ranks = ranks_of(r), room;
+
+    if (r->kind == COLLECTIVE_ALL_REDUCE)
+        room = share;
+    else if (r->kind == COLLECTIVE_REDUCE_SCATTER || r->kind == COLLECTIVE_ALL_GATHER)
+        room = share / (ranks + 1) * ranks - PLAN_ROW_BYTES;
+    else
+        room = share / 2 - PLAN_ROW_BYTES;
+    return room / unit * unit;
+}
+
+static int check_bytes(const struct collective_request *r, struct err *e)
+{
+    int64_t unit = collective_unit(r), most = most_bytes(r);
+    char text[32];
+
+    if (r->kind == COLLECTIVE_BARRIER)
+        return r->bytes == 0 ? 0 : err_set(e, "a barrier moves no bytes; leave the bytes out");
+    if (r->bytes <= 0)
+        return err_set(e, "%" PRId64 " bytes are nothing to move; the least is %" PRId64, r->bytes,
+                       unit);
+    if (r->bytes > most)
+        return err_set(e, "%" PRId64 " bytes of each rank do not fit its %s of HBM with their "
+                       "results; at most %" PRId64, r->bytes,
+                       text_bytes((int64_t)(r->chip->hbm_gib * (double)GIB) / r->chip->chip_cores,
+                                  text, sizeof(text)), most);
+    if (r->bytes % unit == 0)
+        return 0;
+    if (r->bytes < unit)
+        return err_set(e, "%" PRId64 " bytes are less than the %d bytes for each of %d ranks that "
+                       "%s needs; the least is %" PRId64, r->bytes, PLAN_GRANULE_BYTES,
+                       ranks_of(r), collective_kind_name(r->kind), unit);
+    return err_set(e, "%" PRId64 " bytes are not a multiple of %" PRId64 "%s; the nearest are "
+                   "%" PRId64 " and %" PRId64, r->bytes, unit,
+                   unit > PLAN_GRANULE_BYTES ? ", 32 for each rank" : "",
+                   r->bytes / unit * unit, (r->bytes / unit + 1) * unit);
+}
+
+int plan_check(const struct collective_request *r, struct err *e)
+{
+    if (!plan_can(r->kind, r->algo))
+        return refuse_algo(r, e);
+    if (check_axes(r, e))
+        return -1;
+    return check_bytes(r, e);
+}

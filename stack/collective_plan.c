@@ -1,0 +1,163 @@
+/* A plan from a request, and a core's operations from a plan. */
+#include "stack/collective_impl.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/units.h"
+
+typedef int plan_maker(struct collective_plan *p, struct arena *a, struct err *e);
+
+static plan_maker *const makers[COLLECTIVE_ALGO_COUNT] = {
+    [COLLECTIVE_RING] = plan_ring, [COLLECTIVE_BIRING] = plan_ring,
+    [COLLECTIVE_TORUS] = plan_torus,
+};
+
+/* The arrays of a rank: all-reduce in place, the others side by side. */
+static void place_arrays(struct collective_plan *p)
+{
+    const struct collective_request *r = &p->request;
+    struct collective_arrays *x = &p->arrays;
+    int64_t block = r->bytes / p->rank_count;
+
+    p->block_bytes = block;
+    x->in_bytes = r->kind == COLLECTIVE_ALL_GATHER ? block : r->bytes;
+    x->out_bytes = r->kind == COLLECTIVE_REDUCE_SCATTER ? block : r->bytes;
+    x->out = r->kind == COLLECTIVE_ALL_REDUCE ? 0 : round_up(x->in_bytes, PLAN_ROW_BYTES);
+    p->layout[LAYOUT_IN].base = x->in;
+    p->layout[LAYOUT_OUT].base = x->out;
+}
+
+struct collective_plan *collective_plan_create(const struct collective_request *r,
+                                               struct arena *a, struct err *e)
+{
+    struct collective_plan *p = arena_alloc(a, sizeof(*p));
+
+    p->request = *r;
+    if (r->algo == COLLECTIVE_AUTO)
+        p->request.algo = COLLECTIVE_TORUS;
+    if (plan_check(&p->request, e))
+        return NULL;
+    p->slice = *r->slice;
+    p->chip = *r->chip;
+    p->request.slice = &p->slice;
+    p->request.chip = &p->chip;
+    plan_count_ranks(p);
+    place_arrays(p);
+    if (p->rank_count == 1)
+        return plan_alone(p, a, e) ? NULL : p;
+    return makers[p->request.algo](p, a, e) ? NULL : p;
+}
+
+const struct collective_request *collective_plan_request(const struct collective_plan *p)
+{
+    return &p->request;
+}
+
+int collective_rank_count(const struct collective_plan *p)
+{
+    return p->rank_count;
+}
+
+int collective_rank_of(const struct collective_plan *p, int core)
+{
+    struct plan_rank r;
+
+    plan_locate(p, core, &r);
+    return r.rank;
+}
+
+struct collective_arrays collective_arrays_of(const struct collective_plan *p)
+{
+    return p->arrays;
+}
+
+int64_t collective_vmem_bytes(const struct collective_plan *p)
+{
+    return p->vmem_bytes;
+}
+
+int collective_flag_count(const struct collective_plan *p)
+{
+    return p->flag_count;
+}
+
+bool collective_is_symmetric(const struct collective_plan *p)
+{
+    return p->is_symmetric;
+}
+
+/* what the rank does in a phase; an empty segment if it has no part */
+static struct plan_segment segment_of(const struct collective_plan *p, const struct plan_rank *r,
+                                      const struct plan_phase *phase)
+{
+    struct plan_segment none = {0, 0};
+    int s;
+
+    for (int i = 0; i < PLAN_DIMS; i++)
+        if ((phase->root_dims >> i & 1) && r->coordinate[i] != p->root_coordinate[i])
+            return none;
+    s = phase->segment[r->coordinate[phase->dim]];
+    return s < 0 ? none : p->segment[s];
+}
+
+int collective_op_count(const struct collective_plan *p, int core)
+{
+    struct plan_rank r;
+    int count = 0;
+
+    plan_locate(p, core, &r);
+    for (int i = 0; i < p->phase_count; i++)
+        count += segment_of(p, &r, &p->phase[i]).count;
+    return count;
+}
+
+static const struct plan_op *find_op(const struct collective_plan *p, const struct plan_rank *r,
+                                     int index)
+{
+    for (int i = 0; i < p->phase_count; i++) {
+        struct plan_segment s = segment_of(p, r, &p->phase[i]);
+
+        if (index < s.count)
+            return &p->op[s.first + index];
+        index -= s.count;
+    }
+    assert(false && "an operation behind the end of the list");
+    return NULL;
+}
+
+static void put_shape(const struct plan_shape *s, struct collective_op *out)
+{
+    out->run_bytes = s->run_bytes;
+    out->bytes = shape_bytes(s);
+    for (int i = 0; i < COLLECTIVE_LEVELS; i++) {
+        out->level[i].count = s->level[i].count;
+        out->level[i].from_stride = s->level[i].from_stride;
+        out->level[i].to_stride = s->level[i].to_stride;
+    }
+}
+
+void collective_op(const struct collective_plan *p, int core, int index,
+                   struct collective_op *out)
+{
+    struct plan_rank r;
+    const struct plan_op *o;
+
+    plan_locate(p, core, &r);
+    o = find_op(p, &r, index);
+    memset(out, 0, sizeof(*out));
+    out->kind = o->kind;
+    out->flag = o->flag;
+    out->value = o->value;
+    if (o->kind == COLLECTIVE_WAIT)
+        return;
+    out->peer = plan_peer(p, &r, o->peer_shift);
+    if (o->kind == COLLECTIVE_SIGNAL)
+        return;
+    out->source_flag = o->source_flag;
+    out->from_space = o->from_space;
+    out->to_space = o->to_space;
+    out->from = o->from + plan_address(p, &r, o->from_layout, o->from_fixed, o->from_shift);
+    out->to = o->to + plan_address(p, &r, o->to_layout, o->to_fixed, o->to_shift);
+    put_shape(&p->shape[o->shape], out);
+}
