@@ -1,0 +1,143 @@
+#include "base/histogram.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdbool.h>
+
+#include "base/text.h"
+
+enum { EXACT_BITS = 8, BAR = 40 };
+
+/* how often the steps have doubled for values like this one */
+static int doublings_of(int64_t value)
+{
+    return value < HISTOGRAM_EXACT ? 0 : 63 - __builtin_clzll((unsigned long long)value)
+                                         - (EXACT_BITS - 1);
+}
+
+static int bin_of(int64_t value)
+{
+    int doublings = doublings_of(value);
+
+    return doublings * HISTOGRAM_STEPS + (int)(value >> doublings);
+}
+
+/* the largest value of a bin */
+static int64_t last_of(int bin)
+{
+    int doublings = bin < HISTOGRAM_EXACT ? 0 : bin / HISTOGRAM_STEPS - 1;
+
+    return (((int64_t)(bin - doublings * HISTOGRAM_STEPS) + 1) << doublings) - 1;
+}
+
+void histogram_add(struct histogram *h, int64_t value, int64_t times)
+{
+    assert(value >= 0 && times > 0);
+    if (h->count == 0 || value < h->least)
+        h->least = value;
+    if (value > h->most)
+        h->most = value;
+    h->count += times;
+    h->sum += value * times;
+    h->bin[bin_of(value)] += times;
+}
+
+void histogram_merge(struct histogram *h, const struct histogram *other)
+{
+    if (other->count == 0)
+        return;
+    if (h->count == 0 || other->least < h->least)
+        h->least = other->least;
+    if (other->most > h->most)
+        h->most = other->most;
+    h->count += other->count;
+    h->sum += other->sum;
+    for (int i = 0; i < HISTOGRAM_BINS; i++)
+        h->bin[i] += other->bin[i];
+}
+
+double histogram_mean(const struct histogram *h)
+{
+    return h->count ? (double)h->sum / (double)h->count : 0.0;
+}
+
+int64_t histogram_quantile(const struct histogram *h, double share)
+{
+    double wanted = share * (double)h->count - 1e-6;    /* 0.07 of 100 is a bit above 7 */
+    int64_t below = 0;
+
+    if (h->count == 0)
+        return 0;
+    for (int i = 0; i < HISTOGRAM_BINS; i++) {
+        below += h->bin[i];
+        if (below > 0 && (double)below >= wanted)
+            return last_of(i) < h->most ? last_of(i) : h->most;
+    }
+    return h->most;
+}
+
+/* the least of 1, 2, 5, 10, 20, ... times `unit` by which `lines` lines reach over `range` */
+static int64_t line_width(int64_t range, int lines, int64_t unit)
+{
+    int64_t width = unit;
+
+    for (int i = 0; width < range / lines + 1 && width < INT64_MAX / 4; i++)
+        width = i % 3 == 1 ? width / 2 * 5 : width * 2;
+    return width;
+}
+
+/* a bin belongs to the line of its largest value */
+static int64_t count_in(const struct histogram *h, int64_t first, int64_t end)
+{
+    int64_t count = 0;
+
+    for (int i = 0; i < HISTOGRAM_BINS; i++)
+        if (h->bin[i] && last_of(i) >= first && last_of(i) < end)
+            count += h->bin[i];
+    return count;
+}
+
+static void print_bar(int64_t count, int64_t most, FILE *to)
+{
+    int length = (int)((double)count / (double)most * BAR + 0.5);
+
+    fputs(length || count ? "  " : "", to);
+    for (int i = 0; i < length; i++)
+        fputc('#', to);
+    fputs(count && !length ? ".\n" : "\n", to);
+}
+
+static void print_line(const struct histogram *h, int64_t from, int64_t to_value, bool is_last,
+                       int64_t unit, int64_t count, int64_t most, FILE *to)
+{
+    char begin[32], end[32], number[32];
+
+    text_thousands(from / unit, begin, sizeof(begin));
+    text_thousands(to_value / unit, end, sizeof(end));
+    fprintf(to, "  %10s %s %-10s %13s %5.1f %%", begin, is_last ? "to" : "..", end,
+            text_thousands(count, number, sizeof(number)),
+            100.0 * (double)count / (double)h->count);
+    print_bar(count, most, to);
+}
+
+void histogram_print(const struct histogram *h, int64_t unit, int lines, const char *unit_name,
+                     const char *counted, FILE *to)
+{
+    int64_t width, first, end, most = 1;
+
+    if (h->count == 0)
+        return;
+    end = histogram_quantile(h, 0.995) + 1;
+    width = line_width(end - h->least, lines > 1 ? lines - 1 : 1, unit);
+    first = h->least / width * width;
+    for (int64_t at = first; at < end; at += width)
+        if (count_in(h, at, at + width) > most)
+            most = count_in(h, at, at + width);
+    fprintf(to, "  %24s %13s\n", unit_name, counted);
+    for (; first < end; first += width)
+        print_line(h, first, first + width, false, unit, count_in(h, first, first + width), most,
+                   to);
+    if (first <= h->most && count_in(h, first, INT64_MAX) > 0)
+        print_line(h, first, h->most + unit - 1, true, unit, count_in(h, first, INT64_MAX), most,
+                   to);
+}
