@@ -22,8 +22,7 @@ static int bin_of(int64_t value)
     return doublings * HISTOGRAM_STEPS + (int)(value >> doublings);
 }
 
-/* the largest value of a bin */
-static int64_t last_of(int bin)
+int64_t histogram_bin_end(int bin)
 {
     int doublings = bin < HISTOGRAM_EXACT ? 0 : bin / HISTOGRAM_STEPS - 1;
 
@@ -71,7 +70,7 @@ int64_t histogram_quantile(const struct histogram *h, double share)
     for (int i = 0; i < HISTOGRAM_BINS; i++) {
         below += h->bin[i];
         if (below > 0 && (double)below >= wanted)
-            return last_of(i) < h->most ? last_of(i) : h->most;
+            return histogram_bin_end(i) < h->most ? histogram_bin_end(i) : h->most;
     }
     return h->most;
 }
@@ -92,7 +91,7 @@ static int64_t count_in(const struct histogram *h, int64_t first, int64_t end)
     int64_t count = 0;
 
     for (int i = 0; i < HISTOGRAM_BINS; i++)
-        if (h->bin[i] && last_of(i) >= first && last_of(i) < end)
+        if (h->bin[i] && histogram_bin_end(i) >= first && histogram_bin_end(i) < end)
             count += h->bin[i];
     return count;
 }

@@ -103,7 +103,7 @@ static int check_stride(const struct hbm_pattern *p, struct err *e)
 
     if (p->stride_bytes % a)
         return err_set(e, "a stride of %" PRId64 " bytes is no multiple of an access of %" PRId64
-                       " bytes; the nearest above is %" PRId64, p->stride_bytes, a, nearest);
+                       " bytes; the nearest is %" PRId64, p->stride_bytes, a, nearest);
     if (p->footprint_bytes % p->stride_bytes == 0)
         return 0;
     nearest = p->footprint_bytes / p->stride_bytes * p->stride_bytes;

@@ -55,6 +55,7 @@ struct loading {
     struct chip_origin origins[COUNT_OF(full_names)];
     const char *origin;
     struct arena *arena;                /* NULL: no origins wanted */
+    const char *section;                /* that must be complete; NULL: all of them */
     bool failed;
     struct err *e;
 };
@@ -361,7 +362,7 @@ static int check_complete(const struct loading *l)
     const char *reason = NULL, *contradiction;
 
     for (size_t i = 0; i < chip_param_count; i++) {
-        if (l->key_line[i])
+        if (l->key_line[i] || (l->section && strcmp(chip_params[i].section, l->section) != 0))
             continue;
         if (l->section_line[i] == 0)
             return err_at(l->e, l->file, l->line, 0, "missing section [%s]",
@@ -376,22 +377,40 @@ static int check_complete(const struct loading *l)
     return 0;
 }
 
+/* all of l->text into l->chip */
+static int parse(struct loading *l)
+{
+    int bad_line = ini_parse_stream(read_line, l, take_value, l);
+
+    assert(bad_line >= 0);
+    if (bad_line > 0 && (!l->failed || bad_line < l->e->line))
+        return err_at(l->e, l->file, bad_line, 0, "expected [section], key = value or a comment");
+    return l->failed || check_complete(l) ? -1 : 0;
+}
+
 static int load_text(struct chip *c, const char *text, const char *file, const char *origin,
                      struct chip_origin *origins, struct arena *a, struct err *e)
 {
     struct loading l = {.file = file, .text = text, .origin = origin, .e = e,
                         .arena = origins ? a : NULL};
-    int bad_line;
 
-    bad_line = ini_parse_stream(read_line, &l, take_value, &l);
-    assert(bad_line >= 0);
-    if (bad_line > 0 && (!l.failed || bad_line < e->line))
-        return err_at(e, file, bad_line, 0, "expected [section], key = value or a comment");
-    if (l.failed || check_complete(&l))
+    if (parse(&l))
         return -1;
     *c = l.chip;
     if (origins)
         memcpy(origins, l.origins, sizeof(l.origins));
+    return 0;
+}
+
+int chip_load_section(struct chip *c, const char *text, const char *file, const char *section,
+                      struct err *e)
+{
+    struct loading l = {.file = file, .text = text, .origin = "", .e = e, .section = section,
+                        .chip = *c};
+
+    if (parse(&l))
+        return -1;
+    *c = l.chip;
     return 0;
 }
 

@@ -54,6 +54,13 @@ int chip_load_builtin(struct chip *c, const char *name, struct chip_origin *orig
 int chip_load_file(struct chip *c, const char *path, struct chip_origin *origins,
                    struct arena *a, struct err *e);
 
+/*
+ * From `text`, the contents of `file`: every key of `section`, and keys of others that may stand
+ * there, too. What does not stand there is left as it is in *c; *c is changed all or not at all.
+ */
+int chip_load_section(struct chip *c, const char *text, const char *file, const char *section,
+                      struct err *e);
+
 /* "mxu.count=8": changes one parameter, range-checked; unknown key names the nearest. */
 int chip_set(struct chip *c, const char *assignment, struct chip_origin *origins,
              struct arena *a, struct err *e);

@@ -220,8 +220,7 @@ TEST(sizes_that_do_not_fit_get_a_message_with_the_nearest_that_do)
         {{.kind = HBM_COPY, .access_bytes = 64, .footprint_bytes = 192},
          "no multiple of two accesses of 64 bytes; the nearest below is 128"},
         {{.kind = HBM_STRIDE, .stride_bytes = 100, .access_bytes = 64, .footprint_bytes = 6400},
-         "a stride of 100 bytes is no multiple of an access of 64 bytes; the nearest above is "
-         "128"},
+         "a stride of 100 bytes is no multiple of an access of 64 bytes; the nearest is 128"},
         {{.kind = HBM_STRIDE, .stride_bytes = 192, .access_bytes = 64, .footprint_bytes = 640},
          "the nearest below is 576"},
         {{.kind = HBM_STRIDE, .stride_bytes = 128, .access_bytes = 64, .footprint_bytes = 64},
