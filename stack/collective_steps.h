@@ -8,6 +8,7 @@
 #define STACK_COLLECTIVE_STEPS_H
 #include "base/units.h"
 #include "stack/collective.h"
+#include "stack/collective_program.h"
 
 struct collective_result {
     ps_t time_ps;                       /* from the first operation to the end of the last rank */
@@ -17,7 +18,28 @@ struct collective_result {
     bool used_symmetry;                 /* one chip stood for all */
 };
 
+/* What operations cost: of a chip, or of somebody's formula (collective_costs_read). */
+struct collective_costs {
+    struct collective_overheads program;        /* in cycles of this clock */
+    int64_t clock_mhz;
+    cycle_t resume_cycles;              /* flag satisfied to the next operation */
+    double core_gbps, local_gbps;       /* ceilings of one core's copies, and inside the chip */
+    int vector_bytes;                   /* that every run of a copy takes whole */
+    double hbm_gbps;                    /* of a chip, as it streams */
+    ps_t read_ps, write_ps, local_ps;   /* fixed parts of copies, as dma.*_ns */
+    int queue_depth;                    /* copies of one core under way */
+    ps_t arrival_ps;                    /* of every copy to another chip, when it has arrived: */
+    double arrival_ps_per_byte;         /* 0 for a chip */
+    double link_gbps;
+    int packet_bytes, packet_overhead_bytes;
+    ps_t hop_ps;
+    int series;                         /* the array in so many pieces, one after the other */
+};
+void collective_costs_of(const struct chip *chip, enum collective_type type,
+                         struct collective_costs *out);
+
 struct collective_steps_options {
+    const struct collective_costs *costs;       /* NULL: the chip's */
     bool no_symmetry;
     void (*progress)(void *context, double fraction);   /* may be NULL */
     void *context;

@@ -1,0 +1,405 @@
+/* The steps engine with lists made by hand: times from first principles, and one chip for all. */
+#include "tests/test.h"
+
+#include "base/arena.h"
+#include "base/rng.h"
+#include "stack/collective_steps_impl.h"
+#include "stack/collective_steps_queue.h"
+
+#define OPS_MAX 512
+
+/* All cores with the same number on their chips have one list; peers are distances. */
+struct hand {
+    int dim[3], cores_per_chip;
+    int count[2];
+    struct collective_op op[2][OPS_MAX];
+    int step[2][OPS_MAX][3], peer_core[2][OPS_MAX];     /* to the peer, and its core there */
+};
+
+static int op_count(const void *context, int core)
+{
+    const struct hand *h = context;
+
+    return h->count[core % h->cores_per_chip];
+}
+
+static int moved(const struct hand *h, int chip, const int step[3])
+{
+    int to = 0, stride = 1;
+
+    for (int i = 0; i < 3; i++) {
+        int at = chip % h->dim[i];
+
+        chip /= h->dim[i];
+        to += (at + step[i] + h->dim[i]) % h->dim[i] * stride;
+        stride *= h->dim[i];
+    }
+    return to;
+}
+
+static void get_op(const void *context, int core, int index, struct collective_op *out)
+{
+    const struct hand *h = context;
+    int c = core % h->cores_per_chip;
+
+    *out = h->op[c][index];
+    out->peer = moved(h, core / h->cores_per_chip, h->step[c][index]) * h->cores_per_chip
+                + h->peer_core[c][index];
+}
+
+static void add_op(struct hand *h, int core, struct collective_op op, int x, int y, int z,
+                   int peer_core)
+{
+    int i = h->count[core]++;
+
+    assert_true(i < OPS_MAX);
+    op.run_bytes = op.bytes;
+    for (int level = 0; level < COLLECTIVE_LEVELS; level++)
+        op.level[level].count = 1;
+    h->op[core][i] = op;
+    memcpy(h->step[core][i], (int[3]){x, y, z}, sizeof(int[3]));
+    h->peer_core[core][i] = peer_core;
+}
+
+/* 1 byte per ns and link, packets of 100 + 10 bytes, 300 ns per hop; all else round numbers */
+static const struct net_config links = {.dim = {1, 1, 1}, .link_gbps = 1.0, .packet_bytes = 100,
+                                        .packet_overhead_bytes = 10, .hop_ps = 300000};
+static const struct collective_costs costs = {
+    .program = {.op_cycles = {1, 2, 3, 4, 5}, .page_ops = 1000, .add_round_bytes = 1024,
+                .add_round_cycles = 6, .add_rest_cycles = 2, .add_only_rest_cycles = 9},
+    .clock_mhz = 1000, .resume_cycles = 7, .core_gbps = 100, .local_gbps = 50, .hbm_gbps = 200,
+    .read_ps = 400000, .write_ps = 380000, .local_ps = 100000, .vector_bytes = 512,
+    .queue_depth = 64,
+};
+
+static void run_with(const struct hand *h, const struct collective_costs *k, bool whole,
+                     struct collective_result *out)
+{
+    struct steps_lists l = {.context = h, .op_count = op_count, .op = get_op, .flag_count = 8,
+                            .cores_per_chip = h->cores_per_chip, .is_symmetric = !whole};
+    struct net_config net = links;
+    struct collective_steps_options o = {.costs = k};
+    struct err e;
+
+    l.core_count = h->cores_per_chip;
+    for (int i = 0; i < 3; i++) {
+        net.dim[i] = h->dim[i];
+        net.is_ring[i] = true;
+        l.core_count *= h->dim[i];
+    }
+    if (steps_run(&l, &net, k, &o, out, &e))
+        fail_msg("%s", e.msg);
+}
+
+static ps_t time_of(const struct hand *h)
+{
+    struct collective_result r;
+
+    run_with(h, &costs, true, &r);
+    return r.time_ps;
+}
+
+static struct collective_op copy_op(uint8_t kind, enum collective_space from,
+                                    enum collective_space to, int64_t bytes)
+{
+    return (struct collective_op){.kind = kind, .from_space = (uint8_t)from,
+                                  .to_space = (uint8_t)to, .bytes = bytes, .flag = 0,
+                                  .source_flag = kind == COLLECTIVE_SEND ? 1 : -1};
+}
+
+static struct collective_op wait_op(int flag, int value)
+{
+    return (struct collective_op){.kind = COLLECTIVE_WAIT, .flag = flag, .value = value};
+}
+
+TEST(events_come_by_instant_and_order_as_a_plain_sort_has_them)
+{
+    struct steps_queue q;
+    struct steps_event e;
+    struct rng r;
+    ps_t pending[3000];
+    int count = 0;
+    ps_t last = 0;
+
+    rng_init(&r, 1);
+    steps_queue_init(&q);
+    for (int i = 0; i < 20000; i++) {
+        bool puts = count < 10 || (count < 3000 && rng_below(&r, 2));
+
+        if (puts) {             /* near, in the same span, and beyond the ring */
+            ps_t ahead = (ps_t)rng_below(&r, 1u << (rng_below(&r, 30) + 1));
+
+            pending[count++] = last + ahead;
+            steps_queue_push(&q, &(struct steps_event){.at = last + ahead, .order = (uint64_t)i});
+        } else {
+            int least = 0;
+
+            for (int j = 1; j < count; j++)
+                least = pending[j] < pending[least] ? j : least;
+            assert_true(steps_queue_pop(&q, &e));
+            assert_int_equal(e.at, pending[least]);
+            last = e.at;
+            pending[least] = pending[--count];
+        }
+    }
+    while (count-- > 0)
+        assert_true(steps_queue_pop(&q, &e));
+    assert_false(steps_queue_pop(&q, &e));
+    steps_queue_fini(&q);
+}
+
+TEST(events_of_one_instant_come_by_order_and_late_ones_after_them)
+{
+    struct steps_queue q;
+    struct steps_event e;
+    const uint64_t wanted[] = {3, 5, 8, 1, 2};
+
+    steps_queue_init(&q);
+    steps_queue_push(&q, &(struct steps_event){.at = 90000, .order = 8});
+    steps_queue_push(&q, &(struct steps_event){.at = 90000, .order = 3});
+    steps_queue_push(&q, &(struct steps_event){.at = 90000, .order = 5});
+    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+        assert_true(steps_queue_pop(&q, &e));
+        assert_int_equal(e.order & 0xff, wanted[i]);
+        if (i == 0) {           /* put in at the instant under way: behind 5 and 8 */
+            steps_queue_push(&q, &(struct steps_event){.at = 90000, .order = 2});
+            steps_queue_push(&q, &(struct steps_event){.at = 90000, .order = 1});
+        }
+    }
+    steps_queue_fini(&q);
+}
+
+TEST(a_copy_takes_port_and_fixed_parts)
+{
+    struct hand h = {.dim = {1, 1, 1}, .cores_per_chip = 1};
+
+    /* 1 + 6656/100 (13 vectors) + 400 read; then 7 to resume and 3 of the wait */
+    add_op(&h, 0, copy_op(COLLECTIVE_COPY, COLLECTIVE_HBM, COLLECTIVE_VMEM, 6400), 0, 0, 0, 0);
+    add_op(&h, 0, wait_op(0, 200), 0, 0, 0, 0);
+    assert_int_equal(time_of(&h), 1000 + 66560 + 400000 + 7000 + 3000);
+}
+
+TEST(short_runs_take_whole_vectors_of_the_engine)
+{
+    struct hand h = {.dim = {1, 1, 1}, .cores_per_chip = 1};
+
+    /* ten runs of 640 bytes take 1024 each: 102.4 ns of the port instead of 64 */
+    add_op(&h, 0, copy_op(COLLECTIVE_COPY, COLLECTIVE_HBM, COLLECTIVE_VMEM, 6400), 0, 0, 0, 0);
+    h.op[0][0].run_bytes = 640;
+    add_op(&h, 0, wait_op(0, 200), 0, 0, 0, 0);
+    assert_int_equal(time_of(&h), 1000 + 102400 + 400000 + 7000 + 3000);
+}
+
+TEST(copies_from_and_to_hbm_share_the_rate_of_the_chip)
+{
+    struct hand h = {.dim = {1, 1, 1}, .cores_per_chip = 2};
+
+    /* each core 6400 B in and out: 25,600 B of the HBM at 200 B/ns are 128 ns, the port 64 */
+    for (int core = 0; core < 2; core++) {
+        add_op(&h, core, copy_op(COLLECTIVE_COPY, COLLECTIVE_HBM, COLLECTIVE_HBM, 6400),
+               0, 0, 0, 0);
+        add_op(&h, core, wait_op(0, 200), 0, 0, 0, 0);
+    }
+    assert_int_equal(time_of(&h), 1000 + 128000 + 780000 + 7000 + 3000);
+}
+
+/* to the next chip of a ring of four: 2 start, 100 local, 300 hop, 1000 + 100 wire, 100 local */
+#define SEND_PS (2000 + 100000 + 300000 + 1100000 + 100000)
+
+TEST(a_copy_to_the_next_chip_takes_hop_wire_and_fixed_parts)
+{
+    struct hand h = {.dim = {4, 1, 1}, .cores_per_chip = 1};
+
+    add_op(&h, 0, copy_op(COLLECTIVE_SEND, COLLECTIVE_VMEM, COLLECTIVE_VMEM, 1000 - 1000 % 32),
+           1, 0, 0, 0);
+    add_op(&h, 0, wait_op(0, 31), 0, 0, 0, 0);
+    /* 992 bytes in 10 packets; the source was free at 2 + 100 + 1092, long before */
+    assert_int_equal(time_of(&h), SEND_PS - 8000 + 7000 + 3000);
+    add_op(&h, 0, wait_op(1, 31), 0, 0, 0, 0);
+    assert_int_equal(time_of(&h), SEND_PS - 8000 + 7000 + 3000 + 3000);
+}
+
+TEST(two_hops_cost_one_hop_more_and_no_bytes)
+{
+    struct hand near = {.dim = {5, 1, 1}, .cores_per_chip = 1}, far = near;
+    struct collective_op send = copy_op(COLLECTIVE_SEND, COLLECTIVE_VMEM, COLLECTIVE_VMEM, 3200);
+
+    add_op(&near, 0, send, 1, 0, 0, 0);
+    add_op(&near, 0, wait_op(0, 100), 0, 0, 0, 0);
+    add_op(&far, 0, send, 2, 0, 0, 0);
+    add_op(&far, 0, wait_op(0, 100), 0, 0, 0, 0);
+    /* every link carries two messages: the second hop waits for the first message's 3520 bytes */
+    assert_int_equal(time_of(&far) - time_of(&near), 3520000);
+}
+
+TEST(a_copy_to_hbm_waits_for_its_write)
+{
+    struct hand h = {.dim = {4, 1, 1}, .cores_per_chip = 1};
+
+    add_op(&h, 0, copy_op(COLLECTIVE_SEND, COLLECTIVE_HBM, COLLECTIVE_HBM, 3200), 1, 0, 0, 0);
+    add_op(&h, 0, wait_op(0, 100), 0, 0, 0, 0);
+    /* the link is slower than both memories */
+    assert_int_equal(time_of(&h), 2000 + 100000 + 300000 + 3520000 + 100000 + 380000 + 10000);
+}
+
+TEST(a_signal_is_a_message_of_one_granule)
+{
+    struct hand h = {.dim = {4, 1, 1}, .cores_per_chip = 1};
+
+    add_op(&h, 0, (struct collective_op){.kind = COLLECTIVE_SIGNAL, .flag = 2, .value = 5},
+           -1, 0, 0, 0);
+    add_op(&h, 0, wait_op(2, 5), 0, 0, 0, 0);
+    assert_int_equal(time_of(&h), 5000 + 300000 + 42000 + 100000 + 7000 + 3000);
+}
+
+TEST(an_addition_takes_its_rounds_and_a_rest)
+{
+    struct hand h = {.dim = {1, 1, 1}, .cores_per_chip = 1};
+
+    add_op(&h, 0, (struct collective_op){.kind = COLLECTIVE_ADD, .bytes = 4128}, 0, 0, 0, 0);
+    assert_int_equal(time_of(&h), 4000 + 4 * 6000 + 2000);
+}
+
+TEST(the_program_pays_for_its_start_and_for_pages)
+{
+    struct hand h = {.dim = {1, 1, 1}, .cores_per_chip = 1};
+    struct collective_costs k = costs;
+    struct collective_result r;
+
+    k.program.start_cycles = 50;
+    k.program.page_ops = 2;
+    k.program.page_cycles = 20;
+    for (int i = 0; i < 5; i++)
+        add_op(&h, 0, (struct collective_op){.kind = COLLECTIVE_ADD, .bytes = 32}, 0, 0, 0, 0);
+    run_with(&h, &k, true, &r);
+    assert_int_equal(r.time_ps, 50000 + 5 * 9000 + 2 * 20000);
+}
+
+TEST(both_cores_of_a_chip_share_its_links)
+{
+    struct hand h = {.dim = {4, 1, 1}, .cores_per_chip = 2};
+
+    for (int core = 0; core < 2; core++) {
+        add_op(&h, core, copy_op(COLLECTIVE_SEND, COLLECTIVE_VMEM, COLLECTIVE_VMEM, 3200),
+               1, 0, 0, core);
+        add_op(&h, core, wait_op(0, 100), 0, 0, 0, 0);
+    }
+    assert_int_equal(time_of(&h), 2000 + 100000 + 300000 + 2 * 3520000 + 100000 + 10000);
+}
+
+TEST(a_full_queue_of_descriptors_holds_the_core_up)
+{
+    struct hand h = {.dim = {1, 1, 1}, .cores_per_chip = 1};
+    struct collective_costs k = costs;
+    struct collective_result r;
+
+    k.queue_depth = 1;
+    for (int i = 0; i < 2; i++)
+        add_op(&h, 0, copy_op(COLLECTIVE_COPY, COLLECTIVE_HBM, COLLECTIVE_VMEM, 6400), 0, 0, 0, 0);
+    add_op(&h, 0, wait_op(0, 400), 0, 0, 0, 0);
+    run_with(&h, &k, true, &r);
+    assert_int_equal(r.time_ps, 2 * (1000 + 66560 + 400000) + 7000 + 3000);
+}
+
+TEST(a_wait_for_what_never_comes_is_told_with_its_place)
+{
+    struct hand h = {.dim = {4, 1, 1}, .cores_per_chip = 1};
+    struct steps_lists l = {.context = &h, .op_count = op_count, .op = get_op, .flag_count = 8,
+                            .cores_per_chip = 1, .core_count = 4};
+    struct net_config net = links;
+    struct collective_steps_options o = {.costs = &costs};
+    struct collective_result r;
+    struct err e;
+
+    net.dim[0] = 4;
+    add_op(&h, 0, wait_op(3, 9), 0, 0, 0, 0);
+    assert_int_equal(steps_run(&l, &net, &costs, &o, &r, &e), -1);
+    assert_string_equal(e.msg, "core 0 waits for ever in operation 0 of 1, for 9 of flag 3");
+}
+
+/* ----- one chip for all */
+
+/* Copies, sends and signals at random, then waits for what the same list sends here. */
+static void make_random(struct hand *h, struct rng *r)
+{
+    int rounds = 2 + (int)rng_below(r, 6);
+
+    h->cores_per_chip = 1 + (int)rng_below(r, 2);
+    for (int i = 0; i < 3; i++)
+        h->dim[i] = 1 + (int)rng_below(r, 5);
+    for (int round = 0; round < rounds; round++) {
+        int awaited[2][8] = {{0}};
+
+        for (int i = 0; i < 6 * h->cores_per_chip; i++) {
+            int core = (int)rng_below(r, (uint32_t)h->cores_per_chip), step[3];
+            int flag = (int)rng_below(r, 8), to = (int)rng_below(r, (uint32_t)h->cores_per_chip);
+            struct collective_op op = copy_op(
+                (uint8_t)rng_below(r, COLLECTIVE_OP_KIND_COUNT),
+                (enum collective_space)rng_below(r, 2), (enum collective_space)rng_below(r, 2),
+                32 * (1 + rng_below(r, 1u << rng_below(r, 10))));
+
+            for (int axis = 0; axis < 3; axis++)
+                step[axis] = (int)rng_below(r, (uint32_t)h->dim[axis]);
+            if (op.kind == COLLECTIVE_WAIT)
+                continue;
+            if (op.kind == COLLECTIVE_SIGNAL)
+                op.value = 1 + (int)rng_below(r, 9);
+            op.flag = flag;
+            op.source_flag = op.kind == COLLECTIVE_SEND && rng_below(r, 2) ? 7 : -1;
+            add_op(h, core, op, step[0], step[1], step[2], to);
+            if (op.source_flag >= 0)
+                awaited[core][7] += (int)(op.bytes / 32);
+            if (op.kind == COLLECTIVE_COPY)
+                awaited[core][flag] += (int)(op.bytes / 32);
+            else if (op.kind != COLLECTIVE_ADD)
+                awaited[to][flag] += op.kind == COLLECTIVE_SEND ? (int)(op.bytes / 32) : op.value;
+        }
+        for (int core = 0; core < h->cores_per_chip; core++)
+            for (int flag = 0; flag < 8; flag++)
+                if (awaited[core][flag])
+                    add_op(h, core, wait_op(flag, awaited[core][flag]), 0, 0, 0, 0);
+    }
+}
+
+TEST(one_chip_for_all_gives_the_picoseconds_of_the_whole_torus)
+{
+    static struct hand h;
+    struct collective_result one, all;
+    struct rng r;
+
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        memset(&h, 0, sizeof(h));
+        rng_init(&r, seed);
+        make_random(&h, &r);
+        run_with(&h, &costs, false, &one);
+        run_with(&h, &costs, true, &all);
+        if (one.time_ps != all.time_ps)
+            fail_msg("seed %d: %lld ps with one chip, %lld with all", (int)seed,
+                     (long long)one.time_ps, (long long)all.time_ps);
+        assert_true(one.used_symmetry && !all.used_symmetry);
+        assert_int_equal(one.message_count * h.dim[0] * h.dim[1] * h.dim[2], all.message_count);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_come_by_instant_and_order_as_a_plain_sort_has_them),
+        cmocka_unit_test(events_of_one_instant_come_by_order_and_late_ones_after_them),
+        cmocka_unit_test(a_copy_takes_port_and_fixed_parts),
+        cmocka_unit_test(short_runs_take_whole_vectors_of_the_engine),
+        cmocka_unit_test(copies_from_and_to_hbm_share_the_rate_of_the_chip),
+        cmocka_unit_test(a_copy_to_the_next_chip_takes_hop_wire_and_fixed_parts),
+        cmocka_unit_test(two_hops_cost_one_hop_more_and_no_bytes),
+        cmocka_unit_test(a_copy_to_hbm_waits_for_its_write),
+        cmocka_unit_test(a_signal_is_a_message_of_one_granule),
+        cmocka_unit_test(an_addition_takes_its_rounds_and_a_rest),
+        cmocka_unit_test(the_program_pays_for_its_start_and_for_pages),
+        cmocka_unit_test(both_cores_of_a_chip_share_its_links),
+        cmocka_unit_test(a_full_queue_of_descriptors_holds_the_core_up),
+        cmocka_unit_test(a_wait_for_what_never_comes_is_told_with_its_place),
+        cmocka_unit_test(one_chip_for_all_gives_the_picoseconds_of_the_whole_torus),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
