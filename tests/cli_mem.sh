@@ -141,4 +141,30 @@ refuse 'cannot open' mem --reference "$work/none.csv" $ini
 expect 2 '--reference needs the configurations' mem --reference "$work/ref.csv"
 expect 2 '--reference drives what its rows say' mem --reference "$work/ref.csv" $ini --bytes 1M
 
+# the tool that holds a core's ceiling against streaming operations: one that moves 8 MB at
+# exactly 400 GB/s (372.529 GiB/s), others that do not stream
+cat >"$work/ops.csv" <<'END'
+Category,HLO op,Avg. self time (us),Measured Memory BW (GiB/s),Operational Intensity (FLOP/Byte)
+loop fusion,"%f = ""f32""[1,2] fusion(f32[1,2] %a)",20,372.529,0.2
+loop fusion,%f = f32 fusion(),20,372.529,0.2
+loop fusion,small(%a),2,372.529,0.2
+reduce,much work(%a),20,372.529,30
+all-reduce,"%a(b,c)",20,372.529,0
+END
+SYSTOLE=$systole sh tools/hbm_ceiling.sh 400,800 "$work/ops.csv" >"$work/log" ||
+    fail "$(cat "$work/log")"
+grep -q '^1 of 5 operations stream; the fastest moves 400 GB/s' "$work/log" ||
+    fail "$(cat "$work/log")"
+# at 400 the share that a stream reaches is all that is lost; at 800 half of that time
+awk '/a stream of reads/ { s = $6 / 100 } $2 == 400 { a = $7 / 100 } $2 == 800 { b = $7 / 100 }
+    END { exit !(a - (1 / s - 1) < 0.002 && (1 / s - 1) - a < 0.002 &&
+                 b - (1 - 0.5 / s) < 0.002 && (1 - 0.5 / s) - b < 0.002) }' "$work/log" ||
+    fail "$(cat "$work/log")"
+echo 'Rank,Category' >"$work/ops.csv"
+SYSTOLE=$systole sh tools/hbm_ceiling.sh 400 "$work/ops.csv" >"$work/log" && fail 'no statistics'
+grep -q 'no statistics of operations' "$work/log" || fail "$(cat "$work/log")"
+SYSTOLE=$systole sh tools/hbm_ceiling.sh 400 "$work/none.csv" >"$work/log" && fail 'no file'
+sh tools/hbm_ceiling.sh >"$work/log"
+[ $? -eq 2 ] && grep -q '^usage: sh tools/hbm_ceiling.sh' "$work/log" || fail "$(cat "$work/log")"
+
 [ $failures -eq 0 ]
