@@ -201,14 +201,18 @@ static void print_params(const struct chip *c, const struct chip_origin *origins
     print_peaks(c);
 }
 
-static void print_slices(const char *chip_name)
+static void print_slices(const char *chip_name, const struct chip *c)
 {
     struct slice s;
     char text[96];
 
     printf("\nslices\n");
-    for (int i = 0; slice_of_chip(&s, chip_name, i); i++)
-        printf("  %s\n", slice_print(&s, text, sizeof(text)));
+    for (int i = 0; slice_of_chip(&s, chip_name, i); i++) {
+        printf("  %s", slice_print(&s, text, sizeof(text)));
+        printf(slice_can_twist(&s, c) ? "; twisted too: %s_twisted\n" : "\n", s.name);
+    }
+    if (c->ici_wrap_multiple > 1)
+        printf("  and grids of whole cubes by their topology, like %s-4x4x16\n", chip_name);
 }
 
 static int print_chip(const struct arguments *args, struct arena *a, struct err *e)
@@ -226,7 +230,7 @@ static int print_chip(const struct arguments *args, struct arena *a, struct err 
            args->chip);
     print_params(&c, origins);
     if (!is_file)
-        print_slices(args->chip);
+        print_slices(args->chip, &c);
     return 0;
 }
 
@@ -241,6 +245,8 @@ static int print_slice(const char *name, struct err *e)
         return -1;
     cores = s.core_count / s.chip_count;
     printf("%s\n", slice_print(&s, text, sizeof(text)));
+    if (s.chip_count > 1)
+        printf("%s\n", slice_print_closing(&s, text, sizeof(text)));
     for (int z = 0; z < s.dim[2]; z++) {
         for (int y = 0; y < s.dim[1]; y++) {
             for (int x = 0; x < s.dim[0]; x++)

@@ -67,8 +67,9 @@ const char *const timing_introduction[] = {
     "([memory.md](memory.md)). `burst_ps` is the data bus alone, so the peak is channels x\n"
     "burst bytes / burst time; what streaming reaches of it follows from rows, turnaround and\n"
     "refresh.\n\n",
-    "**ICI.** A message takes `ici.hop_ns` per hop and its bytes, plus\n"
-    "`packet_overhead_bytes` per packet, through each link at `link_gbps`. An axis closes to\n"
+    "**ICI.** A message takes `ici.hop_ns` per hop and its bytes, in whole flits, plus\n"
+    "`packet_overhead_bytes` per packet, through each link at `link_gbps`\n"
+    "([network.md](network.md)). An axis closes to\n"
     "a ring if it is at least `wrap_min` chips long and every axis of the slice is a multiple\n"
     "of `wrap_multiple`: v5e and v6e close axes of 16, v4, v5p and v7x slices of whole 4x4x4\n"
     "cubes.\n\n",

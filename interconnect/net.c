@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "interconnect/net_impl.h"
@@ -76,6 +77,7 @@ struct net *net_create(const struct net_config *config)
 
     assert(config->link_gbps > 0 && config->packet_bytes > 0);
     assert(config->packet_overhead_bytes >= 0 && config->hop_ps >= 0);
+    assert(config->flit_bytes == 0 || config->packet_bytes % config->flit_bytes == 0);
     n->config = *config;
     n->ps_per_byte = 1000.0 / config->link_gbps;
     for (int i = 0; i < COSTS; i++)
@@ -107,6 +109,23 @@ void net_reset(struct net *n)
     }
 }
 
+static const char *const routing_names[] = {
+    [NET_XYZ] = "xyz", [NET_ZYX] = "zyx", [NET_ADAPTIVE] = "adaptive"};
+
+const char *net_routing_name(enum net_routing r)
+{
+    return routing_names[r];
+}
+
+enum net_routing net_find_routing(const char *name)
+{
+    enum net_routing r = NET_XYZ;
+
+    while (r < NET_ROUTING_COUNT && strcmp(routing_names[r], name) != 0)
+        r++;
+    return r;
+}
+
 static const struct field link_fields[] = {SAVED_TIME(link, ready_at), APART(link, stats)};
 
 static const struct field stats_fields[] = {
@@ -134,7 +153,11 @@ static void find_cost(const struct net *n, struct cost *out, int64_t bytes)
 
     assert(bytes >= 0);
     out->bytes = bytes;
-    out->wire_bytes = bytes + packets * n->config.packet_overhead_bytes;
+    if (n->config.flit_bytes > 0)
+        out->wire_bytes = round_up(bytes, n->config.flit_bytes);
+    else
+        out->wire_bytes = bytes;
+    out->wire_bytes += packets * n->config.packet_overhead_bytes;
     out->busy_ps = (ps_t)ceil((double)out->wire_bytes * n->ps_per_byte);
 }
 

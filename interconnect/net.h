@@ -45,17 +45,23 @@
 enum net_routing {
     NET_XYZ,                            /* all along x, then y, then z */
     NET_ZYX,
-    NET_ADAPTIVE                        /* the link that is free first, of those that come nearer:
+    NET_ADAPTIVE,                       /* the link that is free first, of those that come nearer:
                                            messages may overtake each other */
+    NET_ROUTING_COUNT
 };
+const char *net_routing_name(enum net_routing r);       /* "xyz", "zyx", "adaptive" */
+/* NET_ROUTING_COUNT: no such name */
+enum net_routing net_find_routing(const char *name);
 
 struct net_config {
     int dim[NET_DIM_MAX];               /* chips along x, y, z; 1 where absent */
     bool is_ring[NET_DIM_MAX];          /* axis closes to a ring (ignored below 3 chips) */
+    bool is_twisted;                    /* net_can_twist */
     bool is_folded;                     /* one chip stands for all */
     enum net_routing routing;
     double link_gbps;                   /* raw bytes per nanosecond per link and direction */
     int packet_bytes, packet_overhead_bytes;
+    int flit_bytes;                     /* a packet's payload takes whole flits; 0: whole bytes */
     ps_t hop_ps;                        /* router and wire */
 };
 
@@ -66,6 +72,13 @@ struct net_link_stats {
 };
 
 struct net;
+
+/*
+ * A twisted torus is k x k x 2k or k x 2k x 2k: where a way round a short axis
+ * closes, it comes out k further along every long axis, so that all axes are
+ * about equally far. Dimensions in ascending order, none below 3; is_ring is not looked at.
+ */
+bool net_can_twist(const int dim[NET_DIM_MAX]);
 
 struct net *net_create(const struct net_config *config);        /* config is copied */
 void net_destroy(struct net *n);
@@ -83,7 +96,9 @@ struct net_way {
  * The same for every message of a pair, and for every pair at the same distance.
  * On a ring the shorter way round; halfway round the positive way if the steps
  * along the other axes are an even number together, else the negative one, so
- * that traffic between all pairs loads both alike. None if from == to.
+ * that traffic between all pairs loads both alike. In a twisted torus one of the
+ * shortest ways, chosen so that traffic between all pairs loads all axes and
+ * directions as nearly alike as can be. None if from == to.
  */
 struct net_way net_way(const struct net *n, int from, int to);
 /* whether it is a way from one chip to another: for what comes from a file */

@@ -16,6 +16,8 @@ struct grid {
     int16_t (*position)[NET_DIM_MAX];   /* by chip */
     int16_t *steps[NET_DIM_MAX];        /* along an axis, by to - from, which may be negative */
     int16_t half[NET_DIM_MAX];          /* steps that are as far the other way round; 0: none */
+    int twist;                          /* length of short axes, 0: not twisted */
+    struct net_way *twisted_way;        /* by the chip to which it leads from chip 0 */
 };
 
 void grid_init(struct grid *g, const struct net_config *c);
@@ -24,4 +26,19 @@ void grid_fini(struct grid *g);
 int grid_neighbour(const struct grid *g, int chip, int axis, int direction);
 struct net_way grid_way(const struct grid *g, int from, int to);
 bool grid_way_leads(const struct grid *g, struct net_way w, int from, int to);
+
+/* interconnect/twist.c: ways in a twisted torus by distance; positions and twist are set */
+void twist_init(struct grid *g);
+/* the chip that is as far from chip 0 as `to` is from `from` */
+int twist_difference(const struct grid *g, int from, int to);
+
+static inline bool grid_is_short(const struct grid *g, int axis)
+{
+    return g->dim[axis] == g->twist;
+}
+
+static inline int grid_chip_at(const struct grid *g, const int position[NET_DIM_MAX])
+{
+    return position[0] + g->dim[0] * (position[1] + g->dim[1] * position[2]);
+}
 #endif

@@ -25,16 +25,18 @@ static void init_axis(struct grid *g, int axis)
     g->steps[axis] = table + length - 1;
     for (int delta = 1 - length; delta < length; delta++)
         g->steps[axis][delta] = (int16_t)shortest(g, axis, delta);
-    g->half[axis] = (int16_t)(g->is_ring[axis] && length % 2 == 0 ? length / 2 : 0);
+    g->half[axis] = (int16_t)(!g->twist && g->is_ring[axis] && length % 2 == 0 ? length / 2 : 0);
 }
 
 void grid_init(struct grid *g, const struct net_config *c)
 {
     g->chip_count = 1;
+    g->twist = c->is_twisted ? c->dim[0] : 0;
+    assert(!c->is_twisted || net_can_twist(c->dim));
     for (int axis = 0; axis < NET_DIM_MAX; axis++) {
         assert(c->dim[axis] >= 1 && c->dim[axis] <= NET_AXIS_MAX);
         g->dim[axis] = c->dim[axis];
-        g->is_ring[axis] = c->is_ring[axis] && c->dim[axis] > 2;
+        g->is_ring[axis] = (c->is_ring[axis] || c->is_twisted) && c->dim[axis] > 2;
         g->chip_count *= c->dim[axis];
         init_axis(g, axis);
     }
@@ -47,6 +49,8 @@ void grid_init(struct grid *g, const struct net_config *c)
             rest /= g->dim[axis];
         }
     }
+    if (g->twist)
+        twist_init(g);
 }
 
 void grid_fini(struct grid *g)
@@ -54,22 +58,29 @@ void grid_fini(struct grid *g)
     for (int axis = 0; axis < NET_DIM_MAX; axis++)
         mem_free(g->steps[axis] - (g->dim[axis] - 1));
     mem_free(g->position);
+    mem_free(g->twisted_way);
 }
 
-static int chip_at(const struct grid *g, const int position[NET_DIM_MAX])
+static void shift_long_axes(const struct grid *g, int position[NET_DIM_MAX])
 {
-    return position[0] + g->dim[0] * (position[1] + g->dim[1] * position[2]);
+    for (int axis = 0; axis < NET_DIM_MAX; axis++)
+        if (!grid_is_short(g, axis))
+            position[axis] = (position[axis] + g->twist) % g->dim[axis];
 }
 
 /* `steps` further along an axis, which a ring takes round; false beyond the edge of a mesh */
 static bool move(const struct grid *g, int position[NET_DIM_MAX], int axis, int steps)
 {
-    int length = g->dim[axis];
+    int length = g->dim[axis], end = position[axis] + steps;
 
-    position[axis] += steps;
-    if (g->is_ring[axis])
-        position[axis] = (position[axis] % length + length) % length;
-    return position[axis] >= 0 && position[axis] < length;
+    if (!g->is_ring[axis]) {
+        position[axis] = end;
+        return end >= 0 && end < length;
+    }
+    position[axis] = (end % length + length) % length;
+    if (g->twist && grid_is_short(g, axis) && (end - position[axis]) / length % 2 != 0)
+        shift_long_axes(g, position);
+    return true;
 }
 
 int grid_neighbour(const struct grid *g, int chip, int axis, int direction)
@@ -77,7 +88,7 @@ int grid_neighbour(const struct grid *g, int chip, int axis, int direction)
     const int16_t *from = g->position[chip];
     int position[NET_DIM_MAX] = {from[0], from[1], from[2]};
 
-    return move(g, position, axis, direction == POSITIVE ? 1 : -1) ? chip_at(g, position) : -1;
+    return move(g, position, axis, direction == POSITIVE ? 1 : -1) ? grid_chip_at(g, position) : -1;
 }
 
 /* what is halfway round goes the negative way where the other steps are odd together */
@@ -95,6 +106,8 @@ struct net_way grid_way(const struct grid *g, int from, int to)
     const int16_t *p = g->position[from], *q = g->position[to];
     struct net_way w;
 
+    if (g->twist)
+        return g->twisted_way[twist_difference(g, from, to)];
     for (int axis = 0; axis < NET_DIM_MAX; axis++)
         w.step[axis] = g->steps[axis][q[axis] - p[axis]];
     split_ties(g, &w);
@@ -103,15 +116,15 @@ struct net_way grid_way(const struct grid *g, int from, int to)
 
 bool grid_way_leads(const struct grid *g, struct net_way w, int from, int to)
 {
-    int position[NET_DIM_MAX];
+    int position[NET_DIM_MAX], least = g->twist ? 0 : 1;
 
     if (from < 0 || from >= g->chip_count)
         return false;
     for (int axis = 0; axis < NET_DIM_MAX; axis++)
         position[axis] = g->position[from][axis];
     for (int axis = 0; axis < NET_DIM_MAX; axis++)
-        if (w.step[axis] <= -g->dim[axis] || w.step[axis] >= g->dim[axis]
+        if (w.step[axis] < least - g->dim[axis] || w.step[axis] > g->dim[axis] - least
             || !move(g, position, axis, w.step[axis]))
             return false;
-    return chip_at(g, position) == to;
+    return grid_chip_at(g, position) == to;
 }

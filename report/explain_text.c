@@ -206,7 +206,8 @@ static const char *axes_text(const struct report_view *v)
 
     for (int i = 0; i < 3; i++) {
         is_long |= v->slice->dim[i] > 2;
-        is_mesh |= v->slice->dim[i] > 2 && !v->slice->is_ring[i];
+        is_mesh |= v->slice->dim[i] > 2 && !v->slice->is_ring[i]
+                   && !v->slice->is_twisted;
     }
     if (!is_long)
         return "axes of two chips need no wraparound";

@@ -178,6 +178,7 @@ static json_t *make_slice(const struct slice *s)
     }
     put(o, "dims", dims);
     put(o, "rings", rings);
+    put(o, "twisted", json_boolean(s->is_twisted));
     return o;
 }
 

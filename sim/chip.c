@@ -257,6 +257,8 @@ static const char *find_contradiction(const struct chip *c, const char **reason)
         BOTH_OR_NONE(c, bf16), BOTH_OR_NONE(c, int8), BOTH_OR_NONE(c, int4), BOTH_OR_NONE(c, fp8),
         {(strcmp(c->mxu_fp8_e4m3, "-") == 0) == (c->mxu_matmul_fp8_cycles == 0), "mxu.fp8_e4m3",
          "must be - where mxu.matmul_fp8_cycles is 0, and only there"},
+        {c->ici_packet_bytes % c->ici_flit_bytes == 0, "ici.packet_bytes",
+         "must be a multiple of ici.flit_bytes"},
         {c->ici_links % 2 == 0 && c->ici_links <= 2 * c->ici_dims, "ici.links",
          "must be even and at most two per axis of ici.dims"},
     };

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct hbm_config;
+struct net_config;
 
 struct chip {
 #define PARAM(section, key, lo, hi, meaning) int64_t section##_##key;
@@ -107,14 +108,17 @@ struct slice {
     char chip_name[16];                 /* "v3" */
     int dims;                           /* axes of the chip's grid: 2 or 3 */
     int dim[3];                         /* chips along x, y, z */
-    bool is_ring[3];
+    bool is_ring[3];                    /* going on along the axis leads back, on itself */
+    bool is_twisted;                    /* short axes close on another row: net_can_twist */
     int chip_count, core_count;
 };
 
 /*
  * "v3-8" -> chip v3, 2x2 chips. "v3" alone is one chip; "tiny-2" two cores;
- * "v5litepod-8", Cloud's name, is v5e-8. A name that does not exist is an error
- * that lists those that do.
+ * "v5litepod-8", Cloud's name, is v5e-8. By topology: "v4-4x4x8", and grids that
+ * no size stands for, "v4-4x4x16". Both with "_twisted" behind: "v4-256_twisted",
+ * "v4-4x4x8_twisted". A name that does not exist is an error that tells the
+ * nearest and lists those that do.
  */
 int slice_parse(struct slice *s, const char *name, struct err *e);
 /* the slices of a built-in chip, least first: false when there is no slice `index` */
@@ -122,6 +126,12 @@ bool slice_of_chip(struct slice *s, const char *chip_name, int index);
 
 /* After chip_set: whether the slice can be made of such chips, and which axes close to rings. */
 int slice_fit(struct slice *s, const struct chip *c, struct err *e);
+/* how its chips are connected */
+struct net_config slice_net_config(const struct slice *s, const struct chip *c);
 /* "v3-8: 2x2 chips, 8 cores, mesh" */
 char *slice_print(const struct slice *s, char *buf, size_t buf_bytes);
+/* "x, y and z close to rings"; "x closes 4 further along y and z; y and z close to rings" */
+char *slice_print_closing(const struct slice *s, char *buf, size_t buf_bytes);
+/* whether the slice may be twisted too */
+bool slice_can_twist(const struct slice *s, const struct chip *c);
 #endif

@@ -10,21 +10,6 @@
 
 #include <string.h>
 
-static struct net_config net_config_of(const struct chip *c, const struct slice *s)
-{
-    struct net_config config = {
-        .link_gbps = c->ici_link_gbps, .packet_bytes = (int)c->ici_packet_bytes,
-        .packet_overhead_bytes = (int)c->ici_packet_overhead_bytes,
-        .hop_ps = c->ici_hop_ns * PS_PER_NS};
-    int i;
-
-    for (i = 0; i < NET_DIM_MAX; i++) {
-        config.dim[i] = s->dim[i];
-        config.is_ring[i] = s->is_ring[i];
-    }
-    return config;
-}
-
 static void create_memories(struct machine *m)
 {
     struct hbm_config config = chip_hbm_config(&m->chip, m->share_bytes * m->chip.chip_cores);
@@ -35,7 +20,7 @@ static void create_memories(struct machine *m)
     for (i = 0; i < m->chip_count; i++)
         m->hbm[i] = hbm_create(&config);
     if (m->chip_count > 1) {
-        struct net_config net = net_config_of(&m->chip, &m->slice);
+        struct net_config net = slice_net_config(&m->slice, &m->chip);
 
         m->net = net_create(&net);
     }

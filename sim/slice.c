@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
+#include "interconnect/net.h"
+#include "sim/slice_impl.h"
 
 /*
  * The slices of each chip: the number in the name and the grid of chips. v2 and
@@ -15,9 +18,6 @@
  * does not rent out.
  */
 #define SLICE_MAX 24
-struct shape {
-    int size, dim[3];
-};
 static const struct {
     const char *chip_name;
     struct shape shapes[SLICE_MAX];     /* ended by size 0 */
@@ -49,27 +49,36 @@ static const struct {
              {9216, {16, 24, 24}}}},
 };
 
-static int no_such_slice(struct err *e, const char *name, const char *chip_name,
-                         const struct shape *shapes)
+/* " (nearest: v3-8)" where a number was asked for */
+static void print_nearest(const char *suffix, const char *chip_name, const struct shape *shapes,
+                          char *buf, size_t buf_bytes)
 {
-    char list[384];
+    int64_t size = 0, best = INT64_MAX;
+
+    buf[0] = '\0';
+    if (text_parse_int(suffix, 1, INT32_MAX, &size))
+        return;
+    for (; shapes->size; shapes++) {
+        int64_t away = shapes->size > size ? shapes->size - size : size - shapes->size;
+
+        if (away < best)
+            snprintf(buf, buf_bytes, " (nearest: %s-%d)", chip_name, shapes->size);
+        best = away < best ? away : best;
+    }
+}
+
+static int no_such_slice(struct err *e, const char *name, const char *suffix,
+                         const char *chip_name, const struct shape *shapes)
+{
+    char list[384], nearest[48];
     size_t length = (size_t)snprintf(list, sizeof(list), "%s", chip_name);
 
+    print_nearest(suffix, chip_name, shapes, nearest, sizeof(nearest));
     for (; shapes->size; shapes++)
         length += (size_t)snprintf(list + length, sizeof(list) - length, ", %s-%d", chip_name,
                                    shapes->size);
     assert(length < sizeof(list));
-    return err_set(e, "no slice \"%s\"; there are %s", name, list);
-}
-
-/* "4x4", "2x2x1" where the chip's grid has three axes */
-static char *print_grid(const struct slice *s, char *buf, size_t buf_bytes)
-{
-    if (s->dims == 2)
-        snprintf(buf, buf_bytes, "%dx%d", s->dim[0], s->dim[1]);
-    else
-        snprintf(buf, buf_bytes, "%dx%dx%d", s->dim[0], s->dim[1], s->dim[2]);
-    return buf;
+    return err_set(e, "no slice \"%s\"%s; there are %s", name, nearest, list);
 }
 
 static bool is_made_of_wrap_units(const struct slice *s, const struct chip *c)
@@ -78,6 +87,34 @@ static bool is_made_of_wrap_units(const struct slice *s, const struct chip *c)
         if (s->dim[i] % c->ici_wrap_multiple)
             return false;
     return true;
+}
+
+static bool closes(const struct slice *s, const struct chip *c, int axis)
+{
+    return s->dim[axis] > 2 && s->dim[axis] >= c->ici_wrap_min && is_made_of_wrap_units(s, c);
+}
+
+bool slice_can_twist(const struct slice *s, const struct chip *c)
+{
+    return c->ici_dims == 3 && net_can_twist(s->dim) && closes(s, c, 0) && closes(s, c, 1)
+           && closes(s, c, 2);
+}
+
+/* short axes no longer lead back to where they began */
+static int twist(struct slice *s, const struct chip *c, struct err *e)
+{
+    char nearest[64];
+
+    if (c->ici_dims < 3)
+        return err_set(e, "no slice \"%s\": there are none of %s, whose chips do not make tori of "
+                       "three axes", s->name, s->chip_name);
+    if (!slice_can_twist(s, c))
+        return err_set(e, "no slice \"%s\"%s: twisted are grids of k x k x 2k and k x 2k x 2k "
+                       "chips all of whose axes close", s->name,
+                       slice_print_nearest_twisted(s, c, nearest, sizeof(nearest)));
+    for (int i = 0; i < 3; i++)
+        s->is_ring[i] = s->dim[i] > s->dim[0];
+    return 0;
 }
 
 int slice_fit(struct slice *s, const struct chip *c, struct err *e)
@@ -95,31 +132,32 @@ int slice_fit(struct slice *s, const struct chip *c, struct err *e)
     for (int i = 0; i < 3; i++)
         if (s->dim[i] > c->ici_max_axis)
             return err_set(e, "ici.max_axis = %" PRId64 " contradicts slice %s of %s chips",
-                           c->ici_max_axis, s->name, print_grid(s, grid, sizeof(grid)));
+                           c->ici_max_axis, s->name, slice_print_grid(s, grid, sizeof(grid)));
     for (int i = 0; i < 3; i++)
-        s->is_ring[i] = s->dim[i] > 2 && s->dim[i] >= c->ici_wrap_min &&
-                        is_made_of_wrap_units(s, c);
+        s->is_ring[i] = closes(s, c, i);
+    return s->is_twisted ? twist(s, c, e) : 0;
+}
+
+static int make_slice(struct slice *s, const char *name, const char *chip_name,
+                      const struct chip *c, const struct shape *shape, bool is_twisted,
+                      struct err *e)
+{
+    struct slice new = {.is_twisted = is_twisted};
+    int cores = (int)c->chip_cores;
+
+    snprintf(new.name, sizeof(new.name), "%s", name);
+    snprintf(new.chip_name, sizeof(new.chip_name), "%s", chip_name);
+    memcpy(new.dim, shape->dim, sizeof(new.dim));
+    new.core_count = c->chip_names_count_cores ? shape->size : shape->size * cores;
+    new.chip_count = new.dim[0] * new.dim[1] * new.dim[2];
+    assert(new.chip_count == (new.core_count + cores - 1) / cores);
+    if (slice_fit(&new, c, e))
+        return -1;
+    *s = new;
     return 0;
 }
 
-static void make_slice(struct slice *s, const char *name, const char *chip_name,
-                       const struct chip *c, const struct shape *shape)
-{
-    int cores = (int)c->chip_cores, status;
-    struct err e;
-
-    memset(s, 0, sizeof(*s));
-    snprintf(s->name, sizeof(s->name), "%s", name);
-    snprintf(s->chip_name, sizeof(s->chip_name), "%s", chip_name);
-    memcpy(s->dim, shape->dim, sizeof(s->dim));
-    s->core_count = c->chip_names_count_cores ? shape->size : shape->size * cores;
-    s->chip_count = s->dim[0] * s->dim[1] * s->dim[2];
-    assert(s->chip_count == (s->core_count + cores - 1) / cores);
-    status = slice_fit(s, c, &e);
-    assert(status == 0);                /* the table's slices fit the chips as they are */
-}
-
-static const struct shape *shapes_of(const char *chip_name)
+const struct shape *slice_shapes(const char *chip_name)
 {
     for (size_t i = 0; i < COUNT_OF(slices); i++)
         if (strcmp(slices[i].chip_name, chip_name) == 0)
@@ -130,7 +168,7 @@ static const struct shape *shapes_of(const char *chip_name)
 
 bool slice_of_chip(struct slice *s, const char *chip_name, int index)
 {
-    const struct shape *shape = shapes_of(chip_name);
+    const struct shape *shape = slice_shapes(chip_name);
     char name[32];
     struct chip c;
     struct err e;
@@ -143,17 +181,48 @@ bool slice_of_chip(struct slice *s, const char *chip_name, int index)
     status = chip_load_builtin(&c, chip_name, NULL, NULL, &e);
     assert(status == 0);
     snprintf(name, sizeof(name), "%s-%d", chip_name, shape->size);
-    make_slice(s, name, chip_name, &c, shape);
+    status = make_slice(s, name, chip_name, &c, shape, false, &e);
+    assert(status == 0);                /* the table's slices fit the chips as they are */
+    return true;
+}
+
+/* "v4-256" or "v4" without suffix */
+static const struct shape *find_size(const char *suffix, const char *chip_name,
+                                     const struct chip *c)
+{
+    int alone = c->chip_names_count_cores ? (int)c->chip_cores : 1;
+    char number[16];
+
+    for (const struct shape *shape = slice_shapes(chip_name); shape->size; shape++) {
+        snprintf(number, sizeof(number), "-%d", shape->size);
+        if (strcmp(suffix, number) == 0 || (suffix[0] == '\0' && shape->size == alone))
+            return shape;
+    }
+    return NULL;
+}
+
+/* what stands before "_twisted", if that is its end */
+static bool cut_twisted(char *suffix)
+{
+    static const char twisted[] = "_twisted";
+    size_t length = strlen(suffix), end = sizeof(twisted) - 1;
+
+    if (length < end || strcmp(suffix + length - end, twisted) != 0)
+        return false;
+    suffix[length - end] = '\0';
     return true;
 }
 
 int slice_parse(struct slice *s, const char *name, struct err *e)
 {
-    char chip_name[16], suffix[16];
+    char chip_name[16], suffix[32];
+    const struct shape *shape;
+    struct shape grid;
     struct chip c;
     size_t length = strcspn(name, "-");
-    int alone;
+    bool is_twisted;
 
+    snprintf(suffix, sizeof(suffix), "%s", name + length);
     if (length >= sizeof(chip_name))
         length = sizeof(chip_name) - 1;
     snprintf(chip_name, sizeof(chip_name), "%.*s", (int)length, name);
@@ -161,46 +230,30 @@ int slice_parse(struct slice *s, const char *name, struct err *e)
         snprintf(chip_name, sizeof(chip_name), "v5e");
     if (chip_load_builtin(&c, chip_name, NULL, NULL, e))
         return -1;
-    alone = c.chip_names_count_cores ? (int)c.chip_cores : 1;
-    for (const struct shape *shape = shapes_of(chip_name); shape->size; shape++) {
-        snprintf(suffix, sizeof(suffix), "-%d", shape->size);
-        if (strcmp(name + length, suffix) == 0 ||
-            (name[length] == '\0' && shape->size == alone)) {
-            make_slice(s, name, chip_name, &c, shape);
-            return 0;
-        }
+    is_twisted = cut_twisted(suffix);
+    shape = find_size(suffix, chip_name, &c);
+    if (!shape && strchr(suffix, 'x')) {
+        if (slice_find_grid(&grid, suffix + 1, name, chip_name, &c, e))
+            return -1;
+        shape = &grid;
     }
-    return no_such_slice(e, name, chip_name, shapes_of(chip_name));
+    if (!shape)
+        return no_such_slice(e, name, suffix[0] ? suffix + 1 : suffix, chip_name,
+                             slice_shapes(chip_name));
+    return make_slice(s, name, chip_name, &c, shape, is_twisted, e);
 }
 
-static const char *topology(const struct slice *s)
+struct net_config slice_net_config(const struct slice *s, const struct chip *c)
 {
-    static const char *const names[8] = {       /* bit 0: x closes, 1: y, 2: z */
-        "mesh", "ring along x", "ring along y", "rings along x and y", "ring along z",
-        "rings along x and z", "rings along y and z", "torus",
-    };
-    int axes = 0, rings = 0;
+    struct net_config config = {
+        .link_gbps = c->ici_link_gbps, .packet_bytes = (int)c->ici_packet_bytes,
+        .packet_overhead_bytes = (int)c->ici_packet_overhead_bytes,
+        .flit_bytes = (int)c->ici_flit_bytes, .hop_ps = c->ici_hop_ns * PS_PER_NS,
+        .routing = net_find_routing(c->ici_routing), .is_twisted = s->is_twisted};
 
-    for (int i = 0; i < 3; i++) {
-        axes += s->dim[i] > 1;
-        rings += s->is_ring[i];
+    for (int i = 0; i < NET_DIM_MAX; i++) {
+        config.dim[i] = s->dim[i];
+        config.is_ring[i] = s->is_ring[i];
     }
-    if (rings == 0)
-        return "mesh";
-    if (rings == axes)
-        return "torus";
-    return names[s->is_ring[0] + 2 * s->is_ring[1] + 4 * s->is_ring[2]];
-}
-
-char *slice_print(const struct slice *s, char *buf, size_t buf_bytes)
-{
-    const char *cores = s->core_count == 1 ? "core" : "cores";
-    char grid[48];
-
-    if (s->chip_count == 1)
-        snprintf(buf, buf_bytes, "%s: 1 chip, %d %s", s->name, s->core_count, cores);
-    else
-        snprintf(buf, buf_bytes, "%s: %s chips, %d %s, %s", s->name,
-                 print_grid(s, grid, sizeof(grid)), s->core_count, cores, topology(s));
-    return buf;
+    return config;
 }

@@ -96,6 +96,15 @@ static void compare_slices(const struct machine *m, struct archive *a)
     }
 }
 
+static void compare_twist(const struct machine *m, struct archive *a)
+{
+    uint8_t is_twisted = m->slice.is_twisted;
+
+    archive_bytes(a, &is_twisted, sizeof(is_twisted));
+    archive_check(a, is_twisted == m->slice.is_twisted, "the snapshot's slice is %s torus",
+                  is_twisted ? "a twisted" : "no twisted");
+}
+
 static void compare_option(struct archive *a, const char *name, int here)
 {
     int32_t saved = here;
@@ -156,6 +165,7 @@ static void compare(const struct machine *m, struct archive *a)
 {
     compare_layout(a);
     compare_slices(m, a);
+    compare_twist(m, a);
     compare_chips(m, a);
     compare_modes(m, a);
     compare_programs(m, a);

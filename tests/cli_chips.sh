@@ -52,7 +52,7 @@ expect() {          # exit status, first line of the message, arguments
 }
 expect 1 'systole: unknown chip "v33" (did you mean "v3"?); there are tiny, v2, v3, v4, v5e, v5p, v6e, v7x' v33
 expect 1 'systole: --set: unknown key "mxu.cuont" (did you mean "mxu.count"?)' v3 --set mxu.cuont=8
-expect 1 'systole: no slice "tiny-7"; there are tiny, tiny-1, tiny-2, tiny-4, tiny-8, tiny-16, tiny-32' \
+expect 1 'systole: no slice "tiny-7" (nearest: tiny-8); there are tiny, tiny-1, tiny-2, tiny-4, tiny-8, tiny-16, tiny-32' \
     --slice tiny-7
 expect 1 'systole: nowhere/x.ini: cannot read: No such file or directory' nowhere/x.ini
 expect 2 'systole chips: --timing-doc stands alone' v3 --timing-doc

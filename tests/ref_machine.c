@@ -12,7 +12,8 @@ static struct net *create_net(const struct chip *c, const struct slice *s)
     struct net_config config = {
         .link_gbps = c->ici_link_gbps, .packet_bytes = (int)c->ici_packet_bytes,
         .packet_overhead_bytes = (int)c->ici_packet_overhead_bytes,
-        .hop_ps = c->ici_hop_ns * PS_PER_NS};
+        .flit_bytes = (int)c->ici_flit_bytes, .hop_ps = c->ici_hop_ns * PS_PER_NS,
+        .routing = net_find_routing(c->ici_routing), .is_twisted = s->is_twisted};
 
     for (int i = 0; i < 3; i++) {
         config.dim[i] = s->dim[i];

@@ -458,9 +458,21 @@ static ps_t exchange_all(struct net *n, int chips, int sources, const int *to, i
     return end;
 }
 
-static void fold(int x, int y, int z)
+/* the chip that is reached from `from` by the way from chip 0 to `by`, link by link */
+static int moved(struct net *n, int from, int by)
+{
+    struct net_way w = net_way(n, 0, by);
+    int chip = from;
+
+    while (!net_is_there(w))
+        chip = net_take(n, 0, chip, &w, 0).next;
+    return chip;
+}
+
+static void fold(int x, int y, int z, bool is_twisted)
 {
     struct net_config config = {.dim = {x, y, z}, .is_ring = {true, true, true},
+                                .is_twisted = is_twisted,
                                 .link_gbps = 3.0, .packet_bytes = 128,
                                 .packet_overhead_bytes = 14, .hop_ps = 12345};
     struct net *whole = net_create(&config), *one;
@@ -468,9 +480,11 @@ static void fold(int x, int y, int z)
 
     for (int s = 0; s < chips; s++)
         for (int i = 0; i < chips; i++)
-            to[s * chips + i] = (s % x + i % x) % x
-                                + x * ((s / x % y + i / x % y) % y)
-                                + x * y * ((s / x / y + i / x / y) % z);
+            to[s * chips + i] = is_twisted ? moved(whole, s, i)
+                                           : (s % x + i % x) % x
+                                             + x * ((s / x % y + i / x % y) % y)
+                                             + x * y * ((s / x / y + i / x / y) % z);
+    net_reset(whole);
     config.is_folded = true;
     one = net_create(&config);
     assert_int_equal(exchange_all(one, chips, 1, to, 1000),
@@ -487,10 +501,118 @@ static void fold(int x, int y, int z)
 
 TEST(one_chip_stands_for_all_of_a_torus)
 {
-    fold(5, 1, 1);
-    fold(4, 4, 1);
-    fold(4, 2, 1);
-    fold(4, 3, 2);
+    fold(5, 1, 1, false);
+    fold(4, 4, 1, false);
+    fold(4, 2, 1, false);
+    fold(4, 3, 2, false);
+    fold(3, 3, 6, true);
+}
+
+static const struct net_config twisted_4x4x8 = {
+    .dim = {4, 4, 8}, .is_twisted = true, .link_gbps = 1.0, .packet_bytes = 100,
+    .packet_overhead_bytes = 10, .hop_ps = 300000,
+};
+
+TEST(short_axes_of_a_twisted_torus_come_out_halfway_along_the_long_ones)
+{
+    struct net_config config = twisted_4x4x8;
+    struct net *n = net_create(&config);
+
+    assert_int_equal(net_link_count(n), 128 * 6);
+    assert_non_null(find_link(n, 3, 0 + 16 * 4));               /* x of (3, 0, 0): (0, 0, 4) */
+    assert_non_null(find_link(n, 0 + 16 * 5, 3 + 16 * 1));      /* -x of (0, 0, 5): (3, 0, 1) */
+    assert_non_null(find_link(n, 12, 0 + 16 * 4));              /* y of (0, 3, 0) */
+    assert_non_null(find_link(n, 16 * 7, 0));                   /* z of (0, 0, 7) */
+    net_destroy(n);
+    config.dim[1] = 8;
+    n = net_create(&config);
+    assert_non_null(find_link(n, 3, 0 + 4 * 4 + 32 * 4));       /* x of (3, 0, 0): (0, 4, 4) */
+    assert_non_null(find_link(n, 4 * 7, 0));                    /* y of (0, 7, 0) */
+    net_destroy(n);
+}
+
+/* fewest links from chip 0 to every chip, found over the links themselves */
+static void find_distances(const struct net *n, int chips, int *distance)
+{
+    bool changes = true;
+
+    for (int i = 0; i < chips; i++)
+        distance[i] = i == 0 ? 0 : chips;
+    while (changes) {
+        changes = false;
+        for (int i = 0; i < net_link_count(n); i++) {
+            const struct net_link_stats *l = net_link(n, i);
+
+            if (distance[l->from] + 1 < distance[l->to]) {
+                distance[l->to] = distance[l->from] + 1;
+                changes = true;
+            }
+        }
+    }
+}
+
+/* every pair by a shortest way; all pairs together load all links within `spread` alike */
+static void check_ways(int x, int y, int z, int spread)
+{
+    struct net_config config = twisted_4x4x8;
+    int chips = x * y * z, distance[512], least = INT32_MAX, most = 0;
+    struct net *n;
+    ps_t sent_at;
+
+    config.dim[0] = x;
+    config.dim[1] = y;
+    config.dim[2] = z;
+    n = net_create(&config);
+    find_distances(n, chips, distance);
+    for (int from = 0; from < chips; from++)
+        for (int to = 0; to < chips; to++) {
+            struct net_way w = net_way(n, from, to);
+
+            assert_true(net_way_leads(n, w, from, to));
+            if (from == 0)
+                assert_int_equal(net_steps(w), distance[to]);
+            if (from != to)
+                send_alone(n, 0, from, to, 1, &sent_at);
+        }
+    for (int i = 0; i < net_link_count(n); i++) {
+        int load = (int)net_link(n, i)->payload_bytes;
+
+        least = load < least ? load : least;
+        most = load > most ? load : most;
+    }
+    assert_true(most - least <= spread);
+    net_destroy(n);
+}
+
+TEST(ways_in_a_twisted_torus_are_shortest_and_load_it_evenly)
+{
+    check_ways(3, 3, 6, 3);
+    check_ways(4, 4, 8, 1);
+    check_ways(4, 8, 8, 2);
+}
+
+/* 130 bytes in packets of 100 in flits of 50: 150 + 2 x 10; nothing at all: a header */
+TEST(a_payload_takes_whole_flits)
+{
+    struct net_config config = mesh_2x2;
+    struct net *n;
+
+    config.flit_bytes = 50;
+    n = net_create(&config);
+    assert_int_equal(net_wire_bytes(n, 130), 170);
+    assert_int_equal(net_busy_ps(n, 130), 170000);
+    assert_int_equal(net_wire_bytes(n, 0), 10);
+    net_destroy(n);
+    n = net_create(&mesh_2x2);
+    assert_int_equal(net_wire_bytes(n, 130), 150);
+    net_destroy(n);
+}
+
+TEST(routings_have_names)
+{
+    for (int r = 0; r < NET_ROUTING_COUNT; r++)
+        assert_int_equal(net_find_routing(net_routing_name((enum net_routing)r)), r);
+    assert_int_equal(net_find_routing("xzy"), NET_ROUTING_COUNT);
 }
 
 TEST(a_message_to_oneself_is_a_mistake_of_the_caller)
@@ -539,6 +661,10 @@ int main(void)
         cmocka_unit_test(ways_lead_where_they_should),
         cmocka_unit_test(traffic_between_all_pairs_loads_all_links_of_a_torus_alike),
         cmocka_unit_test(one_chip_stands_for_all_of_a_torus),
+        cmocka_unit_test(short_axes_of_a_twisted_torus_come_out_halfway_along_the_long_ones),
+        cmocka_unit_test(ways_in_a_twisted_torus_are_shortest_and_load_it_evenly),
+        cmocka_unit_test(a_payload_takes_whole_flits),
+        cmocka_unit_test(routings_have_names),
         cmocka_unit_test(a_message_to_oneself_is_a_mistake_of_the_caller),
     };
 

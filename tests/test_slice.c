@@ -32,6 +32,12 @@ TEST(slices_have_the_grids_of_cloud)
         {"v4-128", "v4-128: 4x4x4 chips, 128 cores, torus"},
         {"v4-256", "v4-256: 4x4x8 chips, 256 cores, torus"},
         {"v4-8192", "v4-8192: 16x16x16 chips, 8192 cores, torus"},
+        {"v4-4x4x8", "v4-4x4x8: 4x4x8 chips, 256 cores, torus"},
+        {"v4-4x4x16", "v4-4x4x16: 4x4x16 chips, 512 cores, torus"},
+        {"v4-256_twisted", "v4-256_twisted: 4x4x8 chips, 256 cores, twisted torus"},
+        {"v4-4x8x8_twisted", "v4-4x8x8_twisted: 4x8x8 chips, 512 cores, twisted torus"},
+        {"v5p-12x12x24_twisted", "v5p-12x12x24_twisted: 12x12x24 chips, 6912 cores, twisted torus"},
+        {"v3-8x8", "v3-8x8: 8x8 chips, 128 cores, mesh"},
         {"v5e", "v5e: 1 chip, 1 core"},
         {"v5e-1", "v5e-1: 1 chip, 1 core"},
         {"v5e-4", "v5e-4: 2x2 chips, 4 cores, mesh"},
@@ -61,6 +67,44 @@ TEST(slices_have_the_grids_of_cloud)
         assert_int_equal(s.dim[0] * s.dim[1] * s.dim[2], s.chip_count);
         assert_string_equal(s.name, cases[i].name);
     }
+}
+
+TEST(axes_say_how_they_close)
+{
+    static const struct {
+        const char *name, *printed;
+    } cases[] = {
+        {"v3-8", "no axis closes"},
+        {"v3-1024", "y closes to a ring"},
+        {"v4-128", "x, y and z close to rings"},
+        {"v4-256_twisted", "x and y close 4 chips further along z; z closes to a ring"},
+        {"v4-512_twisted", "x closes 4 chips further along y and z; y and z close to rings"},
+    };
+    char buf[128];
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct slice s;
+        struct err e;
+
+        assert_int_equal(slice_parse(&s, cases[i].name, &e), 0);
+        assert_string_equal(slice_print_closing(&s, buf, sizeof(buf)), cases[i].printed);
+    }
+}
+
+TEST(a_changed_chip_may_not_close_what_is_twisted)
+{
+    struct slice s;
+    struct chip c;
+    struct err e;
+
+    assert_int_equal(slice_parse(&s, "v4-256_twisted", &e), 0);
+    assert_true(!s.is_ring[0] && !s.is_ring[1] && s.is_ring[2]);
+    assert_int_equal(chip_load_builtin(&c, "v4", NULL, NULL, &e), 0);
+    assert_true(slice_can_twist(&s, &c));
+    assert_int_equal(chip_set(&c, "ici.wrap_min=8", NULL, NULL, &e), 0);
+    assert_int_equal(slice_fit(&s, &c, &e), -1);
+    assert_string_equal(e.msg, "no slice \"v4-256_twisted\" (nearest: v4-2048_twisted): twisted "
+                        "are grids of k x k x 2k and k x 2k x 2k chips all of whose axes close");
 }
 
 TEST(every_builtin_chip_alone_is_a_slice)
@@ -110,25 +154,41 @@ TEST(the_name_of_cloud_for_v5e_is_known)
     assert_string_equal(slice_print(&s, buf, sizeof(buf)),
                         "v5litepod-16: 4x4 chips, 16 cores, mesh");
     assert_int_equal(slice_parse(&s, "v5litepod-17", &e), -1);
-    assert_string_equal(e.msg, "no slice \"v5litepod-17\"; there are v5e, v5e-1, v5e-4, v5e-8, "
+    assert_string_equal(e.msg, "no slice \"v5litepod-17\" (nearest: v5e-16); there are v5e, v5e-1, v5e-4, v5e-8, "
                         "v5e-16, v5e-32, v5e-64, v5e-128, v5e-256");
 }
+
+#define V4_GRIDS "1x1x1, 2x2x1, 2x2x2, 2x2x4, 2x4x4, and AxBxC of multiples of 4 up to 16, " \
+                 "A <= B <= C, of at most 4096 chips"
 
 TEST(a_slice_that_does_not_exist_lists_those_that_do)
 {
     static const struct {
         const char *name, *message;
     } cases[] = {
-        {"v3-7", "no slice \"v3-7\"; there are v3, v3-1, v3-2, v3-8, v3-32, v3-64, v3-128, "
+        {"v3-7", "no slice \"v3-7\" (nearest: v3-8); there are v3, v3-1, v3-2, v3-8, v3-32, v3-64, v3-128, "
                  "v3-256, v3-512, v3-1024, v3-2048"},
-        {"v3-08", "no slice \"v3-08\"; there are v3, v3-1, v3-2, v3-8, v3-32, v3-64, v3-128, "
+        {"v3-08", "no slice \"v3-08\" (nearest: v3-8); there are v3, v3-1, v3-2, v3-8, v3-32, v3-64, v3-128, "
                   "v3-256, v3-512, v3-1024, v3-2048"},
-        {"v2-64", "no slice \"v2-64\"; there are v2, v2-1, v2-2, v2-8, v2-32, v2-128, v2-256, "
+        {"v2-64", "no slice \"v2-64\" (nearest: v2-32); there are v2, v2-1, v2-2, v2-8, v2-32, v2-128, v2-256, "
                   "v2-512"},
         {"tiny-", "no slice \"tiny-\"; there are tiny, tiny-1, tiny-2, tiny-4, tiny-8, tiny-16, "
                   "tiny-32"},
-        {"v6e-2", "no slice \"v6e-2\"; there are v6e, v6e-1, v6e-4, v6e-8, v6e-16, v6e-32, "
+        {"v6e-2", "no slice \"v6e-2\" (nearest: v6e-1); there are v6e, v6e-1, v6e-4, v6e-8, v6e-16, v6e-32, "
                   "v6e-64, v6e-128, v6e-256"},
+        {"v4-4x4x5", "no slice \"v4-4x4x5\" (nearest: v4-4x4x4); v4 has " V4_GRIDS},
+        {"v4-8x4x4", "no slice \"v4-8x4x4\" (nearest: v4-4x4x8); v4 has " V4_GRIDS},
+        {"v4-1x2x5", "no slice \"v4-1x2x5\" (nearest: v4-2x2x4); v4 has " V4_GRIDS},
+        {"v4-16x16x20", "no slice \"v4-16x16x20\" (nearest: v4-16x16x16); v4 has " V4_GRIDS},
+        {"v3-7x7", "no slice \"v3-7x7\" (nearest: v3-8x8); v3 has 1x1, 2x2, 4x4, 4x8, 8x8, 8x16, "
+                   "16x16, 16x32, 32x32"},
+        {"v3-8x", "no slice \"v3-8x\"; a topology is written v3-4x4"},
+        {"v4-04x4x4", "no slice \"v4-04x4x4\"; a topology is written v4-4x4x8"},
+        {"v4-4x4x4x4", "no slice \"v4-4x4x4x4\"; a topology is written v4-4x4x8"},
+        {"v4-384_twisted", "no slice \"v4-384_twisted\" (nearest: v4-256_twisted): twisted are "
+                           "grids of k x k x 2k and k x 2k x 2k chips all of whose axes close"},
+        {"v5e-8_twisted", "no slice \"v5e-8_twisted\": there are none of v5e, whose chips do not "
+                          "make tori of three axes"},
         {"tinny-8", "unknown chip \"tinny\" (did you mean \"tiny\"?); there are tiny, v2, v3, v4, "
                     "v5e, v5p, v6e, v7x"},
         {"", "unknown chip \"\"; there are tiny, v2, v3, v4, v5e, v5p, v6e, v7x"},
@@ -236,6 +296,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_have_the_grids_of_cloud),
+        cmocka_unit_test(axes_say_how_they_close),
+        cmocka_unit_test(a_changed_chip_may_not_close_what_is_twisted),
         cmocka_unit_test(every_builtin_chip_alone_is_a_slice),
         cmocka_unit_test(the_slices_of_a_chip_are_listed),
         cmocka_unit_test(the_name_of_cloud_for_v5e_is_known),

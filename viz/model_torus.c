@@ -33,7 +33,7 @@ static void describe(const struct torus_model *m, struct torus_link *l)
 
     torus_model_coordinates(m, l->from, a);
     torus_model_coordinates(m, l->to, b);
-    for (i = 0; i < 3; i++)
+    for (i = 2; i >= 0; i--)            /* of a twisted torus the short axis, which comes first */
         if (a[i] != b[i]) {
             l->axis = i;
             l->is_wrap = abs(a[i] - b[i]) > 1;
