@@ -63,8 +63,8 @@ struct collective_request {
 };
 
 /*
- * Addresses of a rank's arrays in its core's HBM share. All-reduce is in place:
- * both the same. Reduce-scatter uses its input for the sums on the way.
+ * Addresses of a rank's arrays in its core's HBM share. All-reduce and broadcast
+ * are in place: both the same. Reduce-scatter uses its input for the sums on the way.
  */
 struct collective_arrays {
     int64_t in, in_bytes, out, out_bytes;

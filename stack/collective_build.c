@@ -23,36 +23,40 @@ static void *keep(struct plan_builder *b, void *items, int count, size_t item_by
     return kept;
 }
 
-static void make_single_segment(struct collective_plan *p, struct arena *a)
+void build_segment(struct plan_builder *b, int number)
 {
-    int *first = arena_array(a, (size_t)p->dim[0].count, sizeof(*first));
-
-    p->segment = arena_array(a, 1, sizeof(*p->segment));
-    p->segment[0] = (struct plan_segment){0, p->op_count};
-    p->segment_count = 1;
-    p->phase[0] = (struct plan_phase){.segment = first};
-    p->phase_count = 1;
+    assert(number == b->segment_count + 1 && number < PLAN_SEGMENTS);
+    for (int i = 0; i < b->flag_count; i++)
+        assert(b->pending[i] == 0 || b->is_full);
+    b->segment[b->segment_count].count = b->op_count - b->segment[b->segment_count].first;
+    b->segment[++b->segment_count].first = b->op_count;
 }
 
 int build_end(struct plan_builder *b, struct err *e)
 {
     struct collective_plan *p = b->plan;
 
+    build_segment(b, b->segment_count + 1);
     p->op_count = b->op_count;
+    p->segment_count = b->segment_count;
+    p->segment = arena_array(b->arena, (size_t)b->segment_count, sizeof(*p->segment));
+    memcpy(p->segment, b->segment, (size_t)b->segment_count * sizeof(*p->segment));
     p->shape_count = b->shape_count;
     p->op = keep(b, b->op, b->op_count, sizeof(*b->op));
     p->shape = keep(b, b->shape, b->shape_count, sizeof(*b->shape));
     p->flag_count = b->flag_count;
     p->vmem_bytes = b->vmem_bytes;
-    for (int i = 0; i < b->flag_count; i++)
-        assert(b->pending[i] == 0 || b->is_full);
     mem_free(b->pending);
-    if (p->phase_count == 0)
-        make_single_segment(p, b->arena);
     if (b->is_full)
         return err_set(e, "a core would have more than %d operations; take larger chunks",
                        PLAN_OPS_MAX);
     return 0;
+}
+
+void build_set_root(struct collective_plan *p)
+{
+    for (int i = 0; i < PLAN_DIMS; i++)
+        p->root_coordinate[i] = p->request.root / p->dim[i].rank_stride % p->dim[i].count;
 }
 
 int build_flags(struct plan_builder *b, int count)
@@ -136,27 +140,33 @@ static struct plan_op *put_move(struct plan_builder *b, int kind, const struct p
     return o;
 }
 
+/* Before a copy: what the flag has to count stays within its 32 bits. */
 static void expect(struct plan_builder *b, int flag, const struct plan_shape *s)
 {
-    b->pending[flag] += shape_bytes(s) / PLAN_GRANULE_BYTES;
+    int64_t granules = shape_bytes(s) / PLAN_GRANULE_BYTES;
+
+    if (b->pending[flag] + granules > INT32_MAX)
+        build_wait_pending(b, flag);
+    b->pending[flag] += granules;
 }
 
 void build_copy(struct plan_builder *b, const struct plan_where *from, const struct plan_where *to,
                 const struct plan_shape *s, int flag)
 {
-    put_move(b, COLLECTIVE_COPY, from, to, s)->flag = flag;
     expect(b, flag, s);
+    put_move(b, COLLECTIVE_COPY, from, to, s)->flag = flag;
 }
 
 void build_send(struct plan_builder *b, const struct plan_where *from, const struct plan_where *to,
                 const struct plan_shape *s, int peer_shift, int flag, int source_flag)
 {
-    struct plan_op *o = put_move(b, COLLECTIVE_SEND, from, to, s);
+    struct plan_op *o;
 
+    expect(b, source_flag, s);
+    o = put_move(b, COLLECTIVE_SEND, from, to, s);
     o->peer_shift = peer_shift;
     o->flag = flag;
     o->source_flag = source_flag;
-    expect(b, source_flag, s);
 }
 
 void build_wait(struct plan_builder *b, int flag, int64_t value)

@@ -13,14 +13,23 @@
 
 /* the algorithms that do a kind */
 static const unsigned algos_of[COLLECTIVE_KIND_COUNT] = {
-    [COLLECTIVE_ALL_REDUCE] = RINGS,
+    [COLLECTIVE_ALL_REDUCE] = RINGS | BIT(COLLECTIVE_TREE) | BIT(COLLECTIVE_EXCHANGE),
     [COLLECTIVE_REDUCE_SCATTER] = RINGS,
     [COLLECTIVE_ALL_GATHER] = RINGS,
+    [COLLECTIVE_ALL_TO_ALL] = BIT(COLLECTIVE_DIRECT),
+    [COLLECTIVE_BROADCAST] = BIT(COLLECTIVE_TREE) | BIT(COLLECTIVE_DIRECT),
+    [COLLECTIVE_PERMUTE] = BIT(COLLECTIVE_DIRECT),
+    [COLLECTIVE_BARRIER] = BIT(COLLECTIVE_EXCHANGE),
 };
 
 bool plan_can(enum collective_kind kind, enum collective_algo algo)
 {
     return algos_of[kind] & BIT(algo);
+}
+
+bool plan_is_in_place(enum collective_kind kind)
+{
+    return kind == COLLECTIVE_ALL_REDUCE || kind == COLLECTIVE_BROADCAST;
 }
 
 static int refuse_algo(const struct collective_request *r, struct err *e)
@@ -77,7 +86,7 @@ static int64_t most_bytes(const struct collective_request *r)
     int64_t share = (int64_t)(r->chip->hbm_gib * (double)GIB) / r->chip->chip_cores;
     int64_t unit = collective_unit(r), ranks = ranks_of(r), room;
 
-    if (r->kind == COLLECTIVE_ALL_REDUCE)
+    if (plan_is_in_place(r->kind))
         room = share;
     else if (r->kind == COLLECTIVE_REDUCE_SCATTER || r->kind == COLLECTIVE_ALL_GATHER)
         room = share / (ranks + 1) * ranks - PLAN_ROW_BYTES;
@@ -113,11 +122,24 @@ static int check_bytes(const struct collective_request *r, struct err *e)
                    r->bytes / unit * unit, (r->bytes / unit + 1) * unit);
 }
 
+static int check_root_and_shift(const struct collective_request *r, struct err *e)
+{
+    int ranks = ranks_of(r);
+
+    if ((r->kind == COLLECTIVE_BROADCAST || r->algo == COLLECTIVE_TREE) &&
+        (r->root < 0 || r->root >= ranks))
+        return err_set(e, "no rank %d to be the root; ranks are 0 to %d", r->root, ranks - 1);
+    if (r->kind == COLLECTIVE_PERMUTE && (r->shift <= -ranks || r->shift >= ranks))
+        return err_set(e, "no rank is %d ranks away; %d ranks can be shifted by %d to %d", r->shift,
+                       ranks, -(ranks - 1), ranks - 1);
+    return 0;
+}
+
 int plan_check(const struct collective_request *r, struct err *e)
 {
     if (!plan_can(r->kind, r->algo))
         return refuse_algo(r, e);
-    if (check_axes(r, e))
+    if (check_axes(r, e) || check_root_and_shift(r, e))
         return -1;
     return check_bytes(r, e);
 }

@@ -14,8 +14,8 @@
 #define PLAN_GRANULE_BYTES 32
 #define PLAN_ROW_BYTES 512              /* of VMEM: what additions begin at */
 #define PLAN_LAYOUTS 16
-#define PLAN_PHASES 8
 #define PLAN_OPS_MAX (1 << 21)
+#define PLAN_SEGMENTS 20
 
 /*
  * One direction to count ranks along. A ring visits the coordinates in the
@@ -53,20 +53,13 @@ struct plan_op {
     int64_t from, to;
 };
 
-/* A run of template operations. */
+/* A run of template operations: the whole list of some cores. */
 struct plan_segment {
     int first, count;
 };
 
-/*
- * A core's list is the segments of its phases in order: in each, that of its
- * coordinate along `dim` (-1: none), if it stands at the root along `root_dims`.
- */
-struct plan_phase {
-    int dim;
-    uint8_t root_dims;
-    const int *segment;                 /* by coordinate */
-};
+/* in place of a shift: the root of the group, wherever the rank stands */
+#define PLAN_TO_ROOT (-1)
 
 struct collective_plan {
     struct collective_request request;
@@ -85,8 +78,11 @@ struct collective_plan {
     struct plan_shape *shape;
     struct plan_segment *segment;
     int op_count, shape_count, segment_count;
-    struct plan_phase phase[PLAN_PHASES];
-    int phase_count;
+    /*
+     * All cores have segment 0, or, where there are roles, the one of the first
+     * dim along which a core is off the root; the root has segment 0.
+     */
+    const int *role[PLAN_DIMS];         /* segment by coordinate */
     int root_coordinate[PLAN_DIMS];
 };
 
@@ -101,6 +97,7 @@ void plan_count_ranks(struct collective_plan *p);
 void plan_set_axes(struct collective_plan *p, bool folds, struct arena *a);
 void plan_set_ring(struct collective_plan *p, bool in_rank_order, struct arena *a);
 void plan_locate(const struct collective_plan *p, int core, struct plan_rank *out);
+bool plan_closes(const struct collective_plan *p);      /* all dims that join chips */
 int plan_shift(const struct collective_plan *p, const int distance[PLAN_DIMS]);
 int plan_shift_along(const struct collective_plan *p, int dim, int distance);
 int plan_peer(const struct collective_plan *p, const struct plan_rank *r, int shift);
@@ -113,6 +110,8 @@ struct plan_builder {
     struct arena *arena;
     struct plan_op *op;
     struct plan_shape *shape;
+    struct plan_segment segment[PLAN_SEGMENTS];
+    int segment_count;
     size_t op_capacity, shape_capacity;
     int op_count, shape_count, flag_count;
     int64_t *pending;                   /* by flag: what its own operations will add */
@@ -129,8 +128,11 @@ struct plan_where {
 };
 
 void build_begin(struct plan_builder *b, struct collective_plan *p, struct arena *a);
-/* the templates become the plan's, one segment for all unless segments were made */
+/* from here on the operations are segment `number`'s, which come in order; 0 is begun already */
+void build_segment(struct plan_builder *b, int number);
+/* the templates become the plan's */
 int build_end(struct plan_builder *b, struct err *e);
+void build_set_root(struct collective_plan *p);                 /* from the request's rank */
 int build_flags(struct plan_builder *b, int count);             /* the first of them */
 int64_t build_vmem(struct plan_builder *b, int64_t bytes);      /* whole rows */
 int64_t shape_bytes(const struct plan_shape *s);
@@ -171,6 +173,7 @@ void chunk_shape(const struct collective_plan *p, const struct plan_box *x,
 
 /* collective_check.c */
 bool plan_can(enum collective_kind kind, enum collective_algo algo);
+bool plan_is_in_place(enum collective_kind kind);                       /* one array, in and out */
 int plan_check(const struct collective_request *r, struct err *e);      /* AUTO is resolved */
 
 /* The algorithms: each fills the plan by a builder of its own; 0 or -1 with *e. */
@@ -178,4 +181,9 @@ int plan_ring(struct collective_plan *p, struct arena *a, struct err *e);       
 /* one rank: what comes out is what went in */
 int plan_alone(struct collective_plan *p, struct arena *a, struct err *e);
 int plan_torus(struct collective_plan *p, struct arena *a, struct err *e);
+int plan_exchange(struct collective_plan *p, struct arena *a, struct err *e);
+int plan_tree(struct collective_plan *p, struct arena *a, struct err *e);
+int plan_direct(struct collective_plan *p, struct arena *a, struct err *e);
+/* collective_exchange.c: nobody goes on before all have come here; dims in natural order */
+void build_barrier(struct plan_builder *b);
 #endif

@@ -10,10 +10,11 @@ typedef int plan_maker(struct collective_plan *p, struct arena *a, struct err *e
 
 static plan_maker *const makers[COLLECTIVE_ALGO_COUNT] = {
     [COLLECTIVE_RING] = plan_ring, [COLLECTIVE_BIRING] = plan_ring,
-    [COLLECTIVE_TORUS] = plan_torus,
+    [COLLECTIVE_TORUS] = plan_torus, [COLLECTIVE_TREE] = plan_tree,
+    [COLLECTIVE_EXCHANGE] = plan_exchange, [COLLECTIVE_DIRECT] = plan_direct,
 };
 
-/* The arrays of a rank: all-reduce in place, the others side by side. */
+/* Side by side, or one for both. */
 static void place_arrays(struct collective_plan *p)
 {
     const struct collective_request *r = &p->request;
@@ -23,7 +24,7 @@ static void place_arrays(struct collective_plan *p)
     p->block_bytes = block;
     x->in_bytes = r->kind == COLLECTIVE_ALL_GATHER ? block : r->bytes;
     x->out_bytes = r->kind == COLLECTIVE_REDUCE_SCATTER ? block : r->bytes;
-    x->out = r->kind == COLLECTIVE_ALL_REDUCE ? 0 : round_up(x->in_bytes, PLAN_ROW_BYTES);
+    x->out = plan_is_in_place(r->kind) ? 0 : round_up(x->in_bytes, PLAN_ROW_BYTES);
     p->layout[LAYOUT_IN].base = x->in;
     p->layout[LAYOUT_OUT].base = x->out;
 }
@@ -87,43 +88,22 @@ bool collective_is_symmetric(const struct collective_plan *p)
     return p->is_symmetric;
 }
 
-/* what the rank does in a phase; an empty segment if it has no part */
-static struct plan_segment segment_of(const struct collective_plan *p, const struct plan_rank *r,
-                                      const struct plan_phase *phase)
+static const struct plan_segment *segment_of(const struct collective_plan *p,
+                                             const struct plan_rank *r)
 {
-    struct plan_segment none = {0, 0};
-    int s;
-
-    for (int i = 0; i < PLAN_DIMS; i++)
-        if ((phase->root_dims >> i & 1) && r->coordinate[i] != p->root_coordinate[i])
-            return none;
-    s = phase->segment[r->coordinate[phase->dim]];
-    return s < 0 ? none : p->segment[s];
+    if (p->role[0])
+        for (int i = 0; i < PLAN_DIMS; i++)
+            if (r->coordinate[i] != p->root_coordinate[i])
+                return &p->segment[p->role[i][r->coordinate[i]]];
+    return &p->segment[0];
 }
 
 int collective_op_count(const struct collective_plan *p, int core)
 {
     struct plan_rank r;
-    int count = 0;
 
     plan_locate(p, core, &r);
-    for (int i = 0; i < p->phase_count; i++)
-        count += segment_of(p, &r, &p->phase[i]).count;
-    return count;
-}
-
-static const struct plan_op *find_op(const struct collective_plan *p, const struct plan_rank *r,
-                                     int index)
-{
-    for (int i = 0; i < p->phase_count; i++) {
-        struct plan_segment s = segment_of(p, r, &p->phase[i]);
-
-        if (index < s.count)
-            return &p->op[s.first + index];
-        index -= s.count;
-    }
-    assert(false && "an operation behind the end of the list");
-    return NULL;
+    return segment_of(p, &r)->count;
 }
 
 static void put_shape(const struct plan_shape *s, struct collective_op *out)
@@ -144,7 +124,8 @@ void collective_op(const struct collective_plan *p, int core, int index,
     const struct plan_op *o;
 
     plan_locate(p, core, &r);
-    o = find_op(p, &r, index);
+    assert(index >= 0 && index < segment_of(p, &r)->count);
+    o = &p->op[segment_of(p, &r)->first + index];
     memset(out, 0, sizeof(*out));
     out->kind = o->kind;
     out->flag = o->flag;

@@ -198,6 +198,11 @@ int plan_peer(const struct collective_plan *p, const struct plan_rank *r, int sh
 {
     int core = r->base_core;
 
+    if (shift == PLAN_TO_ROOT) {
+        for (int i = 0; i < PLAN_DIMS; i++)
+            core += p->dim[i].core[p->root_coordinate[i]];
+        return core;
+    }
     for (int i = 0; i < PLAN_DIMS; i++)
         core += p->dim[i].core[shifted(p, r, i, &shift)];
     return core;
@@ -218,4 +223,12 @@ int64_t plan_address(const struct collective_plan *p, const struct plan_rank *r,
             address += coordinate * l->stride[i];
     }
     return address;
+}
+
+bool plan_closes(const struct collective_plan *p)
+{
+    for (int i = 0; i < PLAN_DIMS; i++)
+        if (p->dim[i].count > 1 && !p->dim[i].closes && !p->dim[i].is_chip_inside)
+            return false;
+    return true;
 }

@@ -10,6 +10,6 @@ int plan_ring(struct collective_plan *p, struct arena *a, struct err *e)
     bool both = p->request.algo == COLLECTIVE_BIRING && p->rank_count > 2;
 
     plan_set_ring(p, false, a);
-    p->is_symmetric = p->dim[0].closes;
+    p->is_symmetric = plan_closes(p);
     return plan_flows(p, routes, both ? 2 : 1, a, e);
 }

@@ -374,6 +374,29 @@ static bool step_some_core(struct collective_host *h, int first, int steps)
     return false;
 }
 
+int host_finish_without(struct collective_host *h, int core)
+{
+    int finished = 0;
+    bool goes_on = true;
+
+    h->error[0] = '\0';
+    for (int i = 0; i < h->core_count; i++) {
+        h->core[i].next = 0;
+        h->core[i].known = -1;
+    }
+    while (goes_on && h->error[0] == '\0') {
+        goes_on = h->flight_count > 0;
+        while (h->flight_count > 0)
+            step_flight(h, 0);
+        for (int i = 0; i < h->core_count; i++)
+            while (i != core && step_core(h, i))
+                goes_on = true;
+    }
+    for (int i = 0; i < h->core_count; i++)
+        finished += i != core && h->core[i].next == h->core[i].count;
+    return finished;
+}
+
 const char *host_run(struct collective_host *h, uint64_t seed)
 {
     uint32_t copies_in_8, burst;

@@ -18,6 +18,8 @@ void host_destroy(struct collective_host *h);
 uint8_t *host_hbm(struct collective_host *h, int core);
 /* NULL, or what is wrong; the host's until the next call */
 const char *host_run(struct collective_host *h, uint64_t seed);
+/* With `core` never doing anything: how many cores get to their ends. Runs end here. */
+int host_finish_without(struct collective_host *h, int core);
 /* of the last run */
 int64_t host_sent_bytes(const struct collective_host *h, int core);
 int host_most_in_flight(const struct collective_host *h);       /* of any core */

@@ -179,8 +179,21 @@ static void check_core(const struct bench *b, const struct outcome *o, int core)
         for (int i = 0; i < count; i++)
             assert_memory_equal(o->out[core] + i * block, o->in[members[i]], (size_t)block);
         break;
+    case COLLECTIVE_ALL_TO_ALL:
+        for (int i = 0; i < count; i++)
+            assert_memory_equal(o->out[core] + i * block, o->in[members[i]] + rank * block,
+                                (size_t)block);
+        break;
+    case COLLECTIVE_BROADCAST:
+        assert_memory_equal(o->out[core], o->in[members[b->request.root]],
+                            (size_t)b->request.bytes);
+        break;
+    case COLLECTIVE_PERMUTE:
+        rank = ((rank - b->request.shift) % count + count) % count;
+        assert_memory_equal(o->out[core], o->in[members[rank]], (size_t)b->request.bytes);
+        break;
     default:
-        fail();
+        break;
     }
 }
 
@@ -251,6 +264,97 @@ TEST(blocks_need_not_be_rows)
     check_ring_plans(1056, 16 * MIB);
 }
 
+static int rank_count(const struct bench *b)
+{
+    return b->slice.chip_count * (b->request.over_chips ? 1 : b->slice.core_count /
+                                                              b->slice.chip_count);
+}
+
+/* every grid, over chips and over cores; a block of 32 bytes per rank where there are blocks */
+static void check_everywhere(enum collective_kind kind, enum collective_algo algo, int64_t bytes,
+                             int64_t vmem_bytes)
+{
+    for (size_t g = 0; g < COUNT_OF(grids) * 2; g++) {
+        struct bench b;
+
+        open_bench(&b, &grids[g / 2], kind, algo, bytes);
+        b.request.over_chips = g % 2 == 0;
+        b.request.type = g % 3 == 0 ? COLLECTIVE_BF16 : COLLECTIVE_F32;
+        b.request.root = (int)(g * 7) % rank_count(&b);
+        b.request.shift = (int)(g * 5) % rank_count(&b) * (g % 4 < 2 ? 1 : -1);
+        if (kind == COLLECTIVE_ALL_TO_ALL)
+            b.request.bytes *= rank_count(&b);
+        b.chip.vmem_bytes = vmem_bytes;
+        make_plan(&b);
+        assert_true(collective_vmem_bytes(b.plan) <= vmem_bytes);
+        check_runs(&b, 2);
+        close_bench(&b);
+    }
+}
+
+TEST(exchange_gives_all_ranks_the_sum)
+{
+    check_everywhere(COLLECTIVE_ALL_REDUCE, COLLECTIVE_EXCHANGE, 32, MIB);
+    check_everywhere(COLLECTIVE_ALL_REDUCE, COLLECTIVE_EXCHANGE, 1056, MIB);
+}
+
+TEST(tree_gives_all_ranks_the_sum)
+{
+    check_everywhere(COLLECTIVE_ALL_REDUCE, COLLECTIVE_TREE, 2080, MIB);
+    check_everywhere(COLLECTIVE_ALL_REDUCE, COLLECTIVE_TREE, 9728, 24 * KIB);
+    check_everywhere(COLLECTIVE_ALL_REDUCE, COLLECTIVE_TREE, 6176, 32 * KIB);
+}
+
+TEST(broadcast_gives_all_ranks_what_the_root_has)
+{
+    check_everywhere(COLLECTIVE_BROADCAST, COLLECTIVE_TREE, 1056, MIB);
+    check_everywhere(COLLECTIVE_BROADCAST, COLLECTIVE_TREE, 9728, 24 * KIB);
+    check_everywhere(COLLECTIVE_BROADCAST, COLLECTIVE_DIRECT, 1056, MIB);
+}
+
+TEST(all_to_all_and_permute_bring_each_block_to_its_rank)
+{
+    check_everywhere(COLLECTIVE_ALL_TO_ALL, COLLECTIVE_DIRECT, 96, MIB);
+    check_everywhere(COLLECTIVE_PERMUTE, COLLECTIVE_DIRECT, 1056, MIB);
+}
+
+TEST(nobody_leaves_a_barrier_before_all_have_come)
+{
+    for (size_t g = 0; g < COUNT_OF(grids); g++) {
+        struct bench b;
+
+        open_bench(&b, &grids[g], COLLECTIVE_BARRIER, COLLECTIVE_EXCHANGE, 0);
+        b.request.over_chips = false;
+        make_plan(&b);
+        check_runs(&b, 2);
+        for (int core = 0; core < b.slice.core_count; core += 3) {
+            host_destroy(b.host);
+            b.host = host_create(b.plan);
+            assert_int_equal(host_finish_without(b.host, core), 0);
+        }
+        close_bench(&b);
+    }
+}
+
+TEST(groups_along_some_axes_stand_side_by_side)
+{
+    static const struct grid grid = {4, 3, 2, "x", 2};
+    static const enum collective_algo algos[] = {COLLECTIVE_RING, COLLECTIVE_BIRING,
+        COLLECTIVE_TORUS, COLLECTIVE_TREE, COLLECTIVE_EXCHANGE};
+
+    for (size_t i = 0; i < 6 * COUNT_OF(algos) * 2; i++) {
+        struct bench b;
+
+        open_bench(&b, &grid, COLLECTIVE_ALL_REDUCE, algos[i / 12], 96 * KIB);
+        b.request.over_chips = i % 2;
+        for (int axis = 0; axis < 3; axis++)
+            b.request.axis[axis] = (i / 2 % 6 + 1) >> axis & 1;
+        make_plan(&b);
+        check_runs(&b, 1);
+        close_bench(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +362,12 @@ int main(void)
         cmocka_unit_test(ring_algorithms_stream_what_vmem_does_not_hold),
         cmocka_unit_test(algorithms_that_do_not_do_a_kind_are_refused),
         cmocka_unit_test(blocks_need_not_be_rows),
+        cmocka_unit_test(exchange_gives_all_ranks_the_sum),
+        cmocka_unit_test(tree_gives_all_ranks_the_sum),
+        cmocka_unit_test(broadcast_gives_all_ranks_what_the_root_has),
+        cmocka_unit_test(all_to_all_and_permute_bring_each_block_to_its_rank),
+        cmocka_unit_test(nobody_leaves_a_barrier_before_all_have_come),
+        cmocka_unit_test(groups_along_some_axes_stand_side_by_side),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

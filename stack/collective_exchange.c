@@ -1,0 +1,160 @@
+/*
+ * Few steps for small arrays: along one axis after the other each rank sends
+ * its whole array to all others of the axis and sums what comes, in the order
+ * of their coordinates, so that all have the same bits.
+ */
+#include "stack/collective_impl.h"
+
+#include "base/units.h"
+
+/* everybody else along the dim, the farthest first: their messages take longest */
+static int order_peers(const struct plan_dim *d, int index)
+{
+    int half = d->count / 2, distance = half - index / 2;
+
+    if (d->count % 2 == 0)              /* one is farthest, then two and two */
+        distance = half - (index + 1) / 2;
+    return index % 2 ? -distance : distance;
+}
+
+static void signal_peers(struct plan_builder *b, int dim, int flag)
+{
+    for (int i = 0; i < b->plan->dim[dim].count - 1; i++)
+        build_signal(b, plan_shift_along(b->plan, dim, order_peers(&b->plan->dim[dim], i)), flag,
+                     1);
+}
+
+void build_barrier(struct plan_builder *b)
+{
+    for (int i = 0; i < PLAN_DIMS; i++)
+        if (b->plan->dim[i].count > 1) {
+            int flag = build_flags(b, 1);
+
+            signal_peers(b, i, flag);
+            build_wait(b, flag, b->plan->dim[i].count - 1);
+        }
+}
+
+/* One axis: a slot for the array of each coordinate; the sum ends in slot 0. */
+struct round {
+    int dim, layout;
+    int64_t slot_bytes, first_slot;
+    int ready_flag, arrival_flag, sent_flag, copy_flag;
+};
+
+static struct plan_where absolute(int64_t offset)
+{
+    return (struct plan_where){.space = COLLECTIVE_VMEM, .offset = offset};
+}
+
+static struct round make_round(struct plan_builder *b, int dim, int layout)
+{
+    struct round r = {.dim = dim, .layout = layout, .ready_flag = build_flags(b, 4)};
+    int count = b->plan->dim[dim].count;
+
+    r.arrival_flag = r.ready_flag + 1;
+    r.sent_flag = r.ready_flag + 2;
+    r.copy_flag = r.ready_flag + 3;
+    r.slot_bytes = round_up(b->plan->request.bytes, PLAN_ROW_BYTES);
+    r.first_slot = build_vmem(b, r.slot_bytes * count);
+    b->plan->layout[layout].base = r.first_slot;
+    b->plan->layout[layout].stride[dim] = r.slot_bytes;
+    return r;
+}
+
+/* the slot of this rank's array; here and, of the same address, at its peers */
+static struct plan_where own_slot(const struct round *r)
+{
+    return (struct plan_where){.space = COLLECTIVE_VMEM, .layout = (uint8_t)r->layout,
+                               .fixed = (uint8_t)(1 << r->dim)};
+}
+
+static void send_all(struct plan_builder *b, const struct round *r, const struct plan_where *from)
+{
+    struct plan_shape shape = shape_of_run(b->plan->request.bytes);
+    const struct plan_dim *d = &b->plan->dim[r->dim];
+    struct plan_where to = own_slot(r);
+
+    build_wait(b, r->ready_flag, d->count - 1);
+    for (int i = 0; i < d->count - 1; i++)
+        build_send(b, from, &to, &shape, plan_shift_along(b->plan, r->dim, order_peers(d, i)),
+                   r->arrival_flag, r->sent_flag);
+}
+
+static void sum_all(struct plan_builder *b, const struct round *r)
+{
+    int count = b->plan->dim[r->dim].count;
+    struct plan_where to = absolute(r->first_slot);
+
+    build_wait_pending(b, r->copy_flag);
+    build_wait_pending(b, r->sent_flag);        /* slot 0 may be this rank's own */
+    build_wait(b, r->arrival_flag, (count - 1) * (b->plan->request.bytes / PLAN_GRANULE_BYTES));
+    for (int i = 1; i < count; i++) {
+        struct plan_where from = absolute(r->first_slot + i * r->slot_bytes);
+
+        build_add(b, &from, &to, b->plan->request.bytes);
+    }
+}
+
+/* The first round's array comes from HBM, the others' from the sum of the one before. */
+static void write_rounds(struct plan_builder *b, const struct round *round, int count)
+{
+    struct plan_shape shape = shape_of_run(b->plan->request.bytes);
+    struct plan_where array = {.space = COLLECTIVE_HBM, .layout = LAYOUT_IN};
+    struct plan_where last = absolute(round[count - 1].first_slot), from = array;
+
+    signal_peers(b, round[0].dim, round[0].ready_flag);
+    for (int i = 0; i < count; i++) {
+        struct plan_where own = own_slot(&round[i]);
+
+        build_copy(b, &from, &own, &shape, round[i].copy_flag);
+        if (i == 0) {
+            build_wait_pending(b, round[0].copy_flag);
+            from = own;
+        }
+        send_all(b, &round[i], &from);
+        if (i + 1 < count)
+            signal_peers(b, round[i + 1].dim, round[i + 1].ready_flag);
+        sum_all(b, &round[i]);
+        from = absolute(round[i].first_slot);
+    }
+    build_copy(b, &last, &array, &shape, round[0].copy_flag);
+    build_wait_pending(b, round[0].copy_flag);
+}
+
+static int check_vmem(const struct collective_plan *p, struct err *e)
+{
+    int64_t slots = 0, most;
+
+    for (int i = 0; i < PLAN_DIMS; i++)
+        slots += p->dim[i].count > 1 ? p->dim[i].count : 0;
+    most = p->chip.vmem_bytes / slots / PLAN_ROW_BYTES * PLAN_ROW_BYTES;
+    if (p->request.bytes <= most)
+        return 0;
+    return err_set(e, "exchange keeps %lld whole arrays in VMEM, which does not hold them; at most "
+                   "%lld bytes, or take torus", (long long)slots, (long long)most);
+}
+
+int plan_exchange(struct collective_plan *p, struct arena *a, struct err *e)
+{
+    struct round round[PLAN_DIMS];
+    struct plan_builder b;
+    int count = 0;
+
+    plan_set_axes(p, false, a);
+    p->is_symmetric = plan_closes(p);
+    if (check_vmem(p, e))
+        return -1;
+    build_begin(&b, p, a);
+    if (p->request.kind == COLLECTIVE_BARRIER) {
+        build_barrier(&b);
+        return build_end(&b, e);
+    }
+    for (int i = 0; i < PLAN_DIMS; i++)
+        if (p->dim[i].count > 1) {
+            round[count] = make_round(&b, i, LAYOUT_VMEM + i);
+            count++;
+        }
+    write_rounds(&b, round, count);
+    return build_end(&b, e);
+}
