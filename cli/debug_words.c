@@ -154,7 +154,7 @@ int debug_parse_range(const struct debugger *d, const char **at, int64_t default
     int64_t address;
 
     if (!debug_next_word(at, word))
-        return err_set(e, "which memory? hbm, vmem, smem or cmem, then an address");
+        return err_set(e, "which memory? hbm, vmem, smem, cmem or host, then an address");
     if (debug_parse_memory(word, &r->memory, e))
         return -1;
     r->unit_bytes = r->memory == MEMORY_VMEM || r->memory == MEMORY_CMEM ? ROW_BYTES : 4;

@@ -110,6 +110,8 @@ static void add_work(struct diff *d)
         {"hbm", "refresh_waits", "HBM waits for a refresh", ""},
         {"cores", "cmem_read_bytes", "CMEM read", "bytes"},
         {"cores", "cmem_write_bytes", "CMEM written", "bytes"},
+        {"cores", "host_read_bytes", "host memory read", "bytes"},
+        {"cores", "host_write_bytes", "host memory written", "bytes"},
         {"cores", "ici_sent_bytes", "ICI sent", "bytes"},
         {"links", "payload_bytes", "links, payload over all hops", "bytes"},
         {"links", "wire_bytes", "links, on the wire", "bytes"},

@@ -17,8 +17,9 @@ double explain_cycles_of_ns(const struct chip *c, double ns)
 void explain_count_copies(const struct core_counters *c, struct explain_copies *n)
 {
     static const enum isa_opcode reads[] = {OP_DMA_HBM_VMEM, OP_DMA_HBM_SMEM, OP_DMA_HBM_HBM,
-                                            OP_DMA_HBM_CMEM};
-    static const enum isa_opcode writes[] = {OP_DMA_VMEM_HBM, OP_DMA_SMEM_HBM, OP_DMA_CMEM_HBM};
+                                            OP_DMA_HBM_CMEM, OP_DMA_HBM_HOST};
+    static const enum isa_opcode writes[] = {OP_DMA_VMEM_HBM, OP_DMA_SMEM_HBM, OP_DMA_CMEM_HBM,
+                                             OP_DMA_HOST_HBM};
     static const enum isa_opcode remotes[] = {
         OP_DMA_VMEM_REMOTE, OP_DMA_VMEM_HBM_REMOTE, OP_DMA_HBM_VMEM_REMOTE, OP_DMA_HBM_HBM_REMOTE,
         OP_VSYNCADD_R, OP_VSYNCSET_R};

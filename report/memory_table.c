@@ -52,7 +52,7 @@ static const char *name_of(enum memory memory)
 {
     static const char *const names[MEMORY_COUNT] = {
         [MEMORY_HBM] = "HBM", [MEMORY_VMEM] = "VMEM", [MEMORY_SMEM] = "SMEM",
-        [MEMORY_CMEM] = "CMEM"};
+        [MEMORY_CMEM] = "CMEM", [MEMORY_HOST] = "host"};
 
     return names[memory];
 }

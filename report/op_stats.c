@@ -26,7 +26,8 @@ static void count_matmul(const struct report_view *v, struct op_stat *s, const s
 
 static void count_copy(struct op_stat *s, enum isa_opcode code)
 {
-    static const enum isa_opcode from_hbm[] = {OP_DMA_HBM_VMEM, OP_DMA_HBM_SMEM, OP_DMA_HBM_CMEM};
+    static const enum isa_opcode from_hbm[] = {OP_DMA_HBM_VMEM, OP_DMA_HBM_SMEM, OP_DMA_HBM_CMEM,
+                                               OP_DMA_HBM_HOST};
 
     s->has_copy = true;
     s->has_remote_copy |= isa_info(code)->format == ISA_FMT_DMA_REM;

@@ -102,6 +102,19 @@ static int check_core(const struct reading *r, const struct core_counters *c)
     return sum == c->cycles ? 0 : broken(r, "the cycles of a core do not add up");
 }
 
+/* what folders of old do not have */
+static int read_new_counts(const struct reading *r, json_t *from, struct core_counters *c)
+{
+    static const char *const keys[] = {"dma_staging_cycles", "host_read_bytes",
+                                       "host_write_bytes"};
+    int64_t *const to[] = {&c->dma_staging_cycles, &c->host_read_bytes, &c->host_write_bytes};
+
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (json_object_get(from, keys[i]) && read_count(r, from, keys[i], to[i]))
+            return -1;
+    return 0;
+}
+
 static int read_core(const struct reading *r, json_t *from, struct core_counters *c)
 {
     static const char *const keys[] = {
@@ -116,10 +129,7 @@ static int read_core(const struct reading *r, json_t *from, struct core_counters
     if (read_counts(r, from, keys, to, COUNT_OF(keys)) || read_stalls(r, from, c) ||
         read_units(r, from, c) || read_ops(r, from, c))
         return -1;
-    if (json_object_get(from, "dma_staging_cycles") &&      /* not in folders of old */
-        read_count(r, from, "dma_staging_cycles", &c->dma_staging_cycles))
-        return -1;
-    return check_core(r, c);
+    return read_new_counts(r, from, c) || check_core(r, c) ? -1 : 0;
 }
 
 static int read_cores(const struct reading *r)

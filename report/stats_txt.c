@@ -87,6 +87,8 @@ static void print_traffic(const struct core_counters *c, int core, FILE *to)
         {"hbm_write_bytes", "copied to HBM", "Byte", c->hbm_write_bytes},
         {"cmem_read_bytes", "read from CMEM", "Byte", c->cmem_read_bytes},
         {"cmem_write_bytes", "written to CMEM", "Byte", c->cmem_write_bytes},
+        {"host_read_bytes", "copied from host memory", "Byte", c->host_read_bytes},
+        {"host_write_bytes", "copied to host memory", "Byte", c->host_write_bytes},
         {"ici_sent_bytes", "to cores of other chips", "Byte", c->ici_sent_bytes},
         {"ici_received_bytes", "from cores of other chips", "Byte", c->ici_received_bytes},
     };

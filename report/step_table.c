@@ -214,6 +214,24 @@ static void print_ici(const struct report_view *v, FILE *to)
     print_links(v, to);
 }
 
+/* only of programs that reach it */
+static void print_host_memory(const struct report_view *v, FILE *to)
+{
+    double read = 0.0, written = 0.0;
+    char a[NUMBER_CHARS], b[NUMBER_CHARS];
+
+    for (int i = 0; i < v->core_count; i++) {
+        read += (double)v->core[i]->host_read_bytes;
+        written += (double)v->core[i]->host_write_bytes;
+    }
+    if (read + written <= 0.0)
+        return;
+    fprintf(to, "\nhost memory, over PCIe, mean of a core\n");
+    fprintf(to, "  read          %s B\n  written       %s B\n",
+            text_thousands(view_mean(v, read), a, sizeof(a)),
+            text_thousands(view_mean(v, written), b, sizeof(b)));
+}
+
 static void print_bound(const struct report_view *v, FILE *to)
 {
     struct bound b;
@@ -256,6 +274,7 @@ void step_table_print(const struct report_view *v, FILE *to)
     print_flops(v, to);
     print_hbm(v, to);
     print_ici(v, to);
+    print_host_memory(v, to);
     energy_print(v, to);
     print_ops(v, to);
     print_bound(v, to);

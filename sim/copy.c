@@ -46,7 +46,12 @@ struct dma_piece dma_piece(const struct dma *d, bool is_destination, int64_t at,
     return (struct dma_piece){address, left < most ? left : most};
 }
 
-/* NULL for the HBM, which is not one array */
+static struct hbm_store *store_of(const struct core *c, int space)
+{
+    return space == SPACE_HOST ? c->host : c->hbm;
+}
+
+/* NULL for HBM and host, which are not one array */
 static unsigned char *array_of(const struct core *c, int space)
 {
     switch (space) {
@@ -62,20 +67,22 @@ void copy_piece(const struct core *c, const struct dma *d, int64_t source, int64
 {
     const unsigned char *source_array = array_of(c, d->source_space);
     unsigned char *destination_array = array_of(c, d->destination_space);
+    const struct hbm_store *from = store_of(c, d->source_space);
+    struct hbm_store *to = store_of(c, d->destination_space);
     unsigned char buffer[BUFFER_BYTES];
     int64_t done, part;
 
     if (source_array && destination_array) {
         memmove(destination_array + destination, source_array + source, (size_t)bytes);
     } else if (source_array) {
-        hbm_store_write(c->hbm, destination, source_array + source, (size_t)bytes);
+        hbm_store_write(to, destination, source_array + source, (size_t)bytes);
     } else if (destination_array) {
-        hbm_store_read(c->hbm, source, destination_array + destination, (size_t)bytes);
+        hbm_store_read(from, source, destination_array + destination, (size_t)bytes);
     } else {
         for (done = 0; done < bytes; done += part) {
             part = bytes - done < BUFFER_BYTES ? bytes - done : BUFFER_BYTES;
-            hbm_store_read(c->hbm, source + done, buffer, (size_t)part);
-            hbm_store_write(c->hbm, destination + done, buffer, (size_t)part);
+            hbm_store_read(from, source + done, buffer, (size_t)part);
+            hbm_store_write(to, destination + done, buffer, (size_t)part);
         }
     }
 }

@@ -103,6 +103,7 @@ void core_fini(struct core *c)
     mem_free(c->recorder);
     units_fini(c);
     ranges_fini(&c->unknown_hbm);
+    ranges_fini(&c->unknown_host);
     mem_free_lazy(c->vmem);
     mem_free_lazy(c->cmem);
     mem_free_lazy(c->mxu_memory);
@@ -182,6 +183,7 @@ static void reset_counters(struct core *c)
     c->dma_count = c->hbm_read_bytes = c->hbm_write_bytes = 0;
     c->ici_sent_bytes = c->ici_received_bytes = 0;
     c->cmem_read_bytes = c->cmem_write_bytes = 0;
+    c->host_read_bytes = c->host_write_bytes = 0;
     c->dma_staging_ps = 0;
     if (!c->program)
         return;

@@ -108,7 +108,11 @@ struct store_record {
     struct access_rows rows;
 };
 
-enum memory_space { SPACE_HBM, SPACE_VMEM, SPACE_SMEM, SPACE_CMEM, SPACE_COUNT };
+enum memory_space {
+    SPACE_HBM, SPACE_VMEM, SPACE_SMEM, SPACE_CMEM,
+    SPACE_HOST,                         /* the core's window of its host's memory */
+    SPACE_COUNT
+};
 
 #define DMA_LEVEL_MAX 3
 
@@ -189,6 +193,8 @@ struct core {
     struct hbm_store *hbm;
     int64_t hbm_bytes;
     struct ranges unknown_hbm;          /* timing mode: written from vectors (sim/known.h) */
+    struct hbm_store *host;             /* host.window_bytes */
+    struct ranges unknown_host;
     unsigned char *cmem;                /* its share, NULL where the chip has none */
     int64_t cmem_bytes;
     struct checks *checks;              /* NULL where no check is asked for */
@@ -253,7 +259,7 @@ struct core {
     struct core_counters counters;
     uint32_t dma_issued;                /* copies; dma_count: of them, those that have started */
     int64_t dma_count, hbm_read_bytes, hbm_write_bytes, ici_sent_bytes, ici_received_bytes;
-    int64_t cmem_read_bytes, cmem_write_bytes;
+    int64_t cmem_read_bytes, cmem_write_bytes, host_read_bytes, host_write_bytes;
     ps_t dma_staging_ps;                /* that its ports waited for room in their staging */
 };
 

@@ -1,8 +1,8 @@
 /*
  * The DMA engines, chunk by chunk.
  *
- * Copies from HBM share one port of their core, other copies to HBM another,
- * then come those from CMEM, those to CMEM, and the rest. A port takes a chunk,
+ * Copies from the host share one port of their core, those to the host another,
+ * then come those from HBM, to HBM, from CMEM, to CMEM, and the rest. A port takes a chunk,
  * is free again after the chunk's bytes at the port's rate, and turns to the
  * next copy. Chunks do not wait for each other's data, but for a place in the
  * port's staging memory (sim/staging.h). Copies to other cores go chunk by chunk
@@ -26,6 +26,7 @@ void dma_reset(struct machine *m)
 
         p->remote_free_at = 0;
         m->cmem[machine_chip_of(m, i)] = (struct cmem_port){{0, 0}};
+        m->host[machine_chip_of(m, i)] = (struct host_link){{0, 0}};
         for (j = 0; j < PORT_COUNT; j++) {
             p->port[j].free_at = 0;
             p->port[j].is_scheduled = false;
@@ -37,6 +38,10 @@ void dma_reset(struct machine *m)
 
 static int port_of(const struct dma *d)
 {
+    if (d->source_space == SPACE_HOST)
+        return PORT_FROM_HOST;
+    if (d->destination_space == SPACE_HOST)
+        return PORT_TO_HOST;
     if (d->source_space == SPACE_HBM)
         return PORT_FROM_HBM;
     if (d->destination_space == SPACE_HBM)
@@ -52,8 +57,15 @@ static double port_gbps(const struct machine *m, int port)
     case PORT_FROM_HBM: case PORT_TO_HBM: return m->chip.dma_core_gbps;
     case PORT_FROM_CMEM: return m->chip.cmem_read_gbps;
     case PORT_TO_CMEM: return m->chip.cmem_write_gbps;
+    case PORT_FROM_HOST: case PORT_TO_HOST: return m->chip.host_pcie_gbps;
     default: return m->chip.dma_local_gbps;
     }
+}
+
+int64_t dma_port_staging_bytes(const struct chip *chip, int port)
+{
+    return port == PORT_FROM_HOST || port == PORT_TO_HOST ? chip->host_staging_bytes
+                                                          : chip->dma_staging_bytes;
 }
 
 static void port_put(struct machine *m, struct dma_port *p, int slot)
@@ -84,11 +96,12 @@ static int64_t chunk_of(const struct machine *m, const struct dma *d)
 }
 
 /* when the port, which has a copy, takes its next chunk: free, and with a place for it */
-static ps_t next_turn(struct machine *m, struct core *c, struct dma_port *p)
+static ps_t next_turn(struct machine *m, struct core *c, int port)
 {
+    struct dma_port *p = &m->ports[c->number].port[port];
     ps_t free_at = later(m->now_ps, p->free_at);
     ps_t at = staging_room(&p->staging, free_at, chunk_of(m, &c->dma[p->slot[p->first]]),
-                           m->chip.dma_staging_bytes);
+                           dma_port_staging_bytes(&m->chip, port));
 
     c->dma_staging_ps += at - free_at;
     return at;
@@ -124,6 +137,10 @@ static void complete_at_once(struct machine *m, struct core *c, int slot)
         c->hbm_read_bytes += d->bytes;
     if (d->source_space == SPACE_CMEM)
         c->cmem_read_bytes += d->bytes;
+    if (d->source_space == SPACE_HOST)
+        c->host_read_bytes += d->bytes;
+    if (d->destination_space == SPACE_HOST)
+        c->host_write_bytes += d->bytes;
     if (d->destination_space == SPACE_HBM)
         to->hbm_write_bytes += d->bytes;
     if (d->destination_space == SPACE_CMEM)
@@ -156,7 +173,7 @@ void dma_start(struct machine *m, struct core *c, int slot)
     }
     port_put(m, p, slot);
     if (!p->is_scheduled)
-        serial_push(m, next_turn(m, c, p), EVENT_PORT, c, port_of(d));
+        serial_push(m, next_turn(m, c, port_of(d)), EVENT_PORT, c, port_of(d));
     p->is_scheduled = true;
 }
 
@@ -222,6 +239,16 @@ static ps_t access_cmem(struct machine *m, struct core *c, int64_t bytes, bool i
     return *free_at;
 }
 
+/* and the link to their host, each direction for itself */
+static ps_t access_host(struct machine *m, struct core *c, int64_t bytes, bool is_write)
+{
+    ps_t *free_at = &m->host[machine_chip_of(m, c->number)].free_at[is_write];
+
+    *(is_write ? &c->host_write_bytes : &c->host_read_bytes) += bytes;
+    *free_at = later(*free_at, m->now_ps) + transfer_ps(bytes, m->chip.host_pcie_gbps);
+    return *free_at;
+}
+
 /* when the next `bytes` bytes of the copy have left or reached the memory of one side */
 static ps_t access_side(struct machine *m, struct core *c, const struct dma *d, int64_t bytes,
                         bool is_write)
@@ -229,6 +256,7 @@ static ps_t access_side(struct machine *m, struct core *c, const struct dma *d, 
     switch (is_write ? d->destination_space : d->source_space) {
     case SPACE_HBM: return access_hbm(m, c, d, d->done_bytes, bytes, is_write);
     case SPACE_CMEM: return access_cmem(m, c, bytes, is_write);
+    case SPACE_HOST: return access_host(m, c, bytes, is_write);
     default: return m->now_ps;
     }
 }
@@ -244,6 +272,8 @@ static ps_t fixed_ps(const struct machine *m, const struct dma *d)
     default:
         ns += d->source_space == SPACE_HBM ? m->chip.dma_read_ns : 0;
         ns += d->destination_space == SPACE_HBM ? m->chip.dma_write_ns : 0;
+        ns += d->source_space == SPACE_HOST ? m->chip.host_latency_ns : 0;
+        ns += d->destination_space == SPACE_HOST ? m->chip.host_latency_ns : 0;
         return ns * PS_PER_NS;
     }
 }
@@ -288,7 +318,7 @@ void dma_port_chunk(struct machine *m, struct core *c, int port)
     ps_t at = 0;
 
     take_chunk(m, c, port);
-    while (p->count > 0 && is_next(m, at = next_turn(m, c, p))) {
+    while (p->count > 0 && is_next(m, at = next_turn(m, c, port))) {
         m->now_ps = at;
         c->serial_sequence++;
         take_chunk(m, c, port);

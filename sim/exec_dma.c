@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static const char *const space_name[SPACE_COUNT] = {"hbm", "vmem", "smem", "cmem"};
+static const char *const space_name[SPACE_COUNT] = {"hbm", "vmem", "smem", "cmem", "host"};
 
 static const struct dma_way {
     uint8_t source, destination;
@@ -25,6 +25,10 @@ static const struct dma_way {
     [OP_DMA_CMEM_HBM] = {SPACE_CMEM, SPACE_HBM, false},
     [OP_DMA_VMEM_CMEM] = {SPACE_VMEM, SPACE_CMEM, false},
     [OP_DMA_CMEM_VMEM] = {SPACE_CMEM, SPACE_VMEM, false},
+    [OP_DMA_HBM_HOST] = {SPACE_HBM, SPACE_HOST, false},
+    [OP_DMA_HOST_HBM] = {SPACE_HOST, SPACE_HBM, false},
+    [OP_DMA_VMEM_HOST] = {SPACE_VMEM, SPACE_HOST, false},
+    [OP_DMA_HOST_VMEM] = {SPACE_HOST, SPACE_VMEM, false},
     [OP_DMA_VMEM_REMOTE] = {SPACE_VMEM, SPACE_VMEM, true},
     [OP_DMA_VMEM_HBM_REMOTE] = {SPACE_VMEM, SPACE_HBM, true},
     [OP_DMA_HBM_VMEM_REMOTE] = {SPACE_HBM, SPACE_VMEM, true},
@@ -44,14 +48,15 @@ static int64_t space_bytes(const struct core *c, int space)
     case SPACE_HBM: return c->hbm_bytes;
     case SPACE_VMEM: return c->chip->vmem_bytes;
     case SPACE_SMEM: return c->chip->smem_bytes;
+    case SPACE_HOST: return c->chip->host_window_bytes;
     default: return c->cmem_bytes;
     }
 }
 
-/* a granule number; that of HBM has no sign, so that a share may have 128 GiB */
+/* a granule number; those of HBM and host have no sign, so that they may have 128 GiB */
 static int64_t granules_of(int space, int32_t word)
 {
-    return space == SPACE_HBM ? (int64_t)(uint32_t)word : word;
+    return space == SPACE_HBM || space == SPACE_HOST ? (int64_t)(uint32_t)word : word;
 }
 
 struct span {
@@ -247,6 +252,10 @@ DMA(DMA_HBM_CMEM)
 DMA(DMA_CMEM_HBM)
 DMA(DMA_VMEM_CMEM)
 DMA(DMA_CMEM_VMEM)
+DMA(DMA_HBM_HOST)
+DMA(DMA_HOST_HBM)
+DMA(DMA_VMEM_HOST)
+DMA(DMA_HOST_VMEM)
 DMA(DMA_VMEM_REMOTE)
 DMA(DMA_VMEM_HBM_REMOTE)
 DMA(DMA_HBM_VMEM_REMOTE)
@@ -268,9 +277,9 @@ static bool read_spaces(struct core *c, const int32_t *word, struct dma *d)
     d->destination_space = spaces >> 4 & 15;
     d->is_remote = (spaces & SPACES_REMOTE) != 0;
     if (d->source_space >= SPACE_COUNT)
-        return bad_field(c, "the source space", d->source_space, "0..3");
+        return bad_field(c, "the source space", d->source_space, "0..4");
     if (d->destination_space >= SPACE_COUNT)
-        return bad_field(c, "the destination space", d->destination_space, "0..3");
+        return bad_field(c, "the destination space", d->destination_space, "0..4");
     if (spaces >> 9)
         return bad_field(c, "the rest of word 0", spaces >> 9, "0");
     if (d->is_remote && (d->source_space > SPACE_VMEM || d->destination_space > SPACE_VMEM))

@@ -8,7 +8,8 @@
 #include <string.h>
 
 _Static_assert((int)MEMORY_HBM == SPACE_HBM && (int)MEMORY_VMEM == SPACE_VMEM
-               && (int)MEMORY_SMEM == SPACE_SMEM && (int)MEMORY_CMEM == SPACE_CMEM,
+               && (int)MEMORY_SMEM == SPACE_SMEM && (int)MEMORY_CMEM == SPACE_CMEM
+               && (int)MEMORY_HOST == SPACE_HOST,
                "memories have the same numbers inside");
 
 static const struct core *core_at(const struct machine *m, int core)

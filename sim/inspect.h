@@ -105,7 +105,7 @@ int machine_accumulator_count(const struct machine *m, int core);
 void machine_accumulator(const struct machine *m, int core, int index,
                          struct accumulator_view *to);
 
-enum memory { MEMORY_HBM, MEMORY_VMEM, MEMORY_SMEM, MEMORY_CMEM, MEMORY_COUNT };
+enum memory { MEMORY_HBM, MEMORY_VMEM, MEMORY_SMEM, MEMORY_CMEM, MEMORY_HOST, MEMORY_COUNT };
 const char *memory_name(enum memory memory);
 int64_t machine_memory_bytes(const struct machine *m, enum memory memory);      /* of a core */
 /* as machine_vmem_read for any memory */

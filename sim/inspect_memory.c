@@ -8,7 +8,7 @@
 
 const char *memory_name(enum memory memory)
 {
-    static const char *const names[MEMORY_COUNT] = {"hbm", "vmem", "smem", "cmem"};
+    static const char *const names[MEMORY_COUNT] = {"hbm", "vmem", "smem", "cmem", "host"};
 
     return names[memory];
 }
@@ -19,6 +19,7 @@ int64_t machine_memory_bytes(const struct machine *m, enum memory memory)
     case MEMORY_HBM: return m->share_bytes;
     case MEMORY_VMEM: return m->chip.vmem_bytes;
     case MEMORY_SMEM: return m->chip.smem_bytes;
+    case MEMORY_HOST: return m->chip.host_window_bytes;
     default: return m->core[0].cmem_bytes;
     }
 }
@@ -44,6 +45,7 @@ int machine_memory_read(struct machine *m, int core, enum memory memory, int64_t
     case MEMORY_HBM: return machine_hbm_read(m, core, address, to, bytes, e);
     case MEMORY_VMEM: return machine_vmem_read(m, core, address, to, bytes, e);
     case MEMORY_SMEM: return machine_smem_read(m, core, address, to, bytes, e);
+    case MEMORY_HOST: return machine_host_read(m, core, address, to, bytes, e);
     default: return read_cmem(m, core, address, to, bytes, e);
     }
 }

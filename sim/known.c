@@ -28,31 +28,46 @@ bool known_check_start(struct core *c, const struct dma *d)
     return c->state != CORE_FAULTED;
 }
 
+/* of HBM or host memory */
+static struct ranges *unknown_of(struct core *c, int space)
+{
+    return space == SPACE_HOST ? &c->unknown_host : &c->unknown_hbm;
+}
+
+static bool is_stored(int space)
+{
+    return space == SPACE_HBM || space == SPACE_HOST;
+}
+
 /* The copy's bundle is told, at the cycle at which its bytes become visible. */
 static void fault_at_arrival(struct core *c, const struct dma *d, const struct range *unknown)
 {
     char what[100];
 
-    snprintf(what, sizeof(what), "hbm bytes %lld..%lld, written from vectors",
-             (long long)unknown->first, (long long)unknown->end - 1);
+    snprintf(what, sizeof(what), "%s bytes %lld..%lld, written from vectors",
+             d->source_space == SPACE_HOST ? "host" : "hbm", (long long)unknown->first,
+             (long long)unknown->end - 1);
     c->issue_at = c->is_resumed ? c->pending.at : c->now;
     c->pc = d->bundle;
     core_fault_unknown(c, name_of(d), what);
 }
 
-static void copy_from_hbm(struct core *c, const struct dma *d, int64_t source,
-                          int64_t destination, int64_t bytes)
+static void copy_from_store(struct core *c, const struct dma *d, int64_t source,
+                            int64_t destination, int64_t bytes)
 {
-    struct ranges *unknown = &c->unknown_hbm;
+    struct ranges *unknown = unknown_of(c, d->source_space);
     const struct range *found = ranges_find(unknown, source, source + bytes);
 
-    if (d->destination_space == SPACE_HBM) {
-        ranges_copy(unknown, source, source + bytes, unknown, destination);
+    if (is_stored(d->destination_space)) {
+        ranges_copy(unknown, source, source + bytes, unknown_of(c, d->destination_space),
+                    destination);
         hbm_log_give_up(c->hbm_log);
     } else if (found) {
         fault_at_arrival(c, d, found);
-    } else {
+    } else if (d->source_space == SPACE_HBM) {
         hbm_log_read(c->hbm_log, c, source, bytes);
+    } else {
+        hbm_log_give_up(c->hbm_log);
     }
     copy_piece(c, d, source, destination, bytes);
 }
@@ -60,19 +75,22 @@ static void copy_from_hbm(struct core *c, const struct dma *d, int64_t source,
 static void copy_known_piece(struct core *c, const struct dma *d, int64_t source,
                              int64_t destination, int64_t bytes)
 {
-    struct ranges *unknown = &c->unknown_hbm;
+    struct ranges *unknown = unknown_of(c, d->destination_space);
 
-    if (d->source_space == SPACE_HBM) {
-        copy_from_hbm(c, d, source, destination, bytes);
+    if (d->destination_space == SPACE_HOST)
+        hbm_log_give_up(c->hbm_log);
+    if (is_stored(d->source_space)) {
+        copy_from_store(c, d, source, destination, bytes);
     } else if (d->source_space == SPACE_SMEM) {
-        if (d->destination_space == SPACE_HBM)
+        if (is_stored(d->destination_space))
             ranges_remove(unknown, destination, destination + bytes);
         copy_piece(c, d, source, destination, bytes);
         if (d->destination_space == SPACE_HBM)
             hbm_log_write(c->hbm_log, c, destination, bytes);
     } else {
         ranges_add(unknown, destination, destination + bytes);
-        hbm_log_unknown(c->hbm_log, destination, bytes);
+        if (d->destination_space == SPACE_HBM)
+            hbm_log_unknown(c->hbm_log, destination, bytes);
     }
 }
 

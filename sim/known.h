@@ -2,8 +2,8 @@
  * What is known of memory in timing mode.
  *
  * Nothing works on lanes there, so VMEM and CMEM hold nothing that is known,
- * and what is written from them into an HBM makes that range unknown (struct
- * core, unknown_hbm). SMEM is always known: a copy that would bring unknown
+ * and what is written from them into HBM or host memory makes that range
+ * unknown (struct core, unknown_hbm, unknown_host). SMEM is always known: a copy that would bring unknown
  * bytes there is a fault, and so is everything else that would let a lane reach
  * a scalar register, an address or a size.
  */

@@ -17,6 +17,7 @@ static void create_memories(struct machine *m)
 
     m->hbm = arena_array(&m->arena, (size_t)m->chip_count, sizeof(*m->hbm));
     m->cmem = arena_array(&m->arena, (size_t)m->chip_count, sizeof(*m->cmem));
+    m->host = arena_array(&m->arena, (size_t)m->chip_count, sizeof(*m->host));
     for (i = 0; i < m->chip_count; i++)
         m->hbm[i] = hbm_create(&config);
     if (m->chip_count > 1) {
@@ -47,6 +48,7 @@ static void create_cores(struct machine *m)
         m->core[i].checks = checks_create(&m->options, &m->chip, &m->now_ps);
         m->core[i].hbm = hbm_store_create(m->share_bytes);
         m->core[i].hbm_bytes = m->share_bytes;
+        m->core[i].host = hbm_store_create(m->chip.host_window_bytes);
         if (uses_memo(&m->options))
             m->core[i].memo = memo_create();
         for (j = 0; j < PORT_COUNT; j++)
@@ -113,6 +115,7 @@ void machine_destroy(struct machine *m)
     launch_memo_destroy(m->launch_memo);
     for (i = 0; i < m->core_count; i++) {
         hbm_store_destroy(m->core[i].hbm);
+        hbm_store_destroy(m->core[i].host);
         core_fini(&m->core[i]);
         for (port = 0; port < PORT_COUNT; port++)
             staging_fini(&m->ports[i].port[port].staging);
@@ -251,30 +254,60 @@ static int check_host_range(const struct machine *m, int core, const char *memor
     return 0;
 }
 
+/* stored bytes, and what of them timing mode has lost track of */
+static int write_store(struct hbm_store *s, struct ranges *unknown, int64_t address,
+                       const void *from, int64_t bytes)
+{
+    hbm_store_write(s, address, from, (size_t)bytes);
+    ranges_remove(unknown, address, address + bytes);
+    return 0;
+}
+
+static int read_store(const struct core *c, enum memory_space space, int64_t address, void *to,
+                      int64_t bytes, struct err *e)
+{
+    bool is_host = space == SPACE_HOST;
+    const struct range *unknown = ranges_find(is_host ? &c->unknown_host : &c->unknown_hbm,
+                                              address, address + bytes);
+
+    if (unknown)
+        return err_set(e, "core %d: timing mode does not work out %s bytes %lld..%lld; "
+                       "use --mode both", c->number, is_host ? "host" : "hbm",
+                       (long long)unknown->first, (long long)unknown->end - 1);
+    hbm_store_read(is_host ? c->host : c->hbm, address, to, (size_t)bytes);
+    return 0;
+}
+
 int machine_hbm_write(struct machine *m, int core, int64_t address, const void *from,
                       int64_t bytes, struct err *e)
 {
     if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
         return -1;
-    hbm_store_write(m->core[core].hbm, address, from, (size_t)bytes);
-    ranges_remove(&m->core[core].unknown_hbm, address, address + bytes);
-    return 0;
+    return write_store(m->core[core].hbm, &m->core[core].unknown_hbm, address, from, bytes);
 }
 
 int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
                      struct err *e)
 {
-    const struct range *unknown;
-
     if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
         return -1;
-    unknown = ranges_find(&m->core[core].unknown_hbm, address, address + bytes);
-    if (unknown)
-        return err_set(e, "core %d: timing mode does not work out hbm bytes %lld..%lld; "
-                       "use --mode both", core, (long long)unknown->first,
-                       (long long)unknown->end - 1);
-    hbm_store_read(m->core[core].hbm, address, to, (size_t)bytes);
-    return 0;
+    return read_store(&m->core[core], SPACE_HBM, address, to, bytes, e);
+}
+
+int machine_host_write(struct machine *m, int core, int64_t address, const void *from,
+                       int64_t bytes, struct err *e)
+{
+    if (check_host_range(m, core, "host", address, bytes, m->chip.host_window_bytes, e) != 0)
+        return -1;
+    return write_store(m->core[core].host, &m->core[core].unknown_host, address, from, bytes);
+}
+
+int machine_host_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
+                      struct err *e)
+{
+    if (check_host_range(m, core, "host", address, bytes, m->chip.host_window_bytes, e) != 0)
+        return -1;
+    return read_store(&m->core[core], SPACE_HOST, address, to, bytes, e);
 }
 
 int machine_smem_write(struct machine *m, int core, int64_t address, const void *from,

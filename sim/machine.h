@@ -54,6 +54,7 @@ struct core_counters {
     int64_t matmul_flops;               /* 2 x rows x mxu.size^2 per vmatmul */
     int64_t hbm_read_bytes, hbm_write_bytes, ici_sent_bytes, ici_received_bytes;
     int64_t cmem_read_bytes, cmem_write_bytes;  /* by copies and by cld */
+    int64_t host_read_bytes, host_write_bytes;  /* by copies from and to host memory */
     int64_t dma_count;
     cycle_t dma_staging_cycles;         /* its DMA ports waited for room, summed over them */
 };
@@ -158,6 +159,11 @@ int machine_hbm_write(struct machine *m, int core, int64_t address, const void *
                       int64_t bytes, struct err *e);
 int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
                      struct err *e);
+/* the same for the core's window of host memory, host.window_bytes that copies reach */
+int machine_host_write(struct machine *m, int core, int64_t address, const void *from,
+                       int64_t bytes, struct err *e);
+int machine_host_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
+                      struct err *e);
 int machine_smem_write(struct machine *m, int core, int64_t address, const void *from,
                        int64_t bytes, struct err *e);
 int machine_smem_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,

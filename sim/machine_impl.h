@@ -18,7 +18,10 @@ struct dma_port {
     struct staging staging;             /* chunks asked for and not back */
 };
 
-enum { PORT_FROM_HBM, PORT_TO_HBM, PORT_FROM_CMEM, PORT_TO_CMEM, PORT_LOCAL, PORT_COUNT };
+enum {
+    PORT_FROM_HBM, PORT_TO_HBM, PORT_FROM_CMEM, PORT_TO_CMEM, PORT_FROM_HOST, PORT_TO_HOST,
+    PORT_LOCAL, PORT_COUNT
+};
 
 struct core_ports {
     struct dma_port port[PORT_COUNT];
@@ -39,6 +42,9 @@ struct machine {
     struct cmem_port {
         ps_t free_at[2];                /* for a read, for a write */
     } *cmem;                            /* per chip */
+    struct host_link {
+        ps_t free_at[2];                /* from the host, to the host */
+    } *host;                            /* per chip */
     struct net *net;                    /* NULL for a single chip */
     struct decoded_program **program;
     size_t program_count, program_capacity;
@@ -79,6 +85,8 @@ void dma_remote_chunk(struct machine *m, struct core *c, const struct event *e);
 void dma_hop(struct machine *m, struct core *c, const struct event *e);
 void dma_arrive(struct machine *m, struct core *c, const struct event *e);
 void dma_sent(struct machine *m, struct core *c, int slot);
+/* that a port may have under way */
+int64_t dma_port_staging_bytes(const struct chip *chip, int port);
 /* complete: the flag rises, the slot is free again */
 void dma_done(struct machine *m, struct core *c, int slot);
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const space_name[SPACE_COUNT] = {"hbm", "vmem", "smem", "cmem"};
+static const char *const space_name[SPACE_COUNT] = {"hbm", "vmem", "smem", "cmem", "host"};
 
 struct race *race_create(const ps_t *now_ps)
 {

@@ -12,6 +12,7 @@ static const struct field machine_fields[] = {
 
     /* below */
     APART(machine, core), APART(machine, ports), APART(machine, hbm), APART(machine, cmem),
+    APART(machine, host),
     APART(machine, net), APART(machine, queue), APART(machine, fault),
 
     /* the fingerprint compares them */
@@ -25,6 +26,7 @@ static const struct field machine_fields[] = {
     APART(machine, rounds), APART(machine, launch_memo), APART(machine, tracing)};
 
 static const struct field cmem_fields[] = {SAVED_TIME(cmem_port, free_at)};
+static const struct field host_fields[] = {SAVED_TIME(host_link, free_at)};
 
 /* What a bundle's program is to a core. */
 struct loaded_program {
@@ -37,6 +39,7 @@ static uint32_t layout_crc(void)
     uint32_t crc = archive_table_crc(OP_COUNT, machine_fields, COUNT_OF(machine_fields));
 
     crc = archive_table_crc(crc, cmem_fields, COUNT_OF(cmem_fields));
+    crc = archive_table_crc(crc, host_fields, COUNT_OF(host_fields));
     crc = core_archive_crc(crc);
     crc = units_archive_crc(crc);
     crc = copies_archive_crc(crc);
@@ -180,6 +183,7 @@ static void archive_state(struct machine *m, struct archive *a)
     for (i = 0; i < m->chip_count; i++) {
         hbm_archive(m->hbm[i], a);
         WALK(a, cmem_fields, &m->cmem[i]);
+        WALK(a, host_fields, &m->host[i]);
     }
     if (m->net)
         net_archive(m->net, a);

@@ -48,12 +48,14 @@ static const struct field core_fields[] = {
     SAVED(core, dma_issued), SAVED(core, dma_count), SAVED(core, hbm_read_bytes), SAVED(core, hbm_write_bytes),
     SAVED(core, ici_sent_bytes), SAVED(core, ici_received_bytes), SAVED(core, cmem_read_bytes),
     SAVED(core, cmem_write_bytes), SAVED_TIME(core, dma_staging_ps),
+    SAVED(core, host_read_bytes), SAVED(core, host_write_bytes),
 
     /* below, and in snapshot_units.c and snapshot_dma.c */
     APART(core, bundle_count), APART(core, bundle_stall), APART(core, bundle_copies),
     APART(core, guarded_count),
     APART(core, s), APART(core, registers), APART(core, m), APART(core, vmem), APART(core, smem),
-    APART(core, hbm), APART(core, unknown_hbm), APART(core, cmem), APART(core, flag),
+    APART(core, hbm), APART(core, unknown_hbm), APART(core, host),
+    APART(core, unknown_host), APART(core, cmem), APART(core, flag),
     APART(core, store), APART(core, eup), APART(core, crf), APART(core, v2s),
     APART(core, store_at), APART(core, wide_store_at), APART(core, drf), APART(core, xlu),
     APART(core, mxu), APART(core, mxu_memory),
@@ -106,6 +108,8 @@ static void archive_memories(struct core *c, struct archive *a)
         archive_sparse(a, c->cmem, (size_t)c->cmem_bytes);
     hbm_store_archive(c->hbm, a);
     ranges_archive(&c->unknown_hbm, c->hbm_bytes, a);
+    hbm_store_archive(c->host, a);
+    ranges_archive(&c->unknown_host, c->chip->host_window_bytes, a);
 }
 
 /* the newest ones: the ring has overwritten the others */

@@ -140,7 +140,8 @@ void copies_archive(struct core *c, struct archive *a)
 }
 
 /* chunks that a port waits for, the oldest first: they end in that order */
-static void archive_staging(const struct chip *chip, struct staging *s, struct archive *a)
+static void archive_staging(int64_t chunk_bytes, int64_t staging_bytes, struct staging *s,
+                            struct archive *a)
 {
     size_t count = archive_count(a, s->count, 1), i;
     ps_t last = 0;
@@ -152,9 +153,8 @@ static void archive_staging(const struct chip *chip, struct staging *s, struct a
 
         WALK(a, staged_fields, &one);
         archive_check(a, one.end >= last && one.bytes > 0
-                         && one.bytes <= chip->dma_chunk_bytes
-                         && (!archive_is_loading(a)
-                             || s->bytes + one.bytes <= chip->dma_staging_bytes),
+                         && one.bytes <= chunk_bytes
+                         && (!archive_is_loading(a) || s->bytes + one.bytes <= staging_bytes),
                       "the snapshot has an impossible chunk under way");
         if (archive_is_loading(a) && !a->is_failed)
             staging_put(s, one.end, one.bytes);
@@ -181,7 +181,8 @@ void ports_archive(const struct chip *chip, struct core_ports *p, struct archive
             archive_check(a, *slot >= 0 && *slot < depth, "the snapshot has DMA slot %d of %d",
                           *slot, depth);
         }
-        archive_staging(chip, &port->staging, a);
+        archive_staging(chip->dma_chunk_bytes, dma_port_staging_bytes(chip, i), &port->staging,
+                        a);
     }
 }
 

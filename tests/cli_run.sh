@@ -53,6 +53,13 @@ grep -q '^  functional mode: cycles were not simulated$' "$out" || fail "functio
 grep -q 'HBM read  *32,768 B$' "$out" || fail "functional mode: $(cat "$out")"
 grep -q 'load  *8 operations$' "$out" || fail "functional mode: $(cat "$out")"
 
+# copies from and to the host have a section of their own, of programs that reach it
+printf '{ dma.vmem_to_host 0, 16, 0, [sflag:0] }\n{ dma.done.wait [sflag:0], 16 }\n' >"$dir/host.tasm"
+printf '{ vsyncadd [sflag:0], -16 }\n{ shalt }\n' >>"$dir/host.tasm"
+$systole run "$dir/host.tasm" --tpu v3 | grep -A2 "^host memory, over PCIe" |
+    grep -q "written       512 B" || fail "no bytes to the host in the report"
+$systole run $ex --tpu v3 | grep -q "^host memory" && fail "host bytes of a program without"
+
 expect() {          # exit status, part of the message, arguments
     wanted=$1 message=$2; shift 2
     $systole run "$@" >"$out" 2>"$out.err"

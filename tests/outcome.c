@@ -80,6 +80,7 @@ static void take_counters(struct outcome *o, const struct machine *m, int core)
     const int64_t counts[] = {k->issue_cycles, k->matmul_cycles, k->matmul_flops,
                               k->hbm_read_bytes, k->hbm_write_bytes, k->ici_sent_bytes,
                               k->ici_received_bytes, k->cmem_read_bytes, k->cmem_write_bytes,
+                              k->host_read_bytes, k->host_write_bytes,
                               k->dma_count};
 
     put(o, OUTCOME_TIMES, core, "cycles, issue, idle, staging", times, sizeof(times[0]), COUNT_OF(times));

@@ -122,7 +122,7 @@ struct way {
 
 static enum space space_of_name(const char *name)
 {
-    static const char *const names[SPACES] = {"hbm", "vmem", "smem", "cmem"};
+    static const char *const names[SPACES] = {"hbm", "vmem", "smem", "cmem", "host"};
 
     for (int i = 0; i < SPACES; i++)
         if (strncmp(name, names[i], strlen(names[i])) == 0)
@@ -139,15 +139,20 @@ static struct way way_of(enum isa_opcode code)
                         space_of_name(strstr(name, "_to_") + strlen("_to_"))};
 }
 
-/* lanes must not reach SMEM through copies: some zones of HBM keep clean */
+static bool has_clean_zones(enum space space)
+{
+    return space == IN_HBM || space == IN_HOST;
+}
+
+/* lanes must not reach SMEM through copies: some zones of HBM and of the host keep clean */
 static bool keeps_lanes_out(const struct maker *m, const struct zones *from, const struct zones *to)
 {
     bool from_lanes = from->space == IN_VMEM || from->space == IN_CMEM
-                      || (from->space == IN_HBM && from->first + from->count > SCALAR_ZONES);
+                      || (has_clean_zones(from->space) && from->first + from->count > SCALAR_ZONES);
 
     if (!m->r->options.for_timing || !from_lanes)
         return true;
-    return to->space != IN_SMEM && !(to->space == IN_HBM && to->first < SCALAR_ZONES);
+    return to->space != IN_SMEM && !(has_clean_zones(to->space) && to->first < SCALAR_ZONES);
 }
 
 static struct zones any_zones(struct maker *m, enum space space)
@@ -365,11 +370,20 @@ static void describe(struct maker *m, const struct copy *c, const struct shape *
     put_descriptor(to, word);
 }
 
+static enum space any_space(struct maker *m)
+{
+    enum space space;
+
+    do {
+        space = (enum space)below(m, SPACES);
+    } while (space == IN_CMEM && m->r->cmem.bytes == 0);
+    return space;
+}
+
 /* by a descriptor that stands in SMEM from the start; the last PHASE_MAX are kept for phases */
 static void make_described_copy(struct maker *m)
 {
-    enum space from = (enum space)below(m, m->r->cmem.bytes ? 4 : 3);
-    enum space to = (enum space)below(m, m->r->cmem.bytes ? 4 : 3);
+    enum space from = any_space(m), to = any_space(m);
     int number = m->descriptor_count;
     struct flag_use *u;
     struct shape s;

@@ -98,7 +98,7 @@ struct xlu_unit {
     uint8_t guard;
 };
 
-enum space { IN_HBM, IN_VMEM, IN_SMEM, IN_CMEM, SPACES };
+enum space { IN_HBM, IN_VMEM, IN_SMEM, IN_CMEM, IN_HOST, SPACES };
 struct zone {
     int readers, writers;               /* copies under way */
     bool is_inbox;                      /* kept for what another core sends */

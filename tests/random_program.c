@@ -73,6 +73,7 @@ static void pick_windows(struct random_programs *r, struct rng *rng)
     r->vmem = pick_window(rng, r->chip.vmem_bytes, WINDOW_BYTES);
     r->smem = pick_window(rng, r->chip.smem_bytes, SMEM_WINDOW_BYTES);
     r->cmem = pick_window(rng, r->chip.cmem_bytes / cores / 4096 * 4096, WINDOW_BYTES);
+    r->host = pick_window(rng, r->chip.host_window_bytes, WINDOW_BYTES);
 }
 
 /* with its weights a little changed */
@@ -232,7 +233,10 @@ static void fill_page(struct rng *rng, uint32_t *page, size_t words)
 static const struct random_window *window_of_memory(const struct random_programs *r,
                                                     enum random_memory memory)
 {
-    return memory == RANDOM_HBM ? &r->hbm : memory == RANDOM_VMEM ? &r->vmem : &r->smem;
+    const struct random_window *const windows[RANDOM_MEMORY_COUNT] = {
+        &r->hbm, &r->vmem, &r->smem, &r->host};
+
+    return windows[memory];
 }
 
 void random_contents(const struct random_programs *r, int core, enum random_memory memory,
@@ -274,6 +278,8 @@ void random_programs_load(const struct random_programs *r, struct machine *m)
         must(r, machine_vmem_write(m, core, r->vmem.first, buf, r->vmem.bytes, &e), &e);
         random_contents(r, core, RANDOM_SMEM, buf);
         must(r, machine_smem_write(m, core, r->smem.first, buf, r->smem.bytes, &e), &e);
+        random_contents(r, core, RANDOM_HOST, buf);
+        must(r, machine_host_write(m, core, r->host.first, buf, r->host.bytes, &e), &e);
     }
     mem_free(buf);
 }

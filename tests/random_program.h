@@ -44,7 +44,8 @@ struct random_programs {
     int core_count;                     /* of the slice; those beyond busy_count just halt */
     int busy_count;
     struct isa_program program[RANDOM_CORES_MAX];
-    struct random_window hbm, vmem, smem, cmem;     /* the same on every core; cmem may be empty */
+    struct random_window hbm, vmem, smem, cmem, host;       /* the same on every core; cmem may be
+                                                             * empty */
     int32_t entry_s[RANDOM_CORES_MAX][ISA_SREG_COUNT];
     unsigned char descriptor[RANDOM_CORES_MAX][RANDOM_DESCRIPTOR_BYTES];
     struct arena arena;
@@ -59,8 +60,8 @@ void random_programs_make(struct random_programs *r, const char *chip, uint64_t 
                           const struct random_options *options);
 void random_programs_free(struct random_programs *r);
 
-/* contents of a core's memories before it starts; `bytes` of the window of HBM, VMEM or SMEM */
-enum random_memory { RANDOM_HBM, RANDOM_VMEM, RANDOM_SMEM, RANDOM_MEMORY_COUNT };
+/* contents of a core's memories before it starts; `bytes` of its window */
+enum random_memory { RANDOM_HBM, RANDOM_VMEM, RANDOM_SMEM, RANDOM_HOST, RANDOM_MEMORY_COUNT };
 void random_contents(const struct random_programs *r, int core, enum random_memory memory,
                      unsigned char *to);
 

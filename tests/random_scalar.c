@@ -9,6 +9,7 @@ static const struct random_window *window_of(const struct maker *m, enum space s
     case IN_HBM: return &m->r->hbm;
     case IN_VMEM: return &m->r->vmem;
     case IN_SMEM: return &m->r->smem;
+    case IN_HOST: return &m->r->host;
     default: return &m->r->cmem;
     }
 }

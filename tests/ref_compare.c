@@ -87,6 +87,8 @@ static void compare_counters(struct finding *f)
     hold(f, "cmem_read_bytes", -1, a->cmem_read_bytes, b->cmem_read_bytes);
     hold(f, "cmem_write_bytes", -1, a->cmem_write_bytes, b->cmem_write_bytes);
     hold(f, "dma_staging_cycles", -1, a->dma_staging_cycles, b->dma_staging_cycles);
+    hold(f, "host_read_bytes", -1, a->host_read_bytes, b->host_read_bytes);
+    hold(f, "host_write_bytes", -1, a->host_write_bytes, b->host_write_bytes);
     hold(f, "dma_count", -1, a->dma_count, b->dma_count);
     hold(f, "the count of units", -1, a->unit_count, b->unit_count);
 }
@@ -188,9 +190,11 @@ static void compare_memories(struct finding *f)
 {
     const struct ref_core *c = &f->reference->core[f->core];
 
-    for (size_t i = 0; i < c->hbm_page_count; i++)
-        compare_page(f, MEMORY_HBM, c->hbm_page[i] * REF_PAGE_BYTES);
-    for (int memory = MEMORY_HBM + 1; memory < MEMORY_COUNT; memory++)
+    for (size_t i = 0; i < c->hbm.page_count; i++)
+        compare_page(f, MEMORY_HBM, c->hbm.page[i] * REF_PAGE_BYTES);
+    for (size_t i = 0; i < c->host.page_count; i++)
+        compare_page(f, MEMORY_HOST, c->host.page[i] * REF_PAGE_BYTES);
+    for (int memory = MEMORY_VMEM; memory <= MEMORY_CMEM; memory++)
         for (int64_t at = 0; at < ref_memory_bytes(c, (enum memory)memory); at += REF_PAGE_BYTES)
             compare_page(f, (enum memory)memory, at);
     for (int i = 0; i < c->m->chip.sync_flags && c->program; i++)

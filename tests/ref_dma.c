@@ -8,6 +8,12 @@
 
 #define GRANULE 32
 
+/* NULL for what is one array */
+static struct ref_sparse *sparse_of(struct ref_core *c, enum memory memory)
+{
+    return memory == MEMORY_HBM ? &c->hbm : memory == MEMORY_HOST ? &c->host : NULL;
+}
+
 static unsigned char *array_of(const struct ref_core *c, enum memory memory)
 {
     return memory == MEMORY_VMEM ? c->vmem : memory == MEMORY_SMEM ? c->smem : c->cmem;
@@ -19,6 +25,7 @@ int64_t ref_memory_bytes(const struct ref_core *c, enum memory memory)
     case MEMORY_HBM: return c->m->share_bytes;
     case MEMORY_VMEM: return c->m->chip.vmem_bytes;
     case MEMORY_SMEM: return c->m->chip.smem_bytes;
+    case MEMORY_HOST: return c->m->chip.host_window_bytes;
     default: return c->m->cmem_bytes;
     }
 }
@@ -27,33 +34,35 @@ void ref_memory_read(const struct ref_core *c, enum memory memory, int64_t at, v
                      int64_t bytes)
 {
     assert_true(at >= 0 && bytes >= 0 && at + bytes <= ref_memory_bytes(c, memory));
-    if (memory == MEMORY_HBM)
-        hbm_store_read(c->hbm, at, to, (size_t)bytes);
+    if (memory == MEMORY_HBM || memory == MEMORY_HOST)
+        hbm_store_read(memory == MEMORY_HBM ? c->hbm.store : c->host.store, at, to,
+                       (size_t)bytes);
     else
         memcpy(to, array_of(c, memory) + at, (size_t)bytes);
 }
 
-static void touch_page(struct ref_core *c, int64_t page)
+static void touch_page(struct ref_sparse *s, int64_t page)
 {
-    if (c->hbm_touched[page])
+    if (s->is_touched[page])
         return;
-    c->hbm_touched[page] = true;
-    c->hbm_page = mem_grow(c->hbm_page, &c->hbm_page_capacity, c->hbm_page_count + 1,
-                           sizeof(*c->hbm_page));
-    c->hbm_page[c->hbm_page_count++] = page;
+    s->is_touched[page] = true;
+    s->page = mem_grow(s->page, &s->page_capacity, s->page_count + 1, sizeof(*s->page));
+    s->page[s->page_count++] = page;
 }
 
 void ref_memory_write(struct ref_core *c, enum memory memory, int64_t at, const void *from,
                       int64_t bytes)
 {
+    struct ref_sparse *s = sparse_of(c, memory);
+
     assert_true(at >= 0 && bytes >= 0 && at + bytes <= ref_memory_bytes(c, memory));
-    if (memory != MEMORY_HBM) {
+    if (!s) {
         memcpy(array_of(c, memory) + at, from, (size_t)bytes);
         return;
     }
-    hbm_store_write(c->hbm, at, from, (size_t)bytes);
+    hbm_store_write(s->store, at, from, (size_t)bytes);
     for (int64_t page = at / REF_PAGE_BYTES; page * REF_PAGE_BYTES < at + bytes; page++)
-        touch_page(c, page);
+        touch_page(s, page);
 }
 
 /* where granule `i` of the copy lies */
@@ -165,10 +174,10 @@ static void begin(struct ref_op *x, struct ref_copy *d)
     ref_post(c, x->at, (struct ref_event){.kind = REF_COPY_BEGINS, .index = index});
 }
 
-/* HBM granules have no sign */
+/* granules of HBM and host have no sign */
 static int64_t address_of(enum memory memory, int32_t word)
 {
-    return memory == MEMORY_HBM ? (int64_t)(uint32_t)word : word;
+    return memory == MEMORY_HBM || memory == MEMORY_HOST ? (int64_t)(uint32_t)word : word;
 }
 
 static void copy(struct ref_op *x, enum memory source, enum memory destination, bool is_remote)
@@ -209,6 +218,10 @@ void ref_DMA_HBM_CMEM(struct ref_op *x) { copy(x, MEMORY_HBM, MEMORY_CMEM, false
 void ref_DMA_CMEM_HBM(struct ref_op *x) { copy(x, MEMORY_CMEM, MEMORY_HBM, false); }
 void ref_DMA_VMEM_CMEM(struct ref_op *x) { copy(x, MEMORY_VMEM, MEMORY_CMEM, false); }
 void ref_DMA_CMEM_VMEM(struct ref_op *x) { copy(x, MEMORY_CMEM, MEMORY_VMEM, false); }
+void ref_DMA_HBM_HOST(struct ref_op *x) { copy(x, MEMORY_HBM, MEMORY_HOST, false); }
+void ref_DMA_HOST_HBM(struct ref_op *x) { copy(x, MEMORY_HOST, MEMORY_HBM, false); }
+void ref_DMA_VMEM_HOST(struct ref_op *x) { copy(x, MEMORY_VMEM, MEMORY_HOST, false); }
+void ref_DMA_HOST_VMEM(struct ref_op *x) { copy(x, MEMORY_HOST, MEMORY_VMEM, false); }
 void ref_DMA_VMEM_REMOTE(struct ref_op *x) { copy(x, MEMORY_VMEM, MEMORY_VMEM, true); }
 void ref_DMA_VMEM_HBM_REMOTE(struct ref_op *x) { copy(x, MEMORY_VMEM, MEMORY_HBM, true); }
 void ref_DMA_HBM_VMEM_REMOTE(struct ref_op *x) { copy(x, MEMORY_HBM, MEMORY_VMEM, true); }
@@ -220,7 +233,7 @@ static bool is_good_descriptor(const int32_t w[16])
     bool is_remote = w[0] & 256;
     int64_t size = w[3];
 
-    if (source > 3 || destination > 3 || (uint32_t)w[0] >> 9)
+    if (source > 4 || destination > 4 || (uint32_t)w[0] >> 9)
         return false;
     if (is_remote ? source > 1 || destination > 1 : w[14] != 0 || w[15] != 0)
         return false;
@@ -269,6 +282,10 @@ void ref_DMA_GENERAL(struct ref_op *x)
 /* The first of the ports that it has. */
 static int port_of(const struct ref_copy *d)
 {
+    if (d->source == MEMORY_HOST)
+        return REF_FROM_HOST;
+    if (d->destination == MEMORY_HOST)
+        return REF_TO_HOST;
     if (d->source == MEMORY_HBM)
         return REF_FROM_HBM;
     if (d->destination == MEMORY_HBM)
@@ -326,7 +343,8 @@ static int64_t staged_bytes(const struct ref_port *p, ps_t at)
 static void plan_turn(struct ref_core *c, int number)
 {
     struct ref_port *p = &c->port[number];
-    int64_t most = c->m->chip.dma_staging_bytes
+    bool is_host = number == REF_FROM_HOST || number == REF_TO_HOST;
+    int64_t most = (is_host ? c->m->chip.host_staging_bytes : c->m->chip.dma_staging_bytes)
                    - chunk_of(c->m, &c->copy[p->copy[0]]) * GRANULE;
     ps_t free_at = later(c->m->now_ps, p->free_at), at = free_at;
 
@@ -401,12 +419,23 @@ static ps_t ask_cmem(struct ref_core *c, bool is_destination, int64_t bytes)
     return *free_at;
 }
 
+static ps_t ask_host(struct ref_core *c, bool is_destination, int64_t bytes)
+{
+    struct ref_machine *m = c->m;
+    ps_t *free_at = &m->host_free_at[c->number / m->chip.chip_cores][is_destination];
+
+    *(is_destination ? &c->counters.host_write_bytes : &c->counters.host_read_bytes) += bytes;
+    *free_at = later(*free_at, m->now_ps) + time_of(bytes, m->chip.host_pcie_gbps);
+    return *free_at;
+}
+
 static ps_t ask_side(struct ref_core *c, const struct ref_copy *d, bool is_destination,
                      int64_t count)
 {
     switch (is_destination ? d->destination : d->source) {
     case MEMORY_HBM: return ask_hbm(c, d, is_destination, d->done, count);
     case MEMORY_CMEM: return ask_cmem(c, is_destination, count * GRANULE);
+    case MEMORY_HOST: return ask_host(c, is_destination, count * GRANULE);
     default: return c->m->now_ps;
     }
 }
@@ -420,7 +449,12 @@ static ps_t fixed_ps(const struct chip *chip, const struct ref_copy *d)
         ns += chip->dma_read_ns;
     if (d->destination == MEMORY_HBM)
         ns += chip->dma_write_ns;
-    if (d->source != MEMORY_HBM && d->destination != MEMORY_HBM)
+    if (d->source == MEMORY_HOST)
+        ns += chip->host_latency_ns;
+    if (d->destination == MEMORY_HOST)
+        ns += chip->host_latency_ns;
+    if (d->source != MEMORY_HBM && d->destination != MEMORY_HBM && d->source != MEMORY_HOST
+        && d->destination != MEMORY_HOST)
         ns = d->source == MEMORY_CMEM || d->destination == MEMORY_CMEM ? chip->cmem_latency_ns
                                                                        : chip->dma_local_ns;
     return ns * PS_PER_NS;
@@ -447,7 +481,8 @@ static int64_t vector_count(const struct ref_machine *m, const struct ref_copy *
 void ref_port_turn(struct ref_machine *m, struct ref_core *c, int port)
 {
     const double gbps[] = {m->chip.dma_core_gbps, m->chip.dma_core_gbps, m->chip.cmem_read_gbps,
-                           m->chip.cmem_write_gbps, m->chip.dma_local_gbps};
+                           m->chip.cmem_write_gbps, m->chip.host_pcie_gbps, m->chip.host_pcie_gbps,
+                           m->chip.dma_local_gbps};
     struct ref_port *p = &c->port[port];
     int index = p->copy[0];
     struct ref_copy *d = &c->copy[index];

@@ -117,7 +117,10 @@ struct ref_copy {
     unsigned char *data;                /* of a remote copy */
 };
 
-enum { REF_FROM_HBM, REF_TO_HBM, REF_FROM_CMEM, REF_TO_CMEM, REF_LOCAL, REF_PORT_COUNT };
+enum {
+    REF_FROM_HBM, REF_TO_HBM, REF_FROM_CMEM, REF_TO_CMEM, REF_FROM_HOST, REF_TO_HOST, REF_LOCAL,
+    REF_PORT_COUNT
+};
 struct ref_port {
     ps_t free_at;
     bool is_waiting;                    /* a turn of it is among the events */
@@ -128,6 +131,14 @@ struct ref_port {
         int64_t bytes;
     } *staged;                          /* every chunk of the launch */
     size_t staged_count, staged_capacity;
+};
+
+/* HBM, or memory of the host */
+struct ref_sparse {
+    struct hbm_store *store;
+    bool *is_touched;                   /* by page of REF_PAGE_BYTES: written by anybody */
+    int64_t *page;                      /* those */
+    size_t page_count, page_capacity;
 };
 
 struct ref_core {
@@ -158,10 +169,7 @@ struct ref_core {
     cycle_t v_ready[ISA_VREG_MAX];
 
     unsigned char *vmem, *smem, *cmem;
-    struct hbm_store *hbm;
-    bool *hbm_touched;                  /* by page of REF_PAGE_BYTES: written by anybody */
-    int64_t *hbm_page;                  /* those */
-    size_t hbm_page_count, hbm_page_capacity;
+    struct ref_sparse hbm, host;
     int32_t *flag;
     int32_t iar[2][8];
     uint32_t rng_seed, rng_draw;
@@ -224,6 +232,7 @@ struct ref_machine {
     struct hbm **hbm;
     struct net *net;
     ps_t (*cmem_free_at)[2];            /* by chip: for reads, for writes */
+    ps_t (*host_free_at)[2];            /* the same of the link to the host */
     struct ref_event *event;            /* sorted */
     size_t event_count, event_capacity;
     uint32_t later_sequence;

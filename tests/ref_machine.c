@@ -49,6 +49,19 @@ static void create_units(struct ref_core *c, const struct chip *chip)
     }
 }
 
+static void create_sparse(struct ref_sparse *s, int64_t bytes)
+{
+    s->store = hbm_store_create(bytes);
+    s->is_touched = mem_alloc_lazy((size_t)div_up(bytes, REF_PAGE_BYTES));
+}
+
+static void destroy_sparse(struct ref_sparse *s)
+{
+    hbm_store_destroy(s->store);
+    mem_free_lazy(s->is_touched);
+    mem_free(s->page);
+}
+
 static void create_core(struct ref_machine *m, int number)
 {
     struct ref_core *c = &m->core[number];
@@ -59,8 +72,8 @@ static void create_core(struct ref_machine *m, int number)
     c->vmem = mem_alloc_lazy((size_t)m->chip.vmem_bytes);
     c->smem = mem_alloc((size_t)m->chip.smem_bytes);
     c->cmem = m->cmem_bytes > 0 ? mem_alloc_lazy((size_t)m->cmem_bytes) : NULL;
-    c->hbm = hbm_store_create(m->share_bytes);
-    c->hbm_touched = mem_alloc_lazy((size_t)div_up(m->share_bytes, REF_PAGE_BYTES));
+    create_sparse(&c->hbm, m->share_bytes);
+    create_sparse(&c->host, m->chip.host_window_bytes);
     c->flag = mem_alloc((size_t)m->chip.sync_flags * sizeof(*c->flag));
     c->copy = mem_alloc(depth * sizeof(*c->copy));
     for (int i = 0; i < REF_PORT_COUNT; i++)
@@ -85,6 +98,7 @@ struct ref_machine *ref_create(const struct slice *slice, const struct chip *chi
     m->op = mem_alloc_lazy(ISA_BUNDLE_OP_MAX * sizeof(*m->op));
     m->hbm = mem_alloc((size_t)m->chip_count * sizeof(struct hbm *));
     m->cmem_free_at = mem_alloc((size_t)m->chip_count * sizeof(*m->cmem_free_at));
+    m->host_free_at = mem_alloc((size_t)m->chip_count * sizeof(*m->host_free_at));
     for (int i = 0; i < m->chip_count; i++)
         m->hbm[i] = hbm_create(&config);
     if (m->chip_count > 1)
@@ -132,9 +146,8 @@ void ref_destroy(struct ref_machine *m)
         mem_free_lazy(c->vmem);
         mem_free(c->smem);
         mem_free_lazy(c->cmem);
-        hbm_store_destroy(c->hbm);
-        mem_free_lazy(c->hbm_touched);
-        mem_free(c->hbm_page);
+        destroy_sparse(&c->hbm);
+        destroy_sparse(&c->host);
         mem_free(c->flag);
         mem_free(c->copy);
         for (int j = 0; j < REF_PORT_COUNT; j++)
@@ -150,6 +163,7 @@ void ref_destroy(struct ref_machine *m)
         net_destroy(m->net);
     mem_free(m->hbm);
     mem_free(m->cmem_free_at);
+    mem_free(m->host_free_at);
     mem_free_lazy(m->op);
     mem_free(m->event);
     mem_free_lazy(m->core);
@@ -255,6 +269,7 @@ static void start(struct ref_machine *m, cycle_t limit)
     for (int i = 0; i < m->chip_count; i++) {
         hbm_reset(m->hbm[i]);
         m->cmem_free_at[i][0] = m->cmem_free_at[i][1] = 0;
+        m->host_free_at[i][0] = m->host_free_at[i][1] = 0;
     }
     if (m->net)
         net_reset(m->net);

@@ -51,7 +51,7 @@ look() {        # file, structs in it
 look sim/core.h core tile_fifo word_fifo quadrant prepared accumulator mxu xlu access_rows \
     store_record dma issue_time
 look sim/machine.h fault stand_in_site
-look sim/machine_impl.h dma_port core_ports machine cmem_port
+look sim/machine_impl.h dma_port core_ports machine cmem_port host_link
 look sim/staging.h staged
 look sim/events.h event
 look sim/mask.h mask

@@ -283,11 +283,13 @@ static const int32_t plain_descriptor[16] = {
 TEST(every_field_of_a_descriptor_is_checked)
 {
     static const struct { int index; int32_t value; const char *part; } cases[] = {
-        {0, 4, "dma.general: the source space is 4; 0..3 is needed"},
-        {0, 0x50, "dma.general: the destination space is 5; 0..3 is needed"},
+        {0, 5, "dma.general: the source space is 5; 0..4 is needed"},
+        {0, 0x60, "dma.general: the destination space is 6; 0..4 is needed"},
         {0, 0x210, "dma.general: the rest of word 0 is 1; 0 is needed"},
         {0, 0x102, "dma.general: a space of a remote copy is 2; 0 or 1 is needed"},
         {0, 0x130, "dma.general: a space of a remote copy is 3; 0 or 1 is needed"},
+        {0, 0x140, "dma.general: a space of a remote copy is 4; 0 or 1 is needed"},
+        {0, 0x104, "dma.general: a space of a remote copy is 4; 0 or 1 is needed"},
         {0, 0x13, "dma.general: the chip has no cmem"},
         {1, -1, "hbm source granules 4294967295..4294967296 out of 0.."},
         {2, -1, "vmem destination granules -1..0 out of 0..524287 in dma.general"},

@@ -29,7 +29,8 @@ static bool are_alike(const struct random_programs *r, const char *only_way, cha
         .range = {{MEMORY_HBM, r->hbm.first, r->hbm.bytes},
                   {MEMORY_VMEM, r->vmem.first, r->vmem.bytes},
                   {MEMORY_SMEM, r->smem.first, r->smem.bytes},
-                  {MEMORY_CMEM, r->cmem.first, r->cmem.bytes}},
+                  {MEMORY_CMEM, r->cmem.first, r->cmem.bytes},
+                  {MEMORY_HOST, r->host.first, r->host.bytes}},
         .has_races = r->options.races, .needs_lanes = !r->options.for_timing,
         .only_way = only_way};
 

@@ -139,8 +139,8 @@ TEST(examples_are_the_same)
 /* all contents of a core's windows, in both machines */
 static void load_random(struct pair *p, const struct random_programs *r)
 {
-    const enum memory memory[] = {MEMORY_HBM, MEMORY_VMEM, MEMORY_SMEM};
-    const struct random_window *window[] = {&r->hbm, &r->vmem, &r->smem};
+    const enum memory memory[] = {MEMORY_HBM, MEMORY_VMEM, MEMORY_SMEM, MEMORY_HOST};
+    const struct random_window *window[] = {&r->hbm, &r->vmem, &r->smem, &r->host};
 
     random_programs_load(r, p->rig.m);
     for (int core = 0; core < r->core_count; core++) {
@@ -290,13 +290,13 @@ static void run_broken(const char *chip, uint64_t seed, int kinds[])
 
 TEST(broken_programs_fail_alike)
 {
-    uint64_t count = random_seed_count(16, 3200);
+    uint64_t count = random_seed_count(24, 3200);
     int kinds[FAULT_UNKNOWN + 1] = {0};
 
     for (size_t i = 0; i < COUNT_OF(chips); i++)
         for (uint64_t seed = 0; seed < count; seed++)
             run_broken(chips[i], random_seed(seed), kinds);
-    if (count < 16)
+    if (count < 24)
         return;
     assert_true(kinds[FAULT_NONE] > 0 && kinds[FAULT_ADDRESS] > 0 && kinds[FAULT_FIFO_EMPTY] > 0);
     assert_true(kinds[FAULT_DEADLOCK] > 0 && kinds[FAULT_FLAG] > 0 && kinds[FAULT_NO_HALT] > 0);
