@@ -1,4 +1,4 @@
-#define _DEFAULT_SOURCE                 /* madvise */
+#define _DEFAULT_SOURCE                 /* madvise, MAP_ANONYMOUS */
 #include "base/arena.h"
 
 #include <stdarg.h>
@@ -40,49 +40,81 @@ void mem_free(void *p)
     free(p);
 }
 
-/* calloc takes large blocks fresh from the kernel, as zero pages; its pointer stands before ours */
+/* In front of a lazy block: what to give back, and how. */
+struct lazy_header {
+    void *start;
+    size_t mapped_bytes;                /* 0: start is calloc's */
+};
+
+#define MAPPED_BYTES_MIN ((size_t)256 << 10)
+#define SMALL_PAGE ((size_t)4096)
+#define LARGE_PAGE ((size_t)1 << 21)
+
+static void *lazy_block(struct lazy_header header, size_t align)
+{
+    char *p = (char *)(((uintptr_t)header.start + sizeof(header) + align - 1) / align * align);
+
+    memcpy(p - sizeof(header), &header, sizeof(header));
+    return p;
+}
+
+/*
+ * Large blocks come from the kernel: what calloc takes from a heap that has
+ * been used before it must clear. Address space is not memory: nothing is
+ * reserved for pages that may never be touched.
+ */
+static void *alloc_lazy(size_t bytes, size_t align)
+{
+    size_t size = bytes + sizeof(struct lazy_header) + align;
+    struct lazy_header header = {.mapped_bytes = size >= MAPPED_BYTES_MIN ? size : 0};
+
+    if (size < bytes)
+        header.start = MAP_FAILED;
+    else if (header.mapped_bytes)
+        header.start = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    else
+        header.start = calloc(1, size);
+    if (!header.start || header.start == MAP_FAILED) {
+        fprintf(stderr, "systole: out of host memory (%zu bytes asked)\n", bytes);
+        abort();
+    }
+    return lazy_block(header, align);
+}
+
+void *mem_alloc_sparse(size_t bytes)
+{
+    return alloc_lazy(bytes, bytes >= MAPPED_BYTES_MIN ? SMALL_PAGE : ALIGN_BYTES);
+}
+
 /*
  * Simulated memories are walked a tile of 4 KiB at a time; on pages of that size
  * the host would look for a translation at every tile.
  */
-static void ask_for_large_pages(char *p, size_t bytes)
-{
-#ifdef MADV_HUGEPAGE
-    const uintptr_t large = (uintptr_t)1 << 21;
-    uintptr_t first = ((uintptr_t)p + large - 1) / large * large;
-    uintptr_t end = ((uintptr_t)p + bytes) / large * large;
-
-    if (end > first)
-        madvise((void *)first, end - first, MADV_HUGEPAGE);     /* a wish; refusing is fine */
-#else
-    (void)p;
-    (void)bytes;
-#endif
-}
-
 void *mem_alloc_lazy(size_t bytes)
 {
-    char *p = bytes > SIZE_MAX - 2 * ALIGN_BYTES ? NULL : calloc(1, bytes + 2 * ALIGN_BYTES);
-    char *aligned;
+    void *p;
 
-    if (!p) {
-        fprintf(stderr, "systole: out of host memory (%zu bytes asked)\n", bytes);
-        abort();
-    }
-    aligned = p + (2 * ALIGN_BYTES - (uintptr_t)p % ALIGN_BYTES);
-    memcpy(aligned - sizeof(p), &p, sizeof(p));
-    ask_for_large_pages(aligned, bytes);
-    return aligned;
+    if (bytes < LARGE_PAGE)
+        return mem_alloc_sparse(bytes);
+    p = alloc_lazy(bytes, LARGE_PAGE);
+#ifdef MADV_HUGEPAGE
+    madvise(p, bytes / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);     /* a wish; refusing is fine */
+#endif
+    return p;
 }
 
 void mem_free_lazy(void *p)
 {
-    char *start;
+    struct lazy_header header;
 
     if (!p)
         return;
-    memcpy(&start, (char *)p - sizeof(start), sizeof(start));
-    free(start);
+    memcpy(&header, (char *)p - sizeof(header), sizeof(header));
+    if (header.mapped_bytes)
+        munmap(header.start, header.mapped_bytes);
+    else
+        free(header.start);
 }
 
 void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes)

@@ -36,5 +36,6 @@ void mem_free(void *p);
  * zeroed, 64-byte aligned; released by mem_free_lazy.
  */
 void *mem_alloc_lazy(size_t bytes);
-void mem_free_lazy(void *p);
+void *mem_alloc_sparse(size_t bytes);   /* for what is touched here and there: small pages */
+void mem_free_lazy(void *p);            /* of both */
 #endif

@@ -149,10 +149,23 @@ void dma_drop_data(struct dma *d)
     ranges_fini(&d->unknown);
 }
 
+static void note_smem(struct core *c, const struct dma *d)
+{
+    struct dma_piece piece;
+    int64_t done;
+
+    for (done = 0; done < d->bytes; done += piece.bytes) {
+        piece = dma_piece(d, true, done, d->bytes - done);
+        core_note_smem(c, piece.address + piece.bytes);
+    }
+}
+
 static void apply(struct core *c, struct dma *d)
 {
     bool is_timing = c->mode == MODE_TIMING;
 
+    if (d->destination_space == SPACE_SMEM)
+        note_smem(c, d);
     if (d->is_remote)
         (is_timing ? known_deliver : deliver)(c, d);
     else

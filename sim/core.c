@@ -3,31 +3,69 @@
 #include "base/arena.h"
 #include "sim/checks.h"
 
+#include <assert.h>
 #include <string.h>
+
+#define LANE_ALIGN 64
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + LANE_ALIGN - 1) / LANE_ALIGN * LANE_ALIGN;
+}
+
+/*
+ * What holds lanes is one block that takes no host memory until it is written
+ * to: in timing mode, never.
+ */
+static size_t all_lane_bytes(const struct chip *c)
+{
+    const struct xlu *x = NULL;
+
+    return aligned(V_CONST * sizeof(tile_t)) + fifo_tile_bytes(c->eup_fifo_depth)
+           + fifo_tile_bytes(c->cmem_fifo_depth)
+           + (size_t)c->xlu_count * (fifo_tile_bytes(c->xlu_fifo_depth)
+                                     + XLU_ROWS * sizeof(*x->buffer))
+           + (size_t)c->mxu_count * fifo_tile_bytes(c->mxu_fifo_depth);
+}
+
+static void *take_lanes(struct core *c, size_t bytes)
+{
+    void *p = c->lanes + c->lane_bytes;
+
+    c->lane_bytes += aligned(bytes);
+    return p;
+}
+
+static void tiles_init(struct core *c, struct tile_fifo *f, int64_t depth, struct arena *a)
+{
+    fifo_init(f, depth, take_lanes(c, fifo_tile_bytes(depth)), a);
+}
 
 static void units_init(struct core *c, struct arena *a)
 {
     int i;
 
-    fifo_init(&c->eup, c->chip->eup_fifo_depth, a);
-    fifo_init(&c->crf, c->chip->cmem_fifo_depth, a);
+    tiles_init(c, &c->eup, c->chip->eup_fifo_depth, a);
+    tiles_init(c, &c->crf, c->chip->cmem_fifo_depth, a);
     words_init(&c->v2s, c->chip->scalar_v2s_depth, a);
     words_init(&c->drf, 2 * c->chip->scalar_div_depth, a);
     c->fifo[RESULT_EUP] = &c->eup;
     c->fifo[RESULT_CRF] = &c->crf;
     c->xlu = arena_array(a, (size_t)c->chip->xlu_count, sizeof(*c->xlu));
     for (i = 0; i < c->chip->xlu_count; i++) {
-        fifo_init(&c->xlu[i].result, c->chip->xlu_fifo_depth, a);
+        tiles_init(c, &c->xlu[i].result, c->chip->xlu_fifo_depth, a);
+        c->xlu[i].buffer = take_lanes(c, XLU_ROWS * sizeof(*c->xlu[i].buffer));
         c->fifo[RESULT_XLU + i] = &c->xlu[i].result;
     }
     c->sums_quads = strcmp(c->chip->mxu_sum, "quad4") == 0;
     c->mxu_memory = mem_alloc_lazy((size_t)c->chip->mxu_count * mxu_bytes(c->chip));
     c->mxu = arena_array(a, (size_t)c->chip->mxu_count, sizeof(*c->mxu));
     for (i = 0; i < c->chip->mxu_count; i++) {
-        fifo_init(&c->mxu[i].result, c->chip->mxu_fifo_depth, a);
+        tiles_init(c, &c->mxu[i].result, c->chip->mxu_fifo_depth, a);
         c->fifo[RESULT_MXU + i] = &c->mxu[i].result;
         mxu_init(&c->mxu[i], c->chip, c->mxu_memory + (size_t)i * mxu_bytes(c->chip), a);
     }
+    assert(c->lane_bytes == all_lane_bytes(c->chip));
 }
 
 void core_init(struct core *c, int number, const struct chip *chip, int core_count,
@@ -41,14 +79,15 @@ void core_init(struct core *c, int number, const struct chip *chip, int core_cou
     c->vmem = mem_alloc_lazy((size_t)chip->vmem_bytes);
     c->vmem_rows = chip->vmem_bytes / ROW_BYTES;
     c->store_gap_cycles = chip->vmem_store_to_load_cycles;
-    c->smem = arena_alloc(a, (size_t)chip->smem_bytes);
+    c->smem = mem_alloc_sparse((size_t)chip->smem_bytes);
     c->cmem_bytes = chip->cmem_bytes / chip->chip_cores / ROW_BYTES * ROW_BYTES;
     if (c->cmem_bytes > 0)
         c->cmem = mem_alloc_lazy((size_t)c->cmem_bytes);
     c->flag = arena_array(a, (size_t)chip->sync_flags, sizeof(*c->flag));
     c->dma = arena_array(a, (size_t)chip->dma_queue_depth, sizeof(*c->dma));
     c->dma_free = arena_array(a, (size_t)chip->dma_queue_depth, sizeof(*c->dma_free));
-    c->registers = arena_array(a, V_CONST, sizeof(*c->registers));
+    c->lanes = mem_alloc_sparse(all_lane_bytes(chip));
+    c->registers = take_lanes(c, V_CONST * sizeof(*c->registers));
     units_init(c, a);
 }
 
@@ -106,6 +145,8 @@ void core_fini(struct core *c)
     ranges_fini(&c->unknown_host);
     mem_free_lazy(c->vmem);
     mem_free_lazy(c->cmem);
+    mem_free_lazy(c->smem);
+    mem_free_lazy(c->lanes);
     mem_free_lazy(c->mxu_memory);
     mem_free(c->outbox.item);
     mem_free(c->copy);
@@ -139,7 +180,8 @@ static void reset_registers(struct core *c)
     c->p[ISA_PRED_ALWAYS] = 1;
     memset(c->m, 0, sizeof(c->m));
     mask_fill(&c->m[M_TRUE], true);
-    memset(c->registers, 0, (size_t)c->chip->core_vregs * sizeof(tile_t));
+    if (c->mode != MODE_TIMING)
+        memset(c->registers, 0, (size_t)c->chip->core_vregs * sizeof(tile_t));
     memset(c->ready_at, 0, sizeof(c->ready_at));
     memset(c->iar, 0, sizeof(c->iar));
     memset(c->iar_is_unknown, 0, sizeof(c->iar_is_unknown));

@@ -20,6 +20,7 @@
 #include "sim/simd.h"
 
 #define TILE_BYTES 4096
+#define XLU_ROWS 128                    /* of the transpose buffer */
 #define ROW_BYTES 512                   /* a sublane row of VMEM */
 #define ROW_WORDS 128
 #define STORE_RING 256                  /* more stores than fit into vmem.store_to_load_cycles */
@@ -35,7 +36,7 @@ struct tile_fifo {
     cycle_t *ready_at;
     uint16_t *code;                     /* what pops it: timing_pop_key */
     tile_t *tile;
-    bool is_grown;                      /* the rings are its own, not the arena's */
+    bool is_grown;                      /* the rings are its own */
 };
 
 /* Words on the way to a scalar register: from vpush to spop, from sdivrem to spop.drf. */
@@ -93,7 +94,7 @@ struct xlu {
     int32_t type;                       /* of the open transpose, ISA_XPOSE_TYPE */
     cycle_t next_xpose_at;              /* first cycle the next transpose may begin */
     int row_count;                      /* rows in the transpose buffer, contents side */
-    uint32_t buffer[128][128];          /* a value per word, also of packed tiles */
+    uint32_t (*buffer)[128];            /* XLU_ROWS, a value per word, also of packed tiles */
 };
 
 /* The VMEM rows of an access: first + i * stride for each bit i of sublanes, or any. */
@@ -189,6 +190,7 @@ struct core {
     tile_t *registers;                  /* vector registers and temporaries */
     struct mask m[M_COUNT];             /* registers, temporaries, constants */
     unsigned char *vmem, *smem;
+    int64_t smem_end;                   /* nothing has been written behind */
     int64_t vmem_rows;
     struct hbm_store *hbm;
     int64_t hbm_bytes;
@@ -219,6 +221,8 @@ struct core {
     struct xlu *xlu;
     struct mxu *mxu;
     unsigned char *mxu_memory;          /* weights and sums of all of them */
+    unsigned char *lanes;               /* what registers, FIFOs and transposes hold */
+    size_t lane_bytes;                  /* of it, given out */
     bool sums_quads;                    /* mxu.sum is quad4 */
 
     /* the question a blocked bundle has asked, and the answer */
@@ -315,6 +319,13 @@ bool core_check_rows(struct core *c, const struct decoded_op *o, int first);
 void core_check_indexed_rows(struct core *c, const struct decoded_op *o);
 bool core_check_cmem_rows(struct core *c, const struct decoded_op *o);
 
+/* bytes of SMEM up to `end` may have been written */
+static inline void core_note_smem(struct core *c, int64_t end)
+{
+    if (end > c->smem_end)
+        c->smem_end = end;
+}
+
 /* sim/copy.c: contents of copies */
 struct dma_piece { int64_t address, bytes; };
 /* where the next bytes, at most `most`, from byte `at` of the copy on lie in one piece */
@@ -342,7 +353,8 @@ void core_finish_counters(struct core *c, cycle_t cycles, bool is_complete);
 exec_fn exec_copy_s, exec_copy_p, exec_copy_m, exec_copy_v;
 
 /* sim/fifo.c; …_grow doubles the depth, contents stay; false at the largest there is */
-void fifo_init(struct tile_fifo *f, int64_t depth, struct arena *a);
+size_t fifo_tile_bytes(int64_t depth);         /* of memory that fifo_init takes for contents */
+void fifo_init(struct tile_fifo *f, int64_t depth, void *tiles, struct arena *a);
 void fifo_reset(struct tile_fifo *f);
 void fifo_fini(struct tile_fifo *f);
 bool fifo_grow(struct tile_fifo *f);

@@ -53,10 +53,12 @@ void mxu_init(struct mxu *m, const struct chip *chip, unsigned char *memory, str
     m->accumulator = arena_array(a, accumulators, sizeof(*m->accumulator));
 }
 
+/* one that is not used is as it was made: its memory may be untouched, and stays so */
 static void clear_quadrant(struct quadrant *q)
 {
-    if (q->is_used)
-        memset(q->pair, 0, sizeof(q->pair));
+    if (!q->is_used)
+        return;
+    memset(q->pair, 0, sizeof(q->pair));
     q->is_used = false;
     q->is_columns = false;
     q->top = 0;

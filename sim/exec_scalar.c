@@ -160,8 +160,10 @@ void exec_SST(struct core *c, const struct decoded_op *o)
 {
     unsigned char *word = smem_word(c, o, 0);
 
-    if (word)
-        memcpy(word, &c->s[o->o[2]], 4);
+    if (!word)
+        return;
+    memcpy(word, &c->s[o->o[2]], 4);
+    core_note_smem(c, word + 4 - c->smem);
 }
 
 void exec_SBR(struct core *c, const struct decoded_op *o)

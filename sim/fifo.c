@@ -20,7 +20,12 @@ static uint32_t ring_size(int64_t depth)
     return size;
 }
 
-void fifo_init(struct tile_fifo *f, int64_t depth, struct arena *a)
+size_t fifo_tile_bytes(int64_t depth)
+{
+    return ring_size(depth) * sizeof(tile_t);
+}
+
+void fifo_init(struct tile_fifo *f, int64_t depth, void *tiles, struct arena *a)
 {
     uint32_t size = ring_size(depth);
 
@@ -28,7 +33,7 @@ void fifo_init(struct tile_fifo *f, int64_t depth, struct arena *a)
     f->mask = size - 1;
     f->ready_at = arena_array(a, size, sizeof(*f->ready_at));
     f->code = arena_array(a, size, sizeof(*f->code));
-    f->tile = arena_array(a, size, sizeof(*f->tile));
+    f->tile = tiles;
 }
 
 void fifo_reset(struct tile_fifo *f)

@@ -59,9 +59,13 @@ static void copy_from_store(struct core *c, const struct dma *d, int64_t source,
     const struct range *found = ranges_find(unknown, source, source + bytes);
 
     if (is_stored(d->destination_space)) {
+        bool is_known = !ranges_cover(unknown, source, source + bytes);
+
         ranges_copy(unknown, source, source + bytes, unknown_of(c, d->destination_space),
                     destination);
         hbm_log_give_up(c->hbm_log);
+        if (!is_known)
+            return;
     } else if (found) {
         fault_at_arrival(c, d, found);
     } else if (d->source_space == SPACE_HBM) {
@@ -108,12 +112,29 @@ void known_copy_local(struct core *c, const struct dma *d)
     }
 }
 
-/* the marks go along, by byte of the copy */
+static bool is_unknown(const struct core *from, const struct dma *d)
+{
+    struct dma_piece piece;
+    int64_t done;
+
+    for (done = 0; done < d->bytes; done += piece.bytes) {
+        piece = dma_piece(d, false, done, d->bytes - done);
+        if (!ranges_cover(&from->unknown_hbm, piece.address, piece.address + piece.bytes))
+            return false;
+    }
+    return true;
+}
+
+/* the marks go along, by byte of the copy; what is unknown altogether has no bytes to take */
 void known_capture(const struct core *from, struct dma *d)
 {
     struct dma_piece piece;
     int64_t done;
 
+    if (is_unknown(from, d)) {
+        ranges_add(&d->unknown, 0, d->bytes);
+        return;
+    }
     d->data = mem_alloc((size_t)d->bytes);
     for (done = 0; done < d->bytes; done += piece.bytes) {
         piece = dma_piece(d, false, done, d->bytes - done);
@@ -130,12 +151,13 @@ void known_deliver(struct core *to, struct dma *d)
 
     for (done = 0; d->destination_space == SPACE_HBM && done < d->bytes; done += piece.bytes) {
         piece = dma_piece(d, true, done, d->bytes - done);
+        if (d->source_space == SPACE_HBM)
+            hbm_log_give_up(to->hbm_log);
         if (!d->data) {
             ranges_add(&to->unknown_hbm, piece.address, piece.address + piece.bytes);
             hbm_log_unknown(to->hbm_log, piece.address, piece.bytes);
             continue;
         }
-        hbm_log_give_up(to->hbm_log);
         hbm_store_write(to->hbm, piece.address, d->data + done, (size_t)piece.bytes);
         ranges_copy(&d->unknown, done, done + piece.bytes, &to->unknown_hbm, piece.address);
     }

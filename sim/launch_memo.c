@@ -124,7 +124,7 @@ void hbm_log_give_up(struct hbm_log *g)
 
 static size_t used_bytes(const struct core *c)
 {
-    size_t bytes = (size_t)c->chip->smem_bytes;
+    size_t bytes = (size_t)c->smem_end;
 
     while (bytes > 0 && c->smem[bytes - 1] == 0)
         bytes--;
@@ -147,6 +147,7 @@ static void put_back_smem(const struct smem_copy *s, struct core *c)
 {
     memset(c->smem, 0, used_bytes(c));
     memcpy(c->smem, s->data, s->bytes);
+    core_note_smem(c, (int64_t)s->bytes);
 }
 
 /* the same bytes, and known */

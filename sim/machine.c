@@ -310,12 +310,23 @@ int machine_host_read(struct machine *m, int core, int64_t address, void *to, in
     return read_store(&m->core[core], SPACE_HOST, address, to, bytes, e);
 }
 
+int machine_hbm_set_unknown(struct machine *m, int core, int64_t address, int64_t bytes,
+                            struct err *e)
+{
+    if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
+        return -1;
+    if (m->options.mode == MODE_TIMING)
+        ranges_add(&m->core[core].unknown_hbm, address, address + bytes);
+    return 0;
+}
+
 int machine_smem_write(struct machine *m, int core, int64_t address, const void *from,
                        int64_t bytes, struct err *e)
 {
     if (check_host_range(m, core, "smem", address, bytes, m->chip.smem_bytes, e) != 0)
         return -1;
     memcpy(m->core[core].smem + address, from, (size_t)bytes);
+    core_note_smem(&m->core[core], address + bytes);
     if (m->core[core].checks)
         checks_host_write(m->core[core].checks, SPACE_SMEM, address, bytes);
     return 0;

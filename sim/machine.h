@@ -164,6 +164,12 @@ int machine_host_write(struct machine *m, int core, int64_t address, const void 
                        int64_t bytes, struct err *e);
 int machine_host_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
                       struct err *e);
+/*
+ * In timing mode: nobody will look at these bytes, as if vectors had written them, so that copies
+ * of them move nothing. In other modes, nothing.
+ */
+int machine_hbm_set_unknown(struct machine *m, int core, int64_t address, int64_t bytes,
+                            struct err *e);
 int machine_smem_write(struct machine *m, int core, int64_t address, const void *from,
                        int64_t bytes, struct err *e);
 int machine_smem_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,

@@ -78,6 +78,13 @@ const struct range *ranges_find(const struct ranges *r, int64_t first, int64_t e
     return at < r->count && r->item[at].first < end && first < end ? &r->item[at] : NULL;
 }
 
+bool ranges_cover(const struct ranges *r, int64_t first, int64_t end)
+{
+    const struct range *found = ranges_find(r, first, end);
+
+    return first >= end || (found && found->first <= first && found->end >= end);
+}
+
 void ranges_copy(const struct ranges *from, int64_t first, int64_t end, struct ranges *to,
                  int64_t to_first)
 {

@@ -5,6 +5,7 @@
  */
 #ifndef SIM_RANGES_H
 #define SIM_RANGES_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,9 @@ void ranges_remove(struct ranges *r, int64_t first, int64_t end);
 
 /* the first of the set that has bytes in first..end; NULL if none has */
 const struct range *ranges_find(const struct ranges *r, int64_t first, int64_t end);
+
+/* whether all of first..end is in the set */
+bool ranges_cover(const struct ranges *r, int64_t first, int64_t end);
 
 /*
  * Make to_first.. of `to` what first..end of `from` is; the sets may be one and the same where

@@ -54,11 +54,12 @@ static const struct field core_fields[] = {
     APART(core, bundle_count), APART(core, bundle_stall), APART(core, bundle_copies),
     APART(core, guarded_count),
     APART(core, s), APART(core, registers), APART(core, m), APART(core, vmem), APART(core, smem),
+    APART(core, smem_end),
     APART(core, hbm), APART(core, unknown_hbm), APART(core, host),
     APART(core, unknown_host), APART(core, cmem), APART(core, flag),
     APART(core, store), APART(core, eup), APART(core, crf), APART(core, v2s),
     APART(core, store_at), APART(core, wide_store_at), APART(core, drf), APART(core, xlu),
-    APART(core, mxu), APART(core, mxu_memory),
+    APART(core, mxu), APART(core, mxu_memory), APART(core, lanes), APART(core, lane_bytes),
     APART(core, pending), APART(core, outbox), APART(core, dma), APART(core, dma_free),
     APART(core, dma_free_count), APART(core, copy), APART(core, copy_count),
     APART(core, copy_visible), APART(core, fault), APART(core, late_fault), APART(core, checks),
@@ -103,6 +104,8 @@ static void archive_memories(struct core *c, struct archive *a)
     archive_sparse(a, c->registers, V_CONST * sizeof(*c->registers));
     archive_sparse(a, c->vmem, (size_t)c->chip->vmem_bytes);
     archive_sparse(a, c->smem, (size_t)c->chip->smem_bytes);
+    if (archive_is_loading(a))
+        c->smem_end = c->chip->smem_bytes;
     archive_sparse(a, c->flag, (size_t)c->chip->sync_flags * sizeof(*c->flag));
     if (c->cmem)
         archive_sparse(a, c->cmem, (size_t)c->cmem_bytes);

@@ -74,7 +74,7 @@ static void archive_dma(const struct core *c, struct dma *d, struct archive *a)
                       "the snapshot ends inside the data of a copy");
     }
     if (!a->is_failed && dma_takes_data(c, d)) {
-        if (archive_is_loading(a))
+        if (!d->data)                   /* loading, or none of its bytes is known: zeros */
             d->data = mem_alloc((size_t)d->bytes);
         archive_bytes(a, d->data, (size_t)d->bytes);
         ranges_archive(&d->unknown, d->bytes, a);

@@ -525,9 +525,45 @@ TEST(chips_with_other_slots_add_up_too)
     }
 }
 
+/* ----- many cores */
+
+static int64_t resident_bytes(void)
+{
+    FILE *f = fopen("/proc/self/statm", "r");
+    long size, resident = 0;
+
+    if (f && fscanf(f, "%ld %ld", &size, &resident) != 2)
+        resident = 0;
+    if (f)
+        fclose(f);
+    return resident * 4096;
+}
+
+/* whole pods must fit a host: nothing that holds lanes may be touched in timing mode */
+TEST(a_core_takes_little_memory_in_timing_mode)
+{
+    struct rig_options options = {.mode = MODE_TIMING};
+    struct hand h = {.count = {0}};
+    int64_t before = resident_bytes();
+    struct rig r;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    SKIP("sanitizers take memory of their own");
+#endif
+    if (before == 0)
+        SKIP("this host does not tell how much memory is used");
+    rig_open(&r, "v4-512", &options);
+    put_wait(&h, 0, LOADED, 0);
+    run(&r, load(&r, &h, COLLECTIVE_F32, 1 << 20));
+    assert_in_range((resident_bytes() - before) / machine_core_count(r.m), 10 * KIB, 400 * KIB);
+    hand_fini(&h);
+    rig_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_core_takes_little_memory_in_timing_mode),   /* while the heap is small */
         cmocka_unit_test(a_ring_adds_up_on_every_chip),
         cmocka_unit_test(cycles_are_the_same_in_every_mode_and_with_the_adding_loop_skipped),
         cmocka_unit_test(operations_cost_what_the_overheads_say),

@@ -375,6 +375,46 @@ TEST(what_is_unknown_goes_along_to_other_cores)
     rig_close(&r);
 }
 
+static const char unknown_copies[] =
+    "{ dma.hbm_to_hbm 0, 8, 0x300, [sflag:0] }\n"
+    "{ dma.hbm_to_hbm.remote 0, 8, 0x100, [sflag:1], [sflag:2], 1 }\n"
+    "{ dma.done.wait [sflag:2], 8 }\n{ vsyncset [sflag:2], 0 }\n"
+    "{ dma.done.wait [sflag:0], 8 }\n{ vsyncset [sflag:0], 0 }\n{ shalt }";
+static const char unknown_arrives[] =
+    "{ dma.done.wait [sflag:1], 8 }\n{ vsyncset [sflag:1], 0 }\n{ shalt }";
+
+/* of arrays that nobody looks at, copies move marks only, also while a snapshot is taken */
+TEST(hbm_declared_unknown_is_unknown_wherever_it_is_copied)
+{
+    struct rig r;
+    cycle_t cycles;
+
+    rig_open(&r, "v3", &timing);
+    rig_load(&r, 0, unknown_copies);
+    rig_load(&r, 1, unknown_arrives);
+    assert_int_equal(rig_run(&r), 0);
+    cycles = machine_cycles(r.m);
+    assert_hbm(&r, 1, 0x2000, 256, true);
+    assert_int_equal(machine_hbm_set_unknown(r.m, 0, 0, 256, &r.err), 0);
+    assert_hbm(&r, 0, 255, 1, false);
+    assert_hbm(&r, 0, 256, 1, true);
+    assert_int_equal(rig_run(&r), 0);
+    assert_int_equal(machine_cycles(r.m), cycles);
+    assert_hbm(&r, 0, 0x6000, 1, false);
+    assert_hbm(&r, 0, 0x60ff, 1, false);
+    assert_hbm(&r, 0, 0x6100, 1, true);
+    assert_hbm(&r, 1, 0x2000, 1, false);
+    assert_hbm(&r, 1, 0x20ff, 1, false);
+    assert_hbm(&r, 1, 0x2100, 1, true);
+    assert_int_equal(machine_hbm_set_unknown(r.m, 0, -1, 256, &r.err), -1);
+    assert_non_null(strstr(r.err.msg, "core 0: hbm bytes -1..254 out of 0.."));
+    rig_close(&r);
+    rig_open(&r, "v3", NULL);           /* in other modes all is known */
+    assert_int_equal(machine_hbm_set_unknown(r.m, 0, 0, 256, &r.err), 0);
+    assert_hbm(&r, 0, 0, 256, true);
+    rig_close(&r);
+}
+
 TEST(functional_mode_takes_a_cycle_per_bundle)
 {
     struct rig r;
@@ -482,6 +522,7 @@ int main(void)
         cmocka_unit_test(a_copy_of_the_unknown_that_nobody_waits_for_is_a_fault_too),
         cmocka_unit_test(hbm_written_from_vectors_cannot_be_read_after_timing_mode),
         cmocka_unit_test(what_is_unknown_goes_along_to_other_cores),
+        cmocka_unit_test(hbm_declared_unknown_is_unknown_wherever_it_is_copied),
         cmocka_unit_test(functional_mode_takes_a_cycle_per_bundle),
         cmocka_unit_test(a_training_step_is_the_same_in_all_modes),
     };

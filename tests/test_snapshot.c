@@ -59,6 +59,9 @@ static void open_run(struct rig *r, const struct run *x, const char *simd, int t
         if (machine_smem_write(r->m, core, 0, ring, sizeof(ring), &e))
             fail_msg("%s", e.msg);
         give_data(r, core, x->seed);
+        /* all or half of what the exchange copies from HBM to HBM; timing mode only */
+        if (machine_hbm_set_unknown(r->m, core, 1024 * 32, x->seed % 2 ? 8192 : 4096, &e))
+            fail_msg("%s", e.msg);
     }
 }
 
