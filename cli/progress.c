@@ -87,6 +87,18 @@ void progress_say(struct progress *p, const char *what, int64_t done)
     put(p, line, now);
 }
 
+void progress_fraction(struct progress *p, const char *what, double fraction)
+{
+    char line[LINE_CHARS], left[32];
+    double now = progress_seconds();
+
+    if (!is_due(p, now) || fraction <= 0)
+        return;
+    snprintf(line, sizeof(line), "%s: %.0f %%, %s left", what, 100 * fraction,
+             print_duration((now - p->began_s) * (1 - fraction) / fraction, left, sizeof(left)));
+    put(p, line, now);
+}
+
 void progress_wipe(struct progress *p)
 {
     if (!p->is_shown)

@@ -20,5 +20,7 @@ double progress_seconds(void);          /* of a clock that never jumps */
 void progress_begin(struct progress *p, int64_t total);
 void progress_show(struct progress *p, int64_t step, int epoch, double loss);
 void progress_say(struct progress *p, const char *what, int64_t done);
+/* "collective: 42 %, 12 s left" */
+void progress_fraction(struct progress *p, const char *what, double fraction);
 void progress_wipe(struct progress *p);
 #endif

@@ -28,7 +28,7 @@ void collective_costs_of(const struct chip *chip, enum collective_type type,
     *out = (struct collective_costs){
         .clock_mhz = chip->chip_clock_mhz, .resume_cycles = chip->sync_resume_cycles,
         .core_gbps = chip->dma_core_gbps, .local_gbps = chip->dma_local_gbps,
-        .vector_bytes = (int)chip->dma_vector_bytes,
+        .vector_bytes = (int)chip->dma_vector_bytes, .chunk_bytes = chip->dma_chunk_bytes,
         .hbm_gbps = streaming_gbps(chip), .read_ps = chip->dma_read_ns * PS_PER_NS,
         .write_ps = chip->dma_write_ns * PS_PER_NS, .local_ps = chip->dma_local_ns * PS_PER_NS,
         .queue_depth = (int)chip->dma_queue_depth, .link_gbps = chip->ici_link_gbps,

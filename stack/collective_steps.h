@@ -12,7 +12,7 @@
 
 struct collective_result {
     ps_t time_ps;                       /* from the first operation to the end of the last rank */
-    int64_t op_count, message_count;
+    int64_t op_count, message_count;      /* of all cores; messages between chips, pieces apart */
     int64_t sent_bytes;                 /* payload over links between chips, all chips */
     double link_use_min, link_use_mean, link_use_max;   /* 0..1 of time_ps, over all links */
     bool used_symmetry;                 /* one chip stood for all */
@@ -25,6 +25,7 @@ struct collective_costs {
     cycle_t resume_cycles;              /* flag satisfied to the next operation */
     double core_gbps, local_gbps;       /* ceilings of one core's copies, and inside the chip */
     int vector_bytes;                   /* that every run of a copy takes whole */
+    int64_t chunk_bytes;                /* messages of no more are not cut */
     double hbm_gbps;                    /* of a chip, as it streams */
     ps_t read_ps, write_ps, local_ps;   /* fixed parts of copies, as dma.*_ns */
     int queue_depth;                    /* copies of one core under way */
@@ -33,6 +34,7 @@ struct collective_costs {
     double link_gbps;
     int packet_bytes, packet_overhead_bytes;
     ps_t hop_ps;
+    bool has_free_signals;              /* a formula knows none */
     int series;                         /* the array in so many pieces, one after the other */
 };
 void collective_costs_of(const struct chip *chip, enum collective_type type,

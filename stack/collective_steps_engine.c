@@ -21,36 +21,44 @@
 #include <string.h>
 
 #define GRANULE_BYTES 32
+#define PIECES 4                        /* of a message, at most */
 #define EVENTS_PER_TELLING 100000       /* of progress */
 
 enum event_kind { EVENT_COPY, EVENT_SEND, EVENT_HEAD, EVENT_FLAG };
 
-enum port { PORT_HBM, PORT_LOCAL, PORT_REMOTE, PORT_COUNT };
+enum port { PORT_FROM_HBM, PORT_TO_HBM, PORT_LOCAL, PORT_REMOTE, PORT_COUNT };
 
 enum core_state { CORE_RUNS, CORE_WAITS_FOR_FLAG, CORE_WAITS_FOR_ROOM, CORE_ENDED };
 
+/* 64 bytes, as is a copy: thousands of both are gone through again and again */
 struct core {
     ps_t at;                            /* up to which its list is done */
     ps_t port[PORT_COUNT];              /* bytes asked of it are through */
-    int32_t next, count;                /* operations */
-    int32_t flag, value;                /* waited for */
-    int32_t copies;                     /* under way */
     uint32_t sequence;                  /* of its events */
-    enum core_state state;
+    int32_t next, count;                /* operations */
+    int32_t value;                      /* waited for, of `flag` */
+    int32_t copies;                     /* under way */
+    int16_t flag;
+    uint8_t state;                      /* enum core_state */
 };
 
-/* A copy under way, or a signal, which is a message without memory at its ends. */
+/*
+ * A copy under way, a piece of one, or a signal, which is a message without
+ * memory at its ends. Messages go in a few pieces, so that two cores' messages
+ * over one link take turns.
+ */
 struct copy {
     int64_t bytes, engine_bytes;        /* engine_bytes: in whole vectors of the copy engine */
-    ps_t end_at;                        /* not before: what port and source allow */
-    ps_t there_at;                      /* of its last byte at `place` */
-    int32_t peer, flag, source_flag, value;
+    ps_t end_at;                        /* of a piece, not before: what port and source allow */
+    ps_t there_at;                      /* its last byte is at `place`; whole: what arrived is */
+    int32_t left;                       /* granules that no piece has been cut from */
+    int32_t peer, value;                /* value: granules, or what a signal adds */
     int32_t place;                      /* chip that its first byte has come to or is going to */
-    int32_t next_free;
+    int32_t whole;                      /* that it is a piece of; itself if it goes in one */
     struct net_way way;                 /* before it */
-    int16_t hops;                       /* links taken */
-    uint8_t from_space, to_space;
-    bool is_signal;
+    int16_t flag, source_flag;
+    uint8_t pieces;                     /* under way */
+    bool from_hbm : 1, to_hbm : 1, is_signal : 1, has_left : 1;    /* has_left: its chip */
 };
 
 struct engine {
@@ -58,13 +66,14 @@ struct engine {
     const struct collective_costs *costs;
     const struct collective_steps_options *options;
     struct net *net;                    /* NULL: one chip */
-    struct steps_queue queue;
+    struct steps_queue *queue;
     struct core *cores;
-    int32_t *flags;                     /* (core, flag) */
+    int32_t *flags;                     /* (flag, core) */
     ps_t *hbm;                          /* by chip: bytes asked of it are through */
     struct copy *copies;
-    size_t copy_capacity;
-    int32_t copy_count, free_copy;
+    int32_t *free;                      /* copies that are; taken from its end */
+    size_t copy_capacity, free_capacity;
+    int32_t copy_count, free_count;
     int core_count, ended_count;        /* simulated */
     ps_t now, end_at;
     int64_t op_total, op_done;
@@ -109,13 +118,11 @@ static int stand_in(const struct engine *n, int core)
 
 static void push(struct engine *n, ps_t at, enum event_kind kind, int by, struct steps_event e)
 {
-    int local = by % n->lists->cores_per_chip;
+    uint64_t cores = (uint64_t)n->lists->cores_per_chip;
+    struct steps_key key = {at, n->cores[by].sequence++ * cores + (uint64_t)by % cores};
 
-    e.at = at;
     e.kind = (uint8_t)kind;
-    e.order = (uint64_t)n->cores[by].sequence++ << 24 | (uint64_t)local << 16
-              | (uint64_t)chip_of(n, by);
-    steps_queue_push(&n->queue, &e);
+    steps_queue_push(n->queue, key, &e);
 }
 
 /* `owner`: whose descriptor is free then, -1 nobody's */
@@ -127,11 +134,14 @@ static void push_flag(struct engine *n, ps_t at, int by, int core, int32_t flag,
                               .slot = (int32_t)value, .owner = owner});
 }
 
-static struct net_way way_of(const struct engine *n, int core, int peer)
+static struct net_way way_of(const struct engine *n, int core, const struct collective_op *op)
 {
-    if (!n->net || chip_of(n, core) == chip_of(n, peer))
+    int from = chip_of(n, core), to = chip_of(n, op->peer);
+
+    if (op->kind == COLLECTIVE_COPY || from == to ||
+        (op->kind == COLLECTIVE_SIGNAL && n->costs->has_free_signals))
         return (struct net_way){{0, 0, 0}};
-    return net_way(n->net, chip_of(n, core), chip_of(n, peer));
+    return net_way(n->net, from, to);
 }
 
 /* Every run takes whole vectors of the engine. */
@@ -143,34 +153,36 @@ static int64_t engine_bytes(const struct engine *n, const struct collective_op *
     return run > 0 ? op->bytes / run * div_up(run, vector) * vector : 0;
 }
 
+static int32_t take_free_copy(struct engine *n)
+{
+    if (n->free_count > 0)
+        return n->free[--n->free_count];
+    n->copies = mem_grow(n->copies, &n->copy_capacity, (size_t)n->copy_count + 1,
+                         sizeof(*n->copies));
+    n->free = mem_grow(n->free, &n->free_capacity, (size_t)n->copy_count + 1, sizeof(*n->free));
+    return n->copy_count++;
+}
+
 static int32_t new_copy(struct engine *n, int core, const struct collective_op *op)
 {
     bool is_signal = op->kind == COLLECTIVE_SIGNAL;
-    int32_t slot = n->free_copy;
-    struct copy *c;
+    int32_t slot = take_free_copy(n), granules = (int32_t)(op->bytes / GRANULE_BYTES);
 
-    if (slot >= 0) {
-        n->free_copy = n->copies[slot].next_free;
-    } else {
-        n->copies = mem_grow(n->copies, &n->copy_capacity, (size_t)n->copy_count + 1,
-                             sizeof(*n->copies));
-        slot = n->copy_count++;
-    }
-    c = &n->copies[slot];
-    *c = (struct copy){.bytes = is_signal ? GRANULE_BYTES : op->bytes, .peer = op->peer,
-                       .flag = op->flag, .source_flag = is_signal ? -1 : op->source_flag,
+    n->copies[slot] = (struct copy){.bytes = is_signal ? GRANULE_BYTES : op->bytes,
+                       .peer = op->peer, .flag = (int16_t)op->flag,
+                       .source_flag = (int16_t)(is_signal ? -1 : op->source_flag),
                        .engine_bytes = is_signal ? 0 : engine_bytes(n, op),
-                       .value = is_signal ? op->value : (int32_t)(op->bytes / GRANULE_BYTES),
-                       .place = chip_of(n, core), .way = way_of(n, core, op->peer),
-                       .from_space = op->from_space, .to_space = op->to_space,
-                       .is_signal = is_signal};
+                       .value = is_signal ? op->value : granules, .left = is_signal ? 0 : granules,
+                       .place = chip_of(n, core), .way = way_of(n, core, op),
+                       .from_hbm = !is_signal && op->from_space == COLLECTIVE_HBM,
+                       .to_hbm = !is_signal && op->to_space == COLLECTIVE_HBM,
+                       .is_signal = is_signal, .whole = slot, .pieces = is_signal};
     return slot;
 }
 
 static void free_copy(struct engine *n, int32_t slot)
 {
-    n->copies[slot].next_free = n->free_copy;
-    n->free_copy = slot;
+    n->free[n->free_count++] = slot;
 }
 
 /* ----- cores */
@@ -184,7 +196,7 @@ static void tell_progress(struct engine *n)
 static int32_t *flag_of(const struct engine *n, int core, int flag)
 {
     assert(flag >= 0 && flag < n->lists->flag_count);
-    return &n->flags[(size_t)core * (size_t)n->lists->flag_count + (size_t)flag];
+    return &n->flags[(size_t)flag * (size_t)n->core_count + (size_t)core];
 }
 
 static bool take_flag(struct engine *n, int core, struct core *c)
@@ -226,7 +238,7 @@ static bool do_op(struct engine *n, int core, struct core *c, const struct colle
         c->at += add_ps(n, op->bytes);
         return true;
     case COLLECTIVE_WAIT:
-        c->flag = op->flag;
+        c->flag = (int16_t)op->flag;
         c->value = op->value;
         if (!take_flag(n, core, c)) {
             c->state = CORE_WAITS_FOR_FLAG;
@@ -302,9 +314,9 @@ static void start_copy(struct engine *n, int core, int32_t slot)
     const struct collective_costs *k = n->costs;
     struct core *c = &n->cores[core];
     struct copy *d = &n->copies[slot];
-    bool reads = d->from_space == COLLECTIVE_HBM, writes = d->to_space == COLLECTIVE_HBM;
+    bool reads = d->from_hbm, writes = d->to_hbm;
     int64_t hbm_bytes = d->bytes * (reads + writes);
-    enum port port = hbm_bytes ? PORT_HBM : PORT_LOCAL;
+    enum port port = reads ? PORT_FROM_HBM : writes ? PORT_TO_HBM : PORT_LOCAL;
     ps_t end = take_rate(&c->port[port], n->now, d->engine_bytes,
                          hbm_bytes ? k->core_gbps : k->local_gbps);
 
@@ -317,39 +329,55 @@ static void start_copy(struct engine *n, int core, int32_t slot)
 }
 
 
-/* The first byte of a copy or signal is at the chip it goes to at now. */
+/*
+ * A piece of a copy, or a signal, has taken all links; to HBM: its first byte is
+ * there now. With the last piece the copy is at its end.
+ */
 static void arrive(struct engine *n, int sender, int32_t slot)
 {
     const struct collective_costs *k = n->costs;
-    const struct copy *d = &n->copies[slot];
-    int to = stand_in(n, d->peer);
-    ps_t end = later(later(n->now, d->there_at), d->end_at) + k->local_ps;
+    const struct copy *piece = &n->copies[slot];
+    struct copy *whole = &n->copies[piece->whole];
+    int to = stand_in(n, piece->peer);
+    int32_t whole_slot = piece->whole;
+    ps_t end = later(later(n->now, piece->there_at), piece->end_at) + k->local_ps;
 
-    if (d->to_space == COLLECTIVE_HBM && !d->is_signal) {
-        ps_t written = take_rate(&n->hbm[chip_of(n, to)], n->now, d->bytes, k->hbm_gbps);
+    if (piece->to_hbm) {
+        ps_t written = take_rate(&n->hbm[chip_of(n, to)], n->now, piece->bytes, k->hbm_gbps);
 
         end = later(end, written + k->local_ps) + k->write_ps;
     }
-    if (d->hops > 0 && !d->is_signal)
-        end += k->arrival_ps + (ps_t)((double)d->bytes * k->arrival_ps_per_byte + 0.5);
-    push_flag(n, end, sender, to, d->flag, d->value, d->is_signal ? -1 : sender);
-    free_copy(n, slot);
+    if (slot != whole_slot)
+        free_copy(n, slot);
+    whole->there_at = later(whole->there_at, end);
+    if (--whole->pieces > 0 || whole->left > 0)
+        return;
+    if (whole->has_left && !whole->is_signal)
+        whole->there_at += k->arrival_ps
+                          + (ps_t)((double)whole->bytes * k->arrival_ps_per_byte + 0.5);
+    push_flag(n, whole->there_at, sender, to, whole->flag, whole->value,
+              whole->is_signal ? -1 : sender);
+    free_copy(n, whole_slot);
 }
 
-/* The next link on the way, taken by the first byte at now. */
-static void take_link(struct engine *n, int sender, int32_t slot)
+/* The next link on the way, taken by the first byte at now; when the link is free again. */
+static ps_t take_link(struct engine *n, int sender, int32_t slot)
 {
     struct copy *d = &n->copies[slot];
     struct net_hop hop = net_take(n->net, n->now, d->place, &d->way, d->bytes);
 
     d->place = hop.next;
     d->there_at = hop.there_at;
-    if (d->hops++ == 0 && d->source_flag >= 0)
-        push_flag(n, later(hop.free_at, d->end_at), sender, sender, d->source_flag, d->value, -1);
-    push(n, hop.head_at, EVENT_HEAD, sender, (struct steps_event){.core = sender, .slot = slot});
+    n->copies[d->whole].has_left = true;
+    if (net_is_there(d->way) && !d->to_hbm)
+        arrive(n, sender, slot);        /* where it goes, it asks nobody for anything */
+    else
+        push(n, hop.head_at, EVENT_HEAD, sender,
+             (struct steps_event){.core = sender, .slot = slot});
+    return hop.free_at;
 }
 
-/* The first byte of a copy or signal has come to d->place at now. */
+/* The first byte of a piece or signal has come to its `place` at now. */
 static void go_on(struct engine *n, int sender, int32_t slot)
 {
     if (net_is_there(n->copies[slot].way))
@@ -358,27 +386,59 @@ static void go_on(struct engine *n, int sender, int32_t slot)
         take_link(n, sender, slot);
 }
 
+/* What goes next of a copy: all of it where it is short or stays on its chip. */
+static int32_t cut_piece(struct engine *n, int32_t slot)
+{
+    struct copy *whole = &n->copies[slot];
+    int64_t chunk = n->costs->chunk_bytes;
+    int64_t bytes = div_up(div_up(whole->bytes, PIECES), chunk) * chunk;
+    int32_t piece;
+
+    whole->pieces++;
+    if (net_is_there(whole->way) || whole->bytes <= chunk) {
+        whole->left = 0;
+        return slot;
+    }
+    if (bytes > (int64_t)whole->left * GRANULE_BYTES)
+        bytes = (int64_t)whole->left * GRANULE_BYTES;
+    whole->left -= (int32_t)(bytes / GRANULE_BYTES);
+    piece = take_free_copy(n);
+    whole = &n->copies[slot];           /* the array may have moved */
+    n->copies[piece] = *whole;
+    n->copies[piece].bytes = bytes;
+    n->copies[piece].there_at = 0;
+    n->copies[piece].engine_bytes = whole->engine_bytes * bytes / whole->bytes;
+    return piece;
+}
+
 /* Link and memory work side by side: the later of both is the end. */
 static void start_send(struct engine *n, int core, int32_t slot)
 {
     const struct collective_costs *k = n->costs;
-    struct copy *d = &n->copies[slot];
+    int32_t piece = cut_piece(n, slot);
+    struct copy *d = &n->copies[piece], whole = n->copies[slot];
     bool stays = net_is_there(d->way);
+    ps_t through = take_rate(&n->cores[core].port[PORT_REMOTE], n->now, d->engine_bytes,
+                             stays ? k->local_gbps : k->core_gbps);
+    ps_t left_at = d->end_at = through;
 
-    d->end_at = take_rate(&n->cores[core].port[PORT_REMOTE], n->now, d->engine_bytes,
-                          stays ? k->local_gbps : k->core_gbps);
-    if (d->from_space == COLLECTIVE_HBM) {
+    if (d->from_hbm) {
         ps_t read = take_rate(&n->hbm[d->place], n->now, d->bytes, k->hbm_gbps) + k->read_ps;
 
-        d->end_at = later(d->end_at, read);
+        left_at = d->end_at = later(through, read);
     }
-    if (stays && d->source_flag >= 0)
-        push_flag(n, d->end_at, core, core, d->source_flag, d->value, -1);
-    if (!stays) {
+    if (stays) {
+        arrive(n, core, piece);
+    } else {
         n->result->sent_bytes += d->bytes;
         n->result->message_count++;
+        through = later(through, take_link(n, core, piece));
+        left_at = later(left_at, through);
     }
-    go_on(n, core, slot);
+    if (whole.left > 0)
+        push(n, through, EVENT_SEND, core, (struct steps_event){.core = core, .slot = slot});
+    else if (whole.source_flag >= 0)
+        push_flag(n, left_at, core, core, whole.source_flag, whole.value, -1);
 }
 
 /* ----- all of it */
@@ -405,8 +465,7 @@ static void open_engine(struct engine *n)
     n->cores = mem_alloc((size_t)n->core_count * sizeof(*n->cores));
     n->flags = mem_alloc((size_t)n->core_count * (size_t)l->flag_count * sizeof(*n->flags));
     n->hbm = mem_alloc((chips + 1) * sizeof(*n->hbm));
-    n->free_copy = -1;
-    steps_queue_init(&n->queue);
+    n->queue = steps_queue_create();
     for (int i = 0; i < n->core_count; i++) {
         n->cores[i].count = l->op_count(l->context, i);
         n->cores[i].at = cycles_ps(n, n->costs->program.start_cycles);
@@ -416,11 +475,12 @@ static void open_engine(struct engine *n)
 
 static void close_engine(struct engine *n)
 {
-    steps_queue_fini(&n->queue);
+    steps_queue_destroy(n->queue);
     mem_free(n->cores);
     mem_free(n->flags);
     mem_free(n->hbm);
     mem_free(n->copies);
+    mem_free(n->free);
     net_destroy(n->net);
 }
 
@@ -472,15 +532,16 @@ int steps_run(const struct steps_lists *l, const struct net_config *net,
     open_engine(&n);
     for (int i = 0; i < n.core_count; i++)
         run_core(&n, i);
-    while (steps_queue_pop(&n.queue, &event)) {
-        n.now = event.at;
+    while (steps_queue_pop(n.queue, &n.now, &event)) {
         do_event(&n, &event);
         if (++event_count % EVENTS_PER_TELLING == 0)
             tell_progress(&n);
     }
     status = tell_deadlock(&n, e);
     out->time_ps = n.end_at;
-    out->op_count = n.op_done;
+    out->op_count = n.op_done * (l->core_count / n.core_count);
+    out->message_count *= l->core_count / n.core_count;
+    out->sent_bytes *= l->core_count / n.core_count;
     use_of_links(&n);
     close_engine(&n);
     return status;

@@ -69,7 +69,7 @@ static const struct collective_costs costs = {
                 .add_round_cycles = 6, .add_rest_cycles = 2, .add_only_rest_cycles = 9},
     .clock_mhz = 1000, .resume_cycles = 7, .core_gbps = 100, .local_gbps = 50, .hbm_gbps = 200,
     .read_ps = 400000, .write_ps = 380000, .local_ps = 100000, .vector_bytes = 512,
-    .queue_depth = 64,
+    .chunk_bytes = 4096, .queue_depth = 64,
 };
 
 static void run_with(const struct hand *h, const struct collective_costs *k, bool whole,
@@ -112,61 +112,84 @@ static struct collective_op wait_op(int flag, int value)
     return (struct collective_op){.kind = COLLECTIVE_WAIT, .flag = flag, .value = value};
 }
 
-TEST(events_come_by_instant_and_order_as_a_plain_sort_has_them)
+/* what a plain list has as its first: by instant, order, and when it was put in */
+struct plain {
+    ps_t at;
+    uint64_t order;
+    int number;
+};
+
+static int first_of(const struct plain *p, int count)
 {
-    struct steps_queue q;
-    struct steps_event e;
-    struct rng r;
-    ps_t pending[3000];
-    int count = 0;
-    ps_t last = 0;
+    int least = 0;
 
-    rng_init(&r, 1);
-    steps_queue_init(&q);
-    for (int i = 0; i < 20000; i++) {
-        bool puts = count < 10 || (count < 3000 && rng_below(&r, 2));
-
-        if (puts) {             /* near, in the same span, and beyond the ring */
-            ps_t ahead = (ps_t)rng_below(&r, 1u << (rng_below(&r, 30) + 1));
-
-            pending[count++] = last + ahead;
-            steps_queue_push(&q, &(struct steps_event){.at = last + ahead, .order = (uint64_t)i});
-        } else {
-            int least = 0;
-
-            for (int j = 1; j < count; j++)
-                least = pending[j] < pending[least] ? j : least;
-            assert_true(steps_queue_pop(&q, &e));
-            assert_int_equal(e.at, pending[least]);
-            last = e.at;
-            pending[least] = pending[--count];
-        }
-    }
-    while (count-- > 0)
-        assert_true(steps_queue_pop(&q, &e));
-    assert_false(steps_queue_pop(&q, &e));
-    steps_queue_fini(&q);
+    for (int i = 1; i < count; i++)
+        if (p[i].at < p[least].at ||
+            (p[i].at == p[least].at &&
+             (p[i].order < p[least].order ||
+              (p[i].order == p[least].order && p[i].number < p[least].number))))
+            least = i;
+    return least;
 }
 
-TEST(events_of_one_instant_come_by_order_and_late_ones_after_them)
+TEST(events_come_by_instant_and_order_as_a_plain_list_has_them)
 {
-    struct steps_queue q;
+    struct steps_queue *q = steps_queue_create();
+    static struct plain pending[3000];
     struct steps_event e;
-    const uint64_t wanted[] = {3, 5, 8, 1, 2};
+    int count = 0, number = 0;
+    ps_t now = 0, at;
+    struct rng r;
 
-    steps_queue_init(&q);
-    steps_queue_push(&q, &(struct steps_event){.at = 90000, .order = 8});
-    steps_queue_push(&q, &(struct steps_event){.at = 90000, .order = 3});
-    steps_queue_push(&q, &(struct steps_event){.at = 90000, .order = 5});
-    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
-        assert_true(steps_queue_pop(&q, &e));
-        assert_int_equal(e.order & 0xff, wanted[i]);
-        if (i == 0) {           /* put in at the instant under way: behind 5 and 8 */
-            steps_queue_push(&q, &(struct steps_event){.at = 90000, .order = 2});
-            steps_queue_push(&q, &(struct steps_event){.at = 90000, .order = 1});
+    rng_init(&r, 1);
+    while (number < 30000 || count > 0) {
+        bool puts = number < 30000 && (count < 10 || (count < 3000 && rng_below(&r, 2)));
+
+        if (puts) {             /* near, in the same span, beyond the ring; many keys are shared */
+            ps_t ahead = 1 + (ps_t)rng_below(&r, 1u << (rng_below(&r, 30) + 1));
+            int copies = 1 + (int)rng_below(&r, 40);
+
+            for (int i = 0; i < copies && count < 3000; i++) {
+                struct plain p = {now + ahead, rng_below(&r, 3), number++};
+
+                pending[count++] = p;
+                steps_queue_push(q, (struct steps_key){p.at, p.order},
+                                 &(struct steps_event){.slot = p.number});
+            }
+        } else {
+            int first = first_of(pending, count);
+
+            assert_true(steps_queue_pop(q, &at, &e));
+            assert_int_equal(at, pending[first].at);
+            assert_int_equal(e.slot, pending[first].number);
+            now = at;
+            memmove(&pending[first], &pending[first + 1],
+                    (size_t)(--count - first) * sizeof(*pending));
         }
     }
-    steps_queue_fini(&q);
+    assert_false(steps_queue_pop(q, &at, &e));
+    steps_queue_destroy(q);
+}
+
+TEST(events_put_in_at_the_instant_under_way_come_after_the_ones_there)
+{
+    struct steps_queue *q = steps_queue_create();
+    const int wanted[] = {3, 5, 8, 1, 2};
+    struct steps_event e;
+    ps_t at;
+
+    for (int i = 8; i >= 3; i -= i == 8 ? 3 : 2)
+        steps_queue_push(q, (struct steps_key){90000, (uint64_t)i},
+                         &(struct steps_event){.slot = i});
+    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+        assert_true(steps_queue_pop(q, &at, &e));
+        assert_int_equal(e.slot, wanted[i]);
+        for (int late = 2; i == 0 && late > 0; late--)
+            steps_queue_push(q, (struct steps_key){90000, (uint64_t)late},
+                             &(struct steps_event){.slot = late});
+    }
+    assert_false(steps_queue_pop(q, &at, &e));
+    steps_queue_destroy(q);
 }
 
 TEST(a_copy_takes_port_and_fixed_parts)
@@ -336,7 +359,7 @@ static void make_random(struct hand *h, struct rng *r)
             struct collective_op op = copy_op(
                 (uint8_t)rng_below(r, COLLECTIVE_OP_KIND_COUNT),
                 (enum collective_space)rng_below(r, 2), (enum collective_space)rng_below(r, 2),
-                32 * (1 + rng_below(r, 1u << rng_below(r, 10))));
+                32 * (1 + rng_below(r, 1u << rng_below(r, 12))));
 
             for (int axis = 0; axis < 3; axis++)
                 step[axis] = (int)rng_below(r, (uint32_t)h->dim[axis]);
@@ -368,24 +391,29 @@ TEST(one_chip_for_all_gives_the_picoseconds_of_the_whole_torus)
     struct rng r;
 
     for (uint64_t seed = 0; seed < 400; seed++) {
+        struct collective_costs k = costs;
+
         memset(&h, 0, sizeof(h));
         rng_init(&r, seed);
         make_random(&h, &r);
-        run_with(&h, &costs, false, &one);
-        run_with(&h, &costs, true, &all);
+        k.queue_depth = 1 + (int)rng_below(&r, 12);
+        run_with(&h, &k, false, &one);
+        run_with(&h, &k, true, &all);
         if (one.time_ps != all.time_ps)
             fail_msg("seed %d: %lld ps with one chip, %lld with all", (int)seed,
                      (long long)one.time_ps, (long long)all.time_ps);
         assert_true(one.used_symmetry && !all.used_symmetry);
-        assert_int_equal(one.message_count * h.dim[0] * h.dim[1] * h.dim[2], all.message_count);
+        assert_int_equal(one.message_count, all.message_count);
+        assert_int_equal(one.sent_bytes, all.sent_bytes);
+        assert_int_equal(one.op_count, all.op_count);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_come_by_instant_and_order_as_a_plain_sort_has_them),
-        cmocka_unit_test(events_of_one_instant_come_by_order_and_late_ones_after_them),
+        cmocka_unit_test(events_come_by_instant_and_order_as_a_plain_list_has_them),
+        cmocka_unit_test(events_put_in_at_the_instant_under_way_come_after_the_ones_there),
         cmocka_unit_test(a_copy_takes_port_and_fixed_parts),
         cmocka_unit_test(short_runs_take_whole_vectors_of_the_engine),
         cmocka_unit_test(copies_from_and_to_hbm_share_the_rate_of_the_chip),

@@ -1,0 +1,284 @@
+/* One collective: the request, its plan, the engine that suits, and what came of it. */
+#include "cli/collective.h"
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/progress.h"
+#include "sim/clock.h"
+#include "sim/machine.h"
+#include "stack/collective_program.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Host time of the machine, roughly: for --engine auto, and for what is said of it. */
+#define SECONDS_PER_OPERATION 1.2e-6
+#define SECONDS_PER_CHUNK 0.7e-6
+#define SECONDS_FOR_CORES 5.0           /* auto: the machine where it takes no longer */
+
+const char *collective_engine_name(enum collective_engine n)
+{
+    return n == ENGINE_CORES ? "cores" : n == ENGINE_STEPS ? "steps" : "auto";
+}
+
+const char *collective_type_name(enum collective_type t)
+{
+    return t == COLLECTIVE_BF16 ? "bf16" : "f32";
+}
+
+double collective_algorithm_bandwidth(const struct collective_answer *a)
+{
+    return a->result.time_ps ? (double)a->options.bytes / (1e-12 * (double)a->result.time_ps) : 0;
+}
+
+double collective_bus_bandwidth(const struct collective_answer *a)
+{
+    return a->bound.bus_factor * collective_algorithm_bandwidth(a);
+}
+
+double collective_efficiency(const struct collective_answer *a)
+{
+    return a->result.time_ps ? a->bound.seconds / (1e-12 * (double)a->result.time_ps) : 0;
+}
+
+/* ----- the request */
+
+static int check_axes(const struct collective_options *o, const struct slice *s, struct err *e)
+{
+    if (o->axis[2] && s->dims < 3)
+        return err_set(e, "--axes names z; the chips of %s stand in a grid of x and y", s->name);
+    return 0;
+}
+
+/* A size that does not divide, told with the nearest that do; in bytes of a device. */
+static int check_bytes(const struct collective_answer *w, struct err *e)
+{
+    int64_t unit = collective_unit(&w->request) * w->arrays, bytes = w->options.bytes;
+    int64_t below = bytes / unit * unit;
+    char text[3][28];
+
+    if (bytes % unit == 0)
+        return 0;
+    text_thousands(bytes, text[0], sizeof(text[0]));
+    text_thousands(unit, text[1], sizeof(text[1]));
+    text_thousands(below + unit, text[2], sizeof(text[2]));
+    if (below == 0)
+        return err_set(e, "--bytes is %s: %s by %s on %s takes multiples of %s bytes, so at "
+                       "least that", text[0], collective_kind_name(w->request.kind),
+                       collective_algo_name(w->request.algo), w->slice.name, text[1]);
+    return err_set(e, "--bytes is %s: %s by %s on %s takes multiples of %s bytes; the nearest "
+                   "are %" PRId64 " and %" PRId64, text[0], collective_kind_name(w->request.kind),
+                   collective_algo_name(w->request.algo), w->slice.name, text[1], below,
+                   below + unit);
+}
+
+/* chips whose cores form one device of frameworks: an array of the chip, a part on each core */
+static bool is_one_device(const struct chip *c)
+{
+    return strcmp(c->chip_name, "TPU v4") == 0 || strcmp(c->chip_name, "TPU v5p") == 0;
+}
+
+/* A formula has whole steps: what a rank of a ring passes on at once. */
+static int64_t block_bytes(const struct collective_answer *w)
+{
+    int64_t ranks = w->request.over_chips ? 1 : w->slice.core_count / w->slice.chip_count;
+
+    for (int i = 0; i < 3; i++)
+        ranks *= w->request.axis[i] ? w->slice.dim[i] : 1;
+    return div_up(w->request.bytes, ranks);
+}
+
+static int make_request(struct collective_answer *w, struct arena *a, struct err *e)
+{
+    const struct collective_options *o = &w->options;
+    bool over_chips;
+    int64_t series = o->costs ? o->costs->series : 1;
+
+    if (cli_load_slice(o->tpu, &o->set, &w->slice, &w->chip, NULL, a, e) ||
+        check_axes(o, &w->slice, e))
+        return -1;
+    over_chips = o->over == OVER_DEFAULT ? is_one_device(&w->chip) : o->over == OVER_CHIPS;
+    w->arrays = over_chips ? w->slice.core_count / w->slice.chip_count : 1;
+    w->request = (struct collective_request){
+        .kind = o->kind, .algo = o->algo, .type = o->type, .chunk_bytes = o->chunk_bytes,
+        .over_chips = over_chips, .root = (int)o->root, .shift = (int)o->shift,
+        .slice = &w->slice, .chip = &w->chip};
+    memcpy(w->request.axis, o->axis, sizeof(o->axis));
+    if (!o->axis[0] && !o->axis[1] && !o->axis[2])
+        for (int i = 0; i < w->slice.dims; i++)
+            w->request.axis[i] = true;
+    w->request.bytes = o->bytes / w->arrays / series;
+    if (o->costs && !o->chunk_bytes)
+        w->request.chunk_bytes = block_bytes(w);
+    return o->kind == COLLECTIVE_BARRIER ? 0 : check_bytes(w, e);
+}
+
+/* ----- the engines */
+
+/* all copies and operations of all cores, from one core of each kind */
+static double seconds_on_cores(const struct collective_plan *p, const struct collective_answer *w)
+{
+    int cores = w->slice.core_count, count = collective_op_count(p, 0);
+    int64_t chunks = 0, chunk_bytes = w->chip.dma_chunk_bytes;
+    double operations = 0;
+
+    for (int i = 0; i < count; i++) {
+        struct collective_op op;
+
+        collective_op(p, 0, i, &op);
+        if (op.kind == COLLECTIVE_COPY || op.kind == COLLECTIVE_SEND)
+            chunks += div_up(op.bytes, chunk_bytes);
+    }
+    for (int i = 0; i < cores; i++)
+        operations += collective_op_count(p, i);
+    return SECONDS_PER_OPERATION * operations
+           + SECONDS_PER_CHUNK * (double)chunks * (double)cores;
+}
+
+static void print_duration(double seconds, char *buf, size_t buf_bytes)
+{
+    if (seconds < 120)
+        snprintf(buf, buf_bytes, "%.*f s", seconds < 10 ? 1 : 0, seconds);
+    else if (seconds < 7200)
+        snprintf(buf, buf_bytes, "%.0f min", seconds / 60);
+    else
+        snprintf(buf, buf_bytes, "%.0f h", seconds / 3600);
+}
+
+static void choose_engine(const struct collective_plan *p, struct collective_answer *w)
+{
+    double seconds = seconds_on_cores(p, w);
+    char text[32];
+
+    print_duration(seconds, text, sizeof(text));
+    w->engine = w->options.engine;
+    if (w->options.costs) {
+        w->engine = ENGINE_STEPS;
+        snprintf(w->reason, sizeof(w->reason), "costs of %s", w->options.costs_path);
+    } else if (w->engine == ENGINE_AUTO) {
+        w->engine = seconds <= SECONDS_FOR_CORES ? ENGINE_CORES : ENGINE_STEPS;
+        snprintf(w->reason, sizeof(w->reason), "programs on %d cores would take about %s of "
+                 "this host", w->slice.core_count, text);
+    } else {
+        snprintf(w->reason, sizeof(w->reason), "asked for");
+    }
+}
+
+static void show_progress(void *context, double fraction)
+{
+    struct progress *p = context;
+
+    progress_fraction(p, "collective", fraction);
+}
+
+static int run_steps(const struct collective_plan *p, struct collective_answer *w, struct err *e)
+{
+    struct progress progress;
+    struct collective_steps_options o = {.costs = w->options.costs,
+                                         .no_symmetry = w->options.no_symmetry,
+                                         .progress = show_progress, .context = &progress};
+    int status;
+
+    progress_begin(&progress, 1);
+    status = collective_steps_run(p, &o, &w->result, e);
+    progress_wipe(&progress);
+    return status;
+}
+
+static void read_machine(const struct machine *m, struct collective_answer *w)
+{
+    const struct net *net = machine_net(m);
+    struct collective_result *r = &w->result;
+    int links = net ? net_link_count(net) : 0;
+    double sum = 0;
+
+    r->time_ps = clock_edge_ps(w->chip.chip_clock_mhz, machine_cycles(m));
+    for (int i = 0; i < machine_core_count(m); i++)
+        r->sent_bytes += machine_counters(m, i)->ici_sent_bytes;
+    for (int i = 0; i < links; i++) {
+        double use = r->time_ps ? (double)net_link(net, i)->busy_ps / (double)r->time_ps : 0;
+
+        r->link_use_min = i == 0 || use < r->link_use_min ? use : r->link_use_min;
+        r->link_use_max = use > r->link_use_max ? use : r->link_use_max;
+        sum += use;
+    }
+    r->link_use_mean = links ? sum / links : 0;
+}
+
+static int run_cores(const struct collective_plan *p, struct collective_answer *w,
+                     struct arena *a, struct err *e)
+{
+    const struct machine_options mo = {.mode = MODE_TIMING,
+                                       .thread_count = (int)w->options.thread_count};
+    struct machine *m = machine_create(&w->slice, &w->chip, &mo, e);
+    struct collective_program *program;
+    int status = -1;
+
+    if (!m)
+        return -1;
+    program = collective_program_create(p, m, a, e);
+    if (program && collective_program_run(program, e) == 0) {
+        read_machine(m, w);
+        for (int i = 0; i < w->slice.core_count; i++)
+            w->result.op_count += collective_op_count(p, i);
+        status = 0;
+    }
+    machine_destroy(m);
+    return status;
+}
+
+/* Pieces in series take their time one after the other. */
+static void repeat(struct collective_result *r, int64_t times)
+{
+    r->time_ps *= times;
+    r->op_count *= times;
+    r->message_count *= times;
+    r->sent_bytes *= times;
+}
+
+/* The bound is of the formula's links. */
+static void take_links_of(const struct collective_costs *k, struct chip *c)
+{
+    c->ici_link_gbps = k->link_gbps;
+    c->ici_packet_bytes = k->packet_bytes;
+    c->ici_packet_overhead_bytes = k->packet_overhead_bytes;
+    c->ici_hop_ns = k->hop_ps / PS_PER_NS;
+}
+
+static void find_bound(struct collective_answer *w)
+{
+    struct collective_request whole = w->request;
+
+    if (w->options.costs) {
+        take_links_of(w->options.costs, &w->chip);
+        whole.bytes *= w->options.costs->series;
+    }
+    collective_find_bound(&whole, &w->bound);
+}
+
+int collective_answer(const struct collective_options *o, struct arena *a,
+                      struct collective_answer *w, struct err *e)
+{
+    struct collective_plan *p;
+    double began_s;
+
+    *w = (struct collective_answer){.options = *o};
+    if (make_request(w, a, e))
+        return -1;
+    p = collective_plan_create(&w->request, a, e);
+    if (!p)
+        return -1;
+    w->request = *collective_plan_request(p);
+    w->request.slice = &w->slice;
+    w->request.chip = &w->chip;
+    w->rank_count = collective_rank_count(p);
+    choose_engine(p, w);
+    find_bound(w);
+    began_s = progress_seconds();
+    if (w->engine == ENGINE_CORES ? run_cores(p, w, a, e) : run_steps(p, w, e))
+        return -1;
+    w->host_seconds = progress_seconds() - began_s;
+    if (o->costs)
+        repeat(&w->result, o->costs->series);
+    return 0;
+}

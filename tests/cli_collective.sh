@@ -1,0 +1,112 @@
+#!/bin/sh
+# systole collective: times beside bounds on both engines, sweeps, a formula's costs, and what
+# cannot be, with what can.
+cd "$(dirname "$0")/.." || exit 1
+. tests/cli_rig.inc
+
+# the page
+expect 0 'all-reduce of 16 MiB on v4-128: 4x4x4 chips, 128 cores, torus' \
+    collective all-reduce --bytes 16M --tpu v4-128 --algo torus --engine steps
+for line in '  ranks         64 chips, each with 16 MiB of f32, 1/2 of it on each of its cores' \
+    '  algorithm     torus, steps in chunks of ' '  engine        steps: asked for; ' \
+    ', one chip for all 64' '  simulated time  ' '  bus bandwidth  ' '  closed-form bound  ' \
+    '  efficiency  ' '  published equation  ' '  links busy  ' 'host time '; do
+    grep -qF -- "$line" "$work/log" || fail "no \"$line\" in: $(cat "$work/log")"
+done
+expect 0 '  ranks         4 cores, each with 4 KiB of bf16; 4 such groups side by side' \
+    collective all-gather --bytes 4K --tpu v5e-16 --type bf16 --axes y --algo ring
+expect 0 '128 cores, each with 1 MiB of f32' \
+    collective all-reduce --bytes 1M --tpu v4-128 --over cores --algo torus --engine steps
+expect 0 '  engine        cores: programs on 8 cores would take about ' \
+    collective all-reduce --bytes 64K --tpu v4-8
+expect 0 '  engine        steps: programs on 8192 cores would take about ' \
+    collective all-reduce --bytes 64M --tpu v4-8192 --algo torus
+
+# 256 MiB over six links of 50 x 128/142 GB/s: 2 x 4095/4096 x 2^28 / 270.42e9 = 1.985 ms
+expect 0 'the bandwidth of the links (bandwidth 1.985 ms, ' \
+    collective all-reduce --bytes 256M --tpu v4-8192 --algo torus
+
+# one chip for all, or all: the same but for the host's time
+for kind in all-reduce all-gather reduce-scatter; do
+    "$systole" collective $kind --bytes 1M --tpu v4-128 --algo torus --engine steps --csv - |
+        cut -d, -f1-21 >"$work/one"
+    "$systole" collective $kind --bytes 1M --tpu v4-128 --algo torus --engine steps --csv - \
+        --no-symmetry | cut -d, -f1-20 >"$work/all"
+    cut -d, -f1-20 "$work/one" | cmp -s - "$work/all" ||
+        fail "$kind: $(cat "$work/one" "$work/all")"
+done
+
+# files
+expect 0 'simulated time' collective all-reduce --bytes 1M --tpu v4-8 --csv "$work/one.csv" \
+    --json "$work/one.json"
+[ "$(wc -l <"$work/one.csv")" -eq 2 ] || fail "one.csv: $(cat "$work/one.csv")"
+grep -q '"algo": "torus"' "$work/one.json" || fail "one.json: $(cat "$work/one.json")"
+expect 0 'of bound' collective all-reduce --tpu v4-128 --algo torus --engine steps \
+    --sweep bytes=64K:1M:x4 --sweep type=f32,bf16 --csv "$work/sweep.csv"
+[ "$(wc -l <"$work/sweep.csv")" -eq 7 ] || fail "sweep.csv: $(cat "$work/sweep.csv")"
+[ "$(cut -d, -f5 "$work/sweep.csv" | sort -un | tr '\n' ' ')" = "bytes 65536 262144 1048576 " ] ||
+    fail "bytes of the sweep: $(cut -d, -f5 "$work/sweep.csv")"
+expect 0 'left out: direct does not do all-reduce' collective all-reduce --bytes 64K --tpu v4-8 \
+    --sweep algo=all
+[ "$(grep -c ' cores ' "$work/log")" -eq 5 ] || fail "algo=all: $(cat "$work/log")"
+
+# what cannot be
+refuse 'takes multiples of 4,096 bytes; the nearest are 999424 and 1003520' \
+    collective all-reduce --bytes 1000001 --tpu v4-128 --algo ring
+refuse 'at most 17179869184' collective all-reduce --bytes 64G --tpu v4-128
+refuse 'no slice "v4-100" (nearest: v4-128)' collective all-reduce --bytes 1M --tpu v4-100
+refuse '--axes names z; the chips of v5e-64 stand in a grid of x and y' \
+    collective all-reduce --bytes 1M --axes z --tpu v5e-64
+refuse 'ring does not do broadcast' collective broadcast --bytes 1M --algo ring
+refuse 'no rank 9999 to be the root; ranks are 0 to 63' \
+    collective broadcast --bytes 1M --algo tree --root 9999
+refuse 'cannot write /nowhere/x.csv' collective all-reduce --bytes 1M --csv /nowhere/x.csv
+expect 2 'which collective?' collective --bytes 1M
+expect 2 'how many? (--bytes 256M)' collective all-reduce
+expect 2 'one collective at a time: all-reduce, barrier' collective all-reduce barrier
+expect 2 '(did you mean "all-reduce"?)' collective allreduce --bytes 1M
+expect 2 '(did you mean "ring"?)' collective all-reduce --bytes 1M --algo rong
+expect 2 '--bytes is "0", allowed are sizes from 1 byte to 1T' collective all-reduce --bytes 0
+expect 2 '--chunk is "x", allowed are sizes' collective all-reduce --bytes 1M --chunk x
+expect 2 '--type is "f16", allowed are f32, bf16' collective all-reduce --bytes 1M --type f16
+expect 2 '--over is "chip", allowed are chips, cores (did you mean "chips"?)' \
+    collective all-reduce --bytes 1M --over chip
+expect 2 '--axes is "xx", allowed are x, y and z, each once' \
+    collective all-reduce --bytes 1M --axes xx
+expect 2 '--axes is empty' collective all-reduce --bytes 1M --axes ''
+expect 2 '--root is "-1", allowed are whole numbers in 0..' \
+    collective broadcast --bytes 1M --root=-1
+expect 2 '--engine is "step", allowed are auto, cores, steps (did you mean "steps"?)' \
+    collective all-reduce --bytes 1M --engine step
+expect 2 '--threads is "0", allowed are whole numbers in 1..256' \
+    collective all-reduce --bytes 1M --threads 0
+expect 2 '--json is for one collective; a sweep writes --csv' \
+    collective all-reduce --bytes 1M --json x --sweep algo=all
+expect 2 '--costs replaces the chip' collective all-reduce --bytes 1M --engine cores --costs x
+
+# sweeps that are none
+for wrong in 'bytes|write KEY=VALUES, as in bytes=4K:1G:x4' '=1|write KEY=VALUES' \
+    'bytes=1K:2K|is no range' 'bytes=1K:2K:3|is no range' 'bytes=2K:1K:x2|goes down' \
+    'bytes=1,,2|an empty value' 'size=1|no option "size"' 'algo=rong|(did you mean "ring"?)' \
+    'bytes=1:1M:+1|more than 256 values'; do
+    refuse "${wrong#*|}" collective all-reduce --tpu v4-8 --bytes 1M --sweep "${wrong%%|*}"
+done
+refuse 'is given twice' collective all-reduce --sweep bytes=4K --sweep bytes=8K
+
+# a formula's costs
+formula=examples/collectives/astra.ini
+expect 0 '  engine        steps: costs of examples/collectives/astra.ini' \
+    collective all-reduce --bytes 1M --tpu v5e-16 --algo ring --costs $formula
+refuse 'nowhere.ini: cannot read it' collective all-reduce --bytes 1M --costs nowhere.ini
+change() {          # SED TEXT: a changed formula is refused
+    sed "$1" $formula >"$work/costs.ini"
+    refuse "$2" collective all-reduce --bytes 1M --tpu v5e-16 --costs "$work/costs.ini"
+}
+change 's/^gbps = [0-9.]*/gbps = fast/' 'link.gbps is "fast", allowed are numbers in 0.001..1e+06'
+change 's/^hop_ns.*//' 'link.hop_ns is missing'
+change 's/^hop_ns/gbps/' 'link.gbps stands there twice'
+change 's/^hop_ns/hops/' 'no such key: link.hops'
+change 's/^series = 4/series = 1.5/' 'array.series is 1.5, allowed are whole numbers in 1..1024'
+change 's/^hop_ns.*/what is this/' 'neither [section] nor key = value'
+
+[ $failures -eq 0 ]
