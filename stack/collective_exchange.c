@@ -35,9 +35,13 @@ void build_barrier(struct plan_builder *b)
         }
 }
 
-/* One axis: a slot for the array of each coordinate; the sum ends in slot 0. */
+/*
+ * One axis: a slot for the array of each coordinate; the sum ends in slot 0.
+ * Where it goes round by neighbours, each step has a flag of its own.
+ */
 struct round {
     int dim, layout;
+    bool goes_round;
     int64_t slot_bytes, first_slot;
     int ready_flag, arrival_flag, sent_flag, copy_flag;
 };
@@ -47,14 +51,20 @@ static struct plan_where absolute(int64_t offset)
     return (struct plan_where){.space = COLLECTIVE_VMEM, .offset = offset};
 }
 
-static struct round make_round(struct plan_builder *b, int dim, int layout)
+/*
+ * A rank may send only to those that have begun. To hear that from neighbours
+ * takes a hop, from all half the ring: so in the first round, where nothing
+ * else hides that time, arrays go from neighbour to neighbour.
+ */
+static struct round make_round(struct plan_builder *b, int dim, int layout, bool is_first)
 {
-    struct round r = {.dim = dim, .layout = layout, .ready_flag = build_flags(b, 4)};
+    struct round r = {.dim = dim, .layout = layout, .ready_flag = build_flags(b, 3)};
     int count = b->plan->dim[dim].count;
 
-    r.arrival_flag = r.ready_flag + 1;
-    r.sent_flag = r.ready_flag + 2;
-    r.copy_flag = r.ready_flag + 3;
+    r.sent_flag = r.ready_flag + 1;
+    r.copy_flag = r.ready_flag + 2;
+    r.goes_round = is_first && b->plan->dim[dim].closes;
+    r.arrival_flag = build_flags(b, r.goes_round ? count - 1 : 1);
     r.slot_bytes = round_up(b->plan->request.bytes, PLAN_ROW_BYTES);
     r.first_slot = build_vmem(b, r.slot_bytes * count);
     b->plan->layout[layout].base = r.first_slot;
@@ -67,6 +77,47 @@ static struct plan_where own_slot(const struct round *r)
 {
     return (struct plan_where){.space = COLLECTIVE_VMEM, .layout = (uint8_t)r->layout,
                                .fixed = (uint8_t)(1 << r->dim)};
+}
+
+static int64_t array_granules(const struct plan_builder *b)
+{
+    return b->plan->request.bytes / PLAN_GRANULE_BYTES;
+}
+
+/* Step `step`, 1 the first, in one direction: on goes what came in the step before. */
+static void pass_round(struct plan_builder *b, const struct round *r, int step, int direction)
+{
+    struct plan_shape shape = shape_of_run(b->plan->request.bytes);
+    struct plan_where array = own_slot(r);
+    int flag = r->arrival_flag + (step - 1) * 2 + (direction < 0);
+
+    array.shift = plan_shift_along(b->plan, r->dim, -direction * (step - 1));
+    if (step > 1)
+        build_wait(b, flag - 2, array_granules(b));
+    build_send(b, &array, &array, &shape, plan_shift_along(b->plan, r->dim, direction), flag,
+               r->sent_flag);
+}
+
+/* Half of the others' arrays come from either side. */
+static void send_round(struct plan_builder *b, const struct round *r)
+{
+    int others = b->plan->dim[r->dim].count - 1;
+
+    build_wait(b, r->ready_flag, 2);
+    for (int i = 0; i < others; i++)
+        pass_round(b, r, i / 2 + 1, i % 2 ? -1 : 1);
+    for (int i = others - (others > 1 ? 2 : 1); i < others; i++)
+        build_wait(b, r->arrival_flag + i, array_granules(b));
+}
+
+static void signal_ready(struct plan_builder *b, const struct round *r)
+{
+    if (!r->goes_round) {
+        signal_peers(b, r->dim, r->ready_flag);
+        return;
+    }
+    build_signal(b, plan_shift_along(b->plan, r->dim, 1), r->ready_flag, 1);
+    build_signal(b, plan_shift_along(b->plan, r->dim, -1), r->ready_flag, 1);
 }
 
 static void send_all(struct plan_builder *b, const struct round *r, const struct plan_where *from)
@@ -88,7 +139,8 @@ static void sum_all(struct plan_builder *b, const struct round *r)
 
     build_wait_pending(b, r->copy_flag);
     build_wait_pending(b, r->sent_flag);        /* slot 0 may be this rank's own */
-    build_wait(b, r->arrival_flag, (count - 1) * (b->plan->request.bytes / PLAN_GRANULE_BYTES));
+    if (!r->goes_round)
+        build_wait(b, r->arrival_flag, (count - 1) * array_granules(b));
     for (int i = 1; i < count; i++) {
         struct plan_where from = absolute(r->first_slot + i * r->slot_bytes);
 
@@ -103,7 +155,7 @@ static void write_rounds(struct plan_builder *b, const struct round *round, int 
     struct plan_where array = {.space = COLLECTIVE_HBM, .layout = LAYOUT_IN};
     struct plan_where last = absolute(round[count - 1].first_slot), from = array;
 
-    signal_peers(b, round[0].dim, round[0].ready_flag);
+    signal_ready(b, &round[0]);
     for (int i = 0; i < count; i++) {
         struct plan_where own = own_slot(&round[i]);
 
@@ -112,9 +164,12 @@ static void write_rounds(struct plan_builder *b, const struct round *round, int 
             build_wait_pending(b, round[0].copy_flag);
             from = own;
         }
-        send_all(b, &round[i], &from);
         if (i + 1 < count)
-            signal_peers(b, round[i + 1].dim, round[i + 1].ready_flag);
+            signal_ready(b, &round[i + 1]);
+        if (round[i].goes_round)
+            send_round(b, &round[i]);
+        else
+            send_all(b, &round[i], &from);
         sum_all(b, &round[i]);
         from = absolute(round[i].first_slot);
     }
@@ -152,7 +207,7 @@ int plan_exchange(struct collective_plan *p, struct arena *a, struct err *e)
     }
     for (int i = 0; i < PLAN_DIMS; i++)
         if (p->dim[i].count > 1) {
-            round[count] = make_round(&b, i, LAYOUT_VMEM + i);
+            round[count] = make_round(&b, i, LAYOUT_VMEM + i, count == 0);
             count++;
         }
     write_rounds(&b, round, count);

@@ -379,6 +379,17 @@ static struct plan_box stage_box(const struct flow *f, int stage)
     return box;
 }
 
+#define CHUNK_LEAST_BYTES (32 * KIB)    /* about what a link moves in the latency of a step */
+#define CHUNK_MOST_BYTES (128 * KIB)    /* the time to fill a leg's first steps grows with it */
+
+/* Four chunks or more to a step, so that additions run beside transfers, unless they get small. */
+static int64_t chunk_of_step(const struct flow_mode *m, int64_t step_bytes)
+{
+    int64_t chunk = later(round_up(step_bytes / 4, PLAN_ROW_BYTES), CHUNK_LEAST_BYTES);
+
+    return m->is_chosen || chunk > m->chunk_bytes ? m->chunk_bytes : chunk;
+}
+
 static void add_leg(struct plan_builder *b, struct flow *f, int stage, bool is_gather)
 {
     struct leg *l = &f->leg[f->leg_count], *before = f->leg_count ? l - 1 : NULL;
@@ -389,7 +400,7 @@ static void add_leg(struct plan_builder *b, struct flow *f, int stage, bool is_g
         l->fixed = (uint8_t)(l->fixed | 1 << f->route->dim[i]);
     l->ring = b->plan->dim[l->dim].count;
     l->box = stage_box(f, stage);
-    box_cut(b->plan, &l->box, f->mode->chunk_bytes);
+    box_cut(b->plan, &l->box, chunk_of_step(f->mode, box_bytes(b->plan, &l->box)));
     l->chunks = box_chunk_count(&l->box);
     l->cell_count = l->chunks * (l->ring - 1);
     l->action_count = l->chunks * l->ring;
@@ -455,22 +466,23 @@ static void init_flow(struct plan_builder *b, struct flow *f, int layout)
 }
 
 /*
- * A block's rows are dealt out as evenly as they go; the last part takes what
- * is less than a row. Less rows than flows: as many flows as rows.
+ * A block is dealt out as evenly as it goes: in rows where it stays in VMEM, in
+ * granules where it streams. Flows without a row to move are left out.
  */
 static int deal_parts(const struct collective_plan *p, struct flow *flows,
                       const struct plan_route *routes, int route_count,
                       const struct flow_mode *mode)
 {
-    int64_t rows = p->block_bytes / PLAN_ROW_BYTES;
+    int64_t unit = mode->is_resident ? PLAN_ROW_BYTES : PLAN_GRANULE_BYTES;
+    int64_t rows = p->block_bytes / PLAN_ROW_BYTES, units = p->block_bytes / unit;
     int count = rows < 1 ? 1 : rows < route_count ? (int)rows : route_count;
 
     for (int i = 0; i < count; i++) {
-        int64_t first = i * rows / count, end = (i + 1) * rows / count;
+        int64_t first = i * units / count, end = (i + 1) * units / count;
 
         flows[i] = (struct flow){.route = &routes[i], .mode = mode};
-        flows[i].offset = first * PLAN_ROW_BYTES;
-        flows[i].bytes = (i + 1 < count ? end * PLAN_ROW_BYTES : p->block_bytes) - flows[i].offset;
+        flows[i].offset = first * unit;
+        flows[i].bytes = (end - first) * unit;
     }
     return count;
 }
@@ -501,9 +513,6 @@ static void choose_slots(const struct collective_plan *p, int flow_count, struct
     m->group = is_deep ? 2 : 1;
 }
 
-#define CHUNK_LEAST_BYTES (32 * KIB)    /* about what a link moves in the latency of a step */
-#define CHUNK_MOST_BYTES (512 * KIB)
-
 /* what may be used of VMEM, and by how much a chunk may be large */
 static int64_t chunk_limit(const struct collective_plan *p, int flow_count,
                            const struct flow_mode *m)
@@ -517,23 +526,37 @@ static int64_t chunk_limit(const struct collective_plan *p, int flow_count,
     return room * 3 / 4 / (flow_count * slots) / PLAN_ROW_BYTES * PLAN_ROW_BYTES;
 }
 
+/*
+ * In VMEM all the way: if it holds the arrays twice over, and if filling and
+ * emptying it takes less than what the steps save, whose data HBM would have
+ * to write and read again.
+ */
+static void choose_regime(const struct collective_plan *p, struct flow_mode *m)
+{
+    int64_t bytes = p->block_bytes * p->rank_count, steps = 0;
+    double saved_ns;
+
+    for (int i = 0; i < PLAN_DIMS; i++)
+        steps += p->dim[i].count - 1;
+    saved_ns = (double)(steps * (p->chip.dma_read_ns + p->chip.dma_write_ns));
+    m->is_resident = p->block_bytes % PLAN_ROW_BYTES == 0 && bytes <= p->chip.vmem_bytes / 2 &&
+                     2 * (double)bytes / (double)p->chip.dma_core_gbps <= saved_ns;
+}
+
 static int choose_chunk(struct collective_plan *p, const struct flow *flows, int count,
                         struct flow_mode *m, struct err *e)
 {
-    int64_t step = round_up(step_bytes(p, flows, count), PLAN_ROW_BYTES), limit, chunk;
+    int64_t limit = chunk_limit(p, count, m), step = step_bytes(p, flows, count);
 
-    m->is_resident = p->block_bytes % PLAN_ROW_BYTES == 0 &&
-                     p->block_bytes * p->rank_count <= p->chip.vmem_bytes / 2;
-    limit = chunk_limit(p, count, m);
-    chunk = round_up(step / 4, PLAN_ROW_BYTES);
-    chunk = later(chunk < CHUNK_MOST_BYTES ? chunk : CHUNK_MOST_BYTES, CHUNK_LEAST_BYTES);
-    chunk = chunk < limit ? chunk : limit;
-    if (p->request.chunk_bytes > 0)
-        chunk = p->request.chunk_bytes;
-    if (chunk > limit || chunk < PLAN_ROW_BYTES)
+    m->is_chosen = p->request.chunk_bytes > 0;
+    m->chunk_bytes = limit < CHUNK_MOST_BYTES ? limit : CHUNK_MOST_BYTES;
+    if (m->is_chosen)
+        m->chunk_bytes = p->request.chunk_bytes;
+    if (m->chunk_bytes > limit || m->chunk_bytes < PLAN_ROW_BYTES)
         return err_set(e, "chunks of %lld bytes do not fit VMEM with %d flows; at most %lld bytes",
-                       (long long)chunk, count, (long long)limit);
-    m->chunk_bytes = p->request.chunk_bytes = chunk < step ? chunk : step;
+                       (long long)m->chunk_bytes, count, (long long)limit);
+    m->chunk_bytes = chunk_of_step(m, step);
+    p->request.chunk_bytes = m->chunk_bytes < step ? m->chunk_bytes : step;
     return 0;
 }
 
@@ -543,8 +566,10 @@ int plan_flows(struct collective_plan *p, const struct plan_route *routes, int r
     struct flow flows[FLOWS_MAX];
     struct flow_mode mode = {0};
     struct plan_builder b;
-    int count = deal_parts(p, flows, routes, route_count, &mode);
+    int count;
 
+    choose_regime(p, &mode);
+    count = deal_parts(p, flows, routes, route_count, &mode);
     choose_slots(p, count, &mode);
     if (choose_chunk(p, flows, count, &mode, e))
         return -1;

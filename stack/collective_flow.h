@@ -19,7 +19,8 @@ struct plan_route {
 struct flow_mode {
     bool is_resident;                   /* the arrays stay in VMEM all the way */
     int64_t slots, group;               /* chunks that may be under way; that go together */
-    int64_t chunk_bytes;
+    int64_t chunk_bytes;                /* at most; exactly, if a user has chosen it */
+    bool is_chosen;
 };
 
 /* all flows of a plan: all-reduce, reduce-scatter or all-gather; the dims are set */
