@@ -24,7 +24,7 @@ void dma_reset(struct machine *m)
     for (i = 0; i < m->core_count; i++) {
         struct core_ports *p = &m->ports[i];
 
-        p->remote_free_at = 0;
+        p->remote_free_at = p->hbm_free_at = 0;
         m->cmem[machine_chip_of(m, i)] = (struct cmem_port){{0, 0}};
         m->host[machine_chip_of(m, i)] = (struct host_link){{0, 0}};
         for (j = 0; j < PORT_COUNT; j++) {
@@ -209,14 +209,19 @@ static int64_t vectors_bytes(const struct machine *m, const struct dma *d, bool 
     return sum;
 }
 
-/* `bytes` bytes from byte `at` of the copy on, piece by piece, asked of the HBM at now_ps */
+/*
+ * `bytes` bytes from byte `at` of the copy on, piece by piece, asked of the HBM at now_ps. Reads
+ * and writes of a core share its way there, so that together they stay below core_gbps.
+ */
 static ps_t access_hbm(struct machine *m, struct core *c, const struct dma *d, int64_t at,
                        int64_t bytes, bool is_write)
 {
     struct hbm *hbm = m->hbm[machine_chip_of(m, c->number)];
     int64_t share = c->number % m->chip.chip_cores * m->share_bytes, end = at + bytes;
-    ps_t last = m->now_ps;
+    ps_t *way_free_at = &m->ports[c->number].hbm_free_at;
+    ps_t last = later(*way_free_at, m->now_ps) + transfer_ps(bytes, m->chip.dma_core_gbps);
 
+    *way_free_at = last;
     *(is_write ? &c->hbm_write_bytes : &c->hbm_read_bytes) += bytes;
     while (at < end) {
         struct dma_piece piece = touching_pieces(d, is_write, at, end - at);
@@ -278,6 +283,15 @@ static ps_t fixed_ps(const struct machine *m, const struct dma *d)
     }
 }
 
+/* for how many bytes a chunk holds its port: those of its longer side; inside the HBM of both */
+static int64_t port_bytes(const struct machine *m, const struct dma *d, int64_t bytes)
+{
+    int64_t in = vectors_bytes(m, d, false, bytes), out = vectors_bytes(m, d, true, bytes);
+
+    return d->source_space == SPACE_HBM && d->destination_space == SPACE_HBM ? in + out
+                                                                           : later(in, out);
+}
+
 static void take_chunk(struct machine *m, struct core *c, int port)
 {
     struct dma_port *p = &m->ports[c->number].port[port];
@@ -288,9 +302,7 @@ static void take_chunk(struct machine *m, struct core *c, int port)
 
     if (d->done_bytes == 0)
         d->started_ps = m->now_ps;
-    p->free_at = m->now_ps + transfer_ps(later(vectors_bytes(m, d, false, bytes),
-                                               vectors_bytes(m, d, true, bytes)),
-                                         port_gbps(m, port));
+    p->free_at = m->now_ps + transfer_ps(port_bytes(m, d, bytes), port_gbps(m, port));
     end = later(p->free_at, access_side(m, c, d, bytes, false));
     end = later(end, access_side(m, c, d, bytes, true));
     staging_put(&p->staging, end + fixed_ps(m, d), bytes);

@@ -26,6 +26,7 @@ enum {
 struct core_ports {
     struct dma_port port[PORT_COUNT];
     ps_t remote_free_at;
+    ps_t hbm_free_at;                   /* its way to the HBM, for reads and writes together */
 };
 
 struct machine {

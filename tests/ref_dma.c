@@ -391,9 +391,10 @@ static ps_t ask_hbm(struct ref_core *c, const struct ref_copy *d, bool is_destin
 {
     struct ref_machine *m = c->m;
     int64_t cores = m->chip.chip_cores, share = c->number % cores * m->share_bytes;
-    ps_t last = m->now_ps;
+    ps_t last = later(c->hbm_free_at, m->now_ps) + time_of(count * GRANULE, m->chip.dma_core_gbps);
     int64_t length;
 
+    c->hbm_free_at = last;
     for (int64_t i = from; i < from + count; i += length) {
         int64_t at = granule_at(d, is_destination, i);
 
@@ -487,7 +488,9 @@ void ref_port_turn(struct ref_machine *m, struct ref_core *c, int port)
     int index = p->copy[0];
     struct ref_copy *d = &c->copy[index];
     int64_t count = chunk_of(m, d);
-    int64_t vectors = later(vector_count(m, d, false, count), vector_count(m, d, true, count));
+    int64_t in = vector_count(m, d, false, count), out = vector_count(m, d, true, count);
+    int64_t vectors = d->source == MEMORY_HBM && d->destination == MEMORY_HBM ? in + out
+                                                                            : later(in, out);
     ps_t end;
 
     memmove(p->copy, p->copy + 1, (size_t)--p->count * sizeof(*p->copy));

@@ -186,6 +186,7 @@ struct ref_core {
     int copies_queued, copies_running;
     struct ref_port port[REF_PORT_COUNT];
     ps_t remote_free_at, staging_ps;
+    ps_t hbm_free_at;                   /* its reads and writes of the HBM go at core_gbps */
     struct ref_copy *complete;          /* contents not moved yet */
     size_t complete_count, complete_capacity;
 

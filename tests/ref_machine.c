@@ -243,7 +243,7 @@ static void start_core(struct ref_core *c)
         c->port[i].staged_count = 0;
         c->port[i].is_waiting = false;
     }
-    c->remote_free_at = c->staging_ps = 0;
+    c->remote_free_at = c->staging_ps = c->hbm_free_at = 0;
     reset_registers(c);
     reset_units(c);
     memset(c->unit, 0, sizeof(c->unit));
