@@ -295,6 +295,12 @@ int net_link_count(const struct net *n)
     return n->link_count;
 }
 
+ps_t net_link_free_at(const struct net *n, int index)
+{
+    assert(index >= 0 && index < n->link_count);
+    return n->link[index].ready_at;
+}
+
 const struct net_link_stats *net_link(const struct net *n, int index)
 {
     assert(index >= 0 && index < n->link_count);

@@ -148,4 +148,5 @@ ps_t net_busy_ps(const struct net *n, int64_t bytes);           /* that it takes
 int net_hop_count(const struct net *n, int from, int to);       /* links on the way */
 int net_link_count(const struct net *n);                /* directed links */
 const struct net_link_stats *net_link(const struct net *n, int index);
+ps_t net_link_free_at(const struct net *n, int index);  /* as far as it has been taken */
 #endif

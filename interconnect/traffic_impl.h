@@ -1,0 +1,24 @@
+/*
+ * Inside synthetic traffic: where messages go (traffic_pattern.c) and how they
+ * get there (traffic.c).
+ */
+#ifndef INTERCONNECT_TRAFFIC_IMPL_H
+#define INTERCONNECT_TRAFFIC_IMPL_H
+#include "base/rng.h"
+#include "interconnect/traffic.h"
+
+struct targets {
+    const struct traffic_request *request;
+    int chips;
+    int *fixed;                         /* by chip, where the pattern has one; NULL otherwise */
+    int hot;                            /* the chip of TRAFFIC_HOTSPOT, -1: none */
+};
+
+void targets_init(struct targets *t, const struct traffic_request *r);
+void targets_fini(struct targets *t);
+/* a chip of which `source` == targets_of(...) sends nothing */
+int targets_of(const struct targets *t, int source, struct rng *rng);
+bool targets_is_sender(const struct targets *t, int chip);
+
+int traffic_chips(const struct net_config *c);
+#endif
