@@ -12,7 +12,7 @@
 
 struct collective_result {
     ps_t time_ps;                       /* from the first operation to the end of the last rank */
-    int64_t op_count, message_count;      /* of all cores; messages between chips, pieces apart */
+    int64_t op_count, message_count;      /* of all cores; messages between chips */
     int64_t sent_bytes;                 /* payload over links between chips, all chips */
     double link_use_min, link_use_mean, link_use_max;   /* 0..1 of time_ps, over all links */
     bool used_symmetry;                 /* one chip stood for all */

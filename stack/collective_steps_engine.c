@@ -30,7 +30,7 @@ enum port { PORT_FROM_HBM, PORT_TO_HBM, PORT_LOCAL, PORT_REMOTE, PORT_COUNT };
 
 enum core_state { CORE_RUNS, CORE_WAITS_FOR_FLAG, CORE_WAITS_FOR_ROOM, CORE_ENDED };
 
-/* 64 bytes, as is a copy: thousands of both are gone through again and again */
+/* 64 bytes: thousands are gone through again and again */
 struct core {
     ps_t at;                            /* up to which its list is done */
     ps_t port[PORT_COUNT];              /* bytes asked of it are through */
@@ -42,25 +42,6 @@ struct core {
     uint8_t state;                      /* enum core_state */
 };
 
-/*
- * A copy under way, a piece of one, or a signal, which is a message without
- * memory at its ends. Messages go in a few pieces, so that two cores' messages
- * over one link take turns.
- */
-struct copy {
-    int64_t bytes, engine_bytes;        /* engine_bytes: in whole vectors of the copy engine */
-    ps_t end_at;                        /* of a piece, not before: what port and source allow */
-    ps_t there_at;                      /* its last byte is at `place`; whole: what arrived is */
-    int32_t left;                       /* granules that no piece has been cut from */
-    int32_t peer, value;                /* value: granules, or what a signal adds */
-    int32_t place;                      /* chip that its first byte has come to or is going to */
-    int32_t whole;                      /* that it is a piece of; itself if it goes in one */
-    struct net_way way;                 /* before it */
-    int16_t flag, source_flag;
-    uint8_t pieces;                     /* under way */
-    bool from_hbm : 1, to_hbm : 1, is_signal : 1, has_left : 1;    /* has_left: its chip */
-};
-
 struct engine {
     const struct steps_lists *lists;
     const struct collective_costs *costs;
@@ -70,10 +51,6 @@ struct engine {
     struct core *cores;
     int32_t *flags;                     /* (flag, core) */
     ps_t *hbm;                          /* by chip: bytes asked of it are through */
-    struct copy *copies;
-    int32_t *free;                      /* copies that are; taken from its end */
-    size_t copy_capacity, free_capacity;
-    int32_t copy_count, free_count;
     int core_count, ended_count;        /* simulated */
     ps_t now, end_at;
     int64_t op_total, op_done;
@@ -116,22 +93,22 @@ static int stand_in(const struct engine *n, int core)
 
 /* ----- events */
 
-static void push(struct engine *n, ps_t at, enum event_kind kind, int by, struct steps_event e)
+static void push(struct engine *n, ps_t at, enum event_kind kind, int by, struct steps_event *e)
 {
     uint64_t cores = (uint64_t)n->lists->cores_per_chip;
     struct steps_key key = {at, n->cores[by].sequence++ * cores + (uint64_t)by % cores};
 
-    e.kind = (uint8_t)kind;
-    steps_queue_push(n->queue, key, &e);
+    e->kind = (uint8_t)kind;
+    steps_queue_push(n->queue, key, e);
 }
 
 /* `owner`: whose descriptor is free then, -1 nobody's */
-static void push_flag(struct engine *n, ps_t at, int by, int core, int32_t flag, int64_t value,
+static void push_flag(struct engine *n, ps_t at, int by, int core, int16_t flag, int32_t value,
                       int owner)
 {
     push(n, at, EVENT_FLAG, by,
-         (struct steps_event){.core = stand_in(n, core), .flag = (int16_t)flag,
-                              .slot = (int32_t)value, .owner = owner});
+         &(struct steps_event){.core = stand_in(n, core), .flag = flag, .value = value,
+                               .peer = owner});
 }
 
 static struct net_way way_of(const struct engine *n, int core, const struct collective_op *op)
@@ -153,36 +130,26 @@ static int64_t engine_bytes(const struct engine *n, const struct collective_op *
     return run > 0 ? op->bytes / run * div_up(run, vector) * vector : 0;
 }
 
-static int32_t take_free_copy(struct engine *n)
+static struct steps_event copy_of(const struct engine *n, int core, const struct collective_op *op)
 {
-    if (n->free_count > 0)
-        return n->free[--n->free_count];
-    n->copies = mem_grow(n->copies, &n->copy_capacity, (size_t)n->copy_count + 1,
-                         sizeof(*n->copies));
-    n->free = mem_grow(n->free, &n->free_capacity, (size_t)n->copy_count + 1, sizeof(*n->free));
-    return n->copy_count++;
+    int32_t granules = (int32_t)(op->bytes / GRANULE_BYTES);
+
+    return (struct steps_event){
+        .core = core, .peer = op->peer, .place = chip_of(n, core), .value = granules,
+        .granules = granules, .way = way_of(n, core, op), .flag = (int16_t)op->flag,
+        .engine_granules = (int32_t)(engine_bytes(n, op) / GRANULE_BYTES),
+        .source_flag = (int16_t)(op->kind == COLLECTIVE_SEND ? op->source_flag : -1),
+        .from_hbm = op->from_space == COLLECTIVE_HBM, .to_hbm = op->to_space == COLLECTIVE_HBM};
 }
 
-static int32_t new_copy(struct engine *n, int core, const struct collective_op *op)
+/* a message without memory at its ends */
+static struct steps_event signal_of(const struct engine *n, int core,
+                                    const struct collective_op *op)
 {
-    bool is_signal = op->kind == COLLECTIVE_SIGNAL;
-    int32_t slot = take_free_copy(n), granules = (int32_t)(op->bytes / GRANULE_BYTES);
-
-    n->copies[slot] = (struct copy){.bytes = is_signal ? GRANULE_BYTES : op->bytes,
-                       .peer = op->peer, .flag = (int16_t)op->flag,
-                       .source_flag = (int16_t)(is_signal ? -1 : op->source_flag),
-                       .engine_bytes = is_signal ? 0 : engine_bytes(n, op),
-                       .value = is_signal ? op->value : granules, .left = is_signal ? 0 : granules,
-                       .place = chip_of(n, core), .way = way_of(n, core, op),
-                       .from_hbm = !is_signal && op->from_space == COLLECTIVE_HBM,
-                       .to_hbm = !is_signal && op->to_space == COLLECTIVE_HBM,
-                       .is_signal = is_signal, .whole = slot, .pieces = is_signal};
-    return slot;
-}
-
-static void free_copy(struct engine *n, int32_t slot)
-{
-    n->free[n->free_count++] = slot;
+    return (struct steps_event){
+        .core = core, .peer = op->peer, .place = chip_of(n, core), .value = op->value,
+        .granules = 1, .way = way_of(n, core, op), .flag = (int16_t)op->flag, .source_flag = -1,
+        .is_signal = true, .is_last = true};
 }
 
 /* ----- cores */
@@ -213,7 +180,7 @@ static bool take_flag(struct engine *n, int core, struct core *c)
 static bool do_op(struct engine *n, int core, struct core *c, const struct collective_op *op)
 {
     const struct collective_costs *k = n->costs;
-    struct steps_event e = {.core = core};
+    struct steps_event e;
 
     switch ((enum collective_op_kind)op->kind) {
     case COLLECTIVE_COPY: case COLLECTIVE_SEND:
@@ -223,16 +190,16 @@ static bool do_op(struct engine *n, int core, struct core *c, const struct colle
         }
         c->copies++;
         c->at += n->op_ps[op->kind];
-        e.slot = new_copy(n, core, op);
+        e = copy_of(n, core, op);
         if (op->kind == COLLECTIVE_COPY)
-            push(n, c->at, EVENT_COPY, core, e);
+            push(n, c->at, EVENT_COPY, core, &e);
         else
-            push(n, c->at + k->local_ps, EVENT_SEND, core, e);
+            push(n, c->at + k->local_ps, EVENT_SEND, core, &e);
         return true;
     case COLLECTIVE_SIGNAL:
         c->at += n->op_ps[op->kind];
-        e.slot = new_copy(n, core, op);
-        push(n, c->at, EVENT_HEAD, core, e);
+        e = signal_of(n, core, op);
+        push(n, c->at, EVENT_HEAD, core, &e);
         return true;
     case COLLECTIVE_ADD:
         c->at += add_ps(n, op->bytes);
@@ -298,157 +265,136 @@ static void wake(struct engine *n, int core)
 
 static void raise_flag(struct engine *n, const struct steps_event *e)
 {
+    int owner = e->peer;
+
     if (e->flag >= 0)
-        *flag_of(n, e->core, e->flag) += e->slot;
-    if (e->owner >= 0)
-        n->cores[e->owner].copies--;
+        *flag_of(n, e->core, e->flag) += e->value;
+    if (owner >= 0)
+        n->cores[owner].copies--;
     wake(n, e->core);
-    if (e->owner >= 0 && e->owner != e->core)
-        wake(n, e->owner);
+    if (owner >= 0 && owner != e->core)
+        wake(n, owner);
 }
 
 /* ----- copies */
 
-static void start_copy(struct engine *n, int core, int32_t slot)
+static void start_copy(struct engine *n, const struct steps_event *d)
 {
     const struct collective_costs *k = n->costs;
-    struct core *c = &n->cores[core];
-    struct copy *d = &n->copies[slot];
-    bool reads = d->from_hbm, writes = d->to_hbm;
-    int64_t hbm_bytes = d->bytes * (reads + writes);
-    enum port port = reads ? PORT_FROM_HBM : writes ? PORT_TO_HBM : PORT_LOCAL;
-    ps_t end = take_rate(&c->port[port], n->now, d->engine_bytes,
-                         hbm_bytes ? k->core_gbps : k->local_gbps);
+    struct core *c = &n->cores[d->core];
+    bool is_local = !d->from_hbm && !d->to_hbm;
+    enum port port = d->from_hbm ? PORT_FROM_HBM : d->to_hbm ? PORT_TO_HBM : PORT_LOCAL;
+    ps_t end = take_rate(&c->port[port], n->now, d->engine_granules * (int64_t)GRANULE_BYTES,
+                         is_local ? k->local_gbps : k->core_gbps);
 
-    if (hbm_bytes)
-        end = later(end, take_rate(&n->hbm[chip_of(n, core)], n->now, hbm_bytes, k->hbm_gbps));
-    end += (reads ? k->read_ps : 0) + (writes ? k->write_ps : 0);
-    end += reads || writes ? 0 : k->local_ps;
-    push_flag(n, end, core, core, d->flag, d->value, core);
-    free_copy(n, slot);
+    if (!is_local)
+        end = later(end, take_rate(&n->hbm[d->place], n->now,
+                                   d->value * (int64_t)GRANULE_BYTES * (d->from_hbm + d->to_hbm),
+                                   k->hbm_gbps));
+    end += is_local ? k->local_ps : 0;
+    end += (d->from_hbm ? k->read_ps : 0) + (d->to_hbm ? k->write_ps : 0);
+    push_flag(n, end, d->core, d->core, d->flag, d->value, d->core);
 }
-
 
 /*
  * A piece of a copy, or a signal, has taken all links; to HBM: its first byte is
- * there now. With the last piece the copy is at its end.
+ * there now. Pieces come in their order: with the last the copy is at its end.
  */
-static void arrive(struct engine *n, int sender, int32_t slot)
+static void arrive(struct engine *n, const struct steps_event *d)
 {
     const struct collective_costs *k = n->costs;
-    const struct copy *piece = &n->copies[slot];
-    struct copy *whole = &n->copies[piece->whole];
-    int to = stand_in(n, piece->peer);
-    int32_t whole_slot = piece->whole;
-    ps_t end = later(later(n->now, piece->there_at), piece->end_at) + k->local_ps;
+    int to = stand_in(n, d->peer);
+    ps_t end = later(later(n->now, d->there_at), d->end_at) + k->local_ps;
 
-    if (piece->to_hbm) {
-        ps_t written = take_rate(&n->hbm[chip_of(n, to)], n->now, piece->bytes, k->hbm_gbps);
+    if (d->to_hbm) {
+        ps_t written = take_rate(&n->hbm[chip_of(n, to)], n->now,
+                                 d->granules * (int64_t)GRANULE_BYTES, k->hbm_gbps);
 
         end = later(end, written + k->local_ps) + k->write_ps;
     }
-    if (slot != whole_slot)
-        free_copy(n, slot);
-    whole->there_at = later(whole->there_at, end);
-    if (--whole->pieces > 0 || whole->left > 0)
+    if (!d->is_last)
         return;
-    if (whole->has_left && !whole->is_signal)
-        whole->there_at += k->arrival_ps
-                          + (ps_t)((double)whole->bytes * k->arrival_ps_per_byte + 0.5);
-    push_flag(n, whole->there_at, sender, to, whole->flag, whole->value,
-              whole->is_signal ? -1 : sender);
-    free_copy(n, whole_slot);
+    if (!d->is_signal && chip_of(n, d->core) != chip_of(n, d->peer))
+        end += k->arrival_ps + (ps_t)((double)d->value * GRANULE_BYTES * k->arrival_ps_per_byte
+                                      + 0.5);
+    push_flag(n, end, d->core, to, d->flag, d->value, d->is_signal ? -1 : d->core);
 }
 
 /* The next link on the way, taken by the first byte at now; when the link is free again. */
-static ps_t take_link(struct engine *n, int sender, int32_t slot)
+static ps_t take_link(struct engine *n, struct steps_event *d)
 {
-    struct copy *d = &n->copies[slot];
-    struct net_hop hop = net_take(n->net, n->now, d->place, &d->way, d->bytes);
+    struct net_hop hop = net_take(n->net, n->now, d->place, &d->way,
+                                  d->granules * (int64_t)GRANULE_BYTES);
 
     d->place = hop.next;
     d->there_at = hop.there_at;
-    n->copies[d->whole].has_left = true;
     if (net_is_there(d->way) && !d->to_hbm)
-        arrive(n, sender, slot);        /* where it goes, it asks nobody for anything */
+        arrive(n, d);                   /* where it goes, it asks nobody for anything */
     else
-        push(n, hop.head_at, EVENT_HEAD, sender,
-             (struct steps_event){.core = sender, .slot = slot});
+        push(n, hop.head_at, EVENT_HEAD, d->core, d);
     return hop.free_at;
 }
 
 /* The first byte of a piece or signal has come to its `place` at now. */
-static void go_on(struct engine *n, int sender, int32_t slot)
+static void go_on(struct engine *n, struct steps_event *d)
 {
-    if (net_is_there(n->copies[slot].way))
-        arrive(n, sender, slot);
+    if (net_is_there(d->way))
+        arrive(n, d);
     else
-        take_link(n, sender, slot);
+        take_link(n, d);
 }
 
 /* What goes next of a copy: all of it where it is short or stays on its chip. */
-static int32_t cut_piece(struct engine *n, int32_t slot)
+static int32_t piece_granules(const struct engine *n, const struct steps_event *d)
 {
-    struct copy *whole = &n->copies[slot];
-    int64_t chunk = n->costs->chunk_bytes;
-    int64_t bytes = div_up(div_up(whole->bytes, PIECES), chunk) * chunk;
-    int32_t piece;
+    int64_t chunk = n->costs->chunk_bytes / GRANULE_BYTES;
+    int64_t piece = div_up(div_up(d->value, PIECES), chunk) * chunk;
 
-    whole->pieces++;
-    if (net_is_there(whole->way) || whole->bytes <= chunk) {
-        whole->left = 0;
-        return slot;
-    }
-    if (bytes > (int64_t)whole->left * GRANULE_BYTES)
-        bytes = (int64_t)whole->left * GRANULE_BYTES;
-    whole->left -= (int32_t)(bytes / GRANULE_BYTES);
-    piece = take_free_copy(n);
-    whole = &n->copies[slot];           /* the array may have moved */
-    n->copies[piece] = *whole;
-    n->copies[piece].bytes = bytes;
-    n->copies[piece].there_at = 0;
-    n->copies[piece].engine_bytes = whole->engine_bytes * bytes / whole->bytes;
-    return piece;
+    return net_is_there(d->way) || piece > d->granules ? d->granules : (int32_t)piece;
 }
 
 /* Link and memory work side by side: the later of both is the end. */
-static void start_send(struct engine *n, int core, int32_t slot)
+static void start_send(struct engine *n, struct steps_event *d)
 {
     const struct collective_costs *k = n->costs;
-    int32_t piece = cut_piece(n, slot);
-    struct copy *d = &n->copies[piece], whole = n->copies[slot];
+    struct steps_event piece = *d;
     bool stays = net_is_there(d->way);
-    ps_t through = take_rate(&n->cores[core].port[PORT_REMOTE], n->now, d->engine_bytes,
-                             stays ? k->local_gbps : k->core_gbps);
-    ps_t left_at = d->end_at = through;
+    ps_t through, left_at;
 
-    if (d->from_hbm) {
-        ps_t read = take_rate(&n->hbm[d->place], n->now, d->bytes, k->hbm_gbps) + k->read_ps;
-
-        left_at = d->end_at = later(through, read);
-    }
+    piece.granules = piece_granules(n, d);
+    piece.is_last = piece.granules == d->granules;
+    d->granules -= piece.granules;
+    through = take_rate(&n->cores[d->core].port[PORT_REMOTE], n->now,
+                        (int64_t)d->engine_granules * piece.granules / d->value * GRANULE_BYTES,
+                        stays ? k->local_gbps : k->core_gbps);
+    piece.end_at = through;
+    if (d->from_hbm)
+        piece.end_at = later(through, k->read_ps
+                             + take_rate(&n->hbm[d->place], n->now,
+                                         piece.granules * (int64_t)GRANULE_BYTES, k->hbm_gbps));
+    left_at = piece.end_at;
     if (stays) {
-        arrive(n, core, piece);
+        arrive(n, &piece);
     } else {
-        n->result->sent_bytes += d->bytes;
-        n->result->message_count++;
-        through = later(through, take_link(n, core, piece));
+        n->result->sent_bytes += piece.granules * (int64_t)GRANULE_BYTES;
+        n->result->message_count += piece.is_last;
+        through = later(through, take_link(n, &piece));
         left_at = later(left_at, through);
     }
-    if (whole.left > 0)
-        push(n, through, EVENT_SEND, core, (struct steps_event){.core = core, .slot = slot});
-    else if (whole.source_flag >= 0)
-        push_flag(n, left_at, core, core, whole.source_flag, whole.value, -1);
+    if (!piece.is_last)
+        push(n, through, EVENT_SEND, d->core, d);
+    else if (d->source_flag >= 0)
+        push_flag(n, left_at, d->core, d->core, d->source_flag, d->value, -1);
 }
 
 /* ----- all of it */
 
-static void do_event(struct engine *n, const struct steps_event *e)
+static void do_event(struct engine *n, struct steps_event *e)
 {
     switch ((enum event_kind)e->kind) {
-    case EVENT_COPY: start_copy(n, e->core, e->slot); break;
-    case EVENT_SEND: start_send(n, e->core, e->slot); break;
-    case EVENT_HEAD: go_on(n, e->core, e->slot); break;
+    case EVENT_COPY: start_copy(n, e); break;
+    case EVENT_SEND: start_send(n, e); break;
+    case EVENT_HEAD: go_on(n, e); break;
     case EVENT_FLAG: raise_flag(n, e); break;
     }
 }
@@ -479,8 +425,6 @@ static void close_engine(struct engine *n)
     mem_free(n->cores);
     mem_free(n->flags);
     mem_free(n->hbm);
-    mem_free(n->copies);
-    mem_free(n->free);
     net_destroy(n->net);
 }
 

@@ -13,16 +13,31 @@
 #ifndef STACK_COLLECTIVE_STEPS_QUEUE_H
 #define STACK_COLLECTIVE_STEPS_QUEUE_H
 #include "base/units.h"
+#include "interconnect/net.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * A copy or signal that starts, a piece of one that has come to a chip, or a
+ * flag that rises. All of it is here, 56 bytes, and nothing elsewhere: events of
+ * a group lie in a row, what they would point to would not.
+ */
 struct steps_event {
-    int32_t core, slot;                 /* slot: of a copy, or a flag's increment */
-    int32_t owner;                      /* core that gets a descriptor back, -1 none */
-    int16_t flag;
+    ps_t end_at;                        /* not before: what port and source allow */
+    ps_t there_at;                      /* the last byte is at `place` */
+    int32_t core;                       /* that sends; of a flag: whose it is */
+    int32_t peer;                       /* that it goes to; of a flag: who gets a descriptor
+                                           back, -1 nobody */
+    int32_t place;                      /* chip that the first byte has come to */
+    int32_t value;                      /* that is added to the flag: granules, or a signal's */
+    int32_t granules;                   /* that are still to be sent, or of the piece */
+    int32_t engine_granules;            /* of the whole copy, in whole vectors of the engine */
+    struct net_way way;                 /* before it */
+    int16_t flag, source_flag;          /* -1: none */
     uint8_t kind;
+    bool from_hbm : 1, to_hbm : 1, is_signal : 1, is_last : 1;
 };
 
 struct steps_key {

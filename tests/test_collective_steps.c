@@ -154,14 +154,14 @@ TEST(events_come_by_instant_and_order_as_a_plain_list_has_them)
 
                 pending[count++] = p;
                 steps_queue_push(q, (struct steps_key){p.at, p.order},
-                                 &(struct steps_event){.slot = p.number});
+                                 &(struct steps_event){.value = p.number});
             }
         } else {
             int first = first_of(pending, count);
 
             assert_true(steps_queue_pop(q, &at, &e));
             assert_int_equal(at, pending[first].at);
-            assert_int_equal(e.slot, pending[first].number);
+            assert_int_equal(e.value, pending[first].number);
             now = at;
             memmove(&pending[first], &pending[first + 1],
                     (size_t)(--count - first) * sizeof(*pending));
@@ -180,13 +180,13 @@ TEST(events_put_in_at_the_instant_under_way_come_after_the_ones_there)
 
     for (int i = 8; i >= 3; i -= i == 8 ? 3 : 2)
         steps_queue_push(q, (struct steps_key){90000, (uint64_t)i},
-                         &(struct steps_event){.slot = i});
+                         &(struct steps_event){.value = i});
     for (size_t i = 0; i < COUNT_OF(wanted); i++) {
         assert_true(steps_queue_pop(q, &at, &e));
-        assert_int_equal(e.slot, wanted[i]);
+        assert_int_equal(e.value, wanted[i]);
         for (int late = 2; i == 0 && late > 0; late--)
             steps_queue_push(q, (struct steps_key){90000, (uint64_t)late},
-                             &(struct steps_event){.slot = late});
+                             &(struct steps_event){.value = late});
     }
     assert_false(steps_queue_pop(q, &at, &e));
     steps_queue_destroy(q);
