@@ -2,7 +2,7 @@
  * systole bench: what its files share. cmd_bench.c holds the table of promised
  * figures, bench_runs.c measures whole training runs in processes of their
  * own, bench_steps.c the ratios of single steps, bench_engine.c the issue loop,
- * bench_gemm.c products beside OpenBLAS; bench_trace.c writes the traces,
+ * bench_gemm.c products beside OpenBLAS, bench_collective.c pods; bench_trace.c writes the traces,
  * bench_strace.c opens a large one, bench_view.c looks at one in the viewer.
  */
 #ifndef CLI_BENCH_H
@@ -56,6 +56,8 @@ struct bench_view {
     struct bench_frames timeline;
     double others_worst_ms;             /* of all other panels */
 };
+enum { BENCH_COLLECTIVE_SECONDS, BENCH_COLLECTIVE_MEMORY, BENCH_COLLECTIVE_GROWTH_64,
+       BENCH_COLLECTIVE_GROWTH_512 };
 enum { BENCH_VIEW_OPEN, BENCH_VIEW_MEDIAN, BENCH_VIEW_P99, BENCH_VIEW_WORST, BENCH_VIEW_OTHERS };
 
 struct bench {
@@ -89,6 +91,7 @@ bench_fn bench_gemm_ratio;              /* a product's host time / sgemm's; argu
 bench_fn bench_gemm_timing;             /* host seconds of a product of that side, cycles alone */
 bench_fn bench_gemm_trace;              /* a product with trace / without */
 
+bench_fn bench_collective;              /* an all-reduce on 4096 chips: one of the enum */
 bench_fn bench_strace;                  /* argument: seconds to open it, the same without its
                                            index, bytes or nanoseconds of writing per bundle */
 

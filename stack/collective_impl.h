@@ -104,6 +104,10 @@ int plan_peer(const struct collective_plan *p, const struct plan_rank *r, int sh
 int64_t plan_address(const struct collective_plan *p, const struct plan_rank *r, int layout,
                      uint8_t fixed, int shift);
 
+/* collective_plan.c: collective_op for those who keep the places of cores */
+void plan_op_of(const struct collective_plan *p, const struct plan_rank *r, int index,
+                struct collective_op *out);
+
 /* collective_build.c */
 struct plan_builder {
     struct collective_plan *plan;

@@ -117,28 +117,35 @@ static void put_shape(const struct plan_shape *s, struct collective_op *out)
     }
 }
 
-void collective_op(const struct collective_plan *p, int core, int index,
-                   struct collective_op *out)
+void plan_op_of(const struct collective_plan *p, const struct plan_rank *r, int index,
+                struct collective_op *out)
 {
-    struct plan_rank r;
-    const struct plan_op *o;
+    const struct plan_segment *segment = segment_of(p, r);
+    const struct plan_op *o = &p->op[segment->first + index];
 
-    plan_locate(p, core, &r);
-    assert(index >= 0 && index < segment_of(p, &r)->count);
-    o = &p->op[segment_of(p, &r)->first + index];
+    assert(index >= 0 && index < segment->count);
     memset(out, 0, sizeof(*out));
     out->kind = o->kind;
     out->flag = o->flag;
     out->value = o->value;
     if (o->kind == COLLECTIVE_WAIT)
         return;
-    out->peer = plan_peer(p, &r, o->peer_shift);
+    out->peer = plan_peer(p, r, o->peer_shift);
     if (o->kind == COLLECTIVE_SIGNAL)
         return;
     out->source_flag = o->source_flag;
     out->from_space = o->from_space;
     out->to_space = o->to_space;
-    out->from = o->from + plan_address(p, &r, o->from_layout, o->from_fixed, o->from_shift);
-    out->to = o->to + plan_address(p, &r, o->to_layout, o->to_fixed, o->to_shift);
+    out->from = o->from + plan_address(p, r, o->from_layout, o->from_fixed, o->from_shift);
+    out->to = o->to + plan_address(p, r, o->to_layout, o->to_fixed, o->to_shift);
     put_shape(&p->shape[o->shape], out);
+}
+
+void collective_op(const struct collective_plan *p, int core, int index,
+                   struct collective_op *out)
+{
+    struct plan_rank r;
+
+    plan_locate(p, core, &r);
+    plan_op_of(p, &r, index, out);
 }

@@ -102,13 +102,13 @@ static void push(struct engine *n, ps_t at, enum event_kind kind, int by, struct
     steps_queue_push(n->queue, key, e);
 }
 
-/* `owner`: whose descriptor is free then, -1 nobody's */
+/* `owner`: whose descriptor is free then, or STEPS_NOBODY */
 static void push_flag(struct engine *n, ps_t at, int by, int core, int16_t flag, int32_t value,
                       int owner)
 {
     push(n, at, EVENT_FLAG, by,
-         &(struct steps_event){.core = stand_in(n, core), .flag = flag, .value = value,
-                               .peer = owner});
+         &(struct steps_event){.core = (uint16_t)stand_in(n, core), .flag = flag,
+                               .value = value, .peer = (uint16_t)owner});
 }
 
 static struct net_way way_of(const struct engine *n, int core, const struct collective_op *op)
@@ -135,8 +135,9 @@ static struct steps_event copy_of(const struct engine *n, int core, const struct
     int32_t granules = (int32_t)(op->bytes / GRANULE_BYTES);
 
     return (struct steps_event){
-        .core = core, .peer = op->peer, .place = chip_of(n, core), .value = granules,
-        .granules = granules, .way = way_of(n, core, op), .flag = (int16_t)op->flag,
+        .core = (uint16_t)core, .peer = (uint16_t)op->peer, .place = (uint16_t)chip_of(n, core),
+        .value = granules, .granules = granules, .way = way_of(n, core, op),
+        .flag = (int16_t)op->flag,
         .engine_granules = (int32_t)(engine_bytes(n, op) / GRANULE_BYTES),
         .source_flag = (int16_t)(op->kind == COLLECTIVE_SEND ? op->source_flag : -1),
         .from_hbm = op->from_space == COLLECTIVE_HBM, .to_hbm = op->to_space == COLLECTIVE_HBM};
@@ -147,8 +148,9 @@ static struct steps_event signal_of(const struct engine *n, int core,
                                     const struct collective_op *op)
 {
     return (struct steps_event){
-        .core = core, .peer = op->peer, .place = chip_of(n, core), .value = op->value,
-        .granules = 1, .way = way_of(n, core, op), .flag = (int16_t)op->flag, .source_flag = -1,
+        .core = (uint16_t)core, .peer = (uint16_t)op->peer, .place = (uint16_t)chip_of(n, core),
+        .value = op->value, .granules = 1, .way = way_of(n, core, op),
+        .flag = (int16_t)op->flag, .source_flag = -1,
         .is_signal = true, .is_last = true};
 }
 
@@ -269,10 +271,10 @@ static void raise_flag(struct engine *n, const struct steps_event *e)
 
     if (e->flag >= 0)
         *flag_of(n, e->core, e->flag) += e->value;
-    if (owner >= 0)
+    if (owner != STEPS_NOBODY)
         n->cores[owner].copies--;
     wake(n, e->core);
-    if (owner >= 0 && owner != e->core)
+    if (owner != STEPS_NOBODY && owner != e->core)
         wake(n, owner);
 }
 
@@ -304,7 +306,7 @@ static void arrive(struct engine *n, const struct steps_event *d)
 {
     const struct collective_costs *k = n->costs;
     int to = stand_in(n, d->peer);
-    ps_t end = later(later(n->now, d->there_at), d->end_at) + k->local_ps;
+    ps_t end = later(n->now, d->there_at) + k->local_ps;
 
     if (d->to_hbm) {
         ps_t written = take_rate(&n->hbm[chip_of(n, to)], n->now,
@@ -317,7 +319,7 @@ static void arrive(struct engine *n, const struct steps_event *d)
     if (!d->is_signal && chip_of(n, d->core) != chip_of(n, d->peer))
         end += k->arrival_ps + (ps_t)((double)d->value * GRANULE_BYTES * k->arrival_ps_per_byte
                                       + 0.5);
-    push_flag(n, end, d->core, to, d->flag, d->value, d->is_signal ? -1 : d->core);
+    push_flag(n, end, d->core, to, d->flag, d->value, d->is_signal ? STEPS_NOBODY : d->core);
 }
 
 /* The next link on the way, taken by the first byte at now; when the link is free again. */
@@ -326,8 +328,8 @@ static ps_t take_link(struct engine *n, struct steps_event *d)
     struct net_hop hop = net_take(n->net, n->now, d->place, &d->way,
                                   d->granules * (int64_t)GRANULE_BYTES);
 
-    d->place = hop.next;
-    d->there_at = hop.there_at;
+    d->place = (uint16_t)hop.next;
+    d->there_at = later(d->there_at, hop.there_at);
     if (net_is_there(d->way) && !d->to_hbm)
         arrive(n, d);                   /* where it goes, it asks nobody for anything */
     else
@@ -367,12 +369,12 @@ static void start_send(struct engine *n, struct steps_event *d)
     through = take_rate(&n->cores[d->core].port[PORT_REMOTE], n->now,
                         (int64_t)d->engine_granules * piece.granules / d->value * GRANULE_BYTES,
                         stays ? k->local_gbps : k->core_gbps);
-    piece.end_at = through;
+    piece.there_at = through;
     if (d->from_hbm)
-        piece.end_at = later(through, k->read_ps
+        piece.there_at = later(through, k->read_ps
                              + take_rate(&n->hbm[d->place], n->now,
                                          piece.granules * (int64_t)GRANULE_BYTES, k->hbm_gbps));
-    left_at = piece.end_at;
+    left_at = piece.there_at;
     if (stays) {
         arrive(n, &piece);
     } else {
@@ -384,7 +386,7 @@ static void start_send(struct engine *n, struct steps_event *d)
     if (!piece.is_last)
         push(n, through, EVENT_SEND, d->core, d);
     else if (d->source_flag >= 0)
-        push_flag(n, left_at, d->core, d->core, d->source_flag, d->value, -1);
+        push_flag(n, left_at, d->core, d->core, d->source_flag, d->value, STEPS_NOBODY);
 }
 
 /* ----- all of it */
@@ -467,6 +469,7 @@ int steps_run(const struct steps_lists *l, const struct net_config *net,
     struct steps_event event;
     int64_t event_count = 0;
 
+    assert(l->core_count < STEPS_NOBODY && l->flag_count <= INT16_MAX);
     *out = (struct collective_result){.used_symmetry = l->is_symmetric && !o->no_symmetry};
     config.is_folded = out->used_symmetry;
     if (chips > 1)

@@ -7,7 +7,7 @@
 #define SPAN_COUNT 4096
 #define SPAN_SHIFT 14                   /* spans of 16 ns: a few operations of a core */
 #define HASH_BITS 16
-#define BLOCK_EVENTS 15
+#define BLOCK_EVENTS 31
 
 /* Events with one key: the first is here, the others in a list of blocks. */
 struct group {

@@ -21,24 +21,24 @@
 
 /*
  * A copy or signal that starts, a piece of one that has come to a chip, or a
- * flag that rises. All of it is here, 56 bytes, and nothing elsewhere: events of
+ * flag that rises. All of it is here, 40 bytes, and nothing elsewhere: events of
  * a group lie in a row, what they would point to would not.
  */
 struct steps_event {
-    ps_t end_at;                        /* not before: what port and source allow */
-    ps_t there_at;                      /* the last byte is at `place` */
-    int32_t core;                       /* that sends; of a flag: whose it is */
-    int32_t peer;                       /* that it goes to; of a flag: who gets a descriptor
-                                           back, -1 nobody */
-    int32_t place;                      /* chip that the first byte has come to */
+    ps_t there_at;                      /* the last byte at `place`, as far as links, port and
+                                           source allow */
     int32_t value;                      /* that is added to the flag: granules, or a signal's */
     int32_t granules;                   /* that are still to be sent, or of the piece */
     int32_t engine_granules;            /* of the whole copy, in whole vectors of the engine */
+    uint16_t core;                      /* that sends; of a flag: whose it is */
+    uint16_t peer;                      /* that it goes to; of a flag: who gets a descriptor back */
+    uint16_t place;                     /* chip that the first byte has come to */
     struct net_way way;                 /* before it */
     int16_t flag, source_flag;          /* -1: none */
     uint8_t kind;
     bool from_hbm : 1, to_hbm : 1, is_signal : 1, is_last : 1;
 };
+#define STEPS_NOBODY UINT16_MAX         /* as peer: cores are fewer */
 
 struct steps_key {
     ps_t at;
