@@ -37,7 +37,7 @@ static const struct row {
     {"gemm_8192_v5e_timing_seconds", "s", false, 0.1, bench_gemm_timing, 8192},
     {"gemm_trace_on_to_off", "ratio", false, 1.5, bench_gemm_trace, 0},
     {"collective_4096_chips_seconds", "s", false, 10.0, bench_collective, BENCH_COLLECTIVE_SECONDS},
-    {"collective_4096_chips_memory", "MiB", false, 4096.0, bench_collective,
+    {"collective_4096_chips_mib", "MiB", false, 4096.0, bench_collective,
      BENCH_COLLECTIVE_MEMORY},
     {"collective_growth_from_64_chips", "ratio", false, 1.5, bench_collective,
      BENCH_COLLECTIVE_GROWTH_64},
