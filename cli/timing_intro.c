@@ -76,6 +76,7 @@ const char *const timing_introduction[] = {
     "of `wrap_multiple`: v5e and v6e close axes of 16, v4, v5p and v7x slices of whole 4x4x4\n"
     "cubes.\n\n",
     "**Around a program**: `launch.program_ns` once, `launch.kernel_ns` between kernels,\n"
+    "`launch.collective_ns` at the start of a collective (`stack/collective_program.h`),\n"
     "`host.dispatch_us` on the host.\n\n",
     "Not modelled: the vector instruction queue, an instruction memory that has to be filled,\n"
     "one operation spread over both cores of a chip (megacore), SparseCore, power.\n",

@@ -129,6 +129,28 @@ static void put_page(struct bundler *b, const struct collective_code *code)
     bundler_end_branch(b, LABEL_NEXT, ISA_PRED_ALWAYS, false);
 }
 
+/* what a real collective does before its first operation and we do not: a wait in its place */
+static cycle_t delay_cycles(const struct chip *chip)
+{
+    return chip->launch_collective_ns * chip->chip_clock_mhz / 1000;
+}
+
+/* the cycles of the section "next" */
+static cycle_t put_start(struct bundler *b)
+{
+    cycle_t delay = delay_cycles(b->chip);
+    size_t from;
+
+    bundler_begin(b, "start", 0);
+    PUT(b, OP_SMOV, REG(S_ROW), IMM(-ROW_BYTES_OF_TABLE));
+    if (delay > 0)
+        PUT(b, OP_VDELAY, IMM(delay));
+    bundler_end(b);
+    from = b->bundle_count;
+    put_next(b);
+    return collective_bundles_since(b, &from);
+}
+
 static int make_sections(struct bundler *b, enum collective_type type,
                          struct collective_code *code)
 {
@@ -137,12 +159,8 @@ static int make_sections(struct bundler *b, enum collective_type type,
     cycle_t next;
     size_t from;
 
-    bundler_begin(b, "start", 0);
-    PUT(b, OP_SMOV, REG(S_ROW), IMM(-ROW_BYTES_OF_TABLE));
-    bundler_end(b);
-    put_next(b);
-    o->start_cycles = (cycle_t)b->bundle_count;
-    next = o->start_cycles - 1;
+    next = put_start(b);
+    o->start_cycles = (cycle_t)b->bundle_count + delay_cycles(b->chip);
     bundler_label(b, LABEL_ROW, "row");
     while (!put_row(b, period))
         period++;

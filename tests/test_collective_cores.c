@@ -8,6 +8,8 @@
 #include "tests/rig.h"
 #include "tests/test.h"
 
+#include <math.h>
+
 #define CYCLE_LIMIT 200000000
 
 struct bench {
@@ -214,6 +216,95 @@ TEST(cycles_are_the_same_in_all_modes_with_any_threads_with_and_without_memo)
     }
 }
 
+/* ----- measured on hardware */
+
+static double microseconds(struct bench *b)
+{
+    static const struct machine_options options = {.mode = MODE_TIMING, .thread_count = 1};
+
+    load(b, &options);
+    if (collective_leave_unknown(b->plan, b->m, &b->e))
+        fail_msg("%s", b->e.msg);
+    run(b);
+    return (double)machine_cycles(b->m) / (double)b->chip.chip_clock_mhz;
+}
+
+static void assert_within_15_percent(const struct bench *b, double us, double measured)
+{
+    printf("%s: %.2f us, measured %.2f us, %+.1f %%\n", name_of(b), us, measured,
+           100 * (us / measured - 1));
+    assert_true(fabs(us / measured - 1) <= 0.15);
+}
+
+/* groups of 4 chips, both cores of each at once; "transferred" is 3/4 of the arrays of two cores */
+static void check_gather(const char *slice, double transferred_bytes, double gbps)
+{
+    struct bench b;
+
+    open_bench(&b, slice);
+    b.request.kind = COLLECTIVE_ALL_GATHER;
+    b.request.axis[2] = false;
+    b.request.bytes = (int64_t)(transferred_bytes / 2 / 0.75);
+    assert_within_15_percent(&b, microseconds(&b), transferred_bytes / gbps / 1000);
+    close_bench(&b);
+}
+
+static int check_rows(FILE *f)
+{
+    char line[1000], value[11][200];
+    int rows = 0;
+
+    while (fgets(line, sizeof(line), f)) {
+        const char *at = line;
+        int i;
+
+        for (i = 0; i < 11 && at; i++) {
+            snprintf(value[i], sizeof(value[i]), "%.*s", (int)strcspn(at, ","), at);
+            at = strchr(at, ',');
+            at = at ? at + 1 : NULL;
+        }
+        if (i < 11 || strcmp(value[3], "all_gather") != 0)
+            continue;
+        check_gather(strstr(value[2], "2x2x2") ? "v7x-8" : "v7x-4", strtod(value[8], NULL),
+                     strtod(value[10], NULL));
+        rows++;
+    }
+    return rows;
+}
+
+TEST(measured_all_gathers_come_within_15_percent)
+{
+    const char *shared = getenv("SYSTOLE_SHARED");
+    char path[512];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/reference/hardware/tpu_recipes_microbench.csv",
+             shared ? shared : "../shared");
+    f = fopen(path, "r");
+    if (!f)
+        SKIP("no %s", path);
+    assert_int_equal(check_rows(f), 6);
+    fclose(f);
+}
+
+/* a few KB to the next chip, software included: the middle of what has been measured */
+TEST(measured_permutes_come_within_15_percent)
+{
+    static const struct { const char *slice; double us; } rows[] = {{"v5p-8", 5}, {"v6e-4", 5.75}};
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct bench b;
+
+        open_bench(&b, rows[i].slice);
+        b.request.kind = COLLECTIVE_PERMUTE;
+        b.request.algo = COLLECTIVE_DIRECT;
+        b.request.shift = 1;
+        b.request.bytes = 4096;
+        assert_within_15_percent(&b, microseconds(&b), rows[i].us);
+        close_bench(&b);
+    }
+}
+
 /* a wrong element must be found: bytes changed behind the program's back, one bit each */
 TEST(verification_finds_a_single_wrong_bit)
 {
@@ -270,6 +361,8 @@ int main(void)
         cmocka_unit_test(groups_along_some_axes_are_right),
         cmocka_unit_test(arrays_larger_than_vmem_are_right),
         cmocka_unit_test(cycles_are_the_same_in_all_modes_with_any_threads_with_and_without_memo),
+        cmocka_unit_test(measured_all_gathers_come_within_15_percent),
+        cmocka_unit_test(measured_permutes_come_within_15_percent),
         cmocka_unit_test(verification_finds_a_single_wrong_bit),
         cmocka_unit_test(timing_mode_has_nothing_to_verify),
     };
