@@ -39,6 +39,15 @@ static void shrink_memories(struct random_programs *r)
         fail_msg("%s", e.msg);
 }
 
+/* for every fourth seed chunks and messages may overtake each other */
+static void pick_routing(struct random_programs *r)
+{
+    struct err e = {.line = 0};
+
+    if (r->seed % 4 == 2 && chip_set(&r->chip, "ici.routing=adaptive", NULL, &r->arena, &e))
+        fail_msg("%s", e.msg);
+}
+
 static void pick_slice(struct random_programs *r, struct rng *rng, const char *chip)
 {
     struct slice fitting[16], s;
@@ -51,6 +60,7 @@ static void pick_slice(struct random_programs *r, struct rng *rng, const char *c
     if (count == 0 || chip_load_builtin(&r->chip, chip, NULL, &r->arena, &e))
         fail_msg("no slice of %s: %s", chip, e.msg);
     shrink_memories(r);
+    pick_routing(r);
     r->slice = fitting[rng_below(rng, (uint32_t)count)];
     r->core_count = r->slice.core_count;
     r->busy_count = 1 + (int)rng_below(rng, (uint32_t)r->core_count);
