@@ -60,7 +60,8 @@ void hbm_reset(struct hbm *h);
 
 /*
  * Serve `bytes` bytes from `address` on, asked for at `at`. Returns the instant
- * the last byte is on the data bus (read) or accepted (write). The range lies
+ * the last byte is on the data bus (read), or the channel has taken the last
+ * one over (write): it moves to its bank later, together with others. The range lies
  * within size_bytes (asserted; callers check user input before).
  */
 ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_write);
@@ -73,13 +74,17 @@ ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_
 bool hbm_has_room(struct hbm *h, ps_t at, int64_t address, bool is_write);
 ps_t hbm_room_at(struct hbm *h, ps_t at, int64_t address, bool is_write);
 
+/* At the end of a launch: writes that are still held back move, and count. */
+void hbm_settle(struct hbm *h);
+
 const struct hbm_stats *hbm_get_stats(const struct hbm *h);
 
 enum hbm_row { HBM_ROW_HIT, HBM_ROW_CLOSED, HBM_ROW_CONFLICT };
 
 /* Bursts on one row of one bank, one behind the other: of what run_count counts one. */
 struct hbm_run {
-    ps_t asked_at, data_at, end_at;     /* data bus taken from data_at to end_at */
+    ps_t asked_at;                      /* the access under which it was planned, in order */
+    ps_t data_at, end_at;               /* data bus taken from data_at to end_at */
     int channel, bank;
     enum hbm_row row;
     bool is_write;

@@ -1,5 +1,7 @@
 #include "hbm/hbm_queue.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 
 void hbm_queue_free(struct hbm_queue *q)
@@ -10,49 +12,36 @@ void hbm_queue_free(struct hbm_queue *q)
 
 void hbm_queue_clear(struct hbm_queue *q)
 {
-    q->count = 0;
+    q->first = q->count = 0;
     q->bursts = 0;
 }
 
 static void forget(struct hbm_queue *q, ps_t now)
 {
-    size_t kept = 0;
-
-    for (size_t i = 0; i < q->count; i++) {
-        if (q->held[i].leave_at > now)
-            q->held[kept++] = q->held[i];
-        else
-            q->bursts -= q->held[i].bursts;
-    }
-    q->count = kept;
-}
-
-static size_t first_to_leave(const struct hbm_queue *q, ps_t after)
-{
-    size_t first = q->count;
-
-    for (size_t i = 0; i < q->count; i++)
-        if (q->held[i].leave_at > after &&
-            (first == q->count || q->held[i].leave_at < q->held[first].leave_at))
-            first = i;
-    return first;
+    while (q->first < q->count && q->held[q->first].leave_at <= now)
+        q->bursts -= q->held[q->first++].bursts;
+    if (q->first == q->count)
+        q->first = q->count = 0;
 }
 
 void hbm_queue_add(struct hbm_queue *q, int64_t limit, ps_t now, ps_t leave_at, int64_t bursts)
 {
+    size_t i;
+
     if (leave_at <= now)
         return;
-    if (q->count >= (size_t)limit || q->count == q->capacity)
-        forget(q, now);
-    if (q->count >= (size_t)limit) {    /* more than was let in: who asks finds it full so long */
-        struct hbm_held *first = &q->held[first_to_leave(q, now)];
-
-        q->bursts += bursts - first->bursts;
-        *first = (struct hbm_held){leave_at, bursts};
-        return;
+    forget(q, now);
+    if (q->count - q->first >= (size_t)limit)   /* more than was let in: the first is let go */
+        q->bursts -= q->held[q->first++].bursts;
+    if (q->first > 0 && q->count == q->capacity) {
+        q->count -= q->first;
+        memmove(q->held, q->held + q->first, q->count * sizeof(*q->held));
+        q->first = 0;
     }
     q->held = mem_grow(q->held, &q->capacity, q->count + 1, sizeof(*q->held));
-    q->held[q->count++] = (struct hbm_held){leave_at, bursts};
+    for (i = q->count++; i > q->first && q->held[i - 1].leave_at > leave_at; i--)
+        q->held[i] = q->held[i - 1];
+    q->held[i] = (struct hbm_held){leave_at, bursts};
     q->bursts += bursts;
 }
 
@@ -63,26 +52,45 @@ ps_t hbm_queue_room_at(struct hbm_queue *q, int64_t limit, ps_t at)
     if (q->bursts < limit)
         return at;
     forget(q, at);
-    for (bursts = q->bursts; bursts >= limit;) {
-        size_t first = first_to_leave(q, at);
-
-        at = q->held[first].leave_at;
-        for (size_t i = 0; i < q->count; i++)
-            bursts -= q->held[i].leave_at == at ? q->held[i].bursts : 0;
+    bursts = q->bursts;
+    for (size_t i = q->first; bursts >= limit; i++) {
+        at = q->held[i].leave_at;
+        bursts -= q->held[i].bursts;
     }
     return at;
 }
 
+int64_t hbm_queue_waiting(const struct hbm_queue *q, ps_t at)
+{
+    int64_t bursts = 0;
+
+    for (size_t i = q->first; i < q->count; i++)
+        bursts += q->held[i].leave_at > at ? q->held[i].bursts : 0;
+    return bursts;
+}
+
+void hbm_queue_delay(struct hbm_queue *q, ps_t at, ps_t ps)
+{
+    for (size_t i = q->first; i < q->count; i++)
+        q->held[i].leave_at += q->held[i].leave_at > at ? ps : 0;
+}
+
 static const struct field queue_fields[] = {
-    APART(hbm_queue, held), APART(hbm_queue, count), APART(hbm_queue, capacity),
-    APART(hbm_queue, bursts)};
+    APART(hbm_queue, held), APART(hbm_queue, first), APART(hbm_queue, count),
+    APART(hbm_queue, capacity), APART(hbm_queue, bursts)};
 static const struct field held_fields[] = {SAVED_TIME(hbm_held, leave_at),
                                            SAVED(hbm_held, bursts)};
 
 void hbm_queue_archive(struct hbm_queue *q, int64_t limit, struct archive *a)
 {
-    size_t count = archive_count(a, q->count, sizeof(*q->held));
+    size_t count;
 
+    if (!archive_is_loading(a)) {       /* from its beginning on */
+        q->count -= q->first;
+        memmove(q->held, q->held + q->first, q->count * sizeof(*q->held));
+        q->first = 0;
+    }
+    count = archive_count(a, q->count, sizeof(*q->held));
     archive_check(a, count <= (size_t)limit, "the snapshot has a queue of an HBM channel that is "
                                              "too long");
     if (a->is_failed)
@@ -97,6 +105,8 @@ void hbm_queue_archive(struct hbm_queue *q, int64_t limit, struct archive *a)
         archive_fields(a, held_fields, COUNT_OF(held_fields), &q->held[i]);
         archive_check(a, q->held[i].bursts > 0 && q->held[i].bursts <= INT32_MAX,
                       "the snapshot has an empty place in a queue of an HBM channel");
+        archive_check(a, i == 0 || q->held[i].leave_at >= q->held[i - 1].leave_at,
+                      "the snapshot has a queue of an HBM channel out of order");
         q->bursts += archive_is_loading(a) && !a->is_failed ? q->held[i].bursts : 0;
     }
     if (a->is_failed)

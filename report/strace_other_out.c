@@ -117,7 +117,7 @@ void other_out_hbm(struct strace_writer *w, struct other_out *o, const struct tr
 
     if (!is_news(w, o, h->asked_at))
         return;
-    if (take(w, o, TRACE_BUNDLE, cycle_of_ps(w->clock_mhz, h->asked_at),
+    if (take(w, o, TRACE_BUNDLE, cycle_of_ps(w->clock_mhz, trace_hbm_begins_at(h)),
              clock_cycle_at(w->clock_mhz, h->end_at)))
         put_hbm(&o->records.buf, &o->before.hbm, h);
     if (w->options.level < TRACE_OP)

@@ -95,7 +95,7 @@ static bool get(struct stream_walk *w, struct cursor *in, union item *i, int64_t
         return is_there;
     case CHUNK_HBM:
         is_there = get_hbm(in, &i->hbm);
-        *begins = i->hbm.asked_at;
+        *begins = trace_hbm_begins_at(&i->hbm);
         *ends = i->hbm.end_at;
         return is_there;
     default:

@@ -245,6 +245,8 @@ void machine_finish(struct machine *m)
     m->cycles = 0;
     tracing_begin(m);
     machine_parallel(m, m->core_count, apply_last_copies, m);
+    for (i = 0; i < m->chip_count; i++)
+        hbm_settle(m->hbm[i]);
     for (i = 0; i < m->core_count; i++) {
         struct core *c = &m->core[i];
 

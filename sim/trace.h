@@ -75,12 +75,17 @@ enum trace_row { TRACE_ROW_HIT, TRACE_ROW_CLOSED, TRACE_ROW_CONFLICT };
 
 /* Bursts on one row of one bank, one behind the other (struct hbm_run of hbm/hbm.h). */
 struct trace_hbm {
-    ps_t asked_at, data_at, end_at;     /* data bus taken from data_at to end_at */
+    ps_t asked_at;                      /* in the order told; a write held back may be before it */
+    ps_t data_at, end_at;               /* data bus taken from data_at to end_at */
     int16_t channel, bank;
     uint8_t row;                        /* enum trace_row */
     bool is_write, has_met_refresh;
     int64_t bytes;
 };
+static inline ps_t trace_hbm_begins_at(const struct trace_hbm *h)
+{
+    return h->asked_at < h->data_at ? h->asked_at : h->data_at;
+}
 
 /* A message's use of one directed link. */
 struct trace_link {

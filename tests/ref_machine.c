@@ -381,6 +381,8 @@ static void finish_units(struct ref_core *c)
 static void finish(struct ref_machine *m)
 {
     m->cycles = 0;
+    for (int i = 0; i < m->chip_count; i++)
+        hbm_settle(m->hbm[i]);
     for (int i = 0; i < m->core_count; i++) {
         ref_move_complete(&m->core[i]);
         m->cycles = later(m->cycles, m->core[i].halted_at);

@@ -2,7 +2,7 @@
 # Every field of what a snapshot saves stands in a table of fields: SAVED…(struct, field), or
 # APART(struct, field) when it is walked by hand or not saved. Who adds a field is sent here.
 cd "$(dirname "$0")/.." || exit 1
-tables="sim/snapshot*.c hbm/hbm.c interconnect/net.c"
+tables="sim/snapshot*.c hbm/hbm_archive.c hbm/hbm_queue.c interconnect/net.c"
 status=0
 
 # names of the fields of a struct, nested ones not: "struct NAME" as it is declared in FILE
@@ -57,7 +57,8 @@ look sim/events.h event
 look sim/mask.h mask
 look sim/race_impl.h site extent side copy access race
 look sim/checks.h checks
-look hbm/hbm.c bank channel hbm
+look hbm/hbm_impl.h hbm_bank hbm_taken hbm_activate hbm_channel hbm_write hbm
+look hbm/hbm_queue.h hbm_queue hbm_held
 look interconnect/net.c link
 look interconnect/net.h net_link_stats
 exit $status

@@ -1,0 +1,126 @@
+/*
+ * One pseudo-channel: what is reserved on its data bus and for its activates,
+ * the rows of its banks, the writes that it holds back.
+ *
+ * All of it starts as zeros, and a channel that nobody asks takes no memory.
+ */
+#ifndef HBM_HBM_IMPL_H
+#define HBM_HBM_IMPL_H
+#include "hbm/hbm.h"
+#include "hbm/hbm_queue.h"
+
+enum {
+    BANK_RECENT = 8,                    /* runs that a bank remembers for its queue */
+    CROWD_MAX = 16,
+    RESERVATIONS_MAX = 256              /* on a data bus, of activates: more are forgotten */
+};
+
+struct hbm_bank {
+    int64_t open_row;                   /* 1 + the row; 0: closed */
+    int64_t last_row;                   /* the one before, as long as it may still be read */
+    ps_t column_at, last_column_at;     /* first column command of each */
+    ps_t precharge_at;                  /* the open row may be closed from here on */
+    ps_t last_precharge_at;             /* and the one before was, at the latest, here */
+    int64_t epoch;                      /* refreshes before what is planned now */
+    int64_t recent;                     /* index of the latest in: */
+    struct hbm_issued {
+        ps_t at;                        /* the last column command of a run */
+        int64_t bursts;
+    } issued[BANK_RECENT];
+};
+
+/* of a data bus */
+struct hbm_taken {
+    ps_t start, end;
+    int64_t group;                      /* of the last burst; -1: of several */
+    bool is_write;
+};
+
+struct hbm_activate {
+    ps_t at;
+    int64_t group;
+};
+
+struct hbm_channel {
+    bool is_used;
+    struct hbm_taken *taken;            /* in order, apart from each other */
+    size_t taken_count, taken_capacity;
+    struct hbm_activate *activate;      /* in order */
+    size_t activate_count, activate_capacity;
+    int64_t crowd;                      /* more than half of CROWD_MAX: activates wait in turn */
+    ps_t floor_at;                      /* nothing is reserved before */
+    struct hbm_queue queue[2];          /* of reads; of writes planned, not yet on their way */
+    struct hbm_write {
+        int64_t row, column, bursts, bytes;     /* column in bytes */
+        int64_t bank;
+    } *write;                           /* held back, in the order asked */
+    size_t write_count, write_capacity;
+    int64_t held_bursts;                /* sum over them */
+    uint64_t held_banks;                /* bit bank % 64 */
+    ps_t held_at;                       /* when the latest of them was accepted */
+    int64_t read_bank, read_row;        /* of the read that left last */
+    ps_t reads_gone_at;                 /* no read waits in the queue from here on */
+    ps_t drained_at;                    /* the last writes have left the buffer: reads go on */
+};
+
+struct hbm {
+    struct hbm_config config;
+    struct hbm_stats stats;
+    int burst_shift, piece_shift;
+    int64_t piece_bytes;                /* consecutive ones in one row of one bank */
+    bool has_plain_channels;            /* the next piece lies on the next channel, or rotated */
+    ps_t last_at;                       /* of the latest access, for the check of their order */
+    struct hbm_channel *channels;
+    struct hbm_bank *banks;             /* (channel, bank) */
+    hbm_watch_fn *watch;                /* NULL: nobody */
+    void *watch_context;
+};
+
+/* Bytes of one row that are asked for. */
+struct hbm_request {
+    ps_t at;                            /* first command not before */
+    int channel, bank, group;
+    int64_t row, column, bytes, bursts; /* column in bytes */
+    bool is_write;
+    bool has_met_refresh;
+};
+
+static inline int hbm_group_of(const struct hbm_config *c, int bank)
+{
+    bool is_power_of_two = (c->bank_groups & (c->bank_groups - 1)) == 0;
+
+    return is_power_of_two ? bank & (c->bank_groups - 1) : bank % c->bank_groups;
+}
+
+static inline int64_t hbm_bursts_of(const struct hbm *h, int64_t column, int64_t bytes)
+{
+    return ((column + bytes - 1) >> h->burst_shift) - (column >> h->burst_shift) + 1;
+}
+
+/* hbm.c: as if nobody had asked it; what it has allocated stays */
+void hbm_reset_channel(struct hbm *h, int channel);
+
+/* hbm_bus.c */
+
+/* The first instant from `earliest` on for `busy_ps` of data, and its place among what is taken. */
+ps_t hbm_bus_find(const struct hbm_config *c, const struct hbm_channel *ch, ps_t earliest,
+                  ps_t busy_ps, bool is_write, int64_t group, size_t *place);
+void hbm_bus_take(struct hbm_channel *ch, size_t place, ps_t start, ps_t end, bool is_write,
+                  int64_t group, bool may_join);
+ps_t hbm_activate_find(const struct hbm_config *c, struct hbm_channel *ch, ps_t earliest,
+                       int64_t group, size_t *place);
+void hbm_activate_take(struct hbm_channel *ch, size_t place, ps_t at, int64_t group);
+/* what lies before `now` and bears on nothing any more goes */
+void hbm_bus_forget(const struct hbm_config *c, struct hbm_channel *ch, ps_t now);
+
+/* hbm_channel.c: returns when the data end; *gone_at is when the request left its queue */
+ps_t hbm_serve(struct hbm *h, struct hbm_request *q, ps_t *gone_at);
+
+/* hbm_writes.c: returns when the writes are accepted */
+ps_t hbm_write(struct hbm *h, const struct hbm_request *q);
+/* before a read is served: whether all of it is among the writes held back */
+bool hbm_write_has(struct hbm *h, const struct hbm_request *q);
+/* what the channel has written before `now` because no read waited */
+void hbm_write_idle(struct hbm *h, int channel, ps_t now);
+void hbm_write_all(struct hbm *h, int channel, ps_t at);
+#endif
