@@ -45,7 +45,7 @@ const char *hbm_config_fault(const struct hbm_config *config, const char **key);
 struct hbm_stats {
     int64_t read_bytes, write_bytes;
     int64_t run_count;                  /* row-granular runs served: the sum of the next line */
-    int64_t row_hits, row_closed, row_conflicts;
+    int64_t row_hits, row_closed, row_conflicts;        /* a read of a write held back: a hit */
     int64_t refresh_waits;              /* runs that a refresh held up */
     ps_t busy_ps;                       /* data bus time, summed over pseudo-channels */
 };

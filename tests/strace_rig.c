@@ -340,8 +340,8 @@ static bool meet_hbm(void *context, const struct trace_hbm *h)
 {
     struct meeting *m = context;
 
-    assert_true(h->asked_at >= m->before);
-    m->before = h->asked_at;
+    assert_true(trace_hbm_begins_at(h) >= m->before);
+    m->before = trace_hbm_begins_at(h);
     for (size_t i = 0; i < m->log->hbm_count; i++) {
         const struct trace_hbm *e = &m->log->hbm[i].h;
 
