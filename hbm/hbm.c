@@ -40,6 +40,12 @@ struct hbm *hbm_create(const struct hbm_config *config)
     h->burst_shift = shift_of(config->burst_bytes);
     h->piece_bytes = hbm_map_piece_bursts(&config->map) * config->burst_bytes;
     h->piece_shift = shift_of(h->piece_bytes);
+    h->derived = (struct hbm_derived){
+        .refresh_ps = config->trp_ps + config->trfc_ps,
+        .latency_ps = {config->tcl_ps, config->tcwl_ps},
+        .closing_ps = {config->trtp_ps - config->tcl_ps, config->burst_ps + config->twr_ps},
+        .window_ps = later(config->trrd_l_ps, config->tfaw_ps),
+        .piece_bursts = hbm_map_piece_bursts(&config->map)};
     h->has_plain_channels = has_plain_channels(&config->map);
     h->channels = mem_alloc_lazy(channel_count * sizeof(*h->channels));
     h->banks = mem_alloc_lazy(channel_count * (size_t)config->bank_count * sizeof(*h->banks));
@@ -105,11 +111,12 @@ static ps_t forward(struct hbm *h, const struct hbm_request *q)
     return at;
 }
 
-static ps_t hbm_read(struct hbm *h, struct hbm_request *q)
+static ps_t hbm_read(struct hbm *h, struct hbm_request *q, ps_t at)
 {
     struct hbm_channel *ch = &h->channels[q->channel];
-    ps_t at = q->at, gone_at, end_at;
+    ps_t gone_at, end_at;
 
+    q->at = at;
     if (ch->held_banks != 0) {
         hbm_write_idle(h, q->channel, at);
         if (hbm_write_has(h, q))
@@ -131,36 +138,38 @@ ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_
     const struct hbm_config *c = &h->config;
     struct hbm_place p = {.channel = 0};
     int64_t alike = 0;                  /* pieces from here on whose places differ by the channel */
-    int group = 0;
+    struct hbm_request q;
     ps_t last_at = at;
 
     assert(address >= 0 && bytes >= 0 && address <= c->size_bytes - bytes);
     assert(at >= h->last_at);
     h->last_at = at;
     *(is_write ? &h->stats.write_bytes : &h->stats.read_bytes) += bytes;
+    q.at = at;
+    q.is_write = is_write;
     while (bytes > 0) {
         int64_t piece = h->piece_bytes - (address & (h->piece_bytes - 1));
-        struct hbm_request q;
 
         if (alike == 0) {
             p = hbm_map_place(&c->map, c->bank_groups, address >> h->burst_shift);
             alike = h->has_plain_channels
                         ? c->channel_count - (address >> h->piece_shift) % c->channel_count : 1;
-            group = hbm_group_of(c, p.bank);
+            q.bank = p.bank;
+            q.group = hbm_group_of(c, p.bank);
+            q.row = p.row;
         }
-        q = (struct hbm_request){
-            .at = at, .channel = p.channel, .bank = p.bank, .group = group, .row = p.row,
-            .column = (p.column << h->burst_shift) + (address & (c->burst_bytes - 1)),
-            .bytes = piece < bytes ? piece : bytes, .is_write = is_write};
-
+        q.channel = p.channel;
+        q.column = (p.column << h->burst_shift) + (address & (c->burst_bytes - 1));
+        q.bytes = piece < bytes ? piece : bytes;
         bytes -= q.bytes;
         address += q.bytes;
-        q.bursts = hbm_bursts_of(h, q.column, q.bytes);
+        q.bursts = q.bytes == h->piece_bytes ? h->derived.piece_bursts
+                                             : hbm_bursts_of(h, q.column, q.bytes);
         h->channels[p.channel].is_used = true;
-        last_at = later(last_at, is_write ? hbm_write(h, &q) : hbm_read(h, &q));
+        last_at = later(last_at, is_write ? hbm_write(h, &q) : hbm_read(h, &q, at));
         if (--alike > 0) {              /* the same but for the channel, and from its start on */
             p.channel = p.channel + 1 < c->channel_count ? p.channel + 1 : 0;
-            p.column -= p.column % (h->piece_bytes >> h->burst_shift);
+            p.column &= ~(h->derived.piece_bursts - 1);
         }
     }
     return last_at;
@@ -182,11 +191,20 @@ bool hbm_has_room(struct hbm *h, ps_t at, int64_t address, bool is_write)
     return hbm_room_at(h, at, address, is_write) == at;
 }
 
-void hbm_settle(struct hbm *h)
+ps_t hbm_settle(struct hbm *h)
 {
-    for (int i = 0; i < h->config.channel_count; i++)
-        if (h->channels[i].is_used)
-            hbm_write_all(h, i, h->last_at);
+    ps_t end_at = 0;
+
+    for (int i = 0; i < h->config.channel_count; i++) {
+        const struct hbm_channel *ch = &h->channels[i];
+
+        if (!ch->is_used)
+            continue;
+        hbm_write_all(h, i, h->last_at);
+        if (ch->taken_count > 0)
+            end_at = later(end_at, ch->taken[ch->taken_count - 1].end);
+    }
+    return end_at;
 }
 
 const struct hbm_stats *hbm_get_stats(const struct hbm *h)

@@ -74,8 +74,8 @@ ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_
 bool hbm_has_room(struct hbm *h, ps_t at, int64_t address, bool is_write);
 ps_t hbm_room_at(struct hbm *h, ps_t at, int64_t address, bool is_write);
 
-/* At the end of a launch: writes that are still held back move, and count. */
-void hbm_settle(struct hbm *h);
+/* At the end of a launch: writes still held back move, and count. Returns the end of all data. */
+ps_t hbm_settle(struct hbm *h);
 
 const struct hbm_stats *hbm_get_stats(const struct hbm *h);
 

@@ -9,26 +9,14 @@
 
 #include "base/arena.h"
 
-/* from the end of the one's data to the start of the other's */
-static ps_t turn_ps(const struct hbm_config *c, bool before_is_write, int64_t before_group,
-                    bool is_write, int64_t group)
-{
-    bool is_near = before_group < 0 || before_group == group;
-
-    if (is_write == before_is_write)
-        return is_near ? later(0, c->tccd_l_ps - c->burst_ps) : 0;
-    if (is_write)
-        return c->trtw_ps;
-    return (is_near ? c->twtr_l_ps : c->twtr_ps) + c->tcl_ps;   /* tWTR ends at the command */
-}
-
 ps_t hbm_bus_find(const struct hbm_config *c, const struct hbm_channel *ch, ps_t earliest,
                   ps_t busy_ps, bool is_write, int64_t group, size_t *place)
 {
+    const struct hbm_taken this = {.group = group, .is_write = is_write};
     size_t i = ch->taken_count;
 
     earliest = later(earliest, ch->floor_at);
-    while (i > 0 && ch->taken[i - 1].end > earliest)
+    while (i > 0 && ch->taken[i - 1].start > earliest)
         i--;
     for (;; i++) {
         ps_t start = earliest;
@@ -36,13 +24,12 @@ ps_t hbm_bus_find(const struct hbm_config *c, const struct hbm_channel *ch, ps_t
         if (i > 0) {
             const struct hbm_taken *before = &ch->taken[i - 1];
 
-            start = later(start, before->end + turn_ps(c, before->is_write, before->group,
-                                                       is_write, group));
+            start = later(start, before->end + hbm_turn_ps(c, before, is_write, group));
         }
         *place = i;
         if (i == ch->taken_count ||
-            start + busy_ps + turn_ps(c, is_write, group, ch->taken[i].is_write,
-                                      ch->taken[i].group) <= ch->taken[i].start)
+            start + busy_ps + hbm_turn_ps(c, &this, ch->taken[i].is_write,
+                                          ch->taken[i].group) <= ch->taken[i].start)
             return start;
     }
 }
@@ -159,10 +146,12 @@ void hbm_activate_take(struct hbm_channel *ch, size_t place, ps_t at, int64_t gr
         memmove(ch->activate, ch->activate + 1, --ch->activate_count * sizeof(*a));
         place--;
     }
-    ch->activate = mem_grow(ch->activate, &ch->activate_capacity, ch->activate_count + 1,
-                            sizeof(*a));
+    if (ch->activate_count == ch->activate_capacity)
+        ch->activate = mem_grow(ch->activate, &ch->activate_capacity, ch->activate_count + 1,
+                                sizeof(*a));
     a = &ch->activate[place];
-    memmove(a + 1, a, (ch->activate_count - place) * sizeof(*a));
+    if (place < ch->activate_count)
+        memmove(a + 1, a, (ch->activate_count - place) * sizeof(*a));
     ch->activate_count++;
     *a = (struct hbm_activate){.at = at, .group = group};
 }

@@ -59,6 +59,7 @@ void hbm_drive(struct hbm *h, const struct hbm_pattern *p, const struct hbm_inje
         histogram_add(is_write ? &d->write : &d->read, done_at - at, 1);
         d->end_ps = later(d->end_ps, done_at);
     }
+    d->end_ps = later(d->end_ps, hbm_settle(h));        /* writes are in memory, too */
     d->access_count = access_count;
     d->stats = *hbm_get_stats(h);
     d->read_bytes = d->stats.read_bytes;

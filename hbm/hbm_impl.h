@@ -10,8 +10,9 @@
 #include "hbm/hbm_queue.h"
 
 enum {
-    BANK_RECENT = 8,                    /* runs that a bank remembers for its queue */
+    BANK_RECENT = 8,                    /* runs that a bank remembers for its queue: 2^n */
     CROWD_MAX = 16,
+    FORGET_FROM = 24,                   /* reservations: it is not worth the while before */
     RESERVATIONS_MAX = 256              /* on a data bus, of activates: more are forgotten */
 };
 
@@ -69,6 +70,17 @@ struct hbm {
     int burst_shift, piece_shift;
     int64_t piece_bytes;                /* consecutive ones in one row of one bank */
     bool has_plain_channels;            /* the next piece lies on the next channel, or rotated */
+    struct hbm_derived {                /* what follows from the configuration */
+        ps_t refresh_ps;                /* a refresh with its precharge */
+        ps_t latency_ps[2];             /* column command to data, of reads, of writes */
+        ps_t closing_ps[2];             /* start of a burst's data to a precharge */
+        ps_t window_ps;                 /* so long after an activate it bears on no other */
+        int64_t piece_bursts;
+    } derived;
+    struct hbm_epoch {                  /* between two refreshes, where commands may be */
+        int64_t number;
+        ps_t start, end;
+    } epoch;                            /* the one that was last asked for */
     ps_t last_at;                       /* of the latest access, for the check of their order */
     struct hbm_channel *channels;
     struct hbm_bank *banks;             /* (channel, bank) */
@@ -82,7 +94,6 @@ struct hbm_request {
     int channel, bank, group;
     int64_t row, column, bytes, bursts; /* column in bytes */
     bool is_write;
-    bool has_met_refresh;
 };
 
 static inline int hbm_group_of(const struct hbm_config *c, int bank)
@@ -99,6 +110,19 @@ static inline int64_t hbm_bursts_of(const struct hbm *h, int64_t column, int64_t
 
 /* hbm.c: as if nobody had asked it; what it has allocated stays */
 void hbm_reset_channel(struct hbm *h, int channel);
+
+/* from the end of the one's data to the start of the other's */
+static inline ps_t hbm_turn_ps(const struct hbm_config *c, const struct hbm_taken *before,
+                               bool is_write, int64_t group)
+{
+    bool is_near = before->group < 0 || before->group == group;
+
+    if (is_write == before->is_write)
+        return is_near ? later(0, c->tccd_l_ps - c->burst_ps) : 0;
+    if (is_write)
+        return c->trtw_ps;
+    return (is_near ? c->twtr_l_ps : c->twtr_ps) + c->tcl_ps;   /* tWTR ends at the command */
+}
 
 /* hbm_bus.c */
 

@@ -30,7 +30,8 @@ void hbm_queue_add(struct hbm_queue *q, int64_t limit, ps_t now, ps_t leave_at, 
 
     if (leave_at <= now)
         return;
-    forget(q, now);
+    if (q->count == q->capacity || q->count - q->first >= (size_t)limit)
+        forget(q, now);                 /* not each time: it is seldom looked at */
     if (q->count - q->first >= (size_t)limit)   /* more than was let in: the first is let go */
         q->bursts -= q->held[q->first++].bursts;
     if (q->first > 0 && q->count == q->capacity) {
@@ -38,7 +39,8 @@ void hbm_queue_add(struct hbm_queue *q, int64_t limit, ps_t now, ps_t leave_at, 
         memmove(q->held, q->held + q->first, q->count * sizeof(*q->held));
         q->first = 0;
     }
-    q->held = mem_grow(q->held, &q->capacity, q->count + 1, sizeof(*q->held));
+    if (q->count == q->capacity)
+        q->held = mem_grow(q->held, &q->capacity, q->count + 1, sizeof(*q->held));
     for (i = q->count++; i > q->first && q->held[i - 1].leave_at > leave_at; i--)
         q->held[i] = q->held[i - 1];
     q->held[i] = (struct hbm_held){leave_at, bursts};

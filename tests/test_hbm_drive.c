@@ -36,6 +36,8 @@ static void take_run(void *context, const struct hbm_run *r)
 {
     struct told *t = context;
 
+    if (r->is_write)
+        return;                         /* writes are told when they move, not when they come */
     assert_in_range(t->count, 0, RUNS_MAX - 1);
     t->asked_at[t->count++] = r->asked_at;
 }
@@ -74,7 +76,7 @@ TEST(accesses_go_in_at_edges_in_order_and_so_many_per_cycle)
             t.count = 0;
             hbm_watch(h, take_run, &t);
             hbm_drive(h, &p, &how, 1000, &d);
-            assert_true(t.count >= 1000);
+            assert_true(t.count >= d.read.count);
             for (int i = 0; i < t.count; i++) {
                 assert_int_equal(t.asked_at[i] % 1500, 0);
                 assert_true(i == 0 || t.asked_at[i] >= t.asked_at[i - 1]);
@@ -118,6 +120,7 @@ static ps_t drive_by_cycles(const struct hbm_config *config, const struct hbm_pa
             address = hbm_walk_next(&w, &is_write);
         }
     }
+    end_at = later(end_at, hbm_settle(h));
     free(done_at);
     hbm_destroy(h);
     return end_at;
