@@ -53,7 +53,8 @@ struct collective_request {
     enum collective_algo algo;
     enum collective_type type;
     int64_t bytes;
-    int64_t chunk_bytes;                /* piece of a step that travels by itself; 0: chosen */
+    int64_t chunk_bytes;                /* most that a step sends in one piece: whole rows of VMEM
+                                           (512 bytes); 0: chosen. exchange and direct: only 0 */
     bool over_chips;
     bool axis[3];                       /* that take part; the others make groups side by side */
     int root;                           /* rank: broadcast, tree */

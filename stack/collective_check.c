@@ -11,6 +11,8 @@
 #define BIT(algo) (1U << (algo))
 #define RINGS (BIT(COLLECTIVE_RING) | BIT(COLLECTIVE_BIRING) | BIT(COLLECTIVE_TORUS))
 
+#define CHUNKED (RINGS | BIT(COLLECTIVE_TREE))
+
 /* the algorithms that do a kind */
 static const unsigned algos_of[COLLECTIVE_KIND_COUNT] = {
     [COLLECTIVE_ALL_REDUCE] = RINGS | BIT(COLLECTIVE_TREE) | BIT(COLLECTIVE_EXCHANGE),
@@ -25,6 +27,23 @@ static const unsigned algos_of[COLLECTIVE_KIND_COUNT] = {
 bool plan_can(enum collective_kind kind, enum collective_algo algo)
 {
     return algos_of[kind] & BIT(algo);
+}
+
+enum collective_algo plan_usual(enum collective_kind kind)
+{
+    for (int i = COLLECTIVE_ALGO_COUNT - 1; i > 0; i--)
+        if (plan_can(kind, (enum collective_algo)i) && i <= COLLECTIVE_TORUS)
+            return (enum collective_algo)i;
+    return kind == COLLECTIVE_BARRIER ? COLLECTIVE_EXCHANGE : COLLECTIVE_DIRECT;
+}
+
+bool plan_suits(const struct collective_plan *p)
+{
+    const struct collective_request *r = &p->request;
+
+    if (r->bytes % collective_unit(r) || (r->chunk_bytes && !(CHUNKED & BIT(r->algo))))
+        return false;
+    return r->algo != COLLECTIVE_EXCHANGE || r->bytes <= plan_exchange_most(p);
 }
 
 bool plan_is_in_place(enum collective_kind kind)
@@ -65,7 +84,7 @@ int64_t collective_unit(const struct collective_request *r)
     return has_blocks ? (int64_t)ranks_of(r) * PLAN_GRANULE_BYTES : PLAN_GRANULE_BYTES;
 }
 
-static int check_axes(const struct collective_request *r, struct err *e)
+int plan_check_slice(const struct collective_request *r, struct err *e)
 {
     int has_chips = 0;
 
@@ -135,11 +154,31 @@ static int check_root_and_shift(const struct collective_request *r, struct err *
     return 0;
 }
 
+/* Steps are cut into equal pieces that are no larger. */
+static int check_chunk(const struct collective_request *r, struct err *e)
+{
+    int64_t rows = r->chunk_bytes / PLAN_ROW_BYTES;
+
+    if (r->chunk_bytes == 0)
+        return 0;
+    if (!(CHUNKED & BIT(r->algo)))
+        return err_set(e, "%s does not cut arrays into chunks; leave the chunk out",
+                       collective_algo_name(r->algo));
+    if (r->chunk_bytes < PLAN_ROW_BYTES)
+        return err_set(e, "chunks of %" PRId64 " bytes are less than a row of VMEM; the least is "
+                       "%d", r->chunk_bytes, PLAN_ROW_BYTES);
+    if (r->chunk_bytes % PLAN_ROW_BYTES)
+        return err_set(e, "chunks of %" PRId64 " bytes are not whole rows of %d bytes; the nearest "
+                       "are %" PRId64 " and %" PRId64, r->chunk_bytes, PLAN_ROW_BYTES,
+                       rows * PLAN_ROW_BYTES, (rows + 1) * PLAN_ROW_BYTES);
+    return 0;
+}
+
 int plan_check(const struct collective_request *r, struct err *e)
 {
     if (!plan_can(r->kind, r->algo))
         return refuse_algo(r, e);
-    if (check_axes(r, e) || check_root_and_shift(r, e))
+    if (check_root_and_shift(r, e) || check_bytes(r, e))
         return -1;
-    return check_bytes(r, e);
+    return check_chunk(r, e);
 }

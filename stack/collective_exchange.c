@@ -177,17 +177,27 @@ static void write_rounds(struct plan_builder *b, const struct round *round, int 
     build_wait_pending(b, round[0].copy_flag);
 }
 
-static int check_vmem(const struct collective_plan *p, struct err *e)
+static int64_t slots_of(const struct collective_plan *p)
 {
-    int64_t slots = 0, most;
+    int64_t slots = 0;
 
     for (int i = 0; i < PLAN_DIMS; i++)
-        slots += p->dim[i].count > 1 ? p->dim[i].count : 0;
-    most = p->chip.vmem_bytes / slots / PLAN_ROW_BYTES * PLAN_ROW_BYTES;
-    if (p->request.bytes <= most)
+        slots += p->axis_count[i] > 1 ? p->axis_count[i] : 0;
+    return slots;
+}
+
+int64_t plan_exchange_most(const struct collective_plan *p)
+{
+    return p->chip.vmem_bytes / later(slots_of(p), 1) / PLAN_ROW_BYTES * PLAN_ROW_BYTES;
+}
+
+static int check_vmem(const struct collective_plan *p, struct err *e)
+{
+    if (p->request.bytes <= plan_exchange_most(p))
         return 0;
     return err_set(e, "exchange keeps %lld whole arrays in VMEM, which does not hold them; at most "
-                   "%lld bytes, or take torus", (long long)slots, (long long)most);
+                   "%lld bytes, or take torus", (long long)slots_of(p),
+                   (long long)plan_exchange_most(p));
 }
 
 int plan_exchange(struct collective_plan *p, struct arena *a, struct err *e)

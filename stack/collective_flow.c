@@ -70,18 +70,25 @@ static struct plan_where block_at(const struct plan_builder *b, const struct flo
     return w;
 }
 
-/* Action or own use `index` of a leg whose chunks go round in groups, `steps` steps each. */
+/*
+ * Action or own use `index` of a leg whose chunks go round in groups, `steps`
+ * steps each. The last group takes what is left over too: one chunk alone would
+ * wait in each step for the addition of the one before. No group is larger than
+ * the slots.
+ */
 static void find_action(const struct flow *f, const struct leg *l, int64_t index, int64_t steps,
                         int64_t *step, int64_t *chunk)
 {
-    int64_t group_size = f->mode->group, group = index / (group_size * steps);
-    int64_t left = l->chunks - group * group_size;
+    int64_t size = f->mode->group, last = later(l->chunks / size - 1, 0);
+    int64_t group = index / (size * steps);
 
-    index -= group * group_size * steps;
-    if (left < group_size)
-        group_size = left;
-    *step = index / group_size;
-    *chunk = group * f->mode->group + index % group_size;
+    if (group > last)
+        group = last;
+    index -= group * size * steps;
+    if (group == last)
+        size = l->chunks - last * size;
+    *step = index / size;
+    *chunk = group * f->mode->group + index % size;
 }
 
 /* this rank lets the one behind it send cell `cell`, if there is one */
@@ -467,15 +474,15 @@ static void init_flow(struct plan_builder *b, struct flow *f, int layout)
 
 /*
  * A block is dealt out as evenly as it goes: in rows where it stays in VMEM, in
- * granules where it streams. Flows without a row to move are left out.
+ * granules where it streams. No flow for less than a row, or four granules.
  */
 static int deal_parts(const struct collective_plan *p, struct flow *flows,
                       const struct plan_route *routes, int route_count,
                       const struct flow_mode *mode)
 {
     int64_t unit = mode->is_resident ? PLAN_ROW_BYTES : PLAN_GRANULE_BYTES;
-    int64_t rows = p->block_bytes / PLAN_ROW_BYTES, units = p->block_bytes / unit;
-    int count = rows < 1 ? 1 : rows < route_count ? (int)rows : route_count;
+    int64_t units = p->block_bytes / unit, most = mode->is_resident ? units : units / 4;
+    int count = most < 1 ? 1 : most < route_count ? (int)most : route_count;
 
     for (int i = 0; i < count; i++) {
         int64_t first = i * units / count, end = (i + 1) * units / count;
@@ -527,11 +534,11 @@ static int64_t chunk_limit(const struct collective_plan *p, int flow_count,
 }
 
 /*
- * In VMEM all the way: if it holds the arrays twice over, and if filling and
- * emptying it takes less than what the steps save, whose data HBM would have
- * to write and read again.
+ * In VMEM all the way: if it holds the arrays twice over, all flows have rows to
+ * move, and filling and emptying it takes less than what the steps save, whose
+ * data HBM would have to write and read again.
  */
-static void choose_regime(const struct collective_plan *p, struct flow_mode *m)
+static void choose_regime(const struct collective_plan *p, int route_count, struct flow_mode *m)
 {
     int64_t bytes = p->block_bytes * p->rank_count, steps = 0;
     double saved_ns;
@@ -539,7 +546,9 @@ static void choose_regime(const struct collective_plan *p, struct flow_mode *m)
     for (int i = 0; i < PLAN_DIMS; i++)
         steps += p->dim[i].count - 1;
     saved_ns = (double)(steps * (p->chip.dma_read_ns + p->chip.dma_write_ns));
-    m->is_resident = p->block_bytes % PLAN_ROW_BYTES == 0 && bytes <= p->chip.vmem_bytes / 2 &&
+    m->is_resident = p->block_bytes % PLAN_ROW_BYTES == 0 &&
+                     p->block_bytes / PLAN_ROW_BYTES >= route_count &&
+                     bytes <= p->chip.vmem_bytes / 2 &&
                      2 * (double)bytes / (double)p->chip.dma_core_gbps <= saved_ns;
 }
 
@@ -568,7 +577,7 @@ int plan_flows(struct collective_plan *p, const struct plan_route *routes, int r
     struct plan_builder b;
     int count;
 
-    choose_regime(p, &mode);
+    choose_regime(p, route_count, &mode);
     count = deal_parts(p, flows, routes, route_count, &mode);
     choose_slots(p, count, &mode);
     if (choose_chunk(p, flows, count, &mode, e))

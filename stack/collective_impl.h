@@ -178,7 +178,15 @@ void chunk_shape(const struct collective_plan *p, const struct plan_box *x,
 /* collective_check.c */
 bool plan_can(enum collective_kind kind, enum collective_algo algo);
 bool plan_is_in_place(enum collective_kind kind);                       /* one array, in and out */
+int plan_check_slice(const struct collective_request *r, struct err *e);        /* axes */
 int plan_check(const struct collective_request *r, struct err *e);      /* AUTO is resolved */
+bool plan_suits(const struct collective_plan *p);       /* the algorithm does bytes and chunks */
+enum collective_algo plan_usual(enum collective_kind kind);     /* whose message to give if none */
+
+/* collective_cost.c: of the request's algorithm; dims need not be set yet */
+double plan_predict_ns(const struct collective_plan *p);
+/* collective_exchange.c: the most bytes whose slots VMEM holds */
+int64_t plan_exchange_most(const struct collective_plan *p);
 
 /* The algorithms: each fills the plan by a builder of its own; 0 or -1 with *e. */
 int plan_ring(struct collective_plan *p, struct arena *a, struct err *e);       /* biring too */

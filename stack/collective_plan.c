@@ -29,21 +29,44 @@ static void place_arrays(struct collective_plan *p)
     p->layout[LAYOUT_OUT].base = x->out;
 }
 
+/* The quickest of those that can: its bytes and chunks too. */
+static void choose_algo(struct collective_plan *p)
+{
+    enum collective_algo best = COLLECTIVE_AUTO;
+    double best_ns = 0;
+
+    for (int i = COLLECTIVE_AUTO + 1; i < COLLECTIVE_ALGO_COUNT; i++) {
+        double ns;
+
+        p->request.algo = (enum collective_algo)i;
+        if (!plan_can(p->request.kind, p->request.algo) || !plan_suits(p))
+            continue;
+        ns = plan_predict_ns(p);
+        if (best == COLLECTIVE_AUTO || ns < best_ns) {
+            best = p->request.algo;
+            best_ns = ns;
+        }
+    }
+    p->request.algo = best == COLLECTIVE_AUTO ? plan_usual(p->request.kind) : best;
+}
+
 struct collective_plan *collective_plan_create(const struct collective_request *r,
                                                struct arena *a, struct err *e)
 {
     struct collective_plan *p = arena_alloc(a, sizeof(*p));
 
     p->request = *r;
-    if (r->algo == COLLECTIVE_AUTO)
-        p->request.algo = COLLECTIVE_TORUS;
-    if (plan_check(&p->request, e))
+    if (plan_check_slice(r, e))
         return NULL;
     p->slice = *r->slice;
     p->chip = *r->chip;
     p->request.slice = &p->slice;
     p->request.chip = &p->chip;
     plan_count_ranks(p);
+    if (r->algo == COLLECTIVE_AUTO)
+        choose_algo(p);
+    if (plan_check(&p->request, e))
+        return NULL;
     place_arrays(p);
     if (p->rank_count == 1)
         return plan_alone(p, a, e) ? NULL : p;

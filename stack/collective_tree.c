@@ -8,6 +8,8 @@
 #include "base/units.h"
 
 #define TREE_SLOTS 4
+/* small, so that a chunk is soon at the root; four of them fill a link for the time of a step */
+#define TREE_CHUNK_LEAST_BYTES (16 * KIB)
 #define TREE_CHUNK_MOST_BYTES (256 * KIB)
 #define SIDES 2                         /* of the root: upwards, downwards along a dim */
 #define CHILDREN (PLAN_DIMS * SIDES)    /* a child is known by its dim and side */
@@ -255,23 +257,35 @@ static void write_roles(struct tree *t, struct arena *a)
         }
 }
 
-/* The array and four slots for each child in VMEM, or besides those four for the own chunk. */
-static void place(struct tree *t)
+static int choose_chunk(struct tree *t, int64_t limit, struct err *e)
 {
-    const struct collective_plan *p = t->b->plan;
-    int64_t room = p->chip.vmem_bytes;
+    int64_t chosen = t->b->plan->request.chunk_bytes;
+    int64_t chunk = round_up(t->bytes / 16, PLAN_ROW_BYTES);
+
+    chunk = later(chunk, TREE_CHUNK_LEAST_BYTES);
+    chunk = chunk < TREE_CHUNK_MOST_BYTES ? chunk : TREE_CHUNK_MOST_BYTES;
+    chunk = chosen ? chosen : chunk < limit ? chunk : limit;
+    if (chunk > limit || chunk < PLAN_ROW_BYTES)
+        return err_set(e, "chunks of %lld bytes do not fit VMEM; at most %lld bytes",
+                       (long long)chunk, (long long)limit);
+    t->chunk_bytes = chunk < t->bytes ? chunk : round_up(t->bytes, PLAN_ROW_BYTES);
+    t->chunks = div_up(t->bytes, t->chunk_bytes);
+    return 0;
+}
+
+/* The array and four slots for each child in VMEM, or besides those four for the own chunk. */
+static int place(struct tree *t, struct err *e)
+{
+    int64_t room = t->b->plan->chip.vmem_bytes;
     int children = 1;
 
     for (int i = 0; i < CHILDREN; i++)
         children += t->reach[i] > 0;
-    t->is_resident = t->bytes <= p->chip.vmem_bytes / 4;
+    t->is_resident = t->bytes <= room / 4;
     if (t->is_resident)
-        room -= p->chip.vmem_bytes / 4;
-    room = room / (children * TREE_SLOTS) / PLAN_ROW_BYTES * PLAN_ROW_BYTES;
-    t->chunk_bytes = room < TREE_CHUNK_MOST_BYTES ? room : TREE_CHUNK_MOST_BYTES;
-    if (t->chunk_bytes > t->bytes)
-        t->chunk_bytes = round_up(t->bytes, PLAN_ROW_BYTES);
-    t->chunks = div_up(t->bytes, t->chunk_bytes);
+        room -= room / 4;
+    if (choose_chunk(t, room / (children * TREE_SLOTS) / PLAN_ROW_BYTES * PLAN_ROW_BYTES, e))
+        return -1;
     if (t->is_resident)
         t->array = build_vmem(t->b, t->bytes);
     else
@@ -279,6 +293,7 @@ static void place(struct tree *t)
     for (int i = 0; i < CHILDREN; i++)
         if (t->reach[i] > 0)
             t->child_slots[i] = build_vmem(t->b, TREE_SLOTS * t->chunk_bytes);
+    return 0;
 }
 
 static void take_flags(struct tree *t)
@@ -303,9 +318,10 @@ int plan_tree(struct collective_plan *p, struct arena *a, struct err *e)
     build_set_root(p);
     build_begin(&b, p, a);
     find_reach(&t);
-    place(&t);
+    if (place(&t, e))
+        return -1;
     take_flags(&t);
     write_roles(&t, a);
-    p->request.chunk_bytes = t.chunk_bytes;
+    p->request.chunk_bytes = t.chunk_bytes < t.bytes ? t.chunk_bytes : t.bytes;
     return build_end(&b, e);
 }

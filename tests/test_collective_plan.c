@@ -3,139 +3,8 @@
 
 #include <math.h>
 
-#include "base/rng.h"
 #include "base/units.h"
-#include "tests/collective_host.h"
-
-/* A grid of chips; letters of `rings`: axes that close. */
-struct grid {
-    int x, y, z;
-    const char *rings;
-    int cores_per_chip;
-};
-
-struct bench {
-    struct arena arena;
-    struct slice slice;
-    struct chip chip;
-    struct collective_request request;
-    struct collective_plan *plan;
-    struct collective_host *host;
-    struct err err;
-};
-
-static void open_bench(struct bench *b, const struct grid *g, enum collective_kind kind,
-                       enum collective_algo algo, int64_t bytes)
-{
-    memset(b, 0, sizeof(*b));
-    arena_init(&b->arena);
-    assert_int_equal(chip_load_builtin(&b->chip, "v4", NULL, NULL, &b->err), 0);
-    b->slice = (struct slice){.name = "grid", .chip_name = "v4", .dims = 3,
-                              .dim = {g->x, g->y, g->z}, .chip_count = g->x * g->y * g->z};
-    b->slice.core_count = b->slice.chip_count * g->cores_per_chip;
-    for (int i = 0; i < 3; i++)
-        b->slice.is_ring[i] = strchr(g->rings, "xyz"[i]) != NULL;
-    b->request = (struct collective_request){.kind = kind, .algo = algo, .bytes = bytes,
-        .over_chips = true, .axis = {true, true, true}, .slice = &b->slice, .chip = &b->chip};
-}
-
-static void close_bench(struct bench *b)
-{
-    if (b->host)
-        host_destroy(b->host);
-    arena_fini(&b->arena);
-}
-
-static void make_plan(struct bench *b)
-{
-    b->plan = collective_plan_create(&b->request, &b->arena, &b->err);
-    if (!b->plan)
-        fail_msg("%s", b->err.msg);
-    b->host = host_create(b->plan);
-}
-
-/* the cores of one core's group, in rank order: worked out anew, from the contract's words */
-static int group_of(const struct bench *b, int core, int *members)
-{
-    const struct slice *s = &b->slice;
-    int inside = s->core_count / s->chip_count, count = 0;
-
-    for (int other = 0; other < s->core_count; other++) {
-        int a = core / inside, c = other / inside;
-        bool is_member = !b->request.over_chips || core % inside == other % inside;
-
-        for (int i = 0; i < 3; i++) {
-            is_member &= b->request.axis[i] || a % s->dim[i] == c % s->dim[i];
-            a /= s->dim[i];
-            c /= s->dim[i];
-        }
-        if (is_member)
-            members[count++] = other;
-    }
-    return count;
-}
-
-static int64_t elem_bytes(const struct bench *b)
-{
-    return b->request.type == COLLECTIVE_F32 ? 4 : 2;
-}
-
-static double read_elem(const struct bench *b, const uint8_t *at)
-{
-    float value;
-    uint16_t half;
-
-    if (b->request.type == COLLECTIVE_F32)
-        memcpy(&value, at, sizeof(value));
-    else {
-        memcpy(&half, at, sizeof(half));
-        value = host_bf16_to_f32(half);
-    }
-    return (double)value;
-}
-
-static void fill(const struct bench *b, uint8_t *to, int64_t bytes, struct rng *r)
-{
-    for (int64_t i = 0; i < bytes; i += elem_bytes(b)) {
-        float value = rng_uniform(r, -1, 1);
-        uint16_t half = host_f32_to_bf16(value);
-
-        memcpy(to + i, b->request.type == COLLECTIVE_F32 ? (void *)&value : (void *)&half,
-               (size_t)elem_bytes(b));
-    }
-}
-
-/* One run: what went in of every core, and what came out. */
-struct outcome {
-    struct collective_arrays arrays;
-    uint8_t **in, **out;
-};
-
-static struct outcome run(struct bench *b, uint64_t seed)
-{
-    struct outcome o = {.arrays = collective_arrays_of(b->plan)};
-    size_t cores = (size_t)b->slice.core_count;
-    const char *wrong;
-    struct rng r;
-
-    rng_init(&r, seed);
-    o.in = arena_array(&b->arena, cores, sizeof(*o.in));
-    o.out = arena_array(&b->arena, cores, sizeof(*o.out));
-    for (size_t i = 0; i < cores; i++) {
-        uint8_t *in = host_hbm(b->host, (int)i) + o.arrays.in;
-
-        fill(b, in, o.arrays.in_bytes, &r);
-        o.in[i] = arena_alloc(&b->arena, (size_t)o.arrays.in_bytes);
-        memcpy(o.in[i], in, (size_t)o.arrays.in_bytes);
-    }
-    wrong = host_run(b->host, seed);
-    if (wrong)
-        fail_msg("%s", wrong);
-    assert_true(host_most_in_flight(b->host) <= b->chip.dma_queue_depth);
-    for (size_t i = 0; i < cores; i++)
-        o.out[i] = host_hbm(b->host, (int)i) + o.arrays.out;
-    return o;
-}
+#include "tests/collective_rig.h"
 
 /*
  * n values summed in any order differ from their sum by at most (n - 1) eps of
@@ -200,19 +69,13 @@ static void check_core(const struct bench *b, const struct outcome *o, int core)
 static void check_runs(struct bench *b, int seeds)
 {
     for (int seed = 1; seed <= seeds; seed++) {
-        struct outcome o = run(b, (uint64_t)seed);
+        struct outcome o = run_bench(b, (uint64_t)seed);
 
         for (int core = 0; core < b->slice.core_count; core++)
             check_core(b, &o, core);
     }
 }
 
-static const struct grid grids[] = {
-    {2, 1, 1, "", 1}, {3, 1, 1, "", 1}, {4, 1, 1, "x", 1}, {5, 1, 1, "x", 1}, {1, 7, 1, "", 2},
-    {2, 2, 1, "", 2}, {3, 2, 1, "", 1}, {3, 3, 1, "", 1}, {4, 3, 1, "x", 1}, {4, 4, 1, "xy", 2},
-    {2, 2, 2, "", 2}, {2, 3, 4, "z", 1}, {4, 4, 4, "xyz", 1}, {3, 5, 2, "y", 1}, {1, 1, 4, "z", 2},
-    {1, 1, 1, "", 2},
-};
 static const enum collective_algo ring_algos[] = {COLLECTIVE_RING, COLLECTIVE_BIRING,
                                                   COLLECTIVE_TORUS};
 static const enum collective_kind ring_kinds[] = {COLLECTIVE_ALL_REDUCE, COLLECTIVE_REDUCE_SCATTER,
@@ -221,19 +84,19 @@ static const enum collective_kind ring_kinds[] = {COLLECTIVE_ALL_REDUCE, COLLECT
 /* `block_bytes` of each rank, over chips and over cores, with a VMEM that holds it or does not */
 static void check_ring_plans(int64_t block_bytes, int64_t vmem_bytes)
 {
-    for (size_t g = 0; g < COUNT_OF(grids); g++)
+    for (size_t g = 0; g < (size_t)collective_grid_count; g++)
         for (size_t i = 0; i < COUNT_OF(ring_kinds) * COUNT_OF(ring_algos) * 2; i++) {
             struct bench b;
 
-            open_bench(&b, &grids[g], ring_kinds[i / 2 % 3], ring_algos[i / 6], 0);
+            open_bench(&b, &collective_grids[g], ring_kinds[i / 2 % 3], ring_algos[i / 6], 0);
             b.request.over_chips = i % 2 == 0;
             b.request.type = (g + i) % 3 == 0 ? COLLECTIVE_BF16 : COLLECTIVE_F32;
             b.request.bytes = block_bytes * b.slice.chip_count *
-                              (b.request.over_chips ? 1 : grids[g].cores_per_chip);
+                              (b.request.over_chips ? 1 : collective_grids[g].cores_per_chip);
             b.chip.vmem_bytes = vmem_bytes;
             make_plan(&b);
             assert_true(collective_vmem_bytes(b.plan) <= vmem_bytes);
-            check_runs(&b, b.slice.core_count < 32 ? 2 : 1);
+            check_runs(&b, b.slice.core_count < 16 ? 2 : 1);
             close_bench(&b);
         }
 }
@@ -248,36 +111,20 @@ TEST(ring_algorithms_stream_what_vmem_does_not_hold)
     check_ring_plans(3584, 60 * KIB);
 }
 
-TEST(algorithms_that_do_not_do_a_kind_are_refused)
-{
-    struct bench b;
-
-    open_bench(&b, &grids[9], COLLECTIVE_ALL_GATHER, COLLECTIVE_TREE, 16 * KIB);
-    assert_null(collective_plan_create(&b.request, &b.arena, &b.err));
-    assert_string_equal(b.err.msg, "tree does not do all-gather; take auto, ring, biring, torus");
-    close_bench(&b);
-}
-
 TEST(blocks_need_not_be_rows)
 {
     check_ring_plans(32, 16 * MIB);
     check_ring_plans(1056, 16 * MIB);
 }
 
-static int rank_count(const struct bench *b)
-{
-    return b->slice.chip_count * (b->request.over_chips ? 1 : b->slice.core_count /
-                                                              b->slice.chip_count);
-}
-
 /* every grid, over chips and over cores; a block of 32 bytes per rank where there are blocks */
 static void check_everywhere(enum collective_kind kind, enum collective_algo algo, int64_t bytes,
                              int64_t vmem_bytes)
 {
-    for (size_t g = 0; g < COUNT_OF(grids) * 2; g++) {
+    for (size_t g = 0; g < (size_t)collective_grid_count * 2; g++) {
         struct bench b;
 
-        open_bench(&b, &grids[g / 2], kind, algo, bytes);
+        open_bench(&b, &collective_grids[g / 2], kind, algo, bytes);
         b.request.over_chips = g % 2 == 0;
         b.request.type = g % 3 == 0 ? COLLECTIVE_BF16 : COLLECTIVE_F32;
         b.request.root = (int)(g * 7) % rank_count(&b);
@@ -320,10 +167,10 @@ TEST(all_to_all_and_permute_bring_each_block_to_its_rank)
 
 TEST(nobody_leaves_a_barrier_before_all_have_come)
 {
-    for (size_t g = 0; g < COUNT_OF(grids); g++) {
+    for (size_t g = 0; g < (size_t)collective_grid_count; g++) {
         struct bench b;
 
-        open_bench(&b, &grids[g], COLLECTIVE_BARRIER, COLLECTIVE_EXCHANGE, 0);
+        open_bench(&b, &collective_grids[g], COLLECTIVE_BARRIER, COLLECTIVE_EXCHANGE, 0);
         b.request.over_chips = false;
         make_plan(&b);
         check_runs(&b, 2);
@@ -355,12 +202,180 @@ TEST(groups_along_some_axes_stand_side_by_side)
     }
 }
 
+/* ----- sizes, choices, messages */
+
+TEST(only_whole_tori_are_symmetric)
+{
+    for (size_t g = 0; g < (size_t)collective_grid_count; g++)
+        for (int algo = COLLECTIVE_RING; algo <= COLLECTIVE_EXCHANGE; algo++) {
+            const char *rings = collective_grids[g].rings;
+            bool is_torus = true, is_line;
+            struct bench b;
+
+            open_bench(&b, &collective_grids[g], COLLECTIVE_ALL_REDUCE,
+                       (enum collective_algo)algo, 0);
+            b.request.bytes = 1024 * rank_count(&b);
+            make_plan(&b);
+            for (int i = 0; i < 3; i++)
+                is_torus &= b.slice.dim[i] == 1 || strchr(rings, "xyz"[i]);
+            is_line = strlen(rings) < 2;
+            if (b.slice.chip_count > 1)
+                assert_int_equal(collective_is_symmetric(b.plan),
+                                 is_torus && algo != COLLECTIVE_TREE &&
+                                 (is_line || algo >= COLLECTIVE_TORUS));
+            close_bench(&b);
+        }
+}
+
+static void assert_auto(int64_t bytes, enum collective_kind kind, enum collective_algo algo)
+{
+    struct bench b;
+
+    open_bench(&b, &(struct grid){8, 8, 8, "xyz", 2}, kind, COLLECTIVE_AUTO, bytes);
+    b.plan = collective_plan_create(&b.request, &b.arena, &b.err);
+    assert_non_null(b.plan);
+    assert_string_equal(collective_algo_name(collective_plan_request(b.plan)->algo),
+                        collective_algo_name(algo));
+    close_bench(&b);
+}
+
+TEST(auto_takes_few_steps_for_small_arrays_and_all_links_for_large_ones)
+{
+    assert_auto(4096, COLLECTIVE_ALL_REDUCE, COLLECTIVE_EXCHANGE);
+    assert_auto(8 * MIB, COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS);
+    assert_auto(8 * MIB + 32, COLLECTIVE_ALL_REDUCE, COLLECTIVE_TREE);
+    assert_auto(8 * MIB, COLLECTIVE_ALL_GATHER, COLLECTIVE_TORUS);
+    assert_auto(8 * MIB, COLLECTIVE_BROADCAST, COLLECTIVE_TREE);
+    assert_auto(8 * MIB, COLLECTIVE_ALL_TO_ALL, COLLECTIVE_DIRECT);
+    assert_auto(0, COLLECTIVE_BARRIER, COLLECTIVE_EXCHANGE);
+}
+
+static const struct refusal {
+    enum collective_kind kind;
+    enum collective_algo algo;
+    int64_t bytes, chunk_bytes;
+    int root, shift, no_z;
+    const char *message;
+} refusals[] = {
+    {COLLECTIVE_ALL_GATHER, COLLECTIVE_TREE, 4096, 0, 0, 0, 0,
+     "tree does not do all-gather; take auto, ring, biring, torus"},
+    {COLLECTIVE_BARRIER, COLLECTIVE_RING, 0, 0, 0, 0, 0,
+     "ring does not do barrier; take auto, exchange"},
+    {COLLECTIVE_BARRIER, COLLECTIVE_EXCHANGE, 64, 0, 0, 0, 0,
+     "a barrier moves no bytes; leave the bytes out"},
+    {COLLECTIVE_ALL_REDUCE, COLLECTIVE_AUTO, 0, 0, 0, 0, 0,
+     "0 bytes are nothing to move; the least is 32"},
+    {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, 0, 0, 0, 0, 0,
+     "0 bytes are nothing to move; the least is 256"},
+    {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, 128, 0, 0, 0, 0,
+     "128 bytes are less than the 32 bytes for each of 8 ranks that all-reduce needs; the least "
+     "is 256"},
+    {COLLECTIVE_ALL_GATHER, COLLECTIVE_AUTO, 1000, 0, 0, 0, 0,
+     "1000 bytes are not a multiple of 256, 32 for each rank; the nearest are 768 and 1024"},
+    {COLLECTIVE_PERMUTE, COLLECTIVE_DIRECT, 100, 0, 0, 1, 0,
+     "100 bytes are not a multiple of 32; the nearest are 96 and 128"},
+    {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, 16 * GIB + 256, 0, 0, 0, 0,
+     "17179869440 bytes of each rank do not fit its 16 GiB of HBM with their results; at most "
+     "17179869184"},
+    {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, MIB, 1000, 0, 0, 0,
+     "chunks of 1000 bytes are not whole rows of 512 bytes; the nearest are 512 and 1024"},
+    {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, MIB, 32, 0, 0, 0,
+     "chunks of 32 bytes are less than a row of VMEM; the least is 512"},
+    {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, MIB, 64 * MIB, 0, 0, 0,
+     "chunks of 67108864 bytes do not fit VMEM with 3 flows; at most 524288 bytes"},
+    {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TREE, MIB, 64 * MIB, 0, 0, 0,
+     "chunks of 67108864 bytes do not fit VMEM; at most 786432 bytes"},
+    {COLLECTIVE_ALL_REDUCE, COLLECTIVE_EXCHANGE, MIB, 512, 0, 0, 0,
+     "exchange does not cut arrays into chunks; leave the chunk out"},
+    {COLLECTIVE_ALL_REDUCE, COLLECTIVE_EXCHANGE, 4 * MIB, 0, 0, 0, 0,
+     "exchange keeps 6 whole arrays in VMEM, which does not hold them; at most 2796032 bytes, or "
+     "take torus"},
+    {COLLECTIVE_BROADCAST, COLLECTIVE_TREE, 64, 0, 8, 0, 0,
+     "no rank 8 to be the root; ranks are 0 to 7"},
+    {COLLECTIVE_PERMUTE, COLLECTIVE_DIRECT, 64, 0, 0, -8, 0,
+     "no rank is -8 ranks away; 8 ranks can be shifted by -7 to 7"},
+    {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, 256, 0, 0, 0, 1,
+     "slice grid has no axis z; its axes are x and y"},
+};
+
+TEST(what_cannot_be_is_refused_with_what_can)
+{
+    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
+        const struct refusal *r = &refusals[i];
+        struct bench b;
+
+        open_bench(&b, &(struct grid){2, 2, 2, "", 2}, r->kind, r->algo, r->bytes);
+        b.request.chunk_bytes = r->chunk_bytes;
+        b.request.root = r->root;
+        b.request.shift = r->shift;
+        if (r->no_z)
+            b.slice.dims = 2;
+        assert_null(collective_plan_create(&b.request, &b.arena, &b.err));
+        assert_string_equal(b.err.msg, r->message);
+        close_bench(&b);
+    }
+}
+
+TEST(units_are_a_granule_or_one_for_each_rank)
+{
+    struct bench b;
+
+    open_bench(&b, &collective_grids[9], COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, 0);
+    assert_int_equal(collective_unit(&b.request), 16 * 32);
+    b.request.over_chips = false;
+    assert_int_equal(collective_unit(&b.request), 32 * 32);
+    b.request.axis[0] = false;
+    assert_int_equal(collective_unit(&b.request), 8 * 32);
+    b.request.algo = COLLECTIVE_EXCHANGE;
+    assert_int_equal(collective_unit(&b.request), 32);
+    close_bench(&b);
+}
+
+TEST(no_axis_and_too_many_operations_are_refused)
+{
+    struct bench b;
+
+    open_bench(&b, &collective_grids[9], COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, GIB);
+    b.request.chunk_bytes = 512;
+    assert_null(collective_plan_create(&b.request, &b.arena, &b.err));
+    assert_string_equal(b.err.msg,
+                        "a core would have more than 2097152 operations; take larger chunks");
+    memset(b.request.axis, 0, sizeof(b.request.axis));
+    assert_null(collective_plan_create(&b.request, &b.arena, &b.err));
+    assert_string_equal(b.err.msg, "no axis takes part; name some of xyz");
+    close_bench(&b);
+}
+
+TEST(names_are_found_and_others_told_the_nearest)
+{
+    enum collective_kind kind;
+    enum collective_algo algo;
+    struct err e;
+
+    for (int i = 0; i < COLLECTIVE_KIND_COUNT; i++) {
+        assert_int_equal(collective_find_kind(collective_kind_name((enum collective_kind)i), &kind,
+                                              &e), 0);
+        assert_int_equal(kind, i);
+    }
+    for (int i = 0; i < COLLECTIVE_ALGO_COUNT; i++) {
+        assert_int_equal(collective_find_algo(collective_algo_name((enum collective_algo)i), &algo,
+                                              &e), 0);
+        assert_int_equal(algo, i);
+    }
+    assert_int_equal(collective_find_kind("allreduce", &kind, &e), -1);
+    assert_string_equal(e.msg, "no collective \"allreduce\" (did you mean \"all-reduce\"?); there "
+                        "are all-reduce, reduce-scatter, all-gather, all-to-all, broadcast, "
+                        "permute, barrier");
+    assert_int_equal(collective_find_algo("rings", &algo, &e), -1);
+    assert_string_equal(e.msg, "no algorithm \"rings\" (did you mean \"ring\"?); there are auto, "
+                        "ring, biring, torus, tree, exchange, direct");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ring_algorithms_stay_in_vmem_where_the_arrays_fit),
         cmocka_unit_test(ring_algorithms_stream_what_vmem_does_not_hold),
-        cmocka_unit_test(algorithms_that_do_not_do_a_kind_are_refused),
         cmocka_unit_test(blocks_need_not_be_rows),
         cmocka_unit_test(exchange_gives_all_ranks_the_sum),
         cmocka_unit_test(tree_gives_all_ranks_the_sum),
@@ -368,6 +383,12 @@ int main(void)
         cmocka_unit_test(all_to_all_and_permute_bring_each_block_to_its_rank),
         cmocka_unit_test(nobody_leaves_a_barrier_before_all_have_come),
         cmocka_unit_test(groups_along_some_axes_stand_side_by_side),
+        cmocka_unit_test(only_whole_tori_are_symmetric),
+        cmocka_unit_test(auto_takes_few_steps_for_small_arrays_and_all_links_for_large_ones),
+        cmocka_unit_test(what_cannot_be_is_refused_with_what_can),
+        cmocka_unit_test(units_are_a_granule_or_one_for_each_rank),
+        cmocka_unit_test(no_axis_and_too_many_operations_are_refused),
+        cmocka_unit_test(names_are_found_and_others_told_the_nearest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
