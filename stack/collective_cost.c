@@ -5,6 +5,8 @@
  */
 #include "stack/collective_impl.h"
 
+#include <math.h>
+
 #include "base/units.h"
 
 /* instructions around a step, and what an addition takes beside its bytes */
@@ -56,26 +58,33 @@ static int rounds_of(enum collective_kind kind)
     return kind == COLLECTIVE_ALL_REDUCE ? 2 : 1;
 }
 
-/* All-gather steps pass through HBM, the others from VMEM to VMEM. */
 static double ring_ns(const struct cost *k, double ranks, double bytes, double gbps, double step_ns)
 {
-    enum collective_kind kind = k->p->request.kind;
-    double through_hbm = kind == COLLECTIVE_REDUCE_SCATTER ? 0 : k->memory_ns;
+    return (ranks - 1) * rounds_of(k->p->request.kind) * (step_ns + bytes / ranks / gbps);
+}
 
-    return (ranks - 1) * (rounds_of(kind) * (step_ns + bytes / ranks / gbps) + through_hbm);
+/* All-gather steps pass through HBM, or the arrays through VMEM, there and back. */
+static double memory_ns(const struct cost *k, double steps)
+{
+    double streams_ns = steps * k->memory_ns;
+
+    if (k->p->request.kind == COLLECTIVE_REDUCE_SCATTER)
+        return k->memory_ns;
+    return least(streams_ns, k->memory_ns + 2 * k->bytes / (double)k->p->chip.dma_core_gbps);
 }
 
 static double predict_ring(const struct cost *k)
 {
     int flows = k->p->request.algo == COLLECTIVE_BIRING && k->p->rank_count > 2 ? 2 : 1;
 
-    return ring_ns(k, k->p->rank_count, k->bytes, flows * k->link_gbps, k->step_ns);
+    return ring_ns(k, k->p->rank_count, k->bytes, flows * k->link_gbps, k->step_ns) +
+           memory_ns(k, k->p->rank_count - 1);
 }
 
 static double predict_torus(const struct cost *k)
 {
     const struct collective_plan *p = k->p;
-    double flows = 0, bytes = k->bytes, time_ns = 0;
+    double flows = 0, bytes = k->bytes, time_ns = 0, steps = 0;
 
     for (int i = 1; i < PLAN_DIMS; i++)
         flows += p->axis_count[i] == 1 ? 0 : closes(p, i) ? 2 : 1;
@@ -87,22 +96,29 @@ static double predict_torus(const struct cost *k)
                            is_inside ? (double)p->chip.dma_local_gbps / 3 : flows * k->link_gbps,
                            k->step_ns + (is_folded ? k->hop_ns : 0));
         bytes /= p->axis_count[i];
+        steps += p->axis_count[i] - 1;
     }
-    return time_ns;
+    return time_ns + memory_ns(k, steps);
 }
 
-/* Along an axis all arrays pass its middle: so many on a link, so many hops for the farthest. */
+/*
+ * Along an axis arrays go straight to all, so many over one link and so many
+ * hops for the farthest; or, on a ring, from neighbour to neighbour.
+ */
 static double predict_exchange(const struct cost *k)
 {
-    double time_ns = k->memory_ns;
+    double time_ns = k->memory_ns, array_ns = k->bytes / k->link_gbps;
 
     for (int i = 0; i < PLAN_DIMS; i++) {
         double n = k->p->axis_count[i], hops = closes(k->p, i) ? n / 2 : n - 1;
-        double arrays = n * n / (closes(k->p, i) ? 8 : 4);
+        double arrays = closes(k->p, i) ? n * (n + 2) / 8 : n * n / 4;
+        double straight_ns = k->step_ns + most(hops * k->hop_ns, arrays * array_ns);
 
         if (n > 1)
-            time_ns += k->step_ns + most(hops * k->hop_ns, arrays * k->bytes / k->link_gbps) +
-                       (n - 1) * k->cycle_ns * (ADD_CYCLES + k->bytes / ADD_BYTES_PER_CYCLE);
+            time_ns += (closes(k->p, i) ? least(straight_ns, hops * (k->step_ns + array_ns))
+                                        : straight_ns) +
+                       ADD_CYCLES * k->cycle_ns * log2(n) +
+                       (n - 1) * k->cycle_ns * k->bytes / ADD_BYTES_PER_CYCLE;
     }
     return time_ns;
 }
@@ -130,6 +146,16 @@ static double predict_direct(const struct cost *k)
     }
     return k->memory_ns + 2 * hops * k->hop_ns + k->step_ns +
            (k->p->rank_count - 1) * k->bytes / (most(links, 1) * k->link_gbps);
+}
+
+double plan_step_ns(const struct collective_plan *p)
+{
+    return cost_of(p).step_ns;
+}
+
+double plan_link_ns(const struct collective_plan *p, int64_t bytes)
+{
+    return (double)bytes / cost_of(p).link_gbps;
 }
 
 double plan_predict_ns(const struct collective_plan *p)

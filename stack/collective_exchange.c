@@ -1,7 +1,7 @@
 /*
  * Few steps for small arrays: along one axis after the other each rank sends
- * its whole array to all others of the axis and sums what comes, in the order
- * of their coordinates, so that all have the same bits.
+ * its whole array to all others of the axis and sums what comes, in an order
+ * that goes by coordinates, so that all have the same bits.
  */
 #include "stack/collective_impl.h"
 
@@ -52,10 +52,20 @@ static struct plan_where absolute(int64_t offset)
 }
 
 /*
- * A rank may send only to those that have begun. To hear that from neighbours
- * takes a hop, from all half the ring: so in the first round, where nothing
- * else hides that time, arrays go from neighbour to neighbour.
+ * From neighbour to neighbour, if the arrays that must pass a link of the ring
+ * take longer than those steps. In the first round always: a rank may send only
+ * to those that have begun, and to hear that from neighbours takes a hop, from
+ * all half the ring, and nothing else hides that time there.
  */
+static bool is_round_better(const struct collective_plan *p, int dim, bool is_first)
+{
+    double n = p->dim[dim].count, array_ns = plan_link_ns(p, p->request.bytes);
+    double step_ns = plan_step_ns(p);
+
+    return p->dim[dim].closes &&
+           (is_first || step_ns + n * (n + 2) / 8 * array_ns > n / 2 * (step_ns + array_ns));
+}
+
 static struct round make_round(struct plan_builder *b, int dim, int layout, bool is_first)
 {
     struct round r = {.dim = dim, .layout = layout, .ready_flag = build_flags(b, 3)};
@@ -63,7 +73,7 @@ static struct round make_round(struct plan_builder *b, int dim, int layout, bool
 
     r.sent_flag = r.ready_flag + 1;
     r.copy_flag = r.ready_flag + 2;
-    r.goes_round = is_first && b->plan->dim[dim].closes;
+    r.goes_round = is_round_better(b->plan, dim, is_first);
     r.arrival_flag = build_flags(b, r.goes_round ? count - 1 : 1);
     r.slot_bytes = round_up(b->plan->request.bytes, PLAN_ROW_BYTES);
     r.first_slot = build_vmem(b, r.slot_bytes * count);
@@ -84,8 +94,9 @@ static int64_t array_granules(const struct plan_builder *b)
     return b->plan->request.bytes / PLAN_GRANULE_BYTES;
 }
 
-/* Step `step`, 1 the first, in one direction: on goes what came in the step before. */
-static void pass_round(struct plan_builder *b, const struct round *r, int step, int direction)
+/* Step `step` in one direction: the first sends `from`, the others what came in the step before. */
+static void pass_round(struct plan_builder *b, const struct round *r, int step, int direction,
+                       const struct plan_where *from)
 {
     struct plan_shape shape = shape_of_run(b->plan->request.bytes);
     struct plan_where array = own_slot(r);
@@ -94,18 +105,19 @@ static void pass_round(struct plan_builder *b, const struct round *r, int step, 
     array.shift = plan_shift_along(b->plan, r->dim, -direction * (step - 1));
     if (step > 1)
         build_wait(b, flag - 2, array_granules(b));
-    build_send(b, &array, &array, &shape, plan_shift_along(b->plan, r->dim, direction), flag,
-               r->sent_flag);
+    build_send(b, step > 1 ? &array : from, &array, &shape,
+               plan_shift_along(b->plan, r->dim, direction), flag, r->sent_flag);
 }
 
 /* Half of the others' arrays come from either side. */
-static void send_round(struct plan_builder *b, const struct round *r)
+static void send_round(struct plan_builder *b, const struct round *r,
+                       const struct plan_where *from)
 {
     int others = b->plan->dim[r->dim].count - 1;
 
     build_wait(b, r->ready_flag, 2);
     for (int i = 0; i < others; i++)
-        pass_round(b, r, i / 2 + 1, i % 2 ? -1 : 1);
+        pass_round(b, r, i / 2 + 1, i % 2 ? -1 : 1, from);
     for (int i = others - (others > 1 ? 2 : 1); i < others; i++)
         build_wait(b, r->arrival_flag + i, array_granules(b));
 }
@@ -132,20 +144,31 @@ static void send_all(struct plan_builder *b, const struct round *r, const struct
                    r->arrival_flag, r->sent_flag);
 }
 
+/* slots 0 to count - 1 += slots `from` to from + count - 1: one addition if they are whole rows */
+static void add_slots(struct plan_builder *b, const struct round *r, int from, int count)
+{
+    int64_t bytes = b->plan->request.bytes;
+    int together = bytes % PLAN_ROW_BYTES ? 1 : count;
+
+    for (int i = 0; i < count; i += together) {
+        struct plan_where upper = absolute(r->first_slot + (from + i) * r->slot_bytes);
+        struct plan_where lower = absolute(r->first_slot + i * r->slot_bytes);
+
+        build_add(b, &upper, &lower, bytes * together);
+    }
+}
+
+/* The upper half is added to the lower, until one is left. */
 static void sum_all(struct plan_builder *b, const struct round *r)
 {
     int count = b->plan->dim[r->dim].count;
-    struct plan_where to = absolute(r->first_slot);
 
     build_wait_pending(b, r->copy_flag);
-    build_wait_pending(b, r->sent_flag);        /* slot 0 may be this rank's own */
+    build_wait_pending(b, r->sent_flag);        /* the lower half holds this rank's own, or will */
     if (!r->goes_round)
         build_wait(b, r->arrival_flag, (count - 1) * array_granules(b));
-    for (int i = 1; i < count; i++) {
-        struct plan_where from = absolute(r->first_slot + i * r->slot_bytes);
-
-        build_add(b, &from, &to, b->plan->request.bytes);
-    }
+    for (int left = count; left > 1; left -= left / 2)
+        add_slots(b, r, left - left / 2, left / 2);
 }
 
 /* The first round's array comes from HBM, the others' from the sum of the one before. */
@@ -167,7 +190,7 @@ static void write_rounds(struct plan_builder *b, const struct round *round, int 
         if (i + 1 < count)
             signal_ready(b, &round[i + 1]);
         if (round[i].goes_round)
-            send_round(b, &round[i]);
+            send_round(b, &round[i], &from);
         else
             send_all(b, &round[i], &from);
         sum_all(b, &round[i]);

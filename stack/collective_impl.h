@@ -185,6 +185,8 @@ enum collective_algo plan_usual(enum collective_kind kind);     /* whose message
 
 /* collective_cost.c: of the request's algorithm; dims need not be set yet */
 double plan_predict_ns(const struct collective_plan *p);
+double plan_step_ns(const struct collective_plan *p);   /* of a message of next to nothing */
+double plan_link_ns(const struct collective_plan *p, int64_t bytes);    /* of all cores of a chip */
 /* collective_exchange.c: the most bytes whose slots VMEM holds */
 int64_t plan_exchange_most(const struct collective_plan *p);
 
