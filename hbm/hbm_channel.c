@@ -189,7 +189,7 @@ static bool append_run(struct hbm *h, struct hbm_channel *ch, struct hbm_bank *b
     const struct hbm_config *c = &h->config;
     const bool is_hit = b->open_row == q->row + 1;
     struct hbm_taken *last = ch->taken + ch->taken_count - 1;
-    ps_t activate_at = 0, ready_at, data_at, closed_at;
+    ps_t activate_at = 0, ready_at, data_at, data_end_at, closed_at;
     enum hbm_row kind;
 
     if (ch->taken_count == 0 || ch->taken_count == ch->taken_capacity || h->watch)
@@ -202,8 +202,8 @@ static bool append_run(struct hbm *h, struct hbm_channel *ch, struct hbm_bank *b
     ready_at = (is_hit ? later(earliest, b->column_at) : activate_at + c->trcd_ps) +
                h->derived.latency_ps[q->is_write];
     data_at = later(ready_at, last->end + hbm_turn_ps(c, last, q->is_write, q->group));
-    *end_at = data_at + q->bursts * c->burst_ps;
-    closed_at = *end_at - c->burst_ps + h->derived.closing_ps[q->is_write];
+    data_end_at = data_at + q->bursts * c->burst_ps;
+    closed_at = data_end_at - c->burst_ps + h->derived.closing_ps[q->is_write];
     if (ready_at < last->start || ready_at < ch->floor_at || closed_at > due_at)
         return false;
     kind = is_hit ? HBM_ROW_HIT : b->open_row == 0 ? HBM_ROW_CLOSED : HBM_ROW_CONFLICT;
@@ -214,13 +214,14 @@ static bool append_run(struct hbm *h, struct hbm_channel *ch, struct hbm_bank *b
     }
     b->precharge_at = later(b->precharge_at, closed_at);
     if (data_at == last->end && last->is_write == q->is_write) {
-        last->end = *end_at;
+        last->end = data_end_at;
         last->group = last->group == q->group ? last->group : -1;
     } else {
-        last[1] = (struct hbm_taken){data_at, *end_at, q->group, q->is_write};
+        last[1] = (struct hbm_taken){data_at, data_end_at, q->group, q->is_write};
         ch->taken_count++;
     }
-    count_run(h, b, kind, *end_at, q->bursts, q->is_write);
+    count_run(h, b, kind, data_end_at, q->bursts, q->is_write);
+    *end_at = data_end_at;
     return true;
 }
 

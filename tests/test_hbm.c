@@ -617,6 +617,44 @@ static ps_t play_random(struct hbm *h, uint64_t seed, int64_t *read_bytes, int64
     return sum;
 }
 
+static void forget_run(void *context, const struct hbm_run *r)
+{
+    struct told *t = context;
+
+    t->run[0] = *r;
+}
+
+/* every instant that the memory tells, with a watcher and without */
+TEST(a_watcher_changes_no_instant)
+{
+    struct told t = {.count = 0};
+
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        struct hbm *watched = hbm_create(&whole_chip), *h = hbm_create(&whole_chip);
+        struct rng r;
+        ps_t at = 0;
+
+        rng_init(&r, seed);
+        hbm_watch(watched, forget_run, &t);
+        for (int i = 0; i < 20000; i++) {
+            int64_t bytes = 1 + rng_below(&r, 1 << rng_below(&r, 14));
+            int64_t address = (int64_t)(rng_next(&r) % (uint64_t)(16 * MIB));
+            bool is_write = rng_below(&r, 4) == 0;
+
+            at += rng_below(&r, 8000);
+            assert_int_equal(hbm_access(h, at, address, bytes, is_write),
+                             hbm_access(watched, at, address, bytes, is_write));
+            assert_int_equal(hbm_room_at(h, at, address, is_write),
+                             hbm_room_at(watched, at, address, is_write));
+        }
+        assert_int_equal(hbm_settle(h), hbm_settle(watched));
+        assert_memory_equal(hbm_get_stats(h), hbm_get_stats(watched),
+                            sizeof(struct hbm_stats));
+        hbm_destroy(h);
+        hbm_destroy(watched);
+    }
+}
+
 TEST(reset_makes_a_run_repeat_itself_exactly)
 {
     struct hbm *h = hbm_create(&whole_chip);
@@ -732,6 +770,7 @@ int main(void)
         cmocka_unit_test(two_interleaved_streams_still_flow),
         cmocka_unit_test(no_power_of_two_stride_stays_on_few_channels),
         cmocka_unit_test(every_channel_serves_the_same_share_of_a_stream),
+        cmocka_unit_test(a_watcher_changes_no_instant),
         cmocka_unit_test(reset_makes_a_run_repeat_itself_exactly),
         cmocka_unit_test(statistics_add_up),
         cmocka_unit_test(a_store_reads_zero_until_written),
