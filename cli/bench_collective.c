@@ -15,7 +15,7 @@
 
 struct cost {
     double seconds, mib;
-    int64_t operations;                 /* chips x steps x chunks x what a step is made of */
+    int64_t events;                     /* chips x steps x chunks x what each is made of */
 };
 
 static int run_here(const char *tpu, struct cost *out, struct err *e)
@@ -34,7 +34,7 @@ static int run_here(const char *tpu, struct cost *out, struct err *e)
     getrusage(RUSAGE_SELF, &use);
     *out = (struct cost){
         .seconds = (double)use.ru_utime.tv_sec + 1e-6 * (double)use.ru_utime.tv_usec,
-        .mib = (double)use.ru_maxrss / 1024, .operations = answer.result.op_count};
+        .mib = (double)use.ru_maxrss / 1024, .events = answer.result.event_count};
     arena_fini(&a);
     return status;
 }
@@ -57,15 +57,15 @@ static int run_apart(const char *tpu, struct cost *out, struct err *e)
     return 0;
 }
 
-/* processor seconds per operation, the least of some rounds */
-static int time_operation(const char *tpu, int rounds, double *seconds, struct err *e)
+/* processor seconds per event, the least of some rounds */
+static int time_event(const char *tpu, int rounds, double *seconds, struct err *e)
 {
     struct cost c;
 
     for (int i = 0; i < rounds; i++) {
         if (run_apart(tpu, &c, e))
             return -1;
-        c.seconds /= (double)c.operations;
+        c.seconds /= (double)c.events;
         *seconds = i == 0 || c.seconds < *seconds ? c.seconds : *seconds;
     }
     return 0;
@@ -80,15 +80,15 @@ int bench_collective(struct bench *b, int argument, double *value, struct err *e
     double least;
 
     (void)b;
-    if (pod.operations == 0 && run_apart("v4-8192", &pod, e))
+    if (pod.events == 0 && run_apart("v4-8192", &pod, e))
         return -1;
     switch (argument) {
     case BENCH_COLLECTIVE_SECONDS: *value = pod.seconds; return 0;
     case BENCH_COLLECTIVE_MEMORY: *value = pod.mib; return 0;
     default:
-        if (time_operation(smaller[argument], ROUNDS, &least, e))
+        if (time_event(smaller[argument], ROUNDS, &least, e))
             return -1;
-        *value = pod.seconds / (double)pod.operations / least;
+        *value = pod.seconds / (double)pod.events / least;
         return 0;
     }
 }

@@ -18,7 +18,7 @@ static const char default_tpu[] = "v4-128";
 
 enum {
     KEY_SET = 256, KEY_ALGO, KEY_TYPE, KEY_CHUNK, KEY_OVER, KEY_AXES, KEY_ROOT, KEY_SHIFT,
-    KEY_ENGINE, KEY_NO_SYMMETRY, KEY_SWEEP, KEY_CSV, KEY_JSON, KEY_THREADS, KEY_COSTS
+    KEY_ENGINE, KEY_NO_SYMMETRY, KEY_SWEEP, KEY_CSV, KEY_JSON, KEY_THREADS, KEY_COSTS, KEY_CHECK
 };
 
 static const struct argp_option options[] = {
@@ -36,6 +36,8 @@ static const struct argp_option options[] = {
     {"chunk", KEY_CHUNK, "SIZE", 0, "piece of a step that travels by itself (default: chosen)", 2},
     {"engine", KEY_ENGINE, "NAME", 0, "cores: programs on the simulated cores; steps: operation by "
      "operation, for large slices; auto (default): cores where that takes seconds", 2},
+    {"check", KEY_CHECK, NULL, 0, "cores: with data; sums held against double precision, the rest "
+     "bit for bit", 2},
     {"no-symmetry", KEY_NO_SYMMETRY, NULL, 0, "steps: simulate every chip, though all do the same; "
      "never changes a time", 2},
     {"costs", KEY_COSTS, "FILE", 0, "a formula's costs of a step in place of the chip's: "
@@ -72,6 +74,8 @@ static void check_together(const struct arguments *args, struct argp_state *stat
         argp_error(state, "how many? (--bytes 256M)");
     if (args->json && args->sweep.count)
         argp_error(state, "--json is for one collective; a sweep writes --csv");
+    if (o->checks && (o->engine == ENGINE_STEPS || o->costs_path))
+        argp_error(state, "--check is about data, which only the programs of --engine cores have");
     if (o->costs_path && o->engine == ENGINE_CORES)
         argp_error(state, "--costs replaces the chip; the programs of --engine cores run on it");
 }
@@ -91,6 +95,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_ROOT: set(args, "root", arg, state); return 0;
     case KEY_SHIFT: set(args, "shift", arg, state); return 0;
     case KEY_ENGINE: set(args, "engine", arg, state); return 0;
+    case KEY_CHECK: args->options.checks = true; return 0;
     case KEY_NO_SYMMETRY: args->options.no_symmetry = true; return 0;
     case KEY_SET: cli_list_add(&args->options.set, arg, state); return 0;
     case KEY_SWEEP: cli_list_add(&args->sweep, arg, state); return 0;
@@ -123,6 +128,7 @@ static const struct argp parser = {
     "Examples:\n"
     "  systole collective all-reduce --bytes 256M --tpu v4-8192\n"
     "  systole collective all-gather --bytes 64M --tpu v5e-256 --type bf16\n"
+    "  systole collective reduce-scatter --bytes 64K --tpu v4-128 --algo biring --check\n"
     "  systole collective all-reduce --bytes 1M --tpu v5e-64 --sweep algo=all\n"
     "  systole collective all-reduce --tpu v4-8192 --sweep bytes=4K:1G:x4 --csv sizes.csv\n"
     "  systole collective all-reduce --bytes 16M --tpu v5e-16 --algo ring \\\n"
@@ -157,7 +163,9 @@ static int run_one(const struct arguments *args, struct arena *a, struct err *e)
         collective_print(&answer, stdout);
     if (args->csv && write_csv(&answer, args->csv, e))
         return -1;
-    return args->json ? collective_write_json(&answer, args->json, e) : 0;
+    if (args->json && collective_write_json(&answer, args->json, e))
+        return -1;
+    return answer.verdict.wrong > 0 ? err_set(e, "the values are wrong") : 0;
 }
 
 static int run(struct arguments *args, struct arena *a, struct err *e)

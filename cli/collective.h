@@ -9,6 +9,7 @@
 #define CLI_COLLECTIVE_H
 #include "cli/options.h"
 #include "stack/collective_steps.h"
+#include "stack/collective_verify.h"
 
 #include <stdio.h>
 
@@ -50,6 +51,7 @@ struct collective_answer {
     char reason[160];                   /* why this engine */
     struct collective_result result;
     struct collective_bound bound;
+    struct collective_verdict verdict;  /* of --check */
     double host_seconds;
 };
 

@@ -95,6 +95,19 @@ static void print_bound(const struct collective_answer *w, FILE *to)
                 print_seconds(b->book_seconds, text[0], sizeof(text[0])));
 }
 
+static void print_verdict(const struct collective_answer *w, FILE *to)
+{
+    const struct collective_verdict *v = &w->verdict;
+    char count[28];
+
+    if (v->wrong > 0)
+        fprintf(to, "  values                WRONG: %lld of %s elements, %s\n", (long long)v->wrong,
+                text_thousands(v->elements, count, sizeof(count)), v->first);
+    else
+        fprintf(to, "  values                right: %s elements, the worst sum off by %.2g of its "
+                "bound\n", text_thousands(v->elements, count, sizeof(count)), v->worst);
+}
+
 void collective_print(const struct collective_answer *w, FILE *to)
 {
     char text[160], bytes[32];
@@ -114,6 +127,8 @@ void collective_print(const struct collective_answer *w, FILE *to)
         fprintf(to, "  links busy            %13.1f %%  of the time on average; least %.1f %%, "
                 "most %.1f %%\n", 100 * w->result.link_use_mean, 100 * w->result.link_use_min,
                 100 * w->result.link_use_max);
+    if (w->options.checks)
+        print_verdict(w, to);
     fprintf(to, "\nhost time %.3f s\n", w->host_seconds);
 }
 

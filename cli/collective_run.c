@@ -7,6 +7,7 @@
 #include "sim/clock.h"
 #include "sim/machine.h"
 #include "stack/collective_program.h"
+#include "stack/collective_verify.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 /* Host time of the machine, roughly: for --engine auto, and for what is said of it. */
 #define SECONDS_PER_OPERATION 1.2e-6
 #define SECONDS_PER_CHUNK 0.7e-6
+#define SECONDS_PER_CORE 1e-3            /* to make it */
+#define DATA_SEED 1
 #define SECONDS_FOR_CORES 5.0           /* auto: the machine where it takes no longer */
 
 const char *collective_engine_name(enum collective_engine n)
@@ -132,7 +135,7 @@ static double seconds_on_cores(const struct collective_plan *p, const struct col
     for (int i = 0; i < cores; i++)
         operations += collective_op_count(p, i);
     return SECONDS_PER_OPERATION * operations
-           + SECONDS_PER_CHUNK * (double)chunks * (double)cores;
+           + (SECONDS_PER_CHUNK * (double)chunks + SECONDS_PER_CORE) * (double)cores;
 }
 
 static void print_duration(double seconds, char *buf, size_t buf_bytes)
@@ -155,6 +158,9 @@ static void choose_engine(const struct collective_plan *p, struct collective_ans
     if (w->options.costs) {
         w->engine = ENGINE_STEPS;
         snprintf(w->reason, sizeof(w->reason), "costs of %s", w->options.costs_path);
+    } else if (w->options.checks) {
+        w->engine = ENGINE_CORES;
+        snprintf(w->reason, sizeof(w->reason), "only the cores have data to check");
     } else if (w->engine == ENGINE_AUTO) {
         w->engine = seconds <= SECONDS_FOR_CORES ? ENGINE_CORES : ENGINE_STEPS;
         snprintf(w->reason, sizeof(w->reason), "programs on %d cores would take about %s of "
@@ -205,24 +211,35 @@ static void read_machine(const struct machine *m, struct collective_answer *w)
     r->link_use_mean = links ? sum / links : 0;
 }
 
+static int run_program(const struct collective_plan *p, struct machine *m,
+                       struct collective_answer *w, struct arena *a, struct err *e)
+{
+    struct collective_program *program = collective_program_create(p, m, a, e);
+
+    if (!program || (w->options.checks ? collective_fill(p, m, DATA_SEED, e)
+                                       : collective_leave_unknown(p, m, e)))
+        return -1;
+    if (collective_program_run(program, e))
+        return -1;
+    if (w->options.checks && collective_verify(p, m, DATA_SEED, &w->verdict, e))
+        return -1;
+    read_machine(m, w);
+    for (int i = 0; i < w->slice.core_count; i++)
+        w->result.op_count += collective_op_count(p, i);
+    return 0;
+}
+
 static int run_cores(const struct collective_plan *p, struct collective_answer *w,
                      struct arena *a, struct err *e)
 {
-    const struct machine_options mo = {.mode = MODE_TIMING,
+    const struct machine_options mo = {.mode = w->options.checks ? MODE_BOTH : MODE_TIMING,
                                        .thread_count = (int)w->options.thread_count};
     struct machine *m = machine_create(&w->slice, &w->chip, &mo, e);
-    struct collective_program *program;
-    int status = -1;
+    int status;
 
     if (!m)
         return -1;
-    program = collective_program_create(p, m, a, e);
-    if (program && collective_program_run(program, e) == 0) {
-        read_machine(m, w);
-        for (int i = 0; i < w->slice.core_count; i++)
-            w->result.op_count += collective_op_count(p, i);
-        status = 0;
-    }
+    status = run_program(p, m, w, a, e);
     machine_destroy(m);
     return status;
 }

@@ -150,18 +150,19 @@ static double bandwidth_seconds(const struct collective_request *r, const struct
 }
 
 /*
- * Least time of a step that waits for the one before: a copy of one granule to
- * the next chip and its wait. Data that nobody has to touch on the way goes on
- * without waiting, and pays hops alone.
+ * The start of the program, and steps. The least that waits for the one before:
+ * a copy of one granule to the next chip and its wait. Data that nobody has to
+ * touch on the way goes on without waiting, and pays hops alone.
  */
 static double latency_seconds(const struct collective_request *r, const struct grid *g)
 {
     const struct chip *c = r->chip;
     struct collective_costs k;
     int hops = diameter(g);
-    double step, hop;
+    double step, hop, start;
 
     collective_costs_of(c, r->type, &k);
+    start = 1e-6 / (double)k.clock_mhz * (double)k.program.start_cycles;
     hop = 1e-12 * (double)k.hop_ps;
     step = 1e-12 * 2 * (double)k.local_ps
            + 1e-6 / (double)k.clock_mhz
@@ -172,12 +173,12 @@ static double latency_seconds(const struct collective_request *r, const struct g
     switch (r->kind) {
     case COLLECTIVE_PERMUTE:
         permute_seconds(r, g, &hops);
-        return hops ? hops * hop + step : 0;
+        return start + (hops ? hops * hop + step : 0);
     case COLLECTIVE_ALL_TO_ALL: case COLLECTIVE_ALL_GATHER: case COLLECTIVE_BROADCAST:
     case COLLECTIVE_BARRIER:
-        return hops ? hops * hop + step : 0;
+        return start + (hops ? hops * hop + step : 0);
     default:
-        return hops * (hop + step);
+        return start + hops * (hop + step);
     }
 }
 

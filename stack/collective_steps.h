@@ -13,6 +13,7 @@
 struct collective_result {
     ps_t time_ps;                       /* from the first operation to the end of the last rank */
     int64_t op_count, message_count;      /* of all cores; messages between chips */
+    int64_t event_count;                /* what the host has done for all cores */
     int64_t sent_bytes;                 /* payload over links between chips, all chips */
     double link_use_min, link_use_mean, link_use_max;   /* 0..1 of time_ps, over all links */
     bool used_symmetry;                 /* one chip stood for all */
@@ -26,7 +27,9 @@ struct collective_costs {
     double core_gbps, local_gbps;       /* ceilings of one core's copies, and inside the chip */
     int vector_bytes;                   /* that every run of a copy takes whole */
     int64_t chunk_bytes;                /* messages of no more are not cut */
-    double hbm_gbps;                    /* of a chip, as it streams */
+    double hbm_gbps, hbm_mixed_gbps;    /* of a chip, between refreshes; reads with writes */
+    ps_t refresh_period_ps, refresh_ps; /* it stands still for refresh_ps; 0: never */
+    ps_t hbm_read_ps, hbm_write_ps;     /* of an access, beside its bytes */
     ps_t read_ps, write_ps, local_ps;   /* fixed parts of copies, as dma.*_ns */
     int queue_depth;                    /* copies of one core under way */
     ps_t arrival_ps;                    /* of every copy to another chip, when it has arrived: */

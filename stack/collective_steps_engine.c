@@ -21,7 +21,10 @@
 #include <string.h>
 
 #define GRANULE_BYTES 32
-#define PIECES 4                        /* of a message, at most */
+#define PIECES_LEAST 4
+#define PIECES_MOST 64
+#define PIECES_OF_ALL 16384
+#define MIXED_PS (100 * PS_PER_NS)      /* reads and writes no farther apart come together */
 #define EVENTS_PER_TELLING 100000       /* of progress */
 
 enum event_kind { EVENT_COPY, EVENT_SEND, EVENT_HEAD, EVENT_FLAG };
@@ -32,7 +35,7 @@ enum core_state { CORE_RUNS, CORE_WAITS_FOR_FLAG, CORE_WAITS_FOR_ROOM, CORE_ENDE
 
 /* 64 bytes: thousands are gone through again and again */
 struct core {
-    ps_t at;                            /* up to which its list is done */
+    cycle_t at;                         /* up to which its list is done */
     ps_t port[PORT_COUNT];              /* bytes asked of it are through */
     uint32_t sequence;                  /* of its events */
     int32_t next, count;                /* operations */
@@ -40,6 +43,11 @@ struct core {
     int32_t copies;                     /* under way */
     int16_t flag;
     uint8_t state;                      /* enum core_state */
+};
+
+struct chip_hbm {
+    ps_t free_at;                       /* bytes asked of it are through */
+    ps_t used_until[2];                 /* reads, writes */
 };
 
 struct engine {
@@ -50,11 +58,11 @@ struct engine {
     struct steps_queue *queue;
     struct core *cores;
     int32_t *flags;                     /* (flag, core) */
-    ps_t *hbm;                          /* by chip: bytes asked of it are through */
+    struct chip_hbm *hbm;               /* by chip */
     int core_count, ended_count;        /* simulated */
     ps_t now, end_at;
     int64_t op_total, op_done;
-    ps_t op_ps[COLLECTIVE_OP_KIND_COUNT], page_ps, resume_ps;
+    int64_t piece_count;                /* that a message is cut into, at most */
     struct collective_result *result;
 };
 
@@ -70,14 +78,37 @@ static ps_t take_rate(ps_t *free_at, ps_t at, int64_t bytes, double gbps)
     return *free_at;
 }
 
-static ps_t cycles_ps(const struct engine *n, cycle_t cycles)
+/*
+ * The same of a chip's HBM, which stands still for a refresh every now and then,
+ * and turns its bus to and fro where reads and writes come together.
+ */
+static ps_t take_hbm(struct engine *n, int chip, ps_t at, int64_t bytes, bool is_write)
 {
-    return clock_edge_ps(n->costs->clock_mhz, cycles);
+    const struct collective_costs *k = n->costs;
+    struct chip_hbm *h = &n->hbm[chip];
+    bool is_mixed = h->used_until[!is_write] + MIXED_PS > at && h->used_until[!is_write] > 0;
+    ps_t *free_at = &h->free_at, since;
+    ps_t left = bytes_ps(bytes, is_mixed ? k->hbm_mixed_gbps : k->hbm_gbps);
+
+    h->used_until[is_write] = later(*free_at, at) + left;
+    *free_at = later(*free_at, at);
+    if (k->refresh_ps == 0)
+        return *free_at += left;
+    for (;;) {
+        since = *free_at % k->refresh_period_ps;
+        if (since < k->refresh_ps)
+            *free_at += k->refresh_ps - since;
+        since = later(since, k->refresh_ps);
+        if (since + left <= k->refresh_period_ps)
+            return *free_at += left;
+        left -= k->refresh_period_ps - since;
+        *free_at += k->refresh_period_ps - since;
+    }
 }
 
-static ps_t add_ps(const struct engine *n, int64_t bytes)
+static ps_t edge_ps(const struct engine *n, cycle_t cycle)
 {
-    return cycles_ps(n, collective_add_cycles(&n->costs->program, bytes));
+    return clock_edge_ps(n->costs->clock_mhz, cycle);
 }
 
 static int chip_of(const struct engine *n, int core)
@@ -191,20 +222,20 @@ static bool do_op(struct engine *n, int core, struct core *c, const struct colle
             return false;
         }
         c->copies++;
-        c->at += n->op_ps[op->kind];
+        c->at += k->program.op_cycles[op->kind];
         e = copy_of(n, core, op);
         if (op->kind == COLLECTIVE_COPY)
-            push(n, c->at, EVENT_COPY, core, &e);
+            push(n, edge_ps(n, c->at), EVENT_COPY, core, &e);
         else
-            push(n, c->at + k->local_ps, EVENT_SEND, core, &e);
+            push(n, edge_ps(n, c->at) + k->local_ps, EVENT_SEND, core, &e);
         return true;
     case COLLECTIVE_SIGNAL:
-        c->at += n->op_ps[op->kind];
+        c->at += k->program.op_cycles[op->kind];
         e = signal_of(n, core, op);
-        push(n, c->at, EVENT_HEAD, core, &e);
+        push(n, edge_ps(n, c->at), EVENT_HEAD, core, &e);
         return true;
     case COLLECTIVE_ADD:
-        c->at += add_ps(n, op->bytes);
+        c->at += collective_add_cycles(&k->program, op->bytes);
         return true;
     case COLLECTIVE_WAIT:
         c->flag = (int16_t)op->flag;
@@ -213,7 +244,7 @@ static bool do_op(struct engine *n, int core, struct core *c, const struct colle
             c->state = CORE_WAITS_FOR_FLAG;
             return false;
         }
-        c->at += n->op_ps[op->kind];
+        c->at += k->program.op_cycles[op->kind];
         return true;
     default:
         assert(false && "no such operation");
@@ -225,7 +256,7 @@ static void end_op(struct engine *n, struct core *c)
 {
     n->op_done++;
     if (++c->next % n->costs->program.page_ops == 0)
-        c->at += n->page_ps;
+        c->at += n->costs->program.page_cycles;
 }
 
 static void run_core(struct engine *n, int core)
@@ -242,23 +273,24 @@ static void run_core(struct engine *n, int core)
     }
     c->state = CORE_ENDED;
     n->ended_count++;
-    n->end_at = later(n->end_at, c->at);
+    n->end_at = later(n->end_at, edge_ps(n, c->at));
 }
 
 /* What core waits for may have come. */
 static void wake(struct engine *n, int core)
 {
     struct core *c = &n->cores[core];
+    cycle_t now = clock_cycle_at(n->costs->clock_mhz, n->now);
 
     if (c->state == CORE_WAITS_FOR_FLAG) {
         if (!take_flag(n, core, c))
             return;
-        if (n->now > c->at)
-            c->at = n->now + n->resume_ps;
-        c->at += n->op_ps[COLLECTIVE_WAIT];
+        if (now > c->at)
+            c->at = now + n->costs->resume_cycles;
+        c->at += n->costs->program.op_cycles[COLLECTIVE_WAIT];
         end_op(n, c);
     } else if (c->state == CORE_WAITS_FOR_ROOM) {
-        c->at = later(c->at, n->now);
+        c->at = later(c->at, now);
     } else {
         return;
     }
@@ -289,12 +321,13 @@ static void start_copy(struct engine *n, const struct steps_event *d)
     ps_t end = take_rate(&c->port[port], n->now, d->engine_granules * (int64_t)GRANULE_BYTES,
                          is_local ? k->local_gbps : k->core_gbps);
 
-    if (!is_local)
-        end = later(end, take_rate(&n->hbm[d->place], n->now,
-                                   d->value * (int64_t)GRANULE_BYTES * (d->from_hbm + d->to_hbm),
-                                   k->hbm_gbps));
+    if (d->from_hbm)
+        end = later(end, take_hbm(n, d->place, n->now, d->value * (int64_t)GRANULE_BYTES, false));
+    if (d->to_hbm)
+        end = later(end, take_hbm(n, d->place, n->now, d->value * (int64_t)GRANULE_BYTES, true));
     end += is_local ? k->local_ps : 0;
-    end += (d->from_hbm ? k->read_ps : 0) + (d->to_hbm ? k->write_ps : 0);
+    end += d->from_hbm ? k->read_ps + k->hbm_read_ps : 0;
+    end += d->to_hbm ? k->write_ps + k->hbm_write_ps : 0;
     push_flag(n, end, d->core, d->core, d->flag, d->value, d->core);
 }
 
@@ -309,10 +342,10 @@ static void arrive(struct engine *n, const struct steps_event *d)
     ps_t end = later(n->now, d->there_at) + k->local_ps;
 
     if (d->to_hbm) {
-        ps_t written = take_rate(&n->hbm[chip_of(n, to)], n->now,
-                                 d->granules * (int64_t)GRANULE_BYTES, k->hbm_gbps);
+        ps_t written = take_hbm(n, chip_of(n, to), n->now,
+                                d->granules * (int64_t)GRANULE_BYTES, true);
 
-        end = later(end, written + k->local_ps) + k->write_ps;
+        end = later(end, written + k->local_ps) + k->write_ps + k->hbm_write_ps;
     }
     if (!d->is_last)
         return;
@@ -346,11 +379,22 @@ static void go_on(struct engine *n, struct steps_event *d)
         take_link(n, d);
 }
 
+/*
+ * The machine's copies take turns on a link chunk by chunk. So do pieces, up to
+ * 64 of a message; fewer in pods, whose chips must be affordable one by one.
+ */
+static int64_t piece_count(int chips)
+{
+    int64_t count = PIECES_OF_ALL / chips;
+
+    return count < PIECES_LEAST ? PIECES_LEAST : count > PIECES_MOST ? PIECES_MOST : count;
+}
+
 /* What goes next of a copy: all of it where it is short or stays on its chip. */
 static int32_t piece_granules(const struct engine *n, const struct steps_event *d)
 {
     int64_t chunk = n->costs->chunk_bytes / GRANULE_BYTES;
-    int64_t piece = div_up(div_up(d->value, PIECES), chunk) * chunk;
+    int64_t piece = div_up(div_up(d->value, n->piece_count), chunk) * chunk;
 
     return net_is_there(d->way) || piece > d->granules ? d->granules : (int32_t)piece;
 }
@@ -371,9 +415,9 @@ static void start_send(struct engine *n, struct steps_event *d)
                         stays ? k->local_gbps : k->core_gbps);
     piece.there_at = through;
     if (d->from_hbm)
-        piece.there_at = later(through, k->read_ps
-                             + take_rate(&n->hbm[d->place], n->now,
-                                         piece.granules * (int64_t)GRANULE_BYTES, k->hbm_gbps));
+        piece.there_at = later(through, k->read_ps + k->hbm_read_ps
+                             + take_hbm(n, d->place, n->now,
+                                        piece.granules * (int64_t)GRANULE_BYTES, false));
     left_at = piece.there_at;
     if (stays) {
         arrive(n, &piece);
@@ -406,17 +450,13 @@ static void open_engine(struct engine *n)
     const struct steps_lists *l = n->lists;
     size_t chips = (size_t)(n->core_count / l->cores_per_chip);
 
-    for (int i = 0; i < COLLECTIVE_OP_KIND_COUNT; i++)
-        n->op_ps[i] = cycles_ps(n, n->costs->program.op_cycles[i]);
-    n->page_ps = cycles_ps(n, n->costs->program.page_cycles);
-    n->resume_ps = cycles_ps(n, n->costs->resume_cycles);
     n->cores = mem_alloc((size_t)n->core_count * sizeof(*n->cores));
     n->flags = mem_alloc((size_t)n->core_count * (size_t)l->flag_count * sizeof(*n->flags));
     n->hbm = mem_alloc((chips + 1) * sizeof(*n->hbm));
     n->queue = steps_queue_create();
     for (int i = 0; i < n->core_count; i++) {
         n->cores[i].count = l->op_count(l->context, i);
-        n->cores[i].at = cycles_ps(n, n->costs->program.start_cycles);
+        n->cores[i].at = n->costs->program.start_cycles;
         n->op_total += n->cores[i].count;
     }
 }
@@ -470,6 +510,7 @@ int steps_run(const struct steps_lists *l, const struct net_config *net,
     int64_t event_count = 0;
 
     assert(l->core_count < STEPS_NOBODY && l->flag_count <= INT16_MAX);
+    n.piece_count = piece_count(chips);
     *out = (struct collective_result){.used_symmetry = l->is_symmetric && !o->no_symmetry};
     config.is_folded = out->used_symmetry;
     if (chips > 1)
@@ -486,6 +527,7 @@ int steps_run(const struct steps_lists *l, const struct net_config *net,
     }
     status = tell_deadlock(&n, e);
     out->time_ps = n.end_at;
+    out->event_count = event_count * (l->core_count / n.core_count);
     out->op_count = n.op_done * (l->core_count / n.core_count);
     out->message_count *= l->core_count / n.core_count;
     out->sent_bytes *= l->core_count / n.core_count;

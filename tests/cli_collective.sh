@@ -36,6 +36,29 @@ for kind in all-reduce all-gather reduce-scatter; do
         fail "$kind: $(cat "$work/one" "$work/all")"
 done
 
+# both engines: within 5 %
+microseconds() { "$systole" collective "$@" --csv - | tail -1 | cut -d, -f10; }
+while read -r kind bytes tpu algo; do
+    cores=$(microseconds "$kind" --bytes "$bytes" --tpu "$tpu" --algo "$algo" --engine cores)
+    steps=$(microseconds "$kind" --bytes "$bytes" --tpu "$tpu" --algo "$algo" --engine steps)
+    echo "$cores $steps" | awk '{ exit !($1 > 0 && $2 > 0.95 * $1 && $2 < 1.05 * $1) }' ||
+        fail "$kind $bytes on $tpu by $algo: $steps us step by step, $cores us on cores"
+done <<END
+all-reduce 64K v4-128 torus
+all-reduce 4K v4-128 exchange
+all-gather 1M v5e-16 ring
+reduce-scatter 1M v5e-16 torus
+all-reduce 64K v3-32 biring
+all-to-all 64K v4-16 direct
+broadcast 64K v5e-16 direct
+all-reduce 1M v4-8 tree
+END
+
+# data
+expect 0 '  values                right: ' \
+    collective reduce-scatter --bytes 64K --tpu v4-16 --algo biring --check
+expect 2 '--check is about data' collective all-reduce --bytes 64K --check --engine steps
+
 # files
 expect 0 'simulated time' collective all-reduce --bytes 1M --tpu v4-8 --csv "$work/one.csv" \
     --json "$work/one.json"

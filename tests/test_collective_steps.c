@@ -68,7 +68,7 @@ static const struct collective_costs costs = {
     .program = {.op_cycles = {1, 2, 3, 4, 5}, .page_ops = 1000, .add_round_bytes = 1024,
                 .add_round_cycles = 6, .add_rest_cycles = 2, .add_only_rest_cycles = 9},
     .clock_mhz = 1000, .resume_cycles = 7, .core_gbps = 100, .local_gbps = 50, .hbm_gbps = 200,
-    .read_ps = 400000, .write_ps = 380000, .local_ps = 100000, .vector_bytes = 512,
+    .hbm_mixed_gbps = 150, .read_ps = 400000, .write_ps = 380000, .local_ps = 100000, .vector_bytes = 512,
     .chunk_bytes = 4096, .queue_depth = 64,
 };
 
@@ -199,7 +199,41 @@ TEST(a_copy_takes_port_and_fixed_parts)
     /* 1 + 6656/100 (13 vectors) + 400 read; then 7 to resume and 3 of the wait */
     add_op(&h, 0, copy_op(COLLECTIVE_COPY, COLLECTIVE_HBM, COLLECTIVE_VMEM, 6400), 0, 0, 0, 0);
     add_op(&h, 0, wait_op(0, 200), 0, 0, 0, 0);
-    assert_int_equal(time_of(&h), 1000 + 66560 + 400000 + 7000 + 3000);
+    /* flags are seen at the next edge of the clock: 467.56 ns at 468 */
+    assert_int_equal(time_of(&h), 468000 + 7000 + 3000);
+}
+
+TEST(the_hbm_stands_still_for_a_refresh_and_has_a_latency)
+{
+    struct hand h = {.dim = {1, 1, 1}, .cores_per_chip = 1};
+    struct collective_costs k = costs;
+    struct collective_result r;
+
+    k.hbm_read_ps = 31000;
+    k.refresh_period_ps = 20000;
+    k.refresh_ps = 5000;
+    k.hbm_gbps = 32;
+    /* 6400 B are 200 ns of the HBM; asked at 1, in the refresh of 0: begins at 5, and 15 of every
+       20 ns are left: 13 periods of 15 and 5 more: the last begins at 265 and ends at 270 */
+    add_op(&h, 0, copy_op(COLLECTIVE_COPY, COLLECTIVE_HBM, COLLECTIVE_VMEM, 6400), 0, 0, 0, 0);
+    add_op(&h, 0, wait_op(0, 200), 0, 0, 0, 0);
+    run_with(&h, &k, true, &r);
+    assert_int_equal(r.time_ps, 270000 + 31000 + 400000 + 7000 + 3000);
+}
+
+TEST(a_long_message_leaves_room_for_another_core_s)
+{
+    struct hand h = {.dim = {4, 1, 1}, .cores_per_chip = 2};
+    const int granules[] = {65536 / 32, 4096 / 32};
+
+    /* core 1's 4 KiB (41 packets) wait for the piece of 4 KiB under way, not for all 64 KiB */
+    for (int core = 0; core < 2; core++) {
+        add_op(&h, core, copy_op(COLLECTIVE_SEND, COLLECTIVE_VMEM, COLLECTIVE_VMEM,
+                                 granules[core] * 32), 1, 0, 0, core);
+        add_op(&h, core, wait_op(0, granules[core]), 0, 0, 0, 0);
+    }
+    h.count[0]--;                       /* core 0 does not wait: core 1 is the last to end */
+    assert_int_equal(time_of(&h), 2000 + 100000 + 300000 + 2 * (4096000 + 410000) + 100000 + 10000);
 }
 
 TEST(short_runs_take_whole_vectors_of_the_engine)
@@ -210,20 +244,21 @@ TEST(short_runs_take_whole_vectors_of_the_engine)
     add_op(&h, 0, copy_op(COLLECTIVE_COPY, COLLECTIVE_HBM, COLLECTIVE_VMEM, 6400), 0, 0, 0, 0);
     h.op[0][0].run_bytes = 640;
     add_op(&h, 0, wait_op(0, 200), 0, 0, 0, 0);
-    assert_int_equal(time_of(&h), 1000 + 102400 + 400000 + 7000 + 3000);
+    assert_int_equal(time_of(&h), 504000 + 7000 + 3000);        /* 503.4 ns */
 }
 
 TEST(copies_from_and_to_hbm_share_the_rate_of_the_chip)
 {
     struct hand h = {.dim = {1, 1, 1}, .cores_per_chip = 2};
 
-    /* each core 6400 B in and out: 25,600 B of the HBM at 200 B/ns are 128 ns, the port 64 */
+    /* each core 6400 B in and out: the first read at 200 B/ns, 32 ns; reads and writes together
+       get 150: 3 x 42.667 ns. That is 1 + 160.001 + 780 ns, seen at the next edge, 942. */
     for (int core = 0; core < 2; core++) {
         add_op(&h, core, copy_op(COLLECTIVE_COPY, COLLECTIVE_HBM, COLLECTIVE_HBM, 6400),
                0, 0, 0, 0);
         add_op(&h, core, wait_op(0, 200), 0, 0, 0, 0);
     }
-    assert_int_equal(time_of(&h), 1000 + 128000 + 780000 + 7000 + 3000);
+    assert_int_equal(time_of(&h), 942000 + 7000 + 3000);
 }
 
 /* to the next chip of a ring of four: 2 start, 100 local, 300 hop, 1000 + 100 wire, 100 local */
@@ -321,7 +356,8 @@ TEST(a_full_queue_of_descriptors_holds_the_core_up)
         add_op(&h, 0, copy_op(COLLECTIVE_COPY, COLLECTIVE_HBM, COLLECTIVE_VMEM, 6400), 0, 0, 0, 0);
     add_op(&h, 0, wait_op(0, 400), 0, 0, 0, 0);
     run_with(&h, &k, true, &r);
-    assert_int_equal(r.time_ps, 2 * (1000 + 66560 + 400000) + 7000 + 3000);
+    /* 1 + 66.56 + 400 ns, goes on at 468; 469 + 466.56 ns, seen at 936 */
+    assert_int_equal(r.time_ps, 936000 + 7000 + 3000);
 }
 
 TEST(a_wait_for_what_never_comes_is_told_with_its_place)
@@ -397,6 +433,10 @@ TEST(one_chip_for_all_gives_the_picoseconds_of_the_whole_torus)
         rng_init(&r, seed);
         make_random(&h, &r);
         k.queue_depth = 1 + (int)rng_below(&r, 12);
+        k.refresh_period_ps = 3900000;
+        k.refresh_ps = rng_below(&r, 2) ? 260000 : 0;
+        k.hbm_read_ps = 31000;
+        k.hbm_write_ps = 7000;
         run_with(&h, &k, false, &one);
         run_with(&h, &k, true, &all);
         if (one.time_ps != all.time_ps)
@@ -415,6 +455,8 @@ int main(void)
         cmocka_unit_test(events_come_by_instant_and_order_as_a_plain_list_has_them),
         cmocka_unit_test(events_put_in_at_the_instant_under_way_come_after_the_ones_there),
         cmocka_unit_test(a_copy_takes_port_and_fixed_parts),
+        cmocka_unit_test(the_hbm_stands_still_for_a_refresh_and_has_a_latency),
+        cmocka_unit_test(a_long_message_leaves_room_for_another_core_s),
         cmocka_unit_test(short_runs_take_whole_vectors_of_the_engine),
         cmocka_unit_test(copies_from_and_to_hbm_share_the_rate_of_the_chip),
         cmocka_unit_test(a_copy_to_the_next_chip_takes_hop_wire_and_fixed_parts),
