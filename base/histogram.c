@@ -41,6 +41,24 @@ void histogram_add(struct histogram *h, int64_t value, int64_t times)
     h->bin[bin_of(value)] += times;
 }
 
+void histogram_add_all(struct histogram *h, const int64_t *value, int64_t count)
+{
+    int64_t least = h->count ? h->least : INT64_MAX, most = h->most, sum = h->sum;
+
+    for (int64_t i = 0; i < count; i++) {
+        assert(value[i] >= 0);
+        least = value[i] < least ? value[i] : least;
+        most = value[i] > most ? value[i] : most;
+        sum += value[i];
+        h->bin[bin_of(value[i])]++;
+    }
+    if (count > 0)
+        h->least = least;
+    h->most = most;
+    h->sum = sum;
+    h->count += count;
+}
+
 void histogram_merge(struct histogram *h, const struct histogram *other)
 {
     if (other->count == 0)

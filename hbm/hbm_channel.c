@@ -16,7 +16,7 @@ struct plan {
     size_t activate_place, data_place;
 };
 
-static const struct hbm_epoch *epoch_of(struct hbm *h, int64_t number)
+const struct hbm_epoch *hbm_epoch_of(struct hbm *h, int64_t number)
 {
     const ps_t refi_ps = h->config.trefi_ps;
 
@@ -239,12 +239,12 @@ ps_t hbm_serve(struct hbm *h, struct hbm_request *q, ps_t *gone_at)
         hbm_bus_forget(c, ch, h->last_at);
     *gone_at = later(q->at, bank_room_at(c, b, bursts));
     earliest = *gone_at + c->front_ps;
-    if (earliest >= epoch_of(h, epoch)->end)
+    if (earliest >= hbm_epoch_of(h, epoch)->end)
         epoch = earliest / c->trefi_ps;
     else if (most > 1 && earliest >= h->epoch.start &&
              append_run(h, ch, b, q, earliest, h->epoch.end, &end_at))
         return end_at;
-    is_held = earliest < epoch_of(h, epoch)->start;
+    is_held = earliest < hbm_epoch_of(h, epoch)->start;
     while (bursts > 0) {
         int64_t wanted = bursts < most ? bursts : most, fitting;
         struct plan p;
@@ -253,7 +253,7 @@ ps_t hbm_serve(struct hbm *h, struct hbm_request *q, ps_t *gone_at)
             b->epoch = epoch;
             b->open_row = b->last_row = 0;
         }
-        p = plan_run(h, ch, b, q, later(earliest, epoch_of(h, epoch)->start), wanted);
+        p = plan_run(h, ch, b, q, later(earliest, hbm_epoch_of(h, epoch)->start), wanted);
         fitting = count_fitting(h, &p, wanted, q->is_write, h->epoch.end);
         is_held |= fitting < wanted;
         if (fitting > 0)

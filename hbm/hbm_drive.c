@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "hbm/hbm_stream.h"
 
 struct injector {
     struct hbm *h;
@@ -12,6 +13,7 @@ struct injector {
     int taken;                          /* of its per_cycle */
     ps_t *done_at;                      /* of the latest in_flight accesses */
     int slot;
+    struct hbm_stream stream;
 };
 
 /* the first edge at which this access goes in */
@@ -23,7 +25,8 @@ static ps_t admit(struct injector *j, int64_t address, bool is_write)
         at += cycle_ps;
     free_at = j->done_at ? later(at, j->done_at[j->slot]) : at;
     free_at = hbm_room_at(j->h, free_at, address, is_write);
-    at = later(at, round_up(free_at, cycle_ps));
+    if (free_at > at)                   /* most are not held up, and divisions are dear */
+        at = round_up(free_at, cycle_ps);
     j->taken = at > j->at ? 1 : j->taken + 1;
     j->at = at;
     return at;
@@ -37,10 +40,48 @@ static void finish(struct injector *j, ps_t done_at)
     j->slot = j->slot + 1 == j->how->in_flight ? 0 : j->slot + 1;
 }
 
+/* the next accesses of a sequence of reads, as far as the memory serves them in one go */
+static int64_t drive_stream(struct injector *j, struct hbm_walk *w, int64_t most,
+                            struct hbm_driven *d)
+{
+    const struct hbm_pattern *p = w->pattern;
+    struct hbm_stream *s = &j->stream;
+    int64_t left = (p->footprint_bytes - w->address) / p->access_bytes, count;
+    bool is_write;
+
+    s->at = j->at;
+    s->taken = j->taken;
+    count = hbm_stream_reads(j->h, s, w->address, left < most ? left : most);
+    if (count == 0)
+        return 0;
+    hbm_walk_run(w, count, &count, &is_write);
+    j->at = s->at;
+    j->taken = s->taken;
+    histogram_add_all(&d->read, s->latency_ps, count);
+    d->end_ps = later(d->end_ps, s->end_at);
+    return count;
+}
+
+static void drive_one(struct injector *j, struct hbm_walk *w, struct hbm_driven *d)
+{
+    bool is_write;
+    int64_t address = hbm_walk_next(w, &is_write);
+    ps_t at = admit(j, address, is_write);
+    ps_t done_at = hbm_access(j->h, at, address, w->pattern->access_bytes, is_write);
+
+    finish(j, done_at);
+    histogram_add(is_write ? &d->write : &d->read, done_at - at, 1);
+    d->end_ps = later(d->end_ps, done_at);
+}
+
 void hbm_drive(struct hbm *h, const struct hbm_pattern *p, const struct hbm_injection *injection,
                int64_t access_count, struct hbm_driven *d)
 {
-    struct injector j = {.h = h, .how = injection};
+    struct injector j = {.h = h, .how = injection,
+                         .stream = {.cycle_ps = injection->cycle_ps,
+                                    .per_cycle = injection->per_cycle}};
+    bool may_stream = !injection->in_flight && p->kind == HBM_SEQUENTIAL && !p->is_write &&
+                      hbm_stream_takes(h, p->access_bytes);
     struct hbm_walk w;
 
     assert(injection->cycle_ps > 0 && injection->per_cycle > 0 && injection->in_flight >= 0);
@@ -49,16 +90,9 @@ void hbm_drive(struct hbm *h, const struct hbm_pattern *p, const struct hbm_inje
     hbm_walk_init(&w, p);
     if (injection->in_flight)
         j.done_at = mem_alloc((size_t)injection->in_flight * sizeof(*j.done_at));
-    for (int64_t i = 0; i < access_count; i++) {
-        bool is_write;
-        int64_t address = hbm_walk_next(&w, &is_write);
-        ps_t at = admit(&j, address, is_write);
-        ps_t done_at = hbm_access(h, at, address, p->access_bytes, is_write);
-
-        finish(&j, done_at);
-        histogram_add(is_write ? &d->write : &d->read, done_at - at, 1);
-        d->end_ps = later(d->end_ps, done_at);
-    }
+    while (w.index < access_count)
+        if (!may_stream || drive_stream(&j, &w, access_count - w.index, d) == 0)
+            drive_one(&j, &w, d);
     d->end_ps = later(d->end_ps, hbm_settle(h));        /* writes are in memory, too */
     d->access_count = access_count;
     d->stats = *hbm_get_stats(h);

@@ -24,7 +24,7 @@ struct hbm_injection {
 struct hbm_driven {
     int64_t access_count;
     int64_t read_bytes, write_bytes;
-    ps_t end_ps;                        /* all data are there */
+    ps_t end_ps;                        /* all data are there, those of writes in the memory */
     struct histogram read, write;
     struct hbm_stats stats;             /* of the memory */
 };

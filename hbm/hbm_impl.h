@@ -137,7 +137,10 @@ void hbm_activate_take(struct hbm_channel *ch, size_t place, ps_t at, int64_t gr
 /* what lies before `now` and bears on nothing any more goes */
 void hbm_bus_forget(const struct hbm_config *c, struct hbm_channel *ch, ps_t now);
 
-/* hbm_channel.c: returns when the data end; *gone_at is when the request left its queue */
+/* hbm_channel.c */
+
+const struct hbm_epoch *hbm_epoch_of(struct hbm *h, int64_t number);
+/* returns when the data end; *gone_at is when the request left its queue */
 ps_t hbm_serve(struct hbm *h, struct hbm_request *q, ps_t *gone_at);
 
 /* hbm_writes.c: returns when the writes are accepted */

@@ -4,6 +4,7 @@
  */
 #include "tests/test.h"
 
+#include "base/rng.h"
 #include "base/units.h"
 #include "hbm/hbm_drive.h"
 
@@ -59,17 +60,22 @@ static struct hbm_pattern pattern_of(const char *text)
 static const char *const patterns[] = {"seq", "seq_wr", "stride:512", "random", "copy", "mix:60",
                                        "random_mix:40"};
 
-/* each edge of the clock at most per_cycle, none off an edge, none before another */
+/*
+ * Each edge of the clock at most per_cycle, none off an edge, none before another. Reads alone:
+ * writes are told of when they move, later than they went in.
+ */
+static const char *const reading[] = {"seq", "stride:512", "random"};
+
 TEST(accesses_go_in_at_edges_in_order_and_so_many_per_cycle)
 {
     static struct told t;
     static struct hbm_driven d;
 
     for (int per_cycle = 1; per_cycle <= 8; per_cycle += 7) {
-        for (size_t k = 0; k < COUNT_OF(patterns); k++) {
+        for (size_t k = 0; k < COUNT_OF(reading); k++) {
             const struct hbm_injection how = {.cycle_ps = 1500, .per_cycle = per_cycle};
             struct hbm_config config = small_memory();
-            struct hbm_pattern p = pattern_of(patterns[k]);
+            struct hbm_pattern p = pattern_of(reading[k]);
             struct hbm *h = hbm_create(&config);
             int taken = 0;
 
@@ -150,6 +156,79 @@ TEST(driving_is_trying_at_every_cycle)
     }
 }
 
+TEST(writes_count_until_they_have_moved)
+{
+    static struct hbm_driven d;
+    const struct hbm_injection how = {.cycle_ps = 1000, .per_cycle = 8};
+    struct hbm_config config = small_memory();
+    struct hbm_pattern p = pattern_of("seq_wr");
+    struct hbm *h = hbm_create(&config);
+
+    hbm_drive(h, &p, &how, 6, &d);      /* three on each channel, in one row and another */
+    assert_int_equal(d.stats.busy_ps, 6 * config.burst_ps);
+    assert_in_range(d.end_ps, config.trcd_ps + config.tcwl_ps + 3 * config.burst_ps,
+                    config.trrd_l_ps + config.trcd_ps + config.tcwl_ps + 12 * config.burst_ps);
+    hbm_destroy(h);
+}
+
+/* one by one, by hbm_access alone; the watcher keeps the memory from serving many in one go */
+static void ignore_run(void *context, const struct hbm_run *r)
+{
+    (void)context;
+    (void)r;
+}
+
+/* The fields that bear on a stream of bursts in rows, at random around those of HBM2. */
+static struct hbm_config random_memory(struct rng *r)
+{
+    struct hbm_config c = small_memory();
+    struct err e;
+    char map[64];
+    int columns = 4 << rng_below(r, 4), channels = 1 << rng_below(r, 4);
+
+    snprintf(map, sizeof(map), rng_below(r, 2) ? "column:%d channel:%d bank:2 group:2"
+                                               : "column:%d channel:%d+ group:2 bank:2+",
+             columns, channels);
+    if (hbm_map_parse(&c.map, map, &e))
+        fail_msg("%s", e.msg);
+    c.channel_count = channels;
+    c.row_bytes = 64 * columns;
+    c.read_queue = 1 + (int)rng_below(r, 40);
+    c.bank_queue = 1 + (int)rng_below(r, 12);
+    c.front_ps = rng_below(r, 3) * 1000;
+    c.burst_ps = c.tccd_l_ps = 500 + rng_below(r, 3000);
+    c.tfaw_ps = 10000 + rng_below(r, 40000);
+    c.tcl_ps = 5000 + rng_below(r, 15000);
+    c.trtp_ps = rng_below(r, 8000);
+    c.trefi_ps = rng_below(r, 4) ? 500000 + rng_below(r, 3000000) : 0;
+    c.trfc_ps = rng_below(r, 260000);
+    return c;
+}
+
+TEST(a_stream_served_in_one_go_is_that_of_single_accesses)
+{
+    static struct hbm_driven one, many;
+    struct rng r;
+
+    rng_init(&r, 5);
+    for (int i = 0; i < 150; i++) {
+        struct hbm_config config = random_memory(&r);
+        const struct hbm_injection how = {.cycle_ps = 300 + rng_below(&r, 2000),
+                                          .per_cycle = 1 + (int)rng_below(&r, 9)};
+        int64_t count = 1 + rng_below(&r, 20000);
+        struct hbm_pattern p = pattern_of("seq");
+        struct hbm *h = hbm_create(&config);
+
+        hbm_drive(h, &p, &how, count, &many);
+        hbm_watch(h, ignore_run, NULL);
+        hbm_drive(h, &p, &how, count, &one);
+        assert_int_equal(many.end_ps, one.end_ps);
+        assert_memory_equal(&many.read, &one.read, sizeof(one.read));
+        assert_memory_equal(&many.stats, &one.stats, sizeof(one.stats));
+        hbm_destroy(h);
+    }
+}
+
 TEST(one_at_a_time_takes_the_sum_of_all_latencies)
 {
     static struct hbm_driven d;
@@ -216,6 +295,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accesses_go_in_at_edges_in_order_and_so_many_per_cycle),
         cmocka_unit_test(driving_is_trying_at_every_cycle),
+        cmocka_unit_test(writes_count_until_they_have_moved),
+        cmocka_unit_test(a_stream_served_in_one_go_is_that_of_single_accesses),
         cmocka_unit_test(one_at_a_time_takes_the_sum_of_all_latencies),
         cmocka_unit_test(the_driver_may_be_the_limit),
         cmocka_unit_test(idle_latencies_are_sums_of_the_timings),

@@ -92,6 +92,19 @@ TEST(merged_histograms_are_those_of_all_values)
     assert_memory_equal(&b, &all, sizeof(b));
 }
 
+TEST(many_values_at_once_count_like_single_ones)
+{
+    static struct histogram single, many;
+    static int64_t value[VALUES];
+
+    fill(&single, value, 3, 45);
+    histogram_add_all(&many, value, 0);
+    assert_int_equal(many.count, 0);
+    for (int i = 0; i < VALUES; i += 50)
+        histogram_add_all(&many, value + i, 50);
+    assert_memory_equal(&many, &single, sizeof(single));
+}
+
 static char *printed(const struct histogram *h, int64_t unit, int lines)
 {
     static char text[4096];
@@ -166,6 +179,7 @@ int main(void)
         cmocka_unit_test(quantiles_are_those_of_the_sorted_values_to_a_step),
         cmocka_unit_test(count_mean_and_extremes_are_exact),
         cmocka_unit_test(the_largest_value_has_a_bin),
+        cmocka_unit_test(many_values_at_once_count_like_single_ones),
         cmocka_unit_test(merged_histograms_are_those_of_all_values),
         cmocka_unit_test(lines_have_round_bounds_and_the_tail_shares_the_last),
         cmocka_unit_test(values_that_are_all_equal_are_one_line),
