@@ -2,7 +2,8 @@
  * systole bench: what its files share. cmd_bench.c holds the table of promised
  * figures, bench_runs.c measures whole training runs in processes of their
  * own, bench_steps.c the ratios of single steps, bench_engine.c the issue loop,
- * bench_gemm.c products beside OpenBLAS, bench_collective.c pods; bench_trace.c writes the traces,
+ * bench_gemm.c products beside OpenBLAS, bench_collective.c pods, bench_memory.c a memory alone;
+ * bench_trace.c writes the traces,
  * bench_strace.c opens a large one, bench_view.c looks at one in the viewer.
  */
 #ifndef CLI_BENCH_H
@@ -92,6 +93,9 @@ bench_fn bench_gemm_timing;             /* host seconds of a product of that sid
 bench_fn bench_gemm_trace;              /* a product with trace / without */
 
 bench_fn bench_collective;              /* an all-reduce on 4096 chips: one of the enum */
+bench_fn bench_memory;                  /* GB of reads in sequence simulated per second, argument:
+                                           bytes of each */
+
 bench_fn bench_strace;                  /* argument: seconds to open it, the same without its
                                            index, bytes or nanoseconds of writing per bundle */
 

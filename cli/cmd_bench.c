@@ -43,6 +43,8 @@ static const struct row {
      BENCH_COLLECTIVE_GROWTH_64},
     {"collective_growth_from_512_chips", "ratio", false, 2.0, bench_collective,
      BENCH_COLLECTIVE_GROWTH_512},
+    {"hbm_rows_gb_per_second", "GB", true, 20.0, bench_memory, 2048},
+    {"hbm_bursts_gb_per_second", "GB", true, 5.0, bench_memory, 64},
     {"strace_1gb_open_seconds", "s", false, 3.0, bench_strace, BENCH_STRACE_OPEN},
     {"strace_1gb_scan_seconds", "s", false, 3.0, bench_strace, BENCH_STRACE_SCAN},
     {"strace_bytes_per_bundle", "B", false, 2.0, bench_strace, BENCH_STRACE_BYTES},

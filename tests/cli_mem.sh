@@ -141,6 +141,34 @@ refuse 'cannot open' mem --reference "$work/none.csv" $ini
 expect 2 '--reference needs the configurations' mem --reference "$work/ref.csv"
 expect 2 '--reference drives what its rows say' mem --reference "$work/ref.csv" $ini --bytes 1M
 
+# the rows of DRAMsim3 are met; those of the other mappings run; injection by 1, 2 and 3
+for try in "$SYSTOLE_SHARED" ../shared; do
+    [ -n "$try" ] && [ -z "$rows" ] && [ -r "$try/reference/hbm/hbm2_patterns.csv" ] &&
+        rows=$try/reference/hbm/hbm2_patterns.csv
+done
+if [ -n "$rows" ]; then
+    expect 0 'within 5 %' mem --reference "$rows" examples/hbm/*.ini
+    [ "$(grep -c ' within [0-9]* %$' "$work/log")" -eq 5 ] || fail "$(cat "$work/log")"
+    [ "$(grep -c ' reported$' "$work/log")" -eq 20 ] || fail "$(cat "$work/log")"
+else
+    echo 'skipped: no reference/hbm/hbm2_patterns.csv under SYSTOLE_SHARED or ../shared'
+fi
+while read -r per_cycle share; do
+    "$systole" mem --config $ini --bytes 12800000 --per-cycle "$per_cycle" --csv "$work/csv" \
+        >/dev/null || fail "per cycle $per_cycle"
+    awk -F, -v share="$share" 'NR == 2 { exit !($9 / 100 / share < 1.01 && $9 / 100 / share > 0.99) }' \
+        "$work/csv" || fail "$per_cycle per cycle, $share of the peak expected: $(cat "$work/csv")"
+done <<END
+1 0.246
+2 0.471
+3 0.697
+4 0.922
+END
+"$systole" mem --config $ini --bytes 64K --json "$work/json" >/dev/null
+awk '/"hit":/ { exit !($2 + 0 >= 18 && $2 + 0 <= 21) }' "$work/json" || fail 'idle latency of a hit'
+awk '/"random":/ { exit !($2 + 0 >= 34.7 && $2 + 0 <= 42.5) }' "$work/json" ||
+    fail 'idle latency of random reads'
+
 # the tool that holds a core's ceiling against streaming operations: one that moves 8 MB at
 # exactly 400 GB/s (372.529 GiB/s), others that do not stream
 cat >"$work/ops.csv" <<'END'
