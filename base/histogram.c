@@ -25,8 +25,9 @@ static int bin_of(int64_t value)
 int64_t histogram_bin_end(int bin)
 {
     int doublings = bin < HISTOGRAM_EXACT ? 0 : bin / HISTOGRAM_STEPS - 1;
+    uint64_t next = (uint64_t)(bin - doublings * HISTOGRAM_STEPS) + 1;
 
-    return (((int64_t)(bin - doublings * HISTOGRAM_STEPS) + 1) << doublings) - 1;
+    return (int64_t)((next << doublings) - 1);
 }
 
 void histogram_add(struct histogram *h, int64_t value, int64_t times)

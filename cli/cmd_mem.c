@@ -122,7 +122,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp parser = {
-    options, parse_option, "\nCONFIG...",
+    options, parse_option, "\n--reference=CSV CONFIG...",
     "Drives the memory of a chip alone, without cores, with a pattern of accesses, and prints "
     "bandwidth, row hits and latencies.\v"
     "Accesses go in strictly in order, so many per cycle, and stop at the first that the memory "
