@@ -57,7 +57,7 @@ static void fill(const struct reading *r, struct collective_costs *k)
     *k = (struct collective_costs){
         .program = {.page_ops = 1, .add_round_bytes = INT64_MAX}, .clock_mhz = 1000000,
         .core_gbps = GBPS_UNBOUNDED, .local_gbps = GBPS_UNBOUNDED, .hbm_gbps = GBPS_UNBOUNDED,
-        .hbm_mixed_gbps = GBPS_UNBOUNDED,
+        .hbm_mixed_gbps = GBPS_UNBOUNDED, .peer_gbps = GBPS_UNBOUNDED,
         .vector_bytes = 1, .chunk_bytes = INT64_MAX / 2, .queue_depth = INT32_MAX,
         .link_gbps = r->value[LINK_GBPS],
         .packet_bytes = 1 << 20, .hop_ps = (ps_t)(r->value[LINK_HOP_NS] * PS_PER_NS + 0.5),

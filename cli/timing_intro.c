@@ -60,7 +60,8 @@ const char *const timing_introduction[] = {
     "**DMA and flags.** A copy takes a place among `dma.queue_depth`, a fixed `read_ns`,\n"
     "`write_ns` or `local_ns`, and the time of its bytes through the core's port\n"
     "(`core_gbps`) and the HBM. Runs take whole vectors of `vector_bytes`; what a port has\n"
-    "asked for and not yet got back is bounded by `staging_bytes`. A core that waits for a\n"
+    "asked for and not yet got back is bounded by `staging_bytes`. The two cores of a chip are\n"
+    "joined by a link of `peer_gbps` each way, `peer_ns` long. A core that waits for a\n"
     "flag goes on `sync.resume_cycles` after the flag is satisfied. Copies from and to the\n"
     "host go at `host.pcie_gbps` and take `host.latency_ns`.\n\n",
     "**CMEM** (v4): a memory of the chip between HBM and VMEM, reached by copies at `read_gbps`\n"

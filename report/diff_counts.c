@@ -112,6 +112,8 @@ static void add_work(struct diff *d)
         {"cores", "cmem_write_bytes", "CMEM written", "bytes"},
         {"cores", "host_read_bytes", "host memory read", "bytes"},
         {"cores", "host_write_bytes", "host memory written", "bytes"},
+        {"cores", "peer_sent_bytes", "sent to the other core of a chip", "bytes"},
+        {"cores", "peer_busy_cycles", "links between cores of a chip", "cycles"},
         {"cores", "ici_sent_bytes", "ICI sent", "bytes"},
         {"links", "payload_bytes", "links, payload over all hops", "bytes"},
         {"links", "wire_bytes", "links, on the wire", "bytes"},

@@ -148,9 +148,9 @@ static void split_ici(const struct explain_input *in, int core, cycle_t wait,
     cycle_t part[3];
 
     explain_count_copies(v->core[core], &n);
-    local_ns = (double)v->chip->dma_local_ns;
-    if (v->chip->dma_local_gbps > 0.0)
-        local_ns += mean_remote_bytes(v) / v->chip->dma_local_gbps;
+    local_ns = (double)(v->chip->dma_local_ns + v->chip->dma_peer_ns);
+    if (v->chip->dma_peer_gbps > 0.0)
+        local_ns += mean_remote_bytes(v) / v->chip->dma_peer_gbps;
     weight[0] = busiest < 0 ? 0.0
                             : explain_cycles_of_ns(v->chip,
                                                    (double)v->link[busiest]->busy_ps * 1e-3);

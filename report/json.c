@@ -121,9 +121,12 @@ static json_t *make_core(const struct core_counters *c, int index, bool is_timed
     put(o, "ici_received_bytes", json_integer(c->ici_received_bytes));
     put(o, "host_read_bytes", json_integer(c->host_read_bytes));
     put(o, "host_write_bytes", json_integer(c->host_write_bytes));
+    put(o, "peer_sent_bytes", json_integer(c->peer_sent_bytes));
     put(o, "dma_count", json_integer(c->dma_count));
     if (is_timed)
         put(o, "dma_staging_cycles", json_integer(c->dma_staging_cycles));
+    if (is_timed)
+        put(o, "peer_busy_cycles", json_integer(c->peer_busy_cycles));
     return o;
 }
 

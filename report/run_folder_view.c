@@ -106,8 +106,10 @@ static int check_core(const struct reading *r, const struct core_counters *c)
 static int read_new_counts(const struct reading *r, json_t *from, struct core_counters *c)
 {
     static const char *const keys[] = {"dma_staging_cycles", "host_read_bytes",
-                                       "host_write_bytes"};
-    int64_t *const to[] = {&c->dma_staging_cycles, &c->host_read_bytes, &c->host_write_bytes};
+                                       "host_write_bytes", "peer_sent_bytes",
+                                       "peer_busy_cycles"};
+    int64_t *const to[] = {&c->dma_staging_cycles, &c->host_read_bytes, &c->host_write_bytes,
+                           &c->peer_sent_bytes, &c->peer_busy_cycles};
 
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (json_object_get(from, keys[i]) && read_count(r, from, keys[i], to[i]))

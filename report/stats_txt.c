@@ -89,6 +89,7 @@ static void print_traffic(const struct core_counters *c, int core, FILE *to)
         {"cmem_write_bytes", "written to CMEM", "Byte", c->cmem_write_bytes},
         {"host_read_bytes", "copied from host memory", "Byte", c->host_read_bytes},
         {"host_write_bytes", "copied to host memory", "Byte", c->host_write_bytes},
+        {"peer_sent_bytes", "to the other core of its chip", "Byte", c->peer_sent_bytes},
         {"ici_sent_bytes", "to cores of other chips", "Byte", c->ici_sent_bytes},
         {"ici_received_bytes", "from cores of other chips", "Byte", c->ici_received_bytes},
     };
@@ -111,6 +112,8 @@ static void print_core(const struct report_view *v, int core, FILE *to)
                 "halted while others ran", "Cycle");
         put_int(to, name_of("core", core, "", "dma_staging").text, c->dma_staging_cycles,
                 "DMA ports waited for room in their staging memory, added up", "Cycle");
+        put_int(to, name_of("core", core, "", "peer_busy").text, c->peer_busy_cycles,
+                "the link to the other core of its chip was taken", "Cycle");
         print_stalls(c, core, to);
         print_breakdown(v, core, to);
         print_units(c, core, to);

@@ -244,6 +244,8 @@ static const char *find_contradiction(const struct chip *c, const char **reason)
          "must be a multiple of dma.granule_bytes"},
         {c->dma_chunk_bytes % c->dma_vector_bytes == 0, "dma.chunk_bytes",
          "must be a multiple of dma.vector_bytes"},
+        {c->chip_cores == 1 || c->dma_peer_gbps > 0, "dma.peer_gbps",
+         "must not be 0 with chip.cores 2"},
         {c->dma_chunk_bytes <= c->dma_staging_bytes, "dma.staging_bytes",
          "must hold a chunk, dma.chunk_bytes"},
         {c->dma_chunk_bytes <= c->host_staging_bytes, "host.staging_bytes",

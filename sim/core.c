@@ -226,7 +226,8 @@ static void reset_counters(struct core *c)
     c->ici_sent_bytes = c->ici_received_bytes = 0;
     c->cmem_read_bytes = c->cmem_write_bytes = 0;
     c->host_read_bytes = c->host_write_bytes = 0;
-    c->dma_staging_ps = 0;
+    c->peer_sent_bytes = 0;
+    c->dma_staging_ps = c->peer_busy_ps = 0;
     if (!c->program)
         return;
     memset(c->bundle_count, 0, c->program->bundle_count * sizeof(*c->bundle_count));

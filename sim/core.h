@@ -264,6 +264,8 @@ struct core {
     uint32_t dma_issued;                /* copies; dma_count: of them, those that have started */
     int64_t dma_count, hbm_read_bytes, hbm_write_bytes, ici_sent_bytes, ici_received_bytes;
     int64_t cmem_read_bytes, cmem_write_bytes, host_read_bytes, host_write_bytes;
+    int64_t peer_sent_bytes;            /* to the other core of its chip */
+    ps_t peer_busy_ps;                  /* of the link there */
     ps_t dma_staging_ps;                /* that its ports waited for room in their staging */
 };
 

@@ -146,6 +146,8 @@ void core_finish_counters(struct core *c, cycle_t cycles, bool is_complete)
     k->cmem_write_bytes = c->cmem_write_bytes;
     k->host_read_bytes = c->host_read_bytes;
     k->host_write_bytes = c->host_write_bytes;
+    k->peer_sent_bytes = c->peer_sent_bytes;
+    k->peer_busy_cycles = clock_cycle_at(c->clock_mhz, c->peer_busy_ps);
     k->dma_count = c->dma_count;
     k->dma_staging_cycles = clock_cycle_at(c->clock_mhz, c->dma_staging_ps);
     if (is_complete)

@@ -12,11 +12,6 @@
 #include "sim/machine_impl.h"
 #include "sim/race.h"
 
-static ps_t transfer_ps(int64_t bytes, double gbps)
-{
-    return (ps_t)((double)bytes * PS_PER_NS / gbps + 0.5);
-}
-
 void dma_reset(struct machine *m)
 {
     int i, j;
@@ -24,7 +19,7 @@ void dma_reset(struct machine *m)
     for (i = 0; i < m->core_count; i++) {
         struct core_ports *p = &m->ports[i];
 
-        p->remote_free_at = p->hbm_free_at = 0;
+        p->remote_free_at = p->hbm_free_at = p->peer_free_at = 0;
         m->cmem[machine_chip_of(m, i)] = (struct cmem_port){{0, 0}};
         m->host[machine_chip_of(m, i)] = (struct host_link){{0, 0}};
         for (j = 0; j < PORT_COUNT; j++) {
@@ -149,6 +144,8 @@ static void complete_at_once(struct machine *m, struct core *c, int slot)
         c->ici_sent_bytes += d->bytes;
         to->ici_received_bytes += d->bytes;
     }
+    if (peer_between(m, c->number, d->target))
+        peer_take(m, c, d->bytes);
     if (d->is_remote)
         serial_push(m, m->now_ps, EVENT_SENT, c, slot);
     serial_push(m, m->now_ps, EVENT_DONE, c, slot);
@@ -219,7 +216,7 @@ static ps_t access_hbm(struct machine *m, struct core *c, const struct dma *d, i
     struct hbm *hbm = m->hbm[machine_chip_of(m, c->number)];
     int64_t share = c->number % m->chip.chip_cores * m->share_bytes, end = at + bytes;
     ps_t *way_free_at = &m->ports[c->number].hbm_free_at;
-    ps_t last = later(*way_free_at, m->now_ps) + transfer_ps(bytes, m->chip.dma_core_gbps);
+    ps_t last = later(*way_free_at, m->now_ps) + ps_of_bytes(bytes, m->chip.dma_core_gbps);
 
     *way_free_at = last;
     *(is_write ? &c->hbm_write_bytes : &c->hbm_read_bytes) += bytes;
@@ -240,7 +237,7 @@ static ps_t access_cmem(struct machine *m, struct core *c, int64_t bytes, bool i
 
     *(is_write ? &c->cmem_write_bytes : &c->cmem_read_bytes) += bytes;
     *free_at = later(*free_at, m->now_ps)
-               + transfer_ps(bytes, is_write ? m->chip.cmem_write_gbps : m->chip.cmem_read_gbps);
+               + ps_of_bytes(bytes, is_write ? m->chip.cmem_write_gbps : m->chip.cmem_read_gbps);
     return *free_at;
 }
 
@@ -250,7 +247,7 @@ static ps_t access_host(struct machine *m, struct core *c, int64_t bytes, bool i
     ps_t *free_at = &m->host[machine_chip_of(m, c->number)].free_at[is_write];
 
     *(is_write ? &c->host_write_bytes : &c->host_read_bytes) += bytes;
-    *free_at = later(*free_at, m->now_ps) + transfer_ps(bytes, m->chip.host_pcie_gbps);
+    *free_at = later(*free_at, m->now_ps) + ps_of_bytes(bytes, m->chip.host_pcie_gbps);
     return *free_at;
 }
 
@@ -302,7 +299,7 @@ static void take_chunk(struct machine *m, struct core *c, int port)
 
     if (d->done_bytes == 0)
         d->started_ps = m->now_ps;
-    p->free_at = m->now_ps + transfer_ps(port_bytes(m, d, bytes), port_gbps(m, port));
+    p->free_at = m->now_ps + ps_of_bytes(port_bytes(m, d, bytes), port_gbps(m, port));
     end = later(p->free_at, access_side(m, c, d, bytes, false));
     end = later(end, access_side(m, c, d, bytes, true));
     staging_put(&p->staging, end + fixed_ps(m, d), bytes);
@@ -394,6 +391,19 @@ void dma_hop(struct machine *m, struct core *c, const struct event *e)
     take_link(m, c, &chunk);
 }
 
+/* To a core of the same chip, maybe to itself: when the link there is free again, if it takes one. */
+static ps_t send_inside(struct machine *m, struct core *c, struct event *chunk, int64_t bytes)
+{
+    ps_t free_at = m->now_ps;
+
+    if (c->dma[chunk->slot].target != c->number) {
+        free_at = peer_take(m, c, bytes);
+        chunk->ready_at = later(chunk->ready_at, free_at) + m->chip.dma_peer_ns * PS_PER_NS;
+    }
+    come_over(m, c, chunk, chunk->ready_at);
+    return free_at;
+}
+
 /*
  * The next chunk, whose bytes are read by read_at, goes on its way at now_ps:
  * the instant at which the way is free again.
@@ -402,17 +412,15 @@ static ps_t send_chunk(struct machine *m, struct core *c, int slot, int64_t byte
 {
     const struct dma *d = &c->dma[slot];
     int from = machine_chip_of(m, c->number), to = machine_chip_of(m, d->target);
-    double gbps = from == to ? m->chip.dma_local_gbps : m->chip.dma_core_gbps;
-    ps_t sent_at = m->now_ps + transfer_ps(bytes, gbps);
+    double gbps = d->target == c->number ? m->chip.dma_local_gbps : m->chip.dma_core_gbps;
+    ps_t sent_at = m->now_ps + ps_of_bytes(bytes, gbps);
     struct event chunk = {.core = (uint16_t)c->number, .target = c->number, .slot = slot,
                           .value = (int32_t)(d->done_bytes / m->chip.dma_chunk_bytes),
                           .then = EVENT_ARRIVE, .chip = from, .ready_at = later(read_at, sent_at)};
 
     m->ports[c->number].remote_free_at = sent_at;
-    if (from == to) {
-        come_over(m, c, &chunk, chunk.ready_at);
-        return sent_at;
-    }
+    if (from == to)
+        return later(sent_at, send_inside(m, c, &chunk, bytes));
     c->ici_sent_bytes += bytes;
     m->core[d->target].ici_received_bytes += bytes;
     chunk.way = net_way(m->net, from, to);

@@ -56,6 +56,8 @@ struct core_counters {
     int64_t cmem_read_bytes, cmem_write_bytes;  /* by copies and by cld */
     int64_t host_read_bytes, host_write_bytes;  /* by copies from and to host memory */
     int64_t dma_count;
+    int64_t peer_sent_bytes;            /* to the other core of its chip, flags too */
+    cycle_t peer_busy_cycles;           /* that the link there is taken */
     cycle_t dma_staging_cycles;         /* its DMA ports waited for room, summed over them */
 };
 

@@ -27,6 +27,7 @@ struct core_ports {
     struct dma_port port[PORT_COUNT];
     ps_t remote_free_at;
     ps_t hbm_free_at;                   /* its way to the HBM, for reads and writes together */
+    ps_t peer_free_at;                  /* the link from it to the other core of its chip */
 };
 
 struct machine {
@@ -77,6 +78,14 @@ void launch_reset(struct machine *m);
 /* sim/deadlock.c: with no event left, do cores wait? Then that is the fault */
 bool deadlock_find(struct machine *m);
 
+/*
+ * sim/peer.c: `bytes` bytes go over the link to the other core of the chip. When the link is free
+ * again; the last byte is there dma.peer_ns later.
+ */
+ps_t peer_take(struct machine *m, struct core *c, int64_t bytes);
+/* whether what core `from` sends to `to` takes that link */
+bool peer_between(const struct machine *m, int from, int to);
+
 /* sim/dma.c */
 void dma_reset(struct machine *m);
 void dma_start(struct machine *m, struct core *c, int slot);
@@ -90,6 +99,12 @@ void dma_sent(struct machine *m, struct core *c, int slot);
 int64_t dma_port_staging_bytes(const struct chip *chip, int port);
 /* complete: the flag rises, the slot is free again */
 void dma_done(struct machine *m, struct core *c, int slot);
+
+/* of `bytes` bytes at so many bytes per nanosecond */
+static inline ps_t ps_of_bytes(int64_t bytes, double gbps)
+{
+    return (ps_t)((double)bytes * PS_PER_NS / gbps + 0.5);
+}
 
 static inline int machine_chip_of(const struct machine *m, int core)
 {

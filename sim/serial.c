@@ -173,17 +173,21 @@ static void send_message(struct machine *m, const struct event *e, int from, int
 {
     int from_chip = machine_chip_of(m, from), to_chip = machine_chip_of(m, to);
     struct event message = *e;
+    ps_t there_at = m->now_ps;
 
     message.then = (uint16_t)kind;
     message.cause = CAUSE_ICI;
     if (from_chip != to_chip) {
         m->core[from].ici_sent_bytes += m->chip.dma_granule_bytes;
         m->core[to].ici_received_bytes += m->chip.dma_granule_bytes;
+    } else if (from != to) {
+        there_at = peer_take(m, &m->core[from], m->chip.dma_granule_bytes)
+                   + m->chip.dma_peer_ns * PS_PER_NS;
     }
     if (m->options.mode == MODE_FUNCTIONAL) {
         push_again(m, &message, m->now_ps, kind);
     } else if (from_chip == to_chip) {
-        push_arrival(m, &message, m->now_ps);
+        push_arrival(m, &message, there_at);
     } else {
         message.chip = from_chip;
         message.way = net_way(m->net, from_chip, to_chip);

@@ -49,6 +49,7 @@ static const struct field core_fields[] = {
     SAVED(core, ici_sent_bytes), SAVED(core, ici_received_bytes), SAVED(core, cmem_read_bytes),
     SAVED(core, cmem_write_bytes), SAVED_TIME(core, dma_staging_ps),
     SAVED(core, host_read_bytes), SAVED(core, host_write_bytes),
+    SAVED(core, peer_sent_bytes), SAVED_TIME(core, peer_busy_ps),
 
     /* below, and in snapshot_units.c and snapshot_dma.c */
     APART(core, bundle_count), APART(core, bundle_stall), APART(core, bundle_copies),

@@ -32,6 +32,7 @@ static const struct field staged_fields[] = {SAVED_TIME(staged, end), SAVED(stag
 
 static const struct field ports_fields[] = {SAVED_TIME(core_ports, remote_free_at),
                                             SAVED_TIME(core_ports, hbm_free_at),
+                                            SAVED_TIME(core_ports, peer_free_at),
                                             APART(core_ports, port)};
 
 void ranges_archive(struct ranges *r, int64_t limit, struct archive *a)

@@ -49,6 +49,7 @@ void collective_costs_of(const struct chip *chip, enum collective_type type,
     *out = (struct collective_costs){
         .clock_mhz = chip->chip_clock_mhz, .resume_cycles = chip->sync_resume_cycles,
         .core_gbps = chip->dma_core_gbps, .local_gbps = chip->dma_local_gbps,
+        .peer_gbps = chip->dma_peer_gbps, .peer_ps = chip->dma_peer_ns * PS_PER_NS,
         .vector_bytes = (int)chip->dma_vector_bytes, .chunk_bytes = chip->dma_chunk_bytes,
         .hbm_gbps = streaming_gbps(chip, false),
         .hbm_mixed_gbps = streaming_gbps(chip, true), .read_ps = chip->dma_read_ns * PS_PER_NS,

@@ -24,13 +24,14 @@ struct collective_costs {
     struct collective_overheads program;        /* in cycles of this clock */
     int64_t clock_mhz;
     cycle_t resume_cycles;              /* flag satisfied to the next operation */
-    double core_gbps, local_gbps;       /* ceilings of one core's copies, and inside the chip */
+    double core_gbps, local_gbps;       /* ceilings of one core's copies, and inside the core */
+    double peer_gbps;                   /* link to the other core of the chip, each way */
     int vector_bytes;                   /* that every run of a copy takes whole */
     int64_t chunk_bytes;                /* messages of no more are not cut */
     double hbm_gbps, hbm_mixed_gbps;    /* of a chip, between refreshes; reads with writes */
     ps_t refresh_period_ps, refresh_ps; /* it stands still for refresh_ps; 0: never */
     ps_t hbm_read_ps, hbm_write_ps;     /* of an access, beside its bytes */
-    ps_t read_ps, write_ps, local_ps;   /* fixed parts of copies, as dma.*_ns */
+    ps_t read_ps, write_ps, local_ps, peer_ps;  /* fixed parts of copies, as dma.*_ns */
     int queue_depth;                    /* copies of one core under way */
     ps_t arrival_ps;                    /* of every copy to another chip, when it has arrived: */
     double arrival_ps_per_byte;         /* 0 for a chip */

@@ -29,7 +29,7 @@
 
 enum event_kind { EVENT_COPY, EVENT_SEND, EVENT_HEAD, EVENT_FLAG };
 
-enum port { PORT_FROM_HBM, PORT_TO_HBM, PORT_LOCAL, PORT_REMOTE, PORT_COUNT };
+enum port { PORT_FROM_HBM, PORT_TO_HBM, PORT_LOCAL, PORT_REMOTE, PORT_PEER, PORT_COUNT };
 
 enum core_state { CORE_RUNS, CORE_WAITS_FOR_FLAG, CORE_WAITS_FOR_ROOM, CORE_ENDED };
 
@@ -341,6 +341,8 @@ static void arrive(struct engine *n, const struct steps_event *d)
     int to = stand_in(n, d->peer);
     ps_t end = later(n->now, d->there_at) + k->local_ps;
 
+    if (d->core != d->peer && chip_of(n, d->core) == chip_of(n, d->peer))
+        end += k->peer_ps;
     if (d->to_hbm) {
         ps_t written = take_hbm(n, chip_of(n, to), n->now,
                                 d->granules * (int64_t)GRANULE_BYTES, true);
@@ -412,7 +414,11 @@ static void start_send(struct engine *n, struct steps_event *d)
     d->granules -= piece.granules;
     through = take_rate(&n->cores[d->core].port[PORT_REMOTE], n->now,
                         (int64_t)d->engine_granules * piece.granules / d->value * GRANULE_BYTES,
-                        stays ? k->local_gbps : k->core_gbps);
+                        k->core_gbps);
+    if (stays)
+        through = later(through, take_rate(&n->cores[d->core].port[PORT_PEER], n->now,
+                                           piece.granules * (int64_t)GRANULE_BYTES,
+                                           k->peer_gbps));
     piece.there_at = through;
     if (d->from_hbm)
         piece.there_at = later(through, k->read_ps + k->hbm_read_ps

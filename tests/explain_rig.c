@@ -22,7 +22,7 @@ void explain_rig_quiet(struct explain_rig *f)
     }
     f->t.chip.dma_read_ns = f->t.chip.dma_write_ns = 500;
     f->t.chip.dma_core_gbps = 100;
-    f->t.chip.dma_local_gbps = 100;
+    f->t.chip.dma_peer_gbps = 100;
     f->t.chip.dma_local_ns = 100;
     f->t.chip.sync_resume_cycles = 7;
     f->t.chip.ici_hop_ns = 400;

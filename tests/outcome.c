@@ -76,14 +76,16 @@ static void take_units(struct outcome *o, const struct core_counters *k, int cor
 static void take_counters(struct outcome *o, const struct machine *m, int core)
 {
     const struct core_counters *k = machine_counters(m, core);
-    const int64_t times[] = {k->cycles, k->issue_cycles, k->idle_cycles, k->dma_staging_cycles};
+    const int64_t times[] = {k->cycles, k->issue_cycles, k->idle_cycles, k->dma_staging_cycles,
+                             k->peer_busy_cycles};
     const int64_t counts[] = {k->issue_cycles, k->matmul_cycles, k->matmul_flops,
                               k->hbm_read_bytes, k->hbm_write_bytes, k->ici_sent_bytes,
                               k->ici_received_bytes, k->cmem_read_bytes, k->cmem_write_bytes,
                               k->host_read_bytes, k->host_write_bytes,
-                              k->dma_count};
+                              k->peer_sent_bytes, k->dma_count};
 
-    put(o, OUTCOME_TIMES, core, "cycles, issue, idle, staging", times, sizeof(times[0]), COUNT_OF(times));
+    put(o, OUTCOME_TIMES, core, "cycles, issue, idle, staging, peer", times, sizeof(times[0]),
+        COUNT_OF(times));
     put(o, OUTCOME_TIMES, core, "stalls", k->stall_cycles, sizeof(k->stall_cycles[0]),
         STALL_COUNT);
     put(o, OUTCOME_COUNTS, core, "bundles, matmul, bytes, copies", counts, sizeof(counts[0]),

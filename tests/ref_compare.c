@@ -89,6 +89,8 @@ static void compare_counters(struct finding *f)
     hold(f, "dma_staging_cycles", -1, a->dma_staging_cycles, b->dma_staging_cycles);
     hold(f, "host_read_bytes", -1, a->host_read_bytes, b->host_read_bytes);
     hold(f, "host_write_bytes", -1, a->host_write_bytes, b->host_write_bytes);
+    hold(f, "peer_sent_bytes", -1, a->peer_sent_bytes, b->peer_sent_bytes);
+    hold(f, "peer_busy_cycles", -1, a->peer_busy_cycles, b->peer_busy_cycles);
     hold(f, "dma_count", -1, a->dma_count, b->dma_count);
     hold(f, "the count of units", -1, a->unit_count, b->unit_count);
 }

@@ -542,6 +542,19 @@ ps_t ref_chunk_on_link(struct ref_machine *m, struct ref_core *c, const struct r
     return hop.free_at;
 }
 
+/* `bytes` bytes for core `to` of the same chip are there, if all of them are here at not_before */
+ps_t ref_cross_chip(struct ref_core *c, int to, int64_t bytes, ps_t not_before)
+{
+    ps_t takes = time_of(bytes, c->m->chip.dma_peer_gbps);
+
+    if (to == c->number)
+        return not_before;
+    c->counters.peer_sent_bytes += bytes;
+    c->peer_busy_ps += takes;
+    c->peer_free_at = takes + later(c->m->now_ps, c->peer_free_at);
+    return later(not_before, c->peer_free_at) + c->m->chip.dma_peer_ns * PS_PER_NS;
+}
+
 void ref_send_chunk(struct ref_machine *m, struct ref_core *c, const struct ref_event *e)
 {
     struct ref_copy *d = &c->copy[e->index];
@@ -559,8 +572,9 @@ void ref_send_chunk(struct ref_machine *m, struct ref_core *c, const struct ref_
     }
     if (d->source == MEMORY_HBM)
         read_at = ask_hbm(c, d, false, d->done, chunk.value) + m->chip.dma_read_ns * PS_PER_NS;
-    sent_at = m->now_ps + time_of(chunk.value * GRANULE, from == to ? m->chip.dma_local_gbps
-                                                                    : m->chip.dma_core_gbps);
+    sent_at = m->now_ps + time_of(chunk.value * GRANULE, d->target == c->number
+                                                         ? m->chip.dma_local_gbps
+                                                         : m->chip.dma_core_gbps);
     c->remote_free_at = sent_at;
     chunk.not_before = later(read_at, sent_at);
     d->done += chunk.value;
@@ -570,7 +584,10 @@ void ref_send_chunk(struct ref_machine *m, struct ref_core *c, const struct ref_
         chunk.way = net_way(m->net, from, to);
         sent_at = later(sent_at, ref_chunk_on_link(m, c, &chunk));
     } else {
-        chunk_is_over(c, &chunk, chunk.not_before);
+        chunk_is_over(c, &chunk, ref_cross_chip(c, d->target, chunk.value * GRANULE,
+                                                chunk.not_before));
+        if (d->target != c->number)
+            sent_at = later(sent_at, c->peer_free_at);
     }
     if (d->done < d->size)
         ref_follow(c, sent_at, (struct ref_event){.kind = REF_SEND_CHUNK, .index = e->index});

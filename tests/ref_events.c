@@ -166,7 +166,8 @@ static void send(struct ref_machine *m, const struct ref_event *e, int from, int
     message.kind = message.then = kind;
     message.cause = STALL_ICI;
     if (from / cores == to / cores) {
-        ref_follow(&m->core[e->core], m->now_ps + m->chip.dma_local_ns * PS_PER_NS, message);
+        ref_follow(&m->core[e->core], ref_cross_chip(&m->core[from], to, bytes, m->now_ps)
+                                      + m->chip.dma_local_ns * PS_PER_NS, message);
         return;
     }
     m->core[from].counters.ici_sent_bytes += bytes;

@@ -186,6 +186,7 @@ struct ref_core {
     int copies_queued, copies_running;
     struct ref_port port[REF_PORT_COUNT];
     ps_t remote_free_at, staging_ps;
+    ps_t peer_free_at, peer_busy_ps;    /* the way to the other core of the chip */
     ps_t hbm_free_at;                   /* its reads and writes of the HBM go at core_gbps */
     struct ref_copy *complete;          /* contents not moved yet */
     size_t complete_count, complete_capacity;
@@ -320,6 +321,7 @@ bool ref_check_core(struct ref_core *c, cycle_t at, int32_t number);
 
 /* tests/ref_dma.c */
 ps_t ref_chunk_on_link(struct ref_machine *m, struct ref_core *c, const struct ref_event *e);
+ps_t ref_cross_chip(struct ref_core *c, int to, int64_t bytes, ps_t not_before);
 void ref_copy_begins(struct ref_machine *m, struct ref_core *c, int index);
 void ref_port_turn(struct ref_machine *m, struct ref_core *c, int port);
 void ref_send_chunk(struct ref_machine *m, struct ref_core *c, const struct ref_event *e);

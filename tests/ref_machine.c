@@ -244,6 +244,7 @@ static void start_core(struct ref_core *c)
         c->port[i].is_waiting = false;
     }
     c->remote_free_at = c->staging_ps = c->hbm_free_at = 0;
+    c->peer_free_at = c->peer_busy_ps = 0;
     reset_registers(c);
     reset_units(c);
     memset(c->unit, 0, sizeof(c->unit));
@@ -391,6 +392,7 @@ static void finish(struct ref_machine *m)
         m->core[i].counters.cycles = m->cycles;
         m->core[i].counters.idle_cycles = m->cycles - m->core[i].halted_at;
         m->core[i].counters.dma_staging_cycles = ref_cycle_at(m, m->core[i].staging_ps);
+        m->core[i].counters.peer_busy_cycles = ref_cycle_at(m, m->core[i].peer_busy_ps);
         finish_units(&m->core[i]);
     }
 }

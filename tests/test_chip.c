@@ -513,6 +513,8 @@ TEST(set_refuses_what_a_chip_file_could_not_say)
                      "of 4096, a vector tile");
     expect_set_error("dma.staging_bytes=2048", "--set: dma.staging_bytes=2048: dma.staging_bytes "
                      "must hold a chunk, dma.chunk_bytes");
+    expect_set_error("dma.peer_gbps=0", "--set: dma.peer_gbps=0: dma.peer_gbps must not be 0 with "
+                     "chip.cores 2");
     expect_set_error("dma.vector_bytes=500", "--set: dma.vector_bytes=500: dma.vector_bytes must "
                      "be a multiple of dma.granule_bytes");
     expect_set_error("dma.vector_bytes=3072", "--set: dma.vector_bytes=3072: dma.chunk_bytes must "

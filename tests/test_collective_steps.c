@@ -67,8 +67,9 @@ static const struct net_config links = {.dim = {1, 1, 1}, .link_gbps = 1.0, .pac
 static const struct collective_costs costs = {
     .program = {.op_cycles = {1, 2, 3, 4, 5}, .page_ops = 1000, .add_round_bytes = 1024,
                 .add_round_cycles = 6, .add_rest_cycles = 2, .add_only_rest_cycles = 9},
-    .clock_mhz = 1000, .resume_cycles = 7, .core_gbps = 100, .local_gbps = 50, .hbm_gbps = 200,
-    .hbm_mixed_gbps = 150, .read_ps = 400000, .write_ps = 380000, .local_ps = 100000, .vector_bytes = 512,
+    .clock_mhz = 1000, .resume_cycles = 7, .core_gbps = 100, .local_gbps = 50, .peer_gbps = 50,
+    .hbm_gbps = 200, .hbm_mixed_gbps = 150, .read_ps = 400000, .write_ps = 380000,
+    .local_ps = 100000, .vector_bytes = 512,
     .chunk_bytes = 4096, .queue_depth = 64,
 };
 
