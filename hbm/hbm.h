@@ -84,7 +84,8 @@ enum hbm_row { HBM_ROW_HIT, HBM_ROW_CLOSED, HBM_ROW_CONFLICT };
 /* Bursts on one row of one bank, one behind the other: of what run_count counts one. */
 struct hbm_run {
     ps_t asked_at;                      /* the access under which it was planned, in order */
-    ps_t data_at, end_at;               /* data bus taken from data_at to end_at */
+    ps_t data_at, end_at;               /* data bus taken from data_at to end_at; equal where
+                                           a read was served by a write that is held back */
     int channel, bank;
     enum hbm_row row;
     bool is_write;

@@ -76,7 +76,7 @@ enum trace_row { TRACE_ROW_HIT, TRACE_ROW_CLOSED, TRACE_ROW_CONFLICT };
 /* Bursts on one row of one bank, one behind the other (struct hbm_run of hbm/hbm.h). */
 struct trace_hbm {
     ps_t asked_at;                      /* in the order told; a write held back may be before it */
-    ps_t data_at, end_at;               /* data bus taken from data_at to end_at */
+    ps_t data_at, end_at;               /* data bus taken from data_at to end_at: struct hbm_run */
     int16_t channel, bank;
     uint8_t row;                        /* enum trace_row */
     bool is_write, has_met_refresh;
