@@ -26,15 +26,19 @@ expect 0 '  engine        steps: programs on 8192 cores would take about ' \
 expect 0 'the bandwidth of the links (bandwidth 1.985 ms, ' \
     collective all-reduce --bytes 256M --tpu v4-8192 --algo torus
 
-# one chip for all, or all: the same but for the host's time
-for kind in all-reduce all-gather reduce-scatter; do
-    "$systole" collective $kind --bytes 1M --tpu v4-128 --algo torus --engine steps --csv - |
-        cut -d, -f1-21 >"$work/one"
-    "$systole" collective $kind --bytes 1M --tpu v4-128 --algo torus --engine steps --csv - \
-        --no-symmetry | cut -d, -f1-20 >"$work/all"
-    cut -d, -f1-20 "$work/one" | cmp -s - "$work/all" ||
-        fail "$kind: $(cat "$work/one" "$work/all")"
+# one chip for all, or every chip: the same times, of every algorithm that does the kind
+for tpu in v4-16 v4-128 v5p-128 v7x-64; do
+    for kind in all-reduce reduce-scatter all-gather all-to-all broadcast permute; do
+        set -- collective $kind --tpu $tpu --engine steps --sweep bytes=64K,1M --sweep algo=all
+        "$systole" "$@" --csv "$work/one" >"$work/log" || fail "$kind on $tpu: $(cat "$work/log")"
+        "$systole" "$@" --csv "$work/all" --no-symmetry >"$work/log"
+        cut -d, -f1-21 "$work/one" >"$work/one.cut"
+        cut -d, -f1-21 "$work/all" | cmp -s - "$work/one.cut" ||
+            fail "$kind on $tpu: $(diff "$work/one" "$work/all")"
+    done
 done
+"$systole" collective all-reduce --bytes 1M --tpu v7x-64 --algo torus --engine steps >"$work/log"
+grep -q 'one chip for all 64' "$work/log" || fail "no symmetry: $(cat "$work/log")"
 
 # both engines: within 5 %
 microseconds() { "$systole" collective "$@" --csv - | tail -1 | cut -d, -f10; }
