@@ -188,12 +188,13 @@ static bool append_run(struct hbm *h, struct hbm_channel *ch, struct hbm_bank *b
 {
     const struct hbm_config *c = &h->config;
     const bool is_hit = b->open_row == q->row + 1;
-    struct hbm_taken *last = ch->taken + ch->taken_count - 1;
+    struct hbm_taken *last;
     ps_t activate_at = 0, ready_at, data_at, data_end_at, closed_at;
     enum hbm_row kind;
 
     if (ch->taken_count == 0 || ch->taken_count == ch->taken_capacity || h->watch)
         return false;
+    last = &ch->taken[ch->taken_count - 1];
     if (!is_hit) {
         activate_at = activate_last(h, ch, b, q, earliest);
         if (activate_at < 0 || activate_at + c->tras_ps > due_at)
