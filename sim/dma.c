@@ -5,9 +5,8 @@
  * then come those from HBM, to HBM, from CMEM, to CMEM, and the rest. A port takes a chunk,
  * is free again after the chunk's bytes at the port's rate, and turns to the
  * next copy. Chunks do not wait for each other's data, but for a place in the
- * port's staging memory (sim/staging.h). Copies to other cores go chunk by chunk
- * too, each copy at the pace of the first link it uses: a link's rate fills no
- * more than a small part of the staging memory, which is not counted there.
+ * port's staging memory (sim/staging.h). Copies to other cores share one more
+ * port, each copy at the pace of the first link it uses.
  */
 #include "sim/machine_impl.h"
 #include "sim/race.h"
@@ -20,6 +19,7 @@ void dma_reset(struct machine *m)
         struct core_ports *p = &m->ports[i];
 
         p->remote_free_at = p->hbm_free_at = p->peer_free_at = 0;
+        staging_reset(&p->remote_staging);
         m->cmem[machine_chip_of(m, i)] = (struct cmem_port){{0, 0}};
         m->host[machine_chip_of(m, i)] = (struct host_link){{0, 0}};
         for (j = 0; j < PORT_COUNT; j++) {
@@ -280,13 +280,13 @@ static ps_t fixed_ps(const struct machine *m, const struct dma *d)
     }
 }
 
-/* for how many bytes a chunk holds its port: those of its longer side; inside the HBM of both */
+/* for how many bytes a chunk holds its port: those of its longer side; inside one HBM of both */
 static int64_t port_bytes(const struct machine *m, const struct dma *d, int64_t bytes)
 {
     int64_t in = vectors_bytes(m, d, false, bytes), out = vectors_bytes(m, d, true, bytes);
 
-    return d->source_space == SPACE_HBM && d->destination_space == SPACE_HBM ? in + out
-                                                                           : later(in, out);
+    return d->source_space == SPACE_HBM && d->destination_space == SPACE_HBM && !d->is_remote
+               ? in + out : later(in, out);
 }
 
 static void take_chunk(struct machine *m, struct core *c, int port)
@@ -413,7 +413,7 @@ static ps_t send_chunk(struct machine *m, struct core *c, int slot, int64_t byte
     const struct dma *d = &c->dma[slot];
     int from = machine_chip_of(m, c->number), to = machine_chip_of(m, d->target);
     double gbps = d->target == c->number ? m->chip.dma_local_gbps : m->chip.dma_core_gbps;
-    ps_t sent_at = m->now_ps + ps_of_bytes(bytes, gbps);
+    ps_t sent_at = m->now_ps + ps_of_bytes(port_bytes(m, d, bytes), gbps);
     struct event chunk = {.core = (uint16_t)c->number, .target = c->number, .slot = slot,
                           .value = (int32_t)(d->done_bytes / m->chip.dma_chunk_bytes),
                           .then = EVENT_ARRIVE, .chip = from, .ready_at = later(read_at, sent_at)};
@@ -427,6 +427,19 @@ static ps_t send_chunk(struct machine *m, struct core *c, int slot, int64_t byte
     return later(sent_at, take_link(m, c, &chunk));
 }
 
+/* when what sends to other cores takes a chunk that asks now: free, and with a place for it */
+static ps_t remote_turn(struct machine *m, struct core *c, int64_t bytes)
+{
+    struct core_ports *p = &m->ports[c->number];
+
+    if (p->remote_free_at <= m->now_ps) {
+        p->remote_free_at = staging_room(&p->remote_staging, m->now_ps, bytes,
+                                         m->chip.dma_staging_bytes);
+        c->dma_staging_ps += p->remote_free_at - m->now_ps;
+    }
+    return p->remote_free_at;
+}
+
 /*
  * A chunk that finds the way taken keeps its place in the order, so that copies
  * take turns. What comes from HBM is asked for when it is sent, and is there when
@@ -436,12 +449,12 @@ void dma_remote_chunk(struct machine *m, struct core *c, const struct event *e)
 {
     struct dma *d = &c->dma[e->slot];
     int64_t bytes = chunk_of(m, d);
-    ps_t sent_at, read_at = m->now_ps;
+    ps_t sent_at, read_at = m->now_ps, turn = remote_turn(m, c, bytes);
 
-    if (m->ports[c->number].remote_free_at > m->now_ps) {
+    if (turn > m->now_ps) {
         struct event again = *e;
 
-        again.at = m->ports[c->number].remote_free_at;
+        again.at = turn;
         event_push(&m->queue, &again);
         return;
     }
@@ -451,6 +464,7 @@ void dma_remote_chunk(struct machine *m, struct core *c, const struct event *e)
         read_at = access_hbm(m, c, d, d->done_bytes, bytes, false)
                   + m->chip.dma_read_ns * PS_PER_NS;
     sent_at = send_chunk(m, c, e->slot, bytes, read_at);
+    staging_put(&m->ports[c->number].remote_staging, later(sent_at, read_at), bytes);
     d->done_bytes += bytes;
     if (d->done_bytes < d->bytes)
         serial_push(m, sent_at, EVENT_CHUNK, c, e->slot);

@@ -119,6 +119,7 @@ void machine_destroy(struct machine *m)
         core_fini(&m->core[i]);
         for (port = 0; port < PORT_COUNT; port++)
             staging_fini(&m->ports[i].port[port].staging);
+        staging_fini(&m->ports[i].remote_staging);
     }
     for (i = 0; i < m->chip_count; i++)
         hbm_destroy(m->hbm[i]);

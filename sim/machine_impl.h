@@ -25,7 +25,8 @@ enum {
 
 struct core_ports {
     struct dma_port port[PORT_COUNT];
-    ps_t remote_free_at;
+    ps_t remote_free_at;                /* what sends to other cores */
+    struct staging remote_staging;      /* its chunks that have not left */
     ps_t hbm_free_at;                   /* its way to the HBM, for reads and writes together */
     ps_t peer_free_at;                  /* the link from it to the other core of its chip */
 };

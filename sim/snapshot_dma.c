@@ -33,7 +33,7 @@ static const struct field staged_fields[] = {SAVED_TIME(staged, end), SAVED(stag
 static const struct field ports_fields[] = {SAVED_TIME(core_ports, remote_free_at),
                                             SAVED_TIME(core_ports, hbm_free_at),
                                             SAVED_TIME(core_ports, peer_free_at),
-                                            APART(core_ports, port)};
+                                            APART(core_ports, port), APART(core_ports, remote_staging)};
 
 void ranges_archive(struct ranges *r, int64_t limit, struct archive *a)
 {
@@ -186,6 +186,7 @@ void ports_archive(const struct chip *chip, struct core_ports *p, struct archive
         archive_staging(chip->dma_chunk_bytes, dma_port_staging_bytes(chip, i), &port->staging,
                         a);
     }
+    archive_staging(chip->dma_chunk_bytes, chip->dma_staging_bytes, &p->remote_staging, a);
 }
 
 /* what it is, or becomes at the end of its way */

@@ -339,6 +339,17 @@ static int64_t staged_bytes(const struct ref_port *p, ps_t at)
     return bytes;
 }
 
+/* the first instant from `at` on at which no more than `most` bytes are on their way */
+static ps_t room_from(const struct ref_port *p, ps_t at, int64_t most)
+{
+    for (size_t i = 0; staged_bytes(p, at) > most; i++) {
+        while (p->staged[i].leaves_at <= at)
+            i++;
+        at = p->staged[i].leaves_at;
+    }
+    return at;
+}
+
 /* the first instant at which the port is free and what it has staged leaves room for a chunk */
 static void plan_turn(struct ref_core *c, int number)
 {
@@ -346,13 +357,8 @@ static void plan_turn(struct ref_core *c, int number)
     bool is_host = number == REF_FROM_HOST || number == REF_TO_HOST;
     int64_t most = (is_host ? c->m->chip.host_staging_bytes : c->m->chip.dma_staging_bytes)
                    - chunk_of(c->m, &c->copy[p->copy[0]]) * GRANULE;
-    ps_t free_at = later(c->m->now_ps, p->free_at), at = free_at;
+    ps_t free_at = later(c->m->now_ps, p->free_at), at = room_from(p, free_at, most);
 
-    for (size_t i = 0; staged_bytes(p, at) > most; i++) {
-        while (p->staged[i].leaves_at <= at)
-            i++;
-        at = p->staged[i].leaves_at;
-    }
     c->staging_ps += at - free_at;
     ref_follow(c, at, (struct ref_event){.kind = REF_PORT_TURN, .index = number});
     p->is_waiting = true;
@@ -562,20 +568,27 @@ void ref_send_chunk(struct ref_machine *m, struct ref_core *c, const struct ref_
     struct ref_event chunk = {.kind = REF_ON_LINK, .then = REF_CHUNK_ARRIVES, .index = e->index,
                               .first = d->done, .value = chunk_of(m, d), .chip = from};
     ps_t read_at = m->now_ps, sent_at;
+    int64_t vectors = later(vector_count(m, d, false, chunk.value),
+                            vector_count(m, d, true, chunk.value));
 
-    if (c->remote_free_at > m->now_ps) {                /* it keeps its place in the line */
+    if (c->sender.free_at <= m->now_ps) {
+        c->sender.free_at = room_from(&c->sender, m->now_ps,
+                                      m->chip.dma_staging_bytes - chunk.value * GRANULE);
+        c->staging_ps += c->sender.free_at - m->now_ps;
+    }
+    if (c->sender.free_at > m->now_ps) {                /* it keeps its place in the line */
         struct ref_event again = *e;
 
-        again.at = c->remote_free_at;
+        again.at = c->sender.free_at;
         ref_add_event(m, &again);
         return;
     }
     if (d->source == MEMORY_HBM)
         read_at = ask_hbm(c, d, false, d->done, chunk.value) + m->chip.dma_read_ns * PS_PER_NS;
-    sent_at = m->now_ps + time_of(chunk.value * GRANULE, d->target == c->number
-                                                         ? m->chip.dma_local_gbps
+    sent_at = m->now_ps + time_of(vectors * m->chip.dma_vector_bytes,
+                                  d->target == c->number ? m->chip.dma_local_gbps
                                                          : m->chip.dma_core_gbps);
-    c->remote_free_at = sent_at;
+    c->sender.free_at = sent_at;
     chunk.not_before = later(read_at, sent_at);
     d->done += chunk.value;
     if (from != to) {
@@ -589,6 +602,7 @@ void ref_send_chunk(struct ref_machine *m, struct ref_core *c, const struct ref_
         if (d->target != c->number)
             sent_at = later(sent_at, c->peer_free_at);
     }
+    stage(&c->sender, later(sent_at, read_at), chunk.value * GRANULE);
     if (d->done < d->size)
         ref_follow(c, sent_at, (struct ref_event){.kind = REF_SEND_CHUNK, .index = e->index});
     else

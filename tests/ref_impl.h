@@ -185,7 +185,8 @@ struct ref_core {
     struct ref_copy *copy;              /* dma.queue_depth */
     int copies_queued, copies_running;
     struct ref_port port[REF_PORT_COUNT];
-    ps_t remote_free_at, staging_ps;
+    struct ref_port sender;             /* to other cores: its time and what it has staged */
+    ps_t staging_ps;
     ps_t peer_free_at, peer_busy_ps;    /* the way to the other core of the chip */
     ps_t hbm_free_at;                   /* its reads and writes of the HBM go at core_gbps */
     struct ref_copy *complete;          /* contents not moved yet */

@@ -154,6 +154,7 @@ void ref_destroy(struct ref_machine *m)
             mem_free(c->port[j].copy);
         for (int j = 0; j < REF_PORT_COUNT; j++)
             mem_free(c->port[j].staged);
+        mem_free(c->sender.staged);
         mem_free(c->store);
         mem_free(c->complete);
     }
@@ -243,7 +244,9 @@ static void start_core(struct ref_core *c)
         c->port[i].staged_count = 0;
         c->port[i].is_waiting = false;
     }
-    c->remote_free_at = c->staging_ps = c->hbm_free_at = 0;
+    c->sender.free_at = 0;
+    c->sender.staged_count = 0;
+    c->staging_ps = c->hbm_free_at = 0;
     c->peer_free_at = c->peer_busy_ps = 0;
     reset_registers(c);
     reset_units(c);

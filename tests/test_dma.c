@@ -170,6 +170,37 @@ TEST(runs_take_whole_vectors_of_the_engine)
     rig_close(&r);
 }
 
+/*
+ * The same of copies to the other core, at 64 GB/s of the sender's engine, over a link that is
+ * never in the way: 4096 granules in runs of `run`, `from` and `to` apart.
+ */
+TEST(runs_of_remote_copies_take_whole_vectors_too)
+{
+    static const struct rig_options slow = {.set = {"dma.core_gbps=64", "dma.peer_gbps=100000"}};
+    static const struct { int32_t run, from, to; int64_t vectors; } cases[] = {
+        {4096, 0, 0, 256}, {16, 32, 16, 256}, {16, 16, 48, 256}, {8, 16, 8, 512}, {8, 8, 16, 512},
+        {32, 40, 40, 256}, {1, 2, 1, 4096}, {1, 1, 1, 256}};
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        int32_t word[16] = {VMEM | VMEM << 4 | 0x100, 0, 262144, cases[i].run,
+                            4096 / cases[i].run, cases[i].from, cases[i].to, 1, 0, 0, 1, 0, 0,
+                            3, 4, 1};
+        struct rig r;
+        struct err e;
+
+        rig_open(&r, "v3", &slow);
+        assert_int_equal(machine_smem_write(r.m, 0, 64, word, 64, &e), 0);
+        rig_load(&r, 0, "{ dma.general [smem:64] }\n{ dma.done.wait [sflag:4], 4096 }\n"
+                        "{ vsyncadd [sflag:4], -4096 }\n{ shalt }");
+        rig_load(&r, 1, "{ dma.done.wait [sflag:3], 4096 }\n{ vsyncadd [sflag:3], -4096 }\n"
+                        "{ shalt }");
+        if (rig_run(&r))
+            fail_msg("%s", r.err.msg);
+        assert_int_equal(machine_cycles(r.m), cycles_at(&r, cases[i].vectors * 8 + 200));
+        rig_close(&r);
+    }
+}
+
 TEST(hbm_addresses_have_no_sign)
 {
     uint32_t words[32], back[32];
@@ -595,6 +626,7 @@ int main(void)
         T(every_pair_of_memories_can_be_copied),
         T(strides_work_between_all_memories),
         T(strides_that_touch_cost_what_one_run_costs), T(runs_take_whole_vectors_of_the_engine),
+        T(runs_of_remote_copies_take_whole_vectors_too),
         T(hbm_addresses_have_no_sign),
         T(four_dimensions_match_plain_loops),
         T(every_field_of_a_descriptor_is_checked),

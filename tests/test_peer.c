@@ -161,6 +161,50 @@ TEST(copies_to_other_chips_do_not_wait_for_it)
     assert_in_range(waited[1], waited[0], waited[0] + cycles_at(27300) + 1);
 }
 
+/*
+ * One chunk may be on its way: two copies of two chunks each take turns, and all but the first
+ * chunk wait from when the engine is free, 9.102 ns after the chunk before, until that is gone.
+ */
+TEST(what_is_sent_waits_for_room_in_the_staging_memory)
+{
+    static const struct rig_options one = {.set = {
+        "dma.peer_gbps=4.096", "dma.peer_ns=50", "dma.local_ns=100", "dma.staging_bytes=4096"}};
+    struct rig r;
+
+    rig_open(&r, "v3", &one);
+    rig_load(&r, 0, "{ dma.vmem_to_vmem.remote 0, 256, 1024, [sflag:3], [sflag:4], 1 }\n"
+                    "{ dma.vmem_to_vmem.remote 0, 256, 2048, [sflag:3], [sflag:4], 1 }\n"
+                    END(4, 512) "{ shalt }");
+    rig_load(&r, 1, END(3, 512) "{ shalt }");
+    if (rig_run(&r))
+        fail_msg("%s", r.err.msg);
+    assert_int_equal(machine_cycles(r.m), end_at(100000 + 4 * 1000000 + 50000 + 100000));
+    assert_int_equal(machine_counters(r.m, 0)->dma_staging_cycles,
+                     cycles_at(3 * (1000000 - 9102)));
+    rig_close(&r);
+}
+
+/* Reads that take 10 us, two under way: a pair every 10 us and what the HBM takes by itself. */
+TEST(what_is_read_to_be_sent_is_bounded_too)
+{
+    static const struct rig_options two = {
+        .set = {"dma.read_ns=10000", "dma.staging_bytes=8192", "dma.peer_gbps=450"}};
+    struct rig r;
+    cycle_t waited;
+
+    rig_open(&r, "v3", &two);
+    rig_load(&r, 0, "{ dma.hbm_to_vmem.remote 0, 1280, 0, [sflag:3], [sflag:4], 1 }\n"
+                    END(4, 1280) "{ shalt }");
+    rig_load(&r, 1, END(3, 1280) "{ shalt }");
+    if (rig_run(&r))
+        fail_msg("%s", r.err.msg);
+    waited = machine_bundle_stall(r.m, 1, 0) - 7;
+    assert_in_range(waited, cycles_at(5 * 10000000ll), cycles_at(5 * 10100000ll + 200000));
+    assert_in_range(machine_counters(r.m, 0)->dma_staging_cycles, cycles_at(4 * 9900000ll),
+                    cycles_at(4 * 10100000ll));
+    rig_close(&r);
+}
+
 TEST(a_copy_to_the_own_core_does_not_take_it)
 {
     struct rig r;
@@ -215,6 +259,8 @@ int main(void)
         cmocka_unit_test(flags_that_are_read_cross_it_twice),
         cmocka_unit_test(copies_between_hbms_cross_it_too),
         cmocka_unit_test(copies_to_other_chips_do_not_wait_for_it),
+        cmocka_unit_test(what_is_sent_waits_for_room_in_the_staging_memory),
+        cmocka_unit_test(what_is_read_to_be_sent_is_bounded_too),
         cmocka_unit_test(a_copy_to_the_own_core_does_not_take_it),
         cmocka_unit_test(functional_mode_counts_the_same_bytes),
         cmocka_unit_test(dies_of_a_v7x_are_joined_by_a_link),
