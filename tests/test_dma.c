@@ -343,6 +343,7 @@ TEST(every_field_of_a_descriptor_is_checked)
         rig_open(&r, "v3", NULL);
         load_general(&r, word, 2);
         assert_int_equal(rig_run(&r), -1);
+        assert_ptr_equal(strstr(r.err.msg, "core 0 cycle 0 bundle 0 (line 1): "), r.err.msg);
         if (!strstr(r.err.msg, cases[i].part))
             fail_msg("\"%s\" does not contain \"%s\"", r.err.msg, cases[i].part);
         rig_close(&r);
