@@ -22,8 +22,8 @@ static int run_here(const char *tpu, struct cost *out, struct err *e)
 {
     struct collective_options o = {
         .tpu = tpu, .kind = COLLECTIVE_ALL_REDUCE, .algo = COLLECTIVE_TORUS,
-        .bytes = 256 * MIB, .chunk_bytes = 192 * KIB, .engine = ENGINE_STEPS,
-        .no_symmetry = true, .shift = 1, .thread_count = 1};
+        .bytes = 256 * MIB, .engine = ENGINE_STEPS, .no_symmetry = true, .shift = 1,
+        .thread_count = 1};
     struct collective_answer answer;
     struct rusage use;
     struct arena a;

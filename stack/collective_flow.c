@@ -387,12 +387,16 @@ static struct plan_box stage_box(const struct flow *f, int stage)
 }
 
 #define CHUNK_LEAST_BYTES (32 * KIB)    /* about what a link moves in the latency of a step */
-#define CHUNK_MOST_BYTES (128 * KIB)    /* the time to fill a leg's first steps grows with it */
+#define CHUNK_MOST_BYTES (192 * KIB)    /* the time to fill a leg's first steps grows with it */
 
-/* Four chunks or more to a step, so that additions run beside transfers, unless they get small. */
+/*
+ * As few chunks to a step as overlap needs, for each costs its own operations:
+ * two, for those go round together and one is added while the other is on its
+ * way. One where two would be small; more where they would be large.
+ */
 static int64_t chunk_of_step(const struct flow_mode *m, int64_t step_bytes)
 {
-    int64_t chunk = later(round_up(step_bytes / 4, PLAN_ROW_BYTES), CHUNK_LEAST_BYTES);
+    int64_t chunk = later(round_up(step_bytes / 2, PLAN_ROW_BYTES), CHUNK_LEAST_BYTES);
 
     return m->is_chosen || chunk > m->chunk_bytes ? m->chunk_bytes : chunk;
 }

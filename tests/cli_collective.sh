@@ -26,6 +26,13 @@ expect 0 '  engine        steps: programs on 8192 cores would take about ' \
 expect 0 'the bandwidth of the links (bandwidth 1.985 ms, ' \
     collective all-reduce --bytes 256M --tpu v4-8192 --algo torus
 
+# chunks as they are chosen: nine tenths of it at least, and few enough operations to simulate
+# every chip of the pod
+grep '%  of the bound' "$work/log" | awk '{ exit !($2 >= 90) }' ||
+    fail "an all-reduce of 256 MiB: $(cat "$work/log")"
+sed -n 's/.*host; \([0-9,]*\) operations.*/\1/p' "$work/log" | tr -d , |
+    awk '{ exit !($1 <= 100e6) }' || fail "too many operations: $(cat "$work/log")"
+
 # one chip for all, or every chip: the same times, of every algorithm that does the kind
 for tpu in v4-16 v4-128 v5p-128 v7x-64; do
     for kind in all-reduce reduce-scatter all-gather all-to-all broadcast permute; do
