@@ -21,6 +21,11 @@ struct leg {
     int credit_flag;
 };
 
+/* a chunk's part in a step: the index-th of its group */
+struct turn {
+    int64_t group, step, index;
+};
+
 struct flow {
     const struct plan_route *route;
     const struct flow_mode *mode;
@@ -33,6 +38,7 @@ struct flow {
 
     /* where the writing of its list stands */
     int at_leg;
+    struct turn turn, own_turn;         /* of the next action; of the own chunk loaded next */
     int64_t action, sent, consumed, own_used, own_loaded;
     int64_t clock;                      /* bytes moved, and what an action costs besides */
 };
@@ -70,25 +76,58 @@ static struct plan_where block_at(const struct plan_builder *b, const struct flo
     return w;
 }
 
-/*
- * Action or own use `index` of a leg whose chunks go round in groups, `steps`
- * steps each. The last group takes what is left over too: one chunk alone would
- * wait in each step for the addition of the one before. No group is larger than
- * the slots.
- */
-static void find_action(const struct flow *f, const struct leg *l, int64_t index, int64_t steps,
-                        int64_t *step, int64_t *chunk)
+/* Chunks go round in groups as equal as can be, none larger than half the slots. */
+static int64_t group_count(const struct flow *f, const struct leg *l)
 {
-    int64_t size = f->mode->group, last = later(l->chunks / size - 1, 0);
-    int64_t group = index / (size * steps);
+    return div_up(l->chunks, f->mode->group);
+}
 
-    if (group > last)
-        group = last;
-    index -= group * size * steps;
-    if (group == last)
-        size = l->chunks - last * size;
-    *step = index / size;
-    *chunk = group * f->mode->group + index % size;
+static int64_t group_first(const struct flow *f, const struct leg *l, int64_t group)
+{
+    return group * l->chunks / group_count(f, l);
+}
+
+static int64_t chunk_of_turn(const struct flow *f, const struct leg *l, const struct turn *t)
+{
+    return group_first(f, l, t->group) + t->index;
+}
+
+static bool ends_group(const struct flow *f, const struct leg *l, const struct turn *t)
+{
+    return chunk_of_turn(f, l, t) + 1 == group_first(f, l, t->group + 1);
+}
+
+/*
+ * A group's last step only receives: the first step of the next group goes before it, so that
+ * the link has something to do.
+ */
+static struct turn begin_step(const struct flow *f, const struct leg *l, int64_t group,
+                              int64_t step)
+{
+    if (step == l->ring - 1 && group + 1 < group_count(f, l))
+        return (struct turn){.group = group + 1};
+    return (struct turn){.group = group, .step = step};
+}
+
+static struct turn next_action(const struct flow *f, const struct leg *l, struct turn t)
+{
+    if (!ends_group(f, l, &t))
+        return (struct turn){t.group, t.step, t.index + 1};
+    if (t.step == 0 && t.group > 0)
+        return (struct turn){.group = t.group - 1, .step = l->ring - 1};
+    if (t.step == l->ring - 1)
+        return begin_step(f, l, t.group + 1, 1);
+    return begin_step(f, l, t.group, t.step + 1);
+}
+
+/* this rank's own is not needed in the first step, which sends it */
+static struct turn next_own(const struct flow *f, const struct leg *l, struct turn t)
+{
+    if (!ends_group(f, l, &t))
+        return (struct turn){t.group, t.step, t.index + 1};
+    if (t.step < l->ring - 1)
+        return (struct turn){.group = t.group, .step = t.step + 1};
+    return (struct turn){.group = t.group + 1, .step = 1};
 }
 
 /* this rank lets the one behind it send cell `cell`, if there is one */
@@ -131,22 +170,22 @@ static void grant_next(struct plan_builder *b, struct flow *f, const struct leg 
     f->consumed++;
 }
 
-/* own chunk of own use `use` of the leg, 0 the first, into its slot once that is empty */
-static void load_own(struct plan_builder *b, struct flow *f, const struct leg *l, int64_t use)
+/* the own chunk that is used next after those loaded, into its slot once that is empty */
+static void load_own(struct plan_builder *b, struct flow *f, const struct leg *l)
 {
-    int64_t step, chunk, slot = f->own_loaded % f->mode->slots;
+    int64_t slot = f->own_loaded % f->mode->slots;
     int flag = f->own_flag + (int)slot;
     struct plan_where from, to = slot_at(f, f->own_slots, slot);
     struct plan_chunk c;
     struct plan_shape shape;
 
-    find_action(f, l, use, l->ring - 1, &step, &chunk);
-    box_chunk(b->plan, &l->box, chunk, &c);
-    from = block_at(b, f, l, &c, LAYOUT_IN, -l->direction * (step + 2));
+    box_chunk(b->plan, &l->box, chunk_of_turn(f, l, &f->own_turn), &c);
+    from = block_at(b, f, l, &c, LAYOUT_IN, -l->direction * (f->own_turn.step + 1));
     chunk_shape(b->plan, &l->box, &c, LAYOUT_IN, LAYOUT_SLOT, &shape);
     build_wait_pending(b, flag);
     build_copy(b, &from, &to, &shape, flag);
     f->own_loaded++;
+    f->own_turn = next_own(f, l, f->own_turn);
 }
 
 /* Loads as far ahead as half the slots, so that sends have the time of the others to finish. */
@@ -156,7 +195,7 @@ static void prefetch(struct plan_builder *b, struct flow *f, const struct leg *l
     int64_t ahead = f->mode->slots / 2;
 
     while (f->own_loaded < leg_first + uses && f->own_loaded <= f->own_used + ahead)
-        load_own(b, f, l, f->own_loaded - leg_first);
+        load_own(b, f, l);
 }
 
 /* The first step: this rank's own goes out unchanged. */
@@ -319,6 +358,8 @@ static void begin_leg(struct plan_builder *b, struct flow *f, const struct leg *
 {
     bool turns = f->at_leg > 0 && l->is_gather && !f->leg[f->at_leg - 1].is_gather;
 
+    f->turn = (struct turn){0};
+    f->own_turn = (struct turn){.step = 1};
     if (f->at_leg > 0 || !streams(f))
         wait_own(b, f);
     if (!turns)
@@ -340,17 +381,16 @@ static void end_flow(struct plan_builder *b, struct flow *f)
 static void advance(struct plan_builder *b, struct flow *f)
 {
     struct leg *l = &f->leg[f->at_leg];
-    int64_t step, chunk;
     struct plan_chunk c;
 
     if (f->action == 0)
         begin_leg(b, f, l);
-    find_action(f, l, f->action, l->ring, &step, &chunk);
-    box_chunk(b->plan, &l->box, chunk, &c);
+    box_chunk(b->plan, &l->box, chunk_of_turn(f, l, &f->turn), &c);
     if (l->is_gather)
-        gather_action(b, f, l, &c, step);
+        gather_action(b, f, l, &c, f->turn.step);
     else
-        reduce_action(b, f, l, &c, step);
+        reduce_action(b, f, l, &c, f->turn.step);
+    f->turn = next_action(f, l, f->turn);
     f->clock += c.bytes + ACTION_BYTES;
     if (++f->action < l->action_count)
         return;
@@ -391,8 +431,7 @@ static struct plan_box stage_box(const struct flow *f, int stage)
 
 /*
  * As few chunks to a step as overlap needs, for each costs its own operations:
- * two, for those go round together and one is added while the other is on its
- * way. One where two would be small; more where they would be large.
+ * two, so that one is added while the other is on its way. One where two would be small; more where they would be large.
  */
 static int64_t chunk_of_step(const struct flow_mode *m, int64_t step_bytes)
 {
@@ -512,16 +551,18 @@ static int64_t step_bytes(const struct collective_plan *p, const struct flow *fl
 }
 
 /*
- * Four slots, two chunks going round together, if the queue holds the copies of
- * all flows; else two and one. A core may have to wait for a place in the queue
- * even so: copies end by themselves, so that is a delay and never for ever.
+ * Three chunks go round together: copies of one core take turns on a link and so end together,
+ * and the time to the next send passes once for the three. The slots are twice that, if the
+ * queue holds the copies of all flows: one from each own slot, and a group's first step. Else
+ * two and one. A core may have to wait for a place in the queue even so: copies end by
+ * themselves, so that is a delay and never for ever.
  */
 static void choose_slots(const struct collective_plan *p, int flow_count, struct flow_mode *m)
 {
-    bool is_deep = p->chip.dma_queue_depth >= 8 * flow_count;
+    bool is_deep = p->chip.dma_queue_depth >= 9 * flow_count;
 
-    m->slots = is_deep ? 4 : 2;
-    m->group = is_deep ? 2 : 1;
+    m->group = is_deep ? 3 : 1;
+    m->slots = 2 * m->group;
 }
 
 /* what may be used of VMEM, and by how much a chunk may be large */
@@ -534,7 +575,7 @@ static int64_t chunk_limit(const struct collective_plan *p, int flow_count,
         room -= p->block_bytes * p->rank_count;
     else
         slots *= 2;
-    return room * 3 / 4 / (flow_count * slots) / PLAN_ROW_BYTES * PLAN_ROW_BYTES;
+    return room * 7 / 8 / (flow_count * slots) / PLAN_ROW_BYTES * PLAN_ROW_BYTES;
 }
 
 /*
