@@ -29,7 +29,7 @@
 
 enum event_kind { EVENT_COPY, EVENT_SEND, EVENT_HEAD, EVENT_FLAG };
 
-enum port { PORT_FROM_HBM, PORT_TO_HBM, PORT_LOCAL, PORT_REMOTE, PORT_PEER, PORT_COUNT };
+enum port { PORT_HBM, PORT_LOCAL, PORT_REMOTE, PORT_PEER, PORT_COUNT };
 
 enum core_state { CORE_RUNS, CORE_WAITS_FOR_FLAG, CORE_WAITS_FOR_ROOM, CORE_ENDED };
 
@@ -82,7 +82,7 @@ static ps_t take_rate(ps_t *free_at, ps_t at, int64_t bytes, double gbps)
  * The same of a chip's HBM, which stands still for a refresh every now and then,
  * and turns its bus to and fro where reads and writes come together.
  */
-static ps_t take_hbm(struct engine *n, int chip, ps_t at, int64_t bytes, bool is_write)
+static ps_t take_chip_hbm(struct engine *n, int chip, ps_t at, int64_t bytes, bool is_write)
 {
     const struct collective_costs *k = n->costs;
     struct chip_hbm *h = &n->hbm[chip];
@@ -106,14 +106,22 @@ static ps_t take_hbm(struct engine *n, int chip, ps_t at, int64_t bytes, bool is
     }
 }
 
-static ps_t edge_ps(const struct engine *n, cycle_t cycle)
-{
-    return clock_edge_ps(n->costs->clock_mhz, cycle);
-}
-
 static int chip_of(const struct engine *n, int core)
 {
     return core / n->lists->cores_per_chip;
+}
+
+/* what a core reads and writes of it shares the core's way there */
+static ps_t take_hbm(struct engine *n, int core, ps_t at, int64_t bytes, bool is_write)
+{
+    ps_t through = take_rate(&n->cores[core].port[PORT_HBM], at, bytes, n->costs->core_gbps);
+
+    return later(through, take_chip_hbm(n, chip_of(n, core), at, bytes, is_write));
+}
+
+static ps_t edge_ps(const struct engine *n, cycle_t cycle)
+{
+    return clock_edge_ps(n->costs->clock_mhz, cycle);
 }
 
 /* the core that stands for `core` */
@@ -317,14 +325,16 @@ static void start_copy(struct engine *n, const struct steps_event *d)
     const struct collective_costs *k = n->costs;
     struct core *c = &n->cores[d->core];
     bool is_local = !d->from_hbm && !d->to_hbm;
-    enum port port = d->from_hbm ? PORT_FROM_HBM : d->to_hbm ? PORT_TO_HBM : PORT_LOCAL;
-    ps_t end = take_rate(&c->port[port], n->now, d->engine_granules * (int64_t)GRANULE_BYTES,
+    int64_t bytes = d->value * (int64_t)GRANULE_BYTES;
+    int64_t engine_bytes = d->engine_granules * (int64_t)GRANULE_BYTES;
+    ps_t end = take_rate(&c->port[is_local ? PORT_LOCAL : PORT_HBM], n->now,
+                         is_local ? engine_bytes : engine_bytes - bytes,
                          is_local ? k->local_gbps : k->core_gbps);
 
     if (d->from_hbm)
-        end = later(end, take_hbm(n, d->place, n->now, d->value * (int64_t)GRANULE_BYTES, false));
+        end = later(end, take_hbm(n, d->core, n->now, bytes, false));
     if (d->to_hbm)
-        end = later(end, take_hbm(n, d->place, n->now, d->value * (int64_t)GRANULE_BYTES, true));
+        end = later(end, take_hbm(n, d->core, n->now, bytes, true));
     end += is_local ? k->local_ps : 0;
     end += d->from_hbm ? k->read_ps + k->hbm_read_ps : 0;
     end += d->to_hbm ? k->write_ps + k->hbm_write_ps : 0;
@@ -344,7 +354,7 @@ static void arrive(struct engine *n, const struct steps_event *d)
     if (d->core != d->peer && chip_of(n, d->core) == chip_of(n, d->peer))
         end += k->peer_ps;
     if (d->to_hbm) {
-        ps_t written = take_hbm(n, chip_of(n, to), n->now,
+        ps_t written = take_hbm(n, to, n->now,
                                 d->granules * (int64_t)GRANULE_BYTES, true);
 
         end = later(end, written + k->local_ps) + k->write_ps + k->hbm_write_ps;
@@ -422,7 +432,7 @@ static void start_send(struct engine *n, struct steps_event *d)
     piece.there_at = through;
     if (d->from_hbm)
         piece.there_at = later(through, k->read_ps + k->hbm_read_ps
-                             + take_hbm(n, d->place, n->now,
+                             + take_hbm(n, d->core, n->now,
                                         piece.granules * (int64_t)GRANULE_BYTES, false));
     left_at = piece.there_at;
     if (stays) {
