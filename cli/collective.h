@@ -1,7 +1,8 @@
 /*
  * systole collective: what its files share. cmd_collective.c reads the command
  * line, collective_options.c the values of options (a sweep sets the same ones),
- * collective_run.c answers one question, collective_print.c shows the answer,
+ * collective_run.c answers one question, collective_host.c says by which engine,
+ * collective_print.c shows the answer,
  * collective_sweep.c asks a grid of questions, collective_costs_file.c reads
  * --costs.
  */
@@ -58,6 +59,9 @@ struct collective_answer {
 /* Everything of the answer is the arena's or in it. -1 with *e: what cannot be, and what can. */
 int collective_answer(const struct collective_options *o, struct arena *a,
                       struct collective_answer *out, struct err *e);
+
+/* sets engine and reason of the answer: as asked for, or by what it would take of this host */
+void collective_choose_engine(const struct collective_plan *p, struct collective_answer *w);
 
 double collective_algorithm_bandwidth(const struct collective_answer *a);   /* bytes per second */
 double collective_bus_bandwidth(const struct collective_answer *a);

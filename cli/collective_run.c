@@ -12,12 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Host time of the machine, roughly: for --engine auto, and for what is said of it. */
-#define SECONDS_PER_OPERATION 1.2e-6
-#define SECONDS_PER_CHUNK 0.7e-6
-#define SECONDS_PER_CORE 1e-3            /* to make it */
 #define DATA_SEED 1
-#define SECONDS_FOR_CORES 5.0           /* auto: the machine where it takes no longer */
 
 const char *collective_engine_name(enum collective_engine n)
 {
@@ -117,58 +112,6 @@ static int make_request(struct collective_answer *w, struct arena *a, struct err
 }
 
 /* ----- the engines */
-
-/* all copies and operations of all cores, from one core of each kind */
-static double seconds_on_cores(const struct collective_plan *p, const struct collective_answer *w)
-{
-    int cores = w->slice.core_count, count = collective_op_count(p, 0);
-    int64_t chunks = 0, chunk_bytes = w->chip.dma_chunk_bytes;
-    double operations = 0;
-
-    for (int i = 0; i < count; i++) {
-        struct collective_op op;
-
-        collective_op(p, 0, i, &op);
-        if (op.kind == COLLECTIVE_COPY || op.kind == COLLECTIVE_SEND)
-            chunks += div_up(op.bytes, chunk_bytes);
-    }
-    for (int i = 0; i < cores; i++)
-        operations += collective_op_count(p, i);
-    return SECONDS_PER_OPERATION * operations
-           + (SECONDS_PER_CHUNK * (double)chunks + SECONDS_PER_CORE) * (double)cores;
-}
-
-static void print_duration(double seconds, char *buf, size_t buf_bytes)
-{
-    if (seconds < 120)
-        snprintf(buf, buf_bytes, "%.*f s", seconds < 10 ? 1 : 0, seconds);
-    else if (seconds < 7200)
-        snprintf(buf, buf_bytes, "%.0f min", seconds / 60);
-    else
-        snprintf(buf, buf_bytes, "%.0f h", seconds / 3600);
-}
-
-static void choose_engine(const struct collective_plan *p, struct collective_answer *w)
-{
-    double seconds = seconds_on_cores(p, w);
-    char text[32];
-
-    print_duration(seconds, text, sizeof(text));
-    w->engine = w->options.engine;
-    if (w->options.costs) {
-        w->engine = ENGINE_STEPS;
-        snprintf(w->reason, sizeof(w->reason), "costs of %s", w->options.costs_path);
-    } else if (w->options.checks) {
-        w->engine = ENGINE_CORES;
-        snprintf(w->reason, sizeof(w->reason), "only the cores have data to check");
-    } else if (w->engine == ENGINE_AUTO) {
-        w->engine = seconds <= SECONDS_FOR_CORES ? ENGINE_CORES : ENGINE_STEPS;
-        snprintf(w->reason, sizeof(w->reason), "programs on %d cores would take about %s of "
-                 "this host", w->slice.core_count, text);
-    } else {
-        snprintf(w->reason, sizeof(w->reason), "asked for");
-    }
-}
 
 static void show_progress(void *context, double fraction)
 {
@@ -289,7 +232,7 @@ int collective_answer(const struct collective_options *o, struct arena *a,
     w->request.slice = &w->slice;
     w->request.chip = &w->chip;
     w->rank_count = collective_rank_count(p);
-    choose_engine(p, w);
+    collective_choose_engine(p, w);
     find_bound(w);
     began_s = progress_seconds();
     if (w->engine == ENGINE_CORES ? run_cores(p, w, a, e) : run_steps(p, w, e))
