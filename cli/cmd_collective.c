@@ -71,7 +71,7 @@ static void check_together(const struct arguments *args, struct argp_state *stat
         argp_error(state, "which collective? all-reduce, reduce-scatter, all-gather, all-to-all, "
                    "broadcast, permute, barrier");
     if (!o->has_bytes && !sweeps_bytes && (!o->has_kind || o->kind != COLLECTIVE_BARRIER))
-        argp_error(state, "how many? (--bytes 256M)");
+        argp_error(state, "how many bytes has each device? (--bytes 256M)");
     if (args->json && args->sweep.count)
         argp_error(state, "--json is for one collective; a sweep writes --csv");
     if (o->checks && (o->engine == ENGINE_STEPS || o->costs_path))

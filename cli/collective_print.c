@@ -46,7 +46,9 @@ static void print_ranks(const struct collective_answer *w, FILE *to)
                 text_bytes(w->options.bytes, bytes, sizeof(bytes)),
                 collective_type_name(w->request.type));
     if (w->arrays > 1)
-        fprintf(to, ", 1/%d of it on each of its cores", w->arrays);
+        fprintf(to, w->request.kind == COLLECTIVE_BARRIER
+                    ? "; each of their %d cores waits for the same core of the others"
+                    : ", 1/%d of it on each of its cores", w->arrays);
     if (groups > 1)
         fprintf(to, "; %d such groups side by side", groups);
     fputc('\n', to);

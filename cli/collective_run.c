@@ -48,10 +48,16 @@ static int check_axes(const struct collective_options *o, const struct slice *s,
     return 0;
 }
 
+/* ranks, of groups side by side or in series, that the array of a device is cut for */
+static int parts_of(const struct collective_answer *w)
+{
+    return w->arrays * (w->options.costs ? w->options.costs->series : 1);
+}
+
 /* A size that does not divide, told with the nearest that do; in bytes of a device. */
 static int check_bytes(const struct collective_answer *w, struct err *e)
 {
-    int64_t unit = collective_unit(&w->request) * w->arrays, bytes = w->options.bytes;
+    int64_t unit = collective_unit(&w->request) * parts_of(w), bytes = w->options.bytes;
     int64_t below = bytes / unit * unit;
     char text[3][28];
 
@@ -90,7 +96,6 @@ static int make_request(struct collective_answer *w, struct arena *a, struct err
 {
     const struct collective_options *o = &w->options;
     bool over_chips;
-    int64_t series = o->costs ? o->costs->series : 1;
 
     if (cli_load_slice(o->tpu, &o->set, &w->slice, &w->chip, NULL, a, e) ||
         check_axes(o, &w->slice, e))
@@ -99,13 +104,13 @@ static int make_request(struct collective_answer *w, struct arena *a, struct err
     w->arrays = over_chips ? w->slice.core_count / w->slice.chip_count : 1;
     w->request = (struct collective_request){
         .kind = o->kind, .algo = o->algo, .type = o->type, .chunk_bytes = o->chunk_bytes,
-        .over_chips = over_chips, .root = (int)o->root, .shift = (int)o->shift,
-        .slice = &w->slice, .chip = &w->chip};
+        .over_chips = over_chips, .device_ranks = parts_of(w), .root = (int)o->root,
+        .shift = (int)o->shift, .slice = &w->slice, .chip = &w->chip};
     memcpy(w->request.axis, o->axis, sizeof(o->axis));
     if (!o->axis[0] && !o->axis[1] && !o->axis[2])
         for (int i = 0; i < w->slice.dims; i++)
             w->request.axis[i] = true;
-    w->request.bytes = o->bytes / w->arrays / series;
+    w->request.bytes = o->bytes / parts_of(w);
     if (o->costs && !o->chunk_bytes)
         w->request.chunk_bytes = block_bytes(w);
     return o->kind == COLLECTIVE_BARRIER ? 0 : check_bytes(w, e);

@@ -54,7 +54,10 @@ struct collective_request {
     enum collective_type type;
     int64_t bytes;
     int64_t chunk_bytes;                /* most that a step sends in one piece: whole rows of VMEM
-                                           (512 bytes); 0: chosen. exchange and direct: only 0 */
+                                           (512 bytes), or the step if that is less; 0: chosen.
+                                           exchange and direct: only 0 */
+    int device_ranks;                   /* messages count bytes of a device, whose array lies on so
+                                           many ranks of different groups; 0: a rank */
     bool over_chips;
     bool axis[3];                       /* that take part; the others make groups side by side */
     int root;                           /* rank: broadcast, tree */

@@ -114,31 +114,46 @@ static int64_t most_bytes(const struct collective_request *r)
     return room / unit * unit;
 }
 
+int64_t plan_device_bytes(const struct collective_request *r, int64_t bytes)
+{
+    return bytes * (r->device_ranks ? r->device_ranks : 1);
+}
+
+static int refuse_size(const struct collective_request *r, int64_t most, struct err *e)
+{
+    char text[32], shared[64] = "";
+
+    text_bytes((int64_t)(r->chip->hbm_gib * (double)GIB), text, sizeof(text));
+    if (r->device_ranks < 2 && r->chip->chip_cores > 1)
+        snprintf(shared, sizeof(shared), ", which its %lld cores share",
+                 (long long)r->chip->chip_cores);
+    return err_set(e, "%" PRId64 " bytes do not fit the %s of HBM of a chip%s, with all that %s "
+                   "needs; at most %" PRId64, plan_device_bytes(r, r->bytes), text, shared,
+                   collective_kind_name(r->kind), most);
+}
+
 static int check_bytes(const struct collective_request *r, struct err *e)
 {
-    int64_t unit = collective_unit(r), most = most_bytes(r);
-    char text[32];
+    int64_t bytes = plan_device_bytes(r, r->bytes), most = plan_device_bytes(r, most_bytes(r));
+    int64_t unit = plan_device_bytes(r, collective_unit(r));
 
     if (r->kind == COLLECTIVE_BARRIER)
         return r->bytes == 0 ? 0 : err_set(e, "a barrier moves no bytes; leave the bytes out");
-    if (r->bytes <= 0)
-        return err_set(e, "%" PRId64 " bytes are nothing to move; the least is %" PRId64, r->bytes,
+    if (bytes <= 0)
+        return err_set(e, "%" PRId64 " bytes are nothing to move; the least is %" PRId64, bytes,
                        unit);
-    if (r->bytes > most)
-        return err_set(e, "%" PRId64 " bytes of each rank do not fit its %s of HBM with their "
-                       "results; at most %" PRId64, r->bytes,
-                       text_bytes((int64_t)(r->chip->hbm_gib * (double)GIB) / r->chip->chip_cores,
-                                  text, sizeof(text)), most);
-    if (r->bytes % unit == 0)
+    if (bytes > most)
+        return refuse_size(r, most, e);
+    if (bytes % unit == 0)
         return 0;
-    if (r->bytes < unit)
+    if (bytes < unit)
         return err_set(e, "%" PRId64 " bytes are less than the %d bytes for each of %d ranks that "
-                       "%s needs; the least is %" PRId64, r->bytes, PLAN_GRANULE_BYTES,
+                       "%s needs; the least is %" PRId64, bytes, PLAN_GRANULE_BYTES,
                        ranks_of(r), collective_kind_name(r->kind), unit);
     return err_set(e, "%" PRId64 " bytes are not a multiple of %" PRId64 "%s; the nearest are "
-                   "%" PRId64 " and %" PRId64, r->bytes, unit,
-                   unit > PLAN_GRANULE_BYTES ? ", 32 for each rank" : "",
-                   r->bytes / unit * unit, (r->bytes / unit + 1) * unit);
+                   "%" PRId64 " and %" PRId64, bytes, unit,
+                   collective_unit(r) > PLAN_GRANULE_BYTES ? ", 32 for each rank" : "",
+                   bytes / unit * unit, (bytes / unit + 1) * unit);
 }
 
 static int check_root_and_shift(const struct collective_request *r, struct err *e)

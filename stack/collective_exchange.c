@@ -220,7 +220,7 @@ static int check_vmem(const struct collective_plan *p, struct err *e)
         return 0;
     return err_set(e, "exchange keeps %lld whole arrays in VMEM, which does not hold them; at most "
                    "%lld bytes, or take torus", (long long)slots_of(p),
-                   (long long)plan_exchange_most(p));
+                   (long long)plan_device_bytes(&p->request, plan_exchange_most(p)));
 }
 
 int plan_exchange(struct collective_plan *p, struct arena *a, struct err *e)

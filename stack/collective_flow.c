@@ -431,7 +431,8 @@ static struct plan_box stage_box(const struct flow *f, int stage)
 
 /*
  * As few chunks to a step as overlap needs, for each costs its own operations:
- * two, so that one is added while the other is on its way. One where two would be small; more where they would be large.
+ * two, so that one is added while the other is on its way. One where two would
+ * be small; more where they would be large.
  */
 static int64_t chunk_of_step(const struct flow_mode *m, int64_t step_bytes)
 {
@@ -597,18 +598,21 @@ static void choose_regime(const struct collective_plan *p, int route_count, stru
                      2 * (double)bytes / (double)p->chip.dma_core_gbps <= saved_ns;
 }
 
+/* A chunk larger than any step is the step. */
 static int choose_chunk(struct collective_plan *p, const struct flow *flows, int count,
                         struct flow_mode *m, struct err *e)
 {
     int64_t limit = chunk_limit(p, count, m), step = step_bytes(p, flows, count);
+    int64_t rows = later(round_up(step, PLAN_ROW_BYTES), PLAN_ROW_BYTES);
 
     m->is_chosen = p->request.chunk_bytes > 0;
     m->chunk_bytes = limit < CHUNK_MOST_BYTES ? limit : CHUNK_MOST_BYTES;
     if (m->is_chosen)
-        m->chunk_bytes = p->request.chunk_bytes;
+        m->chunk_bytes = p->request.chunk_bytes < rows ? p->request.chunk_bytes : rows;
     if (m->chunk_bytes > limit || m->chunk_bytes < PLAN_ROW_BYTES)
-        return err_set(e, "chunks of %lld bytes do not fit VMEM with %d flows; at most %lld bytes",
-                       (long long)m->chunk_bytes, count, (long long)limit);
+        return err_set(e, "chunks of %lld bytes do not fit VMEM with %d flow%s; at most %lld bytes",
+                       (long long)(m->is_chosen ? p->request.chunk_bytes : m->chunk_bytes), count,
+                       count == 1 ? "" : "s", (long long)limit);
     m->chunk_bytes = chunk_of_step(m, step);
     p->request.chunk_bytes = m->chunk_bytes < step ? m->chunk_bytes : step;
     return 0;

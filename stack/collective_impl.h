@@ -180,6 +180,8 @@ bool plan_can(enum collective_kind kind, enum collective_algo algo);
 bool plan_is_in_place(enum collective_kind kind);                       /* one array, in and out */
 int plan_check_slice(const struct collective_request *r, struct err *e);        /* axes */
 int plan_check(const struct collective_request *r, struct err *e);      /* AUTO is resolved */
+/* of a rank to those of a device, which messages count */
+int64_t plan_device_bytes(const struct collective_request *r, int64_t bytes);
 bool plan_suits(const struct collective_plan *p);       /* the algorithm does bytes and chunks */
 enum collective_algo plan_usual(enum collective_kind kind);     /* whose message to give if none */
 

@@ -265,10 +265,11 @@ static int choose_chunk(struct tree *t, int64_t limit, struct err *e)
     chunk = later(chunk, TREE_CHUNK_LEAST_BYTES);
     chunk = chunk < TREE_CHUNK_MOST_BYTES ? chunk : TREE_CHUNK_MOST_BYTES;
     chunk = chosen ? chosen : chunk < limit ? chunk : limit;
+    chunk = chunk < t->bytes ? chunk : round_up(t->bytes, PLAN_ROW_BYTES);
     if (chunk > limit || chunk < PLAN_ROW_BYTES)
         return err_set(e, "chunks of %lld bytes do not fit VMEM; at most %lld bytes",
                        (long long)chunk, (long long)limit);
-    t->chunk_bytes = chunk < t->bytes ? chunk : round_up(t->bytes, PLAN_ROW_BYTES);
+    t->chunk_bytes = chunk;
     t->chunks = div_up(t->bytes, t->chunk_bytes);
     return 0;
 }

@@ -36,7 +36,8 @@ expect 0 'the bandwidth of the links (bandwidth 1.985 ms, ' \
 grep '%  of the bound' "$work/log" | awk '{ x = $2 } END { exit !(x >= 90) }' ||
     fail "an all-reduce of 256 MiB: $(cat "$work/log")"
 sed -n 's/.*host; \([0-9,]*\) operations.*/\1/p' "$work/log" | tr -d , |
-    awk '{ x = $1 } END { exit !(x > 0 && x <= 100e6) }' || fail "too many operations: $(cat "$work/log")"
+    awk '{ x = $1 } END { exit !(x > 0 && x <= 100e6) }' ||
+    fail "too many operations: $(cat "$work/log")"
 
 # one chip for all, or every chip: the same times, of every algorithm that does the kind
 for tpu in v4-16 v4-128 v5p-128 v7x-64; do
@@ -70,6 +71,18 @@ broadcast 64K v5e-16 direct
 all-reduce 1M v4-8 tree
 END
 
+# every kind on small slices of every build
+for tpu in v4-8 v3-8 v5e-16 v7x-4 v4-128; do
+    for kind in permute all-to-all broadcast; do
+        expect 0 "$kind of 64 KiB on $tpu: " collective $kind --tpu $tpu --bytes 64K
+    done
+    expect 0 "barrier on $tpu: " collective barrier --tpu $tpu
+    grep -q 'bandwidth  \|nan\|inf' "$work/log" && fail "a barrier's page: $(cat "$work/log")"
+done
+expect 0 '  ranks         4 chips; each of their 2 cores waits for the same core of the others' \
+    collective barrier --tpu v4-8
+refuse 'a barrier moves no bytes' collective barrier --bytes 4K
+
 # data
 expect 0 '  values                right: ' \
     collective reduce-scatter --bytes 64K --tpu v4-16 --algo biring --check
@@ -92,7 +105,30 @@ expect 0 'left out: direct does not do all-reduce' collective all-reduce --bytes
 # what cannot be
 refuse 'takes multiples of 4,096 bytes; the nearest are 999424 and 1003520' \
     collective all-reduce --bytes 1000001 --tpu v4-128 --algo ring
-refuse 'at most 17179869184' collective all-reduce --bytes 64G --tpu v4-128
+refuse '68719476736 bytes do not fit the 32 GiB of HBM of a chip, with all that all-reduce needs; '\
+'at most 34359738368' collective all-reduce --bytes 64G --tpu v4-128
+refuse '34359738368 bytes do not fit the 32 GiB of HBM of a chip, which its 2 cores share' \
+    collective all-reduce --bytes 32G --tpu v3-8
+refuse 'which does not hold them; at most 8388608 bytes, or take torus' \
+    collective all-reduce --bytes 64M --tpu v4-8 --algo exchange
+refuse 'takes multiples of 262,144 bytes, so at least that' \
+    collective all-reduce --bytes 4K --tpu v4-8192 --algo torus
+refuse 'takes multiples of 2,048 bytes; the nearest are 2048 and 4096' \
+    collective all-reduce --bytes 2560 --tpu v5e-16 --algo ring \
+    --costs examples/collectives/astra.ini
+refuse 'chunks of 1000 bytes are not whole rows of 512 bytes; the nearest are 512 and 1024' \
+    collective all-reduce --bytes 1M --tpu v4-128 --chunk 1000
+refuse 'chunks of 100 bytes are less than a row of VMEM; the least is 512' \
+    collective broadcast --bytes 1M --tpu v4-8 --chunk 100 --algo tree
+refuse 'chunks of 16777216 bytes do not fit VMEM with 1 flow; at most ' \
+    collective all-reduce --bytes 256M --tpu v4-8 --algo ring --chunk 16M
+refuse 'direct does not cut arrays into chunks; leave the chunk out' \
+    collective permute --bytes 1M --tpu v4-8 --chunk 4K
+expect 0 '  algorithm     ring, steps in chunks of 256 KiB' \
+    collective all-reduce --bytes 2M --tpu v4-8 --algo ring --chunk 1G
+expect 2 '--chunk is "0", allowed are sizes from 1 byte' collective all-reduce --bytes 1M --chunk 0
+expect 2 '--chunk is "-1", allowed are sizes from 1 byte' \
+    collective all-reduce --bytes 1M --chunk -1
 refuse 'no slice "v4-100" (nearest: v4-128)' collective all-reduce --bytes 1M --tpu v4-100
 refuse '--axes names z; the chips of v5e-64 stand in a grid of x and y' \
     collective all-reduce --bytes 1M --axes z --tpu v5e-64
@@ -101,7 +137,7 @@ refuse 'no rank 9999 to be the root; ranks are 0 to 63' \
     collective broadcast --bytes 1M --algo tree --root 9999
 refuse 'cannot write /nowhere/x.csv' collective all-reduce --bytes 1M --csv /nowhere/x.csv
 expect 2 'which collective?' collective --bytes 1M
-expect 2 'how many? (--bytes 256M)' collective all-reduce
+expect 2 'how many bytes has each device? (--bytes 256M)' collective all-reduce
 expect 2 'one collective at a time: all-reduce, barrier' collective all-reduce barrier
 expect 2 '(did you mean "all-reduce"?)' collective allreduce --bytes 1M
 expect 2 '(did you mean "ring"?)' collective all-reduce --bytes 1M --algo rong

@@ -275,16 +275,16 @@ static const struct refusal {
     {COLLECTIVE_PERMUTE, COLLECTIVE_DIRECT, 100, 0, 0, 1, 0,
      "100 bytes are not a multiple of 32; the nearest are 96 and 128"},
     {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, 16 * GIB + 256, 0, 0, 0, 0,
-     "17179869440 bytes of each rank do not fit its 16 GiB of HBM with their results; at most "
-     "17179869184"},
+     "17179869440 bytes do not fit the 32 GiB of HBM of a chip, which its 2 cores share, with all "
+     "that all-reduce needs; at most 17179869184"},
     {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, MIB, 1000, 0, 0, 0,
      "chunks of 1000 bytes are not whole rows of 512 bytes; the nearest are 512 and 1024"},
     {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, MIB, 32, 0, 0, 0,
      "chunks of 32 bytes are less than a row of VMEM; the least is 512"},
-    {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, MIB, 64 * MIB, 0, 0, 0,
+    {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, 64 * MIB, 64 * MIB, 0, 0, 0,
      "chunks of 67108864 bytes do not fit VMEM with 3 flows; at most 407552 bytes"},
-    {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TREE, MIB, 64 * MIB, 0, 0, 0,
-     "chunks of 67108864 bytes do not fit VMEM; at most 786432 bytes"},
+    {COLLECTIVE_ALL_REDUCE, COLLECTIVE_TREE, 64 * MIB, 64 * MIB, 0, 0, 0,
+     "chunks of 67108864 bytes do not fit VMEM; at most 1048576 bytes"},
     {COLLECTIVE_ALL_REDUCE, COLLECTIVE_EXCHANGE, MIB, 512, 0, 0, 0,
      "exchange does not cut arrays into chunks; leave the chunk out"},
     {COLLECTIVE_ALL_REDUCE, COLLECTIVE_EXCHANGE, 4 * MIB, 0, 0, 0, 0,
@@ -312,6 +312,45 @@ TEST(what_cannot_be_is_refused_with_what_can)
             b.slice.dims = 2;
         assert_null(collective_plan_create(&b.request, &b.arena, &b.err));
         assert_string_equal(b.err.msg, r->message);
+        close_bench(&b);
+    }
+}
+
+TEST(messages_count_bytes_of_a_device)
+{
+    struct bench b;
+
+    open_bench(&b, &(struct grid){2, 2, 2, "", 2}, COLLECTIVE_ALL_REDUCE, COLLECTIVE_EXCHANGE,
+               4 * MIB);
+    b.request.device_ranks = 2;
+    assert_null(collective_plan_create(&b.request, &b.arena, &b.err));
+    assert_string_equal(b.err.msg, "exchange keeps 6 whole arrays in VMEM, which does not hold "
+                        "them; at most 5592064 bytes, or take torus");
+    b.request.bytes = 17 * GIB;
+    assert_null(collective_plan_create(&b.request, &b.arena, &b.err));
+    assert_string_equal(b.err.msg, "36507222016 bytes do not fit the 32 GiB of HBM of a chip, with "
+                        "all that all-reduce needs; at most 34359738368");
+    b.request.algo = COLLECTIVE_TORUS;
+    b.request.bytes = 300;
+    assert_null(collective_plan_create(&b.request, &b.arena, &b.err));
+    assert_string_equal(b.err.msg, "600 bytes are not a multiple of 512, 32 for each rank; the "
+                        "nearest are 512 and 1024");
+    close_bench(&b);
+}
+
+TEST(a_chunk_larger_than_a_step_is_the_step)
+{
+    static const enum collective_algo algos[] = {COLLECTIVE_RING, COLLECTIVE_TREE};
+
+    for (size_t i = 0; i < COUNT_OF(algos); i++) {
+        struct bench b;
+
+        open_bench(&b, &(struct grid){2, 2, 2, "", 2}, COLLECTIVE_ALL_REDUCE, algos[i], 8 * 4096);
+        b.request.chunk_bytes = GIB;
+        make_plan(&b);
+        assert_int_equal(collective_plan_request(b.plan)->chunk_bytes,
+                         algos[i] == COLLECTIVE_RING ? 4096 : 8 * 4096);
+        check_runs(&b, 1);
         close_bench(&b);
     }
 }
@@ -386,6 +425,8 @@ int main(void)
         cmocka_unit_test(only_whole_tori_are_symmetric),
         cmocka_unit_test(auto_takes_few_steps_for_small_arrays_and_all_links_for_large_ones),
         cmocka_unit_test(what_cannot_be_is_refused_with_what_can),
+        cmocka_unit_test(messages_count_bytes_of_a_device),
+        cmocka_unit_test(a_chunk_larger_than_a_step_is_the_step),
         cmocka_unit_test(units_are_a_granule_or_one_for_each_rank),
         cmocka_unit_test(no_axis_and_too_many_operations_are_refused),
         cmocka_unit_test(names_are_found_and_others_told_the_nearest),
