@@ -29,6 +29,23 @@ static bool has_plain_channels(const struct hbm_map *m)
            m->step[i].count == hbm_map_count(m, HBM_CHANNEL);
 }
 
+/*
+ * Banks refreshed one by one: the highest first, evenly over tREFI. Streams go up the banks, so
+ * they meet a refresh now and then; on their own way they would follow one from bank to bank.
+ */
+static struct hbm_derived derive(const struct hbm_config *c)
+{
+    return (struct hbm_derived){
+        .refresh_ps = c->trp_ps + hbm_refresh_ps(c),
+        .first_refresh_ps = c->trefi_ps > 0 ? c->trefi_ps : INT64_MAX,
+        .postponed_ps = c->refreshes_single_banks ? POSTPONED_MAX * c->trefi_ps : 0,
+        .next_bank_ps = c->refreshes_single_banks ? -c->trefi_ps / c->bank_count : 0,
+        .latency_ps = {c->tcl_ps, c->tcwl_ps},
+        .closing_ps = {c->trtp_ps - c->tcl_ps, c->burst_ps + c->twr_ps},
+        .window_ps = later(c->trrd_l_ps, c->tfaw_ps),
+        .piece_bursts = hbm_map_piece_bursts(&c->map)};
+}
+
 struct hbm *hbm_create(const struct hbm_config *config)
 {
     struct hbm *h = mem_alloc(sizeof(*h));
@@ -40,12 +57,7 @@ struct hbm *hbm_create(const struct hbm_config *config)
     h->burst_shift = shift_of(config->burst_bytes);
     h->piece_bytes = hbm_map_piece_bursts(&config->map) * config->burst_bytes;
     h->piece_shift = shift_of(h->piece_bytes);
-    h->derived = (struct hbm_derived){
-        .refresh_ps = config->trp_ps + config->trfc_ps,
-        .latency_ps = {config->tcl_ps, config->tcwl_ps},
-        .closing_ps = {config->trtp_ps - config->tcl_ps, config->burst_ps + config->twr_ps},
-        .window_ps = later(config->trrd_l_ps, config->tfaw_ps),
-        .piece_bursts = hbm_map_piece_bursts(&config->map)};
+    h->derived = derive(config);
     h->has_plain_channels = has_plain_channels(&config->map);
     h->channels = mem_alloc_lazy(channel_count * sizeof(*h->channels));
     h->banks = mem_alloc_lazy(channel_count * (size_t)config->bank_count * sizeof(*h->banks));

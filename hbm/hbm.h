@@ -34,6 +34,8 @@ struct hbm_config {
     ps_t trtw_ps;                       /* end of read data to write data */
     ps_t twr_ps, trtp_ps;               /* end of write data, read: to precharge */
     ps_t trefi_ps, trfc_ps;             /* trefi_ps 0: no refresh */
+    bool refreshes_single_banks;        /* from the last down, all of them in trefi_ps */
+    ps_t trfc_bank_ps;                  /* then: of one bank */
     int read_queue, write_queue;        /* bursts that a channel holds back, each */
     int bank_queue;                     /* bursts on their way to one bank, beside those */
     int write_low;                      /* so many bursts are written once no read waits */
@@ -100,6 +102,12 @@ void hbm_watch(struct hbm *h, hbm_watch_fn *fn, void *context);
 /* saves or loads all that a launch changes; the configuration must be the same */
 void hbm_archive(struct hbm *h, struct archive *a);
 uint32_t hbm_archive_crc(uint32_t crc);         /* archive_table_crc of its tables */
+
+/* what a refresh takes, of all banks or of the one that it is for, beside tRP */
+static inline ps_t hbm_refresh_ps(const struct hbm_config *c)
+{
+    return c->refreshes_single_banks ? c->trfc_bank_ps : c->trfc_ps;
+}
 
 /* of the data buses of all channels together */
 double hbm_peak_bytes_per_second(const struct hbm_config *config);

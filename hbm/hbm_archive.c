@@ -6,8 +6,8 @@
 static const struct field hbm_fields[] = {
     SAVED(hbm, stats), SAVED_TIME(hbm, last_at),
     APART(hbm, config), APART(hbm, piece_bytes), APART(hbm, burst_shift), APART(hbm, piece_shift),
-    APART(hbm, has_plain_channels), APART(hbm, derived), APART(hbm, epoch), APART(hbm, channels),
-    APART(hbm, banks), APART(hbm, watch), APART(hbm, watch_context)};
+    APART(hbm, has_plain_channels), APART(hbm, derived), APART(hbm, channels), APART(hbm, banks),
+    APART(hbm, watch), APART(hbm, watch_context)};
 
 static const struct field channel_fields[] = {
     SAVED_BOOL(hbm_channel, is_used),

@@ -1,9 +1,12 @@
 /*
  * Runs, bursts of one row of one bank: where they find room, what they leave.
  *
- * Between two refreshes lies an epoch. At its end all banks are closed for
- * tRP + tRFC; a run is planned within an epoch, and what of it does not fit
- * comes in the next one, where it finds its row closed.
+ * Between two refreshes of a bank lies an epoch. At its end the bank is closed
+ * for tRP + tRFC; a run is planned within an epoch, and what of it does not fit
+ * comes in the next one, where it finds its row closed. Epochs of all banks are
+ * the same. Where banks are refreshed one by one, each is due at its own time,
+ * begins when its bank has nothing left to do, and at the latest when it cannot
+ * be postponed any more, at the end of the epoch.
  */
 #include "hbm/hbm_impl.h"
 
@@ -15,18 +18,6 @@ struct plan {
     ps_t data_at;
     size_t activate_place, data_place;
 };
-
-const struct hbm_epoch *hbm_epoch_of(struct hbm *h, int64_t number)
-{
-    const ps_t refi_ps = h->config.trefi_ps;
-
-    if (h->epoch.number != number || h->epoch.end == 0)
-        h->epoch = (struct hbm_epoch){
-            .number = number,
-            .start = number > 0 ? number * refi_ps + h->derived.refresh_ps : 0,
-            .end = refi_ps > 0 ? (number + 1) * refi_ps : INT64_MAX};
-    return &h->epoch;
-}
 
 static ps_t find_data(const struct hbm_config *c, const struct hbm_channel *ch,
                       const struct hbm_request *q, ps_t command_at, int64_t bursts, size_t *place)
@@ -226,43 +217,81 @@ static bool append_run(struct hbm *h, struct hbm_channel *ch, struct hbm_bank *b
     return true;
 }
 
+/*
+ * The refreshes that a bank refreshed alone began before a run at `earliest`: once they were due
+ * and it was idle. Returns when the run may begin.
+ */
+static ps_t refresh_idle_bank(const struct hbm *h, struct hbm_bank *b, int bank, ps_t earliest)
+{
+    const ps_t refi_ps = h->config.trefi_ps, refresh_ps = h->derived.refresh_ps;
+    ps_t idle_at = b->precharge_at, due_at = hbm_epoch_of(h, bank, b->epoch).due;
+
+    while (earliest > later(idle_at, due_at)) {
+        int64_t count = 1;              /* the one that waits, or all of a time without work */
+
+        if (idle_at <= due_at)
+            count = (earliest - due_at + refi_ps - 1) / refi_ps;
+        idle_at = later(idle_at, due_at + (count - 1) * refi_ps) + refresh_ps;
+        due_at += count * refi_ps;
+        b->epoch += count;
+        b->open_row = b->last_row = 0;
+        b->precharge_at = idle_at;
+    }
+    return b->open_row == 0 ? later(earliest, b->precharge_at) : earliest;
+}
+
 ps_t hbm_serve(struct hbm *h, struct hbm_request *q, ps_t *gone_at)
 {
     const struct hbm_config *c = &h->config;
     struct hbm_channel *ch = &h->channels[q->channel];
     struct hbm_bank *b = &h->banks[q->channel * c->bank_count + q->bank];
     const int64_t most = c->tccd_l_ps > c->burst_ps ? 1 : INT64_MAX;
-    int64_t bursts = q->bursts, epoch = b->epoch;
-    ps_t earliest, end_at = q->at;
+    int64_t bursts = q->bursts, number = b->epoch;
+    struct hbm_epoch epoch = hbm_epoch_of(h, q->bank, number);
+    ps_t earliest, begin_at, end_at = q->at;
     bool is_held;
 
     if (ch->taken_count + ch->activate_count >= FORGET_FROM)
         hbm_bus_forget(c, ch, h->last_at);
     *gone_at = later(q->at, bank_room_at(c, b, bursts));
-    earliest = *gone_at + c->front_ps;
-    if (earliest >= hbm_epoch_of(h, epoch)->end)
-        epoch = earliest / c->trefi_ps;
-    else if (most > 1 && earliest >= h->epoch.start &&
-             append_run(h, ch, b, q, earliest, h->epoch.end, &end_at))
+    begin_at = earliest = *gone_at + c->front_ps;
+    if (earliest >= epoch.due && epoch.due < epoch.end) {
+        begin_at = refresh_idle_bank(h, b, q->bank, earliest);
+        number = b->epoch;
+        epoch = hbm_epoch_of(h, q->bank, number);
+    }
+    if (begin_at >= epoch.end) {
+        number += 1 + (begin_at - epoch.end) / c->trefi_ps;
+        epoch = hbm_epoch_of(h, q->bank, number);
+        begin_at = later(begin_at, epoch.end - c->trefi_ps + h->derived.refresh_ps);
+    }
+    begin_at = later(begin_at, epoch.start);
+    is_held = begin_at > earliest;
+    if (most > 1 && number == b->epoch && append_run(h, ch, b, q, begin_at, epoch.end, &end_at)) {
+        h->stats.refresh_waits += is_held;
         return end_at;
-    is_held = earliest < hbm_epoch_of(h, epoch)->start;
+    }
     while (bursts > 0) {
         int64_t wanted = bursts < most ? bursts : most, fitting;
         struct plan p;
 
-        if (b->epoch != epoch) {
-            b->epoch = epoch;
+        if (b->epoch != number) {
+            b->epoch = number;
             b->open_row = b->last_row = 0;
+            epoch = hbm_epoch_of(h, q->bank, number);
         }
-        p = plan_run(h, ch, b, q, later(earliest, hbm_epoch_of(h, epoch)->start), wanted);
-        fitting = count_fitting(h, &p, wanted, q->is_write, h->epoch.end);
+        p = plan_run(h, ch, b, q, begin_at, wanted);
+        fitting = count_fitting(h, &p, wanted, q->is_write, epoch.end);
         is_held |= fitting < wanted;
         if (fitting > 0)
             end_at = later(end_at, commit_run(h, ch, b, &p, q, fitting));
         if (fitting > 0 && h->watch)
             tell(h, q, &p, fitting, end_at, is_held && fitting == bursts);
         bursts -= fitting;
-        epoch += fitting < wanted;
+        if (fitting < wanted) {
+            number++;
+            begin_at = later(begin_at, epoch.end + h->derived.refresh_ps);
+        }
     }
     h->stats.refresh_waits += is_held;
     return end_at;

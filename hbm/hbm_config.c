@@ -5,8 +5,8 @@
 /* the longest that a burst takes from a refresh that is due to the end of its data */
 static ps_t around_refresh_ps(const struct hbm_config *c)
 {
-    return c->front_ps + later(c->tras_ps, c->twr_ps) + c->trp_ps + c->trfc_ps + c->trcd_ps +
-           later(c->tcl_ps, c->tcwl_ps) + c->burst_ps;
+    return c->front_ps + later(c->tras_ps, c->twr_ps) + c->trp_ps + hbm_refresh_ps(c) +
+           c->trcd_ps + later(c->tcl_ps, c->tcwl_ps) + c->burst_ps;
 }
 
 const char *hbm_config_fault(const struct hbm_config *c, const char **key)

@@ -13,6 +13,7 @@ enum {
     BANK_RECENT = 8,                    /* runs that a bank remembers for its queue: 2^n */
     CROWD_MAX = 16,
     FORGET_FROM = 24,                   /* reservations: it is not worth the while before */
+    POSTPONED_MAX = 8,                  /* refreshes of a bank that is busy, as JEDEC has it */
     RESERVATIONS_MAX = 256              /* on a data bus, of activates: more are forgotten */
 };
 
@@ -72,15 +73,14 @@ struct hbm {
     bool has_plain_channels;            /* the next piece lies on the next channel, or rotated */
     struct hbm_derived {                /* what follows from the configuration */
         ps_t refresh_ps;                /* a refresh with its precharge */
+        ps_t first_refresh_ps;          /* of bank 0; INT64_MAX: there are none */
+        ps_t postponed_ps;              /* a refresh, at the most */
+        ps_t next_bank_ps;              /* the refresh of a bank against that of the one below */
         ps_t latency_ps[2];             /* column command to data, of reads, of writes */
         ps_t closing_ps[2];             /* start of a burst's data to a precharge */
         ps_t window_ps;                 /* so long after an activate it bears on no other */
         int64_t piece_bursts;
     } derived;
-    struct hbm_epoch {                  /* between two refreshes, where commands may be */
-        int64_t number;
-        ps_t start, end;
-    } epoch;                            /* the one that was last asked for */
     ps_t last_at;                       /* of the latest access, for the check of their order */
     struct hbm_channel *channels;
     struct hbm_bank *banks;             /* (channel, bank) */
@@ -137,9 +137,24 @@ void hbm_activate_take(struct hbm_channel *ch, size_t place, ps_t at, int64_t gr
 /* what lies before `now` and bears on nothing any more goes */
 void hbm_bus_forget(const struct hbm_config *c, struct hbm_channel *ch, ps_t now);
 
+/* Between two refreshes of a bank, where its commands may be. */
+struct hbm_epoch {
+    ps_t start;                         /* not before; later where its refresh was postponed */
+    ps_t due, end;                      /* from `due` on it is refreshed once it is idle */
+};
+
+static inline struct hbm_epoch hbm_epoch_of(const struct hbm *h, int bank, int64_t number)
+{
+    const struct hbm_derived *d = &h->derived;
+    ps_t due = d->first_refresh_ps + bank * d->next_bank_ps + number * h->config.trefi_ps;
+
+    return (struct hbm_epoch){
+        .start = number > 0 ? due - h->config.trefi_ps + d->refresh_ps : 0,
+        .due = due, .end = due + d->postponed_ps};
+}
+
 /* hbm_channel.c */
 
-const struct hbm_epoch *hbm_epoch_of(struct hbm *h, int64_t number);
 /* returns when the data end; *gone_at is when the request left its queue */
 ps_t hbm_serve(struct hbm *h, struct hbm_request *q, ps_t *gone_at);
 

@@ -9,6 +9,7 @@
 struct stretch {
     struct hbm_channel *ch;
     struct hbm_bank *bank;
+    struct hbm_epoch epoch;
     struct hbm_taken *last;             /* reservation of the bus, which they prolong */
     ps_t front_to_data_ps;
     int64_t depth;                      /* of the bank's queue, as far as it remembers */
@@ -28,6 +29,7 @@ static bool begin(struct hbm *h, struct stretch *t, struct hbm_place p, ps_t at)
         return false;
     t->ch = ch;
     t->bank = b;
+    t->epoch = hbm_epoch_of(h, p.bank, b->epoch);
     t->last = &ch->taken[ch->taken_count - 1];
     t->front_to_data_ps = c->front_ps + c->tcl_ps;
     t->depth = c->bank_queue < BANK_RECENT ? c->bank_queue : BANK_RECENT;
@@ -99,7 +101,7 @@ static int64_t let_in(struct hbm *h, const struct stretch *t, struct hbm_stream 
 {
     const struct hbm_config *c = &h->config;
     struct hbm_queue *q = &t->ch->queue[0];
-    const ps_t refreshed_at = hbm_epoch_of(h, t->bank->epoch)->start - c->front_ps;
+    const ps_t refreshed_at = t->epoch.start - c->front_ps;
     const ps_t first_data_at = t->last->end, burst_ps = c->burst_ps, cycle_ps = s->cycle_ps;
     const int64_t limit = c->read_queue;
     const int per_cycle = s->per_cycle;
@@ -168,10 +170,10 @@ static void leave(struct hbm *h, struct stretch *t, const struct hbm_stream *s, 
 }
 
 /* so many bursts have data early enough before the next refresh */
-static int64_t count_before_refresh(struct hbm *h, const struct stretch *t, int64_t most)
+static int64_t count_before_refresh(const struct hbm *h, const struct stretch *t, int64_t most)
 {
     const struct hbm_config *c = &h->config;
-    ps_t due_at = hbm_epoch_of(h, t->bank->epoch)->end;
+    const ps_t due_at = t->epoch.due;
     ps_t closed_at = t->last->end + h->derived.closing_ps[0];
 
     if (closed_at + (most - 1) * c->burst_ps <= due_at)

@@ -72,7 +72,7 @@ static double rows_cycles(const struct report_view *v, int core)
     const struct chip *c = v->chip;
     double ps = (double)h->row_conflicts * (double)(c->hbm_trp_ps + c->hbm_trcd_ps) +
                 (double)h->row_closed * (double)c->hbm_trcd_ps +
-                (double)h->refresh_waits * (double)c->hbm_trfc_ps;
+                (double)h->refresh_waits * (double)chip_refresh_ps(c);
     double banks = (double)c->hbm_channels * (double)(c->hbm_banks ? c->hbm_banks : 1);
 
     return banks > 0.0 ? explain_cycles_of_ns(c, ps * 1e-3 / banks) : 0.0;

@@ -87,6 +87,10 @@ double chip_peak_fp8_tflops(const struct chip *c);
 double chip_hbm_peak_bytes_per_second(const struct chip *c);    /* data buses of all channels */
 
 /* the memory of one chip, of which the cores own equal shares (hbm/hbm.h) */
+bool chip_refreshes_single_banks(const struct chip *c);         /* hbm.refresh = bank */
+/* between refreshes, of all banks or of one bank after the other; what one takes, beside tRP */
+double chip_refresh_period_ps(const struct chip *c);
+int64_t chip_refresh_ps(const struct chip *c);
 struct hbm_config chip_hbm_config(const struct chip *c, int64_t size_bytes);
 
 /*

@@ -1,6 +1,24 @@
 #include "sim/chip.h"
 
+#include <string.h>
+
 #include "hbm/hbm.h"
+
+bool chip_refreshes_single_banks(const struct chip *c)
+{
+    return strcmp(c->hbm_refresh, "bank") == 0;
+}
+
+double chip_refresh_period_ps(const struct chip *c)
+{
+    return (double)c->hbm_trefi_ps /
+           (chip_refreshes_single_banks(c) ? (double)c->hbm_banks : 1.0);
+}
+
+int64_t chip_refresh_ps(const struct chip *c)
+{
+    return chip_refreshes_single_banks(c) ? c->hbm_trfc_bank_ps : c->hbm_trfc_ps;
+}
 
 struct hbm_config chip_hbm_config(const struct chip *c, int64_t size_bytes)
 {
@@ -19,6 +37,8 @@ struct hbm_config chip_hbm_config(const struct chip *c, int64_t size_bytes)
         .twtr_ps = c->hbm_twtr_ps, .twtr_l_ps = c->hbm_twtr_l_ps, .trtw_ps = c->hbm_trtw_ps,
         .twr_ps = c->hbm_twr_ps, .trtp_ps = c->hbm_trtp_ps,
         .trefi_ps = c->hbm_trefi_ps, .trfc_ps = c->hbm_trfc_ps,
+        .refreshes_single_banks = chip_refreshes_single_banks(c),
+        .trfc_bank_ps = c->hbm_trfc_bank_ps,
         .read_queue = (int)c->hbm_read_queue, .write_queue = (int)c->hbm_write_queue,
         .bank_queue = (int)c->hbm_bank_queue, .write_low = (int)c->hbm_write_low};
 }

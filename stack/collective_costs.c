@@ -59,7 +59,8 @@ void collective_costs_of(const struct chip *chip, enum collective_type type,
         .packet_overhead_bytes = (int)chip->ici_packet_overhead_bytes,
         .hop_ps = chip->ici_hop_ns * PS_PER_NS, .series = 1};
     out->refresh_period_ps = chip->hbm_trefi_ps;
-    out->refresh_ps = chip->hbm_trfc_ps < chip->hbm_trefi_ps ? chip->hbm_trfc_ps : 0;
+    if (!chip_refreshes_single_banks(chip) && chip->hbm_trfc_ps < chip->hbm_trefi_ps)
+        out->refresh_ps = chip->hbm_trfc_ps;        /* of one bank: the others go on */
     out->hbm_read_ps = access_ps(chip, false, out->hbm_gbps);
     out->hbm_write_ps = access_ps(chip, true, out->hbm_gbps);
     collective_program_overheads(chip, type, &out->program);

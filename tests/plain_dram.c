@@ -21,6 +21,7 @@ struct line {                           /* of requests */
 struct plain_bank {
     int64_t open_row, hits;             /* open_row -1: closed; hits since the activate */
     int64_t read_at, write_at, activate_at, precharge_at;       /* not before */
+    int64_t refreshes_due;              /* of banks that are refreshed one by one */
     struct line queue;
 };
 
@@ -67,7 +68,7 @@ struct plain_dram *plain_dram_create(const struct hbm_config *c, ps_t clock_ps)
         cycles_of(c->twtr_ps, clock_ps), cycles_of(c->twtr_l_ps, clock_ps),
         cycles_of(c->trtw_ps, clock_ps), cycles_of(c->twr_ps, clock_ps),
         cycles_of(c->trtp_ps, clock_ps), cycles_of(c->trefi_ps, clock_ps),
-        cycles_of(c->trfc_ps, clock_ps)};
+        cycles_of(hbm_refresh_ps(c), clock_ps)};
     d->channel = calloc((size_t)c->channel_count, sizeof(*d->channel));
     assert(d->channel);
     for (int i = 0; i < c->channel_count; i++) {
@@ -277,6 +278,38 @@ static void get_on_with_refresh(struct plain_dram *d, struct plain_channel *ch)
     ch->refresh_is_due = false;
 }
 
+/* One bank by itself, once nothing waits for it or it cannot be postponed: closed, refreshed. */
+static void get_on_with_bank(struct plain_dram *d, struct plain_bank *bank)
+{
+    enum { POSTPONED_MAX = 8 };
+
+    if (bank->refreshes_due == 0 ||
+        (bank->queue.count > 0 && bank->refreshes_due <= POSTPONED_MAX))
+        return;
+    if (bank->open_row >= 0 && d->now >= bank->precharge_at)
+        precharge(d, bank);
+    if (bank->open_row >= 0 || d->now < bank->activate_at)
+        return;
+    push_back(&bank->activate_at, d->now + d->t.rfc);
+    bank->refreshes_due--;
+}
+
+static void refresh(struct plain_dram *d, struct plain_channel *ch)
+{
+    const int64_t step = d->t.refi / d->config.bank_count;
+
+    if (!d->config.refreshes_single_banks) {
+        ch->refresh_is_due |= d->now > 0 && d->now % d->t.refi == 0;
+        return;
+    }
+    for (int b = 0; b < d->config.bank_count; b++) {
+        int64_t since = d->now + b * step;      /* the highest bank is the first */
+
+        ch->bank[b].refreshes_due += since >= d->t.refi && since % d->t.refi == 0;
+        get_on_with_bank(d, &ch->bank[b]);
+    }
+}
+
 /* One request goes to the queue of its bank: the first for which there is room. */
 static void hand_over(struct plain_dram *d, struct plain_channel *ch)
 {
@@ -309,8 +342,8 @@ void plain_dram_tick(struct plain_dram *d)
     for (int i = 0; i < d->config.channel_count; i++) {
         struct plain_channel *ch = &d->channel[i];
 
-        if (d->t.refi > 0 && d->now > 0 && d->now % d->t.refi == 0)
-            ch->refresh_is_due = true;
+        if (d->t.refi > 0)
+            refresh(d, ch);
         if (ch->refresh_is_due) {
             get_on_with_refresh(d, ch);
         } else {

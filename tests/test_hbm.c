@@ -263,6 +263,96 @@ TEST(without_refresh_nothing_is_held_up)
     hbm_destroy(h);
 }
 
+/* eight banks: of bank b due 3900000 - b * 487500 after the launch, tRP + 160000 */
+static struct hbm *create_with_bank_refresh(void)
+{
+    struct hbm_config config = one_channel;
+
+    config.refreshes_single_banks = true;
+    config.trfc_bank_ps = 160000;
+    return hbm_create(&config);
+}
+
+enum { BANK_7_DUE = 3900000 - 7 * 487500, BANK_REFRESH_PS = 15000 + 160000 };
+
+TEST(a_bank_refreshed_alone_holds_up_no_other)
+{
+    const ps_t latency = 14000 + 13000 + 2000;
+    struct hbm *h = create_with_bank_refresh();
+
+    for (int bank = 7; bank >= 0; bank--) {
+        ps_t due = 3900000 - bank * 487500;
+
+        /* closed by its refresh, which began when it was due; the bank above is long done */
+        assert_int_equal(read_burst(h, due + 1000, 0, bank), due + BANK_REFRESH_PS + latency);
+        assert_int_equal(hbm_get_stats(h)->refresh_waits, 8 - bank);
+        if (bank > 0)
+            assert_int_equal(read_burst(h, due + 2000, 1, bank - 1), due + 2000 + latency);
+        if (bank < 7)
+            assert_int_equal(read_burst(h, due + 100000, 0, bank + 1), due + 100000 + 15000);
+        assert_int_equal(hbm_get_stats(h)->refresh_waits, 8 - bank);
+    }
+    hbm_destroy(h);
+}
+
+TEST(a_bank_that_is_busy_is_refreshed_when_it_is_done)
+{
+    struct hbm *h = create_with_bank_refresh();
+    const ps_t activate_at = BANK_7_DUE - 10000;
+
+    /* asked for just before: a row that is open until tRAS after its activate */
+    assert_int_equal(read_burst(h, activate_at, 0, 7), activate_at + 29000);
+    assert_int_equal(hbm_access(h, activate_at + 20000, row_address(0, 7) + 32, 32, false),
+                     activate_at + 20000 + 15000);
+    assert_int_equal(hbm_get_stats(h)->refresh_waits, 0);
+    /* tRAS is over, nobody asks: the refresh begins, and who comes then waits for its end */
+    assert_int_equal(read_burst(h, activate_at + 33001, 0, 7),
+                     activate_at + 33000 + BANK_REFRESH_PS + 29000);
+    assert_int_equal(hbm_get_stats(h)->refresh_waits, 1);
+    assert_int_equal(hbm_get_stats(h)->row_closed, 2);
+    /* the next one is due tREFI after the first was */
+    assert_int_equal(read_burst(h, BANK_7_DUE + 3900000, 0, 7),
+                     BANK_7_DUE + 3900000 + 15000);
+    assert_int_equal(read_burst(h, BANK_7_DUE + 3900000 + 8001, 0, 7),
+                     BANK_7_DUE + 3900000 + 5000 + 0 + BANK_REFRESH_PS + 29000);
+    hbm_destroy(h);
+}
+
+/* a read every 4000, tRTP being 5000: the bank is never idle, and gives in after eight tREFI */
+TEST(a_refresh_is_postponed_eight_times_at_most)
+{
+    const ps_t end = BANK_7_DUE + 8 * 3900000LL;
+    struct hbm *h = create_with_bank_refresh();
+    ps_t at = BANK_7_DUE - 20000;
+
+    read_burst(h, at, 0, 7);
+    for (; at + 13000 + 2000 + 5000 < end && hbm_get_stats(h)->refresh_waits == 0; at += 4000)
+        read_burst(h, at, 0, 7);
+    assert_int_equal(hbm_get_stats(h)->refresh_waits, 0);
+    while (hbm_get_stats(h)->refresh_waits == 0) {
+        ps_t end_at = read_burst(h, at, 0, 7);
+
+        if (hbm_get_stats(h)->refresh_waits == 1)
+            assert_int_equal(end_at, end + BANK_REFRESH_PS + 29000);
+        assert_true(at < end + 4000);
+        at += 4000;
+    }
+    hbm_destroy(h);
+}
+
+TEST(refreshes_of_a_bank_that_nobody_asked_since_cost_at_most_one)
+{
+    struct hbm *h = create_with_bank_refresh();
+    const ps_t due = BANK_7_DUE + 20 * 3900000LL;
+
+    read_burst(h, 0, 0, 7);
+    assert_int_equal(read_burst(h, due, 0, 7), due + 29000);
+    hbm_reset(h);
+    read_burst(h, 0, 0, 7);
+    assert_int_equal(read_burst(h, due + 1, 0, 7), due + BANK_REFRESH_PS + 29000);
+    hbm_destroy(h);
+}
+
 TEST(an_access_that_waits_for_its_bank_blocks_no_other)
 {
     struct hbm *h = hbm_create(&one_channel);
@@ -753,6 +843,10 @@ int main(void)
         cmocka_unit_test(a_run_is_split_at_a_refresh),
         cmocka_unit_test(every_bank_is_closed_by_a_refresh),
         cmocka_unit_test(without_refresh_nothing_is_held_up),
+        cmocka_unit_test(a_bank_refreshed_alone_holds_up_no_other),
+        cmocka_unit_test(a_bank_that_is_busy_is_refreshed_when_it_is_done),
+        cmocka_unit_test(a_refresh_is_postponed_eight_times_at_most),
+        cmocka_unit_test(refreshes_of_a_bank_that_nobody_asked_since_cost_at_most_one),
         cmocka_unit_test(an_access_that_waits_for_its_bank_blocks_no_other),
         cmocka_unit_test(hits_of_a_row_go_before_its_precharge),
         cmocka_unit_test(activates_and_columns_of_one_bank_group_are_further_apart),

@@ -202,6 +202,8 @@ static struct hbm_config random_memory(struct rng *r)
     c.trtp_ps = rng_below(r, 8000);
     c.trefi_ps = rng_below(r, 4) ? 500000 + rng_below(r, 3000000) : 0;
     c.trfc_ps = rng_below(r, 260000);
+    c.refreshes_single_banks = rng_below(r, 2);
+    c.trfc_bank_ps = rng_below(r, 200000);
     return c;
 }
 

@@ -183,6 +183,7 @@ TEST(a_memory_that_cannot_be_is_refused)
     FAULT(c.trrd_l_ps = 3000, "trrd_l_ps");
     FAULT(c.twtr_l_ps = 5000, "twtr_l_ps");
     FAULT(c.trefi_ps = 300000, "trefi_ps");
+    FAULT((c.refreshes_single_banks = true, c.trfc_bank_ps = 3900000), "trefi_ps");
     FAULT(c.map.step[1].field = HBM_GROUP, "map");
 }
 

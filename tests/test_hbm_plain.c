@@ -291,6 +291,22 @@ TEST(another_map_with_bank_groups_is_as_cycle_by_cycle)
             (struct pattern){.kind = RANDOM, .write_percent = 100}, 8.0);
 }
 
+TEST(banks_refreshed_one_by_one_are_as_cycle_by_cycle)
+{
+    struct hbm_config c = hbm2();
+
+    c.refreshes_single_banks = true;
+    c.trfc_bank_ps = 160000;
+    compare(&c, "by bank, sequential", (struct pattern){.kind = SEQUENTIAL}, 3.0);
+    compare(&c, "by bank, stride 512", (struct pattern){.kind = STRIDE, .stride = 512}, 3.0);
+    compare(&c, "by bank, stride 2048", (struct pattern){.kind = STRIDE, .stride = 2048}, 3.0);
+    compare(&c, "by bank, copy", (struct pattern){.kind = COPY}, 3.0);
+    compare(&c, "by bank, two streams", (struct pattern){.kind = TWO_STREAMS}, 3.0);
+    compare(&c, "by bank, random", (struct pattern){.kind = RANDOM}, 3.0);
+    compare(&c, "by bank, random writes",
+            (struct pattern){.kind = RANDOM, .write_percent = 100}, 3.0);
+}
+
 /* nothing else is there: a row that is open, a bank that is closed, another row that is open */
 TEST(idle_latencies_are_as_cycle_by_cycle)
 {
@@ -313,6 +329,7 @@ int main(void)
         cmocka_unit_test(random_mixes_are_as_cycle_by_cycle),
         cmocka_unit_test(sequential_mixes_are_as_cycle_by_cycle),
         cmocka_unit_test(another_map_with_bank_groups_is_as_cycle_by_cycle),
+        cmocka_unit_test(banks_refreshed_one_by_one_are_as_cycle_by_cycle),
         cmocka_unit_test(idle_latencies_are_as_cycle_by_cycle),
     };
 

@@ -206,7 +206,7 @@ double hbm_model_channel_share(const struct hbm_model *m, size_t column, int cha
 
 double hbm_model_refresh_cycles(const struct strace_info *info)
 {
-    return (double)info->chip->hbm_trefi_ps * (double)info->chip->chip_clock_mhz / 1e6;
+    return chip_refresh_period_ps(info->chip) * (double)info->chip->chip_clock_mhz / 1e6;
 }
 
 double hbm_model_refresh(const struct strace_info *info, double cycle)
