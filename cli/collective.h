@@ -52,6 +52,7 @@ struct collective_answer {
     char reason[160];                   /* why this engine */
     struct collective_result result;
     struct collective_bound bound;
+    double predicted_s[COLLECTIVE_ALGO_COUNT];  /* that auto has chosen by; 0: none */
     struct collective_verdict verdict;  /* of --check */
     double host_seconds;
 };

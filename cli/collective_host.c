@@ -93,8 +93,8 @@ void collective_choose_engine(const struct collective_plan *p, struct collective
         seconds = seconds_on_cores(p, w);
         print_duration(seconds, text, sizeof(text));
         w->engine = seconds <= SECONDS_FOR_CORES ? ENGINE_CORES : ENGINE_STEPS;
-        snprintf(w->reason, sizeof(w->reason), "programs on %d cores would take %s of this host",
-                 w->slice.core_count, text);
+        snprintf(w->reason, sizeof(w->reason), "programs on %d core%s would take %s of this host",
+                 w->slice.core_count, w->slice.core_count == 1 ? "" : "s", text);
     } else {
         snprintf(w->reason, sizeof(w->reason), "asked for");
     }

@@ -40,7 +40,8 @@ static void print_ranks(const struct collective_answer *w, FILE *to)
     int groups = devices / w->rank_count;
     char bytes[32];
 
-    fprintf(to, "  ranks         %d %ss", w->rank_count, device_name(w));
+    fprintf(to, "  ranks         %d %s%s", w->rank_count, device_name(w),
+            w->rank_count == 1 ? "" : "s");
     if (w->request.kind != COLLECTIVE_BARRIER)
         fprintf(to, ", each with %s of %s",
                 text_bytes(w->options.bytes, bytes, sizeof(bytes)),
@@ -54,21 +55,70 @@ static void print_ranks(const struct collective_answer *w, FILE *to)
     fputc('\n', to);
 }
 
-static void print_how(const struct collective_answer *w, FILE *to)
+static int algo_count(enum collective_kind kind)
 {
-    char chunk[32], count[28], steps[28];
+    int count = 0;
+
+    for (int i = COLLECTIVE_AUTO + 1; i < COLLECTIVE_ALGO_COUNT; i++)
+        count += collective_does(kind, (enum collective_algo)i);
+    return count;
+}
+
+/* "ring 17.49 ms, torus 2.08 ms (taken); not for this size: exchange": what auto chose by */
+static void print_predictions(const struct collective_answer *w, FILE *to)
+{
+    const char *before = w->options.costs ? "\n  predicted     of the chip's links: "
+                                          : "\n  predicted     ";
+    char text[32];
+
+    for (int i = COLLECTIVE_AUTO + 1; i < COLLECTIVE_ALGO_COUNT; i++)
+        if (w->predicted_s[i] > 0) {
+            fprintf(to, "%s%s %s%s", before, collective_algo_name((enum collective_algo)i),
+                    print_seconds(w->predicted_s[i], text, sizeof(text)),
+                    w->request.algo == (enum collective_algo)i ? " (taken)" : "");
+            before = ", ";
+        }
+    before = w->request.chunk_bytes > 0 && (w->options.chunk_bytes || w->options.costs)
+                 ? "; not for this size and chunk: " : "; not for this size: ";
+    for (int i = COLLECTIVE_AUTO + 1; i < COLLECTIVE_ALGO_COUNT; i++)
+        if (!(w->predicted_s[i] > 0) &&
+            collective_does(w->request.kind, (enum collective_algo)i)) {
+            fprintf(to, "%s%s", before, collective_algo_name((enum collective_algo)i));
+            before = ", ";
+        }
+}
+
+static void print_algo(const struct collective_answer *w, FILE *to)
+{
+    bool is_auto = w->options.algo == COLLECTIVE_AUTO;
+    char chunk[32];
 
     fprintf(to, "  algorithm     %s", collective_algo_name(w->request.algo));
     if (w->request.chunk_bytes > 0)
         fprintf(to, ", steps in chunks of %s",
                 text_bytes(w->request.chunk_bytes, chunk, sizeof(chunk)));
-    if (w->options.algo == COLLECTIVE_AUTO)
+    if (w->rank_count == 1) {
+        fprintf(to, " (alone: there is nothing to send)");
+        return;
+    }
+    if (is_auto && algo_count(w->request.kind) == 1)
+        fprintf(to, " (the only one for %s)", collective_kind_name(w->request.kind));
+    else if (is_auto)
         fprintf(to, " (chosen: the least time predicted)");
+    if (is_auto && algo_count(w->request.kind) > 1)
+        print_predictions(w, to);
+}
+
+static void print_how(const struct collective_answer *w, FILE *to)
+{
+    char count[28], chips[28];
+
+    print_algo(w, to);
     fprintf(to, "\n  engine        %s: %s; %s operations", collective_engine_name(w->engine),
             w->reason, text_thousands(w->result.op_count, count, sizeof(count)));
     if (w->result.used_symmetry)
         fprintf(to, ", one chip for all %s",
-                text_thousands(w->slice.chip_count, steps, sizeof(steps)));
+                text_thousands(w->slice.chip_count, chips, sizeof(chips)));
     fputs("\n\n", to);
 }
 
@@ -182,6 +232,18 @@ static json_t *json_of(const struct collective_answer *w)
         "host_seconds", w->host_seconds);
 }
 
+/* by name of the algorithm; empty where none was chosen */
+static json_t *json_of_predictions(const struct collective_answer *w)
+{
+    json_t *out = json_object();
+
+    for (int i = COLLECTIVE_AUTO + 1; i < COLLECTIVE_ALGO_COUNT; i++)
+        if (w->predicted_s[i] > 0)
+            json_object_set_new(out, collective_algo_name((enum collective_algo)i),
+                                json_real(1e6 * w->predicted_s[i]));
+    return out;
+}
+
 int collective_write_json(const struct collective_answer *w, const char *path, struct err *e)
 {
     struct outfile f;
@@ -190,6 +252,7 @@ int collective_write_json(const struct collective_answer *w, const char *path, s
     if (outfile_begin(&f, path, e))
         return -1;
     json = json_of(w);
+    json_object_set_new(json, "predicted_us", json_of_predictions(w));
     json_dumpf(json, f.to, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
     fputc('\n', f.to);
     json_decref(json);

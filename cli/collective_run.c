@@ -192,6 +192,15 @@ static int run_cores(const struct collective_plan *p, struct collective_answer *
     return status;
 }
 
+static void read_predictions(const struct collective_plan *p, struct collective_answer *w)
+{
+    int64_t series = w->options.costs ? w->options.costs->series : 1;
+
+    for (int i = 0; i < COLLECTIVE_ALGO_COUNT; i++)
+        w->predicted_s[i] = (double)series *
+                            collective_predicted_seconds(p, (enum collective_algo)i);
+}
+
 /* Pieces in series take their time one after the other. */
 static void repeat(struct collective_result *r, int64_t times)
 {
@@ -237,6 +246,7 @@ int collective_answer(const struct collective_options *o, struct arena *a,
     w->request.slice = &w->slice;
     w->request.chip = &w->chip;
     w->rank_count = collective_rank_count(p);
+    read_predictions(p, w);
     collective_choose_engine(p, w);
     find_bound(w);
     began_s = progress_seconds();

@@ -112,6 +112,9 @@ struct collective_plan *collective_plan_create(const struct collective_request *
 
 /* the request with AUTO and 0 replaced by what was chosen */
 const struct collective_request *collective_plan_request(const struct collective_plan *p);
+/* what AUTO has chosen by; 0: not asked for, or the algorithm does not do the kind or size */
+double collective_predicted_seconds(const struct collective_plan *p, enum collective_algo algo);
+bool collective_does(enum collective_kind kind, enum collective_algo algo);
 int collective_rank_count(const struct collective_plan *p);             /* of one group */
 /* the rank of a core in its group; -1 if it has no part (its list is empty) */
 int collective_rank_of(const struct collective_plan *p, int core);

@@ -29,6 +29,11 @@ bool plan_can(enum collective_kind kind, enum collective_algo algo)
     return algos_of[kind] & BIT(algo);
 }
 
+bool collective_does(enum collective_kind kind, enum collective_algo algo)
+{
+    return plan_can(kind, algo);
+}
+
 enum collective_algo plan_usual(enum collective_kind kind)
 {
     for (int i = COLLECTIVE_ALGO_COUNT - 1; i > 0; i--)

@@ -65,6 +65,7 @@ struct collective_plan {
     struct collective_request request;
     struct slice slice;                 /* request.slice points here, */
     struct chip chip;                   /* and request.chip here */
+    double predicted_ns[COLLECTIVE_ALGO_COUNT];     /* AUTO: of those that can; 0: others */
     int cores_per_chip, rank_count;
     int axis_count[PLAN_DIMS];          /* ranks along core, x, y, z: 1 where not of the group */
     int axis_stride[PLAN_DIMS];         /* of core numbers */

@@ -42,6 +42,7 @@ static void choose_algo(struct collective_plan *p)
         if (!plan_can(p->request.kind, p->request.algo) || !plan_suits(p))
             continue;
         ns = plan_predict_ns(p);
+        p->predicted_ns[i] = ns;
         if (best == COLLECTIVE_AUTO || ns < best_ns) {
             best = p->request.algo;
             best_ns = ns;
@@ -76,6 +77,11 @@ struct collective_plan *collective_plan_create(const struct collective_request *
 const struct collective_request *collective_plan_request(const struct collective_plan *p)
 {
     return &p->request;
+}
+
+double collective_predicted_seconds(const struct collective_plan *p, enum collective_algo algo)
+{
+    return 1e-9 * p->predicted_ns[algo];
 }
 
 int collective_rank_count(const struct collective_plan *p)

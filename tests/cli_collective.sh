@@ -39,6 +39,23 @@ sed -n 's/.*host; \([0-9,]*\) operations.*/\1/p' "$work/log" | tr -d , |
     awk '{ x = $1 } END { exit !(x > 0 && x <= 100e6) }' ||
     fail "too many operations: $(cat "$work/log")"
 
+# what auto chose by: a time for each algorithm that can, the least taken
+"$systole" collective all-reduce --bytes 64M --tpu v4-8192 --json "$work/one.json" >"$work/log"
+p=', biring .*, torus .* (taken), tree .*; not for this size: exchange'
+grep -q "^  predicted     ring .*$p\$" \
+    "$work/log" || fail "no predictions: $(cat "$work/log")"
+sed -n '/"predicted_us"/,/}/p' "$work/one.json" | tr -d ' ",' |
+    awk -F: '/^[a-z]+:[0-9]/ { n++; t[$1] = $2; if (!best || $2 < t[best]) best = $1 }
+        END { exit !(n == 4 && best == "torus") }' || fail "predictions: $(cat "$work/one.json")"
+expect 0 '; not for this size and chunk: exchange' \
+    collective all-reduce --bytes 4K --tpu v4-8 --chunk 1K
+expect 0 '  algorithm     direct (the only one for permute)' \
+    collective permute --bytes 4K --tpu v4-8
+expect 0 ' (alone: there is nothing to send)' collective all-reduce --bytes 4K --tpu v5e-1
+expect 0 '  ranks         1 core, each with 4 KiB' collective all-reduce --bytes 4K --tpu v5e-1
+"$systole" collective all-reduce --bytes 4K --tpu v4-8 --algo ring >"$work/log"
+grep -q '^  predicted' "$work/log" && fail "predictions not asked for: $(cat "$work/log")"
+
 # one chip for all, or every chip: the same times, of every algorithm that does the kind
 for tpu in v4-16 v4-128 v5p-128 v7x-64; do
     for kind in all-reduce reduce-scatter all-gather all-to-all broadcast permute; do
