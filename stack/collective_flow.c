@@ -188,11 +188,14 @@ static void load_own(struct plan_builder *b, struct flow *f, const struct leg *l
     f->own_turn = next_own(f, l, f->own_turn);
 }
 
-/* Loads as far ahead as half the slots, so that sends have the time of the others to finish. */
+/*
+ * Loads a group ahead: its chunks arrive nearly together. No more, for loads take the HBM from
+ * sends. Sends have the time of the other half of the slots to finish.
+ */
 static void prefetch(struct plan_builder *b, struct flow *f, const struct leg *l)
 {
     int64_t uses = l->chunks * (l->ring - 1), leg_first = l->first_cell;
-    int64_t ahead = f->mode->slots / 2;
+    int64_t ahead = l->chunks < f->mode->group ? l->chunks : f->mode->group;
 
     while (f->own_loaded < leg_first + uses && f->own_loaded <= f->own_used + ahead)
         load_own(b, f, l);
@@ -551,21 +554,6 @@ static int64_t step_bytes(const struct collective_plan *p, const struct flow *fl
     return most;
 }
 
-/*
- * Three chunks go round together: copies of one core take turns on a link and so end together,
- * and the time to the next send passes once for the three. The slots are twice that, if the
- * queue holds the copies of all flows: one from each own slot, and a group's first step. Else
- * two and one. A core may have to wait for a place in the queue even so: copies end by
- * themselves, so that is a delay and never for ever.
- */
-static void choose_slots(const struct collective_plan *p, int flow_count, struct flow_mode *m)
-{
-    bool is_deep = p->chip.dma_queue_depth >= 9 * flow_count;
-
-    m->group = is_deep ? 3 : 1;
-    m->slots = 2 * m->group;
-}
-
 /* what may be used of VMEM, and by how much a chunk may be large */
 static int64_t chunk_limit(const struct collective_plan *p, int flow_count,
                            const struct flow_mode *m)
@@ -577,6 +565,31 @@ static int64_t chunk_limit(const struct collective_plan *p, int flow_count,
     else
         slots *= 2;
     return room * 7 / 8 / (flow_count * slots) / PLAN_ROW_BYTES * PLAN_ROW_BYTES;
+}
+
+#define GROUP_LEAST 2                   /* while one is added, the other is on its way */
+#define GROUP_MOST 8                    /* more would gain little */
+
+/*
+ * How many chunks go round together. Copies of one core take turns on a link and so end
+ * together, and the time to the next send passes once for all of them: as many as VMEM holds
+ * at full size, or at the size that was asked for, and the queue has places for, one for each
+ * own slot and for a group's first step. A core may have to wait for a place in the queue even
+ * so: copies end by themselves, so that is a delay and never for ever.
+ */
+static void choose_slots(const struct collective_plan *p, int flow_count, struct flow_mode *m)
+{
+    int64_t places = p->chip.dma_queue_depth / (3 * flow_count), chunk = CHUNK_MOST_BYTES;
+    int64_t least = GROUP_LEAST;
+
+    if (p->request.chunk_bytes > 0) {
+        chunk = p->request.chunk_bytes;
+        least = 1;
+    }
+    m->group = places < GROUP_MOST ? later(places, 1) : GROUP_MOST;
+    m->slots = 2 * m->group;
+    for (; m->group > least && chunk_limit(p, flow_count, m) < chunk; m->slots = 2 * m->group)
+        m->group--;
 }
 
 /*
