@@ -8,8 +8,9 @@ SYSTOLE=$systole sh tools/copies.sh --csv >"$work/csv" || fail "copies.sh: statu
 awk -F, 'NR > 1 && $2 == "v4" { n++; e = ($5 - $4) / $4; if (e > .05 || e < -.05) print }
     END { if (n != 6) print n " rows of v4" }' "$work/csv" >"$work/off"
 [ -s "$work/off" ] && fail "off by more than 5 %: $(cat "$work/off")"
-# 1 GiB read and written at the rate of two dies, less refreshes and turns of the buses
-awk -F, '$3 == 1073741824 { n++; e = ($5 - $4) / $4; if (e > .15 || e < 0) print }
+# 1 GiB read and written at the rate of two dies, less turns of the buses; single banks are
+# refreshed while others go on, so refreshes do not cost it their 9 % of the time
+awk -F, '$3 == 1073741824 { n++; e = ($5 - $4) / $4; if (e > .05 || e < 0) print }
     END { if (n != 1) print n }' "$work/csv" >"$work/off"
 [ -s "$work/off" ] && fail "the long copy on v7x: $(cat "$work/off")"
 SYSTOLE=$systole sh tools/copies.sh | grep -q '^copy HBM to CMEM *v4 *2048 B *0.45 us' ||
