@@ -402,13 +402,13 @@ static int64_t piece_count(int chips)
     return count < PIECES_LEAST ? PIECES_LEAST : count > PIECES_MOST ? PIECES_MOST : count;
 }
 
-/* What goes next of a copy: all of it where it is short or stays on its chip. */
+/* What goes next of a copy, all of it where it is short. */
 static int32_t piece_granules(const struct engine *n, const struct steps_event *d)
 {
     int64_t chunk = n->costs->chunk_bytes / GRANULE_BYTES;
     int64_t piece = div_up(div_up(d->value, n->piece_count), chunk) * chunk;
 
-    return net_is_there(d->way) || piece > d->granules ? d->granules : (int32_t)piece;
+    return piece > d->granules ? d->granules : (int32_t)piece;
 }
 
 /* Link and memory work side by side: the later of both is the end. */

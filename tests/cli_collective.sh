@@ -70,7 +70,9 @@ done
 "$systole" collective all-reduce --bytes 1M --tpu v7x-64 --algo torus --engine steps >"$work/log"
 grep -q 'one chip for all 64' "$work/log" || fail "no symmetry: $(cat "$work/log")"
 
-# both engines: within 5 %
+# Both engines: within 5 %. Step by step knows no banks and queues of the HBM, so a read or write
+# of a busy one is up to 0.4 us sooner there; plans hide that behind other chunks, and what is
+# left of it, and who goes first of those who meet, is less than a twentieth.
 microseconds() { "$systole" collective "$@" --csv - | tail -1 | cut -d, -f10; }
 while read -r kind bytes tpu algo; do
     cores=$(microseconds "$kind" --bytes "$bytes" --tpu "$tpu" --algo "$algo" --engine cores)
@@ -86,7 +88,19 @@ all-reduce 64K v3-32 biring
 all-to-all 64K v4-16 direct
 broadcast 64K v5e-16 direct
 all-reduce 1M v4-8 tree
+all-reduce 16M v5e-16 torus
+all-gather 16M v5e-16 biring
+all-gather 16M v3-32 biring
+all-reduce 16M v4-16 torus
+all-gather 8M v7x-8 torus
 END
+
+# and programs on the cores reach nine tenths of the bound where bytes count
+for request in '16M --tpu v5e-16' '16M --tpu v4-8' '32M --tpu v3-32 --over chips'; do
+    expect 0 '  of the bound' collective all-reduce --algo torus --engine cores --bytes $request
+    grep '%  of the bound' "$work/log" | awk '{ exit !($2 >= 90) }' ||
+        fail "all-reduce of $request: $(cat "$work/log")"
+done
 
 # every kind on small slices of every build
 for tpu in v4-8 v3-8 v5e-16 v7x-4 v4-128; do

@@ -265,6 +265,18 @@ TEST(copies_from_and_to_hbm_share_the_rate_of_the_chip)
 /* to the next chip of a ring of four: 2 start, 100 local, 300 hop, 1000 + 100 wire, 100 local */
 #define SEND_PS (2000 + 100000 + 300000 + 1100000 + 100000)
 
+TEST(what_a_core_reads_and_writes_of_hbm_shares_its_way)
+{
+    struct hand h = {.dim = {1, 1, 1}, .cores_per_chip = 1};
+
+    /* 12800 B in and 12800 B out, 25 vectors each, at 100 B/ns, whatever the chip could:
+       1 + 128 + 128 ns, and 380 */
+    add_op(&h, 0, copy_op(COLLECTIVE_COPY, COLLECTIVE_HBM, COLLECTIVE_VMEM, 12800), 0, 0, 0, 0);
+    add_op(&h, 0, copy_op(COLLECTIVE_COPY, COLLECTIVE_VMEM, COLLECTIVE_HBM, 12800), 0, 0, 0, 0);
+    add_op(&h, 0, wait_op(0, 800), 0, 0, 0, 0);
+    assert_int_equal(time_of(&h), 637000 + 7000 + 3000);
+}
+
 TEST(a_copy_to_the_next_chip_takes_hop_wire_and_fixed_parts)
 {
     struct hand h = {.dim = {4, 1, 1}, .cores_per_chip = 1};
@@ -460,6 +472,7 @@ int main(void)
         cmocka_unit_test(a_long_message_leaves_room_for_another_core_s),
         cmocka_unit_test(short_runs_take_whole_vectors_of_the_engine),
         cmocka_unit_test(copies_from_and_to_hbm_share_the_rate_of_the_chip),
+        cmocka_unit_test(what_a_core_reads_and_writes_of_hbm_shares_its_way),
         cmocka_unit_test(a_copy_to_the_next_chip_takes_hop_wire_and_fixed_parts),
         cmocka_unit_test(two_hops_cost_one_hop_more_and_no_bytes),
         cmocka_unit_test(a_copy_to_hbm_waits_for_its_write),
