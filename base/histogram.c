@@ -42,22 +42,29 @@ void histogram_add(struct histogram *h, int64_t value, int64_t times)
     h->bin[bin_of(value)] += times;
 }
 
-void histogram_add_all(struct histogram *h, const int64_t *value, int64_t count)
+void histogram_add_steps(struct histogram *h, int64_t first, int64_t step, int64_t count)
 {
-    int64_t least = h->count ? h->least : INT64_MAX, most = h->most, sum = h->sum;
+    int64_t last = first + (count - 1) * step, value = first;
+    int doublings = doublings_of(first);
 
-    for (int64_t i = 0; i < count; i++) {
-        assert(value[i] >= 0);
-        least = value[i] < least ? value[i] : least;
-        most = value[i] > most ? value[i] : most;
-        sum += value[i];
-        h->bin[bin_of(value[i])]++;
-    }
-    if (count > 0)
-        h->least = least;
-    h->most = most;
-    h->sum = sum;
+    assert(first >= 0 && step >= 0 && count > 0);
+    if (h->count == 0 || first < h->least)
+        h->least = first;
+    if (last > h->most)
+        h->most = last;
     h->count += count;
+    h->sum += first * count + step * (count * (count - 1) / 2);
+    if (bin_of(first) == bin_of(last)) {
+        h->bin[bin_of(first)] += count;
+    } else if (doublings == doublings_of(last)) {
+        int64_t *bin = h->bin + doublings * HISTOGRAM_STEPS;
+
+        for (int64_t i = 0; i < count; i++, value += step)
+            bin[value >> doublings]++;
+    } else {
+        for (int64_t i = 0; i < count; i++, value += step)
+            h->bin[bin_of(value)]++;
+    }
 }
 
 void histogram_merge(struct histogram *h, const struct histogram *other)

@@ -6,8 +6,9 @@
 static const struct field hbm_fields[] = {
     SAVED(hbm, stats), SAVED_TIME(hbm, last_at),
     APART(hbm, config), APART(hbm, piece_bytes), APART(hbm, burst_shift), APART(hbm, piece_shift),
-    APART(hbm, has_plain_channels), APART(hbm, derived), APART(hbm, channels), APART(hbm, banks),
-    APART(hbm, watch), APART(hbm, watch_context)};
+    APART(hbm, has_plain_channels), APART(hbm, may_append), APART(hbm, derived),
+    APART(hbm, cursor), APART(hbm, channels), APART(hbm, banks),
+    APART(hbm, past), APART(hbm, watch), APART(hbm, watch_context)};
 
 static const struct field channel_fields[] = {
     SAVED_BOOL(hbm_channel, is_used),
@@ -22,10 +23,14 @@ static const struct field channel_fields[] = {
     SAVED_TIME(hbm_channel, reads_gone_at), SAVED_TIME(hbm_channel, drained_at)};
 
 static const struct field bank_fields[] = {
-    SAVED(hbm_bank, open_row), SAVED(hbm_bank, last_row), SAVED_TIME(hbm_bank, column_at),
-    SAVED_TIME(hbm_bank, last_column_at), SAVED_TIME(hbm_bank, precharge_at),
-    SAVED_TIME(hbm_bank, last_precharge_at), SAVED_TIME(hbm_bank, epoch),
-    SAVED_TIME(hbm_bank, issued), SAVED(hbm_bank, recent)};
+    SAVED(hbm_bank, open_row), SAVED_TIME(hbm_bank, column_at), SAVED_TIME(hbm_bank, precharge_at),
+    SAVED_TIME(hbm_bank, epoch), SAVED_TIME(hbm_bank, issued_at), SAVED(hbm_bank, issued_bursts),
+    SAVED(hbm_bank, older_count), SAVED(hbm_bank, last_row),
+    SAVED_TIME(hbm_bank, last_precharge_at)};
+
+static const struct field past_fields[] = {
+    SAVED_TIME(hbm_bank_past, last_column_at), SAVED_TIME(hbm_bank_past, issued_at),
+    SAVED(hbm_bank_past, issued_bursts), SAVED(hbm_bank_past, next)};
 
 static const struct field taken_fields[] = {
     SAVED_TIME(hbm_taken, start), SAVED_TIME(hbm_taken, end), SAVED(hbm_taken, group),
@@ -87,10 +92,25 @@ static void archive_lists(struct hbm *h, struct hbm_channel *ch, struct archive 
         ch->write_count = 0;
 }
 
+static void archive_bank(struct hbm *h, size_t bank, struct archive *a)
+{
+    struct hbm_bank *b = &h->banks[bank];
+    struct hbm_bank_past *past = &h->past[bank];
+
+    archive_fields(a, bank_fields, COUNT_OF(bank_fields), b);
+    archive_fields(a, past_fields, COUNT_OF(past_fields), past);
+    archive_check(a, past->next >= 0 && past->next < BANK_RECENT - 1 && b->epoch >= 0 &&
+                     b->older_count >= 0 && b->older_count < BANK_RECENT,
+                  "the snapshot has run %d of an HBM bank", (int)past->next);
+    if (a->is_failed) {
+        *b = (struct hbm_bank){.open_row = 0};
+        *past = (struct hbm_bank_past){.next = 0};
+    }
+}
+
 static void archive_channel(struct hbm *h, int channel, struct archive *a)
 {
     struct hbm_channel *ch = &h->channels[channel];
-    struct hbm_bank *banks = &h->banks[(size_t)channel * (size_t)h->config.bank_count];
 
     if (archive_is_loading(a) && ch->is_used)
         hbm_reset_channel(h, channel);
@@ -103,16 +123,10 @@ static void archive_channel(struct hbm *h, int channel, struct archive *a)
     if (!ch->is_used)
         return;
     archive_lists(h, ch, a);
-    hbm_queue_archive(&ch->queue[0], h->config.read_queue, a);
-    hbm_queue_archive(&ch->queue[1], h->config.write_queue, a);
-    for (int i = 0; i < h->config.bank_count; i++) {
-        archive_fields(a, bank_fields, COUNT_OF(bank_fields), &banks[i]);
-        archive_check(a, banks[i].recent >= 0 && banks[i].recent < BANK_RECENT &&
-                         banks[i].epoch >= 0,
-                      "the snapshot has run %lld of an HBM bank", (long long)banks[i].recent);
-        if (a->is_failed)
-            banks[i] = (struct hbm_bank){.recent = 0};
-    }
+    hbm_queue_archive(&ch->queue[0], h->config.read_queue, h->last_at, a);
+    hbm_queue_archive(&ch->queue[1], h->config.write_queue, h->last_at, a);
+    for (int i = 0; i < h->config.bank_count; i++)
+        archive_bank(h, hbm_bank_index(h, channel, i), a);
 }
 
 void hbm_archive(struct hbm *h, struct archive *a)
@@ -130,5 +144,6 @@ uint32_t hbm_archive_crc(uint32_t crc)
     crc = archive_table_crc(crc, activate_fields, COUNT_OF(activate_fields));
     crc = archive_table_crc(crc, write_fields, COUNT_OF(write_fields));
     crc = hbm_queue_crc(crc);
+    crc = archive_table_crc(crc, past_fields, COUNT_OF(past_fields));
     return archive_table_crc(crc, bank_fields, COUNT_OF(bank_fields));
 }

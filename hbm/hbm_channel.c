@@ -8,7 +8,7 @@
  * begins when its bank has nothing left to do, and at the latest when it cannot
  * be postponed any more, at the end of the epoch.
  */
-#include "hbm/hbm_impl.h"
+#include "hbm/hbm_append.h"
 
 /* Where the commands and data of a run fall. */
 struct plan {
@@ -27,31 +27,33 @@ static ps_t find_data(const struct hbm_config *c, const struct hbm_channel *ch,
 }
 
 /* A row that is open until a precharge that is planned: hits that come before it go before it. */
-static bool fits_last_row(const struct hbm *h, const struct hbm_channel *ch,
-                          const struct hbm_bank *b, const struct hbm_request *q, ps_t earliest,
-                          int64_t bursts, struct plan *p)
+static bool fits_last_row(const struct hbm *h, const struct hbm_channel *ch, size_t bank,
+                          const struct hbm_request *q, ps_t earliest, int64_t bursts,
+                          struct plan *p)
 {
     const struct hbm_config *c = &h->config;
+    const struct hbm_bank *b = &h->banks[bank];
 
     if (b->last_row != q->row + 1 || earliest >= b->last_precharge_at)
         return false;
-    p->data_at = find_data(c, ch, q, later(earliest, b->last_column_at), bursts, &p->data_place);
+    p->data_at = find_data(c, ch, q, later(earliest, h->past[bank].last_column_at), bursts,
+                           &p->data_place);
     return p->data_at + (bursts - 1) * c->burst_ps + h->derived.closing_ps[q->is_write] <=
            b->last_precharge_at;
 }
 
-static struct plan plan_run(const struct hbm *h, struct hbm_channel *ch,
-                            const struct hbm_bank *b, const struct hbm_request *q, ps_t earliest,
-                            int64_t bursts)
+static struct plan plan_run(const struct hbm *h, struct hbm_channel *ch, size_t bank,
+                            const struct hbm_request *q, ps_t earliest, int64_t bursts)
 {
     const struct hbm_config *c = &h->config;
+    const struct hbm_bank *b = &h->banks[bank];
     struct plan p = {.kind = HBM_ROW_HIT};
 
     if (b->open_row == q->row + 1) {
         p.data_at = find_data(c, ch, q, later(earliest, b->column_at), bursts, &p.data_place);
         return p;
     }
-    p.is_of_last_row = fits_last_row(h, ch, b, q, earliest, bursts, &p);
+    p.is_of_last_row = fits_last_row(h, ch, bank, q, earliest, bursts, &p);
     if (p.is_of_last_row)
         return p;
     p.kind = b->open_row == 0 ? HBM_ROW_CLOSED : HBM_ROW_CONFLICT;
@@ -78,50 +80,24 @@ static int64_t count_fitting(const struct hbm *h, const struct plan *p, int64_t 
     return (due_at - closed_at) / c->burst_ps + 1;
 }
 
-static void open_row(const struct hbm_config *c, struct hbm_bank *b, int64_t row,
-                     ps_t activate_at)
-{
-    b->last_row = b->open_row;
-    b->last_column_at = b->column_at;
-    b->last_precharge_at = activate_at - c->trp_ps;
-    b->open_row = row + 1;
-    b->column_at = activate_at + c->trcd_ps;
-    b->precharge_at = activate_at + c->tras_ps;
-}
-
-/* for the queue of the bank, and for the statistics */
-static void count_run(struct hbm *h, struct hbm_bank *b, enum hbm_row kind, ps_t end_at,
-                      int64_t bursts, bool is_write)
-{
-    const struct hbm_config *c = &h->config;
-
-    b->recent = (b->recent + 1) & (BANK_RECENT - 1);
-    b->issued[b->recent] = (struct hbm_issued){
-        end_at - c->burst_ps - h->derived.latency_ps[is_write], bursts};
-    h->stats.run_count++;
-    h->stats.row_hits += kind == HBM_ROW_HIT;
-    h->stats.row_closed += kind == HBM_ROW_CLOSED;
-    h->stats.row_conflicts += kind == HBM_ROW_CONFLICT;
-    h->stats.busy_ps += bursts * c->burst_ps;
-}
-
 /* Make the plan happen for `bursts` bursts; returns the end of the last one. */
-static ps_t commit_run(struct hbm *h, struct hbm_channel *ch, struct hbm_bank *b,
+static ps_t commit_run(struct hbm *h, struct hbm_channel *ch, size_t bank,
                        const struct plan *p, const struct hbm_request *q, int64_t bursts)
 {
     const struct hbm_config *c = &h->config;
+    struct hbm_bank *b = &h->banks[bank];
     ps_t end_at = p->data_at + bursts * c->burst_ps;
 
     if (p->kind != HBM_ROW_HIT) {
         hbm_activate_take(ch, p->activate_place, p->activate_at, q->group);
-        open_row(c, b, q->row, p->activate_at);
+        hbm_open_row(h, bank, q->row, p->activate_at);
     }
     if (!p->is_of_last_row)
         b->precharge_at = later(b->precharge_at,
                                 end_at - c->burst_ps + h->derived.closing_ps[q->is_write]);
     hbm_bus_take(ch, p->data_place, p->data_at, end_at, q->is_write, q->group,
                  c->tccd_l_ps <= c->burst_ps);
-    count_run(h, b, p->kind, end_at, bursts, q->is_write);
+    hbm_count_run(h, bank, p->kind, end_at, bursts, q->is_write);
     return end_at;
 }
 
@@ -138,83 +114,6 @@ static void tell(struct hbm *h, struct hbm_request *q, const struct plan *p, int
         .has_met_refresh = has_met_refresh, .bytes = bytes});
     q->column = end;
     q->bytes -= bytes;
-}
-
-/* when the queue of the bank takes `bursts` more, of what is planned so far */
-static ps_t bank_room_at(const struct hbm_config *c, const struct hbm_bank *b, int64_t bursts)
-{
-    if (bursts + b->issued[b->recent].bursts > c->bank_queue)
-        return b->issued[b->recent].at;
-    for (int64_t i = 0; i < BANK_RECENT; i++) {
-        int64_t k = (b->recent - i) & (BANK_RECENT - 1);
-
-        bursts += b->issued[k].bursts;
-        if (bursts > c->bank_queue)
-            return b->issued[k].at;
-    }
-    return b->issued[(b->recent + 1) & (BANK_RECENT - 1)].at;
-}
-
-/* The activate of a run that is planned behind all others, long after them; -1: it is not. */
-static ps_t activate_last(const struct hbm *h, const struct hbm_channel *ch,
-                          const struct hbm_bank *b, const struct hbm_request *q, ps_t earliest)
-{
-    const struct hbm_config *c = &h->config;
-    ps_t at = b->open_row == 0 ? earliest : later(earliest, b->precharge_at) + c->trp_ps;
-
-    if (b->last_row == q->row + 1 || ch->crowd > CROWD_MAX / 2 || at < ch->floor_at ||
-        ch->activate_count == ch->activate_capacity ||
-        (ch->activate_count > 0 && at < ch->activate[ch->activate_count - 1].at +
-                                            h->derived.window_ps))
-        return -1;
-    return at;
-}
-
-/*
- * What the general way comes to for a run whose commands and data come behind all that is
- * reserved, as nearly all of a stream do. False: it is none, and nothing has changed.
- */
-static bool append_run(struct hbm *h, struct hbm_channel *ch, struct hbm_bank *b,
-                       const struct hbm_request *q, ps_t earliest, ps_t due_at, ps_t *end_at)
-{
-    const struct hbm_config *c = &h->config;
-    const bool is_hit = b->open_row == q->row + 1;
-    struct hbm_taken *last;
-    ps_t activate_at = 0, ready_at, data_at, data_end_at, closed_at;
-    enum hbm_row kind;
-
-    if (ch->taken_count == 0 || ch->taken_count == ch->taken_capacity || h->watch)
-        return false;
-    last = &ch->taken[ch->taken_count - 1];
-    if (!is_hit) {
-        activate_at = activate_last(h, ch, b, q, earliest);
-        if (activate_at < 0 || activate_at + c->tras_ps > due_at)
-            return false;
-    }
-    ready_at = (is_hit ? later(earliest, b->column_at) : activate_at + c->trcd_ps) +
-               h->derived.latency_ps[q->is_write];
-    data_at = later(ready_at, last->end + hbm_turn_ps(c, last, q->is_write, q->group));
-    data_end_at = data_at + q->bursts * c->burst_ps;
-    closed_at = data_end_at - c->burst_ps + h->derived.closing_ps[q->is_write];
-    if (ready_at < last->start || ready_at < ch->floor_at || closed_at > due_at)
-        return false;
-    kind = is_hit ? HBM_ROW_HIT : b->open_row == 0 ? HBM_ROW_CLOSED : HBM_ROW_CONFLICT;
-    if (!is_hit) {
-        ch->crowd -= ch->crowd > 0;
-        ch->activate[ch->activate_count++] = (struct hbm_activate){activate_at, q->group};
-        open_row(c, b, q->row, activate_at);
-    }
-    b->precharge_at = later(b->precharge_at, closed_at);
-    if (data_at == last->end && last->is_write == q->is_write) {
-        last->end = data_end_at;
-        last->group = last->group == q->group ? last->group : -1;
-    } else {
-        last[1] = (struct hbm_taken){data_at, data_end_at, q->group, q->is_write};
-        ch->taken_count++;
-    }
-    count_run(h, b, kind, data_end_at, q->bursts, q->is_write);
-    *end_at = data_end_at;
-    return true;
 }
 
 /*
@@ -244,16 +143,21 @@ ps_t hbm_serve(struct hbm *h, struct hbm_request *q, ps_t *gone_at)
 {
     const struct hbm_config *c = &h->config;
     struct hbm_channel *ch = &h->channels[q->channel];
-    struct hbm_bank *b = &h->banks[q->channel * c->bank_count + q->bank];
+    const size_t bank = hbm_bank_index(h, q->channel, q->bank);
+    struct hbm_bank *b = &h->banks[bank];
     const int64_t most = c->tccd_l_ps > c->burst_ps ? 1 : INT64_MAX;
-    int64_t bursts = q->bursts, number = b->epoch;
-    struct hbm_epoch epoch = hbm_epoch_of(h, q->bank, number);
+    int64_t bursts = q->bursts, number;
+    struct hbm_epoch epoch;
     ps_t earliest, begin_at, end_at = q->at;
     bool is_held;
 
     if (ch->taken_count + ch->activate_count >= FORGET_FROM)
         hbm_bus_forget(c, ch, h->last_at);
-    *gone_at = later(q->at, bank_room_at(c, b, bursts));
+    if (hbm_append(h, ch, q, gone_at, &end_at))
+        return end_at;
+    number = b->epoch;
+    epoch = hbm_epoch_of(h, q->bank, number);
+    *gone_at = later(q->at, hbm_bank_room_at(h, bank, bursts));
     begin_at = earliest = *gone_at + c->front_ps;
     if (earliest >= epoch.due && epoch.due < epoch.end) {
         begin_at = refresh_idle_bank(h, b, q->bank, earliest);
@@ -267,10 +171,6 @@ ps_t hbm_serve(struct hbm *h, struct hbm_request *q, ps_t *gone_at)
     }
     begin_at = later(begin_at, epoch.start);
     is_held = begin_at > earliest;
-    if (most > 1 && number == b->epoch && append_run(h, ch, b, q, begin_at, epoch.end, &end_at)) {
-        h->stats.refresh_waits += is_held;
-        return end_at;
-    }
     while (bursts > 0) {
         int64_t wanted = bursts < most ? bursts : most, fitting;
         struct plan p;
@@ -280,11 +180,11 @@ ps_t hbm_serve(struct hbm *h, struct hbm_request *q, ps_t *gone_at)
             b->open_row = b->last_row = 0;
             epoch = hbm_epoch_of(h, q->bank, number);
         }
-        p = plan_run(h, ch, b, q, begin_at, wanted);
+        p = plan_run(h, ch, bank, q, begin_at, wanted);
         fitting = count_fitting(h, &p, wanted, q->is_write, epoch.end);
         is_held |= fitting < wanted;
         if (fitting > 0)
-            end_at = later(end_at, commit_run(h, ch, b, &p, q, fitting));
+            end_at = later(end_at, commit_run(h, ch, bank, &p, q, fitting));
         if (fitting > 0 && h->watch)
             tell(h, q, &p, fitting, end_at, is_held && fitting == bursts);
         bursts -= fitting;

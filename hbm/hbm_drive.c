@@ -46,18 +46,24 @@ static int64_t drive_stream(struct injector *j, struct hbm_walk *w, int64_t most
 {
     const struct hbm_pattern *p = w->pattern;
     struct hbm_stream *s = &j->stream;
-    int64_t left = (p->footprint_bytes - w->address) / p->access_bytes, count;
+    int64_t count;
     bool is_write;
 
     s->at = j->at;
     s->taken = j->taken;
-    count = hbm_stream_reads(j->h, s, w->address, left < most ? left : most);
+    if (most > HBM_STREAM_MAX)
+        most = HBM_STREAM_MAX;
+    if (p->footprint_bytes - w->address < most * p->access_bytes)
+        most = (p->footprint_bytes - w->address) / p->access_bytes;
+    count = hbm_stream_reads(j->h, s, w->address, most);
     if (count == 0)
         return 0;
     hbm_walk_run(w, count, &count, &is_write);
     j->at = s->at;
     j->taken = s->taken;
-    histogram_add_all(&d->read, s->latency_ps, count);
+    for (int i = 0; i < s->served_count; i++)
+        histogram_add_steps(&d->read, s->served[i].latency_ps, s->served[i].step_ps,
+                            s->served[i].count);
     d->end_ps = later(d->end_ps, s->end_at);
     return count;
 }
@@ -77,11 +83,10 @@ static void drive_one(struct injector *j, struct hbm_walk *w, struct hbm_driven 
 void hbm_drive(struct hbm *h, const struct hbm_pattern *p, const struct hbm_injection *injection,
                int64_t access_count, struct hbm_driven *d)
 {
-    struct injector j = {.h = h, .how = injection,
-                         .stream = {.cycle_ps = injection->cycle_ps,
-                                    .per_cycle = injection->per_cycle}};
+    struct injector j = {.h = h, .how = injection};
     bool may_stream = !injection->in_flight && p->kind == HBM_SEQUENTIAL && !p->is_write &&
-                      hbm_stream_takes(h, p->access_bytes);
+                      hbm_stream_init(&j.stream, h, p->access_bytes, injection->cycle_ps,
+                                      injection->per_cycle);
     struct hbm_walk w;
 
     assert(injection->cycle_ps > 0 && injection->per_cycle > 0 && injection->in_flight >= 0);

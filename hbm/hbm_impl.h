@@ -10,25 +10,32 @@
 #include "hbm/hbm_queue.h"
 
 enum {
-    BANK_RECENT = 8,                    /* runs that a bank remembers for its queue: 2^n */
+    BANK_RECENT = 8,                    /* runs that a bank remembers for its queue */
     CROWD_MAX = 16,
     FORGET_FROM = 24,                   /* reservations: it is not worth the while before */
     POSTPONED_MAX = 8,                  /* refreshes of a bank that is busy, as JEDEC has it */
     RESERVATIONS_MAX = 256              /* on a data bus, of activates: more are forgotten */
 };
 
+/* What a run looks at: a line of the host's cache. */
 struct hbm_bank {
     int64_t open_row;                   /* 1 + the row; 0: closed */
-    int64_t last_row;                   /* the one before, as long as it may still be read */
-    ps_t column_at, last_column_at;     /* first column command of each */
-    ps_t precharge_at;                  /* the open row may be closed from here on */
-    ps_t last_precharge_at;             /* and the one before was, at the latest, here */
+    ps_t column_at;                     /* first column command to it */
+    ps_t precharge_at;                  /* it may be closed from here on */
     int64_t epoch;                      /* refreshes before what is planned now */
-    int64_t recent;                     /* index of the latest in: */
-    struct hbm_issued {
-        ps_t at;                        /* the last column command of a run */
-        int64_t bursts;
-    } issued[BANK_RECENT];
+    ps_t issued_at;                     /* the last column command of the latest run, */
+    int32_t issued_bursts;              /* of so many; at most bank_queue, for more are as many */
+    int32_t older_count;                /* runs before it that past has, and bank_queue needs */
+    int64_t last_row;                   /* the one before, as long as it may still be read */
+    ps_t last_precharge_at;             /* and it was closed, at the latest, here */
+};
+
+/* and what it seldom needs to know */
+struct hbm_bank_past {
+    ps_t last_column_at;                /* first column command to last_row */
+    ps_t issued_at[BANK_RECENT - 1];    /* a ring of older runs */
+    int32_t issued_bursts[BANK_RECENT - 1];
+    int32_t next;                       /* the next one goes here */
 };
 
 /* of a data bus */
@@ -43,14 +50,19 @@ struct hbm_activate {
     int64_t group;
 };
 
+/* In the order in which a stream of reads asks for it. */
 struct hbm_channel {
-    bool is_used;
     struct hbm_taken *taken;            /* in order, apart from each other */
     size_t taken_count, taken_capacity;
     struct hbm_activate *activate;      /* in order */
     size_t activate_count, activate_capacity;
-    int64_t crowd;                      /* more than half of CROWD_MAX: activates wait in turn */
     ps_t floor_at;                      /* nothing is reserved before */
+    uint64_t held_banks;                /* of writes held back: bit bank % 64 */
+    ps_t drained_at;                    /* the last writes have left the buffer: reads go on */
+    ps_t reads_gone_at;                 /* no read waits in the queue from here on */
+    int64_t read_bank, read_row;        /* of the read that left last */
+    int64_t crowd;                      /* more than half of CROWD_MAX: activates wait in turn */
+    bool is_used;
     struct hbm_queue queue[2];          /* of reads; of writes planned, not yet on their way */
     struct hbm_write {
         int64_t row, column, bursts, bytes;     /* column in bytes */
@@ -58,11 +70,7 @@ struct hbm_channel {
     } *write;                           /* held back, in the order asked */
     size_t write_count, write_capacity;
     int64_t held_bursts;                /* sum over them */
-    uint64_t held_banks;                /* bit bank % 64 */
     ps_t held_at;                       /* when the latest of them was accepted */
-    int64_t read_bank, read_row;        /* of the read that left last */
-    ps_t reads_gone_at;                 /* no read waits in the queue from here on */
-    ps_t drained_at;                    /* the last writes have left the buffer: reads go on */
 };
 
 struct hbm {
@@ -71,19 +79,29 @@ struct hbm {
     int burst_shift, piece_shift;
     int64_t piece_bytes;                /* consecutive ones in one row of one bank */
     bool has_plain_channels;            /* the next piece lies on the next channel, or rotated */
-    struct hbm_derived {                /* what follows from the configuration */
-        ps_t refresh_ps;                /* a refresh with its precharge */
-        ps_t first_refresh_ps;          /* of bank 0; INT64_MAX: there are none */
-        ps_t postponed_ps;              /* a refresh, at the most */
-        ps_t next_bank_ps;              /* the refresh of a bank against that of the one below */
+    bool may_append;                    /* hbm_append.h: a run is one reservation, nobody watches */
+    struct hbm_derived {                /* what follows from the configuration, and parts of it */
         ps_t latency_ps[2];             /* column command to data, of reads, of writes */
         ps_t closing_ps[2];             /* start of a burst's data to a precharge */
         ps_t window_ps;                 /* so long after an activate it bears on no other */
         int64_t piece_bursts;
+        ps_t refresh_ps;                /* a refresh with its precharge */
+        ps_t first_refresh_ps;          /* of bank 0; INT64_MAX: there are none */
+        ps_t postponed_ps;              /* a refresh, at the most */
+        ps_t next_bank_ps;              /* the refresh of a bank against that of the one below */
+        ps_t front_ps, burst_ps, trcd_ps, trp_ps, tras_ps;
+        int64_t bank_queue;
     } derived;
+    struct hbm_cursor {                 /* where the piece lies that was last looked for */
+        int64_t piece;                  /* its number; -1: none */
+        int64_t alike;                  /* from it on so many whose places differ by the channel */
+        int channel, bank, group;
+        int64_t row, column;            /* column in bytes */
+    } cursor;
     ps_t last_at;                       /* of the latest access, for the check of their order */
     struct hbm_channel *channels;
-    struct hbm_bank *banks;             /* (channel, bank) */
+    struct hbm_bank *banks;             /* (bank, channel): pieces touch them in order */
+    struct hbm_bank_past *past;
     hbm_watch_fn *watch;                /* NULL: nobody */
     void *watch_context;
 };
@@ -107,6 +125,15 @@ static inline int64_t hbm_bursts_of(const struct hbm *h, int64_t column, int64_t
 {
     return ((column + bytes - 1) >> h->burst_shift) - (column >> h->burst_shift) + 1;
 }
+
+/* of a bank of a channel, in banks and in past */
+static inline size_t hbm_bank_index(const struct hbm *h, int channel, int64_t bank)
+{
+    return (size_t)bank * (size_t)h->config.channel_count + (size_t)channel;
+}
+
+/* hbm_access.c: where the piece of an address lies, until it is asked the next time */
+const struct hbm_cursor *hbm_seek(struct hbm *h, int64_t address);
 
 /* hbm.c: as if nobody had asked it; what it has allocated stays */
 void hbm_reset_channel(struct hbm *h, int channel);

@@ -13,15 +13,65 @@ void hbm_queue_free(struct hbm_queue *q)
 void hbm_queue_clear(struct hbm_queue *q)
 {
     q->first = q->count = 0;
-    q->bursts = 0;
+    q->requests = q->bursts = 0;
 }
 
-static void forget(struct hbm_queue *q, ps_t now)
+/* the first so many of the first entry */
+static inline void drop(struct hbm_queue *q, int64_t times)
 {
-    while (q->first < q->count && q->held[q->first].leave_at <= now)
-        q->bursts -= q->held[q->first++].bursts;
+    struct hbm_held *i = &q->held[q->first];
+
+    q->requests -= times;
+    q->bursts -= times * i->bursts;
+    if (times == i->times) {
+        q->first++;
+        return;
+    }
+    i->leave_at += times * i->step_ps;
+    i->times -= (int32_t)times;
+}
+
+void hbm_queue_forget(struct hbm_queue *q, ps_t now)
+{
+    while (q->first < q->count && q->held[q->first].leave_at <= now) {
+        const struct hbm_held *i = &q->held[q->first];
+
+        drop(q, hbm_held_end(i) <= now ? i->times : (now - i->leave_at) / i->step_ps + 1);
+    }
     if (q->first == q->count)
         q->first = q->count = 0;
+}
+
+/* room behind the last entry for so many more */
+static void make_room(struct hbm_queue *q, size_t more)
+{
+    if (q->first > 0 && q->count + more > q->capacity) {
+        q->count -= q->first;
+        memmove(q->held, q->held + q->first, q->count * sizeof(*q->held));
+        q->first = 0;
+    }
+    if (q->count + more > q->capacity)
+        q->held = mem_grow(q->held, &q->capacity, q->count + more, sizeof(*q->held));
+}
+
+/* an entry for every request */
+static void spread(struct hbm_queue *q)
+{
+    size_t to = q->first + (size_t)q->requests, from = q->count;
+
+    if (to == from)
+        return;
+    make_room(q, to - from);
+    from = q->count;
+    to = q->first + (size_t)q->requests;
+    q->count = to;
+    while (from-- > q->first) {
+        struct hbm_held i = q->held[from];
+
+        while (i.times-- > 0)
+            q->held[--to] = (struct hbm_held){.leave_at = i.leave_at + i.times * i.step_ps,
+                                              .times = 1, .bursts = i.bursts};
+    }
 }
 
 void hbm_queue_add(struct hbm_queue *q, int64_t limit, ps_t now, ps_t leave_at, int64_t bursts)
@@ -30,34 +80,43 @@ void hbm_queue_add(struct hbm_queue *q, int64_t limit, ps_t now, ps_t leave_at, 
 
     if (leave_at <= now)
         return;
-    if (q->count == q->capacity || q->count - q->first >= (size_t)limit)
-        forget(q, now);                 /* not each time: it is seldom looked at */
-    if (q->count - q->first >= (size_t)limit)   /* more than was let in: the first is let go */
-        q->bursts -= q->held[q->first++].bursts;
-    if (q->first > 0 && q->count == q->capacity) {
-        q->count -= q->first;
-        memmove(q->held, q->held + q->first, q->count * sizeof(*q->held));
-        q->first = 0;
-    }
-    if (q->count == q->capacity)
-        q->held = mem_grow(q->held, &q->capacity, q->count + 1, sizeof(*q->held));
+    if (q->count == q->capacity || q->requests >= limit)
+        hbm_queue_forget(q, now);                 /* not each time: it is seldom looked at */
+    if (q->requests >= limit)           /* more than was let in: the first is let go */
+        drop(q, 1);
+    if (leave_at < hbm_queue_end(q))
+        spread(q);
+    make_room(q, 1);
     for (i = q->count++; i > q->first && q->held[i - 1].leave_at > leave_at; i--)
         q->held[i] = q->held[i - 1];
-    q->held[i] = (struct hbm_held){leave_at, bursts};
+    q->held[i] = (struct hbm_held){.leave_at = leave_at, .times = 1, .bursts = (int32_t)bursts};
+    q->requests++;
     q->bursts += bursts;
 }
 
-ps_t hbm_queue_room_at(struct hbm_queue *q, int64_t limit, ps_t at)
+void hbm_queue_append_apart(struct hbm_queue *q, ps_t leave_at, ps_t step_ps, int64_t times)
 {
-    int64_t bursts;
+    make_room(q, 1);
+    q->held[q->count++] = (struct hbm_held){.leave_at = leave_at, .step_ps = step_ps,
+                                            .times = (int32_t)times, .bursts = 1};
+    q->requests += times;
+    q->bursts += times;
+}
 
-    if (q->bursts < limit)
-        return at;
-    forget(q, at);
-    bursts = q->bursts;
-    for (size_t i = q->first; bursts >= limit; i++) {
-        at = q->held[i].leave_at;
-        bursts -= q->held[i].bursts;
+ps_t hbm_queue_full_until(struct hbm_queue *q, int64_t limit, ps_t at)
+{
+    int64_t over;
+
+    hbm_queue_forget(q, at);
+    over = q->bursts - limit + 1;       /* so many have to leave */
+    for (size_t k = q->first; over > 0; k++) {
+        const struct hbm_held *i = &q->held[k];
+        int64_t times = div_up(over, i->bursts);
+
+        if (times > i->times)
+            times = i->times;
+        at = i->leave_at + (times - 1) * i->step_ps;
+        over -= times * i->bursts;
     }
     return at;
 }
@@ -66,33 +125,38 @@ int64_t hbm_queue_waiting(const struct hbm_queue *q, ps_t at)
 {
     int64_t bursts = 0;
 
-    for (size_t i = q->first; i < q->count; i++)
-        bursts += q->held[i].leave_at > at ? q->held[i].bursts : 0;
+    for (size_t k = q->first; k < q->count; k++) {
+        const struct hbm_held *i = &q->held[k];
+
+        for (int32_t n = 0; n < i->times; n++)
+            bursts += i->leave_at + n * i->step_ps > at ? i->bursts : 0;
+    }
     return bursts;
 }
 
 void hbm_queue_delay(struct hbm_queue *q, ps_t at, ps_t ps)
 {
+    spread(q);
     for (size_t i = q->first; i < q->count; i++)
         q->held[i].leave_at += q->held[i].leave_at > at ? ps : 0;
 }
 
 static const struct field queue_fields[] = {
     APART(hbm_queue, held), APART(hbm_queue, first), APART(hbm_queue, count),
-    APART(hbm_queue, capacity), APART(hbm_queue, bursts)};
-static const struct field held_fields[] = {SAVED_TIME(hbm_held, leave_at),
-                                           SAVED(hbm_held, bursts)};
+    APART(hbm_queue, capacity), APART(hbm_queue, requests), APART(hbm_queue, bursts)};
+static const struct field held_fields[] = {
+    SAVED_TIME(hbm_held, leave_at), SAVED(hbm_held, bursts),
+    APART(hbm_held, step_ps), APART(hbm_held, times)};      /* saved one by one */
 
-void hbm_queue_archive(struct hbm_queue *q, int64_t limit, struct archive *a)
+void hbm_queue_archive(struct hbm_queue *q, int64_t limit, ps_t now, struct archive *a)
 {
     size_t count;
 
-    if (!archive_is_loading(a)) {       /* from its beginning on */
-        q->count -= q->first;
-        memmove(q->held, q->held + q->first, q->count * sizeof(*q->held));
-        q->first = 0;
+    if (!archive_is_loading(a)) {       /* what nobody will miss is not saved */
+        hbm_queue_forget(q, now);
+        spread(q);
     }
-    count = archive_count(a, q->count, sizeof(*q->held));
+    count = archive_count(a, q->count - q->first, sizeof(ps_t) + sizeof(int32_t));
     archive_check(a, count <= (size_t)limit, "the snapshot has a queue of an HBM channel that is "
                                              "too long");
     if (a->is_failed)
@@ -103,13 +167,18 @@ void hbm_queue_archive(struct hbm_queue *q, int64_t limit, struct archive *a)
             q->held = mem_grow(q->held, &q->capacity, count, sizeof(*q->held));
         q->count = count;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = q->first; i < q->count; i++) {
         archive_fields(a, held_fields, COUNT_OF(held_fields), &q->held[i]);
-        archive_check(a, q->held[i].bursts > 0 && q->held[i].bursts <= INT32_MAX,
+        archive_check(a, q->held[i].bursts > 0,
                       "the snapshot has an empty place in a queue of an HBM channel");
-        archive_check(a, i == 0 || q->held[i].leave_at >= q->held[i - 1].leave_at,
+        archive_check(a, i == q->first || q->held[i].leave_at >= q->held[i - 1].leave_at,
                       "the snapshot has a queue of an HBM channel out of order");
-        q->bursts += archive_is_loading(a) && !a->is_failed ? q->held[i].bursts : 0;
+        if (archive_is_loading(a) && !a->is_failed) {
+            q->held[i].times = 1;
+            q->held[i].step_ps = 0;
+            q->requests++;
+            q->bursts += q->held[i].bursts;
+        }
     }
     if (a->is_failed)
         hbm_queue_clear(q);

@@ -1,35 +1,38 @@
 #include "hbm/hbm_stream.h"
 
-#include "base/arena.h"
-#include "hbm/hbm_impl.h"
-
-#include <string.h>
+#include "hbm/hbm_append.h"
 
 /* Hits in one row, one right behind the other. */
 struct stretch {
     struct hbm_channel *ch;
     struct hbm_bank *bank;
+    size_t bank_index;
     struct hbm_epoch epoch;
     struct hbm_taken *last;             /* reservation of the bus, which they prolong */
     ps_t front_to_data_ps;
     int64_t depth;                      /* of the bank's queue, as far as it remembers */
-    ps_t older_at[BANK_RECENT];         /* what was issued before lets read k into that queue */
+    int64_t older_count;                /* the first so many wait for what was issued before: */
+    ps_t older_at[BANK_RECENT];         /* lets read k into that queue */
+    ps_t latest_older_at;               /* the latest of them */
 };
 
 /* Only reads of an open row behind reads; what else there may be is hbm_access's. */
-static bool begin(struct hbm *h, struct stretch *t, struct hbm_place p, ps_t at)
+static bool begin(struct hbm *h, struct stretch *t, const struct hbm_cursor *p,
+                  ps_t at)
 {
     const struct hbm_config *c = &h->config;
-    struct hbm_channel *ch = &h->channels[p.channel];
-    struct hbm_bank *b = &h->banks[p.channel * c->bank_count + p.bank];
+    struct hbm_channel *ch = &h->channels[p->channel];
+    const size_t bank = hbm_bank_index(h, p->channel, p->bank);
+    struct hbm_bank *b = &h->banks[bank];
     ps_t earliest;
 
     if (ch->write_count > 0 || ch->drained_at > at ||
-        ch->taken_count == 0 || b->open_row != p.row + 1)
+        ch->taken_count == 0 || b->open_row != p->row + 1)
         return false;
     t->ch = ch;
     t->bank = b;
-    t->epoch = hbm_epoch_of(h, p.bank, b->epoch);
+    t->bank_index = bank;
+    t->epoch = hbm_epoch_of(h, p->bank, b->epoch);
     t->last = &ch->taken[ch->taken_count - 1];
     t->front_to_data_ps = c->front_ps + c->tcl_ps;
     t->depth = c->bank_queue < BANK_RECENT ? c->bank_queue : BANK_RECENT;
@@ -39,17 +42,24 @@ static bool begin(struct hbm *h, struct stretch *t, struct hbm_place p, ps_t at)
 }
 
 /* read k finds k bursts of this stretch in the bank's queue and, below them, older ones */
-static void find_older(const struct hbm_config *c, struct stretch *t)
+static void find_older(const struct hbm *h, struct stretch *t)
 {
     const struct hbm_bank *b = t->bank;
+    const struct hbm_bank_past *past = &h->past[t->bank_index];
     int64_t bursts = 1, k = t->depth - 1;
 
-    for (int64_t i = 0; i < BANK_RECENT && k >= 0; i++) {
-        const struct hbm_issued *issued = &b->issued[(b->recent + BANK_RECENT - i) % BANK_RECENT];
+    for (int i = 0; i < BANK_RECENT && k >= 0; i++) {
+        ps_t at = 0;
 
-        bursts += issued->bursts;
-        while (k >= 0 && (k + bursts > c->bank_queue || k + i == BANK_RECENT - 1))
-            t->older_at[k--] = issued->at;
+        if (i == 0) {
+            bursts += b->issued_bursts;
+            at = b->issued_at;
+        } else if (i <= b->older_count) {
+            bursts += past->issued_bursts[hbm_older(past, i - 1)];
+            at = past->issued_at[hbm_older(past, i - 1)];
+        }
+        while (k >= 0 && (k + bursts > h->config.bank_queue || k + i == BANK_RECENT - 1))
+            t->older_at[k--] = at;
     }
 }
 
@@ -57,110 +67,169 @@ static void find_older(const struct hbm_config *c, struct stretch *t)
 static inline ps_t bank_room_at(const struct hbm_config *c, const struct stretch *t, int64_t k,
                                 ps_t data_at)
 {
-    return k < t->depth ? t->older_at[k] : data_at - t->depth * c->burst_ps - c->tcl_ps;
+    return k < t->older_count ? t->older_at[k] : data_at - t->depth * c->burst_ps - c->tcl_ps;
 }
 
-/* room at the end of the channel's queue for so many more */
-static void make_room(struct hbm_queue *q, ps_t now, int64_t count)
+/* What was issued for the burst in front of the stretch comes to the same as for its own ones. */
+static void count_older(const struct hbm_config *c, struct stretch *t)
 {
-    while (q->first < q->count && q->held[q->first].leave_at <= now)
-        q->bursts -= q->held[q->first++].bursts;
-    if (q->first > 0 && q->count + (size_t)count > q->capacity) {
-        q->count -= q->first;
-        memmove(q->held, q->held + q->first, q->count * sizeof(*q->held));
-        q->first = 0;
-    }
-    q->held = mem_grow(q->held, &q->capacity, q->count + (size_t)count, sizeof(*q->held));
+    t->older_count = t->depth;
+    t->latest_older_at = INT64_MIN;
+    while (t->older_count > 0 &&
+           t->older_at[t->older_count - 1] ==
+               bank_room_at(c, t, t->depth, t->last->end + (t->older_count - 1) * c->burst_ps))
+        t->older_count--;
+    for (int64_t k = 0; k < t->older_count; k++)
+        t->latest_older_at = later(t->latest_older_at, t->older_at[k]);
 }
 
-/* The driver's clock and the queue, on their way through a stretch. */
-struct course {
-    ps_t at;
-    int taken;
-    size_t held_count;
-    int64_t bursts;                     /* in the queue, of which some may have left */
-    ps_t tail_at;                       /* the last one leaves it */
+/* The first edge from `edge` on at which the channel's queue has room */
+static ps_t room_in_queue(const struct hbm_config *c, struct hbm_queue *q, ps_t edge,
+                          ps_t cycle_ps)
+{
+    ps_t room_at = hbm_queue_room_at(q, c->read_queue, edge);
+
+    while (room_at > edge && room_at <= edge + 4 * cycle_ps)    /* divisions are dear */
+        edge += cycle_ps;
+    return room_at > edge ? round_up(room_at, cycle_ps) : edge;
+}
+
+/* The reads of a stretch that go in together, or one with each that leaves a full queue. */
+struct group {
+    int64_t count;
+    ps_t edge;                          /* they go in: the first one */
+    ps_t edge_step_ps;                  /* the others at the same edge, 0, or so much later each */
+    ps_t gone_at;                       /* the first one leaves the queue; those that have to wait
+                                           a burst one after the other */
 };
 
-/* the first edge from `edge` on at which the channel's queue has room */
-static ps_t room_in_queue(const struct hbm_config *c, struct hbm_queue *q, struct course *k,
-                          ps_t edge, ps_t cycle_ps)
+/*
+ * So many of the reads that go in from `edge` on, into a queue that is full with each, while one
+ * leaves it with each burst.
+ */
+static int64_t count_paced(const struct hbm_config *c, const struct hbm_queue *q,
+                           const struct hbm_stream *s, ps_t edge, int64_t count)
 {
-    ps_t room_at;
+    const struct hbm_held *next = &q->held[q->first];
+    int64_t held;
 
-    q->count = k->held_count;
-    q->bursts = k->bursts;
-    room_at = hbm_queue_room_at(q, c->read_queue, edge);
-    k->held_count = q->count;
-    k->bursts = q->bursts;
-    return room_at > edge ? round_up(room_at, cycle_ps) : edge;
+    if (!s->has_edge_at_bursts || q->first == q->count || next->bursts > 1 ||
+        (next->times > 1 && next->step_ps != c->burst_ps) ||
+        next->leave_at <= edge + c->burst_ps - s->cycle_ps ||
+        next->leave_at > edge + c->burst_ps)
+        return 1;
+    held = 1 + next->times;
+    return held < count ? held : count;
+}
+
+/* The next ones from read i on, at most `count`. False: those are not of a stretch. */
+static bool next_group(const struct hbm_config *c, const struct stretch *t,
+                       const struct hbm_stream *s, int64_t i, int64_t count, struct group *g)
+{
+    struct hbm_queue *q = &t->ch->queue[0];
+    const ps_t data_at = t->last->end + i * c->burst_ps;
+    const bool is_full = q->bursts >= c->read_queue;
+    int64_t most, room;
+
+    *g = (struct group){.count = 1, .edge = s->at};
+    if (s->taken == s->per_cycle)
+        g->edge += s->cycle_ps;
+    if (is_full)
+        g->edge = room_in_queue(c, q, g->edge, s->cycle_ps);
+    g->gone_at = later(g->edge, bank_room_at(c, t, i, data_at));
+    if (g->gone_at + t->front_to_data_ps > data_at ||
+        (g->gone_at > g->edge && g->gone_at < hbm_queue_end(q)))
+        return false;
+    if (is_full)
+        hbm_queue_forget(q, g->edge);
+    most = s->per_cycle - (g->edge > s->at ? 0 : s->taken);
+    most = most < count ? most : count;
+    if (i < t->older_count) {
+        if (t->latest_older_at <= g->edge)
+            g->count = most < t->older_count - i ? most : t->older_count - i;
+    } else if (g->gone_at > g->edge) {
+        room = c->read_queue - q->bursts;
+        g->count = most < room ? most : room;
+        if (room == 1) {
+            g->count = count_paced(c, q, s, g->edge, count);
+            g->edge_step_ps = c->burst_ps;
+        }
+    }
+    return true;
+}
+
+static void add_served(struct hbm_stream *s, ps_t latency_ps, ps_t step_ps, int64_t count)
+{
+    s->served[s->served_count++] = (struct hbm_served){latency_ps, step_ps, count};
 }
 
 /* Lets in up to `count` reads, as far as they follow each other without a gap; how many. */
 static int64_t let_in(struct hbm *h, const struct stretch *t, struct hbm_stream *s, int64_t count)
 {
     const struct hbm_config *c = &h->config;
-    struct hbm_queue *q = &t->ch->queue[0];
     const ps_t refreshed_at = t->epoch.start - c->front_ps;
-    const ps_t first_data_at = t->last->end, burst_ps = c->burst_ps, cycle_ps = s->cycle_ps;
-    const int64_t limit = c->read_queue;
-    const int per_cycle = s->per_cycle;
-    struct course now = {.at = s->at, .taken = s->taken, .held_count = q->count,
-                         .bursts = q->bursts, .tail_at = INT64_MIN};
-    int64_t i, held_up = 0;
+    int64_t i = 0;
+    struct group g;
 
-    if (q->count > q->first)
-        now.tail_at = q->held[q->count - 1].leave_at;
-    for (i = 0; i < count; i++) {
-        ps_t data_at = first_data_at + i * burst_ps, gone_at;
-        ps_t edge = now.taken < per_cycle ? now.at : now.at + cycle_ps;
+    s->served_count = 0;
+    while (i < count && next_group(c, t, s, i, count - i, &g)) {
+        bool waits = g.gone_at > g.edge;
+        ps_t gone_step_ps = waits ? c->burst_ps : 0;
+        ps_t last_edge = g.edge + (g.count - 1) * g.edge_step_ps;
 
-        if (now.bursts >= limit)
-            edge = room_in_queue(c, q, &now, edge, cycle_ps);
-        gone_at = later(edge, bank_room_at(c, t, i, data_at));
-        if (gone_at + t->front_to_data_ps > data_at || (gone_at > edge && gone_at < now.tail_at))
-            break;
-        now.taken = edge > now.at ? 1 : now.taken + 1;
-        now.at = edge;
-        s->latency_ps[i] = data_at + burst_ps - edge;
-        s->gone_at = gone_at;
-        held_up += gone_at < refreshed_at;
-        if (gone_at > edge) {
-            now.tail_at = gone_at;
-            q->held[now.held_count++] = (struct hbm_held){gone_at, 1};
-            now.bursts++;
-        }
+        add_served(s, t->last->end + (i + 1) * c->burst_ps - g.edge, c->burst_ps - g.edge_step_ps,
+                   g.count);
+        s->taken = last_edge > g.edge ? 1 : (int)g.count + (g.edge > s->at ? 0 : s->taken);
+        s->at = last_edge;
+        s->gone_at = g.gone_at + (g.count - 1) * gone_step_ps;
+        for (int64_t k = 0; k < g.count && g.gone_at + k * gone_step_ps < refreshed_at; k++)
+            h->stats.refresh_waits++;
+        if (waits)
+            hbm_queue_append(&t->ch->queue[0], g.gone_at, c->burst_ps, g.count);
+        i += g.count;
     }
-    s->at = now.at;
-    s->taken = now.taken;
-    q->count = now.held_count;
-    q->bursts = now.bursts;
-    h->stats.refresh_waits += held_up;
     return i;
+}
+
+/* `count` single bursts, the first one's column command at `first_at` */
+static void issue(struct hbm *h, const struct stretch *t, ps_t first_at, int64_t count)
+{
+    const ps_t burst_ps = h->config.burst_ps;
+    struct hbm_bank_past *past = &h->past[t->bank_index];
+
+    if (count < BANK_RECENT) {
+        for (int64_t k = 0; k < count; k++)
+            hbm_issue(h, t->bank_index, first_at + k * burst_ps, 1);
+        return;
+    }
+    first_at += (count - BANK_RECENT) * burst_ps;       /* all before are forgotten */
+    for (int k = 0; k < BANK_RECENT - 1; k++) {
+        past->issued_at[k] = first_at + k * burst_ps;
+        past->issued_bursts[k] = 1;
+    }
+    past->next = 0;
+    t->bank->older_count = BANK_RECENT - 1;
+    t->bank->issued_at = first_at + (BANK_RECENT - 1) * burst_ps;
+    t->bank->issued_bursts = 1;
 }
 
 /* what they leave: of the bank the last ones issued, of the bus a longer reservation */
 static void leave(struct hbm *h, struct stretch *t, const struct hbm_stream *s, int64_t count,
-                  struct hbm_place p)
+                  const struct hbm_cursor *p)
 {
     const struct hbm_config *c = &h->config;
     struct hbm_bank *b = t->bank;
     ps_t end_at = t->last->end + count * c->burst_ps;
-    int64_t first = count > BANK_RECENT ? count - BANK_RECENT : 0;
 
-    b->recent = (b->recent + first) % BANK_RECENT;
-    for (int64_t k = first; k < count; k++) {
-        b->recent = (b->recent + 1) % BANK_RECENT;
-        b->issued[b->recent] = (struct hbm_issued){t->last->end + k * c->burst_ps - c->tcl_ps, 1};
-    }
+    issue(h, t, t->last->end - c->tcl_ps, count);
     b->precharge_at = later(b->precharge_at, end_at - c->burst_ps + h->derived.closing_ps[0]);
     if (s->gone_at >= t->ch->reads_gone_at) {
         t->ch->reads_gone_at = s->gone_at;
-        t->ch->read_bank = p.bank;
-        t->ch->read_row = p.row;
+        t->ch->read_bank = p->bank;
+        t->ch->read_row = p->row;
     }
     t->last->end = end_at;
-    if (t->last->group != hbm_group_of(c, p.bank))
+    if (t->last->group != p->group)
         t->last->group = -1;
     h->last_at = s->at;
     h->stats.read_bytes += count * c->burst_bytes;
@@ -181,32 +250,35 @@ static int64_t count_before_refresh(const struct hbm *h, const struct stretch *t
     return closed_at > due_at ? 0 : (due_at - closed_at) / c->burst_ps + 1;
 }
 
-bool hbm_stream_takes(const struct hbm *h, int64_t access_bytes)
+bool hbm_stream_init(struct hbm_stream *s, const struct hbm *h, int64_t access_bytes,
+                     ps_t cycle_ps, int per_cycle)
 {
     const struct hbm_config *c = &h->config;
 
+    s->cycle_ps = cycle_ps;
+    s->per_cycle = per_cycle;
+    s->has_edge_at_bursts = c->burst_ps % cycle_ps == 0;
     return access_bytes == c->burst_bytes && c->tccd_l_ps <= c->burst_ps && !h->watch;
 }
 
 int64_t hbm_stream_reads(struct hbm *h, struct hbm_stream *s, int64_t address, int64_t count)
 {
-    const struct hbm_config *c = &h->config;
     int64_t offset = address & (h->piece_bytes - 1);
     int64_t left = (h->piece_bytes - offset) >> h->burst_shift;
-    struct hbm_place p;
+    const struct hbm_cursor *p;
     struct stretch t;
 
     if (offset == 0)
         return 0;                       /* a piece begins with a row that is not open */
-    p = hbm_map_place(&c->map, c->bank_groups, address >> h->burst_shift);
+    p = hbm_seek(h, address);
     if (!begin(h, &t, p, s->at))
         return 0;
     count = count < left ? count : left;
     count = count_before_refresh(h, &t, count < HBM_STREAM_MAX ? count : HBM_STREAM_MAX);
     if (count == 0)
         return 0;
-    find_older(c, &t);
-    make_room(&t.ch->queue[0], s->at, count);
+    find_older(h, &t);
+    count_older(&h->config, &t);
     count = let_in(h, &t, s, count);
     if (count == 0)
         return 0;

@@ -11,14 +11,20 @@ enum { HBM_STREAM_MAX = 64 };
 struct hbm_stream {
     ps_t cycle_ps;                      /* a clock, and how many go in at each of its edges */
     int per_cycle;
+    bool has_edge_at_bursts;            /* the clock has an edge a burst after each edge */
     ps_t at;                            /* the latest one went in here, */
     int taken;                          /* and so many have at this edge */
-    ps_t latency_ps[HBM_STREAM_MAX];    /* of the reads served */
+    struct hbm_served {                 /* of the reads served, in order: */
+        ps_t latency_ps, step_ps;       /* of the first one; so much more for each further one */
+        int64_t count;
+    } served[HBM_STREAM_MAX];
+    int served_count;
     ps_t end_at, gone_at;               /* of the last one: there, and out of the queue */
 };
 
-/* whether it serves anything: accesses of one burst, and nobody watches */
-bool hbm_stream_takes(const struct hbm *h, int64_t access_bytes);
+/* Returns whether it will serve anything: accesses of one burst, and nobody watches. */
+bool hbm_stream_init(struct hbm_stream *s, const struct hbm *h, int64_t access_bytes,
+                     ps_t cycle_ps, int per_cycle);
 
 /*
  * Serves the bursts from `address` on, at most `count`, as far as they follow each other without

@@ -35,7 +35,7 @@ static void keep_reads_waiting(struct hbm *h, int channel, ps_t at)
 {
     const struct hbm_config *c = &h->config;
     struct hbm_channel *ch = &h->channels[channel];
-    const struct hbm_bank *b = &h->banks[channel * c->bank_count + (int)ch->read_bank];
+    const struct hbm_bank *b = &h->banks[hbm_bank_index(h, channel, ch->read_bank)];
     ps_t until = ch->drained_at;
 
     if (b->open_row != ch->read_row + 1)

@@ -57,7 +57,7 @@ look sim/events.h event
 look sim/mask.h mask
 look sim/race_impl.h site extent side copy access race
 look sim/checks.h checks
-look hbm/hbm_impl.h hbm_bank hbm_taken hbm_activate hbm_channel hbm_write hbm
+look hbm/hbm_impl.h hbm_bank hbm_bank_past hbm_taken hbm_activate hbm_channel hbm_write hbm
 look hbm/hbm_queue.h hbm_queue hbm_held
 look interconnect/net.c link
 look interconnect/net.h net_link_stats

@@ -207,15 +207,24 @@ static struct hbm_config random_memory(struct rng *r)
     return c;
 }
 
+/* a clock at random, or one with edges at equal parts of a burst: then a full queue is fed evenly */
+static ps_t random_cycle(struct rng *r, const struct hbm_config *c)
+{
+    int64_t parts = 1 + rng_below(r, 4);
+
+    return rng_below(r, 2) && c->burst_ps % parts == 0 ? c->burst_ps / parts
+                                                       : 300 + rng_below(r, 2000);
+}
+
 TEST(a_stream_served_in_one_go_is_that_of_single_accesses)
 {
     static struct hbm_driven one, many;
     struct rng r;
 
     rng_init(&r, 5);
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < 200; i++) {
         struct hbm_config config = random_memory(&r);
-        const struct hbm_injection how = {.cycle_ps = 300 + rng_below(&r, 2000),
+        const struct hbm_injection how = {.cycle_ps = random_cycle(&r, &config),
                                           .per_cycle = 1 + (int)rng_below(&r, 9)};
         int64_t count = 1 + rng_below(&r, 20000);
         struct hbm_pattern p = pattern_of("seq");

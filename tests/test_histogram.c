@@ -92,17 +92,26 @@ TEST(merged_histograms_are_those_of_all_values)
     assert_memory_equal(&b, &all, sizeof(b));
 }
 
-TEST(many_values_at_once_count_like_single_ones)
+/* in one bin, in bins of one width, and across widths */
+TEST(values_at_equal_distances_count_like_single_ones)
 {
-    static struct histogram single, many;
-    static int64_t value[VALUES];
+    static const struct {
+        int64_t first, step, count;
+    } rows[] = {{0, 0, 1}, {7, 0, 9}, {0, 1, 300}, {100, 3, 100}, {5000, 1, 4}, {90000, 2000, 8},
+                {1000, 700, 60}, {(1LL << 40) - 5, 1, 11}, {3, 12345, 1}};
 
-    fill(&single, value, 3, 45);
-    histogram_add_all(&many, value, 0);
-    assert_int_equal(many.count, 0);
-    for (int i = 0; i < VALUES; i += 50)
-        histogram_add_all(&many, value + i, 50);
-    assert_memory_equal(&many, &single, sizeof(single));
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        static struct histogram single, many;
+
+        if (i % 3 == 0) {
+            memset(&single, 0, sizeof(single));
+            memset(&many, 0, sizeof(many));
+        }
+        for (int64_t k = 0; k < rows[i].count; k++)
+            histogram_add(&single, rows[i].first + k * rows[i].step, 1);
+        histogram_add_steps(&many, rows[i].first, rows[i].step, rows[i].count);
+        assert_memory_equal(&many, &single, sizeof(single));
+    }
 }
 
 static char *printed(const struct histogram *h, int64_t unit, int lines)
@@ -179,7 +188,7 @@ int main(void)
         cmocka_unit_test(quantiles_are_those_of_the_sorted_values_to_a_step),
         cmocka_unit_test(count_mean_and_extremes_are_exact),
         cmocka_unit_test(the_largest_value_has_a_bin),
-        cmocka_unit_test(many_values_at_once_count_like_single_ones),
+        cmocka_unit_test(values_at_equal_distances_count_like_single_ones),
         cmocka_unit_test(merged_histograms_are_those_of_all_values),
         cmocka_unit_test(lines_have_round_bounds_and_the_tail_shares_the_last),
         cmocka_unit_test(values_that_are_all_equal_are_one_line),
