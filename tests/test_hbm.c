@@ -1,10 +1,7 @@
 #include "tests/test.h"
 
 #include "base/rng.h"
-#include "base/units.h"
-#include "hbm/hbm.h"
-
-enum { PIECE_BYTES = 512 };             /* consecutive bytes on one channel */
+#include "tests/hbm_rig.h"
 
 /*
  * One channel of eight banks with round numbers, refresh far away. A row is two
@@ -19,22 +16,7 @@ static struct hbm_config one_channel = {
     .read_queue = 32, .write_queue = 32, .bank_queue = 8, .write_low = 1,
 };
 
-/* The v3 chip's memory. */
-static struct hbm_config whole_chip = {
-    .size_bytes = 32 * GIB, .channel_count = 64, .bank_count = 16, .bank_groups = 4,
-    .row_bytes = 1024, .burst_bytes = 32, .burst_ps = 2276, .tccd_l_ps = 2276, .trcd_ps = 14000,
-    .trp_ps = 14000, .tras_ps = 33000, .tcl_ps = 14000, .tcwl_ps = 4000, .trrd_ps = 4000,
-    .trrd_l_ps = 6000, .tfaw_ps = 16000, .twtr_ps = 6000, .twtr_l_ps = 8000, .trtw_ps = 2000,
-    .twr_ps = 16000, .trtp_ps = 5000, .trefi_ps = 3900000, .trfc_ps = 260000,
-    .read_queue = 64, .write_queue = 64, .bank_queue = 16, .write_low = 16,
-};
-
-/* pieces change channel, rows change bank, both rotated: the map of the chips */
-static void interleave(struct hbm_config *c)
-{
-    c->map = hbm_map_interleaved(c->channel_count, c->bank_count, PIECE_BYTES / c->burst_bytes,
-                                 c->row_bytes / c->burst_bytes);
-}
+static struct hbm_config whole_chip;    /* of a v3 */
 
 /* One channel: rows follow each other over the banks, bank + row rotated (docs/memory.md). */
 static int64_t row_address(int row, int bank)
@@ -574,117 +556,6 @@ TEST(bytes_of_part_of_a_burst_occupy_a_whole_one)
     hbm_destroy(h);
 }
 
-/* Reads `bytes` bytes in 4 KiB chunks, all asked for at 0; returns bytes per second over peak. */
-static double sequential_efficiency(const struct hbm_config *config, int64_t bytes, bool is_write)
-{
-    struct hbm *h = hbm_create(config);
-    ps_t end = 0;
-    double rate;
-
-    for (int64_t at = 0; at < bytes; at += 4096) {
-        ps_t done = hbm_access(h, 0, at, 4096, is_write);
-
-        end = done > end ? done : end;
-    }
-    rate = (double)bytes * 1e12 / (double)end;
-    /* two pieces of a row follow each other: half of all runs are hits */
-    assert_true(hbm_get_stats(h)->row_hits * 100 > hbm_get_stats(h)->run_count * 48);
-    hbm_destroy(h);
-    return rate / hbm_peak_bytes_per_second(config);
-}
-
-TEST(sequential_streams_reach_what_hardware_shows)
-{
-    double read = sequential_efficiency(&whole_chip, 64 * MIB, false);
-    double write = sequential_efficiency(&whole_chip, 64 * MIB, true);
-
-    printf("sequential: read %.3f, write %.3f of the peak\n", read, write);
-    assert_true(read >= 0.81 && read < 1 - 260.0 / 3900);
-    assert_true(write >= 0.81 && write < 1 - 260.0 / 3900);
-}
-
-/* Keeps `window` chunks in flight: chunk i is asked for when chunk i - window is done. */
-static double windowed_efficiency(const int64_t *bases, int base_count, int window, bool copy)
-{
-    enum { CHUNKS = 16384, WINDOW_MAX = 256 };
-    struct hbm *h = hbm_create(&whole_chip);
-    ps_t done[WINDOW_MAX] = {0}, at = 0, end = 0;
-    double rate;
-
-    assert_true(window <= WINDOW_MAX);
-    for (int i = 0; i < CHUNKS; i++) {
-        int64_t address = bases[i % base_count] + (int64_t)(i / base_count) * 4096;
-
-        at = done[i % window] > at ? done[i % window] : at;
-        done[i % window] = hbm_access(h, at, address, 4096, copy && i % base_count == 1);
-        end = done[i % window] > end ? done[i % window] : end;
-    }
-    rate = (double)CHUNKS * 4096 * 1e12 / (double)end;
-    hbm_destroy(h);
-    return rate / hbm_peak_bytes_per_second(&whole_chip);
-}
-
-TEST(a_window_of_64_chunks_is_enough_to_stream)
-{
-    const int64_t base = 0;
-
-    assert_true(windowed_efficiency(&base, 1, 64, false) > 0.81);
-}
-
-TEST(two_interleaved_streams_still_flow)
-{
-    const int64_t far_apart[2] = {0, 16 * GIB}, aligned[2] = {0, 16 * MIB};
-    double reads = windowed_efficiency(far_apart, 2, 64, false);
-    double near = windowed_efficiency(aligned, 2, 64, false);
-    double copy = windowed_efficiency(far_apart, 2, 64, true);
-
-    printf("two streams: reads 16 GiB apart %.3f, 16 MiB apart %.3f, copy %.3f of the peak\n",
-           reads, near, copy);
-    assert_true(reads > 0.6 && reads <= 0.93);
-    assert_true(near > 0.6 && near <= 0.93);
-    assert_true(copy >= 0.81 && copy < reads);
-}
-
-TEST(no_power_of_two_stride_stays_on_few_channels)
-{
-    for (int64_t stride = 4096; stride <= 16 * MIB; stride *= 2) {
-        struct hbm *h = hbm_create(&whole_chip);
-        ps_t end = 0;
-        double rate;
-
-        for (int i = 0; i < 2048; i++) {
-            ps_t done = hbm_access(h, 0, (i * stride) % (16 * GIB), 512, false);
-
-            end = done > end ? done : end;
-        }
-        rate = 2048 * 512 * 1e12 / (double)end / hbm_peak_bytes_per_second(&whole_chip);
-        assert_true(rate > 0.25);
-        hbm_destroy(h);
-    }
-}
-
-/* The channel is where the run was served: probe by occupying the data bus of all. */
-TEST(every_channel_serves_the_same_share_of_a_stream)
-{
-    static const int channel_counts[] = {1, 2, 3, 12, 64};
-
-    for (size_t k = 0; k < COUNT_OF(channel_counts); k++) {
-        struct hbm_config config = whole_chip;
-        int64_t blocks = 8, bytes;
-        struct hbm *h;
-        ps_t end;
-
-        config.channel_count = channel_counts[k];
-        interleave(&config);
-        bytes = blocks * PIECE_BYTES * config.channel_count;
-        h = hbm_create(&config);
-        end = hbm_access(h, 0, 0, bytes, false);
-        /* 8 pieces on each channel and nothing else: latency, then back to back */
-        assert_int_equal(end, 14000 + 14000 + blocks * 16 * 2276);
-        hbm_destroy(h);
-    }
-}
-
 static ps_t play_random(struct hbm *h, uint64_t seed, int64_t *read_bytes, int64_t *write_bytes)
 {
     struct rng r;
@@ -775,54 +646,6 @@ TEST(statistics_add_up)
     hbm_destroy(h);
 }
 
-TEST(a_store_reads_zero_until_written)
-{
-    struct hbm_store *s = hbm_store_create(32 * GIB);
-    unsigned char bytes[100], zero[100] = {0};
-
-    memset(bytes, 0xff, sizeof(bytes));
-    hbm_store_read(s, 32 * GIB - 100, bytes, 100);
-    assert_memory_equal(bytes, zero, 100);
-    assert_int_equal(hbm_store_touched_bytes(s), 0);
-    hbm_store_destroy(s);
-}
-
-TEST(a_store_keeps_what_is_written_across_pages)
-{
-    enum { BYTES = 200000 };
-    struct hbm_store *s = hbm_store_create(GIB);
-    unsigned char *in = malloc(BYTES), *out = malloc(BYTES);
-    const int64_t address = 16 * MIB - 70001;   /* also across two tables of pages */
-
-    assert_non_null(in);
-    assert_non_null(out);
-    for (int i = 0; i < BYTES; i++)
-        in[i] = (unsigned char)(i * 7 + i / 251);
-    hbm_store_write(s, address, in, BYTES);
-    hbm_store_read(s, address, out, BYTES);
-    assert_memory_equal(in, out, BYTES);
-    assert_true(hbm_store_touched_bytes(s) <= BYTES + 2 * 65536);
-    hbm_store_read(s, address - 10, out, 20);
-    for (int i = 0; i < 10; i++)
-        assert_int_equal(out[i], 0);
-    assert_memory_equal(out + 10, in, 10);
-    free(in);
-    free(out);
-    hbm_store_destroy(s);
-}
-
-TEST(the_last_byte_of_a_store_can_be_written)
-{
-    struct hbm_store *s = hbm_store_create(65537);
-    const char in = 42;
-    char out = 0;
-
-    hbm_store_write(s, 65536, &in, 1);
-    hbm_store_read(s, 65536, &out, 1);
-    assert_int_equal(out, 42);
-    hbm_store_destroy(s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -859,20 +682,13 @@ int main(void)
         cmocka_unit_test(a_watcher_is_told_of_both_parts_of_a_run_that_a_refresh_cuts),
         cmocka_unit_test(refreshes_that_nobody_saw_cost_nothing),
         cmocka_unit_test(bytes_of_part_of_a_burst_occupy_a_whole_one),
-        cmocka_unit_test(sequential_streams_reach_what_hardware_shows),
-        cmocka_unit_test(a_window_of_64_chunks_is_enough_to_stream),
-        cmocka_unit_test(two_interleaved_streams_still_flow),
-        cmocka_unit_test(no_power_of_two_stride_stays_on_few_channels),
-        cmocka_unit_test(every_channel_serves_the_same_share_of_a_stream),
         cmocka_unit_test(a_watcher_changes_no_instant),
         cmocka_unit_test(reset_makes_a_run_repeat_itself_exactly),
         cmocka_unit_test(statistics_add_up),
-        cmocka_unit_test(a_store_reads_zero_until_written),
-        cmocka_unit_test(a_store_keeps_what_is_written_across_pages),
-        cmocka_unit_test(the_last_byte_of_a_store_can_be_written),
     };
 
     interleave(&one_channel);
+    whole_chip = hbm_of_v3;
     interleave(&whole_chip);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
