@@ -185,7 +185,7 @@ static void send_message(struct machine *m, const struct event *e, int from, int
                    + m->chip.dma_peer_ns * PS_PER_NS;
     }
     if (m->options.mode == MODE_FUNCTIONAL) {
-        push_again(m, &message, m->now_ps, kind);
+        push_again(m, &message, m->now_ps, (int)kind);
     } else if (from_chip == to_chip) {
         push_arrival(m, &message, there_at);
     } else {
