@@ -1,13 +1,20 @@
 /*
- * The graph IR: HLO-like tensor operations in static shapes.
+ * The graph IR: operations of HLO in static shapes, with HLO's names, attributes
+ * and meaning, so that a reader of HLO text builds it node by node.
  *
  * Nodes are numbered in topological order (operands come before users) and
  * live in the graph's arena. Builder functions infer and check shapes; a wrong
  * use by our own code is an assertion, user-provided shapes are checked by the
  * importers before. graph_verify checks everything again after each pass.
  *
- * A scalar has rank 0. Element types: f32, bf16 (a value rounded to bf16), s32
- * and pred. Not here yet: tuples inside the graph, control flow, convolution.
+ * A scalar has rank 0. A node has one array as its result or, with
+ * tuple_count > 0, several; get-tuple-element takes one of them. A called
+ * computation (fusion, while) is a graph of its own: its parameters are the
+ * caller's operands, its outputs the results.
+ *
+ * Reductions, scatters, sorts name what they combine with by a kind instead of
+ * a computation of two scalars, and start at its identity. Not here: dynamic
+ * shapes, complex numbers, 64 bits (importers narrow them), conditionals.
  */
 #ifndef STACK_GRAPH_H
 #define STACK_GRAPH_H
@@ -18,8 +25,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define GRAPH_RANK_MAX 6
-#define GRAPH_OPERAND_MAX 3
+#define GRAPH_RANK_MAX 8
+#define GRAPH_SPATIAL_MAX 3             /* of a convolution */
 #define NODE_NONE (-1)
 
 enum graph_op {
@@ -28,12 +35,20 @@ enum graph_op {
     HLO_COUNT
 };
 enum graph_op_kind {
-    KIND_SOURCE, KIND_UNARY, KIND_BINARY, KIND_OTHER, KIND_SHAPE, KIND_DOT, KIND_REDUCE,
-    KIND_COLLECTIVE
+    KIND_SOURCE, KIND_UNARY, KIND_BINARY, KIND_OTHER, KIND_SHAPE, KIND_DOT, KIND_CONV, KIND_REDUCE,
+    KIND_WINDOW, KIND_INDEX, KIND_SORT, KIND_TUPLE, KIND_CALL, KIND_COLLECTIVE
 };
-enum graph_dtype { DTYPE_F32, DTYPE_BF16, DTYPE_S32, DTYPE_PRED, DTYPE_COUNT };
+enum graph_dtype {
+    DTYPE_F32, DTYPE_BF16, DTYPE_S32, DTYPE_PRED, DTYPE_U32, DTYPE_S8, DTYPE_U8, DTYPE_COUNT
+};
 enum graph_compare { COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE };
-enum graph_reduce { REDUCE_ADD, REDUCE_MAX, REDUCE_MIN };
+/* what reduce, reduce-window, scatter and all-reduce combine with */
+enum graph_reduce {
+    REDUCE_ADD, REDUCE_MAX, REDUCE_MIN, REDUCE_MUL, REDUCE_AND, REDUCE_OR,
+    REDUCE_ARGMAX, REDUCE_ARGMIN,       /* reduce over one dimension: s32 index of the first
+                                         * extreme, a NaN being more extreme than any number */
+    REDUCE_REPLACE                      /* scatter only: the update itself */
+};
 /* 1, 3, 6 passes */
 enum graph_precision { PRECISION_DEFAULT, PRECISION_HIGH, PRECISION_HIGHEST };
 
@@ -43,24 +58,72 @@ struct shape {
     int64_t dim[GRAPH_RANK_MAX];
 };
 
+/* dot: lhs_contract[i] goes with rhs_contract[i]; result [batch, lhs free, rhs free] */
+struct graph_dot {
+    int batch_count, contract_count;
+    int lhs_batch[GRAPH_RANK_MAX], rhs_batch[GRAPH_RANK_MAX];
+    int lhs_contract[GRAPH_RANK_MAX], rhs_contract[GRAPH_RANK_MAX];
+};
+
+/* one dimension of a window, as HLO's window={size= stride= pad= lhs_dilate= rhs_dilate=} */
+struct graph_window {
+    int64_t size, stride;               /* at least 1 */
+    int64_t pad_low, pad_high;          /* of the operand, may be negative */
+    int64_t base_dilation, window_dilation;     /* at least 1 */
+    bool is_reversed;
+};
+
+/* dim_labels: which dimension is what; spatial ones in the order of the window */
+struct graph_conv {
+    int spatial_count;
+    int in_batch, in_feature, in_spatial[GRAPH_SPATIAL_MAX];
+    int kernel_in, kernel_out, kernel_spatial[GRAPH_SPATIAL_MAX];
+    int out_batch, out_feature, out_spatial[GRAPH_SPATIAL_MAX];
+    int64_t feature_groups, batch_groups;       /* at least 1 */
+};
+
+/* gather and scatter, in HLO's terms; of a scatter offset_dims are update_window_dims, */
+struct graph_gather {                   /* collapsed_dims inserted_window_dims */
+    int offset_count, collapsed_count, map_count, batching_count;
+    int offset_dims[GRAPH_RANK_MAX], collapsed_dims[GRAPH_RANK_MAX];
+    int start_index_map[GRAPH_RANK_MAX];
+    int operand_batching[GRAPH_RANK_MAX], indices_batching[GRAPH_RANK_MAX];
+    int index_vector_dim;
+    int64_t slice_sizes[GRAPH_RANK_MAX];        /* gather only */
+};
+
+struct graph;
+
 struct graph_node {
     enum graph_op op;
-    struct shape shape;
+    struct shape shape;                 /* of the only or first result */
+    const struct shape *tuple;          /* of all results, */
+    int tuple_count;                    /* 0: one array */
     int operand_count;
-    int operand[GRAPH_OPERAND_MAX];     /* node numbers, each below this node's */
+    int *operand;                       /* node numbers, each below this node's; the node's own */
     const char *name;                   /* unique; for dumps, reports and error messages */
     const char *source;                 /* what made it: "dense_1/MatMul"; never NULL */
 
     /* attributes, zero where the operation has none */
     int parameter_index;
-    double value;                       /* CONSTANT */
-    int dim;                            /* IOTA */
-    int dims[GRAPH_RANK_MAX];           /* BROADCAST, TRANSPOSE */
-    int lhs_contract, rhs_contract;     /* DOT: 0 or 1 */
-    enum graph_precision precision;     /* DOT */
-    enum graph_compare direction;
+    double value;                       /* CONSTANT: in every element, unless */
+    const void *literal;                /* dense row-major elements of 4 bytes, or NULL */
+    int dim;                            /* IOTA, CONCATENATE, SORT, TOP_K, GET_TUPLE_ELEMENT's index */
+    int dims[GRAPH_RANK_MAX];           /* BROADCAST, TRANSPOSE; REVERSE: `dim` of them */
+    struct graph_dot dot;
+    enum graph_precision precision;     /* DOT, CONVOLUTION */
+    enum graph_compare direction;       /* COMPARE; SORT: LT rising, GT falling; SELECT_AND_SCATTER */
     enum graph_reduce reduce_kind;
     uint32_t reduce_mask;               /* bit d: dimension d is reduced */
+    int64_t start[GRAPH_RANK_MAX], limit[GRAPH_RANK_MAX], stride[GRAPH_RANK_MAX];   /* SLICE */
+    int64_t low[GRAPH_RANK_MAX], high[GRAPH_RANK_MAX], interior[GRAPH_RANK_MAX];    /* PAD */
+    int64_t sizes[GRAPH_RANK_MAX];      /* DYNAMIC_SLICE */
+    const struct graph_window *window;  /* CONVOLUTION: a window per spatial dimension; */
+                                        /* REDUCE_WINDOW, SELECT_AND_SCATTER: per dimension */
+    const struct graph_conv *conv;
+    const struct graph_gather *gather;
+    int64_t count;                      /* TOP_K: k; WHILE: trips; RNG_BITS: number of the stream */
+    const struct graph *called[2];      /* FUSION: body; WHILE: body, condition (may be NULL) */
 };
 
 struct graph_output {
@@ -100,8 +163,45 @@ int graph_select(struct graph *g, int pred, int a, int b);
 int graph_broadcast(struct graph *g, int a, struct shape shape, const int *dims);
 int graph_reshape(struct graph *g, int a, struct shape shape);
 int graph_transpose(struct graph *g, int a, const int *dims);
+/* two matrices, result f32 [lhs free, rhs free] */
 int graph_dot(struct graph *g, int lhs, int rhs, int lhs_contract, int rhs_contract,
-              enum graph_precision precision);          /* result f32 [lhs free, rhs free] */
+              enum graph_precision precision);
+/* any ranks; `dtype` of the result is f32, or bf16 for a sum that is rounded once at the end */
+int graph_dot_general(struct graph *g, int lhs, int rhs, const struct graph_dot *dot,
+                      enum graph_dtype dtype, enum graph_precision precision);
+int graph_convolution(struct graph *g, int input, int kernel, const struct graph_window *window,
+                      const struct graph_conv *conv, enum graph_dtype dtype,
+                      enum graph_precision precision);
+int graph_literal(struct graph *g, struct shape shape, const void *elements);   /* copied */
+int graph_clamp(struct graph *g, int low, int a, int high);     /* low, high: scalars or as a */
+int graph_slice(struct graph *g, int a, const int64_t *start, const int64_t *limit,
+                const int64_t *stride);                         /* stride NULL: 1 */
+int graph_pad(struct graph *g, int a, int value, const int64_t *low, const int64_t *high,
+              const int64_t *interior);                         /* value: scalar; may be negative */
+int graph_concatenate(struct graph *g, const int *operand, int count, int dim);
+int graph_reverse(struct graph *g, int a, const int *dims, int count);
+/* start: one s32 scalar per dimension, clamped so that the slice lies inside */
+int graph_dynamic_slice(struct graph *g, int a, const int *start, const int64_t *sizes);
+int graph_dynamic_update_slice(struct graph *g, int a, int update, const int *start);
+int graph_gather(struct graph *g, int a, int indices, const struct graph_gather *gather);
+int graph_scatter(struct graph *g, enum graph_reduce kind, int a, int indices, int updates,
+                  const struct graph_gather *scatter);
+int graph_reduce_window(struct graph *g, enum graph_reduce kind, int a,
+                        const struct graph_window *window);     /* one per dimension of a */
+/* of each window the element that is GE (or LE) all others, the first of equals, gets the source */
+int graph_select_and_scatter(struct graph *g, enum graph_compare direction, int a, int source,
+                             const struct graph_window *window);
+/* sorts by operand[0], stable; the others go along; several results unless count is 1 */
+int graph_sort(struct graph *g, const int *operand, int count, int dim,
+               enum graph_compare direction);
+int graph_top_k(struct graph *g, int a, int64_t k);     /* last dimension: values, s32 indices */
+int graph_tuple_element(struct graph *g, int tuple, int index);
+/* u32 of Threefry: element i depends on the s32 scalar `seed`, `stream` and i alone */
+int graph_rng_bits(struct graph *g, struct shape shape, int seed, int64_t stream);
+/* operands, results and the body's parameters and outputs are the same list of arrays */
+int graph_while(struct graph *g, const int *operand, int count, const struct graph *body,
+                int64_t trips);
+int graph_fusion(struct graph *g, const int *operand, int count, const struct graph *body);
 int graph_reduce(struct graph *g, enum graph_reduce kind, int a, uint32_t mask);
 int graph_all_reduce(struct graph *g, int a);
 void graph_output(struct graph *g, int node, const char *name, int alias_parameter);
@@ -126,7 +226,7 @@ int graph_verify(const struct graph *g, struct err *e);
 void graph_dump(const struct graph *g, FILE *to);
 
 /*
- * Operations of one evaluation: 2MNK per dot, one per element of an elementwise
+ * Operations of one evaluation: 2MNK per dot (likewise per convolution), one per element of an elementwise
  * result, one per element that a reduction reads; moving data counts nothing.
  */
 int64_t graph_flops(const struct graph *g);
