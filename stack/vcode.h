@@ -71,6 +71,20 @@ void vcode_begin_block(struct vcode *c);
 void vcode_loop_begin(struct vcode *c, int counter_sreg, int64_t count);
 void vcode_loop_end(struct vcode *c, int counter_sreg);
 
+/*
+ * In a loop whose body is one block: `sreg` advances by `step` at the end of
+ * each round. Addresses of loads and stores may use it; the back end may then
+ * software-pipeline the loop (modulo scheduling), correcting their offsets.
+ */
+void vcode_loop_step(struct vcode *c, int sreg, int64_t step);
+
+/*
+ * Finished bundles in the place of a block: physical registers, branches inside
+ * only, targets counting from its first bundle. No virtual register but pinned
+ * ones lives across it. `p` must outlive `c`.
+ */
+void vcode_bundles(struct vcode *c, const struct isa_program *p);
+
 /* append an operation to the current block; operands in format order */
 struct vcode_op *vcode_emit(struct vcode *c, enum isa_opcode code, int operand_count,
                             const struct isa_operand *operand);
@@ -108,6 +122,9 @@ struct vcode_stats {
  * 512 bytes), of spill_tiles tiles. The program ends with shalt. -1 when the
  * program does not fit the instruction memory or the spill area.
  */
+int vcode_compile_segment(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
+                          int64_t spill_tiles, struct arena *a, struct isa_program *program,
+                          struct vcode_stats *stats, struct err *e);   /* no shalt; may be long */
 int vcode_compile(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
                   int64_t spill_tiles, struct arena *a, struct isa_program *program,
                   struct vcode_stats *stats, struct err *e);

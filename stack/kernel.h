@@ -1,0 +1,92 @@
+/*
+ * Kernels: what turns one node of an optimised graph into code.
+ *
+ * After fusion each node of the graph that does work is one kernel: a fusion,
+ * or an operation by itself, which is handed over as a fusion of one. A kernel
+ * reads its operands and writes its results in HBM or, where the memory pass
+ * has put them there, in VMEM. It is compiled on its own into a *segment*:
+ * bundles with branches inside the segment only, no shalt. stack/link.h joins
+ * segments to a program.
+ *
+ * At the start of a segment all flags of the job are 0, no copy is under way
+ * and all FIFOs are empty, and so it must be at its end. Registers hold
+ * anything. SMEM words below SMEM_ABI_BYTES (stack/compile.h) are the
+ * launcher's; `smem` of the job is scratch.
+ *
+ * Tilings. How a kernel is cut is a list of numbers whose meaning is the
+ * kernel's own. kernel_tilings gives the candidates that fit, cheapest first by
+ * the kernel's cost model; the first is used unless the job has one (auto-tune,
+ * Pallas block sizes).
+ */
+#ifndef STACK_KERNEL_H
+#define STACK_KERNEL_H
+#include "base/arena.h"
+#include "base/err.h"
+#include "isa/isa.h"
+#include "sim/chip.h"
+#include "stack/array.h"
+#include "stack/graph.h"
+#include "stack/vcode.h"
+
+#define TILING_MAX 8
+
+/* xla: as XLA does it on the machine; best: as well as we can */
+enum codegen { CODEGEN_XLA, CODEGEN_BEST };
+
+struct tiling {
+    int count;
+    int64_t size[TILING_MAX];
+    int64_t predicted_cycles;           /* by the cost model, copies and all */
+};
+
+struct kernel_job {
+    const struct chip *chip;
+    enum codegen codegen;
+    const char *name, *source;          /* of the node, for notes */
+    const struct graph *body;           /* what it computes: parameters are operands */
+    int operand_count, result_count;
+    const struct array *const *operand, *const *result;
+    int64_t vmem_row, vmem_rows;        /* scratch and windows, in rows of 512 bytes */
+    int first_flag, flag_count;
+    int64_t smem, smem_bytes;           /* scratch, byte address */
+    int core, core_count;               /* megacore: this core's share of the work; else 0 of 1 */
+    const struct tiling *tiling;        /* NULL: the cheapest */
+};
+
+struct kernel_cost {                    /* of a tiling, in core cycles, for reports and checks */
+    int64_t compute_cycles, copy_cycles, fixed_cycles, total_cycles;
+    int64_t hbm_bytes, flops;           /* of that core */
+    int64_t vmem_rows;                  /* windows and scratch */
+    int64_t steps;                      /* rounds of the pipeline */
+};
+
+struct segment {
+    struct isa_program program;         /* branch targets count from its first bundle */
+    struct vcode_stats stats;
+    struct kernel_cost cost;
+    struct tiling tiling;               /* used */
+};
+
+struct kernel_kind {
+    const char *name;                   /* "loop" */
+    const char *category;               /* XProf's hlo_category, "loop fusion" */
+    /* 0 if it makes such bodies on this chip, else -1 with the reason */
+    int (*takes)(const struct graph *body, const struct chip *chip, struct err *e);
+    /* fitting tilings, cheapest first; their number, at most `max`, 0 if none fits */
+    int (*tilings)(const struct kernel_job *job, struct tiling *list, int max);
+    int (*cost)(const struct kernel_job *job, const struct tiling *t, struct kernel_cost *out);
+    int (*emit)(const struct kernel_job *job, const struct tiling *t, struct arena *a,
+                struct segment *out, struct err *e);
+};
+
+/* The kind that makes this body: that of its most particular operation (kernels.def). */
+const struct kernel_kind *kernel_kind_of(const struct graph *body);
+const struct kernel_kind *kernel_kind_named(const char *name);
+
+/* The whole way: kind, tiling, code. -1 with a message naming the node. */
+int kernel_compile(const struct kernel_job *job, struct arena *a, struct segment *out,
+                   struct err *e);
+
+/* A graph of one operation with its operands as parameters, for a node outside a fusion. */
+struct graph *kernel_body_of(const struct graph *g, int node, struct arena *a);
+#endif
