@@ -11,13 +11,6 @@
 
 /* ---- source operations ---- */
 
-static int64_t product_flops(const struct graph *g, const struct graph_node *n)
-{
-    const struct shape *lhs = &g->node[n->operand[0]].shape;
-
-    return 2 * shape_elems(&n->shape) * lhs->dim[n->lhs_contract];
-}
-
 /* of its matmuls: sides in whole tiles, the whole array counted, times the passes */
 static int64_t issued_flops(const struct chip *chip, const struct graph *g,
                             const struct graph_node *n)
@@ -25,7 +18,7 @@ static int64_t issued_flops(const struct chip *chip, const struct graph *g,
     const struct graph_node *lhs = &g->node[n->operand[0]], *rhs = &g->node[n->operand[1]];
     bool is_f32 = lhs->shape.dtype != DTYPE_BF16 || rhs->shape.dtype != DTYPE_BF16;
     int64_t matmuls = div_up(n->shape.dim[0], TILE_ROWS) * div_up(n->shape.dim[1], ARRAY_COLUMNS)
-                      * div_up(lhs->shape.dim[n->lhs_contract], ARRAY_COLUMNS);
+                      * div_up(lhs->shape.dim[n->dot.lhs_contract[0]], ARRAY_COLUMNS);
 
     return matmuls * (is_f32 ? precision_passes(n->precision)->pass_count : 1)
            * 2 * TILE_ROWS * chip->mxu_size * chip->mxu_size;
@@ -67,7 +60,7 @@ static void list_sources(struct train_run *t, const struct graph *g, struct repo
         s->text = add_text(s->text, n, &t->arena);
         if (n->op != HLO_DOT)
             continue;
-        s->product_flops += product_flops(g, n);
+        s->product_flops += graph_node_flops(g, i);
         step->issued_flops += issued_flops(&t->chip, g, n);
     }
 }

@@ -16,7 +16,7 @@ static bool is_elementwise(const struct graph_node *n)
 {
     enum graph_op_kind kind = graph_op_kind(n->op);
 
-    return kind == KIND_UNARY || kind == KIND_BINARY || n->op == HLO_SELECT;
+    return kind == KIND_UNARY || kind == KIND_BINARY || kind == KIND_OTHER;
 }
 
 static bool is_inline_op(const struct graph_node *n)
@@ -61,12 +61,32 @@ static int no_kernel(const struct graph_node *n, const char *why, struct err *e)
                    why);
 }
 
+/* those that lower_elementwise knows */
+static bool is_known_elementwise(enum graph_op op)
+{
+    switch (op) {
+    case HLO_CONVERT: case HLO_NEGATE: case HLO_ABS: case HLO_EXP: case HLO_LOG: case HLO_SQRT:
+    case HLO_RSQRT: case HLO_TANH: case HLO_LOGISTIC: case HLO_NOT: case HLO_ADD:
+    case HLO_SUBTRACT: case HLO_MULTIPLY: case HLO_DIVIDE: case HLO_MAXIMUM: case HLO_MINIMUM:
+    case HLO_AND: case HLO_OR: case HLO_COMPARE: case HLO_SELECT:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* what the vector unit has no operation for */
 static const char *missing_operation(const struct plan *p, const struct graph_node *n)
 {
     enum graph_dtype operand = p->graph->node[n->operand[0]].shape.dtype;
     bool is_integer = n->shape.dtype == DTYPE_S32;
 
+    if (!is_known_elementwise(n->op))
+        return "unknown to the vector code";
+    if (is_integer && (n->op == HLO_NOT || n->op == HLO_AND || n->op == HLO_OR))
+        return "only of predicates";
+    if (n->op == HLO_SELECT && p->graph->node[n->operand[0]].shape.rank != n->shape.rank)
+        return "one predicate for all elements";
     if (n->op == HLO_SELECT && n->shape.dtype == DTYPE_PRED)
         return "selection between predicates";
     if (n->op == HLO_CONVERT && n->shape.dtype == DTYPE_PRED && operand != DTYPE_PRED)
@@ -114,6 +134,8 @@ static int reduce_form(const struct plan *p, const struct graph_node *n, enum fo
         return no_kernel(n, "reduction of a constant", e);
     if (n->reduce_mask == 0)
         return no_kernel(n, "reduction over no dimension", e);
+    if (n->reduce_kind > REDUCE_MIN)
+        return no_kernel(n, "only sums, maxima and minima", e);
     *form = n->shape.rank == 0 ? FORM_SCALAR
             : n->reduce_mask == 2 ? FORM_COLUMN
                                   : FORM_ROW;
@@ -169,6 +191,26 @@ static int reshape_form(const struct plan *p, const struct graph_node *n, enum f
     return 0;
 }
 
+/* of sources and products: what the IR has beyond the kernels here */
+static const char *missing_kind(const struct graph_node *n)
+{
+    enum graph_dtype t = n->shape.dtype;
+
+    if (t != DTYPE_F32 && t != DTYPE_BF16 && t != DTYPE_S32 && t != DTYPE_PRED)
+        return "an element type without vector code";
+    if (n->op == HLO_CONSTANT && n->literal)
+        return "a constant of many values";
+    if (n->op == HLO_IOTA && t == DTYPE_BF16)
+        return "indices only in 32 bits";
+    if (n->op == HLO_DOT && (n->dot.batch_count > 0 || n->dot.contract_count != 1))
+        return "only products of two matrices";
+    if (n->op == HLO_DOT && t != DTYPE_F32)
+        return "only products summed in f32";
+    if (n->op == HLO_ALL_REDUCE && n->reduce_kind != REDUCE_ADD)
+        return "only sums over replicas";
+    return NULL;
+}
+
 static bool reads_memory(enum graph_op op)
 {
     return op == HLO_DOT || op == HLO_TRANSPOSE || op == HLO_ALL_REDUCE;
@@ -202,6 +244,8 @@ static int find_form(struct plan *p, int node, bool is_materialised, struct err 
     v->buffer = -1;
     if (n->shape.rank > 2)
         return no_kernel(n, "more than two dimensions", e);
+    if (missing_kind(n))
+        return no_kernel(n, missing_kind(n), e);
     if (is_elementwise(n))
         status = elementwise_form(p, n, &form, e);
     else if (n->op == HLO_REDUCE)

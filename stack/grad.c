@@ -227,7 +227,8 @@ static int shape_op_gradient(struct graph *g, const struct graph_node *n, int dy
             back[n->dims[i]] = i;
         return graph_transpose(g, dy, back);
     }
-    assert(n->op == HLO_BROADCAST);
+    if (n->op != HLO_BROADCAST)
+        return NODE_NONE;
     for (int i = 0; i < shape.rank; i++)
         new_dims &= ~(1u << n->dims[i]);
     return new_dims ? graph_reduce(g, REDUCE_ADD, dy, new_dims) : dy;
@@ -241,17 +242,18 @@ static void give_dot(struct grad *gr, const struct graph_node *n, int dy)
 {
     struct graph *g = gr->g;
     int a = n->operand[0], b = n->operand[1];
-    int a_free = 1 - n->lhs_contract, b_free = 1 - n->rhs_contract;
+    int a_contract = n->dot.lhs_contract[0], b_contract = n->dot.rhs_contract[0];
+    int a_free = 1 - a_contract, b_free = 1 - b_contract;
     enum graph_dtype dtype = g->node[a].shape.dtype;
     int d = convert(g, dy, dtype), da, db;
 
     if (wants(gr, n, 0)) {
-        da = n->lhs_contract == 1 ? graph_dot(g, d, b, 1, b_free, n->precision)
+        da = a_contract == 1 ? graph_dot(g, d, b, 1, b_free, n->precision)
                                   : graph_dot(g, b, d, b_free, 1, n->precision);
         give(gr, n, 0, convert(g, da, dtype));
     }
     if (wants(gr, n, 1)) {
-        db = n->rhs_contract == 0 ? graph_dot(g, a, d, a_free, 0, n->precision)
+        db = b_contract == 0 ? graph_dot(g, a, d, a_free, 0, n->precision)
                                   : graph_dot(g, d, a, 0, a_free, n->precision);
         give(gr, n, 1, convert(g, db, dtype));
     }
@@ -267,6 +269,8 @@ static int reduce_gradient(struct graph *g, const struct graph_node *n, int y, i
             kept[count++] = i;
     if (n->reduce_kind == REDUCE_ADD)
         return spread(g, dy, &shape, kept);
+    if (n->reduce_kind != REDUCE_MAX && n->reduce_kind != REDUCE_MIN)
+        return NODE_NONE;
     equal = graph_compare(g, COMPARE_EQ, a, graph_broadcast(g, y, shape, kept));
     share = graph_select(g, equal, graph_splat(g, a, 1.0), graph_splat(g, a, 0.0));
     share = graph_reduce(g, REDUCE_ADD, share, n->reduce_mask);
@@ -286,9 +290,13 @@ static bool give_operands(struct grad *gr, const struct graph_node *n, int y, in
     case KIND_BINARY:
         return give_binary(gr, n, y, dy);
     case KIND_OTHER:
+        if (n->op != HLO_SELECT || gr->g->node[n->operand[0]].shape.rank != n->shape.rank)
+            return false;
         give_select(gr, n, dy);
         return true;
     case KIND_DOT:
+        if (n->dot.batch_count > 0 || n->dot.contract_count != 1)
+            return false;
         give_dot(gr, n, dy);
         return true;
     case KIND_UNARY:
@@ -300,7 +308,7 @@ static bool give_operands(struct grad *gr, const struct graph_node *n, int y, in
     case KIND_REDUCE:
         gradient = reduce_gradient(gr->g, n, y, dy);
         break;
-    case KIND_COLLECTIVE:
+    default:
         break;
     }
     if (gradient == NODE_NONE)

@@ -157,6 +157,7 @@ int graph_constant(struct graph *g, struct shape shape, double value);
 int graph_iota(struct graph *g, struct shape shape, int dim);
 int graph_unary(struct graph *g, enum graph_op op, int a);
 int graph_convert(struct graph *g, int a, enum graph_dtype dtype);   /* a itself if already so */
+int graph_bitcast_convert(struct graph *g, int a, enum graph_dtype dtype);      /* likewise */
 int graph_binary(struct graph *g, enum graph_op op, int a, int b);   /* equal shapes */
 int graph_compare(struct graph *g, enum graph_compare direction, int a, int b);
 int graph_select(struct graph *g, int pred, int a, int b);
@@ -206,6 +207,16 @@ int graph_reduce(struct graph *g, enum graph_reduce kind, int a, uint32_t mask);
 int graph_all_reduce(struct graph *g, int a);
 void graph_output(struct graph *g, int node, const char *name, int alias_parameter);
 
+/* several arrays as one; only for get-tuple-element to take apart */
+int graph_tuple(struct graph *g, const int *operand, int count);
+
+/*
+ * Any node: `n` says operation and attributes (copied; wanted shape and literal as
+ * graph_infer reads them), its operands, name and source being ignored. Also
+ * copies a node of another graph, whose arena must then outlive this one.
+ */
+int graph_add(struct graph *g, const struct graph_node *n, const int *operand, int count);
+
 /* a scalar constant spread to the shape of node `like` */
 int graph_splat(struct graph *g, int like, double value);
 
@@ -226,9 +237,11 @@ int graph_verify(const struct graph *g, struct err *e);
 void graph_dump(const struct graph *g, FILE *to);
 
 /*
- * Operations of one evaluation: 2MNK per dot (likewise per convolution), one per element of an elementwise
- * result, one per element that a reduction reads; moving data counts nothing.
+ * Operations of one evaluation: 2MNK per dot and batch; per convolution likewise for each tap
+ * that meets an element, not padding or a hole, as XLA counts; one per element of an elementwise
+ * result; one per element that a reduction, window or scatter reads. Moving data counts nothing.
  */
+int64_t graph_node_flops(const struct graph *g, int node);
 int64_t graph_flops(const struct graph *g);
 
 /*

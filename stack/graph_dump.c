@@ -50,8 +50,8 @@ static void print_attributes(const struct graph *g, const struct graph_node *n, 
         print_dims("dimensions", n->dims, g->node[n->operand[0]].shape.rank, to);
         break;
     case HLO_DOT:
-        fprintf(to, ", lhs_contracting_dims={%d}, rhs_contracting_dims={%d}", n->lhs_contract,
-                n->rhs_contract);
+        print_dims("lhs_contracting_dims", n->dot.lhs_contract, n->dot.contract_count, to);
+        print_dims("rhs_contracting_dims", n->dot.rhs_contract, n->dot.contract_count, to);
         if (n->precision != PRECISION_DEFAULT)
             fprintf(to, ", operand_precision={%s,%s}", precisions[n->precision],
                     precisions[n->precision]);

@@ -1,12 +1,8 @@
-#include "stack/graph_shape.h"
+#include "stack/graph_shape_impl.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
-
-#define TYPE(dtype) (1u << (dtype))
-#define FLOATS (TYPE(DTYPE_F32) | TYPE(DTYPE_BF16))
-#define NUMBERS (FLOATS | TYPE(DTYPE_S32))
 
 static const struct {
     const char *name;
@@ -17,7 +13,22 @@ static const struct {
 #include "stack/hlo_ops.def"
 };
 
-static const char *const dtype_names[DTYPE_COUNT] = {"f32", "bf16", "s32", "pred"};
+static const char *const dtype_names[DTYPE_COUNT] = {
+    [DTYPE_F32] = "f32", [DTYPE_BF16] = "bf16", [DTYPE_S32] = "s32", [DTYPE_PRED] = "pred",
+    [DTYPE_U32] = "u32", [DTYPE_S8] = "s8", [DTYPE_U8] = "u8"};
+
+/* operand types of the elementwise operations that do not take just any number */
+static const unsigned operand_types[HLO_COUNT] = {
+    [HLO_CONVERT] = ANY, [HLO_BITCAST_CONVERT] = WORDS | TYPE(DTYPE_F32), [HLO_COPY] = ANY,
+    [HLO_EXP] = FLOATS, [HLO_EXPM1] = FLOATS, [HLO_LOG] = FLOATS, [HLO_LOG1P] = FLOATS,
+    [HLO_SQRT] = FLOATS, [HLO_RSQRT] = FLOATS, [HLO_CBRT] = FLOATS, [HLO_TANH] = FLOATS,
+    [HLO_LOGISTIC] = FLOATS, [HLO_ERF] = FLOATS, [HLO_SINE] = FLOATS, [HLO_COSINE] = FLOATS,
+    [HLO_TAN] = FLOATS, [HLO_FLOOR] = FLOATS, [HLO_CEIL] = FLOATS, [HLO_ROUND_EVEN] = FLOATS,
+    [HLO_ROUND_AFZ] = FLOATS, [HLO_IS_FINITE] = FLOATS, [HLO_ATAN2] = FLOATS,
+    [HLO_NOT] = BITS, [HLO_AND] = BITS, [HLO_OR] = BITS, [HLO_XOR] = BITS,
+    [HLO_POPCNT] = INTEGERS, [HLO_CLZ] = INTEGERS, [HLO_SHIFT_LEFT] = INTEGERS,
+    [HLO_SHIFT_RIGHT_LOGICAL] = INTEGERS, [HLO_SHIFT_RIGHT_ARITHMETIC] = INTEGERS,
+    [HLO_COMPARE] = ANY};
 
 const char *graph_op_name(enum graph_op op)
 {
@@ -37,10 +48,15 @@ int graph_op_arity(enum graph_op op)
     return ops[op].arity;
 }
 
-static const char *dtype_name(enum graph_dtype dtype)
+const char *graph_dtype_name(enum graph_dtype dtype)
 {
     assert(dtype < DTYPE_COUNT);
     return dtype_names[dtype];
+}
+
+bool graph_dtype_is_float(enum graph_dtype dtype)
+{
+    return dtype == DTYPE_F32 || dtype == DTYPE_BF16;
 }
 
 struct shape shape_make(enum graph_dtype dtype, int rank, const int64_t *dim)
@@ -84,7 +100,7 @@ int64_t shape_elems(const struct shape *s)
 
 char *shape_print(const struct shape *s, char *buf, size_t buf_bytes)
 {
-    size_t used = (size_t)snprintf(buf, buf_bytes, "%s[", dtype_name(s->dtype));
+    size_t used = (size_t)snprintf(buf, buf_bytes, "%s[", graph_dtype_name(s->dtype));
 
     for (int i = 0; i < s->rank && used < buf_bytes; i++)
         used += (size_t)snprintf(buf + used, buf_bytes - used, "%s%" PRId64, i ? "," : "",
@@ -94,12 +110,7 @@ char *shape_print(const struct shape *s, char *buf, size_t buf_bytes)
     return buf;
 }
 
-static const struct shape *operand_shape(const struct graph *g, const struct graph_node *n, int i)
-{
-    return &g->node[n->operand[i]].shape;
-}
-
-static int check_dims(const struct graph_node *n, const struct shape *s, struct err *e)
+int infer_check_dims(const struct graph_node *n, const struct shape *s, struct err *e)
 {
     int64_t elems = 1;
 
@@ -116,7 +127,7 @@ static int check_dims(const struct graph_node *n, const struct shape *s, struct 
     return 0;
 }
 
-static int bad_type(const struct graph_node *n, const struct shape *s, struct err *e)
+int infer_bad_type(const struct graph_node *n, const struct shape *s, struct err *e)
 {
     char text[128];
 
@@ -124,8 +135,8 @@ static int bad_type(const struct graph_node *n, const struct shape *s, struct er
                    shape_print(s, text, sizeof(text)));
 }
 
-static int bad_pair(const struct graph_node *n, const struct shape *a, const struct shape *b,
-                    struct err *e)
+int infer_bad_pair(const struct graph_node *n, const struct shape *a, const struct shape *b,
+                   struct err *e)
 {
     char left[128], right[128];
 
@@ -133,59 +144,81 @@ static int bad_pair(const struct graph_node *n, const struct shape *a, const str
                    shape_print(a, left, sizeof(left)), shape_print(b, right, sizeof(right)));
 }
 
-static int infer_source(const struct graph_node *n, struct shape *out, struct err *e)
+int infer_check_list(const struct graph_node *n, const char *what, const int *dims, int count,
+                     int rank, struct err *e)
 {
+    uint32_t seen = 0;
+
+    if (count < 0 || count > rank)
+        return err_set(e, "%s: %d %s of %d dimensions", n->name, count, what, rank);
+    for (int i = 0; i < count; i++) {
+        if (dims[i] < 0 || dims[i] >= rank)
+            return err_set(e, "%s: %s[%d] is %d, not in 0..%d", n->name, what, i, dims[i],
+                           rank - 1);
+        if (seen & (1u << dims[i]))
+            return err_set(e, "%s: %s name dimension %d twice", n->name, what, dims[i]);
+        seen |= 1u << dims[i];
+    }
+    return 0;
+}
+
+static int infer_source(const struct graph *g, const struct graph_node *n, struct shape *out,
+                        struct err *e)
+{
+    const struct shape *seed;
+
     *out = n->shape;
-    if (check_dims(n, out, e) != 0)
+    if (infer_check_dims(n, out, e) != 0)
         return -1;
+    if (n->op == HLO_RNG_BITS) {
+        seed = operand_shape(g, n, 0);
+        if (seed->rank != 0 || seed->dtype != DTYPE_S32)
+            return infer_bad_type(n, seed, e);
+        if (out->dtype != DTYPE_U32)
+            return err_set(e, "%s: random bits are u32", n->name);
+    }
     if (n->op != HLO_IOTA)
         return 0;
-    if (out->dtype != DTYPE_F32 && out->dtype != DTYPE_S32)
-        return bad_type(n, out, e);
+    if (!has_type(out, NUMBERS))
+        return infer_bad_type(n, out, e);
     if (n->dim < 0 || n->dim >= out->rank)
         return err_set(e, "%s: iota dimension %d is not in 0..%d", n->name, n->dim,
                        out->rank - 1);
     return 0;
 }
 
-static unsigned elementwise_types(enum graph_op op)
+static int infer_converted(const struct graph_node *n, struct shape *out, struct err *e)
 {
-    switch (op) {
-    case HLO_EXP:
-    case HLO_LOG:
-    case HLO_SQRT:
-    case HLO_RSQRT:
-    case HLO_TANH:
-    case HLO_LOGISTIC:
-    case HLO_DIVIDE:
-        return FLOATS;
-    case HLO_NOT:
-    case HLO_AND:
-    case HLO_OR:
-        return TYPE(DTYPE_PRED);
-    default:
-        return NUMBERS;
-    }
+    unsigned types = operand_types[n->op];
+
+    if (!has_type(out, types))
+        return infer_bad_type(n, out, e);
+    out->dtype = n->shape.dtype;
+    return has_type(out, types) ? 0 : infer_bad_type(n, out, e);
 }
 
 static int infer_elementwise(const struct graph *g, const struct graph_node *n,
                              struct shape *out, struct err *e)
 {
+    unsigned types = operand_types[n->op] ? operand_types[n->op] : NUMBERS;
+
     *out = *operand_shape(g, n, 0);
-    if (n->op == HLO_CONVERT) {
-        out->dtype = n->shape.dtype;
-        return TYPE(out->dtype) & NUMBERS ? 0 : bad_type(n, out, e);
-    }
-    if (!(TYPE(out->dtype) & elementwise_types(n->op)))
-        return bad_type(n, out, e);
+    if (n->op == HLO_CONVERT || n->op == HLO_BITCAST_CONVERT)
+        return infer_converted(n, out, e);
+    if (!has_type(out, types))
+        return infer_bad_type(n, out, e);
     if (n->operand_count == 2 && !shape_equal(out, operand_shape(g, n, 1)))
-        return bad_pair(n, out, operand_shape(g, n, 1), e);
-    if (n->op == HLO_COMPARE) {
-        if (n->direction > COMPARE_GE)
-            return err_set(e, "%s: unknown comparison %d", n->name, (int)n->direction);
+        return infer_bad_pair(n, out, operand_shape(g, n, 1), e);
+    if (n->op == HLO_COMPARE && n->direction > COMPARE_GE)
+        return err_set(e, "%s: unknown comparison %d", n->name, (int)n->direction);
+    if (n->op == HLO_COMPARE || n->op == HLO_IS_FINITE)
         out->dtype = DTYPE_PRED;
-    }
     return 0;
+}
+
+static bool fits_or_scalar(const struct shape *a, const struct shape *out)
+{
+    return a->rank == 0 || shape_same_dims(a, out);
 }
 
 static int infer_select(const struct graph *g, const struct graph_node *n, struct shape *out,
@@ -195,125 +228,63 @@ static int infer_select(const struct graph *g, const struct graph_node *n, struc
 
     *out = *operand_shape(g, n, 1);
     if (pred->dtype != DTYPE_PRED)
-        return bad_type(n, pred, e);
-    if (!shape_same_dims(pred, out))
-        return bad_pair(n, pred, out, e);
+        return infer_bad_type(n, pred, e);
+    if (!fits_or_scalar(pred, out))
+        return infer_bad_pair(n, pred, out, e);
     if (!shape_equal(out, operand_shape(g, n, 2)))
-        return bad_pair(n, out, operand_shape(g, n, 2), e);
+        return infer_bad_pair(n, out, operand_shape(g, n, 2), e);
     return 0;
 }
 
-static int infer_broadcast(const struct graph_node *n, const struct shape *a, struct shape *out,
-                           struct err *e)
+static int infer_clamp(const struct graph *g, const struct graph_node *n, struct shape *out,
+                       struct err *e)
 {
-    *out = n->shape;
-    if (check_dims(n, out, e) != 0)
-        return -1;
-    if (a->dtype != out->dtype)
-        return bad_pair(n, a, out, e);
-    for (int i = 0; i < a->rank; i++) {
-        if (n->dims[i] < 0 || n->dims[i] >= out->rank || (i > 0 && n->dims[i] <= n->dims[i - 1]))
-            return err_set(e, "%s: dims[%d] is %d; dims must rise within 0..%d", n->name, i,
-                           n->dims[i], out->rank - 1);
-        if (a->dim[i] != out->dim[n->dims[i]])
-            return bad_pair(n, a, out, e);
+    *out = *operand_shape(g, n, 1);
+    if (!has_type(out, NUMBERS))
+        return infer_bad_type(n, out, e);
+    for (int i = 0; i < 3; i += 2) {
+        const struct shape *bound = operand_shape(g, n, i);
+
+        if (bound->dtype != out->dtype || !fits_or_scalar(bound, out))
+            return infer_bad_pair(n, bound, out, e);
     }
-    return 0;
-}
-
-static int infer_transpose(const struct graph_node *n, const struct shape *a, struct shape *out,
-                           struct err *e)
-{
-    uint32_t seen = 0;
-
-    *out = *a;
-    for (int i = 0; i < a->rank; i++) {
-        if (n->dims[i] < 0 || n->dims[i] >= a->rank || (seen & (1u << n->dims[i])))
-            return err_set(e, "%s: dims[%d] is %d; dims must permute 0..%d", n->name, i,
-                           n->dims[i], a->rank - 1);
-        seen |= 1u << n->dims[i];
-        out->dim[i] = a->dim[n->dims[i]];
-    }
-    return 0;
-}
-
-static int infer_shape_op(const struct graph *g, const struct graph_node *n, struct shape *out,
-                          struct err *e)
-{
-    const struct shape *a = operand_shape(g, n, 0);
-
-    if (n->op == HLO_BROADCAST)
-        return infer_broadcast(n, a, out, e);
-    if (n->op == HLO_TRANSPOSE)
-        return infer_transpose(n, a, out, e);
-    assert(n->op == HLO_RESHAPE);
-    *out = n->shape;
-    if (check_dims(n, out, e) != 0)
-        return -1;
-    if (a->dtype != out->dtype || shape_elems(a) != shape_elems(out))
-        return bad_pair(n, a, out, e);
-    return 0;
-}
-
-static int infer_dot(const struct graph *g, const struct graph_node *n, struct shape *out,
-                     struct err *e)
-{
-    const struct shape *a = operand_shape(g, n, 0), *b = operand_shape(g, n, 1);
-
-    if (!(TYPE(a->dtype) & FLOATS) || a->rank != 2)
-        return bad_type(n, a, e);
-    if (a->dtype != b->dtype || b->rank != 2)
-        return bad_pair(n, a, b, e);
-    if (n->lhs_contract < 0 || n->lhs_contract > 1 || n->rhs_contract < 0 || n->rhs_contract > 1)
-        return err_set(e, "%s: contraction of dimensions %d and %d; each must be 0 or 1", n->name,
-                       n->lhs_contract, n->rhs_contract);
-    if (n->precision > PRECISION_HIGHEST)
-        return err_set(e, "%s: unknown precision %d", n->name, (int)n->precision);
-    if (a->dim[n->lhs_contract] != b->dim[n->rhs_contract])
-        return bad_pair(n, a, b, e);
-    *out = shape_make(DTYPE_F32, 2, (int64_t[]){a->dim[1 - n->lhs_contract],
-                                                b->dim[1 - n->rhs_contract]});
-    return check_dims(n, out, e);
-}
-
-static int infer_reduce(const struct graph *g, const struct graph_node *n, struct shape *out,
-                        struct err *e)
-{
-    const struct shape *a = operand_shape(g, n, 0);
-
-    if (!(TYPE(a->dtype) & NUMBERS))
-        return bad_type(n, a, e);
-    if (n->reduce_mask >> a->rank)
-        return err_set(e, "%s: reduces a dimension above %d", n->name, a->rank - 1);
-    if (n->reduce_kind > REDUCE_MIN)
-        return err_set(e, "%s: unknown reduction %d", n->name, (int)n->reduce_kind);
-    *out = shape_scalar(a->dtype);
-    for (int i = 0; i < a->rank; i++)
-        if (!(n->reduce_mask & (1u << i)))
-            out->dim[out->rank++] = a->dim[i];
     return 0;
 }
 
 int graph_infer(const struct graph *g, const struct graph_node *n, struct shape *out,
                 struct err *e)
 {
+    if (n->operand_count < 1 && graph_op_arity(n->op) < 0 && n->op != HLO_FUSION)
+        return err_set(e, "%s: %s takes at least one operand", n->name, graph_op_name(n->op));
     switch (graph_op_kind(n->op)) {
     case KIND_SOURCE:
-        return infer_source(n, out, e);
+        return infer_source(g, n, out, e);
     case KIND_UNARY:
     case KIND_BINARY:
         return infer_elementwise(g, n, out, e);
     case KIND_OTHER:
-        return infer_select(g, n, out, e);
+        return n->op == HLO_CLAMP ? infer_clamp(g, n, out, e) : infer_select(g, n, out, e);
     case KIND_SHAPE:
         return infer_shape_op(g, n, out, e);
     case KIND_DOT:
         return infer_dot(g, n, out, e);
+    case KIND_CONV:
+        return infer_convolution(g, n, out, e);
     case KIND_REDUCE:
         return infer_reduce(g, n, out, e);
+    case KIND_WINDOW:
+        return infer_windowed(g, n, out, e);
+    case KIND_INDEX:
+        return infer_indexed(g, n, out, e);
+    case KIND_SORT:
+        return infer_sorted(g, n, out, e);
+    case KIND_TUPLE:
+        return infer_tuple(g, n, out, e);
+    case KIND_CALL:
+        return infer_call(g, n, out, e);
     case KIND_COLLECTIVE:
         *out = *operand_shape(g, n, 0);
-        return TYPE(out->dtype) & NUMBERS ? 0 : bad_type(n, out, e);
+        return infer_check_reduction(n, out, e);
     }
     return err_set(e, "%s: unknown operation", n->name);
 }

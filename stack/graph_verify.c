@@ -5,6 +5,55 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int check_operands(const struct graph *g, const struct graph_node *n, int index,
+                          struct err *e)
+{
+    int arity = graph_op_arity(n->op);
+
+    if (arity >= 0 && n->operand_count != arity)
+        return err_set(e, "%s: %d operands, but %s takes %d", n->name, n->operand_count,
+                       graph_op_name(n->op), arity);
+    for (int i = 0; i < n->operand_count; i++) {
+        if (n->operand[i] < 0 || n->operand[i] >= index)
+            return err_set(e, "%s: operand %d is node %d, which does not come before node %d",
+                           n->name, i, n->operand[i], index);
+        if (g->node[n->operand[i]].tuple_count > 0 && n->op != HLO_GET_TUPLE_ELEMENT)
+            return err_set(e, "%s: operand %d, %s, has several results; get-tuple-element takes "
+                           "one", n->name, i, g->node[n->operand[i]].name);
+    }
+    return 0;
+}
+
+static int check_results(const struct graph *g, const struct graph_node *n, struct err *e)
+{
+    int count = graph_result_count(n);
+
+    if (n->tuple_count != count)
+        return err_set(e, "%s: a tuple of %d results, but it has %d", n->name, n->tuple_count,
+                       count);
+    for (int i = 0; i < count; i++) {
+        struct shape shape = graph_result_shape(g, n, i);
+        char is[128], should[128];
+
+        if (!shape_equal(&shape, &n->tuple[i]))
+            return err_set(e, "%s: result %d is %s, but its operands make it %s", n->name, i,
+                           shape_print(&n->tuple[i], is, sizeof(is)),
+                           shape_print(&shape, should, sizeof(should)));
+    }
+    return 0;
+}
+
+static int check_called(const struct graph_node *n, struct err *e)
+{
+    for (int i = 0; i < 2; i++) {
+        struct err inner;
+
+        if (n->called[i] && graph_verify(n->called[i], &inner) != 0)
+            return err_set(e, "%s: in %s: %.300s", n->name, n->called[i]->name, inner.msg);
+    }
+    return 0;
+}
+
 static int check_node(const struct graph *g, int index, struct err *e)
 {
     const struct graph_node *n = &g->node[index];
@@ -17,13 +66,8 @@ static int check_node(const struct graph *g, int index, struct err *e)
         return err_set(e, "%s: no source", n->name);
     if ((unsigned)n->op >= HLO_COUNT)
         return err_set(e, "%s: unknown operation %d", n->name, (int)n->op);
-    if (n->operand_count != graph_op_arity(n->op))
-        return err_set(e, "%s: %d operands, but %s takes %d", n->name, n->operand_count,
-                       graph_op_name(n->op), graph_op_arity(n->op));
-    for (int i = 0; i < n->operand_count; i++)
-        if (n->operand[i] < 0 || n->operand[i] >= index)
-            return err_set(e, "%s: operand %d is node %d, which does not come before node %d",
-                           n->name, i, n->operand[i], index);
+    if (check_operands(g, n, index, e) != 0)
+        return -1;
     if ((unsigned)n->shape.dtype >= DTYPE_COUNT)
         return err_set(e, "%s: unknown element type %d", n->name, (int)n->shape.dtype);
     if (graph_infer(g, n, &shape, e) != 0)
@@ -32,6 +76,8 @@ static int check_node(const struct graph *g, int index, struct err *e)
         return err_set(e, "%s: shape is %s, but its operands make it %s", n->name,
                        shape_print(&n->shape, is, sizeof(is)),
                        shape_print(&shape, should, sizeof(should)));
+    if (check_results(g, n, e) != 0 || check_called(n, e) != 0)
+        return -1;
     if (n->op == HLO_PARAMETER && (n->parameter_index < 0 ||
                                    n->parameter_index >= g->parameter_count ||
                                    g->parameter[n->parameter_index] != index))
@@ -61,6 +107,9 @@ static int check_output(const struct graph *g, int index, struct err *e)
         return err_set(e, "output %d has no name", index);
     if (o->node < 0 || o->node >= g->node_count)
         return err_set(e, "output %s: node %d does not exist", o->name, o->node);
+    if (g->node[o->node].tuple_count > 0)
+        return err_set(e, "output %s: %s has several results; get-tuple-element takes one",
+                       o->name, g->node[o->node].name);
     if (o->alias_parameter == -1)
         return 0;
     if (o->alias_parameter < -1 || o->alias_parameter >= g->parameter_count)

@@ -90,9 +90,9 @@ static int run_dot(struct interp *in, const struct graph_node *n, float *to, str
                        "and columns", n->name, INT_MAX);
     lhs = dot_operand(in, n->operand[0], is_rounded, &slots[0]);
     rhs = dot_operand(in, n->operand[1], is_rounded, &slots[1]);
-    cblas_sgemm(CblasRowMajor, n->lhs_contract == 1 ? CblasNoTrans : CblasTrans,
-                n->rhs_contract == 0 ? CblasNoTrans : CblasTrans, (int)n->shape.dim[0],
-                (int)n->shape.dim[1], (int)a->dim[n->lhs_contract], 1.0f, lhs, (int)a->dim[1],
+    cblas_sgemm(CblasRowMajor, n->dot.lhs_contract[0] == 1 ? CblasNoTrans : CblasTrans,
+                n->dot.rhs_contract[0] == 0 ? CblasNoTrans : CblasTrans, (int)n->shape.dim[0],
+                (int)n->shape.dim[1], (int)a->dim[n->dot.lhs_contract[0]], 1.0f, lhs, (int)a->dim[1],
                 rhs, (int)b->dim[1], 0.0f, to, (int)n->shape.dim[1]);
     for (int i = 0; i < 2; i++)
         if (slots[i] >= 0)
@@ -148,6 +148,9 @@ static int run_node(struct interp *in, const struct graph_node *n, void *to, str
     case KIND_COLLECTIVE:               /* one replica has it all */
         memcpy(to, a, (size_t)elems * 4);
         break;
+    default:
+        return err_set(e, "%s: the reference interpreter does not know %s", n->name,
+                       graph_op_name(n->op));
     }
     return 0;
 }

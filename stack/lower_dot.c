@@ -338,7 +338,7 @@ static int64_t dot_ops(const struct plan *p, const struct kernel *k)
     const struct graph_node *n = &p->graph->node[k->node[0]];
     const struct graph_node *lhs = &p->graph->node[n->operand[0]];
     const struct value *out = &p->value[k->node[0]];
-    int64_t length = lhs->shape.dim[n->lhs_contract];
+    int64_t length = lhs->shape.dim[n->dot.lhs_contract[0]];
     int64_t passes =
         lhs->shape.dtype == DTYPE_BF16 ? 1 : precision_passes(n->precision)->pass_count;
 
@@ -475,16 +475,16 @@ static void set_up(struct dot *d, struct lower *l, const struct kernel *k)
     d->lhs_base = d->rhs_base = d->out_base = -1;
     d->m_tiles = d->end_row = out->tile_rows;
     d->n = out->columns;
-    d->k = n->lhs_contract == 1 ? lhs->columns : lhs->rows;
+    d->k = n->dot.lhs_contract[0] == 1 ? lhs->columns : lhs->rows;
     d->m_columns = div_up(d->k, TILE_COLUMNS);
     d->rhs_columns = rhs->tile_columns;
-    d->is_rhs_transposed = n->rhs_contract == 1;
+    d->is_rhs_transposed = n->dot.rhs_contract[0] == 1;
     for (int i = 0; i < PART_COUNT; i++)
         d->lhs[i].region = d->rhs[i].region = -1;
     d->lhs[0] = (struct part){plan_tile_row(p, lhs->buffer, 0), lhs->buffer};
     d->rhs[0] = (struct part){plan_tile_row(p, rhs->buffer, 0), rhs->buffer};
     d->out = (struct part){plan_tile_row(p, out->buffer, 0), out->buffer};
-    if (n->lhs_contract == 0) {
+    if (n->dot.lhs_contract[0] == 0) {
         int scratch = k->scratch_buffer[0];
 
         copy_transposed(l, lhs->rows, lhs->columns, d->lhs[0].row, d->lhs[0].region,

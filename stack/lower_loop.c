@@ -316,7 +316,7 @@ static bool ends_with_row(const struct loop *p, const struct running *r)
 static void compute_member(struct loop *p, int node)
 {
     const struct graph_node *n = node_of(p, node);
-    struct isa_operand operand[GRAPH_OPERAND_MAX] = {0};
+    struct isa_operand operand[3] = {0};
     struct cached *c = &p->cache[node];
 
     if (value_of(p, node)->is_late)

@@ -180,7 +180,7 @@ static void add_dot_scratch(struct plan *p, struct kernel *k)
     int lhs_parts = split_parts(p, n, 0), rhs_parts = split_parts(p, n, 1);
     int64_t lhs_tiles = value_tiles(lhs);
 
-    if (n->lhs_contract == 0) {
+    if (n->dot.lhs_contract[0] == 0) {
         lhs_tiles = div_up(lhs->columns, TILE_ROWS) * div_up(lhs->rows, TILE_COLUMNS);
         k->scratch_buffer[0] = add_buffer(p, "transposed operand", lhs_tiles);
     }

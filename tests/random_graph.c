@@ -474,37 +474,6 @@ void *random_graph_input(const struct graph *g, int parameter, uint64_t seed, st
     return data;
 }
 
-/* node `n` again in `to`, on other operands */
-static int copy_node(struct graph *to, const struct graph_node *n, const int *operand)
-{
-    switch (graph_op_kind(n->op)) {
-    case KIND_SOURCE:
-        return n->op == HLO_IOTA ? graph_iota(to, n->shape, n->dim)
-                                 : graph_constant(to, n->shape, n->value);
-    case KIND_UNARY:
-        return n->op == HLO_CONVERT ? graph_convert(to, operand[0], n->shape.dtype)
-                                    : graph_unary(to, n->op, operand[0]);
-    case KIND_BINARY:
-        return n->op == HLO_COMPARE ? graph_compare(to, n->direction, operand[0], operand[1])
-                                    : graph_binary(to, n->op, operand[0], operand[1]);
-    case KIND_OTHER:
-        return graph_select(to, operand[0], operand[1], operand[2]);
-    case KIND_SHAPE:
-        return n->op == HLO_RESHAPE     ? graph_reshape(to, operand[0], n->shape)
-               : n->op == HLO_TRANSPOSE ? graph_transpose(to, operand[0], n->dims)
-                                        : graph_broadcast(to, operand[0], n->shape, n->dims);
-    case KIND_DOT:
-        return graph_dot(to, operand[0], operand[1], n->lhs_contract, n->rhs_contract,
-                         n->precision);
-    case KIND_REDUCE:
-        return graph_reduce(to, n->reduce_kind, operand[0], n->reduce_mask);
-    case KIND_COLLECTIVE:
-        break;
-    }
-    assert(false && "an all-reduce is no copy");
-    return NODE_NONE;
-}
-
 static int sum_replicas(struct graph *to, const int *copy, int stride, int replica_count)
 {
     int sum = copy[0];
@@ -517,7 +486,7 @@ static int sum_replicas(struct graph *to, const int *copy, int stride, int repli
 void random_graph_replicate(const struct graph *g, int replica_count, struct graph *to)
 {
     int *copy = arena_array(to->arena, (size_t)(g->node_count * replica_count), sizeof(*copy));
-    int operand[GRAPH_OPERAND_MAX];
+    int operand[3];
     char name[48];
 
     for (int r = 0; r < replica_count; r++)
@@ -534,7 +503,7 @@ void random_graph_replicate(const struct graph *g, int replica_count, struct gra
             for (int k = 0; k < n->operand_count; k++)
                 operand[k] = copy[r * g->node_count + n->operand[k]];
             copy[r * g->node_count + i] =
-                n->op != HLO_ALL_REDUCE ? copy_node(to, n, operand)
+                n->op != HLO_ALL_REDUCE ? graph_add(to, n, operand, n->operand_count)
                 : r > 0 ? copy[i]
                         : sum_replicas(to, &copy[n->operand[0]], g->node_count, replica_count);
         }

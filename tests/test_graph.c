@@ -142,6 +142,7 @@ static void assert_refused(const char *text)
         fail_msg("\"%s\" does not contain \"%s\"", e.msg, text);
 }
 
+#define COMMA ,
 #define BROKEN_BY(change, text) \
     do { \
         struct graph_node saved[SMALL_COUNT]; \
@@ -156,11 +157,12 @@ static void assert_refused(const char *text)
 TEST(verifier_names_what_is_wrong_with_a_node)
 {
     build_small();
-    BROKEN_BY(g.node[DOT].operand[0] = DOT, "dot.2: operand 0 is node 2, which does not come");
-    BROKEN_BY(g.node[DOT].operand[1] = X, "dot.2: shapes f32[2,3] and f32[2,3] do not fit");
-    BROKEN_BY(g.node[DOT].lhs_contract = 2, "each must be 0 or 1");
+    BROKEN_BY(g.node[DOT].operand = (int[]){DOT COMMA W}, "dot.2: operand 0 is node 2, which does not come");
+    BROKEN_BY(g.node[DOT].operand = (int[]){X COMMA X}, "dot.2: shapes f32[2,3] and f32[2,3] do not fit");
+    BROKEN_BY(g.node[DOT].dot.lhs_contract[0] = 2,
+              "dot.2: batch and contracted dimensions[0] is 2, not in 0..1");
     BROKEN_BY(g.node[DOT].shape.dim[0] = 3, "shape is f32[3,4], but its operands make it f32[2,4]");
-    BROKEN_BY(g.node[DOT].shape.dtype = DTYPE_BF16, "shape is bf16[2,4]");
+    BROKEN_BY(g.node[DOT].shape.dtype = DTYPE_S32, "shape is s32[2,4]");
     BROKEN_BY(g.node[DOT].operand_count = 1, "1 operands, but dot takes 2");
     BROKEN_BY(g.node[DOT].op = HLO_COUNT, "unknown operation");
     BROKEN_BY(g.node[DOT].source = NULL, "no source");
@@ -170,7 +172,7 @@ TEST(verifier_names_what_is_wrong_with_a_node)
     BROKEN_BY(g.node[RELU].op = HLO_AND, "and does not take f32[2,4]");
     BROKEN_BY(g.node[ZEROS].shape.dim[1] = 0, "dimension 1 is 0; each must be at least 1");
     BROKEN_BY(g.node[ZEROS].shape.dim[0] = 1LL << 40, "dimension 1 is 4; each must be");
-    BROKEN_BY(g.node[ZEROS].shape.rank = 7, "rank 7 is not in 0..6");
+    BROKEN_BY(g.node[ZEROS].shape.rank = 9, "rank 9 is not in 0..8");
     BROKEN_BY(g.node[W].parameter_index = 0, "is not parameter 0 of the graph");
 }
 
