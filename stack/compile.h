@@ -19,6 +19,7 @@ enum {
     SMEM_REPLICA_COUNT = 4,
     SMEM_RING_NEXT = 8,                 /* global core number of the next replica */
     SMEM_RING_PREVIOUS = 12,
+    SMEM_PEER = 16,                     /* of the other core of the chip (megacore) */
     SMEM_ABI_BYTES = 32
 };
 

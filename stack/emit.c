@@ -29,6 +29,8 @@ struct emitter {
     size_t bundle_count, bundle_capacity;
     const char **note;
     size_t note_count, note_capacity;
+    struct isa_symbol *symbol;          /* of finished bundles */
+    size_t symbol_count, symbol_capacity;
 };
 
 static uint32_t note_number(struct emitter *m, const char *note)
@@ -230,6 +232,38 @@ static void emit_bundles(struct emitter *m, const struct code_block *b,
     }
 }
 
+static void append_symbols(struct emitter *m, const struct isa_program *p, uint32_t first)
+{
+    for (uint32_t i = 0; i < p->symbol_count; i++) {
+        m->symbol = mem_grow(m->symbol, &m->symbol_capacity, m->symbol_count + 1,
+                             sizeof(*m->symbol));
+        m->symbol[m->symbol_count++] = (struct isa_symbol){
+            .name = arena_strdup(m->out, p->symbol[i].name),
+            .bundle = first + p->symbol[i].bundle};
+    }
+}
+
+/* finished bundles, moved to where they now stand; those without a note take the block's */
+static void append_finished(struct emitter *m, const struct vcode_block *from)
+{
+    const struct isa_program *p = from->bundles;
+    uint32_t first = (uint32_t)m->bundle_count;
+
+    append_symbols(m, p, first);
+    for (uint32_t i = 0; i < p->bundle_count; i++) {
+        const struct isa_bundle *b = &p->bundle[i];
+
+        append_bundle(m, b->note ? p->note[b->note - 1] : from->note);
+        for (uint32_t k = 0; k < b->op_count; k++) {
+            struct isa_op op = p->op[b->first_op + k];
+
+            if (op.code == OP_SBR)
+                op.operand[0].value += (int32_t)first;
+            append_op(m, &op);
+        }
+    }
+}
+
 static int compile_block(struct emitter *m, int block, struct err *e)
 {
     const struct vcode_block *from = &m->c->block[block];
@@ -240,6 +274,8 @@ static int compile_block(struct emitter *m, int block, struct err *e)
 
     if (from->is_loop_start)
         m->loop_label[from->counter_sreg] = (uint32_t)m->bundle_count;
+    if (from->bundles)
+        append_finished(m, from);
     if (!from->op_count && !from->is_loop_end)
         return 0;
     if (copy_block(m, &b, block, e) || registers_spill(&b, m->chip, &m->spill, e) ||
@@ -257,8 +293,6 @@ static int compile_block(struct emitter *m, int block, struct err *e)
 
 static int compile_blocks(struct emitter *m, struct err *e)
 {
-    struct isa_op halt = {.code = OP_SHALT, .pred = ISA_PRED_ALWAYS};
-
     for (int b = 0; b < (int)m->c->block_count; b++) {
         int status;
 
@@ -268,6 +302,13 @@ static int compile_blocks(struct emitter *m, struct err *e)
         if (status)
             return -1;
     }
+    return 0;
+}
+
+static int end_program(struct emitter *m, struct err *e)
+{
+    struct isa_op halt = {.code = OP_SHALT, .pred = ISA_PRED_ALWAYS};
+
     append_bundle(m, NULL);
     append_op(m, &halt);
     if ((int64_t)m->bundle_count > m->chip->core_imem_bundles)
@@ -283,12 +324,18 @@ static void take_program(const struct emitter *m, struct isa_program *p)
         .op = arena_array(m->out, m->op_count, sizeof(*p->op)),
         .bundle = arena_array(m->out, m->bundle_count, sizeof(*p->bundle)),
         .note = arena_array(m->out, m->note_count, sizeof(*p->note)),
+        .symbol = arena_array(m->out, m->symbol_count, sizeof(*p->symbol)),
         .op_count = (uint32_t)m->op_count,
         .bundle_count = (uint32_t)m->bundle_count,
         .note_count = (uint32_t)m->note_count,
+        .symbol_count = (uint32_t)m->symbol_count,
     };
-    memcpy(p->op, m->op, m->op_count * sizeof(*p->op));
-    memcpy(p->bundle, m->bundle, m->bundle_count * sizeof(*p->bundle));
+    if (m->op_count)
+        memcpy(p->op, m->op, m->op_count * sizeof(*p->op));
+    if (m->bundle_count)
+        memcpy(p->bundle, m->bundle, m->bundle_count * sizeof(*p->bundle));
+    if (m->symbol_count)
+        memcpy(p->symbol, m->symbol, m->symbol_count * sizeof(*p->symbol));
     if (m->note_count)
         memcpy(p->note, m->note, m->note_count * sizeof(*p->note));
 }
@@ -306,9 +353,9 @@ static void init_emitter(struct emitter *m, struct arena *plan)
     m->loop_label = arena_array(plan, ISA_SREG_COUNT, sizeof(uint32_t));
 }
 
-int vcode_compile(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
-                  int64_t spill_tiles, struct arena *a, struct isa_program *program,
-                  struct vcode_stats *stats, struct err *e)
+static int compile(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
+                   int64_t spill_tiles, bool is_segment, struct arena *a,
+                   struct isa_program *program, struct vcode_stats *stats, struct err *e)
 {
     struct emitter m = {.c = c, .chip = chip, .out = a,
                         .spill = {.base_row = spill_base_row, .tile_count = spill_tiles}};
@@ -320,6 +367,8 @@ int vcode_compile(const struct vcode *c, const struct chip *chip, int64_t spill_
     status = registers_pin(c, chip, &plan, m.v_physical, m.v_taken, e);
     if (!status)
         status = compile_blocks(&m, e);
+    if (!status && !is_segment)
+        status = end_program(&m, e);
     if (!status) {
         take_program(&m, program);
         m.stats.op_count = (int64_t)m.op_count;
@@ -331,6 +380,21 @@ int vcode_compile(const struct vcode *c, const struct chip *chip, int64_t spill_
     mem_free(m.op);
     mem_free(m.bundle);
     mem_free(m.note);
+    mem_free(m.symbol);
     arena_fini(&plan);
     return status;
+}
+
+int vcode_compile(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
+                  int64_t spill_tiles, struct arena *a, struct isa_program *program,
+                  struct vcode_stats *stats, struct err *e)
+{
+    return compile(c, chip, spill_base_row, spill_tiles, false, a, program, stats, e);
+}
+
+int vcode_compile_segment(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
+                          int64_t spill_tiles, struct arena *a, struct isa_program *program,
+                          struct vcode_stats *stats, struct err *e)
+{
+    return compile(c, chip, spill_base_row, spill_tiles, true, a, program, stats, e);
 }

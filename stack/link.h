@@ -7,28 +7,39 @@
  * HBM and VMEM may start before the segment that needs them and run beside
  * others: cross-kernel prefetch.
  *
+ * Registers hold nothing across items: the counters of loops live in the SMEM
+ * words from LINK_SMEM on. Where an item has a note, its bundles carry it and
+ * no other (the segment may serve several nodes); symbols of the k-th kernel
+ * become "kK_NAME", and "kK" is its first bundle.
+ *
  * A program larger than the instruction memory is cut into overlays at the
  * bounds of segments and of pieces of them; docs/backend.md tells how the
  * core fetches them.
  */
 #ifndef STACK_LINK_H
 #define STACK_LINK_H
+#include "stack/compile.h"
 #include "stack/kernel.h"
+
+#define LINK_LOOPS_MAX 8                /* nested */
+#define LINK_SMEM SMEM_ABI_BYTES        /* for kernels SMEM is free from LINK_SMEM_END on */
+#define LINK_SMEM_END (LINK_SMEM + 4 * LINK_LOOPS_MAX)
 
 enum link_kind {
     LINK_SEGMENT,
     LINK_COPY_START,                    /* array to array of equal layout, all of it */
     LINK_COPY_DONE,                     /* wait for the copy started with the same flag */
     LINK_LOOP_BEGIN, LINK_LOOP_END,     /* items between `count` times; they nest */
-    LINK_BARRIER                        /* of the cores of a chip: megacore */
+    LINK_BARRIER                        /* of the two cores of a chip: megacore */
 };
 
 struct link_item {
     enum link_kind kind;
     const struct segment *segment;
     const char *note;                   /* name of the node */
-    const struct array *from, *to;      /* COPY_START */
-    int flag;                           /* COPY_*: of this copy alone while it is under way */
+    const struct array *from, *to;      /* COPY_START, COPY_DONE */
+    int flag;                           /* COPY_*: of this copy alone while it is under way; */
+                                        /* BARRIER: of barriers alone */
     int64_t count;                      /* LOOP_BEGIN */
 };
 
@@ -39,7 +50,11 @@ struct link_result {
     uint32_t *first_bundle;             /* by item */
 };
 
+/*
+ * `a` holds all of the result. -1: a copy between arrays of different layout, a
+ * flag that the chip does not have, loops that do not nest or too deeply, a
+ * program too long.
+ */
 int link_program(const struct link_item *item, int count, const struct chip *chip,
-                 const char *name, int core, struct arena *a, struct link_result *out,
-                 struct err *e);
+                 const char *name, struct arena *a, struct link_result *out, struct err *e);
 #endif

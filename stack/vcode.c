@@ -21,6 +21,8 @@ void vcode_fini(struct vcode *c)
         mem_free(c->block[i].op);
     mem_free(c->block);
     mem_free(c->is_pinned);
+    mem_free(c->step);
+    mem_free(c->open_loop);
     memset(c, 0, sizeof(*c));
 }
 
@@ -50,7 +52,7 @@ void vcode_begin_block(struct vcode *c)
     const char *note = last ? last->note : NULL;
     bool is_same = c->note && note && !strcmp(c->note, note);
 
-    if (!last || last->op_count || last->is_loop_start || last->is_loop_end) {
+    if (!last || last->op_count || last->bundles || last->is_loop_start || last->is_loop_end) {
         c->block = mem_grow(c->block, &c->block_capacity, c->block_count + 1, sizeof(*c->block));
         last = &c->block[c->block_count++];
         memset(last, 0, sizeof(*last));
@@ -68,18 +70,58 @@ void vcode_loop_begin(struct vcode *c, int counter_sreg, int64_t count)
     vcode_begin_block(c);
     current_block(c)->is_loop_start = true;
     current_block(c)->counter_sreg = counter_sreg;
+    current_block(c)->loop_count = count;
+    c->open_loop = mem_grow(c->open_loop, &c->open_capacity, c->open_count + 1,
+                            sizeof(*c->open_loop));
+    c->open_loop[c->open_count++] = counter_sreg;
+}
+
+void vcode_loop_step(struct vcode *c, int sreg, int64_t step)
+{
+    assert(c->open_count);
+    assert(step >= INT32_MIN && step <= INT32_MAX);
+    c->step = mem_grow(c->step, &c->step_capacity, c->step_count + 1, sizeof(*c->step));
+    c->step[c->step_count++] = (struct vcode_step){
+        .counter_sreg = c->open_loop[c->open_count - 1], .sreg = sreg, .step = (int32_t)step};
+}
+
+/* the additions of this loop's steps; they stand last in the block */
+static void emit_steps(struct vcode *c, int counter_sreg)
+{
+    int emitted = 0;
+
+    while (c->step_count && c->step[c->step_count - 1].counter_sreg == counter_sreg) {
+        const struct vcode_step *s = &c->step[--c->step_count];
+
+        vcode_emit(c, OP_SADD, 3, (struct isa_operand[]){
+            operand_reg(s->sreg), operand_reg(s->sreg), operand_imm(s->step)});
+        emitted++;
+    }
+    current_block(c)->step_count = emitted;
 }
 
 void vcode_loop_end(struct vcode *c, int counter_sreg)
 {
     struct vcode_block *b = current_block(c);
 
-    if (b->is_loop_start && b->counter_sreg != counter_sreg) {
+    assert(c->open_count && c->open_loop[c->open_count - 1] == counter_sreg);
+    if (b->bundles || (b->is_loop_start && b->counter_sreg != counter_sreg)) {
         vcode_begin_block(c);           /* a block tells of one counter only */
         b = current_block(c);
     }
+    c->open_count--;
+    emit_steps(c, counter_sreg);
     b->is_loop_end = true;
     b->counter_sreg = counter_sreg;
+    vcode_begin_block(c);
+}
+
+void vcode_bundles(struct vcode *c, const struct isa_program *p)
+{
+    vcode_begin_block(c);
+    if (current_block(c)->is_loop_start)        /* whose label stands before the bundles */
+        vcode_begin_block(c);
+    current_block(c)->bundles = p;
     vcode_begin_block(c);
 }
 

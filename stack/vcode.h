@@ -38,8 +38,14 @@ struct vcode_block {
     bool is_loop_start;                 /* label: the loop's branch comes back here */
     bool is_loop_end;                   /* ends with counter--, branch to start while > 0 */
     int counter_sreg;                   /* of is_loop_start and is_loop_end blocks */
+    int64_t loop_count;                 /* of is_loop_start: rounds */
+    int step_count;                     /* of is_loop_end: its last operations, vcode_loop_step's */
+    const struct isa_program *bundles;  /* finished code in place of operations, else NULL */
     const char *note;                   /* source operation, for reports; may be NULL */
 };
+
+/* what a register of an open loop advances by */
+struct vcode_step { int counter_sreg, sreg; int32_t step; };
 
 struct vcode {
     struct arena *arena;
@@ -48,6 +54,10 @@ struct vcode {
     int vreg_count, mask_count;         /* virtual registers handed out */
     bool *is_pinned;                    /* by virtual vector register */
     size_t pinned_capacity;
+    struct vcode_step *step;            /* of loops that have not ended */
+    size_t step_count, step_capacity;
+    int *open_loop;                     /* their counters, outermost first */
+    size_t open_count, open_capacity;
     const char *note;                   /* given to blocks begun from now on */
 };
 
@@ -72,9 +82,10 @@ void vcode_loop_begin(struct vcode *c, int counter_sreg, int64_t count);
 void vcode_loop_end(struct vcode *c, int counter_sreg);
 
 /*
- * In a loop whose body is one block: `sreg` advances by `step` at the end of
- * each round. Addresses of loads and stores may use it; the back end may then
- * software-pipeline the loop (modulo scheduling), correcting their offsets.
+ * Anywhere in the innermost open loop: `sreg` advances by `step` at the end of
+ * each round (the addition is made by vcode_loop_end). Addresses of loads and
+ * stores may use it. Where the loop's body is one block, the back end may then
+ * software-pipeline it (modulo scheduling), correcting their offsets.
  */
 void vcode_loop_step(struct vcode *c, int sreg, int64_t step);
 
@@ -121,10 +132,13 @@ struct vcode_stats {
  * docs/backend.md. `spill_base_row` is a free VMEM area for spilled tiles (row units of
  * 512 bytes), of spill_tiles tiles. The program ends with shalt. -1 when the
  * program does not fit the instruction memory or the spill area.
+ *
+ * A segment is the same without shalt, and as long as it needs to be
+ * (stack/link.h cuts programs into overlays).
  */
 int vcode_compile_segment(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
                           int64_t spill_tiles, struct arena *a, struct isa_program *program,
-                          struct vcode_stats *stats, struct err *e);   /* no shalt; may be long */
+                          struct vcode_stats *stats, struct err *e);
 int vcode_compile(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
                   int64_t spill_tiles, struct arena *a, struct isa_program *program,
                   struct vcode_stats *stats, struct err *e);
