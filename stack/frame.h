@@ -26,7 +26,13 @@
  * Addresses. All first buffers lie together, all second buffers as far behind
  * them as the frame says, so one register per class of windows (those that
  * move along the same innermost grid dimension) tells where the current boxes
- * are: box row = S[frame_base(f, w)] + frame_row(f, w).
+ * are: box row = S[frame_base(f, w)] + frame_row(f, w). A window in place has a
+ * register per way of moving. Tiles of a box stand frame_stride rows apart, which
+ * differs: copied boxes are dense, those in place have the array's strides.
+ *
+ * A result that lies where an operand of the same kernel lies (an updated
+ * variable) is sent only when the operand's next box has come. Only along the
+ * innermost grid dimension may its boxes overlap then.
  */
 #ifndef STACK_FRAME_H
 #define STACK_FRAME_H
@@ -44,7 +50,7 @@ struct frame_window {
     int64_t box_count[FRAME_BOX_MAX];           /* tiles */
     int64_t box_stride[FRAME_BOX_MAX];          /* tiles of the array from one to the next */
     int64_t step[FRAME_DIM_MAX];                /* tiles of the array per step of the grid */
-    int64_t limit[FRAME_DIM_MAX];               /* largest offset along it, in tiles; 0: none needed */
+    int64_t limit[FRAME_DIM_MAX];               /* largest offset along it, in tiles; 0: none */
     int valid_sublanes;                         /* copied of each tile, from its first; 0: all 8 */
 };
 
@@ -58,23 +64,39 @@ struct frame {
     struct frame_state *state;                  /* the frame's own */
 };
 
+/* Sync flags that it takes, from job->first_flag on. */
+int frame_flag_count(const struct frame *f);
+
 /* VMEM that the windows and scratch take, in rows; > job->vmem_rows: it does not fit. */
 int64_t frame_vmem_rows(const struct frame *f);
 
-/* Cycles of the copies of all steps, and of what nothing hides (first in, last out). */
+/* Bytes of the copies of all steps. */
+int64_t frame_copy_bytes(const struct frame *f);
+
+/*
+ * Cycles that the copies of all steps keep the core's port to the HBM busy, about, and of what
+ * nothing hides: the first boxes on their way in, the last ones on their way out.
+ */
 int64_t frame_copy_cycles(const struct frame *f, int64_t *exposed_cycles);
 
+/* -1: too many registers, flags or descriptors (64 bytes of job->smem per box of 3 strides) */
 int frame_begin(struct frame *f, struct vcode *c, struct arena *a, struct err *e);
 void frame_end(struct frame *f, struct vcode *c);
 
 /* For code of the step: */
 int frame_base(const struct frame *f, int window);      /* scalar register, or -1: none needed */
 int64_t frame_row(const struct frame *f, int window);   /* immediate to add, VMEM rows */
+/* VMEM rows from a tile of the box to the next along box dimension `box_dim` */
+int64_t frame_stride(const struct frame *f, int window, int box_dim);
+bool frame_is_in_place(const struct frame *f, int window);
 int64_t frame_scratch_row(const struct frame *f);
 int frame_index(const struct frame *f, int dim);        /* scalar register: 0..count - 1 */
-/* predicate, valid at the start of a step: all of these grid dimensions are at their first (last) */
-int frame_is_first(const struct frame *f, uint32_t dim_mask);
-int frame_is_last(const struct frame *f, uint32_t dim_mask);
+/*
+ * A predicate that the step keeps: all of these grid dimensions are at their first (last). Emits
+ * the code for it; ask at the start of a step, for at most five different ones.
+ */
+int frame_is_first(struct frame *f, uint32_t dim_mask);
+int frame_is_last(struct frame *f, uint32_t dim_mask);
 /* spilled registers go here: rows behind everything */
 int64_t frame_spill_row(const struct frame *f);
 #endif

@@ -79,7 +79,7 @@ struct kernel_kind {
                 struct segment *out, struct err *e);
 };
 
-/* The kind that makes this body: that of its most particular operation (kernels.def). */
+/* The kind that makes this body: that of its most particular operation (kernels.def); or NULL. */
 const struct kernel_kind *kernel_kind_of(const struct graph *body);
 const struct kernel_kind *kernel_kind_named(const char *name);
 
