@@ -197,8 +197,18 @@ int graph_sort(struct graph *g, const int *operand, int count, int dim,
                enum graph_compare direction);
 int graph_top_k(struct graph *g, int a, int64_t k);     /* last dimension: values, s32 indices */
 int graph_tuple_element(struct graph *g, int tuple, int index);
-/* u32 of Threefry: element i depends on the s32 scalar `seed`, `stream` and i alone */
+/*
+ * u32 that depend on the s32 scalar `seed`, `stream` and the place in the array alone, as the
+ * machine draws them tile by tile. The array lies in tiles of 8 rows by 128 lanes as
+ * stack/array.h has it without an order (rank 0 and 1 linear); the elements of tile t are what
+ * one vrng gives on core 0 after setrngseed graph_rng_key(seed, stream, t): row r, lane c is
+ * word r * 128 + c of docs/numerics.md. Other cores have other keys, hence other bits.
+ */
 int graph_rng_bits(struct graph *g, struct shape shape, int seed, int64_t stream);
+static inline uint32_t graph_rng_key(uint32_t seed, int64_t stream, int64_t tile)
+{
+    return seed + 0x9e3779b9u * (uint32_t)stream + 0x85ebca6bu * (uint32_t)tile;
+}
 /* operands, results and the body's parameters and outputs are the same list of arrays */
 int graph_while(struct graph *g, const int *operand, int count, const struct graph *body,
                 int64_t trips);
@@ -226,6 +236,9 @@ bool shape_equal(const struct shape *a, const struct shape *b);
 bool shape_same_dims(const struct shape *a, const struct shape *b);
 int64_t shape_elems(const struct shape *s);
 char *shape_print(const struct shape *s, char *buf, size_t buf_bytes);  /* "f32[64,128]" */
+
+/* what a reduction starts at: 0, 1, the lowest or highest value of the type, all ones */
+double graph_identity(enum graph_reduce kind, enum graph_dtype dtype);
 
 const char *graph_op_name(enum graph_op op);
 enum graph_op_kind graph_op_kind(enum graph_op op);

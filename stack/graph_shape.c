@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -52,6 +53,28 @@ const char *graph_dtype_name(enum graph_dtype dtype)
 {
     assert(dtype < DTYPE_COUNT);
     return dtype_names[dtype];
+}
+
+double graph_identity(enum graph_reduce kind, enum graph_dtype dtype)
+{
+    static const struct {
+        double lowest, highest, ones;
+    } limits[DTYPE_COUNT] = {
+        [DTYPE_F32] = {(double)-INFINITY, (double)INFINITY, 0.0},
+        [DTYPE_BF16] = {(double)-INFINITY, (double)INFINITY, 0.0},
+        [DTYPE_S32] = {INT32_MIN, INT32_MAX, -1.0},
+        [DTYPE_U32] = {0.0, UINT32_MAX, UINT32_MAX},
+        [DTYPE_S8] = {INT8_MIN, INT8_MAX, -1.0},
+        [DTYPE_U8] = {0.0, UINT8_MAX, UINT8_MAX},
+        [DTYPE_PRED] = {0.0, 1.0, 1.0}};
+
+    switch (kind) {
+    case REDUCE_MUL: return 1.0;
+    case REDUCE_AND: return limits[dtype].ones;
+    case REDUCE_MAX: case REDUCE_ARGMAX: return limits[dtype].lowest;
+    case REDUCE_MIN: case REDUCE_ARGMIN: return limits[dtype].highest;
+    default: return 0.0;
+    }
 }
 
 bool graph_dtype_is_float(enum graph_dtype dtype)

@@ -3,7 +3,6 @@
 #include "stack/interp_ops.h"
 
 #include <cblas.h>
-#include <limits.h>
 #include <string.h>
 
 /*
@@ -19,12 +18,16 @@ struct slot {
 struct interp {
     const struct graph *g;
     enum interp_dot dot;
+    bool is_wide;
     void **value;                       /* by node */
     int *slot_of;                       /* by node; -1: a parameter's */
     int *last_use;                      /* by node: the last reader, or node_count for outputs */
     struct slot *slot;
     size_t slot_count, slot_capacity;
 };
+
+static int run_graph(const struct graph *g, enum interp_dot dot, void *const *input,
+                     void *const *output, struct err *e);
 
 static int take_slot(struct interp *in, size_t bytes)
 {
@@ -62,100 +65,117 @@ static void release(struct interp *in, int node, int reader)
         in->slot[in->slot_of[node]].is_free = true;
 }
 
-/* the operand itself, or a rounded copy in a slot (number in *slot, -1: none) */
-static const float *dot_operand(struct interp *in, int node, bool is_rounded, int *slot)
+static size_t shape_bytes(const struct interp *in, const struct shape *s)
 {
-    int64_t elems = shape_elems(&in->g->node[node].shape);
-
-    *slot = -1;
-    if (!is_rounded)
-        return in->value[node];
-    *slot = take_slot(in, (size_t)elems * 4);
-    memcpy(in->slot[*slot].data, in->value[node], (size_t)elems * 4);
-    interp_round_bf16(in->slot[*slot].data, elems);
-    return in->slot[*slot].data;
+    return (size_t)shape_elems(s) * interp_elem_bytes(in->is_wide, s->dtype);
 }
 
-static int run_dot(struct interp *in, const struct graph_node *n, float *to, struct err *e)
+/* of the value, or of all parts of a tuple */
+static size_t value_bytes(const struct interp *in, const struct graph_node *n)
 {
-    const struct shape *a = &in->g->node[n->operand[0]].shape;
-    const struct shape *b = &in->g->node[n->operand[1]].shape;
-    bool is_rounded = in->dot == INTERP_DOT_BF16 && n->precision == PRECISION_DEFAULT &&
-                      a->dtype == DTYPE_F32;
-    const float *lhs, *rhs;
-    int slots[2];
+    size_t bytes = 0;
 
-    if (a->dim[0] > INT_MAX || a->dim[1] > INT_MAX || b->dim[0] > INT_MAX || b->dim[1] > INT_MAX)
-        return err_set(e, "%s: the reference interpreter multiplies matrices of up to %d rows "
-                       "and columns", n->name, INT_MAX);
-    lhs = dot_operand(in, n->operand[0], is_rounded, &slots[0]);
-    rhs = dot_operand(in, n->operand[1], is_rounded, &slots[1]);
-    cblas_sgemm(CblasRowMajor, n->dot.lhs_contract[0] == 1 ? CblasNoTrans : CblasTrans,
-                n->dot.rhs_contract[0] == 0 ? CblasNoTrans : CblasTrans, (int)n->shape.dim[0],
-                (int)n->shape.dim[1], (int)a->dim[n->dot.lhs_contract[0]], 1.0f, lhs, (int)a->dim[1],
-                rhs, (int)b->dim[1], 0.0f, to, (int)n->shape.dim[1]);
-    for (int i = 0; i < 2; i++)
-        if (slots[i] >= 0)
-            in->slot[slots[i]].is_free = true;
-    return 0;
+    if (n->tuple_count == 0)
+        return shape_bytes(in, &n->shape);
+    for (int i = 0; i < n->tuple_count; i++)
+        bytes += interp_part_bytes(in->is_wide, &n->tuple[i]);
+    return bytes;
 }
 
-static void run_reduce(struct interp *in, const struct graph_node *n, void *to)
+static void *part_of(const struct interp *in, const struct graph_node *tuple, void *value,
+                     int part)
 {
-    int sums = take_slot(in, (size_t)shape_elems(&n->shape) * sizeof(double));
+    char *at = value;
 
-    interp_reduce(n, &in->g->node[n->operand[0]].shape, in->value[n->operand[0]],
-                  in->slot[sums].data, to);
-    in->slot[sums].is_free = true;
+    for (int i = 0; i < part; i++)
+        at += interp_part_bytes(in->is_wide, &tuple->tuple[i]);
+    return at;
 }
 
-static int run_node(struct interp *in, const struct graph_node *n, void *to, struct err *e)
+static void run_tuple(const struct interp *in, const struct graph_node *n, void *to)
 {
-    int64_t elems = shape_elems(&n->shape);
-    const struct shape *shape = NULL;
-    const void *a = NULL, *b = NULL;
+    const struct graph_node *a = &in->g->node[n->operand[0]];
 
-    if (n->operand_count > 0) {
-        shape = &in->g->node[n->operand[0]].shape;
-        a = in->value[n->operand[0]];
+    if (n->op == HLO_GET_TUPLE_ELEMENT) {
+        memcpy(to, part_of(in, a, in->value[n->operand[0]], n->dim),
+               shape_bytes(in, &n->shape));
+        return;
     }
-    if (n->operand_count > 1)
-        b = in->value[n->operand[1]];
+    for (int i = 0; i < n->operand_count; i++)
+        memcpy(part_of(in, n, to, i), in->value[n->operand[i]], shape_bytes(in, &n->tuple[i]));
+}
+
+static int run_loop(const struct interp *in, const struct graph_node *n, void *const *input,
+                    void *const *output, struct err *e)
+{
+    size_t count = (size_t)n->operand_count;
+    void **state = mem_alloc(count * sizeof(*state));
+    int result = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct shape *s = &in->g->node[n->operand[i]].shape;
+
+        state[i] = mem_alloc(shape_bytes(in, s));
+        memcpy(output[i], input[i], shape_bytes(in, s));
+    }
+    for (int64_t trip = 0; trip < n->count && result == 0; trip++) {
+        for (size_t i = 0; i < count; i++)
+            memcpy(state[i], output[i], shape_bytes(in, &in->g->node[n->operand[i]].shape));
+        result = run_graph(n->called[0], in->dot, state, output, e);
+    }
+    for (size_t i = 0; i < count; i++)
+        mem_free(state[i]);
+    mem_free(state);
+    return result;
+}
+
+static int run_call(const struct interp *in, const struct graph_node *n, void *to, struct err *e)
+{
+    size_t results = n->tuple_count ? (size_t)n->tuple_count : 1;
+    void **input = mem_alloc(((size_t)n->operand_count + 1) * sizeof(*input));
+    void **output = mem_alloc(results * sizeof(*output));
+    int result;
+
+    for (int i = 0; i < n->operand_count; i++)
+        input[i] = in->value[n->operand[i]];
+    for (size_t i = 0; i < results; i++)
+        output[i] = part_of(in, n, to, (int)i);
+    result = n->op == HLO_WHILE ? run_loop(in, n, input, output, e)
+                                : run_graph(n->called[0], in->dot, input, output, e);
+    mem_free(input);
+    mem_free(output);
+    return result;
+}
+
+static int run_node(const struct interp *in, const struct graph_node *n, void *to, struct err *e)
+{
+    struct interp_call c = {.g = in->g, .n = n, .value = in->value, .to = to,
+                            .is_wide = in->is_wide, .rounds_dots = in->dot == INTERP_DOT_BF16};
+
+    if (n->operand_count > 0)
+        c.type = call_shape(&c, 0)->dtype;
     switch (graph_op_kind(n->op)) {
-    case KIND_SOURCE:
-        interp_source(n, to);
-        break;
+    case KIND_SOURCE: interp_source(&c); break;
     case KIND_UNARY:
-        interp_unary(n, shape->dtype, a, to, elems);
-        break;
     case KIND_BINARY:
-        interp_binary(n, shape->dtype, a, b, to, elems);
-        break;
-    case KIND_OTHER:
-        interp_select(a, b, in->value[n->operand[2]], to, elems);
-        break;
-    case KIND_SHAPE:
-        if (n->op == HLO_RESHAPE)
-            memcpy(to, a, (size_t)elems * 4);
-        else
-            interp_move(n, shape, a, to);
-        break;
-    case KIND_DOT:
-        return run_dot(in, n, to, e);
-    case KIND_REDUCE:
-        run_reduce(in, n, to);
-        break;
+    case KIND_OTHER: interp_elementwise(&c); break;
+    case KIND_SHAPE: interp_move(&c); break;
+    case KIND_DOT: return interp_dot(&c, e);
+    case KIND_CONV: return interp_convolution(&c, e);
+    case KIND_REDUCE: interp_reduce(&c); break;
+    case KIND_WINDOW: interp_window(&c); break;
+    case KIND_INDEX: interp_index(&c); break;
+    case KIND_SORT: interp_sort(&c); break;
+    case KIND_TUPLE: run_tuple(in, n, to); break;
+    case KIND_CALL: return run_call(in, n, to, e);
     case KIND_COLLECTIVE:               /* one replica has it all */
-        memcpy(to, a, (size_t)elems * 4);
+        memcpy(to, call_data(&c, 0), shape_bytes(in, &n->shape));
         break;
-    default:
-        return err_set(e, "%s: the reference interpreter does not know %s", n->name,
-                       graph_op_name(n->op));
     }
     return 0;
 }
 
-static int run_all(struct interp *in, const struct interp_value *input, struct err *e)
+static int run_all(struct interp *in, void *const *input, struct err *e)
 {
     const struct graph *g = in->g;
 
@@ -164,10 +184,10 @@ static int run_all(struct interp *in, const struct interp_value *input, struct e
 
         in->slot_of[i] = -1;
         if (n->op == HLO_PARAMETER) {
-            in->value[i] = input[n->parameter_index].data;
+            in->value[i] = input[n->parameter_index];
             continue;
         }
-        in->slot_of[i] = take_slot(in, (size_t)shape_elems(&n->shape) * 4);
+        in->slot_of[i] = take_slot(in, value_bytes(in, n));
         in->value[i] = in->slot[in->slot_of[i]].data;
         if (run_node(in, n, in->value[i], e) != 0)
             return -1;
@@ -178,39 +198,50 @@ static int run_all(struct interp *in, const struct interp_value *input, struct e
     return 0;
 }
 
-static void copy_outputs(const struct interp *in, struct interp_value *output, struct arena *a)
-{
-    const struct graph *g = in->g;
-
-    for (int i = 0; i < g->output_count; i++) {
-        int node = g->output[i].node;
-        size_t bytes = (size_t)shape_elems(&g->node[node].shape) * 4;
-
-        output[i].data = arena_alloc(a, bytes);
-        memcpy(output[i].data, in->value[node], bytes);
-    }
-}
-
-int interp_run(const struct graph *g, enum interp_dot dot, const struct interp_value *input,
-               struct interp_value *output, struct arena *a, struct err *e)
+/* outputs go to arrays of the caller's, which are not the inputs */
+static int run_graph(const struct graph *g, enum interp_dot dot, void *const *input,
+                     void *const *output, struct err *e)
 {
     size_t count = (size_t)g->node_count;
-    struct interp in = {.g = g, .dot = dot};
+    struct interp in = {.g = g, .dot = dot, .is_wide = dot == INTERP_WIDE};
     int result;
 
-    openblas_set_num_threads(1);        /* the same bits on every run */
     in.value = mem_alloc(count * sizeof(*in.value));
     in.slot_of = mem_alloc(count * sizeof(*in.slot_of));
     in.last_use = mem_alloc(count * sizeof(*in.last_use));
     find_last_uses(&in);
     result = run_all(&in, input, e);
-    if (result == 0)
-        copy_outputs(&in, output, a);
+    for (int i = 0; i < g->output_count && result == 0; i++)
+        memcpy(output[i], in.value[g->output[i].node],
+               shape_bytes(&in, &g->node[g->output[i].node].shape));
     for (size_t i = 0; i < in.slot_count; i++)
         mem_free(in.slot[i].data);
     mem_free(in.slot);
     mem_free(in.value);
     mem_free(in.slot_of);
     mem_free(in.last_use);
+    return result;
+}
+
+int interp_run(const struct graph *g, enum interp_dot dot, const struct interp_value *input,
+               struct interp_value *output, struct arena *a, struct err *e)
+{
+    void **in = mem_alloc(((size_t)g->parameter_count + 1) * sizeof(*in));
+    void **out = mem_alloc(((size_t)g->output_count + 1) * sizeof(*out));
+    int result;
+
+    openblas_set_num_threads(1);        /* the same bits on every run */
+    for (int i = 0; i < g->parameter_count; i++)
+        in[i] = input[i].data;
+    for (int i = 0; i < g->output_count; i++) {
+        const struct shape *s = &g->node[g->output[i].node].shape;
+
+        out[i] = arena_alloc(a, (size_t)shape_elems(s) *
+                                    interp_elem_bytes(dot == INTERP_WIDE, s->dtype));
+        output[i].data = out[i];
+    }
+    result = run_graph(g, dot, in, out, e);
+    mem_free(in);
+    mem_free(out);
     return result;
 }

@@ -1,8 +1,9 @@
 /*
  * The host reference interpreter: slow and obvious, for checks and as the
- * strategy without a TPU. Dots by OpenBLAS sgemm in f32; everything else in
- * double, rounded to the node's type after each operation. All-reduce is the
- * identity: the interpreter runs the whole global batch in one piece.
+ * strategy without a TPU. Products of two matrices by OpenBLAS sgemm in f32, other dots and
+ * convolutions by dgemm; everything else in double, rounded to the node's type after each
+ * operation. All-reduce is the identity: the interpreter runs the whole global batch in one
+ * piece.
  */
 #ifndef STACK_INTERP_H
 #define STACK_INTERP_H
@@ -10,12 +11,14 @@
 
 enum interp_dot {
     INTERP_DOT_F32,                     /* operands as they are, as with precision=highest */
-    INTERP_DOT_BF16                     /* rounded to bf16 where the dot's precision is default */
+    INTERP_DOT_BF16,                    /* f32 ones rounded to bf16 where precision is default */
+    INTERP_WIDE                         /* f32 and bf16 values are doubles, never rounded */
 };
 
 /*
  * Values are dense row-major arrays, one 4-byte element per value: float for
- * f32 and bf16, int32_t for s32, 0/1 int32_t for pred.
+ * f32 and bf16, int32_t for s32 and s8, uint32_t for u32 and u8, 0/1 int32_t for pred. With
+ * INTERP_WIDE, f32 and bf16 values are 8-byte doubles, parameters and outputs too.
  */
 struct interp_value {
     void *data;

@@ -1,3 +1,4 @@
+/* Conversions, comparisons and choices; arithmetic is next door. */
 #include "stack/interp_ops.h"
 
 #include "base/floats.h"
@@ -12,179 +13,168 @@ void interp_round_bf16(float *x, int64_t count)
         x[i] = f32_round_to_bf16(x[i]);
 }
 
-/* The switch stands outside the loops, so each operation is a loop of its own. */
-#define EACH(expression) \
-    do { \
-        for (int64_t i = 0; i < count; i++) { \
-            double x = (double)a[i]; \
-            to[i] = (float)(expression); \
-        } \
-    } while (0)
-
-static void unary_f32(enum graph_op op, const float *a, float *to, int64_t count)
+void interp_round_result(const struct interp_call *c)
 {
-    switch (op) {
-    case HLO_NEGATE: EACH(-x); break;
-    case HLO_ABS: EACH(fabs(x)); break;
-    case HLO_EXP: EACH(exp(x)); break;
-    case HLO_LOG: EACH(log(x)); break;
-    case HLO_SQRT: EACH(sqrt(x)); break;
-    case HLO_RSQRT: EACH(1.0 / sqrt(x)); break;
-    case HLO_TANH: EACH(tanh(x)); break;
-    case HLO_LOGISTIC: EACH(1.0 / (1.0 + exp(-x))); break;
-    default: assert(false && "not a unary operation on floats");
-    }
+    if (c->n->shape.dtype == DTYPE_BF16 && !c->is_wide)
+        interp_round_bf16(c->to, shape_elems(&c->n->shape));
 }
 
-static void unary_s32(enum graph_op op, const int32_t *a, int32_t *to, int64_t count)
+double interp_get(const void *data, enum graph_dtype dtype, bool is_wide, int64_t i)
 {
-    for (int64_t i = 0; i < count; i++) {
-        bool is_negated = op == HLO_NEGATE || (op == HLO_ABS && a[i] < 0);
-
-        to[i] = op == HLO_NOT ? !a[i] : is_negated ? (int32_t)(0u - (uint32_t)a[i]) : a[i];
-    }
+    if (graph_dtype_is_float(dtype))
+        return is_wide ? ((const double *)data)[i] : (double)((const float *)data)[i];
+    if (dtype == DTYPE_U32 || dtype == DTYPE_U8)
+        return (double)((const uint32_t *)data)[i];
+    return (double)((const int32_t *)data)[i];
 }
 
-/* toward zero; out of range saturates and NaN is 0 */
-static int32_t to_s32(float x)
+/* toward zero; out of range the nearest end of it, NaN is 0 */
+static int64_t to_integer(enum graph_dtype dtype, double x)
 {
+    double lowest = graph_identity(REDUCE_MAX, dtype), highest = graph_identity(REDUCE_MIN, dtype);
+
     if (isnan(x))
         return 0;
-    if (x >= 0x1p31f)
-        return INT32_MAX;
-    return x < -0x1p31f ? INT32_MIN : (int32_t)x;
+    return (int64_t)(x < lowest ? lowest : x > highest ? highest : x);
 }
 
-static void convert(enum graph_dtype to_type, enum graph_dtype type, const void *a, void *to,
-                    int64_t count)
+void interp_put(void *data, enum graph_dtype dtype, bool is_wide, int64_t i, double x)
 {
-    bool from_float = type == DTYPE_F32 || type == DTYPE_BF16;
-    const int32_t *integer = a;
-    const float *real = a;
+    if (!graph_dtype_is_float(dtype))
+        ((uint32_t *)data)[i] = (uint32_t)interp_wrap(dtype, (int64_t)x);
+    else if (is_wide)
+        ((double *)data)[i] = x;
+    else
+        ((float *)data)[i] = dtype == DTYPE_BF16 ? f32_round_to_bf16((float)x) : (float)x;
+}
 
-    if (from_float == (to_type != DTYPE_S32)) {
-        memcpy(to, a, (size_t)count * 4);
+static void convert(const struct interp_call *c)
+{
+    enum graph_dtype from = c->type, to = c->n->shape.dtype;
+    int64_t count = shape_elems(&c->n->shape);
+
+    if (graph_dtype_is_float(from) && graph_dtype_is_float(to)) {
+        memcpy(c->to, call_data(c, 0), (size_t)count * interp_elem_bytes(c->is_wide, to));
+        interp_round_result(c);
         return;
     }
     for (int64_t i = 0; i < count; i++) {
-        if (from_float)
-            ((int32_t *)to)[i] = to_s32(real[i]);
-        else
-            ((float *)to)[i] = (float)integer[i];
+        double x = interp_get(call_data(c, 0), from, c->is_wide, i);
+
+        if (to == DTYPE_PRED)
+            x = x != 0.0;
+        else if (graph_dtype_is_float(from))
+            x = (double)to_integer(to, x);
+        interp_put(c->to, to, c->is_wide, i, x);
     }
 }
 
-void interp_unary(const struct graph_node *n, enum graph_dtype type, const void *a, void *to,
-                  int64_t count)
+static void bitcast(const struct interp_call *c)
 {
-    if (n->op == HLO_CONVERT)
-        convert(n->shape.dtype, type, a, to, count);
-    else if (type == DTYPE_F32 || type == DTYPE_BF16)
-        unary_f32(n->op, a, to, count);
-    else
-        unary_s32(n->op, a, to, count);
-    if (n->shape.dtype == DTYPE_BF16)
-        interp_round_bf16(to, count);
-}
+    bool was_wide = c->is_wide && c->type == DTYPE_F32;
+    bool is_wide = c->is_wide && c->n->shape.dtype == DTYPE_F32;
+    int64_t count = shape_elems(&c->n->shape);
 
-static double larger(double x, double y)
-{
-    return isnan(x) || x > y ? x : y;
-}
-
-static double smaller(double x, double y)
-{
-    return isnan(x) || x < y ? x : y;
-}
-
-#define EACH_PAIR(expression) \
-    do { \
-        for (int64_t i = 0; i < count; i++) { \
-            double x = (double)a[i], y = (double)b[i]; \
-            to[i] = (float)(expression); \
-        } \
-    } while (0)
-
-static void binary_f32(enum graph_op op, const float *a, const float *b, float *to,
-                       int64_t count)
-{
-    switch (op) {
-    case HLO_ADD: EACH_PAIR(x + y); break;
-    case HLO_SUBTRACT: EACH_PAIR(x - y); break;
-    case HLO_MULTIPLY: EACH_PAIR(x * y); break;
-    case HLO_DIVIDE: EACH_PAIR(x / y); break;
-    case HLO_MAXIMUM: EACH_PAIR(larger(x, y)); break;
-    case HLO_MINIMUM: EACH_PAIR(smaller(x, y)); break;
-    default: assert(false && "not a binary operation on floats");
-    }
-}
-
-/* Integers wrap. */
-static void binary_s32(enum graph_op op, const int32_t *a, const int32_t *b, int32_t *to,
-                       int64_t count)
-{
     for (int64_t i = 0; i < count; i++) {
-        uint32_t x = (uint32_t)a[i], y = (uint32_t)b[i];
+        uint32_t bits = was_wide ? f32_bits((float)((const double *)call_data(c, 0))[i])
+                                 : ((const uint32_t *)call_data(c, 0))[i];
 
-        switch (op) {
-        case HLO_ADD: to[i] = (int32_t)(x + y); break;
-        case HLO_SUBTRACT: to[i] = (int32_t)(x - y); break;
-        case HLO_MULTIPLY: to[i] = (int32_t)(x * y); break;
-        case HLO_MAXIMUM: to[i] = a[i] > b[i] ? a[i] : b[i]; break;
-        case HLO_MINIMUM: to[i] = a[i] < b[i] ? a[i] : b[i]; break;
-        case HLO_AND: to[i] = a[i] & b[i]; break;
-        case HLO_OR: to[i] = a[i] | b[i]; break;
-        default: assert(false && "not a binary operation on integers");
-        }
+        if (is_wide)
+            ((double *)c->to)[i] = (double)f32_from_bits(bits);
+        else
+            ((uint32_t *)c->to)[i] = bits;
     }
 }
 
-#define COMPARE_EACH \
-    switch (direction) { \
-    case COMPARE_EQ: for (int64_t i = 0; i < count; i++) to[i] = a[i] == b[i]; break; \
-    case COMPARE_NE: for (int64_t i = 0; i < count; i++) to[i] = a[i] != b[i]; break; \
-    case COMPARE_LT: for (int64_t i = 0; i < count; i++) to[i] = a[i] < b[i]; break; \
-    case COMPARE_LE: for (int64_t i = 0; i < count; i++) to[i] = a[i] <= b[i]; break; \
-    case COMPARE_GT: for (int64_t i = 0; i < count; i++) to[i] = a[i] > b[i]; break; \
-    case COMPARE_GE: for (int64_t i = 0; i < count; i++) to[i] = a[i] >= b[i]; break; \
+#define COMPARE_BY(type, operator) \
+    for (int64_t i = 0; i < count; i++) \
+        to[i] = ((const type *)a)[i] operator ((const type *)b)[i];
+#define COMPARE_EACH(type) \
+    switch (c->n->direction) { \
+    case COMPARE_EQ: COMPARE_BY(type, ==) break; \
+    case COMPARE_NE: COMPARE_BY(type, !=) break; \
+    case COMPARE_LT: COMPARE_BY(type, <) break; \
+    case COMPARE_LE: COMPARE_BY(type, <=) break; \
+    case COMPARE_GT: COMPARE_BY(type, >) break; \
+    case COMPARE_GE: COMPARE_BY(type, >=) break; \
     }
 
-static void compare_f32(enum graph_compare direction, const float *a, const float *b,
-                        int32_t *to, int64_t count)
+static void compare(const struct interp_call *c)
 {
-    COMPARE_EACH
-}
+    const void *a = call_data(c, 0), *b = call_data(c, 1);
+    int64_t count = shape_elems(&c->n->shape);
+    int32_t *to = c->to;
 
-static void compare_s32(enum graph_compare direction, const int32_t *a, const int32_t *b,
-                        int32_t *to, int64_t count)
-{
-    COMPARE_EACH
-}
-
-void interp_binary(const struct graph_node *n, enum graph_dtype type, const void *a,
-                   const void *b, void *to, int64_t count)
-{
-    bool is_float = type == DTYPE_F32 || type == DTYPE_BF16;
-
-    if (n->op == HLO_COMPARE && is_float)
-        compare_f32(n->direction, a, b, to, count);
-    else if (n->op == HLO_COMPARE)
-        compare_s32(n->direction, a, b, to, count);
-    else if (is_float)
-        binary_f32(n->op, a, b, to, count);
+    if (!graph_dtype_is_float(c->type) && c->type != DTYPE_U32)
+        COMPARE_EACH(int32_t)
+    else if (c->type == DTYPE_U32)
+        COMPARE_EACH(uint32_t)
+    else if (c->is_wide)
+        COMPARE_EACH(double)
     else
-        binary_s32(n->op, a, b, to, count);
-    if (n->shape.dtype == DTYPE_BF16)
-        interp_round_bf16(to, count);
+        COMPARE_EACH(float)
 }
+
+#define SELECT_EACH(type) \
+    for (int64_t i = 0; i < count; i++) \
+        ((type *)c->to)[i] = choose[i * step] ? ((const type *)a)[i] : ((const type *)b)[i];
 
 /* Values are moved, not computed: bits of any type. */
-void interp_select(const void *pred, const void *a, const void *b, void *to, int64_t count)
+static void select(const struct interp_call *c)
 {
-    const int32_t *choose = pred;
-    const uint32_t *first = a, *second = b;
-    uint32_t *out = to;
+    const int32_t *choose = call_data(c, 0);
+    const void *a = call_data(c, 1), *b = call_data(c, 2);
+    int64_t count = shape_elems(&c->n->shape), step = call_shape(c, 0)->rank > 0;
+
+    if (interp_elem_bytes(c->is_wide, c->n->shape.dtype) == 8)
+        SELECT_EACH(uint64_t)
+    else
+        SELECT_EACH(uint32_t)
+}
+
+/* a NaN of the value or of a bound it meets stays NaN */
+static void clamp(const struct interp_call *c)
+{
+    int64_t count = shape_elems(&c->n->shape);
+    int64_t low_step = call_shape(c, 0)->rank > 0, high_step = call_shape(c, 2)->rank > 0;
+    enum graph_dtype t = c->n->shape.dtype;
+
+    for (int64_t i = 0; i < count; i++) {
+        double low = interp_get(call_data(c, 0), t, c->is_wide, i * low_step);
+        double high = interp_get(call_data(c, 2), t, c->is_wide, i * high_step);
+        double x = interp_get(call_data(c, 1), t, c->is_wide, i);
+
+        x = isnan(x) || x > low ? x : low;
+        x = isnan(x) || x < high ? x : high;
+        interp_put(c->to, t, c->is_wide, i, x);
+    }
+}
+
+static void is_finite(const struct interp_call *c)
+{
+    int64_t count = shape_elems(&c->n->shape);
 
     for (int64_t i = 0; i < count; i++)
-        out[i] = choose[i] ? first[i] : second[i];
+        ((int32_t *)c->to)[i] = isfinite(interp_get(call_data(c, 0), c->type, c->is_wide, i));
+}
+
+void interp_elementwise(const struct interp_call *c)
+{
+    size_t bytes = (size_t)shape_elems(&c->n->shape) *
+                   interp_elem_bytes(c->is_wide, c->n->shape.dtype);
+
+    switch (c->n->op) {
+    case HLO_CONVERT: convert(c); break;
+    case HLO_BITCAST_CONVERT: bitcast(c); break;
+    case HLO_COPY: memcpy(c->to, call_data(c, 0), bytes); break;
+    case HLO_COMPARE: compare(c); break;
+    case HLO_SELECT: select(c); break;
+    case HLO_CLAMP: clamp(c); break;
+    case HLO_IS_FINITE: is_finite(c); break;
+    default:
+        if (graph_dtype_is_float(c->type))
+            interp_float(c);
+        else
+            interp_integer(c);
+    }
 }

@@ -1,22 +1,23 @@
+/* Sources, and operations that move data by a fixed rule. */
 #include "stack/interp_ops.h"
 
-#include <math.h>
+#include "base/threefry.h"
+#include "base/units.h"
 
-/*
- * Walks an array in row-major order a row (last dimension) at a time and knows
- * where the row's first element lies in another array with other strides.
- */
-struct rows {
-    int rank;
-    int64_t count, length;              /* rows; elements per row */
-    int64_t dim[GRAPH_RANK_MAX], stride[GRAPH_RANK_MAX], index[GRAPH_RANK_MAX];
-    int64_t offset;                     /* of the row's first element in the other array */
-    int64_t step;                       /* from one element of the row to the next */
-};
+#include <string.h>
 
-static void rows_init(struct rows *r, const struct shape *s, const int64_t *stride)
+void interp_next_index(const int64_t *dim, int rank, int64_t *index)
 {
-    *r = (struct rows){.rank = s->rank, .length = s->rank ? s->dim[s->rank - 1] : 1};
+    for (int i = rank - 1; i >= 0; i--) {
+        if (++index[i] < dim[i])
+            return;
+        index[i] = 0;
+    }
+}
+
+void interp_rows_init(struct interp_rows *r, const struct shape *s, const int64_t *stride)
+{
+    *r = (struct interp_rows){.rank = s->rank, .length = s->rank ? s->dim[s->rank - 1] : 1};
     r->count = shape_elems(s) / r->length;
     r->step = s->rank ? stride[s->rank - 1] : 0;
     for (int i = 0; i < s->rank; i++) {
@@ -25,7 +26,7 @@ static void rows_init(struct rows *r, const struct shape *s, const int64_t *stri
     }
 }
 
-static void rows_next(struct rows *r)
+void interp_rows_next(struct interp_rows *r)
 {
     for (int i = r->rank - 2; i >= 0; i--) {
         r->offset += r->stride[i];
@@ -36,7 +37,7 @@ static void rows_next(struct rows *r)
     }
 }
 
-static void dense_strides(const struct shape *s, int64_t *stride)
+void interp_dense_strides(const struct shape *s, int64_t *stride)
 {
     int64_t elems = 1;
 
@@ -46,101 +47,176 @@ static void dense_strides(const struct shape *s, int64_t *stride)
     }
 }
 
-void interp_move(const struct graph_node *n, const struct shape *from, const void *a, void *to)
-{
-    int64_t stride[GRAPH_RANK_MAX] = {0}, dense[GRAPH_RANK_MAX];
-    const uint32_t *in = a;
-    uint32_t *out = to;
-    struct rows r;
+#define COPY_ROW(type) \
+    for (int64_t i = 0; i < in.length; i++) \
+        ((type *)to)[c->out + out.offset + i * out.step] = \
+            ((const type *)from)[c->in + in.offset + i * in.step];
 
-    dense_strides(from, dense);
-    for (int i = 0; i < from->rank; i++) {
+void interp_copy(const struct interp_copy *c, const void *from, void *to)
+{
+    struct shape s = shape_make(DTYPE_F32, c->rank, c->dim);
+    struct interp_rows in, out;
+
+    if (shape_elems(&s) == 0)
+        return;
+    interp_rows_init(&in, &s, c->in_stride);
+    interp_rows_init(&out, &s, c->out_stride);
+    for (int64_t row = 0; row < in.count; row++) {
+        if (c->elem_bytes == 8)
+            COPY_ROW(uint64_t)
+        else
+            COPY_ROW(uint32_t)
+        interp_rows_next(&in);
+        interp_rows_next(&out);
+    }
+}
+
+static struct interp_copy copy_of(const struct interp_call *c, const struct shape *s)
+{
+    struct interp_copy copy = {.rank = s->rank,
+                               .elem_bytes = interp_elem_bytes(c->is_wide, s->dtype)};
+
+    memcpy(copy.dim, s->dim, sizeof(copy.dim));
+    return copy;
+}
+
+/* every element of the result comes from one place of the operand */
+static void move_in(const struct interp_call *c)
+{
+    const struct graph_node *n = c->n;
+    const struct shape *a = call_shape(c, 0);
+    struct interp_copy copy = copy_of(c, &n->shape);
+    int64_t dense[GRAPH_RANK_MAX];
+
+    interp_dense_strides(&n->shape, copy.out_stride);
+    interp_dense_strides(a, dense);
+    for (int i = 0; i < a->rank; i++) {
         if (n->op == HLO_TRANSPOSE)
-            stride[i] = dense[n->dims[i]];
-        else
-            stride[n->dims[i]] = dense[i];
+            copy.in_stride[i] = dense[n->dims[i]];
+        else if (n->op == HLO_BROADCAST)
+            copy.in_stride[n->dims[i]] = dense[i];
+        else                            /* HLO_SLICE, HLO_REVERSE */
+            copy.in_stride[i] = dense[i] * (n->op == HLO_SLICE ? n->stride[i] : 1);
+        if (n->op == HLO_SLICE)
+            copy.in += n->start[i] * dense[i];
     }
-    rows_init(&r, &n->shape, stride);
-    for (int64_t row = 0; row < r.count; row++) {
-        for (int64_t i = 0; i < r.length; i++)
-            *out++ = in[r.offset + i * r.step];
-        rows_next(&r);
+    for (int i = 0; n->op == HLO_REVERSE && i < n->dim; i++) {
+        copy.in += (a->dim[n->dims[i]] - 1) * dense[n->dims[i]];
+        copy.in_stride[n->dims[i]] = -dense[n->dims[i]];
+    }
+    interp_copy(&copy, call_data(c, 0), c->to);
+}
+
+static void concatenate(const struct interp_call *c)
+{
+    int64_t at = 0;
+
+    for (int i = 0; i < c->n->operand_count; i++) {
+        const struct shape *a = call_shape(c, i);
+        struct interp_copy copy = copy_of(c, a);
+
+        interp_dense_strides(a, copy.in_stride);
+        interp_dense_strides(&c->n->shape, copy.out_stride);
+        copy.out = at * copy.out_stride[c->n->dim];
+        interp_copy(&copy, call_data(c, i), c->to);
+        at += a->dim[c->n->dim];
     }
 }
 
-static double fold(enum graph_reduce kind, double sum, double x)
+/* those elements of the operand that the padding, where it is negative, leaves */
+static void pad(const struct interp_call *c)
 {
-    if (kind == REDUCE_ADD)
-        return sum + x;
-    if (isnan(sum) || isnan(x))
-        return (double)NAN;
-    return (kind == REDUCE_MAX) == (x > sum) ? x : sum;
+    const struct graph_node *n = c->n;
+    const struct shape *a = call_shape(c, 0);
+    struct interp_copy fill = copy_of(c, &n->shape), copy = copy_of(c, a);
+
+    interp_dense_strides(&n->shape, fill.out_stride);
+    interp_copy(&fill, call_data(c, 1), c->to);
+    interp_dense_strides(a, copy.in_stride);
+    for (int i = 0; i < a->rank; i++) {
+        int64_t step = n->interior[i] + 1;
+        int64_t first = n->low[i] < 0 ? div_up(-n->low[i], step) : 0;
+        int64_t room = n->shape.dim[i] - 1 - n->low[i];
+        int64_t last = room < 0 ? -1 : room / step;
+
+        if (last > a->dim[i] - 1)
+            last = a->dim[i] - 1;
+        copy.dim[i] = last < first ? 0 : last - first + 1;
+        copy.in += first * copy.in_stride[i];
+        copy.out += (n->low[i] + first * step) * fill.out_stride[i];
+        copy.out_stride[i] = step * fill.out_stride[i];
+    }
+    interp_copy(&copy, call_data(c, 0), c->to);
 }
 
-static double start_of(enum graph_reduce kind)
+void interp_move(const struct interp_call *c)
 {
-    return kind == REDUCE_ADD ? 0.0 : kind == REDUCE_MAX ? (double)-INFINITY : (double)INFINITY;
+    size_t bytes = (size_t)shape_elems(&c->n->shape) *
+                   interp_elem_bytes(c->is_wide, c->n->shape.dtype);
+
+    if (c->n->op == HLO_RESHAPE)
+        memcpy(c->to, call_data(c, 0), bytes);
+    else if (c->n->op == HLO_CONCATENATE)
+        concatenate(c);
+    else if (c->n->op == HLO_PAD)
+        pad(c);
+    else
+        move_in(c);
 }
 
-static void store_reduced(const struct graph_node *n, const double *sum, void *to)
+static void constant(const struct interp_call *c)
 {
+    const struct graph_node *n = c->n;
     int64_t elems = shape_elems(&n->shape);
 
-    for (int64_t i = 0; i < elems; i++) {
-        if (n->shape.dtype == DTYPE_S32)
-            ((int32_t *)to)[i] = (int32_t)(uint32_t)(int64_t)sum[i];
-        else
-            ((float *)to)[i] = (float)sum[i];
-    }
-    if (n->shape.dtype == DTYPE_BF16)
-        interp_round_bf16(to, elems);
-}
-
-void interp_reduce(const struct graph_node *n, const struct shape *from, const void *a,
-                   double *sum, void *to)
-{
-    int64_t stride[GRAPH_RANK_MAX] = {0}, dense[GRAPH_RANK_MAX];
-    int64_t elems = shape_elems(&n->shape);
-    bool is_integer = from->dtype == DTYPE_S32;
-    const int32_t *integer = a;
-    const float *real = a;
-    struct rows r;
-    int kept = 0;
-
-    dense_strides(&n->shape, dense);
-    for (int i = 0; i < from->rank; i++)
-        if (!(n->reduce_mask & (1u << i)))
-            stride[i] = dense[kept++];
     for (int64_t i = 0; i < elems; i++)
-        sum[i] = start_of(n->reduce_kind);
-    rows_init(&r, from, stride);
-    for (int64_t row = 0; row < r.count; row++) {
-        for (int64_t i = 0; i < r.length; i++) {
-            double *s = &sum[r.offset + i * r.step];
-
-            *s = fold(n->reduce_kind, *s, is_integer ? (double)*integer++ : (double)*real++);
-        }
-        rows_next(&r);
-    }
-    store_reduced(n, sum, to);
+        interp_put(c->to, n->shape.dtype, c->is_wide, i,
+                   n->literal ? interp_get(n->literal, n->shape.dtype, false, i) : n->value);
 }
 
-void interp_source(const struct graph_node *n, void *to)
+void interp_source(const struct interp_call *c)
 {
+    const struct graph_node *n = c->n;
     int64_t elems = shape_elems(&n->shape), inner = 1;
-    bool is_integer = n->shape.dtype == DTYPE_S32 || n->shape.dtype == DTYPE_PRED;
-    float value = (float)n->value;
 
-    for (int i = n->dim + 1; n->op == HLO_IOTA && i < n->shape.rank; i++)
-        inner *= n->shape.dim[i];
-    for (int64_t i = 0; i < elems; i++) {
-        int64_t index = n->op == HLO_IOTA ? i / inner % n->shape.dim[n->dim] : 0;
-
-        if (is_integer)
-            ((int32_t *)to)[i] = n->op == HLO_IOTA ? (int32_t)index : (int32_t)n->value;
-        else
-            ((float *)to)[i] = n->op == HLO_IOTA ? (float)index : value;
+    if (n->op == HLO_CONSTANT) {
+        constant(c);
+        return;
     }
-    if (n->shape.dtype == DTYPE_BF16)
-        interp_round_bf16(to, elems);
+    if (n->op == HLO_RNG_BITS) {
+        interp_random(c);
+        return;
+    }
+    for (int i = n->dim + 1; i < n->shape.rank; i++)
+        inner *= n->shape.dim[i];
+    for (int64_t i = 0; i < elems; i++)
+        interp_put(c->to, n->shape.dtype, c->is_wide, i,
+                   (double)(i / inner % n->shape.dim[n->dim]));
+}
+
+/* ---- random bits: graph.h says which ---- */
+
+enum { TILE_ROWS_OF_RNG = 8, TILE_LANES_OF_RNG = 128, BLOCKS = 512 };
+
+void interp_random(const struct interp_call *c)
+{
+    const struct shape *s = &c->n->shape;
+    int64_t elems = shape_elems(s);
+    bool is_linear = s->rank < 2;
+    int64_t rows = is_linear ? div_up(elems, TILE_LANES_OF_RNG) : s->dim[s->rank - 2];
+    int64_t lanes = is_linear ? TILE_LANES_OF_RNG : s->dim[s->rank - 1];
+    int64_t down = div_up(rows, TILE_ROWS_OF_RNG), across = div_up(lanes, TILE_LANES_OF_RNG);
+    uint32_t seed = *(const uint32_t *)call_data(c, 0);
+
+    for (int64_t i = 0; i < elems; i++) {
+        int64_t row = i / lanes, lane = i % lanes;
+        int64_t tile = (row / rows * down + row % rows / TILE_ROWS_OF_RNG) * across +
+                       lane / TILE_LANES_OF_RNG;
+        uint32_t word = (uint32_t)(row % rows % TILE_ROWS_OF_RNG * TILE_LANES_OF_RNG +
+                                   lane % TILE_LANES_OF_RNG);
+        uint32_t key[2] = {graph_rng_key(seed, c->n->count, tile), 0}, bits[2];
+
+        threefry_2x32(key, (uint32_t[]){word % BLOCKS, 0}, bits);
+        ((uint32_t *)c->to)[i] = bits[word / BLOCKS];
+    }
 }

@@ -102,6 +102,8 @@ TEST(dump_reads_like_hlo_text)
 {
     static const char *const expected =
         "HloModule small, input_output_alias={ {1}: (1, {}, may-alias) }\n\n"
+        "%combine.add.f32 {\n  %a = f32[] parameter(0)\n  %b = f32[] parameter(1)\n"
+        "  ROOT %both = f32[] add(%a, %b)\n}\n\n"
         "ENTRY %small {\n"
         "  %x = f32[2,3] parameter(0)\n"
         "  %dense.kernel = f32[3,4] parameter(1)\n"
@@ -113,7 +115,9 @@ TEST(dump_reads_like_hlo_text)
         "metadata={op_name=\"dense/Relu\"}\n"
         "  %maximum.5 = f32[2,4] maximum(%dot.2, %broadcast.4), "
         "metadata={op_name=\"dense/Relu\"}\n"
-        "  %reduce.6 = f32[2] reduce(%maximum.5), dimensions={1}, to_apply=add\n"
+        "  %reduce.6.init = f32[] constant(0)\n"
+        "  %reduce.6 = f32[2] reduce(%maximum.5, %reduce.6.init), dimensions={1}, "
+        "to_apply=%combine.add.f32\n"
         "  ROOT %results = (f32[2], f32[3,4]) tuple(%reduce.6, %dense.kernel)\n"
         "}\n";
     char *text;
