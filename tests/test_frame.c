@@ -336,8 +336,8 @@ static void check_copy_cycles(const char *chip, int64_t count, int64_t tiles)
     cycles = run(&b, &options);
     told = frame_copy_cycles(&b.frame, &exposed);
     assert_int_equal(frame_copy_bytes(&b.frame), 2 * count * tiles * 4096);
-    print_message("%s, %lld x %lld tiles: told %lld + %lld, simulated %lld (%.1f %%)\n", chip, (long long)count,
-                  (long long)tiles, (long long)told,
+    print_message("%s, %lld x %lld tiles: told %lld + %lld, simulated %lld (%.1f %%)\n", chip,
+                  (long long)count, (long long)tiles, (long long)told,
                   (long long)exposed, (long long)cycles,
                   100.0 * (double)(told - cycles) / (double)cycles);
     assert_in_range(told, cycles * 7 / 8, cycles * 9 / 8);
