@@ -1,0 +1,21 @@
+/*
+ * The passes: what all of them are given. The list is stack/passes.def.
+ *
+ * A pass changes the graph in place (mostly through stack/rewrite.h) and keeps
+ * its parameters and outputs. Bodies of while loops are graphs of their own, on
+ * which each pass runs by itself, inner ones first.
+ */
+#ifndef STACK_PASS_H
+#define STACK_PASS_H
+#include "stack/kernel.h"
+
+struct pass_context {
+    const struct chip *chip;
+    enum codegen codegen;
+    int replica_count;
+};
+
+#define PASS(name, function, text) \
+    int function(struct graph *g, const struct pass_context *c, struct err *e);
+#include "stack/passes.def"
+#endif

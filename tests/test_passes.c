@@ -1,0 +1,329 @@
+/*
+ * Does a graph still compute the same after each pass, and has it become what the pass is for?
+ */
+#include "stack/interp.h"
+#include "stack/pass.h"
+#include "stack/rewrite.h"
+#include "stack/simplify.h"
+#include "tests/random_graph.h"
+#include "tests/test.h"
+
+#include <math.h>
+
+static struct arena arena;
+static struct graph graph;
+
+static int setup(void **state)
+{
+    (void)state;
+    arena_init(&arena);
+    graph_init(&graph, &arena, "test");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    graph_fini(&graph);
+    arena_fini(&arena);
+    return 0;
+}
+
+static struct shape f32(int rank, const int64_t *dim) { return shape_make(DTYPE_F32, rank, dim); }
+#define F32(...) \
+    f32((int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__})
+#define DIMS(...) (int[]){__VA_ARGS__}
+
+static int count_of(const struct graph *g, enum graph_op op)
+{
+    int count = 0;
+
+    for (int i = 0; i < g->node_count; i++)
+        count += g->node[i].op == op;
+    return count;
+}
+
+static void *some_values(const struct shape *s, uint64_t seed)
+{
+    float *x = arena_array(&arena, (size_t)shape_elems(s), 4);
+
+    for (int64_t i = 0; i < shape_elems(s); i++) {
+        int value = (int)((uint64_t)(i * 7 + 3) * (seed * 2 + 5) % 11) - 5;
+
+        if (graph.arena && (s->dtype == DTYPE_F32 || s->dtype == DTYPE_BF16))
+            x[i] = (float)value;
+        else
+            ((int32_t *)x)[i] = s->dtype == DTYPE_PRED ? value & 1 : value;
+    }
+    return x;
+}
+
+static void evaluate(const struct graph *g, struct interp_value *out)
+{
+    struct interp_value *in = arena_array(&arena, (size_t)g->parameter_count + 1, sizeof(*in));
+    struct err e;
+
+    for (int i = 0; i < g->parameter_count; i++)
+        in[i].data = some_values(&g->node[g->parameter[i]].shape, (uint64_t)i);
+    if (graph_verify(g, &e) || interp_run(g, INTERP_DOT_F32, in, out, &arena, &e))
+        fail_msg("%s", e.msg);
+}
+
+static void compare(const struct shape *s, const void *got, const void *want)
+{
+    for (int64_t i = 0; i < shape_elems(s); i++) {
+        float x = ((const float *)got)[i], y = ((const float *)want)[i];
+
+        if (s->dtype != DTYPE_F32 && s->dtype != DTYPE_BF16)
+            assert_int_equal(((const int32_t *)got)[i], ((const int32_t *)want)[i]);
+        else if (!(isnan(x) && isnan(y)) && fabsf(x - y) > 1e-6f * fabsf(y))
+            fail_msg("element %d: %.9g, expected %.9g", (int)i, (double)x, (double)y);
+    }
+}
+
+/* runs the pass; the graph computes what it computed before */
+static void run_pass(int (*pass)(struct graph *, const struct pass_context *, struct err *))
+{
+    struct interp_value before[64], after[64];
+    struct pass_context c = {.replica_count = 1};
+    struct err e;
+
+    evaluate(&graph, before);
+    if (pass(&graph, &c, &e))
+        fail_msg("%s", e.msg);
+    evaluate(&graph, after);
+    for (int i = 0; i < graph.output_count; i++)
+        compare(&graph.node[graph.output[i].node].shape, after[i].data, before[i].data);
+}
+
+static void simplify(int result)
+{
+    graph_output(&graph, result, "out", -1);
+    run_pass(pass_simplify);
+}
+
+static const struct graph_node *result_node(void)
+{
+    return &graph.node[graph.output[0].node];
+}
+
+TEST(operations_on_constants_are_done)
+{
+    int a = graph_constant(&graph, F32(3, 5), 2), b = graph_splat(&graph, a, 7);
+    int x = graph_parameter(&graph, F32(3, 5), "x");
+
+    simplify(graph_binary(&graph, HLO_ADD, x, graph_unary(&graph, HLO_NEGATE,
+                          graph_binary(&graph, HLO_MULTIPLY, a, b))));
+    assert_int_equal(count_of(&graph, HLO_MULTIPLY) + count_of(&graph, HLO_NEGATE), 0);
+    assert_int_equal(count_of(&graph, HLO_CONSTANT), 1);
+}
+
+TEST(adding_nothing_disappears)
+{
+    int x = graph_parameter(&graph, F32(4, 9), "x"), zero = graph_splat(&graph, x, 0);
+    int one = graph_splat(&graph, x, 1), y = graph_binary(&graph, HLO_ADD, zero, x);
+
+    y = graph_binary(&graph, HLO_DIVIDE, graph_binary(&graph, HLO_MULTIPLY, y, one), one);
+    simplify(graph_binary(&graph, HLO_SUBTRACT, y, zero));
+    assert_int_equal(result_node()->op, HLO_PARAMETER);
+}
+
+TEST(subtracting_from_nothing_stays)
+{
+    int x = graph_parameter(&graph, F32(4, 9), "x");
+
+    simplify(graph_binary(&graph, HLO_SUBTRACT, graph_splat(&graph, x, 0), x));
+    assert_int_equal(result_node()->op, HLO_SUBTRACT);
+}
+
+TEST(division_by_a_power_of_two_multiplies)
+{
+    int x = graph_parameter(&graph, F32(4, 9), "x");
+
+    graph_output(&graph, graph_binary(&graph, HLO_DIVIDE, x, graph_splat(&graph, x, 3)), "3", -1);
+    simplify(graph_binary(&graph, HLO_DIVIDE, x, graph_splat(&graph, x, 8)));
+    assert_int_equal(count_of(&graph, HLO_DIVIDE), 1);
+    assert_int_equal(count_of(&graph, HLO_MULTIPLY), 1);
+}
+
+TEST(a_conversion_back_disappears_only_if_exact)
+{
+    int x = graph_parameter(&graph, shape_make(DTYPE_BF16, 1, (int64_t[]){9}), "x");
+    int y = graph_parameter(&graph, F32(9), "y");
+
+    graph_output(&graph, graph_convert(&graph, graph_convert(&graph, y, DTYPE_BF16), DTYPE_F32),
+                 "rounded", -1);
+    simplify(graph_convert(&graph, graph_convert(&graph, x, DTYPE_F32), DTYPE_BF16));
+    assert_int_equal(count_of(&graph, HLO_CONVERT), 2);
+}
+
+TEST(chains_of_transposes_and_reshapes_become_one)
+{
+    int x = graph_parameter(&graph, F32(2, 3, 4), "x");
+    int y = graph_transpose(&graph, graph_transpose(&graph, x, DIMS(1, 2, 0)), DIMS(2, 0, 1));
+
+    y = graph_reshape(&graph, graph_reshape(&graph, y, F32(6, 4)), F32(3, 8));
+    simplify(y);
+    assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 0);
+    assert_int_equal(count_of(&graph, HLO_RESHAPE), 1);
+}
+
+TEST(transposed_and_reshaped_broadcasts_are_broadcasts)
+{
+    int x = graph_parameter(&graph, F32(4, 3), "x");
+    int b = graph_broadcast(&graph, x, F32(4, 2, 3), DIMS(0, 2));
+
+    b = graph_transpose(&graph, b, DIMS(1, 0, 2));
+    simplify(graph_reshape(&graph, b, F32(2, 12)));
+    assert_int_equal(result_node()->op, HLO_BROADCAST);
+    assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 0);
+}
+
+TEST(bias_of_a_product_of_three_dimensions_is_added_to_a_matrix)
+{
+    struct graph_dot dot = {.contract_count = 1, .lhs_contract = {2}, .rhs_contract = {0}};
+    int x = graph_parameter(&graph, F32(2, 8, 5), "x");
+    int w = graph_parameter(&graph, F32(5, 7), "w"), b = graph_parameter(&graph, F32(7), "b");
+    int y = graph_dot_general(&graph, x, w, &dot, DTYPE_F32, PRECISION_HIGHEST);
+
+    y = graph_binary(&graph, HLO_ADD, y, graph_broadcast(&graph, b, F32(2, 8, 7), DIMS(2)));
+    simplify(graph_reduce(&graph, REDUCE_ADD, y, 3));
+    for (int i = 0; i < graph.node_count; i++)
+        if (graph.node[i].op != HLO_PARAMETER)
+            assert_true(graph.node[i].shape.rank <= 2);
+    assert_int_equal(count_of(&graph, HLO_RESHAPE), 1);
+}
+
+TEST(products_of_any_form_become_plain)
+{
+    /* attention's scores: batch and heads apart */
+    struct graph_dot dot = {.batch_count = 2, .lhs_batch = {0, 2}, .rhs_batch = {0, 2},
+                            .contract_count = 1, .lhs_contract = {3}, .rhs_contract = {3}};
+    struct graph_dot both = {.contract_count = 2, .lhs_contract = {1, 0}, .rhs_contract = {1, 0}};
+    int q = graph_parameter(&graph, F32(2, 5, 3, 4), "q");
+    int k = graph_parameter(&graph, F32(2, 6, 3, 4), "k");
+    int x = graph_parameter(&graph, F32(4, 3, 5), "x"), y = graph_parameter(&graph, F32(4, 3, 2), "y");
+
+    graph_output(&graph, graph_dot_general(&graph, x, y, &both, DTYPE_F32, PRECISION_HIGHEST),
+                 "gradient", -1);
+    simplify(graph_dot_general(&graph, q, k, &dot, DTYPE_F32, PRECISION_HIGHEST));
+    for (int i = 0; i < graph.node_count; i++) {
+        const struct graph_node *n = &graph.node[i];
+
+        if (n->op != HLO_DOT)
+            continue;
+        assert_int_equal(n->dot.contract_count, 1);
+        assert_true(n->dot.batch_count <= 1);
+        assert_int_equal(n->shape.rank, 2 + n->dot.batch_count);
+    }
+    assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 2);
+}
+
+TEST(a_transposed_operand_is_contracted_elsewhere)
+{
+    int x = graph_parameter(&graph, F32(5, 4), "x"), w = graph_parameter(&graph, F32(6, 5), "w");
+
+    x = graph_transpose(&graph, x, DIMS(1, 0));
+    simplify(graph_dot(&graph, x, graph_transpose(&graph, w, DIMS(1, 0)), 1, 0,
+                       PRECISION_HIGHEST));
+    assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 0);
+}
+
+TEST(reductions_of_spread_values_multiply)
+{
+    int x = graph_parameter(&graph, F32(6), "x");
+    int b = graph_broadcast(&graph, x, F32(3, 6, 5), DIMS(1));
+
+    graph_output(&graph, graph_reduce(&graph, REDUCE_MAX, b, 5), "max", -1);
+    simplify(graph_reduce(&graph, REDUCE_ADD, b, 5));
+    assert_int_equal(count_of(&graph, HLO_REDUCE), 0);
+}
+
+TEST(reductions_in_two_steps_are_one)
+{
+    int x = graph_parameter(&graph, F32(3, 6, 1, 5), "x");
+    int r = graph_reduce(&graph, REDUCE_ADD, graph_transpose(&graph, x, DIMS(3, 1, 2, 0)), 4);
+
+    simplify(graph_reduce(&graph, REDUCE_ADD, r, 5));
+    assert_int_equal(count_of(&graph, HLO_REDUCE), 1);
+    assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 0);
+}
+
+TEST(moves_that_change_nothing_disappear)
+{
+    int x = graph_parameter(&graph, F32(3, 6), "x"), y = x;
+    int64_t zero[2] = {0}, all[2] = {3, 6}, some[2] = {3, 4}, from[2] = {1, 2};
+
+    y = graph_slice(&graph, y, zero, all, NULL);
+    y = graph_pad(&graph, y, graph_constant(&graph, shape_scalar(DTYPE_F32), 0), zero, zero, zero);
+    y = graph_concatenate(&graph, &y, 1, 0);
+    y = graph_slice(&graph, graph_slice(&graph, y, zero, some, NULL), from, some, NULL);
+    simplify(graph_reverse(&graph, y, NULL, 0));
+    assert_int_equal(graph.node_count, 2);
+    assert_int_equal(result_node()->start[1], 2);
+}
+
+TEST(bf16_arithmetic_is_done_in_f32)
+{
+    int x = graph_parameter(&graph, shape_make(DTYPE_BF16, 2, (int64_t[]){9, 5}), "x");
+    int y = graph_unary(&graph, HLO_TANH, graph_binary(&graph, HLO_MULTIPLY, x, x));
+
+    graph_output(&graph, graph_compare(&graph, COMPARE_LT, x, y), "less", -1);
+    graph_output(&graph, y, "y", -1);
+    run_pass(pass_upcast);
+    for (int i = 0; i < graph.node_count; i++)
+        if (simplify_is_elementwise(graph.node[i].op) && graph.node[i].op != HLO_CONVERT)
+            for (int k = 0; k < graph.node[i].operand_count; k++)
+                assert_int_equal(graph.node[graph.node[i].operand[k]].shape.dtype, DTYPE_F32);
+}
+
+TEST(runs_of_dimensions_match)
+{
+    struct shape from = F32(2, 3, 1, 20), to = F32(6, 4, 5, 1);
+    struct reshape_runs r;
+
+    reshape_runs_find(&from, &to, &r);
+    assert_int_equal(r.count, 3);
+    assert_int_equal(r.from[1], 2);
+    assert_int_equal(r.to[1], 1);
+}
+
+TEST(random_graphs_stay_the_same)
+{
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct random_graph r = {.seed = seed, .op_count = 30, .is_small = true,
+                                 .replica_count = 1};
+
+        random_graph_build(&graph, &r);
+        run_pass(pass_simplify);
+        run_pass(pass_upcast);
+        teardown(NULL);
+        setup(NULL);
+    }
+}
+
+#define RUN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RUN(operations_on_constants_are_done),
+        RUN(adding_nothing_disappears),
+        RUN(subtracting_from_nothing_stays),
+        RUN(division_by_a_power_of_two_multiplies),
+        RUN(a_conversion_back_disappears_only_if_exact),
+        RUN(chains_of_transposes_and_reshapes_become_one),
+        RUN(transposed_and_reshaped_broadcasts_are_broadcasts),
+        RUN(bias_of_a_product_of_three_dimensions_is_added_to_a_matrix),
+        RUN(products_of_any_form_become_plain),
+        RUN(a_transposed_operand_is_contracted_elsewhere),
+        RUN(reductions_of_spread_values_multiply),
+        RUN(reductions_in_two_steps_are_one),
+        RUN(moves_that_change_nothing_disappear),
+        RUN(bf16_arithmetic_is_done_in_f32),
+        RUN(runs_of_dimensions_match),
+        RUN(random_graphs_stay_the_same),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
