@@ -3,7 +3,7 @@
  *
  * module_compile copies the graph, runs the passes of passes.def over the copy,
  * each followed by graph_verify and, where asked for, a dump, gives every array
- * a layout and a place, compiles each kernel and links the program.
+ * a place, compiles each kernel and links the program.
  */
 #ifndef STACK_MODULE_H
 #define STACK_MODULE_H
@@ -12,42 +12,66 @@
 
 #include <stdio.h>
 
+struct tuning;
+
 struct module_settings {
     const struct chip *chip;
     enum codegen codegen;
     int replica_count;                  /* of the slice; 1: all-reduce is the identity */
     int megacore;                       /* cores that share one operation, 1 or chip->cores */
     int64_t hbm_bytes;                  /* of one core; 0: its share of the chip */
-    const char *dump_after;             /* name of a pass, "all", or NULL */
+    const char *dump_after;             /* name of a pass, "memory", "all", or NULL */
     FILE *dump_to;
     const struct tuning *tuning;        /* tilings found by measurement, or NULL (stack/tuning.h) */
+    /* told before each stage, for progress; may be NULL */
+    void (*on_stage)(void *user, const char *stage, int done, int count);
+    void *user;
 };
 
-struct module_kernel {                  /* in order of execution; marked by vtrace with its number */
+struct module_kernel {                  /* in the program's order; vtrace marks it with its number */
     const char *name, *source, *category;
-    int node;                           /* of the optimised graph */
     struct kernel_job job;
-    struct segment segment;
-    int64_t flops;
+    const struct segment *segment;      /* equal kernels share it */
+    int item;                           /* of the module's items */
+    int64_t flops, payload_bytes;       /* elements of operands and results */
+    int64_t times;                      /* that it runs in one launch: trips of the loops around it */
 };
+
+struct module_constant {                /* a literal, to be put into HBM before the first launch */
+    const struct array *array;
+    const void *literal;
+};
+
+struct module_stage { const char *name; double seconds; };      /* host time */
+
+#define MODULE_STAGES_MAX 24
 
 struct module {
     struct graph graph;                 /* after all passes; parameters and outputs as given */
-    struct array *array;                /* by node; results of tuples: of each get-tuple-element */
-    struct array *parameter, *output;   /* by index; an aliased output is its parameter's */
+    const struct array **array;         /* by node; NULL: not in memory (tuples) */
+    const struct array **parameter, **output;   /* by index; an aliased output is its parameter's */
     struct module_kernel *kernel;
+    struct module_constant *constant;
     struct link_item *item;
-    int kernel_count, item_count;
+    int kernel_count, item_count, constant_count;
     int core_count;                     /* programs: 1, or `megacore` */
     struct link_result *linked;         /* by core */
-    int64_t hbm_bytes, vmem_peak_bytes;
+    int64_t hbm_bytes, vmem_peak_bytes; /* highest address in use */
     int64_t payload_bytes, padding_bytes;       /* of all arrays in HBM */
-    int64_t flops, remat_count, prefetch_count;
+    int64_t flops, remat_count, prefetch_count, resident_count, shared_count;
+    struct module_stage stage[MODULE_STAGES_MAX];
+    int stage_count;
 };
 
-/* `a` holds all of the result. -1 with a message: no kernel, does not fit. */
+/*
+ * `a` holds all of the result, and `g` must live as long (attributes are shared).
+ * -1 with a message: no kernel, does not fit.
+ */
 int module_compile(const struct graph *g, const struct module_settings *s, struct arena *a,
                    struct module *out, struct err *e);
+
+/* whether `name` may stand in dump_after; the names are in *names */
+bool module_is_stage(const char *name, const char *const **names, size_t *count);
 
 /* tools/ and cli/: the optimised graph as HLO text with layouts and memory spaces */
 void module_dump_graph(const struct module *m, FILE *to);

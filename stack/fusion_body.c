@@ -1,0 +1,208 @@
+#include "stack/fusion.h"
+#include "stack/rewrite.h"
+
+#include <string.h>
+
+bool fusion_is_simple(const struct graph_node *n)
+{
+    switch (graph_op_kind(n->op)) {
+    case KIND_UNARY:
+    case KIND_BINARY:
+    case KIND_OTHER:
+        return true;
+    default:
+        return n->op == HLO_BROADCAST || n->op == HLO_IOTA ||
+               (n->op == HLO_CONSTANT && !n->literal);
+    }
+}
+
+bool fusion_is_hero(const struct graph_node *n)
+{
+    return !fusion_is_simple(n) && n->op != HLO_REDUCE;
+}
+
+/* position of the first member not below `node` */
+static int place_of(const struct fusion_group *p, int node)
+{
+    int low = 0, high = p->member_count;
+
+    while (low < high) {
+        int middle = (low + high) / 2;
+
+        if (p->member[middle] < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool fusion_has(const struct fusion_group *p, int node)
+{
+    int at = place_of(p, node);
+
+    return at < p->member_count && p->member[at] == node;
+}
+
+static int64_t iteration_elems(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    return shape_elems(n->op == HLO_REDUCE ? &f->g->node[n->operand[0]].shape : &n->shape);
+}
+
+static void recount(struct fusion *f, struct fusion_group *p)
+{
+    p->elems = 0;
+    p->has_hero = false;
+    for (int i = 0; i < p->member_count; i++) {
+        int64_t elems = iteration_elems(f, p->member[i]);
+
+        p->elems = elems > p->elems ? elems : p->elems;
+        p->has_hero |= fusion_is_hero(&f->g->node[p->member[i]]);
+    }
+}
+
+void fusion_insert(struct fusion *f, struct fusion_group *p, int node)
+{
+    struct fusion_node *x = &f->node[node];
+    int at = place_of(p, node);
+
+    if (at < p->member_count && p->member[at] == node)
+        return;
+    p->member = mem_grow(p->member, &p->member_capacity, (size_t)p->member_count + 1,
+                         sizeof(*p->member));
+    memmove(p->member + at + 1, p->member + at,
+            (size_t)(p->member_count - at) * sizeof(*p->member));
+    p->member[at] = node;
+    p->member_count++;
+    x->in = mem_grow(x->in, &x->in_capacity, (size_t)x->in_count + 1, sizeof(*x->in));
+    x->in[x->in_count++] = (int)(p - f->group);
+    recount(f, p);
+}
+
+void fusion_remove(struct fusion *f, struct fusion_group *p, int node)
+{
+    struct fusion_node *x = &f->node[node];
+    int at = place_of(p, node);
+
+    p->member_count--;
+    memmove(p->member + at, p->member + at + 1,
+            (size_t)(p->member_count - at) * sizeof(*p->member));
+    for (int i = 0; i < x->in_count; i++)
+        if (x->in[i] == (int)(p - f->group))
+            x->in[i--] = x->in[--x->in_count];
+    recount(f, p);
+}
+
+/* somebody reads the value that this group stores, who does not compute it again */
+static bool is_root(const struct fusion *f, const struct fusion_group *p, int node)
+{
+    const struct fusion_node *x = &f->node[node];
+
+    if (x->home != (int)(p - f->group))
+        return false;
+    if (f->is_output[node])
+        return true;
+    for (int i = 0; i < x->user_count; i++) {
+        const struct fusion_node *user = &f->node[x->user[i]];
+
+        if (user->in_count == 0)
+            return true;
+        for (int k = 0; k < user->in_count; k++)
+            if (!fusion_has(&f->group[user->in[k]], node))
+                return true;
+    }
+    return false;
+}
+
+static int parameter_of(struct fusion_body *b, const struct fusion *f, int node)
+{
+    char name[24];
+
+    snprintf(name, sizeof(name), "param_%d", b->operand_count);
+    b->operand[b->operand_count++] = node;
+    b->graph->source = f->g->node[node].source;
+    return graph_parameter(b->graph, f->g->node[node].shape, name);
+}
+
+/* operands that are not members become parameters, before all members */
+static bool add_parameters(const struct fusion *f, const struct fusion_group *p, int *moved,
+                           struct fusion_body *b)
+{
+    for (int i = 0; i < p->member_count; i++) {
+        const struct graph_node *n = &f->g->node[p->member[i]];
+
+        for (int k = 0; k < n->operand_count; k++) {
+            if (moved[n->operand[k]] != NODE_NONE || fusion_has(p, n->operand[k]))
+                continue;
+            if (b->operand_count == FUSION_ARRAYS_MAX)
+                return false;
+            moved[n->operand[k]] = parameter_of(b, f, n->operand[k]);
+        }
+    }
+    return true;
+}
+
+static void add_member(const struct fusion *f, int node, int *moved, struct graph *body)
+{
+    const struct graph_node *n = &f->g->node[node];
+    int *operand = arena_array(body->arena, (size_t)n->operand_count, sizeof(*operand));
+
+    for (int k = 0; k < n->operand_count; k++)
+        operand[k] = moved[n->operand[k]];
+    body->source = n->source;
+    moved[node] = graph_add(body, n, operand, n->operand_count);
+}
+
+static bool add_roots(const struct fusion *f, const struct fusion_group *p, const int *moved,
+                      struct fusion_body *b)
+{
+    for (int i = 0; i < p->member_count; i++) {
+        if (!is_root(f, p, p->member[i]))
+            continue;
+        if (b->operand_count + b->root_count == FUSION_ARRAYS_MAX)
+            return false;
+        b->root[b->root_count++] = p->member[i];
+        graph_output(b->graph, moved[p->member[i]], f->g->node[p->member[i]].name, -1);
+    }
+    return true;
+}
+
+bool fusion_make_body(const struct fusion *f, const struct fusion_group *p, struct arena *a,
+                      struct fusion_body *out)
+{
+    int *moved = mem_alloc((size_t)f->g->node_count * sizeof(*moved));
+    bool fits;
+
+    for (int i = 0; i < f->g->node_count; i++)
+        moved[i] = NODE_NONE;
+    *out = (struct fusion_body){.graph = arena_alloc(a, sizeof(*out->graph))};
+    graph_init(out->graph, a, "fused_computation");
+    fits = add_parameters(f, p, moved, out);
+    for (int i = 0; fits && i < p->member_count; i++)
+        add_member(f, p->member[i], moved, out->graph);
+    fits = fits && add_roots(f, p, moved, out);
+    mem_free(moved);
+    graph_freeze(out->graph);
+    return fits;
+}
+
+bool fusion_is_taken(const struct fusion *f, const struct fusion_group *p)
+{
+    const struct kernel_kind *kind;
+    struct fusion_body body;
+    struct arena a;
+    bool is_taken = false;
+    struct err e;
+
+    if (p->member_count > FUSION_NODES_MAX)
+        return false;
+    arena_init(&a);
+    if (fusion_make_body(f, p, &a, &body) && body.root_count > 0) {
+        kind = kernel_kind_of(body.graph);
+        is_taken = kind && kind->takes(body.graph, f->context->chip, &e) == 0;
+    }
+    arena_fini(&a);
+    return is_taken;
+}

@@ -1,0 +1,182 @@
+#include "stack/module.h"
+
+#include "stack/module_impl.h"
+#include "stack/pass.h"
+#include "stack/rewrite.h"
+
+#include <string.h>
+#include <time.h>
+
+struct pass_row {
+    const char *name;
+    int (*run)(struct graph *g, const struct pass_context *c, struct err *e);
+};
+
+static const struct pass_row passes[] = {
+#define PASS(name, function, text) {#name, function},
+#include "stack/passes.def"
+};
+
+#define PASS_COUNT (sizeof(passes) / sizeof(passes[0]))
+
+static const char *const stages[] = {
+#define PASS(name, function, text) #name,
+#include "stack/passes.def"
+    "memory", "all"
+};
+
+bool module_is_stage(const char *name, const char *const **names, size_t *count)
+{
+    *names = stages;
+    *count = sizeof(stages) / sizeof(stages[0]);
+    for (size_t i = 0; i < *count; i++)
+        if (strcmp(name, stages[i]) == 0)
+            return true;
+    return false;
+}
+
+static double host_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void begin_stage(struct module *m, const struct module_settings *s, const char *name)
+{
+    if (s->on_stage)
+        s->on_stage(s->user, name, 0, 0);
+    m->stage[m->stage_count++] = (struct module_stage){name, -host_seconds()};
+}
+
+static void end_stage(struct module *m)
+{
+    m->stage[m->stage_count - 1].seconds += host_seconds();
+}
+
+static bool is_dumped(const struct module_settings *s, const char *name)
+{
+    return s->dump_after && s->dump_to &&
+           (strcmp(s->dump_after, name) == 0 || strcmp(s->dump_after, "all") == 0);
+}
+
+static int run_pass(struct graph *g, const struct pass_row *pass, const struct pass_context *c,
+                    struct err *e);
+
+/* bodies of loops, inner ones first; a body that a pass changes is a copy of its own */
+static int run_on_bodies(struct graph *g, const struct pass_row *pass,
+                         const struct pass_context *c, struct err *e)
+{
+    int status = 0;
+
+    for (int i = 0; i < g->node_count && status == 0; i++) {
+        struct graph *body;
+
+        if (g->node[i].op != HLO_WHILE)
+            continue;
+        body = arena_alloc(g->arena, sizeof(*body));
+        graph_copy(g->node[i].called[0], g->arena, body);
+        status = run_pass(body, pass, c, e);
+        graph_freeze(body);
+        g->node[i].called[0] = body;
+    }
+    return status;
+}
+
+static int run_pass(struct graph *g, const struct pass_row *pass, const struct pass_context *c,
+                    struct err *e)
+{
+    struct err inner;
+
+    if (run_on_bodies(g, pass, c, e) || pass->run(g, c, e))
+        return -1;
+    if (graph_verify(g, &inner))
+        return err_set(e, "after pass %s: %.400s", pass->name, inner.msg);
+    return 0;
+}
+
+static int run_passes(struct module *m, const struct module_settings *s, struct err *e)
+{
+    struct pass_context c = {.chip = s->chip, .codegen = s->codegen,
+                             .replica_count = s->replica_count};
+
+    for (size_t i = 0; i < PASS_COUNT; i++) {
+        begin_stage(m, s, passes[i].name);
+        if (run_pass(&m->graph, &passes[i], &c, e))
+            return -1;
+        end_stage(m);
+        if (is_dumped(s, passes[i].name)) {
+            fprintf(s->dump_to, "// after %s\n", passes[i].name);
+            graph_dump(&m->graph, s->dump_to);
+        }
+    }
+    return 0;
+}
+
+static const struct array **arrays_of(struct arena *a, struct value *const *value, int count)
+{
+    const struct array **list = arena_array(a, (size_t)count + 1, sizeof(*list));
+
+    for (int i = 0; i < count; i++)
+        list[i] = value[i] ? &value[i]->array : NULL;
+    return list;
+}
+
+static void keep_results(struct module *m, const struct plan *p, struct arena *a)
+{
+    const struct graph *g = &m->graph;
+
+    m->array = arrays_of(a, p->node, g->node_count);
+    m->parameter = arrays_of(a, p->parameter, g->parameter_count);
+    m->output = arrays_of(a, p->output, g->output_count);
+    m->constant = arena_array(a, (size_t)p->constant_count + 1, sizeof(*m->constant));
+    m->constant_count = p->constant_count;
+    for (int i = 0; i < p->constant_count; i++)
+        m->constant[i] = p->constant[i];
+}
+
+static int place_and_emit(struct module *m, struct plan *p, struct arena *a, struct err *e)
+{
+    const struct module_settings *s = p->settings;
+
+    begin_stage(m, s, "memory");
+    if (plan_steps(p, &m->graph, e))
+        return -1;
+    plan_lifetimes(p);
+    plan_alias_outputs(p, &m->graph);
+    plan_lifetimes(p);
+    if (plan_memory(p, m, e))
+        return -1;
+    keep_results(m, p, a);
+    end_stage(m);
+    if (is_dumped(s, "memory")) {
+        fputs("// after memory\n", s->dump_to);
+        module_dump_graph(m, s->dump_to);
+    }
+    begin_stage(m, s, "kernels");
+    if (module_make_kernels(m, p, a, e))
+        return -1;
+    end_stage(m);
+    begin_stage(m, s, "link");
+    if (module_link(m, s, a, e))
+        return -1;
+    end_stage(m);
+    return 0;
+}
+
+int module_compile(const struct graph *g, const struct module_settings *s, struct arena *a,
+                   struct module *out, struct err *e)
+{
+    struct plan p = {.arena = a, .settings = s};
+    int status;
+
+    memset(out, 0, sizeof(*out));
+    graph_copy(g, a, &out->graph);
+    status = run_passes(out, s, e);
+    graph_freeze(&out->graph);
+    if (status == 0)
+        status = place_and_emit(out, &p, a, e);
+    plan_fini(&p);
+    return status;
+}

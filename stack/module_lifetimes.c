@@ -1,0 +1,148 @@
+/* When buffers hold something, and which may share their place with a parameter. */
+#include "stack/module_impl.h"
+
+#include "stack/simplify.h"
+
+struct buffer *plan_buffer(const struct plan *p, const struct value *v)
+{
+    int at = v->buffer;
+
+    while (p->buffer[at].stands_for >= 0)
+        at = p->buffer[at].stands_for;
+    return &p->buffer[at];
+}
+
+static void touch(struct plan *p, const struct value *v, int step)
+{
+    struct buffer *b = plan_buffer(p, v);
+
+    if (b->first < 0 && b->role != BUFFER_PARAMETER && b->role != BUFFER_CONSTANT)
+        b->first = step;
+    if (b->last < step)
+        b->last = step;
+}
+
+/* what comes from outside a loop is needed until its last round */
+static void stretch(struct plan *p, const struct value *v, int step)
+{
+    struct buffer *b = plan_buffer(p, v);
+
+    for (int i = 0; i < p->step_count; i++) {
+        const struct step *s = &p->step[i];
+
+        if (s->kind == STEP_LOOP_BEGIN && i <= step && step <= s->other && b->first < i &&
+            b->last < s->other)
+            b->last = s->other;
+    }
+}
+
+static bool has_loops(const struct plan *p)
+{
+    for (int i = 0; i < p->step_count; i++)
+        if (p->step[i].kind == STEP_LOOP_BEGIN)
+            return true;
+    return false;
+}
+
+void plan_lifetimes(struct plan *p)
+{
+    for (int i = 0; i < p->buffer_count; i++)
+        p->buffer[i].first = p->buffer[i].last = -1;
+    for (int i = 0; i < p->step_count; i++) {
+        for (int k = 0; k < p->step[i].operand_count; k++)
+            touch(p, p->step[i].operand[k], i);
+        for (int k = 0; k < p->step[i].result_count; k++)
+            touch(p, p->step[i].result[k], i);
+    }
+    if (has_loops(p))
+        for (int i = 0; i < p->step_count; i++)
+            for (int k = 0; k < p->step[i].operand_count; k++)
+                stretch(p, p->step[i].operand[k], i);
+    for (int i = 0; i < p->buffer_count; i++)
+        if (p->buffer[i].role != BUFFER_TEMPORARY && p->buffer[i].role != BUFFER_STATE)
+            p->buffer[i].last = p->step_count;
+}
+
+static int last_reader(const struct plan *p, const struct value *v)
+{
+    int last = -1;
+
+    for (int i = 0; i < p->step_count; i++)
+        for (int k = 0; k < p->step[i].operand_count; k++)
+            if (plan_buffer(p, p->step[i].operand[k]) == plan_buffer(p, v))
+                last = i;
+    return last;
+}
+
+static int first_writer(const struct plan *p, const struct value *v)
+{
+    for (int i = 0; i < p->step_count; i++)
+        for (int k = 0; k < p->step[i].result_count; k++)
+            if (plan_buffer(p, p->step[i].result[k]) == plan_buffer(p, v))
+                return i;
+    return -1;
+}
+
+static int loop_depth(const struct plan *p, int step)
+{
+    int depth = 0;
+
+    for (int i = 0; i < step; i++)
+        depth += p->step[i].kind == STEP_LOOP_BEGIN ? 1 : p->step[i].kind == STEP_LOOP_END ? -1 : 0;
+    return depth;
+}
+
+/* Each element of the results depends on this operand's element at the same place, or on none. */
+static bool is_pointwise(const struct step *s, const struct value *operand)
+{
+    const struct graph *g = s->body;
+    bool *depends = mem_alloc((size_t)g->node_count);
+    bool is_fine = true;
+
+    for (int i = 0; i < g->node_count && is_fine; i++) {
+        const struct graph_node *n = &g->node[i];
+
+        if (n->op == HLO_PARAMETER) {
+            depends[i] = s->operand[n->parameter_index]->buffer == operand->buffer;
+            is_fine = !depends[i] || shape_equal(&n->shape, &operand->array.shape);
+        }
+        for (int k = 0; k < n->operand_count; k++)
+            depends[i] |= depends[n->operand[k]];
+        if (depends[i] && n->op != HLO_PARAMETER)
+            is_fine = simplify_is_elementwise(n->op) &&
+                      shape_same_dims(&n->shape, &operand->array.shape);
+    }
+    mem_free(depends);
+    return is_fine;
+}
+
+static bool may_overwrite(const struct plan *p, const struct value *v, const struct value *old)
+{
+    int writer = first_writer(p, v), reader = last_reader(p, old);
+
+    if (plan_buffer(p, v)->role != BUFFER_OUTPUT || writer < 0 || reader > writer ||
+        plan_buffer(p, v)->bytes != plan_buffer(p, old)->bytes || loop_depth(p, writer) > 0)
+        return false;
+    if (reader < writer)
+        return true;
+    return kernel_kind_of(p->step[writer].body) == kernel_kind_named("loop") &&
+           is_pointwise(&p->step[writer], old);
+}
+
+void plan_alias_outputs(struct plan *p, const struct graph *g)
+{
+    for (int i = 0; i < g->output_count; i++) {
+        int alias = g->output[i].alias_parameter;
+        struct value *v = p->output[i], *old = alias >= 0 ? p->parameter[alias] : NULL;
+
+        if (!old || v == old)
+            continue;
+        if (may_overwrite(p, v, old)) {
+            p->buffer[v->buffer].stands_for = old->buffer;
+        } else {
+            plan_buffer(p, v)->role = BUFFER_TEMPORARY;
+            plan_add_copy(p, v, old);
+        }
+        p->output[i] = old;
+    }
+}

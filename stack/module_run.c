@@ -1,0 +1,42 @@
+#include "stack/module_run.h"
+
+static int write_array(const struct array *a, struct machine *machine, int core,
+                       const void *dense, struct err *e)
+{
+    void *tiles = mem_alloc((size_t)a->bytes);
+    int status;
+
+    array_pack(a, dense, tiles);
+    status = machine_hbm_write(machine, core, a->address, tiles, a->bytes, e);
+    mem_free(tiles);
+    return status;
+}
+
+int module_load(const struct module *m, struct machine *machine, int core, struct err *e)
+{
+    if (machine_load(machine, core, &m->linked[0].program, e))
+        return -1;
+    for (int i = 0; i < m->constant_count && machine_mode(machine) != MODE_TIMING; i++)
+        if (write_array(m->constant[i].array, machine, core, m->constant[i].literal, e))
+            return -1;
+    return 0;
+}
+
+int module_write(const struct module *m, struct machine *machine, int core, int parameter,
+                 const void *dense, struct err *e)
+{
+    return write_array(m->parameter[parameter], machine, core, dense, e);
+}
+
+int module_read(const struct module *m, struct machine *machine, int core, int output,
+                void *dense, struct err *e)
+{
+    const struct array *a = m->output[output];
+    void *tiles = mem_alloc((size_t)a->bytes);
+    int status = machine_hbm_read(machine, core, a->address, tiles, a->bytes, e);
+
+    if (status == 0)
+        array_unpack(a, tiles, dense);
+    mem_free(tiles);
+    return status;
+}

@@ -1,0 +1,18 @@
+/*
+ * A compiled module on a machine: programs and literals into a core, inputs in, outputs out.
+ *
+ * Values are dense row-major elements of 4 bytes, as the interpreter's
+ * (stack/interp.h). In timing mode nothing is written: there are no values.
+ */
+#ifndef STACK_MODULE_RUN_H
+#define STACK_MODULE_RUN_H
+#include "sim/machine.h"
+#include "stack/module.h"
+
+/* loads the program of core 0 into `core` and writes the literals into its HBM */
+int module_load(const struct module *m, struct machine *machine, int core, struct err *e);
+int module_write(const struct module *m, struct machine *machine, int core, int parameter,
+                 const void *dense, struct err *e);
+int module_read(const struct module *m, struct machine *machine, int core, int output,
+                void *dense, struct err *e);
+#endif

@@ -1,0 +1,274 @@
+/* The steps of a launch: kernels in the order of the nodes, loops around them. */
+#include "stack/module_impl.h"
+
+#include "stack/bitcast.h"
+#include "stack/rewrite.h"
+
+#include <string.h>
+
+static int new_buffer(struct plan *p, enum buffer_role role, int64_t bytes)
+{
+    p->buffer = mem_grow(p->buffer, &p->buffer_capacity, (size_t)p->buffer_count + 1,
+                         sizeof(*p->buffer));
+    p->buffer[p->buffer_count] = (struct buffer){
+        .role = role, .bytes = bytes, .first = -1, .last = -1, .stands_for = -1,
+        .must_stay = role != BUFFER_TEMPORARY};
+    return p->buffer_count++;
+}
+
+/* buffer -1: one of its own */
+static struct value *new_value(struct plan *p, const char *name, const struct shape *shape,
+                               enum buffer_role role, int buffer)
+{
+    struct value *v = arena_alloc(p->arena, sizeof(*v));
+
+    array_init(&v->array, name, shape, NULL);
+    v->buffer = buffer >= 0 ? buffer : new_buffer(p, role, v->array.bytes);
+    p->value = mem_grow(p->value, &p->value_capacity, (size_t)p->value_count + 1,
+                        sizeof(*p->value));
+    p->value[p->value_count++] = v;
+    return v;
+}
+
+static struct step *add_step(struct plan *p, struct step s)
+{
+    p->step = mem_grow(p->step, &p->step_capacity, (size_t)p->step_count + 1, sizeof(*p->step));
+    p->step[p->step_count] = s;
+    return &p->step[p->step_count++];
+}
+
+static struct value **values(struct plan *p, int count)
+{
+    return arena_array(p->arena, (size_t)count + 1, sizeof(struct value *));
+}
+
+void plan_add_copy(struct plan *p, struct value *from, struct value *to)
+{
+    struct graph *body = arena_alloc(p->arena, sizeof(*body));
+    struct value **operand = values(p, 1), **result = values(p, 1);
+    int x;
+
+    graph_init(body, p->arena, "copy");
+    x = graph_parameter(body, from->array.shape, "x");
+    graph_output(body, graph_unary(body, HLO_COPY, x), "copy", -1);
+    graph_freeze(body);
+    operand[0] = from;
+    result[0] = to;
+    add_step(p, (struct step){
+        .kind = STEP_KERNEL, .body = body, .source = "",
+        .name = arena_printf(p->arena, "copy.%s", to->array.name),
+        .operand = operand, .result = result, .operand_count = 1, .result_count = 1});
+}
+
+/* values of a node's results, by number */
+struct walk {
+    struct plan *plan;
+    const struct graph *g;
+    struct value **node;
+    struct value ***element;            /* of nodes with several results */
+};
+
+static int walk(struct plan *p, const struct graph *g, struct value **parameter,
+                struct value **node, struct err *e);
+
+static void add_kernel(struct walk *w, int node)
+{
+    const struct graph_node *n = &w->g->node[node];
+    struct plan *p = w->plan;
+    struct step s = {.kind = STEP_KERNEL, .name = n->name, .source = n->source,
+                     .operand_count = n->operand_count,
+                     .result_count = n->tuple_count ? n->tuple_count : 1};
+    struct graph *body;
+
+    s.operand = values(p, s.operand_count);
+    s.result = values(p, s.result_count);
+    for (int k = 0; k < n->operand_count; k++)
+        s.operand[k] = w->node[n->operand[k]];
+    for (int k = 0; k < s.result_count; k++)
+        s.result[k] = new_value(p, n->name, n->tuple_count ? &n->tuple[k] : &n->shape,
+                                BUFFER_TEMPORARY, -1);
+    if (n->tuple_count)
+        w->element[node] = s.result;
+    else
+        w->node[node] = s.result[0];
+    if (n->op == HLO_FUSION) {
+        s.body = n->called[0];
+    } else {
+        body = kernel_body_of(w->g, node, p->arena);
+        graph_freeze(body);
+        s.body = body;
+    }
+    add_step(p, s);
+}
+
+static struct value *keep_literal(struct plan *p, const struct graph_node *n)
+{
+    struct value *v = new_value(p, n->name, &n->shape, BUFFER_CONSTANT, -1);
+
+    p->constant = mem_grow(p->constant, &p->constant_capacity, (size_t)p->constant_count + 1,
+                           sizeof(*p->constant));
+    p->constant[p->constant_count++] = (struct module_constant){&v->array, n->literal};
+    return v;
+}
+
+/*
+ * What a body makes goes back to where its parameters lie. A parameter that
+ * becomes another one is saved first.
+ */
+static void close_loop(struct plan *p, const struct graph *body, struct value **inside,
+                       struct value **state)
+{
+    int count = body->output_count;
+    struct value **from = values(p, count);
+
+    for (int k = 0; k < count; k++) {
+        int node = body->output[k].node;
+
+        from[k] = inside[node];
+        if (from[k]->buffer == state[k]->buffer)
+            from[k] = NULL;             /* unchanged */
+        else if (p->buffer[from[k]->buffer].role == BUFFER_STATE) {
+            struct value *saved = new_value(p, from[k]->array.name, &from[k]->array.shape,
+                                            BUFFER_TEMPORARY, -1);
+
+            plan_add_copy(p, from[k], saved);
+            from[k] = saved;
+        }
+    }
+    for (int k = 0; k < count; k++)
+        if (from[k])
+            plan_add_copy(p, from[k], state[k]);
+}
+
+static int add_while(struct walk *w, int node, struct err *e)
+{
+    const struct graph_node *n = &w->g->node[node];
+    struct plan *p = w->plan;
+    const struct graph *body = n->called[0];
+    struct value **inside = values(p, body->node_count), **state = values(p, n->operand_count);
+    int begin, count = n->operand_count;
+
+    for (int k = 0; k < count; k++) {
+        struct value *from = w->node[n->operand[k]];
+
+        state[k] = new_value(p, arena_printf(p->arena, "%s.state.%d", n->name, k),
+                             &from->array.shape, BUFFER_STATE, -1);
+        plan_add_copy(p, from, state[k]);
+    }
+    if (n->tuple_count)
+        w->element[node] = state;
+    else
+        w->node[node] = state[0];
+    if (n->count == 0)
+        return 0;
+    begin = p->step_count;
+    add_step(p, (struct step){.kind = STEP_LOOP_BEGIN, .name = n->name, .source = n->source,
+                              .count = n->count});
+    if (walk(p, body, state, inside, e))
+        return -1;
+    close_loop(p, body, inside, state);
+    p->step[begin].other = p->step_count;
+    add_step(p, (struct step){.kind = STEP_LOOP_END, .name = n->name, .source = n->source,
+                              .other = begin});
+    return 0;
+}
+
+static int visit(struct walk *w, int node, struct err *e)
+{
+    const struct graph_node *n = &w->g->node[node];
+    struct plan *p = w->plan;
+
+    switch (n->op) {
+    case HLO_PARAMETER:
+        return 0;
+    case HLO_TUPLE:
+        w->element[node] = values(p, n->operand_count);
+        for (int k = 0; k < n->operand_count; k++)
+            w->element[node][k] = w->node[n->operand[k]];
+        return 0;
+    case HLO_GET_TUPLE_ELEMENT:
+        w->node[node] = w->element[n->operand[0]][n->dim];
+        return 0;
+    case HLO_WHILE:
+        return add_while(w, node, e);
+    case HLO_ALL_REDUCE:
+        return err_set(e, "%s: all-reduces between replicas are not compiled here", n->name);
+    case HLO_RESHAPE:
+        if (!array_is_bitcast(&w->g->node[n->operand[0]].shape, &n->shape))
+            break;
+        w->node[node] = new_value(p, n->name, &n->shape, BUFFER_TEMPORARY,
+                                  w->node[n->operand[0]]->buffer);
+        return 0;
+    case HLO_CONSTANT:
+        if (!n->literal)
+            break;
+        w->node[node] = keep_literal(p, n);
+        return 0;
+    default:
+        break;
+    }
+    add_kernel(w, node);
+    return 0;
+}
+
+static int walk(struct plan *p, const struct graph *g, struct value **parameter,
+                struct value **node, struct err *e)
+{
+    struct walk w = {.plan = p, .g = g, .node = node};
+
+    w.element = arena_array(p->arena, (size_t)g->node_count + 1, sizeof(*w.element));
+    for (int i = 0; i < g->parameter_count; i++)
+        node[g->parameter[i]] = parameter[i];
+    for (int i = 0; i < g->node_count; i++)
+        if (visit(&w, i, e))
+            return -1;
+    return 0;
+}
+
+/* Outputs that are parameters, literals, loops' states or other outputs get a copy of their own. */
+static void set_outputs(struct plan *p, const struct graph *g)
+{
+    for (int i = 0; i < g->output_count; i++) {
+        struct value *v = p->node[g->output[i].node];
+        int alias = g->output[i].alias_parameter;
+        struct value *own;
+
+        if (alias >= 0 && v->buffer == p->parameter[alias]->buffer) {
+            p->output[i] = p->parameter[alias];
+            continue;
+        }
+        if (p->buffer[v->buffer].role == BUFFER_TEMPORARY) {
+            p->buffer[v->buffer].role = BUFFER_OUTPUT;
+            p->buffer[v->buffer].must_stay = true;
+            p->output[i] = v;
+            continue;
+        }
+        own = new_value(p, g->output[i].name, &v->array.shape, BUFFER_OUTPUT, -1);
+        plan_add_copy(p, v, own);
+        p->output[i] = own;
+    }
+}
+
+int plan_steps(struct plan *p, const struct graph *g, struct err *e)
+{
+    p->parameter = values(p, g->parameter_count);
+    p->output = values(p, g->output_count);
+    p->node = values(p, g->node_count);
+    for (int i = 0; i < g->parameter_count; i++) {
+        const struct graph_node *n = &g->node[g->parameter[i]];
+
+        p->parameter[i] = new_value(p, n->name, &n->shape, BUFFER_PARAMETER, -1);
+    }
+    if (walk(p, g, p->parameter, p->node, e))
+        return -1;
+    set_outputs(p, g);
+    return 0;
+}
+
+void plan_fini(struct plan *p)
+{
+    mem_free(p->step);
+    mem_free(p->buffer);
+    mem_free(p->value);
+    mem_free(p->constant);
+}

@@ -1,0 +1,277 @@
+/*
+ * Which nodes share a kernel.
+ *
+ * Nodes are visited from the last to the first. A node all of whose readers are
+ * in one group joins it, if a kernel makes the larger group; one that costs
+ * little and reads at most one array is computed again in each reader's group;
+ * any other begins a group of its own. So a group has one root at first, and
+ * nothing can wait in a circle. Then groups that read the same arrays are
+ * merged (stack/fusion_merge.c).
+ *
+ * What a kernel takes is asked of it; here is only what pays:
+ *   - elementwise work goes behind the product or window that makes its
+ *     operand rather than before one that reads it;
+ *   - work on a smaller array that is spread over a larger one stays apart, as
+ *     it would be done over and over, unless it is of one element.
+ */
+#include "stack/fusion.h"
+
+#include "stack/bitcast.h"
+
+#define CHEAP_OPS_MAX 8                 /* a chain computed again is no longer than this */
+
+static void find_users(struct fusion *f)
+{
+    const struct graph *g = f->g;
+
+    for (int i = 0; i < g->node_count; i++)
+        for (int k = 0; k < g->node[i].operand_count; k++)
+            f->node[g->node[i].operand[k]].user_count++;
+    for (int i = 0; i < g->node_count; i++) {
+        f->node[i].user = arena_array(&f->arena, (size_t)f->node[i].user_count, sizeof(int));
+        f->node[i].user_count = 0;
+        f->node[i].home = -1;
+    }
+    for (int i = 0; i < g->node_count; i++)
+        for (int k = 0; k < g->node[i].operand_count; k++) {
+            struct fusion_node *x = &f->node[g->node[i].operand[k]];
+
+            x->user[x->user_count++] = i;
+        }
+    for (int i = 0; i < g->output_count; i++)
+        f->is_output[g->output[i].node] = true;
+}
+
+static bool costs_nothing(const struct graph *g, const struct graph_node *n)
+{
+    switch (n->op) {
+    case HLO_PARAMETER:
+    case HLO_TUPLE:
+    case HLO_GET_TUPLE_ELEMENT:
+    case HLO_WHILE:
+    case HLO_FUSION:
+    case HLO_ALL_REDUCE:
+        return true;
+    case HLO_CONSTANT:
+        return n->literal != NULL;
+    case HLO_RESHAPE:
+        return array_is_bitcast(&g->node[n->operand[0]].shape, &n->shape);
+    default:
+        return false;
+    }
+}
+
+/* elementwise, of a value that a hero makes and nobody else reads */
+static bool follows_hero(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    for (int k = 0; k < n->operand_count; k++) {
+        int a = n->operand[k];
+        const struct graph_node *operand = &f->g->node[a];
+
+        if (!f->is_free[a] && f->node[a].user_count == 1 && !f->is_output[a] &&
+            (fusion_is_hero(operand) || f->behind_hero[a]) &&
+            shape_same_dims(&operand->shape, &n->shape))
+            return true;
+    }
+    return false;
+}
+
+/* an operation whose value is needed once per element of a smaller array */
+static bool would_repeat(const struct fusion *f, const struct fusion_group *p, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+    int64_t elems = shape_elems(&n->shape);
+
+    return graph_op_kind(n->op) != KIND_SOURCE && n->op != HLO_BROADCAST &&
+           n->op != HLO_CONVERT && n->op != HLO_REDUCE && !fusion_is_hero(n) && elems > 1 &&
+           elems * 8 <= p->elems;
+}
+
+static bool try_join(struct fusion *f, int group, int node)
+{
+    struct fusion_group *p = &f->group[group];
+    const struct graph_node *n = &f->g->node[node];
+
+    if (fusion_has(p, node))
+        return true;
+    if (f->is_free[node] || (fusion_is_hero(n) && p->has_hero) || would_repeat(f, p, node) ||
+        (p->has_hero && f->behind_hero[node]))
+        return false;
+    fusion_insert(f, p, node);
+    if (fusion_is_taken(f, p))
+        return true;
+    fusion_remove(f, p, node);
+    return false;
+}
+
+/* groups of all readers; -1 if one of them is in none, or too many */
+static int groups_of_users(const struct fusion *f, int node, int *list, int max)
+{
+    int count = 0;
+
+    for (int i = 0; i < f->node[node].user_count; i++) {
+        const struct fusion_node *user = &f->node[f->node[node].user[i]];
+
+        if (user->in_count == 0)
+            return -1;
+        for (int k = 0; k < user->in_count; k++) {
+            bool is_new = true;
+
+            for (int j = 0; j < count; j++)
+                is_new &= list[j] != user->in[k];
+            if (is_new && count == max)
+                return -1;
+            if (is_new)
+                list[count++] = user->in[k];
+        }
+    }
+    return count;
+}
+
+static bool is_expensive(const struct graph_node *n)
+{
+    switch (n->op) {
+    case HLO_EXP: case HLO_EXPM1: case HLO_LOG: case HLO_LOG1P: case HLO_TANH: case HLO_LOGISTIC:
+    case HLO_ERF: case HLO_SINE: case HLO_COSINE: case HLO_TAN: case HLO_POWER: case HLO_ATAN2:
+    case HLO_CBRT: case HLO_DIVIDE: case HLO_REMAINDER: case HLO_RNG_BITS: case HLO_SQRT:
+    case HLO_RSQRT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Reads at most one array of its own size, and is done in few operations. */
+static bool is_cheap(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+    int64_t elems = shape_elems(&n->shape);
+    int large = 0;
+
+    if (!fusion_is_simple(n) || is_expensive(n))
+        return false;
+    for (int k = 0; k < n->operand_count; k++)
+        large += shape_elems(&f->g->node[n->operand[k]].shape) * 8 > elems &&
+                 !(f->g->node[n->operand[k]].op == HLO_BROADCAST);
+    return large <= 1;
+}
+
+/* of what is computed again, all of it: a chain of cheap nodes must not grow without end */
+static int source_depth(const struct fusion *f, int node)
+{
+    int depth = 0;
+
+    while (depth <= CHEAP_OPS_MAX && f->g->node[node].operand_count == 1 &&
+           fusion_is_simple(&f->g->node[node])) {
+        node = f->g->node[node].operand[0];
+        depth++;
+    }
+    return depth;
+}
+
+static int new_group(struct fusion *f, int node)
+{
+    struct fusion_group *p = &f->group[f->group_count];
+
+    fusion_insert(f, p, node);
+    f->node[node].home = f->group_count;
+    return f->group_count++;
+}
+
+/* constants and the like cost nothing again, even where the value is stored for others, too */
+static bool join_all(struct fusion *f, int node, const int *list, int count)
+{
+    int joined = 0;
+
+    while (joined < count && try_join(f, list[joined], node))
+        joined++;
+    if (joined == count)
+        return true;
+    while (joined-- > 0)
+        fusion_remove(f, &f->group[list[joined]], node);
+    return false;
+}
+
+static bool is_source(const struct graph_node *n)
+{
+    return n->op == HLO_CONSTANT || n->op == HLO_IOTA || n->op == HLO_BROADCAST;
+}
+
+/* of a source that is stored for somebody: those groups that can make it themselves, do */
+static void join_some(struct fusion *f, int node)
+{
+    for (int i = 0; i < f->node[node].user_count; i++) {
+        const struct fusion_node *user = &f->node[f->node[node].user[i]];
+
+        for (int k = 0; k < user->in_count; k++)
+            try_join(f, user->in[k], node);
+    }
+}
+
+#define USER_GROUPS_MAX 64
+
+static void visit(struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+    int list[USER_GROUPS_MAX], count;
+
+    if (f->is_free[node])
+        return;
+    count = f->is_output[node] ? -1 : groups_of_users(f, node, list, USER_GROUPS_MAX);
+    if (count == 0)
+        return;                         /* nobody needs it */
+    if (count == 1 && try_join(f, list[0], node)) {
+        f->node[node].home = list[0];
+        return;
+    }
+    if (count > 1 && is_cheap(f, node) && source_depth(f, node) <= CHEAP_OPS_MAX &&
+        join_all(f, node, list, count)) {
+        f->node[node].home = list[0];
+        return;
+    }
+    if (is_source(n))
+        join_some(f, node);
+    new_group(f, node);
+}
+
+static void init(struct fusion *f, struct graph *g)
+{
+    size_t count = (size_t)g->node_count;
+
+    arena_init(&f->arena);
+    f->g = g;
+    f->node = arena_array(&f->arena, count, sizeof(*f->node));
+    f->is_output = arena_array(&f->arena, count, sizeof(bool));
+    f->is_free = arena_array(&f->arena, count, sizeof(bool));
+    f->behind_hero = arena_array(&f->arena, count, sizeof(bool));
+    f->group = mem_alloc(count * sizeof(*f->group));
+    find_users(f);
+    for (int i = 0; i < g->node_count; i++)
+        f->is_free[i] = costs_nothing(g, &g->node[i]);
+    for (int i = 0; i < g->node_count; i++)
+        f->behind_hero[i] = fusion_is_simple(&g->node[i]) && follows_hero(f, i);
+}
+
+static void fini(struct fusion *f)
+{
+    for (int i = 0; i < f->group_count; i++)
+        mem_free(f->group[i].member);
+    mem_free(f->group);
+    arena_fini(&f->arena);
+}
+
+int pass_fuse(struct graph *g, const struct pass_context *c, struct err *e)
+{
+    struct fusion f = {.context = c};
+
+    (void)e;
+    init(&f, g);
+    for (int i = g->node_count - 1; i >= 0; i--)
+        visit(&f, i);
+    fusion_merge_groups(&f);
+    fusion_emit(&f);
+    fini(&f);
+    return 0;
+}
