@@ -1,5 +1,5 @@
 /*
- * Groups of nodes that become one kernel: private to pass_fuse.c and fusion_*.c.
+ * Groups of nodes that become one kernel: private to pass_fusion.c and fusion_*.c.
  *
  * A group has one or more *roots*, members whose values others need. A node of
  * no group (is_free) costs nothing by itself: parameters, literals, tuples,

@@ -188,21 +188,27 @@ bool fusion_make_body(const struct fusion *f, const struct fusion_group *p, stru
     return fits;
 }
 
+static bool takes(const struct pass_context *c, const struct graph *body)
+{
+    const struct kernel_kind *kind = c->takes ? NULL : kernel_kind_of(body);
+    struct err e;
+
+    if (c->takes)
+        return c->takes(body, c->chip, &e) == 0;
+    return kind && kind->takes(body, c->chip, &e) == 0;
+}
+
 bool fusion_is_taken(const struct fusion *f, const struct fusion_group *p)
 {
-    const struct kernel_kind *kind;
     struct fusion_body body;
     struct arena a;
     bool is_taken = false;
-    struct err e;
 
     if (p->member_count > FUSION_NODES_MAX)
         return false;
     arena_init(&a);
-    if (fusion_make_body(f, p, &a, &body) && body.root_count > 0) {
-        kind = kernel_kind_of(body.graph);
-        is_taken = kind && kind->takes(body.graph, f->context->chip, &e) == 0;
-    }
+    if (fusion_make_body(f, p, &a, &body) && body.root_count > 0)
+        is_taken = takes(f->context, body.graph);
     arena_fini(&a);
     return is_taken;
 }

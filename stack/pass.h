@@ -13,6 +13,8 @@ struct pass_context {
     const struct chip *chip;
     enum codegen codegen;
     int replica_count;
+    /* whether some kernel makes a body, for pass_fusion; NULL: what the kinds of kernels say */
+    int (*takes)(const struct graph *body, const struct chip *chip, struct err *e);
 };
 
 #define PASS(name, function, text) \

@@ -43,6 +43,17 @@ static int count_of(const struct graph *g, enum graph_op op)
     return count;
 }
 
+/* in fusions, too */
+static int count_all(const struct graph *g, enum graph_op op)
+{
+    int count = count_of(g, op);
+
+    for (int i = 0; i < g->node_count; i++)
+        if (g->node[i].op == HLO_FUSION)
+            count += count_all(g->node[i].called[0], op);
+    return count;
+}
+
 static void *some_values(const struct shape *s, uint64_t seed)
 {
     float *x = arena_array(&arena, (size_t)shape_elems(s), 4);
@@ -81,11 +92,32 @@ static void compare(const struct shape *s, const void *got, const void *want)
     }
 }
 
+/* a kernel that makes everything of one product or move at most */
+static int take_all(const struct graph *body, const struct chip *chip, struct err *e)
+{
+    (void)body;
+    (void)chip;
+    (void)e;
+    return 0;
+}
+
+/* elementwise and reductions only, and few of them */
+static int take_loops(const struct graph *body, const struct chip *chip, struct err *e)
+{
+    (void)chip;
+    for (int i = 0; i < body->node_count; i++)
+        if (graph_op_kind(body->node[i].op) == KIND_DOT || body->node_count > 9)
+            return err_set(e, "no");
+    return 0;
+}
+
+static int (*kernel_takes)(const struct graph *, const struct chip *, struct err *) = take_all;
+
 /* runs the pass; the graph computes what it computed before */
 static void run_pass(int (*pass)(struct graph *, const struct pass_context *, struct err *))
 {
     struct interp_value before[64], after[64];
-    struct pass_context c = {.replica_count = 1};
+    struct pass_context c = {.replica_count = 1, .takes = kernel_takes};
     struct err e;
 
     evaluate(&graph, before);
@@ -277,6 +309,89 @@ TEST(bf16_arithmetic_is_done_in_f32)
                 assert_int_equal(graph.node[graph.node[i].operand[k]].shape.dtype, DTYPE_F32);
 }
 
+TEST(a_chain_becomes_one_kernel)
+{
+    int x = graph_parameter(&graph, F32(16, 40), "x"), y = x;
+
+    for (int i = 0; i < 5; i++)
+        y = graph_unary(&graph, HLO_TANH, graph_binary(&graph, HLO_ADD, y, x));
+    graph_output(&graph, y, "y", -1);
+    run_pass(pass_fusion);
+    assert_int_equal(graph.node_count, 2);
+    assert_int_equal(result_node()->op, HLO_FUSION);
+}
+
+TEST(sums_of_the_same_array_share_a_kernel)
+{
+    int x = graph_parameter(&graph, F32(16, 40), "x");
+    int square = graph_binary(&graph, HLO_MULTIPLY, x, x);
+
+    graph_output(&graph, graph_reduce(&graph, REDUCE_ADD, x, 1), "sum", -1);
+    graph_output(&graph, graph_reduce(&graph, REDUCE_ADD, square, 1), "squares", -1);
+    run_pass(pass_fusion);
+    assert_int_equal(count_of(&graph, HLO_FUSION), 1);
+    assert_int_equal(count_of(&graph, HLO_GET_TUPLE_ELEMENT), 2);
+    assert_int_equal(count_of(&graph, HLO_REDUCE), 0);
+}
+
+TEST(activations_go_behind_the_product_before_them)
+{
+    int x = graph_parameter(&graph, F32(16, 40), "x"), w = graph_parameter(&graph, F32(40, 24), "w");
+    int v = graph_parameter(&graph, F32(24, 8), "v");
+    int y = graph_dot(&graph, x, w, 1, 0, PRECISION_HIGHEST);
+
+    y = graph_unary(&graph, HLO_TANH, graph_unary(&graph, HLO_NEGATE, y));
+    graph_output(&graph, graph_dot(&graph, y, v, 1, 0, PRECISION_HIGHEST), "out", -1);
+    run_pass(pass_fusion);
+    assert_int_equal(count_of(&graph, HLO_FUSION), 1);
+    assert_int_equal(result_node()->op, HLO_DOT);
+}
+
+TEST(cheap_values_are_made_again_and_costly_ones_stored)
+{
+    int x = graph_parameter(&graph, F32(16, 40), "x"), w = graph_parameter(&graph, F32(40, 24), "w");
+    int cheap = graph_unary(&graph, HLO_NEGATE, x), costly = graph_unary(&graph, HLO_EXP, x);
+
+    for (int i = 0; i < 2; i++) {
+        int turned = graph_transpose(&graph, i ? cheap : costly, DIMS(1, 0));
+
+        graph_output(&graph, graph_dot(&graph, i ? cheap : costly, w, 1, 0, PRECISION_HIGHEST),
+                     "product", -1);
+        graph_output(&graph, turned, "turned", -1);
+    }
+    run_pass(pass_fusion);
+    assert_int_equal(count_of(&graph, HLO_NEGATE), 0);
+    assert_int_equal(count_all(&graph, HLO_NEGATE), 2);
+    assert_int_equal(count_all(&graph, HLO_EXP), 1);
+}
+
+/* x -> sum -> x - sum -> product: the sum cannot be in the kernel of what reads x - sum twice */
+TEST(nothing_waits_in_a_circle)
+{
+    int x = graph_parameter(&graph, F32(16, 16), "x");
+    int y = graph_unary(&graph, HLO_EXP, x), d = graph_dot(&graph, y, x, 1, 0, PRECISION_HIGHEST);
+
+    graph_output(&graph, graph_binary(&graph, HLO_ADD, d, y), "out", -1);
+    graph_output(&graph, y, "y", -1);
+    run_pass(pass_fusion);
+    run_pass(pass_excess);
+}
+
+TEST(rounding_inside_a_kernel_disappears)
+{
+    struct shape half = shape_make(DTYPE_BF16, 2, (int64_t[]){9, 5});
+    int x = graph_parameter(&graph, half, "x"), y = x;
+
+    for (int i = 0; i < 3; i++)
+        y = graph_binary(&graph, HLO_ADD, y, x);
+    graph_output(&graph, y, "y", -1);
+    run_pass(pass_upcast);
+    run_pass(pass_fusion);
+    run_pass(pass_excess);
+    assert_int_equal(result_node()->op, HLO_FUSION);
+    assert_int_equal(count_of(result_node()->called[0], HLO_CONVERT), 2);
+}
+
 TEST(runs_of_dimensions_match)
 {
     struct shape from = F32(2, 3, 1, 20), to = F32(6, 4, 5, 1);
@@ -297,6 +412,10 @@ TEST(random_graphs_stay_the_same)
         random_graph_build(&graph, &r);
         run_pass(pass_simplify);
         run_pass(pass_upcast);
+        kernel_takes = seed % 2 ? take_all : take_loops;
+        run_pass(pass_fusion);
+        run_pass(pass_excess);
+        kernel_takes = take_all;
         teardown(NULL);
         setup(NULL);
     }
@@ -321,6 +440,12 @@ int main(void)
         RUN(reductions_in_two_steps_are_one),
         RUN(moves_that_change_nothing_disappear),
         RUN(bf16_arithmetic_is_done_in_f32),
+        RUN(a_chain_becomes_one_kernel),
+        RUN(sums_of_the_same_array_share_a_kernel),
+        RUN(activations_go_behind_the_product_before_them),
+        RUN(cheap_values_are_made_again_and_costly_ones_stored),
+        RUN(nothing_waits_in_a_circle),
+        RUN(rounding_inside_a_kernel_disappears),
         RUN(runs_of_dimensions_match),
         RUN(random_graphs_stay_the_same),
     };

@@ -262,7 +262,7 @@ static void fini(struct fusion *f)
     arena_fini(&f->arena);
 }
 
-int pass_fuse(struct graph *g, const struct pass_context *c, struct err *e)
+int pass_fusion(struct graph *g, const struct pass_context *c, struct err *e)
 {
     struct fusion f = {.context = c};
 
