@@ -1,4 +1,5 @@
 /* systole check: holds the simulator against references. */
+#include "cli/check.h"
 #include "cli/cli.h"
 
 #include "base/outfile.h"
@@ -396,6 +397,8 @@ static const struct {
 } checks[] = {
     {"numerics", "systole check numerics", "bits and errors of every kind of arithmetic",
      run_numerics},
+    {"hardware", "systole check hardware", "times of operations measured on real TPUs",
+     check_run_hardware},
 };
 
 static void print_checks(FILE *to)

@@ -1,0 +1,5 @@
+/* The checks of systole check that have a file of their own. argv[0] names the check. */
+#ifndef CLI_CHECK_H
+#define CLI_CHECK_H
+int check_run_hardware(int argc, char **argv);
+#endif

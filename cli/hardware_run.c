@@ -1,0 +1,100 @@
+/*
+ * One measured row on the simulator.
+ */
+#include "cli/hardware.h"
+
+#include "sim/machine.h"
+#include "stack/gemm.h"
+#include "stack/module.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CHAIN_LENGTH = 8 };
+/* the closed form that rows are held against: a roofline at these shares of the peaks, and a constant */
+static const double flops_share = 0.85, hbm_share = 0.855, constant_us = 2.5;
+
+/* a core's even share of its chip's memory */
+static double core_gbps(const struct chip *chip)
+{
+    return chip_hbm_peak_bytes_per_second(chip) * 1e-9 / (double)chip->chip_cores;
+}
+
+double hardware_baseline_us(const struct hardware_row *row, const struct chip *chip)
+{
+    double peak = 2.0 * (double)gemm_peak_per_cycle(chip) * (double)chip->chip_clock_mhz;
+    double gbps = core_gbps(chip);
+    double flops_us = row->flops / (flops_share * peak), bytes_us = row->bytes / (hbm_share * gbps * 1e3);
+    double extra_us = row->time == TIME_HOST ? (double)chip->host_dispatch_us : 0;
+
+    return fmax(flops_us, bytes_us) + constant_us + extra_us;
+}
+
+/* what a measurement counts beside the kernels */
+static double around_us(const struct hardware_row *row, const struct chip *chip)
+{
+    double us = 0;
+
+    if (row->time >= TIME_DEVICE)
+        us += (double)chip->launch_program_ns * 1e-3;
+    if (row->time >= TIME_HOST)
+        us += (double)chip->host_dispatch_us;
+    return us;
+}
+
+/* cycles of the program on core 0 of one chip, in timing mode */
+static int run_program(const struct isa_program *program, const struct slice *slice,
+                       const struct chip *chip, int64_t *cycles, struct err *e)
+{
+    struct machine_options options = {.mode = MODE_TIMING, .thread_count = 1};
+    struct machine *m = machine_create(slice, chip, &options, e);
+    int status;
+
+    if (!m)
+        return -1;
+    status = machine_load(m, 0, program, e) || machine_run(m, e) ? -1 : 0;
+    *cycles = machine_cycles(m);
+    machine_destroy(m);
+    return status;
+}
+
+static int simulate_graph(const struct graph *g, const struct slice *slice,
+                          const struct chip *chip, enum codegen codegen, int64_t *cycles,
+                          int *kernel_count, struct err *e)
+{
+    struct module_settings s = {.chip = chip, .codegen = codegen, .replica_count = 1,
+                                .megacore = 1};
+    struct module module;
+    struct arena a;
+    int status;
+
+    arena_init(&a);
+    status = module_compile(g, &s, &a, &module, e);
+    if (status == 0) {
+        *kernel_count = module.kernel_count;
+        status = run_program(&module.linked[0].program, slice, chip, cycles, e);
+    }
+    arena_fini(&a);
+    return status;
+}
+
+void hardware_simulate(struct hardware_row *row, const struct slice *slice,
+                       const struct chip *chip, enum codegen codegen)
+{
+    int64_t cycles = 0;
+    struct err e;
+
+    row->baseline_us = hardware_baseline_us(row, chip);
+    if (row->work == WORK_NONE)
+        return;
+    if (row->work != WORK_GRAPH) {
+        row->why_not = "no kernel for it yet";
+        return;
+    }
+    if (simulate_graph(row->graph, slice, chip, codegen, &cycles, &row->kernel_count, &e)) {
+        row->error = strdup(e.msg);
+        return;
+    }
+    row->simulated_us[codegen] = (double)cycles / (double)chip->chip_clock_mhz +
+                                 around_us(row, chip);
+}
