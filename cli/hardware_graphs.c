@@ -95,7 +95,7 @@ static int layer_norm(struct graph *g, int a, int gain, int bias)
 
 static int parameter(struct graph *g, struct shape shape, const char *name)
 {
-    return graph_parameter(g, shape, name);
+    return graph_parameter(g, shape, arena_printf(g->arena, "%s.%d", name, g->parameter_count));
 }
 
 static int vector(struct graph *g, int64_t length, const char *name)

@@ -15,9 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS_MAX = 64, EXTRA_OPS_MAX = 64 };
+enum { ARRAYS_MAX = 64, EXTRA_OPS_MAX = 64, PRODUCT_RANK_MAX = 5 };
 static const double small_share = 0.01;         /* of all bytes: too little to matter */
-static const double flops_tolerance = 0.12;     /* elementwise work beside a product's */
+/* elementwise work beside a product's: this share of it, or so many operations per element */
+static const double flops_tolerance = 0.12, beside_max = 32;
 
 struct profile_array { struct shape shape; double bytes; };
 
@@ -67,6 +68,21 @@ static int read_numbers(const char **at, char end, int64_t *to)
     return count;
 }
 
+/* dimensions of size 1 say nothing here; false: one of size 0 */
+static bool drop_ones(struct shape *s)
+{
+    int kept = 0;
+
+    for (int i = 0; i < s->rank; i++) {
+        if (s->dim[i] < 1)
+            return false;
+        if (s->dim[i] > 1)
+            s->dim[kept++] = s->dim[i];
+    }
+    s->rank = kept;
+    return true;
+}
+
 /* "f32[64,128]{1,0:T(8,128)}", dimensions as they lie in memory */
 static bool read_array(const char **at, struct profile_array *to)
 {
@@ -88,9 +104,8 @@ static bool read_array(const char **at, struct profile_array *to)
             return false;
         to->shape.dim[rank - 1 - i] = dim[ordered ? order[i] : rank - 1 - i];
     }
-    for (int i = 0; i < rank; i++)
-        if (to->shape.dim[i] < 1)
-            return false;
+    if (!drop_ones(&to->shape))
+        return false;
     to->bytes = (double)shape_elems(&to->shape) * array_element_bytes(dtype);
     return true;
 }
@@ -160,6 +175,25 @@ static bool fits(const struct shape *small, const struct shape *large, int *dims
     return true;
 }
 
+/* the same dimensions in any order: layouts of one shape, which a compiler chooses freely */
+static bool same_sizes(const struct shape *a, const struct shape *b)
+{
+    bool used[GRAPH_RANK_MAX] = {false};
+
+    if (a->rank != b->rank)
+        return false;
+    for (int i = 0; i < a->rank; i++) {
+        int at = 0;
+
+        while (at < b->rank && (used[at] || b->dim[at] != a->dim[i]))
+            at++;
+        if (at == b->rank)
+            return false;
+        used[at] = true;
+    }
+    return true;
+}
+
 struct rebuild {
     struct graph *g;
     struct profile_op op;
@@ -183,15 +217,26 @@ static void add_operand(struct rebuild *r, int node)
     }
 }
 
+static int numbered_parameter(struct rebuild *r, const struct profile_array *x, const char *name)
+{
+    return graph_parameter(r->g, x->shape,
+                           arena_printf(r->g->arena, "%s.%d", name, r->g->parameter_count));
+}
+
 /* a parameter like `x`, as f32 over the root's shape; NODE_NONE if it does not fit */
 static int spread_parameter(struct rebuild *r, const struct profile_array *x, const char *name)
 {
+    struct profile_array as_root = *x;
     int dims[GRAPH_RANK_MAX], node;
 
-    if (!fits(&x->shape, &r->root, dims))
+    if (same_sizes(&x->shape, &r->root)) {
+        as_root.shape = r->root;
+        as_root.shape.dtype = x->shape.dtype;
+    } else if (!fits(&x->shape, &r->root, dims)) {
         return NODE_NONE;
-    node = graph_convert(r->g, graph_parameter(r->g, x->shape, name), DTYPE_F32);
-    return shape_same_dims(&x->shape, &r->root) ? node
+    }
+    node = graph_convert(r->g, numbered_parameter(r, &as_root, name), DTYPE_F32);
+    return shape_same_dims(&as_root.shape, &r->root) ? node
                                                 : graph_broadcast(r->g, node, r->root, dims);
 }
 
@@ -209,11 +254,11 @@ static void add_work(struct rebuild *r, double flops)
 static bool add_result(struct rebuild *r, const struct profile_array *x, int number)
 {
     int dims[GRAPH_RANK_MAX], node = r->value;
-    uint32_t mask = (1u << r->root.rank) - 1;
+    uint32_t mask = same_sizes(&x->shape, &r->root) ? 0 : (1u << r->root.rank) - 1;
 
-    if (!fits(&x->shape, &r->root, dims))
+    if (mask && !fits(&x->shape, &r->root, dims))
         return is_small(r, x);
-    for (int i = 0; i < x->shape.rank; i++)
+    for (int i = 0; mask && i < x->shape.rank; i++)
         mask &= ~(1u << dims[i]);
     if (number)                         /* results differ, or one would do for both */
         node = graph_binary(r->g, HLO_MULTIPLY, node, graph_splat(r->g, node, 0.5 + number));
@@ -239,7 +284,7 @@ static const char *rebuild_loop(struct rebuild *r, double flops)
             largest = &r->op.result[i];
     r->root = largest->shape;
     r->root.dtype = DTYPE_F32;
-    if (flops <= 0)
+    if (!(flops > 0))
         return "no FLOPs: it moves data in a way that shapes do not tell";
     for (int i = 0; i < r->op.operand_count; i++) {
         int node = spread_parameter(r, &r->op.operand[i], "x");
@@ -262,49 +307,6 @@ static const char *rebuild_loop(struct rebuild *r, double flops)
 
 struct product { int lhs, rhs, result; struct graph_dot dot; double error; };
 
-/* Dimensions of `a` and `b` that pair off: batch ones also lie in `c`. */
-static bool pair_dims(const struct shape *a, const struct shape *b, const struct shape *c,
-                      struct graph_dot *dot)
-{
-    bool used_b[GRAPH_RANK_MAX] = {false}, used_c[GRAPH_RANK_MAX] = {false};
-
-    memset(dot, 0, sizeof(*dot));
-    for (int i = 0; i < a->rank; i++) {
-        int in_b = -1, in_c = -1;
-
-        for (int k = 0; k < b->rank && in_b < 0; k++)
-            if (!used_b[k] && b->dim[k] == a->dim[i])
-                in_b = k;
-        for (int k = 0; k < c->rank && in_c < 0; k++)
-            if (!used_c[k] && c->dim[k] == a->dim[i])
-                in_c = k;
-        if (in_b < 0 && in_c < 0)
-            return false;
-        if (in_b >= 0 && (in_c < 0 || (c->rank > 2 && i == 0 && in_b == 0 && in_c == 0))) {
-            bool is_batch = in_c >= 0;
-            int at = is_batch ? dot->batch_count++ : dot->contract_count++;
-
-            (is_batch ? dot->lhs_batch : dot->lhs_contract)[at] = i;
-            (is_batch ? dot->rhs_batch : dot->rhs_contract)[at] = in_b;
-            used_b[in_b] = true;
-        }
-        if (in_c >= 0)
-            used_c[in_c] = true;
-    }
-    return dot->contract_count > 0;
-}
-
-/* squares: a dimension of `a` is in both others; contract the last instead */
-static bool pair_square(const struct shape *a, const struct shape *b, struct graph_dot *dot)
-{
-    memset(dot, 0, sizeof(*dot));
-    if (a->rank < 2 || b->rank < 2 || a->dim[a->rank - 1] != b->dim[0])
-        return false;
-    dot->contract_count = 1;
-    dot->lhs_contract[0] = a->rank - 1;
-    return true;
-}
-
 static double product_flops(const struct shape *a, const struct shape *b, const struct graph_dot *d)
 {
     double flops = 2.0 * (double)shape_elems(a) * (double)shape_elems(b);
@@ -316,84 +318,139 @@ static double product_flops(const struct shape *a, const struct shape *b, const 
     return flops;
 }
 
-/* whether batch, free dimensions of `a` and of `b` are those of `c`, in this order */
+/* whether the dimensions of the product are those of `c`, in any order */
 static bool makes(const struct shape *a, const struct shape *b, const struct graph_dot *d,
                   const struct shape *c)
 {
-    bool in_a[GRAPH_RANK_MAX] = {false}, in_b[GRAPH_RANK_MAX] = {false}, same = true;
-    int at = 0;
+    bool gone_a[GRAPH_RANK_MAX] = {false}, gone_b[GRAPH_RANK_MAX] = {false};
+    struct shape made = {.rank = 0};
 
     for (int i = 0; i < d->contract_count; i++)
-        in_a[d->lhs_contract[i]] = in_b[d->rhs_contract[i]] = true;
-    for (int i = 0; i < d->batch_count; i++) {
-        in_a[d->lhs_batch[i]] = in_b[d->rhs_batch[i]] = true;
-        same = same && at < c->rank && c->dim[at++] == a->dim[d->lhs_batch[i]];
-    }
+        gone_a[d->lhs_contract[i]] = gone_b[d->rhs_contract[i]] = true;
+    for (int i = 0; i < d->batch_count; i++)
+        gone_b[d->rhs_batch[i]] = true;
     for (int i = 0; i < a->rank; i++)
-        if (!in_a[i])
-            same = same && at < c->rank && c->dim[at++] == a->dim[i];
-    for (int i = 0; i < b->rank; i++)
-        if (!in_b[i])
-            same = same && at < c->rank && c->dim[at++] == b->dim[i];
-    return same && at == c->rank;
+        if (!gone_a[i])
+            made.dim[made.rank++] = a->dim[i];
+    for (int i = 0; i < b->rank && made.rank < GRAPH_RANK_MAX; i++)
+        if (!gone_b[i])
+            made.dim[made.rank++] = b->dim[i];
+    return same_sizes(&made, c);
 }
 
-static void try_product(const struct rebuild *r, int lhs, int rhs, int result, double flops,
-                        struct product *best)
+/* One way to take the dimensions of `lhs` after another: free, batch, or contracted. */
+struct search {
+    const struct shape *a, *b, *c;
+    double flops;
+    bool used[GRAPH_RANK_MAX];          /* dimensions of b */
+    struct product p, *best;
+};
+
+static void consider(struct search *s)
 {
-    const struct shape *a = &r->op.operand[lhs].shape, *b = &r->op.operand[rhs].shape;
-    const struct shape *c = &r->op.result[result].shape;
+    double product = product_flops(s->a, s->b, &s->p.dot);
+    double beside = (s->flops - product) / (double)shape_elems(s->c);
 
-    for (int way = 0; way < 2; way++) {
-        struct product p = {.lhs = lhs, .rhs = rhs, .result = result};
+    s->p.error = fabs(product / s->flops - 1);
+    if (s->p.dot.contract_count && makes(s->a, s->b, &s->p.dot, s->c) &&
+        (s->p.error < flops_tolerance || (beside > 0 && beside < beside_max)) &&
+        s->p.error < s->best->error)
+        *s->best = s->p;
+}
 
-        if (!(way ? pair_square(a, b, &p.dot) : pair_dims(a, b, c, &p.dot)))
+static void pair(struct search *s, int dim)
+{
+    struct graph_dot *d = &s->p.dot;
+
+    if (dim == s->a->rank) {
+        consider(s);
+        return;
+    }
+    pair(s, dim + 1);
+    for (int i = 0; i < s->b->rank; i++) {
+        if (s->used[i] || s->b->dim[i] != s->a->dim[dim])
             continue;
-        p.error = fabs(product_flops(a, b, &p.dot) / flops - 1);
-        if (makes(a, b, &p.dot, c) && p.error < best->error)
-            *best = p;
+        s->used[i] = true;
+        d->lhs_contract[d->contract_count] = dim;
+        d->rhs_contract[d->contract_count++] = i;
+        pair(s, dim + 1);
+        d->contract_count--;
+        d->lhs_batch[d->batch_count] = dim;
+        d->rhs_batch[d->batch_count++] = i;
+        pair(s, dim + 1);
+        d->batch_count--;
+        s->used[i] = false;
     }
 }
 
 static struct product find_product(const struct rebuild *r, double flops)
 {
-    struct product best = {.error = flops_tolerance};
+    struct product best = {.error = 1};
 
     for (int c = 0; c < r->op.result_count; c++)
         for (int a = 0; a < r->op.operand_count; a++)
-            for (int b = 0; b < r->op.operand_count; b++)
-                if (a != b && r->op.operand[a].shape.rank > 1 && r->op.operand[b].shape.rank > 1)
-                    try_product(r, a, b, c, flops, &best);
+            for (int b = 0; b < r->op.operand_count; b++) {
+                struct search s = {.a = &r->op.operand[a].shape, .b = &r->op.operand[b].shape,
+                                   .c = &r->op.result[c].shape, .flops = flops, .best = &best,
+                                   .p = {.lhs = a, .rhs = b, .result = c}};
+
+                if (a != b && s.a->rank > 1 && s.b->rank > 1 && s.a->rank <= PRODUCT_RANK_MAX &&
+                    s.b->rank <= PRODUCT_RANK_MAX)
+                    pair(&s, 0);
+            }
     return best;
 }
 
-static int factor(struct rebuild *r, int operand)
+/*
+ * Each operand of the product in bf16, and beside it what is like it and not like the result: it
+ * is multiplied in, as masks and factors of gradients are.
+ */
+static int factor(struct rebuild *r, const struct product *p, int operand, bool *is_taken)
 {
     const struct profile_array *x = &r->op.operand[operand];
-    int node = graph_parameter(r->g, x->shape, "factor");
+    struct rebuild side = {.g = r->g, .op = r->op, .root = x->shape, .value = NODE_NONE};
 
-    return x->shape.dtype == DTYPE_BF16 ? node : graph_convert(r->g, node, DTYPE_BF16);
+    is_taken[operand] = true;
+    side.root.dtype = DTYPE_F32;
+    for (int i = 0; i < r->op.operand_count; i++) {
+        const struct profile_array *y = &r->op.operand[i];
+        int dims[GRAPH_RANK_MAX], node;
+
+        if (is_taken[i] || is_small(r, y) || i == p->lhs || i == p->rhs ||
+            same_sizes(&y->shape, &r->op.result[p->result].shape) ||
+            !fits(&y->shape, &side.root, dims))
+            continue;
+        node = spread_parameter(&side, y, "mask");
+        is_taken[i] = true;
+        side.value = side.value == NODE_NONE
+                         ? node : graph_binary(r->g, HLO_MULTIPLY, side.value, node);
+    }
+    if (side.value == NODE_NONE)
+        return graph_convert(r->g, numbered_parameter(r, x, "factor"), DTYPE_BF16);
+    return graph_convert(r->g, graph_binary(r->g, HLO_MULTIPLY, side.value,
+                                            spread_parameter(&side, x, "factor")), DTYPE_BF16);
 }
 
 static const char *rebuild_product(struct rebuild *r, double flops)
 {
     struct product p = find_product(r, flops);
+    bool is_taken[ARRAYS_MAX] = {false};
     int a, b;
 
-    if (p.error >= flops_tolerance)
+    if (p.error >= 1)
         return "no two operands make a result with these FLOPs";
-    a = factor(r, p.lhs);
-    b = factor(r, p.rhs);
+    a = factor(r, &p, p.lhs, is_taken);
+    b = factor(r, &p, p.rhs, is_taken);
     r->value = graph_dot_general(r->g, a, b, &p.dot, DTYPE_F32, PRECISION_DEFAULT);
     r->root = r->g->node[r->value].shape;
     for (int i = 0; i < r->op.operand_count; i++) {
         int node;
 
-        if (i == p.lhs || i == p.rhs || is_small(r, &r->op.operand[i]))
+        if (is_taken[i] || is_small(r, &r->op.operand[i]))
             continue;
         node = spread_parameter(r, &r->op.operand[i], "x");
         if (node == NODE_NONE)
-            return "a third large operand that is not like the result";
+            return "a third large operand that is like neither operands nor result";
         add_operand(r, node);
     }
     for (int i = 0; i < r->op.result_count; i++)
