@@ -96,7 +96,8 @@ static int read_file(struct hardware_file *f, const char *path, struct arena *a,
 
 static bool is_wanted(const struct hardware_row *r, const struct arguments *args)
 {
-    return !args->row || strstr(r->workload, args->row) || (r->group && strstr(r->group, args->row));
+    return !args->row || strstr(r->workload, args->row) ||
+           (r->group && strstr(r->group, args->row));
 }
 
 static void keep_wanted(struct hardware_file *f, const struct arguments *args)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { CHAIN_LENGTH = 8 };
-/* the closed form that rows are held against: a roofline at these shares of the peaks, and a constant */
+/* the closed form that rows are held against: a roofline at shares of the peaks, a constant */
 static const double flops_share = 0.85, hbm_share = 0.855, constant_us = 2.5;
 
 /* a core's even share of its chip's memory */
@@ -24,7 +24,8 @@ double hardware_baseline_us(const struct hardware_row *row, const struct chip *c
 {
     double peak = 2.0 * (double)gemm_peak_per_cycle(chip) * (double)chip->chip_clock_mhz;
     double gbps = core_gbps(chip);
-    double flops_us = row->flops / (flops_share * peak), bytes_us = row->bytes / (hbm_share * gbps * 1e3);
+    double flops_us = row->flops / (flops_share * peak);
+    double bytes_us = row->bytes / (hbm_share * gbps * 1e3);
     double extra_us = row->time == TIME_HOST ? (double)chip->host_dispatch_us : 0;
 
     return fmax(flops_us, bytes_us) + constant_us + extra_us;

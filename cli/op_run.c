@@ -1,0 +1,193 @@
+#include "cli/op_run.h"
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/engine_options.h"
+#include "cli/hardware.h"
+#include "cli/progress.h"
+#include "report/report.h"
+#include "stack/gemm.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { KEY_SET = 256, KEY_CODEGEN, KEY_OUT };
+
+static const struct argp_option options[] = {
+    {"tpu", 't', "CHIP", 0, "chip to run on, one core of it (default: v5e)", 1},
+    {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
+    {"codegen", KEY_CODEGEN, "POLICY", 0,
+     "xla (default): as XLA would compile it; best: as well as we can", 1},
+    {"out", KEY_OUT, "DIR", 0, "leave a report, statistics and tables in this folder", 1},
+    {0}};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct op_options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->engine;
+        state->child_inputs[1] = &o->trace;
+        return 0;
+    case 't': o->tpu = arg; return 0;
+    case KEY_SET: cli_list_add(&o->set, arg, state); return 0;
+    case KEY_CODEGEN:
+        o->codegen = strcmp(arg, "best") == 0 ? CODEGEN_BEST : CODEGEN_XLA;
+        if (o->codegen == CODEGEN_XLA && strcmp(arg, "xla") != 0)
+            argp_error(state, "--codegen is \"%s\", allowed are xla, best", arg);
+        return 0;
+    case KEY_OUT:
+        if (!*arg)
+            argp_error(state, "--out is empty");
+        o->out.path = arg;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&cli_engine_argp, 0, "Engine:", 8},
+                                             {&cli_trace_argp, 0, "Trace:", 9}, {0}};
+const struct argp cli_op_argp = {options, parse_option, NULL, NULL, children, NULL, NULL};
+
+struct session {
+    struct op_options *o;
+    const struct graph *graph;
+    const char *title;
+    struct arena arena;
+    struct slice slice;
+    struct chip chip;
+    struct chip_origin *origins;
+    struct module module;
+    struct machine *machine;
+    double bytes, compile_s;
+};
+
+static void print_kernels(const struct session *s)
+{
+    const struct module *m = &s->module;
+    char number[28];
+
+    printf("%-28s %-20s %15s %12s  %s\n", "kernel", "category", "FLOPs", "predicted", "tiling");
+    for (int i = 0; i < m->kernel_count; i++) {
+        const struct module_kernel *k = &m->kernel[i];
+
+        printf("%-28.28s %-20.20s %15s", k->name, k->category,
+               text_thousands(k->flops, number, sizeof(number)));
+        printf(" %12s ", text_thousands(k->segment.cost.total_cycles, number, sizeof(number)));
+        for (int t = 0; t < k->segment.tiling.count; t++)
+            printf("%c%lld", t ? 'x' : ' ', (long long)k->segment.tiling.size[t]);
+        putchar('\n');
+    }
+    printf("predicted: cycles by the compiler's cost model\n\n");
+}
+
+/* time, rates, and their shares of the peaks and of the roof over this intensity */
+static void print_rates(const struct session *s)
+{
+    double cycles = (double)machine_cycles(s->machine), mhz = (double)s->chip.chip_clock_mhz;
+    double us = cycles / mhz, flops = (double)s->module.flops;
+    double peak = 2e-6 * (double)gemm_peak_per_cycle(&s->chip) * mhz;           /* TFLOP/s */
+    double gbps = chip_hbm_peak_bytes_per_second(&s->chip) * 1e-9 / (double)s->chip.chip_cores;
+    double intensity = s->bytes > 0 ? flops / s->bytes : 0;
+    double roof = fmin(peak, intensity * gbps * 1e-3);
+    char text[28];
+
+    printf("%s cycles = %.2f us\n", text_thousands(machine_cycles(s->machine), text, sizeof(text)),
+           us);
+    printf("  %.3f TFLOP/s = %.1f %% of the matrix units' peak of %.1f\n", flops / us * 1e-6,
+           100 * flops / us * 1e-6 / peak, peak);
+    printf("  %.1f GB/s of operands and results = %.1f %% of %.0f, a core's share of the HBM\n",
+           s->bytes / us * 1e-3, 100 * s->bytes / us * 1e-3 / gbps, gbps);
+    if (flops > 0)
+        printf("  roof: %.2f FLOP/byte, bound by %s at %.3f TFLOP/s; %.1f %% of it reached\n",
+               intensity, roof < peak ? "HBM" : "the matrix units", roof,
+               100 * flops / us * 1e-6 / roof);
+    printf("  with the launch (launch.program_ns) %.2f us\n\n",
+           us + 1e-3 * (double)s->chip.launch_program_ns);
+}
+
+static int prepare(struct session *s, struct err *e)
+{
+    struct op_options *o = s->o;
+    struct module_settings settings = {.codegen = o->codegen, .replica_count = 1, .megacore = 1,
+                                       .chip = &s->chip};
+    double began_s;
+
+    s->origins = arena_array(&s->arena, chip_param_count, sizeof(*s->origins));
+    if (report_check_outputs(o->out.path, o->trace.path, e) ||
+        cli_load_slice(o->tpu, &o->set, &s->slice, &s->chip, s->origins, &s->arena, e))
+        return -1;
+    began_s = progress_seconds();
+    if (module_compile(s->graph, &settings, &s->arena, &s->module, e))
+        return cli_add_chip(o->tpu, e);
+    s->compile_s = progress_seconds() - began_s;
+    s->machine = machine_create(&s->slice, &s->chip, &o->engine, e);
+    if (!s->machine || machine_load(s->machine, 0, &s->module.linked[0].program, e))
+        return cli_add_chip(o->tpu, e);
+    return 0;
+}
+
+static int write_folder(struct session *s, const struct report_step *step, double seconds,
+                        struct err *e)
+{
+    struct out_folder f = s->o->out;
+
+    f.chip_origins = s->origins;
+    out_folder_add(&f, "op", "program", s->title, true);
+    out_folder_add(&f, "op", "codegen", s->o->codegen == CODEGEN_BEST ? "best" : "xla",
+                   s->o->codegen == CODEGEN_BEST);
+    out_folder_add(&f, "machine", "tpu", s->o->tpu, true);
+    out_folder_add_engine(&f, &s->o->engine, &s->arena);
+    return out_folder_write(&f, step, seconds, e);
+}
+
+static int run(struct session *s, struct err *e)
+{
+    struct report_step step = {.title = s->title, .machine = s->machine,
+                               .program = &s->module.linked[0].program,
+                               .model_flops = s->module.flops};
+    struct report_layer layer = {.name = s->title, .product_flops = s->module.flops};
+    struct trace_recording trace;
+    double began_s = progress_seconds(), seconds;
+    struct err fault;
+    int status;
+
+    step.layer = &layer;
+    step.layer_count = 1;
+    if (trace_recording_begin(&trace, &s->o->trace, s->o->out.path, s->machine, s->title,
+                              &s->o->out.command, e))
+        return -1;
+    status = machine_run(s->machine, &fault);
+    seconds = progress_seconds() - began_s;
+    printf("%s on one core of %s, --codegen %s: %d kernel%s, %u bundles\n\n", s->title,
+           s->chip.chip_name, s->o->codegen == CODEGEN_BEST ? "best" : "xla",
+           s->module.kernel_count, s->module.kernel_count == 1 ? "" : "s",
+           s->module.linked[0].program.bundle_count);
+    print_kernels(s);
+    if (status == 0 && s->o->engine.mode != MODE_FUNCTIONAL)
+        print_rates(s);
+    report_print_step(&step, stdout);
+    printf("\ncompiled in %.3f s, simulated in %.3f s\n", s->compile_s, seconds);
+    if (trace_recording_end(&trace, &step, stdout, e) && status == 0)
+        return -1;
+    if (status != 0) {
+        *e = fault;
+        return -1;
+    }
+    return write_folder(s, &step, seconds, e);
+}
+
+int op_run(struct op_options *o, const struct graph *g, const char *title, struct err *e)
+{
+    struct session s = {.o = o, .graph = g, .title = title, .bytes = hardware_graph_bytes(g)};
+    int status;
+
+    if (trace_options_for_folder(&o->trace, o->out.path, o->engine.mode, e))
+        return -1;
+    arena_init(&s.arena);
+    status = prepare(&s, e) || run(&s, e) ? -1 : 0;
+    machine_destroy(s.machine);
+    arena_fini(&s.arena);
+    return status;
+}
