@@ -74,9 +74,9 @@ static void print_kernels(const struct session *s)
 
         printf("%-28.28s %-20.20s %15s", k->name, k->category,
                text_thousands(k->flops, number, sizeof(number)));
-        printf(" %12s ", text_thousands(k->segment.cost.total_cycles, number, sizeof(number)));
-        for (int t = 0; t < k->segment.tiling.count; t++)
-            printf("%c%lld", t ? 'x' : ' ', (long long)k->segment.tiling.size[t]);
+        printf(" %12s ", text_thousands(k->segment->cost.total_cycles, number, sizeof(number)));
+        for (int t = 0; t < k->segment->tiling.count; t++)
+            printf("%c%lld", t ? 'x' : ' ', (long long)k->segment->tiling.size[t]);
         putchar('\n');
     }
     printf("predicted: cycles by the compiler's cost model\n\n");

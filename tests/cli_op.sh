@@ -1,0 +1,52 @@
+#!/bin/sh
+# systole op, conv and check hardware: what they print, and how they fail.
+systole=${SYSTOLE:-./systole}
+dir=${TMPDIR:-/tmp}/systole_op.$$
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir" || exit 1
+status=0
+fail() { echo "op: $*"; status=1; }
+out=$dir/out
+
+refused() { # exit status, what the message has to hold, command
+    want=$1 text=$2; shift 2
+    $systole "$@" >"$out" 2>&1
+    got=$?
+    [ $got = "$want" ] || fail "$*: exit status $got, not $want"
+    grep -qF -- "$text" "$out" || fail "$*: no \"$text\" but: $(cat "$out")"
+}
+
+$systole op --list >"$out" || fail "--list"
+grep -q '^  softmax ' "$out" || fail "--list has no softmax"
+grep -qw 'tanh' "$out" || fail "--list has no tanh"
+refused 1 'unknown operation "sofmax" (did you mean "softmax"?)' op sofmax 8x8
+refused 1 'reshape takes SHAPE TO, e.g. 1024x768; 1 given' op reshape 8x8
+refused 1 'shapes of 64 and 60 elements' op reshape 8x8 60
+refused 1 '--dims has 2; dimensions here are 0..1' op reduce-add 8x8 --dims 2
+refused 1 '--dims must name each of the 2 dimensions once' op transpose 8x8 --dims 1,1
+refused 1 'a product needs [..,m,k] and [..,k,n]' op dot 8x16 8x16
+refused 1 '-k is 9, allowed are 1..8' op topk 8 -k 9
+refused 2 '"8x" is no shape' op add 8x
+refused 2 '"8x-1" is no shape' op add 8x-1
+refused 2 'more than 1099511627776 elements' op add 2000000000x2000000000
+refused 2 '--dtype is "f64"' op add 8 --dtype f64
+refused 2 '--codegen is "fast", allowed are xla, best' op add 8 --codegen fast
+refused 2 'which operation?' op
+refused 1 'does not take' op popcnt 8x8 --dtype f32
+refused 2 'four sizes are needed, batch x height x width x features' conv 8x8 3x3x8x8
+refused 2 'which sizes?' conv
+refused 1 '8 input features in 1 group need a kernel of 8, not 4' conv 1x8x8x8 3x3x4x8
+refused 1 'do not divide into 2 groups' conv 1x8x8x8 3x3x4x7 --groups 2
+refused 1 'a window of 9 over 8' conv 1x8x8x8 9x9x8x8
+refused 2 '--grad is "weights", allowed are input, kernel' conv 1x8x8x8 3x3x8x8 --grad weights
+refused 2 '--stride is "0"' conv 1x8x8x8 3x3x8x8 --stride 0
+
+refused 1 "$dir: no measurements here" check hardware "$dir"
+echo 'op,workload,measured_value,measured_unit,M,K,N' >"$dir/pytorchsim_tpuv6e_ops.csv"
+echo 'gemm,g,1.5,us,8,0,8' >>"$dir/pytorchsim_tpuv6e_ops.csv"
+refused 1 'pytorchsim_tpuv6e_ops.csv:2: K: expected a whole number in 1..1e+09, found "0"' \
+    check hardware "$dir"
+refused 1 'no measurements here with a name like tpuv9' check hardware "$dir" --file tpuv9
+refused 2 '--limit is "0"' check hardware "$dir" --limit 0
+refused 2 'one folder of measurements' check hardware "$dir" "$dir"
+exit $status
