@@ -22,6 +22,7 @@
 
 #define BACKEND_REGION_SPILL (-2)       /* the spill area, a region of its own */
 #define BACKEND_PINNED_MAX 8
+#define BACKEND_LOOP_PRED 0             /* p0 belongs to loop ends */
 #define BACKEND_VREG_MIN 4              /* three operands of one operation and a reload */
 
 /* Registers of one operation. A guarded operation also reads what it writes. */
@@ -89,6 +90,18 @@ struct spill_area {
 };
 int registers_spill(struct code_block *b, const struct chip *chip, struct spill_area *area,
                     struct err *e);
+
+/* modulo.c */
+struct modulo_result { int least_period, period, stages, unroll, v_used; };
+
+/*
+ * A loop of `count` rounds over the block (whose last operations are its
+ * `step_count` steps; without loop control), rounds overlapping. False when it
+ * cannot be done in less than limit_cycles; *result then tells the least period.
+ */
+bool modulo_loop(const struct code_block *b, int step_count, int counter, int64_t count,
+                 int64_t limit_cycles, const struct chip *chip, struct isa_program *out,
+                 struct modulo_result *result);
 
 /* pins.c: physical[v] of every pinned register and, by block, the bits taken */
 int registers_pin(const struct vcode *c, const struct chip *chip, struct arena *a,

@@ -148,8 +148,7 @@ static void init_tracks(struct reg_track *r, int count)
         r[i].writer = r[i].reader = -1;
 }
 
-static void depend_registers(struct depend *d, const struct code_block *b,
-                             const struct chip *chip)
+void depend_registers(struct depend *d, const struct code_block *b, const struct chip *chip)
 {
     struct reg_state st = {.d = d, .b = b, .chip = chip};
 
@@ -181,8 +180,7 @@ static void compute_heights(struct depend *d, const struct code_block *b)
     }
 }
 
-int depend_build(struct depend *d, const struct code_block *b, const struct chip *chip,
-                 struct err *e)
+void depend_init(struct depend *d, const struct code_block *b)
 {
     size_t count = (size_t)b->op_count;
 
@@ -192,9 +190,15 @@ int depend_build(struct depend *d, const struct code_block *b, const struct chip
     d->height = arena_array(b->arena, count, sizeof(int));
     for (size_t i = 0; i < count; i++)
         d->first_edge[i] = -1;
+}
+
+int depend_build(struct depend *d, const struct code_block *b, const struct chip *chip,
+                 struct err *e)
+{
+    depend_init(d, b);
     depend_registers(d, b, chip);
     depend_memory(d, b, chip);
-    if (depend_fifos(d, b, chip, e)) {
+    if (depend_fifos(d, b, chip, NULL, 0, e)) {
         depend_fini(d);
         return -1;
     }

@@ -27,6 +27,7 @@ struct fifo {
     const char *name;
     int unit_index;
     int64_t depth;
+    struct depend_fifo_use *use;        /* to be told of, or NULL */
     struct result_list list[RESULT_KIND_COUNT];
     size_t result_count;
     int last_push, last_push_cycles, last_pop;
@@ -45,11 +46,13 @@ struct fifo_state {
     const struct code_block *b;
     const struct chip *chip;
     struct fifo mxu[ISA_UNIT_MAX], xlu[ISA_UNIT_MAX], eup, v2s;
+    struct depend_fifo_use *use;        /* of a loop's body: by FIFO */
+    int use_limit;                      /* operations below this one are told of */
     struct staging staging[ISA_UNIT_MAX];
 };
 
 /* What an operation does at its FIFO. */
-struct fifo_use {
+struct unit_use {
     struct fifo *fifo;                  /* NULL = nothing */
     bool is_pop;
     enum result_kind kind;
@@ -73,14 +76,14 @@ static void fini_fifo(struct fifo *f)
     mem_free(f->pop);
 }
 
-static struct fifo_use mxu_use(struct fifo_state *st, const struct isa_op *op)
+static struct unit_use mxu_use(struct fifo_state *st, const struct isa_op *op)
 {
     struct matrix_op m = matrix_op_of_isa(op);
     int latch_cycles = m.staging >= 0 ? (int)st->chip->mxu_latch_cycles : 0;
     int matmul_cycles = (int)st->chip->mxu_matmul_f32_cycles;
     int results = chip_mxu_halves(st->chip);
 
-    return (struct fifo_use){
+    return (struct unit_use){
         .fifo = &st->mxu[op->unit_index],
         .is_pop = m.kind == MATRIX_POP,
         .result_count = results,
@@ -90,10 +93,10 @@ static struct fifo_use mxu_use(struct fifo_state *st, const struct isa_op *op)
     };
 }
 
-static struct fifo_use xlu_use(struct fifo_state *st, const struct isa_op *op)
+static struct unit_use xlu_use(struct fifo_state *st, const struct isa_op *op)
 {
     const struct chip *chip = st->chip;
-    struct fifo_use u = {.fifo = &st->xlu[op->unit_index], .result_count = 1,
+    struct unit_use u = {.fifo = &st->xlu[op->unit_index], .result_count = 1,
                          .busy_cycles = (int)chip->xlu_issue_cycles};
 
     switch (isa_info(op->code)->latency_class) {
@@ -124,15 +127,15 @@ static struct fifo_use xlu_use(struct fifo_state *st, const struct isa_op *op)
     return u;
 }
 
-static struct fifo_use fifo_use(struct fifo_state *st, const struct isa_op *op)
+static struct unit_use unit_use(struct fifo_state *st, const struct isa_op *op)
 {
     switch (isa_info(op->code)->unit) {
     case UNIT_MXU:
-        return op_is_weight_push(op) ? (struct fifo_use){.fifo = NULL} : mxu_use(st, op);
+        return op_is_weight_push(op) ? (struct unit_use){.fifo = NULL} : mxu_use(st, op);
     case UNIT_XLU:
         return xlu_use(st, op);
     case UNIT_EUP:
-        return (struct fifo_use){.fifo = &st->eup, .is_pop = op->code == OP_VPOP_EUP,
+        return (struct unit_use){.fifo = &st->eup, .is_pop = op->code == OP_VPOP_EUP,
                                  .result_count = 1,
                                  .busy_cycles = (int)st->chip->eup_issue_cycles,
                                  .latency_cycles = (int)st->chip->eup_latency_cycles};
@@ -140,22 +143,50 @@ static struct fifo_use fifo_use(struct fifo_state *st, const struct isa_op *op)
         break;
     }
     if (op->code == OP_VPUSH || op->code == OP_SPOP)
-        return (struct fifo_use){.fifo = &st->v2s, .is_pop = op->code == OP_SPOP,
+        return (struct unit_use){.fifo = &st->v2s, .is_pop = op->code == OP_SPOP,
                                  .result_count = 1, .busy_cycles = 1,
                                  .latency_cycles = (int)st->chip->scalar_v2s_cycles};
-    return (struct fifo_use){.fifo = NULL};
+    return (struct unit_use){.fifo = NULL};
 }
 
-static int order_push(struct fifo_state *st, const struct fifo_use *u, int i, struct err *e)
+static void tell_push(struct fifo_state *st, const struct unit_use *u, int i)
+{
+    struct depend_fifo_use *to = u->fifo->use;
+    int at = to->push_count;
+
+    if (i >= st->use_limit)
+        return;
+    to->depth = (int)u->fifo->depth;
+    to->push[at] = i;
+    to->push_cycles[at] = u->busy_cycles > 0 ? u->busy_cycles : 1;
+    to->push_results[at] = u->result_count;
+    to->push_count++;
+}
+
+static void tell_pop(struct fifo_state *st, const struct unit_use *u, int i, int push)
+{
+    struct depend_fifo_use *to = u->fifo->use;
+
+    if (i >= st->use_limit)
+        return;
+    to->pop[to->pop_count] = i;
+    to->pushed_by[to->pop_count++] = push;
+}
+
+static int order_push(struct fifo_state *st, const struct unit_use *u, int i, struct err *e)
 {
     struct fifo *f = u->fifo;
     struct result_list *list = &f->list[u->kind];
     size_t total = f->result_count + (size_t)u->result_count;
 
-    depend_add(st->d, f->last_push, i, f->last_push_cycles);
-    f->last_push = i;
-    f->last_push_cycles = u->busy_cycles > 0 ? u->busy_cycles : 1;
-    if ((int64_t)total > f->depth && u->result_count) {
+    if (f->use) {
+        tell_push(st, u, i);
+    } else {
+        depend_add(st->d, f->last_push, i, f->last_push_cycles);
+        f->last_push = i;
+        f->last_push_cycles = u->busy_cycles > 0 ? u->busy_cycles : 1;
+    }
+    if (!f->use && (int64_t)total > f->depth && u->result_count) {
         size_t needed = total - (size_t)f->depth;       /* pops before this push */
 
         if (f->pop_count < needed)
@@ -173,7 +204,7 @@ static int order_push(struct fifo_state *st, const struct fifo_use *u, int i, st
     return 0;
 }
 
-static int order_pop(struct fifo_state *st, const struct fifo_use *u, int i, struct err *e)
+static int order_pop(struct fifo_state *st, const struct unit_use *u, int i, struct err *e)
 {
     struct fifo *f = u->fifo;
     struct result_list *list = &f->list[u->kind];
@@ -184,8 +215,12 @@ static int order_pop(struct fifo_state *st, const struct fifo_use *u, int i, str
                        isa_info(st->b->op[i].op.code)->mnemonic, f->name, f->unit_index);
     r = &list->item[list->taken_count++];
     depend_add(st->d, r->op, i, r->delay > 0 ? r->delay : 1);
-    depend_add(st->d, f->last_pop, i, 1);
-    f->last_pop = i;
+    if (f->use) {
+        tell_pop(st, u, i, r->op);
+    } else {
+        depend_add(st->d, f->last_pop, i, 1);
+        f->last_pop = i;
+    }
     f->pop = mem_grow(f->pop, &f->pop_capacity, f->pop_count + 1, sizeof(*f->pop));
     f->pop[f->pop_count++] = i;
     return 0;
@@ -260,13 +295,13 @@ static int check_empty(const struct fifo_state *st, const struct fifo *f, struct
 static int order_op(struct fifo_state *st, int i, struct err *e)
 {
     const struct isa_op *op = &st->b->op[i].op;
-    struct fifo_use u;
+    struct unit_use u;
 
     if (check_op(st, i, e))
         return -1;
     if (isa_info(op->code)->unit == UNIT_MXU)
         order_weights(st, i);
-    u = fifo_use(st, op);
+    u = unit_use(st, op);
     if (!u.fifo)
         return 0;
     return u.is_pop ? order_pop(st, &u, i, e) : order_push(st, &u, i, e);
@@ -286,10 +321,25 @@ static int order_block(struct fifo_state *st, struct err *e)
     return check_empty(st, &st->eup, e) || check_empty(st, &st->v2s, e) ? -1 : 0;
 }
 
-int depend_fifos(struct depend *d, const struct code_block *b, const struct chip *chip,
-                 struct err *e)
+static void init_use(struct fifo_state *st, struct fifo *f, int index)
 {
-    struct fifo_state st = {.d = d, .b = b, .chip = chip};
+    size_t count = (size_t)st->use_limit + 1;
+
+    if (!st->use)
+        return;
+    f->use = &st->use[index];
+    *f->use = (struct depend_fifo_use){
+        .push = arena_array(st->b->arena, count, sizeof(int)),
+        .push_cycles = arena_array(st->b->arena, count, sizeof(int)),
+        .push_results = arena_array(st->b->arena, count, sizeof(int)),
+        .pop = arena_array(st->b->arena, count, sizeof(int)),
+        .pushed_by = arena_array(st->b->arena, count, sizeof(int))};
+}
+
+int depend_fifos(struct depend *d, const struct code_block *b, const struct chip *chip,
+                 struct depend_fifo_use *use, int use_limit, struct err *e)
+{
+    struct fifo_state st = {.d = d, .b = b, .chip = chip, .use = use, .use_limit = use_limit};
     int status;
 
     assert(chip->mxu_count <= ISA_UNIT_MAX && chip->xlu_count <= ISA_UNIT_MAX);
@@ -303,6 +353,12 @@ int depend_fifos(struct depend *d, const struct code_block *b, const struct chip
         init_fifo(&st.xlu[i], "xlu", i, chip->xlu_fifo_depth);
     init_fifo(&st.eup, "eup", 0, chip->eup_fifo_depth);
     init_fifo(&st.v2s, "v2s", 0, chip->scalar_v2s_depth);
+    for (int i = 0; i < ISA_UNIT_MAX; i++) {
+        init_use(&st, &st.mxu[i], DEPEND_FIFO_MXU + i);
+        init_use(&st, &st.xlu[i], DEPEND_FIFO_XLU + i);
+    }
+    init_use(&st, &st.eup, DEPEND_FIFO_EUP);
+    init_use(&st, &st.v2s, DEPEND_FIFO_V2S);
     status = order_block(&st, e);
     for (int i = 0; i < ISA_UNIT_MAX; i++)
         fini_fifo(&st.mxu[i]);

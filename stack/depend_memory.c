@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define ROW_COUNT 8                     /* sublane rows of a tile */
+#define UNKNOWN_ROOT (-1)
 
 /*
  * An address base whose value is known up to a constant: two bases with the
@@ -39,6 +40,7 @@ struct memory_state {
     int barrier;                        /* last operation that all memory waits for, -1 */
     int outside;                        /* last misc operation, -1 */
     int smem_store;                     /* last sst since then, -1 */
+    int draw;                           /* last that took or set random numbers, -1 */
     int *smem_load;                     /* sld since the last sst or misc operation */
     size_t smem_load_count, smem_load_capacity;
 };
@@ -85,6 +87,11 @@ static struct access read_access(const struct memory_state *st, int i)
     struct base base = operand_base(st, address);
     struct access x = {.op = i, .region = st->b->op[i].region, .root = base.root};
 
+    if (op->code == OP_VLD_IAR || op->code == OP_VST_IAR || address[1].kind != OPERAND_IMM) {
+        x.root = UNKNOWN_ROOT;          /* its rows stand in a register */
+        x.row_count = 1;
+        return x;
+    }
     for (int k = 0; k < ROW_COUNT; k++) {
         int64_t row = base.delta + address[1].value + (int64_t)k * address[2].value;
 
@@ -111,7 +118,7 @@ static bool may_overlap(const struct access *x, const struct access *y)
         return true;
     if (x->region != y->region)
         return false;
-    if (x->root != y->root)
+    if (x->root != y->root || x->root == UNKNOWN_ROOT)
         return true;
     if (x->last < y->first || y->last < x->first)
         return false;
@@ -126,7 +133,7 @@ static bool covers(const struct access *x, const struct access *y)
 {
     if (x->region == VCODE_REGION_ANY)
         return true;
-    if (x->region != y->region || x->root != y->root)
+    if (x->region != y->region || x->root != y->root || x->root == UNKNOWN_ROOT)
         return false;
     for (int i = 0; i < y->row_count; i++)
         if (!has_row(x, y->row[i]))
@@ -210,14 +217,17 @@ static bool is_outside(const struct isa_op *op)
 {
     enum isa_slot slot = isa_info(op->code)->slot;
 
-    return (slot == SLOT_MISC && op->code != OP_VPUSH) || slot == SLOT_DMA ||
+    if (op->code == OP_VPUSH || op->code == OP_VMPACKC || op->code == OP_VRNG)
+        return false;
+    return slot == SLOT_MISC || slot == SLOT_DMA ||
            op->code == OP_SHALT_ERR;
 }
 
 void depend_memory(struct depend *d, const struct code_block *b, const struct chip *chip)
 {
     struct memory_state st = {.d = d, .b = b, .chip = chip, .root_count = 1,
-                              .barrier = -1, .outside = -1, .smem_store = -1};
+                              .barrier = -1, .outside = -1, .smem_store = -1,
+                              .draw = -1};
 
     for (int k = 0; k < ISA_SREG_COUNT; k++)
         st.base[k] = fresh_base(&st);
@@ -230,6 +240,10 @@ void depend_memory(struct depend *d, const struct code_block *b, const struct ch
             order_smem(&st, i);
         else if (is_outside(op))
             order_outside(&st, i);
+        if (op->code == OP_VRNG || op->code == OP_SETRNGSEED) {
+            depend_add(d, st.draw, i, 1);
+            st.draw = i;
+        }
         track_bases(&st, i);
     }
     mem_free(st.load.item);

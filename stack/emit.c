@@ -9,7 +9,7 @@
 
 #include "sim/limits.h"
 
-#define LOOP_PRED 0                     /* p0 belongs to loop ends */
+#define LOOP_CONTROL_OPS 2              /* that append_loop_control adds */
 
 struct emitter {
     const struct vcode *c;
@@ -117,7 +117,7 @@ static struct isa_op scalar_op(enum isa_opcode code, int to, int from, int32_t c
 static void append_loop_control(struct code_block *b, int counter, const struct chip *chip)
 {
     b->op[b->op_count++].op = scalar_op(OP_SADD, counter, counter, -1);
-    b->op[b->op_count++].op = scalar_op(OP_SCMP_GT, LOOP_PRED, counter, 0);
+    b->op[b->op_count++].op = scalar_op(OP_SCMP_GT, BACKEND_LOOP_PRED, counter, 0);
     b->branch_tail_cycles = (int)(chip->scalar_cmp_cycles + chip->core_branch_delay_bundles + 1);
 }
 
@@ -222,7 +222,7 @@ static void emit_bundles(struct emitter *m, const struct code_block *b,
 
         append_bundle(m, is_spill ? spills : from->note);
         if (t == branch) {
-            struct isa_op op = {.code = OP_SBR, .pred = LOOP_PRED, .operand_count = 1};
+            struct isa_op op = {.code = OP_SBR, .pred = BACKEND_LOOP_PRED, .operand_count = 1};
 
             op.operand[0] = operand_imm((int32_t)m->loop_label[from->counter_sreg]);
             append_op(m, &op);
@@ -244,9 +244,9 @@ static void append_symbols(struct emitter *m, const struct isa_program *p, uint3
 }
 
 /* finished bundles, moved to where they now stand; those without a note take the block's */
-static void append_finished(struct emitter *m, const struct vcode_block *from)
+static void append_finished(struct emitter *m, const struct vcode_block *from,
+                            const struct isa_program *p)
 {
-    const struct isa_program *p = from->bundles;
     uint32_t first = (uint32_t)m->bundle_count;
 
     append_symbols(m, p, first);
@@ -264,28 +264,71 @@ static void append_finished(struct emitter *m, const struct vcode_block *from)
     }
 }
 
+static void note_peak(struct emitter *m, int block, int v_peak)
+{
+    v_peak += __builtin_popcountll(m->v_taken[block]);
+    if (v_peak > m->stats.vreg_peak)
+        m->stats.vreg_peak = v_peak;
+}
+
+/* a loop over this one block whose rounds may overlap, if that takes less than `limit_cycles` */
+static bool compile_overlapping(struct emitter *m, const struct code_block *b, int block,
+                                int64_t limit_cycles)
+{
+    const struct vcode_block *from = &m->c->block[block];
+    struct code_block body = *b;
+    struct modulo_result result;
+    struct isa_program p;
+
+    if (!from->is_loop_start || !from->is_loop_end || !from->step_count)
+        return false;
+    body.op_count -= LOOP_CONTROL_OPS;
+    if (!modulo_loop(&body, from->step_count, from->counter_sreg, from->loop_count, limit_cycles,
+                     m->chip, &p, &result))
+        return false;
+    append_finished(m, from, &p);
+    note_peak(m, block, result.v_used);
+    m->stats.overlapped_loops++;
+    return true;
+}
+
+/* cycles of all rounds of a loop, each of which ends before the next one begins */
+static int64_t loop_cycles(const struct emitter *m, const struct code_block *b,
+                           const struct schedule *s, const struct vcode_block *from)
+{
+    int64_t bundles = branch_bundle(m, b, s) + 1 + m->chip->core_branch_delay_bundles;
+
+    return from->loop_count * (s->cycles > bundles ? s->cycles : bundles);
+}
+
 static int compile_block(struct emitter *m, int block, struct err *e)
 {
     const struct vcode_block *from = &m->c->block[block];
-    struct code_block b;
+    struct spill_area spill = m->spill;
+    struct code_block b, whole;
     struct depend d;
     struct schedule s;
-    int v_peak, m_peak;
+    int m_peak;
 
     if (from->is_loop_start)
         m->loop_label[from->counter_sreg] = (uint32_t)m->bundle_count;
     if (from->bundles)
-        append_finished(m, from);
+        append_finished(m, from, from->bundles);
     if (!from->op_count && !from->is_loop_end)
         return 0;
-    if (copy_block(m, &b, block, e) || registers_spill(&b, m->chip, &m->spill, e) ||
-        depend_build(&d, &b, m->chip, e))
+    if (copy_block(m, &b, block, e))
+        return -1;
+    whole = b;
+    if (registers_spill(&b, m->chip, &m->spill, e) || depend_build(&d, &b, m->chip, e))
         return -1;
     schedule_choose(&s, &b, &d, m->chip);
     depend_fini(&d);
-    v_peak = registers_peak(&b, &s, &m_peak) + __builtin_popcountll(m->v_taken[block]);
-    if (v_peak > m->stats.vreg_peak)
-        m->stats.vreg_peak = v_peak;
+    if (from->is_loop_end &&
+        compile_overlapping(m, &whole, block, loop_cycles(m, &b, &s, from))) {
+        m->spill = spill;               /* it does without */
+        return 0;
+    }
+    note_peak(m, block, registers_peak(&b, &s, &m_peak));
     registers_assign(&b, &s);
     emit_bundles(m, &b, &s, from);
     return 0;

@@ -125,6 +125,7 @@ struct vcode_stats {
     int spill_count;                    /* vector registers stored and reloaded, */
     int spill_tiles;                    /* at most so many at once */
     int vreg_peak;
+    int overlapped_loops;               /* software-pipelined */
 };
 
 /*

@@ -5,7 +5,6 @@
 #include "tests/test.h"
 
 #define REGION_COUNT 4
-#define REGION_ROWS (RANDOM_ROWS / REGION_COUNT)
 #define PINNED_COUNT 3
 #define FIFO_MAX 14                     /* 8 MXU, 4 XLU, EUP, V2S */
 
@@ -23,7 +22,9 @@ struct maker {
     int value[8192], value_count, mask[8192], mask_count;
     int pinned[PINNED_COUNT];
     int pointer_delta[REGION_COUNT];    /* rows that each region's pointer has moved */
+    int region_rows, based_rows[REGION_COUNT];  /* of a region; what its pointer may reach */
     struct waiting fifo[FIFO_MAX];
+    bool is_streaming;                  /* loads from two regions, stores into the others */
     bool is_loaded[8];                  /* gain registers of the MXUs */
 };
 
@@ -68,18 +69,19 @@ static void make_load_or_store(struct maker *m)
     static const enum isa_opcode code[] = {OP_VLD, OP_VLD, OP_VST, OP_VST, OP_VST_MSK};
     enum isa_opcode which = code[below(m, 5)];
     bool is_load = which == OP_VLD;
-    int region = below(m, REGION_COUNT), stride = below(m, 3), offset, k = 0;
+    int region = m->is_streaming ? 2 * !is_load + below(m, 2) : below(m, REGION_COUNT);
+    int stride = below(m, 3), offset, k = 0;
     struct isa_operand operand[6];
 
-    offset = below(m, REGION_ROWS - 7 * stride);
+    offset = below(m, m->based_rows[region] - 7 * stride);
     if (below(m, 2))
-        stride = 1, offset = 8 * below(m, REGION_ROWS / 8);
+        stride = 1, offset = 8 * below(m, m->based_rows[region] / 8);
     if (is_load)
         operand[k++] = operand_reg(vcode_vreg(m->c));
-    operand[k++] = below(m, 4) ? operand_reg(1 + region) : NONE;
+    operand[k++] = below(m, m->r->has_steps ? 16 : 4) ? operand_reg(1 + region) : NONE;
     operand[k] = operand_imm(offset - m->pointer_delta[region]);
     if (operand[k - 1].kind == OPERAND_NONE)
-        operand[k] = operand_imm(offset + region * REGION_ROWS);
+        operand[k] = operand_imm(offset + region * m->region_rows);
     k++;
     operand[k++] = operand_imm(stride);
     operand[k++] = operand_imm(below(m, 3) ? 0xff : below(m, 256));
@@ -87,7 +89,7 @@ static void make_load_or_store(struct maker *m)
         operand[k++] = operand_reg(a_mask(m));
     if (!is_load)
         operand[k++] = operand_reg(a_value(m));
-    vcode_emit(m->c, which, k, operand)->region = below(m, 30) ? region : VCODE_REGION_ANY;
+    vcode_emit(m->c, which, k, operand)->region = below(m, m->r->has_steps ? 200 : 30) ? region : VCODE_REGION_ANY;
     if (is_load)
         m->value[m->value_count++] = operand[0].value;
 }
@@ -109,7 +111,7 @@ static void make_lanes(struct maker *m)
         emit(m, OP_VMOV, 2, operand_reg(new_value(m)), operand_imm(0x3f800000 + below(m, 9)), NONE);
         break;
     case 1:
-        emit(m, OP_VSTV, 2, operand_reg(new_value(m)), operand_reg(8 + below(m, 4)), NONE);
+        emit(m, OP_VSTV, 2, operand_reg(new_value(m)), operand_reg(8 + below(m, 5)), NONE);
         break;
     case 2:
         m->mask[m->mask_count++] = vcode_mask(m->c);
@@ -145,6 +147,8 @@ static void make_scalar(struct maker *m)
 
     switch (below(m, 5)) {
     case 0:
+        if (m->r->has_steps)
+            break;
         emit(m, OP_SADD, 3, operand_reg(1 + region), operand_reg(1 + region), operand_imm(step));
         m->pointer_delta[region] += step;
         break;
@@ -293,7 +297,7 @@ static void make_op(struct maker *m)
         make_xlu(m);
     else if (dice < 84)
         make_eup_or_v2s(m);
-    else if (dice < 87)
+    else if (dice < 87 && !m->r->has_steps)
         make_outside(m);
     else if (fifo_count(&m->fifo[f]))
         pop_one(m, f);
@@ -314,21 +318,51 @@ static void make_block(struct maker *m)
             pop_one(m, f);
     for (int i = 0; i < 8; i++)
         make_load_or_store(m);
-    for (int region = 0; region < REGION_COUNT; region++) {
+    for (int region = 0; region < REGION_COUNT && !m->r->has_steps; region++) {
         emit(m, OP_SSUB, 3, operand_reg(1 + region), operand_reg(1 + region),
              operand_imm(m->pointer_delta[region]));
         m->pointer_delta[region] = 0;
     }
 }
 
+/* a loop over one block; each pointer runs through a part of its region */
+static void make_stepping_loop(struct maker *m)
+{
+    static const int steps[] = {0, 1, 3, 8, 8, 8, 16, -8, -1};
+    int count = 1 + below(m, below(m, 2) ? 4 : 20), step[REGION_COUNT];
+
+    for (int i = 0; i < REGION_COUNT; i++) {
+        int span;
+
+        step[i] = steps[below(m, 9)];
+        span = step[i] * (count - 1);
+        m->based_rows[i] = 16 + below(m, 12) * 8;
+        emit(m, OP_SMOV, 2, operand_reg(1 + i),
+             operand_imm(i * m->region_rows - (span < 0 ? span : 0)), NONE);
+        assert_in_range(abs(span) + m->based_rows[i], 0, m->region_rows);
+    }
+    m->is_streaming = below(m, 3) > 0;
+    vcode_loop_begin(m->c, 20, count);
+    for (int i = 0; i < REGION_COUNT; i++)
+        vcode_loop_step(m->c, 1 + i, step[i]);
+    vcode_loop_step(m->c, 12, 5);
+    make_block(m);
+    vcode_loop_end(m->c, 20);
+}
+
 static void make_program(struct maker *m)
 {
     for (int i = 0; i < REGION_COUNT; i++) {
-        emit(m, OP_SMOV, 2, operand_reg(1 + i), operand_imm(i * REGION_ROWS), NONE);
+        emit(m, OP_SMOV, 2, operand_reg(1 + i), operand_imm(i * m->region_rows), NONE);
         emit(m, OP_SMOV, 2, operand_reg(8 + i), operand_imm(17 * i), NONE);
     }
     for (int i = 0; i < PINNED_COUNT; i++)
         emit(m, OP_VMOV, 2, operand_reg(m->pinned[i]), operand_imm(i), NONE);
+    if (m->r->has_steps) {
+        for (int i = 0; i < 3; i++)
+            make_stepping_loop(m);
+        return;
+    }
     make_block(m);
     vcode_loop_begin(m->c, 20, 1 + below(m, 3));
     m->c->note = "outer";
@@ -366,6 +400,9 @@ void random_vcode_emit(struct vcode *c, const struct chip *chip, const struct ra
     rng_init(&m->rng, r->seed);
     for (int i = 0; i < PINNED_COUNT; i++)
         m->pinned[i] = vcode_pinned_vreg(c);
+    m->region_rows = (r->has_steps ? RANDOM_STEPS_ROWS : RANDOM_ROWS) / REGION_COUNT;
+    for (int i = 0; i < REGION_COUNT; i++)
+        m->based_rows[i] = m->region_rows;
     make_program(m);
     test_free(m);
 }

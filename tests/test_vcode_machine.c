@@ -8,10 +8,10 @@
 #include "tests/serial.h"
 
 #define ROW_BYTES 512
-#define SPILL_ROW 4096
+#define SPILL_ROW 8192
 #define SPILL_TILES 512
 
-static unsigned char start_bits[RANDOM_ROWS * ROW_BYTES];
+static unsigned char start_bits[RANDOM_STEPS_ROWS * ROW_BYTES];
 
 static struct chip a_chip(const char *const *setting)
 {
@@ -85,7 +85,7 @@ static void fill_start(uint64_t seed)
 
 static void assert_same_rows(const unsigned char *got, const unsigned char *want)
 {
-    for (int row = 0; row < RANDOM_ROWS; row++)
+    for (int row = 0; row < RANDOM_STEPS_ROWS; row++)
         if (memcmp(got + row * ROW_BYTES, want + row * ROW_BYTES, ROW_BYTES))
             fail_msg("VMEM row %d differs", row);
 }
@@ -127,10 +127,42 @@ TEST(scheduled_code_leaves_the_bits_of_serial_code)
     assert_true(10 * plain_cycles < 8 * serial_cycles);
 }
 
+TEST(loops_whose_rounds_overlap_leave_the_bits_of_serial_code)
+{
+    static const char *const no_setting[] = {NULL};
+    static const char *const many_registers[] = {"core.vregs=64", NULL};
+    static unsigned char want[sizeof(start_bits)], got[sizeof(start_bits)];
+    struct chip plain = a_chip(no_setting), serial = a_chip(many_registers);
+    cycle_t plain_cycles = 0, serial_cycles = 0;
+    int64_t spills = 0;
+
+    for (uint64_t seed = 1; seed <= 25; seed++) {
+        struct random_vcode r = {.seed = seed, .op_count = 5 + (int)(seed * 13 % 50),
+                                 .reach = 4 + (int)seed % 9, .has_steps = true};
+        struct isa_program p;
+        struct arena a;
+        struct vcode c;
+
+        fill_start(seed);
+        arena_init(&a);
+        vcode_init(&c, &a);
+        random_vcode_emit(&c, &plain, &r);
+        serial_compile(&c, (int)serial.core_branch_delay_bundles, &a, &p);
+        serial_cycles += run(&p, &serial, want);
+        assert_memory_not_equal(want, start_bits, sizeof(want));
+        plain_cycles += run_compiled(&c, &plain, got, &spills);
+        assert_same_rows(got, want);
+        vcode_fini(&c);
+        arena_fini(&a);
+    }
+    assert_true(10 * plain_cycles < 8 * serial_cycles);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scheduled_code_leaves_the_bits_of_serial_code),
+        cmocka_unit_test(loops_whose_rounds_overlap_leave_the_bits_of_serial_code),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
