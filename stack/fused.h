@@ -1,6 +1,9 @@
 /*
  * The elementwise part of a fused computation, as operations on registers.
  *
+ * Functions take the forms that compiled programs show (e^x is 2^(x log2 e)), with the errors of
+ * docs/numerics.md; arithmetic, comparisons, conversions and integers are exact.
+ *
  * A *group* is 8, 16 or 32 rows by 128 lanes of a kernel's iteration space, as
  * many rows as the narrowest array of the kernel has in a tile; a value of
  * 32-bit elements takes 1, 2 or 4 registers (*parts*) for it, part p holding
@@ -16,6 +19,7 @@
 #ifndef STACK_FUSED_H
 #define STACK_FUSED_H
 #include "sim/chip.h"
+#include "stack/array.h"
 #include "stack/graph.h"
 #include "stack/vcode.h"
 
@@ -32,10 +36,15 @@ struct fused {
     const struct graph *body;
     int parts;
     struct fused_value *value;          /* by node; filled as nodes are emitted */
+    bool *is_made, *is_read;            /* by node; its own */
     /* a parameter, iota, broadcast or other node that is not elementwise; user gives its value */
     int (*leaf)(struct fused *f, int node, struct fused_value *out, void *user, struct err *e);
     void *user;
 };
+
+/* The arrays come from `a`; leaf and user are the caller's to set. */
+void fused_init(struct fused *f, struct vcode *c, const struct chip *chip,
+                const struct graph *body, int parts, struct arena *a);
 
 /* whether fused_emit makes this node from its operands */
 bool fused_is_elementwise(const struct graph_node *n);
@@ -46,13 +55,17 @@ int fused_emit(struct fused *f, int node, struct err *e);
 /* forget all values (a new group); the array is kept */
 void fused_restart(struct fused *f);
 
-/* slots that one group of this computation takes at least, for cost models */
+/* slots that a register (8 rows) of all nodes of this computation takes, for cost models */
 struct fused_cost { int valu, eup, load, store, push, pop; };
 void fused_cost(const struct graph *body, const struct chip *chip, struct fused_cost *out);
+
+/* `value` as an immediate of the type; of a predicate 0 or 1 */
+struct isa_operand fused_constant(enum graph_dtype dtype, double value);
 
 /* one packed or unpacked tile of `dtype` <-> parts registers of 32 bits */
 void fused_unpack(struct vcode *c, const struct chip *chip, enum graph_dtype dtype, int tile,
                   struct fused_value *out);
+/* the register with the tile */
 int fused_pack(struct vcode *c, const struct chip *chip, enum graph_dtype dtype,
-               const struct fused_value *value);        /* register with the tile */
+               const struct fused_value *value);
 #endif
