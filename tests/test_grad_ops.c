@@ -128,7 +128,7 @@ UNARY(of_cbrt, HLO_CBRT)
 UNARY(of_erf, HLO_ERF)
 UNARY(of_sine, HLO_SINE)
 UNARY(of_cosine, HLO_COSINE)
-UNARY(of_tan, HLO_TANH)
+TEST(of_tan) { check(graph_unary(&r.g, HLO_TAN, input(DIMS(3, 4)))); }
 UNARY(of_copy, HLO_COPY)
 UNARY(of_floor, HLO_FLOOR)
 BINARY(of_power, HLO_POWER, y)
