@@ -101,64 +101,75 @@ static int list_arcs(const struct file *f, int period, int unroll, struct arc *a
     return count;
 }
 
-static bool is_free(const bool *taken, int around, const struct arc *arc)
+/*
+ * Registers while arcs are handed out in the order of their beginnings. Arcs
+ * over the end of the circle came first, each with a register of its own: it
+ * is taken up to `free_at` and again from `limit` on.
+ */
+struct shelf { int free_at[ISA_VREG_MAX], limit[ISA_VREG_MAX]; };
+
+static int take_over_end(struct shelf *s, const struct arc *arc, int around, uint64_t available)
 {
-    for (int k = 0; k < arc->length; k++)
-        if (taken[(arc->first + k) % around])
-            return false;
-    return true;
+    for (int r = 0; r < ISA_VREG_MAX; r++)
+        if (available >> r & 1 && s->limit[r] == around && arc->length <= around) {
+            s->free_at[r] = arc->first + arc->length - around;
+            s->limit[r] = arc->first;
+            return r;
+        }
+    return -1;
 }
 
-/* bundles before the arc for which the register has been free */
-static int free_before(const bool *taken, int around, const struct arc *arc)
+/* the one that has been free for the shortest time */
+static int take_best(struct shelf *s, const struct arc *arc, uint64_t available)
 {
-    int k = 0;
+    int best = -1, end = arc->first + arc->length;
 
-    while (k < around && !taken[(arc->first - 1 - k + 2 * around) % around])
-        k++;
-    return k;
+    for (int r = 0; r < ISA_VREG_MAX; r++)
+        if (available >> r & 1 && s->free_at[r] <= arc->first && end <= s->limit[r] &&
+            (best < 0 || s->free_at[r] > s->free_at[best]))
+            best = r;
+    if (best >= 0)
+        s->free_at[best] = end;
+    return best;
 }
 
-static bool take_register(bool *taken, int around, const struct arc *arc, uint64_t available,
-                          int *number)
+static bool take_registers(const struct file *f, const struct arc *arc, int count, int around,
+                           int *number, uint64_t *named)
 {
-    int best = -1, best_free = 0;
+    struct shelf s;
 
     for (int r = 0; r < ISA_VREG_MAX; r++) {
-        const bool *row = taken + (size_t)r * (size_t)around;
-        int free;
-
-        if (!(available >> r & 1) || !is_free(row, around, arc))
-            continue;
-        free = free_before(row, around, arc);
-        if (best < 0 || free < best_free) {
-            best = r;
-            best_free = free;
-        }
+        s.free_at[r] = 0;
+        s.limit[r] = around;
     }
-    if (best < 0)
-        return false;
-    for (int k = 0; k < arc->length; k++)
-        taken[(size_t)best * (size_t)around + (size_t)((arc->first + k) % around)] = true;
-    *number = best;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < count; i++) {
+            bool is_over_end = arc[i].first + arc[i].length > around;
+            int r;
+
+            if (is_over_end != (pass == 0))
+                continue;
+            r = is_over_end ? take_over_end(&s, &arc[i], around, f->available)
+                            : take_best(&s, &arc[i], f->available);
+            if (r < 0)
+                return false;
+            number[arc[i].name] = r;
+            *named |= 1ull << r;
+        }
     return true;
 }
 
 static int *assign_file(const struct file *f, int period, int unroll, int *used, struct arena *a)
 {
-    int around = period * unroll, count;
+    int around = period * unroll;
     size_t most = (size_t)(f->count * unroll) + 1;
     struct arc *arc = arena_array(a, most, sizeof(*arc));
     int *number = arena_array(a, most, sizeof(int));
-    bool *taken = arena_array(a, (size_t)around * ISA_VREG_MAX, sizeof(bool));
+    int count = list_arcs(f, period, unroll, arc, a);
     uint64_t named = 0;
 
-    count = list_arcs(f, period, unroll, arc, a);
-    for (int i = 0; i < count; i++) {
-        if (!take_register(taken, around, &arc[i], f->available, &number[arc[i].name]))
-            return NULL;
-        named |= 1ull << number[arc[i].name];
-    }
+    if (!take_registers(f, arc, count, around, number, &named))
+        return NULL;
     for (int i = 0; i < f->count * unroll; i++)
         if (f->fixed && f->fixed[i / unroll] >= 0)
             number[i] = f->fixed[i / unroll];

@@ -25,6 +25,7 @@ struct placing {
     struct isa_slots slots;
     int (*used)[SLOT_COUNT];            /* by row of the period */
     int *all_used;
+    uint16_t *full;                     /* by row: bits of slots that take no more */
     int *owner;                         /* by unit and row: operation + 1, 0 = free */
 };
 
@@ -90,13 +91,21 @@ int modulo_recurrence_period(const struct modulo_body *l, struct arena *a)
 
 static bool has_slot(const struct placing *p, int i, int time)
 {
-    int row = row_of(p, time), ops[SLOT_COUNT];
+    return !(p->full[row_of(p, time)] >> slot_of(p, i) & 1);
+}
 
-    if (p->all_used[row] >= ISA_BUNDLE_OP_MAX)
-        return false;
+static void note_full(struct placing *p, int row)
+{
+    int ops[SLOT_COUNT];
+
     memcpy(ops, p->used[row], sizeof(ops));
-    ops[slot_of(p, i)]++;
-    return isa_slots_fit(&p->slots, ops);
+    p->full[row] = 0;
+    for (int slot = 0; slot < SLOT_COUNT; slot++) {
+        ops[slot]++;
+        if (p->all_used[row] >= ISA_BUNDLE_OP_MAX || !isa_slots_fit(&p->slots, ops))
+            p->full[row] |= (uint16_t)(1u << slot);
+        ops[slot]--;
+    }
 }
 
 static int *owner_of(const struct placing *p, int i, int time)
@@ -179,6 +188,7 @@ static void book(struct placing *p, int i, int by)
 
     p->used[row][slot_of(p, i)] += by;
     p->all_used[row] += by;
+    note_full(p, row);
     for (int k = 0; p->l->use[i].unit >= 0 && k < p->l->use[i].busy; k++)
         *owner_of(p, i, p->time[i] + k) = by > 0 ? i + 1 : 0;
 }
@@ -384,6 +394,7 @@ bool modulo_place(const struct modulo_body *l, int period, struct modulo_schedul
     p.rank = arena_array(a, count, sizeof(int));
     p.used = arena_array(a, rows, sizeof(*p.used));
     p.all_used = arena_array(a, rows, sizeof(int));
+    p.full = arena_array(a, rows, sizeof(*p.full));
     p.owner = arena_array(a, rows * MODULO_UNIT_COUNT, sizeof(int));
     for (size_t i = 0; i < count; i++)
         p.time[i] = p.last_time[i] = NEVER;
@@ -391,6 +402,8 @@ bool modulo_place(const struct modulo_body *l, int period, struct modulo_schedul
         if (l->use[i].unit >= 0 && l->use[i].busy > period)
             return false;
     chip_slots(l->chip, &p.slots);
+    for (int row = 0; row < period; row++)
+        note_full(&p, row);
     if (!find_heights(l, period, p.height))
         return false;
     rank_ops(&p, a);
