@@ -186,9 +186,9 @@ static int simulate_file(struct hardware_file *f, const struct arguments *args,
         if (same) {
             take_result(&f->row[i], same, &chip);
         } else {
-            hardware_simulate(&f->row[i], &slice, &chip, CODEGEN_XLA);
+            hardware_simulate(&f->row[i], &slice, &chip, CODEGEN_XLA, a);
             if (args->with_best && !f->row[i].error)
-                hardware_simulate(&f->row[i], &slice, &chip, CODEGEN_BEST);
+                hardware_simulate(&f->row[i], &slice, &chip, CODEGEN_BEST, a);
         }
         progress_fraction(p, f->name, (double)(i + 1) / f->row_count);
     }

@@ -45,6 +45,8 @@ struct hardware_row {
     struct graph *graph;
     struct tiling tiling;               /* count 0: the compiler's */
     struct hardware_attention attention;
+    const char *map;                    /* of WORK_CHAIN: add or exp, */
+    int64_t elements;
     double measured_us, peer_error_percent;     /* NAN: none published */
     double flops, bytes;                /* of operands and results, without padding */
     const char *dtype;                  /* "bf16 assumed" where the row does not tell */
@@ -111,6 +113,8 @@ struct graph *hardware_self_attention(int64_t heads, int64_t sequence, int64_t h
                                       struct arena *a);
 struct graph *hardware_map(const char *op, int64_t elements, struct arena *a);  /* add, exp, read */
 
+struct graph *hardware_chain(const char *op, int64_t elements, int64_t trips, struct arena *a);
+
 /* bytes of parameters and outputs of a graph, without padding */
 double hardware_graph_bytes(const struct graph *g);
 
@@ -121,9 +125,9 @@ double hardware_graph_bytes(const struct graph *g);
 struct graph *hardware_rebuild(const char *hlo, const char *category, double flops,
                                struct arena *a, const char **why_not);
 
-/* hardware_run.c: fills the row's results; a row that fails says so in row->error */
+/* hardware_run.c: fills the row's results; row->error, which is `a`'s, says why it failed */
 void hardware_simulate(struct hardware_row *row, const struct slice *slice,
-                       const struct chip *chip, enum codegen codegen);
+                       const struct chip *chip, enum codegen codegen, struct arena *a);
 double hardware_baseline_us(const struct hardware_row *row, const struct chip *chip);
 
 /* hardware_print.c */

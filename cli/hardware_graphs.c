@@ -300,6 +300,27 @@ struct graph *hardware_map(const char *op, int64_t elements, struct arena *a)
     return g;
 }
 
+/* `trips` times x = op(x, y), as a scan: what stays the same is carried along */
+struct graph *hardware_chain(const char *op, int64_t elements, int64_t trips, struct arena *a)
+{
+    struct graph *g = begin("chain", a), *body = begin(op, a);
+    struct shape shape = shape_make(DTYPE_BF16, 1, &elements);
+    bool is_add = strcmp(op, "add") == 0;
+    int count = is_add ? 2 : 1, inside[2], outside[2], loop;
+
+    for (int i = 0; i < count; i++) {
+        inside[i] = parameter(body, shape, "x");
+        outside[i] = parameter(g, shape, "x");
+    }
+    graph_output(body, is_add ? graph_binary(body, HLO_ADD, inside[0], inside[1])
+                              : graph_unary(body, HLO_EXP, inside[0]), "x", -1);
+    if (is_add)
+        graph_output(body, inside[1], "y", -1);
+    loop = graph_while(g, outside, count, body, trips);
+    graph_output(g, is_add ? graph_tuple_element(g, loop, 0) : loop, "z", -1);
+    return g;
+}
+
 static double bytes_of(const struct graph *g, int node)
 {
     const struct shape *s = &g->node[node].shape;

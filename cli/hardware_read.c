@@ -243,11 +243,14 @@ static void read_chain(struct hardware_row *r, struct fields *f, struct arena *a
     double low = number(f, "p10_us"), high = number(f, "p90_us");
 
     for (size_t i = 0; i < COUNT_OF(maps); i++)
-        if (is(f, "op", maps[i].op))
+        if (is(f, "op", maps[i].op)) {
             set_graph(r, hardware_map(maps[i].map, elements, a));
+            r->map = maps[i].map;
+        }
+    r->elements = elements;
     if (r->work == WORK_NONE)
         leave_out(r, "an operation that is not known here");
-    else if (number(f, "vmem_resident") == 1)
+    else if (number(f, "vmem_resident") == 1 && !is(f, "op", "reduce_read"))
         r->work = WORK_CHAIN;
     if (high > 1.5 * low)
         r->why_not = "measured values spread by more than half";
