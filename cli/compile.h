@@ -1,0 +1,53 @@
+/*
+ * Inside `systole compile`: what its files share.
+ *
+ * compile_graph.c makes the graph, compile_time.c runs it and tells how long
+ * each kernel took, compile_tune.c tries tilings, compile_print.c prints.
+ */
+#ifndef CLI_COMPILE_H
+#define CLI_COMPILE_H
+#include "cli/options.h"
+#include "sim/machine.h"
+#include "stack/model.h"
+#include "stack/module.h"
+#include "stack/tuning.h"
+
+enum compile_emit { EMIT_NOTHING, EMIT_GRAPH, EMIT_BUNDLES, EMIT_LISTING };
+
+struct compile_request {
+    const char *model, *tpu, *folder, *dump_after, *tune_cache;
+    enum codegen codegen;
+    enum compile_emit emit;
+    struct model_options training;      /* of a Keras model */
+    int64_t batch;
+    bool is_run, is_tuned, is_inference;
+    struct cli_list set;
+    struct machine_options engine;
+};
+
+/* the graph of a Keras model's step, or of a named model, into g (graph_init done) */
+int compile_make_graph(const struct compile_request *o, struct graph *g, struct arena *a,
+                       struct err *e);
+
+/* What one launch spent where. */
+struct compile_times {
+    int64_t *kernel_cycles;             /* by kernel: of all times that it ran */
+    int64_t *issued, *stalled;          /* by bundle; NULL: not asked for */
+    int64_t total_cycles;
+};
+
+/* Timing mode, values unknown. `per_bundle`: every round of every loop is simulated, slower. */
+int compile_run(const struct module *m, const struct slice *slice, const struct chip *chip,
+                bool per_bundle, struct arena *a, struct compile_times *out, struct err *e);
+
+/* Cycles of one kernel alone with a tiling; -1 where that does not compile or does not run. */
+int64_t compile_time_kernel(const struct kernel_job *job, const struct tiling *t,
+                            const struct slice *slice);
+
+/* tries the tilings of every kernel of the module that `t` does not know yet */
+void compile_tune(const struct module *m, const struct slice *slice, struct tuning *t);
+
+void compile_print_summary(const struct module *m, const struct compile_request *o,
+                           const struct chip *chip, const struct compile_times *times);
+void compile_print_listing(const struct module *m, const struct compile_times *times, FILE *to);
+#endif

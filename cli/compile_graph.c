@@ -1,0 +1,27 @@
+/* The graph that systole compile is asked for. */
+#include "cli/compile.h"
+
+#include "stack/rewrite.h"
+
+#include <string.h>
+
+int compile_make_graph(const struct compile_request *o, struct graph *g, struct arena *a,
+                       struct err *e)
+{
+    struct model *m = arena_alloc(a, sizeof(*m));
+    struct model_options options = o->training;
+    struct model_graph built = {0};
+    int status;
+
+    if (model_load(m, o->model, a, e))
+        return -1;
+    options.replica_count = 1;
+    options.local_batch = options.global_batch = o->batch;
+    status = (o->is_inference ? model_build_eval : model_build_train)(m, &options, a, &built, e);
+    if (status == 0) {
+        graph_fini(g);
+        graph_copy(&built.graph, a, g);
+    }
+    graph_fini(&built.graph);
+    return status;
+}

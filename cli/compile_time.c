@@ -1,0 +1,109 @@
+/* A compiled module in timing mode: cycles by kernel and by bundle, from the trace's records. */
+#include "cli/compile.h"
+
+#include "sim/trace.h"
+#include "stack/module_run.h"
+
+struct timer {
+    struct compile_times *times;
+    int kernel, kernel_count;           /* running; -1: none yet */
+    cycle_t since;
+};
+
+static void close_kernel(struct timer *t, cycle_t at)
+{
+    if (t->kernel >= 0 && t->kernel < t->kernel_count)
+        t->times->kernel_cycles[t->kernel] += at - t->since;
+    t->since = at;
+}
+
+static void on_record(struct timer *t, const struct trace_record *r)
+{
+    switch (r->kind) {
+    case TRACE_MARK:
+        close_kernel(t, r->at);
+        t->kernel = (int)r->value;
+        break;
+    case TRACE_RUN:
+        for (int64_t i = 0; t->times->issued && i < r->value; i++)
+            t->times->issued[r->bundle + i]++;
+        break;
+    case TRACE_STALL:
+        if (t->times->stalled)
+            t->times->stalled[r->bundle] += r->value;
+        break;
+    case TRACE_HALT:
+        close_kernel(t, r->at);
+        t->kernel = -1;
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_core(void *context, int core, const struct trace_record *r, size_t count)
+{
+    (void)core;
+    for (size_t i = 0; i < count; i++)
+        on_record(context, &r[i]);
+}
+
+static void prepare(struct compile_times *t, const struct module *m, bool per_bundle,
+                    struct arena *a)
+{
+    size_t bundles = m->linked[0].program.bundle_count;
+
+    *t = (struct compile_times){
+        .kernel_cycles = arena_array(a, (size_t)m->kernel_count + 1, sizeof(int64_t))};
+    if (!per_bundle)
+        return;
+    t->issued = arena_array(a, bundles + 1, sizeof(int64_t));
+    t->stalled = arena_array(a, bundles + 1, sizeof(int64_t));
+}
+
+int compile_run(const struct module *m, const struct slice *slice, const struct chip *chip,
+                bool per_bundle, struct arena *a, struct compile_times *out, struct err *e)
+{
+    struct machine_options options = {.mode = MODE_TIMING, .thread_count = 1};
+    struct timer t = {.times = out, .kernel = -1, .kernel_count = m->kernel_count};
+    struct trace_sink sink = {.context = &t, .core = on_core, .wants_access = per_bundle};
+    struct machine *machine = machine_create(slice, chip, &options, e);
+    int status;
+
+    if (!machine)
+        return -1;
+    prepare(out, m, per_bundle, a);
+    status = module_load(m, machine, 0, e);
+    machine_set_trace(machine, &sink);
+    if (status == 0)
+        status = machine_run(machine, e);
+    out->total_cycles = machine_cycles(machine);
+    machine_destroy(machine);
+    return status;
+}
+
+int64_t compile_time_kernel(const struct kernel_job *job, const struct tiling *t,
+                            const struct slice *slice)
+{
+    struct machine_options options = {.mode = MODE_TIMING, .thread_count = 1};
+    struct kernel_job one = *job;
+    struct link_result linked;
+    struct segment segment;
+    struct link_item item = {.kind = LINK_SEGMENT, .segment = &segment, .note = job->name};
+    struct machine *machine = NULL;
+    int64_t cycles = -1;
+    struct arena a;
+    struct err e;
+
+    one.tiling = t;
+    arena_init(&a);
+    if (kernel_compile(&one, &a, &segment, &e) == 0 &&
+        link_program(&item, 1, job->chip, job->name, &a, &linked, &e) == 0)
+        machine = machine_create(slice, job->chip, &options, &e);
+    if (machine && machine_load(machine, 0, &linked.program, &e) == 0 &&
+        machine_run(machine, &e) == 0)
+        cycles = machine_cycles(machine);
+    machine_destroy(machine);
+    arena_fini(&a);
+    return cycles;
+}
