@@ -173,12 +173,12 @@ int nn_accuracy(struct graph *g, int logits, int labels)
 /* kept where 32 random bits, as a number, lie below the probability to keep times 2^32 */
 int nn_dropout(struct graph *g, int x, double rate, int seed, int64_t stream)
 {
-    int bits = graph_rng_bits(g, g->node[x].shape, seed, stream);
     double limit = floor((1.0 - rate) * 0x1p32);
-    int is_kept;
+    int bits, is_kept;
 
     if (rate <= 0.0)
         return x;
+    bits = graph_rng_bits(g, g->node[x].shape, seed, stream);
     is_kept = graph_compare(g, COMPARE_LT, bits, graph_splat(g, bits, limit));
     return graph_select(g, is_kept, nn_scale(g, x, 1.0 / (1.0 - rate)), graph_splat(g, x, 0.0));
 }
