@@ -49,6 +49,8 @@ void bundler_begin(struct bundler *b, const char *note, int period)
     forget(b->v, ISA_VREG_MAX);
     forget(b->s, ISA_SREG_COUNT);
     forget(b->p, ISA_PRED_ALWAYS + 1);
+    forget(b->m, ISA_MASK_COUNT);
+    b->first_eup_push = b->last_eup_push = b->last_eup_pop = -1;
     for (int i = 0; i < ISA_UNIT_MAX; i++)
         b->last_push[i] = b->last_pop[i] = -1;
 }
@@ -128,8 +130,12 @@ static void visit(struct bundler *b, const struct isa_op *op, int *at, bool is_p
     for (int i = 0; i < ISA_PRED_ALWAYS; i++)
         if (regs.p_read >> i & 1)
             VISIT(&b->p[i], false);
+    for (int i = 0; i < regs.m_read_count; i++)
+        VISIT(&b->m[regs.m_read[i]], false);
     if (regs.v_write >= 0)
         VISIT(&b->v[regs.v_write], true);
+    if (regs.m_write >= 0)
+        VISIT(&b->m[regs.m_write], true);
     for (int i = 0; i < ISA_SREG_COUNT; i++)
         if (regs.s_write >> i & 1)
             VISIT(&b->s[i], true);
@@ -139,11 +145,13 @@ static void visit(struct bundler *b, const struct isa_op *op, int *at, bool is_p
 #undef VISIT
 }
 
-/* the last push to, or pop from, the operation's matrix unit; NULL: it has none */
+/* the last push to, or pop from, the operation's unit; NULL: it has no FIFO */
 static int *last_of_unit(struct bundler *b, const struct isa_op *op)
 {
     const struct isa_info *info = isa_info((enum isa_opcode)op->code);
 
+    if (info->unit == UNIT_EUP)
+        return info->slot == SLOT_POP ? &b->last_eup_pop : &b->last_eup_push;
     if (info->unit != UNIT_MXU)
         return NULL;
     return info->slot == SLOT_POP ? &b->last_pop[op->unit_index] : &b->last_push[op->unit_index];
@@ -156,6 +164,8 @@ static int earliest(struct bundler *b, const struct isa_op *op, int not_before)
     visit(b, op, &at, false);
     if (last)
         raise_to(&at, *last + 1);
+    if (last == &b->last_eup_pop)       /* popped right behind its push, in the order given */
+        raise_to(&at, b->last_eup_push + (int)b->chip->eup_latency_cycles);
     return at;
 }
 
@@ -167,6 +177,10 @@ static void place(struct bundler *b, const struct isa_op *op, int at)
     visit(b, op, &at, true);
     if (last)
         *last = at;
+    if (last == &b->last_eup_push && b->first_eup_push < 0)
+        b->first_eup_push = at;
+    if (last == &b->last_eup_pop && b->period && at - b->first_eup_push >= b->period)
+        b->is_too_long = true;
 }
 
 int bundler_put(struct bundler *b, const struct isa_op *op, int not_before)

@@ -6,12 +6,13 @@
  *
  * Code is made in sections. Nothing moves from one section into another.
  * Inside a section registers, and the order of pushes and of pops of each
- * matrix unit, are kept; memory is not looked at: the caller orders accesses
- * that touch by sections or by `not_before`.
+ * matrix unit and of the transcendental unit, are kept; memory is not looked
+ * at: the caller orders accesses that touch by sections or by `not_before`.
  *
  * A section with a period is the body of a loop that is software-pipelined:
  * it is `period` bundles long and an operation placed at time t runs t / period
- * rounds later than its round began, in bundle t mod period.
+ * rounds later than its round began, in bundle t mod period. All results of the
+ * transcendental unit are popped before the next round pushes into it.
  */
 #ifndef STACK_BUNDLER_H
 #define STACK_BUNDLER_H
@@ -43,6 +44,8 @@ struct bundler {
     int length, period;
     bool is_too_long;                   /* more than fits the period, or than a value lives */
     struct bundler_register v[ISA_VREG_MAX], s[ISA_SREG_COUNT], p[ISA_PRED_ALWAYS + 1];
+    struct bundler_register m[ISA_MASK_COUNT];
+    int first_eup_push, last_eup_push, last_eup_pop;
     int last_push[ISA_UNIT_MAX], last_pop[ISA_UNIT_MAX];
 };
 

@@ -1,0 +1,229 @@
+#include "stack/kernel_dot_grid.h"
+
+#include <string.h>
+
+#include "base/units.h"
+
+#define TILE 128
+#define STEP_CYCLES 90                  /* of the frame: indices, waits, copies begun */
+
+static int64_t round_groups(const struct dot_problem *p) { return div_up(p->m, p->group_rows); }
+
+/* rows of some array end before the last round does */
+static bool is_ragged(const struct dot_problem *p)
+{
+    int64_t rows = round_groups(p) * p->group_rows;
+
+    if (p->lhs.row_tiles * p->lhs.array->tile_rows < rows)
+        return true;
+    for (int i = 0; i < p->extra_count; i++) {
+        const struct dot_matrix *m = &p->extra[i].matrix;
+
+        if (p->extra[i].kind == EXTRA_MATRIX && m->row_tiles * m->array->tile_rows < rows)
+            return true;
+    }
+    return false;
+}
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* a window of a box of `lanes` x `rows` tiles that moves with grid dimensions along and down */
+static struct frame_window box_of(const struct dot_grid *g, const struct dot_matrix *m,
+                                  int64_t lanes, int64_t rows, enum dot_dim along,
+                                  enum dot_dim down)
+{
+    int64_t across = m->array->tiles_across;
+    struct frame_window w = {.array = m->array, .box_dims = 2,
+                             .box_count = {smaller(lanes, m->lane_tiles),
+                                           smaller(rows, m->row_tiles)},
+                             .box_stride = {1, across}};
+
+    for (int i = 0; i < DOT_OUTER_MAX; i++)
+        w.step[g->dim[DIM_OUTER + i]] = m->outer[i];
+    w.step[g->dim[along]] = lanes;
+    w.step[g->dim[down]] = rows * across;
+    if (m->lane_tiles > lanes && m->lane_tiles % lanes)
+        w.limit[g->dim[along]] = m->lane_tiles - lanes;
+    if (m->row_tiles > rows && m->row_tiles % rows)
+        w.limit[g->dim[down]] = (m->row_tiles - rows) * across;
+    return w;
+}
+
+static int add_window(struct dot_grid *g, struct frame_window w)
+{
+    g->frame.window[g->frame.window_count] = w;
+    return g->frame.window_count++;
+}
+
+static void add_windows(struct dot_grid *g)
+{
+    const struct dot_problem *p = g->p;
+    int64_t rows = g->groups * p->group_rows;
+    int64_t per = TILE / p->rhs.array->tile_rows;
+
+    g->lhs_window = add_window(g, box_of(g, &p->lhs, g->depth, rows / p->lhs.array->tile_rows,
+                                         DIM_K, DIM_M));
+    g->rhs_window = add_window(
+        g, p->is_rhs_transposed ? box_of(g, &p->rhs, g->depth, g->tiles * per, DIM_K, DIM_N)
+                                : box_of(g, &p->rhs, g->tiles, g->depth * per, DIM_N, DIM_K));
+    for (int i = 0; i < p->extra_count; i++) {
+        const struct dot_matrix *m = &p->extra[i].matrix;
+        struct frame_window w;
+
+        if (p->extra[i].kind == EXTRA_COLUMNS)
+            w = (struct frame_window){.array = m->array, .box_dims = 1,
+                                      .box_count = {m->array->tile_count}, .box_stride = {1}};
+        else
+            w = box_of(g, m, g->tiles, rows / m->array->tile_rows, DIM_N, DIM_M);
+        w.is_result = p->extra[i].is_result;
+        g->window[i] = add_window(g, w);
+    }
+}
+
+static void make_step(struct dot_grid *g, const struct chip *chip, int width, bool by_rows)
+{
+    const struct dot_problem *p = g->p;
+    struct dot_step *s = &g->step;
+
+    *s = (struct dot_step){
+        .chip = chip, .lhs_type = p->lhs_type, .rhs_type = p->rhs_type,
+        .is_rhs_transposed = p->is_rhs_transposed, .units = (int)chip->mxu_count,
+        .by_rows = by_rows, .group_rows = p->group_rows, .width = width,
+        .rounds = by_rows ? g->groups / chip->mxu_count : g->groups,
+        .columns = g->tiles / width, .depth_tiles = g->depth, .first_step = -1};
+    s->sum_column_step = g->frame.count[g->dim[DIM_K]] > 1
+                             ? width * g->groups * p->group_rows : 0;
+    g->sum_rows = (s->sum_column_step ? g->tiles : width) * g->groups * p->group_rows;
+    g->frame.scratch_rows = g->sum_rows;
+}
+
+static void order_dims(struct dot_grid *g, bool columns_outside)
+{
+    const struct dot_problem *p = g->p;
+
+    g->frame.dims = DOT_DIMS;
+    for (int i = 0; i < DOT_DIMS; i++)
+        g->dim[i] = i;
+    if (columns_outside) {
+        g->dim[DIM_M] = DIM_N;
+        g->dim[DIM_N] = DIM_M;
+    }
+    for (int i = 0; i < DOT_OUTER_MAX; i++)
+        g->frame.count[g->dim[DIM_OUTER + i]] = p->outer_count[i];
+    g->frame.count[g->dim[DIM_M]] = div_up(round_groups(p), g->groups);
+    g->frame.count[g->dim[DIM_N]] = div_up(div_up(p->n, TILE), g->tiles);
+    g->frame.count[g->dim[DIM_K]] = div_up(p->k, TILE) / g->depth;
+}
+
+/* whether columns outside the tiles that are there would be needed */
+static int check_sizes(const struct dot_grid *g, const struct tiling *t, const struct chip *chip,
+                       struct err *e)
+{
+    const struct dot_problem *p = g->p;
+    int64_t tiles = div_up(p->n, TILE), depth = div_up(p->k, TILE);
+    int64_t width = t->size[DOT_WIDTH];
+
+    if (width < 1 || g->tiles < 1 || g->tiles % width || g->tiles > tiles || g->groups < 1
+        || g->groups > round_groups(p) || g->depth < 1 || depth % g->depth)
+        return err_set(e, "blocks of %lldx%lldx%lld do not cut %lldx%lldx%lld",
+                       (long long)t->size[DOT_BM], (long long)t->size[DOT_BK],
+                       (long long)t->size[DOT_BN], (long long)p->m, (long long)p->k,
+                       (long long)p->n);
+    if (is_ragged(p) && (g->groups != round_groups(p) || t->size[DOT_BY_ROWS]))
+        return err_set(e, "rows that end inside a tile must be in one block");
+    if (t->size[DOT_BY_ROWS] && g->groups % chip->mxu_count)
+        return err_set(e, "rows that the units do not share evenly");
+    if (p->is_rhs_transposed && g->tiles != tiles
+        && p->rhs.row_tiles * p->rhs.array->tile_rows < tiles * TILE)
+        return err_set(e, "columns that end inside a tile must be in one block");
+    return 0;
+}
+
+int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct kernel_job *job,
+                  const struct tiling *t, struct err *e)
+{
+    memset(g, 0, sizeof(*g));
+    g->p = p;
+    g->frame.job = job;
+    g->groups = div_up(t->size[DOT_BM], p->group_rows);
+    g->tiles = div_up(t->size[DOT_BN], TILE);
+    g->depth = div_up(t->size[DOT_BK], TILE);
+    if (check_sizes(g, t, job->chip, e))
+        return -1;
+    order_dims(g, t->size[DOT_COLUMNS_OUTSIDE] != 0);
+    make_step(g, job->chip, (int)t->size[DOT_WIDTH], t->size[DOT_BY_ROWS] != 0);
+    add_windows(g);
+    if (dot_step_check(&g->step, e))
+        return -1;
+    if (frame_vmem_rows(&g->frame) > job->vmem_rows)
+        return err_set(e, "its windows take %lld KiB of vector memory, there are %lld",
+                       (long long)(frame_vmem_rows(&g->frame) / 2),
+                       (long long)(job->vmem_rows / 2));
+    return 0;
+}
+
+int64_t dot_grid_steps(const struct dot_grid *g)
+{
+    int64_t steps = 1;
+
+    for (int i = 0; i < g->frame.dims; i++)
+        steps *= g->frame.count[i];
+    return steps;
+}
+
+/* the innermost dimension of the grid along which a window moves; -1: none */
+static int moves_along(const struct frame *f, int window)
+{
+    for (int d = f->dims - 1; d >= 0; d--)
+        if (f->window[window].step[d] != 0 && f->count[d] > 1)
+            return d;
+    return -1;
+}
+
+static int64_t window_bytes(const struct frame_window *w)
+{
+    return w->box_count[0] * (w->box_dims > 1 ? w->box_count[1] : 1) * ARRAY_TILE_BYTES;
+}
+
+/*
+ * Cycles of all steps: boxes for the next step are copied during a step, and
+ * more of them the further out the grid goes on; the longer of copies and
+ * products counts. What begins and ends it is `exposed`.
+ */
+static int64_t pipeline_cycles(const struct dot_grid *g, int64_t step_cycles,
+                               double cycles_per_byte)
+{
+    const struct frame *f = &g->frame;
+    int64_t outside = 1;
+    double sum = (double)step_cycles;
+
+    for (int d = 0; d < f->dims; d++) {
+        double copied = 0;
+
+        for (int w = 0; w < f->window_count; w++)
+            if (f->window[w].array->space == SPACE_HBM && moves_along(f, w) >= d)
+                copied += (double)window_bytes(&f->window[w]) * cycles_per_byte;
+        sum += (double)(outside * (f->count[d] - 1))
+               * (copied > (double)step_cycles ? copied : (double)step_cycles);
+        outside *= f->count[d];
+    }
+    return (int64_t)sum;
+}
+
+void dot_grid_cost(const struct dot_grid *g, struct kernel_cost *out)
+{
+    const struct dot_problem *p = g->p;
+    int64_t steps = dot_grid_steps(g), exposed;
+    int64_t step = dot_step_cycles(&g->step) + (steps > 1 ? STEP_CYCLES : 0);
+    double per_byte;
+
+    *out = (struct kernel_cost){.steps = steps};
+    out->compute_cycles = steps * step;
+    out->copy_cycles = frame_copy_cycles(&g->frame, &exposed);
+    out->fixed_cycles = exposed;
+    out->hbm_bytes = frame_copy_bytes(&g->frame);
+    out->flops = 2 * p->m * p->n * p->k * p->outer_count[0] * p->outer_count[1];
+    out->vmem_rows = frame_vmem_rows(&g->frame);
+    per_byte = out->hbm_bytes ? (double)out->copy_cycles / (double)out->hbm_bytes : 0;
+    out->total_cycles = exposed + pipeline_cycles(g, step, per_byte);
+}

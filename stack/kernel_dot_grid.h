@@ -1,0 +1,37 @@
+/*
+ * Inside the kernel of products: a tiling as a grid of steps with windows.
+ *
+ * Sizes of a tiling: rows, contraction and columns of a step (bm, bk, bn), as
+ * Pallas has them; then, 0 where the kernel shall choose: tiles of 128 columns
+ * that the units share (width), 1 for units that share rows, 1 for a grid that
+ * goes along the columns outside of the rows.
+ */
+#ifndef STACK_KERNEL_DOT_GRID_H
+#define STACK_KERNEL_DOT_GRID_H
+#include "stack/frame.h"
+#include "stack/kernel_dot_body.h"
+#include "stack/kernel_dot_code.h"
+
+enum dot_size { DOT_BM, DOT_BK, DOT_BN, DOT_WIDTH, DOT_BY_ROWS, DOT_COLUMNS_OUTSIDE, DOT_SIZES };
+enum dot_dim { DIM_OUTER, DIM_M = DOT_OUTER_MAX, DIM_N, DIM_K, DOT_DIMS };
+
+struct dot_grid {
+    const struct dot_problem *p;
+    struct frame frame;
+    int dim[DOT_DIMS];                  /* the frame's, of each of ours */
+    int64_t groups, tiles, depth;       /* of a step: rounds of rows, tiles of n, tiles of k */
+    int window[DOT_ARRAYS_MAX], lhs_window, rhs_window;
+    int64_t sum_rows;                   /* VMEM rows of sums */
+    struct dot_step step;               /* what does not depend on registers */
+};
+
+/* -1: the tiling does not go with the problem, or does not fit the job's VMEM */
+int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct kernel_job *job,
+                  const struct tiling *t, struct err *e);
+
+int64_t dot_grid_steps(const struct dot_grid *g);
+void dot_grid_cost(const struct dot_grid *g, struct kernel_cost *out);
+
+/* tilings that fit, cheapest first */
+int dot_tilings(const struct kernel_job *job, struct tiling *list, int max);
+#endif

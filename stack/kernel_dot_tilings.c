@@ -1,0 +1,142 @@
+/*
+ * Which tilings a product has: all that fit are weighed by the cost model.
+ *
+ * As XLA does it: steps of at most 1024 rows and 1024 columns, whose windows
+ * take at most 16 MiB of vector memory where there is more (docs/accuracy.md
+ * has the evidence).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "stack/kernel_dot_grid.h"
+
+#define TILE 128
+#define SIDE_MAX_XLA 1024
+#define SCOPED_ROWS (16 * 1024 * 1024 / ARRAY_ROW_BYTES)
+#define DEPTH_TILES_MAX 128
+#define ROWS_MAX 16384
+
+struct search {
+    const struct kernel_job *job;
+    struct kernel_job scoped;           /* with what windows may take */
+    const struct dot_problem *p;
+    struct tiling *list;
+    int count, max;
+};
+
+static void keep(struct search *s, const struct tiling *t)
+{
+    int at = s->count;
+
+    while (at > 0 && s->list[at - 1].predicted_cycles > t->predicted_cycles)
+        at--;
+    if (at == s->max)
+        return;
+    if (s->count < s->max)
+        s->count++;
+    memmove(&s->list[at + 1], &s->list[at], (size_t)(s->count - 1 - at) * sizeof(*s->list));
+    s->list[at] = *t;
+}
+
+static void try_one(struct search *s, int64_t bm, int64_t bk, int64_t bn, int64_t width,
+                    bool by_rows, bool columns_outside)
+{
+    struct tiling t = {.count = DOT_SIZES, .size = {bm, bk, bn, width, by_rows, columns_outside}};
+    struct kernel_cost cost;
+    struct dot_grid g;
+    struct err e;
+
+    if (dot_grid_make(&g, s->p, &s->scoped, &t, &e))
+        return;
+    dot_grid_cost(&g, &cost);
+    t.predicted_cycles = cost.total_cycles;
+    keep(s, &t);
+}
+
+/* blocks of one size, of at most `most`, that cover `total` */
+static int64_t equal_share(int64_t total, int64_t most)
+{
+    return div_up(total, div_up(total, most));
+}
+
+static void try_orders(struct search *s, int64_t bm, int64_t bk, int64_t bn, int64_t width,
+                       bool by_rows)
+{
+    try_one(s, bm, bk, bn, width, by_rows, false);
+    if (bm < s->p->m && bn < s->p->n)
+        try_one(s, bm, bk, bn, width, by_rows, true);
+}
+
+static void try_depths(struct search *s, int64_t bm, int64_t bn, int64_t width, bool by_rows)
+{
+    int64_t depth = div_up(s->p->k, TILE);
+
+    for (int64_t d = 1; d <= depth; d++)
+        if (depth % d == 0 && (depth / d == 1 || d % 2 == 0 || depth % 2) && d <= DEPTH_TILES_MAX)
+            try_orders(s, bm, d * TILE, bn, width, by_rows);
+}
+
+static void try_columns(struct search *s, int64_t bm, bool by_rows)
+{
+    const struct chip *chip = s->job->chip;
+    int halves = dot_halves(chip);
+    int64_t tiles = div_up(s->p->n, TILE), last = 0;
+    int most = by_rows ? halves : halves * (int)chip->mxu_count;
+    int64_t side = s->job->codegen == CODEGEN_XLA ? SIDE_MAX_XLA / TILE : tiles;
+
+    for (int width = most; width >= 1 && width >= most / 2; width--)
+        for (int64_t n = 1; n <= 64; n *= 2) {
+            int64_t columns = equal_share(div_up(tiles, width), n) * width;
+
+            if (columns > tiles)
+                columns -= width;
+            if (columns < 1 || columns > side || columns == last)
+                continue;
+            last = columns;
+            try_depths(s, bm, columns * TILE, width, by_rows);
+        }
+    if (tiles < most / 2)
+        try_depths(s, bm, tiles * TILE, tiles, by_rows);
+}
+
+static void try_rows(struct search *s)
+{
+    const struct dot_problem *p = s->p;
+    int64_t groups = div_up(p->m, p->group_rows), units = s->job->chip->mxu_count, last = 0;
+    int64_t side = s->job->codegen == CODEGEN_XLA ? SIDE_MAX_XLA : ROWS_MAX;
+
+    for (int64_t rows = side; rows >= 64 || rows >= side / 64; rows /= 2) {
+        int64_t share = equal_share(groups, div_up(rows, p->group_rows));
+
+        if (share == last)
+            continue;
+        last = share;
+        try_columns(s, share * p->group_rows, false);
+        share = round_up(share, units);
+        if (units > 1 && share <= groups)
+            try_columns(s, share * p->group_rows, true);
+    }
+    if (s->count == 0)
+        try_columns(s, groups * p->group_rows, false);
+}
+
+int dot_tilings(const struct kernel_job *job, struct tiling *list, int max)
+{
+    struct search s = {.job = job, .scoped = *job, .list = list, .max = max};
+    struct dot_problem p;
+    struct err e;
+
+    if (dot_problem_read(&p, job, &e))
+        return 0;
+    s.p = &p;
+    if (job->codegen == CODEGEN_XLA && job->chip->vmem_bytes > 2 * SCOPED_ROWS * ARRAY_ROW_BYTES
+        && s.scoped.vmem_rows > SCOPED_ROWS)
+        s.scoped.vmem_rows = SCOPED_ROWS;
+    try_rows(&s);
+    if (s.count == 0 && s.scoped.vmem_rows < job->vmem_rows) {
+        s.scoped = *job;
+        try_rows(&s);
+    }
+    return s.count;
+}

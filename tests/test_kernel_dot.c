@@ -1,0 +1,164 @@
+/* Do products come out right, bit for bit, whatever their sizes, types, layouts and tilings? */
+#include "tests/kernel_rig.h"
+#include "tests/test.h"
+
+#include "base/units.h"
+
+struct product {                        /* [m,k] x [k,n], or as `rhs_contract` says */
+    int64_t m, k, n;
+    enum graph_dtype in, out;
+    int lhs_contract, rhs_contract;
+};
+
+static int build(struct graph *g, struct arena *a, const struct product *p)
+{
+    struct graph_dot dot = {.contract_count = 1, .lhs_contract = {p->lhs_contract},
+                            .rhs_contract = {p->rhs_contract}};
+    int64_t lhs[2] = {p->m, p->k}, rhs[2] = {p->n, p->k};
+    int x, y;
+
+    graph_init(g, a, "product");
+    lhs[p->lhs_contract] = p->k;
+    lhs[!p->lhs_contract] = p->m;
+    rhs[p->rhs_contract] = p->k;
+    rhs[!p->rhs_contract] = p->n;
+    x = graph_parameter(g, shape_make(p->in, 2, lhs), "x");
+    y = graph_parameter(g, shape_make(p->in, 2, rhs), "y");
+    return graph_dot_general(g, x, y, &dot, p->out, PRECISION_DEFAULT);
+}
+
+/* whole numbers, whose sums are exact in any order */
+static void check(struct kernel_rig *r, const struct product *p)
+{
+    struct arena a;
+    struct graph g;
+
+    arena_init(&a);
+    graph_output(&g, build(&g, &a, p), "out", -1);
+    kernel_rig_open(r, &g);
+    kernel_rig_check(r, 1);
+    kernel_rig_close(r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+static void test_sizes(void **state)
+{
+    static const char *const chips[] = {"v3", "v5e", "v6e", "v7x"};
+    static const struct product products[] = {
+        {256, 512, 512, DTYPE_BF16, DTYPE_F32, 1, 0}, {256, 512, 512, DTYPE_BF16, DTYPE_BF16, 1, 0},
+        {16, 512, 256, DTYPE_BF16, DTYPE_BF16, 1, 0}, {1, 1024, 384, DTYPE_BF16, DTYPE_F32, 1, 0},
+        {264, 384, 640, DTYPE_F32, DTYPE_F32, 1, 0},  {129, 640, 129, DTYPE_BF16, DTYPE_F32, 1, 0},
+        {7, 128, 1000, DTYPE_F32, DTYPE_BF16, 1, 0},  {520, 384, 384, DTYPE_BF16, DTYPE_F32, 1, 1},
+        {40, 256, 520, DTYPE_F32, DTYPE_F32, 1, 1},
+    };
+
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(chips); c++)
+        for (size_t i = 0; i < COUNT_OF(products); i++) {
+            struct kernel_rig r = {.chip = chips[c]};
+
+            check(&r, &products[i]);
+        }
+}
+
+/* blocks as a Pallas kernel has them, and operands and results where they are */
+static void test_blocks(void **state)
+{
+    static const struct product p = {512, 768, 768, DTYPE_BF16, DTYPE_BF16, 1, 0};
+    static const int64_t blocks[][3] = {{128, 128, 128}, {256, 384, 256}, {512, 768, 768},
+                                        {512, 128, 384}, {96, 256, 256}, {208, 768, 640}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(blocks); i++)
+        for (uint32_t places = 0; places < 3; places++) {
+            struct tiling t = {.count = 3, .size = {blocks[i][0], blocks[i][1], blocks[i][2]}};
+            struct kernel_rig r = {.chip = places == 1 ? "v5e" : "v6e", .tiling = &t,
+                                   .operands_in_vmem = places, .results_in_vmem = places & 1};
+
+            check(&r, &p);
+        }
+}
+
+/* every kind of tiling that the cost model weighs gives the same bits */
+static void test_tilings(void **state)
+{
+    static const struct product p = {160, 512, 768, DTYPE_BF16, DTYPE_F32, 1, 0};
+
+    (void)state;
+    for (int64_t width = 1; width <= 4; width++)
+        for (int by_rows = 0; by_rows < (width <= 2 ? 2 : 1); by_rows++)
+            for (int outside = 0; outside < 2; outside++) {
+                struct tiling t = {.count = 6, .size = {32, 256, width == 4 ? 512 : 384, width,
+                                                        by_rows, outside}};
+                struct kernel_rig r = {.chip = "v6e", .tiling = &t};
+
+                if (t.size[2] / 128 % width)
+                    t.size[2] = width * 128;
+                check(&r, &p);
+            }
+}
+
+/* ----- what is computed of the results */
+
+/* bias, residual, activation; the sum before it and its sign as results of their own */
+static void build_epilogue(struct graph *g, struct arena *a, const struct product *p,
+                           int activation)
+{
+    static const int columns[] = {1};
+    int dot = build(g, a, p), sum, out, bias, residual, small;
+    struct shape s = g->node[dot].shape;
+
+    bias = graph_parameter(g, shape_make(DTYPE_F32, 1, &p->n), "bias");
+    residual = graph_parameter(g, shape_make(DTYPE_BF16, 2, s.dim), "residual");
+    sum = graph_binary(g, HLO_ADD, dot, graph_broadcast(g, bias, s, columns));
+    sum = graph_binary(g, HLO_ADD, sum, graph_convert(g, residual, DTYPE_F32));
+    small = graph_binary(g, HLO_MULTIPLY, sum, graph_splat(g, sum, 0.01));
+    if (activation == 0)
+        out = graph_binary(g, HLO_MAXIMUM, sum, graph_splat(g, sum, 0));
+    else if (activation == 1)
+        out = graph_unary(g, HLO_TANH, small);
+    else
+        out = graph_select(g, graph_compare(g, COMPARE_GT, sum, graph_splat(g, sum, 3)), sum,
+                           graph_unary(g, HLO_EXP, small));
+    graph_output(g, graph_convert(g, out, DTYPE_BF16), "out", -1);
+    if (activation != 1)
+        graph_output(g, sum, "sum", -1);
+}
+
+static void test_epilogues(void **state)
+{
+    static const char *const chips[] = {"v3", "v5e", "v6e", "v7x"};
+    static const struct product products[] = {{272, 256, 384, DTYPE_BF16, DTYPE_F32, 1, 0},
+                                              {40, 384, 640, DTYPE_F32, DTYPE_F32, 1, 0},
+                                              {600, 128, 256, DTYPE_BF16, DTYPE_F32, 1, 0}};
+
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(chips); c++)
+        for (size_t i = 0; i < COUNT_OF(products); i++)
+            for (int activation = 0; activation < 3; activation++) {
+                struct kernel_rig r = {.chip = chips[c], .ulp = 8};
+                struct arena a;
+                struct graph g;
+
+                arena_init(&a);
+                build_epilogue(&g, &a, &products[i], activation);
+                kernel_rig_open(&r, &g);
+                kernel_rig_check(&r, 7);
+                kernel_rig_close(&r);
+                graph_fini(&g);
+                arena_fini(&a);
+            }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_tilings),
+        cmocka_unit_test(test_epilogues),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
