@@ -146,8 +146,10 @@ static int place_and_emit(struct module *m, struct plan *p, struct arena *a, str
     plan_lifetimes(p);
     plan_alias_outputs(p, &m->graph);
     plan_lifetimes(p);
-    if (plan_memory(p, m, e))
-        return -1;
+    do
+        if (plan_memory(p, m, e))
+            return -1;
+    while (plan_find_refusals(p) > 0);
     keep_results(m, p, a);
     end_stage(m);
     if (is_dumped(s, "memory")) {

@@ -41,7 +41,32 @@ struct step {
     int64_t count;                      /* of a loop */
     int other;                          /* the loop's other end */
     int64_t times;
+    bool is_in_hbm;                     /* its kernel does not take arrays in VMEM */
 };
+
+/*
+ * A copy of an array in VMEM for one step: an operand fetched before it, or a
+ * result sent to HBM behind it.
+ */
+struct shadow {
+    int step, index;                    /* of the step's operands or results */
+    bool is_result;
+    struct value *hbm, *vmem;
+    int first, last;                    /* steps before which the copy starts and is waited for */
+    int flag;
+};
+
+/* places of one space in the order of addresses */
+struct room {
+    struct buffer **placed;             /* the user's, with room for all */
+    int count;
+    int64_t base, end;
+};
+bool room_place(struct room *r, struct buffer *b, enum array_space space);
+static inline bool buffer_lives(const struct buffer *b)
+{
+    return b->stands_for < 0 && b->last >= 0;
+}
 
 struct plan {
     struct arena *arena;
@@ -59,6 +84,10 @@ struct plan {
     struct module_constant *constant;
     int constant_count;
     size_t constant_capacity;
+    struct shadow *shadow;
+    int shadow_count;
+    size_t shadow_capacity;
+    struct room vmem;
 };
 
 /* the steps of `g`, its loops unfolded into begin and end; values without a place */
@@ -77,10 +106,23 @@ void plan_lifetimes(struct plan *p);
 void plan_alias_outputs(struct plan *p, const struct graph *g);
 /* addresses: sets array.space and array.address */
 int plan_memory(struct plan *p, struct module *m, struct err *e);
+/* of plan_memory: temporaries that stay in VMEM; copies of operands and results there */
+void plan_residents(struct plan *p, struct module *m);
+void plan_prefetches(struct plan *p, struct module *m);
+/* sync flags that prefetches take, from 0 on; kernels have the others */
+int plan_copy_flags(const struct chip *c);
 /* bytes of VMEM, from 0 on, that kernels have for windows; what is behind holds arrays */
 int64_t plan_scoped_bytes(const struct module_settings *s);
 /* bytes of HBM that this core has */
 int64_t plan_hbm_bytes(const struct module_settings *s);
+
+/* steps work on their arrays in VMEM, or on those in HBM again */
+void plan_use_shadows(struct plan *p, bool is_used);
+/*
+ * Takes the arrays in VMEM into use. Kernels that do not take them are marked
+ * and counted: then nothing is in use, and memory is to be planned again.
+ */
+int plan_find_refusals(struct plan *p);
 
 /* segments for all steps, and the items to link */
 int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struct err *e);

@@ -6,16 +6,9 @@
 
 #include <string.h>
 
-#define COPY_FLAGS_MAX 40               /* XLA's limit of prefetches under way */
-
-static int copy_flags(const struct chip *c)
-{
-    return c->sync_flags >= 4 * COPY_FLAGS_MAX ? COPY_FLAGS_MAX : (int)c->sync_flags / 4;
-}
-
 static struct kernel_job job_of(const struct module_settings *s, const struct step *step)
 {
-    int flags = copy_flags(s->chip);
+    int flags = plan_copy_flags(s->chip);
 
     return (struct kernel_job){
         .chip = s->chip, .codegen = s->codegen, .name = step->name, .source = step->source,
@@ -59,42 +52,125 @@ static int make_kernel(struct module *m, const struct module_settings *s,
     return 0;
 }
 
+static struct link_item *add_item(struct module *m, enum link_kind kind, const char *note)
+{
+    struct link_item *item = &m->item[m->item_count++];
+
+    *item = (struct link_item){.kind = kind, .note = note};
+    return item;
+}
+
+/* copies that start before step `step`, or are waited for there */
+static void add_copies(struct module *m, const struct plan *p, int step, bool is_start,
+                       bool is_result)
+{
+    for (int i = 0; i < p->shadow_count; i++) {
+        const struct shadow *s = &p->shadow[i];
+        struct link_item *item;
+
+        if ((is_start ? s->first : s->last) != step || s->is_result != is_result)
+            continue;
+        item = add_item(m, is_start ? LINK_COPY_START : LINK_COPY_DONE, s->hbm->array.name);
+        item->from = is_result ? &s->vmem->array : &s->hbm->array;
+        item->to = is_result ? &s->hbm->array : &s->vmem->array;
+        item->flag = s->flag;
+    }
+}
+
+/* results leave as soon as they are there; operands that others have just written come after */
+static void add_copies_before(struct module *m, const struct plan *p, int step)
+{
+    add_copies(m, p, step, true, true);
+    add_copies(m, p, step, false, true);
+    add_copies(m, p, step, true, false);
+    add_copies(m, p, step, false, false);
+}
+
+void plan_use_shadows(struct plan *p, bool is_used)
+{
+    for (int i = 0; i < p->shadow_count; i++) {
+        const struct shadow *s = &p->shadow[i];
+        struct value *v = is_used ? s->vmem : s->hbm;
+
+        if (s->is_result)
+            p->step[s->step].result[s->index] = v;
+        else
+            p->step[s->step].operand[s->index] = v;
+    }
+}
+
+static int add_step(struct module *m, struct plan *p, int index, int64_t *times, struct arena *a,
+                    struct err *e)
+{
+    struct step *step = &p->step[index];
+
+    step->times = *times;
+    switch (step->kind) {
+    case STEP_KERNEL:
+        if (make_kernel(m, p->settings, step, a, e))
+            return -1;
+        add_item(m, LINK_SEGMENT, step->name)->segment =
+            m->kernel[m->kernel_count - 1].segment;
+        break;
+    case STEP_LOOP_BEGIN:
+        add_item(m, LINK_LOOP_BEGIN, step->name)->count = step->count;
+        *times *= step->count;
+        break;
+    case STEP_LOOP_END:
+        add_item(m, LINK_LOOP_END, step->name);
+        *times /= p->step[step->other].count;
+    }
+    return 0;
+}
+
 int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struct err *e)
 {
     const struct module_settings *s = p->settings;
     int64_t times = 1;
 
     m->kernel = arena_array(a, (size_t)p->step_count + 1, sizeof(*m->kernel));
-    m->item = arena_array(a, (size_t)p->step_count + 1, sizeof(*m->item));
+    m->item = arena_array(a, (size_t)(p->step_count + 2 * p->shadow_count) + 1,
+                          sizeof(*m->item));
     m->kernel_count = m->item_count = 0;
     m->flops = 0;
     for (int i = 0; i < p->step_count; i++) {
-        struct step *step = &p->step[i];
-        struct link_item *item = &m->item[m->item_count];
-
         if (s->on_stage)
             s->on_stage(s->user, "kernels", i, p->step_count);
-        times = step->kind == STEP_LOOP_END ? times / p->step[step->other].count : times;
-        step->times = times;
-        item->note = step->name;
-        switch (step->kind) {
-        case STEP_KERNEL:
-            if (make_kernel(m, s, step, a, e))
-                return -1;
-            item->kind = LINK_SEGMENT;
-            item->segment = m->kernel[m->kernel_count - 1].segment;
-            break;
-        case STEP_LOOP_BEGIN:
-            item->kind = LINK_LOOP_BEGIN;
-            item->count = step->count;
-            times *= step->count;
-            break;
-        case STEP_LOOP_END:
-            item->kind = LINK_LOOP_END;
-        }
-        m->item_count++;
+        add_copies_before(m, p, i);
+        if (add_step(m, p, i, &times, a, e))
+            return -1;
     }
+    add_copies_before(m, p, p->step_count);
     return 0;
+}
+
+static bool refuses(const struct plan *p, const struct step *step)
+{
+    struct kernel_job job = job_of(p->settings, step);
+    const struct kernel_kind *kind = kernel_kind_of(step->body);
+    bool has_vmem = false;
+    struct tiling t;
+
+    for (int k = 0; k < step->operand_count; k++)
+        has_vmem |= step->operand[k]->array.space == SPACE_VMEM;
+    for (int k = 0; k < step->result_count; k++)
+        has_vmem |= step->result[k]->array.space == SPACE_VMEM;
+    return has_vmem && kind && kind->tilings(&job, &t, 1) == 0;
+}
+
+int plan_find_refusals(struct plan *p)
+{
+    int count = 0;
+
+    plan_use_shadows(p, true);
+    for (int i = 0; i < p->step_count; i++)
+        if (p->step[i].kind == STEP_KERNEL && refuses(p, &p->step[i])) {
+            p->step[i].is_in_hbm = true;
+            count++;
+        }
+    if (count)
+        plan_use_shadows(p, false);
+    return count;
 }
 
 int module_link(struct module *m, const struct module_settings *s, struct arena *a,

@@ -271,4 +271,5 @@ void plan_fini(struct plan *p)
     mem_free(p->buffer);
     mem_free(p->value);
     mem_free(p->constant);
+    mem_free(p->shadow);
 }
