@@ -8,13 +8,14 @@
 #include "cli/progress.h"
 #include "isa/disasm.h"
 #include "report/report.h"
+#include "stack/zoo.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     KEY_SET = 256, KEY_CODEGEN, KEY_EMIT, KEY_OUT, KEY_DUMP, KEY_TUNE, KEY_CACHE, KEY_RUN,
-    KEY_BATCH, KEY_POLICY, KEY_OPTIMIZER, KEY_INFERENCE
+    KEY_BATCH, KEY_POLICY, KEY_OPTIMIZER, KEY_INFERENCE, KEY_LIST
 };
 
 static const struct argp_option options[] = {
@@ -22,10 +23,11 @@ static const struct argp_option options[] = {
     {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
     {"codegen", KEY_CODEGEN, "POLICY", 0,
      "xla (default): as XLA would compile it; best: as well as we can", 1},
-    {"batch", KEY_BATCH, "N", 0, "samples of a step (default: 256)", 2},
-    {"policy", KEY_POLICY, "NAME", 0, "float32 (default) or mixed_bfloat16", 2},
-    {"optimizer", KEY_OPTIMIZER, "NAME", 0, "adam (default) or sgd", 2},
-    {"inference", KEY_INFERENCE, 0, 0, "evaluation instead of a training step", 2},
+    {"list", KEY_LIST, 0, 0, "list the models known by name with their options, and exit", 1},
+    {"batch", KEY_BATCH, "N", 0, "of a JSON file: samples of a step (default: 256)", 2},
+    {"policy", KEY_POLICY, "NAME", 0, "likewise: float32 (default) or mixed_bfloat16", 2},
+    {"optimizer", KEY_OPTIMIZER, "NAME", 0, "likewise: adam (default) or sgd", 2},
+    {"inference", KEY_INFERENCE, 0, 0, "likewise: evaluation instead of a training step", 2},
     {"run", KEY_RUN, 0, 0, "simulate one step, too: cycles of each kernel", 3},
     {"tune", KEY_TUNE, 0, 0, "time each kernel with its tilings, and take the fastest", 3},
     {"tune-cache", KEY_CACHE, "FILE", 0,
@@ -73,7 +75,7 @@ static void check_stage(const char *name, struct argp_state *state)
 static void finish(struct compile_request *o, struct argp_state *state)
 {
     if (!o->model)
-        argp_error(state, "which model? A Keras model's JSON file");
+        argp_error(state, "which model? A Keras model's JSON file, or a name (see --list)");
     if (o->emit == EMIT_LISTING && !o->is_run)
         argp_error(state, "--emit listing tells how often bundles issued: it needs --run");
     if (o->is_tuned && !o->tune_cache)
@@ -114,6 +116,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->dump_after = arg;
         return 0;
     case KEY_OUT: o->folder = arg; return 0;
+    case KEY_LIST:
+        zoo_print(stdout);
+        exit(0);
     case ARGP_KEY_ARG:
         if (o->model)
             argp_error(state, "one model, not \"%s\" and \"%s\"", o->model, arg);
@@ -125,14 +130,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const char doc[] =
-    "Compile a step of a model, kernel by kernel, and show what each costs.\v"
+    "Compile a step of a model, kernel by kernel, and show what each costs. MODEL is a Keras "
+    "model's JSON file, or a name with options.\v"
     "Examples:\n"
+    "  systole compile resnet50:train,batch=8 --tpu v5e --run\n"
     "  systole compile examples/mnist_mlp.json --tpu v5e --run\n"
     "  systole compile examples/mnist_mlp.json --dump-after fusion\n"
     "  systole compile examples/mnist_mlp.json --tpu v3 --tune --tune-cache v3.txt --run\n"
     "  systole compile examples/mnist_mlp.json --run --emit listing --out listing/";
 
-static const struct argp parser = {options, parse_option, "MODEL.json", doc, NULL, NULL, NULL};
+static const struct argp parser = {options, parse_option, "MODEL", doc, NULL, NULL, NULL};
 
 struct session {
     struct compile_request *o;

@@ -2,11 +2,19 @@
 #include "cli/compile.h"
 
 #include "stack/rewrite.h"
+#include "stack/zoo.h"
 
 #include <string.h>
 
-int compile_make_graph(const struct compile_request *o, struct graph *g, struct arena *a,
-                       struct err *e)
+static bool is_file(const char *model)
+{
+    size_t length = strlen(model);
+
+    return strchr(model, '/') || (length > 5 && strcmp(model + length - 5, ".json") == 0);
+}
+
+static int make_keras(const struct compile_request *o, struct graph *g, struct arena *a,
+                      struct err *e)
 {
     struct model *m = arena_alloc(a, sizeof(*m));
     struct model_options options = o->training;
@@ -24,4 +32,13 @@ int compile_make_graph(const struct compile_request *o, struct graph *g, struct 
     }
     graph_fini(&built.graph);
     return status;
+}
+
+int compile_make_graph(const struct compile_request *o, struct graph *g, struct arena *a,
+                       struct err *e)
+{
+    int64_t variable_count;
+
+    return is_file(o->model) ? make_keras(o, g, a, e)
+                             : zoo_build(g, o->model, &variable_count, e);
 }

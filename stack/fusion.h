@@ -37,6 +37,7 @@ struct fusion {
         int home;                       /* the one that stores it where others need it; -1: none */
     } *node;
     bool *is_output, *is_free, *behind_hero;
+    int *moved;                         /* by node, of the body being made; else NODE_NONE */
 };
 
 /* nodes that fusion may put into kernels with others */

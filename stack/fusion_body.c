@@ -172,18 +172,19 @@ static bool add_roots(const struct fusion *f, const struct fusion_group *p, cons
 bool fusion_make_body(const struct fusion *f, const struct fusion_group *p, struct arena *a,
                       struct fusion_body *out)
 {
-    int *moved = mem_alloc((size_t)f->g->node_count * sizeof(*moved));
+    int *moved = f->moved;
     bool fits;
 
-    for (int i = 0; i < f->g->node_count; i++)
-        moved[i] = NODE_NONE;
     *out = (struct fusion_body){.graph = arena_alloc(a, sizeof(*out->graph))};
     graph_init(out->graph, a, "fused_computation");
     fits = add_parameters(f, p, moved, out);
     for (int i = 0; fits && i < p->member_count; i++)
         add_member(f, p->member[i], moved, out->graph);
     fits = fits && add_roots(f, p, moved, out);
-    mem_free(moved);
+    for (int i = 0; i < out->operand_count; i++)
+        moved[out->operand[i]] = NODE_NONE;
+    for (int i = 0; i < p->member_count; i++)
+        moved[p->member[i]] = NODE_NONE;
     graph_freeze(out->graph);
     return fits;
 }

@@ -12,6 +12,7 @@ static int unit_of(const struct fusion *f, int node)
 struct search {
     const struct fusion *f;
     int target, direct;                 /* looked for; reader whose own reads of it do not count */
+    int lowest;                         /* node of the target: what is below does not need it */
     bool *is_seen;
 };
 
@@ -37,12 +38,21 @@ static bool node_reaches(struct search *s, int unit, int node)
     return false;
 }
 
+static int highest(const struct fusion *f, int unit)
+{
+    const struct fusion_group *p = &f->group[unit];
+
+    if (unit >= f->group_count)
+        return unit - f->group_count;
+    return p->member_count ? p->member[p->member_count - 1] : -1;
+}
+
 /* whether `unit` needs the target, through others */
 static bool reaches(struct search *s, int unit)
 {
     const struct fusion_group *p;
 
-    if (s->is_seen[unit])
+    if (s->is_seen[unit] || highest(s->f, unit) < s->lowest)
         return false;
     s->is_seen[unit] = true;
     if (unit >= s->f->group_count)
@@ -54,6 +64,14 @@ static bool reaches(struct search *s, int unit)
     return false;
 }
 
+static bool is_behind(struct search *s, int target, int reader)
+{
+    s->target = target;
+    s->direct = reader;
+    s->lowest = s->f->group[target].member[0];
+    return reaches(s, reader);
+}
+
 /* merging the two leaves nothing that waits in a circle */
 static bool may_merge(const struct fusion *f, int a, int b)
 {
@@ -61,14 +79,10 @@ static bool may_merge(const struct fusion *f, int a, int b)
     struct search s = {.f = f, .is_seen = mem_alloc(units)};
     bool is_free;
 
-    s.target = a;
-    s.direct = b;
-    is_free = !reaches(&s, b);
+    is_free = !is_behind(&s, a, b);
     if (is_free) {
         memset(s.is_seen, 0, units);
-        s.target = b;
-        s.direct = a;
-        is_free = !reaches(&s, a);
+        is_free = !is_behind(&s, b, a);
     }
     mem_free(s.is_seen);
     return is_free;

@@ -136,6 +136,19 @@ static void keep_results(struct module *m, const struct plan *p, struct arena *a
         m->constant[i] = p->constant[i];
 }
 
+static int fit_memory(struct module *m, struct plan *p, struct err *e)
+{
+    int64_t too_much;
+
+    while ((too_much = plan_memory(p, m)) > 0) {
+        if (!plan_rematerialise(p))
+            return plan_refuse(p->settings, too_much, e);
+        m->remat_count++;
+        plan_lifetimes(p);
+    }
+    return 0;
+}
+
 static int place_and_emit(struct module *m, struct plan *p, struct arena *a, struct err *e)
 {
     const struct module_settings *s = p->settings;
@@ -147,7 +160,7 @@ static int place_and_emit(struct module *m, struct plan *p, struct arena *a, str
     plan_alias_outputs(p, &m->graph);
     plan_lifetimes(p);
     do
-        if (plan_memory(p, m, e))
+        if (fit_memory(m, p, e))
             return -1;
     while (plan_find_refusals(p) > 0);
     keep_results(m, p, a);

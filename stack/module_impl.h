@@ -94,6 +94,10 @@ struct plan {
 int plan_steps(struct plan *p, const struct graph *g, struct err *e);
 void plan_fini(struct plan *p);
 
+/* the number of a new buffer; a value that gets the place of its buffer; a step before step `at` */
+int plan_add_buffer(struct plan *p, enum buffer_role role, int64_t bytes);
+void plan_keep_value(struct plan *p, struct value *v);
+void plan_insert_step(struct plan *p, int at, struct step s);
 /* a kernel that copies an array, behind all steps there are */
 void plan_add_copy(struct plan *p, struct value *from, struct value *to);
 
@@ -104,8 +108,14 @@ struct buffer *plan_buffer(const struct plan *p, const struct value *v);
 void plan_lifetimes(struct plan *p);
 /* outputs take their parameters' places, or are copied there at the end */
 void plan_alias_outputs(struct plan *p, const struct graph *g);
-/* addresses: sets array.space and array.address */
-int plan_memory(struct plan *p, struct module *m, struct err *e);
+/* addresses: sets array.space and array.address; 0, or the bytes of HBM that it would take */
+int64_t plan_memory(struct plan *p, struct module *m);
+int plan_refuse(const struct module_settings *s, int64_t need, struct err *e);
+/*
+ * One value that is in HBM at the fullest moment is computed again by a second step before
+ * it is next read. False: there is none whose operands are still there.
+ */
+bool plan_rematerialise(struct plan *p);
 /* of plan_memory: temporaries that stay in VMEM; copies of operands and results there */
 void plan_residents(struct plan *p, struct module *m);
 void plan_prefetches(struct plan *p, struct module *m);

@@ -27,7 +27,7 @@ static int larger_first(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-static int refuse(const struct module_settings *s, int64_t need, struct err *e)
+int plan_refuse(const struct module_settings *s, int64_t need, struct err *e)
 {
     char has[32], wants[32];
 
@@ -90,7 +90,7 @@ static void set_arrays(struct plan *p, struct module *m)
     mem_free(is_counted);
 }
 
-int plan_memory(struct plan *p, struct module *m, struct err *e)
+int64_t plan_memory(struct plan *p, struct module *m)
 {
     int64_t too_much;
 
@@ -100,7 +100,7 @@ int plan_memory(struct plan *p, struct module *m, struct err *e)
     plan_residents(p, m);
     too_much = place_in_hbm(p, m);
     if (too_much)
-        return refuse(p->settings, too_much, e);
+        return too_much;
     set_arrays(p, m);
     plan_prefetches(p, m);
     return 0;

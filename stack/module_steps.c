@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static int new_buffer(struct plan *p, enum buffer_role role, int64_t bytes)
+int plan_add_buffer(struct plan *p, enum buffer_role role, int64_t bytes)
 {
     p->buffer = mem_grow(p->buffer, &p->buffer_capacity, (size_t)p->buffer_count + 1,
                          sizeof(*p->buffer));
@@ -16,6 +16,13 @@ static int new_buffer(struct plan *p, enum buffer_role role, int64_t bytes)
     return p->buffer_count++;
 }
 
+void plan_keep_value(struct plan *p, struct value *v)
+{
+    p->value = mem_grow(p->value, &p->value_capacity, (size_t)p->value_count + 1,
+                        sizeof(*p->value));
+    p->value[p->value_count++] = v;
+}
+
 /* buffer -1: one of its own */
 static struct value *new_value(struct plan *p, const char *name, const struct shape *shape,
                                enum buffer_role role, int buffer)
@@ -23,10 +30,8 @@ static struct value *new_value(struct plan *p, const char *name, const struct sh
     struct value *v = arena_alloc(p->arena, sizeof(*v));
 
     array_init(&v->array, name, shape, NULL);
-    v->buffer = buffer >= 0 ? buffer : new_buffer(p, role, v->array.bytes);
-    p->value = mem_grow(p->value, &p->value_capacity, (size_t)p->value_count + 1,
-                        sizeof(*p->value));
-    p->value[p->value_count++] = v;
+    v->buffer = buffer >= 0 ? buffer : plan_add_buffer(p, role, v->array.bytes);
+    plan_keep_value(p, v);
     return v;
 }
 
@@ -35,6 +40,16 @@ static struct step *add_step(struct plan *p, struct step s)
     p->step = mem_grow(p->step, &p->step_capacity, (size_t)p->step_count + 1, sizeof(*p->step));
     p->step[p->step_count] = s;
     return &p->step[p->step_count++];
+}
+
+void plan_insert_step(struct plan *p, int at, struct step s)
+{
+    add_step(p, s);
+    memmove(p->step + at + 1, p->step + at, (size_t)(p->step_count - 1 - at) * sizeof(s));
+    p->step[at] = s;
+    for (int i = 0; i < p->step_count; i++)
+        if (p->step[i].kind != STEP_KERNEL && p->step[i].other >= at)
+            p->step[i].other++;
 }
 
 static struct value **values(struct plan *p, int count)

@@ -246,10 +246,13 @@ static void init(struct fusion *f, struct graph *g)
     f->is_output = arena_array(&f->arena, count, sizeof(bool));
     f->is_free = arena_array(&f->arena, count, sizeof(bool));
     f->behind_hero = arena_array(&f->arena, count, sizeof(bool));
+    f->moved = arena_array(&f->arena, count, sizeof(int));
     f->group = mem_alloc(count * sizeof(*f->group));
     find_users(f);
-    for (int i = 0; i < g->node_count; i++)
+    for (int i = 0; i < g->node_count; i++) {
         f->is_free[i] = costs_nothing(g, &g->node[i]);
+        f->moved[i] = NODE_NONE;
+    }
     for (int i = 0; i < g->node_count; i++)
         f->behind_hero[i] = fusion_is_simple(&g->node[i]) && follows_hero(f, i);
 }

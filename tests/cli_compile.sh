@@ -15,6 +15,8 @@ expect 2 '--emit is "llvm", allowed are graph, bundles, listing' compile $model 
 expect 2 'it needs --run' compile $model --emit listing
 expect 2 '--dump-after is "nothing", allowed are simplify, ' compile $model --dump-after nothing
 refuse 'no/such.json: ' compile no/such.json
+refuse '"resnet5"' compile resnet5
+expect 0 'resnet50' compile --list
 refuse 'did you mean "v5e"' compile $model --tpu v5f
 printf 'garbage\n' >"$work/cache"
 refuse "$work/cache:1: not a tuning cache of this version" compile $model --tune-cache "$work/cache"

@@ -1,0 +1,166 @@
+/*
+ * Rematerialisation: what does not fit HBM is computed again.
+ *
+ * At the fullest moment, of the values that lie there unused the largest is
+ * taken whose kernel is no product, window or sort and whose operands are still
+ * in memory when it is next read. Its first life ends with the last reader
+ * before that moment; a second step, just before the next reader, makes it again.
+ */
+#include "stack/module_impl.h"
+
+#include <string.h>
+
+static int fullest_step(const struct plan *p)
+{
+    int64_t most = -1;
+    int step = 0;
+
+    for (int i = 0; i < p->step_count; i++) {
+        int64_t bytes = 0;
+
+        for (int k = 0; k < p->buffer_count; k++) {
+            const struct buffer *b = &p->buffer[k];
+
+            if (buffer_lives(b) && b->space == SPACE_HBM && b->first <= i && i <= b->last)
+                bytes += b->bytes;
+        }
+        if (bytes > most) {
+            most = bytes;
+            step = i;
+        }
+    }
+    return step;
+}
+
+static bool reads(const struct plan *p, const struct step *s, const struct buffer *b)
+{
+    for (int k = 0; k < s->operand_count; k++)
+        if (plan_buffer(p, s->operand[k]) == b)
+            return true;
+    return false;
+}
+
+static bool writes(const struct plan *p, const struct step *s, const struct buffer *b)
+{
+    for (int k = 0; k < s->result_count; k++)
+        if (plan_buffer(p, s->result[k]) == b)
+            return true;
+    return false;
+}
+
+static int next_reader(const struct plan *p, const struct buffer *b, int behind)
+{
+    for (int i = behind + 1; i < p->step_count; i++)
+        if (reads(p, &p->step[i], b))
+            return i;
+    return -1;
+}
+
+static bool has_loop_between(const struct plan *p, int first, int last)
+{
+    for (int i = first; i <= last; i++)
+        if (p->step[i].kind != STEP_KERNEL)
+            return true;
+    return false;
+}
+
+/* what the step reads holds the same when step `at` begins */
+static bool operands_remain(const struct plan *p, int maker, int at)
+{
+    const struct step *s = &p->step[maker];
+
+    for (int k = 0; k < s->operand_count; k++) {
+        const struct buffer *b = plan_buffer(p, s->operand[k]);
+
+        if (b->last < at)
+            return false;
+        for (int i = maker; i < at; i++)
+            if (writes(p, &p->step[i], b))
+                return false;
+    }
+    return true;
+}
+
+/* the step that alone makes it and can be done again at `at`; -1: none */
+static int maker_of(const struct plan *p, const struct buffer *b, int at)
+{
+    int maker = b->first;
+    const struct step *s = &p->step[maker];
+    const struct kernel_kind *kind;
+
+    if (s->kind != STEP_KERNEL || s->result_count != 1 || !writes(p, s, b) ||
+        has_loop_between(p, maker, at))
+        return -1;
+    for (int i = maker + 1; i <= b->last && i < p->step_count; i++)
+        if (writes(p, &p->step[i], b))
+            return -1;
+    kind = kernel_kind_of(s->body);
+    if (!kind || (strcmp(kind->name, "loop") != 0 && strcmp(kind->name, "move") != 0))
+        return -1;
+    return operands_remain(p, maker, at) ? maker : -1;
+}
+
+/* the same kernel before step `at`, into a buffer of its own that later readers have */
+static void insert_again(struct plan *p, int maker, int at)
+{
+    struct value *old = p->step[maker].result[0], *v = arena_alloc(p->arena, sizeof(*v));
+    const struct buffer *b = plan_buffer(p, old);
+    struct step again = p->step[maker];
+
+    again.result = arena_array(p->arena, 1, sizeof(*again.result));
+    again.result[0] = v;
+    again.operand = arena_array(p->arena, (size_t)again.operand_count + 1,
+                                sizeof(*again.operand));
+    memcpy(again.operand, p->step[maker].operand,
+           (size_t)again.operand_count * sizeof(*again.operand));
+    again.name = arena_printf(p->arena, "%s.remat", again.name);
+    for (int i = at; i < p->step_count; i++)
+        for (int k = 0; k < p->step[i].operand_count; k++) {
+            struct value **operand = &p->step[i].operand[k];
+
+            if (plan_buffer(p, *operand) != b)
+                continue;
+            if (*operand != old) {              /* the same under another shape */
+                struct value *other = arena_alloc(p->arena, sizeof(*other));
+
+                *other = **operand;
+                other->buffer = p->buffer_count;
+                plan_keep_value(p, other);
+                *operand = other;
+            } else {
+                *operand = v;
+            }
+        }
+    *v = *old;
+    v->buffer = p->buffer_count;
+    plan_keep_value(p, v);
+    plan_insert_step(p, at, again);
+    plan_add_buffer(p, BUFFER_TEMPORARY, old->array.bytes);
+}
+
+bool plan_rematerialise(struct plan *p)
+{
+    int full = fullest_step(p), maker = -1, at = -1;
+    int64_t most = 0;
+
+    for (int k = 0; k < p->buffer_count; k++) {
+        const struct buffer *b = &p->buffer[k];
+        int reader, candidate;
+
+        if (!buffer_lives(b) || b->role != BUFFER_TEMPORARY || b->space != SPACE_HBM ||
+            b->first >= full || b->last <= full || reads(p, &p->step[full], b) ||
+            b->bytes <= most)
+            continue;
+        reader = next_reader(p, b, full);
+        candidate = reader < 0 ? -1 : maker_of(p, b, reader);
+        if (candidate >= 0) {
+            most = b->bytes;
+            maker = candidate;
+            at = reader;
+        }
+    }
+    if (maker < 0)
+        return false;
+    insert_again(p, maker, at);
+    return true;
+}
