@@ -2,8 +2,8 @@
  * Groups of nodes that become one kernel: private to pass_fusion.c and fusion_*.c.
  *
  * A group has one or more *roots*, members whose values others need. A node of
- * no group (is_free) costs nothing by itself: parameters, literals, tuples,
- * reshapes that only rename. Cheap nodes may be members of several groups, each
+ * no group (is_free) is not fused: parameters, literals, tuples, reshapes that
+ * only rename. Cheap nodes may be members of several groups, each
  * of which computes them again.
  */
 #ifndef STACK_FUSION_H

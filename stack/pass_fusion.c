@@ -42,8 +42,11 @@ static void find_users(struct fusion *f)
         f->is_output[g->output[i].node] = true;
 }
 
-static bool costs_nothing(const struct graph *g, const struct graph_node *n)
+/* what no kernel has to do, or does alone because it has several results already */
+static bool stands_alone(const struct graph *g, const struct graph_node *n)
 {
+    if (n->tuple_count > 0)
+        return true;
     switch (n->op) {
     case HLO_PARAMETER:
     case HLO_TUPLE:
@@ -250,7 +253,7 @@ static void init(struct fusion *f, struct graph *g)
     f->group = mem_alloc(count * sizeof(*f->group));
     find_users(f);
     for (int i = 0; i < g->node_count; i++) {
-        f->is_free[i] = costs_nothing(g, &g->node[i]);
+        f->is_free[i] = stands_alone(g, &g->node[i]);
         f->moved[i] = NODE_NONE;
     }
     for (int i = 0; i < g->node_count; i++)
