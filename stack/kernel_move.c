@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "stack/move_loops.h"
+#include "stack/move_step.h"
 #include "stack/move_tiles.h"
 
 /* ---- the general path: every move, element run by element run ---- */
@@ -38,9 +40,84 @@ static int64_t cost_general(const struct kernel_job *job)
 
 const struct move_way move_general = {"general", takes_general, cost_general, emit_general};
 
+/* ---- streamed: boxes of whole tiles, moved in VMEM between copies in and out ---- */
+
+#define SPILL_TILES 16
+#define STEP_SREGS 16                   /* that a frame leaves to its step */
+
+/* regions of the result; the caller frees them */
+static struct move_box *plan_stream(const struct kernel_job *job, int *count)
+{
+    struct move_box *b = mem_alloc(MOVE_REGIONS_MAX * sizeof(*b));
+
+    *count = move_box_plan(job, b);
+    return b;
+}
+
+static int takes_stream(const struct kernel_job *job, struct err *e)
+{
+    int count;
+
+    (void)e;
+    mem_free(plan_stream(job, &count));
+    return count > 0 ? 0 : -1;
+}
+
+static int64_t cost_stream(const struct kernel_job *job)
+{
+    int64_t cycles = 0;
+    int count;
+    struct move_box *b = plan_stream(job, &count);
+
+    for (int i = 0; i < count; i++)
+        cycles += b[i].cycles;
+    mem_free(b);
+    return cycles;
+}
+
+static int emit_region(struct move_box *b, struct vcode *code, struct arena *a, struct err *e)
+{
+    struct move_step s = {.box = b};
+
+    vcode_begin_block(code);
+    if (frame_begin(&b->frame, code, a, e))
+        return -1;
+    move_box_settle(b);
+    move_code_init(&s.m, code, b->job->chip);
+    s.m.sreg_end = STEP_SREGS;
+    move_step_emit(&s);
+    frame_end(&b->frame, code);
+    return 0;
+}
+
+static int emit_stream(const struct kernel_job *job, struct arena *a, struct segment *out,
+                       struct err *e)
+{
+    int64_t spill_row = job->vmem_row;
+    int count, status = 0;
+    struct move_box *b = plan_stream(job, &count);
+    struct vcode code;
+
+    vcode_init(&code, a);
+    code.note = job->name;
+    for (int i = 0; i < count && !status; i++) {
+        status = emit_region(&b[i], &code, a, e);
+        if (!status && frame_spill_row(&b[i].frame) > spill_row)
+            spill_row = frame_spill_row(&b[i].frame);
+    }
+    if (!status)
+        status = vcode_compile_segment(&code, job->chip, spill_row, SPILL_TILES, a, &out->program,
+                                       &out->stats, e);
+    vcode_fini(&code);
+    mem_free(b);
+    return status;
+}
+
+const struct move_way move_stream = {"stream", takes_stream, cost_stream, emit_stream};
+
 /* ---- the kind ---- */
 
-static const struct move_way *const ways[] = {&move_general};
+static const struct move_way *const ways[] = {&move_general, &move_stream};
 
 static int takes(const struct graph *body, const struct chip *chip, struct err *e)
 {
@@ -52,20 +129,23 @@ static int takes(const struct graph *body, const struct chip *chip, struct err *
 
 static int tilings(const struct kernel_job *job, struct tiling *list, int max)
 {
+    struct tiling all[COUNT_OF(ways)];
     int count = 0;
     struct err e;
 
-    for (int i = 0; i < (int)COUNT_OF(ways) && count < max; i++) {
+    for (int i = 0; i < (int)COUNT_OF(ways); i++) {
         struct tiling t = {.count = 1, .size = {i}};
         int k;
 
         if (ways[i]->takes(job, &e))
             continue;
         t.predicted_cycles = ways[i]->cost(job);
-        for (k = count++; k > 0 && list[k - 1].predicted_cycles > t.predicted_cycles; k--)
-            list[k] = list[k - 1];
-        list[k] = t;
+        for (k = count++; k > 0 && all[k - 1].predicted_cycles > t.predicted_cycles; k--)
+            all[k] = all[k - 1];
+        all[k] = t;
     }
+    count = count < max ? count : max;
+    memcpy(list, all, (size_t)count * sizeof(*list));
     return count;
 }
 

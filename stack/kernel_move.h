@@ -18,6 +18,6 @@ struct move_way {
                 struct err *e);
 };
 
-extern const struct move_way move_general;
+extern const struct move_way move_general, move_stream;
 extern const struct kernel_kind kernel_move;
 #endif

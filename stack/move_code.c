@@ -14,8 +14,8 @@ void move_code_init(struct move_code *m, struct vcode *code, const struct chip *
 
 struct isa_operand move_reg(struct move_code *m)
 {
-    assert(m->next_sreg < m->sreg_end);
-    return operand_reg(m->next_sreg++);
+    m->is_exhausted |= m->next_sreg >= m->sreg_end;
+    return operand_reg(m->is_exhausted ? m->sreg_end - 1 : m->next_sreg++);
 }
 
 static bool is_imm(struct isa_operand a) { return a.kind == OPERAND_IMM; }

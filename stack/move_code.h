@@ -15,6 +15,7 @@ struct move_code {
     struct vcode *code;
     const struct chip *chip;
     int next_sreg, sreg_end;            /* free scalar registers */
+    bool is_exhausted;                  /* there were not enough: the code is of no use */
     int next_pred;                      /* p1.. take turns */
 };
 
@@ -30,7 +31,8 @@ struct isa_operand move_mul(struct move_code *m, struct isa_operand a, int64_t b
 struct isa_operand move_add_product(struct move_code *m, struct isa_operand sum,
                                     struct isa_operand a, int64_t by);
 struct isa_operand move_and(struct move_code *m, struct isa_operand a, int32_t bits);
-struct isa_operand move_shift(struct move_code *m, struct isa_operand a, int left);  /* < 0: right */
+/* left < 0: to the right */
+struct isa_operand move_shift(struct move_code *m, struct isa_operand a, int left);
 struct isa_operand move_min(struct move_code *m, struct isa_operand a, struct isa_operand b);
 struct isa_operand move_max(struct move_code *m, struct isa_operand a, struct isa_operand b);
 /* of 0 <= a < 2^31 by a constant */

@@ -5,7 +5,8 @@
 
 #include "base/floats.h"
 
-static const struct isa_operand zero = {.kind = OPERAND_IMM}, one = {.kind = OPERAND_IMM, .value = 1};
+static const struct isa_operand zero = {.kind = OPERAND_IMM};
+static const struct isa_operand one = {.kind = OPERAND_IMM, .value = 1};
 
 static int word_bits(enum graph_dtype dtype) { return 8 * array_element_bytes(dtype); }
 
@@ -139,51 +140,75 @@ static void limit_run(struct gather *g, struct gather_place *p, struct isa_opera
     g->m.next_sreg = kept;
 }
 
-/*
- * Rows of one array: the tile, the row of VMEM words in it, the element of a
- * word and the lane.
- */
-struct row_place { struct isa_operand row, part, lane; };
-
-static struct row_place split_row(struct move_code *m, const struct array *a,
-                                  struct isa_operand tile, struct isa_operand row,
-                                  struct isa_operand lane)
+/* index[d] = value, in the register that it has; those from `kept` on are free again */
+static void assign(struct gather *g, struct gather_place *p, int d, struct isa_operand value,
+                   int kept)
 {
-    int log_parts = a->element_bytes == 4 ? 0 : a->element_bytes == 2 ? 1 : 2;
-    struct row_place p = {.part = move_and(m, row, (1 << log_parts) - 1),
-                          .lane = move_and(m, lane, ARRAY_LANES - 1)};
-    struct isa_operand sublane = move_shift(m, move_and(m, row, a->tile_rows - 1), -log_parts);
+    if (p->index[d].kind != OPERAND_REG) {
+        p->index[d] = value;
+        return;
+    }
+    move_set(&g->m, p->index[d], value);
+    g->m.next_sreg = kept;
+}
 
-    p.row = move_add(m, move_shift(m, tile, 3), sublane);
-    return p;
+/* VMEM row from the array's first, element of its words, lane: an index of 3 in a place */
+enum { AT_ROW, AT_PART, AT_LANE };
+
+/*
+ * From (tile, row, lane) in the array's tiles to that. Uses few registers at a
+ * time: a rank of 8 under two concatenations leaves no more.
+ */
+static void split_row(struct gather *g, const struct array *a, struct gather_place *p)
+{
+    struct move_code *m = &g->m;
+    int log_parts = a->element_bytes == 4 ? 0 : a->element_bytes == 2 ? 1 : 2;
+    int kept = m->next_sreg;
+
+    assign(g, p, AT_ROW, move_shift(m, p->index[AT_ROW], 3), kept);
+    kept = m->next_sreg;
+    assign(g, p, AT_ROW,
+           move_add(m, p->index[AT_ROW],
+                    move_shift(m, move_and(m, p->index[AT_PART], a->tile_rows - 1), -log_parts)),
+           kept);
+    kept = m->next_sreg;
+    assign(g, p, AT_PART, move_and(m, p->index[AT_PART], (1 << log_parts) - 1), kept);
+    kept = m->next_sreg;
+    assign(g, p, AT_LANE, move_and(m, p->index[AT_LANE], ARRAY_LANES - 1), kept);
 }
 
 /* uses up the place */
-static struct row_place place_in_array(struct gather *g, const struct array *a,
-                                       struct gather_place *p)
+static struct gather_place place_in_array(struct gather *g, const struct array *a,
+                                          struct gather_place *p)
 {
     struct move_code *m = &g->m;
-    int log_rows = a->tile_rows == 8 ? 3 : a->tile_rows == 16 ? 4 : 5;
-    struct isa_operand tile = zero, row;
-    struct gather_place now = {.rank = 3, .mark = p->mark};
+    int log_rows = a->tile_rows == 8 ? 3 : a->tile_rows == 16 ? 4 : 5, kept;
+    struct gather_place now = {.rank = 3, .mark = p->mark, .index = {zero, zero, zero}};
 
     if (a->is_linear) {
-        struct isa_operand i = a->shape.rank ? p->index[0] : zero;
-
-        row = move_shift(m, i, -7);
-        return split_row(m, a, move_shift(m, row, -log_rows), row, i);
+        now.index[AT_LANE] = a->shape.rank ? p->index[0] : zero;
+        now.index[AT_PART] = move_shift(m, now.index[AT_LANE], -7);
+        now.index[AT_ROW] = move_shift(m, now.index[AT_PART], -log_rows);
+        gather_settle(g, &now);
+        split_row(g, a, &now);
+        return now;
     }
     for (int k = 0; k < a->outer_count; k++)
-        tile = move_add_product(m, tile, p->index[a->outer_dim[k]],
-                                array_outer_stride(a, a->outer_dim[k]));
-    now.index[0] = tile;
-    now.index[1] = p->index[a->row_dim];
-    now.index[2] = p->index[a->lane_dim];
-    gather_settle(g, &now);             /* a rank of 8 leaves few registers */
-    row = now.index[1];
-    tile = move_add(m, now.index[0], move_mul(m, move_shift(m, row, -log_rows), a->tiles_across));
-    tile = move_add(m, tile, move_shift(m, now.index[2], -7));
-    return split_row(m, a, tile, row, now.index[2]);
+        now.index[AT_ROW] = move_add_product(m, now.index[AT_ROW], p->index[a->outer_dim[k]],
+                                             array_outer_stride(a, a->outer_dim[k]));
+    now.index[AT_PART] = p->index[a->row_dim];
+    now.index[AT_LANE] = p->index[a->lane_dim];
+    gather_settle(g, &now);
+    kept = m->next_sreg;
+    assign(g, &now, AT_ROW,
+           move_add(m, now.index[AT_ROW],
+                    move_mul(m, move_shift(m, now.index[AT_PART], -log_rows), a->tiles_across)),
+           kept);
+    kept = m->next_sreg;
+    assign(g, &now, AT_ROW,
+           move_add(m, now.index[AT_ROW], move_shift(m, now.index[AT_LANE], -7)), kept);
+    split_row(g, a, &now);
+    return now;
 }
 
 /* one row of 512 bytes from HBM, when the array is not in VMEM */
@@ -202,38 +227,27 @@ static int fetch_parameter(struct gather *g, const struct graph_node *n, struct 
 {
     const struct gather_array *a = &g->operand[n->parameter_index];
     struct move_code *m = &g->m;
-    struct row_place at = place_in_array(g, a->array, p);
+    struct gather_place at = place_in_array(g, a->array, p);
     int lane_dim = a->array->is_linear ? 0 : a->array->lane_dim, v;
     int bits = 8 * a->array->element_bytes;
 
     if (a->is_resident) {
-        v = move_load(m, at.row, a->row, 0);
+        v = move_load(m, at.index[AT_ROW], a->row, 0);
     } else {
-        fetch_row(g, a, at.row);
+        fetch_row(g, a, at.index[AT_ROW]);
         v = move_load(m, zero, a->row, 0);
     }
     if (bits < 32) {
         v = move_v2(m, OP_VSHRL_U32, v,
-                    operand_reg(move_splat(m, move_mul(m, at.part, bits))));
+                    operand_reg(move_splat(m, move_mul(m, at.index[AT_PART], bits))));
         v = move_v2(m, OP_VAND_U32, v, operand_imm((1 << bits) - 1));
     }
     if (p->varying == lane_dim)
-        limit_run(g, p, move_sub(m, move_imm(ARRAY_LANES), at.lane));
+        limit_run(g, p, move_sub(m, move_imm(ARRAY_LANES), at.index[AT_LANE]));
     else
         limit_run(g, p, one);
-    return move_rotate_lanes(m, v, move_and(m, move_sub(m, g->lane, at.lane), ARRAY_LANES - 1));
-}
-
-/* index[d] = value, in the register that it has; those from `kept` on are free again */
-static void assign(struct gather *g, struct gather_place *p, int d, struct isa_operand value,
-                   int kept)
-{
-    if (p->index[d].kind != OPERAND_REG) {
-        p->index[d] = value;
-        return;
-    }
-    move_set(&g->m, p->index[d], value);
-    g->m.next_sreg = kept;
+    return move_rotate_lanes(m, v, move_and(m, move_sub(m, g->lane, at.index[AT_LANE]),
+                                            ARRAY_LANES - 1));
 }
 
 struct isa_operand gather_padded(struct gather *g, struct gather_place *p, int dim,
@@ -246,8 +260,8 @@ struct isa_operand gather_padded(struct gather *g, struct gather_place *p, int d
     inside = move_max(m, zero, move_min(m, t, move_imm(extent - 1 > 0 ? extent - 1 : 0)));
     valid = move_if_less(m, t, zero, zero, move_if_less(m, t, move_imm(extent), one, zero));
     if (p->varying == dim) {            /* up to where padding begins or ends */
-        struct isa_operand left = move_if_less(m, t, zero, move_sub(m, zero, t),
-                                               dilation > 1 ? one : move_sub(m, move_imm(extent), t));
+        struct isa_operand rest = dilation > 1 ? one : move_sub(m, move_imm(extent), t);
+        struct isa_operand left = move_if_less(m, t, zero, move_sub(m, zero, t), rest);
 
         limit_run(g, p, move_if_less(m, t, move_imm(extent), left, p->run));
     }

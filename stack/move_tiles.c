@@ -8,7 +8,8 @@
 #define FLAG_IN 0                       /* of the job's flags */
 #define FLAG_OUT 1
 
-static const struct isa_operand zero = {.kind = OPERAND_IMM}, one = {.kind = OPERAND_IMM, .value = 1};
+static const struct isa_operand zero = {.kind = OPERAND_IMM};
+static const struct isa_operand one = {.kind = OPERAND_IMM, .value = 1};
 
 int64_t tiles_least_rows(const struct kernel_job *job, int64_t extra_rows)
 {
@@ -343,6 +344,10 @@ int tiles_end(struct tiles *t, struct arena *a, struct segment *out, struct err 
 
     if (is_copied(&t->result))
         copy_out(t, &t->result);
+    if (t->g.m.is_exhausted) {
+        vcode_fini(&t->code);
+        return err_set(e, "%s: more scalar registers than there are", t->job->name);
+    }
     status = vcode_compile_segment(&t->code, t->job->chip, t->spill_row, t->spill_tiles, a,
                                    &out->program, &out->stats, e);
     vcode_fini(&t->code);
