@@ -344,9 +344,17 @@ int frame_begin(struct frame *f, struct vcode *c, struct arena *a, struct err *e
     return 0;
 }
 
-void frame_end(struct frame *f, struct vcode *c)
+void frame_finish(struct frame *f, struct vcode *c)
 {
     assert(c == f->state->code);
+    frame_emit_finish(f);
+    f->state->is_finished = true;
+}
+
+void frame_end(struct frame *f, struct vcode *c)
+{
+    if (!f->state->is_finished)
+        frame_finish(f, c);
     frame_emit_end(f);
 }
 

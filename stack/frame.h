@@ -81,6 +81,9 @@ int64_t frame_copy_cycles(const struct frame *f, int64_t *exposed_cycles);
 
 /* -1: too many registers, flags or descriptors (64 bytes of job->smem per box of 3 strides) */
 int frame_begin(struct frame *f, struct vcode *c, struct arena *a, struct err *e);
+/* Optional, before frame_end: ends the steps; code behind it runs once, before results that never
+ * move are sent. */
+void frame_finish(struct frame *f, struct vcode *c);
 void frame_end(struct frame *f, struct vcode *c);
 
 /* For code of the step: */

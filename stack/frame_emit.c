@@ -405,19 +405,27 @@ static void await_results(struct frame *f)
         wait_for(f, I(fixed_flag(f, true)), fixed, -1);
 }
 
-void frame_emit_end(struct frame *f)
+void frame_emit_finish(struct frame *f)
 {
     struct frame_state *s = f->state;
 
     vcode_begin_block(s->code);
-    vcode_emit(s->code, OP_SFENCE, 0, NULL);
     if (s->total > 1) {
+        vcode_emit(s->code, OP_SFENCE, 0, NULL);
         put_ticks(f);
         await_next(f);
         send_results(f);
         advance(f);
         vcode_loop_end(s->code, s->counter);
     }
+}
+
+void frame_emit_end(struct frame *f)
+{
+    struct frame_state *s = f->state;
+
+    vcode_begin_block(s->code);
+    vcode_emit(s->code, OP_SFENCE, 0, NULL);
     copy_fixed(f, true);
     await_results(f);
     vcode_begin_block(s->code);

@@ -38,6 +38,7 @@ struct frame_state {
     bool is_awaited;                    /* next operands before results: they share memory */
     struct { bool is_last; uint32_t mask; } pred[FRAME_PRED_COUNT];
     int pred_count;
+    bool is_finished;                   /* no more steps */
 };
 
 bool frame_moves(const struct frame *f, int window, int dim);
@@ -47,5 +48,6 @@ bool frame_is_copied(const struct frame *f, int window);
 /* granules of all copied operands (results) of a class */
 int64_t frame_class_granules(const struct frame *f, int class_dim, bool is_result);
 void frame_emit_begin(struct frame *f);
+void frame_emit_finish(struct frame *f);
 void frame_emit_end(struct frame *f);
 #endif

@@ -48,7 +48,7 @@ static opnd window(struct vcode *c, opnd high, opnd low, opnd by, opnd back)
     return bit_or(c, left(c, high, by), right(c, low, back));
 }
 
-struct turns { opnd quarters, rest; };  /* whole number as s32, and -1/2..1/2 quarter turns as f32 */
+struct turns { opnd quarters, rest; };  /* a whole number, s32, and the rest, -1/2..1/2, f32 */
 
 /* m (24 bits) times the fraction of 96 bits in w: two words of the product below its point */
 static void multiply_fraction(struct vcode *c, opnd m, const opnd w[3], opnd *high, opnd *low)

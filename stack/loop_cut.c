@@ -1,0 +1,431 @@
+/* Loop fusions: boxes of a step, what they take of VMEM, and which are worth trying. */
+#include "stack/loop_plan.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/units.h"
+
+#define SPILL_ROWS 512                  /* kept free behind everything */
+#define ROWS_PER_TILE 8
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* ----- the grid: axes that stay outside, those that are reduced innermost */
+
+static void order_grid(struct loop_plan *p)
+{
+    struct frame *f = &p->frame;
+
+    f->dims = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int a = p->axis_count - 1; a >= 0; a--) {
+            struct loop_axis *x = &p->axis[a];
+
+            if ((int)(p->reduced_mask >> a & 1) != pass)
+                continue;
+            x->grid_dim = -1;
+            if (x->count == 1)
+                continue;
+            if (f->dims < FRAME_DIM_MAX)
+                f->count[f->dims] = x->count;
+            x->grid_dim = f->dims++;
+        }
+}
+
+/* ----- windows */
+
+/* tiles of a tiled array per unit of an axis, 0: it does not move along it */
+static int64_t unit_tiles(const struct loop_plan *p, const struct loop_array *a, int axis)
+{
+    const struct array *m = a->array;
+
+    if (!(a->mask >> axis & 1))
+        return 0;
+    if (axis == AXIS_LANES)
+        return p->is_linear ? 0 : 1;
+    if (axis == AXIS_ROWS)
+        return p->group_rows / m->tile_rows * (p->is_linear ? 1 : m->tiles_across);
+    return a->outer_rows[axis] / ROWS_PER_TILE;
+}
+
+/* tiles of an axis in a box: rows in tiles, not groups */
+static int64_t box_tiles(const struct loop_plan *p, const struct loop_array *a, int axis)
+{
+    const struct loop_axis *x = &p->axis[axis];
+    int64_t ratio = p->group_rows / a->array->tile_rows;
+
+    if (!(a->mask >> axis & 1) || (p->is_linear && axis == AXIS_LANES))
+        return 1;
+    if (axis != AXIS_ROWS)
+        return x->box;
+    return x->count == 1 ? x->units * ratio - a->missing : x->box * ratio;
+}
+
+static int64_t tile_stride(const struct loop_plan *p, const struct loop_array *a, int axis)
+{
+    int64_t unit = unit_tiles(p, a, axis);
+
+    return axis == AXIS_ROWS ? unit / (p->group_rows / a->array->tile_rows) : unit;
+}
+
+static bool add_box_dim(struct frame_window *w, int64_t count, int64_t stride)
+{
+    int last = w->box_dims - 1;
+
+    if (count == 1 && w->box_dims > 0)
+        return true;
+    if (last >= 0 && stride == w->box_stride[last] * w->box_count[last]) {
+        w->box_count[last] *= count;
+        return true;
+    }
+    if (w->box_dims == FRAME_BOX_MAX)
+        return false;
+    w->box_count[w->box_dims] = count;
+    w->box_stride[w->box_dims++] = stride ? stride : 1;
+    return true;
+}
+
+static bool tiled_window(struct loop_plan *p, struct loop_array *a, struct frame_window *w)
+{
+    int64_t dense = ROWS_PER_TILE, ratio = p->group_rows / a->array->tile_rows;
+    bool is_copied = a->array->space == SPACE_HBM;
+
+    for (int x = 0; x < p->axis_count; x++) {
+        const struct loop_axis *axis = &p->axis[x];
+        int64_t count = box_tiles(p, a, x), stride = tile_stride(p, a, x), rows;
+
+        if (!(a->mask >> x & 1))
+            continue;
+        if (!add_box_dim(w, count, stride))
+            return false;
+        rows = is_copied ? dense : stride * ROWS_PER_TILE;
+        dense *= count;
+        if (x == AXIS_ROWS)
+            a->part_rows = rows;
+        a->unit_rows[x] = x == AXIS_ROWS ? rows * ratio : rows;
+        if (axis->grid_dim < 0)
+            continue;
+        w->step[axis->grid_dim] = axis->box * unit_tiles(p, a, x);
+        if (axis->box * axis->count != axis->units)
+            w->limit[axis->grid_dim] = (axis->units - axis->box) * unit_tiles(p, a, x);
+    }
+    return true;
+}
+
+/* all of the array, once */
+static void whole_window(const struct loop_array *a, struct frame_window *w)
+{
+    w->box_dims = 1;
+    w->box_count[0] = a->array->tile_count;
+    w->box_stride[0] = 1;
+}
+
+static bool needs_window(const struct loop_plan *p, int i)
+{
+    const struct loop_array *a = &p->array[i];
+
+    return a->is_result || a->lane_axis != -2;  /* an operand that nobody reads has none */
+}
+
+static bool make_windows(struct loop_plan *p)
+{
+    struct frame *f = &p->frame;
+
+    f->window_count = 0;
+    for (int i = 0; i < p->array_count; i++) {
+        struct loop_array *a = &p->array[i];
+        struct frame_window *w = &f->window[f->window_count];
+
+        if (!needs_window(p, i))
+            continue;
+        memset(w, 0, sizeof(*w));
+        w->array = a->array;
+        w->is_result = a->is_result;
+        if (!a->is_tiled)
+            whole_window(a, w);
+        else if (!tiled_window(p, a, w))
+            return false;
+        a->window = f->window_count++;
+    }
+    return true;
+}
+
+/* ----- scratch */
+
+int64_t loop_kept_rows(const struct loop_plan *p, uint32_t mask)
+{
+    return mask >> AXIS_ROWS & 1 ? (int64_t)p->parts * ROWS_PER_TILE : 1;
+}
+
+static int64_t units_of(const struct loop_plan *p, uint32_t mask)
+{
+    int64_t units = 1;
+
+    for (int a = 0; a < p->axis_count; a++)
+        units *= mask >> a & 1 ? p->axis[a].box : 1;
+    return units;
+}
+
+static int64_t up_to_tiles(int64_t rows)
+{
+    return div_up(rows, ROWS_PER_TILE) * ROWS_PER_TILE;
+}
+
+/* rows of a 32-bit image of a packed array */
+static int64_t image_rows(const struct array *a)
+{
+    return a->tile_count * a->tile_rows;
+}
+
+static void place_scratch(struct loop_plan *p)
+{
+    int64_t next = 0;
+
+    for (int i = 0; i < p->body.node_count; i++) {
+        uint32_t mask = p->mask[i];
+
+        p->kept_row[i] = next;
+        if (p->is_kept[i])              /* some more than are, for loads that need none */
+            next += up_to_tiles(units_of(p, mask) * loop_kept_rows(p, mask));
+        p->sum_row[i] = next;
+        if (p->body.node[i].op == HLO_REDUCE)
+            next += units_of(p, mask) * loop_parts(p, mask) * ROWS_PER_TILE
+                    * (loop_is_arg(&p->body.node[i]) ? 2 : 1);
+    }
+    for (int i = p->operand_count; i < p->array_count; i++) {
+        struct loop_array *a = &p->array[i];
+
+        a->image_row = -1;
+        if (a->is_tiled || a->array->element_bytes == 4)
+            continue;
+        a->image_row = next;
+        next += image_rows(a->array);
+    }
+    p->frame.scratch_rows = next;
+}
+
+bool loop_plan_cut(struct loop_plan *p, const int64_t *box)
+{
+    for (int a = 0; a < p->axis_count; a++) {
+        struct loop_axis *x = &p->axis[a];
+
+        if (box[a] < 1 || box[a] > x->units)
+            return false;
+        x->box = box[a];
+        x->count = div_up(x->units, x->box);
+        if (x->count > 1 && p->whole_mask >> a & 1)
+            return false;
+        if (x->box * x->count != x->units && p->reduced_mask >> a & 1)
+            return false;
+    }
+    memset(&p->frame, 0, sizeof(p->frame));
+    p->frame.job = p->job;
+    order_grid(p);
+    if (p->frame.dims > FRAME_DIM_MAX || !make_windows(p))
+        return false;
+    place_scratch(p);
+    return frame_vmem_rows(&p->frame) + SPILL_ROWS <= p->job->vmem_rows
+           && frame_flag_count(&p->frame) <= p->job->flag_count;
+}
+
+/* ----- costs */
+
+static int64_t unit_count(const struct loop_plan *p)
+{
+    int64_t units = 1;
+
+    for (int a = 0; a < p->axis_count; a++)
+        units *= p->axis[a].count * p->axis[a].box;
+    return units;
+}
+
+struct slots { double cycles; };
+
+/* the busiest slot of a unit of the space */
+static double unit_cycles(const struct loop_plan *p)
+{
+    const struct chip *chip = p->job->chip;
+    struct fused_cost k;
+    double loads = 0, stores = 0, valu, most;
+
+    fused_cost(&p->body, chip, &k);
+    for (int i = 0; i < p->array_count; i++)
+        if (p->array[i].is_tiled && p->array[i].window >= 0)
+            *(p->array[i].is_result ? &stores : &loads) +=
+                (double)p->group_rows / p->array[i].array->tile_rows;
+    valu = (double)k.valu * p->parts / (double)chip->slots_valu;
+    most = loads / (double)(chip->slots_load + chip->slots_misc_load);
+    most = stores > most ? stores : most;
+    most = valu > most ? valu : most;
+    if ((double)k.eup * p->parts * (double)chip->eup_issue_cycles > most)
+        most = (double)k.eup * p->parts * (double)chip->eup_issue_cycles;
+    return most;
+}
+
+#define STEP_CYCLES 120                 /* of the frame and the ends of the loops */
+
+static void cost_of(const struct loop_plan *p, struct kernel_cost *out)
+{
+    int64_t steps = 1, exposed, compute, copies;
+
+    for (int a = 0; a < p->axis_count; a++)
+        steps *= p->axis[a].count;
+    compute = (int64_t)(unit_cycles(p) * (double)unit_count(p)) + steps * STEP_CYCLES;
+    copies = frame_copy_cycles(&p->frame, &exposed);
+    *out = (struct kernel_cost){
+        .compute_cycles = compute, .copy_cycles = copies, .fixed_cycles = exposed,
+        .hbm_bytes = frame_copy_bytes(&p->frame), .flops = graph_flops(p->job->body),
+        .vmem_rows = frame_vmem_rows(&p->frame), .steps = steps};
+    out->total_cycles = steps == 1 ? compute + exposed
+                        : (compute > copies ? compute : copies)
+                              + exposed + (compute < copies ? compute / steps : 0);
+}
+
+/* ----- candidates */
+
+/* boxes of `units` near `most` that are all alike, or, where they may overlap, nearly */
+static int64_t fitting_box(const struct loop_plan *p, int a, int64_t most)
+{
+    int64_t units = p->axis[a].units, box = least(units, most < 1 ? 1 : most);
+
+    if (p->whole_mask >> a & 1)
+        return units;
+    box = div_up(units, div_up(units, box));
+    if (p->reduced_mask >> a & 1)
+        while (units % box)
+            box--;
+    return box;
+}
+
+/* a step of about `tiles` groups: the innermost axes first */
+static void box_of(const struct loop_plan *p, int64_t tiles, int64_t *box)
+{
+    for (int a = 0; a < p->axis_count; a++)
+        if (p->whole_mask >> a & 1)
+            tiles = tiles / p->axis[a].units;
+    for (int a = 0; a < p->axis_count; a++) {
+        box[a] = fitting_box(p, a, tiles);
+        if (!(p->whole_mask >> a & 1))
+            tiles /= box[a];
+    }
+}
+
+static bool is_known(const struct tiling *list, int count, const struct tiling *t)
+{
+    for (int i = 0; i < count; i++)
+        if (!memcmp(list[i].size, t->size, sizeof(t->size)))
+            return true;
+    return false;
+}
+
+static int insert(struct tiling *list, int count, int max, const struct tiling *t)
+{
+    int at = count;
+
+    if (is_known(list, count, t))
+        return count;
+    while (at > 0 && list[at - 1].predicted_cycles > t->predicted_cycles)
+        at--;
+    if (at == max)
+        return count;
+    if (count < max)
+        count++;
+    memmove(list + at + 1, list + at, (size_t)(count - 1 - at) * sizeof(*list));
+    list[at] = *t;
+    return count;
+}
+
+static int candidates(struct loop_plan *p, struct tiling *list, int max)
+{
+    int count = 0;
+
+    for (int64_t tiles = 1; tiles <= 1 << 15; tiles *= 2)
+        for (int third = 0; third < 2; third++) {
+            struct tiling t = {.count = p->axis_count};
+            struct kernel_cost cost;
+
+            box_of(p, third ? tiles * 3 / 2 : tiles, t.size);
+            if (!loop_plan_cut(p, t.size))
+                continue;
+            cost_of(p, &cost);
+            t.predicted_cycles = cost.total_cycles;
+            count = insert(list, count, max, &t);
+        }
+    return count;
+}
+
+/* ----- the kind */
+
+static int takes(const struct graph *body, const struct chip *chip, struct err *e)
+{
+    (void)chip;
+    return loop_plan_takes(body, e);
+}
+
+static int tilings(const struct kernel_job *job, struct tiling *list, int max)
+{
+    struct loop_plan p;
+    struct arena a;
+    struct err e;
+    int count = 0;
+
+    arena_init(&a);
+    if (!loop_plan_init(&p, job, &a, &e))
+        count = candidates(&p, list, max);
+    loop_plan_fini(&p);
+    arena_fini(&a);
+    return count;
+}
+
+static int cost(const struct kernel_job *job, const struct tiling *t, struct kernel_cost *out)
+{
+    struct loop_plan p;
+    struct arena a;
+    struct err e;
+    int status = -1;
+
+    arena_init(&a);
+    if (!loop_plan_init(&p, job, &a, &e) && loop_plan_cut(&p, t->size)) {
+        cost_of(&p, out);
+        status = 0;
+    }
+    loop_plan_fini(&p);
+    arena_fini(&a);
+    return status;
+}
+
+static int emit_code(struct loop_plan *p, struct vcode *c, struct arena *a, struct segment *out,
+                     struct err *e)
+{
+    c->note = p->job->name;
+    if (frame_begin(&p->frame, c, a, e) || loop_emit_step(p, c, e))
+        return -1;
+    frame_finish(&p->frame, c);
+    loop_emit_last(p, c);
+    frame_end(&p->frame, c);
+    return vcode_compile_segment(c, p->job->chip, frame_spill_row(&p->frame), SPILL_ROWS / 8, a,
+                                 &out->program, &out->stats, e);
+}
+
+static int emit(const struct kernel_job *job, const struct tiling *t, struct arena *a,
+                struct segment *out, struct err *e)
+{
+    struct loop_plan *p = arena_alloc(a, sizeof(*p));
+    struct vcode c;
+    int status;
+
+    if (loop_plan_init(p, job, a, e))
+        return -1;
+    if (!loop_plan_cut(p, t->size))
+        return err_set(e, "the tiling does not fit");
+    vcode_init(&c, a);
+    status = emit_code(p, &c, a, out, e);
+    vcode_fini(&c);
+    loop_plan_fini(p);
+    return status;
+}
+
+const struct kernel_kind kernel_loop = {
+    .name = "loop", .category = "loop fusion", .takes = takes, .tilings = tilings, .cost = cost,
+    .emit = emit};

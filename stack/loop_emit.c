@@ -1,0 +1,180 @@
+/*
+ * Loop fusions: the phases of a step. In the order of levels, and of fewer axes first, each phase
+ * makes what is a result, what others spread over more axes, and what is reduced.
+ */
+#include "stack/loop_nest.h"
+
+#include <string.h>
+
+#define OPS_PER_BLOCK 256
+#define REGISTERS_PER_BLOCK 24          /* tiles of a block's units, about */
+
+static bool is_root_of(const struct loop_plan *p, int node, uint32_t mask, int level)
+{
+    return p->mask[node] == mask && p->level[node] == level;
+}
+
+/* what `node` is made for; -1: nothing in this phase */
+static bool is_reduced_here(const struct nest *n, int reduce)
+{
+    const struct graph_node *x = &n->p->body.node[reduce];
+
+    return x->op == HLO_REDUCE && is_root_of(n->p, x->operand[0], n->mask, n->level);
+}
+
+static bool is_needed(const struct loop_plan *p, int node)
+{
+    return p->is_kept[node] && !loop_is_direct(p, node);
+}
+
+static int emit_unit(struct nest *n)
+{
+    const struct loop_plan *p = n->p;
+
+    for (int i = 0; i < p->body.node_count; i++) {
+        if (!is_root_of(p, i, n->mask, n->level) || !is_needed(p, i))
+            continue;
+        if (fused_emit(&n->fused, i, n->e))
+            return -1;
+        loop_keep(n, i);
+    }
+    for (int i = 0; i < p->body.output_count; i++) {
+        int node = p->body.output[i].node;
+
+        if (!is_root_of(p, node, n->mask, n->level))
+            continue;
+        if (fused_emit(&n->fused, node, n->e))
+            return -1;
+        loop_store_result(n, i, node);
+    }
+    for (int i = 0; i < p->body.node_count; i++) {
+        if (!is_reduced_here(n, i))
+            continue;
+        if (fused_emit(&n->fused, p->body.node[i].operand[0], n->e))
+            return -1;
+        loop_add_to_sum(n, i);
+    }
+    return 0;
+}
+
+static bool has_roots(const struct nest *n)
+{
+    const struct loop_plan *p = n->p;
+
+    for (int i = 0; i < p->body.node_count; i++)
+        if ((is_root_of(p, i, n->mask, n->level) && is_needed(p, i)) || is_reduced_here(n, i))
+            return true;
+    for (int i = 0; i < p->body.output_count; i++)
+        if (is_root_of(p, p->body.output[i].node, n->mask, n->level))
+            return true;
+    return false;
+}
+
+/* axes that a phase reduces go innermost, so that sums stay in registers for a block */
+static void order_axes(struct nest *n)
+{
+    uint32_t reduced = 0;
+
+    for (int i = 0; i < n->p->body.node_count; i++)
+        if (is_reduced_here(n, i))
+            reduced |= loop_reduced_axes(n->p, i);
+    n->axis_count = 0;
+    for (int pass = 1; pass >= 0; pass--)
+        for (int a = 0; a < n->p->axis_count; a++)
+            if (n->mask >> a & 1 && (int)(reduced >> a & 1) == pass
+                && !(n->p->is_linear && a == AXIS_LANES))
+                n->axis_order[n->axis_count++] = a;
+}
+
+int loop_unit_ops(const struct loop_plan *p)
+{
+    struct fused_cost k;
+
+    fused_cost(&p->body, p->job->chip, &k);
+    return (k.valu + k.pop + 2) * p->parts + 4;
+}
+
+static int64_t best_part(int64_t units, int64_t most)
+{
+    int64_t part = most < units ? most : units;
+
+    while (part > 1 && part * 2 > most && units % part)
+        part--;
+    return units % part && part * 2 <= most ? (most < units ? most : units) : part;
+}
+
+static void choose_unroll(struct nest *n)
+{
+    int64_t room = OPS_PER_BLOCK / loop_unit_ops(n->p);
+    int64_t tiles = REGISTERS_PER_BLOCK / n->p->parts;
+    bool is_full = true;
+
+    room = room < 1 ? 1 : room > tiles ? tiles : room;
+    n->loop_mask = 0;
+    for (int k = 0; k < n->axis_count; k++) {
+        int a = n->axis_order[k];
+        int64_t units = n->p->axis[a].box;
+
+        n->unroll[a] = 1;
+        if (is_full && units <= room) {
+            n->unroll[a] = units;
+            room /= units;
+            continue;
+        }
+        if (is_full)
+            n->unroll[a] = best_part(units - nest_has_edge(n->p, a), room);
+        if (n->unroll[a] < 1)
+            n->unroll[a] = 1;
+        is_full = false;
+        n->loop_mask |= 1u << a;
+    }
+}
+
+static void flush(struct nest *n)
+{
+    loop_flush_sums(n);
+}
+
+static int emit_phase(struct loop_plan *p, struct vcode *c, uint32_t mask, int level,
+                      struct err *e)
+{
+    struct nest *n = arena_alloc(p->arena, sizeof(*n));
+
+    n->p = p;
+    n->code = c;
+    n->mask = mask;
+    n->level = level;
+    n->e = e;
+    if (!has_roots(n))
+        return 0;
+    fused_init(&n->fused, c, p->job->chip, &p->body, loop_parts(p, mask), p->arena);
+    n->fused.leaf = loop_leaf;
+    n->fused.user = n;
+    for (int i = 0; i < p->body.node_count; i++)
+        if (is_reduced_here(n, i)) {
+            vcode_begin_block(c);
+            loop_init_sum(p, c, i);
+        }
+    order_axes(n);
+    choose_unroll(n);
+    return nest_run(n, emit_unit, flush);
+}
+
+static int count_bits(uint32_t x)
+{
+    int n = 0;
+
+    for (; x; x &= x - 1)
+        n++;
+    return n;
+}
+
+int loop_emit_step(struct loop_plan *p, struct vcode *c, struct err *e)
+{
+    for (int level = 0; level < p->level_count; level++)
+        for (int bits = 0; bits <= p->axis_count; bits++)
+            for (uint32_t mask = 0; mask <= p->full_mask; mask++)
+                if (count_bits(mask) == bits && emit_phase(p, c, mask, level, e))
+                    return -1;
+    return 0;
+}

@@ -1,0 +1,97 @@
+/*
+ * Loop fusions: the loops of a phase over the units of a box, and where things are.
+ *
+ * The innermost axes are unrolled into one block, further ones are loops. What moves with the
+ * loops is kept in scalar registers (*tracks*): row addresses and element indices.
+ */
+#ifndef STACK_LOOP_NEST_H
+#define STACK_LOOP_NEST_H
+#include "stack/loop_plan.h"
+#include "stack/put.h"
+
+#define NEST_TRACK_MAX 12
+#define NEST_CACHE_MAX 64
+#define NEST_SUM_MAX 96
+
+struct nest_track {
+    int base, axis, sreg;               /* base register of addresses; axis of indices, or -1 */
+    int64_t stride[LOOP_AXIS_MAX];      /* per unit, of looped axes */
+};
+
+/* a scalar: a register (-1: none) and a constant to add */
+struct sval { int sreg; int64_t add; };
+
+struct nest_sum {                       /* what a block adds to a sum in memory */
+    int node, part;
+    struct sval row;
+    struct isa_operand value, index;
+};
+
+struct nest {
+    struct loop_plan *p;
+    struct vcode *code;
+    struct fused fused;
+    uint32_t mask;                      /* axes of the phase */
+    int level;
+    int axis_order[LOOP_AXIS_MAX], axis_count;  /* innermost first */
+    int64_t unroll[LOOP_AXIS_MAX];      /* by axis */
+    uint32_t loop_mask;                 /* axes that are loops */
+    int64_t now[LOOP_AXIS_MAX];         /* unrolled units of the block in hand */
+    uint32_t peel_mask;                 /* axes at their last unit outside the loop */
+    int64_t unit[LOOP_AXIS_MAX];        /* the unit in hand, within the block */
+    struct nest_track track[NEST_TRACK_MAX];
+    int track_count, first_sreg, first_temp, next_temp;
+    bool is_collecting;                 /* only to find the tracks */
+    struct { struct sval row; int stride, value; } cache[NEST_CACHE_MAX];
+    int cache_count;
+    struct nest_sum sum[NEST_SUM_MAX];
+    int sum_count;
+    int next_xlu;
+    struct err *e;
+    bool has_failed;
+};
+
+/* emits the loops with `unit` called for each unit, `block_end` after each block; -1: no registers */
+int nest_run(struct nest *n, int (*unit)(struct nest *n), void (*block_end)(struct nest *n));
+
+/* S[base] + row + units * stride of each axis of `mask` */
+struct sval nest_row(struct nest *n, int base, int64_t row, const int64_t *stride, uint32_t mask);
+/* element index of the unit in hand along an axis, in the whole space */
+struct sval nest_element(struct nest *n, int axis);
+/* is the unit the last along the axis? Only told of axes with edges. */
+bool nest_is_last(const struct nest *n, int axis);
+bool nest_has_edge(const struct loop_plan *p, int axis);
+int nest_xlu(struct nest *n);
+
+struct sval sval_sum(struct nest *n, struct sval a, struct sval b);
+struct sval sval_scaled(struct nest *n, struct sval a, int64_t by);
+struct sval sval_shifted(struct nest *n, struct sval a, int by);        /* right */
+struct sval sval_masked(struct nest *n, struct sval a, int64_t mask);
+/* the scalar in every element; an immediate where it is constant */
+struct isa_operand sval_vector(struct nest *n, struct sval a);
+struct isa_operand sval_operand(struct nest *n, struct sval a);
+
+/* loads are shared by the units of a block */
+int nest_load(struct nest *n, struct sval row, int stride, int region);
+void nest_store(struct nest *n, struct sval row, int sublane_mask, int region, int value);
+
+/* loop_value.c: leaves */
+int loop_leaf(struct fused *f, int node, struct fused_value *out, void *user, struct err *e);
+int64_t loop_kept_stride(const struct loop_plan *p, int node, int64_t *stride);
+bool loop_is_direct(const struct loop_plan *p, int node);
+int loop_region(const struct loop_plan *p, int array);
+#define LOOP_REGION_KEPT 1000
+#define LOOP_REGION_SUM 3000
+#define LOOP_REGION_IMAGE 500
+/* row of element (unit in hand) in an array that is not tiled; `pack` values per word */
+struct sval loop_gather_row(struct nest *n, const struct loop_array *a, bool is_image,
+                            struct sval *sub, struct sval *lane);
+/* loop_result.c */
+void loop_keep(struct nest *n, int node);
+void loop_store_result(struct nest *n, int result, int node);
+/* loop_sum.c */
+void loop_add_to_sum(struct nest *n, int reduce);
+void loop_flush_sums(struct nest *n);
+void loop_init_sum(struct loop_plan *p, struct vcode *c, int reduce);
+void loop_finish_sum(struct nest *n, int reduce, struct fused_value *out);
+#endif

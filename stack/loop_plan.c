@@ -1,0 +1,420 @@
+#include "stack/loop_plan.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/units.h"
+
+#define NOT_KNOWN UINT32_MAX
+
+/* ----- which operations */
+
+static bool is_loop_op(const struct graph_node *n)
+{
+    return fused_is_elementwise(n) || n->op == HLO_PARAMETER || n->op == HLO_IOTA
+           || n->op == HLO_BROADCAST || n->op == HLO_REDUCE;
+}
+
+int loop_plan_takes(const struct graph *body, struct err *e)
+{
+    for (int i = 0; i < body->node_count; i++)
+        if (!is_loop_op(&body->node[i]))
+            return err_set(e, "a loop cannot make %s%s", graph_op_name(body->node[i].op),
+                           body->node[i].op == HLO_CONSTANT ? " with many values" : "");
+    if (body->parameter_count + body->output_count > LOOP_ARRAY_MAX)
+        return err_set(e, "%d operands and results; a loop has room for %d",
+                       body->parameter_count + body->output_count, LOOP_ARRAY_MAX);
+    return 0;
+}
+
+/* ----- the space */
+
+/* the node whose shape is the space: of the largest the first */
+static int find_space(const struct graph *g)
+{
+    int found = 0;
+
+    for (int i = 1; i < g->node_count; i++)
+        if (shape_elems(&g->node[i].shape) > shape_elems(&g->node[found].shape)
+            || (shape_elems(&g->node[i].shape) == shape_elems(&g->node[found].shape)
+                && g->node[i].shape.rank > g->node[found].shape.rank))
+            found = i;
+    return found;
+}
+
+static uint32_t low_bits(int count)
+{
+    return count >= 32 ? UINT32_MAX : (1u << count) - 1;
+}
+
+/* number of the k-th set bit */
+static int bit_of(uint32_t mask, int k)
+{
+    for (int i = 0; i < 32; i++)
+        if (mask >> i & 1 && k-- == 0)
+            return i;
+    return -1;
+}
+
+/* the dimensions of the space that a node has, told by what it is made of; or NOT_KNOWN */
+static void find_masks(const struct graph *g, const struct shape *space, uint32_t *mask)
+{
+    for (int i = 0; i < g->node_count; i++) {
+        const struct graph_node *n = &g->node[i];
+
+        mask[i] = n->shape.rank == 0 ? 0 : NOT_KNOWN;
+        if (shape_same_dims(&n->shape, space)) {
+            mask[i] = low_bits(space->rank);
+        } else if (n->op == HLO_REDUCE && mask[n->operand[0]] != NOT_KNOWN) {
+            uint32_t from = mask[n->operand[0]];
+
+            mask[i] = from;
+            for (int d = 0; d < g->node[n->operand[0]].shape.rank; d++)
+                if (n->reduce_mask >> d & 1)
+                    mask[i] &= ~(1u << bit_of(from, d));
+        } else if (fused_is_elementwise(n)) {
+            for (int k = 0; k < n->operand_count; k++)
+                if (g->node[n->operand[k]].shape.rank == n->shape.rank
+                    && mask[n->operand[k]] != NOT_KNOWN)
+                    mask[i] = mask[n->operand[k]];
+        }
+    }
+}
+
+/* ----- a copy of the body in which every node has one mask */
+
+struct copier {
+    const struct graph *from;
+    struct loop_plan *p;
+    uint32_t *told;                     /* masks by find_masks */
+    struct { uint32_t mask; int made; } *memo;
+    int *memo_from, memo_count, memo_max;
+    struct err *e;
+};
+
+static int copy_node(struct copier *c, int node, uint32_t mask);
+
+static uint32_t mask_of_operand(struct copier *c, const struct graph_node *n, int k,
+                                uint32_t mask)
+{
+    const struct graph_node *o = &c->from->node[n->operand[k]];
+    uint32_t out = 0;
+
+    if (n->op == HLO_REDUCE)
+        return c->told[n->operand[k]];
+    if (n->op == HLO_BROADCAST) {
+        for (int d = 0; d < o->shape.rank; d++)
+            out |= 1u << bit_of(mask, n->dims[d]);
+        return out;
+    }
+    return o->shape.rank == 0 ? 0 : mask;
+}
+
+static int copy_parameter(struct copier *c, const struct graph_node *n)
+{
+    int made = graph_parameter(&c->p->body, n->shape, n->name);
+
+    c->p->array_of[made] = n->parameter_index;
+    return made;
+}
+
+static int copy_made(struct copier *c, int node, uint32_t mask)
+{
+    const struct graph_node *n = &c->from->node[node];
+    int operand[3];
+
+    if (n->op == HLO_PARAMETER)
+        return copy_parameter(c, n);
+    if (n->op == HLO_REDUCE && c->told[n->operand[0]] == NOT_KNOWN)
+        return err_set(c->e, "%s reduces what lies on no known axes", n->name);
+    for (int k = 0; k < n->operand_count; k++) {
+        operand[k] = copy_node(c, n->operand[k], mask_of_operand(c, n, k, mask));
+        if (operand[k] < 0)
+            return -1;
+    }
+    return graph_add(&c->p->body, n, operand, n->operand_count);
+}
+
+static int copy_node(struct copier *c, int node, uint32_t mask)
+{
+    int made;
+
+    if (c->told[node] != NOT_KNOWN && c->told[node] != mask
+        && c->from->node[node].shape.rank > 0)
+        return err_set(c->e, "%s lies on other axes than where it is used",
+                       c->from->node[node].name);
+    for (int i = 0; i < c->memo_count; i++)
+        if (c->memo_from[i] == node && c->memo[i].mask == mask)
+            return c->memo[i].made;
+    made = copy_made(c, node, mask);
+    if (made < 0)
+        return -1;
+    if (c->memo_count == c->memo_max)
+        return err_set(c->e, "too many values");
+    c->p->mask[made] = mask;
+    c->memo_from[c->memo_count] = node;
+    c->memo[c->memo_count].mask = mask;
+    c->memo[c->memo_count++].made = made;
+    return made;
+}
+
+static int copy_body(struct loop_plan *p, const struct shape *space, struct err *e)
+{
+    const struct graph *g = p->job->body;
+    size_t count = (size_t)g->node_count * 4 + 64;
+    struct copier c = {.from = g, .p = p, .e = e, .memo_max = (int)count};
+
+    p->mask = arena_array(p->arena, count, sizeof(*p->mask));
+    p->level = arena_array(p->arena, count, sizeof(*p->level));
+    p->array_of = arena_array(p->arena, count, sizeof(*p->array_of));
+    p->kept_row = arena_array(p->arena, count, sizeof(*p->kept_row));
+    p->sum_row = arena_array(p->arena, count, sizeof(*p->sum_row));
+    p->is_kept = arena_array(p->arena, count, sizeof(*p->is_kept));
+    c.told = arena_array(p->arena, count, sizeof(*c.told));
+    c.memo = arena_array(p->arena, count, sizeof(*c.memo));
+    c.memo_from = arena_array(p->arena, count, sizeof(*c.memo_from));
+    find_masks(g, space, c.told);
+    graph_init(&p->body, p->arena, g->name);
+    for (int i = 0; i < g->output_count; i++) {
+        int node = g->output[i].node;
+        uint32_t mask = c.told[node];
+
+        if (mask == NOT_KNOWN)
+            return err_set(e, "result %s lies on no known axes", g->output[i].name);
+        node = copy_node(&c, node, mask);
+        if (node < 0)
+            return -1;
+        graph_output(&p->body, node, g->output[i].name, -1);
+    }
+    return 0;
+}
+
+/* ----- axes */
+
+static const int *space_order(const struct loop_plan *p, const struct shape *space)
+{
+    for (int i = 0; i < p->array_count; i++)
+        if (shape_same_dims(&p->array[i].array->shape, space))
+            return p->array[i].array->order;
+    return NULL;
+}
+
+static void set_axis(struct loop_plan *p, int a, int64_t elements, int64_t unit)
+{
+    p->axis[a] = (struct loop_axis){.units = div_up(elements, unit), .elements = elements,
+                                    .unit_elements = unit, .box = 1, .count = 1,
+                                    .grid_dim = -1};
+}
+
+static void make_axes(struct loop_plan *p, const struct shape *space)
+{
+    const int *order = space_order(p, space);
+
+    p->is_linear = space->rank < 2;
+    if (p->is_linear) {
+        int64_t n = shape_elems(space);
+
+        p->axis_count = 2;
+        p->is_scalar = space->rank == 0;
+        p->linear_elements = n;
+        set_axis(p, AXIS_LANES, ARRAY_LANES, ARRAY_LANES);
+        set_axis(p, AXIS_ROWS, div_up(n, ARRAY_LANES), p->group_rows);
+    } else {
+        p->axis_count = space->rank;
+        for (int i = 0; i < space->rank; i++) {
+            int d = order ? order[i] : space->rank - 1 - i;
+
+            p->axis_of_dim[d] = i;
+            set_axis(p, i, space->dim[d],
+                     i == AXIS_LANES ? ARRAY_LANES : i == AXIS_ROWS ? p->group_rows : 1);
+        }
+    }
+    p->full_mask = low_bits(p->axis_count);
+}
+
+/* dimensions of the space to axes */
+static uint32_t axes_of(const struct loop_plan *p, uint32_t dims)
+{
+    uint32_t out = 0;
+
+    if (p->is_linear)
+        return dims || p->is_scalar ? p->full_mask : 0;
+    for (int d = 0; d < p->axis_count; d++)
+        if (dims >> d & 1)
+            out |= 1u << p->axis_of_dim[d];
+    return out;
+}
+
+int64_t loop_edge(const struct loop_plan *p, int a)
+{
+    const struct loop_axis *x = &p->axis[a];
+
+    return x->elements % x->unit_elements;
+}
+
+uint32_t loop_reduced_axes(const struct loop_plan *p, int node)
+{
+    const struct graph_node *n = &p->body.node[node];
+
+    return n->op == HLO_REDUCE ? p->mask[n->operand[0]] & ~p->mask[node] : 0;
+}
+
+/* ----- levels: how many reductions stand before a value */
+
+static void find_levels(struct loop_plan *p)
+{
+    for (int i = 0; i < p->body.node_count; i++) {
+        const struct graph_node *n = &p->body.node[i];
+        uint32_t reduced = loop_reduced_axes(p, i);
+
+        p->level[i] = 0;
+        for (int k = 0; k < n->operand_count; k++)
+            if (p->level[n->operand[k]] > p->level[i])
+                p->level[i] = p->level[n->operand[k]];
+        if (n->op == HLO_BROADCAST && p->mask[n->operand[0]] != p->mask[i]
+            && p->body.node[n->operand[0]].op != HLO_CONSTANT)
+            p->is_kept[n->operand[0]] = true;
+        if (n->op != HLO_REDUCE)
+            continue;
+        p->level[i]++;
+        p->reduced_mask |= reduced;
+    }
+    for (int i = 0; i < p->body.node_count; i++) {
+        if (p->level[i] + 1 > p->level_count)
+            p->level_count = p->level[i] + 1;
+        /* a value that meets a reduction again needs all that is reduced in the same step */
+        for (int r = 0; r < p->body.node_count && p->level[i] > 0; r++)
+            if (loop_reduced_axes(p, r) & p->mask[i] && p->level[r] <= p->level[i])
+                p->whole_mask |= loop_reduced_axes(p, r);
+    }
+}
+
+/* ----- arrays */
+
+static int axis_of_own(const struct loop_plan *p, const struct loop_array *a, int own)
+{
+    int seen = 0;
+
+    if (own < 0)
+        return -1;
+    for (int d = 0; d < GRAPH_RANK_MAX; d++)
+        if (a->mask >> d & 1 && seen++ == own)
+            return p->axis_of_dim[d];
+    return -1;
+}
+
+/* a->mask holds dimensions of the space here, and axes at the end */
+static void find_roles(struct loop_plan *p, struct loop_array *a)
+{
+    const struct array *m = a->array;
+
+    a->lane_axis = a->row_axis = -1;
+    a->image_row = -1;
+    if (p->is_linear) {
+        a->mask = axes_of(p, a->mask);
+        a->is_tiled = a->mask != 0;
+        a->unit_rows[AXIS_ROWS] = p->group_rows / m->tile_rows * 8;
+        a->part_rows = 8;
+        a->missing = p->axis[AXIS_ROWS].units * (p->group_rows / m->tile_rows) - m->tile_count;
+        return;
+    }
+    a->lane_axis = axis_of_own(p, a, m->is_linear ? (m->shape.rank ? 0 : -1) : m->lane_dim);
+    a->row_axis = axis_of_own(p, a, m->is_linear ? -1 : m->row_dim);
+    a->is_tiled = a->lane_axis == AXIS_LANES && a->row_axis == AXIS_ROWS;
+    for (int i = 0; i < m->outer_count && !m->is_linear; i++)
+        a->outer_rows[axis_of_own(p, a, m->outer_dim[i])] =
+            array_outer_stride(m, m->outer_dim[i]) * 8;
+    if (a->is_tiled)
+        a->missing = p->axis[AXIS_ROWS].units * (p->group_rows / m->tile_rows) - m->tiles_down;
+    a->mask = axes_of(p, a->mask);
+}
+
+static int bind_arrays(struct loop_plan *p, struct err *e)
+{
+    for (int i = 0; i < p->body.node_count; i++) {
+        struct loop_array *a;
+
+        if (p->array_of[i] < 0)
+            continue;
+        a = &p->array[p->array_of[i]];
+        if (a->lane_axis == -2) {
+            a->mask = p->mask[i];
+            find_roles(p, a);
+        } else if (a->mask != axes_of(p, p->mask[i])) {
+            return err_set(e, "operand %s is used on different axes", a->array->name);
+        }
+    }
+    for (int i = 0; i < p->body.output_count; i++) {
+        struct loop_array *a = &p->array[p->operand_count + i];
+
+        a->mask = p->mask[p->body.output[i].node];
+        find_roles(p, a);
+    }
+    for (int i = 0; i < p->array_count; i++) {
+        const struct loop_array *a = &p->array[i];
+
+        bool is_turned = a->row_axis == AXIS_LANES || a->outer_rows[AXIS_LANES]
+                         || a->outer_rows[AXIS_ROWS];
+
+        if (a->lane_axis != -2 && !a->is_tiled && (is_turned || a->mask == p->full_mask))
+            return err_set(e, "%s has its dimensions in another order", a->array->name);
+        if (a->lane_axis != -2 && a->missing > 0)
+            p->whole_mask |= 1u << AXIS_ROWS;
+    }
+    return 0;
+}
+
+static void list_arrays(struct loop_plan *p)
+{
+    const struct kernel_job *j = p->job;
+
+    p->operand_count = j->operand_count;
+    p->array_count = j->operand_count + j->result_count;
+    p->group_rows = 8;
+    for (int i = 0; i < p->array_count; i++) {
+        struct loop_array *a = &p->array[i];
+
+        a->is_result = i >= p->operand_count;
+        a->array = a->is_result ? j->result[i - p->operand_count] : j->operand[i];
+        a->lane_axis = -2;              /* not bound yet */
+        a->window = -1;
+        if (a->array->tile_rows > p->group_rows)
+            p->group_rows = a->array->tile_rows;
+    }
+    p->parts = p->group_rows / 8;
+}
+
+int loop_plan_init(struct loop_plan *p, const struct kernel_job *job, struct arena *a,
+                   struct err *e)
+{
+    const struct graph *g = job->body;
+    struct shape space = g->node[find_space(g)].shape;
+    size_t count = (size_t)g->node_count * 4 + 64;
+
+    memset(p, 0, sizeof(*p));
+    p->job = job;
+    p->arena = a;
+    list_arrays(p);
+    make_axes(p, &space);
+    if (copy_body(p, &space, e))
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if ((int)i >= p->body.node_count || p->body.node[i].op != HLO_PARAMETER)
+            p->array_of[i] = -1;
+    if (bind_arrays(p, e))
+        return -1;
+    for (int i = 0; i < p->body.node_count; i++)
+        p->mask[i] = axes_of(p, p->mask[i]);
+    find_levels(p);
+    /* the lanes of a last tile are masked where it is known to be last */
+    if (p->reduced_mask >> AXIS_LANES & 1 && loop_edge(p, AXIS_LANES))
+        p->whole_mask |= 1u << AXIS_LANES;
+    if (p->is_linear && p->reduced_mask)
+        p->whole_mask |= 1u << AXIS_ROWS;
+    return 0;
+}
+
+void loop_plan_fini(struct loop_plan *p)
+{
+    graph_fini(&p->body);
+}

@@ -1,0 +1,95 @@
+/*
+ * Loop fusions: how a body is laid out in axes, phases and windows. docs/loop.md.
+ *
+ * The *space* is the largest shape of the body. Its *axes* are counted in units: axis 0 in tiles
+ * of 128 lanes, axis 1 in groups of 8, 16 or 32 rows, the others in indices, the innermost first.
+ * Each value lives on some of the axes (a mask); broadcasts add axes, reductions take them away.
+ * A *phase* makes all values of one mask that need equally many reductions before them.
+ */
+#ifndef STACK_LOOP_PLAN_H
+#define STACK_LOOP_PLAN_H
+#include "stack/frame.h"
+#include "stack/fused.h"
+
+#define LOOP_AXIS_MAX (GRAPH_RANK_MAX + 1)
+#define LOOP_ARRAY_MAX FRAME_WINDOW_MAX
+#define AXIS_LANES 0
+#define AXIS_ROWS 1
+
+struct loop_axis {
+    int64_t units, elements;            /* of the whole space; logical size of its dimension */
+    int64_t unit_elements;              /* 128, 8 to 32, 1 */
+    int64_t box, count;                 /* units of a step, steps along it */
+    int grid_dim;                       /* of the frame, -1: one step */
+};
+
+struct loop_array {
+    const struct array *array;
+    bool is_result;
+    uint32_t mask;
+    bool is_tiled;                      /* its rows and lanes run along axes 1 and 0 */
+    int lane_axis, row_axis;            /* of arrays that are not; -1: none */
+    int64_t unit_rows[LOOP_AXIS_MAX];   /* VMEM rows per unit of an axis, as the window has it */
+    int64_t part_rows;                  /* from a tile of a group to the next */
+    int64_t outer_rows[LOOP_AXIS_MAX];  /* not tiled: rows per index along its outer dimensions */
+    int64_t missing;                    /* tiles that the last group of rows has too few */
+    int window;
+    int64_t image_row;                  /* packed results that are not tiled: their 32-bit image */
+};
+
+struct loop_plan {
+    const struct kernel_job *job;
+    struct arena *arena;
+    struct graph body;                  /* a node for each use on other axes */
+    uint32_t *mask;                     /* by node of it: axes */
+    int *level;                         /* reductions before it */
+    int *array_of;                      /* by node: parameter's array; -1 */
+    int64_t *kept_row, *sum_row;        /* by node: scratch of values for other phases, of sums */
+    bool *is_kept;
+    int level_count;
+    int axis_count;
+    struct loop_axis axis[LOOP_AXIS_MAX];
+    uint32_t full_mask, reduced_mask;   /* axes of the space; those that any reduction takes */
+    uint32_t whole_mask;                /* axes that must not be cut */
+    bool is_linear, is_scalar;          /* of rank 0 or 1: axis 1 goes on where 0 ends; of 0 */
+    int64_t linear_elements;
+    int axis_of_dim[GRAPH_RANK_MAX];
+    int group_rows, parts;
+    struct loop_array array[LOOP_ARRAY_MAX];    /* operands, then results */
+    int array_count, operand_count;
+    struct frame frame;
+};
+
+/* Everything but boxes; -1: not a loop fusion of ours, with the reason. */
+int loop_plan_init(struct loop_plan *p, const struct kernel_job *job, struct arena *a,
+                   struct err *e);
+/* Only what can be told without layouts. */
+int loop_plan_takes(const struct graph *body, struct err *e);
+void loop_plan_fini(struct loop_plan *p);
+
+/* boxes, windows and scratch for box[axis]; false: does not fit */
+bool loop_plan_cut(struct loop_plan *p, const int64_t *box);
+
+/* elements from the start of axis `a` that are valid in its last unit; 0: all */
+int64_t loop_edge(const struct loop_plan *p, int a);
+/* axes of a node's operand that it does not have itself */
+uint32_t loop_reduced_axes(const struct loop_plan *p, int node);
+/* what needs node in scratch: another mask or level */
+static inline bool loop_is_arg(const struct graph_node *n)
+{
+    return n->op == HLO_REDUCE
+           && (n->reduce_kind == REDUCE_ARGMAX || n->reduce_kind == REDUCE_ARGMIN);
+}
+/* registers of a value of this mask in a group: parts, or 1 without axis 1 */
+static inline int loop_parts(const struct loop_plan *p, uint32_t mask)
+{
+    return mask >> AXIS_ROWS & 1 ? p->parts : 1;
+}
+/* VMEM rows that one unit of a value takes in scratch */
+int64_t loop_kept_rows(const struct loop_plan *p, uint32_t mask);
+/* code of one step: loop_emit.c */
+int loop_emit_step(struct loop_plan *p, struct vcode *c, struct err *e);
+void loop_emit_last(struct loop_plan *p, struct vcode *c);
+/* registers per unit and group that the body takes */
+int loop_unit_ops(const struct loop_plan *p);
+#endif

@@ -1,0 +1,173 @@
+/* Do loop fusions compute what the interpreter does, for any shape, type, layout and chip? */
+#include "tests/test.h"
+
+#include "base/rng.h"
+#include "base/units.h"
+#include "tests/kernel_rig.h"
+
+static struct shape shape_of(enum graph_dtype t, int rank, const int64_t *dim)
+{
+    return shape_make(t, rank, dim);
+}
+
+struct body {
+    struct arena arena;
+    struct graph g;
+};
+
+static struct graph *open_body(struct body *b, const char *name)
+{
+    arena_init(&b->arena);
+    graph_init(&b->g, &b->arena, name);
+    return &b->g;
+}
+
+static void close_body(struct body *b)
+{
+    graph_fini(&b->g);
+    arena_fini(&b->arena);
+}
+
+static void check(struct kernel_rig *r, struct body *b, uint64_t seed)
+{
+    kernel_rig_open(r, &b->g);
+    kernel_rig_check(r, seed);
+    kernel_rig_close(r);
+    close_body(b);
+}
+
+/* x + y of equal shapes */
+static void check_add(const char *chip, enum graph_dtype t, int rank, const int64_t *dim)
+{
+    struct kernel_rig r = {.chip = chip};
+    struct body b;
+    struct graph *g = open_body(&b, "add");
+    int x = graph_parameter(g, shape_of(t, rank, dim), "x");
+    int y = graph_parameter(g, shape_of(t, rank, dim), "y");
+
+    if (t == DTYPE_BF16)
+        graph_output(g, graph_convert(g, graph_binary(g, HLO_ADD, graph_convert(g, x, DTYPE_F32),
+                                                      graph_convert(g, y, DTYPE_F32)), t),
+                     "out", -1);
+    else
+        graph_output(g, graph_binary(g, HLO_ADD, x, y), "out", -1);
+    check(&r, &b, 3);
+}
+
+TEST(sums_of_equal_shapes)
+{
+    static const int64_t shapes[][3] = {{7, 1, 1}, {1000, 1, 1}, {9, 129, 1}, {257, 128, 1},
+                                        {3, 17, 200}, {2, 1, 1000}};
+    static const int ranks[] = {1, 1, 2, 2, 3, 3};
+    static const enum graph_dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_S32, DTYPE_S8};
+
+    for (size_t i = 0; i < COUNT_OF(shapes); i++)
+        for (size_t t = 0; t < COUNT_OF(types); t++)
+            check_add(i % 2 ? "v3" : "v6e", types[t], ranks[i], shapes[i]);
+}
+
+/* (x + row[C]) * column[N] + scalar */
+static void check_broadcasts(const char *chip, int64_t n, int64_t c, enum graph_dtype t)
+{
+    struct kernel_rig r = {.chip = chip};
+    struct body b;
+    struct graph *g = open_body(&b, "broadcasts");
+    struct shape s = shape_of(DTYPE_F32, 2, (int64_t[]){n, c});
+    int x = graph_parameter(g, shape_of(t, 2, s.dim), "x");
+    int row = graph_parameter(g, shape_of(DTYPE_F32, 1, &c), "row");
+    int column = graph_parameter(g, shape_of(t, 1, &n), "column");
+    int scalar = graph_parameter(g, shape_scalar(DTYPE_F32), "scalar");
+
+    x = graph_convert(g, x, DTYPE_F32);
+    column = graph_convert(g, column, DTYPE_F32);
+    x = graph_binary(g, HLO_ADD, x, graph_broadcast(g, row, s, (int[]){1}));
+    x = graph_binary(g, HLO_MULTIPLY, x, graph_broadcast(g, column, s, (int[]){0}));
+    x = graph_binary(g, HLO_ADD, x, graph_broadcast(g, scalar, s, NULL));
+    graph_output(g, x, "out", -1);
+    check(&r, &b, 5);
+}
+
+TEST(rows_columns_and_scalars_are_spread)
+{
+    check_broadcasts("v3", 64, 256, DTYPE_F32);
+    check_broadcasts("v6e", 1000, 129, DTYPE_BF16);
+    check_broadcasts("v5e", 9, 1000, DTYPE_F32);
+    check_broadcasts("v2", 300, 7, DTYPE_BF16);
+}
+
+static void check_reduce(const char *chip, enum graph_reduce kind, enum graph_dtype t, int rank,
+                         const int64_t *dim, uint32_t mask)
+{
+    struct kernel_rig r = {.chip = chip};
+    struct body b;
+    struct graph *g = open_body(&b, "reduce");
+    int x = graph_parameter(g, shape_of(t, rank, dim), "x");
+
+    if (t == DTYPE_BF16)
+        x = graph_convert(g, x, DTYPE_F32);
+    graph_output(g, graph_reduce(g, kind, x, mask), "out", -1);
+    check(&r, &b, 7);
+}
+
+TEST(reductions_over_any_dimensions)
+{
+    static const int64_t dims[][3] = {{5, 9, 129}, {3, 40, 256}, {20, 8, 7}};
+
+    for (size_t i = 0; i < COUNT_OF(dims); i++)
+        for (uint32_t mask = 1; mask < 8; mask++)
+            check_reduce(mask % 2 ? "v3" : "v6e", REDUCE_ADD, i == 1 ? DTYPE_BF16 : DTYPE_F32, 3,
+                         dims[i], mask);
+}
+
+TEST(reductions_of_every_kind_and_type)
+{
+    static const enum graph_dtype types[] = {DTYPE_F32, DTYPE_S32, DTYPE_U32};
+    const int64_t dim[] = {2, 19, 150};
+
+    for (int kind = REDUCE_ADD; kind <= REDUCE_ARGMIN; kind++)
+        for (size_t t = 0; t < COUNT_OF(types); t++)
+            for (int d = 0; d < 3; d++) {
+                bool is_logic = kind == REDUCE_AND || kind == REDUCE_OR;
+
+                check_reduce("v5e", (enum graph_reduce)kind, types[t] == DTYPE_F32 && is_logic
+                                                                 ? DTYPE_PRED : types[t],
+                             3, dim, 1u << d);
+            }
+    for (int kind = REDUCE_ADD; kind <= REDUCE_MUL; kind++)
+        check_reduce("v3", (enum graph_reduce)kind, DTYPE_F32, 1, (int64_t[]){1000}, 1);
+}
+
+/* softmax over the last dimension, of rows of n */
+TEST(softmax_is_one_kernel)
+{
+    static const int64_t sizes[][2] = {{16, 128}, {100, 200}, {9, 1000}, {3, 7}};
+
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        struct kernel_rig r = {.chip = i % 2 ? "v6e" : "v3", .values = RIG_UNIFORM, .ulp = 64};
+        struct body b;
+        struct graph *g = open_body(&b, "softmax");
+        struct shape s = shape_of(DTYPE_F32, 2, sizes[i]);
+        int x = graph_parameter(g, s, "x"), m, e, sum;
+
+        m = graph_reduce(g, REDUCE_MAX, x, 2);
+        e = graph_unary(g, HLO_EXP, graph_binary(g, HLO_SUBTRACT, x,
+                                                 graph_broadcast(g, m, s, (int[]){0})));
+        sum = graph_reduce(g, REDUCE_ADD, e, 2);
+        graph_output(g, graph_binary(g, HLO_DIVIDE, e, graph_broadcast(g, sum, s, (int[]){0})),
+                     "out", -1);
+        check(&r, &b, 11 + i);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_of_equal_shapes),
+        cmocka_unit_test(rows_columns_and_scalars_are_spread),
+        cmocka_unit_test(reductions_over_any_dimensions),
+        cmocka_unit_test(reductions_of_every_kind_and_type),
+        cmocka_unit_test(softmax_is_one_kernel),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
