@@ -36,8 +36,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp parser = {
     options, parse_option, "PROGRAM",
-    "Check a program against a chip: slots per bundle, registers, units, immediates, branches "
-    "and instruction memory.\v"
+    "Check a program against a chip: slots per bundle, registers, units, immediates and "
+    "branches.\v"
     "PROGRAM is assembly text or an object file.\n\n"
     "Example:\n  systole lint examples/02_mxu_tile.tasm --tpu v2",
     NULL, NULL, NULL

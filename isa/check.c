@@ -444,9 +444,6 @@ int isa_check(const struct isa_program *p, const struct isa_limits *limits, stru
 
     if (p->bundle_count == 0)
         return err_at(e, p->name, 0, 0, "the program has no bundles");
-    if (p->bundle_count > limits->imem_bundles && !limits->is_lenient)
-        return err_at(e, p->name, 0, 0, "%" PRIu32 " bundles, instruction memory holds %" PRId64,
-                      p->bundle_count, limits->imem_bundles);
     for (s.bundle = 0; s.bundle < p->bundle_count; s.bundle++) {
         if (check_bundle(&s, &last_branch, e))
             return -1;

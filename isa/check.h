@@ -17,12 +17,11 @@ struct isa_limits {
     uint32_t features;
     struct isa_slots slots;
     int vreg_count, mxu_count, xlu_count, flag_count;
-    int64_t imem_bundles;
     int branch_delay_bundles;
     int mxu_size;                       /* 128 or 256 */
     int accumulator_count;              /* of a matrix unit; 0: it has a FIFO */
     bool takes_weights[MATRIX_TYPE_COUNT], takes_rows[MATRIX_TYPE_COUNT];
-    bool is_lenient;                    /* a compiler's listing: length, slots, double writes and
+    bool is_lenient;                    /* a compiler's listing: slots, double writes and
                                          * the place of branches are as the compiler left them */
 };
 

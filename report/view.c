@@ -24,6 +24,7 @@ static const enum view_group groups[STALL_COUNT] = {
     [STALL_SYNC] = GROUP_OTHER,
     [STALL_BRANCH] = GROUP_OTHER,
     [STALL_DELAY] = GROUP_OTHER,
+    [STALL_FETCH] = GROUP_OTHER,
 };
 
 enum view_group view_stall_group(enum stall_reason r)

@@ -1,4 +1,5 @@
 #include "sim/memo.h"
+#include "sim/overlay.h"
 
 #include "base/arena.h"
 #include "sim/checks.h"
@@ -252,6 +253,7 @@ void core_launch(struct core *c, cycle_t limit)
         return;
     reset_registers(c);
     reset_units(c);
+    overlay_launch(c);
     if (c->memo)
         memo_reset(c->memo);
     c->limit = limit;

@@ -186,6 +186,12 @@ struct core {
     cycle_t busy_cycles[MACHINE_UNIT_MAX];
     cycle_t busy_until[MACHINE_UNIT_MAX];
 
+    /* the instruction memory of a program that does not fit it: sim/overlay.h */
+    uint32_t overlay_held[2];           /* by half; */
+    cycle_t overlay_ready_at[2];
+    int overlay_half;                   /* where the program runs */
+    cycle_t overlay_free_at;            /* end of the last fetch */
+
     /* memories */
     tile_t *registers;                  /* vector registers and temporaries */
     struct mask m[M_COUNT];             /* registers, temporaries, constants */

@@ -5,6 +5,7 @@
 #include "sim/core.h"
 #include "sim/issue.h"
 #include "sim/memo.h"
+#include "sim/overlay.h"
 #include "sim/record.h"
 #include "sim/stream.h"
 #include "sim/timing.h"
@@ -48,6 +49,8 @@ static inline struct issue_time wait_of_bundle(struct core *c, const struct deco
             timing_wait(c, &op[wait[i]], &t);
     if (c->delay_until >= t.at)
         issue_not_before(&t, c->delay_until, STALL_DELAY);
+    if (b->is_entry)
+        overlay_wait(c, &t);
     return t;
 }
 
@@ -254,6 +257,8 @@ static inline void issue(struct core *c, const struct decoded_bundle *b,
                    (long long)c->limit);
     else
         commit_times(c, b, at);
+    if (b->is_entry)
+        overlay_enter(c, at);
     if (c->recorder && c->recorder->sink->wants_access)
         record_accesses(c, b, at);
     if (!issue_execute(c, b, at))

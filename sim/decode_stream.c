@@ -47,7 +47,7 @@ static bool is_plain(const struct decoded_bundle *b, const struct decoded_op *op
     for (i = 0; i < b->op_count; i++)
         if (needs_the_loop(&op[i]))
             return false;
-    return !b->has_sync && !b->is_end;
+    return !b->has_sync && !b->is_end && !b->is_entry;
 }
 
 static void add_registers(struct writer *w, const uint8_t *reg, uint32_t count)

@@ -33,7 +33,6 @@ void chip_isa_limits(const struct chip *c, struct isa_limits *limits)
         .mxu_count = (int)c->mxu_count,
         .xlu_count = (int)c->xlu_count,
         .flag_count = (int)c->sync_flags,
-        .imem_bundles = c->core_imem_bundles,
         .branch_delay_bundles = (int)c->core_branch_delay_bundles,
         .mxu_size = (int)c->mxu_size,
         .accumulator_count = (int)c->mxu_accumulators,

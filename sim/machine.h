@@ -134,7 +134,8 @@ int64_t machine_hbm_share_bytes(const struct machine *m);       /* per core */
 /*
  * Give core `core` a program, which must outlive its use. Checks what can be
  * checked before running: slots per bundle, register numbers, branch targets,
- * instruction memory. The same program may be loaded on many cores (decoded once).
+ * operands. A program longer than the instruction memory runs in overlays
+ * (sim/overlay.h). The same program may be loaded on many cores (decoded once).
  */
 int machine_load(struct machine *m, int core, const struct isa_program *program, struct err *e);
 

@@ -383,6 +383,8 @@ static bool follow_bundle(struct memo_walk *w)
     const uint8_t *exec = decoded_execs(shadow->program, b);
     uint32_t live = b->has_guard ? issue_guards_that_hold(shadow, b) : ~0u, i;
 
+    if (b->is_entry)
+        return false;                   /* an overlay may have to be fetched */
     w->pc[w->length] = shadow->pc;
     w->live[w->length] = live;
     for (i = 0; i < b->special_count; i++)

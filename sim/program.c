@@ -228,6 +228,10 @@ struct decoded_program *program_decode(const struct isa_program *p, const struct
     for (i = 0; i < p->bundle_count; i++)
         decode_bundle(&d, p, i);
     out->bundle[p->bundle_count].is_end = true;
+    isa_overlays(p, chip->core_imem_bundles, (int)chip->core_branch_delay_bundles, &out->arena,
+                 &out->overlays);
+    for (i = 0; i < p->bundle_count && out->overlays.count > 1; i++)
+        out->bundle[i].is_entry = out->overlays.is_entry[i];
     if (mode == MODE_TIMING) {
         decode_ready(out, chip);
         decode_stream(out);

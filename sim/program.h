@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "isa/isa.h"
 #include "isa/matrix.h"
+#include "isa/overlay.h"
 #include "sim/chip.h"
 #include "sim/machine.h"
 
@@ -124,6 +125,7 @@ struct decoded_bundle {
     uint8_t bank_extra;                 /* of its accesses without a guard */
     bool has_guard, has_sync;
     bool is_end;                        /* behind the last bundle */
+    bool is_entry;                      /* may be reached from another overlay */
     uint32_t tracks;                    /* bit per track with an operation */
     uint32_t busy_tracks;               /* simple tracks with an unguarded operation */
 };
@@ -140,6 +142,7 @@ struct decoded_program {
     struct decoded_def *def;            /* registers written without a guard */
     uint16_t *special;                  /* operations with a timing_kind, index within the bundle */
     uint32_t bundle_count, op_count, list_count, def_count, special_count;
+    struct isa_overlays overlays;
     int32_t *scalar;                    /* constants */
     uint32_t (*tile)[1024];
     uint32_t scalar_count, tile_count;

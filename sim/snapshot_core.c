@@ -32,6 +32,8 @@ static const struct field mask_fields[] = {SAVED(mask, low), SAVED(mask, high),
 
 static const struct field core_fields[] = {
     SAVED_TIME(core, now), SAVED_TIME(core, issue_at), SAVED_TIME(core, delay_until),
+    SAVED(core, overlay_held), SAVED_TIME(core, overlay_ready_at), SAVED(core, overlay_half),
+    SAVED_TIME(core, overlay_free_at),
     SAVED_TIME(core, dma_issue_at), SAVED(core, pc), SAVED(core, branch_target),
     SAVED(core, branch_in), SAVED(core, state), SAVED_BOOL(core, halts), SAVED(core, live),
     SAVED(core, bank_extra), SAVED(core, entry_s), SAVED_BOOL(core, p),
@@ -142,6 +144,10 @@ static void check_core(const struct core *c, struct archive *a)
                      || !(is_blocked || c->is_resumed || c->state == CORE_HALTED),
                   "core %d of the snapshot is at bundle %u of %u", c->number, (unsigned)c->pc,
                   (unsigned)bundles);
+    archive_check(a, !c->program || ((unsigned)c->overlay_half < 2
+                     && c->overlay_held[0] < c->program->overlays.count
+                     && c->overlay_held[1] < c->program->overlays.count),
+                  "core %d of the snapshot runs in an overlay that there is not", c->number);
     archive_check(a, (unsigned)c->pending.reason <= STALL_COUNT && c->branch_in >= 0
                      && (unsigned)c->bank_extra <= UINT8_MAX && c->sync_done >= 0,
                   "core %d of the snapshot waits for nothing that there is", c->number);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <uthash.h>
 
-#include "sim/limits.h"
+#include "isa/overlay.h"
 
 #define GRANULES_PER_TILE (ARRAY_TILE_BYTES / ARRAY_GRANULE_BYTES)
 #define WORK 0                          /* the scalar register of what stands between segments */
@@ -304,9 +304,6 @@ static int add_items(struct linker *l, const struct link_item *item, int count,
     if (l->loop_depth)
         return err_set(e, "%d loops have not ended", l->loop_depth);
     put(l, 0, OP_SHALT, 0, NULL);
-    if ((int64_t)l->bundle_count > l->chip->core_imem_bundles)
-        return err_set(e, "program needs %zu bundles, chip has %lld", l->bundle_count,
-                       (long long)l->chip->core_imem_bundles);
     return 0;
 }
 
@@ -321,6 +318,8 @@ static void *keep(struct arena *a, const void *from, size_t count, size_t bytes)
 
 static void take_program(const struct linker *l, const char *name, struct link_result *out)
 {
+    struct isa_overlays overlays;
+
     out->program = (struct isa_program){
         .name = arena_strdup(l->a, name),
         .op_count = (uint32_t)l->op_count, .bundle_count = (uint32_t)l->bundle_count,
@@ -329,6 +328,9 @@ static void take_program(const struct linker *l, const char *name, struct link_r
         .bundle = keep(l->a, l->bundle, l->bundle_count, sizeof(*l->bundle)),
         .symbol = keep(l->a, l->symbol, l->symbol_count, sizeof(*l->symbol)),
         .note = keep(l->a, l->note, l->note_count, sizeof(*l->note))};
+    isa_overlays(&out->program, l->chip->core_imem_bundles,
+                 (int)l->chip->core_branch_delay_bundles, l->a, &overlays);
+    out->overlay_count = overlays.count;
     out->stats.op_count = (int64_t)l->op_count;
     out->stats.bundle_count = (int64_t)l->bundle_count;
 }

@@ -12,9 +12,8 @@
  * no other (the segment may serve several nodes); symbols of the k-th kernel
  * become "kK_NAME", and "kK" is its first bundle.
  *
- * A program larger than the instruction memory is cut into overlays at the
- * bounds of segments and of pieces of them; docs/backend.md tells how the
- * core fetches them.
+ * A program larger than the instruction memory runs in overlays, which the core
+ * cuts by itself (isa/overlay.h) and fetches while others run (sim/overlay.h).
  */
 #ifndef STACK_LINK_H
 #define STACK_LINK_H
@@ -46,14 +45,13 @@ struct link_item {
 struct link_result {
     struct isa_program program;         /* ends with shalt */
     struct vcode_stats stats;           /* sums */
-    int64_t overlay_count;
+    int64_t overlay_count;              /* 1: it fits the instruction memory */
     uint32_t *first_bundle;             /* by item */
 };
 
 /*
  * `a` holds all of the result. -1: a copy between arrays of different layout, a
- * flag that the chip does not have, loops that do not nest or too deeply, a
- * program too long.
+ * flag that the chip does not have, loops that do not nest or too deeply.
  */
 int link_program(const struct link_item *item, int count, const struct chip *chip,
                  const char *name, struct arena *a, struct link_result *out, struct err *e);

@@ -25,17 +25,19 @@ static const struct character characters[] = {
 
 /*
  * Memories of a size that can be compared as a whole after every program; for every third seed
- * a staging memory that holds copies up.
+ * a staging memory that holds copies up, for every fifth an instruction memory that programs
+ * have to be fetched into.
  */
 static void shrink_memories(struct random_programs *r)
 {
     static const char *const set[] = {"vmem.bytes=262144", "cmem.bytes=1048576",
-                                      "dma.staging_bytes=8192"};
+                                      "dma.staging_bytes=8192", "core.imem_bundles=64"};
     struct err e = {.line = 0};
 
     if (chip_set(&r->chip, set[0], NULL, &r->arena, &e)
         || (r->chip.cmem_bytes > 0 && chip_set(&r->chip, set[1], NULL, &r->arena, &e))
-        || (r->seed % 3 == 1 && chip_set(&r->chip, set[2], NULL, &r->arena, &e)))
+        || (r->seed % 3 == 1 && chip_set(&r->chip, set[2], NULL, &r->arena, &e))
+        || (r->seed % 5 == 3 && chip_set(&r->chip, set[3], NULL, &r->arena, &e)))
         fail_msg("%s", e.msg);
 }
 

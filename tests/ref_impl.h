@@ -7,6 +7,7 @@
 #include "hbm/hbm.h"
 #include "interconnect/net.h"
 #include "isa/matrix.h"
+#include "isa/overlay.h"
 #include "tests/reference.h"
 
 #define LANES 128
@@ -174,6 +175,11 @@ struct ref_core {
     int32_t iar[2][8];
     uint32_t rng_seed, rng_draw;
 
+    struct isa_overlays overlays;       /* of its program */
+    struct arena overlay_arena;
+    struct { uint32_t overlay; cycle_t ready_at; } half[2];  /* of the instruction memory */
+    int running_half;
+    cycle_t fetch_ends_at;
     cycle_t eup_free_at, cld_free_at, dma_free_at, delay_until, last_sst_at, last_vst_at;
     struct ref_store *store;            /* those that a load might still meet */
     size_t store_count, store_capacity;
@@ -282,6 +288,7 @@ void ref_fault(struct ref_core *c, cycle_t at, enum fault_kind kind, const char 
 
 /* tests/ref_issue.c: try to go on at m->now */
 void ref_look(struct ref_core *c);
+void ref_first_overlay(struct ref_core *c);     /* at a launch */
 
 /* tests/ref_units.c */
 int ref_track(const struct ref_core *c, const struct isa_op *op);

@@ -1,6 +1,8 @@
 /*
  * When a bundle issues: docs/engine.md, "One bundle", rule by rule.
  */
+#include <math.h>
+
 #include "sim/chip.h"
 #include "tests/ref_impl.h"
 #include "tests/test.h"
@@ -204,6 +206,59 @@ static void begin_look(struct ref_core *c)
     }
 }
 
+static void fetch(struct ref_core *c, int half, uint32_t overlay)
+{
+    const struct chip *chip = &c->m->chip;
+    int64_t bytes = chip->core_bundle_bytes
+                    * (c->overlays.first[overlay + 1] - c->overlays.first[overlay]);
+    int64_t ps = chip->dma_read_ns * 1000
+                 + (int64_t)ceil((double)bytes * 1000 / chip->dma_core_gbps);
+
+    c->fetch_ends_at = later(c->fetch_ends_at, c->m->now)
+                       + div_up(ps * chip->chip_clock_mhz, 1000000);
+    c->half[half].overlay = overlay;
+    c->half[half].ready_at = c->fetch_ends_at;
+}
+
+void ref_first_overlay(struct ref_core *c)
+{
+    memset(c->half, 0, sizeof(c->half));
+    c->running_half = 0;
+    c->fetch_ends_at = 0;
+    if (c->overlays.count > 1)
+        fetch(c, 1, c->overlays.next[0]);
+}
+
+static bool is_elsewhere(const struct ref_core *c)
+{
+    return c->overlays.count > 1
+           && isa_overlay_of(&c->overlays, c->pc) != c->half[c->running_half].overlay;
+}
+
+static void check_overlay(struct ref_core *c, struct look *l)
+{
+    uint32_t overlay = isa_overlay_of(&c->overlays, c->pc);
+    int other = 1 - c->running_half;
+
+    if (!is_elsewhere(c))
+        return;
+    if (c->half[other].overlay != overlay)
+        fetch(c, other, overlay);
+    not_before(l, c->half[other].ready_at, STALL_FETCH);
+}
+
+static void enter_overlay(struct ref_core *c)
+{
+    uint32_t next;
+
+    if (!is_elsewhere(c))
+        return;
+    next = c->overlays.next[isa_overlay_of(&c->overlays, c->pc)];
+    c->running_half = 1 - c->running_half;
+    if (next != c->half[c->running_half].overlay && next != c->half[1 - c->running_half].overlay)
+        fetch(c, 1 - c->running_half, next);
+}
+
 static struct look look_at_rules(struct ref_core *c)
 {
     struct look l = {.now = c->m->now};
@@ -216,6 +271,7 @@ static struct look look_at_rules(struct ref_core *c)
         if (is_live(c, i))
             check_units(c, op_of(c, i), &l);
     }
+    check_overlay(c, &l);
     return l;
 }
 
@@ -523,6 +579,7 @@ static void issue(struct ref_core *c)
     charge(c, at);
     if (at >= c->m->limit)
         ref_fault(c, at, FAULT_NO_HALT, "the cycle limit");
+    enter_overlay(c);
     while (c->state != REF_FAULTED && left) {
         int i = next_to_execute(c, left);
 

@@ -69,6 +69,7 @@ static void create_core(struct ref_machine *m, int number)
 
     c->m = m;
     c->number = number;
+    arena_init(&c->overlay_arena);
     c->vmem = mem_alloc_lazy((size_t)m->chip.vmem_bytes);
     c->smem = mem_alloc((size_t)m->chip.smem_bytes);
     c->cmem = m->cmem_bytes > 0 ? mem_alloc_lazy((size_t)m->cmem_bytes) : NULL;
@@ -157,6 +158,7 @@ void ref_destroy(struct ref_machine *m)
         mem_free(c->sender.staged);
         mem_free(c->store);
         mem_free(c->complete);
+        arena_fini(&c->overlay_arena);
     }
     for (int i = 0; i < m->chip_count; i++)
         hbm_destroy(m->hbm[i]);
@@ -173,7 +175,12 @@ void ref_destroy(struct ref_machine *m)
 
 void ref_load(struct ref_machine *m, int core, const struct isa_program *program)
 {
-    m->core[core].program = program;
+    struct ref_core *c = &m->core[core];
+
+    c->program = program;
+    arena_fini(&c->overlay_arena);
+    isa_overlays(program, m->chip.core_imem_bundles, (int)m->chip.core_branch_delay_bundles,
+                 &c->overlay_arena, &c->overlays);
 }
 
 void ref_set_scalar(struct ref_machine *m, int core, int number, int32_t value)
@@ -262,6 +269,8 @@ static void start_core(struct ref_core *c)
     c->settled = 0;
     c->arrived_at = c->look_at = c->resume_cycles = c->halted_at = 0;
     c->state = c->program ? REF_LOOKS : REF_EMPTY;
+    if (c->program)
+        ref_first_overlay(c);
 }
 
 static void start(struct ref_machine *m, cycle_t limit)

@@ -506,8 +506,6 @@ TEST(what_does_not_fit_is_refused)
                   " 6144 bytes of HBM behind the arrays, which end at 17179869184 of 17179869184");
     check_refused("core.vregs=8", 1, 0,
                   "TPU v3 has too few vector registers to add two arrays; 16 are needed");
-    check_refused("core.imem_bundles=64", 1, 0,
-                  "85 bundles, instruction memory holds 64");
 }
 
 TEST(chips_with_other_slots_add_up_too)
@@ -515,7 +513,7 @@ TEST(chips_with_other_slots_add_up_too)
     static const char *const sets[] = {"core.branch_delay_bundles=0", "core.branch_delay_bundles=8",
                                        "slots.valu=1", "core.vregs=16", "slots.load=4",
                                        "smem.bytes=1024", "scalar.sld_cycles=20",
-                                       "vmem.load_cycles=9"};
+                                       "vmem.load_cycles=9", "core.imem_bundles=64"};
 
     check_ring("v3-8", 4, 77 * 512, COLLECTIVE_F32, "slots.scalar=1");
     for (size_t i = 0; i < COUNT_OF(sets); i++) {

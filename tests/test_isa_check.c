@@ -13,7 +13,7 @@ static const struct isa_limits v3 = {
         .dma_misc = 1,
     },
     .vreg_count = 32, .mxu_count = 2, .xlu_count = 1, .flag_count = 512,
-    .imem_bundles = 16384, .branch_delay_bundles = 1, .mxu_size = 128,
+    .branch_delay_bundles = 1, .mxu_size = 128,
     .takes_weights = { [MATRIX_F32] = true }, .takes_rows = { [MATRIX_F32] = true },
 };
 
@@ -291,19 +291,6 @@ TEST(full_bundles_and_edges_are_allowed)
     }
 }
 
-TEST(instruction_memory_bounds_the_program)
-{
-    struct isa_limits small = v3;
-    struct isa_program p = program("{ } { } { }");
-    struct err e;
-
-    small.imem_bundles = 3;
-    assert_int_equal(isa_check(&p, &small, &e), 0);
-    small.imem_bundles = 2;
-    assert_int_equal(isa_check(&p, &small, &e), -1);
-    assert_string_equal(e.msg, "3 bundles, instruction memory holds 2");
-}
-
 /* programs that no assembler wrote */
 TEST(optional_operands_stand_together)
 {
@@ -384,7 +371,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(messages_of_shared_slots_say_what_took_them, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(full_bundles_and_edges_are_allowed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(instruction_memory_bounds_the_program, set_up, tear_down),
         cmocka_unit_test_setup_teardown(optional_operands_stand_together, set_up, tear_down),
         cmocka_unit_test_setup_teardown(malformed_programs_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(choices_are_checked_before_what_depends_on_them, set_up,
