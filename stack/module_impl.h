@@ -44,15 +44,11 @@ struct step {
     bool is_in_hbm;                     /* its kernel does not take arrays in VMEM */
 };
 
-/*
- * A copy of an array in VMEM for one step: an operand fetched before it, or a
- * result sent to HBM behind it.
- */
+/* An operand's copy in VMEM, fetched for one step. */
 struct shadow {
-    int step, index;                    /* of the step's operands or results */
-    bool is_result;
+    int step, operand;
+    int first;                          /* the step before which the copy starts */
     struct value *hbm, *vmem;
-    int first, last;                    /* steps before which the copy starts and is waited for */
     int flag;
 };
 
@@ -116,7 +112,7 @@ int plan_refuse(const struct module_settings *s, int64_t need, struct err *e);
  * it is next read. False: there is none whose operands are still there.
  */
 bool plan_rematerialise(struct plan *p);
-/* of plan_memory: temporaries that stay in VMEM; copies of operands and results there */
+/* of plan_memory: temporaries that stay in VMEM; copies of operands there */
 void plan_residents(struct plan *p, struct module *m);
 void plan_prefetches(struct plan *p, struct module *m);
 /* sync flags that prefetches take, from 0 on; kernels have the others */

@@ -60,42 +60,32 @@ static struct link_item *add_item(struct module *m, enum link_kind kind, const c
     return item;
 }
 
-/* copies that start before step `step`, or are waited for there */
-static void add_copies(struct module *m, const struct plan *p, int step, bool is_start,
-                       bool is_result)
+static void add_copy(struct module *m, const struct shadow *s, enum link_kind kind)
 {
-    for (int i = 0; i < p->shadow_count; i++) {
-        const struct shadow *s = &p->shadow[i];
-        struct link_item *item;
+    struct link_item *item = add_item(m, kind, s->hbm->array.name);
 
-        if ((is_start ? s->first : s->last) != step || s->is_result != is_result)
-            continue;
-        item = add_item(m, is_start ? LINK_COPY_START : LINK_COPY_DONE, s->hbm->array.name);
-        item->from = is_result ? &s->vmem->array : &s->hbm->array;
-        item->to = is_result ? &s->hbm->array : &s->vmem->array;
-        item->flag = s->flag;
-    }
+    item->from = &s->hbm->array;
+    item->to = &s->vmem->array;
+    item->flag = s->flag;
 }
 
-/* results leave as soon as they are there; operands that others have just written come after */
+/* copies that start before a step, and those that are waited for there */
 static void add_copies_before(struct module *m, const struct plan *p, int step)
 {
-    add_copies(m, p, step, true, true);
-    add_copies(m, p, step, false, true);
-    add_copies(m, p, step, true, false);
-    add_copies(m, p, step, false, false);
+    for (int i = 0; i < p->shadow_count; i++)
+        if (p->shadow[i].first == step)
+            add_copy(m, &p->shadow[i], LINK_COPY_START);
+    for (int i = 0; i < p->shadow_count; i++)
+        if (p->shadow[i].step == step)
+            add_copy(m, &p->shadow[i], LINK_COPY_DONE);
 }
 
 void plan_use_shadows(struct plan *p, bool is_used)
 {
     for (int i = 0; i < p->shadow_count; i++) {
         const struct shadow *s = &p->shadow[i];
-        struct value *v = is_used ? s->vmem : s->hbm;
 
-        if (s->is_result)
-            p->step[s->step].result[s->index] = v;
-        else
-            p->step[s->step].operand[s->index] = v;
+        p->step[s->step].operand[s->operand] = is_used ? s->vmem : s->hbm;
     }
 }
 
@@ -140,7 +130,6 @@ int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struc
         if (add_step(m, p, i, &times, a, e))
             return -1;
     }
-    add_copies_before(m, p, p->step_count);
     return 0;
 }
 
