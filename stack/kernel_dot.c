@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 #include "stack/kernel_dot_epilogue.h"
-#include "stack/kernel_dot_grid.h"
+#include "stack/kernel_dot_prepare.h"
 
 /* of a tiling that tells blocks only, the width and order that cost least */
 static struct tiling completed(const struct dot_problem *p, const struct kernel_job *job,
@@ -59,20 +59,91 @@ static struct dot_box box_at(const struct dot_grid *g, int window, int depth_dim
                             .side_step = frame_stride(&g->frame, window, !depth_dim)};
 }
 
+/*
+ * `p` as bundles that do it where predicate `pred` is true: a branch to the end
+ * stands before it.
+ */
+static struct isa_program *guarded(const struct isa_program *p, int pred, const struct chip *chip,
+                                   struct arena *a)
+{
+    uint32_t delay = (uint32_t)chip->core_branch_delay_bundles, before = 1 + delay;
+    struct isa_program *out = arena_alloc(a, sizeof(*out));
+    const struct isa_operand end = operand_imm((int32_t)(before + p->bundle_count));
+
+    *out = (struct isa_program){.name = p->name, .op_count = p->op_count + 1,
+                                .bundle_count = before + p->bundle_count + 1};
+    out->op = arena_array(a, out->op_count, sizeof(*out->op));
+    out->bundle = arena_array(a, out->bundle_count, sizeof(*out->bundle));
+    out->op[0] = bundler_op(OP_SBR, 0, 1, &end);
+    out->op[0].pred = (uint8_t)pred;
+    out->op[0].pred_is_negated = true;
+    out->bundle[0].op_count = 1;
+    for (uint32_t i = 0; i < p->op_count; i++) {
+        out->op[i + 1] = p->op[i];
+        if (p->op[i].code == OP_SBR)
+            out->op[i + 1].operand[0].value += (int32_t)before;
+    }
+    for (uint32_t i = 1; i < before; i++)
+        out->bundle[i].first_op = 1;
+    for (uint32_t i = 0; i < p->bundle_count; i++) {
+        out->bundle[before + i] = p->bundle[i];
+        out->bundle[before + i].first_op++;
+        out->bundle[before + i].note = 0;
+    }
+    out->bundle[before + p->bundle_count].first_op = out->op_count;
+    return out;
+}
+
+/* an operand's copy into the form that passes take, wherever its window is new */
+static int prepare(struct dot_grid *g, bool is_rhs, int is_new, int64_t to_row, struct vcode *c,
+                   struct arena *a, struct dot_box *box, struct err *e)
+{
+    struct isa_program *code = arena_alloc(a, sizeof(*code));
+    struct vcode_stats stats;
+    struct vcode alone;
+    int status;
+
+    if (!dot_prepares(g->p, is_rhs))
+        return 0;
+    vcode_init(&alone, a);
+    status = dot_prepare(g, is_rhs, to_row, &alone, box)
+             || vcode_compile_segment(&alone, g->step.chip, 0, 0, a, code, &stats, e) ? -1 : 0;
+    vcode_fini(&alone);
+    if (status == 0)
+        vcode_bundles(c, is_new < 0 ? code : guarded(code, is_new, g->step.chip, a));
+    return status;
+}
+
+/* predicate: the box of a window is new in this step; -1: it always is */
+static int is_new(struct dot_grid *g, bool is_rhs)
+{
+    uint32_t inside = dot_grid_inside(g, is_rhs ? g->rhs_window : g->lhs_window);
+
+    return dot_prepares(g->p, is_rhs) && inside ? frame_is_first(&g->frame, inside) : -1;
+}
+
 static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct err *e)
 {
     struct isa_program *code = arena_alloc(a, sizeof(*code));
     struct dot_epilogue epilogue;
-    int is_last = -1;
+    int64_t lhs_row;
+    int is_last = -1, lhs_is_new, rhs_is_new;
 
     if (g->frame.count[g->dim[DIM_K]] > 1) {
         g->step.first_step = frame_is_first(&g->frame, 1u << g->dim[DIM_K]);
         is_last = frame_is_last(&g->frame, 1u << g->dim[DIM_K]);
-        vcode_begin_block(c);
     }
+    lhs_is_new = is_new(g, false);
+    rhs_is_new = is_new(g, true);
+    vcode_begin_block(c);
     g->step.lhs = box_at(g, g->lhs_window, 0);
     g->step.rhs = box_at(g, g->rhs_window, g->p->is_rhs_transposed ? 0 : 1);
     g->step.sum_row = frame_scratch_row(&g->frame);
+    lhs_row = g->step.sum_row + g->sum_rows;
+    if (prepare(g, false, lhs_is_new, lhs_row, c, a, &g->step.lhs, e)
+        || prepare(g, true, rhs_is_new, lhs_row + dot_prepared_rows(g, false), c, a,
+                   &g->step.rhs, e))
+        return -1;
     if (dot_epilogue_make(&epilogue, g, a, e))
         return -1;
     g->step.epilogue = &epilogue;

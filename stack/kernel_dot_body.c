@@ -46,6 +46,11 @@ static int matrix_type_of(enum graph_dtype dtype, enum matrix_type *type)
     }
 }
 
+static enum graph_dtype operand_type(const struct graph *body, int node)
+{
+    return body->node[body->parameter[operand_parameter(body, node)]].shape.dtype;
+}
+
 static int check_operand(const struct graph *body, int node, const struct chip *chip,
                          struct err *e)
 {
@@ -103,10 +108,9 @@ int dot_body_check(const struct graph *body, const struct chip *chip, struct err
     n = &body->node[at];
     if (check_operand(body, n->operand[0], chip, e) || check_operand(body, n->operand[1], chip, e))
         return -1;
-    if (n->precision != PRECISION_DEFAULT && n->shape.dtype == DTYPE_F32
-        && body->node[n->operand[0]].shape.dtype == DTYPE_F32
-        && body->node[n->operand[1]].shape.dtype == DTYPE_F32)
-        return err_set(e, "products of more than one pass are not made yet");
+    if (n->precision != PRECISION_DEFAULT
+        && operand_type(body, n->operand[0]) != operand_type(body, n->operand[1]))
+        return err_set(e, "at a precision above the default both operands must be of one type");
     for (int i = 0; i < body->output_count; i++)
         if (!shape_same_dims(&body->node[body->output[i].node].shape, &n->shape))
             return err_set(e, "a result of another shape than the product's");
@@ -233,7 +237,7 @@ static void merge_rows(struct reader *r)
 
     for (int i = r->outer_count - 1; i >= 0; i--) {
         const struct outer *o = &r->outer[i];
-        bool fits = o->is_rows && follows(&p->lhs, o->lhs, p->m);
+        bool fits = o->is_rows && !p->is_lhs_transposed && follows(&p->lhs, o->lhs, p->m);
 
         for (int x = 0; x < p->extra_count; x++)
             if (p->extra[x].kind == EXTRA_MATRIX)
@@ -338,21 +342,21 @@ static int read_operands(struct reader *r, const struct array *result, struct er
     if (check_tiled(r, r->lhs, r->lhs_is_hlo_rhs, &lhs_rows, e)
         || check_tiled(r, r->rhs, !r->lhs_is_hlo_rhs, &rhs_rows, e))
         return -1;
-    if (lhs_rows)
-        return missing(e, r->lhs, "contracted along its rows: it must be transposed first");
     read_matrix(&p->lhs, r->lhs);
     read_matrix(&p->rhs, r->rhs);
     p->is_rhs_transposed = !rhs_rows;
-    p->k = r->lhs->shape.dim[r->lhs->lane_dim];
+    p->is_lhs_transposed = lhs_rows;
+    p->k = r->lhs->shape.dim[lhs_rows ? r->lhs->row_dim : r->lhs->lane_dim];
     rhs_k = r->rhs->shape.dim[rhs_rows ? r->rhs->row_dim : r->rhs->lane_dim];
-    row = result_dim(p->body, r->dot, r->lhs_is_hlo_rhs, r->lhs->row_dim);
+    row = result_dim(p->body, r->dot, r->lhs_is_hlo_rhs,
+                     lhs_rows ? r->lhs->lane_dim : r->lhs->row_dim);
     lane = result_dim(p->body, r->dot, !r->lhs_is_hlo_rhs,
                       rhs_rows ? r->rhs->lane_dim : r->rhs->row_dim);
     if (row != result->row_dim || lane != result->lane_dim)
         return missing(e, result, "not tiled as its operands are");
     p->m = result->shape.dim[row];
     p->n = result->shape.dim[lane];
-    if (merge_contracted(r, r->lhs, r->lhs_is_hlo_rhs, false, &p->lhs, &p->k, e)
+    if (merge_contracted(r, r->lhs, r->lhs_is_hlo_rhs, lhs_rows, &p->lhs, &p->k, e)
         || merge_contracted(r, r->rhs, !r->lhs_is_hlo_rhs, rhs_rows, &p->rhs, &rhs_k, e))
         return -1;
     if (rhs_k != p->k)
@@ -451,7 +455,8 @@ int dot_problem_read(struct dot_problem *p, const struct kernel_job *job, struct
     r.rhs = job->operand[p->rhs_parameter];
     matrix_type_of(r.lhs->shape.dtype, &p->lhs_type);
     matrix_type_of(r.rhs->shape.dtype, &p->rhs_type);
-    p->group_rows = matrix_rows(p->lhs_type);
+    p->precision = p->lhs_type == MATRIX_F32 ? r.dot->precision : PRECISION_DEFAULT;
+    p->group_rows = matrix_rows(p->precision == PRECISION_DEFAULT ? p->lhs_type : MATRIX_BF16);
     if (read_extras(&r, job, e) || read_operands(&r, result, e))
         return -1;
     merge_rows(&r);

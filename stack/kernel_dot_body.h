@@ -31,6 +31,8 @@ struct dot_problem {
     int lhs_parameter, rhs_parameter;
     bool is_swapped;                    /* the left operand here is HLO's right one */
     bool is_rhs_transposed;             /* its lanes are contracted */
+    bool is_lhs_transposed;             /* its rows are contracted */
+    enum graph_precision precision;     /* above the default: both operands are f32 */
     struct dot_matrix lhs, rhs;
     int64_t m, n, k, outer_count[DOT_OUTER_MAX];
     enum matrix_type lhs_type, rhs_type;

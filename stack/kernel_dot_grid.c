@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "stack/kernel_dot_prepare.h"
 
 #define TILE 128
 #define STEP_CYCLES 90                  /* of the frame: indices, waits, copies begun */
@@ -14,7 +15,7 @@ static bool is_ragged(const struct dot_problem *p)
 {
     int64_t rows = round_groups(p) * p->group_rows;
 
-    if (p->lhs.row_tiles * p->lhs.array->tile_rows < rows)
+    if (!p->is_lhs_transposed && p->lhs.row_tiles * p->lhs.array->tile_rows < rows)
         return true;
     for (int i = 0; i < p->extra_count; i++) {
         const struct dot_matrix *m = &p->extra[i].matrix;
@@ -27,7 +28,11 @@ static bool is_ragged(const struct dot_problem *p)
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* a window of a box of `lanes` x `rows` tiles that moves with grid dimensions along and down */
+/*
+ * A window of a box of `lanes` x `rows` tiles that moves with grid dimensions along and down. The
+ * last box of a contraction may go beyond the array by part of 128 rows: what is read there
+ * counts as zero (kernel_dot_prepare.c).
+ */
 static struct frame_window box_of(const struct dot_grid *g, const struct dot_matrix *m,
                                   int64_t lanes, int64_t rows, enum dot_dim along,
                                   enum dot_dim down)
@@ -44,7 +49,7 @@ static struct frame_window box_of(const struct dot_grid *g, const struct dot_mat
     w.step[g->dim[down]] = rows * across;
     if (m->lane_tiles > lanes && m->lane_tiles % lanes)
         w.limit[g->dim[along]] = m->lane_tiles - lanes;
-    if (m->row_tiles > rows && m->row_tiles % rows)
+    if (m->row_tiles > rows && m->row_tiles % rows && down != DIM_K)
         w.limit[g->dim[down]] = (m->row_tiles - rows) * across;
     return w;
 }
@@ -59,10 +64,12 @@ static void add_windows(struct dot_grid *g)
 {
     const struct dot_problem *p = g->p;
     int64_t rows = g->groups * p->group_rows;
-    int64_t per = TILE / p->rhs.array->tile_rows;
+    int64_t per = TILE / p->rhs.array->tile_rows, lhs_per = p->lhs.array->tile_rows;
 
-    g->lhs_window = add_window(g, box_of(g, &p->lhs, g->depth, rows / p->lhs.array->tile_rows,
-                                         DIM_K, DIM_M));
+    g->lhs_window = add_window(
+        g, p->is_lhs_transposed
+               ? box_of(g, &p->lhs, div_up(rows, TILE), g->depth * TILE / lhs_per, DIM_M, DIM_K)
+               : box_of(g, &p->lhs, g->depth, div_up(rows, lhs_per), DIM_K, DIM_M));
     g->rhs_window = add_window(
         g, p->is_rhs_transposed ? box_of(g, &p->rhs, g->depth, g->tiles * per, DIM_K, DIM_N)
                                 : box_of(g, &p->rhs, g->tiles, g->depth * per, DIM_N, DIM_K));
@@ -86,15 +93,16 @@ static void make_step(struct dot_grid *g, const struct chip *chip, int width, bo
     struct dot_step *s = &g->step;
 
     *s = (struct dot_step){
-        .chip = chip, .lhs_type = p->lhs_type, .rhs_type = p->rhs_type,
+        .chip = chip, .lhs_type = dot_prepared_type(p, false),
+        .rhs_type = dot_prepared_type(p, true),
         .is_rhs_transposed = p->is_rhs_transposed, .units = (int)chip->mxu_count,
         .by_rows = by_rows, .group_rows = p->group_rows, .width = width,
         .rounds = by_rows ? g->groups / chip->mxu_count : g->groups,
-        .columns = g->tiles / width, .depth_tiles = g->depth, .first_step = -1};
+        .columns = g->tiles / width, .depth_tiles = g->depth * dot_terms(p), .first_step = -1};
     s->sum_column_step = g->frame.count[g->dim[DIM_K]] > 1
                              ? width * g->groups * p->group_rows : 0;
     g->sum_rows = (s->sum_column_step ? g->tiles : width) * g->groups * p->group_rows;
-    g->frame.scratch_rows = g->sum_rows;
+    g->frame.scratch_rows = g->sum_rows + dot_prepared_rows(g, false) + dot_prepared_rows(g, true);
 }
 
 static void order_dims(struct dot_grid *g, bool columns_outside)
@@ -130,6 +138,13 @@ static int check_sizes(const struct dot_grid *g, const struct tiling *t, const s
                        (long long)t->size[DOT_BN], (long long)p->m, (long long)p->k,
                        (long long)p->n);
     if (is_ragged(p) && (g->groups != round_groups(p) || t->size[DOT_BY_ROWS]))
+        return err_set(e, "rows that end inside a tile must be in one block");
+    if (g->depth < depth && p->k % TILE
+        && (p->rhs.array->space == SPACE_VMEM || p->lhs.array->space == SPACE_VMEM))
+        return err_set(e, "a contraction that ends inside a tile must be in one block");
+    if (p->is_lhs_transposed && g->groups != round_groups(p)
+        && (g->groups * p->group_rows % TILE
+            || p->lhs.lane_tiles * TILE != round_groups(p) * p->group_rows))
         return err_set(e, "rows that end inside a tile must be in one block");
     if (t->size[DOT_BY_ROWS] && g->groups % chip->mxu_count)
         return err_set(e, "rows that the units do not share evenly");
@@ -185,6 +200,32 @@ static int64_t window_bytes(const struct frame_window *w)
     return w->box_count[0] * (w->box_dims > 1 ? w->box_count[1] : 1) * ARRAY_TILE_BYTES;
 }
 
+uint32_t dot_grid_inside(const struct dot_grid *g, int window)
+{
+    uint32_t mask = 0;
+
+    for (int d = moves_along(&g->frame, window) + 1; d < g->frame.dims; d++)
+        if (g->frame.count[d] > 1)
+            mask |= 1u << d;
+    return mask;
+}
+
+/* times that a window's box changes */
+static int64_t changes(const struct frame *f, int window)
+{
+    int64_t count = 1;
+
+    for (int d = 0; d <= moves_along(f, window); d++)
+        count *= f->count[d];
+    return count;
+}
+
+static int64_t prepare_cycles(const struct dot_grid *g)
+{
+    return changes(&g->frame, g->lhs_window) * dot_prepare_cycles(g, false)
+           + changes(&g->frame, g->rhs_window) * dot_prepare_cycles(g, true);
+}
+
 /*
  * Cycles of all steps: boxes for the next step are copied during a step, and
  * more of them the further out the grid goes on; the longer of copies and
@@ -214,7 +255,8 @@ void dot_grid_cost(const struct dot_grid *g, struct kernel_cost *out)
 {
     const struct dot_problem *p = g->p;
     int64_t steps = dot_grid_steps(g), exposed;
-    int64_t step = dot_step_cycles(&g->step) + (steps > 1 ? STEP_CYCLES : 0);
+    int64_t step = dot_step_cycles(&g->step) + (steps > 1 ? STEP_CYCLES : 0)
+                   + prepare_cycles(g) / steps;
     double per_byte;
 
     *out = (struct kernel_cost){.steps = steps};

@@ -29,6 +29,9 @@ struct dot_grid {
 int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct kernel_job *job,
                   const struct tiling *t, struct err *e);
 
+/* grid dimensions inside of those along which a window moves: its box is new when all are first */
+uint32_t dot_grid_inside(const struct dot_grid *g, int window);
+
 int64_t dot_grid_steps(const struct dot_grid *g);
 void dot_grid_cost(const struct dot_grid *g, struct kernel_cost *out);
 

@@ -192,12 +192,34 @@ static void write_array(struct machine *m, const struct array *a, const void *ti
                                : machine_vmem_write(m, 0, a->address, tiles, a->bytes, &e), &e);
 }
 
+/* ones in every bit, NaN of floats, where no element lies */
+static void spoil_padding(struct kernel_rig *r, const struct array *a, uint8_t *tiles)
+{
+    int64_t count = shape_elems(&a->shape);
+    uint32_t *ones = arena_array(&r->arena, (size_t)count, sizeof(*ones));
+    uint8_t *is_element = arena_alloc(&r->arena, (size_t)a->bytes);
+
+    for (int64_t i = 0; i < count; i++)
+        ones[i] = UINT32_MAX;
+    array_pack(a, ones, is_element);
+    for (int64_t i = 0; i < a->bytes / a->element_bytes; i++) {
+        uint8_t *element = is_element + i * a->element_bytes, any = 0;
+
+        for (int b = 0; b < a->element_bytes; b++)
+            any |= element[b];
+        if (!any)
+            memset(tiles + i * a->element_bytes, 0xff, (size_t)a->element_bytes);
+    }
+}
+
 static void put_inputs(struct kernel_rig *r, struct machine *m, const void *const *input)
 {
     for (int i = 0; i < r->body->parameter_count; i++) {
         void *tiles = arena_alloc(&r->arena, (size_t)r->operand[i].bytes);
 
         array_pack(&r->operand[i], input[i], tiles);
+        if (r->spoils_padding)
+            spoil_padding(r, &r->operand[i], tiles);
         write_array(m, &r->operand[i], tiles);
     }
 }

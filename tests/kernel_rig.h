@@ -36,6 +36,7 @@ struct kernel_rig {
     int64_t index_end;                  /* random integers in 0..index_end - 1; 0: as `values` */
     double ulp;                         /* allowed, of f32 or bf16 results; and behind it */
     double absolute;                    /* allowed besides */
+    bool spoils_padding;                /* of operands: NaN instead of zeros */
     bool may_refuse;                    /* then `refusal` tells, and nothing runs */
 
     /* filled in */

@@ -2,7 +2,10 @@
 #include "tests/kernel_rig.h"
 #include "tests/test.h"
 
+#include <math.h>
+
 #include "base/units.h"
+#include "stack/precision.h"
 
 struct product {                        /* [m,k] x [k,n], or as `rhs_contract` says */
     int64_t m, k, n;
@@ -50,13 +53,16 @@ static void test_sizes(void **state)
         {16, 512, 256, DTYPE_BF16, DTYPE_BF16, 1, 0}, {1, 1024, 384, DTYPE_BF16, DTYPE_F32, 1, 0},
         {264, 384, 640, DTYPE_F32, DTYPE_F32, 1, 0},  {129, 640, 129, DTYPE_BF16, DTYPE_F32, 1, 0},
         {7, 128, 1000, DTYPE_F32, DTYPE_BF16, 1, 0},  {520, 384, 384, DTYPE_BF16, DTYPE_F32, 1, 1},
-        {40, 256, 520, DTYPE_F32, DTYPE_F32, 1, 1},
+        {40, 256, 520, DTYPE_F32, DTYPE_F32, 1, 1},   {256, 384, 256, DTYPE_BF16, DTYPE_F32, 0, 0},
+        {40, 256, 136, DTYPE_F32, DTYPE_F32, 0, 0},   {129, 129, 129, DTYPE_BF16, DTYPE_BF16, 1, 0},
+        {7, 1000, 9, DTYPE_F32, DTYPE_F32, 1, 0},     {48, 65, 300, DTYPE_BF16, DTYPE_F32, 0, 1},
+        {127, 1, 8, DTYPE_F32, DTYPE_BF16, 1, 1},     {300, 513, 131, DTYPE_BF16, DTYPE_F32, 0, 0},
     };
 
     (void)state;
     for (size_t c = 0; c < COUNT_OF(chips); c++)
         for (size_t i = 0; i < COUNT_OF(products); i++) {
-            struct kernel_rig r = {.chip = chips[c]};
+            struct kernel_rig r = {.chip = chips[c], .spoils_padding = true};
 
             check(&r, &products[i]);
         }
@@ -137,7 +143,7 @@ static void test_epilogues(void **state)
     for (size_t c = 0; c < COUNT_OF(chips); c++)
         for (size_t i = 0; i < COUNT_OF(products); i++)
             for (int activation = 0; activation < 3; activation++) {
-                struct kernel_rig r = {.chip = chips[c], .ulp = 8};
+                struct kernel_rig r = {.chip = chips[c], .ulp = 8, .spoils_padding = true};
                 struct arena a;
                 struct graph g;
 
@@ -151,6 +157,125 @@ static void test_epilogues(void **state)
             }
 }
 
+/* ----- batches, precision, integers */
+
+/* [2,3,m,k] x [2,3,k,n] or x [k,n], and contracted over the batch too: [b,m,k] x [b,m,n] */
+static int build_general(struct graph *g, struct arena *a, int form)
+{
+    static const struct graph_dot dots[] = {
+        {.batch_count = 2, .lhs_batch = {0, 1}, .rhs_batch = {0, 1}, .contract_count = 1,
+         .lhs_contract = {3}, .rhs_contract = {2}},
+        {.batch_count = 2, .lhs_batch = {0, 1}, .rhs_batch = {0, 1}, .contract_count = 1,
+         .lhs_contract = {3}, .rhs_contract = {3}},
+        {.contract_count = 1, .lhs_contract = {2}, .rhs_contract = {0}},
+        {.contract_count = 2, .lhs_contract = {0, 1}, .rhs_contract = {0, 1}},
+        {.contract_count = 1, .lhs_contract = {2}, .rhs_contract = {0}},
+    };
+    static const int64_t lhs[][4] = {{2, 3, 40, 72}, {2, 3, 40, 128}, {3, 48, 256}, {2, 48, 136},
+                                     {3, 20, 256}};
+    static const int64_t rhs[][4] = {{2, 3, 72, 24}, {2, 3, 56, 128}, {256, 384}, {2, 48, 200},
+                                     {256, 384}};
+    int rank = form < 2 ? 4 : 3, rhs_rank = form == 2 || form == 4 ? 2 : rank, x, y;
+
+    graph_init(g, a, "product");
+    x = graph_parameter(g, shape_make(DTYPE_BF16, rank, lhs[form]), "x");
+    y = graph_parameter(g, shape_make(DTYPE_BF16, rhs_rank, rhs[form]), "y");
+    return graph_dot_general(g, x, y, &dots[form], form % 2 ? DTYPE_F32 : DTYPE_BF16,
+                             PRECISION_DEFAULT);
+}
+
+static void test_batches(void **state)
+{
+    static const char *const chips[] = {"v3", "v5e", "v6e"};
+
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(chips); c++)
+        for (int form = 0; form < 5; form++) {
+            struct kernel_rig r = {.chip = chips[c], .spoils_padding = true};
+            struct arena a;
+            struct graph g;
+
+            arena_init(&a);
+            graph_output(&g, build_general(&g, &a, form), "out", -1);
+            kernel_rig_open(&r, &g);
+            kernel_rig_check(&r, 1);
+            kernel_rig_close(&r);
+            graph_fini(&g);
+            arena_fini(&a);
+        }
+}
+
+/* |result - exact| against sum |a||b|: each precision within its bound, and not within the next */
+static void test_precision(void **state)
+{
+    static const struct product p = {24, 200, 136, DTYPE_F32, DTYPE_F32, 1, 0};
+    static const char *const chips[] = {"v3", "v6e"};
+
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(chips); c++)
+        for (int precision = 0; precision < 3; precision++) {
+            struct kernel_rig r = {.chip = chips[c], .values = RIG_UNIFORM, .ulp = 1e9,
+                                   .spoils_padding = true};
+            double worst = 0;
+            struct arena a;
+            struct graph g;
+            int dot;
+
+            arena_init(&a);
+            dot = build(&g, &a, &p);
+            g.node[dot].precision = (enum graph_precision)precision;
+            graph_output(&g, dot, "out", -1);
+            r.input[0] = kernel_rig_random(&a, &g.node[0].shape, RIG_UNIFORM, 1);
+            r.input[1] = kernel_rig_random(&a, &g.node[1].shape, RIG_UNIFORM, 2);
+            kernel_rig_open(&r, &g);
+            kernel_rig_check(&r, 1);
+            for (int64_t i = 0; i < p.m; i++)
+                for (int64_t j = 0; j < p.n; j++) {
+                    const float *x = r.input[0], *y = r.input[1], *z = r.result[0];
+                    double exact = 0, size = 0, share;
+
+                    for (int64_t k = 0; k < p.k; k++) {
+                        exact += (double)x[i * p.k + k] * (double)y[k * p.n + j];
+                        size += fabs((double)x[i * p.k + k] * (double)y[k * p.n + j]);
+                    }
+                    share = fabs((double)z[i * p.n + j] - exact) / size;
+                    worst = share > worst ? share : worst;
+                }
+            assert_true(worst < precision_error_bound((enum graph_precision)precision, p.k, 128));
+            assert_true(worst > (precision == 0 ? 1e-4 : precision == 1 ? 2e-7 : 1e-9));
+            kernel_rig_close(&r);
+            graph_fini(&g);
+            arena_fini(&a);
+        }
+}
+
+static void test_integers(void **state)
+{
+    static const struct product products[] = {{64, 256, 384, DTYPE_S8, DTYPE_S32, 1, 0},
+                                              {31, 130, 100, DTYPE_S8, DTYPE_S32, 1, 0},
+                                              {320, 384, 256, DTYPE_S8, DTYPE_S32, 1, 1}};
+    struct kernel_rig refused = {.chip = "v3", .may_refuse = true};
+    static const char *const chips[] = {"v5e", "v6e"};
+    struct arena a;
+    struct graph g;
+
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(chips); c++)
+        for (size_t i = 0; i < COUNT_OF(products); i++) {
+            struct kernel_rig r = {.chip = chips[c], .spoils_padding = true};
+
+            check(&r, &products[i]);
+        }
+    arena_init(&a);
+    graph_output(&g, build(&g, &a, &products[0]), "out", -1);
+    kernel_rig_open(&refused, &g);
+    assert_string_equal(refused.refusal, "product (convolution fusion): the matrix units of this "
+                        "chip do not take s8");
+    kernel_rig_close(&refused);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +283,9 @@ int main(void)
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_tilings),
         cmocka_unit_test(test_epilogues),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_integers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

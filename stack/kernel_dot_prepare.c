@@ -1,0 +1,346 @@
+#include "stack/kernel_dot_prepare.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "sim/limits.h"
+#include "stack/precision.h"
+#include "stack/put.h"
+
+#define TILE 128
+#define TILE_ROWS 8                     /* of VMEM */
+#define XPOSE_GROUPS_MAX 16
+
+/* registers of the copy; the frame's own are above */
+enum { S_ROW_LOOP, S_TILE_LOOP, S_FROM, S_TO, S_FROM_ROW, S_TO_ROW, S_LEFT, S_LEFT_ROW };
+
+struct copy {
+    struct dot_grid *g;
+    struct vcode *c;
+    const struct dot_matrix *m;
+    int window;
+    bool is_rhs, is_ragged;
+    int terms;
+    int tiles;                          /* in a unit of work along the rows: f32 pairs are packed */
+    int64_t from_row, to_row;
+    int64_t row_step, lane_step;        /* in the window, VMEM rows from tile to tile */
+    int64_t to_row_step, to_lane_step, to_term_step;
+    int64_t depth;                      /* tiles of 128 along the contraction */
+};
+
+int dot_terms(const struct dot_problem *p)
+{
+    return precision_passes(p->precision)->pass_count;
+}
+
+static bool is_ragged(const struct dot_problem *p) { return p->k % TILE != 0; }
+
+bool dot_prepares(const struct dot_problem *p, bool is_rhs)
+{
+    if (is_rhs)
+        return (is_ragged(p) && !matrix_is_integer(p->rhs_type)) || dot_terms(p) > 1;
+    return p->is_lhs_transposed || is_ragged(p) || dot_terms(p) > 1;
+}
+
+enum matrix_type dot_prepared_type(const struct dot_problem *p, bool is_rhs)
+{
+    return dot_terms(p) > 1 ? MATRIX_BF16 : is_rhs ? p->rhs_type : p->lhs_type;
+}
+
+/* rows of the result, or of the contraction in the right operand, that a box of tiles has */
+static int64_t box_rows(const struct dot_grid *g, bool is_rhs)
+{
+    const struct dot_problem *p = g->p;
+
+    if (is_rhs)
+        return (p->is_rhs_transposed ? g->tiles : g->depth) * TILE;
+    return p->is_lhs_transposed ? round_up(g->groups * p->group_rows, TILE)
+                                : g->groups * p->group_rows;
+}
+
+static int64_t box_lanes(const struct dot_grid *g, bool is_rhs)         /* tiles */
+{
+    return is_rhs && !g->p->is_rhs_transposed ? g->tiles : g->depth;
+}
+
+int64_t dot_prepared_rows(const struct dot_grid *g, bool is_rhs)
+{
+    int64_t rows = div_up(box_rows(g, is_rhs), matrix_rows(dot_prepared_type(g->p, is_rhs)));
+
+    if (!dot_prepares(g->p, is_rhs))
+        return 0;
+    return rows * box_lanes(g, is_rhs) * dot_terms(g->p) * TILE_ROWS;
+}
+
+int64_t dot_prepare_cycles(const struct dot_grid *g, bool is_rhs)
+{
+    const struct chip *chip = g->frame.job->chip;
+    int64_t tiles, each;
+
+    if (!dot_prepares(g->p, is_rhs))
+        return 0;
+    tiles = dot_prepared_rows(g, is_rhs) / TILE_ROWS;
+    if (is_rhs || !g->p->is_lhs_transposed)
+        return tiles * (dot_terms(g->p) > 1 ? 3 : 2);
+    each = 2 * matrix_rows(g->p->lhs_type) * chip->xlu_xpose_pop_cycles / 8 + 4;
+    return tiles * each / chip->xlu_count;
+}
+
+/* ----- parts of a value */
+
+/* `tile`: one tile, or two of f32 that become packed parts; stored at S_TO + offset */
+static void put_out(struct copy *k, const int *tile, int64_t offset)
+{
+    const struct precision_passes *passes = precision_passes(k->g->p->precision);
+    int part[PART_COUNT], rest[2] = {tile[0], tile[k->tiles - 1]};
+    bool is_hlo_rhs = k->is_rhs != k->g->p->is_swapped;
+
+    if (k->terms == 1) {
+        for (int i = 0; i < k->tiles; i++)
+            put_store(k->c, S_TO, offset + i * k->to_row_step, 0xff, 1, tile[i]);
+        return;
+    }
+    for (int i = 0; i < passes->part_count; i++) {
+        part[i] = put_op2(k->c, OP_VPACK_C_BF16, R(rest[1]), R(rest[0]));
+        for (int h = 0; h < 2 && i + 1 < passes->part_count; h++)
+            rest[h] = put_op2(k->c, OP_VSUB_F32, R(rest[h]),
+                              R(put_op1(k->c, h ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(part[i]))));
+    }
+    for (int i = 0; i < k->terms; i++) {
+        enum precision_part which = is_hlo_rhs ? passes->pass[i].rhs : passes->pass[i].lhs;
+
+        put_store(k->c, S_TO, offset + i * k->to_term_step, 0xff, 1, part[which]);
+    }
+}
+
+/* ----- what is left of the contraction from this step on, in S_LEFT_ROW */
+
+static void put_left(struct copy *k)
+{
+    const struct dot_grid *g = k->g;
+    int index = frame_index(&g->frame, g->dim[DIM_K]);
+
+    if (index < 0) {
+        EMIT(k->c, OP_SMOV, R(S_LEFT_ROW), I(g->p->k));
+        return;
+    }
+    EMIT(k->c, OP_SMUL, R(S_LEFT_ROW), R(index), I(-g->depth * TILE));
+    EMIT(k->c, OP_SADD, R(S_LEFT_ROW), R(S_LEFT_ROW), I(g->p->k));
+}
+
+static int lane_sequence(struct vcode *c)
+{
+    int v = vcode_vreg(c);
+
+    EMIT(c, OP_VLANESEQ, R(v));
+    return v;
+}
+
+/* zero in lanes from S_LEFT on */
+static int keep_lanes(struct copy *k, int tile)
+{
+    int lane, mask;
+
+    if (!k->is_ragged)
+        return tile;
+    lane = put_op2(k->c, OP_VAND_U32, R(lane_sequence(k->c)), I(TILE - 1));
+    mask = put_mask2(k->c, OP_VCMP_LT_S32, R(lane), R(put_op1(k->c, OP_VSTV, R(S_LEFT))));
+    return put_select(k->c, mask, R(tile), I(0));
+}
+
+/* a word of ones where the rows of the tile that begins at S_LEFT are not padding */
+static int row_bits(struct copy *k)
+{
+    int per_word = matrix_rows(k->is_rhs ? k->g->p->rhs_type : k->g->p->lhs_type) / 8;
+    int seq = lane_sequence(k->c), first, left, all, some;
+
+    first = put_op2(k->c, OP_VSHRL_U32, R(seq), I(7));
+    if (per_word == 2)
+        first = put_op2(k->c, OP_VADD_S32, R(first), R(first));
+    left = put_op2(k->c, OP_VSUB_S32, R(put_op1(k->c, OP_VSTV, R(S_LEFT))), R(first));
+    all = put_mask2(k->c, OP_VCMP_GE_S32, R(left), I(per_word));
+    if (per_word == 1)
+        return put_select(k->c, all, I(-1), I(0));
+    some = put_mask2(k->c, OP_VCMP_GE_S32, R(left), I(1));
+    return put_select(k->c, all, I(-1), R(put_select(k->c, some, I(0xffff), I(0))));
+}
+
+/* ----- copies */
+
+static void step_both(struct copy *k, int64_t from, int64_t to)
+{
+    vcode_loop_step(k->c, S_FROM, from);
+    vcode_loop_step(k->c, S_TO, to);
+}
+
+static void set_from(struct copy *k)
+{
+    int base = frame_base(&k->g->frame, k->window);
+
+    if (base < 0)
+        EMIT(k->c, OP_SMOV, R(S_FROM_ROW), I(k->from_row));
+    else
+        EMIT(k->c, OP_SADD, R(S_FROM_ROW), R(base), I(k->from_row));
+    EMIT(k->c, OP_SMOV, R(S_TO_ROW), I(k->to_row));
+}
+
+static void begin_row(struct copy *k)
+{
+    EMIT(k->c, OP_SMOV, R(S_FROM), R(S_FROM_ROW));
+    EMIT(k->c, OP_SMOV, R(S_TO), R(S_TO_ROW));
+    EMIT(k->c, OP_SMOV, R(S_LEFT), R(S_LEFT_ROW));
+}
+
+static void load_tiles(struct copy *k, int *tile)
+{
+    for (int i = 0; i < k->tiles; i++)
+        tile[i] = put_load(k->c, S_FROM, i * k->row_step, 1, 0);
+}
+
+/* contracted along the lanes: the last tile of each row is masked */
+static void copy_lanes(struct copy *k, int64_t units)
+{
+    int tile[2] = {-1, -1};
+
+    vcode_loop_begin(k->c, S_ROW_LOOP, units);
+    begin_row(k);
+    vcode_loop_begin(k->c, S_TILE_LOOP, k->depth);
+    load_tiles(k, tile);
+    for (int i = 0; i < k->tiles; i++)
+        tile[i] = keep_lanes(k, tile[i]);
+    put_out(k, tile, 0);
+    if (k->is_ragged)
+        vcode_loop_step(k->c, S_LEFT, -TILE);
+    step_both(k, k->lane_step, k->to_lane_step);
+    vcode_loop_end(k->c, S_TILE_LOOP);
+    vcode_loop_step(k->c, S_FROM_ROW, k->tiles * k->row_step);
+    vcode_loop_step(k->c, S_TO_ROW, k->to_row_step);
+    vcode_loop_end(k->c, S_ROW_LOOP);
+}
+
+/* contracted along the rows: those behind the last one are masked */
+static void copy_rows(struct copy *k, int64_t units, int64_t lanes)
+{
+    int tile[2] = {-1, -1}, rows = matrix_rows(k->g->p->rhs_type);
+
+    vcode_loop_begin(k->c, S_ROW_LOOP, units);
+    begin_row(k);
+    vcode_loop_begin(k->c, S_TILE_LOOP, lanes);
+    load_tiles(k, tile);
+    for (int i = 0; i < k->tiles && k->is_ragged; i++) {
+        if (i > 0)
+            EMIT(k->c, OP_SADD, R(S_LEFT), R(S_LEFT_ROW), I(-rows));
+        tile[i] = put_op2(k->c, OP_VAND_U32, R(tile[i]), R(row_bits(k)));
+        if (i > 0)
+            EMIT(k->c, OP_SMOV, R(S_LEFT), R(S_LEFT_ROW));
+    }
+    put_out(k, tile, 0);
+    step_both(k, k->lane_step, k->to_lane_step);
+    vcode_loop_end(k->c, S_TILE_LOOP);
+    vcode_loop_step(k->c, S_FROM_ROW, k->tiles * k->row_step);
+    vcode_loop_step(k->c, S_TO_ROW, k->to_row_step);
+    if (k->is_ragged)
+        vcode_loop_step(k->c, S_LEFT_ROW, -k->tiles * rows);
+    vcode_loop_end(k->c, S_ROW_LOOP);
+}
+
+/* a square of 128 x 128 through a cross-lane unit */
+static void transpose_square(struct copy *k, int unit, int64_t from, int *tile)
+{
+    int groups = TILE / matrix_rows(k->g->p->lhs_type);
+    int type = groups == 16 ? 0 : groups == 8 ? 1 : 2;          /* b32, b16, b8 */
+
+    for (int i = 0; i < groups; i++) {
+        int v = put_load(k->c, S_FROM, from + i * k->row_step, 1, 0);
+        enum isa_opcode code = i == 0            ? OP_VXPOSE_START
+                               : i == groups - 1 ? OP_VXPOSE_END
+                                                 : OP_VXPOSE_CONT;
+
+        EMIT(k->c, code, R(v), I(TILE), I(type))->op.unit_index = (uint8_t)unit;
+    }
+    for (int i = 0; i < groups; i++) {
+        tile[i] = vcode_vreg(k->c);
+        EMIT(k->c, OP_VPOP_TRF, R(tile[i]))->op.unit_index = (uint8_t)unit;
+    }
+}
+
+/* columns of tiles become rows of them; rows here are the result's */
+static void copy_transposed(struct copy *k, int64_t squares)
+{
+    int groups = TILE / matrix_rows(k->g->p->lhs_type), tile[XPOSE_GROUPS_MAX];
+    int units = (int)k->g->frame.job->chip->xlu_count;
+    int at_once = k->depth % units ? 1 : units;
+
+    vcode_loop_begin(k->c, S_ROW_LOOP, squares);
+    begin_row(k);
+    vcode_loop_begin(k->c, S_TILE_LOOP, k->depth / at_once);
+    for (int u = 0; u < at_once; u++) {
+        transpose_square(k, u, u * groups * k->row_step, tile);
+        for (int i = 0; i < groups; i += k->tiles) {
+            int unit[2] = {keep_lanes(k, tile[i]), 0};
+
+            if (k->tiles > 1)
+                unit[1] = keep_lanes(k, tile[i + 1]);
+            put_out(k, unit, i / k->tiles * k->to_row_step + u * k->to_lane_step);
+        }
+        if (k->is_ragged && u + 1 < at_once)
+            EMIT(k->c, OP_SADD, R(S_LEFT), R(S_LEFT), I(-TILE));
+    }
+    if (k->is_ragged)
+        vcode_loop_step(k->c, S_LEFT, -TILE);
+    step_both(k, at_once * groups * k->row_step, at_once * k->to_lane_step);
+    vcode_loop_end(k->c, S_TILE_LOOP);
+    vcode_loop_step(k->c, S_FROM_ROW, k->lane_step);
+    vcode_loop_step(k->c, S_TO_ROW, groups / k->tiles * k->to_row_step);
+    vcode_loop_end(k->c, S_ROW_LOOP);
+}
+
+/* ----- the whole */
+
+static struct copy make_copy(struct dot_grid *g, bool is_rhs, int64_t to_row, struct vcode *c)
+{
+    int window = is_rhs ? g->rhs_window : g->lhs_window;
+    struct copy k = {.g = g, .c = c, .window = window, .is_rhs = is_rhs, .terms = dot_terms(g->p),
+                     .is_ragged = is_ragged(g->p), .to_row = to_row, .depth = g->depth,
+                     .m = is_rhs ? &g->p->rhs : &g->p->lhs};
+    int64_t lanes = box_lanes(g, is_rhs);
+
+    k.tiles = matrix_rows(dot_prepared_type(g->p, is_rhs))
+              / matrix_rows(is_rhs ? g->p->rhs_type : g->p->lhs_type);
+    k.from_row = frame_row(&g->frame, window);
+    k.lane_step = frame_stride(&g->frame, window, 0);
+    k.row_step = frame_stride(&g->frame, window, 1);
+    k.to_lane_step = TILE_ROWS;
+    k.to_row_step = lanes * TILE_ROWS;
+    k.to_term_step = lanes * TILE_ROWS;
+    if (is_rhs && !g->p->is_rhs_transposed)
+        k.to_term_step = dot_prepared_rows(g, true) / k.terms;
+    else
+        k.to_row_step *= k.terms;
+    return k;
+}
+
+int dot_prepare(struct dot_grid *g, bool is_rhs, int64_t to_row, struct vcode *c,
+                struct dot_box *box)
+{
+    struct copy k = make_copy(g, is_rhs, to_row, c);
+    int rows = matrix_rows(is_rhs ? g->p->rhs_type : g->p->lhs_type);
+    int64_t units = div_up(box_rows(g, is_rhs), rows * k.tiles);
+
+    vcode_begin_block(c);
+    set_from(&k);
+    put_left(&k);
+    if (!is_rhs && g->p->is_lhs_transposed)
+        copy_transposed(&k, box_rows(g, false) / TILE);
+    else if (is_rhs && !g->p->is_rhs_transposed)
+        copy_rows(&k, units, box_lanes(g, true));
+    else
+        copy_lanes(&k, units);
+    vcode_begin_block(c);
+    *box = (struct dot_box){.base = -1, .row = to_row, .depth_step = k.to_lane_step,
+                            .side_step = k.to_row_step};
+    if (is_rhs && !g->p->is_rhs_transposed)
+        *box = (struct dot_box){.base = -1, .row = to_row, .depth_step = k.to_row_step,
+                                .side_step = k.to_lane_step};
+    return 0;
+}
