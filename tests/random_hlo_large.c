@@ -1,6 +1,8 @@
 /* Products, windows, indices, sorts, random bits, loops. */
 #include "tests/random_hlo_impl.h"
 
+#include "stack/rewrite.h"
+
 #include <string.h>
 
 static const unsigned product_types = RH_FLOATS | RH_BYTES;
@@ -338,6 +340,7 @@ static void build_body(struct graph *body, struct arena *a, struct shape s, stru
     graph_output(body, graph_binary(body, HLO_SUBTRACT, y, x), "y", -1);
     graph_output(body, rows, "rows", -1);
     graph_output(body, graph_binary(body, HLO_ADD, i, graph_splat(body, i, 1)), "i", -1);
+    graph_freeze(body);
 }
 
 void rh_loop(struct rh *m)
