@@ -176,7 +176,7 @@ int infer_check_list(const struct graph_node *n, const char *what, const int *di
         return err_set(e, "%s: %d %s of %d dimensions", n->name, count, what, rank);
     for (int i = 0; i < count; i++) {
         if (dims[i] < 0 || dims[i] >= rank)
-            return err_set(e, "%s: %s[%d] is %d, not in 0..%d", n->name, what, i, dims[i],
+            return err_set(e, "%s: %s: entry %d is %d, not in 0..%d", n->name, what, i, dims[i],
                            rank - 1);
         if (seen & (1u << dims[i]))
             return err_set(e, "%s: %s name dimension %d twice", n->name, what, dims[i]);

@@ -126,3 +126,83 @@ void grig_expect(const double *is, const double *expected, int64_t count, double
             fail_msg("element %lld is %.17g, expected %.17g", (long long)i, is[i], expected[i]);
     }
 }
+
+/* ---- gradients ---- */
+
+#define STEP 1e-5
+#define ALLOWED 2e-8                    /* of values around 1: third derivative h^2 / 6 and noise */
+
+int grig_distinct(struct graph_rig *r, int rank, const int64_t *dim)
+{
+    struct shape s = shape_make(DTYPE_F32, rank, dim);
+    int64_t elems = shape_elems(&s);
+    double *values = arena_array(&r->arena, (size_t)elems, sizeof(*values));
+    struct rng rng;
+
+    rng_init(&rng, 5 + (uint64_t)r->g.parameter_count);
+    for (int64_t i = 0; i < elems; i++)
+        values[i] = -1 + 2 * ((double)i + 0.3) / (double)elems;
+    for (int64_t i = elems - 1; i > 0; i--) {
+        int64_t k = rng_below(&rng, (uint32_t)i + 1);
+        double t = values[i];
+
+        values[i] = values[k];
+        values[k] = t;
+    }
+    return grig_parameter(r, DTYPE_F32, rank, dim, values);
+}
+
+/* the sum of y times weights that differ from element to element */
+static int loss_of(struct graph_rig *r, int y)
+{
+    struct shape s = r->g.node[y].shape;
+    int64_t elems = shape_elems(&s);
+    float *weight = arena_array(&r->arena, (size_t)elems, sizeof(*weight));
+    int product;
+
+    for (int64_t i = 0; i < elems; i++)
+        weight[i] = 1.0f + 0.25f * (float)(i * 7 % 11) - 0.5f * (float)(i % 3);
+    product = graph_binary(&r->g, HLO_MULTIPLY, y, graph_literal(&r->g, s, weight));
+    return graph_reduce(&r->g, REDUCE_ADD, product, (1u << s.rank) - 1);
+}
+
+static double loss_at(struct graph_rig *r, int parameter, int64_t i, double x)
+{
+    double saved = r->value[parameter][i], loss;
+
+    r->value[parameter][i] = x;
+    loss = grig_output(r, 0)[0];
+    r->value[parameter][i] = saved;
+    return loss;
+}
+
+void grig_check_gradients(struct graph_rig *r, int y)
+{
+    int wrt[RIG_PARAMETERS], gradient[RIG_PARAMETERS], count = 0, loss = loss_of(r, y);
+    struct err e;
+
+    for (int p = 0; p < r->g.parameter_count; p++)
+        if (graph_dtype_is_float(r->g.node[r->g.parameter[p]].shape.dtype))
+            wrt[count++] = r->g.parameter[p];
+    if (graph_grad(&r->g, loss, wrt, count, gradient, &e) != 0)
+        fail_msg("%s", e.msg);
+    graph_output(&r->g, loss, "loss", -1);
+    for (int k = 0; k < count; k++) {
+        assert_true(shape_equal(&r->g.node[gradient[k]].shape, &r->g.node[wrt[k]].shape));
+        graph_output(&r->g, gradient[k], arena_printf(&r->arena, "d%d", k), -1);
+    }
+    for (int k = 0; k < count; k++) {
+        int p = r->g.node[wrt[k]].parameter_index;
+        int64_t elems = shape_elems(&r->g.node[wrt[k]].shape);
+        const double *is = grig_output(r, 1 + k);
+
+        for (int64_t i = 0; i < elems; i++) {
+            double at = r->value[p][i];
+            double slope = (loss_at(r, p, i, at + STEP) - loss_at(r, p, i, at - STEP)) / (2 * STEP);
+
+            if (!(fabs(is[i] - slope) <= ALLOWED * (1 + fabs(slope))))
+                fail_msg("gradient of parameter %d, element %d: %.12g, slope %.12g", p, (int)i,
+                         is[i], slope);
+        }
+    }
+}

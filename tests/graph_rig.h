@@ -42,4 +42,14 @@ double *grig_unpack(struct arena *a, const struct shape *s, enum interp_dot mode
 
 /* fails unless all `count` elements are as expected, or differ by at most `tolerance` */
 void grig_expect(const double *is, const double *expected, int64_t count, double tolerance);
+
+/* for gradients: f32 elements -1..1 far enough apart that no step changes their order */
+int grig_distinct(struct graph_rig *r, int rank, const int64_t *dim);
+
+/*
+ * Gradients of a weighted sum of node y with respect to every float parameter
+ * against central differences; the rig's mode should be INTERP_WIDE and the graph without
+ * outputs so far.
+ */
+void grig_check_gradients(struct graph_rig *r, int y);
 #endif

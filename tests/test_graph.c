@@ -164,7 +164,7 @@ TEST(verifier_names_what_is_wrong_with_a_node)
     BROKEN_BY(g.node[DOT].operand = (int[]){DOT COMMA W}, "dot.2: operand 0 is node 2, which does not come");
     BROKEN_BY(g.node[DOT].operand = (int[]){X COMMA X}, "dot.2: shapes f32[2,3] and f32[2,3] do not fit");
     BROKEN_BY(g.node[DOT].dot.lhs_contract[0] = 2,
-              "dot.2: batch and contracted dimensions[0] is 2, not in 0..1");
+              "dot.2: batch and contracted dimensions: entry 0 is 2, not in 0..1");
     BROKEN_BY(g.node[DOT].shape.dim[0] = 3, "shape is f32[3,4], but its operands make it f32[2,4]");
     BROKEN_BY(g.node[DOT].shape.dtype = DTYPE_S32, "shape is s32[2,4]");
     BROKEN_BY(g.node[DOT].operand_count = 1, "1 operands, but dot takes 2");
