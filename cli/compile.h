@@ -7,6 +7,7 @@
 #ifndef CLI_COMPILE_H
 #define CLI_COMPILE_H
 #include "cli/options.h"
+#include "report/annotate.h"
 #include "sim/machine.h"
 #include "stack/model.h"
 #include "stack/module.h"
@@ -32,7 +33,7 @@ int compile_make_graph(const struct compile_request *o, struct graph *g, struct 
 /* What one launch spent where. */
 struct compile_times {
     int64_t *kernel_cycles;             /* by kernel: of all times that it ran */
-    int64_t *issued, *stalled;          /* by bundle; NULL: not asked for */
+    struct annotate_counts counts;      /* by bundle of core 0, where asked for */
     int64_t total_cycles;
 };
 

@@ -2,7 +2,6 @@
 #include "cli/compile.h"
 
 #include "base/text.h"
-#include "isa/disasm.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -87,32 +86,16 @@ void compile_print_summary(const struct module *m, const struct compile_request 
     print_stages(m);
 }
 
-static void print_bundle(const struct isa_program *p, uint32_t bundle, FILE *to)
+static const char *tell_kernel(const void *context, int kernel)
 {
-    const struct isa_bundle *b = &p->bundle[bundle];
+    const struct module *m = context;
+    static char text[300];
 
-    fputs("{ ", to);
-    for (uint32_t i = 0; i < b->op_count; i++) {
-        char text[160];
-
-        isa_print_op(p, &p->op[b->first_op + i], text, sizeof(text));
-        fprintf(to, "%s%s", i ? " ;; " : "", text);
-    }
-    fputs(" }\n", to);
+    snprintf(text, sizeof(text), "%s, %s", m->kernel[kernel].name, m->kernel[kernel].source);
+    return text;
 }
 
 void compile_print_listing(const struct module *m, const struct compile_times *times, FILE *to)
 {
-    const struct isa_program *p = &m->linked[0].program;
-    uint32_t note = 0;
-
-    fprintf(to, "// %s: times issued, cycles stalled, bundle\n", p->name);
-    for (uint32_t i = 0; i < p->bundle_count; i++) {
-        if (p->bundle[i].note != note && p->bundle[i].note != 0)
-            fprintf(to, "// %s\n", p->note[p->bundle[i].note - 1]);
-        note = p->bundle[i].note;
-        fprintf(to, "%10" PRId64 " %10" PRId64 "  0x%05x ", times->issued[i], times->stalled[i],
-                i);
-        print_bundle(p, i, to);
-    }
+    annotate_print(&m->linked[0].program, &times->counts, tell_kernel, m, to);
 }

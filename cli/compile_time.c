@@ -24,14 +24,6 @@ static void on_record(struct timer *t, const struct trace_record *r)
         close_kernel(t, r->at);
         t->kernel = (int)r->value;
         break;
-    case TRACE_RUN:
-        for (int64_t i = 0; t->times->issued && i < r->value; i++)
-            t->times->issued[r->bundle + i]++;
-        break;
-    case TRACE_STALL:
-        if (t->times->stalled)
-            t->times->stalled[r->bundle] += r->value;
-        break;
     case TRACE_HALT:
         close_kernel(t, r->at);
         t->kernel = -1;
@@ -43,22 +35,23 @@ static void on_record(struct timer *t, const struct trace_record *r)
 
 static void on_core(void *context, int core, const struct trace_record *r, size_t count)
 {
-    (void)core;
+    struct timer *t = context;
+
+    if (core != 0)
+        return;
+    if (t->times->counts.issued)
+        annotate_count(&t->times->counts, r, count);
     for (size_t i = 0; i < count; i++)
-        on_record(context, &r[i]);
+        on_record(t, &r[i]);
 }
 
 static void prepare(struct compile_times *t, const struct module *m, bool per_bundle,
                     struct arena *a)
 {
-    size_t bundles = m->linked[0].program.bundle_count;
-
     *t = (struct compile_times){
         .kernel_cycles = arena_array(a, (size_t)m->kernel_count + 1, sizeof(int64_t))};
-    if (!per_bundle)
-        return;
-    t->issued = arena_array(a, bundles + 1, sizeof(int64_t));
-    t->stalled = arena_array(a, bundles + 1, sizeof(int64_t));
+    if (per_bundle)
+        annotate_counts_init(&t->counts, m->linked[0].program.bundle_count, a);
 }
 
 int compile_run(const struct module *m, const struct slice *slice, const struct chip *chip,

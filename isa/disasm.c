@@ -330,13 +330,25 @@ static void print_note(struct note note, FILE *to)
     fputc('\n', to);
 }
 
+static void nothing_before(void *context, uint32_t bundle, bool is_at_line, FILE *to)
+{
+    (void)context, (void)bundle, (void)is_at_line, (void)to;
+}
+
 void isa_print_program(const struct isa_program *p, FILE *to)
+{
+    isa_print_program_with(p, nothing_before, NULL, to);
+}
+
+void isa_print_program_with(const struct isa_program *p, isa_before_bundle *before, void *context,
+                            FILE *to)
 {
     uint8_t *is_target = unnamed_targets(p);
     struct note note = { "", "" };
     uint32_t symbol = 0;
 
     for (uint32_t b = 0; b < p->bundle_count; b++) {
+        before(context, b, false, to);
         if (!is_same_note(note_of(p, b), note)) {
             note = note_of(p, b);
             print_note(note, to);
@@ -347,6 +359,7 @@ void isa_print_program(const struct isa_program *p, FILE *to)
         }
         if (is_target[b])
             fprintf(to, "L%" PRIu32 ":\n", b);
+        before(context, b, true, to);
         print_bundle(p, b, to);
     }
     mem_free(is_target);
