@@ -127,19 +127,22 @@ static int takes(const struct graph *body, const struct chip *chip, struct err *
     return gather_takes(body, body->output[0].node, e);
 }
 
-static int tilings(const struct kernel_job *job, struct tiling *list, int max)
+#define WAYS_MAX 8
+
+int move_ways_list(const struct move_way *const *way, int way_count,
+                   const struct kernel_job *job, struct tiling *list, int max)
 {
-    struct tiling all[COUNT_OF(ways)];
+    struct tiling all[WAYS_MAX];
     int count = 0;
     struct err e;
 
-    for (int i = 0; i < (int)COUNT_OF(ways); i++) {
+    for (int i = 0; i < way_count; i++) {
         struct tiling t = {.count = 1, .size = {i}};
         int k;
 
-        if (ways[i]->takes(job, &e))
+        if (way[i]->takes(job, &e))
             continue;
-        t.predicted_cycles = ways[i]->cost(job);
+        t.predicted_cycles = way[i]->cost(job);
         for (k = count++; k > 0 && all[k - 1].predicted_cycles > t.predicted_cycles; k--)
             all[k] = all[k - 1];
         all[k] = t;
@@ -149,14 +152,25 @@ static int tilings(const struct kernel_job *job, struct tiling *list, int max)
     return count;
 }
 
-static int cost(const struct kernel_job *job, const struct tiling *t, struct kernel_cost *out)
+int move_way_cost(const struct move_way *way, const struct kernel_job *job,
+                  struct kernel_cost *out)
 {
-    *out = (struct kernel_cost){.total_cycles = ways[t->size[0]]->cost(job), .steps = 1};
+    *out = (struct kernel_cost){.total_cycles = way->cost(job), .steps = 1};
     for (int i = 0; i < job->operand_count; i++)
         out->hbm_bytes += job->operand[i]->space == SPACE_HBM ? job->operand[i]->bytes : 0;
     out->hbm_bytes += job->result[0]->space == SPACE_HBM ? job->result[0]->bytes : 0;
     out->vmem_rows = job->vmem_rows;
     return 0;
+}
+
+static int tilings(const struct kernel_job *job, struct tiling *list, int max)
+{
+    return move_ways_list(ways, (int)COUNT_OF(ways), job, list, max);
+}
+
+static int cost(const struct kernel_job *job, const struct tiling *t, struct kernel_cost *out)
+{
+    return move_way_cost(ways[t->size[0]], job, out);
 }
 
 static int emit(const struct kernel_job *job, const struct tiling *t, struct arena *a,

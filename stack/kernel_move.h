@@ -18,6 +18,12 @@ struct move_way {
                 struct err *e);
 };
 
+/* those of `ways` that take the job, cheapest first: tilings of one number, the way's */
+int move_ways_list(const struct move_way *const *ways, int way_count,
+                   const struct kernel_job *job, struct tiling *list, int max);
+int move_way_cost(const struct move_way *way, const struct kernel_job *job,
+                  struct kernel_cost *out);
+
 extern const struct move_way move_general, move_stream;
 extern const struct kernel_kind kernel_move;
 #endif

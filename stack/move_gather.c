@@ -223,9 +223,8 @@ static void fetch_row(struct gather *g, const struct gather_array *a, struct isa
     move_wait(m, g->flag, granules);
 }
 
-static int fetch_parameter(struct gather *g, const struct graph_node *n, struct gather_place *p)
+int gather_array_run(struct gather *g, const struct gather_array *a, struct gather_place *p)
 {
-    const struct gather_array *a = &g->operand[n->parameter_index];
     struct move_code *m = &g->m;
     struct gather_place at = place_in_array(g, a->array, p);
     int lane_dim = a->array->is_linear ? 0 : a->array->lane_dim, v;
@@ -254,20 +253,32 @@ struct isa_operand gather_padded(struct gather *g, struct gather_place *p, int d
                                  int64_t size, int64_t low, int64_t dilation)
 {
     struct move_code *m = &g->m;
-    struct isa_operand t = move_sub(m, p->index[dim], move_imm(low)), inside, valid;
+    struct isa_operand valid = move_reg(m), inside = move_reg(m), t, last;
     int64_t extent = size ? (size - 1) * dilation + 1 : 0;
+    int kept = m->next_sreg, first;
 
-    inside = move_max(m, zero, move_min(m, t, move_imm(extent - 1 > 0 ? extent - 1 : 0)));
-    valid = move_if_less(m, t, zero, zero, move_if_less(m, t, move_imm(extent), one, zero));
+    t = move_sub(m, p->index[dim], move_imm(low));
+    first = m->next_sreg;
+    last = move_imm(extent > 0 ? extent - 1 : 0);
+    move_set(m, valid, move_if_less(m, t, zero, zero,
+                                    move_if_less(m, t, move_imm(extent), one, zero)));
+    m->next_sreg = first;
     if (p->varying == dim) {            /* up to where padding begins or ends */
         struct isa_operand rest = dilation > 1 ? one : move_sub(m, move_imm(extent), t);
         struct isa_operand left = move_if_less(m, t, zero, move_sub(m, zero, t), rest);
 
         limit_run(g, p, move_if_less(m, t, move_imm(extent), left, p->run));
     }
-    if (dilation > 1)
-        valid = move_if_equal(m, move_mod(m, inside, dilation), zero, valid, zero);
-    p->index[dim] = move_div(m, inside, dilation);
+    m->next_sreg = first;
+    move_set(m, inside, move_max(m, zero, move_min(m, t, last)));
+    m->next_sreg = kept;
+    if (dilation > 1) {
+        move_set(m, valid, move_if_equal(m, move_mod(m, inside, dilation), zero, valid, zero));
+        m->next_sreg = kept;
+        move_set(m, inside, move_div(m, inside, dilation));
+        m->next_sreg = kept;
+    }
+    p->index[dim] = inside;
     return valid;
 }
 
@@ -471,7 +482,7 @@ int gather_node(struct gather *g, int node, struct gather_place *p)
 
     switch (n->op) {
     case HLO_PARAMETER:
-        return fetch_parameter(g, n, p);
+        return gather_array_run(g, &g->operand[n->parameter_index], p);
     case HLO_CONSTANT:
         return move_v1(&g->m, OP_VMOV,
                        operand_imm((int32_t)gather_constant_bits(n->shape.dtype, n->value)));

@@ -57,6 +57,9 @@ int gather_takes(const struct graph *body, int node, struct err *e);
  */
 int gather_node(struct gather *g, int node, struct gather_place *place);
 
+/* the same of an array that is no operand of the body */
+int gather_array_run(struct gather *g, const struct gather_array *a, struct gather_place *place);
+
 /* bits of an element in the low part of a word <-> f32 or s32 */
 int gather_widen(struct move_code *m, enum graph_dtype dtype, int v);
 int gather_narrow(struct move_code *m, enum graph_dtype dtype, int v);

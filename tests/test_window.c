@@ -1,0 +1,152 @@
+/* Do windows combine what lies under them, for all forms of windows and layouts? */
+#include "tests/test.h"
+
+#include "base/rng.h"
+#include "base/units.h"
+#include "stack/kernel_window.h"
+#include "tests/kernel_rig.h"
+
+struct random_window {
+    struct arena arena;
+    struct graph body;
+    int order[GRAPH_RANK_MAX];
+};
+
+static int below(struct rng *r, int end) { return (int)rng_below(r, (uint32_t)end); }
+
+static void shuffle(struct rng *r, int *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        list[i] = i;
+    for (int i = count - 1; i > 0; i--) {
+        int j = below(r, i + 1), kept = list[i];
+
+        list[i] = list[j];
+        list[j] = kept;
+    }
+}
+
+static int64_t a_size(struct rng *r, int64_t room)
+{
+    static const int sizes[] = {1, 2, 3, 5, 7, 8, 9, 12, 17, 40, 127, 128, 130};
+    int64_t size;
+
+    do {
+        size = sizes[below(r, COUNT_OF(sizes))];
+    } while (size > room);
+    return size;
+}
+
+/* windows that fit, along half of the dimensions */
+static bool a_window(struct rng *r, const struct shape *s, bool is_scatter,
+                     struct graph_window *w)
+{
+    int64_t taps = 1;
+
+    for (int d = 0; d < s->rank; d++) {
+        int64_t reach, room;
+
+        w[d] = (struct graph_window){1, 1, 0, 0, 1, 1, false};
+        if (below(r, 2))
+            continue;
+        w[d].size = 1 + below(r, 4);
+        w[d].stride = 1 + below(r, 3);
+        w[d].pad_low = below(r, (int)w[d].size);
+        w[d].pad_high = below(r, (int)w[d].size);
+        if (!is_scatter && below(r, 3) == 0) {
+            w[d].base_dilation = 1 + below(r, 3);
+            w[d].window_dilation = 1 + below(r, 2);
+        }
+        reach = (w[d].size - 1) * w[d].window_dilation + 1;
+        room = (s->dim[d] - 1) * w[d].base_dilation + 1 + w[d].pad_low + w[d].pad_high;
+        taps *= w[d].size;
+        if (reach > room)
+            return false;
+    }
+    return taps > 1 && taps < 40;
+}
+
+static struct shape places_of(const struct shape *s, const struct graph_window *w)
+{
+    struct shape to = *s;
+
+    for (int d = 0; d < s->rank; d++)
+        to.dim[d] = ((s->dim[d] - 1) * w[d].base_dilation + 1 + w[d].pad_low + w[d].pad_high -
+                     (w[d].size - 1) * w[d].window_dilation - 1) / w[d].stride + 1;
+    return to;
+}
+
+static void make(struct random_window *m, uint64_t seed, int64_t elements)
+{
+    static const enum graph_dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_S32};
+    static const enum graph_reduce kinds[] = {REDUCE_ADD, REDUCE_MAX, REDUCE_MIN};
+    struct graph_window w[GRAPH_RANK_MAX];
+    struct shape s, places;
+    struct rng r;
+    int x, y;
+    bool is_scatter;
+
+    memset(m, 0, sizeof(*m));
+    rng_init(&r, seed);
+    arena_init(&m->arena);
+    graph_init(&m->body, &m->arena, "random window");
+    do {
+        int64_t room = elements;
+
+        is_scatter = !below(&r, 3);
+        s = (struct shape){.dtype = types[below(&r, 3)], .rank = 1 + below(&r, 4)};
+        for (int d = 0; d < s.rank; d++) {
+            s.dim[d] = a_size(&r, room);
+            room /= s.dim[d];
+        }
+    } while (!a_window(&r, &s, is_scatter, w));
+    shuffle(&r, m->order, s.rank);
+    x = graph_parameter(&m->body, s, "x");
+    if (is_scatter) {
+        places = places_of(&s, w);
+        y = graph_parameter(&m->body, places, "source");
+        y = graph_select_and_scatter(&m->body, below(&r, 2) ? COMPARE_GE : COMPARE_LE, x, y, w);
+    } else {
+        y = graph_reduce_window(&m->body, kinds[below(&r, 3)], x, w);
+    }
+    graph_output(&m->body, y, "y", -1);
+}
+
+static void random_windows(const struct kernel_rig *like, uint64_t seed, int count,
+                           int64_t elements, int way)
+{
+    for (int i = 0; i < count; i++) {
+        struct tiling t = {.count = 1, .size = {way}};
+        struct kernel_rig r = *like;
+        struct random_window m;
+        char name[40];
+
+        r.tiling = way < 0 ? NULL : &t;
+        make(&m, seed + (uint64_t)i, elements);
+        snprintf(name, sizeof(name), "seed %d", (int)seed + i);
+        m.body.name = name;
+        for (int k = 0; k < m.body.parameter_count; k++)
+            r.operand_order[k] = m.order;
+        r.result_order[0] = m.order;
+        kernel_rig_open(&r, &m.body);
+        kernel_rig_check(&r, 1);
+        kernel_rig_close(&r);
+        graph_fini(&m.body);
+        arena_fini(&m.arena);
+    }
+}
+
+TEST(random_windows_the_general_way)
+{
+    random_windows(&(struct kernel_rig){.chip = "v3"}, 1, 60, 500, 0);
+    random_windows(&(struct kernel_rig){.chip = "v6e", .operands_in_vmem = 1}, 1000, 10, 500, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_windows_the_general_way),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
