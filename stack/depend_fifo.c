@@ -80,8 +80,9 @@ static struct unit_use mxu_use(struct fifo_state *st, const struct isa_op *op)
 {
     struct matrix_op m = matrix_op_of_isa(op);
     int latch_cycles = m.staging >= 0 ? (int)st->chip->mxu_latch_cycles : 0;
-    int matmul_cycles = (int)st->chip->mxu_matmul_f32_cycles;
-    int results = chip_mxu_halves(st->chip);
+    int matmul_cycles = chip_matrix_cycles(st->chip, &m);
+    int results = m.kind == MATRIX_MULTIPLY
+                  ? chip_mxu_halves(st->chip) * matrix_rows(m.type) / 8 : 0;
 
     return (struct unit_use){
         .fifo = &st->mxu[op->unit_index],
@@ -89,7 +90,7 @@ static struct unit_use mxu_use(struct fifo_state *st, const struct isa_op *op)
         .result_count = results,
         .busy_cycles = matmul_cycles + latch_cycles,
         .latency_cycles = (int)st->chip->mxu_latency_cycles + latch_cycles,
-        .result_step_cycles = matmul_cycles / results,
+        .result_step_cycles = results ? matmul_cycles / results : 0,
     };
 }
 
