@@ -108,11 +108,12 @@ struct graph_node {
     int parameter_index;
     double value;                       /* CONSTANT: in every element, unless */
     const void *literal;                /* dense row-major elements of 4 bytes, or NULL */
-    int dim;                            /* IOTA, CONCATENATE, SORT, TOP_K, GET_TUPLE_ELEMENT's index */
+    int dim;                            /* IOTA, CONCATENATE, SORT; GET_TUPLE_ELEMENT: which */
     int dims[GRAPH_RANK_MAX];           /* BROADCAST, TRANSPOSE; REVERSE: `dim` of them */
     struct graph_dot dot;
     enum graph_precision precision;     /* DOT, CONVOLUTION */
-    enum graph_compare direction;       /* COMPARE; SORT: LT rising, GT falling; SELECT_AND_SCATTER */
+    enum graph_compare direction;       /* COMPARE, SELECT_AND_SCATTER; SORT: LT rising, */
+                                        /* GT falling */
     enum graph_reduce reduce_kind;
     uint32_t reduce_mask;               /* bit d: dimension d is reduced */
     int64_t start[GRAPH_RANK_MAX], limit[GRAPH_RANK_MAX], stride[GRAPH_RANK_MAX];   /* SLICE */

@@ -85,12 +85,14 @@ int infer_dot(const struct graph *g, const struct graph_node *n, struct shape *o
 }
 
 /* each of the dimensions has one meaning */
-static int check_labels(const struct graph_node *n, const char *what, int first, int second,
+static int check_labels(const struct graph_node *n, const char *of, int first, int second,
                         const int *spatial, const struct shape *s, struct err *e)
 {
     int dims[2 + GRAPH_SPATIAL_MAX] = {first, second};
     int count = n->conv->spatial_count;
+    char what[40];
 
+    snprintf(what, sizeof(what), "labels of the %s", of);
     if (s && s->rank != count + 2)
         return err_set(e, "%s: %s are %d, but its rank is %d", n->name, what, count + 2,
                        s->rank);
@@ -112,10 +114,10 @@ static int check_conv(const struct graph_node *n, const struct shape *a, const s
         return err_set(e, "%s: numbers of groups start at 1", n->name);
     if (c->feature_groups > 1 && c->batch_groups > 1)
         return err_set(e, "%s: groups of features or of the batch, not both", n->name);
-    if (check_labels(n, "labels of the input", c->in_batch, c->in_feature, c->in_spatial, a, e) != 0 ||
-        check_labels(n, "labels of the kernel", c->kernel_in, c->kernel_out, c->kernel_spatial, b, e) != 0)
+    if (check_labels(n, "input", c->in_batch, c->in_feature, c->in_spatial, a, e) != 0 ||
+        check_labels(n, "kernel", c->kernel_in, c->kernel_out, c->kernel_spatial, b, e) != 0)
         return -1;
-    return check_labels(n, "labels of the result", c->out_batch, c->out_feature, c->out_spatial, NULL, e);
+    return check_labels(n, "result", c->out_batch, c->out_feature, c->out_spatial, NULL, e);
 }
 
 static int check_groups(const struct graph_node *n, const struct shape *a, const struct shape *b,

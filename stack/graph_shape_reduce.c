@@ -51,7 +51,8 @@ int infer_window(const struct graph_node *n, int dim, int64_t length,
         return err_set(e, "%s: window dimension %d: size, stride and dilations start at 1",
                        n->name, dim);
     if (!is_small(w->pad_low) || !is_small(w->pad_high) ||
-        w->base_dilation > SHAPE_ELEMS_MAX / length || w->window_dilation > SHAPE_ELEMS_MAX / w->size)
+        w->base_dilation > SHAPE_ELEMS_MAX / length ||
+        w->window_dilation > SHAPE_ELEMS_MAX / w->size)
         return err_set(e, "%s: window dimension %d: padding or dilation is out of range",
                        n->name, dim);
     padded = (length - 1) * w->base_dilation + 1 + w->pad_low + w->pad_high;

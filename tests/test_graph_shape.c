@@ -198,7 +198,8 @@ TEST(convolutions)
     c = nhwc;
     conv_refused(WITH(c, in_feature = 1), three, "n: labels of the input name dimension 1 twice");
     c = nhwc;
-    conv_refused(WITH(c, out_batch = 4), three, "n: labels of the result: entry 0 is 4, not in 0..3");
+    conv_refused(WITH(c, out_batch = 4), three,
+                 "n: labels of the result: entry 0 is 4, not in 0..3");
     conv_refused(nhwc, WITH(w, size = 2),
                  "n: spatial dimension 0: the window has 2 taps, the kernel 3");
     w = three;
