@@ -4,7 +4,10 @@
  */
 #include "stack/grad_impl.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+#define TRIPS_MAX 4096
 
 /* the called graph's nodes again in g, its parameters being operand[]; results to output[] */
 static void lay_out(struct graph *g, const struct graph *called, const int *operand, int *output)
@@ -56,7 +59,7 @@ static int walk_laid_out(struct grad *gr, const struct graph_node *n, int first,
     return status;
 }
 
-int gr_call(struct grad *gr, const struct graph_node *n, const int *part, struct err *e)
+static int walk_call(struct grad *gr, const struct graph_node *n, const int *part, struct err *e)
 {
     int results = n->tuple_count ? n->tuple_count : 1, first = gr->g->node_count, status;
     size_t count = (size_t)(results > n->operand_count ? results : n->operand_count);
@@ -75,4 +78,12 @@ int gr_call(struct grad *gr, const struct graph_node *n, const int *part, struct
     status = walk_laid_out(gr, n, first, output, part, results, e);
     mem_free(output);
     return status;
+}
+
+int gr_call(struct grad *gr, const struct graph_node *n, const int *part, struct err *e)
+{
+    if (n->op == HLO_WHILE && n->count > TRIPS_MAX)
+        return err_set(e, "%s: a loop of %" PRId64 " trips; its gradient is laid out trip by trip, "
+                       "of at most %d", n->name, n->count, TRIPS_MAX);
+    return walk_call(gr, n, part, e);
 }

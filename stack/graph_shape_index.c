@@ -93,6 +93,10 @@ static int check_gather(const struct graph_node *n, const struct shape *a,
         infer_check_list(n, "batching dimensions of the indices", d->indices_batching,
                          d->batching_count, indices->rank, e))
         return -1;
+    if (d->offset_count < 0 ||
+        d->offset_count + d->collapsed_count + d->batching_count != a->rank)
+        return err_set(e, "%s: %d offset, %d collapsed and %d batching dimensions of %d",
+                       n->name, d->offset_count, d->collapsed_count, d->batching_count, a->rank);
     if (!is_rising(d->offset_dims, d->offset_count) ||
         !is_rising(d->collapsed_dims, d->collapsed_count))
         return err_set(e, "%s: offset and collapsed dimensions must rise", n->name);
@@ -100,9 +104,6 @@ static int check_gather(const struct graph_node *n, const struct shape *a,
         (mask_of(d->collapsed_dims, d->collapsed_count) |
          mask_of(d->start_index_map, d->map_count)))
         return err_set(e, "%s: a batching dimension is neither indexed nor collapsed", n->name);
-    if (d->offset_count + d->collapsed_count + d->batching_count != a->rank)
-        return err_set(e, "%s: %d offset, %d collapsed and %d batching dimensions of %d",
-                       n->name, d->offset_count, d->collapsed_count, d->batching_count, a->rank);
     for (int i = 0; i < d->batching_count; i++)
         if (a->dim[d->operand_batching[i]] != indices->dim[d->indices_batching[i]] ||
             d->indices_batching[i] == d->index_vector_dim)

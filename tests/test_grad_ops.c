@@ -316,6 +316,22 @@ TEST(of_tuples_and_all_reduce)
                                               graph_tuple_element(&r.g, t, 0))));
 }
 
+TEST(of_a_loop_too_long_is_refused)
+{
+    struct graph body;
+    int x = input(DIMS(3)), k = grig_parameter(&r, DTYPE_S32, 0, NULL, RIG_VALUES(1)), loop;
+    int gradient;
+    struct err e;
+
+    build_body(&body);
+    loop = graph_while(&r.g, (int[]){x, x, k}, 3, &body, 5000);
+    loop = graph_reduce(&r.g, REDUCE_ADD, graph_tuple_element(&r.g, loop, 0), 1);
+    assert_int_equal(graph_grad(&r.g, loop, &x, 1, &gradient, &e), -1);
+    assert_string_equal(e.msg, "while.2: a loop of 5000 trips; its gradient is laid out trip by "
+                        "trip, of at most 4096");
+    graph_fini(&body);
+}
+
 TEST(products_that_have_no_derivative_say_so)
 {
     int x = input(DIMS(3)), gradient, y = graph_reduce(&r.g, REDUCE_MUL, x, 1);
@@ -341,6 +357,7 @@ int main(void)
         UNIT(of_window_sums), UNIT(of_max_and_min_pooling),
         UNIT(of_a_loop_whose_operands_depend_on_each_other),
         UNIT(of_a_fusion_given_the_same_operand_twice), UNIT(of_tuples_and_all_reduce),
+        UNIT(of_a_loop_too_long_is_refused),
         UNIT(products_that_have_no_derivative_say_so),
     };
 

@@ -307,8 +307,12 @@ TEST(gathers_and_scatters)
     gather_refused(WITH(d, slice_sizes[1] = 7), "n: slice size 7 of dimension 1, of 6");
     d = rows;
     d.batching_count = 1;
+    d.offset_count = 0;
     gather_refused(d, "n: a batching dimension is neither indexed nor collapsed");
+    gather_refused(WITH(d, offset_count = 1000),
+                   "n: 1000 offset, 1 collapsed and 1 batching dimensions of 2");
     d = rows;
+    d.collapsed_count = 0;
     d.offset_count = 2;
     d.offset_dims[1] = 0;
     gather_refused(d, "n: offset and collapsed dimensions must rise");
