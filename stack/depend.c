@@ -39,7 +39,7 @@ void op_regs_read(const struct isa_op *op, struct op_regs *r)
         case 'q': r->p_write |= (uint16_t)(1u << number); break;
         case 'v': case 'V': add_once(r->v_read, &r->v_read_count, number); break;
         case 'n': case 'N': add_once(r->m_read, &r->m_read_count, number); break;
-        case 'p': r->p_read |= (uint16_t)(1u << number); break;
+        case 'p': case 'P': r->p_read |= (uint16_t)(1u << number); break;
         default: r->s_read |= 1u << number; break;      /* s, S, B, F */
         }
     }
