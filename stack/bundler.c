@@ -52,7 +52,8 @@ void bundler_begin(struct bundler *b, const char *note, int period)
     forget(b->m, ISA_MASK_COUNT);
     b->first_eup_push = b->last_eup_push = b->last_eup_pop = -1;
     for (int i = 0; i < ISA_UNIT_MAX; i++)
-        b->last_push[i] = b->last_pop[i] = -1;
+        for (int kind = 0; kind < 2; kind++)
+            b->last_push[kind][i] = b->last_pop[kind][i] = -1;
 }
 
 static bool has_room(struct bundler *b, const struct isa_op *op, int at)
@@ -149,12 +150,14 @@ static void visit(struct bundler *b, const struct isa_op *op, int *at, bool is_p
 static int *last_of_unit(struct bundler *b, const struct isa_op *op)
 {
     const struct isa_info *info = isa_info((enum isa_opcode)op->code);
+    int kind = info->unit == UNIT_XLU;
 
     if (info->unit == UNIT_EUP)
         return info->slot == SLOT_POP ? &b->last_eup_pop : &b->last_eup_push;
-    if (info->unit != UNIT_MXU)
+    if (info->unit != UNIT_MXU && info->unit != UNIT_XLU)
         return NULL;
-    return info->slot == SLOT_POP ? &b->last_pop[op->unit_index] : &b->last_push[op->unit_index];
+    return info->slot == SLOT_POP ? &b->last_pop[kind][op->unit_index]
+                                  : &b->last_push[kind][op->unit_index];
 }
 
 static int earliest(struct bundler *b, const struct isa_op *op, int not_before)
@@ -268,6 +271,32 @@ void bundler_end_branch(struct bundler *b, int label, int pred, bool is_negated)
     bundler_end(b);
 }
 
+/* the target of a finished branch is kept below all labels */
+static int32_t finished_target(int64_t bundle) { return (int32_t)(-1 - bundle); }
+
+void bundler_append(struct bundler *b, const struct isa_program *p)
+{
+    size_t first = b->bundle_count;
+
+    for (uint32_t i = 0; i < p->bundle_count; i++) {
+        const struct isa_bundle *from = &p->bundle[i];
+
+        b->bundle = mem_grow(b->bundle, &b->bundle_capacity, b->bundle_count + 1,
+                             sizeof(*b->bundle));
+        b->bundle[b->bundle_count++] = (struct isa_bundle){
+            .first_op = (uint32_t)b->op_count, .op_count = from->op_count,
+            .note = b->current_note};
+        for (uint32_t k = 0; k < from->op_count; k++) {
+            struct isa_op op = p->op[from->first_op + k];
+
+            if (op.code == OP_SBR)
+                op.operand[0].value = finished_target((int64_t)first + op.operand[0].value);
+            b->op = mem_grow(b->op, &b->op_capacity, b->op_count + 1, sizeof(*b->op));
+            b->op[b->op_count++] = op;
+        }
+    }
+}
+
 void bundler_label(struct bundler *b, int label, const char *name)
 {
     b->label[label].name = name;
@@ -304,7 +333,8 @@ void bundler_finish(struct bundler *b, const char *name, struct arena *a, struct
         .note = copy(a, b->note, b->note_count, sizeof(*b->note))};
     for (size_t i = 0; i < b->op_count; i++)
         if (out->op[i].code == OP_SBR) {
-            int64_t target = b->label[out->op[i].operand[0].value].bundle;
+            int32_t label = out->op[i].operand[0].value;
+            int64_t target = label < 0 ? -1 - (int64_t)label : b->label[label].bundle;
 
             assert(target >= 0);
             out->op[i].operand[0].value = (int32_t)target;
@@ -320,6 +350,7 @@ struct isa_op bundler_op(enum isa_opcode code, int unit, int count,
                         .operand_count = isa_info(code)->operand_count};
 
     assert(count <= op.operand_count);
-    memcpy(op.operand, operand, (size_t)count * sizeof(*operand));
+    if (count)
+        memcpy(op.operand, operand, (size_t)count * sizeof(*operand));
     return op;
 }

@@ -6,7 +6,7 @@
  *
  * Code is made in sections. Nothing moves from one section into another.
  * Inside a section registers, and the order of pushes and of pops of each
- * matrix unit and of the transcendental unit, are kept; memory is not looked
+ * matrix, cross-lane and the transcendental unit, are kept; memory is not looked
  * at: the caller orders accesses that touch by sections or by `not_before`.
  *
  * A section with a period is the body of a loop that is software-pipelined:
@@ -21,7 +21,7 @@
 #include "isa/isa.h"
 #include "sim/chip.h"
 
-#define BUNDLER_LABEL_MAX 32
+#define BUNDLER_LABEL_MAX 512
 
 /* times in the section, -1 = never */
 struct bundler_register { int ready, first_written, written, read; };
@@ -46,7 +46,7 @@ struct bundler {
     struct bundler_register v[ISA_VREG_MAX], s[ISA_SREG_COUNT], p[ISA_PRED_ALWAYS + 1];
     struct bundler_register m[ISA_MASK_COUNT];
     int first_eup_push, last_eup_push, last_eup_pop;
-    int last_push[ISA_UNIT_MAX], last_pop[ISA_UNIT_MAX];
+    int last_push[2][ISA_UNIT_MAX], last_pop[2][ISA_UNIT_MAX];  /* matrix, cross-lane units */
 };
 
 void bundler_init(struct bundler *b, const struct chip *chip);
@@ -70,6 +70,9 @@ struct isa_op *bundler_last(struct bundler *b);
 void bundler_end(struct bundler *b);
 void bundler_end_branch(struct bundler *b, int label, int pred, bool is_negated);
 void bundler_drop(struct bundler *b);   /* close it and forget its code */
+
+/* Finished code behind the last section: branches inside it only, counting from its start. */
+void bundler_append(struct bundler *b, const struct isa_program *p);
 
 /* Label `label` (0..BUNDLER_LABEL_MAX - 1) is the next section; `name` is not copied. */
 void bundler_label(struct bundler *b, int label, const char *name);
