@@ -1,0 +1,393 @@
+/*
+ * From the sums of a block to its results: what is fused with the convolution,
+ * group by group, in loops that the back end overlaps.
+ *
+ * Sums stand in the order of the rounds; results in the order of their windows.
+ * Levels of loops that go on from one to the next in all of them are one loop.
+ */
+#include <string.h>
+
+#include "stack/conv_emit.h"
+#include "stack/fused.h"
+
+#define TILE_ROWS 8
+#define REGION_SUMS 1
+#define REGION_WINDOW 2                 /* and up, by window */
+#define LEVELS_MAX (WALK_LEVELS + 2)    /* rows of units, columns */
+#define SPILL_TILES 16
+
+/* scalar registers: counters of the loops, sums, a pointer and a base per window */
+enum { S_COUNTER = 0, S_SUMS = LEVELS_MAX, S_POINTER, S_BASE = 20 };
+
+struct stream { int window; int pointer, base; };
+
+struct level { int64_t count, sums, window[WINDOW_COUNT]; };
+
+struct epilogue {
+    struct conv_gen *g;
+    struct vcode code;
+    struct fused fused;
+    struct stream stream[WINDOW_COUNT];
+    int stream_count;
+    int levels;
+    struct level level[LEVELS_MAX];     /* innermost first */
+    bool is_dead;                       /* of this phase all sums are zero */
+};
+
+static struct stream *stream_of(struct epilogue *x, int window)
+{
+    for (int i = 0; i < x->stream_count; i++)
+        if (x->stream[i].window == window)
+            return &x->stream[i];
+    return NULL;
+}
+
+/* ----- values of a group */
+
+static int load(struct epilogue *x, int base, int64_t row, int stride, int region)
+{
+    const struct isa_operand operand[] = {REG(vcode_vreg(&x->code)), REG(base), IMM(row),
+                                          IMM(stride), IMM(0xff)};
+
+    vcode_emit(&x->code, OP_VLD, 5, operand)->region = region;
+    return operand[0].value;
+}
+
+static void conv_leaf(struct epilogue *x, int node, struct fused_value *out)
+{
+    const struct conv_plan *p = x->g->p;
+
+    for (int i = 0; i < p->subs; i++)
+        out->part[i] = x->is_dead ? fused_constant(DTYPE_F32, 0)
+                                  : REG(load(x, S_SUMS, i * TILE_ROWS, 1, REGION_SUMS));
+    if (x->g->body->graph->node[node].shape.dtype == DTYPE_BF16 && !x->is_dead &&
+        p->subs == 2) {
+        int tile = fused_pack(&x->code, x->g->chip, DTYPE_BF16, out);
+
+        fused_unpack(&x->code, x->g->chip, DTYPE_BF16, tile, out);
+    }
+}
+
+static void full_leaf(struct epilogue *x, int window, struct fused_value *out)
+{
+    const struct conv_window *w = &x->g->p->window[window];
+    int tiles = x->g->p->group_rows / w->array->tile_rows;
+    int base = stream_of(x, window)->pointer;
+
+    for (int i = 0; i < tiles; i++) {
+        int v = load(x, base, i * w->pitch[BOX_ROWS] * TILE_ROWS, 1, REGION_WINDOW + window);
+        struct fused_value part;
+
+        if (w->array->tile_rows == 8) {
+            out->part[i] = REG(v);
+            continue;
+        }
+        fused_unpack(&x->code, x->g->chip, w->array->shape.dtype, v, &part);
+        *out = part;
+    }
+}
+
+/* lane 0 of the only row in every lane */
+static int spread_scalar(struct epilogue *x, int v)
+{
+    const struct isa_operand push[] = {REG(v), IMM(0)};
+    const struct isa_operand pop[] = {REG(vcode_vreg(&x->code))};
+
+    vcode_emit(&x->code, OP_VBCAST_LANE, 2, push);
+    vcode_emit(&x->code, OP_VPOP_PERMUTE, 1, pop);
+    return pop[0].value;
+}
+
+static int leaf(struct fused *f, int node, struct fused_value *out, void *user, struct err *e)
+{
+    struct epilogue *x = user;
+    const struct conv_body *b = x->g->body;
+    const struct graph_node *n = &b->graph->node[node];
+
+    memset(out, 0, sizeof(*out));
+    if (node == b->conv) {
+        conv_leaf(x, node, out);
+        return 0;
+    }
+    if (n->op == HLO_BROADCAST) {
+        if (fused_emit(f, n->operand[0], e))
+            return -1;
+        *out = f->value[n->operand[0]];
+        return 0;
+    }
+    for (int i = 0; i < b->extra_count; i++) {
+        int window = WINDOW_EXTRA + i, v;
+
+        if (b->extra[i].node != node)
+            continue;
+        if (b->extra[i].kind == EXTRA_FULL) {
+            full_leaf(x, window, out);
+            return 0;
+        }
+        v = load(x, stream_of(x, window)->pointer, 0, 0, REGION_WINDOW + window);
+        if (b->extra[i].kind == EXTRA_SCALAR)
+            v = spread_scalar(x, v);
+        for (int part = 0; part < f->parts; part++)
+            out->part[part] = REG(v);
+        return 0;
+    }
+    if (n->op == HLO_CONSTANT && !n->literal) {
+        for (int part = 0; part < f->parts; part++)
+            out->part[part] = fused_constant(n->shape.dtype, n->value);
+        return 0;
+    }
+    return err_set(e, "%s: %s beside a convolution", n->name, graph_op_name(n->op));
+}
+
+static int in_register(struct epilogue *x, struct isa_operand value)
+{
+    const struct isa_operand operand[] = {REG(vcode_vreg(&x->code)), value};
+
+    if (value.kind == OPERAND_REG)
+        return value.value;
+    vcode_emit(&x->code, OP_VMOV, 2, operand);
+    return operand[0].value;
+}
+
+static void store(struct epilogue *x, int window, int64_t row, int v)
+{
+    const struct isa_operand operand[] = {REG(stream_of(x, window)->pointer), IMM(row), IMM(1),
+                                          IMM(0xff), REG(v)};
+
+    vcode_emit(&x->code, OP_VST, 5, operand)->region = REGION_WINDOW + window;
+}
+
+static int group(struct epilogue *x, struct err *e)
+{
+    const struct conv_plan *p = x->g->p;
+
+    fused_restart(&x->fused);
+    for (int i = 0; i < p->out_count; i++) {
+        const struct conv_window *w = &p->window[WINDOW_OUT + i];
+        int node = x->g->body->graph->output[i].node;
+        struct fused_value value;
+
+        if (fused_emit(&x->fused, node, e))
+            return -1;
+        value = x->fused.value[node];
+        if (!value.is_mask)
+            for (int part = 0; part < p->subs; part++)
+                value.part[part] = REG(in_register(x, value.part[part]));
+        if (w->array->tile_rows == 8 && !value.is_mask)
+            for (int part = 0; part < p->subs; part++)
+                store(x, WINDOW_OUT + i, part * w->pitch[BOX_ROWS] * TILE_ROWS,
+                      value.part[part].value);
+        else
+            store(x, WINDOW_OUT + i, 0,
+                  fused_pack(&x->code, x->g->chip, w->array->shape.dtype, &value));
+    }
+    return 0;
+}
+
+/* ----- loops */
+
+static bool is_full(const struct epilogue *x, int window)
+{
+    return window < WINDOW_EXTRA ||
+           x->g->body->extra[window - WINDOW_EXTRA].kind == EXTRA_FULL;
+}
+
+static int64_t window_step(const struct epilogue *x, int window, int walk_level)
+{
+    const struct conv_plan *p = x->g->p;
+    const struct conv_window *w = &p->window[window];
+    int dim = CONV_SPATIAL - walk_level;
+
+    if (!is_full(x, window))
+        return 0;
+    if (walk_level == 0)
+        return p->group_rows / w->array->tile_rows * w->pitch[BOX_ROWS] * TILE_ROWS;
+    return p->shape.dim[dim].phases * w->pitch[dim] * TILE_ROWS;
+}
+
+static bool goes_on(const struct epilogue *x, const struct level *a, const struct level *b)
+{
+    if (a->count * a->sums != b->sums)
+        return false;
+    for (int i = 0; i < x->stream_count; i++)
+        if (a->count * a->window[x->stream[i].window] != b->window[x->stream[i].window])
+            return false;
+    return true;
+}
+
+static void add_level(struct epilogue *x, const struct level *level)
+{
+    struct level *last = x->levels ? &x->level[x->levels - 1] : NULL;
+
+    if (level->count == 1)
+        return;
+    if (last && goes_on(x, last, level))
+        last->count *= level->count;
+    else
+        x->level[x->levels++] = *level;
+}
+
+static void make_levels(struct epilogue *x)
+{
+    const struct conv_plan *p = x->g->p;
+    int64_t sums = p->subs * TILE_ROWS;
+    struct level split = {.count = p->unit_rows}, columns;
+
+    x->levels = 0;
+    for (int i = 0; i < WALK_LEVELS; i++) {
+        struct level l = {.count = p->walk[i].count, .sums = sums};
+
+        for (int k = 0; k < x->stream_count; k++)
+            l.window[x->stream[k].window] = window_step(x, x->stream[k].window, i);
+        if (i == p->split_level)
+            for (int k = 0; k < WINDOW_COUNT; k++)
+                split.window[k] = l.window[k] * l.count;
+        add_level(x, &l);
+        sums *= l.count;
+    }
+    split.sums = sums;
+    add_level(x, &split);
+    columns = (struct level){.count = p->window[WINDOW_OUT].box[BOX_LANES],
+                             .sums = sums * p->unit_rows * p->phase_count};
+    for (int k = 0; k < x->stream_count; k++) {
+        int window = x->stream[k].window;
+
+        columns.window[window] = is_full(x, window) ? TILE_ROWS
+            : x->g->body->extra[window - WINDOW_EXTRA].kind == EXTRA_FEATURES ? 1 : 0;
+    }
+    add_level(x, &columns);
+    if (x->levels == 0)
+        x->level[x->levels++] = (struct level){.count = 1};
+}
+
+static void add_scalar(struct epilogue *x, int to, int from, int64_t value)
+{
+    const struct isa_operand operand[] = {REG(to), REG(from), IMM(value)};
+
+    vcode_emit(&x->code, OP_SADD, 3, operand);
+}
+
+static void set_scalar(struct epilogue *x, int to, int64_t value)
+{
+    const struct isa_operand operand[] = {REG(to), IMM(value)};
+
+    vcode_emit(&x->code, OP_SMOV, 2, operand);
+}
+
+/* level `i` goes on, when all below it have gone around */
+static void step_level(struct epilogue *x, int i)
+{
+    const struct level *l = &x->level[i], *below = i ? &x->level[i - 1] : NULL;
+
+    vcode_loop_step(&x->code, S_SUMS, l->sums - (below ? below->count * below->sums : 0));
+    for (int k = 0; k < x->stream_count; k++) {
+        int w = x->stream[k].window;
+        int64_t step = l->window[w] - (below ? below->count * below->window[w] : 0);
+
+        if (step)
+            vcode_loop_step(&x->code, x->stream[k].pointer, step);
+    }
+}
+
+static int phase(struct epilogue *x, const int64_t *r, int64_t sums, struct err *e)
+{
+    const struct conv_plan *p = x->g->p;
+
+    x->is_dead = false;
+    for (int i = 0; i < CONV_SPATIAL; i++)
+        x->is_dead |= conv_level_count(p, i, r[i]) == 0;
+    vcode_begin_block(&x->code);
+    set_scalar(x, S_SUMS, p->sums_row + sums);
+    for (int k = 0; k < x->stream_count; k++) {
+        const struct stream *s = &x->stream[k];
+        int64_t offset = 0;
+
+        for (int i = 0; i < CONV_SPATIAL && is_full(x, s->window); i++)
+            offset += r[i] * p->window[s->window].pitch[i] * TILE_ROWS;
+        add_scalar(x, s->pointer, s->base, offset);
+    }
+    for (int i = x->levels - 1; i >= 0; i--)
+        vcode_loop_begin(&x->code, S_COUNTER + i, x->level[i].count);
+    if (group(x, e))
+        return -1;
+    for (int i = 0; i < x->levels; i++) {
+        step_level(x, i);
+        vcode_loop_end(&x->code, S_COUNTER + i);
+    }
+    return 0;
+}
+
+static int phases(struct epilogue *x, struct err *e)
+{
+    const struct conv_plan *p = x->g->p;
+    const struct conv_dim *d = p->shape.dim;
+    int64_t sums = 0;
+
+    for (int64_t r0 = 0; r0 < d[0].phases; r0++)
+        for (int64_t r1 = 0; r1 < d[1].phases; r1++)
+            for (int64_t r2 = 0; r2 < d[2].phases; r2++) {
+                const int64_t r[] = {r0, r1, r2};
+
+                if (phase(x, r, sums, e))
+                    return -1;
+                sums += p->rounds * p->unit_rows * p->subs * TILE_ROWS;
+            }
+    return 0;
+}
+
+/* ----- around them */
+
+static void find_streams(struct epilogue *x)
+{
+    for (int i = WINDOW_OUT; i < WINDOW_COUNT; i++)
+        if (x->g->p->is_used[i]) {
+            int k = x->stream_count++;
+
+            x->stream[k] = (struct stream){i, S_POINTER + k, S_BASE + k};
+        }
+}
+
+/* VMEM rows of the windows' buffers; a vector's begins at the columns of this step */
+static void set_bases(struct conv_gen *g, const struct epilogue *x)
+{
+    for (int k = 0; k < x->stream_count; k++) {
+        struct conv_value row, index;
+
+        conv_begin(g, "epilogue");
+        row = conv_buffer_row(g, x->stream[k].window);
+        if (!is_full(x, x->stream[k].window) && g->p->count[GRID_F] > 1 &&
+            g->body->extra[x->stream[k].window - WINDOW_EXTRA].kind == EXTRA_FEATURES) {
+            index = conv_load_word(g, conv_index_word(g, false, GRID_F));
+            row = conv_add(g, row, conv_mul(g, index, conv_known(conv_column_tiles(g->p))));
+        }
+        PUT(g, OP_SMOV, REG(x->stream[k].base), conv_operand(row));
+        conv_end(g);
+    }
+}
+
+int conv_epilogue(struct conv_gen *g, struct err *e)
+{
+    struct epilogue *x = arena_alloc(g->a, sizeof(*x));
+    struct isa_program program;
+    int failed;
+
+    x->g = g;
+    find_streams(x);
+    if (S_BASE + x->stream_count > ISA_SREG_COUNT)
+        return err_set(e, "%d arrays beside input and kernel (at most %d)", x->stream_count,
+                       ISA_SREG_COUNT - S_BASE);
+    make_levels(x);
+    set_bases(g, x);
+    vcode_init(&x->code, g->a);
+    fused_init(&x->fused, &x->code, g->chip, g->body->graph, g->p->subs, g->a);
+    x->fused.leaf = leaf;
+    x->fused.user = x;
+    failed = phases(x, e) ||
+             vcode_compile_segment(&x->code, g->chip, g->p->spill_row, SPILL_TILES, g->a, &program,
+                                   &g->stats, e);
+    vcode_fini(&x->code);
+    if (failed)
+        return -1;
+    bundler_append(&g->b, &program);
+    return 0;
+}

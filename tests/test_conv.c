@@ -1,0 +1,178 @@
+/*
+ * Convolutions on simulated cores against the interpreter, bit for bit on small
+ * whole numbers: every form that training programs have (dim_labels, fields of
+ * the window), at sizes that fill no tile, on cores with FIFOs and with
+ * accumulators, with arrays of 128 and 256.
+ */
+#include "tests/conv_rig.h"
+#include "tests/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/units.h"
+
+static const char *const chips[] = {"v2", "v3", "v4", "v5e", "v6e", "v7x"};
+
+/* each case on two chips that take turns, so that all chips meet all kinds of cases */
+static void check_cases(const char *const *text, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        conv_check(chips[i % COUNT_OF(chips)], text[i]);
+        conv_check(chips[(i + 1 + i / COUNT_OF(chips)) % COUNT_OF(chips)], text[i]);
+    }
+}
+
+#define CHECK(...) \
+    check_cases((const char *const[]){__VA_ARGS__}, \
+                sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+TEST(forward_forms)
+{
+    CHECK("b01f_01io->b01f 8x4x4x8 1x1x8x8",
+          "b01f_01io->b01f 3x5x6x5 3x3x5x7 pad=1_1x1_1",
+          "b01f_01io->b01f 8x8x8x5 3x3x5x7 pad=1_1x1_1 stride=2x2",
+          "b01f_01io->b01f 3x8x8x130 3x3x130x150 pad=1_1x1_1 bf16",
+          "b01f_01io->b01f 17x6x8x130 3x2x130x300 pad=0_1x1_1 bf16 out=bf16",
+          "b01f_01io->b01f 9x8x7x20 2x3x20x300 pad=0_1x1_1 out=bf16 stride=1x3",
+          "b01f_01io->b01f 1x6x6x3 3x3x3x16 pad=-1_1x1_-1",
+          "b01f_01io->b01f 4x9x9x7 2x3x7x5 rhs_dilate=3x2 bf16",
+          "bf_io->bf 10x20 20x30", "bf_oi->bf 10x20 30x20", "fb_io->bf 20x10 20x30",
+          "0bf_0io->0bf 5x8x3 3x3x4 pad=1_1",
+          "b012f_012io->b012f 2x3x4x5x6 2x2x3x6x7 pad=1_0x0_1x1_1");
+}
+
+TEST(gradients_by_input)
+{
+    CHECK("b01f_01oi->b01f 4x8x8x7 3x3x5x7 pad=1_1x1_1 rhs_reversal=1x1",
+          "b01f_01oi->b01f 4x8x8x130 3x3x150x130 pad=1_1x1_1 rhs_reversal=1x1 bf16",
+          "b01f_01oi->b01f 4x4x4x7 3x3x5x7 pad=1_2x2_1 lhs_dilate=2x2 rhs_reversal=1x1",
+          "b01f_01oi->b01f 4x4x4x7 1x1x5x7 pad=0_1x0_1 lhs_dilate=2x2",
+          "b01f_01oi->b01f 2x5x4x9 7x7x3x9 pad=3_4x3_4 lhs_dilate=2x2 rhs_reversal=1x1 bf16",
+          "b01f_01io->b01f 4x5x6x7 3x2x7x5 pad=1_2x2_1 lhs_dilate=3x2 rhs_dilate=1x3 stride=2x1",
+          "b01f_01io->b01f 4x2x4x7 2x3x7x5 pad=1_0x1_1 lhs_dilate=1x2",
+          "0bf_0oi->0bf 5x8x3 3x4x3 pad=1_1",
+          "0bf_0oi->0bf 4x2x7 3x5x7 pad=-1_2 lhs_dilate=2 rhs_reversal=1");
+}
+
+TEST(gradients_by_kernel)
+{
+    CHECK("f01b_i01o->01bf 4x8x8x5 4x8x8x7 pad=1_1x1_1",
+          "f01b_i01o->01bf 5x8x8x150 5x8x8x30 pad=1_1x1_1 bf16",
+          "f01b_i01o->01bf 16x9x9x20 16x4x4x130 rhs_dilate=2x2",
+          "f01b_i01o->01bf 140x6x6x20 140x6x6x13 pad=1_1x0_0 bf16",
+          "f01b_i01o->01bf 16x9x9x20 16x5x5x130 pad=-1_1x1_-1 rhs_dilate=2x2",
+          "0fb_0io->0bf 5x8x3 5x8x4 pad=1_1",
+          "f012b_i012o->012bf 2x3x4x5x6 2x3x4x5x7 pad=1_0x0_1x1_1");
+}
+
+/* few features and many images: several taps side by side along k */
+TEST(first_layers)
+{
+    CHECK("b01f_01io->b01f 64x14x14x3 7x7x3x16 pad=2_3x2_3 stride=2x2 bf16",
+          "b01f_01io->b01f 70x6x6x3 3x3x3x16 pad=1_1x1_1",
+          "b01f_01io->b01f 64x9x8x1 5x4x1x20 pad=2_2x0_3 bf16 out=bf16");
+}
+
+/* sizes beyond one block, so that the grid has several steps in every dimension */
+TEST(steps_of_the_grid_in_little_memory)
+{
+    static const char *const text[] = {
+        "b01f_01io->b01f 40x9x10x130 3x3x130x260 pad=1_1x1_1 bf16 out=bf16",
+        "b01f_01io->b01f 40x7x10x260 1x3x260x140 pad=0_0x1_1 bf16",
+        "f01b_i01o->01bf 48x9x9x150 48x9x9x140 pad=1_1x1_1 bf16",
+        "b012f_012io->b012f 9x5x4x5x20 2x3x2x20x17 pad=1_0x1_1x0_1 bf16",
+        "b01f_01oi->b01f 20x5x5x140 3x3x20x140 pad=1_2x1_2 lhs_dilate=2x2 rhs_reversal=1x1 bf16"};
+
+    for (size_t i = 0; i < COUNT_OF(text); i++)
+        for (int64_t kib = 6000; kib >= 4800; kib -= 1200)
+            conv_check_in(i % 2 ? "v5e" : "v3", text[i], 2 * kib);
+}
+
+/* random shapes, windows and labels on every chip */
+static int64_t pick(struct rng *r, int64_t first, int64_t last)
+{
+    return first + rng_below(r, (uint32_t)(last - first + 1));
+}
+
+static bool random_case(struct rng *r, char *text, size_t bytes)
+{
+    bool is_gradient = pick(r, 0, 2) == 0;
+    int64_t n = pick(r, 1, 20), c = pick(r, 1, 40), f = pick(r, 1, 40);
+    int64_t size[2], taps[2], low[2], high[2], stride[2], dilation[2], spread[2];
+
+    for (int i = 0; i < 2; i++) {
+        int64_t end;
+
+        size[i] = pick(r, 1, 9);
+        taps[i] = is_gradient ? size[i] : pick(r, 1, 4);
+        stride[i] = is_gradient ? 1 : pick(r, 1, 3);
+        dilation[i] = is_gradient ? 1 : pick(r, 0, 3) ? 1 : pick(r, 2, 3);
+        spread[i] = is_gradient ? 1 : pick(r, 1, 2);
+        low[i] = pick(r, -1, 3);
+        high[i] = pick(r, -1, 3);
+        end = (size[i] - 1) * dilation[i] + 1 + low[i] + high[i];
+        if (end < (taps[i] - 1) * spread[i] + 1)
+            return false;
+    }
+    snprintf(text, bytes, "%s %lldx%lldx%lldx%lld %lldx%lldx%lldx%lld pad=%lld_%lldx%lld_%lld "
+             "stride=%lldx%lld lhs_dilate=%lldx%lld rhs_dilate=%lldx%lld rhs_reversal=%dx%d%s%s",
+             is_gradient ? "f01b_i01o->01bf" : "b01f_01io->b01f", (long long)n,
+             (long long)size[0], (long long)size[1], (long long)c,
+             (long long)(is_gradient ? n : taps[0]), (long long)(is_gradient ? taps[0] : taps[1]),
+             (long long)(is_gradient ? taps[1] : c), (long long)f, (long long)low[0],
+             (long long)high[0], (long long)low[1], (long long)high[1], (long long)stride[0],
+             (long long)stride[1], (long long)dilation[0], (long long)dilation[1],
+             (long long)spread[0], (long long)spread[1], (int)pick(r, 0, 1), (int)pick(r, 0, 1),
+             pick(r, 0, 1) ? " bf16" : "", pick(r, 0, 1) ? " out=bf16" : "");
+    return true;
+}
+
+TEST(random_convolutions)
+{
+    struct rng r;
+    char text[400];
+
+    rng_init(&r, 1);
+    for (int done = 0; done < 60;) {
+        if (!random_case(&r, text, sizeof(text)))
+            continue;
+        conv_check(chips[done % (int)COUNT_OF(chips)], text);
+        done++;
+    }
+}
+
+TEST(other_layouts_are_refused)
+{
+    struct kernel_rig r = {.chip = "v3", .may_refuse = true};
+    struct conv_case c;
+    struct arena a;
+    struct graph g;
+
+    arena_init(&a);
+    graph_init(&g, &a, "g");
+    conv_case_parse(&c, "b01f_01io->b01f 8x4x4x8 1x1x8x8");
+    graph_output(&g, conv_case_graph(&c, &g), "y", -1);
+    kernel_rig_open(&r, &g);
+    assert_non_null(strstr(r.refusal, "the input must have dimension 0 along rows, but is "
+                                      "f32[8,4,4,8]{3,2,1,0"));
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forward_forms),
+        cmocka_unit_test(gradients_by_input),
+        cmocka_unit_test(gradients_by_kernel),
+        cmocka_unit_test(first_layers),
+        cmocka_unit_test(steps_of_the_grid_in_little_memory),
+        cmocka_unit_test(random_convolutions),
+        cmocka_unit_test(other_layouts_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
