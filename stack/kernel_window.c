@@ -15,7 +15,8 @@ static const struct isa_operand one = {.kind = OPERAND_IMM, .value = 1};
 
 struct window {
     const struct graph_node *node;
-    const struct shape *from, *places;  /* what the window runs over; of select-and-scatter, where */
+    const struct shape *from;           /* what the window runs over */
+    const struct shape *places;         /* of select-and-scatter, where it stands */
     int64_t taps;
     struct gather_array selected;       /* s32 tap that each place has chosen, in VMEM */
     bool is_second;                     /* of select-and-scatter: adding up */
@@ -136,7 +137,7 @@ static void take_tap(struct tiles *t, struct window *w, struct gather_place *p,
     }
 }
 
-/* the taps one after the other; a source is added to in the order of its places, from the last tap */
+/* the taps one after the other, the second time the last one first: the order of places */
 static int window_run(struct tiles *t, struct gather_place *place, void *user)
 {
     struct window *w = user;
@@ -243,7 +244,7 @@ const struct move_way window_general = {"general", takes_general, cost_general, 
 
 /* ---- the kind ---- */
 
-static const struct move_way *const ways[] = {&window_general};
+static const struct move_way *const ways[] = {&window_general, &window_outer};
 
 static int takes(const struct graph *body, const struct chip *chip, struct err *e)
 {

@@ -103,8 +103,9 @@ static double busiest(const struct move_step *s)
 {
     const struct chip *chip = s->box->job->chip;
     double load = s->load / (double)chip->slots_load, store = s->store / (double)chip->slots_store;
-    double xlu = s->xlu / (double)chip->xlu_count;
+    double xlu = s->xlu / (double)chip->xlu_count, valu = s->valu / (double)chip->slots_valu;
 
+    load = valu > load ? valu : load;
     return load > store ? (load > xlu ? load : xlu) : store > xlu ? store : xlu;
 }
 
@@ -119,7 +120,7 @@ static void count_loops(struct move_loops *l)
 
     for (int i = 0; i < l->count; i++)
         rounds *= (double)l->loop[i].count;
-    s->load = s->store = s->xlu = 0;
+    s->load = s->store = s->xlu = s->valu = 0;
     l->body(l, nowhere, nowhere);
     body = busiest(s);
     latency = s->xlu > 0 ? (double)s->box->job->chip->xlu_xpose_cycles : 0;

@@ -17,7 +17,7 @@ struct move_step {
     const struct move_box *box;
     bool is_counted;                    /* nothing is emitted: */
     double cycles;                      /* of a step */
-    double load, store, xlu;            /* of the straight code at hand, by unit */
+    double load, store, xlu, valu;      /* of the straight code at hand, by unit */
     int next_xlu;
     bool is_refused;                    /* too much code */
     int64_t ops;                        /* about, of straight code */

@@ -142,10 +142,21 @@ TEST(random_windows_the_general_way)
     random_windows(&(struct kernel_rig){.chip = "v6e", .operands_in_vmem = 1}, 1000, 10, 500, 0);
 }
 
+TEST(random_windows_the_cheapest_way)
+{
+    static const char *const chips[] = {"v3", "v2", "v5e", "v7x"};
+
+    for (int i = 0; i < 4; i++)
+        random_windows(&(struct kernel_rig){.chip = chips[i], .operands_in_vmem = i == 1,
+                                            .results_in_vmem = i == 2},
+                       1000 * (uint64_t)(i + 1), 25, 3000, -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_windows_the_general_way),
+        cmocka_unit_test(random_windows_the_cheapest_way),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
