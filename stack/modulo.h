@@ -50,6 +50,7 @@ struct modulo_body {
 /* A schedule: operation i of round r stands in bundle r * period + time[i]. */
 struct modulo_schedule {
     int period, stages;                 /* stages: periods that a round spans */
+    int span;                           /* bundles of a round, from the first to the last */
     int *time;
     int unroll;                         /* kernel: so many rounds, registers take turns */
     int *v_register, *m_register;       /* by virtual register * unroll + round % unroll */
@@ -62,9 +63,14 @@ bool modulo_body_init(struct modulo_body *l, const struct code_block *b, int ste
 void modulo_body_fini(struct modulo_body *l);
 void modulo_edge_add(struct modulo_body *l, int from, int to, int delay, int distance);
 
-/* modulo_place.c: false when it finds none with this period */
-bool modulo_place(const struct modulo_body *l, int period, struct modulo_schedule *s,
-                  struct arena *a);
+/*
+ * modulo_place.c: false when it finds none with this period. Operations with the
+ * longest path behind them first; or in the order of the source, in which fewer
+ * values live at once.
+ */
+enum modulo_order { MODULO_BY_PATH, MODULO_BY_SOURCE };
+bool modulo_place(const struct modulo_body *l, int period, enum modulo_order order,
+                  struct modulo_schedule *s, struct arena *a);
 /* no period below this one: by recurrences, starting from l->least_period */
 int modulo_recurrence_period(const struct modulo_body *l, struct arena *a);
 

@@ -15,6 +15,7 @@
 #define NEVER (-1)
 #define TRIES_PER_OP 8                  /* placings, before the period is given up */
 #define FAR (1 << 28)
+#define USERS_PER_OP 4                  /* registers that an operation reads at most */
 
 struct placing {
     const struct modulo_body *l;
@@ -27,6 +28,7 @@ struct placing {
     int *all_used;
     uint16_t *full;                     /* by row: bits of slots that take no more */
     int *owner;                         /* by unit and row: operation + 1, 0 = free */
+    int *first_user, *next_user;        /* by vector register; USERS_PER_OP * operation + operand */
 };
 
 static int floor_div(int a, int b)
@@ -282,12 +284,12 @@ static int compare_keys(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void rank_ops(struct placing *p, struct arena *a)
+static void rank_ops(struct placing *p, enum modulo_order order, struct arena *a)
 {
     int64_t *key = arena_array(a, (size_t)p->count, sizeof(*key));
 
     for (int i = 0; i < p->count; i++)
-        key[i] = ((int64_t)(FAR - p->height[i]) << 32) | i;
+        key[i] = (order == MODULO_BY_PATH ? (int64_t)(FAR - p->height[i]) << 32 : 0) | i;
     qsort(key, (size_t)p->count, sizeof(*key), compare_keys);
     for (int k = 0; k < p->count; k++) {
         p->op_of_rank[k] = (int)(key[k] & INT32_MAX);
@@ -330,13 +332,36 @@ static bool fit_depths(const struct placing *p)
     return true;
 }
 
-/* what needs no register and gives one: the later it stands, the shorter the value lives */
-static bool is_better_late(const struct modulo_body *l, int i)
+/* latest use of a vector register by an operation other than i; -1: none */
+static int last_other_use(const struct placing *p, int v, int i)
 {
-    const struct op_regs *r = &l->block->regs[i];
-    bool is_value = (r->v_write >= 0 && l->block->v_fixed[r->v_write] < 0) || r->m_write >= 0;
+    int last = -1;
 
-    return is_value && !r->v_read_count && !r->m_read_count;
+    for (int k = p->first_user[v]; k >= 0; k = p->next_user[k]) {
+        int user = k / USERS_PER_OP;
+
+        if (user != i && p->time[user] > last)
+            last = p->time[user];
+    }
+    return last;
+}
+
+/* by how many bundles registers are held longer when i moves from `was` to `time` */
+static int longer_lives(const struct placing *p, int i, int was, int time)
+{
+    const struct op_regs *r = &p->l->block->regs[i];
+    const int *fixed = p->l->block->v_fixed;
+    int longer = 0;
+
+    for (int k = 0; k < r->v_read_count; k++) {
+        int last = last_other_use(p, r->v_read[k], i);
+
+        if (fixed[r->v_read[k]] < 0 && r->v_read[k] != r->v_write && last < time)
+            longer += time - (last > was ? last : was);
+    }
+    if ((r->v_write >= 0 && fixed[r->v_write] < 0) || r->m_write >= 0)
+        longer -= time - was;
+    return longer;
 }
 
 static void move_late(struct placing *p, int i)
@@ -346,11 +371,12 @@ static void move_late(struct placing *p, int i)
 
     find_bounds(p, i, &earliest, &latest);
     find_pop_bounds(p, i, &earliest, &latest);
-    if (latest == FAR)
+    if (latest == FAR || (p->l->fifo_of[i] >= 0 && !f))
         return;
     book(p, i, -1);
     for (int time = latest; time >= was; time--) {
-        if (time > was && (!has_slot(p, i, time) || !has_unit(p, i, time)))
+        if (time > was && (!has_slot(p, i, time) || !has_unit(p, i, time) ||
+                           longer_lives(p, i, was, time) > 0))
             continue;
         p->time[i] = time;
         if (time == was || !f || fits_depth(p, f))
@@ -359,11 +385,34 @@ static void move_late(struct placing *p, int i)
     book(p, i, 1);
 }
 
-static void move_all_late(struct placing *p)
+static void find_users(struct placing *p, struct arena *a)
 {
-    for (int k = p->count - 1; k >= 0; k--)
-        if (is_better_late(p->l, p->op_of_rank[k]))
-            move_late(p, p->op_of_rank[k]);
+    const struct code_block *b = p->l->block;
+
+    p->first_user = arena_array(a, (size_t)b->v_count + 1, sizeof(int));
+    p->next_user = arena_array(a, (size_t)p->count * USERS_PER_OP, sizeof(int));
+    for (int v = 0; v < b->v_count; v++)
+        p->first_user[v] = -1;
+    for (int i = 0; i < p->count; i++)
+        for (int k = 0; k < b->regs[i].v_read_count; k++) {
+            int user = i * USERS_PER_OP + k;
+
+            p->next_user[user] = p->first_user[b->regs[i].v_read[k]];
+            p->first_user[b->regs[i].v_read[k]] = user;
+        }
+}
+
+/* the later a value is made, the shorter it lives; chains follow their ends */
+static void move_all_late(struct placing *p, struct arena *a)
+{
+    int64_t *key = arena_array(a, (size_t)p->count, sizeof(*key));
+
+    find_users(p, a);
+    for (int i = 0; i < p->count; i++)
+        key[i] = ((int64_t)(FAR - p->time[i]) << 32) | (int64_t)(p->count - 1 - i);
+    qsort(key, (size_t)p->count, sizeof(*key), compare_keys);
+    for (int k = 0; k < p->count; k++)
+        move_late(p, p->count - 1 - (int)(key[k] & INT32_MAX));
 }
 
 static void take_schedule(const struct placing *p, struct modulo_schedule *s)
@@ -379,10 +428,11 @@ static void take_schedule(const struct placing *p, struct modulo_schedule *s)
         last = s->time[i] > last ? s->time[i] : last;
     }
     s->stages = last / p->period + 1;
+    s->span = last + 1;
 }
 
-bool modulo_place(const struct modulo_body *l, int period, struct modulo_schedule *s,
-                  struct arena *a)
+bool modulo_place(const struct modulo_body *l, int period, enum modulo_order order,
+                  struct modulo_schedule *s, struct arena *a)
 {
     size_t count = (size_t)l->block->op_count, rows = (size_t)period;
     struct placing p = {.l = l, .period = period, .count = (int)count};
@@ -406,10 +456,10 @@ bool modulo_place(const struct modulo_body *l, int period, struct modulo_schedul
         note_full(&p, row);
     if (!find_heights(l, period, p.height))
         return false;
-    rank_ops(&p, a);
+    rank_ops(&p, order, a);
     if (!place_all(&p) || !fit_depths(&p))
         return false;
-    move_all_late(&p);
+    move_all_late(&p, a);
     take_schedule(&p, s);
     return true;
 }
