@@ -39,6 +39,7 @@ int compile_make_graph(const struct compile_request *o, struct graph *g, struct 
 {
     int64_t variable_count;
 
+    g->name = arena_strdup(a, o->model);
     return is_file(o->model) ? make_keras(o, g, a, e)
                              : zoo_build(g, o->model, &variable_count, e);
 }

@@ -1,4 +1,5 @@
 #include "stack/fusion.h"
+#include "stack/link.h"
 #include "stack/rewrite.h"
 
 #include <string.h>
@@ -189,6 +190,44 @@ bool fusion_make_body(const struct fusion *f, const struct fusion_group *p, stru
     return fits;
 }
 
+/* a tiling fits, with all arrays in HBM: else the body is one that only looks like a kernel's */
+static bool has_tiling(const struct kernel_kind *kind, const struct graph *body,
+                       const struct pass_context *c)
+{
+    struct array array[2 * FUSION_ARRAYS_MAX];
+    const struct array *list[2 * FUSION_ARRAYS_MAX];
+    struct kernel_job job = {
+        .chip = c->chip, .codegen = c->codegen, .name = body->name, .source = "", .body = body,
+        .operand_count = body->parameter_count, .result_count = body->output_count,
+        .operand = list, .result = list + body->parameter_count,
+        .vmem_rows = c->vmem_rows, .first_flag = 1, .flag_count = (int)c->chip->sync_flags - 1,
+        .smem = LINK_SMEM_END, .smem_bytes = c->chip->smem_bytes - LINK_SMEM_END,
+        .core_count = 1};
+    int64_t address = 0;
+    struct tiling t;
+
+    for (int i = 0; i < job.operand_count + job.result_count; i++) {
+        int node = i < job.operand_count ? body->parameter[i]
+                                         : body->output[i - job.operand_count].node;
+
+        array_init(&array[i], body->node[node].name, &body->node[node].shape, NULL);
+        array[i].address = address;
+        address += array[i].bytes;
+        list[i] = &array[i];
+    }
+    return kind->tilings(&job, &t, 1) > 0;
+}
+
+/* moves go at the memory's pace alone, element by element with anything else */
+static bool is_slow_move(const struct kernel_kind *kind, const struct graph *body)
+{
+    int work = 0;
+
+    for (int i = 0; i < body->node_count; i++)
+        work += body->node[i].op != HLO_PARAMETER && body->node[i].op != HLO_CONSTANT;
+    return strcmp(kind->name, "move") == 0 && work > 1;
+}
+
 static bool takes(const struct pass_context *c, const struct graph *body)
 {
     const struct kernel_kind *kind = c->takes ? NULL : kernel_kind_of(body);
@@ -196,7 +235,8 @@ static bool takes(const struct pass_context *c, const struct graph *body)
 
     if (c->takes)
         return c->takes(body, c->chip, &e) == 0;
-    return kind && kind->takes(body, c->chip, &e) == 0;
+    return kind && !is_slow_move(kind, body) && kind->takes(body, c->chip, &e) == 0 &&
+           has_tiling(kind, body, c);
 }
 
 bool fusion_is_taken(const struct fusion *f, const struct fusion_group *p)

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#define UNFUSE_ROUNDS_MAX 6
+
 struct pass_row {
     const char *name;
     int (*run)(struct graph *g, const struct pass_context *c, struct err *e);
@@ -47,12 +49,17 @@ static void begin_stage(struct module *m, const struct module_settings *s, const
 {
     if (s->on_stage)
         s->on_stage(s->user, name, 0, 0);
-    m->stage[m->stage_count++] = (struct module_stage){name, -host_seconds()};
+    for (m->stage_now = 0; m->stage_now < m->stage_count; m->stage_now++)
+        if (strcmp(m->stage[m->stage_now].name, name) == 0)
+            break;
+    if (m->stage_now == m->stage_count)
+        m->stage[m->stage_count++].name = name;
+    m->stage[m->stage_now].seconds -= host_seconds();
 }
 
 static void end_stage(struct module *m)
 {
-    m->stage[m->stage_count - 1].seconds += host_seconds();
+    m->stage[m->stage_now].seconds += host_seconds();
 }
 
 static bool is_dumped(const struct module_settings *s, const char *name)
@@ -96,10 +103,16 @@ static int run_pass(struct graph *g, const struct pass_row *pass, const struct p
     return 0;
 }
 
+static struct pass_context context_of(const struct module_settings *s)
+{
+    return (struct pass_context){.chip = s->chip, .codegen = s->codegen,
+                                 .replica_count = s->replica_count,
+                                 .vmem_rows = plan_scoped_bytes(s) / ARRAY_ROW_BYTES};
+}
+
 static int run_passes(struct module *m, const struct module_settings *s, struct err *e)
 {
-    struct pass_context c = {.chip = s->chip, .codegen = s->codegen,
-                             .replica_count = s->replica_count};
+    struct pass_context c = context_of(s);
 
     for (size_t i = 0; i < PASS_COUNT; i++) {
         begin_stage(m, s, passes[i].name);
@@ -149,11 +162,12 @@ static int fit_memory(struct module *m, struct plan *p, struct err *e)
     return 0;
 }
 
-static int place_and_emit(struct module *m, struct plan *p, struct arena *a, struct err *e)
+static int place(struct module *m, struct plan *p, struct arena *a, struct err *e)
 {
     const struct module_settings *s = p->settings;
 
     begin_stage(m, s, "memory");
+    m->remat_count = 0;
     if (plan_steps(p, &m->graph, e))
         return -1;
     plan_lifetimes(p);
@@ -165,14 +179,35 @@ static int place_and_emit(struct module *m, struct plan *p, struct arena *a, str
     while (plan_find_refusals(p) > 0);
     keep_results(m, p, a);
     end_stage(m);
+    return 0;
+}
+
+/* 1: fusions had to be taken apart, and all is to be done again */
+static int place_and_emit(struct module *m, const struct module_settings *s, struct arena *a,
+                          struct err *e)
+{
+    struct plan p = {.arena = a, .settings = s};
+    struct pass_context c = context_of(s);
+    int status = place(m, &p, a, e);
+
+    if (status == 0) {
+        begin_stage(m, s, "kernels");
+        status = module_make_kernels(m, &p, a, e);
+        end_stage(m);
+    }
+    if (status && p.refused_count)
+        status = module_unfuse(m, p.refused, p.refused_count, &c, e) ? -1 : 1;
+    plan_fini(&p);
+    return status;
+}
+
+static int finish(struct module *m, const struct module_settings *s, struct arena *a,
+                  struct err *e)
+{
     if (is_dumped(s, "memory")) {
         fputs("// after memory\n", s->dump_to);
         module_dump_graph(m, s->dump_to);
     }
-    begin_stage(m, s, "kernels");
-    if (module_make_kernels(m, p, a, e))
-        return -1;
-    end_stage(m);
     begin_stage(m, s, "link");
     if (module_link(m, s, a, e))
         return -1;
@@ -183,15 +218,17 @@ static int place_and_emit(struct module *m, struct plan *p, struct arena *a, str
 int module_compile(const struct graph *g, const struct module_settings *s, struct arena *a,
                    struct module *out, struct err *e)
 {
-    struct plan p = {.arena = a, .settings = s};
     int status;
 
     memset(out, 0, sizeof(*out));
     graph_copy(g, a, &out->graph);
     status = run_passes(out, s, e);
     graph_freeze(&out->graph);
-    if (status == 0)
-        status = place_and_emit(out, &p, a, e);
-    plan_fini(&p);
-    return status;
+    for (int i = 0; status == 0 && i < UNFUSE_ROUNDS_MAX; i++) {
+        status = place_and_emit(out, s, a, e);
+        if (status <= 0)
+            break;
+        status = 0;
+    }
+    return status ? -1 : finish(out, s, a, e);
 }

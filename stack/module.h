@@ -60,7 +60,7 @@ struct module {
     int64_t payload_bytes, padding_bytes;       /* of all arrays in HBM */
     int64_t flops, remat_count, prefetch_count, resident_count, shared_count;
     struct module_stage stage[MODULE_STAGES_MAX];
-    int stage_count;
+    int stage_count, stage_now;
 };
 
 /*

@@ -35,6 +35,7 @@ enum step_kind { STEP_KERNEL, STEP_LOOP_BEGIN, STEP_LOOP_END };
 struct step {
     enum step_kind kind;
     const struct graph *body;           /* of a kernel */
+    bool is_fusion;                     /* of the main graph */
     const char *name, *source;
     struct value **operand, **result;
     int operand_count, result_count;
@@ -84,6 +85,8 @@ struct plan {
     int shadow_count;
     size_t shadow_capacity;
     struct room vmem;
+    const char **refused;               /* fusions that are no kernel after all */
+    int refused_count;
 };
 
 /* the steps of `g`, its loops unfolded into begin and end; values without a place */
@@ -130,8 +133,16 @@ void plan_use_shadows(struct plan *p, bool is_used);
  */
 int plan_find_refusals(struct plan *p);
 
-/* segments for all steps, and the items to link */
+/*
+ * Segments for all steps, and the items to link. -1 at the first step that is
+ * not made, or at the end when fusions are not: their names are in p->refused then.
+ */
 int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struct err *e);
+
+struct pass_context;
+/* takes these fusions of m->graph apart */
+int module_unfuse(struct module *m, const char *const *names, int count,
+                  const struct pass_context *c, struct err *e);
 int module_link(struct module *m, const struct module_settings *s, struct arena *a,
                 struct err *e);
 #endif

@@ -97,8 +97,12 @@ static int add_step(struct module *m, struct plan *p, int index, int64_t *times,
     step->times = *times;
     switch (step->kind) {
     case STEP_KERNEL:
-        if (make_kernel(m, p->settings, step, a, e))
-            return -1;
+        if (make_kernel(m, p->settings, step, a, e)) {
+            if (!step->is_fusion)
+                return -1;
+            p->refused[p->refused_count++] = step->name;
+            return 0;
+        }
         add_item(m, LINK_SEGMENT, step->name)->segment =
             m->kernel[m->kernel_count - 1].segment;
         break;
@@ -121,6 +125,7 @@ int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struc
     m->kernel = arena_array(a, (size_t)p->step_count + 1, sizeof(*m->kernel));
     m->item = arena_array(a, (size_t)(p->step_count + 2 * p->shadow_count) + 1,
                           sizeof(*m->item));
+    p->refused = arena_array(a, (size_t)p->step_count + 1, sizeof(*p->refused));
     m->kernel_count = m->item_count = 0;
     m->flops = 0;
     for (int i = 0; i < p->step_count; i++) {
@@ -130,7 +135,7 @@ int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struc
         if (add_step(m, p, i, &times, a, e))
             return -1;
     }
-    return 0;
+    return p->refused_count ? -1 : 0;
 }
 
 static bool refuses(const struct plan *p, const struct step *step)

@@ -119,13 +119,15 @@ static bool is_pointwise(const struct step *s, const struct value *operand)
 static bool may_overwrite(const struct plan *p, const struct value *v, const struct value *old)
 {
     int writer = first_writer(p, v), reader = last_reader(p, old);
+    const struct kernel_kind *kind;
 
     if (plan_buffer(p, v)->role != BUFFER_OUTPUT || writer < 0 || reader > writer ||
         plan_buffer(p, v)->bytes != plan_buffer(p, old)->bytes || loop_depth(p, writer) > 0)
         return false;
     if (reader < writer)
         return true;
-    return kernel_kind_of(p->step[writer].body) == kernel_kind_named("loop") &&
+    kind = kernel_kind_of(p->step[writer].body);
+    return (kind == kernel_kind_named("loop") || kind == kernel_kind_named("dot")) &&
            is_pointwise(&p->step[writer], old);
 }
 

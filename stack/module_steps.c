@@ -81,6 +81,7 @@ struct walk {
     const struct graph *g;
     struct value **node;
     struct value ***element;            /* of nodes with several results */
+    bool is_main;
 };
 
 static int walk(struct plan *p, const struct graph *g, struct value **parameter,
@@ -108,6 +109,7 @@ static void add_kernel(struct walk *w, int node)
         w->node[node] = s.result[0];
     if (n->op == HLO_FUSION) {
         s.body = n->called[0];
+        s.is_fusion = w->is_main;
     } else {
         body = kernel_body_of(w->g, node, p->arena);
         graph_freeze(body);
@@ -229,7 +231,7 @@ static int visit(struct walk *w, int node, struct err *e)
 static int walk(struct plan *p, const struct graph *g, struct value **parameter,
                 struct value **node, struct err *e)
 {
-    struct walk w = {.plan = p, .g = g, .node = node};
+    struct walk w = {.plan = p, .g = g, .node = node, .is_main = node == p->node};
 
     w.element = arena_array(p->arena, (size_t)g->node_count + 1, sizeof(*w.element));
     for (int i = 0; i < g->parameter_count; i++)

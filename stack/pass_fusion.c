@@ -92,6 +92,26 @@ static bool would_repeat(const struct fusion *f, const struct fusion_group *p, i
            elems * 8 <= p->elems;
 }
 
+/* the node, and the constant that it spreads: a kernel knows what to do with both at once */
+static bool insert_with_scalar(struct fusion *f, struct fusion_group *p, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+    int scalar = n->op == HLO_BROADCAST ? n->operand[0] : NODE_NONE;
+
+    if (scalar != NODE_NONE && (f->g->node[scalar].op != HLO_CONSTANT || f->is_free[scalar] ||
+                                fusion_has(p, scalar)))
+        scalar = NODE_NONE;
+    fusion_insert(f, p, node);
+    if (scalar != NODE_NONE)
+        fusion_insert(f, p, scalar);
+    if (fusion_is_taken(f, p))
+        return true;
+    fusion_remove(f, p, node);
+    if (scalar != NODE_NONE)
+        fusion_remove(f, p, scalar);
+    return false;
+}
+
 static bool try_join(struct fusion *f, int group, int node)
 {
     struct fusion_group *p = &f->group[group];
@@ -99,14 +119,11 @@ static bool try_join(struct fusion *f, int group, int node)
 
     if (fusion_has(p, node))
         return true;
-    if (f->is_free[node] || (fusion_is_hero(n) && p->has_hero) || would_repeat(f, p, node) ||
+    if (f->is_free[node] || (fusion_is_hero(n) && (p->has_hero || f->context->heroes_alone)) ||
+        (p->has_hero && f->context->heroes_alone) || would_repeat(f, p, node) ||
         (p->has_hero && f->behind_hero[node]))
         return false;
-    fusion_insert(f, p, node);
-    if (fusion_is_taken(f, p))
-        return true;
-    fusion_remove(f, p, node);
-    return false;
+    return insert_with_scalar(f, p, node);
 }
 
 /* groups of all readers; -1 if one of them is in none, or too many */

@@ -88,6 +88,14 @@ static int reshape_of_transpose(struct graph *g, const struct graph_node *n,
     return graph_transpose(g, graph_reshape(g, t->operand[0], small), dims);
 }
 
+static int reshaped(struct graph *g, int node, const struct shape *like)
+{
+    struct shape s = *like;
+
+    s.dtype = g->node[node].shape.dtype;
+    return graph_reshape(g, node, s);
+}
+
 int simplify_reshape(struct graph *g, const struct graph_node *n)
 {
     struct graph_node a;
@@ -101,6 +109,8 @@ int simplify_reshape(struct graph *g, const struct graph_node *n)
         return graph_reshape(g, a.operand[0], n->shape);
     if (a.op == HLO_CONSTANT && a.literal)
         return graph_literal(g, n->shape, a.literal);
+    if (a.op == HLO_CONVERT && n->shape.rank <= 1)      /* a vector: the conversion is nothing */
+        return graph_convert(g, reshaped(g, a.operand[0], &n->shape), n->shape.dtype);
     if (a.op == HLO_TRANSPOSE)
         return reshape_of_transpose(g, n, &a);
     return a.op == HLO_BROADCAST ? reshape_of_broadcast(g, n, &a) : NODE_NONE;

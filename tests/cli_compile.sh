@@ -26,4 +26,33 @@ refuse 'no/such/folder' compile $model --out no/such/folder
 refuse 'no/such/cache' compile $model --tune --tune-cache no/such/cache
 expect 0 'Examples:' compile --help
 
+# kernels, memory and cycles; the same twice; files where they are asked for
+expect 0 'convolution fusion' compile $model --tpu v5e
+expect 0 'VMEM  16 MiB of 16 MiB in use; 0 arrays stay' compile $model --tpu v3
+expect 0 ' cycles = ' compile mlp:train,batch=16 --tpu v6e --run
+grep ' cycles = ' "$work/log" >"$work/first"
+expect 0 'simulated' compile mlp:train,batch=16 --tpu v6e --run
+grep ' cycles = ' "$work/log" | cmp -s - "$work/first" || fail "two runs differ"
+expect 0 '// after fusion' compile mlp --dump-after fusion
+grep -q 'kind=kLoop\|kind=kOutput\|fusion(' "$work/log" || fail "no fusion in the dump"
+expect 0 'bytes, ' compile mlp --dump-after memory
+expect 0 'compiled in' compile mlp --run --emit listing --out "$work/out"
+grep -q '^/\* *[1-9][0-9]* .*0x[0-9a-f]* : { ' "$work/out/listing.txt" || fail "no listing"
+expect 0 'compiled in' compile mlp --emit bundles --out "$work/out"
+expect 0 '' lint "$work/out/program.tasm" --tpu v5e
+expect 0 'compiled in' compile mlp --emit graph --dump-after all --out "$work/out"
+[ -s "$work/out/module.hlo" ] && [ -s "$work/out/passes.hlo" ] || fail "no graph in the folder"
+
+# tilings: found once, read by later runs, never slower
+expect 0 ' cycles = ' compile mlp:batch=16 --tpu v5e --run
+cycles() { sed -n 's/,//g; s/^\([0-9]*\) cycles = .*/\1/p' "$work/log"; }
+before=$(cycles)
+rm -f "$work/cache"
+expect 0 ' cycles = ' compile mlp:batch=16 --tpu v5e --run --tune --tune-cache "$work/cache"
+tuned=$(cycles)
+[ "$tuned" -le $((before + before / 20)) ] || fail "tuning: $before cycles, then $tuned"
+grep -q '^TPU_v5e xla dot ' "$work/cache" || fail "no tiling in the cache"
+expect 0 ' cycles = ' compile mlp:batch=16 --tpu v5e --run --tune-cache "$work/cache"
+[ "$(cycles)" = "$tuned" ] || fail "the cache gives $(cycles) cycles, tuning gave $tuned"
+
 exit $failures

@@ -6,6 +6,7 @@
 #include "stack/graph_shape.h"
 #include "stack/interp.h"
 #include "stack/module_run.h"
+#include "tests/random_hlo.h"
 #include "tests/test.h"
 
 #include <math.h>
@@ -68,8 +69,10 @@ static void interpret(struct bench *b, uint64_t seed)
     b->in = arena_array(&b->arena, (size_t)g->parameter_count + 1, sizeof(*b->in));
     b->want = arena_array(&b->arena, (size_t)g->output_count + 1, sizeof(*b->want));
     for (int i = 0; i < g->parameter_count; i++)
-        b->in[i].data = random_values(b, &g->node[g->parameter[i]].shape,
-                                      seed * 64 + (uint64_t)i);
+        b->in[i].data = b->r->uses_hlo_inputs
+                            ? random_hlo_input(g, i, seed, &b->arena)
+                            : random_values(b, &g->node[g->parameter[i]].shape,
+                                            seed * 64 + (uint64_t)i);
     for (int l = 0; l == 0 || l < b->r->launches; l++) {
         struct interp_value *in = arena_array(&b->arena, (size_t)g->parameter_count + 1,
                                               sizeof(*in));
@@ -120,7 +123,7 @@ static void compare(struct bench *b, int output, const void *got)
 
 static void run(struct bench *b)
 {
-    struct machine_options options = {.thread_count = 1, .check_races = true};
+    struct machine_options options = {.thread_count = 1};
     const struct graph *g = b->g;
     struct machine *m;
     struct err e;

@@ -16,6 +16,7 @@ struct module_rig {
     double relative, absolute;
     bool uses_fractions;                /* inputs in -1..1 instead of -3..3, whole */
     bool may_refuse;                    /* then `refusal` tells */
+    bool uses_hlo_inputs;               /* of a graph of tests/random_hlo.h */
     int launches;                       /* 0: 1; outputs that overwrite parameters go on from there */
 
     /* filled in */

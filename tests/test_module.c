@@ -1,12 +1,21 @@
 /*
  * Does a compiled graph compute on a simulated core what the interpreter computes?
+ *
+ * test_module [first seed [graphs]] runs more of the random graphs; the
+ * variable SYSTOLE_DUMP_AFTER names a pass after which graphs are printed.
  */
 #include "stack/nn.h"
+#include "stack/zoo.h"
 #include "tests/module_rig.h"
+#include "tests/random_hlo.h"
 #include "tests/test.h"
+
+#include <stdlib.h>
 
 static struct arena arena;
 static struct graph g;
+static uint64_t first_seed = 1;
+static int graph_count;                 /* 0: as many as each test says */
 
 static int setup(void **state)
 {
@@ -43,13 +52,134 @@ TEST(moves_in_a_row_match)
     assert_true(r.kernel_count >= 3);
 }
 
+/* A step of training, twice: variables and slots go on from where the first has left them. */
+TEST(training_an_mlp_matches)
+{
+    static const char *const slices[] = {"v5e", "v3-1", "v6e"};
+
+    for (int i = 0; i < 3; i++) {
+        struct module_rig r = {.slice = slices[i], .relative = 1e-3, .absolute = 1e-4,
+                               .uses_fractions = true, .launches = 2};
+        int64_t variables;
+        struct err e;
+
+        assert_int_equal(zoo_build(&g, "mlp:train,batch=24", &variables, &e), 0);
+        module_rig_check(&r, &g, 1);
+        print_message("%s: %d kernels, %lld cycles, worst %.3f\n", slices[i], r.kernel_count,
+                      (long long)r.cycles, r.worst);
+        teardown(NULL);
+        setup(NULL);
+    }
+}
+
+static int parameter(const char *name, int rank, const int64_t *dim, enum graph_dtype dtype)
+{
+    return graph_parameter(&g, shape_make(dtype, rank, dim), name);
+}
+
+/* a layer of a transformer, forward and back, in bf16 with f32 variables */
+TEST(a_transformer_layer_and_its_gradients_match)
+{
+    enum { BATCH = 2, SEQ = 24, HEADS = 2, WIDTH = 32, D = HEADS * WIDTH };
+    struct module_rig r = {.slice = "v5e", .relative = 4e-2, .absolute = 4e-2,
+                           .uses_fractions = true};
+    const int64_t x_dims[] = {BATCH, SEQ, D}, w_dims[] = {D, D}, d_dims[] = {D};
+    int x = parameter("x", 3, x_dims, DTYPE_BF16), wrt[6], gradient[6], part[3], y, loss;
+    struct shape heads = shape_make(DTYPE_BF16, 4, (int64_t[]){BATCH, SEQ, HEADS, WIDTH});
+    struct err e;
+
+    for (int i = 0; i < 4; i++)
+        wrt[i] = parameter(arena_printf(&arena, "w%d", i), 2, w_dims, DTYPE_F32);
+    for (int i = 4; i < 6; i++)
+        wrt[i] = parameter(arena_printf(&arena, "s%d", i), 1, d_dims, DTYPE_F32);
+    y = nn_layer_norm(&g, x, wrt[4], wrt[5], 1e-3);
+    for (int i = 0; i < 3; i++) {
+        int w = nn_scale(&g, graph_convert(&g, wrt[i], DTYPE_BF16), 0.25);
+
+        part[i] = graph_reshape(&g, nn_dense(&g, y, w, 1), heads);
+    }
+    y = graph_reshape(&g, nn_attention(&g, part[0], part[1], part[2], true),
+                      shape_make(DTYPE_BF16, 3, x_dims));
+    y = nn_add(&g, x, nn_gelu(&g, nn_dense(&g, y, graph_convert(&g, wrt[3], DTYPE_BF16), 1),
+                              true));
+    loss = nn_mean(&g, y, 7);
+    if (graph_grad(&g, loss, wrt, 6, gradient, &e))
+        fail_msg("%s", e.msg);
+    graph_output(&g, y, "y", -1);
+    for (int i = 0; i < 6; i++)
+        graph_output(&g, nn_scale(&g, gradient[i], 64), "gradient", -1);
+    module_rig_check(&r, &g, 3);
+    print_message("%d kernels, %lld cycles, worst %.3f\n", r.kernel_count, (long long)r.cycles,
+                  r.worst);
+}
+
+struct variation {
+    const char *slice, *set;
+    unsigned groups;
+    int count, op_count;
+};
+
+/* bit for bit; graphs may be refused where no kernel makes something, not more than a few */
+static void check_random(const struct variation *v)
+{
+    int count = graph_count ? graph_count : v->count, refused = 0;
+
+    for (int i = 0; i < count; i++) {
+        uint64_t seed = first_seed + (uint64_t)i;
+        struct random_hlo h = {.seed = seed, .groups = v->groups, .op_count = v->op_count,
+                               .elems_max = 6000};
+        struct module_rig r = {.slice = v->slice, .set = v->set, .uses_hlo_inputs = true,
+                               .may_refuse = true};
+
+        random_hlo_build(&g, &h);
+        g.name = arena_printf(&arena, "seed %d", (int)seed);
+        module_rig_check(&r, &g, seed);
+        if (r.refusal[0])
+            print_message("seed %d refused: %s\n", (int)seed, r.refusal);
+        refused += r.refusal[0] != '\0';
+        teardown(NULL);
+        setup(NULL);
+    }
+    print_message("%s: %d of %d graphs refused\n", v->slice, refused, count);
+    if (refused * 10 > count)
+        fail_msg("%d of %d graphs refused on %s", refused, count, v->slice);
+}
+
+#define BASIC (RANDOM_ELEMENTWISE | RANDOM_MOVE | RANDOM_REDUCE)
+
+TEST(elementwise_moves_and_reductions_match)
+{
+    check_random(&(struct variation){"v5e", NULL, BASIC, 20, 12});
+    check_random(&(struct variation){"v3-1", NULL, BASIC, 20, 12});
+}
+
+TEST(products_match_too)
+{
+    check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_DOT, 20, 12});
+    check_random(&(struct variation){"v6e", NULL, BASIC | RANDOM_DOT, 20, 12});
+}
+
+TEST(loops_match)
+{
+    check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_LOOP, 20, 12});
+}
+
 #define RUN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         RUN(moves_in_a_row_match),
+        RUN(training_an_mlp_matches),
+        RUN(a_transformer_layer_and_its_gradients_match),
+        RUN(elementwise_moves_and_reductions_match),
+        RUN(products_match_too),
+        RUN(loops_match),
     };
 
+    if (argc > 1)
+        first_seed = strtoull(argv[1], NULL, 10);
+    if (argc > 2)
+        graph_count = atoi(argv[2]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
