@@ -89,6 +89,10 @@ int hardware_read_pallas(struct hardware_file *f, const struct csv *c, struct ar
                          struct err *e);
 int hardware_read_microbench(struct hardware_file *f, const struct csv *c, struct arena *a,
                              struct err *e);
+int hardware_read_training(struct hardware_file *f, const struct csv *c, struct arena *a,
+                           struct err *e);
+int hardware_read_sharded(struct hardware_file *f, const struct csv *c, struct arena *a,
+                          struct err *e);
 int hardware_read_profile(struct hardware_file *f, const struct csv *c, struct arena *a,
                           struct err *e);
 

@@ -4,6 +4,7 @@
 #include "cli/hardware.h"
 
 #include "base/units.h"
+#include "stack/zoo.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -334,6 +335,56 @@ int hardware_read_microbench(struct hardware_file *f, const struct csv *c, struc
                              struct err *e)
 {
     return read_rows(f, c, 1, TIME_DEVICE, read_microbench_row, a, e);
+}
+
+/* "local M=8192 K=8192 N=16384" */
+static void read_sharded_row(struct hardware_row *r, struct fields *f, struct arena *a)
+{
+    int64_t m, k, n;
+
+    if (!is(f, "op", "gemm_sharded") ||
+        sscanf(text(f, "shape"), "local M=%" SCNd64 " K=%" SCNd64 " N=%" SCNd64, &m, &k, &n) != 3)
+        leave_out(r, "a layer or a collective of several cores");
+    else if (m < 1 || k < 1 || n < 1 || m > SIZE_MAX_FIELD || k > SIZE_MAX_FIELD ||
+             n > SIZE_MAX_FIELD)
+        leave_out(r, "sizes out of range");
+    else
+        set_graph(r, hardware_gemm(m, k, n, a));
+}
+
+int hardware_read_sharded(struct hardware_file *f, const struct csv *c, struct arena *a,
+                          struct err *e)
+{
+    return read_rows(f, c, 1e3, TIME_KERNEL, read_sharded_row, a, e);
+}
+
+/* one core's share of a step: cores_per_chip 2 on v3 */
+static void read_training_row(struct hardware_row *r, struct fields *f, struct arena *a)
+{
+    int64_t chips = size(f, "chips"), batch = size(f, "global_batch"), variables;
+    struct graph *g = arena_alloc(a, sizeof(*g));
+    char spec[64];
+    struct err e;
+
+    r->measured_us = number(f, "derived_step_ms") * 1e3;
+    graph_init(g, a, "step");
+    snprintf(spec, sizeof(spec), "resnet50:train,batch=%" PRId64, batch / (2 * chips));
+    if (!is(f, "benchmark", "resnet") || strstr(text(f, "hardware"), "v3") == NULL)
+        leave_out(r, "a model or a generation that is not tried here");
+    else if (isnan(r->measured_us))
+        leave_out(r, "no time of a step");
+    else if (zoo_build(g, spec, &variables, &e))
+        leave_out(r, arena_strdup(a, e.msg));
+    else
+        set_graph(r, g);
+    if (r->work == WORK_GRAPH)
+        r->why_not = "one core's share, without the all-reduce and the input";
+}
+
+int hardware_read_training(struct hardware_file *f, const struct csv *c, struct arena *a,
+                           struct err *e)
+{
+    return read_rows(f, c, 1, TIME_DEVICE, read_training_row, a, e);
 }
 
 /* XProf's statistics of operations: text of the HLO operation, average time, rates */
