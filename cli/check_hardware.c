@@ -18,11 +18,12 @@
 struct arguments {
     const char *folder, *csv, *file, *row;
     struct cli_list set;
-    bool with_best, has_rows;
+    bool with_best, has_rows, has_kernels;
     int64_t limit;
 };
 
-enum { KEY_FILE = 256, KEY_ROW, KEY_ROWS, KEY_BEST, KEY_CSV, KEY_SET, KEY_LIMIT };
+enum { KEY_FILE = 256, KEY_ROW, KEY_ROWS, KEY_BEST, KEY_CSV, KEY_SET, KEY_LIMIT,
+       KEY_KERNELS };
 
 static const struct argp_option options[] = {
     {"file", KEY_FILE, "TEXT", 0, "only files with this in their name, e.g. v6e_ops", 1},
@@ -32,6 +33,7 @@ static const struct argp_option options[] = {
     {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change a parameter of every chip; may be repeated",
      2},
     {"rows", KEY_ROWS, 0, 0, "print every row, not only the sums", 3},
+    {"kernels", KEY_KERNELS, 0, 0, "print the kernels of every row, and where its cycles went", 3},
     {"csv", KEY_CSV, "FILE", 0, "write the rows as CSV", 3},
     {0}};
 
@@ -43,6 +45,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_FILE: args->file = arg; return 0;
     case KEY_ROW: args->row = arg; return 0;
     case KEY_ROWS: args->has_rows = true; return 0;
+    case KEY_KERNELS: args->has_kernels = true; return 0;
     case KEY_BEST: args->with_best = true; return 0;
     case KEY_CSV: args->csv = arg; return 0;
     case KEY_SET: cli_list_add(&args->set, arg, state); return 0;
@@ -175,6 +178,8 @@ static int simulate_file(struct hardware_file *f, const struct arguments *args,
     char **text = arena_array(a, (size_t)f->row_count + 1, sizeof(*text));
     struct slice slice;
     struct chip chip;
+    struct hardware_target xla = {&slice, &chip, CODEGEN_XLA, args->has_kernels};
+    struct hardware_target best = {&slice, &chip, CODEGEN_BEST, args->has_kernels};
 
     if (cli_load_slice(f->chip, &args->set, &slice, &chip, NULL, a, e))
         return -1;
@@ -186,9 +191,9 @@ static int simulate_file(struct hardware_file *f, const struct arguments *args,
         if (same) {
             take_result(&f->row[i], same, &chip);
         } else {
-            hardware_simulate(&f->row[i], &slice, &chip, CODEGEN_XLA, a);
+            hardware_simulate(&f->row[i], &xla, a);
             if (args->with_best && !f->row[i].error)
-                hardware_simulate(&f->row[i], &slice, &chip, CODEGEN_BEST, a);
+                hardware_simulate(&f->row[i], &best, a);
         }
         progress_fraction(p, f->name, (double)(i + 1) / f->row_count);
     }

@@ -48,6 +48,8 @@ int64_t compile_time_kernel(const struct kernel_job *job, const struct tiling *t
 /* tries the tilings of every kernel of the module that `t` does not know yet */
 void compile_tune(const struct module *m, const struct slice *slice, struct tuning *t);
 
+/* a table of kernels; `times` may be NULL */
+void compile_print_kernels(const struct module *m, const struct compile_times *times);
 void compile_print_summary(const struct module *m, const struct compile_request *o,
                            const struct chip *chip, const struct compile_times *times);
 void compile_print_listing(const struct module *m, const struct compile_times *times, FILE *to);

@@ -27,7 +27,7 @@ static void print_kernel(const struct module_kernel *k, int number, const int64_
            simulated, bound_of(&k->segment->cost), k->source);
 }
 
-static void print_kernels(const struct module *m, const struct compile_times *times)
+void compile_print_kernels(const struct module *m, const struct compile_times *times)
 {
     printf("   #  %-24s %-18s %17s %15s %13s %13s  %-13s %s\n", "kernel", "category", "FLOP",
            "bytes", "predicted", times ? "simulated" : "", "bound by", "source");
@@ -77,7 +77,7 @@ void compile_print_summary(const struct module *m, const struct compile_request 
            m->graph.name, chip->chip_name, o->codegen == CODEGEN_BEST ? "best" : "xla",
            m->kernel_count, m->linked[0].program.bundle_count, m->linked[0].overlay_count,
            text_thousands(m->flops, text, sizeof(text)));
-    print_kernels(m, times);
+    compile_print_kernels(m, times);
     print_memory(m, chip);
     if (times)
         printf("\n%s cycles = %.2f us on %s\n", text_thousands(times->total_cycles, text,

@@ -130,8 +130,14 @@ struct graph *hardware_rebuild(const char *hlo, const char *category, double flo
                                struct arena *a, const char **why_not);
 
 /* hardware_run.c: fills the row's results; row->error, which is `a`'s, says why it failed */
-void hardware_simulate(struct hardware_row *row, const struct slice *slice,
-                       const struct chip *chip, enum codegen codegen, struct arena *a);
+struct hardware_target {
+    const struct slice *slice;
+    const struct chip *chip;
+    enum codegen codegen;
+    bool prints_kernels;
+};
+void hardware_simulate(struct hardware_row *row, const struct hardware_target *t,
+                       struct arena *a);
 double hardware_baseline_us(const struct hardware_row *row, const struct chip *chip);
 
 /* hardware_print.c */

@@ -3,7 +3,7 @@
  */
 #include "cli/hardware.h"
 
-#include "sim/machine.h"
+#include "cli/compile.h"
 #include "stack/gemm.h"
 #include "stack/module.h"
 
@@ -44,46 +44,34 @@ static double around_us(const struct hardware_row *row, const struct chip *chip)
     return us;
 }
 
-/* cycles of the program on core 0 of one chip, in timing mode */
-static int run_program(const struct isa_program *program, const struct slice *slice,
-                       const struct chip *chip, int64_t *cycles, struct err *e)
+static int simulate_graph(struct hardware_row *row, const struct graph *g,
+                          const struct hardware_target *t, int64_t *cycles, struct err *e)
 {
-    struct machine_options options = {.mode = MODE_TIMING, .thread_count = 1};
-    struct machine *m = machine_create(slice, chip, &options, e);
-    int status;
-
-    if (!m)
-        return -1;
-    status = machine_load(m, 0, program, e) || machine_run(m, e) ? -1 : 0;
-    *cycles = machine_cycles(m);
-    machine_destroy(m);
-    return status;
-}
-
-static int simulate_graph(const struct graph *g, const struct slice *slice,
-                          const struct chip *chip, enum codegen codegen, int64_t *cycles,
-                          int *kernel_count, struct err *e)
-{
-    struct module_settings s = {.chip = chip, .codegen = codegen, .replica_count = 1,
+    struct module_settings s = {.chip = t->chip, .codegen = t->codegen, .replica_count = 1,
                                 .megacore = 1};
+    struct compile_times times;
     struct module module;
     struct arena a;
     int status;
 
     arena_init(&a);
-    status = module_compile(g, &s, &a, &module, e);
+    status = module_compile(g, &s, &a, &module, e) ||
+             compile_run(&module, t->slice, t->chip, false, &a, &times, e) ? -1 : 0;
     if (status == 0) {
-        *kernel_count = module.kernel_count;
-        status = run_program(&module.linked[0].program, slice, chip, cycles, e);
+        row->kernel_count = module.kernel_count;
+        *cycles = times.total_cycles;
+        if (t->prints_kernels) {
+            printf("%s, %.2f us measured\n", row->workload, row->measured_us);
+            compile_print_kernels(&module, &times);
+        }
     }
     arena_fini(&a);
     return status;
 }
 
 /* cycles of one step of a chain, times CHAIN_LONG - CHAIN_SHORT */
-static int simulate_chain(const struct hardware_row *row, const struct slice *slice,
-                          const struct chip *chip, enum codegen codegen, int64_t *cycles,
-                          int *kernel_count, struct err *e)
+static int simulate_chain(struct hardware_row *row, const struct hardware_target *t,
+                          int64_t *cycles, struct err *e)
 {
     static const int trips[2] = {CHAIN_SHORT, CHAIN_LONG};
     int64_t both[2] = {0, 0};
@@ -92,29 +80,29 @@ static int simulate_chain(const struct hardware_row *row, const struct slice *sl
 
     arena_init(&a);
     for (int i = 0; i < 2 && status == 0; i++)
-        status = simulate_graph(hardware_chain(row->map, row->elements, trips[i], &a), slice, chip,
-                                codegen, &both[i], kernel_count, e);
+        status = simulate_graph(row, hardware_chain(row->map, row->elements, trips[i], &a), t,
+                                &both[i], e);
     *cycles = both[1] - both[0];
     arena_fini(&a);
     return status;
 }
 
-void hardware_simulate(struct hardware_row *row, const struct slice *slice,
-                       const struct chip *chip, enum codegen codegen, struct arena *a)
+void hardware_simulate(struct hardware_row *row, const struct hardware_target *t,
+                       struct arena *a)
 {
     double steps = 1;
     int64_t cycles = 0;
     struct err e;
     int status;
 
-    row->baseline_us = hardware_baseline_us(row, chip);
+    row->baseline_us = hardware_baseline_us(row, t->chip);
     if (row->work == WORK_NONE)
         return;
     if (row->work == WORK_CHAIN) {
         steps = CHAIN_LONG - CHAIN_SHORT;
-        status = simulate_chain(row, slice, chip, codegen, &cycles, &row->kernel_count, &e);
+        status = simulate_chain(row, t, &cycles, &e);
     } else if (row->work == WORK_GRAPH) {
-        status = simulate_graph(row->graph, slice, chip, codegen, &cycles, &row->kernel_count, &e);
+        status = simulate_graph(row, row->graph, t, &cycles, &e);
     } else {
         row->why_not = "no kernel for it yet";
         return;
@@ -123,6 +111,6 @@ void hardware_simulate(struct hardware_row *row, const struct slice *slice,
         row->error = arena_strdup(a, e.msg);
         return;
     }
-    row->simulated_us[codegen] = (double)cycles / steps / (double)chip->chip_clock_mhz +
-                                 around_us(row, chip);
+    row->simulated_us[t->codegen] = (double)cycles / steps / (double)t->chip->chip_clock_mhz +
+                                    around_us(row, t->chip);
 }

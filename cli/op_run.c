@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/compile.h"
 #include "cli/engine_options.h"
 #include "cli/hardware.h"
 #include "cli/progress.h"
@@ -62,25 +63,6 @@ struct session {
     struct machine *machine;
     double bytes, compile_s;
 };
-
-static void print_kernels(const struct session *s)
-{
-    const struct module *m = &s->module;
-    char number[28];
-
-    printf("%-28s %-20s %15s %12s  %s\n", "kernel", "category", "FLOPs", "predicted", "tiling");
-    for (int i = 0; i < m->kernel_count; i++) {
-        const struct module_kernel *k = &m->kernel[i];
-
-        printf("%-28.28s %-20.20s %15s", k->name, k->category,
-               text_thousands(k->flops, number, sizeof(number)));
-        printf(" %12s ", text_thousands(k->segment->cost.total_cycles, number, sizeof(number)));
-        for (int t = 0; t < k->segment->tiling.count; t++)
-            printf("%c%lld", t ? 'x' : ' ', (long long)k->segment->tiling.size[t]);
-        putchar('\n');
-    }
-    printf("predicted: cycles by the compiler's cost model\n\n");
-}
 
 /* time, rates, and their shares of the peaks and of the roof over this intensity */
 static void print_rates(const struct session *s)
@@ -164,7 +146,7 @@ static int run(struct session *s, struct err *e)
            s->chip.chip_name, s->o->codegen == CODEGEN_BEST ? "best" : "xla",
            s->module.kernel_count, s->module.kernel_count == 1 ? "" : "s",
            s->module.linked[0].program.bundle_count);
-    print_kernels(s);
+    compile_print_kernels(&s->module, NULL);
     if (status == 0 && s->o->engine.mode != MODE_FUNCTIONAL)
         print_rates(s);
     report_print_step(&step, stdout);
