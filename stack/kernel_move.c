@@ -45,6 +45,22 @@ const struct move_way move_general = {"general", takes_general, cost_general, em
 #define SPILL_TILES 16
 #define STEP_SREGS 16                   /* that a frame leaves to its step */
 
+bool move_take_share(struct frame *f, struct array *const *view)
+{
+    int cores = f->job->core_count;
+
+    for (int d = 0; d < f->dims && cores > 1; d++) {
+        if (f->count[d] % cores)
+            continue;
+        f->count[d] /= cores;
+        for (int w = 0; w < f->window_count; w++)
+            view[w]->address += f->job->core * f->count[d] * f->window[w].step[d]
+                                * ARRAY_TILE_BYTES;
+        return true;
+    }
+    return f->job->core == 0;
+}
+
 /* regions of the result; the caller frees them */
 static struct move_box *plan_stream(const struct kernel_job *job, int *count)
 {
@@ -78,7 +94,13 @@ static int64_t cost_stream(const struct kernel_job *job)
 static int emit_region(struct move_box *b, struct vcode *code, struct arena *a, struct err *e)
 {
     struct move_step s = {.box = b};
+    struct array *view[FRAME_WINDOW_MAX];
 
+    for (int i = 0; i < b->map.source_count; i++)
+        view[b->from[i].window] = &b->from[i].view;
+    view[b->to.window] = &b->to.view;
+    if (!move_take_share(&b->frame, view))
+        return 0;
     vcode_begin_block(code);
     if (frame_begin(&b->frame, code, a, e))
         return -1;
@@ -102,7 +124,7 @@ static int emit_stream(const struct kernel_job *job, struct arena *a, struct seg
     code.note = job->name;
     for (int i = 0; i < count && !status; i++) {
         status = emit_region(&b[i], &code, a, e);
-        if (!status && frame_spill_row(&b[i].frame) > spill_row)
+        if (!status && b[i].frame.state && frame_spill_row(&b[i].frame) > spill_row)
             spill_row = frame_spill_row(&b[i].frame);
     }
     if (!status)

@@ -8,7 +8,7 @@
 #ifndef STACK_KERNEL_MOVE_H
 #define STACK_KERNEL_MOVE_H
 #include "base/units.h"
-#include "stack/kernel.h"
+#include "stack/frame.h"
 
 struct move_way {
     const char *name;
@@ -23,6 +23,12 @@ int move_ways_list(const struct move_way *const *ways, int way_count,
                    const struct kernel_job *job, struct tiling *list, int max);
 int move_way_cost(const struct move_way *way, const struct kernel_job *job,
                   struct kernel_cost *out);
+
+/*
+ * This core's share of a frame whose windows are of `views`: a part of a grid
+ * dimension where one divides, else all of it or nothing. False: nothing.
+ */
+bool move_take_share(struct frame *f, struct array *const *view);
 
 extern const struct move_way move_general, move_stream;
 extern const struct kernel_kind kernel_move;

@@ -423,13 +423,16 @@ int64_t move_box_steps(const struct move_box *b)
     return steps;
 }
 
+/* one type, or f32 and bf16 with images of f32 */
 static int check_types(struct move_box *b)
 {
     enum graph_dtype to = b->job->result[0]->shape.dtype;
 
-    for (int i = 0; i < b->map.source_count; i++)
-        if (side_array(b, i)->shape.dtype != to)
+    for (int i = 0; i < b->map.source_count; i++) {
+        b->has_floats |= side_array(b, i)->shape.dtype != to;
+        if ((side_array(b, i)->shape.dtype != to) != b->map.source[i].is_converted)
             return -1;
+    }
     return b->map.source_count ? 0 : -1;
 }
 
@@ -496,6 +499,7 @@ static int plan_region(struct move_box *b, struct move_box *list, int *count)
         b = &list[*count];
         memset(b, 0, sizeof(*b));
         b->job = list[0].job;
+        b->has_floats = list[0].has_floats;
         b->map = rest;
         return plan_region(b, list, count);
     }
@@ -507,7 +511,7 @@ int move_box_plan(const struct kernel_job *job, struct move_box *list)
 
     memset(list, 0, sizeof(*list));
     list->job = job;
-    if (job->core_count > 1 || move_map_make(job->body, &list->map) || check_types(list) ||
+    if (move_map_make(job->body, &list->map) || check_types(list) ||
         plan_region(list, list, &count))
         return -1;
     return count;

@@ -18,7 +18,9 @@ static void unpack_tile(struct move_loops *l, struct move_place from, struct mov
     for (int i = 0; i < parts && !s->is_counted; i++) {
         int part = v;
 
-        if (parts == 2) {
+        if (parts == 2 && s->box->has_floats) {
+            part = move_v1(&s->m, i ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, operand_reg(v));
+        } else if (parts == 2) {
             part = move_v1_choice(&s->m, OP_VUNPACK_C_B16, v, i);
         } else if (parts == 4) {
             part = vcode_vreg(s->m.code);
@@ -44,7 +46,9 @@ static void pack_tile(struct move_loops *l, struct move_place from, struct move_
         s->store++;
         return;
     }
-    for (int i = 0; i < parts / 2; i++)
+    if (s->box->has_floats)
+        part[0] = move_v2(&s->m, OP_VPACK_C_BF16, part[1], operand_reg(part[0]));
+    for (int i = 0; i < parts / 2 && !s->box->has_floats; i++)
         part[i] = move_v2_choice(&s->m, OP_VPACK_B16, part[2 * i + 1], operand_reg(part[2 * i]),
                                  1, (int32_t[]){0});
     if (parts == 4)
@@ -94,7 +98,8 @@ static void fill_tile(struct move_loops *l, struct move_place from, struct move_
 void move_fill_image(struct move_step *s)
 {
     const struct move_side *to = &s->box->to;
-    uint32_t bits = gather_constant_bits(to->view.shape.dtype, s->box->map.fill);
+    enum graph_dtype dtype = s->box->has_floats ? DTYPE_F32 : to->view.shape.dtype;
+    uint32_t bits = gather_constant_bits(dtype, s->box->map.fill);
     struct move_loops l = {.step = s, .body = fill_tile, .user = &bits, .units = 1};
 
     move_add_loop(&l, to->view.tile_rows / MOVE_SUBLANES, 0, MOVE_SUBLANES);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "stack/graph_shape.h"
+
 /* digits of one source on the way down: "from" is the node that the walk has come to */
 struct walk {
     const struct graph *g;
@@ -223,6 +225,17 @@ static int walk_reshape(struct walk *w, const struct graph_node *n, struct move_
     return walk_node(w, n->operand[0], s);
 }
 
+/* between f32 and bf16, once: a value rounded in between could not be told from one that is not */
+static int walk_convert(struct walk *w, const struct graph_node *n, struct move_source s)
+{
+    enum graph_dtype from = w->g->node[n->operand[0]].shape.dtype;
+
+    if (s.is_converted || !graph_dtype_is_float(from) || !graph_dtype_is_float(n->shape.dtype))
+        return -1;
+    s.is_converted = true;
+    return walk_node(w, n->operand[0], s);
+}
+
 static int walk_node(struct walk *w, int node, struct move_source s)
 {
     const struct graph_node *n = &w->g->node[node];
@@ -230,6 +243,7 @@ static int walk_node(struct walk *w, int node, struct move_source s)
     switch (n->op) {
     case HLO_PARAMETER:   return add_source(w, n->parameter_index, s);
     case HLO_COPY:        return walk_node(w, n->operand[0], s);
+    case HLO_CONVERT:     return walk_convert(w, n, s);
     case HLO_TRANSPOSE:   return walk_transpose(w, n, s);
     case HLO_SLICE:       return walk_slice(w, n, s);
     case HLO_REVERSE:     return walk_reverse(w, n, s);

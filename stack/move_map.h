@@ -24,6 +24,7 @@ struct move_digit {
 
 struct move_source {
     int parameter;
+    bool is_converted;                  /* between f32 and bf16 on the way */
     int digit_count;
     struct move_digit digit[MOVE_DIGITS_MAX];
     int64_t from_first[GRAPH_RANK_MAX], to_first[GRAPH_RANK_MAX];      /* all digits 0 */

@@ -98,7 +98,7 @@ static int outer_init(struct outer *o, const struct kernel_job *job)
 
     *o = (struct outer){.job = job, .node = n, .to = job->result[0], .along = -1};
     x = &job->body->node[n->operand[0]];
-    if (n->op != HLO_REDUCE_WINDOW || x->op != HLO_PARAMETER || job->core_count > 1)
+    if (n->op != HLO_REDUCE_WINDOW || x->op != HLO_PARAMETER)
         return -1;
     o->from = job->operand[x->parameter_index];
     if (o->from->is_linear || memcmp(o->from->order, o->to->order, sizeof(o->to->order)) ||
@@ -452,6 +452,8 @@ static int emit_region(struct region *g, struct vcode *code, struct arena *a, st
     struct taps t = {.region = g};
 
     choose_region(g);
+    if (!move_take_share(&g->box.frame, (struct array *[]){&g->from, &g->to}))
+        return 0;
     vcode_begin_block(code);
     if (frame_begin(&g->box.frame, code, a, e))
         return -1;
@@ -478,7 +480,7 @@ static int emit_outer(const struct kernel_job *job, struct arena *a, struct segm
     for (int i = 0; i < o.runs[o.along].count && !status; i++) {
         *g = (struct region){.outer = &o, .run = &o.runs[o.along].run[i]};
         status = emit_region(g, &code, a, e);
-        if (!status && frame_spill_row(&g->box.frame) > spill_row)
+        if (!status && g->box.frame.state && frame_spill_row(&g->box.frame) > spill_row)
             spill_row = frame_spill_row(&g->box.frame);
     }
     if (!status)

@@ -7,6 +7,8 @@
 
 static int below(struct rng *r, int end) { return (int)rng_below(r, (uint32_t)end); }
 
+static bool is_float(enum graph_dtype d) { return d == DTYPE_F32 || d == DTYPE_BF16; }
+
 static int64_t a_size(struct rng *r, int64_t room)
 {
     static const int sizes[] = {1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 31, 32, 40, 64, 127, 128, 129,
@@ -149,6 +151,8 @@ void random_move_make(struct random_move *m, uint64_t seed, int64_t elements, in
         x = step(g, x, &r);
     if (g->node[x].op == HLO_PARAMETER)
         x = graph_unary(g, HLO_COPY, x);
+    if (is_float(g->node[x].shape.dtype) && !below(&r, 4))
+        x = graph_convert(g, x, g->node[x].shape.dtype == DTYPE_F32 ? DTYPE_BF16 : DTYPE_F32);
     graph_output(g, x, "y", -1);
     for (int i = 0; i < g->parameter_count; i++)
         shuffle(&r, m->order[i], g->node[g->parameter[i]].shape.rank);

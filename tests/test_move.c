@@ -31,12 +31,35 @@ static int64_t most_tiles(const struct random_move *m)
 }
 
 /* way: index into move_ways, or -1 for the cheapest */
+/* the kernel's code for either core of a chip, one behind the other on one core */
+static void split_over_cores(struct kernel_rig *r, struct segment *segment)
+{
+    struct link_item item[2];
+    struct err e = {0};
+
+    for (int core = 0; core < 2; core++) {
+        struct kernel_job job = r->job;
+
+        job.core = core;
+        job.core_count = 2;
+        if (kernel_compile(&job, &r->arena, &segment[core], &e))
+            fail_msg("%s", e.msg);
+        item[core] = (struct link_item){.kind = LINK_SEGMENT, .segment = &segment[core],
+                                        .note = "core"};
+    }
+    if (link_program(item, 2, &r->machine_chip, "both", &r->arena, &r->linked, &e))
+        fail_msg("%s", e.msg);
+}
+
+static bool on_two_cores;
+
 static void random_moves(const struct kernel_rig *like, uint64_t seed, int count,
                          int64_t elements, int way)
 {
     for (int i = 0; i < count; i++) {
         struct tiling t = {.count = 1, .size = {way}};
         struct kernel_rig r = *like;
+        struct segment segment[2];
         struct random_move m;
         char name[40];
 
@@ -48,6 +71,8 @@ static void random_moves(const struct kernel_rig *like, uint64_t seed, int count
         set_orders(&r, &m);
         if (most_tiles(&m) < 400) {
             kernel_rig_open(&r, &m.body);
+            if (on_two_cores)
+                split_over_cores(&r, segment);
             kernel_rig_check(&r, 1);
             kernel_rig_close(&r);
         }
@@ -74,11 +99,19 @@ TEST(random_moves_the_general_way)
     random_moves(&(struct kernel_rig){.chip = "v2", .vmem_rows = 300}, 3000, 10, 700, 0);
 }
 
+TEST(random_moves_shared_by_two_cores)
+{
+    on_two_cores = true;
+    random_moves(&(struct kernel_rig){.chip = "v4"}, 7000, 30, 20000, -1);
+    on_two_cores = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_moves_the_general_way),
         cmocka_unit_test(random_moves_the_cheapest_way),
+        cmocka_unit_test(random_moves_shared_by_two_cores),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
