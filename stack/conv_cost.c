@@ -260,6 +260,13 @@ int conv_tilings(const struct kernel_job *job, struct tiling *list, int max)
     batch = shares(is_rows ? div_up(shape.batch, 8) : lhs->tiles_across, false, 8);
     columns = shares(div_up(shape.out_features, LANES), false, 6);
     features = shares(is_rows ? lhs->tiles_across : lhs->tiles_down, true, 5);
+    if (shape.feature_groups * shape.batch_groups > 1) {        /* the plan knows better */
+        columns.count = 1;
+        if (is_rows)
+            features.count = 1;
+        else
+            batch.count = 1;
+    }
     for (int i = 0; i < batch.count; i++)
         for (int k = 0; k < columns.count; k++)
             for (int f = 0; f < features.count; f++) {

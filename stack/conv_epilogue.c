@@ -13,7 +13,7 @@
 #define TILE_ROWS 8
 #define REGION_SUMS 1
 #define REGION_WINDOW 2                 /* and up, by window */
-#define LEVELS_MAX (WALK_LEVELS + 2)    /* rows of units, columns */
+#define LEVELS_MAX (WALK_LEVELS + 3)    /* rows of units, columns, groups of them */
 #define SPILL_TILES 16
 
 /* scalar registers: counters of the loops, sums, a pointer and a base per window */
@@ -53,13 +53,44 @@ static int load(struct epilogue *x, int base, int64_t row, int stride, int regio
     return operand[0].value;
 }
 
+/* groups of columns in a tile */
+static int64_t groups_in_tile(const struct conv_plan *p)
+{
+    int64_t in_tile = ARRAY_LANES / p->group_columns;
+
+    if (p->shape.batch_groups == 1 || p->group_columns >= ARRAY_LANES)
+        return 1;
+    return ARRAY_LANES % p->group_columns ? p->shape.batch_groups : in_tile;
+}
+
+/* 8 rows of sums; of groups of the batch each has its columns from rows of its own */
+static int load_sums(struct epilogue *x, int64_t row)
+{
+    const struct conv_plan *p = x->g->p;
+    int sum = load(x, S_SUMS, row, 1, REGION_SUMS);
+
+    for (int64_t group = 1; group < groups_in_tile(p); group++) {
+        int64_t first = group * p->group_columns, end = first + p->group_columns;
+        int v = load(x, S_SUMS, row + group * p->group_inputs, 1, REGION_SUMS);
+        const struct isa_operand mask[] = {
+            REG(vcode_mask(&x->code)),
+            IMM(((end > ARRAY_LANES ? ARRAY_LANES : end) - 1) << 13 | 7 << 10 | first << 3)};
+        const struct isa_operand choice[] = {REG(vcode_vreg(&x->code)), mask[0], REG(v), REG(sum)};
+
+        vcode_emit(&x->code, OP_VCMASK, 2, mask);
+        vcode_emit(&x->code, OP_VSEL, 4, choice);
+        sum = choice[0].value;
+    }
+    return sum;
+}
+
 static void conv_leaf(struct epilogue *x, int node, struct fused_value *out)
 {
     const struct conv_plan *p = x->g->p;
 
     for (int i = 0; i < p->subs; i++)
         out->part[i] = x->is_dead ? fused_constant(DTYPE_F32, 0)
-                                  : REG(load(x, S_SUMS, i * TILE_ROWS, 1, REGION_SUMS));
+                                  : REG(load_sums(x, i * TILE_ROWS));
     if (x->g->body->graph->node[node].shape.dtype == DTYPE_BF16 && !x->is_dead &&
         p->subs == 2) {
         int tile = fused_pack(&x->code, x->g->chip, DTYPE_BF16, out);
@@ -227,11 +258,40 @@ static void add_level(struct epilogue *x, const struct level *level)
         x->level[x->levels++] = *level;
 }
 
+/* tiles of columns; of groups of the batch they also begin at other rows */
+static void add_columns(struct epilogue *x, int64_t sums)
+{
+    const struct conv_plan *p = x->g->p;
+    struct level inner = {.count = p->window[WINDOW_OUT].box[BOX_LANES], .sums = sums}, outer;
+
+    for (int k = 0; k < x->stream_count; k++) {
+        int window = x->stream[k].window;
+
+        inner.window[window] = is_full(x, window) ? TILE_ROWS
+            : x->g->body->extra[window - WINDOW_EXTRA].kind == EXTRA_FEATURES ? 1 : 0;
+    }
+    outer = (struct level){.count = 1};
+    if (p->shape.batch_groups > 1 && p->group_columns > ARRAY_LANES) {
+        int64_t tiles = p->group_columns / ARRAY_LANES;
+
+        outer = inner;
+        outer.count = inner.count / tiles;
+        outer.sums = tiles * sums + p->group_inputs;
+        for (int k = 0; k < x->stream_count; k++)
+            outer.window[x->stream[k].window] *= tiles;
+        inner.count = tiles;
+    } else if (p->shape.batch_groups > 1) {
+        inner.sums += ARRAY_LANES / p->group_columns * p->group_inputs;
+    }
+    add_level(x, &inner);
+    add_level(x, &outer);
+}
+
 static void make_levels(struct epilogue *x)
 {
     const struct conv_plan *p = x->g->p;
     int64_t sums = p->subs * TILE_ROWS;
-    struct level split = {.count = p->unit_rows}, columns;
+    struct level split = {.count = p->unit_rows};
 
     x->levels = 0;
     for (int i = 0; i < WALK_LEVELS; i++) {
@@ -242,20 +302,14 @@ static void make_levels(struct epilogue *x)
         if (i == p->split_level)
             for (int k = 0; k < WINDOW_COUNT; k++)
                 split.window[k] = l.window[k] * l.count;
+        if (i == 0 && p->shape.batch_groups > 1)
+            l.count = p->out_groups;
         add_level(x, &l);
-        sums *= l.count;
+        sums *= p->walk[i].count;
     }
     split.sums = sums;
     add_level(x, &split);
-    columns = (struct level){.count = p->window[WINDOW_OUT].box[BOX_LANES],
-                             .sums = sums * p->unit_rows * p->phase_count};
-    for (int k = 0; k < x->stream_count; k++) {
-        int window = x->stream[k].window;
-
-        columns.window[window] = is_full(x, window) ? TILE_ROWS
-            : x->g->body->extra[window - WINDOW_EXTRA].kind == EXTRA_FEATURES ? 1 : 0;
-    }
-    add_level(x, &columns);
+    add_columns(x, sums * p->unit_rows * p->phase_count);
     if (x->levels == 0)
         x->level[x->levels++] = (struct level){.count = 1};
 }

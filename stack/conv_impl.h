@@ -124,11 +124,19 @@ struct conv_plan {
     int64_t count[GRID_DIMS];           /* steps */
     int order[GRID_DIMS];               /* outermost first */
 
+    /*
+     * Groups: features (rows) or elements of the batch (transposed) of a group, columns of one.
+     * Diagonal: groups lie inside of tiles, so that a tile of columns meets one of features.
+     */
+    bool is_grouped, is_diagonal;
+    int64_t group_inputs, group_columns;
+    int64_t features_here;              /* of a step */
+
     bool is_rhs_swapped;                /* kernel: input features along lanes */
     bool is_lhs_bf16;
     int group_rows, subs;               /* rows of a group: 8 or 16; tiles of sums */
     int parts;                          /* tiles of rows of a group */
-    int64_t groups;                     /* of the block's batch */
+    int64_t groups, out_groups;         /* of the block's batch; of the result's */
 
     /* transposed: 128 of k are `members` taps along dimension `along`, `spread` apart */
     int along;

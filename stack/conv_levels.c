@@ -131,10 +131,10 @@ static int64_t within(int64_t x)
 
 static struct masks masks_of(const struct conv_plan *p)
 {
-    int64_t features = p->shape.features, block = p->slots * ARRAY_LANES;
+    int64_t features = p->features_here, block = p->slots * ARRAY_LANES;
     struct masks m = {{ARRAY_LANES, ARRAY_LANES}, {ARRAY_LANES, ARRAY_LANES}};
 
-    if (p->shape.mode == CONV_TRANSPOSED || p->count[GRID_C] > 1)
+    if (p->shape.mode == CONV_TRANSPOSED)
         return m;
     if (p->contracted == 1) {
         m.usual[0] = m.edge[0] = within(features);

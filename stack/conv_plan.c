@@ -192,7 +192,33 @@ static int64_t span(const struct conv_plan *p, int dim)
     return (p->q[dim] - 1) * d->step + last + 1;
 }
 
-static void set_block(struct conv_plan *p, const struct tiling *t)
+static void set_groups(struct conv_plan *p, const struct array *lhs)
+{
+    const struct conv_shape *s = &p->shape;
+    int64_t groups = s->feature_groups * s->batch_groups, tiles = lhs->tiles_across;
+    int64_t inputs = s->mode == CONV_ROWS ? s->features : s->batch;
+
+    p->is_grouped = groups > 1;
+    p->group_inputs = inputs / groups;
+    p->group_columns = s->out_features / groups;
+    p->is_diagonal = p->is_grouped && p->group_inputs == p->group_columns &&
+                     LANES % p->group_inputs == 0 &&
+                     (tiles == 1 || (inputs % LANES == 0 && tiles % p->slots == 0));
+}
+
+/* groups leave no choice: a tile of columns with its tile of features, or all with all */
+static void set_grouped_block(struct conv_plan *p, const struct array *lhs)
+{
+    int64_t wide = least(p->slots, lhs->tiles_across);
+    bool is_rows = p->shape.mode == CONV_ROWS;
+
+    if (is_rows)
+        p->contracted = p->is_diagonal ? wide : lhs->tiles_across;
+    else
+        p->batch_tiles = p->is_diagonal ? wide : lhs->tiles_across;
+}
+
+static void set_block(struct conv_plan *p, const struct tiling *t, const struct array *lhs)
 {
     const struct conv_shape *s = &p->shape;
 
@@ -204,6 +230,9 @@ static void set_block(struct conv_plan *p, const struct tiling *t)
     }
     p->column_groups = t->size[4];
     p->contracted = t->size[5];
+    set_groups(p, lhs);
+    if (p->is_grouped)
+        set_grouped_block(p, lhs);
     fill_k(p);
     p->spread = t->size[6];
     if (p->along >= 0)
@@ -224,19 +253,21 @@ static void share_units(struct conv_plan *p)
     int64_t tiles = div_up(p->shape.out_features, LANES);
     int columns = (int)div_up(tiles, p->halves);
 
-    p->unit_columns = columns < p->units ? columns : p->units;
+    p->unit_columns = p->is_diagonal ? 1 : columns < p->units ? columns : p->units;
     p->unit_rows = p->units / p->unit_columns;
     while (conv_vector_registers(p) > p->chip->core_vregs && p->unit_rows > 1)
         p->unit_rows--;
     while (conv_vector_registers(p) > p->chip->core_vregs && p->unit_columns > 1)
         p->unit_columns--;
+    if (p->is_grouped)
+        p->column_groups = p->is_diagonal ? 1 : div_up(tiles, p->unit_columns * p->halves);
 }
 
 /* a level of the walk whose count the rows of units divide, the outermost first */
 static void split_rows(struct conv_plan *p)
 {
     for (; p->unit_rows > 1; p->unit_rows--)
-        for (int i = WALK_LEVELS - 1; i >= 0; i--)
+        for (int i = WALK_LEVELS - 1; i >= (p->shape.batch_groups > 1); i--)
             if (p->walk[i].count % p->unit_rows == 0) {
                 p->split_level = i;
                 p->walk[i].count /= p->unit_rows;
@@ -282,6 +313,8 @@ static void lhs_window(struct conv_plan *p, const struct array *a)
     w->move[batch][GRID_B] = w->box[batch];
     w->box[features] = p->contracted;
     w->move[features][GRID_C] = p->contracted;
+    if (p->is_diagonal)
+        w->move[BOX_LANES][GRID_F] = w->box[BOX_LANES];
 }
 
 /* taps of a dimension, up to the last partner of one */
@@ -328,7 +361,7 @@ static void result_window(struct conv_plan *p, struct conv_window *w, const stru
         w->box[i] = p->q[i] * p->shape.dim[i].phases;
         w->move[i][GRID_O0 + i] = w->box[i];
     }
-    w->box[BOX_ROWS] = p->groups * p->group_rows / rows_of(a);
+    w->box[BOX_ROWS] = p->out_groups * p->group_rows / rows_of(a);
     w->move[BOX_ROWS][GRID_B] = w->box[BOX_ROWS];
     w->box[BOX_LANES] = least(column_tiles(p), w->size[BOX_LANES]);
     w->move[BOX_LANES][GRID_F] = column_tiles(p);
@@ -397,6 +430,8 @@ static void make_grid(struct conv_plan *p)
                                : div_up(lane_tiles(lhs), p->batch_tiles);
     p->count[GRID_C] =
         div_up(is_rows ? lhs->tiles_across : lhs->tiles_down, p->contracted);
+    if (p->is_diagonal)
+        p->count[is_rows ? GRID_C : GRID_B] = 1;
     for (int i = 0; i < CONV_SPATIAL; i++) {
         p->count[GRID_O0 + i] = div_up(div_up(s->dim[i].out, s->dim[i].phases), p->q[i]);
         p->count[GRID_T0 + i] = div_up(s->dim[i].taps, p->taps[i]);
@@ -540,16 +575,26 @@ static void place(struct conv_plan *p)
 
 static int check_fit(const struct conv_plan *p, struct err *e)
 {
-    int64_t features = p->contracted * (p->shape.mode == CONV_ROWS ? LANES
-                                        : p->is_lhs_bf16          ? 16
-                                                                  : 8);
-
-    if (p->count[GRID_C] > 1 && p->shape.features % features)
+    if (p->count[GRID_C] > 1 && p->shape.features % p->features_here)
         return err_set(e, "%lld input features do not divide into blocks of %lld",
-                       (long long)p->shape.features, (long long)features);
+                       (long long)p->shape.features, (long long)p->features_here);
     if (p->vmem_rows > p->job->vmem_rows)
         return err_set(e, "the tiling takes %lld KiB of vector memory, the kernel has %lld",
                        (long long)(p->vmem_rows / 2), (long long)(p->job->vmem_rows / 2));
+    return 0;
+}
+
+static int check_kind(const struct conv_plan *p, struct err *e)
+{
+    const struct conv_shape *s = &p->shape;
+    int64_t columns = s->out_features / s->batch_groups;
+
+    if (s->node->precision != PRECISION_DEFAULT)
+        return err_set(e, "%s: products of f32 in one pass of bf16 only, not precision %s",
+                       s->node->name, s->node->precision == PRECISION_HIGH ? "high" : "highest");
+    if (s->batch_groups > 1 && s->out_features > LANES && LANES % columns && columns % LANES)
+        return err_set(e, "%s: batch groups of %lld columns (divisors or multiples of %d)",
+                       s->node->name, (long long)columns, LANES);
     return 0;
 }
 
@@ -567,7 +612,7 @@ static int begin_plan(struct conv_plan *p, const struct kernel_job *job, struct 
         return -1;
     p->out_count = b->out_count;
     p->extra_count = b->extra_count;
-    return check_layouts(p, b, e);
+    return check_kind(p, e) || check_layouts(p, b, e) ? -1 : 0;
 }
 
 int conv_check_job(const struct kernel_job *job, struct err *e)
@@ -588,13 +633,22 @@ int conv_plan_make(struct conv_plan *p, const struct kernel_job *job, const stru
     if (begin_plan(p, job, &b, e))
         return -1;
     set_group(p, &b);
-    set_block(p, t);
+    set_block(p, t, job->operand[b.lhs]);
     share_units(p);
     p->window[WINDOW_LHS].array = job->operand[b.lhs];
     make_grid(p);
     p->groups = p->shape.mode == CONV_ROWS ? p->batch_tiles
                 : p->count[GRID_B] > 1     ? p->batch_tiles * LANES / p->group_rows
                                            : div_up(p->shape.batch, p->group_rows);
+    if (p->is_diagonal && p->shape.mode == CONV_TRANSPOSED)
+        p->groups = least(p->groups, p->batch_tiles * LANES / p->group_rows);
+    p->out_groups = p->shape.batch_groups > 1 ? div_up(p->group_inputs, p->group_rows) : p->groups;
+    p->features_here = p->shape.features;
+    if (p->count[GRID_C] > 1 || (p->is_diagonal && p->count[GRID_F] > 1 &&
+                                 p->shape.mode == CONV_ROWS))
+        p->features_here = p->contracted * (p->shape.mode == CONV_ROWS ? LANES
+                                            : p->is_lhs_bf16          ? 16
+                                                                      : 8);
     make_windows(p, &b);
     walk_rows(p);
     count_passes(p);

@@ -209,6 +209,75 @@ static void swapped_body(struct body *b, const struct weights *x)
     }
 }
 
+/* ----- weights of groups: a block of the diagonal for each */
+
+/* one row of the kernel in sublane `sublane`, as f32 */
+static int load_row(struct body *b, const struct weights *x, int64_t tile, int64_t row, int sublane)
+{
+    int64_t height = x->w->array->tile_rows, within_tile = row % height;
+    int64_t at = (tile + row / height * x->w->pitch[BOX_ROWS]) * TILE_ROWS +
+                 within_tile / (height / 8) - sublane;
+    int v = vector(b), f32;
+
+    PUT(b->g, OP_VLD, REG(v), REG(b->from), IMM(at), IMM(1), IMM(1 << sublane));
+    if (height == 8)
+        return v;
+    f32 = vector(b);
+    PUT(b->g, OP_VUNPACK_I_BF16, REG(f32), REG(v), IMM(within_tile % 2));
+    return f32;
+}
+
+/* row k of the block for tile `column`: what its group has of it, or -1 */
+static int grouped_row(struct body *b, const struct weights *x, int64_t tile, int64_t feature,
+                       int64_t column, int sublane)
+{
+    const struct conv_plan *p = x->p;
+    int64_t group = feature / p->group_inputs;
+    int64_t first = group * p->group_columns - column * LANES, end = first + p->group_columns;
+    int v, mask;
+
+    first = within(first, LANES);
+    end = within(end, LANES);
+    if (first == end)
+        return -1;
+    v = load_row(b, x, tile, feature % p->group_inputs, sublane);
+    if (end - first == LANES)
+        return v;
+    mask = 3 + sublane;
+    PUT(b->g, OP_VCMASK, REG(mask), IMM((end - 1) << 13 | 7 << 10 | first << 3));
+    PUT(b->g, OP_VSEL, REG(v), REG(mask), REG(v), IMM(0));
+    return v;
+}
+
+static void grouped_body(struct body *b, const struct weights *x, int64_t block, int64_t column)
+{
+    const struct conv_plan *p = x->p;
+
+    for (int slot = 0; slot < p->slots; slot++) {
+        bool is_pair = p->contracted == 1;
+        int64_t first = is_pair ? 0 : (block * p->slots + slot) * LANES;
+        int64_t tile = is_pair && slot && p->pair_level >= 0 ? tap_pitch(x, p->pair_level) : 0;
+
+        for (int64_t k = 0; k < LANES; k += 8) {
+            int sum = -1;
+
+            for (int row = 0; row < 8; row++) {
+                int64_t feature = first + k + row;
+                int v;
+
+                if (feature >= x->features || (is_pair && slot && p->pair_level < 0))
+                    break;
+                v = grouped_row(b, x, tile, feature, column, row);
+                if (v >= 0 && sum >= 0)
+                    PUT(b->g, OP_VOR_U32, REG(sum), REG(sum), REG(v));
+                else if (v >= 0)
+                    sum = v;
+            }
+            store(b, 0, slot * WEIGHT_TILES + k / 8, 0xff, sum < 0 ? V_ZERO : sum);
+        }
+    }
+}
+
 /* tiles of the window from its first to the first tap of a phase */
 static int64_t first_tap(const struct weights *x, const int64_t *r)
 {
@@ -232,6 +301,7 @@ static void weights_nest(struct conv_gen *g, struct weights *x, const int64_t *r
     const struct conv_window *w = x->w;
     int64_t slot_tiles = p->slots * WEIGHT_TILES, to = p->feature_blocks * slot_tiles;
     int64_t unit = p->is_rhs_swapped ? 1 : LANES / w->array->tile_rows * w->pitch[BOX_ROWS];
+    bool is_grouped = p->shape.feature_groups > 1;
     int64_t column_from = p->is_rhs_swapped ? LANES / w->array->tile_rows * w->pitch[BOX_ROWS] : 1;
     struct nest n = {0};
     struct body b = {.g = g};
@@ -251,9 +321,11 @@ static void weights_nest(struct conv_gen *g, struct weights *x, const int64_t *r
     for (int i = 0; i < CONV_SPATIAL; i++)
         add_level(&n, taps[i].count, taps[i].from * TILE_ROWS, taps[i].to * TILE_ROWS);
     add_level(&n, end - first, p->slots * unit * TILE_ROWS, slot_tiles * TILE_ROWS);
+    if (is_grouped)
+        unit = 0;
     conv_begin(g, "weights");
     g->temp = S_COUNT;
-    x->features -= first * p->slots * LANES;
+    x->features -= is_grouped ? 0 : first * p->slots * LANES;
     x->columns -= column * LANES;
     if (p->is_rhs_swapped && x->features < p->slots * LANES && x->features % LANES)
         PUT(g, OP_VCMASK, REG(MASK_LANES), IMM((x->features % LANES - 1) << 13 | 7 << 10));
@@ -265,12 +337,14 @@ static void weights_nest(struct conv_gen *g, struct weights *x, const int64_t *r
                                          first * slot_tiles) * TILE_ROWS);
     b.from = S_FROM + n.levels;
     b.to = S_TO + n.levels;
-    if (p->is_rhs_swapped)
+    if (is_grouped)
+        grouped_body(&b, x, first, column);
+    else if (p->is_rhs_swapped)
         swapped_body(&b, x);
     else
         weights_body(&b, x);
     leave(g, &n);
-    x->features += first * p->slots * LANES;
+    x->features += is_grouped ? 0 : first * p->slots * LANES;
     x->columns += column * LANES;
 }
 
@@ -282,6 +356,12 @@ static void phase_weights(struct conv_gen *g, struct weights *x, const int64_t *
 
     if (p->is_rhs_swapped)
         columns = within((x->columns + LANES - 1) / LANES, conv_column_tiles(p));
+    if (p->shape.feature_groups > 1) {
+        for (int64_t column = 0; column < columns; column++)
+            for (int64_t block = 0; block < p->feature_blocks; block++)
+                weights_nest(g, x, r, to_tile, block, block + 1, column, column + 1);
+        return;
+    }
     full = within(full, p->feature_blocks);
     full_columns = p->is_rhs_swapped ? within(x->columns / LANES, columns) : columns;
     for (int tail = 0; tail < 2; tail++) {
@@ -297,14 +377,10 @@ void conv_prepare_weights(struct conv_gen *g)
     const struct conv_plan *p = g->p;
     const struct conv_dim *d = p->shape.dim;
     const struct conv_window *w = &p->window[WINDOW_RHS];
-    struct weights x = {.p = p, .w = w, .features = p->shape.features,
+    struct weights x = {.p = p, .w = w, .features = p->features_here,
                         .columns = w->box[BOX_ROWS] * w->array->tile_rows};
-    int64_t to = 0, chunk = p->contracted * (p->shape.mode == CONV_ROWS ? LANES
-                                             : p->is_lhs_bf16           ? 16
-                                                                        : 8);
+    int64_t to = 0;
 
-    if (p->count[GRID_C] > 1)
-        x.features = chunk;
     for (int64_t r0 = 0; r0 < d[0].phases; r0++)
         for (int64_t r1 = 0; r1 < d[1].phases; r1++)
             for (int64_t r2 = 0; r2 < d[2].phases; r2++) {
@@ -480,12 +556,10 @@ static void transpose_nest(struct conv_gen *g, struct transpose *x, int64_t firs
 void conv_transpose_rows(struct conv_gen *g)
 {
     const struct conv_plan *p = g->p;
-    struct transpose x = {.p = p, .w = &p->window[WINDOW_LHS], .features = p->shape.features};
+    struct transpose x = {.p = p, .w = &p->window[WINDOW_LHS], .features = p->features_here};
     int64_t full;
 
     x.height = x.w->array->tile_rows;
-    if (p->count[GRID_C] > 1)
-        x.features = p->contracted * x.height;
     full = has_many_taps(p) ? 0 : within(x.features / (p->slots * LANES), p->feature_blocks);
     transpose_nest(g, &x, 0, full);
     transpose_nest(g, &x, full, p->feature_blocks);

@@ -75,6 +75,29 @@ TEST(first_layers)
           "b01f_01io->b01f 64x9x8x1 5x4x1x20 pad=2_2x0_3 bf16 out=bf16");
 }
 
+TEST(feature_groups)
+{
+    CHECK("b01f_01io->b01f 3x5x5x8 3x3x2x8 pad=1_1x1_1 fgc=4",
+          "b01f_01io->b01f 3x5x5x8 3x3x2x12 pad=1_1x1_1 fgc=4 bf16",
+          "b01f_01io->b01f 3x5x5x8 3x3x1x8 pad=1_1x1_1 fgc=8 stride=2x2",
+          "b01f_01io->b01f 3x5x5x256 3x3x4x256 pad=1_1x1_1 fgc=64 bf16",
+          "b01f_01io->b01f 3x5x5x256 1x3x1x256 pad=0_0x1_1 fgc=256 bf16 out=bf16",
+          "b01f_01io->b01f 3x5x5x260 1x3x130x20 pad=0_0x1_1 fgc=2 bf16 out=bf16",
+          "b01f_01io->b01f 3x5x5x20 1x3x1x40 pad=0_0x1_1 fgc=20",
+          "b01f_01io->b01f 3x5x5x6 3x3x3x10 pad=2_2x1_1 fgc=2 lhs_dilate=2x2 rhs_reversal=1x1");
+}
+
+TEST(batch_groups)
+{
+    CHECK("f01b_i01o->01bf 3x5x5x8 3x5x5x8 pad=1_1x1_1 bgc=8",
+          "f01b_i01o->01bf 3x5x5x8 3x5x5x8 pad=1_1x1_1 bgc=2 bf16",
+          "f01b_i01o->01bf 3x5x5x256 3x3x3x256 bgc=64 bf16",
+          "f01b_i01o->01bf 3x5x5x256 3x3x3x256 bgc=256",
+          "f01b_i01o->01bf 3x5x5x20 3x5x5x40 pad=1_1x1_1 bgc=20",
+          "f01b_i01o->01bf 3x5x5x40 3x5x5x512 pad=1_1x1_1 bgc=2",
+          "f01b_i01o->01bf 3x6x6x24 3x3x3x24 pad=0_-1x-1_0 rhs_dilate=2x2 bgc=24");
+}
+
 /* sizes beyond one block, so that the grid has several steps in every dimension */
 TEST(steps_of_the_grid_in_little_memory)
 {
@@ -143,6 +166,108 @@ TEST(random_convolutions)
     }
 }
 
+/* ----- what is fused behind a convolution */
+
+struct fused_case { const char *chip, *text; bool has_second; };
+
+/* y = max(conv * scale + bias + residual, 0), rounded; and the convolution itself */
+static void check_fused(const struct fused_case *f)
+{
+    struct kernel_rig r = {.chip = f->chip, .codegen = CODEGEN_BEST};
+    struct conv_case c;
+    struct conv_layouts l;
+    struct arena a;
+    struct graph g;
+    struct shape vector, residual;
+    int conv, x, feature;
+
+    arena_init(&a);
+    graph_init(&g, &a, "fused");
+    conv_case_parse(&c, f->text);
+    conv = conv_case_graph(&c, &g);
+    feature = c.conv.out_feature;
+    vector = shape_make(DTYPE_F32, 1, &g.node[conv].shape.dim[feature]);
+    residual = g.node[conv].shape;
+    residual.dtype = DTYPE_BF16;
+    x = graph_binary(&g, HLO_MULTIPLY, conv,
+                     graph_broadcast(&g, graph_parameter(&g, vector, "scale"),
+                                     g.node[conv].shape, &feature));
+    x = graph_binary(&g, HLO_ADD, x,
+                     graph_broadcast(&g, graph_parameter(&g, vector, "bias"),
+                                     g.node[conv].shape, &feature));
+    x = graph_binary(&g, HLO_ADD, x,
+                     graph_convert(&g, graph_parameter(&g, residual, "residual"), DTYPE_F32));
+    x = graph_binary(&g, HLO_MULTIPLY, x,
+                     graph_broadcast(&g, graph_parameter(&g, shape_scalar(DTYPE_F32), "rate"),
+                                     g.node[conv].shape, NULL));
+    x = graph_binary(&g, HLO_MAXIMUM, x, graph_splat(&g, x, 0));
+    graph_output(&g, graph_convert(&g, x, DTYPE_BF16), "y", -1);
+    if (f->has_second)
+        graph_output(&g, conv, "raw", -1);
+    conv_rig_layouts(&r, &g, conv, &l);
+    r.operand_order[4] = l.result;
+    kernel_rig_open(&r, &g);
+    kernel_rig_check(&r, 1);
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+TEST(epilogues_are_computed_in_the_kernel)
+{
+    static const struct fused_case list[] = {
+        {"v3", "b01f_01io->b01f 5x6x6x20 3x3x20x150 pad=1_1x1_1 bf16", false},
+        {"v5e", "b01f_01io->b01f 20x6x7x20 3x3x20x30 pad=1_1x1_1 stride=2x1", true},
+        {"v6e", "b01f_01oi->b01f 9x4x4x20 3x3x300x20 pad=1_2x1_2 lhs_dilate=2x2 bf16", true},
+        {"v7x", "b01f_01io->b01f 3x6x6x16 3x3x4x16 pad=1_1x1_1 fgc=4 bf16", false},
+        {"v4", "f01b_i01o->01bf 6x6x6x20 6x6x6x30 pad=1_1x1_1 bf16", true}};
+
+    for (size_t i = 0; i < COUNT_OF(list); i++)
+        check_fused(&list[i]);
+}
+
+static void check_refusal(struct graph *g, int output, struct kernel_rig *r, const char *part)
+{
+    graph_output(g, output, "y", -1);
+    kernel_rig_open(r, g);
+    if (!strstr(r->refusal, part))
+        fail_msg("refused with: %s", r->refusal);
+    kernel_rig_close(r);
+}
+
+TEST(what_cannot_be_fused_is_refused_by_name)
+{
+    struct conv_case c;
+    struct conv_layouts l;
+
+    conv_case_parse(&c, "b01f_01io->b01f 4x4x4x8 1x1x8x8");
+    for (int i = 0; i < 3; i++) {
+        static const char *const part[] = {"reverse beside a convolution",
+                                           "a result of other dimensions than the convolution",
+                                           "one pass of bf16 only, not precision highest"};
+        struct kernel_rig r = {.chip = "v3", .may_refuse = true};
+        struct arena a;
+        struct graph g;
+        int conv, dim = 0;
+
+        arena_init(&a);
+        graph_init(&g, &a, "g");
+        conv = conv_case_graph(&c, &g);
+        conv_rig_layouts(&r, &g, conv, &l);
+        if (i == 0)
+            conv = graph_reverse(&g, conv, &dim, 1);
+        if (i == 1)
+            conv = graph_reduce(&g, REDUCE_ADD, conv, 1);
+        if (i == 2)
+            g.node[conv].precision = PRECISION_HIGHEST;
+        if (i == 1)
+            r.result_order[0] = NULL;
+        check_refusal(&g, conv, &r, part[i]);
+        graph_fini(&g);
+        arena_fini(&a);
+    }
+}
+
 TEST(other_layouts_are_refused)
 {
     struct kernel_rig r = {.chip = "v3", .may_refuse = true};
@@ -169,6 +294,10 @@ int main(void)
         cmocka_unit_test(gradients_by_input),
         cmocka_unit_test(gradients_by_kernel),
         cmocka_unit_test(first_layers),
+        cmocka_unit_test(feature_groups),
+        cmocka_unit_test(batch_groups),
+        cmocka_unit_test(epilogues_are_computed_in_the_kernel),
+        cmocka_unit_test(what_cannot_be_fused_is_refused_by_name),
         cmocka_unit_test(steps_of_the_grid_in_little_memory),
         cmocka_unit_test(random_convolutions),
         cmocka_unit_test(other_layouts_are_refused),
