@@ -24,10 +24,20 @@ struct interp {
     int *last_use;                      /* by node: the last reader, or node_count for outputs */
     struct slot *slot;
     size_t slot_count, slot_capacity;
+    struct interp_room room[2];
 };
 
 static int run_graph(const struct graph *g, enum interp_dot dot, void *const *input,
                      void *const *output, struct err *e);
+
+void *interp_room_of(struct interp_room *r, size_t bytes)
+{
+    if (r->bytes < bytes) {
+        mem_free(r->data);
+        *r = (struct interp_room){mem_alloc(bytes), bytes};
+    }
+    return r->data;
+}
 
 static int take_slot(struct interp *in, size_t bytes)
 {
@@ -147,10 +157,11 @@ static int run_call(const struct interp *in, const struct graph_node *n, void *t
     return result;
 }
 
-static int run_node(const struct interp *in, const struct graph_node *n, void *to, struct err *e)
+static int run_node(struct interp *in, const struct graph_node *n, void *to, struct err *e)
 {
     struct interp_call c = {.g = in->g, .n = n, .value = in->value, .to = to,
-                            .is_wide = in->is_wide, .rounds_dots = in->dot == INTERP_DOT_BF16};
+                            .room = in->room, .is_wide = in->is_wide,
+                            .rounds_dots = in->dot == INTERP_DOT_BF16};
 
     if (n->operand_count > 0)
         c.type = call_shape(&c, 0)->dtype;
@@ -216,6 +227,8 @@ static int run_graph(const struct graph *g, enum interp_dot dot, void *const *in
                shape_bytes(&in, &g->node[g->output[i].node].shape));
     for (size_t i = 0; i < in.slot_count; i++)
         mem_free(in.slot[i].data);
+    for (int i = 0; i < 2; i++)
+        mem_free(in.room[i].data);
     mem_free(in.slot);
     mem_free(in.value);
     mem_free(in.slot_of);

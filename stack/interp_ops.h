@@ -6,6 +6,13 @@
 #define STACK_INTERP_OPS_H
 #include "stack/graph_shape.h"
 
+/* room that is used again: fresh memory is slow to touch the first time */
+struct interp_room {
+    void *data;
+    size_t bytes;
+};
+void *interp_room_of(struct interp_room *r, size_t bytes);      /* holds anything */
+
 /* one node to evaluate */
 struct interp_call {
     const struct graph *g;
@@ -13,6 +20,7 @@ struct interp_call {
     void *const *value;                 /* by node */
     void *to;                           /* the result; of tuples the first of them */
     enum graph_dtype type;              /* of operand 0 (of the values where that is a predicate) */
+    struct interp_room *room;           /* two of them, for this node alone */
     bool is_wide;                       /* INTERP_WIDE */
     bool rounds_dots;                   /* INTERP_DOT_BF16 */
 };

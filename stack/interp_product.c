@@ -39,18 +39,18 @@ static bool is_plain(const struct interp_call *c)
            call_shape(c, 1)->rank == 2;
 }
 
-/* the operand itself, or a rounded copy, which the caller frees */
-static const float *plain_operand(const struct interp_call *c, int operand, float **copy)
+/* the operand itself, or a rounded copy */
+static const float *plain_operand(const struct interp_call *c, int operand)
 {
     int64_t elems = shape_elems(call_shape(c, operand));
+    float *copy;
 
-    *copy = NULL;
     if (!is_rounded(c))
         return call_data(c, operand);
-    *copy = mem_alloc((size_t)elems * sizeof(**copy));
-    memcpy(*copy, call_data(c, operand), (size_t)elems * sizeof(**copy));
-    interp_round_bf16(*copy, elems);
-    return *copy;
+    copy = interp_room_of(&c->room[operand], (size_t)elems * sizeof(*copy));
+    memcpy(copy, call_data(c, operand), (size_t)elems * sizeof(*copy));
+    interp_round_bf16(copy, elems);
+    return copy;
 }
 
 static int plain_dot(const struct interp_call *c, struct err *e)
@@ -58,19 +58,16 @@ static int plain_dot(const struct interp_call *c, struct err *e)
     const struct graph_node *n = c->n;
     const struct shape *a = call_shape(c, 0), *b = call_shape(c, 1);
     int lhs_contract = n->dot.lhs_contract[0], rhs_contract = n->dot.rhs_contract[0];
-    float *copy[2];
     const float *lhs, *rhs;
 
     if (check_sizes(c, n->shape.dim[0], n->shape.dim[1], a->dim[lhs_contract], e) != 0)
         return -1;
-    lhs = plain_operand(c, 0, &copy[0]);
-    rhs = plain_operand(c, 1, &copy[1]);
+    lhs = plain_operand(c, 0);
+    rhs = plain_operand(c, 1);
     cblas_sgemm(CblasRowMajor, lhs_contract == 1 ? CblasNoTrans : CblasTrans,
                 rhs_contract == 0 ? CblasNoTrans : CblasTrans, (int)n->shape.dim[0],
                 (int)n->shape.dim[1], (int)a->dim[lhs_contract], 1.0f, lhs, (int)a->dim[1],
                 rhs, (int)b->dim[1], 0.0f, c->to, (int)n->shape.dim[1]);
-    mem_free(copy[0]);
-    mem_free(copy[1]);
     return 0;
 }
 

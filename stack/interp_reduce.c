@@ -125,7 +125,7 @@ void interp_reduce(const struct interp_call *c)
         find_places(c);
         return;
     }
-    sum = mem_alloc((size_t)elems * sizeof(*sum));
+    sum = interp_room_of(&c->room[0], (size_t)elems * sizeof(*sum));
     for (int64_t i = 0; i < elems; i++)
         sum[i] = graph_identity(c->n->reduce_kind, c->type);
     sum_strides(c, stride);
@@ -135,7 +135,6 @@ void interp_reduce(const struct interp_call *c)
     else
         fold_all(c, &r, sum);
     store_sums(c, sum);
-    mem_free(sum);
 }
 
 /* ---- windows ---- */
