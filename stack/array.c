@@ -65,14 +65,12 @@ int64_t array_payload_bytes(const struct array *a)
 int64_t array_outer_stride(const struct array *a, int dim)
 {
     int64_t tiles = a->tiles_down * a->tiles_across;
+    int i = a->outer_count - 1;
 
-    for (int i = a->outer_count - 1; i >= 0; i--) {
-        if (a->outer_dim[i] == dim)
-            return tiles;
+    for (; i >= 0 && a->outer_dim[i] != dim; i--)
         tiles *= a->shape.dim[a->outer_dim[i]];
-    }
-    assert(!"an outer dimension of the array");
-    return 0;
+    assert(i >= 0);
+    return tiles;
 }
 
 struct array_place array_place_of(const struct array *a, const int64_t *index)

@@ -224,17 +224,15 @@ struct isa_op *bundler_last(struct bundler *b)
     return &b->placed[b->placed_count - 1].op;
 }
 
-/* operations of a bundle in the order in which they were given */
-static void write_bundle(struct bundler *b, int row)
+/* operations of a bundle, a list from `first` on in the order in which they were given */
+static void write_bundle(struct bundler *b, int first, const int *next)
 {
     struct isa_bundle *bundle;
 
     b->bundle = mem_grow(b->bundle, &b->bundle_capacity, b->bundle_count + 1, sizeof(*b->bundle));
     bundle = &b->bundle[b->bundle_count++];
     *bundle = (struct isa_bundle){.first_op = (uint32_t)b->op_count, .note = b->current_note};
-    for (size_t i = 0; i < b->placed_count; i++) {
-        if (b->placed[i].at != row)
-            continue;
+    for (int i = first; i >= 0; i = next[i]) {
         b->op = mem_grow(b->op, &b->op_capacity, b->op_count + 1, sizeof(*b->op));
         b->op[b->op_count++] = b->placed[i].op;
         bundle->op_count++;
@@ -243,8 +241,19 @@ static void write_bundle(struct bundler *b, int row)
 
 void bundler_end(struct bundler *b)
 {
+    int *first = mem_alloc((size_t)(b->length + 1) * sizeof(*first));
+    int *next = mem_alloc((b->placed_count + 1) * sizeof(*next));
+
     for (int row = 0; row < b->length; row++)
-        write_bundle(b, row);
+        first[row] = -1;
+    for (int i = (int)b->placed_count - 1; i >= 0; i--) {
+        next[i] = first[b->placed[i].at];
+        first[b->placed[i].at] = i;
+    }
+    for (int row = 0; row < b->length; row++)
+        write_bundle(b, first[row], next);
+    mem_free(first);
+    mem_free(next);
     bundler_drop(b);
 }
 

@@ -17,9 +17,11 @@
 /* time[to] >= time[from] + delay - distance * period */
 struct modulo_edge { int from, to, delay, distance, next_out, next_in; };
 
-/* Takes something for `busy` cycles of each period: a unit, a port, the head of a FIFO; -1: nothing */
+/*
+ * Takes something for `busy` cycles of each period: a unit, a port, the head of a
+ * FIFO, numbered from 0 as far as the body uses them; -1: nothing.
+ */
 struct modulo_use { int unit, busy; };
-#define MODULO_UNIT_COUNT (2 * DEPEND_FIFO_COUNT + ISA_UNIT_MAX)
 
 /*
  * A FIFO whose rounds may interleave: pops follow the order in which pushes
@@ -41,6 +43,7 @@ struct modulo_body {
     size_t edge_count, edge_capacity;
     int *first_out, *first_in;          /* by operation, -1 = none */
     struct modulo_use *use;             /* by operation */
+    int unit_count;
     int fifo_count;
     struct modulo_fifo fifo[DEPEND_FIFO_COUNT];
     int *fifo_of, *result_of;           /* of a push or pop of these, else -1 */

@@ -18,6 +18,7 @@
 #include "sim/limits.h"
 
 #define ROWS 8
+#define UNIT_COUNT (2 * DEPEND_FIFO_COUNT + ISA_UNIT_MAX)  /* FIFOs by push, by pop, ports */
 #define ROUNDS_APART_MAX 512            /* rounds that may be under way together */
 
 void modulo_edge_add(struct modulo_body *l, int from, int to, int delay, int distance)
@@ -337,14 +338,30 @@ static bool slots_fit(const struct chip *chip, const int *ops, int period)
     return all <= ISA_BUNDLE_OP_MAX * period && isa_slots_fit(&slots, ops);
 }
 
+/* numbers without gaps */
+static void number_units(struct modulo_body *l)
+{
+    int number[UNIT_COUNT] = {0};
+
+    for (int i = 0; i < l->block->op_count; i++) {
+        int *unit = &l->use[i].unit;
+
+        if (*unit < 0)
+            continue;
+        if (!number[*unit])
+            number[*unit] = ++l->unit_count;
+        *unit = number[*unit] - 1;
+    }
+}
+
 static int unit_period(const struct modulo_body *l)
 {
-    int busy[MODULO_UNIT_COUNT] = {0}, least = 1;
+    int busy[UNIT_COUNT] = {0}, least = 1;
 
     for (int i = 0; i < l->block->op_count; i++)
         if (l->use[i].unit >= 0)
             busy[l->use[i].unit] += l->use[i].busy;
-    for (int u = 0; u < MODULO_UNIT_COUNT; u++)
+    for (int u = 0; u < l->unit_count; u++)
         least = busy[u] > least ? busy[u] : least;
     return least;
 }
@@ -441,6 +458,7 @@ bool modulo_body_init(struct modulo_body *l, const struct code_block *b, int ste
             if (use[f].push_count)
                 add_fifo(l, &use[f], f);
         add_accumulators(l);
+        number_units(l);
         find_least_period(l);
     }
     depend_fini(&d);

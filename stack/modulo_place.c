@@ -15,6 +15,7 @@
 #define NEVER (-1)
 #define TRIES_PER_OP 8                  /* placings, before the period is given up */
 #define FAR (1 << 28)
+#define HEIGHT_PASSES 40
 #define USERS_PER_OP 4                  /* registers that an operation reads at most */
 
 struct placing {
@@ -46,13 +47,17 @@ static enum isa_slot slot_of(const struct placing *p, int i)
     return isa_info(p->l->block->op[i].op.code)->slot;
 }
 
-/* Heights by relaxation; false when some cycle of edges does not fit the period. */
+/*
+ * Heights by relaxation; false when some cycle of edges does not fit the period. One pass
+ * finds all paths within a round, so that paths over more rounds than there are passes are
+ * taken for such a cycle.
+ */
 static bool find_heights(const struct modulo_body *l, int period, int *height)
 {
     int count = l->block->op_count;
 
     memset(height, 0, (size_t)count * sizeof(int));
-    for (int pass = 0; pass <= count; pass++) {
+    for (int pass = 0; pass < HEIGHT_PASSES; pass++) {
         bool is_changed = false;
 
         for (int i = count - 1; i >= 0; i--)
@@ -309,9 +314,21 @@ static bool place_all(struct placing *p)
     return false;
 }
 
+/* never more wait than all results that are alive in any bundle of a period, each by itself */
+static bool surely_fits(const struct placing *p, const struct modulo_fifo *f)
+{
+    int most = 0;
+
+    for (int i = 0; i < f->count; i++)
+        most += (p->time[f->pop[i]] - p->time[f->push[i]]) / p->period + 1;
+    return most <= f->depth;
+}
+
 /* results in the FIFO at once, a popped one to the end of its bundle */
 static bool fits_depth(const struct placing *p, const struct modulo_fifo *f)
 {
+    if (surely_fits(p, f))
+        return true;
     for (int row = 0; row < p->period; row++) {
         int waiting = 0;
 
@@ -445,7 +462,7 @@ bool modulo_place(const struct modulo_body *l, int period, enum modulo_order ord
     p.used = arena_array(a, rows, sizeof(*p.used));
     p.all_used = arena_array(a, rows, sizeof(int));
     p.full = arena_array(a, rows, sizeof(*p.full));
-    p.owner = arena_array(a, rows * MODULO_UNIT_COUNT, sizeof(int));
+    p.owner = arena_array(a, rows * (size_t)l->unit_count + 1, sizeof(int));
     for (size_t i = 0; i < count; i++)
         p.time[i] = p.last_time[i] = NEVER;
     for (size_t i = 0; i < count; i++)
