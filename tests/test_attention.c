@@ -178,11 +178,9 @@ static int64_t row_of(const struct attention *p, int64_t sequence, int64_t h, in
 
 static int64_t q_rows(const struct attention *p)
 {
-    struct attention last = *p;
-
-    last.sequences = p->sequences;
-    return p->q_len == 1 ? p->sequences * p->heads_kv * 16
-                         : row_of(&last, p->sequences - 1, p->heads_q - 1, p->q_len - 1) + p->block_q;
+    if (p->q_len == 1)
+        return p->sequences * p->heads_kv * 16;
+    return row_of(p, p->sequences - 1, p->heads_q - 1, p->q_len - 1) + p->block_q;
 }
 
 /* row of the pages at which key (or value) `j` of a sequence lies */
