@@ -56,7 +56,7 @@ static int compile(const struct kernel_kind *kind, const struct kernel_job *job,
     if (job->tiling)
         t = *job->tiling;
     else if (kind->tilings(job, &t, 1) == 0)
-        return err_set(e, "the smallest tiling does not fit %lld KiB of vector memory",
+        return err_set(e, "no tiling goes with these layouts and %lld KiB of vector memory",
                        (long long)(job->vmem_rows * ARRAY_ROW_BYTES / 1024));
     memset(out, 0, sizeof(*out));
     out->tiling = t;

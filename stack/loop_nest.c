@@ -61,8 +61,8 @@ struct sval sval_shifted(struct nest *n, struct sval a, int by)
 
 struct sval sval_masked(struct nest *n, struct sval a, int64_t mask)
 {
-    if (a.sreg < 0)
-        return (struct sval){-1, a.add & mask};
+    if (a.sreg < 0 || mask == 0)
+        return (struct sval){-1, a.sreg < 0 ? a.add & mask : 0};
     return in_temp(n, OP_SAND, sval_operand(n, a), I(mask));
 }
 
@@ -179,7 +179,7 @@ bool nest_has_edge(const struct loop_plan *p, int axis)
     if (axis != AXIS_ROWS)
         return false;
     for (int i = 0; i < p->array_count; i++)
-        if (p->array[i].is_tiled && p->array[i].missing > 0)
+        if (p->array[i].missing > 0)
             return true;
     return p->reduced_mask >> axis & 1 && loop_edge(p, axis);
 }

@@ -51,7 +51,7 @@ struct nest {
     bool has_failed;
 };
 
-/* emits the loops with `unit` called for each unit, `block_end` after each block; -1: no registers */
+/* emits the loops, `unit` for each unit and `block_end` behind each block; -1: no registers */
 int nest_run(struct nest *n, int (*unit)(struct nest *n), void (*block_end)(struct nest *n));
 
 /* S[base] + row + units * stride of each axis of `mask` */

@@ -85,6 +85,7 @@ static void find_masks(const struct graph *g, const struct shape *space, uint32_
 
 struct copier {
     const struct graph *from;
+    const struct shape *space;
     struct loop_plan *p;
     uint32_t *told;                     /* masks by find_masks */
     struct { uint32_t mask; int made; } *memo;
@@ -94,14 +95,39 @@ struct copier {
 
 static int copy_node(struct copier *c, int node, uint32_t mask);
 
+/*
+ * Dimensions of the space for a shape of which those in `open` may lie anywhere in order and the
+ * others lie on `mask`: the first that have its sizes.
+ */
+static uint32_t match_dims(const struct shape *space, const struct shape *s, uint32_t open,
+                           uint32_t mask)
+{
+    uint32_t out = 0;
+    int at = 0, fixed = 0;
+
+    for (int d = 0; d < s->rank; d++) {
+        if (!(open >> d & 1))
+            at = bit_of(mask, fixed++);
+        else
+            while (at < space->rank && (mask >> at & 1 || space->dim[at] != s->dim[d]))
+                at++;
+        if (at < 0 || at >= space->rank)
+            return NOT_KNOWN;
+        out |= 1u << at++;
+    }
+    return out;
+}
+
 static uint32_t mask_of_operand(struct copier *c, const struct graph_node *n, int k,
                                 uint32_t mask)
 {
     const struct graph_node *o = &c->from->node[n->operand[k]];
     uint32_t out = 0;
 
-    if (n->op == HLO_REDUCE)
+    if (n->op == HLO_REDUCE && c->told[n->operand[k]] != NOT_KNOWN)
         return c->told[n->operand[k]];
+    if (n->op == HLO_REDUCE)
+        return match_dims(c->space, &o->shape, n->reduce_mask, mask);
     if (n->op == HLO_BROADCAST) {
         for (int d = 0; d < o->shape.rank; d++)
             out |= 1u << bit_of(mask, n->dims[d]);
@@ -125,10 +151,12 @@ static int copy_made(struct copier *c, int node, uint32_t mask)
 
     if (n->op == HLO_PARAMETER)
         return copy_parameter(c, n);
-    if (n->op == HLO_REDUCE && c->told[n->operand[0]] == NOT_KNOWN)
-        return err_set(c->e, "%s reduces what lies on no known axes", n->name);
     for (int k = 0; k < n->operand_count; k++) {
-        operand[k] = copy_node(c, n->operand[k], mask_of_operand(c, n, k, mask));
+        uint32_t from = mask_of_operand(c, n, k, mask);
+
+        if (from == NOT_KNOWN)
+            return err_set(c->e, "%s lies on no axes of the largest shape", n->name);
+        operand[k] = copy_node(c, n->operand[k], from);
         if (operand[k] < 0)
             return -1;
     }
@@ -162,7 +190,7 @@ static int copy_body(struct loop_plan *p, const struct shape *space, struct err 
 {
     const struct graph *g = p->job->body;
     size_t count = (size_t)g->node_count * 4 + 64;
-    struct copier c = {.from = g, .p = p, .e = e, .memo_max = (int)count};
+    struct copier c = {.from = g, .space = space, .p = p, .e = e, .memo_max = (int)count};
 
     p->mask = arena_array(p->arena, count, sizeof(*p->mask));
     p->level = arena_array(p->arena, count, sizeof(*p->level));
@@ -180,7 +208,10 @@ static int copy_body(struct loop_plan *p, const struct shape *space, struct err 
         uint32_t mask = c.told[node];
 
         if (mask == NOT_KNOWN)
-            return err_set(e, "result %s lies on no known axes", g->output[i].name);
+            mask = match_dims(space, &g->node[node].shape, UINT32_MAX, 0);
+        if (mask == NOT_KNOWN)
+            return err_set(e, "result %s lies on no axes of the largest shape",
+                           g->output[i].name);
         node = copy_node(&c, node, mask);
         if (node < 0)
             return -1;
@@ -324,7 +355,7 @@ static void find_roles(struct loop_plan *p, struct loop_array *a)
     for (int i = 0; i < m->outer_count && !m->is_linear; i++)
         a->outer_rows[axis_of_own(p, a, m->outer_dim[i])] =
             array_outer_stride(m, m->outer_dim[i]) * 8;
-    if (a->is_tiled)
+    if (a->row_axis == AXIS_ROWS)
         a->missing = p->axis[AXIS_ROWS].units * (p->group_rows / m->tile_rows) - m->tiles_down;
     a->mask = axes_of(p, a->mask);
 }

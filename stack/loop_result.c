@@ -113,9 +113,10 @@ static void scatter(struct nest *n, int array, int node)
     for (int i = 0; i < loop_parts(p, n->mask); i++)
         part[i] = part_of(n, node, i);
     if (a->row_axis == AXIS_ROWS) {
+        int64_t missing = nest_is_last(n, AXIS_ROWS) && !is_image ? a->missing : 0;
         int here = lanes_from(n, lane, 1);
 
-        for (int i = 0; i < p->parts; i++)
+        for (int i = 0; i < p->parts - missing; i++)
             merge_row(n, (struct sval){row.sreg,
                                        row.add + i * ROWS_PER_TILE * a->array->tiles_across},
                       region, here, part[i], 0xff);

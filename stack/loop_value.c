@@ -82,11 +82,12 @@ struct sval loop_gather_row(struct nest *n, const struct loop_array *a, bool is_
     struct sval across = a->lane_axis < 0 ? (struct sval){-1, 0} : nest_element(n, a->lane_axis);
     struct sval down = {-1, 0}, row;
 
-    *lane = sval_masked(n, across, LANE_MASK);
     if (m->is_linear) {
         down = sval_shifted(n, across, 7);
         *sub = sval_masked(n, down, pack - 1);
-        return sval_shifted(n, down, log2_of(pack));
+        row = sval_shifted(n, down, log2_of(pack));
+        *lane = sval_masked(n, across, LANE_MASK);
+        return row;
     }
     if (a->row_axis >= 0)
         down = nest_element(n, a->row_axis);
@@ -98,6 +99,7 @@ struct sval loop_gather_row(struct nest *n, const struct loop_array *a, bool is_
         if (a->outer_rows[x])
             row = sval_sum(n, row, sval_scaled(n, nest_element(n, x),
                                                a->outer_rows[x] * outer_scale));
+    *lane = sval_masked(n, across, LANE_MASK);  /* last: scalars of a unit are few */
     return row;
 }
 
@@ -135,13 +137,21 @@ static void load_column_tile(struct nest *n, int node, struct fused_value *out)
     const struct loop_array *a = array_of(n->p, node);
     struct sval sub, lane, row = loop_gather_row(n, a, false, &sub, &lane);
     int ratio = n->p->group_rows / a->array->tile_rows, per_tile = n->p->parts / ratio;
+    int64_t missing = nest_is_last(n, AXIS_ROWS) ? a->missing : 0;
 
     row.add += frame_row(&n->p->frame, a->window);
     for (int t = 0; t < ratio; t++) {
         int64_t next = t * ROWS_PER_TILE * a->array->tiles_across;
         struct fused_value v;
-        int tile = nest_load(n, (struct sval){row.sreg, row.add + next}, 1,
-                             loop_region(n->p, n->p->array_of[node]));
+        int tile;
+
+        if (t >= ratio - missing) {
+            for (int i = 0; i < per_tile; i++)
+                out->part[t * per_tile + i] = out->part[i];
+            continue;
+        }
+        tile = nest_load(n, (struct sval){row.sreg, row.add + next}, 1,
+                         loop_region(n->p, n->p->array_of[node]));
 
         if (a->array->shape.dtype == DTYPE_PRED)
             fused_unpack(n->code, n->p->job->chip, DTYPE_U8, tile, &v);

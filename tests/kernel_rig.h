@@ -27,7 +27,7 @@ struct kernel_rig {
     const char *set;                    /* "section.key=value", several with spaces, or NULL */
     enum codegen codegen;
     const struct tiling *tiling;        /* NULL: the cheapest */
-    uint32_t operands_in_vmem, results_in_vmem;         /* bit i: array i */
+    uint32_t operands_in_vmem, results_in_vmem;         /* bit i: array i, if it fits */
     const int *operand_order[KERNEL_RIG_ARRAYS], *result_order[KERNEL_RIG_ARRAYS];
     int64_t vmem_rows;                  /* given to the kernel; 0: what the arrays leave */
     int alias[KERNEL_RIG_ARRAYS];       /* result i lies where operand alias[i] - 1 lies; 0: no */
@@ -37,6 +37,7 @@ struct kernel_rig {
     double ulp;                         /* allowed, of f32 or bf16 results; and behind it */
     double absolute;                    /* allowed besides */
     bool spoils_padding;                /* of operands: NaN instead of zeros */
+    bool any_zero;                      /* of either sign, as maxima may have it */
     bool may_refuse;                    /* then `refusal` tells, and nothing runs */
 
     /* filled in */
