@@ -24,7 +24,7 @@ enum hardware_time {
 enum hardware_work {
     WORK_NONE,                          /* not simulated: `why_not` */
     WORK_GRAPH,                         /* the program of `graph` */
-    WORK_KERNEL,                        /* one kernel of a Pallas block size: `tiling` */
+    WORK_BLOCKS,                        /* one product of a Pallas block size: `tiling` */
     WORK_FLASH, WORK_PAGED,             /* attention kernels: `attention` */
     WORK_CHAIN                          /* one of many equal steps whose arrays stay in VMEM */
 };

@@ -298,7 +298,7 @@ static void read_pallas_row(struct hardware_row *r, struct fields *f, struct are
     set_graph(r, hardware_gemm(m, size(f, "K"), size(f, "N"), a));
     r->group = strncmp(kernel, "XLA", 3) == 0 ? "xla" : "pallas";
     if (strcmp(r->group, "pallas") == 0) {
-        r->work = WORK_KERNEL;
+        r->work = WORK_BLOCKS;
         r->tiling.count = 3;
         if (sscanf(kernel, "pallas bm=bk=bn=%" SCNd64, &block[0]) == 1)
             block[1] = block[2] = block[0];

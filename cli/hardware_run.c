@@ -4,8 +4,10 @@
 #include "cli/hardware.h"
 
 #include "cli/compile.h"
+#include "stack/attention.h"
 #include "stack/gemm.h"
 #include "stack/module.h"
+#include "stack/op_bench.h"
 
 #include <math.h>
 #include <string.h>
@@ -87,30 +89,81 @@ static int simulate_chain(struct hardware_row *row, const struct hardware_target
     return status;
 }
 
+/* heads of a ragged row fold its sequences: models of the row's file have 8 heads of keys each */
+enum { KEY_HEADS_OF_A_SEQUENCE = 8 };
+
+static int simulate_attention(const struct hardware_row *row, const struct hardware_target *t,
+                              double *us, struct err *e)
+{
+    const struct hardware_attention *x = &row->attention;
+    struct attention p = {.sequences = x->sequences, .heads_q = x->heads_q,
+                          .heads_kv = x->heads_kv, .q_len = x->q_len, .kv_len = x->kv_len,
+                          .block_q = x->block_q, .block_kv = x->block_kv,
+                          .page_tokens = x->page_tokens, .is_causal = x->is_causal,
+                          .pages_per_block = x->pages_per_block};
+    double ns = 0;
+
+    p.form = row->work == WORK_FLASH ? ATTENTION_FLASH
+             : x->page_tokens ? ATTENTION_PAGED : ATTENTION_RAGGED;
+    if (p.form == ATTENTION_RAGGED && x->heads_kv % KEY_HEADS_OF_A_SEQUENCE == 0) {
+        p.sequences = x->heads_kv / KEY_HEADS_OF_A_SEQUENCE;
+        p.heads_q /= p.sequences;
+        p.heads_kv /= p.sequences;
+    }
+    if (x->head_dim != ATTENTION_DEPTH)
+        return err_set(e, "heads are %lld wide; the kernels take %d", (long long)x->head_dim,
+                       ATTENTION_DEPTH);
+    if (attention_time(&p, t->slice, t->chip, &ns, e))
+        return -1;
+    *us = ns * 1e-3;
+    return 0;
+}
+
+/* a Pallas kernel of given blocks: every step fetches its boxes */
+static int simulate_blocks(const struct hardware_row *row, const struct hardware_target *t,
+                           double *us, struct err *e)
+{
+    const struct graph_node *dot = &row->graph->node[row->graph->output[0].node];
+    const struct shape *a = &row->graph->node[dot->operand[0]].shape;
+    struct op_bench bench;
+
+    if (op_bench_dot(a->dim[0], a->dim[1], dot->shape.dim[1], DTYPE_BF16, t->chip, CODEGEN_BEST,
+                     &row->tiling, &bench, e))
+        return -1;
+    *us = (double)bench.cycles / (double)t->chip->chip_clock_mhz;
+    return 0;
+}
+
 void hardware_simulate(struct hardware_row *row, const struct hardware_target *t,
                        struct arena *a)
 {
-    double steps = 1;
+    double mhz = (double)t->chip->chip_clock_mhz, us = 0;
     int64_t cycles = 0;
     struct err e;
-    int status;
+    int status = 0;
 
     row->baseline_us = hardware_baseline_us(row, t->chip);
-    if (row->work == WORK_NONE)
+    switch (row->work) {
+    case WORK_NONE:
         return;
-    if (row->work == WORK_CHAIN) {
-        steps = CHAIN_LONG - CHAIN_SHORT;
-        status = simulate_chain(row, t, &cycles, &e);
-    } else if (row->work == WORK_GRAPH) {
+    case WORK_GRAPH:
         status = simulate_graph(row, row->graph, t, &cycles, &e);
-    } else {
-        row->why_not = "no kernel for it yet";
-        return;
+        us = (double)cycles / mhz;
+        break;
+    case WORK_CHAIN:
+        status = simulate_chain(row, t, &cycles, &e);
+        us = (double)cycles / mhz / (CHAIN_LONG - CHAIN_SHORT);
+        break;
+    case WORK_BLOCKS:
+        status = simulate_blocks(row, t, &us, &e);
+        break;
+    case WORK_FLASH:
+    case WORK_PAGED:
+        status = simulate_attention(row, t, &us, &e);
+        break;
     }
-    if (status != 0) {
+    if (status != 0)
         row->error = arena_strdup(a, e.msg);
-        return;
-    }
-    row->simulated_us[t->codegen] = (double)cycles / steps / (double)t->chip->chip_clock_mhz +
-                                    around_us(row, t->chip);
+    else
+        row->simulated_us[t->codegen] = us + around_us(row, t->chip);
 }
