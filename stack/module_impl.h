@@ -103,6 +103,9 @@ void plan_add_copy(struct plan *p, struct value *from, struct value *to);
 /* the buffer that holds it, after merging */
 struct buffer *plan_buffer(const struct plan *p, const struct value *v);
 
+/* whether a loop's new value may be made in the place of the state `old`; the loop begins there */
+bool plan_may_advance(const struct plan *p, const struct value *v, const struct value *old,
+                      int begin);
 /* lifetimes from the steps */
 void plan_lifetimes(struct plan *p);
 /* outputs take their parameters' places, or are copied there at the end */

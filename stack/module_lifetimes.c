@@ -116,6 +116,21 @@ static bool is_pointwise(const struct step *s, const struct value *operand)
     return is_fine;
 }
 
+bool plan_may_advance(const struct plan *p, const struct value *v, const struct value *old,
+                      int begin)
+{
+    int writer = first_writer(p, v), reader = last_reader(p, old);
+    const struct kernel_kind *kind;
+
+    if (p->buffer[v->buffer].role != BUFFER_TEMPORARY || writer <= begin || reader > writer ||
+        plan_buffer(p, v)->bytes != plan_buffer(p, old)->bytes)
+        return false;
+    if (reader < writer)
+        return true;
+    kind = kernel_kind_of(p->step[writer].body);
+    return kind == kernel_kind_named("loop") && is_pointwise(&p->step[writer], old);
+}
+
 static bool may_overwrite(const struct plan *p, const struct value *v, const struct value *old)
 {
     int writer = first_writer(p, v), reader = last_reader(p, old);

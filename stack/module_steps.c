@@ -12,7 +12,7 @@ int plan_add_buffer(struct plan *p, enum buffer_role role, int64_t bytes)
                          sizeof(*p->buffer));
     p->buffer[p->buffer_count] = (struct buffer){
         .role = role, .bytes = bytes, .first = -1, .last = -1, .stands_for = -1,
-        .must_stay = role != BUFFER_TEMPORARY};
+        .must_stay = role != BUFFER_TEMPORARY && role != BUFFER_STATE};
     return p->buffer_count++;
 }
 
@@ -129,11 +129,11 @@ static struct value *keep_literal(struct plan *p, const struct graph_node *n)
 }
 
 /*
- * What a body makes goes back to where its parameters lie. A parameter that
- * becomes another one is saved first.
+ * What a body makes goes back to where its parameters lie, or is made there. A
+ * parameter that becomes another one is saved first.
  */
 static void close_loop(struct plan *p, const struct graph *body, struct value **inside,
-                       struct value **state)
+                       struct value **state, int begin)
 {
     int count = body->output_count;
     struct value **from = values(p, count);
@@ -153,7 +153,9 @@ static void close_loop(struct plan *p, const struct graph *body, struct value **
         }
     }
     for (int k = 0; k < count; k++)
-        if (from[k])
+        if (from[k] && plan_may_advance(p, from[k], state[k], begin))
+            p->buffer[from[k]->buffer].stands_for = state[k]->buffer;
+        else if (from[k])
             plan_add_copy(p, from[k], state[k]);
 }
 
@@ -183,7 +185,7 @@ static int add_while(struct walk *w, int node, struct err *e)
                               .count = n->count});
     if (walk(p, body, state, inside, e))
         return -1;
-    close_loop(p, body, inside, state);
+    close_loop(p, body, inside, state, begin);
     p->step[begin].other = p->step_count;
     add_step(p, (struct step){.kind = STEP_LOOP_END, .name = n->name, .source = n->source,
                               .other = begin});

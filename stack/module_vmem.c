@@ -104,7 +104,7 @@ void plan_residents(struct plan *p, struct module *m)
     for (int i = 0; i < p->buffer_count; i++) {
         struct buffer *b = &p->buffer[i];
 
-        if (!buffer_lives(b) || b->must_stay || b->role != BUFFER_TEMPORARY ||
+        if (!buffer_lives(b) || b->must_stay || (b->role != BUFFER_TEMPORARY && b->role != BUFFER_STATE) ||
             b->last - b->first > RESIDENT_STEPS_MAX || b->bytes > (r->end - r->base) / 2 ||
             !may_stay(p, b))
             continue;
