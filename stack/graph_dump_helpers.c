@@ -3,16 +3,14 @@
 
 #include <string.h>
 
-static const struct {
-    const char *op;                     /* "" where the computation is longer */
-} reductions[] = {
-    [REDUCE_ADD] = {"add"}, [REDUCE_MAX] = {"maximum"}, [REDUCE_MIN] = {"minimum"},
-    [REDUCE_MUL] = {"multiply"}, [REDUCE_AND] = {"and"}, [REDUCE_OR] = {"or"},
-    [REDUCE_ARGMAX] = {"argmax"}, [REDUCE_ARGMIN] = {"argmin"}, [REDUCE_REPLACE] = {"replace"}};
+static const char *const reductions[] = {
+    [REDUCE_ADD] = "add", [REDUCE_MAX] = "maximum", [REDUCE_MIN] = "minimum",
+    [REDUCE_MUL] = "multiply", [REDUCE_AND] = "and", [REDUCE_OR] = "or",
+    [REDUCE_ARGMAX] = "argmax", [REDUCE_ARGMIN] = "argmin", [REDUCE_REPLACE] = "replace"};
 
 const char *dump_reduction(enum graph_reduce kind)
 {
-    return reductions[kind].op;
+    return reductions[kind];
 }
 
 struct needs {
@@ -65,14 +63,14 @@ static void print_combine(enum graph_reduce kind, enum graph_dtype dtype, FILE *
 {
     const char *t = graph_dtype_name(dtype);
 
-    fprintf(to, "%%combine.%s.%s {\n", reductions[kind].op, t);
+    fprintf(to, "%%combine.%s.%s {\n", reductions[kind], t);
     if (kind == REDUCE_ARGMAX || kind == REDUCE_ARGMIN)
         print_arg(kind, t, to);
     else if (kind == REDUCE_REPLACE)
         fprintf(to, "  %%a = %s[] parameter(0)\n  ROOT %%b = %s[] parameter(1)\n", t, t);
     else {
         print_parameters(t, to);
-        fprintf(to, "  ROOT %%both = %s[] %s(%%a, %%b)\n", t, reductions[kind].op);
+        fprintf(to, "  ROOT %%both = %s[] %s(%%a, %%b)\n", t, reductions[kind]);
     }
     fputs("}\n\n", to);
 }
