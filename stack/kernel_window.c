@@ -201,20 +201,41 @@ static int takes_general(const struct kernel_job *job, struct err *e)
 {
     int64_t rows = tiles_least_rows(job, extra_rows(job));
 
-    if (job->core_count > 1 || rows > job->vmem_rows)
+    if (rows > job->vmem_rows)
         return err_set(e, "%s: %lld rows of VMEM (at least %lld)", job->name,
                        (long long)job->vmem_rows, (long long)rows);
     return 0;
 }
 
+static int emit_nothing(const struct kernel_job *job, struct arena *a, struct segment *out,
+                        struct err *e)
+{
+    struct vcode code;
+    int status;
+
+    vcode_init(&code, a);
+    vcode_begin_block(&code);
+    status = vcode_compile_segment(&code, job->chip, job->vmem_row, 1, a, &out->program,
+                                   &out->stats, e);
+    vcode_fini(&code);
+    return status;
+}
+
 static int emit_general(const struct kernel_job *job, struct arena *a, struct segment *out,
                         struct err *e)
 {
+    struct kernel_job whole = *job;
     struct array selected;
     struct window w;
     struct tiles t;
 
     window_init(&w, job->body);
+    if (w.node->op == HLO_SELECT_AND_SCATTER && job->core_count > 1) {
+        if (job->core)                  /* what places chose lies in one core's VMEM */
+            return emit_nothing(job, a, out, e);
+        whole.core_count = 1;
+        job = &whole;
+    }
     if (tiles_begin(&t, job, extra_rows(job), a, e))
         return -1;
     w.sum = vcode_pinned_vreg(&t.code);
@@ -244,7 +265,7 @@ const struct move_way window_general = {"general", takes_general, cost_general, 
 
 /* ---- the kind ---- */
 
-static const struct move_way *const ways[] = {&window_general, &window_outer};
+static const struct move_way *const ways[] = {&window_general, &window_outer, &window_scatter};
 
 static int takes(const struct graph *body, const struct chip *chip, struct err *e)
 {

@@ -11,86 +11,20 @@
 #include "base/units.h"
 #include "stack/move_loops.h"
 #include "stack/window_combine.h"
+#include "stack/window_runs.h"
 
-#define RUNS_MAX 24                     /* of a dimension */
 #define SPILL_TILES 16
 #define SPILL_ROWS (SPILL_TILES * MOVE_SUBLANES)
 #define STEP_SREGS 16                   /* that a frame leaves to its step */
 #define STEP_CYCLES 50                  /* of the frame's own code */
 
-/* places first, first + step, ... that see the operand alike, further on by in_step each time */
-struct run {
-    int64_t first, count, step;
-    int64_t in_first, in_step;          /* element under the first tap that is no padding */
-    int64_t tap_first, taps, tap_in;    /* such taps are tap_in elements apart */
-};
-
-struct runs { struct run run[RUNS_MAX]; int count; };
-
-static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
-
-/* the taps of place `o` that are no padding */
-static struct run taps_of(const struct graph_window *w, int64_t size, int64_t o)
-{
-    int64_t apart = w->base_dilation / gcd(w->window_dilation, w->base_dilation);
-    struct run r = {.first = o, .count = 1, .step = 1,
-                    .tap_in = apart * w->window_dilation / w->base_dilation};
-
-    for (int64_t k = 0; k < w->size; k++) {
-        int64_t at = o * w->stride + k * w->window_dilation - w->pad_low;
-
-        if (at < 0 || at % w->base_dilation || at / w->base_dilation >= size)
-            continue;
-        if (!r.taps++) {
-            r.tap_first = k;
-            r.in_first = at / w->base_dilation;
-        }
-    }
-    return r;
-}
-
-/* -1: too many kinds of places */
-static int list_runs(const struct graph_window *w, int64_t size, int64_t places, struct runs *out)
-{
-    int64_t period = w->base_dilation / gcd(w->stride, w->base_dilation);
-    int64_t shift = w->stride * period / w->base_dilation;
-
-    out->count = 0;
-    for (int64_t o = 0; o < places; o++) {
-        struct run r = taps_of(w, size, o);
-        int k = 0;
-
-        r.step = period;
-        r.in_step = shift;
-        for (; k < out->count; k++) {
-            struct run *x = &out->run[k];
-
-            if (x->first + x->count * period == o && x->taps == r.taps &&
-                x->tap_first == r.tap_first && x->in_first + x->count * shift == r.in_first)
-                break;
-        }
-        if (k == RUNS_MAX)
-            return -1;
-        if (k == out->count)
-            out->run[out->count++] = r;
-        else
-            out->run[k].count++;
-    }
-    return 0;
-}
-
 struct outer {
     const struct kernel_job *job;
     const struct graph_node *node;
     const struct array *from, *to;
-    struct runs runs[GRAPH_RANK_MAX];   /* by dimension; of those without a window none */
+    struct window_runs runs[GRAPH_RANK_MAX];   /* by dimension; of those without a window none */
     int along;                          /* the dimension along which the frame steps */
 };
-
-static bool is_trivial(const struct graph_window *w)
-{
-    return w->size == 1 && w->stride == 1 && !w->pad_low && !w->pad_high && w->base_dilation == 1;
-}
 
 static int outer_init(struct outer *o, const struct kernel_job *job)
 {
@@ -102,15 +36,15 @@ static int outer_init(struct outer *o, const struct kernel_job *job)
         return -1;
     o->from = job->operand[x->parameter_index];
     if (o->from->is_linear || memcmp(o->from->order, o->to->order, sizeof(o->to->order)) ||
-        !is_trivial(&n->window[o->to->lane_dim]) || !is_trivial(&n->window[o->to->row_dim]))
+        !window_is_trivial(&n->window[o->to->lane_dim]) || !window_is_trivial(&n->window[o->to->row_dim]))
         return -1;
     for (int i = 0; i < o->to->outer_count; i++) {
         int d = o->to->outer_dim[i];
 
-        if (is_trivial(&n->window[d]))
+        if (window_is_trivial(&n->window[d]))
             continue;
         o->along = o->along < 0 ? d : o->along;
-        if (list_runs(&n->window[d], o->from->shape.dim[d], o->to->shape.dim[d], &o->runs[d]))
+        if (window_list_runs(&n->window[d], o->from->shape.dim[d], o->to->shape.dim[d], &o->runs[d]))
             return -1;
     }
     return o->along < 0 ? -1 : 0;
@@ -120,26 +54,15 @@ static int outer_init(struct outer *o, const struct kernel_job *job)
 
 struct region {
     const struct outer *outer;
-    const struct run *run;
+    const struct window_run *run;
     struct move_box box;                /* job and frame */
     struct array from, to;              /* as the region sees them */
     int64_t chunk, places;              /* inner tiles and places of a step */
     int64_t from_step[GRAPH_RANK_MAX], to_step[GRAPH_RANK_MAX];   /* rows in the boxes */
 };
 
-static int add_dim(struct frame_window *w, int64_t count, int64_t stride)
-{
-    if (w->box_dims == FRAME_BOX_MAX)
-        return -1;
-    w->box_count[w->box_dims] = count;
-    w->box_stride[w->box_dims++] = stride;
-    return 0;
-}
-
-static int64_t inner_tiles(const struct array *a) { return a->tiles_down * a->tiles_across; }
-
 /* operand elements along `along` that `places` places see */
-static int64_t reach(const struct run *r, int64_t places)
+static int64_t reach(const struct window_run *r, int64_t places)
 {
     return (places - 1) * r->in_step + (r->taps ? (r->taps - 1) * r->tap_in : 0) + 1;
 }
@@ -156,8 +79,8 @@ static int plan_windows(struct region *g)
     *f = (struct frame){.job = o->job, .window_count = 2};
     *from = (struct frame_window){.array = &g->from};
     *to = (struct frame_window){.array = &g->to, .is_result = true};
-    add_dim(from, g->chunk, 1);
-    add_dim(to, g->chunk, 1);
+    window_add_dim(from, g->chunk, 1);
+    window_add_dim(to, g->chunk, 1);
     for (int i = o->to->outer_count - 1; i >= 0; i--) {
         int d = o->to->outer_dim[i];
         int64_t in = array_outer_stride(o->from, d), out = array_outer_stride(o->to, d);
@@ -166,26 +89,14 @@ static int plan_windows(struct region *g)
             g->from.address += g->run->in_first * in * ARRAY_TILE_BYTES;
             g->to.address += g->run->first * out * ARRAY_TILE_BYTES;
         }
-        if (d == o->along ? add_dim(from, reach(g->run, g->places), in) ||
-                            add_dim(to, g->places, out * g->run->step)
-                          : !is_trivial(&o->node->window[d]) &&
-                            (add_dim(from, o->from->shape.dim[d], in) ||
-                             add_dim(to, o->to->shape.dim[d], out)))
+        if (d == o->along ? window_add_dim(from, reach(g->run, g->places), in) ||
+                            window_add_dim(to, g->places, out * g->run->step)
+                          : !window_is_trivial(&o->node->window[d]) &&
+                            (window_add_dim(from, o->from->shape.dim[d], in) ||
+                             window_add_dim(to, o->to->shape.dim[d], out)))
             return -1;
         g->from_step[d] = g->to_step[d] = 0;
     }
-    return 0;
-}
-
-static int add_grid(struct frame *f, int64_t count, int64_t from, int64_t to)
-{
-    if (count == 1)
-        return 0;
-    if (f->dims == FRAME_DIM_MAX)
-        return -1;
-    f->count[f->dims] = count;
-    f->window[0].step[f->dims] = from;
-    f->window[1].step[f->dims++] = to;
     return 0;
 }
 
@@ -201,15 +112,18 @@ static int plan_region(struct region *g)
     for (int i = 0; i < o->to->outer_count; i++) {
         int d = o->to->outer_dim[i];
 
-        if (is_trivial(&o->node->window[d]) &&
-            add_grid(f, o->to->shape.dim[d], array_outer_stride(o->from, d),
-                     array_outer_stride(o->to, d)))
+        if (window_is_trivial(&o->node->window[d]) &&
+            window_add_grid(f, o->to->shape.dim[d],
+                            (int64_t[]){array_outer_stride(o->from, d),
+                                        array_outer_stride(o->to, d)}))
             return -1;
     }
-    if (add_grid(f, inner_tiles(o->to) / g->chunk, g->chunk, g->chunk) ||
-        add_grid(f, g->run->count / g->places,
-                 g->places * g->run->in_step * array_outer_stride(o->from, o->along),
-                 g->places * g->run->step * array_outer_stride(o->to, o->along)))
+    if (window_add_grid(f, window_inner_tiles(o->to) / g->chunk, (int64_t[]){g->chunk, g->chunk}) ||
+        window_add_grid(f, g->run->count / g->places,
+                        (int64_t[]){g->places * g->run->in_step
+                                        * array_outer_stride(o->from, o->along),
+                                    g->places * g->run->step
+                                        * array_outer_stride(o->to, o->along)}))
         return -1;
     if (!f->dims) {
         f->dims = 1;
@@ -227,7 +141,7 @@ static void settle_region(struct region *g)
     for (int i = o->to->outer_count - 1; i >= 0; i--) {
         int d = o->to->outer_dim[i];
 
-        if (d != o->along && is_trivial(&o->node->window[d]))
+        if (d != o->along && window_is_trivial(&o->node->window[d]))
             continue;
         g->from_step[d] = frame_stride(&g->box.frame, 0, k);
         g->to_step[d] = frame_stride(&g->box.frame, 1, k++);
@@ -238,37 +152,8 @@ static void settle_region(struct region *g)
 
 struct taps {
     const struct region *region;
-    const struct run *run[GRAPH_RANK_MAX];      /* by dimension, NULL: no window */
+    const struct window_run *run[GRAPH_RANK_MAX];      /* by dimension, NULL: no window */
 };
-
-static int tile_parts(const struct array *a) { return a->tile_rows / MOVE_SUBLANES; }
-
-static void unpack_parts(struct move_code *m, enum graph_dtype dtype, int parts, int v, int *part)
-{
-    for (int i = 0; i < parts; i++) {
-        part[i] = v;
-        if (parts == 2)
-            part[i] = move_v1(m, i ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, operand_reg(v));
-        if (parts == 4) {
-            part[i] = vcode_vreg(m->code);
-            vcode_emit(m->code, OP_VUNPACK_C_8, 4,
-                       (struct isa_operand[]){operand_reg(part[i]), operand_reg(v),
-                                              operand_imm(i), operand_imm(dtype == DTYPE_S8)});
-        }
-    }
-}
-
-static int pack_parts(struct move_code *m, int parts, int *part)
-{
-    if (parts == 2)
-        return move_v2(m, OP_VPACK_C_BF16, part[1], operand_reg(part[0]));
-    for (int i = 0; i < parts / 2; i++)
-        part[i] = move_v2_choice(m, OP_VPACK_B16, part[2 * i + 1], operand_reg(part[2 * i]), 1,
-                                 (int32_t[]){0});
-    return parts == 4 ? move_v2_choice(m, OP_VPACK_C_B8, part[1], operand_reg(part[0]), 1,
-                                       (int32_t[]){0})
-                      : part[0];
-}
 
 /* row-major order of the taps, as the dimensions stand in the shape */
 static bool next_tap(const struct taps *t, int rank, int64_t *tap)
@@ -287,7 +172,7 @@ static void combine_tile(struct move_loops *l, struct move_place from, struct mo
     const struct outer *o = t->region->outer;
     struct move_step *s = l->step;
     enum graph_dtype dtype = o->from->shape.dtype;
-    int parts = tile_parts(o->from), rank = o->from->shape.rank, sum[4] = {-1, -1, -1, -1};
+    int parts = window_tile_parts(o->from), rank = o->from->shape.rank, sum[4] = {-1, -1, -1, -1};
     int64_t tap[GRAPH_RANK_MAX] = {0};
     bool is_empty = false;
 
@@ -308,7 +193,7 @@ static void combine_tile(struct move_loops *l, struct move_place from, struct mo
         s->ops += 2 * parts;
         if (s->is_counted)
             continue;
-        unpack_parts(&s->m, dtype, parts, v, part);
+        window_unpack(&s->m, dtype, parts, v, part);
         for (int i = 0; i < parts; i++)
             sum[i] = sum[i] < 0 ? part[i]
                                 : window_combine(&s->m, o->node->reduce_kind, dtype, -1, sum[i],
@@ -319,16 +204,7 @@ static void combine_tile(struct move_loops *l, struct move_place from, struct mo
     for (int i = 0; i < parts && is_empty; i++)
         sum[i] = move_v1(&s->m, OP_VMOV,
                          operand_imm((int32_t)window_identity(o->node->reduce_kind, dtype)));
-    move_store_op(s, to, 1, 0xff, -1, pack_parts(&s->m, parts, sum));
-}
-
-static struct move_place window_place(const struct move_step *s, int window, int64_t row)
-{
-    const struct frame *f = &s->box->frame;
-    int base = s->is_counted ? -1 : frame_base(f, window);
-
-    return (struct move_place){base < 0 ? operand_imm(0) : operand_reg(base),
-                               s->is_counted ? 0 : frame_row(f, window) + row, window};
+    move_store_op(s, to, 1, 0xff, -1, window_pack(&s->m, parts, sum));
 }
 
 static void emit_taps(struct move_step *s, const struct taps *t)
@@ -339,7 +215,7 @@ static void emit_taps(struct move_step *s, const struct taps *t)
     int64_t from = 0, to = 0;
 
     for (int d = 0; d < o->to->shape.rank; d++) {
-        const struct run *r = t->run[d];
+        const struct window_run *r = t->run[d];
 
         if (!r)
             continue;
@@ -396,7 +272,7 @@ static int64_t region_cycles(struct region *g)
 /* the cheapest chunk of inner tiles and number of places; INT64_MAX: none fits */
 static int64_t choose_region(struct region *g)
 {
-    int64_t tiles = inner_tiles(g->outer->to), best = INT64_MAX, chunk = 0, places = 0;
+    int64_t tiles = window_inner_tiles(g->outer->to), best = INT64_MAX, chunk = 0, places = 0;
 
     for (g->chunk = 1; g->chunk <= tiles; g->chunk++)
         for (g->places = 1; g->places <= g->run->count; g->places++) {

@@ -112,12 +112,33 @@ static void make(struct random_window *m, uint64_t seed, int64_t elements)
     graph_output(&m->body, y, "y", -1);
 }
 
+/* the code for either core of a chip, one behind the other on one core */
+static void split_over_cores(struct kernel_rig *r, struct segment *segment)
+{
+    struct link_item item[2];
+    struct err e = {0};
+
+    for (int core = 0; core < 2; core++) {
+        struct kernel_job job = r->job;
+
+        job.core = core;
+        job.core_count = 2;
+        if (kernel_compile(&job, &r->arena, &segment[core], &e))
+            fail_msg("%s", e.msg);
+        item[core] = (struct link_item){.kind = LINK_SEGMENT, .segment = &segment[core],
+                                        .note = "core"};
+    }
+    if (link_program(item, 2, &r->machine_chip, "both", &r->arena, &r->linked, &e))
+        fail_msg("%s", e.msg);
+}
+
 static void random_windows(const struct kernel_rig *like, uint64_t seed, int count,
                            int64_t elements, int way)
 {
     for (int i = 0; i < count; i++) {
         struct tiling t = {.count = 1, .size = {way}};
         struct kernel_rig r = *like;
+        struct segment segment[2];
         struct random_window m;
         char name[40];
 
@@ -129,6 +150,8 @@ static void random_windows(const struct kernel_rig *like, uint64_t seed, int cou
             r.operand_order[k] = m.order;
         r.result_order[0] = m.order;
         kernel_rig_open(&r, &m.body);
+        if (!strcmp(r.chip, "v4"))
+            split_over_cores(&r, segment);
         kernel_rig_check(&r, 1);
         kernel_rig_close(&r);
         graph_fini(&m.body);
@@ -144,12 +167,59 @@ TEST(random_windows_the_general_way)
 
 TEST(random_windows_the_cheapest_way)
 {
-    static const char *const chips[] = {"v3", "v2", "v5e", "v7x"};
+    static const char *const chips[] = {"v3", "v2", "v5e", "v7x", "v4"};
 
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         random_windows(&(struct kernel_rig){.chip = chips[i], .operands_in_vmem = i == 1,
                                             .results_in_vmem = i == 2},
                        1000 * (uint64_t)(i + 1), 25, 3000, -1);
+}
+
+/* pooling of images with channels along lanes and the batch along rows, and its gradient */
+static void pool(const char *chip, enum graph_dtype dtype, int64_t size, int64_t stride,
+                 int64_t dilation, bool is_gradient)
+{
+    static const int order[] = {3, 0, 2, 1};
+    struct graph_window w[4] = {{1, 1, 0, 0, 1, 1, false}, {size, stride, 1, 1, dilation, 1, false},
+                                {size, stride, 0, 1, dilation, 1, false},
+                                {1, 1, 0, 0, 1, 1, false}};
+    struct shape s = shape_make(dtype, 4, (const int64_t[]){17, 29, 23, 20});
+    struct kernel_rig r = {.chip = chip, .operand_order = {order, order}, .result_order = {order}};
+    struct arena a;
+    struct graph g;
+    int x, y;
+
+    arena_init(&a);
+    graph_init(&g, &a, "pool");
+    x = graph_parameter(&g, s, "x");
+    if (is_gradient)
+        y = graph_select_and_scatter(&g, COMPARE_GE, x,
+                                     graph_parameter(&g, places_of(&s, w), "source"), w);
+    else
+        y = graph_reduce_window(&g, REDUCE_ADD, x, w);
+    graph_output(&g, y, "y", -1);
+    kernel_rig_open(&r, &g);
+    assert_int_not_equal(r.segment.tiling.size[0], 0);          /* not the general way */
+    kernel_rig_check(&r, 3);
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+TEST(images_are_pooled_by_tiles)
+{
+    pool("v3", DTYPE_BF16, 3, 2, 1, false);
+    pool("v5e", DTYPE_F32, 2, 2, 1, false);
+    pool("v3", DTYPE_F32, 3, 1, 2, false);
+    pool("v6e", DTYPE_BF16, 3, 1, 3, false);
+}
+
+TEST(gradients_of_pooled_images_are_scattered_by_tiles)
+{
+    pool("v3", DTYPE_BF16, 3, 2, 1, true);
+    pool("v5e", DTYPE_F32, 2, 2, 1, true);
+    pool("v3", DTYPE_F32, 3, 1, 1, true);
+    pool("v7x", DTYPE_BF16, 3, 3, 1, true);
 }
 
 int main(void)
@@ -157,6 +227,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_windows_the_general_way),
         cmocka_unit_test(random_windows_the_cheapest_way),
+        cmocka_unit_test(images_are_pooled_by_tiles),
+        cmocka_unit_test(gradients_of_pooled_images_are_scattered_by_tiles),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
