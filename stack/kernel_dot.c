@@ -171,20 +171,40 @@ static int compile(struct dot_grid *g, const struct kernel_job *job, struct aren
     return status;
 }
 
+/* fewer results at a time leave more registers to what is computed of them; false: there are none */
+static bool narrow(struct tiling *t)
+{
+    int64_t tiles = t->size[DOT_BN] / ARRAY_LANES, width = t->size[DOT_WIDTH];
+
+    if (width == 1)
+        return false;
+    do
+        width--;
+    while (tiles % width);
+    t->size[DOT_WIDTH] = width;
+    t->size[DOT_BY_ROWS] = 0;
+    return true;
+}
+
 static int emit(const struct kernel_job *job, const struct tiling *t, struct arena *a,
                 struct segment *out, struct err *e)
 {
     struct dot_problem p;
     struct dot_grid g;
     struct tiling whole;
+    struct err ignored;
 
     if (dot_problem_read(&p, job, e))
         return -1;
     whole = completed(&p, job, t);
     if (dot_grid_make(&g, &p, job, &whole, e))
         return -1;
+    while (compile(&g, job, a, out, e)) {
+        if (!narrow(&whole) || dot_grid_make(&g, &p, job, &whole, &ignored))
+            return -1;
+    }
     out->tiling = whole;
-    return compile(&g, job, a, out, e);
+    return 0;
 }
 
 static int takes(const struct graph *body, const struct chip *chip, struct err *e)

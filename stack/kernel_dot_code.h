@@ -78,6 +78,7 @@ struct dot_step {
     int64_t depth_tiles;                /* tiles of 128 of the contraction */
     struct dot_box lhs, rhs;
     int64_t sum_row, sum_column_step;   /* rows of VMEM; step 0: every column in its turn */
+    int gap_cycles;                     /* between two passes, beyond what code takes */
     int first_step;                     /* predicate: false where sums stand there already; */
                                         /* -1: none do */
     bool adds_up;                       /* the contraction goes on in later steps: no epilogue */

@@ -6,6 +6,7 @@
 #include "stack/kernel_dot_prepare.h"
 
 #define TILE 128
+#define XLA_GAP_CYCLES 15               /* passes of XLA do not run into each other: accuracy.md */
 #define STEP_CYCLES 90                  /* of the frame: indices, waits, copies begun */
 
 static int64_t round_groups(const struct dot_problem *p) { return div_up(p->m, p->group_rows); }
@@ -99,6 +100,7 @@ static void make_step(struct dot_grid *g, const struct chip *chip, int width, bo
         .by_rows = by_rows, .group_rows = p->group_rows, .width = width,
         .rounds = by_rows ? g->groups / chip->mxu_count : g->groups,
         .columns = g->tiles / width, .depth_tiles = g->depth * dot_terms(p), .first_step = -1};
+    s->gap_cycles = g->frame.job->codegen == CODEGEN_XLA ? XLA_GAP_CYCLES : 0;
     s->sum_column_step = g->frame.count[g->dim[DIM_K]] > 1
                              ? width * g->groups * p->group_rows : 0;
     g->sum_rows = (s->sum_column_step ? g->tiles : width) * g->groups * p->group_rows;

@@ -142,6 +142,15 @@ static void put_next_weights(struct dot_code *d, const struct stretch *t, int pa
                     is_half, items * round / rounds, items * (round + 1) / rounds);
 }
 
+/* before the first rows of a pass nothing goes into the units for a while */
+static void put_gap(struct dot_code *d, int64_t round)
+{
+    const struct isa_operand cycles = IMM(d->s->gap_cycles);
+    struct isa_op op = bundler_op(OP_VDELAY, 0, 1, &cycles);
+
+    bundler_put(&d->b, &op, round > 0 ? d->pushed_at[round - 1] + 1 : 0);
+}
+
 /* rounds before the loop: the end of the stretch before is popped, weights are loaded */
 static void put_straight_rounds(struct dot_code *d, const struct stretch *t)
 {
@@ -154,6 +163,8 @@ static void put_straight_rounds(struct dot_code *d, const struct stretch *t)
         struct dot_results how = results_of(d, t, pass, is_last);
         struct dot_place at = {.columns = !is_last && t->begins_column};
 
+        if (d->s->gap_cycles && round % d->s->rounds == 0)
+            put_gap(d, round);
         d->ordinal = 0;
         if (d->has_accumulators) {      /* they must be empty first */
             how = t->last;

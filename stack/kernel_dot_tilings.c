@@ -2,18 +2,18 @@
  * Which tilings a product has: all that fit are weighed by the cost model.
  *
  * As XLA does it: steps of at most 1024 rows and 1024 columns, whose windows
- * take at most 16 MiB of vector memory where there is more (docs/accuracy.md
- * has the evidence).
+ * and sums take at most what resident operands leave of a large vector memory
+ * (docs/accuracy.md has the evidence).
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "stack/dot_residency.h"
 #include "stack/kernel_dot_grid.h"
 
 #define TILE 128
 #define SIDE_MAX_XLA 1024
-#define SCOPED_ROWS (16 * 1024 * 1024 / ARRAY_ROW_BYTES)
+#define WINDOW_ROWS_XLA (DOT_RESIDENCY_KEPT_BYTES / ARRAY_ROW_BYTES)
 #define DEPTH_TILES_MAX 128
 #define ROWS_MAX 16384
 
@@ -130,9 +130,8 @@ int dot_tilings(const struct kernel_job *job, struct tiling *list, int max)
     if (dot_problem_read(&p, job, &e))
         return 0;
     s.p = &p;
-    if (job->codegen == CODEGEN_XLA && job->chip->vmem_bytes > 2 * SCOPED_ROWS * ARRAY_ROW_BYTES
-        && s.scoped.vmem_rows > SCOPED_ROWS)
-        s.scoped.vmem_rows = SCOPED_ROWS;
+    if (job->codegen == CODEGEN_XLA && s.scoped.vmem_rows > WINDOW_ROWS_XLA)
+        s.scoped.vmem_rows = WINDOW_ROWS_XLA;
     try_rows(&s);
     if (s.count == 0 && s.scoped.vmem_rows < job->vmem_rows) {
         s.scoped = *job;

@@ -169,5 +169,6 @@ int64_t dot_step_cycles(const struct dot_step *s)
     if (slots > rows)
         rows = slots;
     pass = s->rounds * rows > weight_cycles(s) ? s->rounds * rows : weight_cycles(s);
-    return s->columns * passes * (pass + 12) + weight_cycles(s) + s->chip->mxu_latency_cycles + 60;
+    return s->columns * passes * (pass + 12 + s->gap_cycles) + weight_cycles(s)
+           + s->chip->mxu_latency_cycles + 60;
 }

@@ -124,6 +124,9 @@ static void build_epilogue(struct graph *g, struct arena *a, const struct produc
         out = graph_binary(g, HLO_MAXIMUM, sum, graph_splat(g, sum, 0));
     else if (activation == 1)
         out = graph_unary(g, HLO_TANH, small);
+    else if (activation == 3)           /* takes many registers */
+        out = graph_binary(g, HLO_MULTIPLY, graph_unary(g, HLO_ERF, small),
+                           graph_unary(g, HLO_LOGISTIC, small));
     else
         out = graph_select(g, graph_compare(g, COMPARE_GT, sum, graph_splat(g, sum, 3)), sum,
                            graph_unary(g, HLO_EXP, small));
@@ -142,7 +145,7 @@ static void test_epilogues(void **state)
     (void)state;
     for (size_t c = 0; c < COUNT_OF(chips); c++)
         for (size_t i = 0; i < COUNT_OF(products); i++)
-            for (int activation = 0; activation < 3; activation++) {
+            for (int activation = 0; activation < 4; activation++) {
                 struct kernel_rig r = {.chip = chips[c], .ulp = 8, .spoils_padding = true};
                 struct arena a;
                 struct graph g;
