@@ -104,9 +104,9 @@ void plan_residents(struct plan *p, struct module *m)
     for (int i = 0; i < p->buffer_count; i++) {
         struct buffer *b = &p->buffer[i];
 
-        if (!buffer_lives(b) || b->must_stay || (b->role != BUFFER_TEMPORARY && b->role != BUFFER_STATE) ||
-            b->last - b->first > RESIDENT_STEPS_MAX || b->bytes > (r->end - r->base) / 2 ||
-            !may_stay(p, b))
+        if (!buffer_lives(b) || b->must_stay ||
+            (b->role != BUFFER_TEMPORARY && b->role != BUFFER_STATE) ||
+            b->last - b->first > RESIDENT_STEPS_MAX || !may_stay(p, b))
             continue;
         list[count++] = (struct candidate){
             b, (double)(1 + reads_of(p, b)) / (double)(1 + b->last - b->first)};

@@ -19,7 +19,10 @@ struct pass_context {
     int (*takes)(const struct graph *body, const struct chip *chip, struct err *e);
 };
 
-#define PASS(name, function, text) \
-    int function(struct graph *g, const struct pass_context *c, struct err *e);
-#include "stack/passes.def"
+/* stack/passes.def names some of them more than once */
+int pass_simplify(struct graph *g, const struct pass_context *c, struct err *e);
+int pass_upcast(struct graph *g, const struct pass_context *c, struct err *e);
+int pass_layout(struct graph *g, const struct pass_context *c, struct err *e);
+int pass_fusion(struct graph *g, const struct pass_context *c, struct err *e);
+int pass_excess(struct graph *g, const struct pass_context *c, struct err *e);
 #endif

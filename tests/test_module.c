@@ -113,10 +113,43 @@ TEST(a_transformer_layer_and_its_gradients_match)
                   r.worst);
 }
 
+/* two convolutions, pooling and a dense layer, forward and back: a step of training */
+TEST(training_a_cnn_matches)
+{
+    struct module_rig r = {.slice = "v5e", .relative = 2e-2, .absolute = 2e-3,
+                           .uses_fractions = true};
+    struct nn_window same = {.padding = NN_SAME, .stride = {1, 1}};
+    struct nn_window half = {.size = {2, 2}, .stride = {2, 2}};
+    const int64_t x_dims[] = {8, 10, 10, 16}, k_dims[2][4] = {{3, 3, 16, 24}, {3, 3, 24, 8}};
+    const int64_t w_dims[] = {2 * 2 * 8, 10}, label_dims[] = {8};
+    int y = parameter("x", 4, x_dims, DTYPE_F32), wrt[3], gradient[3], loss;
+    int labels = parameter("labels", 1, label_dims, DTYPE_S32);
+    struct err e;
+
+    for (int i = 0; i < 2; i++) {
+        wrt[i] = parameter(i ? "k1" : "k0", 4, k_dims[i], DTYPE_F32);
+        y = nn_relu(&g, nn_conv2d(&g, y, nn_scale(&g, wrt[i], 0.125), &same));
+        y = nn_max_pool(&g, y, &half);
+    }
+    wrt[2] = parameter("w", 2, w_dims, DTYPE_F32);
+    y = graph_reshape(&g, y, shape_make(DTYPE_F32, 2, (int64_t[]){8, 2 * 2 * 8}));
+    loss = nn_cross_entropy(&g, nn_dense(&g, y, wrt[2], 1), labels);
+    if (graph_grad(&g, loss, wrt, 3, gradient, &e))
+        fail_msg("%s", e.msg);
+    graph_output(&g, loss, "loss", -1);
+    for (int i = 0; i < 3; i++)
+        graph_output(&g, nn_add(&g, wrt[i], nn_scale(&g, gradient[i], -0.1)), "updated",
+                     g.node[wrt[i]].parameter_index);
+    module_rig_check(&r, &g, 3);
+    print_message("%d kernels, %lld cycles, worst %.3f\n", r.kernel_count, (long long)r.cycles,
+                  r.worst);
+}
+
 struct variation {
     const char *slice, *set;
     unsigned groups;
     int count, op_count;
+    unsigned dtypes;                    /* 0: all */
 };
 
 /* bit for bit; graphs may be refused where no kernel makes something, not more than a few */
@@ -127,6 +160,7 @@ static void check_random(const struct variation *v)
     for (int i = 0; i < count; i++) {
         uint64_t seed = first_seed + (uint64_t)i;
         struct random_hlo h = {.seed = seed, .groups = v->groups, .op_count = v->op_count,
+                               .dtypes = v->dtypes,
                                .elems_max = 6000};
         struct module_rig r = {.slice = v->slice, .set = v->set, .uses_hlo_inputs = true,
                                .may_refuse = true};
@@ -149,19 +183,25 @@ static void check_random(const struct variation *v)
 
 TEST(elementwise_moves_and_reductions_match)
 {
-    check_random(&(struct variation){"v5e", NULL, BASIC, 20, 12});
-    check_random(&(struct variation){"v3-1", NULL, BASIC, 20, 12});
+    check_random(&(struct variation){"v5e", NULL, BASIC, 20, 12, 0});
+    check_random(&(struct variation){"v3-1", NULL, BASIC, 20, 12, 0});
 }
 
 TEST(products_match_too)
 {
-    check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_DOT, 20, 12});
-    check_random(&(struct variation){"v6e", NULL, BASIC | RANDOM_DOT, 20, 12});
+    check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_DOT, 20, 12, 0});
+    check_random(&(struct variation){"v6e", NULL, BASIC | RANDOM_DOT, 20, 12, 0});
+}
+
+TEST(convolutions_and_windows_match)
+{
+    check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_CONV | RANDOM_WINDOW, 16, 10,
+                                      1u << DTYPE_F32 | 1u << DTYPE_BF16});
 }
 
 TEST(loops_match)
 {
-    check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_LOOP, 20, 12});
+    check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_LOOP, 20, 12, 0});
 }
 
 #define RUN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -171,9 +211,11 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         RUN(moves_in_a_row_match),
         RUN(training_an_mlp_matches),
+        RUN(training_a_cnn_matches),
         RUN(a_transformer_layer_and_its_gradients_match),
         RUN(elementwise_moves_and_reductions_match),
         RUN(products_match_too),
+        RUN(convolutions_and_windows_match),
         RUN(loops_match),
     };
 

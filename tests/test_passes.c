@@ -2,6 +2,7 @@
  * Does a graph still compute the same after each pass, and has it become what the pass is for?
  */
 #include "stack/interp.h"
+#include "stack/nn.h"
 #include "stack/pass.h"
 #include "stack/rewrite.h"
 #include "stack/simplify.h"
@@ -13,13 +14,16 @@
 
 static struct arena arena;
 static struct graph graph;
+static struct chip v5e;
 
 static int setup(void **state)
 {
+    struct err e;
+
     (void)state;
     arena_init(&arena);
     graph_init(&graph, &arena, "test");
-    return 0;
+    return chip_load_builtin(&v5e, "v5e", NULL, &arena, &e);
 }
 
 static int teardown(void **state)
@@ -122,7 +126,7 @@ static int (*kernel_takes)(const struct graph *, const struct chip *, struct err
 static void run_pass(int (*pass)(struct graph *, const struct pass_context *, struct err *))
 {
     struct interp_value before[256], after[256];
-    struct pass_context c = {.replica_count = 1, .takes = kernel_takes};
+    struct pass_context c = {.chip = &v5e, .replica_count = 1, .takes = kernel_takes};
     struct err e;
 
     evaluate(&graph, before);
@@ -397,6 +401,31 @@ TEST(rounding_inside_a_kernel_disappears)
     assert_int_equal(count_of(result_node()->called[0], HLO_CONVERT), 2);
 }
 
+/* two convolutions, bias and pooling: a transpose in, one out, none between */
+TEST(layouts_follow_convolutions)
+{
+    struct nn_window same = {.padding = NN_SAME, .stride = {1, 1}};
+    struct nn_window half = {.size = {2, 2}, .stride = {2, 2}};
+    int x = graph_parameter(&graph, F32(8, 12, 12, 128), "x"), y = x;
+    int k = graph_parameter(&graph, F32(3, 3, 128, 128), "k");
+    int b = graph_parameter(&graph, F32(128), "b");
+
+    for (int i = 0; i < 2; i++) {
+        y = nn_relu(&graph, nn_bias(&graph, nn_conv2d(&graph, y, k, &same), b));
+        y = nn_max_pool(&graph, y, &half);
+    }
+    graph_output(&graph, y, "y", -1);
+    graph_output(&graph, graph_reduce(&graph, REDUCE_ADD, y, 7), "sums", -1);
+    run_pass(pass_layout);
+    run_pass(pass_simplify);
+    assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 2);
+    for (int i = 0; i < graph.node_count; i++)
+        if (graph.node[i].op == HLO_CONVOLUTION) {
+            assert_int_equal(graph.node[i].conv->out_feature, 3);
+            assert_int_equal(graph.node[i].conv->out_batch, 2);
+        }
+}
+
 TEST(runs_of_dimensions_match)
 {
     struct shape from = F32(2, 3, 1, 20), to = F32(6, 4, 5, 1);
@@ -437,6 +466,7 @@ TEST(random_graphs_of_all_operations_stay_the_same)
         hlo_seed = seed;
         run_pass(pass_simplify);
         run_pass(pass_upcast);
+        run_pass(pass_layout);
         run_pass(pass_simplify);
         kernel_takes = seed % 2 ? take_all : take_loops;
         run_pass(pass_fusion);
@@ -473,6 +503,7 @@ int main(void)
         RUN(cheap_values_are_made_again_and_costly_ones_stored),
         RUN(nothing_waits_in_a_circle),
         RUN(rounding_inside_a_kernel_disappears),
+        RUN(layouts_follow_convolutions),
         RUN(runs_of_dimensions_match),
         RUN(random_graphs_stay_the_same),
         RUN(random_graphs_of_all_operations_stay_the_same),

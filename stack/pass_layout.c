@@ -1,0 +1,370 @@
+/*
+ * Which dimension of each array runs along lanes, which along rows.
+ *
+ * After this pass all arrays are row-major: a node whose array is better laid
+ * out in another order of dimensions has its dimensions in that order. So a
+ * layout is seen in the shapes of the text, transposes that only undo each
+ * other are gone, and those that are left are copies that the program makes.
+ *
+ * Convolutions say what they want (stack/conv.h). What comes behind them
+ * follows, elementwise, in windows and in reductions; what has no wish follows
+ * its readers. Parameters, outputs and all other operations are row-major as
+ * the program has them: XLA's default for the entry of a module.
+ */
+#include "stack/pass.h"
+
+#include "stack/conv.h"
+#include "stack/rewrite.h"
+#include "stack/simplify.h"
+
+#include <string.h>
+
+/* dimension i of the new array is dimension dim[i] of the old */
+struct order {
+    bool is_set;
+    int dim[GRAPH_RANK_MAX];
+};
+
+struct layout {
+    struct rewrite w;
+    const struct chip *chip;
+    struct order *order;                /* by node of the old graph */
+};
+
+static struct order identity(int rank)
+{
+    struct order o = {.is_set = true};
+
+    for (int i = 0; i < rank; i++)
+        o.dim[i] = i;
+    return o;
+}
+
+static bool is_same(const struct order *a, const struct order *b, int rank)
+{
+    return memcmp(a->dim, b->dim, (size_t)rank * sizeof(a->dim[0])) == 0;
+}
+
+/* from minor_to_major */
+static struct order from_minor(const int *minor, int rank)
+{
+    struct order o = {.is_set = true};
+
+    for (int i = 0; i < rank; i++)
+        o.dim[i] = minor[rank - 1 - i];
+    return o;
+}
+
+/* where dimension `dim` of the old array is in the new one */
+static int place_of(const struct order *o, int dim, int rank)
+{
+    for (int i = 0; i < rank; i++)
+        if (o->dim[i] == dim)
+            return i;
+    return -1;
+}
+
+/* the operations whose result and operands have one order, whichever */
+static bool keeps_order(const struct graph_node *n)
+{
+    switch (n->op) {
+    case HLO_REDUCE_WINDOW: case HLO_SELECT_AND_SCATTER: case HLO_PAD: case HLO_SLICE:
+    case HLO_CONCATENATE: case HLO_REVERSE:
+        return true;
+    default:
+        return simplify_is_elementwise(n->op);
+    }
+}
+
+static bool has_any_order(const struct graph_node *n)
+{
+    return n->op == HLO_BROADCAST || n->op == HLO_IOTA ||
+           (n->op == HLO_CONSTANT && !n->literal);
+}
+
+/* of what is left of a reduced array */
+static struct order reduced(const struct order *from, uint32_t mask, int rank)
+{
+    struct order o = {.is_set = true};
+    int count = 0;
+
+    for (int i = 0; i < rank; i++)
+        if (!(mask & (1u << from->dim[i])))
+            o.dim[count++] = from->dim[i] -
+                             __builtin_popcount(mask & ((1u << from->dim[i]) - 1));
+    return o;
+}
+
+static struct order of_operands(const struct layout *l, const struct graph_node *n)
+{
+    const struct graph *g = l->w.from;
+
+    for (int k = 0; k < n->operand_count; k++) {
+        const struct order *o = &l->order[n->operand[k]];
+        int rank = g->node[n->operand[k]].shape.rank;
+        struct order plain = identity(rank);
+
+        if (o->is_set && rank == n->shape.rank && !is_same(o, &plain, rank))
+            return *o;
+    }
+    return (struct order){.is_set = false};
+}
+
+static void find_forward(struct layout *l)
+{
+    const struct graph *g = l->w.from;
+
+    for (int i = 0; i < g->node_count; i++) {
+        const struct graph_node *n = &g->node[i];
+        struct order *o = &l->order[i];
+
+        if (n->op == HLO_CONVOLUTION) {
+            struct conv_layouts wish;
+
+            conv_layouts(g, i, l->chip, &wish);
+            *o = from_minor(wish.result, n->shape.rank);
+        } else if (keeps_order(n)) {
+            *o = of_operands(l, n);
+        } else if (n->op == HLO_REDUCE && l->order[n->operand[0]].is_set) {
+            *o = reduced(&l->order[n->operand[0]], n->reduce_mask,
+                         g->node[n->operand[0]].shape.rank);
+        } else if (!has_any_order(n) && n->op != HLO_REDUCE) {
+            *o = identity(n->shape.rank);
+        }
+    }
+}
+
+static void follow_readers(struct layout *l)
+{
+    const struct graph *g = l->w.from;
+
+    for (int i = g->node_count - 1; i >= 0; i--) {
+        const struct graph_node *n = &g->node[i];
+
+        for (int k = 0; keeps_order(n) && l->order[i].is_set && k < n->operand_count; k++) {
+            int a = n->operand[k];
+
+            if (!l->order[a].is_set && has_any_order(&g->node[a]) &&
+                g->node[a].shape.rank == n->shape.rank)
+                l->order[a] = l->order[i];
+        }
+    }
+}
+
+/* what nobody has said anything about, in the order of the nodes */
+static void fill(struct layout *l)
+{
+    const struct graph *g = l->w.from;
+
+    for (int i = 0; i < g->node_count; i++) {
+        const struct graph_node *n = &g->node[i];
+
+        if (n->op == HLO_REDUCE)
+            l->order[i] = reduced(&l->order[n->operand[0]], n->reduce_mask,
+                                  g->node[n->operand[0]].shape.rank);
+        else if (!l->order[i].is_set)
+            l->order[i] = identity(n->shape.rank);
+    }
+}
+
+/* the new node of old node `node` in this order */
+static int in_order(struct layout *l, int node, const struct order *wanted)
+{
+    int rank = l->w.from->node[node].shape.rank, dims[GRAPH_RANK_MAX];
+    const struct order *has = &l->order[node];
+
+    if (is_same(has, wanted, rank))
+        return l->w.moved[node];
+    for (int i = 0; i < rank; i++)
+        dims[i] = place_of(has, wanted->dim[i], rank);
+    return graph_transpose(&l->w.to, l->w.moved[node], dims);
+}
+
+static int plain(struct layout *l, int node)
+{
+    struct order o = identity(l->w.from->node[node].shape.rank);
+
+    return in_order(l, node, &o);
+}
+
+static struct shape ordered_shape(const struct shape *s, const struct order *o)
+{
+    struct shape out = *s;
+
+    for (int i = 0; i < s->rank; i++)
+        out.dim[i] = s->dim[o->dim[i]];
+    return out;
+}
+
+static void order_numbers(int64_t *list, const struct order *o, int rank)
+{
+    int64_t old[GRAPH_RANK_MAX];
+
+    memcpy(old, list, sizeof(old));
+    for (int i = 0; i < rank; i++)
+        list[i] = old[o->dim[i]];
+}
+
+static const struct graph_window *order_windows(struct layout *l, const struct graph_window *w,
+                                                const struct order *o, int rank)
+{
+    struct graph_window *list = arena_array(l->w.to.arena, (size_t)rank, sizeof(*list));
+
+    for (int i = 0; i < rank; i++)
+        list[i] = w[o->dim[i]];
+    return list;
+}
+
+/* attributes that speak of dimensions of the result */
+static void order_attributes(struct layout *l, struct graph_node *n, const struct order *o)
+{
+    int rank = n->shape.rank;
+
+    n->shape = ordered_shape(&n->shape, o);
+    if (n->op == HLO_IOTA || n->op == HLO_CONCATENATE)
+        n->dim = place_of(o, n->dim, rank);
+    if (n->op == HLO_REVERSE)
+        for (int i = 0; i < n->dim; i++)
+            n->dims[i] = place_of(o, n->dims[i], rank);
+    if (n->op == HLO_SLICE) {
+        order_numbers(n->start, o, rank);
+        order_numbers(n->limit, o, rank);
+        order_numbers(n->stride, o, rank);
+    }
+    if (n->op == HLO_PAD) {
+        order_numbers(n->low, o, rank);
+        order_numbers(n->high, o, rank);
+        order_numbers(n->interior, o, rank);
+    }
+    if (n->op == HLO_REDUCE_WINDOW || n->op == HLO_SELECT_AND_SCATTER)
+        n->window = order_windows(l, n->window, o, rank);
+}
+
+static int rebuild(struct layout *l, int node)
+{
+    struct graph_node n = l->w.from->node[node];
+    int *operand = arena_array(l->w.to.arena, (size_t)n.operand_count, sizeof(*operand));
+
+    for (int k = 0; k < n.operand_count; k++) {
+        int a = n.operand[k];
+
+        operand[k] = l->w.from->node[a].shape.rank == n.shape.rank
+                         ? in_order(l, a, &l->order[node]) : plain(l, a);
+    }
+    order_attributes(l, &n, &l->order[node]);
+    return graph_add(&l->w.to, &n, operand, n.operand_count);
+}
+
+/* The operand's dimensions must rise in the result: it is put into their order. */
+static int rebuild_broadcast(struct layout *l, int node)
+{
+    const struct graph_node *n = &l->w.from->node[node];
+    int rank = l->w.from->node[n->operand[0]].shape.rank, count = 0, dims[GRAPH_RANK_MAX];
+    const struct order *o = &l->order[node];
+    struct order wanted = {.is_set = true};
+
+    for (int d = 0; d < n->shape.rank; d++)
+        for (int i = 0; i < rank; i++)
+            if (n->dims[i] == o->dim[d]) {
+                wanted.dim[count] = i;
+                dims[count++] = d;
+            }
+    return graph_broadcast(&l->w.to, in_order(l, n->operand[0], &wanted),
+                           ordered_shape(&n->shape, o), dims);
+}
+
+static int rebuild_reduce(struct layout *l, int node)
+{
+    struct graph_node n = l->w.from->node[node];
+    const struct order *o = &l->order[n.operand[0]];
+    int rank = l->w.from->node[n.operand[0]].shape.rank;
+    uint32_t mask = 0;
+
+    for (int i = 0; i < rank; i++)
+        if (n.reduce_mask & (1u << o->dim[i]))
+            mask |= 1u << i;
+    return graph_reduce(&l->w.to, n.reduce_kind, l->w.moved[n.operand[0]], mask);
+}
+
+static int rebuild_convolution(struct layout *l, int node)
+{
+    struct graph_node n = l->w.from->node[node];
+    struct graph_conv *c = arena_alloc(l->w.to.arena, sizeof(*c));
+    int rank = n.shape.rank, operand[2];
+    struct conv_layouts wish;
+    struct order lhs, rhs, result = l->order[node];
+
+    conv_layouts(l->w.from, node, l->chip, &wish);
+    lhs = from_minor(wish.lhs, rank);
+    rhs = from_minor(wish.rhs, rank);
+    *c = *n.conv;
+    c->in_batch = place_of(&lhs, c->in_batch, rank);
+    c->in_feature = place_of(&lhs, c->in_feature, rank);
+    c->kernel_in = place_of(&rhs, c->kernel_in, rank);
+    c->kernel_out = place_of(&rhs, c->kernel_out, rank);
+    c->out_batch = place_of(&result, c->out_batch, rank);
+    c->out_feature = place_of(&result, c->out_feature, rank);
+    for (int i = 0; i < c->spatial_count; i++) {
+        c->in_spatial[i] = place_of(&lhs, c->in_spatial[i], rank);
+        c->kernel_spatial[i] = place_of(&rhs, c->kernel_spatial[i], rank);
+        c->out_spatial[i] = place_of(&result, c->out_spatial[i], rank);
+    }
+    operand[0] = in_order(l, n.operand[0], &lhs);
+    operand[1] = in_order(l, n.operand[1], &rhs);
+    n.conv = c;
+    return graph_add(&l->w.to, &n, operand, 2);
+}
+
+static int rebuild_any(struct layout *l, int node)
+{
+    const struct graph_node *n = &l->w.from->node[node];
+    int *operand;
+
+    l->w.to.source = n->source;
+    if (n->op == HLO_CONVOLUTION)
+        return rebuild_convolution(l, node);
+    if (n->op == HLO_BROADCAST)
+        return rebuild_broadcast(l, node);
+    if (n->op == HLO_REDUCE)
+        return rebuild_reduce(l, node);
+    if (keeps_order(n) || has_any_order(n))
+        return rebuild(l, node);
+    operand = arena_array(l->w.to.arena, (size_t)n->operand_count, sizeof(*operand));
+    for (int k = 0; k < n->operand_count; k++)
+        operand[k] = l->w.from->node[n->operand[k]].tuple_count ? l->w.moved[n->operand[k]]
+                                                               : plain(l, n->operand[k]);
+    return graph_add(&l->w.to, n, operand, n->operand_count);
+}
+
+/* outputs leave as the program says */
+static void restore_outputs(struct layout *l)
+{
+    struct graph *g = l->w.from;
+
+    for (int i = 0; i < g->output_count; i++) {
+        int node = g->output[i].node;
+
+        l->w.moved[node] = plain(l, node);
+        l->order[node] = identity(g->node[node].shape.rank);
+    }
+}
+
+int pass_layout(struct graph *g, const struct pass_context *c, struct err *e)
+{
+    struct layout l = {.chip = c->chip};
+
+    (void)e;
+    l.order = mem_alloc((size_t)g->node_count * sizeof(*l.order));
+    rewrite_begin(&l.w, g);
+    find_forward(&l);
+    follow_readers(&l);
+    fill(&l);
+    for (int i = 0; i < g->node_count; i++)
+        if (g->node[i].op != HLO_PARAMETER)
+            l.w.moved[i] = rebuild_any(&l, i);
+    restore_outputs(&l);
+    rewrite_end(&l.w);
+    mem_free(l.order);
+    graph_eliminate_common(g);
+    return 0;
+}
