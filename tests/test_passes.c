@@ -465,6 +465,7 @@ TEST(random_graphs_of_all_operations_stay_the_same)
         random_hlo_build(&graph, &r);
         hlo_seed = seed;
         run_pass(pass_simplify);
+        run_pass(pass_expand);
         run_pass(pass_upcast);
         run_pass(pass_layout);
         run_pass(pass_simplify);

@@ -1,0 +1,79 @@
+/*
+ * Operations without a kernel become others.
+ *
+ *   convolution of f32 with precision high or highest: f32 operands are cut
+ *   into parts of 8 bits, which bf16 holds exactly, and the products of the
+ *   parts are added, smallest first: 3 of two parts, or 6 of three.
+ *
+ *   products of narrower types in several passes: one is exact.
+ *
+ * Parts are cut by their bits, not by rounding to bf16 and back, which
+ * pass_excess would remove.
+ */
+#include "stack/pass.h"
+#include "stack/rewrite.h"
+
+#define PARTS_MAX 3
+#define HIGH_HALF 4294901760.0          /* 0xffff0000: sign, exponent, 7 bits */
+
+/* the part of x that bf16 holds, as f32 */
+static int leading(struct graph *g, int x)
+{
+    int bits = graph_bitcast_convert(g, x, DTYPE_U32);
+
+    bits = graph_binary(g, HLO_AND, bits, graph_splat(g, bits, HIGH_HALF));
+    return graph_bitcast_convert(g, bits, DTYPE_F32);
+}
+
+static void cut(struct graph *g, int x, int count, int *part)
+{
+    for (int i = 0; i < count; i++) {
+        int lead = leading(g, x);
+
+        part[i] = graph_convert(g, lead, DTYPE_BF16);
+        if (i + 1 < count)
+            x = graph_binary(g, HLO_SUBTRACT, x, lead);
+    }
+}
+
+static int in_passes(struct graph *g, const struct graph_node *n)
+{
+    int count = n->precision == PRECISION_HIGH ? 2 : 3, sum = NODE_NONE;
+    int lhs[PARTS_MAX], rhs[PARTS_MAX];
+
+    cut(g, n->operand[0], count, lhs);
+    cut(g, n->operand[1], count, rhs);
+    for (int order = count - 1; order >= 0; order--)
+        for (int i = 0; i <= order; i++) {
+            int product = graph_convolution(g, lhs[i], rhs[order - i], n->window, n->conv,
+                                            DTYPE_F32, PRECISION_DEFAULT);
+
+            sum = sum == NODE_NONE ? product : graph_binary(g, HLO_ADD, sum, product);
+        }
+    return graph_convert(g, sum, n->shape.dtype);
+}
+
+int pass_expand(struct graph *g, const struct pass_context *c, struct err *e)
+{
+    struct rewrite w;
+
+    (void)c;
+    (void)e;
+    rewrite_begin(&w, g);
+    for (int i = 0; i < g->node_count; i++) {
+        struct graph_node n;
+        bool is_f32;
+
+        if (g->node[i].op == HLO_PARAMETER)
+            continue;
+        n = rewrite_node(&w, i);
+        w.to.source = n.source;
+        is_f32 = n.operand_count && w.to.node[n.operand[0]].shape.dtype == DTYPE_F32;
+        if ((n.op == HLO_CONVOLUTION || n.op == HLO_DOT) && !is_f32)
+            n.precision = PRECISION_DEFAULT;
+        w.moved[i] = n.op == HLO_CONVOLUTION && n.precision != PRECISION_DEFAULT
+                         ? in_passes(&w.to, &n) : rewrite_add(&w.to, &n);
+    }
+    rewrite_end(&w);
+    return 0;
+}
