@@ -103,6 +103,17 @@ bool modulo_loop(const struct code_block *b, int step_count, int counter, int64_
                  int64_t limit_cycles, const struct chip *chip, struct isa_program *out,
                  struct modulo_result *result);
 
+/*
+ * scalars.c: by block, the scalar registers that are read behind it before they
+ * are written; at the end of the code those of `at_end`. And new registers for
+ * what is not: op, regs and op_count of a block without loop control, whose last
+ * step_count operations stay.
+ */
+uint32_t *scalars_live_out(const struct vcode *c, uint32_t at_end, struct arena *a);
+void scalars_rename(struct code_block *b, int step_count, uint32_t live_out);
+
+/* pins.c: the block where the loop begins that ends with block `end` */
+int pins_loop_start(const struct vcode *c, int end);
 /* pins.c: physical[v] of every pinned register and, by block, the bits taken */
 int registers_pin(const struct vcode *c, const struct chip *chip, struct arena *a,
                   int *physical, uint64_t *taken, struct err *e);

@@ -20,6 +20,7 @@ struct emitter {
     uint64_t *v_taken;                  /* by block: registers pinned there */
     int *v_local, *m_local;             /* a block's own number of a register … */
     int *v_block, *m_block;             /* … valid in this block */
+    const uint32_t *live_out;           /* scalar registers, by block; NULL: all */
     struct spill_area spill;
     struct vcode_stats stats;
     uint32_t *loop_label;               /* by counter register: bundle of the loop's start */
@@ -146,6 +147,8 @@ static int copy_block(struct emitter *m, struct code_block *b, int block, struct
         if (localize_op(m, b, block, &b->op[i].op, e))
             return -1;
     }
+    if (m->live_out)
+        scalars_rename(b, from->step_count, m->live_out[block]);
     if (from->is_loop_end)
         append_loop_control(b, from->counter_sreg, m->chip);
     for (int i = 0; i < b->op_count; i++)
@@ -407,6 +410,8 @@ static int compile(const struct vcode *c, const struct chip *chip, int64_t spill
 
     arena_init(&plan);
     init_emitter(&m, &plan);
+    if (is_segment)
+        m.live_out = scalars_live_out(c, 0, &plan);
     status = registers_pin(c, chip, &plan, m.v_physical, m.v_taken, e);
     if (!status)
         status = compile_blocks(&m, e);

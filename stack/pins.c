@@ -54,7 +54,7 @@ static void widen(struct range *r, int loop_first, int loop_last)
 }
 
 /* the block where the loop that ends with `end` starts; inner loops end first */
-static int loop_start(const struct vcode *c, int end)
+int pins_loop_start(const struct vcode *c, int end)
 {
     int start = end;
 
@@ -107,7 +107,7 @@ int registers_pin(const struct vcode *c, const struct chip *chip, struct arena *
             continue;
         for (int v = 0; v < c->vreg_count; v++)
             if (c->is_pinned[v])
-                widen(&range[v], loop_start(c, b), b);
+                widen(&range[v], pins_loop_start(c, b), b);
     }
     return choose_registers(c, chip, range, physical, taken, e);
 }
