@@ -40,7 +40,8 @@ static int64_t pass_cycles(const struct conv_plan *p)
 
     if (p->is_rhs_swapped)
         weights *= p->chip->mxu_push_xpose_factor;
-    return most(p->rounds * round_cycles(p), weights) + PASS_CYCLES;
+    weights = most(p->rounds * round_cycles(p), weights);
+    return most(weights, p->chip->mxu_latency_cycles / p->delay) + PASS_CYCLES;
 }
 
 static int64_t position(const struct conv_plan *p, const struct conv_window *w)
@@ -87,9 +88,7 @@ static int64_t transpose_cycles(const struct conv_plan *p)
     if (p->shape.mode == CONV_ROWS)
         return 0;
     for (int i = 0; i < CONV_SPATIAL; i++)
-        blocks *= i == p->along ? (p->q[i] - 1) * p->shape.dim[i].step +
-                                      (p->spread - 1) * p->shape.dim[i].tap_stride + 1
-                                : conv_span(p, i);
+        blocks *= conv_places(p, i);
     return blocks * issue * 5 / 4 / p->chip->xlu_count;
 }
 

@@ -22,7 +22,10 @@ enum conv_scalar {
     S_WALK0, S_WALK1, S_WALK2,          /* left of the levels of the walk over rows */
     S_PHASE,
     S_LHS,                              /* the window in use */
-    S_TEMP, S_TEMP_COUNT = ISA_SREG_COUNT - S_TEMP
+    S_TEMP,
+    /* where results are popped passes later: first sums of the passes under way, the last first */
+    S_QUEUE = S_TEMP, S_QUEUE_ADDS = S_QUEUE + CONV_DELAY_MAX,  /* a bit each: they are added */
+    S_FILLED                            /* passes until results are popped */
 };
 
 enum conv_predicate {

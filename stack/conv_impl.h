@@ -22,7 +22,7 @@
 #define CONV_PHASES_MAX 16              /* of a dimension */
 #define CONV_EXTRA_MAX 8                /* operands of the epilogue */
 #define CONV_OUT_MAX 4
-#define CONV_UNITS_MAX 8
+#define CONV_DELAY_MAX 6
 
 struct conv_phase { int64_t first, count, offset; };
 
@@ -150,7 +150,8 @@ struct conv_plan {
     int split_level;                    /* which level the rows of units share out */
     int64_t split_stride;               /* tiles */
     int64_t rounds;                     /* groups of one row of units */
-    int64_t lag;
+    int64_t lag;                        /* rounds from a push to its pop, in a pass */
+    int64_t delay;                      /* passes from a push to its pop, where they are short */
 
     /* k levels of a pass: blocks of features, then taps from the last dimension on */
     int64_t feature_blocks, feature_stride;
@@ -177,6 +178,9 @@ int64_t conv_level_count(const struct conv_plan *p, int dim, int64_t r); /* pass
 int64_t conv_column_tiles(const struct conv_plan *p);   /* of a block */
 int64_t conv_all_members(const struct conv_plan *p);    /* taps of a pass, of all slots */
 int64_t conv_span(const struct conv_plan *p, int dim);  /* inputs of a block */
+/* transposed: along a dimension the first members of k, and inputs from one to the next */
+int64_t conv_places(const struct conv_plan *p, int dim);
+int64_t conv_place_step(const struct conv_plan *p, int dim);
 int conv_vector_registers(const struct conv_plan *p);    /* of the passes */
 void conv_plan_cost(const struct conv_plan *p, struct kernel_cost *out);
 

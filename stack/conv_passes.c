@@ -203,10 +203,32 @@ static void leave_loop(struct conv_gen *g)
     g->end_stage = INT32_MAX;
 }
 
+/* the pass that has just been pushed joins those under way; the oldest is popped next */
+static void advance_queue(struct conv_gen *g)
+{
+    int last = (int)g->p->delay - 1;
+
+    for (int i = last; i > 0; i--)
+        PUT(g, OP_SMOV, REG(S_QUEUE + i), REG(S_QUEUE + i - 1));
+    PUT(g, OP_SMOV, REG(S_QUEUE), REG(S_PASS_RESULT));
+    PUT(g, OP_SSHLL, REG(S_QUEUE_ADDS), REG(S_QUEUE_ADDS), IMM(1));
+    PUT_IF(g, P_ADD, OP_SADD, REG(S_QUEUE_ADDS), REG(S_QUEUE_ADDS), IMM(1));
+    PUT(g, OP_SSUB, REG(S_FILLED), REG(S_FILLED), IMM(1));
+}
+
+/* the i-th of those under way to S_LAST_RESULT */
+static void take_from_queue(struct conv_gen *g, int i)
+{
+    PUT(g, OP_SMOV, REG(S_LAST_RESULT), REG(S_QUEUE + i));
+    PUT(g, OP_SSHRL, REG(S_LOOP), REG(S_QUEUE_ADDS), IMM(i));
+    PUT(g, OP_SAND, REG(S_LOOP), REG(S_LOOP), IMM(1));
+    PUT(g, OP_SCMP_NE, REG(P_LAST_ADD), REG(S_LOOP), IMM(0));
+}
+
 static void advance_pass(struct conv_gen *g, const struct live_phase *list, int live)
 {
-    PUT(g, OP_SMOV, REG(S_LAST_RESULT), REG(S_PASS_RESULT));
-    PUT(g, OP_PMOV, REG(P_LAST_ADD), REG(P_ADD));
+    advance_queue(g);
+    take_from_queue(g, (int)g->p->delay - 1);
     conv_advance(g, list, live);
     PUT(g, OP_PNEG, REG(P_TEMP), REG(P_WRAP));
     PUT(g, OP_POR, REG(P_ADD), REG(P_TEMP), REG(P_LATER));
@@ -256,6 +278,8 @@ static void set_registers(struct conv_gen *g, const struct live_phase *list)
     PUT(g, OP_SMOV, REG(S_WEIGHTS), IMM(p->weights_row));
     PUT(g, OP_SMOV, REG(S_WEIGHTS_LEFT), IMM(p->passes));
     PUT(g, OP_PMOV, REG(P_ADD), REG(P_LATER));
+    PUT(g, OP_SMOV, REG(S_QUEUE_ADDS), IMM(0));
+    PUT(g, OP_SMOV, REG(S_FILLED), IMM(p->delay));
     PUT(g, OP_PMOV, REG(P_LAST_ADD), REG(P_LATER));
     conv_end(g);
     conv_begin(g, "first weights");
@@ -266,15 +290,22 @@ static void set_registers(struct conv_gen *g, const struct live_phase *list)
 
 static void drain(struct conv_gen *g)
 {
+    int64_t first = g->p->rounds - g->lag;
+
     conv_every_stage(g);
-    conv_section(g, "drain", 0);
-    conv_clear_sums(g, P_LAST_ADD);
-    for (int64_t round = 0; round < g->lag; round++) {
-        g->ordinal = 0;
-        conv_pop_round(g, round, S_LAST_RESULT, (g->p->rounds - g->lag + round) * conv_round_sums(g->p),
-                  P_LAST_ADD);
+    for (int i = (int)g->p->delay - 1; i >= 0; i--) {
+        conv_section(g, "drain", 0);
+        take_from_queue(g, i);
+        bundler_end(&g->b);
+        conv_section(g, NULL, 0);
+        conv_clear_sums(g, P_LAST_ADD);
+        for (int64_t round = 0; round < g->lag; round++) {
+            g->ordinal = 0;
+            conv_pop_round(g, round, S_LAST_RESULT, (first + round) * conv_round_sums(g->p),
+                           P_LAST_ADD);
+        }
+        bundler_end(&g->b);
     }
-    bundler_end(&g->b);
 }
 
 void conv_passes(struct conv_gen *g)
@@ -282,6 +313,7 @@ void conv_passes(struct conv_gen *g)
     const struct conv_plan *p = g->p;
     struct live_phase *list = arena_array(g->a, (size_t)p->phase_count, sizeof(*list));
     int live = conv_live_phases(p, list), pass = conv_label(g), end = conv_label(g);
+    int first = conv_label(g);
 
     if (live == 0)
         return;                         /* no tap meets an element: all sums are zero */
@@ -289,6 +321,7 @@ void conv_passes(struct conv_gen *g)
     g->label_loop = conv_label(g);
     set_registers(g, list);
     conv_set_masks(g, list, live);
+    conv_here(g, first);
     straight_code(g, "first pass", false);
     bundler_end_branch(&g->b, g->loops ? g->label_loop : end, ISA_PRED_ALWAYS, false);
     conv_here(g, pass);
@@ -305,6 +338,12 @@ void conv_passes(struct conv_gen *g)
     advance_pass(g, list, live);
     bundler_end(&g->b);
     conv_set_masks(g, list, live);
+    if (p->delay > 1) {
+        conv_section(g, NULL, 0);
+        PUT(g, OP_SCMP_GT, REG(P_TEMP), REG(S_FILLED), IMM(0));
+        PUT(g, OP_PAND, REG(P_TEMP), REG(P_TEMP), REG(P_NEXT));
+        bundler_end_branch(&g->b, first, P_TEMP, false);
+    }
     conv_section(g, NULL, 0);
     bundler_end_branch(&g->b, pass, P_NEXT, false);
     drain(g);

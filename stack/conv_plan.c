@@ -440,16 +440,33 @@ static void make_grid(struct conv_plan *p)
 
 /* ----- rows of the passes */
 
+/* passes along a dimension meet a place each; a single one needs those of its outputs alone */
+static int64_t passes_along(const struct conv_plan *p, int dim)
+{
+    return dim == p->along ? p->spread : p->taps[dim];
+}
+
+int64_t conv_place_step(const struct conv_plan *p, int dim)
+{
+    return p->shape.dim[dim].phases == 1 && passes_along(p, dim) == 1 ? p->shape.dim[dim].step : 1;
+}
+
+int64_t conv_places(const struct conv_plan *p, int dim)
+{
+    const struct conv_dim *d = &p->shape.dim[dim];
+
+    if (conv_place_step(p, dim) == d->step && d->phases == 1 && passes_along(p, dim) == 1)
+        return p->q[dim];
+    return dim == p->along ? (p->q[dim] - 1) * d->step + (p->spread - 1) * d->tap_stride + 1
+                           : span(p, dim);
+}
+
 static int64_t tile_count(const struct conv_plan *p)    /* of transposed rows */
 {
     int64_t tiles = p->groups * p->parts;
 
-    for (int i = 0; i < CONV_SPATIAL; i++) {
-        const struct conv_dim *d = &p->shape.dim[i];
-
-        tiles *= i == p->along ? (p->q[i] - 1) * d->step + (p->spread - 1) * d->tap_stride + 1
-                               : span(p, i);
-    }
+    for (int i = 0; i < CONV_SPATIAL; i++)
+        tiles *= conv_places(p, i);
     return tiles;
 }
 
@@ -471,8 +488,9 @@ static void walk_rows(struct conv_plan *p)
 
         p->base[i] = p->shape.mode == CONV_ROWS ? w->pitch[i] : pitch;
         p->walk[CONV_SPATIAL - i] = (struct conv_walk){p->q[i], d->step * p->base[i]};
-        pitch *= i == p->along ? (p->q[i] - 1) * d->step + (p->spread - 1) * d->tap_stride + 1
-                               : span(p, i);
+        if (p->shape.mode == CONV_TRANSPOSED)
+            p->walk[CONV_SPATIAL - i].stride /= conv_place_step(p, i);
+        pitch *= p->shape.mode == CONV_TRANSPOSED ? conv_places(p, i) : 1;
     }
     if (p->shape.mode == CONV_TRANSPOSED) {
         p->slot_stride = tile_count(p);
@@ -528,8 +546,15 @@ static void choose_lag(struct conv_plan *p)
     p->lag = least(p->lag, LAG_MAX);
     if (p->lag > depth)
         p->lag = depth > 1 ? depth : 1;
-    if (p->lag > p->rounds)
-        p->lag = p->rounds;
+    p->delay = 1;
+    if (p->lag <= p->rounds)
+        return;
+    if (!p->has_accumulators)
+        p->delay = least(div_up(p->lag, p->rounds), least(depth / p->rounds, CONV_DELAY_MAX));
+    p->delay = least(p->delay, p->passes * p->column_groups);
+    if (p->delay < 1)
+        p->delay = 1;
+    p->lag = p->rounds;
 }
 
 /* ----- VMEM */

@@ -16,6 +16,7 @@
 #define LEVELS_MAX 8
 #define V_ZERO 0
 #define MASK_LANES 2                    /* of kernels that lie swapped */
+#define BLOCKS_MAX 16                   /* transposes in straight code */
 
 enum { S_FROM = 0, S_TO = S_FROM + LEVELS_MAX + 1, S_COUNT = S_TO + LEVELS_MAX + 1 };
 
@@ -508,7 +509,7 @@ static void transpose_body(struct body *b, struct transpose *x, int64_t unroll, 
 
 static int64_t unroll_of(const struct conv_plan *p, int64_t count)
 {
-    int64_t unroll = within(8 / (p->slots * p->batch_tiles), count);
+    int64_t unroll = within(BLOCKS_MAX / (p->slots * p->batch_tiles), count);
 
     if (unroll < 1)
         return 1;
@@ -523,21 +524,19 @@ static void transpose_nest(struct conv_gen *g, struct transpose *x, int64_t firs
     int64_t unit = LANES / x->height * x->w->pitch[BOX_ROWS], unroll;
     struct nest n = {0};
     struct body b = {.g = g};
-    int64_t extent[CONV_SPATIAL];
+    int64_t extent[CONV_SPATIAL], from[CONV_SPATIAL];
 
     if (end <= first)
         return;
     for (int i = 0; i < CONV_SPATIAL; i++) {
-        const struct conv_dim *d = &p->shape.dim[i];
-
-        extent[i] = i == p->along ? (p->q[i] - 1) * d->step + (p->spread - 1) * d->tap_stride + 1
-                                  : conv_span(p, i);
+        extent[i] = conv_places(p, i);
+        from[i] = conv_place_step(p, i) * x->w->pitch[i];
     }
     unroll = unroll_of(p, extent[2]);
     add_level(&n, end - first, p->slots * unit * TILE_ROWS, p->feature_stride * TILE_ROWS);
-    add_level(&n, extent[0], x->w->pitch[0] * TILE_ROWS, p->base[0] * TILE_ROWS);
-    add_level(&n, extent[1], x->w->pitch[1] * TILE_ROWS, p->base[1] * TILE_ROWS);
-    add_level(&n, extent[2] / unroll, unroll * x->w->pitch[2] * TILE_ROWS,
+    add_level(&n, extent[0], from[0] * TILE_ROWS, p->base[0] * TILE_ROWS);
+    add_level(&n, extent[1], from[1] * TILE_ROWS, p->base[1] * TILE_ROWS);
+    add_level(&n, extent[2] / unroll, unroll * from[2] * TILE_ROWS,
               unroll * p->base[2] * TILE_ROWS);
     conv_begin(g, "transpose");
     g->temp = S_COUNT;
@@ -548,7 +547,7 @@ static void transpose_nest(struct conv_gen *g, struct transpose *x, int64_t firs
     b.from = S_FROM + n.levels;
     b.to = S_TO + n.levels;
     x->features -= first * p->slots * LANES;
-    transpose_body(&b, x, unroll, x->w->pitch[2], p->base[2]);
+    transpose_body(&b, x, unroll, from[2], p->base[2]);
     x->features += first * p->slots * LANES;
     leave(g, &n);
 }

@@ -202,7 +202,7 @@ static int room_at(const struct conv_gen *g, int64_t round)
 {
     const struct conv_plan *p = g->p;
     int64_t depth = g->chip->mxu_fifo_depth / (p->subs * p->halves);
-    int64_t popping = p->has_accumulators ? round : round + g->lag - depth;
+    int64_t popping = p->has_accumulators ? round : round + g->lag * p->delay - depth;
     int at = 0;
 
     if (g->b.period)
