@@ -23,6 +23,7 @@
 #define CONV_EXTRA_MAX 8                /* operands of the epilogue */
 #define CONV_OUT_MAX 4
 #define CONV_DELAY_MAX 6
+#define CONV_TRANSPOSES_MAX 64          /* in straight code */
 
 struct conv_phase { int64_t first, count, offset; };
 

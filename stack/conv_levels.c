@@ -21,7 +21,8 @@ int conv_live_phases(const struct conv_plan *p, struct live_phase *list)
                     x.count[i] = conv_level_count(p, i, r[i]);
                     is_live &= x.count[i] > 0;
                     if (d[i].phases > 1)
-                        x.rows += (d[i].phase[r[i]].offset - d[i].lowest) * p->base[i] * CONV_TILE_ROWS;
+                        x.rows += (d[i].phase[r[i]].offset - d[i].lowest) * p->base[i] *
+                                  CONV_TILE_ROWS;
                     if (i == p->pair_level)
                         x.is_odd = (d[i].dilation == 1 ? d[i].taps : d[i].phase[r[i]].count) % 2;
                 }
@@ -43,7 +44,9 @@ static int64_t most_of(const struct live_phase *list, int count, int dim)
 
 static int64_t tap_rows(const struct conv_plan *p, int dim)     /* from one pass to the next */
 {
-    return p->shape.dim[dim].tap_stride * p->base[dim] * CONV_TILE_ROWS * (dim == p->pair_level ? 2 : 1);
+    int64_t taps = dim == p->pair_level ? 2 : 1;
+
+    return taps * p->shape.dim[dim].tap_stride * p->base[dim] * CONV_TILE_ROWS;
 }
 
 void conv_set_phase(struct conv_gen *g, const struct live_phase *x, int pred, bool sets_counts)

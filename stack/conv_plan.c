@@ -678,6 +678,9 @@ int conv_plan_make(struct conv_plan *p, const struct kernel_job *job, const stru
     walk_rows(p);
     count_passes(p);
     choose_lag(p);
+    if (p->shape.mode == CONV_TRANSPOSED && p->slots * p->batch_tiles > CONV_TRANSPOSES_MAX)
+        return err_set(e, "a block of %lld tiles of rows to transpose (at most %d)",
+                       (long long)(p->slots * p->batch_tiles), CONV_TRANSPOSES_MAX);
     if (conv_vector_registers(p) > p->chip->core_vregs)
         return err_set(e, "a convolution needs %d vector registers, the chip has %lld",
                        conv_vector_registers(p), (long long)p->chip->core_vregs);

@@ -16,9 +16,10 @@
 #define LEVELS_MAX 8
 #define V_ZERO 0
 #define MASK_LANES 2                    /* of kernels that lie swapped */
-#define BLOCKS_MAX 16                   /* transposes in straight code */
+#define BLOCKS_USUAL 16                 /* transposes in straight code */
 
-enum { S_FROM = 0, S_TO = S_FROM + LEVELS_MAX + 1, S_COUNT = S_TO + LEVELS_MAX + 1 };
+enum { S_FROM = 0, S_TO = S_FROM + LEVELS_MAX + 1, S_COUNT = S_TO + LEVELS_MAX + 1,
+       S_LAST_TO = ISA_SREG_COUNT - 1 };
 
 /* ----- nests of loops over two pointers, VMEM rows */
 
@@ -399,13 +400,16 @@ void conv_prepare_weights(struct conv_gen *g)
 
 /* ----- transposed rows */
 
+/* 128 of k by the lanes of one tile */
+struct block { int slot, width; int64_t from, to; };
+
 struct transpose {
     const struct conv_plan *p;
     const struct conv_window *w;
     int64_t features;                   /* from the block's first on */
     int64_t height;                     /* rows of a tile */
-    int blocks;                         /* pushed so far */
-    struct { int64_t to; int pops, unit, pushed_at; } pending[8];
+    struct block block[CONV_TRANSPOSES_MAX];     /* of the body */
+    int blocks, waves;                  /* a wave: a block for every unit */
 };
 
 /* the tile with rows k.. of a slot: tile of the window from the nest's; rows that are there */
@@ -417,7 +421,7 @@ static int64_t row_source(const struct transpose *x, int slot, int64_t k, int64_
     if (has_many_taps(p)) {
         int64_t member = k / p->member_rows;
 
-        feature = member < p->members ? k % p->member_rows : INT32_MAX;
+        feature = member < p->members && slot < p->slots ? k % p->member_rows : INT32_MAX;
         tile = (slot * p->members + member) * p->spread *
                p->shape.dim[p->along].tap_stride * x->w->pitch[p->along];
     }
@@ -449,49 +453,53 @@ static int put_on_xlu(struct conv_gen *g, int not_before, enum isa_opcode code, 
     return bundler_put(&g->b, &op, not_before);
 }
 
-static void pop_block(struct body *b, struct transpose *x, int block)
+/* row tile `k` of a block into a unit; returns its time */
+static int push_tile(struct body *b, const struct transpose *x, const struct block *block, int unit,
+                     int64_t k)
 {
-    for (int i = 0; i < x->pending[block % 8].pops; i++) {
-        int v = vector(b);
-        const struct isa_operand to[] = {REG(v)};
+    int64_t rows, tile = row_source(x, block->slot, k, &rows);
+    int v = rows ? load_rows(b, block->from + tile, rows, x->height) : V_ZERO;
+    const struct isa_operand operand[] = {REG(v), IMM(block->width), IMM(x->height == 16)};
 
-        put_on_xlu(b->g, x->pending[block % 8].pushed_at + 1, OP_VPOP_TRF,
-                   x->pending[block % 8].unit, 1, to);
-        store(b, 0, x->pending[block % 8].to + i, 0xff, v);
-    }
+    return put_on_xlu(b->g, 0, k == 0                    ? OP_VXPOSE_START
+                               : k + x->height == LANES ? OP_VXPOSE_END
+                                                         : OP_VXPOSE_CONT, unit, 3, operand);
 }
 
-/* 128 of k by the lanes of one tile; results of an earlier block are popped behind it */
-static void transpose_block(struct body *b, struct transpose *x, int slot, int64_t from,
-                            int64_t to, int64_t width)
+static void pop_tile(struct body *b, const struct block *block, int unit, int64_t tile, int to,
+                     int not_before)
 {
-    int unit = x->blocks % (int)b->g->chip->xlu_count, lag = (int)b->g->chip->xlu_count;
-    int64_t rows;
-    int pushed_at = 0;
+    int v = vector(b);
+    const struct isa_operand operand[] = {REG(v)};
+
+    put_on_xlu(b->g, not_before, OP_VPOP_TRF, unit, 1, operand);
+    PUT(b->g, OP_VST, REG(to), IMM((block->to + tile) * TILE_ROWS), IMM(1), IMM(0xff), REG(v));
+}
+
+/* the pushes of a wave beside the results of another; -1: none */
+static void put_wave(struct body *b, const struct transpose *x, int pushed, int popped, int to)
+{
+    int units = (int)b->g->chip->xlu_count;
 
     for (int64_t k = 0; k < LANES; k += x->height) {
-        int64_t tile = row_source(x, slot, k, &rows);
-        int v = rows ? load_rows(b, from + tile, rows, x->height) : V_ZERO;
-        const struct isa_operand operand[] = {REG(v), IMM(width), IMM(x->height == 16)};
+        int at = 0;
 
-        pushed_at = put_on_xlu(b->g, 0, k == 0                    ? OP_VXPOSE_START
-                         : k + x->height == LANES ? OP_VXPOSE_END
-                                                   : OP_VXPOSE_CONT, unit, 3, operand);
+        for (int unit = 0; unit < units && pushed >= 0; unit++)
+            if (pushed * units + unit < x->blocks)
+                at = push_tile(b, x, &x->block[pushed * units + unit], unit, k);
+        for (int unit = 0; unit < units; unit++) {
+            int i = popped * units + unit;
+
+            if (popped >= 0 && i < x->blocks && k < x->block[i].width)
+                pop_tile(b, &x->block[i], unit, k / x->height, to, at);
+        }
     }
-    x->pending[x->blocks % 8].to = to;
-    x->pending[x->blocks % 8].pops = (int)(width / x->height);
-    x->pending[x->blocks % 8].unit = unit;
-    x->pending[x->blocks % 8].pushed_at = pushed_at;
-    x->blocks++;
-    if (x->blocks > lag)
-        pop_block(b, x, x->blocks - 1 - lag);
 }
 
-static void transpose_body(struct body *b, struct transpose *x, int64_t unroll, int64_t from_step,
-                           int64_t to_step)
+static void list_blocks(struct transpose *x, int64_t unroll, int64_t from_step, int64_t to_step,
+                        int units)
 {
     const struct conv_plan *p = x->p;
-    int lag = (int)b->g->chip->xlu_count;
 
     x->blocks = 0;
     for (int64_t i = 0; i < unroll; i++)
@@ -501,21 +509,93 @@ static void transpose_body(struct body *b, struct transpose *x, int64_t unroll, 
                 int64_t to = slot * p->slot_stride + l * LANES / x->height;
 
                 if (width > 0)
-                    transpose_block(b, x, slot, i * from_step + l, i * to_step + to, width);
+                    x->block[x->blocks++] = (struct block){slot, (int)width, i * from_step + l,
+                                                           i * to_step + to};
             }
-    for (int i = x->blocks > lag ? x->blocks - lag : 0; i < x->blocks; i++)
-        pop_block(b, x, i);
+    x->waves = (x->blocks + units - 1) / units;
+}
+
+/*
+ * The waves of a body. A wave's results come when the one after it has been
+ * pushed, and are popped beside the one after that: the last LAG waves are
+ * popped by the next body, from whose pointer theirs is kept apart. The first
+ * body finds waves of zeros there, whose results are overwritten later.
+ */
+#define LAG 2
+
+static void transpose_body(struct body *b, const struct transpose *x, int last_to)
+{
+    for (int wave = 0; wave < x->waves; wave++)
+        put_wave(b, x, wave, wave < LAG ? x->waves - LAG + wave : wave - LAG,
+                 wave < LAG ? last_to : b->to);
+    PUT(b->g, OP_SMOV, REG(last_to), REG(b->to));
+}
+
+static void fill_with_zeros(struct body *b, const struct transpose *x)
+{
+    int units = (int)b->g->chip->xlu_count;
+
+    for (int wave = x->waves - LAG; wave < x->waves; wave++)
+        for (int64_t k = 0; k < LANES; k += x->height)
+            for (int unit = 0; unit < units; unit++) {
+                struct block none = {.slot = INT16_MAX, .width = x->block[0].width};
+
+                if (wave * units + unit >= x->blocks)
+                    continue;
+                none.width = x->block[wave * units + unit].width;
+                push_tile(b, x, &none, unit, k);
+            }
 }
 
 static int64_t unroll_of(const struct conv_plan *p, int64_t count)
 {
-    int64_t unroll = within(BLOCKS_MAX / (p->slots * p->batch_tiles), count);
+    int64_t unroll = within(BLOCKS_USUAL / (p->slots * p->batch_tiles), count);
 
     if (unroll < 1)
         return 1;
     while (count % unroll)
         unroll--;
     return unroll;
+}
+
+/* a body of one wave has none to overlap with: all of it is popped at once */
+static void short_body(struct body *b, const struct transpose *x)
+{
+    for (int wave = 0; wave < x->waves; wave++) {
+        put_wave(b, x, wave, -1, b->to);
+        conv_end(b->g);
+        conv_begin(b->g, NULL);
+        put_wave(b, x, -1, wave, b->to);
+    }
+}
+
+static void transpose_loops(struct conv_gen *g, struct transpose *x, struct nest *n,
+                            struct body *b, int64_t from, int64_t to)
+{
+    bool is_short = x->waves < LAG;
+
+    conv_begin(g, "transpose");
+    PUT(g, OP_VMOV, REG(V_ZERO), IMM(0));
+    PUT(g, OP_SMOV, REG(S_LAST_TO), IMM(to));
+    if (!is_short)
+        fill_with_zeros(b, x);
+    conv_end(g);
+    conv_begin(g, NULL);
+    g->temp = S_COUNT;
+    enter(g, n, conv_add(g, conv_buffer_row(g, WINDOW_LHS), conv_known(from)), to);
+    b->from = S_FROM + n->levels;
+    b->to = S_TO + n->levels;
+    if (is_short)
+        short_body(b, x);
+    else
+        transpose_body(b, x, S_LAST_TO);
+    leave(g, n);
+    if (is_short)
+        return;
+    conv_begin(g, NULL);
+    for (int wave = x->waves - LAG; wave < x->waves; wave++)
+        put_wave(b, x, -1, wave, S_LAST_TO);
+    conv_end(g);
 }
 
 static void transpose_nest(struct conv_gen *g, struct transpose *x, int64_t first, int64_t end)
@@ -538,18 +618,12 @@ static void transpose_nest(struct conv_gen *g, struct transpose *x, int64_t firs
     add_level(&n, extent[1], from[1] * TILE_ROWS, p->base[1] * TILE_ROWS);
     add_level(&n, extent[2] / unroll, unroll * from[2] * TILE_ROWS,
               unroll * p->base[2] * TILE_ROWS);
-    conv_begin(g, "transpose");
-    g->temp = S_COUNT;
-    PUT(g, OP_VMOV, REG(V_ZERO), IMM(0));
-    enter(g, &n, conv_add(g, conv_buffer_row(g, WINDOW_LHS),
-                          conv_known(first * p->slots * unit * TILE_ROWS)),
-          p->rows_row + first * p->feature_stride * TILE_ROWS);
-    b.from = S_FROM + n.levels;
-    b.to = S_TO + n.levels;
     x->features -= first * p->slots * LANES;
-    transpose_body(&b, x, unroll, from[2], p->base[2]);
+    list_blocks(x, unroll, from[2], p->base[2], (int)g->chip->xlu_count);
+    transpose_loops(g, x, &n, &b,
+                    first * p->slots * unit * TILE_ROWS,
+                    p->rows_row + first * p->feature_stride * TILE_ROWS);
     x->features += first * p->slots * LANES;
-    leave(g, &n);
 }
 
 void conv_transpose_rows(struct conv_gen *g)

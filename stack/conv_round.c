@@ -351,7 +351,8 @@ void conv_put_odometer(struct conv_gen *g, const struct odometer *o)
 {
     int last = o->levels - 1;
 
-    note_late(g, PUT(g, OP_SADD, REG(S_ROWS), REG(S_ROWS), IMM(o->level[0].stride * CONV_TILE_ROWS)));
+    note_late(g, PUT(g, OP_SADD, REG(S_ROWS), REG(S_ROWS),
+                     IMM(o->level[0].stride * CONV_TILE_ROWS)));
     for (int i = 0; i < last; i++) {
         int64_t jump = o->level[i + 1].stride - o->level[i].count * o->level[i].stride;
         int pred = P_WALK0 + i, left = S_WALK0 + i, at;
@@ -361,7 +362,8 @@ void conv_put_odometer(struct conv_gen *g, const struct odometer *o)
         else
             note_late(g, PUT_IF(g, pred - 1, OP_SSUB, REG(left), REG(left), IMM(1)));
         note_late(g, PUT(g, OP_SCMP_EQ, REG(pred), REG(left), IMM(0)));
-        note_late(g, PUT_IF(g, pred, OP_SADD, REG(S_ROWS), REG(S_ROWS), IMM(jump * CONV_TILE_ROWS)));
+        note_late(g, PUT_IF(g, pred, OP_SADD, REG(S_ROWS), REG(S_ROWS),
+                            IMM(jump * CONV_TILE_ROWS)));
         at = PUT_IF(g, pred, OP_SMOV, REG(left), IMM(o->level[i].count));
         note_late(g, at);
     }
