@@ -42,6 +42,7 @@ void fused_init(struct fused *f, struct vcode *c, const struct chip *chip,
     f->value = arena_array(a, count, sizeof(*f->value));
     f->is_made = arena_array(a, count, sizeof(*f->is_made));
     f->is_read = arena_array(a, count, sizeof(*f->is_read));
+    f->is_leaf = arena_array(a, count, sizeof(*f->is_leaf));
     find_read(f);
 }
 
@@ -306,7 +307,7 @@ int fused_emit(struct fused *f, int node, struct err *e)
         if (fused_emit(f, constant, e))
             return -1;
         f->value[node] = f->value[constant];
-    } else if (!fused_is_elementwise(n)) {
+    } else if (!fused_is_elementwise(n) || f->is_leaf[node]) {
         if (f->leaf(f, node, &f->value[node], f->user, e))
             return -1;
     } else {
@@ -331,12 +332,13 @@ static int free_leaf(struct fused *f, int node, struct fused_value *out, void *u
     return 0;
 }
 
-static void count_ops(const struct vcode *c, struct fused_cost *out)
+void fused_count(const struct vcode *c, struct fused_cost *out)
 {
     int *const count[SLOT_COUNT] = {[SLOT_VALU] = &out->valu, [SLOT_EUP] = &out->eup,
                                     [SLOT_LOAD] = &out->load, [SLOT_STORE] = &out->store,
                                     [SLOT_PUSH] = &out->push, [SLOT_POP] = &out->pop};
 
+    memset(out, 0, sizeof(*out));
     for (size_t b = 0; b < c->block_count; b++)
         for (size_t i = 0; i < c->block[b].op_count; i++) {
             int *at = count[isa_info((enum isa_opcode)c->block[b].op[i].op.code)->slot];
@@ -354,14 +356,13 @@ void fused_cost(const struct graph *body, const struct chip *chip, struct fused_
     struct fused f;
     struct err e;
 
-    memset(out, 0, sizeof(*out));
     arena_init(&a);
     vcode_init(&c, &a);
     fused_init(&f, &c, chip, body, 1, &a);
     f.leaf = free_leaf;
     for (int i = 0; i < body->node_count; i++)
         fused_emit(&f, i, &e);
-    count_ops(&c, out);
+    fused_count(&c, out);
     vcode_fini(&c);
     arena_fini(&a);
 }

@@ -37,6 +37,7 @@ struct fused {
     int parts;
     struct fused_value *value;          /* by node; filled as nodes are emitted */
     bool *is_made, *is_read;            /* by node; its own */
+    bool *is_leaf;                      /* by node: the user gives its value, whatever it is */
     /* a parameter, iota, broadcast or other node that is not elementwise; user gives its value */
     int (*leaf)(struct fused *f, int node, struct fused_value *out, void *user, struct err *e);
     void *user;
@@ -57,6 +58,7 @@ void fused_restart(struct fused *f);
 
 /* slots that a register (8 rows) of all nodes of this computation takes, for cost models */
 struct fused_cost { int valu, eup, load, store, push, pop; };
+void fused_count(const struct vcode *c, struct fused_cost *out);
 void fused_cost(const struct graph *body, const struct chip *chip, struct fused_cost *out);
 
 /* `value` as an immediate of the type; of a predicate 0 or 1 */

@@ -95,21 +95,18 @@ static opnd logistic(struct vcode *c, opnd x)
     return eup(c, OP_VRCP, add(c, eup(c, OP_VPOW2, mul(c, x, F(-LOG2_E))), F(1)));
 }
 
-/* Up to 1: x times a polynomial in x^2. From there to 4: 1 - 2^p(|x|), p fitted to log2 erfc. */
+/* x p(x^2) / q(x^2) where erf is not yet 1 */
 static opnd error_function(struct vcode *c, opnd x)
 {
-    static const float low[] = {7.875875063e-5f, -0.0008016864287f, 0.005189087423f,
-                                -0.02685421201f, 0.1128359472f, -0.3761262667f, 1.128379166f};
-    static const float high[] = {2.361910227e-6f, -6.644770978e-5f, 0.0008610085165f,
-                                 -0.006866645969f, 0.03811764189f, -0.1588119898f,
-                                 -0.9115323113f, -1.630582171f, 0.0004618615767f};
-    opnd a = magnitude(c, x), near, far, capped = fused_op2(c, OP_VMIN_F32, a, F(4));
+    static const float p[] = {2.088848775e-6f, 0.0002853209583f, 0.003701940376f,
+                              0.05256141413f, 0.1886786412f, 1.12837915f};
+    static const float q[] = {3.851360791e-5f, 0.001150500944f, 0.01484125262f, 0.1134322223f,
+                              0.5005449371f, 1.0f};
+    opnd capped = fused_op2(c, OP_VCLAMPS_F32, x, F(3.872)), square = mul(c, capped, capped), y;
 
-    near = mul(c, fused_polynomial(c, low, COUNT_OF(low), mul(c, a, a)), x);
-    far = fused_polynomial(c, high, COUNT_OF(high), capped);
-    far = sub(c, F(1), eup(c, OP_VPOW2, far));
-    far = bit_or(c, far, bit_and(c, x, I(SIGN_BIT)));
-    return fused_select(c, less(c, a, F(1)), near, far);
+    y = mul(c, capped, fused_polynomial(c, p, COUNT_OF(p), square));
+    y = mul(c, eup(c, OP_VRCP, fused_polynomial(c, q, COUNT_OF(q), square)), y);
+    return fused_op2(c, OP_VCLAMPS_F32, y, F(1));
 }
 
 static opnd sign(struct vcode *c, opnd x)

@@ -231,47 +231,29 @@ bool loop_plan_cut(struct loop_plan *p, const int64_t *box)
 
 /* ----- costs */
 
-static int64_t unit_count(const struct loop_plan *p)
-{
-    int64_t units = 1;
+#define STEP_CYCLES 60                  /* of the frame */
+#define PHASE_CYCLES 30                 /* a loop begins and ends */
 
-    for (int a = 0; a < p->axis_count; a++)
-        units *= p->axis[a].count * p->axis[a].box;
-    return units;
+static int64_t compute_cycles(const struct loop_plan *p, int64_t steps)
+{
+    double sum = STEP_CYCLES;
+
+    for (int i = 0; i < p->phase_count; i++)
+        sum += (double)units_of(p, p->phase[i].mask) * p->phase[i].cycles + PHASE_CYCLES
+               + p->phase[i].latency;
+    return (int64_t)(sum * (double)steps);
 }
 
-struct slots { double cycles; };
-
-/* the busiest slot of a unit of the space */
-static double unit_cycles(const struct loop_plan *p)
-{
-    const struct chip *chip = p->job->chip;
-    struct fused_cost k;
-    double loads = 0, stores = 0, valu, most;
-
-    fused_cost(&p->body, chip, &k);
-    for (int i = 0; i < p->array_count; i++)
-        if (p->array[i].is_tiled && p->array[i].window >= 0)
-            *(p->array[i].is_result ? &stores : &loads) +=
-                (double)p->group_rows / p->array[i].array->tile_rows;
-    valu = (double)k.valu * p->parts / (double)chip->slots_valu;
-    most = loads / (double)(chip->slots_load + chip->slots_misc_load);
-    most = stores > most ? stores : most;
-    most = valu > most ? valu : most;
-    if ((double)k.eup * p->parts * (double)chip->eup_issue_cycles > most)
-        most = (double)k.eup * p->parts * (double)chip->eup_issue_cycles;
-    return most;
-}
-
-#define STEP_CYCLES 120                 /* of the frame and the ends of the loops */
-
-static void cost_of(const struct loop_plan *p, struct kernel_cost *out)
+static void cost_of(struct loop_plan *p, struct kernel_cost *out)
 {
     int64_t steps = 1, exposed, compute, copies;
+    struct err e;
 
     for (int a = 0; a < p->axis_count; a++)
         steps *= p->axis[a].count;
-    compute = (int64_t)(unit_cycles(p) * (double)unit_count(p)) + steps * STEP_CYCLES;
+    if (!p->phase && loop_measure(p, &e))
+        p->phase_count = 0;             /* emit tells why */
+    compute = compute_cycles(p, steps);
     copies = frame_copy_cycles(&p->frame, &exposed);
     *out = (struct kernel_cost){
         .compute_cycles = compute, .copy_cycles = copies, .fixed_cycles = exposed,

@@ -4,7 +4,7 @@
  */
 #include "stack/loop_nest.h"
 
-#include <string.h>
+#include "base/units.h"
 
 #define OPS_PER_BLOCK 256
 #define REGISTERS_PER_BLOCK 24          /* tiles of a block's units, about */
@@ -135,8 +135,9 @@ static void flush(struct nest *n)
     loop_flush_sums(n);
 }
 
-static int emit_phase(struct loop_plan *p, struct vcode *c, uint32_t mask, int level,
-                      struct err *e)
+/* the nest of a phase, or NULL where there is nothing to do */
+static struct nest *make_nest(struct loop_plan *p, struct vcode *c, uint32_t mask, int level,
+                              struct err *e)
 {
     struct nest *n = arena_alloc(p->arena, sizeof(*n));
 
@@ -146,18 +147,71 @@ static int emit_phase(struct loop_plan *p, struct vcode *c, uint32_t mask, int l
     n->level = level;
     n->e = e;
     if (!has_roots(n))
-        return 0;
+        return NULL;
     fused_init(&n->fused, c, p->job->chip, &p->body, loop_parts(p, mask), p->arena);
     n->fused.leaf = loop_leaf;
     n->fused.user = n;
     for (int i = 0; i < p->body.node_count; i++)
-        if (is_reduced_here(n, i)) {
+        n->fused.is_leaf[i] = p->is_kept[i] && p->mask[i] == mask && p->level[i] < level
+                              && p->body.node[i].op != HLO_REDUCE;
+    order_axes(n);
+    choose_unroll(n);
+    return n;
+}
+
+static int emit_phase(struct loop_plan *p, struct vcode *c, uint32_t mask, int level,
+                      struct err *e)
+{
+    struct nest *n = make_nest(p, c, mask, level, e);
+
+    if (!n)
+        return 0;
+    for (int i = 0; i < p->body.node_count; i++)
+        if (is_reduced_here(n, i) && !loop_is_summed_at_once(n, i)) {
             vcode_begin_block(c);
             loop_init_sum(p, c, i);
         }
-    order_axes(n);
-    choose_unroll(n);
     return nest_run(n, emit_unit, flush);
+}
+
+/* ----- what a phase takes */
+
+static double slots_cycles(const struct chip *chip, const struct fused_cost *k)
+{
+    const double cycles[] = {
+        (double)k->valu / (double)chip->slots_valu,
+        (double)k->eup * (double)chip->eup_issue_cycles,
+        (double)k->load / (double)(chip->slots_load + chip->slots_misc_load),
+        (double)k->store / (double)(chip->slots_store + chip->slots_misc_store),
+        (double)(k->load + k->store)
+            / (double)(chip->slots_load + chip->slots_store
+                       + (chip->slots_misc_load | chip->slots_misc_store)),
+        (double)k->push * (double)chip->xlu_issue_cycles / (double)chip->xlu_count};
+    double most = 0;
+
+    for (size_t i = 0; i < COUNT_OF(cycles); i++)
+        most = cycles[i] > most ? cycles[i] : most;
+    return most;
+}
+
+static int measure_phase(struct loop_plan *p, uint32_t mask, int level, struct err *e)
+{
+    struct nest *n = make_nest(p, NULL, mask, level, e);
+    struct fused_cost k;
+    struct vcode c;
+    int status;
+
+    if (!n)
+        return 0;
+    vcode_init(&c, p->arena);
+    status = nest_collect(n, &c, emit_unit);
+    fused_count(&c, &k);
+    vcode_fini(&c);
+    p->phase[p->phase_count++] = (struct loop_phase){
+        .mask = mask, .cycles = slots_cycles(p->job->chip, &k),
+        .latency = (int)(k.push ? p->job->chip->xlu_reduce_cycles : 0)
+                   + (int)(k.eup ? p->job->chip->eup_latency_cycles : 0)};
+    return status;
 }
 
 static int count_bits(uint32_t x)
@@ -169,12 +223,31 @@ static int count_bits(uint32_t x)
     return n;
 }
 
-int loop_emit_step(struct loop_plan *p, struct vcode *c, struct err *e)
+static int each_phase(struct loop_plan *p, struct vcode *c, struct err *e)
 {
     for (int level = 0; level < p->level_count; level++)
         for (int bits = 0; bits <= p->axis_count; bits++)
             for (uint32_t mask = 0; mask <= p->full_mask; mask++)
-                if (count_bits(mask) == bits && emit_phase(p, c, mask, level, e))
+                if (count_bits(mask) == bits
+                    && (c ? emit_phase(p, c, mask, level, e) : measure_phase(p, mask, level, e)))
                     return -1;
     return 0;
+}
+
+int loop_emit_step(struct loop_plan *p, struct vcode *c, struct err *e)
+{
+    return each_phase(p, c, e);
+}
+
+int loop_measure(struct loop_plan *p, struct err *e)
+{
+    struct vcode c;
+    int status;
+
+    p->phase = arena_array(p->arena, (size_t)p->level_count << p->axis_count, sizeof(*p->phase));
+    p->phase_count = 0;
+    vcode_init(&c, p->arena);
+    status = frame_begin(&p->frame, &c, p->arena, e) || each_phase(p, NULL, e);
+    vcode_fini(&c);
+    return status ? -1 : 0;
 }

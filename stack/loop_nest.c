@@ -278,7 +278,7 @@ static int run_axes(struct nest *n, int k, int (*unit)(struct nest *n),
                     void (*block_end)(struct nest *n))
 {
     int a = k < 0 ? 0 : n->axis_order[k];
-    int64_t units = n->p->axis[a].box, done, rounds;
+    int64_t units = k < 0 ? 0 : n->units[a], done, rounds;
     bool has_edge = nest_has_edge(n->p, a);
 
     if (k < 0)
@@ -313,14 +313,14 @@ static void no_end(struct nest *n)
     n->sum_count = 0;
 }
 
-/* one unit into code that is thrown away, at every edge */
-static int collect(struct nest *n, int (*unit)(struct nest *n))
+int nest_collect(struct nest *n, struct vcode *code, int (*unit)(struct nest *n))
 {
-    struct vcode *code = n->code, scratch;
+    struct vcode *own = n->code;
     int status;
 
-    vcode_init(&scratch, n->p->arena);
-    n->code = n->fused.code = &scratch;
+    n->first_sreg = n->axis_count;
+    n->first_temp = n->mask == n->p->full_mask ? SREG_END - 3 : SREG_END - 8;
+    n->code = n->fused.code = code;
     n->is_collecting = true;
     for (int a = 0; a < n->p->axis_count; a++)
         n->now[a] = 1;
@@ -328,21 +328,53 @@ static int collect(struct nest *n, int (*unit)(struct nest *n))
     status = run_block(n, unit, no_end);
     n->peel_mask = 0;
     n->is_collecting = false;
-    n->code = n->fused.code = code;
-    vcode_fini(&scratch);
+    n->code = n->fused.code = own;
     return status;
+}
+
+/* every address goes on along `outer` where it ends along `inner` */
+static bool goes_on(const struct nest *n, int inner, int outer)
+{
+    for (int i = 0; i < n->track_count; i++)
+        if (n->track[i].stride[outer] != n->units[inner] * n->track[i].stride[inner])
+            return false;
+    return true;
+}
+
+/* loops that are one loop by their addresses: one prologue instead of many */
+static void join_loops(struct nest *n)
+{
+    for (int a = 0; a < n->p->axis_count; a++)
+        n->units[a] = n->p->axis[a].box;
+    for (int k = 0; k + 1 < n->axis_count; k++) {
+        int inner = n->axis_order[k], outer = n->axis_order[k + 1];
+
+        while (n->loop_mask >> inner & n->loop_mask >> outer & 1 && !nest_has_edge(n->p, inner)
+               && !nest_has_edge(n->p, outer) && goes_on(n, inner, outer)) {
+            n->units[inner] *= n->units[outer];
+            n->axis_count--;
+            for (int i = k + 1; i < n->axis_count; i++)
+                n->axis_order[i] = n->axis_order[i + 1];
+            if (k + 1 >= n->axis_count)
+                break;
+            outer = n->axis_order[k + 1];
+        }
+    }
 }
 
 int nest_run(struct nest *n, int (*unit)(struct nest *n), void (*block_end)(struct nest *n))
 {
-    for (int a = 0; a < n->p->axis_count; a++)
-        n->now[a] = 1;
-    n->first_sreg = n->axis_count;
-    n->first_temp = n->mask == n->p->full_mask ? SREG_END - 3 : SREG_END - 8;
-    if (collect(n, unit))
+    struct vcode scratch;
+    int status;
+
+    vcode_init(&scratch, n->p->arena);
+    status = nest_collect(n, &scratch, unit);
+    vcode_fini(&scratch);
+    if (status)
         return -1;
     if (n->has_failed)
         return err_set(n->e, "its operands move in too many ways for the scalar registers");
+    join_loops(n);
     vcode_begin_block(n->code);
     for (int i = 0; i < n->track_count; i++)
         start_track(n, &n->track[i]);

@@ -11,7 +11,7 @@
 
 #define NEST_TRACK_MAX 12
 #define NEST_CACHE_MAX 64
-#define NEST_SUM_MAX 96
+#define NEST_SUM_MAX 256
 
 struct nest_track {
     int base, axis, sreg;               /* base register of addresses; axis of indices, or -1 */
@@ -36,6 +36,7 @@ struct nest {
     int axis_order[LOOP_AXIS_MAX], axis_count;  /* innermost first */
     int64_t unroll[LOOP_AXIS_MAX];      /* by axis */
     uint32_t loop_mask;                 /* axes that are loops */
+    int64_t units[LOOP_AXIS_MAX];       /* by axis: its box, times those joined with it */
     int64_t now[LOOP_AXIS_MAX];         /* unrolled units of the block in hand */
     uint32_t peel_mask;                 /* axes at their last unit outside the loop */
     int64_t unit[LOOP_AXIS_MAX];        /* the unit in hand, within the block */
@@ -53,6 +54,9 @@ struct nest {
 
 /* emits the loops, `unit` for each unit and `block_end` behind each block; -1: no registers */
 int nest_run(struct nest *n, int (*unit)(struct nest *n), void (*block_end)(struct nest *n));
+
+/* one unit into `code`, which is thrown away or counted; finds the tracks */
+int nest_collect(struct nest *n, struct vcode *code, int (*unit)(struct nest *n));
 
 /* S[base] + row + units * stride of each axis of `mask` */
 struct sval nest_row(struct nest *n, int base, int64_t row, const int64_t *stride, uint32_t mask);
@@ -92,6 +96,7 @@ void loop_store_result(struct nest *n, int result, int node);
 /* loop_sum.c */
 void loop_add_to_sum(struct nest *n, int reduce);
 void loop_flush_sums(struct nest *n);
+bool loop_is_summed_at_once(const struct nest *n, int reduce);
 void loop_init_sum(struct loop_plan *p, struct vcode *c, int reduce);
 void loop_finish_sum(struct nest *n, int reduce, struct fused_value *out);
 #endif

@@ -5,8 +5,6 @@
 
 #include "base/units.h"
 
-#define NOT_KNOWN UINT32_MAX
-
 /* ----- which operations */
 
 static bool is_loop_op(const struct graph_node *n)
@@ -40,184 +38,6 @@ static int find_space(const struct graph *g)
                 && g->node[i].shape.rank > g->node[found].shape.rank))
             found = i;
     return found;
-}
-
-static uint32_t low_bits(int count)
-{
-    return count >= 32 ? UINT32_MAX : (1u << count) - 1;
-}
-
-/* number of the k-th set bit */
-static int bit_of(uint32_t mask, int k)
-{
-    for (int i = 0; i < 32; i++)
-        if (mask >> i & 1 && k-- == 0)
-            return i;
-    return -1;
-}
-
-/* the dimensions of the space that a node has, told by what it is made of; or NOT_KNOWN */
-static void find_masks(const struct graph *g, const struct shape *space, uint32_t *mask)
-{
-    for (int i = 0; i < g->node_count; i++) {
-        const struct graph_node *n = &g->node[i];
-
-        mask[i] = n->shape.rank == 0 ? 0 : NOT_KNOWN;
-        if (shape_same_dims(&n->shape, space)) {
-            mask[i] = low_bits(space->rank);
-        } else if (n->op == HLO_REDUCE && mask[n->operand[0]] != NOT_KNOWN) {
-            uint32_t from = mask[n->operand[0]];
-
-            mask[i] = from;
-            for (int d = 0; d < g->node[n->operand[0]].shape.rank; d++)
-                if (n->reduce_mask >> d & 1)
-                    mask[i] &= ~(1u << bit_of(from, d));
-        } else if (fused_is_elementwise(n)) {
-            for (int k = 0; k < n->operand_count; k++)
-                if (g->node[n->operand[k]].shape.rank == n->shape.rank
-                    && mask[n->operand[k]] != NOT_KNOWN)
-                    mask[i] = mask[n->operand[k]];
-        }
-    }
-}
-
-/* ----- a copy of the body in which every node has one mask */
-
-struct copier {
-    const struct graph *from;
-    const struct shape *space;
-    struct loop_plan *p;
-    uint32_t *told;                     /* masks by find_masks */
-    struct { uint32_t mask; int made; } *memo;
-    int *memo_from, memo_count, memo_max;
-    struct err *e;
-};
-
-static int copy_node(struct copier *c, int node, uint32_t mask);
-
-/*
- * Dimensions of the space for a shape of which those in `open` may lie anywhere in order and the
- * others lie on `mask`: the first that have its sizes.
- */
-static uint32_t match_dims(const struct shape *space, const struct shape *s, uint32_t open,
-                           uint32_t mask)
-{
-    uint32_t out = 0;
-    int at = 0, fixed = 0;
-
-    for (int d = 0; d < s->rank; d++) {
-        if (!(open >> d & 1))
-            at = bit_of(mask, fixed++);
-        else
-            while (at < space->rank && (mask >> at & 1 || space->dim[at] != s->dim[d]))
-                at++;
-        if (at < 0 || at >= space->rank)
-            return NOT_KNOWN;
-        out |= 1u << at++;
-    }
-    return out;
-}
-
-static uint32_t mask_of_operand(struct copier *c, const struct graph_node *n, int k,
-                                uint32_t mask)
-{
-    const struct graph_node *o = &c->from->node[n->operand[k]];
-    uint32_t out = 0;
-
-    if (n->op == HLO_REDUCE && c->told[n->operand[k]] != NOT_KNOWN)
-        return c->told[n->operand[k]];
-    if (n->op == HLO_REDUCE)
-        return match_dims(c->space, &o->shape, n->reduce_mask, mask);
-    if (n->op == HLO_BROADCAST) {
-        for (int d = 0; d < o->shape.rank; d++)
-            out |= 1u << bit_of(mask, n->dims[d]);
-        return out;
-    }
-    return o->shape.rank == 0 ? 0 : mask;
-}
-
-static int copy_parameter(struct copier *c, const struct graph_node *n)
-{
-    int made = graph_parameter(&c->p->body, n->shape, n->name);
-
-    c->p->array_of[made] = n->parameter_index;
-    return made;
-}
-
-static int copy_made(struct copier *c, int node, uint32_t mask)
-{
-    const struct graph_node *n = &c->from->node[node];
-    int operand[3];
-
-    if (n->op == HLO_PARAMETER)
-        return copy_parameter(c, n);
-    for (int k = 0; k < n->operand_count; k++) {
-        uint32_t from = mask_of_operand(c, n, k, mask);
-
-        if (from == NOT_KNOWN)
-            return err_set(c->e, "%s lies on no axes of the largest shape", n->name);
-        operand[k] = copy_node(c, n->operand[k], from);
-        if (operand[k] < 0)
-            return -1;
-    }
-    return graph_add(&c->p->body, n, operand, n->operand_count);
-}
-
-static int copy_node(struct copier *c, int node, uint32_t mask)
-{
-    int made;
-
-    if (c->told[node] != NOT_KNOWN && c->told[node] != mask
-        && c->from->node[node].shape.rank > 0)
-        return err_set(c->e, "%s lies on other axes than where it is used",
-                       c->from->node[node].name);
-    for (int i = 0; i < c->memo_count; i++)
-        if (c->memo_from[i] == node && c->memo[i].mask == mask)
-            return c->memo[i].made;
-    made = copy_made(c, node, mask);
-    if (made < 0)
-        return -1;
-    if (c->memo_count == c->memo_max)
-        return err_set(c->e, "too many values");
-    c->p->mask[made] = mask;
-    c->memo_from[c->memo_count] = node;
-    c->memo[c->memo_count].mask = mask;
-    c->memo[c->memo_count++].made = made;
-    return made;
-}
-
-static int copy_body(struct loop_plan *p, const struct shape *space, struct err *e)
-{
-    const struct graph *g = p->job->body;
-    size_t count = (size_t)g->node_count * 4 + 64;
-    struct copier c = {.from = g, .space = space, .p = p, .e = e, .memo_max = (int)count};
-
-    p->mask = arena_array(p->arena, count, sizeof(*p->mask));
-    p->level = arena_array(p->arena, count, sizeof(*p->level));
-    p->array_of = arena_array(p->arena, count, sizeof(*p->array_of));
-    p->kept_row = arena_array(p->arena, count, sizeof(*p->kept_row));
-    p->sum_row = arena_array(p->arena, count, sizeof(*p->sum_row));
-    p->is_kept = arena_array(p->arena, count, sizeof(*p->is_kept));
-    c.told = arena_array(p->arena, count, sizeof(*c.told));
-    c.memo = arena_array(p->arena, count, sizeof(*c.memo));
-    c.memo_from = arena_array(p->arena, count, sizeof(*c.memo_from));
-    find_masks(g, space, c.told);
-    graph_init(&p->body, p->arena, g->name);
-    for (int i = 0; i < g->output_count; i++) {
-        int node = g->output[i].node;
-        uint32_t mask = c.told[node];
-
-        if (mask == NOT_KNOWN)
-            mask = match_dims(space, &g->node[node].shape, UINT32_MAX, 0);
-        if (mask == NOT_KNOWN)
-            return err_set(e, "result %s lies on no axes of the largest shape",
-                           g->output[i].name);
-        node = copy_node(&c, node, mask);
-        if (node < 0)
-            return -1;
-        graph_output(&p->body, node, g->output[i].name, -1);
-    }
-    return 0;
 }
 
 /* ----- axes */
@@ -260,7 +80,7 @@ static void make_axes(struct loop_plan *p, const struct shape *space)
                      i == AXIS_LANES ? ARRAY_LANES : i == AXIS_ROWS ? p->group_rows : 1);
         }
     }
-    p->full_mask = low_bits(p->axis_count);
+    p->full_mask = loop_low_bits(p->axis_count);
 }
 
 /* dimensions of the space to axes */
@@ -317,6 +137,45 @@ static void find_levels(struct loop_plan *p)
         for (int r = 0; r < p->body.node_count && p->level[i] > 0; r++)
             if (loop_reduced_axes(p, r) & p->mask[i] && p->level[r] <= p->level[i])
                 p->whole_mask |= loop_reduced_axes(p, r);
+    }
+}
+
+/* functions that cost more than a store and a load */
+static bool is_dear(enum graph_op op)
+{
+    switch (op) {
+    case HLO_EXP: case HLO_EXPM1: case HLO_LOG: case HLO_LOG1P: case HLO_SQRT: case HLO_RSQRT:
+    case HLO_CBRT: case HLO_TANH: case HLO_LOGISTIC: case HLO_ERF: case HLO_SINE:
+    case HLO_COSINE: case HLO_TAN: case HLO_POWER: case HLO_ATAN2: case HLO_DIVIDE:
+    case HLO_REMAINDER:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void need(int *needed, int node, int level)
+{
+    if (needed[node] < level)
+        needed[node] = level;
+}
+
+/* of the whole space: what a later phase needs again and is dear is kept, not made twice */
+static void keep_dear(struct loop_plan *p)
+{
+    int *needed = arena_array(p->arena, (size_t)p->body.node_count + 1, sizeof(*needed));
+
+    for (int i = p->body.node_count - 1; i >= 0; i--) {
+        const struct graph_node *n = &p->body.node[i];
+        int level = p->level[i] > needed[i] ? p->level[i] : needed[i];
+
+        if (level > p->level[i] && p->mask[i] == p->full_mask && is_dear(n->op)) {
+            p->is_kept[i] = true;
+            level = p->level[i];
+        }
+        for (int k = 0; k < n->operand_count; k++)
+            if (p->mask[n->operand[k]] == p->mask[i] && n->op != HLO_REDUCE)
+                need(needed, n->operand[k], level);
     }
 }
 
@@ -427,7 +286,7 @@ int loop_plan_init(struct loop_plan *p, const struct kernel_job *job, struct are
     p->arena = a;
     list_arrays(p);
     make_axes(p, &space);
-    if (copy_body(p, &space, e))
+    if (loop_copy_body(p, &space, e))
         return -1;
     for (size_t i = 0; i < count; i++)
         if ((int)i >= p->body.node_count || p->body.node[i].op != HLO_PARAMETER)
@@ -437,6 +296,7 @@ int loop_plan_init(struct loop_plan *p, const struct kernel_job *job, struct are
     for (int i = 0; i < p->body.node_count; i++)
         p->mask[i] = axes_of(p, p->mask[i]);
     find_levels(p);
+    keep_dear(p);
     /* the lanes of a last tile are masked where it is known to be last */
     if (p->reduced_mask >> AXIS_LANES & 1 && loop_edge(p, AXIS_LANES))
         p->whole_mask |= 1u << AXIS_LANES;

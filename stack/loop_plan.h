@@ -58,11 +58,16 @@ struct loop_plan {
     struct loop_array array[LOOP_ARRAY_MAX];    /* operands, then results */
     int array_count, operand_count;
     struct frame frame;
+    struct loop_phase { uint32_t mask; double cycles; int latency; } *phase;    /* of a unit */
+    int phase_count;
 };
 
 /* Everything but boxes; -1: not a loop fusion of ours, with the reason. */
 int loop_plan_init(struct loop_plan *p, const struct kernel_job *job, struct arena *a,
                    struct err *e);
+/* loop_copy.c: p->body, and p->mask in dimensions of the space */
+int loop_copy_body(struct loop_plan *p, const struct shape *space, struct err *e);
+uint32_t loop_low_bits(int count);
 /* Only what can be told without layouts. */
 int loop_plan_takes(const struct graph *body, struct err *e);
 void loop_plan_fini(struct loop_plan *p);
@@ -90,6 +95,8 @@ int64_t loop_kept_rows(const struct loop_plan *p, uint32_t mask);
 /* code of one step: loop_emit.c */
 int loop_emit_step(struct loop_plan *p, struct vcode *c, struct err *e);
 void loop_emit_last(struct loop_plan *p, struct vcode *c);
-/* registers per unit and group that the body takes */
+/* fills in the phases, by code of a unit; boxes must be set */
+int loop_measure(struct loop_plan *p, struct err *e);
+/* operations of a unit, about */
 int loop_unit_ops(const struct loop_plan *p);
 #endif

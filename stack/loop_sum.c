@@ -177,8 +177,10 @@ static void add_entry(struct nest *n, int reduce, struct sval row, struct isa_op
             s->value = combine(n->code, x->reduce_kind, type_of(n->p, reduce), s->value, value);
         return;
     }
-    if (n->sum_count == NEST_SUM_MAX)
-        loop_flush_sums(n);
+    if (n->sum_count == NEST_SUM_MAX) {
+        n->has_failed = true;
+        n->sum_count = 0;
+    }
     n->sum[n->sum_count++] = (struct nest_sum){.node = reduce, .row = row, .value = value,
                                                .index = index};
 }
@@ -216,6 +218,27 @@ static int64_t index_offset(const struct loop_plan *p, int reduce)
     return (int64_t)loop_parts(p, p->mask[reduce]) * ROWS_PER_TILE;
 }
 
+/* all that is reduced stands in one block: the sum is not read back */
+bool loop_is_summed_at_once(const struct nest *n, int reduce)
+{
+    uint32_t axes = loop_reduced_axes(n->p, reduce);
+
+    for (int a = 0; a < n->p->axis_count; a++)
+        if (axes >> a & 1 && (n->loop_mask >> a & 1 || n->p->axis[a].grid_dim >= 0))
+            return false;
+    return true;
+}
+
+static void store_sum(struct nest *n, const struct nest_sum *s)
+{
+    int region = LOOP_REGION_SUM + s->node;
+
+    nest_store(n, s->row, 0xff, region, put_in_register(n->code, s->value));
+    if (loop_is_arg(&n->p->body.node[s->node]))
+        nest_store(n, (struct sval){s->row.sreg, s->row.add + index_offset(n->p, s->node)}, 0xff,
+                   region, put_in_register(n->code, s->index));
+}
+
 void loop_flush_sums(struct nest *n)
 {
     for (int i = 0; i < n->sum_count; i++) {
@@ -223,7 +246,13 @@ void loop_flush_sums(struct nest *n)
         const struct graph_node *x = &n->p->body.node[s->node];
         int region = LOOP_REGION_SUM + s->node;
         struct sval behind = {s->row.sreg, s->row.add + index_offset(n->p, s->node)};
-        struct isa_operand old = R(put_load(n->code, s->row.sreg, s->row.add, 1, region));
+        struct isa_operand old;
+
+        if (loop_is_summed_at_once(n, s->node)) {
+            store_sum(n, s);
+            continue;
+        }
+        old = R(put_load(n->code, s->row.sreg, s->row.add, 1, region));
 
         if (loop_is_arg(x)) {
             struct isa_operand at = R(put_load(n->code, behind.sreg, behind.add, 1, region));

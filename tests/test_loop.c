@@ -159,6 +159,71 @@ TEST(softmax_is_one_kernel)
     }
 }
 
+/* ----- cycles */
+
+static int softmax_of(struct graph *g, struct shape s)
+{
+    int dims[] = {0, 1}, last = s.rank - 1;
+    int x = graph_parameter(g, s, "x"), m = graph_reduce(g, REDUCE_MAX, x, 1u << last), e, sum;
+
+    x = graph_binary(g, HLO_SUBTRACT, x, graph_broadcast(g, m, s, dims));
+    e = graph_unary(g, HLO_EXP, x);
+    sum = graph_reduce(g, REDUCE_ADD, e, 1u << last);
+    return graph_binary(g, HLO_DIVIDE, e, graph_broadcast(g, sum, s, dims));
+}
+
+static int add_of(struct graph *g, struct shape s)
+{
+    int x = graph_parameter(g, s, "x");
+
+    return graph_binary(g, HLO_ADD, x, graph_parameter(g, s, "y"));
+}
+
+static int column_sums_of(struct graph *g, struct shape s)
+{
+    return graph_reduce(g, REDUCE_ADD, graph_parameter(g, s, "x"), 1);
+}
+
+/* cycles told and simulated alike, at least `gbps` from and to HBM, at most `most` cycles */
+static void check_cycles(const char *chip, int (*make)(struct graph *g, struct shape s),
+                         struct shape s, bool in_vmem, double gbps, cycle_t most)
+{
+    struct kernel_rig r = {.chip = chip, .operands_in_vmem = in_vmem ? 3 : 0,
+                           .results_in_vmem = in_vmem};
+    struct body b;
+    struct graph *g = open_body(&b, "timed");
+    double seconds;
+
+    graph_output(g, make(g, s), "out", -1);
+    kernel_rig_open(&r, g);
+    kernel_rig_time(&r);
+    seconds = (double)r.cycles / (double)r.machine_chip.chip_clock_mhz / 1e6;
+    print_message("%s: told %lld, simulated %lld cycles, %.0f GB/s\n", chip,
+                  (long long)r.segment.cost.total_cycles, (long long)r.cycles,
+                  (double)r.segment.cost.hbm_bytes / seconds / 1e9);
+    assert_in_range(r.segment.cost.total_cycles, r.cycles * 88 / 100, r.cycles * 112 / 100);
+    assert_true((double)r.segment.cost.hbm_bytes / seconds / 1e9 >= gbps);
+    assert_in_range(r.cycles, 1, most);
+    kernel_rig_close(&r);
+    close_body(&b);
+}
+
+TEST(cycles_are_told_within_an_eighth_and_memory_streams)
+{
+    struct shape large = shape_of(DTYPE_F32, 2, (int64_t[]){8192, 1024});
+    struct shape rows = shape_of(DTYPE_F32, 2, (int64_t[]){512, 512});
+    struct shape heads = shape_of(DTYPE_F32, 3, (int64_t[]){24, 328, 328});
+
+    /* the port of a v3 core has 450 GB/s */
+    check_cycles("v3", add_of, large, false, 420, 1 << 20);
+    check_cycles("v3", column_sums_of, large, false, 400, 1 << 20);
+    check_cycles("v5e", add_of, large, false, 700, 1 << 20);
+    check_cycles("v6e", add_of, large, false, 1200, 1 << 20);
+    check_cycles("v3", softmax_of, rows, false, 0, 9000);
+    /* 24 x 41 x 3 registers, of which each takes 3 1/3 stores, 2 per cycle, and XLU and EUP */
+    check_cycles("v6e", softmax_of, heads, true, 0, 5 * 24 * 41 * 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +232,7 @@ int main(void)
         cmocka_unit_test(reductions_over_any_dimensions),
         cmocka_unit_test(reductions_of_every_kind_and_type),
         cmocka_unit_test(softmax_is_one_kernel),
+        cmocka_unit_test(cycles_are_told_within_an_eighth_and_memory_streams),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
