@@ -115,14 +115,23 @@ static uint32_t *merge_notes(struct linker *l, const struct isa_program *p, cons
     return number;
 }
 
+/* "k3_loop"; with its bundle where the segment has that name twice */
+static const char *symbol_name(const struct linker *l, const struct isa_program *p, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (!strcmp(p->symbol[k].name, p->symbol[i].name))
+            return arena_printf(l->a, "k%d_%s_%u", l->kernel_count, p->symbol[i].name,
+                                (unsigned)p->symbol[i].bundle);
+    return arena_printf(l->a, "k%d_%s", l->kernel_count, p->symbol[i].name);
+}
+
 static void add_segment(struct linker *l, const struct isa_program *p, const char *note)
 {
     const uint32_t *number = merge_notes(l, p, note), first = (uint32_t)l->bundle_count;
 
     add_symbol(l, arena_printf(l->a, "k%d", l->kernel_count), first);
     for (uint32_t i = 0; i < p->symbol_count; i++)
-        add_symbol(l, arena_printf(l->a, "k%d_%s", l->kernel_count, p->symbol[i].name),
-                   first + p->symbol[i].bundle);
+        add_symbol(l, symbol_name(l, p, i), first + p->symbol[i].bundle);
     for (uint32_t b = 0; b < p->bundle_count; b++) {
         add_bundle(l, number[p->bundle[b].note]);
         for (uint32_t i = 0; i < p->bundle[b].op_count; i++) {

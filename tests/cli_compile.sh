@@ -26,6 +26,13 @@ refuse 'no/such/folder' compile $model --out no/such/folder
 refuse 'no/such/cache' compile $model --tune --tune-cache no/such/cache
 expect 0 'Examples:' compile --help
 
+# a listing tells of each kernel and bundle, and is a program still
+mkdir "$work/listing"
+expect 0 'cycles = ' compile $model --batch 16 --tpu v5e --run --emit listing --out "$work/listing"
+grep -q '^// k0: .* cycles up to the next kernel: .* issued, .* waited' "$work/listing/listing.txt" ||
+    fail 'the listing has no sums of its kernels'
+expect 0 '' asm "$work/listing/listing.txt" -o "$work/listing/program.o"
+
 # kernels, memory and cycles; the same twice; files where they are asked for
 expect 0 'convolution fusion' compile $model --tpu v5e
 expect 0 'VMEM  16 MiB of 16 MiB in use; 0 arrays stay' compile $model --tpu v3

@@ -206,6 +206,7 @@ TEST(finished_bundles_stand_in_place_of_a_block)
     assert_true(row_of_vmem(&b, 0, 0) == 4 * 5);
     assert_int_equal(linked.program.symbol_count, 3);
     assert_string_equal(linked.program.symbol[1].name, "k0_inside");
+    assert_int_equal(strncmp(linked.program.symbol[2].name, "k0_inside_", 10), 0);
     close_bench(&b);
 }
 
