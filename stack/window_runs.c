@@ -1,5 +1,7 @@
 #include "stack/window_runs.h"
 
+#include "stack/window.h"
+
 static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
 
 /* the taps of place `o` that are no padding */
@@ -116,4 +118,28 @@ struct move_place window_place(const struct move_step *s, int window, int64_t ro
 
     return (struct move_place){base < 0 ? operand_imm(0) : operand_reg(base),
                                s->is_counted ? 0 : frame_row(f, window) + row, window};
+}
+
+bool window_order(const struct shape *shape, const struct graph_window *window, int *order)
+{
+    int lanes = -1, rows = -1, count = 0;
+
+    for (int d = 0; d < shape->rank; d++) {
+        if (!window_is_trivial(&window[d]))
+            continue;
+        if (lanes < 0 || shape->dim[d] > shape->dim[lanes]) {
+            rows = lanes;
+            lanes = d;
+        } else if (rows < 0 || shape->dim[d] > shape->dim[rows]) {
+            rows = d;
+        }
+    }
+    if (rows >= 0) {
+        order[count++] = lanes;
+        order[count++] = rows;
+    }
+    for (int d = shape->rank - 1; d >= 0; d--)
+        if (rows < 0 || (d != lanes && d != rows))
+            order[count++] = d;
+    return rows >= 0;
 }

@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include "stack/kernel_move.h"
+#include "stack/move.h"
 #include "tests/kernel_rig.h"
 #include "tests/random_move.h"
 
@@ -106,12 +107,62 @@ TEST(random_moves_shared_by_two_cores)
     on_two_cores = false;
 }
 
+static int64_t copy_cycles(const char *chip_name, struct shape s, const int *from, const int *to)
+{
+    struct chip chip;
+    struct arena a;
+    struct err e;
+    int64_t cycles;
+
+    arena_init(&a);
+    if (chip_load_builtin(&chip, chip_name, NULL, &a, &e))
+        fail_msg("%s", e.msg);
+    cycles = move_cost(&chip, &s, from, to);
+    arena_fini(&a);
+    return cycles;
+}
+
+/* bytes in and out at the core's share of the memory bound it from below, twice that from above */
+TEST(a_copy_to_another_layout_costs_its_bytes)
+{
+    static const int rows[] = {1, 0}, columns[] = {0, 1};
+    struct shape s = shape_make(DTYPE_F32, 2, (const int64_t[]){2048, 4096});
+    double least = 2.0 * 2048 * 4096 * 4 / 450e9 * 940e6;
+
+    assert_int_equal(copy_cycles("v3", s, rows, rows), 0);
+    assert_in_range((int64_t)copy_cycles("v3", s, rows, columns), (int64_t)least,
+                    (int64_t)(2 * least));
+}
+
+/* a row of the reference: 33708 divides by no tile, yet no path is slow */
+TEST(sizes_that_nothing_divides_stay_fast)
+{
+    static const int order[] = {0, 1};
+    int64_t bytes = (int64_t)33712 * 1024 * 4 + (int64_t)33792 * 1024 * 4;
+    struct kernel_rig r = {.chip = "v3", .result_order = {order}};
+    struct arena a;
+    struct graph g;
+
+    arena_init(&a);
+    graph_init(&g, &a, "ragged");
+    graph_output(&g, graph_unary(&g, HLO_COPY, graph_parameter(
+        &g, shape_make(DTYPE_F32, 2, (const int64_t[]){33708, 1024}), "x")), "y", -1);
+    kernel_rig_open(&r, &g);
+    assert_in_range((int64_t)kernel_rig_time(&r), 0,
+                    (int64_t)(1.2 * (double)bytes / 450e9 * 940e6));
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_moves_the_general_way),
         cmocka_unit_test(random_moves_the_cheapest_way),
         cmocka_unit_test(random_moves_shared_by_two_cores),
+        cmocka_unit_test(a_copy_to_another_layout_costs_its_bytes),
+        cmocka_unit_test(sizes_that_nothing_divides_stay_fast),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

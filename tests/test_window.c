@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "stack/kernel_window.h"
+#include "stack/window.h"
 #include "tests/kernel_rig.h"
 
 struct random_window {
@@ -222,11 +223,26 @@ TEST(gradients_of_pooled_images_are_scattered_by_tiles)
     pool("v7x", DTYPE_BF16, 3, 3, 1, true);
 }
 
+TEST(channels_and_batch_are_the_tiles_that_windows_like)
+{
+    struct shape s = shape_make(DTYPE_BF16, 4, (const int64_t[]){32, 112, 112, 64});
+    struct graph_window w[4] = {{1, 1, 0, 0, 1, 1, false}, {3, 2, 0, 1, 1, 1, false},
+                                {3, 2, 0, 1, 1, 1, false}, {1, 1, 0, 0, 1, 1, false}};
+    static const int expected[] = {3, 0, 2, 1};
+    int order[4];
+
+    assert_true(window_order(&s, w, order));
+    assert_memory_equal(order, expected, sizeof(order));
+    w[0] = w[1];
+    assert_false(window_order(&s, w, order));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_windows_the_general_way),
         cmocka_unit_test(random_windows_the_cheapest_way),
+        cmocka_unit_test(channels_and_batch_are_the_tiles_that_windows_like),
         cmocka_unit_test(images_are_pooled_by_tiles),
         cmocka_unit_test(gradients_of_pooled_images_are_scattered_by_tiles),
     };
