@@ -218,14 +218,14 @@ static bool has_tiling(const struct kernel_kind *kind, const struct graph *body,
     return kind->tilings(&job, &t, 1) > 0;
 }
 
-/* moves go at the memory's pace alone, element by element with anything else */
-static bool is_slow_move(const struct kernel_kind *kind, const struct graph *body)
+/* moves and windows go at the memory's pace alone, element by element with anything else */
+static bool is_slow(const struct kernel_kind *kind, const struct graph *body)
 {
     int work = 0;
 
     for (int i = 0; i < body->node_count; i++)
         work += body->node[i].op != HLO_PARAMETER && body->node[i].op != HLO_CONSTANT;
-    return strcmp(kind->name, "move") == 0 && work > 1;
+    return work > 1 && (strcmp(kind->name, "move") == 0 || strcmp(kind->name, "window") == 0);
 }
 
 static bool takes(const struct pass_context *c, const struct graph *body)
@@ -235,7 +235,7 @@ static bool takes(const struct pass_context *c, const struct graph *body)
 
     if (c->takes)
         return c->takes(body, c->chip, &e) == 0;
-    return kind && !is_slow_move(kind, body) && kind->takes(body, c->chip, &e) == 0 &&
+    return kind && !is_slow(kind, body) && kind->takes(body, c->chip, &e) == 0 &&
            has_tiling(kind, body, c);
 }
 

@@ -156,6 +156,23 @@ static int check_sizes(const struct dot_grid *g, const struct tiling *t, const s
     return 0;
 }
 
+/* what one block has overwritten the next would take for the old value */
+static bool overlaps_in_place(const struct frame *f)
+{
+    for (int r = 0; r < f->window_count; r++) {
+        const struct frame_window *result = &f->window[r];
+        bool has_overlap = false;
+
+        for (int d = 0; d < f->dims; d++)
+            has_overlap |= result->limit[d] != 0;
+        for (int o = 0; has_overlap && result->is_result && o < f->window_count; o++)
+            if (!f->window[o].is_result && f->window[o].array->space == result->array->space &&
+                f->window[o].array->address == result->array->address)
+                return true;
+    }
+    return false;
+}
+
 int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct kernel_job *job,
                   const struct tiling *t, struct err *e)
 {
@@ -170,6 +187,8 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
     order_dims(g, t->size[DOT_COLUMNS_OUTSIDE] != 0);
     make_step(g, job->chip, (int)t->size[DOT_WIDTH], t->size[DOT_BY_ROWS] != 0);
     add_windows(g);
+    if (overlaps_in_place(&g->frame))
+        return err_set(e, "blocks that overlap where a result overwrites an operand");
     if (dot_step_check(&g->step, e))
         return -1;
     if (frame_vmem_rows(&g->frame) > job->vmem_rows)

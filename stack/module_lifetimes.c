@@ -142,8 +142,8 @@ static bool may_overwrite(const struct plan *p, const struct value *v, const str
     if (reader < writer)
         return true;
     kind = kernel_kind_of(p->step[writer].body);
-    return (kind == kernel_kind_named("loop") || kind == kernel_kind_named("dot")) &&
-           is_pointwise(&p->step[writer], old);
+    return (kind == kernel_kind_named("loop") || kind == kernel_kind_named("dot") ||
+            kind == kernel_kind_named("conv")) && is_pointwise(&p->step[writer], old);
 }
 
 void plan_alias_outputs(struct plan *p, const struct graph *g)

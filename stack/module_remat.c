@@ -8,6 +8,8 @@
  */
 #include "stack/module_impl.h"
 
+#include "stack/rewrite.h"
+
 #include <string.h>
 
 static int fullest_step(const struct plan *p)
@@ -88,8 +90,7 @@ static int maker_of(const struct plan *p, const struct buffer *b, int at)
     const struct step *s = &p->step[maker];
     const struct kernel_kind *kind;
 
-    if (s->kind != STEP_KERNEL || s->result_count != 1 || !writes(p, s, b) ||
-        has_loop_between(p, maker, at))
+    if (s->kind != STEP_KERNEL || !writes(p, s, b) || has_loop_between(p, maker, at))
         return -1;
     for (int i = maker + 1; i <= b->last && i < p->step_count; i++)
         if (writes(p, &p->step[i], b))
@@ -100,19 +101,60 @@ static int maker_of(const struct plan *p, const struct buffer *b, int at)
     return operands_remain(p, maker, at) ? maker : -1;
 }
 
-/* the same kernel before step `at`, into a buffer of its own that later readers have */
-static void insert_again(struct plan *p, int maker, int at)
+/* a kernel with this result alone: what else the step makes, and reads for it, is left out */
+static void keep_one_result(struct plan *p, struct step *s, int result)
 {
-    struct value *old = p->step[maker].result[0], *v = arena_alloc(p->arena, sizeof(*v));
-    const struct buffer *b = plan_buffer(p, old);
+    const struct graph *from = s->body;
+    struct graph *body = arena_alloc(p->arena, sizeof(*body));
+    bool *is_needed = mem_alloc((size_t)from->node_count);
+    int *moved = mem_alloc((size_t)from->node_count * sizeof(*moved)), count = 0;
+    struct value **operand = arena_array(p->arena, (size_t)s->operand_count + 1, sizeof(*operand));
+
+    is_needed[from->output[result].node] = true;
+    for (int i = from->node_count - 1; i >= 0; i--)
+        for (int k = 0; is_needed[i] && k < from->node[i].operand_count; k++)
+            is_needed[from->node[i].operand[k]] = true;
+    graph_init(body, p->arena, from->name);
+    for (int i = 0; i < from->node_count; i++) {
+        const struct graph_node *n = &from->node[i];
+        int *list = arena_array(p->arena, (size_t)n->operand_count + 1, sizeof(*list));
+
+        if (!is_needed[i])
+            continue;
+        body->source = n->source;
+        for (int k = 0; k < n->operand_count; k++)
+            list[k] = moved[n->operand[k]];
+        if (n->op == HLO_PARAMETER) {
+            moved[i] = graph_parameter(body, n->shape, n->name);
+            operand[count++] = s->operand[n->parameter_index];
+        } else {
+            moved[i] = graph_add(body, n, list, n->operand_count);
+        }
+    }
+    graph_output(body, moved[from->output[result].node], from->output[result].name, -1);
+    graph_freeze(body);
+    mem_free(moved);
+    mem_free(is_needed);
+    s->body = body;
+    s->operand = operand;
+    s->operand_count = count;
+    s->result_count = 1;
+    s->is_fusion = false;
+}
+
+/* the same kernel before step `at`, into a buffer of its own that later readers have */
+static void insert_again(struct plan *p, int maker, const struct buffer *b, int at)
+{
+    struct value *old = NULL, *v = arena_alloc(p->arena, sizeof(*v));
     struct step again = p->step[maker];
 
+    for (int k = 0; k < again.result_count && !old; k++)
+        if (plan_buffer(p, again.result[k]) == b) {
+            old = again.result[k];
+            keep_one_result(p, &again, k);
+        }
     again.result = arena_array(p->arena, 1, sizeof(*again.result));
     again.result[0] = v;
-    again.operand = arena_array(p->arena, (size_t)again.operand_count + 1,
-                                sizeof(*again.operand));
-    memcpy(again.operand, p->step[maker].operand,
-           (size_t)again.operand_count * sizeof(*again.operand));
     again.name = arena_printf(p->arena, "%s.remat", again.name);
     for (int i = at; i < p->step_count; i++)
         for (int k = 0; k < p->step[i].operand_count; k++) {
@@ -141,6 +183,7 @@ static void insert_again(struct plan *p, int maker, int at)
 bool plan_rematerialise(struct plan *p)
 {
     int full = fullest_step(p), maker = -1, at = -1;
+    const struct buffer *best = NULL;
     int64_t most = 0;
 
     for (int k = 0; k < p->buffer_count; k++) {
@@ -155,12 +198,13 @@ bool plan_rematerialise(struct plan *p)
         candidate = reader < 0 ? -1 : maker_of(p, b, reader);
         if (candidate >= 0) {
             most = b->bytes;
+            best = b;
             maker = candidate;
             at = reader;
         }
     }
     if (maker < 0)
         return false;
-    insert_again(p, maker, at);
+    insert_again(p, maker, best, at);
     return true;
 }

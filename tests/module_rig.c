@@ -151,7 +151,7 @@ void module_rig_check(struct module_rig *r, const struct graph *g, uint64_t seed
 {
     struct bench b = {.r = r, .g = g};
     struct module_settings s = {.chip = &b.chip, .codegen = r->codegen, .replica_count = 1,
-                                .megacore = 1, .dump_to = stdout,
+                                .megacore = 1, .hbm_bytes = r->hbm_bytes, .dump_to = stdout,
                                 .dump_after = getenv("SYSTOLE_DUMP_AFTER")};
     struct err e;
 
@@ -166,6 +166,7 @@ void module_rig_check(struct module_rig *r, const struct graph *g, uint64_t seed
             fail_msg("%s on %s: %s", g->name, b.slice.name, e.msg);
     } else {
         r->kernel_count = b.module.kernel_count;
+        r->hbm_used_bytes = b.module.hbm_bytes;
         r->prefetch_count = b.module.prefetch_count;
         r->resident_count = b.module.resident_count;
         r->remat_count = b.module.remat_count;

@@ -13,6 +13,7 @@ struct module_rig {
     const char *slice;                  /* "v3-1"; NULL: "v5e" */
     const char *set;                    /* "section.key=value", several with spaces, or NULL */
     enum codegen codegen;
+    int64_t hbm_bytes;                  /* of the core; 0: its share of the chip */
     double relative, absolute;
     bool uses_fractions;                /* inputs in -1..1 instead of -3..3, whole */
     bool may_refuse;                    /* then `refusal` tells */
@@ -22,7 +23,7 @@ struct module_rig {
     /* filled in */
     char refusal[512];
     int kernel_count;
-    int64_t cycles, prefetch_count, resident_count, remat_count;
+    int64_t cycles, hbm_used_bytes, prefetch_count, resident_count, remat_count;
     double worst;                       /* largest difference over what is allowed, 0..1 */
 };
 

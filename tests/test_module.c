@@ -11,6 +11,7 @@
 #include "tests/test.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static struct arena arena;
 static struct graph g;
@@ -145,6 +146,88 @@ TEST(training_a_cnn_matches)
                   r.worst);
 }
 
+/* six values that are read twice, with much in between: they wait in HBM on a v3 */
+static void build_waiting_values(void)
+{
+    const int64_t dims[] = {64, 256};
+    int x = parameter("x", 2, dims, DTYPE_F32), waiting[6];
+
+    for (int i = 0; i < 6; i++) {
+        waiting[i] = graph_binary(&g, HLO_MULTIPLY, nn_shift(&g, x, i), nn_shift(&g, x, -i));
+        graph_output(&g, graph_reduce(&g, REDUCE_ADD, graph_reverse(&g, waiting[i], DIMS(0), 1),
+                                      1), "sum", -1);
+    }
+    for (int i = 0; i < 6; i++)
+        graph_output(&g, graph_reduce(&g, REDUCE_MAX, graph_reverse(&g, waiting[i], DIMS(1), 1),
+                                      1), "most", -1);
+}
+
+TEST(values_are_made_again_where_memory_is_short)
+{
+    struct module_rig r = {.slice = "v3-1"};
+    int64_t used;
+
+    build_waiting_values();
+    module_rig_check(&r, &g, 1);
+    assert_int_equal(r.remat_count, 0);
+    used = r.hbm_used_bytes;
+    r.hbm_bytes = used - 64 * 1024;
+    module_rig_check(&r, &g, 1);
+    assert_true(r.remat_count > 0);
+    assert_true(r.hbm_used_bytes < used);
+}
+
+TEST(too_little_memory_is_refused_with_both_figures)
+{
+    struct module_rig r = {.slice = "v3-1", .hbm_bytes = 300 * 1024, .may_refuse = true};
+
+    build_waiting_values();
+    module_rig_check(&r, &g, 1);
+    assert_non_null(strstr(r.refusal, "arrays that live at the same time need "));
+    assert_non_null(strstr(r.refusal, " of HBM, a core has 300 KiB"));
+}
+
+/* the second product's weights come while the first runs; what is between them never leaves */
+TEST(operands_are_fetched_ahead_and_results_stay)
+{
+    const int64_t x_dims[] = {512, 512};
+    struct module_rig r = {.slice = "v5e", .absolute = 1e-3, .relative = 1e-3};
+    int x = parameter("x", 2, x_dims, DTYPE_F32), w = parameter("w", 2, x_dims, DTYPE_F32);
+    int v = parameter("v", 2, x_dims, DTYPE_F32);
+    int y = nn_relu(&g, graph_dot(&g, x, w, 1, 0, PRECISION_DEFAULT));
+    int64_t alone;
+
+    graph_output(&g, y, "y", -1);
+    module_rig_check(&r, &g, 1);
+    alone = r.cycles;
+    assert_int_equal(r.prefetch_count, 2);
+    g.output_count = 0;
+    graph_output(&g, graph_dot(&g, y, v, 1, 0, PRECISION_DEFAULT), "z", -1);
+    module_rig_check(&r, &g, 1);
+    assert_int_equal(r.prefetch_count, 3);
+    assert_int_equal(r.resident_count, 1);
+    assert_true(r.cycles < 2 * alone);
+    r.slice = "v3-1";                   /* where VMEM is for windows only */
+    module_rig_check(&r, &g, 1);
+    assert_int_equal(r.prefetch_count + r.resident_count, 0);
+}
+
+/* two that change places, one that is read before it is overwritten */
+TEST(outputs_take_their_parameters_places_or_are_copied_there)
+{
+    const int64_t dims[] = {40, 130};
+    struct module_rig r = {.slice = "v5e", .launches = 3};
+    int a = parameter("a", 2, dims, DTYPE_F32), b = parameter("b", 2, dims, DTYPE_F32);
+    int c = parameter("c", 2, dims, DTYPE_F32);
+
+    graph_output(&g, b, "a is b", 0);
+    graph_output(&g, a, "b is a", 1);
+    graph_output(&g, nn_scale(&g, nn_add(&g, c, a), 0.5), "c", 2);
+    graph_output(&g, graph_reverse(&g, c, DIMS(0), 1), "c before", -1);
+    graph_output(&g, a, "a before", -1);
+    module_rig_check(&r, &g, 1);
+}
+
 struct variation {
     const char *slice, *set;
     unsigned groups;
@@ -213,6 +296,10 @@ int main(int argc, char **argv)
         RUN(training_an_mlp_matches),
         RUN(training_a_cnn_matches),
         RUN(a_transformer_layer_and_its_gradients_match),
+        RUN(values_are_made_again_where_memory_is_short),
+        RUN(too_little_memory_is_refused_with_both_figures),
+        RUN(operands_are_fetched_ahead_and_results_stay),
+        RUN(outputs_take_their_parameters_places_or_are_copied_there),
         RUN(elementwise_moves_and_reductions_match),
         RUN(products_match_too),
         RUN(convolutions_and_windows_match),
