@@ -92,6 +92,16 @@ static int64_t transpose_cycles(const struct conv_plan *p)
     return blocks * issue * 5 / 4 / p->chip->xlu_count;
 }
 
+/* products on the vector unit, for 8 rows */
+static int64_t vector_ops(const struct conv_plan *p)
+{
+    int64_t taps = 1;
+
+    for (int i = 0; i < CONV_SPATIAL; i++)
+        taps *= p->shape.dim[i].taps;
+    return p->is_vector ? taps * 4 : 0;
+}
+
 static int64_t epilogue_cycles(const struct conv_plan *p)
 {
     struct fused_cost cost;
@@ -100,7 +110,7 @@ static int64_t epilogue_cycles(const struct conv_plan *p)
 
     fused_cost(p->job->body, p->chip, &cost);
     group = most(p->subs * (cost.load + 1), p->subs * cost.store);
-    group = most(group, div_up(p->subs * (cost.valu + 1), p->chip->slots_valu));
+    group = most(group, div_up(p->subs * (cost.valu + 1 + vector_ops(p)), p->chip->slots_valu));
     return groups * group;
 }
 
@@ -124,9 +134,11 @@ void conv_plan_cost(const struct conv_plan *p, struct kernel_cost *out)
         *(is_out ? &last : &first) += bytes / port;
         out->hbm_bytes += (int64_t)bytes * (is_out ? results : boxes(p, w));
     }
-    compute = count * (p->passes * p->column_groups * pass_cycles(p) + STEP_CYCLES +
-                       p->chip->mxu_latency_cycles) +
-              boxes(p, &p->window[WINDOW_RHS]) * weights_cycles(p) +
+    compute = count * STEP_CYCLES +
+              (p->is_vector ? 0
+                            : count * (p->passes * p->column_groups * pass_cycles(p) +
+                                       p->chip->mxu_latency_cycles) +
+                                  boxes(p, &p->window[WINDOW_RHS]) * weights_cycles(p)) +
               boxes(p, &p->window[WINDOW_LHS]) * transpose_cycles(p) +
               results * epilogue_cycles(p);
     step = (double)compute > copy ? (double)compute + COPY_WEIGHT * copy : copy;
@@ -260,7 +272,7 @@ int conv_tilings(const struct kernel_job *job, struct tiling *list, int max)
     columns = shares(div_up(shape.out_features, LANES), false, 6);
     features = shares(is_rows ? lhs->tiles_across : lhs->tiles_down, true, 5);
     if (shape.feature_groups * shape.batch_groups > 1) {        /* the plan knows better */
-        columns.count = 1;
+        columns.count = shape.is_depthwise && is_rows ? columns.count : 1;
         if (is_rows)
             features.count = 1;
         else

@@ -31,7 +31,8 @@ struct epilogue {
     int stream_count;
     int levels;
     struct level level[LEVELS_MAX];     /* innermost first */
-    bool is_dead;                       /* of this phase all sums are zero */
+    const int64_t *r;                   /* the phase; */
+    bool is_dead;                       /* all its sums are zero */
 };
 
 static struct stream *stream_of(struct epilogue *x, int window)
@@ -84,12 +85,107 @@ static int load_sums(struct epilogue *x, int64_t row)
     return sum;
 }
 
+/* ----- a feature a group: products with the taps, a multiplication and an addition each */
+
+static int binary(struct epilogue *x, enum isa_opcode code, int a, struct isa_operand b)
+{
+    const struct isa_operand operand[] = {REG(vcode_vreg(&x->code)), REG(a), b};
+
+    vcode_emit(&x->code, code, 3, operand);
+    return operand[0].value;
+}
+
+/* as the matrix units read it: rounded to bf16 */
+static void as_bf16(struct epilogue *x, const int *from, int count, int *to)
+{
+    struct fused_value value = {.part = {REG(from[0]), REG(from[count - 1])}}, rounded;
+
+    fused_unpack(&x->code, x->g->chip, DTYPE_BF16,
+                 fused_pack(&x->code, x->g->chip, DTYPE_BF16, &value), &rounded);
+    for (int i = 0; i < count; i++)
+        to[i] = rounded.part[i].value;
+}
+
+static void load_input(struct epilogue *x, int64_t row, int *part)
+{
+    const struct conv_plan *p = x->g->p;
+    const struct conv_window *w = &p->window[WINDOW_LHS];
+    int base = stream_of(x, WINDOW_LHS)->pointer, region = REGION_WINDOW + WINDOW_LHS;
+    struct fused_value value;
+
+    for (int i = 0; i < p->parts; i++)
+        part[i] = load(x, base, row + i * w->pitch[BOX_ROWS] * TILE_ROWS, 1, region);
+    if (!p->is_lhs_bf16) {
+        as_bf16(x, part, p->subs, part);
+        return;
+    }
+    fused_unpack(&x->code, x->g->chip, DTYPE_BF16, part[0], &value);
+    for (int i = 0; i < p->subs; i++)
+        part[i] = value.part[i].value;
+}
+
+/* the only row of a tap, in all sublanes */
+static int load_tap(struct epilogue *x, int64_t row)
+{
+    const struct conv_window *w = &x->g->p->window[WINDOW_RHS];
+    int v = load(x, stream_of(x, WINDOW_RHS)->pointer, row, 0, REGION_WINDOW + WINDOW_RHS);
+    const struct isa_operand low[] = {REG(vcode_vreg(&x->code)), REG(v), IMM(0)};
+
+    if (w->array->element_bytes == 4) {
+        as_bf16(x, &v, 1, &v);
+        return v;
+    }
+    vcode_emit(&x->code, OP_VUNPACK_I_BF16, 3, low);
+    return low[0].value;
+}
+
+static void add_tap(struct epilogue *x, const int64_t *i, int *sum)
+{
+    const struct conv_plan *p = x->g->p;
+    int64_t from = 0, tap = 0;
+    int part[FUSED_PARTS_MAX], weight;
+
+    for (int k = 0; k < CONV_SPATIAL; k++) {
+        const struct conv_dim *d = &p->shape.dim[k];
+        const struct conv_phase *f = &d->phase[x->r[k]];
+        int64_t t = f->first + i[k] * d->tap_step;
+
+        from += (f->offset - d->lowest + i[k] * d->tap_stride) * p->window[WINDOW_LHS].pitch[k];
+        tap += (d->is_reversed ? d->taps - 1 - t : t) * p->window[WINDOW_RHS].pitch[k];
+    }
+    load_input(x, from * TILE_ROWS, part);
+    weight = load_tap(x, tap * TILE_ROWS);
+    for (int k = 0; k < p->subs; k++) {
+        int product = binary(x, OP_VMUL_F32, part[k], REG(weight));
+
+        sum[k] = binary(x, OP_VADD_F32, product, sum[k] < 0 ? IMM(0) : REG(sum[k]));
+    }
+}
+
+static void sum_taps(struct epilogue *x, int *sum)
+{
+    const struct conv_plan *p = x->g->p;
+    int64_t i[CONV_SPATIAL], count[CONV_SPATIAL];
+
+    for (int k = 0; k < CONV_SPATIAL; k++)
+        count[k] = conv_level_count(p, k, x->r[k]);
+    for (int k = 0; k < p->subs; k++)
+        sum[k] = -1;
+    for (i[0] = 0; i[0] < count[0]; i[0]++)
+        for (i[1] = 0; i[1] < count[1]; i[1]++)
+            for (i[2] = 0; i[2] < count[2]; i[2]++)
+                add_tap(x, i, sum);
+}
+
 static void conv_leaf(struct epilogue *x, int node, struct fused_value *out)
 {
     const struct conv_plan *p = x->g->p;
+    int sum[FUSED_PARTS_MAX];
 
+    if (p->is_vector && !x->is_dead)
+        sum_taps(x, sum);
     for (int i = 0; i < p->subs; i++)
-        out->part[i] = x->is_dead ? fused_constant(DTYPE_F32, 0)
+        out->part[i] = p->is_vector && !x->is_dead ? REG(sum[i]) : x->is_dead ? fused_constant(DTYPE_F32, 0)
                                   : REG(load_sums(x, i * TILE_ROWS));
     if (x->g->body->graph->node[node].shape.dtype == DTYPE_BF16 && !x->is_dead &&
         p->subs == 2) {
@@ -229,7 +325,9 @@ static int64_t window_step(const struct epilogue *x, int window, int walk_level)
     const struct conv_window *w = &p->window[window];
     int dim = CONV_SPATIAL - walk_level;
 
-    if (!is_full(x, window))
+    if (window == WINDOW_LHS)
+        return p->walk[walk_level].stride * TILE_ROWS;
+    if (window == WINDOW_RHS || !is_full(x, window))
         return 0;
     if (walk_level == 0)
         return p->group_rows / w->array->tile_rows * w->pitch[BOX_ROWS] * TILE_ROWS;
@@ -347,6 +445,7 @@ static int phase(struct epilogue *x, const int64_t *r, int64_t sums, struct err 
 {
     const struct conv_plan *p = x->g->p;
 
+    x->r = r;
     x->is_dead = false;
     for (int i = 0; i < CONV_SPATIAL; i++)
         x->is_dead |= conv_level_count(p, i, r[i]) == 0;
@@ -356,7 +455,7 @@ static int phase(struct epilogue *x, const int64_t *r, int64_t sums, struct err 
         const struct stream *s = &x->stream[k];
         int64_t offset = 0;
 
-        for (int i = 0; i < CONV_SPATIAL && is_full(x, s->window); i++)
+        for (int i = 0; i < CONV_SPATIAL && is_full(x, s->window) && s->window >= WINDOW_OUT; i++)
             offset += r[i] * p->window[s->window].pitch[i] * TILE_ROWS;
         add_scalar(x, s->pointer, s->base, offset);
     }
@@ -393,7 +492,7 @@ static int phases(struct epilogue *x, struct err *e)
 
 static void find_streams(struct epilogue *x)
 {
-    for (int i = WINDOW_OUT; i < WINDOW_COUNT; i++)
+    for (int i = x->g->p->is_vector ? WINDOW_LHS : WINDOW_OUT; i < WINDOW_COUNT; i++)
         if (x->g->p->is_used[i]) {
             int k = x->stream_count++;
 

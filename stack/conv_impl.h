@@ -131,6 +131,7 @@ struct conv_plan {
      */
     bool is_grouped, is_diagonal;
     int64_t group_inputs, group_columns;
+    bool is_vector;                     /* a feature a group: on the vector unit */
     int64_t features_here;              /* of a step */
 
     bool is_rhs_swapped;                /* kernel: input features along lanes */

@@ -135,7 +135,7 @@ static void fill_k(struct conv_plan *p)
     p->along = -1;
     p->pair_level = -1;
     if (p->shape.mode == CONV_ROWS) {
-        p->feature_blocks = div_up(p->contracted, p->slots);
+        p->feature_blocks = p->is_vector ? 1 : div_up(p->contracted, p->slots);
         for (int i = 0; i < CONV_SPATIAL && p->slots > 1 && p->contracted == 1; i++)
             if (p->shape.dim[i].taps > 1)
                 p->pair_level = i;
@@ -203,13 +203,14 @@ static void set_groups(struct conv_plan *p, const struct array *lhs)
     p->group_columns = s->out_features / groups;
     p->is_diagonal = p->is_grouped && p->group_inputs == p->group_columns &&
                      LANES % p->group_inputs == 0 &&
-                     (tiles == 1 || (inputs % LANES == 0 && tiles % p->slots == 0));
+                     (p->is_vector || tiles == 1 ||
+                      (inputs % LANES == 0 && tiles % p->slots == 0));
 }
 
 /* groups leave no choice: a tile of columns with its tile of features, or all with all */
 static void set_grouped_block(struct conv_plan *p, const struct array *lhs)
 {
-    int64_t wide = least(p->slots, lhs->tiles_across);
+    int64_t wide = least(p->is_vector ? p->column_groups : p->slots, lhs->tiles_across);
     bool is_rows = p->shape.mode == CONV_ROWS;
 
     if (is_rows)
@@ -259,7 +260,7 @@ static void share_units(struct conv_plan *p)
         p->unit_rows--;
     while (conv_vector_registers(p) > p->chip->core_vregs && p->unit_columns > 1)
         p->unit_columns--;
-    if (p->is_grouped)
+    if (p->is_grouped && !p->is_vector)
         p->column_groups = p->is_diagonal ? 1 : div_up(tiles, p->unit_columns * p->halves);
 }
 
@@ -561,12 +562,12 @@ static void choose_lag(struct conv_plan *p)
 
 static int64_t weight_tiles(const struct conv_plan *p)
 {
-    return column_tiles(p) * p->passes * p->slots * (LANES / 8);
+    return p->is_vector ? 0 : column_tiles(p) * p->passes * p->slots * (LANES / 8);
 }
 
 static int64_t sum_tiles(const struct conv_plan *p)
 {
-    return column_tiles(p) * p->phase_count * p->rounds * p->unit_rows * p->subs;
+    return p->is_vector ? 0 : column_tiles(p) * p->phase_count * p->rounds * p->unit_rows * p->subs;
 }
 
 static void place(struct conv_plan *p)
@@ -635,6 +636,9 @@ static int begin_plan(struct conv_plan *p, const struct kernel_job *job, struct 
                       &job->operand[b->rhs]->shape, &p->shape, e) ||
         read_chip(p, e))
         return -1;
+    p->is_vector = p->shape.is_depthwise && p->shape.mode == CONV_ROWS;
+    if (p->is_vector)
+        p->units = p->slots = p->halves = 1;
     p->out_count = b->out_count;
     p->extra_count = b->extra_count;
     return check_kind(p, e) || check_layouts(p, b, e) ? -1 : 0;

@@ -126,7 +126,8 @@ static void take_inputs(struct conv_gen *g)
         conv_transpose_rows(g);
     conv_here(g, same_lhs);
     conv_take(g, WINDOW_RHS, same_rhs);
-    conv_prepare_weights(g);
+    if (!p->is_vector)
+        conv_prepare_weights(g);
     conv_here(g, same_rhs);
     for (int i = WINDOW_EXTRA; i < WINDOW_COUNT; i++)
         if (p->is_used[i]) {
@@ -175,7 +176,8 @@ static int step(struct conv_gen *g, struct err *e)
     conv_here(g, again);
     fetch_next(g);
     take_inputs(g);
-    conv_passes(g);
+    if (!g->p->is_vector)
+        conv_passes(g);
     if (finish_block(g, e))
         return -1;
     advance(g, false);
@@ -193,7 +195,8 @@ static int generate(struct conv_gen *g, struct segment *out, struct err *e)
     int failed;
 
     bundler_init(&g->b, g->chip);
-    conv_passes_init(g);
+    if (!g->p->is_vector)
+        conv_passes_init(g);
     begin(g);
     failed = step(g, e);
     if (!failed) {
