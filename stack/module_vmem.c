@@ -23,6 +23,7 @@
 
 #define KEPT_BYTES (32 << 20)           /* for windows and scratch of kernels */
 #define RESIDENT_STEPS_MAX 12           /* an array that stays longer takes room from others */
+#define STEP_SIDE_MAX 1024              /* rows and columns of a product at a time */
 #define AHEAD_STEPS_MAX 16              /* a prefetch starts at most so many steps before */
 #define COPY_FLAGS_MAX 40               /* XLA's limit of prefetches under way */
 
@@ -211,18 +212,20 @@ static bool add_shadow(struct plan *p, struct module *m, struct shadow s)
     return true;
 }
 
-static void fetch_operand(struct plan *p, struct module *m, int step, int index)
+/* `last_start`: the last step before which the copy may start; true: it is made */
+static bool fetch_operand(struct plan *p, struct module *m, int step, int index, int last_start)
 {
     struct value *v = p->step[step].operand[index];
 
-    for (int start = earliest_start(p, step, v); start <= step; start++) {
+    for (int start = earliest_start(p, step, v); start <= last_start; start++) {
         struct shadow s = {.step = step, .operand = index, .hbm = v, .first = start};
 
         if (add_shadow(p, m, s)) {
             m->prefetch_count++;
-            return;
+            return true;
         }
     }
+    return false;
 }
 
 /* a product with a vector: nothing of the matrix is used twice */
@@ -234,11 +237,24 @@ static bool is_vector(const struct step *s)
            (r->dim[r->rank - 1] == 1 || r->dim[r->rank - 2] == 1);
 }
 
-/* the larger first; a product of one row or column reads its matrix once, as it comes */
+/* a step of the product needs all of it: no more rows, or columns, than a step has */
+static bool is_one_block(const struct step *s, int index)
+{
+    const struct shape *r = &s->result[0]->array.shape;
+    int64_t columns = r->rank > 0 ? r->dim[r->rank - 1] : 1;
+
+    return (index == 1 ? columns : shape_elems(r) / columns) <= STEP_SIDE_MAX;
+}
+
+/*
+ * The larger first; the other one if something hides its copy or the first step needs it anyway,
+ * else it streams (docs/accuracy.md). A product of one row or column reads its matrix once, as it
+ * comes.
+ */
 static void fetch_operands(struct plan *p, struct module *m, int step)
 {
     struct step *s = &p->step[step];
-    int order[2] = {0, 1};
+    int order[2] = {0, 1}, last_start = step;
 
     if (s->operand_count < 2 || s->is_in_hbm || is_vector(s))
         return;
@@ -247,8 +263,10 @@ static void fetch_operands(struct plan *p, struct module *m, int step)
         order[1] = 0;
     }
     for (int i = 0; i < 2; i++)
-        if (s->operand[order[i]]->array.space == SPACE_HBM)
-            fetch_operand(p, m, step, order[i]);
+        if (s->operand[order[i]]->array.space == SPACE_HBM
+            && fetch_operand(p, m, step, order[i], last_start)
+            && !is_one_block(s, order[1]))
+            last_start = step - 1;
 }
 
 void plan_prefetches(struct plan *p, struct module *m)
