@@ -8,6 +8,8 @@
 
 #define OPS_PER_BLOCK 256
 #define REGISTERS_PER_BLOCK 24          /* tiles of a block's units, about */
+#define PLAIN_TILES 32                  /* of a block whose rounds do not overlap: accuracy.md */
+#define PLAIN_OPS 800
 
 static bool is_root_of(const struct loop_plan *p, int node, uint32_t mask, int level)
 {
@@ -109,6 +111,12 @@ static void choose_unroll(struct nest *n)
     int64_t tiles = REGISTERS_PER_BLOCK / n->p->parts;
     bool is_full = true;
 
+    n->is_plain = n->p->job->codegen == CODEGEN_XLA && n->p->reduced_mask == 0
+                  && n->mask == n->p->full_mask;
+    if (n->is_plain) {
+        room = PLAIN_OPS / loop_unit_ops(n->p);
+        tiles = PLAIN_TILES;
+    }
     room = room < 1 ? 1 : room > tiles ? tiles : room;
     n->loop_mask = 0;
     for (int k = 0; k < n->axis_count; k++) {

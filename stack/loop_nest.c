@@ -161,7 +161,7 @@ static void advance(struct nest *n, int axis, int64_t units, bool in_loop)
         const struct nest_track *t = &n->track[i];
         int64_t by = t->stride[axis] * units;
 
-        if (by && in_loop)
+        if (by && in_loop && !n->is_plain)
             vcode_loop_step(n->code, t->sreg, by);
         else if (by)
             EMIT(n->code, OP_SADD, R(t->sreg), R(t->sreg), I(by));

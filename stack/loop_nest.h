@@ -37,6 +37,7 @@ struct nest {
     int64_t unroll[LOOP_AXIS_MAX];      /* by axis */
     uint32_t loop_mask;                 /* axes that are loops */
     int64_t units[LOOP_AXIS_MAX];       /* by axis: its box, times those joined with it */
+    bool is_plain;                      /* rounds of its loops do not overlap */
     int64_t now[LOOP_AXIS_MAX];         /* unrolled units of the block in hand */
     uint32_t peel_mask;                 /* axes at their last unit outside the loop */
     int64_t unit[LOOP_AXIS_MAX];        /* the unit in hand, within the block */

@@ -205,7 +205,9 @@ static void find_roles(struct loop_plan *p, struct loop_array *a)
         a->is_tiled = a->mask != 0;
         a->unit_rows[AXIS_ROWS] = p->group_rows / m->tile_rows * 8;
         a->part_rows = 8;
-        a->missing = p->axis[AXIS_ROWS].units * (p->group_rows / m->tile_rows) - m->tile_count;
+        if (a->is_tiled)
+            a->missing = p->axis[AXIS_ROWS].units * (p->group_rows / m->tile_rows)
+                         - m->tile_count;
         return;
     }
     a->lane_axis = axis_of_own(p, a, m->is_linear ? (m->shape.rank ? 0 : -1) : m->lane_dim);
@@ -300,8 +302,6 @@ int loop_plan_init(struct loop_plan *p, const struct kernel_job *job, struct are
     /* the lanes of a last tile are masked where it is known to be last */
     if (p->reduced_mask >> AXIS_LANES & 1 && loop_edge(p, AXIS_LANES))
         p->whole_mask |= 1u << AXIS_LANES;
-    if (p->is_linear && p->reduced_mask)
-        p->whole_mask |= 1u << AXIS_ROWS;
     return 0;
 }
 

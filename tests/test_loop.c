@@ -137,6 +137,23 @@ TEST(reductions_of_every_kind_and_type)
         check_reduce("v3", (enum graph_reduce)kind, DTYPE_F32, 1, (int64_t[]){1000}, 1);
 }
 
+TEST(a_linear_array_is_reduced_in_steps)
+{
+    struct kernel_rig r = {.chip = "v3", .vmem_rows = 1024};
+    const int64_t n = 128 * 4000 - 5;   /* 2 MB through 0.5 MB of VMEM */
+    struct body b;
+    struct graph *g = open_body(&b, "linear");
+    int x = graph_parameter(g, shape_of(DTYPE_F32, 1, &n), "x");
+
+    graph_output(g, graph_reduce(g, REDUCE_ADD, x, 1), "sum", -1);
+    graph_output(g, graph_reduce(g, REDUCE_ARGMAX, x, 1), "place", -1);
+    kernel_rig_open(&r, g);
+    assert_true(r.segment.cost.steps > 1);
+    kernel_rig_check(&r, 3);
+    kernel_rig_close(&r);
+    close_body(&b);
+}
+
 /* softmax over the last dimension, of rows of n */
 TEST(softmax_is_one_kernel)
 {
@@ -231,6 +248,7 @@ int main(void)
         cmocka_unit_test(rows_columns_and_scalars_are_spread),
         cmocka_unit_test(reductions_over_any_dimensions),
         cmocka_unit_test(reductions_of_every_kind_and_type),
+        cmocka_unit_test(a_linear_array_is_reduced_in_steps),
         cmocka_unit_test(softmax_is_one_kernel),
         cmocka_unit_test(cycles_are_told_within_an_eighth_and_memory_streams),
     };
