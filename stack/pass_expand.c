@@ -6,6 +6,7 @@
  *   parts are added, smallest first: 3 of two parts, or 6 of three.
  *
  *   products of narrower types in several passes: one is exact.
+ *   all-reduce of one replica: the value itself.
  *
  * Parts are cut by their bits, not by rounding to bf16 and back, which
  * pass_excess would remove.
@@ -57,7 +58,6 @@ int pass_expand(struct graph *g, const struct pass_context *c, struct err *e)
 {
     struct rewrite w;
 
-    (void)c;
     (void)e;
     rewrite_begin(&w, g);
     for (int i = 0; i < g->node_count; i++) {
@@ -71,6 +71,10 @@ int pass_expand(struct graph *g, const struct pass_context *c, struct err *e)
         is_f32 = n.operand_count && w.to.node[n.operand[0]].shape.dtype == DTYPE_F32;
         if ((n.op == HLO_CONVOLUTION || n.op == HLO_DOT) && !is_f32)
             n.precision = PRECISION_DEFAULT;
+        if (n.op == HLO_ALL_REDUCE && c->replica_count <= 1) {
+            w.moved[i] = n.operand[0];
+            continue;
+        }
         w.moved[i] = n.op == HLO_CONVOLUTION && n.precision != PRECISION_DEFAULT
                          ? in_passes(&w.to, &n) : rewrite_add(&w.to, &n);
     }

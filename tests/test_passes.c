@@ -426,6 +426,25 @@ TEST(layouts_follow_convolutions)
         }
 }
 
+/* f32 products in 3 or 6 passes of bf16; what bf16 holds needs one; one replica is its own sum */
+TEST(operations_without_kernels_become_others)
+{
+    struct nn_window same = {.padding = NN_SAME, .stride = {1, 1}};
+    int x = graph_parameter(&graph, F32(2, 6, 6, 8), "x"), conv;
+    int k = graph_parameter(&graph, F32(3, 3, 8, 8), "k");
+
+    conv = nn_conv2d(&graph, x, k, &same);
+    graph.node[conv].precision = PRECISION_HIGHEST;
+    graph_output(&graph, graph_all_reduce(&graph, conv), "f32", -1);
+    conv = nn_conv2d(&graph, graph_convert(&graph, x, DTYPE_BF16),
+                     graph_convert(&graph, k, DTYPE_BF16), &same);
+    graph.node[conv].precision = PRECISION_HIGH;
+    graph_output(&graph, conv, "bf16", -1);
+    run_pass(pass_expand);
+    assert_int_equal(count_of(&graph, HLO_CONVOLUTION), 6 + 1);
+    assert_int_equal(count_of(&graph, HLO_ALL_REDUCE), 0);
+}
+
 TEST(runs_of_dimensions_match)
 {
     struct shape from = F32(2, 3, 1, 20), to = F32(6, 4, 5, 1);
@@ -504,6 +523,7 @@ int main(void)
         RUN(cheap_values_are_made_again_and_costly_ones_stored),
         RUN(nothing_waits_in_a_circle),
         RUN(rounding_inside_a_kernel_disappears),
+        RUN(operations_without_kernels_become_others),
         RUN(layouts_follow_convolutions),
         RUN(runs_of_dimensions_match),
         RUN(random_graphs_stay_the_same),
