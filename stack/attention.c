@@ -21,7 +21,7 @@
 #define TOKEN_ROWS 9                    /* of VMEM: a tile, and one so that banks differ */
 #define HEADS_OF_TILE 8                 /* pairs of k and v in the 16 rows of a token's tile */
 #define BLOCK_DEFAULT 512
-#define RAGGED_ROWS_DEFAULT 128
+#define RAGGED_ROWS_DEFAULT 256
 #define FAR (1 << 28)                   /* a row may see every key of any block */
 #define PRED_MORE 8
 #define PAGE_STEP 7919                  /* a prime: pages of a sequence lie anywhere */
@@ -95,9 +95,9 @@ static int check_sizes(const struct attention *p, const struct chip *chip, struc
     if (p->heads_q % p->heads_kv)
         return err_set(e, "attention: %lld heads of q do not share %lld of k evenly",
                        (long long)p->heads_q, (long long)p->heads_kv);
-    if (p->block_kv % core_keys_step(chip, p->block_kv))
-        return err_set(e, "attention: blocks of %lld keys, multiples of %lld are made",
-                       (long long)p->block_kv, (long long)core_keys_step(chip, p->block_kv));
+    if (p->block_kv % ARRAY_LANES)
+        return err_set(e, "attention: blocks of %lld keys, multiples of 128 are made",
+                       (long long)p->block_kv);
     if (p->form == ATTENTION_FLASH && (p->q_len % p->block_q || p->kv_len % p->block_kv ||
                                        p->block_q % PACKED_ROWS))
         return err_set(e, "attention: %lld queries in blocks of %lld, %lld keys in blocks of "
@@ -505,21 +505,15 @@ static int64_t step_granules(const struct paged *g)
            ? p->block_kv * TILE_GRANULES : 2 * p->block_kv / PACKED_ROWS * TILE_GRANULES;
 }
 
-/* blocks of keys of one sequence, head and block of queries; step: number of the q tiles */
-static void paged_row(struct paged *g, struct isa_operand first)
+/* a block of keys: its pages have come, those of the next one are asked for, then the step */
+static void paged_block(struct paged *g, struct isa_operand first, struct isa_operand key)
 {
     struct making *x = g->x;
     struct move_code *m = &x->m;
     const struct attention *p = x->p;
-    int kept = m->next_sreg, mark = x->sreg_next;
-    struct isa_operand key = keep(x), counter, flag;
+    int kept = m->next_sreg;
+    struct isa_operand flag = move_add(m, g->turn, move_imm(x->job->first_flag));
 
-    set(x, SREG_Q, move_add(m, move_mul(m, g->step, g->q_rows), move_imm(g->q_buffer)));
-    m->next_sreg = kept;
-    core_begin(&x->k);
-    move_set(m, key, move_imm(0));
-    counter = loop_begin(x, g->blocks);
-    flag = move_add(m, g->turn, move_imm(x->job->first_flag));
     for (int64_t i = 0; i < p->pages_per_block; i++)    /* a wait for each copy, as each has */
         wait(x, flag, step_granules(g) / p->pages_per_block);
     m->next_sreg = kept;
@@ -534,7 +528,41 @@ static void paged_row(struct paged *g, struct isa_operand first)
     core_step(&x->k);
     advance(x, key, p->block_kv);
     put(x, OP_SSUB, 3, (struct isa_operand[]){g->turn, operand_imm(1), g->turn});
-    move_loop_end(m, counter);
+}
+
+static void paged_blocks(struct paged *g, int64_t count, bool is_masked, struct isa_operand first,
+                         struct isa_operand key)
+{
+    struct making *x = g->x;
+    int mark = x->sreg_next;
+    struct isa_operand counter;
+
+    if (!count)
+        return;
+    x->k.is_masked = is_masked;
+    counter = loop_begin(x, count);
+    paged_block(g, first, key);
+    move_loop_end(&x->m, counter);
+    x->sreg_next = mark;
+}
+
+/* blocks of keys of one sequence, head and block of queries; step: number of the q tiles */
+static void paged_row(struct paged *g, struct isa_operand first)
+{
+    struct making *x = g->x;
+    struct move_code *m = &x->m;
+    const struct attention *p = x->p;
+    int kept = m->next_sreg, mark = x->sreg_next;
+    /* that every query sees whole: the first one sees kv_len - q_len + 1 keys */
+    int64_t whole = (p->kv_len - p->q_len + 1) / p->block_kv;
+    struct isa_operand key = keep(x);
+
+    set(x, SREG_Q, move_add(m, move_mul(m, g->step, g->q_rows), move_imm(g->q_buffer)));
+    m->next_sreg = kept;
+    core_begin(&x->k);
+    move_set(m, key, move_imm(0));
+    paged_blocks(g, whole, false, first, key);
+    paged_blocks(g, g->blocks - whole, true, first, key);
     set(x, SREG_Q, move_add(m, move_mul(m, g->step, g->q_rows), move_imm(g->o_buffer)));
     m->next_sreg = kept;
     core_end(&x->k);
@@ -598,7 +626,6 @@ static void set_paged_core(struct paged *g)
     bool is_ragged = p->form == ATTENTION_RAGGED, is_one = p->q_len == 1;
 
     x->k.is_causal = !is_one;
-    x->k.is_masked = true;
     x->k.token_rows = is_ragged ? TOKEN_ROWS : 0;
     x->k.key_head_rows = is_ragged ? 1 : 0;
     x->k.q_head_rows = step_rows(p) / PACKED_ROWS * TILE_SUBLANES;

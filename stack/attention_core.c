@@ -11,6 +11,7 @@
 #define PACKED_ROWS 16
 #define LEAST (-1e30f)                  /* below every score; no infinity: inf - inf is NaN */
 #define VECTORS_MAX 32
+#define FEW_TILES 64                    /* of scores of a head, in one round of a loop */
 
 enum { REGION_Q = 1, REGION_KEYS, REGION_SCORES, REGION_M, REGION_L, REGION_ALPHA, REGION_ACC,
        REGION_OUT };
@@ -28,24 +29,53 @@ static int64_t all_groups(const struct attention_core *k)
     return k->heads * k->members * k->groups;
 }
 
-/* units that take part: each a tile of keys */
+/* units that take part in the keys of one head: each a tile of keys */
 static int units(const struct attention_core *k)
 {
-    int64_t tiles = k->keys / k->chip->mxu_size;
+    int64_t tiles = div_up(vectors(k), halves(k));
 
     return (int)(tiles < k->chip->mxu_count ? tiles : k->chip->mxu_count);
 }
 
 static int passes(const struct attention_core *k)
 {
-    return (int)(k->keys / (k->chip->mxu_size * units(k)));
+    return (int)div_up(vectors(k), units(k) * halves(k));
 }
 
-int64_t core_keys_step(const struct chip *chip, int64_t keys)
+/* first tile of 128 keys that a unit has in a pass; how many it has */
+static int first_vector(const struct attention_core *k, int pass, int u)
 {
-    return keys >= chip->mxu_size * chip->mxu_count ? chip->mxu_size * chip->mxu_count
-                                                    : chip->mxu_size;
+    return (pass * units(k) + u) * halves(k);
 }
+
+static int vector_count(const struct attention_core *k, int pass, int u)
+{
+    int left = vectors(k) - first_vector(k, pass, u);
+
+    return left < 0 ? 0 : left < halves(k) ? left : halves(k);
+}
+
+/* heads side by side in a round of the loop of few rows, each with units of its own */
+static int heads_at_once(const struct attention_core *k)
+{
+    int most = (int)k->chip->mxu_count / units(k);
+
+    return passes(k) == 1 && k->heads % most == 0 ? most : 1;
+}
+
+/* Where a head is from the pointers of a round on, in VMEM rows, and its first unit. */
+struct head_at { int unit; int64_t q, keys, scores, state; };
+
+static struct head_at head_at(const struct attention_core *k, int number)
+{
+    int64_t groups = k->members * k->groups;
+
+    return (struct head_at){
+        .unit = number * units(k), .q = number * k->q_head_rows,
+        .keys = number * k->key_head_rows,
+        .scores = number * groups * vectors(k) * TILE_ROWS, .state = number * groups * TILE_ROWS};
+}
+
 
 int64_t core_score_rows(const struct attention_core *k)
 {
@@ -78,31 +108,32 @@ static struct vcode_op *on_unit(struct vcode_op *o, int unit)
 }
 
 /* keys or values `first` to `first` + 7 of the block, as f32 */
-static int key_tile(struct attention_core *k, int64_t first, bool is_value)
+static int key_tile(struct attention_core *k, int64_t row, int64_t first, bool is_value)
 {
     struct vcode *c = k->c;
     int v;
 
     if (!k->token_rows) {
-        v = put_load(c, SREG_AT_KEYS, first / PACKED_ROWS * TILE_ROWS, 1, REGION_KEYS);
+        v = put_load(c, SREG_AT_KEYS, row + first / PACKED_ROWS * TILE_ROWS, 1, REGION_KEYS);
         return put_op1(c, first / TILE_ROWS & 1 ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(v));
     }
-    v = put_load(c, SREG_AT_KEYS, first * k->token_rows, (int)k->token_rows, REGION_KEYS);
+    v = put_load(c, SREG_AT_KEYS, row + first * k->token_rows, (int)k->token_rows,
+                 REGION_KEYS);
     return is_value ? put_op2(c, OP_VAND_U32, R(v), I(-65536))
                     : put_op2(c, OP_VSHLL_U32, R(v), I(16));
 }
 
-/* `size` keys from `first` on into a staging register: columns of k^T, or rows of v */
-static void push_weights(struct attention_core *k, int unit, int64_t first, bool is_value)
+/* 128 or 256 keys from `first` on into a staging register: columns of k^T, or rows of v */
+static void push_weights(struct attention_core *k, int unit, int64_t row, int64_t first,
+                         bool is_wide, bool is_value)
 {
     struct vcode *c = k->c;
-    bool is_wide = halves(k) == 2;
 
     for (int j = LANES / TILE_ROWS - 1; j >= 0; j--) {
-        int v = key_tile(k, first + j * TILE_ROWS, is_value);
+        int v = key_tile(k, row, first + j * TILE_ROWS, is_value);
 
         if (is_wide) {
-            int upper = key_tile(k, first + LANES + j * TILE_ROWS, is_value);
+            int upper = key_tile(k, row, first + LANES + j * TILE_ROWS, is_value);
 
             on_unit(EMIT(c, OP_VMATPREP_SUBR, R(upper), I(MATRIX_F32)), unit);
         }
@@ -111,10 +142,13 @@ static void push_weights(struct attention_core *k, int unit, int64_t first, bool
     }
 }
 
-static void push_pass(struct attention_core *k, int pass, bool is_value)
+static void push_pass(struct attention_core *k, int pass, const struct head_at *at,
+                      bool is_value)
 {
     for (int u = 0; u < units(k); u++)
-        push_weights(k, u, (int64_t)(pass * units(k) + u) * k->chip->mxu_size, is_value);
+        if (vector_count(k, pass, u))
+            push_weights(k, at->unit + u, at->keys, (int64_t)first_vector(k, pass, u) * LANES,
+                         vector_count(k, pass, u) == 2, is_value);
 }
 
 static int pop(struct attention_core *k, int unit)
@@ -125,43 +159,49 @@ static int pop(struct attention_core *k, int unit)
     return v;
 }
 
-static void multiply(struct attention_core *k, int unit, int rows, int upper, bool is_value)
+/* latches: the weights that have been pushed are loaded first */
+static void multiply(struct attention_core *k, int unit, int rows, int upper, bool is_value,
+                     bool latches)
 {
     if (upper >= 0)
         on_unit(EMIT(k->c, OP_VMATPREP_MUBR, R(upper), I(MATRIX_F32)), unit);
-    on_unit(EMIT(k->c, OP_VMATMUL, R(rows), I(upper >= 0), I(MATRIX_F32), I(1 + is_value),
-                 I(is_value)), unit);
+    on_unit(EMIT(k->c, OP_VMATMUL, R(rows), I(upper >= 0), I(MATRIX_F32),
+                 I(latches ? 1 + is_value : 0), I(is_value)), unit);
 }
 
 /* ----- scores */
 
 /* scores of 8 rows, scaled */
-static void score_group(struct attention_core *k, int pass, int q, int group)
+static void score_group(struct attention_core *k, int pass, int q, int group,
+                        const struct head_at *at, bool latches)
 {
     struct vcode *c = k->c;
-    int h = halves(k);
 
     for (int u = 0; u < units(k); u++)
-        multiply(k, u, q, -1, false);
+        if (vector_count(k, pass, u))
+            multiply(k, at->unit + u, q, -1, false, latches);
     for (int u = 0; u < units(k); u++)
-        for (int i = 0; i < h; i++) {
-            int j = (pass * units(k) + u) * h + i;
+        for (int i = 0; vector_count(k, pass, u) && i < halves(k); i++) {
+            int64_t j = first_vector(k, pass, u) + i;
+            int s = pop(k, at->unit + u);
 
-            put_store(c, SREG_AT_S, (int64_t)(group * vectors(k) + j) * TILE_ROWS, 0xff,
-                      REGION_SCORES, put_op2(c, OP_VMUL_F32, R(pop(k, u)), F(k->scale)));
+            if (i < vector_count(k, pass, u))
+                put_store(c, SREG_AT_S, at->scores + (group * vectors(k) + j) * TILE_ROWS, 0xff,
+                          REGION_SCORES, put_op2(c, OP_VMUL_F32, R(s), F(k->scale)));
         }
 }
 
-/* one packed tile of queries, or its lower half */
-static void score_round(struct attention_core *k, int pass, int count)
+/* a packed tile of queries, or its lower half */
+static void score_round(struct attention_core *k, int pass, int group, int count,
+                        const struct head_at *at, bool latches)
 {
     struct vcode *c = k->c;
-    int tile = put_load(c, SREG_AT_Q, 0, 1, REGION_Q);
+    int tile = put_load(c, SREG_AT_Q, at->q + group / 2 * TILE_ROWS, 1, REGION_Q);
 
     for (int g = 0; g < count; g++) {
         int q = put_op1(c, g ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(tile));
 
-        score_group(k, pass, q, g);
+        score_group(k, pass, q, group + g, at, latches && !g);
     }
 }
 
@@ -170,12 +210,13 @@ static void scores_of_many(struct attention_core *k, int pass)
 {
     struct vcode *c = k->c;
     int64_t rounds = k->members * k->groups / 2;
+    struct head_at at = head_at(k, 0);
 
     vcode_loop_begin(c, SREG_HEADS, k->heads);
-    push_pass(k, pass, false);
+    push_pass(k, pass, &at, false);
     vcode_begin_block(c);
     vcode_loop_begin(c, SREG_ROUNDS, rounds);
-    score_round(k, pass, 2);
+    score_round(k, pass, 0, 2, &at, true);
     vcode_loop_step(c, SREG_AT_Q, TILE_ROWS);
     vcode_loop_step(c, SREG_AT_S, (int64_t)2 * vectors(k) * TILE_ROWS);
     vcode_loop_end(c, SREG_ROUNDS);
@@ -184,21 +225,34 @@ static void scores_of_many(struct attention_core *k, int pass)
     vcode_loop_end(c, SREG_HEADS);
 }
 
-/* few rows: a loop over heads, weights and all */
+/* few rows: a loop over heads, weights and all rows in a round */
 static void scores_of_few(struct attention_core *k, int pass)
 {
     struct vcode *c = k->c;
+    int once = heads_at_once(k), groups = (int)(k->members * k->groups);
+    int step = groups < 2 ? 1 : 2;
+    struct head_at next = head_at(k, once);
 
-    vcode_loop_begin(c, SREG_HEADS, k->heads);
-    push_pass(k, pass, false);
-    score_round(k, pass, 1);
-    vcode_loop_step(c, SREG_AT_KEYS, k->key_head_rows);
-    vcode_loop_step(c, SREG_AT_Q, k->q_head_rows);
-    vcode_loop_step(c, SREG_AT_S, (int64_t)vectors(k) * TILE_ROWS);
+    vcode_loop_begin(c, SREG_HEADS, k->heads / once);
+    for (int i = 0; i < once; i++) {
+        struct head_at at = head_at(k, i);
+
+        push_pass(k, pass, &at, false);
+        for (int g = 0; g < groups; g += step)
+            score_round(k, pass, g, step, &at, !g);
+    }
+    vcode_loop_step(c, SREG_AT_KEYS, next.keys);
+    vcode_loop_step(c, SREG_AT_Q, next.q);
+    vcode_loop_step(c, SREG_AT_S, next.scores);
     vcode_loop_end(c, SREG_HEADS);
 }
 
-static bool is_few(const struct attention_core *k) { return k->members * k->groups == 1; }
+static bool is_few(const struct attention_core *k)
+{
+    return k->members * k->groups * vectors(k) <= FEW_TILES && passes(k) == 1;
+}
+
+static bool is_single(const struct attention_core *k) { return k->members * k->groups == 1; }
 
 static void scores(struct attention_core *k)
 {
@@ -350,39 +404,49 @@ static void each_group(struct attention_core *k, void (*body)(struct attention_c
 
 /* ----- the sum of v */
 
-static void value_group(struct attention_core *k, int pass, int group)
+static void value_group(struct attention_core *k, int pass, int group, const struct head_at *at,
+                        bool latches)
 {
     struct vcode *c = k->c;
-    int h = halves(k), part[ISA_UNIT_MAX], row = group * TILE_ROWS, sum;
+    int part[ISA_UNIT_MAX], count = 0, sum;
+    int64_t row = at->state + group * TILE_ROWS;
 
     for (int u = 0; u < units(k); u++) {
-        int j = (pass * units(k) + u) * h, p = score_load(k, group, j);
+        int64_t j = at->scores + ((int64_t)group * vectors(k) + first_vector(k, pass, u))
+                                 * TILE_ROWS;
+        int some = vector_count(k, pass, u), p;
 
-        multiply(k, u, p, h == 2 ? score_load(k, group, j + 1) : -1, true);
+        if (!some)
+            continue;
+        p = put_load(c, SREG_AT_S, j, 1, REGION_SCORES);
+        multiply(k, at->unit + u, p, some == 2 ? put_load(c, SREG_AT_S, j + TILE_ROWS, 1,
+                                                          REGION_SCORES) : -1, true, latches);
     }
-    for (int u = 0; u < units(k); u++) {
-        part[u] = pop(k, u);
-        if (h == 2)
-            pop(k, u);                  /* columns that v does not have */
-    }
+    for (int u = 0; u < units(k); u++)
+        if (vector_count(k, pass, u)) {
+            part[count++] = pop(k, at->unit + u);
+            if (halves(k) == 2)
+                pop(k, at->unit + u);   /* columns that v does not have */
+        }
     sum = state_load(k, k->acc_row, row, REGION_ACC);
     if (!pass)
         sum = put_op2(c, OP_VMUL_F32, R(sum),
                       R(state_load(k, k->alpha_row, row, REGION_ALPHA)));
-    sum = put_op2(c, OP_VADD_F32, R(sum), R(tree(c, OP_VADD_F32, part, units(k))));
+    sum = put_op2(c, OP_VADD_F32, R(sum), R(tree(c, OP_VADD_F32, part, count)));
     state_store(k, k->acc_row, row, REGION_ACC, sum);
 }
 
 static void values_of_many(struct attention_core *k, int pass)
 {
     struct vcode *c = k->c;
+    struct head_at at = head_at(k, 0);
 
     vcode_loop_begin(c, SREG_HEADS, k->heads);
-    push_pass(k, pass, true);
+    push_pass(k, pass, &at, true);
     vcode_begin_block(c);
     vcode_loop_begin(c, SREG_ROUNDS, k->members * k->groups / 2);
-    value_group(k, pass, 0);
-    value_group(k, pass, 1);
+    value_group(k, pass, 0, &at, true);
+    value_group(k, pass, 1, &at, false);
     vcode_loop_step(c, SREG_AT_S, (int64_t)2 * vectors(k) * TILE_ROWS);
     vcode_loop_step(c, SREG_AT_M, 2 * TILE_ROWS);
     vcode_loop_end(c, SREG_ROUNDS);
@@ -393,13 +457,20 @@ static void values_of_many(struct attention_core *k, int pass)
 static void values_of_few(struct attention_core *k, int pass)
 {
     struct vcode *c = k->c;
+    int once = heads_at_once(k);
+    struct head_at next = head_at(k, once);
 
-    vcode_loop_begin(c, SREG_HEADS, k->heads);
-    push_pass(k, pass, true);
-    value_group(k, pass, 0);
-    vcode_loop_step(c, SREG_AT_KEYS, k->key_head_rows);
-    vcode_loop_step(c, SREG_AT_S, (int64_t)vectors(k) * TILE_ROWS);
-    vcode_loop_step(c, SREG_AT_M, TILE_ROWS);
+    vcode_loop_begin(c, SREG_HEADS, k->heads / once);
+    for (int i = 0; i < once; i++) {
+        struct head_at at = head_at(k, i);
+
+        push_pass(k, pass, &at, true);
+        for (int g = 0; g < k->members * k->groups; g++)
+            value_group(k, pass, g, &at, !g);
+    }
+    vcode_loop_step(c, SREG_AT_KEYS, next.keys);
+    vcode_loop_step(c, SREG_AT_S, next.scores);
+    vcode_loop_step(c, SREG_AT_M, next.state);
     vcode_loop_end(c, SREG_HEADS);
 }
 
@@ -422,7 +493,7 @@ static void note(struct attention_core *k, const char *part) { k->c->note = part
 
 void core_step(struct attention_core *k)
 {
-    assert(vectors(k) <= VECTORS_MAX && (is_few(k) || k->groups % 2 == 0));
+    assert(vectors(k) <= VECTORS_MAX && (is_single(k) || k->groups % 2 == 0));
     note(k, "scores");
     scores(k);
     note(k, "maximum");
@@ -466,7 +537,7 @@ static int result(struct attention_core *k, int group)
 void core_end(struct attention_core *k)
 {
     struct vcode *c = k->c;
-    int count = is_few(k) ? 1 : 2, low, high;
+    int count = is_single(k) ? 1 : 2, low, high;
 
     vcode_begin_block(c);
     set(k, SREG_AT_M, k->m_row);
@@ -475,7 +546,7 @@ void core_end(struct attention_core *k)
     low = result(k, 0);
     high = count == 2 ? result(k, 1) : low;
     put_store(c, SREG_AT_Q, 0, 0xff, REGION_OUT, put_op2(c, OP_VPACK_C_BF16, R(high), R(low)));
-    vcode_loop_step(c, SREG_AT_Q, is_few(k) ? k->q_head_rows : TILE_ROWS);
+    vcode_loop_step(c, SREG_AT_Q, is_single(k) ? k->q_head_rows : TILE_ROWS);
     vcode_loop_step(c, SREG_AT_M, count * TILE_ROWS);
     vcode_loop_end(c, SREG_ROUNDS);
     vcode_begin_block(c);

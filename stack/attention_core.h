@@ -21,7 +21,7 @@ struct attention_core {
     struct vcode *c;
     const struct chip *chip;
     int64_t heads, members, groups;     /* groups of rows of a head: members x the same tokens */
-    int64_t keys;                       /* a multiple of core_keys_step */
+    int64_t keys;                       /* a multiple of 128 */
     bool is_masked;                     /* rows do not see every key of the block: SREG_LIMIT */
     bool is_causal;                     /* row r of a member sees r keys more than row 0 */
     float scale;                        /* of the scores, log2(e) included */
@@ -32,7 +32,6 @@ struct attention_core {
     int64_t s_row, m_row, l_row, alpha_row, acc_row;    /* VMEM */
 };
 
-int64_t core_keys_step(const struct chip *chip, int64_t keys);  /* keys are multiples of this */
 int64_t core_score_rows(const struct attention_core *k);        /* VMEM rows of the scores */
 int64_t core_state_rows(const struct attention_core *k);        /* of each of m, l, alpha, acc */
 

@@ -278,7 +278,7 @@ TEST(sizes_that_are_not_made_are_refused)
     p.kv_len = 100;
     p.block_kv = 0;
     assert_int_equal(attention_plan(&p, &chip, 0, &end, &e), -1);
-    assert_string_equal(e.msg, "attention: blocks of 100 keys, multiples of 256 are made");
+    assert_string_equal(e.msg, "attention: blocks of 100 keys, multiples of 128 are made");
     p.kv_len = p.block_kv = 256;
     p.q_len = 40;
     p.block_q = 0;
