@@ -9,13 +9,14 @@
 
 #include "sim/limits.h"
 
+#define SCRATCH_BYTES (1 << 20)
 #define LOOP_CONTROL_OPS 2              /* that append_loop_control adds */
 
 struct emitter {
     const struct vcode *c;
     const struct chip *chip;
     struct arena *out;                  /* what the program keeps */
-    struct arena scratch;               /* of one block */
+    struct arena scratch;               /* of one block, or several */
     int *v_physical;                    /* of pinned registers */
     uint64_t *v_taken;                  /* by block: registers pinned there */
     int *v_local, *m_local;             /* a block's own number of a register … */
@@ -337,18 +338,19 @@ static int compile_block(struct emitter *m, int block, struct err *e)
     return 0;
 }
 
+/* short blocks share their scratch: making one is more work than compiling such a block */
 static int compile_blocks(struct emitter *m, struct err *e)
 {
-    for (int b = 0; b < (int)m->c->block_count; b++) {
-        int status;
+    int status = 0;
 
-        arena_init(&m->scratch);
+    arena_init(&m->scratch);
+    for (int b = 0; b < (int)m->c->block_count && !status; b++) {
         status = compile_block(m, b, e);
-        arena_fini(&m->scratch);
-        if (status)
-            return -1;
+        if (m->scratch.used_bytes > SCRATCH_BYTES)
+            arena_fini(&m->scratch);
     }
-    return 0;
+    arena_fini(&m->scratch);
+    return status;
 }
 
 static int end_program(struct emitter *m, struct err *e)
