@@ -232,7 +232,7 @@ bool loop_plan_cut(struct loop_plan *p, const int64_t *box)
 /* ----- costs */
 
 #define STEP_CYCLES 60                  /* of the frame */
-#define PHASE_CYCLES 30                 /* a loop begins and ends */
+#define PHASE_CYCLES 100                /* a loop begins and ends */
 
 static int64_t compute_cycles(const struct loop_plan *p, int64_t steps)
 {
