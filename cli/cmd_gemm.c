@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/engine_options.h"
 #include "cli/gemm_check.h"
+#include "cli/gemm_compiled.h"
 #include "cli/npy.h"
 #include "cli/options.h"
 #include "cli/out_folder.h"
@@ -137,16 +138,19 @@ static const struct argp_child children[] = {{&cli_engine_argp, 0, "Engine:", 5}
                                              {&cli_trace_argp, 0, "Trace:", 6}, {0}};
 
 static const struct argp parser = {
-    options, parse_option, "MxNxK",
+    options, parse_option, "MxNxK\nM K N",
     "Multiply matrices, C[M][N] = A[M][K] x B[K][N], in bf16 with f32 sums on simulated TPU "
     "cores, and show where the cycles went.\v"
     "The program is made for the chip (docs/gemm.md) and runs on one core; on a slice, e.g. v3-8, "
     "on all its cores, each with its share of the rows of A and all of B. In modes with values C "
     "is held against OpenBLAS on the operands as rounded to bf16.\n\n"
+    "With M, K and N as three numbers the product is made by the compiler, as `systole op dot` "
+    "makes it, and timed: `systole gemm 64 64 64 --help` tells its options.\n\n"
     "Examples:\n"
     "  systole gemm 2048x2048x2048\n"
     "  systole gemm 8192x8192x8192 --tpu v5e --mode timing\n"
     "  systole gemm 4096x1024x1024 --tpu v3-8 --threads 2\n"
+    "  systole gemm 4096 4096 4096 --dtype bf16 --tpu v6e --codegen xla\n"
     "  systole gemm 1024x1024x1024 --trace gemm.pftrace\n"
     "  systole gemm 512x512x512 --a a.npy --b b.npy --out-npy c.npy --asm gemm.tasm",
     children, NULL, NULL};
@@ -475,6 +479,8 @@ int cmd_gemm(int argc, char **argv)
     struct err e;
     int status;
 
+    if (gemm_is_compiled(argc, argv))
+        return gemm_compiled(argc, argv);
     argp_parse(&parser, argc, argv, 0, NULL, &args);
     if (trace_options_for_folder(&args.trace, args.out.path, args.engine.mode, &e))
         return cli_fail(&e);

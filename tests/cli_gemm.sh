@@ -41,6 +41,17 @@ $systole gemm 500x64x200 --a "$dir/c1.npy" --out-npy "$dir/d.npy" --asm "$dir/g.
     || fail "operands from files: $(tail -1 "$out")"
 $systole lint "$dir/g.tasm" --tpu v3 >"$out" 2>&1 || fail "the program written: $(head -1 "$out")"
 
+# a product as the compiler makes it: M K N
+$systole gemm 256 512 384 --dtype bf16 --tpu v6e --codegen xla >"$out" \
+    || fail "compiled: $(tail -1 "$out")"
+grep -q '^gemm 256 512 384 on one core' "$out" || fail "compiled: $(head -1 "$out")"
+grep -q 'convolution fusion .* 100,663,296 ' "$out" || fail "compiled: no kernel of its FLOPs"
+grep -q "^ *[0-9.]* TFLOP/s = [0-9.]* % of the matrix units' peak of 917" "$out" \
+    || fail "compiled: no utilisation"
+grep -q '^ *roof: .* bound by ' "$out" || fail "compiled: no roof"
+$systole gemm 7 129 1000 --dtype f32 --codegen best >"$out" || fail "compiled f32: $(tail -1 "$out")"
+$systole gemm 64 64 64 --help | grep -q 'systole gemm 4096 4096 4096' || fail "compiled: no help"
+
 expect() {          # exit status, part of the message, arguments
     wanted=$1 message=$2; shift 2
     $systole gemm "$@" >"$out" 2>"$out.err"
@@ -58,6 +69,9 @@ expect 2 '"4x4x4x4"; MxNxK is needed' 4x4x4x4
 expect 2 '"4x4x4x"; MxNxK is needed' 4x4x4x
 expect 2 'a side of MxNxK is "0", allowed are whole numbers in 1..1048576' 4x0x4
 expect 2 '--k is "-1", allowed are whole numbers in 1..1048576' --k=-1
+expect 2 'a side is "0", allowed are whole numbers in 1..1048576' 4 0 4
+expect 2 'M, K and N are three numbers, "5" is one more' 4 4 4 5
+expect 2 '--dtype is "s8", allowed are f32, bf16' 4 4 4 --dtype s8
 expect 2 '--out-type is "f16", allowed are f32, bf16' 4x4x4 --out-type f16
 expect 2 '--seed is "x", allowed are whole numbers from 0 on' 4x4x4 --seed x
 expect 2 '--a, --b and --out-npy are about values, which --mode timing does not have' \
