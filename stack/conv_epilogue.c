@@ -385,6 +385,20 @@ static void add_columns(struct epilogue *x, int64_t sums)
     add_level(x, &outer);
 }
 
+/* the longest loop innermost, where rounds overlap */
+static void choose_innermost(struct epilogue *x)
+{
+    int longest = 0;
+    struct level l;
+
+    for (int i = 1; i < x->levels; i++)
+        if (x->level[i].count > x->level[longest].count)
+            longest = i;
+    l = x->level[longest];
+    x->level[longest] = x->level[0];
+    x->level[0] = l;
+}
+
 static void make_levels(struct epilogue *x)
 {
     const struct conv_plan *p = x->g->p;
@@ -410,6 +424,7 @@ static void make_levels(struct epilogue *x)
     add_columns(x, sums * p->unit_rows * p->phase_count);
     if (x->levels == 0)
         x->level[x->levels++] = (struct level){.count = 1};
+    choose_innermost(x);
 }
 
 static void add_scalar(struct epilogue *x, int to, int from, int64_t value)

@@ -115,7 +115,7 @@ void conv_rig_layouts(struct kernel_rig *r, const struct graph *g, int conv,
 }
 
 static cycle_t run(const char *chip, const char *text, enum codegen codegen, bool has_data,
-                   int64_t vmem_rows)
+                   int64_t vmem_rows, int64_t *predicted)
 {
     struct kernel_rig r = {.chip = chip, .codegen = codegen, .vmem_rows = vmem_rows};
     struct conv_case c;
@@ -131,6 +131,8 @@ static cycle_t run(const char *chip, const char *text, enum codegen codegen, boo
     graph_output(&g, conv, "y", -1);
     conv_rig_layouts(&r, &g, conv, &l);
     kernel_rig_open(&r, &g);
+    if (predicted)
+        *predicted = r.segment.cost.total_cycles;
     if (has_data)
         kernel_rig_check(&r, 1);
     else
@@ -143,15 +145,15 @@ static cycle_t run(const char *chip, const char *text, enum codegen codegen, boo
 
 cycle_t conv_check(const char *chip, const char *text)
 {
-    return run(chip, text, CODEGEN_BEST, true, 0);
+    return run(chip, text, CODEGEN_BEST, true, 0, NULL);
 }
 
 cycle_t conv_check_in(const char *chip, const char *text, int64_t vmem_rows)
 {
-    return run(chip, text, CODEGEN_BEST, true, vmem_rows);
+    return run(chip, text, CODEGEN_BEST, true, vmem_rows, NULL);
 }
 
-cycle_t conv_time(const char *chip, const char *text, enum codegen codegen)
+cycle_t conv_time(const char *chip, const char *text, enum codegen codegen, int64_t *predicted)
 {
-    return run(chip, text, codegen, false, 0);
+    return run(chip, text, codegen, false, 0, predicted);
 }

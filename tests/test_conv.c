@@ -226,6 +226,48 @@ TEST(epilogues_are_computed_in_the_kernel)
         check_fused(&list[i]);
 }
 
+/* ----- time */
+
+/* 2 x 128 x 128 multipliers: 225792 cycles if they never wait; 1880 are the launch */
+TEST(a_convolution_from_hbm_keeps_the_units_of_a_v3_core_busy)
+{
+    cycle_t cycles = conv_time("v3", "b01f_01io->b01f 64x28x28x128 3x3x128x128 pad=1_1x1_1 bf16 "
+                               "out=bf16", CODEGEN_BEST, NULL);
+
+    assert_in_range(cycles - 1880, 225792, 225792 * 100 / 88);
+}
+
+/* a v4 core has twice the units; rows are transposed first, which is not hidden */
+TEST(gradients_by_kernel_reach_half_of_the_peak)
+{
+    cycle_t cycles = conv_time("v4", "f01b_i01o->01bf 64x28x28x128 64x28x28x128 pad=1_1x1_1 bf16",
+                               CODEGEN_BEST, NULL);
+
+    assert_in_range(cycles - 2100, 112896, 112896 * 2);
+}
+
+/* within a third, of kinds that different resources bound */
+TEST(predicted_cycles_follow_the_simulator)
+{
+    static const struct { const char *chip, *text; } list[] = {
+        {"v3", "b01f_01io->b01f 32x28x28x128 3x3x128x128 pad=1_1x1_1 bf16 out=bf16"},
+        {"v3", "b01f_01io->b01f 64x28x28x256 1x1x256x64 bf16 out=bf16"},
+        {"v5e", "b01f_01io->b01f 64x14x14x256 3x3x256x256 pad=1_1x1_1 bf16 out=bf16"},
+        {"v6e", "b01f_01io->b01f 64x14x14x512 1x1x512x512 bf16"},
+        {"v4", "b01f_01oi->b01f 64x14x14x128 3x3x128x128 pad=1_2x1_2 lhs_dilate=2x2 bf16"},
+        {"v5e", "f01b_i01o->01bf 64x14x14x256 64x14x14x256 pad=1_1x1_1 bf16"},
+        {"v3", "b01f_01io->b01f 64x28x28x256 3x3x1x256 pad=1_1x1_1 fgc=256 bf16 out=bf16"}};
+
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        int64_t predicted;
+        cycle_t cycles = conv_time(list[i].chip, list[i].text, CODEGEN_BEST, &predicted);
+
+        if (3 * cycles < 2 * predicted || 3 * cycles > 4 * predicted + 12000)
+            fail_msg("%s on %s: %lld cycles, %lld predicted", list[i].text, list[i].chip,
+                     (long long)cycles, (long long)predicted);
+    }
+}
+
 static void check_refusal(struct graph *g, int output, struct kernel_rig *r, const char *part)
 {
     graph_output(g, output, "y", -1);
@@ -297,6 +339,9 @@ int main(void)
         cmocka_unit_test(feature_groups),
         cmocka_unit_test(batch_groups),
         cmocka_unit_test(epilogues_are_computed_in_the_kernel),
+        cmocka_unit_test(a_convolution_from_hbm_keeps_the_units_of_a_v3_core_busy),
+        cmocka_unit_test(gradients_by_kernel_reach_half_of_the_peak),
+        cmocka_unit_test(predicted_cycles_follow_the_simulator),
         cmocka_unit_test(what_cannot_be_fused_is_refused_by_name),
         cmocka_unit_test(steps_of_the_grid_in_little_memory),
         cmocka_unit_test(random_convolutions),
