@@ -1,4 +1,4 @@
-#include "stack/move_box.h"
+#include "stack/move_box_impl.h"
 
 #include <assert.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #define TILE_ROWS 8
 #define SPILL_ROWS 160
 #define STEP_CYCLES 50                  /* of the frame's own code */
-#define RAGGED_CHUNK 1024               /* of a digit that nothing divides, the whole ones first */
 
 enum kind { KIND_LANE, KIND_ROW, KIND_OUTER };
 
@@ -30,7 +29,7 @@ static int64_t tile_extent(const struct array *a, int dim)
     }
 }
 
-static const struct array *side_array(const struct move_box *b, int source)
+const struct array *move_side_array(const struct move_box *b, int source)
 {
     return source < 0 ? b->job->result[0] : b->job->operand[b->map.source[source].parameter];
 }
@@ -44,11 +43,7 @@ static struct end end_of(const struct move_digit *d, bool is_result)
                      : (struct end){d->from_dim, d->from_scale};
 }
 
-/*
- * Least part of digit k that a box must hold so that boxes are made of whole
- * tiles on this side: all of it, unless what is below and some of it fill tiles.
- */
-static int64_t least_inner(const struct move_source *s, int k, const struct array *a,
+int64_t move_least_inner(const struct move_source *s, int k, const struct array *a,
                            bool is_result)
 {
     struct end me = end_of(&s->digit[k], is_result);
@@ -77,17 +72,16 @@ static int64_t least_inner(const struct move_source *s, int k, const struct arra
     return count;
 }
 
-/* the digits along a dimension give every index of it */
-static bool covers(const struct move_source *s, int dim, const struct shape *to)
+bool move_covers(const struct move_box *b, const struct move_source *s, int dim)
 {
     int64_t last = s->to_first[dim];
 
-    if (last)
+    if (last != b->first[dim])
         return false;
     for (int k = 0; k < s->digit_count; k++)
         if (s->digit[k].to_dim == dim)
             last += s->digit[k].to_scale * (s->digit[k].count - 1);
-    return last == to->dim[dim] - 1;
+    return last == b->last[dim];
 }
 
 /* the digit of another source that counts the same indices of the result, or -1 */
@@ -100,22 +94,20 @@ static int same_digit(const struct move_source *s, const struct move_digit *d)
     return -1;
 }
 
-/* a digit runs along the grid only if every source knows it and nothing lies beside it */
-static void least_box(struct move_box *b)
+void move_least_box(struct move_box *b)
 {
     const struct move_map *map = &b->map;
     bool is_partial = map->source_count > 1 || map->has_fill;
 
     for (int i = 0; i < map->source_count; i++)
         for (int k = 0; k < map->source[i].digit_count; k++) {
-            int64_t x = least_inner(&map->source[i], k, side_array(b, i), false);
-            int64_t y = least_inner(&map->source[i], k, side_array(b, -1), true);
+            int64_t x = move_least_inner(&map->source[i], k, move_side_array(b, i), false);
+            int64_t y = move_least_inner(&map->source[i], k, move_side_array(b, -1), true);
             int64_t count = map->source[i].digit[k].count;
             int64_t most = x > y ? x : y;
 
             b->inner[i][k] = most % (x < y ? x : y) ? count : most;
-            if (is_partial && !covers(&map->source[i], map->source[i].digit[k].to_dim,
-                                      &b->job->result[0]->shape))
+            if (is_partial && !move_covers(b, &map->source[i], map->source[i].digit[k].to_dim))
                 b->inner[i][k] = count;
         }
     for (int i = 1; i < map->source_count; i++)         /* what all agree on */
@@ -160,7 +152,7 @@ static int number_grid(struct move_box *b)
         return -1;
     for (int d = 0; d < count; d++)
         for (int e = d + 1; e < count; e++) {   /* the result's major digits outside */
-            const struct array *to = side_array(b, -1);
+            const struct array *to = move_side_array(b, -1);
             const struct move_digit *x = &s->digit[order[d]], *y = &s->digit[order[e]];
             int64_t xs = tile_extent(to, x->to_dim) > 1 ? x->to_scale
                          : array_outer_stride(to, x->to_dim) * x->to_scale * ARRAY_LANES * 64;
@@ -192,7 +184,7 @@ static int number_grid(struct move_box *b)
     return 0;
 }
 
-static int add_box_dim(struct move_side *side, int64_t count, int64_t stride)
+int move_add_box_dim(struct move_side *side, int64_t count, int64_t stride)
 {
     if (side->box_dims == FRAME_BOX_MAX)
         return -2;
@@ -228,8 +220,8 @@ static bool extent_of(const struct move_box *b, int source, int dim, int64_t *lo
         *(e.scale < 0 ? low : high) += e.scale * (inner[k] - 1);
     }
     if (is_result && !has_grid && (b->map.source_count > 1 || b->map.has_fill)) {
-        *low = 0;
-        *high = side_array(b, -1)->shape.dim[dim] - 1;
+        *low = b->first[dim];
+        *high = b->last[dim];
     }
     return has_grid;
 }
@@ -238,7 +230,7 @@ static bool extent_of(const struct move_box *b, int source, int dim, int64_t *lo
 static int plan_outer(struct move_box *b, int source, struct move_side *side, int dim)
 {
     const struct move_source *s = &b->map.source[source < 0 ? 0 : source];
-    const struct array *a = side_array(b, source);
+    const struct array *a = move_side_array(b, source);
     int *own = b->digit_box[source < 0 ? MOVE_SOURCES_MAX : source];
     int64_t low, high, stride = array_outer_stride(a, dim);
     bool has_grid = extent_of(b, source, dim, &low, &high);
@@ -247,7 +239,7 @@ static int plan_outer(struct move_box *b, int source, struct move_side *side, in
     side->view.address += low * stride * ARRAY_TILE_BYTES;
     side->outer_box[dim] = -1;
     if (!has_grid) {
-        side->outer_box[dim] = high == low ? -1 : add_box_dim(side, high - low + 1, stride);
+        side->outer_box[dim] = high == low ? -1 : move_add_box_dim(side, high - low + 1, stride);
         return side->outer_box[dim] == -2 ? -1 : 0;
     }
     for (int k = 0; k < s->digit_count; k++) {
@@ -258,7 +250,7 @@ static int plan_outer(struct move_box *b, int source, struct move_side *side, in
             continue;
         if (e.scale < 0)
             return -1;
-        own[k] = add_box_dim(side, inner, e.scale * stride);
+        own[k] = move_add_box_dim(side, inner, e.scale * stride);
         if (own[k] < 0)
             return -1;
     }
@@ -267,7 +259,7 @@ static int plan_outer(struct move_box *b, int source, struct move_side *side, in
 
 static int plan_side(struct move_box *b, int source, struct move_side *side)
 {
-    const struct array *a = side_array(b, source);
+    const struct array *a = move_side_array(b, source);
     const struct move_source *s = &b->map.source[source < 0 ? 0 : source];
     int inside[2] = {a->row_dim, a->is_linear ? 0 : a->lane_dim};
 
@@ -284,7 +276,7 @@ static int plan_side(struct move_box *b, int source, struct move_side *side)
         side->low[inside[i]] = low / extent * extent;
         tiles = high / extent - low / extent + 1;
         side->view.address += low / extent * stride * ARRAY_TILE_BYTES;
-        add_box_dim(side, tiles, stride);
+        move_add_box_dim(side, tiles, stride);
     }
     for (int i = a->outer_count - 1; i >= 0; i--)
         if (plan_outer(b, source, side, a->outer_dim[i]))
@@ -323,7 +315,7 @@ static int valid_sublanes(const struct move_side *side)
     return copied < TILE_ROWS ? (int)copied : 0;
 }
 
-static void add_window(struct move_box *b, struct move_side *side, bool is_result)
+void move_add_window(struct move_box *b, struct move_side *side, bool is_result)
 {
     struct frame_window *w = &b->frame.window[b->frame.window_count];
 
@@ -340,8 +332,13 @@ static void add_window(struct move_box *b, struct move_side *side, bool is_resul
     }
 }
 
-/* 0 if boxes of the present sizes can be made and fit */
-static int build(struct move_box *b)
+bool move_box_fits(const struct move_box *b)
+{
+    return frame_flag_count(&b->frame) <= b->job->flag_count &&
+           frame_vmem_rows(&b->frame) + SPILL_ROWS <= b->job->vmem_rows;
+}
+
+int move_box_build(struct move_box *b)
 {
     follow_first(b);
     b->frame = (struct frame){.job = b->job};
@@ -350,14 +347,12 @@ static int build(struct move_box *b)
     for (int i = 0; i < b->map.source_count; i++) {
         if (plan_side(b, i, &b->from[i]))
             return -1;
-        add_window(b, &b->from[i], false);
+        move_add_window(b, &b->from[i], false);
     }
     if (plan_side(b, -1, &b->to))
         return -1;
-    add_window(b, &b->to, true);
-    if (frame_flag_count(&b->frame) > b->job->flag_count)
-        return -1;
-    return frame_vmem_rows(&b->frame) + SPILL_ROWS > b->job->vmem_rows ? -1 : 0;
+    move_add_window(b, &b->to, true);
+    return move_box_fits(b) ? 0 : -1;
 }
 
 /* all digits below k on this side are whole, so that k may grow */
@@ -366,7 +361,7 @@ static bool may_grow(const struct move_box *b, int k, bool is_result)
     const struct move_source *s = &b->map.source[0];
     struct end me = end_of(&s->digit[k], is_result);
 
-    if (kind_of(side_array(b, is_result ? -1 : 0), me.dim) == KIND_OUTER)
+    if (kind_of(move_side_array(b, is_result ? -1 : 0), me.dim) == KIND_OUTER)
         return true;
     for (int i = 0; i < s->digit_count; i++) {
         struct end e = end_of(&s->digit[i], is_result);
@@ -386,10 +381,9 @@ static int64_t next_inner(int64_t count, int64_t inner)
     return count;
 }
 
-/* cycles of all steps, copies and all; INT64_MAX where they cannot be made */
-static int64_t cost_of(struct move_box *b)
+int64_t move_box_cost(struct move_box *b)
 {
-    int64_t step = build(b) ? -1 : move_step_cycles(b), exposed, copies;
+    int64_t step = move_step_cycles(b), exposed, copies;
 
     if (step < 0)
         return INT64_MAX;
@@ -398,10 +392,14 @@ static int64_t cost_of(struct move_box *b)
     return (step > copies ? step : copies) + exposed;
 }
 
-/* from the smallest boxes on digit by digit, as long as they fit; the best on the way */
-static int64_t grow(struct move_box *b)
+static int64_t built_cost(struct move_box *b)
 {
-    int64_t best = cost_of(b), inner[MOVE_DIGITS_MAX];
+    return move_box_build(b) ? INT64_MAX : move_box_cost(b);
+}
+
+int64_t move_box_grow(struct move_box *b)
+{
+    int64_t best = built_cost(b), inner[MOVE_DIGITS_MAX];
     const struct move_source *s = &b->map.source[0];
     bool is_grown = true;
 
@@ -414,12 +412,12 @@ static int64_t grow(struct move_box *b)
             if (kept == s->digit[k].count || !may_grow(b, k, false) || !may_grow(b, k, true))
                 continue;
             b->inner[0][k] = next_inner(s->digit[k].count, kept);
-            if (build(b)) {
+            if (move_box_build(b)) {
                 b->inner[0][k] = kept;
                 continue;
             }
             is_grown = true;
-            cost = cost_of(b);
+            cost = built_cost(b);
             if (cost < best) {
                 best = cost;
                 memcpy(inner, b->inner[0], sizeof(inner));
@@ -427,7 +425,7 @@ static int64_t grow(struct move_box *b)
         }
     }
     memcpy(b->inner[0], inner, sizeof(inner));
-    build(b);
+    move_box_build(b);
     return best;
 }
 
@@ -438,100 +436,6 @@ int64_t move_box_steps(const struct move_box *b)
     for (int d = 0; d < b->frame.dims; d++)
         steps *= b->frame.count[d];
     return steps;
-}
-
-/* one type, or f32 and bf16 with images of f32 */
-static int check_types(struct move_box *b)
-{
-    enum graph_dtype to = b->job->result[0]->shape.dtype;
-
-    for (int i = 0; i < b->map.source_count; i++) {
-        b->has_floats |= side_array(b, i)->shape.dtype != to;
-        if ((side_array(b, i)->shape.dtype != to) != b->map.source[i].is_converted)
-            return -1;
-    }
-    return b->map.source_count ? 0 : -1;
-}
-
-/* the largest digit that boxes must hold whole only because they do not divide it; -1: none */
-static int ragged_digit(const struct move_box *b, int64_t *main_count)
-{
-    const struct move_source *s = &b->map.source[0];
-    int found = -1;
-
-    if (b->map.source_count > 1 || b->map.has_fill)
-        return -1;
-    for (int k = 0; k < s->digit_count; k++) {
-        int64_t chunk = RAGGED_CHUNK, whole = s->digit[k].count / chunk * chunk;
-        struct move_source main = *s;
-
-        if (b->inner[0][k] < s->digit[k].count || !whole || whole == s->digit[k].count ||
-            (found >= 0 && s->digit[found].count > s->digit[k].count))
-            continue;
-        main.digit[k].count = whole;
-        if (least_inner(&main, k, side_array(b, 0), false) < whole &&
-            least_inner(&main, k, side_array(b, -1), true) < whole) {
-            found = k;
-            *main_count = whole;
-        }
-    }
-    return found;
-}
-
-/* the part of the map behind `count` of digit k; the map keeps what is before */
-static struct move_map cut_map(struct move_map *map, int k, int64_t count)
-{
-    struct move_map rest = *map;
-    struct move_source *s = &rest.source[0];
-
-    map->source[0].digit[k].count = count;
-    s->from_first[s->digit[k].from_dim] += s->digit[k].from_scale * count;
-    s->to_first[s->digit[k].to_dim] += s->digit[k].to_scale * count;
-    s->digit[k].count -= count;
-    return rest;
-}
-
-static int plan_region(struct move_box *b, struct move_box *list, int *count)
-{
-    int64_t main_count = 0;
-    int k;
-
-    memset(b->inner, 0, sizeof(b->inner));
-    least_box(b);
-    if (*count == MOVE_REGIONS_MAX)
-        return -1;
-    b->cycles = build(b) ? INT64_MAX : grow(b);
-    if (b->cycles < INT64_MAX) {
-        (*count)++;
-        return 0;
-    }
-    k = ragged_digit(b, &main_count);
-    if (k < 0)
-        return -1;
-    {
-        struct move_map rest = cut_map(&b->map, k, main_count);
-
-        if (plan_region(b, list, count) || *count == MOVE_REGIONS_MAX)
-            return -1;
-        b = &list[*count];
-        memset(b, 0, sizeof(*b));
-        b->job = list[0].job;
-        b->has_floats = list[0].has_floats;
-        b->map = rest;
-        return plan_region(b, list, count);
-    }
-}
-
-int move_box_plan(const struct kernel_job *job, struct move_box *list)
-{
-    int count = 0;
-
-    memset(list, 0, sizeof(*list));
-    list->job = job;
-    if (move_map_make(job->body, &list->map) || check_types(list) ||
-        plan_region(list, list, &count))
-        return -1;
-    return count;
 }
 
 /* ----- rows and lanes of a box */

@@ -45,11 +45,12 @@ struct move_box {
     int grid[MOVE_SOURCES_MAX][MOVE_DIGITS_MAX];        /* grid dimension of the rest, or -1 */
     /* box dimension of its own, or -1; the last: of source 0 in the result */
     int digit_box[MOVE_SOURCES_MAX + 1][MOVE_DIGITS_MAX];
+    int64_t first[GRAPH_RANK_MAX], last[GRAPH_RANK_MAX];        /* of the result: this region */
     bool has_floats;                    /* images hold f32 of bf16: some source is converted */
     int64_t cycles;                     /* of all steps, copies and all, about */
 };
 
-#define MOVE_REGIONS_MAX 8
+#define MOVE_REGIONS_MAX 16
 
 /*
  * The result in one region or, where large sizes do not divide, in several, each

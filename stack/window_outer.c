@@ -36,7 +36,8 @@ static int outer_init(struct outer *o, const struct kernel_job *job)
         return -1;
     o->from = job->operand[x->parameter_index];
     if (o->from->is_linear || memcmp(o->from->order, o->to->order, sizeof(o->to->order)) ||
-        !window_is_trivial(&n->window[o->to->lane_dim]) || !window_is_trivial(&n->window[o->to->row_dim]))
+        !window_is_trivial(&n->window[o->to->lane_dim]) ||
+        !window_is_trivial(&n->window[o->to->row_dim]))
         return -1;
     for (int i = 0; i < o->to->outer_count; i++) {
         int d = o->to->outer_dim[i];
@@ -44,7 +45,8 @@ static int outer_init(struct outer *o, const struct kernel_job *job)
         if (window_is_trivial(&n->window[d]))
             continue;
         o->along = o->along < 0 ? d : o->along;
-        if (window_list_runs(&n->window[d], o->from->shape.dim[d], o->to->shape.dim[d], &o->runs[d]))
+        if (window_list_runs(&n->window[d], o->from->shape.dim[d], o->to->shape.dim[d],
+                             &o->runs[d]))
             return -1;
     }
     return o->along < 0 ? -1 : 0;

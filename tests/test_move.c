@@ -88,7 +88,7 @@ TEST(random_moves_the_cheapest_way)
     for (int i = 0; i < 5; i++)
         random_moves(&(struct kernel_rig){.chip = chips[i], .operands_in_vmem = i == 1,
                                           .results_in_vmem = i == 2},
-                     1000 * (uint64_t)(i + 1), 30, 20000, -1);
+                     1000 * (uint64_t)(i + 1), 20, 20000, -1);
 }
 
 TEST(random_moves_the_general_way)
@@ -103,7 +103,7 @@ TEST(random_moves_the_general_way)
 TEST(random_moves_shared_by_two_cores)
 {
     on_two_cores = true;
-    random_moves(&(struct kernel_rig){.chip = "v4"}, 7000, 30, 20000, -1);
+    random_moves(&(struct kernel_rig){.chip = "v4"}, 7000, 15, 20000, -1);
     on_two_cores = false;
 }
 
@@ -155,12 +155,50 @@ TEST(sizes_that_nothing_divides_stay_fast)
     arena_fini(&a);
 }
 
+/* padded along outer dimensions, in VMEM too small for a plane of the result */
+static void pad_image(enum graph_dtype dtype)
+{
+    static const int order[] = {3, 0, 2, 1};
+    static const int64_t low[] = {0, 2, 1, 0}, high[] = {0, 0, 3, 0}, interior[] = {0, 0, 0, 0};
+    struct kernel_rig r = {.chip = "v3", .operand_order = {order}, .result_order = {order},
+                           .vmem_rows = 1500};
+    struct arena a;
+    struct graph g;
+    int x;
+
+    arena_init(&a);
+    graph_init(&g, &a, "pad");
+    x = graph_parameter(&g, shape_make(dtype, 4, (const int64_t[]){33, 17, 20, 140}), "x");
+    graph_output(&g, graph_pad(&g, x, graph_constant(&g, shape_scalar(dtype), -3), low, high,
+                               interior), "y", -1);
+    kernel_rig_open(&r, &g);
+    assert_int_equal(r.segment.tiling.size[0], 1);              /* streamed */
+    kernel_rig_check(&r, 5);
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+TEST(padding_along_outer_dimensions_is_made_in_regions)
+{
+    pad_image(DTYPE_F32);
+    pad_image(DTYPE_BF16);
+    pad_image(DTYPE_S8);
+}
+
+TEST(random_moves_in_little_vmem)
+{
+    random_moves(&(struct kernel_rig){.chip = "v3", .vmem_rows = 700}, 9000, 20, 20000, -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_moves_the_general_way),
         cmocka_unit_test(random_moves_the_cheapest_way),
         cmocka_unit_test(random_moves_shared_by_two_cores),
+        cmocka_unit_test(random_moves_in_little_vmem),
+        cmocka_unit_test(padding_along_outer_dimensions_is_made_in_regions),
         cmocka_unit_test(a_copy_to_another_layout_costs_its_bytes),
         cmocka_unit_test(sizes_that_nothing_divides_stay_fast),
     };
