@@ -24,4 +24,7 @@ struct conv_body {
 
 /* -1: more than one convolution, or a part that the epilogue cannot make */
 int conv_body_of(const struct graph *g, struct conv_body *b, struct err *e);
+
+/* conv_windows.c: of a plan whose block and grid are set */
+void conv_make_windows(struct conv_plan *p, const struct conv_body *b);
 #endif

@@ -112,6 +112,8 @@ struct conv_value conv_buffer_row(struct conv_gen *g, int window);
 
 /* conv_prep.c */
 void conv_prepare_weights(struct conv_gen *g);
+
+/* conv_transpose.c */
 void conv_transpose_rows(struct conv_gen *g);
 
 /* conv_passes.c */

@@ -185,8 +185,9 @@ static void conv_leaf(struct epilogue *x, int node, struct fused_value *out)
     if (p->is_vector && !x->is_dead)
         sum_taps(x, sum);
     for (int i = 0; i < p->subs; i++)
-        out->part[i] = p->is_vector && !x->is_dead ? REG(sum[i]) : x->is_dead ? fused_constant(DTYPE_F32, 0)
-                                  : REG(load_sums(x, i * TILE_ROWS));
+        out->part[i] = x->is_dead     ? fused_constant(DTYPE_F32, 0)
+                       : p->is_vector ? REG(sum[i])
+                                      : REG(load_sums(x, i * TILE_ROWS));
     if (x->g->body->graph->node[node].shape.dtype == DTYPE_BF16 && !x->is_dead &&
         p->subs == 2) {
         int tile = fused_pack(&x->code, x->g->chip, DTYPE_BF16, out);

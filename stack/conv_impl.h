@@ -3,11 +3,13 @@
  *
  *   conv_shape.c     the operation in one form: three spatial dimensions, phases
  *   conv_body.c      what is fused with it
- *   conv_plan.c      a tiling of it: blocks, windows, passes
+ *   conv_plan.c      a tiling of it: blocks, passes; conv_windows.c: windows
  *   conv_cost.c      candidates and their cycles
  *   conv_code.c      straight code, values, loops
  *   conv_copy.c      windows in and out
- *   conv_prep.c      weights and transposed rows, made ready in VMEM
+ *   conv_prep.c      weights, made ready in VMEM
+ *   conv_transpose.c transposed rows, likewise
+ *   conv_nest.c      the loops of both
  *   conv_passes.c    the matrix units' work; conv_round.c, conv_levels.c
  *   conv_epilogue.c  sums to results
  *   kernel_conv.c    the steps around them, the kernel's face
@@ -179,6 +181,7 @@ int conv_plan_make(struct conv_plan *p, const struct kernel_job *job, const stru
 int64_t conv_level_count(const struct conv_plan *p, int dim, int64_t r); /* passes along it */
 int64_t conv_column_tiles(const struct conv_plan *p);   /* of a block */
 int64_t conv_all_members(const struct conv_plan *p);    /* taps of a pass, of all slots */
+bool conv_has_many_taps(const struct conv_plan *p);      /* in 128 of k */
 int64_t conv_span(const struct conv_plan *p, int dim);  /* inputs of a block */
 /* transposed: along a dimension the first members of k, and inputs from one to the next */
 int64_t conv_places(const struct conv_plan *p, int dim);
