@@ -36,6 +36,7 @@ struct fusion {
         size_t in_capacity;
         int home;                       /* the one that stores it where others need it; -1: none */
     } *node;
+    int node_count;                     /* of the graph as it was */
     bool *is_output, *is_free, *behind_hero;
     int *moved;                         /* by node, of the body being made; else NODE_NONE */
 };

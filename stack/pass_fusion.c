@@ -262,6 +262,7 @@ static void init(struct fusion *f, struct graph *g)
 
     arena_init(&f->arena);
     f->g = g;
+    f->node_count = g->node_count;
     f->node = arena_array(&f->arena, count, sizeof(*f->node));
     f->is_output = arena_array(&f->arena, count, sizeof(bool));
     f->is_free = arena_array(&f->arena, count, sizeof(bool));
@@ -281,6 +282,8 @@ static void fini(struct fusion *f)
 {
     for (int i = 0; i < f->group_count; i++)
         mem_free(f->group[i].member);
+    for (int i = 0; i < f->node_count; i++)
+        mem_free(f->node[i].in);
     mem_free(f->group);
     arena_fini(&f->arena);
 }
