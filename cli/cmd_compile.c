@@ -240,7 +240,7 @@ static int run(struct session *s, struct err *e)
 
     if (prepare(s, e) || compile(s, true, e) || (o->is_tuned && tune(s, e)))
         return -1;
-    if (o->is_run && compile_run(&s->module, &s->slice, &s->chip, o->emit == EMIT_LISTING,
+    if (o->is_run && compile_run(&s->module, &s->slice, &s->chip, 1, o->emit == EMIT_LISTING,
                                  &s->arena, &s->times, e))
         return -1;
     compile_print_summary(&s->module, o, &s->chip, o->is_run ? &s->times : NULL);

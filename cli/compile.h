@@ -37,9 +37,13 @@ struct compile_times {
     int64_t total_cycles;
 };
 
-/* Timing mode, values unknown. `per_bundle`: every round of every loop is simulated, slower. */
+/*
+ * Timing mode, values unknown, on the first `cores` cores at once; times are those of the first.
+ * `per_bundle`: every round of every loop is simulated, slower.
+ */
 int compile_run(const struct module *m, const struct slice *slice, const struct chip *chip,
-                bool per_bundle, struct arena *a, struct compile_times *out, struct err *e);
+                int cores, bool per_bundle, struct arena *a, struct compile_times *out,
+                struct err *e);
 
 /* Cycles of one kernel alone with a tiling; -1 where that does not compile or does not run. */
 int64_t compile_time_kernel(const struct kernel_job *job, const struct tiling *t,

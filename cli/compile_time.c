@@ -55,7 +55,8 @@ static void prepare(struct compile_times *t, const struct module *m, bool per_bu
 }
 
 int compile_run(const struct module *m, const struct slice *slice, const struct chip *chip,
-                bool per_bundle, struct arena *a, struct compile_times *out, struct err *e)
+                int cores, bool per_bundle, struct arena *a, struct compile_times *out,
+                struct err *e)
 {
     struct machine_options options = {.mode = MODE_TIMING, .thread_count = 1};
     struct timer t = {.times = out, .kernel = -1, .kernel_count = m->kernel_count};
@@ -66,7 +67,9 @@ int compile_run(const struct module *m, const struct slice *slice, const struct 
     if (!machine)
         return -1;
     prepare(out, m, per_bundle, a);
-    status = module_load(m, machine, 0, e);
+    status = 0;
+    for (int core = 0; core < cores && status == 0; core++)
+        status = module_load(m, machine, core, e);
     machine_set_trace(machine, &sink);
     if (status == 0)
         status = machine_run(machine, e);

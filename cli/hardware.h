@@ -42,6 +42,7 @@ struct hardware_row {
     enum hardware_work work;
     const char *why_not;                /* not simulated, or not scored; NULL: scored */
     enum hardware_time time;
+    bool all_cores;                     /* of the chip ran the same at the same time */
     struct graph *graph;
     struct tiling tiling;               /* count 0: the compiler's */
     struct hardware_attention attention;

@@ -409,6 +409,7 @@ int hardware_read_profile(struct hardware_file *file, const struct csv *c, struc
         r->measured_us = number(&f, "Avg. time (us)");
         r->flops = number(&f, "Measured GFLOP/s") * r->measured_us * 1e3;
         r->time = TIME_KERNEL;
+        r->all_cores = true;
         if (f.is_bad)
             return -1;
         r->graph = hardware_rebuild(r->workload, r->group, r->flops, a, &why_not);

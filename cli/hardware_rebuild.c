@@ -454,7 +454,8 @@ static const char *rebuild_product(struct rebuild *r, double flops)
         add_operand(r, node);
     }
     for (int i = 0; i < r->op.result_count; i++)
-        if (!add_result(r, &r->op.result[i], i))
+        if ((i == p.result || !is_small(r, &r->op.result[i])) &&
+            !add_result(r, &r->op.result[i], i))
             return "a second large result that is not like the product";
     return NULL;
 }

@@ -58,7 +58,8 @@ static int simulate_graph(struct hardware_row *row, const struct graph *g,
 
     arena_init(&a);
     status = module_compile(g, &s, &a, &module, e) ||
-             compile_run(&module, t->slice, t->chip, false, &a, &times, e) ? -1 : 0;
+             compile_run(&module, t->slice, t->chip, row->all_cores ? (int)t->chip->chip_cores : 1,
+                         false, &a, &times, e) ? -1 : 0;
     if (status == 0) {
         row->kernel_count = module.kernel_count;
         *cycles = times.total_cycles;

@@ -60,8 +60,8 @@ static void product_with_epilogue(void **state)
     assert_int_equal(dot->dot.lhs_contract[0], 1);
     assert_int_equal(dot->dot.rhs_contract[0], 0);
     assert_int_equal(g->parameter_count, 3);
-    assert_result(g, 0, "bf16[40]");
-    assert_result(g, 1, "bf16[24,40]");
+    assert_int_equal(g->output_count, 1);       /* the sums of 80 bytes are left out */
+    assert_result(g, 0, "bf16[24,40]");
 }
 
 /* batches, and layouts: dimensions as they lie in memory */
