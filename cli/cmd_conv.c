@@ -17,11 +17,12 @@ struct arguments {
     int64_t input[GRAPH_RANK_MAX], kernel[GRAPH_RANK_MAX];
     int input_rank, kernel_rank;
     int64_t stride[2], pad[2], dilation[2], groups;
-    bool is_same, is_f32;
+    bool is_same, is_f32, is_row_major;
     enum way way;
 };
 
-enum { KEY_STRIDE = 300, KEY_PAD, KEY_DILATION, KEY_GROUPS, KEY_GRAD, KEY_DTYPE };
+enum { KEY_STRIDE = 300, KEY_PAD, KEY_DILATION, KEY_GROUPS, KEY_GRAD, KEY_DTYPE,
+       KEY_ROW_MAJOR };
 
 static const struct argp_option options[] = {
     {"stride", KEY_STRIDE, "HxW", 0, "steps of the window (default: 1)", 1},
@@ -30,6 +31,9 @@ static const struct argp_option options[] = {
     {"groups", KEY_GROUPS, "N", 0, "groups of features; as many as input features: depthwise", 1},
     {"grad", KEY_GRAD, "OF", 0, "time the gradient by \"input\" or by \"kernel\" instead", 1},
     {"dtype", KEY_DTYPE, "TYPE", 0, "of operands and result: bf16 (default) or f32", 1},
+    {"row-major", KEY_ROW_MAJOR, 0, 0,
+     "input and result as NxHxWxC in memory, as a program's parameters are, with transposes "
+     "around the convolution (default: laid out as inside a network)", 1},
     {0}};
 
 /* one number for both, or two */
@@ -75,6 +79,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (!args->is_same)
             parse_pair("--pad", arg, 0, args->pad, state);
         return 0;
+    case KEY_ROW_MAJOR: args->is_row_major = true; return 0;
     case KEY_GROUPS:
         if (text_parse_int(arg, 1, 1 << 20, &args->groups))
             argp_error(state, "--groups is \"%s\", allowed are whole numbers from 1 on", arg);
@@ -154,17 +159,22 @@ static int make_windows(const struct arguments *args, struct graph_window w[2], 
 
 static int make_graph(const struct arguments *args, struct graph *g, struct err *e)
 {
-    struct graph_conv conv = {.spatial_count = 2, .in_feature = 3, .in_spatial = {1, 2},
-                              .kernel_in = 2, .kernel_out = 3, .kernel_spatial = {0, 1},
-                              .out_feature = 3, .out_spatial = {1, 2},
+    bool is_rm = args->is_row_major;
+    int batch = is_rm ? 0 : 2, first = is_rm ? 1 : 0;
+    struct graph_conv conv = {.spatial_count = 2, .in_batch = batch, .in_feature = 3,
+                              .in_spatial = {first, first + 1}, .kernel_in = 2, .kernel_out = 3,
+                              .kernel_spatial = {0, 1}, .out_batch = batch, .out_feature = 3,
+                              .out_spatial = {first, first + 1},
                               .feature_groups = args->groups, .batch_groups = 1};
+    const int64_t *in = args->input;
+    int64_t pixels_first[] = {in[1], in[2], in[0], in[3]};
     enum graph_dtype type = args->is_f32 ? DTYPE_F32 : DTYPE_BF16;
     struct graph_window w[2];
     int x, k, y, wrt, gradient;
 
     if (check_sizes(args, e) || make_windows(args, w, e))
         return -1;
-    x = graph_parameter(g, shape_make(type, 4, args->input), "input");
+    x = graph_parameter(g, shape_make(type, 4, is_rm ? in : pixels_first), "input");
     k = graph_parameter(g, shape_make(type, 4, args->kernel), "kernel");
     y = graph_convolution(g, x, k, w, &conv, type, PRECISION_DEFAULT);
     if (args->way == WAY_FORWARD) {

@@ -146,7 +146,7 @@ static void programs_of_rows(void **state)
     assert_true((double)graph_flops(g) >= 2.0 * 64 * 96 * 96 * 12 + 4.0 * 64 * 64 * 96);
     g = hardware_conv(2, 9, 9, 16, 24, 3, 1, 1, &arena);
     assert_int_equal(graph_verify(g, &e), 0);
-    assert_result(g, 0, "bf16[2,9,9,24]");
+    assert_result(g, 0, "bf16[9,9,2,24]");
 }
 
 static const struct hardware_file *file_named(struct hardware_file *files, int count,
