@@ -53,16 +53,16 @@ for program in examples/0*.tasm; do
 done
 
 # snapshots as files
-session $ex --hbm 0="$dir/a.bin" --command 'until @600' --command "save $dir/half" \
+session $ex --hbm 0="$dir/a.bin" --command 'until @300' --command "save $dir/half" \
     || fail "save: $(cat "$out.err")"
-says "snapshot of cycle 600 written to $dir/half"
+says "snapshot of cycle 300 written to $dir/half"
 session $ex --command "restore $dir/half" --command finish \
-    --command 'assert f32(hbm[0x20000]) == 1.5 && cycle == 1052' --command run \
+    --command 'assert f32(hbm[0x20000]) == 1.5 && cycle == 535' --command run \
     --command 'assert f32(hbm[0x20000]) == 0' || fail "restore: $(cat "$out.err")"
 
-session --resume "$dir/half" --command 'assert cycle >= 600 && cycle < 610' --command finish \
-    --command 'assert f32(hbm[0x20000]) == 1.5 && cycle == 1052' --command run \
-    --command 'assert cycle == 1052' || fail "resume: $(cat "$out.err")"
+session --resume "$dir/half" --command 'assert cycle >= 300 && cycle < 320' --command finish \
+    --command 'assert f32(hbm[0x20000]) == 1.5 && cycle == 535' --command run \
+    --command 'assert cycle == 535' || fail "resume: $(cat "$out.err")"
 says "$ex on v3: 18 bundles, on 1 of 2 cores"
 $systole run --resume "$dir/half" --dump 0x20000:1x2 | tail -1 | grep -q '^1.5 1.5$' \
     || fail "systole run does not go on from the snapshot"

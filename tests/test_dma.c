@@ -489,16 +489,20 @@ static cycle_t run_push(struct rig *r, const char *way, const uint32_t *words, u
 
 TEST(remote_pushes_reach_the_memories_of_another_core)
 {
+    /* the HBM is far enough away to be seen at its boundary */
+    static const struct rig_options slow = {.set = {"dma.read_ns=450", "dma.write_ns=450"}};
+    struct rig_options slow_threads = slow;
     static const char *const ways[] = {"vmem_to_vmem", "vmem_to_hbm", "hbm_to_vmem", "hbm_to_hbm"};
     uint32_t words[256 * 8], back[256 * 8];
     cycle_t first = 0;
 
+    slow_threads.thread_count = threads.thread_count;
     fill(words, COUNT_OF(words), 5);
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         struct rig r;
         cycle_t cycles;
 
-        rig_open(&r, "v3-8", NULL);
+        rig_open(&r, "v3-8", &slow);
         memset(back, 0, sizeof(back));
         cycles = run_push(&r, ways[i], words, back);
         assert_memory_equal(words, back, sizeof(words));
@@ -512,7 +516,7 @@ TEST(remote_pushes_reach_the_memories_of_another_core)
         first = i == 0 ? cycles : first;
         assert_true(i == 0 || cycles > first);      /* an HBM on the way takes longer */
         rig_close(&r);
-        rig_open(&r, "v3-8", &threads);
+        rig_open(&r, "v3-8", &slow_threads);
         assert_int_equal(run_push(&r, ways[i], words, back), cycles);
         rig_close(&r);
     }

@@ -106,7 +106,8 @@ TEST(chunks_wait_for_room_in_the_staging_memory)
     /* five pairs; a later pair finds its banks as it may, half an HBM access to either side */
     assert_true(slow > clock_cycle_at(940, 5 * pair_ps - 5 * 30000));
     assert_true(slow < clock_cycle_at(940, 5 * pair_ps + 5 * 30000));
-    assert_true(machine_counters(r.m, 0)->dma_staging_cycles > clock_cycle_at(940, 4 * 450000));
+    assert_true(machine_counters(r.m, 0)->dma_staging_cycles >
+                clock_cycle_at(940, 4 * r.chip.dma_read_ns * 1000));
     assert_true(machine_counters(r.m, 0)->dma_staging_cycles < slow);
     with(NULL, "v3", &wide);
     fast = rig_cycles(&wide, "{ dma.hbm_to_vmem 0, 1280, 0, [sflag:0] }\n"

@@ -78,7 +78,7 @@ TEST(every_tile_that_is_touched_is_in_its_column)
     open(panel_program);
     end = strace_info(r.run)->cycles;
     assert_columns(0, end, 37);
-    assert_columns(end / 3, end / 3 + 500, 100);
+    assert_columns(end / 3, end / 3 + 150, 100);
     assert_int_equal(m.vmem_bytes, 16777216);
     close_all();
 }
