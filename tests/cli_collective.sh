@@ -90,7 +90,7 @@ broadcast 64K v5e-16 direct
 all-reduce 1M v4-8 tree
 all-reduce 16M v5e-16 torus
 all-gather 16M v5e-16 biring
-all-gather 16M v3-32 biring
+all-gather 16M v3-32 torus
 all-reduce 16M v4-16 torus
 all-gather 8M v7x-8 torus
 END
