@@ -25,7 +25,7 @@ enum hardware_work {
     WORK_NONE,                          /* not simulated: `why_not` */
     WORK_GRAPH,                         /* the program of `graph` */
     WORK_BLOCKS,                        /* one product of a Pallas block size: `tiling` */
-    WORK_FLASH, WORK_PAGED, WORK_DENSE, /* attention kernels: `attention` */
+    WORK_FLASH, WORK_PAGED,             /* attention kernels: `attention` */
     WORK_CHAIN                          /* one of many equal steps whose arrays stay in VMEM */
 };
 

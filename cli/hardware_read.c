@@ -167,8 +167,6 @@ static void read_v6e_op(struct hardware_row *r, struct fields *f, struct arena *
     } else if (is(f, "op", "attention_encoder")) {
         set_graph(r, hardware_encoder_attention(size(f, "heads_q"), size(f, "q_len"),
                                                 size(f, "kv_len"), size(f, "head_dim"), a));
-        set_attention(r, f);
-        r->work = WORK_DENSE;
     } else if (is(f, "op", "attention_ragged_paged")) {
         set_attention(r, f);
         r->work = WORK_PAGED;

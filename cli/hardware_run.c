@@ -104,15 +104,16 @@ static int simulate_attention(const struct hardware_row *row, const struct hardw
                           .pages_per_block = x->pages_per_block};
     double ns = 0;
 
-    p.depth = x->head_dim;
     p.form = row->work == WORK_FLASH ? ATTENTION_FLASH
-             : row->work == WORK_DENSE ? ATTENTION_DENSE
              : x->page_tokens ? ATTENTION_PAGED : ATTENTION_RAGGED;
     if (p.form == ATTENTION_RAGGED && x->heads_kv % KEY_HEADS_OF_A_SEQUENCE == 0) {
         p.sequences = x->heads_kv / KEY_HEADS_OF_A_SEQUENCE;
         p.heads_q /= p.sequences;
         p.heads_kv /= p.sequences;
     }
+    if (x->head_dim != ATTENTION_DEPTH)
+        return err_set(e, "heads are %lld wide; the kernels take %d", (long long)x->head_dim,
+                       ATTENTION_DEPTH);
     if (attention_time(&p, t->slice, t->chip, &ns, e))
         return -1;
     *us = ns * 1e-3;
@@ -159,7 +160,6 @@ void hardware_simulate(struct hardware_row *row, const struct hardware_target *t
         break;
     case WORK_FLASH:
     case WORK_PAGED:
-    case WORK_DENSE:
         status = simulate_attention(row, t, &us, &e);
         break;
     }

@@ -22,11 +22,8 @@
 #define HEADS_OF_TILE 8                 /* pairs of k and v in the 16 rows of a token's tile */
 #define BLOCK_DEFAULT 512
 #define RAGGED_ROWS_DEFAULT 256
-#define DENSE_KEYS_MAX 1024
 #define FAR (1 << 28)                   /* a row may see every key of any block */
 #define PRED_MORE 8
-#define DENSE_TILES 1024                /* of scores in a step, about */
-#define PASSING_BYTES (64 << 20)        /* from what scores go to to what they come from */
 #define PAGE_STEP 7919                  /* a prime: pages of a sequence lie anywhere */
 
 /* ----- sizes */
@@ -48,8 +45,7 @@ static int64_t step_rows(const struct attention *p)
 
 static int64_t q_bytes(const struct attention *p)
 {
-    int64_t rows = p->form == ATTENTION_DENSE
-                   ? p->heads_q * round_up(p->q_len, PACKED_ROWS) : p->form == ATTENTION_FLASH
+    int64_t rows = p->form == ATTENTION_FLASH
                    ? p->heads_q * p->q_len : blocks_of_q(p) * p->heads_kv * step_rows(p);
 
     return p->sequences * rows * ATTENTION_DEPTH * 2;
@@ -60,11 +56,6 @@ static int64_t pages_bytes(const struct attention *p)
     int64_t rows = p->form == ATTENTION_RAGGED ? PACKED_ROWS : p->heads_kv;
 
     return p->sequences * pages_of_one(p) * p->page_tokens * rows * ATTENTION_DEPTH * 2;
-}
-
-static bool is_paged(const struct attention *p)
-{
-    return p->form == ATTENTION_PAGED || p->form == ATTENTION_RAGGED;
 }
 
 static int64_t divisor_below(int64_t x, int64_t most)
@@ -78,12 +69,6 @@ static void set_defaults(struct attention *p, const struct chip *chip)
 {
     int64_t step;
 
-    p->depth = p->depth ? p->depth : ATTENTION_DEPTH;
-    if (p->form == ATTENTION_DENSE) {
-        p->block_q = p->q_len;
-        p->block_kv = round_up(p->kv_len, ARRAY_LANES);
-        return;
-    }
     if (p->form == ATTENTION_FLASH) {
         p->block_q = p->block_q ? p->block_q : divisor_below(p->q_len, BLOCK_DEFAULT);
         p->block_kv = p->block_kv ? p->block_kv : divisor_below(p->kv_len, BLOCK_DEFAULT);
@@ -118,17 +103,6 @@ static int check_sizes(const struct attention *p, const struct chip *chip, struc
         return err_set(e, "attention: %lld queries in blocks of %lld, %lld keys in blocks of "
                        "%lld; blocks of queries are multiples of 16", (long long)p->q_len,
                        (long long)p->block_q, (long long)p->kv_len, (long long)p->block_kv);
-    if (p->form == ATTENTION_DENSE && (p->q_len != p->kv_len || p->heads_q != p->heads_kv ||
-                                       p->kv_len > DENSE_KEYS_MAX))
-        return err_set(e, "attention: dense, %lld queries and %lld keys, %lld and %lld heads; as "
-                       "many of each and up to %d keys are made", (long long)p->q_len,
-                       (long long)p->kv_len, (long long)p->heads_q, (long long)p->heads_kv,
-                       DENSE_KEYS_MAX);
-    if (p->depth > ATTENTION_DEPTH)
-        return err_set(e, "attention: heads of %lld, up to %d are made", (long long)p->depth,
-                       ATTENTION_DEPTH);
-    if (p->form == ATTENTION_DENSE)
-        return 0;
     if (p->form != ATTENTION_FLASH && p->page_tokens % PACKED_ROWS)
         return err_set(e, "attention: pages of %lld tokens, multiples of 16 are made",
                        (long long)p->page_tokens);
@@ -142,19 +116,6 @@ static int check_sizes(const struct attention *p, const struct chip *chip, struc
     return 0;
 }
 
-static int64_t head_tiles(const struct attention *p) { return div_up(p->q_len, PACKED_ROWS); }
-static int64_t dense_vectors(const struct attention *p) { return div_up(p->kv_len, ARRAY_LANES); }
-
-static int64_t score_tiles(const struct attention *p)
-{
-    return head_tiles(p) * 2 * dense_vectors(p);
-}
-
-static bool scores_pass(const struct attention *p, const struct chip *chip)
-{
-    return p->sequences * p->heads_q * score_tiles(p) * ARRAY_TILE_BYTES > chip->vmem_bytes / 2;
-}
-
 int attention_plan(struct attention *p, const struct chip *chip, int64_t hbm, int64_t *end,
                    struct err *e)
 {
@@ -163,19 +124,15 @@ int attention_plan(struct attention *p, const struct chip *chip, int64_t hbm, in
     set_defaults(p, chip);
     if (check_sizes(p, chip, e))
         return -1;
-    if (p->form == ATTENTION_DENSE)
-        kv = q_bytes(p);
-    else if (p->form != ATTENTION_FLASH)
+    if (p->form != ATTENTION_FLASH)
         kv = pages_bytes(p);
     p->q = at;
     p->o = p->q + q_bytes(p);
     p->k = p->o + q_bytes(p);
     p->v = p->form == ATTENTION_RAGGED ? p->k : p->k + kv;
     p->table = p->v + kv;
-    at = p->passing = p->table;
-    if (p->form == ATTENTION_DENSE && scores_pass(p, chip))
-        at += 2 * (int64_t)PASSING_BYTES;
-    else if (is_paged(p))
+    at = p->table;
+    if (p->form != ATTENTION_FLASH)
         at += round_up(p->sequences * table_of_one(p) * 4, ARRAY_TILE_BYTES);
     *end = at;
     return 0;
@@ -241,7 +198,7 @@ static void set_core(struct making *x, int64_t heads, int64_t members, int64_t g
     k->members = members;
     k->groups = groups;
     k->keys = x->p->block_kv;
-    k->scale = (float)(1.4426950408889634 / sqrt((double)x->p->depth));
+    k->scale = (float)(1.4426950408889634 / sqrt((double)ATTENTION_DEPTH));
     k->s_row = take_rows(x, core_score_rows(k));
     k->m_row = take_rows(x, core_state_rows(k));
     k->l_row = take_rows(x, core_state_rows(k));
@@ -447,174 +404,6 @@ static int make_flash(struct making *x, struct err *e)
     move_set(&x->m, f.turn, move_imm(0));
     move_set(&x->m, f.head, move_imm(0));
     flash_loop(&f, p->sequences * p->heads_q);
-    return 0;
-}
-
-/* ----- dense: several heads whole, the next ones on their way */
-
-struct dense {
-    struct making *x;
-    int64_t heads, chunk;               /* of a step */
-    int64_t granules;                   /* of the chunk's q; k, v and o have as many */
-    int64_t buffer, stride, pad;        /* granules; two buffers of q, k, v, zeros, o */
-    int64_t passing, passing_out, passing_in;       /* granules of a step; where, in VMEM */
-    struct isa_operand turn, step;
-};
-
-static void dense_copy(struct dense *d, int which, struct isa_operand step,
-                       struct isa_operand turn, int64_t address, int first_flag, int pred)
-{
-    struct making *x = d->x;
-    struct move_code *m = &x->m;
-    int kept = m->next_sreg;
-    bool is_out = which == 3;
-    struct isa_operand here = move_add(m, move_mul(m, turn, d->stride), move_imm(
-        d->buffer + which * d->granules + (is_out ? d->pad : 0)));
-    struct isa_operand there = move_add(m, move_mul(m, step, d->granules),
-                                        move_imm(address / ARRAY_GRANULE_BYTES));
-
-    copy(x, is_out ? OP_DMA_VMEM_HBM : OP_DMA_HBM_VMEM, is_out ? here : there,
-         is_out ? there : here, d->granules, move_add(m, turn, move_imm(first_flag)), pred);
-    m->next_sreg = kept;
-}
-
-static void dense_fetch(struct dense *d, struct isa_operand step, struct isa_operand turn,
-                        int pred)
-{
-    const struct attention *p = d->x->p;
-    int flag = d->x->job->first_flag;
-
-    dense_copy(d, 0, step, turn, p->q, flag, pred);
-    dense_copy(d, 1, step, turn, p->k, flag, pred);
-    dense_copy(d, 2, step, turn, p->v, flag, pred);
-}
-
-/* those of the step before, if there is one, have passed */
-static void wait_passing(struct dense *d)
-{
-    struct making *x = d->x;
-    struct isa_operand flag = operand_imm(x->job->first_flag + 4);
-    int64_t granules = 3 * d->passing;
-
-    put(x, OP_SCMP_GT, 3, (struct isa_operand[]){operand_reg(PRED_MORE), d->step,
-                                                 operand_imm(0)});
-    vcode_emit(&x->code, OP_DMA_DONE, 2, (struct isa_operand[]){
-        flag, move_imm(granules)})->op.pred = PRED_MORE;
-    vcode_emit(&x->code, OP_VSYNCADD, 2, (struct isa_operand[]){
-        flag, move_imm(-granules)})->op.pred = PRED_MORE;
-}
-
-/* scores to HBM, and back twice, as bytes */
-static void dense_pass(struct dense *d)
-{
-    struct making *x = d->x;
-    struct isa_operand flag = operand_imm(x->job->first_flag + 4);
-    struct isa_operand there = move_imm(x->p->passing / ARRAY_GRANULE_BYTES);
-
-    if (!d->passing)
-        return;
-    wait_passing(d);
-    copy(x, OP_DMA_VMEM_HBM, move_imm(d->passing_out), there, d->passing, flag, ISA_PRED_ALWAYS);
-    for (int i = 0; i < 2; i++)
-        copy(x, OP_DMA_HBM_VMEM, move_imm((x->p->passing + PASSING_BYTES) / ARRAY_GRANULE_BYTES),
-             move_imm(d->passing_in + i * d->passing), d->passing, flag, ISA_PRED_ALWAYS);
-}
-
-static void dense_step(struct dense *d)
-{
-    struct making *x = d->x;
-    struct move_code *m = &x->m;
-    int kept = m->next_sreg;
-    int64_t rows = d->granules / ROW_GRANULES;
-    struct isa_operand base = move_add(m, move_mul(m, d->turn, d->stride / ROW_GRANULES),
-                                       move_imm(d->buffer / ROW_GRANULES));
-
-    set(x, SREG_Q, base);
-    set(x, SREG_KEYS, move_add(m, base, move_imm(rows)));
-    set(x, SREG_VALUES, move_add(m, base, move_imm(2 * rows)));
-    set(x, SREG_LIMIT, move_imm(x->p->kv_len - 1));
-    m->next_sreg = kept;
-    core_begin(&x->k);
-    core_step(&x->k);
-    set(x, SREG_Q, move_add(m, operand_reg(SREG_Q), move_imm(3 * rows + d->pad / ROW_GRANULES)));
-    m->next_sreg = kept;
-    core_end(&x->k);
-}
-
-static void dense_zeros(struct dense *d)
-{
-    struct making *x = d->x;
-
-    for (int64_t i = 0; i < 2 * d->pad / TILE_GRANULES; i++) {
-        int64_t at = d->buffer + 3 * d->granules + i / 2 * TILE_GRANULES + i % 2 * d->stride;
-
-        move_store(&x->m, move_imm(at / ROW_GRANULES), 0, 1,
-                   move_v1(&x->m, OP_VMOV, operand_imm(0)));
-    }
-}
-
-static void dense_loop(struct dense *d, int64_t steps)
-{
-    struct making *x = d->x;
-    struct move_code *m = &x->m;
-    int flag = x->job->first_flag, kept = m->next_sreg;
-    struct isa_operand counter, next;
-
-    dense_zeros(d);
-    dense_fetch(d, move_imm(0), move_imm(0), ISA_PRED_ALWAYS);
-    counter = loop_begin(x, steps);
-    wait(x, move_add(m, d->turn, move_imm(flag)), 3 * d->granules);
-    next = move_add(m, d->step, move_imm(1));
-    put(x, OP_SCMP_LT, 3, (struct isa_operand[]){operand_reg(PRED_MORE), next, move_imm(steps)});
-    dense_fetch(d, next, move_sub(m, move_imm(1), d->turn), PRED_MORE);
-    put(x, OP_SCMP_GE, 3, (struct isa_operand[]){operand_reg(PRED_MORE), d->step,
-                                                 operand_imm(2)});
-    next = move_add(m, d->turn, move_imm(flag + 2));
-    vcode_emit(&x->code, OP_DMA_DONE, 2, (struct isa_operand[]){
-        next, move_imm(d->granules)})->op.pred = PRED_MORE;
-    vcode_emit(&x->code, OP_VSYNCADD, 2, (struct isa_operand[]){
-        next, move_imm(-d->granules)})->op.pred = PRED_MORE;
-    m->next_sreg = kept;
-    dense_pass(d);
-    dense_step(d);
-    dense_copy(d, 3, d->step, d->turn, x->p->o, flag + 2, ISA_PRED_ALWAYS);
-    advance(x, d->step, 1);
-    put(x, OP_SSUB, 3, (struct isa_operand[]){d->turn, operand_imm(1), d->turn});
-    move_loop_end(m, counter);
-    wait(x, operand_imm(flag + 2), d->granules);
-    if (steps > 1)
-        wait(x, operand_imm(flag + 3), d->granules);
-    if (d->passing)
-        wait(x, operand_imm(flag + 4), 3 * d->passing);
-}
-
-static int make_dense(struct making *x, struct err *e)
-{
-    const struct attention *p = x->p;
-    struct dense d = {.x = x, .heads = p->sequences * p->heads_q};
-
-    d.chunk = DENSE_TILES / score_tiles(p);
-    d.chunk = divisor_below(d.heads, d.chunk < 1 ? 1 : d.chunk > d.heads ? d.heads : d.chunk);
-    d.granules = d.chunk * head_tiles(p) * TILE_GRANULES;
-    d.pad = (dense_vectors(p) * ARRAY_LANES / PACKED_ROWS - head_tiles(p)) * TILE_GRANULES;
-    d.stride = 4 * d.granules + d.pad;
-    d.buffer = take_rows(x, 2 * d.stride / ROW_GRANULES) * ROW_GRANULES;
-    if (scores_pass(p, x->job->chip))
-        d.passing = d.chunk * score_tiles(p) * TILE_GRANULES / 2;
-    d.passing_out = take_rows(x, 3 * d.passing / ROW_GRANULES) * ROW_GRANULES;
-    d.passing_in = d.passing_out + d.passing;
-    x->k.is_masked = p->kv_len % ARRAY_LANES != 0;
-    x->k.is_only = true;
-    x->k.first_masked = (int)dense_vectors(p) - 1;
-    x->k.key_head_rows = x->k.q_head_rows = head_tiles(p) * TILE_SUBLANES;
-    set_core(x, d.chunk, 1, 2 * head_tiles(p));
-    if (check_room(x, e))
-        return -1;
-    d.turn = keep(x);
-    d.step = keep(x);
-    move_set(&x->m, d.turn, move_imm(0));
-    move_set(&x->m, d.step, move_imm(0));
-    dense_loop(&d, d.heads / d.chunk);
     return 0;
 }
 
@@ -883,7 +672,7 @@ void attention_fill_table(const struct attention *p, int32_t *entry)
 
 int64_t attention_table_entries(const struct attention *p)
 {
-    return is_paged(p) ? p->sequences * table_of_one(p) : 0;
+    return p->form == ATTENTION_FLASH ? 0 : p->sequences * table_of_one(p);
 }
 
 int attention_emit(const struct attention *p, const struct kernel_job *job, struct arena *a,
@@ -899,8 +688,7 @@ int attention_emit(const struct attention *p, const struct kernel_job *job, stru
     x.m.next_sreg = SREG_CORE;
     x.m.sreg_end = SREG_CORE_END;
     x.sreg_next = SREG_CORE_END;
-    status = p->form == ATTENTION_FLASH ? make_flash(&x, e)
-             : p->form == ATTENTION_DENSE ? make_dense(&x, e) : make_paged(&x, e);
+    status = p->form == ATTENTION_FLASH ? make_flash(&x, e) : make_paged(&x, e);
     if (!status)
         status = finish(&x, a, out, e);
     vcode_fini(&x.code);

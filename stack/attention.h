@@ -1,8 +1,8 @@
 /*
- * Attention kernels: blocks of keys with a running softmax, and all of them.
+ * Attention kernels: blocks of keys with a running softmax, scores never in HBM.
  *
  * o = softmax(q k^T / sqrt(128)) v in bf16 with f32 sums, for each head; heads
- * of q share those of k and v in groups (GQA). Four forms:
+ * of q share those of k and v in groups (GQA). Three forms:
  *
  *   FLASH   q, o [heads_q, q_len, 128], k, v [heads_kv, kv_len, 128]; a step is
  *           block_q rows of a head by block_kv keys. Causal: row r sees keys up
@@ -14,15 +14,6 @@
  *           pages [pages, page_tokens, 2 heads_kv, 128], keys and values of a
  *           head next to each other; a step has all heads of its pages.
  *
- *   DENSE   q, k, v, o [heads_q, q_len, 128], q_len = kv_len of any size (rows up
- *           to the next 16 are there), every query sees every key; a step is all
- *           rows and keys of several heads. Heads of less than 128 (`depth`) are
- *           filled up with zeros. For what XLA makes of a short encoder's
- *           attention in three kernels: where the scores of all heads (f32) do not
- *           fit half of VMEM, as many bytes as they have in bf16 go to HBM and come
- *           back twice beside the steps (for the sums, then into the exponentials
- *           that are fused with the second product).
- *
  * q and o of PAGED and RAGGED: [sequences, heads_kv, group, q_len, 128], with
  * group x q_len (of a step) filled up to 16 rows. Everything in HBM in bf16
  * tiles; arrays are as array_init lays these shapes out row-major.
@@ -30,7 +21,7 @@
  * Values: products in the order of the matrix unit, base-2 exponentials, the
  * sum of a block's exponentials and its product with v added to the running
  * ones after these are scaled. Not here: chips with accumulators (v7x), heads
- * wider than 128, dropout, biases.
+ * other than 128 wide, dropout, biases.
  */
 #ifndef STACK_ATTENTION_H
 #define STACK_ATTENTION_H
@@ -38,18 +29,16 @@
 
 #define ATTENTION_DEPTH 128             /* of a head */
 
-enum attention_form { ATTENTION_FLASH, ATTENTION_PAGED, ATTENTION_RAGGED, ATTENTION_DENSE };
+enum attention_form { ATTENTION_FLASH, ATTENTION_PAGED, ATTENTION_RAGGED };
 
 struct attention {
     enum attention_form form;
     int64_t sequences, heads_q, heads_kv;       /* heads of one sequence */
     int64_t q_len, kv_len;
-    int64_t depth;                      /* of a head; 0: 128 */
     int64_t block_q, block_kv;          /* FLASH, RAGGED; 0: a default */
     int64_t page_tokens, pages_per_block;       /* PAGED, RAGGED: block_kv is their product */
     bool is_causal;                     /* FLASH */
     int64_t q, k, v, o, table;          /* HBM, bytes; RAGGED: k are the pages of both */
-    int64_t passing;                    /* DENSE: through here go bytes of scores */
 };
 
 /* fills in defaults, lays the arrays out from `hbm` on; *end: behind them. -1: sizes not made */

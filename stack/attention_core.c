@@ -11,7 +11,7 @@
 #define PACKED_ROWS 16
 #define LEAST (-1e30f)                  /* below every score; no infinity: inf - inf is NaN */
 #define VECTORS_MAX 32
-#define FEW_TILES 128                    /* of scores of a head, in one round of a loop */
+#define FEW_TILES 64                    /* of scores of a head, in one round of a loop */
 
 enum { REGION_Q = 1, REGION_KEYS, REGION_SCORES, REGION_M, REGION_L, REGION_ALPHA, REGION_ACC,
        REGION_OUT };
@@ -320,7 +320,7 @@ static void mask_group(struct attention_core *k, int group, int *value)
 
     EMIT(c, OP_VLANESEQ, R(lane));
     lane = put_op2(c, OP_VAND_U32, R(lane), I(LANES - 1));
-    for (int j = k->first_masked; j < vectors(k); j++) {
+    for (int j = 0; j < vectors(k); j++) {
         int column = put_op2(c, OP_VADD_S32, R(lane), I(j * LANES));
         int mask = put_mask2(c, OP_VCMP_LE_S32, R(column), R(limit));
 
@@ -354,10 +354,6 @@ static void maximum(struct attention_core *k, int group)
         mask_group(k, group, value);
     now = put_xlane(c, OP_VMAX_XLANE, tree(c, OP_VMAX_F32, value, vectors(k)),
                     group % (int)k->chip->xlu_count);
-    if (k->is_only) {
-        state_store(k, k->m_row, row, REGION_M, now);
-        return;
-    }
     before = state_load(k, k->m_row, row, REGION_M);
     now = put_op2(c, OP_VMAX_F32, R(now), R(before));
     state_store(k, k->m_row, row, REGION_M, now);
@@ -380,10 +376,6 @@ static void exponentials(struct attention_core *k, int group)
     }
     sum = put_xlane(c, OP_VADD_XLANE, tree(c, OP_VADD_F32, value, vectors(k)),
                     group % (int)k->chip->xlu_count);
-    if (k->is_only) {
-        state_store(k, k->l_row, row, REGION_L, sum);
-        return;
-    }
     l = put_op2(c, OP_VMUL_F32, R(state_load(k, k->l_row, row, REGION_L)),
                 R(state_load(k, k->alpha_row, row, REGION_ALPHA)));
     state_store(k, k->l_row, row, REGION_L, put_op2(c, OP_VADD_F32, R(l), R(sum)));
@@ -436,10 +428,6 @@ static void value_group(struct attention_core *k, int pass, int group, const str
             if (halves(k) == 2)
                 pop(k, at->unit + u);   /* columns that v does not have */
         }
-    if (k->is_only && !pass) {
-        state_store(k, k->acc_row, row, REGION_ACC, tree(c, OP_VADD_F32, part, count));
-        return;
-    }
     sum = state_load(k, k->acc_row, row, REGION_ACC);
     if (!pass)
         sum = put_op2(c, OP_VMUL_F32, R(sum),
@@ -532,8 +520,6 @@ static void clear_group(struct attention_core *k, int group)
 
 void core_begin(struct attention_core *k)
 {
-    if (k->is_only)
-        return;
     each_group(k, clear_group);
     vcode_begin_block(k->c);
 }

@@ -23,8 +23,6 @@ struct attention_core {
     int64_t heads, members, groups;     /* groups of rows of a head: members x the same tokens */
     int64_t keys;                       /* a multiple of 128 */
     bool is_masked;                     /* rows do not see every key of the block: SREG_LIMIT */
-    bool is_only;                       /* there is one step: nothing comes from before */
-    int first_masked;                   /* before this tile of 128 keys all are seen */
     bool is_causal;                     /* row r of a member sees r keys more than row 0 */
     float scale;                        /* of the scores, log2(e) included */
     int64_t q_head_rows;                /* VMEM rows from a head to the next: q */

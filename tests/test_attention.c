@@ -101,8 +101,8 @@ static void close_bench(struct bench *b)
  * Allowed: p is rounded to bf16 (2^-9 of it at most, and so of the sum of |v|, at most 1 of each:
  * 2^-9 of the result's scale 1), the result once more, the scores' f32 errors are far below.
  */
-static void check_row_of(const float *o, const float *q, const float *k, const float *v,
-                         int64_t seen, double depth)
+static void check_row(const float *o, const float *q, const float *k, const float *v,
+                      int64_t seen)
 {
     double *p = mem_alloc((size_t)seen * sizeof(*p)), most = -1e300, sum = 0;
 
@@ -110,7 +110,7 @@ static void check_row_of(const float *o, const float *q, const float *k, const f
         p[j] = 0;
         for (int d = 0; d < DEPTH; d++)
             p[j] += (double)q[d] * (double)k[j * DEPTH + d];
-        p[j] /= sqrt(depth);
+        p[j] /= sqrt(DEPTH);
         most = p[j] > most ? p[j] : most;
     }
     for (int64_t j = 0; j < seen; j++)
@@ -126,12 +126,6 @@ static void check_row_of(const float *o, const float *q, const float *k, const f
             fail_msg("element %d is %g, should be %g", d, (double)o[d], x);
     }
     mem_free(p);
-}
-
-static void check_row(const float *o, const float *q, const float *k, const float *v,
-                      int64_t seen)
-{
-    check_row_of(o, q, k, v, seen, DEPTH);
 }
 
 static void flash(const char *chip, int64_t heads_q, int64_t heads_kv, int64_t q_len,
@@ -267,43 +261,6 @@ TEST(ragged_attention_has_all_heads_of_a_page_in_a_step)
     paged("v5e", ATTENTION_RAGGED, 2, 4, 2, 17, 250, 16);
 }
 
-static void dense(const char *chip, int64_t heads, int64_t len, int64_t depth)
-{
-    struct attention p = {.form = ATTENTION_DENSE, .sequences = 1, .heads_q = heads,
-                          .heads_kv = heads, .q_len = len, .kv_len = len, .depth = depth};
-    int64_t each = (len + 15) / 16 * 16;
-    struct bench b;
-    float *o;
-
-    open_bench(&b, chip, &p);
-    b.q = random_rows(&b, heads * each, 1);
-    b.k = random_rows(&b, heads * each, 2);
-    b.v = random_rows(&b, heads * each, 3);
-    for (int64_t i = 0; i < heads * each * DEPTH; i++)
-        if (i % DEPTH >= depth)
-            b.q[i] = b.k[i] = b.v[i] = 0;
-    write_rows(&b, b.p.q, b.q, heads * each);
-    write_rows(&b, b.p.k, b.k, heads * each);
-    write_rows(&b, b.p.v, b.v, heads * each);
-    must(machine_run(b.m, &b.err), &b.err);
-    o = read_rows(&b, b.p.o, heads * each);
-    for (int64_t h = 0; h < heads; h++)
-        for (int64_t i = 0; i < len; i++)
-            check_row_of(o + (h * each + i) * DEPTH, b.q + (h * each + i) * DEPTH,
-                         b.k + h * each * DEPTH, b.v + h * each * DEPTH, len, (double)depth);
-    close_bench(&b);
-}
-
-TEST(dense_attention_has_heads_of_any_length)
-{
-    dense("v6e", 12, 32, 64);
-    dense("v6e", 6, 128, 32);
-    dense("v6e", 5, 100, 128);
-    dense("v5e", 4, 328, 32);
-    dense("v3", 3, 200, 64);
-    dense("v6e", 8, 328, 64);
-}
-
 TEST(sizes_that_are_not_made_are_refused)
 {
     struct attention p = {.form = ATTENTION_FLASH, .sequences = 1, .heads_q = 3, .heads_kv = 2,
@@ -345,7 +302,6 @@ int main(void)
         cmocka_unit_test(flash_attention_is_softmax_of_scaled_products),
         cmocka_unit_test(paged_attention_finds_its_keys_through_the_table),
         cmocka_unit_test(ragged_attention_has_all_heads_of_a_page_in_a_step),
-        cmocka_unit_test(dense_attention_has_heads_of_any_length),
         cmocka_unit_test(sizes_that_are_not_made_are_refused),
     };
 
