@@ -298,6 +298,7 @@ int loop_leaf(struct fused *f, int node, struct fused_value *out, void *user, st
         make_iota(n, node, out);
         return 0;
     case HLO_REDUCE:
+        assert(n->p->mask[node] == n->mask);    /* elsewhere it is read through a broadcast */
         loop_finish_sum(n, node, out);
         return 0;
     case HLO_BROADCAST:

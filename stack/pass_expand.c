@@ -8,6 +8,9 @@
  *   products of narrower types in several passes: one is exact.
  *   all-reduce of one replica: the value itself.
  *
+ *   clamp and select with a scalar beside arrays: the scalar is spread, so that operands of what
+ *   kernels compute element by element all have its shape.
+ *
  * Parts are cut by their bits, not by rounding to bf16 and back, which
  * pass_excess would remove.
  */
@@ -54,6 +57,30 @@ static int in_passes(struct graph *g, const struct graph_node *n)
     return graph_convert(g, sum, n->shape.dtype);
 }
 
+static bool has_scalar_operand(const struct graph *g, const struct graph_node *n)
+{
+    bool found = false;
+
+    if (graph_op_kind(n->op) != KIND_OTHER || n->shape.rank == 0)
+        return false;
+    for (int i = 0; i < n->operand_count; i++)
+        found |= g->node[n->operand[i]].shape.rank == 0;
+    return found;
+}
+
+/* `n` is of the new graph, and its operands its own */
+static int with_spread_scalars(struct graph *g, struct graph_node n)
+{
+    for (int i = 0; i < n.operand_count; i++) {
+        struct shape s = n.shape;
+
+        s.dtype = g->node[n.operand[i]].shape.dtype;
+        if (g->node[n.operand[i]].shape.rank == 0)
+            n.operand[i] = graph_broadcast(g, n.operand[i], s, NULL);
+    }
+    return rewrite_add(g, &n);
+}
+
 int pass_expand(struct graph *g, const struct pass_context *c, struct err *e)
 {
     struct rewrite w;
@@ -75,8 +102,12 @@ int pass_expand(struct graph *g, const struct pass_context *c, struct err *e)
             w.moved[i] = n.operand[0];
             continue;
         }
-        w.moved[i] = n.op == HLO_CONVOLUTION && n.precision != PRECISION_DEFAULT
-                         ? in_passes(&w.to, &n) : rewrite_add(&w.to, &n);
+        if (n.op == HLO_CONVOLUTION && n.precision != PRECISION_DEFAULT)
+            w.moved[i] = in_passes(&w.to, &n);
+        else if (has_scalar_operand(&w.to, &n))
+            w.moved[i] = with_spread_scalars(&w.to, n);
+        else
+            w.moved[i] = rewrite_add(&w.to, &n);
     }
     rewrite_end(&w);
     return 0;

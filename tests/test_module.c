@@ -4,6 +4,7 @@
  * test_module [first seed [graphs]] runs more of the random graphs; the
  * variable SYSTOLE_DUMP_AFTER names a pass after which graphs are printed.
  */
+#include "base/units.h"
 #include "stack/nn.h"
 #include "stack/zoo.h"
 #include "tests/module_rig.h"
@@ -264,6 +265,26 @@ static void check_random(const struct variation *v)
 
 #define BASIC (RANDOM_ELEMENTWISE | RANDOM_MOVE | RANDOM_REDUCE)
 
+/* a scalar that the same kernel has summed up, beside arrays of one and of two registers a group */
+TEST(scalars_beside_arrays_match)
+{
+    static const enum graph_dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_S8};
+
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        struct shape shape = shape_make(types[i], 2, (int64_t[]){33, 16});
+        struct module_rig r = {.slice = "v5e"};
+        int low = graph_parameter(&g, shape_scalar(types[i]), arena_printf(&arena, "low.%zu", i));
+        int x = graph_parameter(&g, shape, arena_printf(&arena, "x.%zu", i));
+        int high = graph_reduce(&g, REDUCE_MAX, x, 3);
+        int clamped = graph_clamp(&g, low, x, high);
+
+        graph_output(&g, clamped, "clamped", -1);
+        graph_output(&g, graph_select(&g, graph_compare(&g, COMPARE_GT, high, low), x, clamped),
+                     "chosen", -1);
+        module_rig_check(&r, &g, 5 + i);
+    }
+}
+
 TEST(elementwise_moves_and_reductions_match)
 {
     check_random(&(struct variation){"v5e", NULL, BASIC, 20, 12, 0});
@@ -300,6 +321,7 @@ int main(int argc, char **argv)
         RUN(too_little_memory_is_refused_with_both_figures),
         RUN(operands_are_fetched_ahead_and_results_stay),
         RUN(outputs_take_their_parameters_places_or_are_copied_there),
+        RUN(scalars_beside_arrays_match),
         RUN(elementwise_moves_and_reductions_match),
         RUN(products_match_too),
         RUN(convolutions_and_windows_match),
