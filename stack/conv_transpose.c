@@ -66,46 +66,65 @@ static int put_on_xlu(struct conv_gen *g, int not_before, enum isa_opcode code, 
     return bundler_put(&g->b, &op, not_before);
 }
 
-/* row tile `k` of a block into a unit; returns its time */
+/* row tile `k` of a block into a unit, at `not_before` or later; returns its time */
 static int push_tile(struct nest_body *b, const struct transpose *x, const struct block *block,
-                     int unit, int64_t k)
+                     int unit, int64_t k, int not_before)
 {
     int64_t rows, tile = row_source(x, block->slot, k, &rows);
     int v = rows ? load_rows(b, block->from + tile, rows, x->height) : NEST_V_ZERO;
     const struct isa_operand operand[] = {REG(v), IMM(block->width), IMM(x->height == 16)};
 
-    return put_on_xlu(b->g, 0, k == 0                    ? OP_VXPOSE_START
-                               : k + x->height == LANES ? OP_VXPOSE_END
-                                                         : OP_VXPOSE_CONT, unit, 3, operand);
+    return put_on_xlu(b->g, not_before, k == 0 ? OP_VXPOSE_START
+                                        : k + x->height == LANES ? OP_VXPOSE_END
+                                                                  : OP_VXPOSE_CONT, unit, 3,
+                      operand);
 }
 
-static void pop_tile(struct nest_body *b, const struct block *block, int unit, int64_t tile, int to,
-                     int not_before)
+/* returns the time of the pop */
+static int pop_tile(struct nest_body *b, const struct block *block, int unit, int64_t tile, int to,
+                    int not_before)
 {
-    int v = conv_nest_vector(b);
+    int v = conv_nest_vector(b), at;
     const struct isa_operand operand[] = {REG(v)};
 
-    put_on_xlu(b->g, not_before, OP_VPOP_TRF, unit, 1, operand);
+    at = put_on_xlu(b->g, not_before, OP_VPOP_TRF, unit, 1, operand);
     PUT(b->g, OP_VST, REG(to), IMM((block->to + tile) * TILE_ROWS), IMM(1), IMM(0xff), REG(v));
+    return at;
 }
 
-/* the pushes of a wave beside the results of another; -1: none */
+/* of the blocks of wave `wave`, row tile k; returns the time of the last push */
+static int push_row(struct nest_body *b, const struct transpose *x, int wave, int64_t k,
+                    const int *not_before)
+{
+    int units = (int)b->g->chip->xlu_count, at = 0;
+
+    for (int unit = 0; unit < units && wave >= 0; unit++)
+        if (wave * units + unit < x->blocks)
+            at = push_tile(b, x, &x->block[wave * units + unit], unit, k, not_before[unit]);
+    return at;
+}
+
+/*
+ * The pushes of a wave beside the results of another; -1: none. A transpose is
+ * ended once those results have left, for its own need their room.
+ */
 static void put_wave(struct nest_body *b, const struct transpose *x, int pushed, int popped, int to)
 {
-    int units = (int)b->g->chip->xlu_count;
+    static const int at_once[ISA_UNIT_MAX];
+    int units = (int)b->g->chip->xlu_count, behind[ISA_UNIT_MAX] = {0};
 
     for (int64_t k = 0; k < LANES; k += x->height) {
-        int at = 0;
+        bool is_end = k + x->height == LANES;
+        int at = is_end ? 0 : push_row(b, x, pushed, k, at_once);
 
-        for (int unit = 0; unit < units && pushed >= 0; unit++)
-            if (pushed * units + unit < x->blocks)
-                at = push_tile(b, x, &x->block[pushed * units + unit], unit, k);
         for (int unit = 0; unit < units; unit++) {
             int i = popped * units + unit;
 
             if (popped >= 0 && i < x->blocks && k < x->block[i].width)
-                pop_tile(b, &x->block[i], unit, k / x->height, to, at);
+                behind[unit] = 1 + pop_tile(b, &x->block[i], unit, k / x->height, to, at);
         }
+        if (is_end)
+            push_row(b, x, pushed, k, behind);
     }
 }
 
@@ -156,7 +175,7 @@ static void fill_with_zeros(struct nest_body *b, const struct transpose *x)
                 if (wave * units + unit >= x->blocks)
                     continue;
                 none.width = x->block[wave * units + unit].width;
-                push_tile(b, x, &none, unit, k);
+                push_tile(b, x, &none, unit, k, 0);
             }
 }
 
