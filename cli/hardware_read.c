@@ -345,8 +345,8 @@ static void read_sharded_row(struct hardware_row *r, struct fields *f, struct ar
     if (!is(f, "op", "gemm_sharded") ||
         sscanf(text(f, "shape"), "local M=%" SCNd64 " K=%" SCNd64 " N=%" SCNd64, &m, &k, &n) != 3)
         leave_out(r, "a layer or a collective of several cores");
-    else if (m < 1 || k < 1 || n < 1 || m > SIZE_MAX_FIELD || k > SIZE_MAX_FIELD ||
-             n > SIZE_MAX_FIELD)
+    else if (m < 1 || k < 1 || n < 1 || (double)m > SIZE_MAX_FIELD ||
+             (double)k > SIZE_MAX_FIELD || (double)n > SIZE_MAX_FIELD)
         leave_out(r, "sizes out of range");
     else
         set_graph(r, hardware_gemm(m, k, n, a));

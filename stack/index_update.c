@@ -39,17 +39,18 @@ static int narrow(struct index_work *w, int v)
 }
 
 struct rule { enum isa_opcode code; int choices; int32_t choice[2]; };
+#define PLAIN(code) {OP_##code, 0, {0, 0}}      /* an operation without choices */
 
 /* of numbers of 32 bits, by type class: f32, s32, u32 */
 static struct rule rule_of(const struct index_work *w)
 {
     static const struct rule rules[REDUCE_OR + 1][3] = {
-        [REDUCE_ADD] = {{OP_VADD_F32}, {OP_VADD_S32}, {OP_VADD_S32}},
-        [REDUCE_MUL] = {{OP_VMUL_F32}, {OP_VMUL_U32}, {OP_VMUL_U32}},
-        [REDUCE_MAX] = {{OP_VMAX_F32}, {OP_VMAX_INT, 2, {0, 0}}, {OP_VMAX_INT, 2, {0, 1}}},
-        [REDUCE_MIN] = {{OP_VMIN_F32}, {OP_VMAX_INT, 2, {1, 0}}, {OP_VMAX_INT, 2, {1, 1}}},
-        [REDUCE_AND] = {{OP_VAND_U32}, {OP_VAND_U32}, {OP_VAND_U32}},
-        [REDUCE_OR] = {{OP_VOR_U32}, {OP_VOR_U32}, {OP_VOR_U32}}};
+        [REDUCE_ADD] = {PLAIN(VADD_F32), PLAIN(VADD_S32), PLAIN(VADD_S32)},
+        [REDUCE_MUL] = {PLAIN(VMUL_F32), PLAIN(VMUL_U32), PLAIN(VMUL_U32)},
+        [REDUCE_MAX] = {PLAIN(VMAX_F32), {OP_VMAX_INT, 2, {0, 0}}, {OP_VMAX_INT, 2, {0, 1}}},
+        [REDUCE_MIN] = {PLAIN(VMIN_F32), {OP_VMAX_INT, 2, {1, 0}}, {OP_VMAX_INT, 2, {1, 1}}},
+        [REDUCE_AND] = {PLAIN(VAND_U32), PLAIN(VAND_U32), PLAIN(VAND_U32)},
+        [REDUCE_OR] = {PLAIN(VOR_U32), PLAIN(VOR_U32), PLAIN(VOR_U32)}};
     static const int class_of[DTYPE_COUNT] = {[DTYPE_S32] = 1, [DTYPE_S8] = 1, [DTYPE_U32] = 2,
                                               [DTYPE_U8] = 2, [DTYPE_PRED] = 2};
 
