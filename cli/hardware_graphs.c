@@ -5,6 +5,7 @@
 #include "cli/hardware.h"
 
 #include "stack/array.h"
+#include "stack/rewrite.h"
 
 #include <string.h>
 
@@ -13,6 +14,13 @@ static struct graph *begin(const char *name, struct arena *a)
     struct graph *g = arena_alloc(a, sizeof(*g));
 
     graph_init(g, a, name);
+    return g;
+}
+
+/* all of it the arena's */
+static struct graph *done(struct graph *g)
+{
+    graph_freeze(g);
     return g;
 }
 
@@ -110,7 +118,7 @@ struct graph *hardware_gemm(int64_t m, int64_t k, int64_t n, struct arena *a)
     int y = parameter(g, shape2(DTYPE_BF16, k, n), "b");
 
     graph_output(g, product(g, x, y, DTYPE_BF16), "c", -1);
-    return g;
+    return done(g);
 }
 
 struct graph *hardware_batched_dot(int64_t batch, int64_t m, int64_t k, int64_t n,
@@ -121,7 +129,7 @@ struct graph *hardware_batched_dot(int64_t batch, int64_t m, int64_t k, int64_t 
     int y = parameter(g, shape3(DTYPE_BF16, batch, k, n), "b");
 
     graph_output(g, batched(g, x, y, 2, 1, DTYPE_BF16), "c", -1);
-    return g;
+    return done(g);
 }
 
 /* one product with [hidden, 2 inter], silu of its one half times the other, one back */
@@ -138,7 +146,7 @@ struct graph *hardware_ffn_gated(int64_t rows, int64_t hidden, int64_t inter, st
 
     graph_output(g, product(g, graph_binary(g, HLO_MULTIPLY, silu, value), down, DTYPE_BF16),
                  "y", -1);
-    return g;
+    return done(g);
 }
 
 static int gelu_erf(struct graph *g, int x)
@@ -165,7 +173,7 @@ struct graph *hardware_ffn_erf(int64_t rows, int64_t hidden, int64_t inter, stru
 
     x = gelu_erf(g, dense(g, x, hidden, inter, "up"));
     graph_output(g, dense(g, x, inter, hidden, "down"), "y", -1);
-    return g;
+    return done(g);
 }
 
 /* scores are written out: [heads, q_len, kv_len] */
@@ -187,7 +195,7 @@ struct graph *hardware_encoder_attention(int64_t heads, int64_t q_len, int64_t k
     int v = parameter(g, shape3(DTYPE_BF16, heads, kv_len, head_dim), "v");
 
     graph_output(g, attention(g, q, k, v, head_dim), "o", -1);
-    return g;
+    return done(g);
 }
 
 /* [sequence, hidden] -> [heads, sequence, head_dim] */
@@ -223,7 +231,7 @@ struct graph *hardware_self_attention(int64_t heads, int64_t sequence, int64_t h
     int x = parameter(g, shape2(DTYPE_BF16, sequence, hidden), "x");
 
     graph_output(g, self_attention(g, x, hidden, heads), "y", -1);
-    return g;
+    return done(g);
 }
 
 /* BERT's: attention, add and norm, products of 4 hidden with GELU between, add and norm */
@@ -239,7 +247,7 @@ struct graph *hardware_encoder_block(int64_t sequence, int64_t hidden, int64_t h
     y = graph_binary(g, HLO_ADD, x, y);
     graph_output(g, layer_norm(g, y, vector(g, hidden, "gain"), vector(g, hidden, "bias")), "y",
                  -1);
-    return g;
+    return done(g);
 }
 
 /* arrays laid out as the compiler has them inside a network: pixels, then batch by features */
@@ -259,7 +267,7 @@ struct graph *hardware_conv(int64_t batch, int64_t height, int64_t width, int64_
 
     graph_output(g, graph_convolution(g, x, k, (struct graph_window[]){w, w}, &conv, DTYPE_BF16,
                                       PRECISION_DEFAULT), "y", -1);
-    return g;
+    return done(g);
 }
 
 struct graph *hardware_softmax(int64_t outer, int64_t rows, int64_t columns,
@@ -270,7 +278,7 @@ struct graph *hardware_softmax(int64_t outer, int64_t rows, int64_t columns,
                                    : shape2(dtype, rows, columns), "x");
 
     graph_output(g, softmax(g, x), "y", -1);
-    return g;
+    return done(g);
 }
 
 struct graph *hardware_layer_norm(int64_t rows, int64_t columns, enum graph_dtype dtype,
@@ -282,7 +290,7 @@ struct graph *hardware_layer_norm(int64_t rows, int64_t columns, enum graph_dtyp
     int bias = parameter(g, shape_make(dtype, 1, &columns), "bias");
 
     graph_output(g, layer_norm(g, x, gain, bias), "y", -1);
-    return g;
+    return done(g);
 }
 
 struct graph *hardware_map(const char *op, int64_t elements, struct arena *a)
@@ -298,7 +306,7 @@ struct graph *hardware_map(const char *op, int64_t elements, struct arena *a)
     else
         y = graph_reduce(g, REDUCE_ADD, graph_convert(g, x, DTYPE_F32), 1);
     graph_output(g, y, "z", -1);
-    return g;
+    return done(g);
 }
 
 /* `trips` times x = op(x, y), as a scan: what stays the same is carried along */
@@ -317,9 +325,9 @@ struct graph *hardware_chain(const char *op, int64_t elements, int64_t trips, st
                               : graph_unary(body, HLO_EXP, inside[0]), "x", -1);
     if (is_add)
         graph_output(body, inside[1], "y", -1);
-    loop = graph_while(g, outside, count, body, trips);
+    loop = graph_while(g, outside, count, done(body), trips);
     graph_output(g, is_add ? graph_tuple_element(g, loop, 0) : loop, "z", -1);
-    return g;
+    return done(g);
 }
 
 static double bytes_of(const struct graph *g, int node)

@@ -4,6 +4,7 @@
 #include "cli/hardware.h"
 
 #include "base/units.h"
+#include "stack/rewrite.h"
 #include "stack/zoo.h"
 
 #include <inttypes.h>
@@ -377,6 +378,7 @@ static void read_training_row(struct hardware_row *r, struct fields *f, struct a
         leave_out(r, arena_strdup(a, e.msg));
     else
         set_graph(r, g);
+    graph_freeze(g);
     if (r->work == WORK_GRAPH)
         r->why_not = "one core's share, without the all-reduce and the input";
 }

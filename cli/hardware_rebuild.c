@@ -9,6 +9,7 @@
 #include "cli/hardware.h"
 
 #include "stack/array.h"
+#include "stack/rewrite.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -476,5 +477,6 @@ struct graph *hardware_rebuild(const char *hlo, const char *category, double flo
     r.g = arena_alloc(a, sizeof(*r.g));
     graph_init(r.g, a, is_product ? "product" : "loop");
     *why_not = is_product ? rebuild_product(&r, flops) : rebuild_loop(&r, flops);
+    graph_freeze(r.g);
     return *why_not ? NULL : r.g;
 }

@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "cli/hardware.h"
 #include "stack/graph_shape.h"
+#include "stack/rewrite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -468,16 +469,17 @@ static int build_named(struct building *b, int *out)
 int op_graph(const struct op_request *r, struct arena *a, struct graph **out, struct err *e)
 {
     struct building b = {.r = r, .e = e};
-    int node = NODE_NONE;
+    int node = NODE_NONE, status;
 
     for (size_t i = 0; i < COUNT_OF(programs); i++)
         if (strcmp(programs[i].name, r->name) == 0)
             return check_shapes(r, "one SHAPE", 1, 1, e) || build_program(r, a, out) ? -1 : 0;
     b.g = arena_alloc(a, sizeof(*b.g));
     graph_init(b.g, a, r->name);
-    if (build_named(&b, &node))
-        return -1;
-    graph_output(b.g, node, "result", -1);
+    status = build_named(&b, &node);
+    if (status == 0)
+        graph_output(b.g, node, "result", -1);
+    graph_freeze(b.g);
     *out = b.g;
-    return graph_verify(b.g, e);
+    return status ? -1 : graph_verify(b.g, e);
 }
