@@ -109,7 +109,7 @@ void hardware_print_rows(const struct hardware_file *f, bool with_best, FILE *to
 struct group {
     const char *name;
     int row_count;
-    struct errors ours, baseline, peer;
+    struct errors ours, baseline, peer, best;   /* best: time in % of that with xla */
 };
 
 static struct group *group_of(struct group *groups, int *count, const char *name)
@@ -131,6 +131,7 @@ static void add_row(struct group *g, const struct hardware_row *r)
     add_error(&g->ours, error_percent(r->simulated_us[CODEGEN_XLA], r->measured_us));
     add_error(&g->baseline, error_percent(r->baseline_us, r->measured_us));
     add_error(&g->peer, r->peer_error_percent);
+    add_error(&g->best, 100 * r->simulated_us[CODEGEN_BEST] / r->simulated_us[CODEGEN_XLA]);
 }
 
 static void print_figure(double percent, FILE *to)
@@ -141,7 +142,7 @@ static void print_figure(double percent, FILE *to)
         fprintf(to, " %7.1f%%", percent);
 }
 
-static void print_group(struct group *g, const char *indent, FILE *to)
+static void print_group(struct group *g, const char *indent, bool with_best, FILE *to)
 {
     fprintf(to, "%s%-*s %5d %6d", indent, 40 - (int)strlen(indent), g->name, g->row_count,
             g->ours.count);
@@ -150,6 +151,8 @@ static void print_group(struct group *g, const char *indent, FILE *to)
     print_figure(mean(&g->baseline), to);
     print_figure(median(&g->baseline), to);
     print_figure(mean(&g->peer), to);
+    if (with_best)
+        print_figure(mean(&g->best), to);
     fputc('\n', to);
 }
 
@@ -158,9 +161,10 @@ static void free_group(struct group *g)
     mem_free(g->ours.value);
     mem_free(g->baseline.value);
     mem_free(g->peer.value);
+    mem_free(g->best.value);
 }
 
-static void print_file(const struct hardware_file *f, FILE *to)
+static void print_file(const struct hardware_file *f, bool with_best, FILE *to)
 {
     struct group all = {.name = f->name}, groups[GROUPS_MAX];
     int count = 0;
@@ -169,10 +173,10 @@ static void print_file(const struct hardware_file *f, FILE *to)
         add_row(&all, &f->row[i]);
         add_row(group_of(groups, &count, f->row[i].group ? f->row[i].group : ""), &f->row[i]);
     }
-    print_group(&all, "", to);
+    print_group(&all, "", with_best, to);
     for (int i = 0; i < count; i++) {
         if (count > 1 && groups[i].ours.count)
-            print_group(&groups[i], "  ", to);
+            print_group(&groups[i], "  ", with_best, to);
         free_group(&groups[i]);
     }
     free_group(&all);
@@ -181,14 +185,14 @@ static void print_file(const struct hardware_file *f, FILE *to)
 void hardware_print_summary(const struct hardware_file *files, int count, bool with_best,
                             FILE *to)
 {
-    (void)with_best;
-    fprintf(to, "absolute error in %% of the measured time\n%-40s %5s %6s %17s %17s %8s\n",
-            "", "", "", "simulated", "baseline", "peer");
-    fprintf(to, "%-40s %5s %6s %8s %8s %8s %8s %8s\n", "file", "rows", "scored", "mean", "median",
+    fprintf(to, "absolute error in %% of the measured time\n%-40s %5s %6s %17s %17s %8s%s\n",
+            "", "", "", "simulated", "baseline", "peer", with_best ? " best, %" : "");
+    fprintf(to, "%-40s %5s %6s %8s %8s %8s %8s %8s", "file", "rows", "scored", "mean", "median",
             "mean", "median", "mean");
+    fprintf(to, with_best ? "   of xla\n" : "\n");
     for (int i = 0; i < count; i++)
         if (files[i].row_count)
-            print_file(&files[i], to);
+            print_file(&files[i], with_best, to);
 }
 
 void hardware_print_csv(const struct hardware_file *files, int count, FILE *to)
