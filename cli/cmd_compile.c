@@ -178,7 +178,7 @@ static int end_file(struct session *s, struct outfile *f, struct err *e)
 static int compile(struct session *s, bool may_dump, struct err *e)
 {
     struct module_settings m = {.chip = &s->chip, .codegen = s->o->codegen, .replica_count = 1,
-                                .megacore = 1, .tuning = s->tuning, .on_stage = on_stage,
+                                .tuning = s->tuning, .on_stage = on_stage,
                                 .user = s};
     bool dumps = may_dump && s->o->dump_after;
     struct outfile f;

@@ -49,8 +49,7 @@ static double around_us(const struct hardware_row *row, const struct chip *chip)
 static int simulate_graph(struct hardware_row *row, const struct graph *g,
                           const struct hardware_target *t, int64_t *cycles, struct err *e)
 {
-    struct module_settings s = {.chip = t->chip, .codegen = t->codegen, .replica_count = 1,
-                                .megacore = 1};
+    struct module_settings s = {.chip = t->chip, .codegen = t->codegen, .replica_count = 1};
     struct compile_times times;
     struct module module;
     struct arena a;
@@ -126,12 +125,11 @@ static int simulate_blocks(const struct hardware_row *row, const struct hardware
 {
     const struct graph_node *dot = &row->graph->node[row->graph->output[0].node];
     const struct shape *a = &row->graph->node[dot->operand[0]].shape;
-    struct op_bench bench;
+    int64_t cycles;
 
-    if (op_bench_dot(a->dim[0], a->dim[1], dot->shape.dim[1], DTYPE_BF16, t->chip, CODEGEN_BEST,
-                     &row->tiling, &bench, e))
+    if (op_bench_dot(a->dim[0], a->dim[1], dot->shape.dim[1], t->chip, &row->tiling, &cycles, e))
         return -1;
-    *us = (double)bench.cycles / (double)t->chip->chip_clock_mhz;
+    *us = (double)cycles / (double)t->chip->chip_clock_mhz;
     return 0;
 }
 

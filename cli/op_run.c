@@ -92,7 +92,7 @@ static void print_rates(const struct session *s)
 static int prepare(struct session *s, struct err *e)
 {
     struct op_options *o = s->o;
-    struct module_settings settings = {.codegen = o->codegen, .replica_count = 1, .megacore = 1,
+    struct module_settings settings = {.codegen = o->codegen, .replica_count = 1,
                                        .chip = &s->chip};
     double began_s;
 

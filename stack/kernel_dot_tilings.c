@@ -8,12 +8,11 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "stack/dot_residency.h"
 #include "stack/kernel_dot_grid.h"
 
 #define TILE 128
 #define SIDE_MAX_XLA 1024
-#define WINDOW_ROWS_XLA (DOT_RESIDENCY_KEPT_BYTES / ARRAY_ROW_BYTES)
+#define WINDOW_ROWS_XLA (KERNEL_VMEM_BYTES / ARRAY_ROW_BYTES)
 #define DEPTH_TILES_MAX 128
 #define ROWS_MAX 16384
 

@@ -18,7 +18,6 @@ struct module_settings {
     const struct chip *chip;
     enum codegen codegen;
     int replica_count;                  /* of the slice; 1: all-reduce is the identity */
-    int megacore;                       /* cores that share one operation, 1 or chip->cores */
     int64_t hbm_bytes;                  /* of one core; 0: its share of the chip */
     const char *dump_after;             /* name of a pass, "memory", "all", or NULL */
     FILE *dump_to;
@@ -54,7 +53,7 @@ struct module {
     struct module_constant *constant;
     struct link_item *item;
     int kernel_count, item_count, constant_count;
-    int core_count;                     /* programs: 1, or `megacore` */
+    int core_count;                     /* programs: 1 */
     struct link_result *linked;         /* by core */
     int64_t hbm_bytes, vmem_peak_bytes; /* highest address in use */
     int64_t payload_bytes, padding_bytes;       /* of all arrays in HBM */

@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT_BYTES (32 << 20)           /* for windows and scratch of kernels */
 #define RESIDENT_STEPS_MAX 12           /* an array that stays longer takes room from others */
 #define STEP_SIDE_MAX 1024              /* rows and columns of a product at a time */
 #define AHEAD_STEPS_MAX 16              /* a prefetch starts at most so many steps before */
@@ -34,7 +33,7 @@ int plan_copy_flags(const struct chip *c)
 
 int64_t plan_scoped_bytes(const struct module_settings *s)
 {
-    return s->chip->vmem_bytes > KEPT_BYTES ? KEPT_BYTES : s->chip->vmem_bytes;
+    return s->chip->vmem_bytes > KERNEL_VMEM_BYTES ? KERNEL_VMEM_BYTES : s->chip->vmem_bytes;
 }
 
 static int64_t reads_of(const struct plan *p, const struct buffer *b)
