@@ -8,17 +8,21 @@
 #include "cli/progress.h"
 #include "report/report.h"
 #include "stack/gemm.h"
+#include "stack/index_data.h"
+#include "stack/module_run.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { KEY_SET = 256, KEY_CODEGEN, KEY_OUT };
+enum { KEY_SET = 256, KEY_CODEGEN, KEY_OUT, KEY_INDEX };
 
 static const struct argp_option options[] = {
     {"tpu", 't', "CHIP", 0, "chip to run on, one core of it (default: v5e)", 1},
     {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
     {"codegen", KEY_CODEGEN, "POLICY", 0,
      "xla (default): as XLA would compile it; best: as well as we can", 1},
+    {"assume-index", KEY_INDEX, "WHAT", 0,
+     "rows that gathers and scatters ask for: uniform (default), zipf, or a file of numbers", 1},
     {"out", KEY_OUT, "DIR", 0, "leave a report, statistics and tables in this folder", 1},
     {0}};
 
@@ -38,6 +42,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (o->codegen == CODEGEN_XLA && strcmp(arg, "xla") != 0)
             argp_error(state, "--codegen is \"%s\", allowed are xla, best", arg);
         return 0;
+    case KEY_INDEX: o->assume_index = arg; return 0;
     case KEY_OUT:
         if (!*arg)
             argp_error(state, "--out is empty");
@@ -89,6 +94,34 @@ static void print_rates(const struct session *s)
            us + 1e-3 * (double)s->chip.launch_program_ns);
 }
 
+/* indices that are parameters of the graph; otherwise all of them would be 0 */
+static int write_indices(struct session *s, struct err *e)
+{
+    struct index_data data;
+    int status = 0;
+
+    index_data_parse(&data, s->o->assume_index);
+    for (int i = 0; i < s->graph->node_count && status == 0; i++) {
+        const struct graph_node *n = &s->graph->node[i], *at;
+        int64_t count, rows;
+        int32_t *index;
+
+        if (n->op != HLO_GATHER && n->op != HLO_SCATTER)
+            continue;
+        at = &s->graph->node[n->operand[1]];
+        if (at->op != HLO_PARAMETER)
+            continue;
+        count = shape_elems(&at->shape);
+        rows = s->graph->node[n->operand[0]].shape.dim[n->gather->start_index_map[0]];
+        index = mem_alloc((size_t)count * sizeof(*index));
+        status = index_data_fill(&data, rows, 1, index, count, e);
+        if (status == 0)
+            status = module_write(&s->module, s->machine, 0, at->parameter_index, index, e);
+        mem_free(index);
+    }
+    return status;
+}
+
 static int prepare(struct session *s, struct err *e)
 {
     struct op_options *o = s->o;
@@ -107,7 +140,7 @@ static int prepare(struct session *s, struct err *e)
     s->machine = machine_create(&s->slice, &s->chip, &o->engine, e);
     if (!s->machine || machine_load(s->machine, 0, &s->module.linked[0].program, e))
         return cli_add_chip(o->tpu, e);
-    return 0;
+    return write_indices(s, e);
 }
 
 static int write_folder(struct session *s, const struct report_step *step, double seconds,

@@ -17,11 +17,12 @@ struct op_options {
     enum codegen codegen;
     struct machine_options engine;
     struct trace_options trace;
+    const char *assume_index;           /* uniform, zipf, or a file: where gathers read */
     struct cli_list set;
     struct out_folder out;
 };
 #define OP_OPTIONS_DEFAULT \
-    {.tpu = "v5e", .engine = {.thread_count = 1, .mode = MODE_TIMING}, \
+    {.tpu = "v5e", .assume_index = "uniform", .engine = {.thread_count = 1, .mode = MODE_TIMING}, \
      .trace = TRACE_OPTIONS_DEFAULT}
 
 /* --tpu, --set, --codegen, --out, options of the engine and of traces; input: op_options */

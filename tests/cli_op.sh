@@ -41,6 +41,14 @@ refused 1 'a window of 9 over 8' conv 1x8x8x8 9x9x8x8
 refused 2 '--grad is "weights", allowed are input, kernel' conv 1x8x8x8 3x3x8x8 --grad weights
 refused 2 '--stride is "0"' conv 1x8x8x8 3x3x8x8 --stride 0
 
+cycles() { $systole op gather 30522x768 512 --tpu v6e "$@" | sed -n 's/ cycles = .*//p' | head -1; }
+seq 0 511 >"$dir/rows"
+[ -n "$(cycles)" ] && [ "$(cycles)" != "$(cycles --assume-index "$dir/rows")" ] ||
+    fail "which rows a gather reads makes no difference"
+echo 30522 >"$dir/far"
+refused 1 "$dir/far" op gather 30522x768 512 --assume-index "$dir/far"
+refused 1 "$dir/none" op gather 30522x768 512 --assume-index "$dir/none"
+
 refused 1 "$dir: no measurements here" check hardware "$dir"
 echo 'op,workload,measured_value,measured_unit,M,K,N' >"$dir/pytorchsim_tpuv6e_ops.csv"
 echo 'gemm,g,1.5,us,8,0,8' >>"$dir/pytorchsim_tpuv6e_ops.csv"
