@@ -33,7 +33,8 @@ static const struct argp_option options[] = {
     {"tune-cache", KEY_CACHE, "FILE", 0,
      "tilings found before, and by --tune now (its default: tune.txt)", 3},
     {"emit", KEY_EMIT, "WHAT", 0,
-     "graph: HLO with layouts and places; bundles: assembly; listing: bundles with how often each "
+     "graph: HLO with layouts and places; llo: each kernel's operations before they are "
+     "scheduled, in virtual registers; bundles: assembly; listing: bundles with how often each "
      "issued and how long it waited (needs --run)", 4},
     {"dump-after", KEY_DUMP, "PASS", 0, "print the graph after this pass, or after all", 4},
     {"out", KEY_OUT, "DIR", 0, "write what --emit and --dump-after say to files there", 4},
@@ -57,7 +58,7 @@ static int choose(const char *option, const char *text, const char *const *words
 static const char *const policies[] = {"xla", "best"};
 static const char *const precisions[] = {"float32", "mixed_bfloat16"};
 static const char *const optimizers[] = {"adam", "sgd"};
-static const char *const emits[] = {"graph", "bundles", "listing"};
+static const char *const emits[] = {"graph", "llo", "bundles", "listing"};
 
 static void check_stage(const char *name, struct argp_state *state)
 {
@@ -109,7 +110,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_TUNE: o->is_tuned = true; return 0;
     case KEY_CACHE: o->tune_cache = arg; return 0;
     case KEY_EMIT:
-        o->emit = (enum compile_emit)(1 + choose("--emit", arg, emits, 3, state));
+        o->emit = (enum compile_emit)(1 + choose("--emit", arg, emits, 4, state));
         return 0;
     case KEY_DUMP:
         check_stage(arg, state);
@@ -206,8 +207,9 @@ static int tune(struct session *s, struct err *e)
 
 static int emit(struct session *s, struct err *e)
 {
-    static const char *const names[] = {"", "module.hlo", "program.tasm", "listing.txt"};
+    static const char *const names[] = {"", "module.hlo", "kernels.llo", "program.tasm", "listing.txt"};
     struct outfile f;
+    int status = 0;
 
     if (s->o->emit == EMIT_NOTHING)
         return 0;
@@ -215,11 +217,15 @@ static int emit(struct session *s, struct err *e)
         return -1;
     if (s->o->emit == EMIT_GRAPH)
         module_dump_graph(&s->module, f.to);
+    else if (s->o->emit == EMIT_LLO)
+        status = module_dump_llo(&s->module, f.to, e);
     else if (s->o->emit == EMIT_BUNDLES)
         isa_print_program(&s->module.linked[0].program, f.to);
     else
         compile_print_listing(&s->module, &s->times, f.to);
-    return end_file(s, &f, e);
+    if (status && s->o->folder)
+        outfile_abandon(&f);
+    return status ? -1 : end_file(s, &f, e);
 }
 
 static int prepare(struct session *s, struct err *e)

@@ -13,7 +13,7 @@
 #include "stack/module.h"
 #include "stack/tuning.h"
 
-enum compile_emit { EMIT_NOTHING, EMIT_GRAPH, EMIT_BUNDLES, EMIT_LISTING };
+enum compile_emit { EMIT_NOTHING, EMIT_GRAPH, EMIT_LLO, EMIT_BUNDLES, EMIT_LISTING };
 
 struct compile_request {
     const char *model, *tpu, *folder, *dump_after, *tune_cache;

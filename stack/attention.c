@@ -240,8 +240,7 @@ static int finish(struct making *x, struct arena *a, struct segment *out, struct
 {
     int64_t spill = x->job->vmem_row + x->job->vmem_rows - SPILL_TILES * TILE_SUBLANES;
 
-    return vcode_compile_segment(&x->code, x->job->chip, spill, SPILL_TILES, a, &out->program,
-                                 &out->stats, e);
+    return kernel_finish(x->job, &x->code, spill, SPILL_TILES, a, out, e);
 }
 
 /* ----- flash: all of a head's q, k and v in VMEM, the next head's on their way */

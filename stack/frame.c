@@ -340,6 +340,8 @@ int frame_begin(struct frame *f, struct vcode *c, struct arena *a, struct err *e
                        f->job->name, f->dims, frame_flag_count(f), f->job->flag_count);
     if (give_descriptors(f, e))
         return -1;
+    if (f->job->llo)
+        frame_tell(f, c);
     frame_emit_begin(f);
     return 0;
 }

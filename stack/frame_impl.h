@@ -47,6 +47,8 @@ void frame_plan_copy(const struct frame_window *w, struct frame_copy *out);
 bool frame_is_copied(const struct frame *f, int window);
 /* granules of all copied operands (results) of a class */
 int64_t frame_class_granules(const struct frame *f, int class_dim, bool is_result);
+/* the grid and its windows, as remarks */
+void frame_tell(const struct frame *f, struct vcode *c);
 void frame_emit_begin(struct frame *f);
 void frame_emit_finish(struct frame *f);
 void frame_emit_end(struct frame *f);

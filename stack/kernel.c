@@ -79,6 +79,32 @@ int kernel_compile(const struct kernel_job *job, struct arena *a, struct segment
     return 0;
 }
 
+int kernel_finish(const struct kernel_job *job, const struct vcode *c, int64_t spill_row,
+                  int64_t spill_tiles, struct arena *a, struct segment *out, struct err *e)
+{
+    if (vcode_compile_segment(c, job->chip, spill_row, spill_tiles, a, &out->program,
+                              &out->stats, e))
+        return -1;
+    if (job->llo)
+        vcode_print(c, job->llo);
+    return 0;
+}
+
+void kernel_print_bundles(const struct kernel_job *job, const struct isa_program *p)
+{
+    struct arena a;
+    struct vcode c;
+
+    if (!job->llo)
+        return;
+    arena_init(&a);
+    vcode_init(&c, &a);
+    vcode_bundles(&c, p);
+    vcode_print(&c, job->llo);
+    vcode_fini(&c);
+    arena_fini(&a);
+}
+
 struct graph *kernel_body_of(const struct graph *g, int node, struct arena *a)
 {
     const struct graph_node *n = &g->node[node];

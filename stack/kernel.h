@@ -52,6 +52,7 @@ struct kernel_job {
     int64_t smem, smem_bytes;           /* scratch, byte address */
     int core, core_count;               /* megacore: this core's share of the work; else 0 of 1 */
     const struct tiling *tiling;        /* NULL: the cheapest */
+    FILE *llo;                          /* virtual-register code is printed there, or NULL */
 };
 
 struct kernel_cost {                    /* of a tiling, in core cycles, for reports and checks */
@@ -87,6 +88,15 @@ const struct kernel_kind *kernel_kind_named(const char *name);
 /* The whole way: kind, tiling, code. -1 with a message naming the node. */
 int kernel_compile(const struct kernel_job *job, struct arena *a, struct segment *out,
                    struct err *e);
+
+/*
+ * For kinds: code to a segment, printed if the job asks for it; `spill` rows lie free for
+ * spill_tiles tiles (vcode_compile_segment).
+ */
+int kernel_finish(const struct kernel_job *job, const struct vcode *c, int64_t spill_row,
+                  int64_t spill_tiles, struct arena *a, struct segment *out, struct err *e);
+/* of kinds that make bundles by themselves: prints them if the job asks for it */
+void kernel_print_bundles(const struct kernel_job *job, const struct isa_program *p);
 
 /* A graph of one operation with its operands as parameters, for a node outside a fusion. */
 struct graph *kernel_body_of(const struct graph *g, int node, struct arena *a);

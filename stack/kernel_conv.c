@@ -202,6 +202,8 @@ static int generate(struct conv_gen *g, struct segment *out, struct err *e)
     if (!failed) {
         bundler_finish(&g->b, job->name, g->a, &out->program);
         failed = isa_check(&out->program, &g->b.limits, e);
+        if (!failed)
+            kernel_print_bundles(job, &out->program);
         out->stats = g->stats;
         out->stats.bundle_count = out->program.bundle_count;
         out->stats.op_count = out->program.op_count;

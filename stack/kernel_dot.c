@@ -164,8 +164,7 @@ static int compile(struct dot_grid *g, const struct kernel_job *job, struct aren
     status = frame_begin(&g->frame, &c, a, e) || put_step(g, &c, a, e) ? -1 : 0;
     if (status == 0) {
         frame_end(&g->frame, &c);
-        status = vcode_compile_segment(&c, job->chip, frame_spill_row(&g->frame), 0, a,
-                                       &out->program, &out->stats, e);
+        status = kernel_finish(job, &c, frame_spill_row(&g->frame), 0, a, out, e);
     }
     vcode_fini(&c);
     return status;

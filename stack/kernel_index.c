@@ -263,8 +263,7 @@ static int index_emit(const struct kernel_job *job, const struct tiling *t, stru
     w.flag_index = job->first_flag;
     status = make_code(&w, e);
     if (!status)
-        status = vcode_compile_segment(&w.code, job->chip, spill_row, SPILL_TILES, a,
-                                       &out->program, &out->stats, e);
+        status = kernel_finish(job, &w.code, spill_row, SPILL_TILES, a, out, e);
     vcode_fini(&w.code);
     return status ? status : index_cost(job, t, &out->cost);
 }

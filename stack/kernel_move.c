@@ -129,8 +129,7 @@ static int emit_stream(const struct kernel_job *job, struct arena *a, struct seg
             spill_row = frame_spill_row(&b[i].frame);
     }
     if (!status)
-        status = vcode_compile_segment(&code, job->chip, spill_row, SPILL_TILES, a, &out->program,
-                                       &out->stats, e);
+        status = kernel_finish(job, &code, spill_row, SPILL_TILES, a, out, e);
     vcode_fini(&code);
     mem_free(b);
     return status;

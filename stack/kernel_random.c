@@ -189,8 +189,7 @@ static int random_emit(const struct kernel_job *job, const struct tiling *t, str
     move_code_init(&w.m, &w.code, job->chip);
     if (job->core == 0)
         make_code(&w);
-    status = vcode_compile_segment(&w.code, job->chip, spill, SPILL_TILES, a, &out->program,
-                                   &out->stats, e);
+    status = kernel_finish(job, &w.code, spill, SPILL_TILES, a, out, e);
     vcode_fini(&w.code);
     return status ? status : random_cost(job, t, &out->cost);
 }

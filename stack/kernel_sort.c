@@ -664,8 +664,7 @@ static int sort_emit(const struct kernel_job *job, const struct tiling *t, struc
     w.net.m = &w.m;
     if (job->core == 0)
         sort_blocks(&w);
-    status = vcode_compile_segment(&w.code, job->chip, spill, SPILL_TILES, a, &out->program,
-                                   &out->stats, e);
+    status = kernel_finish(job, &w.code, spill, SPILL_TILES, a, out, e);
     vcode_fini(&w.code);
     return status ? status : sort_cost(job, t, &out->cost);
 }

@@ -215,8 +215,7 @@ static int emit_nothing(const struct kernel_job *job, struct arena *a, struct se
 
     vcode_init(&code, a);
     vcode_begin_block(&code);
-    status = vcode_compile_segment(&code, job->chip, job->vmem_row, 1, a, &out->program,
-                                   &out->stats, e);
+    status = kernel_finish(job, &code, job->vmem_row, 1, a, out, e);
     vcode_fini(&code);
     return status;
 }

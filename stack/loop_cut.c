@@ -386,8 +386,7 @@ static int emit_code(struct loop_plan *p, struct vcode *c, struct arena *a, stru
     frame_finish(&p->frame, c);
     loop_emit_last(p, c);
     frame_end(&p->frame, c);
-    return vcode_compile_segment(c, p->job->chip, frame_spill_row(&p->frame), SPILL_ROWS / 8, a,
-                                 &out->program, &out->stats, e);
+    return kernel_finish(p->job, c, frame_spill_row(&p->frame), SPILL_ROWS / 8, a, out, e);
 }
 
 static int emit(const struct kernel_job *job, const struct tiling *t, struct arena *a,

@@ -74,4 +74,6 @@ bool module_is_stage(const char *name, const char *const **names, size_t *count)
 
 /* tools/ and cli/: the optimised graph as HLO text with layouts and memory spaces */
 void module_dump_graph(const struct module *m, FILE *to);
+/* each kernel's code in virtual registers (vcode_print): kernels are compiled once more for it */
+int module_dump_llo(const struct module *m, FILE *to, struct err *e);
 #endif

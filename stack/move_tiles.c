@@ -348,8 +348,7 @@ int tiles_end(struct tiles *t, struct arena *a, struct segment *out, struct err 
         vcode_fini(&t->code);
         return err_set(e, "%s: more scalar registers than there are", t->job->name);
     }
-    status = vcode_compile_segment(&t->code, t->job->chip, t->spill_row, t->spill_tiles, a,
-                                   &out->program, &out->stats, e);
+    status = kernel_finish(t->job, &t->code, t->spill_row, t->spill_tiles, a, out, e);
     vcode_fini(&t->code);
     return status;
 }

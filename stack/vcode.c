@@ -1,6 +1,7 @@
 #include "stack/vcode.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <string.h>
 
 static struct vcode_block *current_block(struct vcode *c)
@@ -23,6 +24,7 @@ void vcode_fini(struct vcode *c)
     mem_free(c->is_pinned);
     mem_free(c->step);
     mem_free(c->open_loop);
+    mem_free(c->remark);
     memset(c, 0, sizeof(*c));
 }
 
@@ -143,4 +145,18 @@ struct vcode_op *vcode_emit(struct vcode *c, enum isa_opcode code, int operand_c
     if (operand_count)
         memcpy(o->op.operand, operand, (size_t)operand_count * sizeof(*operand));
     return o;
+}
+
+void vcode_remark(struct vcode *c, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    c->remark = mem_grow(c->remark, &c->remark_capacity, c->remark_count + 1,
+                         sizeof(*c->remark));
+    c->remark[c->remark_count++] = (struct vcode_remark){c->block_count - 1,
+                                                         arena_strdup(c->arena, text)};
 }

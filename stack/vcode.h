@@ -19,6 +19,7 @@
 #include "sim/chip.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /*
  * What a vld or vst touches, for the alias analysis: accesses of different
@@ -59,7 +60,19 @@ struct vcode {
     int *open_loop;                     /* their counters, outermost first */
     size_t open_count, open_capacity;
     const char *note;                   /* given to blocks begun from now on */
+    struct vcode_remark *remark;
+    size_t remark_count, remark_capacity;
 };
+
+/* a line for readers of vcode_print, before the code that follows it */
+struct vcode_remark { size_t block; const char *text; };
+void vcode_remark(struct vcode *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * As text, for readers: virtual registers are %v1 and %vm1, loops are indented,
+ * finished bundles stand in braces. docs/compiler.md tells what a line means.
+ */
+void vcode_print(const struct vcode *c, FILE *to);
 
 void vcode_init(struct vcode *c, struct arena *a);
 void vcode_fini(struct vcode *c);

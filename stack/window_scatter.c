@@ -599,8 +599,7 @@ static int emit_scatter(const struct kernel_job *job, struct arena *a, struct se
             spill_row = frame_spill_row(&s->box.frame);
     }
     if (!status)
-        status = vcode_compile_segment(&code, job->chip, spill_row, SPILL_TILES, a, &out->program,
-                                       &out->stats, e);
+        status = kernel_finish(job, &code, spill_row, SPILL_TILES, a, out, e);
     vcode_fini(&code);
     mem_free(s);
     return status;

@@ -11,7 +11,7 @@ expect 2 '--codegen is "fast", allowed are xla, best' compile $model --codegen f
 expect 2 '--batch is "0", allowed are whole numbers in 1..1048576' compile $model --batch 0
 expect 2 '--policy is "half", allowed are float32, mixed_bfloat16' compile $model --policy half
 expect 2 '--optimizer is "lion", allowed are adam, sgd' compile $model --optimizer lion
-expect 2 '--emit is "llvm", allowed are graph, bundles, listing' compile $model --emit llvm
+expect 2 '--emit is "llvm", allowed are graph, llo, bundles, listing' compile $model --emit llvm
 expect 2 'it needs --run' compile $model --emit listing
 expect 2 '--dump-after is "nothing", allowed are simplify, ' compile $model --dump-after nothing
 refuse 'no/such.json: ' compile no/such.json
@@ -47,6 +47,17 @@ expect 0 'compiled in' compile mlp --run --emit listing --out "$work/out"
 grep -q '^/\* *[1-9][0-9]* .*0x[0-9a-f]* : { ' "$work/out/listing.txt" || fail "no listing"
 expect 0 'compiled in' compile mlp --emit bundles --out "$work/out"
 expect 0 '' lint "$work/out/program.tasm" --tpu v5e
+# the code of every kernel in virtual registers
+expect 0 'compiled in' compile mlp:train,batch=16 --tpu v3 --emit llo --out "$work/out"
+count=$(grep -c '^kernel k' "$work/out/kernels.llo")
+[ "$count" = "$(grep -c '^}$' "$work/out/kernels.llo")" ] || fail "kernels do not end in the llo"
+grep -q "^ *$((count - 1))  fusion" "$work/log" || fail "$count kernels in the llo"
+for line in '^kernel k0 "fusion.*", convolution fusion, source "dense_1" {' \
+    '// window 0: operand ' '// . ENTRY ' '^  loop s[0-9]* = [1-9][0-9]* rounds {' \
+    '    %v[0-9]* = vld \[vmem:s[0-9]*.*// region' 'bundles, scheduled by the kernel itself'; do
+    grep -q "$line" "$work/out/kernels.llo" || fail "no $line in the llo"
+done
+expect 0 'kernel k0 "fusion' compile mlp --emit llo
 expect 0 'compiled in' compile mlp --emit graph --dump-after all --out "$work/out"
 [ -s "$work/out/module.hlo" ] && [ -s "$work/out/passes.hlo" ] || fail "no graph in the folder"
 
