@@ -376,7 +376,8 @@ int64_t frame_row(const struct frame *f, int window)
 {
     return frame_is_copied(f, window)
                ? f->job->vmem_row + f->state->offset[window]
-               : f->window[window].array->address / ARRAY_ROW_BYTES;
+               : f->window[window].array->address / ARRAY_ROW_BYTES
+                     + f->window[window].first * TILE_ROWS;
 }
 
 int64_t frame_stride(const struct frame *f, int window, int box_dim)

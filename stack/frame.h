@@ -46,6 +46,7 @@
 struct frame_window {
     const struct array *array;
     bool is_result;
+    int64_t first;                              /* tiles of the array before its first box */
     int box_dims;                               /* 1..FRAME_BOX_MAX */
     int64_t box_count[FRAME_BOX_MAX];           /* tiles */
     int64_t box_stride[FRAME_BOX_MAX];          /* tiles of the array from one to the next */

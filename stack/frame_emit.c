@@ -100,7 +100,7 @@ static void init_descriptor(struct frame *f, int w)
 
 static int64_t array_granule(const struct frame *f, int w)
 {
-    return f->window[w].array->address / GRANULE_BYTES;
+    return f->window[w].array->address / GRANULE_BYTES + f->window[w].first * TILE_GRANULES;
 }
 
 static int64_t vmem_granule(const struct frame *f, int w)

@@ -44,6 +44,10 @@ struct fusion {
 /* nodes that fusion may put into kernels with others */
 bool fusion_is_simple(const struct graph_node *n);      /* elementwise, broadcast, iota, constant */
 bool fusion_is_hero(const struct graph_node *n);
+/* a slice that its reader may have as an offset: no work, whoever does it */
+bool fusion_is_offset(const struct fusion *f, int node);
+/* a hero that is work */
+bool fusion_is_work(const struct fusion *f, int node);
 bool fusion_has(const struct fusion_group *p, int node);
 void fusion_insert(struct fusion *f, struct fusion_group *p, int node);
 void fusion_remove(struct fusion *f, struct fusion_group *p, int node);

@@ -1,5 +1,6 @@
 #include "stack/fusion.h"
 #include "stack/link.h"
+#include "stack/loop_plan.h"
 #include "stack/rewrite.h"
 
 #include <string.h>
@@ -20,6 +21,19 @@ bool fusion_is_simple(const struct graph_node *n)
 bool fusion_is_hero(const struct graph_node *n)
 {
     return !fusion_is_simple(n) && n->op != HLO_REDUCE;
+}
+
+bool fusion_is_offset(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    return n->op == HLO_SLICE && !f->context->heroes_alone &&
+           loop_takes_slice(&f->g->node[n->operand[0]].shape, n);
+}
+
+bool fusion_is_work(const struct fusion *f, int node)
+{
+    return fusion_is_hero(&f->g->node[node]) && !fusion_is_offset(f, node);
 }
 
 /* position of the first member not below `node` */
@@ -60,7 +74,7 @@ static void recount(struct fusion *f, struct fusion_group *p)
         int64_t elems = iteration_elems(f, p->member[i]);
 
         p->elems = elems > p->elems ? elems : p->elems;
-        p->has_hero |= fusion_is_hero(&f->g->node[p->member[i]]);
+        p->has_hero |= fusion_is_work(f, p->member[i]);
     }
 }
 

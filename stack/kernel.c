@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "stack/loop_plan.h"
+
 #define KERNEL(name, category, operations) extern const struct kernel_kind kernel_##name;
 #include "stack/kernels.def"
 
@@ -34,7 +36,7 @@ const struct kernel_kind *kernel_kind_of(const struct graph *body)
 {
     for (const struct kind_row *r = rows; r->kind; r++)
         if (r->op[0] == HLO_COUNT || has_one_of(body, r->op))
-            return r->kind;
+            return r->kind == &kernel_move && loop_reads_slices(body) ? &kernel_loop : r->kind;
     return NULL;
 }
 

@@ -224,11 +224,13 @@ static int add_copy(struct copier *c, const struct graph_node *n, const int *ope
     return add_mapped(c, n, operand, n->operand_count, mask);
 }
 
-static int copy_parameter(struct copier *c, const struct graph_node *n)
+/* an operand, or a slice of one */
+static int copy_view(struct copier *c, int node)
 {
+    const struct graph_node *n = &c->from->node[node];
     int made = graph_parameter(&c->p->body, n->shape, n->name);
 
-    c->p->array_of[made] = n->parameter_index;
+    c->p->array_of[made] = c->p->view_of[node];
     return made;
 }
 
@@ -237,8 +239,8 @@ static int copy_made(struct copier *c, int node, uint32_t mask)
     const struct graph_node *n = &c->from->node[node];
     int operand[3];
 
-    if (n->op == HLO_PARAMETER)
-        return copy_parameter(c, n);
+    if (n->op == HLO_PARAMETER || n->op == HLO_SLICE)
+        return copy_view(c, node);
     for (int k = 0; k < n->operand_count; k++) {
         uint32_t from = mask_of_operand(c, n, k, mask);
 

@@ -142,6 +142,7 @@ static bool make_windows(struct loop_plan *p)
         memset(w, 0, sizeof(*w));
         w->array = a->array;
         w->is_result = a->is_result;
+        w->first = a->first;
         if (!a->is_tiled)
             whole_window(a, w);
         else if (!tiled_window(p, a, w))

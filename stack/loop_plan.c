@@ -7,8 +7,11 @@
 
 /* ----- which operations */
 
-static bool is_loop_op(const struct graph_node *n)
+static bool is_loop_op(const struct graph *g, const struct graph_node *n)
 {
+    if (n->op == HLO_SLICE)
+        return g->node[n->operand[0]].op == HLO_PARAMETER
+               && loop_takes_slice(&g->node[n->operand[0]].shape, n);
     return fused_is_elementwise(n) || n->op == HLO_PARAMETER || n->op == HLO_IOTA
            || n->op == HLO_BROADCAST || n->op == HLO_REDUCE;
 }
@@ -16,24 +19,42 @@ static bool is_loop_op(const struct graph_node *n)
 int loop_plan_takes(const struct graph *body, struct err *e)
 {
     for (int i = 0; i < body->node_count; i++)
-        if (!is_loop_op(&body->node[i]))
+        if (!is_loop_op(body, &body->node[i]))
             return err_set(e, "a loop cannot make %s%s", graph_op_name(body->node[i].op),
-                           body->node[i].op == HLO_CONSTANT ? " with many values" : "");
+                           body->node[i].op == HLO_CONSTANT ? " with many values"
+                           : body->node[i].op == HLO_SLICE  ? " of part of a tile" : "");
     if (body->parameter_count + body->output_count > LOOP_ARRAY_MAX)
         return err_set(e, "%d operands and results; a loop has room for %d",
                        body->parameter_count + body->output_count, LOOP_ARRAY_MAX);
     return 0;
 }
 
+bool loop_reads_slices(const struct graph *body)
+{
+    int work = 0, slices = 0;
+    struct err e;
+
+    for (int i = 0; i < body->node_count; i++) {
+        enum graph_op op = body->node[i].op;
+
+        slices += op == HLO_SLICE;
+        work += op != HLO_SLICE && op != HLO_PARAMETER && op != HLO_CONSTANT;
+    }
+    return slices > 0 && work > 0 && loop_plan_takes(body, &e) == 0;
+}
+
 /* ----- the space */
 
-/* the node whose shape is the space: of the largest the first */
-static int find_space(const struct graph *g)
+/* the node whose shape is the space: of the largest the first; slices count, not what is cut */
+static int find_space(const struct loop_plan *p)
 {
-    int found = 0;
+    const struct graph *g = p->job->body;
+    int found = -1;
 
-    for (int i = 1; i < g->node_count; i++)
-        if (shape_elems(&g->node[i].shape) > shape_elems(&g->node[found].shape)
+    for (int i = 0; i < g->node_count; i++)
+        if (g->node[i].op == HLO_PARAMETER && p->view_of[i] < 0)
+            continue;
+        else if (found < 0 || shape_elems(&g->node[i].shape) > shape_elems(&g->node[found].shape)
             || (shape_elems(&g->node[i].shape) == shape_elems(&g->node[found].shape)
                 && g->node[i].shape.rank > g->node[found].shape.rank))
             found = i;
@@ -45,7 +66,7 @@ static int find_space(const struct graph *g)
 static const int *space_order(const struct loop_plan *p, const struct shape *space)
 {
     for (int i = 0; i < p->array_count; i++)
-        if (shape_same_dims(&p->array[i].array->shape, space))
+        if (shape_same_dims(&p->array[i].shape, space))
             return p->array[i].array->order;
     return NULL;
 }
@@ -193,6 +214,12 @@ static int axis_of_own(const struct loop_plan *p, const struct loop_array *a, in
     return -1;
 }
 
+/* from an index along an outer dimension to the next that is read */
+static int64_t outer_step(const struct loop_plan *p, const struct loop_array *a, int dim)
+{
+    return a->slice < 0 ? 1 : p->job->body->node[a->slice].stride[dim];
+}
+
 /* a->mask holds dimensions of the space here, and axes at the end */
 static void find_roles(struct loop_plan *p, struct loop_array *a)
 {
@@ -207,7 +234,7 @@ static void find_roles(struct loop_plan *p, struct loop_array *a)
         a->part_rows = 8;
         if (a->is_tiled)
             a->missing = p->axis[AXIS_ROWS].units * (p->group_rows / m->tile_rows)
-                         - m->tile_count;
+                         - div_up(p->linear_elements, (int64_t)m->tile_rows * ARRAY_LANES);
         return;
     }
     a->lane_axis = axis_of_own(p, a, m->is_linear ? (m->shape.rank ? 0 : -1) : m->lane_dim);
@@ -215,9 +242,10 @@ static void find_roles(struct loop_plan *p, struct loop_array *a)
     a->is_tiled = a->lane_axis == AXIS_LANES && a->row_axis == AXIS_ROWS;
     for (int i = 0; i < m->outer_count && !m->is_linear; i++)
         a->outer_rows[axis_of_own(p, a, m->outer_dim[i])] =
-            array_outer_stride(m, m->outer_dim[i]) * 8;
+            array_outer_stride(m, m->outer_dim[i]) * 8 * outer_step(p, a, m->outer_dim[i]);
     if (a->row_axis == AXIS_ROWS)
-        a->missing = p->axis[AXIS_ROWS].units * (p->group_rows / m->tile_rows) - m->tiles_down;
+        a->missing = p->axis[AXIS_ROWS].units * (p->group_rows / m->tile_rows)
+                     - div_up(a->shape.dim[m->row_dim], m->tile_rows);
     a->mask = axes_of(p, a->mask);
 }
 
@@ -232,6 +260,8 @@ static int bind_arrays(struct loop_plan *p, struct err *e)
         if (a->lane_axis == -2) {
             a->mask = p->mask[i];
             find_roles(p, a);
+            if (loop_place_slice(p, a, e))
+                return -1;
         } else if (a->mask != axes_of(p, p->mask[i])) {
             return err_set(e, "operand %s is used on different axes", a->array->name);
         }
@@ -256,37 +286,42 @@ static int bind_arrays(struct loop_plan *p, struct err *e)
     return 0;
 }
 
-static void list_arrays(struct loop_plan *p)
+static int list_arrays(struct loop_plan *p, struct err *e)
 {
     const struct kernel_job *j = p->job;
 
-    p->operand_count = j->operand_count;
-    p->array_count = j->operand_count + j->result_count;
+    if (loop_list_operands(p, e))
+        return -1;
+    if (p->operand_count + j->result_count > LOOP_ARRAY_MAX)
+        return err_set(e, "more than %d operands, slices and results", LOOP_ARRAY_MAX);
+    for (int i = 0; i < j->result_count; i++)
+        p->array[p->array_count++] = (struct loop_array){
+            .array = j->result[i], .shape = j->result[i]->shape, .slice = -1, .is_result = true};
     p->group_rows = 8;
     for (int i = 0; i < p->array_count; i++) {
         struct loop_array *a = &p->array[i];
 
-        a->is_result = i >= p->operand_count;
-        a->array = a->is_result ? j->result[i - p->operand_count] : j->operand[i];
         a->lane_axis = -2;              /* not bound yet */
         a->window = -1;
         if (a->array->tile_rows > p->group_rows)
             p->group_rows = a->array->tile_rows;
     }
     p->parts = p->group_rows / 8;
+    return 0;
 }
 
 int loop_plan_init(struct loop_plan *p, const struct kernel_job *job, struct arena *a,
                    struct err *e)
 {
-    const struct graph *g = job->body;
-    struct shape space = g->node[find_space(g)].shape;
-    size_t count = (size_t)g->node_count * 4 + 64;
+    size_t count = (size_t)job->body->node_count * 4 + 64;
+    struct shape space;
 
     memset(p, 0, sizeof(*p));
     p->job = job;
     p->arena = a;
-    list_arrays(p);
+    if (list_arrays(p, e))
+        return -1;
+    space = job->body->node[find_space(p)].shape;
     make_axes(p, &space);
     if (loop_copy_body(p, &space, e))
         return -1;

@@ -23,8 +23,13 @@ struct loop_axis {
     int grid_dim;                       /* of the frame, -1: one step */
 };
 
+/* what is read of an operand, all of it or a slice, or a result */
 struct loop_array {
     const struct array *array;
+    struct shape shape;                 /* of the slice; else the array's */
+    int slice;                          /* node of the job's body, or -1 */
+    int64_t first;                      /* tiles before a slice */
+    int64_t first_element;              /* elements before one of a vector that is spread */
     bool is_result;
     uint32_t mask;
     bool is_tiled;                      /* its rows and lanes run along axes 1 and 0 */
@@ -44,6 +49,7 @@ struct loop_plan {
     uint32_t *mask;                     /* by node of it: axes */
     int *level;                         /* reductions before it */
     int *array_of;                      /* by node: parameter's array; -1 */
+    int *view_of;                       /* by node of the job's body: its array; -1 */
     int64_t *kept_row, *sum_row;        /* by node: scratch of values for other phases, of sums */
     bool *is_kept;
     int level_count;
@@ -55,8 +61,8 @@ struct loop_plan {
     int64_t linear_elements;
     int axis_of_dim[GRAPH_RANK_MAX];
     int group_rows, parts;
-    struct loop_array array[LOOP_ARRAY_MAX];    /* operands, then results */
-    int array_count, operand_count;
+    struct loop_array array[LOOP_ARRAY_MAX];    /* what is read of operands, then results */
+    int array_count, operand_count;     /* of those two lists together, of the first */
     struct frame frame;
     struct loop_phase { uint32_t mask; double cycles; int latency; } *phase;    /* of a unit */
     int phase_count;
@@ -70,6 +76,16 @@ int loop_copy_body(struct loop_plan *p, const struct shape *space, struct err *e
 uint32_t loop_low_bits(int count);
 /* Only what can be told without layouts. */
 int loop_plan_takes(const struct graph *body, struct err *e);
+/* Elementwise work or sums of slices: a loop, not a move. */
+bool loop_reads_slices(const struct graph *body);
+
+/* loop_slice.c: a slice of an operand is a window of it that begins further on. */
+/* whole tiles are left out before it, if the last two dimensions are rows and lanes */
+bool loop_takes_slice(const struct shape *from, const struct graph_node *slice);
+/* entries of p->array for what the body reads; -1: they are too many */
+int loop_list_operands(struct loop_plan *p, struct err *e);
+/* a->first or first_element, and strides of outer dimensions; the roles of its axes are known */
+int loop_place_slice(const struct loop_plan *p, struct loop_array *a, struct err *e);
 void loop_plan_fini(struct loop_plan *p);
 
 /* boxes, windows and scratch for box[axis]; false: does not fit */

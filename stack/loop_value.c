@@ -83,6 +83,7 @@ struct sval loop_gather_row(struct nest *n, const struct loop_array *a, bool is_
     struct sval down = {-1, 0}, row;
 
     if (m->is_linear) {
+        across.add += a->first_element;
         down = sval_shifted(n, across, 7);
         *sub = sval_masked(n, down, pack - 1);
         row = sval_shifted(n, down, log2_of(pack));
@@ -277,7 +278,8 @@ static void load_direct(struct nest *n, int node, struct fused_value *out)
     const struct loop_array *a = array_of(p, node);
     int64_t stride[LOOP_AXIS_MAX] = {1};
     struct sval row = nest_row(n, frame_base(&p->frame, a->window),
-                               frame_row(&p->frame, a->window), stride, 1u << AXIS_LANES);
+                               frame_row(&p->frame, a->window) + a->first_element / ARRAY_LANES,
+                               stride, 1u << AXIS_LANES);
     int v = nest_load(n, row, 0, loop_region(p, p->array_of[node]));
 
     out->is_mask = false;

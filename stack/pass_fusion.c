@@ -74,7 +74,7 @@ static bool follows_hero(const struct fusion *f, int node)
         const struct graph_node *operand = &f->g->node[a];
 
         if (!f->is_free[a] && f->node[a].user_count == 1 && !f->is_output[a] &&
-            (fusion_is_hero(operand) || f->behind_hero[a]) &&
+            (fusion_is_work(f, a) || f->behind_hero[a]) &&
             shape_same_dims(&operand->shape, &n->shape))
             return true;
     }
@@ -115,13 +115,12 @@ static bool insert_with_scalar(struct fusion *f, struct fusion_group *p, int nod
 static bool try_join(struct fusion *f, int group, int node)
 {
     struct fusion_group *p = &f->group[group];
-    const struct graph_node *n = &f->g->node[node];
 
     if (fusion_has(p, node))
         return true;
-    if (f->is_free[node] || (fusion_is_hero(n) && (p->has_hero || f->context->heroes_alone)) ||
-        (p->has_hero && f->context->heroes_alone) || would_repeat(f, p, node) ||
-        (p->has_hero && f->behind_hero[node]))
+    if (f->is_free[node] || would_repeat(f, p, node) ||
+        (fusion_is_work(f, node) && (p->has_hero || f->context->heroes_alone)) ||
+        (p->has_hero && (f->context->heroes_alone || f->behind_hero[node])))
         return false;
     return insert_with_scalar(f, p, node);
 }
@@ -170,6 +169,8 @@ static bool is_cheap(const struct fusion *f, int node)
     int64_t elems = shape_elems(&n->shape);
     int large = 0;
 
+    if (fusion_is_offset(f, node))
+        return true;
     if (!fusion_is_simple(n) || is_expensive(n))
         return false;
     for (int k = 0; k < n->operand_count; k++)

@@ -17,6 +17,7 @@ struct pair {
     int levels, grid[LEVELS];           /* which grid dimension moves along a level */
     int64_t size[LEVELS], box[LEVELS];
     int64_t in_stride[LEVELS], out_stride[LEVELS], tiles;
+    int64_t first;                      /* tiles of both arrays before what is copied */
     int sublanes;
     struct array in, out;
     uint32_t *from, *to, *expected;
@@ -87,6 +88,7 @@ static void random_pair(struct bench *b, struct pair *p, struct rng *r)
 {
     p->levels = 1 + (int)rng_below(r, LEVELS);
     p->tiles = 1;
+    p->first = rng_below(r, 2) ? rng_below(r, 9) : 0;
     p->sublanes = rng_below(r, 4) == 0 && p->levels < 3 ? 1 + (int)rng_below(r, 7) : 0;
     for (int i = 0; i < p->levels; i++) {
         int64_t count;
@@ -110,7 +112,8 @@ static struct frame_window window_of(const struct bench *b, const struct pair *p
 {
     const int64_t *stride = is_result ? p->out_stride : p->in_stride;
     struct frame_window w = {.array = is_result ? &p->out : &p->in, .is_result = is_result,
-                             .box_dims = p->levels, .valid_sublanes = p->sublanes};
+                             .first = p->first, .box_dims = p->levels,
+                             .valid_sublanes = p->sublanes};
 
     for (int i = 0; i < p->levels; i++) {
         w.box_count[i] = p->box[i];
@@ -127,18 +130,20 @@ static struct frame_window window_of(const struct bench *b, const struct pair *p
 static void make_arrays(struct bench *b, struct pair *p, struct rng *r, int64_t *hbm,
                         int64_t *vmem)
 {
+    int64_t tiles = p->first + p->tiles;
+
     for (int i = 0; i < 2; i++) {
         bool is_in_place = rng_below(r, 4) == 0;
         int64_t *next = is_in_place ? vmem : hbm;
 
-        array_of_tiles(i ? &p->out : &p->in, p->tiles, is_in_place ? SPACE_VMEM : SPACE_HBM,
+        array_of_tiles(i ? &p->out : &p->in, tiles, is_in_place ? SPACE_VMEM : SPACE_HBM,
                        *next);
-        *next += p->tiles * ARRAY_TILE_BYTES;
+        *next += tiles * ARRAY_TILE_BYTES;
     }
-    p->from = arena_array(&b->arena, (size_t)(p->tiles * TILE_WORDS), sizeof(*p->from));
-    p->to = arena_array(&b->arena, (size_t)(p->tiles * TILE_WORDS), sizeof(*p->to));
-    p->expected = arena_array(&b->arena, (size_t)(p->tiles * TILE_WORDS), sizeof(*p->to));
-    for (int64_t i = 0; i < p->tiles * TILE_WORDS; i++)
+    p->from = arena_array(&b->arena, (size_t)(tiles * TILE_WORDS), sizeof(*p->from));
+    p->to = arena_array(&b->arena, (size_t)(tiles * TILE_WORDS), sizeof(*p->to));
+    p->expected = arena_array(&b->arena, (size_t)(tiles * TILE_WORDS), sizeof(*p->to));
+    for (int64_t i = 0; i < tiles * TILE_WORDS; i++)
         p->from[i] = (uint32_t)rng_next(r) >> 8;
 }
 
@@ -157,8 +162,8 @@ static void expect(struct pair *p)
             in += n[i] * p->in_stride[i];
             out += n[i] * p->out_stride[i];
         }
-        memcpy(p->expected + out * TILE_WORDS, p->from + in * TILE_WORDS,
-               (size_t)sublanes * 512);
+        memcpy(p->expected + (p->first + out) * TILE_WORDS,
+               p->from + (p->first + in) * TILE_WORDS, (size_t)sublanes * 512);
     }
 }
 
@@ -257,7 +262,7 @@ static void check_random_frame(const char *chip, uint64_t seed)
     for (int i = 0; i < b.pairs; i++) {
         transfer(&b, &b.pair[i].out, b.pair[i].to, false);
         if (memcmp(b.pair[i].to, b.pair[i].expected,
-                   (size_t)(b.pair[i].tiles * TILE_WORDS) * 4))
+                   (size_t)((b.pair[i].first + b.pair[i].tiles) * TILE_WORDS) * 4))
             fail_msg("%s, seed %llu: pair %d is not copied", chip, (unsigned long long)seed, i);
     }
     close_bench(&b);

@@ -95,6 +95,54 @@ TEST(rows_columns_and_scalars_are_spread)
     check_broadcasts("v2", 300, 7, DTYPE_BF16);
 }
 
+/* halves of one array multiplied, and a part of a vector added: x[:, :n] * x[:, n:] + v[n:] */
+static void check_slices(const char *chip, int64_t rows, int64_t n, enum graph_dtype t,
+                         uint32_t operands_in_vmem)
+{
+    struct kernel_rig r = {.chip = chip, .operands_in_vmem = operands_in_vmem,
+                           .spoils_padding = true};
+    struct body b;
+    struct graph *g = open_body(&b, "slices");
+    struct shape s = shape_of(DTYPE_F32, 2, (int64_t[]){rows, n});
+    int x = graph_parameter(g, shape_of(t, 2, (int64_t[]){rows + 64, 2 * n}), "x");
+    int v = graph_parameter(g, shape_of(DTYPE_F32, 1, (int64_t[]){2 * n}), "v");
+    int low = graph_slice(g, x, (int64_t[]){0, 0}, (int64_t[]){rows, n}, (int64_t[]){1, 1});
+    int high = graph_slice(g, x, (int64_t[]){64, n}, (int64_t[]){rows + 64, 2 * n},
+                           (int64_t[]){1, 1});
+    int part = graph_slice(g, v, (int64_t[]){n}, (int64_t[]){2 * n}, (int64_t[]){1});
+
+    x = graph_binary(g, HLO_MULTIPLY, graph_convert(g, low, DTYPE_F32),
+                     graph_convert(g, high, DTYPE_F32));
+    x = graph_binary(g, HLO_ADD, x, graph_broadcast(g, part, s, (int[]){1}));
+    graph_output(g, x, "out", -1);
+    assert_ptr_equal(kernel_kind_of(g), kernel_kind_named("loop"));
+    check(&r, &b, 11);
+}
+
+TEST(slices_of_whole_tiles_are_windows_that_begin_further_on)
+{
+    check_slices("v3", 40, 256, DTYPE_F32, 0);
+    check_slices("v6e", 200, 1024, DTYPE_BF16, 0);
+    check_slices("v6e", 77, 384, DTYPE_BF16, 3);
+    check_slices("v5e", 1, 128, DTYPE_F32, 1);
+}
+
+TEST(a_slice_that_begins_inside_a_tile_is_a_move)
+{
+    struct body b;
+    struct graph *g = open_body(&b, "slice");
+    struct shape s = shape_of(DTYPE_F32, 2, (int64_t[]){16, 256});
+    struct err e;
+    int x = graph_slice(g, graph_parameter(g, s, "x"), (int64_t[]){4, 0}, (int64_t[]){12, 256},
+                        (int64_t[]){1, 1});
+
+    graph_output(g, graph_unary(g, HLO_NEGATE, x), "out", -1);
+    assert_ptr_equal(kernel_kind_of(g), kernel_kind_named("move"));
+    assert_int_equal(kernel_kind_named("loop")->takes(g, NULL, &e), -1);
+    assert_string_equal(e.msg, "a loop cannot make slice of part of a tile");
+    close_body(&b);
+}
+
 static void check_reduce(const char *chip, enum graph_reduce kind, enum graph_dtype t, int rank,
                          const int64_t *dim, uint32_t mask)
 {
@@ -246,6 +294,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_equal_shapes),
         cmocka_unit_test(rows_columns_and_scalars_are_spread),
+        cmocka_unit_test(slices_of_whole_tiles_are_windows_that_begin_further_on),
+        cmocka_unit_test(a_slice_that_begins_inside_a_tile_is_a_move),
         cmocka_unit_test(reductions_over_any_dimensions),
         cmocka_unit_test(reductions_of_every_kind_and_type),
         cmocka_unit_test(a_linear_array_is_reduced_in_steps),

@@ -76,12 +76,41 @@ static int bounded(struct maker *m, int x)
     return graph_binary(g, HLO_MINIMUM, x, graph_splat(g, x, 64));
 }
 
+/* slices begin at a whole tile, if lanes and rows are the last dimensions, as they are here */
+static bool may_be_slice(const struct maker *m, uint32_t mask)
+{
+    bool is_plain = m->rank < 2 || (m->order[0] == m->rank - 1 && m->order[1] == m->rank - 2);
+
+    return (is_plain && mask == (1u << m->rank) - 1) || __builtin_popcount(mask) == 1;
+}
+
+/* an array that is larger than `s` on all sides, and the slice of it */
+static int sliced_parameter(struct maker *m, struct shape s)
+{
+    int64_t start[GRAPH_RANK_MAX], limit[GRAPH_RANK_MAX], stride[GRAPH_RANK_MAX];
+    int64_t tile_rows = 32 / array_element_bytes(s.dtype);
+    struct shape whole = s;
+
+    for (int d = 0; d < s.rank; d++) {
+        int64_t unit = m->rank == 1 ? tile_rows * 128 : d == s.rank - 1 ? 128
+                       : d == s.rank - 2 ? tile_rows : 1;
+
+        start[d] = unit * below(m, 3);
+        stride[d] = d < s.rank - 2 ? 1 + below(m, 2) : 1;
+        limit[d] = start[d] + (s.dim[d] - 1) * stride[d] + 1;
+        whole.dim[d] = limit[d] + below(m, 20);
+    }
+    return graph_slice(&m->g, graph_parameter(&m->g, whole, "whole"), start, limit, stride);
+}
+
 static void add_parameter(struct maker *m, uint32_t mask)
 {
     static const enum graph_dtype types[] = {DTYPE_F32, DTYPE_F32, DTYPE_BF16, DTYPE_S32,
                                              DTYPE_S8, DTYPE_U8, DTYPE_PRED};
     enum graph_dtype t = types[below(m, COUNT_OF(types))];
-    int x = graph_parameter(&m->g, shape_on(m, mask, t), "p");
+    int x = may_be_slice(m, mask) && below(m, 3) == 0
+                ? sliced_parameter(m, shape_on(m, mask, t))
+                : graph_parameter(&m->g, shape_on(m, mask, t), "p");
 
     m->orders[m->g.parameter_count - 1] = order_of(m, mask);
     add(m, graph_convert(&m->g, x, DTYPE_F32), mask);
