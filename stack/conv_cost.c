@@ -14,7 +14,7 @@
 #define STEP_CYCLES 300                 /* waits, descriptors, indices */
 #define COPY_WEIGHT 0.05                /* of hidden copies: fewer are better, all else alike */
 #define LANES ARRAY_LANES
-#define CANDIDATES 12
+#define MANY_TAPS 16                    /* of a dimension */
 
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -227,14 +227,36 @@ static void offer_outputs(struct search *s, struct tiling *t, const struct conv_
     }
 }
 
+/* a window of many taps may be cut, into even numbers of them */
+static struct values taps_of_step(const struct conv_dim *d)
+{
+    struct values all = shares(d->taps, false, 20), v = {.value = {0}, .count = 1};
+
+    for (int i = 1; i < all.count && d->taps >= MANY_TAPS && d->dilation == 1; i++)
+        add_value(&v, round_up(all.value[i], 2));
+    return v;
+}
+
+static void offer_row_taps(struct search *s, struct tiling *t, const struct conv_shape *shape)
+{
+    struct values before = taps_of_step(&shape->dim[1]), last = taps_of_step(&shape->dim[2]);
+
+    t->size[6] = 0;
+    for (int i = 0; i < before.count; i++)
+        for (int k = 0; k < last.count; k++)
+            for (t->size[7] = 0; t->size[7] < 2; t->size[7]++) {
+                t->size[8] = before.value[i];
+                t->size[9] = last.value[k];
+                offer_outputs(s, t, shape);
+            }
+}
+
 static void offer_taps(struct search *s, struct tiling *t, const struct conv_shape *shape)
 {
     struct values spread, last;
 
     if (shape->mode == CONV_ROWS) {
-        t->size[6] = 0;
-        for (t->size[7] = 0; t->size[7] < 2; t->size[7]++)
-            offer_outputs(s, t, shape);
+        offer_row_taps(s, t, shape);
         return;
     }
     spread = shares(most(shape->dim[0].taps, most(shape->dim[1].taps, shape->dim[2].taps)), false,

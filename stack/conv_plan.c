@@ -4,10 +4,10 @@
  *
  * The numbers of a tiling (stack/kernel.h) are, in this order: tiles of batch,
  * outputs of a phase along the three dimensions, groups of columns, tiles of
- * contracted features. Then, for rows, 0 and whether columns are the innermost
- * dimension of the grid; for transposed rows, the taps that a member of k takes
- * along the dimension `along`, and those of a step along the last dimension
- * (0: all).
+ * contracted features. Then, for rows, 0, whether columns are the innermost
+ * dimension of the grid, and the taps of a step along the last two dimensions
+ * (0: all); for transposed rows, the taps that a member of k takes along the
+ * dimension `along`, and those of a step along the last dimension (0: all).
  */
 #include <string.h>
 
@@ -222,6 +222,9 @@ static void set_block(struct conv_plan *p, const struct tiling *t, const struct 
     p->spread = t->size[6];
     if (p->along >= 0)
         p->taps[p->along] = p->spread * all_members(p);
+    for (int i = 1; i < CONV_SPATIAL && s->mode == CONV_ROWS; i++)
+        if (t->size[7 + i] && s->dim[i].dilation == 1)
+            p->taps[i] = t->size[7 + i];
     if (s->mode == CONV_TRANSPOSED && p->along != CONV_SPATIAL - 1 && t->size[7])
         p->taps[CONV_SPATIAL - 1] = t->size[7];
 }

@@ -13,7 +13,7 @@
 
 #include "stack/conv_impl.h"
 
-#define SMALL_FEATURES 8                /* of a first layer */
+#define SMALL_FEATURES 16               /* of a first layer */
 #define LANES 128
 
 static int64_t gcd(int64_t a, int64_t b)
@@ -102,7 +102,8 @@ static void set_missing(struct conv_shape *s, int dim)
 /*
  * A window larger than the result is a gradient by kernel. A first layer, few
  * features and a large batch, also has its contracted dimension along rows,
- * where eight features, not 128, are the least that is read.
+ * where eight features, not 128, are the least that is read; the gradient by
+ * its kernel reads the same layout, as rows.
  */
 static enum conv_mode mode_of(const struct conv_shape *s)
 {
@@ -119,7 +120,8 @@ static enum conv_mode mode_of(const struct conv_shape *s)
     if (s->feature_groups > 1 || is_dilated)
         return CONV_ROWS;
     if (taps > out)
-        return CONV_TRANSPOSED;
+        return s->batch <= SMALL_FEATURES && s->features >= LANES / 2 ? CONV_ROWS
+                                                                      : CONV_TRANSPOSED;
     return s->features <= SMALL_FEATURES && taps > 1 && s->batch >= LANES / 2 ? CONV_TRANSPOSED
                                                                               : CONV_ROWS;
 }

@@ -91,7 +91,8 @@ static void rhs_window(struct conv_plan *p, const struct array *a)
 
     view(w, a, &p->shape, CONV_RHS);
     for (int i = 0; i < CONV_SPATIAL; i++) {
-        w->box[i] = i == p->pair_level ? paired_taps(&p->shape.dim[i]) : p->taps[i];
+        w->box[i] = i == p->pair_level && p->taps[i] == p->shape.dim[i].taps
+                        ? paired_taps(&p->shape.dim[i]) : p->taps[i];
         w->origin[i] = p->shape.dim[i].is_reversed ? p->shape.dim[i].taps - w->box[i] : 0;
         w->move[i][GRID_T0 + i] = p->shape.dim[i].is_reversed ? -p->taps[i] : p->taps[i];
     }

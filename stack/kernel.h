@@ -28,7 +28,7 @@
 #include "stack/graph.h"
 #include "stack/vcode.h"
 
-#define TILING_MAX 8
+#define TILING_MAX 10
 #define KERNEL_VMEM_BYTES (32 << 20)   /* at most, for windows and scratch; arrays lie behind */
 
 /* xla: as XLA does it on the machine; best: as well as we can */

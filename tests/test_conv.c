@@ -75,6 +75,21 @@ TEST(first_layers)
           "b01f_01io->b01f 64x9x8x1 5x4x1x20 pad=2_2x0_3 bf16 out=bf16");
 }
 
+/* their gradients by kernel: windows of many taps, cut by the grid where memory is short */
+TEST(gradients_of_first_layers)
+{
+    static const char *const text[] = {
+        "f01b_i01o->01bf 64x22x38x3 64x17x16x20 pad=0_1x0_0 rhs_dilate=1x2 bf16",
+        "f01b_i01o->01bf 70x35x18x12 70x17x17x130 pad=1_0x1_1 rhs_dilate=2x1",
+        "f01b_i01o->01bf 128x20x19x3 128x18x18x16 pad=2_0x1_1 bf16 out=bf16"};
+
+    for (size_t i = 0; i < COUNT_OF(text); i++)
+        for (size_t k = 0; k < COUNT_OF(chips); k++) {
+            conv_check(chips[k], text[i]);
+            conv_check_in(chips[k], text[i], 2 * 2600);
+        }
+}
+
 TEST(feature_groups)
 {
     CHECK("b01f_01io->b01f 3x5x5x8 3x3x2x8 pad=1_1x1_1 fgc=4",
@@ -336,6 +351,7 @@ int main(void)
         cmocka_unit_test(gradients_by_input),
         cmocka_unit_test(gradients_by_kernel),
         cmocka_unit_test(first_layers),
+        cmocka_unit_test(gradients_of_first_layers),
         cmocka_unit_test(feature_groups),
         cmocka_unit_test(batch_groups),
         cmocka_unit_test(epilogues_are_computed_in_the_kernel),
