@@ -182,9 +182,38 @@ int hardware_read_v6e_ops(struct hardware_file *f, const struct csv *c, struct a
     return read_rows(f, c, 1, TIME_DEVICE, read_v6e_op, a, e);
 }
 
+/* a model of stack/zoo.def, forward, if the row is one */
+static bool set_model(struct hardware_row *r, struct fields *f, struct arena *a)
+{
+    static const char *const names[] = {"resnet18", "resnet50"};
+    double batch = number(f, "batch");
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct graph *g;
+        int64_t variables;
+        char spec[64];
+        struct err e;
+
+        if (!is(f, "workload", names[i]) && !is(f, "op", names[i]))
+            continue;
+        g = arena_alloc(a, sizeof(*g));
+        graph_init(g, a, names[i]);
+        snprintf(spec, sizeof(spec), "%s:batch=%.0f", names[i], isnan(batch) ? 1 : batch);
+        if (zoo_build(g, spec, &variables, &e))
+            leave_out(r, arena_strdup(a, e.msg));
+        else
+            set_graph(r, g);
+        graph_freeze(g);
+        return true;
+    }
+    return false;
+}
+
 static void read_v3_op(struct hardware_row *r, struct fields *f, struct arena *a)
 {
     r->dtype = "bf16 assumed";
+    if (set_model(r, f, a))
+        return;
     if (is(f, "op", "gemm"))
         set_graph(r, hardware_gemm(size(f, "M"), size(f, "K"), size(f, "N"), a));
     else if (is(f, "op", "conv2d"))
@@ -198,6 +227,9 @@ static void read_v3_op(struct hardware_row *r, struct fields *f, struct arena *a
     else if (is(f, "op", "encoder_block"))
         set_graph(r, hardware_encoder_block(size(f, "seq"), size(f, "hidden"), size(f, "heads"),
                                             a));
+    else if (is(f, "op", "attention"))
+        set_graph(r, hardware_encoder_attention(size(f, "heads"), size(f, "seq"),
+                                                size(f, "seq"), size(f, "head_dim"), a));
     else
         leave_out(r, "an operation that is not known here");
 }

@@ -74,7 +74,12 @@ void zoo_cnn(struct zoo *z)
     classify(z, zoo_dense(z, "dense_2", x, 10));
 }
 
-/* ---- ResNet-50, the stride in the 3x3 convolution (v1.5) ---- */
+/* ---- ResNets; of ResNet-50 v1.5, the stride in the 3x3 convolution ---- */
+
+struct resnet {
+    int blocks[4];                      /* by stage */
+    int (*block)(struct zoo *z, int x, int64_t width, int64_t stride, bool is_first);
+};
 
 static int normed(struct zoo *z, const char *name, int x, int64_t width, int64_t size,
                   int64_t stride)
@@ -84,6 +89,15 @@ static int normed(struct zoo *z, const char *name, int x, int64_t width, int64_t
     x = zoo_batch_norm(z, "norm", x);
     zoo_leave(z);
     return x;
+}
+
+static int basic_block(struct zoo *z, int x, int64_t width, int64_t stride, bool is_first)
+{
+    int shortcut = is_first && stride > 1 ? normed(z, "shortcut", x, width, 1, stride) : x;
+
+    x = nn_relu(z->g, normed(z, "first", x, width, 3, stride));
+    x = normed(z, "second", x, width, 3, 1);
+    return nn_relu(z->g, nn_add(z->g, x, shortcut));
 }
 
 static int bottleneck(struct zoo *z, int x, int64_t width, int64_t stride, bool is_first)
@@ -96,25 +110,24 @@ static int bottleneck(struct zoo *z, int x, int64_t width, int64_t stride, bool 
     return nn_relu(z->g, nn_add(z->g, x, shortcut));
 }
 
-static int stage(struct zoo *z, int x, int number, int blocks)
+static int stage(struct zoo *z, int x, int number, const struct resnet *r)
 {
     char name[32];
 
     snprintf(name, sizeof(name), "stage_%d", number + 1);
     zoo_enter(z, name);
-    for (int i = 0; i < blocks; i++) {
+    for (int i = 0; i < r->blocks[number]; i++) {
         snprintf(name, sizeof(name), "block_%d", i + 1);
         zoo_enter(z, name);
-        x = bottleneck(z, x, 64 << number, i == 0 && number > 0 ? 2 : 1, i == 0);
+        x = r->block(z, x, 64 << number, i == 0 && number > 0 ? 2 : 1, i == 0);
         zoo_leave(z);
     }
     zoo_leave(z);
     return x;
 }
 
-void zoo_resnet50(struct zoo *z)
+static void resnet(struct zoo *z, const struct resnet *r)
 {
-    static const int blocks[] = {3, 4, 6, 3};
     enum graph_dtype dtype = z->o->dtype;
     int x = images(z, 224, 3);
 
@@ -124,7 +137,17 @@ void zoo_resnet50(struct zoo *z)
     x = max_pool(z, x, 3, 2, NN_SAME);
     zoo_leave(z);
     for (int i = 0; i < 4; i++)
-        x = stage(z, x, i, blocks[i]);
+        x = stage(z, x, i, r);
     x = graph_convert(z->g, nn_mean(z->g, x, 6), dtype);
     classify(z, zoo_dense(z, "classes", x, 1000));
+}
+
+void zoo_resnet18(struct zoo *z)
+{
+    resnet(z, &(struct resnet){.blocks = {2, 2, 2, 2}, .block = basic_block});
+}
+
+void zoo_resnet50(struct zoo *z)
+{
+    resnet(z, &(struct resnet){.blocks = {3, 4, 6, 3}, .block = bottleneck});
 }

@@ -165,19 +165,24 @@ static void rows_of_a_file(void **state)
     struct err e;
     int count = hardware_files(&files, &arena);
     char *text = arena_strdup(&arena,
-        "op,workload,M,K,N,clock_mhz_assumed,measured_value,measured_unit,peer_abs_pct_err\n"
-        "gemm,\"g, small\",8,16,32,940,940,cycles,12.5\n"
-        "dance,x,,,,940,1,cycles,\n");
+        "op,workload,M,K,N,clock_mhz_assumed,measured_value,measured_unit,peer_abs_pct_err,"
+        "batch,heads,seq,head_dim\n"
+        "gemm,\"g, small\",8,16,32,940,940,cycles,12.5,,,,\n"
+        "dance,x,,,,940,1,cycles,,,,,\n"
+        "model,resnet50,,,,940,1,cycles,,2,,,\n"
+        "attention,a,,,,940,1,cycles,,,3,16,8\n");
 
     (void)state;
     f = *file_named(files, count, "pytorchsim_tpuv3");
     assert_int_equal(csv_parse(&c, "t.csv", text, NULL, &arena, &e), 0);
     assert_int_equal(f.read(&f, &c, &arena, &e), 0);
-    assert_int_equal(f.row_count, 2);
+    assert_int_equal(f.row_count, 4);
     assert_true(fabs(f.row[0].measured_us - 1) < 1e-9);
     assert_true(f.row[0].peer_error_percent == 12.5);
     assert_true(f.row[0].flops == 2.0 * 8 * 16 * 32);
     assert_int_equal(f.row[1].work, WORK_NONE);
+    assert_true(fabs(f.row[2].flops / (2 * 2 * 4.09e9) - 1) < 0.05);    /* two images, forward */
+    assert_true(f.row[3].bytes == 4 * 3 * 16 * 8 * 2);                  /* q, k, v, o in bf16 */
     mem_free(f.row);
 }
 

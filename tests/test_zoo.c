@@ -59,6 +59,8 @@ TEST(variables_are_as_many_as_published)
     assert_int_equal(variables, 61706);
     build("cnn");
     assert_int_equal(variables, 1199882);
+    build("resnet18");
+    assert_int_equal(variables, 11689512);
     build("resnet50");
     assert_int_equal(variables, 25557032);
     build("bert-block");
@@ -69,12 +71,16 @@ TEST(variables_are_as_many_as_published)
     assert_int_equal(variables, 124439808);
 }
 
-/* ResNet-50 v1.5: 4.1 GMAC per image; training: backwards twice as much, but for the images */
+/*
+ * ResNet-50 v1.5: 4.1 GMAC per image. ResNet-18: 1.814, of which 0.133 are taps in the padding,
+ * which do not count. Training: backwards twice as much, but for the images.
+ */
 TEST(flops_are_as_published)
 {
     double forward = giga_flops("resnet50:batch=1"), text;
 
     assert_near(forward, 2 * 4.09, 0.03);
+    assert_near(giga_flops("resnet18:batch=1"), 2 * (1.814 - 0.133), 0.03);
     assert_near(giga_flops("resnet50:batch=1,train"), 3 * forward, 0.04);
     assert_near(giga_flops("mlp:batch=1"), 2 * 668672e-9, 0.02);
     /* 24 T E^2 per position for four projections and the mlp, 4 T^2 E for attention */
@@ -86,7 +92,7 @@ TEST(flops_are_as_published)
 
 TEST(training_replaces_every_variable_in_place)
 {
-    static const char *const names[] = {"mlp", "lenet", "cnn", "resnet50", "bert-block",
+    static const char *const names[] = {"mlp", "lenet", "cnn", "resnet18", "resnet50", "bert-block",
                                         "bert-base", "gpt2-small"};
 
     for (int i = 0; i < zoo_count(); i++) {
@@ -105,7 +111,7 @@ TEST(training_replaces_every_variable_in_place)
         }
         assert_int_equal(aliased, g.parameter_count - inputs);
         assert_string_equal(g.output[g.output[0].alias_parameter >= 0 ? 1 : 0].name,
-                            i < 4 ? "accuracy" : "loss");
+                            i < 5 ? "accuracy" : "loss");
     }
 }
 
