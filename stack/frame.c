@@ -404,5 +404,5 @@ int64_t frame_spill_row(const struct frame *f)
 
 int frame_index(const struct frame *f, int dim)
 {
-    return f->state->index[dim];
+    return dim < 0 ? -1 : f->state->index[dim];
 }

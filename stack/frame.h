@@ -94,7 +94,7 @@ int64_t frame_row(const struct frame *f, int window);   /* immediate to add, VME
 int64_t frame_stride(const struct frame *f, int window, int box_dim);
 bool frame_is_in_place(const struct frame *f, int window);
 int64_t frame_scratch_row(const struct frame *f);
-int frame_index(const struct frame *f, int dim);        /* scalar register: 0..count - 1 */
+int frame_index(const struct frame *f, int dim);        /* register: 0..count - 1; -1: always 0 */
 /*
  * A predicate that the step keeps: all of these grid dimensions are at their first (last). Emits
  * the code for it; ask at the start of a step, for at most five different ones.

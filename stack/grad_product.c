@@ -106,6 +106,18 @@ static int dot_gradient(struct graph *g, const struct graph_node *n, int operand
 
 bool gr_dot(struct grad *gr, const struct graph_node *n, int dy)
 {
+    struct graph_node usual = *n;
+    int back[GRAPH_RANK_MAX];
+
+    if (n->dot.has_order) {
+        for (int i = 0; i < n->shape.rank; i++)
+            back[n->dot.order[i]] = i;
+        dy = graph_transpose(gr->g, dy, back);
+        usual.dot.has_order = 0;
+        usual.shape = gr->g->node[dy].shape;
+        usual.shape.dtype = n->shape.dtype;
+        n = &usual;
+    }
     for (int i = 0; i < 2; i++)
         if (gr_wants(gr, n, i))
             gr_give(gr, n, i, dot_gradient(gr->g, n, i, dy));

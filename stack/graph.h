@@ -58,11 +58,15 @@ struct shape {
     int64_t dim[GRAPH_RANK_MAX];
 };
 
-/* dot: lhs_contract[i] goes with rhs_contract[i]; result [batch, lhs free, rhs free] */
+/*
+ * dot: lhs_contract[i] goes with rhs_contract[i]; result [batch, lhs free, rhs free], or, where a
+ * layout was chosen for it (has_order), these in another order: its dimension i is order[i] of them
+ */
 struct graph_dot {
     int batch_count, contract_count;
     int lhs_batch[GRAPH_RANK_MAX], rhs_batch[GRAPH_RANK_MAX];
     int lhs_contract[GRAPH_RANK_MAX], rhs_contract[GRAPH_RANK_MAX];
+    int has_order, order[GRAPH_RANK_MAX];
 };
 
 /* one dimension of a window, as HLO's window={size= stride= pad= lhs_dilate= rhs_dilate=} */

@@ -59,6 +59,8 @@ static void print_dot(const struct graph_node *n, FILE *to)
     }
     dump_dims("lhs_contracting_dims", n->dot.lhs_contract, n->dot.contract_count, to);
     dump_dims("rhs_contracting_dims", n->dot.rhs_contract, n->dot.contract_count, to);
+    if (n->dot.has_order)
+        dump_dims("result_dims", n->dot.order, n->shape.rank, to);
     print_precision(n, to);
 }
 

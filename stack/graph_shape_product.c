@@ -60,6 +60,21 @@ static int add_free(const struct graph_node *n, const struct shape *s, const int
     return 0;
 }
 
+/* the result's dimensions in the order that the dot has chosen */
+static int order_result(const struct graph_node *n, struct shape *out, struct err *e)
+{
+    struct shape usual = *out;
+
+    if (!n->dot.has_order)
+        return 0;
+    if (infer_check_list(n, "order of the result's dimensions", n->dot.order, out->rank, out->rank,
+                         e) != 0)
+        return -1;
+    for (int i = 0; i < out->rank; i++)
+        out->dim[i] = usual.dim[n->dot.order[i]];
+    return 0;
+}
+
 int infer_dot(const struct graph *g, const struct graph_node *n, struct shape *out,
               struct err *e)
 {
@@ -79,7 +94,7 @@ int infer_dot(const struct graph *g, const struct graph_node *n, struct shape *o
         out->dim[out->rank++] = a->dim[d->lhs_batch[i]];
     }
     if (add_free(n, a, d->lhs_batch, d->lhs_contract, out, e) != 0 ||
-        add_free(n, b, d->rhs_batch, d->rhs_contract, out, e) != 0)
+        add_free(n, b, d->rhs_batch, d->rhs_contract, out, e) != 0 || order_result(n, out, e) != 0)
         return -1;
     return infer_check_dims(n, out, e);
 }

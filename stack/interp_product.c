@@ -35,8 +35,8 @@ static bool is_plain(const struct interp_call *c)
     const struct graph_node *n = c->n;
 
     return !c->is_wide && graph_dtype_is_float(c->type) && n->shape.dtype == DTYPE_F32 &&
-           n->dot.batch_count == 0 && n->dot.contract_count == 1 && call_shape(c, 0)->rank == 2 &&
-           call_shape(c, 1)->rank == 2;
+           n->dot.batch_count == 0 && n->dot.contract_count == 1 && !n->dot.has_order &&
+           call_shape(c, 0)->rank == 2 && call_shape(c, 1)->rank == 2;
 }
 
 /* the operand itself, or a rounded copy */
@@ -134,25 +134,54 @@ static double *ordered(const struct interp_call *c, int operand, const int *orde
     return to;
 }
 
+/* where the results stand, counted in the usual order of dimensions */
+static void result_rows(const struct interp_call *c, struct interp_rows *r)
+{
+    int64_t dense[GRAPH_RANK_MAX], stride[GRAPH_RANK_MAX];
+    struct shape usual = c->n->shape;
+
+    interp_dense_strides(&c->n->shape, dense);
+    for (int i = 0; i < usual.rank; i++) {
+        int from = c->n->dot.has_order ? c->n->dot.order[i] : i;
+
+        usual.dim[from] = c->n->shape.dim[i];
+        stride[from] = dense[i];
+    }
+    interp_rows_init(r, &usual, stride);
+}
+
+static void put_results(const struct interp_call *c, struct interp_rows *r, int64_t *at,
+                        const double *product, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        interp_put(c->to, c->n->shape.dtype, c->is_wide, r->offset + *at * r->step, product[i]);
+        if (++*at < r->length)
+            continue;
+        *at = 0;
+        interp_rows_next(r);
+    }
+}
+
 static int general_dot(const struct interp_call *c, struct err *e)
 {
     const struct graph_dot *d = &c->n->dot;
     struct side a = order_side(call_shape(c, 0), d, d->lhs_batch, d->lhs_contract, true);
     struct side b = order_side(call_shape(c, 1), d, d->rhs_batch, d->rhs_contract, false);
-    int64_t each = a.free * b.free;
+    int64_t each = a.free * b.free, at = 0;
     double *lhs, *rhs, *product;
+    struct interp_rows rows;
 
     if (check_sizes(c, a.free, b.free, a.contract, e) != 0)
         return -1;
     lhs = ordered(c, 0, a.order);
     rhs = ordered(c, 1, b.order);
     product = mem_alloc((size_t)each * sizeof(*product));
+    result_rows(c, &rows);
     for (int64_t batch = 0; batch < a.batch; batch++) {
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)a.free, (int)b.free,
                     (int)a.contract, 1.0, lhs + batch * a.free * a.contract, (int)a.contract,
                     rhs + batch * b.free * b.contract, (int)b.free, 0.0, product, (int)b.free);
-        for (int64_t i = 0; i < each; i++)
-            interp_put(c->to, c->n->shape.dtype, c->is_wide, batch * each + i, product[i]);
+        put_results(c, &rows, &at, product, each);
     }
     mem_free(lhs);
     mem_free(rhs);

@@ -129,9 +129,9 @@ static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct
     int64_t lhs_row;
     int is_last = -1, lhs_is_new, rhs_is_new;
 
-    if (g->frame.count[g->dim[DIM_K]] > 1) {
-        g->step.first_step = frame_is_first(&g->frame, 1u << g->dim[DIM_K]);
-        is_last = frame_is_last(&g->frame, 1u << g->dim[DIM_K]);
+    if (g->contraction) {
+        g->step.first_step = frame_is_first(&g->frame, g->contraction);
+        is_last = frame_is_last(&g->frame, g->contraction);
     }
     lhs_is_new = is_new(g, false);
     rhs_is_new = is_new(g, true);

@@ -29,6 +29,22 @@ static bool is_ragged(const struct dot_problem *p)
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
+/* how a window moves along a dimension of the grid, `limit` at most (0: as far as it gets) */
+static void set_step(const struct dot_grid *g, struct frame_window *w, enum dot_dim dim,
+                     int64_t step, int64_t limit)
+{
+    if (g->dim[dim] < 0)
+        return;
+    w->step[g->dim[dim]] = step;
+    w->limit[g->dim[dim]] = limit;
+}
+
+/* of boxes that do not divide the array; else 0 */
+static int64_t last_start(int64_t tiles, int64_t box)
+{
+    return tiles > box && tiles % box ? tiles - box : 0;
+}
+
 /*
  * A window of a box of `lanes` x `rows` tiles that moves with grid dimensions along and down. The
  * last box of a contraction may go beyond the array by part of 128 rows: what is read there
@@ -44,14 +60,11 @@ static struct frame_window box_of(const struct dot_grid *g, const struct dot_mat
                                            smaller(rows, m->row_tiles)},
                              .box_stride = {1, across}};
 
-    for (int i = 0; i < DOT_OUTER_MAX; i++)
-        w.step[g->dim[DIM_OUTER + i]] = m->outer[i];
-    w.step[g->dim[along]] = lanes;
-    w.step[g->dim[down]] = rows * across;
-    if (m->lane_tiles > lanes && m->lane_tiles % lanes)
-        w.limit[g->dim[along]] = m->lane_tiles - lanes;
-    if (m->row_tiles > rows && m->row_tiles % rows && down != DIM_K)
-        w.limit[g->dim[down]] = (m->row_tiles - rows) * across;
+    for (int i = 0; i < g->p->outer_count; i++)
+        set_step(g, &w, DIM_OUTER + i, m->outer[i], 0);
+    set_step(g, &w, along, lanes, last_start(m->lane_tiles, lanes));
+    set_step(g, &w, down, rows * across,
+             down == DIM_K ? 0 : last_start(m->row_tiles, rows) * across);
     return w;
 }
 
@@ -101,28 +114,68 @@ static void make_step(struct dot_grid *g, const struct chip *chip, int width, bo
         .rounds = by_rows ? g->groups / chip->mxu_count : g->groups,
         .columns = g->tiles / width, .depth_tiles = g->depth * dot_terms(p), .first_step = -1};
     s->gap_cycles = g->frame.job->codegen == CODEGEN_XLA ? XLA_GAP_CYCLES : 0;
-    s->sum_column_step = g->frame.count[g->dim[DIM_K]] > 1
-                             ? width * g->groups * p->group_rows : 0;
+    s->sum_column_step = g->contraction ? width * g->groups * p->group_rows : 0;
     g->sum_rows = (s->sum_column_step ? g->tiles : width) * g->groups * p->group_rows;
     g->frame.scratch_rows = g->sum_rows + dot_prepared_rows(g, false) + dot_prepared_rows(g, true);
 }
 
-static void order_dims(struct dot_grid *g, bool columns_outside)
+/* the next dimension inside, unless it has one index */
+static int add_dim(struct dot_grid *g, enum dot_dim dim, int64_t count)
 {
-    const struct dot_problem *p = g->p;
+    g->dim[dim] = -1;
+    if (count == 1)
+        return 0;
+    if (g->frame.dims == FRAME_DIM_MAX)
+        return -1;
+    g->dim[dim] = g->frame.dims++;
+    g->frame.count[g->dim[dim]] = count;
+    return 0;
+}
 
-    g->frame.dims = DOT_DIMS;
-    for (int i = 0; i < DOT_DIMS; i++)
-        g->dim[i] = i;
-    if (columns_outside) {
-        g->dim[DIM_M] = DIM_N;
-        g->dim[DIM_N] = DIM_M;
-    }
-    for (int i = 0; i < DOT_OUTER_MAX; i++)
-        g->frame.count[g->dim[DIM_OUTER + i]] = p->outer_count[i];
-    g->frame.count[g->dim[DIM_M]] = div_up(round_groups(p), g->groups);
-    g->frame.count[g->dim[DIM_N]] = div_up(div_up(p->n, TILE), g->tiles);
-    g->frame.count[g->dim[DIM_K]] = div_up(p->k, TILE) / g->depth;
+static int add_outers(struct dot_grid *g, enum dot_side side)
+{
+    for (int i = 0; i < g->p->outer_count; i++)
+        if (g->p->outer[i].side == side && add_dim(g, DIM_OUTER + i, g->p->outer[i].count))
+            return -1;
+    return 0;
+}
+
+static int add_rows(struct dot_grid *g)
+{
+    return add_outers(g, SIDE_M) || add_dim(g, DIM_M, div_up(round_groups(g->p), g->groups));
+}
+
+static int add_columns(struct dot_grid *g)
+{
+    return add_outers(g, SIDE_N) || add_dim(g, DIM_N, div_up(div_up(g->p->n, TILE), g->tiles));
+}
+
+/* batches, rows and columns, in either order, and inside of all the contraction */
+static int order_dims(struct dot_grid *g, bool columns_outside, struct err *e)
+{
+    int first;
+
+    if (add_outers(g, SIDE_BATCH) || (columns_outside && add_columns(g)) || add_rows(g)
+        || (!columns_outside && add_columns(g)))
+        return err_set(e, "a grid of more than %d dimensions", FRAME_DIM_MAX);
+    first = g->frame.dims;
+    if (add_outers(g, SIDE_K) || add_dim(g, DIM_K, div_up(g->p->k, TILE) / g->depth))
+        return err_set(e, "a grid of more than %d dimensions", FRAME_DIM_MAX);
+    for (int d = first; d < g->frame.dims; d++)
+        g->contraction |= 1u << d;
+    if (g->frame.dims == 0)
+        g->frame.count[g->frame.dims++] = 1;
+    return 0;
+}
+
+/* whether tiles of 128 rows read what lies behind an array at the end of the vector memory */
+static bool reads_outside(const struct dot_matrix *m, int64_t rows, const struct chip *chip)
+{
+    int64_t more = div_up(rows, TILE) * TILE / m->array->tile_rows - m->row_tiles;
+
+    return m->array->space == SPACE_VMEM
+           && m->array->address + m->array->bytes
+                      + more * m->array->tiles_across * ARRAY_TILE_BYTES > chip->vmem_bytes;
 }
 
 /* whether columns outside the tiles that are there would be needed */
@@ -150,6 +203,9 @@ static int check_sizes(const struct dot_grid *g, const struct tiling *t, const s
         return err_set(e, "rows that end inside a tile must be in one block");
     if (t->size[DOT_BY_ROWS] && g->groups % chip->mxu_count)
         return err_set(e, "rows that the units do not share evenly");
+    if ((p->is_lhs_transposed && reads_outside(&p->lhs, p->k, chip))
+        || reads_outside(&p->rhs, p->is_rhs_transposed ? p->n : p->k, chip))
+        return err_set(e, "rows that end inside a tile at the end of the vector memory");
     if (p->is_rhs_transposed && g->tiles != tiles
         && p->rhs.row_tiles * p->rhs.array->tile_rows < tiles * TILE)
         return err_set(e, "columns that end inside a tile must be in one block");
@@ -184,7 +240,8 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
     g->depth = div_up(t->size[DOT_BK], TILE);
     if (check_sizes(g, t, job->chip, e))
         return -1;
-    order_dims(g, t->size[DOT_COLUMNS_OUTSIDE] != 0);
+    if (order_dims(g, t->size[DOT_COLUMNS_OUTSIDE] != 0, e))
+        return -1;
     make_step(g, job->chip, (int)t->size[DOT_WIDTH], t->size[DOT_BY_ROWS] != 0);
     add_windows(g);
     if (overlaps_in_place(&g->frame))
@@ -285,7 +342,9 @@ void dot_grid_cost(const struct dot_grid *g, struct kernel_cost *out)
     out->copy_cycles = frame_copy_cycles(&g->frame, &exposed);
     out->fixed_cycles = exposed;
     out->hbm_bytes = frame_copy_bytes(&g->frame);
-    out->flops = 2 * p->m * p->n * p->k * p->outer_count[0] * p->outer_count[1];
+    out->flops = 2 * p->m * p->n * p->k;
+    for (int i = 0; i < p->outer_count; i++)
+        out->flops *= p->outer[i].count;
     out->vmem_rows = frame_vmem_rows(&g->frame);
     per_byte = out->hbm_bytes ? (double)out->copy_cycles / (double)out->hbm_bytes : 0;
     out->total_cycles = exposed + pipeline_cycles(g, step, per_byte);

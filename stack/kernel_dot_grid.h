@@ -18,7 +18,8 @@ enum dot_dim { DIM_OUTER, DIM_M = DOT_OUTER_MAX, DIM_N, DIM_K, DOT_DIMS };
 struct dot_grid {
     const struct dot_problem *p;
     struct frame frame;
-    int dim[DOT_DIMS];                  /* the frame's, of each of ours */
+    int dim[DOT_DIMS];                  /* the frame's, of each of ours; -1: it has one index */
+    uint32_t contraction;               /* dimensions of the frame along which sums are added up */
     int64_t groups, tiles, depth;       /* of a step: rounds of rows, tiles of n, tiles of k */
     int window[DOT_ARRAYS_MAX], lhs_window, rhs_window;
     int64_t sum_rows;                   /* VMEM rows of sums */

@@ -206,6 +206,20 @@ TEST(dot_gradients_equal_finite_differences_and_transpose_nothing)
     }
 }
 
+TEST(gradients_of_a_dot_with_an_order_of_its_own_equal_finite_differences)
+{
+    struct graph_dot dot = {.contract_count = 1, .lhs_contract = {2}, .has_order = 1,
+                            .order = {2, 0, 1}};
+    struct rng rng;
+    int x, y;
+
+    rng_init(&rng, 210);
+    x = parameter(shape_make(DTYPE_F32, 3, (int64_t[]){2, 2, 3}), &rng);
+    y = parameter(f32(2, 3, 2), &rng);
+    x = graph_dot_general(&g, x, y, &dot, DTYPE_F32, PRECISION_DEFAULT);
+    check_gradients(weighted_sum(graph_unary(&g, HLO_TANH, x), &rng), 1.0);
+}
+
 TEST(gradients_of_moves_and_reductions_equal_finite_differences)
 {
     struct rng rng;
@@ -382,6 +396,7 @@ int main(void)
         UNIT(unary_gradients_equal_finite_differences),
         UNIT(binary_gradients_equal_finite_differences),
         UNIT(dot_gradients_equal_finite_differences_and_transpose_nothing),
+        UNIT(gradients_of_a_dot_with_an_order_of_its_own_equal_finite_differences),
         UNIT(gradients_of_moves_and_reductions_equal_finite_differences),
         UNIT(gradients_of_random_graphs_equal_finite_differences),
         UNIT(ties_go_to_the_second_operand_and_are_shared_by_reduce),

@@ -135,6 +135,7 @@ TEST(dots)
 {
     struct graph_dot batch = {.batch_count = 1, .contract_count = 1, .lhs_contract = {2},
                               .rhs_contract = {2}};
+    struct graph_dot ordered = batch;
     struct graph_dot twice = {.batch_count = 1, .contract_count = 1}, wide = {0};
     struct graph_dot apart = {.batch_count = 1, .rhs_batch = {1}};
     int eight = grig_parameter(&r, DTYPE_F32, DIMS(1, 1, 1, 1, 1), NULL);
@@ -142,6 +143,12 @@ TEST(dots)
     accepted(NODE(.op = HLO_DOT, .dot = batch), ON(cube, cube), "f32[2,4,4]");
     accepted(NODE(.op = HLO_DOT, .dot = batch, .shape = {.dtype = DTYPE_BF16}), ON(cube, cube),
              "bf16[2,4,4]");
+    ordered.has_order = 1;
+    refused(NODE(.op = HLO_DOT, .dot = ordered), ON(cube, cube),
+            "n: order of the result's dimensions name dimension 0 twice");
+    ordered.order[0] = 2;
+    ordered.order[1] = 1;
+    accepted(NODE(.op = HLO_DOT, .dot = ordered), ON(cube, cube), "f32[4,4,2]");
     refused(NODE(.op = HLO_DOT, .dot = twice), ON(cube, cube),
             "n: batch and contracted dimensions name dimension 0 twice");
     refused(NODE(.op = HLO_DOT, .dot = apart), ON(cube, cube),

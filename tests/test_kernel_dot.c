@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/rng.h"
 #include "base/units.h"
 #include "stack/precision.h"
 
@@ -208,6 +209,140 @@ static void test_batches(void **state)
         }
 }
 
+/* ----- rows, columns and contraction of several dimensions, in any order */
+
+enum { SIDES = 4, DIMS_MAX = 8 };       /* batch, rows, columns, contraction */
+
+struct many {
+    int side[DIMS_MAX], count;          /* the first of a side is the one that tiles have */
+    int64_t size[DIMS_MAX];
+};
+
+static struct many pick_dims(struct rng *state)
+{
+    static const int64_t inner[] = {1, 8, 9, 16, 24, 40, 64, 100, 128, 129, 200, 256};
+    struct many d = {.count = 0};
+
+    for (int side = 0; side < SIDES; side++)
+        for (uint32_t more = rng_below(state, 2) + (side > 0); more > 0; more--) {
+            bool is_first = side > 0 && (d.count == 0 || d.side[d.count - 1] != side);
+
+            d.side[d.count] = side;
+            d.size[d.count++] = is_first ? inner[rng_below(state, COUNT_OF(inner))]
+                                         : 2 + rng_below(state, 2);
+        }
+    return d;
+}
+
+static int first_of(const struct many *d, int side)
+{
+    int i = 0;
+
+    while (d->side[i] != side)
+        i++;
+    return i;
+}
+
+/* an array of the dimensions of all sides but one: outer ones in any order, then the tiled pair */
+static struct shape pick_array(const struct many *d, int without, enum graph_dtype dtype, int *dims,
+                               struct rng *state)
+{
+    struct shape s = {.dtype = dtype};
+    int inner[2], count = 0;
+
+    for (int side = 1; side < SIDES; side++)
+        if (side != without)
+            inner[count++] = first_of(d, side);
+    for (int i = 0; i < d->count; i++) {
+        uint32_t at;
+
+        if (d->side[i] == without || i == inner[0] || i == inner[1])
+            continue;
+        at = rng_below(state, (uint32_t)s.rank + 1);
+        dims[s.rank++] = dims[at];
+        dims[at] = i;
+    }
+    count = (int)rng_below(state, 2);
+    dims[s.rank++] = inner[count];
+    dims[s.rank++] = inner[!count];
+    for (int i = 0; i < s.rank; i++)
+        s.dim[i] = d->size[dims[i]];
+    return s;
+}
+
+static int place_in(const int *dims, int rank, int dim)
+{
+    int i = 0;
+
+    while (i < rank && dims[i] != dim)
+        i++;
+    return i;
+}
+
+static void build_many(struct graph *g, struct arena *a, struct rng *state)
+{
+    static const enum graph_dtype types[] = {DTYPE_BF16, DTYPE_F32};
+    enum graph_dtype in = types[rng_below(state, 2)], out = types[rng_below(state, 2)];
+    int l[DIMS_MAX], r[DIMS_MAX], to[DIMS_MAX], usual[DIMS_MAX], count = 0, dot;
+    struct many d = pick_dims(state);
+    struct shape lhs = pick_array(&d, 2, in, l, state), rhs = pick_array(&d, 1, in, r, state);
+    struct shape result = pick_array(&d, 3, out, to, state);
+    struct graph_dot x = {.has_order = 1};
+
+    for (int i = 0; i < d.count; i++) {
+        int *list[2][2] = {{x.lhs_batch, x.rhs_batch}, {x.lhs_contract, x.rhs_contract}};
+        int is_deep = d.side[i] == 3, *at = is_deep ? &x.contract_count : &x.batch_count;
+
+        if (d.side[i] != 0 && d.side[i] != 3)
+            continue;
+        if (d.side[i] == 0)
+            usual[count++] = i;
+        list[is_deep][0][*at] = place_in(l, lhs.rank, i);
+        list[is_deep][1][(*at)++] = place_in(r, rhs.rank, i);
+    }
+    for (int i = 0; i < lhs.rank; i++)
+        if (d.side[l[i]] == 1)
+            usual[count++] = l[i];
+    for (int i = 0; i < rhs.rank; i++)
+        if (d.side[r[i]] == 2)
+            usual[count++] = r[i];
+    for (int i = 0; i < count; i++)
+        x.order[i] = place_in(usual, count, to[i]);
+    graph_init(g, a, "product");
+    dot = graph_dot_general(g, graph_parameter(g, lhs, "x"), graph_parameter(g, rhs, "y"), &x, out,
+                            PRECISION_DEFAULT);
+    assert_true(shape_equal(&g->node[dot].shape, &result));
+    graph_output(g, dot, "out", -1);
+}
+
+static void test_many_dimensions(void **state)
+{
+    static const char *const chips[] = {"v3", "v5e", "v6e", "v7x"};
+    struct rng random;
+    int refused = 0;
+
+    (void)state;
+    rng_init(&random, 7);
+    for (int i = 0; i < 120; i++) {
+        struct kernel_rig r = {.chip = chips[i % 4], .spoils_padding = true,
+                               .operands_in_vmem = i % 8 > 5 ? 3 : 0, .may_refuse = i % 8 > 5};
+        struct arena a;
+        struct graph g;
+
+        arena_init(&a);
+        build_many(&g, &a, &random);
+        kernel_rig_open(&r, &g);        /* at the end of the memory not all fit */
+        if (r.refusal[0])
+            refused++;
+        else
+            kernel_rig_check(&r, 1);
+        kernel_rig_close(&r);
+        graph_fini(&g);
+        arena_fini(&a);
+    }
+    assert_true(refused < 25);         /* of 30 */
+}
+
 /* |result - exact| against sum |a||b|: each precision within its bound, and not within the next */
 static void test_precision(void **state)
 {
@@ -287,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_tilings),
         cmocka_unit_test(test_epilogues),
         cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_many_dimensions),
         cmocka_unit_test(test_precision),
         cmocka_unit_test(test_integers),
     };
