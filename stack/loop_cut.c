@@ -91,6 +91,7 @@ static bool tiled_window(struct loop_plan *p, struct loop_array *a, struct frame
     int64_t dense = ROWS_PER_TILE, ratio = p->group_rows / a->array->tile_rows;
     bool is_copied = a->array->space == SPACE_HBM;
 
+    w->first += p->axis[AXIS_ROWS].first * unit_tiles(p, a, AXIS_ROWS);
     for (int x = 0; x < p->axis_count; x++) {
         const struct loop_axis *axis = &p->axis[x];
         int64_t count = box_tiles(p, a, x), stride = tile_stride(p, a, x), rows;
@@ -206,14 +207,34 @@ static void place_scratch(struct loop_plan *p)
     p->frame.scratch_rows = next;
 }
 
-bool loop_plan_cut(struct loop_plan *p, const int64_t *box)
+/* the rows of a part: all but the last group, that group, or all */
+static void take_part(struct loop_plan *p, int part)
 {
+    struct loop_axis *x = &p->axis[AXIS_ROWS];
+    bool is_parted = p->part_count > 1, is_last = part == p->part_count - 1;
+    int64_t before = p->all_row_units - 1;
+
+    x->first = part ? before : 0;
+    x->units = !is_parted ? p->all_row_units : is_last ? 1 : before;
+    x->elements = (is_last ? p->all_rows : before * x->unit_elements) - x->first * x->unit_elements;
+    if (p->is_linear)
+        p->linear_elements = is_last ? p->all_linear - x->first * x->unit_elements * ARRAY_LANES
+                                     : x->elements * ARRAY_LANES;
+    for (int i = 0; i < p->array_count; i++)
+        p->array[i].missing = is_last ? p->array[i].missing_at_end : 0;
+}
+
+bool loop_plan_enter(struct loop_plan *p, int part, const int64_t *box)
+{
+    take_part(p, part);
     for (int a = 0; a < p->axis_count; a++) {
         struct loop_axis *x = &p->axis[a];
 
-        if (box[a] < 1 || box[a] > x->units)
+        if (box[a] < 1)
             return false;
-        x->box = box[a];
+        x->box = a == AXIS_ROWS ? least(box[a], x->units) : box[a];
+        if (x->box > x->units)
+            return false;
         x->count = div_up(x->units, x->box);
         if (x->count > 1 && p->whole_mask >> a & 1)
             return false;
@@ -228,6 +249,17 @@ bool loop_plan_cut(struct loop_plan *p, const int64_t *box)
     place_scratch(p);
     return frame_vmem_rows(&p->frame) + SPILL_ROWS <= p->job->vmem_rows
            && frame_flag_count(&p->frame) <= p->job->flag_count;
+}
+
+bool loop_plan_cut(struct loop_plan *p, const int64_t *box)
+{
+    if (box[AXIS_ROWS] > p->all_row_units)
+        return false;
+    p->part_count = p->may_part && box[AXIS_ROWS] < p->all_row_units ? 2 : 1;
+    for (int part = p->part_count - 1; part >= 0; part--)
+        if (!loop_plan_enter(p, part, box))
+            return false;
+    return true;
 }
 
 /* ----- costs */
@@ -245,7 +277,17 @@ static int64_t compute_cycles(const struct loop_plan *p, int64_t steps)
     return (int64_t)(sum * (double)steps);
 }
 
-static void cost_of(struct loop_plan *p, struct kernel_cost *out)
+static void add_cost(struct kernel_cost *sum, const struct kernel_cost *part)
+{
+    sum->compute_cycles += part->compute_cycles;
+    sum->copy_cycles += part->copy_cycles;
+    sum->fixed_cycles += part->fixed_cycles;
+    sum->total_cycles += part->total_cycles;
+    sum->hbm_bytes += part->hbm_bytes;
+    sum->steps += part->steps;
+}
+
+static void cost_of_part(struct loop_plan *p, struct kernel_cost *out)
 {
     int64_t steps = 1, exposed, compute, copies;
     struct err e;
@@ -265,15 +307,32 @@ static void cost_of(struct loop_plan *p, struct kernel_cost *out)
                               + exposed + (compute < copies ? compute / steps : 0);
 }
 
+/* of all parts; the first is in hand before and after */
+static void cost_of(struct loop_plan *p, const int64_t *box, struct kernel_cost *out)
+{
+    struct kernel_cost last;
+
+    cost_of_part(p, out);
+    if (p->part_count == 1)
+        return;
+    loop_plan_enter(p, 1, box);
+    cost_of_part(p, &last);
+    add_cost(out, &last);
+    loop_plan_enter(p, 0, box);
+}
+
 /* ----- candidates */
 
 /* boxes of `units` near `most` that are all alike, or, where they may overlap, nearly */
 static int64_t fitting_box(const struct loop_plan *p, int a, int64_t most)
 {
-    int64_t units = p->axis[a].units, box = least(units, most < 1 ? 1 : most);
+    int64_t units = a == AXIS_ROWS ? p->all_row_units : p->axis[a].units;
+    int64_t box = least(units, most < 1 ? 1 : most);
 
-    if (p->whole_mask >> a & 1)
+    if (p->whole_mask >> a & 1 || box == units)
         return units;
+    if (a == AXIS_ROWS && p->may_part)
+        box = least(box, --units);
     box = div_up(units, div_up(units, box));
     if (p->reduced_mask >> a & 1)
         while (units % box)
@@ -286,7 +345,7 @@ static void box_of(const struct loop_plan *p, int64_t tiles, int64_t *box)
 {
     for (int a = 0; a < p->axis_count; a++)
         if (p->whole_mask >> a & 1)
-            tiles = tiles / p->axis[a].units;
+            tiles = tiles / (a == AXIS_ROWS ? p->all_row_units : p->axis[a].units);
     for (int a = 0; a < p->axis_count; a++) {
         box[a] = fitting_box(p, a, tiles);
         if (!(p->whole_mask >> a & 1))
@@ -331,7 +390,7 @@ static int candidates(struct loop_plan *p, struct tiling *list, int max)
             box_of(p, third ? tiles * 3 / 2 : tiles, t.size);
             if (!loop_plan_cut(p, t.size))
                 continue;
-            cost_of(p, &cost);
+            cost_of(p, t.size, &cost);
             t.predicted_cycles = cost.total_cycles;
             count = insert(list, count, max, &t);
         }
@@ -370,7 +429,7 @@ static int cost(const struct kernel_job *job, const struct tiling *t, struct ker
 
     arena_init(&a);
     if (!loop_plan_init(&p, job, &a, &e) && loop_plan_cut(&p, t->size)) {
-        cost_of(&p, out);
+        cost_of(&p, t->size, out);
         status = 0;
     }
     loop_plan_fini(&p);
@@ -378,16 +437,31 @@ static int cost(const struct kernel_job *job, const struct tiling *t, struct ker
     return status;
 }
 
-static int emit_code(struct loop_plan *p, struct vcode *c, struct arena *a, struct segment *out,
-                     struct err *e)
+static int emit_part(struct loop_plan *p, struct vcode *c, struct arena *a, struct err *e)
 {
-    c->note = p->job->name;
+    vcode_begin_block(c);
     if (frame_begin(&p->frame, c, a, e) || loop_emit_step(p, c, e))
         return -1;
     frame_finish(&p->frame, c);
     loop_emit_last(p, c);
     frame_end(&p->frame, c);
-    return kernel_finish(p->job, c, frame_spill_row(&p->frame), SPILL_ROWS / 8, a, out, e);
+    return 0;
+}
+
+static int emit_code(struct loop_plan *p, const int64_t *box, struct vcode *c, struct arena *a,
+                     struct segment *out, struct err *e)
+{
+    int64_t spill_row = 0;
+
+    c->note = p->job->name;
+    for (int part = 0; part < p->part_count; part++) {
+        loop_plan_enter(p, part, box);
+        if (emit_part(p, c, a, e))
+            return -1;
+        if (frame_spill_row(&p->frame) > spill_row)
+            spill_row = frame_spill_row(&p->frame);
+    }
+    return kernel_finish(p->job, c, spill_row, SPILL_ROWS / 8, a, out, e);
 }
 
 static int emit(const struct kernel_job *job, const struct tiling *t, struct arena *a,
@@ -402,7 +476,7 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
     if (!loop_plan_cut(p, t->size))
         return err_set(e, "the tiling does not fit");
     vcode_init(&c, a);
-    status = emit_code(p, &c, a, out, e);
+    status = emit_code(p, t->size, &c, a, out, e);
     vcode_fini(&c);
     loop_plan_fini(p);
     return status;

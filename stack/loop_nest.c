@@ -129,7 +129,7 @@ struct sval nest_element(struct nest *n, int axis)
     stride[axis] = x->unit_elements;
     if (n->loop_mask >> axis & 1 || x->grid_dim >= 0)
         out = find_track(n, -1, axis, stride);
-    out.add += n->unit[axis] * x->unit_elements;
+    out.add += (n->unit[axis] + x->first) * x->unit_elements;
     return out;
 }
 

@@ -281,9 +281,33 @@ static int bind_arrays(struct loop_plan *p, struct err *e)
         if (a->lane_axis != -2 && !a->is_tiled && (is_turned || a->mask == p->full_mask))
             return err_set(e, "%s has its dimensions in another order", a->array->name);
         if (a->lane_axis != -2 && a->missing > 0)
-            p->whole_mask |= 1u << AXIS_ROWS;
+            p->may_part = true;
     }
     return 0;
+}
+
+/*
+ * Parts need results that each of them makes for itself: tiles of its own rows. Otherwise rows
+ * with missing tiles are not cut at all.
+ */
+static void check_parts(struct loop_plan *p)
+{
+    bool has_missing = p->may_part;
+
+    p->part_count = 1;
+    p->all_row_units = p->axis[AXIS_ROWS].units;
+    p->all_rows = p->axis[AXIS_ROWS].elements;
+    p->all_linear = p->linear_elements;
+    p->may_part &= p->all_row_units > 1 && !((p->whole_mask | p->reduced_mask) >> AXIS_ROWS & 1);
+    for (int i = 0; i < p->array_count; i++) {
+        struct loop_array *a = &p->array[i];
+
+        a->missing_at_end = a->missing;
+        if (a->is_result && !a->is_tiled)
+            p->may_part = false;
+    }
+    if (has_missing && !p->may_part)
+        p->whole_mask |= 1u << AXIS_ROWS;
 }
 
 static int list_arrays(struct loop_plan *p, struct err *e)
@@ -337,6 +361,7 @@ int loop_plan_init(struct loop_plan *p, const struct kernel_job *job, struct are
     /* the lanes of a last tile are masked where it is known to be last */
     if (p->reduced_mask >> AXIS_LANES & 1 && loop_edge(p, AXIS_LANES))
         p->whole_mask |= 1u << AXIS_LANES;
+    check_parts(p);
     return 0;
 }
 

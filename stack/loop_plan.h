@@ -21,6 +21,7 @@ struct loop_axis {
     int64_t unit_elements;              /* 128, 8 to 32, 1 */
     int64_t box, count;                 /* units of a step, steps along it */
     int grid_dim;                       /* of the frame, -1: one step */
+    int64_t first;                      /* units before the part in hand: loop_plan_enter */
 };
 
 /* what is read of an operand, all of it or a slice, or a result */
@@ -37,7 +38,8 @@ struct loop_array {
     int64_t unit_rows[LOOP_AXIS_MAX];   /* VMEM rows per unit of an axis, as the window has it */
     int64_t part_rows;                  /* from a tile of a group to the next */
     int64_t outer_rows[LOOP_AXIS_MAX];  /* not tiled: rows per index along its outer dimensions */
-    int64_t missing;                    /* tiles that the last group of rows has too few */
+    int64_t missing;                    /* tiles that the last group of rows has too few, */
+    int64_t missing_at_end;             /* in the part in hand, and at the end of all rows */
     int window;
     int64_t image_row;                  /* packed results that are not tiled: their 32-bit image */
 };
@@ -63,6 +65,9 @@ struct loop_plan {
     int group_rows, parts;
     struct loop_array array[LOOP_ARRAY_MAX];    /* what is read of operands, then results */
     int array_count, operand_count;     /* of those two lists together, of the first */
+    bool may_part;                      /* the last group of rows may be a part by itself */
+    int part_count;                     /* 2: it is */
+    int64_t all_row_units, all_rows, all_linear;        /* of axis 1, however it is parted */
     struct frame frame;
     struct loop_phase { uint32_t mask; double cycles; int latency; } *phase;    /* of a unit */
     int phase_count;
@@ -88,8 +93,13 @@ int loop_list_operands(struct loop_plan *p, struct err *e);
 int loop_place_slice(const struct loop_plan *p, struct loop_array *a, struct err *e);
 void loop_plan_fini(struct loop_plan *p);
 
-/* boxes, windows and scratch for box[axis]; false: does not fit */
+/* boxes, windows and scratch for box[axis]; false: does not fit. The first part is in hand. */
 bool loop_plan_cut(struct loop_plan *p, const int64_t *box);
+/*
+ * Rows whose last group misses tiles of some array cannot be cut into boxes of groups: all but
+ * that group are one part, the group is another, with a frame of its own. False: does not fit.
+ */
+bool loop_plan_enter(struct loop_plan *p, int part, const int64_t *box);
 
 /* elements from the start of axis `a` that are valid in its last unit; 0: all */
 int64_t loop_edge(const struct loop_plan *p, int a);

@@ -289,6 +289,75 @@ TEST(cycles_are_told_within_an_eighth_and_memory_streams)
     check_cycles("v6e", softmax_of, heads, true, 0, 5 * 24 * 41 * 3);
 }
 
+/*
+ * y = x + column + row number, also narrow: groups have as many rows as a tile of the narrow type,
+ * and the last one has too few tiles of x and y.
+ */
+static struct graph *parts_body(struct body *b, enum graph_dtype narrow, int rank,
+                                const int64_t *dim)
+{
+    struct graph *g = open_body(b, "parts");
+    struct shape s = shape_of(DTYPE_S32, rank, dim);
+    int rows = rank == 1 ? 0 : rank - 2;
+    int x = graph_parameter(g, s, "x");
+    int column = graph_parameter(g, shape_of(DTYPE_S32, 1, &dim[rows]), "column");
+    int old = graph_parameter(g, shape_of(narrow, rank, dim), "old");
+    int y = graph_binary(g, HLO_ADD, x, graph_iota(g, s, rows));
+
+    y = graph_binary(g, HLO_ADD, y, graph_broadcast(g, column, s, &rows));
+    graph_output(g, y, "y", -1);
+    y = graph_binary(g, HLO_ADD, y, graph_convert(g, old, DTYPE_S32));
+    graph_output(g, graph_convert(g, y, narrow), "narrow", -1);
+    return g;
+}
+
+static void check_parts(const char *chip, enum graph_dtype narrow, int rank, const int64_t *dim,
+                        int64_t vmem_rows, bool is_cut)
+{
+    struct kernel_rig r = {.chip = chip, .vmem_rows = vmem_rows, .spoils_padding = true,
+                           .alias = {1, narrow == DTYPE_S8 ? 3 : 0}, .index_end = 3};
+    struct body b;
+    struct graph *g = parts_body(&b, narrow, rank, dim);
+    int64_t rows = rank == 1 ? div_up(dim[0], 128) : dim[rank - 2];
+
+    kernel_rig_open(&r, g);
+    assert_int_equal(r.segment.tiling.size[1] < div_up(rows, narrow == DTYPE_S8 ? 32 : 16), is_cut);
+    kernel_rig_check(&r, 5);
+    kernel_rig_close(&r);
+    close_body(&b);
+}
+
+/* 6283 f32 tiles down, but 3142 bf16 ones: such arrays did not go through VMEM in pieces */
+TEST(the_last_group_of_rows_may_miss_tiles_and_the_others_are_cut)
+{
+    const int64_t small = 1200, all = 0;
+
+    check_parts("v3", DTYPE_BF16, 2, (int64_t[]){1601, 100}, small, true);
+    check_parts("v6e", DTYPE_BF16, 2, (int64_t[]){1605, 300}, small, true);
+    check_parts("v5e", DTYPE_S8, 2, (int64_t[]){1605, 130}, small, true);
+    check_parts("v3", DTYPE_S8, 3, (int64_t[]){3, 333, 130}, small, true);
+    check_parts("v6e", DTYPE_BF16, 4, (int64_t[]){2, 2, 199, 257}, small, true);
+    check_parts("v3", DTYPE_BF16, 1, (int64_t[]){100 * 2048 + 5}, 900, true);
+    check_parts("v3", DTYPE_BF16, 2, (int64_t[]){5, 100}, all, false);
+}
+
+/* a sum over such rows keeps them whole: its parts would have to meet */
+TEST(sums_over_rows_that_miss_tiles_are_not_parted)
+{
+    struct kernel_rig r = {.chip = "v3", .vmem_rows = 1200, .may_refuse = true};
+    struct body b;
+    struct graph *g = open_body(&b, "sums");
+    int x = graph_parameter(g, shape_of(DTYPE_F32, 2, (int64_t[]){1601, 100}), "x");
+    int y = graph_parameter(g, shape_of(DTYPE_BF16, 2, (int64_t[]){1601, 100}), "y");
+
+    x = graph_binary(g, HLO_ADD, x, graph_convert(g, y, DTYPE_F32));
+    graph_output(g, graph_reduce(g, REDUCE_ADD, x, 1), "sum", -1);
+    kernel_rig_open(&r, g);
+    assert_non_null(strstr(r.refusal, "no tiling goes with these layouts"));
+    kernel_rig_close(&r);
+    close_body(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +369,8 @@ int main(void)
         cmocka_unit_test(reductions_of_every_kind_and_type),
         cmocka_unit_test(a_linear_array_is_reduced_in_steps),
         cmocka_unit_test(softmax_is_one_kernel),
+        cmocka_unit_test(the_last_group_of_rows_may_miss_tiles_and_the_others_are_cut),
+        cmocka_unit_test(sums_over_rows_that_miss_tiles_are_not_parted),
         cmocka_unit_test(cycles_are_told_within_an_eighth_and_memory_streams),
     };
 
