@@ -271,9 +271,14 @@ static int64_t compute_cycles(const struct loop_plan *p, int64_t steps)
 {
     double sum = STEP_CYCLES;
 
-    for (int i = 0; i < p->phase_count; i++)
-        sum += (double)units_of(p, p->phase[i].mask) * p->phase[i].cycles + PHASE_CYCLES
-               + p->phase[i].latency;
+    for (int i = 0; i < p->phase_count; i++) {
+        const struct loop_phase *x = &p->phase[i];
+        int64_t units = units_of(p, x->mask);
+
+        sum += (double)units * x->cycles + PHASE_CYCLES + x->latency;
+        if (x->block_units)
+            sum += (double)(div_up(units, x->block_units) * x->block_latency);
+    }
     return (int64_t)(sum * (double)steps);
 }
 

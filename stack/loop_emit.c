@@ -105,19 +105,27 @@ static int64_t best_part(int64_t units, int64_t most)
     return units % part && part * 2 <= most ? (most < units ? most : units) : part;
 }
 
-static void choose_unroll(struct nest *n)
+/* units of a block */
+static int64_t block_room(const struct nest *n)
 {
     int64_t room = OPS_PER_BLOCK / loop_unit_ops(n->p);
     int64_t tiles = REGISTERS_PER_BLOCK / n->p->parts;
-    bool is_full = true;
 
-    n->is_plain = n->p->job->codegen == CODEGEN_XLA && n->p->reduced_mask == 0
-                  && n->mask == n->p->full_mask;
     if (n->is_plain) {
         room = PLAIN_OPS / loop_unit_ops(n->p);
         tiles = PLAIN_TILES;
     }
-    room = room < 1 ? 1 : room > tiles ? tiles : room;
+    return room < 1 ? 1 : room > tiles ? tiles : room;
+}
+
+static void choose_unroll(struct nest *n)
+{
+    int64_t room;
+    bool is_full = true;
+
+    n->is_plain = n->p->job->codegen == CODEGEN_XLA && n->p->reduced_mask == 0
+                  && n->mask == n->p->full_mask;
+    room = block_room(n);
     n->loop_mask = 0;
     for (int k = 0; k < n->axis_count; k++) {
         int a = n->axis_order[k];
@@ -207,16 +215,18 @@ static int measure_phase(struct loop_plan *p, uint32_t mask, int level, struct e
     struct nest *n = make_nest(p, NULL, mask, level, e);
     struct fused_cost k;
     struct vcode c;
-    int status;
+    int status, chain;
 
     if (!n)
         return 0;
     vcode_init(&c, p->arena);
     status = nest_collect(n, &c, emit_unit);
     fused_count(&c, &k);
+    chain = n->is_plain ? vcode_chain_cycles(&c, p->job->chip) : 0;
     vcode_fini(&c);
     p->phase[p->phase_count++] = (struct loop_phase){
         .mask = mask, .cycles = slots_cycles(p->job->chip, &k),
+        .block_units = n->is_plain ? block_room(n) : 0, .block_latency = chain,
         .latency = (int)(k.push ? p->job->chip->xlu_reduce_cycles : 0)
                    + (int)(k.eup ? p->job->chip->eup_latency_cycles : 0)};
     return status;

@@ -228,6 +228,8 @@ void nest_store(struct nest *n, struct sval row, int sublane_mask, int region, i
 static int run_block(struct nest *n, int (*unit)(struct nest *n),
                      void (*block_end)(struct nest *n))
 {
+    size_t first = n->code->block[n->code->block_count - 1].op_count;
+
     memset(n->unit, 0, sizeof(n->unit));
     n->cache_count = 0;
     for (;;) {
@@ -247,6 +249,8 @@ static int run_block(struct nest *n, int (*unit)(struct nest *n),
             break;
     }
     block_end(n);
+    if (n->is_plain)
+        vcode_stagger(n->code, first, n->p->job->chip);
     return 0;
 }
 

@@ -69,7 +69,13 @@ struct loop_plan {
     int part_count;                     /* 2: it is */
     int64_t all_row_units, all_rows, all_linear;        /* of axis 1, however it is parted */
     struct frame frame;
-    struct loop_phase { uint32_t mask; double cycles; int latency; } *phase;    /* of a unit */
+    struct loop_phase {
+        uint32_t mask;
+        double cycles;                  /* of a unit */
+        int latency;                    /* at its end */
+        int64_t block_units;            /* of a block that ends before the next begins; 0: none */
+        int block_latency;              /* from the first load of such a block to the last store */
+    } *phase;
     int phase_count;
 };
 

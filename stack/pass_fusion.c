@@ -74,7 +74,7 @@ static bool follows_hero(const struct fusion *f, int node)
         const struct graph_node *operand = &f->g->node[a];
 
         if (!f->is_free[a] && f->node[a].user_count == 1 && !f->is_output[a] &&
-            (fusion_is_work(f, a) || f->behind_hero[a]) &&
+            (fusion_is_hero(operand) || f->behind_hero[a]) &&
             shape_same_dims(&operand->shape, &n->shape))
             return true;
     }

@@ -113,6 +113,18 @@ void vcode_bundles(struct vcode *c, const struct isa_program *p);
 struct vcode_op *vcode_emit(struct vcode *c, enum isa_opcode code, int operand_count,
                             const struct isa_operand *operand);
 
+/*
+ * Operations of the current block from number `first` on into an order in which chains of
+ * transcendental functions overlap, if there are such and nothing is in the way (stagger.c).
+ */
+void vcode_stagger(struct vcode *c, size_t first, const struct chip *chip);
+
+/*
+ * The longest chain of the last block's vector operations, each waiting for the one before; the
+ * EUP's answers are waited for once, as others hide the rest.
+ */
+int vcode_chain_cycles(const struct vcode *c, const struct chip *chip);
+
 static inline struct isa_operand operand_reg(int number)
 {
     return (struct isa_operand){.value = number, .kind = OPERAND_REG};

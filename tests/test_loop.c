@@ -250,6 +250,12 @@ static int column_sums_of(struct graph *g, struct shape s)
 }
 
 /* cycles told and simulated alike, at least `gbps` from and to HBM, at most `most` cycles */
+/* a function of a function: exponential, then reciprocal */
+static int logistic_of(struct graph *g, struct shape s)
+{
+    return graph_unary(g, HLO_LOGISTIC, graph_parameter(g, s, "x"));
+}
+
 static void check_cycles(const char *chip, int (*make)(struct graph *g, struct shape s),
                          struct shape s, bool in_vmem, double gbps, cycle_t most)
 {
@@ -287,6 +293,8 @@ TEST(cycles_are_told_within_an_eighth_and_memory_streams)
     check_cycles("v3", softmax_of, rows, false, 0, 9000);
     /* 24 x 41 x 3 registers, of which each takes 3 1/3 stores, 2 per cycle, and XLU and EUP */
     check_cycles("v6e", softmax_of, heads, true, 0, 5 * 24 * 41 * 3);
+    /* two functions a register, one per cycle, and a block's latencies every 32 registers */
+    check_cycles("v6e", logistic_of, heads, true, 0, 4 * 24 * 41 * 3);
 }
 
 /*

@@ -7,6 +7,7 @@
 #include "isa/check.h"
 #include "isa/matrix.h"
 #include "sim/limits.h"
+#include "stack/put.h"
 #include "stack/vcode.h"
 #include "tests/hand_vcode.h"
 #include "tests/random_vcode.h"
@@ -106,6 +107,51 @@ TEST(same_code_compiles_to_the_same_bundles)
     arena_fini(&q.arena);
     vcode_fini(&c);
     arena_fini(&arena);
+}
+
+/* a sigmoid of each of `count` tiles from row 0 on, stored `shift` rows further */
+static void emit_sigmoids(struct vcode *c, int count, int shift, int store_region)
+{
+    for (int i = 0; i < count; i++) {
+        int x = put_load(c, -1, 8 * i, 1, 0);
+
+        x = put_eup(c, OP_VPOW2, R(x));
+        x = put_eup(c, OP_VRCP, R(put_op2(c, OP_VADD_F32, R(x), F(1))));
+        put_store(c, -1, 8 * i + shift, 0xff, store_region, x);
+    }
+}
+
+static bool is_staggered(int shift, int store_region)
+{
+    struct chip chip = hand_chip();
+    struct vcode plain, staggered;
+    struct compiled p;
+    struct arena arena;
+    bool is_other;
+
+    arena_init(&arena);
+    vcode_init(&plain, &arena);
+    vcode_init(&staggered, &arena);
+    emit_sigmoids(&plain, 40, shift, store_region);
+    emit_sigmoids(&staggered, 40, shift, store_region);
+    vcode_stagger(&staggered, 0, &chip);
+    is_other = memcmp(plain.block[0].op, staggered.block[0].op,
+                      plain.block[0].op_count * sizeof(struct vcode_op)) != 0;
+    compile(&p, &staggered, &chip);
+    assert_same_effect(&plain, &chip, &p.program);
+    arena_fini(&p.arena);
+    vcode_fini(&plain);
+    vcode_fini(&staggered);
+    arena_fini(&arena);
+    return is_other;
+}
+
+TEST(chains_of_functions_are_staggered_where_nothing_changes)
+{
+    assert_true(is_staggered(1024, 1));     /* elsewhere, as the regions say */
+    assert_true(is_staggered(0, 0));        /* in place: tile by tile */
+    assert_false(is_staggered(4, 0));       /* over the next tile's first rows */
+    assert_false(is_staggered(3, VCODE_REGION_ANY));
 }
 
 static int64_t count_ops(const struct isa_program *p, enum isa_opcode code)
@@ -457,6 +503,7 @@ int main(void)
         cmocka_unit_test(random_blocks_keep_their_meaning_on_any_chip),
         cmocka_unit_test(bundles_of_nothing_but_spills_say_so),
         cmocka_unit_test(same_code_compiles_to_the_same_bundles),
+        cmocka_unit_test(chains_of_functions_are_staggered_where_nothing_changes),
         cmocka_unit_test(matmul_tiles_are_bound_by_the_weight_port),
         cmocka_unit_test(independent_streams_fill_both_vector_slots),
         cmocka_unit_test(advanced_pointers_do_not_hide_disjoint_tiles),
