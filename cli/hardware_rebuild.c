@@ -306,7 +306,7 @@ static const char *rebuild_loop(struct rebuild *r, double flops)
 
 /* ----- products */
 
-struct product { int lhs, rhs, result; struct graph_dot dot; double error; };
+struct product { int lhs, rhs, result; struct graph_dot dot; double error; int order; };
 
 static double product_flops(const struct shape *a, const struct shape *b, const struct graph_dot *d)
 {
@@ -339,6 +339,24 @@ static bool makes(const struct shape *a, const struct shape *b, const struct gra
     return same_sizes(&made, c);
 }
 
+/*
+ * How well pairs of dimensions keep their order: neighbours in one operand are likely to be
+ * neighbours in the other, and where sizes alone leave a choice, those at like places go together.
+ */
+static int order_of_pairs(const struct graph_dot *d)
+{
+    int score = 0;
+
+    for (int i = 0; i < d->contract_count; i++) {
+        score -= abs(d->lhs_contract[i] - d->rhs_contract[i]);
+        for (int k = 0; k < d->contract_count; k++)
+            if (d->lhs_contract[k] == d->lhs_contract[i] + 1 &&
+                d->rhs_contract[k] == d->rhs_contract[i] + 1)
+                score += GRAPH_RANK_MAX * GRAPH_RANK_MAX;
+    }
+    return score;
+}
+
 /* One way to take the dimensions of `lhs` after another: free, batch, or contracted. */
 struct search {
     const struct shape *a, *b, *c;
@@ -353,9 +371,12 @@ static void consider(struct search *s)
     double beside = (s->flops - product) / (double)shape_elems(s->c);
 
     s->p.error = fabs(product / s->flops - 1);
+    s->p.order = order_of_pairs(&s->p.dot);
     if (s->p.dot.contract_count && makes(s->a, s->b, &s->p.dot, s->c) &&
         (s->p.error < flops_tolerance || (beside > 0 && beside < beside_max)) &&
-        s->p.error < s->best->error)
+        (s->p.error < s->best->error ||
+         (s->p.error <= s->best->error && s->p.lhs == s->best->lhs && s->p.rhs == s->best->rhs &&
+          s->p.dot.batch_count == s->best->dot.batch_count && s->p.order > s->best->order)))
         *s->best = s->p;
 }
 
@@ -432,6 +453,49 @@ static int factor(struct rebuild *r, const struct product *p, int operand, bool 
                                             spread_parameter(&side, x, "factor")), DTYPE_BF16);
 }
 
+struct turn { const struct shape *made, *wanted; int dims[GRAPH_RANK_MAX], best_score, score; };
+
+/*
+ * dims[i] is the dimension of `made` that dimension i of `wanted` is; of several ways the one that
+ * leaves most neighbours together
+ */
+static void find_turn(struct turn *t, int at, int *dims, bool *used)
+{
+    if (at == t->wanted->rank) {
+        if (t->score > t->best_score) {
+            t->best_score = t->score;
+            memcpy(t->dims, dims, sizeof(t->dims));
+        }
+        return;
+    }
+    for (int i = 0; i < t->made->rank; i++) {
+        int near = at > 0 && dims[at - 1] == i - 1;
+
+        if (used[i] || t->made->dim[i] != t->wanted->dim[at])
+            continue;
+        used[i] = true;
+        dims[at] = i;
+        t->score += near;
+        find_turn(t, at + 1, dims, used);
+        t->score -= near;
+        used[i] = false;
+    }
+}
+
+/* the product's result as it lies in memory */
+static int turned(struct graph *g, int dot, const struct shape *wanted)
+{
+    struct shape made = g->node[dot].shape;
+    struct turn t = {.made = &made, .wanted = wanted, .best_score = -1};
+    int dims[GRAPH_RANK_MAX] = {0};
+    bool used[GRAPH_RANK_MAX] = {false}, is_same = true;
+
+    find_turn(&t, 0, dims, used);
+    for (int i = 0; i < made.rank; i++)
+        is_same = is_same && t.dims[i] == i;
+    return is_same ? dot : graph_transpose(g, dot, t.dims);
+}
+
 static const char *rebuild_product(struct rebuild *r, double flops)
 {
     struct product p = find_product(r, flops);
@@ -443,6 +507,7 @@ static const char *rebuild_product(struct rebuild *r, double flops)
     a = factor(r, &p, p.lhs, is_taken);
     b = factor(r, &p, p.rhs, is_taken);
     r->value = graph_dot_general(r->g, a, b, &p.dot, DTYPE_F32, PRECISION_DEFAULT);
+    r->value = turned(r->g, r->value, &r->op.result[p.result].shape);
     r->root = r->g->node[r->value].shape;
     for (int i = 0; i < r->op.operand_count; i++) {
         int node;

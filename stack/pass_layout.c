@@ -14,6 +14,7 @@
 #include "stack/pass.h"
 
 #include "stack/conv.h"
+#include "stack/dot_form.h"
 #include "stack/rewrite.h"
 #include "stack/simplify.h"
 
@@ -123,6 +124,8 @@ static void find_forward(struct layout *l)
 
             conv_layouts(g, i, l->chip, &wish);
             *o = from_minor(wish.result, n->shape.rank);
+        } else if (n->op == HLO_DOT) {
+            o->is_set = dot_result_order(g, i, l->chip, o->dim);
         } else if (keeps_order(n)) {
             *o = of_operands(l, n);
         } else if (n->op == HLO_REDUCE && l->order[n->operand[0]].is_set) {
@@ -315,6 +318,24 @@ static int rebuild_convolution(struct layout *l, int node)
     return graph_add(&l->w.to, &n, operand, 2);
 }
 
+/* in the order that was found, or as a plain product, which has no choice */
+static int rebuild_dot(struct layout *l, int node)
+{
+    struct graph_node n = l->w.from->node[node];
+    int operand[2] = {plain(l, n.operand[0]), plain(l, n.operand[1])}, rank = n.shape.rank;
+    struct order found, usual = identity(rank);
+
+    n.operand = operand;
+    if (n.dot.has_order)
+        return graph_add(&l->w.to, &n, operand, 2);
+    if (!dot_result_order(l->w.from, node, l->chip, found.dim))
+        return simplify_dot_flatten(&l->w.to, &n);
+    n.dot.has_order = !is_same(&found, &usual, rank);
+    for (int i = 0; i < rank && n.dot.has_order; i++)
+        n.dot.order[i] = found.dim[i];
+    return graph_add(&l->w.to, &n, operand, 2);
+}
+
 static int rebuild_any(struct layout *l, int node)
 {
     const struct graph_node *n = &l->w.from->node[node];
@@ -323,6 +344,8 @@ static int rebuild_any(struct layout *l, int node)
     l->w.to.source = n->source;
     if (n->op == HLO_CONVOLUTION)
         return rebuild_convolution(l, node);
+    if (n->op == HLO_DOT)
+        return rebuild_dot(l, node);
     if (n->op == HLO_BROADCAST)
         return rebuild_broadcast(l, node);
     if (n->op == HLO_REDUCE)

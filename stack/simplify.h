@@ -17,6 +17,11 @@ bool simplify_splat_value(const struct graph *g, int node, double *value);
 
 bool simplify_is_elementwise(enum graph_op op);
 
+/* [M,K] x [K,N], either operand the other way round, or such in one leading batch dimension */
+bool simplify_dot_is_plain(const struct graph *g, const struct graph_node *n);
+/* the same as such a product, transposed and reshaped before and behind it as need be */
+int simplify_dot_flatten(struct graph *g, const struct graph_node *n);
+
 /*
  * The finest runs of dimensions of two shapes of equal size whose products are
  * equal: run i is dimensions from[i] to from[i + 1] - 1 of the one and to[i] to

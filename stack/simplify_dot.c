@@ -1,5 +1,14 @@
-/* Rules of pass_simplify about products: the forms that the kernel for them takes. */
+/*
+ * Rules of pass_simplify about products: the forms that the kernel for them takes.
+ *
+ * A product that becomes [M,K] x [K,N] by renaming alone does. One whose operands the kernel takes
+ * as they lie, their many dimensions and all (stack/dot_form.h), stays what it is: pass_layout
+ * finds the order of its result. Any other is transposed and reshaped.
+ */
 #include "stack/simplify.h"
+
+#include "stack/bitcast.h"
+#include "stack/dot_form.h"
 
 #include <string.h>
 
@@ -89,18 +98,19 @@ int simplify_dot_operand(struct graph *g, const struct graph_node *n)
     int operand[2] = {n->operand[0], n->operand[1]};
     bool has_changed = false;
 
-    if (n->op != HLO_DOT)
+    if (n->op != HLO_DOT || n->dot.has_order)
         return NODE_NONE;
     for (int k = 0; k < 2; k++) {
         const struct graph_node *t = &g->node[operand[k]];
         struct graph_dot dot = copy.dot;
-        int rank = t->shape.rank;
+        int rank = t->shape.rank, other = operand[!k];
         struct side s;
 
         if (t->op != HLO_TRANSPOSE || !look_through(t, &dot, k == 1))
             continue;
         s = side_of(&dot, k == 1, rank);
-        if (!is_form(&s, rank))
+        if (!is_form(&s, rank) && !dot_is_taken(g, k ? other : t->operand[0],
+                                                k ? t->operand[0] : other, &dot))
             continue;                   /* it would have to be turned again */
         copy.dot = dot;
         operand[k] = t->operand[0];
@@ -160,7 +170,7 @@ static int shaped(struct graph *g, int operand, struct side s, int *contract)
     return graph_reshape(g, operand, to);
 }
 
-static bool is_plain(const struct graph *g, const struct graph_node *n)
+bool simplify_dot_is_plain(const struct graph *g, const struct graph_node *n)
 {
     int wanted = n->dot.batch_count ? 3 : 2;
 
@@ -170,14 +180,46 @@ static bool is_plain(const struct graph *g, const struct graph_node *n)
            operand_is_form(g, n, true);
 }
 
-int simplify_dot_shape(struct graph *g, const struct graph_node *n)
+/* whether the operand is in that form but for a reshape that only renames, or that there is none */
+static bool is_renamed(const struct graph *g, int operand, const struct side *s)
+{
+    const struct graph_node *n = &g->node[operand];
+    struct shape flat = {.dtype = n->shape.dtype};
+    bool is_first = s->contract_count && s->contract[0] == s->batch_count;
+    int64_t free = product(&n->shape, s->free, s->free_count);
+    int64_t deep = product(&n->shape, s->contract, s->contract_count);
+
+    if (!is_form(s, n->shape.rank))
+        return false;
+    if (s->batch_count)
+        flat.dim[flat.rank++] = product(&n->shape, s->batch, s->batch_count);
+    flat.dim[flat.rank++] = is_first ? deep : free;
+    flat.dim[flat.rank++] = is_first ? free : deep;
+    return array_is_bitcast(&n->shape, &flat) ||
+           (n->op == HLO_RESHAPE && shape_equal(&g->node[n->operand[0]].shape, &flat));
+}
+
+/* the plain product costs no copy */
+static bool is_free_to_flatten(const struct graph *g, const struct graph_node *n,
+                               const struct side *lhs, const struct side *rhs)
+{
+    const struct shape *a = &g->node[n->operand[0]].shape, *b = &g->node[n->operand[1]].shape;
+    struct shape flat = {.dtype = n->shape.dtype};
+
+    if (lhs->batch_count)
+        flat.dim[flat.rank++] = product(a, lhs->batch, lhs->batch_count);
+    flat.dim[flat.rank++] = product(a, lhs->free, lhs->free_count);
+    flat.dim[flat.rank++] = product(b, rhs->free, rhs->free_count);
+    return is_renamed(g, n->operand[0], lhs) && is_renamed(g, n->operand[1], rhs) &&
+           array_is_bitcast(&flat, &n->shape);
+}
+
+int simplify_dot_flatten(struct graph *g, const struct graph_node *n)
 {
     struct graph_node copy = *n;
     struct graph_dot plain = {.batch_count = n->dot.batch_count ? 1 : 0, .contract_count = 1};
     int lhs, rhs, result;
 
-    if (n->op != HLO_DOT || is_plain(g, n))
-        return NODE_NONE;
     sort_pairs(&copy.dot);
     lhs = shaped(g, n->operand[0], side_of(&copy.dot, false, g->node[n->operand[0]].shape.rank),
                  &plain.lhs_contract[0]);
@@ -185,4 +227,20 @@ int simplify_dot_shape(struct graph *g, const struct graph_node *n)
                  &plain.rhs_contract[0]);
     result = graph_dot_general(g, lhs, rhs, &plain, n->shape.dtype, n->precision);
     return graph_reshape(g, result, n->shape);
+}
+
+int simplify_dot_shape(struct graph *g, const struct graph_node *n)
+{
+    struct graph_node copy = *n;
+    struct side lhs, rhs;
+
+    if (n->op != HLO_DOT || n->dot.has_order || simplify_dot_is_plain(g, n))
+        return NODE_NONE;
+    sort_pairs(&copy.dot);
+    lhs = side_of(&copy.dot, false, g->node[n->operand[0]].shape.rank);
+    rhs = side_of(&copy.dot, true, g->node[n->operand[1]].shape.rank);
+    if (!is_free_to_flatten(g, n, &lhs, &rhs) &&
+        dot_is_taken(g, n->operand[0], n->operand[1], &n->dot))
+        return NODE_NONE;
+    return simplify_dot_flatten(g, n);
 }

@@ -80,6 +80,35 @@ static void batched_product(void **state)
     assert_int_equal(dot->dot.batch_count, 2);
     assert_int_equal(dot->dot.contract_count, 1);
     assert_true(g->node[dot->operand[0]].shape.dim[dot->dot.lhs_contract[0]] == 16);
+    only(g, HLO_TRANSPOSE);
+    assert_result(g, 0, "bf16[6,4,48,32]");
+}
+
+/* sizes leave a choice: which of the two 16 is contracted, and which is which in the result */
+static void product_of_heads(void **state)
+{
+    const char *why;
+    struct graph *g = rebuild(
+        "%fusion.4 = bf16[16,64,256]{2,1,0} fusion(bf16[16,16,64,32]{3,2,1,0} %dy, "
+        "bf16[16,32,256]{2,1,0} %x), kind=kOutput, calls=%f",
+        "convolution fusion", 2.0 * 16 * 16 * 64 * 32 * 256, &why);
+    const struct graph_node *dot, *turn;
+
+    (void)state;
+    assert_non_null(g);
+    dot = only(g, HLO_DOT);
+    assert_int_equal(dot->dot.contract_count, 2);
+    assert_int_equal(dot->dot.lhs_contract[0], 0);
+    assert_int_equal(dot->dot.lhs_contract[1], 3);
+    assert_result(g, 0, "bf16[16,64,256]");
+    g = rebuild("%fusion.5 = bf16[16,16,64,256]{3,2,1,0} fusion(bf16[16,64,128]{2,1,0} %w, "
+                "bf16[16,256,128]{2,1,0} %x), kind=kOutput, calls=%f",
+                "convolution fusion", 2.0 * 16 * 16 * 64 * 256 * 128, &why);
+    assert_non_null(g);
+    turn = only(g, HLO_TRANSPOSE);      /* [h,d,b,s] to [b,h,d,s] */
+    assert_int_equal(turn->dims[0], 2);
+    assert_int_equal(turn->dims[1], 0);
+    assert_int_equal(turn->dims[2], 1);
 }
 
 static void loop_with_broadcast_and_sum(void **state)
@@ -218,6 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(product_with_epilogue),
         cmocka_unit_test(batched_product),
+        cmocka_unit_test(product_of_heads),
         cmocka_unit_test(loop_with_broadcast_and_sum),
         cmocka_unit_test(what_shapes_do_not_tell),
         cmocka_unit_test(programs_of_rows),
