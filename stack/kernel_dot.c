@@ -16,10 +16,11 @@ static struct tiling completed(const struct dot_problem *p, const struct kernel_
 
     if (t->count > DOT_WIDTH)
         return best;
-    for (int by_rows = 0; by_rows < 2; by_rows++)
+    for (int share = SHARE_COLUMNS; share <= SHARE_ROWS; share++)
         for (int width = 1; width <= DOT_WIDTH_MAX; width++) {
             struct tiling one = {.count = DOT_SIZES, .size = {t->size[DOT_BM], t->size[DOT_BK],
-                                                               t->size[DOT_BN], width, by_rows}};
+                                                              t->size[DOT_BN], width, share,
+                                                              0, 1}};
             struct kernel_cost cost;
             struct dot_grid g;
             struct err e;
@@ -103,7 +104,7 @@ static int prepare(struct dot_grid *g, bool is_rhs, int is_new, int64_t to_row, 
     struct vcode alone;
     int status;
 
-    if (!dot_prepares(g->p, is_rhs))
+    if (!dot_prepares(g, is_rhs))
         return 0;
     vcode_init(&alone, a);
     status = dot_prepare(g, is_rhs, to_row, &alone, box)
@@ -119,7 +120,28 @@ static int is_new(struct dot_grid *g, bool is_rhs)
 {
     uint32_t inside = dot_grid_inside(g, is_rhs ? g->rhs_window : g->lhs_window);
 
-    return dot_prepares(g->p, is_rhs) && inside ? frame_is_first(&g->frame, inside) : -1;
+    return dot_prepares(g, is_rhs) && inside ? frame_is_first(&g->frame, inside) : -1;
+}
+
+/* how operands go on from column to column and from unit to unit */
+static void set_strides(struct dot_grid *g)
+{
+    const struct dot_problem *p = g->p;
+    struct dot_step *s = &g->step;
+    int64_t at_once = g->share == SHARE_BATCHES ? s->units : 1;
+    int64_t lhs = dot_batch_stride(g, g->lhs_window, &p->lhs);
+    int64_t rhs = dot_batch_stride(g, g->rhs_window, &p->rhs);
+
+    s->lhs_column_step = at_once * lhs;
+    s->rhs_column_step = at_once * rhs;
+    if (g->batches == 1)
+        s->rhs_column_step = s->width * s->rhs.side_step
+                             * (p->is_rhs_transposed ? ARRAY_LANES / matrix_rows(s->rhs_type) : 1);
+    s->rhs_unit_step = g->share == SHARE_BATCHES ? rhs : 0;
+    s->lhs_unit_step = g->share == SHARE_BATCHES
+                           ? lhs
+                           : s->rounds * (s->group_rows / matrix_rows(s->lhs_type))
+                                 * s->lhs.side_step;
 }
 
 static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct err *e)
@@ -144,6 +166,7 @@ static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct
         || prepare(g, true, rhs_is_new, lhs_row + dot_prepared_rows(g, false), c, a,
                    &g->step.rhs, e))
         return -1;
+    set_strides(g);
     if (dot_epilogue_make(&epilogue, g, a, e))
         return -1;
     g->step.epilogue = &epilogue;
@@ -181,7 +204,9 @@ static bool narrow(struct tiling *t)
         width--;
     while (tiles % width);
     t->size[DOT_WIDTH] = width;
-    t->size[DOT_BY_ROWS] = 0;
+    t->size[DOT_SHARE] = SHARE_COLUMNS;
+    if (t->size[DOT_BATCHES] > 1)       /* of which each has one column */
+        t->size[DOT_BN] = width * ARRAY_LANES;
     return true;
 }
 

@@ -9,6 +9,9 @@
  * column stand in VMEM between passes (on v7x in the accumulators); the last
  * pass hands them to the epilogue, which is part of its rounds.
  *
+ * Of a product with batches a column is one batch, or one batch for each unit:
+ * the steps from column to column say which. Nothing drains between them.
+ *
  * docs/gemm.md tells the whole. Not here: copies, waits, the grid
  * (stack/frame.h); what the operands are made of (stack/kernel_dot_body.c).
  */
@@ -56,11 +59,12 @@ struct dot_epilogue {
     struct isa_op *op;
     int op_count, vreg_count, mask_count;
     int input[DOT_WIDTH_MAX][DOT_PARTS_MAX];    /* virtual registers of the sums */
-    const bool *is_edge;                /* by operation: left out in the last round of rows */
+    const bool *is_edge;                /* by operation: left out in the last round, whose rows */
+                                        /* end before it does */
     int pointer_count;
     struct dot_pointer {
         int base;                       /* as in dot_box */
-        int64_t row, round_step, column_step;
+        int64_t row, round_step, column_step, unit_step;        /* as in dot_step */
         int64_t base_scale, base_max;   /* scale not 0: min(S[base] x scale, max) is the base */
     } pointer[DOT_POINTERS_MAX];
 };
@@ -70,13 +74,19 @@ struct dot_step {
     enum matrix_type lhs_type, rhs_type;        /* as the tiles lie in VMEM */
     bool is_rhs_transposed;             /* its tiles hold columns of the result as rows */
     int units;
-    bool by_rows;                       /* units share the rows, else the tiles of the column */
+    bool by_rows;                       /* each unit has rows, or a batch, of its own; */
+                                        /* else units share the tiles of the column */
     int group_rows;                     /* 8, 16, 32 */
     int64_t rounds;                     /* of a pass */
+    int64_t lhs_row_tiles;              /* that there are, where the last round has fewer; or 0 */
     int width;                          /* tiles of 128 columns in a column */
     int64_t columns;
-    int64_t depth_tiles;                /* tiles of 128 of the contraction */
+    int64_t depth_tiles;                /* tiles of 128 of the contraction, */
+    int64_t lhs_depth, rhs_depth;       /* and what of it is not padding; 0: no padding */
+    int64_t valid_columns;              /* of the only column, or of each batch; 0: all */
     struct dot_box lhs, rhs;
+    int64_t lhs_column_step, rhs_column_step;   /* VMEM rows from column to column, */
+    int64_t lhs_unit_step, rhs_unit_step;       /* and, by_rows, from unit to unit */
     int64_t sum_row, sum_column_step;   /* rows of VMEM; step 0: every column in its turn */
     int gap_cycles;                     /* between two passes, beyond what code takes */
     int first_step;                     /* predicate: false where sums stand there already; */

@@ -16,6 +16,7 @@ struct writer {
     int pointer[DOT_ARRAYS_MAX];        /* of each array of the epilogue */
     int64_t offset[DOT_ARRAYS_MAX];     /* behind it */
     int tile;                           /* of the column, at work */
+    bool *is_edge;                      /* by operation, as in dot_epilogue */
 };
 
 static const struct array *array_of(const struct writer *w, int extra)
@@ -38,20 +39,25 @@ static struct dot_pointer pointer_to_columns(const struct writer *w, int extra)
     return (struct dot_pointer){
         .base = frame_index(&g->frame, g->dim[DIM_N]),
         .row = frame_row(&g->frame, g->window[extra]),
-        .column_step = g->step.width, .base_scale = g->tiles, .base_max = most};
+        .column_step = g->batches > 1 ? 0 : g->step.width, .base_scale = g->tiles, .base_max = most};
 }
 
 static struct dot_pointer pointer_to(const struct writer *w, int extra)
 {
     const struct frame *f = &w->g->frame;
     int window = w->g->window[extra];
+    bool by_batches = w->g->share == SHARE_BATCHES;
+    int64_t round, batch;
 
     if (w->g->p->extra[extra].kind == EXTRA_COLUMNS)
         return pointer_to_columns(w, extra);
+    round = tiles_of_round(w, extra) * frame_stride(f, window, 1);
+    batch = dot_batch_stride(w->g, window, &w->g->p->extra[extra].matrix);
     return (struct dot_pointer){
-        .base = frame_base(f, window), .row = frame_row(f, window),
-        .round_step = tiles_of_round(w, extra) * frame_stride(f, window, 1),
-        .column_step = w->g->step.width * frame_stride(f, window, 0)};
+        .base = frame_base(f, window), .row = frame_row(f, window), .round_step = round,
+        .column_step = w->g->batches > 1 ? batch * (by_batches ? w->g->step.units : 1)
+                                         : w->g->step.width * frame_stride(f, window, 0),
+        .unit_step = by_batches ? batch : w->g->step.rounds * round};
 }
 
 static int give_pointer(struct writer *w, int extra, struct err *e)
@@ -62,7 +68,8 @@ static int give_pointer(struct writer *w, int extra, struct err *e)
         const struct dot_pointer *q = &w->x->pointer[i];
 
         if (q->base == p.base && q->round_step == p.round_step
-            && q->column_step == p.column_step && q->base_scale == p.base_scale) {
+            && q->column_step == p.column_step && q->unit_step == p.unit_step
+            && q->base_scale == p.base_scale) {
             w->pointer[extra] = i;
             w->offset[extra] = p.row - q->row;
             return 0;
@@ -92,6 +99,17 @@ static int64_t row_of(const struct writer *w, int extra, int64_t i)
 /* 8 rows of each register in a tile of an array */
 static int parts_of_tile(const struct array *a) { return a->tile_rows / 8; }
 
+/* the last operation touches a tile that the array does not have, of the last round's rows */
+static void mark_edge(struct writer *w, int extra, int64_t i)
+{
+    const struct dot_problem *p = w->g->p;
+    int64_t last = div_up(p->m, p->group_rows) - 1, at = last * tiles_of_round(w, extra) + i;
+    size_t op = w->code.block[0].op_count - 1;
+
+    if (op < DOT_ROUND_OPS_MAX)
+        w->is_edge[op] = at >= p->extra[extra].matrix.row_tiles;
+}
+
 static void load_matrix(struct writer *w, int extra, struct fused_value *out)
 {
     const struct array *a = array_of(w, extra);
@@ -102,6 +120,7 @@ static void load_matrix(struct writer *w, int extra, struct fused_value *out)
         int tile = put_load(&w->code, base, row_of(w, extra, i), 1, VCODE_REGION_ANY);
         struct fused_value some;
 
+        mark_edge(w, extra, i);
         fused_unpack(&w->code, w->g->step.chip, a->shape.dtype, tile, &some);
         for (int part = 0; part < parts; part++)
             out->part[i * parts + part] = some.part[part];
@@ -192,26 +211,14 @@ static int store_result(struct writer *w, int extra, struct err *e)
                    ? put_in_register(&w->code, some.part[0])
                    : fused_pack(&w->code, w->g->step.chip, a->shape.dtype, &some);
         put_store(&w->code, base, row_of(w, extra, i), 0xff, VCODE_REGION_ANY, tile);
+        mark_edge(w, extra, i);
     }
     return 0;
 }
 
 /* ----- the whole */
 
-/* stores of tiles that the array does not have, of the last round's rows */
-static void mark_edges(struct writer *w, bool *is_edge, size_t from, int extra)
-{
-    const struct dot_problem *p = w->g->p;
-    int64_t last = div_up(p->m, p->group_rows) - 1, per = tiles_of_round(w, extra);
-    struct vcode_block *b = &w->code.block[0];
-    int64_t i = 0;
-
-    for (size_t k = from; k < b->op_count; k++)
-        if (isa_info((enum isa_opcode)b->op[k].op.code)->slot == SLOT_STORE)
-            is_edge[k] = last * per + i++ >= p->extra[extra].matrix.row_tiles;
-}
-
-static int put_tile(struct writer *w, bool *is_edge, struct err *e)
+static int put_tile(struct writer *w, struct err *e)
 {
     const struct dot_problem *p = w->g->p;
 
@@ -219,22 +226,18 @@ static int put_tile(struct writer *w, bool *is_edge, struct err *e)
     for (int part = 0; part < p->group_rows / 8; part++)
         w->x->input[w->tile][part] = vcode_vreg(&w->code);
     for (int i = 0; i < p->extra_count; i++) {
-        size_t from = w->code.block[0].op_count;
-
         if (!p->extra[i].is_result)
             continue;
         if (store_result(w, i, e))
             return -1;
         if (w->code.block[0].op_count >= DOT_ROUND_OPS_MAX)
             return err_set(e, "too much is computed of the results of a product");
-        mark_edges(w, is_edge, from, i);
     }
     return 0;
 }
 
 static int put_all(struct writer *w, struct err *e)
 {
-    bool *is_edge = arena_array(w->a, DOT_ROUND_OPS_MAX, sizeof(*is_edge));
     struct dot_epilogue *x = w->x;
     struct vcode_block *b;
 
@@ -242,14 +245,14 @@ static int put_all(struct writer *w, struct err *e)
         if (give_pointer(w, i, e))
             return -1;
     for (w->tile = 0; w->tile < w->g->step.width; w->tile++)
-        if (put_tile(w, is_edge, e))
+        if (put_tile(w, e))
             return -1;
     b = &w->code.block[0];
     x->op_count = (int)b->op_count;
     x->op = arena_array(w->a, b->op_count + 1, sizeof(*x->op));
     for (size_t i = 0; i < b->op_count; i++)
         x->op[i] = b->op[i].op;
-    x->is_edge = is_edge;
+    x->is_edge = w->is_edge;
     x->vreg_count = w->code.vreg_count;
     x->mask_count = w->code.mask_count;
     return 0;
@@ -261,6 +264,7 @@ int dot_epilogue_make(struct dot_epilogue *x, struct dot_grid *g, struct arena *
     int status;
 
     memset(x, 0, sizeof(*x));
+    w.is_edge = arena_array(a, DOT_ROUND_OPS_MAX, sizeof(*w.is_edge));
     vcode_init(&w.code, a);
     fused_init(&w.fused, &w.code, g->step.chip, g->p->body, g->p->group_rows / 8, a);
     w.fused.leaf = leaf;

@@ -27,6 +27,34 @@ static bool is_ragged(const struct dot_problem *p)
     return false;
 }
 
+int dot_batch_dim(const struct dot_problem *p)
+{
+    int dim = -1;
+
+    for (int i = 0; i < p->outer_count; i++)
+        if (p->outer[i].side != SIDE_K && (dim < 0 || p->outer[i].side == SIDE_BATCH))
+            dim = i;
+    return dim;
+}
+
+int64_t dot_batch_count(const struct dot_problem *p)
+{
+    return dot_batch_dim(p) < 0 ? 1 : p->outer[dot_batch_dim(p)].count;
+}
+
+/* indices of an outer dimension in the grid */
+static int64_t grid_count(const struct dot_grid *g, int outer)
+{
+    return div_up(g->p->outer[outer].count, outer == dot_batch_dim(g->p) ? g->batches : 1);
+}
+
+int64_t dot_batch_stride(const struct dot_grid *g, int window, const struct dot_matrix *m)
+{
+    if (g->batches == 1 || m->outer[dot_batch_dim(g->p)] == 0)
+        return 0;
+    return frame_stride(&g->frame, window, 2);
+}
+
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* how a window moves along a dimension of the grid, `limit` at most (0: as far as it gets) */
@@ -43,6 +71,22 @@ static void set_step(const struct dot_grid *g, struct frame_window *w, enum dot_
 static int64_t last_start(int64_t tiles, int64_t box)
 {
     return tiles > box && tiles % box ? tiles - box : 0;
+}
+
+/* a box of several batches */
+static void add_batches(const struct dot_grid *g, const struct dot_matrix *m,
+                        struct frame_window *w)
+{
+    int batch = dot_batch_dim(g->p);
+    int64_t stride = m->outer[batch];
+
+    if (stride == 0)
+        return;
+    w->box_count[2] = g->batches;
+    w->box_stride[2] = stride;
+    w->box_dims = 3;
+    set_step(g, w, DIM_OUTER + batch, g->batches * stride,
+             last_start(g->p->outer[batch].count, g->batches) * stride);
 }
 
 /*
@@ -62,6 +106,8 @@ static struct frame_window box_of(const struct dot_grid *g, const struct dot_mat
 
     for (int i = 0; i < g->p->outer_count; i++)
         set_step(g, &w, DIM_OUTER + i, m->outer[i], 0);
+    if (g->batches > 1)
+        add_batches(g, m, &w);
     set_step(g, &w, along, lanes, last_start(m->lane_tiles, lanes));
     set_step(g, &w, down, rows * across,
              down == DIM_K ? 0 : last_start(m->row_tiles, rows) * across);
@@ -101,21 +147,44 @@ static void add_windows(struct dot_grid *g)
     }
 }
 
-static void make_step(struct dot_grid *g, const struct chip *chip, int width, bool by_rows)
+/* zeros take the place of padding as tiles are loaded, where nothing has copied them before */
+static void mask_padding(struct dot_grid *g)
+{
+    const struct dot_problem *p = g->p;
+
+    if (p->k % TILE == 0)
+        return;
+    if (!dot_prepares(g, false))
+        g->step.lhs_depth = p->k;
+    if (!dot_prepares(g, true) && !matrix_is_integer(p->rhs_type))
+        g->step.rhs_depth = p->k;
+}
+
+static void make_step(struct dot_grid *g, const struct chip *chip, int width)
 {
     const struct dot_problem *p = g->p;
     struct dot_step *s = &g->step;
+    bool by_rows = g->share != SHARE_COLUMNS;
+    int64_t matrices = g->share == SHARE_BATCHES ? chip->mxu_count : 1;
 
     *s = (struct dot_step){
         .chip = chip, .lhs_type = dot_prepared_type(p, false),
         .rhs_type = dot_prepared_type(p, true),
         .is_rhs_transposed = p->is_rhs_transposed, .units = (int)chip->mxu_count,
         .by_rows = by_rows, .group_rows = p->group_rows, .width = width,
-        .rounds = by_rows ? g->groups / chip->mxu_count : g->groups,
-        .columns = g->tiles / width, .depth_tiles = g->depth * dot_terms(p), .first_step = -1};
+        .rounds = g->share == SHARE_ROWS ? g->groups / chip->mxu_count : g->groups,
+        .columns = g->batches / matrices * (g->tiles / width), .depth_tiles = g->depth * dot_terms(p),
+        .first_step = -1};
     s->gap_cycles = g->frame.job->codegen == CODEGEN_XLA ? XLA_GAP_CYCLES : 0;
     s->sum_column_step = g->contraction ? width * g->groups * p->group_rows : 0;
-    g->sum_rows = (s->sum_column_step ? g->tiles : width) * g->groups * p->group_rows;
+    g->sum_rows = (s->sum_column_step ? g->tiles : width) * g->groups * p->group_rows * matrices;
+    if (s->columns == g->batches / matrices && g->dim[DIM_N] < 0)
+        s->valid_columns = p->n;
+    if (!p->is_lhs_transposed && g->groups == round_groups(p)
+        && p->lhs.row_tiles * p->lhs.array->tile_rows < g->groups * p->group_rows
+        && !dot_prepares(g, false))
+        s->lhs_row_tiles = p->lhs.row_tiles;
+    mask_padding(g);
     g->frame.scratch_rows = g->sum_rows + dot_prepared_rows(g, false) + dot_prepared_rows(g, true);
 }
 
@@ -135,7 +204,7 @@ static int add_dim(struct dot_grid *g, enum dot_dim dim, int64_t count)
 static int add_outers(struct dot_grid *g, enum dot_side side)
 {
     for (int i = 0; i < g->p->outer_count; i++)
-        if (g->p->outer[i].side == side && add_dim(g, DIM_OUTER + i, g->p->outer[i].count))
+        if (g->p->outer[i].side == side && add_dim(g, DIM_OUTER + i, grid_count(g, i)))
             return -1;
     return 0;
 }
@@ -178,6 +247,13 @@ static bool reads_outside(const struct dot_matrix *m, int64_t rows, const struct
                       + more * m->array->tiles_across * ARRAY_TILE_BYTES > chip->vmem_bytes;
 }
 
+/* whether weights are loaded that no column has, or that are copied first */
+static bool pushes_padding(const struct dot_grid *g, int64_t width)
+{
+    return dot_prepares(g, true)
+           || (g->p->is_rhs_transposed && width != div_up(g->p->n, TILE));
+}
+
 /* whether columns outside the tiles that are there would be needed */
 static int check_sizes(const struct dot_grid *g, const struct tiling *t, const struct chip *chip,
                        struct err *e)
@@ -192,7 +268,7 @@ static int check_sizes(const struct dot_grid *g, const struct tiling *t, const s
                        (long long)t->size[DOT_BM], (long long)t->size[DOT_BK],
                        (long long)t->size[DOT_BN], (long long)p->m, (long long)p->k,
                        (long long)p->n);
-    if (is_ragged(p) && (g->groups != round_groups(p) || t->size[DOT_BY_ROWS]))
+    if (is_ragged(p) && (g->groups != round_groups(p) || g->share == SHARE_ROWS))
         return err_set(e, "rows that end inside a tile must be in one block");
     if (g->depth < depth && p->k % TILE
         && (p->rhs.array->space == SPACE_VMEM || p->lhs.array->space == SPACE_VMEM))
@@ -201,11 +277,19 @@ static int check_sizes(const struct dot_grid *g, const struct tiling *t, const s
         && (g->groups * p->group_rows % TILE
             || p->lhs.lane_tiles * TILE != round_groups(p) * p->group_rows))
         return err_set(e, "rows that end inside a tile must be in one block");
-    if (t->size[DOT_BY_ROWS] && g->groups % chip->mxu_count)
+    if (g->share == SHARE_ROWS && g->groups % chip->mxu_count)
         return err_set(e, "rows that the units do not share evenly");
     if ((p->is_lhs_transposed && reads_outside(&p->lhs, p->k, chip))
-        || reads_outside(&p->rhs, p->is_rhs_transposed ? p->n : p->k, chip))
+        || (pushes_padding(g, width) && reads_outside(&p->rhs, p->is_rhs_transposed ? p->n : p->k,
+                                                      chip)))
         return err_set(e, "rows that end inside a tile at the end of the vector memory");
+    if (g->batches < 1 || g->batches > dot_batch_count(p)
+        || (g->batches > 1 && g->tiles != width))
+        return err_set(e, "steps of several batches have one column");
+    if (g->batches > 1 && (dot_prepares(g, false) || dot_prepares(g, true)))
+        return err_set(e, "operands that are copied first are copied matrix by matrix");
+    if (g->share == SHARE_BATCHES && (g->batches == 1 || g->batches % chip->mxu_count))
+        return err_set(e, "batches that the units do not share evenly");
     if (p->is_rhs_transposed && g->tiles != tiles
         && p->rhs.row_tiles * p->rhs.array->tile_rows < tiles * TILE)
         return err_set(e, "columns that end inside a tile must be in one block");
@@ -238,11 +322,15 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
     g->groups = div_up(t->size[DOT_BM], p->group_rows);
     g->tiles = div_up(t->size[DOT_BN], TILE);
     g->depth = div_up(t->size[DOT_BK], TILE);
+    g->share = (enum dot_share)t->size[DOT_SHARE];
+    g->batches = t->size[DOT_BATCHES] > 0 ? t->size[DOT_BATCHES] : 1;
     if (check_sizes(g, t, job->chip, e))
         return -1;
     if (order_dims(g, t->size[DOT_COLUMNS_OUTSIDE] != 0, e))
         return -1;
-    make_step(g, job->chip, (int)t->size[DOT_WIDTH], t->size[DOT_BY_ROWS] != 0);
+    if (g->batches > 1 && g->contraction)
+        return err_set(e, "steps of several batches have all of the contraction");
+    make_step(g, job->chip, (int)t->size[DOT_WIDTH]);
     add_windows(g);
     if (overlaps_in_place(&g->frame))
         return err_set(e, "blocks that overlap where a result overwrites an operand");
@@ -275,7 +363,11 @@ static int moves_along(const struct frame *f, int window)
 
 static int64_t window_bytes(const struct frame_window *w)
 {
-    return w->box_count[0] * (w->box_dims > 1 ? w->box_count[1] : 1) * ARRAY_TILE_BYTES;
+    int64_t tiles = 1;
+
+    for (int i = 0; i < w->box_dims; i++)
+        tiles *= w->box_count[i];
+    return tiles * ARRAY_TILE_BYTES;
 }
 
 uint32_t dot_grid_inside(const struct dot_grid *g, int window)

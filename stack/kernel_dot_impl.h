@@ -29,7 +29,7 @@ struct dot_results {
 struct dot_place {
     bool is_loop;
     int64_t round;                      /* that the registers point to */
-    int64_t columns;                    /* further on */
+    int64_t columns;                    /* further on than they do */
 };
 
 struct dot_result {                     /* one tile of a round, in the order of the pops */
@@ -43,10 +43,13 @@ struct dot_code {
     struct bundler b;
     int label_base;
     int halves, passes;                 /* of a column */
-    bool last_is_half, has_accumulators, unpacks_rows, unpacks_weights;
+    bool last_is_half;                  /* the last pass has the lower half of the depth alone */
+    bool last_differs;                  /* its weights are not loaded as others are */
+    bool has_accumulators, unpacks_rows, unpacks_weights;
     int lhs_tiles;                      /* of a round and a unit, along the rows */
     int64_t lag;                        /* rounds from a push to its pop */
-    int stretch;                        /* passes in straight code: 1, or all of a column */
+    int stretch;                        /* passes in straight code: 1, or all of its columns */
+    int spans;                          /* columns of a stretch, at least 1 */
     int64_t straight, loops;            /* rounds of a stretch outside its loop, and of the loop */
     int period, stages;
     int advanced_at[ISA_SREG_COUNT];    /* bundle of the loop in which a pointer goes on */
@@ -58,6 +61,7 @@ struct dot_code {
     /* registers */
     int v_lhs, lhs_count, v_popped, popped_count, v_sum, sum_count, v_weights, weights_count;
     int weight_set;                     /* registers of a tile of weights */
+    int v_lane_bits, v_row_bits;        /* ones where the last tile has no padding; -1: none */
     int v_pool, pool_count;             /* for the epilogue */
     struct isa_op *epilogue;            /* with physical registers */
     int turn_lhs, turn_sum, turn_weights;
@@ -81,6 +85,8 @@ void dot_put(struct dot_code *d, int pred, bool is_negated, enum isa_opcode code
 #define REG(x) operand_reg(x)
 
 int64_t dot_stretch_rounds(const struct dot_code *d);
+/* pass `pass` of a stretch is the last one of its column; only where a stretch has whole columns */
+bool dot_ends_column(const struct dot_code *d, int64_t pass);
 
 /* kernel_dot_units.c */
 int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a, struct err *e);
@@ -91,15 +97,17 @@ int dot_epilogue_registers(struct dot_code *d, struct arena *a, struct err *e);
 /* kernel_dot_round.c */
 void dot_every_stage(struct dot_code *d);
 void dot_begin(struct dot_code *d, const char *note, int period);
-/* pushes round `round` of a stretch; is_half: its pass has only the lower half of the depth */
-void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_half);
+/* pushes round `round` of a stretch; is_last: its pass is the last one of a column */
+void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_last);
 /* pops what was pushed `lag` rounds before; `rows`: round of the rows it belongs to */
 void dot_pop_round(struct dot_code *d, int64_t round, int64_t rows,
                    const struct dot_results *how, const struct dot_place *at);
 
 /* kernel_dot_weights.c */
 int64_t dot_weight_items(const struct dot_code *d);
-/* items first..end-1 of the weights at S[base] + offset */
-void dot_put_weights(struct dot_code *d, int base, int64_t offset, bool is_half, int64_t first,
+/* items first..end-1 of the weights at S[base] + offset; is_last: of the last pass of a column */
+void dot_put_weights(struct dot_code *d, int base, int64_t offset, bool is_last, int64_t first,
                      int64_t end);
+/* what takes padding out of tiles, into its registers */
+void dot_put_bits(struct dot_code *d);
 #endif

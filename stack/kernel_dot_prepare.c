@@ -35,11 +35,14 @@ int dot_terms(const struct dot_problem *p)
 
 static bool is_ragged(const struct dot_problem *p) { return p->k % TILE != 0; }
 
-bool dot_prepares(const struct dot_problem *p, bool is_rhs)
+bool dot_prepares(const struct dot_grid *g, bool is_rhs)
 {
+    const struct dot_problem *p = g->p;
+    bool is_cut = is_ragged(p) && g->depth * TILE < p->k;
+
     if (is_rhs)
-        return (is_ragged(p) && !matrix_is_integer(p->rhs_type)) || dot_terms(p) > 1;
-    return p->is_lhs_transposed || is_ragged(p) || dot_terms(p) > 1;
+        return (is_cut && !matrix_is_integer(p->rhs_type)) || dot_terms(p) > 1;
+    return p->is_lhs_transposed || is_cut || dot_terms(p) > 1;
 }
 
 enum matrix_type dot_prepared_type(const struct dot_problem *p, bool is_rhs)
@@ -67,7 +70,7 @@ int64_t dot_prepared_rows(const struct dot_grid *g, bool is_rhs)
 {
     int64_t rows = div_up(box_rows(g, is_rhs), matrix_rows(dot_prepared_type(g->p, is_rhs)));
 
-    if (!dot_prepares(g->p, is_rhs))
+    if (!dot_prepares(g, is_rhs))
         return 0;
     return rows * box_lanes(g, is_rhs) * dot_terms(g->p) * TILE_ROWS;
 }
@@ -77,7 +80,7 @@ int64_t dot_prepare_cycles(const struct dot_grid *g, bool is_rhs)
     const struct chip *chip = g->frame.job->chip;
     int64_t tiles, each;
 
-    if (!dot_prepares(g->p, is_rhs))
+    if (!dot_prepares(g, is_rhs))
         return 0;
     tiles = dot_prepared_rows(g, is_rhs) / TILE_ROWS;
     if (is_rhs || !g->p->is_lhs_transposed)

@@ -3,8 +3,9 @@
  * lie are copied from their windows into scratch first, as often as the window
  * changes:
  *   - a left operand contracted along its rows goes through the cross-lane unit;
- *   - of a contraction that does not fill its last tile, zeros take the place
- *     of padding, in both operands;
+ *   - of a contraction that the grid cuts and that does not fill its last tile,
+ *     zeros take the place of padding, in both operands (a step that has all of it
+ *     does so as it loads: kernel_dot_weights.c);
  *   - at a precision above the default, f32 becomes bf16 parts, and the
  *     contraction as many times longer as there are products of parts.
  */
@@ -12,7 +13,7 @@
 #define STACK_KERNEL_DOT_PREPARE_H
 #include "stack/kernel_dot_grid.h"
 
-bool dot_prepares(const struct dot_problem *p, bool is_rhs);
+bool dot_prepares(const struct dot_grid *g, bool is_rhs);
 /* products of parts: 1, 3 or 6 */
 int dot_terms(const struct dot_problem *p);
 /* of the tiles that passes see: packed where parts are made */

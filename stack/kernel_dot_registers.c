@@ -117,7 +117,7 @@ static int assign(struct dot_code *d, int unit, struct isa_op *to, struct arena 
             return -1;
         if (base >= 0)
             to[i].operand[base + 1].value += (int32_t)(
-                unit * d->s->rounds * e->pointer[to[i].operand[base].value - S_OUT].round_step);
+                unit * e->pointer[to[i].operand[base].value - S_OUT].unit_step);
     }
     return 0;
 }

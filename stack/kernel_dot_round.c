@@ -24,6 +24,11 @@ int64_t dot_stretch_rounds(const struct dot_code *d)
     return d->stretch * d->s->rounds;
 }
 
+bool dot_ends_column(const struct dot_code *d, int64_t pass)
+{
+    return pass % d->passes == d->passes - 1;
+}
+
 void dot_every_stage(struct dot_code *d)
 {
     memset(d->stage, 0, sizeof(d->stage));
@@ -192,7 +197,7 @@ static int next_lhs(struct dot_code *d)
 
 /* one tile of rows, lower and upper half of k, to one unit or (unit -1) to all */
 static int push_tile(struct dot_code *d, int64_t round, int tile, int64_t offset, int64_t step,
-                     int base, bool is_half, int only_unit)
+                     int base, bool is_last, int only_unit)
 {
     const struct dot_step *s = d->s;
     int upper = -1, lower, last = -1, room = room_at(d, round);
@@ -200,9 +205,14 @@ static int push_tile(struct dot_code *d, int64_t round, int tile, int64_t offset
 
     lower = next_lhs(d);
     put_load(d, lower, base, offset, step, ISA_PRED_ALWAYS, 0);
-    if (d->halves > 1 && !is_half) {
+    if (d->halves > 1 && !(is_last && d->last_is_half)) {
         upper = next_lhs(d);
         put_load(d, upper, base, offset + s->lhs.depth_step, step, ISA_PRED_ALWAYS, 0);
+    }
+    if (is_last && d->v_lane_bits >= 0 && s->lhs_depth) {
+        int v = upper >= 0 ? upper : lower;
+
+        put_vector(d, OP_VAND_U32, v, REG(v), REG(d->v_lane_bits));
     }
     if (d->unpacks_rows) {
         put_vector(d, OP_VUNPACK_C_L, lower + 1, REG(lower), operand_none());
@@ -225,18 +235,28 @@ static int push_tile(struct dot_code *d, int64_t round, int tile, int64_t offset
     return last;
 }
 
-void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_half)
+/* rows of the last round that the left operand does not have: its last tile stands for them */
+static int64_t tiles_beyond(const struct dot_code *d, int64_t round, int tile)
+{
+    int64_t beyond = round % d->s->rounds * d->lhs_tiles + tile + 1 - d->s->lhs_row_tiles;
+
+    return d->s->lhs_row_tiles && !d->b.period && beyond > 0 ? beyond : 0;
+}
+
+void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_last)
 {
     const struct dot_step *s = d->s;
     int64_t step = d->lhs_tiles * s->lhs.side_step, pass = round / s->rounds;
     int64_t offset = (round % s->rounds - d->from_rows) * step
-                     + pass * d->halves * s->lhs.depth_step;
+                     + pass % d->passes * d->halves * s->lhs.depth_step
+                     + pass / d->passes * s->lhs_column_step;
     int last = -1;
 
     for (int tile = 0; tile < d->lhs_tiles; tile++)
         for (int unit = 0; unit < (s->by_rows ? s->units : 1); unit++) {
-            int64_t row = offset + tile * s->lhs.side_step + unit * s->rounds * step;
-            int at = push_tile(d, round, tile, row, step, in_loop ? S_LHS : S_LHS_PASS, is_half,
+            int64_t row = offset + (tile - tiles_beyond(d, round, tile)) * s->lhs.side_step
+                          + unit * s->lhs_unit_step;
+            int at = push_tile(d, round, tile, row, step, in_loop ? S_LHS : S_LHS_PASS, is_last,
                                s->by_rows ? unit : -1);
 
             last = at > last ? at : last;

@@ -69,7 +69,7 @@ static bool put_loop_control(struct dot_code *d, const struct dot_results *own)
 static const struct dot_place loop_place = {.is_loop = true};
 
 /* the body; true when the compare comes before the branch and counts this round */
-static bool put_loop(struct dot_code *d, const struct dot_results *own, bool is_half)
+static bool put_loop(struct dot_code *d, const struct dot_results *own, bool is_last)
 {
     bool is_counted;
     int64_t round = d->lag;
@@ -79,7 +79,7 @@ static bool put_loop(struct dot_code *d, const struct dot_results *own, bool is_
     is_counted = put_loop_control(d, own);
     d->ordinal = 0;
     d->from_rows = round % d->s->rounds;
-    dot_push_round(d, round, true, is_half);
+    dot_push_round(d, round, true, is_last);
     dot_pop_round(d, round, 0, own, &loop_place);
     return is_counted;
 }
@@ -88,7 +88,7 @@ static bool put_loop(struct dot_code *d, const struct dot_results *own, bool is_
 
 struct stretch {
     struct dot_results last, own;       /* of the stretch before, of all passes of this one */
-    bool is_half, next_is_half;         /* its last pass, the first one of the next stretch */
+    bool next_is_last;                  /* the first pass of the next stretch, of its column */
     bool begins_column, ends_column;
     int loop_label;
 };
@@ -102,9 +102,9 @@ static struct dot_results results_of(const struct dot_code *d, const struct stre
 
     if (d->stretch == 1)
         return r;
-    if (pass < d->stretch - 1)
+    if (!dot_ends_column(d, pass))
         r.use = how->use == USE_NONE ? USE_NONE : USE_SUM;
-    if (pass > 0)
+    if (pass % d->passes > 0)
         r.source = SOURCE_MEMORY;
     return r;
 }
@@ -117,18 +117,14 @@ static int64_t pass_weights(const struct dot_code *d)   /* VMEM rows from pass t
            * (s->is_rhs_transposed ? 1 : 128 / matrix_rows(s->rhs_type));
 }
 
-static int64_t column_weights(const struct dot_code *d)
+/* weights of the pass behind `pass` of a stretch, which S_WEIGHTS points to where that is 0 */
+static int64_t weights_behind(const struct dot_code *d, int pass)
 {
-    const struct dot_step *s = d->s;
+    int64_t next = pass + 1;
 
-    return s->width * s->rhs.side_step
-           * (s->is_rhs_transposed ? 128 / matrix_rows(s->rhs_type) : 1);
-}
-
-/* from the weights of the pass behind the last one of a column to the next column's */
-static int64_t wrap_weights(const struct dot_code *d)
-{
-    return column_weights(d) - d->passes * pass_weights(d);
+    if (d->stretch == 1)
+        return 0;
+    return next / d->passes * d->s->rhs_column_step + (next % d->passes - 1) * pass_weights(d);
 }
 
 static void put_next_weights(struct dot_code *d, const struct stretch *t, int pass, int64_t round)
@@ -136,10 +132,19 @@ static void put_next_weights(struct dot_code *d, const struct stretch *t, int pa
     int64_t rounds = d->straight < d->s->rounds ? d->straight : d->s->rounds;
     int64_t items = dot_weight_items(d);
     bool is_end = pass == d->stretch - 1, wraps = is_end && t->ends_column;
-    bool is_half = is_end ? t->next_is_half : pass == d->stretch - 2 && t->is_half;
+    bool is_last = is_end ? t->next_is_last : dot_ends_column(d, pass + 1);
 
-    dot_put_weights(d, wraps ? S_NEXT_WEIGHTS : S_WEIGHTS, wraps ? 0 : pass * pass_weights(d),
-                    is_half, items * round / rounds, items * (round + 1) / rounds);
+    dot_put_weights(d, wraps ? S_NEXT_WEIGHTS : S_WEIGHTS, wraps ? 0 : weights_behind(d, pass),
+                    is_last, items * round / rounds, items * (round + 1) / rounds);
+}
+
+/* a stretch's columns are counted from where pointers stand, at the first one of that before */
+static int64_t popped_column(const struct dot_code *d, const struct stretch *t, int pass,
+                             bool is_last)
+{
+    int64_t first = !is_last && t->begins_column ? d->spans : 0;
+
+    return d->stretch == 1 ? first : first + pass / d->passes;
 }
 
 /* before the first rows of a pass nothing goes into the units for a while */
@@ -161,7 +166,7 @@ static void put_straight_rounds(struct dot_code *d, const struct stretch *t)
         int64_t popped = is_last ? round - d->lag + all : round - d->lag;
         int pass = (int)(popped / d->s->rounds), pushed = (int)(round / d->s->rounds);
         struct dot_results how = results_of(d, t, pass, is_last);
-        struct dot_place at = {.columns = !is_last && t->begins_column};
+        struct dot_place at = {.columns = popped_column(d, t, pass, is_last)};
 
         if (d->s->gap_cycles && round % d->s->rounds == 0)
             put_gap(d, round);
@@ -170,7 +175,8 @@ static void put_straight_rounds(struct dot_code *d, const struct stretch *t)
             how = t->last;
             dot_pop_round(d, round, round, &how, &at);
         }
-        dot_push_round(d, round, false, t->is_half && pushed == d->stretch - 1);
+        dot_push_round(d, round, false,
+                       d->stretch == 1 ? t->ends_column : dot_ends_column(d, pushed));
         if (!d->has_accumulators)
             dot_pop_round(d, round, popped % d->s->rounds, &how, &at);
         put_next_weights(d, t, pushed, round % d->s->rounds);
@@ -189,7 +195,7 @@ static void put_part(struct dot_code *d, const struct stretch *t, int64_t round,
     if (is_behind)
         at.round = d->s->rounds - d->lag;
     d->ordinal = 0;
-    dot_push_round(d, round, is_behind, t->is_half);
+    dot_push_round(d, round, is_behind, t->ends_column);
     dot_pop_round(d, round, round - d->lag, &t->own, &at);
 }
 
@@ -242,7 +248,7 @@ static void choose_period(struct dot_code *d, const struct stretch *t)
         return;
     d->period = (int)d->chip->core_branch_delay_bundles + 1;
     for (d->period = d->period < 4 ? 4 : d->period;; d->period++) {
-        put_loop(d, &t->own, t->is_half);
+        put_loop(d, &t->own, t->ends_column);
         bundler_drop(&d->b);
         if (!d->b.is_too_long)
             break;
@@ -251,6 +257,7 @@ static void choose_period(struct dot_code *d, const struct stretch *t)
     for (int i = 0; i < d->ordinal; i++)
         if (d->stage[i] >= d->stages)
             d->stages = d->stage[i] + 1;
+    rounds -= d->s->lhs_row_tiles > 0;  /* the last round is not as those of the loop */
     if (rounds - d->lag >= d->stages) {
         d->straight = d->lag;
         d->loops = rounds - d->lag - (d->stages - 1);
@@ -260,36 +267,41 @@ static void choose_period(struct dot_code *d, const struct stretch *t)
 static void advance_column(struct dot_code *d)
 {
     if (d->s->sum_column_step)
-        PUT(d, OP_SADD, REG(S_SUM_COLUMN), REG(S_SUM_COLUMN), IMM(d->s->sum_column_step));
+        PUT(d, OP_SADD, REG(S_SUM_COLUMN), REG(S_SUM_COLUMN),
+            IMM(d->spans * d->s->sum_column_step));
     for (int i = 0; i < pointer_count(d); i++)
         if (d->s->epilogue->pointer[i].column_step)
             PUT(d, OP_SADD, REG(S_OUT_COLUMN + i), REG(S_OUT_COLUMN + i),
-                IMM(d->s->epilogue->pointer[i].column_step));
+                IMM(d->spans * d->s->epilogue->pointer[i].column_step));
 }
 
 /* pointers for the next stretch, behind everything that has used them */
 static void advance_stretch(struct dot_code *d, const struct stretch *t)
 {
     int64_t depth = d->halves * d->s->lhs.depth_step;
-    int64_t rows = t->ends_column ? -(d->passes - d->stretch) * depth : d->stretch * depth;
+    int64_t rows = !t->ends_column ? depth
+                   : d->spans * d->s->lhs_column_step - (d->stretch == 1 ? d->passes - 1 : 0)
+                     * depth;
 
     if (rows)
         PUT(d, OP_SADD, REG(S_LHS_PASS), REG(S_LHS_PASS), IMM(rows));
     if (t->ends_column)
         PUT(d, OP_SADD, REG(S_WEIGHTS), REG(S_NEXT_WEIGHTS), IMM(pass_weights(d)));
     else
-        PUT(d, OP_SADD, REG(S_WEIGHTS), REG(S_WEIGHTS), IMM(d->stretch * pass_weights(d)));
+        PUT(d, OP_SADD, REG(S_WEIGHTS), REG(S_WEIGHTS), IMM(pass_weights(d)));
 }
 
 /* where the next column's weights are; behind the last one the first ones once more */
 static void find_next_column(struct dot_code *d)
 {
+    int64_t passes = d->stretch == 1 ? d->passes : 1;   /* that S_WEIGHTS is behind the first */
+
     dot_begin(d, "next column", 0);
     PUT(d, OP_SADD, REG(S_NEXT_WEIGHTS), REG(S_WEIGHTS),
-        IMM(wrap_weights(d) + (d->stretch - 1) * pass_weights(d)));
+        IMM(d->spans * d->s->rhs_column_step - passes * pass_weights(d)));
     PUT(d, OP_SCMP_EQ, REG(P_MORE), REG(S_COLUMNS), IMM(1));
     PUT_IF(d, P_MORE, OP_SADD, REG(S_NEXT_WEIGHTS), REG(S_NEXT_WEIGHTS),
-           IMM(-d->s->columns * column_weights(d)));
+           IMM(-d->s->columns * d->s->rhs_column_step));
     bundler_end(&d->b);
 }
 
@@ -333,7 +345,7 @@ static void put_stretch(struct dot_code *d, struct stretch *t, bool has_first)
     bundler_end(&d->b);
     bundler_label(&d->b, d->label_base + t->loop_label, d->loops ? "loop" : "pass_end");
     if (d->loops) {
-        put_loop(d, &t->own, t->is_half);
+        put_loop(d, &t->own, t->ends_column);
         bundler_end_branch(&d->b, d->label_base + t->loop_label, P_LOOP, false);
     }
     dot_begin(d, "next pass", 0);
@@ -360,12 +372,12 @@ static void set_base(struct dot_code *d, int to, int base, int64_t row)
 static void begin_step(struct dot_code *d)
 {
     const struct dot_step *s = d->s;
-    bool is_half = d->passes == 1 && d->last_is_half;
 
     dot_begin(d, "first weights", 0);
+    dot_put_bits(d);
     set_base(d, S_WEIGHTS, s->rhs.base, s->rhs.row);
     set_base(d, S_LHS_PASS, s->lhs.base, s->lhs.row);
-    set_base(d, S_SUM_COLUMN, -1, s->sum_row - s->sum_column_step);
+    set_base(d, S_SUM_COLUMN, -1, s->sum_row - d->spans * s->sum_column_step);
     for (int i = 0; i < pointer_count(d); i++) {
         const struct dot_pointer *p = &s->epilogue->pointer[i];
         int base = p->base;
@@ -375,12 +387,12 @@ static void begin_step(struct dot_code *d)
             PUT(d, OP_SMUL, REG(base), REG(p->base), IMM(p->base_scale));
             PUT(d, OP_SMIN_MAX, REG(base), REG(base), IMM(p->base_max), IMM(0), IMM(0));
         }
-        set_base(d, S_OUT_COLUMN + i, base, p->row - p->column_step);
+        set_base(d, S_OUT_COLUMN + i, base, p->row - d->spans * p->column_step);
     }
-    PUT(d, OP_SMOV, REG(S_COLUMNS), IMM(s->columns));
+    PUT(d, OP_SMOV, REG(S_COLUMNS), IMM(s->columns / d->spans));
     if (s->first_step >= 0)
         PUT(d, OP_PNEG, REG(P_LATER), REG(s->first_step));
-    dot_put_weights(d, S_WEIGHTS, 0, is_half, 0, dot_weight_items(d));
+    dot_put_weights(d, S_WEIGHTS, 0, d->passes == 1, 0, dot_weight_items(d));
     PUT(d, OP_SADD, REG(S_WEIGHTS), REG(S_WEIGHTS), IMM(pass_weights(d)));
     bundler_end(&d->b);
 }
@@ -389,13 +401,14 @@ static void begin_step(struct dot_code *d)
 static void drain(struct dot_code *d, const struct stretch *t)
 {
     int64_t all = dot_stretch_rounds(d);
-    const struct dot_place at = {.round = 0};
 
     dot_every_stage(d);
     dot_begin(d, "drain", 0);
     for (int64_t round = 0; round < d->lag; round++) {
         int64_t popped = round - d->lag + all;
-        struct dot_results how = results_of(d, t, (int)(popped / d->s->rounds), true);
+        int pass = (int)(popped / d->s->rounds);
+        struct dot_results how = results_of(d, t, pass, true);
+        const struct dot_place at = {.columns = popped_column(d, t, pass, true)};
 
         d->ordinal = 0;
         dot_pop_round(d, round, popped % d->s->rounds, &how, &at);
@@ -405,11 +418,11 @@ static void drain(struct dot_code *d, const struct stretch *t)
 
 /* passes between the first and the last one of a column, `count` of them */
 static void middle_passes(struct dot_code *d, struct stretch *t, int64_t count, int label,
-                          bool next_is_half)
+                          bool next_is_last)
 {
     if (count < 1)
         return;
-    t->next_is_half = next_is_half;
+    t->next_is_last = next_is_last;
     t->loop_label = LABEL_LOOP + label;
     dot_begin(d, NULL, 0);
     PUT(d, OP_SMOV, REG(S_PASSES), IMM(count));
@@ -433,13 +446,12 @@ static void end_column(struct dot_code *d)
     bundler_end_branch(&d->b, d->label_base + LABEL_COLUMN, P_MORE, false);
 }
 
-/* all passes of a column are one stretch */
+/* all passes of some columns are one stretch */
 static struct stretch one_stretch(struct dot_code *d, const struct dot_results *first,
                                   enum dot_use use)
 {
     struct stretch t = {.begins_column = true, .ends_column = true, .loop_label = LABEL_LOOP,
-                        .is_half = d->last_is_half,
-                        .next_is_half = d->passes == 1 && d->last_is_half};
+                        .next_is_last = d->passes == 1};
 
     t.last = t.own = kind(use, first->source, first->guard);
     put_stretch(d, &t, true);
@@ -457,9 +469,9 @@ static struct stretch many_stretches(struct dot_code *d, const struct dot_result
                                   : kind(use, first->source, first->guard);
     struct dot_results more = adds ? kind(USE_SUM, SOURCE_MEMORY, 0) : none;
     struct stretch t = {.last = end, .own = adds ? *first : none, .begins_column = true,
-                        .next_is_half = d->passes == 2 && d->last_is_half,
+                        .next_is_last = d->passes == 2,
                         .loop_label = LABEL_LOOP};
-    int halves = d->last_is_half && d->passes > 2;      /* one of them loads half an array */
+    int odd = d->last_differs && d->passes > 2;         /* loads what the last pass takes */
 
     t.own.use = adds ? USE_SUM : USE_NONE;
     put_stretch(d, &t, true);
@@ -470,12 +482,11 @@ static struct stretch many_stretches(struct dot_code *d, const struct dot_result
     bundler_end(&d->b);
     t = (struct stretch){.last = adds ? kind(USE_SUM, SOURCE_GUARDED, P_LAST_ADD) : none,
                          .own = more};
-    middle_passes(d, &t, d->passes - 2 - halves, 1, false);
-    middle_passes(d, &t, halves, 2, true);
+    middle_passes(d, &t, d->passes - 2 - odd, 1, false);
+    middle_passes(d, &t, odd, 2, true);
     t.own = end;
-    t.is_half = d->last_is_half;
     t.ends_column = true;
-    t.next_is_half = false;
+    t.next_is_last = false;
     t.loop_label = LABEL_LOOP + 3;
     if (!adds)
         t.own = none;
@@ -494,7 +505,7 @@ static void put_step(struct dot_code *d)
     struct stretch t;
 
     begin_step(d);
-    t = d->stretch == d->passes ? one_stretch(d, &first, use) : many_stretches(d, &first, use);
+    t = d->stretch == d->spans * d->passes ? one_stretch(d, &first, use) : many_stretches(d, &first, use);
     drain(d, &t);
 }
 

@@ -9,6 +9,8 @@
 #include "stack/kernel_dot_impl.h"
 
 #define STRAIGHT_ROUNDS_MAX 1024        /* of a stretch without a loop */
+#define SPAN_ROUNDS_MAX 128             /* of one with several columns */
+#define TILE 128
 
 int dot_halves(const struct chip *chip)
 {
@@ -25,14 +27,40 @@ static int64_t round_cycles(const struct dot_step *s)
     return chip_matmul_cycles(s->chip, type) * s->group_rows / matrix_rows(type);
 }
 
+/* rounds that cover the latency of a unit, as far as its FIFO holds their results */
+static int64_t lag_of(const struct dot_step *s)
+{
+    int64_t most = s->chip->mxu_fifo_depth / (s->group_rows / 8 * dot_halves(s->chip)) - 2;
+    int64_t lag = div_up(s->chip->mxu_latency_cycles, round_cycles(s)) + 1;
+
+    return lag <= most ? lag : most > 1 ? most : 1;
+}
+
+/* columns in straight code, so many that their rounds cover the latency: a divisor of all */
+static int columns_of_stretch(const struct dot_step *s)
+{
+    int64_t each = div_up(s->depth_tiles, dot_halves(s->chip)) * s->rounds, count = 1;
+
+    for (int64_t i = 2; i <= s->columns && count * each < lag_of(s); i++)
+        if (s->columns % i == 0 && i * each <= SPAN_ROUNDS_MAX)
+            count = i;
+    return (int)count;
+}
+
+/* of a pass, into each unit */
 static int64_t weight_cycles(const struct dot_step *s)
 {
     enum matrix_type type = s->rhs_type;
+    int64_t tiles = s->by_rows ? s->width : div_up(s->width, s->units), rows = tiles * TILE;
     int64_t factor = s->is_rhs_transposed ? s->chip->mxu_push_xpose_factor : 1;
 
     if (!chip_push_cycles(s->chip, type))
         type = MATRIX_F32;
-    return factor * chip_push_cycles(s->chip, type) * s->chip->mxu_size / matrix_rows(type);
+    if (s->valid_columns && s->valid_columns < rows)
+        rows = s->valid_columns;
+    if (!s->is_rhs_transposed)
+        rows = s->chip->mxu_size;
+    return factor * chip_push_cycles(s->chip, type) * div_up(rows, matrix_rows(type));
 }
 
 /* ----- what the units and registers allow */
@@ -71,6 +99,16 @@ static void list_results(struct dot_code *d)
 
 static int least(int a, int b) { return a < b ? a : b; }
 
+static bool needs_lane_bits(const struct dot_step *s)
+{
+    return s->lhs_depth % TILE || (s->is_rhs_transposed && s->rhs_depth % TILE);
+}
+
+static bool needs_row_bits(const struct dot_step *s)
+{
+    return !s->is_rhs_transposed && s->rhs_depth % matrix_rows(s->rhs_type);
+}
+
 static int give_registers(struct dot_code *d, struct err *e)
 {
     int all = (int)d->chip->core_vregs, next = 0, wide = all > 32 ? 2 : 1;
@@ -86,6 +124,8 @@ static int give_registers(struct dot_code *d, struct err *e)
     next += d->sum_count;
     d->v_weights = next;
     next += d->weights_count * d->weight_set;
+    d->v_lane_bits = needs_lane_bits(d->s) ? next++ : -1;
+    d->v_row_bits = needs_row_bits(d->s) ? next++ : -1;
     d->v_popped = next;
     d->popped_count = least(d->result_count, all - next);
     next += d->popped_count;
@@ -99,18 +139,16 @@ static int give_registers(struct dot_code *d, struct err *e)
 
 static void choose_lag(struct dot_code *d)
 {
-    int64_t most = d->chip->mxu_fifo_depth / (d->s->group_rows / 8 * d->halves) - 2;
-
-    d->lag = div_up(d->chip->mxu_latency_cycles, round_cycles(d->s)) + 1;
-    if (d->lag > most)
-        d->lag = most > 1 ? most : 1;
-    d->stretch = 1;
+    d->lag = lag_of(d->s);
+    d->stretch = d->spans = 1;
     if (d->has_accumulators) {
         d->lag = d->s->rounds;
         return;
     }
-    if (d->s->rounds < d->lag && d->passes * d->s->rounds <= STRAIGHT_ROUNDS_MAX)
-        d->stretch = d->passes;
+    if (d->s->rounds < d->lag && d->passes * d->s->rounds <= STRAIGHT_ROUNDS_MAX) {
+        d->spans = columns_of_stretch(d->s);
+        d->stretch = d->spans * d->passes;
+    }
     if (d->lag > dot_stretch_rounds(d))
         d->lag = dot_stretch_rounds(d);
 }
@@ -125,6 +163,7 @@ int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a,
     d->halves = dot_halves(s->chip);
     d->passes = (int)div_up(s->depth_tiles, d->halves);
     d->last_is_half = s->depth_tiles % d->halves != 0;
+    d->last_differs = d->last_is_half || s->rhs_depth;
     d->has_accumulators = s->chip->mxu_accumulators > 0;
     d->unpacks_rows = !chip_matmul_cycles(s->chip, s->lhs_type);
     d->unpacks_weights = !chip_push_cycles(s->chip, s->rhs_type);
@@ -161,14 +200,18 @@ int dot_step_check(const struct dot_step *s, struct err *e)
 
 int64_t dot_step_cycles(const struct dot_step *s)
 {
-    int64_t passes = div_up(s->depth_tiles, dot_halves(s->chip)), pass;
+    int64_t passes = div_up(s->depth_tiles, dot_halves(s->chip)), pass, stretch;
     int64_t results = s->group_rows / 8 * (s->by_rows ? s->units * s->width : s->width);
     int64_t stores = s->chip->slots_store + s->chip->slots_misc_store;
     int64_t slots = div_up(results, stores > 0 ? stores : 1), rows = round_cycles(s);
 
     if (slots > rows)
         rows = slots;
-    pass = s->rounds * rows > weight_cycles(s) ? s->rounds * rows : weight_cycles(s);
-    return s->columns * passes * (pass + 12 + s->gap_cycles) + weight_cycles(s)
+    pass = (s->rounds * rows > weight_cycles(s) ? s->rounds * rows : weight_cycles(s)) + 12
+           + s->gap_cycles;
+    stretch = columns_of_stretch(s) * passes * pass;
+    if (stretch < s->chip->mxu_latency_cycles && s->chip->mxu_accumulators == 0)
+        stretch = s->chip->mxu_latency_cycles;          /* its results come no earlier */
+    return s->columns / columns_of_stretch(s) * stretch + weight_cycles(s)
            + s->chip->mxu_latency_cycles + 60;
 }

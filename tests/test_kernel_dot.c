@@ -343,6 +343,115 @@ static void test_many_dimensions(void **state)
     assert_true(refused < 25);         /* of 30 */
 }
 
+/* ----- many batches in a step */
+
+struct heads {
+    int64_t batches, m, k, n;
+    enum graph_dtype in, out;
+    int rhs_contract;                   /* 1: [b,k,n]; 2: [b,n,k] */
+    bool has_epilogue;
+};
+
+static int build_heads(struct graph *g, struct arena *a, const struct heads *h)
+{
+    struct graph_dot dot = {.batch_count = 1, .lhs_batch = {0}, .rhs_batch = {0},
+                            .contract_count = 1, .lhs_contract = {2},
+                            .rhs_contract = {h->rhs_contract}};
+    int64_t lhs[3] = {h->batches, h->m, h->k}, rhs[3] = {h->batches, h->k, h->n};
+    enum graph_dtype sum = h->in == DTYPE_S8 ? DTYPE_S32 : h->has_epilogue ? DTYPE_F32 : h->out;
+    static const int columns[] = {2};
+    int x, y, out, bias, residual;
+    struct shape s;
+
+    if (h->rhs_contract == 2) {
+        rhs[1] = h->n;
+        rhs[2] = h->k;
+    }
+    graph_init(g, a, "product");
+    x = graph_parameter(g, shape_make(h->in, 3, lhs), "x");
+    y = graph_parameter(g, shape_make(h->in, 3, rhs), "y");
+    out = graph_dot_general(g, x, y, &dot, sum, PRECISION_DEFAULT);
+    if (!h->has_epilogue || h->in == DTYPE_S8)
+        return out;
+    s = g->node[out].shape;
+    bias = graph_parameter(g, shape_make(DTYPE_F32, 1, &h->n), "bias");
+    residual = graph_parameter(g, shape_make(DTYPE_BF16, 3, s.dim), "residual");
+    out = graph_binary(g, HLO_ADD, out, graph_broadcast(g, bias, s, columns));
+    out = graph_binary(g, HLO_MAXIMUM, out, graph_convert(g, residual, DTYPE_F32));
+    return graph_convert(g, out, h->out);
+}
+
+static void check_heads(struct kernel_rig *r, const struct heads *h, uint64_t seed)
+{
+    struct arena a;
+    struct graph g;
+
+    arena_init(&a);
+    graph_output(&g, build_heads(&g, &a, h), "out", -1);
+    kernel_rig_open(r, &g);
+    if (!r->refusal[0])
+        kernel_rig_check(r, seed);
+    kernel_rig_close(r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+static void test_heads(void **state)
+{
+    static const char *const chips[] = {"v2", "v3", "v4", "v5e", "v5p", "v6e", "v7x"};
+    static const int64_t sizes[] = {32, 1, 64, 7, 48, 8, 128, 9, 33, 16, 100, 65, 31, 129, 72};
+    static const enum graph_dtype types[] = {DTYPE_BF16, DTYPE_F32, DTYPE_BF16, DTYPE_S8};
+    size_t at = 0;
+
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(chips); c++)
+        for (int64_t batches = 1; batches <= 40; batches++, at++) {
+            struct heads h = {batches, sizes[at % 15], sizes[at / 3 % 15], sizes[at * 7 % 15],
+                              types[at % 4], at % 3 ? DTYPE_BF16 : DTYPE_F32,
+                              1 + (int)(at / 2 % 2), at % 5 < 2};
+            struct kernel_rig r = {.chip = chips[c], .spoils_padding = true,
+                                   .codegen = at % 2 ? CODEGEN_BEST : CODEGEN_XLA,
+                                   .operands_in_vmem = c < 3 ? 0 : (uint32_t)(at / 5 % 4),
+                                   .results_in_vmem = c < 3 ? 0 : (uint32_t)(at / 3 % 2)};
+
+            if (h.in == DTYPE_S8 && (c < 3 || c == 6))
+                h.in = DTYPE_F32;
+            check_heads(&r, &h, at);
+        }
+}
+
+/* whoever shares what, and however many batches a step has: the same bits */
+static void test_head_tilings(void **state)
+{
+    static const char *const chips[] = {"v3", "v5e", "v6e", "v7x"};
+    static const struct heads heads[] = {
+        {12, 40, 300, 32, DTYPE_BF16, DTYPE_BF16, 1, false},
+        {12, 64, 32, 200, DTYPE_BF16, DTYPE_F32, 2, true},
+        {12, 264, 72, 40, DTYPE_F32, DTYPE_F32, 1, false},
+        {13, 424, 300, 200, DTYPE_BF16, DTYPE_BF16, 1, true},
+    };
+    int made = 0, all = 0;
+
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(chips); c++)
+        for (size_t i = 0; i < COUNT_OF(heads); i++)
+            for (int64_t batches = 2; batches <= 12; batches += 5)
+                for (int64_t share = 0; share <= 2; share += 2) {
+                    const struct heads *h = &heads[i];
+                    int64_t width = h->n > 128 && c >= (share ? 2 : 0) ? 2 : 1;
+                    struct tiling t = {.count = 7, .size = {round_up(h->m, 16),
+                                                            round_up(h->k, 128), width * 128,
+                                                            width, share, 0, batches}};
+                    struct kernel_rig r = {.chip = chips[c], .tiling = &t,
+                                           .may_refuse = true, .spoils_padding = true};
+
+                    check_heads(&r, h, i);
+                    made += r.refusal[0] == 0;
+                    all++;
+                }
+    assert_true(made >= all / 2);   /* others do not fit columns, units or accumulators */
+}
+
 /* |result - exact| against sum |a||b|: each precision within its bound, and not within the next */
 static void test_precision(void **state)
 {
@@ -423,6 +532,8 @@ int main(void)
         cmocka_unit_test(test_epilogues),
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_many_dimensions),
+        cmocka_unit_test(test_heads),
+        cmocka_unit_test(test_head_tilings),
         cmocka_unit_test(test_precision),
         cmocka_unit_test(test_integers),
     };
