@@ -51,6 +51,7 @@ void bundler_begin(struct bundler *b, const char *note, int period)
     forget(b->p, ISA_PRED_ALWAYS + 1);
     forget(b->m, ISA_MASK_COUNT);
     b->first_eup_push = b->last_eup_push = b->last_eup_pop = -1;
+    b->eup_push_count = b->eup_pop_count = 0;
     for (int i = 0; i < ISA_UNIT_MAX; i++)
         for (int kind = 0; kind < 2; kind++)
             b->last_push[kind][i] = b->last_pop[kind][i] = -1;
@@ -160,6 +161,18 @@ static int *last_of_unit(struct bundler *b, const struct isa_op *op)
                                   : &b->last_push[kind][op->unit_index];
 }
 
+/* a push waits for the pop that makes room for its result */
+static int eup_room(const struct bundler *b)
+{
+    int depth = (int)b->chip->eup_fifo_depth, behind;
+
+    if (depth > BUNDLER_EUP_MAX)
+        depth = BUNDLER_EUP_MAX;
+    behind = b->eup_push_count - depth;
+    return behind >= 0 && behind < b->eup_pop_count
+               ? b->eup_pop_at[behind % BUNDLER_EUP_MAX] + 1 : 0;
+}
+
 static int earliest(struct bundler *b, const struct isa_op *op, int not_before)
 {
     int *last = last_of_unit(b, op), at = not_before;
@@ -167,6 +180,8 @@ static int earliest(struct bundler *b, const struct isa_op *op, int not_before)
     visit(b, op, &at, false);
     if (last)
         raise_to(&at, *last + 1);
+    if (last == &b->last_eup_push)
+        raise_to(&at, eup_room(b));
     if (last == &b->last_eup_pop)       /* popped right behind its push, in the order given */
         raise_to(&at, b->last_eup_push + (int)b->chip->eup_latency_cycles);
     return at;
@@ -182,6 +197,9 @@ static void place(struct bundler *b, const struct isa_op *op, int at)
         *last = at;
     if (last == &b->last_eup_push && b->first_eup_push < 0)
         b->first_eup_push = at;
+    b->eup_push_count += last == &b->last_eup_push;
+    if (last == &b->last_eup_pop)
+        b->eup_pop_at[b->eup_pop_count++ % BUNDLER_EUP_MAX] = at;
     if (last == &b->last_eup_pop && b->period && at - b->first_eup_push >= b->period)
         b->is_too_long = true;
 }

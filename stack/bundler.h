@@ -6,8 +6,9 @@
  *
  * Code is made in sections. Nothing moves from one section into another.
  * Inside a section registers, and the order of pushes and of pops of each
- * matrix, cross-lane and the transcendental unit, are kept; memory is not looked
- * at: the caller orders accesses that touch by sections or by `not_before`.
+ * matrix, cross-lane and the transcendental unit, are kept, and the FIFO of the last
+ * never holds more than it can; memory is not looked at: the caller orders accesses
+ * that touch by sections or by `not_before`.
  *
  * A section with a period is the body of a loop that is software-pipelined:
  * it is `period` bundles long and an operation placed at time t runs t / period
@@ -22,6 +23,7 @@
 #include "sim/chip.h"
 
 #define BUNDLER_LABEL_MAX 512
+#define BUNDLER_EUP_MAX 32              /* results of the transcendental unit under way */
 
 /* times in the section, -1 = never */
 struct bundler_register { int ready, first_written, written, read; };
@@ -46,6 +48,7 @@ struct bundler {
     struct bundler_register v[ISA_VREG_MAX], s[ISA_SREG_COUNT], p[ISA_PRED_ALWAYS + 1];
     struct bundler_register m[ISA_MASK_COUNT];
     int first_eup_push, last_eup_push, last_eup_pop;
+    int eup_push_count, eup_pop_count, eup_pop_at[BUNDLER_EUP_MAX];     /* by pop, the last ones */
     int last_push[2][ISA_UNIT_MAX], last_pop[2][ISA_UNIT_MAX];  /* matrix, cross-lane units */
 };
 

@@ -105,14 +105,25 @@ static void put_slow(struct bundler *b)
     bundler_end_branch(b, LABEL_REST, P_SLOW, false);
 }
 
-static void put_page(struct bundler *b, const struct collective_code *code)
+/* a list that has ended: the program too, or what comes behind the segment */
+static void put_end(struct bundler *b, const struct collective_place *place)
+{
+    bundler_begin(b, NULL, 0);
+    if (place) {
+        bundler_end_branch(b, LABEL_END, P_END, false);
+        return;
+    }
+    bundler_put(b, &(struct isa_op){.code = OP_SHALT, .pred = P_END}, 0);
+    bundler_end(b);
+}
+
+static void put_page(struct bundler *b, const struct collective_place *place,
+                     const struct collective_code *code)
 {
     enum { S_FLAG = S_TEMP, S_NEXT, S_FETCH, S_FETCH_TO };
     int granules = code->page_rows * ROW_BYTES_OF_TABLE / 32;
 
-    bundler_begin(b, NULL, 0);
-    bundler_put(b, &(struct isa_op){.code = OP_SHALT, .pred = P_END}, 0);
-    bundler_end(b);
+    put_end(b, place);
     bundler_begin(b, NULL, 0);
     PUT(b, OP_SLD, REG(S_FLAG), REG(S_ROW), IMM(4 * WORD_FLAG));
     PUT(b, OP_SLD, REG(S_FETCH_TO), REG(S_ROW), IMM(4 * WORD_FETCH_TO));
@@ -135,31 +146,62 @@ static cycle_t delay_cycles(const struct chip *chip)
     return chip->launch_collective_ns * chip->chip_clock_mhz / 1000;
 }
 
-/* the cycles of the section "next" */
-static cycle_t put_start(struct bundler *b)
+static void put_delay(struct bundler *b)
 {
     cycle_t delay = delay_cycles(b->chip);
-    size_t from;
 
-    bundler_begin(b, "start", 0);
-    PUT(b, OP_SMOV, REG(S_ROW), IMM(-ROW_BYTES_OF_TABLE));
     if (delay > 0)
         PUT(b, OP_VDELAY, IMM(delay));
+}
+
+/* the first pages, on their way during the delay */
+static void put_fetch(struct bundler *b, const struct collective_place *place, int page_rows)
+{
+    int granules = 2 * page_rows * ROW_BYTES_OF_TABLE / 32;
+
+    bundler_begin(b, "start", 0);
+    PUT(b, OP_DMA_HBM_SMEM, IMM(place->table / 32), IMM(granules), IMM(place->smem / 32),
+        IMM(place->page_flag));
     bundler_end(b);
+    bundler_begin(b, "start", 0);
+    PUT(b, OP_SMOV, REG(S_ROW), IMM(place->smem - ROW_BYTES_OF_TABLE));
+    put_delay(b);
+    bundler_end(b);
+    bundler_begin(b, "start", 0);
+    PUT(b, OP_DMA_DONE, IMM(place->page_flag), IMM(granules));
+    bundler_end(b);
+    bundler_begin(b, "start", 0);
+    PUT(b, OP_VSYNCADD, IMM(place->page_flag), IMM(-granules));
+    bundler_end(b);
+}
+
+/* the cycles of the section "next" */
+static cycle_t put_start(struct bundler *b, const struct collective_place *place, int page_rows)
+{
+    size_t from;
+
+    if (place) {
+        put_fetch(b, place, page_rows);
+    } else {
+        bundler_begin(b, "start", 0);
+        PUT(b, OP_SMOV, REG(S_ROW), IMM(-ROW_BYTES_OF_TABLE));
+        put_delay(b);
+        bundler_end(b);
+    }
     from = b->bundle_count;
     put_next(b);
     return collective_bundles_since(b, &from);
 }
 
 static int make_sections(struct bundler *b, enum collective_type type,
-                         struct collective_code *code)
+                         const struct collective_place *place, struct collective_code *code)
 {
     struct collective_overheads *o = &code->costs;
     int period = b->limits.branch_delay_bundles + 1;
     cycle_t next;
     size_t from;
 
-    next = put_start(b);
+    next = put_start(b, place, code->page_rows);
     o->start_cycles = (cycle_t)b->bundle_count + delay_cycles(b->chip);
     bundler_label(b, LABEL_ROW, "row");
     while (!put_row(b, period))
@@ -174,15 +216,23 @@ static int make_sections(struct bundler *b, enum collective_type type,
     put_slow(b);
     o->page_cycles = period + code->setup_cycles + next + collective_bundles_since(b, &from);
     o->add_only_rest_cycles = o->page_cycles + o->add_rest_cycles;
-    put_page(b, code);
+    put_page(b, place, code);
     o->page_cycles += collective_bundles_since(b, &from);
+    if (place) {
+        bundler_label(b, LABEL_END, "end");
+        bundler_begin(b, "end", 1);
+        PUT(b, OP_SMOV, REG(S_ROW), IMM(0));
+        bundler_end(b);
+    }
     return 0;
 }
 
-int collective_code_make(const struct chip *chip, enum collective_type type, struct arena *a,
+int collective_code_make(const struct chip *chip, enum collective_type type,
+                         const struct collective_place *place, struct arena *a,
                          struct collective_code *out, struct err *e)
 {
-    int64_t rows = chip->smem_bytes / 2 / ROW_BYTES_OF_TABLE;
+    int64_t room = place ? place->smem_bytes : chip->smem_bytes;
+    int64_t rows = room / 2 / ROW_BYTES_OF_TABLE;
     struct bundler b;
     int failed;
 
@@ -190,10 +240,11 @@ int collective_code_make(const struct chip *chip, enum collective_type type, str
                                                                             : PAGE_ROWS_MAX)};
     if (out->page_rows < 3)
         return err_set(e, "smem.bytes is %lld; the tables of a collective need at least %d",
-                       (long long)chip->smem_bytes, 2 * 3 * ROW_BYTES_OF_TABLE);
+                       (long long)chip->smem_bytes,
+                       (int)(chip->smem_bytes - room) + 2 * 3 * ROW_BYTES_OF_TABLE);
     out->costs.page_ops = out->page_rows - 2;
     bundler_init(&b, chip);
-    failed = make_sections(&b, type, out);
+    failed = make_sections(&b, type, place, out);
     if (failed)
         err_set(e, "%s has too few vector registers to add two arrays; 16 are needed",
                 chip->chip_name);

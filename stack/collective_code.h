@@ -41,8 +41,21 @@ struct collective_code {
     cycle_t setup_cycles;               /* of a special row, before it is told which */
 };
 
-/* -1 when the chip cannot hold it: SMEM too small for two pages, too few slots. */
-int collective_code_make(const struct chip *chip, enum collective_type type, struct arena *a,
+/* As a part of a larger program: pages of SMEM, and where the first of the table come from. */
+struct collective_place {
+    int64_t smem, smem_bytes;           /* room for two pages, byte address */
+    int64_t table;                      /* address in HBM of two pages at least */
+    int page_flag;
+};
+
+/*
+ * -1 when the chip cannot hold it: SMEM too small for two pages, too few slots.
+ * place NULL: a program of its own, whose first two pages stand at the beginning
+ * of SMEM. Else a segment (stack/kernel.h), which fetches them while it waits
+ * launch.collective_ns.
+ */
+int collective_code_make(const struct chip *chip, enum collective_type type,
+                         const struct collective_place *place, struct arena *a,
                          struct collective_code *out, struct err *e);
 
 /* ----- between the parts of the generator */
@@ -53,7 +66,7 @@ enum {
     P_REST                              /* and up: a bit of the rest each */
 };
 enum {
-    LABEL_NEXT, LABEL_ROW, LABEL_ADD, LABEL_DRAIN, LABEL_REST, LABEL_SLOW
+    LABEL_NEXT, LABEL_ROW, LABEL_ADD, LABEL_DRAIN, LABEL_REST, LABEL_SLOW, LABEL_END
 };
 
 /* guard of an operation that has none: ISA_PRED_ALWAYS; ~p is the negation of p */

@@ -220,6 +220,8 @@ int graph_while(struct graph *g, const int *operand, int count, const struct gra
 int graph_fusion(struct graph *g, const int *operand, int count, const struct graph *body);
 int graph_reduce(struct graph *g, enum graph_reduce kind, int a, uint32_t mask);
 int graph_all_reduce(struct graph *g, int a);
+/* several at once, whose sums get-tuple-element takes one by one; of one array as above */
+int graph_all_reduce_all(struct graph *g, const int *operand, int count);
 void graph_output(struct graph *g, int node, const char *name, int alias_parameter);
 
 /* several arrays as one; only for get-tuple-element to take apart */

@@ -306,8 +306,12 @@ int graph_infer(const struct graph *g, const struct graph_node *n, struct shape 
     case KIND_CALL:
         return infer_call(g, n, out, e);
     case KIND_COLLECTIVE:
-        *out = *operand_shape(g, n, 0);
-        return infer_check_reduction(n, out, e);
+        for (int i = n->operand_count - 1; i >= 0; i--) {
+            *out = *operand_shape(g, n, i);
+            if (infer_check_reduction(n, out, e))
+                return -1;
+        }
+        return 0;
     }
     return err_set(e, "%s: unknown operation", n->name);
 }

@@ -116,6 +116,7 @@ int graph_result_count(const struct graph_node *n)
     case HLO_TOP_K:
         return 2;
     case HLO_SORT:
+    case HLO_ALL_REDUCE:
         count = n->operand_count;
         break;
     case HLO_FUSION:
@@ -142,7 +143,7 @@ struct shape graph_result_shape(const struct graph *g, const struct graph_node *
     case HLO_FUSION:
     case HLO_WHILE:
         return *output_shape(n->called[0], result);
-    default:                            /* HLO_SORT, HLO_TUPLE */
+    default:                            /* HLO_SORT, HLO_ALL_REDUCE, HLO_TUPLE */
         return *operand_shape(g, n, result);
     }
 }

@@ -180,7 +180,9 @@ static int run_node(struct interp *in, const struct graph_node *n, void *to, str
     case KIND_TUPLE: run_tuple(in, n, to); break;
     case KIND_CALL: return run_call(in, n, to, e);
     case KIND_COLLECTIVE:               /* one replica has it all */
-        memcpy(to, call_data(&c, 0), shape_bytes(in, &n->shape));
+        for (int i = 0; i < n->operand_count; i++)
+            memcpy(part_of(in, n, to, i), in->value[n->operand[i]],
+                   shape_bytes(in, call_shape(&c, i)));
         break;
     }
     return 0;

@@ -40,6 +40,15 @@ struct tiling {
     int64_t predicted_cycles;           /* by the cost model, copies and all */
 };
 
+/* What kernels between replicas have beside, the same on all cores. */
+struct kernel_sums {
+    const struct slice *slice;          /* a replica on each of its cores */
+    const struct array *table;          /* in HBM: its operations, core by core, theirs to fill */
+    int first_flag;                     /* its flags, which no kernel that may run elsewhere has */
+};
+
+struct collective_table;
+
 struct kernel_job {
     const struct chip *chip;
     enum codegen codegen;
@@ -52,6 +61,7 @@ struct kernel_job {
     int64_t smem, smem_bytes;           /* scratch, byte address */
     int core, core_count;               /* megacore: this core's share of the work; else 0 of 1 */
     const struct tiling *tiling;        /* NULL: the cheapest */
+    const struct kernel_sums *sums;     /* NULL: there is one replica */
     FILE *llo;                          /* virtual-register code is printed there, or NULL */
 };
 
@@ -67,6 +77,8 @@ struct segment {
     struct vcode_stats stats;
     struct kernel_cost cost;
     struct tiling tiling;               /* used */
+    /* what the host writes into each core's HBM before the first launch; NULL: nothing */
+    const struct collective_table *table;
 };
 
 struct kernel_kind {

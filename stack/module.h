@@ -17,7 +17,8 @@ struct tuning;
 struct module_settings {
     const struct chip *chip;
     enum codegen codegen;
-    int replica_count;                  /* of the slice; 1: all-reduce is the identity */
+    int replica_count;                  /* 1: all-reduce is the identity */
+    const struct slice *slice;          /* a replica on each of its cores; NULL with one replica */
     int64_t hbm_bytes;                  /* of one core; 0: its share of the chip */
     const char *dump_after;             /* name of a pass, "memory", "all", or NULL */
     FILE *dump_to;

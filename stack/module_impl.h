@@ -17,7 +17,8 @@ struct value {
 
 enum buffer_role {
     BUFFER_TEMPORARY, BUFFER_PARAMETER, BUFFER_CONSTANT, BUFFER_OUTPUT,
-    BUFFER_STATE                        /* of a loop: written before and in it */
+    BUFFER_STATE,                       /* of a loop: written before and in it */
+    BUFFER_SUMS                         /* what all-reduces add up, in place */
 };
 
 struct buffer {
@@ -27,6 +28,8 @@ struct buffer {
     enum array_space space;
     int64_t address;
     int stands_for;                     /* merged into this one; -1: none */
+    int64_t offset;                     /* there */
+    int64_t payload_bytes;              /* of a buffer of several arrays; 0: of its one */
     bool must_stay;                     /* in HBM */
 };
 
@@ -43,6 +46,8 @@ struct step {
     int other;                          /* the loop's other end */
     int64_t times;
     bool is_in_hbm;                     /* its kernel does not take arrays in VMEM */
+    struct kernel_sums *sums;           /* of an all-reduce, else NULL */
+    bool fills_bucket;                  /* a copy for the all-reduce that follows */
 };
 
 /* An operand's copy in VMEM, fetched for one step. */
@@ -85,6 +90,7 @@ struct plan {
     int shadow_count;
     size_t shadow_capacity;
     struct room vmem;
+    int all_reduce_count, all_reduce_flags;     /* the most flags that one of them takes */
     const char **refused;               /* fusions that are no kernel after all */
     int refused_count;
 };
@@ -97,11 +103,29 @@ void plan_fini(struct plan *p);
 int plan_add_buffer(struct plan *p, enum buffer_role role, int64_t bytes);
 void plan_keep_value(struct plan *p, struct value *v);
 void plan_insert_step(struct plan *p, int at, struct step s);
+void plan_remove_step(struct plan *p, int at);
+/* behind all steps there are */
+struct step *plan_add_step(struct plan *p, struct step s);
 /* a kernel that copies an array, behind all steps there are */
 void plan_add_copy(struct plan *p, struct value *from, struct value *to);
 
-/* the buffer that holds it, after merging */
+/* a value in a buffer; -1: in one of its own */
+struct value *plan_new_value(struct plan *p, const char *name, const struct shape *shape,
+                             enum buffer_role role, int buffer);
+
+/*
+ * An all-reduce of these values: its operands are copied next to each other, and added up there.
+ * plan_fill_buckets then lets the kernels before write into their places where they can, and
+ * gives out flags; -1: there are too few.
+ */
+int plan_add_all_reduce(struct plan *p, struct step s, enum graph_dtype dtype, struct err *e);
+int plan_fill_buckets(struct plan *p, struct err *e);
+/* flags of all-reduces, the last ones of the core: two sets by turns */
+int plan_all_reduce_flags(const struct plan *p);
+
+/* the buffer that holds it, after merging, and its offset there */
 struct buffer *plan_buffer(const struct plan *p, const struct value *v);
+int64_t plan_offset(const struct plan *p, const struct value *v);
 
 /* whether a loop's new value may be made in the place of the state `old`; the loop begins there */
 bool plan_may_advance(const struct plan *p, const struct value *v, const struct value *old,

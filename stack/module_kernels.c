@@ -6,9 +6,11 @@
 
 #include <string.h>
 
-static struct kernel_job job_of(const struct module_settings *s, const struct step *step)
+static struct kernel_job job_of(const struct plan *p, const struct step *step)
 {
-    int flags = plan_copy_flags(s->chip);
+    const struct module_settings *s = p->settings;
+    int first_flag = plan_copy_flags(s->chip);
+    int flags = (int)s->chip->sync_flags - first_flag - plan_all_reduce_flags(p);
 
     return (struct kernel_job){
         .chip = s->chip, .codegen = s->codegen, .name = step->name, .source = step->source,
@@ -17,7 +19,7 @@ static struct kernel_job job_of(const struct module_settings *s, const struct st
         .operand = (const struct array *const *)step->operand,
         .result = (const struct array *const *)step->result,
         .vmem_rows = plan_scoped_bytes(s) / ARRAY_ROW_BYTES,
-        .first_flag = flags, .flag_count = (int)s->chip->sync_flags - flags,
+        .first_flag = first_flag, .flag_count = flags, .sums = step->sums,
         .smem = LINK_SMEM_END, .smem_bytes = s->chip->smem_bytes - LINK_SMEM_END,
         .core_count = 1};
 }
@@ -33,8 +35,8 @@ static int64_t payload_of(const struct step *s)
     return bytes;
 }
 
-static int make_kernel(struct module *m, const struct module_settings *s,
-                       const struct step *step, struct arena *a, struct err *e)
+static int make_kernel(struct module *m, const struct plan *p, const struct step *step,
+                       struct arena *a, struct err *e)
 {
     struct module_kernel *k = &m->kernel[m->kernel_count];
     const struct kernel_kind *kind = kernel_kind_of(step->body);
@@ -42,9 +44,9 @@ static int make_kernel(struct module *m, const struct module_settings *s,
 
     *k = (struct module_kernel){
         .name = step->name, .source = step->source, .category = kind ? kind->category : "",
-        .job = job_of(s, step), .segment = segment, .item = m->item_count, .times = step->times,
+        .job = job_of(p, step), .segment = segment, .item = m->item_count, .times = step->times,
         .flops = graph_flops(step->body), .payload_bytes = payload_of(step)};
-    k->job.tiling = tuning_find(s->tuning, &k->job);
+    k->job.tiling = tuning_find(p->settings->tuning, &k->job);
     if (kernel_compile(&k->job, a, segment, e))
         return -1;
     m->flops += k->flops * k->times;
@@ -97,7 +99,7 @@ static int add_step(struct module *m, struct plan *p, int index, int64_t *times,
     step->times = *times;
     switch (step->kind) {
     case STEP_KERNEL:
-        if (make_kernel(m, p->settings, step, a, e)) {
+        if (make_kernel(m, p, step, a, e)) {
             if (!step->is_fusion)
                 return -1;
             p->refused[p->refused_count++] = step->name;
@@ -140,7 +142,7 @@ int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struc
 
 static bool refuses(const struct plan *p, const struct step *step)
 {
-    struct kernel_job job = job_of(p->settings, step);
+    struct kernel_job job = job_of(p, step);
     const struct kernel_kind *kind = kernel_kind_of(step->body);
     bool has_vmem = false;
     struct tiling t;

@@ -12,6 +12,15 @@ struct buffer *plan_buffer(const struct plan *p, const struct value *v)
     return &p->buffer[at];
 }
 
+int64_t plan_offset(const struct plan *p, const struct value *v)
+{
+    int64_t offset = 0;
+
+    for (int at = v->buffer; at >= 0; at = p->buffer[at].stands_for)
+        offset += p->buffer[at].offset;
+    return offset;
+}
+
 static void touch(struct plan *p, const struct value *v, int step)
 {
     struct buffer *b = plan_buffer(p, v);
@@ -59,7 +68,8 @@ void plan_lifetimes(struct plan *p)
             for (int k = 0; k < p->step[i].operand_count; k++)
                 stretch(p, p->step[i].operand[k], i);
     for (int i = 0; i < p->buffer_count; i++)
-        if (p->buffer[i].role != BUFFER_TEMPORARY && p->buffer[i].role != BUFFER_STATE)
+        if (p->buffer[i].role != BUFFER_TEMPORARY && p->buffer[i].role != BUFFER_STATE &&
+            p->buffer[i].role != BUFFER_SUMS)
             p->buffer[i].last = p->step_count;
 }
 

@@ -78,14 +78,16 @@ static void set_arrays(struct plan *p, struct module *m)
     for (int i = 0; i < p->value_count; i++) {
         struct value *v = p->value[i];
         const struct buffer *b = plan_buffer(p, v);
+        int64_t payload;
 
         v->array.space = b->space;
-        v->array.address = b->address;
+        v->array.address = b->address + plan_offset(p, v);
         if (is_counted[b - p->buffer] || b->space != SPACE_HBM)
             continue;
         is_counted[b - p->buffer] = true;
-        m->payload_bytes += array_payload_bytes(&v->array);
-        m->padding_bytes += b->bytes - array_payload_bytes(&v->array);
+        payload = b->payload_bytes ? b->payload_bytes : array_payload_bytes(&v->array);
+        m->payload_bytes += payload;
+        m->padding_bytes += b->bytes - payload;
     }
     mem_free(is_counted);
 }

@@ -1,5 +1,7 @@
 #include "stack/module_run.h"
 
+#include "stack/collective_table.h"
+
 static int write_array(const struct array *a, struct machine *machine, int core,
                        const void *dense, struct err *e)
 {
@@ -12,12 +14,33 @@ static int write_array(const struct array *a, struct machine *machine, int core,
     return status;
 }
 
+/* the operations of a kernel between replicas, which are values in timing mode too */
+static int write_table(const struct collective_table *t, struct machine *machine, int core,
+                       struct err *e)
+{
+    int bytes = collective_table_page_bytes(t), pages = collective_table_pages(t, core);
+    int32_t *page = mem_alloc((size_t)bytes);
+    int status = 0;
+
+    for (int i = 0; (i < 2 || i < pages) && status == 0; i++) {
+        if (i < pages)
+            collective_table_page(t, core, i, page);
+        status = machine_hbm_write(machine, core, collective_table_address(t, i), page, bytes, e);
+    }
+    mem_free(page);
+    return status;
+}
+
 int module_load(const struct module *m, struct machine *machine, int core, struct err *e)
 {
     if (machine_load(machine, core, &m->linked[0].program, e))
         return -1;
     for (int i = 0; i < m->constant_count && machine_mode(machine) != MODE_TIMING; i++)
         if (write_array(m->constant[i].array, machine, core, m->constant[i].literal, e))
+            return -1;
+    for (int i = 0; i < m->kernel_count; i++)
+        if (m->kernel[i].segment->table &&
+            write_table(m->kernel[i].segment->table, machine, core, e))
             return -1;
     return 0;
 }

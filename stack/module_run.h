@@ -9,7 +9,7 @@
 #include "sim/machine.h"
 #include "stack/module.h"
 
-/* loads the program of core 0 into `core` and writes the literals into its HBM */
+/* loads the program of core 0 into `core`, and writes literals and tables into its HBM */
 int module_load(const struct module *m, struct machine *machine, int core, struct err *e);
 int module_write(const struct module *m, struct machine *machine, int core, int parameter,
                  const void *dense, struct err *e);

@@ -23,9 +23,8 @@ void plan_keep_value(struct plan *p, struct value *v)
     p->value[p->value_count++] = v;
 }
 
-/* buffer -1: one of its own */
-static struct value *new_value(struct plan *p, const char *name, const struct shape *shape,
-                               enum buffer_role role, int buffer)
+struct value *plan_new_value(struct plan *p, const char *name, const struct shape *shape,
+                             enum buffer_role role, int buffer)
 {
     struct value *v = arena_alloc(p->arena, sizeof(*v));
 
@@ -35,7 +34,7 @@ static struct value *new_value(struct plan *p, const char *name, const struct sh
     return v;
 }
 
-static struct step *add_step(struct plan *p, struct step s)
+struct step *plan_add_step(struct plan *p, struct step s)
 {
     p->step = mem_grow(p->step, &p->step_capacity, (size_t)p->step_count + 1, sizeof(*p->step));
     p->step[p->step_count] = s;
@@ -44,12 +43,21 @@ static struct step *add_step(struct plan *p, struct step s)
 
 void plan_insert_step(struct plan *p, int at, struct step s)
 {
-    add_step(p, s);
+    plan_add_step(p, s);
     memmove(p->step + at + 1, p->step + at, (size_t)(p->step_count - 1 - at) * sizeof(s));
     p->step[at] = s;
     for (int i = 0; i < p->step_count; i++)
         if (p->step[i].kind != STEP_KERNEL && p->step[i].other >= at)
             p->step[i].other++;
+}
+
+void plan_remove_step(struct plan *p, int at)
+{
+    p->step_count--;
+    memmove(p->step + at, p->step + at + 1, (size_t)(p->step_count - at) * sizeof(*p->step));
+    for (int i = 0; i < p->step_count; i++)
+        if (p->step[i].kind != STEP_KERNEL && p->step[i].other >= at)
+            p->step[i].other--;
 }
 
 static struct value **values(struct plan *p, int count)
@@ -69,7 +77,7 @@ void plan_add_copy(struct plan *p, struct value *from, struct value *to)
     graph_freeze(body);
     operand[0] = from;
     result[0] = to;
-    add_step(p, (struct step){
+    plan_add_step(p, (struct step){
         .kind = STEP_KERNEL, .body = body, .source = "",
         .name = arena_printf(p->arena, "copy.%s", to->array.name),
         .operand = operand, .result = result, .operand_count = 1, .result_count = 1});
@@ -87,26 +95,40 @@ struct walk {
 static int walk(struct plan *p, const struct graph *g, struct value **parameter,
                 struct value **node, struct err *e);
 
+/* a kernel that makes the node, with its operands; results are the caller's to set */
+static struct step step_of(struct walk *w, int node)
+{
+    const struct graph_node *n = &w->g->node[node];
+    struct step s = {.kind = STEP_KERNEL, .name = n->name, .source = n->source,
+                     .operand_count = n->operand_count,
+                     .result_count = n->tuple_count ? n->tuple_count : 1};
+
+    s.operand = values(w->plan, s.operand_count);
+    s.result = values(w->plan, s.result_count);
+    for (int k = 0; k < n->operand_count; k++)
+        s.operand[k] = w->node[n->operand[k]];
+    return s;
+}
+
+static void take_results(struct walk *w, int node, const struct step *s)
+{
+    if (w->g->node[node].tuple_count)
+        w->element[node] = s->result;
+    else
+        w->node[node] = s->result[0];
+}
+
 static void add_kernel(struct walk *w, int node)
 {
     const struct graph_node *n = &w->g->node[node];
     struct plan *p = w->plan;
-    struct step s = {.kind = STEP_KERNEL, .name = n->name, .source = n->source,
-                     .operand_count = n->operand_count,
-                     .result_count = n->tuple_count ? n->tuple_count : 1};
+    struct step s = step_of(w, node);
     struct graph *body;
 
-    s.operand = values(p, s.operand_count);
-    s.result = values(p, s.result_count);
-    for (int k = 0; k < n->operand_count; k++)
-        s.operand[k] = w->node[n->operand[k]];
     for (int k = 0; k < s.result_count; k++)
-        s.result[k] = new_value(p, n->name, n->tuple_count ? &n->tuple[k] : &n->shape,
-                                BUFFER_TEMPORARY, -1);
-    if (n->tuple_count)
-        w->element[node] = s.result;
-    else
-        w->node[node] = s.result[0];
+        s.result[k] = plan_new_value(p, n->name, n->tuple_count ? &n->tuple[k] : &n->shape,
+                                     BUFFER_TEMPORARY, -1);
+    take_results(w, node, &s);
     if (n->op == HLO_FUSION) {
         s.body = n->called[0];
         s.is_fusion = w->is_main;
@@ -115,12 +137,25 @@ static void add_kernel(struct walk *w, int node)
         graph_freeze(body);
         s.body = body;
     }
-    add_step(p, s);
+    plan_add_step(p, s);
+}
+
+static int add_all_reduce(struct walk *w, int node, struct err *e)
+{
+    struct step s = step_of(w, node);
+    struct graph *body = kernel_body_of(w->g, node, w->plan->arena);
+
+    graph_freeze(body);
+    s.body = body;
+    if (plan_add_all_reduce(w->plan, s, w->g->node[node].shape.dtype, e))
+        return -1;
+    take_results(w, node, &s);
+    return 0;
 }
 
 static struct value *keep_literal(struct plan *p, const struct graph_node *n)
 {
-    struct value *v = new_value(p, n->name, &n->shape, BUFFER_CONSTANT, -1);
+    struct value *v = plan_new_value(p, n->name, &n->shape, BUFFER_CONSTANT, -1);
 
     p->constant = mem_grow(p->constant, &p->constant_capacity, (size_t)p->constant_count + 1,
                            sizeof(*p->constant));
@@ -145,7 +180,7 @@ static void close_loop(struct plan *p, const struct graph *body, struct value **
         if (from[k]->buffer == state[k]->buffer)
             from[k] = NULL;             /* unchanged */
         else if (p->buffer[from[k]->buffer].role == BUFFER_STATE) {
-            struct value *saved = new_value(p, from[k]->array.name, &from[k]->array.shape,
+            struct value *saved = plan_new_value(p, from[k]->array.name, &from[k]->array.shape,
                                             BUFFER_TEMPORARY, -1);
 
             plan_add_copy(p, from[k], saved);
@@ -170,7 +205,7 @@ static int add_while(struct walk *w, int node, struct err *e)
     for (int k = 0; k < count; k++) {
         struct value *from = w->node[n->operand[k]];
 
-        state[k] = new_value(p, arena_printf(p->arena, "%s.state.%d", n->name, k),
+        state[k] = plan_new_value(p, arena_printf(p->arena, "%s.state.%d", n->name, k),
                              &from->array.shape, BUFFER_STATE, -1);
         plan_add_copy(p, from, state[k]);
     }
@@ -181,13 +216,13 @@ static int add_while(struct walk *w, int node, struct err *e)
     if (n->count == 0)
         return 0;
     begin = p->step_count;
-    add_step(p, (struct step){.kind = STEP_LOOP_BEGIN, .name = n->name, .source = n->source,
+    plan_add_step(p, (struct step){.kind = STEP_LOOP_BEGIN, .name = n->name, .source = n->source,
                               .count = n->count});
     if (walk(p, body, state, inside, e))
         return -1;
     close_loop(p, body, inside, state, begin);
     p->step[begin].other = p->step_count;
-    add_step(p, (struct step){.kind = STEP_LOOP_END, .name = n->name, .source = n->source,
+    plan_add_step(p, (struct step){.kind = STEP_LOOP_END, .name = n->name, .source = n->source,
                               .other = begin});
     return 0;
 }
@@ -211,11 +246,11 @@ static int visit(struct walk *w, int node, struct err *e)
     case HLO_WHILE:
         return add_while(w, node, e);
     case HLO_ALL_REDUCE:
-        return err_set(e, "%s: all-reduces between replicas are not compiled here", n->name);
+        return add_all_reduce(w, node, e);
     case HLO_RESHAPE:
         if (!array_is_bitcast(&w->g->node[n->operand[0]].shape, &n->shape))
             break;
-        w->node[node] = new_value(p, n->name, &n->shape, BUFFER_TEMPORARY,
+        w->node[node] = plan_new_value(p, n->name, &n->shape, BUFFER_TEMPORARY,
                                   w->node[n->operand[0]]->buffer);
         return 0;
     case HLO_CONSTANT:
@@ -262,7 +297,7 @@ static void set_outputs(struct plan *p, const struct graph *g)
             p->output[i] = v;
             continue;
         }
-        own = new_value(p, g->output[i].name, &v->array.shape, BUFFER_OUTPUT, -1);
+        own = plan_new_value(p, g->output[i].name, &v->array.shape, BUFFER_OUTPUT, -1);
         plan_add_copy(p, v, own);
         p->output[i] = own;
     }
@@ -276,12 +311,12 @@ int plan_steps(struct plan *p, const struct graph *g, struct err *e)
     for (int i = 0; i < g->parameter_count; i++) {
         const struct graph_node *n = &g->node[g->parameter[i]];
 
-        p->parameter[i] = new_value(p, n->name, &n->shape, BUFFER_PARAMETER, -1);
+        p->parameter[i] = plan_new_value(p, n->name, &n->shape, BUFFER_PARAMETER, -1);
     }
     if (walk(p, g, p->parameter, p->node, e))
         return -1;
     set_outputs(p, g);
-    return 0;
+    return plan_fill_buckets(p, e);
 }
 
 void plan_fini(struct plan *p)

@@ -5,7 +5,7 @@
 #ifndef TESTS_RUN_GRAPH_H
 #define TESTS_RUN_GRAPH_H
 #include "sim/machine.h"
-#include "stack/compile.h"
+#include "stack/module.h"
 
 struct graph_run {
     const char *slice;                  /* "v3", "v3-8"; one replica per core */
@@ -13,9 +13,11 @@ struct graph_run {
     int thread_count;                   /* 0 = 1 */
     const char *simd;                   /* NULL = "auto" */
     int launch_count;                   /* 0 = 1; the outputs are those of the last */
+    enum codegen codegen;
+    int64_t hbm_bytes;                  /* of a core; 0: its share of the chip */
     bool may_refuse;                    /* not compiling is no failure: see refusal */
     cycle_t cycles;                     /* out */
-    int64_t vmem_peak_bytes;            /* out */
+    int kernel_count;                   /* out */
     char refusal[512];                  /* out: the compiler's message, "" = it ran */
 };
 

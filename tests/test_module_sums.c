@@ -1,0 +1,267 @@
+/*
+ * All-reduces in compiled graphs: are the sums right on every core, with the same bits, whatever
+ * makes and reads them? Values are whole numbers, so that sums are exact in any order; the order
+ * itself is tested with the collectives (test_collective_order.c).
+ */
+#include "base/floats.h"
+#include "base/rng.h"
+#include "stack/interp.h"
+#include "stack/nn.h"
+#include "tests/random_graph.h"
+#include "tests/run_graph.h"
+#include "tests/test.h"
+
+#include <math.h>
+
+#define CORES_MAX 32
+
+static struct arena arena;
+static struct graph g;
+
+static int setup(void **state)
+{
+    (void)state;
+    arena_init(&arena);
+    graph_init(&g, &arena, "sums");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    graph_fini(&g);
+    arena_fini(&arena);
+    return 0;
+}
+
+static int parameter(const char *name, enum graph_dtype dtype, int64_t rows, int64_t columns)
+{
+    int64_t dim[] = {rows, columns};
+
+    return graph_parameter(&g, shape_make(dtype, columns ? 2 : 1, dim), name);
+}
+
+static float *numbers(int64_t count, uint64_t seed)
+{
+    float *x = arena_array(&arena, (size_t)count, sizeof(*x));
+    struct rng r;
+
+    rng_init(&r, seed);
+    for (int64_t i = 0; i < count; i++)
+        x[i] = (float)((int)rng_below(&r, 7) - 3);
+    return x;
+}
+
+static const void **inputs(int replicas)
+{
+    int count = g.parameter_count;
+    const void **list = arena_array(&arena, (size_t)(count * replicas) + 1, sizeof(*list));
+
+    for (int i = 0; i < count * replicas; i++)
+        list[i] = numbers(shape_elems(&g.node[g.parameter[i % count]].shape), (uint64_t)i + 1);
+    return list;
+}
+
+static void compare(const struct graph *all, void *const *got, const struct interp_value *want)
+{
+    for (int o = 0; o < all->output_count; o++) {
+        const struct shape *s = &all->node[all->output[o].node].shape;
+        const float *x = got[o], *y = want[o].data;
+
+        for (int64_t i = 0; i < shape_elems(s); i++)
+            if (!(x[i] == y[i]))
+                fail_msg("output %s, element %d: %.9g, expected %.9g", all->output[o].name, (int)i,
+                         (double)x[i], (double)y[i]);
+    }
+}
+
+/* `g` on all cores of a slice, against all replicas interpreted as one graph */
+static struct graph_run check(const char *slice, const char *set, int replicas)
+{
+    struct graph_run run = {.slice = slice, .set = set};
+    const void **in = inputs(replicas);
+    struct interp_value *value, *want;
+    struct graph all;
+    struct err e;
+    void **got;
+
+    graph_init(&all, &arena, "replicas");
+    random_graph_replicate(&g, replicas, &all);
+    value = arena_array(&arena, (size_t)all.parameter_count, sizeof(*value));
+    want = arena_array(&arena, (size_t)all.output_count, sizeof(*want));
+    got = arena_array(&arena, (size_t)all.output_count, sizeof(*got));
+    for (int i = 0; i < all.parameter_count; i++)
+        value[i].data = (void *)in[i];
+    if (interp_run(&all, INTERP_DOT_BF16, value, want, &arena, &e))
+        fail_msg("%s", e.msg);
+    run_graph(&run, &g, in, got, &arena);
+    compare(&all, got, want);
+    graph_fini(&all);
+    return run;
+}
+
+static int sum(int a) { return graph_all_reduce(&g, a); }
+
+/* gradients of two layers, and the update of what they belong to */
+static void build_update(void)
+{
+    int w = parameter("w", DTYPE_F32, 200, 130), b = parameter("b", DTYPE_F32, 130, 0);
+    int x = parameter("x", DTYPE_F32, 24, 200), y = parameter("y", DTYPE_F32, 24, 130);
+    int dw = graph_dot(&g, x, y, 0, 0, PRECISION_DEFAULT), db = graph_reduce(&g, REDUCE_ADD, y, 1);
+
+    graph_output(&g, graph_binary(&g, HLO_SUBTRACT, w, sum(dw)), "w", 0);
+    graph_output(&g, graph_binary(&g, HLO_SUBTRACT, b, sum(db)), "b", 1);
+}
+
+TEST(gradients_are_one_message)
+{
+    static const struct { const char *slice, *set; int cores; } rows[] = {
+        {"v3", NULL, 2}, {"v3-8", NULL, 8}, {"v3-32", NULL, 32}, {"v5e-4", NULL, 4},
+        {"v6e-8", NULL, 8}, {"v4-8", NULL, 8}, {"tiny-4", "vmem.bytes=1048576", 4},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct graph_run run;
+
+        build_update();
+        run = check(rows[i].slice, rows[i].set, rows[i].cores);
+        assert_int_equal(run.kernel_count, 5);  /* product, sum, all-reduce, two updates */
+        teardown(NULL);
+        setup(NULL);
+    }
+}
+
+/* what cannot be made in the bucket is copied there, and what is read again is not summed away */
+TEST(all_reduces_leave_their_operands_alone)
+{
+    int p = parameter("p", DTYPE_F32, 40, 130), q = parameter("q", DTYPE_F32, 9, 10);
+    int x = graph_unary(&g, HLO_NEGATE, p), s;
+
+    graph_output(&g, sum(p), "sum of a parameter", -1);
+    s = sum(x);
+    graph_output(&g, s, "s", -1);
+    graph_output(&g, sum(x), "the same again", -1);
+    graph_output(&g, graph_binary(&g, HLO_MULTIPLY, s, x), "read behind", -1);
+    graph_output(&g, x, "x", -1);
+    graph_output(&g, sum(q), "q", 1);
+    check("v3", NULL, 2);
+    check("v5e-4", NULL, 4);
+}
+
+TEST(all_reduces_may_wait_for_each_other)
+{
+    int x = parameter("x", DTYPE_F32, 33, 70), y = x;
+
+    for (int i = 0; i < 5; i++)
+        y = graph_binary(&g, HLO_MAXIMUM, graph_unary(&g, HLO_NEGATE, sum(y)), x);
+    graph_output(&g, y, "y", -1);
+    graph_output(&g, sum(graph_reduce(&g, REDUCE_MAX, y, 3)), "scalar", -1);
+    check("v3-8", NULL, 8);
+    check("v3-8", "sync.flags=192", 8);         /* two sets of flags by turns */
+}
+
+TEST(bf16_is_summed_by_itself)
+{
+    int x = parameter("x", DTYPE_BF16, 17, 140), y = parameter("y", DTYPE_F32, 17, 140);
+
+    graph_output(&g, sum(graph_unary(&g, HLO_NEGATE, x)), "bf16", -1);
+    graph_output(&g, sum(graph_unary(&g, HLO_NEGATE, y)), "f32", -1);
+    assert_int_equal(check("v3-8", NULL, 8).kernel_count, 6);  /* with copies of both sums */
+    check("v5e-8", NULL, 8);
+}
+
+/* three trips of x = sum of x over the replicas */
+TEST(loops_sum_in_every_trip)
+{
+    struct graph body;
+    struct graph_run run = {.slice = "v3-8"};
+    const void *in[CORES_MAX];
+    void *out[CORES_MAX];
+    struct shape shape = shape_make(DTYPE_F32, 2, (int64_t[]){20, 130});
+    int x;
+
+    graph_init(&body, &arena, "body");
+    x = graph_parameter(&body, shape, "x");
+    graph_output(&body, graph_all_reduce(&body, x), "x", -1);
+    x = graph_parameter(&g, shape, "x");
+    x = graph_while(&g, &x, 1, &body, 3);
+    graph_output(&g, x, "x", -1);
+    for (int r = 0; r < 8; r++)
+        in[r] = numbers(20 * 130, (uint64_t)r);
+    run_graph(&run, &g, in, out, &arena);
+    for (int i = 0; i < 20 * 130; i++) {
+        float want = 0;
+
+        for (int r = 0; r < 8; r++)
+            want += ((const float *)in[r])[i];
+        for (int r = 0; r < 8; r++)
+            assert_true(((float *)out[r])[i] == 64 * want);
+    }
+    graph_fini(&body);
+}
+
+/* fractions: what is added in which order shows in the last bits, which all cores share */
+TEST(all_cores_have_the_same_bits)
+{
+    struct graph_run run = {.slice = "v3-8"};
+    const void *in[CORES_MAX];
+    void *out[CORES_MAX], *again[CORES_MAX];
+    int64_t count = 784 * 128;
+
+    graph_output(&g, sum(parameter("x", DTYPE_F32, 784, 128)), "sum", -1);
+    for (int r = 0; r < 8; r++)
+        in[r] = random_floats(&arena, count, -1, 1, 20 + (uint64_t)r);
+    run_graph(&run, &g, in, out, &arena);
+    run.thread_count = 3;
+    run_graph(&run, &g, in, again, &arena);
+    for (int64_t i = 0; i < count; i++) {
+        double exact = 0, sizes = 0;
+
+        for (int r = 0; r < 8; r++) {
+            exact += (double)((const float *)in[r])[i];
+            sizes += fabs((double)((const float *)in[r])[i]);
+        }
+        assert_true(fabs((double)((float *)out[0])[i] - exact) <= 7 * 0x1p-24 * sizes);
+    }
+    for (int r = 0; r < 8; r++) {
+        assert_memory_equal(out[r], out[0], (size_t)count * 4);
+        assert_memory_equal(again[r], out[0], (size_t)count * 4);
+    }
+}
+
+static void refuses(const char *slice, const char *set, const char *message)
+{
+    struct graph_run run = {.slice = slice, .set = set, .may_refuse = true};
+    void *out[CORES_MAX];
+
+    run_graph(&run, &g, inputs(CORES_MAX), out, &arena);
+    if (!strstr(run.refusal, message))
+        fail_msg("\"%s\" is not in \"%s\"", message, run.refusal);
+}
+
+TEST(what_cannot_be_summed_is_told)
+{
+    graph_output(&g, sum(parameter("x", DTYPE_S32, 8, 128)), "sum", -1);
+    refuses("v3", NULL, "all-reduces add f32 and bf16 only");
+    teardown(NULL);
+    setup(NULL);
+    graph_output(&g, sum(parameter("x", DTYPE_F32, 8, 128)), "sum", -1);
+    refuses("v3", "sync.flags=16", "all-reduces take 5 sync flags, 4 of the 16 that a core has are free");
+}
+
+#define RUN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RUN(gradients_are_one_message),
+        RUN(all_reduces_leave_their_operands_alone),
+        RUN(all_reduces_may_wait_for_each_other),
+        RUN(bf16_is_summed_by_itself),
+        RUN(loops_sum_in_every_trip),
+        RUN(all_cores_have_the_same_bits),
+        RUN(what_cannot_be_summed_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
