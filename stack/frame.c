@@ -69,6 +69,17 @@ static void add_level(struct frame_copy *c, int64_t count, int64_t array_stride,
     }
 }
 
+static void plan_short(const struct frame_window *w, struct frame_copy *c)
+{
+    int64_t last = w->box_count[w->box_dims - 1];
+    const struct frame_level *outer = c->level_count ? &c->level[c->level_count - 1] : NULL;
+
+    assert(w->short_count < last);
+    c->short_granules = c->granules / last * (last - w->short_count);
+    if (outer)
+        c->short_outer = outer->count / last * (last - w->short_count);
+}
+
 void frame_plan_copy(const struct frame_window *w, struct frame_copy *out)
 {
     int64_t dense = TILE_GRANULES, sublanes = w->valid_sublanes ? w->valid_sublanes : TILE_ROWS;
@@ -80,6 +91,7 @@ void frame_plan_copy(const struct frame_window *w, struct frame_copy *out)
         dense *= w->box_count[i];
     }
     out->granules = box_tiles(w) * sublanes * (TILE_GRANULES / TILE_ROWS);
+    plan_short(w, out);
 }
 
 int64_t frame_class_granules(const struct frame *f, int class_dim, bool is_result)

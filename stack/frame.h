@@ -16,7 +16,9 @@
  *
  * Edges: `limit` keeps the last box along a grid dimension inside the array by
  * moving it back (it overlaps the one before, which is right for results that
- * depend on their own elements alone); where that is not allowed, boxes must
+ * depend on their own elements alone). `short_count` makes the last box shorter:
+ * what lies behind the array's end is neither read nor written, and that part of
+ * the box in VMEM holds anything; not for results in place. Otherwise boxes must
  * divide the array.
  *
  * Registers. The frame has scalar registers s16..s31 and predicates p8..p13,
@@ -52,6 +54,9 @@ struct frame_window {
     int64_t box_stride[FRAME_BOX_MAX];          /* tiles of the array from one to the next */
     int64_t step[FRAME_DIM_MAX];                /* tiles of the array per step of the grid */
     int64_t limit[FRAME_DIM_MAX];               /* largest offset along it, in tiles; 0: none */
+    /* in the last step along short_dim the box has so many fewer of its last box dimension */
+    int short_dim;
+    int64_t short_count;
     int valid_sublanes;                         /* copied of each tile, from its first; 0: all 8 */
 };
 

@@ -24,7 +24,8 @@
 /* predicates and scalars that are free between two steps */
 enum { P_TICK = 1, P_LAST = 6, P_NOT_LAST = 7, P_TEMP = FRAME_FIRST_PRED,
        P_TEMP_2 = FRAME_FIRST_PRED + 1 };
-enum { S_NEXT = 0, S_OFFSET = 5, S_TERM, S_BASE, S_FLAG, S_FROM, S_TO };
+enum { S_NEXT = 0, S_OFFSET = 5, S_TERM, S_BASE, S_FLAG, S_FROM, S_TO,
+       S_SIZE };
 enum { FLAG_IN, FLAG_OUT = 2 };
 
 static int class_flag(const struct frame *f, int d, int which)
@@ -46,6 +47,7 @@ static struct isa_operand granule(int64_t number)
 
 struct place {                          /* of a copy: registers, or immediates */
     struct isa_operand array, vmem, flag;
+    struct isa_operand granules, outer; /* and the count of the last level */
     int guard;
 };
 
@@ -58,6 +60,8 @@ static void put_descriptor(struct frame *f, int w, const struct place *p)
     EMIT(c, OP_SST, NONE, I(at + 4), is_out ? p->vmem : p->array);
     EMIT(c, OP_SST, NONE, I(at + 8), is_out ? p->array : p->vmem);
     EMIT(c, OP_SST, NONE, I(at + 52), p->flag);
+    if (f->window[w].short_count)
+        EMIT(c, OP_SST, NONE, I(at + 4 + 12 * f->state->copy[w].level_count), p->outer);
     vcode_emit(c, OP_SFENCE, 0, NULL);
     EMIT_IF(c, p->guard, OP_DMA_GENERAL, NONE, I(at));
 }
@@ -74,10 +78,10 @@ static void put_copy(struct frame *f, int w, const struct place *p)
     } else if (k->level_count == 1) {
         int64_t array = k->level[0].array_stride, vmem = k->level[0].vmem_stride;
 
-        EMIT_IF(f->state->code, p->guard, code, from, I(k->granules), to, p->flag,
+        EMIT_IF(f->state->code, p->guard, code, from, p->granules, to, p->flag,
                 I(is_out ? vmem : array), I(is_out ? array : vmem), I(k->run));
     } else {
-        EMIT_IF(f->state->code, p->guard, code, from, I(k->granules), to, p->flag);
+        EMIT_IF(f->state->code, p->guard, code, from, p->granules, to, p->flag);
     }
 }
 
@@ -149,11 +153,32 @@ static void put_flag(struct frame *f, int d, int which, int base)
          I(class_flag(f, d, which + 1)));
 }
 
-static void copy_window(struct frame *f, int w, int guard)
+/* The flag gets what a short box lacks, so that all boxes are waited for alike. */
+static void put_short(struct frame *f, int w, const int *index, struct place *p)
 {
     struct vcode *c = f->state->code;
-    struct place p = {.array = R(S_FROM), .vmem = R(S_TO), .flag = R(S_FLAG), .guard = guard};
+    const struct frame_copy *k = &f->state->copy[w];
+    bool has_descriptor = k->level_count >= 2;
+    int64_t all = has_descriptor ? k->level[k->level_count - 1].count : k->granules;
+    int d = f->window[w].short_dim;
 
+    EMIT(c, OP_SCMP_EQ, R(P_TEMP), R(index[d]), I(f->count[d] - 1));
+    EMIT(c, OP_SELECT, R(S_SIZE), R(P_TEMP), I(has_descriptor ? k->short_outer : k->short_granules),
+         I(all));
+    p->granules = p->outer = R(S_SIZE);
+    if (p->guard >= 0)
+        EMIT(c, OP_PAND, R(P_TEMP), R(P_TEMP), R(p->guard));
+    EMIT_IF(c, P_TEMP, OP_VSYNCADD, p->flag, I(k->granules - k->short_granules));
+}
+
+static void copy_window(struct frame *f, int w, const int *index, int guard)
+{
+    struct vcode *c = f->state->code;
+    struct place p = {.array = R(S_FROM), .vmem = R(S_TO), .flag = R(S_FLAG), .guard = guard,
+                      .granules = I(f->state->copy[w].granules)};
+
+    if (f->window[w].short_count)
+        put_short(f, w, index, &p);
     EMIT(c, OP_SADD, R(S_FROM), R(S_OFFSET), granule(array_granule(f, w)));
     EMIT(c, OP_SADD, R(S_TO), R(S_BASE), I(vmem_granule(f, w)));
     put_copy(f, w, &p);
@@ -174,7 +199,7 @@ static void copy_class(struct frame *f, int d, bool is_result, const int *index,
             if (!is_there)
                 put_offset(f, &s->move[m], index, TILE_GRANULES, S_OFFSET);
             is_there = true;
-            copy_window(f, w, guard);
+            copy_window(f, w, index, guard);
         }
     }
 }
@@ -183,7 +208,7 @@ static void copy_fixed(struct frame *f, bool is_result)
 {
     for (int w = 0; w < f->window_count; w++) {
         struct place p = {granule(array_granule(f, w)), I(vmem_granule(f, w)),
-                          I(fixed_flag(f, is_result)), -1};
+                          I(fixed_flag(f, is_result)), I(f->state->copy[w].granules), NONE, -1};
 
         if (frame_is_copied(f, w) && f->state->class_of[w] == FRAME_CLASS_NONE
             && f->window[w].is_result == is_result)

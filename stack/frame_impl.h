@@ -11,7 +11,8 @@
 
 /* a box as a copy has it, in granules of 32 bytes */
 struct frame_copy {
-    int64_t run, granules;
+    int64_t run, granules, short_granules;      /* of a short box */
+    int64_t short_outer;                        /* its count of the last level */
     int level_count;
     struct frame_level { int64_t count, array_stride, vmem_stride; } level[FRAME_BOX_MAX];
 };

@@ -99,7 +99,11 @@ static int64_t row_of(const struct writer *w, int extra, int64_t i)
 /* 8 rows of each register in a tile of an array */
 static int parts_of_tile(const struct array *a) { return a->tile_rows / 8; }
 
-/* the last operation touches a tile that the array does not have, of the last round's rows */
+/*
+ * The last operation touches a tile that the array does not have, of the last round's rows. Where
+ * rows are cut into blocks, all of a block is there, and the last copy leaves out what is beyond
+ * (frame.h: short_count).
+ */
 static void mark_edge(struct writer *w, int extra, int64_t i)
 {
     const struct dot_problem *p = w->g->p;
@@ -107,7 +111,7 @@ static void mark_edge(struct writer *w, int extra, int64_t i)
     size_t op = w->code.block[0].op_count - 1;
 
     if (op < DOT_ROUND_OPS_MAX)
-        w->is_edge[op] = at >= p->extra[extra].matrix.row_tiles;
+        w->is_edge[op] = w->g->dim[DIM_M] < 0 && at >= p->extra[extra].matrix.row_tiles;
 }
 
 static void load_matrix(struct writer *w, int extra, struct fused_value *out)

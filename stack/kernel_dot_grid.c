@@ -11,17 +11,17 @@
 
 static int64_t round_groups(const struct dot_problem *p) { return div_up(p->m, p->group_rows); }
 
-/* rows of some array end before the last round does */
-static bool is_ragged(const struct dot_problem *p)
+/* rows of some array end before `rows`; of one in VMEM alone, where no copy can leave them out */
+static bool is_ragged(const struct dot_problem *p, int64_t rows, bool in_vmem)
 {
-    int64_t rows = round_groups(p) * p->group_rows;
-
-    if (!p->is_lhs_transposed && p->lhs.row_tiles * p->lhs.array->tile_rows < rows)
+    if (!p->is_lhs_transposed && p->lhs.row_tiles * p->lhs.array->tile_rows < rows
+        && (!in_vmem || p->lhs.array->space == SPACE_VMEM))
         return true;
     for (int i = 0; i < p->extra_count; i++) {
         const struct dot_matrix *m = &p->extra[i].matrix;
 
-        if (p->extra[i].kind == EXTRA_MATRIX && m->row_tiles * m->array->tile_rows < rows)
+        if (p->extra[i].kind == EXTRA_MATRIX && m->row_tiles * m->array->tile_rows < rows
+            && (!in_vmem || m->array->space == SPACE_VMEM))
             return true;
     }
     return false;
@@ -89,6 +89,30 @@ static void add_batches(const struct dot_grid *g, const struct dot_matrix *m,
              last_start(g->p->outer[batch].count, g->batches) * stride);
 }
 
+/* rows of all steps along a dimension, counted by what a step has of them */
+static int64_t rows_of_steps(const struct dot_grid *g, enum dot_dim down)
+{
+    const struct dot_problem *p = g->p;
+
+    if (down == DIM_N || p->is_lhs_transposed)
+        return round_up(down == DIM_N ? p->n : p->m, TILE);
+    return round_groups(p) * p->group_rows;
+}
+
+/* Rows that end inside what a step has: the last box is shorter. */
+static void set_row_steps(const struct dot_grid *g, const struct dot_matrix *m, int64_t rows,
+                          enum dot_dim down, struct frame_window *w)
+{
+    int64_t across = m->array->tiles_across, all = rows_of_steps(g, down) / m->array->tile_rows;
+
+    set_step(g, w, down, rows * across, last_start(all, rows) * across);
+    if (g->dim[down] < 0 || m->array->space != SPACE_HBM || all == m->row_tiles)
+        return;
+    w->box_count[1] = rows;
+    w->short_dim = g->dim[down];
+    w->short_count = all - m->row_tiles;
+}
+
 /*
  * A window of a box of `lanes` x `rows` tiles that moves with grid dimensions along and down. The
  * last box of a contraction may go beyond the array by part of 128 rows: what is read there
@@ -109,8 +133,10 @@ static struct frame_window box_of(const struct dot_grid *g, const struct dot_mat
     if (g->batches > 1)
         add_batches(g, m, &w);
     set_step(g, &w, along, lanes, last_start(m->lane_tiles, lanes));
-    set_step(g, &w, down, rows * across,
-             down == DIM_K ? 0 : last_start(m->row_tiles, rows) * across);
+    if (down == DIM_K)
+        set_step(g, &w, down, rows * across, 0);
+    else
+        set_row_steps(g, m, rows, down, &w);
     return w;
 }
 
@@ -268,15 +294,15 @@ static int check_sizes(const struct dot_grid *g, const struct tiling *t, const s
                        (long long)t->size[DOT_BM], (long long)t->size[DOT_BK],
                        (long long)t->size[DOT_BN], (long long)p->m, (long long)p->k,
                        (long long)p->n);
-    if (is_ragged(p) && (g->groups != round_groups(p) || g->share == SHARE_ROWS))
-        return err_set(e, "rows that end inside a tile must be in one block");
+    if (g->groups != round_groups(p) && is_ragged(p, rows_of_steps(g, DIM_M), true))
+        return err_set(e, "rows in vector memory that end inside a tile must be in one block");
+    if (g->share == SHARE_ROWS && is_ragged(p, round_groups(p) * p->group_rows, false))
+        return err_set(e, "rows that end inside a tile and are shared by the units");
     if (g->depth < depth && p->k % TILE
         && (p->rhs.array->space == SPACE_VMEM || p->lhs.array->space == SPACE_VMEM))
         return err_set(e, "a contraction that ends inside a tile must be in one block");
-    if (p->is_lhs_transposed && g->groups != round_groups(p)
-        && (g->groups * p->group_rows % TILE
-            || p->lhs.lane_tiles * TILE != round_groups(p) * p->group_rows))
-        return err_set(e, "rows that end inside a tile must be in one block");
+    if (p->is_lhs_transposed && g->groups != round_groups(p) && g->groups * p->group_rows % TILE)
+        return err_set(e, "blocks of rows that are no multiple of 128");
     if (g->share == SHARE_ROWS && g->groups % chip->mxu_count)
         return err_set(e, "rows that the units do not share evenly");
     if ((p->is_lhs_transposed && reads_outside(&p->lhs, p->k, chip))
@@ -286,13 +312,12 @@ static int check_sizes(const struct dot_grid *g, const struct tiling *t, const s
     if (g->batches < 1 || g->batches > dot_batch_count(p)
         || (g->batches > 1 && g->tiles != width))
         return err_set(e, "steps of several batches have one column");
+    if (g->batches > 1 && (g->groups != round_groups(p) || g->tiles != tiles))
+        return err_set(e, "steps of several batches have all rows and columns of them");
     if (g->batches > 1 && (dot_prepares(g, false) || dot_prepares(g, true)))
         return err_set(e, "operands that are copied first are copied matrix by matrix");
     if (g->share == SHARE_BATCHES && (g->batches == 1 || g->batches % chip->mxu_count))
         return err_set(e, "batches that the units do not share evenly");
-    if (p->is_rhs_transposed && g->tiles != tiles
-        && p->rhs.row_tiles * p->rhs.array->tile_rows < tiles * TILE)
-        return err_set(e, "columns that end inside a tile must be in one block");
     return 0;
 }
 

@@ -69,6 +69,49 @@ static void test_sizes(void **state)
         }
 }
 
+/* rows and columns of 50257 words: no block of theirs ends where the arrays do */
+static void test_short_blocks(void **state)
+{
+    static const int64_t blocks[][3] = {{128, 128, 128}, {256, 256, 384}, {384, 256, 128}};
+    static const struct product products[] = {
+        {517, 256, 523, DTYPE_BF16, DTYPE_F32, 1, 1},  {521, 256, 523, DTYPE_BF16, DTYPE_BF16, 0, 1},
+        {523, 256, 391, DTYPE_BF16, DTYPE_F32, 0, 0},  {393, 256, 521, DTYPE_F32, DTYPE_BF16, 1, 1},
+        {521, 256, 391, DTYPE_F32, DTYPE_F32, 0, 1},   {389, 256, 640, DTYPE_F32, DTYPE_BF16, 1, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(products); i++)
+        for (size_t k = 0; k < COUNT_OF(blocks); k++) {
+            struct tiling t = {.count = 3, .size = {blocks[k][0], blocks[k][1], blocks[k][2]}};
+            struct kernel_rig r = {.chip = k == 1 ? "v6e" : "v3", .tiling = &t,
+                                   .spoils_padding = true};
+
+            check(&r, &products[i]);
+        }
+}
+
+/* rows that end inside a tile, in place: the last block would be written beyond them */
+static void test_short_blocks_in_vmem(void **state)
+{
+    static const struct product p = {517, 256, 128, DTYPE_BF16, DTYPE_F32, 1, 1};
+    struct tiling t = {.count = 3, .size = {128, 256, 128}};
+    struct kernel_rig r = {.chip = "v6e", .tiling = &t, .results_in_vmem = 1, .may_refuse = true};
+    struct arena a;
+    struct graph g;
+
+    (void)state;
+    arena_init(&a);
+    graph_output(&g, build(&g, &a, &p), "out", -1);
+    kernel_rig_open(&r, &g);
+    assert_non_null(strstr(r.refusal, "its tiling does not go with its shapes"));
+    kernel_rig_close(&r);
+    r.tiling = NULL;
+    kernel_rig_open(&r, &g);
+    kernel_rig_check(&r, 1);
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
 /* blocks as a Pallas kernel has them, and operands and results where they are */
 static void test_blocks(void **state)
 {
@@ -528,6 +571,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_short_blocks),
+        cmocka_unit_test(test_short_blocks_in_vmem),
         cmocka_unit_test(test_tilings),
         cmocka_unit_test(test_epilogues),
         cmocka_unit_test(test_batches),
