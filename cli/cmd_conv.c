@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/conv_graph.h"
 #include "cli/op_graph.h"
 #include "cli/op_run.h"
 #include "stack/graph_shape.h"
@@ -159,24 +160,17 @@ static int make_windows(const struct arguments *args, struct graph_window w[2], 
 
 static int make_graph(const struct arguments *args, struct graph *g, struct err *e)
 {
-    bool is_rm = args->is_row_major;
-    int batch = is_rm ? 0 : 2, first = is_rm ? 1 : 0;
-    struct graph_conv conv = {.spatial_count = 2, .in_batch = batch, .in_feature = 3,
-                              .in_spatial = {first, first + 1}, .kernel_in = 2, .kernel_out = 3,
-                              .kernel_spatial = {0, 1}, .out_batch = batch, .out_feature = 3,
-                              .out_spatial = {first, first + 1},
-                              .feature_groups = args->groups, .batch_groups = 1};
-    const int64_t *in = args->input;
-    int64_t pixels_first[] = {in[1], in[2], in[0], in[3]};
-    enum graph_dtype type = args->is_f32 ? DTYPE_F32 : DTYPE_BF16;
-    struct graph_window w[2];
+    struct conv_graph c = {.type = args->is_f32 ? DTYPE_F32 : DTYPE_BF16, .groups = args->groups,
+                           .is_row_major = args->is_row_major,
+                           .is_training = args->way == WAY_KERNEL};
     int x, k, y, wrt, gradient;
 
-    if (check_sizes(args, e) || make_windows(args, w, e))
+    if (check_sizes(args, e) || make_windows(args, c.window, e))
         return -1;
-    x = graph_parameter(g, shape_make(type, 4, is_rm ? in : pixels_first), "input");
-    k = graph_parameter(g, shape_make(type, 4, args->kernel), "kernel");
-    y = graph_convolution(g, x, k, w, &conv, type, PRECISION_DEFAULT);
+    memcpy(c.in, args->input, sizeof(c.in));
+    memcpy(c.kernel, args->kernel, sizeof(c.kernel));
+    if (conv_graph_add(g, &c, &x, &k, &y, e))
+        return -1;
     if (args->way == WAY_FORWARD) {
         graph_output(g, y, "output", -1);
         return graph_verify(g, e);

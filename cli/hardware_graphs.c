@@ -4,6 +4,7 @@
  */
 #include "cli/hardware.h"
 
+#include "cli/conv_graph.h"
 #include "stack/array.h"
 #include "stack/rewrite.h"
 
@@ -250,7 +251,6 @@ struct graph *hardware_encoder_block(int64_t sequence, int64_t hidden, int64_t h
     return done(g);
 }
 
-/* arrays laid out as the compiler has them inside a network: pixels, then batch by features */
 struct graph *hardware_conv(int64_t batch, int64_t height, int64_t width, int64_t in,
                             int64_t out, int64_t kernel, int64_t stride, int64_t pad,
                             struct arena *a)
@@ -258,15 +258,13 @@ struct graph *hardware_conv(int64_t batch, int64_t height, int64_t width, int64_
     struct graph *g = begin("conv", a);
     struct graph_window w = {.size = kernel, .stride = stride, .pad_low = pad, .pad_high = pad,
                              .base_dilation = 1, .window_dilation = 1};
-    struct graph_conv conv = {.spatial_count = 2, .in_batch = 2, .in_feature = 3,
-                              .in_spatial = {0, 1}, .kernel_in = 2, .kernel_out = 3,
-                              .kernel_spatial = {0, 1}, .out_batch = 2, .out_feature = 3,
-                              .out_spatial = {0, 1}, .feature_groups = 1, .batch_groups = 1};
-    int x = parameter(g, shape_make(DTYPE_BF16, 4, (int64_t[]){height, width, batch, in}), "x");
-    int k = parameter(g, shape_make(DTYPE_BF16, 4, (int64_t[]){kernel, kernel, in, out}), "k");
+    struct conv_graph c = {.type = DTYPE_BF16, .in = {batch, height, width, in},
+                           .kernel = {kernel, kernel, in, out}, .window = {w, w}, .groups = 1};
+    struct err e;
+    int x, k, y;
 
-    graph_output(g, graph_convolution(g, x, k, (struct graph_window[]){w, w}, &conv, DTYPE_BF16,
-                                      PRECISION_DEFAULT), "y", -1);
+    conv_graph_add(g, &c, &x, &k, &y, &e);      /* no gradient that could fail */
+    graph_output(g, y, "y", -1);
     return done(g);
 }
 

@@ -3,15 +3,18 @@
  *
  * A convolution is a product of *rows* (pixel of the result, batch) by columns
  * (features of the result), contracted over *taps* (pixel of the window,
- * features of the input). Two layouts of the input serve all of them:
+ * features of the input). Three layouts of the input serve all of them:
  *
  *   rows        features along lanes, batch along sublanes: forward and
  *               gradient by input. A tap is an offset of whole tiles.
+ *   pixels      likewise, but the last spatial dimension along sublanes: small
+ *               batches, which would leave most sublanes empty, in graphs
+ *               without gradients by kernel.
  *   transposed  batch along lanes, features along sublanes: gradient by
  *               kernel, where HLO's "batch" is the input's features and the
  *               window is an image; and first layers with few features.
  *
- * In both the result has its features along lanes and its batch along
+ * In all but pixels the result has its features along lanes and its batch along
  * sublanes, so that activations and their gradients have one layout,
  * features, batch, then pixels, in every convolution of a network. The kernel
  * has its result's features along lanes and its input's features along

@@ -92,6 +92,17 @@ static int64_t transpose_cycles(const struct conv_plan *p)
     return blocks * issue * 5 / 4 / p->chip->xlu_count;
 }
 
+/* lines of pixels: a store for each tile of f32 */
+static int64_t line_cycles(const struct conv_plan *p)
+{
+    const struct conv_window *w = &p->window[WINDOW_LHS];
+    int64_t stores = p->chip->slots_store + (p->chip->slots_misc_store > 0);
+
+    if (!p->shape.is_pixels)
+        return 0;
+    return div_up(w->tiles * (w->array->tile_rows / 8), stores) + 10 * w->tiles / w->box[BOX_ROWS];
+}
+
 /* products on the vector unit, for 8 rows */
 static int64_t vector_ops(const struct conv_plan *p)
 {
@@ -139,7 +150,7 @@ void conv_plan_cost(const struct conv_plan *p, struct kernel_cost *out)
                             : count * (p->passes * p->column_groups * pass_cycles(p) +
                                        p->chip->mxu_latency_cycles) +
                                   boxes(p, &p->window[WINDOW_RHS]) * weights_cycles(p)) +
-              boxes(p, &p->window[WINDOW_LHS]) * transpose_cycles(p) +
+              boxes(p, &p->window[WINDOW_LHS]) * (transpose_cycles(p) + line_cycles(p)) +
               results * epilogue_cycles(p);
     step = (double)compute > copy ? (double)compute + COPY_WEIGHT * copy : copy;
     out->compute_cycles = compute;
@@ -241,6 +252,8 @@ static void offer_row_taps(struct search *s, struct tiling *t, const struct conv
 {
     struct values before = taps_of_step(&shape->dim[1]), last = taps_of_step(&shape->dim[2]);
 
+    if (shape->is_pixels)
+        last.count = 1;
     t->size[6] = 0;
     for (int i = 0; i < before.count; i++)
         for (int k = 0; k < last.count; k++)
@@ -289,10 +302,13 @@ int conv_tilings(const struct kernel_job *job, struct tiling *list, int max)
                       &job->operand[b.rhs]->shape, &shape, &e))
         return 0;
     lhs = job->operand[b.lhs];
+    conv_shape_settle(&shape, lhs);
     is_rows = shape.mode == CONV_ROWS;
     batch = shares(is_rows ? div_up(shape.batch, 8) : lhs->tiles_across, false, 8);
     columns = shares(div_up(shape.out_features, LANES), false, 6);
     features = shares(is_rows ? lhs->tiles_across : lhs->tiles_down, true, 5);
+    if (shape.is_pixels)
+        batch.count = 1;
     if (shape.feature_groups * shape.batch_groups > 1) {        /* the plan knows better */
         columns.count = shape.is_depthwise && is_rows ? columns.count : 1;
         if (is_rows)

@@ -8,7 +8,7 @@
  *   conv_code.c      straight code, values, loops
  *   conv_copy.c      windows in and out
  *   conv_prep.c      weights, made ready in VMEM
- *   conv_transpose.c transposed rows, likewise
+ *   conv_transpose.c transposed rows, likewise; conv_pixels.c: rows of pixels
  *   conv_nest.c      the loops of both
  *   conv_passes.c    the matrix units' work; conv_round.c, conv_levels.c
  *   conv_epilogue.c  sums to results
@@ -45,7 +45,7 @@ struct conv_dim {
 
 enum conv_role { CONV_LHS, CONV_RHS, CONV_RESULT, CONV_ROLES };
 enum conv_mode {
-    CONV_ROWS,                          /* rows of the array are batch, lanes features */
+    CONV_ROWS,                          /* rows of the array are batch, or pixels; lanes features */
     CONV_TRANSPOSED                     /* the other way round */
 };
 
@@ -59,11 +59,20 @@ struct conv_shape {
     int64_t feature_groups, batch_groups;
     bool is_depthwise;
     enum conv_mode mode;
+    /*
+     * Rows are the pixels of the last dimension, for small batches: it is the `batch` here, and
+     * the real batch is dimension 0. Dimension 2 has the taps alone: one output, one input.
+     */
+    bool is_pixels;
+    int64_t width, width_pad, width_stride;     /* of the last dimension, input */
 };
 
 /* -1 where the operation is beyond CONV_PHASES_MAX */
 int conv_shape_of(const struct graph_node *n, const struct shape *lhs, const struct shape *rhs,
                   struct conv_shape *out, struct err *e);
+
+/* once it is known how the input lies: whether rows are pixels */
+void conv_shape_settle(struct conv_shape *s, const struct array *lhs);
 
 /* Dimensions of the grid of steps */
 enum conv_grid {
@@ -147,7 +156,8 @@ struct conv_plan {
     int64_t members, member_rows, spread;
 
     /* rows of the passes */
-    int64_t rows_row;                   /* transposed: where they lie; else in the window */
+    int64_t rows_row;                   /* transposed, pixels: where they lie; else in the window */
+    int64_t line_tiles;                 /* pixels: of a line of the input, with its borders */
     int64_t slot_stride;                /* tiles */
     int64_t base[CONV_SPATIAL];         /* tiles between neighbouring inputs */
     struct conv_walk walk[WALK_LEVELS]; /* of one row of units, innermost first */
@@ -186,6 +196,7 @@ int64_t conv_span(const struct conv_plan *p, int dim);  /* inputs of a block */
 /* transposed: along a dimension the first members of k, and inputs from one to the next */
 int64_t conv_places(const struct conv_plan *p, int dim);
 int64_t conv_place_step(const struct conv_plan *p, int dim);
+int64_t conv_lead_rows(const struct conv_plan *p);       /* pixels: zeros before a line */
 int conv_vector_registers(const struct conv_plan *p);    /* of the passes */
 void conv_plan_cost(const struct conv_plan *p, struct kernel_cost *out);
 

@@ -96,7 +96,7 @@ static int check_layouts(struct conv_plan *p, const struct conv_body *b, struct 
 
 static void set_group(struct conv_plan *p, const struct conv_body *b)
 {
-    p->is_lhs_bf16 = p->job->operand[b->lhs]->element_bytes == 2;
+    p->is_lhs_bf16 = p->job->operand[b->lhs]->element_bytes == 2 && !p->shape.is_pixels;
     p->group_rows = p->is_lhs_bf16 ? 16 : 8;
     for (int i = 0; i < p->out_count; i++)
         if (p->job->result[i]->tile_rows > p->group_rows)
@@ -121,7 +121,7 @@ static void fill_k(struct conv_plan *p)
     if (p->shape.mode == CONV_ROWS) {
         p->feature_blocks = p->is_vector ? 1 : div_up(p->contracted, p->slots);
         for (int i = 0; i < CONV_SPATIAL && p->slots > 1 && p->contracted == 1; i++)
-            if (p->shape.dim[i].taps > 1)
+            if (p->shape.dim[i].taps > 1 && !(i == 2 && p->shape.is_pixels))
                 p->pair_level = i;
         return;
     }
@@ -208,7 +208,7 @@ static void set_block(struct conv_plan *p, const struct tiling *t, const struct 
     const struct conv_shape *s = &p->shape;
 
     p->tiling = *t;
-    p->batch_tiles = t->size[0];
+    p->batch_tiles = s->is_pixels ? div_up(s->batch, p->group_rows) : t->size[0];
     for (int i = 0; i < CONV_SPATIAL; i++) {
         p->q[i] = t->size[1 + i];
         p->taps[i] = s->dim[i].taps;
@@ -222,7 +222,7 @@ static void set_block(struct conv_plan *p, const struct tiling *t, const struct 
     p->spread = t->size[6];
     if (p->along >= 0)
         p->taps[p->along] = p->spread * all_members(p);
-    for (int i = 1; i < CONV_SPATIAL && s->mode == CONV_ROWS; i++)
+    for (int i = 1; i < CONV_SPATIAL - s->is_pixels && s->mode == CONV_ROWS; i++)
         if (t->size[7 + i] && s->dim[i].dilation == 1)
             p->taps[i] = t->size[7 + i];
     if (s->mode == CONV_TRANSPOSED && p->along != CONV_SPATIAL - 1 && t->size[7])
@@ -324,7 +324,34 @@ static int64_t tile_count(const struct conv_plan *p)    /* of transposed rows */
     return tiles;
 }
 
-static void walk_rows(struct conv_plan *p)
+int64_t conv_lead_rows(const struct conv_plan *p)
+{
+    return p->shape.width_pad > 0 ? p->shape.width_pad : 0;
+}
+
+/* lines of pixels, as f32: VMEM rows, so that a tap is an offset of rows */
+static void walk_lines(struct conv_plan *p)
+{
+    const struct conv_shape *s = &p->shape;
+    const struct conv_window *w = &p->window[WINDOW_LHS];
+    int64_t lead = conv_lead_rows(p), copied = lead + w->box[BOX_ROWS] * w->array->tile_rows;
+    int64_t read = lead - s->width_pad + (p->groups * p->group_rows - 1) * s->width_stride +
+                   (s->dim[2].taps - 1) * s->dim[2].tap_stride + 1;
+
+    p->line_tiles = div_up(read > copied ? read : copied, TILE_ROWS);
+    p->base[2] = 0;
+    p->base[1] = p->line_tiles;
+    p->base[0] = p->base[1] * w->box[1];
+    p->slot_stride = p->base[0] * w->box[0];
+    p->feature_stride = p->slots * p->slot_stride;
+    if (p->pair_level >= 0)
+        p->slot_stride = s->dim[p->pair_level].tap_stride * p->base[p->pair_level];
+    p->walk[0] = (struct conv_walk){p->groups, p->subs * s->width_stride};
+    for (int i = 0; i < CONV_SPATIAL; i++)
+        p->walk[CONV_SPATIAL - i] = (struct conv_walk){p->q[i], s->dim[i].step * p->base[i]};
+}
+
+static void walk_places(struct conv_plan *p)
 {
     const struct conv_window *w = &p->window[WINDOW_LHS];
     int64_t pitch = p->groups * p->parts;
@@ -350,6 +377,14 @@ static void walk_rows(struct conv_plan *p)
         p->slot_stride = tile_count(p);
         p->feature_stride = p->slots * p->slot_stride;
     }
+}
+
+static void walk_rows(struct conv_plan *p)
+{
+    if (p->shape.is_pixels)
+        walk_lines(p);
+    else
+        walk_places(p);
     split_rows(p);
     p->rounds = 1;
     for (int i = 0; i < WALK_LEVELS; i++)
@@ -439,6 +474,8 @@ static void place(struct conv_plan *p)
     p->rows_row = row;
     if (p->shape.mode == CONV_TRANSPOSED)
         row += tile_count(p) * p->slots * p->feature_blocks * TILE_ROWS;
+    if (p->shape.is_pixels)
+        row += p->feature_blocks * p->feature_stride * TILE_ROWS;
     p->smem_words = 0;
     for (int i = 0, flag = p->job->first_flag; i < WINDOW_COUNT; i++) {
         struct conv_window *w = &p->window[i];
@@ -494,6 +531,7 @@ static int begin_plan(struct conv_plan *p, const struct kernel_job *job, struct 
                       &job->operand[b->rhs]->shape, &p->shape, e) ||
         read_chip(p, e))
         return -1;
+    conv_shape_settle(&p->shape, job->operand[b->lhs]);
     p->is_vector = p->shape.is_depthwise && p->shape.mode == CONV_ROWS;
     if (p->is_vector)
         p->units = p->slots = p->halves = 1;

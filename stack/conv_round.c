@@ -131,7 +131,8 @@ static void put_vector(struct conv_gen *g, enum isa_opcode code, int to, int fro
 /* rows must be loaded in the round that the pointer stands at */
 static void load_rows(struct conv_gen *g, int to, int base, int64_t offset)
 {
-    const struct isa_operand operand[] = {REG(to), REG(base), IMM(offset), IMM(1), IMM(0xff)};
+    int64_t stride = g->p->shape.is_pixels ? g->p->shape.width_stride : 1;
+    const struct isa_operand operand[] = {REG(to), REG(base), IMM(offset), IMM(stride), IMM(0xff)};
     struct isa_op op = bundler_op(OP_VLD, 0, 5, operand);
     int at = put_round_op(g, &op, 0);
 
@@ -219,12 +220,13 @@ static int room_at(const struct conv_gen *g, int64_t round)
 static void load_round(struct conv_gen *g, int base, int64_t offset)
 {
     const struct conv_plan *p = g->p;
-    int64_t part_stride = p->shape.mode == CONV_ROWS
-                              ? p->window[WINDOW_LHS].pitch[BOX_ROWS] : 1;
+    int64_t part_stride = p->shape.is_pixels            ? p->shape.width_stride
+                          : p->shape.mode == CONV_ROWS ? p->window[WINDOW_LHS].pitch[BOX_ROWS]
+                                                       : 1;
 
-    for (int row = 0; row < p->unit_rows; row++)
-        for (int slot = 0; slot < p->slots; slot++)
-            for (int part = 0; part < p->parts; part++)
+    for (int part = 0; part < p->parts; part++)     /* in the order of the pushes */
+        for (int row = 0; row < p->unit_rows; row++)
+            for (int slot = 0; slot < p->slots; slot++)
                 load_rows(g, v_rows(p, row, slot, part), base,
                           offset + CONV_TILE_ROWS * (row * p->split_stride + slot * p->slot_stride +
                                                 part * part_stride));

@@ -11,10 +11,12 @@
  */
 #include <string.h>
 
+#include "base/units.h"
 #include "stack/conv_impl.h"
 
 #define SMALL_FEATURES 16               /* of a first layer */
 #define LANES 128
+#define PIXELS_MAX 256                  /* of a line that passes take as rows */
 
 static int64_t gcd(int64_t a, int64_t b)
 {
@@ -99,6 +101,17 @@ static void set_missing(struct conv_shape *s, int dim)
                            .tap_stride = 1, .phase = {{0, 1, 0}}};
 }
 
+static bool has_large_window(const struct conv_shape *s)
+{
+    int64_t taps = 1, out = 1;
+
+    for (int i = 0; i < CONV_SPATIAL; i++) {
+        taps *= s->dim[i].taps;
+        out *= s->dim[i].out;
+    }
+    return taps > out;
+}
+
 /*
  * A window larger than the result is a gradient by kernel. A first layer, few
  * features and a large batch, also has its contracted dimension along rows,
@@ -107,23 +120,61 @@ static void set_missing(struct conv_shape *s, int dim)
  */
 static enum conv_mode mode_of(const struct conv_shape *s)
 {
-    int64_t taps = 1, out = 1;
+    int64_t taps = 1;
     bool is_dilated = false;
 
     for (int i = 0; i < CONV_SPATIAL; i++) {
         taps *= s->dim[i].taps;
-        out *= s->dim[i].out;
         is_dilated |= s->dim[i].dilation > 1;
     }
     if (s->batch_groups > 1)
         return CONV_TRANSPOSED;
     if (s->feature_groups > 1 || is_dilated)
         return CONV_ROWS;
-    if (taps > out)
+    if (has_large_window(s))
         return s->batch <= SMALL_FEATURES && s->features >= LANES / 2 ? CONV_ROWS
                                                                       : CONV_TRANSPOSED;
     return s->features <= SMALL_FEATURES && taps > 1 && s->batch >= LANES / 2 ? CONV_TRANSPOSED
                                                                               : CONV_ROWS;
+}
+
+static bool may_have_rows_of_pixels(const struct conv_shape *s)
+{
+    return s->mode == CONV_ROWS && !has_large_window(s) && s->feature_groups == 1 &&
+           s->spatial_dim[CONV_LHS][0] < 0 && s->spatial_dim[CONV_LHS][2] >= 0 &&
+           s->dim[2].dilation == 1 && s->dim[2].in <= PIXELS_MAX;
+}
+
+/* A small batch fills few of the rows that a tile has; pixels of a line may fill more. */
+static bool wants_rows_of_pixels(const struct conv_shape *s, enum graph_dtype dtype)
+{
+    int64_t rows = dtype == DTYPE_BF16 ? 16 : 8, out = s->dim[2].out;
+
+    return may_have_rows_of_pixels(s) && s->batch <= rows / 2 && out > 1 &&
+           4 * round_up(out, rows) * s->batch <= 5 * out * rows;
+}
+
+/* the last dimension takes the place of the batch, and the batch that of the first */
+static void exchange_batch(struct conv_shape *s)
+{
+    struct conv_dim *x = &s->dim[2];
+    int64_t out = x->out;
+
+    s->is_pixels = true;
+    s->width = x->in;
+    s->width_pad = x->pad;
+    s->width_stride = x->stride;
+    s->dim[0].in = s->dim[0].out = s->batch;
+    s->batch = out;
+    x->in = x->out = x->stride = x->step = 1;
+    x->pad = x->lowest = x->phase[0].offset = 0;
+    for (int role = 0; role < CONV_ROLES; role++) {
+        if (role == CONV_RHS)
+            continue;
+        s->spatial_dim[role][0] = s->batch_dim[role];
+        s->batch_dim[role] = s->spatial_dim[role][2];
+        s->spatial_dim[role][2] = -1;
+    }
 }
 
 int conv_shape_of(const struct graph_node *n, const struct shape *lhs, const struct shape *rhs,
@@ -151,6 +202,29 @@ int conv_shape_of(const struct graph_node *n, const struct shape *lhs, const str
     return 0;
 }
 
+void conv_shape_settle(struct conv_shape *s, const struct array *lhs)
+{
+    if (may_have_rows_of_pixels(s) && lhs->row_dim == s->spatial_dim[CONV_LHS][2])
+        exchange_batch(s);
+}
+
+/* Gradients by kernel want the batch along rows or lanes, and so all activations lie alike. */
+static bool has_gradients_by_kernel(const struct graph *g)
+{
+    for (int i = 0; i < g->node_count; i++) {
+        const struct graph_node *n = &g->node[i];
+        struct conv_shape s;
+        struct err e;
+
+        if (n->op == HLO_CONVOLUTION &&
+            conv_shape_of(n, &g->node[n->operand[0]].shape, &g->node[n->operand[1]].shape, &s,
+                          &e) == 0 &&
+            has_large_window(&s))
+            return true;
+    }
+    return false;
+}
+
 /* `lane` and `row` innermost, then the others: spatial ones, the last first */
 static void order_of(const struct conv_shape *s, enum conv_role role, int lane, int row,
                      int *order)
@@ -175,6 +249,9 @@ void conv_layouts(const struct graph *g, int node, const struct chip *chip,
     (void)chip;
     memset(out, 0, sizeof(*out));
     conv_shape_of(n, &g->node[n->operand[0]].shape, &g->node[n->operand[1]].shape, &s, &e);
+    if (wants_rows_of_pixels(&s, g->node[n->operand[0]].shape.dtype) &&
+        !has_gradients_by_kernel(g))
+        exchange_batch(&s);
     is_rows = s.mode == CONV_ROWS;
     order_of(&s, CONV_LHS, is_rows ? s.feature_dim[CONV_LHS] : s.batch_dim[CONV_LHS],
              is_rows ? s.batch_dim[CONV_LHS] : s.feature_dim[CONV_LHS], out->lhs);

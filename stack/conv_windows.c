@@ -58,6 +58,12 @@ static void lhs_window(struct conv_plan *p, const struct array *a)
     }
     w->box[batch] = is_rows ? p->batch_tiles * p->parts : p->batch_tiles;
     w->move[batch][GRID_B] = w->box[batch];
+    if (p->shape.is_pixels) {           /* whole lines */
+        w->box[2] = 1;
+        w->origin[2] = 0;
+        w->move[2][GRID_T2] = 0;
+        w->box[BOX_ROWS] = w->size[BOX_ROWS];
+    }
     w->box[features] = p->contracted;
     w->move[features][GRID_C] = p->contracted;
     if (p->is_diagonal)

@@ -101,6 +101,8 @@ static void begin(struct conv_gen *g)
     }
     conv_end(g);
     conv_clear_borders(g);
+    if (p->shape.is_pixels)
+        conv_clear_lines(g);
     fetch_step(g);
 }
 
@@ -124,6 +126,8 @@ static void take_inputs(struct conv_gen *g)
     conv_take(g, WINDOW_LHS, same_lhs);
     if (p->shape.mode == CONV_TRANSPOSED)
         conv_transpose_rows(g);
+    if (p->shape.is_pixels)
+        conv_prepare_lines(g);
     conv_here(g, same_lhs);
     conv_take(g, WINDOW_RHS, same_rhs);
     if (!p->is_vector)

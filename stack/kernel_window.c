@@ -264,7 +264,8 @@ const struct move_way window_general = {"general", takes_general, cost_general, 
 
 /* ---- the kind ---- */
 
-static const struct move_way *const ways[] = {&window_general, &window_outer, &window_scatter};
+static const struct move_way *const ways[] = {&window_general, &window_outer, &window_lines,
+                                              &window_scatter};
 
 static int takes(const struct graph *body, const struct chip *chip, struct err *e)
 {

@@ -5,6 +5,6 @@
 #define STACK_KERNEL_WINDOW_H
 #include "stack/kernel_move.h"
 
-extern const struct move_way window_general, window_outer, window_scatter;
+extern const struct move_way window_general, window_outer, window_lines, window_scatter;
 extern const struct kernel_kind kernel_window;
 #endif

@@ -17,6 +17,7 @@
 #include "stack/dot_form.h"
 #include "stack/rewrite.h"
 #include "stack/simplify.h"
+#include "stack/window.h"
 
 #include <string.h>
 
@@ -111,6 +112,19 @@ static struct order of_operands(const struct layout *l, const struct graph_node 
     return (struct order){.is_set = false};
 }
 
+/* A gradient of pooling whose window would run inside tiles is slow: it gets an order of its own. */
+static struct order order_of_scatter(const struct layout *l, const struct graph_node *n)
+{
+    struct order o = of_operands(l, n), plain = identity(n->shape.rank);
+    const struct order *has = o.is_set ? &o : &plain;
+    int minor[GRAPH_RANK_MAX];
+
+    for (int i = n->shape.rank - 1; i >= 0 && i >= n->shape.rank - 2; i--)
+        if (n->window[has->dim[i]].size > 1 && window_order(&n->shape, n->window, minor))
+            return from_minor(minor, n->shape.rank);
+    return o;
+}
+
 static void find_forward(struct layout *l)
 {
     const struct graph *g = l->w.from;
@@ -126,6 +140,8 @@ static void find_forward(struct layout *l)
             *o = from_minor(wish.result, n->shape.rank);
         } else if (n->op == HLO_DOT) {
             o->is_set = dot_result_order(g, i, l->chip, o->dim);
+        } else if (n->op == HLO_SELECT_AND_SCATTER) {
+            *o = order_of_scatter(l, n);
         } else if (keeps_order(n)) {
             *o = of_operands(l, n);
         } else if (n->op == HLO_REDUCE && l->order[n->operand[0]].is_set) {

@@ -90,6 +90,22 @@ TEST(gradients_of_first_layers)
         }
 }
 
+/* small batches: rows of the array are pixels of a line */
+TEST(rows_of_pixels)
+{
+    CHECK("b01f_01io->b01f 1x7x28x130 3x3x130x20 pad=1_1x1_1 bf16 out=bf16",
+          "b01f_01io->b01f 2x5x15x5 3x3x5x260 pad=1_0x2_3 bf16",
+          "b01f_01io->b01f 1x9x33x260 3x3x260x140 pad=1_1x1_1 stride=2x2 bf16",
+          "b01f_01io->b01f 3x6x14x3 7x7x3x16 pad=3_3x3_3 stride=1x3",
+          "b01f_01io->b01f 1x6x15x20 2x3x20x30 pad=-1_2x-2_1 rhs_dilate=2x3",
+          "b01f_01oi->b01f 1x5x16x20 3x2x140x20 pad=1_1x1_0 rhs_reversal=1x1 bf16 out=bf16",
+          "b01f_01io->b01f 2x4x16x7 3x3x7x9 pad=1_2x1_1 lhs_dilate=2x1 bf16",
+          "b01f_01io->b01f 1x1x200x16 1x5x16x16 pad=0_0x2_2 bf16",
+          "b0f_0io->b0f 2x40x16 5x16x24 pad=2_2 stride=2",
+          "b01f_01io->b01f 8x3x14x140 1x1x140x30 bf16 out=bf16",
+          "bf01_oi01->bf01 1x20x5x14 9x20x3x3 pad=1_1x1_1 bf16");
+}
+
 TEST(feature_groups)
 {
     CHECK("b01f_01io->b01f 3x5x5x8 3x3x2x8 pad=1_1x1_1 fgc=4",
@@ -120,6 +136,7 @@ TEST(steps_of_the_grid_in_little_memory)
         "b01f_01io->b01f 40x9x10x130 3x3x130x260 pad=1_1x1_1 bf16 out=bf16",
         "b01f_01io->b01f 40x7x10x260 1x3x260x140 pad=0_0x1_1 bf16",
         "f01b_i01o->01bf 48x9x9x150 48x9x9x140 pad=1_1x1_1 bf16",
+        "b01f_01io->b01f 1x40x56x130 3x3x130x140 pad=1_1x1_1 stride=2x1 bf16 out=bf16",
         "b012f_012io->b012f 9x5x4x5x20 2x3x2x20x17 pad=1_0x1_1x0_1 bf16",
         "b01f_01oi->b01f 20x5x5x140 3x3x20x140 pad=1_2x1_2 lhs_dilate=2x2 rhs_reversal=1x1 bf16"};
 
@@ -336,9 +353,10 @@ TEST(other_layouts_are_refused)
     graph_init(&g, &a, "g");
     conv_case_parse(&c, "b01f_01io->b01f 8x4x4x8 1x1x8x8");
     graph_output(&g, conv_case_graph(&c, &g), "y", -1);
+    r.operand_order[0] = (const int[]){3, 1, 2, 0};
     kernel_rig_open(&r, &g);
     assert_non_null(strstr(r.refusal, "the input must have dimension 0 along rows, but is "
-                                      "f32[8,4,4,8]{3,2,1,0"));
+                                      "f32[8,4,4,8]{3,1,2,0"));
     kernel_rig_close(&r);
     graph_fini(&g);
     arena_fini(&a);
@@ -352,6 +370,7 @@ int main(void)
         cmocka_unit_test(gradients_by_kernel),
         cmocka_unit_test(first_layers),
         cmocka_unit_test(gradients_of_first_layers),
+        cmocka_unit_test(rows_of_pixels),
         cmocka_unit_test(feature_groups),
         cmocka_unit_test(batch_groups),
         cmocka_unit_test(epilogues_are_computed_in_the_kernel),

@@ -176,11 +176,10 @@ TEST(random_windows_the_cheapest_way)
                        1000 * (uint64_t)(i + 1), 25, 3000, -1);
 }
 
-/* pooling of images with channels along lanes and the batch along rows, and its gradient */
-static void pool(const char *chip, enum graph_dtype dtype, int64_t size, int64_t stride,
-                 int64_t dilation, bool is_gradient)
+/* pooling of images with channels along lanes, and its gradient */
+static void pool_in(const int *order, const char *chip, enum graph_dtype dtype, int64_t size,
+                    int64_t stride, int64_t dilation, bool is_gradient)
 {
-    static const int order[] = {3, 0, 2, 1};
     struct graph_window w[4] = {{1, 1, 0, 0, 1, 1, false}, {size, stride, 1, 1, dilation, 1, false},
                                 {size, stride, 0, 1, dilation, 1, false},
                                 {1, 1, 0, 0, 1, 1, false}};
@@ -205,6 +204,24 @@ static void pool(const char *chip, enum graph_dtype dtype, int64_t size, int64_t
     kernel_rig_close(&r);
     graph_fini(&g);
     arena_fini(&a);
+}
+
+static void pool(const char *chip, enum graph_dtype dtype, int64_t size, int64_t stride,
+                 int64_t dilation, bool is_gradient)
+{
+    static const int batch_along_rows[] = {3, 0, 2, 1};
+
+    pool_in(batch_along_rows, chip, dtype, size, stride, dilation, is_gradient);
+}
+
+TEST(images_are_pooled_by_lines)
+{
+    static const int pixels_along_rows[] = {3, 2, 1, 0};
+
+    pool_in(pixels_along_rows, "v3", DTYPE_BF16, 3, 2, 1, false);
+    pool_in(pixels_along_rows, "v5e", DTYPE_F32, 2, 2, 1, false);
+    pool_in(pixels_along_rows, "v2", DTYPE_F32, 4, 3, 1, false);
+    pool_in(pixels_along_rows, "v4", DTYPE_BF16, 3, 1, 1, false);
 }
 
 TEST(images_are_pooled_by_tiles)
@@ -243,6 +260,7 @@ int main(void)
         cmocka_unit_test(random_windows_the_general_way),
         cmocka_unit_test(random_windows_the_cheapest_way),
         cmocka_unit_test(channels_and_batch_are_the_tiles_that_windows_like),
+        cmocka_unit_test(images_are_pooled_by_lines),
         cmocka_unit_test(images_are_pooled_by_tiles),
         cmocka_unit_test(gradients_of_pooled_images_are_scattered_by_tiles),
     };
