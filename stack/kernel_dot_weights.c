@@ -40,9 +40,12 @@ static int64_t unit_items(const struct dot_code *d)
     return most;
 }
 
+/* pushes of a tile: one after the other into a unit, they would wait, and all that stands behind */
+static int parts_of_tile(const struct dot_code *d) { return d->unpacks_weights ? 2 : 1; }
+
 int64_t dot_weight_items(const struct dot_code *d)
 {
-    return unit_items(d) * d->s->units;
+    return unit_items(d) * parts_of_tile(d) * d->s->units;
 }
 
 static void put_on_unit(struct dot_code *d, enum isa_opcode code, int unit, int count,
@@ -124,7 +127,7 @@ static int next_set(struct dot_code *d)
     return set;
 }
 
-static void put_item(struct dot_code *d, int unit, const struct item *it, int base,
+static void put_item(struct dot_code *d, int unit, const struct item *it, int part, int base,
                      int64_t offset)
 {
     int v = next_set(d);
@@ -132,8 +135,6 @@ static void put_item(struct dot_code *d, int unit, const struct item *it, int ba
     if (it->is_zero) {
         PUT(d, OP_VMOV, REG(v), IMM(0));
         push(d, unit, v, -1, d->unpacks_weights ? MATRIX_F32 : d->s->rhs_type);
-        if (d->unpacks_weights)
-            push(d, unit, v, -1, MATRIX_F32);
         return;
     }
     load(d, v, base, offset + it->row);
@@ -147,24 +148,24 @@ static void put_item(struct dot_code *d, int unit, const struct item *it, int ba
         push(d, unit, v, it->has_upper ? v + 1 : -1, d->s->rhs_type);
         return;
     }
-    PUT(d, OP_VUNPACK_C_L, REG(v + 1), REG(v));
-    PUT(d, OP_VUNPACK_C_H, REG(v + 2), REG(v));
-    push(d, unit, v + 2, -1, MATRIX_F32);
+    PUT(d, part ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, REG(v + 1), REG(v));
     push(d, unit, v + 1, -1, MATRIX_F32);
 }
 
 void dot_put_weights(struct dot_code *d, int base, int64_t offset, bool is_last, int64_t first,
                      int64_t end)
 {
+    int parts = parts_of_tile(d);
+
     for (int64_t i = first; i < end; i++) {
-        int unit = (int)(i % d->s->units);
-        int64_t group = unit_items(d) - 1 - i / d->s->units;
+        int unit = (int)(i % d->s->units), part = parts - 1 - (int)(i / d->s->units % parts);
+        int64_t group = unit_items(d) - 1 - i / d->s->units / parts;
         struct item it;
 
         if (group >= items_of_unit(d, unit))
             continue;
         it = item_of(d, unit, group, is_last);
-        put_item(d, unit, &it, base, offset);
+        put_item(d, unit, &it, part, base, offset);
     }
 }
 
