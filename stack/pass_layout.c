@@ -6,7 +6,8 @@
  * layout is seen in the shapes of the text, transposes that only undo each
  * other are gone, and those that are left are copies that the program makes.
  *
- * Convolutions say what they want (stack/conv.h). What comes behind them
+ * Convolutions say what they want (stack/conv.h); products have rows and columns exchanged where
+ * that saves copies (layout_product.c). What comes behind them
  * follows, elementwise, in windows and in reductions; what has no wish follows
  * its readers. Parameters, outputs and all other operations are row-major as
  * the program has them: XLA's default for the entry of a module.
@@ -15,25 +16,13 @@
 
 #include "stack/conv.h"
 #include "stack/dot_form.h"
-#include "stack/rewrite.h"
+#include "stack/layout_order.h"
 #include "stack/simplify.h"
 #include "stack/window.h"
 
 #include <string.h>
 
-/* dimension i of the new array is dimension dim[i] of the old */
-struct order {
-    bool is_set;
-    int dim[GRAPH_RANK_MAX];
-};
-
-struct layout {
-    struct rewrite w;
-    const struct chip *chip;
-    struct order *order;                /* by node of the old graph */
-};
-
-static struct order identity(int rank)
+struct order order_identity(int rank)
 {
     struct order o = {.is_set = true};
 
@@ -42,7 +31,7 @@ static struct order identity(int rank)
     return o;
 }
 
-static bool is_same(const struct order *a, const struct order *b, int rank)
+bool order_is_same(const struct order *a, const struct order *b, int rank)
 {
     return memcmp(a->dim, b->dim, (size_t)rank * sizeof(a->dim[0])) == 0;
 }
@@ -57,8 +46,7 @@ static struct order from_minor(const int *minor, int rank)
     return o;
 }
 
-/* where dimension `dim` of the old array is in the new one */
-static int place_of(const struct order *o, int dim, int rank)
+int order_place(const struct order *o, int dim, int rank)
 {
     for (int i = 0; i < rank; i++)
         if (o->dim[i] == dim)
@@ -66,8 +54,7 @@ static int place_of(const struct order *o, int dim, int rank)
     return -1;
 }
 
-/* the operations whose result and operands have one order, whichever */
-static bool keeps_order(const struct graph_node *n)
+bool layout_keeps_order(const struct graph_node *n)
 {
     switch (n->op) {
     case HLO_REDUCE_WINDOW: case HLO_SELECT_AND_SCATTER: case HLO_PAD: case HLO_SLICE:
@@ -104,9 +91,9 @@ static struct order of_operands(const struct layout *l, const struct graph_node 
     for (int k = 0; k < n->operand_count; k++) {
         const struct order *o = &l->order[n->operand[k]];
         int rank = g->node[n->operand[k]].shape.rank;
-        struct order plain = identity(rank);
+        struct order plain = order_identity(rank);
 
-        if (o->is_set && rank == n->shape.rank && !is_same(o, &plain, rank))
+        if (o->is_set && rank == n->shape.rank && !order_is_same(o, &plain, rank))
             return *o;
     }
     return (struct order){.is_set = false};
@@ -115,7 +102,7 @@ static struct order of_operands(const struct layout *l, const struct graph_node 
 /* A gradient of pooling whose window would run inside tiles is slow: it gets an order of its own. */
 static struct order order_of_scatter(const struct layout *l, const struct graph_node *n)
 {
-    struct order o = of_operands(l, n), plain = identity(n->shape.rank);
+    struct order o = of_operands(l, n), plain = order_identity(n->shape.rank);
     const struct order *has = o.is_set ? &o : &plain;
     int minor[GRAPH_RANK_MAX];
 
@@ -123,6 +110,27 @@ static struct order order_of_scatter(const struct layout *l, const struct graph_
         if (n->window[has->dim[i]].size > 1 && window_order(&n->shape, n->window, minor))
             return from_minor(minor, n->shape.rank);
     return o;
+}
+
+/* behind a product that is turned: what keeps its order, and what only renames */
+static bool follow_turned(struct layout *l, int node)
+{
+    const struct graph *g = l->w.from;
+    const struct graph_node *n = &g->node[node];
+
+    for (int k = 0; k < n->operand_count && !l->is_turned[node]; k++) {
+        int a = n->operand[k];
+
+        if (!l->is_turned[a])
+            continue;
+        if (layout_keeps_order(n) && g->node[a].shape.rank == n->shape.rank) {
+            l->order[node] = l->order[a];
+            l->is_turned[node] = true;
+        } else {
+            l->is_turned[node] = layout_pass_on(g, node, &l->order[a], &l->order[node]);
+        }
+    }
+    return l->is_turned[node];
 }
 
 static void find_forward(struct layout *l)
@@ -133,6 +141,8 @@ static void find_forward(struct layout *l)
         const struct graph_node *n = &g->node[i];
         struct order *o = &l->order[i];
 
+        if (l->is_turned[i] || follow_turned(l, i))
+            continue;
         if (n->op == HLO_CONVOLUTION) {
             struct conv_layouts wish;
 
@@ -142,13 +152,13 @@ static void find_forward(struct layout *l)
             o->is_set = dot_result_order(g, i, l->chip, o->dim);
         } else if (n->op == HLO_SELECT_AND_SCATTER) {
             *o = order_of_scatter(l, n);
-        } else if (keeps_order(n)) {
+        } else if (layout_keeps_order(n)) {
             *o = of_operands(l, n);
         } else if (n->op == HLO_REDUCE && l->order[n->operand[0]].is_set) {
             *o = reduced(&l->order[n->operand[0]], n->reduce_mask,
                          g->node[n->operand[0]].shape.rank);
         } else if (!has_any_order(n) && n->op != HLO_REDUCE) {
-            *o = identity(n->shape.rank);
+            *o = order_identity(n->shape.rank);
         }
     }
 }
@@ -160,7 +170,7 @@ static void follow_readers(struct layout *l)
     for (int i = g->node_count - 1; i >= 0; i--) {
         const struct graph_node *n = &g->node[i];
 
-        for (int k = 0; keeps_order(n) && l->order[i].is_set && k < n->operand_count; k++) {
+        for (int k = 0; layout_keeps_order(n) && l->order[i].is_set && k < n->operand_count; k++) {
             int a = n->operand[k];
 
             if (!l->order[a].is_set && has_any_order(&g->node[a]) &&
@@ -182,31 +192,30 @@ static void fill(struct layout *l)
             l->order[i] = reduced(&l->order[n->operand[0]], n->reduce_mask,
                                   g->node[n->operand[0]].shape.rank);
         else if (!l->order[i].is_set)
-            l->order[i] = identity(n->shape.rank);
+            l->order[i] = order_identity(n->shape.rank);
     }
 }
 
-/* the new node of old node `node` in this order */
-static int in_order(struct layout *l, int node, const struct order *wanted)
+int layout_in_order(struct layout *l, int node, const struct order *wanted)
 {
     int rank = l->w.from->node[node].shape.rank, dims[GRAPH_RANK_MAX];
     const struct order *has = &l->order[node];
 
-    if (is_same(has, wanted, rank))
+    if (order_is_same(has, wanted, rank))
         return l->w.moved[node];
     for (int i = 0; i < rank; i++)
-        dims[i] = place_of(has, wanted->dim[i], rank);
+        dims[i] = order_place(has, wanted->dim[i], rank);
     return graph_transpose(&l->w.to, l->w.moved[node], dims);
 }
 
 static int plain(struct layout *l, int node)
 {
-    struct order o = identity(l->w.from->node[node].shape.rank);
+    struct order o = order_identity(l->w.from->node[node].shape.rank);
 
-    return in_order(l, node, &o);
+    return layout_in_order(l, node, &o);
 }
 
-static struct shape ordered_shape(const struct shape *s, const struct order *o)
+struct shape layout_shape(const struct shape *s, const struct order *o)
 {
     struct shape out = *s;
 
@@ -239,12 +248,12 @@ static void order_attributes(struct layout *l, struct graph_node *n, const struc
 {
     int rank = n->shape.rank;
 
-    n->shape = ordered_shape(&n->shape, o);
+    n->shape = layout_shape(&n->shape, o);
     if (n->op == HLO_IOTA || n->op == HLO_CONCATENATE)
-        n->dim = place_of(o, n->dim, rank);
+        n->dim = order_place(o, n->dim, rank);
     if (n->op == HLO_REVERSE)
         for (int i = 0; i < n->dim; i++)
-            n->dims[i] = place_of(o, n->dims[i], rank);
+            n->dims[i] = order_place(o, n->dims[i], rank);
     if (n->op == HLO_SLICE) {
         order_numbers(n->start, o, rank);
         order_numbers(n->limit, o, rank);
@@ -268,7 +277,7 @@ static int rebuild(struct layout *l, int node)
         int a = n.operand[k];
 
         operand[k] = l->w.from->node[a].shape.rank == n.shape.rank
-                         ? in_order(l, a, &l->order[node]) : plain(l, a);
+                         ? layout_in_order(l, a, &l->order[node]) : plain(l, a);
     }
     order_attributes(l, &n, &l->order[node]);
     return graph_add(&l->w.to, &n, operand, n.operand_count);
@@ -288,8 +297,8 @@ static int rebuild_broadcast(struct layout *l, int node)
                 wanted.dim[count] = i;
                 dims[count++] = d;
             }
-    return graph_broadcast(&l->w.to, in_order(l, n->operand[0], &wanted),
-                           ordered_shape(&n->shape, o), dims);
+    return graph_broadcast(&l->w.to, layout_in_order(l, n->operand[0], &wanted),
+                           layout_shape(&n->shape, o), dims);
 }
 
 static int rebuild_reduce(struct layout *l, int node)
@@ -317,19 +326,19 @@ static int rebuild_convolution(struct layout *l, int node)
     lhs = from_minor(wish.lhs, rank);
     rhs = from_minor(wish.rhs, rank);
     *c = *n.conv;
-    c->in_batch = place_of(&lhs, c->in_batch, rank);
-    c->in_feature = place_of(&lhs, c->in_feature, rank);
-    c->kernel_in = place_of(&rhs, c->kernel_in, rank);
-    c->kernel_out = place_of(&rhs, c->kernel_out, rank);
-    c->out_batch = place_of(&result, c->out_batch, rank);
-    c->out_feature = place_of(&result, c->out_feature, rank);
+    c->in_batch = order_place(&lhs, c->in_batch, rank);
+    c->in_feature = order_place(&lhs, c->in_feature, rank);
+    c->kernel_in = order_place(&rhs, c->kernel_in, rank);
+    c->kernel_out = order_place(&rhs, c->kernel_out, rank);
+    c->out_batch = order_place(&result, c->out_batch, rank);
+    c->out_feature = order_place(&result, c->out_feature, rank);
     for (int i = 0; i < c->spatial_count; i++) {
-        c->in_spatial[i] = place_of(&lhs, c->in_spatial[i], rank);
-        c->kernel_spatial[i] = place_of(&rhs, c->kernel_spatial[i], rank);
-        c->out_spatial[i] = place_of(&result, c->out_spatial[i], rank);
+        c->in_spatial[i] = order_place(&lhs, c->in_spatial[i], rank);
+        c->kernel_spatial[i] = order_place(&rhs, c->kernel_spatial[i], rank);
+        c->out_spatial[i] = order_place(&result, c->out_spatial[i], rank);
     }
-    operand[0] = in_order(l, n.operand[0], &lhs);
-    operand[1] = in_order(l, n.operand[1], &rhs);
+    operand[0] = layout_in_order(l, n.operand[0], &lhs);
+    operand[1] = layout_in_order(l, n.operand[1], &rhs);
     n.conv = c;
     return graph_add(&l->w.to, &n, operand, 2);
 }
@@ -339,14 +348,14 @@ static int rebuild_dot(struct layout *l, int node)
 {
     struct graph_node n = l->w.from->node[node];
     int operand[2] = {plain(l, n.operand[0]), plain(l, n.operand[1])}, rank = n.shape.rank;
-    struct order found, usual = identity(rank);
+    struct order found, usual = order_identity(rank);
 
     n.operand = operand;
     if (n.dot.has_order)
         return graph_add(&l->w.to, &n, operand, 2);
     if (!dot_result_order(l->w.from, node, l->chip, found.dim))
         return simplify_dot_flatten(&l->w.to, &n);
-    n.dot.has_order = !is_same(&found, &usual, rank);
+    n.dot.has_order = !order_is_same(&found, &usual, rank);
     for (int i = 0; i < rank && n.dot.has_order; i++)
         n.dot.order[i] = found.dim[i];
     return graph_add(&l->w.to, &n, operand, 2);
@@ -361,12 +370,18 @@ static int rebuild_any(struct layout *l, int node)
     if (n->op == HLO_CONVOLUTION)
         return rebuild_convolution(l, node);
     if (n->op == HLO_DOT)
-        return rebuild_dot(l, node);
+        return layout_is_turned_product(l, node) ? layout_rebuild_product(l, node)
+                                                 : rebuild_dot(l, node);
+    if (n->op == HLO_TRANSPOSE && l->is_turned[node])
+        return l->w.moved[n->operand[0]];
+    if (n->op == HLO_RESHAPE && l->is_turned[node])
+        return graph_reshape(&l->w.to, l->w.moved[n->operand[0]],
+                             layout_shape(&n->shape, &l->order[node]));
     if (n->op == HLO_BROADCAST)
         return rebuild_broadcast(l, node);
     if (n->op == HLO_REDUCE)
         return rebuild_reduce(l, node);
-    if (keeps_order(n) || has_any_order(n))
+    if (layout_keeps_order(n) || has_any_order(n))
         return rebuild(l, node);
     operand = arena_array(l->w.to.arena, (size_t)n->operand_count, sizeof(*operand));
     for (int k = 0; k < n->operand_count; k++)
@@ -384,7 +399,7 @@ static void restore_outputs(struct layout *l)
         int node = g->output[i].node;
 
         l->w.moved[node] = plain(l, node);
-        l->order[node] = identity(g->node[node].shape.rank);
+        l->order[node] = order_identity(g->node[node].shape.rank);
     }
 }
 
@@ -394,7 +409,9 @@ int pass_layout(struct graph *g, const struct pass_context *c, struct err *e)
 
     (void)e;
     l.order = mem_alloc((size_t)g->node_count * sizeof(*l.order));
+    l.is_turned = mem_alloc((size_t)g->node_count * sizeof(*l.is_turned));
     rewrite_begin(&l.w, g);
+    layout_turn_products(&l);
     find_forward(&l);
     follow_readers(&l);
     fill(&l);
@@ -404,6 +421,7 @@ int pass_layout(struct graph *g, const struct pass_context *c, struct err *e)
     restore_outputs(&l);
     rewrite_end(&l.w);
     mem_free(l.order);
+    mem_free(l.is_turned);
     graph_eliminate_common(g);
     return 0;
 }

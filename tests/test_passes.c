@@ -1,6 +1,7 @@
 /*
  * Does a graph still compute the same after each pass, and has it become what the pass is for?
  */
+#include "stack/bitcast.h"
 #include "stack/interp.h"
 #include "stack/nn.h"
 #include "stack/pass.h"
@@ -426,6 +427,65 @@ TEST(layouts_follow_convolutions)
         }
 }
 
+/* x W + b as heads: [positions, heads x size] to [heads, positions, size] */
+static int projected_heads(int x, int w, int b, int heads)
+{
+    struct shape s = graph.node[x].shape;
+    int y = nn_bias(&graph, graph_dot(&graph, x, w, 1, 0, PRECISION_DEFAULT), b);
+
+    y = graph_reshape(&graph, y, F32(s.dim[0], heads, s.dim[1] / heads));
+    return graph_transpose(&graph, y, DIMS(1, 0, 2));
+}
+
+static int heads_product(int a, int b, int a_dim, int b_dim)
+{
+    struct graph_dot dot = {.batch_count = 1, .contract_count = 1, .lhs_contract = {a_dim},
+                            .rhs_contract = {b_dim}};
+
+    return graph_dot_general(&graph, a, b, &dot, DTYPE_F32, PRECISION_DEFAULT);
+}
+
+/* attention without its softmax, which is the heads' own affair */
+static int attention(int positions, int width, int heads)
+{
+    int x = graph_parameter(&graph, F32(positions, width), "x");
+    int w = graph_parameter(&graph, F32(width, width), "w");
+    int b = graph_parameter(&graph, F32(width), "b"), q, k, v, y;
+
+    q = projected_heads(x, w, b, heads);
+    k = projected_heads(x, graph_unary(&graph, HLO_NEGATE, w), b, heads);
+    v = projected_heads(graph_unary(&graph, HLO_ABS, x), w, b, heads);
+    y = heads_product(heads_product(q, k, 2, 2), v, 2, 1);
+    y = graph_transpose(&graph, y, DIMS(1, 0, 2));
+    y = graph_reshape(&graph, y, F32(positions, width));
+    return graph_dot(&graph, y, w, 1, 0, PRECISION_DEFAULT);
+}
+
+/* heads of 16 columns: the split is one of rows, and nothing is moved */
+TEST(heads_are_split_and_joined_without_copies)
+{
+    graph_output(&graph, attention(24, 64, 4), "y", -1);
+    run_pass(pass_simplify);
+    assert_true(count_of(&graph, HLO_TRANSPOSE) > 0);
+    run_pass(pass_layout);
+    run_pass(pass_simplify);
+    assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 0);
+    for (int i = 0; i < graph.node_count; i++)
+        if (graph.node[i].op == HLO_RESHAPE)
+            assert_true(array_is_bitcast(&graph.node[graph.node[i].operand[0]].shape,
+                                         &graph.node[i].shape));
+}
+
+/* heads of 12: no tile of rows ends there either, so products stay as they are */
+TEST(heads_that_cut_tiles_are_copied)
+{
+    graph_output(&graph, attention(24, 48, 4), "y", -1);
+    run_pass(pass_simplify);
+    run_pass(pass_layout);
+    run_pass(pass_simplify);
+    assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 4);
+}
+
 /* f32 products in 3 or 6 passes of bf16; what bf16 holds needs one; one replica is its own sum */
 TEST(operations_without_kernels_become_others)
 {
@@ -525,6 +585,8 @@ int main(void)
         RUN(rounding_inside_a_kernel_disappears),
         RUN(operations_without_kernels_become_others),
         RUN(layouts_follow_convolutions),
+        RUN(heads_are_split_and_joined_without_copies),
+        RUN(heads_that_cut_tiles_are_copied),
         RUN(runs_of_dimensions_match),
         RUN(random_graphs_stay_the_same),
         RUN(random_graphs_of_all_operations_stay_the_same),
