@@ -413,7 +413,7 @@ static int compile(const struct vcode *c, const struct chip *chip, int64_t spill
     arena_init(&plan);
     init_emitter(&m, &plan);
     if (is_segment)
-        m.live_out = scalars_live_out(c, 0, &plan);
+        m.live_out = scalars_live_out(c, c->kept_sregs, &plan);
     status = registers_pin(c, chip, &plan, m.v_physical, m.v_taken, e);
     if (!status)
         status = compile_blocks(&m, e);

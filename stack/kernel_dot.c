@@ -7,6 +7,10 @@
 #include "stack/kernel_dot_epilogue.h"
 #include "stack/kernel_dot_prepare.h"
 
+#define TILE_ROWS 8                     /* of VMEM */
+#define SPILL_TILES 64
+#define FRAME_SREGS 0xffff0000u
+
 /* of a tiling that tells blocks only, the width and order that cost least */
 static struct tiling completed(const struct dot_problem *p, const struct kernel_job *job,
                                const struct tiling *t)
@@ -38,22 +42,31 @@ static struct tiling completed(const struct dot_problem *p, const struct kernel_
 
 static int cost(const struct kernel_job *job, const struct tiling *t, struct kernel_cost *out)
 {
-    struct dot_problem p;
+    struct dot_stages s;
     struct dot_grid g;
-    struct tiling whole;
     struct err e;
+    int status = dot_open(&s, job, false, &e);
 
-    if (dot_problem_read(&p, job, &e))
-        return -1;
-    whole = completed(&p, job, t);
-    if (dot_grid_make(&g, &p, job, &whole, &e))
-        return -1;
-    dot_grid_cost(&g, out);
-    return 0;
+    if (status == 0) {
+        struct tiling whole = completed(&s.problem, job, t);
+
+        status = dot_grid_make(&g, &s.problem, job, &whole, &e);
+    }
+    if (status == 0)
+        dot_grid_cost(&g, out);
+    dot_close(&s);
+    return status;
 }
 
-static struct dot_box box_at(const struct dot_grid *g, int window, int depth_dim)
+static struct dot_box box_at(const struct dot_grid *g, bool is_rhs, int depth_dim)
 {
+    const struct dot_block *b = is_rhs ? &g->rhs_block : &g->lhs_block;
+    int window = is_rhs ? g->rhs_window : g->lhs_window;
+
+    if (b->stage)
+        return (struct dot_box){.base = -1, .row = frame_scratch_row(&g->frame) + b->row,
+                                .depth_step = TILE_ROWS * (depth_dim ? b->lanes : 1),
+                                .side_step = TILE_ROWS * (depth_dim ? 1 : b->lanes)};
     return (struct dot_box){.base = frame_base(&g->frame, window),
                             .row = frame_row(&g->frame, window),
                             .depth_step = frame_stride(&g->frame, window, depth_dim),
@@ -95,6 +108,37 @@ static struct isa_program *guarded(const struct isa_program *p, int pred, const 
     return out;
 }
 
+/* a stage's loops, where predicate `pred` is true; -1: always */
+static int put_stage(struct dot_grid *g, struct dot_block *b, int pred, struct vcode *c,
+                     struct arena *a, struct err *e)
+{
+    struct isa_program *code = arena_alloc(a, sizeof(*code));
+    struct loop_plan *p = b->stage ? &b->stage->plan : NULL;
+    struct vcode_stats stats;
+    struct vcode alone;
+    int status;
+
+    if (!p)
+        return 0;
+    p->frame = g->frame;
+    p->array[b->stage->own].own_row = b == &g->result_block
+                                          ? g->step.sum_row
+                                          : frame_scratch_row(&g->frame) + b->row;
+    for (int i = 0; i < p->array_count; i++)
+        if (p->array[i].window >= 0)
+            p->array[i].window += b->first_window;
+    vcode_init(&alone, a);
+    alone.note = c->note;
+    alone.kept_sregs = FRAME_SREGS;
+    status = loop_emit_step(p, &alone, e)
+             || vcode_compile_segment(&alone, g->step.chip, frame_spill_row(&g->frame),
+                                      SPILL_TILES, a, code, &stats, e) ? -1 : 0;
+    vcode_fini(&alone);
+    if (status == 0)
+        vcode_bundles(c, pred < 0 ? code : guarded(code, pred, g->step.chip, a));
+    return status;
+}
+
 /* an operand's copy into the form that passes take, wherever its window is new */
 static int prepare(struct dot_grid *g, bool is_rhs, int is_new, int64_t to_row, struct vcode *c,
                    struct arena *a, struct dot_box *box, struct err *e)
@@ -107,6 +151,7 @@ static int prepare(struct dot_grid *g, bool is_rhs, int is_new, int64_t to_row, 
     if (!dot_prepares(g, is_rhs))
         return 0;
     vcode_init(&alone, a);
+    alone.kept_sregs = FRAME_SREGS;
     status = dot_prepare(g, is_rhs, to_row, &alone, box)
              || vcode_compile_segment(&alone, g->step.chip, 0, 0, a, code, &stats, e) ? -1 : 0;
     vcode_fini(&alone);
@@ -118,9 +163,11 @@ static int prepare(struct dot_grid *g, bool is_rhs, int is_new, int64_t to_row, 
 /* predicate: the box of a window is new in this step; -1: it always is */
 static int is_new(struct dot_grid *g, bool is_rhs)
 {
-    uint32_t inside = dot_grid_inside(g, is_rhs ? g->rhs_window : g->lhs_window);
+    const struct dot_block *b = is_rhs ? &g->rhs_block : &g->lhs_block;
+    uint32_t inside = dot_grid_inside(g, is_rhs);
 
-    return dot_prepares(g, is_rhs) && inside ? frame_is_first(&g->frame, inside) : -1;
+    return (b->stage || dot_prepares(g, is_rhs)) && inside
+               ? frame_is_first(&g->frame, inside) : -1;
 }
 
 /* how operands go on from column to column and from unit to unit */
@@ -158,22 +205,24 @@ static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct
     lhs_is_new = is_new(g, false);
     rhs_is_new = is_new(g, true);
     vcode_begin_block(c);
-    g->step.lhs = box_at(g, g->lhs_window, 0);
-    g->step.rhs = box_at(g, g->rhs_window, g->p->is_rhs_transposed ? 0 : 1);
+    g->step.lhs = box_at(g, false, 0);
+    g->step.rhs = box_at(g, true, g->p->is_rhs_transposed ? 0 : 1);
     g->step.sum_row = frame_scratch_row(&g->frame);
     lhs_row = g->step.sum_row + g->sum_rows;
-    if (prepare(g, false, lhs_is_new, lhs_row, c, a, &g->step.lhs, e)
+    if (put_stage(g, &g->lhs_block, lhs_is_new, c, a, e)
+        || put_stage(g, &g->rhs_block, rhs_is_new, c, a, e)
+        || prepare(g, false, lhs_is_new, lhs_row, c, a, &g->step.lhs, e)
         || prepare(g, true, rhs_is_new, lhs_row + dot_prepared_rows(g, false), c, a,
                    &g->step.rhs, e))
         return -1;
     set_strides(g);
-    if (dot_epilogue_make(&epilogue, g, a, e))
+    if (!g->result_block.stage && dot_epilogue_make(&epilogue, g, a, e))
         return -1;
-    g->step.epilogue = &epilogue;
-    if (dot_step_code(&g->step, is_last, a, code, e))
+    g->step.epilogue = g->result_block.stage ? NULL : &epilogue;
+    if (dot_step_code(&g->step, g->result_block.stage ? -1 : is_last, a, code, e))
         return -1;
     vcode_bundles(c, code);
-    return 0;
+    return put_stage(g, &g->result_block, is_last, c, a, e);
 }
 
 static int compile(struct dot_grid *g, const struct kernel_job *job, struct arena *a,
@@ -186,6 +235,9 @@ static int compile(struct dot_grid *g, const struct kernel_job *job, struct aren
     c.note = job->name;
     status = frame_begin(&g->frame, &c, a, e) || put_step(g, &c, a, e) ? -1 : 0;
     if (status == 0) {
+        frame_finish(&g->frame, &c);
+        if (g->result_block.stage)
+            loop_emit_last(&g->result_block.stage->plan, &c);
         frame_end(&g->frame, &c);
         status = kernel_finish(job, &c, frame_spill_row(&g->frame), 0, a, out, e);
     }
@@ -210,30 +262,41 @@ static bool narrow(struct tiling *t)
     return true;
 }
 
-static int emit(const struct kernel_job *job, const struct tiling *t, struct arena *a,
-                struct segment *out, struct err *e)
+static int emit_with(struct dot_stages *s, const struct kernel_job *job, const struct tiling *t,
+                     struct arena *a, struct segment *out, struct err *e)
 {
-    struct dot_problem p;
+    struct tiling whole = completed(&s->problem, job, t);
     struct dot_grid g;
-    struct tiling whole;
     struct err ignored;
 
-    if (dot_problem_read(&p, job, e))
-        return -1;
-    whole = completed(&p, job, t);
-    if (dot_grid_make(&g, &p, job, &whole, e))
+    if (dot_grid_make(&g, &s->problem, job, &whole, e))
         return -1;
     while (compile(&g, job, a, out, e)) {
-        if (!narrow(&whole) || dot_grid_make(&g, &p, job, &whole, &ignored))
+        if (!narrow(&whole) || dot_grid_make(&g, &s->problem, job, &whole, &ignored))
             return -1;
     }
     out->tiling = whole;
     return 0;
 }
 
+static int emit(const struct kernel_job *job, const struct tiling *t, struct arena *a,
+                struct segment *out, struct err *e)
+{
+    struct dot_stages s;
+    struct err ignored;
+    int status = -1;
+
+    for (int staged = 0; staged < 2 && status; staged++) {      /* rounds may lack registers */
+        status = dot_open(&s, job, staged != 0, staged ? &ignored : e)
+                 || emit_with(&s, job, t, a, out, staged ? &ignored : e) ? -1 : 0;
+        dot_close(&s);
+    }
+    return status;
+}
+
 static int takes(const struct graph *body, const struct chip *chip, struct err *e)
 {
-    return dot_body_check(body, chip, e);
+    return dot_stages_check(body, chip, e);
 }
 
 const struct kernel_kind kernel_dot = {

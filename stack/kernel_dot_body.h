@@ -29,6 +29,8 @@ struct dot_matrix {                     /* an array as matrices */
 
 enum dot_extra_kind { EXTRA_MATRIX, EXTRA_COLUMNS };    /* of the result's shape; per column */
 
+struct dot_stages;
+
 struct dot_problem {
     const struct graph *body;
     int node;                           /* the product's */
@@ -50,6 +52,7 @@ struct dot_problem {
         int node;                       /* parameter, or the node that is a result */
         bool is_result;
     } extra[DOT_ARRAYS_MAX];
+    struct dot_stages *stages;          /* computed around it (kernel_dot_stage.h); or NULL */
 };
 
 /* what a graph alone tells: 0, or -1 with the reason */

@@ -4,10 +4,13 @@
 
 #include "base/units.h"
 #include "stack/kernel_dot_prepare.h"
+#include "stack/kernel_dot_stage.h"
 
 #define TILE 128
 #define XLA_GAP_CYCLES 15               /* passes of XLA do not run into each other: accuracy.md */
 #define STEP_CYCLES 90                  /* of the frame: indices, waits, copies begun */
+#define TILE_ROWS 8                     /* of VMEM */
+#define SPILL_ROWS 512                  /* for registers of stages */
 
 static int64_t round_groups(const struct dot_problem *p) { return div_up(p->m, p->group_rows); }
 
@@ -146,19 +149,63 @@ static int add_window(struct dot_grid *g, struct frame_window w)
     return g->frame.window_count++;
 }
 
-static void add_windows(struct dot_grid *g)
+/* an operand that a stage makes: its block takes the window's place */
+static int add_block(struct dot_grid *g, struct dot_block *b, const struct dot_matrix *m,
+                     struct frame_window w, enum dot_dim along, enum dot_dim down, struct err *e)
+{
+    b->lanes = w.box_count[0];
+    b->rows = w.box_count[1];
+    return dot_cut_stage(g, b, m, along, down, e);
+}
+
+static int add_operand(struct dot_grid *g, bool is_rhs, struct frame_window w, enum dot_dim along,
+                       enum dot_dim down, struct err *e)
+{
+    const struct dot_problem *p = g->p;
+    struct dot_block *b = is_rhs ? &g->rhs_block : &g->lhs_block;
+    int *window = is_rhs ? &g->rhs_window : &g->lhs_window;
+
+    *window = -1;
+    if (b->stage)
+        return add_block(g, b, is_rhs ? &p->rhs : &p->lhs, w, along, down, e);
+    *window = add_window(g, w);
+    return 0;
+}
+
+static int add_operands(struct dot_grid *g, struct err *e)
 {
     const struct dot_problem *p = g->p;
     int64_t rows = g->groups * p->group_rows;
     int64_t per = TILE / p->rhs.array->tile_rows, lhs_per = p->lhs.array->tile_rows;
+    enum dot_dim lhs_along = p->is_lhs_transposed ? DIM_M : DIM_K;
+    enum dot_dim lhs_down = p->is_lhs_transposed ? DIM_K : DIM_M;
+    enum dot_dim rhs_along = p->is_rhs_transposed ? DIM_K : DIM_N;
+    enum dot_dim rhs_down = p->is_rhs_transposed ? DIM_N : DIM_K;
 
-    g->lhs_window = add_window(
-        g, p->is_lhs_transposed
-               ? box_of(g, &p->lhs, div_up(rows, TILE), g->depth * TILE / lhs_per, DIM_M, DIM_K)
-               : box_of(g, &p->lhs, g->depth, div_up(rows, lhs_per), DIM_K, DIM_M));
-    g->rhs_window = add_window(
-        g, p->is_rhs_transposed ? box_of(g, &p->rhs, g->depth, g->tiles * per, DIM_K, DIM_N)
-                                : box_of(g, &p->rhs, g->tiles, g->depth * per, DIM_N, DIM_K));
+    if (add_operand(g, false,
+                    p->is_lhs_transposed
+                        ? box_of(g, &p->lhs, div_up(rows, TILE), g->depth * TILE / lhs_per,
+                                 lhs_along, lhs_down)
+                        : box_of(g, &p->lhs, g->depth, div_up(rows, lhs_per), lhs_along,
+                                 lhs_down),
+                    lhs_along, lhs_down, e))
+        return -1;
+    return add_operand(g, true,
+                       p->is_rhs_transposed
+                           ? box_of(g, &p->rhs, g->depth, g->tiles * per, rhs_along, rhs_down)
+                           : box_of(g, &p->rhs, g->tiles, g->depth * per, rhs_along, rhs_down),
+                       rhs_along, rhs_down, e);
+}
+
+static int add_windows(struct dot_grid *g, struct err *e)
+{
+    const struct dot_problem *p = g->p;
+    int64_t rows = g->groups * p->group_rows;
+
+    if (add_operands(g, e))
+        return -1;
+    if (g->result_block.stage)
+        return dot_cut_stage(g, &g->result_block, &p->extra[0].matrix, DIM_N, DIM_M, e);
     for (int i = 0; i < p->extra_count; i++) {
         const struct dot_matrix *m = &p->extra[i].matrix;
         struct frame_window w;
@@ -170,6 +217,38 @@ static void add_windows(struct dot_grid *g)
             w = box_of(g, m, g->tiles, rows / m->array->tile_rows, DIM_N, DIM_M);
         w.is_result = p->extra[i].is_result;
         g->window[i] = add_window(g, w);
+    }
+    return 0;
+}
+
+/* VMEM that stages use beside windows: their blocks, and what they keep */
+static void place_blocks(struct dot_grid *g)
+{
+    struct dot_block *block[] = {&g->lhs_block, &g->rhs_block, &g->result_block};
+    int64_t next = g->frame.scratch_rows;
+
+    for (size_t i = 0; i < COUNT_OF(block); i++) {
+        if (!block[i]->stage)
+            continue;
+        block[i]->row = next;
+        next += block[i]->lanes * block[i]->rows * TILE_ROWS;
+        block[i]->stage->plan.scratch_row = next;
+        next += block[i]->stage->plan.frame.scratch_rows;
+    }
+    g->frame.scratch_rows = next;
+}
+
+static void find_blocks(struct dot_grid *g)
+{
+    struct dot_stages *s = g->p->stages;
+
+    for (int i = 0; s && i < STAGE_COUNT; i++) {
+        struct dot_block *b = i == STAGE_RESULT                      ? &g->result_block
+                              : (i == STAGE_RHS) != g->p->is_swapped ? &g->rhs_block
+                                                                     : &g->lhs_block;
+
+        if (s->stage[i].is_there)
+            b->stage = &s->stage[i];
     }
 }
 
@@ -202,7 +281,8 @@ static void make_step(struct dot_grid *g, const struct chip *chip, int width)
         .columns = g->batches / matrices * (g->tiles / width), .depth_tiles = g->depth * dot_terms(p),
         .first_step = -1};
     s->gap_cycles = g->frame.job->codegen == CODEGEN_XLA ? XLA_GAP_CYCLES : 0;
-    s->sum_column_step = g->contraction ? width * g->groups * p->group_rows : 0;
+    s->adds_up = g->result_block.stage != NULL;
+    s->sum_column_step = g->contraction || s->adds_up ? width * g->groups * p->group_rows : 0;
     g->sum_rows = (s->sum_column_step ? g->tiles : width) * g->groups * p->group_rows * matrices;
     if (s->columns == g->batches / matrices && g->dim[DIM_N] < 0)
         s->valid_columns = p->n;
@@ -355,13 +435,19 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
         return -1;
     if (g->batches > 1 && g->contraction)
         return err_set(e, "steps of several batches have all of the contraction");
+    find_blocks(g);
+    if (g->batches > 1
+        && (g->lhs_block.stage || g->rhs_block.stage || g->result_block.stage))
+        return err_set(e, "steps of several batches with stages");
     make_step(g, job->chip, (int)t->size[DOT_WIDTH]);
-    add_windows(g);
+    if (add_windows(g, e))
+        return -1;
+    place_blocks(g);
     if (overlaps_in_place(&g->frame))
         return err_set(e, "blocks that overlap where a result overwrites an operand");
     if (dot_step_check(&g->step, e))
         return -1;
-    if (frame_vmem_rows(&g->frame) > job->vmem_rows)
+    if (frame_vmem_rows(&g->frame) + (p->stages ? SPILL_ROWS : 0) > job->vmem_rows)
         return err_set(e, "its windows take %lld KiB of vector memory, there are %lld",
                        (long long)(frame_vmem_rows(&g->frame) / 2),
                        (long long)(job->vmem_rows / 2));
@@ -395,30 +481,59 @@ static int64_t window_bytes(const struct frame_window *w)
     return tiles * ARRAY_TILE_BYTES;
 }
 
-uint32_t dot_grid_inside(const struct dot_grid *g, int window)
+/* the same of an operand */
+static int operand_moves_along(const struct dot_grid *g, bool is_rhs)
+{
+    const struct dot_block *b = is_rhs ? &g->rhs_block : &g->lhs_block;
+    int d = g->frame.dims - 1;
+
+    if (!b->stage)
+        return moves_along(&g->frame, is_rhs ? g->rhs_window : g->lhs_window);
+    while (d >= 0 && !(b->moves >> d & 1))
+        d--;
+    return d;
+}
+
+uint32_t dot_grid_inside(const struct dot_grid *g, bool is_rhs)
 {
     uint32_t mask = 0;
 
-    for (int d = moves_along(&g->frame, window) + 1; d < g->frame.dims; d++)
+    for (int d = operand_moves_along(g, is_rhs) + 1; d < g->frame.dims; d++)
         if (g->frame.count[d] > 1)
             mask |= 1u << d;
     return mask;
 }
 
-/* times that a window's box changes */
-static int64_t changes(const struct frame *f, int window)
+/* times that an operand's box changes */
+static int64_t changes(const struct dot_grid *g, bool is_rhs)
 {
     int64_t count = 1;
 
-    for (int d = 0; d <= moves_along(f, window); d++)
-        count *= f->count[d];
+    for (int d = 0; d <= operand_moves_along(g, is_rhs); d++)
+        count *= g->frame.count[d];
     return count;
+}
+
+/* times that sums are complete */
+static int64_t blocks(const struct dot_grid *g)
+{
+    int64_t count = 1;
+
+    for (int d = 0; d < g->frame.dims; d++)
+        count *= g->contraction >> d & 1 ? 1 : g->frame.count[d];
+    return count;
+}
+
+static int64_t stage_cycles(const struct dot_block *b)
+{
+    return b->stage ? (int64_t)loop_step_cycles(&b->stage->plan) : 0;
 }
 
 static int64_t prepare_cycles(const struct dot_grid *g)
 {
-    return changes(&g->frame, g->lhs_window) * dot_prepare_cycles(g, false)
-           + changes(&g->frame, g->rhs_window) * dot_prepare_cycles(g, true);
+    return changes(g, false) * (dot_prepare_cycles(g, false) + stage_cycles(&g->lhs_block))
+           + changes(g, true) * (dot_prepare_cycles(g, true) + stage_cycles(&g->rhs_block))
+           + blocks(g) * stage_cycles(&g->result_block);
 }
 
 /*

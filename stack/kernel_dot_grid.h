@@ -13,12 +13,21 @@
 #include "stack/frame.h"
 #include "stack/kernel_dot_body.h"
 #include "stack/kernel_dot_code.h"
+#include "stack/kernel_dot_stage.h"
 
 enum dot_size {
     DOT_BM, DOT_BK, DOT_BN, DOT_WIDTH, DOT_SHARE, DOT_COLUMNS_OUTSIDE, DOT_BATCHES, DOT_SIZES
 };
 enum dot_share { SHARE_COLUMNS, SHARE_ROWS, SHARE_BATCHES, DOT_SHARES };
 enum dot_dim { DIM_OUTER, DIM_M = DOT_OUTER_MAX, DIM_N, DIM_K, DOT_DIMS };
+
+struct dot_block {                      /* a stage's in VMEM, in place of a window */
+    struct dot_stage *stage;            /* or NULL */
+    int64_t lanes, rows;                /* tiles */
+    int64_t row;                        /* of the frame's scratch */
+    uint32_t moves;                     /* grid dimensions along which it changes */
+    int first_window;                   /* of its own arrays */
+};
 
 struct dot_grid {
     const struct dot_problem *p;
@@ -30,6 +39,7 @@ struct dot_grid {
     enum dot_share share;
     int window[DOT_ARRAYS_MAX], lhs_window, rhs_window;
     int64_t sum_rows;                   /* VMEM rows of sums */
+    struct dot_block lhs_block, rhs_block, result_block;        /* windows are -1 then */
     struct dot_step step;               /* what does not depend on registers */
 };
 
@@ -37,8 +47,12 @@ struct dot_grid {
 int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct kernel_job *job,
                   const struct tiling *t, struct err *e);
 
-/* grid dimensions inside of those along which a window moves: its box is new when all are first */
-uint32_t dot_grid_inside(const struct dot_grid *g, int window);
+/* grid dimensions inside of those along which an operand moves: it is new when all are first */
+uint32_t dot_grid_inside(const struct dot_grid *g, bool is_rhs);
+
+/* kernel_dot_cut.c: axes of a stage as the grid's steps have them, its windows into the frame */
+int dot_cut_stage(struct dot_grid *g, struct dot_block *b, const struct dot_matrix *m,
+                  enum dot_dim along, enum dot_dim down, struct err *e);
 
 /* the dimension outside of rows and columns that is cut into steps of several batches */
 int dot_batch_dim(const struct dot_problem *p);          /* -1: there is none */

@@ -178,7 +178,7 @@ static void step_both(struct copy *k, int64_t from, int64_t to)
 
 static void set_from(struct copy *k)
 {
-    int base = frame_base(&k->g->frame, k->window);
+    int base = k->window < 0 ? -1 : frame_base(&k->g->frame, k->window);
 
     if (base < 0)
         EMIT(k->c, OP_SMOV, R(S_FROM_ROW), I(k->from_row));
@@ -306,13 +306,15 @@ static struct copy make_copy(struct dot_grid *g, bool is_rhs, int64_t to_row, st
     struct copy k = {.g = g, .c = c, .window = window, .is_rhs = is_rhs, .terms = dot_terms(g->p),
                      .is_ragged = is_ragged(g->p), .to_row = to_row, .depth = g->depth,
                      .m = is_rhs ? &g->p->rhs : &g->p->lhs};
+    const struct dot_block *block = is_rhs ? &g->rhs_block : &g->lhs_block;
     int64_t lanes = box_lanes(g, is_rhs);
 
     k.tiles = matrix_rows(dot_prepared_type(g->p, is_rhs))
               / matrix_rows(is_rhs ? g->p->rhs_type : g->p->lhs_type);
-    k.from_row = frame_row(&g->frame, window);
-    k.lane_step = frame_stride(&g->frame, window, 0);
-    k.row_step = frame_stride(&g->frame, window, 1);
+    k.from_row = block->stage ? frame_scratch_row(&g->frame) + block->row
+                              : frame_row(&g->frame, window);
+    k.lane_step = block->stage ? TILE_ROWS : frame_stride(&g->frame, window, 0);
+    k.row_step = block->stage ? block->lanes * TILE_ROWS : frame_stride(&g->frame, window, 1);
     k.to_lane_step = TILE_ROWS;
     k.to_row_step = lanes * TILE_ROWS;
     k.to_term_step = lanes * TILE_ROWS;

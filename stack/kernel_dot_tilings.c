@@ -169,12 +169,14 @@ static void try_rows(struct search *s)
 int dot_tilings(const struct kernel_job *job, struct tiling *list, int max)
 {
     struct search s = {.job = job, .scoped = *job, .list = list, .max = max};
-    struct dot_problem p;
+    struct dot_stages t;
     struct err e;
 
-    if (dot_problem_read(&p, job, &e))
+    if (dot_open(&t, job, false, &e)) {
+        dot_close(&t);
         return 0;
-    s.p = &p;
+    }
+    s.p = &t.problem;
     if (job->codegen == CODEGEN_XLA && s.scoped.vmem_rows > WINDOW_ROWS_XLA)
         s.scoped.vmem_rows = WINDOW_ROWS_XLA;
     try_rows(&s);
@@ -182,5 +184,6 @@ int dot_tilings(const struct kernel_job *job, struct tiling *list, int max)
         s.scoped = *job;
         try_rows(&s);
     }
+    dot_close(&t);
     return s.count;
 }

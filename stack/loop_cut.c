@@ -140,6 +140,8 @@ static bool make_windows(struct loop_plan *p)
 
         if (!needs_window(p, i))
             continue;
+        if (f->window_count == FRAME_WINDOW_MAX)
+            return false;
         memset(w, 0, sizeof(*w));
         w->array = a->array;
         w->is_result = a->is_result;
@@ -148,7 +150,7 @@ static bool make_windows(struct loop_plan *p)
             whole_window(a, w);
         else if (!tiled_window(p, a, w))
             return false;
-        a->window = f->window_count++;
+        a->window = a->is_own ? -1 : f->window_count++;
     }
     return true;
 }
@@ -207,6 +209,15 @@ static void place_scratch(struct loop_plan *p)
     p->frame.scratch_rows = next;
 }
 
+bool loop_plan_place(struct loop_plan *p)
+{
+    p->frame.job = p->job;
+    if (!make_windows(p))
+        return false;
+    place_scratch(p);
+    return true;
+}
+
 /* the rows of a part: all but the last group, that group, or all */
 static void take_part(struct loop_plan *p, int part)
 {
@@ -242,11 +253,9 @@ bool loop_plan_enter(struct loop_plan *p, int part, const int64_t *box)
             return false;
     }
     memset(&p->frame, 0, sizeof(p->frame));
-    p->frame.job = p->job;
     order_grid(p);
-    if (p->frame.dims > FRAME_DIM_MAX || !make_windows(p))
+    if (p->frame.dims > FRAME_DIM_MAX || !loop_plan_place(p))
         return false;
-    place_scratch(p);
     return frame_vmem_rows(&p->frame) + SPILL_ROWS <= p->job->vmem_rows
            && frame_flag_count(&p->frame) <= p->job->flag_count;
 }
@@ -267,9 +276,9 @@ bool loop_plan_cut(struct loop_plan *p, const int64_t *box)
 #define STEP_CYCLES 60                  /* of the frame */
 #define PHASE_CYCLES 100                /* a loop begins and ends */
 
-static int64_t compute_cycles(const struct loop_plan *p, int64_t steps)
+double loop_step_cycles(const struct loop_plan *p)
 {
-    double sum = STEP_CYCLES;
+    double sum = 0;
 
     for (int i = 0; i < p->phase_count; i++) {
         const struct loop_phase *x = &p->phase[i];
@@ -279,7 +288,7 @@ static int64_t compute_cycles(const struct loop_plan *p, int64_t steps)
         if (x->block_units)
             sum += (double)(div_up(units, x->block_units) * x->block_latency);
     }
-    return (int64_t)(sum * (double)steps);
+    return sum;
 }
 
 static void add_cost(struct kernel_cost *sum, const struct kernel_cost *part)
@@ -301,7 +310,7 @@ static void cost_of_part(struct loop_plan *p, struct kernel_cost *out)
         steps *= p->axis[a].count;
     if (!p->phase && loop_measure(p, &e))
         p->phase_count = 0;             /* emit tells why */
-    compute = compute_cycles(p, steps);
+    compute = (int64_t)((double)steps * (STEP_CYCLES + loop_step_cycles(p)));
     copies = frame_copy_cycles(&p->frame, &exposed);
     *out = (struct kernel_cost){
         .compute_cycles = compute, .copy_cycles = copies, .fixed_cycles = exposed,

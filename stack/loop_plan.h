@@ -42,6 +42,8 @@ struct loop_array {
     int64_t missing_at_end;             /* in the part in hand, and at the end of all rows */
     int window;
     int64_t image_row;                  /* packed results that are not tiled: their 32-bit image */
+    bool is_own;                        /* no window: a box that lies dense in VMEM */
+    int64_t own_row;                    /* from here on */
 };
 
 struct loop_plan {
@@ -69,6 +71,7 @@ struct loop_plan {
     int part_count;                     /* 2: it is */
     int64_t all_row_units, all_rows, all_linear;        /* of axis 1, however it is parted */
     struct frame frame;
+    int64_t scratch_row;                /* its own, behind the frame's first row of scratch */
     struct loop_phase {
         uint32_t mask;
         double cycles;                  /* of a unit */
@@ -106,6 +109,13 @@ bool loop_plan_cut(struct loop_plan *p, const int64_t *box);
  * that group are one part, the group is another, with a frame of its own. False: does not fit.
  */
 bool loop_plan_enter(struct loop_plan *p, int part, const int64_t *box);
+/*
+ * The same as a part of another kernel's step, whose frame it is then: boxes and grid dimensions
+ * of the axes are set already. False: an array's box has too many dimensions.
+ */
+bool loop_plan_place(struct loop_plan *p);
+/* cycles of a step by what loop_measure has found */
+double loop_step_cycles(const struct loop_plan *p);
 
 /* elements from the start of axis `a` that are valid in its last unit; 0: all */
 int64_t loop_edge(const struct loop_plan *p, int a);
@@ -121,6 +131,19 @@ static inline bool loop_is_arg(const struct graph_node *n)
 static inline int loop_parts(const struct loop_plan *p, uint32_t mask)
 {
     return mask >> AXIS_ROWS & 1 ? p->parts : 1;
+}
+/* where an array's box is: scalar register, or -1, and VMEM row to add */
+static inline int loop_base(const struct loop_plan *p, const struct loop_array *a)
+{
+    return a->is_own ? -1 : frame_base(&p->frame, a->window);
+}
+static inline int64_t loop_row(const struct loop_plan *p, const struct loop_array *a)
+{
+    return a->is_own ? a->own_row : frame_row(&p->frame, a->window);
+}
+static inline int64_t loop_scratch_row(const struct loop_plan *p)
+{
+    return frame_scratch_row(&p->frame) + p->scratch_row;
 }
 /* VMEM rows that one unit of a value takes in scratch */
 int64_t loop_kept_rows(const struct loop_plan *p, uint32_t mask);

@@ -23,7 +23,7 @@ void loop_keep(struct nest *n, int node)
     struct sval row;
 
     loop_kept_stride(p, node, stride);
-    row = nest_row(n, -1, frame_scratch_row(&p->frame) + p->kept_row[node], stride, n->mask);
+    row = nest_row(n, -1, loop_scratch_row(p) + p->kept_row[node], stride, n->mask);
     for (int i = 0; i < loop_parts(p, n->mask); i++)
         nest_store(n, (struct sval){row.sreg, row.add + i * ROWS_PER_TILE}, has_rows ? 0xff : 1,
                    LOOP_REGION_KEPT + node, part_of(n, node, i));
@@ -37,8 +37,7 @@ static void store_tiles(struct nest *n, int array, int node)
     const struct loop_array *a = &p->array[array];
     int ratio = p->group_rows / a->array->tile_rows, per_tile = p->parts / ratio;
     int64_t missing = nest_is_last(n, AXIS_ROWS) ? a->missing : 0;
-    struct sval row = nest_row(n, frame_base(&p->frame, a->window),
-                               frame_row(&p->frame, a->window), a->unit_rows, a->mask);
+    struct sval row = nest_row(n, loop_base(p, a), loop_row(p, a), a->unit_rows, a->mask);
 
     for (int t = 0; t < ratio - missing; t++) {
         struct fused_value v = {.is_mask = n->fused.value[node].is_mask};
@@ -108,8 +107,7 @@ static void scatter(struct nest *n, int array, int node)
     int region = is_image ? LOOP_REGION_IMAGE + array : loop_region(p, array);
     int part[FUSED_PARTS_MAX];
 
-    row.add += is_image ? frame_scratch_row(&p->frame) + a->image_row
-                        : frame_row(&p->frame, a->window);
+    row.add += is_image ? loop_scratch_row(p) + a->image_row : loop_row(p, a);
     for (int i = 0; i < loop_parts(p, n->mask); i++)
         part[i] = part_of(n, node, i);
     if (a->row_axis == AXIS_ROWS) {
@@ -152,12 +150,12 @@ static void pack_column(struct loop_plan *p, struct vcode *c, int array, int64_t
     const struct array *m = a->array;
     int64_t across = m->is_linear ? 1 : m->tiles_across, rows = ROWS_PER_TILE * across;
     int pack = 4 / m->element_bytes;
-    int64_t image = frame_scratch_row(&p->frame) + a->image_row + column * ROWS_PER_TILE;
+    int64_t image = loop_scratch_row(p) + a->image_row + column * ROWS_PER_TILE;
     struct fused_value v = {.is_mask = false};
     enum graph_dtype t = m->shape.dtype == DTYPE_PRED ? DTYPE_U8 : m->shape.dtype;
 
     EMIT(c, OP_SMOV, R(S_FROM), I(image));
-    EMIT(c, OP_SMOV, R(S_TO), I(frame_row(&p->frame, a->window) + column * ROWS_PER_TILE));
+    EMIT(c, OP_SMOV, R(S_TO), I(loop_row(p, a) + column * ROWS_PER_TILE));
     vcode_loop_begin(c, 0, m->tile_count / across);
     for (int i = 0; i < pack; i++)
         v.part[i] = R(put_load(c, S_FROM, i * rows, 1, LOOP_REGION_IMAGE + array));

@@ -157,7 +157,7 @@ static struct sval sum_place(struct nest *n, int reduce)
             stride[a] = next;
             next *= p->axis[a].box;
         }
-    return nest_row(n, -1, frame_scratch_row(&p->frame) + p->sum_row[reduce], stride,
+    return nest_row(n, -1, loop_scratch_row(p) + p->sum_row[reduce], stride,
                     p->mask[reduce]);
 }
 
@@ -289,7 +289,7 @@ void loop_init_sum(struct loop_plan *p, struct vcode *c, int reduce)
 {
     const struct graph_node *x = &p->body.node[reduce];
     uint32_t axes = loop_reduced_axes(p, reduce), dims = 0;
-    int64_t units = 1, row = frame_scratch_row(&p->frame) + p->sum_row[reduce];
+    int64_t units = 1, row = loop_scratch_row(p) + p->sum_row[reduce];
     int guard = -1, value = vcode_pinned_vreg(c), parts = loop_parts(p, p->mask[reduce]);
     int region = LOOP_REGION_SUM + reduce;
 

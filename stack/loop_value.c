@@ -52,8 +52,7 @@ static void load_tiles(struct nest *n, int node, struct fused_value *out)
     const struct loop_array *a = array_of(p, node);
     int ratio = p->group_rows / a->array->tile_rows, per_tile = p->parts / ratio;
     int64_t missing = nest_is_last(n, AXIS_ROWS) ? a->missing : 0;
-    struct sval row = nest_row(n, frame_base(&p->frame, a->window),
-                               frame_row(&p->frame, a->window), a->unit_rows, a->mask);
+    struct sval row = nest_row(n, loop_base(p, a), loop_row(p, a), a->unit_rows, a->mask);
 
     for (int t = 0; t < ratio; t++) {
         struct fused_value v;
@@ -140,7 +139,7 @@ static void load_column_tile(struct nest *n, int node, struct fused_value *out)
     int ratio = n->p->group_rows / a->array->tile_rows, per_tile = n->p->parts / ratio;
     int64_t missing = nest_is_last(n, AXIS_ROWS) ? a->missing : 0;
 
-    row.add += frame_row(&n->p->frame, a->window);
+    row.add += loop_row(n->p, a);
     for (int t = 0; t < ratio; t++) {
         int64_t next = t * ROWS_PER_TILE * a->array->tiles_across;
         struct fused_value v;
@@ -175,7 +174,7 @@ static void gather(struct nest *n, int node, struct fused_value *out)
         load_column_tile(n, node, out);
     } else {
         row = loop_gather_row(n, a, false, &sub, &lane);
-        row.add += frame_row(&n->p->frame, a->window);
+        row.add += loop_row(n->p, a);
         v = unpack_row(n, t, nest_load(n, row, 0, loop_region(n->p, n->p->array_of[node])), sub);
         for (int p = 0; p < parts; p++) {
             if (a->lane_axis == AXIS_LANES)
@@ -261,7 +260,7 @@ static void load_kept(struct nest *n, int node, struct fused_value *out)
     struct sval row;
 
     loop_kept_stride(p, node, stride);
-    row = nest_row(n, -1, frame_scratch_row(&p->frame) + p->kept_row[node], stride,
+    row = nest_row(n, -1, loop_scratch_row(p) + p->kept_row[node], stride,
                    p->mask[node]);
     out->is_mask = p->body.node[node].shape.dtype == DTYPE_PRED;
     for (int i = 0; i < loop_parts(p, n->mask); i++) {
@@ -277,9 +276,9 @@ static void load_direct(struct nest *n, int node, struct fused_value *out)
     const struct loop_plan *p = n->p;
     const struct loop_array *a = array_of(p, node);
     int64_t stride[LOOP_AXIS_MAX] = {1};
-    struct sval row = nest_row(n, frame_base(&p->frame, a->window),
-                               frame_row(&p->frame, a->window) + a->first_element / ARRAY_LANES,
-                               stride, 1u << AXIS_LANES);
+    struct sval row = nest_row(n, loop_base(p, a),
+                               loop_row(p, a) + a->first_element / ARRAY_LANES, stride,
+                               1u << AXIS_LANES);
     int v = nest_load(n, row, 0, loop_region(p, p->array_of[node]));
 
     out->is_mask = false;

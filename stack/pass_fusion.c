@@ -11,6 +11,7 @@
  * What a kernel takes is asked of it; here is only what pays:
  *   - elementwise work goes behind the product or window that makes its
  *     operand rather than before one that reads it;
+ *   - before a product goes what reads arrays that are there anyway;
  *   - work on a smaller array that is spread over a larger one stays apart, as
  *     it would be done over and over, unless it is of one element.
  */
@@ -112,43 +113,6 @@ static bool insert_with_scalar(struct fusion *f, struct fusion_group *p, int nod
     return false;
 }
 
-static bool try_join(struct fusion *f, int group, int node)
-{
-    struct fusion_group *p = &f->group[group];
-
-    if (fusion_has(p, node))
-        return true;
-    if (f->is_free[node] || would_repeat(f, p, node) ||
-        (fusion_is_work(f, node) && (p->has_hero || f->context->heroes_alone)) ||
-        (p->has_hero && (f->context->heroes_alone || f->behind_hero[node])))
-        return false;
-    return insert_with_scalar(f, p, node);
-}
-
-/* groups of all readers; -1 if one of them is in none, or too many */
-static int groups_of_users(const struct fusion *f, int node, int *list, int max)
-{
-    int count = 0;
-
-    for (int i = 0; i < f->node[node].user_count; i++) {
-        const struct fusion_node *user = &f->node[f->node[node].user[i]];
-
-        if (user->in_count == 0)
-            return -1;
-        for (int k = 0; k < user->in_count; k++) {
-            bool is_new = true;
-
-            for (int j = 0; j < count; j++)
-                is_new &= list[j] != user->in[k];
-            if (is_new && count == max)
-                return -1;
-            if (is_new)
-                list[count++] = user->in[k];
-        }
-    }
-    return count;
-}
-
 static bool is_expensive(const struct graph_node *n)
 {
     switch (n->op) {
@@ -177,6 +141,87 @@ static bool is_cheap(const struct fusion *f, int node)
         large += shape_elems(&f->g->node[n->operand[k]].shape) * 8 > elems &&
                  !(f->g->node[n->operand[k]].op == HLO_BROADCAST);
     return large <= 1;
+}
+
+/* whether member `of` needs the node, through members */
+static bool is_needed(const struct fusion *f, const struct fusion_group *p, int of, int node)
+{
+    const struct graph_node *n = &f->g->node[of];
+
+    for (int k = 0; k < n->operand_count; k++)
+        if (n->operand[k] == node ||
+            (n->operand[k] > node && fusion_has(p, n->operand[k]) &&
+             is_needed(f, p, n->operand[k], node)))
+            return true;
+    return false;
+}
+
+/* computed from arrays that are there anyway, and from small ones, by operations of its own */
+static bool reads_arrays(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+    int64_t elems = shape_elems(&n->shape);
+
+    for (int k = 0; k < n->operand_count; k++) {
+        int a = n->operand[k];
+        const struct graph_node *operand = &f->g->node[a];
+
+        if (f->is_free[a] || f->is_output[a] || fusion_is_work(f, a) ||
+            shape_elems(&operand->shape) * 8 <= elems)
+            continue;
+        if (!(fusion_is_simple(operand) || fusion_is_offset(f, a)) ||
+            (f->node[a].user_count > 1 && !is_cheap(f, a)) || !reads_arrays(f, a))
+            return false;
+    }
+    return true;
+}
+
+/* of a group with a hero: an operand of it that would make others compute or store more */
+static bool costs_more(const struct fusion *f, const struct fusion_group *p, int node)
+{
+    for (int i = p->member_count - 1; i >= 0; i--)
+        if (fusion_is_work(f, p->member[i]) && is_needed(f, p, p->member[i], node))
+            return !(fusion_is_simple(&f->g->node[node]) || fusion_is_offset(f, node)) ||
+                   !reads_arrays(f, node);
+    return false;
+}
+
+static bool try_join(struct fusion *f, int group, int node)
+{
+    struct fusion_group *p = &f->group[group];
+
+    if (fusion_has(p, node))
+        return true;
+    if (f->is_free[node] || would_repeat(f, p, node) ||
+        (fusion_is_work(f, node) && (p->has_hero || f->context->heroes_alone)) ||
+        (p->has_hero && (f->context->heroes_alone || f->behind_hero[node] ||
+                         costs_more(f, p, node))))
+        return false;
+    return insert_with_scalar(f, p, node);
+}
+
+/* groups of all readers; -1 if one of them is in none, or too many */
+static int groups_of_users(const struct fusion *f, int node, int *list, int max)
+{
+    int count = 0;
+
+    for (int i = 0; i < f->node[node].user_count; i++) {
+        const struct fusion_node *user = &f->node[f->node[node].user[i]];
+
+        if (user->in_count == 0)
+            return -1;
+        for (int k = 0; k < user->in_count; k++) {
+            bool is_new = true;
+
+            for (int j = 0; j < count; j++)
+                is_new &= list[j] != user->in[k];
+            if (is_new && count == max)
+                return -1;
+            if (is_new)
+                list[count++] = user->in[k];
+        }
+    }
+    return count;
 }
 
 /* of what is computed again, all of it: a chain of cheap nodes must not grow without end */

@@ -62,6 +62,7 @@ struct vcode {
     const char *note;                   /* given to blocks begun from now on */
     struct vcode_remark *remark;
     size_t remark_count, remark_capacity;
+    uint32_t kept_sregs;                /* of a segment: who comes behind it reads these */
 };
 
 /* a line for readers of vcode_print, before the code that follows it */
