@@ -232,6 +232,7 @@ static int run_block(struct nest *n, int (*unit)(struct nest *n),
 
     memset(n->unit, 0, sizeof(n->unit));
     n->cache_count = 0;
+    n->lane_mask = -1;
     for (;;) {
         int k = 0;
 

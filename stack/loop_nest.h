@@ -46,6 +46,7 @@ struct nest {
     bool is_collecting;                 /* only to find the tracks */
     struct { struct sval row; int stride, value; } cache[NEST_CACHE_MAX];
     int cache_count;
+    int lane_mask;                      /* of the block: lanes that are not padding; -1: not made */
     struct nest_sum sum[NEST_SUM_MAX];
     int sum_count;
     int next_xlu;
@@ -98,6 +99,7 @@ void loop_store_result(struct nest *n, int result, int node);
 void loop_add_to_sum(struct nest *n, int reduce);
 void loop_flush_sums(struct nest *n);
 bool loop_is_summed_at_once(const struct nest *n, int reduce);
+bool loop_finishes_sum(const struct nest *n, int reduce);
 void loop_init_sum(struct loop_plan *p, struct vcode *c, int reduce);
 void loop_finish_sum(struct nest *n, int reduce, struct fused_value *out);
 #endif

@@ -56,6 +56,7 @@ struct loop_plan {
     int *view_of;                       /* by node of the job's body: its array; -1 */
     int64_t *kept_row, *sum_row;        /* by node: scratch of values for other phases, of sums */
     bool *is_kept;
+    bool *is_finished;                  /* a sum over lanes, whole where its phase stores it */
     int level_count;
     int axis_count;
     struct loop_axis axis[LOOP_AXIS_MAX];

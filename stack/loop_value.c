@@ -258,14 +258,17 @@ static void load_kept(struct nest *n, int node, struct fused_value *out)
     int64_t stride[LOOP_AXIS_MAX];
     bool has_rows = p->mask[node] >> AXIS_ROWS & 1;
     struct sval row;
+    int region;
 
     loop_kept_stride(p, node, stride);
-    row = nest_row(n, -1, loop_scratch_row(p) + p->kept_row[node], stride,
+    row = nest_row(n, -1, loop_scratch_row(p)
+                   + (p->is_finished[node] ? p->sum_row[node] : p->kept_row[node]), stride,
                    p->mask[node]);
+    region = p->is_finished[node] ? LOOP_REGION_SUM + node : LOOP_REGION_KEPT + node;
     out->is_mask = p->body.node[node].shape.dtype == DTYPE_PRED;
     for (int i = 0; i < loop_parts(p, n->mask); i++) {
         struct sval at = {row.sreg, row.add + (has_rows ? i * ROWS_PER_TILE : 0)};
-        int v = nest_load(n, at, has_rows, LOOP_REGION_KEPT + node);
+        int v = nest_load(n, at, has_rows, region);
 
         out->part[i] = R(out->is_mask ? put_mask1(n->code, OP_VNEZ, R(v)) : v);
     }
