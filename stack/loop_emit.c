@@ -118,6 +118,21 @@ static int64_t block_room(const struct nest *n)
     return room < 1 ? 1 : room > tiles ? tiles : room;
 }
 
+/* whole rows of 128 values along axis 1, so that their lanes are known when code is made */
+static void choose_chunks(struct nest *n)
+{
+    const struct loop_axis *x = &n->p->axis[AXIS_ROWS];
+    int64_t chunk = loop_chunk_units(n->p), *unroll = &n->unroll[AXIS_ROWS];
+    bool is_looped = n->loop_mask >> AXIS_ROWS & 1;
+
+    n->is_chunked = false;
+    if (chunk == 1 || !(n->mask >> AXIS_ROWS & 1) || n->mask == n->p->full_mask)
+        return;
+    if (is_looped && x->box >= chunk)
+        *unroll = *unroll < chunk ? chunk : *unroll / chunk * chunk;
+    n->is_chunked = (!is_looped || *unroll % chunk == 0) && loop_has_chunks(n->p);
+}
+
 static void choose_unroll(struct nest *n)
 {
     int64_t room;
@@ -144,6 +159,7 @@ static void choose_unroll(struct nest *n)
         is_full = false;
         n->loop_mask |= 1u << a;
     }
+    choose_chunks(n);
 }
 
 static void flush(struct nest *n)
