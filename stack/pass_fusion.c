@@ -17,6 +17,7 @@
  */
 #include "stack/fusion.h"
 
+#include "stack/array.h"
 #include "stack/bitcast.h"
 
 #define CHEAP_OPS_MAX 8                 /* a chain computed again is no longer than this */
@@ -186,6 +187,16 @@ static bool costs_more(const struct fusion *f, const struct fusion_group *p, int
     return false;
 }
 
+/* reads less than it gives: the reader's business wherever it is */
+static bool widens(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    return n->op == HLO_CONVERT &&
+           array_element_bytes(n->shape.dtype) >
+               array_element_bytes(f->g->node[n->operand[0]].shape.dtype);
+}
+
 static bool try_join(struct fusion *f, int group, int node)
 {
     struct fusion_group *p = &f->group[group];
@@ -194,7 +205,7 @@ static bool try_join(struct fusion *f, int group, int node)
         return true;
     if (f->is_free[node] || would_repeat(f, p, node) ||
         (fusion_is_work(f, node) && (p->has_hero || f->context->heroes_alone)) ||
-        (p->has_hero && (f->context->heroes_alone || f->behind_hero[node] ||
+        (p->has_hero && (f->context->heroes_alone || (f->behind_hero[node] && !widens(f, node)) ||
                          costs_more(f, p, node))))
         return false;
     return insert_with_scalar(f, p, node);
@@ -222,6 +233,15 @@ static int groups_of_users(const struct fusion *f, int node, int *list, int max)
         }
     }
     return count;
+}
+
+/* rounds what a kernel computes: whoever reads it again reads the narrow array, not the wide one */
+static bool narrows(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node], *from = &f->g->node[n->operand[0]];
+
+    return n->op == HLO_CONVERT && n->shape.rank > 0 && !f->is_free[n->operand[0]] &&
+           array_element_bytes(n->shape.dtype) < array_element_bytes(from->shape.dtype);
 }
 
 /* of what is computed again, all of it: a chain of cheap nodes must not grow without end */
@@ -292,8 +312,8 @@ static void visit(struct fusion *f, int node)
         f->node[node].home = list[0];
         return;
     }
-    if (count > 1 && is_cheap(f, node) && source_depth(f, node) <= CHEAP_OPS_MAX &&
-        join_all(f, node, list, count)) {
+    if (count > 1 && is_cheap(f, node) && !narrows(f, node) &&
+        source_depth(f, node) <= CHEAP_OPS_MAX && join_all(f, node, list, count)) {
         f->node[node].home = list[0];
         return;
     }

@@ -135,6 +135,46 @@ static int of_reduce(struct graph *g, const struct graph_node *n, const struct g
     return graph_reduce(g, n->reduce_kind, r->operand[0], mask);
 }
 
+static bool is_sum(const struct graph_node *n)
+{
+    return n->reduce_kind == REDUCE_ADD && n->shape.dtype == DTYPE_F32;
+}
+
+static int of_negate(struct graph *g, const struct graph_node *n, const struct graph_node *x)
+{
+    if (!is_sum(n))
+        return NODE_NONE;
+    return graph_unary(g, HLO_NEGATE,
+                       graph_reduce(g, n->reduce_kind, x->operand[0], n->reduce_mask));
+}
+
+/*
+ * A factor that is the same all along the sum goes behind it. So the three sums of a batch
+ * norm's gradient become two, as in the fused form that frameworks have.
+ */
+static int of_multiply(struct graph *g, const struct graph_node *n, const struct graph_node *x)
+{
+    for (int k = 0; is_sum(n) && k < 2; k++) {
+        const struct graph_node b = g->node[x->operand[k]];
+        int rank = b.op == HLO_BROADCAST ? g->node[b.operand[0]].shape.rank : 0;
+        int dims[GRAPH_RANK_MAX], sum, factor;
+        bool is_same = b.op == HLO_BROADCAST;
+
+        for (int i = 0; i < rank; i++) {
+            is_same &= !(n->reduce_mask & (1u << b.dims[i]));
+            dims[i] = b.dims[i] - __builtin_popcount(n->reduce_mask & ((1u << b.dims[i]) - 1));
+        }
+        if (!is_same)
+            continue;
+        sum = graph_reduce(g, n->reduce_kind, x->operand[1 - k], n->reduce_mask);
+        factor = b.operand[0];
+        if (!shape_equal(&g->node[factor].shape, &n->shape))
+            factor = graph_broadcast(g, factor, n->shape, dims);
+        return graph_binary(g, HLO_MULTIPLY, sum, factor);
+    }
+    return NODE_NONE;
+}
+
 int simplify_reduce(struct graph *g, const struct graph_node *n)
 {
     struct graph_node a;
@@ -151,6 +191,8 @@ int simplify_reduce(struct graph *g, const struct graph_node *n)
     case HLO_TRANSPOSE: return of_transpose(g, n, &a);
     case HLO_RESHAPE:   return of_reshape(g, n, &a);
     case HLO_REDUCE:    return of_reduce(g, n, &a);
+    case HLO_NEGATE:    return of_negate(g, n, &a);
+    case HLO_MULTIPLY:  return of_multiply(g, n, &a);
     default:            return NODE_NONE;
     }
 }

@@ -281,6 +281,24 @@ TEST(reductions_of_spread_values_multiply)
     assert_int_equal(count_of(&graph, HLO_REDUCE), 0);
 }
 
+TEST(factors_of_a_whole_sum_go_behind_it)
+{
+    int x = graph_parameter(&graph, F32(3, 6, 5), "x"), s = graph_parameter(&graph, F32(6), "s");
+    int y = graph_broadcast(&graph, s, F32(3, 6, 5), DIMS(1));
+    int along = graph_broadcast(&graph, graph_parameter(&graph, F32(5), "t"), F32(3, 6, 5),
+                                DIMS(2));
+
+    y = graph_binary(&graph, HLO_MULTIPLY, x, y);
+    along = graph_binary(&graph, HLO_MULTIPLY, x, along);
+    graph_output(&graph, graph_reduce(&graph, REDUCE_ADD, along, 5), "another along it", -1);
+    simplify(graph_reduce(&graph, REDUCE_ADD, graph_unary(&graph, HLO_NEGATE, y), 5));
+    for (int i = 0; i < graph.node_count; i++)
+        if (graph.node[i].op == HLO_NEGATE)
+            assert_int_equal(graph.node[i].shape.rank, 1);
+    assert_int_equal(count_of(&graph, HLO_NEGATE), 1);
+    assert_int_equal(count_of(&graph, HLO_BROADCAST), 1);
+}
+
 TEST(reductions_in_two_steps_are_one)
 {
     int x = graph_parameter(&graph, F32(3, 6, 1, 5), "x");
@@ -373,6 +391,26 @@ TEST(cheap_values_are_made_again_and_costly_ones_stored)
     assert_int_equal(count_of(&graph, HLO_NEGATE), 0);
     assert_int_equal(count_all(&graph, HLO_NEGATE), 2);
     assert_int_equal(count_all(&graph, HLO_EXP), 1);
+}
+
+/* a value that is rounded to bf16 and read as f32 by several: what is stored is the bf16 */
+TEST(arrays_between_kernels_are_the_narrow_ones)
+{
+    struct shape half = shape_make(DTYPE_BF16, 2, (int64_t[]){16, 40});
+    int w = graph_parameter(&graph, F32(40, 24), "w");
+    int y = graph_unary(&graph, HLO_EXP, graph_parameter(&graph, half, "x"));
+    int wide = graph_convert(&graph, y, DTYPE_F32), found = 0;
+
+    graph_output(&graph, graph_dot(&graph, wide, w, 1, 0, PRECISION_HIGHEST), "product", -1);
+    graph_output(&graph, graph_transpose(&graph, wide, DIMS(1, 0)), "turned", -1);
+    run_pass(pass_upcast);
+    run_pass(pass_fusion);
+    for (int i = 0; i < graph.node_count; i++)
+        if (graph.node[i].op == HLO_FUSION && count_of(graph.node[i].called[0], HLO_EXP)) {
+            assert_int_equal(graph.node[i].shape.dtype, DTYPE_BF16);
+            found++;
+        }
+    assert_int_equal(found, 1);
 }
 
 /* x -> sum -> x - sum -> product: the sum cannot be in the kernel of what reads x - sum twice */
@@ -574,6 +612,7 @@ int main(void)
         RUN(products_of_any_form_become_plain),
         RUN(a_transposed_operand_is_contracted_elsewhere),
         RUN(reductions_of_spread_values_multiply),
+        RUN(factors_of_a_whole_sum_go_behind_it),
         RUN(reductions_in_two_steps_are_one),
         RUN(moves_that_change_nothing_disappear),
         RUN(bf16_arithmetic_is_done_in_f32),
@@ -581,6 +620,7 @@ int main(void)
         RUN(sums_of_the_same_array_share_a_kernel),
         RUN(activations_go_behind_the_product_before_them),
         RUN(cheap_values_are_made_again_and_costly_ones_stored),
+        RUN(arrays_between_kernels_are_the_narrow_ones),
         RUN(nothing_waits_in_a_circle),
         RUN(rounding_inside_a_kernel_disappears),
         RUN(operations_without_kernels_become_others),
