@@ -5,7 +5,7 @@
 #include "cli/engine_options.h"
 #include "cli/hbm_data.h"
 #include "cli/program.h"
-#include "stack/compile.h"
+#include "stack/abi.h"
 #include "stack/ring.h"
 
 #define LIMIT_MAX (INT64_MAX / 4)

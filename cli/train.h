@@ -87,5 +87,7 @@ int train_loop(struct train_run *t, struct err *e);
 int train_report(struct train_run *t, struct err *e);   /* table of one step, trace, folder */
 /* of `step`, whose program is the training step's: sources, layers, buffers */
 void train_fill_tables(struct train_run *t, struct report_step *step);
+/* the most of VMEM that a kernel's windows take, and arrays beside them */
+int64_t train_vmem_bytes(const struct module *m);
 void train_fini(struct train_run *t);
 #endif

@@ -41,25 +41,25 @@ static size_t list_options(struct train_run *t, struct report_option *list)
     return count;
 }
 
-static int64_t input_bytes(struct train_run *t, const struct compiled *c)
+static int64_t input_bytes(struct train_run *t, const struct module *m)
 {
     const struct model_graph *g = strategy_train_graph(t->strategy);
     int64_t bytes = 0;
 
-    for (int i = 0; i < c->parameter_count; i++)
+    for (int i = 0; i < g->graph.parameter_count; i++)
         if (g->parameter[i].role == ROLE_X || g->parameter[i].role == ROLE_LABELS)
-            bytes += c->parameter[i].layout.bytes;
+            bytes += m->parameter[i]->bytes;
     return bytes * t->slice.core_count;
 }
 
 /* Evaluation came last on the machine: one more step makes its counters a step's again. */
 static int describe_step(struct train_run *t, struct report_step *step, struct err *e)
 {
-    const struct compiled *c = strategy_train_program(t->strategy);
+    const struct module *m = strategy_train_program(t->strategy);
     bool is_traced = !t->trace.machine && t->options->trace.path;
     struct step_result r;
 
-    if (!c)
+    if (!m)
         return 0;
     if (is_traced && train_begin_trace(t, e))
         return -1;
@@ -68,10 +68,11 @@ static int describe_step(struct train_run *t, struct report_step *step, struct e
     if (strategy_replay_step(t->strategy, &r, e))
         return -1;
     *step = (struct report_step){
-        .title = "one step", .machine = t->machine, .program = &c->program, .model_flops = c->flops,
+        .title = "one step", .machine = t->machine, .program = &m->linked[0].program,
+        .model_flops = graph_flops(&strategy_train_graph(t->strategy)->graph),
         .parameter_bytes = t->slice.core_count > 1
                                ? t->model.parameter_elems * (int64_t)sizeof(float) : 0,
-        .input_bytes = input_bytes(t, c)};
+        .input_bytes = input_bytes(t, m)};
     train_fill_tables(t, step);
     printf("\n");
     report_print_step(step, stdout);

@@ -65,9 +65,7 @@ static int create_machine(struct train_run *t, struct err *e)
     int64_t threads = train_value(t, OPT_THREADS)->integer;
     struct machine_options options = {.simd = train_value(t, OPT_SIMD)->text,
                                       .mode = (enum run_mode)train_value(t, OPT_MODE)->integer,
-                                      .check_races = train_value(t, OPT_CHECK_RACES)->integer,
-                                      .check_unwritten =
-                                          train_value(t, OPT_CHECK_UNWRITTEN)->integer};
+                                      .check_races = train_value(t, OPT_CHECK_RACES)->integer};
 
     if (threads == 0) {
         long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -173,10 +171,10 @@ static void print_layers(const struct model *m)
 
 static void print_machine(const struct train_run *t)
 {
-    const struct compiled *c = strategy_train_program(t->strategy);
+    const struct module *m = strategy_train_program(t->strategy);
     char slice[128], bundles[32], vmem[32], hbm[32];
 
-    if (!c) {
+    if (!m) {
         printf("machine    reference interpreter on the host, products of %s operands\n",
                train_value(t, OPT_REFERENCE_DOT)->text);
         return;
@@ -185,10 +183,11 @@ static void print_machine(const struct train_run *t)
            t->chip.chip_clock_mhz);
     if (!train_is_timed(t))
         printf("mode       functional: cycles are not simulated\n");
-    printf("program    %s bundles per step; VMEM %s, HBM %s per core\n",
-           text_thousands(c->program.bundle_count, bundles, sizeof(bundles)),
-           text_bytes(c->vmem_peak_bytes, vmem, sizeof(vmem)),
-           text_bytes(c->hbm_bytes, hbm, sizeof(hbm)));
+    printf("program    %d kernels, %s bundles per step; HBM %s, VMEM %s per core\n",
+           m->kernel_count,
+           text_thousands(m->linked[0].program.bundle_count, bundles, sizeof(bundles)),
+           text_bytes(m->hbm_bytes, hbm, sizeof(hbm)),
+           text_bytes(train_vmem_bytes(m), vmem, sizeof(vmem)));
 }
 
 static void print_optimizer(const struct train_run *t)

@@ -2,27 +2,12 @@
 #include "cli/train.h"
 
 #include "base/units.h"
-#include "stack/precision.h"
 
 #include <string.h>
 
-#define ARRAY_COLUMNS 128               /* of an array that the compiler uses, and its rows */
 #define TEXT_CHARS 200
 
 /* ---- source operations ---- */
-
-/* of its matmuls: sides in whole tiles, the whole array counted, times the passes */
-static int64_t issued_flops(const struct chip *chip, const struct graph *g,
-                            const struct graph_node *n)
-{
-    const struct graph_node *lhs = &g->node[n->operand[0]], *rhs = &g->node[n->operand[1]];
-    bool is_f32 = lhs->shape.dtype != DTYPE_BF16 || rhs->shape.dtype != DTYPE_BF16;
-    int64_t matmuls = div_up(n->shape.dim[0], TILE_ROWS) * div_up(n->shape.dim[1], ARRAY_COLUMNS)
-                      * div_up(lhs->shape.dim[n->dot.lhs_contract[0]], ARRAY_COLUMNS);
-
-    return matmuls * (is_f32 ? precision_passes(n->precision)->pass_count : 1)
-           * 2 * TILE_ROWS * chip->mxu_size * chip->mxu_size;
-}
 
 static struct report_source *source_of(struct report_step *step, struct report_source *list,
                                        const char *name)
@@ -58,10 +43,8 @@ static void list_sources(struct train_run *t, const struct graph *g, struct repo
             continue;
         s = source_of(step, list, n->source);
         s->text = add_text(s->text, n, &t->arena);
-        if (n->op != HLO_DOT)
-            continue;
-        s->product_flops += graph_node_flops(g, i);
-        step->issued_flops += issued_flops(&t->chip, g, n);
+        if (n->op == HLO_DOT)
+            s->product_flops += graph_node_flops(g, i);
     }
 }
 
@@ -78,100 +61,127 @@ static void list_layers(struct train_run *t, struct report_step *step)
 
 /* ---- memory ---- */
 
-/* where each kernel begins, by the markers in the program; kernel 0 at its start */
-static uint32_t *kernel_starts(const struct compiled *c, struct arena *a)
+/* buffers of a module: arrays as its kernels touch them, windows of kernels */
+struct buffers {
+    const struct module *m;
+    struct report_step *step;
+    struct report_buffer *list;
+    const struct array **array;         /* by buffer; NULL: none */
+};
+
+/* before kernel `k`; the end behind the last */
+static uint32_t first_bundle(const struct module *m, int k)
 {
-    uint32_t *start = arena_array(a, (size_t)c->kernel_count + 2, sizeof(*start));
-    const struct isa_program *p = &c->program;
-
-    start[c->kernel_count] = start[c->kernel_count + 1] = p->bundle_count;
-    for (uint32_t i = 0; i < p->bundle_count; i++)
-        for (uint32_t j = 0; j < p->bundle[i].op_count; j++) {
-            const struct isa_op *op = &p->op[p->bundle[i].first_op + j];
-
-            if (op->code == OP_VTRACE && op->operand[0].value > 0
-                && op->operand[0].value < c->kernel_count)
-                start[op->operand[0].value] = i;
-        }
-    return start;
+    return k < m->kernel_count ? m->linked[0].first_bundle[m->kernel[k].item]
+                               : m->linked[0].program.bundle_count;
 }
 
-static struct report_buffer *add_buffer(struct report_step *step, struct report_buffer *list)
+static struct report_buffer *add_buffer(struct buffers *b, enum memory memory, const char *name,
+                                        int64_t offset_bytes, int64_t bytes)
 {
-    struct report_buffer *b = &list[step->buffer_count++];
+    struct report_buffer *r = &b->list[b->step->buffer_count++];
 
-    b->last_bundle = step->program->bundle_count - 1;
-    return b;
+    *r = (struct report_buffer){.memory = memory, .name = name, .offset_bytes = offset_bytes,
+                                .bytes = bytes, .padded_bytes = bytes,
+                                .last_bundle = b->m->linked[0].program.bundle_count - 1};
+    return r;
 }
 
-static void add_hbm(struct report_step *step, struct report_buffer *list,
-                    const struct compiled_buffer *from)
+static struct report_buffer *find_array(struct buffers *b, const struct array *a)
 {
-    struct report_buffer *b;
-
-    for (size_t i = 0; i < step->buffer_count; i++)
-        if (list[i].memory == MEMORY_HBM && list[i].offset_bytes == from->hbm_address)
-            return;                     /* an output that overwrites its parameter */
-    b = add_buffer(step, list);
-    b->memory = MEMORY_HBM;
-    b->name = from->name;
-    b->offset_bytes = from->hbm_address;
-    b->bytes = shape_elems(&from->shape) * (TILE_BYTES / (TILE_ROWS * TILE_COLUMNS));
-    b->padded_bytes = from->layout.bytes;
+    for (size_t i = 0; i < b->step->buffer_count; i++)
+        if (b->array[i] && b->array[i]->space == a->space && b->array[i]->address == a->address &&
+            strcmp(b->array[i]->name, a->name) == 0)
+            return &b->list[i];
+    return NULL;
 }
 
-static void add_vmem(struct report_step *step, struct report_buffer *list,
-                     const struct compiled *c, const uint32_t *start)
+static struct report_buffer *add_array(struct buffers *b, const struct array *a, const char *name)
 {
-    for (int i = 0; i < c->vmem_count; i++) {
-        const struct compiled_range *r = &c->vmem[i];
-        int first = r->first_kernel < 0 ? 0 : r->first_kernel;
-        int last = r->last_kernel > c->kernel_count ? c->kernel_count : r->last_kernel;
-        uint32_t end = last < 0 ? start[0] + 1 : start[last + 1];
-        struct report_buffer *b = add_buffer(step, list);
+    struct report_buffer *r;
 
-        b->memory = MEMORY_VMEM;
-        b->name = r->name;
-        b->inside = r->inside;
-        b->offset_bytes = r->address;
-        b->bytes = r->bytes;
-        b->padded_bytes = r->padded_bytes;
-        b->first_bundle = first >= c->kernel_count ? b->last_bundle : start[first];
-        if (end > 0 && end - 1 < b->last_bundle && end - 1 >= b->first_bundle)
-            b->last_bundle = end - 1;
+    b->array[b->step->buffer_count] = a;
+    r = add_buffer(b, a->space == SPACE_HBM ? MEMORY_HBM : MEMORY_VMEM, name, a->address,
+                   array_payload_bytes(a));
+    r->padded_bytes = a->bytes;
+    return r;
+}
+
+/* what kernel `k` reads or makes lives from the first kernel that touches it to the last */
+static void touch(struct buffers *b, const struct array *a, int k)
+{
+    struct report_buffer *r = find_array(b, a);
+
+    if (!r) {
+        r = add_array(b, a, a->name);
+        r->first_bundle = first_bundle(b->m, k);
+        r->last_bundle = 0;
     }
-    if (c->stats.spill_count > 0) {
-        struct report_buffer *b = add_buffer(step, list);
+    if (r->last_bundle < first_bundle(b->m, k + 1) - 1)
+        r->last_bundle = first_bundle(b->m, k + 1) - 1;
+}
 
-        b->memory = MEMORY_VMEM;
-        b->name = "spilled registers";
-        b->offset_bytes = c->vmem_peak_bytes;
-        b->bytes = b->padded_bytes = (int64_t)c->stats.spill_tiles * TILE_BYTES;
+static void list_kernels(struct buffers *b)
+{
+    for (int k = 0; k < b->m->kernel_count; k++) {
+        const struct module_kernel *kernel = &b->m->kernel[k];
+        int64_t bytes = kernel->segment->cost.vmem_rows * ARRAY_ROW_BYTES;
+        struct report_buffer *r;
+
+        for (int i = 0; i < kernel->job.operand_count; i++)
+            touch(b, kernel->job.operand[i], k);
+        for (int i = 0; i < kernel->job.result_count; i++)
+            touch(b, kernel->job.result[i], k);
+        if (bytes == 0)
+            continue;
+        r = add_buffer(b, MEMORY_VMEM, arena_printf(b->m->graph.arena, "windows of %s",
+                                                    kernel->name),
+                       kernel->job.vmem_row * ARRAY_ROW_BYTES, bytes);
+        r->first_bundle = first_bundle(b->m, k);
+        r->last_bundle = first_bundle(b->m, k + 1) - 1;
     }
 }
 
-static void list_buffers(struct train_run *t, const struct compiled *c, struct report_step *step)
+static size_t room_for(const struct module *m)
 {
-    size_t room = (size_t)(c->parameter_count + c->output_count + c->vmem_count) + 2;
-    struct report_buffer *list = arena_array(&t->arena, room, sizeof(*list)), *b;
+    size_t count = (size_t)(m->graph.parameter_count + m->graph.output_count + m->kernel_count);
 
-    for (int i = 0; i < c->parameter_count; i++)
-        add_hbm(step, list, &c->parameter[i]);
-    for (int i = 0; i < c->output_count; i++)
-        add_hbm(step, list, &c->output[i]);
-    add_vmem(step, list, c, kernel_starts(c, &t->arena));
-    b = add_buffer(step, list);
-    b->memory = MEMORY_SMEM;
-    b->name = "place in the ring";
-    b->bytes = b->padded_bytes = SMEM_ABI_BYTES;
-    step->buffer = list;
+    for (int k = 0; k < m->kernel_count; k++)
+        count += (size_t)(m->kernel[k].job.operand_count + m->kernel[k].job.result_count);
+    return count + 1;
+}
+
+static void list_buffers(struct train_run *t, const struct module *m, struct report_step *step)
+{
+    size_t room = room_for(m);
+    struct buffers b = {.m = m, .step = step,
+                        .list = arena_array(&t->arena, room, sizeof(*b.list)),
+                        .array = arena_array(&t->arena, room, sizeof(*b.array))};
+
+    for (int i = 0; i < m->graph.parameter_count; i++)
+        add_array(&b, m->parameter[i], m->parameter[i]->name);
+    for (int i = 0; i < m->graph.output_count; i++)
+        if (m->graph.output[i].alias_parameter < 0)
+            add_array(&b, m->output[i], m->graph.output[i].name);
+    list_kernels(&b);
+    add_buffer(&b, MEMORY_SMEM, "words of the launcher", 0, SMEM_ABI_BYTES);
+    step->buffer = b.list;
+}
+
+int64_t train_vmem_bytes(const struct module *m)
+{
+    int64_t rows = 0;
+
+    for (int k = 0; k < m->kernel_count; k++)
+        rows = later(rows, m->kernel[k].segment->cost.vmem_rows);
+    if (m->resident_count + m->prefetch_count == 0)
+        return rows * ARRAY_ROW_BYTES;
+    return rows * ARRAY_ROW_BYTES + m->vmem_peak_bytes - KERNEL_VMEM_BYTES;
 }
 
 void train_fill_tables(struct train_run *t, struct report_step *step)
 {
-    const struct compiled *c = strategy_train_program(t->strategy);
-
     list_sources(t, &strategy_train_graph(t->strategy)->graph, step);
     list_layers(t, step);
-    list_buffers(t, c, step);
+    list_buffers(t, strategy_train_program(t->strategy), step);
 }

@@ -162,12 +162,42 @@ static void advance(const struct shape *s, int64_t *index)
         index[d] = 0;
 }
 
+/* the same of words whose last dimension runs along lanes, a row of a tile at a time */
+static void move_rows(const struct array *a, unsigned char *dense, unsigned char *tiles,
+                      bool is_pack)
+{
+    int last = a->shape.rank - 1;
+    int64_t index[GRAPH_RANK_MAX] = {0}, count = a->shape.dim[last];
+    int64_t rows = count ? shape_elems(&a->shape) / count : 0;
+    struct offsets o;
+
+    make_offsets(a, &o);
+    for (int64_t row = 0; row < rows; row++) {
+        for (int64_t i = 0; i < count; i += ARRAY_LANES) {
+            size_t bytes = (size_t)(count - i < ARRAY_LANES ? count - i : ARRAY_LANES) * 4;
+            unsigned char *at = tiles + o.by_index[last][i];
+
+            for (int d = 0; d < last; d++)
+                at += o.by_index[d][index[d]];
+            memcpy(is_pack ? at : dense, is_pack ? dense : at, bytes);
+            dense += bytes;
+        }
+        index[last] = count - 1;
+        advance(&a->shape, index);
+    }
+    free_offsets(a, &o);
+}
+
 /* one of `dense` and `tiles` is written, as `is_pack` says */
 static void move(const struct array *a, unsigned char *dense, unsigned char *tiles, bool is_pack)
 {
     int64_t index[GRAPH_RANK_MAX] = {0}, count = shape_elems(&a->shape);
     struct offsets o;
 
+    if (a->element_bytes == 4 && a->shape.rank > 0 && a->order[0] == a->shape.rank - 1) {
+        move_rows(a, dense, tiles, is_pack);
+        return;
+    }
     make_offsets(a, &o);
     for (int64_t i = 0; i < count; i++, dense += DENSE_BYTES) {
         unsigned char *at = tiles;

@@ -9,19 +9,10 @@
 #ifndef STACK_COMPILE_H
 #define STACK_COMPILE_H
 #include "sim/chip.h"
+#include "stack/abi.h"
 #include "stack/graph.h"
 #include "stack/layout.h"
 #include "stack/vcode.h"
-
-/* SMEM words (byte addresses) that a launcher writes before every launch */
-enum {
-    SMEM_REPLICA = 0,                   /* number of this replica in its ring, from 0 */
-    SMEM_REPLICA_COUNT = 4,
-    SMEM_RING_NEXT = 8,                 /* global core number of the next replica */
-    SMEM_RING_PREVIOUS = 12,
-    SMEM_PEER = 16,                     /* of the other core of the chip (megacore) */
-    SMEM_ABI_BYTES = 32
-};
 
 struct compile_options {
     const struct chip *chip;

@@ -10,7 +10,7 @@
  *
  * At the start of a segment all flags of the job are 0, no copy is under way
  * and all FIFOs are empty, and so it must be at its end. Registers hold
- * anything. SMEM words below SMEM_ABI_BYTES (stack/compile.h) are the
+ * anything. SMEM words below SMEM_ABI_BYTES (stack/abi.h) are the
  * launcher's; `smem` of the job is scratch.
  *
  * Tilings. How a kernel is cut is a list of numbers whose meaning is the

@@ -17,7 +17,7 @@
  */
 #ifndef STACK_LINK_H
 #define STACK_LINK_H
-#include "stack/compile.h"
+#include "stack/abi.h"
 #include "stack/kernel.h"
 
 #define LINK_LOOPS_MAX 8                /* nested */

@@ -258,7 +258,7 @@ static int add_gradients(struct builder *b, const struct loss *l, int *gradient,
         graph_backward(g, l->logits, dz, g->parameter, b->variable_count, gradient, e) != 0)
         return -1;
     for (int i = 0; i < b->variable_count && b->options->replica_count > 1; i++) {
-        set_source(b, "all_reduce", b->out->parameter[i].name);
+        set_source(b, "all-reduce", b->out->parameter[i].name);
         gradient[i] = graph_all_reduce(g, gradient[i]);
     }
     return 0;

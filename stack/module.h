@@ -20,6 +20,9 @@ struct module_settings {
     int replica_count;                  /* 1: all-reduce is the identity */
     const struct slice *slice;          /* a replica on each of its cores; NULL with one replica */
     int64_t hbm_bytes;                  /* of one core; 0: its share of the chip */
+    /* parameters of equal name and shape use its addresses, all else lies behind it; or NULL */
+    const struct module *share;
+    bool notes_are_sources;             /* bundles tell the operation of the model, not the kernel */
     const char *dump_after;             /* name of a pass, "memory", "all", or NULL */
     FILE *dump_to;
     const struct tuning *tuning;        /* tilings found by measurement, or NULL (stack/tuning.h) */

@@ -31,6 +31,7 @@ struct buffer {
     int64_t offset;                     /* there */
     int64_t payload_bytes;              /* of a buffer of several arrays; 0: of its one */
     bool must_stay;                     /* in HBM */
+    bool is_shared;                     /* a parameter that lies where another module has it */
 };
 
 enum step_kind { STEP_KERNEL, STEP_LOOP_BEGIN, STEP_LOOP_END };
@@ -83,6 +84,7 @@ struct plan {
     int value_count;
     size_t value_capacity;
     struct value **parameter, **output, **node;         /* of the main graph */
+    int parameter_count;
     struct module_constant *constant;
     int constant_count;
     size_t constant_capacity;

@@ -91,6 +91,11 @@ void plan_use_shadows(struct plan *p, bool is_used)
     }
 }
 
+static const char *note_of(const struct module_settings *s, const struct step *step)
+{
+    return s->notes_are_sources && *step->source ? step->source : step->name;
+}
+
 static int add_step(struct module *m, struct plan *p, int index, int64_t *times, struct arena *a,
                     struct err *e)
 {
@@ -105,7 +110,7 @@ static int add_step(struct module *m, struct plan *p, int index, int64_t *times,
             p->refused[p->refused_count++] = step->name;
             return 0;
         }
-        add_item(m, LINK_SEGMENT, step->name)->segment =
+        add_item(m, LINK_SEGMENT, note_of(p->settings, step))->segment =
             m->kernel[m->kernel_count - 1].segment;
         break;
     case STEP_LOOP_BEGIN:

@@ -9,6 +9,7 @@
 #include "base/units.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int64_t plan_hbm_bytes(const struct module_settings *s)
 {
@@ -38,18 +39,46 @@ int plan_refuse(const struct module_settings *s, int64_t need, struct err *e)
 
 static bool is_in_hbm(const struct buffer *b) { return buffer_lives(b) && b->space == SPACE_HBM; }
 
+/* where a parameter of the same name and shape lies in another module; -1: nowhere */
+static int64_t shared_address(const struct plan *p, const struct array *a)
+{
+    const struct module *share = p->settings->share;
+
+    for (int i = 0; share && i < share->graph.parameter_count; i++)
+        if (strcmp(share->parameter[i]->name, a->name) == 0 &&
+            shape_equal(&share->parameter[i]->shape, &a->shape))
+            return share->parameter[i]->address;
+    return -1;
+}
+
+/* parameters whose places another module tells */
+static void place_shared(struct plan *p)
+{
+    for (int i = 0; i < p->parameter_count; i++) {
+        int64_t address = shared_address(p, &p->parameter[i]->array);
+
+        p->buffer[p->parameter[i]->buffer].is_shared = address >= 0;
+        if (address >= 0)
+            p->buffer[p->parameter[i]->buffer].address = address;
+    }
+}
+
 /* 0 when all fits; else the lowest end of HBM that it would take */
 static int64_t place_in_hbm(struct plan *p, struct module *m)
 {
     struct room r = {.placed = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*r.placed)),
+                     .base = p->settings->share ? p->settings->share->hbm_bytes : 0,
                      .end = INT64_MAX};
     struct buffer **list = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*list));
     int count = 0;
 
+    place_shared(p);
     for (int i = 0; i < p->buffer_count; i++) {
         struct buffer *b = &p->buffer[i];
         bool is_fixed = b->role == BUFFER_PARAMETER || b->role == BUFFER_CONSTANT;
 
+        if (b->is_shared)
+            continue;
         if (is_fixed && b->stands_for < 0) {
             b->first = -1;
             b->last = p->step_count;
@@ -61,7 +90,7 @@ static int64_t place_in_hbm(struct plan *p, struct module *m)
     qsort(list, (size_t)count, sizeof(*list), larger_first);
     for (int i = 0; i < count; i++)
         room_place(&r, list[i], SPACE_HBM);
-    m->hbm_bytes = 0;
+    m->hbm_bytes = r.base;
     for (int i = 0; i < r.count; i++)
         if (r.placed[i]->address + r.placed[i]->bytes > m->hbm_bytes)
             m->hbm_bytes = r.placed[i]->address + r.placed[i]->bytes;

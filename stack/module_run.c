@@ -51,10 +51,9 @@ int module_write(const struct module *m, struct machine *machine, int core, int 
     return write_array(m->parameter[parameter], machine, core, dense, e);
 }
 
-int module_read(const struct module *m, struct machine *machine, int core, int output,
-                void *dense, struct err *e)
+static int read_array(const struct array *a, struct machine *machine, int core, void *dense,
+                      struct err *e)
 {
-    const struct array *a = m->output[output];
     void *tiles = mem_alloc((size_t)a->bytes);
     int status = machine_hbm_read(machine, core, a->address, tiles, a->bytes, e);
 
@@ -62,4 +61,16 @@ int module_read(const struct module *m, struct machine *machine, int core, int o
         array_unpack(a, tiles, dense);
     mem_free(tiles);
     return status;
+}
+
+int module_read(const struct module *m, struct machine *machine, int core, int output,
+                void *dense, struct err *e)
+{
+    return read_array(m->output[output], machine, core, dense, e);
+}
+
+int module_read_parameter(const struct module *m, struct machine *machine, int core,
+                          int parameter, void *dense, struct err *e)
+{
+    return read_array(m->parameter[parameter], machine, core, dense, e);
 }

@@ -306,6 +306,7 @@ static void set_outputs(struct plan *p, const struct graph *g)
 int plan_steps(struct plan *p, const struct graph *g, struct err *e)
 {
     p->parameter = values(p, g->parameter_count);
+    p->parameter_count = g->parameter_count;
     p->output = values(p, g->output_count);
     p->node = values(p, g->node_count);
     for (int i = 0; i < g->parameter_count; i++) {

@@ -145,7 +145,7 @@ const struct model_graph *strategy_train_graph(const struct strategy *s)
     return &s->train;
 }
 
-const struct compiled *strategy_train_program(const struct strategy *s)
+const struct module *strategy_train_program(const struct strategy *s)
 {
     return s->machine ? &s->train_program : NULL;
 }

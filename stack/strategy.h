@@ -9,9 +9,9 @@
 #ifndef STACK_STRATEGY_H
 #define STACK_STRATEGY_H
 #include "sim/machine.h"
-#include "stack/compile.h"
 #include "stack/interp.h"
 #include "stack/model.h"
+#include "stack/module.h"
 
 struct strategy;
 
@@ -59,7 +59,7 @@ int strategy_eval_step(struct strategy *s, const float *x, const int32_t *labels
 int strategy_read_parameter(struct strategy *s, int replica, int parameter, float *to,
                             struct err *e);
 const struct model_graph *strategy_train_graph(const struct strategy *s);
-const struct compiled *strategy_train_program(const struct strategy *s);  /* NULL on the host */
+const struct module *strategy_train_program(const struct strategy *s);  /* NULL on the host */
 
 /*
  * Launch the training step once more on the batch in memory and put all

@@ -23,11 +23,8 @@ struct strategy {
 
     /* a machine; NULL for the host interpreter */
     struct machine *machine;
-    struct compiled train_program, eval_program;
-    const struct compiled *loaded;      /* what the cores hold */
-    int *core;                          /* by replica */
-    void *tiles;                        /* one packed tensor, the largest */
-    float *dense;                       /* the same, dense */
+    struct module train_program, eval_program;
+    const struct module *loaded;        /* what the cores hold; replica r is core r */
     cycle_t step_cycles;                /* of every training step; 0 before the first */
 };
 

@@ -49,8 +49,8 @@ refuse 'the nearest that can are 504 and 512' train $model --batch 511 --tpu v2-
 refuse 'did you mean "mxu.count"?' train $model --set mxu.cuont=2
 refuse 'contradicts slice v3-8' train $model --set chip.cores=1
 expect 0 'v3-1: 1 chip, 1 core' train $model --tpu v3-1 --batch 64 --steps 1
-refuse 'out of simulated VMEM' train $model --set vmem.bytes=1048576
-refuse 'out of simulated HBM' train $model --set hbm.gib=0.001
+refuse 'no tiling goes with these layouts and 64 KiB of vector memory' train $model --set vmem.bytes=65536
+refuse 'of HBM, a core has 524 KiB' train $model --set hbm.gib=0.001
 refuse 'is it a folder?' train "$work" --backend host
 refuse "$work/none.json" train "$work/none.json" --backend host
 refuse "$work/none: not a folder" train $model --backend host --data "$work/none"

@@ -19,6 +19,8 @@ struct image {
     int core_count;                     /* that run it */
     unsigned char *hbm[8];              /* EXAMPLE_BYTES, or what the step uses */
     int64_t hbm_bytes;
+    unsigned char *zeros;               /* in VMEM before a launch: padding comes from there */
+    int64_t vmem_bytes;
 };
 
 static void load(const struct scene *s, struct machine *m)
@@ -33,6 +35,9 @@ static void load(const struct scene *s, struct machine *m)
         if (machine_load(m, core, image->program, &e)
             || machine_smem_write(m, core, 0, ring, sizeof(ring), &e)
             || machine_hbm_write(m, core, 0, image->hbm[core], image->hbm_bytes, &e))
+            fail_msg("%s: %s", s->name, e.msg);
+        if (image->vmem_bytes && machine_mode(m) != MODE_TIMING
+            && machine_vmem_write(m, core, 0, image->zeros, image->vmem_bytes, &e))
             fail_msg("%s: %s", s->name, e.msg);
     }
 }
@@ -127,10 +132,14 @@ static const struct model model = {
     .parameter_elems = INPUTS * 16 + 16 + 16 * 10 + 10
 };
 
-static void take_image(struct rig *r, const struct compiled *step, struct image *image)
+static void take_image(struct rig *r, const struct module *step, struct image *image)
 {
-    *image = (struct image){.program = &step->program, .core_count = r->slice.core_count,
-                            .hbm_bytes = (step->hbm_bytes + 4095) / 4096 * 4096};
+    *image = (struct image){.program = &step->linked[0].program, .core_count = r->slice.core_count,
+                            .hbm_bytes = round_up(step->hbm_bytes, 4096)};
+    for (int k = 0; k < step->kernel_count; k++)
+        image->vmem_bytes = later(image->vmem_bytes,
+                                  step->kernel[k].segment->cost.vmem_rows * ARRAY_ROW_BYTES);
+    image->zeros = arena_alloc(&r->arena, (size_t)image->vmem_bytes);
     for (int core = 0; core < image->core_count; core++) {
         image->hbm[core] = arena_alloc(&r->arena, (size_t)image->hbm_bytes);
         if (machine_hbm_read(r->m, core, 0, image->hbm[core], image->hbm_bytes, &r->err))

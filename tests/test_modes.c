@@ -4,6 +4,7 @@
  */
 #include "base/units.h"
 #include "isa/file.h"
+#include "stack/module_run.h"
 #include "stack/strategy.h"
 #include "tests/rig.h"
 #include "tests/test.h"
@@ -494,14 +495,8 @@ TEST(a_training_step_is_the_same_in_all_modes)
     assert_null(make_strategy(&other));
     assert_string_equal(other.err.msg, "training needs the loss, which timing mode does not work "
                         "out; use mode both or functional");
-    for (int core = 0; core < 8; core++) {
-        int32_t ring[4];
-
-        assert_int_equal(machine_load(other.m, core, &strategy_train_program(a)->program,
-                                      &other.err), 0);
-        assert_int_equal(machine_smem_read(both.m, core, 0, ring, sizeof(ring), &both.err), 0);
-        assert_int_equal(machine_smem_write(other.m, core, 0, ring, sizeof(ring), &other.err), 0);
-    }
+    for (int core = 0; core < 8; core++)
+        assert_int_equal(module_load(strategy_train_program(a), other.m, core, &other.err), 0);
     if (rig_run(&other))
         fail_msg("%s", other.err.msg);
     assert_equal_counters(both.m, other.m);

@@ -297,16 +297,16 @@ TEST(replay_changes_no_variable_and_takes_as_long)
 TEST(replica_that_differs_is_named)
 {
     struct strategy_options o = standard_options(&small_model, BATCH);
-    const struct compiled *c;
+    const struct module *m;
     uint32_t bits = 0x3f800000u;
     struct fixture f;
-    int core = 4;                       /* replica 6 on 2x2 chips: docs of stack/ring.h */
+    int core = 6;                       /* of the replica of this number */
 
     open_fixture(&f, "v3-8", &o);
     assert_non_null(f.strategy);
-    c = strategy_train_program(f.strategy);
+    m = strategy_train_program(f.strategy);
     assert_done(&f, strategy_check_replicas(f.strategy, &f.err));
-    assert_done(&f, machine_hbm_write(f.machine, core, c->parameter[0].hbm_address + 4, &bits, 4,
+    assert_done(&f, machine_hbm_write(f.machine, core, m->parameter[0]->address + 4, &bits, 4,
                                       &f.err));
     assert_int_equal(strategy_check_replicas(f.strategy, &f.err), -1);
     assert_non_null(strstr(f.err.msg, "replicas differ: element 1 of dense/kernel is 0x"));
@@ -367,7 +367,7 @@ TEST(disassembled_training_program_assembles_to_itself)
     m.layer = layers;
     open_fixture(&f, "v3-8", &o);
     assert_non_null(f.strategy);
-    p = &strategy_train_program(f.strategy)->program;
+    p = &strategy_train_program(f.strategy)->linked[0].program;
     text = disassembly(&f, p);
     assert_int_equal(isa_assemble(text, strlen(text), "step", &f.arena, &again, &errors), 0);
     assert_same_program(p, &again);
