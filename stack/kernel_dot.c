@@ -209,6 +209,7 @@ static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct
     g->step.rhs = box_at(g, true, g->p->is_rhs_transposed ? 0 : 1);
     g->step.sum_row = frame_scratch_row(&g->frame);
     lhs_row = g->step.sum_row + g->sum_rows;
+    dot_set_turn(g, lhs_is_new);
     if (put_stage(g, &g->lhs_block, lhs_is_new, c, a, e)
         || put_stage(g, &g->rhs_block, rhs_is_new, c, a, e)
         || prepare(g, false, lhs_is_new, lhs_row, c, a, &g->step.lhs, e)

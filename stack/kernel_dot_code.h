@@ -69,6 +69,20 @@ struct dot_epilogue {
     } pointer[DOT_POINTERS_MAX];
 };
 
+/*
+ * A left operand contracted along its rows is turned in squares of 128 by the
+ * cross-lane units: those of its first passes before the step, all others
+ * beside the passes of the first column, each some passes before its own.
+ */
+struct dot_turn {
+    int passes_before;                  /* turned before the step; 0: all of them are */
+    int is_new;                         /* predicate: else they stand there already; -1: never */
+    int64_t squares;                    /* of a tile of the contraction */
+    struct dot_box from;                /* steps from square to square */
+    int64_t group_step, to_group_step;  /* VMEM rows from tile to tile in a square, */
+    int64_t to_square_step;             /* and from square to square along the rows */
+};
+
 struct dot_step {
     const struct chip *chip;
     enum matrix_type lhs_type, rhs_type;        /* as the tiles lie in VMEM */
@@ -85,6 +99,7 @@ struct dot_step {
     int64_t lhs_depth, rhs_depth;       /* and what of it is not padding; 0: no padding */
     int64_t valid_columns;              /* of the only column, or of each batch; 0: all */
     struct dot_box lhs, rhs;
+    struct dot_turn turn;
     int64_t lhs_column_step, rhs_column_step;   /* VMEM rows from column to column, */
     int64_t lhs_unit_step, rhs_unit_step;       /* and, by_rows, from unit to unit */
     int64_t sum_row, sum_column_step;   /* rows of VMEM; step 0: every column in its turn */
@@ -97,6 +112,12 @@ struct dot_step {
 
 /* whether this chip's units and registers do it, with a reason when not */
 int dot_step_check(const struct dot_step *s, struct err *e);
+
+/*
+ * Passes whose part of a left operand that is turned, `squares` of each tile of the contraction,
+ * must stand there before the step: then the others come in time. 0: all.
+ */
+int dot_turn_passes(const struct dot_step *s, int64_t squares);
 
 /* cycles of a step, about */
 int64_t dot_step_cycles(const struct dot_step *s);

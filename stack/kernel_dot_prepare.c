@@ -10,21 +10,22 @@
 #define TILE 128
 #define TILE_ROWS 8                     /* of VMEM */
 #define XPOSE_GROUPS_MAX 16
+#define SQUARES_BEHIND_MAX 2
 
 /* registers of the copy; the frame's own are above */
 enum { S_ROW_LOOP, S_TILE_LOOP, S_FROM, S_TO, S_FROM_ROW, S_TO_ROW, S_LEFT, S_LEFT_ROW };
+
+struct place { int base; int64_t row, row_step, lane_step; };   /* of tiles in VMEM */
 
 struct copy {
     struct dot_grid *g;
     struct vcode *c;
     const struct dot_matrix *m;
-    int window;
+    struct place from;
     bool is_rhs, is_ragged;
     int terms;
     int tiles;                          /* in a unit of work along the rows: f32 pairs are packed */
-    int64_t from_row, to_row;
-    int64_t row_step, lane_step;        /* in the window, VMEM rows from tile to tile */
-    int64_t to_row_step, to_lane_step, to_term_step;
+    int64_t to_row, to_row_step, to_lane_step, to_term_step;
     int64_t depth;                      /* tiles of 128 along the contraction */
 };
 
@@ -75,18 +76,80 @@ int64_t dot_prepared_rows(const struct dot_grid *g, bool is_rhs)
     return rows * box_lanes(g, is_rhs) * dot_terms(g->p) * TILE_ROWS;
 }
 
-int64_t dot_prepare_cycles(const struct dot_grid *g, bool is_rhs)
+static int64_t squares_across(const struct dot_grid *g) { return box_rows(g, false) / TILE; }
+
+/* passes whose rows are turned before the step, 0: all */
+static int turned_before(const struct dot_grid *g)
+{
+    if (!g->p->is_lhs_transposed || is_ragged(g->p) || dot_terms(g->p) > 1)
+        return 0;
+    return dot_turn_passes(&g->step, squares_across(g));
+}
+
+/* of an operand: its window, or the block of its stage */
+static struct place place_of(const struct dot_grid *g, bool is_rhs)
+{
+    const struct dot_block *block = is_rhs ? &g->rhs_block : &g->lhs_block;
+    int window = is_rhs ? g->rhs_window : g->lhs_window;
+
+    if (block->stage)
+        return (struct place){-1, frame_scratch_row(&g->frame) + block->row,
+                              block->lanes * TILE_ROWS, TILE_ROWS};
+    return (struct place){frame_base(&g->frame, window), frame_row(&g->frame, window),
+                          frame_stride(&g->frame, window, 1), frame_stride(&g->frame, window, 0)};
+}
+
+void dot_set_turn(struct dot_grid *g, int is_new)
+{
+    int groups = TILE / matrix_rows(g->p->lhs_type);
+    struct place from = place_of(g, false);
+    int64_t to_row_step = g->depth * TILE_ROWS;
+
+    g->step.turn = (struct dot_turn){
+        .passes_before = turned_before(g), .is_new = is_new, .squares = squares_across(g),
+        .from = {.base = from.base, .row = from.row, .depth_step = groups * from.row_step,
+                 .side_step = from.lane_step},
+        .group_step = from.row_step, .to_group_step = to_row_step,
+        .to_square_step = groups * to_row_step};
+}
+
+/* units that take squares of a row of them in turn */
+static int squares_at_once(const struct dot_grid *g)
+{
+    int units = (int)g->frame.job->chip->xlu_count;
+
+    while (g->depth % units)
+        units--;
+    return units;
+}
+
+/* of the cross-lane units: those squares that nothing hides, in rows of them, each with a wait */
+static int64_t turn_cycles(const struct dot_grid *g)
 {
     const struct chip *chip = g->frame.job->chip;
-    int64_t tiles, each;
+    int rows = matrix_rows(g->p->lhs_type), before = turned_before(g) * dot_halves(chip);
+    int64_t push = rows == 8 ? chip->xlu_xpose_issue_cycles : chip->xlu_xpose_packed_issue_cycles;
+    int64_t each = TILE / rows * (push > chip->xlu_xpose_pop_cycles ? push
+                                                                     : chip->xlu_xpose_pop_cycles);
+
+    if (each < chip->xlu_xpose_gap_cycles)
+        each = chip->xlu_xpose_gap_cycles;
+    if (before)
+        return squares_across(g) * before * each / chip->xlu_count + chip->xlu_xpose_cycles + each;
+    return squares_across(g) * (g->depth * each / squares_at_once(g) + chip->xlu_xpose_cycles
+                                + each);
+}
+
+int64_t dot_prepare_cycles(const struct dot_grid *g, bool is_rhs)
+{
+    int64_t tiles;
 
     if (!dot_prepares(g, is_rhs))
         return 0;
     tiles = dot_prepared_rows(g, is_rhs) / TILE_ROWS;
     if (is_rhs || !g->p->is_lhs_transposed)
         return tiles * (dot_terms(g->p) > 1 ? 3 : 2);
-    each = 2 * matrix_rows(g->p->lhs_type) * chip->xlu_xpose_pop_cycles / 8 + 4;
-    return tiles * each / chip->xlu_count;
+    return turn_cycles(g);
 }
 
 /* ----- parts of a value */
@@ -178,12 +241,10 @@ static void step_both(struct copy *k, int64_t from, int64_t to)
 
 static void set_from(struct copy *k)
 {
-    int base = k->window < 0 ? -1 : frame_base(&k->g->frame, k->window);
-
-    if (base < 0)
-        EMIT(k->c, OP_SMOV, R(S_FROM_ROW), I(k->from_row));
+    if (k->from.base < 0)
+        EMIT(k->c, OP_SMOV, R(S_FROM_ROW), I(k->from.row));
     else
-        EMIT(k->c, OP_SADD, R(S_FROM_ROW), R(base), I(k->from_row));
+        EMIT(k->c, OP_SADD, R(S_FROM_ROW), R(k->from.base), I(k->from.row));
     EMIT(k->c, OP_SMOV, R(S_TO_ROW), I(k->to_row));
 }
 
@@ -197,7 +258,7 @@ static void begin_row(struct copy *k)
 static void load_tiles(struct copy *k, int *tile)
 {
     for (int i = 0; i < k->tiles; i++)
-        tile[i] = put_load(k->c, S_FROM, i * k->row_step, 1, 0);
+        tile[i] = put_load(k->c, S_FROM, i * k->from.row_step, 1, 0);
 }
 
 /* contracted along the lanes: the last tile of each row is masked */
@@ -214,9 +275,9 @@ static void copy_lanes(struct copy *k, int64_t units)
     put_out(k, tile, 0);
     if (k->is_ragged)
         vcode_loop_step(k->c, S_LEFT, -TILE);
-    step_both(k, k->lane_step, k->to_lane_step);
+    step_both(k, k->from.lane_step, k->to_lane_step);
     vcode_loop_end(k->c, S_TILE_LOOP);
-    vcode_loop_step(k->c, S_FROM_ROW, k->tiles * k->row_step);
+    vcode_loop_step(k->c, S_FROM_ROW, k->tiles * k->from.row_step);
     vcode_loop_step(k->c, S_TO_ROW, k->to_row_step);
     vcode_loop_end(k->c, S_ROW_LOOP);
 }
@@ -238,32 +299,58 @@ static void copy_rows(struct copy *k, int64_t units, int64_t lanes)
             EMIT(k->c, OP_SMOV, R(S_LEFT), R(S_LEFT_ROW));
     }
     put_out(k, tile, 0);
-    step_both(k, k->lane_step, k->to_lane_step);
+    step_both(k, k->from.lane_step, k->to_lane_step);
     vcode_loop_end(k->c, S_TILE_LOOP);
-    vcode_loop_step(k->c, S_FROM_ROW, k->tiles * k->row_step);
+    vcode_loop_step(k->c, S_FROM_ROW, k->tiles * k->from.row_step);
     vcode_loop_step(k->c, S_TO_ROW, k->to_row_step);
     if (k->is_ragged)
         vcode_loop_step(k->c, S_LEFT_ROW, -k->tiles * rows);
     vcode_loop_end(k->c, S_ROW_LOOP);
 }
 
-/* a square of 128 x 128 through a cross-lane unit */
-static void transpose_square(struct copy *k, int unit, int64_t from, int *tile)
+/* a square of 128 x 128 into a cross-lane unit */
+static void push_square(struct copy *k, int unit, int64_t from)
 {
     int groups = TILE / matrix_rows(k->g->p->lhs_type);
     int type = groups == 16 ? 0 : groups == 8 ? 1 : 2;          /* b32, b16, b8 */
 
     for (int i = 0; i < groups; i++) {
-        int v = put_load(k->c, S_FROM, from + i * k->row_step, 1, 0);
+        int v = put_load(k->c, S_FROM, from + i * k->from.row_step, 1, 0);
         enum isa_opcode code = i == 0            ? OP_VXPOSE_START
                                : i == groups - 1 ? OP_VXPOSE_END
                                                  : OP_VXPOSE_CONT;
 
         EMIT(k->c, code, R(v), I(TILE), I(type))->op.unit_index = (uint8_t)unit;
     }
-    for (int i = 0; i < groups; i++) {
-        tile[i] = vcode_vreg(k->c);
-        EMIT(k->c, OP_VPOP_TRF, R(tile[i]))->op.unit_index = (uint8_t)unit;
+}
+
+static int pop_tile(struct copy *k, int unit)
+{
+    int v = vcode_vreg(k->c);
+
+    EMIT(k->c, OP_VPOP_TRF, R(v))->op.unit_index = (uint8_t)unit;
+    return v;
+}
+
+/* the first squares of a contraction in straight code: some go in before those ahead come out */
+static void copy_few(struct copy *k, int64_t across)
+{
+    const struct chip *chip = k->g->frame.job->chip;
+    int64_t groups = TILE / matrix_rows(k->g->p->lhs_type), count = across * k->depth;
+    int64_t behind = chip->xlu_fifo_depth / groups - 1, units = chip->xlu_count;
+
+    behind = (behind < SQUARES_BEHIND_MAX ? behind : SQUARES_BEHIND_MAX) * units;
+    begin_row(k);
+    for (int64_t i = 0; i < count + behind; i++) {
+        int64_t old = i - behind;
+
+        if (i < count)
+            push_square(k, (int)(i % units), i / across * groups * k->from.row_step
+                                                 + i % across * k->from.lane_step);
+        for (int64_t t = 0; t < groups && old >= 0; t++)
+            put_store(k->c, S_TO, old / across * k->to_lane_step
+                                      + (old % across * groups + t) * k->to_row_step,
+                      0xff, 1, pop_tile(k, (int)(old % units)));
     }
 }
 
@@ -271,14 +358,15 @@ static void transpose_square(struct copy *k, int unit, int64_t from, int *tile)
 static void copy_transposed(struct copy *k, int64_t squares)
 {
     int groups = TILE / matrix_rows(k->g->p->lhs_type), tile[XPOSE_GROUPS_MAX];
-    int units = (int)k->g->frame.job->chip->xlu_count;
-    int at_once = k->depth % units ? 1 : units;
+    int at_once = squares_at_once(k->g);
 
     vcode_loop_begin(k->c, S_ROW_LOOP, squares);
     begin_row(k);
     vcode_loop_begin(k->c, S_TILE_LOOP, k->depth / at_once);
     for (int u = 0; u < at_once; u++) {
-        transpose_square(k, u, u * groups * k->row_step, tile);
+        push_square(k, u, u * groups * k->from.row_step);
+        for (int i = 0; i < groups; i++)
+            tile[i] = pop_tile(k, u);
         for (int i = 0; i < groups; i += k->tiles) {
             int unit[2] = {keep_lanes(k, tile[i]), 0};
 
@@ -291,9 +379,9 @@ static void copy_transposed(struct copy *k, int64_t squares)
     }
     if (k->is_ragged)
         vcode_loop_step(k->c, S_LEFT, -TILE);
-    step_both(k, at_once * groups * k->row_step, at_once * k->to_lane_step);
+    step_both(k, at_once * groups * k->from.row_step, at_once * k->to_lane_step);
     vcode_loop_end(k->c, S_TILE_LOOP);
-    vcode_loop_step(k->c, S_FROM_ROW, k->lane_step);
+    vcode_loop_step(k->c, S_FROM_ROW, k->from.lane_step);
     vcode_loop_step(k->c, S_TO_ROW, groups / k->tiles * k->to_row_step);
     vcode_loop_end(k->c, S_ROW_LOOP);
 }
@@ -302,19 +390,15 @@ static void copy_transposed(struct copy *k, int64_t squares)
 
 static struct copy make_copy(struct dot_grid *g, bool is_rhs, int64_t to_row, struct vcode *c)
 {
-    int window = is_rhs ? g->rhs_window : g->lhs_window;
-    struct copy k = {.g = g, .c = c, .window = window, .is_rhs = is_rhs, .terms = dot_terms(g->p),
+    struct copy k = {.g = g, .c = c, .from = place_of(g, is_rhs), .is_rhs = is_rhs, .terms = dot_terms(g->p),
                      .is_ragged = is_ragged(g->p), .to_row = to_row, .depth = g->depth,
                      .m = is_rhs ? &g->p->rhs : &g->p->lhs};
-    const struct dot_block *block = is_rhs ? &g->rhs_block : &g->lhs_block;
     int64_t lanes = box_lanes(g, is_rhs);
 
+    if (!is_rhs && g->step.turn.passes_before)
+        k.depth = g->step.turn.passes_before * dot_halves(g->frame.job->chip);
     k.tiles = matrix_rows(dot_prepared_type(g->p, is_rhs))
               / matrix_rows(is_rhs ? g->p->rhs_type : g->p->lhs_type);
-    k.from_row = block->stage ? frame_scratch_row(&g->frame) + block->row
-                              : frame_row(&g->frame, window);
-    k.lane_step = block->stage ? TILE_ROWS : frame_stride(&g->frame, window, 0);
-    k.row_step = block->stage ? block->lanes * TILE_ROWS : frame_stride(&g->frame, window, 1);
     k.to_lane_step = TILE_ROWS;
     k.to_row_step = lanes * TILE_ROWS;
     k.to_term_step = lanes * TILE_ROWS;
@@ -336,7 +420,7 @@ int dot_prepare(struct dot_grid *g, bool is_rhs, int64_t to_row, struct vcode *c
     set_from(&k);
     put_left(&k);
     if (!is_rhs && g->p->is_lhs_transposed)
-        copy_transposed(&k, box_rows(g, false) / TILE);
+        (g->step.turn.passes_before ? copy_few : copy_transposed)(&k, squares_across(g));
     else if (is_rhs && !g->p->is_rhs_transposed)
         copy_rows(&k, units, box_lanes(g, true));
     else

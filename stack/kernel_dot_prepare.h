@@ -22,6 +22,10 @@ enum matrix_type dot_prepared_type(const struct dot_problem *p, bool is_rhs);
 int64_t dot_prepared_rows(const struct dot_grid *g, bool is_rhs);       /* of VMEM */
 int64_t dot_prepare_cycles(const struct dot_grid *g, bool is_rhs);      /* each time, about */
 
+/* With windows placed: what of the left operand is turned beside the passes, which is not made
+ * ready by dot_prepare then. `is_new`: predicate of the steps that have it to do; -1: all. */
+void dot_set_turn(struct dot_grid *g, int is_new);
+
 /* Code into `c`; the operand then lies at VMEM row `to_row`, which *box tells. */
 int dot_prepare(struct dot_grid *g, bool is_rhs, int64_t to_row, struct vcode *c,
                 struct dot_box *box);

@@ -42,6 +42,8 @@ void dot_begin(struct dot_code *d, const char *note, int period)
     d->from_rows = 0;
     for (int64_t i = 0; i < dot_stretch_rounds(d); i++)
         d->pushed_at[i] = d->popped_at[i] = -1;
+    for (int i = 0; i < d->passes; i++)
+        d->turned_at[i] = -1;
     for (int64_t i = 0; i < d->s->rounds; i++)
         for (int r = 0; r < DOT_RESULTS_MAX; r++)
             d->touched_at[i][r] = d->stored_at[i][r] = -1;
@@ -195,19 +197,25 @@ static int next_lhs(struct dot_code *d)
     return v;
 }
 
+/* the time from which rows of a round, turned in this section, stand in memory */
+static int turned_at(const struct dot_code *d, int64_t round)
+{
+    return d->b.period ? 0 : d->turned_at[round / d->s->rounds % d->passes] + 1;
+}
+
 /* one tile of rows, lower and upper half of k, to one unit or (unit -1) to all */
 static int push_tile(struct dot_code *d, int64_t round, int tile, int64_t offset, int64_t step,
                      int base, bool is_last, int only_unit)
 {
     const struct dot_step *s = d->s;
-    int upper = -1, lower, last = -1, room = room_at(d, round);
+    int upper = -1, lower, last = -1, room = room_at(d, round), there = turned_at(d, round);
     bool latches = round % s->rounds == 0 && tile == 0 && !d->b.period;
 
     lower = next_lhs(d);
-    put_load(d, lower, base, offset, step, ISA_PRED_ALWAYS, 0);
+    put_load(d, lower, base, offset, step, ISA_PRED_ALWAYS, there);
     if (d->halves > 1 && !(is_last && d->last_is_half)) {
         upper = next_lhs(d);
-        put_load(d, upper, base, offset + s->lhs.depth_step, step, ISA_PRED_ALWAYS, 0);
+        put_load(d, upper, base, offset + s->lhs.depth_step, step, ISA_PRED_ALWAYS, there);
     }
     if (is_last && d->v_lane_bits >= 0 && s->lhs_depth) {
         int v = upper >= 0 ? upper : lower;

@@ -90,6 +90,7 @@ struct stretch {
     struct dot_results last, own;       /* of the stretch before, of all passes of this one */
     bool next_is_last;                  /* the first pass of the next stretch, of its column */
     bool begins_column, ends_column;
+    bool is_first;                      /* of a step */
     int loop_label;
 };
 
@@ -180,6 +181,8 @@ static void put_straight_rounds(struct dot_code *d, const struct stretch *t)
         if (!d->has_accumulators)
             dot_pop_round(d, round, popped % d->s->rounds, &how, &at);
         put_next_weights(d, t, pushed, round % d->s->rounds);
+        if (t->is_first && d->v_turn >= 0)
+            dot_put_turns(d, round);
     }
 }
 
@@ -335,6 +338,7 @@ static void put_stretch(struct dot_code *d, struct stretch *t, bool has_first)
         find_next_column(d);
     if (has_first) {
         first.last.use = USE_NONE;
+        first.is_first = true;
         straight_code(d, &first, "first pass");
         bundler_end_branch(&d->b, d->label_base + t->loop_label, ISA_PRED_ALWAYS, false);
         bundler_label(&d->b, d->label_base + LABEL_COLUMN, "column");

@@ -17,8 +17,7 @@ int dot_halves(const struct chip *chip)
     return chip_mxu_halves(chip);
 }
 
-/* cycles that a round keeps a unit's array */
-static int64_t round_cycles(const struct dot_step *s)
+int64_t dot_round_cycles(const struct dot_step *s)
 {
     enum matrix_type type = s->lhs_type;
 
@@ -31,7 +30,7 @@ static int64_t round_cycles(const struct dot_step *s)
 static int64_t lag_of(const struct dot_step *s)
 {
     int64_t most = s->chip->mxu_fifo_depth / (s->group_rows / 8 * dot_halves(s->chip)) - 2;
-    int64_t lag = div_up(s->chip->mxu_latency_cycles, round_cycles(s)) + 1;
+    int64_t lag = div_up(s->chip->mxu_latency_cycles, dot_round_cycles(s)) + 1;
 
     return lag <= most ? lag : most > 1 ? most : 1;
 }
@@ -126,6 +125,8 @@ static int give_registers(struct dot_code *d, struct err *e)
     next += d->weights_count * d->weight_set;
     d->v_lane_bits = needs_lane_bits(d->s) ? next++ : -1;
     d->v_row_bits = needs_row_bits(d->s) ? next++ : -1;
+    d->v_turn = d->s->turn.passes_before ? next : -1;
+    next += d->s->turn.passes_before ? DOT_TURN_REGISTERS : 0;
     d->v_popped = next;
     d->popped_count = least(d->result_count, all - next);
     next += d->popped_count;
@@ -176,6 +177,7 @@ int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a,
     d->popped_at = arena_array(a, (size_t)rounds + 1, sizeof(int));
     d->touched_at = arena_array(a, (size_t)s->rounds + 1, sizeof(*d->touched_at));
     d->stored_at = arena_array(a, (size_t)s->rounds + 1, sizeof(*d->stored_at));
+    d->turned_at = arena_array(a, (size_t)d->passes, sizeof(int));
     return give_registers(d, e);
 }
 
@@ -203,7 +205,7 @@ int64_t dot_step_cycles(const struct dot_step *s)
     int64_t passes = div_up(s->depth_tiles, dot_halves(s->chip)), pass, stretch;
     int64_t results = s->group_rows / 8 * (s->by_rows ? s->units * s->width : s->width);
     int64_t stores = s->chip->slots_store + s->chip->slots_misc_store;
-    int64_t slots = div_up(results, stores > 0 ? stores : 1), rows = round_cycles(s);
+    int64_t slots = div_up(results, stores > 0 ? stores : 1), rows = dot_round_cycles(s);
 
     if (slots > rows)
         rows = slots;
