@@ -181,10 +181,9 @@ struct graph *hardware_ffn_erf(int64_t rows, int64_t hidden, int64_t inter, stru
 static int attention(struct graph *g, int q, int k, int v, int64_t head_dim)
 {
     double scale = head_dim == 64 ? 0.125 : head_dim == 32 ? 0.1767767 : 0.0883883;
-    int scores = batched(g, q, k, 2, 2, DTYPE_F32);
-    int weights = graph_convert(g, softmax(g, scaled(g, scores, scale)), DTYPE_BF16);
+    int scores = batched(g, q, k, 2, 2, DTYPE_BF16);
 
-    return batched(g, weights, v, 2, 1, DTYPE_BF16);
+    return batched(g, softmax(g, scaled(g, scores, scale)), v, 2, 1, DTYPE_BF16);
 }
 
 struct graph *hardware_encoder_attention(int64_t heads, int64_t q_len, int64_t kv_len,

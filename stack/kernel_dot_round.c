@@ -283,6 +283,9 @@ static int result_at(const struct dot_code *d, int64_t round)
 {
     if (d->has_accumulators || d->b.period)
         return 0;
+    /* of a round whose rows go in later, in the loop: the one before it */
+    while (round > 0 && d->pushed_at[round] < 0)
+        round--;
     return d->pushed_at[round] >= 0 ? d->pushed_at[round] : 0;
 }
 

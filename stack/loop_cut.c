@@ -285,6 +285,8 @@ double loop_step_cycles(const struct loop_plan *p)
         int64_t units = units_of(p, x->mask);
 
         sum += (double)units * x->cycles + PHASE_CYCLES + x->latency;
+        if (x->mask != p->full_mask && x->mask >> AXIS_ROWS & 1 && !loop_has_chunks(p))
+            sum += (double)(units * 2 * p->job->chip->xlu_permute_cycles);
         if (x->block_units)
             sum += (double)(div_up(units, x->block_units) * x->block_latency);
     }
@@ -348,6 +350,8 @@ static int64_t fitting_box(const struct loop_plan *p, int a, int64_t most)
     if (a == AXIS_ROWS && p->may_part)
         box = least(box, --units);
     box = div_up(units, div_up(units, box));
+    if (a == AXIS_ROWS && box > loop_chunk_units(p))
+        box = least(units, div_up(box, loop_chunk_units(p)) * loop_chunk_units(p));
     if (p->reduced_mask >> a & 1)
         while (units % box)
             box--;

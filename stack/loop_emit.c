@@ -26,7 +26,7 @@ static bool is_reduced_here(const struct nest *n, int reduce)
 
 static bool is_needed(const struct loop_plan *p, int node)
 {
-    return p->is_kept[node] && !loop_is_direct(p, node);
+    return p->is_kept[node] && !loop_is_direct(p, node) && !p->is_finished[node];
 }
 
 static int emit_unit(struct nest *n)
@@ -118,6 +118,21 @@ static int64_t block_room(const struct nest *n)
     return room < 1 ? 1 : room > tiles ? tiles : room;
 }
 
+/* whole rows of 128 values along axis 1, so that their lanes are known when code is made */
+static void choose_chunks(struct nest *n)
+{
+    const struct loop_axis *x = &n->p->axis[AXIS_ROWS];
+    int64_t chunk = loop_chunk_units(n->p), *unroll = &n->unroll[AXIS_ROWS];
+    bool is_looped = n->loop_mask >> AXIS_ROWS & 1;
+
+    n->is_chunked = false;
+    if (chunk == 1 || !(n->mask >> AXIS_ROWS & 1) || n->mask == n->p->full_mask)
+        return;
+    if (is_looped && x->box >= chunk)
+        *unroll = *unroll < chunk ? chunk : *unroll / chunk * chunk;
+    n->is_chunked = (!is_looped || *unroll % chunk == 0) && loop_has_chunks(n->p);
+}
+
 static void choose_unroll(struct nest *n)
 {
     int64_t room;
@@ -144,6 +159,7 @@ static void choose_unroll(struct nest *n)
         is_full = false;
         n->loop_mask |= 1u << a;
     }
+    choose_chunks(n);
 }
 
 static void flush(struct nest *n)
@@ -162,6 +178,9 @@ static struct nest *make_nest(struct loop_plan *p, struct vcode *c, uint32_t mas
     n->mask = mask;
     n->level = level;
     n->e = e;
+    for (int i = 0; i < p->body.node_count; i++)
+        if (is_reduced_here(n, i))
+            p->is_finished[i] = false;
     if (!has_roots(n))
         return NULL;
     fused_init(&n->fused, c, p->job->chip, &p->body, loop_parts(p, mask), p->arena);
@@ -172,6 +191,9 @@ static struct nest *make_nest(struct loop_plan *p, struct vcode *c, uint32_t mas
                               && p->body.node[i].op != HLO_REDUCE;
     order_axes(n);
     choose_unroll(n);
+    for (int i = 0; i < p->body.node_count; i++)
+        if (is_reduced_here(n, i))
+            p->is_finished[i] = loop_finishes_sum(n, i);
     return n;
 }
 
@@ -210,11 +232,31 @@ static double slots_cycles(const struct chip *chip, const struct fused_cost *k)
     return most;
 }
 
+/* cycles of a unit that the cross-lane units take for sums, at the end of a block */
+static double finish_cycles(const struct nest *n)
+{
+    const struct chip *chip = n->p->job->chip;
+    double pushes = 0;
+
+    for (int i = 0; i < n->p->body.node_count; i++) {
+        double units = 1;
+
+        if (!is_reduced_here(n, i) || !n->p->is_finished[i])
+            continue;
+        for (int a = 0; a < n->p->axis_count; a++)
+            if (loop_reduced_axes(n->p, i) >> a & 1)
+                units *= (double)n->unroll[a];
+        pushes += loop_parts(n->p, n->p->mask[i]) / units;
+    }
+    return pushes * (double)chip->xlu_issue_cycles / (double)chip->xlu_count;
+}
+
 static int measure_phase(struct loop_plan *p, uint32_t mask, int level, struct err *e)
 {
     struct nest *n = make_nest(p, NULL, mask, level, e);
     struct fused_cost k;
     struct vcode c;
+    double cycles;
     int status, chain;
 
     if (!n)
@@ -224,8 +266,11 @@ static int measure_phase(struct loop_plan *p, uint32_t mask, int level, struct e
     fused_count(&c, &k);
     chain = n->is_plain ? vcode_chain_cycles(&c, p->job->chip) : 0;
     vcode_fini(&c);
+    cycles = slots_cycles(p->job->chip, &k);
+    if (finish_cycles(n) > cycles)
+        cycles = finish_cycles(n);
     p->phase[p->phase_count++] = (struct loop_phase){
-        .mask = mask, .cycles = slots_cycles(p->job->chip, &k),
+        .mask = mask, .cycles = cycles,
         .block_units = n->is_plain ? block_room(n) : 0, .block_latency = chain,
         .latency = (int)(k.push ? p->job->chip->xlu_reduce_cycles : 0)
                    + (int)(k.eup ? p->job->chip->eup_latency_cycles : 0)};

@@ -231,7 +231,8 @@ static int run_block(struct nest *n, int (*unit)(struct nest *n),
     size_t first = n->code->block[n->code->block_count - 1].op_count;
 
     memset(n->unit, 0, sizeof(n->unit));
-    n->cache_count = 0;
+    n->cache_count = n->chunk_count = 0;
+    n->lane_mask = -1;
     for (;;) {
         int k = 0;
 

@@ -12,6 +12,7 @@
 #define NEST_TRACK_MAX 12
 #define NEST_CACHE_MAX 64
 #define NEST_SUM_MAX 256
+#define NEST_CHUNK_MAX 8
 
 struct nest_track {
     int base, axis, sreg;               /* base register of addresses; axis of indices, or -1 */
@@ -38,6 +39,7 @@ struct nest {
     uint32_t loop_mask;                 /* axes that are loops */
     int64_t units[LOOP_AXIS_MAX];       /* by axis: its box, times those joined with it */
     bool is_plain;                      /* rounds of its loops do not overlap */
+    bool is_chunked;                    /* its blocks begin at every 128th row, or some of them */
     int64_t now[LOOP_AXIS_MAX];         /* unrolled units of the block in hand */
     uint32_t peel_mask;                 /* axes at their last unit outside the loop */
     int64_t unit[LOOP_AXIS_MAX];        /* the unit in hand, within the block */
@@ -46,6 +48,9 @@ struct nest {
     bool is_collecting;                 /* only to find the tracks */
     struct { struct sval row; int stride, value; } cache[NEST_CACHE_MAX];
     int cache_count;
+    int lane_mask;                      /* of the block: lanes that are not padding; -1: not made */
+    struct { int array; int64_t element, unit[LOOP_AXIS_MAX]; int value; } chunk[NEST_CHUNK_MAX];
+    int chunk_count;                    /* rows of 128 values that stand along axis 1 */
     struct nest_sum sum[NEST_SUM_MAX];
     int sum_count;
     int next_xlu;
@@ -88,6 +93,8 @@ int loop_region(const struct loop_plan *p, int array);
 #define LOOP_REGION_KEPT 1000
 #define LOOP_REGION_SUM 3000
 #define LOOP_REGION_IMAGE 500
+/* whether values along axis 1 that lie along lanes begin, in this block, at a known lane */
+bool loop_knows_lane(const struct nest *n, const struct loop_array *a);
 /* row of element (unit in hand) in an array that is not tiled; `pack` values per word */
 struct sval loop_gather_row(struct nest *n, const struct loop_array *a, bool is_image,
                             struct sval *sub, struct sval *lane);
@@ -98,6 +105,7 @@ void loop_store_result(struct nest *n, int result, int node);
 void loop_add_to_sum(struct nest *n, int reduce);
 void loop_flush_sums(struct nest *n);
 bool loop_is_summed_at_once(const struct nest *n, int reduce);
+bool loop_finishes_sum(const struct nest *n, int reduce);
 void loop_init_sum(struct loop_plan *p, struct vcode *c, int reduce);
 void loop_finish_sum(struct nest *n, int reduce, struct fused_value *out);
 #endif

@@ -124,6 +124,23 @@ int64_t loop_edge(const struct loop_plan *p, int a)
     return x->elements % x->unit_elements;
 }
 
+int64_t loop_chunk_units(const struct loop_plan *p)
+{
+    for (int i = 0; i < p->array_count && !p->is_linear; i++)
+        if (!p->array[i].is_tiled && p->array[i].lane_axis == AXIS_ROWS)
+            return ARRAY_LANES / p->axis[AXIS_ROWS].unit_elements;
+    return 1;
+}
+
+bool loop_has_chunks(const struct loop_plan *p)
+{
+    const struct loop_axis *x = &p->axis[AXIS_ROWS];
+    int64_t chunk = loop_chunk_units(p);
+
+    return x->first % chunk == 0
+           && (x->grid_dim < 0 || (x->box % chunk == 0 && (x->units - x->box) % chunk == 0));
+}
+
 uint32_t loop_reduced_axes(const struct loop_plan *p, int node)
 {
     const struct graph_node *n = &p->body.node[node];

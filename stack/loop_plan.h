@@ -56,6 +56,7 @@ struct loop_plan {
     int *view_of;                       /* by node of the job's body: its array; -1 */
     int64_t *kept_row, *sum_row;        /* by node: scratch of values for other phases, of sums */
     bool *is_kept;
+    bool *is_finished;                  /* a sum over lanes, whole where its phase stores it */
     int level_count;
     int axis_count;
     struct loop_axis axis[LOOP_AXIS_MAX];
@@ -119,6 +120,10 @@ double loop_step_cycles(const struct loop_plan *p);
 
 /* elements from the start of axis `a` that are valid in its last unit; 0: all */
 int64_t loop_edge(const struct loop_plan *p, int a);
+/* units of axis 1 in 128 of its elements, if some array has those along its lanes; else 1 */
+int64_t loop_chunk_units(const struct loop_plan *p);
+/* every step begins at such a 128th element, or there are no such arrays */
+bool loop_has_chunks(const struct loop_plan *p);
 /* axes of a node's operand that it does not have itself */
 uint32_t loop_reduced_axes(const struct loop_plan *p, int node);
 /* what needs node in scratch: another mask or level */

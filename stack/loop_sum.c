@@ -16,6 +16,12 @@
 
 static bool is_float(enum graph_dtype t) { return t == DTYPE_F32 || t == DTYPE_BF16; }
 
+/* the cross-lane unit has an operation for it */
+static bool has_unit(const struct graph_node *reduce, enum graph_dtype t)
+{
+    return is_float(t) && !loop_is_arg(reduce) && reduce->reduce_kind != REDUCE_MUL;
+}
+
 static enum graph_dtype type_of(const struct loop_plan *p, int reduce)
 {
     return p->body.node[p->body.node[reduce].operand[0]].shape.dtype;
@@ -116,6 +122,19 @@ static struct isa_operand index_of(struct nest *n, int reduce, int part)
     return R(put_op2(n->code, OP_VADD_S32, R(v), sval_vector(n, first)));
 }
 
+static int lane_mask(struct nest *n)
+{
+    int index;
+
+    if (n->lane_mask >= 0)
+        return n->lane_mask;
+    index = vcode_vreg(n->code);
+    EMIT(n->code, OP_VLANESEQ, R(index));
+    index = put_op2(n->code, OP_VAND_U32, R(index), I(127));
+    n->lane_mask = put_mask2(n->code, OP_VCMP_LT_S32, R(index), I(loop_edge(n->p, AXIS_LANES)));
+    return n->lane_mask;
+}
+
 /* elements of a part that exist, or -1: all */
 static int valid_mask(struct nest *n, int reduce, int part)
 {
@@ -134,12 +153,8 @@ static int valid_mask(struct nest *n, int reduce, int part)
     }
     if (!p->is_linear && axes >> AXIS_LANES & 1 && loop_edge(p, AXIS_LANES)
         && nest_is_last(n, AXIS_LANES)) {
-        int lanes;
+        int lanes = lane_mask(n);
 
-        index = vcode_vreg(n->code);
-        EMIT(n->code, OP_VLANESEQ, R(index));
-        index = put_op2(n->code, OP_VAND_U32, R(index), I(127));
-        lanes = put_mask2(n->code, OP_VCMP_LT_S32, R(index), I(loop_edge(p, AXIS_LANES)));
         valid = valid < 0 ? lanes : put_mask2(n->code, OP_VMAND, R(valid), R(lanes));
     }
     return valid;
@@ -229,11 +244,54 @@ bool loop_is_summed_at_once(const struct nest *n, int reduce)
     return true;
 }
 
+/* and what is left of it in lanes, the cross-lane unit brings together before it is stored */
+bool loop_finishes_sum(const struct nest *n, int reduce)
+{
+    const struct graph_node *x = &n->p->body.node[reduce];
+    enum graph_dtype t = type_of(n->p, reduce);
+
+    return loop_is_summed_at_once(n, reduce) && has_unit(x, t) && t == DTYPE_F32
+           && x->shape.dtype == DTYPE_F32 && n->p->mask[reduce] >> AXIS_ROWS & 1
+           && loop_reduced_axes(n->p, reduce) >> AXIS_LANES & 1;
+}
+
+static struct isa_operand rotated(struct nest *n, struct isa_operand v, int by, bool is_lanes)
+{
+    if (is_lanes)
+        return R(put_lane_rotate(n->code, v.value, I(by), nest_xlu(n)));
+    return R(put_op2(n->code, OP_VROT_SLANE, v, I(by)));
+}
+
+static enum isa_opcode xlane_of(enum graph_reduce kind)
+{
+    return kind == REDUCE_ADD ? OP_VADD_XLANE : kind == REDUCE_MAX ? OP_VMAX_XLANE
+                                                                    : OP_VMIN_XLANE;
+}
+
+/* rows and lanes that are reduced come together */
+static struct isa_operand finish_value(struct nest *n, int reduce, struct isa_operand v)
+{
+    const struct graph_node *x = &n->p->body.node[reduce];
+    uint32_t axes = loop_reduced_axes(n->p, reduce);
+    enum graph_dtype t = type_of(n->p, reduce);
+
+    for (int by = 4; by > 0 && axes >> AXIS_ROWS & 1; by /= 2)
+        v = combine(n->code, x->reduce_kind, t, v, rotated(n, v, by, false));
+    if (axes >> AXIS_LANES & 1 && has_unit(x, t))
+        return R(put_xlane(n->code, xlane_of(x->reduce_kind), v.value, nest_xlu(n)));
+    for (int by = 64; by > 0 && axes >> AXIS_LANES & 1; by /= 2)
+        v = combine(n->code, x->reduce_kind, t, v, rotated(n, v, by, true));
+    return v;
+}
+
 static void store_sum(struct nest *n, const struct nest_sum *s)
 {
     int region = LOOP_REGION_SUM + s->node;
+    struct isa_operand value = s->value;
 
-    nest_store(n, s->row, 0xff, region, put_in_register(n->code, s->value));
+    if (n->p->is_finished[s->node])
+        value = finish_value(n, s->node, value);
+    nest_store(n, s->row, 0xff, region, put_in_register(n->code, value));
     if (loop_is_arg(&n->p->body.node[s->node]))
         nest_store(n, (struct sval){s->row.sreg, s->row.add + index_offset(n->p, s->node)}, 0xff,
                    region, put_in_register(n->code, s->index));
@@ -316,36 +374,7 @@ void loop_init_sum(struct loop_plan *p, struct vcode *c, int reduce)
                    guard, region);
 }
 
-/* ----- behind the last one: rows and lanes that are reduced come together */
-
-static struct isa_operand rotated(struct nest *n, struct isa_operand v, int by, bool is_lanes)
-{
-    if (is_lanes)
-        return R(put_lane_rotate(n->code, v.value, I(by), nest_xlu(n)));
-    return R(put_op2(n->code, OP_VROT_SLANE, v, I(by)));
-}
-
-static enum isa_opcode xlane_of(enum graph_reduce kind)
-{
-    return kind == REDUCE_ADD ? OP_VADD_XLANE : kind == REDUCE_MAX ? OP_VMAX_XLANE
-                                                                    : OP_VMIN_XLANE;
-}
-
-static struct isa_operand finish_value(struct nest *n, int reduce, struct isa_operand v)
-{
-    const struct graph_node *x = &n->p->body.node[reduce];
-    uint32_t axes = loop_reduced_axes(n->p, reduce);
-    enum graph_dtype t = type_of(n->p, reduce);
-    bool has_unit = is_float(t) && x->reduce_kind != REDUCE_MUL;
-
-    for (int by = 4; by > 0 && axes >> AXIS_ROWS & 1; by /= 2)
-        v = combine(n->code, x->reduce_kind, t, v, rotated(n, v, by, false));
-    if (axes >> AXIS_LANES & 1 && has_unit)
-        return R(put_xlane(n->code, xlane_of(x->reduce_kind), v.value, nest_xlu(n)));
-    for (int by = 64; by > 0 && axes >> AXIS_LANES & 1; by /= 2)
-        v = combine(n->code, x->reduce_kind, t, v, rotated(n, v, by, true));
-    return v;
-}
+/* ----- behind the last one */
 
 static struct isa_operand finish_index(struct nest *n, int reduce, struct isa_operand key,
                                        struct isa_operand index)
@@ -373,7 +402,7 @@ void loop_finish_sum(struct nest *n, int reduce, struct fused_value *out)
         if (loop_is_arg(x)) {
             at.add += index_offset(n->p, reduce);
             v = finish_index(n, reduce, v, R(put_load(n->code, at.sreg, at.add, 1, region)));
-        } else {
+        } else if (!n->p->is_finished[reduce]) {
             v = finish_value(n, reduce, v);
         }
         if (x->shape.dtype == DTYPE_S8 || x->shape.dtype == DTYPE_U8)

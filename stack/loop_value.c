@@ -2,6 +2,7 @@
 #include "stack/loop_nest.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define ROWS_PER_TILE 8
 #define LANE_MASK 127
@@ -72,6 +73,13 @@ static void load_tiles(struct nest *n, int node, struct fused_value *out)
 
 /* ----- others: rows, columns and single elements */
 
+bool loop_knows_lane(const struct nest *n, const struct loop_array *a)
+{
+    bool is_peeled = (n->loop_mask & n->peel_mask) >> AXIS_ROWS & 1;
+
+    return a->lane_axis == AXIS_ROWS && n->is_chunked && !is_peeled;
+}
+
 struct sval loop_gather_row(struct nest *n, const struct loop_array *a, bool is_image,
                             struct sval *sub, struct sval *lane)
 {
@@ -81,12 +89,17 @@ struct sval loop_gather_row(struct nest *n, const struct loop_array *a, bool is_
     struct sval across = a->lane_axis < 0 ? (struct sval){-1, 0} : nest_element(n, a->lane_axis);
     struct sval down = {-1, 0}, row;
 
+    across.add += a->first_element;
+    *lane = across;
+    if (loop_knows_lane(n, a)) {
+        *lane = (struct sval){-1, across.add};
+        across.add -= across.add & LANE_MASK;
+    }
     if (m->is_linear) {
-        across.add += a->first_element;
         down = sval_shifted(n, across, 7);
         *sub = sval_masked(n, down, pack - 1);
         row = sval_shifted(n, down, log2_of(pack));
-        *lane = sval_masked(n, across, LANE_MASK);
+        *lane = sval_masked(n, *lane, LANE_MASK);
         return row;
     }
     if (a->row_axis >= 0)
@@ -99,7 +112,7 @@ struct sval loop_gather_row(struct nest *n, const struct loop_array *a, bool is_
         if (a->outer_rows[x])
             row = sval_sum(n, row, sval_scaled(n, nest_element(n, x),
                                                a->outer_rows[x] * outer_scale));
-    *lane = sval_masked(n, across, LANE_MASK);  /* last: scalars of a unit are few */
+    *lane = sval_masked(n, *lane, LANE_MASK);   /* last: scalars of a unit are few */
     return row;
 }
 
@@ -162,20 +175,65 @@ static void load_column_tile(struct nest *n, int node, struct fused_value *out)
     }
 }
 
+/* the row of 128 values that another unit of the block has loaded already */
+static int find_chunk(const struct nest *n, int array, int64_t element)
+{
+    for (int i = 0; i < n->chunk_count; i++) {
+        bool is_same = n->chunk[i].array == array && n->chunk[i].element == element;
+
+        for (int x = 0; x < n->p->axis_count; x++)
+            is_same &= x == AXIS_ROWS || n->chunk[i].unit[x] == n->unit[x];
+        if (is_same)
+            return n->chunk[i].value;
+    }
+    return -1;
+}
+
+static void note_chunk(struct nest *n, int array, int64_t element, int value)
+{
+    int i = n->chunk_count++ % NEST_CHUNK_MAX;
+
+    n->chunk_count = n->chunk_count < NEST_CHUNK_MAX ? n->chunk_count : NEST_CHUNK_MAX;
+    n->chunk[i].array = array;
+    n->chunk[i].element = element;
+    memcpy(n->chunk[i].unit, n->unit, sizeof(n->unit));
+    n->chunk[i].value = value;
+}
+
+/* the row in which the unit's value or values lie, unpacked; and where in it */
+static int load_row(struct nest *n, int node, struct sval *lane)
+{
+    const struct loop_array *a = array_of(n->p, node);
+    int array = n->p->array_of[node], made;
+    int64_t element = n->unit[AXIS_ROWS] * n->p->axis[AXIS_ROWS].unit_elements;
+    bool is_known = loop_knows_lane(n, a);
+    struct sval sub, row;
+
+    *lane = (struct sval){-1, element % ARRAY_LANES};
+    made = is_known ? find_chunk(n, array, element / ARRAY_LANES) : -1;
+    if (made >= 0)
+        return made;
+    row = loop_gather_row(n, a, false, &sub, lane);
+    row.add += loop_row(n->p, a);
+    made = unpack_row(n, a->array->shape.dtype,
+                      nest_load(n, row, 0, loop_region(n->p, array)), sub);
+    if (is_known)
+        note_chunk(n, array, element / ARRAY_LANES, made);
+    return made;
+}
+
 static void gather(struct nest *n, int node, struct fused_value *out)
 {
     const struct loop_array *a = array_of(n->p, node);
     enum graph_dtype t = a->array->shape.dtype;
     int parts = loop_parts(n->p, n->mask);
-    struct sval sub, lane, row;
-    int v;
+    struct sval lane;
 
     if (a->row_axis == AXIS_ROWS) {
         load_column_tile(n, node, out);
     } else {
-        row = loop_gather_row(n, a, false, &sub, &lane);
-        row.add += loop_row(n->p, a);
-        v = unpack_row(n, t, nest_load(n, row, 0, loop_region(n->p, n->p->array_of[node])), sub);
+        int v = load_row(n, node, &lane);
+
         for (int p = 0; p < parts; p++) {
             if (a->lane_axis == AXIS_LANES)
                 out->part[p] = R(v);
@@ -258,14 +316,17 @@ static void load_kept(struct nest *n, int node, struct fused_value *out)
     int64_t stride[LOOP_AXIS_MAX];
     bool has_rows = p->mask[node] >> AXIS_ROWS & 1;
     struct sval row;
+    int region;
 
     loop_kept_stride(p, node, stride);
-    row = nest_row(n, -1, loop_scratch_row(p) + p->kept_row[node], stride,
+    row = nest_row(n, -1, loop_scratch_row(p)
+                   + (p->is_finished[node] ? p->sum_row[node] : p->kept_row[node]), stride,
                    p->mask[node]);
+    region = p->is_finished[node] ? LOOP_REGION_SUM + node : LOOP_REGION_KEPT + node;
     out->is_mask = p->body.node[node].shape.dtype == DTYPE_PRED;
     for (int i = 0; i < loop_parts(p, n->mask); i++) {
         struct sval at = {row.sreg, row.add + (has_rows ? i * ROWS_PER_TILE : 0)};
-        int v = nest_load(n, at, has_rows, LOOP_REGION_KEPT + node);
+        int v = nest_load(n, at, has_rows, region);
 
         out->part[i] = R(out->is_mask ? put_mask1(n->code, OP_VNEZ, R(v)) : v);
     }
