@@ -4,6 +4,11 @@
  * core takes its bytes along when it is issued; one inside a core reads them
  * when they move. So what a program sees depends on its own order and on times
  * only, never on how far other cores have run ahead.
+ *
+ * An HBM that cores share changes, and is read, in the serial phase, at the
+ * instant at which a copy is complete (one to another core reads it when it is
+ * issued). What a copy reads there it holds until it arrives; what it writes there
+ * from other memories it takes along when it is issued.
  */
 #include "sim/core.h"
 
@@ -99,7 +104,7 @@ static void copy_local(struct core *c, const struct dma *d)
     }
 }
 
-void dma_capture(const struct core *from, struct dma *d)
+static void capture(const struct core *from, struct dma *d)
 {
     const unsigned char *array = array_of(from, d->source_space);
     struct dma_piece piece;
@@ -115,7 +120,8 @@ void dma_capture(const struct core *from, struct dma *d)
         if (array)
             memcpy(d->data + done, array + piece.address, (size_t)piece.bytes);
         else
-            hbm_store_read(from->hbm, piece.address, d->data + done, (size_t)piece.bytes);
+            hbm_store_read(store_of(from, d->source_space), piece.address, d->data + done,
+                           (size_t)piece.bytes);
     }
 }
 
@@ -130,16 +136,61 @@ static void deliver(struct core *to, struct dma *d)
         if (array)
             memcpy(array + piece.address, d->data + done, (size_t)piece.bytes);
         else
-            hbm_store_write(to->hbm, piece.address, d->data + done, (size_t)piece.bytes);
+            hbm_store_write(store_of(to, d->destination_space), piece.address, d->data + done,
+                            (size_t)piece.bytes);
     }
     dma_drop_data(d);
 }
 
-bool dma_takes_data(const struct core *from, const struct dma *d)
+static bool writes_shared(const struct core *c, const struct dma *d)
 {
-    return d->is_remote
-           && (from->mode != MODE_TIMING
-               || (d->source_space == SPACE_HBM && d->destination_space == SPACE_HBM));
+    return c->shares_hbm && d->destination_space == SPACE_HBM;
+}
+
+static bool reads_shared(const struct core *c, const struct dma *d)
+{
+    return c->shares_hbm && d->source_space == SPACE_HBM;
+}
+
+/* timing mode knows nothing of these */
+static bool is_of_lanes(int space)
+{
+    return space == SPACE_VMEM || space == SPACE_CMEM;
+}
+
+bool dma_takes_data(const struct core *from, const struct dma *d, bool is_complete)
+{
+    bool is_timing = from->mode == MODE_TIMING;
+
+    if (is_complete && writes_shared(from, d))
+        return false;                   /* they are there */
+    if (d->is_remote)
+        return !is_timing
+               || (d->source_space == SPACE_HBM && d->destination_space == SPACE_HBM);
+    if (is_timing && (is_of_lanes(d->source_space) || is_of_lanes(d->destination_space)))
+        return false;
+    return reads_shared(from, d) ? is_complete : writes_shared(from, d);
+}
+
+void copy_issued(const struct core *from, struct dma *d)
+{
+    if (dma_takes_data(from, d, false) && !reads_shared(from, d))
+        capture(from, d);
+}
+
+void copy_started(const struct core *from, struct dma *d)
+{
+    if (d->is_remote && reads_shared(from, d) && dma_takes_data(from, d, false))
+        capture(from, d);
+}
+
+void copy_done(struct core *from, struct core *to, struct dma *d)
+{
+    if (!d->is_remote && reads_shared(from, d)
+        && (writes_shared(to, d) || dma_takes_data(from, d, true)))
+        capture(from, d);
+    if (writes_shared(to, d))
+        (to->mode == MODE_TIMING ? known_deliver : deliver)(to, d);
 }
 
 void dma_drop_data(struct dma *d)
@@ -166,7 +217,9 @@ static void apply(struct core *c, struct dma *d)
 
     if (d->destination_space == SPACE_SMEM)
         note_smem(c, d);
-    if (d->is_remote)
+    if (writes_shared(c, d))
+        return;
+    if (d->is_remote || dma_takes_data(c, d, true))
         (is_timing ? known_deliver : deliver)(c, d);
     else
         (is_timing ? known_copy_local : copy_local)(c, d);

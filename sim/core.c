@@ -142,7 +142,6 @@ void core_fini(struct core *c)
     memo_destroy(c->memo);
     mem_free(c->recorder);
     units_fini(c);
-    ranges_fini(&c->unknown_hbm);
     ranges_fini(&c->unknown_host);
     mem_free_lazy(c->vmem);
     mem_free_lazy(c->cmem);

@@ -198,9 +198,10 @@ struct core {
     unsigned char *vmem, *smem;
     int64_t smem_end;                   /* nothing has been written behind */
     int64_t vmem_rows;
-    struct hbm_store *hbm;
+    struct hbm_store *hbm;              /* that it sees: its own, or its chip's */
     int64_t hbm_bytes;
-    struct ranges unknown_hbm;          /* timing mode: written from vectors (sim/known.h) */
+    struct ranges *unknown_hbm;         /* timing mode: written from vectors (sim/known.h) */
+    bool shares_hbm;                    /* with the other cores of its chip */
     struct hbm_store *host;             /* host.window_bytes */
     struct ranges unknown_host;
     unsigned char *cmem;                /* its share, NULL where the chip has none */
@@ -340,13 +341,16 @@ struct dma_piece { int64_t address, bytes; };
 struct dma_piece dma_piece(const struct dma *d, bool is_destination, int64_t at, int64_t most);
 /* how many bytes touching runs of one side make up */
 int64_t dma_piece_bytes(const struct dma *d, bool is_destination);
-/* keep what a remote copy takes with it: copies that end at `to` move it there */
-void dma_capture(const struct core *from, struct dma *d);
+/* a copy is issued: it takes its bytes along, if it does and they are not in a shared HBM */
+void copy_issued(const struct core *from, struct dma *d);
+/* serial phase: its issue is committed; it is complete */
+void copy_started(const struct core *from, struct dma *d);
+void copy_done(struct core *from, struct core *to, struct dma *d);
 /* some bytes of the copy, that lie in one piece on both sides */
 void copy_piece(const struct core *c, const struct dma *d, int64_t source, int64_t destination,
                 int64_t bytes);
-/* whether it takes bytes along: a remote copy, in timing mode only from HBM to HBM */
-bool dma_takes_data(const struct core *from, const struct dma *d);
+/* whether it holds bytes of its own now, as long as it is under way or when it is complete */
+bool dma_takes_data(const struct core *from, const struct dma *d, bool is_complete);
 void dma_drop_data(struct dma *d);
 /* move the contents of the first `count` copies */
 void core_apply_copies(struct core *c, size_t count);

@@ -158,6 +158,7 @@ void dma_start(struct machine *m, struct core *c, int slot)
 
     c->dma_count++;
     count_start(c, d);
+    copy_started(c, d);
     d->last_ps = m->now_ps;
     if (m->options.mode == MODE_FUNCTIONAL) {
         complete_at_once(m, c, slot);
@@ -214,7 +215,8 @@ static ps_t access_hbm(struct machine *m, struct core *c, const struct dma *d, i
                        int64_t bytes, bool is_write)
 {
     struct hbm *hbm = m->hbm[machine_chip_of(m, c->number)];
-    int64_t share = c->number % m->chip.chip_cores * m->share_bytes, end = at + bytes;
+    int64_t share = c->shares_hbm ? 0 : c->number % m->chip.chip_cores * m->share_bytes;
+    int64_t end = at + bytes;
     ps_t *way_free_at = &m->ports[c->number].hbm_free_at;
     ps_t last = later(*way_free_at, m->now_ps) + ps_of_bytes(bytes, m->chip.dma_core_gbps);
 
@@ -513,6 +515,7 @@ void dma_done(struct machine *m, struct core *c, int slot)
 
     count_end(c, clock_cycle_at(c->clock_mhz, m->now_ps));
     tracing_tells_copy(m, c, d);
+    copy_done(c, to, d);
     to->copy = mem_grow(to->copy, &to->copy_capacity, to->copy_count + 1, sizeof(*to->copy));
     to->copy[to->copy_count++] = *d;
     d->data = NULL;                     /* the copy in the list holds them now */

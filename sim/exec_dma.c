@@ -143,6 +143,16 @@ bool dma_is_possible(const struct core *c, const struct dma *d)
            && d->run_bytes % granule == 0;
 }
 
+/* of a copy between memories of one kind */
+static bool is_same_memory(const struct core *c, const struct dma *d)
+{
+    int64_t cores = c->chip->chip_cores;
+
+    return d->target == c->number
+           || (c->shares_hbm && d->source_space == SPACE_HBM
+               && d->target / cores == c->number / cores);
+}
+
 static bool check_ranges(struct core *c, const struct dma *d)
 {
     struct span from = span_of(d, false, c->chip->dma_granule_bytes);
@@ -150,7 +160,7 @@ static bool check_ranges(struct core *c, const struct dma *d)
 
     if (!check_span(c, d, false, &from) || !check_span(c, d, true, &to))
         return false;
-    if (d->source_space != d->destination_space || d->target != c->number
+    if (d->source_space != d->destination_space || !is_same_memory(c, d)
         || from.end <= to.first || to.end <= from.first)
         return true;
     core_fault(c, FAULT_ADDRESS, "%s source granules %lld..%lld overlap the destination %lld..%lld"
@@ -201,8 +211,7 @@ static void start_dma(struct core *c, const struct decoded_op *o, struct dma *d)
         return;
     c->dma_issued++;
     slot = c->dma_free[--c->dma_free_count];
-    if (dma_takes_data(c, d))
-        dma_capture(c, d);
+    copy_issued(c, d);
     c->dma[slot] = *d;
     count_start(c, d);
     core_post(c, c->issue_at, &(struct event){.kind = EVENT_DMA, .slot = slot});

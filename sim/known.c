@@ -31,7 +31,12 @@ bool known_check_start(struct core *c, const struct dma *d)
 /* of HBM or host memory */
 static struct ranges *unknown_of(struct core *c, int space)
 {
-    return space == SPACE_HOST ? &c->unknown_host : &c->unknown_hbm;
+    return space == SPACE_HOST ? &c->unknown_host : c->unknown_hbm;
+}
+
+static struct hbm_store *store_of(const struct core *c, int space)
+{
+    return space == SPACE_HOST ? c->host : c->hbm;
 }
 
 static bool is_stored(int space)
@@ -112,14 +117,14 @@ void known_copy_local(struct core *c, const struct dma *d)
     }
 }
 
-static bool is_unknown(const struct core *from, const struct dma *d)
+static bool is_unknown(const struct ranges *unknown, const struct dma *d)
 {
     struct dma_piece piece;
     int64_t done;
 
     for (done = 0; done < d->bytes; done += piece.bytes) {
         piece = dma_piece(d, false, done, d->bytes - done);
-        if (!ranges_cover(&from->unknown_hbm, piece.address, piece.address + piece.bytes))
+        if (!ranges_cover(unknown, piece.address, piece.address + piece.bytes))
             return false;
     }
     return true;
@@ -128,38 +133,72 @@ static bool is_unknown(const struct core *from, const struct dma *d)
 /* the marks go along, by byte of the copy; what is unknown altogether has no bytes to take */
 void known_capture(const struct core *from, struct dma *d)
 {
+    bool is_smem = d->source_space == SPACE_SMEM;
+    const struct ranges *unknown = d->source_space == SPACE_HOST ? &from->unknown_host
+                                                                 : from->unknown_hbm;
     struct dma_piece piece;
     int64_t done;
 
-    if (is_unknown(from, d)) {
+    if (!is_smem && is_unknown(unknown, d)) {
         ranges_add(&d->unknown, 0, d->bytes);
         return;
     }
     d->data = mem_alloc((size_t)d->bytes);
     for (done = 0; done < d->bytes; done += piece.bytes) {
         piece = dma_piece(d, false, done, d->bytes - done);
-        hbm_store_read(from->hbm, piece.address, d->data + done, (size_t)piece.bytes);
-        ranges_copy(&from->unknown_hbm, piece.address, piece.address + piece.bytes, &d->unknown,
-                    done);
+        if (is_smem) {
+            memcpy(d->data + done, from->smem + piece.address, (size_t)piece.bytes);
+            continue;
+        }
+        hbm_store_read(store_of(from, d->source_space), piece.address, d->data + done,
+                       (size_t)piece.bytes);
+        ranges_copy(unknown, piece.address, piece.address + piece.bytes, &d->unknown, done);
+    }
+}
+
+/* a shared HBM's bytes, kept since they were read */
+static void deliver_to_smem(struct core *to, const struct dma *d)
+{
+    struct dma_piece piece;
+    int64_t done;
+
+    if (d->unknown.count > 0) {
+        piece = dma_piece(d, false, d->unknown.item[0].first, d->bytes);
+        fault_at_arrival(to, d, &(struct range){piece.address, piece.address + piece.bytes});
+        return;
+    }
+    for (done = 0; done < d->bytes; done += piece.bytes) {
+        piece = dma_piece(d, true, done, d->bytes - done);
+        memcpy(to->smem + piece.address, d->data + done, (size_t)piece.bytes);
+    }
+}
+
+static void deliver_to_store(struct core *to, const struct dma *d)
+{
+    struct hbm_store *store = store_of(to, d->destination_space);
+    struct ranges *unknown = unknown_of(to, d->destination_space);
+    struct dma_piece piece;
+    int64_t done;
+
+    for (done = 0; done < d->bytes; done += piece.bytes) {
+        piece = dma_piece(d, true, done, d->bytes - done);
+        if (d->source_space == SPACE_HBM)
+            hbm_log_give_up(to->hbm_log);
+        if (!d->data) {
+            ranges_add(unknown, piece.address, piece.address + piece.bytes);
+            hbm_log_unknown(to->hbm_log, piece.address, piece.bytes);
+            continue;
+        }
+        hbm_store_write(store, piece.address, d->data + done, (size_t)piece.bytes);
+        ranges_copy(&d->unknown, done, done + piece.bytes, unknown, piece.address);
     }
 }
 
 void known_deliver(struct core *to, struct dma *d)
 {
-    struct dma_piece piece;
-    int64_t done;
-
-    for (done = 0; d->destination_space == SPACE_HBM && done < d->bytes; done += piece.bytes) {
-        piece = dma_piece(d, true, done, d->bytes - done);
-        if (d->source_space == SPACE_HBM)
-            hbm_log_give_up(to->hbm_log);
-        if (!d->data) {
-            ranges_add(&to->unknown_hbm, piece.address, piece.address + piece.bytes);
-            hbm_log_unknown(to->hbm_log, piece.address, piece.bytes);
-            continue;
-        }
-        hbm_store_write(to->hbm, piece.address, d->data + done, (size_t)piece.bytes);
-        ranges_copy(&d->unknown, done, done + piece.bytes, &to->unknown_hbm, piece.address);
-    }
+    if (d->destination_space == SPACE_SMEM)
+        deliver_to_smem(to, d);
+    else if (is_stored(d->destination_space))
+        deliver_to_store(to, d);
     dma_drop_data(d);
 }

@@ -156,7 +156,7 @@ static bool is_in_hbm(const struct hbm_log *g, const struct hbm_access *a, const
     unsigned char buffer[4096];
     int64_t done, part;
 
-    if (ranges_find(&c->unknown_hbm, a->address, a->address + a->bytes))
+    if (ranges_find(c->unknown_hbm, a->address, a->address + a->bytes))
         return false;
     for (done = 0; done < a->bytes; done += part) {
         part = a->bytes - done;
@@ -188,11 +188,11 @@ static void put_back_hbm(const struct hbm_log *g, struct core *c)
         const struct hbm_access *a = &g->item[i];
 
         if (a->kind == HBM_UNKNOWN)
-            ranges_add(&c->unknown_hbm, a->address, a->address + a->bytes);
+            ranges_add(c->unknown_hbm, a->address, a->address + a->bytes);
         if (a->kind != HBM_WRITTEN)
             continue;
         hbm_store_write(c->hbm, a->address, g->data + a->data, (size_t)a->bytes);
-        ranges_remove(&c->unknown_hbm, a->address, a->address + a->bytes);
+        ranges_remove(c->unknown_hbm, a->address, a->address + a->bytes);
     }
 }
 

@@ -12,12 +12,18 @@
 
 static void create_memories(struct machine *m)
 {
-    struct hbm_config config = chip_hbm_config(&m->chip, m->share_bytes * m->chip.chip_cores);
+    int64_t sharers = m->options.shared_hbm ? m->chip.chip_cores : 1;
+    struct hbm_config config = chip_hbm_config(&m->chip,
+                                               m->share_bytes * m->chip.chip_cores / sharers);
     int i;
 
     m->hbm = arena_array(&m->arena, (size_t)m->chip_count, sizeof(*m->hbm));
     m->cmem = arena_array(&m->arena, (size_t)m->chip_count, sizeof(*m->cmem));
     m->host = arena_array(&m->arena, (size_t)m->chip_count, sizeof(*m->host));
+    m->contents_count = m->core_count / (int)sharers;
+    m->contents = arena_array(&m->arena, (size_t)m->contents_count, sizeof(*m->contents));
+    for (i = 0; i < m->contents_count; i++)
+        m->contents[i].store = hbm_store_create(m->share_bytes);
     for (i = 0; i < m->chip_count; i++)
         m->hbm[i] = hbm_create(&config);
     if (m->chip_count > 1) {
@@ -33,7 +39,17 @@ static bool uses_memo(const struct machine_options *o)
            && !o->check_unwritten;
 }
 
-/* contents are kept per core, so that cores never share a page */
+static void give_hbm(struct machine *m, struct core *c)
+{
+    struct hbm_contents *h = &m->contents[m->options.shared_hbm ? machine_chip_of(m, c->number)
+                                                                : c->number];
+
+    c->hbm = h->store;
+    c->unknown_hbm = &h->unknown;
+    c->hbm_bytes = m->share_bytes;
+    c->shares_hbm = m->options.shared_hbm;
+}
+
 static void create_cores(struct machine *m)
 {
     struct arena *a = &m->arena;
@@ -46,8 +62,7 @@ static void create_cores(struct machine *m)
         core_init(&m->core[i], i, &m->chip, m->core_count, m->options.mode, a);
         m->core[i].simd = m->simd;
         m->core[i].checks = checks_create(&m->options, &m->chip, &m->now_ps);
-        m->core[i].hbm = hbm_store_create(m->share_bytes);
-        m->core[i].hbm_bytes = m->share_bytes;
+        give_hbm(m, &m->core[i]);
         m->core[i].host = hbm_store_create(m->chip.host_window_bytes);
         if (uses_memo(&m->options))
             m->core[i].memo = memo_create();
@@ -96,9 +111,10 @@ struct machine *machine_create(const struct slice *slice, const struct chip *chi
     m->chip_count = slice->chip_count;
     m->core_count = slice->chip_count * (int)chip->chip_cores;
     m->share_bytes = hbm_bytes / chip->chip_cores / chip->hbm_row_bytes * chip->hbm_row_bytes;
+    m->share_bytes *= options->shared_hbm ? chip->chip_cores : 1;
     create_memories(m);
     create_cores(m);
-    if (uses_memo(options))
+    if (uses_memo(options) && !options->shared_hbm)
         m->launch_memo = launch_memo_create(m);
     m->rounds = rounds_create(options->thread_count);
     return m;
@@ -114,12 +130,15 @@ void machine_destroy(struct machine *m)
     rounds_destroy(m->rounds);
     launch_memo_destroy(m->launch_memo);
     for (i = 0; i < m->core_count; i++) {
-        hbm_store_destroy(m->core[i].hbm);
         hbm_store_destroy(m->core[i].host);
         core_fini(&m->core[i]);
         for (port = 0; port < PORT_COUNT; port++)
             staging_fini(&m->ports[i].port[port].staging);
         staging_fini(&m->ports[i].remote_staging);
+    }
+    for (i = 0; i < m->contents_count; i++) {
+        hbm_store_destroy(m->contents[i].store);
+        ranges_fini(&m->contents[i].unknown);
     }
     for (i = 0; i < m->chip_count; i++)
         hbm_destroy(m->hbm[i]);
@@ -151,6 +170,11 @@ const struct slice *machine_slice(const struct machine *m)
 enum run_mode machine_mode(const struct machine *m)
 {
     return m->options.mode;
+}
+
+bool machine_shares_hbm(const struct machine *m)
+{
+    return m->options.shared_hbm;
 }
 
 int64_t machine_hbm_share_bytes(const struct machine *m)
@@ -268,7 +292,7 @@ static int read_store(const struct core *c, enum memory_space space, int64_t add
                       int64_t bytes, struct err *e)
 {
     bool is_host = space == SPACE_HOST;
-    const struct range *unknown = ranges_find(is_host ? &c->unknown_host : &c->unknown_hbm,
+    const struct range *unknown = ranges_find(is_host ? &c->unknown_host : c->unknown_hbm,
                                               address, address + bytes);
 
     if (unknown)
@@ -284,7 +308,7 @@ int machine_hbm_write(struct machine *m, int core, int64_t address, const void *
 {
     if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
         return -1;
-    return write_store(m->core[core].hbm, &m->core[core].unknown_hbm, address, from, bytes);
+    return write_store(m->core[core].hbm, m->core[core].unknown_hbm, address, from, bytes);
 }
 
 int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
@@ -317,7 +341,7 @@ int machine_hbm_set_unknown(struct machine *m, int core, int64_t address, int64_
     if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
         return -1;
     if (m->options.mode == MODE_TIMING)
-        ranges_add(&m->core[core].unknown_hbm, address, address + bytes);
+        ranges_add(m->core[core].unknown_hbm, address, address + bytes);
     return 0;
 }
 

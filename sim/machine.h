@@ -2,7 +2,8 @@
  * A slice of simulated TPU chips that runs programs.
  *
  * Every core has its own program, VMEM, SMEM, sync flags and share of its
- * chip's HBM; HBM addresses are relative to that share. A launch starts
+ * chip's HBM; HBM addresses are relative to that share. With shared_hbm the cores
+ * of a chip have all of its HBM in common, at the same addresses. A launch starts
  * quiesced (banks precharged, refresh phase zero, queues and flags empty,
  * registers zero) at cycle 0 of all cores and ends when all have halted; HBM
  * contents stay, VMEM contents stay but are unspecified for programs.
@@ -103,6 +104,7 @@ struct machine_options {
     bool no_memo;                       /* simulate every iteration and launch by itself */
     bool check_races;                   /* touching what a copy under way touches is a fault */
     bool check_unwritten;               /* so is reading VMEM that this launch has not written */
+    bool shared_hbm;                    /* cores of a chip see all of its HBM: docs/megacore.md */
     int thread_count;                   /* host threads, at least 1 */
     const char *simd;                   /* "auto" (or NULL), "c", "avx2", "avx512bf16" */
     cycle_t cycle_limit;                /* 0 = none; a launch that reaches it faults */
@@ -129,7 +131,8 @@ int machine_core_count(const struct machine *m);
 const struct chip *machine_chip(const struct machine *m);
 const struct slice *machine_slice(const struct machine *m);
 enum run_mode machine_mode(const struct machine *m);
-int64_t machine_hbm_share_bytes(const struct machine *m);       /* per core */
+int64_t machine_hbm_share_bytes(const struct machine *m);       /* that a core sees */
+bool machine_shares_hbm(const struct machine *m);               /* the option shared_hbm */
 
 /*
  * Give core `core` a program, which must outlive its use. Checks what can be

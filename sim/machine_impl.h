@@ -38,7 +38,12 @@ struct machine {
     struct machine_options options;
     const struct simd_path *simd;
     int core_count, chip_count;
-    int64_t share_bytes;                /* of its chip's HBM, per core */
+    int64_t share_bytes;                /* of its chip's HBM, that a core sees */
+    struct hbm_contents {
+        struct hbm_store *store;
+        struct ranges unknown;
+    } *contents;                        /* per core, or per chip if its cores share them */
+    int contents_count;
     struct core *core;
     struct core_ports *ports;
     struct hbm **hbm;                   /* timing, per chip */

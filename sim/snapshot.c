@@ -18,6 +18,7 @@ static const struct field machine_fields[] = {
     /* the fingerprint compares them */
     APART(machine, slice), APART(machine, chip), APART(machine, options),
     APART(machine, core_count), APART(machine, chip_count), APART(machine, share_bytes),
+    APART(machine, contents), APART(machine, contents_count),
     APART(machine, program), APART(machine, program_count), APART(machine, program_capacity),
 
     /* the machine's own, or made by machine_advance */
@@ -129,6 +130,7 @@ static void compare_modes(const struct machine *m, struct archive *a)
                   saved < COUNT_OF(names) ? names[saved] : "unknown", names[m->options.mode]);
     compare_option(a, "check_races", m->options.check_races);
     compare_option(a, "check_unwritten", m->options.check_unwritten);
+    compare_option(a, "shared_hbm", m->options.shared_hbm);
 }
 
 static struct loaded_program program_of(const struct core *c)

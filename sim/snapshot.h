@@ -33,7 +33,7 @@ int machine_restore(struct machine *m, const void *snapshot, size_t size, struct
  * the state belongs to, so that it needs nothing else. `title` is what reports
  * call the run. Written whole or not at all.
  */
-#define SNAPSHOT_VERSION 2u
+#define SNAPSHOT_VERSION 3u
 #define SNAPSHOT_SIZE_AT 8
 #define SNAPSHOT_CRC_AT 24
 #define SNAPSHOT_HEADER_BYTES 28

@@ -58,7 +58,7 @@ static const struct field core_fields[] = {
     APART(core, guarded_count),
     APART(core, s), APART(core, registers), APART(core, m), APART(core, vmem), APART(core, smem),
     APART(core, smem_end),
-    APART(core, hbm), APART(core, unknown_hbm), APART(core, host),
+    APART(core, hbm), APART(core, unknown_hbm), APART(core, shares_hbm), APART(core, host),
     APART(core, unknown_host), APART(core, cmem), APART(core, flag),
     APART(core, store), APART(core, eup), APART(core, crf), APART(core, v2s),
     APART(core, store_at), APART(core, wide_store_at), APART(core, drf), APART(core, xlu),
@@ -112,8 +112,10 @@ static void archive_memories(struct core *c, struct archive *a)
     archive_sparse(a, c->flag, (size_t)c->chip->sync_flags * sizeof(*c->flag));
     if (c->cmem)
         archive_sparse(a, c->cmem, (size_t)c->cmem_bytes);
-    hbm_store_archive(c->hbm, a);
-    ranges_archive(&c->unknown_hbm, c->hbm_bytes, a);
+    if (!c->shares_hbm || c->number % c->chip->chip_cores == 0) {
+        hbm_store_archive(c->hbm, a);
+        ranges_archive(c->unknown_hbm, c->hbm_bytes, a);
+    }
     hbm_store_archive(c->host, a);
     ranges_archive(&c->unknown_host, c->chip->host_window_bytes, a);
 }

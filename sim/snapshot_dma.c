@@ -54,8 +54,8 @@ void ranges_archive(struct ranges *r, int64_t limit, struct archive *a)
     }
 }
 
-/* data behind it: what a remote copy holds until it is delivered */
-static void archive_dma(const struct core *c, struct dma *d, struct archive *a)
+/* data behind it: what a copy holds that takes its bytes along, until it is delivered */
+static void archive_dma(const struct core *c, struct dma *d, bool is_complete, struct archive *a)
 {
     unsigned char *old = d->data;
 
@@ -72,10 +72,10 @@ static void archive_dma(const struct core *c, struct dma *d, struct archive *a)
     if (!a->is_failed && archive_is_loading(a)) {
         d->source_piece_bytes = dma_piece_bytes(d, false);
         d->destination_piece_bytes = dma_piece_bytes(d, true);
-        archive_check(a, !dma_takes_data(c, d) || d->bytes <= a->end - a->at,
+        archive_check(a, !dma_takes_data(c, d, is_complete) || d->bytes <= a->end - a->at,
                       "the snapshot ends inside the data of a copy");
     }
-    if (!a->is_failed && dma_takes_data(c, d)) {
+    if (!a->is_failed && dma_takes_data(c, d, is_complete)) {
         if (!d->data)                   /* loading, or none of its bytes is known: zeros */
             d->data = mem_alloc((size_t)d->bytes);
         archive_bytes(a, d->data, (size_t)d->bytes);
@@ -107,7 +107,7 @@ static void archive_queue(struct core *c, struct archive *a)
     }
     for (i = 0; i < depth && !a->is_failed; i++)
         if (!is_free[i])
-            archive_dma(c, &c->dma[i], a);
+            archive_dma(c, &c->dma[i], false, a);
     c->dma_free_count = count;
 }
 
@@ -127,7 +127,7 @@ static void archive_complete(struct core *c, struct archive *a)
             memset(&c->copy[i], 0, sizeof(*c->copy));
             c->copy_count = i + 1;
         }
-        archive_dma(c, &c->copy[i], a);
+        archive_dma(c, &c->copy[i], true, a);
     }
     if (archive_is_loading(a) && !a->is_failed)
         c->copy_visible = (size_t)visible;

@@ -67,21 +67,23 @@ static void archive_chip(struct snapshot *s, struct archive *a)
 static void archive_about(struct snapshot *s, struct archive *a)
 {
     uint32_t mode = s->options.mode;
-    uint8_t checks[2] = {s->options.check_races, s->options.check_unwritten};
+    uint8_t options[3] = {s->options.check_races, s->options.check_unwritten,
+                          s->options.shared_hbm};
     const char *slice = s->slice.name;
 
     archive_text(a, &s->title);
     archive_text(a, &slice);
     archive_bytes(a, &mode, sizeof(mode));
-    archive_bytes(a, checks, sizeof(checks));
+    archive_bytes(a, options, sizeof(options));
     archive_times(a, &s->options.cycle_limit, 1);
     archive_check(a, mode <= MODE_FUNCTIONAL && s->options.cycle_limit >= 0,
                   "the snapshot is in mode %u", (unsigned)mode);
     if (!archive_is_loading(a) || a->is_failed)
         return;
     s->options.mode = (enum run_mode)mode;
-    s->options.check_races = checks[0] != 0;
-    s->options.check_unwritten = checks[1] != 0;
+    s->options.check_races = options[0] != 0;
+    s->options.check_unwritten = options[1] != 0;
+    s->options.shared_hbm = options[2] != 0;
     a->is_failed = slice_parse(&s->slice, slice, a->e)
                    || chip_load_builtin(&s->chip, s->slice.chip_name, NULL, NULL, a->e);
 }
@@ -360,6 +362,7 @@ struct machine *snapshot_open(const struct snapshot *s, const struct machine_opt
     o.mode = o.mode ? o.mode : s->options.mode;
     o.check_races |= s->options.check_races;
     o.check_unwritten |= s->options.check_unwritten;
+    o.shared_hbm = s->options.shared_hbm;
     o.cycle_limit = o.cycle_limit ? o.cycle_limit : s->options.cycle_limit;
     m = machine_create(&s->slice, &s->chip, &o, e);
     if (m && (load_programs(s, m, e) || machine_restore(m, s->state, s->state_bytes, e))) {

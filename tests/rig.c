@@ -12,6 +12,7 @@ void rig_open(struct rig *r, const char *slice, const struct rig_options *option
                                  .mode = o->mode, .no_memo = o->no_memo,
                                  .check_races = o->check_races,
                                  .check_unwritten = o->check_unwritten,
+                                 .shared_hbm = o->shared_hbm,
                                  .cycle_limit = o->cycle_limit ? o->cycle_limit : 1000000};
     struct err e = {.line = 0};
     int i;

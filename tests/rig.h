@@ -27,7 +27,7 @@ struct rig_options {
     int thread_count;
     const char *simd;
     bool trace;
-    bool check_races, check_unwritten;
+    bool check_races, check_unwritten, shared_hbm;
     cycle_t cycle_limit;
     bool no_memo;
 };

@@ -142,7 +142,7 @@ TEST(every_flipped_bit_is_found)
         b.data[i] ^= (unsigned char)(1u << i % 8);
     }
     b.data[4] = 77;
-    expect(b.data, b.size, "snapshot of version 77, this program reads 2");
+    expect(b.data, b.size, "snapshot of version 77, this program reads 3");
     b.data[4] = SNAPSHOT_VERSION;
     b.data[b.size / 2] ^= 1;
     expect(b.data, b.size, "damaged snapshot: checksum 0x");
