@@ -66,6 +66,33 @@ static void put_descriptor(struct frame *f, int w, const struct place *p)
     EMIT_IF(c, p->guard, OP_DMA_GENERAL, NONE, I(at));
 }
 
+/* an immediate or a register that nothing else needs, `by` further on */
+static struct isa_operand further(struct vcode *c, struct isa_operand x, int64_t by)
+{
+    if (x.kind != OPERAND_REG)
+        return granule((int64_t)(uint32_t)x.value + by);
+    EMIT(c, OP_SADD, x, x, I(by));
+    return x;
+}
+
+/* descriptors have three levels: of a box with four, a copy for each of the outermost */
+static void put_descriptors(struct frame *f, int w, const struct place *first)
+{
+    const struct frame_copy *k = &f->state->copy[w];
+    const struct frame_level *outer = &k->level[FRAME_BOX_MAX - 1];
+    int64_t copies = k->level_count == FRAME_BOX_MAX ? outer->count : 1;
+    struct place p = *first;
+
+    for (int64_t i = 0; i < copies; i++) {
+        if (i > 0) {
+            vcode_emit(f->state->code, OP_SFENCE, 0, NULL);
+            p.array = further(f->state->code, p.array, outer->array_stride);
+            p.vmem = further(f->state->code, p.vmem, outer->vmem_stride);
+        }
+        put_descriptor(f, w, &p);
+    }
+}
+
 static void put_copy(struct frame *f, int w, const struct place *p)
 {
     const struct frame_copy *k = &f->state->copy[w];
@@ -74,7 +101,7 @@ static void put_copy(struct frame *f, int w, const struct place *p)
     struct isa_operand from = is_out ? p->vmem : p->array, to = is_out ? p->array : p->vmem;
 
     if (k->level_count >= 2) {
-        put_descriptor(f, w, p);
+        put_descriptors(f, w, p);
     } else if (k->level_count == 1) {
         int64_t array = k->level[0].array_stride, vmem = k->level[0].vmem_stride;
 
@@ -93,7 +120,7 @@ static void init_descriptor(struct frame *f, int w)
     int64_t at = f->state->smem[w];
     int64_t word[16] = {[0] = is_out ? 1 : 1 << 4, [3] = k->run, [4] = 1, [7] = 1, [10] = 1};
 
-    for (int i = 0; i < k->level_count; i++) {
+    for (int i = 0; i < k->level_count && i < FRAME_BOX_MAX - 1; i++) {
         word[4 + 3 * i] = k->level[i].count;
         word[5 + 3 * i] = is_out ? k->level[i].vmem_stride : k->level[i].array_stride;
         word[6 + 3 * i] = is_out ? k->level[i].array_stride : k->level[i].vmem_stride;

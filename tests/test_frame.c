@@ -7,7 +7,7 @@
 #include "stack/frame.h"
 #include "stack/put.h"
 
-#define LEVELS 3                        /* dimensions of an array of tiles */
+#define LEVELS 4                        /* dimensions of an array of tiles */
 #define PAIRS 3
 #define TILE_WORDS 1024
 #define VMEM_ARRAYS_ROW 12288
@@ -99,7 +99,7 @@ static void random_pair(struct bench *b, struct pair *p, struct rng *r)
             if (p->grid[k] == p->grid[i])
                 p->grid[i] = -1;
         count = p->grid[i] < 0 ? 1 : b->frame.count[p->grid[i]];
-        p->box[i] = 1 + rng_below(r, 3);
+        p->box[i] = 1 + rng_below(r, p->levels < 4 ? 3 : 2);
         p->size[i] = p->box[i] * count;
         if (count > 1 && rng_below(r, 3) == 0)
             p->size[i] -= rng_below(r, (uint32_t)p->box[i]);
