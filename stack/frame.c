@@ -27,9 +27,37 @@ bool frame_is_in_place(const struct frame *f, int window)
     return !frame_is_copied(f, window);
 }
 
+int64_t frame_steps(const struct frame *f, int dim)
+{
+    return f->share[dim] ? f->share[dim] : f->count[dim];
+}
+
+int64_t frame_total_steps(const struct frame *f)
+{
+    int64_t total = 1;
+
+    for (int d = 0; d < f->dims; d++)
+        total *= frame_steps(f, d);
+    return total;
+}
+
 bool frame_moves(const struct frame *f, int window, int dim)
 {
-    return f->window[window].step[dim] != 0 && f->count[dim] > 1;
+    return f->window[window].step[dim] != 0 && frame_steps(f, dim) > 1;
+}
+
+int64_t frame_start_tiles(const struct frame *f, int window, bool is_moving)
+{
+    const struct frame_window *w = &f->window[window];
+    int64_t tiles = 0;
+
+    for (int d = 0; d < f->dims; d++) {
+        int64_t along = f->first[d] * w->step[d];
+
+        if (frame_moves(f, window, d) == is_moving)
+            tiles += w->limit[d] > 0 && along > w->limit[d] ? w->limit[d] : along;
+    }
+    return tiles;
 }
 
 int frame_class(const struct frame *f, int window)
@@ -142,6 +170,65 @@ int frame_flag_count(const struct frame *f)
     return 4 * f->dims + 2;
 }
 
+/* ----- two cores */
+
+/* boxes that overlap must be one core's: the last two along a dimension */
+static bool may_share(const struct frame *f, int d)
+{
+    for (int w = 0; w < f->window_count; w++) {
+        const struct frame_window *x = &f->window[w];
+
+        if (x->is_result && (x->step[d] == 0 || (x->limit[d] && f->count[d] == 2)))
+            return false;
+        if (x->short_count && x->short_dim == d && f->count[d] == 2)
+            return false;               /* a box that does not move is a whole one */
+    }
+    return f->count[d] > 1;
+}
+
+/* core 0 has the upper half, the larger one, and the last box with it */
+static void take_half(struct frame *f, int core, int d)
+{
+    int64_t lower = f->count[d] / 2;
+
+    f->first[d] = core == 0 ? lower : 0;
+    f->share[d] = core == 0 ? f->count[d] - lower : lower;
+}
+
+static void give_back(struct frame *f, int d)
+{
+    f->first[d] = f->share[d] = 0;
+}
+
+void frame_share(struct frame *f, int core)
+{
+    double least_steps = 1, least_bytes = 0;
+    int best = -1;
+
+    if (f->job->core_count < 2)
+        return;
+    for (int d = 0; d < f->dims; d++)
+        give_back(f, d);
+    for (int d = 0; d < f->dims; d++) {
+        double steps, bytes;
+
+        if (!may_share(f, d))
+            continue;
+        take_half(f, 0, d);
+        bytes = (double)frame_copy_bytes(f);
+        give_back(f, d);
+        steps = (double)(f->count[d] - f->count[d] / 2) / (double)f->count[d];
+        if (steps > least_steps || (best >= 0 && steps == least_steps && bytes >= least_bytes))
+            continue;
+        least_steps = steps;
+        least_bytes = bytes;
+        best = d;
+    }
+    if (best >= 0)
+        take_half(f, core, best);
+    f->is_idle = best < 0 && core != 0;
+}
+
 /* ----- what copies cost */
 
 static int64_t box_changes(const struct frame *f, int window)
@@ -149,7 +236,7 @@ static int64_t box_changes(const struct frame *f, int window)
     int64_t changes = 1;
 
     for (int d = 0; d <= frame_class(f, window); d++)
-        changes *= f->count[d];
+        changes *= frame_steps(f, d);
     return changes;
 }
 
@@ -174,13 +261,15 @@ static double cycles_of_ns(const struct chip *chip, int64_t ns)
 
 /*
  * What the port lets through, or the HBM behind it: its peak less refresh, less what it loses
- * where half of the bytes go the other way, in proportion.
+ * where half of the bytes go the other way, in proportion. Two cores have half of it each.
  */
-static double stream_rate(const struct chip *chip, double in, double out)
+static double stream_rate(const struct frame *f, double in, double out)
 {
+    const struct chip *chip = f->job->chip;
+    double sharers = f->job->core_count > 1 ? f->job->core_count : 1;
     double refresh = chip_refreshes_single_banks(chip) ? 1 : REFRESH_SHARE;
     double turning = in + out > 0 ? 2 * (in < out ? in : out) / (in + out) : 0;
-    double hbm = chip_hbm_peak_bytes_per_second(chip) / 1e9 * refresh
+    double hbm = chip_hbm_peak_bytes_per_second(chip) / 1e9 / sharers * refresh
                  * (1 - TURN_SHARE * turning);
     double port = chip->dma_core_gbps;
 
@@ -208,7 +297,7 @@ static double latency_bound(const struct frame *f, double bytes_per_cycle)
                                                     : f->job->chip->dma_write_ns)
                   + (in + out) / bytes_per_cycle) / 2 + STEP_CYCLES;
         for (int i = 0; i <= d; i++)
-            cycles *= (double)f->count[i];
+            cycles *= (double)frame_steps(f, i);
         most = in + out > 0 && cycles > most ? cycles : most;
     }
     return most;
@@ -225,11 +314,11 @@ int64_t frame_copy_cycles(const struct frame *f, int64_t *exposed_cycles)
         *(f->window[w].is_result ? &last : &first) += bytes;
         *(f->window[w].is_result ? &out : &in) += bytes * (double)box_changes(f, w);
     }
-    rate = stream_rate(chip, in, 0);
+    rate = stream_rate(f, in, 0);
     *exposed_cycles = (int64_t)((first + last) / rate
                                 + (first > 0 ? cycles_of_ns(chip, chip->dma_read_ns) : 0)
                                 + (last > 0 ? cycles_of_ns(chip, chip->dma_write_ns) : 0));
-    rate = stream_rate(chip, in, out);
+    rate = stream_rate(f, in, out);
     streaming = (in + out) / rate;
     waiting = latency_bound(f, rate);
     /* the longer of both, and more where they are alike, since neither keeps the other's time */
@@ -334,9 +423,7 @@ int frame_begin(struct frame *f, struct vcode *c, struct arena *a, struct err *e
     struct frame_state *s = f->state = arena_alloc(a, sizeof(*s));
 
     s->code = c;
-    s->total = 1;
-    for (int d = 0; d < f->dims; d++)
-        s->total *= f->count[d];
+    s->total = frame_total_steps(f);
     for (int w = 0; w < f->window_count; w++) {
         s->class_of[w] = frame_class(f, w);
         s->move_of[w] = find_move(f, w);
@@ -389,7 +476,8 @@ int64_t frame_row(const struct frame *f, int window)
     return frame_is_copied(f, window)
                ? f->job->vmem_row + f->state->offset[window]
                : f->window[window].array->address / ARRAY_ROW_BYTES
-                     + f->window[window].first * TILE_ROWS;
+                     + (f->window[window].first + frame_start_tiles(f, window, false))
+                           * TILE_ROWS;
 }
 
 int64_t frame_stride(const struct frame *f, int window, int box_dim)

@@ -32,6 +32,10 @@
  * register per way of moving. Tiles of a box stand frame_stride rows apart, which
  * differs: copied boxes are dense, those in place have the array's strides.
  *
+ * Two cores (megacore): frame_share gives each of them half of the steps along one
+ * dimension. Indices count on over both halves; what is first and last is each
+ * core's own.
+ *
  * A result that lies where an operand of the same kernel lies (an updated
  * variable) is sent only when the operand's next box has come. Only along the
  * innermost grid dimension may its boxes overlap then.
@@ -63,12 +67,27 @@ struct frame_window {
 struct frame {
     const struct kernel_job *job;
     int dims;
-    int64_t count[FRAME_DIM_MAX];
+    int64_t count[FRAME_DIM_MAX];               /* of steps, all cores together */
     int window_count;
     struct frame_window window[FRAME_WINDOW_MAX];
     int64_t scratch_rows;                       /* kept over all steps, behind the windows */
+    int64_t first[FRAME_DIM_MAX];               /* of this core, by frame_share: its first index */
+    int64_t share[FRAME_DIM_MAX];               /* and its steps; 0: all of them */
+    bool is_idle;                               /* the other core does all of it */
     struct frame_state *state;                  /* the frame's own */
 };
+
+/*
+ * Once windows are declared: a core's part of the steps, along a dimension along which all results
+ * move and which is most evenly halved, of those the one with the fewest bytes to copy. Core 0 has
+ * the larger half, or, where there is no such dimension, everything: then the other core is idle.
+ * Nothing happens where the job is for one core. What a kernel decides by cost it decides as core
+ * 0, so that both cores decide alike.
+ */
+void frame_share(struct frame *f, int core);
+/* of this core: steps along a dimension, and all of them */
+int64_t frame_steps(const struct frame *f, int dim);
+int64_t frame_total_steps(const struct frame *f);
 
 /* Sync flags that it takes, from job->first_flag on. */
 int frame_flag_count(const struct frame *f);

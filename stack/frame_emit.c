@@ -43,6 +43,11 @@ static struct isa_operand granule(int64_t number)
     return operand_imm((int32_t)(uint32_t)number);
 }
 
+static int64_t last_index(const struct frame *f, int d)
+{
+    return f->first[d] + frame_steps(f, d) - 1;
+}
+
 /* ----- one copy */
 
 struct place {                          /* of a copy: registers, or immediates */
@@ -60,7 +65,7 @@ static void put_descriptor(struct frame *f, int w, const struct place *p)
     EMIT(c, OP_SST, NONE, I(at + 4), is_out ? p->vmem : p->array);
     EMIT(c, OP_SST, NONE, I(at + 8), is_out ? p->array : p->vmem);
     EMIT(c, OP_SST, NONE, I(at + 52), p->flag);
-    if (f->window[w].short_count)
+    if (p->outer.kind == OPERAND_REG && f->state->copy[w].level_count < FRAME_BOX_MAX)
         EMIT(c, OP_SST, NONE, I(at + 4 + 12 * f->state->copy[w].level_count), p->outer);
     vcode_emit(c, OP_SFENCE, 0, NULL);
     EMIT_IF(c, p->guard, OP_DMA_GENERAL, NONE, I(at));
@@ -73,6 +78,17 @@ static struct isa_operand further(struct vcode *c, struct isa_operand x, int64_t
         return granule((int64_t)(uint32_t)x.value + by);
     EMIT(c, OP_SADD, x, x, I(by));
     return x;
+}
+
+/* copy `i` only if the box, which may be short, has so many */
+static void put_limit(struct vcode *c, struct place *p, int guard, int64_t i)
+{
+    if (p->outer.kind != OPERAND_REG)
+        return;
+    EMIT(c, OP_SCMP_GT, R(P_TEMP), p->outer, I(i));
+    if (guard >= 0)
+        EMIT(c, OP_PAND, R(P_TEMP), R(P_TEMP), R(guard));
+    p->guard = P_TEMP;
 }
 
 /* descriptors have three levels: of a box with four, a copy for each of the outermost */
@@ -89,6 +105,8 @@ static void put_descriptors(struct frame *f, int w, const struct place *first)
             p.array = further(f->state->code, p.array, outer->array_stride);
             p.vmem = further(f->state->code, p.vmem, outer->vmem_stride);
         }
+        if (f->window[w].short_count && copies > 1)
+            put_limit(f->state->code, &p, first->guard, i);
         put_descriptor(f, w, &p);
     }
 }
@@ -131,7 +149,8 @@ static void init_descriptor(struct frame *f, int w)
 
 static int64_t array_granule(const struct frame *f, int w)
 {
-    return f->window[w].array->address / GRANULE_BYTES + f->window[w].first * TILE_GRANULES;
+    return f->window[w].array->address / GRANULE_BYTES
+           + (f->window[w].first + frame_start_tiles(f, w, false)) * TILE_GRANULES;
 }
 
 static int64_t vmem_granule(const struct frame *f, int w)
@@ -252,13 +271,13 @@ static void put_ticks(struct frame *f)
     int inner = -1;
 
     for (int d = f->dims - 1; d >= 0; d--) {
-        if (f->count[d] == 1)
+        if (frame_steps(f, d) == 1)
             continue;
         if (inner < 0) {
             EMIT(s->code, OP_PMOV, R(P_TICK + d), I(1));
         } else {
             EMIT(s->code, OP_SCMP_EQ, R(P_TICK + d), R(s->index[inner]),
-                 I(f->count[inner] - 1));
+                 I(last_index(f, inner)));
             EMIT(s->code, OP_PAND, R(P_TICK + d), R(P_TICK + d), R(P_TICK + inner));
         }
         inner = d;
@@ -273,13 +292,13 @@ static void put_next(struct frame *f, const int *to)
     struct frame_state *s = f->state;
 
     for (int d = 0; d < f->dims; d++) {
-        if (f->count[d] == 1)
+        if (frame_steps(f, d) == 1)
             continue;
         if (to[d] != s->index[d])
             EMIT(s->code, OP_SMOV, R(to[d]), R(s->index[d]));
         EMIT_IF(s->code, P_TICK + d, OP_SADD, R(to[d]), R(to[d]), I(1));
-        EMIT(s->code, OP_SCMP_EQ, R(P_TEMP), R(to[d]), I(f->count[d]));
-        EMIT_IF(s->code, P_TEMP, OP_SMOV, R(to[d]), I(0));
+        EMIT(s->code, OP_SCMP_EQ, R(P_TEMP), R(to[d]), I(last_index(f, d) + 1));
+        EMIT_IF(s->code, P_TEMP, OP_SMOV, R(to[d]), I(f->first[d]));
     }
 }
 
@@ -319,9 +338,10 @@ static int put_is_new(struct frame *f, int d, int p)
     bool is_first = true;
 
     for (int inner = d + 1; inner < f->dims; inner++) {
-        if (f->count[inner] == 1)
+        if (frame_steps(f, inner) == 1)
             continue;
-        EMIT(s->code, OP_SCMP_EQ, R(is_first ? p : P_TEMP), R(s->index[inner]), I(0));
+        EMIT(s->code, OP_SCMP_EQ, R(is_first ? p : P_TEMP), R(s->index[inner]),
+             I(f->first[inner]));
         if (!is_first)
             EMIT(s->code, OP_PAND, R(p), R(p), R(P_TEMP));
         is_first = false;
@@ -356,19 +376,21 @@ static void init_registers(struct frame *f)
 
     for (int d = 0; d < f->dims; d++) {
         if (s->index[d] >= 0)
-            EMIT(s->code, OP_SMOV, R(s->index[d]), I(0));
+            EMIT(s->code, OP_SMOV, R(s->index[d]), I(f->first[d]));
         if (s->base[d] >= 0)
             EMIT(s->code, OP_SMOV, R(s->base[d]), I(0));
         for (int i = 0; i < 2 && frame_class_granules(f, d, true); i++)
             EMIT(s->code, OP_VSYNCSET, I(class_flag(f, d, FLAG_OUT + i)),
                  I(frame_class_granules(f, d, true)));
     }
-    for (int m = 0; m < s->move_count; m++)
-        if (s->move[m].sreg >= 0)
-            EMIT(s->code, OP_SMOV, R(s->move[m].sreg), I(0));
-    for (int w = 0; w < f->window_count; w++)
+    for (int w = 0; w < f->window_count; w++) {
+        const struct frame_move *m = &s->move[s->move_of[w]];
+
+        if (m->sreg >= 0)
+            EMIT(s->code, OP_SMOV, R(m->sreg), I(frame_start_tiles(f, w, true) * TILE_ROWS));
         if (s->smem[w] >= 0)
             init_descriptor(f, w);
+    }
 }
 
 static void start_first(struct frame *f)
@@ -497,10 +519,10 @@ static int put_condition(struct frame *f, uint32_t mask, bool is_last)
     s->pred[s->pred_count].mask = mask;
     s->pred[s->pred_count++].is_last = is_last;
     for (int d = 0; d < f->dims; d++) {
-        if (!(mask >> d & 1) || f->count[d] == 1)
+        if (!(mask >> d & 1) || frame_steps(f, d) == 1)
             continue;
         EMIT(s->code, OP_SCMP_EQ, R(is_first ? p : temp), R(s->index[d]),
-             I(is_last ? f->count[d] - 1 : 0));
+             I(is_last ? last_index(f, d) : f->first[d]));
         if (!is_first)
             EMIT(s->code, OP_PAND, R(p), R(p), R(temp));
         is_first = false;

@@ -51,20 +51,28 @@ const struct kernel_kind *kernel_kind_named(const char *name)
 static int compile(const struct kernel_kind *kind, const struct kernel_job *job, struct arena *a,
                    struct segment *out, struct err *e)
 {
+    struct kernel_job alone = *job;
     struct tiling t;
 
+    memset(out, 0, sizeof(*out));
     if (kind->takes(job->body, job->chip, e))
         return -1;
+    if (kind->is_for_one_core && job->core > 0) {
+        out->cost.is_idle = true;
+        return 0;
+    }
+    if (kind->is_for_one_core)
+        alone.core_count = 1;
+    job = &alone;
     if (job->tiling)
         t = *job->tiling;
     else if (kind->tilings(job, &t, 1) == 0)
         return err_set(e, "no tiling goes with these layouts and %lld KiB of vector memory",
                        (long long)(job->vmem_rows * ARRAY_ROW_BYTES / 1024));
-    memset(out, 0, sizeof(*out));
     out->tiling = t;
     if (kind->cost(job, &t, &out->cost))
         return err_set(e, "its tiling does not go with its shapes");
-    return kind->emit(job, &t, a, out, e);
+    return out->cost.is_idle ? 0 : kind->emit(job, &t, a, out, e);
 }
 
 int kernel_compile(const struct kernel_job *job, struct arena *a, struct segment *out,

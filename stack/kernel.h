@@ -13,6 +13,10 @@
  * anything. SMEM words below SMEM_ABI_BYTES (stack/abi.h) are the
  * launcher's; `smem` of the job is scratch.
  *
+ * Megacore. Of two cores each makes a part of the results; the code of both is
+ * compiled apart, with core 0's tiling, and nothing orders them but the barriers
+ * between kernels. A core that has nothing to do gets a segment without bundles.
+ *
  * Tilings. How a kernel is cut is a list of numbers whose meaning is the
  * kernel's own. kernel_tilings gives the candidates that fit, cheapest first by
  * the kernel's cost model; the first is used unless the job has one (auto-tune,
@@ -59,7 +63,7 @@ struct kernel_job {
     int64_t vmem_row, vmem_rows;        /* scratch and windows, in rows of 512 bytes */
     int first_flag, flag_count;
     int64_t smem, smem_bytes;           /* scratch, byte address */
-    int core, core_count;               /* megacore: this core's share of the work; else 0 of 1 */
+    int core, core_count;               /* megacore: this core's part of the work; else 0 of 1 */
     const struct tiling *tiling;        /* NULL: the cheapest */
     const struct kernel_sums *sums;     /* NULL: there is one replica */
     FILE *llo;                          /* virtual-register code is printed there, or NULL */
@@ -70,6 +74,7 @@ struct kernel_cost {                    /* of a tiling, in core cycles, for repo
     int64_t hbm_bytes, flops;           /* of that core */
     int64_t vmem_rows;                  /* windows and scratch */
     int64_t steps;                      /* rounds of the pipeline */
+    bool is_idle;                       /* the other core does all of it */
 };
 
 struct segment {
@@ -91,6 +96,7 @@ struct kernel_kind {
     int (*cost)(const struct kernel_job *job, const struct tiling *t, struct kernel_cost *out);
     int (*emit)(const struct kernel_job *job, const struct tiling *t, struct arena *a,
                 struct segment *out, struct err *e);
+    bool is_for_one_core;               /* megacore: core 0 does all of it */
 };
 
 /* The kind that makes this body: that of its most particular operation (kernels.def); or NULL. */

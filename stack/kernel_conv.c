@@ -231,5 +231,6 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
     return generate(&g, out, e);
 }
 
-const struct kernel_kind kernel_conv = {"conv", "convolution fusion", takes, conv_tilings, cost,
-                                        emit};
+const struct kernel_kind kernel_conv = {
+    .name = "conv", .category = "convolution fusion", .takes = takes, .tilings = conv_tilings,
+    .cost = cost, .emit = emit, .is_for_one_core = true};

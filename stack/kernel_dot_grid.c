@@ -442,6 +442,7 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
     make_step(g, job->chip, (int)t->size[DOT_WIDTH]);
     if (add_windows(g, e))
         return -1;
+    frame_share(&g->frame, job->core);
     place_blocks(g);
     if (overlaps_in_place(&g->frame))
         return err_set(e, "blocks that overlap where a result overwrites an operand");
@@ -456,18 +457,14 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
 
 int64_t dot_grid_steps(const struct dot_grid *g)
 {
-    int64_t steps = 1;
-
-    for (int i = 0; i < g->frame.dims; i++)
-        steps *= g->frame.count[i];
-    return steps;
+    return frame_total_steps(&g->frame);
 }
 
 /* the innermost dimension of the grid along which a window moves; -1: none */
 static int moves_along(const struct frame *f, int window)
 {
     for (int d = f->dims - 1; d >= 0; d--)
-        if (f->window[window].step[d] != 0 && f->count[d] > 1)
+        if (f->window[window].step[d] != 0 && frame_steps(f, d) > 1)
             return d;
     return -1;
 }
@@ -499,7 +496,7 @@ uint32_t dot_grid_inside(const struct dot_grid *g, bool is_rhs)
     uint32_t mask = 0;
 
     for (int d = operand_moves_along(g, is_rhs) + 1; d < g->frame.dims; d++)
-        if (g->frame.count[d] > 1)
+        if (frame_steps(&g->frame, d) > 1)
             mask |= 1u << d;
     return mask;
 }
@@ -510,7 +507,7 @@ static int64_t changes(const struct dot_grid *g, bool is_rhs)
     int64_t count = 1;
 
     for (int d = 0; d <= operand_moves_along(g, is_rhs); d++)
-        count *= g->frame.count[d];
+        count *= frame_steps(&g->frame, d);
     return count;
 }
 
@@ -520,7 +517,7 @@ static int64_t blocks(const struct dot_grid *g)
     int64_t count = 1;
 
     for (int d = 0; d < g->frame.dims; d++)
-        count *= g->contraction >> d & 1 ? 1 : g->frame.count[d];
+        count *= g->contraction >> d & 1 ? 1 : frame_steps(&g->frame, d);
     return count;
 }
 
@@ -554,9 +551,9 @@ static int64_t pipeline_cycles(const struct dot_grid *g, int64_t step_cycles,
         for (int w = 0; w < f->window_count; w++)
             if (f->window[w].array->space == SPACE_HBM && moves_along(f, w) >= d)
                 copied += (double)window_bytes(&f->window[w]) * cycles_per_byte;
-        sum += (double)(outside * (f->count[d] - 1))
+        sum += (double)(outside * (frame_steps(f, d) - 1))
                * (copied > (double)step_cycles ? copied : (double)step_cycles);
-        outside *= f->count[d];
+        outside *= frame_steps(f, d);
     }
     return (int64_t)sum;
 }
@@ -569,7 +566,9 @@ void dot_grid_cost(const struct dot_grid *g, struct kernel_cost *out)
                    + prepare_cycles(g) / steps;
     double per_byte;
 
-    *out = (struct kernel_cost){.steps = steps};
+    *out = (struct kernel_cost){.steps = steps, .is_idle = g->frame.is_idle};
+    if (g->frame.is_idle)
+        return;
     out->compute_cycles = steps * step;
     out->copy_cycles = frame_copy_cycles(&g->frame, &exposed);
     out->fixed_cycles = exposed;

@@ -236,8 +236,6 @@ static int index_cost(const struct kernel_job *job, const struct tiling *t,
 
 static int make_code(struct index_work *w, struct err *e)
 {
-    if (w->job->core != 0)
-        return 0;                       /* the first core does all of it */
     if (index_whole_tiles(w))
         return 0;
     if (w->is_scatter)
@@ -270,5 +268,5 @@ static int index_emit(const struct kernel_job *job, const struct tiling *t, stru
 
 const struct kernel_kind kernel_index = {
     .name = "index", .category = "custom fusion", .takes = index_takes,
-    .tilings = index_tilings, .cost = index_cost, .emit = index_emit,
+    .tilings = index_tilings, .cost = index_cost, .emit = index_emit, .is_for_one_core = true,
 };

@@ -36,7 +36,7 @@ static int emit_general(const struct kernel_job *job, struct arena *a, struct se
 static int64_t cost_general(const struct kernel_job *job)
 {
     return job->result[0]->tile_count * job->result[0]->tile_rows * 4 *
-           (job->chip->xlu_permute_cycles + 100);
+           (job->chip->xlu_permute_cycles + 100) / job->core_count;
 }
 
 const struct move_way move_general = {"general", takes_general, cost_general, emit_general};
@@ -45,22 +45,6 @@ const struct move_way move_general = {"general", takes_general, cost_general, em
 
 #define SPILL_TILES 16
 #define STEP_SREGS 16                   /* that a frame leaves to its step */
-
-bool move_take_share(struct frame *f, struct array *const *view)
-{
-    int cores = f->job->core_count;
-
-    for (int d = 0; d < f->dims && cores > 1; d++) {
-        if (f->count[d] % cores)
-            continue;
-        f->count[d] /= cores;
-        for (int w = 0; w < f->window_count; w++)
-            view[w]->address += f->job->core * f->count[d] * f->window[w].step[d]
-                                * ARRAY_TILE_BYTES;
-        return true;
-    }
-    return f->job->core == 0;
-}
 
 /* regions of the result; the caller frees them */
 static struct move_box *plan_stream(const struct kernel_job *job, int *count)
@@ -95,12 +79,9 @@ static int64_t cost_stream(const struct kernel_job *job)
 static int emit_region(struct move_box *b, struct vcode *code, struct arena *a, struct err *e)
 {
     struct move_step s = {.box = b};
-    struct array *view[FRAME_WINDOW_MAX];
 
-    for (int i = 0; i < b->map.source_count; i++)
-        view[b->from[i].window] = &b->from[i].view;
-    view[b->to.window] = &b->to.view;
-    if (!move_take_share(&b->frame, view))
+    frame_share(&b->frame, b->job->core);
+    if (b->frame.is_idle)
         return 0;
     vcode_begin_block(code);
     if (frame_begin(&b->frame, code, a, e))
@@ -203,7 +184,9 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
     return ways[t->size[0]]->emit(job, a, out, e);
 }
 
-const struct kernel_kind kernel_move = {"move", "data formatting", takes, tilings, cost, emit};
+const struct kernel_kind kernel_move = {
+    .name = "move", .category = "data formatting", .takes = takes, .tilings = tilings, .cost = cost,
+    .emit = emit};
 
 /* ---- costs for others ---- */
 

@@ -24,12 +24,6 @@ int move_ways_list(const struct move_way *const *ways, int way_count,
 int move_way_cost(const struct move_way *way, const struct kernel_job *job,
                   struct kernel_cost *out);
 
-/*
- * This core's share of a frame whose windows are of `views`: a part of a grid
- * dimension where one divides, else all of it or nothing. False: nothing.
- */
-bool move_take_share(struct frame *f, struct array *const *view);
-
 extern const struct move_way move_general, move_stream;
 extern const struct kernel_kind kernel_move;
 #endif

@@ -146,7 +146,7 @@ static int random_tilings(const struct kernel_job *job, struct tiling *list, int
     return 1;
 }
 
-/* a tile takes a few bundles in a row: seed, bits, store; the first core draws all */
+/* a tile takes a few bundles in a row: seed, bits, store */
 static int random_cost(const struct kernel_job *job, const struct tiling *t,
                        struct kernel_cost *out)
 {
@@ -187,8 +187,7 @@ static int random_emit(const struct kernel_job *job, const struct tiling *t, str
     vcode_init(&w.code, a);
     w.code.note = job->name;
     move_code_init(&w.m, &w.code, job->chip);
-    if (job->core == 0)
-        make_code(&w);
+    make_code(&w);
     status = kernel_finish(job, &w.code, spill, SPILL_TILES, a, out, e);
     vcode_fini(&w.code);
     return status ? status : random_cost(job, t, &out->cost);
@@ -196,5 +195,5 @@ static int random_emit(const struct kernel_job *job, const struct tiling *t, str
 
 const struct kernel_kind kernel_random = {
     .name = "random", .category = "rng-bit-generator", .takes = random_takes,
-    .tilings = random_tilings, .cost = random_cost, .emit = random_emit,
+    .tilings = random_tilings, .cost = random_cost, .emit = random_emit, .is_for_one_core = true,
 };

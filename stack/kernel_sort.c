@@ -662,8 +662,7 @@ static int sort_emit(const struct kernel_job *job, const struct tiling *t, struc
     move_code_init(&w.m, &w.code, job->chip);
     w.m.next_sreg = FIRST_SREG;
     w.net.m = &w.m;
-    if (job->core == 0)
-        sort_blocks(&w);
+    sort_blocks(&w);
     status = kernel_finish(job, &w.code, spill, SPILL_TILES, a, out, e);
     vcode_fini(&w.code);
     return status ? status : sort_cost(job, t, &out->cost);
@@ -671,5 +670,5 @@ static int sort_emit(const struct kernel_job *job, const struct tiling *t, struc
 
 const struct kernel_kind kernel_sort = {
     .name = "sort", .category = "sort", .takes = sort_takes, .tilings = sort_tilings,
-    .cost = sort_cost, .emit = sort_emit,
+    .cost = sort_cost, .emit = sort_emit, .is_for_one_core = true,
 };

@@ -304,4 +304,6 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
     return ways[t->size[0]]->emit(job, a, out, e);
 }
 
-const struct kernel_kind kernel_window = {"window", "reduce-window", takes, tilings, cost, emit};
+const struct kernel_kind kernel_window = {
+    .name = "window", .category = "reduce-window", .takes = takes, .tilings = tilings, .cost = cost,
+    .emit = emit};

@@ -256,6 +256,7 @@ bool loop_plan_enter(struct loop_plan *p, int part, const int64_t *box)
     order_grid(p);
     if (p->frame.dims > FRAME_DIM_MAX || !loop_plan_place(p))
         return false;
+    frame_share(&p->frame, p->job->core);
     return frame_vmem_rows(&p->frame) + SPILL_ROWS <= p->job->vmem_rows
            && frame_flag_count(&p->frame) <= p->job->flag_count;
 }
@@ -301,15 +302,17 @@ static void add_cost(struct kernel_cost *sum, const struct kernel_cost *part)
     sum->total_cycles += part->total_cycles;
     sum->hbm_bytes += part->hbm_bytes;
     sum->steps += part->steps;
+    sum->is_idle &= part->is_idle;
 }
 
 static void cost_of_part(struct loop_plan *p, struct kernel_cost *out)
 {
-    int64_t steps = 1, exposed, compute, copies;
+    int64_t steps = frame_total_steps(&p->frame), exposed, compute, copies;
     struct err e;
 
-    for (int a = 0; a < p->axis_count; a++)
-        steps *= p->axis[a].count;
+    *out = (struct kernel_cost){.is_idle = p->frame.is_idle};
+    if (p->frame.is_idle)
+        return;
     if (!p->phase && loop_measure(p, &e))
         p->phase_count = 0;             /* emit tells why */
     compute = (int64_t)((double)steps * (STEP_CYCLES + loop_step_cycles(p)));
@@ -457,6 +460,8 @@ static int cost(const struct kernel_job *job, const struct tiling *t, struct ker
 
 static int emit_part(struct loop_plan *p, struct vcode *c, struct arena *a, struct err *e)
 {
+    if (p->frame.is_idle)
+        return 0;
     vcode_begin_block(c);
     if (frame_begin(&p->frame, c, a, e) || loop_emit_step(p, c, e))
         return -1;
@@ -476,7 +481,7 @@ static int emit_code(struct loop_plan *p, const int64_t *box, struct vcode *c, s
         loop_plan_enter(p, part, box);
         if (emit_part(p, c, a, e))
             return -1;
-        if (frame_spill_row(&p->frame) > spill_row)
+        if (!p->frame.is_idle && frame_spill_row(&p->frame) > spill_row)
             spill_row = frame_spill_row(&p->frame);
     }
     return kernel_finish(p->job, c, spill_row, SPILL_ROWS / 8, a, out, e);

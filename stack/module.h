@@ -19,7 +19,8 @@ struct module_settings {
     enum codegen codegen;
     int replica_count;                  /* 1: all-reduce is the identity */
     const struct slice *slice;          /* a replica on each of its cores; NULL with one replica */
-    int64_t hbm_bytes;                  /* of one core; 0: its share of the chip */
+    bool megacore;                      /* for both cores of a chip: docs/megacore.md */
+    int64_t hbm_bytes;                  /* that it may use; 0: its share of the chip */
     /* parameters of equal name and shape use its addresses, all else lies behind it; or NULL */
     const struct module *share;
     bool notes_are_sources;             /* bundles tell the operation of the model, not the kernel */
@@ -35,6 +36,7 @@ struct module_kernel {                  /* in the program's order; vtrace marks 
     const char *name, *source, *category;
     struct kernel_job job;
     const struct segment *segment;      /* equal kernels share it */
+    const struct segment *peer_segment; /* of core 1; NULL without megacore */
     int item;                           /* of the module's items */
     int64_t flops, payload_bytes;       /* elements of operands and results */
     int64_t times;                      /* that it runs in one launch: trips of the loops around it */
@@ -57,7 +59,8 @@ struct module {
     struct module_constant *constant;
     struct link_item *item;
     int kernel_count, item_count, constant_count;
-    int core_count;                     /* programs: 1 */
+    int core_count;                     /* programs: 1, with megacore 2 */
+    int64_t barrier_count;              /* in the text of each */
     struct link_result *linked;         /* by core */
     int64_t hbm_bytes, vmem_peak_bytes; /* highest address in use */
     int64_t payload_bytes, padding_bytes;       /* of all arrays in HBM */

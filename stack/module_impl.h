@@ -93,6 +93,7 @@ struct plan {
     size_t shadow_capacity;
     struct room vmem;
     int all_reduce_count, all_reduce_flags;     /* the most flags that one of them takes */
+    int barrier_step;                   /* megacore: kernels from here on follow one barrier */
     const char **refused;               /* fusions that are no kernel after all */
     int refused_count;
 };
@@ -149,6 +150,11 @@ void plan_residents(struct plan *p, struct module *m);
 void plan_prefetches(struct plan *p, struct module *m);
 /* sync flags that prefetches take, from 0 on; kernels have the others */
 int plan_copy_flags(const struct chip *c);
+/* megacore: 1 or 2; the first flag of kernels, behind that of barriers, which is the last below */
+int module_cores(const struct module_settings *s);
+int plan_kernel_flags(const struct module_settings *s);
+/* whether a barrier must stand before a step */
+bool plan_needs_barrier(const struct plan *p, int step);
 /* bytes of VMEM, from 0 on, that kernels have for windows; what is behind holds arrays */
 int64_t plan_scoped_bytes(const struct module_settings *s);
 /* bytes of HBM that this core has */

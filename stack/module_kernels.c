@@ -9,7 +9,7 @@
 static struct kernel_job job_of(const struct plan *p, const struct step *step)
 {
     const struct module_settings *s = p->settings;
-    int first_flag = plan_copy_flags(s->chip);
+    int first_flag = plan_kernel_flags(s);
     int flags = (int)s->chip->sync_flags - first_flag - plan_all_reduce_flags(p);
 
     return (struct kernel_job){
@@ -21,7 +21,7 @@ static struct kernel_job job_of(const struct plan *p, const struct step *step)
         .vmem_rows = plan_scoped_bytes(s) / ARRAY_ROW_BYTES,
         .first_flag = first_flag, .flag_count = flags, .sums = step->sums,
         .smem = LINK_SMEM_END, .smem_bytes = s->chip->smem_bytes - LINK_SMEM_END,
-        .core_count = 1};
+        .core_count = module_cores(s)};
 }
 
 static int64_t payload_of(const struct step *s)
@@ -33,6 +33,18 @@ static int64_t payload_of(const struct step *s)
     for (int i = 0; i < s->result_count; i++)
         bytes += array_payload_bytes(&s->result[i]->array);
     return bytes;
+}
+
+/* the same tiling on core 1 */
+static int make_peer(struct module_kernel *k, struct arena *a, struct err *e)
+{
+    struct segment *segment = arena_alloc(a, sizeof(*segment));
+    struct kernel_job job = k->job;
+
+    job.core = 1;
+    job.tiling = &k->segment->tiling;
+    k->peer_segment = segment;
+    return kernel_compile(&job, a, segment, e);
 }
 
 static int make_kernel(struct module *m, const struct plan *p, const struct step *step,
@@ -47,7 +59,8 @@ static int make_kernel(struct module *m, const struct plan *p, const struct step
         .job = job_of(p, step), .segment = segment, .item = m->item_count, .times = step->times,
         .flops = graph_flops(step->body), .payload_bytes = payload_of(step)};
     k->job.tiling = tuning_find(p->settings->tuning, &k->job);
-    if (kernel_compile(&k->job, a, segment, e))
+    if (kernel_compile(&k->job, a, segment, e)
+        || (p->settings->megacore && make_peer(k, a, e)))
         return -1;
     m->flops += k->flops * k->times;
     m->kernel_count++;
@@ -69,6 +82,15 @@ static void add_copy(struct module *m, const struct shadow *s, enum link_kind ki
     item->from = &s->hbm->array;
     item->to = &s->vmem->array;
     item->flag = s->flag;
+}
+
+/* flags of copies end there */
+static void add_barrier(struct module *m, struct plan *p, int step)
+{
+    add_item(m, LINK_BARRIER, "barrier of both cores")->flag =
+        plan_copy_flags(p->settings->chip);
+    m->barrier_count++;
+    p->barrier_step = step;
 }
 
 /* copies that start before a step, and those that are waited for there */
@@ -104,6 +126,8 @@ static int add_step(struct module *m, struct plan *p, int index, int64_t *times,
     step->times = *times;
     switch (step->kind) {
     case STEP_KERNEL:
+        if (plan_needs_barrier(p, index))
+            add_barrier(m, p, index);
         if (make_kernel(m, p, step, a, e)) {
             if (!step->is_fusion)
                 return -1;
@@ -116,6 +140,8 @@ static int add_step(struct module *m, struct plan *p, int index, int64_t *times,
     case STEP_LOOP_BEGIN:
         add_item(m, LINK_LOOP_BEGIN, step->name)->count = step->count;
         *times *= step->count;
+        if (p->settings->megacore)
+            add_barrier(m, p, index);
         break;
     case STEP_LOOP_END:
         add_item(m, LINK_LOOP_END, step->name);
@@ -130,10 +156,11 @@ int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struc
     int64_t times = 1;
 
     m->kernel = arena_array(a, (size_t)p->step_count + 1, sizeof(*m->kernel));
-    m->item = arena_array(a, (size_t)(p->step_count + 2 * p->shadow_count) + 1,
+    m->item = arena_array(a, (size_t)(2 * p->step_count + 2 * p->shadow_count) + 1,
                           sizeof(*m->item));
     p->refused = arena_array(a, (size_t)p->step_count + 1, sizeof(*p->refused));
-    m->kernel_count = m->item_count = 0;
+    m->kernel_count = m->item_count = p->barrier_step = 0;
+    m->barrier_count = 0;
     m->flops = 0;
     for (int i = 0; i < p->step_count; i++) {
         if (s->on_stage)
@@ -172,12 +199,4 @@ int plan_find_refusals(struct plan *p)
     if (count)
         plan_use_shadows(p, false);
     return count;
-}
-
-int module_link(struct module *m, const struct module_settings *s, struct arena *a,
-                struct err *e)
-{
-    m->core_count = 1;
-    m->linked = arena_alloc(a, sizeof(*m->linked));
-    return link_program(m->item, m->item_count, s->chip, m->graph.name, a, m->linked, e);
 }

@@ -16,7 +16,7 @@ int64_t plan_hbm_bytes(const struct module_settings *s)
     int64_t chip = (int64_t)(s->chip->hbm_gib * (double)GIB);
     int64_t share = chip / s->chip->chip_cores / s->chip->hbm_row_bytes * s->chip->hbm_row_bytes;
 
-    return s->hbm_bytes ? s->hbm_bytes : share;
+    return s->hbm_bytes ? s->hbm_bytes : share * module_cores(s);
 }
 
 static int larger_first(const void *x, const void *y)

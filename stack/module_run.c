@@ -31,9 +31,25 @@ static int write_table(const struct collective_table *t, struct machine *machine
     return status;
 }
 
+static int load_cores(const struct module *m, struct machine *machine, int first, struct err *e)
+{
+    for (int i = 0; i < m->core_count; i++) {
+        int32_t peer = first + !i;
+
+        if (machine_load(machine, first + i, &m->linked[i].program, e)
+            || (m->core_count > 1
+                && machine_smem_write(machine, first + i, SMEM_PEER, &peer, sizeof(peer), e)))
+            return -1;
+    }
+    return 0;
+}
+
 int module_load(const struct module *m, struct machine *machine, int core, struct err *e)
 {
-    if (machine_load(machine, core, &m->linked[0].program, e))
+    if (m->core_count > 1 && !machine_shares_hbm(machine))
+        return err_set(e, "%s is for both cores of a chip; those of this machine do not share "
+                       "their HBM", m->graph.name);
+    if (load_cores(m, machine, core, e))
         return -1;
     for (int i = 0; i < m->constant_count && machine_mode(machine) != MODE_TIMING; i++)
         if (write_array(m->constant[i].array, machine, core, m->constant[i].literal, e))

@@ -9,7 +9,11 @@
 #include "sim/machine.h"
 #include "stack/module.h"
 
-/* loads the program of core 0 into `core`, and writes literals and tables into its HBM */
+/*
+ * Loads the program into `core` and writes literals and tables into its HBM. A module for both
+ * cores of a chip goes into `core`, the chip's first, and the next one, and needs a machine whose
+ * cores share their HBM (machine_options).
+ */
 int module_load(const struct module *m, struct machine *machine, int core, struct err *e);
 int module_write(const struct module *m, struct machine *machine, int core, int parameter,
                  const void *dense, struct err *e);

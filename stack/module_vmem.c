@@ -91,6 +91,9 @@ static size_t shadows_max(const struct plan *p)
     return count;
 }
 
+/* of two cores, each would have a part of an array in its VMEM */
+static bool keeps_arrays(const struct module_settings *s) { return !s->megacore; }
+
 void plan_residents(struct plan *p, struct module *m)
 {
     struct candidate *list = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*list));
@@ -99,7 +102,8 @@ void plan_residents(struct plan *p, struct module *m)
 
     *r = (struct room){.placed = arena_array(p->arena, shadows_max(p), sizeof(*r->placed)),
                        .base = plan_scoped_bytes(p->settings),
-                       .end = p->settings->chip->vmem_bytes};
+                       .end = keeps_arrays(p->settings) ? p->settings->chip->vmem_bytes
+                                                        : plan_scoped_bytes(p->settings)};
     m->vmem_peak_bytes = r->base;
     for (int i = 0; i < p->buffer_count; i++) {
         struct buffer *b = &p->buffer[i];

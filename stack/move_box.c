@@ -352,6 +352,7 @@ int move_box_build(struct move_box *b)
     if (plan_side(b, -1, &b->to))
         return -1;
     move_add_window(b, &b->to, true);
+    frame_share(&b->frame, 0);
     return move_box_fits(b) ? 0 : -1;
 }
 
@@ -431,11 +432,7 @@ int64_t move_box_grow(struct move_box *b)
 
 int64_t move_box_steps(const struct move_box *b)
 {
-    int64_t steps = 1;
-
-    for (int d = 0; d < b->frame.dims; d++)
-        steps *= b->frame.count[d];
-    return steps;
+    return frame_total_steps(&b->frame);
 }
 
 /* ----- rows and lanes of a box */

@@ -130,6 +130,7 @@ static int plan_run(struct lines *x)
         f->dims = 1;
         f->count[0] = 1;
     }
+    frame_share(f, 0);
     return frame_flag_count(f) > x->job->flag_count ||
            frame_vmem_rows(f) + SPILL_ROWS > x->job->vmem_rows ? -1 : 0;
 }
@@ -245,15 +246,13 @@ static void emit_step(struct move_step *s, const struct lines *x)
 static int64_t run_cycles(struct lines *x)
 {
     struct move_step s = {.box = &x->box, .is_counted = true};
-    int64_t steps = 1, step, copies, exposed;
+    int64_t step, copies, exposed;
 
     emit_step(&s, x);
     if (s.is_refused)
         return INT64_MAX;
-    for (int d = 0; d < x->box.frame.dims; d++)
-        steps *= x->box.frame.count[d];
     copies = frame_copy_cycles(&x->box.frame, &exposed);
-    step = ((int64_t)s.cycles + STEP_CYCLES) * steps;
+    step = ((int64_t)s.cycles + STEP_CYCLES) * frame_total_steps(&x->box.frame);
     return (step > copies ? step : copies) + exposed;
 }
 
@@ -306,7 +305,8 @@ static int emit_run(struct lines *x, struct vcode *code, struct arena *a, struct
     struct move_step s = {.box = &x->box};
 
     choose_places(x);
-    if (!move_take_share(&x->box.frame, (struct array *[]){&x->from_view, &x->to_view}))
+    frame_share(&x->box.frame, x->job->core);
+    if (x->box.frame.is_idle)
         return 0;
     vcode_begin_block(code);
     if (frame_begin(&x->box.frame, code, a, e))

@@ -131,6 +131,7 @@ static int plan_region(struct region *g)
         f->dims = 1;
         f->count[0] = 1;
     }
+    frame_share(f, 0);
     return frame_flag_count(f) > o->job->flag_count ||
            frame_vmem_rows(f) + SPILL_ROWS > o->job->vmem_rows ? -1 : 0;
 }
@@ -258,14 +259,12 @@ static int64_t region_cycles(struct region *g)
 {
     struct move_step s = {.box = &g->box, .is_counted = true};
     struct taps t = {.region = g};
-    int64_t steps = 1, step, copies, exposed;
+    int64_t steps = frame_total_steps(&g->box.frame), step, copies, exposed;
 
     settle_region(g);
     emit_step(&s, &t, 0);
     if (s.is_refused)
         return INT64_MAX;
-    for (int d = 0; d < g->box.frame.dims; d++)
-        steps *= g->box.frame.count[d];
     copies = frame_copy_cycles(&g->box.frame, &exposed);
     step = ((int64_t)s.cycles + STEP_CYCLES) * steps;
     return (step > copies ? step : copies) + exposed;
@@ -330,7 +329,8 @@ static int emit_region(struct region *g, struct vcode *code, struct arena *a, st
     struct taps t = {.region = g};
 
     choose_region(g);
-    if (!move_take_share(&g->box.frame, (struct array *[]){&g->from, &g->to}))
+    frame_share(&g->box.frame, g->box.job->core);
+    if (g->box.frame.is_idle)
         return 0;
     vcode_begin_block(code);
     if (frame_begin(&g->box.frame, code, a, e))

@@ -250,6 +250,7 @@ static int plan_piece(struct scatter *s, const struct piece *p)
         pair *= d == s->along ? p->place_end - p->place_first : s->source->shape.dim[d];
     }
     f->scratch_rows = pair;
+    frame_share(f, 0);
     return frame_flag_count(f) > s->job->flag_count ||
            frame_vmem_rows(f) + SPILL_ROWS > s->job->vmem_rows ? -1 : 0;
 }
@@ -504,17 +505,15 @@ static void emit_piece(struct move_step *m, struct scatter *s, const struct piec
 static int64_t piece_cycles(struct scatter *s, const struct piece *p)
 {
     struct move_step m = {.box = &s->box, .is_counted = true};
-    int64_t steps = 1, copies, exposed, step;
+    int64_t copies, exposed, step;
 
     if (plan_piece(s, p))
         return INT64_MAX;
     emit_piece(&m, s, p);
     if (m.is_refused)
         return INT64_MAX;
-    for (int d = 0; d < s->box.frame.dims; d++)
-        steps *= s->box.frame.count[d];
     copies = frame_copy_cycles(&s->box.frame, &exposed);
-    step = ((int64_t)m.cycles + STEP_CYCLES) * steps;
+    step = ((int64_t)m.cycles + STEP_CYCLES) * frame_total_steps(&s->box.frame);
     return (step > copies ? step : copies) + exposed;
 }
 
@@ -569,7 +568,8 @@ static int put_piece(struct scatter *s, const struct piece *p, struct vcode *cod
     struct move_step m = {.box = &s->box};
 
     plan_piece(s, p);
-    if (!move_take_share(&s->box.frame, (struct array *[]){&s->view[0], &s->view[1], &s->view[2]}))
+    frame_share(&s->box.frame, s->job->core);
+    if (s->box.frame.is_idle)
         return 0;
     vcode_begin_block(code);
     if (frame_begin(&s->box.frame, code, a, e))

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 struct bench {
     struct module_rig *r;
@@ -123,7 +124,9 @@ static void compare(struct bench *b, int output, const void *got)
 
 static void run(struct bench *b)
 {
-    struct machine_options options = {.thread_count = 1};
+    struct machine_options options = {.thread_count = b->r->threads ? b->r->threads : 1,
+                                      .shared_hbm = b->r->megacore,
+                                      .check_races = b->r->check_races};
     const struct graph *g = b->g;
     struct machine *m;
     struct err e;
@@ -142,6 +145,8 @@ static void run(struct bench *b)
         void *got = arena_alloc(&b->arena, (size_t)shape_elems(s) * 4);
 
         must(module_read(&b->module, m, 0, i, got, &e), &e);
+        b->r->outputs_crc = (uint32_t)crc32(b->r->outputs_crc, got,
+                                            (unsigned)(4 * shape_elems(s)));
         compare(b, i, got);
     }
     machine_destroy(m);
@@ -151,12 +156,13 @@ void module_rig_check(struct module_rig *r, const struct graph *g, uint64_t seed
 {
     struct bench b = {.r = r, .g = g};
     struct module_settings s = {.chip = &b.chip, .codegen = r->codegen, .replica_count = 1,
-                                .hbm_bytes = r->hbm_bytes, .dump_to = stdout,
+                                .hbm_bytes = r->hbm_bytes, .megacore = r->megacore, .dump_to = stdout,
                                 .dump_after = getenv("SYSTOLE_DUMP_AFTER")};
     struct err e;
 
     arena_init(&b.arena);
     r->refusal[0] = '\0';
+    r->outputs_crc = 0;
     r->worst = 0;
     must(graph_verify(g, &e), &e);
     open_chip(&b);
@@ -166,6 +172,7 @@ void module_rig_check(struct module_rig *r, const struct graph *g, uint64_t seed
             fail_msg("%s on %s: %s", g->name, b.slice.name, e.msg);
     } else {
         r->kernel_count = b.module.kernel_count;
+        r->barrier_count = b.module.barrier_count;
         r->hbm_used_bytes = b.module.hbm_bytes;
         r->prefetch_count = b.module.prefetch_count;
         r->resident_count = b.module.resident_count;

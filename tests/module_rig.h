@@ -18,11 +18,16 @@ struct module_rig {
     bool uses_fractions;                /* inputs in -1..1 instead of -3..3, whole */
     bool may_refuse;                    /* then `refusal` tells */
     bool uses_hlo_inputs;               /* of a graph of tests/random_hlo.h */
+    bool megacore;                      /* on both cores of the chip */
+    int threads;                        /* of the host; 0: 1 */
+    bool check_races;
     int launches;                       /* 0: 1; outputs that overwrite parameters go on from there */
 
     /* filled in */
     char refusal[512];
     int kernel_count;
+    int64_t barrier_count;
+    uint32_t outputs_crc;               /* of the bits of all outputs */
     int64_t cycles, hbm_used_bytes, prefetch_count, resident_count, remat_count;
     double worst;                       /* largest difference over what is allowed, 0..1 */
 };

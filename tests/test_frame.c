@@ -33,7 +33,8 @@ struct bench {
     struct frame frame;
     struct pair pair[PAIRS];
     int pairs;
-    struct isa_program program;
+    int cores;                          /* that share the work; 0: one */
+    struct isa_program program[2];
 };
 
 static void must(int status, const struct err *e)
@@ -141,7 +142,7 @@ static void make_arrays(struct bench *b, struct pair *p, struct rng *r, int64_t 
     int64_t tiles = p->first + p->tiles;
 
     for (int i = 0; i < 2; i++) {
-        bool is_in_place = rng_below(r, 4) == 0 && !(i == 1 && p->is_short);
+        bool is_in_place = rng_below(r, 4) == 0 && !(i == 1 && (p->is_short || b->cores));
         int64_t *next = is_in_place ? vmem : hbm;
 
         array_of_tiles(i ? &p->out : &p->in, tiles, is_in_place ? SPACE_VMEM : SPACE_HBM,
@@ -197,18 +198,22 @@ static void emit_copy(struct bench *b, struct vcode *c, const struct pair *p, in
     }
 }
 
-static void compile(struct bench *b)
+static void compile(struct bench *b, int core)
 {
     struct vcode_stats stats;
     struct vcode c;
     struct err e;
 
     vcode_init(&c, &b->arena);
-    must(frame_begin(&b->frame, &c, &b->arena, &e), &e);
-    for (int i = 0; i < b->pairs; i++)
-        emit_copy(b, &c, &b->pair[i], 2 * i);
-    frame_end(&b->frame, &c);
-    must(vcode_compile(&c, &b->chip, 0, 8, &b->arena, &b->program, &stats, &e), &e);
+    vcode_begin_block(&c);
+    frame_share(&b->frame, core);
+    if (!b->frame.is_idle) {
+        must(frame_begin(&b->frame, &c, &b->arena, &e), &e);
+        for (int i = 0; i < b->pairs; i++)
+            emit_copy(b, &c, &b->pair[i], 2 * i);
+        frame_end(&b->frame, &c);
+    }
+    must(vcode_compile(&c, &b->chip, 0, 8, &b->arena, &b->program[core], &stats, &e), &e);
     vcode_fini(&c);
 }
 
@@ -220,8 +225,9 @@ static void transfer(struct bench *b, const struct array *a, uint32_t *words, bo
     int (*const read[])(struct machine *, int, int64_t, void *, int64_t, struct err *) = {
         [SPACE_HBM] = machine_hbm_read, [SPACE_VMEM] = machine_vmem_read};
 
-    must(is_write ? write[a->space](b->m, 0, a->address, words, a->bytes, &e)
-                  : read[a->space](b->m, 0, a->address, words, a->bytes, &e), &e);
+    for (int core = 0; core == 0 || (core < b->cores && is_write); core++)
+        must(is_write ? write[a->space](b->m, core, a->address, words, a->bytes, &e)
+                      : read[a->space](b->m, core, a->address, words, a->bytes, &e), &e);
 }
 
 static cycle_t run(struct bench *b, const struct machine_options *options)
@@ -235,21 +241,24 @@ static cycle_t run(struct bench *b, const struct machine_options *options)
         transfer(b, &b->pair[i].in, b->pair[i].from, true);
         transfer(b, &b->pair[i].out, b->pair[i].to, true);
     }
-    must(machine_load(b->m, 0, &b->program, &e), &e);
+    for (int core = 0; core == 0 || core < b->cores; core++)
+        must(machine_load(b->m, core, &b->program[core], &e), &e);
     must(machine_run(b->m, &e), &e);
     return machine_cycles(b->m);
 }
 
-static void check_random_frame(const char *chip, uint64_t seed)
+/* `cores`: 0 for a job of one core, 2: each takes a part; nothing orders them */
+static void check_random_frame(const char *chip, int cores, uint64_t seed)
 {
     struct machine_options options = {.thread_count = 1, .simd = "auto", .check_races = true,
-                                      .cycle_limit = 10000000};
+                                      .shared_hbm = cores > 0, .cycle_limit = 10000000};
     int64_t hbm = 1 << 16, vmem = VMEM_ARRAYS_ROW * ARRAY_ROW_BYTES;
     struct bench b;
     struct rng r;
 
     rng_init(&r, seed);
     open_bench(&b, chip);
+    b.cores = b.job.core_count = cores;
     b.frame.dims = 1 + (int)rng_below(&r, 4);
     for (int d = 0; d < b.frame.dims; d++)
         b.frame.count[d] = 1 + rng_below(&r, b.frame.dims > 2 ? 3 : 6);
@@ -266,7 +275,8 @@ static void check_random_frame(const char *chip, uint64_t seed)
         b.frame.window[b.frame.window_count++] = window_of(&b, &b.pair[i], true);
     }
     assert_true(frame_vmem_rows(&b.frame) <= b.job.vmem_rows);
-    compile(&b);
+    for (int core = 0; core == 0 || core < cores; core++)
+        compile(&b, core);
     run(&b, &options);
     for (int i = 0; i < b.pairs; i++) {
         transfer(&b, &b.pair[i].out, b.pair[i].to, false);
@@ -282,7 +292,13 @@ TEST(random_frames_copy_every_tile_to_its_place)
     static const char *const chips[] = {"v3-2", "v5e-1", "v6e-1", "v2-2"};
 
     for (uint64_t seed = 1; seed <= 160; seed++)
-        check_random_frame(chips[seed % 4], seed);
+        check_random_frame(chips[seed % 4], 0, seed);
+}
+
+TEST(two_cores_copy_every_tile_between_them)
+{
+    for (uint64_t seed = 1; seed <= 120; seed++)
+        check_random_frame(seed % 2 ? "v4-2" : "v5p-2", 2, seed);
 }
 
 /* operand and result share memory; the last box overlaps the one before; every step adds 1 */
@@ -317,7 +333,7 @@ TEST(an_array_updated_in_place_is_updated_once_per_box)
         put_store(&c, frame_base(&b.frame, 1), frame_row(&b.frame, 1) + 8 * t, 0xff, 1, v);
     }
     frame_end(&b.frame, &c);
-    must(vcode_compile(&c, &b.chip, 0, 8, &b.arena, &b.program, &stats, &e), &e);
+    must(vcode_compile(&c, &b.chip, 0, 8, &b.arena, &b.program[0], &stats, &e), &e);
     vcode_fini(&c);
     run(&b, &options);
     transfer(&b, &p->out, p->to, false);
@@ -346,7 +362,7 @@ static void check_copy_cycles(const char *chip, int64_t count, int64_t tiles)
     b.frame.window[0] = window_of(&b, p, false);
     b.frame.window[1] = window_of(&b, p, true);
     b.frame.window_count = 2;
-    compile(&b);
+    compile(&b, 0);
     cycles = run(&b, &options);
     told = frame_copy_cycles(&b.frame, &exposed);
     assert_int_equal(frame_copy_bytes(&b.frame), 2 * count * tiles * 4096);
@@ -391,6 +407,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_frames_copy_every_tile_to_its_place),
+        cmocka_unit_test(two_cores_copy_every_tile_between_them),
         cmocka_unit_test(an_array_updated_in_place_is_updated_once_per_box),
         cmocka_unit_test(copy_cycles_are_told_within_an_eighth),
         cmocka_unit_test(too_few_flags_or_registers_are_told),

@@ -1,0 +1,107 @@
+/*
+ * Does a module on both cores of a chip compute the bits of one core, in about half the time?
+ *
+ * test_megacore [first seed [graphs]] runs more of the random graphs.
+ */
+#include "tests/module_rig.h"
+#include "tests/random_hlo.h"
+#include "tests/test.h"
+
+#include <stdlib.h>
+
+static struct arena arena;
+static struct graph g;
+static uint64_t first_seed = 1;
+static int graph_count;                 /* 0: as many as each test says */
+
+static int setup(void **state)
+{
+    (void)state;
+    arena_init(&arena);
+    graph_init(&g, &arena, "test");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    graph_fini(&g);
+    arena_fini(&arena);
+    return 0;
+}
+
+struct both { int64_t alone, cycles, barriers; };
+
+/* both ways against the interpreter, and against each other */
+static struct both check_both(const struct module_rig *r, uint64_t seed)
+{
+    struct module_rig one = *r, two = *r;
+
+    one.slice = two.slice = r->slice ? r->slice : "v4-2";
+    two.megacore = true;
+    module_rig_check(&one, &g, seed);
+    module_rig_check(&two, &g, seed);
+    assert_int_equal(one.refusal[0] != '\0', two.refusal[0] != '\0');
+    if (one.outputs_crc != two.outputs_crc)
+        fail_msg("%s: other bits on two cores", g.name);
+    return (struct both){one.cycles, two.cycles, two.barrier_count};
+}
+
+static void check_random(unsigned groups, unsigned dtypes, const char *slice, int count)
+{
+    uint64_t end = first_seed + (uint64_t)(graph_count ? graph_count : count);
+
+    for (uint64_t seed = first_seed; seed < end; seed++) {
+        struct random_hlo h = {.seed = seed, .groups = groups, .dtypes = dtypes, .op_count = 10,
+                               .elems_max = 6000};
+        struct module_rig r = {.slice = slice, .uses_hlo_inputs = true,
+                               .may_refuse = true};
+
+        random_hlo_build(&g, &h);
+        g.name = arena_printf(&arena, "seed %d", (int)seed);
+        check_both(&r, seed);
+        teardown(NULL);
+        setup(NULL);
+    }
+}
+
+#define BASIC (RANDOM_ELEMENTWISE | RANDOM_MOVE | RANDOM_REDUCE)
+
+TEST(elementwise_moves_and_reductions_have_the_same_bits)
+{
+    check_random(BASIC, 0, "v4-2", 20);
+    check_random(BASIC, 0, "v5p-2", 10);
+}
+
+TEST(products_have_the_same_bits)
+{
+    check_random(BASIC | RANDOM_DOT, 0, "v4-2", 20);
+    check_random(BASIC | RANDOM_DOT, 0, "v5p-2", 10);
+}
+
+TEST(convolutions_windows_and_indexing_have_the_same_bits)
+{
+    check_random(BASIC | RANDOM_CONV | RANDOM_WINDOW, 1u << DTYPE_F32 | 1u << DTYPE_BF16, "v4-2", 15);
+    check_random(BASIC | RANDOM_INDEX | RANDOM_SORT | RANDOM_BITS, 0, "v4-2", 15);
+}
+
+TEST(loops_have_the_same_bits)
+{
+    check_random(BASIC | RANDOM_LOOP, 0, "v4-2", 15);
+}
+
+#define RUN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        RUN(elementwise_moves_and_reductions_have_the_same_bits),
+        RUN(products_have_the_same_bits),
+        RUN(convolutions_windows_and_indexing_have_the_same_bits),
+        RUN(loops_have_the_same_bits),
+    };
+
+    first_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    graph_count = argc > 2 ? atoi(argv[2]) : 0;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
