@@ -7,7 +7,7 @@
  * pass each. A pass runs over the whole contraction before the next begins; all
  * are added into one f32 result, smallest products first.
  *
- * Not here: the programs (stack/lower_dot.c).
+ * Not here: the programs (stack/kernel_dot_prepare.c).
  */
 #ifndef STACK_PRECISION_H
 #define STACK_PRECISION_H
