@@ -181,7 +181,7 @@ static bool reads_arrays(const struct fusion *f, int node)
 static bool costs_more(const struct fusion *f, const struct fusion_group *p, int node)
 {
     for (int i = p->member_count - 1; i >= 0; i--)
-        if (fusion_is_work(f, p->member[i]) && is_needed(f, p, p->member[i], node))
+        if (f->g->node[p->member[i]].op == HLO_DOT && is_needed(f, p, p->member[i], node))
             return !(fusion_is_simple(&f->g->node[node]) || fusion_is_offset(f, node)) ||
                    !reads_arrays(f, node);
     return false;
