@@ -1,5 +1,4 @@
 #include "stack/fusion.h"
-#include "stack/kernel_dot_stage.h"
 #include "stack/link.h"
 #include "stack/loop_plan.h"
 #include "stack/rewrite.h"
@@ -233,17 +232,11 @@ static bool has_tiling(const struct kernel_kind *kind, const struct graph *body,
     return kind->tilings(&job, &t, 1) > 0;
 }
 
-/*
- * Moves and windows go at the memory's pace alone, element by element with anything else; batches
- * of a product that it takes together, one by one with stages.
- */
-static bool is_slow(const struct kernel_kind *kind, const struct graph *body,
-                    const struct chip *chip)
+/* moves and windows go at the memory's pace alone, element by element with anything else */
+static bool is_slow(const struct kernel_kind *kind, const struct graph *body)
 {
     int work = 0;
 
-    if (strcmp(kind->name, "dot") == 0)
-        return dot_stages_are_slow(body, chip);
     for (int i = 0; i < body->node_count; i++)
         work += body->node[i].op != HLO_PARAMETER && body->node[i].op != HLO_CONSTANT;
     return work > 1 && (strcmp(kind->name, "move") == 0 || strcmp(kind->name, "window") == 0);
@@ -256,7 +249,7 @@ static bool takes(const struct pass_context *c, const struct graph *body)
 
     if (c->takes)
         return c->takes(body, c->chip, &e) == 0;
-    return kind && !is_slow(kind, body, c->chip) && kind->takes(body, c->chip, &e) == 0 &&
+    return kind && !is_slow(kind, body) && kind->takes(body, c->chip, &e) == 0 &&
            has_tiling(kind, body, c);
 }
 

@@ -78,7 +78,7 @@ static int64_t step_elements(const struct dot_grid *g, int dim, int64_t *all)
         return g->depth * TILE;
     default:
         *all = p->outer[dim - DIM_OUTER].count;
-        return 1;
+        return dim - DIM_OUTER == dot_batch_dim(p) ? g->batches : 1;
     }
 }
 
@@ -224,22 +224,35 @@ static int add_windows(const struct cutter *c)
     return 0;
 }
 
-/* sums stand in columns of 128, a row of the product in each row of VMEM */
-static void place_sums(const struct cutter *c, int down)
+/* the axes of `dim`: `rows` of VMEM from element to element */
+static void place_chain(const struct cutter *c, struct loop_array *a, int dim, int64_t rows)
 {
-    struct loop_array *a = &c->plan->array[c->b->stage->own];
-    struct chain k = chain_of(c, down);
-    int64_t rows = 1;
+    struct chain k = chain_of(c, dim);
 
-    memset(a->unit_rows, 0, sizeof(a->unit_rows));
-    a->part_rows = 8;
-    a->unit_rows[AXIS_LANES] = c->g->groups * c->g->p->group_rows;
     for (int i = 0; i < k.count; i++) {
         const struct loop_axis *x = &c->plan->axis[k.axis[i]];
 
         a->unit_rows[k.axis[i]] = rows * x->unit_elements;
         rows *= x->elements;
     }
+}
+
+/*
+ * Sums stand in columns of 128, a row of the product in each row of VMEM, batches one behind the
+ * other.
+ */
+static void place_sums(const struct cutter *c, int down)
+{
+    struct loop_array *a = &c->plan->array[c->b->stage->own];
+    const struct dot_grid *g = c->g;
+    int64_t column = g->groups * g->p->group_rows;
+
+    memset(a->unit_rows, 0, sizeof(a->unit_rows));
+    a->part_rows = 8;
+    a->unit_rows[AXIS_LANES] = column;
+    place_chain(c, a, down, 1);
+    if (g->batches > 1)
+        place_chain(c, a, DIM_OUTER + dot_batch_dim(g->p), column * g->tiles);
 }
 
 int dot_cut_stage(struct dot_grid *g, struct dot_block *b, const struct dot_matrix *m,

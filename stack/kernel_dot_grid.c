@@ -53,8 +53,12 @@ static int64_t grid_count(const struct dot_grid *g, int outer)
 
 int64_t dot_batch_stride(const struct dot_grid *g, int window, const struct dot_matrix *m)
 {
+    const struct dot_block *b = m == &g->p->lhs ? &g->lhs_block : &g->rhs_block;
+
     if (g->batches == 1 || m->outer[dot_batch_dim(g->p)] == 0)
         return 0;
+    if (window < 0)
+        return b->lanes * b->rows * TILE_ROWS;
     return frame_stride(&g->frame, window, 2);
 }
 
@@ -155,6 +159,7 @@ static int add_block(struct dot_grid *g, struct dot_block *b, const struct dot_m
 {
     b->lanes = w.box_count[0];
     b->rows = w.box_count[1];
+    b->batches = w.box_dims > 2 ? w.box_count[2] : 1;
     return dot_cut_stage(g, b, m, along, down, e);
 }
 
@@ -231,7 +236,7 @@ static void place_blocks(struct dot_grid *g)
         if (!block[i]->stage)
             continue;
         block[i]->row = next;
-        next += block[i]->lanes * block[i]->rows * TILE_ROWS;
+        next += block[i]->lanes * block[i]->rows * block[i]->batches * TILE_ROWS;
         block[i]->stage->plan.scratch_row = next;
         next += block[i]->stage->plan.frame.scratch_rows;
     }
@@ -282,8 +287,10 @@ static void make_step(struct dot_grid *g, const struct chip *chip, int width)
         .first_step = -1};
     s->gap_cycles = g->frame.job->codegen == CODEGEN_XLA ? XLA_GAP_CYCLES : 0;
     s->adds_up = g->result_block.stage != NULL;
-    s->sum_column_step = g->contraction || s->adds_up ? width * g->groups * p->group_rows : 0;
-    g->sum_rows = (s->sum_column_step ? g->tiles : width) * g->groups * p->group_rows * matrices;
+    if (g->contraction || s->adds_up)
+        s->sum_column_step = width * g->groups * p->group_rows * matrices;
+    g->sum_rows = (s->sum_column_step ? g->tiles : width) * g->groups * p->group_rows
+                  * (s->adds_up ? g->batches : matrices);
     if (s->columns == g->batches / matrices && g->dim[DIM_N] < 0)
         s->valid_columns = p->n;
     if (!p->is_lhs_transposed && g->groups == round_groups(p)
@@ -436,9 +443,8 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
     if (g->batches > 1 && g->contraction)
         return err_set(e, "steps of several batches have all of the contraction");
     find_blocks(g);
-    if (g->batches > 1
-        && (g->lhs_block.stage || g->rhs_block.stage || g->result_block.stage))
-        return err_set(e, "steps of several batches with stages");
+    if (g->share == SHARE_BATCHES && g->tiles > 1 && g->result_block.stage)
+        return err_set(e, "batches that units share with columns that follow each other");
     make_step(g, job->chip, (int)t->size[DOT_WIDTH]);
     if (add_windows(g, e))
         return -1;

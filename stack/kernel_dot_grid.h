@@ -23,7 +23,7 @@ enum dot_dim { DIM_OUTER, DIM_M = DOT_OUTER_MAX, DIM_N, DIM_K, DOT_DIMS };
 
 struct dot_block {                      /* a stage's in VMEM, in place of a window */
     struct dot_stage *stage;            /* or NULL */
-    int64_t lanes, rows;                /* tiles */
+    int64_t lanes, rows, batches;       /* tiles; and as many times that */
     int64_t row;                        /* of the frame's scratch */
     uint32_t moves;                     /* grid dimensions along which it changes */
     int first_window;                   /* of its own arrays */

@@ -236,21 +236,6 @@ int dot_stages_check(const struct graph *body, const struct chip *chip, struct e
     return status;
 }
 
-bool dot_stages_are_slow(const struct graph *body, const struct chip *chip)
-{
-    bool are_slow = false;
-    struct split s;
-    struct arena a;
-    struct err e;
-
-    arena_init(&a);
-    if (split_body(&s, body, chip, false, NULL, &a, &e) == 0)
-        are_slow = body->node[s.dot].dot.batch_count > 0
-                   && (s.is_staged || s.root[0] != NODE_NONE || s.root[1] != NODE_NONE);
-    arena_fini(&a);
-    return are_slow;
-}
-
 /* ----- with arrays */
 
 /* an array like node `node`, laid out as the first array here of the same dimensions */

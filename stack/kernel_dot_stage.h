@@ -41,9 +41,6 @@ struct dot_stages {
 /* what a graph alone tells: 0, or -1 with the reason */
 int dot_stages_check(const struct graph *body, const struct chip *chip, struct err *e);
 
-/* whether it has stages and batches, which then follow each other one by one */
-bool dot_stages_are_slow(const struct graph *body, const struct chip *chip);
-
 /* with the arrays of a job; close it in any case. always_staged: no epilogue in rounds. */
 int dot_open(struct dot_stages *s, const struct kernel_job *job, bool always_staged,
              struct err *e);

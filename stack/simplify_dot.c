@@ -199,6 +199,14 @@ static bool is_renamed(const struct graph *g, int operand, const struct side *s)
            (n->op == HLO_RESHAPE && shape_equal(&g->node[n->operand[0]].shape, &flat));
 }
 
+/* what the product's kernel may compute itself, if nothing stands between (docs/gemm.md, stages) */
+static bool is_computed(const struct graph *g, int operand)
+{
+    const struct graph_node *n = &g->node[operand];
+
+    return simplify_is_elementwise(n->op) && n->op != HLO_CONSTANT;
+}
+
 /* the plain product costs no copy */
 static bool is_free_to_flatten(const struct graph *g, const struct graph_node *n,
                                const struct side *lhs, const struct side *rhs)
@@ -239,7 +247,8 @@ int simplify_dot_shape(struct graph *g, const struct graph_node *n)
     sort_pairs(&copy.dot);
     lhs = side_of(&copy.dot, false, g->node[n->operand[0]].shape.rank);
     rhs = side_of(&copy.dot, true, g->node[n->operand[1]].shape.rank);
-    if (!is_free_to_flatten(g, n, &lhs, &rhs) &&
+    if ((!is_free_to_flatten(g, n, &lhs, &rhs) || is_computed(g, n->operand[0]) ||
+         is_computed(g, n->operand[1])) &&
         dot_is_taken(g, n->operand[0], n->operand[1], &n->dot))
         return NODE_NONE;
     return simplify_dot_flatten(g, n);

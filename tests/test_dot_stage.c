@@ -212,10 +212,25 @@ static void test_blocks(void **state)
     assert_true(ran > 24);
 }
 
+/* many small matrices, several of which a step takes at once */
+static void test_batches(void **state)
+{
+    static const struct sizes sizes[] = {{24, 32, 32, 32, true}, {20, 100, 40, 72, true},
+                                         {12, 128, 64, 256, true}, {9, 40, 328, 33, true}};
+    int ran = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 24; seed++)
+        ran += run(chips[seed % COUNT_OF(chips)], &sizes[seed % 4], NULL, 200 + seed, true);
+    printf("%d of 24 compiled\n", ran);
+    assert_true(ran >= 22);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_stages),
-                                       cmocka_unit_test(test_blocks)};
+                                       cmocka_unit_test(test_blocks),
+                                       cmocka_unit_test(test_batches)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
