@@ -341,14 +341,15 @@ static bool makes(const struct shape *a, const struct shape *b, const struct gra
 
 /*
  * How well pairs of dimensions keep their order: neighbours in one operand are likely to be
- * neighbours in the other, and where sizes alone leave a choice, those at like places go together.
+ * neighbours in the other, and where sizes alone leave a choice among several, it is the outer
+ * ones that are summed over: batches rather than heads.
  */
 static int order_of_pairs(const struct graph_dot *d)
 {
     int score = 0;
 
-    for (int i = 0; i < d->contract_count; i++) {
-        score -= abs(d->lhs_contract[i] - d->rhs_contract[i]);
+    for (int i = 0; i < d->contract_count && d->contract_count > 1; i++) {
+        score -= d->lhs_contract[i] + d->rhs_contract[i];
         for (int k = 0; k < d->contract_count; k++)
             if (d->lhs_contract[k] == d->lhs_contract[i] + 1 &&
                 d->rhs_contract[k] == d->rhs_contract[i] + 1)
