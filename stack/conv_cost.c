@@ -15,6 +15,7 @@
 #define COPY_WEIGHT 0.05                /* of hidden copies: fewer are better, all else alike */
 #define LANES ARRAY_LANES
 #define MANY_TAPS 16                    /* of a dimension */
+#define FEW_FEATURES 16                 /* of a first layer */
 
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -218,6 +219,21 @@ static void offer(struct search *s, const struct tiling *t)
     mem_free(p);
 }
 
+/* pieces of lines: transposed rows that neighbouring lines share are made once */
+static void offer_pieces(struct search *s, struct tiling *t, const int64_t *all)
+{
+    struct values lines = shares(all[1], false, 12), pieces = shares(all[2], false, 12);
+
+    for (int i = 0; i < lines.count; i++)
+        for (int k = 1; k < pieces.count; k++) {
+            t->size[1] = 1;
+            t->size[2] = lines.value[i];
+            t->size[3] = pieces.value[k];
+            if (lines.value[i] > 1)
+                offer(s, t);
+        }
+}
+
 /* blocks of outputs: all of the last dimensions, a share of one, one of those before */
 static void offer_outputs(struct search *s, struct tiling *t, const struct conv_shape *shape)
 {
@@ -236,6 +252,8 @@ static void offer_outputs(struct search *s, struct tiling *t, const struct conv_
             offer(s, t);
         }
     }
+    if (shape->mode == CONV_TRANSPOSED && shape->features <= FEW_FEATURES)
+        offer_pieces(s, t, all);
 }
 
 /* a window of many taps may be cut, into even numbers of them */

@@ -5,6 +5,7 @@
  *   into parts of 8 bits, which bf16 holds exactly, and the products of the
  *   parts are added, smallest first: 3 of two parts, or 6 of three.
  *
+ *   first layers of many images: space to depth (stack/expand_first.c).
  *   products of narrower types in several passes: one is exact.
  *   all-reduce of one replica: the value itself.
  *
@@ -15,6 +16,8 @@
  * pass_excess would remove.
  */
 #include "stack/pass.h"
+
+#include "stack/expand.h"
 #include "stack/rewrite.h"
 
 #define PARTS_MAX 3
@@ -90,6 +93,7 @@ int pass_expand(struct graph *g, const struct pass_context *c, struct err *e)
     for (int i = 0; i < g->node_count; i++) {
         struct graph_node n;
         bool is_f32;
+        int first;
 
         if (g->node[i].op == HLO_PARAMETER)
             continue;
@@ -102,7 +106,11 @@ int pass_expand(struct graph *g, const struct pass_context *c, struct err *e)
             w.moved[i] = n.operand[0];
             continue;
         }
-        if (n.op == HLO_CONVOLUTION && n.precision != PRECISION_DEFAULT)
+        first = n.op == HLO_CONVOLUTION && n.precision == PRECISION_DEFAULT
+                    ? expand_first_layer(&w.to, &n) : NODE_NONE;
+        if (first != NODE_NONE)
+            w.moved[i] = first;
+        else if (n.op == HLO_CONVOLUTION && n.precision != PRECISION_DEFAULT)
             w.moved[i] = in_passes(&w.to, &n);
         else if (has_scalar_operand(&w.to, &n))
             w.moved[i] = with_spread_scalars(&w.to, n);

@@ -525,6 +525,37 @@ TEST(heads_that_cut_tiles_are_copied)
 }
 
 /* f32 products in 3 or 6 passes of bf16; what bf16 holds needs one; one replica is its own sum */
+/* a stride of two over few channels, forward and by its kernel: one over four times as many */
+TEST(first_layers_are_made_of_images_of_half_the_size)
+{
+    static const struct graph_window odd[] = {{3, 2, 1, 1, 1, 1, false}, {4, 2, 0, 1, 1, 1, false}};
+    static const struct graph_window even[] = {{4, 2, 2, 0, 1, 1, false}, {3, 2, 1, 0, 1, 1, false}};
+    struct graph_conv c = {.spatial_count = 2, .in_spatial = {1, 2}, .in_feature = 3,
+                           .kernel_spatial = {0, 1}, .kernel_in = 2, .kernel_out = 3,
+                           .out_spatial = {1, 2}, .out_feature = 3, .feature_groups = 1,
+                           .batch_groups = 1};
+
+    for (int i = 0; i < 2; i++) {
+        int x = graph_parameter(&graph, F32(64, 9, 11, 3), i ? "x" : "z"), gradient;
+        int k = graph_parameter(&graph, i ? F32(4, 3, 3, 5) : F32(3, 4, 3, 5), i ? "k" : "l");
+        int y = graph_convolution(&graph, x, k, i ? even : odd, &c, DTYPE_F32, PRECISION_DEFAULT);
+        struct err e;
+
+        graph_output(&graph, y, i ? "even" : "odd", -1);
+        if (graph_backward(&graph, y, graph_parameter(&graph, graph.node[y].shape, i ? "s" : "t"),
+                           &k, 1, &gradient, &e))
+            fail_msg("%s", e.msg);
+        graph_output(&graph, gradient, i ? "even gradient" : "odd gradient", -1);
+    }
+    run_pass(pass_expand);
+    assert_int_equal(count_of(&graph, HLO_CONVOLUTION), 4);
+    for (int i = 0; i < graph.node_count; i++)
+        for (int k = 0; graph.node[i].op == HLO_CONVOLUTION && k < 2; k++) {
+            assert_int_equal(graph.node[i].window[k].stride, 1);
+            assert_int_equal(graph.node[i].window[k].window_dilation, 1);
+        }
+}
+
 TEST(operations_without_kernels_become_others)
 {
     struct nn_window same = {.padding = NN_SAME, .stride = {1, 1}};
@@ -623,6 +654,7 @@ int main(void)
         RUN(arrays_between_kernels_are_the_narrow_ones),
         RUN(nothing_waits_in_a_circle),
         RUN(rounding_inside_a_kernel_disappears),
+        RUN(first_layers_are_made_of_images_of_half_the_size),
         RUN(operations_without_kernels_become_others),
         RUN(layouts_follow_convolutions),
         RUN(heads_are_split_and_joined_without_copies),

@@ -1,0 +1,12 @@
+/* What pass_expand.c makes of operations, where it takes more than a few lines. */
+#ifndef STACK_EXPAND_H
+#define STACK_EXPAND_H
+#include "stack/graph.h"
+
+/*
+ * A convolution of many images with few channels and a stride of two in both of two dimensions,
+ * or its gradient by the kernel, on images of half the size with four times the channels (space
+ * to depth). NODE_NONE: `n` is another node. `n` and its operands are of `g`.
+ */
+int expand_first_layer(struct graph *g, const struct graph_node *n);
+#endif
