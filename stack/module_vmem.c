@@ -240,6 +240,15 @@ static bool is_vector(const struct step *s)
            (r->dim[r->rank - 1] == 1 || r->dim[r->rank - 2] == 1);
 }
 
+/* each matrix of a batch is read once, as it comes */
+static bool has_batches(const struct step *s)
+{
+    for (int i = 0; i < s->body->node_count; i++)
+        if (s->body->node[i].op == HLO_DOT)
+            return s->body->node[i].dot.batch_count > 0;
+    return false;
+}
+
 /* a step of the product needs all of it: no more rows, or columns, than a step has */
 static bool is_one_block(const struct step *s, int index)
 {
@@ -252,7 +261,7 @@ static bool is_one_block(const struct step *s, int index)
 /*
  * The larger first; the other one if something hides its copy or the first step needs it anyway,
  * else it streams (docs/accuracy.md). A product of one row or column reads its matrix once, as it
- * comes.
+ * comes; so does one with batches, unless something hides the copy.
  */
 static void fetch_operands(struct plan *p, struct module *m, int step)
 {
@@ -261,6 +270,8 @@ static void fetch_operands(struct plan *p, struct module *m, int step)
 
     if (s->operand_count < 2 || s->is_in_hbm || is_vector(s))
         return;
+    if (has_batches(s))
+        last_start = step - 1;
     if (s->operand[1]->array.bytes > s->operand[0]->array.bytes) {
         order[0] = 1;
         order[1] = 0;

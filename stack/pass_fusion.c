@@ -12,6 +12,8 @@
  *   - elementwise work goes behind the product or window that makes its
  *     operand rather than before one that reads it;
  *   - before a product goes what reads arrays that are there anyway;
+ *   - a conversion to a narrower type belongs to the kernel that computes the value, not to a
+ *     product that reads it: half of the bytes between them;
  *   - work on a smaller array that is spread over a larger one stays apart, as
  *     it would be done over and over, unless it is of one element.
  */
@@ -296,6 +298,78 @@ static void join_some(struct fusion *f, int node)
     }
 }
 
+static bool is_scalar_constant(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    return n->op == HLO_BROADCAST && f->g->node[n->operand[0]].op == HLO_CONSTANT;
+}
+
+/* what a hero makes, times or plus constants, converted */
+static bool is_scaled(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    while (f->behind_hero[node]) {
+        if (n->operand_count > 2 || (n->operand_count == 2 && !is_scalar_constant(f, n->operand[1])))
+            return false;
+        node = n->operand[0];
+        n = &f->g->node[node];
+    }
+    return fusion_is_work(f, node);
+}
+
+static bool has_reduction(const struct fusion *f, const struct fusion_group *p)
+{
+    for (int i = 0; i < p->member_count; i++)
+        if (f->g->node[p->member[i]].op == HLO_REDUCE)
+            return true;
+    return false;
+}
+
+/* scales a product for a kernel that the product cannot join: it is free behind the product */
+static bool stays_behind_hero(const struct fusion *f, int node, int group)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    return f->behind_hero[node] && !f->group[group].has_hero && !f->context->heroes_alone
+           && has_reduction(f, &f->group[group]) && is_scaled(f, node)
+           && array_element_bytes(n->shape.dtype)
+                  <= array_element_bytes(f->g->node[n->operand[0]].shape.dtype);
+}
+
+/* the only reader, a conversion to a narrower type in a product's group; or NODE_NONE */
+static int narrowed_by(const struct fusion *f, int node)
+{
+    int user = f->node[node].user_count == 1 && !f->is_output[node] ? f->node[node].user[0]
+                                                                    : NODE_NONE;
+    const struct graph_node *n;
+
+    if (user == NODE_NONE || f->node[user].in_count != 1)
+        return NODE_NONE;
+    n = &f->g->node[user];
+    return n->op == HLO_CONVERT && f->group[f->node[user].in[0]].has_hero
+                   && array_element_bytes(n->shape.dtype)
+                          < array_element_bytes(f->g->node[node].shape.dtype)
+               ? user : NODE_NONE;
+}
+
+/* what a product does not compute itself is narrowed before it is stored */
+static bool take_back(struct fusion *f, int node)
+{
+    int user = narrowed_by(f, node), group;
+
+    if (user == NODE_NONE || f->behind_hero[user])
+        return false;
+    fusion_remove(f, &f->group[f->node[user].in[0]], user);
+    group = new_group(f, user);
+    if (!try_join(f, group, node))
+        new_group(f, node);
+    else
+        f->node[node].home = group;
+    return true;
+}
+
 #define USER_GROUPS_MAX 64
 
 static void visit(struct fusion *f, int node)
@@ -308,7 +382,7 @@ static void visit(struct fusion *f, int node)
     count = f->is_output[node] ? -1 : groups_of_users(f, node, list, USER_GROUPS_MAX);
     if (count == 0)
         return;                         /* nobody needs it */
-    if (count == 1 && try_join(f, list[0], node)) {
+    if (count == 1 && !stays_behind_hero(f, node, list[0]) && try_join(f, list[0], node)) {
         f->node[node].home = list[0];
         return;
     }
@@ -319,7 +393,8 @@ static void visit(struct fusion *f, int node)
     }
     if (is_source(n))
         join_some(f, node);
-    new_group(f, node);
+    if (!take_back(f, node))
+        new_group(f, node);
 }
 
 static void init(struct fusion *f, struct graph *g)

@@ -213,6 +213,25 @@ TEST(operands_are_fetched_ahead_and_results_stay)
     assert_int_equal(r.prefetch_count + r.resident_count, 0);
 }
 
+/* only what something hides is copied beforehand: the second product's right operand */
+TEST(matrices_of_a_batch_stream)
+{
+    const int64_t dims[] = {8, 64, 128};
+    struct graph_dot rows = {.batch_count = 1, .contract_count = 1, .lhs_contract = {2},
+                             .rhs_contract = {2}};
+    struct graph_dot columns = {.batch_count = 1, .contract_count = 1, .lhs_contract = {2},
+                                .rhs_contract = {1}};
+    struct module_rig r = {.slice = "v6e", .absolute = 1e-2, .relative = 1e-2};
+    int q = parameter("q", 3, dims, DTYPE_BF16), k = parameter("k", 3, dims, DTYPE_BF16);
+    int v = parameter("v", 3, dims, DTYPE_BF16);
+    int s = graph_dot_general(&g, q, k, &rows, DTYPE_BF16, PRECISION_DEFAULT);
+
+    graph_output(&g, graph_dot_general(&g, s, v, &columns, DTYPE_F32, PRECISION_DEFAULT), "o", -1);
+    module_rig_check(&r, &g, 1);
+    assert_int_equal(r.prefetch_count, 1);
+    assert_int_equal(r.resident_count, 1);
+}
+
 /* two that change places, one that is read before it is overwritten */
 TEST(outputs_take_their_parameters_places_or_are_copied_there)
 {
@@ -320,6 +339,7 @@ int main(int argc, char **argv)
         RUN(values_are_made_again_where_memory_is_short),
         RUN(too_little_memory_is_refused_with_both_figures),
         RUN(operands_are_fetched_ahead_and_results_stay),
+        RUN(matrices_of_a_batch_stream),
         RUN(outputs_take_their_parameters_places_or_are_copied_there),
         RUN(scalars_beside_arrays_match),
         RUN(elementwise_moves_and_reductions_match),

@@ -413,6 +413,41 @@ TEST(arrays_between_kernels_are_the_narrow_ones)
     assert_int_equal(found, 1);
 }
 
+/* products with elementwise work before and behind them, no sums */
+static int take_products(const struct graph *body, const struct chip *chip, struct err *e)
+{
+    (void)chip;
+    return count_of(body, HLO_DOT) && count_of(body, HLO_REDUCE) ? err_set(e, "no") : 0;
+}
+
+TEST(products_scale_for_a_softmax_which_narrows_for_the_next)
+{
+    const int64_t v_dims[] = {24, 8};
+    int q = graph_parameter(&graph, F32(16, 40), "q"), k = graph_parameter(&graph, F32(40, 24), "k");
+    int v = graph_parameter(&graph, shape_make(DTYPE_BF16, 2, v_dims), "v");
+    int y = graph_dot(&graph, q, k, 1, 0, PRECISION_HIGHEST), power;
+    struct shape s = graph.node[y].shape;
+    const struct graph_node *narrowed;
+
+    y = graph_binary(&graph, HLO_MULTIPLY, y, graph_splat(&graph, y, 0.125));
+    power = graph_reduce(&graph, REDUCE_MAX, y, 2);
+    power = graph_binary(&graph, HLO_SUBTRACT, y, graph_broadcast(&graph, power, s, DIMS(0)));
+    power = graph_unary(&graph, HLO_EXP, power);
+    y = graph_reduce(&graph, REDUCE_ADD, power, 2);
+    y = graph_binary(&graph, HLO_DIVIDE, power, graph_broadcast(&graph, y, s, DIMS(0)));
+    y = graph_dot(&graph, graph_convert(&graph, y, DTYPE_BF16), v, 1, 0, PRECISION_DEFAULT);
+    graph_output(&graph, y, "out", -1);
+    kernel_takes = take_products;
+    run_pass(pass_fusion);
+    kernel_takes = take_all;
+    assert_int_equal(count_of(&graph, HLO_FUSION), 2);
+    assert_int_equal(result_node()->op, HLO_DOT);
+    narrowed = &graph.node[result_node()->operand[0]];
+    assert_int_equal(narrowed->shape.dtype, DTYPE_BF16);
+    assert_int_equal(count_of(narrowed->called[0], HLO_MULTIPLY), 0);
+    assert_int_equal(count_of(graph.node[narrowed->operand[0]].called[0], HLO_MULTIPLY), 1);
+}
+
 /* x -> sum -> x - sum -> product: the sum cannot be in the kernel of what reads x - sum twice */
 TEST(nothing_waits_in_a_circle)
 {
@@ -652,6 +687,7 @@ int main(void)
         RUN(activations_go_behind_the_product_before_them),
         RUN(cheap_values_are_made_again_and_costly_ones_stored),
         RUN(arrays_between_kernels_are_the_narrow_ones),
+        RUN(products_scale_for_a_softmax_which_narrows_for_the_next),
         RUN(nothing_waits_in_a_circle),
         RUN(rounding_inside_a_kernel_disappears),
         RUN(first_layers_are_made_of_images_of_half_the_size),
