@@ -68,6 +68,22 @@ static bool stands_alone(const struct graph *g, const struct graph_node *n)
     }
 }
 
+/* whatever is made of it is made where it is: read once, or by work on arrays like it alone */
+static bool stays_local(const struct fusion *f, int node)
+{
+    const struct fusion_node *p = &f->node[node];
+
+    if (f->is_free[node] || f->is_output[node])
+        return false;
+    for (int i = 0; i < p->user_count && p->user_count > 1; i++) {
+        const struct graph_node *user = &f->g->node[p->user[i]];
+
+        if (!fusion_is_simple(user) || !shape_same_dims(&user->shape, &f->g->node[node].shape))
+            return false;
+    }
+    return true;
+}
+
 /* elementwise, of a value that a hero makes and nobody else reads */
 static bool follows_hero(const struct fusion *f, int node)
 {
@@ -77,7 +93,7 @@ static bool follows_hero(const struct fusion *f, int node)
         int a = n->operand[k];
         const struct graph_node *operand = &f->g->node[a];
 
-        if (!f->is_free[a] && f->node[a].user_count == 1 && !f->is_output[a] &&
+        if (stays_local(f, a) &&
             (fusion_is_hero(operand) || f->behind_hero[a]) &&
             shape_same_dims(&operand->shape, &n->shape))
             return true;
