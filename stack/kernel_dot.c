@@ -273,8 +273,12 @@ static int emit_with(struct dot_stages *s, const struct kernel_job *job, const s
     if (dot_grid_make(&g, &s->problem, job, &whole, e))
         return -1;
     while (compile(&g, job, a, out, e)) {
-        if (!narrow(&whole) || dot_grid_make(&g, &s->problem, job, &whole, &ignored))
+        bool had_turns = g.step.turn.passes_before > 0;     /* whose registers may be what lacks */
+
+        if ((!had_turns && !narrow(&whole))
+            || dot_grid_make(&g, &s->problem, job, &whole, &ignored))
             return -1;
+        g.turns_first = had_turns;
     }
     out->tiling = whole;
     return 0;

@@ -9,7 +9,7 @@
 
 #define DOT_TILE_ROWS 8                 /* of VMEM */
 #define DOT_RESULTS_MAX 64              /* tiles of results in a round */
-#define DOT_TURN_REGISTERS 3
+#define DOT_TURN_REGISTERS 2
 
 enum dot_label {
     LABEL_COLUMN, LABEL_LOOP, LABEL_MIDDLE = LABEL_LOOP + 4, LABEL_COUNT = LABEL_MIDDLE + 3,

@@ -114,7 +114,7 @@ static int give_registers(struct dot_code *d, struct err *e)
     int lhs = d->lhs_tiles * d->halves * (d->s->by_rows ? d->s->units : 1);
 
     d->weight_set = d->unpacks_weights ? 2 : d->halves;
-    d->weights_count = 4;
+    d->weights_count = d->unpacks_weights ? 3 : 4;
     d->lhs_count = d->unpacks_rows ? least(lhs, 2) : least(lhs, 4 * wide);
     d->sum_count = least(d->result_count, 4 * wide);
     d->v_lhs = next;
