@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "isa/disasm.h"
 #include "report/report.h"
+#include "stack/index_assume.h"
 #include "stack/zoo.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 enum {
     KEY_SET = 256, KEY_CODEGEN, KEY_EMIT, KEY_OUT, KEY_DUMP, KEY_TUNE, KEY_CACHE, KEY_RUN,
-    KEY_BATCH, KEY_POLICY, KEY_OPTIMIZER, KEY_INFERENCE, KEY_LIST
+    KEY_BATCH, KEY_POLICY, KEY_OPTIMIZER, KEY_INFERENCE, KEY_LIST, KEY_INDEX
 };
 
 static const struct argp_option options[] = {
@@ -29,6 +30,9 @@ static const struct argp_option options[] = {
     {"optimizer", KEY_OPTIMIZER, "NAME", 0, "likewise: adam (default) or sgd", 2},
     {"inference", KEY_INFERENCE, 0, 0, "likewise: evaluation instead of a training step", 2},
     {"run", KEY_RUN, 0, 0, "simulate one step, too: cycles of each kernel", 3},
+    {"assume-index", KEY_INDEX, "WHAT", 0,
+     "with --run: rows that gathers and scatters ask for: uniform (default), zipf, or a file of "
+     "numbers", 3},
     {"tune", KEY_TUNE, 0, 0, "time each kernel with its tilings, and take the fastest", 3},
     {"tune-cache", KEY_CACHE, "FILE", 0,
      "tilings found before, and by --tune now (its default: tune.txt)", 3},
@@ -107,6 +111,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_INFERENCE: o->is_inference = true; return 0;
     case KEY_RUN: o->is_run = true; return 0;
+    case KEY_INDEX: o->assume_index = arg; return 0;
     case KEY_TUNE: o->is_tuned = true; return 0;
     case KEY_CACHE: o->tune_cache = arg; return 0;
     case KEY_EMIT:
@@ -151,6 +156,7 @@ struct session {
     struct tuning *tuning;
     struct module module;
     struct compile_times times;
+    struct index_data indices;
     struct progress progress;
 };
 
@@ -231,13 +237,29 @@ static int emit(struct session *s, struct err *e)
 static int prepare(struct session *s, struct err *e)
 {
     const struct compile_request *o = s->o;
+    int32_t first;
 
-    if (cli_load_slice(o->tpu, &o->set, &s->slice, &s->chip, NULL, &s->arena, e) ||
+    index_data_parse(&s->indices, o->assume_index);
+    if (index_data_fill(&s->indices, INT32_MAX, 0, &first, 1, e) ||
+        cli_load_slice(o->tpu, &o->set, &s->slice, &s->chip, NULL, &s->arena, e) ||
         (o->tune_cache && tuning_load(s->tuning, o->tune_cache, e)) ||
         (o->is_tuned && outfile_check(o->tune_cache, e)) ||
         (o->folder && report_make_folder(o->folder, e)))
         return -1;
-    return compile_make_graph(o, &s->graph, &s->arena, e);
+    if (compile_make_graph(o, &s->graph, &s->arena, e))
+        return -1;
+    if (o->is_run)
+        index_assume(&s->graph);
+    return 0;
+}
+
+static int launch(struct session *s, struct err *e)
+{
+    struct compile_launch l = {.slice = &s->slice, .chip = &s->chip, .cores = 1,
+                               .per_bundle = s->o->emit == EMIT_LISTING, .graph = &s->graph,
+                               .indices = s->indices};
+
+    return compile_run(&s->module, &l, &s->arena, &s->times, e);
 }
 
 static int run(struct session *s, struct err *e)
@@ -246,8 +268,7 @@ static int run(struct session *s, struct err *e)
 
     if (prepare(s, e) || compile(s, true, e) || (o->is_tuned && tune(s, e)))
         return -1;
-    if (o->is_run && compile_run(&s->module, &s->slice, &s->chip, 1, o->emit == EMIT_LISTING,
-                                 &s->arena, &s->times, e))
+    if (o->is_run && launch(s, e))
         return -1;
     compile_print_summary(&s->module, o, &s->chip, o->is_run ? &s->times : NULL);
     return emit(s, e);
@@ -256,7 +277,7 @@ static int run(struct session *s, struct err *e)
 int cmd_compile(int argc, char **argv)
 {
     struct compile_request o = {
-        .tpu = "v5e", .batch = 256,
+        .tpu = "v5e", .batch = 256, .assume_index = "uniform",
         .training = {.optimizer = OPTIMIZER_ADAM, .learning_rate = 1e-3, .beta_1 = 0.9,
                      .beta_2 = 0.999, .epsilon = 1e-7}};
     struct session s = {.o = &o, .tuning = tuning_create()};

@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "report/annotate.h"
 #include "sim/machine.h"
+#include "stack/index_data.h"
 #include "stack/model.h"
 #include "stack/module.h"
 #include "stack/tuning.h"
@@ -17,6 +18,7 @@ enum compile_emit { EMIT_NOTHING, EMIT_GRAPH, EMIT_LLO, EMIT_BUNDLES, EMIT_LISTI
 
 struct compile_request {
     const char *model, *tpu, *folder, *dump_after, *tune_cache;
+    const char *assume_index;           /* uniform, zipf, or a file: where gathers read */
     enum codegen codegen;
     enum compile_emit emit;
     struct model_options training;      /* of a Keras model */
@@ -37,13 +39,17 @@ struct compile_times {
     int64_t total_cycles;
 };
 
-/*
- * Timing mode, values unknown, on the first `cores` cores at once; times are those of the first.
- * `per_bundle`: every round of every loop is simulated, slower.
- */
-int compile_run(const struct module *m, const struct slice *slice, const struct chip *chip,
-                int cores, bool per_bundle, struct arena *a, struct compile_times *out,
-                struct err *e);
+/* Timing mode: values are unknown. */
+struct compile_launch {
+    const struct slice *slice;
+    const struct chip *chip;
+    int cores;                          /* the first ones, at once; times are those of the first */
+    bool per_bundle;                    /* every round of every loop is simulated, slower */
+    const struct graph *graph;          /* of which the module was made: its indices are written */
+    struct index_data indices;
+};
+int compile_run(const struct module *m, const struct compile_launch *l, struct arena *a,
+                struct compile_times *out, struct err *e);
 
 /* Cycles of one kernel alone with a tiling; -1 where that does not compile or does not run. */
 int64_t compile_time_kernel(const struct kernel_job *job, const struct tiling *t,

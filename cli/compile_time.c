@@ -2,6 +2,7 @@
 #include "cli/compile.h"
 
 #include "sim/trace.h"
+#include "stack/index_assume.h"
 #include "stack/module_run.h"
 
 struct timer {
@@ -54,28 +55,27 @@ static void prepare(struct compile_times *t, const struct module *m, bool per_bu
         annotate_counts_init(&t->counts, m->linked[0].program.bundle_count, a);
 }
 
-int compile_run(const struct module *m, const struct slice *slice, const struct chip *chip,
-                int cores, bool per_bundle, struct arena *a, struct compile_times *out,
-                struct err *e)
+int compile_run(const struct module *m, const struct compile_launch *l, struct arena *a,
+                struct compile_times *out, struct err *e)
 {
     struct machine_options options = {.mode = MODE_TIMING, .thread_count = 1};
     struct timer t = {.times = out, .kernel = -1, .kernel_count = m->kernel_count};
-    struct trace_sink sink = {.context = &t, .core = on_core, .wants_access = per_bundle};
-    struct machine *machine = machine_create(slice, chip, &options, e);
-    int status;
+    struct trace_sink sink = {.context = &t, .core = on_core, .wants_access = l->per_bundle};
+    struct machine *machine = machine_create(l->slice, l->chip, &options, e);
+    int status = 0;
 
     if (!machine)
         return -1;
-    prepare(out, m, per_bundle, a);
-    status = 0;
-    for (int core = 0; core < cores && status == 0; core++)
-        status = module_load(m, machine, core, e);
+    prepare(out, m, l->per_bundle, a);
+    for (int core = 0; core < l->cores && status == 0; core++)
+        status = module_load(m, machine, core, e) ||
+                 index_assume_write(l->graph, m, machine, core, &l->indices, e);
     machine_set_trace(machine, &sink);
     if (status == 0)
         status = machine_run(machine, e);
     out->total_cycles = machine_cycles(machine);
     machine_destroy(machine);
-    return status;
+    return status ? -1 : 0;
 }
 
 int64_t compile_time_kernel(const struct kernel_job *job, const struct tiling *t,

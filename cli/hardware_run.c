@@ -50,6 +50,8 @@ static int simulate_graph(struct hardware_row *row, const struct graph *g,
                           const struct hardware_target *t, int64_t *cycles, struct err *e)
 {
     struct module_settings s = {.chip = t->chip, .codegen = t->codegen, .replica_count = 1};
+    struct compile_launch launch = {.slice = t->slice, .chip = t->chip, .graph = g,
+                                    .cores = row->all_cores ? (int)t->chip->chip_cores : 1};
     struct compile_times times;
     struct module module;
     struct arena a;
@@ -57,8 +59,7 @@ static int simulate_graph(struct hardware_row *row, const struct graph *g,
 
     arena_init(&a);
     status = module_compile(g, &s, &a, &module, e) ||
-             compile_run(&module, t->slice, t->chip, row->all_cores ? (int)t->chip->chip_cores : 1,
-                         false, &a, &times, e) ? -1 : 0;
+             compile_run(&module, &launch, &a, &times, e) ? -1 : 0;
     if (status == 0) {
         row->kernel_count = module.kernel_count;
         *cycles = times.total_cycles;

@@ -8,8 +8,7 @@
 #include "cli/progress.h"
 #include "report/report.h"
 #include "stack/gemm.h"
-#include "stack/index_data.h"
-#include "stack/module_run.h"
+#include "stack/index_assume.h"
 
 #include <math.h>
 #include <string.h>
@@ -94,39 +93,12 @@ static void print_rates(const struct session *s)
            us + 1e-3 * (double)s->chip.launch_program_ns);
 }
 
-/* indices that are parameters of the graph; otherwise all of them would be 0 */
-static int write_indices(struct session *s, struct err *e)
-{
-    struct index_data data;
-    int status = 0;
-
-    index_data_parse(&data, s->o->assume_index);
-    for (int i = 0; i < s->graph->node_count && status == 0; i++) {
-        const struct graph_node *n = &s->graph->node[i], *at;
-        int64_t count, rows;
-        int32_t *index;
-
-        if (n->op != HLO_GATHER && n->op != HLO_SCATTER)
-            continue;
-        at = &s->graph->node[n->operand[1]];
-        if (at->op != HLO_PARAMETER)
-            continue;
-        count = shape_elems(&at->shape);
-        rows = s->graph->node[n->operand[0]].shape.dim[n->gather->start_index_map[0]];
-        index = mem_alloc((size_t)count * sizeof(*index));
-        status = index_data_fill(&data, rows, 1, index, count, e);
-        if (status == 0)
-            status = module_write(&s->module, s->machine, 0, at->parameter_index, index, e);
-        mem_free(index);
-    }
-    return status;
-}
-
 static int prepare(struct session *s, struct err *e)
 {
     struct op_options *o = s->o;
     struct module_settings settings = {.codegen = o->codegen, .replica_count = 1,
                                        .chip = &s->chip};
+    struct index_data data;
     double began_s;
 
     s->origins = arena_array(&s->arena, chip_param_count, sizeof(*s->origins));
@@ -140,7 +112,8 @@ static int prepare(struct session *s, struct err *e)
     s->machine = machine_create(&s->slice, &s->chip, &o->engine, e);
     if (!s->machine || machine_load(s->machine, 0, &s->module.linked[0].program, e))
         return cli_add_chip(o->tpu, e);
-    return write_indices(s, e);
+    index_data_parse(&data, o->assume_index);
+    return index_assume_write(s->graph, &s->module, s->machine, 0, &data, e);
 }
 
 static int write_folder(struct session *s, const struct report_step *step, double seconds,

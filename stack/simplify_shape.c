@@ -322,3 +322,34 @@ int simplify_sink_reshape(struct graph *g, const struct graph_node *n)
     }
     return graph_reshape(g, graph_add(g, n, operand, n->operand_count), n->shape);
 }
+
+/*
+ * Indices of one number each, reshaped to have a dimension for it: gather and scatter take them
+ * without. Where nothing reshapes them they stay: leaving the dimension out may move elements.
+ */
+int simplify_indices(struct graph *g, const struct graph_node *n)
+{
+    struct graph_gather *d;
+    struct graph_node plain = *n;
+    struct shape s;
+    int operand[3];
+
+    if ((n->op != HLO_GATHER && n->op != HLO_SCATTER) ||
+        g->node[n->operand[1]].op != HLO_RESHAPE || n->gather->map_count != 1)
+        return NODE_NONE;
+    s = g->node[n->operand[1]].shape;
+    if (n->gather->index_vector_dim == s.rank)
+        return NODE_NONE;
+    d = arena_alloc(g->arena, sizeof(*d));
+    *d = *n->gather;
+    for (int i = d->index_vector_dim; i + 1 < s.rank; i++)
+        s.dim[i] = s.dim[i + 1];
+    s.rank--;
+    for (int i = 0; i < d->batching_count; i++)
+        d->indices_batching[i] -= d->indices_batching[i] > d->index_vector_dim;
+    d->index_vector_dim = s.rank;
+    plain.gather = d;
+    memcpy(operand, n->operand, (size_t)n->operand_count * sizeof(*operand));
+    operand[1] = graph_reshape(g, n->operand[1], s);
+    return graph_add(g, &plain, operand, n->operand_count);
+}

@@ -54,12 +54,17 @@ count=$(grep -c '^kernel k' "$work/out/kernels.llo")
 grep -q "^ *$((count - 1))  fusion" "$work/log" || fail "$count kernels in the llo"
 for line in '^kernel k0 "fusion.*", convolution fusion, source "dense_1" {' \
     '// window 0: operand ' '// . ENTRY ' '^  loop s[0-9]* = [1-9][0-9]* rounds {' \
-    '    %v[0-9]* = vld \[vmem:s[0-9]*.*// region' 'bundles, scheduled by the kernel itself'; do
+    '^ *%v[0-9]* = vld \[vmem:.*// region' 'bundles, scheduled by the kernel itself'; do
     grep -q "$line" "$work/out/kernels.llo" || fail "no $line in the llo"
 done
 expect 0 'kernel k0 "fusion' compile mlp --emit llo
 expect 0 'compiled in' compile mlp --emit graph --dump-after all --out "$work/out"
 [ -s "$work/out/module.hlo" ] && [ -s "$work/out/passes.hlo" ] || fail "no graph in the folder"
+
+# rows that gathers ask for are assumed; a file of them is read
+printf '1 2 3\n' >"$work/indices"
+refuse 'no/such/indices' compile mlp --run --assume-index no/such/indices
+expect 0 ' cycles = ' compile mlp --run --assume-index "$work/indices"
 
 # tilings: found once, read by later runs, never slower
 expect 0 ' cycles = ' compile mlp:batch=16 --tpu v5e --run

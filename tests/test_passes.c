@@ -324,6 +324,36 @@ TEST(moves_that_change_nothing_disappear)
     assert_int_equal(result_node()->start[1], 2);
 }
 
+/* ids [5,7] -> [5,7,1] for a gather: a copy that moves every element, and no need of it */
+TEST(indices_of_one_number_lose_their_dimension)
+{
+    struct graph_gather d = {.offset_count = 1, .offset_dims = {2}, .collapsed_count = 1,
+                             .map_count = 1, .index_vector_dim = 2, .slice_sizes = {1, 6}};
+    int table = graph_parameter(&graph, F32(11, 6), "table");
+    int ids = graph_parameter(&graph, shape_make(DTYPE_S32, 2, (int64_t[]){5, 7}), "ids");
+    struct shape column = shape_make(DTYPE_S32, 3, (int64_t[]){5, 7, 1});
+    int wide = graph_reshape(&graph, ids, column), rows = graph_gather(&graph, table, wide, &d);
+
+    graph_output(&graph, rows, "rows", -1);
+    d.collapsed_dims[0] = 0;
+    graph_output(&graph, graph_scatter(&graph, REDUCE_ADD, table, wide, rows, &d), "sum", -1);
+    run_pass(pass_simplify);
+    assert_int_equal(count_of(&graph, HLO_RESHAPE), 0);
+}
+
+/* where nothing reshapes them, leaving the dimension out would be a copy */
+TEST(indices_that_have_their_dimension_stay)
+{
+    struct graph_gather d = {.offset_count = 1, .offset_dims = {1}, .collapsed_count = 1,
+                             .map_count = 1, .index_vector_dim = 1, .slice_sizes = {1, 6}};
+    int table = graph_parameter(&graph, F32(11, 6), "table");
+    int ids = graph_parameter(&graph, shape_make(DTYPE_S32, 2, (int64_t[]){5, 1}), "ids");
+
+    graph_output(&graph, graph_gather(&graph, table, ids, &d), "rows", -1);
+    run_pass(pass_simplify);
+    assert_int_equal(count_of(&graph, HLO_RESHAPE), 0);
+}
+
 TEST(bf16_arithmetic_is_done_in_f32)
 {
     int x = graph_parameter(&graph, shape_make(DTYPE_BF16, 2, (int64_t[]){9, 5}), "x");
@@ -723,6 +753,8 @@ int main(void)
         RUN(factors_of_a_whole_sum_go_behind_it),
         RUN(reductions_in_two_steps_are_one),
         RUN(moves_that_change_nothing_disappear),
+        RUN(indices_of_one_number_lose_their_dimension),
+        RUN(indices_that_have_their_dimension_stay),
         RUN(bf16_arithmetic_is_done_in_f32),
         RUN(erf_of_bf16_is_short),
         RUN(a_chain_becomes_one_kernel),
