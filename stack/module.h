@@ -52,7 +52,8 @@ struct module_stage { const char *name; double seconds; };      /* host time */
 #define MODULE_STAGES_MAX 24
 
 struct module {
-    struct graph graph;                 /* after all passes; parameters and outputs as given */
+    struct graph graph;                 /* after all passes; parameters and outputs as given; */
+                                        /* parameter[i] says how one lies */
     const struct array **array;         /* by node; NULL: not in memory (tuples) */
     const struct array **parameter, **output;   /* by index; an aliased output is its parameter's */
     struct module_kernel *kernel;

@@ -46,7 +46,8 @@ static int64_t shared_address(const struct plan *p, const struct array *a)
 
     for (int i = 0; share && i < share->graph.parameter_count; i++)
         if (strcmp(share->parameter[i]->name, a->name) == 0 &&
-            shape_equal(&share->parameter[i]->shape, &a->shape))
+            shape_equal(&share->parameter[i]->shape, &a->shape) &&
+            memcmp(share->parameter[i]->order, a->order, sizeof(a->order)) == 0)
             return share->parameter[i]->address;
     return -1;
 }

@@ -227,6 +227,51 @@ static int add_while(struct walk *w, int node, struct err *e)
     return 0;
 }
 
+/*
+ * A parameter whose rows would be mostly padding (images of three channels) lies as the transpose
+ * has it that is its only reader: XLA gives such arrays a compact layout at the entry, too. The
+ * transpose's node; -1: it lies row-major.
+ */
+static int entry_reader(const struct module_settings *s, const struct graph *g, int parameter)
+{
+    const struct graph_node *n = &g->node[parameter];
+    int reader = -1, readers = 0;
+    struct array plain, turned;
+
+    if (n->op != HLO_PARAMETER || n->shape.rank < 2 || s->share)
+        return -1;
+    for (int i = 0; i < g->node_count; i++)
+        for (int k = 0; k < g->node[i].operand_count; k++)
+            if (g->node[i].operand[k] == parameter) {
+                reader = i;
+                readers++;
+            }
+    if (readers != 1 || g->node[reader].op != HLO_TRANSPOSE)
+        return -1;
+    for (int i = 0; i < g->output_count; i++)
+        if (g->output[i].node == parameter || g->output[i].node == reader ||
+            g->output[i].alias_parameter == n->parameter_index)
+            return -1;
+    array_init(&plain, n->name, &n->shape, NULL);
+    array_init(&turned, n->name, &g->node[reader].shape, NULL);
+    return 2 * turned.bytes <= plain.bytes ? reader : -1;
+}
+
+/* the parameter's array, minor dimension first as the row-major result of the transpose has it */
+static void lay_out_parameter(struct plan *p, const struct graph *g, int parameter)
+{
+    const struct graph_node *n = &g->node[parameter];
+    int reader = entry_reader(p->settings, g, parameter), order[GRAPH_RANK_MAX];
+    struct value *v = p->parameter[n->parameter_index];
+
+    if (reader < 0)
+        return;
+    for (int i = 0; i < n->shape.rank; i++)
+        order[i] = g->node[reader].dims[n->shape.rank - 1 - i];
+    array_init(&v->array, n->name, &n->shape, order);
+    p->buffer[v->buffer].bytes = v->array.bytes;
+}
+
 static int visit(struct walk *w, int node, struct err *e)
 {
     const struct graph_node *n = &w->g->node[node];
@@ -252,6 +297,12 @@ static int visit(struct walk *w, int node, struct err *e)
             break;
         w->node[node] = plan_new_value(p, n->name, &n->shape, BUFFER_TEMPORARY,
                                   w->node[n->operand[0]]->buffer);
+        return 0;
+    case HLO_TRANSPOSE:
+        if (!w->is_main || entry_reader(p->settings, w->g, n->operand[0]) != node)
+            break;
+        w->node[node] = plan_new_value(p, n->name, &n->shape, BUFFER_TEMPORARY,
+                                       w->node[n->operand[0]]->buffer);
         return 0;
     case HLO_CONSTANT:
         if (!n->literal)
@@ -313,6 +364,7 @@ int plan_steps(struct plan *p, const struct graph *g, struct err *e)
         const struct graph_node *n = &g->node[g->parameter[i]];
 
         p->parameter[i] = plan_new_value(p, n->name, &n->shape, BUFFER_PARAMETER, -1);
+        lay_out_parameter(p, g, g->parameter[i]);
     }
     if (walk(p, g, p->parameter, p->node, e))
         return -1;
