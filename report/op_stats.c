@@ -50,6 +50,8 @@ static void count_op(const struct report_view *v, struct op_stat *s, const struc
         s->vmem_write_bytes += executed * TILE_BYTES;
     if (info->slot == SLOT_DMA)
         count_copy(s, (enum isa_opcode)op->code);
+    /* of dma.general the descriptor alone tells where it goes: its sender sends signals, too */
+    s->has_remote_copy |= op->code == OP_VSYNCADD_R;
     s->has_vector |= info->slot == SLOT_VALU || info->slot == SLOT_EUP;
     s->has_transpose |= info->latency_class == CLASS_XPOSE;
     s->has_branch |= info->latency_class == CLASS_SBR;
