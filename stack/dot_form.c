@@ -200,7 +200,7 @@ static bool is_made(const struct graph *g, int node, const struct chip *chip, co
     for (int i = 0; i < 3; i++)
         list[i] = &array[i];
     job.body = &body;
-    is_taken = dot_problem_read(&p, &job, &e) == 0;
+    is_taken = dot_problem_read(&p, &job, false, &e) == 0;
     graph_fini(&body);
     arena_fini(&a);
     return is_taken;

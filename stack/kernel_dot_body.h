@@ -66,6 +66,10 @@ int dot_body_parameter(const struct graph *body, int node);
 bool dot_body_is_vector(const struct graph *body, const struct graph_node *n);
 int dot_body_type(enum graph_dtype dtype, enum matrix_type *type);
 
-/* kernel_dot_problem.c: with the arrays of a job; -1 names the layout that is missing */
-int dot_problem_read(struct dot_problem *p, const struct kernel_job *job, struct err *e);
+/*
+ * kernel_dot_problem.c: with the arrays of a job; -1 names the layout that is missing. With
+ * is_apart, dimensions that the grid counts are not joined, for somebody tells them apart.
+ */
+int dot_problem_read(struct dot_problem *p, const struct kernel_job *job, bool is_apart,
+                     struct err *e);
 #endif

@@ -305,13 +305,13 @@ static int keep_outers(const struct outers *list, const struct array *result, st
     return 0;
 }
 
-static int read_outers(const struct reader *r, struct err *e)
+static int read_outers(const struct reader *r, bool is_apart, struct err *e)
 {
     struct outers list = {.p = r->p};
 
     if (list_outers(r, &list, e))
         return -1;
-    while (join_tiles(&list) || join_outers(&list))
+    while (join_tiles(&list) || (!is_apart && join_outers(&list)))
         continue;
     return keep_outers(&list, r->result, e);
 }
@@ -391,7 +391,8 @@ static bool is_swapped(const struct graph *body, const struct graph_node *dot, i
     return usual < rank - dot->dot.contract_count;
 }
 
-int dot_problem_read(struct dot_problem *p, const struct kernel_job *job, struct err *e)
+int dot_problem_read(struct dot_problem *p, const struct kernel_job *job, bool is_apart,
+                     struct err *e)
 {
     struct reader r = {.p = p, .result = job->result[0]};
 
@@ -415,5 +416,5 @@ int dot_problem_read(struct dot_problem *p, const struct kernel_job *job, struct
     list_dims(&r);
     if (read_extras(&r, job, e) || read_tiled(&r, e))
         return -1;
-    return read_outers(&r, e);
+    return read_outers(&r, is_apart, e);
 }

@@ -312,6 +312,20 @@ static int open_results(struct dot_stages *t, const struct split *s, const struc
     return begin_plan(x, job, &t->arena, e);
 }
 
+/* whether some value has one of the dimensions outside tiles and not another */
+static bool tells_apart(const struct dot_stages *t)
+{
+    for (int s = 0; s < STAGE_COUNT; s++) {
+        const struct loop_plan *p = &t->stage[s].plan;
+        uint32_t outside = p->full_mask & ~(1u << AXIS_LANES | 1u << AXIS_ROWS);
+
+        for (int i = 0; t->stage[s].is_there && i < p->body.node_count; i++)
+            if (p->mask[i] & outside && (p->mask[i] & outside) != outside)
+                return true;
+    }
+    return false;
+}
+
 int dot_open(struct dot_stages *t, const struct kernel_job *job, bool always_staged,
              struct err *e)
 {
@@ -335,7 +349,7 @@ int dot_open(struct dot_stages *t, const struct kernel_job *job, bool always_sta
         t->job.result = t->result;
         t->job.result_count = 1;
     }
-    if (dot_problem_read(&t->problem, &t->job, e))
+    if (dot_problem_read(&t->problem, &t->job, tells_apart(t), e))
         return -1;
     t->problem.stages = t;
     return 0;

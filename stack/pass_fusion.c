@@ -175,7 +175,25 @@ static bool is_needed(const struct fusion *f, const struct fusion_group *p, int 
     return false;
 }
 
-/* computed from arrays that are there anyway, and from small ones, by operations of its own */
+/* a small value that a reduction in this program makes, as a softmax divides by */
+static bool is_from_reduction(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    if (n->op == HLO_REDUCE)
+        return true;
+    if (f->is_free[node] || !fusion_is_simple(n))
+        return false;
+    for (int k = 0; k < n->operand_count; k++)
+        if (is_from_reduction(f, n->operand[k]))
+            return true;
+    return false;
+}
+
+/*
+ * Computed from arrays that are there anyway, and from small ones, by operations of its own. What
+ * is reduced goes on in the loop that reduces it.
+ */
 static bool reads_arrays(const struct fusion *f, int node)
 {
     const struct graph_node *n = &f->g->node[node];
@@ -185,8 +203,12 @@ static bool reads_arrays(const struct fusion *f, int node)
         int a = n->operand[k];
         const struct graph_node *operand = &f->g->node[a];
 
-        if (f->is_free[a] || f->is_output[a] || fusion_is_work(f, a) ||
-            shape_elems(&operand->shape) * 8 <= elems)
+        if (shape_elems(&operand->shape) * 8 <= elems) {
+            if (is_from_reduction(f, a))
+                return false;
+            continue;
+        }
+        if (f->is_free[a] || f->is_output[a] || fusion_is_work(f, a))
             continue;
         if (!(fusion_is_simple(operand) || fusion_is_offset(f, a)) ||
             (f->node[a].user_count > 1 && !is_cheap(f, a)) || !reads_arrays(f, a))

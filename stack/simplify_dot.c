@@ -247,8 +247,8 @@ int simplify_dot_shape(struct graph *g, const struct graph_node *n)
     sort_pairs(&copy.dot);
     lhs = side_of(&copy.dot, false, g->node[n->operand[0]].shape.rank);
     rhs = side_of(&copy.dot, true, g->node[n->operand[1]].shape.rank);
-    if ((!is_free_to_flatten(g, n, &lhs, &rhs) || is_computed(g, n->operand[0]) ||
-         is_computed(g, n->operand[1])) &&
+    if ((n->dot.batch_count > 1 || !is_free_to_flatten(g, n, &lhs, &rhs) ||
+         is_computed(g, n->operand[0]) || is_computed(g, n->operand[1])) &&
         dot_is_taken(g, n->operand[0], n->operand[1], &n->dot))
         return NODE_NONE;
     return simplify_dot_flatten(g, n);
