@@ -34,6 +34,7 @@ struct array {
     int order[GRAPH_RANK_MAX];          /* dimensions, minor first */
     enum array_space space;
     int64_t address;                    /* bytes in that space, a multiple of a tile */
+    bool is_fixed;                      /* no kernel writes it: its values are known in any mode */
 
     /* derived by array_init */
     int element_bytes, tile_rows;       /* 4, 2, 1; 8, 16, 32 */

@@ -126,6 +126,8 @@ static bool needs_window(const struct loop_plan *p, int i)
 {
     const struct loop_array *a = &p->array[i];
 
+    if (a->smem >= 0)
+        return false;
     return a->is_result || a->lane_axis != -2;  /* an operand that nobody reads has none */
 }
 
@@ -265,6 +267,7 @@ bool loop_plan_cut(struct loop_plan *p, const int64_t *box)
 {
     if (box[AXIS_ROWS] > p->all_row_units)
         return false;
+    loop_place_scalars(p);
     p->part_count = p->may_part && box[AXIS_ROWS] < p->all_row_units ? 2 : 1;
     for (int part = p->part_count - 1; part >= 0; part--)
         if (!loop_plan_enter(p, part, box))
@@ -426,6 +429,15 @@ static int takes(const struct graph *body, const struct chip *chip, struct err *
     return loop_plan_takes(body, e);
 }
 
+static int begin_alone(struct loop_plan *p, const struct kernel_job *job, struct arena *a,
+                       struct err *e)
+{
+    int status = loop_plan_init(p, job, a, e);
+
+    p->is_alone = true;
+    return status;
+}
+
 static int tilings(const struct kernel_job *job, struct tiling *list, int max)
 {
     struct loop_plan p;
@@ -434,7 +446,7 @@ static int tilings(const struct kernel_job *job, struct tiling *list, int max)
     int count = 0;
 
     arena_init(&a);
-    if (!loop_plan_init(&p, job, &a, &e))
+    if (!begin_alone(&p, job, &a, &e))
         count = candidates(&p, list, max);
     loop_plan_fini(&p);
     arena_fini(&a);
@@ -449,7 +461,7 @@ static int cost(const struct kernel_job *job, const struct tiling *t, struct ker
     int status = -1;
 
     arena_init(&a);
-    if (!loop_plan_init(&p, job, &a, &e) && loop_plan_cut(&p, t->size)) {
+    if (!begin_alone(&p, job, &a, &e) && loop_plan_cut(&p, t->size)) {
         cost_of(&p, t->size, out);
         status = 0;
     }
@@ -463,7 +475,10 @@ static int emit_part(struct loop_plan *p, struct vcode *c, struct arena *a, stru
     if (p->frame.is_idle)
         return 0;
     vcode_begin_block(c);
-    if (frame_begin(&p->frame, c, a, e) || loop_emit_step(p, c, e))
+    if (frame_begin(&p->frame, c, a, e))
+        return -1;
+    loop_await_scalars(p, c);
+    if (loop_emit_step(p, c, e))
         return -1;
     frame_finish(&p->frame, c);
     loop_emit_last(p, c);
@@ -477,6 +492,7 @@ static int emit_code(struct loop_plan *p, const int64_t *box, struct vcode *c, s
     int64_t spill_row = 0;
 
     c->note = p->job->name;
+    loop_fetch_scalars(p, c);
     for (int part = 0; part < p->part_count; part++) {
         loop_plan_enter(p, part, box);
         if (emit_part(p, c, a, e))
@@ -484,6 +500,7 @@ static int emit_code(struct loop_plan *p, const int64_t *box, struct vcode *c, s
         if (!p->frame.is_idle && frame_spill_row(&p->frame) > spill_row)
             spill_row = frame_spill_row(&p->frame);
     }
+    loop_forget_scalars(p, c);
     return kernel_finish(p->job, c, spill_row, SPILL_ROWS / 8, a, out, e);
 }
 
@@ -494,7 +511,7 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
     struct vcode c;
     int status;
 
-    if (loop_plan_init(p, job, a, e))
+    if (begin_alone(p, job, a, e))
         return -1;
     if (!loop_plan_cut(p, t->size))
         return err_set(e, "the tiling does not fit");

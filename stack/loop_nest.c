@@ -7,7 +7,7 @@
 
 /* ----- scalars */
 
-static int take_temp(struct nest *n)
+int nest_temp(struct nest *n)
 {
     return n->first_temp + n->next_temp++ % (SREG_END - n->first_temp);
 }
@@ -15,7 +15,7 @@ static int take_temp(struct nest *n)
 static struct sval in_temp(struct nest *n, enum isa_opcode code, struct isa_operand a,
                            struct isa_operand b)
 {
-    int d = take_temp(n);
+    int d = nest_temp(n);
 
     EMIT(n->code, code, R(d), a, b);
     return (struct sval){d, 0};

@@ -81,6 +81,9 @@ struct sval sval_masked(struct nest *n, struct sval a, int64_t mask);
 struct isa_operand sval_vector(struct nest *n, struct sval a);
 struct isa_operand sval_operand(struct nest *n, struct sval a);
 
+/* a scalar register of the unit in hand */
+int nest_temp(struct nest *n);
+
 /* loads are shared by the units of a block */
 int nest_load(struct nest *n, struct sval row, int stride, int region);
 void nest_store(struct nest *n, struct sval row, int sublane_mask, int region, int value);
@@ -98,6 +101,8 @@ bool loop_knows_lane(const struct nest *n, const struct loop_array *a);
 /* row of element (unit in hand) in an array that is not tiled; `pack` values per word */
 struct sval loop_gather_row(struct nest *n, const struct loop_array *a, bool is_image,
                             struct sval *sub, struct sval *lane);
+/* loop_scalar.c: the word of a value that is in scalar memory, in every element */
+int loop_load_scalar(struct nest *n, const struct loop_array *a);
 /* loop_result.c */
 void loop_keep(struct nest *n, int node);
 void loop_store_result(struct nest *n, int result, int node);

@@ -343,6 +343,7 @@ static int list_arrays(struct loop_plan *p, struct err *e)
         struct loop_array *a = &p->array[i];
 
         a->lane_axis = -2;              /* not bound yet */
+        a->smem = -1;
         a->window = -1;
         if (a->array->tile_rows > p->group_rows)
             p->group_rows = a->array->tile_rows;

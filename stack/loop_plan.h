@@ -42,6 +42,7 @@ struct loop_array {
     int64_t missing_at_end;             /* in the part in hand, and at the end of all rows */
     int window;
     int64_t image_row;                  /* packed results that are not tiled: their 32-bit image */
+    int64_t smem;                       /* of a single value: its place in scalar memory; or -1 */
     bool is_own;                        /* no window: a box that lies dense in VMEM */
     int64_t own_row;                    /* from here on */
 };
@@ -69,6 +70,8 @@ struct loop_plan {
     struct loop_array array[LOOP_ARRAY_MAX];    /* what is read of operands, then results */
     int array_count, operand_count;     /* of those two lists together, of the first */
     bool may_part;                      /* the last group of rows may be a part by itself */
+    bool is_alone;                      /* a kernel by itself, not a part of another's step */
+    int scalar_count;                   /* operands in scalar memory */
     int part_count;                     /* 2: it is */
     int64_t all_row_units, all_rows, all_linear;        /* of axis 1, however it is parted */
     struct frame frame;
@@ -97,6 +100,14 @@ bool loop_reads_slices(const struct graph *body);
 /* loop_slice.c: a slice of an operand is a window of it that begins further on. */
 /* whole tiles are left out before it, if the last two dimensions are rows and lanes */
 bool loop_takes_slice(const struct shape *from, const struct graph_node *slice);
+/*
+ * loop_scalar.c: single values that are spread go by scalar memory, in kernels of their own frame:
+ * placed with the boxes, fetched before the first frame, awaited in each step, forgotten at the end.
+ */
+void loop_place_scalars(struct loop_plan *p);
+void loop_fetch_scalars(const struct loop_plan *p, struct vcode *c);
+void loop_await_scalars(const struct loop_plan *p, struct vcode *c);
+void loop_forget_scalars(const struct loop_plan *p, struct vcode *c);
 /* entries of p->array for what the body reads; -1: they are too many */
 int loop_list_operands(struct loop_plan *p, struct err *e);
 /* a->first or first_element, and strides of outer dimensions; the roles of its axes are known */

@@ -210,6 +210,8 @@ static int load_row(struct nest *n, int node, struct sval *lane)
     struct sval sub, row;
 
     *lane = (struct sval){-1, element % ARRAY_LANES};
+    if (a->smem >= 0)
+        return unpack_row(n, a->array->shape.dtype, loop_load_scalar(n, a), (struct sval){-1, 0});
     made = is_known ? find_chunk(n, array, element / ARRAY_LANES) : -1;
     if (made >= 0)
         return made;
@@ -235,7 +237,7 @@ static void gather(struct nest *n, int node, struct fused_value *out)
         int v = load_row(n, node, &lane);
 
         for (int p = 0; p < parts; p++) {
-            if (a->lane_axis == AXIS_LANES)
+            if (a->lane_axis == AXIS_LANES || a->smem >= 0)
                 out->part[p] = R(v);
             else if (a->lane_axis == AXIS_ROWS && !n->p->is_linear)
                 out->part[p] = R(spread_lane(n, v, lane, true, p));

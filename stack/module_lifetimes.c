@@ -172,4 +172,7 @@ void plan_alias_outputs(struct plan *p, const struct graph *g)
         }
         p->output[i] = old;
     }
+    for (int i = 0; i < p->parameter_count; i++)
+        p->parameter[i]->array.is_fixed = !p->settings->share
+                                          && first_writer(p, p->parameter[i]) < 0;
 }

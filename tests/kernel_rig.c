@@ -53,6 +53,7 @@ static void make_arrays(struct kernel_rig *r, struct places *p)
 
         array_init(&r->operand[i], n->name, &n->shape, r->operand_order[i]);
         place(&r->operand[i], r->operands_in_vmem >> i & 1, p);
+        r->operand[i].is_fixed = true;
     }
     for (int i = 0; i < g->output_count; i++) {
         struct array *a = &r->result_array[i];
@@ -61,6 +62,7 @@ static void make_arrays(struct kernel_rig *r, struct places *p)
         if (r->alias[i]) {
             a->space = r->operand[r->alias[i] - 1].space;
             a->address = r->operand[r->alias[i] - 1].address;
+            r->operand[r->alias[i] - 1].is_fixed = false;
         } else {
             place(a, r->results_in_vmem >> i & 1, p);
         }
