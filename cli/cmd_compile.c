@@ -81,16 +81,30 @@ static void finish(struct compile_request *o, struct argp_state *state)
 {
     if (!o->model)
         argp_error(state, "which model? A Keras model's JSON file, or a name (see --list)");
+    if (o->model && o->json_option && !compile_is_file(o->model))
+        argp_error(state, "%s is an option of JSON files; of a named model it is written behind "
+                   "the name, e.g. %s:train,batch=8 (see --list)", o->json_option, o->model);
     if (o->emit == EMIT_LISTING && !o->is_run)
         argp_error(state, "--emit listing tells how often bundles issued: it needs --run");
     if (o->is_tuned && !o->tune_cache)
         o->tune_cache = "tune.txt";
 }
 
+static void note_json_option(struct compile_request *o, int key)
+{
+    static const int keys[] = {KEY_BATCH, KEY_POLICY, KEY_OPTIMIZER, KEY_INFERENCE};
+    static const char *const names[] = {"--batch", "--policy", "--optimizer", "--inference"};
+
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (key == keys[i])
+            o->json_option = names[i];
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct compile_request *o = state->input;
 
+    note_json_option(o, key);
     switch (key) {
     case 't': o->tpu = arg; return 0;
     case KEY_SET: cli_list_add(&o->set, arg, state); return 0;

@@ -19,6 +19,7 @@ enum compile_emit { EMIT_NOTHING, EMIT_GRAPH, EMIT_LLO, EMIT_BUNDLES, EMIT_LISTI
 struct compile_request {
     const char *model, *tpu, *folder, *dump_after, *tune_cache;
     const char *assume_index;           /* uniform, zipf, or a file: where gathers read */
+    const char *json_option;            /* given, though it goes with Keras models alone; or NULL */
     enum codegen codegen;
     enum compile_emit emit;
     struct model_options training;      /* of a Keras model */
@@ -31,6 +32,9 @@ struct compile_request {
 /* the graph of a Keras model's step, or of a named model, into g (graph_init done) */
 int compile_make_graph(const struct compile_request *o, struct graph *g, struct arena *a,
                        struct err *e);
+
+/* a JSON file, not a model by name */
+bool compile_is_file(const char *model);
 
 /* What one launch spent where. */
 struct compile_times {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static bool is_file(const char *model)
+bool compile_is_file(const char *model)
 {
     size_t length = strlen(model);
 
@@ -40,6 +40,6 @@ int compile_make_graph(const struct compile_request *o, struct graph *g, struct 
     int64_t variable_count;
 
     g->name = arena_strdup(a, o->model);
-    return is_file(o->model) ? make_keras(o, g, a, e)
+    return compile_is_file(o->model) ? make_keras(o, g, a, e)
                              : zoo_build(g, o->model, &variable_count, e);
 }

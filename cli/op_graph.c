@@ -327,34 +327,44 @@ static int build_random(struct building *b, int *out)
     return 0;
 }
 
+/* of operands; what is built element by element asks graph_infer */
+#define BIT(type) (1u << DTYPE_##type)
+#define FLOATS (BIT(F32) | BIT(BF16))
+#define FACTORS (FLOATS | BIT(S8) | BIT(U8))
+#define NUMBERS (FACTORS | BIT(S32) | BIT(U32))
+#define ANY (NUMBERS | BIT(PRED))
+
 static const struct {
     const char *name, *usage, *what;
     int shapes_min, shapes_max;
     build *build;
+    unsigned types;
 } composed[] = {
-    {"reduce-add", "SHAPE", "sum over --dims (default: the last)", 1, 1, build_reduce_add},
-    {"reduce-max", "SHAPE", "maximum over --dims", 1, 1, build_reduce_max},
-    {"argmax", "SHAPE", "where the maximum over --dims is", 1, 1, build_argmax},
+    {"reduce-add", "SHAPE", "sum over --dims (default: the last)", 1, 1, build_reduce_add, NUMBERS},
+    {"reduce-max", "SHAPE", "maximum over --dims", 1, 1, build_reduce_max, NUMBERS},
+    {"argmax", "SHAPE", "where the maximum over --dims is", 1, 1, build_argmax, NUMBERS},
     {"transpose", "SHAPE", "dimensions in the order of --dims (default: reversed)", 1, 1,
-     build_transpose},
-    {"reshape", "SHAPE TO", "the same elements in another shape", 2, 2, build_reshape},
+     build_transpose, ANY},
+    {"reshape", "SHAPE TO", "the same elements in another shape", 2, 2, build_reshape, ANY},
     {"broadcast", "SHAPE TO", "dimensions become those of --dims (default: the last ones)", 2, 2,
-     build_broadcast},
+     build_broadcast, ANY},
     {"concatenate", "SHAPE SHAPE…", "along --dims (default: 0)", 2, OP_SHAPES_MAX,
-     build_concatenate},
-    {"reverse", "SHAPE", "--dims backwards (default: the last)", 1, 1, build_reverse},
-    {"slice", "SHAPE TO", "the first elements", 2, 2, build_slice},
-    {"pad", "SHAPE TO", "zeros on both sides", 2, 2, build_pad},
-    {"convert", "SHAPE", "--dtype to --to", 1, 1, build_convert},
-    {"dot", "SHAPE SHAPE", "[..,m,k] by [..,k,n]", 2, 2, build_dot},
-    {"gather", "TABLE N", "N rows of a table (embedding)", 2, 2, build_gather},
-    {"scatter", "TABLE N", "N rows added to a table", 2, 2, build_scatter},
-    {"sort", "SHAPE", "along the last dimension, rising", 1, 1, build_sort},
-    {"topk", "SHAPE", "the -k largest of the last dimension", 1, 1, build_top_k},
-    {"max-pool", "NxHxWxC", "maximum over --window in steps of --stride", 1, 1, build_max_pool},
-    {"sum-pool", "NxHxWxC", "sum over --window in steps of --stride", 1, 1, build_sum_pool},
-    {"iota", "SHAPE", "index along the last dimension", 1, 1, build_iota},
-    {"random", "SHAPE", "random bits", 1, 1, build_random},
+     build_concatenate, ANY},
+    {"reverse", "SHAPE", "--dims backwards (default: the last)", 1, 1, build_reverse, ANY},
+    {"slice", "SHAPE TO", "the first elements", 2, 2, build_slice, ANY},
+    {"pad", "SHAPE TO", "zeros on both sides", 2, 2, build_pad, ANY},
+    {"convert", "SHAPE", "--dtype to --to", 1, 1, build_convert, ANY},
+    {"dot", "SHAPE SHAPE", "[..,m,k] by [..,k,n]", 2, 2, build_dot, FACTORS},
+    {"gather", "TABLE N", "N rows of a table (embedding)", 2, 2, build_gather, ANY},
+    {"scatter", "TABLE N", "N rows added to a table", 2, 2, build_scatter, NUMBERS},
+    {"sort", "SHAPE", "along the last dimension, rising", 1, 1, build_sort, NUMBERS},
+    {"topk", "SHAPE", "the -k largest of the last dimension", 1, 1, build_top_k, NUMBERS},
+    {"max-pool", "NxHxWxC", "maximum over --window in steps of --stride", 1, 1, build_max_pool,
+     NUMBERS},
+    {"sum-pool", "NxHxWxC", "sum over --window in steps of --stride", 1, 1, build_sum_pool,
+     NUMBERS},
+    {"iota", "SHAPE", "index along the last dimension", 1, 1, build_iota, ANY},
+    {"random", "SHAPE", "random bits", 1, 1, build_random, ANY},
 };
 
 /* programs of several operations, as models have them */
@@ -449,6 +459,19 @@ static int check_shapes(const struct op_request *r, const char *usage, int least
     return err_set(e, "%s takes %s, e.g. 1024x768; %d given", r->name, usage, r->shape_count);
 }
 
+static int check_type(const struct op_request *r, unsigned types, struct err *e)
+{
+    char all[64] = "";
+
+    if (types >> r->dtype & 1)
+        return 0;
+    for (int t = 0; t < DTYPE_COUNT; t++)
+        if (types >> t & 1)
+            snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", *all ? ", " : "",
+                     graph_dtype_name((enum graph_dtype)t));
+    return err_set(e, "%s takes %s, not %s (--dtype)", r->name, all, graph_dtype_name(r->dtype));
+}
+
 static int build_named(struct building *b, int *out)
 {
     const struct op_request *r = b->r;
@@ -457,6 +480,7 @@ static int build_named(struct building *b, int *out)
         if (strcmp(composed[i].name, r->name) == 0)
             return check_shapes(r, composed[i].usage, composed[i].shapes_min,
                                 composed[i].shapes_max, b->e)
+                   || check_type(r, composed[i].types, b->e)
                    || composed[i].build(b, out) ? -1 : 0;
     for (int op = 0; op < HLO_COUNT; op++)
         if (is_elementwise((enum graph_op)op) &&
@@ -473,7 +497,8 @@ int op_graph(const struct op_request *r, struct arena *a, struct graph **out, st
 
     for (size_t i = 0; i < COUNT_OF(programs); i++)
         if (strcmp(programs[i].name, r->name) == 0)
-            return check_shapes(r, "one SHAPE", 1, 1, e) || build_program(r, a, out) ? -1 : 0;
+            return check_shapes(r, "one SHAPE", 1, 1, e) || check_type(r, FLOATS, e)
+                   || build_program(r, a, out) ? -1 : 0;
     b.g = arena_alloc(a, sizeof(*b.g));
     graph_init(b.g, a, r->name);
     status = build_named(&b, &node);

@@ -96,7 +96,8 @@ static int set_option(const struct zoo_model *m, const char *key, const char *va
     if (strcmp(key, "dropout") == 0)
         return text_parse_double(value, 0.0, 0.9, &o->dropout) == 0
                    ? 0 : bad_value(key, value, "0 to 0.9", e);
-    return err_set(e, "%s knows no option \"%s\"%s", m->name, key,
+    return err_set(e, "%s knows no option \"%s\"%s; there are train, forward, batch, dtype and, "
+                   "of texts, sequence, dropout", m->name, key,
                    text_did_you_mean(key, keys, COUNT_OF(keys), hint, sizeof(hint)));
 }
 

@@ -16,6 +16,10 @@ expect 2 'it needs --run' compile $model --emit listing
 expect 2 '--dump-after is "nothing", allowed are simplify, ' compile $model --dump-after nothing
 refuse 'no/such.json: ' compile no/such.json
 refuse '"resnet5"' compile resnet5
+refuse 'batch is "0"; it must be 1 to 65536' compile mlp:batch=0
+refuse 'knows no option "depth"; there are train, forward, batch' compile mlp:depth=3
+expect 2 '--batch is an option of JSON files' compile mlp --batch 7
+expect 2 '--inference is an option of JSON files' compile mlp:train --inference
 expect 0 'resnet50' compile --list
 refuse 'did you mean "v5e"' compile $model --tpu v5f
 printf 'garbage\n' >"$work/cache"

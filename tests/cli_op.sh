@@ -33,6 +33,12 @@ refused 2 '--dtype is "f64"' op add 8 --dtype f64
 refused 2 '--codegen is "fast", allowed are xla, best' op add 8 --codegen fast
 refused 2 'which operation?' op
 refused 1 'does not take' op popcnt 8x8 --dtype f32
+refused 1 'softmax takes f32, bf16, not s32 (--dtype)' op softmax 8x8 --dtype s32
+refused 1 'layer-norm takes f32, bf16, not u8' op layer-norm 8x8 --dtype u8
+refused 1 'dot takes f32, bf16, s8, u8, not u32' op dot 8x8 8x8 --dtype u32
+for op in 'reduce-add 8x8' 'argmax 8x8' 'sort 8x8' 'max-pool 1x8x8x8' 'scatter 9x8 7' 'topk 8x8'; do
+    refused 1 'takes f32, bf16, s32, u32, s8, u8, not pred' op $op --dtype pred
+done
 refused 2 'four sizes are needed, batch x height x width x features' conv 8x8 3x3x8x8
 refused 2 'which sizes?' conv
 refused 1 '8 input features in 1 group need a kernel of 8, not 4' conv 1x8x8x8 3x3x4x8
