@@ -306,7 +306,7 @@ static const char *rebuild_loop(struct rebuild *r, double flops)
 
 /* ----- products */
 
-struct product { int lhs, rhs, result; struct graph_dot dot; double error; int order; };
+struct product { int lhs, rhs, result; struct graph_dot dot; double error, elems; int order; };
 
 static double product_flops(const struct shape *a, const struct shape *b, const struct graph_dot *d)
 {
@@ -366,6 +366,17 @@ struct search {
     struct product p, *best;
 };
 
+/* of two products of equal FLOPs that of larger operands; of the same ones by their order */
+static bool is_likelier(const struct search *s)
+{
+    const struct product *p = &s->p, *best = s->best;
+
+    if (p->elems < best->elems || p->elems > best->elems)
+        return p->elems > best->elems;
+    return p->lhs == best->lhs && p->rhs == best->rhs &&
+           p->dot.batch_count == best->dot.batch_count && p->order > best->order;
+}
+
 static void consider(struct search *s)
 {
     double product = product_flops(s->a, s->b, &s->p.dot);
@@ -375,9 +386,7 @@ static void consider(struct search *s)
     s->p.order = order_of_pairs(&s->p.dot);
     if (s->p.dot.contract_count && makes(s->a, s->b, &s->p.dot, s->c) &&
         (s->p.error < flops_tolerance || (beside > 0 && beside < beside_max)) &&
-        (s->p.error < s->best->error ||
-         (s->p.error <= s->best->error && s->p.lhs == s->best->lhs && s->p.rhs == s->best->rhs &&
-          s->p.dot.batch_count == s->best->dot.batch_count && s->p.order > s->best->order)))
+        (s->p.error < s->best->error || (s->p.error <= s->best->error && is_likelier(s))))
         *s->best = s->p;
 }
 
@@ -417,6 +426,7 @@ static struct product find_product(const struct rebuild *r, double flops)
                                    .c = &r->op.result[c].shape, .flops = flops, .best = &best,
                                    .p = {.lhs = a, .rhs = b, .result = c}};
 
+                s.p.elems = (double)(shape_elems(s.a) + shape_elems(s.b));
                 if (a != b && s.a->rank > 1 && s.b->rank > 1 && s.a->rank <= PRODUCT_RANK_MAX &&
                     s.b->rank <= PRODUCT_RANK_MAX)
                     pair(&s, 0);

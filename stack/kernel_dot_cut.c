@@ -125,7 +125,7 @@ static void join(const struct cutter *c, struct chain *k)
 
         x->elements *= y->elements;
         x->units *= y->units;
-        y->units = y->elements = 1;
+        y->units = y->elements = y->box = 1;
     }
     k->count = 1;
 }

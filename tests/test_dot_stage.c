@@ -226,11 +226,44 @@ static void test_batches(void **state)
     assert_true(ran >= 22);
 }
 
+/* batches of two dimensions are one to the grid: each step copies its own of a factor, no more */
+static void test_factor_is_read_once(void **state)
+{
+    static const int64_t lhs[] = {4, 4, 64, 128}, rhs[] = {4, 4, 128, 128};
+    static const struct graph_dot dot = {
+        .batch_count = 2, .lhs_batch = {0, 1}, .rhs_batch = {0, 1}, .contract_count = 1,
+        .lhs_contract = {3}, .rhs_contract = {2}};
+    struct tiling one = {.count = 3, .size = {64, 128, 128}};
+    struct kernel_rig r = {.chip = "v3", .tiling = &one};
+    int64_t bytes = 0;
+    struct arena a;
+    struct graph g;
+    int x, y, factor;
+
+    (void)state;
+    arena_init(&a);
+    graph_init(&g, &a, "product");
+    x = graph_convert(&g, graph_parameter(&g, shape_make(DTYPE_BF16, 4, lhs), "x"), DTYPE_F32);
+    factor = graph_parameter(&g, shape_make(DTYPE_F32, 4, lhs), "factor");
+    x = graph_convert(&g, graph_binary(&g, HLO_MULTIPLY, x, factor), DTYPE_BF16);
+    y = graph_parameter(&g, shape_make(DTYPE_BF16, 4, rhs), "y");
+    graph_output(&g, graph_dot_general(&g, x, y, &dot, DTYPE_BF16, PRECISION_DEFAULT), "z", -1);
+    kernel_rig_open(&r, &g);
+    kernel_rig_check(&r, 1);
+    for (int i = 0; i < g.parameter_count; i++)
+        bytes += r.operand[i].bytes;
+    assert_int_equal(r.segment.cost.hbm_bytes, bytes + r.result_array[0].bytes);
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_stages),
                                        cmocka_unit_test(test_blocks),
-                                       cmocka_unit_test(test_batches)};
+                                       cmocka_unit_test(test_batches),
+                                       cmocka_unit_test(test_factor_is_read_once)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
