@@ -16,11 +16,13 @@
 
 enum {
     KEY_SET = 256, KEY_CODEGEN, KEY_EMIT, KEY_OUT, KEY_DUMP, KEY_TUNE, KEY_CACHE, KEY_RUN,
-    KEY_BATCH, KEY_POLICY, KEY_OPTIMIZER, KEY_INFERENCE, KEY_LIST, KEY_INDEX
+    KEY_BATCH, KEY_POLICY, KEY_OPTIMIZER, KEY_INFERENCE, KEY_LIST, KEY_INDEX, KEY_NO_MEGACORE
 };
 
 static const struct argp_option options[] = {
-    {"tpu", 't', "CHIP", 0, "chip to compile for, one core of it (default: v5e)", 1},
+    {"tpu", 't', "CHIP", 0,
+     "chip to compile for (default: v5e): one core of it, on v4 and v5p both as one device", 1},
+    {"no-megacore", KEY_NO_MEGACORE, 0, 0, "for one core on v4 and v5p, too", 1},
     {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
     {"codegen", KEY_CODEGEN, "POLICY", 0,
      "xla (default): as XLA would compile it; best: as well as we can", 1},
@@ -124,6 +126,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             (enum model_optimizer)choose("--optimizer", arg, optimizers, 2, state);
         return 0;
     case KEY_INFERENCE: o->is_inference = true; return 0;
+    case KEY_NO_MEGACORE: o->no_megacore = true; return 0;
     case KEY_RUN: o->is_run = true; return 0;
     case KEY_INDEX: o->assume_index = arg; return 0;
     case KEY_TUNE: o->is_tuned = true; return 0;
@@ -199,6 +202,7 @@ static int end_file(struct session *s, struct outfile *f, struct err *e)
 static int compile(struct session *s, bool may_dump, struct err *e)
 {
     struct module_settings m = {.chip = &s->chip, .codegen = s->o->codegen, .replica_count = 1,
+                                .megacore = s->chip.chip_megacore && !s->o->no_megacore,
                                 .tuning = s->tuning, .on_stage = on_stage,
                                 .user = s};
     bool dumps = may_dump && s->o->dump_after;

@@ -24,7 +24,7 @@ struct compile_request {
     enum compile_emit emit;
     struct model_options training;      /* of a Keras model */
     int64_t batch;
-    bool is_run, is_tuned, is_inference;
+    bool is_run, is_tuned, is_inference, no_megacore;
     struct cli_list set;
     struct machine_options engine;
 };
@@ -38,16 +38,21 @@ bool compile_is_file(const char *model);
 
 /* What one launch spent where. */
 struct compile_times {
-    int64_t *kernel_cycles;             /* by kernel: of all times that it ran */
+    /*
+     * By core, then by kernel: of all times that it ran, without the wait for the other core
+     * behind it. Core 1's only where the module is for both cores.
+     */
+    int64_t *kernel_cycles[2], barrier_cycles[2];
     struct annotate_counts counts;      /* by bundle of core 0, where asked for */
     int64_t total_cycles;
 };
 
-/* Timing mode: values are unknown. */
+/* Timing mode: values are unknown. A module for both cores of a chip runs on the first two. */
 struct compile_launch {
     const struct slice *slice;
     const struct chip *chip;
-    int cores;                          /* the first ones, at once; times are those of the first */
+    int cores;                          /* the first ones, at once, each for itself; times are
+                                         * those of the first */
     bool per_bundle;                    /* every round of every loop is simulated, slower */
     const struct graph *graph;          /* of which the module was made: its indices are written */
     struct index_data indices;

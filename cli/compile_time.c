@@ -5,29 +5,44 @@
 #include "stack/index_assume.h"
 #include "stack/module_run.h"
 
+#include <string.h>
+
 struct timer {
     struct compile_times *times;
-    int kernel, kernel_count;           /* running; -1: none yet */
-    cycle_t since;
+    int kernel_count;
+    struct timed_core {
+        int kernel;                     /* running; -1: none yet */
+        cycle_t since, waited;          /* for the other core */
+        const bool *is_barrier;         /* by bundle */
+    } core[2];
 };
 
-static void close_kernel(struct timer *t, cycle_t at)
+static void close_kernel(struct timer *t, int core, cycle_t at)
 {
-    if (t->kernel >= 0 && t->kernel < t->kernel_count)
-        t->times->kernel_cycles[t->kernel] += at - t->since;
-    t->since = at;
+    struct timed_core *c = &t->core[core];
+
+    if (c->kernel >= 0 && c->kernel < t->kernel_count)
+        t->times->kernel_cycles[core][c->kernel] += at - c->since - c->waited;
+    t->times->barrier_cycles[core] += c->waited;
+    c->since = at;
+    c->waited = 0;
 }
 
-static void on_record(struct timer *t, const struct trace_record *r)
+static void on_record(struct timer *t, int core, const struct trace_record *r)
 {
+    struct timed_core *c = &t->core[core];
+
     switch (r->kind) {
+    case TRACE_STALL:
+        c->waited += c->is_barrier[r->bundle] ? r->value : 0;
+        break;
     case TRACE_MARK:
-        close_kernel(t, r->at);
-        t->kernel = (int)r->value;
+        close_kernel(t, core, r->at);
+        c->kernel = (int)r->value;
         break;
     case TRACE_HALT:
-        close_kernel(t, r->at);
-        t->kernel = -1;
+        close_kernel(t, core, r->at);
+        c->kernel = -1;
         break;
     default:
         break;
@@ -38,36 +53,50 @@ static void on_core(void *context, int core, const struct trace_record *r, size_
 {
     struct timer *t = context;
 
-    if (core != 0)
+    if (core > 1 || !t->core[core].is_barrier)
         return;
-    if (t->times->counts.issued)
+    if (core == 0 && t->times->counts.issued)
         annotate_count(&t->times->counts, r, count);
     for (size_t i = 0; i < count; i++)
-        on_record(t, &r[i]);
+        on_record(t, core, &r[i]);
 }
 
-static void prepare(struct compile_times *t, const struct module *m, bool per_bundle,
-                    struct arena *a)
+static const bool *barriers_of(const struct isa_program *p, struct arena *a)
 {
-    *t = (struct compile_times){
-        .kernel_cycles = arena_array(a, (size_t)m->kernel_count + 1, sizeof(int64_t))};
+    bool *is_barrier = arena_array(a, (size_t)p->bundle_count + 1, sizeof(*is_barrier));
+
+    for (uint32_t i = 0; i < p->bundle_count; i++)
+        is_barrier[i] = p->bundle[i].note
+                        && strcmp(p->note[p->bundle[i].note - 1], LINK_BARRIER_NOTE) == 0;
+    return is_barrier;
+}
+
+static void prepare(struct timer *t, const struct module *m, bool per_bundle, struct arena *a)
+{
+    *t->times = (struct compile_times){.total_cycles = 0};
+    for (int i = 0; i < m->core_count; i++) {
+        t->times->kernel_cycles[i] = arena_array(a, (size_t)m->kernel_count + 1, sizeof(int64_t));
+        t->core[i] = (struct timed_core){.kernel = -1,
+                                         .is_barrier = barriers_of(&m->linked[i].program, a)};
+    }
     if (per_bundle)
-        annotate_counts_init(&t->counts, m->linked[0].program.bundle_count, a);
+        annotate_counts_init(&t->times->counts, m->linked[0].program.bundle_count, a);
 }
 
 int compile_run(const struct module *m, const struct compile_launch *l, struct arena *a,
                 struct compile_times *out, struct err *e)
 {
-    struct machine_options options = {.mode = MODE_TIMING, .thread_count = 1};
-    struct timer t = {.times = out, .kernel = -1, .kernel_count = m->kernel_count};
+    struct machine_options options = {.mode = MODE_TIMING, .thread_count = 1,
+                                      .shared_hbm = m->core_count > 1};
+    struct timer t = {.times = out, .kernel_count = m->kernel_count};
     struct trace_sink sink = {.context = &t, .core = on_core, .wants_access = l->per_bundle};
     struct machine *machine = machine_create(l->slice, l->chip, &options, e);
     int status = 0;
 
     if (!machine)
         return -1;
-    prepare(out, m, l->per_bundle, a);
-    for (int core = 0; core < l->cores && status == 0; core++)
+    prepare(&t, m, l->per_bundle, a);
+    for (int core = 0; core < (m->core_count > 1 ? 1 : l->cores) && status == 0; core++)
         status = module_load(m, machine, core, e) ||
                  index_assume_write(l->graph, m, machine, core, &l->indices, e);
     machine_set_trace(machine, &sink);

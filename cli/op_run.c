@@ -9,14 +9,17 @@
 #include "report/report.h"
 #include "stack/gemm.h"
 #include "stack/index_assume.h"
+#include "stack/module_run.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { KEY_SET = 256, KEY_CODEGEN, KEY_OUT, KEY_INDEX };
+enum { KEY_SET = 256, KEY_CODEGEN, KEY_OUT, KEY_INDEX, KEY_NO_MEGACORE };
 
 static const struct argp_option options[] = {
-    {"tpu", 't', "CHIP", 0, "chip to run on, one core of it (default: v5e)", 1},
+    {"tpu", 't', "CHIP", 0,
+     "chip to run on (default: v5e): one core of it, on v4 and v5p both as one device", 1},
+    {"no-megacore", KEY_NO_MEGACORE, 0, 0, "one core on v4 and v5p, too", 1},
     {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
     {"codegen", KEY_CODEGEN, "POLICY", 0,
      "xla (default): as XLA would compile it; best: as well as we can", 1},
@@ -42,6 +45,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "--codegen is \"%s\", allowed are xla, best", arg);
         return 0;
     case KEY_INDEX: o->assume_index = arg; return 0;
+    case KEY_NO_MEGACORE: o->no_megacore = true; return 0;
     case KEY_OUT:
         if (!*arg)
             argp_error(state, "--out is empty");
@@ -73,18 +77,21 @@ static void print_rates(const struct session *s)
 {
     double cycles = (double)machine_cycles(s->machine), mhz = (double)s->chip.chip_clock_mhz;
     double us = cycles / mhz, flops = (double)s->module.flops;
-    double peak = 2e-6 * (double)gemm_peak_per_cycle(&s->chip) * mhz;           /* TFLOP/s */
-    double gbps = chip_hbm_peak_bytes_per_second(&s->chip) * 1e-9 / (double)s->chip.chip_cores;
+    int cores = s->module.core_count;
+    double peak = 2e-6 * (double)gemm_peak_per_cycle(&s->chip) * mhz * cores;   /* TFLOP/s */
+    double gbps = chip_hbm_peak_bytes_per_second(&s->chip) * 1e-9 / (double)s->chip.chip_cores
+                  * cores;
     double intensity = s->bytes > 0 ? flops / s->bytes : 0;
     double roof = fmin(peak, intensity * gbps * 1e-3);
     char text[28];
 
     printf("%s cycles = %.2f us\n", text_thousands(machine_cycles(s->machine), text, sizeof(text)),
            us);
-    printf("  %.3f TFLOP/s = %.1f %% of the matrix units' peak of %.1f\n", flops / us * 1e-6,
-           100 * flops / us * 1e-6 / peak, peak);
-    printf("  %.1f GB/s of operands and results = %.1f %% of %.0f, a core's share of the HBM\n",
-           s->bytes / us * 1e-3, 100 * s->bytes / us * 1e-3 / gbps, gbps);
+    printf("  %.3f TFLOP/s = %.1f %% of the matrix units' peak of %.1f%s\n", flops / us * 1e-6,
+           100 * flops / us * 1e-6 / peak, peak, cores > 1 ? ", both cores" : "");
+    printf("  %.1f GB/s of operands and results = %.1f %% of %.0f, %s HBM\n", s->bytes / us * 1e-3,
+           100 * s->bytes / us * 1e-3 / gbps, gbps,
+           cores > 1 ? "the chip's" : "a core's share of the");
     if (flops > 0)
         printf("  roof: %.2f FLOP/byte, bound by %s at %.3f TFLOP/s; %.1f %% of it reached\n",
                intensity, roof < peak ? "HBM" : "the matrix units", roof,
@@ -105,12 +112,14 @@ static int prepare(struct session *s, struct err *e)
     if (report_check_outputs(o->out.path, o->trace.path, e) ||
         cli_load_slice(o->tpu, &o->set, &s->slice, &s->chip, s->origins, &s->arena, e))
         return -1;
+    settings.megacore = s->chip.chip_megacore && !o->no_megacore;
+    o->engine.shared_hbm = settings.megacore;
     began_s = progress_seconds();
     if (module_compile(s->graph, &settings, &s->arena, &s->module, e))
         return cli_add_chip(o->tpu, e);
     s->compile_s = progress_seconds() - began_s;
     s->machine = machine_create(&s->slice, &s->chip, &o->engine, e);
-    if (!s->machine || machine_load(s->machine, 0, &s->module.linked[0].program, e))
+    if (!s->machine || module_load(&s->module, s->machine, 0, e))
         return cli_add_chip(o->tpu, e);
     index_data_parse(&data, o->assume_index);
     return index_assume_write(s->graph, &s->module, s->machine, 0, &data, e);
@@ -148,8 +157,9 @@ static int run(struct session *s, struct err *e)
         return -1;
     status = machine_run(s->machine, &fault);
     seconds = progress_seconds() - began_s;
-    printf("%s on one core of %s, --codegen %s: %d kernel%s, %u bundles\n\n", s->title,
-           s->chip.chip_name, s->o->codegen == CODEGEN_BEST ? "best" : "xla",
+    printf("%s on %s of %s, --codegen %s: %d kernel%s, %u bundles\n\n", s->title,
+           s->module.core_count > 1 ? "both cores (megacore)" : "one core", s->chip.chip_name,
+           s->o->codegen == CODEGEN_BEST ? "best" : "xla",
            s->module.kernel_count, s->module.kernel_count == 1 ? "" : "s",
            s->module.linked[0].program.bundle_count);
     compile_print_kernels(&s->module, NULL);

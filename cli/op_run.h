@@ -1,5 +1,5 @@
 /*
- * A graph on one core: compiled as `systole compile` does, run in timing mode
+ * A graph on one core, or on both that are one device: compiled as `systole compile` does, run in timing mode
  * (or with values that are zero), told with its kernels, utilisation, what
  * bounds it and where it lies under the roof. systole op and systole conv.
  */
@@ -17,6 +17,7 @@ struct op_options {
     enum codegen codegen;
     struct machine_options engine;
     struct trace_options trace;
+    bool no_megacore;                   /* one core where the compiler would take both */
     const char *assume_index;           /* uniform, zipf, or a file: where gathers read */
     struct cli_list set;
     struct out_folder out;

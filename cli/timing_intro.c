@@ -79,7 +79,6 @@ const char *const timing_introduction[] = {
     "**Around a program**: `launch.program_ns` once, `launch.kernel_ns` between kernels,\n"
     "`launch.collective_ns` at the start of a collective (`stack/collective_program.h`),\n"
     "`host.dispatch_us` on the host.\n\n",
-    "Not modelled: the vector instruction queue, one operation spread over both cores of a chip\n"
-    "(megacore), SparseCore, power.\n",
+    "Not modelled: the vector instruction queue, SparseCore, power.\n",
     NULL
 };

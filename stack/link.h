@@ -31,6 +31,7 @@ enum link_kind {
     LINK_LOOP_BEGIN, LINK_LOOP_END,     /* items between `count` times; they nest */
     LINK_BARRIER                        /* of the two cores of a chip: megacore */
 };
+#define LINK_BARRIER_NOTE "barrier of both cores"   /* of its bundles */
 
 struct link_item {
     enum link_kind kind;

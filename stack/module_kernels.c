@@ -87,7 +87,7 @@ static void add_copy(struct module *m, const struct shadow *s, enum link_kind ki
 /* flags of copies end there */
 static void add_barrier(struct module *m, struct plan *p, int step)
 {
-    add_item(m, LINK_BARRIER, "barrier of both cores")->flag =
+    add_item(m, LINK_BARRIER, LINK_BARRIER_NOTE)->flag =
         plan_copy_flags(p->settings->chip);
     m->barrier_count++;
     p->barrier_step = step;

@@ -82,4 +82,15 @@ grep -q '^TPU_v5e xla dot ' "$work/cache" || fail "no tiling in the cache"
 expect 0 ' cycles = ' compile mlp:batch=16 --tpu v5e --run --tune-cache "$work/cache"
 [ "$(cycles)" = "$tuned" ] || fail "the cache gives $(cycles) cycles, tuning gave $tuned"
 
+# both cores of a v4 are one device
+expect 0 ' for both cores of TPU v4' compile mlp:batch=16 --tpu v4 --run
+both=$(cycles)
+for line in '^megacore: 2 cores, [0-9]* barriers; [0-9]* of [0-9]* kernels run on core 0 alone$' \
+    'simulated        core 1  bound by' '^at barriers core 0 has waited for [0-9,]* cycles, core 1 for '; do
+    grep -q "$line" "$work/log" || fail "no $line of both cores"
+done
+expect 0 ' for one core of TPU v4' compile mlp:batch=16 --tpu v4 --run --no-megacore
+grep -q 'megacore' "$work/log" && fail "one core speaks of two"
+[ "$both" -lt "$(cycles)" ] || fail "two cores take $both cycles, one $(cycles)"
+
 exit $failures
