@@ -15,6 +15,7 @@
 #include "stack/conv_impl.h"
 
 #define SMALL_FEATURES 16               /* of a first layer */
+#define MANY_IMAGES 16                  /* that run along lanes there: whole tiles of rows */
 #define LANES 128
 #define PIXELS_MAX 256                  /* of a line that passes take as rows */
 
@@ -132,9 +133,9 @@ static enum conv_mode mode_of(const struct conv_shape *s)
     if (s->feature_groups > 1 || is_dilated)
         return CONV_ROWS;
     if (has_large_window(s))
-        return s->batch <= SMALL_FEATURES && s->features >= LANES / 2 ? CONV_ROWS
+        return s->batch <= SMALL_FEATURES && s->features >= MANY_IMAGES ? CONV_ROWS
                                                                       : CONV_TRANSPOSED;
-    return s->features <= SMALL_FEATURES && taps > 1 && s->batch >= LANES / 2 ? CONV_TRANSPOSED
+    return s->features <= SMALL_FEATURES && taps > 1 && s->batch >= MANY_IMAGES ? CONV_TRANSPOSED
                                                                               : CONV_ROWS;
 }
 

@@ -9,7 +9,7 @@
 #include "base/units.h"
 
 #define CHANNELS_MAX 4
-#define IMAGES_MIN 64                   /* so many run along lanes, channels along rows */
+#define IMAGES_MIN 16                   /* so many run along lanes, channels along rows */
 
 struct first {
     const struct graph_node *node;

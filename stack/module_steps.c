@@ -254,7 +254,8 @@ static int entry_reader(const struct module_settings *s, const struct graph *g, 
             return -1;
     array_init(&plain, n->name, &n->shape, NULL);
     array_init(&turned, n->name, &g->node[reader].shape, NULL);
-    return 2 * turned.bytes <= plain.bytes ? reader : -1;
+    return plain.bytes >= 2 * array_payload_bytes(&plain) && turned.bytes <= plain.bytes ? reader
+                                                                                        : -1;
 }
 
 /* the parameter's array, minor dimension first as the row-major result of the transpose has it */

@@ -72,6 +72,7 @@ TEST(first_layers)
 {
     CHECK("b01f_01io->b01f 64x14x14x3 7x7x3x16 pad=2_3x2_3 stride=2x2 bf16",
           "b01f_01io->b01f 70x6x6x3 3x3x3x16 pad=1_1x1_1",
+          "b01f_01io->b01f 19x15x16x12 4x4x12x16 bf16",
           "b01f_01io->b01f 64x9x8x1 5x4x1x20 pad=2_2x0_3 bf16 out=bf16");
 }
 
