@@ -255,6 +255,19 @@ static void place_sums(const struct cutter *c, int down)
         place_chain(c, a, DIM_OUTER + dot_batch_dim(g->p), column * g->tiles);
 }
 
+/*
+ * Whole rows of sums stand in as many rows of VMEM as rounds of the product fill, so the last
+ * group of a loop over them misses no tile: it need not be a block by itself.
+ */
+static void fill_up_sums(const struct cutter *c)
+{
+    struct loop_plan *p = c->plan;
+    struct loop_array *a = &p->array[c->b->stage->own];
+    bool is_full = p->axis[AXIS_ROWS].units * p->group_rows <= c->g->groups * c->g->p->group_rows;
+
+    a->missing = is_full ? 0 : a->missing_at_end;
+}
+
 int dot_cut_stage(struct dot_grid *g, struct dot_block *b, const struct dot_matrix *m,
                   enum dot_dim along, enum dot_dim down, struct err *e)
 {
@@ -265,6 +278,8 @@ int dot_cut_stage(struct dot_grid *g, struct dot_block *b, const struct dot_matr
         c.dim_of_axis[i] = -1;
     if (find_dims(&c, along, down))
         return -1;
+    if (b == &g->result_block)
+        fill_up_sums(&c);
     for (int dim = 0; dim < DOT_DIMS; dim++)
         if ((dim >= DIM_M || dim < g->p->outer_count) && cut_chain(&c, dim))
             return -1;
