@@ -402,6 +402,33 @@ static int insert(struct tiling *list, int count, int max, const struct tiling *
     return count;
 }
 
+static int try_box(struct loop_plan *p, struct tiling *t, struct tiling *list, int count, int max)
+{
+    struct kernel_cost cost;
+
+    if (!loop_plan_cut(p, t->size))
+        return count;
+    cost_of(p, t->size, &cost);
+    t->predicted_cycles = cost.total_cycles;
+    return insert(list, count, max, t);
+}
+
+/* for two cores: axes that are not reduced, in two boxes, or in three where two would overlap */
+static int try_shares(struct loop_plan *p, const struct tiling *whole, struct tiling *list,
+                      int count, int max)
+{
+    for (int a = 0; a < p->axis_count; a++) {
+        int64_t units = a == AXIS_ROWS ? p->all_row_units : p->axis[a].units;
+        struct tiling t = *whole;
+
+        if ((p->reduced_mask | p->whole_mask) >> a & 1 || units == 1 || t.size[a] < units)
+            continue;
+        t.size[a] = units % 2 ? div_up(units, 3) : units / 2;
+        count = try_box(p, &t, list, count, max);
+    }
+    return count;
+}
+
 static int candidates(struct loop_plan *p, struct tiling *list, int max)
 {
     int count = 0;
@@ -409,14 +436,11 @@ static int candidates(struct loop_plan *p, struct tiling *list, int max)
     for (int64_t tiles = 1; tiles <= 1 << 15; tiles *= 2)
         for (int third = 0; third < 2; third++) {
             struct tiling t = {.count = p->axis_count};
-            struct kernel_cost cost;
 
             box_of(p, third ? tiles * 3 / 2 : tiles, t.size);
-            if (!loop_plan_cut(p, t.size))
-                continue;
-            cost_of(p, t.size, &cost);
-            t.predicted_cycles = cost.total_cycles;
-            count = insert(list, count, max, &t);
+            count = try_box(p, &t, list, count, max);
+            if (p->job->core_count > 1)
+                count = try_shares(p, &t, list, count, max);
         }
     return count;
 }

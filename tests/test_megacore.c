@@ -81,13 +81,51 @@ TEST(products_have_the_same_bits)
 
 TEST(convolutions_windows_and_indexing_have_the_same_bits)
 {
-    check_random(BASIC | RANDOM_CONV | RANDOM_WINDOW, 1u << DTYPE_F32 | 1u << DTYPE_BF16, "v4-2", 15);
+    check_random(BASIC | RANDOM_CONV | RANDOM_WINDOW, 1u << DTYPE_F32 | 1u << DTYPE_BF16,
+                 "v4-2", 15);
     check_random(BASIC | RANDOM_INDEX | RANDOM_SORT | RANDOM_BITS, 0, "v4-2", 15);
 }
 
 TEST(loops_have_the_same_bits)
 {
     check_random(BASIC | RANDOM_LOOP, 0, "v4-2", 15);
+}
+
+/* 16 MiB by one port of 614 GB/s, or by an HBM of 1200 less what turning and refresh take */
+TEST(elementwise_work_takes_two_thirds_of_the_time)
+{
+    struct module_rig r = {.slice = "v4-2"};
+    int x = graph_parameter(&g, shape_make(DTYPE_F32, 2, (int64_t[]){2048, 1024}), "x");
+    struct both both;
+
+    graph_output(&g, graph_unary(&g, HLO_NEGATE, x), "negated", -1);
+    both = check_both(&r, 1);
+    print_message("one core %lld cycles, two %lld\n", (long long)both.alone,
+                  (long long)both.cycles);
+    assert_true(4 * both.cycles < 3 * both.alone);
+    assert_true(2 * both.cycles > both.alone);
+    assert_int_equal(both.barriers, 0);
+}
+
+/* the second product reads what both cores have made of the first: a barrier */
+TEST(products_take_little_more_than_half_the_time)
+{
+    struct graph_dot dot = {.contract_count = 1, .lhs_contract = {1}, .rhs_contract = {0}};
+    struct module_rig r = {.slice = "v4-2"};
+    struct shape square = shape_make(DTYPE_BF16, 2, (int64_t[]){1024, 1024});
+    int x = graph_parameter(&g, shape_make(DTYPE_BF16, 2, (int64_t[]){1024, 8}), "x");
+    int y = graph_parameter(&g, shape_make(DTYPE_BF16, 2, (int64_t[]){8, 1024}), "y");
+    int w = graph_parameter(&g, square, "w"), made;
+    struct both both;
+
+    made = graph_dot_general(&g, x, y, &dot, DTYPE_BF16, PRECISION_DEFAULT);
+    made = graph_dot_general(&g, made, w, &dot, DTYPE_F32, PRECISION_DEFAULT);
+    graph_output(&g, made, "made", -1);
+    both = check_both(&r, 1);
+    print_message("one core %lld cycles, two %lld\n", (long long)both.alone,
+                  (long long)both.cycles);
+    assert_true(3 * both.cycles < 2 * both.alone);
+    assert_int_equal(both.barriers, 1);
 }
 
 #define RUN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -99,6 +137,8 @@ int main(int argc, char **argv)
         RUN(products_have_the_same_bits),
         RUN(convolutions_windows_and_indexing_have_the_same_bits),
         RUN(loops_have_the_same_bits),
+        RUN(elementwise_work_takes_two_thirds_of_the_time),
+        RUN(products_take_little_more_than_half_the_time),
     };
 
     first_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
