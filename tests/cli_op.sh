@@ -46,6 +46,12 @@ refused 1 'do not divide into 2 groups' conv 1x8x8x8 3x3x4x7 --groups 2
 refused 1 'a window of 9 over 8' conv 1x8x8x8 9x9x8x8
 refused 2 '--grad is "weights", allowed are input, kernel' conv 1x8x8x8 3x3x8x8 --grad weights
 refused 2 '--stride is "0"' conv 1x8x8x8 3x3x8x8 --stride 0
+# as inside a network: no transposes, whatever the batch, and of the first layer's images none
+for c in '1x28x28x32 3x3x32x32' '1x28x28x32 3x3x32x32 --grad kernel' '64x7x7x16 3x3x16x32' \
+         '64x9x9x3 3x3x3x8' '64x9x9x3 3x3x3x8 --grad kernel'; do
+    $systole conv $c --tpu v3 --pad 1 >"$out" 2>&1 || fail "conv $c: $(cat "$out")"
+    grep -q ': 1 kernel,' "$out" || fail "conv $c has more than its kernel: $(head -1 "$out")"
+done
 
 cycles() { $systole op gather 30522x768 512 --tpu v6e "$@" | sed -n 's/ cycles = .*//p' | head -1; }
 seq 0 511 >"$dir/rows"
