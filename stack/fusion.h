@@ -48,6 +48,10 @@ bool fusion_is_hero(const struct graph_node *n);
 bool fusion_is_offset(const struct fusion *f, int node);
 /* a hero that is work */
 bool fusion_is_work(const struct fusion *f, int node);
+/* the sum (or extreme) along lanes that a broadcast spreads, as in a softmax; or NODE_NONE */
+int fusion_sum_of(const struct fusion *f, int node);
+/* a member spreads one that is a member */
+bool fusion_spreads_sums(const struct fusion *f, const struct fusion_group *p);
 bool fusion_has(const struct fusion_group *p, int node);
 void fusion_insert(struct fusion *f, struct fusion_group *p, int node);
 void fusion_remove(struct fusion *f, struct fusion_group *p, int node);

@@ -36,6 +36,33 @@ bool fusion_is_work(const struct fusion *f, int node)
     return fusion_is_hero(&f->g->node[node]) && !fusion_is_offset(f, node);
 }
 
+int fusion_sum_of(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    if (n->op != HLO_BROADCAST)
+        return NODE_NONE;
+    while (n->op == HLO_BROADCAST || n->op == HLO_CONVERT) {
+        node = n->operand[0];
+        n = &f->g->node[node];
+    }
+    if (n->op != HLO_REDUCE
+        || !(n->reduce_mask >> (f->g->node[n->operand[0]].shape.rank - 1) & 1))
+        return NODE_NONE;
+    return node;
+}
+
+bool fusion_spreads_sums(const struct fusion *f, const struct fusion_group *p)
+{
+    for (int i = 0; i < p->member_count; i++) {
+        int sum = fusion_sum_of(f, p->member[i]);
+
+        if (sum != NODE_NONE && fusion_has(p, sum))
+            return true;
+    }
+    return false;
+}
+
 /* position of the first member not below `node` */
 static int place_of(const struct fusion_group *p, int node)
 {

@@ -144,6 +144,8 @@ static bool is_candidate(const struct fusion *f, int a, int b)
 
     if (f->context->heroes_alone && (p->has_hero || q->has_hero))
         return false;
+    if (p->has_hero != q->has_hero && fusion_spreads_sums(f, p->has_hero ? q : p))
+        return false;
     return a != b && !p->is_gone && !q->is_gone && !(p->has_hero && q->has_hero) &&
            p->elems == q->elems && p->elems > 1 &&
            p->member_count + q->member_count <= FUSION_NODES_MAX && may_merge(f, a, b);

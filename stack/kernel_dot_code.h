@@ -103,6 +103,7 @@ struct dot_step {
     int64_t lhs_column_step, rhs_column_step;   /* VMEM rows from column to column, */
     int64_t lhs_unit_step, rhs_unit_step;       /* and, by_rows, from unit to unit */
     int64_t sum_row, sum_column_step;   /* rows of VMEM; step 0: every column in its turn */
+    int64_t sum_tile_step;              /* from a column of 128 to the next; 0: as they follow */
     int gap_cycles;                     /* between two passes, beyond what code takes */
     int first_step;                     /* predicate: false where sums stand there already; */
                                         /* -1: none do */

@@ -239,7 +239,8 @@ static void place_chain(const struct cutter *c, struct loop_array *a, int dim, i
 
 /*
  * Sums stand in columns of 128, a row of the product in each row of VMEM, batches one behind the
- * other.
+ * other in each column: so a loop over rows goes on from batch to batch. There is room for whole
+ * groups of rows.
  */
 static void place_sums(const struct cutter *c, int down)
 {
@@ -249,10 +250,11 @@ static void place_sums(const struct cutter *c, int down)
 
     memset(a->unit_rows, 0, sizeof(a->unit_rows));
     a->part_rows = 8;
-    a->unit_rows[AXIS_LANES] = column;
+    a->missing = a->missing_at_end = 0;
+    a->unit_rows[AXIS_LANES] = column * g->batches;
     place_chain(c, a, down, 1);
     if (g->batches > 1)
-        place_chain(c, a, DIM_OUTER + dot_batch_dim(g->p), column * g->tiles);
+        place_chain(c, a, DIM_OUTER + dot_batch_dim(g->p), column);
 }
 
 /*

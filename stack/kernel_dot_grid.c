@@ -291,6 +291,10 @@ static void make_step(struct dot_grid *g, const struct chip *chip, int width)
         s->sum_column_step = width * g->groups * p->group_rows * matrices;
     g->sum_rows = (s->sum_column_step ? g->tiles : width) * g->groups * p->group_rows
                   * (s->adds_up ? g->batches : matrices);
+    if (s->adds_up && g->batches > 1) {         /* for the stage, rows of all batches in a row */
+        s->sum_column_step = g->groups * p->group_rows * matrices;
+        s->sum_tile_step = g->groups * p->group_rows * g->batches;
+    }
     if (s->columns == g->batches / matrices && g->dim[DIM_N] < 0)
         s->valid_columns = p->n;
     if (!p->is_lhs_transposed && g->groups == round_groups(p)

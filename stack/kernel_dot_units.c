@@ -84,6 +84,8 @@ static void list_results(struct dot_code *d)
     const struct dot_step *s = d->s;
 
     d->column_rows = s->rounds * s->group_rows * (s->by_rows ? s->units : 1);
+    if (s->sum_tile_step)
+        d->column_rows = s->sum_tile_step;
     for (int part = 0; part < s->group_rows / 8; part++)
         for (int half = 0; half < d->halves; half++)
             for (int u = 0; u < s->units; u++) {

@@ -244,7 +244,8 @@ static bool try_join(struct fusion *f, int group, int node)
     if (fusion_has(p, node))
         return true;
     if (f->is_free[node] || would_repeat(f, p, node) ||
-        (fusion_is_work(f, node) && (p->has_hero || f->context->heroes_alone)) ||
+        (fusion_is_work(f, node) && (p->has_hero || f->context->heroes_alone ||
+                                     fusion_spreads_sums(f, p))) ||
         (p->has_hero && (f->context->heroes_alone || (f->behind_hero[node] && !widens(f, node)) ||
                          costs_more(f, p, node))))
         return false;
