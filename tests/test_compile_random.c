@@ -108,7 +108,7 @@ static void check_graphs(const struct variation *v)
 
 TEST(one_core_computes_what_the_interpreter_does)
 {
-    check_graphs(&(struct variation){"v3-1", NULL, 1, 30, false, 30});
+    check_graphs(&(struct variation){"v3-1", NULL, 1, 30, false, 40});
 }
 
 TEST(small_graphs_match)
