@@ -212,6 +212,34 @@ static void test_blocks(void **state)
     assert_true(ran > 24);
 }
 
+/* rows of several batches that end inside a block: 4 x 96 rows in blocks of 128 */
+static void test_blocks_across_batches(void **state)
+{
+    struct graph_dot dot = {.contract_count = 1, .lhs_contract = {2}, .rhs_contract = {0}};
+    struct tiling t = {.count = 3, .size = {128, 256, 256}};
+    struct kernel_rig r = {.chip = "v3", .tiling = &t, .spoils_padding = true, .ulp = 8,
+                           .absolute = 1e-6};
+    struct arena a;
+    struct graph g;
+    int x, y;
+
+    (void)state;
+    arena_init(&a);
+    graph_init(&g, &a, "across");
+    x = graph_parameter(&g, shape_make(DTYPE_BF16, 3, (int64_t[]){4, 96, 256}), "x");
+    y = graph_parameter(&g, shape_make(DTYPE_BF16, 2, (int64_t[]){256, 256}), "y");
+    x = graph_dot_general(&g, x, y, &dot, DTYPE_F32, PRECISION_DEFAULT);
+    y = graph_parameter(&g, shape_make(DTYPE_BF16, 3, (int64_t[]){4, 96, 256}), "z");
+    x = graph_binary(&g, HLO_MULTIPLY, x, graph_convert(&g, y, DTYPE_F32));
+    graph_output(&g, graph_convert(&g, x, DTYPE_BF16), "narrow", -1);
+    graph_output(&g, graph_reduce(&g, REDUCE_ADD, x, 3), "sum", -1);
+    kernel_rig_open(&r, &g);
+    kernel_rig_check(&r, 1);
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
 /* many small matrices, several of which a step takes at once */
 static void test_batches(void **state)
 {
@@ -262,6 +290,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_stages),
                                        cmocka_unit_test(test_blocks),
+                                       cmocka_unit_test(test_blocks_across_batches),
                                        cmocka_unit_test(test_batches),
                                        cmocka_unit_test(test_factor_is_read_once)};
 
