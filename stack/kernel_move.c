@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "stack/move.h"
 #include "stack/move_loops.h"
 #include "stack/move_step.h"
 #include "stack/move_tiles.h"
@@ -187,34 +186,3 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
 const struct kernel_kind kernel_move = {
     .name = "move", .category = "data formatting", .takes = takes, .tilings = tilings, .cost = cost,
     .emit = emit};
-
-/* ---- costs for others ---- */
-
-int64_t move_cost(const struct chip *chip, const struct shape *shape, const int *from_order,
-                  const int *to_order)
-{
-    struct array from, to;
-    const struct array *operand = &from, *result = &to;
-    struct kernel_job job = {.chip = chip, .name = "copy", .source = "", .operand_count = 1,
-                             .result_count = 1, .operand = &operand, .result = &result,
-                             .vmem_rows = chip->vmem_bytes / ARRAY_ROW_BYTES,
-                             .flag_count = (int)chip->sync_flags, .smem_bytes = chip->smem_bytes,
-                             .core_count = 1};
-    struct tiling best = {.predicted_cycles = INT64_MAX};
-    struct arena a;
-    struct graph g;
-
-    if (!memcmp(from_order, to_order, (size_t)shape->rank * sizeof(*from_order)))
-        return 0;
-    array_init(&from, "from", shape, from_order);
-    array_init(&to, "to", shape, to_order);
-    to.address = from.bytes;
-    arena_init(&a);
-    graph_init(&g, &a, "copy");
-    graph_output(&g, graph_unary(&g, HLO_COPY, graph_parameter(&g, *shape, "x")), "y", -1);
-    job.body = &g;
-    tilings(&job, &best, 1);
-    graph_fini(&g);
-    arena_fini(&a);
-    return best.predicted_cycles;
-}
