@@ -272,6 +272,39 @@ TEST(a_transposed_operand_is_contracted_elsewhere)
     assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 0);
 }
 
+/* q[b,h,d,s] = W[h,d,c] x[b,s,c]: operands and result as they lie, nothing is moved */
+TEST(a_projection_into_heads_moves_nothing)
+{
+    struct graph_dot dot = {.contract_count = 1, .lhs_contract = {2}, .rhs_contract = {2}};
+    int w = graph_parameter(&graph, F32(2, 64, 128), "w");
+    int x = graph_parameter(&graph, F32(3, 128, 128), "x");
+    int q = graph_dot_general(&graph, w, x, &dot, DTYPE_F32, PRECISION_HIGHEST);
+    const struct graph_node *n;
+
+    q = graph_transpose(&graph, graph_unary(&graph, HLO_NEGATE, q), DIMS(2, 0, 1, 3));
+    simplify(q);
+    run_pass(pass_layout);
+    run_pass(pass_simplify);
+    assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 0);
+    assert_int_equal(count_of(&graph, HLO_RESHAPE), 0);
+    n = &graph.node[2];
+    assert_int_equal(n->op, HLO_DOT);
+    assert_true(n->dot.has_order && n->dot.order[0] == 2 && n->shape.dim[0] == 3);
+}
+
+/* 4 rows would leave most of each tile and pass empty: it becomes a plain product */
+TEST(a_product_of_few_rows_each_becomes_plain)
+{
+    struct graph_dot dot = {.contract_count = 1, .lhs_contract = {2}, .rhs_contract = {0}};
+    int x = graph_parameter(&graph, F32(6, 4, 16), "x");
+    int w = graph_parameter(&graph, F32(16, 8), "w");
+
+    simplify(graph_dot_general(&graph, x, w, &dot, DTYPE_F32, PRECISION_HIGHEST));
+    for (int i = 0; i < graph.node_count; i++)
+        if (graph.node[i].op == HLO_DOT)
+            assert_int_equal(graph.node[i].shape.rank, 2);
+}
+
 TEST(reductions_of_spread_values_multiply)
 {
     int x = graph_parameter(&graph, F32(6), "x");
@@ -741,6 +774,8 @@ int main(void)
         RUN(bias_of_a_product_of_three_dimensions_is_added_to_a_matrix),
         RUN(products_of_any_form_become_plain),
         RUN(a_transposed_operand_is_contracted_elsewhere),
+        RUN(a_projection_into_heads_moves_nothing),
+        RUN(a_product_of_few_rows_each_becomes_plain),
         RUN(reductions_of_spread_values_multiply),
         RUN(factors_of_a_whole_sum_go_behind_it),
         RUN(reductions_in_two_steps_are_one),
