@@ -59,6 +59,12 @@ static int64_t divide(int64_t x, int64_t y)
     return y == 0 ? -1 : x / y;
 }
 
+/* modulo 2^64 while it is computed: squares of 32-bit numbers without a sign are that large */
+static int64_t times(enum graph_dtype t, int64_t x, int64_t y)
+{
+    return interp_wrap(t, (int64_t)((uint64_t)x * (uint64_t)y));
+}
+
 static int64_t power(enum graph_dtype t, int64_t x, int64_t y)
 {
     int64_t product = 1;
@@ -67,8 +73,8 @@ static int64_t power(enum graph_dtype t, int64_t x, int64_t y)
         return x == 1 ? 1 : x == -1 ? (y % 2 == 0 ? 1 : -1) : 0;
     for (; y > 0; y >>= 1) {
         if (y & 1)
-            product = interp_wrap(t, product * x);
-        x = interp_wrap(t, x * x);
+            product = times(t, product, x);
+        x = times(t, x, x);
     }
     return product;
 }

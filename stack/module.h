@@ -35,7 +35,7 @@ struct module_settings {
 struct module_kernel {                  /* in the program's order; vtrace marks it with its number */
     const char *name, *source, *category;
     struct kernel_job job;
-    const struct segment *segment;      /* equal kernels share it */
+    const struct segment *segment;
     const struct segment *peer_segment; /* of core 1; NULL without megacore */
     int item;                           /* of the module's items */
     int64_t flops, payload_bytes;       /* elements of operands and results */
@@ -65,7 +65,7 @@ struct module {
     struct link_result *linked;         /* by core */
     int64_t hbm_bytes, vmem_peak_bytes; /* highest address in use */
     int64_t payload_bytes, padding_bytes;       /* of all arrays in HBM */
-    int64_t flops, remat_count, prefetch_count, resident_count, shared_count;
+    int64_t flops, remat_count, prefetch_count, resident_count;
     struct module_stage stage[MODULE_STAGES_MAX];
     int stage_count, stage_now;
 };

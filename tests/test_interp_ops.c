@@ -106,9 +106,13 @@ TEST(integer_powers_and_shifts)
 {
     int x = ROW(DTYPE_S32, 3, -2, 2, -1), y = ROW(DTYPE_S32, 4, 3, -1, -3);
     int s = ROW(DTYPE_S8, -64, 1, -1, 5), by = ROW(DTYPE_S8, 1, 7, 9, 0);
+    int large = ROW(DTYPE_U32, 4294967295.0, 65537, 4000000000.0, 3);
+    int exponent = ROW(DTYPE_U32, 2, 3, 3, 20);
     int u = ROW(DTYPE_U32, 1, 0x80000000, 0xf0, 8), n = ROW(DTYPE_U32, 31, 31, 32, 3);
 
     EXPECT(graph_binary(&r.g, HLO_POWER, x, y), 81, -8, 0, -1);
+    /* squares above 2^63 on the way, modulo 2^32 at the end */
+    EXPECT(graph_binary(&r.g, HLO_POWER, large, exponent), 1, 196609, 0.0, 3486784401.0);
     EXPECT(graph_binary(&r.g, HLO_SHIFT_LEFT, s, by), -128, -128, 0, 5);
     EXPECT(graph_binary(&r.g, HLO_SHIFT_RIGHT_LOGICAL, s, by), 96, 0, 0, 5);
     EXPECT(graph_binary(&r.g, HLO_SHIFT_RIGHT_ARITHMETIC, s, by), -32, 0, -1, 5);
