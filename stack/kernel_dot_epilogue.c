@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "stack/fused.h"
+#include "stack/fused_impl.h"
 #include "stack/put.h"
 
 struct writer {
@@ -146,12 +146,14 @@ static void take_sums(struct writer *w, struct fused_value *out)
 {
     const struct graph_node *n = &w->g->p->body->node[w->g->p->node];
     int parts = w->g->p->group_rows / 8;
-    bool is_rounded = n->shape.dtype == DTYPE_BF16 && w->fused.is_read[w->g->p->node] && parts > 1;
+    bool is_rounded = n->shape.dtype == DTYPE_BF16 && w->fused.is_read[w->g->p->node];
 
     *out = (struct fused_value){.is_mask = false};
     for (int part = 0; part < parts; part++)
         out->part[part] = R(w->x->input[w->tile][part]);
-    for (int part = 0; part < parts && is_rounded; part += 2) {
+    if (parts == 1 && is_rounded)
+        out->part[0] = fused_round_bf16(&w->code, out->part[0]);
+    for (int part = 0; part + 1 < parts && is_rounded; part += 2) {
         struct fused_value pair = {.part = {out->part[part], out->part[part + 1]}};
         int tile = fused_pack(&w->code, w->g->step.chip, DTYPE_BF16, &pair);
 

@@ -23,6 +23,7 @@
 #include "stack/bitcast.h"
 
 #define CHEAP_OPS_MAX 8                 /* a chain computed again is no longer than this */
+#define BLOCK_SIDE 1024                 /* rows and columns of a product's step: accuracy.md */
 
 static void find_users(struct fusion *f)
 {
@@ -162,30 +163,36 @@ static bool is_cheap(const struct fusion *f, int node)
     return large <= 1;
 }
 
-/* whether member `of` needs the node, through members */
+/* whether member number `of` needs the node, through members */
 static bool is_needed(const struct fusion *f, const struct fusion_group *p, int of, int node)
 {
-    const struct graph_node *n = &f->g->node[of];
+    bool is_needed_too[FUSION_NODES_MAX + 1] = {false};
 
-    for (int k = 0; k < n->operand_count; k++)
-        if (n->operand[k] == node ||
-            (n->operand[k] > node && fusion_has(p, n->operand[k]) &&
-             is_needed(f, p, n->operand[k], node)))
-            return true;
+    is_needed_too[of] = true;
+    for (int i = of; i >= 0; i--) {
+        const struct graph_node *n = &f->g->node[p->member[i]];
+
+        for (int k = 0; is_needed_too[i] && k < n->operand_count; k++) {
+            if (n->operand[k] == node)
+                return true;
+            for (int j = 0; j < i; j++)
+                is_needed_too[j] |= p->member[j] == n->operand[k];
+        }
+    }
     return false;
 }
 
 /* a small value that a reduction in this program makes, as a softmax divides by */
-static bool is_from_reduction(const struct fusion *f, int node)
+static bool is_from_reduction(const struct fusion *f, int node, int depth)
 {
     const struct graph_node *n = &f->g->node[node];
 
     if (n->op == HLO_REDUCE)
         return true;
-    if (f->is_free[node] || !fusion_is_simple(n))
+    if (f->is_free[node] || !fusion_is_simple(n) || depth == CHEAP_OPS_MAX)
         return false;
     for (int k = 0; k < n->operand_count; k++)
-        if (is_from_reduction(f, n->operand[k]))
+        if (is_from_reduction(f, n->operand[k], depth + 1))
             return true;
     return false;
 }
@@ -204,7 +211,7 @@ static bool reads_arrays(const struct fusion *f, int node)
         const struct graph_node *operand = &f->g->node[a];
 
         if (shape_elems(&operand->shape) * 8 <= elems) {
-            if (is_from_reduction(f, a))
+            if (is_from_reduction(f, a, 0))
                 return false;
             continue;
         }
@@ -217,13 +224,30 @@ static bool reads_arrays(const struct fusion *f, int node)
     return true;
 }
 
-/* of a group with a hero: an operand of it that would make others compute or store more */
+/* whether an operand of the product is read by several blocks of its other operand */
+static bool is_read_again(const struct fusion *f, int dot, int node)
+{
+    const struct graph_node *n = &f->g->node[dot];
+    const struct shape *lhs = &f->g->node[n->operand[0]].shape;
+    int64_t deep = 1;
+
+    for (int i = 0; i < n->dot.contract_count; i++)
+        deep *= lhs->dim[n->dot.lhs_contract[i]];
+    return shape_elems(&n->shape) * deep > shape_elems(&f->g->node[node].shape) * BLOCK_SIDE;
+}
+
+/*
+ * Of a group with a product: an operand of it that would make others compute or store more, or
+ * functions that would be computed again for each block.
+ */
 static bool costs_more(const struct fusion *f, const struct fusion_group *p, int node)
 {
+    const struct graph_node *n = &f->g->node[node];
+
     for (int i = p->member_count - 1; i >= 0; i--)
-        if (f->g->node[p->member[i]].op == HLO_DOT && is_needed(f, p, p->member[i], node))
-            return !(fusion_is_simple(&f->g->node[node]) || fusion_is_offset(f, node)) ||
-                   !reads_arrays(f, node);
+        if (f->g->node[p->member[i]].op == HLO_DOT && is_needed(f, p, i, node))
+            return !(fusion_is_simple(n) || fusion_is_offset(f, node)) || !reads_arrays(f, node) ||
+                   (is_expensive(n) && is_read_again(f, p->member[i], node));
     return false;
 }
 
