@@ -186,17 +186,18 @@ static void put_straight_rounds(struct dot_code *d, const struct stretch *t)
     }
 }
 
-/* operations of stages first..end-1 of a round of the loop, before or behind it */
-static void put_part(struct dot_code *d, const struct stretch *t, int64_t round, int first, int end,
-                     bool is_behind)
+/* operations of stages first..last-1 of a round of the loop, before or behind it */
+static void put_part(struct dot_code *d, const struct stretch *t, int64_t round, int first,
+                     int last, bool is_behind)
 {
     struct dot_place at = {.is_loop = is_behind, .columns = !is_behind && t->begins_column};
+    int64_t end = d->straight + d->loops + d->stages - 1;       /* pointers are there, behind it */
 
     d->first_stage = first;
-    d->end_stage = end;
-    d->from_rows = is_behind ? d->s->rounds : 0;
+    d->end_stage = last;
+    d->from_rows = is_behind ? end : 0;
     if (is_behind)
-        at.round = d->s->rounds - d->lag;
+        at.round = end - d->lag;
     d->ordinal = 0;
     dot_push_round(d, round, is_behind, t->ends_column);
     dot_pop_round(d, round, round - d->lag, &t->own, &at);

@@ -254,6 +254,42 @@ static void test_epilogues(void **state)
             }
 }
 
+/*
+ * A mask of the results: rounds of 32 rows, the last of which the left operand ends in; and sums
+ * of f32 operands that are rounded to bf16 before anything else is computed of them.
+ */
+static void test_masks(void **state)
+{
+    static const char *const chips[] = {"v3", "v4", "v5e", "v6e"};
+    static const struct product products[] = {{296, 128, 128, DTYPE_BF16, DTYPE_F32, 1, 0},
+                                              {300, 7, 512, DTYPE_BF16, DTYPE_BF16, 1, 0},
+                                              {64, 384, 256, DTYPE_F32, DTYPE_BF16, 1, 0}};
+
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(chips); c++)
+        for (size_t i = 0; i < 2 * COUNT_OF(products); i++) {
+            struct kernel_rig r = {.chip = chips[c], .spoils_padding = true};
+            struct arena a;
+            struct graph g;
+            struct shape s;
+            int y;
+
+            arena_init(&a);
+            y = build(&g, &a, &products[i / 2]);
+            y = graph_convert(&g, y, DTYPE_F32);
+            s = g.node[y].shape;
+            s.dtype = DTYPE_PRED;
+            if (i % 2 == 0)
+                y = graph_select(&g, graph_parameter(&g, s, "mask"), y, graph_splat(&g, y, 3));
+            graph_output(&g, y, "out", -1);
+            kernel_rig_open(&r, &g);
+            kernel_rig_check(&r, 11 + i);
+            kernel_rig_close(&r);
+            graph_fini(&g);
+            arena_fini(&a);
+        }
+}
+
 /* ----- batches, precision, integers */
 
 /* [2,3,m,k] x [2,3,k,n] or x [k,n], and contracted over the batch too: [b,m,k] x [b,m,n] */
@@ -642,6 +678,7 @@ int main(void)
         cmocka_unit_test(test_turning_is_hidden),
         cmocka_unit_test(test_tilings),
         cmocka_unit_test(test_epilogues),
+        cmocka_unit_test(test_masks),
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_many_dimensions),
         cmocka_unit_test(test_heads),
