@@ -283,7 +283,8 @@ static void make_step(struct dot_grid *g, const struct chip *chip, int width)
         .is_rhs_transposed = p->is_rhs_transposed, .units = (int)chip->mxu_count,
         .by_rows = by_rows, .group_rows = p->group_rows, .width = width,
         .rounds = g->share == SHARE_ROWS ? g->groups / chip->mxu_count : g->groups,
-        .columns = g->batches / matrices * (g->tiles / width), .depth_tiles = g->depth * dot_terms(p),
+        .columns = g->batches / matrices * (g->tiles / width),
+        .depth_tiles = g->depth * dot_terms(p),
         .first_step = -1};
     s->gap_cycles = g->frame.job->codegen == CODEGEN_XLA ? XLA_GAP_CYCLES : 0;
     s->adds_up = g->result_block.stage != NULL;

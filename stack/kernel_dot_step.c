@@ -510,7 +510,8 @@ static void put_step(struct dot_code *d)
     struct stretch t;
 
     begin_step(d);
-    t = d->stretch == d->spans * d->passes ? one_stretch(d, &first, use) : many_stretches(d, &first, use);
+    t = d->stretch == d->spans * d->passes ? one_stretch(d, &first, use)
+                                           : many_stretches(d, &first, use);
     drain(d, &t);
 }
 

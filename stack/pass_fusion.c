@@ -374,7 +374,8 @@ static bool is_scaled(const struct fusion *f, int node)
     const struct graph_node *n = &f->g->node[node];
 
     while (f->behind_hero[node]) {
-        if (n->operand_count > 2 || (n->operand_count == 2 && !is_scalar_constant(f, n->operand[1])))
+        if (n->operand_count > 2 ||
+            (n->operand_count == 2 && !is_scalar_constant(f, n->operand[1])))
             return false;
         node = n->operand[0];
         n = &f->g->node[node];
