@@ -11,14 +11,10 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "stack/move_loops.h"
 #include "stack/window_combine.h"
+#include "stack/window_pieces.h"
 #include "stack/window_runs.h"
 
-#define SPILL_TILES 16
-#define SPILL_ROWS (SPILL_TILES * MOVE_SUBLANES)
-#define STEP_SREGS 16                   /* that a frame leaves to its step */
-#define STEP_CYCLES 50                  /* of the frame's own code */
 #define PLACES_MAX 16
 #define REGION_SCRATCH 2                /* behind those of the windows */
 
@@ -132,7 +128,7 @@ static int plan_run(struct lines *x)
     }
     frame_share(f, 0);
     return frame_flag_count(f) > x->job->flag_count ||
-           frame_vmem_rows(f) + SPILL_ROWS > x->job->vmem_rows ? -1 : 0;
+           frame_vmem_rows(f) + WINDOW_SPILL_ROWS > x->job->vmem_rows ? -1 : 0;
 }
 
 /* ----- the code of a step */
@@ -230,8 +226,9 @@ static void combine_place(struct move_loops *l, struct move_place from, struct m
         combine_pixels(s, x, to, t);
 }
 
-static void emit_step(struct move_step *s, const struct lines *x)
+static void emit_step(struct move_step *s, void *user)
 {
+    const struct lines *x = user;
     const struct frame *f = &s->box->frame;
     struct move_loops l = {.step = s, .body = combine_place, .user = x,
                            .units = x->from->tiles_down + x->to->tiles_down};
@@ -243,22 +240,10 @@ static void emit_step(struct move_step *s, const struct lines *x)
 
 /* ----- the way */
 
-static int64_t run_cycles(struct lines *x)
-{
-    struct move_step s = {.box = &x->box, .is_counted = true};
-    int64_t step, copies, exposed;
-
-    emit_step(&s, x);
-    if (s.is_refused)
-        return INT64_MAX;
-    copies = frame_copy_cycles(&x->box.frame, &exposed);
-    step = ((int64_t)s.cycles + STEP_CYCLES) * frame_total_steps(&x->box.frame);
-    return (step > copies ? step : copies) + exposed;
-}
-
 /* the cheapest number of places of a step; INT64_MAX: none fits */
 static int64_t choose_places(struct lines *x)
 {
+    struct window_pieces w = {.user = x, .box = &x->box, .step = emit_step};
     int64_t best = INT64_MAX, places = 0;
 
     for (x->places = 1; x->places <= x->run->count && x->places <= PLACES_MAX; x->places++) {
@@ -268,7 +253,7 @@ static int64_t choose_places(struct lines *x)
             continue;
         if (plan_run(x))
             break;
-        cycles = run_cycles(x);
+        cycles = window_piece_cycles(&w);
         if (cycles < best) {
             best = cycles;
             places = x->places;
@@ -300,46 +285,24 @@ static int takes_lines(const struct kernel_job *job, struct err *e)
     return cost_lines(job) < INT64_MAX ? 0 : -1;
 }
 
-static int emit_run(struct lines *x, struct vcode *code, struct arena *a, struct err *e)
+static void plan_piece(void *user, int piece)
 {
-    struct move_step s = {.box = &x->box};
+    struct lines *x = user;
 
+    x->run = &x->runs.run[piece];
     choose_places(x);
-    frame_share(&x->box.frame, x->job->core);
-    if (x->box.frame.is_idle)
-        return 0;
-    vcode_begin_block(code);
-    if (frame_begin(&x->box.frame, code, a, e))
-        return -1;
-    move_code_init(&s.m, code, x->job->chip);
-    s.m.sreg_end = STEP_SREGS;
-    emit_step(&s, x);
-    frame_end(&x->box.frame, code);
-    return 0;
 }
 
 static int emit_lines(const struct kernel_job *job, struct arena *a, struct segment *out,
                       struct err *e)
 {
     struct lines *x = mem_alloc(sizeof(*x));
-    int64_t spill_row = job->vmem_row;
-    struct vcode code;
-    int status = 0;
+    struct window_pieces w = {.user = x, .plan = plan_piece, .box = &x->box, .step = emit_step};
+    int status;
 
     lines_init(x, job);
-    vcode_init(&code, a);
-    code.note = job->name;
-    for (int i = 0; i < x->runs.count && !status; i++) {
-        struct frame *f = &x->box.frame;
-
-        x->run = &x->runs.run[i];
-        status = emit_run(x, &code, a, e);
-        if (!status && f->state && frame_spill_row(f) > spill_row)
-            spill_row = frame_spill_row(f);
-    }
-    if (!status)
-        status = kernel_finish(job, &code, spill_row, SPILL_TILES, a, out, e);
-    vcode_fini(&code);
+    w.count = x->runs.count;
+    status = window_emit_pieces(job, &w, a, out, e);
     mem_free(x);
     return status;
 }

@@ -9,14 +9,10 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "stack/move_loops.h"
 #include "stack/window_combine.h"
+#include "stack/window_pieces.h"
 #include "stack/window_runs.h"
 
-#define SPILL_TILES 16
-#define SPILL_ROWS (SPILL_TILES * MOVE_SUBLANES)
-#define STEP_SREGS 16                   /* that a frame leaves to its step */
-#define STEP_CYCLES 50                  /* of the frame's own code */
 
 struct outer {
     const struct kernel_job *job;
@@ -133,7 +129,7 @@ static int plan_region(struct region *g)
     }
     frame_share(f, 0);
     return frame_flag_count(f) > o->job->flag_count ||
-           frame_vmem_rows(f) + SPILL_ROWS > o->job->vmem_rows ? -1 : 0;
+           frame_vmem_rows(f) + WINDOW_SPILL_ROWS > o->job->vmem_rows ? -1 : 0;
 }
 
 static void settle_region(struct region *g)
@@ -235,7 +231,7 @@ static void emit_taps(struct move_step *s, const struct taps *t)
 }
 
 /* every combination of runs of the dimensions held whole */
-static void emit_step(struct move_step *s, struct taps *t, int dim)
+static void emit_runs(struct move_step *s, struct taps *t, int dim)
 {
     const struct outer *o = t->region->outer;
 
@@ -243,37 +239,31 @@ static void emit_step(struct move_step *s, struct taps *t, int dim)
         emit_taps(s, t);
     } else if (dim == o->along) {
         t->run[dim] = t->region->run;
-        emit_step(s, t, dim + 1);
+        emit_runs(s, t, dim + 1);
     } else if (!o->runs[dim].count) {
         t->run[dim] = NULL;
-        emit_step(s, t, dim + 1);
+        emit_runs(s, t, dim + 1);
     } else {
         for (int i = 0; i < o->runs[dim].count && !s->is_refused; i++) {
             t->run[dim] = &o->runs[dim].run[i];
-            emit_step(s, t, dim + 1);
+            emit_runs(s, t, dim + 1);
         }
     }
 }
 
-static int64_t region_cycles(struct region *g)
+static void emit_step(struct move_step *s, void *user)
 {
-    struct move_step s = {.box = &g->box, .is_counted = true};
-    struct taps t = {.region = g};
-    int64_t steps = frame_total_steps(&g->box.frame), step, copies, exposed;
+    struct taps t = {.region = user};
 
-    settle_region(g);
-    emit_step(&s, &t, 0);
-    if (s.is_refused)
-        return INT64_MAX;
-    copies = frame_copy_cycles(&g->box.frame, &exposed);
-    step = ((int64_t)s.cycles + STEP_CYCLES) * steps;
-    return (step > copies ? step : copies) + exposed;
+    settle_region(user);
+    emit_runs(s, &t, 0);
 }
 
 /* the cheapest chunk of inner tiles and number of places; INT64_MAX: none fits */
 static int64_t choose_region(struct region *g)
 {
     int64_t tiles = window_inner_tiles(g->outer->to), best = INT64_MAX, chunk = 0, places = 0;
+    struct window_pieces w = {.user = g, .box = &g->box, .step = emit_step};
 
     for (g->chunk = 1; g->chunk <= tiles; g->chunk++)
         for (g->places = 1; g->places <= g->run->count; g->places++) {
@@ -284,7 +274,7 @@ static int64_t choose_region(struct region *g)
                 continue;
             if (plan_region(g))
                 break;
-            cycles = region_cycles(g);
+            cycles = window_piece_cycles(&w);
             if (cycles < best) {
                 best = cycles;
                 chunk = g->chunk;
@@ -323,47 +313,27 @@ static int takes_outer(const struct kernel_job *job, struct err *e)
     return cost_outer(job) < INT64_MAX ? 0 : -1;
 }
 
-static int emit_region(struct region *g, struct vcode *code, struct arena *a, struct err *e)
+static void plan_piece(void *user, int piece)
 {
-    struct move_step s = {.box = &g->box};
-    struct taps t = {.region = g};
+    struct region *g = user;
+    const struct outer *o = g->outer;
 
+    *g = (struct region){.outer = o, .run = &o->runs[o->along].run[piece]};
     choose_region(g);
-    frame_share(&g->box.frame, g->box.job->core);
-    if (g->box.frame.is_idle)
-        return 0;
-    vcode_begin_block(code);
-    if (frame_begin(&g->box.frame, code, a, e))
-        return -1;
-    settle_region(g);
-    move_code_init(&s.m, code, g->box.job->chip);
-    s.m.sreg_end = STEP_SREGS;
-    emit_step(&s, &t, 0);
-    frame_end(&g->box.frame, code);
-    return 0;
 }
 
 static int emit_outer(const struct kernel_job *job, struct arena *a, struct segment *out,
                       struct err *e)
 {
     struct region *g = mem_alloc(sizeof(*g));
-    int64_t spill_row = job->vmem_row;
-    struct vcode code;
+    struct window_pieces w = {.user = g, .plan = plan_piece, .box = &g->box, .step = emit_step};
     struct outer o;
-    int status = 0;
+    int status;
 
     outer_init(&o, job);
-    vcode_init(&code, a);
-    code.note = job->name;
-    for (int i = 0; i < o.runs[o.along].count && !status; i++) {
-        *g = (struct region){.outer = &o, .run = &o.runs[o.along].run[i]};
-        status = emit_region(g, &code, a, e);
-        if (!status && g->box.frame.state && frame_spill_row(&g->box.frame) > spill_row)
-            spill_row = frame_spill_row(&g->box.frame);
-    }
-    if (!status)
-        status = kernel_finish(job, &code, spill_row, SPILL_TILES, a, out, e);
-    vcode_fini(&code);
+    g->outer = &o;
+    w.count = o.runs[o.along].count;
+    status = window_emit_pieces(job, &w, a, out, e);
     mem_free(g);
     return status;
 }

@@ -12,12 +12,9 @@
 
 #include "base/units.h"
 #include "stack/window_combine.h"
+#include "stack/window_pieces.h"
 #include "stack/window_runs.h"
 
-#define SPILL_TILES 16
-#define SPILL_ROWS (SPILL_TILES * MOVE_SUBLANES)
-#define STEP_SREGS 16
-#define STEP_CYCLES 50
 #define PIECES_MAX 3
 #define PLACES_MAX 16                   /* that a step makes the rows of */
 
@@ -37,6 +34,7 @@ struct scatter {
     int along, parts;
     struct piece piece[PIECES_MAX];
     int piece_count;
+    const struct piece *now;            /* planned last */
     /* of the piece at hand */
     struct move_box box;
     struct array view[WINDOWS];
@@ -235,6 +233,7 @@ static int plan_piece(struct scatter *s, const struct piece *p)
     int64_t pair = 2 * s->parts * MOVE_SUBLANES * s->chunk;
     int k = 1;
 
+    s->now = p;
     s->box.job = s->job;
     if (plan_windows(s, p) || plan_grid(s, p))
         return -1;
@@ -252,7 +251,7 @@ static int plan_piece(struct scatter *s, const struct piece *p)
     f->scratch_rows = pair;
     frame_share(f, 0);
     return frame_flag_count(f) > s->job->flag_count ||
-           frame_vmem_rows(f) + SPILL_ROWS > s->job->vmem_rows ? -1 : 0;
+           frame_vmem_rows(f) + WINDOW_SPILL_ROWS > s->job->vmem_rows ? -1 : 0;
 }
 
 /* ----- code of a step */
@@ -490,9 +489,10 @@ static void emit_sources(struct move_step *m, struct choice *c)
     move_run_loops(&l, window_place(m, WINDOW_SOURCE, 0), pair_place(m, 0));
 }
 
-static void emit_piece(struct move_step *m, struct scatter *s, const struct piece *p)
+static void emit_step(struct move_step *m, void *user)
 {
-    struct choice c = {.s = s, .piece = p};
+    struct scatter *s = user;
+    struct choice c = {.s = s, .piece = s->now};
 
     emit_choices(m, &c, 0);
     emit_sources(m, &c);
@@ -502,19 +502,11 @@ static void emit_piece(struct move_step *m, struct scatter *s, const struct piec
 
 /* ----- the way */
 
-static int64_t piece_cycles(struct scatter *s, const struct piece *p)
+static int64_t piece_cycles(struct scatter *s, int piece)
 {
-    struct move_step m = {.box = &s->box, .is_counted = true};
-    int64_t copies, exposed, step;
+    struct window_pieces w = {.user = s, .box = &s->box, .step = emit_step};
 
-    if (plan_piece(s, p))
-        return INT64_MAX;
-    emit_piece(&m, s, p);
-    if (m.is_refused)
-        return INT64_MAX;
-    copies = frame_copy_cycles(&s->box.frame, &exposed);
-    step = ((int64_t)m.cycles + STEP_CYCLES) * frame_total_steps(&s->box.frame);
-    return (step > copies ? step : copies) + exposed;
+    return plan_piece(s, &s->piece[piece]) ? INT64_MAX : window_piece_cycles(&w);
 }
 
 /* the cheapest number of inner tiles and places of a step; INT64_MAX: none fits */
@@ -530,7 +522,7 @@ static int64_t choose_pieces(struct scatter *s)
                 continue;
             cut_pieces(s, places);
             for (int i = 0; i < s->piece_count && sum < INT64_MAX; i++) {
-                int64_t cycles = piece_cycles(s, &s->piece[i]);
+                int64_t cycles = piece_cycles(s, i);
 
                 sum = cycles < INT64_MAX ? sum + cycles : INT64_MAX;
             }
@@ -562,45 +554,24 @@ static int takes_scatter(const struct kernel_job *job, struct err *e)
     return cost_scatter(job) < INT64_MAX ? 0 : -1;
 }
 
-static int put_piece(struct scatter *s, const struct piece *p, struct vcode *code,
-                     struct arena *a, struct err *e)
+static void plan_next(void *user, int piece)
 {
-    struct move_step m = {.box = &s->box};
+    struct scatter *s = user;
 
-    plan_piece(s, p);
-    frame_share(&s->box.frame, s->job->core);
-    if (s->box.frame.is_idle)
-        return 0;
-    vcode_begin_block(code);
-    if (frame_begin(&s->box.frame, code, a, e))
-        return -1;
-    move_code_init(&m.m, code, s->job->chip);
-    m.m.sreg_end = STEP_SREGS;
-    emit_piece(&m, s, p);
-    frame_end(&s->box.frame, code);
-    return 0;
+    plan_piece(s, &s->piece[piece]);
 }
 
 static int emit_scatter(const struct kernel_job *job, struct arena *a, struct segment *out,
                         struct err *e)
 {
     struct scatter *s = mem_alloc(sizeof(*s));
-    int64_t spill_row = job->vmem_row;
-    struct vcode code;
-    int status = 0;
+    struct window_pieces w = {.user = s, .plan = plan_next, .box = &s->box, .step = emit_step};
+    int status;
 
     scatter_init(s, job);
     choose_pieces(s);
-    vcode_init(&code, a);
-    code.note = job->name;
-    for (int i = 0; i < s->piece_count && !status; i++) {
-        status = put_piece(s, &s->piece[i], &code, a, e);
-        if (!status && s->box.frame.state && frame_spill_row(&s->box.frame) > spill_row)
-            spill_row = frame_spill_row(&s->box.frame);
-    }
-    if (!status)
-        status = kernel_finish(job, &code, spill_row, SPILL_TILES, a, out, e);
-    vcode_fini(&code);
+    w.count = s->piece_count;
+    status = window_emit_pieces(job, &w, a, out, e);
     mem_free(s);
     return status;
 }
