@@ -204,6 +204,18 @@ static bool is_exact(enum graph_dtype from, enum graph_dtype to)
            (to == DTYPE_U32 && from == DTYPE_U8);
 }
 
+/*
+ * Whether the type in the middle makes no difference. Integers wrap where they become integers,
+ * but go to the nearest end where they come from floats: -1 is 255 as u8, -1.0 is 0.
+ */
+static bool may_skip(enum graph_dtype from, enum graph_dtype middle, enum graph_dtype to)
+{
+    bool saturates = graph_dtype_is_float(middle) && !graph_dtype_is_float(from)
+                     && !graph_dtype_is_float(to);
+
+    return to != DTYPE_PRED && is_exact(from, middle) && (!saturates || is_exact(from, to));
+}
+
 int simplify_convert(struct graph *g, const struct graph_node *n)
 {
     struct graph_node a;
@@ -214,8 +226,8 @@ int simplify_convert(struct graph *g, const struct graph_node *n)
     a = g->node[n->operand[0]];
     if (a.shape.dtype == n->shape.dtype)
         return n->operand[0];
-    if (a.op == HLO_CONVERT && n->shape.dtype != DTYPE_PRED &&
-        is_exact(g->node[a.operand[0]].shape.dtype, a.shape.dtype))
+    if (a.op == HLO_CONVERT &&
+        may_skip(g->node[a.operand[0]].shape.dtype, a.shape.dtype, n->shape.dtype))
         return graph_convert(g, a.operand[0], n->shape.dtype);
     if (a.op != HLO_BROADCAST)
         return NODE_NONE;
