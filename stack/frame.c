@@ -399,6 +399,33 @@ static bool is_updated_in_place(const struct frame *f)
     return false;
 }
 
+static bool has_steps_inside(const struct frame *f, int dim)
+{
+    for (int d = dim + 1; d < f->dims; d++)
+        if (f->count[d] > 1)
+            return true;
+    return false;
+}
+
+/* the next box of an operand is read before this one of the result is sent; later ones are not */
+static bool rereads(const struct frame *f, const struct frame_window *result)
+{
+    for (int d = 0; d < f->dims; d++)
+        if (result->limit[d] && (result->array->space != SPACE_HBM || has_steps_inside(f, d)))
+            return true;
+    return false;
+}
+
+bool frame_updates_twice(const struct frame *f)
+{
+    for (int w = 0; w < f->window_count; w++)
+        for (int v = 0; v < f->window_count; v++)
+            if (f->window[w].is_result && !f->window[v].is_result && rereads(f, &f->window[w])
+                && share_memory(f->window[w].array, f->window[v].array))
+                return true;
+    return false;
+}
+
 static int give_descriptors(struct frame *f, struct err *e)
 {
     struct frame_state *s = f->state;

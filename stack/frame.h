@@ -38,7 +38,8 @@
  *
  * A result that lies where an operand of the same kernel lies (an updated
  * variable) is sent only when the operand's next box has come. Only along the
- * innermost grid dimension may its boxes overlap then.
+ * innermost grid dimension may its boxes overlap then, and in VMEM, where nothing
+ * is sent, not at all: kernels refuse such boxes by frame_updates_twice.
  */
 #ifndef STACK_FRAME_H
 #define STACK_FRAME_H
@@ -94,6 +95,9 @@ int frame_flag_count(const struct frame *f);
 
 /* VMEM that the windows and scratch take, in rows; > job->vmem_rows: it does not fit. */
 int64_t frame_vmem_rows(const struct frame *f);
+
+/* Once windows are declared: a box of a result in place has what another has already updated. */
+bool frame_updates_twice(const struct frame *f);
 
 /* Bytes of the copies of all steps. */
 int64_t frame_copy_bytes(const struct frame *f);

@@ -258,6 +258,8 @@ bool loop_plan_enter(struct loop_plan *p, int part, const int64_t *box)
     order_grid(p);
     if (p->frame.dims > FRAME_DIM_MAX || !loop_plan_place(p))
         return false;
+    if (frame_updates_twice(&p->frame))
+        return false;
     frame_share(&p->frame, p->job->core);
     return frame_vmem_rows(&p->frame) + SPILL_ROWS <= p->job->vmem_rows
            && frame_flag_count(&p->frame) <= p->job->flag_count;

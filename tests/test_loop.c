@@ -307,6 +307,50 @@ static int column_sums_of(struct graph *g, struct shape s)
     return graph_reduce(g, REDUCE_ADD, graph_parameter(g, s, "x"), 1);
 }
 
+/* x + 1 where x lies; NULL: the cheapest boxes; `may`: those asked for update nothing twice */
+static void check_update(const struct tiling *t, int rank, const int64_t *dim, bool in_vmem,
+                         int64_t vmem_rows, bool may)
+{
+    struct kernel_rig r = {.chip = "v3", .tiling = t, .alias = {1}, .may_refuse = true,
+                           .operands_in_vmem = in_vmem, .results_in_vmem = in_vmem,
+                           .vmem_rows = vmem_rows};
+    struct body b;
+    struct graph *g = open_body(&b, "update");
+    struct shape s = shape_of(DTYPE_F32, rank, dim);
+    int x = graph_parameter(g, s, "x");
+
+    graph_output(g, graph_binary(g, HLO_ADD, x, graph_splat(g, x, 1)), "y", -1);
+    kernel_rig_open(&r, g);
+    assert_int_equal(r.refusal[0] == 0, may);
+    if (may)
+        kernel_rig_check(&r, 3);
+    kernel_rig_close(&r);
+    close_body(&b);
+}
+
+static void check_boxes(int64_t lanes, int64_t rows, bool in_vmem, bool may)
+{
+    struct tiling t = {.count = 2, .size = {lanes, rows}};
+
+    check_update(&t, 2, (int64_t[]){160, 3 * 128}, in_vmem, 0, may);
+}
+
+/* 20 groups of rows, 3 of lanes; boxes move along lanes first */
+TEST(boxes_of_updates_in_place_overlap_only_where_nothing_is_read_again)
+{
+    const int64_t odd[] = {7, 13 * 8, 3 * 128};
+
+    check_boxes(3, 6, false, true);
+    check_boxes(2, 5, false, true);
+    check_boxes(1, 5, false, true);
+    check_boxes(1, 6, false, false);
+    check_boxes(2, 20, true, false);
+    check_boxes(3, 6, true, false);
+    check_boxes(3, 5, true, true);
+    check_update(NULL, 3, odd, false, 1200, true);
+    check_update(NULL, 3, odd, true, 0, true);
+}
+
 /* cycles told and simulated alike, at least `gbps` from and to HBM, at most `most` cycles */
 /* a function of a function: exponential, then reciprocal */
 static int logistic_of(struct graph *g, struct shape s)
@@ -437,6 +481,7 @@ int main(void)
         cmocka_unit_test(reductions_of_every_kind_and_type),
         cmocka_unit_test(a_linear_array_is_reduced_in_steps),
         cmocka_unit_test(softmax_is_one_kernel),
+        cmocka_unit_test(boxes_of_updates_in_place_overlap_only_where_nothing_is_read_again),
         cmocka_unit_test(the_last_group_of_rows_may_miss_tiles_and_the_others_are_cut),
         cmocka_unit_test(sums_over_rows_that_miss_tiles_are_not_parted),
         cmocka_unit_test(cycles_are_told_within_an_eighth_and_memory_streams),
