@@ -9,7 +9,8 @@
 #include <sys/mman.h>
 
 #define ALIGN_BYTES 64u
-#define BLOCK_BYTES (256u * 1024u)
+#define FIRST_BLOCK_BYTES (4u * 1024u)  /* many arenas hold little: what is taken is cleared */
+#define BLOCK_BYTES (256u * 1024u)      /* blocks double up to this */
 
 struct arena_block {
     struct arena_block *previous;
@@ -23,7 +24,8 @@ static size_t align_up(size_t bytes)
     return (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
 }
 
-void *mem_alloc(size_t bytes)
+/* `*size_bytes`: as aligned; holds anything */
+static void *alloc_uncleared(size_t bytes, size_t *size_bytes)
 {
     size_t size = align_up(bytes ? bytes : 1);
     void *p = size < bytes ? NULL : aligned_alloc(ALIGN_BYTES, size);
@@ -32,6 +34,15 @@ void *mem_alloc(size_t bytes)
         fprintf(stderr, "systole: out of host memory (%zu bytes asked)\n", bytes);
         abort();
     }
+    *size_bytes = size;
+    return p;
+}
+
+void *mem_alloc(size_t bytes)
+{
+    size_t size;
+    void *p = alloc_uncleared(bytes, &size);
+
     return memset(p, 0, size);
 }
 
@@ -119,7 +130,7 @@ void mem_free_lazy(void *p)
 
 void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes)
 {
-    size_t grown = *capacity ? *capacity : 16;
+    size_t grown = *capacity ? *capacity : 16, kept, size;
     char *p;
 
     if (need <= *capacity)
@@ -130,9 +141,11 @@ void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes)
         fprintf(stderr, "systole: out of host memory (%zu elements asked)\n", need);
         abort();
     }
-    p = mem_alloc(grown * elem_bytes);
+    p = alloc_uncleared(grown * elem_bytes, &size);
+    kept = items ? *capacity * elem_bytes : 0;
     if (items)
-        memcpy(p, items, *capacity * elem_bytes);
+        memcpy(p, items, kept);
+    memset(p + kept, 0, size - kept);
     free(items);
     *capacity = grown;
     return p;
@@ -162,8 +175,10 @@ void *arena_alloc(struct arena *a, size_t bytes)
     void *p;
 
     if (!b || b->size_bytes - b->used_bytes < size) {
-        size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        size_t usual = b ? 2 * b->size_bytes : FIRST_BLOCK_BYTES, room;
 
+        usual = usual < BLOCK_BYTES ? usual : BLOCK_BYTES;
+        room = size > usual ? size : usual;
         b = mem_alloc(HEADER_BYTES + room);
         b->previous = a->last;
         b->size_bytes = room;
