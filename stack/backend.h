@@ -102,6 +102,10 @@ struct modulo_result { int least_period, period, stages, unroll, v_used; };
 bool modulo_loop(const struct code_block *b, int step_count, int counter, int64_t count,
                  int64_t limit_cycles, const struct chip *chip, struct isa_program *out,
                  struct modulo_result *result);
+/* the same, looked up in `memo` first; NULL: there is none. *out then lives as long as it. */
+bool modulo_loop_once(const struct code_block *b, int step_count, int counter, int64_t count,
+                      int64_t limit_cycles, const struct chip *chip, struct memo *memo,
+                      struct isa_program *out, struct modulo_result *result);
 
 /*
  * scalars.c: by block, the scalar registers that are read behind it before they

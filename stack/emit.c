@@ -287,8 +287,8 @@ static bool compile_overlapping(struct emitter *m, const struct code_block *b, i
     if (!from->is_loop_start || !from->is_loop_end || !from->step_count)
         return false;
     body.op_count -= LOOP_CONTROL_OPS;
-    if (!modulo_loop(&body, from->step_count, from->counter_sreg, from->loop_count, limit_cycles,
-                     m->chip, &p, &result))
+    if (!modulo_loop_once(&body, from->step_count, from->counter_sreg, from->loop_count,
+                          limit_cycles, m->chip, m->c->memo, &p, &result))
         return false;
     append_finished(m, from, &p);
     note_peak(m, block, result.v_used);

@@ -92,7 +92,10 @@ int kernel_compile(const struct kernel_job *job, struct arena *a, struct segment
 int kernel_finish(const struct kernel_job *job, const struct vcode *c, int64_t spill_row,
                   int64_t spill_tiles, struct arena *a, struct segment *out, struct err *e)
 {
-    if (vcode_compile_segment(c, job->chip, spill_row, spill_tiles, a, &out->program,
+    struct vcode code = *c;
+
+    code.memo = job->memo;
+    if (vcode_compile_segment(&code, job->chip, spill_row, spill_tiles, a, &out->program,
                               &out->stats, e))
         return -1;
     if (job->llo)

@@ -66,6 +66,7 @@ struct kernel_job {
     int core, core_count;               /* megacore: this core's part of the work; else 0 of 1 */
     const struct tiling *tiling;        /* NULL: the cheapest */
     const struct kernel_sums *sums;     /* NULL: there is one replica */
+    struct memo *memo;                  /* of code that like kernels have in common, or NULL */
     FILE *llo;                          /* virtual-register code is printed there, or NULL */
 };
 

@@ -129,6 +129,7 @@ static int put_stage(struct dot_grid *g, struct dot_block *b, int pred, struct v
             p->array[i].window += b->first_window;
     vcode_init(&alone, a);
     alone.note = c->note;
+    alone.memo = c->memo;
     alone.kept_sregs = FRAME_SREGS;
     status = loop_emit_step(p, &alone, e)
              || vcode_compile_segment(&alone, g->step.chip, frame_spill_row(&g->frame),
@@ -151,6 +152,7 @@ static int prepare(struct dot_grid *g, bool is_rhs, int is_new, int64_t to_row, 
     if (!dot_prepares(g, is_rhs))
         return 0;
     vcode_init(&alone, a);
+    alone.memo = c->memo;
     alone.kept_sregs = FRAME_SREGS;
     status = dot_prepare(g, is_rhs, to_row, &alone, box)
              || vcode_compile_segment(&alone, g->step.chip, 0, 0, a, code, &stats, e) ? -1 : 0;
@@ -191,6 +193,55 @@ static void set_strides(struct dot_grid *g)
                                  * s->lhs.side_step;
 }
 
+/* all that a step's code depends on */
+static struct memo_key key_of(const struct dot_step *s, int is_last)
+{
+    static const char kind[] = "step";
+    struct memo_key k = {0};
+    struct dot_step step;
+
+    memcpy(&step, s, sizeof(step));     /* padding and all */
+    step.epilogue = NULL;
+    memo_key_add(&k, kind, sizeof(kind));
+    memo_key_add(&k, &is_last, sizeof(is_last));
+    memo_key_add(&k, &step, sizeof(step));
+    if (s->epilogue) {
+        struct dot_epilogue x;
+        size_t count = (size_t)s->epilogue->op_count;
+
+        memcpy(&x, s->epilogue, sizeof(x));
+        x.op = NULL;
+        x.is_edge = NULL;
+        memo_key_add(&k, &x, sizeof(x));
+        memo_key_add(&k, s->epilogue->op, count * sizeof(*s->epilogue->op));
+        memo_key_add(&k, s->epilogue->is_edge, count * sizeof(*s->epilogue->is_edge));
+    }
+    return k;
+}
+
+/* dot_step_code, once for all equal steps */
+static int step_code(const struct dot_step *s, int is_last, struct memo *memo, struct arena *a,
+                     struct isa_program *code, struct err *e)
+{
+    struct isa_program *known;
+    struct memo_key k;
+    int status = 0;
+
+    if (!memo)
+        return dot_step_code(s, is_last, a, code, e);
+    k = key_of(s, is_last);
+    known = memo_find(memo, &k);
+    if (!known) {
+        known = arena_alloc(&memo->arena, sizeof(*known));
+        status = dot_step_code(s, is_last, &memo->arena, known, e);
+        if (status == 0)
+            memo_keep(memo, &k, known);
+    }
+    memo_key_fini(&k);
+    *code = *known;
+    return status;
+}
+
 static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct err *e)
 {
     struct isa_program *code = arena_alloc(a, sizeof(*code));
@@ -220,7 +271,7 @@ static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct
     if (!g->result_block.stage && dot_epilogue_make(&epilogue, g, a, e))
         return -1;
     g->step.epilogue = g->result_block.stage ? NULL : &epilogue;
-    if (dot_step_code(&g->step, g->result_block.stage ? -1 : is_last, a, code, e))
+    if (step_code(&g->step, g->result_block.stage ? -1 : is_last, c->memo, a, code, e))
         return -1;
     vcode_bundles(c, code);
     return put_stage(g, &g->result_block, is_last, c, a, e);
@@ -234,6 +285,7 @@ static int compile(struct dot_grid *g, const struct kernel_job *job, struct aren
 
     vcode_init(&c, a);
     c.note = job->name;
+    c.memo = job->memo;
     status = frame_begin(&g->frame, &c, a, e) || put_step(g, &c, a, e) ? -1 : 0;
     if (status == 0) {
         frame_finish(&g->frame, &c);
@@ -246,7 +298,7 @@ static int compile(struct dot_grid *g, const struct kernel_job *job, struct aren
     return status;
 }
 
-/* fewer results at a time leave more registers to what is computed of them; false: there are none */
+/* fewer results at a time leave more registers to what is computed of them; false: none are */
 static bool narrow(struct tiling *t)
 {
     int64_t tiles = t->size[DOT_BN] / ARRAY_LANES, width = t->size[DOT_WIDTH];

@@ -183,10 +183,10 @@ static int place(struct module *m, struct plan *p, struct arena *a, struct err *
 }
 
 /* 1: fusions had to be taken apart, and all is to be done again */
-static int place_and_emit(struct module *m, const struct module_settings *s, struct arena *a,
-                          struct err *e)
+static int place_and_emit(struct module *m, const struct module_settings *s, struct memo *memo,
+                          struct arena *a, struct err *e)
 {
-    struct plan p = {.arena = a, .settings = s};
+    struct plan p = {.arena = a, .settings = s, .memo = memo};
     struct pass_context c = context_of(s);
     int status = place(m, &p, a, e);
 
@@ -218,17 +218,20 @@ static int finish(struct module *m, const struct module_settings *s, struct aren
 int module_compile(const struct graph *g, const struct module_settings *s, struct arena *a,
                    struct module *out, struct err *e)
 {
+    struct memo memo;
     int status;
 
+    memo_init(&memo);
     memset(out, 0, sizeof(*out));
     graph_copy(g, a, &out->graph);
     status = run_passes(out, s, e);
     graph_freeze(&out->graph);
     for (int i = 0; status == 0 && i < UNFUSE_ROUNDS_MAX; i++) {
-        status = place_and_emit(out, s, a, e);
+        status = place_and_emit(out, s, &memo, a, e);
         if (status <= 0)
             break;
         status = 0;
     }
+    memo_fini(&memo);
     return status ? -1 : finish(out, s, a, e);
 }

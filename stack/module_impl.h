@@ -74,6 +74,7 @@ static inline bool buffer_lives(const struct buffer *b)
 struct plan {
     struct arena *arena;
     const struct module_settings *settings;
+    struct memo *memo;                  /* of all kernels' code */
     struct step *step;
     int step_count;
     size_t step_capacity;

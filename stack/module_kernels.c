@@ -36,13 +36,14 @@ static int64_t payload_of(const struct step *s)
 }
 
 /* the same tiling on core 1 */
-static int make_peer(struct module_kernel *k, struct arena *a, struct err *e)
+static int make_peer(struct module_kernel *k, struct memo *memo, struct arena *a, struct err *e)
 {
     struct segment *segment = arena_alloc(a, sizeof(*segment));
     struct kernel_job job = k->job;
 
     job.core = 1;
     job.tiling = &k->segment->tiling;
+    job.memo = memo;
     k->peer_segment = segment;
     return kernel_compile(&job, a, segment, e);
 }
@@ -53,14 +54,17 @@ static int make_kernel(struct module *m, const struct plan *p, const struct step
     struct module_kernel *k = &m->kernel[m->kernel_count];
     const struct kernel_kind *kind = kernel_kind_of(step->body);
     struct segment *segment = arena_alloc(a, sizeof(*segment));
+    struct kernel_job job;
 
     *k = (struct module_kernel){
         .name = step->name, .source = step->source, .category = kind ? kind->category : "",
         .job = job_of(p, step), .segment = segment, .item = m->item_count, .times = step->times,
         .flops = graph_flops(step->body), .payload_bytes = payload_of(step)};
     k->job.tiling = tuning_find(p->settings->tuning, &k->job);
-    if (kernel_compile(&k->job, a, segment, e)
-        || (p->settings->megacore && make_peer(k, a, e)))
+    job = k->job;
+    job.memo = p->memo;                 /* which k->job outlives */
+    if (kernel_compile(&job, a, segment, e)
+        || (p->settings->megacore && make_peer(k, p->memo, a, e)))
         return -1;
     m->flops += k->flops * k->times;
     m->kernel_count++;

@@ -15,6 +15,7 @@
 #define STACK_VCODE_H
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/memo.h"
 #include "isa/isa.h"
 #include "sim/chip.h"
 
@@ -63,6 +64,7 @@ struct vcode {
     struct vcode_remark *remark;
     size_t remark_count, remark_capacity;
     uint32_t kept_sregs;                /* of a segment: who comes behind it reads these */
+    struct memo *memo;                  /* of schedules found before, or NULL */
 };
 
 /* a line for readers of vcode_print, before the code that follows it */
