@@ -231,7 +231,8 @@ static int tune(struct session *s, struct err *e)
 
 static int emit(struct session *s, struct err *e)
 {
-    static const char *const names[] = {"", "module.hlo", "kernels.llo", "program.tasm", "listing.txt"};
+    static const char *const names[] = {"", "module.hlo", "kernels.llo", "program.tasm",
+                                        "listing.txt"};
     struct outfile f;
     int status = 0;
 

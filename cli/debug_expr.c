@@ -13,7 +13,7 @@
 
 #define DEPTH_MAX 60
 
-/* Evaluates while it reads. What && and || leave out is read too, but cannot fail for its values. */
+/* Evaluates while it reads. What && and || leave out is read too, but its values cannot fail. */
 struct parser {
     struct machine *m;
     struct err *e;

@@ -152,7 +152,8 @@ static bool is_memory(const char *word)
 }
 
 /* "v3", "vm3": all of it */
-static int find_register(const struct debugger *d, const char *word, struct debug_stop *stop, struct err *e)
+static int find_register(const struct debugger *d, const char *word, struct debug_stop *stop,
+                         struct err *e)
 {
     bool is_mask = word[0] == 'v' && word[1] == 'm';
     const char *digits = word + (is_mask ? 2 : 1);

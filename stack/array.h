@@ -56,7 +56,7 @@ int array_element_bytes(enum graph_dtype dtype);
 /* bytes that hold elements, without padding */
 int64_t array_payload_bytes(const struct array *a);
 
-/* tile (from the array's first) and element of the tile (sublane, half or byte, lane) of an index */
+/* tile (from the array's first) and element of it (sublane, half or byte, lane) of an index */
 struct array_place { int64_t tile; int sublane, part, lane; };
 struct array_place array_place_of(const struct array *a, const int64_t *index);
 

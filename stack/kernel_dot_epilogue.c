@@ -39,7 +39,8 @@ static struct dot_pointer pointer_to_columns(const struct writer *w, int extra)
     return (struct dot_pointer){
         .base = frame_index(&g->frame, g->dim[DIM_N]),
         .row = frame_row(&g->frame, g->window[extra]),
-        .column_step = g->batches > 1 ? 0 : g->step.width, .base_scale = g->tiles, .base_max = most};
+        .column_step = g->batches > 1 ? 0 : g->step.width, .base_scale = g->tiles,
+        .base_max = most};
 }
 
 static struct dot_pointer pointer_to(const struct writer *w, int extra)

@@ -390,7 +390,8 @@ static void copy_transposed(struct copy *k, int64_t squares)
 
 static struct copy make_copy(struct dot_grid *g, bool is_rhs, int64_t to_row, struct vcode *c)
 {
-    struct copy k = {.g = g, .c = c, .from = place_of(g, is_rhs), .is_rhs = is_rhs, .terms = dot_terms(g->p),
+    struct copy k = {.g = g, .c = c, .from = place_of(g, is_rhs), .is_rhs = is_rhs,
+                     .terms = dot_terms(g->p),
                      .is_ragged = is_ragged(g->p), .to_row = to_row, .depth = g->depth,
                      .m = is_rhs ? &g->p->rhs : &g->p->lhs};
     int64_t lanes = box_lanes(g, is_rhs);

@@ -102,7 +102,7 @@ bool loop_reads_slices(const struct graph *body);
 bool loop_takes_slice(const struct shape *from, const struct graph_node *slice);
 /*
  * loop_scalar.c: single values that are spread go by scalar memory, in kernels of their own frame:
- * placed with the boxes, fetched before the first frame, awaited in each step, forgotten at the end.
+ * placed with the boxes, fetched before the first frame, awaited in each step, forgotten last.
  */
 void loop_place_scalars(struct loop_plan *p);
 void loop_fetch_scalars(const struct loop_plan *p, struct vcode *c);

@@ -19,7 +19,8 @@ void loop_place_scalars(struct loop_plan *p)
         struct loop_array *a = &p->array[i];
 
         a->smem = -1;
-        if (!p->is_alone || !a->array->is_fixed || a->array->shape.rank > 0 || a->is_tiled || a->is_own || a->lane_axis == -2
+        if (!p->is_alone || !a->array->is_fixed || a->array->shape.rank > 0 || a->is_tiled
+            || a->is_own || a->lane_axis == -2
             || j->smem_bytes < SMEM_LEAST || j->flag_count < FLAGS_LEAST)
             continue;
         at -= ARRAY_GRANULE_BYTES;

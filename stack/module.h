@@ -23,7 +23,7 @@ struct module_settings {
     int64_t hbm_bytes;                  /* that it may use; 0: its share of the chip */
     /* parameters of equal name and shape use its addresses, all else lies behind it; or NULL */
     const struct module *share;
-    bool notes_are_sources;             /* bundles tell the operation of the model, not the kernel */
+    bool notes_are_sources;             /* bundles tell the model's operation, not the kernel */
     const char *dump_after;             /* name of a pass, "memory", "all", or NULL */
     FILE *dump_to;
     const struct tuning *tuning;        /* tilings found by measurement, or NULL (stack/tuning.h) */
@@ -32,14 +32,14 @@ struct module_settings {
     void *user;
 };
 
-struct module_kernel {                  /* in the program's order; vtrace marks it with its number */
+struct module_kernel {                  /* in the program's order; vtrace tells its number */
     const char *name, *source, *category;
     struct kernel_job job;
     const struct segment *segment;
     const struct segment *peer_segment; /* of core 1; NULL without megacore */
     int item;                           /* of the module's items */
     int64_t flops, payload_bytes;       /* elements of operands and results */
-    int64_t times;                      /* that it runs in one launch: trips of the loops around it */
+    int64_t times;                      /* that it runs in a launch: trips of the loops around it */
 };
 
 struct module_constant {                /* a literal, to be put into HBM before the first launch */

@@ -245,7 +245,7 @@ static bool can_interleave(const struct depend_fifo_use *u, int number)
     return true;
 }
 
-/* a push waits for the pop that makes room for the last of its results, as a rule of a round before */
+/* a push waits for the pop that makes room for its last result, as a rule of a round before */
 static void add_room_edge(struct modulo_body *l, const struct depend_fifo_use *u, int push,
                           int results)
 {
@@ -414,7 +414,8 @@ static void init_arrays(struct modulo_body *l, int n, struct arena *a)
 }
 
 /* the body without the steps that offsets make up for */
-static void take_body(struct modulo_body *l, const struct code_block *two, const struct code_block *b,
+static void take_body(struct modulo_body *l, const struct code_block *two,
+                      const struct code_block *b,
                       int n, struct arena *a)
 {
     l->block = arena_alloc(a, sizeof(*l->block));

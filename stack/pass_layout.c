@@ -99,7 +99,7 @@ static struct order of_operands(const struct layout *l, const struct graph_node 
     return (struct order){.is_set = false};
 }
 
-/* A gradient of pooling whose window would run inside tiles is slow: it gets an order of its own. */
+/* A gradient of pooling whose window would run inside tiles is slow: it gets its own order. */
 static struct order order_of_scatter(const struct layout *l, const struct graph_node *n)
 {
     struct order o = of_operands(l, n), plain = order_identity(n->shape.rank);

@@ -156,7 +156,8 @@ void module_rig_check(struct module_rig *r, const struct graph *g, uint64_t seed
 {
     struct bench b = {.r = r, .g = g};
     struct module_settings s = {.chip = &b.chip, .codegen = r->codegen, .replica_count = 1,
-                                .hbm_bytes = r->hbm_bytes, .megacore = r->megacore, .dump_to = stdout,
+                                .hbm_bytes = r->hbm_bytes, .megacore = r->megacore,
+                                .dump_to = stdout,
                                 .dump_after = getenv("SYSTOLE_DUMP_AFTER")};
     struct err e;
 

@@ -21,7 +21,7 @@ struct module_rig {
     bool megacore;                      /* on both cores of the chip */
     int threads;                        /* of the host; 0: 1 */
     bool check_races;
-    int launches;                       /* 0: 1; outputs that overwrite parameters go on from there */
+    int launches;                       /* 0: 1; outputs over parameters go on from there */
 
     /* filled in */
     char refusal[512];

@@ -89,7 +89,8 @@ static void make_load_or_store(struct maker *m)
         operand[k++] = operand_reg(a_mask(m));
     if (!is_load)
         operand[k++] = operand_reg(a_value(m));
-    vcode_emit(m->c, which, k, operand)->region = below(m, m->r->has_steps ? 200 : 30) ? region : VCODE_REGION_ANY;
+    vcode_emit(m->c, which, k, operand)->region =
+        below(m, m->r->has_steps ? 200 : 30) ? region : VCODE_REGION_ANY;
     if (is_load)
         m->value[m->value_count++] = operand[0].value;
 }

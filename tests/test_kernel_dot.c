@@ -74,9 +74,9 @@ static void test_short_blocks(void **state)
 {
     static const int64_t blocks[][3] = {{128, 128, 128}, {256, 256, 384}, {384, 256, 128}};
     static const struct product products[] = {
-        {517, 256, 523, DTYPE_BF16, DTYPE_F32, 1, 1},  {521, 256, 523, DTYPE_BF16, DTYPE_BF16, 0, 1},
+        {517, 256, 523, DTYPE_BF16, DTYPE_F32, 1, 1}, {521, 256, 523, DTYPE_BF16, DTYPE_BF16, 0, 1},
         {523, 256, 391, DTYPE_BF16, DTYPE_F32, 0, 0},  {393, 256, 521, DTYPE_F32, DTYPE_BF16, 1, 1},
-        {521, 256, 391, DTYPE_F32, DTYPE_F32, 0, 1},   {389, 256, 640, DTYPE_F32, DTYPE_BF16, 1, 0}};
+        {521, 256, 391, DTYPE_F32, DTYPE_F32, 0, 1},  {389, 256, 640, DTYPE_F32, DTYPE_BF16, 1, 0}};
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(products); i++)
@@ -581,7 +581,7 @@ static void test_head_tilings(void **state)
     assert_true(made >= all / 2);   /* others do not fit columns, units or accumulators */
 }
 
-/* heads as in BERT, whose rows enter the units in a later period of the loop than they are loaded */
+/* heads as in BERT, whose rows enter the units a period of the loop after they are loaded */
 static void test_long_heads(void **state)
 {
     (void)state;

@@ -279,7 +279,8 @@ TEST(products_of_any_form_become_plain)
     struct graph_dot both = {.contract_count = 2, .lhs_contract = {1, 0}, .rhs_contract = {1, 0}};
     int q = graph_parameter(&graph, F32(2, 5, 3, 4), "q");
     int k = graph_parameter(&graph, F32(2, 6, 3, 4), "k");
-    int x = graph_parameter(&graph, F32(4, 3, 5), "x"), y = graph_parameter(&graph, F32(4, 3, 2), "y");
+    int x = graph_parameter(&graph, F32(4, 3, 5), "x"),
+        y = graph_parameter(&graph, F32(4, 3, 2), "y");
 
     graph_output(&graph, graph_dot_general(&graph, x, y, &both, DTYPE_F32, PRECISION_HIGHEST),
                  "gradient", -1);
@@ -298,7 +299,8 @@ TEST(products_of_any_form_become_plain)
 
 TEST(a_transposed_operand_is_contracted_elsewhere)
 {
-    int x = graph_parameter(&graph, F32(5, 4), "x"), w = graph_parameter(&graph, F32(6, 5), "w");
+    int x = graph_parameter(&graph, F32(5, 4), "x"),
+        w = graph_parameter(&graph, F32(6, 5), "w");
 
     x = graph_transpose(&graph, x, DIMS(1, 0));
     simplify(graph_dot(&graph, x, graph_transpose(&graph, w, DIMS(1, 0)), 1, 0,
@@ -489,7 +491,8 @@ TEST(sums_of_the_same_array_share_a_kernel)
 
 TEST(activations_go_behind_the_product_before_them)
 {
-    int x = graph_parameter(&graph, F32(16, 40), "x"), w = graph_parameter(&graph, F32(40, 24), "w");
+    int x = graph_parameter(&graph, F32(16, 40), "x"),
+        w = graph_parameter(&graph, F32(40, 24), "w");
     int v = graph_parameter(&graph, F32(24, 8), "v");
     int y = graph_dot(&graph, x, w, 1, 0, PRECISION_HIGHEST);
 
@@ -503,7 +506,8 @@ TEST(activations_go_behind_the_product_before_them)
 /* x erf(x) reads the product twice, and nobody else does */
 TEST(gelu_goes_behind_the_product_before_it)
 {
-    int x = graph_parameter(&graph, F32(16, 40), "x"), w = graph_parameter(&graph, F32(40, 24), "w");
+    int x = graph_parameter(&graph, F32(16, 40), "x"),
+        w = graph_parameter(&graph, F32(40, 24), "w");
     int v = graph_parameter(&graph, F32(24, 8), "v");
     int y = nn_gelu(&graph, graph_dot(&graph, x, w, 1, 0, PRECISION_HIGHEST), false);
 
@@ -516,7 +520,8 @@ TEST(gelu_goes_behind_the_product_before_it)
 
 TEST(cheap_values_are_made_again_and_costly_ones_stored)
 {
-    int x = graph_parameter(&graph, F32(16, 40), "x"), w = graph_parameter(&graph, F32(40, 24), "w");
+    int x = graph_parameter(&graph, F32(16, 40), "x"),
+        w = graph_parameter(&graph, F32(40, 24), "w");
     int cheap = graph_unary(&graph, HLO_NEGATE, x), costly = graph_unary(&graph, HLO_EXP, x);
 
     for (int i = 0; i < 2; i++) {
@@ -556,7 +561,8 @@ TEST(arrays_between_kernels_are_the_narrow_ones)
 TEST(products_scale_for_a_softmax_which_narrows_for_the_next)
 {
     const int64_t v_dims[] = {24, 8};
-    int q = graph_parameter(&graph, F32(16, 40), "q"), k = graph_parameter(&graph, F32(40, 24), "k");
+    int q = graph_parameter(&graph, F32(16, 40), "q"),
+        k = graph_parameter(&graph, F32(40, 24), "k");
     int v = graph_parameter(&graph, shape_make(DTYPE_BF16, 2, v_dims), "v");
     int y = graph_dot(&graph, q, k, 1, 0, PRECISION_HIGHEST), power;
     struct shape s = graph.node[y].shape;
@@ -695,7 +701,8 @@ TEST(heads_that_cut_tiles_are_copied)
 TEST(first_layers_are_made_of_images_of_half_the_size)
 {
     static const struct graph_window odd[] = {{3, 2, 1, 1, 1, 1, false}, {4, 2, 0, 1, 1, 1, false}};
-    static const struct graph_window even[] = {{4, 2, 2, 0, 1, 1, false}, {3, 2, 1, 0, 1, 1, false}};
+    static const struct graph_window even[] = {{4, 2, 2, 0, 1, 1, false},
+                                              {3, 2, 1, 0, 1, 1, false}};
     struct graph_conv c = {.spatial_count = 2, .in_spatial = {1, 2}, .in_feature = 3,
                            .kernel_spatial = {0, 1}, .kernel_in = 2, .kernel_out = 3,
                            .out_spatial = {1, 2}, .out_feature = 3, .feature_groups = 1,
