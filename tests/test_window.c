@@ -240,6 +240,33 @@ TEST(gradients_of_pooled_images_are_scattered_by_tiles)
     pool("v7x", DTYPE_BF16, 3, 3, 1, true);
 }
 
+/* the first places stand beyond the first element: no step takes places before them */
+TEST(a_scatter_may_leave_out_the_first_elements)
+{
+    static const int order[] = {2, 1, 0};
+    struct graph_window w[3] = {{4, 1, -1, 2, 1, 1, false}, {1, 1, 0, 0, 1, 1, false},
+                                {1, 1, 0, 0, 1, 1, false}};
+    struct shape s = shape_make(DTYPE_BF16, 3, (const int64_t[]){131, 9, 5});
+    struct kernel_rig r = {.chip = "v5e", .operand_order = {order, order},
+                           .result_order = {order}};
+    struct arena a;
+    struct graph g;
+    int x;
+
+    arena_init(&a);
+    graph_init(&g, &a, "pool");
+    x = graph_parameter(&g, s, "x");
+    graph_output(&g, graph_select_and_scatter(&g, COMPARE_LE, x,
+                                              graph_parameter(&g, places_of(&s, w), "source"), w),
+                 "y", -1);
+    kernel_rig_open(&r, &g);
+    assert_int_not_equal(r.segment.tiling.size[0], 0);          /* not the general way */
+    kernel_rig_check(&r, 3);
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
 TEST(channels_and_batch_are_the_tiles_that_windows_like)
 {
     struct shape s = shape_make(DTYPE_BF16, 4, (const int64_t[]){32, 112, 112, 64});
@@ -263,6 +290,7 @@ int main(void)
         cmocka_unit_test(images_are_pooled_by_lines),
         cmocka_unit_test(images_are_pooled_by_tiles),
         cmocka_unit_test(gradients_of_pooled_images_are_scattered_by_tiles),
+        cmocka_unit_test(a_scatter_may_leave_out_the_first_elements),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
