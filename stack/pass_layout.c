@@ -99,6 +99,22 @@ static struct order of_operands(const struct layout *l, const struct graph_node 
     return (struct order){.is_set = false};
 }
 
+/* Of equal elements the first is selected: dimensions that a window runs along keep their order. */
+static void keep_taps(const struct graph_node *n, struct order *o)
+{
+    int along[GRAPH_RANK_MAX], count = 0;
+
+    if (n->op != HLO_SELECT_AND_SCATTER || !o->is_set)
+        return;
+    for (int d = 0; d < n->shape.rank; d++)
+        if (n->window[d].size > 1)
+            along[count++] = d;
+    count = 0;
+    for (int i = 0; i < n->shape.rank; i++)
+        if (n->window[o->dim[i]].size > 1)
+            o->dim[i] = along[count++];
+}
+
 /* A gradient of pooling whose window would run inside tiles is slow: it gets its own order. */
 static struct order order_of_scatter(const struct layout *l, const struct graph_node *n)
 {
@@ -125,6 +141,7 @@ static bool follow_turned(struct layout *l, int node)
             continue;
         if (layout_keeps_order(n) && g->node[a].shape.rank == n->shape.rank) {
             l->order[node] = l->order[a];
+            keep_taps(n, &l->order[node]);
             l->is_turned[node] = true;
         } else {
             l->is_turned[node] = layout_pass_on(g, node, &l->order[a], &l->order[node]);
@@ -152,6 +169,7 @@ static void find_forward(struct layout *l)
             o->is_set = dot_result_order(g, i, l->chip, o->dim);
         } else if (n->op == HLO_SELECT_AND_SCATTER) {
             *o = order_of_scatter(l, n);
+            keep_taps(n, o);
         } else if (layout_keeps_order(n)) {
             *o = of_operands(l, n);
         } else if (n->op == HLO_REDUCE && l->order[n->operand[0]].is_set) {

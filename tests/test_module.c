@@ -335,6 +335,28 @@ TEST(images_take_no_more_than_their_first_layer_needs)
     assert_in_range(r.hbm_used_bytes, 1, 64 * 30 * 5 * 4096 - 1);
 }
 
+/* of two equal elements the one that comes first in the operand is taken, however it lies */
+TEST(pooling_behind_a_convolution_takes_the_first_of_equals)
+{
+    const struct graph_window plain = {1, 1, 0, 0, 1, 1, false};
+    struct graph_window one[2] = {plain, plain}, w[4] = {plain, plain, plain, plain};
+    struct graph_conv conv = {.spatial_count = 2, .in_spatial = {1, 3}, .in_feature = 2,
+                              .kernel_spatial = {0, 1}, .kernel_in = 2, .kernel_out = 3,
+                              .out_spatial = {3, 1}, .out_batch = 0, .out_feature = 2,
+                              .feature_groups = 1, .batch_groups = 1};
+    struct module_rig r = {.slice = "v5e"};
+    int x = graph_parameter(&g, F32(5, 8, 4, 6), "x");
+    int k = graph_parameter(&g, F32(1, 1, 4, 9), "k");
+    int y = graph_convolution(&g, x, k, one, &conv, DTYPE_F32, PRECISION_DEFAULT);
+
+    for (int d = 1; d < 4; d += 2)
+        w[d] = (struct graph_window){2, 2, 0, 0, 1, 1, false};
+    y = graph_clamp(&g, graph_splat(&g, y, -1), y, graph_splat(&g, y, 1));
+    y = graph_select_and_scatter(&g, COMPARE_GE, y, graph_parameter(&g, F32(5, 3, 9, 4), "s"), w);
+    graph_output(&g, y, "y", -1);
+    module_rig_check(&r, &g, 1);
+}
+
 TEST(loops_match)
 {
     check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_LOOP, 20, 12, 0});
@@ -359,6 +381,7 @@ int main(int argc, char **argv)
         RUN(products_match_too),
         RUN(convolutions_and_windows_match),
         RUN(images_take_no_more_than_their_first_layer_needs),
+        RUN(pooling_behind_a_convolution_takes_the_first_of_equals),
         RUN(loops_match),
     };
 
