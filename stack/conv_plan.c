@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "sim/limits.h"
 #include "stack/conv_body.h"
+#include "stack/graph_shape.h"
 #include "stack/conv_impl.h"
 
 #define LANES ARRAY_LANES
@@ -510,6 +511,11 @@ static int check_kind(const struct conv_plan *p, struct err *e)
     const struct conv_shape *s = &p->shape;
     int64_t columns = s->out_features / s->batch_groups;
 
+    for (int i = 0; i < 2; i++)
+        if (!graph_dtype_is_float(p->job->body->node[s->node->operand[i]].shape.dtype))
+            return err_set(e, "%s: a convolution of %s (f32, bf16, and up to 32768 products of s8 "
+                           "and u8)", s->node->name, graph_dtype_name(
+                               p->job->body->node[s->node->operand[i]].shape.dtype));
     if (s->node->precision != PRECISION_DEFAULT)
         return err_set(e, "%s: products of f32 in one pass of bf16 only, not precision %s",
                        s->node->name, s->node->precision == PRECISION_HIGH ? "high" : "highest");

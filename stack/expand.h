@@ -9,4 +9,7 @@
  * to depth). NODE_NONE: `n` is another node. `n` and its operands are of `g`.
  */
 int expand_first_layer(struct graph *g, const struct graph_node *n);
+
+/* A convolution of s8 and u8 by convolutions of bf16. NODE_NONE: `n` is another node. */
+int expand_bytes(struct graph *g, const struct graph_node *n);
 #endif

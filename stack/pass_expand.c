@@ -5,6 +5,7 @@
  *   into parts of 8 bits, which bf16 holds exactly, and the products of the
  *   parts are added, smallest first: 3 of two parts, or 6 of three.
  *
+ *   convolution of bytes: of bf16 (stack/expand_bytes.c).
  *   first layers of many images: space to depth (stack/expand_first.c).
  *   products of narrower types in several passes: one is exact.
  *   all-reduce of one replica: the value itself.
@@ -106,8 +107,9 @@ int pass_expand(struct graph *g, const struct pass_context *c, struct err *e)
             w.moved[i] = n.operand[0];
             continue;
         }
-        first = n.op == HLO_CONVOLUTION && n.precision == PRECISION_DEFAULT
-                    ? expand_first_layer(&w.to, &n) : NODE_NONE;
+        first = expand_bytes(&w.to, &n);
+        if (first == NODE_NONE && n.op == HLO_CONVOLUTION && n.precision == PRECISION_DEFAULT)
+            first = expand_first_layer(&w.to, &n);
         if (first != NODE_NONE)
             w.moved[i] = first;
         else if (n.op == HLO_CONVOLUTION && n.precision != PRECISION_DEFAULT)

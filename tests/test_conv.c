@@ -316,10 +316,11 @@ TEST(what_cannot_be_fused_is_refused_by_name)
     struct conv_layouts l;
 
     conv_case_parse(&c, "b01f_01io->b01f 4x4x4x8 1x1x8x8");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         static const char *const part[] = {"reverse beside a convolution",
                                            "a result of other dimensions than the convolution",
-                                           "one pass of bf16 only, not precision highest"};
+                                           "one pass of bf16 only, not precision highest",
+                                           "a convolution of s8 (f32, bf16, and up to 32768"};
         struct kernel_rig r = {.chip = "v3", .may_refuse = true};
         struct arena a;
         struct graph g;
@@ -327,6 +328,8 @@ TEST(what_cannot_be_fused_is_refused_by_name)
 
         arena_init(&a);
         graph_init(&g, &a, "g");
+        c.lhs.dtype = c.rhs.dtype = i == 3 ? DTYPE_S8 : DTYPE_F32;
+        c.result = i == 3 ? DTYPE_S32 : DTYPE_F32;
         conv = conv_case_graph(&c, &g);
         conv_rig_layouts(&r, &g, conv, &l);
         if (i == 0)

@@ -357,6 +357,36 @@ TEST(pooling_behind_a_convolution_takes_the_first_of_equals)
     module_rig_check(&r, &g, 1);
 }
 
+/* s8 and u8, by one convolution of bf16, or, where sums outgrow f32, by four */
+TEST(convolutions_of_bytes_match)
+{
+    static const struct { enum graph_dtype dtype; int64_t features; } list[] = {
+        {DTYPE_S8, 20}, {DTYPE_U8, 7}, {DTYPE_U8, 130}, {DTYPE_S8, 300}};
+
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        int64_t features = list[i].features;
+        const struct graph_window w[2] = {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}};
+        const struct graph_conv conv = {.spatial_count = 2, .in_spatial = {1, 2}, .in_feature = 3,
+                                        .kernel_spatial = {0, 1}, .kernel_in = 2, .kernel_out = 3,
+                                        .out_spatial = {1, 2}, .out_feature = 3,
+                                        .feature_groups = 1, .batch_groups = 1};
+        struct module_rig r = {.slice = i % 2 ? "v3-1" : "v5e"};
+        int x = parameter("x", 4, (int64_t[]){3, 5, 4, features}, DTYPE_S32);
+        int k = parameter("k", 4, (int64_t[]){3, 3, features, 9}, DTYPE_S32);
+
+        /* about all that a byte holds */
+        x = graph_binary(&g, HLO_MULTIPLY, x, graph_splat(&g, x, 42));
+        k = graph_binary(&g, HLO_MULTIPLY, k, graph_splat(&g, k, 42));
+        x = graph_convert(&g, x, list[i].dtype);
+        k = graph_convert(&g, k, list[i].dtype);
+        graph_output(&g, graph_convolution(&g, x, k, w, &conv, DTYPE_S32, PRECISION_DEFAULT), "y",
+                     -1);
+        module_rig_check(&r, &g, 1 + i);
+        teardown(NULL);
+        setup(NULL);
+    }
+}
+
 TEST(loops_match)
 {
     check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_LOOP, 20, 12, 0});
@@ -382,6 +412,7 @@ int main(int argc, char **argv)
         RUN(convolutions_and_windows_match),
         RUN(images_take_no_more_than_their_first_layer_needs),
         RUN(pooling_behind_a_convolution_takes_the_first_of_equals),
+        RUN(convolutions_of_bytes_match),
         RUN(loops_match),
     };
 
