@@ -43,9 +43,10 @@ static int outer_dim_of(const struct cutter *c, int64_t stride)
 static int find_dims(struct cutter *c, enum dot_dim along, enum dot_dim down)
 {
     const struct array *a = c->m->array;
+    const struct loop_array *own = &c->plan->array[c->b->stage->own];
 
     for (int d = 0; d < a->shape.rank; d++) {
-        int axis = c->plan->axis_of_dim[d];
+        int axis = own->axis_of_dim[d];
         int64_t stride;
 
         if (d == a->lane_dim || d == a->row_dim) {
@@ -156,12 +157,6 @@ static int cut_chain(const struct cutter *c, int dim)
     struct loop_axis *x;
     int axis;
 
-    for (int i = 0; i < k.count; i++) {
-        x = &c->plan->axis[k.axis[i]];
-        x->box = x->units;
-        x->count = 1;
-        x->grid_dim = -1;
-    }
     if (k.count == 0 || count == 1)
         return 0;
     axis = partial_axis(c, &k, elements, &part);
@@ -276,8 +271,12 @@ int dot_cut_stage(struct dot_grid *g, struct dot_block *b, const struct dot_matr
     struct cutter c = {.g = g, .b = b, .plan = &b->stage->plan, .m = m, .e = e};
 
     memcpy(c.plan->axis, b->stage->axis, sizeof(c.plan->axis));
-    for (int i = 0; i < c.plan->axis_count; i++)
+    for (int i = 0; i < c.plan->axis_count; i++) {      /* whole, if the product has it not */
+        c.plan->axis[i].box = c.plan->axis[i].units;
+        c.plan->axis[i].count = 1;
+        c.plan->axis[i].grid_dim = -1;
         c.dim_of_axis[i] = -1;
+    }
     if (find_dims(&c, along, down))
         return -1;
     if (b == &g->result_block)

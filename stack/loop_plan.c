@@ -257,6 +257,8 @@ static void find_roles(struct loop_plan *p, struct loop_array *a)
     a->lane_axis = axis_of_own(p, a, m->is_linear ? (m->shape.rank ? 0 : -1) : m->lane_dim);
     a->row_axis = axis_of_own(p, a, m->is_linear ? -1 : m->row_dim);
     a->is_tiled = a->lane_axis == AXIS_LANES && a->row_axis == AXIS_ROWS;
+    for (int d = 0; d < m->shape.rank; d++)
+        a->axis_of_dim[d] = axis_of_own(p, a, d);
     for (int i = 0; i < m->outer_count && !m->is_linear; i++)
         a->outer_rows[axis_of_own(p, a, m->outer_dim[i])] =
             array_outer_stride(m, m->outer_dim[i]) * 8 * outer_step(p, a, m->outer_dim[i]);

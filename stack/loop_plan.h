@@ -33,6 +33,7 @@ struct loop_array {
     int64_t first_element;              /* elements before one of a vector that is spread */
     bool is_result;
     uint32_t mask;
+    int axis_of_dim[GRAPH_RANK_MAX];    /* of its own dimensions */
     bool is_tiled;                      /* its rows and lanes run along axes 1 and 0 */
     int lane_axis, row_axis;            /* of arrays that are not; -1: none */
     int64_t unit_rows[LOOP_AXIS_MAX];   /* VMEM rows per unit of an axis, as the window has it */

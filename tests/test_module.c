@@ -316,6 +316,29 @@ TEST(products_match_too)
     check_random(&(struct variation){"v6e", NULL, BASIC | RANDOM_DOT, 20, 12, 0});
 }
 
+/* behind a product: a dimension that it does not have, between its batches and its rows */
+TEST(products_are_spread_over_new_dimensions)
+{
+    static const int64_t sizes[][5] = {{3, 9, 9, 9, 9}, {3, 9, 9, 9, 1}, {3, 16, 20, 9, 2},
+                                       {1, 9, 9, 9, 4}, {2, 64, 128, 130, 3}};
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        const int64_t b = sizes[i][0], m = sizes[i][1], k = sizes[i][2], n = sizes[i][3];
+        struct module_rig r = {.slice = "v5e"};
+        struct graph_dot dot = {.batch_count = 1, .contract_count = 1, .lhs_contract = {2},
+                                .rhs_contract = {1}};
+        int y = graph_dot_general(&g, graph_parameter(&g, F32(b, m, k), "x"),
+                                  graph_parameter(&g, F32(b, k, n), "w"), &dot, DTYPE_F32,
+                                  PRECISION_DEFAULT);
+
+        y = graph_broadcast(&g, y, F32(b, sizes[i][4], m, n), DIMS(0, 2, 3));
+        graph_output(&g, y, "spread", -1);
+        module_rig_check(&r, &g, i + 1);
+        teardown(NULL);
+        setup(NULL);
+    }
+}
+
 TEST(convolutions_and_windows_match)
 {
     check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_CONV | RANDOM_WINDOW, 16, 10,
@@ -409,6 +432,7 @@ int main(int argc, char **argv)
         RUN(scalars_beside_arrays_match),
         RUN(elementwise_moves_and_reductions_match),
         RUN(products_match_too),
+        RUN(products_are_spread_over_new_dimensions),
         RUN(convolutions_and_windows_match),
         RUN(images_take_no_more_than_their_first_layer_needs),
         RUN(pooling_behind_a_convolution_takes_the_first_of_equals),
