@@ -47,7 +47,8 @@ static void parse_pair(const char *option, const char *text, int64_t least, int6
     if (text_parse_int(text, least, 1 << 20, &size[0]))
         count = op_parse_sizes(text, size);
     if (count < 1 || count > 2 || size[0] < least || (count == 2 && size[1] < least))
-        argp_error(state, "%s is \"%s\"; one or two whole numbers from %lld on are needed, e.g. 2x2",
+        argp_error(state, "%s is \"%s\"; one or two whole numbers from %lld on are needed, "
+                   "e.g. 2x2",
                    option, text, (long long)least);
     to[0] = size[0];
     to[1] = size[count - 1];

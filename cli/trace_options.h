@@ -5,8 +5,8 @@
  * A command lists cli_trace_argp among the children of its argp and, at
  * ARGP_KEY_INIT, sets the child's input to the struct trace_options to fill in,
  * which is TRACE_OPTIONS_DEFAULT at first. Then, all of them doing nothing
- * where no trace is wanted: trace_options_check_mode, trace_options_for_folder, report_check_outputs
- * (before any work is done), trace_recording_begin, one or more launches,
+ * where no trace is wanted: trace_options_check_mode, trace_options_for_folder,
+ * report_check_outputs (before any work is done), trace_recording_begin, one or more launches,
  * trace_recording_end or _abandon.
  */
 #ifndef CLI_TRACE_OPTIONS_H

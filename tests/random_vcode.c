@@ -229,7 +229,8 @@ static void make_transpose(struct maker *m, int xlu)
         enum isa_opcode code = tiles == 1 ? OP_VXPOSE_ONE : i == 0 ? OP_VXPOSE_START
                                : i == tiles - 1 ? OP_VXPOSE_END : OP_VXPOSE_CONT;
 
-        emit(m, code, 3, operand_reg(a_value(m)), operand_imm(width), operand_imm(0))->op.unit_index =
+        emit(m, code, 3, operand_reg(a_value(m)), operand_imm(width),
+             operand_imm(0))->op.unit_index =
             (uint8_t)xlu;
     }
     add_waiting(m, 8 + xlu, OP_VPOP_TRF, width / 8);

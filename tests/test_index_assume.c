@@ -1,4 +1,4 @@
-/* Do gathers run in timing mode, whoever makes their indices, and read the rows that are assumed? */
+/* Do gathers run in timing mode, whoever makes their indices, and read the rows assumed? */
 #include "tests/test.h"
 
 #include "sim/machine.h"

@@ -38,7 +38,8 @@ static void run(struct rig *r, const char *text, const struct way *way, bool no_
     rig_check(r);
 }
 
-/* run `text` both ways, and with a trace, of which nothing is left out; returns what was not simulated, and the fault's text in msg */
+/* run `text` both ways, and with a trace, of which nothing is left out; returns what was not
+   simulated, and the fault's text in msg */
 static struct machine_memo_stats stats_of(const char *text, const struct way *way, char msg[400])
 {
     static const struct way plain_way;

@@ -110,7 +110,8 @@ void timeline_draw_legend(const struct timeline *t, const struct view *v, struct
     else
         snprintf(text, sizeof(text), "Height of a column: the share of its %s, the lane's full "
                  "height is all of them.  Click a stall to hide it.", column_cycles(each, number));
-    draw_text_fit(d, (struct rect){area.x + one, area.y + draw_scaled(d, 3), area.w - 2 * one, line},
+    draw_text_fit(d, (struct rect){area.x + one, area.y + draw_scaled(d, 3), area.w - 2 * one,
+                                    line},
                   TEXT_SMALL, theme_color(v->theme, COLOR_DIM_TEXT), text);
     place(v, d, area, e);
     for (i = 0; i < ENTRIES; i++)
