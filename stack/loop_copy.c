@@ -72,9 +72,13 @@ static uint32_t match_dims(const struct shape *space, const struct shape *s, uin
     int at = 0, fixed = 0;
 
     for (int d = 0; d < s->rank; d++) {
-        if (!(open >> d & 1))
-            at = bit_of(mask, fixed++);
-        else
+        if (!(open >> d & 1)) {
+            int place = bit_of(mask, fixed++);
+
+            if (place < at)             /* the open ones before it lie behind it */
+                return NOT_KNOWN;
+            at = place;
+        } else
             while (at < space->rank && (mask >> at & 1 || space->dim[at] != s->dim[d]))
                 at++;
         if (at < 0 || at >= space->rank)

@@ -339,6 +339,17 @@ TEST(products_are_spread_over_new_dimensions)
     }
 }
 
+/* which of two dimensions of 31 a reduction has left over is not told by its result's sizes */
+TEST(dimensions_of_one_size_are_told_apart)
+{
+    struct module_rig r = {.slice = "v5e"};
+    int x = graph_parameter(&g, F32(5, 31, 31), "x"), y = graph_parameter(&g, F32(5, 31, 31), "y");
+
+    graph_output(&g, graph_reduce(&g, REDUCE_ARGMAX, nn_add(&g, x, y), 2), "first", -1);
+    graph_output(&g, graph_broadcast(&g, y, F32(5, 1, 31, 31), DIMS(0, 2, 3)), "spread", -1);
+    module_rig_check(&r, &g, 7);
+}
+
 TEST(convolutions_and_windows_match)
 {
     check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_CONV | RANDOM_WINDOW, 16, 10,
@@ -433,6 +444,7 @@ int main(int argc, char **argv)
         RUN(elementwise_moves_and_reductions_match),
         RUN(products_match_too),
         RUN(products_are_spread_over_new_dimensions),
+        RUN(dimensions_of_one_size_are_told_apart),
         RUN(convolutions_and_windows_match),
         RUN(images_take_no_more_than_their_first_layer_needs),
         RUN(pooling_behind_a_convolution_takes_the_first_of_equals),
