@@ -288,7 +288,7 @@ int dot_cut_stage(struct dot_grid *g, struct dot_block *b, const struct dot_matr
         return -1;
     b->moves = 0;
     if (b == &g->result_block)
-        place_sums(&c, down);
+        place_sums(&c, (int)down);
     for (int i = 0; i < c.plan->axis_count; i++)
         if (c.plan->axis[i].grid_dim >= 0)
             b->moves |= 1u << c.plan->axis[i].grid_dim;

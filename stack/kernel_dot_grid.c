@@ -92,7 +92,7 @@ static void add_batches(const struct dot_grid *g, const struct dot_matrix *m,
     w->box_count[2] = g->batches;
     w->box_stride[2] = stride;
     w->box_dims = 3;
-    set_step(g, w, DIM_OUTER + batch, g->batches * stride,
+    set_step(g, w, (enum dot_dim)(DIM_OUTER + batch), g->batches * stride,
              last_start(g->p->outer[batch].count, g->batches) * stride);
 }
 
@@ -136,7 +136,7 @@ static struct frame_window box_of(const struct dot_grid *g, const struct dot_mat
                              .box_stride = {1, across}};
 
     for (int i = 0; i < g->p->outer_count; i++)
-        set_step(g, &w, DIM_OUTER + i, m->outer[i], 0);
+        set_step(g, &w, (enum dot_dim)(DIM_OUTER + i), m->outer[i], 0);
     if (g->batches > 1)
         add_batches(g, m, &w);
     set_step(g, &w, along, lanes, last_start(m->lane_tiles, lanes));
@@ -322,7 +322,8 @@ static int add_dim(struct dot_grid *g, enum dot_dim dim, int64_t count)
 static int add_outers(struct dot_grid *g, enum dot_side side)
 {
     for (int i = 0; i < g->p->outer_count; i++)
-        if (g->p->outer[i].side == side && add_dim(g, DIM_OUTER + i, grid_count(g, i)))
+        if (g->p->outer[i].side == side &&
+            add_dim(g, (enum dot_dim)(DIM_OUTER + i), grid_count(g, i)))
             return -1;
     return 0;
 }
