@@ -15,7 +15,7 @@ FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 600
 PKGS    := jansson inih zlib openblas libprotobuf-c
 MAKEFLAGS += -j$(shell nproc)
-LAYERS  := base isa hbm interconnect sim stack report
+LAYERS  := base isa hbm interconnect sim stack report data keras train api
 VIEW_PKGS := sdl2 SDL2_ttf libpng
 HAS_VIEWER := $(shell pkg-config --exists $(VIEW_PKGS) 2>/dev/null && echo yes)
 

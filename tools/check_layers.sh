@@ -21,7 +21,11 @@ check interconnect base interconnect
 check sim base isa hbm interconnect sim
 check stack base isa hbm interconnect sim stack
 check report base isa hbm interconnect sim report
-check cli base isa hbm interconnect sim stack report cli
+check data base data
+check keras base isa sim stack keras
+check train base isa hbm interconnect sim stack data keras train
+check api base isa hbm interconnect sim stack report data keras train include api
+check cli base isa hbm interconnect sim stack report data keras train include api cli
 check viz base isa hbm interconnect sim report viz
 for file in viz/*.[ch] tests/*.[ch]; do
     case $file in

@@ -1,0 +1,98 @@
+#include "keras/trace.h"
+
+#include <assert.h>
+#include <string.h>
+
+void trace_init(struct trace *t, struct arena *a, const char *name, struct variable_set *set,
+                int replica_count, bool is_training)
+{
+    assert(replica_count > 0);
+    memset(t, 0, sizeof(*t));
+    t->arena = a;
+    t->set = set;
+    t->replica_count = replica_count;
+    t->is_training = is_training;
+    graph_init(&t->graph, a, name);
+}
+
+void trace_fini(struct trace *t)
+{
+    graph_fini(&t->graph);
+    mem_free(t->parameter);
+    mem_free(t->variable);
+    memset(t, 0, sizeof(*t));
+}
+
+/* Variables may be added to the set while the step is traced. */
+static struct trace_variable *find(struct trace *t, int variable)
+{
+    assert(variable >= 0 && variable < t->set->count);
+    t->variable = mem_grow(t->variable, &t->variable_capacity, (size_t)t->set->count,
+                           sizeof(*t->variable));
+    for (; t->known_count < t->set->count; t->known_count++)
+        t->variable[t->known_count] = (struct trace_variable){.value = NODE_NONE, .parameter = -1};
+    return &t->variable[variable];
+}
+
+static int add_parameter(struct trace *t, enum trace_kind kind, int index, const char *name,
+                         const struct shape *shape)
+{
+    int number = t->graph.parameter_count;
+
+    assert(!t->is_finished);
+    t->parameter = mem_grow(t->parameter, &t->parameter_capacity, (size_t)number + 1,
+                            sizeof(*t->parameter));
+    t->parameter[number] = (struct trace_parameter){kind, index};
+    return graph_parameter(&t->graph, *shape, arena_printf(t->arena, "%s", name));
+}
+
+int trace_read(struct trace *t, int variable)
+{
+    struct trace_variable *v = find(t, variable);
+    const struct variable *what = &t->set->variable[variable];
+
+    if (v->value == NODE_NONE) {
+        struct shape local = variable_local_shape(what, t->replica_count);
+
+        v->parameter = t->graph.parameter_count;
+        v->value = add_parameter(t, TRACE_VARIABLE, variable, what->name, &local);
+    }
+    return v->value;
+}
+
+void trace_assign(struct trace *t, int variable, int node)
+{
+    int old = trace_read(t, variable);
+
+    assert(shape_equal(&t->graph.node[old].shape, &t->graph.node[node].shape));
+    t->variable[variable].value = node;
+    t->variable[variable].is_assigned = true;
+}
+
+int trace_input(struct trace *t, const char *name, const struct shape *shape)
+{
+    return add_parameter(t, TRACE_INPUT, t->input_count++, name, shape);
+}
+
+int trace_result(struct trace *t, const char *name, int node)
+{
+    assert(!t->is_finished);
+    graph_output(&t->graph, node, arena_printf(t->arena, "%s", name), -1);
+    return t->result_count++;
+}
+
+void trace_source(struct trace *t, const char *scope, const char *what)
+{
+    t->graph.source = scope ? arena_printf(t->arena, "%s/%s", scope, what)
+                            : arena_printf(t->arena, "%s", what);
+}
+
+void trace_finish(struct trace *t)
+{
+    assert(!t->is_finished);
+    for (int v = 0; v < t->known_count; v++)
+        if (t->variable[v].is_assigned)
+            graph_output(&t->graph, t->variable[v].value, t->set->variable[v].name,
+                         t->variable[v].parameter);
+    t->is_finished = true;
+}

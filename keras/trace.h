@@ -1,0 +1,60 @@
+/*
+ * One step function becoming a graph: reads and writes of variables, inputs, results.
+ *
+ * The graph is what one replica does. Reading a variable gives its value at this point of the
+ * step: the parameter at first, then whatever was assigned last. trace_finish makes the last
+ * values of assigned variables outputs in the place of their parameters, behind the results.
+ * train/strategy.h compiles and runs it.
+ */
+#ifndef KERAS_TRACE_H
+#define KERAS_TRACE_H
+#include "keras/variable.h"
+
+enum trace_kind { TRACE_VARIABLE, TRACE_INPUT };
+struct trace_parameter {
+    enum trace_kind kind;
+    int index;                          /* of the variable set, or of the inputs */
+};
+
+struct trace_variable {
+    int value;                          /* node: now; NODE_NONE if not read yet */
+    int parameter;                      /* of the graph, or -1 */
+    bool is_assigned;
+};
+
+struct trace {
+    struct arena *arena;
+    struct graph graph;
+    struct variable_set *set;
+    int replica_count;
+    bool is_training;
+    struct trace_parameter *parameter;  /* by the graph's parameter */
+    size_t parameter_capacity;
+    struct trace_variable *variable;    /* by variable, as far as known_count */
+    size_t variable_capacity;
+    int known_count;
+    int input_count, result_count;
+    bool is_finished;
+};
+
+/* `a` and `set` must outlive it; trace_fini frees what grows, also after an error */
+void trace_init(struct trace *t, struct arena *a, const char *name, struct variable_set *set,
+                int replica_count, bool is_training);
+void trace_fini(struct trace *t);
+
+/* nodes; of a sharded variable this replica's part */
+int trace_read(struct trace *t, int variable);
+/* shape and type as trace_read gives them (asserted) */
+void trace_assign(struct trace *t, int variable, int node);
+
+/* a new input, per replica: a node */
+int trace_input(struct trace *t, const char *name, const struct shape *shape);
+/* the number of a new result */
+int trace_result(struct trace *t, const char *name, int node);
+
+/* what nodes made from now on come from: "scope/what", or "what" if scope is NULL */
+void trace_source(struct trace *t, const char *scope, const char *what);
+
+/* outputs: results in order, then assigned variables; once */
+void trace_finish(struct trace *t);
+#endif
