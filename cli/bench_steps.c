@@ -9,8 +9,8 @@
 
 #include "base/units.h"
 #include "cli/progress.h"
+#include "data/images.h"
 #include "sim/machine.h"
-#include "stack/data.h"
 #include "stack/gemm.h"
 #include "stack/strategy.h"
 
@@ -49,7 +49,7 @@ struct stepper {
 
 static void make_batch(struct stepper *s)
 {
-    struct dataset train, test;
+    struct image_set train, test;
     uint32_t *order = arena_array(&s->arena, BATCH, sizeof(*order));
 
     data_make_digits(&train, &test, BATCH, 1, 1, &s->arena);

@@ -8,9 +8,9 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/trace_options.h"
+#include "data/images.h"
 #include "report/report.h"
 #include "sim/machine.h"
-#include "stack/data.h"
 #include "stack/strategy.h"
 
 enum train_option {
@@ -39,7 +39,7 @@ struct train_run {
     const struct train_options *options;
     struct arena arena;
     struct model model;
-    struct dataset train, test;
+    struct image_set train, test;
     struct chip chip;
     struct chip_origin *chip_origins;   /* NULL when no chip takes part */
     struct slice slice;                 /* core_count 0 when no slice takes part */

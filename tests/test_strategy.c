@@ -4,10 +4,10 @@
 #include <math.h>
 
 #include "base/rng.h"
+#include "data/images.h"
 #include "isa/asm.h"
 #include "isa/disasm.h"
 #include "isa/object.h"
-#include "stack/data.h"
 #include "stack/strategy.h"
 
 #define INPUTS 20
@@ -128,7 +128,7 @@ TEST(parameters_that_are_no_variables_cannot_be_read)
 /* Trains `epochs` on drawn digits; returns the accuracy on the test digits. */
 static double train_on_digits(struct strategy *s, int epochs, int64_t batch, struct arena *a)
 {
-    struct dataset train, test;
+    struct image_set train, test;
     struct step_result r;
     struct err e;
     int64_t correct = 0, counted = 0;

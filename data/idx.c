@@ -1,4 +1,4 @@
-#include "stack/data.h"
+#include "data/images.h"
 
 #include "base/rng.h"
 
@@ -145,7 +145,7 @@ static int read_payload(struct idx_file *f, int64_t bytes, uint8_t **to, struct 
     return read_end(f, e);
 }
 
-static int read_images(struct idx_file *f, struct dataset *d, struct arena *a, struct err *e)
+static int read_images(struct idx_file *f, struct image_set *d, struct arena *a, struct err *e)
 {
     uint32_t field[3];
 
@@ -165,8 +165,8 @@ static int read_images(struct idx_file *f, struct dataset *d, struct arena *a, s
     return read_payload(f, d->count * d->elems, &d->pixel, a, e);
 }
 
-static int read_labels(struct idx_file *f, const char *images, struct dataset *d, struct arena *a,
-                       struct err *e)
+static int read_labels(struct idx_file *f, const char *images, struct image_set *d,
+                       struct arena *a, struct err *e)
 {
     uint32_t count;
 
@@ -184,7 +184,7 @@ static int read_labels(struct idx_file *f, const char *images, struct dataset *d
     return 0;
 }
 
-static int load_set(struct dataset *d, const char *folder, const char *prefix, struct arena *a,
+static int load_set(struct image_set *d, const char *folder, const char *prefix, struct arena *a,
                     struct err *e)
 {
     struct idx_file images, labels;
@@ -207,7 +207,7 @@ static int load_set(struct dataset *d, const char *folder, const char *prefix, s
     return status;
 }
 
-int data_load_idx(struct dataset *train, struct dataset *test, const char *path,
+int data_load_idx(struct image_set *train, struct image_set *test, const char *path,
                   struct arena *a, struct err *e)
 {
     struct stat st;
@@ -241,7 +241,7 @@ void data_shuffle(uint32_t *order, int64_t count, uint64_t seed, int epoch)
     }
 }
 
-void data_batch(const struct dataset *d, const uint32_t *order, int64_t first, int64_t n,
+void data_batch(const struct image_set *d, const uint32_t *order, int64_t first, int64_t n,
                 float *x, int32_t *labels)
 {
     float scaled[256];

@@ -1,7 +1,7 @@
 /* The data sets: does the reader read and refuse the right files, are the drawn digits pinned? */
 #include "tests/test.h"
 
-#include "stack/data.h"
+#include "data/images.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 struct fixture {
     char folder[64];
     struct arena arena;
-    struct dataset train, test;
+    struct image_set train, test;
     struct err err;
 };
 
@@ -446,7 +446,7 @@ TEST(shuffle_differs_by_epoch_and_by_seed)
 TEST(batch_holds_the_ordered_samples_scaled_to_one)
 {
     uint8_t pixel[6] = {0, 255, 51, 102, 1, 254}, label[3] = {4, 5, 6};
-    struct dataset d = {.count = 3, .elems = 2, .rows = 1, .columns = 2, .classes = 10,
+    struct image_set d = {.count = 3, .elems = 2, .rows = 1, .columns = 2, .classes = 10,
                         .pixel = pixel, .label = label};
     uint32_t order[3] = {1, 2, 0};
     float x[4];
@@ -470,7 +470,7 @@ static uint64_t fnv1a(const uint8_t *bytes, int64_t count)
 
 TEST(digits_are_pinned)
 {
-    struct dataset train, test;
+    struct image_set train, test;
     struct arena a;
 
     arena_init(&a);
@@ -483,7 +483,7 @@ TEST(digits_are_pinned)
 
 TEST(digits_are_balanced_and_never_blank)
 {
-    struct dataset train, test;
+    struct image_set train, test;
     struct arena a;
     int count[10] = {0};
 
@@ -505,7 +505,7 @@ TEST(digits_are_balanced_and_never_blank)
 TEST(mnist_has_the_published_counts)
 {
     const char *shared = getenv("SYSTOLE_SHARED");
-    struct dataset train, test;
+    struct image_set train, test;
     struct arena a;
     struct err e;
     char path[512];

@@ -3,7 +3,7 @@
  * with a pen of random width and a noisy background. Only +, -, *, / and sqrt
  * are used, so that the pixels are the same on every host.
  */
-#include "stack/data.h"
+#include "data/images.h"
 
 #include "base/rng.h"
 #include "base/units.h"
@@ -177,11 +177,11 @@ static void draw_digit(uint8_t *pixel, const struct glyph *g, struct rng *r)
 }
 
 /* Classes take turns; order does not matter, since epochs are shuffled. */
-static void make_set(struct dataset *d, int64_t count, struct rng *r, struct arena *a)
+static void make_set(struct image_set *d, int64_t count, struct rng *r, struct arena *a)
 {
     int glyph_count = (int)COUNT_OF(glyphs);
 
-    *d = (struct dataset){.count = count, .elems = SIDE * SIDE, .rows = SIDE, .columns = SIDE,
+    *d = (struct image_set){.count = count, .elems = SIDE * SIDE, .rows = SIDE, .columns = SIDE,
                           .classes = 10};
     d->pixel = arena_array(a, (size_t)count, (size_t)d->elems);
     d->label = arena_array(a, (size_t)count, 1);
@@ -196,7 +196,7 @@ static void make_set(struct dataset *d, int64_t count, struct rng *r, struct are
     }
 }
 
-void data_make_digits(struct dataset *train, struct dataset *test, int64_t train_count,
+void data_make_digits(struct image_set *train, struct image_set *test, int64_t train_count,
                       int64_t test_count, uint64_t seed, struct arena *a)
 {
     struct rng r;
