@@ -24,11 +24,14 @@ struct initializer {
 struct initializer initializer_standard(enum initializer_kind kind);
 /* -1 with the nearest name; "glorot_uniform" and "GlorotUniform" are the same */
 int initializer_find(const char *name, enum initializer_kind *kind, struct err *e);
+const char *initializer_name(enum initializer_kind kind);
 
-/*
- * `shape`'s elements, dense row-major, 4 bytes each: float, or int32_t of integer types. Fans as
- * Keras counts them: rank 1 n and n, rank 2 rows and columns, more: the last two times the rest.
- */
+/* Fans as Keras counts them: rank 1 n and n, rank 2 rows and columns, more: the last two times
+ * all others */
+void initializer_fans(const struct shape *s, double *in, double *out);
+
+/* `shape`'s elements, dense row-major, 4 bytes each: float, or int32_t of integer types;
+ * INITIALIZER_IDENTITY is of matrices (asserted) */
 void initializer_fill(const struct initializer *i, const struct shape *shape, uint64_t seed,
                       uint64_t stream, void *to);
 #endif
