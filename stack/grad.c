@@ -121,14 +121,6 @@ static bool give_tuple(struct grad *gr, const struct graph_node *n, const int *p
     return true;
 }
 
-/* all-reduces: each replica's sum feeds every replica's loss */
-static bool give_sums(struct grad *gr, const struct graph_node *n, const int *part)
-{
-    for (int i = 0; i < n->operand_count; i++)
-        if (part[i] != NODE_NONE && gr_wants(gr, n, i))
-            gr_give(gr, n, i, graph_all_reduce(gr->g, part[i]));
-    return n->reduce_kind == REDUCE_ADD;
-}
 
 /* false: no derivative */
 static bool give_operands(struct grad *gr, const struct graph_node *n, int y, int dy)
@@ -148,7 +140,7 @@ static bool give_operands(struct grad *gr, const struct graph_node *n, int y, in
     case KIND_TUPLE: give_part(gr, n, dy); return true;
     case KIND_CALL: return false;       /* handled with the tuples */
     case KIND_COLLECTIVE:
-        return give_sums(gr, n, &dy);
+        return gr_collective(gr, n, &dy);
     }
     return false;
 }
@@ -187,8 +179,8 @@ static int give_several(struct grad *gr, const struct graph_node *n, int y, cons
     *is_known = true;
     if (graph_op_kind(n->op) == KIND_CALL)
         return gr_call(gr, n, part, e);
-    if (n->op == HLO_ALL_REDUCE)
-        *is_known = give_sums(gr, n, part);
+    if (graph_op_kind(n->op) == KIND_COLLECTIVE)
+        *is_known = gr_collective(gr, n, part);
     else
         *is_known = n->op == HLO_TUPLE ? give_tuple(gr, n, part) : gr_sort(gr, n, y, part);
     return 0;

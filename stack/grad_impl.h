@@ -51,6 +51,7 @@ bool gr_reduce(struct grad *gr, const struct graph_node *n, int y, int dy);
 bool gr_window(struct grad *gr, const struct graph_node *n, int dy);
 bool gr_index(struct grad *gr, const struct graph_node *n, int dy);
 /* part[]: gradients of the results, NODE_NONE where there is none */
+bool gr_collective(struct grad *gr, const struct graph_node *n, const int *part);
 bool gr_sort(struct grad *gr, const struct graph_node *n, int y, const int *part);
 int gr_call(struct grad *gr, const struct graph_node *n, const int *part, struct err *e);
 #endif

@@ -221,16 +221,6 @@ int graph_reduce(struct graph *g, enum graph_reduce kind, int a, uint32_t mask)
                                          .reduce_mask = mask}, a);
 }
 
-int graph_all_reduce(struct graph *g, int a)
-{
-    return add_on(g, (struct graph_node){.op = HLO_ALL_REDUCE}, a);
-}
-
-int graph_all_reduce_all(struct graph *g, const int *operand, int count)
-{
-    return add_named(g, (struct graph_node){.op = HLO_ALL_REDUCE}, operand, count);
-}
-
 void graph_output(struct graph *g, int node, const char *name, int alias_parameter)
 {
     assert(node >= 0 && node < g->node_count && alias_parameter < g->parameter_count);

@@ -96,6 +96,19 @@ struct graph_gather {                   /* collapsed_dims inserted_window_dims *
     int64_t slice_sizes[GRAPH_RANK_MAX];        /* gather only */
 };
 
+/*
+ * HLO's replica_groups: `count` groups of `size` devices, one group after the other in member[],
+ * which has every device once. The rank of a device in its group is its place there. member NULL:
+ * one group of all devices 0..size - 1. HLO knows replicas and partitions; here is one number for
+ * both, that of the device.
+ */
+struct graph_groups {
+    int count, size;
+    const int32_t *member;
+};
+
+struct graph_pair { int32_t source, target; };  /* devices */
+
 struct graph;
 
 struct graph_node {
@@ -112,7 +125,8 @@ struct graph_node {
     int parameter_index;
     double value;                       /* CONSTANT: in every element, unless */
     const void *literal;                /* dense row-major elements of 4 bytes, or NULL */
-    int dim;                            /* IOTA, CONCATENATE, SORT; GET_TUPLE_ELEMENT: which */
+    int dim;                            /* IOTA, CONCATENATE, SORT, REDUCE_SCATTER, ALL_GATHER; */
+                                        /* GET_TUPLE_ELEMENT: which */
     int dims[GRAPH_RANK_MAX];           /* BROADCAST, TRANSPOSE; REVERSE: `dim` of them */
     struct graph_dot dot;
     enum graph_precision precision;     /* DOT, CONVOLUTION */
@@ -127,6 +141,8 @@ struct graph_node {
                                         /* REDUCE_WINDOW, SELECT_AND_SCATTER: per dimension */
     const struct graph_conv *conv;
     const struct graph_gather *gather;
+    const struct graph_groups *groups;  /* of collectives; ALL_REDUCE: NULL is all devices */
+    const struct graph_pair *pair;      /* COLLECTIVE_PERMUTE: `count` of them */
     int64_t count;                      /* TOP_K: k; WHILE: trips; RNG_BITS: number of the stream */
     const struct graph *called[2];      /* FUSION: body; WHILE: body, condition (may be NULL) */
 };
@@ -219,9 +235,29 @@ int graph_while(struct graph *g, const int *operand, int count, const struct gra
                 int64_t trips);
 int graph_fusion(struct graph *g, const int *operand, int count, const struct graph *body);
 int graph_reduce(struct graph *g, enum graph_reduce kind, int a, uint32_t mask);
-int graph_all_reduce(struct graph *g, int a);
-/* several at once, whose sums get-tuple-element takes one by one; of one array as above */
+
+/*
+ * Between devices, all of which run the same graph. Groups and pairs are copied. Several operands
+ * at once are as many results, which get-tuple-element takes one by one.
+ */
+int graph_all_reduce(struct graph *g, int a);           /* a sum over all devices */
 int graph_all_reduce_all(struct graph *g, const int *operand, int count);
+int graph_all_reduce_groups(struct graph *g, const int *operand, int count,
+                            const struct graph_groups *groups);
+/* sums over each group, of which rank r has block r of `size` along `dim` */
+int graph_reduce_scatter(struct graph *g, const int *operand, int count, int dim,
+                         const struct graph_groups *groups);
+/* the arrays of a group one behind the other along `dim`, in rank order */
+int graph_all_gather(struct graph *g, const int *operand, int count, int dim,
+                     const struct graph_groups *groups);
+/* each target has what its source had, a device that is none zeros */
+int graph_collective_permute(struct graph *g, int a, const struct graph_pair *pair, int count);
+/* the device's own number, a u32 scalar: HLO's partition-id, and its replica-id */
+int graph_partition_id(struct graph *g);
+int graph_replica_id(struct graph *g);
+/* 0, or -1 with the node whose groups or pairs do not go with so many devices */
+int graph_check_devices(const struct graph *g, int device_count, struct err *e);
+
 void graph_output(struct graph *g, int node, const char *name, int alias_parameter);
 
 /* several arrays as one; only for get-tuple-element to take apart */

@@ -185,6 +185,37 @@ static void print_gather(const struct dump *d, const struct graph_node *n)
     print_combine(d, n);
 }
 
+static void print_applied(const struct dump *d, const struct graph_node *n)
+{
+    fputs(", to_apply=", d->to);
+    print_combine(d, n);
+}
+
+static void print_groups(const struct graph_groups *s, FILE *to)
+{
+    fputs(", replica_groups={", to);
+    for (int i = 0; i < s->count * s->size; i++)
+        fprintf(to, "%s%d%s", i % s->size ? "," : i ? ",{" : "{", s->member ? s->member[i] : i,
+                (i + 1) % s->size ? "" : "}");
+    fputc('}', to);
+}
+
+static void print_collective(const struct dump *d, const struct graph_node *n)
+{
+    if (n->groups)
+        print_groups(n->groups, d->to);
+    if (n->op == HLO_REDUCE_SCATTER || n->op == HLO_ALL_GATHER)
+        dump_dims("dimensions", &n->dim, 1, d->to);
+    if (n->op == HLO_ALL_REDUCE || n->op == HLO_REDUCE_SCATTER)
+        print_applied(d, n);
+    if (n->op != HLO_COLLECTIVE_PERMUTE)
+        return;
+    fputs(", source_target_pairs={", d->to);
+    for (int64_t i = 0; i < n->count; i++)
+        fprintf(d->to, "%s{%d,%d}", i ? "," : "", n->pair[i].source, n->pair[i].target);
+    fputc('}', d->to);
+}
+
 static void print_windowed(const struct dump *d, const struct graph_node *n)
 {
     print_window(n->window, n->shape.rank, d->to);
@@ -234,12 +265,13 @@ void dump_attributes(const struct dump *d, const struct graph_node *n)
     case HLO_CONVOLUTION: print_convolution(n, to); break;
     case HLO_COMPARE: fprintf(to, ", direction=%s", directions[n->direction]); break;
     case HLO_REDUCE:
-    case HLO_ALL_REDUCE:
-        if (n->op == HLO_REDUCE)
-            print_reduced(n, to);
-        fputs(", to_apply=", to);
-        print_combine(d, n);
+        print_reduced(n, to);
+        print_applied(d, n);
         break;
+    case HLO_ALL_REDUCE:
+    case HLO_REDUCE_SCATTER:
+    case HLO_ALL_GATHER:
+    case HLO_COLLECTIVE_PERMUTE: print_collective(d, n); break;
     case HLO_REDUCE_WINDOW:
     case HLO_SELECT_AND_SCATTER: print_windowed(d, n); break;
     case HLO_SORT: print_sort(d, n); break;

@@ -25,8 +25,8 @@ static void find_needs(const struct graph *g, struct needs *needs)
         enum graph_op_kind kind = graph_op_kind(n->op);
         enum graph_dtype t = n->operand_count ? g->node[n->operand[0]].shape.dtype : DTYPE_F32;
 
-        if (kind == KIND_REDUCE || kind == KIND_WINDOW || kind == KIND_COLLECTIVE ||
-            n->op == HLO_SCATTER)
+        if (kind == KIND_REDUCE || kind == KIND_WINDOW || n->op == HLO_ALL_REDUCE ||
+            n->op == HLO_REDUCE_SCATTER || n->op == HLO_SCATTER)
             needs->reduce[n->reduce_kind][t] = true;
         if (n->op == HLO_SELECT_AND_SCATTER)
             needs->select[n->direction][t] = true;

@@ -200,6 +200,9 @@ static int infer_source(const struct graph *g, const struct graph_node *n, struc
         if (out->dtype != DTYPE_U32)
             return err_set(e, "%s: random bits are u32", n->name);
     }
+    if ((n->op == HLO_PARTITION_ID || n->op == HLO_REPLICA_ID) &&
+        (out->rank != 0 || out->dtype != DTYPE_U32))
+        return err_set(e, "%s: a device's number is a u32 scalar", n->name);
     if (n->op != HLO_IOTA)
         return 0;
     if (!has_type(out, NUMBERS))
@@ -306,12 +309,7 @@ int graph_infer(const struct graph *g, const struct graph_node *n, struct shape 
     case KIND_CALL:
         return infer_call(g, n, out, e);
     case KIND_COLLECTIVE:
-        for (int i = n->operand_count - 1; i >= 0; i--) {
-            *out = *operand_shape(g, n, i);
-            if (infer_check_reduction(n, out, e))
-                return -1;
-        }
-        return 0;
+        return infer_collective(g, n, out, e);
     }
     return err_set(e, "%s: unknown operation", n->name);
 }

@@ -117,6 +117,8 @@ int graph_result_count(const struct graph_node *n)
         return 2;
     case HLO_SORT:
     case HLO_ALL_REDUCE:
+    case HLO_REDUCE_SCATTER:
+    case HLO_ALL_GATHER:
         count = n->operand_count;
         break;
     case HLO_FUSION:
@@ -143,7 +145,11 @@ struct shape graph_result_shape(const struct graph *g, const struct graph_node *
     case HLO_FUSION:
     case HLO_WHILE:
         return *output_shape(n->called[0], result);
-    default:                            /* HLO_SORT, HLO_ALL_REDUCE, HLO_TUPLE */
+    case HLO_ALL_REDUCE:
+    case HLO_REDUCE_SCATTER:
+    case HLO_ALL_GATHER:
+        return infer_collected(n, operand_shape(g, n, result));
+    default:                            /* HLO_SORT, HLO_TUPLE */
         return *operand_shape(g, n, result);
     }
 }

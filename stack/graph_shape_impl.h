@@ -55,6 +55,10 @@ int infer_sorted(const struct graph *g, const struct graph_node *n, struct shape
                  struct err *e);
 int infer_tuple(const struct graph *g, const struct graph_node *n, struct shape *out,
                 struct err *e);
+int infer_collective(const struct graph *g, const struct graph_node *n, struct shape *out,
+                     struct err *e);
+/* one operand's result, where infer_collective takes it */
+struct shape infer_collected(const struct graph_node *n, const struct shape *operand);
 int infer_call(const struct graph *g, const struct graph_node *n, struct shape *out,
                struct err *e);
 #endif

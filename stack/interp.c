@@ -7,11 +7,11 @@
 
 /*
  * Values of nodes live in slots that are used again once their last reader has
- * run: fresh memory is slow to touch the first time.
+ * run: fresh memory is slow to touch the first time. A slot has room for all devices.
  */
 struct slot {
-    void *data;
-    size_t bytes;
+    char *data;
+    size_t bytes;                       /* of one device */
     bool is_free;
 };
 
@@ -19,7 +19,8 @@ struct interp {
     const struct graph *g;
     enum interp_dot dot;
     bool is_wide;
-    void **value;                       /* by node */
+    int device_count;
+    void ***value;                      /* by device, by node */
     int *slot_of;                       /* by node; -1: a parameter's */
     int *last_use;                      /* by node: the last reader, or node_count for outputs */
     struct slot *slot;
@@ -27,8 +28,9 @@ struct interp {
     struct interp_room room[2];
 };
 
-static int run_graph(const struct graph *g, enum interp_dot dot, void *const *input,
-                     void *const *output, struct err *e);
+/* inputs and outputs by device, by number */
+static int run_graph(const struct graph *g, const struct interp *like, void *const *const *input,
+                     void *const *const *output, struct err *e);
 
 void *interp_room_of(struct interp_room *r, size_t bytes)
 {
@@ -43,6 +45,7 @@ static int take_slot(struct interp *in, size_t bytes)
 {
     int best = -1;
 
+    bytes = (bytes + 63) / 64 * 64;
     for (size_t i = 0; i < in->slot_count; i++)
         if (in->slot[i].is_free && in->slot[i].bytes >= bytes &&
             (best < 0 || in->slot[i].bytes < in->slot[best].bytes))
@@ -50,7 +53,8 @@ static int take_slot(struct interp *in, size_t bytes)
     if (best < 0) {
         in->slot = mem_grow(in->slot, &in->slot_capacity, in->slot_count + 1, sizeof(*in->slot));
         best = (int)in->slot_count++;
-        in->slot[best] = (struct slot){.data = mem_alloc(bytes), .bytes = bytes};
+        in->slot[best] = (struct slot){
+            .data = mem_alloc(bytes * (size_t)in->device_count), .bytes = bytes};
     }
     in->slot[best].is_free = false;
     return best;
@@ -92,75 +96,96 @@ static size_t value_bytes(const struct interp *in, const struct graph_node *n)
     return bytes;
 }
 
-static void *part_of(const struct interp *in, const struct graph_node *tuple, void *value,
-                     int part)
-{
-    char *at = value;
-
-    for (int i = 0; i < part; i++)
-        at += interp_part_bytes(in->is_wide, &tuple->tuple[i]);
-    return at;
-}
-
-static void run_tuple(const struct interp *in, const struct graph_node *n, void *to)
+static void run_tuple(const struct interp *in, const struct graph_node *n, void *const *value,
+                      void *to)
 {
     const struct graph_node *a = &in->g->node[n->operand[0]];
 
     if (n->op == HLO_GET_TUPLE_ELEMENT) {
-        memcpy(to, part_of(in, a, in->value[n->operand[0]], n->dim),
+        memcpy(to, interp_part(in->is_wide, a, value[n->operand[0]], n->dim),
                shape_bytes(in, &n->shape));
         return;
     }
     for (int i = 0; i < n->operand_count; i++)
-        memcpy(part_of(in, n, to, i), in->value[n->operand[i]], shape_bytes(in, &n->tuple[i]));
+        memcpy(interp_part(in->is_wide, n, to, i), value[n->operand[i]],
+               shape_bytes(in, &n->tuple[i]));
 }
 
-static int run_loop(const struct interp *in, const struct graph_node *n, void *const *input,
-                    void *const *output, struct err *e)
+/* ---- calls, of all devices at once ---- */
+
+/* `count` pointers of each device */
+static void ***make_table(const struct interp *in, int count)
 {
-    size_t count = (size_t)n->operand_count;
-    void **state = mem_alloc(count * sizeof(*state));
+    void ***table = mem_alloc((size_t)in->device_count * sizeof(*table));
+
+    for (int d = 0; d < in->device_count; d++)
+        table[d] = mem_alloc(((size_t)count + 1) * sizeof(**table));
+    return table;
+}
+
+static void free_table(const struct interp *in, void ***table)
+{
+    for (int d = 0; d < in->device_count; d++)
+        mem_free(table[d]);
+    mem_free(table);
+}
+
+static void copy_all(const struct interp *in, const struct graph_node *n, void *const *const *from,
+                     void *const *const *to)
+{
+    for (int d = 0; d < in->device_count; d++)
+        for (int i = 0; i < n->operand_count; i++)
+            memcpy(to[d][i], from[d][i], shape_bytes(in, &in->g->node[n->operand[i]].shape));
+}
+
+static int run_loop(const struct interp *in, const struct graph_node *n,
+                    void *const *const *input, void *const *const *output, struct err *e)
+{
+    void ***state = make_table(in, n->operand_count);
     int result = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        const struct shape *s = &in->g->node[n->operand[i]].shape;
-
-        state[i] = mem_alloc(shape_bytes(in, s));
-        memcpy(output[i], input[i], shape_bytes(in, s));
-    }
+    for (int d = 0; d < in->device_count; d++)
+        for (int i = 0; i < n->operand_count; i++)
+            state[d][i] = mem_alloc(shape_bytes(in, &in->g->node[n->operand[i]].shape));
+    copy_all(in, n, input, output);
     for (int64_t trip = 0; trip < n->count && result == 0; trip++) {
-        for (size_t i = 0; i < count; i++)
-            memcpy(state[i], output[i], shape_bytes(in, &in->g->node[n->operand[i]].shape));
-        result = run_graph(n->called[0], in->dot, state, output, e);
+        copy_all(in, n, output, (void *const *const *)state);
+        result = run_graph(n->called[0], in, (void *const *const *)state, output, e);
     }
-    for (size_t i = 0; i < count; i++)
-        mem_free(state[i]);
-    mem_free(state);
+    for (int d = 0; d < in->device_count; d++)
+        for (int i = 0; i < n->operand_count; i++)
+            mem_free(state[d][i]);
+    free_table(in, state);
     return result;
 }
 
-static int run_call(const struct interp *in, const struct graph_node *n, void *to, struct err *e)
+static int run_call(const struct interp *in, const struct graph_node *n, int node, struct err *e)
 {
-    size_t results = n->tuple_count ? (size_t)n->tuple_count : 1;
-    void **input = mem_alloc(((size_t)n->operand_count + 1) * sizeof(*input));
-    void **output = mem_alloc(results * sizeof(*output));
-    int result;
+    int results = n->tuple_count ? n->tuple_count : 1, result;
+    void ***input = make_table(in, n->operand_count), ***output = make_table(in, results);
 
-    for (int i = 0; i < n->operand_count; i++)
-        input[i] = in->value[n->operand[i]];
-    for (size_t i = 0; i < results; i++)
-        output[i] = part_of(in, n, to, (int)i);
-    result = n->op == HLO_WHILE ? run_loop(in, n, input, output, e)
-                                : run_graph(n->called[0], in->dot, input, output, e);
-    mem_free(input);
-    mem_free(output);
+    for (int d = 0; d < in->device_count; d++) {
+        for (int i = 0; i < n->operand_count; i++)
+            input[d][i] = in->value[d][n->operand[i]];
+        for (int i = 0; i < results; i++)
+            output[d][i] = interp_part(in->is_wide, n, in->value[d][node], i);
+    }
+    result = n->op == HLO_WHILE
+                 ? run_loop(in, n, (void *const *const *)input, (void *const *const *)output, e)
+                 : run_graph(n->called[0], in, (void *const *const *)input,
+                             (void *const *const *)output, e);
+    free_table(in, input);
+    free_table(in, output);
     return result;
 }
 
-static int run_node(struct interp *in, const struct graph_node *n, void *to, struct err *e)
+/* ---- nodes ---- */
+
+static int run_node(struct interp *in, const struct graph_node *n, int device, void *to,
+                    struct err *e)
 {
-    struct interp_call c = {.g = in->g, .n = n, .value = in->value, .to = to,
-                            .room = in->room, .is_wide = in->is_wide,
+    struct interp_call c = {.g = in->g, .n = n, .value = in->value[device], .to = to,
+                            .room = in->room, .is_wide = in->is_wide, .device = device,
                             .rounds_dots = in->dot == INTERP_DOT_BF16};
 
     if (n->operand_count > 0)
@@ -177,18 +202,43 @@ static int run_node(struct interp *in, const struct graph_node *n, void *to, str
     case KIND_WINDOW: interp_window(&c); break;
     case KIND_INDEX: interp_index(&c); break;
     case KIND_SORT: interp_sort(&c); break;
-    case KIND_TUPLE: run_tuple(in, n, to); break;
-    case KIND_CALL: return run_call(in, n, to, e);
-    case KIND_COLLECTIVE:               /* one replica has it all */
-        for (int i = 0; i < n->operand_count; i++)
-            memcpy(part_of(in, n, to, i), in->value[n->operand[i]],
-                   shape_bytes(in, call_shape(&c, i)));
-        break;
+    case KIND_TUPLE: run_tuple(in, n, c.value, to); break;
+    case KIND_CALL:
+    case KIND_COLLECTIVE: break;        /* of all devices at once: run_everywhere */
     }
     return 0;
 }
 
-static int run_all(struct interp *in, void *const *input, struct err *e)
+static int run_everywhere(struct interp *in, int node, struct err *e)
+{
+    const struct graph_node *n = &in->g->node[node];
+    struct interp_devices all = {.g = in->g, .n = n, .node = node, .is_wide = in->is_wide,
+                                 .device_count = in->device_count,
+                                 .value = (void *const *const *)in->value};
+
+    if (graph_op_kind(n->op) == KIND_CALL)
+        return run_call(in, n, node, e);
+    if (graph_op_kind(n->op) == KIND_COLLECTIVE) {
+        interp_collective(&all);
+        return 0;
+    }
+    for (int d = 0; d < in->device_count; d++)
+        if (run_node(in, n, d, in->value[d][node], e) != 0)
+            return -1;
+    return 0;
+}
+
+static void place_value(struct interp *in, int node)
+{
+    const struct slot *s;
+
+    in->slot_of[node] = take_slot(in, value_bytes(in, &in->g->node[node]));
+    s = &in->slot[in->slot_of[node]];
+    for (int d = 0; d < in->device_count; d++)
+        in->value[d][node] = s->data + (size_t)d * s->bytes;
+}
+
+static int run_all(struct interp *in, void *const *const *input, struct err *e)
 {
     const struct graph *g = in->g;
 
@@ -197,12 +247,12 @@ static int run_all(struct interp *in, void *const *input, struct err *e)
 
         in->slot_of[i] = -1;
         if (n->op == HLO_PARAMETER) {
-            in->value[i] = input[n->parameter_index];
+            for (int d = 0; d < in->device_count; d++)
+                in->value[d][i] = input[d][n->parameter_index];
             continue;
         }
-        in->slot_of[i] = take_slot(in, value_bytes(in, n));
-        in->value[i] = in->slot[in->slot_of[i]].data;
-        if (run_node(in, n, in->value[i], e) != 0)
+        place_value(in, i);
+        if (run_everywhere(in, i, e) != 0)
             return -1;
         release(in, i, i);              /* nobody reads it */
         for (int k = 0; k < n->operand_count; k++)
@@ -211,52 +261,73 @@ static int run_all(struct interp *in, void *const *input, struct err *e)
     return 0;
 }
 
+static void copy_outputs(const struct interp *in, void *const *const *output)
+{
+    const struct graph *g = in->g;
+
+    for (int d = 0; d < in->device_count; d++)
+        for (int i = 0; i < g->output_count; i++)
+            memcpy(output[d][i], in->value[d][g->output[i].node],
+                   shape_bytes(in, &g->node[g->output[i].node].shape));
+}
+
 /* outputs go to arrays of the caller's, which are not the inputs */
-static int run_graph(const struct graph *g, enum interp_dot dot, void *const *input,
-                     void *const *output, struct err *e)
+static int run_graph(const struct graph *g, const struct interp *like, void *const *const *input,
+                     void *const *const *output, struct err *e)
 {
     size_t count = (size_t)g->node_count;
-    struct interp in = {.g = g, .dot = dot, .is_wide = dot == INTERP_WIDE};
+    struct interp in = {.g = g, .dot = like->dot, .is_wide = like->is_wide,
+                        .device_count = like->device_count};
     int result;
 
-    in.value = mem_alloc(count * sizeof(*in.value));
+    in.value = make_table(&in, g->node_count);
     in.slot_of = mem_alloc(count * sizeof(*in.slot_of));
     in.last_use = mem_alloc(count * sizeof(*in.last_use));
     find_last_uses(&in);
     result = run_all(&in, input, e);
-    for (int i = 0; i < g->output_count && result == 0; i++)
-        memcpy(output[i], in.value[g->output[i].node],
-               shape_bytes(&in, &g->node[g->output[i].node].shape));
+    if (result == 0)
+        copy_outputs(&in, output);
     for (size_t i = 0; i < in.slot_count; i++)
         mem_free(in.slot[i].data);
     for (int i = 0; i < 2; i++)
         mem_free(in.room[i].data);
     mem_free(in.slot);
-    mem_free(in.value);
+    free_table(&in, in.value);
     mem_free(in.slot_of);
     mem_free(in.last_use);
+    return result;
+}
+
+int interp_run_devices(const struct graph *g, enum interp_dot dot, int device_count,
+                       const struct interp_value *const *input, struct interp_value *const *output,
+                       struct arena *a, struct err *e)
+{
+    struct interp like = {.dot = dot, .is_wide = dot == INTERP_WIDE, .device_count = device_count};
+    void ***in, ***out;
+    int result;
+
+    if (graph_check_devices(g, device_count, e))
+        return -1;
+    openblas_set_num_threads(1);        /* the same bits on every run */
+    in = make_table(&like, g->parameter_count);
+    out = make_table(&like, g->output_count);
+    for (int d = 0; d < device_count; d++) {
+        for (int i = 0; i < g->parameter_count; i++)
+            in[d][i] = input[d][i].data;
+        for (int i = 0; i < g->output_count; i++) {
+            const struct shape *s = &g->node[g->output[i].node].shape;
+
+            out[d][i] = output[d][i].data = arena_alloc(a, shape_bytes(&like, s));
+        }
+    }
+    result = run_graph(g, &like, (void *const *const *)in, (void *const *const *)out, e);
+    free_table(&like, in);
+    free_table(&like, out);
     return result;
 }
 
 int interp_run(const struct graph *g, enum interp_dot dot, const struct interp_value *input,
                struct interp_value *output, struct arena *a, struct err *e)
 {
-    void **in = mem_alloc(((size_t)g->parameter_count + 1) * sizeof(*in));
-    void **out = mem_alloc(((size_t)g->output_count + 1) * sizeof(*out));
-    int result;
-
-    openblas_set_num_threads(1);        /* the same bits on every run */
-    for (int i = 0; i < g->parameter_count; i++)
-        in[i] = input[i].data;
-    for (int i = 0; i < g->output_count; i++) {
-        const struct shape *s = &g->node[g->output[i].node].shape;
-
-        out[i] = arena_alloc(a, (size_t)shape_elems(s) *
-                                    interp_elem_bytes(dot == INTERP_WIDE, s->dtype));
-        output[i].data = out[i];
-    }
-    result = run_graph(g, dot, in, out, e);
-    mem_free(in);
-    mem_free(out);
-    return result;
+    return interp_run_devices(g, dot, 1, &input, &output, a, e);
 }

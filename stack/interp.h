@@ -2,8 +2,12 @@
  * The host reference interpreter: slow and obvious, for checks and as the
  * strategy without a TPU. Products of two matrices by OpenBLAS sgemm in f32, other dots and
  * convolutions by dgemm; everything else in double, rounded to the node's type after each
- * operation. All-reduce is the identity: the interpreter runs the whole global batch in one
- * piece.
+ * operation.
+ *
+ * Several devices run one graph in step, node by node, each with inputs of its own: the reference
+ * for everything parallel. Sums go by rank, ((x0 + x1) + x2) + .., rounded to the type after each
+ * addition; the machine's algorithms add in other orders (docs/collectives.md). With one device
+ * an all-reduce without groups is the identity.
  */
 #ifndef STACK_INTERP_H
 #define STACK_INTERP_H
@@ -30,4 +34,12 @@ struct interp_value {
  */
 int interp_run(const struct graph *g, enum interp_dot dot, const struct interp_value *input,
                struct interp_value *output, struct arena *a, struct err *e);
+
+/*
+ * The same on devices 0..device_count - 1: input[device][parameter], output[device][output].
+ * -1 also where groups or pairs are of other devices.
+ */
+int interp_run_devices(const struct graph *g, enum interp_dot dot, int device_count,
+                       const struct interp_value *const *input, struct interp_value *const *output,
+                       struct arena *a, struct err *e);
 #endif

@@ -187,6 +187,10 @@ void interp_source(const struct interp_call *c)
         interp_random(c);
         return;
     }
+    if (n->op == HLO_PARTITION_ID || n->op == HLO_REPLICA_ID) {
+        *(uint32_t *)c->to = (uint32_t)c->device;
+        return;
+    }
     for (int i = n->dim + 1; i < n->shape.rank; i++)
         inner *= n->shape.dim[i];
     for (int64_t i = 0; i < elems; i++)

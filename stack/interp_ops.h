@@ -23,6 +23,16 @@ struct interp_call {
     struct interp_room *room;           /* two of them, for this node alone */
     bool is_wide;                       /* INTERP_WIDE */
     bool rounds_dots;                   /* INTERP_DOT_BF16 */
+    int device;                         /* its number */
+};
+
+/* one node to evaluate on all devices at once */
+struct interp_devices {
+    const struct graph *g;
+    const struct graph_node *n;
+    int node, device_count;
+    void *const *const *value;          /* by device, by node; value[device][node]: the result */
+    bool is_wide;
 };
 
 static inline const struct shape *call_shape(const struct interp_call *c, int operand)
@@ -45,6 +55,9 @@ static inline size_t interp_part_bytes(bool is_wide, const struct shape *s)
 {
     return ((size_t)shape_elems(s) * interp_elem_bytes(is_wide, s->dtype) + 63) / 64 * 64;
 }
+
+/* a part of a tuple's value, or of one array itself */
+void *interp_part(bool is_wide, const struct graph_node *tuple, void *value, int part);
 
 /* any element as a number, and a number to an element, rounded or wrapped to its type */
 double interp_get(const void *data, enum graph_dtype dtype, bool is_wide, int64_t i);
@@ -95,6 +108,7 @@ void interp_reduce(const struct interp_call *c);
 void interp_window(const struct interp_call *c);
 void interp_index(const struct interp_call *c);
 void interp_sort(const struct interp_call *c);
+void interp_collective(const struct interp_devices *all);
 
 /* one step of a reduction of this type, exact for floats */
 double interp_fold(enum graph_reduce kind, enum graph_dtype dtype, double sum, double x);

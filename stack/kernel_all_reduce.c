@@ -106,6 +106,8 @@ static int all_reduce_takes(const struct graph *body, const struct chip *chip, s
     for (int i = 0; i < sum->operand_count; i++)
         if (body->node[sum->operand[i]].shape.dtype != sum->shape.dtype)
             return err_set(e, "an all-reduce of different types");
+    if (sum->groups && sum->groups->count > 1)
+        return err_set(e, "all-reduces add over all devices, not over groups of them");
     if (sum->reduce_kind != REDUCE_ADD)
         return err_set(e, "all-reduces add and do nothing else");
     return type_of(sum->shape.dtype, &type, e);

@@ -39,7 +39,7 @@ static bool is_member(const struct combine *c, int node, int depth, enum graph_d
     const struct graph_node *n = &c->w.from->node[node];
 
     return n->op == HLO_ALL_REDUCE && n->tuple_count == 0 && c->depth[node] == depth &&
-           n->shape.dtype == dtype && n->reduce_kind == REDUCE_ADD;
+           n->shape.dtype == dtype && n->reduce_kind == REDUCE_ADD && !n->groups;
 }
 
 /* "all_reduce/dense/kernel" and "all_reduce/dense/bias": "all_reduce/dense" */

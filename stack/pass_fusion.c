@@ -50,15 +50,16 @@ static void find_users(struct fusion *f)
 /* what no kernel has to do, or does alone because it has several results already */
 static bool stands_alone(const struct graph *g, const struct graph_node *n)
 {
-    if (n->tuple_count > 0)
+    if (n->tuple_count > 0 || graph_op_kind(n->op) == KIND_COLLECTIVE)
         return true;
     switch (n->op) {
     case HLO_PARAMETER:
+    case HLO_PARTITION_ID:
+    case HLO_REPLICA_ID:
     case HLO_TUPLE:
     case HLO_GET_TUPLE_ELEMENT:
     case HLO_WHILE:
     case HLO_FUSION:
-    case HLO_ALL_REDUCE:
         return true;
     case HLO_CONSTANT:
         return n->literal != NULL;
