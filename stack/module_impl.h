@@ -93,7 +93,7 @@ struct plan {
     int shadow_count;
     size_t shadow_capacity;
     struct room vmem;
-    int all_reduce_count, all_reduce_flags;     /* the most flags that one of them takes */
+    int collective_count, collective_flags;     /* the most flags that one of them takes */
     int barrier_step;                   /* megacore: kernels from here on follow one barrier */
     const char **refused;               /* fusions that are no kernel after all */
     int refused_count;
@@ -122,10 +122,10 @@ struct value *plan_new_value(struct plan *p, const char *name, const struct shap
  * plan_fill_buckets then lets the kernels before write into their places where they can, and
  * gives out flags; -1: there are too few.
  */
-int plan_add_all_reduce(struct plan *p, struct step s, enum graph_dtype dtype, struct err *e);
+int plan_add_collective(struct plan *p, struct step s, enum graph_dtype dtype, struct err *e);
 int plan_fill_buckets(struct plan *p, struct err *e);
 /* flags of all-reduces, the last ones of the core: two sets by turns */
-int plan_all_reduce_flags(const struct plan *p);
+int plan_collective_flags(const struct plan *p);
 
 /* the buffer that holds it, after merging, and its offset there */
 struct buffer *plan_buffer(const struct plan *p, const struct value *v);

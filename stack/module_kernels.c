@@ -10,7 +10,7 @@ static struct kernel_job job_of(const struct plan *p, const struct step *step)
 {
     const struct module_settings *s = p->settings;
     int first_flag = plan_kernel_flags(s);
-    int flags = (int)s->chip->sync_flags - first_flag - plan_all_reduce_flags(p);
+    int flags = (int)s->chip->sync_flags - first_flag - plan_collective_flags(p);
 
     return (struct kernel_job){
         .chip = s->chip, .codegen = s->codegen, .name = step->name, .source = step->source,

@@ -140,14 +140,14 @@ static void add_kernel(struct walk *w, int node)
     plan_add_step(p, s);
 }
 
-static int add_all_reduce(struct walk *w, int node, struct err *e)
+static int add_collective(struct walk *w, int node, struct err *e)
 {
     struct step s = step_of(w, node);
     struct graph *body = kernel_body_of(w->g, node, w->plan->arena);
 
     graph_freeze(body);
     s.body = body;
-    if (plan_add_all_reduce(w->plan, s, w->g->node[node].shape.dtype, e))
+    if (plan_add_collective(w->plan, s, w->g->node[node].shape.dtype, e))
         return -1;
     take_results(w, node, &s);
     return 0;
@@ -292,7 +292,7 @@ static int visit(struct walk *w, int node, struct err *e)
     case HLO_WHILE:
         return add_while(w, node, e);
     case HLO_ALL_REDUCE:
-        return add_all_reduce(w, node, e);
+        return add_collective(w, node, e);
     case HLO_RESHAPE:
         if (!array_is_bitcast(&w->g->node[n->operand[0]].shape, &n->shape))
             break;

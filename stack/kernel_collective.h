@@ -6,11 +6,11 @@
  * the host writes (segment.table). Which algorithm, and so the order of the sums, depends on
  * the chip, the slice and the size of the bucket alone.
  */
-#ifndef STACK_KERNEL_ALL_REDUCE_H
-#define STACK_KERNEL_ALL_REDUCE_H
+#ifndef STACK_KERNEL_COLLECTIVE_H
+#define STACK_KERNEL_COLLECTIVE_H
 #include "stack/kernel.h"
 
-struct all_reduce_room {
+struct collective_room {
     int64_t bucket_bytes;               /* with what is added to divide it */
     int64_t table_bytes;                /* of any core, the longest */
     int flag_count;
@@ -20,7 +20,7 @@ struct all_reduce_room {
  * What an all-reduce of so many bytes takes. -1 with *e set: not f32 or bf16, or it does not
  * fit. vmem_bytes: what kernels have of VMEM.
  */
-int all_reduce_room(const struct chip *chip, const struct slice *slice, int64_t vmem_bytes,
-                    enum graph_dtype dtype, int64_t bytes, struct all_reduce_room *out,
-                    struct err *e);
+int collective_room_of(const struct chip *chip, const struct slice *slice, int64_t vmem_bytes,
+                       enum graph_dtype dtype, int64_t bytes, struct collective_room *out,
+                       struct err *e);
 #endif

@@ -1,4 +1,4 @@
-#include "stack/kernel_all_reduce.h"
+#include "stack/kernel_collective.h"
 
 #include "base/units.h"
 #include "stack/collective_table.h"
@@ -55,9 +55,9 @@ static int most_pages(const struct collective_table *t, const struct slice *s)
     return most;
 }
 
-int all_reduce_room(const struct chip *chip, const struct slice *slice, int64_t vmem_bytes,
-                    enum graph_dtype dtype, int64_t bytes, struct all_reduce_room *out,
-                    struct err *e)
+int collective_room_of(const struct chip *chip, const struct slice *slice, int64_t vmem_bytes,
+                       enum graph_dtype dtype, int64_t bytes, struct collective_room *out,
+                       struct err *e)
 {
     struct collective_place place = place_of(chip, 0, 0);
     struct collective_table table = {.base.smem = place.smem};
@@ -72,7 +72,7 @@ int all_reduce_room(const struct chip *chip, const struct slice *slice, int64_t 
     p = make_plan(chip, slice, vmem_bytes, type, bytes, &a, e);
     if (p && collective_code_make(chip, type, &place, &a, &table.code, e) == 0) {
         collective_lists_of(p, 0, &table.lists);
-        *out = (struct all_reduce_room){
+        *out = (struct collective_room){
             .bucket_bytes = whole_bytes(slice, bytes),
             .table_bytes = (int64_t)most_pages(&table, slice) *
                            collective_table_page_bytes(&table),

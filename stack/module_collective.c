@@ -4,7 +4,7 @@
  */
 #include "stack/module_impl.h"
 
-#include "stack/kernel_all_reduce.h"
+#include "stack/kernel_collective.h"
 
 #define KERNEL_FLAGS_MIN 8
 
@@ -29,23 +29,23 @@ static const struct array *add_table(struct plan *p, const char *name, int64_t b
 }
 
 static struct kernel_sums *make_sums(struct plan *p, const char *name,
-                                     const struct all_reduce_room *room)
+                                     const struct collective_room *room)
 {
     struct kernel_sums *sums = arena_alloc(p->arena, sizeof(*sums));
 
     sums->slice = p->settings->slice;
     sums->table = add_table(p, name, room->table_bytes);
-    sums->first_flag = p->all_reduce_count++;   /* its number, until all are known */
-    if (room->flag_count > p->all_reduce_flags)
-        p->all_reduce_flags = room->flag_count;
+    sums->first_flag = p->collective_count++;   /* its number, until all are known */
+    if (room->flag_count > p->collective_flags)
+        p->collective_flags = room->flag_count;
     return sums;
 }
 
-int plan_add_all_reduce(struct plan *p, struct step s, enum graph_dtype dtype, struct err *e)
+int plan_add_collective(struct plan *p, struct step s, enum graph_dtype dtype, struct err *e)
 {
     const struct module_settings *settings = p->settings;
     int bucket = plan_add_buffer(p, BUFFER_SUMS, 0);
-    struct all_reduce_room room;
+    struct collective_room room;
     int64_t end = 0;
 
     for (int k = 0; k < s.operand_count; k++) {
@@ -57,7 +57,7 @@ int plan_add_all_reduce(struct plan *p, struct step s, enum graph_dtype dtype, s
         plan_add_copy(p, from, s.operand[k]);
         p->step[p->step_count - 1].fills_bucket = true;
     }
-    if (all_reduce_room(settings->chip, settings->slice, plan_scoped_bytes(settings), dtype, end,
+    if (collective_room_of(settings->chip, settings->slice, plan_scoped_bytes(settings), dtype, end,
                         &room, e))
         return -1;
     p->buffer[bucket].bytes = room.bucket_bytes;
@@ -76,13 +76,13 @@ static int flags_most(const struct plan *p)
     return (int)c->sync_flags - plan_copy_flags(c) - KERNEL_FLAGS_MIN;
 }
 
-int plan_all_reduce_flags(const struct plan *p)
+int plan_collective_flags(const struct plan *p)
 {
-    int sets = p->all_reduce_count;
+    int sets = p->collective_count;
 
-    while (sets > 2 && sets * p->all_reduce_flags > flags_most(p) / 2)
+    while (sets > 2 && sets * p->collective_flags > flags_most(p) / 2)
         sets--;
-    return sets * p->all_reduce_flags;
+    return sets * p->collective_flags;
 }
 
 /*
@@ -91,7 +91,7 @@ int plan_all_reduce_flags(const struct plan *p)
  */
 static int set_flags(struct plan *p, struct err *e)
 {
-    int all = plan_all_reduce_flags(p), first = (int)p->settings->chip->sync_flags - all;
+    int all = plan_collective_flags(p), first = (int)p->settings->chip->sync_flags - all;
 
     if (all > flags_most(p))
         return err_set(e, "all-reduces take %d sync flags, %d of the %d that a core has are free",
@@ -100,7 +100,7 @@ static int set_flags(struct plan *p, struct err *e)
     for (int i = 0; i < p->step_count; i++)
         if (p->step[i].sums)
             p->step[i].sums->first_flag =
-                first + p->step[i].sums->first_flag * p->all_reduce_flags % all;
+                first + p->step[i].sums->first_flag * p->collective_flags % all;
     return 0;
 }
 
