@@ -12,7 +12,7 @@
 #include "data/images.h"
 #include "sim/machine.h"
 #include "stack/gemm.h"
-#include "stack/strategy.h"
+#include "stack/dense.h"
 
 #include <errno.h>
 #include <string.h>
@@ -41,7 +41,7 @@ struct stepper {
     struct slice slice;
     struct model model;
     struct machine *machine;
-    struct strategy *strategy;          /* NULL: products */
+    struct dense_strategy *strategy;          /* NULL: products */
     struct isa_program product;
     float *x;
     int32_t *labels;
@@ -79,7 +79,7 @@ static int make_stepper(struct stepper *s, const struct bench *b, const struct j
                         struct err *e)
 {
     const struct machine_options mo = {.thread_count = j->thread_count, .simd = "auto"};
-    struct strategy_options so = {
+    struct dense_options so = {
         .model = &s->model, .global_batch = BATCH, .seed = 1,
         .model_options = {.policy = POLICY_FLOAT32, .precision = PRECISION_DEFAULT,
                           .optimizer = OPTIMIZER_ADAM, .learning_rate = 0.001, .beta_1 = 0.9,
@@ -99,7 +99,7 @@ static int make_stepper(struct stepper *s, const struct bench *b, const struct j
     if (j->is_product)
         return load_products(s, e);
     so.machine = s->machine;
-    s->strategy = strategy_create(&so, &s->arena, e);
+    s->strategy = dense_create(&so, &s->arena, e);
     if (!s->strategy)
         return -1;
     make_batch(s);
@@ -120,11 +120,11 @@ static double seconds_of(const struct job *j)
 static int run_steps(struct stepper *s, const struct job *j, int count, double *seconds,
                      struct err *e)
 {
-    struct step_result result;
+    struct dense_result result;
     double began = seconds_of(j);
 
     for (int i = 0; i < count; i++)
-        if (s->strategy ? strategy_train_step(s->strategy, s->x, s->labels, &result, e)
+        if (s->strategy ? dense_train_step(s->strategy, s->x, s->labels, &result, e)
                         : machine_run(s->machine, e))
             return -1;
     *seconds = seconds_of(j) - began;

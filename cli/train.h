@@ -11,7 +11,7 @@
 #include "data/images.h"
 #include "report/report.h"
 #include "sim/machine.h"
-#include "stack/strategy.h"
+#include "stack/dense.h"
 
 enum train_option {
 #define OPT(id, section, name, kind, standard, lo, hi, arg, use, meaning) OPT_##id,
@@ -45,7 +45,7 @@ struct train_run {
     struct slice slice;                 /* core_count 0 when no slice takes part */
     struct machine *machine;            /* NULL on the host */
     int thread_count;                   /* of the machine */
-    struct strategy *strategy;
+    struct dense_strategy *strategy;
     int64_t batch, steps_per_epoch, step_limit;
 
     uint32_t *order;                    /* of the training images in this epoch */

@@ -12,19 +12,19 @@ static const bool is_debug_build = false;
 #endif
 
 /* one launch: in the trace, where there is one of all steps */
-static int launch_step(struct train_run *t, int epoch, struct step_result *r, struct err *e)
+static int launch_step(struct train_run *t, int epoch, struct dense_result *r, struct err *e)
 {
     char name[48];
     int status;
 
     snprintf(name, sizeof(name), "epoch %d step %lld", epoch, (long long)t->step + 1);
     trace_recording_resume(&t->trace, name);
-    status = strategy_train_step(t->strategy, t->x, t->labels, r, e);
+    status = dense_train_step(t->strategy, t->x, t->labels, r, e);
     trace_recording_pause(&t->trace);
     return status;
 }
 
-static int train_step(struct train_run *t, int epoch, int64_t index, struct step_result *r,
+static int train_step(struct train_run *t, int epoch, int64_t index, struct dense_result *r,
                       struct err *e)
 {
     struct report_step_row *row;
@@ -33,7 +33,7 @@ static int train_step(struct train_run *t, int epoch, int64_t index, struct step
     if (launch_step(t, epoch, r, e))
         return -1;
     if (train_value(t, OPT_CHECK_REPLICAS)->integer || is_debug_build)
-        if (strategy_check_replicas(t->strategy, e))
+        if (dense_check_replicas(t->strategy, e))
             return -1;
     t->step++;
     t->row = mem_grow(t->row, &t->row_capacity, t->row_count + 1, sizeof(*t->row));
@@ -50,10 +50,10 @@ static int evaluate(struct train_run *t, double *accuracy, struct err *e)
 
     for (int64_t first = 0; first < t->test.count; first += t->batch) {
         int64_t left = t->test.count - first;
-        struct step_result r;
+        struct dense_result r;
 
         data_batch(&t->test, t->test_order, first, t->batch, t->x, t->labels);
-        if (strategy_eval_step(t->strategy, t->x, t->labels, left < t->batch ? left : t->batch, &r,
+        if (dense_eval_step(t->strategy, t->x, t->labels, left < t->batch ? left : t->batch, &r,
                                e))
             return -1;
         counted += r.samples;
@@ -72,7 +72,7 @@ static int run_epoch(struct train_run *t, struct report_epoch *done, struct err 
 
     data_shuffle(t->order, t->train.count, seed, done->epoch - 1);
     for (int64_t i = 0; i < t->steps_per_epoch && t->step < t->step_limit; i++) {
-        struct step_result r;
+        struct dense_result r;
 
         if (train_step(t, done->epoch, i, &r, e))
             return -1;

@@ -43,7 +43,7 @@ static size_t list_options(struct train_run *t, struct report_option *list)
 
 static int64_t input_bytes(struct train_run *t, const struct module *m)
 {
-    const struct model_graph *g = strategy_train_graph(t->strategy);
+    const struct model_graph *g = dense_train_graph(t->strategy);
     int64_t bytes = 0;
 
     for (int i = 0; i < g->graph.parameter_count; i++)
@@ -55,9 +55,9 @@ static int64_t input_bytes(struct train_run *t, const struct module *m)
 /* Evaluation came last on the machine: one more step makes its counters a step's again. */
 static int describe_step(struct train_run *t, struct report_step *step, struct err *e)
 {
-    const struct module *m = strategy_train_program(t->strategy);
+    const struct module *m = dense_train_program(t->strategy);
     bool is_traced = !t->trace.machine && t->options->trace.path;
-    struct step_result r;
+    struct dense_result r;
 
     if (!m)
         return 0;
@@ -65,11 +65,11 @@ static int describe_step(struct train_run *t, struct report_step *step, struct e
         return -1;
     if (is_traced)
         trace_recording_resume(&t->trace, "one step");
-    if (strategy_replay_step(t->strategy, &r, e))
+    if (dense_replay_step(t->strategy, &r, e))
         return -1;
     *step = (struct report_step){
         .title = "one step", .machine = t->machine, .program = &m->linked[0].program,
-        .model_flops = graph_flops(&strategy_train_graph(t->strategy)->graph),
+        .model_flops = graph_flops(&dense_train_graph(t->strategy)->graph),
         .parameter_bytes = t->slice.core_count > 1
                                ? t->model.parameter_elems * (int64_t)sizeof(float) : 0,
         .input_bytes = input_bytes(t, m)};

@@ -83,7 +83,7 @@ static int create_machine(struct train_run *t, struct err *e)
 
 static int create_strategy(struct train_run *t, struct err *e)
 {
-    struct strategy_options o = {
+    struct dense_options o = {
         .model = &t->model,
         .model_options = {
             .policy = (enum model_policy)train_value(t, OPT_POLICY)->integer,
@@ -101,7 +101,7 @@ static int create_strategy(struct train_run *t, struct err *e)
         .reference_dot = (enum interp_dot)train_value(t, OPT_REFERENCE_DOT)->integer,
     };
 
-    t->strategy = strategy_create(&o, &t->arena, e);
+    t->strategy = dense_create(&o, &t->arena, e);
     return t->strategy ? 0 : -1;
 }
 
@@ -140,7 +140,7 @@ int train_setup(struct train_run *t, struct err *e)
     if (report_check_outputs(path_or_null(t, OPT_OUT), t->options->trace.path, e) ||
         load_chip(t, e))
         return -1;
-    if (t->slice.core_count && strategy_check_batch(t->batch, t->slice.core_count, e))
+    if (t->slice.core_count && dense_check_batch(t->batch, t->slice.core_count, e))
         return -1;
     if (model_load(&t->model, t->options->model_path, &t->arena, e) || load_data(t, e))
         return -1;
@@ -155,7 +155,7 @@ int train_setup(struct train_run *t, struct err *e)
 void train_fini(struct train_run *t)
 {
     trace_recording_abandon(&t->trace);
-    strategy_destroy(t->strategy);
+    dense_destroy(t->strategy);
     if (t->machine)
         machine_destroy(t->machine);
     mem_free(t->row);
@@ -171,7 +171,7 @@ static void print_layers(const struct model *m)
 
 static void print_machine(const struct train_run *t)
 {
-    const struct module *m = strategy_train_program(t->strategy);
+    const struct module *m = dense_train_program(t->strategy);
     char slice[128], bundles[32], vmem[32], hbm[32];
 
     if (!m) {

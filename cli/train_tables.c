@@ -181,7 +181,7 @@ int64_t train_vmem_bytes(const struct module *m)
 
 void train_fill_tables(struct train_run *t, struct report_step *step)
 {
-    list_sources(t, &strategy_train_graph(t->strategy)->graph, step);
+    list_sources(t, &dense_train_graph(t->strategy)->graph, step);
     list_layers(t, step);
-    list_buffers(t, strategy_train_program(t->strategy), step);
+    list_buffers(t, dense_train_program(t->strategy), step);
 }

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "isa/asm.h"
 #include "isa/file.h"
-#include "stack/strategy.h"
+#include "stack/dense.h"
 #include "tests/alike.h"
 #include "tests/rig.h"
 #include "tests/test.h"
@@ -150,15 +150,15 @@ static void take_image(struct rig *r, const struct module *step, struct image *i
 /* the step that follows one of a strategy, from what that left in HBM */
 TEST(a_compiled_training_step_is_alike_in_all_ways)
 {
-    struct strategy_options o = {
+    struct dense_options o = {
         .model = &model, .global_batch = BATCH, .seed = 1,
         .model_options = {.policy = POLICY_FLOAT32, .precision = PRECISION_DEFAULT,
                           .optimizer = OPTIMIZER_ADAM, .learning_rate = 0.001, .beta_1 = 0.9,
                           .beta_2 = 0.999, .epsilon = 1e-7}};
     float images[BATCH * INPUTS];
     int32_t labels[BATCH];
-    struct strategy *s;
-    struct step_result result;
+    struct dense_strategy *s;
+    struct dense_result result;
     struct image image;
     struct rig r;
 
@@ -168,12 +168,12 @@ TEST(a_compiled_training_step_is_alike_in_all_ways)
         labels[i] = i % 10;
     rig_open(&r, "v3-8", NULL);
     o.machine = r.m;
-    s = strategy_create(&o, &r.arena, &r.err);
-    if (!s || strategy_train_step(s, images, labels, &result, &r.err))
+    s = dense_create(&o, &r.arena, &r.err);
+    if (!s || dense_train_step(s, images, labels, &result, &r.err))
         fail_msg("%s", r.err.msg);
-    take_image(&r, strategy_train_program(s), &image);
+    take_image(&r, dense_train_program(s), &image);
     assert_alike("training step", &r.slice, &r.chip, &image);
-    strategy_destroy(s);
+    dense_destroy(s);
     rig_close(&r);
 }
 

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "isa/file.h"
 #include "stack/module_run.h"
-#include "stack/strategy.h"
+#include "stack/dense.h"
 #include "tests/rig.h"
 #include "tests/test.h"
 
@@ -451,23 +451,23 @@ static const struct model model = {
     .parameter_elems = INPUTS * 16 + 16 + 16 * 10 + 10
 };
 
-static struct strategy *make_strategy(struct rig *r)
+static struct dense_strategy *make_strategy(struct rig *r)
 {
-    const struct strategy_options o = {
+    const struct dense_options o = {
         .model = &model, .global_batch = BATCH, .seed = 1, .machine = r->m,
         .model_options = {.policy = POLICY_FLOAT32, .precision = PRECISION_DEFAULT,
                           .optimizer = OPTIMIZER_ADAM, .learning_rate = 0.001, .beta_1 = 0.9,
                           .beta_2 = 0.999, .epsilon = 1e-7}};
 
-    return strategy_create(&o, &r->arena, &r->err);
+    return dense_create(&o, &r->arena, &r->err);
 }
 
 /* losses are bit-identical step by step, and the step program has the same counters in timing */
 TEST(a_training_step_is_the_same_in_all_modes)
 {
     struct rig both, other;
-    struct strategy *a, *b;
-    struct step_result x, y;
+    struct dense_strategy *a, *b;
+    struct dense_result x, y;
     float images[BATCH * INPUTS];
     int32_t labels[BATCH];
 
@@ -480,27 +480,27 @@ TEST(a_training_step_is_the_same_in_all_modes)
     a = make_strategy(&both);
     b = make_strategy(&other);
     for (int step = 0; step < 3; step++) {
-        assert_int_equal(strategy_train_step(a, images, labels, &x, &both.err), 0);
-        assert_int_equal(strategy_train_step(b, images, labels, &y, &other.err), 0);
+        assert_int_equal(dense_train_step(a, images, labels, &x, &both.err), 0);
+        assert_int_equal(dense_train_step(b, images, labels, &y, &other.err), 0);
         assert_memory_equal(&x.loss_sum, &y.loss_sum, sizeof(x.loss_sum));
         assert_int_equal(x.correct, y.correct);
         assert_true(x.cycles > 0 && y.cycles == 0);
     }
-    assert_int_equal(strategy_check_replicas(b, &other.err), 0);
+    assert_int_equal(dense_check_replicas(b, &other.err), 0);
     for (int core = 0; core < 8; core++)
         assert_same_operations(both.m, other.m, core);
-    strategy_destroy(b);
+    dense_destroy(b);
     rig_close(&other);
     rig_open(&other, "v3-8", &timing);
     assert_null(make_strategy(&other));
     assert_string_equal(other.err.msg, "training needs the loss, which timing mode does not work "
                         "out; use mode both or functional");
     for (int core = 0; core < 8; core++)
-        assert_int_equal(module_load(strategy_train_program(a), other.m, core, &other.err), 0);
+        assert_int_equal(module_load(dense_train_program(a), other.m, core, &other.err), 0);
     if (rig_run(&other))
         fail_msg("%s", other.err.msg);
     assert_equal_counters(both.m, other.m);
-    strategy_destroy(a);
+    dense_destroy(a);
     rig_close(&other);
     rig_close(&both);
 }

@@ -8,7 +8,7 @@
 #include "isa/asm.h"
 #include "isa/disasm.h"
 #include "isa/object.h"
-#include "stack/strategy.h"
+#include "stack/dense.h"
 
 #define INPUTS 20
 #define BATCH 64
@@ -22,9 +22,9 @@ static const struct model small_model = {
     .parameter_elems = INPUTS * 16 + 16 + 16 * CLASSES + CLASSES
 };
 
-static struct strategy_options standard_options(const struct model *m, int64_t batch)
+static struct dense_options standard_options(const struct model *m, int64_t batch)
 {
-    return (struct strategy_options){
+    return (struct dense_options){
         .model = m, .global_batch = batch, .seed = 1,
         .model_options = {.policy = POLICY_FLOAT32, .precision = PRECISION_HIGHEST,
                           .optimizer = OPTIMIZER_ADAM, .learning_rate = 0.001, .beta_1 = 0.9,
@@ -35,7 +35,7 @@ static struct strategy_options standard_options(const struct model *m, int64_t b
 struct fixture {
     struct arena arena;
     struct machine *machine;
-    struct strategy *strategy;
+    struct dense_strategy *strategy;
     struct err err;
     float x[BATCH * INPUTS];
     int32_t labels[BATCH];
@@ -53,7 +53,7 @@ static void make_batch(struct fixture *f, uint64_t seed)
     }
 }
 
-static void open_fixture(struct fixture *f, const char *slice_name, struct strategy_options *o)
+static void open_fixture(struct fixture *f, const char *slice_name, struct dense_options *o)
 {
     memset(f, 0, sizeof(*f));
     arena_init(&f->arena);
@@ -68,13 +68,13 @@ static void open_fixture(struct fixture *f, const char *slice_name, struct strat
         assert_non_null(f->machine);
     }
     o->machine = f->machine;
-    f->strategy = strategy_create(o, &f->arena, &f->err);
+    f->strategy = dense_create(o, &f->arena, &f->err);
     make_batch(f, 7);
 }
 
 static void close_fixture(struct fixture *f)
 {
-    strategy_destroy(f->strategy);
+    dense_destroy(f->strategy);
     if (f->machine)
         machine_destroy(f->machine);
     arena_fini(&f->arena);
@@ -90,17 +90,17 @@ TEST(batch_that_cannot_be_split_names_the_nearest_that_can)
 {
     struct err e;
 
-    assert_int_equal(strategy_check_batch(512, 8, &e), 0);
-    assert_int_equal(strategy_check_batch(500, 8, &e), -1);
+    assert_int_equal(dense_check_batch(512, 8, &e), 0);
+    assert_int_equal(dense_check_batch(500, 8, &e), -1);
     assert_string_equal(e.msg, "batch 500 cannot be split over 8 replicas; the nearest that can "
                                "are 496 and 504");
-    assert_int_equal(strategy_check_batch(5, 8, &e), -1);
+    assert_int_equal(dense_check_batch(5, 8, &e), -1);
     assert_string_equal(e.msg, "batch 5 cannot be split over 8 replicas; the least that can is 8");
 }
 
 TEST(slice_refuses_a_batch_that_cannot_be_split)
 {
-    struct strategy_options o = standard_options(&small_model, BATCH + 1);
+    struct dense_options o = standard_options(&small_model, BATCH + 1);
     struct fixture f;
 
     open_fixture(&f, "v3", &o);
@@ -112,24 +112,24 @@ TEST(slice_refuses_a_batch_that_cannot_be_split)
 
 TEST(parameters_that_are_no_variables_cannot_be_read)
 {
-    struct strategy_options o = standard_options(&small_model, BATCH);
+    struct dense_options o = standard_options(&small_model, BATCH);
     struct fixture f;
     float to[INPUTS * 16];
 
     open_fixture(&f, "host", &o);
-    assert_int_equal(strategy_read_parameter(f.strategy, 1, 0, to, &f.err), -1);
+    assert_int_equal(dense_read_parameter(f.strategy, 1, 0, to, &f.err), -1);
     assert_string_equal(f.err.msg, "replica 1 does not exist, allowed are 0..0");
-    assert_int_equal(strategy_read_parameter(f.strategy, 0, 99, to, &f.err), -1);
+    assert_int_equal(dense_read_parameter(f.strategy, 0, 99, to, &f.err), -1);
     assert_string_equal(f.err.msg, "parameter 99 of the training graph is not a variable");
-    assert_int_equal(strategy_read_parameter(f.strategy, 0, 0, to, &f.err), 0);
+    assert_int_equal(dense_read_parameter(f.strategy, 0, 0, to, &f.err), 0);
     close_fixture(&f);
 }
 
 /* Trains `epochs` on drawn digits; returns the accuracy on the test digits. */
-static double train_on_digits(struct strategy *s, int epochs, int64_t batch, struct arena *a)
+static double train_on_digits(struct dense_strategy *s, int epochs, int64_t batch, struct arena *a)
 {
     struct image_set train, test;
-    struct step_result r;
+    struct dense_result r;
     struct err e;
     int64_t correct = 0, counted = 0;
     uint32_t *order;
@@ -142,14 +142,14 @@ static double train_on_digits(struct strategy *s, int epochs, int64_t batch, str
         data_shuffle(order, train.count, 1, epoch);
         for (int64_t first = 0; first + batch <= train.count; first += batch) {
             data_batch(&train, order, first, batch, x, labels);
-            assert_int_equal(strategy_train_step(s, x, labels, &r, &e), 0);
+            assert_int_equal(dense_train_step(s, x, labels, &r, &e), 0);
         }
     }
     for (int64_t i = 0; i < test.count; i++)
         order[i] = (uint32_t)i;
     for (int64_t first = 0; first < test.count; first += batch) {
         data_batch(&test, order, first, batch, x, labels);
-        assert_int_equal(strategy_eval_step(s, x, labels, batch, &r, &e), 0);
+        assert_int_equal(dense_eval_step(s, x, labels, batch, &r, &e), 0);
         correct += r.correct;
         counted += r.samples;
     }
@@ -164,7 +164,7 @@ TEST(host_learns_the_drawn_digits_in_three_epochs)
     };
     const struct model m = {.name = "mlp", .input_elems = 784, .layer = layers, .layer_count = 2,
                             .parameter_elems = 101770};
-    struct strategy_options o = standard_options(&m, 512);
+    struct dense_options o = standard_options(&m, 512);
     struct fixture f;
     double accuracy;
 
@@ -178,21 +178,21 @@ TEST(host_learns_the_drawn_digits_in_three_epochs)
 
 static void check_masking(const char *slice)
 {
-    struct strategy_options o = standard_options(&small_model, BATCH);
-    struct step_result all, part, other;
+    struct dense_options o = standard_options(&small_model, BATCH);
+    struct dense_result all, part, other;
     struct fixture f;
 
     open_fixture(&f, slice, &o);
     assert_non_null(f.strategy);
-    assert_done(&f, strategy_eval_step(f.strategy, f.x, f.labels, BATCH, &all, &f.err));
-    assert_done(&f, strategy_eval_step(f.strategy, f.x, f.labels, 5, &part, &f.err));
+    assert_done(&f, dense_eval_step(f.strategy, f.x, f.labels, BATCH, &all, &f.err));
+    assert_done(&f, dense_eval_step(f.strategy, f.x, f.labels, 5, &part, &f.err));
     assert_int_equal(all.samples, BATCH);
     assert_int_equal(part.samples, 5);
     assert_true(part.loss_sum > 0.0 && part.loss_sum < 0.5 * all.loss_sum);
     assert_in_range(part.correct, 0, 5);
     for (int i = 5 * INPUTS; i < BATCH * INPUTS; i++)
         f.x[i] = 3.0f;
-    assert_done(&f, strategy_eval_step(f.strategy, f.x, f.labels, 5, &other, &f.err));
+    assert_done(&f, dense_eval_step(f.strategy, f.x, f.labels, 5, &other, &f.err));
     assert_true(other.loss_sum == part.loss_sum);
     assert_int_equal(other.correct, part.correct);
     close_fixture(&f);
@@ -209,9 +209,9 @@ TEST(slice_does_not_count_masked_rows)
 }
 
 /* Losses of steps on the host and on a slice, on the same batches. */
-static void compare_losses(const char *slice, struct strategy_options o, int steps, double bound)
+static void compare_losses(const char *slice, struct dense_options o, int steps, double bound)
 {
-    struct strategy_options host_options = o;
+    struct dense_options host_options = o;
     struct fixture host, device;
     cycle_t cycles = 0;
 
@@ -219,18 +219,18 @@ static void compare_losses(const char *slice, struct strategy_options o, int ste
     open_fixture(&device, slice, &o);
     assert_done(&device, device.strategy ? 0 : -1);
     for (int i = 0; i < steps; i++) {
-        struct step_result a, b;
+        struct dense_result a, b;
 
         make_batch(&host, (uint64_t)i);
-        assert_done(&host, strategy_train_step(host.strategy, host.x, host.labels, &a, &host.err));
-        assert_done(&device, strategy_train_step(device.strategy, host.x, host.labels, &b,
+        assert_done(&host, dense_train_step(host.strategy, host.x, host.labels, &a, &host.err));
+        assert_done(&device, dense_train_step(device.strategy, host.x, host.labels, &b,
                                                  &device.err));
         if (fabs(a.loss_sum - b.loss_sum) > bound * a.loss_sum)
             fail_msg("step %d: loss %.9g on the host, %.9g on %s", i, a.loss_sum, b.loss_sum,
                      slice);
         assert_true(b.cycles > 0 && (cycles == 0 || b.cycles == cycles));
         cycles = b.cycles;
-        assert_done(&device, strategy_check_replicas(device.strategy, &device.err));
+        assert_done(&device, dense_check_replicas(device.strategy, &device.err));
     }
     close_fixture(&host);
     close_fixture(&device);
@@ -248,7 +248,7 @@ TEST(one_chip_with_highest_precision_follows_the_host)
 
 TEST(slice_with_default_precision_follows_the_host_that_rounds_operands)
 {
-    struct strategy_options o = standard_options(&small_model, BATCH);
+    struct dense_options o = standard_options(&small_model, BATCH);
 
     o.model_options.precision = PRECISION_DEFAULT;
     o.reference_dot = INTERP_DOT_BF16;
@@ -257,7 +257,7 @@ TEST(slice_with_default_precision_follows_the_host_that_rounds_operands)
 
 TEST(slice_with_sgd_and_momentum_follows_the_host)
 {
-    struct strategy_options o = standard_options(&small_model, BATCH);
+    struct dense_options o = standard_options(&small_model, BATCH);
 
     o.model_options.optimizer = OPTIMIZER_SGD;
     o.model_options.learning_rate = 0.05;
@@ -267,25 +267,25 @@ TEST(slice_with_sgd_and_momentum_follows_the_host)
 
 TEST(batch_that_fills_no_tile_follows_the_host)
 {
-    struct strategy_options o = standard_options(&small_model, 24);
+    struct dense_options o = standard_options(&small_model, 24);
 
     compare_losses("v3-8", o, 5, 1e-4);
 }
 
 TEST(replay_changes_no_variable_and_takes_as_long)
 {
-    struct strategy_options o = standard_options(&small_model, BATCH);
-    struct step_result step, eval, replay;
+    struct dense_options o = standard_options(&small_model, BATCH);
+    struct dense_result step, eval, replay;
     struct fixture f;
     float before[INPUTS * 16], after[INPUTS * 16];
 
     open_fixture(&f, "v3-8", &o);
     assert_non_null(f.strategy);
-    assert_done(&f, strategy_train_step(f.strategy, f.x, f.labels, &step, &f.err));
-    assert_done(&f, strategy_eval_step(f.strategy, f.x, f.labels, BATCH, &eval, &f.err));
-    assert_done(&f, strategy_read_parameter(f.strategy, 3, 0, before, &f.err));
-    assert_done(&f, strategy_replay_step(f.strategy, &replay, &f.err));
-    assert_done(&f, strategy_read_parameter(f.strategy, 3, 0, after, &f.err));
+    assert_done(&f, dense_train_step(f.strategy, f.x, f.labels, &step, &f.err));
+    assert_done(&f, dense_eval_step(f.strategy, f.x, f.labels, BATCH, &eval, &f.err));
+    assert_done(&f, dense_read_parameter(f.strategy, 3, 0, before, &f.err));
+    assert_done(&f, dense_replay_step(f.strategy, &replay, &f.err));
+    assert_done(&f, dense_read_parameter(f.strategy, 3, 0, after, &f.err));
     assert_memory_equal(before, after, sizeof(before));
     assert_int_equal(replay.cycles, step.cycles);
     assert_int_equal(machine_cycles(f.machine), step.cycles);
@@ -296,7 +296,7 @@ TEST(replay_changes_no_variable_and_takes_as_long)
 /* Spoils one element on one core's HBM, where a kernel lies. */
 TEST(replica_that_differs_is_named)
 {
-    struct strategy_options o = standard_options(&small_model, BATCH);
+    struct dense_options o = standard_options(&small_model, BATCH);
     const struct module *m;
     uint32_t bits = 0x3f800000u;
     struct fixture f;
@@ -304,11 +304,11 @@ TEST(replica_that_differs_is_named)
 
     open_fixture(&f, "v3-8", &o);
     assert_non_null(f.strategy);
-    m = strategy_train_program(f.strategy);
-    assert_done(&f, strategy_check_replicas(f.strategy, &f.err));
+    m = dense_train_program(f.strategy);
+    assert_done(&f, dense_check_replicas(f.strategy, &f.err));
     assert_done(&f, machine_hbm_write(f.machine, core, m->parameter[0]->address + 4, &bits, 4,
                                       &f.err));
-    assert_int_equal(strategy_check_replicas(f.strategy, &f.err), -1);
+    assert_int_equal(dense_check_replicas(f.strategy, &f.err), -1);
     assert_non_null(strstr(f.err.msg, "replicas differ: element 1 of dense/kernel is 0x"));
     assert_non_null(strstr(f.err.msg, "and 0x3f800000 (1) on replica 6"));
     close_fixture(&f);
@@ -357,7 +357,7 @@ TEST(disassembled_training_program_assembles_to_itself)
         {"# /* p0: .note", 16, CLASSES, true, ACTIVATION_SOFTMAX}
     };
     struct model m = small_model;
-    struct strategy_options o = standard_options(&m, BATCH);
+    struct dense_options o = standard_options(&m, BATCH);
     const struct isa_program *p;
     struct isa_program again;
     struct isa_errors errors;
@@ -367,7 +367,7 @@ TEST(disassembled_training_program_assembles_to_itself)
     m.layer = layers;
     open_fixture(&f, "v3-8", &o);
     assert_non_null(f.strategy);
-    p = &strategy_train_program(f.strategy)->linked[0].program;
+    p = &dense_train_program(f.strategy)->linked[0].program;
     text = disassembly(&f, p);
     assert_int_equal(isa_assemble(text, strlen(text), "step", &f.arena, &again, &errors), 0);
     assert_same_program(p, &again);

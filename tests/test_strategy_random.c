@@ -6,7 +6,7 @@
  */
 #include "base/rng.h"
 #include "base/units.h"
-#include "stack/strategy.h"
+#include "stack/dense.h"
 #include "tests/test.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ struct trial {
     struct arena arena;
     struct model model;
     struct model_layer layer[LAYERS_MAX];
-    struct strategy_options options;
+    struct dense_options options;
     const char *slice;
     double bound;                       /* on the relative difference of losses */
 };
@@ -99,9 +99,9 @@ static void make_batch(struct trial *t, float *x, int32_t *labels)
     }
 }
 
-static void check_variables(struct trial *t, struct strategy *s)
+static void check_variables(struct trial *t, struct dense_strategy *s)
 {
-    const struct model_graph *mg = strategy_train_graph(s);
+    const struct model_graph *mg = dense_train_graph(s);
     struct err e;
 
     for (int i = 0; i < mg->graph.parameter_count; i++) {
@@ -110,7 +110,7 @@ static void check_variables(struct trial *t, struct strategy *s)
 
         if (mg->parameter[i].role > ROLE_BETA_POWER)
             continue;
-        must(t, strategy_read_parameter(s, 0, i, data, &e), &e);
+        must(t, dense_read_parameter(s, 0, i, data, &e), &e);
         for (int64_t j = 0; j < elems; j++)
             if (!isfinite(data[j]))
                 fail_msg("seed %d: element %d of %s is %g", (int)t->seed, (int)j,
@@ -118,7 +118,7 @@ static void check_variables(struct trial *t, struct strategy *s)
     }
 }
 
-static void train(struct trial *t, struct strategy *host, struct strategy *device)
+static void train(struct trial *t, struct dense_strategy *host, struct dense_strategy *device)
 {
     float *x = arena_array(&t->arena,
                            (size_t)(t->options.global_batch * t->model.input_elems), sizeof(*x));
@@ -126,15 +126,15 @@ static void train(struct trial *t, struct strategy *host, struct strategy *devic
     struct err e;
 
     for (int step = 0; step < STEPS; step++) {
-        struct step_result a, b;
+        struct dense_result a, b;
 
         make_batch(t, x, labels);
-        must(t, strategy_train_step(host, x, labels, &a, &e), &e);
-        must(t, strategy_train_step(device, x, labels, &b, &e), &e);
+        must(t, dense_train_step(host, x, labels, &a, &e), &e);
+        must(t, dense_train_step(device, x, labels, &b, &e), &e);
         if (!(fabs(a.loss_sum - b.loss_sum) <= t->bound * fabs(a.loss_sum)))
             fail_msg("seed %d, step %d on %s: loss %.9g, on the host %.9g", (int)t->seed, step,
                      t->slice, b.loss_sum, a.loss_sum);
-        must(t, strategy_check_replicas(device, &e), &e);
+        must(t, dense_check_replicas(device, &e), &e);
     }
     check_variables(t, device);
 }
@@ -143,7 +143,7 @@ static void check_model(uint64_t seed)
 {
     struct machine_options machine_options = {.thread_count = 1, .simd = "auto"};
     struct trial t = {.seed = seed};
-    struct strategy *host, *device;
+    struct dense_strategy *host, *device;
     struct machine *machine;
     struct slice slice;
     struct chip chip;
@@ -160,14 +160,14 @@ static void check_model(uint64_t seed)
     must(&t, chip_set(&chip, "hbm.gib=16", NULL, &t.arena, &e), &e);
     machine = machine_create(&slice, &chip, &machine_options, &e);
     must(&t, machine ? 0 : -1, &e);
-    host = strategy_create(&t.options, &t.arena, &e);
+    host = dense_create(&t.options, &t.arena, &e);
     must(&t, host ? 0 : -1, &e);
     t.options.machine = machine;
-    device = strategy_create(&t.options, &t.arena, &e);
+    device = dense_create(&t.options, &t.arena, &e);
     must(&t, device ? 0 : -1, &e);
     train(&t, host, device);
-    strategy_destroy(device);
-    strategy_destroy(host);
+    dense_destroy(device);
+    dense_destroy(host);
     machine_destroy(machine);
     arena_fini(&t.arena);
 }

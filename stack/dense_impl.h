@@ -4,11 +4,11 @@
  * Variables are named by their parameter index in the training graph; the
  * evaluation graph finds its own among them by name.
  */
-#ifndef STACK_STRATEGY_IMPL_H
-#define STACK_STRATEGY_IMPL_H
-#include "stack/strategy.h"
+#ifndef STACK_DENSE_IMPL_H
+#define STACK_DENSE_IMPL_H
+#include "stack/dense.h"
 
-struct strategy {
+struct dense_strategy {
     const struct model *model;
     struct model_options options;
     int64_t global_batch;
@@ -37,15 +37,15 @@ struct step_input {
 
 static inline bool role_is_variable(enum model_role role) { return role <= ROLE_BETA_POWER; }
 
-void host_init(struct strategy *s, struct arena *a, uint64_t seed);
-int host_step(struct strategy *s, const struct step_input *in, struct step_result *r,
+void host_init(struct dense_strategy *s, struct arena *a, uint64_t seed);
+int host_step(struct dense_strategy *s, const struct step_input *in, struct dense_result *r,
               struct err *e);
-void host_read_parameter(const struct strategy *s, int parameter, float *to);
+void host_read_parameter(const struct dense_strategy *s, int parameter, float *to);
 
-int device_init(struct strategy *s, struct arena *a, uint64_t seed, struct err *e);
-int device_step(struct strategy *s, const struct step_input *in, struct step_result *r,
+int device_init(struct dense_strategy *s, struct arena *a, uint64_t seed, struct err *e);
+int device_step(struct dense_strategy *s, const struct step_input *in, struct dense_result *r,
                 struct err *e);
-int device_replay(struct strategy *s, struct step_result *r, struct err *e);
-int device_read_parameter(struct strategy *s, int replica, int parameter, float *to,
+int device_replay(struct dense_strategy *s, struct dense_result *r, struct err *e);
+int device_read_parameter(struct dense_strategy *s, int replica, int parameter, float *to,
                           struct err *e);
 #endif

@@ -1,5 +1,5 @@
 /* The strategy on the host: the interpreter runs the whole global batch in one piece. */
-#include "stack/strategy_impl.h"
+#include "stack/dense_impl.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@ static int64_t parameter_elems(const struct graph *g, int parameter)
     return shape_elems(&g->node[g->parameter[parameter]].shape);
 }
 
-void host_init(struct strategy *s, struct arena *a, uint64_t seed)
+void host_init(struct dense_strategy *s, struct arena *a, uint64_t seed)
 {
     const struct graph *g = &s->train.graph;
 
@@ -23,7 +23,7 @@ void host_init(struct strategy *s, struct arena *a, uint64_t seed)
 }
 
 /* The interpreter only reads its inputs: the casts take away no promise. */
-static struct interp_value input_value(const struct strategy *s, const struct model_graph *mg,
+static struct interp_value input_value(const struct dense_strategy *s, const struct model_graph *mg,
                                        int parameter, const struct step_input *in)
 {
     switch (mg->parameter[parameter].role) {
@@ -38,7 +38,7 @@ static struct interp_value input_value(const struct strategy *s, const struct mo
     }
 }
 
-int host_step(struct strategy *s, const struct step_input *in, struct step_result *r,
+int host_step(struct dense_strategy *s, const struct step_input *in, struct dense_result *r,
               struct err *e)
 {
     const struct model_graph *mg = in->weights ? &s->eval : &s->train;
@@ -66,7 +66,7 @@ int host_step(struct strategy *s, const struct step_input *in, struct step_resul
     return status;
 }
 
-void host_read_parameter(const struct strategy *s, int parameter, float *to)
+void host_read_parameter(const struct dense_strategy *s, int parameter, float *to)
 {
     memcpy(to, s->variable[parameter].data,
            (size_t)parameter_elems(&s->train.graph, parameter) * sizeof(float));

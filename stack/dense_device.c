@@ -1,5 +1,5 @@
 /* The strategy on a machine: buffers in every core's HBM, one launch per step. */
-#include "stack/strategy_impl.h"
+#include "stack/dense_impl.h"
 
 #include <assert.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "stack/module_run.h"
 
-static int compile(struct strategy *s, struct arena *a, struct err *e)
+static int compile(struct dense_strategy *s, struct arena *a, struct err *e)
 {
     int replicas = s->options.replica_count;
     struct module_settings settings = {.chip = machine_chip(s->machine), .codegen = CODEGEN_XLA,
@@ -28,7 +28,7 @@ static int compile(struct strategy *s, struct arena *a, struct err *e)
     return 0;
 }
 
-static int64_t largest_variable(const struct strategy *s)
+static int64_t largest_variable(const struct dense_strategy *s)
 {
     const struct graph *g = &s->train.graph;
     int64_t most = 0;
@@ -38,7 +38,7 @@ static int64_t largest_variable(const struct strategy *s)
     return most;
 }
 
-static int init_variables(struct strategy *s, uint64_t seed, struct err *e)
+static int init_variables(struct dense_strategy *s, uint64_t seed, struct err *e)
 {
     float *dense = mem_alloc((size_t)largest_variable(s) * sizeof(*dense));
     int status = 0;
@@ -54,12 +54,12 @@ static int init_variables(struct strategy *s, uint64_t seed, struct err *e)
     return status;
 }
 
-int device_init(struct strategy *s, struct arena *a, uint64_t seed, struct err *e)
+int device_init(struct dense_strategy *s, struct arena *a, uint64_t seed, struct err *e)
 {
     return compile(s, a, e) || init_variables(s, seed, e) ? -1 : 0;
 }
 
-static int load(struct strategy *s, const struct module *m, struct err *e)
+static int load(struct dense_strategy *s, const struct module *m, struct err *e)
 {
     if (s->loaded == m)
         return 0;
@@ -72,7 +72,7 @@ static int load(struct strategy *s, const struct module *m, struct err *e)
 
 /* What a step puts into HBM, replica by replica on the machine's threads. */
 struct upload {
-    struct strategy *strategy;
+    struct dense_strategy *strategy;
     const struct module *program;
     const struct model_graph *graph;
     const struct step_input *input;
@@ -111,7 +111,7 @@ static void upload_replica(void *context, int replica)
     }
 }
 
-static int upload(struct strategy *s, const struct module *m, const struct model_graph *mg,
+static int upload(struct dense_strategy *s, const struct module *m, const struct model_graph *mg,
                   const struct step_input *in, struct err *e)
 {
     int count = s->options.replica_count, status = 0;
@@ -127,8 +127,8 @@ static int upload(struct strategy *s, const struct module *m, const struct model
     return status;
 }
 
-static int download(struct strategy *s, const struct module *m, const struct model_graph *mg,
-                    struct step_result *r, struct err *e)
+static int download(struct dense_strategy *s, const struct module *m, const struct model_graph *mg,
+                    struct dense_result *r, struct err *e)
 {
     for (int i = 0; i < s->options.replica_count; i++) {
         float loss, correct;
@@ -142,7 +142,7 @@ static int download(struct strategy *s, const struct module *m, const struct mod
     return 0;
 }
 
-static int launch(struct strategy *s, const struct module *m, struct step_result *r,
+static int launch(struct dense_strategy *s, const struct module *m, struct dense_result *r,
                   struct err *e)
 {
     if (load(s, m, e) || machine_run(s->machine, e))
@@ -155,7 +155,7 @@ static int launch(struct strategy *s, const struct module *m, struct step_result
     return 0;
 }
 
-int device_step(struct strategy *s, const struct step_input *in, struct step_result *r,
+int device_step(struct dense_strategy *s, const struct step_input *in, struct dense_result *r,
                 struct err *e)
 {
     const struct model_graph *mg = in->weights ? &s->eval : &s->train;
@@ -167,7 +167,7 @@ int device_step(struct strategy *s, const struct step_input *in, struct step_res
 }
 
 /* Copies all variables of all replicas, packed, from HBM to `kept` or back. */
-static int copy_variables(struct strategy *s, char *kept, bool is_restore, struct err *e)
+static int copy_variables(struct dense_strategy *s, char *kept, bool is_restore, struct err *e)
 {
     const struct module *m = &s->train_program;
 
@@ -188,7 +188,7 @@ static int copy_variables(struct strategy *s, char *kept, bool is_restore, struc
     return 0;
 }
 
-int device_replay(struct strategy *s, struct step_result *r, struct err *e)
+int device_replay(struct dense_strategy *s, struct dense_result *r, struct err *e)
 {
     const struct module *m = &s->train_program;
     int64_t bytes = 0;
@@ -209,7 +209,7 @@ int device_replay(struct strategy *s, struct step_result *r, struct err *e)
     return status;
 }
 
-int device_read_parameter(struct strategy *s, int replica, int parameter, float *to,
+int device_read_parameter(struct dense_strategy *s, int replica, int parameter, float *to,
                           struct err *e)
 {
     return module_read_parameter(&s->train_program, s->machine, replica, parameter, to, e);

@@ -1,13 +1,13 @@
-#include "stack/strategy.h"
+#include "stack/dense.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/floats.h"
-#include "stack/strategy_impl.h"
+#include "stack/dense_impl.h"
 
-int strategy_check_batch(int64_t batch, int replica_count, struct err *e)
+int dense_check_batch(int64_t batch, int replica_count, struct err *e)
 {
     int64_t below = batch / replica_count * replica_count;
 
@@ -30,7 +30,7 @@ static int find_variable(const struct model_graph *mg, const char *name)
     return -1;
 }
 
-static void match_variables(struct strategy *s, struct arena *a)
+static void match_variables(struct dense_strategy *s, struct arena *a)
 {
     int count = s->eval.graph.parameter_count;
 
@@ -44,7 +44,7 @@ static void match_variables(struct strategy *s, struct arena *a)
     }
 }
 
-static int init(struct strategy *s, struct arena *a, uint64_t seed, struct err *e)
+static int init(struct dense_strategy *s, struct arena *a, uint64_t seed, struct err *e)
 {
     match_variables(s, a);
     if (s->machine)
@@ -53,12 +53,12 @@ static int init(struct strategy *s, struct arena *a, uint64_t seed, struct err *
     return 0;
 }
 
-struct strategy *strategy_create(const struct strategy_options *o, struct arena *a, struct err *e)
+struct dense_strategy *dense_create(const struct dense_options *o, struct arena *a, struct err *e)
 {
     int replica_count = o->machine ? machine_slice(o->machine)->core_count : 1;
-    struct strategy *s = arena_alloc(a, sizeof(*s));
+    struct dense_strategy *s = arena_alloc(a, sizeof(*s));
 
-    if (strategy_check_batch(o->global_batch, replica_count, e))
+    if (dense_check_batch(o->global_batch, replica_count, e))
         return NULL;
     if (o->machine && machine_mode(o->machine) == MODE_TIMING) {
         err_set(e, "training needs the loss, which timing mode does not work out; "
@@ -77,13 +77,13 @@ struct strategy *strategy_create(const struct strategy_options *o, struct arena 
     arena_init(&s->step_arena);
     if (model_build_train(o->model, &s->options, a, &s->train, e) ||
         model_build_eval(o->model, &s->options, a, &s->eval, e) || init(s, a, o->seed, e)) {
-        strategy_destroy(s);
+        dense_destroy(s);
         return NULL;
     }
     return s;
 }
 
-void strategy_destroy(struct strategy *s)
+void dense_destroy(struct dense_strategy *s)
 {
     if (!s)
         return;
@@ -92,22 +92,22 @@ void strategy_destroy(struct strategy *s)
     arena_fini(&s->step_arena);
 }
 
-static int run_step(struct strategy *s, const struct step_input *in, int64_t samples,
-                    struct step_result *r, struct err *e)
+static int run_step(struct dense_strategy *s, const struct step_input *in, int64_t samples,
+                    struct dense_result *r, struct err *e)
 {
     memset(r, 0, sizeof(*r));
     r->samples = samples;
     return s->machine ? device_step(s, in, r, e) : host_step(s, in, r, e);
 }
 
-int strategy_train_step(struct strategy *s, const float *x, const int32_t *labels,
-                        struct step_result *r, struct err *e)
+int dense_train_step(struct dense_strategy *s, const float *x, const int32_t *labels,
+                        struct dense_result *r, struct err *e)
 {
     return run_step(s, &(struct step_input){x, labels, NULL}, s->global_batch, r, e);
 }
 
-int strategy_eval_step(struct strategy *s, const float *x, const int32_t *labels, int64_t valid,
-                       struct step_result *r, struct err *e)
+int dense_eval_step(struct dense_strategy *s, const float *x, const int32_t *labels, int64_t valid,
+                       struct dense_result *r, struct err *e)
 {
     assert(valid > 0 && valid <= s->global_batch);
     for (int64_t i = 0; i < s->global_batch; i++)
@@ -115,7 +115,7 @@ int strategy_eval_step(struct strategy *s, const float *x, const int32_t *labels
     return run_step(s, &(struct step_input){x, labels, s->weights}, valid, r, e);
 }
 
-int strategy_replay_step(struct strategy *s, struct step_result *r, struct err *e)
+int dense_replay_step(struct dense_strategy *s, struct dense_result *r, struct err *e)
 {
     assert(s->machine && s->loaded);
     memset(r, 0, sizeof(*r));
@@ -123,7 +123,7 @@ int strategy_replay_step(struct strategy *s, struct step_result *r, struct err *
     return device_replay(s, r, e);
 }
 
-int strategy_read_parameter(struct strategy *s, int replica, int parameter, float *to,
+int dense_read_parameter(struct dense_strategy *s, int replica, int parameter, float *to,
                             struct err *e)
 {
     int replica_count = s->options.replica_count;
@@ -140,29 +140,29 @@ int strategy_read_parameter(struct strategy *s, int replica, int parameter, floa
     return 0;
 }
 
-const struct model_graph *strategy_train_graph(const struct strategy *s)
+const struct model_graph *dense_train_graph(const struct dense_strategy *s)
 {
     return &s->train;
 }
 
-const struct module *strategy_train_program(const struct strategy *s)
+const struct module *dense_train_program(const struct dense_strategy *s)
 {
     return s->machine ? &s->train_program : NULL;
 }
 
-static int64_t variable_elems(const struct strategy *s, int parameter)
+static int64_t variable_elems(const struct dense_strategy *s, int parameter)
 {
     const struct graph *g = &s->train.graph;
 
     return shape_elems(&g->node[g->parameter[parameter]].shape);
 }
 
-static int compare_replica(struct strategy *s, int replica, int parameter, const float *first,
+static int compare_replica(struct dense_strategy *s, int replica, int parameter, const float *first,
                            float *other, struct err *e)
 {
     int64_t elems = variable_elems(s, parameter);
 
-    if (strategy_read_parameter(s, replica, parameter, other, e))
+    if (dense_read_parameter(s, replica, parameter, other, e))
         return -1;
     if (memcmp(first, other, (size_t)elems * sizeof(*first)) == 0)
         return 0;
@@ -175,7 +175,7 @@ static int compare_replica(struct strategy *s, int replica, int parameter, const
     return 0;
 }
 
-int strategy_check_replicas(struct strategy *s, struct err *e)
+int dense_check_replicas(struct dense_strategy *s, struct err *e)
 {
     int status = 0;
 
@@ -187,7 +187,7 @@ int strategy_check_replicas(struct strategy *s, struct err *e)
             continue;
         first = mem_alloc(bytes);
         other = mem_alloc(bytes);
-        status = strategy_read_parameter(s, 0, p, first, e);
+        status = dense_read_parameter(s, 0, p, first, e);
         for (int r = 1; r < s->options.replica_count && !status; r++)
             status = compare_replica(s, r, p, first, other, e);
         mem_free(first);
