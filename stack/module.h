@@ -23,6 +23,8 @@ struct module_settings {
     int64_t hbm_bytes;                  /* that it may use; 0: its share of the chip */
     /* parameters of equal name and shape use its addresses, all else lies behind it; or NULL */
     const struct module *share;
+    /* by parameter: where in HBM it lies, row-major, whatever this module does; -1: anywhere; */
+    const int64_t *place;               /* or NULL. Outside hbm_bytes, so that all else is not */
     bool notes_are_sources;             /* bundles tell the model's operation, not the kernel */
     const char *dump_after;             /* name of a pass, "memory", "all", or NULL */
     FILE *dump_to;

@@ -31,7 +31,7 @@ struct buffer {
     int64_t offset;                     /* there */
     int64_t payload_bytes;              /* of a buffer of several arrays; 0: of its one */
     bool must_stay;                     /* in HBM */
-    bool is_shared;                     /* a parameter that lies where another module has it */
+    bool is_shared;                     /* a parameter whose place is not this module's choice */
 };
 
 enum step_kind { STEP_KERNEL, STEP_LOOP_BEGIN, STEP_LOOP_END };

@@ -39,11 +39,14 @@ int plan_refuse(const struct module_settings *s, int64_t need, struct err *e)
 
 static bool is_in_hbm(const struct buffer *b) { return buffer_lives(b) && b->space == SPACE_HBM; }
 
-/* where a parameter of the same name and shape lies in another module; -1: nowhere */
-static int64_t shared_address(const struct plan *p, const struct array *a)
+/* where the user wants it, or one of the same name and shape in another module; -1: anywhere */
+static int64_t shared_address(const struct plan *p, int parameter)
 {
     const struct module *share = p->settings->share;
+    const struct array *a = &p->parameter[parameter]->array;
 
+    if (p->settings->place)
+        return p->settings->place[parameter];
     for (int i = 0; share && i < share->graph.parameter_count; i++)
         if (strcmp(share->parameter[i]->name, a->name) == 0 &&
             shape_equal(&share->parameter[i]->shape, &a->shape) &&
@@ -52,11 +55,11 @@ static int64_t shared_address(const struct plan *p, const struct array *a)
     return -1;
 }
 
-/* parameters whose places another module tells */
+/* parameters whose places the user or another module tells */
 static void place_shared(struct plan *p)
 {
     for (int i = 0; i < p->parameter_count; i++) {
-        int64_t address = shared_address(p, &p->parameter[i]->array);
+        int64_t address = shared_address(p, i);
 
         p->buffer[p->parameter[i]->buffer].is_shared = address >= 0;
         if (address >= 0)

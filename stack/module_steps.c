@@ -238,7 +238,8 @@ static int entry_reader(const struct module_settings *s, const struct graph *g, 
     int reader = -1, readers = 0;
     struct array plain, turned;
 
-    if (n->op != HLO_PARAMETER || n->shape.rank < 2 || s->share)
+    if (n->op != HLO_PARAMETER || n->shape.rank < 2 || s->share ||
+        (s->place && s->place[n->parameter_index] >= 0))
         return -1;
     for (int i = 0; i < g->node_count; i++)
         for (int k = 0; k < g->node[i].operand_count; k++)

@@ -1,0 +1,244 @@
+#include "train/strategy.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "stack/rewrite.h"
+#include "train/strategy_impl.h"
+
+int strategy_check_batch(int64_t batch, int replica_count, struct err *e)
+{
+    int64_t below = batch / replica_count * replica_count;
+
+    assert(batch > 0 && replica_count > 0);
+    if (batch == below)
+        return 0;
+    if (below == 0)
+        return err_set(e, "batch %" PRId64 " cannot be split over %d replicas; the least that can "
+                       "is %d", batch, replica_count, replica_count);
+    return err_set(e, "batch %" PRId64 " cannot be split over %d replicas; the nearest that can "
+                   "are %" PRId64 " and %" PRId64, batch, replica_count, below,
+                   below + replica_count);
+}
+
+/* ----- making one */
+
+static int check_cores(const struct strategy *s, int core_count, struct err *e)
+{
+    for (int r = 0; r < s->replica_count; r++) {
+        if (s->core[r] < 0 || s->core[r] >= core_count)
+            return err_set(e, "replica %d is to run on core %d, allowed are 0..%d", r, s->core[r],
+                           core_count - 1);
+        for (int other = 0; other < r; other++)
+            if (s->core[other] == s->core[r])
+                return err_set(e, "replicas %d and %d are both to run on core %d", other, r,
+                               s->core[r]);
+    }
+    return 0;
+}
+
+static int choose_replicas(struct strategy *s, struct err *e)
+{
+    const struct strategy_options *o = &s->options;
+    int cores = o->machine ? machine_core_count(o->machine) : 1;
+
+    s->replica_count = o->replica_count ? o->replica_count : cores;
+    if (s->replica_count < 1)
+        return err_set(e, "%d replicas; there must be at least 1", s->replica_count);
+    s->core = arena_array(&s->arena, (size_t)s->replica_count, sizeof(*s->core));
+    for (int r = 0; r < s->replica_count; r++)
+        s->core[r] = o->core ? o->core[r] : r;
+    if (!o->machine)
+        return 0;
+    if (s->replica_count != 1 && s->replica_count != cores)
+        return err_set(e, "%d replicas on %d cores; there must be one per core, or only one",
+                       s->replica_count, cores);
+    return check_cores(s, cores, e);
+}
+
+struct strategy *strategy_create(const struct strategy_options *o, struct err *e)
+{
+    struct strategy *s = mem_alloc(sizeof(*s));
+
+    s->options = *o;
+    s->set = o->set;
+    arena_init(&s->arena);
+    if (o->machine)
+        s->lowest = machine_hbm_share_bytes(o->machine) / ARRAY_TILE_BYTES * ARRAY_TILE_BYTES;
+    if (choose_replicas(s, e) || strategy_place_variables(s, e)) {
+        strategy_destroy(s);
+        return NULL;
+    }
+    return s;
+}
+
+void strategy_destroy(struct strategy *s)
+{
+    if (!s)
+        return;
+    for (struct strategy_program *p = s->program; p; p = p->next)
+        graph_fini(&p->graph);
+    for (int v = 0; v < s->placed_count; v++)
+        for (int r = 0; s->place[v]->local && r < s->replica_count; r++)
+            mem_free(s->place[v]->local[r]);
+    mem_free(s->place);
+    arena_fini(&s->arena);
+    mem_free(s);
+}
+
+int strategy_replica_count(const struct strategy *s) { return s->replica_count; }
+struct machine *strategy_machine(const struct strategy *s) { return s->options.machine; }
+struct variable_set *strategy_variables(const struct strategy *s) { return s->set; }
+
+int64_t strategy_variable_bytes(const struct strategy *s)
+{
+    return s->options.machine ? machine_hbm_share_bytes(s->options.machine) - s->lowest : 0;
+}
+
+/* ----- programs */
+
+static void keep_ends(struct strategy *s, struct strategy_program *p, const struct trace *t)
+{
+    p->input_count = t->input_count;
+    p->result_count = t->result_count;
+    p->parameter = arena_array(&s->arena, (size_t)p->graph.parameter_count + 1,
+                               sizeof(*p->parameter));
+    p->input_parameter = arena_array(&s->arena, (size_t)t->input_count + 1,
+                                     sizeof(*p->input_parameter));
+    for (int i = 0; i < p->graph.parameter_count; i++) {
+        p->parameter[i] = t->parameter[i];
+        if (t->parameter[i].kind == TRACE_INPUT)
+            p->input_parameter[t->parameter[i].index] = i;
+    }
+}
+
+struct strategy_program *strategy_compile(struct strategy *s, const struct trace *t,
+                                          struct err *e)
+{
+    struct strategy_program *p = arena_alloc(&s->arena, sizeof(*p));
+    struct err inner;
+
+    assert(t->is_finished && t->set == s->set && t->replica_count == s->replica_count);
+    p->name = arena_strdup(&s->arena, t->graph.name);
+    graph_copy(&t->graph, &s->arena, &p->graph);
+    p->next = s->program;
+    s->program = p;
+    keep_ends(s, p, t);
+    graph_eliminate_common(&p->graph);
+    if (graph_verify(&p->graph, &inner)) {
+        err_set(e, "%s: %.400s", p->name, inner.msg);
+        return NULL;
+    }
+    if (strategy_place_variables(s, e) ||
+        (s->options.machine && strategy_device_compile(s, p, e)))
+        return NULL;
+    return p;
+}
+
+static bool is_of(const struct strategy_cached *c, strategy_step step, const void *context,
+                  bool is_training, const struct shape *shape, int count)
+{
+    if (c->step != step || c->context != context || c->is_training != is_training ||
+        c->count != count)
+        return false;
+    for (int i = 0; i < count; i++)
+        if (!shape_equal(&c->shape[i], &shape[i]))
+            return false;
+    return true;
+}
+
+static int trace_step(struct trace *t, struct strategy_cached *c, struct err *e)
+{
+    int *input = arena_array(t->arena, (size_t)c->count + 1, sizeof(*input));
+
+    for (int i = 0; i < c->count; i++)
+        input[i] = trace_input(t, arena_printf(t->arena, "input.%d", i), &c->shape[i]);
+    if (c->step(t, input, c->count, c->context, e))
+        return -1;
+    trace_finish(t);
+    return 0;
+}
+
+struct strategy_program *strategy_function(struct strategy *s, const char *name,
+                                           strategy_step step, void *context, bool is_training,
+                                           const struct shape *shape, int count, struct err *e)
+{
+    struct strategy_cached *c;
+    struct trace t;
+
+    for (c = s->cached; c; c = c->next)
+        if (is_of(c, step, context, is_training, shape, count))
+            return c->program;
+    c = arena_alloc(&s->arena, sizeof(*c));
+    *c = (struct strategy_cached){.step = step, .context = context, .is_training = is_training,
+                                  .count = count, .next = s->cached};
+    c->shape = arena_array(&s->arena, (size_t)count + 1, sizeof(*c->shape));
+    memcpy(c->shape, shape, (size_t)count * sizeof(*shape));
+    trace_init(&t, &s->arena, name, s->set, s->replica_count, is_training);
+    if (trace_step(&t, c, e) == 0)
+        c->program = strategy_compile(s, &t, e);
+    trace_fini(&t);
+    if (!c->program)
+        return NULL;
+    s->cached = c;
+    return c->program;
+}
+
+int strategy_program_input_count(const struct strategy_program *p) { return p->input_count; }
+int strategy_program_result_count(const struct strategy_program *p) { return p->result_count; }
+
+const struct shape *strategy_program_input_shape(const struct strategy_program *p, int input)
+{
+    assert(input >= 0 && input < p->input_count);
+    return &p->graph.node[p->graph.parameter[p->input_parameter[input]]].shape;
+}
+
+const struct shape *strategy_program_result_shape(const struct strategy_program *p, int result)
+{
+    assert(result >= 0 && result < p->result_count);
+    return &p->graph.node[p->graph.output[result].node].shape;
+}
+
+const struct graph *strategy_program_graph(const struct strategy_program *p) { return &p->graph; }
+
+const struct module *strategy_program_module(const struct strategy_program *p)
+{
+    return p->module.linked ? &p->module : NULL;
+}
+
+static void count_bytes(const struct strategy *s, const struct strategy_program *p,
+                        void *const *result, struct strategy_run *run)
+{
+    for (int i = 0; i < p->input_count; i++)
+        run->input_bytes += shape_elems(strategy_program_input_shape(p, i)) * 4;
+    run->input_bytes *= s->replica_count;
+    for (int r = 0; r < s->replica_count; r++)
+        for (int i = 0; result && i < p->result_count; i++)
+            if (result[r * p->result_count + i])
+                run->result_bytes += shape_elems(strategy_program_result_shape(p, i)) * 4;
+}
+
+static bool must_check_replicas(const struct strategy *s)
+{
+#ifdef SYSTOLE_DEBUG
+    return s->replica_count > 1;
+#else
+    return s->options.checks_replicas && s->replica_count > 1;
+#endif
+}
+
+int strategy_run(struct strategy *s, struct strategy_program *p, const void *const *input,
+                 void *const *result, struct strategy_run *run, struct err *e)
+{
+    struct strategy_run own;
+    bool has_values = !s->options.machine || machine_mode(s->options.machine) != MODE_TIMING;
+
+    run = run ? run : &own;
+    *run = (struct strategy_run){0};
+    count_bytes(s, p, result, run);
+    if (s->options.machine ? strategy_device_run(s, p, input, result, run, e)
+                           : strategy_host_run(s, p, input, result, e))
+        return -1;
+    return has_values && must_check_replicas(s) ? strategy_check_replicas(s, e) : 0;
+}

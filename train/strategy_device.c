@@ -1,0 +1,214 @@
+/* The strategy on a machine: variables at the end of every core's HBM, programs from its start. */
+#include "train/strategy_impl.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "stack/module_run.h"
+
+/* ----- places */
+
+int strategy_device_place(struct strategy *s, int variable, struct err *e)
+{
+    const struct variable *v = strategy_variable(s, variable);
+    struct shape local = variable_local_shape(v, s->replica_count);
+    struct array *a = &s->place[variable]->array;
+    char needs[32], has[32];
+
+    array_init(a, v->name, &local, NULL);
+    if (s->lowest - a->bytes < s->highest)
+        return err_set(e, "variable %s takes %s of HBM, %s are free beside other variables and "
+                       "programs", v->name, text_bytes(a->bytes, needs, sizeof(needs)),
+                       text_bytes(s->lowest - s->highest, has, sizeof(has)));
+    s->lowest -= a->bytes;
+    a->address = s->lowest;
+    return 0;
+}
+
+/* ----- programs */
+
+int strategy_device_compile(struct strategy *s, struct strategy_program *p, struct err *e)
+{
+    const struct graph *g = &p->graph;
+    int64_t *place = arena_array(&s->arena, (size_t)g->parameter_count + 1, sizeof(*place));
+    struct module_settings settings = {
+        .chip = machine_chip(s->options.machine), .codegen = CODEGEN_XLA,
+        .replica_count = s->replica_count, .notes_are_sources = true,
+        .slice = s->replica_count > 1 ? machine_slice(s->options.machine) : NULL,
+        .hbm_bytes = s->lowest, .place = place, .on_stage = s->options.on_stage,
+        .user = s->options.user};
+    struct err inner;
+
+    for (int i = 0; i < g->parameter_count; i++)
+        place[i] = p->parameter[i].kind == TRACE_VARIABLE
+                       ? s->place[p->parameter[i].index]->array.address : -1;
+    if (module_compile(g, &settings, &s->arena, &p->module, &inner))
+        return err_set(e, "program %s: %.400s", p->name, inner.msg);
+    s->highest = later(s->highest, p->module.hbm_bytes);
+    return 0;
+}
+
+/* ----- running */
+
+struct part {
+    strategy_part part;
+    void *context;
+    struct part_result {
+        int status;
+        struct err e;
+    } *result;                          /* per replica */
+};
+
+static void run_part(void *context, int replica)
+{
+    const struct part *p = context;
+
+    p->result[replica].status = p->part(p->context, replica, &p->result[replica].e);
+}
+
+int strategy_each_replica(struct strategy *s, strategy_part part, void *context, struct err *e)
+{
+    struct part p = {part, context, mem_alloc((size_t)s->replica_count * sizeof(*p.result))};
+    int status = 0;
+
+    machine_parallel(s->options.machine, s->replica_count, run_part, &p);
+    for (int r = 0; r < s->replica_count && status == 0; r++) {
+        status = p.result[r].status;
+        if (status)
+            *e = p.result[r].e;
+    }
+    mem_free(p.result);
+    return status;
+}
+
+/* What goes to HBM before a launch and comes back after it. */
+struct transfer {
+    struct strategy *strategy;
+    const struct strategy_program *program;
+    const void *const *input;
+    void *const *result;
+};
+
+static int upload(void *context, int replica, struct err *e)
+{
+    const struct transfer *t = context;
+    const struct strategy_program *p = t->program;
+    struct strategy *s = t->strategy;
+
+    for (int i = 0; i < p->input_count; i++)
+        if (module_write(&p->module, s->options.machine, s->core[replica], p->input_parameter[i],
+                         t->input[replica * p->input_count + i], e))
+            return -1;
+    return 0;
+}
+
+static int download(void *context, int replica, struct err *e)
+{
+    const struct transfer *t = context;
+    const struct strategy_program *p = t->program;
+    struct strategy *s = t->strategy;
+
+    for (int i = 0; i < p->result_count; i++) {
+        void *to = t->result[replica * p->result_count + i];
+
+        if (to && module_read(&p->module, s->options.machine, s->core[replica], i, to, e))
+            return -1;
+    }
+    return 0;
+}
+
+static int load(struct strategy *s, const struct strategy_program *p, struct err *e)
+{
+    if (s->loaded == p)
+        return 0;
+    s->loaded = NULL;                   /* a part of them if it fails */
+    for (int r = 0; r < s->replica_count; r++)
+        if (module_load(&p->module, s->options.machine, s->core[r], e))
+            return -1;
+    s->loaded = p;
+    return 0;
+}
+
+int strategy_device_run(struct strategy *s, struct strategy_program *p, const void *const *input,
+                        void *const *result, struct strategy_run *run, struct err *e)
+{
+    struct machine *machine = s->options.machine;
+    struct transfer t = {s, p, input, result};
+    bool has_values = machine_mode(machine) != MODE_TIMING;
+
+    if (load(s, p, e) ||
+        (has_values && p->input_count && strategy_each_replica(s, upload, &t, e)) ||
+        machine_run(machine, e))
+        return -1;
+    if (machine_mode(machine) != MODE_FUNCTIONAL) {
+        run->cycles = machine_cycles(machine);
+        assert(p->cycles == 0 || p->cycles == run->cycles);
+        p->cycles = run->cycles;
+    }
+    return has_values && result ? strategy_each_replica(s, download, &t, e) : 0;
+}
+
+/* ----- once more */
+
+/* all variables that the program assigns, packed, from a replica's HBM to `kept` or back */
+struct keeping {
+    struct strategy *strategy;
+    const struct strategy_program *program;
+    char **kept;                        /* by replica */
+    bool is_restore;
+};
+
+static int64_t kept_bytes(const struct strategy_program *p)
+{
+    int64_t bytes = 0;
+
+    for (int i = p->result_count; i < p->graph.output_count; i++)
+        bytes += p->module.parameter[p->graph.output[i].alias_parameter]->bytes;
+    return bytes;
+}
+
+static int keep(void *context, int replica, struct err *e)
+{
+    const struct keeping *k = context;
+    const struct strategy_program *p = k->program;
+    struct machine *machine = k->strategy->options.machine;
+    int core = k->strategy->core[replica];
+    char *at;
+
+    if (!k->is_restore)
+        k->kept[replica] = mem_alloc((size_t)kept_bytes(p));
+    at = k->kept[replica];
+    for (int i = p->result_count; i < p->graph.output_count; i++) {
+        const struct array *x = p->module.parameter[p->graph.output[i].alias_parameter];
+
+        if (k->is_restore ? machine_hbm_write(machine, core, x->address, at, x->bytes, e)
+                          : machine_hbm_read(machine, core, x->address, at, x->bytes, e))
+            return -1;
+        at += x->bytes;
+    }
+    return 0;
+}
+
+int strategy_replay(struct strategy *s, struct strategy_program *p, const void *const *input,
+                    void *const *result, bool keeps_variables, struct strategy_run *run,
+                    struct err *e)
+{
+    struct keeping k = {.strategy = s, .program = p};
+    int status;
+
+    assert(s->options.machine);
+    k.kept = mem_alloc((size_t)s->replica_count * sizeof(*k.kept));
+    keeps_variables &= machine_mode(s->options.machine) != MODE_TIMING;
+    status = keeps_variables ? strategy_each_replica(s, keep, &k, e) : 0;
+    if (!status)
+        status = strategy_run(s, p, input, result, run, e);
+    k.is_restore = true;
+    if (!status && keeps_variables)
+        status = strategy_each_replica(s, keep, &k, e);
+    for (int r = 0; r < s->replica_count; r++)
+        mem_free(k.kept[r]);
+    mem_free(k.kept);
+    return status;
+}

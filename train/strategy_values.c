@@ -1,0 +1,341 @@
+/* Values of variables: first ones, reading, writing, comparing. */
+#include "train/strategy_impl.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+static size_t local_elems(const struct strategy *s, int variable)
+{
+    return (size_t)shape_elems(&s->place[variable]->array.shape);
+}
+
+static size_t all_elems(const struct strategy *s, int variable)
+{
+    return (size_t)shape_elems(&strategy_variable(s, variable)->shape);
+}
+
+static bool has_values(const struct strategy *s)
+{
+    return !s->options.machine || machine_mode(s->options.machine) != MODE_TIMING;
+}
+
+/* ----- what one replica holds */
+
+static int write_packed(struct strategy *s, int replica, const struct array *a, const void *tiles,
+                        struct err *e)
+{
+    return machine_hbm_write(s->options.machine, s->core[replica], a->address, tiles, a->bytes, e);
+}
+
+static int check_replica(const struct strategy *s, int replica, struct err *e)
+{
+    if (replica < 0 || replica >= s->replica_count)
+        return err_set(e, "replica %d does not exist, allowed are 0..%d", replica,
+                       s->replica_count - 1);
+    return 0;
+}
+
+int strategy_read_local(struct strategy *s, int replica, int variable, void *to, struct err *e)
+{
+    const struct array *a;
+    void *tiles;
+    int status;
+
+    if (strategy_place_variables(s, e) || check_replica(s, replica, e))
+        return -1;
+    a = &s->place[variable]->array;
+    if (!s->options.machine) {
+        memcpy(to, s->place[variable]->local[replica], local_elems(s, variable) * 4);
+        return 0;
+    }
+    tiles = mem_alloc((size_t)a->bytes);
+    status = machine_hbm_read(s->options.machine, s->core[replica], a->address, tiles, a->bytes, e);
+    if (status == 0)
+        array_unpack(a, tiles, to);
+    mem_free(tiles);
+    return status;
+}
+
+static int write_local(struct strategy *s, int replica, int variable, const void *from,
+                       struct err *e)
+{
+    const struct array *a = &s->place[variable]->array;
+    void *tiles;
+    int status;
+
+    if (!s->options.machine) {
+        memcpy(s->place[variable]->local[replica], from, local_elems(s, variable) * 4);
+        return 0;
+    }
+    tiles = mem_alloc((size_t)a->bytes);
+    array_pack(a, from, tiles);
+    status = write_packed(s, replica, a, tiles, e);
+    mem_free(tiles);
+    return status;
+}
+
+int strategy_write_local(struct strategy *s, int replica, int variable, const void *from,
+                         struct err *e)
+{
+    if (strategy_place_variables(s, e) || check_replica(s, replica, e))
+        return -1;
+    return has_values(s) ? write_local(s, replica, variable, from, e) : 0;
+}
+
+/* ----- parts of a sharded variable: [outer, dim, inner] with dim cut into replicas */
+
+struct cut { size_t outer, run_bytes; };    /* per part */
+
+static struct cut cut_of(const struct strategy *s, int variable)
+{
+    const struct variable *v = strategy_variable(s, variable);
+    struct cut c = {.outer = 1, .run_bytes = 4};
+
+    for (int d = 0; d < v->shape.rank; d++)
+        if (d < v->shard_dim)
+            c.outer *= (size_t)v->shape.dim[d];
+        else
+            c.run_bytes *= (size_t)s->place[variable]->array.shape.dim[d];
+    return c;
+}
+
+/* one replica's part out of the whole, or into it */
+static void copy_part(const struct strategy *s, int variable, int replica, char *whole, char *part,
+                      bool is_out)
+{
+    struct cut c = cut_of(s, variable);
+
+    for (size_t i = 0; i < c.outer; i++) {
+        char *at = whole + (i * (size_t)s->replica_count + (size_t)replica) * c.run_bytes;
+
+        memcpy(is_out ? part + i * c.run_bytes : at, is_out ? at : part + i * c.run_bytes,
+               c.run_bytes);
+    }
+}
+
+/* ----- writing all of it */
+
+struct writing {
+    struct strategy *strategy;
+    int variable;
+    const void *from;                   /* all of it */
+    const void *tiles;                  /* of what every replica gets alike, or NULL */
+};
+
+static int write_part(void *context, int replica, struct err *e)
+{
+    const struct writing *w = context;
+    struct strategy *s = w->strategy;
+    const struct variable *v = strategy_variable(s, w->variable);
+    void *part;
+    int status;
+
+    if (w->tiles)
+        return write_packed(s, replica, &s->place[w->variable]->array, w->tiles, e);
+    part = mem_alloc(local_elems(s, w->variable) * 4);
+    if (v->shard_dim >= 0)
+        copy_part(s, w->variable, replica, (char *)w->from, part, true);
+    else if (v->sync == SYNC_ON_WRITE || v->aggregation != AGGREGATION_SUM || replica == 0)
+        memcpy(part, w->from, local_elems(s, w->variable) * 4);
+    status = write_local(s, replica, w->variable, part, e);
+    mem_free(part);
+    return status;
+}
+
+static bool is_alike(const struct variable *v)
+{
+    return v->shard_dim < 0 && (v->sync == SYNC_ON_WRITE || v->aggregation != AGGREGATION_SUM);
+}
+
+static int write_device(struct strategy *s, int variable, const void *from, struct err *e)
+{
+    const struct array *a = &s->place[variable]->array;
+    struct writing w = {.strategy = s, .variable = variable, .from = from};
+    void *tiles = NULL;
+    int status;
+
+    if (is_alike(strategy_variable(s, variable))) {
+        w.tiles = tiles = mem_alloc((size_t)a->bytes);
+        array_pack(a, from, tiles);
+    }
+    status = strategy_each_replica(s, write_part, &w, e);
+    mem_free(tiles);
+    return status;
+}
+
+static int write_all(struct strategy *s, int variable, const void *from, struct err *e)
+{
+    struct writing w = {.strategy = s, .variable = variable, .from = from};
+
+    if (!has_values(s))
+        return 0;
+    if (s->options.machine)
+        return write_device(s, variable, from, e);
+    for (int r = 0; r < s->replica_count; r++)
+        if (write_part(&w, r, e))
+            return -1;
+    return 0;
+}
+
+int strategy_write(struct strategy *s, int variable, const void *from, struct err *e)
+{
+    return strategy_place_variables(s, e) ? -1 : write_all(s, variable, from, e);
+}
+
+/* ----- first values */
+
+static int write_first(struct strategy *s, int variable, struct err *e)
+{
+    const struct variable *v = strategy_variable(s, variable);
+    void *dense;
+    int status;
+
+    if (!has_values(s))
+        return 0;
+    dense = mem_alloc(all_elems(s, variable) * 4);
+    initializer_fill(&v->initializer, &v->shape, s->options.seed, (uint64_t)variable, dense);
+    status = write_all(s, variable, dense, e);
+    mem_free(dense);
+    return status;
+}
+
+static int check_shard(const struct strategy *s, const struct variable *v, struct err *e)
+{
+    char shape[96];
+
+    if (v->shard_dim < 0 || v->shape.dim[v->shard_dim] % s->replica_count == 0)
+        return 0;
+    return err_set(e, "variable %s %s cannot be sharded over %d replicas: dimension %d is %" PRId64,
+                   v->name, shape_print(&v->shape, shape, sizeof(shape)), s->replica_count,
+                   v->shard_dim, v->shape.dim[v->shard_dim]);
+}
+
+int strategy_place_variables(struct strategy *s, struct err *e)
+{
+    while (s->placed_count < s->set->count) {
+        int v = s->placed_count;
+
+        if (check_shard(s, strategy_variable(s, v), e))
+            return -1;
+        s->place = mem_grow(s->place, &s->place_capacity, (size_t)v + 1, sizeof(*s->place));
+        s->place[v] = arena_alloc(&s->arena, sizeof(*s->place[v]));
+        if (!s->options.machine)
+            strategy_host_place(s, v);
+        else if (strategy_device_place(s, v, e))
+            return -1;
+        s->placed_count++;
+        if (write_first(s, v, e))
+            return -1;
+    }
+    return 0;
+}
+
+int strategy_reset(struct strategy *s, int variable, struct err *e)
+{
+    return strategy_place_variables(s, e) ? -1 : write_first(s, variable, e);
+}
+
+/* ----- reading all of it */
+
+/* to += or the like; in the order of replicas */
+static void add_replica(const struct strategy *s, int variable, const void *from, void *to)
+{
+    size_t count = local_elems(s, variable);
+
+    if (strategy_variable(s, variable)->shape.dtype == DTYPE_F32)
+        for (size_t i = 0; i < count; i++)
+            ((float *)to)[i] += ((const float *)from)[i];
+    else
+        for (size_t i = 0; i < count; i++)
+            ((uint32_t *)to)[i] += ((const uint32_t *)from)[i];
+}
+
+static void divide(const struct strategy *s, int variable, void *to)
+{
+    size_t count = local_elems(s, variable);
+
+    if (strategy_variable(s, variable)->shape.dtype == DTYPE_F32)
+        for (size_t i = 0; i < count; i++)
+            ((float *)to)[i] /= (float)s->replica_count;
+    else
+        for (size_t i = 0; i < count; i++)
+            ((int32_t *)to)[i] /= s->replica_count;
+}
+
+static bool reads_all_replicas(const struct variable *v)
+{
+    return v->shard_dim >= 0 ||
+           (v->sync == SYNC_ON_READ &&
+            (v->aggregation == AGGREGATION_SUM || v->aggregation == AGGREGATION_MEAN));
+}
+
+int strategy_read(struct strategy *s, int variable, void *to, struct err *e)
+{
+    const struct variable *v = strategy_variable(s, variable);
+    void *part;
+    int status = 0;
+
+    if (strategy_place_variables(s, e))
+        return -1;
+    if (!reads_all_replicas(v))
+        return strategy_read_local(s, 0, variable, to, e);
+    part = mem_alloc(local_elems(s, variable) * 4);
+    memset(to, 0, all_elems(s, variable) * 4);
+    for (int r = 0; r < s->replica_count && status == 0; r++) {
+        status = strategy_read_local(s, r, variable, part, e);
+        if (status == 0 && v->shard_dim >= 0)
+            copy_part(s, variable, r, to, part, false);
+        else if (status == 0)
+            add_replica(s, variable, part, to);
+    }
+    if (v->shard_dim < 0 && v->aggregation == AGGREGATION_MEAN)
+        divide(s, variable, to);
+    mem_free(part);
+    return status;
+}
+
+/* ----- are replicas the same? */
+
+static int name_difference(const struct variable *v, int replica, const uint32_t *first,
+                           const uint32_t *other, struct err *e)
+{
+    int64_t i = 0;
+    float a, b;
+
+    while (first[i] == other[i])
+        i++;
+    memcpy(&a, &first[i], sizeof(a));
+    memcpy(&b, &other[i], sizeof(b));
+    if (v->shape.dtype != DTYPE_F32)
+        return err_set(e, "replicas differ: element %" PRId64 " of %s is %" PRIu32 " on replica 0 "
+                       "and %" PRIu32 " on replica %d", i, v->name, first[i], other[i], replica);
+    return err_set(e, "replicas differ: element %" PRId64 " of %s is 0x%08" PRIx32
+                   " (%.9g) on replica 0 and 0x%08" PRIx32 " (%.9g) on replica %d", i, v->name,
+                   first[i], (double)a, other[i], (double)b, replica);
+}
+
+static int check_variable(struct strategy *s, int variable, struct err *e)
+{
+    size_t bytes = local_elems(s, variable) * 4;
+    uint32_t *first = mem_alloc(bytes), *other = mem_alloc(bytes);
+    int status = strategy_read_local(s, 0, variable, first, e);
+
+    for (int r = 1; r < s->replica_count && status == 0; r++) {
+        status = strategy_read_local(s, r, variable, other, e);
+        if (status == 0 && memcmp(first, other, bytes) != 0)
+            status = name_difference(strategy_variable(s, variable), r, first, other, e);
+    }
+    mem_free(first);
+    mem_free(other);
+    return status;
+}
+
+int strategy_check_replicas(struct strategy *s, struct err *e)
+{
+    for (int v = 0; v < s->placed_count; v++)
+        if (strategy_variable(s, v)->sync == SYNC_ON_WRITE &&
+            strategy_variable(s, v)->shard_dim < 0 && check_variable(s, v, e))
+            return -1;
+    return 0;
+}
