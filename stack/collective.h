@@ -60,6 +60,12 @@ struct collective_request {
                                            many ranks of different groups; 0: a rank */
     bool over_chips;
     bool axis[3];                       /* that take part; the others make groups side by side */
+    /*
+     * In place of both: group_count lists of group_size cores, each in rank order; a core in
+     * none has no part. NULL: as above. No torus, no tree.
+     */
+    const int32_t *group;
+    int group_count, group_size;
     int root;                           /* rank: broadcast, tree */
     int shift;                          /* permute: rank r sends to rank r + shift of its group */
     const struct slice *slice;
@@ -109,6 +115,12 @@ struct collective_plan;
  */
 struct collective_plan *collective_plan_create(const struct collective_request *r,
                                                struct arena *a, struct err *e);
+
+/*
+ * Whether lists of cores are the groups that some axes make, and then which: r->over_chips and
+ * r->axis are set, r->group is NULL. With is_ordered ranks must be the same too.
+ */
+bool collective_find_axes(struct collective_request *r, bool is_ordered);
 
 /* the request with AUTO and 0 replaced by what was chosen */
 const struct collective_request *collective_plan_request(const struct collective_plan *p);

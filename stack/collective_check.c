@@ -34,18 +34,28 @@ bool collective_does(enum collective_kind kind, enum collective_algo algo)
     return plan_can(kind, algo);
 }
 
-enum collective_algo plan_usual(enum collective_kind kind)
+enum collective_algo plan_usual(const struct collective_request *r)
 {
-    for (int i = COLLECTIVE_ALGO_COUNT - 1; i > 0; i--)
-        if (plan_can(kind, (enum collective_algo)i) && i <= COLLECTIVE_TORUS)
+    enum collective_kind kind = r->kind;
+
+    for (int i = r->group ? COLLECTIVE_BIRING : COLLECTIVE_TORUS; i > 0; i--)
+        if (plan_can(kind, (enum collective_algo)i))
             return (enum collective_algo)i;
     return kind == COLLECTIVE_BARRIER ? COLLECTIVE_EXCHANGE : COLLECTIVE_DIRECT;
+}
+
+/* lists of cores have no axes to go along */
+static bool has_way(const struct collective_request *r)
+{
+    return !r->group || (r->algo != COLLECTIVE_TORUS && r->algo != COLLECTIVE_TREE);
 }
 
 bool plan_suits(const struct collective_plan *p)
 {
     const struct collective_request *r = &p->request;
 
+    if (!has_way(r))
+        return false;
     if (r->bytes % collective_unit(r) || (r->chunk_bytes && !(CHUNKED & BIT(r->algo))))
         return false;
     return r->algo != COLLECTIVE_EXCHANGE || r->bytes <= plan_exchange_most(p);
@@ -74,6 +84,8 @@ static int ranks_of(const struct collective_request *r)
 {
     int count = r->over_chips ? 1 : r->slice->core_count / r->slice->chip_count;
 
+    if (r->group)
+        return r->group_size;
     for (int i = 0; i < 3; i++)
         count *= r->axis[i] ? r->slice->dim[i] : 1;
     return count;
@@ -93,6 +105,8 @@ int plan_check_slice(const struct collective_request *r, struct err *e)
 {
     int has_chips = 0;
 
+    if (r->group)
+        return plan_check_groups(r, e);
     for (int i = 0; i < 3; i++) {
         if (r->axis[i] && i >= r->slice->dims)
             return err_set(e, "slice %s has no axis z; its axes are x and y", r->slice->name);
@@ -198,6 +212,9 @@ int plan_check(const struct collective_request *r, struct err *e)
 {
     if (!plan_can(r->kind, r->algo))
         return refuse_algo(r, e);
+    if (!has_way(r))
+        return err_set(e, "%s goes along axes, and the groups are lists of cores; take auto, ring "
+                       "or biring", collective_algo_name(r->algo));
     if (check_root_and_shift(r, e) || check_bytes(r, e))
         return -1;
     return check_chunk(r, e);

@@ -70,6 +70,7 @@ struct collective_plan {
     int axis_count[PLAN_DIMS];          /* ranks along core, x, y, z: 1 where not of the group */
     int axis_stride[PLAN_DIMS];         /* of core numbers */
     struct plan_dim dim[PLAN_DIMS];
+    const int32_t *place_of;            /* by core, in request.group; -1: in none. NULL: axes */
     struct collective_arrays arrays;
     int64_t block_bytes, vmem_bytes;
     int flag_count;
@@ -89,12 +90,18 @@ struct collective_plan {
 
 /* Where a core stands in its group. */
 struct plan_rank {
-    int rank, base_core;
+    int rank, base_core;                /* rank -1: no part. base_core of a list: its first */
     int coordinate[PLAN_DIMS], position[PLAN_DIMS];
 };
 
+/* collective_groups.c: groups that are lists of cores */
+int plan_check_groups(const struct collective_request *r, struct err *e);
+void plan_set_groups(struct collective_plan *p, struct arena *a);
+bool plan_locate_in_list(const struct collective_plan *p, int core, struct plan_rank *out);
+void plan_order_list(const struct collective_plan *p, int *place);      /* ranks of a ring */
+
 /* collective_ranks.c: the dims of a plan, and places in them */
-void plan_count_ranks(struct collective_plan *p);
+void plan_count_ranks(struct collective_plan *p, struct arena *a);
 void plan_set_axes(struct collective_plan *p, bool folds, struct arena *a);
 void plan_set_ring(struct collective_plan *p, bool in_rank_order, struct arena *a);
 void plan_locate(const struct collective_plan *p, int core, struct plan_rank *out);
@@ -184,7 +191,7 @@ int plan_check(const struct collective_request *r, struct err *e);      /* AUTO 
 /* of a rank to those of a device, which messages count */
 int64_t plan_device_bytes(const struct collective_request *r, int64_t bytes);
 bool plan_suits(const struct collective_plan *p);       /* the algorithm does bytes and chunks */
-enum collective_algo plan_usual(enum collective_kind kind);     /* whose message to give if none */
+enum collective_algo plan_usual(const struct collective_request *r);    /* whose message to give */
 
 /* collective_cost.c: of the request's algorithm; dims need not be set yet */
 double plan_predict_ns(const struct collective_plan *p);

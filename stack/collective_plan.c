@@ -48,7 +48,7 @@ static void choose_algo(struct collective_plan *p)
             best_ns = ns;
         }
     }
-    p->request.algo = best == COLLECTIVE_AUTO ? plan_usual(p->request.kind) : best;
+    p->request.algo = best == COLLECTIVE_AUTO ? plan_usual(&p->request) : best;
 }
 
 struct collective_plan *collective_plan_create(const struct collective_request *r,
@@ -63,7 +63,7 @@ struct collective_plan *collective_plan_create(const struct collective_request *
     p->chip = *r->chip;
     p->request.slice = &p->slice;
     p->request.chip = &p->chip;
-    plan_count_ranks(p);
+    plan_count_ranks(p, a);
     if (r->algo == COLLECTIVE_AUTO)
         choose_algo(p);
     if (plan_check(&p->request, e))
@@ -132,7 +132,7 @@ int collective_op_count(const struct collective_plan *p, int core)
     struct plan_rank r;
 
     plan_locate(p, core, &r);
-    return segment_of(p, &r)->count;
+    return r.rank < 0 ? 0 : segment_of(p, &r)->count;
 }
 
 static void put_shape(const struct plan_shape *s, struct collective_op *out)

@@ -8,12 +8,16 @@
 
 #include "stack/ring.h"
 
-void plan_count_ranks(struct collective_plan *p)
+void plan_count_ranks(struct collective_plan *p, struct arena *a)
 {
     const struct collective_request *r = &p->request;
     int stride = 1;
 
     p->cores_per_chip = r->slice->core_count / r->slice->chip_count;
+    if (r->group) {
+        plan_set_groups(p, a);
+        return;
+    }
     p->axis_count[0] = r->over_chips ? 1 : p->cores_per_chip;
     p->axis_stride[0] = 1;
     stride = p->cores_per_chip;
@@ -66,7 +70,7 @@ void plan_set_axes(struct collective_plan *p, bool folds, struct arena *a)
         int *core = arena_array(a, (size_t)p->axis_count[i], sizeof(*core));
 
         *d = (struct plan_dim){.count = p->axis_count[i], .rank_stride = rank_stride};
-        d->is_chip_inside = i == 0;
+        d->is_chip_inside = i == 0 && !p->place_of;
         d->closes = i > 0 && p->slice.is_ring[i - 1];
         for (int c = 0; c < d->count; c++) {
             place[c] = folds && !d->closes ? folded_place(c, d->count) : c;
@@ -97,6 +101,10 @@ static void order_ring(const struct collective_plan *p, int *place)
                           .core_count = p->rank_count};
     int axis = only_axis(p), inside = p->axis_count[0];
 
+    if (p->place_of) {
+        plan_order_list(p, place);
+        return;
+    }
     for (int i = 0; i < 3; i++)
         group.dim[i] = p->axis_count[i + 1];
     ring_order(&group, place);
@@ -140,7 +148,8 @@ void plan_set_ring(struct collective_plan *p, bool in_rank_order, struct arena *
     set_strides(p);
 }
 
-void plan_locate(const struct collective_plan *p, int core, struct plan_rank *out)
+/* always somewhere */
+static bool locate_on_axes(const struct collective_plan *p, int core, struct plan_rank *out)
 {
     int chip = core / p->cores_per_chip, rank_stride = 1;
     int at[PLAN_DIMS] = {core % p->cores_per_chip};
@@ -157,6 +166,13 @@ void plan_locate(const struct collective_plan *p, int core, struct plan_rank *ou
             out->base_core -= at[i] * p->axis_stride[i];
             rank_stride *= p->axis_count[i];
         }
+    return true;
+}
+
+void plan_locate(const struct collective_plan *p, int core, struct plan_rank *out)
+{
+    if (p->place_of ? !plan_locate_in_list(p, core, out) : !locate_on_axes(p, core, out))
+        return;
     for (int i = 0; i < PLAN_DIMS; i++) {
         out->coordinate[i] = out->rank / p->dim[i].rank_stride % p->dim[i].count;
         out->position[i] = p->dim[i].position[out->coordinate[i]];
@@ -194,10 +210,20 @@ static int shifted(const struct collective_plan *p, const struct plan_rank *r, i
                          : d->place[position < d->count ? position : position - d->count];
 }
 
+static int plan_peer_in_list(const struct collective_plan *p, const struct plan_rank *r, int shift)
+{
+    int first = p->place_of[r->base_core];
+
+    return p->request.group[first + (shift == PLAN_TO_ROOT ? p->root_coordinate[0]
+                                                            : shifted(p, r, 0, &shift))];
+}
+
 int plan_peer(const struct collective_plan *p, const struct plan_rank *r, int shift)
 {
     int core = r->base_core;
 
+    if (p->place_of)
+        return plan_peer_in_list(p, r, shift);
     if (shift == PLAN_TO_ROOT) {
         for (int i = 0; i < PLAN_DIMS; i++)
             core += p->dim[i].core[p->root_coordinate[i]];

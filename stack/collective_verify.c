@@ -63,6 +63,9 @@ static int64_t group_of(const struct verify *v, int core)
     int inside = s->core_count / s->chip_count, chip = core / inside;
     int64_t key = v->r->over_chips ? core % inside : 0;
 
+    for (int i = 0; v->r->group && i < v->r->group_count * v->r->group_size; i++)
+        if (v->r->group[i] == core)
+            return i / v->r->group_size;
     for (int i = 0; i < 3; i++) {
         key = key * s->dim[i] + (v->r->axis[i] ? 0 : chip % s->dim[i]);
         chip /= s->dim[i];

@@ -45,8 +45,14 @@ void make_plan(struct bench *b)
 int group_of(const struct bench *b, int core, int *members)
 {
     const struct slice *s = &b->slice;
-    int inside = s->core_count / s->chip_count, count = 0;
+    int inside = s->core_count / s->chip_count, count = 0, size = b->request.group_size;
 
+    for (int i = 0; b->request.group && i < b->request.group_count * size; i++)
+        if (b->request.group[i] == core) {
+            for (count = 0; count < size; count++)
+                members[count] = b->request.group[i / size * size + count];
+            return count;
+        }
     for (int other = 0; other < s->core_count; other++) {
         int a = core / inside, c = other / inside;
         bool is_member = !b->request.over_chips || core % inside == other % inside;

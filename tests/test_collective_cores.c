@@ -145,6 +145,34 @@ TEST(every_algorithm_is_right_on_tori_and_wider_meshes)
     check_slice("v5e-32", 20000, 0);    /* 4x8 */
 }
 
+/* cores of different chips and of one, pairs and larger groups, and some cores in none */
+TEST(groups_that_are_lists_are_right)
+{
+    static const int32_t across[] = {0, 2, 4, 6, 1, 3, 5, 7}, mixed[] = {7, 0, 2, 5, 6, 1};
+    static const struct { const int32_t *group; int count, size; } lists[] = {
+        {across, 2, 4}, {across, 4, 2}, {mixed, 2, 3}};
+
+    for (size_t i = 0; i < COUNT_OF(pairs) * COUNT_OF(lists); i++) {
+        size_t pair = i / COUNT_OF(lists), list = i % COUNT_OF(lists);
+        struct bench b;
+
+        if (pairs[pair].algo == COLLECTIVE_TORUS || pairs[pair].algo == COLLECTIVE_TREE ||
+            pairs[pair].kind == COLLECTIVE_BARRIER)
+            continue;
+        open_bench(&b, i % 2 ? "v3-8" : "v4-8");
+        b.request.kind = pairs[pair].kind;
+        b.request.algo = pairs[pair].algo;
+        b.request.group = lists[list].group;
+        b.request.group_count = lists[list].count;
+        b.request.group_size = lists[list].size;
+        b.request.shift = 1;
+        b.request.root = 1;
+        b.request.bytes = 3072 * lists[list].size;
+        check_values(&b);
+        close_bench(&b);
+    }
+}
+
 TEST(groups_along_some_axes_are_right)
 {
     for (int i = 1; i < 7; i++) {
@@ -358,6 +386,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_algorithm_is_right_on_slices_of_all_generations),
         cmocka_unit_test(every_algorithm_is_right_on_tori_and_wider_meshes),
+        cmocka_unit_test(groups_that_are_lists_are_right),
         cmocka_unit_test(groups_along_some_axes_are_right),
         cmocka_unit_test(arrays_larger_than_vmem_are_right),
         cmocka_unit_test(cycles_are_the_same_in_all_modes_with_any_threads_with_and_without_memo),

@@ -101,6 +101,122 @@ static void check_ring_plans(int64_t block_bytes, int64_t vmem_bytes)
         }
 }
 
+static const int32_t across[] = {0, 2, 4, 6, 1, 3, 5, 7};
+static const int32_t mixed[] = {7, 0, 2, 5, 6, 1}, backwards[] = {7, 6, 5, 4, 3, 2, 1, 0};
+static const struct { const int32_t *group; int count, size; } lists[] = {
+    {across, 2, 4}, {across, 4, 2}, {across, 1, 8}, {mixed, 2, 3}, {mixed, 1, 5}, {mixed, 3, 1},
+    {backwards, 1, 8}};
+
+/* of 2x2 chips of two cores, whatever the lists are; cores in none do nothing */
+static void check_list(size_t list, enum collective_kind kind, enum collective_algo algo,
+                       int64_t block_bytes)
+{
+    struct bench b;
+
+    open_bench(&b, &(struct grid){2, 2, 1, "", 2}, kind, algo, block_bytes * lists[list].size);
+    b.request.group = lists[list].group;
+    b.request.group_count = lists[list].count;
+    b.request.group_size = lists[list].size;
+    b.request.type = list % 2 ? COLLECTIVE_F32 : COLLECTIVE_BF16;
+    b.request.shift = lists[list].size > 1;
+    b.request.root = lists[list].size - 1;
+    make_plan(&b);
+    for (int seed = 1; seed < 3; seed++) {
+        struct outcome o = run_bench(&b, (uint64_t)seed);
+        int parts = 0;
+
+        for (int core = 0; core < b.slice.core_count; core++) {
+            if (collective_rank_of(b.plan, core) < 0) {
+                assert_int_equal(collective_op_count(b.plan, core), 0);
+                continue;
+            }
+            check_core(&b, &o, core);
+            parts++;
+        }
+        assert_int_equal(parts, lists[list].count * lists[list].size);
+    }
+    close_bench(&b);
+}
+
+TEST(groups_may_be_any_lists_of_cores)
+{
+    static const struct { enum collective_kind kind; enum collective_algo algo; } rows[] = {
+        {COLLECTIVE_ALL_REDUCE, COLLECTIVE_RING}, {COLLECTIVE_ALL_REDUCE, COLLECTIVE_BIRING},
+        {COLLECTIVE_ALL_REDUCE, COLLECTIVE_EXCHANGE}, {COLLECTIVE_ALL_REDUCE, COLLECTIVE_AUTO},
+        {COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_AUTO}, {COLLECTIVE_ALL_GATHER, COLLECTIVE_AUTO},
+        {COLLECTIVE_ALL_GATHER, COLLECTIVE_RING}, {COLLECTIVE_ALL_TO_ALL, COLLECTIVE_DIRECT},
+        {COLLECTIVE_BROADCAST, COLLECTIVE_DIRECT}, {COLLECTIVE_PERMUTE, COLLECTIVE_DIRECT}};
+
+    for (size_t list = 0; list < COUNT_OF(lists); list++)
+        for (size_t i = 0; i < COUNT_OF(rows); i++) {
+            check_list(list, rows[i].kind, rows[i].algo, 512);
+            check_list(list, rows[i].kind, rows[i].algo, 20 * KIB + 32);
+        }
+}
+
+/* lists that axes make are found, with their ranks or without */
+TEST(lists_that_are_axes)
+{
+    static const int32_t chips[] = {0, 1, 2, 3, 4, 5, 6, 7}, y[] = {0, 4, 1, 5, 2, 6, 3, 7};
+    static const int32_t turned[] = {0, 4, 5, 1, 2, 6, 3, 7}, none[] = {0, 6, 1, 5, 2, 4, 3, 7};
+    static const struct {
+        const int32_t *group;
+        int count, size;
+        bool in_order, in_any, over_chips, x, y;
+    } rows[] = {
+        {chips, 1, 8, true, true, false, true, true}, {y, 4, 2, true, true, true, false, true},
+        {across, 2, 4, true, true, true, true, true}, {chips, 2, 4, true, true, false, true, false},
+        {backwards, 1, 8, false, true, false, true, true},
+        {turned, 4, 2, false, true, true, false, true}, {none, 4, 2, false, false, 0, 0, 0},
+        {chips, 1, 4, false, false, 0, 0, 0},
+        {chips, 4, 2, true, true, false, false, false},     /* along z, which is one chip long */
+    };
+    struct bench b;
+
+    open_bench(&b, &(struct grid){2, 2, 1, "", 2}, COLLECTIVE_ALL_REDUCE, COLLECTIVE_AUTO, 8192);
+    for (size_t i = 0; i < COUNT_OF(rows) * 2; i++) {
+        struct collective_request r = b.request;
+        bool is_ordered = i % 2;
+
+        r.group = rows[i / 2].group;
+        r.group_count = rows[i / 2].count;
+        r.group_size = rows[i / 2].size;
+        assert_int_equal(collective_find_axes(&r, is_ordered),
+                         is_ordered ? rows[i / 2].in_order : rows[i / 2].in_any);
+        if (r.group)
+            continue;
+        assert_int_equal(r.over_chips, rows[i / 2].over_chips);
+        assert_int_equal(r.axis[0], rows[i / 2].x);
+        assert_int_equal(r.axis[1], rows[i / 2].y);
+    }
+    close_bench(&b);
+}
+
+static void refuse_list(const int32_t *group, int count, int size, enum collective_algo algo,
+                        const char *text)
+{
+    struct bench b;
+
+    open_bench(&b, &(struct grid){2, 2, 1, "", 2}, COLLECTIVE_ALL_REDUCE, algo, 8192);
+    b.request.group = group;
+    b.request.group_count = count;
+    b.request.group_size = size;
+    assert_null(collective_plan_create(&b.request, &b.arena, &b.err));
+    assert_string_equal(b.err.msg, text);
+    close_bench(&b);
+}
+
+TEST(lists_that_are_none)
+{
+    refuse_list(across, 3, 3, COLLECTIVE_RING, "3 groups of 3 cores, of the 8 that there are");
+    refuse_list((int32_t[]){0, 8}, 1, 2, COLLECTIVE_RING,
+                "core 8 as place 1 of the groups is not one of the 8 cores, or is there twice");
+    refuse_list((int32_t[]){0, 3, 3, 1}, 2, 2, COLLECTIVE_RING,
+                "core 3 as place 2 of the groups is not one of the 8 cores, or is there twice");
+    refuse_list(across, 2, 4, COLLECTIVE_TORUS, "torus goes along axes, and the groups are lists "
+                "of cores; take auto, ring or biring");
+}
+
 TEST(ring_algorithms_stay_in_vmem_where_the_arrays_fit)
 {
     check_ring_plans(3584, 16 * MIB);
@@ -413,6 +529,9 @@ TEST(names_are_found_and_others_told_the_nearest)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_may_be_any_lists_of_cores),
+        cmocka_unit_test(lists_that_are_axes),
+        cmocka_unit_test(lists_that_are_none),
         cmocka_unit_test(ring_algorithms_stay_in_vmem_where_the_arrays_fit),
         cmocka_unit_test(ring_algorithms_stream_what_vmem_does_not_hold),
         cmocka_unit_test(blocks_need_not_be_rows),
