@@ -163,6 +163,14 @@ static struct value *keep_literal(struct plan *p, const struct graph_node *n)
     return v;
 }
 
+static bool is_state(struct value *const *state, int count, const struct value *v)
+{
+    for (int k = 0; k < count; k++)
+        if (state[k]->buffer == v->buffer)
+            return true;
+    return false;
+}
+
 /*
  * What a body makes goes back to where its parameters lie, or is made there. A
  * parameter that becomes another one is saved first.
@@ -179,7 +187,7 @@ static void close_loop(struct plan *p, const struct graph *body, struct value **
         from[k] = inside[node];
         if (from[k]->buffer == state[k]->buffer)
             from[k] = NULL;             /* unchanged */
-        else if (p->buffer[from[k]->buffer].role == BUFFER_STATE) {
+        else if (is_state(state, count, from[k])) {
             struct value *saved = plan_new_value(p, from[k]->array.name, &from[k]->array.shape,
                                             BUFFER_TEMPORARY, -1);
 
@@ -194,6 +202,48 @@ static void close_loop(struct plan *p, const struct graph *body, struct value **
             plan_add_copy(p, from[k], state[k]);
 }
 
+/* operand k of the loop, a parameter, is read by nothing else and replaced by what it becomes */
+static bool is_replaced(const struct walk *w, int node, int k)
+{
+    const struct graph *g = w->g;
+    int operand = g->node[node].operand[k], index = g->node[operand].parameter_index;
+
+    if (!w->is_main || g->node[operand].op != HLO_PARAMETER)
+        return false;
+    for (int i = 0; i < g->node_count; i++)
+        for (int j = 0; j < g->node[i].operand_count; j++)
+            if (g->node[i].operand[j] == operand && (i != node || j != k))
+                return false;
+    for (int i = 0; i < g->output_count; i++) {
+        const struct graph_node *n = &g->node[g->output[i].node];
+
+        if (g->output[i].node == operand)
+            return false;
+        if (g->output[i].alias_parameter == index)
+            return g->output[i].node == node ||
+                   (n->op == HLO_GET_TUPLE_ELEMENT && n->operand[0] == node && n->dim == k);
+    }
+    return false;
+}
+
+/*
+ * Where operand k of a loop lies inside: where it is if the body leaves it as it is, or if it is
+ * a parameter that nobody asks for afterwards; else in memory of its own, copied before.
+ */
+static struct value *add_state(struct walk *w, int node, int k)
+{
+    const struct graph_node *n = &w->g->node[node];
+    const struct graph *body = n->called[0];
+    struct value *from = w->node[n->operand[k]], *state;
+
+    if (body->output[k].node == body->parameter[k] || is_replaced(w, node, k))
+        return from;
+    state = plan_new_value(w->plan, arena_printf(w->plan->arena, "%s.state.%d", n->name, k),
+                           &from->array.shape, BUFFER_STATE, -1);
+    plan_add_copy(w->plan, from, state);
+    return state;
+}
+
 static int add_while(struct walk *w, int node, struct err *e)
 {
     const struct graph_node *n = &w->g->node[node];
@@ -202,13 +252,8 @@ static int add_while(struct walk *w, int node, struct err *e)
     struct value **inside = values(p, body->node_count), **state = values(p, n->operand_count);
     int begin, count = n->operand_count;
 
-    for (int k = 0; k < count; k++) {
-        struct value *from = w->node[n->operand[k]];
-
-        state[k] = plan_new_value(p, arena_printf(p->arena, "%s.state.%d", n->name, k),
-                             &from->array.shape, BUFFER_STATE, -1);
-        plan_add_copy(p, from, state[k]);
-    }
+    for (int k = 0; k < count; k++)
+        state[k] = add_state(w, node, k);
     if (n->tuple_count)
         w->element[node] = state;
     else
