@@ -41,7 +41,7 @@ static int check_cores(const struct strategy *s, int core_count, struct err *e)
 static int choose_replicas(struct strategy *s, struct err *e)
 {
     const struct strategy_options *o = &s->options;
-    int cores = o->machine ? machine_core_count(o->machine) : 1;
+    int cores = o->machine ? machine_slice(o->machine)->core_count : 1;
 
     s->replica_count = o->replica_count ? o->replica_count : cores;
     if (s->replica_count < 1)

@@ -21,9 +21,12 @@ void strategy_host_place(struct strategy *s, int variable)
 }
 
 /* The interpreter only reads its inputs: the cast takes away no promise. */
-static void gather_inputs(const struct strategy *s, const struct strategy_program *p, int replica,
-                          const void *const *input, struct interp_value *value)
+static struct interp_value *inputs_of(const struct strategy *s, const struct strategy_program *p,
+                                      int replica, const void *const *input, struct arena *a)
 {
+    struct interp_value *value = arena_array(a, (size_t)p->graph.parameter_count + 1,
+                                             sizeof(*value));
+
     for (int i = 0; i < p->graph.parameter_count; i++) {
         int index = p->parameter[i].index;
 
@@ -31,6 +34,7 @@ static void gather_inputs(const struct strategy *s, const struct strategy_progra
                             ? s->place[index]->local[replica]
                             : (void *)input[replica * p->input_count + index];
     }
+    return value;
 }
 
 static void take_outputs(struct strategy *s, const struct strategy_program *p, int replica,
@@ -50,17 +54,23 @@ static void take_outputs(struct strategy *s, const struct strategy_program *p, i
 int strategy_host_run(struct strategy *s, struct strategy_program *p, const void *const *input,
                       void *const *result, struct err *e)
 {
-    struct interp_value *in, *out;
+    size_t replicas = (size_t)s->replica_count;
+    const struct interp_value **in;
+    struct interp_value **out;
     struct arena a;
     int status;
 
     arena_init(&a);
-    in = arena_array(&a, (size_t)p->graph.parameter_count + 1, sizeof(*in));
-    out = arena_array(&a, (size_t)p->graph.output_count + 1, sizeof(*out));
-    gather_inputs(s, p, 0, input, in);
-    status = interp_run(&p->graph, s->options.reference_dot, in, out, &a, e);
-    if (status == 0)
-        take_outputs(s, p, 0, out, result);
+    in = arena_array(&a, replicas, sizeof(*in));
+    out = arena_array(&a, replicas, sizeof(*out));
+    for (int r = 0; r < s->replica_count; r++) {
+        in[r] = inputs_of(s, p, r, input, &a);
+        out[r] = arena_array(&a, (size_t)p->graph.output_count + 1, sizeof(**out));
+    }
+    status = interp_run_devices(&p->graph, s->options.reference_dot, s->replica_count, in, out,
+                                &a, e);
+    for (int r = 0; r < s->replica_count && status == 0; r++)
+        take_outputs(s, p, r, out[r], result);
     arena_fini(&a);
     return status;
 }

@@ -1,0 +1,24 @@
+/*
+ * A traced step run several times by one launch: a loop in the device's program.
+ *
+ * Gradient accumulation over micro batches and several steps per execution are such loops.
+ * Variables go from one round to the next as the loop's state.
+ */
+#ifndef TRAIN_LOOP_H
+#define TRAIN_LOOP_H
+#include "keras/trace.h"
+
+enum loop_result {
+    LOOP_SUM,                           /* over the rounds, in their order */
+    LOOP_STACK                          /* [rounds, ...] */
+};
+
+/*
+ * `body` is a finished trace of the same variables and number of replicas; its arena must live as
+ * long as t's. Input i of round k is element k along the first dimension of node input[i] of t,
+ * which has `rounds` of them (asserted). Reads and assigns variables of t as the rounds do, one
+ * after the other. result[r]: node of t, of the body's r-th result as kind[r] says.
+ */
+void loop_repeat(struct trace *t, const struct trace *body, int64_t rounds, const int *input,
+                 const enum loop_result *kind, int *result);
+#endif

@@ -1,0 +1,140 @@
+#include "train/step.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#include "stack/nn.h"
+#include "train/loop.h"
+#include "train/replica.h"
+
+/* the loss as trained: gradients of it, summed over replicas, are those of the mean */
+static int trained_loss(struct trace *t, const struct step_options *o, const struct step_loss *l)
+{
+    struct graph *g = &t->graph;
+    double share = o->micro_batches > 1 ? 1.0 / o->micro_batches : 1.0, samples;
+    int loss;
+
+    /* of a sum over micro batches the optimizer may take the mean itself */
+    samples = (double)o->global_batch * (o->optimizer->accumulates_in_launch ? share : 1.0);
+    trace_source(t, NULL, "loss");
+    loss = nn_scale(g, l->sum, 1.0 / samples);
+    if (l->penalty != NODE_NONE) {
+        double penalty = o->optimizer->accumulates_in_launch ? 1.0 : share;
+
+        loss = nn_add(g, loss, nn_scale(g, l->penalty, penalty / t->replica_count));
+    }
+    return loss;
+}
+
+/* loss and gradients of what these inputs are; nodes of this trace */
+static int add_gradients(struct trace *t, const struct step_options *o, const int *input, int count,
+                         int *loss, int *gradient, struct err *e)
+{
+    const struct optimizer *opt = o->optimizer;
+    int *value = arena_array(t->arena, (size_t)opt->count + 1, sizeof(*value));
+    struct step_loss l = {NODE_NONE, NODE_NONE};
+
+    for (int i = 0; i < opt->count; i++)
+        value[i] = trace_read(t, opt->of[i].variable);
+    if (o->forward(t, input, count, o->context, &l, e))
+        return -1;
+    *loss = trained_loss(t, o, &l);
+    return graph_grad(&t->graph, optimizer_scale_loss(t, opt, *loss), value, opt->count, gradient,
+                      e);
+}
+
+/* ----- micro batches */
+
+/* [samples, ...] as [rounds, samples / rounds, ...] */
+static int cut_input(struct trace *t, int node, int64_t rounds, struct err *e)
+{
+    struct shape s = t->graph.node[node].shape;
+    char text[96];
+
+    if (s.rank == 0 || s.dim[0] % rounds || s.rank == GRAPH_RANK_MAX)
+        return err_set(e, "input %s of a replica cannot be cut into %" PRId64 " micro batches",
+                       shape_print(&s, text, sizeof(text)), rounds);
+    for (int d = s.rank; d > 0; d--)
+        s.dim[d] = s.dim[d - 1];
+    s.dim[0] = rounds;
+    s.dim[1] /= rounds;
+    s.rank++;
+    return graph_reshape(&t->graph, node, s);
+}
+
+/* one micro batch: the user's results, then the loss, then the gradients */
+static int trace_micro(struct trace *t, const struct step_options *o, const struct trace *of,
+                       const int *cut, int count, struct err *e)
+{
+    int *input = arena_array(t->arena, (size_t)count + 1, sizeof(*input));
+    int *gradient = arena_array(t->arena, (size_t)o->optimizer->count + 1, sizeof(*gradient));
+    int loss;
+
+    for (int i = 0; i < count; i++) {
+        struct shape s = of->graph.node[cut[i]].shape;
+
+        for (int d = 0; d + 1 < s.rank; d++)
+            s.dim[d] = s.dim[d + 1];
+        s.rank--;
+        input[i] = trace_input(t, arena_printf(t->arena, "micro.%d", i), &s);
+    }
+    if (add_gradients(t, o, input, count, &loss, gradient, e))
+        return -1;
+    trace_result(t, "loss", loss);
+    for (int i = 0; i < o->optimizer->count; i++)
+        trace_result(t, "gradient", gradient[i]);
+    trace_finish(t);
+    return 0;
+}
+
+static int add_micro_batches(struct trace *t, const struct step_options *o, const int *input,
+                             int count, int *loss, int *gradient, struct err *e)
+{
+    int *cut = arena_array(t->arena, (size_t)count + 1, sizeof(*cut)), users, *result;
+    enum loop_result *kind;
+    struct trace micro;
+    int status = 0;
+
+    for (int i = 0; i < count && status == 0; i++) {
+        cut[i] = cut_input(t, input[i], o->micro_batches, e);
+        status = cut[i] < 0 ? -1 : 0;
+    }
+    trace_init(&micro, t->arena, arena_printf(t->arena, "%s.micro", t->graph.name), t->set,
+               t->replica_count, t->is_training);
+    if (status == 0)
+        status = trace_micro(&micro, o, t, cut, count, e);
+    if (status == 0) {
+        result = arena_array(t->arena, (size_t)micro.result_count, sizeof(*result));
+        kind = arena_array(t->arena, (size_t)micro.result_count, sizeof(*kind));
+        loop_repeat(t, &micro, o->micro_batches, cut, kind, result);    /* all LOOP_SUM */
+        users = micro.result_count - o->optimizer->count - 1;
+        for (int i = 0; i < users; i++)
+            trace_result(t, micro.graph.output[i].name, result[i]);
+        *loss = result[users];
+        for (int i = 0; i < o->optimizer->count; i++)
+            gradient[i] = result[users + 1 + i];
+    }
+    trace_fini(&micro);
+    return status;
+}
+
+/* ----- the step */
+
+int step_train(struct trace *t, const struct step_options *o, const int *input, int count,
+               int *loss, struct err *e)
+{
+    const struct optimizer *opt = o->optimizer;
+    int *gradient = arena_array(t->arena, (size_t)opt->count + 1, sizeof(*gradient));
+    int status = o->micro_batches > 1
+                     ? add_micro_batches(t, o, input, count, loss, gradient, e)
+                     : add_gradients(t, o, input, count, loss, gradient, e);
+
+    if (status)
+        return -1;
+    for (int i = 0; i < opt->count; i++) {
+        trace_source(t, "all-reduce", opt->set->variable[opt->of[i].variable].name);
+        gradient[i] = replica_all_reduce(t, REPLICA_SUM, gradient[i]);
+    }
+    optimizer_apply(t, opt, gradient);
+    return 0;
+}
