@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "sim/checks.h"
 #include "sim/known.h"
+#include "sim/origins.h"
 
 #include <string.h>
 
@@ -211,7 +212,7 @@ static void note_smem(struct core *c, const struct dma *d)
     }
 }
 
-static void apply(struct core *c, struct dma *d)
+void copy_apply(struct core *c, struct dma *d)
 {
     bool is_timing = c->mode == MODE_TIMING;
 
@@ -223,6 +224,8 @@ static void apply(struct core *c, struct dma *d)
         (is_timing ? known_deliver : deliver)(c, d);
     else
         (is_timing ? known_copy_local : copy_local)(c, d);
+    if (c->origins)
+        origins_arrive(c->origins, c, d);
 }
 
 void core_apply_copies(struct core *c, size_t count)
@@ -232,7 +235,7 @@ void core_apply_copies(struct core *c, size_t count)
     if (count == 0)
         return;
     for (i = 0; i < count; i++) {
-        apply(c, &c->copy[i]);
+        copy_apply(c, &c->copy[i]);
         if (c->checks)
             checks_arrived(c, &c->copy[i]);
     }

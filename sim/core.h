@@ -259,6 +259,9 @@ struct core {
     struct memo *memo;                  /* NULL where every iteration is simulated */
     struct recorder *recorder;          /* NULL where nobody wants a trace: sim/record.h */
     struct hbm_log *hbm_log;            /* of sim/launch_memo.h, NULL likewise */
+    struct launch_log *log;             /* of sim/replay.h, NULL where no launch is logged, */
+    struct origins *origins;            /* sim/origins.h likewise */
+    struct replay_core *replay;         /* NULL but in a launch that is repeated */
 
     /* results */
     cycle_t halted_at;
@@ -352,6 +355,7 @@ void copy_piece(const struct core *c, const struct dma *d, int64_t source, int64
 /* whether it holds bytes of its own now, as long as it is under way or when it is complete */
 bool dma_takes_data(const struct core *from, const struct dma *d, bool is_complete);
 void dma_drop_data(struct dma *d);
+void copy_apply(struct core *c, struct dma *d);         /* move its contents */
 /* move the contents of the first `count` copies */
 void core_apply_copies(struct core *c, size_t count);
 

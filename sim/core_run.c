@@ -5,8 +5,10 @@
 #include "sim/core.h"
 #include "sim/issue.h"
 #include "sim/memo.h"
+#include "sim/origins.h"
 #include "sim/overlay.h"
 #include "sim/record.h"
+#include "sim/replay.h"
 #include "sim/stream.h"
 #include "sim/timing.h"
 
@@ -104,6 +106,8 @@ static bool settle_sync(struct core *c, const struct decoded_bundle *b, cycle_t 
     int seen = 0, dmas = 0;
     uint32_t i;
 
+    if (c->replay)
+        return replay_settle(c, b);
     for (i = 0; i < b->special_count; i++) {
         uint16_t index = p->special[b->first_special + i];
         const struct decoded_op *o = &p->op[b->first_op + index];
@@ -261,6 +265,8 @@ static inline void issue(struct core *c, const struct decoded_bundle *b,
         overlay_enter(c, at);
     if (c->recorder && c->recorder->sink->wants_access)
         record_accesses(c, b, at);
+    if (c->origins)
+        origins_bundle(c->origins, c, b);
     if (!issue_execute(c, b, at))
         return;
     if (b->has_guard)

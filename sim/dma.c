@@ -10,6 +10,7 @@
  */
 #include "sim/machine_impl.h"
 #include "sim/race.h"
+#include "sim/replay.h"
 
 void dma_reset(struct machine *m)
 {
@@ -518,6 +519,8 @@ void dma_done(struct machine *m, struct core *c, int slot)
     copy_done(c, to, d);
     to->copy = mem_grow(to->copy, &to->copy_capacity, to->copy_count + 1, sizeof(*to->copy));
     to->copy[to->copy_count++] = *d;
+    if (to->log)
+        launch_log_done(to->log, c->number, d->number);
     d->data = NULL;                     /* the copy in the list holds them now */
     d->unknown = (struct ranges){.count = 0};
     c->dma_free[c->dma_free_count++] = slot;

@@ -4,6 +4,7 @@
  */
 #include "sim/checks.h"
 #include "sim/known.h"
+#include "sim/replay.h"
 
 #include <string.h>
 
@@ -210,6 +211,11 @@ static void start_dma(struct core *c, const struct decoded_op *o, struct dma *d)
     if (c->checks && !checks_issue(c, o, d))
         return;
     c->dma_issued++;
+    if (c->replay) {
+        copy_issued(c, d);
+        replay_issue(c, d);
+        return;
+    }
     slot = c->dma_free[--c->dma_free_count];
     copy_issued(c, d);
     c->dma[slot] = *d;

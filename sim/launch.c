@@ -6,6 +6,7 @@
 #include "sim/launch_memo.h"
 #include "sim/machine_impl.h"
 #include "sim/memo.h"
+#include "sim/replay.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +49,7 @@ void launch_reset(struct machine *m)
     int i;
 
     launch_memo_forget(m);
+    replay_forget(m);
     for (i = 0; i < m->chip_count; i++)
         hbm_reset(m->hbm[i]);
     if (m->net)
@@ -263,12 +265,14 @@ void machine_finish(struct machine *m)
 
 int machine_run(struct machine *m, struct err *e)
 {
-    if (!m->tracing.next && launch_memo_repeat(m))
+    if (!m->tracing.next && (launch_memo_repeat(m) || replay_launch(m)))
         return 0;
     machine_start(m);
     launch_memo_begin(m);
+    replay_begin(m);
     machine_advance(m, CYCLE_NEVER);
     machine_finish(m);
     launch_memo_end(m);
+    replay_end(m);
     return m->fault.kind == FAULT_NONE ? 0 : err_set(e, "%s", m->fault.msg);
 }

@@ -5,6 +5,7 @@
 #include "sim/limits.h"
 #include "sim/machine_impl.h"
 #include "sim/memo.h"
+#include "sim/replay.h"
 
 #include "isa/check.h"
 
@@ -37,6 +38,13 @@ static bool uses_memo(const struct machine_options *o)
 {
     return o->mode == MODE_TIMING && !o->no_memo && !o->check_races
            && !o->check_unwritten;
+}
+
+/* in mode both */
+static bool repeats_launches(const struct machine_options *o)
+{
+    return o->mode == MODE_BOTH && !o->no_memo && !o->check_races && !o->check_unwritten
+           && !o->shared_hbm;
 }
 
 static void give_hbm(struct machine *m, struct core *c)
@@ -116,6 +124,8 @@ struct machine *machine_create(const struct slice *slice, const struct chip *chi
     create_cores(m);
     if (uses_memo(options) && !options->shared_hbm)
         m->launch_memo = launch_memo_create(m);
+    if (repeats_launches(options))
+        m->replay = replay_create(m);
     m->rounds = rounds_create(options->thread_count);
     return m;
 }
@@ -129,6 +139,7 @@ void machine_destroy(struct machine *m)
         return;
     rounds_destroy(m->rounds);
     launch_memo_destroy(m->launch_memo);
+    replay_destroy(m->replay);
     for (i = 0; i < m->core_count; i++) {
         hbm_store_destroy(m->core[i].host);
         core_fini(&m->core[i]);
@@ -234,6 +245,7 @@ static int load(struct machine *m, int core, const struct isa_program *program,
     if (isa_check(program, &limits, e) != 0)
         return -1;
     launch_memo_forget(m);
+    replay_forget(m);
     old = m->core[core].program;
     core_set_program(&m->core[core], hold_program(m, program));
     release_program(m, old);
@@ -410,7 +422,8 @@ const struct fault *machine_fault(const struct machine *m)
 
 struct machine_memo_stats machine_memo_stats(const struct machine *m)
 {
-    struct machine_memo_stats sum = {.launches = launch_memo_repeats(m)};
+    struct machine_memo_stats sum = {.launches = launch_memo_repeats(m)
+                                                 + replay_count(m)};
     int i;
 
     for (i = 0; i < m->core_count; i++) {

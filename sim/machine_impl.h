@@ -64,7 +64,8 @@ struct machine {
     int *runnable;                      /* cores for the next parallel phase */
     int runnable_count;
     struct rounds *rounds;
-    struct launch_memo *launch_memo;    /* NULL where every launch is simulated */
+    struct launch_memo *launch_memo;    /* timing mode; NULL where every launch is simulated */
+    struct replay *replay;              /* mode both, likewise */
     struct tracing tracing;
 
     bool is_complete;                   /* all cores have halted */

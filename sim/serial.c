@@ -8,6 +8,7 @@
  */
 #include "sim/machine_impl.h"
 #include "sim/race.h"
+#include "sim/replay.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -38,8 +39,11 @@ static void wake(struct machine *m, struct core *c, cycle_t at, enum stall_reaso
 
     assert(asks_from >= m->now_ps);
     core_wake(c, at, reason, resume_cycles);
-    if (!asks_for_queue(c))
+    if (!asks_for_queue(c)) {
         c->copy_visible = c->copy_count;
+        if (c->log)
+            launch_log_answer(c->log);
+    }
     c->is_waiting = false;
     m->runnable[m->runnable_count++] = c->number;
     /*
@@ -214,11 +218,18 @@ static void peek(struct machine *m, const struct event *e)
     send_message(m, &answer, e->target, e->core, EVENT_ANSWER);
 }
 
+static void read_flag(struct core *c, int32_t to, int32_t value)
+{
+    c->read_value[to] = value;
+    if (c->log)
+        launch_log_read(c->log, value);
+}
+
 static void take_answer(struct machine *m, struct core *c, const struct event *e)
 {
     cycle_t resume = resume_cycles(c);
 
-    c->read_value[e->slot] = e->value;
+    read_flag(c, e->slot, e->value);
     wake(m, c, clock_cycle_at(c->clock_mhz, m->now_ps) + resume, STALL_ICI, resume);
 }
 
@@ -257,7 +268,7 @@ static void commit(struct machine *m, const struct event *e)
         go_on(m, c);
         break;
     case EVENT_READ:
-        c->read_value[e->slot] = c->flag[e->flag];
+        read_flag(c, e->slot, c->flag[e->flag]);
         race_learn(m, c, e->flag, c->flag[e->flag]);
         go_on(m, c);
         break;

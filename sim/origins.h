@@ -1,0 +1,34 @@
+/*
+ * Where the scalar side of a core has its values from, and whether cycles can depend on them.
+ *
+ * While a launch in mode both is simulated, each scalar register and word of SMEM has an origin:
+ * none where it follows from the program and its entry registers alone, else what it was read
+ * from: SMEM as the launch found it, HBM that the launch had not written before, or what vectors
+ * have worked out. A value that becomes an address, a size, a flag, a core, a predicate or a
+ * delay makes its origins count; one that is only spread over a vector, seeds random numbers or
+ * is copied away does not. So a later launch with the same programs, entry registers and bytes
+ * at the origins that count has the same cycles, whatever all other values are.
+ */
+#ifndef SIM_ORIGINS_H
+#define SIM_ORIGINS_H
+#include "sim/core.h"
+
+struct origins;
+
+struct origins *origins_create(const struct chip *chip);
+void origins_destroy(struct origins *o);
+
+/* a launch begins that is to be followed, from reset registers and SMEM as it is */
+void origins_begin(struct origins *o, const struct core *c);
+/* before the operations of a bundle execute; c->live says which */
+void origins_bundle(struct origins *o, const struct core *c, const struct decoded_bundle *b);
+/* the contents of a copy have become visible in this core */
+void origins_arrive(struct origins *o, const struct core *c, const struct dma *d);
+
+/* whether something counts that the launch itself has worked out, or that was too much to keep */
+bool origins_are_lost(const struct origins *o);
+/* keep only what counts */
+void origins_end(struct origins *o);
+/* between launches: are entry registers and the bytes that count what they were? */
+bool origins_are_same(const struct origins *o, const struct core *c);
+#endif

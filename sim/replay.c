@@ -1,0 +1,469 @@
+#include "sim/replay.h"
+
+#include "base/arena.h"
+#include "sim/machine_impl.h"
+#include "sim/origins.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define LOG_MAX (1 << 22)               /* answers, and copies, of a core */
+#define LOOKS 2000                      /* for a core to run, before a thread sleeps */
+
+/* What a core was told in the launch that was simulated. */
+struct launch_log {
+    struct answer {
+        uint32_t arrived;               /* copies complete by then */
+        int32_t value;                  /* of a flag that was read */
+    } *answer;
+    struct arrival {
+        uint32_t from, number;          /* core, and of its copies */
+    } *arrival;                         /* in the order in which they were complete */
+    size_t answer_count, answer_capacity, arrival_count, arrival_capacity;
+    int32_t value;                      /* that was read last */
+    bool is_lost;
+};
+
+#define NOWHERE (-1)
+
+/* A core in a launch that is repeated. */
+struct replay_core {
+    struct launch_log log;
+    struct origins *origins;
+    uint32_t *place;                    /* of its copies: where in the target's `here` */
+    size_t place_count, place_capacity, here_capacity;
+    _Atomic(struct dma *) *here;        /* by arrival: the copy, from its issue to its move */
+    size_t asked, moved;                /* answers and copies so far */
+    _Atomic int64_t waits_for;          /* an arrival that is not here, or NOWHERE: it does not wait */
+    uint64_t *bundle_count, *guarded_count;     /* nobody looks at these */
+    cycle_t *bundle_stall;
+    struct bundle_copies *bundle_copies;
+    struct core kept;                   /* with the results of the launch that was simulated */
+    struct replay *all;
+};
+
+struct replay {
+    bool is_valid;                      /* results and logs are of the programs that are loaded */
+    bool is_ready;                      /* and what follows from the logs is worked out */
+    int64_t count;
+    struct machine *m;
+    int core_count;
+    struct replay_core *core;
+    /* cores that can go on, and threads that look for one */
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    int *ready;                         /* ring of core_count */
+    int first_ready;
+    atomic_int ready_count, left;       /* cores that have not halted */
+    int sleepers;
+};
+
+struct replay *replay_create(struct machine *m)
+{
+    struct replay *r = mem_alloc(sizeof(*r));
+    int i;
+
+    r->m = m;
+    r->core_count = m->core_count;
+    r->core = mem_alloc((size_t)m->core_count * sizeof(*r->core));
+    r->ready = mem_alloc((size_t)m->core_count * sizeof(*r->ready));
+    for (i = 0; i < m->core_count; i++) {
+        r->core[i].all = r;
+        r->core[i].origins = origins_create(&m->chip);
+    }
+    pthread_mutex_init(&r->mutex, NULL);
+    pthread_cond_init(&r->wake, NULL);
+    return r;
+}
+
+static void drop_scratch(struct replay_core *k)
+{
+    mem_free(k->bundle_count);
+    mem_free(k->guarded_count);
+    mem_free(k->bundle_stall);
+    mem_free(k->bundle_copies);
+    k->bundle_count = k->guarded_count = NULL;
+    k->bundle_stall = NULL;
+    k->bundle_copies = NULL;
+}
+
+void replay_destroy(struct replay *r)
+{
+    int i;
+
+    if (!r)
+        return;
+    for (i = 0; i < r->core_count; i++) {
+        struct replay_core *k = &r->core[i];
+
+        origins_destroy(k->origins);
+        mem_free(k->log.answer);
+        mem_free(k->log.arrival);
+        mem_free(k->place);
+        mem_free(k->here);
+        drop_scratch(k);
+    }
+    pthread_mutex_destroy(&r->mutex);
+    pthread_cond_destroy(&r->wake);
+    mem_free(r->ready);
+    mem_free(r->core);
+    mem_free(r);
+}
+
+void launch_log_read(struct launch_log *l, int32_t value)
+{
+    l->value = value;
+}
+
+void launch_log_answer(struct launch_log *l)
+{
+    l->is_lost |= l->answer_count == LOG_MAX;
+    if (l->is_lost)
+        return;
+    l->answer = mem_grow(l->answer, &l->answer_capacity, l->answer_count + 1, sizeof(*l->answer));
+    l->answer[l->answer_count++] = (struct answer){(uint32_t)l->arrival_count,
+                                                     l->value};
+}
+
+void launch_log_done(struct launch_log *l, int from, uint32_t number)
+{
+    l->is_lost |= l->arrival_count == LOG_MAX;
+    if (l->is_lost)
+        return;
+    l->arrival = mem_grow(l->arrival, &l->arrival_capacity, l->arrival_count + 1,
+                          sizeof(*l->arrival));
+    l->arrival[l->arrival_count++] = (struct arrival){(uint32_t)from, number};
+}
+
+void replay_begin(struct machine *m)
+{
+    int i;
+
+    for (i = 0; m->replay && i < m->core_count; i++) {
+        struct replay_core *k = &m->replay->core[i];
+
+        k->log.answer_count = k->log.arrival_count = 0;
+        k->log.is_lost = m->core[i].is_listing;
+        m->core[i].log = &k->log;
+        if (!m->core[i].program)
+            continue;
+        origins_begin(k->origins, &m->core[i]);
+        m->core[i].origins = k->origins;
+    }
+}
+
+static void stop_logging(struct machine *m)
+{
+    int i;
+
+    for (i = 0; i < m->core_count; i++) {
+        m->core[i].log = NULL;
+        m->core[i].origins = NULL;
+    }
+}
+
+void replay_end(struct machine *m)
+{
+    struct replay *r = m->replay;
+    int i;
+
+    if (!r)
+        return;
+    stop_logging(m);
+    r->is_valid = m->fault.kind == FAULT_NONE;
+    for (i = 0; i < m->core_count && r->is_valid; i++) {
+        r->is_valid = !r->core[i].log.is_lost;
+        if (!m->core[i].program)
+            continue;
+        r->is_valid &= !origins_are_lost(r->core[i].origins);
+        origins_end(r->core[i].origins);
+    }
+}
+
+void replay_forget(struct machine *m)
+{
+    if (!m->replay)
+        return;
+    m->replay->is_valid = m->replay->is_ready = false;
+    stop_logging(m);
+}
+
+int64_t replay_count(const struct machine *m)
+{
+    return m->replay ? m->replay->count : 0;
+}
+
+static void make_scratch(struct replay_core *k, const struct decoded_program *p)
+{
+    drop_scratch(k);
+    k->bundle_count = mem_alloc(p->bundle_count * sizeof(*k->bundle_count));
+    k->bundle_stall = mem_alloc(p->bundle_count * sizeof(*k->bundle_stall));
+    k->bundle_copies = mem_alloc(p->bundle_count * sizeof(*k->bundle_copies));
+    k->guarded_count = mem_alloc(p->source->op_count * sizeof(*k->guarded_count));
+}
+
+/* where each copy of each core arrives */
+static void make_ready(struct replay *r)
+{
+    size_t i;
+    int core;
+
+    for (core = 0; core < r->core_count; core++) {
+        struct replay_core *k = &r->core[core];
+
+        k->place_count = r->m->core[core].dma_issued;
+        k->place = mem_grow(k->place, &k->place_capacity, k->place_count + 1, sizeof(*k->place));
+        if (r->m->core[core].program)
+            make_scratch(k, r->m->core[core].program);
+    }
+    for (core = 0; core < r->core_count; core++) {
+        struct replay_core *k = &r->core[core];
+
+        k->here = mem_grow(k->here, &k->here_capacity, k->log.arrival_count + 1,
+                           sizeof(*k->here));
+        for (i = 0; i < k->log.arrival_count; i++) {
+            const struct arrival *a = &k->log.arrival[i];
+
+            assert(a->number < r->core[a->from].place_count);
+            r->core[a->from].place[a->number] = (uint32_t)i;
+        }
+    }
+    r->is_ready = true;
+}
+
+static bool has_same_inputs(const struct replay *r)
+{
+    int i;
+
+    for (i = 0; i < r->core_count; i++)
+        if (r->m->core[i].program && !origins_are_same(r->core[i].origins, &r->m->core[i]))
+            return false;
+    return true;
+}
+
+/* a core runs on as in a launch, on counters that nobody looks at */
+static void start(struct replay_core *k, struct core *c)
+{
+    k->asked = k->moved = 0;
+    atomic_store(&k->waits_for, NOWHERE);
+    if (!c->program)
+        return;
+    k->kept = *c;
+    c->bundle_count = k->bundle_count;
+    c->bundle_stall = k->bundle_stall;
+    c->bundle_copies = k->bundle_copies;
+    c->guarded_count = k->guarded_count;
+    c->recorder = NULL;
+    c->mode = MODE_FUNCTIONAL;
+    core_launch(c, CYCLE_NEVER);
+    c->stop_at = CYCLE_NEVER;
+    c->replay = k;
+}
+
+/* all of a core is as it was, but for values */
+static void finish(struct replay_core *k, struct core *c)
+{
+    struct core *to = &k->kept;
+
+    if (!c->program)
+        return;
+    assert(c->state == CORE_HALTED && k->asked == k->log.answer_count);
+    memcpy(to->p, c->p, sizeof(to->p));
+    memcpy(to->m, c->m, sizeof(to->m));
+    memcpy(to->iar, c->iar, sizeof(to->iar));
+    to->smem_end = c->smem_end;
+    to->rng_seed = c->rng_seed;
+    to->rng_draw = c->rng_draw;
+    to->trace_mask = c->trace_mask;
+    to->eup = c->eup;
+    to->crf = c->crf;
+    to->v2s = c->v2s;
+    to->drf = c->drf;
+    memcpy(to->read_value, c->read_value, sizeof(to->read_value));
+    *c = *to;
+}
+
+/* a core can go on: nobody else knows, as waits_for is NOWHERE */
+static void put_ready(struct replay *r, int core)
+{
+    pthread_mutex_lock(&r->mutex);
+    r->ready[(r->first_ready + atomic_load(&r->ready_count)) % r->core_count] = core;
+    atomic_fetch_add(&r->ready_count, 1);
+    if (r->sleepers > 0)
+        pthread_cond_signal(&r->wake);
+    pthread_mutex_unlock(&r->mutex);
+}
+
+/* NOWHERE at the end; few threads are without a core for long, so they look before they sleep */
+static int take_ready(struct replay *r)
+{
+    int core = NOWHERE, i;
+
+    for (i = 0; i < LOOKS && atomic_load(&r->ready_count) == 0 && atomic_load(&r->left) > 0; i++)
+        ;
+    pthread_mutex_lock(&r->mutex);
+    while (atomic_load(&r->ready_count) == 0 && atomic_load(&r->left) > 0) {
+        r->sleepers++;
+        pthread_cond_wait(&r->wake, &r->mutex);
+        r->sleepers--;
+    }
+    if (atomic_load(&r->ready_count) > 0) {
+        core = r->ready[r->first_ready];
+        r->first_ready = (r->first_ready + 1) % r->core_count;
+        atomic_fetch_sub(&r->ready_count, 1);
+    }
+    pthread_mutex_unlock(&r->mutex);
+    return core;
+}
+
+static void leave(struct replay *r)
+{
+    pthread_mutex_lock(&r->mutex);
+    if (atomic_fetch_sub(&r->left, 1) == 1)
+        pthread_cond_broadcast(&r->wake);
+    pthread_mutex_unlock(&r->mutex);
+}
+
+/*
+ * A core waits for an arrival, and its copy is here: who of its threads and the sender's finds
+ * so first lets it go on.
+ */
+static bool claim(struct replay_core *k, int64_t place)
+{
+    return atomic_compare_exchange_strong(&k->waits_for, &place, NOWHERE);
+}
+
+void replay_issue(struct core *c, const struct dma *d)
+{
+    struct replay_core *k = c->replay, *to = &k->all->core[d->target];
+    struct dma *copy = mem_alloc(sizeof(*copy));
+    int64_t place = k->place[d->number];
+
+    assert(d->number < k->place_count);
+    *copy = *d;
+    atomic_store(&to->here[place], copy);
+    if (d->is_remote && claim(to, place))
+        put_ready(k->all, d->target);
+}
+
+/* the contents of copies up to the arrival `until`; false: one has not been issued yet */
+static bool move_copies(struct replay_core *k, struct core *c, size_t until)
+{
+    while (k->moved < until) {
+        struct dma *d = atomic_load(&k->here[k->moved]);
+
+        if (!d)
+            return false;
+        atomic_store(&k->here[k->moved++], NULL);
+        copy_apply(c, d);
+        mem_free(d);
+    }
+    return true;
+}
+
+static bool is_question(const struct core *c, const struct decoded_op *o, int index)
+{
+    return o->timing == TIMING_WAIT && (c->live >> index & 1u);
+}
+
+bool replay_settle(struct core *c, const struct decoded_bundle *b)
+{
+    const struct decoded_program *p = c->program;
+    struct replay_core *k = c->replay;
+    const struct answer *a;
+    uint32_t i;
+    int seen = 0;
+
+    for (i = 0; i < b->special_count; i++) {
+        int index = p->special[b->first_special + i];
+        const struct decoded_op *o = &p->op[b->first_op + (uint32_t)index];
+
+        if (!is_question(c, o, index) || seen++ < c->sync_done)
+            continue;
+        assert(k->asked < k->log.answer_count);
+        a = &k->log.answer[k->asked];
+        if (!move_copies(k, c, a->arrived)) {
+            c->state = CORE_BLOCKED;
+            return false;
+        }
+        if (o->code == OP_VSYNCMOV || o->code == OP_VSYNCMOV_R)
+            c->read_value[o->o[0]] = a->value;
+        k->asked++;
+        c->sync_done++;
+    }
+    return true;
+}
+
+/* true when it has halted and all copies to it have moved; else it waits */
+static bool run_core(struct replay_core *k, struct core *c)
+{
+    if (c->state == CORE_BLOCKED) {
+        c->state = CORE_RUNNING;
+        c->is_resumed = true;
+    }
+    if (c->state == CORE_RUNNING)
+        core_run(c);
+    return c->state != CORE_BLOCKED && move_copies(k, c, k->log.arrival_count);
+}
+
+static void run_cores(void *context, int thread)
+{
+    struct replay *r = context;
+    int i;
+
+    (void)thread;
+    while ((i = take_ready(r)) != NOWHERE) {
+        struct replay_core *k = &r->core[i];
+        int64_t place = NOWHERE;
+
+        while (!run_core(k, &r->m->core[i])) {
+            place = (int64_t)k->moved;
+            atomic_store(&k->waits_for, place);
+            if (!atomic_load(&k->here[place]) || !claim(k, place))
+                break;                  /* from here on the core is the sender's to wake */
+            place = NOWHERE;
+        }
+        if (place == NOWHERE)
+            leave(r);
+    }
+}
+
+static void start_core(void *context, int core)
+{
+    struct replay *r = context;
+
+    start(&r->core[core], &r->m->core[core]);
+}
+
+static void run_all(struct replay *r)
+{
+    int threads = r->m->options.thread_count, i;
+    uint32_t saved = simd_thread_begin();
+
+    threads = threads < r->core_count ? threads : r->core_count;
+    machine_parallel(r->m, r->core_count, start_core, r);
+    for (i = 0; i < r->core_count; i++)
+        r->ready[i] = i;
+    r->first_ready = 0;
+    atomic_store(&r->ready_count, r->core_count);
+    atomic_store(&r->left, r->core_count);
+    machine_parallel(r->m, threads, run_cores, r);
+    for (i = 0; i < r->core_count; i++)
+        finish(&r->core[i], &r->m->core[i]);
+    simd_thread_end(saved);
+}
+
+bool replay_launch(struct machine *m)
+{
+    struct replay *r = m->replay;
+
+    if (!r || !r->is_valid || !has_same_inputs(r))
+        return false;
+    if (!r->is_ready)
+        make_ready(r);
+    run_all(r);
+    r->count++;
+    return true;
+}

@@ -1,0 +1,43 @@
+/*
+ * Repeated launches in mode both: values are worked out anew, cycles and counters are not.
+ *
+ * A launch that is simulated leaves a log: for every question that a core put about a flag, which
+ * copies were complete for it by then, in their order, and what it read. Where a later launch has
+ * the same programs and the same bytes where cycles can depend on them (sim/origins.h), every
+ * core takes the same path, starts the same copies and gets the same answers at the same times.
+ * So cores run again without times, flags and events; contents of copies move at the places of
+ * the log, where a core waits for a copy that another one has not started yet. All values are
+ * those of a simulated launch, to the bit, also of programs with races; counters, cycles and
+ * statistics still stand in the machine.
+ *
+ * Not for launches with checks or a trace, of listings, with shared HBM, or in parts.
+ */
+#ifndef SIM_REPLAY_H
+#define SIM_REPLAY_H
+#include "sim/core.h"
+
+struct machine;
+struct replay;
+
+struct replay *replay_create(struct machine *m);
+void replay_destroy(struct replay *r);
+
+/* true: the machine is as after the launch that was asked for */
+bool replay_launch(struct machine *m);
+/* around a launch that is simulated */
+void replay_begin(struct machine *m);
+void replay_end(struct machine *m);
+/* the state in the machine is not that of the launch any more */
+void replay_forget(struct machine *m);
+int64_t replay_count(const struct machine *m);          /* since the machine was made */
+
+/* while a launch is simulated: the log of a core */
+struct launch_log;
+void launch_log_read(struct launch_log *l, int32_t value);      /* of a flag: the next answer's */
+void launch_log_answer(struct launch_log *l);           /* its question about a flag is settled */
+void launch_log_done(struct launch_log *l, int from, uint32_t number);  /* a copy is complete */
+
+/* while it is repeated: copy `d` is issued; the flag operations of a bundle, as settle_sync */
+void replay_issue(struct core *c, const struct dma *d);
+bool replay_settle(struct core *c, const struct decoded_bundle *b);
+#endif
