@@ -1,0 +1,420 @@
+/* Several elements side by side along a new dimension: batch, padded_batch; and back: unbatch. */
+#include "data/dataset_impl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BATCH_MAX ((int64_t)1 << 31)
+
+struct batch {
+    struct dataset dataset;
+    int64_t size;
+    bool drop_remainder, is_padded;
+    struct data_spec *shape;            /* of padded elements, one per tensor */
+    struct data_element *pad;           /* NULL: zeros */
+};
+
+/* ---- what both kinds of batch share */
+
+static void release_all(struct data_element **part, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        element_release(part[i]);
+    mem_free(part);
+}
+
+/* up to `size` elements; *count of them, for release_all. -1: failed, nothing to release */
+static struct data_element **gather(struct data_iterator *it, int64_t size, int64_t *count,
+                                    struct err *e)
+{
+    struct data_element **part = NULL, *x;
+    size_t capacity = 0;
+    int status = 1;
+
+    for (*count = 0; *count < size; ++*count) {
+        status = iterator_next(it->input[0], &x, e);
+        if (status <= 0)
+            break;
+        part = mem_grow(part, &capacity, (size_t)*count + 1, sizeof(struct data_element *));
+        part[*count] = x;
+    }
+    if (status >= 0)
+        return part;
+    release_all(part, *count);
+    *count = -1;
+    return NULL;
+}
+
+static struct data_spec stacked(const struct data_spec *s, int64_t count)
+{
+    struct data_spec to = {.dtype = s->dtype, .rank = s->rank + 1};
+
+    to.dim[0] = count;
+    for (int i = 0; i < s->rank; i++)
+        to.dim[i + 1] = s->dim[i];
+    return to;
+}
+
+static int64_t batch_skip(struct data_iterator *it, int64_t n, struct err *e)
+{
+    const struct batch *b = (const struct batch *)it->dataset;
+    int64_t most = INT64_MAX / b->size, done;
+
+    done = iterator_skip(it->input[0], (n < most ? n : most) * b->size, e);
+    if (done < 0)
+        return -1;
+    return b->drop_remainder ? done / b->size : (done + b->size - 1) / b->size;
+}
+
+/* ---- batch */
+
+static int stack_plain(const struct batch *b, struct data_element *x, int i,
+                       struct data_element *const *part, int64_t count, int64_t first,
+                       struct err *e)
+{
+    const struct data_spec *s = &part[0]->tensor[i].spec;
+    struct data_spec whole = stacked(s, count);
+    int64_t elems = data_spec_elems(s);
+
+    (void)b;
+    element_put(x, i, &whole);
+    for (int64_t k = 0; k < count; k++) {
+        const struct data_tensor *t = &part[k]->tensor[i];
+        char is[96], as[96];
+
+        if (!data_spec_is_equal(&t->spec, s))
+            return err_set(e, "batch: tensor %d of element %" PRId64 " is %s, that of element %"
+                           PRId64 " %s; padded_batch takes sizes that differ", i, first + k,
+                           data_spec_print(&t->spec, is, sizeof(is)), first,
+                           data_spec_print(s, as, sizeof(as)));
+        element_copy_part(x, i, k * elems, t, 0, elems);
+    }
+    return 0;
+}
+
+/* ---- padded_batch */
+
+static int padded_shape(const struct batch *b, int i, struct data_element *const *part,
+                        int64_t count, int64_t first, struct data_spec *s, struct err *e)
+{
+    *s = b->shape[i];
+    for (int64_t k = 0; k < count; k++)
+        for (int d = 0; d < s->rank; d++) {
+            int64_t fixed = b->shape[i].dim[d], size = part[k]->tensor[i].spec.dim[d];
+
+            if (fixed != DATA_ANY_SIZE && size > fixed)
+                return err_set(e, "padded_batch: dimension %d of tensor %d of element %" PRId64
+                               " is %" PRId64 ", padded is only up to %" PRId64, d, i, first + k,
+                               size, fixed);
+            if (s->dim[d] < size)
+                s->dim[d] = size;
+        }
+    return 0;
+}
+
+static void fill_with(struct data_element *x, int i, const struct data_tensor *pad)
+{
+    int64_t count = data_spec_elems(&x->tensor[i].spec);
+
+    for (int64_t k = 0; k < count; k++)
+        element_copy_part(x, i, k, pad, 0, 1);
+}
+
+/* Copies *t, row by row of its last dimension, into the corner of a part of shape *s at `to`. */
+static void copy_corner(struct data_element *x, int i, int64_t to, const struct data_spec *s,
+                        const struct data_tensor *t)
+{
+    int rank = s->rank;
+    int64_t row = rank ? t->spec.dim[rank - 1] : 1;
+    int64_t rows = row ? data_spec_elems(&t->spec) / row : 0;
+
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t at = 0, left = r, stride = rank ? s->dim[rank - 1] : 1;
+
+        for (int d = rank - 2; d >= 0; d--) {
+            at += left % t->spec.dim[d] * stride;
+            left /= t->spec.dim[d];
+            stride *= s->dim[d];
+        }
+        element_copy_part(x, i, to + at, t, r * row, row);
+    }
+}
+
+static int stack_padded(const struct batch *b, struct data_element *x, int i,
+                        struct data_element *const *part, int64_t count, int64_t first,
+                        struct err *e)
+{
+    struct data_spec s, whole;
+
+    if (padded_shape(b, i, part, count, first, &s, e))
+        return -1;
+    whole = stacked(&s, count);
+    element_put(x, i, &whole);
+    if (b->pad)
+        fill_with(x, i, &b->pad->tensor[i]);
+    for (int64_t k = 0; k < count; k++)
+        copy_corner(x, i, k * data_spec_elems(&s), &s, &part[k]->tensor[i]);
+    return 0;
+}
+
+static int batch_next(struct data_iterator *it, struct data_element **x, struct err *e)
+{
+    const struct batch *b = (const struct batch *)it->dataset;
+    int64_t count, first = it->input[0]->count;
+    struct data_element **part = gather(it, b->size, &count, e);
+    int status = 0;
+
+    if (count < 0)
+        return -1;
+    if (count == 0 || (b->drop_remainder && count < b->size)) {
+        release_all(part, count);
+        return 0;
+    }
+    *x = element_new(b->dataset.tensor_count);
+    for (int i = 0; i < b->dataset.tensor_count && status == 0; i++)
+        status = (b->is_padded ? stack_padded : stack_plain)(b, *x, i, part, count, first, e);
+    release_all(part, count);
+    if (status == 0)
+        return 1;
+    element_release(*x);
+    *x = NULL;
+    return -1;
+}
+
+static void batch_fini(struct dataset *d)
+{
+    element_release(((struct batch *)d)->pad);
+}
+
+static const struct dataset_kind batch_kind = {
+    .iterator_bytes = sizeof(struct data_iterator), .state = STATE_INPUTS,
+    .next = batch_next, .skip = batch_skip, .fini = batch_fini,
+};
+
+static struct batch *new_batch(struct dataset *in, int64_t size, bool drop_remainder,
+                               const char *name, struct err *e)
+{
+    struct batch *b;
+
+    if (size < 1 || size > BATCH_MAX) {
+        dataset_refuse(in, e, "%s: size is %" PRId64 ", allowed are 1..%" PRId64, name, size,
+                       BATCH_MAX);
+        return NULL;
+    }
+    for (int i = 0; i < in->tensor_count; i++)
+        if (in->spec[i].rank == DATA_RANK_MAX) {
+            dataset_refuse(in, e, "%s: tensor %d has %d dimensions already, the most there are",
+                           name, i, DATA_RANK_MAX);
+            return NULL;
+        }
+    b = dataset_new(&batch_kind, sizeof(*b), &in, 1);
+    b->size = size;
+    b->drop_remainder = drop_remainder;
+    if (in->cardinality >= 0)
+        b->dataset.cardinality = in->cardinality / size +
+                                 (!drop_remainder && in->cardinality % size != 0);
+    dataset_set_description(&b->dataset, "%s(%" PRId64 "%s)", name, size,
+                            drop_remainder ? ", drop remainder" : "");
+    return b;
+}
+
+static void set_stacked_specs(struct batch *b, const struct data_spec *spec)
+{
+    const struct dataset *in = b->dataset.input[0];
+    bool is_whole = b->drop_remainder || in->cardinality == DATA_INFINITE ||
+                    (in->cardinality > 0 && in->cardinality % b->size == 0);
+
+    for (int i = 0; i < in->tensor_count; i++)
+        b->dataset.spec[i] = stacked(&spec[i], is_whole ? b->size : DATA_ANY_SIZE);
+}
+
+struct dataset *dataset_batch(struct dataset *in, int64_t size, bool drop_remainder,
+                              struct err *e)
+{
+    struct batch *b = in ? new_batch(in, size, drop_remainder, "batch", e) : NULL;
+
+    if (!b)
+        return NULL;
+    set_stacked_specs(b, in->spec);
+    return &b->dataset;
+}
+
+static int check_shape(const struct data_spec *is, const struct data_spec *shape, int i,
+                       struct err *e)
+{
+    char one[96], other[96];
+    bool fits = is->dtype == shape->dtype && is->rank == shape->rank;
+
+    for (int d = 0; fits && d < is->rank; d++)
+        fits = shape->dim[d] == DATA_ANY_SIZE || is->dim[d] <= shape->dim[d];
+    if (fits)
+        return 0;
+    return err_set(e, "padded_batch: tensor %d is %s, which cannot be padded to %s", i,
+                   data_spec_print(is, one, sizeof(one)),
+                   data_spec_print(shape, other, sizeof(other)));
+}
+
+static int check_padding(const struct dataset *in, const struct data_spec *shape,
+                         const struct data_tensor *pad, struct err *e)
+{
+    for (int i = 0; i < in->tensor_count; i++) {
+        if (shape && check_shape(&in->spec[i], &shape[i], i, e))
+            return -1;
+        if (pad && (pad[i].spec.rank != 0 || pad[i].spec.dtype != in->spec[i].dtype))
+            return err_set(e, "padded_batch: tensor %d is padded with one %s, not with %s of "
+                           "rank %d", i, data_dtype_name(in->spec[i].dtype),
+                           data_dtype_name(pad[i].spec.dtype), pad[i].spec.rank);
+    }
+    return 0;
+}
+
+struct dataset *dataset_padded_batch(struct dataset *in, int64_t size,
+                                     const struct data_spec *shape, const struct data_tensor *pad,
+                                     bool drop_remainder, struct err *e)
+{
+    struct batch *b;
+
+    if (!in)
+        return NULL;
+    if (check_padding(in, shape, pad, e)) {
+        dataset_release(in);
+        return NULL;
+    }
+    b = new_batch(in, size, drop_remainder, "padded_batch", e);
+    if (!b)
+        return NULL;
+    b->is_padded = true;
+    b->shape = arena_array(&b->dataset.arena, (size_t)in->tensor_count, sizeof(*b->shape));
+    for (int i = 0; i < in->tensor_count; i++) {
+        b->shape[i] = in->spec[i];
+        for (int d = 0; shape && d < shape[i].rank; d++)
+            b->shape[i].dim[d] = shape[i].dim[d];
+    }
+    set_stacked_specs(b, b->shape);
+    if (pad) {
+        b->pad = element_new(in->tensor_count);
+        for (int i = 0; i < in->tensor_count; i++)
+            element_put_tensor(b->pad, i, &pad[i]);
+    }
+    return &b->dataset;
+}
+
+/* ---- unbatch */
+
+struct unbatch_iterator {
+    struct data_iterator base;
+    struct data_element *whole;         /* NULL: none under way */
+    int64_t at, count;                  /* slices given, slices of it */
+    struct bytes before;                /* the input's position in front of it */
+};
+
+static int take_whole(struct unbatch_iterator *u, struct err *e)
+{
+    struct data_iterator *in = u->base.input[0];
+    struct archive a = {.out = &u->before};
+    int status;
+
+    element_release(u->whole);
+    u->whole = NULL;
+    u->at = u->count = 0;
+    u->before.size = 0;
+    iterator_archive(in, &a);
+    status = iterator_next(in, &u->whole, e);
+    if (status <= 0)
+        return status;
+    u->count = u->whole->tensor[0].spec.dim[0];
+    for (int i = 1; i < u->whole->tensor_count; i++)
+        if (u->whole->tensor[i].spec.dim[0] != u->count)
+            return err_set(e, "unbatch: tensor %d of element %" PRId64 " has %" PRId64
+                           " slices, tensor 0 has %" PRId64, i, in->count - 1,
+                           u->whole->tensor[i].spec.dim[0], u->count);
+    return 1;
+}
+
+static int unbatch_next(struct data_iterator *it, struct data_element **x, struct err *e)
+{
+    struct unbatch_iterator *u = (struct unbatch_iterator *)it;
+
+    while (u->at == u->count) {
+        int status = take_whole(u, e);
+
+        if (status <= 0)
+            return status;
+    }
+    *x = element_new(u->whole->tensor_count);
+    for (int i = 0; i < u->whole->tensor_count; i++) {
+        const struct data_tensor *t = &u->whole->tensor[i];
+        struct data_spec s = data_spec_of(t->spec.dtype, t->spec.rank - 1, t->spec.dim + 1);
+        int64_t elems = data_spec_elems(&s);
+
+        element_put(*x, i, &s);
+        element_copy_part(*x, i, 0, t, u->at * elems, elems);
+    }
+    u->at++;
+    return 1;
+}
+
+/* in front of the element under way, and how much of it was given */
+static void unbatch_archive(struct data_iterator *it, struct archive *a)
+{
+    struct unbatch_iterator *u = (struct unbatch_iterator *)it;
+    int64_t at = u->at;
+
+    if (!archive_is_loading(a) && u->at == u->count) {
+        at = 0;
+        iterator_archive_count(a, &at, "a count of slices");
+        iterator_archive(it->input[0], a);
+        return;
+    }
+    iterator_archive_count(a, &at, "a count of slices");
+    if (!archive_is_loading(a)) {
+        bytes_append(a->out, u->before.data, u->before.size);
+        return;
+    }
+    iterator_archive(it->input[0], a);
+    if (at == 0 || a->is_failed)
+        return;
+    a->is_failed = take_whole(u, a->e) < 0;
+    archive_check(a, at <= u->count, "a slice %" PRId64 " of %" PRId64, at, u->count);
+    u->at = a->is_failed ? u->count : at;
+}
+
+static void unbatch_close(struct data_iterator *it)
+{
+    struct unbatch_iterator *u = (struct unbatch_iterator *)it;
+
+    element_release(u->whole);
+    mem_free(u->before.data);
+}
+
+static const struct dataset_kind unbatch_kind = {
+    .iterator_bytes = sizeof(struct unbatch_iterator), .state = STATE_OWN,
+    .next = unbatch_next, .archive = unbatch_archive, .close = unbatch_close,
+};
+
+struct dataset *dataset_unbatch(struct dataset *in, struct err *e)
+{
+    struct dataset *d;
+
+    if (!in)
+        return NULL;
+    for (int i = 0; i < in->tensor_count; i++)
+        if (in->spec[i].rank == 0)
+            return dataset_refuse(in, e, "unbatch: tensor %d is a scalar, which has no slices", i);
+    if (in->tensor_count == 0)
+        return dataset_refuse(in, e, "unbatch: an element of no tensors has no slices");
+    d = dataset_new(&unbatch_kind, sizeof(*d), &in, 1);
+    d->cardinality = in->cardinality;
+    for (int i = 0; i < in->tensor_count; i++)
+        d->spec[i] = data_spec_of(in->spec[i].dtype, in->spec[i].rank - 1, in->spec[i].dim + 1);
+    if (in->cardinality > 0)
+        d->cardinality = in->spec[0].dim[0] == DATA_ANY_SIZE ||
+                         in->spec[0].dim[0] > INT64_MAX / in->cardinality
+                         ? DATA_UNKNOWN : in->cardinality * in->spec[0].dim[0];
+    else if (in->cardinality == DATA_INFINITE)
+        d->cardinality = in->spec[0].dim[0] == DATA_ANY_SIZE || in->spec[0].dim[0] == 0
+                         ? DATA_UNKNOWN : DATA_INFINITE;
+    dataset_set_description(d, "unbatch");
+    return d;
+}
