@@ -16,6 +16,7 @@
 #include "sim/checks.h"
 #include "sim/known.h"
 #include "sim/origins.h"
+#include "sim/vregs.h"
 
 #include <string.h>
 
@@ -218,6 +219,8 @@ void copy_apply(struct core *c, struct dma *d)
 
     if (d->destination_space == SPACE_SMEM)
         note_smem(c, d);
+    if (d->destination_space == SPACE_VMEM)
+        vregs_before_rows(c, 0, c->vmem_rows);
     if (writes_shared(c, d))
         return;
     if (d->is_remote || dma_takes_data(c, d, true))

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "sim/checks.h"
+#include "sim/vregs.h"
 
 #include <assert.h>
 #include <string.h>
@@ -182,6 +183,7 @@ static void reset_registers(struct core *c)
     mask_fill(&c->m[M_TRUE], true);
     if (c->mode != MODE_TIMING)
         memset(c->registers, 0, (size_t)c->chip->core_vregs * sizeof(tile_t));
+    vregs_reset(c);
     memset(c->ready_at, 0, sizeof(c->ready_at));
     memset(c->iar, 0, sizeof(c->iar));
     memset(c->iar_is_unknown, 0, sizeof(c->iar_is_unknown));

@@ -149,6 +149,13 @@ enum core_state {
     CORE_BLOCKED, CORE_HALTED, CORE_FAULTED
 };
 
+/* What a vector register stands for: sim/vregs.h. */
+struct vreg {
+    uint8_t form;                       /* enum vreg_form */
+    int64_t row;                        /* first one in VMEM */
+    const uint32_t *entry;              /* of a FIFO */
+};
+
 /* A point in time and the constraint that set it. */
 struct issue_time {
     cycle_t at;
@@ -177,7 +184,9 @@ struct core {
     struct bundle_copies *bundle_copies;
     uint64_t *guarded_count;            /* times each guarded operation executed, by source op */
     int32_t *s;                         /* registers, temporaries, constants */
-    uint32_t **tile;                    /* likewise */
+    uint32_t **tile;                    /* likewise, where they stand: sim/vregs.h */
+    uint64_t vreg_by_rows, vreg_by_entry;       /* registers that stand for VMEM, for a FIFO */
+    bool borrows;                       /* registers may */
     int32_t entry_s[ISA_SREG_COUNT];    /* scalar registers at launch */
     uint8_t p[P_COUNT];
     cycle_t ready_at[REG_COUNT + 1];
@@ -194,6 +203,7 @@ struct core {
 
     /* memories */
     tile_t *registers;                  /* vector registers and temporaries */
+    struct vreg vreg[ISA_VREG_MAX];
     struct mask m[M_COUNT];             /* registers, temporaries, constants */
     unsigned char *vmem, *smem;
     int64_t smem_end;                   /* nothing has been written behind */
@@ -367,6 +377,8 @@ void core_finish_counters(struct core *c, cycle_t cycles, bool is_complete);
 #define OP(id, mnemonic, slot, format, unit, class, effect, meaning) exec_fn exec_##id;
 #include "isa/ops.def"
 exec_fn exec_copy_s, exec_copy_p, exec_copy_m, exec_copy_v;
+/* the same where nobody reads the operands again: sim/decode_live.c */
+exec_fn exec_last_VADD_F32, exec_last_VST;
 
 /* sim/fifo.c; …_grow doubles the depth, contents stay; false at the largest there is */
 size_t fifo_tile_bytes(int64_t depth);         /* of memory that fifo_init takes for contents */
@@ -397,7 +409,7 @@ static inline uint32_t *fifo_write(struct tile_fifo *f)
     return f->tile[f->written++ & f->mask];
 }
 
-static inline const uint32_t *fifo_read(struct tile_fifo *f)
+static inline uint32_t *fifo_read(struct tile_fifo *f)
 {
     return f->tile[f->read++ & f->mask];
 }

@@ -11,6 +11,7 @@
 #include "sim/replay.h"
 #include "sim/stream.h"
 #include "sim/timing.h"
+#include "sim/vregs.h"
 
 #include <assert.h>
 
@@ -242,6 +243,8 @@ static inline void execute(struct core *c, const struct decoded_bundle *b, const
 bool issue_execute(struct core *c, const struct decoded_bundle *b, cycle_t at)
 {
     execute(c, b, decoded_execs(c->program, b), b->exec_count);
+    c->vreg_by_rows &= b->live_vectors;
+    c->vreg_by_entry &= b->live_vectors;
     if (c->state == CORE_RUNNING)
         return true;
     c->now = at;                        /* the wait counts, the bundle does not */
@@ -346,6 +349,8 @@ void core_run(struct core *c)
     bool wants_access = c->recorder && c->recorder->sink->wants_access;
     bool has_stream = c->mode == MODE_TIMING && !c->checks && !wants_access;
 
+    c->borrows = c->mode != MODE_TIMING && !c->checks && !c->is_listing
+                 && c->stop_at == CYCLE_NEVER;
     core_apply_copies(c, c->copy_visible);
     if (c->state == CORE_RUNNING && c->is_resumed)
         resume(c);
@@ -355,4 +360,6 @@ void core_run(struct core *c)
         if (c->state == CORE_RUNNING)
             step(c);
     }
+    if (c->state != CORE_BLOCKED)
+        vregs_settle_all(c);
 }

@@ -57,6 +57,9 @@ void decode_op(struct decoder *d, const struct isa_program *p, uint32_t index,
 /* sim/decode_ready.c: drop the checks of registers that are always ready, and their times */
 void decode_ready(struct decoded_program *p, const struct chip *chip);
 
+/* sim/decode_live.c: what is read behind each bundle, and by whom last */
+void decode_live(struct decoded_program *p, const struct chip *chip);
+
 /* sim/tracks.c */
 int track_mxu(const struct chip *chip, int index);
 int track_mxu_push(const struct chip *chip, int index);

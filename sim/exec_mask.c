@@ -3,14 +3,14 @@
  * leave the mask unsplit; logic works on both planes where one of its operands
  * has two.
  */
-#include "sim/core.h"
+#include "sim/vregs.h"
 
 #define COMPARE(id, table, relation) \
     void exec_##id(struct core *c, const struct decoded_op *o) \
     { \
         struct mask *d = &c->m[o->o[0]]; \
         d->is_split = false; \
-        c->simd->table[relation](d->low, c->tile[o->o[1]], c->tile[o->o[2]]); \
+        c->simd->table[relation](d->low, vreg_read(c, o->o[1]), vreg_read(c, o->o[2])); \
     }
 
 COMPARE(VCMP_EQ_F32, compare_f32, CMP_EQ)
@@ -34,8 +34,8 @@ void exec_VCMP_BF16(struct core *c, const struct decoded_op *o)
     _Alignas(64) uint32_t a[SIMD_TILE_WORDS], b[SIMD_TILE_WORDS];
 
     for (int half = 0; half < 2; half++) {
-        c->simd->unary[unpack[half]](a, c->tile[o->o[1]]);
-        c->simd->unary[unpack[half]](b, c->tile[o->o[2]]);
+        c->simd->unary[unpack[half]](a, vreg_read(c, o->o[1]));
+        c->simd->unary[unpack[half]](b, vreg_read(c, o->o[2]));
         c->simd->compare_f32[o->o[3]](half ? d->high : d->low, a, b);
     }
     d->is_split = true;
@@ -47,7 +47,7 @@ void exec_VWEIRD_F32(struct core *c, const struct decoded_op *o)
     struct mask *d = &c->m[o->o[0]];
     _Alignas(64) uint32_t rest[SIMD_TILE_WORDS];
 
-    c->simd->binary[BIN_SUB_F32](rest, c->tile[o->o[1]], c->tile[o->o[1]]);
+    c->simd->binary[BIN_SUB_F32](rest, vreg_read(c, o->o[1]), vreg_read(c, o->o[1]));
     c->simd->compare_f32[CMP_NE](d->low, rest, rest);
     d->is_split = false;
 }
@@ -58,8 +58,8 @@ void exec_VC_U32(struct core *c, const struct decoded_op *o)
     struct mask *d = &c->m[o->o[0]];
     _Alignas(64) uint32_t sum[SIMD_TILE_WORDS];
 
-    c->simd->binary[BIN_ADD_S32](sum, c->tile[o->o[1]], c->tile[o->o[2]]);
-    c->simd->compare_u32[CMP_LT](d->low, sum, c->tile[o->o[1]]);
+    c->simd->binary[BIN_ADD_S32](sum, vreg_read(c, o->o[1]), vreg_read(c, o->o[2]));
+    c->simd->compare_u32[CMP_LT](d->low, sum, vreg_read(c, o->o[1]));
     d->is_split = false;
 }
 
@@ -70,7 +70,7 @@ void exec_VNEZ(struct core *c, const struct decoded_op *o)
     struct mask *d = &c->m[o->o[0]];
 
     d->is_split = false;
-    c->simd->compare_s32[CMP_NE](d->low, c->tile[o->o[1]], zeros);
+    c->simd->compare_s32[CMP_NE](d->low, vreg_read(c, o->o[1]), zeros);
 }
 
 typedef void plane_fn(uint16_t *d, const uint16_t *a, const uint16_t *b);
@@ -144,8 +144,8 @@ void exec_VMPACKC(struct core *c, const struct decoded_op *o)
 void exec_VSEL(struct core *c, const struct decoded_op *o)
 {
     const struct mask *m = &c->m[o->o[1]];
-    uint32_t *d = c->tile[o->o[0]];
-    const uint32_t *a = c->tile[o->o[2]], *b = c->tile[o->o[3]];
+    const uint32_t *a = vreg_read(c, o->o[2]), *b = vreg_read(c, o->o[3]);
+    uint32_t *d = vreg_write(c, o->o[0]);
 
     if (m->is_split)
         mask_select_halves(d, m, a, b);

@@ -3,6 +3,7 @@
  * base + offset + i * stride.
  */
 #include "sim/checks.h"
+#include "sim/vregs.h"
 
 #include <string.h>
 
@@ -65,15 +66,25 @@ static unsigned char *vmem_row(const struct core *c, int64_t row)
     return c->vmem + row * ROW_BYTES;
 }
 
+static bool is_tile(const struct access *a)
+{
+    return a->stride == 1 && a->sublanes == 0xff;
+}
+
 void exec_VLD(struct core *c, const struct decoded_op *o)
 {
-    uint32_t *tile = c->tile[o->o[0]];
     struct access a;
+    uint32_t *tile;
     int i;
 
     if (!access_of(c, o, 1, &a))
         return;
-    if (a.stride == 1 && a.sublanes == 0xff) {
+    if (is_tile(&a) && vreg_may_borrow(c, o->o[0])) {
+        vreg_borrow_rows(c, o->o[0], a.row);
+        return;
+    }
+    tile = vreg_write(c, o->o[0]);
+    if (is_tile(&a)) {
         memcpy(tile, vmem_row(c, a.row), TILE_BYTES);
         return;
     }
@@ -109,7 +120,7 @@ void core_check_indexed_rows(struct core *c, const struct decoded_op *o)
 
 void exec_VLD_IAR(struct core *c, const struct decoded_op *o)
 {
-    uint32_t *tile = c->tile[o->o[0]];
+    uint32_t *tile = vreg_write(c, o->o[0]);
     int i;
 
     memset(tile, 0, TILE_BYTES);
@@ -123,36 +134,68 @@ void exec_VLD_IAR(struct core *c, const struct decoded_op *o)
 
 void exec_VST_IAR(struct core *c, const struct decoded_op *o)
 {
-    const uint32_t *tile = c->tile[o->o[3]];
+    const uint32_t *tile = vreg_read(c, o->o[3]);
     int i;
 
     for (i = 0; i < 8; i++) {
         unsigned char *row = o->o[2] >> i & 1 ? indexed_row(c, o, 0, i) : NULL;
 
-        if (row)
-            memcpy(row, tile + i * ROW_WORDS, ROW_BYTES);
+        if (!row)
+            continue;
+        vregs_before_rows(c, (row - c->vmem) / ROW_BYTES, (row - c->vmem) / ROW_BYTES + 1);
+        memcpy(row, tile + i * ROW_WORDS, ROW_BYTES);
     }
 }
 
-static void store(struct core *c, const struct decoded_op *o, const uint32_t *tile)
+static void before_store(struct core *c, const struct access *a)
 {
-    struct access a;
+    vregs_before_rows(c, a->row, a->row + 7 * a->stride + 1);
+}
+
+static void store(struct core *c, const struct access *a, const uint32_t *tile)
+{
     int i;
 
-    if (!access_of(c, o, 0, &a))
-        return;
-    if (a.stride == 1 && a.sublanes == 0xff) {
-        memcpy(vmem_row(c, a.row), tile, TILE_BYTES);
+    if (is_tile(a)) {
+        memmove(vmem_row(c, a->row), tile, TILE_BYTES);
         return;
     }
     for (i = 0; i < 8; i++)
-        if (a.sublanes >> i & 1u)
-            memcpy(vmem_row(c, a.row + i * a.stride), tile + i * ROW_WORDS, ROW_BYTES);
+        if (a->sublanes >> i & 1u)
+            memcpy(vmem_row(c, a->row + i * a->stride), tile + i * ROW_WORDS, ROW_BYTES);
+}
+
+static void store_register(struct core *c, const struct decoded_op *o, const struct access *a)
+{
+    before_store(c, a);
+    store(c, a, vreg_read(c, o->o[4]));
 }
 
 void exec_VST(struct core *c, const struct decoded_op *o)
 {
-    store(c, o, c->tile[o->o[4]]);
+    struct access a;
+
+    if (access_of(c, o, 0, &a))
+        store_register(c, o, &a);
+}
+
+/* a sum may be worked out where it goes to, also over its own rows */
+void exec_last_VST(struct core *c, const struct decoded_op *o)
+{
+    const struct vreg sum = c->vreg[o->o[4]];
+    struct access a;
+
+    if (!access_of(c, o, 0, &a))
+        return;
+    if (sum.form != VREG_SUM || !is_tile(&a)
+        || (sum.row != a.row && sum.row < a.row + 8 && a.row < sum.row + 8)) {
+        store_register(c, o, &a);
+        return;
+    }
+    vreg_write(c, o->o[4]);
+    before_store(c, &a);
+    c->simd->binary[BIN_ADD_F32]((uint32_t *)(void *)vmem_row(c, a.row), sum.entry,
+                                 vregs_row(c, sum.row));
 }
 
 /* sublane i of the tile is that one of `from` which digit i of the pattern names */
@@ -167,16 +210,20 @@ void exec_VLD_SSHFL(struct core *c, const struct decoded_op *o)
     uint32_t loaded[SIMD_TILE_WORDS];
 
     exec_VLD(c, o);
-    memcpy(loaded, c->tile[o->o[0]], TILE_BYTES);
-    shuffle(c->tile[o->o[0]], loaded, o->o[5]);
+    memcpy(loaded, vreg_read(c, o->o[0]), TILE_BYTES);
+    shuffle(vreg_write(c, o->o[0]), loaded, o->o[5]);
 }
 
 void exec_VST_SSHFL(struct core *c, const struct decoded_op *o)
 {
     uint32_t shuffled[SIMD_TILE_WORDS];
+    struct access a;
 
-    shuffle(shuffled, c->tile[o->o[5]], o->o[4]);
-    store(c, o, shuffled);
+    if (!access_of(c, o, 0, &a))
+        return;
+    before_store(c, &a);
+    shuffle(shuffled, vreg_read(c, o->o[5]), o->o[4]);
+    store(c, &a, shuffled);
 }
 
 /* the 16-bit halves of a word whose bits are set */
@@ -192,13 +239,15 @@ static void store_halves(unsigned char *to, const uint32_t *word, bool low, bool
 
 void exec_VST_MSK(struct core *c, const struct decoded_op *o)
 {
-    const uint32_t *tile = c->tile[o->o[5]];
     const struct mask *mask = &c->m[o->o[4]];
+    const uint32_t *tile;
     struct access a;
     int i, j;
 
     if (!access_of(c, o, 0, &a))
         return;
+    before_store(c, &a);
+    tile = vreg_read(c, o->o[5]);
     for (i = 0; i < 8; i++) {
         unsigned char *row = vmem_row(c, a.row + i * a.stride);
 

@@ -5,6 +5,7 @@
 #include "base/threefry.h"
 #include "sim/checks.h"
 #include "sim/record.h"
+#include "sim/vregs.h"
 
 #include <string.h>
 
@@ -18,7 +19,7 @@ void exec_SETRNGSEED(struct core *c, const struct decoded_op *o)
 void exec_VRNG(struct core *c, const struct decoded_op *o)
 {
     const uint32_t key[2] = {c->rng_seed, (uint32_t)c->number};
-    uint32_t *tile = c->tile[o->o[0]], i;
+    uint32_t *tile = vreg_write(c, o->o[0]), i;
 
     for (i = 0; i < SIMD_TILE_WORDS / 2; i++) {
         const uint32_t counter[2] = {i, c->rng_draw};
@@ -48,7 +49,7 @@ void exec_VTRACE(struct core *c, const struct decoded_op *o)
 
 void exec_VSETIAR(struct core *c, const struct decoded_op *o)
 {
-    const uint32_t *tile = c->tile[o->o[0]];
+    const uint32_t *tile = vreg_read(c, o->o[0]);
     int i;
 
     for (i = 0; i < 8; i++)
@@ -98,5 +99,5 @@ void exec_CLD(struct core *c, const struct decoded_op *o)
 
 void exec_VPOP_CRF(struct core *c, const struct decoded_op *o)
 {
-    memcpy(c->tile[o->o[0]], fifo_read(&c->crf), TILE_BYTES);
+    memcpy(vreg_write(c, o->o[0]), fifo_read(&c->crf), TILE_BYTES);
 }

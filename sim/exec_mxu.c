@@ -6,9 +6,9 @@
  * move into the upper one. A change between rows and columns rewrites a
  * quadrant once.
  */
-#include "sim/core.h"
 #include "sim/matrix_tile.h"
 #include "sim/quad4.h"
+#include "sim/vregs.h"
 
 #include <string.h>
 
@@ -208,12 +208,12 @@ static void push_256(const struct push *p)
 }
 
 /* the operand, +0 where its mask does not hold */
-static const uint32_t *operand_tile(const struct core *c, const struct decoded_op *o,
+static const uint32_t *operand_tile(struct core *c, const struct decoded_op *o,
                                     const struct matrix_op *m, tile_t room)
 {
     if (!m->is_masked)
-        return c->tile[o->o[0]];
-    mask_tile(room, &c->m[o->o[0]], c->tile[o->o[1]],
+        return vreg_read(c, o->o[0]);
+    mask_tile(room, &c->m[o->o[0]], vreg_read(c, o->o[1]),
               m->takes_type_of_push || m->type != MATRIX_F32);
     return room;
 }
@@ -261,12 +261,27 @@ struct left_hand {
     uint32_t row[2][MATRIX_ROWS_MAX][64];
 };
 
+/*
+ * Rows of bf16 that were unpacked to f32 only to become bf16 here again. The
+ * unpacking flushes nothing and the multiplication takes bf16 subnormals as
+ * zeros and any NaN alike, so they may go in as they lie in VMEM.
+ */
+static bool is_unpacked_rows(const struct core *c, const struct decoded_op *o,
+                             const struct matrix_op *m)
+{
+    return !m->is_masked && m->type == MATRIX_F32 && o->o[0] < ISA_VREG_MAX
+           && c->vreg[o->o[0]].form == VREG_UNPACKED;
+}
+
 static void read_rows(struct core *c, const struct decoded_op *o, const struct matrix_op *m,
                       struct left_hand *l)
 {
     _Alignas(64) tile_t masked;
 
-    matrix_rows_of_tile(c->simd, m->type, operand_tile(c, o, m, masked), l->row[0]);
+    if (is_unpacked_rows(c, o, m))
+        c->simd->rows_of_bf16(l->row[0], vregs_row(c, c->vreg[o->o[0]].row));
+    else
+        matrix_rows_of_tile(c->simd, m->type, operand_tile(c, o, m, masked), l->row[0]);
     if (m->uses_prep)
         matrix_rows_of_tile(c->simd, m->type, c->mxu[o->unit].rows_prep, l->row[1]);
     else if (chip_mxu_halves(c->chip) > 1)
@@ -298,11 +313,19 @@ static void accumulate(const struct core *c, struct mxu *unit, int number, int n
     c->simd->binary[is_integer ? BIN_ADD_S32 : BIN_ADD_F32](sum, sum, addend);
 }
 
+/* where the next result goes */
+static uint32_t *result_entry(struct core *c, struct tile_fifo *f)
+{
+    if (c->vreg_by_entry)
+        vregs_settle_entry(c, f->tile[f->written & f->mask]);
+    return fifo_write(f);
+}
+
 static void exec_multiply(struct core *c, const struct decoded_op *o)
 {
-    struct matrix_op m = matrix_op_of(o->code, o->o);
+    const struct matrix_op m = o->matrix->op;
     struct mxu *unit = &c->mxu[o->unit];
-    bool is_integer = matrix_is_integer(m.type);
+    bool is_integer = o->matrix->is_integer;
     int halves = chip_mxu_halves(c->chip), i;
     struct left_hand l;
     _Alignas(64) tile_t sum;
@@ -311,7 +334,7 @@ static void exec_multiply(struct core *c, const struct decoded_op *o)
         quadrant_read(&unit->staging[m.staging][i], unit->gain[m.gain][i]);
     read_rows(c, o, &m, &l);
     for (i = 0; i < halves * matrix_rows(m.type) / 8; i++) {
-        uint32_t *out = m.accumulator < 0 ? fifo_write(&unit->result) : sum;
+        uint32_t *out = m.accumulator < 0 ? result_entry(c, &unit->result) : sum;
 
         multiply_group(c, o, m.gain, &l, i / halves, i % halves, out);
         if (is_integer)
@@ -328,7 +351,12 @@ HANDLER(VMATMUL_ACC_MSK, exec_multiply)
 
 void exec_VPOP_MRF(struct core *c, const struct decoded_op *o)
 {
-    memcpy(c->tile[o->o[0]], fifo_read(&c->mxu[o->unit].result), TILE_BYTES);
+    uint32_t *entry = fifo_read(&c->mxu[o->unit].result);
+
+    if (vreg_may_borrow(c, o->o[0]))
+        vreg_borrow_entry(c, o->o[0], entry);
+    else
+        memcpy(vreg_write(c, o->o[0]), entry, TILE_BYTES);
 }
 
 void exec_VPOP_MRB(struct core *c, const struct decoded_op *o)
@@ -337,7 +365,7 @@ void exec_VPOP_MRB(struct core *c, const struct decoded_op *o)
     struct mxu *unit = &c->mxu[o->unit];
     struct accumulator *a = &unit->accumulator[m.accumulator];
 
-    memcpy(c->tile[o->o[0]], unit->sum[m.accumulator][a->read++], TILE_BYTES);
+    memcpy(vreg_write(c, o->o[0]), unit->sum[m.accumulator][a->read++], TILE_BYTES);
     if (a->read == chip_mxu_halves(c->chip))
         a->read = a->written = 0;
 }

@@ -2,7 +2,7 @@
  * Operations that reach outside the core: sync flags. They leave a
  * request in the outbox; what blocks has been settled before the bundle issued.
  */
-#include "sim/core.h"
+#include "sim/vregs.h"
 
 void core_post(struct core *c, cycle_t at, const struct event *e)
 {
@@ -99,5 +99,5 @@ SETTLED(SFENCE)
 
 void exec_VPUSH(struct core *c, const struct decoded_op *o)
 {
-    words_write(&c->v2s, c->tile[o->o[0]][0]);
+    words_write(&c->v2s, vreg_read(c, o->o[0])[0]);
 }

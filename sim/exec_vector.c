@@ -2,14 +2,16 @@
  * What vector ALU and EUP operations compute (those on masks: exec_mask.c), by
  * the kernels of the chosen SIMD path where there is arithmetic.
  */
-#include "sim/core.h"
+#include "sim/vregs.h"
 
 #include <string.h>
 
 #define BINARY(id, kernel) \
     void exec_##id(struct core *c, const struct decoded_op *o) \
     { \
-        c->simd->binary[kernel](c->tile[o->o[0]], c->tile[o->o[1]], c->tile[o->o[2]]); \
+        const uint32_t *a = vreg_read(c, o->o[1]), *b = vreg_read(c, o->o[2]); \
+        \
+        c->simd->binary[kernel](vreg_write(c, o->o[0]), a, b); \
     }
 
 BINARY(VADD_F32, BIN_ADD_F32)
@@ -31,13 +33,13 @@ BINARY(VPACK_C_BF16, BIN_PACK_C_BF16)
 #define UNARY(id, kernel) \
     void exec_##id(struct core *c, const struct decoded_op *o) \
     { \
-        c->simd->unary[kernel](c->tile[o->o[0]], c->tile[o->o[1]]); \
+        const uint32_t *a = vreg_read(c, o->o[1]); \
+        \
+        c->simd->unary[kernel](vreg_write(c, o->o[0]), a); \
     }
 
 UNARY(VCVT_F32_S32, UN_F32_FROM_S32)
 UNARY(VCVT_S32_F32, UN_S32_FROM_F32)
-UNARY(VUNPACK_C_L, UN_UNPACK_C_L)
-UNARY(VUNPACK_C_H, UN_UNPACK_C_H)
 
 /* families: the choices of the mnemonic follow the registers */
 BINARY(VMAX_INT, BIN_MAX_S32 + 2 * o->o[4] + o->o[3])
@@ -61,27 +63,76 @@ UNARY(VUNPACK_I_BF16, o->o[2] ? UN_UNPACK_I_H : UN_UNPACK_I_L)
 UNARY(VUNPACK_I_B16, o->o[2] ? UN_UNPACK_I_H_B16 : UN_UNPACK_I_L_B16)
 UNARY(VUNPACK_C_4, UN_UNPACK_C_L_S4 + 2 * o->o[3] + o->o[2])
 
+/* of rows in VMEM: matrix units take them as they are, packed */
+static void unpack(struct core *c, const struct decoded_op *o, int half, enum simd_unary kernel)
+{
+    const struct vreg *from = &c->vreg[o->o[1] % ISA_VREG_MAX];
+    const uint32_t *a;
+
+    if (vreg_may_borrow(c, o->o[0]) && o->o[1] < ISA_VREG_MAX && from->form == VREG_ROWS) {
+        int64_t row = from->row + 4 * half;
+
+        vreg_borrow_rows(c, o->o[0], row);
+        c->vreg[o->o[0]].form = VREG_UNPACKED;
+        return;
+    }
+    a = vreg_read(c, o->o[1]);
+    c->simd->unary[kernel](vreg_write(c, o->o[0]), a);
+}
+
+void exec_VUNPACK_C_L(struct core *c, const struct decoded_op *o)
+{
+    unpack(c, o, 0, UN_UNPACK_C_L);
+}
+
+void exec_VUNPACK_C_H(struct core *c, const struct decoded_op *o)
+{
+    unpack(c, o, 1, UN_UNPACK_C_H);
+}
+
+/* a result and rows: worked out when it is wanted */
+void exec_last_VADD_F32(struct core *c, const struct decoded_op *o)
+{
+    bool is_swapped = c->vreg[o->o[1]].form == VREG_ROWS;
+    const struct vreg result = c->vreg[o->o[is_swapped ? 2 : 1]];
+    const struct vreg rows = c->vreg[o->o[is_swapped ? 1 : 2]];
+
+    if (!vreg_may_borrow(c, o->o[0]) || result.form != VREG_RESULT || rows.form != VREG_ROWS) {
+        exec_VADD_F32(c, o);
+        return;
+    }
+    vreg_write(c, o->o[1]);
+    vreg_write(c, o->o[2]);
+    vreg_borrow_rows(c, o->o[0], rows.row);
+    c->vreg[o->o[0]].form = VREG_SUM;
+    c->vreg[o->o[0]].entry = result.entry;
+    c->vreg_by_entry |= UINT64_C(1) << o->o[0];
+}
+
 void exec_VUNPACK_C_8(struct core *c, const struct decoded_op *o)
 {
     static const enum simd_unary convert[] = {
         UN_S32_FROM_S8, UN_F32_FROM_E5M2, UN_F32_FROM_E4M3B11FNUZ, UN_F32_FROM_E4M3FN,
     };
-    uint32_t *d = c->tile[o->o[0]];
+    const uint32_t *a = vreg_read(c, o->o[1]);
+    uint32_t *d = vreg_write(c, o->o[0]);
     bool is_plain = o->o[3] == 0;       /* u8: the bits themselves */
 
-    c->simd->unary[UN_UNPACK_C_0_U8 + o->o[2]](d, c->tile[o->o[1]]);
+    c->simd->unary[UN_UNPACK_C_0_U8 + o->o[2]](d, a);
     if (!is_plain)
         c->simd->unary[convert[o->o[3] - 1]](d, d);
 }
 
 void exec_VMOV(struct core *c, const struct decoded_op *o)
 {
-    memmove(c->tile[o->o[0]], c->tile[o->o[1]], TILE_BYTES);
+    const uint32_t *a = vreg_read(c, o->o[1]);
+
+    memmove(vreg_write(c, o->o[0]), a, TILE_BYTES);
 }
 
 void exec_VSTV(struct core *c, const struct decoded_op *o)
 {
-    uint32_t *d = c->tile[o->o[0]], value = (uint32_t)c->s[o->o[1]];
+    uint32_t *d = vreg_write(c, o->o[0]), value = (uint32_t)c->s[o->o[1]];
     int i;
 
     for (i = 0; i < SIMD_TILE_WORDS; i++)
@@ -90,7 +141,7 @@ void exec_VSTV(struct core *c, const struct decoded_op *o)
 
 void exec_VLANESEQ(struct core *c, const struct decoded_op *o)
 {
-    uint32_t *d = c->tile[o->o[0]];
+    uint32_t *d = vreg_write(c, o->o[0]);
     uint32_t i;
 
     for (i = 0; i < SIMD_TILE_WORDS; i++)
@@ -99,42 +150,43 @@ void exec_VLANESEQ(struct core *c, const struct decoded_op *o)
 
 void exec_VROT_SLANE(struct core *c, const struct decoded_op *o)
 {
-    uint32_t *d = c->tile[o->o[0]], rotated[SIMD_TILE_WORDS];
-    const uint32_t *a = c->tile[o->o[1]];
+    uint32_t rotated[SIMD_TILE_WORDS];
+    const uint32_t *a = vreg_read(c, o->o[1]);
     uint32_t down = (uint32_t)c->s[o->o[2]], i;
 
     for (i = 0; i < 8; i++)
         memcpy(&rotated[i * ROW_WORDS], &a[(i + down) % 8 * ROW_WORDS], ROW_BYTES);
-    memcpy(d, rotated, sizeof(rotated));
+    memcpy(vreg_write(c, o->o[0]), rotated, TILE_BYTES);
 }
 
 /* four rows of each operand, the first one's below */
 void exec_VCOMBINE(struct core *c, const struct decoded_op *o)
 {
-    uint32_t *d = c->tile[o->o[0]], combined[SIMD_TILE_WORDS];
+    uint32_t combined[SIMD_TILE_WORDS];
     int first_row = o->o[3] ? 4 : 0;
 
-    memcpy(combined, c->tile[o->o[1]] + first_row * ROW_WORDS, TILE_BYTES / 2);
-    memcpy(combined + 4 * ROW_WORDS, c->tile[o->o[2]] + first_row * ROW_WORDS, TILE_BYTES / 2);
-    memcpy(d, combined, TILE_BYTES);
+    memcpy(combined, vreg_read(c, o->o[1]) + first_row * ROW_WORDS, TILE_BYTES / 2);
+    memcpy(combined + 4 * ROW_WORDS, vreg_read(c, o->o[2]) + first_row * ROW_WORDS,
+           TILE_BYTES / 2);
+    memcpy(vreg_write(c, o->o[0]), combined, TILE_BYTES);
 }
 
 /* sublane i from the sublane that nibble i of the pattern names */
 void exec_VPERM_SLANE(struct core *c, const struct decoded_op *o)
 {
-    uint32_t *d = c->tile[o->o[0]], permuted[SIMD_TILE_WORDS];
-    const uint32_t *a = c->tile[o->o[1]];
+    uint32_t permuted[SIMD_TILE_WORDS];
+    const uint32_t *a = vreg_read(c, o->o[1]);
     uint32_t pattern = (uint32_t)c->s[o->o[2]];
 
     for (int i = 0; i < 8; i++)
         memcpy(permuted + i * ROW_WORDS, a + (pattern >> 4 * i & 7) * ROW_WORDS, ROW_BYTES);
-    memcpy(d, permuted, TILE_BYTES);
+    memcpy(vreg_write(c, o->o[0]), permuted, TILE_BYTES);
 }
 
 #define TRANSCENDENTAL(id, kernel) \
     void exec_##id(struct core *c, const struct decoded_op *o) \
     { \
-        c->simd->unary[kernel](fifo_write(&c->eup), c->tile[o->o[0]]); \
+        c->simd->unary[kernel](fifo_write(&c->eup), vreg_read(c, o->o[0])); \
     }
 
 TRANSCENDENTAL(VPOW2, UN_POW2)
@@ -146,15 +198,15 @@ TRANSCENDENTAL(VTRIG, UN_SINQ + o->o[1])
 
 void exec_VEUP_BF16(struct core *c, const struct decoded_op *o)
 {
-    simd_halves(c->simd, UN_POW2 + (unsigned)o->o[1], fifo_write(&c->eup), c->tile[o->o[0]]);
+    simd_halves(c->simd, UN_POW2 + (unsigned)o->o[1], fifo_write(&c->eup), vreg_read(c, o->o[0]));
 }
 
 void exec_VPOP_EUP(struct core *c, const struct decoded_op *o)
 {
-    memcpy(c->tile[o->o[0]], fifo_read(&c->eup), TILE_BYTES);
+    memcpy(vreg_write(c, o->o[0]), fifo_read(&c->eup), TILE_BYTES);
 }
 
 void exec_copy_v(struct core *c, const struct decoded_op *o)
 {
-    memcpy(c->tile[o->o[0]], c->tile[o->o[1]], TILE_BYTES);
+    memcpy(vreg_write(c, o->o[0]), c->tile[o->o[1]], TILE_BYTES);
 }

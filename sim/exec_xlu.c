@@ -1,14 +1,14 @@
 /*
  * Contents of the cross-lane units: reductions, permutes, transposes.
  */
-#include "sim/core.h"
+#include "sim/vregs.h"
 
 #include <string.h>
 
 #define REDUCTION(id, kernel) \
     void exec_##id(struct core *c, const struct decoded_op *o) \
     { \
-        c->simd->unary[kernel](fifo_write(&c->xlu[o->unit].result), c->tile[o->o[0]]); \
+        c->simd->unary[kernel](fifo_write(&c->xlu[o->unit].result), vreg_read(c, o->o[0])); \
     }
 
 REDUCTION(VADD_XLANE, UN_ADD_XLANE)
@@ -19,13 +19,13 @@ REDUCTION(VXLANE_INDEX, UN_MAX_INDEX + o->o[1])
 void exec_VXLANE_BF16(struct core *c, const struct decoded_op *o)
 {
     simd_halves(c->simd, UN_ADD_XLANE + (unsigned)o->o[1], fifo_write(&c->xlu[o->unit].result),
-                c->tile[o->o[0]]);
+                vreg_read(c, o->o[0]));
 }
 
 void exec_VPERM(struct core *c, const struct decoded_op *o)
 {
     uint32_t *d = fifo_write(&c->xlu[o->unit].result);
-    const uint32_t *a = c->tile[o->o[0]], *lane = c->tile[o->o[1]];
+    const uint32_t *a = vreg_read(c, o->o[0]), *lane = vreg_read(c, o->o[1]);
     int i;
 
     for (i = 0; i < SIMD_TILE_WORDS; i++)
@@ -35,7 +35,7 @@ void exec_VPERM(struct core *c, const struct decoded_op *o)
 void exec_VROT_LANE(struct core *c, const struct decoded_op *o)
 {
     uint32_t *d = fifo_write(&c->xlu[o->unit].result);
-    const uint32_t *a = c->tile[o->o[0]];
+    const uint32_t *a = vreg_read(c, o->o[0]);
     uint32_t up = (uint32_t)c->s[o->o[1]] % ROW_WORDS, i;
 
     for (i = 0; i < 8; i++, a += ROW_WORDS, d += ROW_WORDS) {
@@ -47,7 +47,7 @@ void exec_VROT_LANE(struct core *c, const struct decoded_op *o)
 void exec_VBCAST_LANE(struct core *c, const struct decoded_op *o)
 {
     uint32_t *d = fifo_write(&c->xlu[o->unit].result);
-    const uint32_t *a = c->tile[o->o[0]];
+    const uint32_t *a = vreg_read(c, o->o[0]);
     int i, j;
 
     for (i = 0; i < 8; i++) {
@@ -61,7 +61,7 @@ void exec_VBCAST_LANE(struct core *c, const struct decoded_op *o)
 #define POP(id) \
     void exec_##id(struct core *c, const struct decoded_op *o) \
     { \
-        memcpy(c->tile[o->o[0]], fifo_read(&c->xlu[o->unit].result), TILE_BYTES); \
+        memcpy(vreg_write(c, o->o[0]), fifo_read(&c->xlu[o->unit].result), TILE_BYTES); \
     }
 
 POP(VPOP_XLANE)
@@ -72,7 +72,7 @@ POP(VPOP_TRF)
 static void gather(struct core *c, const struct decoded_op *o)
 {
     struct xlu *x = &c->xlu[o->unit];
-    const uint32_t *tile = c->tile[o->o[0]];
+    const uint32_t *tile = vreg_read(c, o->o[0]);
     int per_word = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]) / 8, bits = 32 / per_word, i, j;
     uint32_t value_mask = 0xffffffffu >> (32 - bits);
 

@@ -7,6 +7,7 @@
 #include "sim/machine_impl.h"
 #include "sim/memo.h"
 #include "sim/replay.h"
+#include "sim/vregs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -160,6 +161,7 @@ static void run_core(void *context, int core)
 static void run_rounds(struct machine *m, cycle_t until)
 {
     uint32_t saved = simd_thread_begin();
+    int i;
 
     stop_at(m, until);
     collect_runnable(m);
@@ -170,6 +172,8 @@ static void run_rounds(struct machine *m, cycle_t until)
         serial_phase(m);
         until = stop_behind_fault(m, until);
     } while (m->runnable_count > 0);
+    for (i = 0; i < m->core_count; i++)
+        vregs_settle_all(&m->core[i]);  /* of those that still wait */
     simd_thread_end(saved);
 }
 

@@ -88,10 +88,10 @@ void matrix_rows_of_tile(const struct simd_path *simd, enum matrix_type type,
 {
     if (type == MATRIX_F32)
         simd->rows_of_f32(row, tile);
-    else if (type == MATRIX_BF16)
-        simd->rows_of_bf16(row, tile);
-    else
+    else if (type != MATRIX_BF16)
         rows_of_narrow(type, tile, row);
+    for (int i = 0; type == MATRIX_BF16 && i < 2; i++)
+        simd->rows_of_bf16(row + 8 * i, tile + 512 * i);
 }
 
 const uint32_t *matrix_groups_of_tile(const struct simd_path *simd, enum matrix_type type,

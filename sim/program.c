@@ -128,6 +128,8 @@ static void add_marks(struct decoded_program *d, struct decoded_bundle *b,
         d->special[d->special_count++] = (uint16_t)position;
     if (is_sync(op))
         b->has_sync = true;
+    if (op->code == OP_SBR)
+        b->has_branch = true;
     if (!op->is_guarded && op->bank_extra > b->bank_extra)
         b->bank_extra = op->bank_extra;
 }
@@ -235,6 +237,8 @@ struct decoded_program *program_decode(const struct isa_program *p, const struct
     if (mode == MODE_TIMING) {
         decode_ready(out, chip);
         decode_stream(out);
+    } else {
+        decode_live(out, chip);
     }
     return out;
 }

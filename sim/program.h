@@ -123,11 +123,12 @@ struct decoded_bundle {
     uint8_t check_count, wait_count, take_count, exec_count, guarded_count;
     uint8_t op_count, def_count, special_count;
     uint8_t bank_extra;                 /* of its accesses without a guard */
-    bool has_guard, has_sync;
+    bool has_guard, has_sync, has_branch;
     bool is_end;                        /* behind the last bundle */
     bool is_entry;                      /* may be reached from another overlay */
     uint32_t tracks;                    /* bit per track with an operation */
     uint32_t busy_tracks;               /* simple tracks with an unguarded operation */
+    uint64_t live_vectors;              /* registers that are read behind it (not in timing mode) */
 };
 
 struct decoded_program {

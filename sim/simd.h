@@ -61,12 +61,12 @@ struct simd_path {
 
     /*
      * Left-hand rows, or weight columns given as rows: row[r][p] holds bf16
-     * lanes 2p and 2p+1 of row r. Out of a tile of f32, rounded; out of a packed
-     * tile, whose sublane i holds rows 2i and 2i+1; row_columns turns 8 of them
-     * into the columns of a weight array, pair[p][r].
+     * lanes 2p and 2p+1 of row r. Out of a tile of f32, rounded; out of four
+     * sublanes of a packed tile, of which sublane i holds rows 2i and 2i+1;
+     * row_columns turns 8 rows into the columns of a weight array, pair[p][r].
      */
     void (*rows_of_f32)(uint32_t row[8][64], const uint32_t *tile);
-    void (*rows_of_bf16)(uint32_t row[16][64], const uint32_t *tile);
+    void (*rows_of_bf16)(uint32_t row[8][64], const uint32_t *sublanes);
     void (*row_columns)(uint32_t pair[64][8], const uint32_t row[8][64]);
 
     simd_matmul_fn *matmul;

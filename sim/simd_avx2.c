@@ -157,11 +157,11 @@ static inline vi low_halves(vi first, vi second)
         _mm256_packus_epi32(_mm256_and_si256(first, mask), _mm256_and_si256(second, mask)), 0xd8);
 }
 
-static void rows_of_bf16(uint32_t row[16][64], const uint32_t *tile)
+static void rows_of_bf16(uint32_t row[8][64], const uint32_t *sublanes)
 {
-    for (int i = 0; i < 8; i++, tile += 128) {
+    for (int i = 0; i < 4; i++, sublanes += 128) {
         for (int p = 0; p < 64; p += 8) {
-            vi first = v_loadi(tile + 2 * p), second = v_loadi(tile + 2 * p + 8);
+            vi first = v_loadi(sublanes + 2 * p), second = v_loadi(sublanes + 2 * p + 8);
 
             v_storei(row[2 * i] + p, low_halves(first, second));
             v_storei(row[2 * i + 1] + p, low_halves(_mm256_srli_epi32(first, 16),

@@ -135,19 +135,25 @@ static void rows_of_f32(uint32_t row[8][64], const uint32_t *tile)
             v_storei(row[r] + p, pack_adjacent(tile + 128 * r + 2 * p));
 }
 
-static inline void store_low_halves(uint32_t *row, vi words)
+/* the numbers of 32 halves from `first` on, every other one: those of 32 words */
+static inline vi every_other(uint32_t first)
 {
-    _mm256_storeu_si256((__m256i *)(void *)row, _mm512_cvtepi32_epi16(words));
+    return v_iadd(_mm512_mullo_epi32(v_seti(0x00040004u),
+                                     _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+                                                       13, 14, 15)),
+                  v_seti(0x00020000u + first * 0x00010001u));
 }
 
-static void rows_of_bf16(uint32_t row[16][64], const uint32_t *tile)
+static void rows_of_bf16(uint32_t row[8][64], const uint32_t *sublanes)
 {
-    for (int i = 0; i < 8; i++, tile += 128) {
-        for (int p = 0; p < 64; p += 8) {
-            vi words = v_loadi(tile + 2 * p);
+    vi low = every_other(0), high = every_other(1);
 
-            store_low_halves(row[2 * i] + p, words);
-            store_low_halves(row[2 * i + 1] + p, _mm512_srli_epi32(words, 16));
+    for (int i = 0; i < 4; i++, sublanes += 128) {
+        for (int p = 0; p < 64; p += V_LANES) {
+            vi first = v_loadi(sublanes + 2 * p), second = v_loadi(sublanes + 2 * p + V_LANES);
+
+            v_storei(row[2 * i] + p, _mm512_permutex2var_epi16(first, low, second));
+            v_storei(row[2 * i + 1] + p, _mm512_permutex2var_epi16(first, high, second));
         }
     }
 }

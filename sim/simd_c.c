@@ -78,11 +78,11 @@ static void rows_of_f32(uint32_t row[8][64], const uint32_t *tile)
     }
 }
 
-static void rows_of_bf16(uint32_t row[16][64], const uint32_t *tile)
+static void rows_of_bf16(uint32_t row[8][64], const uint32_t *sublanes)
 {
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 4; i++) {
         for (int p = 0; p < 64; p++) {
-            uint32_t even = tile[128 * i + 2 * p], odd = tile[128 * i + 2 * p + 1];
+            uint32_t even = sublanes[128 * i + 2 * p], odd = sublanes[128 * i + 2 * p + 1];
 
             row[2 * i][p] = (even & 0xffffu) | odd << 16;
             row[2 * i + 1][p] = even >> 16 | (odd & 0xffff0000u);

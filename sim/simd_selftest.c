@@ -166,8 +166,10 @@ static const char *test_weights(const struct simd_path *path, const uint32_t *ti
     simd_path_c->row_columns(v, (const uint32_t (*)[64])y);
     if (memcmp(x, y, sizeof(x) / 2) != 0 || memcmp(u, v, sizeof(u)) != 0)
         return "rows of f32";
-    path->rows_of_bf16(x, tile);
-    simd_path_c->rows_of_bf16(y, tile);
+    for (int i = 0; i < 2; i++) {
+        path->rows_of_bf16(x + 8 * i, tile + 512 * i);
+        simd_path_c->rows_of_bf16(y + 8 * i, tile + 512 * i);
+    }
     return memcmp(x, y, sizeof(x)) == 0 ? NULL : "rows of bf16";
 }
 

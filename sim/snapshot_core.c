@@ -67,6 +67,7 @@ static const struct field core_fields[] = {
     APART(core, dma_free_count), APART(core, copy), APART(core, copy_count),
     APART(core, copy_visible), APART(core, fault), APART(core, late_fault), APART(core, checks),
     APART(core, stand_in),
+    APART(core, vreg), APART(core, vreg_by_rows), APART(core, vreg_by_entry), APART(core, borrows),
 
     /* the fingerprint compares them */
     APART(core, program), APART(core, chip), APART(core, mode), APART(core, is_listing),

@@ -107,8 +107,10 @@ static void assert_same_packing(const struct simd_path *path, const uint32_t *ti
     path->row_columns(columns, (const uint32_t (*)[64])row);
     simd_path_c->row_columns(expected_columns, (const uint32_t (*)[64])row);
     assert_memory_equal(columns, expected_columns, sizeof(columns));
-    path->rows_of_bf16(row, tile);
-    simd_path_c->rows_of_bf16(expected_row, tile);
+    for (int i = 0; i < 2; i++) {
+        path->rows_of_bf16(row + 8 * i, tile + 512 * i);
+        simd_path_c->rows_of_bf16(expected_row + 8 * i, tile + 512 * i);
+    }
     assert_memory_equal(row, expected_row, sizeof(row));
 }
 

@@ -333,7 +333,7 @@ static uint32_t chain(struct dots *d, int row, int n)
 static void multiply_packed(const struct simd_path *path, uint32_t *out, const struct dots *d)
 {
     _Alignas(64) uint32_t tile[SIMD_TILE_WORDS] = {0};
-    uint32_t row[16][64];
+    uint32_t row[8][64];
 
     for (int i = 0; i < SIMD_TILE_WORDS; i++)
         tile[i / 256 * 128 + i % 128] |= d->lhs[0][i] >> (i / 128 % 2 ? 0 : 16);

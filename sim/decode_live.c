@@ -1,0 +1,143 @@
+/*
+ * Which vector registers somebody may still read behind each bundle, from the
+ * ends of the program backwards along all ways through it; and operations that
+ * are the last to read their operands. At a halt every register counts as
+ * read. Registers that stand for a tile elsewhere (sim/vregs.h) ask for it.
+ */
+#include "sim/core.h"
+#include "sim/decode.h"
+
+#define EVERY UINT64_MAX
+
+struct flow {
+    struct decoded_program *p;
+    uint32_t delay_most;                /* bundles behind a branch before it takes effect */
+    uint64_t *reads, *writes;           /* by bundle: before any write of it; whatever happens */
+    uint64_t *before;                   /* by bundle: read by it or later */
+};
+
+static uint64_t bit_of(int thing)
+{
+    return thing >= REG_V && thing < REG_COUNT ? UINT64_C(1) << (thing - REG_V) : 0;
+}
+
+static bool is_copy(const struct decoded_op *o)
+{
+    return o->code == OP_COUNT;
+}
+
+static uint64_t read_by(const struct flow *f, const struct decoded_op *o)
+{
+    struct touched t;
+    uint64_t reads = 0;
+    int i;
+
+    if (is_copy(o))
+        return 0;                       /* of a temporary */
+    decode_touched(&f->p->source->op[o->source], &t);
+    for (i = 0; i < t.read_count; i++)
+        reads |= bit_of(t.read[i]);
+    return reads;
+}
+
+/* results without a guard; those that go to a temporary are written by its copy */
+static uint64_t written_by(const struct flow *f, const struct decoded_op *o)
+{
+    struct touched t;
+    uint64_t writes = 0;
+    int i;
+
+    decode_touched(&f->p->source->op[o->source], &t);
+    for (i = 0; i < t.write_count; i++)
+        writes |= bit_of(t.write[i]);
+    return o->is_guarded || (writes && o->o[0] >= ISA_VREG_MAX) ? 0 : writes;
+}
+
+static void sum_up(struct flow *f, uint32_t index)
+{
+    const struct decoded_bundle *b = &f->p->bundle[index];
+
+    for (uint32_t i = b->op_count; i > 0; i--) {
+        const struct decoded_op *o = &f->p->op[b->first_op + i - 1];
+        uint64_t writes = written_by(f, o);
+
+        f->writes[index] |= writes;
+        f->reads[index] = (f->reads[index] & ~writes) | read_by(f, o);
+        if (o->code == OP_SHALT || o->code == OP_SHALT_ERR)
+            f->reads[index] = EVERY;
+    }
+}
+
+/* branches of this bundle and of the ones before take effect behind it, if they are taken */
+static uint64_t behind(const struct flow *f, uint32_t index)
+{
+    uint32_t first = index > f->delay_most ? index - f->delay_most : 0, i, j;
+    uint64_t live = f->before[index + 1];
+
+    for (i = first; i <= index; i++) {
+        const struct decoded_bundle *b = &f->p->bundle[i];
+
+        for (j = 0; b->has_branch && j < b->op_count; j++)
+            if (f->p->op[b->first_op + j].code == OP_SBR)
+                live |= f->before[f->p->op[b->first_op + j].o[0]];
+    }
+    return live;
+}
+
+/* once through the program, from the last bundle to the first; whether anything changed */
+static bool walk(struct flow *f)
+{
+    bool has_changed = false;
+
+    for (uint32_t i = f->p->bundle_count; i > 0; i--) {
+        uint64_t live = behind(f, i - 1);
+        uint64_t before = (live & ~f->writes[i - 1]) | f->reads[i - 1];
+
+        f->p->bundle[i - 1].live_vectors = live;
+        has_changed |= before != f->before[i - 1];
+        f->before[i - 1] = before;
+    }
+    return has_changed;
+}
+
+static exec_fn *exec_of_last_read(const struct decoded_op *o, uint64_t last)
+{
+    if (o->exec == exec_VADD_F32 && o->o[1] < ISA_VREG_MAX && o->o[2] < ISA_VREG_MAX
+        && o->o[1] != o->o[2] && last >> o->o[1] & last >> o->o[2] & 1)
+        return exec_last_VADD_F32;
+    if (o->exec == exec_VST && o->o[4] < ISA_VREG_MAX && last >> o->o[4] & 1)
+        return exec_last_VST;
+    return o->exec;
+}
+
+static void choose_execs(const struct flow *f, const struct decoded_bundle *b)
+{
+    uint64_t live = b->live_vectors;
+
+    for (uint32_t i = b->op_count; i > 0; i--) {
+        struct decoded_op *o = &f->p->op[b->first_op + i - 1];
+        uint64_t reads = read_by(f, o);
+
+        live &= ~written_by(f, o);
+        o->exec = exec_of_last_read(o, reads & ~live);
+        live |= reads;
+    }
+}
+
+void decode_live(struct decoded_program *p, const struct chip *chip)
+{
+    size_t count = p->bundle_count + 1;
+    uint64_t *room = mem_alloc(3 * count * sizeof(*room));
+    struct flow f = {.p = p, .delay_most = (uint32_t)chip->core_branch_delay_bundles,
+                     .reads = room, .writes = room + count, .before = room + 2 * count};
+    uint32_t i;
+
+    for (i = 0; i < p->bundle_count; i++)
+        sum_up(&f, i);
+    f.before[p->bundle_count] = EVERY;
+    while (walk(&f))
+        ;
+    for (i = 0; i < p->bundle_count; i++)
+        choose_execs(&f, &p->bundle[i]);
+    mem_free(room);
+}

@@ -1,0 +1,71 @@
+#include "sim/vregs.h"
+
+#include <string.h>
+
+/* rows of VMEM from its first on that a register stands for */
+static int64_t row_count(const struct vreg *v)
+{
+    return v->form == VREG_UNPACKED ? 4 : 8;
+}
+
+void vregs_reset(struct core *c)
+{
+    c->vreg_by_rows = c->vreg_by_entry = 0;
+    memset(c->vreg, 0, sizeof(c->vreg));
+    for (int i = 0; i < V_CONST; i++)
+        c->tile[i] = c->registers[i];
+}
+
+void vreg_settle(struct core *c, int number)
+{
+    const struct vreg v = c->vreg[number];
+    uint32_t *own = c->registers[number];
+
+    switch (v.form) {
+    case VREG_OWN:
+        return;
+    case VREG_UNPACKED:
+        c->simd->unary[UN_UNPACK_C_L](own, vregs_row(c, v.row));
+        break;
+    case VREG_SUM:
+        c->simd->binary[BIN_ADD_F32](own, v.entry, vregs_row(c, v.row));
+        break;
+    default:
+        memcpy(own, c->tile[number], TILE_BYTES);
+        break;
+    }
+    vreg_forget(c, number);
+    c->tile[number] = own;
+}
+
+void vregs_settle_all(struct core *c)
+{
+    for (int i = 0; i < ISA_VREG_MAX; i++)
+        vreg_settle(c, i);
+    c->vreg_by_rows = c->vreg_by_entry = 0;
+}
+
+void vregs_settle_rows(struct core *c, int64_t first, int64_t end)
+{
+    uint64_t left;
+
+    for (left = c->vreg_by_rows; left; left &= left - 1) {
+        int i = __builtin_ctzll(left);
+        const struct vreg *v = &c->vreg[i];
+
+        if (v->row < end && first < v->row + row_count(v))
+            vreg_settle(c, i);
+    }
+}
+
+void vregs_settle_entry(struct core *c, const uint32_t *entry)
+{
+    uint64_t left;
+
+    for (left = c->vreg_by_entry; left; left &= left - 1) {
+        int i = __builtin_ctzll(left);
+
+        if (c->vreg[i].entry == entry)
+            vreg_settle(c, i);
+    }
+}

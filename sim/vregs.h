@@ -1,0 +1,94 @@
+/*
+ * Vector registers: what they hold, or where that stands. A tile is 4 KB, so
+ * copies of tiles cost a core's values as much as its arithmetic. A load, a
+ * pop, or an unpacking that feeds a matrix unit therefore only notes where its
+ * tile stands; who reads the register finds it there. Before rows of VMEM or an
+ * entry of a FIFO are overwritten, the registers that stand for them get what
+ * they stand for. So values are those of plain copies.
+ *
+ * A sum of a result and of rows, neither of which anybody reads again, is not
+ * worked out before somebody wants it: a store that is the last to read it does
+ * so in place. What nobody can read again is dropped (decode_live), so that it
+ * is not copied on behalf of nobody: behind a fault such a register may hold
+ * something else. Only launches that cannot pause do this (core.borrows);
+ * machine_vector after a halt finds every register as a plain machine has it.
+ */
+#ifndef SIM_VREGS_H
+#define SIM_VREGS_H
+#include "sim/core.h"
+
+/* Temporaries and constants are always there; kernels read `tile` of the first three. */
+enum vreg_form {
+    VREG_OWN,                           /* its tile in core.registers */
+    VREG_ROWS,                          /* 8 rows of VMEM */
+    VREG_RESULT,                        /* an entry of a FIFO */
+    VREG_UNPACKED,                      /* vunpack.c of 4 rows of VMEM */
+    VREG_SUM                            /* vadd.f32 of an entry of a FIFO and 8 rows */
+};
+
+void vregs_reset(struct core *c);       /* every register its own tile, whatever it holds */
+/* work out a register's value into its own tile */
+void vreg_settle(struct core *c, int number);
+void vregs_settle_all(struct core *c);
+/* before [first, end) rows of VMEM, or an entry of a FIFO, change */
+void vregs_settle_rows(struct core *c, int64_t first, int64_t end);
+void vregs_settle_entry(struct core *c, const uint32_t *entry);
+
+/* the tile of a register, temporary or constant, to read */
+static inline const uint32_t *vreg_read(struct core *c, int32_t index)
+{
+    if (index < ISA_VREG_MAX && c->vreg[index].form > VREG_RESULT)
+        vreg_settle(c, index);
+    return c->tile[index];
+}
+
+static inline void vreg_forget(struct core *c, int32_t index)
+{
+    c->vreg_by_rows &= ~(UINT64_C(1) << index);
+    c->vreg_by_entry &= ~(UINT64_C(1) << index);
+    c->vreg[index].form = VREG_OWN;
+}
+
+/*
+ * The tile to write all of. Sources of the operation are read before this is
+ * called: it makes the register forget what it stood for.
+ */
+static inline uint32_t *vreg_write(struct core *c, int32_t index)
+{
+    if (index < ISA_VREG_MAX)
+        vreg_forget(c, index);
+    return c->tile[index] = c->registers[index];
+}
+
+static inline void vregs_before_rows(struct core *c, int64_t first, int64_t end)
+{
+    if (c->vreg_by_rows)
+        vregs_settle_rows(c, first, end);
+}
+
+static inline bool vreg_may_borrow(const struct core *c, int32_t index)
+{
+    return c->borrows && index < ISA_VREG_MAX;
+}
+
+static inline const uint32_t *vregs_row(const struct core *c, int64_t row)
+{
+    return (const uint32_t *)(const void *)(c->vmem + row * ROW_BYTES);
+}
+
+static inline void vreg_borrow_rows(struct core *c, int32_t index, int64_t row)
+{
+    c->vreg[index] = (struct vreg){.form = VREG_ROWS, .row = row};
+    c->vreg_by_rows |= UINT64_C(1) << index;
+    c->vreg_by_entry &= ~(UINT64_C(1) << index);
+    c->tile[index] = (uint32_t *)(void *)(c->vmem + row * ROW_BYTES);   /* only read */
+}
+
+static inline void vreg_borrow_entry(struct core *c, int32_t index, uint32_t *entry)
+{
+    c->vreg[index] = (struct vreg){.form = VREG_RESULT, .entry = entry};
+    c->vreg_by_rows &= ~(UINT64_C(1) << index);
+    c->vreg_by_entry |= UINT64_C(1) << index;
+    c->tile[index] = entry;
+}
+#endif

@@ -1,0 +1,241 @@
+/*
+ * Registers that stand for a tile elsewhere (sim/vregs.h): does whoever reads
+ * them find what plain copies would have left there? Random operations on a few
+ * VMEM rows that overlap each other, straight and in loops, against the same on
+ * plain arrays with the plain path's kernels.
+ */
+#include "base/floats.h"
+#include "base/rng.h"
+#include "sim/inspect.h"
+#include "sim/simd.h"
+#include "tests/rig.h"
+#include "tests/test.h"
+
+#define ROWS 40                         /* loads and stores anywhere in them */
+#define WEIGHTS 48                      /* row of 16 tiles of weights */
+#define REGISTERS 10
+#define RESULTS 6                       /* at most in the FIFO */
+#define TURNS 3                         /* of a loop */
+#define BODY 40                         /* operations in it */
+
+enum kind { LOAD, STORE, ADD, UNPACK, MULTIPLY, POP, MOVE, KINDS };
+
+struct step {
+    enum kind kind;
+    int a, b, d, row;                   /* b: of UNPACK, the half */
+};
+
+struct plain {
+    uint32_t vmem[(WEIGHTS + 128) * 128], reg[32][1024], fifo[RESULTS][1024], pair[64][128];
+    int pushed, popped;
+};
+
+static const struct simd_path *path;
+static struct plain model;
+
+static void multiply(const uint32_t *tile)
+{
+    uint32_t row[8][64];
+
+    path->rows_of_f32(row, tile);
+    path->matmul(model.fifo[model.pushed++ % RESULTS], NULL, (const uint32_t (*)[64])row,
+                 (const uint32_t (*)[128])model.pair);
+}
+
+static void carry_out(const struct step *s)
+{
+    uint32_t *rows = model.vmem + 128 * s->row;
+
+    switch (s->kind) {
+    case LOAD: memcpy(model.reg[s->d], rows, 4096); break;
+    case STORE: memcpy(rows, model.reg[s->a], 4096); break;
+    case ADD: path->binary[BIN_ADD_F32](model.reg[s->d], model.reg[s->a], model.reg[s->b]); break;
+    case UNPACK:
+        path->unary[s->b ? UN_UNPACK_C_H : UN_UNPACK_C_L](model.reg[s->d], model.reg[s->a]);
+        break;
+    case MULTIPLY: multiply(model.reg[s->a]); break;
+    case POP: memcpy(model.reg[s->d], model.fifo[model.popped++ % RESULTS], 4096); break;
+    default: memmove(model.reg[s->d], model.reg[s->a], 4096); break;
+    }
+}
+
+static int write_step(const struct step *s, char *to, size_t room)
+{
+    switch (s->kind) {
+    case LOAD: return snprintf(to, room, "{ v%d = vld [vmem:%d] }\n", s->d, s->row);
+    case STORE: return snprintf(to, room, "{ vst [vmem:%d] v%d }\n", s->row, s->a);
+    case ADD: return snprintf(to, room, "{ v%d = vadd.f32 v%d, v%d }\n", s->d, s->a, s->b);
+    case UNPACK:
+        return snprintf(to, room, "{ v%d = vunpack.c.%s.bf16 v%d }\n", s->d, s->b ? "h" : "l",
+                        s->a);
+    case MULTIPLY: return snprintf(to, room, "{ vmatmul.f32.gmra.mxu0 v%d }\n", s->a);
+    case POP: return snprintf(to, room, "{ v%d = vpop.f32.mrf.mxu0 }\n", s->d);
+    default: return snprintf(to, room, "{ v%d = vmov v%d }\n", s->d, s->a);
+    }
+}
+
+/* as many pops as pushes, never one too early, never too many on the way */
+static void draw_body(struct step *body, struct rng *r)
+{
+    int waiting = 0;
+
+    for (int i = 0; i < BODY; i++) {
+        struct step *s = &body[i];
+
+        s->kind = (enum kind)rng_below(r, KINDS);
+        if (BODY - i <= waiting || (s->kind == MULTIPLY && waiting == RESULTS))
+            s->kind = POP;
+        if (s->kind == POP && waiting == 0)
+            s->kind = BODY - i > 2 ? MULTIPLY : LOAD;
+        if (s->kind == MULTIPLY && BODY - i <= waiting + 1)
+            s->kind = waiting ? POP : ADD;
+        waiting += (s->kind == MULTIPLY) - (s->kind == POP);
+        s->a = (int)rng_below(r, REGISTERS);
+        s->b = (int)rng_below(r, s->kind == UNPACK ? 2 : REGISTERS);
+        s->d = (int)rng_below(r, REGISTERS);
+        s->row = (int)rng_below(r, 4) * 8 + (rng_below(r, 3) ? 0 : (int)rng_below(r, 8));
+    }
+    assert_int_equal(waiting, 0);
+}
+
+/* what rounds do: pop, load, add, store over what was loaded */
+static void draw_sum(struct step *body, struct rng *r)
+{
+    int at = (int)rng_below(r, BODY - 6), pop = (int)rng_below(r, REGISTERS);
+    int load = (pop + 1) % REGISTERS, row = (int)rng_below(r, 4) * 8;
+    int slip = rng_below(r, 4) == 0 ? 3 : 0;
+
+    for (int i = 0; i < 5; i++)
+        if (body[at + i].kind == MULTIPLY || body[at + i].kind == POP)
+            return;
+    body[at] = (struct step){.kind = MULTIPLY, .a = load};
+    body[at + 1] = (struct step){.kind = LOAD, .d = load, .row = row};
+    body[at + 2] = (struct step){.kind = POP, .d = pop};
+    body[at + 3] = (struct step){.kind = ADD, .a = pop, .b = load, .d = pop};
+    body[at + 4] = (struct step){.kind = STORE, .a = pop, .row = row + slip};
+}
+
+static const char *write_program(const struct step *body, char *text, size_t room)
+{
+    size_t n = 0;
+
+    for (int i = 15; i >= 0; i--)
+        n += (size_t)snprintf(text + n, room - n,
+                              "{ v31 = vld [vmem:%d] }\n{ vmatpush.msra.mxu0 v31 }\n",
+                              WEIGHTS + 8 * i);
+    n += (size_t)snprintf(text + n, room - n, "{ vmatmul.f32.vlgmr.msra.gmra.mxu0 v31 }\n"
+                          "{ v31 = vpop.f32.mrf.mxu0 }\n{ s2 = smov 0 }\nloop:\n");
+    for (int i = 0; i < BODY; i++)
+        n += (size_t)write_step(&body[i], text + n, room - n);
+    n += (size_t)snprintf(text + n, room - n, "{ s2 = sadd.s32 s2, 1 }\n"
+                          "{ p1 = scmp.lt.s32.totalorder s2, %d }\n"
+                          "{ sbr.rel (p1) target = loop }\n{ }\n{ shalt }\n", TURNS);
+    assert_true(n < room);
+    return text;
+}
+
+static void fill_model(struct rng *r)
+{
+    memset(&model, 0, sizeof(model));
+    for (int i = 0; i < WEIGHTS * 128; i++)
+        model.vmem[i] = rng_below(r, 50) ? f32_bits(rng_uniform(r, -2, 2)) : (uint32_t)rng_next(r);
+    for (int i = 0; i < 128 * 128; i++)
+        model.vmem[WEIGHTS * 128 + i] = i % 129 ? 0 : 0x3f800000u;
+    for (int i = 0; i < 16; i++)
+        path->pack_rows(&model.pair[4 * i], model.vmem + (WEIGHTS + 8 * i) * 128);
+}
+
+static void run_model(const struct step *body)
+{
+    memcpy(model.reg[31], model.vmem + WEIGHTS * 128, 4096);
+    multiply(model.reg[31]);
+    carry_out(&(struct step){.kind = POP, .d = 31});
+    for (int i = 0; i < TURNS * BODY; i++)
+        carry_out(&body[i % BODY]);
+}
+
+static void assert_same(const struct rig *r, const char *text)
+{
+    static uint32_t vmem[WEIGHTS * 128];
+    struct err e;
+
+    assert_int_equal(machine_vmem_read(r->m, 0, 0, vmem, sizeof(vmem), &e), 0);
+    if (memcmp(vmem, model.vmem, sizeof(vmem)) != 0)
+        fail_msg("vmem differs after\n%s", text);
+    for (int i = 0; i < REGISTERS; i++)
+        if (memcmp(machine_vector(r->m, 0, i), model.reg[i], 4096) != 0)
+            fail_msg("v%d differs after\n%s", i, text);
+}
+
+static void run_random(uint64_t seed, enum run_mode mode)
+{
+    struct rig_options options = {.set = {"mxu.fifo_depth=8"}, .mode = mode};
+    static char text[8192];
+    struct step body[BODY];
+    struct rng rng;
+    struct rig r;
+
+    rng_init(&rng, seed);
+    fill_model(&rng);
+    draw_body(body, &rng);
+    for (int i = 0; i < 3; i++)
+        draw_sum(body, &rng);
+    rig_open(&r, "v3-8", &options);
+    rig_load(&r, 0, write_program(body, text, sizeof(text)));
+    assert_int_equal(machine_vmem_write(r.m, 0, 0, model.vmem, sizeof(model.vmem), &r.err), 0);
+    run_model(body);
+    assert_int_equal(rig_run(&r), 0);
+    assert_same(&r, text);
+    rig_close(&r);
+}
+
+TEST(registers_hold_what_copies_would_have_left)
+{
+    uint64_t seed, count = test_is_long() ? 20000 : 150;
+
+    path = simd_select("c", NULL);
+    for (seed = 0; seed < count; seed++)
+        run_random(seed, seed % 2 ? MODE_BOTH : MODE_FUNCTIONAL);
+}
+
+/* a copy lands on rows that a register stands for, and on those of an unfinished sum */
+TEST(copies_that_arrive_leave_registers_as_they_were)
+{
+    static uint32_t ones[1024], twos[1024], sevens[1024], word[1024];
+    struct rig r;
+
+    for (int i = 0; i < 1024; i++) {
+        ones[i] = f32_bits(1);
+        twos[i] = f32_bits(2);
+        sevens[i] = f32_bits(7);
+    }
+    rig_open(&r, "v3-8", NULL);
+    rig_load(&r, 0, "{ vmatmul.f32.vlgmr.msra.gmra.mxu0 v0 }\n"
+                    "{ v1 = vld [vmem:0] }\n{ v2 = vld [vmem:8] }\n{ v3 = vpop.f32.mrf.mxu0 }\n"
+                    "{ v4 = vadd.f32 v3, v2 }\n"
+                    "{ dma.hbm_to_vmem 0, 256, 0, [sflag:3] }\n"
+                    "{ dma.done.wait [sflag:3], 256 }\n{ vsyncadd [sflag:3], -256 }\n"
+                    "{ vst [vmem:16] v1 }\n{ vst [vmem:24] v4 }\n{ shalt }\n");
+    assert_int_equal(machine_hbm_write(r.m, 0, 0, sevens, 4096, &r.err), 0);
+    assert_int_equal(machine_hbm_write(r.m, 0, 4096, sevens, 4096, &r.err), 0);
+    assert_int_equal(machine_vmem_write(r.m, 0, 0, ones, 4096, &r.err), 0);
+    assert_int_equal(machine_vmem_write(r.m, 0, 4096, twos, 4096, &r.err), 0);
+    assert_int_equal(rig_run(&r), 0);
+    assert_int_equal(machine_vmem_read(r.m, 0, 0, word, 4096, &r.err), 0);
+    assert_memory_equal(word, sevens, 4096);
+    assert_int_equal(machine_vmem_read(r.m, 0, 8192, word, 4096, &r.err), 0);
+    assert_memory_equal(word, ones, 4096);
+    assert_int_equal(machine_vmem_read(r.m, 0, 12288, word, 4096, &r.err), 0);
+    assert_memory_equal(word, twos, 4096);
+    rig_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(registers_hold_what_copies_would_have_left),
+        cmocka_unit_test(copies_that_arrive_leave_registers_as_they_were),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
