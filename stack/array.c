@@ -73,6 +73,21 @@ int64_t array_outer_stride(const struct array *a, int dim)
     return tiles;
 }
 
+int64_t array_part_bytes(const struct array *a, int dim, int64_t parts)
+{
+    int64_t length = a->shape.dim[dim] / parts;
+    int64_t row_elems = ARRAY_LANES * (4 / a->element_bytes);
+
+    if (a->is_linear)
+        return length % row_elems ? 0 : length * a->element_bytes;
+    if (dim == a->lane_dim)
+        return length % ARRAY_LANES ? 0 : length / ARRAY_LANES * ARRAY_TILE_BYTES;
+    if (dim == a->row_dim)
+        return length % a->tile_rows ? 0
+                                     : length / a->tile_rows * a->tiles_across * ARRAY_TILE_BYTES;
+    return length * array_outer_stride(a, dim) * ARRAY_TILE_BYTES;
+}
+
 struct array_place array_place_of(const struct array *a, const int64_t *index)
 {
     int pack = 4 / a->element_bytes;

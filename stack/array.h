@@ -60,6 +60,13 @@ int64_t array_payload_bytes(const struct array *a);
 struct array_place { int64_t tile; int sublane, part, lane; };
 struct array_place array_place_of(const struct array *a, const int64_t *index);
 
+/*
+ * Bytes that lie together of each of `parts` equal parts along a dimension: of elements in its
+ * order, one part's behind the other's, over and over in rounds of all parts. 0: parts do not
+ * end where tiles or rows do.
+ */
+int64_t array_part_bytes(const struct array *a, int dim, int64_t parts);
+
 /* tiles between neighbours along logical dimension `dim`, which is an outer one */
 int64_t array_outer_stride(const struct array *a, int dim);
 

@@ -10,6 +10,12 @@
  */
 int expand_first_layer(struct graph *g, const struct graph_node *n);
 
+/*
+ * A collective of so many devices as kernels do it: of one device none at all; blocks that would
+ * end inside tiles along a new dimension outside of them. `n` and its operands are of `g`.
+ */
+int expand_collective(struct graph *g, const struct graph_node *n, int device_count);
+
 /* A convolution of s8 and u8 by convolutions of bf16. NODE_NONE: `n` is another node. */
 int expand_bytes(struct graph *g, const struct graph_node *n);
 #endif

@@ -44,10 +44,19 @@ struct tiling {
     int64_t predicted_cycles;           /* by the cost model, copies and all */
 };
 
-/* What kernels between replicas have beside, the same on all cores. */
+/* Those that run the program, each on a core of the slice. */
+struct kernel_devices {
+    const struct slice *slice;
+    int count;
+    const int32_t *core;                /* by device; NULL: the core of the same number */
+};
+
+/* What kernels between devices have beside, the same on all cores. */
 struct kernel_sums {
-    const struct slice *slice;          /* a replica on each of its cores */
+    struct kernel_devices devices;
     const struct array *table;          /* in HBM: its operations, core by core, theirs to fill */
+    const struct array *zeros;          /* of a permute, for who gets nothing; or NULL */
+    int team;                           /* collectives of equal groups or pairs have a number */
     int first_flag;                     /* its flags, which no kernel that may run elsewhere has */
 };
 
@@ -65,7 +74,7 @@ struct kernel_job {
     int64_t smem, smem_bytes;           /* scratch, byte address */
     int core, core_count;               /* megacore: this core's part of the work; else 0 of 1 */
     const struct tiling *tiling;        /* NULL: the cheapest */
-    const struct kernel_sums *sums;     /* NULL: there is one replica */
+    const struct kernel_sums *sums;     /* NULL: there is one device */
     struct memo *memo;                  /* of code that like kernels have in common, or NULL */
     FILE *llo;                          /* virtual-register code is printed there, or NULL */
 };

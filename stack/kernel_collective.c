@@ -2,39 +2,11 @@
 
 #include "base/units.h"
 #include "stack/collective_table.h"
+#include "stack/kernel_collective_lists.h"
 #include "stack/link.h"
 
 #include <assert.h>
 #include <string.h>
-
-static int type_of(enum graph_dtype dtype, enum collective_type *type, struct err *e)
-{
-    *type = dtype == DTYPE_BF16 ? COLLECTIVE_BF16 : COLLECTIVE_F32;
-    if (dtype == DTYPE_F32 || dtype == DTYPE_BF16)
-        return 0;
-    return err_set(e, "all-reduces add f32 and bf16 only");
-}
-
-/* rows of VMEM on every rank, so that small buckets stay there all the way */
-static int64_t whole_bytes(const struct slice *s, int64_t bytes)
-{
-    return round_up(bytes, (int64_t)s->core_count * ARRAY_ROW_BYTES);
-}
-
-/* all cores of the slice in one group; NULL with *e set */
-static const struct collective_plan *make_plan(const struct chip *chip, const struct slice *slice,
-                                               int64_t vmem_bytes, enum collective_type type,
-                                               int64_t bytes, struct arena *a, struct err *e)
-{
-    struct chip own = *chip;
-    struct collective_request r = {.kind = COLLECTIVE_ALL_REDUCE, .type = type, .slice = slice,
-                                   .chip = &own, .bytes = whole_bytes(slice, bytes)};
-
-    own.vmem_bytes = vmem_bytes;
-    for (int i = 0; i < slice->dims; i++)
-        r.axis[i] = true;
-    return collective_plan_create(&r, a, e);
-}
 
 /* where its pages lie in SMEM, which all kernels have alike, and come from */
 static struct collective_place place_of(const struct chip *chip, int64_t table, int page_flag)
@@ -55,134 +27,146 @@ static int most_pages(const struct collective_table *t, const struct slice *s)
     return most;
 }
 
-int collective_room_of(const struct chip *chip, const struct slice *slice, int64_t vmem_bytes,
-                       enum graph_dtype dtype, int64_t bytes, struct collective_room *out,
-                       struct err *e)
+int collective_room_of(const struct collective_room_need *need, struct arena *a,
+                       struct collective_room *out, struct err *e)
 {
-    struct collective_place place = place_of(chip, 0, 0);
+    struct collective_place place = place_of(need->chip, 0, 0);
     struct collective_table table = {.base.smem = place.smem};
-    const struct collective_plan *p;
-    enum collective_type type;
-    struct arena a;
-    int status = -1;
+    struct collective_work *w = collective_work_of(need, a, e);
 
-    if (type_of(dtype, &type, e))
+    if (!w || collective_code_make(need->chip, w->type, &place, a, &table.code, e))
         return -1;
-    arena_init(&a);
-    p = make_plan(chip, slice, vmem_bytes, type, bytes, &a, e);
-    if (p && collective_code_make(chip, type, &place, &a, &table.code, e) == 0) {
-        collective_lists_of(p, 0, &table.lists);
-        *out = (struct collective_room){
-            .bucket_bytes = whole_bytes(slice, bytes),
-            .table_bytes = (int64_t)most_pages(&table, slice) *
-                           collective_table_page_bytes(&table),
-            .flag_count = table.lists.flag_count + 1};
-        status = 0;
-    }
-    arena_fini(&a);
-    return status;
+    collective_work_lists(w, 0, &table.lists);
+    *out = (struct collective_room){
+        .bucket_bytes = w->bucket_bytes,
+        .table_bytes = (int64_t)most_pages(&table, need->devices->slice) *
+                       collective_table_page_bytes(&table),
+        .flag_count = w->flag_count + 1, .needs_zeros = w->needs_zeros,
+        .operand_at = w->operand_at, .result_at = w->result_at};
+    return 0;
 }
 
 /* ----- the kernel */
 
-static const struct graph_node *sum_of(const struct graph *body)
+static const struct graph_node *node_of(const struct graph *body)
 {
     for (int i = 0; i < body->node_count; i++)
-        if (body->node[i].op == HLO_ALL_REDUCE)
+        if (graph_op_kind(body->node[i].op) == KIND_COLLECTIVE)
             return &body->node[i];
     return NULL;
 }
 
-static int all_reduce_takes(const struct graph *body, const struct chip *chip, struct err *e)
+static int collective_takes(const struct graph *body, const struct chip *chip, struct err *e)
 {
-    const struct graph_node *sum = sum_of(body);
-    enum collective_type type;
+    const struct graph_node *n = node_of(body);
+    const char *name = graph_op_name(n->op);
+    bool adds = n->op == HLO_ALL_REDUCE || n->op == HLO_REDUCE_SCATTER;
 
     (void)chip;
     for (int i = 0; i < body->node_count; i++)
         if (body->node[i].op != HLO_PARAMETER && body->node[i].op != HLO_GET_TUPLE_ELEMENT &&
-            &body->node[i] != sum)
-            return err_set(e, "an all-reduce is a kernel by itself");
-    for (int i = 0; i < sum->operand_count; i++)
-        if (body->node[sum->operand[i]].shape.dtype != sum->shape.dtype)
-            return err_set(e, "an all-reduce of different types");
-    if (sum->groups && sum->groups->count > 1)
-        return err_set(e, "all-reduces add over all devices, not over groups of them");
-    if (sum->reduce_kind != REDUCE_ADD)
-        return err_set(e, "all-reduces add and do nothing else");
-    return type_of(sum->shape.dtype, &type, e);
+            &body->node[i] != n)
+            return err_set(e, "%s is a kernel by itself", name);
+    for (int i = 0; i < n->operand_count; i++)
+        if (body->node[n->operand[i]].shape.dtype != n->shape.dtype)
+            return err_set(e, "%s of different types at once", name);
+    if (adds && n->reduce_kind != REDUCE_ADD)
+        return err_set(e, "%ss add and do nothing else", name);
+    if (adds && n->shape.dtype != DTYPE_F32 && n->shape.dtype != DTYPE_BF16)
+        return err_set(e, "%ss add f32 and bf16 only", name);
+    return 0;
 }
 
-static int64_t bytes_of(const struct kernel_job *job)
+static int64_t bytes_of(const struct array *const *array, int count)
 {
     int64_t bytes = 0;
 
-    for (int i = 0; i < job->operand_count; i++)
-        bytes += job->operand[i]->bytes;
+    for (int i = 0; i < count; i++)
+        bytes += array[i]->bytes;
     return bytes;
 }
 
-/* operands and results at the same places, one behind the other in HBM */
-static bool is_bucket(const struct kernel_job *job)
+/* NULL: the operations cannot be made */
+static struct collective_work *work_of(const struct kernel_job *job, struct arena *a,
+                                       struct err *e)
 {
-    int64_t address = job->operand[0]->address;
+    struct collective_room_need need = {
+        .chip = job->chip, .devices = &job->sums->devices,
+        .vmem_bytes = job->vmem_rows * ARRAY_ROW_BYTES, .n = node_of(job->body),
+        .count = job->operand_count, .operand = job->operand, .result = job->result};
+    struct collective_work *w = collective_work_of(&need, a, e);
 
-    for (int i = 0; i < job->operand_count; i++) {
-        if (job->operand[i]->space != SPACE_HBM || job->operand[i]->address != address ||
-            job->result[i]->space != SPACE_HBM || job->result[i]->address != address)
+    if (w && job->sums->zeros)
+        w->zeros_at = job->sums->zeros->address - job->operand[0]->address + w->operand_at[0];
+    return w;
+}
+
+static int64_t bucket_at(const struct kernel_job *job, const struct collective_work *w)
+{
+    return job->operand[0]->address - w->operand_at[0];
+}
+
+/* operands and results at their places in it */
+static bool is_bucket(const struct kernel_job *job, const struct collective_work *w)
+{
+    int64_t at = bucket_at(job, w);
+
+    for (int i = 0; i < job->operand_count; i++)
+        if (job->operand[i]->space != SPACE_HBM || job->result[i]->space != SPACE_HBM ||
+            job->operand[i]->address != at + w->operand_at[i] ||
+            job->result[i]->address != at + w->result_at[i])
             return false;
-        address += job->operand[i]->bytes;
-    }
     return true;
 }
 
-static const struct collective_plan *plan_of(const struct kernel_job *job, struct arena *a,
-                                             struct err *e)
+static int collective_tilings(const struct kernel_job *job, struct tiling *list, int max)
 {
-    enum collective_type type;
+    const struct collective_work *w;
+    struct arena a;
+    struct err e;
+    bool fits;
 
-    if (type_of(job->operand[0]->shape.dtype, &type, e))
-        return NULL;
-    return make_plan(job->chip, job->sums->slice, job->vmem_rows * ARRAY_ROW_BYTES, type,
-                     bytes_of(job), a, e);
-}
-
-static int all_reduce_tilings(const struct kernel_job *job, struct tiling *list, int max)
-{
-    if (max < 1 || !job->sums || !is_bucket(job))
+    if (max < 1 || !job->sums)
         return 0;
+    arena_init(&a);
+    w = work_of(job, &a, &e);
+    fits = w && is_bucket(job, w);
+    arena_fini(&a);
     list[0] = (struct tiling){.count = 0};
-    return 1;
+    return fits;
 }
 
-static int all_reduce_cost(const struct kernel_job *job, const struct tiling *t,
+static int collective_cost(const struct kernel_job *job, const struct tiling *t,
                            struct kernel_cost *out)
 {
-    const struct collective_plan *p;
+    const struct collective_work *w;
     const struct chip *c = job->chip;
     struct arena a;
     struct err e;
 
     (void)t;
     arena_init(&a);
-    p = plan_of(job, &a, &e);
-    if (p) {
-        double seconds = collective_predicted_seconds(p, collective_plan_request(p)->algo);
+    w = work_of(job, &a, &e);
+    if (w) {
+        double seconds = collective_work_seconds(w, c);
+        int64_t vmem_bytes = w->plan ? collective_vmem_bytes(w->plan) : 0;
 
         *out = (struct kernel_cost){
             .copy_cycles = (int64_t)(seconds * 1e6 * (double)c->chip_clock_mhz),
             .fixed_cycles = c->launch_collective_ns * c->chip_clock_mhz / 1000,
-            .hbm_bytes = 2 * bytes_of(job),
-            .vmem_rows = collective_vmem_bytes(p) / ARRAY_ROW_BYTES, .steps = 1};
+            .hbm_bytes = bytes_of(job->operand, job->operand_count) +
+                         bytes_of(job->result, job->result_count),
+            .vmem_rows = vmem_bytes / ARRAY_ROW_BYTES, .steps = 1};
         out->total_cycles = out->copy_cycles + out->fixed_cycles;
     }
     arena_fini(&a);
-    return p ? 0 : -1;
+    return w ? 0 : -1;
 }
 
 /* the program's branches, and the note of each bundle, are those of a segment already */
-static int make_segment(const struct kernel_job *job, struct collective_table *t, struct arena *a,
-                        struct segment *out, struct err *e)
+static int make_segment(const struct kernel_job *job, const struct collective_work *w,
+                        struct collective_table *t, struct arena *a, struct segment *out,
+                        struct err *e)
 {
     struct collective_place place =
         place_of(job->chip, job->sums->table->address, job->sums->first_flag +
@@ -190,7 +174,7 @@ static int make_segment(const struct kernel_job *job, struct collective_table *t
 
     if (collective_code_make(job->chip, t->lists.type, &place, a, &t->code, e))
         return -1;
-    t->base = (struct collective_base){.hbm = job->operand[0]->address,
+    t->base = (struct collective_base){.hbm = bucket_at(job, w),
                                        .vmem = job->vmem_row * ARRAY_ROW_BYTES,
                                        .smem = place.smem, .flag = job->sums->first_flag};
     out->program = t->code.program;
@@ -200,20 +184,26 @@ static int make_segment(const struct kernel_job *job, struct collective_table *t
     return 0;
 }
 
-static int all_reduce_emit(const struct kernel_job *job, const struct tiling *t, struct arena *a,
+static int collective_emit(const struct kernel_job *job, const struct tiling *t, struct arena *a,
                            struct segment *out, struct err *e)
 {
     struct collective_table *table = arena_alloc(a, sizeof(*table));
-    const struct collective_plan *p = plan_of(job, a, e);
+    const struct collective_work *w = work_of(job, a, e);
 
-    if (!p)
+    if (!w)
         return -1;
     *out = (struct segment){.tiling = *t, .table = table};
-    collective_lists_of(p, job->sums->table->address, &table->lists);
-    return make_segment(job, table, a, out, e) || all_reduce_cost(job, t, &out->cost) ? -1 : 0;
+    collective_work_lists(w, job->sums->table->address, &table->lists);
+    return make_segment(job, w, table, a, out, e) || collective_cost(job, t, &out->cost) ? -1 : 0;
 }
 
-const struct kernel_kind kernel_all_reduce = {
-    .name = "all_reduce", .category = "all-reduce", .takes = all_reduce_takes,
-    .tilings = all_reduce_tilings, .cost = all_reduce_cost, .emit = all_reduce_emit,
-};
+#define KIND(id, hlo_name) \
+    const struct kernel_kind kernel_##id = { \
+        .name = #id, .category = hlo_name, .takes = collective_takes, \
+        .tilings = collective_tilings, .cost = collective_cost, .emit = collective_emit, \
+    }
+
+KIND(all_reduce, "all-reduce");
+KIND(reduce_scatter, "reduce-scatter");
+KIND(all_gather, "all-gather");
+KIND(collective_permute, "collective-permute");

@@ -1,26 +1,38 @@
 /*
- * The all-reduce between replicas as a kernel: a collective (stack/collective.h) as a segment.
+ * Collectives between devices as kernels: a collective (stack/collective.h) as a segment.
  *
- * Its operands stand one behind the other in HBM and become the sums. Which operations a core
- * carries out depends on its place in the slice: they stand in a table of its own in HBM, which
- * the host writes (segment.table). Which algorithm, and so the order of the sums, depends on
- * the chip, the slice and the size of the bucket alone.
+ * A kernel works on a bucket in HBM. All-reduce: operands one behind the other, which become the
+ * sums. Reduce-scatter and all-gather: blocks of each operand behind those of the one before, once
+ * for each rank; where one array is not in that order, or there are several, the kernel copies
+ * blocks from the operands or to the results. Permute: operand, then result.
+ *
+ * Which operations a core carries out depends on its place in its group: they stand in a table of
+ * its own in HBM, which the host writes (segment.table). Which algorithm, and so the order of the
+ * sums, depends on the chip, the slice, the groups and the size of the bucket alone.
  */
 #ifndef STACK_KERNEL_COLLECTIVE_H
 #define STACK_KERNEL_COLLECTIVE_H
 #include "stack/kernel.h"
 
+/* `n` is the node, one of a graph whose operands and results lie as `operand` and `result` do. */
+struct collective_room_need {
+    const struct chip *chip;
+    const struct kernel_devices *devices;
+    int64_t vmem_bytes;                 /* what kernels have of VMEM */
+    const struct graph_node *n;
+    int count;                          /* operands, and results */
+    const struct array *const *operand, *const *result;
+};
+
 struct collective_room {
     int64_t bucket_bytes;               /* with what is added to divide it */
     int64_t table_bytes;                /* of any core, the longest */
     int flag_count;
+    bool needs_zeros;                   /* some device gets nothing */
+    const int64_t *operand_at, *result_at;      /* in the bucket */
 };
 
-/*
- * What an all-reduce of so many bytes takes. -1 with *e set: not f32 or bf16, or it does not
- * fit. vmem_bytes: what kernels have of VMEM.
- */
-int collective_room_of(const struct chip *chip, const struct slice *slice, int64_t vmem_bytes,
-                       enum graph_dtype dtype, int64_t bytes, struct collective_room *out,
-                       struct err *e);
+/* -1 with *e set: a type or kind that is not added, or it does not fit. *out is `a`'s. */
+int collective_room_of(const struct collective_room_need *need, struct arena *a,
+                       struct collective_room *out, struct err *e);
 #endif

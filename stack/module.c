@@ -215,14 +215,41 @@ static int finish(struct module *m, const struct module_settings *s, struct aren
     return 0;
 }
 
+/* who is where; each on a core of its own */
+static int set_devices(struct module *m, const struct module_settings *s, struct arena *a,
+                       struct err *e)
+{
+    int cores = s->slice ? s->slice->core_count : 0;
+    int32_t *device;
+
+    if (!s->device_core || !s->slice)
+        return 0;
+    device = arena_array(a, (size_t)cores, sizeof(*device));
+    for (int i = 0; i < cores; i++)
+        device[i] = -1;
+    for (int32_t i = 0; i < s->replica_count; i++) {
+        int32_t core = s->device_core[i];
+
+        if (core < 0 || core >= cores || device[core] >= 0)
+            return err_set(e, "device %d on core %d: each of %d devices has a core of its own, of "
+                           "0 to %d", i, core, s->replica_count, cores - 1);
+        device[core] = i;
+    }
+    m->core_device = device;
+    return 0;
+}
+
 int module_compile(const struct graph *g, const struct module_settings *s, struct arena *a,
                    struct module *out, struct err *e)
 {
     struct memo memo;
     int status;
 
-    memo_init(&memo);
     memset(out, 0, sizeof(*out));
+    if (graph_check_devices(g, s->replica_count > 1 ? s->replica_count : 1, e) ||
+        set_devices(out, s, a, e))
+        return -1;
+    memo_init(&memo);
     graph_copy(g, a, &out->graph);
     status = run_passes(out, s, e);
     graph_freeze(&out->graph);

@@ -17,8 +17,9 @@ struct tuning;
 struct module_settings {
     const struct chip *chip;
     enum codegen codegen;
-    int replica_count;                  /* 1: all-reduce is the identity */
-    const struct slice *slice;          /* a replica on each of its cores; NULL with one replica */
+    int replica_count;                  /* devices; 1: all-reduce is the identity */
+    const struct slice *slice;          /* that they are on; NULL with one */
+    const int32_t *device_core;         /* by device, while it compiles; NULL: device d on core d */
     bool megacore;                      /* for both cores of a chip: docs/megacore.md */
     int64_t hbm_bytes;                  /* that it may use; 0: its share of the chip */
     /* parameters of equal name and shape use its addresses, all else lies behind it; or NULL */
@@ -46,7 +47,7 @@ struct module_kernel {                  /* in the program's order; vtrace tells 
 
 struct module_constant {                /* a literal, to be put into HBM before the first launch */
     const struct array *array;
-    const void *literal;
+    const void *literal;                /* NULL: the device's number */
 };
 
 struct module_stage { const char *name; double seconds; };      /* host time */
@@ -62,6 +63,7 @@ struct module {
     struct module_constant *constant;
     struct link_item *item;
     int kernel_count, item_count, constant_count;
+    const int32_t *core_device;         /* by core; NULL: the same number */
     int core_count;                     /* programs: 1, with megacore 2 */
     int64_t barrier_count;              /* in the text of each */
     struct link_result *linked;         /* by core */

@@ -1,21 +1,21 @@
 /*
- * All-reduces between replicas: one kernel each, over a bucket in HBM in which its operands
- * stand one behind the other, padding and all, and become the sums.
+ * Collectives between devices: one kernel each, over a bucket in HBM in which its operands and
+ * results stand, padding and all.
  */
 #include "stack/module_impl.h"
 
 #include "stack/kernel_collective.h"
 
+#include <string.h>
+
 #define KERNEL_FLAGS_MIN 8
 
-static int add_part(struct plan *p, int bucket, const struct array *a, int64_t *end)
+static int add_part(struct plan *p, int bucket, const struct array *a, int64_t at)
 {
     int part = plan_add_buffer(p, BUFFER_SUMS, a->bytes);
 
     p->buffer[part].stands_for = bucket;
-    p->buffer[part].offset = *end;
-    *end += a->bytes;
-    p->buffer[bucket].payload_bytes += array_payload_bytes(a);
+    p->buffer[part].offset = at;
     return part;
 }
 
@@ -28,47 +28,135 @@ static const struct array *add_table(struct plan *p, const char *name, int64_t b
                            -1)->array;
 }
 
-static struct kernel_sums *make_sums(struct plan *p, const char *name,
-                                     const struct collective_room *room)
+static const struct array *add_zeros(struct plan *p, const char *name, const struct shape *shape)
+{
+    size_t bytes = (size_t)shape_elems(shape) * 4;
+    void *zeros = arena_alloc(p->arena, bytes);
+
+    memset(zeros, 0, bytes);
+    return &plan_add_literal(p, arena_printf(p->arena, "%s.zeros", name), shape, zeros)->array;
+}
+
+static struct kernel_devices devices_of(const struct module_settings *s)
+{
+    return (struct kernel_devices){s->slice, s->replica_count, s->device_core};
+}
+
+/* ----- teams: groups or pairs that are alike, whose collectives follow each other everywhere */
+
+static bool same_groups(const struct graph_groups *a, const struct graph_groups *b)
+{
+    if (!a || !b || a->count == 1)
+        return a == b || ((!a || a->count == 1) && (!b || b->count == 1));
+    return a->count == b->count && a->size == b->size && a->member && b->member &&
+           memcmp(a->member, b->member, (size_t)(a->count * a->size) * sizeof(*a->member)) == 0;
+}
+
+static bool same_team(const struct graph_node *a, const struct graph_node *b)
+{
+    bool is_permute = a->op == HLO_COLLECTIVE_PERMUTE;
+
+    if (is_permute != (b->op == HLO_COLLECTIVE_PERMUTE))
+        return false;
+    if (!is_permute)
+        return same_groups(a->groups, b->groups);
+    return a->count == b->count &&
+           (a->count == 0 ||
+            memcmp(a->pair, b->pair, (size_t)a->count * sizeof(*a->pair)) == 0);
+}
+
+static int join_team(struct plan *p, const struct graph_node *n, int flags)
+{
+    int i = 0;
+
+    while (i < p->team_count && !same_team(p->team[i].first, n))
+        i++;
+    if (i == p->team_count) {
+        p->team = mem_grow(p->team, &p->team_capacity, (size_t)++p->team_count, sizeof(*p->team));
+        p->team[i] = (struct team){.first = n};
+    }
+    if (flags > p->team[i].flags)
+        p->team[i].flags = flags;
+    return i;
+}
+
+static struct kernel_sums *make_sums(struct plan *p, const struct step *s,
+                                     const struct graph_node *n, const struct collective_room *room)
 {
     struct kernel_sums *sums = arena_alloc(p->arena, sizeof(*sums));
 
-    sums->slice = p->settings->slice;
-    sums->table = add_table(p, name, room->table_bytes);
-    sums->first_flag = p->collective_count++;   /* its number, until all are known */
-    if (room->flag_count > p->collective_flags)
-        p->collective_flags = room->flag_count;
+    memset(sums, 0, sizeof(*sums));
+    sums->devices = devices_of(p->settings);
+    sums->table = add_table(p, s->name, room->table_bytes);
+    if (room->needs_zeros)
+        sums->zeros = add_zeros(p, s->name, &n->shape);
+    sums->team = join_team(p, n, room->flag_count);
+    sums->first_flag = p->team[sums->team].count++;     /* its number, until all are known */
     return sums;
 }
 
-int plan_add_collective(struct plan *p, struct step s, enum graph_dtype dtype, struct err *e)
+/* ----- a step */
+
+/* as they will lie, for the plan */
+static const struct array *const *arrays_of(struct plan *p, const struct graph *g,
+                                            const struct graph_node *n, bool is_result)
 {
-    const struct module_settings *settings = p->settings;
-    int bucket = plan_add_buffer(p, BUFFER_SUMS, 0);
-    struct collective_room room;
-    int64_t end = 0;
+    const struct array **list = arena_array(p->arena, (size_t)n->operand_count, sizeof(*list));
 
-    for (int k = 0; k < s.operand_count; k++) {
-        struct value *from = s.operand[k];
-        int part = add_part(p, bucket, &from->array, &end);
+    for (int k = 0; k < n->operand_count; k++) {
+        struct array *a = arena_alloc(p->arena, sizeof(*a));
+        const struct shape *s = !is_result ? &g->node[n->operand[k]].shape
+                                : n->tuple_count ? &n->tuple[k] : &n->shape;
 
-        s.operand[k] = plan_new_value(p, from->array.name, &from->array.shape, BUFFER_SUMS, part);
-        s.result[k] = plan_new_value(p, s.name, &from->array.shape, BUFFER_SUMS, part);
-        plan_add_copy(p, from, s.operand[k]);
+        array_init(a, n->name, s, NULL);
+        list[k] = a;
+    }
+    return list;
+}
+
+static void add_parts(struct plan *p, struct step *s, int bucket,
+                      const struct collective_room_need *need, const struct collective_room *room)
+{
+    for (int k = 0; k < s->operand_count; k++) {
+        struct value *from = s->operand[k];
+        int in = add_part(p, bucket, need->operand[k], room->operand_at[k]);
+        int out = room->operand_at[k] == room->result_at[k]
+                      ? in : add_part(p, bucket, need->result[k], room->result_at[k]);
+
+        p->buffer[bucket].payload_bytes += array_payload_bytes(need->operand[k]) +
+                                           (in == out ? 0 : array_payload_bytes(need->result[k]));
+        s->operand[k] = plan_new_value(p, from->array.name, &from->array.shape, BUFFER_SUMS, in);
+        s->result[k] = plan_new_value(p, s->name, &need->result[k]->shape, BUFFER_SUMS, out);
+        plan_add_copy(p, from, s->operand[k]);
         p->step[p->step_count - 1].fills_bucket = true;
     }
-    if (collective_room_of(settings->chip, settings->slice, plan_scoped_bytes(settings), dtype, end,
-                        &room, e))
+}
+
+int plan_add_collective(struct plan *p, struct step s, const struct graph *g, int node,
+                        struct err *e)
+{
+    const struct module_settings *settings = p->settings;
+    const struct graph_node *n = &g->node[node];
+    struct kernel_devices devices = devices_of(settings);
+    struct collective_room_need need = {
+        .chip = settings->chip, .devices = &devices, .vmem_bytes = plan_scoped_bytes(settings),
+        .n = n, .count = n->operand_count, .operand = arrays_of(p, g, n, false),
+        .result = arrays_of(p, g, n, true)};
+    int bucket = plan_add_buffer(p, BUFFER_SUMS, 0);
+    struct collective_room room;
+
+    if (collective_room_of(&need, p->arena, &room, e))
         return -1;
+    add_parts(p, &s, bucket, &need, &room);
     p->buffer[bucket].bytes = room.bucket_bytes;
-    s.sums = make_sums(p, s.name, &room);
+    s.sums = make_sums(p, &s, n, &room);
     plan_add_step(p, s);
     return 0;
 }
 
 /* ----- flags */
 
-/* that all-reduces may have: not those of copies ahead of kernels, and some are left to kernels */
+/* that collectives may have: not those of copies ahead of kernels, and some are left to kernels */
 static int flags_most(const struct plan *p)
 {
     const struct chip *c = p->settings->chip;
@@ -76,31 +164,62 @@ static int flags_most(const struct plan *p)
     return (int)c->sync_flags - plan_copy_flags(c) - KERNEL_FLAGS_MIN;
 }
 
+static int sets_of(const struct team *t, int most)
+{
+    return t->count < most ? t->count : most;
+}
+
+static int flags_with(const struct plan *p, int sets)
+{
+    int flags = 0;
+
+    for (int i = 0; i < p->team_count; i++)
+        flags += sets_of(&p->team[i], sets) * p->team[i].flags;
+    return flags;
+}
+
+/* sets of flags that a team may have */
+static int sets_most(const struct plan *p)
+{
+    int sets = 2;
+
+    for (int i = 0; i < p->team_count; i++)
+        if (p->team[i].count > sets)
+            sets = p->team[i].count;
+    while (sets > 2 && flags_with(p, sets) > flags_most(p) / 2)
+        sets--;
+    return sets;
+}
+
 int plan_collective_flags(const struct plan *p)
 {
-    int sets = p->collective_count;
-
-    while (sets > 2 && sets * p->collective_flags > flags_most(p) / 2)
-        sets--;
-    return sets * p->collective_flags;
+    return flags_with(p, sets_most(p));
 }
 
 /*
- * An all-reduce that has ended here may go on elsewhere, but the one behind it ends only after
- * that: flags are used again by the one after the next at the earliest.
+ * A collective that has ended here may go on elsewhere, but the one behind it in the same groups
+ * ends only after that: flags are used again by the team's one after the next at the earliest.
+ * Other teams, whose members this core may never have heard of, have flags of their own.
  */
 static int set_flags(struct plan *p, struct err *e)
 {
-    int all = plan_collective_flags(p), first = (int)p->settings->chip->sync_flags - all;
+    int sets = sets_most(p), all = flags_with(p, sets);
+    int first = (int)p->settings->chip->sync_flags - all;
 
     if (all > flags_most(p))
-        return err_set(e, "all-reduces take %d sync flags, %d of the %d that a core has are free",
+        return err_set(e, "collectives take %d sync flags, %d of the %d that a core has are free",
                        all, flags_most(p) < 0 ? 0 : flags_most(p),
                        (int)p->settings->chip->sync_flags);
-    for (int i = 0; i < p->step_count; i++)
-        if (p->step[i].sums)
-            p->step[i].sums->first_flag =
-                first + p->step[i].sums->first_flag * p->collective_flags % all;
+    for (int t = 0; t < p->team_count; t++) {
+        const struct team *team = &p->team[t];
+        int own = sets_of(team, sets);
+
+        for (int i = 0; i < p->step_count; i++)
+            if (p->step[i].sums && p->step[i].sums->team == t)
+                p->step[i].sums->first_flag =
+                    first + p->step[i].sums->first_flag % own * team->flags;
+        first += own * team->flags;
+    }
     return 0;
 }
 

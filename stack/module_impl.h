@@ -18,7 +18,7 @@ struct value {
 enum buffer_role {
     BUFFER_TEMPORARY, BUFFER_PARAMETER, BUFFER_CONSTANT, BUFFER_OUTPUT,
     BUFFER_STATE,                       /* of a loop: written before and in it */
-    BUFFER_SUMS                         /* what all-reduces add up, in place */
+    BUFFER_SUMS                         /* of collectives: all that one works on */
 };
 
 struct buffer {
@@ -47,8 +47,8 @@ struct step {
     int other;                          /* the loop's other end */
     int64_t times;
     bool is_in_hbm;                     /* its kernel does not take arrays in VMEM */
-    struct kernel_sums *sums;           /* of an all-reduce, else NULL */
-    bool fills_bucket;                  /* a copy for the all-reduce that follows */
+    struct kernel_sums *sums;           /* of a collective, else NULL */
+    bool fills_bucket;                  /* a copy for the collective that follows */
 };
 
 /* An operand's copy in VMEM, fetched for one step. */
@@ -70,6 +70,12 @@ static inline bool buffer_lives(const struct buffer *b)
 {
     return b->stands_for < 0 && b->last >= 0;
 }
+
+/* Collectives of equal groups or pairs, which follow each other on all their devices. */
+struct team {
+    const struct graph_node *first;
+    int count, flags;                   /* the most flags that one of them takes */
+};
 
 struct plan {
     struct arena *arena;
@@ -93,7 +99,9 @@ struct plan {
     int shadow_count;
     size_t shadow_capacity;
     struct room vmem;
-    int collective_count, collective_flags;     /* the most flags that one of them takes */
+    struct team *team;
+    int team_count;
+    size_t team_capacity;
     int barrier_step;                   /* megacore: kernels from here on follow one barrier */
     const char **refused;               /* fusions that are no kernel after all */
     int refused_count;
@@ -118,13 +126,17 @@ struct value *plan_new_value(struct plan *p, const char *name, const struct shap
                              enum buffer_role role, int buffer);
 
 /*
- * An all-reduce of these values: its operands are copied next to each other, and added up there.
+ * A collective of these values: its operands are copied into a bucket, where the results are too.
  * plan_fill_buckets then lets the kernels before write into their places where they can, and
  * gives out flags; -1: there are too few.
  */
-int plan_add_collective(struct plan *p, struct step s, enum graph_dtype dtype, struct err *e);
+int plan_add_collective(struct plan *p, struct step s, const struct graph *g, int node,
+                        struct err *e);
 int plan_fill_buckets(struct plan *p, struct err *e);
-/* flags of all-reduces, the last ones of the core: two sets by turns */
+/* a value that the host puts into HBM; elements of 4 bytes, which must live as long as the plan */
+struct value *plan_add_literal(struct plan *p, const char *name, const struct shape *shape,
+                               const void *literal);
+/* flags of collectives, the last ones of the core: two sets by turns for each team */
 int plan_collective_flags(const struct plan *p);
 
 /* the buffer that holds it, after merging, and its offset there */

@@ -44,6 +44,15 @@ static int load_cores(const struct module *m, struct machine *machine, int first
     return 0;
 }
 
+static int write_constant(const struct module *m, int i, struct machine *machine, int core,
+                          struct err *e)
+{
+    const struct module_constant *c = &m->constant[i];
+    int32_t device = m->core_device ? m->core_device[core] : core;
+
+    return write_array(c->array, machine, core, c->literal ? c->literal : &device, e);
+}
+
 int module_load(const struct module *m, struct machine *machine, int core, struct err *e)
 {
     if (m->core_count > 1 && !machine_shares_hbm(machine))
@@ -52,7 +61,7 @@ int module_load(const struct module *m, struct machine *machine, int core, struc
     if (load_cores(m, machine, core, e))
         return -1;
     for (int i = 0; i < m->constant_count && machine_mode(machine) != MODE_TIMING; i++)
-        if (write_array(m->constant[i].array, machine, core, m->constant[i].literal, e))
+        if (write_constant(m, i, machine, core, e))
             return -1;
     for (int i = 0; i < m->kernel_count; i++)
         if (m->kernel[i].segment->table &&

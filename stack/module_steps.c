@@ -147,19 +147,20 @@ static int add_collective(struct walk *w, int node, struct err *e)
 
     graph_freeze(body);
     s.body = body;
-    if (plan_add_collective(w->plan, s, w->g->node[node].shape.dtype, e))
+    if (plan_add_collective(w->plan, s, w->g, node, e))
         return -1;
     take_results(w, node, &s);
     return 0;
 }
 
-static struct value *keep_literal(struct plan *p, const struct graph_node *n)
+struct value *plan_add_literal(struct plan *p, const char *name, const struct shape *shape,
+                               const void *literal)
 {
-    struct value *v = plan_new_value(p, n->name, &n->shape, BUFFER_CONSTANT, -1);
+    struct value *v = plan_new_value(p, name, shape, BUFFER_CONSTANT, -1);
 
     p->constant = mem_grow(p->constant, &p->constant_capacity, (size_t)p->constant_count + 1,
                            sizeof(*p->constant));
-    p->constant[p->constant_count++] = (struct module_constant){&v->array, n->literal};
+    p->constant[p->constant_count++] = (struct module_constant){&v->array, literal};
     return v;
 }
 
@@ -338,6 +339,9 @@ static int visit(struct walk *w, int node, struct err *e)
     case HLO_WHILE:
         return add_while(w, node, e);
     case HLO_ALL_REDUCE:
+    case HLO_REDUCE_SCATTER:
+    case HLO_ALL_GATHER:
+    case HLO_COLLECTIVE_PERMUTE:
         return add_collective(w, node, e);
     case HLO_RESHAPE:
         if (!array_is_bitcast(&w->g->node[n->operand[0]].shape, &n->shape))
@@ -351,10 +355,14 @@ static int visit(struct walk *w, int node, struct err *e)
         w->node[node] = plan_new_value(p, n->name, &n->shape, BUFFER_TEMPORARY,
                                        w->node[n->operand[0]]->buffer);
         return 0;
+    case HLO_PARTITION_ID:
+    case HLO_REPLICA_ID:
+        w->node[node] = plan_add_literal(p, n->name, &n->shape, NULL);
+        return 0;
     case HLO_CONSTANT:
         if (!n->literal)
             break;
-        w->node[node] = keep_literal(p, n);
+        w->node[node] = plan_add_literal(p, n->name, &n->shape, n->literal);
         return 0;
     default:
         break;
@@ -426,4 +434,5 @@ void plan_fini(struct plan *p)
     mem_free(p->value);
     mem_free(p->constant);
     mem_free(p->shadow);
+    mem_free(p->team);
 }

@@ -8,7 +8,7 @@
  *   convolution of bytes: of bf16 (stack/expand_bytes.c).
  *   first layers of many images: space to depth (stack/expand_first.c).
  *   products of narrower types in several passes: one is exact.
- *   all-reduce of one replica: the value itself.
+ *   collectives of one device, and those whose blocks are no whole tiles (expand_collective.c).
  *
  *   clamp and select with a scalar beside arrays: the scalar is spread, so that operands of what
  *   kernels compute element by element all have its shape.
@@ -103,8 +103,8 @@ int pass_expand(struct graph *g, const struct pass_context *c, struct err *e)
         is_f32 = n.operand_count && w.to.node[n.operand[0]].shape.dtype == DTYPE_F32;
         if ((n.op == HLO_CONVOLUTION || n.op == HLO_DOT) && !is_f32)
             n.precision = PRECISION_DEFAULT;
-        if (n.op == HLO_ALL_REDUCE && c->replica_count <= 1) {
-            w.moved[i] = n.operand[0];
+        if (graph_op_kind(n.op) == KIND_COLLECTIVE) {
+            w.moved[i] = expand_collective(&w.to, &n, c->replica_count);
             continue;
         }
         first = expand_bytes(&w.to, &n);

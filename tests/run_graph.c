@@ -40,17 +40,21 @@ static void run_replicas(struct machine *m, const struct graph_run *run, const s
     int inputs = c->graph.parameter_count, outputs = c->graph.output_count;
     struct err e;
 
-    for (int core = 0; core < replicas; core++) {
+    for (int device = 0; device < replicas; device++) {
+        int core = run->device_core ? run->device_core[device] : device;
+
         must(module_load(c, m, core, &e), &e);
         for (int i = 0; i < inputs; i++)
-            must(module_write(c, m, core, i, input[core * inputs + i], &e), &e);
+            must(module_write(c, m, core, i, input[device * inputs + i], &e), &e);
     }
     for (int i = 0; i == 0 || i < run->launch_count; i++)
         launch(m, c);
-    for (int core = 0; core < replicas; core++)
+    for (int device = 0; device < replicas; device++)
         for (int i = 0; i < outputs; i++) {
-            output[core * outputs + i] = dense(c->output[i], a);
-            must(module_read(c, m, core, i, output[core * outputs + i], &e), &e);
+            int core = run->device_core ? run->device_core[device] : device;
+
+            output[device * outputs + i] = dense(c->output[i], a);
+            must(module_read(c, m, core, i, output[device * outputs + i], &e), &e);
         }
 }
 
@@ -73,7 +77,8 @@ void run_graph(struct graph_run *run, const struct graph *g, const void *const *
     m = machine_create(&slice, &chip, &options, &e);
     must(m ? 0 : -1, &e);
     settings.chip = machine_chip(m);
-    settings.replica_count = slice.core_count;
+    settings.replica_count = run->device_count ? run->device_count : slice.core_count;
+    settings.device_core = run->device_core;
     settings.slice = &slice;
     status = module_compile(g, &settings, a, &compiled, &e);
     if (!run->may_refuse)
@@ -83,7 +88,7 @@ void run_graph(struct graph_run *run, const struct graph *g, const void *const *
     if (status)
         snprintf(run->refusal, sizeof(run->refusal), "%s", e.msg);
     else
-        run_replicas(m, run, &compiled, slice.core_count, input, output, a);
+        run_replicas(m, run, &compiled, settings.replica_count, input, output, a);
     run->cycles = machine_cycles(m);
     machine_destroy(m);
 }

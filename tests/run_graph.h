@@ -10,6 +10,8 @@
 struct graph_run {
     const char *slice;                  /* "v3", "v3-8"; one replica per core */
     const char *set;                    /* "section.key=value", several with spaces, or NULL */
+    int device_count;                   /* replicas, 0 = one per core */
+    const int32_t *device_core;         /* NULL: each on the core of its number */
     int thread_count;                   /* 0 = 1 */
     const char *simd;                   /* NULL = "auto" */
     int launch_count;                   /* 0 = 1; the outputs are those of the last */

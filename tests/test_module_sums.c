@@ -246,7 +246,7 @@ TEST(what_cannot_be_summed_is_told)
     teardown(NULL);
     setup(NULL);
     graph_output(&g, sum(parameter("x", DTYPE_F32, 8, 128)), "sum", -1);
-    refuses("v3", "sync.flags=16", "all-reduces take 5 sync flags, 4 of the 16 that a core has are free");
+    refuses("v3", "sync.flags=16", "collectives take 5 sync flags, 4 of the 16 that a core has are free");
 }
 
 #define RUN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)

@@ -1,0 +1,31 @@
+/* What a collective of a graph does, core by core; private to kernel_collective*.c. */
+#ifndef STACK_KERNEL_COLLECTIVE_LISTS_H
+#define STACK_KERNEL_COLLECTIVE_LISTS_H
+#include "stack/collective_program.h"
+#include "stack/kernel_collective.h"
+
+/*
+ * Addresses count from the bucket. The copies of operands' blocks to the plan's array come before
+ * its operations, those to results behind them; a permute has no plan.
+ */
+struct collective_work {
+    enum graph_op op;
+    enum collective_type type;
+    int64_t bucket_bytes, *operand_at, *result_at;
+    const struct collective_plan *plan; /* NULL: permute */
+    struct collective_op *before, *after;
+    int before_count, after_count;
+    /* of a permute */
+    const int32_t *source, *target;     /* by core: a core, or -1 */
+    int64_t bytes, zeros_at;
+    bool needs_zeros;
+    int flag_count;
+};
+
+/* NULL with *e set; all of it is `a`'s */
+struct collective_work *collective_work_of(const struct collective_room_need *need,
+                                           struct arena *a, struct err *e);
+void collective_work_lists(const struct collective_work *w, int64_t table_address,
+                           struct collective_lists *out);
+double collective_work_seconds(const struct collective_work *w, const struct chip *chip);
+#endif
