@@ -20,8 +20,9 @@ static int check(const struct per_replica *v, int axis, int *dim, struct err *e)
         if (*dim >= 0 && like.rank == first->rank)
             like.dim[*dim] = first->dim[*dim];
         if (!shape_equal(&like, first))
-            return err_set(e, "replica 0 has %s and replica %d %s", shape_print(first, a, sizeof(a)),
-                       r, shape_print(&v->shape[r], b, sizeof(b)));
+            return err_set(e, "replica 0 has %s and replica %d %s",
+                           shape_print(first, a, sizeof(a)), r,
+                           shape_print(&v->shape[r], b, sizeof(b)));
     }
     return 0;
 }

@@ -21,7 +21,7 @@ static int trained_loss(struct trace *t, const struct step_options *o, const str
     if (l->penalty != NODE_NONE) {
         double penalty = o->optimizer->accumulates_in_launch ? 1.0 : share;
 
-        loss = nn_add(g, loss, nn_scale(g, l->penalty, penalty / t->replica_count));
+        loss = nn_add(g, loss, nn_scale(g, l->penalty, penalty));
     }
     return loss;
 }

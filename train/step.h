@@ -12,7 +12,7 @@
 
 struct step_loss {
     int sum;                            /* f32 scalar: over this replica's samples, weighted */
-    int penalty;                        /* f32 scalar, the same on all replicas; or NODE_NONE */
+    int penalty;                        /* f32 scalar: its share of a penalty; or NODE_NONE */
 };
 
 /*
