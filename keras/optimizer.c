@@ -159,11 +159,14 @@ static int add_slot(struct optimizer *o, int variable, const char *suffix,
 {
     const struct variable *v = &o->set->variable[variable];
     struct initializer begin = initializer_standard(INITIALIZER_CONSTANT);
+    struct variable slot = {.name = arena_printf(o->set->arena, "%s/%s", v->name, suffix),
+                            .shape = *shape, .of = variable, .shard_dim = -1};
 
     begin.a = initial;
-    return variable_add(o->set, &(struct variable){
-        .name = arena_printf(o->set->arena, "%s/%s", v->name, suffix), .shape = *shape,
-        .initializer = begin, .of = variable, .shard_dim = -1});
+    slot.initializer = begin;
+    if (shape_equal(shape, &v->shape))  /* cut as its variable is */
+        slot.sharding = v->sharding;
+    return variable_add(o->set, &slot);
 }
 
 static bool is_named(const char *name, const char *const *parts, int count)

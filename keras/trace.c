@@ -20,6 +20,7 @@ void trace_fini(struct trace *t)
     graph_fini(&t->graph);
     mem_free(t->parameter);
     mem_free(t->variable);
+    mem_free(t->note);
     memset(t, 0, sizeof(*t));
 }
 
@@ -46,6 +47,12 @@ static int add_parameter(struct trace *t, enum trace_kind kind, int index, const
     return graph_parameter(&t->graph, *shape, arena_printf(t->arena, "%s", name));
 }
 
+static void note(struct trace *t, int node, const struct sharding *s)
+{
+    t->note = mem_grow(t->note, &t->note_capacity, (size_t)t->note_count + 1, sizeof(*t->note));
+    t->note[t->note_count++] = (struct sharding_note){node, *s};
+}
+
 int trace_read(struct trace *t, int variable)
 {
     struct trace_variable *v = find(t, variable);
@@ -56,6 +63,8 @@ int trace_read(struct trace *t, int variable)
 
         v->parameter = t->graph.parameter_count;
         v->value = add_parameter(t, TRACE_VARIABLE, variable, what->name, &local);
+        if (!sharding_is_whole(&what->sharding))
+            note(t, v->value, &what->sharding);
     }
     return v->value;
 }
@@ -79,6 +88,17 @@ int trace_result(struct trace *t, const char *name, int node)
     assert(!t->is_finished);
     graph_output(&t->graph, node, arena_printf(t->arena, "%s", name), -1);
     return t->result_count++;
+}
+
+int trace_shard(struct trace *t, int node, const struct sharding *s, const char *what,
+                struct err *e)
+{
+    if (!t->mesh)
+        return 0;
+    if (sharding_check(t->mesh, &t->graph.node[node].shape, s, what, e))
+        return -1;
+    note(t, node, s);
+    return 0;
 }
 
 void trace_source(struct trace *t, const char *scope, const char *what)

@@ -9,6 +9,7 @@
 #ifndef KERAS_TRACE_H
 #define KERAS_TRACE_H
 #include "keras/variable.h"
+#include "stack/partition.h"
 
 enum trace_kind { TRACE_VARIABLE, TRACE_INPUT };
 struct trace_parameter {
@@ -34,6 +35,10 @@ struct trace {
     size_t variable_capacity;
     int known_count;
     int input_count, result_count;
+    const struct mesh *mesh;            /* of the logical devices; NULL: there is one per replica */
+    struct sharding_note *note;         /* how arrays lie over them (stack/partition.h) */
+    int note_count;
+    size_t note_capacity;
     bool is_finished;
 };
 
@@ -51,6 +56,13 @@ void trace_assign(struct trace *t, int variable, int node);
 int trace_input(struct trace *t, const char *name, const struct shape *shape);
 /* the number of a new result */
 int trace_result(struct trace *t, const char *name, int node);
+
+/*
+ * From this node on the array lies over the logical devices like this: all of it on each with no
+ * dimension cut. -1: no such cut, naming `what` (sharding_check). Without a mesh nothing happens.
+ */
+int trace_shard(struct trace *t, int node, const struct sharding *s, const char *what,
+                struct err *e);
 
 /* what nodes made from now on come from: "scope/what", or "what" if scope is NULL */
 void trace_source(struct trace *t, const char *scope, const char *what);

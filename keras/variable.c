@@ -21,6 +21,7 @@ int variable_add(struct variable_set *s, const struct variable *v)
 {
     assert(variable_find(s, v->name) < 0);
     assert(v->shard_dim < v->shape.rank);
+    assert(v->shard_dim < 0 || v->sharding.axis[v->shard_dim] == 0);
     s->variable = mem_grow(s->variable, &s->capacity, (size_t)s->count + 1, sizeof(*s->variable));
     s->variable[s->count] = *v;
     s->variable[s->count].name = arena_printf(s->arena, "%s", v->name);

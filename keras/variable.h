@@ -8,7 +8,7 @@
 #ifndef KERAS_VARIABLE_H
 #define KERAS_VARIABLE_H
 #include "keras/initializer.h"
-#include "stack/graph.h"
+#include "stack/mesh.h"
 
 /* tf.VariableSynchronization: the same on all replicas, or each its own until it is read */
 enum variable_sync { SYNC_ON_WRITE, SYNC_ON_READ };
@@ -26,6 +26,7 @@ struct variable {
     struct initializer initializer;
     int of;                             /* an optimizer's slot: the variable it is of; else -1 */
     int shard_dim;                      /* replica r holds the r-th part along it; -1: all of it */
+    struct sharding sharding;           /* over a replica's logical devices, not along shard_dim */
 };
 
 struct variable_set {

@@ -154,13 +154,64 @@ char *sharding_print(const struct mesh *m, const struct sharding *s, int rank, c
     return buf;
 }
 
-void sharding_start(const struct mesh *m, const struct shape *shape, const struct sharding *s,
-                    int device, int64_t start[GRAPH_RANK_MAX])
-{
-    for (int d = 0; d < GRAPH_RANK_MAX; d++) {
-        int axis = d < shape->rank ? s->axis[d] : 0;
+/* ----- parts of values */
 
-        start[d] = axis ? shape->dim[d] / m->axis[axis].size * mesh_coordinate(m, device, axis)
-                        : 0;
+struct walk {
+    const struct shape *shape;
+    struct shape local;
+    int64_t start[GRAPH_RANK_MAX];      /* of the part in the whole, by dimension */
+    int cut_count;                      /* dimensions up to the last one that is cut */
+    int64_t run;                        /* elements that follow each other in both */
+};
+
+static void begin_walk(struct walk *w, const struct mesh *m, const struct shape *shape,
+                       const struct sharding *s, int device)
+{
+    *w = (struct walk){.shape = shape, .local = sharding_local(m, shape, s), .run = 1};
+    for (int d = 0; d < shape->rank; d++) {
+        int axis = s->axis[d];
+
+        w->start[d] = axis ? w->local.dim[d] * mesh_coordinate(m, device, axis) : 0;
+        w->cut_count = axis ? d + 1 : w->cut_count;
     }
+    for (int d = w->cut_count ? w->cut_count - 1 : 0; d < shape->rank; d++)
+        w->run *= w->local.dim[d];
+}
+
+/* where run number i of the part is in the whole, in elements */
+static int64_t place_of(const struct walk *w, int64_t i)
+{
+    int64_t place = 0, stride = 1;
+
+    for (int d = w->shape->rank - 1; d >= 0; d--) {
+        place += w->start[d] * stride;
+        if (d < w->cut_count - 1) {
+            place += i % w->local.dim[d] * stride;
+            i /= w->local.dim[d];
+        }
+        stride *= w->shape->dim[d];
+    }
+    return place;
+}
+
+void sharding_take(const struct mesh *m, const struct shape *shape, const struct sharding *s,
+                   int device, const void *whole, void *part)
+{
+    struct walk w;
+
+    begin_walk(&w, m, shape, s, device);
+    for (int64_t i = 0; i < shape_elems(&w.local) / w.run; i++)
+        memcpy((uint32_t *)part + i * w.run, (const uint32_t *)whole + place_of(&w, i),
+               (size_t)w.run * 4);
+}
+
+void sharding_put(const struct mesh *m, const struct shape *shape, const struct sharding *s,
+                  int device, const void *part, void *whole)
+{
+    struct walk w;
+
+    begin_walk(&w, m, shape, s, device);
+    for (int64_t i = 0; i < shape_elems(&w.local) / w.run; i++)
+        memcpy((uint32_t *)whole + place_of(&w, i), (const uint32_t *)part + i * w.run,
+               (size_t)w.run * 4);
 }

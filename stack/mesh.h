@@ -50,7 +50,12 @@ int sharding_from_parts(const struct mesh *m, const int *parts, int rank, const 
 /* "[model,-]" */
 char *sharding_print(const struct mesh *m, const struct sharding *s, int rank, char *buf,
                      size_t buf_bytes);
-/* where a device's part begins, by dimension, in the whole array */
-void sharding_start(const struct mesh *m, const struct shape *shape, const struct sharding *s,
-                    int device, int64_t start[GRAPH_RANK_MAX]);
+/*
+ * A device's part out of a whole array of `shape`, or back into it: dense row-major elements of 4
+ * bytes. sharding_local says the part's shape.
+ */
+void sharding_take(const struct mesh *m, const struct shape *shape, const struct sharding *s,
+                   int device, const void *whole, void *part);
+void sharding_put(const struct mesh *m, const struct shape *shape, const struct sharding *s,
+                  int device, const void *part, void *whole);
 #endif

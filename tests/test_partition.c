@@ -71,30 +71,6 @@ static struct sharding noted(const struct rig *r, int node)
     return whole;
 }
 
-/* a device's part of a dense array, or back: elements of 4 bytes */
-static void copy_part(const struct rig *r, const struct shape *shape, const struct sharding *s,
-                      int device, uint32_t *whole, uint32_t *part, bool is_back)
-{
-    struct shape local = sharding_local(&r->mesh, shape, s);
-    int64_t start[GRAPH_RANK_MAX], at[GRAPH_RANK_MAX] = {0};
-
-    sharding_start(&r->mesh, shape, s, device, start);
-    for (int64_t i = 0; i < shape_elems(&local); i++) {
-        int64_t rest = i, place = 0;
-
-        for (int d = local.rank - 1; d >= 0; d--) {
-            at[d] = rest % local.dim[d];
-            rest /= local.dim[d];
-        }
-        for (int d = 0; d < shape->rank; d++)
-            place = place * shape->dim[d] + start[d] + at[d];
-        if (is_back)
-            whole[place] = part[i];
-        else
-            part[i] = whole[place];
-    }
-}
-
 struct run {
     struct interp_value input[DEVICES_MAX][NOTES_MAX], output[DEVICES_MAX][NOTES_MAX];
 };
@@ -123,8 +99,8 @@ static void cut_inputs(struct rig *r, const struct run *whole, struct run *part)
             struct shape local = sharding_local(&r->mesh, shape, &s);
             uint32_t *to = arena_array(&r->arena, (size_t)shape_elems(&local), sizeof(*to));
 
-            copy_part(r, shape, &s, d, whole->input[mesh_coordinate(&r->mesh, d, 0)][i].data, to,
-                      false);
+            sharding_take(&r->mesh, shape, &s, d,
+                          whole->input[mesh_coordinate(&r->mesh, d, 0)][i].data, to);
             part->input[d][i].data = to;
         }
 }
@@ -171,7 +147,7 @@ static void check(struct rig *r, const struct run *whole, struct run *part, doub
 
             for (int d = 0; d < devices; d++)
                 if (mesh_coordinate(&r->mesh, d, 0) == replica)
-                    copy_part(r, shape, &s, d, joined, part->output[d][i].data, true);
+                    sharding_put(&r->mesh, shape, &s, d, part->output[d][i].data, joined);
             expect_equal(g, i, whole->output[replica][i].data, joined, tolerance);
         }
     }
@@ -436,6 +412,27 @@ TEST(parts_along_dimensions_name_axes)
     expect_no_parts((int[]){0, 1}, 2, "t: 0 parts along dimension 0, at least 1 are allowed");
 }
 
+TEST(parts_are_taken_and_put_back_where_they_are)
+{
+    struct mesh m = mesh_of(2, 2, 3);
+    struct shape shape = shape_make(DTYPE_S32, 3, (int64_t[]){4, 3, 6});
+    struct sharding s = {{0, 2, 1}};
+    int32_t whole[72], part[12], again[72];
+
+    for (int i = 0; i < 72; i++)
+        whole[i] = i;
+    memset(again, -1, sizeof(again));
+    for (int d = 6; d < 12; d++) {
+        int across = mesh_coordinate(&m, d, 1), down = mesh_coordinate(&m, d, 2);
+
+        sharding_take(&m, &shape, &s, d, whole, part);
+        for (int i = 0; i < 12; i++)
+            assert_int_equal(part[i], i / 3 * 18 + down * 6 + across * 3 + i % 3);
+        sharding_put(&m, &shape, &s, d, part, again);
+    }
+    assert_memory_equal(again, whole, sizeof(whole));
+}
+
 TEST(groups_differ_along_their_axes_only)
 {
     struct mesh m = mesh_of(2, 3, 2);
@@ -466,6 +463,7 @@ int main(void)
         cmocka_unit_test(random_graphs_cut_anywhere_compute_the_same),
         cmocka_unit_test(cuts_that_cannot_be_are_refused),
         cmocka_unit_test(parts_along_dimensions_name_axes),
+        cmocka_unit_test(parts_are_taken_and_put_back_where_they_are),
         cmocka_unit_test(groups_differ_along_their_axes_only),
     };
 

@@ -26,15 +26,30 @@ int strategy_check_batch(int64_t batch, int replica_count, struct err *e)
 
 static int check_cores(const struct strategy *s, int core_count, struct err *e)
 {
-    for (int r = 0; r < s->replica_count; r++) {
-        if (s->core[r] < 0 || s->core[r] >= core_count)
-            return err_set(e, "replica %d is to run on core %d, allowed are 0..%d", r, s->core[r],
+    const char *what = s->logical_count > 1 ? "device" : "replica";
+
+    for (int d = 0; d < s->device_count; d++) {
+        if (s->core[d] < 0 || s->core[d] >= core_count)
+            return err_set(e, "%s %d is to run on core %d, allowed are 0..%d", what, d, s->core[d],
                            core_count - 1);
-        for (int other = 0; other < r; other++)
-            if (s->core[other] == s->core[r])
-                return err_set(e, "replicas %d and %d are both to run on core %d", other, r,
-                               s->core[r]);
+        for (int other = 0; other < d; other++)
+            if (s->core[other] == s->core[d])
+                return err_set(e, "%ss %d and %d are both to run on core %d", what, other, d,
+                               s->core[d]);
     }
+    return 0;
+}
+
+static int choose_mesh(struct strategy *s, struct err *e)
+{
+    const struct mesh *m = s->options.mesh;
+
+    s->mesh = m ? *m : (struct mesh){1, {{"replicas", s->replica_count}}};
+    if (s->mesh.axis[0].size != s->replica_count)
+        return err_set(e, "the mesh has %d replicas, the strategy %d", s->mesh.axis[0].size,
+                       s->replica_count);
+    s->device_count = mesh_device_count(&s->mesh);
+    s->logical_count = s->device_count / s->replica_count;
     return 0;
 }
 
@@ -43,17 +58,25 @@ static int choose_replicas(struct strategy *s, struct err *e)
     const struct strategy_options *o = &s->options;
     int cores = o->machine ? machine_slice(o->machine)->core_count : 1;
 
-    s->replica_count = o->replica_count ? o->replica_count : cores;
+    s->replica_count = o->replica_count ? o->replica_count : o->mesh ? o->mesh->axis[0].size
+                                                                     : cores;
     if (s->replica_count < 1)
         return err_set(e, "%d replicas; there must be at least 1", s->replica_count);
-    s->core = arena_array(&s->arena, (size_t)s->replica_count, sizeof(*s->core));
-    for (int r = 0; r < s->replica_count; r++)
-        s->core[r] = o->core ? o->core[r] : r;
+    if (choose_mesh(s, e))
+        return -1;
+    s->core = arena_array(&s->arena, (size_t)s->device_count, sizeof(*s->core));
+    for (int d = 0; d < s->device_count; d++)
+        s->core[d] = o->core ? o->core[d] : d;
     if (!o->machine)
         return 0;
-    if (s->replica_count != 1 && s->replica_count != cores)
-        return err_set(e, "%d replicas on %d cores; there must be one per core, or only one",
-                       s->replica_count, cores);
+    if (s->device_count != 1 && s->device_count != cores) {
+        char each[48] = "";
+
+        if (s->logical_count > 1)
+            snprintf(each, sizeof(each), " of %d logical devices", s->logical_count);
+        return err_set(e, "%d replicas%s on %d cores; there must be one per core, or only one",
+                       s->replica_count, each, cores);
+    }
     return check_cores(s, cores, e);
 }
 
@@ -80,14 +103,16 @@ void strategy_destroy(struct strategy *s)
     for (struct strategy_program *p = s->program; p; p = p->next)
         graph_fini(&p->graph);
     for (int v = 0; v < s->placed_count; v++)
-        for (int r = 0; s->place[v]->local && r < s->replica_count; r++)
-            mem_free(s->place[v]->local[r]);
+        for (int d = 0; s->place[v]->value && d < s->device_count; d++)
+            mem_free(s->place[v]->value[d]);
     mem_free(s->place);
     arena_fini(&s->arena);
     mem_free(s);
 }
 
 int strategy_replica_count(const struct strategy *s) { return s->replica_count; }
+int strategy_device_count(const struct strategy *s) { return s->device_count; }
+const struct mesh *strategy_mesh(const struct strategy *s) { return &s->mesh; }
 struct machine *strategy_machine(const struct strategy *s) { return s->options.machine; }
 struct variable_set *strategy_variables(const struct strategy *s) { return s->set; }
 
@@ -98,8 +123,23 @@ int64_t strategy_variable_bytes(const struct strategy *s)
 
 /* ----- programs */
 
+/* how it lies on the devices: as a note says, else whole */
+static struct program_end end_of(const struct trace *t, int node)
+{
+    struct program_end end = {.shape = t->graph.node[node].shape};
+
+    for (int i = 0; i < t->note_count; i++)
+        if (t->note[i].node == node)
+            end.sharding = t->note[i].sharding;
+    return end;
+}
+
 static void keep_ends(struct strategy *s, struct strategy_program *p, const struct trace *t)
 {
+    p->input = arena_array(&s->arena, (size_t)t->input_count + 1, sizeof(*p->input));
+    p->result = arena_array(&s->arena, (size_t)t->result_count + 1, sizeof(*p->result));
+    for (int i = 0; i < t->result_count; i++)
+        p->result[i] = end_of(t, t->graph.output[i].node);
     p->input_count = t->input_count;
     p->result_count = t->result_count;
     p->parameter = arena_array(&s->arena, (size_t)p->graph.parameter_count + 1,
@@ -108,9 +148,23 @@ static void keep_ends(struct strategy *s, struct strategy_program *p, const stru
                                      sizeof(*p->input_parameter));
     for (int i = 0; i < p->graph.parameter_count; i++) {
         p->parameter[i] = t->parameter[i];
-        if (t->parameter[i].kind == TRACE_INPUT)
+        if (t->parameter[i].kind == TRACE_INPUT) {
             p->input_parameter[t->parameter[i].index] = i;
+            p->input[t->parameter[i].index] = end_of(t, t->graph.parameter[i]);
+        }
     }
+}
+
+/* the graph that each device runs */
+static int make_graph(struct strategy *s, struct strategy_program *p, const struct trace *t,
+                      struct err *e)
+{
+    if (s->logical_count == 1) {
+        graph_copy(&t->graph, &s->arena, &p->graph);
+        return 0;
+    }
+    graph_init(&p->graph, &s->arena, p->name);
+    return graph_partition(&t->graph, &s->mesh, t->note, t->note_count, &p->graph, e);
 }
 
 struct strategy_program *strategy_compile(struct strategy *s, const struct trace *t,
@@ -121,9 +175,12 @@ struct strategy_program *strategy_compile(struct strategy *s, const struct trace
 
     assert(t->is_finished && t->set == s->set && t->replica_count == s->replica_count);
     p->name = arena_strdup(&s->arena, t->graph.name);
-    graph_copy(&t->graph, &s->arena, &p->graph);
     p->next = s->program;
     s->program = p;
+    if (make_graph(s, p, t, &inner)) {
+        err_set(e, "%s: %.400s", p->name, inner.msg);
+        return NULL;
+    }
     keep_ends(s, p, t);
     graph_eliminate_common(&p->graph);
     if (graph_verify(&p->graph, &inner)) {
@@ -176,6 +233,7 @@ struct strategy_program *strategy_function(struct strategy *s, const char *name,
     c->shape = arena_array(&s->arena, (size_t)count + 1, sizeof(*c->shape));
     memcpy(c->shape, shape, (size_t)count * sizeof(*shape));
     trace_init(&t, &s->arena, name, s->set, s->replica_count, is_training);
+    t.mesh = s->logical_count > 1 ? &s->mesh : NULL;
     if (trace_step(&t, c, e) == 0)
         c->program = strategy_compile(s, &t, e);
     trace_fini(&t);
@@ -191,13 +249,13 @@ int strategy_program_result_count(const struct strategy_program *p) { return p->
 const struct shape *strategy_program_input_shape(const struct strategy_program *p, int input)
 {
     assert(input >= 0 && input < p->input_count);
-    return &p->graph.node[p->graph.parameter[p->input_parameter[input]]].shape;
+    return &p->input[input].shape;
 }
 
 const struct shape *strategy_program_result_shape(const struct strategy_program *p, int result)
 {
     assert(result >= 0 && result < p->result_count);
-    return &p->graph.node[p->graph.output[result].node].shape;
+    return &p->result[result].shape;
 }
 
 const struct graph *strategy_program_graph(const struct strategy_program *p) { return &p->graph; }
@@ -222,10 +280,29 @@ static void count_bytes(const struct strategy *s, const struct strategy_program 
 static bool must_check_replicas(const struct strategy *s)
 {
 #ifdef SYSTOLE_DEBUG
-    return s->replica_count > 1;
+    return s->device_count > 1;
 #else
-    return s->options.checks_replicas && s->replica_count > 1;
+    return s->options.checks_replicas && s->device_count > 1;
 #endif
+}
+
+const void *strategy_take(const struct strategy *s, const struct program_end *end, int device,
+                          const void *whole)
+{
+    struct shape local = sharding_local(&s->mesh, &end->shape, &end->sharding);
+    void *part;
+
+    if (sharding_is_whole(&end->sharding))
+        return whole;
+    part = mem_alloc((size_t)shape_elems(&local) * 4);
+    sharding_take(&s->mesh, &end->shape, &end->sharding, device, whole, part);
+    return part;
+}
+
+void strategy_free_taken(const void *taken, const void *whole)
+{
+    if (taken != whole)
+        mem_free((void *)taken);
 }
 
 int strategy_run(struct strategy *s, struct strategy_program *p, const void *const *input,

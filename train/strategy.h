@@ -21,7 +21,12 @@ struct strategy_program;
 struct strategy_options {
     struct machine *machine;            /* NULL: the host */
     int replica_count;                  /* 0: one per core, or one on the host */
-    const int *core;                    /* by replica, copied; NULL: replica r is core r */
+    /*
+     * Logical devices of each replica: axis 0 is the replicas, of replica_count's size. NULL: one.
+     * Copied. Devices are numbered replica by replica.
+     */
+    const struct mesh *mesh;
+    const int *core;                    /* by device, copied; NULL: device d is core d */
     struct variable_set *set;
     uint64_t seed;                      /* of initialisers */
     enum interp_dot reference_dot;      /* products on the host */
@@ -40,6 +45,8 @@ struct strategy *strategy_create(const struct strategy_options *o, struct err *e
 void strategy_destroy(struct strategy *s);      /* NULL is fine */
 
 int strategy_replica_count(const struct strategy *s);
+int strategy_device_count(const struct strategy *s);
+const struct mesh *strategy_mesh(const struct strategy *s);     /* of one axis if none was given */
 struct machine *strategy_machine(const struct strategy *s);     /* NULL on the host */
 struct variable_set *strategy_variables(const struct strategy *s);
 /* what variables take in each core's HBM, tiles and all; 0 on the host */
@@ -74,7 +81,8 @@ int strategy_program_result_count(const struct strategy_program *p);
 /* of one replica */
 const struct shape *strategy_program_input_shape(const struct strategy_program *p, int input);
 const struct shape *strategy_program_result_shape(const struct strategy_program *p, int result);
-const struct graph *strategy_program_graph(const struct strategy_program *p);   /* as traced */
+/* as traced, or as cut for logical devices */
+const struct graph *strategy_program_graph(const struct strategy_program *p);
 const struct module *strategy_program_module(const struct strategy_program *p); /* NULL: host */
 
 struct strategy_run {
@@ -116,6 +124,9 @@ int strategy_write_local(struct strategy *s, int replica, int variable, const vo
 /* back to what initialisers give: metrics at the start of an epoch */
 int strategy_reset(struct strategy *s, int variable, struct err *e);
 
-/* 0 if mirrored variables are the same bit by bit on all replicas, else -1 naming the first */
+/*
+ * 0 if mirrored variables are the same bit by bit on all replicas, and what is not cut on all of
+ * a replica's devices, else -1 naming the first
+ */
 int strategy_check_replicas(struct strategy *s, struct err *e);
 #endif

@@ -5,9 +5,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* of what a replica holds */
 static size_t local_elems(const struct strategy *s, int variable)
 {
-    return (size_t)shape_elems(&s->place[variable]->array.shape);
+    return (size_t)shape_elems(&s->place[variable]->local);
 }
 
 static size_t all_elems(const struct strategy *s, int variable)
@@ -20,12 +21,56 @@ static bool has_values(const struct strategy *s)
     return !s->options.machine || machine_mode(s->options.machine) != MODE_TIMING;
 }
 
-/* ----- what one replica holds */
+/* ----- what one device holds */
 
-static int write_packed(struct strategy *s, int replica, const struct array *a, const void *tiles,
+static int write_packed(struct strategy *s, int device, const struct array *a, const void *tiles,
                         struct err *e)
 {
-    return machine_hbm_write(s->options.machine, s->core[replica], a->address, tiles, a->bytes, e);
+    return machine_hbm_write(s->options.machine, s->core[device], a->address, tiles, a->bytes, e);
+}
+
+static int write_device(struct strategy *s, int device, int variable, const void *from,
+                        struct err *e)
+{
+    const struct array *a = &s->place[variable]->array;
+    void *tiles;
+    int status;
+
+    if (!s->options.machine) {
+        memcpy(s->place[variable]->value[device], from, (size_t)shape_elems(&a->shape) * 4);
+        return 0;
+    }
+    tiles = mem_alloc((size_t)a->bytes);
+    array_pack(a, from, tiles);
+    status = write_packed(s, device, a, tiles, e);
+    mem_free(tiles);
+    return status;
+}
+
+static int read_device(struct strategy *s, int device, int variable, void *to, struct err *e)
+{
+    const struct array *a = &s->place[variable]->array;
+    void *tiles;
+    int status;
+
+    if (!s->options.machine) {
+        memcpy(to, s->place[variable]->value[device], (size_t)shape_elems(&a->shape) * 4);
+        return 0;
+    }
+    tiles = mem_alloc((size_t)a->bytes);
+    status = machine_hbm_read(s->options.machine, s->core[device], a->address, tiles, a->bytes, e);
+    if (status == 0)
+        array_unpack(a, tiles, to);
+    mem_free(tiles);
+    return status;
+}
+
+/* ----- what one replica holds: on its devices, each all of it or a part */
+
+static struct program_end end_of(const struct strategy *s, int variable)
+{
+    return (struct program_end){s->place[variable]->local,
+                                strategy_variable(s, variable)->sharding};
 }
 
 static int check_replica(const struct strategy *s, int replica, struct err *e)
@@ -38,41 +83,45 @@ static int check_replica(const struct strategy *s, int replica, struct err *e)
 
 int strategy_read_local(struct strategy *s, int replica, int variable, void *to, struct err *e)
 {
-    const struct array *a;
-    void *tiles;
-    int status;
+    struct program_end end;
+    void *part;
+    int status = 0, first;
 
     if (strategy_place_variables(s, e) || check_replica(s, replica, e))
         return -1;
-    a = &s->place[variable]->array;
-    if (!s->options.machine) {
-        memcpy(to, s->place[variable]->local[replica], local_elems(s, variable) * 4);
-        return 0;
+    end = end_of(s, variable);
+    first = replica * s->logical_count;
+    if (sharding_is_whole(&end.sharding))
+        return read_device(s, first, variable, to, e);
+    part = mem_alloc((size_t)s->place[variable]->array.bytes);
+    for (int d = first; d < first + s->logical_count && status == 0; d++) {
+        status = read_device(s, d, variable, part, e);
+        if (status == 0)
+            sharding_put(&s->mesh, &end.shape, &end.sharding, d, part, to);
     }
-    tiles = mem_alloc((size_t)a->bytes);
-    status = machine_hbm_read(s->options.machine, s->core[replica], a->address, tiles, a->bytes, e);
-    if (status == 0)
-        array_unpack(a, tiles, to);
-    mem_free(tiles);
+    mem_free(part);
+    return status;
+}
+
+/* a device's part of its replica's value */
+static int write_of_replica(struct strategy *s, int device, int variable, const void *from,
+                            struct err *e)
+{
+    struct program_end end = end_of(s, variable);
+    const void *part = strategy_take(s, &end, device, from);
+    int status = write_device(s, device, variable, part, e);
+
+    strategy_free_taken(part, from);
     return status;
 }
 
 static int write_local(struct strategy *s, int replica, int variable, const void *from,
                        struct err *e)
 {
-    const struct array *a = &s->place[variable]->array;
-    void *tiles;
-    int status;
-
-    if (!s->options.machine) {
-        memcpy(s->place[variable]->local[replica], from, local_elems(s, variable) * 4);
-        return 0;
-    }
-    tiles = mem_alloc((size_t)a->bytes);
-    array_pack(a, from, tiles);
-    status = write_packed(s, replica, a, tiles, e);
-    mem_free(tiles);
-    return status;
+    for (int i = 0; i < s->logical_count; i++)
+        if (write_of_replica(s, replica * s->logical_count + i, variable, from, e))
+            return -1;
+    return 0;
 }
 
 int strategy_write_local(struct strategy *s, int replica, int variable, const void *from,
@@ -96,7 +145,7 @@ static struct cut cut_of(const struct strategy *s, int variable)
         if (d < v->shard_dim)
             c.outer *= (size_t)v->shape.dim[d];
         else
-            c.run_bytes *= (size_t)s->place[variable]->array.shape.dim[d];
+            c.run_bytes *= (size_t)s->place[variable]->local.dim[d];
     return c;
 }
 
@@ -120,35 +169,36 @@ struct writing {
     struct strategy *strategy;
     int variable;
     const void *from;                   /* all of it */
-    const void *tiles;                  /* of what every replica gets alike, or NULL */
+    const void *tiles;                  /* of what every device gets alike, or NULL */
 };
 
-static int write_part(void *context, int replica, struct err *e)
+static int write_part(void *context, int device, struct err *e)
 {
     const struct writing *w = context;
     struct strategy *s = w->strategy;
     const struct variable *v = strategy_variable(s, w->variable);
+    int replica = strategy_replica_of(s, device), status;
     void *part;
-    int status;
 
     if (w->tiles)
-        return write_packed(s, replica, &s->place[w->variable]->array, w->tiles, e);
+        return write_packed(s, device, &s->place[w->variable]->array, w->tiles, e);
     part = mem_alloc(local_elems(s, w->variable) * 4);
     if (v->shard_dim >= 0)
         copy_part(s, w->variable, replica, (char *)w->from, part, true);
     else if (v->sync == SYNC_ON_WRITE || v->aggregation != AGGREGATION_SUM || replica == 0)
         memcpy(part, w->from, local_elems(s, w->variable) * 4);
-    status = write_local(s, replica, w->variable, part, e);
+    status = write_of_replica(s, device, w->variable, part, e);
     mem_free(part);
     return status;
 }
 
 static bool is_alike(const struct variable *v)
 {
-    return v->shard_dim < 0 && (v->sync == SYNC_ON_WRITE || v->aggregation != AGGREGATION_SUM);
+    return v->shard_dim < 0 && sharding_is_whole(&v->sharding) &&
+           (v->sync == SYNC_ON_WRITE || v->aggregation != AGGREGATION_SUM);
 }
 
-static int write_device(struct strategy *s, int variable, const void *from, struct err *e)
+static int write_machine(struct strategy *s, int variable, const void *from, struct err *e)
 {
     const struct array *a = &s->place[variable]->array;
     struct writing w = {.strategy = s, .variable = variable, .from = from};
@@ -159,7 +209,7 @@ static int write_device(struct strategy *s, int variable, const void *from, stru
         w.tiles = tiles = mem_alloc((size_t)a->bytes);
         array_pack(a, from, tiles);
     }
-    status = strategy_each_replica(s, write_part, &w, e);
+    status = strategy_each_device(s, write_part, &w, e);
     mem_free(tiles);
     return status;
 }
@@ -171,9 +221,9 @@ static int write_all(struct strategy *s, int variable, const void *from, struct 
     if (!has_values(s))
         return 0;
     if (s->options.machine)
-        return write_device(s, variable, from, e);
-    for (int r = 0; r < s->replica_count; r++)
-        if (write_part(&w, r, e))
+        return write_machine(s, variable, from, e);
+    for (int d = 0; d < s->device_count; d++)
+        if (write_part(&w, d, e))
             return -1;
     return 0;
 }
@@ -211,6 +261,21 @@ static int check_shard(const struct strategy *s, const struct variable *v, struc
                    v->shard_dim, v->shape.dim[v->shard_dim]);
 }
 
+/* what replicas and devices hold */
+static int choose_shapes(struct strategy *s, int variable, struct err *e)
+{
+    const struct variable *v = strategy_variable(s, variable);
+    struct strategy_place *place = s->place[variable];
+    struct shape part;
+
+    place->local = variable_local_shape(v, s->replica_count);
+    if (sharding_check(&s->mesh, &place->local, &v->sharding, v->name, e))
+        return -1;
+    part = sharding_local(&s->mesh, &place->local, &v->sharding);
+    array_init(&place->array, v->name, &part, NULL);
+    return 0;
+}
+
 int strategy_place_variables(struct strategy *s, struct err *e)
 {
     while (s->placed_count < s->set->count) {
@@ -220,6 +285,8 @@ int strategy_place_variables(struct strategy *s, struct err *e)
             return -1;
         s->place = mem_grow(s->place, &s->place_capacity, (size_t)v + 1, sizeof(*s->place));
         s->place[v] = arena_alloc(&s->arena, sizeof(*s->place[v]));
+        if (choose_shapes(s, v, e))
+            return -1;
         if (!s->options.machine)
             strategy_host_place(s, v);
         else if (strategy_device_place(s, v, e))
@@ -297,9 +364,10 @@ int strategy_read(struct strategy *s, int variable, void *to, struct err *e)
 
 /* ----- are replicas the same? */
 
-static int name_difference(const struct variable *v, int replica, const uint32_t *first,
-                           const uint32_t *other, struct err *e)
+static int name_difference(const struct strategy *s, const struct variable *v, int device,
+                           int step, const uint32_t *first, const uint32_t *other, struct err *e)
 {
+    const char *what = s->logical_count > 1 ? "device" : "replica";
     int64_t i = 0;
     float a, b;
 
@@ -308,27 +376,42 @@ static int name_difference(const struct variable *v, int replica, const uint32_t
     memcpy(&a, &first[i], sizeof(a));
     memcpy(&b, &other[i], sizeof(b));
     if (v->shape.dtype != DTYPE_F32)
-        return err_set(e, "replicas differ: element %" PRId64 " of %s is %" PRIu32 " on replica 0 "
-                       "and %" PRIu32 " on replica %d", i, v->name, first[i], other[i], replica);
-    return err_set(e, "replicas differ: element %" PRId64 " of %s is 0x%08" PRIx32
-                   " (%.9g) on replica 0 and 0x%08" PRIx32 " (%.9g) on replica %d", i, v->name,
-                   first[i], (double)a, other[i], (double)b, replica);
+        return err_set(e, "%ss differ: element %" PRId64 " of %s is %" PRIu32 " on %s %d and %"
+                       PRIu32 " on %s %d", what, i, v->name, first[i], what, device % step, other[i],
+                       what, device);
+    return err_set(e, "%ss differ: element %" PRId64 " of %s is 0x%08" PRIx32 " (%.9g) on %s %d "
+                   "and 0x%08" PRIx32 " (%.9g) on %s %d", what, i, v->name, first[i], (double)a,
+                   what, device % step, other[i], (double)b, what, device);
 }
 
-static int check_variable(struct strategy *s, int variable, struct err *e)
+/* devices that hold the same are `step` apart from `from` on */
+static int check_devices(struct strategy *s, int variable, int from, int step, struct err *e)
 {
-    size_t bytes = local_elems(s, variable) * 4;
+    size_t bytes = (size_t)shape_elems(&s->place[variable]->array.shape) * 4;
     uint32_t *first = mem_alloc(bytes), *other = mem_alloc(bytes);
-    int status = strategy_read_local(s, 0, variable, first, e);
+    int status = read_device(s, from, variable, first, e);
 
-    for (int r = 1; r < s->replica_count && status == 0; r++) {
-        status = strategy_read_local(s, r, variable, other, e);
+    for (int d = from + step; d < s->device_count && status == 0; d += step) {
+        status = read_device(s, d, variable, other, e);
         if (status == 0 && memcmp(first, other, bytes) != 0)
-            status = name_difference(strategy_variable(s, variable), r, first, other, e);
+            status = name_difference(s, strategy_variable(s, variable), d, step, first, other,
+                                     e);
     }
     mem_free(first);
     mem_free(other);
     return status;
+}
+
+static int check_variable(struct strategy *s, int variable, struct err *e)
+{
+    const struct variable *v = strategy_variable(s, variable);
+
+    if (sharding_is_whole(&v->sharding))
+        return check_devices(s, variable, 0, 1, e);
+    for (int i = 0; i < s->logical_count; i++)
+        if (check_devices(s, variable, i, s->logical_count, e))
+            return -1;
+    return 0;
 }
 
 int strategy_check_replicas(struct strategy *s, struct err *e)
