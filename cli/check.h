@@ -2,4 +2,5 @@
 #ifndef CLI_CHECK_H
 #define CLI_CHECK_H
 int check_run_hardware(int argc, char **argv);
+int check_run_optimizers(int argc, char **argv);
 #endif

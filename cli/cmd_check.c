@@ -399,6 +399,8 @@ static const struct {
      run_numerics},
     {"hardware", "systole check hardware", "times of operations measured on real TPUs",
      check_run_hardware},
+    {"optimizers", "systole check optimizers", "steps of optimizers against Keras's equations",
+     check_run_optimizers},
 };
 
 static void print_checks(FILE *to)
@@ -406,7 +408,7 @@ static void print_checks(FILE *to)
     fprintf(to, "Usage: systole check CHECK [OPTION...]\n"
             "Hold the simulator against references.\n\n");
     for (size_t i = 0; i < COUNT_OF(checks); i++)
-        fprintf(to, "  %-10s %s\n", checks[i].name, checks[i].summary);
+        fprintf(to, "  %-11s %s\n", checks[i].name, checks[i].summary);
     fprintf(to, "\n  systole check CHECK --help   its options, with examples\n");
 }
 

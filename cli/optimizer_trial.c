@@ -74,6 +74,7 @@ static void begin_values(struct session *s)
         else
             initializer_fill(&v->initializer, &v->shape, 1, 0, s->now[i]);
     }
+    memcpy(s->now[t->optimizer->iterations], &t->first_iteration, sizeof(t->first_iteration));
 }
 
 static int write_inputs(struct session *s, int step, struct err *e)

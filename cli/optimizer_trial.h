@@ -10,6 +10,7 @@ struct optimizer_trial {
     struct optimizer *optimizer;        /* not built yet */
     const char *slice;                  /* NULL: "v3-1" */
     int variable_count, steps;
+    int32_t first_iteration;            /* steps that were before */
     const struct shape *shape;          /* by variable, named "v0", "v1"... unless */
     const char *const *name;            /* names are given */
     const float *const *initial;        /* by variable */

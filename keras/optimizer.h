@@ -4,7 +4,8 @@
  * An optimizer is a rule and its numbers (optimizers.def). Built, it has its slots in the
  * variable set: of variable "dense/kernel" "dense/kernel/m", the step
  * counter "iterations" (s32 scalar), and "learning_rate" (f32 scalar, which the host may set
- * between launches). Checkpoints and strategies see only these variables.
+ * between launches) unless a schedule makes the rate of the iterations, in the graph. Checkpoints
+ * and strategies see only these variables.
  *
  * The order of a step is Keras's: gradients are unscaled, averaged over accumulated steps,
  * clipped; variables decay; the rule changes them; their moving averages follow; iterations go up.
@@ -13,6 +14,7 @@
  */
 #ifndef KERAS_OPTIMIZER_H
 #define KERAS_OPTIMIZER_H
+#include "keras/schedule.h"
 #include "keras/trace.h"
 
 enum hyper {
@@ -34,15 +36,16 @@ struct optimizer_variable {
     int variable;                       /* of the set: a trainable one */
     int slot[OPTIMIZER_SLOTS_MAX];      /* of the set, as optimizers.def counts them, or -1 */
     int accumulated, average;           /* sums of gradients, moving average, or -1 */
-    bool decays;                        /* not excluded from weight decay */
+    bool decays, adapts;                /* not excluded */
 };
 
 struct optimizer {
     enum optimizer_rule rule;
     double hyper[HYPER_COUNT];          /* those that the rule takes, and the common ones */
-    /* names' parts, the caller's: such variables do not decay */
-    const char *const *no_decay;
-    int no_decay_count;
+    struct schedule schedule;           /* SCHEDULE_NONE: the variable learning_rate */
+    /* parts of names, the caller's: such variables do not decay, have no trust ratio (LARS) */
+    const char *const *no_decay, *const *no_adaptation;
+    int no_decay_count, no_adaptation_count;
     /* with gradient_accumulation_steps N: optimizer_apply gets the sum over N micro batches of
      * one launch, and counts N iterations; no slots, an update in every launch */
     bool accumulates_in_launch;
@@ -50,7 +53,8 @@ struct optimizer {
     struct variable_set *set;
     struct optimizer_variable *of;
     int count;
-    int iterations, learning_rate;      /* variables of the set */
+    int iterations, learning_rate;      /* variables of the set; -1 with a schedule */
+    int product;                        /* Nadam's product of momenta, or -1 */
 };
 
 /* "Adam" */
@@ -62,10 +66,19 @@ bool optimizer_takes(enum optimizer_rule rule, enum hyper h);
 /* -1 with the nearest name; case does not count */
 int optimizer_find(const char *name, enum optimizer_rule *rule, struct err *e);
 
-/* of that rule with Keras's defaults, nothing excluded */
+/* of that rule with Keras's defaults, without a schedule or exclusions */
 void optimizer_init(struct optimizer *o, enum optimizer_rule rule);
 /* -1: the rule has no such number (the nearest is named), or it is out of its range */
 int optimizer_set(struct optimizer *o, const char *name, double value, struct err *e);
+
+/*
+ * {"class_name": "Adam", "config": {...}, "args": [...]} as model.to_json() or call_parse has it,
+ * or the name alone; learning_rate may be a schedule likewise. exclude_from_weight_decay and
+ * LARS's exclude_from_layer_adaptation are lists of parts of names. Lists are of `a`.
+ */
+int optimizer_from_json(struct optimizer *o, const json_t *call, struct arena *a, struct err *e);
+/* the same from "AdamW(1e-3, weight_decay=0.004)", "adam", "SGD(CosineDecay(0.1, 1000))" */
+int optimizer_parse(struct optimizer *o, const char *text, struct arena *a, struct err *e);
 
 /*
  * Adds slots of trainable[0..count) to `set`, which must outlive `o`; names of slots and
@@ -77,7 +90,7 @@ int optimizer_build(struct optimizer *o, struct variable_set *set, const int *tr
 /*
  * Of the i-th variable each replica keeps only its rows (dimension 0) of the slots, and updates
  * these: then optimizer_update_one gets its part of value and gradient. -1: there is no such
- * dimension, or it is not divisible.
+ * dimension, it is not divisible, or it is Adafactor, whose means go over rows.
  */
 int optimizer_shard(struct optimizer *o, int i, int replica_count, struct err *e);
 
@@ -102,7 +115,8 @@ struct optimizer_step {
     const struct optimizer *optimizer;
     int rate;                           /* f32 scalar */
     int step;                           /* f32 scalar: updates so far, with this one */
-    int update;                         /* pred scalar: this one updates; NODE_NONE: all do */
+    int update;                         /* u32 scalar: all bits if this step updates, else none; */
+                                        /* NODE_NONE: all do */
     int own[OPTIMIZER_OWN_MAX];                         /* the rule's own f32 scalars */
 };
 void optimizer_begin(struct optimizer_step *s, struct trace *t, const struct optimizer *o,

@@ -3,8 +3,11 @@
 #define KERAS_OPTIMIZER_IMPL_H
 #include "keras/optimizer.h"
 
-/* of a variable's shape */
-enum slot_part { PART_ALL };
+/*
+ * What a slot has of its variable's shape: all, all but the last dimension, all but the last but
+ * one; the last two only where it has at least two, and VECTOR is all where it has fewer.
+ */
+enum slot_part { PART_ALL, PART_ROWS, PART_COLUMNS, PART_VECTOR };
 
 struct slot_kind {
     enum optimizer_rule rule;
@@ -26,6 +29,7 @@ struct update {
 struct rule {
     void (*begin)(struct optimizer_step *s);    /* makes s->own; NULL: none */
     int (*update)(struct update *u);            /* the new value */
+    bool decays_itself;                         /* weight_decay is in the equation */
 };
 extern const struct rule optimizer_rules[RULE_COUNT];
 
@@ -36,6 +40,10 @@ int update_set_slot(const struct update *u, int k, int node);
 int update_own(const struct update *u, int k);
 int update_rate(const struct update *u);
 
+/* of the whole variable, scalars */
+int update_norm(const struct update *u, int x);
+int update_root_mean_square(const struct update *u, int x);
+
 /* `a` where the step updates, else `b` */
 int step_choose(const struct optimizer_step *s, int a, int b);
 /* sum of squares, over all replicas if `is_part`; scalar */
@@ -43,9 +51,24 @@ int step_square_sum(const struct optimizer_step *s, int x, bool is_part);
 /* 1 - beta^step */
 int step_correction(const struct optimizer_step *s, double beta);
 
+/* of Adam and its kin: the slots of the means of gradients and squares, which it moves on */
+enum { OPTIMIZER_M, OPTIMIZER_V };
+void optimizer_update_moments(struct update *u, int moment[2]);
+
+/* optimizer_norms.c */
+void optimizer_begin_lamb(struct optimizer_step *s);
+int optimizer_update_lamb(struct update *u);
+int optimizer_update_lars(struct update *u);
+void optimizer_begin_adafactor(struct optimizer_step *s);
+int optimizer_update_adafactor(struct update *u);
+
 static inline int subtract(struct graph *g, int a, int b)
 {
     return graph_binary(g, HLO_SUBTRACT, a, b);
+}
+static inline int square(struct graph *g, int a)
+{
+    return graph_binary(g, HLO_MULTIPLY, a, a);
 }
 static inline int divide(struct graph *g, int a, int b)
 {

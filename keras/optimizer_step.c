@@ -13,11 +13,34 @@ static bool is_part(const struct optimizer_step *s, int i, int node)
     return !shape_same_dims(of, &o->set->variable[o->of[i].variable].shape);
 }
 
+static int as_bits(struct graph *g, int a)
+{
+    return graph_bitcast_convert(g, a, DTYPE_U32);
+}
+
+/*
+ * `a` where all bits of the u32 scalar are set, `b` where none is: b ^ ((a ^ b) & bits). Selects
+ * would hold a mask register for each tile under way, and there are few.
+ */
+static int choose(struct graph *g, int bits, int a, int b)
+{
+    int differ = graph_binary(g, HLO_XOR, as_bits(g, a), as_bits(g, b));
+
+    differ = graph_binary(g, HLO_AND, differ, nn_spread(g, bits, differ));
+    return graph_bitcast_convert(g, graph_binary(g, HLO_XOR, as_bits(g, b), differ), DTYPE_F32);
+}
+
+/* s32 scalars: all bits where they are equal, else none */
+static int are_equal(struct graph *g, int a, int b)
+{
+    int one = graph_convert(g, graph_compare(g, COMPARE_EQ, a, b), DTYPE_U32);
+
+    return subtract(g, graph_splat(g, one, 0), one);
+}
+
 int step_choose(const struct optimizer_step *s, int a, int b)
 {
-    struct graph *g = &s->trace->graph;
-
-    return s->update == NODE_NONE ? a : graph_select(g, nn_spread(g, s->update, a), a, b);
+    return s->update == NODE_NONE ? a : choose(&s->trace->graph, s->update, a, b);
 }
 
 int step_square_sum(const struct optimizer_step *s, int x, bool x_is_part)
@@ -57,6 +80,19 @@ int update_set_slot(const struct update *u, int k, int node)
     return node;
 }
 
+int update_norm(const struct update *u, int x)
+{
+    return graph_unary(u->g, HLO_SQRT, step_square_sum(u->s, x, u->is_part));
+}
+
+int update_root_mean_square(const struct update *u, int x)
+{
+    const struct variable *v = &u->o->set->variable[u->of->variable];
+    int sum = step_square_sum(u->s, x, u->is_part);
+
+    return graph_unary(u->g, HLO_SQRT, nn_scale(u->g, sum, 1 / (double)shape_elems(&v->shape)));
+}
+
 int update_own(const struct update *u, int k)
 {
     return nn_spread(u->g, u->s->own[k], u->value);
@@ -65,6 +101,25 @@ int update_own(const struct update *u, int k)
 int update_rate(const struct update *u)
 {
     return nn_spread(u->g, u->s->rate, u->value);
+}
+
+/* a + (b - a) share */
+static int approach(struct graph *g, int a, int b, double share)
+{
+    return nn_add(g, a, nn_scale(g, subtract(g, b, a), share));
+}
+
+void optimizer_update_moments(struct update *u, int moment[2])
+{
+    struct graph *g = u->g;
+    const double *hyper = u->o->hyper;
+    int m = update_slot(u, OPTIMIZER_M), v = update_slot(u, OPTIMIZER_V);
+
+    moment[0] = update_set_slot(u, OPTIMIZER_M,
+                                approach(g, m, u->gradient, 1 - hyper[HYPER_BETA_1]));
+    moment[1] = update_set_slot(u, OPTIMIZER_V,
+                                approach(g, v, square(g, u->gradient),
+                                         1 - hyper[HYPER_BETA_2]));
 }
 
 /* ----- before the rules: counting, and all gradients */
@@ -91,6 +146,21 @@ static int updates_before(const struct optimizer_step *s)
     return n == 1 ? iterations : divide(g, iterations, s32(g, n));
 }
 
+/* Schedules count steps, not updates. */
+static int rate(struct optimizer_step *s)
+{
+    struct graph *g = &s->trace->graph;
+    const struct optimizer *o = s->optimizer;
+    int step;
+
+    if (o->learning_rate >= 0)
+        return trace_read(s->trace, o->learning_rate);
+    step = trace_read(s->trace, o->iterations);
+    if (o->accumulates_in_launch)
+        step = nn_shift(g, step, (double)(accumulation(o) - 1));
+    return schedule_rate(g, &o->schedule, step);
+}
+
 static void count_step(struct optimizer_step *s)
 {
     struct graph *g = &s->trace->graph;
@@ -99,12 +169,12 @@ static void count_step(struct optimizer_step *s)
     int next = nn_shift(g, updates_before(s), 1);
 
     s->step = graph_convert(g, next, DTYPE_F32);
-    s->rate = trace_read(s->trace, o->learning_rate);
+    s->rate = rate(s);
     s->update = NODE_NONE;
     if (n > 1 && !o->accumulates_in_launch) {
         int after = nn_shift(g, trace_read(s->trace, o->iterations), 1);
 
-        s->update = graph_compare(g, COMPARE_EQ, nn_multiply(g, next, s32(g, n)), after);
+        s->update = are_equal(g, nn_multiply(g, next, s32(g, n)), after);
     }
 }
 
@@ -232,7 +302,7 @@ static int decay(const struct update *u)
     double share = u->o->hyper[HYPER_WEIGHT_DECAY];
     int rate;
 
-    if (share == 0 || !u->of->decays)
+    if (share == 0 || !u->of->decays || optimizer_rules[u->o->rule].decays_itself)
         return u->value;
     rate = nn_scale(u->g, u->s->rate, share);
     return subtract(u->g, u->value, nn_multiply(u->g, u->value, nn_spread(u->g, rate, u->value)));
@@ -245,16 +315,15 @@ static int follow(const struct update *u, int value)
     double momentum = u->o->hyper[HYPER_EMA_MOMENTUM];
     double frequency = u->o->hyper[HYPER_EMA_OVERWRITE_FREQUENCY];
     int before = updates_before(u->s), average = trace_read(u->s->trace, u->of->average);
-    int first = graph_compare(g, COMPARE_EQ, before, s32(g, 0)), next, due;
+    int next, due;
 
     next = nn_add(g, nn_scale(g, average, momentum), nn_scale(g, value, 1 - momentum));
-    next = graph_select(g, nn_spread(g, first, value), value, next);
+    next = choose(g, are_equal(g, before, s32(g, 0)), value, next);
     trace_assign(u->s->trace, u->of->average, next);
     if (frequency == 0)
         return value;
     due = graph_binary(g, HLO_REMAINDER, nn_shift(g, before, 1), s32(g, (int64_t)frequency));
-    due = graph_compare(g, COMPARE_EQ, due, s32(g, 0));
-    return graph_select(g, nn_spread(g, due, value), next, value);
+    return choose(g, are_equal(g, due, s32(g, 0)), next, value);
 }
 
 int optimizer_update_one(struct optimizer_step *s, int i, int value, int gradient)

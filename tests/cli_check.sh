@@ -53,6 +53,12 @@ $systole check numerics --op vpack.c --dtype s8,u8 --samples 1024 --rows >"$out"
 grep -q '^vpack.c  *u8 ' "$out" || fail "--dtype selects too little"
 grep -q ' bf16 ' "$out" && fail "--dtype selects too much"
 
+$systole check optimizers 'Adam(0.1)' 'SGD(CosineDecay(0.1, 9), momentum=0.9)' --steps 9 >"$out" ||
+    fail "optimizers fails"
+head -1 "$out" | grep -qx '9 steps on one core of v3-1, against doubles' || fail "no heading"
+grep -q '^ [0-9.]*e-0[678] .*  Adam(0.1)$' "$out" || fail "Adam is not listed"
+grep -qx 'all 2 are within 1e-5' "$out" || fail "no verdict on optimizers"
+
 expect() {          # exit status, first line of the message, arguments
     wanted=$1 message=$2; shift 2
     $systole check "$@" >"$out" 2>"$out.err"
@@ -77,6 +83,11 @@ expect 1 'systole: unknown chip "v33"' numerics --tpu v33
 expect 2 'systole check numerics: --samples is "0", allowed are whole numbers in 1..16777216' \
     numerics --samples 0
 expect 1 'systole: cannot write nowhere/x.csv: ' numerics --csv nowhere/x.csv
+expect 1 'systole: no optimizer "adm" (did you mean "Adam"?)' optimizers adm
+expect 1 'systole: Adam: beta_1 is 2, allowed are 0..0.999999' optimizers 'Adam(beta_1=2)'
+expect 2 'systole check optimizers: --steps is "0", allowed are whole numbers in 1..10000' \
+    optimizers --steps 0
+expect 1 'systole: unknown chip "v33"' optimizers --tpu v33
 $systole check --help | grep -q '^  numerics ' || fail "help does not list numerics"
 $systole check numerics --help | grep -q 'systole check numerics --op vpow2' ||
     fail "help has no example"

@@ -1,0 +1,22 @@
+/* Numbers that users give by name, and their ranges: of optimizers, schedules. */
+#ifndef KERAS_NUMBER_H
+#define KERAS_NUMBER_H
+#include "base/err.h"
+
+#include <jansson.h>
+
+enum number_kind { REAL, WHOLE, FLAG };
+struct number {
+    const char *name;
+    enum number_kind kind;
+    double low, high;
+};
+
+/* -1: out of its range, or not whole; `owner` says whose number it is */
+int number_check(const struct number *n, const char *owner, double value, struct err *e);
+/* *value from a JSON number, true or false; -1: neither, or out of range */
+int number_read(const struct number *n, const char *owner, const json_t *json, double *value,
+                struct err *e);
+/* letters of one size: is it the same name? */
+int number_same_name(const char *a, const char *b);
+#endif
