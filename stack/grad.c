@@ -158,7 +158,7 @@ static void mark_active(struct grad *gr, const int *wrt, int count)
     for (int i = 0; i < gr->end; i++) {
         const struct graph_node *n = &gr->g->node[i];
 
-        for (int k = 0; k < n->operand_count && may_be_active(gr->g, i); k++)
+        for (int k = 0; k < n->operand_count && may_be_active(gr->g, i) && !n->is_held; k++)
             if (gr->is_active[n->operand[k]])
                 gr->is_active[i] = true;
     }
@@ -247,6 +247,12 @@ int graph_backward(struct graph *g, int root, int seed, const int *wrt, int coun
         if (gradient[i] == NODE_NONE)
             gradient[i] = gr_zeros(g, wrt[i]);
     return 0;
+}
+
+int graph_hold(struct graph *g, int node)
+{
+    g->node[node].is_held = true;
+    return node;
 }
 
 int graph_grad(struct graph *g, int loss, const int *wrt, int count, int *gradient,

@@ -143,6 +143,7 @@ struct graph_node {
     const struct graph_gather *gather;
     const struct graph_groups *groups;  /* of collectives; ALL_REDUCE: NULL is all devices */
     const struct graph_pair *pair;      /* COLLECTIVE_PERMUTE: `count` of them */
+    bool is_held;                       /* differentiation takes it for a constant */
     int64_t count;                      /* TOP_K: k; WHILE: trips; RNG_BITS: number of the stream */
     const struct graph *called[2];      /* FUSION: body; WHILE: body, condition (may be NULL) */
 };
@@ -308,6 +309,9 @@ int64_t graph_flops(const struct graph *g);
  */
 int graph_grad(struct graph *g, int loss, const int *wrt, int count, int *gradient,
                struct err *e);
+
+/* No gradient flows through this node any more: JAX's stop_gradient. The node itself. */
+int graph_hold(struct graph *g, int node);
 
 /*
  * The same for a node `root` of any shape whose own gradient is node `seed`: to
