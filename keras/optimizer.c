@@ -283,25 +283,43 @@ int optimizer_build(struct optimizer *o, struct variable_set *set, const int *tr
     return 0;
 }
 
-int optimizer_shard(struct optimizer *o, int i, int replica_count, struct err *e)
+static void list_slots(const struct optimizer_variable *of, int slot[OPTIMIZER_SLOTS_MAX + 2])
+{
+    slot[0] = of->accumulated;
+    slot[1] = of->average;
+    memcpy(slot + 2, of->slot, sizeof(of->slot));
+}
+
+int optimizer_sharded_along(const struct optimizer *o, int i)
+{
+    int slot[OPTIMIZER_SLOTS_MAX + 2];
+
+    list_slots(&o->of[i], slot);
+    for (size_t k = 0; k < COUNT_OF(slot); k++)
+        if (slot[k] >= 0)
+            return o->set->variable[slot[k]].shard_dim;
+    return -1;
+}
+
+int optimizer_shard(struct optimizer *o, int i, int dim, int replica_count, struct err *e)
 {
     const struct optimizer_variable *of = &o->of[i];
     const struct variable *v = &o->set->variable[of->variable];
-    int slot[OPTIMIZER_SLOTS_MAX + 2] = {of->accumulated, of->average};
+    int slot[OPTIMIZER_SLOTS_MAX + 2];
 
     if (o->rule == RULE_ADAFACTOR)
         return err_set(e, "%s: Adafactor's slots cannot be in parts, its means go over rows",
                        v->name);
-    if (v->shape.rank == 0 || v->shape.dim[0] % replica_count != 0) {
+    if (dim < 0 || dim >= v->shape.rank || v->shape.dim[dim] % replica_count != 0) {
         char text[96];
 
-        return err_set(e, "%s: the rows of %s are not divisible by %d replicas", v->name,
+        return err_set(e, "%s: dimension %d of %s is not divisible by %d replicas", v->name, dim,
                        shape_print(&v->shape, text, sizeof(text)), replica_count);
     }
-    memcpy(slot + 2, of->slot, sizeof(of->slot));
+    list_slots(of, slot);
     for (size_t k = 0; k < COUNT_OF(slot); k++)
         if (slot[k] >= 0)
-            o->set->variable[slot[k]].shard_dim = 0;
+            o->set->variable[slot[k]].shard_dim = dim;
     return 0;
 }
 

@@ -88,11 +88,13 @@ int optimizer_parse(struct optimizer *o, const char *text, struct arena *a, stru
 int optimizer_build(struct optimizer *o, struct variable_set *set, const int *trainable,
                     int count, struct err *e);
 /*
- * Of the i-th variable each replica keeps only its rows (dimension 0) of the slots, and updates
- * these: then optimizer_update_one gets its part of value and gradient. -1: there is no such
- * dimension, it is not divisible, or it is Adafactor, whose means go over rows.
+ * Of the i-th variable each replica keeps only its part of the slots along dimension `dim`, and
+ * updates that: then optimizer_update_one gets its part of value and gradient. -1: there is no
+ * such dimension, it is not divisible, or it is Adafactor, whose means go over rows.
  */
-int optimizer_shard(struct optimizer *o, int i, int replica_count, struct err *e);
+int optimizer_shard(struct optimizer *o, int i, int dim, int replica_count, struct err *e);
+/* the dimension; -1: it is whole, or has no slots */
+int optimizer_sharded_along(const struct optimizer *o, int i);
 
 /* the loss as gradients should be taken of it: times loss_scale_factor */
 int optimizer_scale_loss(struct trace *t, const struct optimizer *o, int loss);

@@ -369,7 +369,16 @@ void optimizer_apply(struct trace *t, const struct optimizer *o, const int *grad
 
 void optimizer_finalize(struct trace *t, const struct optimizer *o)
 {
-    for (int i = 0; i < o->count; i++)
-        if (o->of[i].average >= 0)
-            trace_assign(t, o->of[i].variable, trace_read(t, o->of[i].average));
+    const struct graph_groups all = {.count = 1, .size = t->replica_count};
+
+    for (int i = 0; i < o->count; i++) {
+        int dim = optimizer_sharded_along(o, i), average;
+
+        if (o->of[i].average < 0)
+            continue;
+        average = trace_read(t, o->of[i].average);
+        if (dim >= 0 && t->replica_count > 1)
+            average = graph_all_gather(&t->graph, &average, 1, dim, &all);
+        trace_assign(t, o->of[i].variable, average);
+    }
 }

@@ -409,9 +409,14 @@ TEST(mistakes_are_named)
            "Adam: clipnorm and clipvalue are both set, only one kind of clipping is allowed");
     optimizer_init(&o, RULE_ADAM);
     assert_int_equal(optimizer_build(&o, &set, &v, 1, &e), 0);
-    expect(optimizer_shard(&o, 0, 4, &e), &e,
-           "kernel: the rows of f32[6,5] are not divisible by 4 replicas");
-    assert_int_equal(optimizer_shard(&o, 0, 3, &e), 0);
+    expect(optimizer_shard(&o, 0, 0, 4, &e), &e,
+           "kernel: dimension 0 of f32[6,5] is not divisible by 4 replicas");
+    expect(optimizer_shard(&o, 0, 2, 1, &e), &e,
+           "kernel: dimension 2 of f32[6,5] is not divisible by 1 replicas");
+    assert_int_equal(optimizer_sharded_along(&o, 0), -1);
+    assert_int_equal(optimizer_shard(&o, 0, 1, 5, &e), 0);
+    assert_int_equal(optimizer_sharded_along(&o, 0), 1);
+    assert_int_equal(optimizer_shard(&o, 0, 0, 3, &e), 0);
     assert_int_equal(set.variable[variable_find(&set, "kernel/m")].shard_dim, 0);
     assert_int_equal(set.variable[variable_find(&set, "kernel/m")].of, v);
     assert_int_equal(set.variable[variable_find(&set, "kernel")].shard_dim, -1);

@@ -5,7 +5,7 @@
 
 #include "stack/nn.h"
 #include "train/loop.h"
-#include "train/replica.h"
+#include "train/sharded_update.h"
 
 /* the loss as trained: gradients of it, summed over replicas, are those of the mean */
 static int trained_loss(struct trace *t, const struct step_options *o, const struct step_loss *l)
@@ -131,10 +131,6 @@ int step_train(struct trace *t, const struct step_options *o, const int *input, 
 
     if (status)
         return -1;
-    for (int i = 0; i < opt->count; i++) {
-        trace_source(t, "all-reduce", opt->set->variable[opt->of[i].variable].name);
-        gradient[i] = replica_all_reduce(t, REPLICA_SUM, gradient[i]);
-    }
-    optimizer_apply(t, opt, gradient);
+    sharded_update_apply(t, opt, gradient);
     return 0;
 }

@@ -35,6 +35,7 @@ int strategy_device_compile(struct strategy *s, struct strategy_program *p, stru
         .chip = machine_chip(s->options.machine), .codegen = CODEGEN_XLA,
         .replica_count = s->device_count, .notes_are_sources = true,
         .slice = s->device_count > 1 ? machine_slice(s->options.machine) : NULL,
+        .device_core = s->core,
         .hbm_bytes = s->lowest, .place = place, .on_stage = s->options.on_stage,
         .user = s->options.user};
     struct err inner;

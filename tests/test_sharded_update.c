@@ -1,0 +1,233 @@
+/*
+ * The weight update in parts against the whole one: the same weights to the bit where gradients
+ * are sums of whole numbers, on the host and on simulated cores; and what each replica holds.
+ */
+#include "tests/train_rig.h"
+
+#include "base/rng.h"
+#include "stack/nn.h"
+#include "tests/graph_rig.h"
+#include "train/sharded_update.h"
+#include "train/step.h"
+
+#define BATCH 16
+#define WIDTH 256
+#define STEPS 3
+#define VARIABLES 4
+
+static const struct { const char *name; int rank; int64_t dim[3]; int along; } variables[] = {
+    {"dense/kernel", 2, {128, WIDTH}, 0},       /* 16 rows for each of 8 */
+    {"dense/bias", 1, {WIDTH}, -1},
+    {"stack/kernel", 3, {3, 64, WIDTH}, 1},
+    {"small/kernel", 2, {3, WIDTH}, -1},
+};
+
+struct model {
+    struct train_rig rig;
+    struct optimizer optimizer;
+    struct step_options options;
+    struct strategy_program *program;
+    float x[STEPS][BATCH][WIDTH];
+    int split;
+};
+
+static void check_dim(int rank, const int64_t *dim, int replicas, int along)
+{
+    struct shape s = f32_shape(rank, dim);
+
+    assert_int_equal(sharded_update_dim(&s, replicas), along);
+}
+
+TEST(what_can_be_split)
+{
+    for (size_t i = 0; i < COUNT_OF(variables); i++)
+        check_dim(variables[i].rank, variables[i].dim, 8, variables[i].along);
+    check_dim(DIMS(64, 10), 8, 0);
+    check_dim(DIMS(68, 10), 8, -1);
+    check_dim(DIMS(60, 1024), 8, 1);
+    check_dim(DIMS(3, 3, 256, 256), 8, 2);
+    check_dim(DIMS(3, 3, 3, 256), 8, -1);
+    check_dim(DIMS(3, 3, 3, 256), 2, 3);
+    check_dim(DIMS(8, 3, 3, 10), 8, 0);
+    check_dim(DIMS(1024), 8, 0);
+    check_dim(DIMS(1024), 3, -1);
+    check_dim(0, NULL, 8, -1);
+}
+
+/* linear in all variables: sum of x times each, whole numbers */
+static int forward(struct trace *t, const int *input, int count, void *context,
+                   struct step_loss *loss, struct err *e)
+{
+    struct graph *g = &t->graph;
+    int sum = graph_reduce(g, REDUCE_ADD, input[0], 1), total = NODE_NONE;      /* [WIDTH] */
+
+    (void)context;
+    (void)count;
+    (void)e;
+    for (int i = 0; i < VARIABLES; i++) {
+        int w = trace_read(t, i), rank = variables[i].rank, dims = rank - 1, part;
+
+        part = graph_broadcast(g, sum, g->node[w].shape, &dims);
+        part = graph_reduce(g, REDUCE_ADD, nn_multiply(g, part, w), (1u << rank) - 1);
+        total = total == NODE_NONE ? part : nn_add(g, total, part);
+    }
+    loss->sum = total;
+    return 0;
+}
+
+static int step(struct trace *t, const int *input, int count, void *context, struct err *e)
+{
+    const struct model *m = context;
+    int loss;
+
+    if (step_train(t, &m->options, input, count, &loss, e))
+        return -1;
+    trace_result(t, "loss", loss);
+    return 0;
+}
+
+static void add_variables(struct model *m, enum optimizer_rule rule, const char *hyper,
+                          bool splits, int replicas)
+{
+    struct initializer ones = {INITIALIZER_ONES, 0, 0};
+    int trainable[VARIABLES];
+
+    for (int i = 0; i < VARIABLES; i++) {
+        struct shape s = f32_shape(variables[i].rank, variables[i].dim);
+
+        trainable[i] = variable_add_trainable(&m->rig.set, variables[i].name, &s, &ones);
+    }
+    optimizer_init(&m->optimizer, rule);
+    if (hyper)
+        train_rig_must(&m->rig, optimizer_set(&m->optimizer, hyper, 1, &m->rig.err));
+    train_rig_must(&m->rig, optimizer_build(&m->optimizer, &m->rig.set, trainable, VARIABLES,
+                                            &m->rig.err));
+    m->split = splits ? sharded_update_choose(&m->optimizer, replicas) : 0;
+}
+
+static void open_model(struct model *m, const char *slice, enum optimizer_rule rule,
+                       const char *hyper, bool splits)
+{
+    struct rng rng;
+
+    memset(m, 0, sizeof(*m));
+    train_rig_init(&m->rig, slice, NULL, MODE_BOTH);
+    m->rig.options.replica_count = 8;
+    add_variables(m, rule, hyper, splits, 8);
+    train_rig_start(&m->rig);
+    m->options = (struct step_options){.optimizer = &m->optimizer, .global_batch = BATCH,
+                                       .forward = forward};
+    rng_init(&rng, 3);
+    for (int s = 0; s < STEPS; s++)
+        for (int i = 0; i < BATCH * WIDTH; i++)
+            m->x[s][i / WIDTH][i % WIDTH] = (float)rng_below(&rng, 9) - 4;
+}
+
+static void train(struct model *m)
+{
+    struct shape s = f32_shape(DIMS(BATCH / 8, WIDTH));
+    struct err *e = &m->rig.err;
+
+    m->program = strategy_function(m->rig.strategy, "step", step, m, true, &s, 1, e);
+    train_rig_must(&m->rig, m->program ? 0 : -1);
+    for (int k = 0; k < STEPS; k++) {
+        const void *input[8];
+
+        for (int r = 0; r < 8; r++)
+            input[r] = m->x[k][r * BATCH / 8];
+        train_rig_must(&m->rig, strategy_run(m->rig.strategy, m->program, input, NULL, NULL, e));
+    }
+    train_rig_must(&m->rig, strategy_check_replicas(m->rig.strategy, e));
+}
+
+static void compare(struct model *a, struct model *b)
+{
+    for (int v = 0; v < a->rig.set.count; v++) {
+        const struct shape *s = &a->rig.set.variable[v].shape;
+        size_t bytes = (size_t)shape_elems(s) * 4;
+        float *x = arena_alloc(&a->rig.arena, bytes), *y = arena_alloc(&a->rig.arena, bytes);
+
+        train_rig_must(&a->rig, strategy_read(a->rig.strategy, v, x, &a->rig.err));
+        train_rig_must(&b->rig, strategy_read(b->rig.strategy, v, y, &b->rig.err));
+        for (int64_t i = 0; i < shape_elems(s); i++)
+            if (!(x[i] == y[i]))
+                fail_msg("%s, element %d: %.9g in parts, %.9g whole", a->rig.set.variable[v].name,
+                         (int)i, (double)x[i], (double)y[i]);
+    }
+}
+
+static int count_of(const struct graph *g, enum graph_op op)
+{
+    int count = 0;
+
+    for (int i = 0; i < g->node_count; i++)
+        count += g->node[i].op == op;
+    return count;
+}
+
+static void check(const char *slice, enum optimizer_rule rule, const char *hyper)
+{
+    struct model parts, whole;
+
+    open_model(&parts, slice, rule, hyper, true);
+    open_model(&whole, slice, rule, hyper, false);
+    assert_int_equal(parts.split, 2);
+    train(&parts);
+    train(&whole);
+    compare(&parts, &whole);
+    assert_int_equal(count_of(strategy_program_graph(parts.program), HLO_REDUCE_SCATTER), 2);
+    assert_int_equal(count_of(strategy_program_graph(parts.program), HLO_ALL_GATHER), 2);
+    assert_int_equal(count_of(strategy_program_graph(whole.program), HLO_REDUCE_SCATTER), 0);
+    train_rig_fini(&parts.rig);
+    train_rig_fini(&whole.rig);
+}
+
+TEST(parts_are_updated_as_the_whole_on_the_host)
+{
+    check("host", RULE_ADAM, NULL);
+    check("host", RULE_ADAM, "clipvalue");
+}
+
+TEST(parts_are_updated_as_the_whole_on_cores)
+{
+    check("v3-8", RULE_ADAM, NULL);
+    check("v2-8", RULE_ADAM, "use_ema");
+}
+
+/* 8 replicas hold an eighth of the slots that are split */
+TEST(slots_are_held_in_parts)
+{
+    int64_t slots = 2 * 4 * (128 * WIDTH + 3 * 64 * WIDTH);
+    struct model parts, whole;
+
+    open_model(&parts, "v3-8", RULE_ADAM, NULL, true);
+    open_model(&whole, "v3-8", RULE_ADAM, NULL, false);
+    assert_int_equal(strategy_variable_bytes(whole.rig.strategy) -
+                         strategy_variable_bytes(parts.rig.strategy), slots / 8 * 7);
+    train_rig_fini(&parts.rig);
+    train_rig_fini(&whole.rig);
+}
+
+/* of plain gradient descent nothing is kept, and of one replica nothing is split */
+TEST(nothing_to_split)
+{
+    struct model m;
+
+    open_model(&m, "host", RULE_SGD, NULL, true);
+    assert_int_equal(m.split, 0);
+    assert_int_equal(sharded_update_choose(&m.optimizer, 1), 0);
+    train_rig_fini(&m.rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_can_be_split),
+        cmocka_unit_test(parts_are_updated_as_the_whole_on_the_host),
+        cmocka_unit_test(parts_are_updated_as_the_whole_on_cores),
+        cmocka_unit_test(slots_are_held_in_parts),
+        cmocka_unit_test(nothing_to_split),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
