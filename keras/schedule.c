@@ -115,8 +115,8 @@ static int check_pieces(const struct schedule *s, struct err *e)
     if (s->boundary_count < 1)
         return err_set(e, "%s: boundaries and values are needed", names[s->kind]);
     for (int i = 0; i < s->boundary_count; i++)
-        if (s->boundary[i] <= (i ? s->boundary[i - 1] : -1))
-            return err_set(e, "%s: boundaries are to rise from 0, number %d is %d",
+        if (s->boundary[i] <= (i ? s->boundary[i - 1] : -1) || s->boundary[i] == INT32_MAX)
+            return err_set(e, "%s: boundaries are to rise from 0 to 2^31 - 2, number %d is %d",
                            names[s->kind], i + 1, s->boundary[i]);
     for (int i = 0; i <= s->boundary_count; i++)
         if (!(s->value[i] >= 0 && s->value[i] <= RATE_MAX))
@@ -154,7 +154,7 @@ int schedule_check(const struct schedule *s, struct err *e)
 static int read_pieces(struct schedule *s, const json_t *boundaries, const json_t *values,
                        struct arena *a, struct err *e)
 {
-    static const struct number whole = {"boundaries", WHOLE, 0, INT32_MAX};
+    static const struct number whole = {"boundaries", WHOLE, 0, INT32_MAX - 1};
     static const struct number rate = {"values", REAL, 0, RATE_MAX};
     size_t count = json_array_size(boundaries);
     int32_t *boundary = arena_array(a, count + 1, sizeof(*boundary));

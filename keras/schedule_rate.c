@@ -144,7 +144,7 @@ static int trace_cosine(const struct tracing *t)
 
 struct ranges {
     int count;
-    int32_t *first;                     /* step; the next one's is behind the last */
+    int32_t *first;                     /* step; what is behind the last one's is not read */
 };
 
 static int vector_s32(const struct tracing *t, const int32_t *values, int count)
@@ -155,11 +155,13 @@ static int vector_s32(const struct tracing *t, const int32_t *values, int count)
 /* pred vector: the range that has the step */
 static int is_in_range(const struct tracing *t, const struct ranges *r)
 {
-    int low = vector_s32(t, r->first, r->count), high = vector_s32(t, r->first + 1, r->count);
-    int step = nn_spread(t->g, t->step, low);
+    int32_t *last = arena_array(t->g->arena, (size_t)r->count, sizeof(*last));
+    int low = vector_s32(t, r->first, r->count), step = nn_spread(t->g, t->step, low);
 
+    for (int i = 0; i < r->count; i++)
+        last[i] = i + 1 < r->count ? r->first[i + 1] - 1 : INT32_MAX;
     return graph_binary(t->g, HLO_AND, graph_compare(t->g, COMPARE_GE, step, low),
-                        graph_compare(t->g, COMPARE_LT, step, high));
+                        graph_compare(t->g, COMPARE_LE, step, vector_s32(t, last, r->count)));
 }
 
 /* the value of that range; `values` are of 4 bytes */
@@ -175,13 +177,13 @@ static int look_up(const struct tracing *t, const struct ranges *r, int is_in,
 static int trace_piecewise(const struct tracing *t)
 {
     size_t count = (size_t)t->s->boundary_count + 1;
-    struct ranges r = {(int)count, arena_array(t->g->arena, count + 1, sizeof(int32_t))};
+    struct ranges r = {(int)count, arena_array(t->g->arena, count, sizeof(int32_t))};
     float *value = arena_array(t->g->arena, count, sizeof(*value));
 
     for (size_t i = 0; i < count; i++) {
         value[i] = (float)t->s->value[i];
-        r.first[i + 1] = i + 1 < count && t->s->boundary[i] < INT32_MAX ? t->s->boundary[i] + 1
-                                                                         : INT32_MAX;
+        if (i + 1 < count)
+            r.first[i + 1] = t->s->boundary[i] + 1;
     }
     return look_up(t, &r, is_in_range(t, &r), DTYPE_F32, value);
 }

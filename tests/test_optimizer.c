@@ -364,7 +364,7 @@ static const struct { const char *call, *message; } bad_calls[] = {
     {"SGD(PiecewiseConstantDecay([1, 2], [1, 2]))",
      "PiecewiseConstantDecay: 2 boundaries need 3 values, not 2"},
     {"SGD(PiecewiseConstantDecay([2, 2], [1, 2, 3]))",
-     "PiecewiseConstantDecay: boundaries are to rise from 0, number 2 is 2"},
+     "PiecewiseConstantDecay: boundaries are to rise from 0 to 2^31 - 2, number 2 is 2"},
     {"SGD(PiecewiseConstantDecay([2], [1, -2]))",
      "PiecewiseConstantDecay: values is -2, allowed are 0..1000000"},
 };
