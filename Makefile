@@ -38,7 +38,7 @@ TEST_SRC := $(filter-out $(if $(HAS_VIEWER),,tests/test_sdl_%.c),$(wildcard test
 FUZZ_SRC := $(wildcard tests/fuzz_*.c)
 TEST_LIB_SRC := $(filter-out tests/test_%.c $(FUZZ_SRC) tests/corpus_main.c,$(wildcard tests/*.c))
 CHIPS   := $(wildcard sim/chips/*.ini)
-PROTOS  := $(wildcard report/proto/*.proto)
+PROTOS  := $(wildcard report/proto/*.proto data/proto/*.proto)
 
 PROTO_H := $(PROTOS:%.proto=$(BUILD)/%.pb-c.h)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/chips_data.o $(PROTOS:%.proto=$(BUILD)/%.pb-c.o)
@@ -88,7 +88,7 @@ $(BUILD)/%.pb-c.c $(BUILD)/%.pb-c.h: %.proto | $(BUILD)/deps.ok
 $(BUILD)/%.pb-c.o: $(BUILD)/%.pb-c.c
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-$(patsubst %.c,$(BUILD)/%.o,$(wildcard report/export_*.c)): | $(PROTO_H)
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard report/export_*.c data/example*.c)): | $(PROTO_H)
 
 $(BUILD)/libsystole.a: $(LIB_OBJ)
 	@rm -f $@

@@ -4,7 +4,7 @@
 #include "base/outfile.h"
 #include "base/rng.h"
 #include "base/units.h"
-#include "cli/npy.h"
+#include "data/npy.h"
 #include "isa/file.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/outfile.h"
 #include "base/text.h"
-#include "cli/npy.h"
+#include "data/npy.h"
 #include "isa/file.h"
 #include "stack/layout.h"
 

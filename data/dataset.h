@@ -92,6 +92,7 @@ struct data_map {
     int (*apply)(void *context, const struct data_element *in, struct data_element *out,
                  struct err *e);
     void *context;
+    void (*destroy)(void *context);     /* when the last holder is gone, or the map refused; NULL */
     int output_count;
     const struct data_spec *output;     /* copied; every element is checked against it */
     int thread_count;                   /* 0: in the thread that pulls; else that many of its own */

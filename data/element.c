@@ -19,6 +19,8 @@ struct held {
     struct data_element element;        /* first: what users see */
     atomic_int holder_count;
     struct room *room;
+    const char *path;                   /* of its origin; NULL: not known */
+    int64_t record, offset;
     struct data_tensor tensor[];
 };
 
@@ -203,6 +205,36 @@ void element_put_tensor(struct data_element *x, int i, const struct data_tensor 
 {
     element_put(x, i, &t->spec);
     element_copy_part(x, i, 0, t, 0, data_spec_elems(&t->spec));
+}
+
+void element_set_origin(struct data_element *x, const char *path, int64_t record, int64_t offset)
+{
+    struct held *h = (struct held *)x;
+    char *copy = take_room(x, strlen(path) + 1);
+
+    memcpy(copy, path, strlen(path));
+    h->path = copy;
+    h->record = record;
+    h->offset = offset;
+}
+
+void element_copy_origin(struct data_element *x, const struct data_element *from)
+{
+    const struct held *h = (const struct held *)from;
+
+    if (h->path)
+        element_set_origin(x, h->path, h->record, h->offset);
+}
+
+int element_blame(const struct data_element *x, struct err *e)
+{
+    const struct held *h = (const struct held *)x;
+    struct err why = *e;
+
+    if (!h->path || why.file[0])
+        return -1;
+    return err_at(e, h->path, 0, 0, "record %" PRId64 " at byte %" PRId64 ": %s", h->record,
+                  h->offset, why.msg);
 }
 
 /* ---- saving and loading ------------------------------------------------------- */

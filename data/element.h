@@ -72,6 +72,15 @@ void element_put_tensor(struct data_element *x, int i, const struct data_tensor 
 void element_copy_part(struct data_element *x, int i, int64_t to, const struct data_tensor *from,
                        int64_t first, int64_t count);
 
+/*
+ * Where an element came from, for messages: the map of an element that says so names file, record
+ * and byte when it fails. `path` is copied.
+ */
+void element_set_origin(struct data_element *x, const char *path, int64_t record, int64_t offset);
+/* Puts the origin of x, if it has one, in front of a message that names no file; -1. */
+int element_blame(const struct data_element *x, struct err *e);
+void element_copy_origin(struct data_element *x, const struct data_element *from);
+
 /* Saves *x, or makes it: NULL when a->is_failed after loading. */
 void element_archive(struct archive *a, struct data_element **x);
 #endif

@@ -73,46 +73,103 @@ static int check_arrays(const struct data_tensor *array, int count, struct err *
     return 0;
 }
 
-struct dataset *dataset_from_memory(const struct data_tensor *array, int count, bool borrow,
-                                    struct err *e)
+/* `copy`: what the arrays point into, taken over; or NULL */
+static struct dataset *new_memory(const struct data_tensor *array, int count,
+                                  struct data_element *copy, const char *name)
 {
+    struct memory *m = dataset_new(&memory_kind, sizeof(*m), NULL, 0);
     struct data_spec spec[DATA_TUPLE_MAX];
     char text[256];
-    struct memory *m;
 
-    if (check_arrays(array, count, e))
-        return NULL;
-    m = dataset_new(&memory_kind, sizeof(*m), NULL, 0);
     m->array = arena_array(&m->dataset.arena, (size_t)count, sizeof(*array));
-    m->copy = borrow ? NULL : element_new(count);
+    m->copy = copy;
     for (int i = 0; i < count; i++) {
-        if (!borrow)
-            element_put_tensor(m->copy, i, &array[i]);
-        m->array[i] = borrow ? array[i] : m->copy->tensor[i];
+        m->array[i] = array[i];
         spec[i] = data_spec_of(array[i].spec.dtype, array[i].spec.rank - 1,
                                array[i].spec.dim + 1);
     }
     dataset_set_specs(&m->dataset, spec, count);
     m->dataset.cardinality = array[0].spec.dim[0];
-    dataset_set_description(&m->dataset, "memory(%" PRId64 " of %s)", m->dataset.cardinality,
+    dataset_set_description(&m->dataset, "%s(%" PRId64 " of %s)", name, m->dataset.cardinality,
                             data_specs_print(spec, count, text, sizeof(text)));
     return &m->dataset;
 }
 
-struct dataset *dataset_from_strings(const char *const *string, int64_t count, struct err *e)
+struct dataset *dataset_from_memory(const struct data_tensor *array, int count, bool borrow,
+                                    struct err *e)
+{
+    struct data_element *copy = NULL;
+
+    if (check_arrays(array, count, e))
+        return NULL;
+    if (!borrow) {
+        copy = element_new(count);
+        for (int i = 0; i < count; i++)
+            element_put_tensor(copy, i, &array[i]);
+    }
+    return new_memory(copy ? copy->tensor : array, count, copy, "memory");
+}
+
+struct dataset *dataset_of_arrays(struct data_element *array, const char *name, struct err *e)
+{
+    if (check_arrays(array->tensor, array->tensor_count, e)) {
+        element_release(array);
+        return NULL;
+    }
+    return new_memory(array->tensor, array->tensor_count, array, name);
+}
+
+/* ---- strings, and paths, of which each part of a pipeline takes its own */
+
+static struct data_element *copy_strings(const char *const *string, int64_t count)
 {
     struct data_spec spec = data_spec_of(DATA_STRING, 1, &count);
-    struct data_element *x;
-    struct dataset *d;
+    struct data_element *x = element_new(1);
 
-    if (count < 0)
-        return dataset_refuse(NULL, e, "%" PRId64 " strings", count);
-    x = element_new(1);
     element_put(x, 0, &spec);
     for (int64_t i = 0; i < count; i++)
         element_put_string(x, 0, i, string[i], (int64_t)strlen(string[i]));
-    d = dataset_from_memory(x->tensor, 1, false, e);
-    element_release(x);
+    return x;
+}
+
+struct dataset *dataset_from_strings(const char *const *string, int64_t count, struct err *e)
+{
+    if (count < 0)
+        return dataset_refuse(NULL, e, "%" PRId64 " strings", count);
+    return dataset_of_arrays(copy_strings(string, count), "strings", e);
+}
+
+/* path `at` of the whole list */
+static int paths_next(struct data_iterator *it, struct data_element **x, struct err *e)
+{
+    struct memory_iterator *at = (struct memory_iterator *)it;
+    int status;
+
+    if (at->at == 0)
+        at->at = it->file_first;
+    if (at->at >= it->dataset->cardinality)
+        return 0;
+    status = memory_next(it, x, e);
+    at->at += it->file_step - 1;
+    return status;
+}
+
+static const struct dataset_kind paths_kind = {
+    .iterator_bytes = sizeof(struct memory_iterator), .state = STATE_COUNT,
+    .next = paths_next, .fini = memory_fini,
+};
+
+struct dataset *dataset_from_paths(const char *const *path, int64_t count, struct err *e)
+{
+    struct dataset *d;
+
+    if (count < 1)
+        return dataset_refuse(NULL, e, "no files");
+    d = dataset_of_arrays(copy_strings(path, count), "paths", e);
+    if (d) {
+        d->kind = &paths_kind;
+        d->file_count = count;
+    }
     return d;
 }
 

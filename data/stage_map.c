@@ -44,12 +44,15 @@ static int apply(const struct map *m, const struct data_element *in, int64_t num
                  struct data_element **out, struct err *e)
 {
     *out = element_new(m->map.output_count);
+    *e = (struct err){.line = 0};
     if (m->map.apply(m->map.context, in, *out, e) == 0 &&
-        element_check(*out, m->map.output, m->map.output_count, m->name, number, e) == 0)
+        element_check(*out, m->map.output, m->map.output_count, m->name, number, e) == 0) {
+        element_copy_origin(*out, in);
         return 1;
+    }
     element_release(*out);
     *out = NULL;
-    return -1;
+    return element_blame(in, e);
 }
 
 static int next_here(struct data_iterator *it, struct data_element **x, struct err *e)
@@ -230,23 +233,43 @@ static void map_close(struct data_iterator *it)
     pthread_mutex_destroy(&m->mutex);
 }
 
+static void map_fini(struct dataset *d)
+{
+    const struct data_map *map = &((struct map *)d)->map;
+
+    if (map->destroy)
+        map->destroy(map->context);
+}
+
 static const struct dataset_kind map_kind = {
     .iterator_bytes = sizeof(struct map_iterator), .state = STATE_OWN, .next = map_next,
     .skip = map_skip, .archive = map_archive, .close = map_close,
+    .fini = map_fini,
 };
+
+static struct dataset *refuse(struct dataset *in, const struct data_map *map)
+{
+    dataset_release(in);
+    if (map->destroy)
+        map->destroy(map->context);
+    return NULL;
+}
 
 struct dataset *dataset_map(struct dataset *in, const struct data_map *map, struct err *e)
 {
     struct map *m;
 
     if (!in)
-        return NULL;
-    if (map->thread_count < 0 || map->thread_count > THREAD_MAX)
-        return dataset_refuse(in, e, "map: %d threads, allowed are 0..%d", map->thread_count,
-                              THREAD_MAX);
-    if (map->output_count < 1 || map->output_count > DATA_TUPLE_MAX)
-        return dataset_refuse(in, e, "map: %d tensors of output, allowed are 1..%d",
-                              map->output_count, DATA_TUPLE_MAX);
+        return refuse(NULL, map);
+    if (map->thread_count < 0 || map->thread_count > THREAD_MAX) {
+        err_set(e, "map: %d threads, allowed are 0..%d", map->thread_count, THREAD_MAX);
+        return refuse(in, map);
+    }
+    if (map->output_count < 1 || map->output_count > DATA_TUPLE_MAX) {
+        err_set(e, "map: %d tensors of output, allowed are 1..%d", map->output_count,
+                DATA_TUPLE_MAX);
+        return refuse(in, map);
+    }
     m = dataset_new(&map_kind, sizeof(*m), &in, 1);
     dataset_set_specs(&m->dataset, map->output, map->output_count);
     m->map = *map;

@@ -1,4 +1,4 @@
-#include "cli/npy.h"
+#include "data/npy.h"
 
 #include "base/outfile.h"
 #include "base/units.h"

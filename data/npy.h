@@ -2,8 +2,8 @@
  * NumPy array files, format versions 1 to 3, of little-endian elements in C
  * order.
  */
-#ifndef CLI_NPY_H
-#define CLI_NPY_H
+#ifndef DATA_NPY_H
+#define DATA_NPY_H
 #include "base/err.h"
 
 #include <stdbool.h>

@@ -1,0 +1,80 @@
+/*
+ * Data for replicas: a global batch cut into equal parts, or a pipeline for every host.
+ *
+ * Replica r of R takes rows r B/R .. (r + 1) B/R - 1 of a global batch of B. With several input
+ * pipelines (one per host), pipeline p of P feeds replicas p R/P .. (p + 1) R/P - 1.
+ */
+#ifndef DATA_DISTRIBUTE_H
+#define DATA_DISTRIBUTE_H
+#include "data/dataset.h"
+
+/* tf.distribute.InputContext */
+struct input_context {
+    int input_pipeline_count, input_pipeline_id;
+    int replica_count;                  /* in sync, over all pipelines */
+};
+
+/* -1 names the nearest batches that can be split over so many replicas */
+int distribute_check_batch(int64_t global_batch, int replica_count, struct err *e);
+/* what each replica gets of a global batch; -1 as above */
+int64_t input_context_batch(const struct input_context *c, int64_t global_batch, struct err *e);
+
+/*
+ * Cuts every tensor along dimension 0 into replica_count equal parts, one new element each, for
+ * the caller to release.
+ */
+int distribute_element(const struct data_element *global, int replica_count,
+                       struct data_element **replica, struct err *e);
+
+struct distributed;
+
+/*
+ * Elements of `d` are global batches. Where their size is known it is checked here, otherwise
+ * when one comes. Takes over d.
+ */
+struct distributed *distribute_dataset(struct dataset *d, int replica_count, struct err *e);
+/*
+ * `make` is called once per pipeline; its elements are batches of one replica. What it returns is
+ * taken over; NULL fails. The replicas must divide among the pipelines.
+ */
+struct distributed *distribute_from_function(
+    struct dataset *(*make)(void *context, const struct input_context *c, struct err *e),
+    void *context, int input_pipeline_count, int replica_count, struct err *e);
+void distributed_destroy(struct distributed *d);        /* NULL does nothing */
+
+/* one element per replica, of these specs; DATA_ANY_SIZE where a size is not known */
+int distributed_tensor_count(const struct distributed *d);
+const struct data_spec *distributed_spec(const struct distributed *d);
+int distributed_replica_count(const struct distributed *d);
+/* steps of a pass, or DATA_INFINITE, DATA_UNKNOWN */
+int64_t distributed_cardinality(const struct distributed *d);
+
+struct distributed_iterator;
+
+/* `d` must outlive it */
+struct distributed_iterator *distributed_iterate(const struct distributed *d, int64_t pass,
+                                                 struct err *e);
+void distributed_iterator_destroy(struct distributed_iterator *it);
+/* As iterator_next for all replicas: 0 as soon as one of them has no element left. */
+int distributed_next(struct distributed_iterator *it, struct data_element **replica,
+                     struct err *e);
+/* as iterator_save and dataset_resume */
+int distributed_save(struct distributed_iterator *it, struct bytes *to, struct err *e);
+struct distributed_iterator *distributed_resume(const struct distributed *d, const void *state,
+                                                size_t bytes, struct err *e);
+
+/* ---- parts of a pipeline for several hosts */
+
+enum auto_shard {
+    SHARD_AUTO,                         /* by file if there are files enough, else by data */
+    SHARD_FILE,                         /* files index, index + count, ... */
+    SHARD_DATA,                         /* elements index, index + count, ... */
+    SHARD_OFF
+};
+/*
+ * Part `index` of `count`. By file: every source below must read files; a cache below is refused,
+ * for it would keep one part for all.
+ */
+struct dataset *dataset_auto_shard(struct dataset *in, enum auto_shard policy, int64_t count,
+                                   int64_t index, struct err *e);
+#endif

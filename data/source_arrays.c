@@ -1,0 +1,223 @@
+/* Files that hold whole arrays: IDX, .npy, CSV; and lists of files. */
+#include "base/csv.h"
+#include "base/units.h"
+#include "data/dataset_impl.h"
+#include "data/files.h"
+#include "data/idx_array.h"
+#include "data/npy.h"
+
+#include <glob.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FILE_BYTES_MAX ((int64_t)1 << 36)
+
+/* all of a file, unpacked, in the stream's memory; -1 */
+static int64_t read_whole(struct stream *s, const unsigned char **bytes, struct err *e)
+{
+    int64_t size = stream_peek(s, FILE_BYTES_MAX, bytes, e);
+
+    if (size == FILE_BYTES_MAX)
+        return err_at(e, stream_path(s), 0, 0, "more than %" PRId64 " bytes", FILE_BYTES_MAX - 1);
+    return size;
+}
+
+typedef int parse_array(const unsigned char *bytes, int64_t size, const char *path,
+                        struct data_element *x, int i, struct err *e);
+
+static int load_array(const char *path, parse_array *parse, struct data_element *x, int i,
+                      struct err *e)
+{
+    struct stream *s = stream_open(path, DATA_COMPRESSION_AUTO, e);
+    const unsigned char *bytes;
+    int64_t size;
+    int status = -1;
+
+    if (!s)
+        return -1;
+    size = read_whole(s, &bytes, e);
+    if (size >= 0)
+        status = parse(bytes, size, path, x, i, e);
+    if (status == 0 && x->tensor[i].spec.rank == 0)
+        status = err_at(e, path, 0, 0, "holds a scalar, which has no slices");
+    stream_close(s);
+    return status;
+}
+
+static struct dataset *load_arrays(const char *const *path, int count, parse_array *parse,
+                                   const char *name, struct err *e)
+{
+    struct data_element *x;
+
+    if (count < 1 || count > DATA_TUPLE_MAX)
+        return dataset_refuse(NULL, e, "%s: %d files, allowed are 1..%d", name, count,
+                              DATA_TUPLE_MAX);
+    x = element_new(count);
+    for (int i = 0; i < count; i++) {
+        int64_t first;
+
+        if (load_array(path[i], parse, x, i, e)) {
+            element_release(x);
+            return NULL;
+        }
+        first = x->tensor[0].spec.dim[0];
+        if (x->tensor[i].spec.dim[0] != first) {
+            err_at(e, path[i], 0, 0, "holds %" PRId64 " slices, %s holds %" PRId64,
+                   x->tensor[i].spec.dim[0], path[0], first);
+            element_release(x);
+            return NULL;
+        }
+    }
+    return dataset_of_arrays(x, name, e);
+}
+
+struct dataset *dataset_from_idx(const char *const *path, int count, struct err *e)
+{
+    return load_arrays(path, count, idx_parse, "idx", e);
+}
+
+/* ---- .npy */
+
+static int parse_npy(const unsigned char *bytes, int64_t size, const char *path,
+                     struct data_element *x, int i, struct err *e)
+{
+    static const struct { const char *type; enum data_dtype dtype; } types[] = {
+        {"f4", DATA_F32}, {"i4", DATA_S32}, {"u1", DATA_U8}, {"b1", DATA_U8},
+    };
+    struct npy_array array = {.rank = 0};
+
+    if (npy_parse_array(bytes, (size_t)size, path, &array, e))
+        return -1;
+    for (size_t k = 0; k < COUNT_OF(types); k++)
+        if (strcmp(array.type, types[k].type) == 0) {
+            struct data_spec s = data_spec_of(types[k].dtype, array.rank, array.side);
+
+            memcpy(element_put(x, i, &s), array.data,
+                   (size_t)(data_spec_elems(&s) * array.elem_bytes));
+            return 0;
+        }
+    return err_at(e, path, 0, 0, "elements are '%s'; a dataset takes <f4, <i4, |u1 and |b1",
+                  array.type);
+}
+
+struct dataset *dataset_from_npy(const char *const *path, int count, struct err *e)
+{
+    return load_arrays(path, count, parse_npy, "npy", e);
+}
+
+/* ---- CSV */
+
+static int take_cell(const struct csv *c, int row, int column, struct data_element *x, int i,
+                     struct err *e)
+{
+    const char *text = csv_text(c, row, column);
+    enum data_dtype dtype = x->tensor[i].spec.dtype;
+    double most = dtype == DATA_S32 ? INT32_MAX : 3.4e38, value;
+
+    if (dtype == DATA_STRING) {
+        element_put_string(x, i, row, text, (int64_t)strlen(text));
+        return 0;
+    }
+    if (csv_number(c, row, column, dtype == DATA_S32 ? INT32_MIN : -most, most, &value, e))
+        return -1;
+    if (isnan(value) || (dtype == DATA_S32 && value != floor(value)))
+        return err_at(e, c->path, c->row[row].line, 0, "column %s is '%s', a%s number is needed",
+                      c->heading.field[column], text, dtype == DATA_S32 ? " whole" : "");
+    if (dtype == DATA_S32)
+        ((int32_t *)x->tensor[i].data)[row] = (int32_t)value;
+    else
+        ((float *)x->tensor[i].data)[row] = (float)value;
+    return 0;
+}
+
+static int take_column(const struct csv *c, const struct data_column *column,
+                       struct data_element *x, int i, struct err *e)
+{
+    int64_t count = c->row_count;
+    struct data_spec s = data_spec_of(column->dtype, 1, &count);
+    int at = csv_column(c, column->name, e);
+
+    if (at < 0)
+        return -1;
+    if (column->dtype == DATA_U8)
+        return err_at(e, c->path, 0, 0, "column %s: f32, s32 or string, not u8", column->name);
+    element_put(x, i, &s);
+    for (int row = 0; row < c->row_count; row++)
+        if (take_cell(c, row, at, x, i, e))
+            return -1;
+    return 0;
+}
+
+static char *read_text(const char *path, struct arena *a, struct err *e)
+{
+    struct stream *s = stream_open(path, DATA_COMPRESSION_AUTO, e);
+    const unsigned char *bytes;
+    char *text = NULL;
+    int64_t size;
+
+    if (!s)
+        return NULL;
+    size = read_whole(s, &bytes, e);
+    if (size > 0 && memchr(bytes, '\0', (size_t)size)) {
+        err_at(e, path, 0, 0, "holds a byte 0, so it is no text");
+    } else if (size >= 0) {
+        text = arena_alloc(a, (size_t)size + 1);
+        if (size > 0)
+            memcpy(text, bytes, (size_t)size);
+    }
+    stream_close(s);
+    return text;
+}
+
+static struct data_element *read_columns(const char *path, const struct data_column *column,
+                                         int count, struct arena *a, struct err *e)
+{
+    char *text = read_text(path, a, e);
+    struct data_element *x;
+    struct csv c;
+
+    if (!text || csv_parse(&c, path, text, NULL, a, e))
+        return NULL;
+    x = element_new(count);
+    for (int i = 0; i < count; i++)
+        if (take_column(&c, &column[i], x, i, e)) {
+            element_release(x);
+            return NULL;
+        }
+    return x;
+}
+
+struct dataset *dataset_from_csv(const char *path, const struct data_column *column, int count,
+                                 struct err *e)
+{
+    struct data_element *x;
+    struct arena a;
+
+    if (count < 1 || count > DATA_TUPLE_MAX)
+        return dataset_refuse(NULL, e, "csv: %d columns, allowed are 1..%d", count,
+                              DATA_TUPLE_MAX);
+    arena_init(&a);
+    x = read_columns(path, column, count, &a, e);
+    arena_fini(&a);
+    return x ? dataset_of_arrays(x, "csv", e) : NULL;
+}
+
+/* ---- lists of files */
+
+struct dataset *dataset_list_files(const char *pattern, struct err *e)
+{
+    struct dataset *d = NULL;
+    glob_t found;
+    int status = glob(pattern, GLOB_ERR, NULL, &found);
+
+    if (status == 0)
+        d = dataset_from_paths((const char *const *)found.gl_pathv, (int64_t)found.gl_pathc, e);
+    else
+        err_at(e, pattern, 0, 0, status == GLOB_NOMATCH ? "no file has a name like this"
+                                                        : "a folder cannot be read");
+    if (status == 0)
+        globfree(&found);
+    return d;
+}
