@@ -1,0 +1,116 @@
+/*
+ * compile, fit, evaluate, predict: a Keras model trained on a strategy.
+ *
+ *     fit_create      adds model, optimizer and metrics to a variable set, makes the strategy
+ *     fit_train       epochs of training steps, validation, callbacks
+ *     fit_evaluate    loss and metrics; a last batch that is not full counts as far as it goes
+ *     fit_predict     what the model makes of samples
+ *
+ * Values on the host are dense elements of 4 bytes (train/strategy.h).
+ */
+#ifndef TRAIN_FIT_H
+#define TRAIN_FIT_H
+#include "keras/loss.h"
+#include "keras/metric.h"
+#include "train/batches.h"
+#include "train/host_loop.h"
+#include "train/step.h"
+#include "train/strategy.h"
+
+struct fit;
+
+struct fit_options {
+    struct model *model;                /* of one output, not built yet */
+    struct loss loss;
+    struct metric *metric;              /* not built yet; the caller's */
+    int metric_count;
+    struct optimizer *optimizer;        /* not built yet */
+    struct strategy_options strategy;   /* set: without these variables */
+    int64_t batch;                      /* samples of a step, of all replicas */
+    int steps_per_execution;            /* 0: 1 */
+    int micro_batches;                  /* 0: 1 */
+    bool shards_state;                  /* slots in parts: train/sharded_update.h */
+    bool has_weights;                   /* training batches come with a weight per sample */
+    /* values of variables are kept before each execution, so that a loss that is not finite can be
+     * traced to its operation; done without being asked where they are small */
+    bool checks_numerics;
+    const struct host_loop_options *host;       /* NULL: no time of the host */
+};
+
+/*
+ * All that the options point to must outlive it. NULL with *e set: shapes of model and loss that
+ * do not go together, a batch that cannot be split, what strategy_create refuses.
+ */
+struct fit *fit_create(const struct fit_options *o, struct err *e);
+void fit_destroy(struct fit *f);                        /* NULL is fine */
+
+struct strategy *fit_strategy(const struct fit *f);
+const struct fit_options *fit_options(const struct fit *f);
+const struct host_loop *fit_host_loop(const struct fit *f);     /* NULL: none was asked for */
+int64_t fit_step(const struct fit *f);                  /* training steps done */
+/* steps and epochs that a checkpoint tells have been done: fit_train goes on behind them */
+void fit_resume(struct fit *f, int64_t step);
+
+/* the training program for so many steps per launch; compiled if it is not yet */
+struct strategy_program *fit_program(struct fit *f, int steps, struct err *e);
+/* once more on the batch that was last trained on: strategy_replay */
+int fit_replay(struct fit *f, bool keeps_variables, struct strategy_run *run, struct err *e);
+
+/* Of one execution, of an epoch, of an evaluation. */
+struct fit_log {
+    int64_t epoch, step;                /* the epoch from 1; training steps done so far */
+    int64_t steps, samples;             /* of this log */
+    double loss;                        /* the mean over them, penalties included */
+    const double *metric;               /* of the epoch so far; NULL in a log of a step */
+    bool has_validation;
+    double validation_loss;
+    const double *validation_metric;
+    double learning_rate;
+    cycle_t cycles;                     /* of one step (of an execution divided by its steps) */
+    double wall_us;                     /* by the host model, of all its steps; 0 without one */
+};
+
+/* 0: go on; 1: stop training after this; -1: *e is set. Any of them may be NULL. */
+struct fit_callback {
+    int (*begin)(void *context, struct fit *f, struct err *e);
+    int (*epoch_begin)(void *context, struct fit *f, int64_t epoch, struct err *e);
+    int (*step)(void *context, struct fit *f, const struct fit_log *log, struct err *e);
+    int (*epoch)(void *context, struct fit *f, const struct fit_log *log, struct err *e);
+    int (*end)(void *context, struct fit *f, struct err *e);
+    /* told before each execution: traces */
+    void (*launch)(void *context, struct fit *f, int64_t epoch, bool is_before);
+    void *context;
+};
+
+struct fit_run {
+    const struct batches *train, *validation;   /* validation may be NULL */
+    int64_t epochs, initial_epoch;              /* epochs initial_epoch + 1 .. epochs */
+    int64_t steps_per_epoch;                    /* 0: all whole batches */
+    int64_t validation_steps;                   /* 0: all */
+    int64_t validation_frequency;               /* every so many epochs; 0: 1 */
+    int64_t step_limit;                         /* training steps in all; 0: none */
+    const struct fit_callback *callback;
+    int callback_count;
+};
+
+/*
+ * Batches that are not full are left out. A loss that is not finite stops with the step and, where
+ * values were kept, the operation that made it. -1 also where callbacks say so.
+ */
+int fit_train(struct fit *f, const struct fit_run *run, struct err *e);
+
+/* `steps` 0: all of it. log->metric is valid until the next call of any fit_ function. */
+int fit_evaluate(struct fit *f, const struct batches *data, int64_t steps, struct fit_log *log,
+                 struct err *e);
+
+/*
+ * Predictions of `samples` samples, [samples, ...] of the model's output as f32; x[i]: samples of
+ * input i, one behind the other.
+ */
+int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to, struct err *e);
+
+/* of the epoch so far, from the replicas' states; out has a place per metric */
+int fit_metrics(struct fit *f, double *out, struct err *e);
+int fit_set_learning_rate(struct fit *f, double rate, struct err *e);
+int fit_learning_rate(struct fit *f, double *rate, struct err *e);
+#endif
