@@ -16,12 +16,14 @@
 
 enum {
     KEY_SET = 256, KEY_CODEGEN, KEY_EMIT, KEY_OUT, KEY_DUMP, KEY_TUNE, KEY_CACHE, KEY_RUN,
-    KEY_BATCH, KEY_POLICY, KEY_OPTIMIZER, KEY_INFERENCE, KEY_LIST, KEY_INDEX, KEY_NO_MEGACORE
+    KEY_BATCH, KEY_POLICY, KEY_OPTIMIZER, KEY_INFERENCE, KEY_LIST, KEY_INDEX, KEY_NO_MEGACORE,
+    KEY_BUCKET, KEY_NO_OVERLAP
 };
 
 static const struct argp_option options[] = {
     {"tpu", 't', "CHIP", 0,
-     "chip to compile for (default: v5e): one core of it, on v4 and v5p both as one device", 1},
+     "chip to compile for (default: v5e): one core of it, on v4 and v5p both as one device; of a "
+     "slice of several chips, as in v3-8, every core, each with a batch of its own", 1},
     {"no-megacore", KEY_NO_MEGACORE, 0, 0, "for one core on v4 and v5p, too", 1},
     {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
     {"codegen", KEY_CODEGEN, "POLICY", 0,
@@ -31,6 +33,10 @@ static const struct argp_option options[] = {
     {"policy", KEY_POLICY, "NAME", 0, "likewise: float32 (default) or mixed_bfloat16", 2},
     {"optimizer", KEY_OPTIMIZER, "NAME", 0, "likewise: adam (default) or sgd", 2},
     {"inference", KEY_INFERENCE, 0, 0, "likewise: evaluation instead of a training step", 2},
+    {"bucket", KEY_BUCKET, "SIZE", 0,
+     "of several chips: gradients that are all-reduced together, with K, M, G for powers of 1024 "
+     "(default: by links and latency)", 2},
+    {"no-overlap", KEY_NO_OVERLAP, 0, 0, "likewise: no kernel runs beside an all-reduce", 2},
     {"run", KEY_RUN, 0, 0, "simulate one step, too: cycles of each kernel", 3},
     {"assume-index", KEY_INDEX, "WHAT", 0,
      "with --run: rows that gathers and scatters ask for: uniform (default), zipf, or a file of "
@@ -127,6 +133,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_INFERENCE: o->is_inference = true; return 0;
     case KEY_NO_MEGACORE: o->no_megacore = true; return 0;
+    case KEY_BUCKET:
+        if (text_parse_bytes(arg, 1, (int64_t)1 << 40, &o->bucket_bytes) != 0)
+            argp_error(state, "--bucket is \"%s\", allowed are sizes from 1 byte to 1T, as in 4M", arg);
+        return 0;
+    case KEY_NO_OVERLAP: o->sums_wait = true; return 0;
     case KEY_RUN: o->is_run = true; return 0;
     case KEY_INDEX: o->assume_index = arg; return 0;
     case KEY_TUNE: o->is_tuned = true; return 0;
@@ -201,8 +212,12 @@ static int end_file(struct session *s, struct outfile *f, struct err *e)
 
 static int compile(struct session *s, bool may_dump, struct err *e)
 {
-    struct module_settings m = {.chip = &s->chip, .codegen = s->o->codegen, .replica_count = 1,
-                                .megacore = s->chip.chip_megacore && !s->o->no_megacore,
+    int replicas = s->o->replica_count;
+    struct module_settings m = {.chip = &s->chip, .codegen = s->o->codegen,
+                                .replica_count = replicas, .slice = replicas > 1 ? &s->slice : NULL,
+                                .megacore = s->chip.chip_megacore && !s->o->no_megacore &&
+                                            replicas == 1,
+                                .bucket_bytes = s->o->bucket_bytes, .sums_wait = s->o->sums_wait,
                                 .tuning = s->tuning, .on_stage = on_stage,
                                 .user = s};
     bool dumps = may_dump && s->o->dump_after;
@@ -255,7 +270,7 @@ static int emit(struct session *s, struct err *e)
 
 static int prepare(struct session *s, struct err *e)
 {
-    const struct compile_request *o = s->o;
+    struct compile_request *o = s->o;
     int32_t first;
 
     index_data_parse(&s->indices, o->assume_index);
@@ -265,6 +280,7 @@ static int prepare(struct session *s, struct err *e)
         (o->is_tuned && outfile_check(o->tune_cache, e)) ||
         (o->folder && report_make_folder(o->folder, e)))
         return -1;
+    o->replica_count = s->slice.chip_count > 1 ? s->slice.core_count : 1;
     if (compile_make_graph(o, &s->graph, &s->arena, e))
         return -1;
     if (o->is_run)
@@ -274,7 +290,7 @@ static int prepare(struct session *s, struct err *e)
 
 static int launch(struct session *s, struct err *e)
 {
-    struct compile_launch l = {.slice = &s->slice, .chip = &s->chip, .cores = 1,
+    struct compile_launch l = {.slice = &s->slice, .chip = &s->chip, .cores = s->o->replica_count,
                                .per_bundle = s->o->emit == EMIT_LISTING, .graph = &s->graph,
                                .indices = s->indices};
 

@@ -23,7 +23,10 @@ struct compile_request {
     enum codegen codegen;
     enum compile_emit emit;
     struct model_options training;      /* of a Keras model */
-    int64_t batch;
+    int64_t batch;                      /* of a replica */
+    int replica_count;                  /* one on each core, where a slice has several chips */
+    int64_t bucket_bytes;               /* of gradients; 0: chosen */
+    bool sums_wait;
     bool is_run, is_tuned, is_inference, no_megacore;
     struct cli_list set;
     struct machine_options engine;

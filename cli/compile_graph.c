@@ -23,8 +23,9 @@ static int make_keras(const struct compile_request *o, struct graph *g, struct a
 
     if (model_load(m, o->model, a, e))
         return -1;
-    options.replica_count = 1;
-    options.local_batch = options.global_batch = o->batch;
+    options.replica_count = o->replica_count;
+    options.local_batch = o->batch;
+    options.global_batch = o->batch * o->replica_count;
     status = (o->is_inference ? model_build_eval : model_build_train)(m, &options, a, &built, e);
     if (status == 0) {
         graph_fini(g);
@@ -41,5 +42,5 @@ int compile_make_graph(const struct compile_request *o, struct graph *g, struct 
 
     g->name = arena_strdup(a, o->model);
     return compile_is_file(o->model) ? make_keras(o, g, a, e)
-                             : zoo_build(g, o->model, &variable_count, e);
+                             : zoo_build_replica(g, o->model, o->replica_count, &variable_count, e);
 }

@@ -126,6 +126,8 @@ bool collective_find_axes(struct collective_request *r, bool is_ordered);
 const struct collective_request *collective_plan_request(const struct collective_plan *p);
 /* what AUTO has chosen by; 0: not asked for, or the algorithm does not do the kind or size */
 double collective_predicted_seconds(const struct collective_plan *p, enum collective_algo algo);
+/* of the algorithm that AUTO would choose for r->bytes, without making a plan; 0: none does it */
+double collective_estimate_seconds(const struct collective_request *r);
 bool collective_does(enum collective_kind kind, enum collective_algo algo);
 int collective_rank_count(const struct collective_plan *p);             /* of one group */
 /* the rank of a core in its group; -1 if it has no part (its list is empty) */

@@ -175,12 +175,22 @@ static void put_fetch(struct bundler *b, const struct collective_place *place, i
     bundler_end(b);
 }
 
+/* the next part of a list: pages and flags are as the part before has left them */
+static void put_resume(struct bundler *b, const struct collective_place *place)
+{
+    bundler_begin(b, "start", 0);
+    PUT(b, OP_SMOV, REG(S_ROW), IMM(place->resume_row));
+    bundler_end(b);
+}
+
 /* the cycles of the section "next" */
 static cycle_t put_start(struct bundler *b, const struct collective_place *place, int page_rows)
 {
     size_t from;
 
-    if (place) {
+    if (place && place->resume_row) {
+        put_resume(b, place);
+    } else if (place) {
         put_fetch(b, place, page_rows);
     } else {
         bundler_begin(b, "start", 0);

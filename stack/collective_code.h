@@ -46,13 +46,15 @@ struct collective_place {
     int64_t smem, smem_bytes;           /* room for two pages, byte address */
     int64_t table;                      /* address in HBM of two pages at least */
     int page_flag;
+    int64_t resume_row;                 /* address in SMEM of the row that ended the part before */
+                                        /* this one; 0: it begins with the first pages */
 };
 
 /*
  * -1 when the chip cannot hold it: SMEM too small for two pages, too few slots.
  * place NULL: a program of its own, whose first two pages stand at the beginning
  * of SMEM. Else a segment (stack/kernel.h), which fetches them while it waits
- * launch.collective_ns.
+ * launch.collective_ns, or goes on where another one has ended.
  */
 int collective_code_make(const struct chip *chip, enum collective_type type,
                          const struct collective_place *place, struct arena *a,

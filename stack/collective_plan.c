@@ -51,6 +51,25 @@ static void choose_algo(struct collective_plan *p)
     p->request.algo = best == COLLECTIVE_AUTO ? plan_usual(&p->request) : best;
 }
 
+double collective_estimate_seconds(const struct collective_request *r)
+{
+    struct collective_plan p = {.request = *r};
+    struct arena a;
+    struct err e;
+
+    if (plan_check_slice(r, &e))
+        return 0;
+    arena_init(&a);
+    p.slice = *r->slice;
+    p.chip = *r->chip;
+    p.request.slice = &p.slice;
+    p.request.chip = &p.chip;
+    plan_count_ranks(&p, &a);
+    choose_algo(&p);
+    arena_fini(&a);
+    return 1e-9 * p.predicted_ns[p.request.algo];
+}
+
 struct collective_plan *collective_plan_create(const struct collective_request *r,
                                                struct arena *a, struct err *e)
 {

@@ -97,9 +97,14 @@ int collective_table_page_bytes(const struct collective_table *t)
     return t->code.page_rows * ROW_BYTES_OF_TABLE;
 }
 
+static int row_count(const struct collective_table *t, int core)
+{
+    return t->lists.count(t->lists.context, core) + t->cut_count;
+}
+
 int collective_table_pages(const struct collective_table *t, int core)
 {
-    int count = t->lists.count(t->lists.context, core), per = t->code.costs.page_ops;
+    int count = row_count(t, core), per = t->code.costs.page_ops;
 
     return count > per ? (count + per - 1) / per : 1;
 }
@@ -107,6 +112,14 @@ int collective_table_pages(const struct collective_table *t, int core)
 int64_t collective_table_address(const struct collective_table *t, int page)
 {
     return t->lists.table_address + (int64_t)page * collective_table_page_bytes(t);
+}
+
+int64_t collective_table_cut_row(const struct collective_table *t, int cut)
+{
+    int row = t->cut[cut] + cut, per = t->code.costs.page_ops;
+
+    return t->base.smem + row / per % 2 * collective_table_page_bytes(t) +
+           row % per * ROW_BYTES_OF_TABLE;
 }
 
 /* the first two pages are in SMEM from the start; page + 2 comes into the place of `page` */
@@ -129,20 +142,34 @@ static void last_row(const struct collective_table *t, int page, int pages, int3
     row[WORD_FETCH] = page + 2 < pages ? granules(collective_table_address(t, page + 2)) : 0;
 }
 
+/* an operation, or the end of a part; `cuts`: how many of these stand before it */
+static void put_row(const struct collective_table *t, int core, int row, int *cuts, int32_t *to)
+{
+    struct collective_op op;
+
+    to[WORD_NUMBER] = row - *cuts;
+    if (*cuts < t->cut_count && t->cut[*cuts] + *cuts == row) {
+        to[WORD_KIND] = ROW_SPECIAL;
+        to[WORD_C] = ROUNDS_END;
+        ++*cuts;
+        return;
+    }
+    placed_op(t, core, row - *cuts, &op);
+    op_row(&op, &t->code, to);
+}
+
 void collective_table_page(const struct collective_table *t, int core, int page, int32_t *to)
 {
     int pages = collective_table_pages(t, core), per = t->code.costs.page_ops, first = page * per;
-    int count = t->lists.count(t->lists.context, core) - first;
-    struct collective_op op;
+    int count = row_count(t, core) - first, cuts = 0;
 
     memset(to, 0, (size_t)collective_table_page_bytes(t));
     if (count > per)
         count = per;
-    for (int i = 0; i < count; i++, to += ROW_WORDS) {
-        placed_op(t, core, first + i, &op);
-        to[WORD_NUMBER] = first + i;
-        op_row(&op, &t->code, to);
-    }
+    while (cuts < t->cut_count && t->cut[cuts] + cuts < first)
+        cuts++;
+    for (int i = 0; i < count; i++, to += ROW_WORDS)
+        put_row(t, core, first + i, &cuts, to);
     last_row(t, page, pages, to);
 }
 

@@ -19,12 +19,16 @@ struct collective_table {
     struct collective_lists lists;      /* its flag_count: without the one of the pages */
     struct collective_code code;
     struct collective_base base;
+    const int *cut;                     /* a row that ends a part stands before each of these */
+    int cut_count;                      /* operations, which ascend; the same for all cores */
 };
 
 int collective_table_page_bytes(const struct collective_table *t);
 int collective_table_pages(const struct collective_table *t, int core);
 /* of a page in HBM, behind lists.table_address */
 int64_t collective_table_address(const struct collective_table *t, int page);
+/* where the row stands in SMEM that ends the part before cut `cut` */
+int64_t collective_table_cut_row(const struct collective_table *t, int cut);
 /* page_bytes of it */
 void collective_table_page(const struct collective_table *t, int core, int page, int32_t *to);
 #endif

@@ -8,8 +8,10 @@
  * bundles with branches inside the segment only, no shalt. stack/link.h joins
  * segments to a program.
  *
- * At the start of a segment all flags of the job are 0, no copy is under way
- * and all FIFOs are empty, and so it must be at its end. Registers hold
+ * At the start of a segment all flags of the job are 0, no copy is under way that
+ * touches what it works on, and all FIFOs are empty, and so it must be at its end.
+ * (A part of a sum over replicas leaves copies under way, on flags and in SMEM that
+ * no other kernel has meanwhile: docs/collectives.md, Beside other kernels.) Registers hold
  * anything. SMEM words below SMEM_ABI_BYTES (stack/abi.h) are the
  * launcher's; `smem` of the job is scratch.
  *
@@ -58,9 +60,16 @@ struct kernel_sums {
     const struct array *zeros;          /* of a permute, for who gets nothing; or NULL */
     int team;                           /* collectives of equal groups or pairs have a number */
     int first_flag;                     /* its flags, which no kernel that may run elsewhere has */
+    const struct spread_times *spread;  /* what it takes to run it beside others; NULL: it cannot */
+    bool is_spread;                     /* that is how it is done */
+    const int *cut;                     /* its list is carried out in parts, which end before */
+    int cut_count;                      /* these operations, with other kernels between */
+    int part;                           /* this kernel's, from 0 on */
+    int64_t part_cycles;                /* predicted, where there are several */
 };
 
 struct collective_table;
+struct spread_times;
 
 struct kernel_job {
     const struct chip *chip;

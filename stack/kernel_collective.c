@@ -8,15 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* where its pages lie in SMEM, which all kernels have alike, and come from */
-static struct collective_place place_of(const struct chip *chip, int64_t table, int page_flag)
-{
-    int64_t smem = round_up(LINK_SMEM_END, ARRAY_GRANULE_BYTES);
-
-    return (struct collective_place){.smem = smem, .smem_bytes = chip->smem_bytes - smem,
-                                     .table = table, .page_flag = page_flag};
-}
-
+/* of any core, with ends of parts */
 static int most_pages(const struct collective_table *t, const struct slice *s)
 {
     int most = 2;                       /* that are always fetched */
@@ -30,8 +22,8 @@ static int most_pages(const struct collective_table *t, const struct slice *s)
 int collective_room_of(const struct collective_room_need *need, struct arena *a,
                        struct collective_room *out, struct err *e)
 {
-    struct collective_place place = place_of(need->chip, 0, 0);
-    struct collective_table table = {.base.smem = place.smem};
+    struct collective_place place = {.smem_bytes = need->smem_bytes};
+    struct collective_table table = {.cut_count = need->is_spread ? SPREAD_CUTS : 0};
     struct collective_work *w = collective_work_of(need, a, e);
 
     if (!w || collective_code_make(need->chip, w->type, &place, a, &table.code, e))
@@ -41,9 +33,23 @@ int collective_room_of(const struct collective_room_need *need, struct arena *a,
         .bucket_bytes = w->bucket_bytes,
         .table_bytes = (int64_t)most_pages(&table, need->devices->slice) *
                        collective_table_page_bytes(&table),
-        .flag_count = w->flag_count + 1, .needs_zeros = w->needs_zeros,
+        .flag_count = w->flag_count + 1,
+        .seconds = collective_work_seconds(w, need->chip, need->devices->slice), .needs_zeros = w->needs_zeros,
         .operand_at = w->operand_at, .result_at = w->result_at};
+    if (w->spread) {
+        out->spread = arena_alloc(a, sizeof(*out->spread));
+        spread_predict(w->spread, need->chip, need->devices->slice, out->spread);
+    }
     return 0;
+}
+
+bool collective_may_spread(const struct collective_room_need *need)
+{
+    const struct graph_groups *s = need->n->groups;
+    int ranks = s ? s->size : need->devices->count;
+
+    return need->n->op == HLO_ALL_REDUCE && spread_suits(need->chip, ranks) &&
+           need->vmem_bytes >= 4 * (int64_t)ranks * ARRAY_ROW_BYTES;
 }
 
 /* ----- the kernel */
@@ -93,6 +99,7 @@ static struct collective_work *work_of(const struct kernel_job *job, struct aren
     struct collective_room_need need = {
         .chip = job->chip, .devices = &job->sums->devices,
         .vmem_bytes = job->vmem_rows * ARRAY_ROW_BYTES, .n = node_of(job->body),
+        .is_spread = job->sums->is_spread,
         .count = job->operand_count, .operand = job->operand, .result = job->result};
     struct collective_work *w = collective_work_of(&need, a, e);
 
@@ -136,6 +143,17 @@ static int collective_tilings(const struct kernel_job *job, struct tiling *list,
     return fits;
 }
 
+/* the whole stands with its first part, but for the cycles, in which others work beside */
+static struct kernel_cost part_cost(const struct kernel_job *job, const struct kernel_cost *all)
+{
+    struct kernel_cost c = {.total_cycles = job->sums->part_cycles, .vmem_rows = all->vmem_rows,
+                            .copy_cycles = job->sums->part_cycles, .steps = 1};
+
+    if (job->sums->part == 0)
+        c.hbm_bytes = all->hbm_bytes;
+    return c;
+}
+
 static int collective_cost(const struct kernel_job *job, const struct tiling *t,
                            struct kernel_cost *out)
 {
@@ -148,8 +166,9 @@ static int collective_cost(const struct kernel_job *job, const struct tiling *t,
     arena_init(&a);
     w = work_of(job, &a, &e);
     if (w) {
-        double seconds = collective_work_seconds(w, c);
-        int64_t vmem_bytes = w->plan ? collective_vmem_bytes(w->plan) : 0;
+        double seconds = collective_work_seconds(w, c, job->sums->devices.slice);
+        int64_t vmem_bytes = w->spread ? w->spread->vmem_bytes
+                             : w->plan ? collective_vmem_bytes(w->plan) : 0;
 
         *out = (struct kernel_cost){
             .copy_cycles = (int64_t)(seconds * 1e6 * (double)c->chip_clock_mhz),
@@ -157,10 +176,39 @@ static int collective_cost(const struct kernel_job *job, const struct tiling *t,
             .hbm_bytes = bytes_of(job->operand, job->operand_count) +
                          bytes_of(job->result, job->result_count),
             .vmem_rows = vmem_bytes / ARRAY_ROW_BYTES, .steps = 1};
+        if (w->spread)
+            out->fixed_cycles = 0;
         out->total_cycles = out->copy_cycles + out->fixed_cycles;
+        if (job->sums->cut_count)
+            *out = part_cost(job, out);
     }
     arena_fini(&a);
     return w ? 0 : -1;
+}
+
+static struct collective_place place_of(const struct kernel_job *job,
+                                        const struct collective_table *t)
+{
+    int64_t smem = round_up(job->smem, ARRAY_GRANULE_BYTES);
+
+    return (struct collective_place){.smem = smem, .smem_bytes = job->smem + job->smem_bytes - smem,
+                                     .table = job->sums->table->address,
+                                     .page_flag = job->sums->first_flag + t->lists.flag_count};
+}
+
+/* a later part goes on where the one before has ended; the table is the first one's */
+static int make_part(const struct kernel_job *job, struct collective_place *place,
+                     struct collective_table *t, struct arena *a, struct segment *out,
+                     struct err *e)
+{
+    t->cut = job->sums->cut;
+    t->cut_count = job->sums->cut_count;
+    if (job->sums->part == 0) {
+        out->table = t;
+        return 0;
+    }
+    place->resume_row = collective_table_cut_row(t, job->sums->part - 1);
+    return collective_code_make(job->chip, t->lists.type, place, a, &t->code, e);
 }
 
 /* the program's branches, and the note of each bundle, are those of a segment already */
@@ -168,15 +216,15 @@ static int make_segment(const struct kernel_job *job, const struct collective_wo
                         struct collective_table *t, struct arena *a, struct segment *out,
                         struct err *e)
 {
-    struct collective_place place =
-        place_of(job->chip, job->sums->table->address, job->sums->first_flag +
-                                                       t->lists.flag_count);
+    struct collective_place place = place_of(job, t);
 
     if (collective_code_make(job->chip, t->lists.type, &place, a, &t->code, e))
         return -1;
     t->base = (struct collective_base){.hbm = bucket_at(job, w),
                                        .vmem = job->vmem_row * ARRAY_ROW_BYTES,
                                        .smem = place.smem, .flag = job->sums->first_flag};
+    if (make_part(job, &place, t, a, out, e))
+        return -1;
     out->program = t->code.program;
     out->stats = (struct vcode_stats){.bundle_count = out->program.bundle_count,
                                       .op_count = out->program.op_count};
@@ -192,7 +240,7 @@ static int collective_emit(const struct kernel_job *job, const struct tiling *t,
 
     if (!w)
         return -1;
-    *out = (struct segment){.tiling = *t, .table = table};
+    *out = (struct segment){.tiling = *t};
     collective_work_lists(w, job->sums->table->address, &table->lists);
     return make_segment(job, w, table, a, out, e) || collective_cost(job, t, &out->cost) ? -1 : 0;
 }

@@ -19,6 +19,8 @@ struct collective_room_need {
     const struct chip *chip;
     const struct kernel_devices *devices;
     int64_t vmem_bytes;                 /* what kernels have of VMEM */
+    int64_t smem_bytes;                 /* for pages of operations */
+    bool is_spread;                     /* all-reduce: in parts beside others */
     const struct graph_node *n;
     int count;                          /* operands, and results */
     const struct array *const *operand, *const *result;
@@ -28,6 +30,8 @@ struct collective_room {
     int64_t bucket_bytes;               /* with what is added to divide it */
     int64_t table_bytes;                /* of any core, the longest */
     int flag_count;
+    double seconds;                     /* predicted */
+    struct spread_times *spread;        /* of one that is spread */
     bool needs_zeros;                   /* some device gets nothing */
     const int64_t *operand_at, *result_at;      /* in the bucket */
 };
@@ -35,4 +39,6 @@ struct collective_room {
 /* -1 with *e set: a type or kind that is not added, or it does not fit. *out is `a`'s. */
 int collective_room_of(const struct collective_room_need *need, struct arena *a,
                        struct collective_room *out, struct err *e);
+/* whether an all-reduce between so many may be spread */
+bool collective_may_spread(const struct collective_room_need *need);
 #endif

@@ -16,8 +16,8 @@ static int32_t core_of(const struct kernel_devices *d, int32_t device)
     return d->core ? d->core[device] : device;
 }
 
-/* the node's groups as lists of cores, or as axes where they are that */
-static void set_groups(const struct collective_room_need *need, struct collective_request *r,
+/* the node's groups as lists of cores, which it returns, or as axes where they are that */
+static const int32_t *set_groups(const struct collective_room_need *need, struct collective_request *r,
                        struct arena *a)
 {
     const struct graph_groups *s = need->n->groups;
@@ -30,6 +30,7 @@ static void set_groups(const struct collective_room_need *need, struct collectiv
     r->group_count = s ? s->count : 1;
     r->group_size = s ? s->size : count;
     collective_find_axes(r, need->n->op != HLO_ALL_REDUCE);
+    return core;
 }
 
 /* ---- places in the bucket ---- */
@@ -172,6 +173,24 @@ static int check_blocks(const struct collective_room_need *need, int ranks, stru
     return 0;
 }
 
+static int make_spread(struct collective_work *w, const struct collective_room_need *need,
+                       const int32_t *core, int ranks, int64_t bytes, struct arena *a,
+                       struct err *e)
+{
+    const struct graph_groups *g = need->n->groups;
+    struct collective_spread *s = arena_alloc(a, sizeof(*s));
+
+    if (!spread_make(s, need->devices->slice, core, g ? g->count * g->size : ranks, ranks, bytes,
+                     need->vmem_bytes, a))
+        return err_set(e, "%s: VMEM is too small for rows of %d ranks", need->n->name, ranks);
+    w->spread = s;
+    w->flag_count = SPREAD_FLAGS;
+    w->bucket_bytes = s->bucket_bytes;
+    lay(need->operand, need->count, 0, w->operand_at);
+    lay(need->operand, need->count, 0, w->result_at);
+    return 0;
+}
+
 static int make_plan(struct collective_work *w, const struct collective_room_need *need,
                      struct arena *a, struct err *e)
 {
@@ -179,11 +198,12 @@ static int make_plan(struct collective_work *w, const struct collective_room_nee
     struct collective_request r = {.kind = kinds[w->op], .slice = need->devices->slice,
                                    .chip = &own};
     bool in_place = w->op == HLO_ALL_REDUCE;
+    const int32_t *core;
     int64_t bytes = 0;
     int ranks;
 
     own.vmem_bytes = need->vmem_bytes;
-    set_groups(need, &r, a);
+    core = set_groups(need, &r, a);
     ranks = r.group_size;
     for (int k = 0; k < need->count; k++)
         bytes += in_place ? need->operand[k]->bytes : short_side(need, k)->bytes;
@@ -192,6 +212,8 @@ static int make_plan(struct collective_work *w, const struct collective_room_nee
     if (set_type(need, &r.type, e) || check_blocks(need, ranks, e))
         return -1;
     w->type = r.type;
+    if (need->is_spread)
+        return make_spread(w, need, core, ranks, bytes, a, e);
     w->plan = collective_plan_create(&r, a, e);
     if (!w->plan)
         return -1;
@@ -307,6 +329,8 @@ static int count_ops(const void *context, int core)
     struct collective_op list[PERMUTE_OPS_MAX];
     int count;
 
+    if (w->spread)
+        return spread_count(w->spread, core);
     if (!w->plan)
         return permute_ops(w, core, list);
     count = collective_op_count(w->plan, core);
@@ -319,6 +343,10 @@ static void give_op(const void *context, int core, int index, struct collective_
     struct collective_op list[PERMUTE_OPS_MAX];
     int count;
 
+    if (w->spread) {
+        spread_op(w->spread, core, index, out);
+        return;
+    }
     if (!w->plan) {
         permute_ops(w, core, list);
         *out = list[index];
@@ -341,11 +369,26 @@ void collective_work_lists(const struct collective_work *w, int64_t table_addres
                                      .op = give_op, .context = w};
 }
 
-double collective_work_seconds(const struct collective_work *w, const struct chip *chip)
+static double spread_seconds(const struct collective_work *w, const struct chip *chip,
+                             const struct slice *slice)
+{
+    struct spread_times t;
+    double ns = 0;
+
+    spread_predict(w->spread, chip, slice, &t);
+    for (int i = 0; i <= SPREAD_CUTS; i++)
+        ns += t.part_ns[i] + (i < SPREAD_CUTS ? t.flight_ns[i] : 0);
+    return 1e-9 * ns;
+}
+
+double collective_work_seconds(const struct collective_work *w, const struct chip *chip,
+                               const struct slice *slice)
 {
     double copies = 0, memory_ns = (double)(chip->dma_read_ns + chip->dma_write_ns);
     int count = w->before_count + w->after_count;
 
+    if (w->spread)
+        return spread_seconds(w, chip, slice);
     if (!w->plan)
         return 1e-9 * (memory_ns + 3 * (double)chip->ici_hop_ns +
                        (double)w->bytes / (double)chip->ici_link_gbps);

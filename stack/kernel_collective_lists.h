@@ -3,6 +3,7 @@
 #define STACK_KERNEL_COLLECTIVE_LISTS_H
 #include "stack/collective_program.h"
 #include "stack/kernel_collective.h"
+#include "stack/kernel_collective_spread.h"
 
 /*
  * Addresses count from the bucket. The copies of operands' blocks to the plan's array come before
@@ -12,7 +13,8 @@ struct collective_work {
     enum graph_op op;
     enum collective_type type;
     int64_t bucket_bytes, *operand_at, *result_at;
-    const struct collective_plan *plan; /* NULL: permute */
+    const struct collective_plan *plan; /* NULL: permute, or spread */
+    const struct collective_spread *spread;
     struct collective_op *before, *after;
     int before_count, after_count;
     /* of a permute */
@@ -27,5 +29,6 @@ struct collective_work *collective_work_of(const struct collective_room_need *ne
                                            struct arena *a, struct err *e);
 void collective_work_lists(const struct collective_work *w, int64_t table_address,
                            struct collective_lists *out);
-double collective_work_seconds(const struct collective_work *w, const struct chip *chip);
+double collective_work_seconds(const struct collective_work *w, const struct chip *chip,
+                               const struct slice *slice);
 #endif

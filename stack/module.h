@@ -20,6 +20,8 @@ struct module_settings {
     int replica_count;                  /* devices; 1: all-reduce is the identity */
     const struct slice *slice;          /* that they are on; NULL with one */
     const int32_t *device_core;         /* by device, while it compiles; NULL: device d on core d */
+    int64_t bucket_bytes;               /* of gradients summed together, about; 0: chosen */
+    bool sums_wait;                     /* no kernel runs beside a sum over replicas */
     bool megacore;                      /* for both cores of a chip: docs/megacore.md */
     int64_t hbm_bytes;                  /* that it may use; 0: its share of the chip */
     /* parameters of equal name and shape use its addresses, all else lies behind it; or NULL */

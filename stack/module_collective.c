@@ -4,11 +4,46 @@
  */
 #include "stack/module_impl.h"
 
+#include "base/units.h"
+#include "stack/collective.h"
 #include "stack/kernel_collective.h"
+#include "stack/kernel_collective_spread.h"
 
 #include <string.h>
 
 #define KERNEL_FLAGS_MIN 8
+#define SMEM_MOST (12 * 1024)           /* two whole pages of operations */
+#define SMEM_UNIT 192                   /* two pages of whole rows */
+#define BUCKET_LEAST 1024               /* bytes, for each core */
+
+int64_t plan_collective_smem(const struct module_settings *s)
+{
+    int64_t smem = s->chip->smem_bytes / 2 / SMEM_UNIT * SMEM_UNIT;
+
+    return smem < SMEM_MOST ? smem : SMEM_MOST;
+}
+
+/*
+ * From so many bytes on a sum over all cores takes at most a tenth longer, byte for byte, than
+ * one of any size.
+ */
+int64_t plan_bucket_bytes(const struct module_settings *s)
+{
+    struct collective_request r = {.kind = COLLECTIVE_ALL_REDUCE, .type = COLLECTIVE_F32,
+                                   .bytes = (int64_t)1 << 32, .slice = s->slice, .chip = s->chip,
+                                   .axis = {true, true, s->slice && s->slice->dims > 2}};
+    double per_byte;
+
+    if (s->bucket_bytes || !s->slice || s->replica_count < 2)
+        return s->bucket_bytes;
+    per_byte = collective_estimate_seconds(&r) / (double)r.bytes;
+    for (r.bytes = BUCKET_LEAST * s->slice->core_count; r.bytes < (int64_t)1 << 32; r.bytes *= 2)
+        if (collective_estimate_seconds(&r) <= 1.1 * per_byte * (double)r.bytes)
+            break;
+    return r.bytes;
+}
+
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static int add_part(struct plan *p, int bucket, const struct array *a, int64_t at)
 {
@@ -90,6 +125,7 @@ static struct kernel_sums *make_sums(struct plan *p, const struct step *s,
     sums->table = add_table(p, s->name, room->table_bytes);
     if (room->needs_zeros)
         sums->zeros = add_zeros(p, s->name, &n->shape);
+    sums->spread = room->spread;
     sums->team = join_team(p, n, room->flag_count);
     sums->first_flag = p->team[sums->team].count++;     /* its number, until all are known */
     return sums;
@@ -132,6 +168,28 @@ static void add_parts(struct plan *p, struct step *s, int bucket,
     }
 }
 
+/* of one that may be spread or not, whichever turns out to be better */
+static int find_room(const struct plan *p, struct collective_room_need *need,
+                     struct collective_room *room, struct err *e)
+{
+    struct collective_room other;
+
+    if (collective_room_of(need, p->arena, room, e))
+        return -1;
+    if (p->settings->sums_wait || p->settings->megacore || !collective_may_spread(need))
+        return 0;
+    need->is_spread = true;
+    if (collective_room_of(need, p->arena, &other, e))
+        return -1;
+    room->spread = other.spread;
+    room->spread->together_ns = 1e9 * room->seconds +
+                                (double)p->settings->chip->launch_collective_ns;
+    room->bucket_bytes = most(room->bucket_bytes, other.bucket_bytes);
+    room->table_bytes = most(room->table_bytes, other.table_bytes);
+    room->flag_count = (int)most(room->flag_count, other.flag_count);
+    return 0;
+}
+
 int plan_add_collective(struct plan *p, struct step s, const struct graph *g, int node,
                         struct err *e)
 {
@@ -140,12 +198,12 @@ int plan_add_collective(struct plan *p, struct step s, const struct graph *g, in
     struct kernel_devices devices = devices_of(settings);
     struct collective_room_need need = {
         .chip = settings->chip, .devices = &devices, .vmem_bytes = plan_scoped_bytes(settings),
-        .n = n, .count = n->operand_count, .operand = arrays_of(p, g, n, false),
+        .smem_bytes = plan_collective_smem(settings), .n = n, .count = n->operand_count, .operand = arrays_of(p, g, n, false),
         .result = arrays_of(p, g, n, true)};
     int bucket = plan_add_buffer(p, BUFFER_SUMS, 0);
     struct collective_room room;
 
-    if (collective_room_of(&need, p->arena, &room, e))
+    if (find_room(p, &need, &room, e))
         return -1;
     add_parts(p, &s, bucket, &need, &room);
     p->buffer[bucket].bytes = room.bucket_bytes;

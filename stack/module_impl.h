@@ -136,6 +136,14 @@ int plan_fill_buckets(struct plan *p, struct err *e);
 /* a value that the host puts into HBM; elements of 4 bytes, which must live as long as the plan */
 struct value *plan_add_literal(struct plan *p, const char *name, const struct shape *shape,
                                const void *literal);
+/* parts of sums between other kernels: the order of steps changes (stack/module_overlap.c) */
+void plan_overlap(struct plan *p);
+/* a sum that stands before this step ends behind it */
+bool plan_is_beside_sum(const struct plan *p, int step);
+/* SMEM, the last of it, that collectives have */
+int64_t plan_collective_smem(const struct module_settings *s);
+/* gradients that are summed together, about */
+int64_t plan_bucket_bytes(const struct module_settings *s);
 /* flags of collectives, the last ones of the core: two sets by turns for each team */
 int plan_collective_flags(const struct plan *p);
 
@@ -186,6 +194,9 @@ int plan_find_refusals(struct plan *p);
  * not made, or at the end when fusions are not: their names are in p->refused then.
  */
 int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struct err *e);
+
+/* the kernel of a step, beside a sum or not */
+struct kernel_job plan_job(const struct plan *p, const struct step *step, bool is_beside);
 
 struct pass_context;
 /* takes these fusions of m->graph apart */

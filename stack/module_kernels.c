@@ -6,13 +6,26 @@
 
 #include <string.h>
 
-static struct kernel_job job_of(const struct plan *p, const struct step *step)
+/* collectives have the end of SMEM, also between their parts */
+static void share_smem(const struct plan *p, const struct step *step, bool is_beside,
+                       struct kernel_job *job)
+{
+    int64_t bytes = plan_collective_smem(p->settings);
+
+    if (step->sums) {
+        job->smem += job->smem_bytes - bytes;
+        job->smem_bytes = bytes;
+    } else if (is_beside) {
+        job->smem_bytes -= bytes;
+    }
+}
+
+struct kernel_job plan_job(const struct plan *p, const struct step *step, bool is_beside)
 {
     const struct module_settings *s = p->settings;
     int first_flag = plan_kernel_flags(s);
     int flags = (int)s->chip->sync_flags - first_flag - plan_collective_flags(p);
-
-    return (struct kernel_job){
+    struct kernel_job job = {
         .chip = s->chip, .codegen = s->codegen, .name = step->name, .source = step->source,
         .body = step->body, .operand_count = step->operand_count,
         .result_count = step->result_count,
@@ -22,12 +35,22 @@ static struct kernel_job job_of(const struct plan *p, const struct step *step)
         .first_flag = first_flag, .flag_count = flags, .sums = step->sums,
         .smem = LINK_SMEM_END, .smem_bytes = s->chip->smem_bytes - LINK_SMEM_END,
         .core_count = module_cores(s)};
+
+    share_smem(p, step, is_beside, &job);
+    return job;
+}
+
+static struct kernel_job job_of(const struct plan *p, const struct step *step)
+{
+    return plan_job(p, step, plan_is_beside_sum(p, (int)(step - p->step)));
 }
 
 static int64_t payload_of(const struct step *s)
 {
     int64_t bytes = 0;
 
+    if (s->sums && s->sums->part)
+        return 0;
     for (int i = 0; i < s->operand_count; i++)
         bytes += array_payload_bytes(&s->operand[i]->array);
     for (int i = 0; i < s->result_count; i++)
@@ -59,7 +82,9 @@ static int make_kernel(struct module *m, const struct plan *p, const struct step
     *k = (struct module_kernel){
         .name = step->name, .source = step->source, .category = kind ? kind->category : "",
         .job = job_of(p, step), .segment = segment, .item = m->item_count, .times = step->times,
-        .flops = graph_flops(step->body), .payload_bytes = payload_of(step)};
+        .payload_bytes = payload_of(step)};
+    if (!step->sums || step->sums->part == 0)
+        k->flops = graph_flops(step->body);
     k->job.tiling = tuning_find(p->settings->tuning, &k->job);
     job = k->job;
     job.memo = p->memo;                 /* which k->job outlives */

@@ -424,7 +424,10 @@ int plan_steps(struct plan *p, const struct graph *g, struct err *e)
     if (walk(p, g, p->parameter, p->node, e))
         return -1;
     set_outputs(p, g);
-    return plan_fill_buckets(p, e);
+    if (plan_fill_buckets(p, e))
+        return -1;
+    plan_overlap(p);
+    return 0;
 }
 
 void plan_fini(struct plan *p)

@@ -143,7 +143,7 @@ static double step_cycles(const struct plan *p, const struct step *s)
 {
     double flops, copies = 0;
 
-    if (s->kind != STEP_KERNEL)
+    if (s->kind != STEP_KERNEL || (s->sums && s->sums->cut_count))
         return 0;
     for (int i = 0; i < s->operand_count; i++)
         if (s->operand[i]->array.space == SPACE_HBM)

@@ -14,6 +14,7 @@ struct pass_context {
     enum codegen codegen;
     int replica_count;
     int64_t vmem_rows;                  /* that kernels have for windows and scratch */
+    int64_t bucket_bytes;               /* of gradients added up together, about; 0: all */
     bool heroes_alone;                  /* pass_fusion: products, windows, moves stay alone */
     /* whether some kernel makes a body, for pass_fusion; NULL: what the kinds of kernels say */
     int (*takes)(const struct graph *body, const struct chip *chip, struct err *e);

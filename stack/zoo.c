@@ -224,6 +224,20 @@ static void update_by_momentum(struct zoo *z, int variable, int gradient, int ra
     replace(z, slot, moved);
 }
 
+/* where one replica's loss has a part of what all lose on average */
+static int mean_loss(const struct zoo *z)
+{
+    return z->replica_count > 1 ? nn_scale(z->g, z->loss, 1.0 / z->replica_count) : z->loss;
+}
+
+static void sum_gradients(struct zoo *z, const int *wrt, int *gradient, int count)
+{
+    for (int i = 0; i < count && z->replica_count > 1; i++) {
+        z->g->source = arena_printf(z->g->arena, "all-reduce/%s", z->g->node[wrt[i]].name);
+        gradient[i] = graph_all_reduce(z->g, gradient[i]);
+    }
+}
+
 static int train(struct zoo *z, struct err *e)
 {
     struct shape scalar = shape_scalar(DTYPE_F32);
@@ -239,7 +253,9 @@ static int train(struct zoo *z, struct err *e)
         else if (z->variable[i].update != z->variable[i].node)
             replace(z, z->variable[i].node, z->variable[i].update);
     }
-    status = graph_grad(z->g, z->loss, wrt, count, gradient, e);
+    status = graph_grad(z->g, mean_loss(z), wrt, count, gradient, e);
+    if (status == 0)
+        sum_gradients(z, wrt, gradient, count);
     for (int i = 0; i < count && status == 0; i++) {
         z->g->source = arena_printf(z->g->arena, "optimizer/%s", z->g->node[wrt[i]].name);
         if (z->optimizer == ZOO_ADAM)
@@ -264,8 +280,14 @@ static int64_t count_elements(const struct zoo *z)
 
 int zoo_build(struct graph *g, const char *spec, int64_t *variable_count, struct err *e)
 {
+    return zoo_build_replica(g, spec, 1, variable_count, e);
+}
+
+int zoo_build_replica(struct graph *g, const char *spec, int replica_count,
+                      int64_t *variable_count, struct err *e)
+{
     char *text = arena_strdup(g->arena, spec), *options = strchr(text, ':');
-    struct zoo z = {.g = g, .loss = NODE_NONE, .seed = NODE_NONE};
+    struct zoo z = {.g = g, .loss = NODE_NONE, .seed = NODE_NONE, .replica_count = replica_count};
     struct zoo_options o;
     int index, status = 0;
 

@@ -38,4 +38,10 @@ void zoo_print(FILE *to);
  * unknown name or option, or a value out of range.
  */
 int zoo_build(struct graph *g, const char *spec, int64_t *variable_count, struct err *e);
+/*
+ * The same as one of several replicas, `batch` its own: gradients are of the mean loss of all and
+ * summed over them; "loss" and moving averages are the replica's.
+ */
+int zoo_build_replica(struct graph *g, const char *spec, int replica_count,
+                      int64_t *variable_count, struct err *e);
 #endif

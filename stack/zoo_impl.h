@@ -25,6 +25,7 @@ struct zoo {
     int loss;                           /* NODE_NONE where there is none */
     int seed, stream;                   /* of dropout: parameter, and numbers given out */
     enum zoo_optimizer optimizer;
+    int replica_count;
 };
 
 /* names and sources inside are "outer/inner/..." */

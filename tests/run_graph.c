@@ -63,7 +63,9 @@ void run_graph(struct graph_run *run, const struct graph *g, const void *const *
 {
     struct machine_options options = {.thread_count = run->thread_count ? run->thread_count : 1,
                                       .simd = run->simd ? run->simd : "auto"};
-    struct module_settings settings = {.codegen = run->codegen, .hbm_bytes = run->hbm_bytes};
+    struct module_settings settings = {.codegen = run->codegen, .hbm_bytes = run->hbm_bytes,
+                                       .bucket_bytes = run->bucket_bytes,
+                                       .sums_wait = run->sums_wait};
     struct module compiled;
     struct slice slice;
     struct chip chip;

@@ -76,9 +76,8 @@ static void compare(const struct graph *all, void *const *got, const struct inte
 }
 
 /* `g` on all cores of a slice, against all replicas interpreted as one graph */
-static struct graph_run check(const char *slice, const char *set, int replicas)
+static struct graph_run check_as(struct graph_run run, int replicas)
 {
-    struct graph_run run = {.slice = slice, .set = set};
     const void **in = inputs(replicas);
     struct interp_value *value, *want;
     struct graph all;
@@ -98,6 +97,11 @@ static struct graph_run check(const char *slice, const char *set, int replicas)
     compare(&all, got, want);
     graph_fini(&all);
     return run;
+}
+
+static struct graph_run check(const char *slice, const char *set, int replicas)
+{
+    return check_as((struct graph_run){.slice = slice, .set = set}, replicas);
 }
 
 static int sum(int a) { return graph_all_reduce(&g, a); }
@@ -166,7 +170,10 @@ TEST(bf16_is_summed_by_itself)
 
     graph_output(&g, sum(graph_unary(&g, HLO_NEGATE, x)), "bf16", -1);
     graph_output(&g, sum(graph_unary(&g, HLO_NEGATE, y)), "f32", -1);
-    assert_int_equal(check("v3-8", NULL, 8).kernel_count, 6);  /* with copies of both sums */
+    /* with copies of both sums */
+    assert_int_equal(check_as((struct graph_run){.slice = "v3-8", .sums_wait = true},
+                              8).kernel_count, 6);
+    check("v3-8", NULL, 8);
     check("v5e-8", NULL, 8);
 }
 
@@ -229,6 +236,106 @@ TEST(all_cores_have_the_same_bits)
     }
 }
 
+#define SIDE 128
+#define ROWS 1024                       /* of what is summed */
+#define LAYERS 6
+
+/*
+ * A chain of products forward, and of gradients backward, each of which is summed: outputs are
+ * gradients and sums by turns.
+ */
+static void build_layers(void)
+{
+    int w[LAYERS], x[LAYERS + 1], dy, wide;
+
+    x[0] = parameter("x", DTYPE_F32, SIDE, SIDE);
+    wide = parameter("wide", DTYPE_F32, SIDE, ROWS);
+    for (int i = 0; i < LAYERS; i++)
+        w[i] = parameter(arena_printf(&arena, "w%d", i), DTYPE_F32, SIDE, SIDE);
+    for (int i = 0; i < LAYERS; i++)
+        x[i + 1] = graph_unary(&g, HLO_TANH, graph_dot(&g, x[i], w[i], 1, 0, PRECISION_DEFAULT));
+    dy = x[LAYERS];
+    for (int i = LAYERS - 1; i >= 0; i--) {
+        int dw = graph_dot(&g, wide, graph_binary(&g, HLO_MULTIPLY, x[i], dy), 0, 0,
+                           PRECISION_DEFAULT);
+
+        graph_output(&g, dw, "gradient", -1);
+        graph_output(&g, sum(dw), "sum", -1);
+        dy = graph_dot(&g, dy, w[i], 1, 1, PRECISION_DEFAULT);
+    }
+    for (int i = 0; i < LAYERS; i++)    /* beside the last sum */
+        dy = graph_dot(&g, dy, w[i], 1, 1, PRECISION_DEFAULT);
+    graph_output(&g, dy, "more", -1);
+}
+
+static void **run_layers(struct graph_run *run, int replicas)
+{
+    int count = g.parameter_count;
+    const void **in = arena_array(&arena, (size_t)(count * replicas), sizeof(*in));
+    void **out = arena_array(&arena, (size_t)(g.output_count * replicas), sizeof(*out));
+
+    for (int i = 0; i < count * replicas; i++)      /* x is the replica's own */
+        in[i] = random_floats(&arena, shape_elems(&g.node[g.parameter[i % count]].shape), -1, 1,
+                              (uint64_t)(i % count ? i % count : 100 + i));
+    run_graph(run, &g, in, out, &arena);
+    return out;
+}
+
+/* element `i` of the sum: x[b + 1] + x[b + 2] + .. + x[b], b the rank whose block it is in */
+static float sum_in_order(void **out, int output, int replicas, int i)
+{
+    int rows = ROWS / replicas, owner = i / SIDE / rows;
+    float sum = 0;
+
+    for (int k = 1; k <= replicas; k++) {
+        float x = ((float *)out[(owner + k) % replicas * g.output_count + output])[i];
+
+        sum = k == 1 ? x : sum + x;
+    }
+    return sum;
+}
+
+static void check_sums(void **out, int replicas)
+{
+    for (int o = 0; o < 2 * LAYERS; o += 2)
+        for (int i = 0; i < ROWS * SIDE; i++)
+            for (int r = 0; r < replicas; r++)
+                assert_true(((float *)out[r * g.output_count + o + 1])[i] ==
+                            sum_in_order(out, o, replicas, i));
+}
+
+/*
+ * Rows of 512 bytes lie as they are counted, so that the order of additions can be told from the
+ * outside. Sums are spread where transfers take less than the kernels beside them: links are fast.
+ */
+TEST(sums_beside_kernels_add_in_the_order_that_is_told)
+{
+    static const struct { const char *slice, *set; int cores; } rows[] = {
+        {"v3-8", "ici.link_gbps=1000", 8}, {"v2-8", "ici.link_gbps=1000", 8},
+        {"v4-8", "ici.link_gbps=1000", 8},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct graph_run run = {.slice = rows[i].slice, .set = rows[i].set,
+                                .bucket_bytes = ROWS * SIDE * 4};
+        struct graph_run waiting = run, threads = run;
+        void **out;
+
+        build_layers();
+        out = run_layers(&run, rows[i].cores);
+        check_sums(out, rows[i].cores);
+        waiting.sums_wait = true;
+        run_layers(&waiting, rows[i].cores);
+        assert_true(run.kernel_count > waiting.kernel_count);
+        assert_true(run.cycles < waiting.cycles);
+        threads.thread_count = 2;
+        run_layers(&threads, rows[i].cores);
+        assert_int_equal(threads.cycles, run.cycles);
+        teardown(NULL);
+        setup(NULL);
+    }
+}
+
 static void refuses(const char *slice, const char *set, const char *message)
 {
     struct graph_run run = {.slice = slice, .set = set, .may_refuse = true};
@@ -259,6 +366,7 @@ int main(void)
         RUN(all_reduces_may_wait_for_each_other),
         RUN(bf16_is_summed_by_itself),
         RUN(loops_sum_in_every_trip),
+        RUN(sums_beside_kernels_add_in_the_order_that_is_told),
         RUN(all_cores_have_the_same_bits),
         RUN(what_cannot_be_summed_is_told),
     };

@@ -1,0 +1,310 @@
+#include "stack/kernel_collective_spread.h"
+
+#include "base/units.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#define GRANULE 32
+#define ROW 512
+#define CHUNK_MOST (128 * KIB)
+#define FLAGS_LEAST 128                 /* of a core; with fewer, kernels need them more */
+#define SETS 2                          /* chunks of all ranks that are in VMEM at a time */
+
+enum {
+    FLAG_BEGUN, FLAG_ARRIVED, FLAG_GATHERED, FLAG_SENT, FLAG_LOADED, FLAG_STORED = FLAG_LOADED + SETS
+};
+
+bool spread_suits(const struct chip *c, int ranks)
+{
+    return ranks > 1 && ranks - 1 <= c->dma_queue_depth / 2 && c->sync_flags >= FLAGS_LEAST;
+}
+
+bool spread_make(struct collective_spread *s, const struct slice *slice, const int32_t *core,
+                 int count, int ranks, int64_t bytes, int64_t vmem_bytes, struct arena *a)
+{
+    int64_t most = vmem_bytes / (SETS * ranks) / ROW * ROW;
+    int32_t *place = arena_array(a, (size_t)slice->core_count, sizeof(*place));
+
+    *s = (struct collective_spread){.ranks = ranks, .core = core, .place = place,
+                                    .block_bytes = round_up(div_up(bytes, ranks), ROW)};
+    most = most < CHUNK_MOST ? most : CHUNK_MOST;
+    if (most < ROW)
+        return false;
+    s->chunks = div_up(s->block_bytes, most);
+    s->chunk_bytes = round_up(div_up(s->block_bytes, s->chunks), ROW);
+    s->chunks = div_up(s->block_bytes, s->chunk_bytes);
+    s->stage_at = ranks * s->block_bytes;
+    s->bucket_bytes = s->stage_at + (ranks - 1) * s->block_bytes;
+    s->vmem_bytes = SETS * ranks * s->chunk_bytes;
+    for (int i = 0; i < slice->core_count; i++)
+        place[i] = -1;
+    for (int i = 0; i < count; i++)
+        place[core[i]] = i;
+    return true;
+}
+
+/* ----- the list: operations of a phase, counted from its first */
+
+struct rank {                           /* whose list it is */
+    const struct collective_spread *s;
+    int rank, first;                    /* first: of its group, in s->core */
+};
+
+static int others(const struct collective_spread *s) { return s->ranks - 1; }
+
+/* the d-th rank behind this one */
+static int peer(const struct rank *r, int d) { return (r->rank + d) % r->s->ranks; }
+
+static int32_t core_of(const struct rank *r, int rank) { return r->s->core[r->first + rank]; }
+
+static void put_wait(struct collective_op *o, int flag, int64_t value)
+{
+    assert(value <= INT32_MAX);
+    o->kind = COLLECTIVE_WAIT;
+    o->flag = flag;
+    o->value = (int32_t)value;
+}
+
+static void put_move(struct collective_op *o, int kind, int64_t from, int64_t to, int64_t bytes)
+{
+    o->kind = (uint8_t)kind;
+    o->from = from;
+    o->to = to;
+    o->bytes = o->run_bytes = bytes;
+    for (int i = 0; i < COLLECTIVE_LEVELS; i++)
+        o->level[i].count = 1;
+}
+
+static void put_send(const struct rank *r, int d, int64_t from, int64_t to, int flag,
+                     struct collective_op *o)
+{
+    put_move(o, COLLECTIVE_SEND, from, to, r->s->block_bytes);
+    o->peer = core_of(r, peer(r, d));
+    o->flag = flag;
+    o->source_flag = FLAG_SENT;
+}
+
+static int64_t granules_from_all(const struct collective_spread *s)
+{
+    return others(s) * s->block_bytes / GRANULE;
+}
+
+/* all are told that this one has begun: its stage is free */
+static void begin_op(const struct rank *r, int index, struct collective_op *o)
+{
+    o->kind = COLLECTIVE_SIGNAL;
+    o->flag = FLAG_BEGUN;
+    o->peer = core_of(r, peer(r, index + 1));
+    o->value = 1;
+}
+
+/* a block to each, to its place in the order of sums there */
+static void scatter_op(const struct rank *r, int index, struct collective_op *o)
+{
+    const struct collective_spread *s = r->s;
+
+    if (index == 0)
+        put_wait(o, FLAG_BEGUN, others(s));
+    else
+        put_send(r, index, peer(r, index) * s->block_bytes,
+                 s->stage_at + (s->ranks - index - 1) * s->block_bytes, FLAG_ARRIVED, o);
+}
+
+static int64_t bytes_of(const struct collective_spread *s, int64_t chunk)
+{
+    int64_t left = s->block_bytes - chunk * s->chunk_bytes;
+
+    return left < s->chunk_bytes ? left : s->chunk_bytes;
+}
+
+static int64_t slot_of(const struct collective_spread *s, int64_t chunk, int j)
+{
+    return (chunk % SETS * s->ranks + j) * s->chunk_bytes;
+}
+
+/* j: the stage's, and last the rank's own */
+static void load_op(const struct rank *r, int64_t chunk, int j, struct collective_op *o)
+{
+    const struct collective_spread *s = r->s;
+    int64_t block = j < others(s) ? s->stage_at + j * s->block_bytes : r->rank * s->block_bytes;
+
+    put_move(o, COLLECTIVE_COPY, block + chunk * s->chunk_bytes, slot_of(s, chunk, j),
+             bytes_of(s, chunk));
+    o->to_space = COLLECTIVE_VMEM;
+    o->flag = FLAG_LOADED + (int)(chunk % SETS);
+}
+
+static void store_op(const struct rank *r, int64_t chunk, struct collective_op *o)
+{
+    const struct collective_spread *s = r->s;
+
+    put_move(o, COLLECTIVE_COPY, slot_of(s, chunk, 0),
+             r->rank * s->block_bytes + chunk * s->chunk_bytes, bytes_of(s, chunk));
+    o->from_space = COLLECTIVE_VMEM;
+    o->flag = FLAG_STORED + (int)(chunk % SETS);
+}
+
+static void wait_store_op(const struct collective_spread *s, int64_t chunk,
+                          struct collective_op *o)
+{
+    put_wait(o, FLAG_STORED + (int)(chunk % SETS), bytes_of(s, chunk) / GRANULE);
+}
+
+/*
+ * Loads of chunk c, additions of the one before: first until the slots are empty, where they have
+ * been used; then the loads; then the wait for the other loads, the additions, the store.
+ */
+static int load_count(const struct collective_spread *s, int64_t c)
+{
+    return c < s->chunks ? s->ranks + (c >= SETS) : 0;
+}
+
+static int add_count(const struct collective_spread *s, int64_t c)
+{
+    return c > 0 ? 1 + others(s) + 1 : 0;
+}
+
+static void add_op(const struct rank *r, int64_t chunk, int index, struct collective_op *o)
+{
+    const struct collective_spread *s = r->s;
+    int64_t bytes = bytes_of(s, chunk);
+
+    if (index == 0)
+        put_wait(o, FLAG_LOADED + (int)(chunk % SETS), s->ranks * (bytes / GRANULE));
+    else if (index <= others(s))
+        put_move(o, COLLECTIVE_ADD, slot_of(s, chunk, index), slot_of(s, chunk, 0), bytes);
+    else
+        store_op(r, chunk, o);
+}
+
+static int sum_count(const struct collective_spread *s)
+{
+    int64_t waits = s->chunks > SETS ? s->chunks - SETS : 0;
+    int64_t last = s->chunks < SETS ? s->chunks : SETS;
+
+    return (int)(1 + s->chunks * (s->ranks + others(s) + 2) + waits + last + others(s));
+}
+
+/* what is there is added up, and the sum goes to all */
+static void sum_op(const struct rank *r, int index, struct collective_op *o)
+{
+    const struct collective_spread *s = r->s;
+    int64_t last = s->chunks < SETS ? s->chunks : SETS;
+
+    if (index-- == 0) {
+        put_wait(o, FLAG_ARRIVED, granules_from_all(s));
+        return;
+    }
+    for (int64_t c = 0; c <= s->chunks; c++) {
+        int loads = load_count(s, c), waits = loads - s->ranks;
+
+        if (index < loads) {
+            if (index < waits)
+                wait_store_op(s, c - SETS, o);
+            else
+                load_op(r, c, index - waits, o);
+            return;
+        }
+        index -= loads;
+        if (index < add_count(s, c)) {
+            add_op(r, c - 1, index, o);
+            return;
+        }
+        index -= add_count(s, c);
+    }
+    if (index < last)
+        wait_store_op(s, s->chunks - last + index, o);
+    else
+        put_send(r, (int)(index - last) + 1, r->rank * s->block_bytes, r->rank * s->block_bytes,
+                 FLAG_GATHERED, o);
+}
+
+static void end_op(const struct rank *r, int index, struct collective_op *o)
+{
+    put_wait(o, index == 0 ? FLAG_GATHERED : FLAG_SENT, (1 + index) * granules_from_all(r->s));
+}
+
+/* ----- the phases behind one another */
+
+static const struct {
+    void (*op)(const struct rank *r, int index, struct collective_op *o);
+} phases[SPREAD_CUTS + 1] = {{begin_op}, {scatter_op}, {sum_op}, {end_op}};
+
+static int phase_count(const struct collective_spread *s, int phase)
+{
+    const int count[] = {others(s), 1 + others(s), sum_count(s), 2};
+
+    return count[phase];
+}
+
+int spread_count(const struct collective_spread *s, int core)
+{
+    int count = 0;
+
+    for (int i = 0; i <= SPREAD_CUTS && s->place[core] >= 0; i++)
+        count += phase_count(s, i);
+    return count;
+}
+
+void spread_op(const struct collective_spread *s, int core, int index, struct collective_op *out)
+{
+    int place = s->place[core], phase = 0;
+    struct rank r = {s, place % s->ranks, place - place % s->ranks};
+
+    memset(out, 0, sizeof(*out));
+    for (; index >= phase_count(s, phase); phase++)
+        index -= phase_count(s, phase);
+    phases[phase].op(&r, index, out);
+}
+
+/* ----- times */
+
+/* most bytes over a link: half of the ranks along an axis send to the other half */
+static double link_ns(const struct collective_spread *s, const struct chip *c,
+                      const struct slice *slice)
+{
+    double packet = (double)c->ici_packet_bytes, most = 0;
+    double gbps = c->ici_link_gbps * packet / (packet + (double)c->ici_packet_overhead_bytes);
+
+    for (int i = 0; i < slice->dims; i++) {
+        double rows = (double)slice->chip_count / slice->dim[i];
+        double links = rows * (slice->is_ring[i] ? 2 : 1);
+
+        if (slice->dim[i] > 1)
+            most = fmax(most, (double)s->block_bytes * s->ranks * slice->core_count / 4 / links);
+    }
+    return most / gbps;
+}
+
+static double far_ns(const struct chip *c, const struct slice *slice)
+{
+    double hops = 0;
+
+    for (int i = 0; i < slice->dims; i++)
+        hops += slice->is_ring[i] ? slice->dim[i] / 2 : slice->dim[i] - 1;
+    return hops * (double)c->ici_hop_ns + 2 * (double)c->dma_local_ns;
+}
+
+void spread_predict(const struct collective_spread *s, const struct chip *c,
+                    const struct slice *slice, struct spread_times *out)
+{
+    double ns = 1e3 / (double)c->chip_clock_mhz, memory = (double)(c->dma_read_ns + c->dma_write_ns);
+    double away = far_ns(c, slice), moved = (double)s->block_bytes * (s->ranks + 1);
+    double copies = link_ns(s, c, slice) + away + memory;
+    struct collective_overheads costs;
+    int end = 0;
+
+    collective_program_overheads(c, COLLECTIVE_F32, &costs);
+    for (int i = 0; i <= SPREAD_CUTS; i++) {
+        end += phase_count(s, i);
+        if (i < SPREAD_CUTS)
+            out->cut[i] = end;
+        out->part_ns[i] = ns * (double)(costs.op_cycles[COLLECTIVE_COPY] * phase_count(s, i) + 40);
+    }
+    out->part_ns[0] += (double)c->launch_collective_ns;
+    out->part_ns[2] += 2 * memory + moved / (double)c->dma_core_gbps;
+    out->flight_ns[0] = away;
+    out->flight_ns[1] = out->flight_ns[2] = copies;
+}

@@ -1,0 +1,46 @@
+/*
+ * An all-reduce for the time beside other kernels: few parts, between which nothing but copies
+ * goes on (docs/collectives.md, Beside other kernels). Private to kernel_collective*.c and
+ * module_overlap.c.
+ *
+ * Every rank sends every other one its block, all at once, into HBM behind the bucket; adds what
+ * has come to its own block, x[b+1] + x[b+2] + .. + x[b], b the rank; and sends the sum to all.
+ * A core works where it signals, starts copies and adds; it keeps nothing in VMEM meanwhile.
+ */
+#ifndef STACK_KERNEL_COLLECTIVE_SPREAD_H
+#define STACK_KERNEL_COLLECTIVE_SPREAD_H
+#include "stack/collective_program.h"
+
+struct collective_spread {
+    int ranks;
+    const int32_t *core;                /* by group and rank in it */
+    const int32_t *place;               /* by core: its index in `core`; -1: it has no part */
+    int64_t block_bytes, chunk_bytes, chunks;
+    int64_t stage_at, bucket_bytes;     /* from the bucket's beginning; with the stage */
+    int64_t vmem_bytes;
+};
+
+#define SPREAD_CUTS 3
+#define SPREAD_FLAGS 8
+
+/* whether so many ranks may: copies of half the queue are under way beside those of kernels */
+bool spread_suits(const struct chip *c, int ranks);
+
+/* `core` are groups of `ranks`; false: VMEM is too small */
+bool spread_make(struct collective_spread *s, const struct slice *slice, const int32_t *core,
+                 int count, int ranks, int64_t bytes, int64_t vmem_bytes, struct arena *a);
+int spread_count(const struct collective_spread *s, int core);
+void spread_op(const struct collective_spread *s, int core, int index, struct collective_op *out);
+
+/*
+ * Where it may be cut: operations before which it waits for others. What a part takes (the one
+ * that ends there; the last one ends the list), and when what it waits for is there after that.
+ */
+struct spread_times {
+    int cut[SPREAD_CUTS];
+    double together_ns;                 /* of the algorithm that would be best with nothing beside */
+    double part_ns[SPREAD_CUTS + 1], flight_ns[SPREAD_CUTS];
+};
+void spread_predict(const struct collective_spread *s, const struct chip *c,
+                    const struct slice *slice, struct spread_times *out);
+#endif
