@@ -1,5 +1,6 @@
 /*
- * Replicas of several logical devices: does training with cut kernels go as on one device?
+ * Replicas of several logical devices: does training with cut kernels go as on one device, on the
+ * host and on cores?
  */
 #include "tests/train_rig.h"
 
@@ -151,6 +152,13 @@ TEST(on_the_host_cut_kernels_train_like_whole_ones)
     expect_like_one_device("host", 2, 4, true);
 }
 
+TEST(on_cores_cut_kernels_train_like_whole_ones)
+{
+    expect_like_one_device("v3-2", 1, 2, false);
+    expect_like_one_device("v3-8", 4, 2, false);
+    expect_like_one_device("v3-8", 2, 4, true);
+}
+
 /* half of each kernel, and of its slots */
 TEST(a_device_holds_its_part_only)
 {
@@ -188,6 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_the_host_cut_kernels_train_like_whole_ones),
+        cmocka_unit_test(on_cores_cut_kernels_train_like_whole_ones),
         cmocka_unit_test(a_device_holds_its_part_only),
         cmocka_unit_test(what_does_not_divide_is_refused),
     };

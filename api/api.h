@@ -1,0 +1,106 @@
+/* What the handles of include/systole.h are. */
+#ifndef API_API_H
+#define API_API_H
+#include "include/systole.h"
+
+#include "keras/trace.h"
+#include "train/cluster.h"
+#include "train/strategy.h"
+
+struct sy_cluster {
+    struct arena arena;
+    struct cluster cluster;
+    char text[160];
+};
+
+struct sy_assignment {
+    struct arena arena;
+    sy_cluster *cluster;
+    struct device_assignment d;
+};
+
+struct sy_variable {
+    sy_strategy *strategy;
+    int number;                         /* of the strategy's set */
+};
+
+/* a step of the user's as strategy_function knows it: found again by what it is */
+struct api_function {
+    sy_strategy *strategy;
+    sy_step step;
+    void *user;
+    int output_count;
+    int times;                          /* in one launch; 0: without a loop */
+    struct api_function *next;
+};
+
+struct sy_strategy {
+    sy_cluster *cluster;
+    struct arena arena;
+    struct variable_set set;
+    struct mesh mesh;
+    struct strategy *strategy;
+    sy_variable **variable;             /* by number, NULL where nobody has asked */
+    size_t variable_capacity;
+    struct api_function *function;
+    int64_t cycles;
+};
+
+struct sy_value {
+    int replicas;
+    sy_dtype dtype;
+    struct shape shape;                 /* of a replica */
+    void **data;
+};
+
+struct sy_array {
+    sy_dtype dtype;
+    struct shape shape;
+    void *data;
+};
+
+struct sy_context {
+    struct trace *trace;
+    sy_strategy *strategy;
+    struct err err;
+    bool has_failed;
+    const char *scope;
+};
+
+/* keeps the message for sy_message and returns SY_ERROR */
+sy_status api_fail(const struct err *e);
+sy_status api_fail_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* -1: no such type (SY_U8 where only data of files may be), rank out of range, a size below 1 */
+int api_shape(sy_dtype dtype, const sy_shape *shape, struct shape *out, struct err *e);
+sy_shape api_dims(const struct shape *s);
+sy_dtype api_dtype(enum graph_dtype dtype);
+/* -1 naming the types */
+int api_graph_dtype(sy_dtype dtype, enum graph_dtype *out, struct err *e);
+
+/* a value of `shape` per replica, its arrays zero */
+sy_value *api_value(int replicas, const struct shape *shape);
+sy_array *api_array(const struct shape *shape);
+
+/* the handle of a variable of the set */
+sy_variable *api_variable(sy_strategy *s, int number);
+
+/* ----- in a step */
+
+/* makes *e the context's error if it is the first one; an invalid tensor */
+sy_tensor api_invalid(sy_context *c, const struct err *e);
+/* whether tensors can be worked on: none is invalid, and they are of this trace */
+bool api_are_valid(sy_context *c, const sy_tensor *t, int count);
+/* a node like *n, checked */
+sy_tensor api_add_node(sy_context *c, const struct graph_node *n, const sy_tensor *operand,
+                       int count);
+static inline struct graph *api_graph(sy_context *c) { return &c->trace->graph; }
+static inline const struct shape *api_shape_of(const sy_context *c, sy_tensor t)
+{
+    return &c->trace->graph.node[t.node].shape;
+}
+/* an axis, counted from the end if negative; -1 with the context's error set */
+int api_axis(sy_context *c, sy_tensor t, int axis);
+/* NumPy's way: t with the dimensions of *shape */
+sy_tensor api_spread(sy_context *c, sy_tensor t, const struct shape *shape);
+#endif

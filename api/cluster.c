@@ -1,0 +1,206 @@
+/* Clusters and device assignments. */
+#include "api/api.h"
+
+#include <string.h>
+
+static int find_mode(const char *name, enum run_mode *mode, struct err *e)
+{
+    static const char *const names[] = {"both", "timing", "functional"};
+
+    for (int i = 0; i < 3; i++)
+        if (!name || strcmp(name, names[i]) == 0) {
+            *mode = (enum run_mode)i;
+            return 0;
+        }
+    return err_set(e, "mode \"%s\" is none of both, timing, functional", name);
+}
+
+static int resolve(sy_cluster *c, const char *tpu, const sy_cluster_options *o, struct err *e)
+{
+    struct cluster_options options = {.tpu = tpu};
+
+    if (o && (o->threads < 0 || o->threads > 256))
+        return err_set(e, "%d host threads; allowed are 1..256, or 0: as many as CPUs", o->threads);
+    if (o && find_mode(o->mode, &options.machine.mode, e))
+        return -1;
+    while (o && o->set && o->set[options.set_count])
+        options.set_count++;
+    options.set = o ? o->set : NULL;
+    options.machine.thread_count = o ? o->threads : 0;
+    return cluster_resolve(&c->cluster, &options, &c->arena, e);
+}
+
+sy_status sy_cluster_resolve(const char *tpu, const sy_cluster_options *o, sy_cluster **out)
+{
+    sy_cluster *c = mem_alloc(sizeof(*c));
+    struct err e;
+
+    arena_init(&c->arena);
+    if (resolve(c, tpu, o, &e)) {
+        sy_cluster_free(c);
+        return api_fail(&e);
+    }
+    cluster_print(&c->cluster, c->text, sizeof(c->text));
+    *out = c;
+    return SY_OK;
+}
+
+sy_status sy_cluster_initialize(sy_cluster *c)
+{
+    struct err e;
+
+    return cluster_initialize(&c->cluster, &e) ? api_fail(&e) : SY_OK;
+}
+
+sy_status sy_cluster_shutdown(sy_cluster *c)
+{
+    struct err e;
+
+    return cluster_shutdown(&c->cluster, &e) ? api_fail(&e) : SY_OK;
+}
+
+void sy_cluster_free(sy_cluster *c)
+{
+    if (!c)
+        return;
+    cluster_fini(&c->cluster);
+    arena_fini(&c->arena);
+    mem_free(c);
+}
+
+bool sy_cluster_is_host(const sy_cluster *c) { return c->cluster.is_host; }
+const char *sy_cluster_describe(const sy_cluster *c) { return c->text; }
+
+int sy_cluster_core_count(const sy_cluster *c)
+{
+    return c->cluster.is_host ? 1 : c->cluster.slice.core_count;
+}
+
+int sy_cluster_host_count(const sy_cluster *c)
+{
+    return c->cluster.is_host ? 1 : c->cluster.topology.task_count;
+}
+
+void sy_cluster_mesh(const sy_cluster *c, int mesh[4])
+{
+    for (int i = 0; i < TOPOLOGY_RANK; i++)
+        mesh[i] = c->cluster.is_host ? 1 : c->cluster.topology.mesh[i];
+}
+
+static sy_status no_tpu(const char *what)
+{
+    return api_fail_text("%s: the cluster is the host, which has no TPU cores; name a slice, such "
+                         "as \"v3-8\"", what);
+}
+
+sy_status sy_cluster_coordinates(const sy_cluster *c, int device, int coordinates[4])
+{
+    int count = sy_cluster_core_count(c);
+
+    if (c->cluster.is_host)
+        return no_tpu("coordinates");
+    if (device < 0 || device >= count)
+        return api_fail_text("device %d of %s: allowed are 0..%d", device, c->cluster.slice.name,
+                             count - 1);
+    memcpy(coordinates, c->cluster.topology.coordinate[device], sizeof(int) * TOPOLOGY_RANK);
+    return SY_OK;
+}
+
+sy_status sy_cluster_print_topology(const sy_cluster *c, FILE *to)
+{
+    if (c->cluster.is_host)
+        return no_tpu("topology");
+    topology_print_devices(&c->cluster.topology, to);
+    return SY_OK;
+}
+
+/* ----- assignments */
+
+static sy_assignment *new_assignment(sy_cluster *c)
+{
+    sy_assignment *a = mem_alloc(sizeof(*a));
+
+    a->cluster = c;
+    arena_init(&a->arena);
+    return a;
+}
+
+static sy_status finish(sy_assignment *a, int status, const struct err *e, sy_assignment **out)
+{
+    if (status) {
+        sy_assignment_free(a);
+        return api_fail(e);
+    }
+    *out = a;
+    return SY_OK;
+}
+
+static int build(sy_assignment *a, const int shape[4], const int stride[4], int replicas,
+                 const char *order, struct err *e)
+{
+    struct device_assignment_options o = {.replica_count = replicas};
+
+    if (order && device_order_find(order, &o.order, e))
+        return -1;
+    if (shape)
+        memcpy(o.shape, shape, sizeof(o.shape));
+    if (stride)
+        memcpy(o.stride, stride, sizeof(o.stride));
+    return device_assignment_build(&a->d, &a->cluster->cluster.topology, &o, &a->arena, e);
+}
+
+sy_status sy_assignment_build(sy_cluster *c, const int shape[4], const int stride[4],
+                              int replicas, const char *order, sy_assignment **out)
+{
+    sy_assignment *a;
+    struct err e;
+
+    if (c->cluster.is_host)
+        return no_tpu("device assignment");
+    a = new_assignment(c);
+    return finish(a, build(a, shape, stride, replicas, order, &e), &e, out);
+}
+
+sy_status sy_assignment_from(sy_cluster *c, const int (*coordinates)[4], int replicas,
+                             int devices, sy_assignment **out)
+{
+    sy_assignment *a;
+    struct err e;
+
+    if (c->cluster.is_host)
+        return no_tpu("device assignment");
+    if (replicas < 1 || devices < 1 || replicas > (1 << 20) / devices)
+        return api_fail_text("device assignment: %d replicas of %d devices; both must be at "
+                             "least 1", replicas, devices);
+    a = new_assignment(c);
+    return finish(a, device_assignment_from(&a->d, &c->cluster.topology, coordinates, replicas,
+                                            devices, &a->arena, &e), &e, out);
+}
+
+void sy_assignment_free(sy_assignment *a)
+{
+    if (!a)
+        return;
+    arena_fini(&a->arena);
+    mem_free(a);
+}
+
+int sy_assignment_replicas(const sy_assignment *a) { return a->d.replica_count; }
+int sy_assignment_devices(const sy_assignment *a) { return a->d.device_count; }
+
+sy_status sy_assignment_core(const sy_assignment *a, int replica, int device, int *core)
+{
+    if (replica < 0 || replica >= a->d.replica_count)
+        return api_fail_text("replica %d: allowed are 0..%d", replica, a->d.replica_count - 1);
+    if (device < 0 || device >= a->d.device_count)
+        return api_fail_text("logical device %d: allowed are 0..%d", device,
+                             a->d.device_count - 1);
+    *core = device_assignment_core(&a->d, replica, device);
+    return SY_OK;
+}
+
+sy_status sy_assignment_print(const sy_assignment *a, FILE *to)
+{
+    device_assignment_print(&a->d, to);
+    return SY_OK;
+}

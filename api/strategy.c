@@ -1,0 +1,206 @@
+/* Strategies and their variables. */
+#include "api/api.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "keras/call.h"
+
+static int start(sy_strategy *s, const int *core, const sy_strategy_options *o, struct err *e)
+{
+    struct cluster *c = &s->cluster->cluster;
+    struct strategy_options options = {
+        .machine = c->machine, .mesh = &s->mesh, .core = core, .set = &s->set,
+        .replica_count = s->mesh.axis[0].size,
+        .seed = o && o->seed ? o->seed : 1, .checks_replicas = o && o->check_replicas};
+
+    if (!c->is_host && !c->machine)
+        return err_set(e, "%s is not initialised: call sy_cluster_initialize first",
+                       c->slice.name);
+    s->strategy = strategy_create(&options, e);
+    if (!s->strategy)
+        return -1;
+    c->user_count++;
+    return 0;
+}
+
+static sy_status create(sy_cluster *c, struct mesh mesh, const int *core,
+                        const sy_strategy_options *o, sy_strategy **out)
+{
+    sy_strategy *s = mem_alloc(sizeof(*s));
+    struct err e;
+
+    s->cluster = c;
+    s->mesh = mesh;
+    arena_init(&s->arena);
+    variable_set_init(&s->set, &s->arena);
+    if (start(s, core, o, &e)) {
+        sy_strategy_free(s);
+        return api_fail(&e);
+    }
+    *out = s;
+    return SY_OK;
+}
+
+sy_status sy_strategy_create(sy_cluster *c, const sy_assignment *a,
+                             const sy_strategy_options *o, sy_strategy **out)
+{
+    struct mesh mesh = {1, {{"replicas", sy_cluster_core_count(c)}, {"model", 1}}};
+
+    if (a && a->cluster != c)
+        return api_fail_text("the device assignment is of another cluster, %s",
+                             a->cluster->text);
+    if (a) {
+        mesh.axis[0].size = a->d.replica_count;
+        mesh.axis[1].size = a->d.device_count;
+        mesh.axis_count = a->d.device_count > 1 ? 2 : 1;
+    }
+    return create(c, mesh, a ? a->d.core : NULL, o, out);
+}
+
+sy_status sy_strategy_on_device(sy_cluster *c, const char *device, sy_strategy **out)
+{
+    struct mesh mesh = {1, {{"replicas", 1}}};
+    struct err e;
+    int core = 0;
+
+    if (!c->cluster.is_host && topology_find(&c->cluster.topology, device, &core, &e))
+        return api_fail(&e);
+    return create(c, mesh, &core, NULL, out);
+}
+
+void sy_strategy_free(sy_strategy *s)
+{
+    if (!s)
+        return;
+    if (s->strategy)
+        s->cluster->cluster.user_count--;
+    strategy_destroy(s->strategy);
+    for (size_t i = 0; i < s->variable_capacity; i++)
+        mem_free(s->variable[i]);
+    mem_free(s->variable);
+    variable_set_fini(&s->set);
+    arena_fini(&s->arena);
+    mem_free(s);
+}
+
+int sy_strategy_replicas(const sy_strategy *s) { return s->mesh.axis[0].size; }
+int sy_strategy_devices(const sy_strategy *s) { return mesh_stride(&s->mesh, 0); }
+int64_t sy_strategy_cycles(const sy_strategy *s) { return s->cycles; }
+
+/* ----- variables */
+
+sy_variable *api_variable(sy_strategy *s, int number)
+{
+    s->variable = mem_grow(s->variable, &s->variable_capacity, (size_t)s->set.count,
+                           sizeof(*s->variable));
+    if (!s->variable[number]) {
+        s->variable[number] = mem_alloc(sizeof(**s->variable));
+        *s->variable[number] = (sy_variable){s, number};
+    }
+    return s->variable[number];
+}
+
+/* "glorot_uniform", "Constant(3)", "RandomUniform(-1, 1)": its two numbers by place */
+static int read_initializer(const char *text, struct initializer *i, struct err *e)
+{
+    json_t *call, *args;
+    enum initializer_kind kind;
+    int status = -1;
+
+    if (call_parse(text, &call, e))
+        return -1;
+    args = json_object_get(call, "args");
+    if (initializer_find(json_string_value(json_object_get(call, "class_name")), &kind, e) == 0) {
+        *i = initializer_standard(kind);
+        status = 0;
+        if (json_array_size(args) > 2 || json_object_size(json_object_get(call, "config")))
+            status = err_set(e, "initializer %s: give its numbers without names, at most two",
+                             text);
+        if (json_is_number(json_array_get(args, 0)))
+            i->a = json_number_value(json_array_get(args, 0));
+        if (json_is_number(json_array_get(args, 1)))
+            i->b = json_number_value(json_array_get(args, 1));
+    }
+    json_decref(call);
+    return status;
+}
+
+static int describe(sy_strategy *s, const char *name, sy_dtype dtype, const sy_shape *shape,
+                    const sy_variable_options *o, struct variable *v, struct err *e)
+{
+    *v = (struct variable){.name = name, .is_trainable = !o || !o->is_state, .of = -1,
+                           .shard_dim = -1,
+                           .initializer = initializer_standard(INITIALIZER_ZEROS)};
+    if (api_shape(dtype, shape, &v->shape, e))
+        return -1;
+    if (dtype != SY_F32 && dtype != SY_S32 && dtype != SY_U32)
+        return err_set(e, "variable %s: variables are SY_F32, SY_S32 or SY_U32", name);
+    if (!*name || variable_find(&s->set, name) >= 0)
+        return err_set(e, "variable \"%s\": the name is %s", name, *name ? "taken" : "empty");
+    if (!o)
+        return 0;
+    v->sync = o->sync == SY_ON_READ ? SYNC_ON_READ : SYNC_ON_WRITE;
+    v->aggregation = (enum variable_aggregation)o->aggregation;
+    if (o->initializer && read_initializer(o->initializer, &v->initializer, e))
+        return -1;
+    return o->split ? sharding_from_parts(&s->mesh, o->split, shape->rank, name, &v->sharding, e)
+                    : 0;
+}
+
+sy_status sy_variable_create(sy_strategy *s, const char *name, sy_dtype dtype, sy_shape shape,
+                             const sy_variable_options *o, sy_variable **out)
+{
+    struct variable v;
+    struct err e;
+
+    if (describe(s, name, dtype, &shape, o, &v, &e) ||
+        sharding_check(&s->mesh, &v.shape, &v.sharding, name, &e))
+        return api_fail(&e);
+    *out = api_variable(s, variable_add(&s->set, &v));
+    return SY_OK;
+}
+
+sy_variable *sy_variable_find(sy_strategy *s, const char *name)
+{
+    int number = variable_find(&s->set, name);
+
+    return number < 0 ? NULL : api_variable(s, number);
+}
+
+static const struct variable *variable_of(const sy_variable *v)
+{
+    return &v->strategy->set.variable[v->number];
+}
+
+const char *sy_variable_name(const sy_variable *v) { return variable_of(v)->name; }
+sy_shape sy_variable_shape(const sy_variable *v) { return api_dims(&variable_of(v)->shape); }
+
+static int check_bytes(const sy_variable *v, size_t bytes, struct err *e)
+{
+    size_t has = (size_t)shape_elems(&variable_of(v)->shape) * 4;
+    char shape[96];
+
+    if (bytes == has)
+        return 0;
+    return err_set(e, "variable %s %s has %zu bytes on the host, not %zu", variable_of(v)->name,
+                   shape_print(&variable_of(v)->shape, shape, sizeof(shape)), has, bytes);
+}
+
+sy_status sy_variable_read(const sy_variable *v, void *to, size_t bytes)
+{
+    struct err e;
+
+    if (check_bytes(v, bytes, &e) || strategy_read(v->strategy->strategy, v->number, to, &e))
+        return api_fail(&e);
+    return SY_OK;
+}
+
+sy_status sy_variable_write(sy_variable *v, const void *from, size_t bytes)
+{
+    struct err e;
+
+    if (check_bytes(v, bytes, &e) || strategy_write(v->strategy->strategy, v->number, from, &e))
+        return api_fail(&e);
+    return SY_OK;
+}
