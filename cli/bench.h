@@ -32,11 +32,15 @@ struct bench_run {
     double epoch_loss;                  /* mean of the last epoch */
 };
 
+/* What two threads run: training steps, or products, which are always simulated. */
+enum { BENCH_REPEATED, BENCH_SIMULATED, BENCH_PRODUCTS };
+
 /* Seconds of the same steps, each the best of interleaved rounds. */
 struct bench_steps {
     bool is_measured;
-    double one_thread, two_threads, traced;
-    double two_processes;               /* one thread each, at the same time */
+    double one_thread, traced;          /* each step simulated */
+    double two_threads[BENCH_PRODUCTS];
+    double two_processes[BENCH_PRODUCTS];       /* one thread each, at the same time */
 };
 
 /* A trace file of a gigabyte, written and opened once. */

@@ -190,7 +190,7 @@ static int measure(struct product *p, const char *const *core_type, size_t count
 int bench_gemm_ratio(struct bench *b, int is_avx2, double *value, struct err *e)
 {
     static const char *const core_type[] = {"Haswell", "SkylakeX", "Cooperlake", "Zen"};
-    const struct machine_options mo = {.thread_count = 1,
+    const struct machine_options mo = {.thread_count = 1, .no_memo = true,
                                        .simd = is_avx2 ? "avx2" : "avx512bf16"};
     double product = 0, sgemm = 0;
     struct product p;
@@ -226,7 +226,7 @@ int bench_gemm_timing(struct bench *b, int side, double *value, struct err *e)
 
 int bench_gemm_trace(struct bench *b, int unused, double *value, struct err *e)
 {
-    const struct machine_options mo = {.thread_count = 1};
+    const struct machine_options mo = {.thread_count = 1, .no_memo = true};
     struct strace_writer *w = NULL;
     double seconds[2] = {0, 0};
     struct product p[2];

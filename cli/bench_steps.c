@@ -33,6 +33,7 @@
 struct job {
     int thread_count, process_count;
     bool trace, is_product;             /* else training steps */
+    bool no_memo;                       /* each launch is simulated, not repeated */
 };
 
 struct stepper {
@@ -78,7 +79,8 @@ static int load_products(struct stepper *s, struct err *e)
 static int make_stepper(struct stepper *s, const struct bench *b, const struct job *j,
                         struct err *e)
 {
-    const struct machine_options mo = {.thread_count = j->thread_count, .simd = "auto"};
+    const struct machine_options mo = {.thread_count = j->thread_count, .simd = "auto",
+                                       .no_memo = j->no_memo};
     struct dense_options so = {
         .model = &s->model, .global_batch = BATCH, .seed = 1,
         .model_options = {.policy = POLICY_FLOAT32, .precision = PRECISION_DEFAULT,
@@ -241,10 +243,12 @@ static int get_steps(struct bench *b, struct err *e)
 {
     struct bench_steps *s = &b->steps;
     const struct kind kinds[] = {
-        {{1, 1, false, false}, &s->one_thread},
-        {{2, 1, false, false}, &s->two_threads},
-        {{1, 1, true, false}, &s->traced},
-        {{1, 2, false, false}, &s->two_processes},
+        {{1, 1, false, false, true}, &s->one_thread},
+        {{1, 1, true, false, true}, &s->traced},
+        {{2, 1, false, false, true}, &s->two_threads[BENCH_SIMULATED]},
+        {{1, 2, false, false, true}, &s->two_processes[BENCH_SIMULATED]},
+        {{2, 1, false, false, false}, &s->two_threads[BENCH_REPEATED]},
+        {{1, 2, false, false, false}, &s->two_processes[BENCH_REPEATED]},
     };
 
     if (s->is_measured)
@@ -267,21 +271,21 @@ static bool has_two_processors(struct err *e)
  * Two processes do twice the work of one: the host's own scaling is
  * 2 x one_thread / two_processes, and the threads' one_thread / two_threads.
  */
-int bench_thread_scaling(struct bench *b, int is_product, double *value, struct err *e)
+int bench_thread_scaling(struct bench *b, int which, double *value, struct err *e)
 {
     double two_threads = 0.0, two_processes = 0.0;
     const struct kind kinds[] = {
-        {{2, 1, false, true}, &two_threads},
-        {{1, 2, false, true}, &two_processes},
+        {{2, 1, false, true, true}, &two_threads},
+        {{1, 2, false, true, true}, &two_processes},
     };
 
     if (!has_two_processors(e))
         return BENCH_LEFT_OUT;
-    if (is_product ? measure_kinds(b, kinds, COUNT_OF(kinds), e) : get_steps(b, e))
+    if (which == BENCH_PRODUCTS ? measure_kinds(b, kinds, COUNT_OF(kinds), e) : get_steps(b, e))
         return -1;
-    if (!is_product) {
-        two_threads = b->steps.two_threads;
-        two_processes = b->steps.two_processes;
+    if (which != BENCH_PRODUCTS) {
+        two_threads = b->steps.two_threads[which];
+        two_processes = b->steps.two_processes[which];
     }
     *value = two_processes / (2.0 * two_threads);
     return 0;
