@@ -2,6 +2,7 @@
 #include "cli/train.h"
 
 #include "base/text.h"
+#include "report/host_table.h"
 
 /* What the option came to; NULL where it took no part in the run. */
 static const char *resolved(struct train_run *t, enum train_option o)
@@ -80,6 +81,14 @@ static int describe_step(struct train_run *t, struct report_step *step, struct e
     return trace_recording_end(&t->trace, step, stdout, e);
 }
 
+/* of the training so far */
+static int print_host_times(const struct host_times *times, const char *out, struct err *e)
+{
+    printf("\n");
+    host_table_print(times, stdout);
+    return *out ? host_table_write(times, out, e) : 0;
+}
+
 int train_report(struct train_run *t, struct err *e)
 {
     const char *out = train_value(t, OPT_OUT)->text;
@@ -90,12 +99,19 @@ int train_report(struct train_run *t, struct err *e)
         .epoch = t->epoch, .epoch_count = t->epoch_count, .row = t->row,
         .row_count = t->row_count};
 
+    struct host_times times;
+
     if (*out && report_make_folder(out, e))
         return -1;
+    if (t->machine)
+        machine_host_times(t->machine, &times);
     if (describe_step(t, &run.step, e))
         return -1;
     run.host_seconds = progress_seconds() - t->began_s;     /* the step and its trace included */
     if (*out && report_write_folder(&run, out, e))
+        return -1;
+    if (t->machine && train_value(t, OPT_HOST_PROFILE)->integer
+        && print_host_times(&times, out, e))
         return -1;
     if (*out)
         printf("results in %s\n", out);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "report/host_table.h"
 
 #define THREAD_MAX 8                    /* when the user names no number */
 #define TRAIN_DIGITS 12000
@@ -78,6 +79,8 @@ static int create_machine(struct train_run *t, struct err *e)
         return err_set(e, "--mode timing works out no values, and training needs the loss; "
                        "use --mode both or functional");
     t->machine = machine_create(&t->slice, &t->chip, &options, e);
+    if (t->machine && train_value(t, OPT_HOST_PROFILE)->integer)
+        machine_watch_host(t->machine, host_table_is_collective);
     return t->machine ? 0 : -1;
 }
 

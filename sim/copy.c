@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "sim/checks.h"
+#include "sim/host_watch.h"
 #include "sim/known.h"
 #include "sim/origins.h"
 #include "sim/vregs.h"
@@ -213,7 +214,7 @@ static void note_smem(struct core *c, const struct dma *d)
     }
 }
 
-void copy_apply(struct core *c, struct dma *d)
+static void move_contents(struct core *c, struct dma *d)
 {
     bool is_timing = c->mode == MODE_TIMING;
 
@@ -229,6 +230,19 @@ void copy_apply(struct core *c, struct dma *d)
         (is_timing ? known_copy_local : copy_local)(c, d);
     if (c->origins)
         origins_arrive(c->origins, c, d);
+}
+
+void copy_apply(struct core *c, struct dma *d)
+{
+    enum host_part before;
+
+    if (!c->watch) {
+        move_contents(c, d);
+        return;
+    }
+    before = host_copy_begin(c);
+    move_contents(c, d);
+    host_copy_end(c, before);
 }
 
 void core_apply_copies(struct core *c, size_t count)

@@ -272,6 +272,7 @@ struct core {
     struct launch_log *log;             /* of sim/replay.h, NULL where no launch is logged, */
     struct origins *origins;            /* sim/origins.h likewise */
     struct replay_core *replay;         /* NULL but in a launch that is repeated */
+    struct core_watch *watch;           /* of sim/host_watch.h, NULL where nobody watches */
 
     /* results */
     cycle_t halted_at;

@@ -3,6 +3,7 @@
  * all its constraints allow.
  */
 #include "sim/core.h"
+#include "sim/host_watch.h"
 #include "sim/issue.h"
 #include "sim/memo.h"
 #include "sim/origins.h"
@@ -242,7 +243,7 @@ static inline void execute(struct core *c, const struct decoded_bundle *b, const
 
 bool issue_execute(struct core *c, const struct decoded_bundle *b, cycle_t at)
 {
-    execute(c, b, decoded_execs(c->program, b), b->exec_count);
+    (c->watch ? host_execute : execute)(c, b, decoded_execs(c->program, b), b->exec_count);
     c->vreg_by_rows &= b->live_vectors;
     c->vreg_by_entry &= b->live_vectors;
     if (c->state == CORE_RUNNING)
@@ -351,6 +352,8 @@ void core_run(struct core *c)
 
     c->borrows = c->mode != MODE_TIMING && !c->checks && !c->is_listing
                  && c->stop_at == CYCLE_NEVER;
+    if (c->watch)
+        host_core_begin(c);
     core_apply_copies(c, c->copy_visible);
     if (c->state == CORE_RUNNING && c->is_resumed)
         resume(c);
@@ -360,6 +363,8 @@ void core_run(struct core *c)
         if (c->state == CORE_RUNNING)
             step(c);
     }
+    if (c->watch)
+        host_core_end(c);
     if (c->state != CORE_BLOCKED)
         vregs_settle_all(c);
 }

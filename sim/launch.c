@@ -3,6 +3,7 @@
  * serial phase, with pauses wherever the caller wants them.
  */
 #include "sim/checks.h"
+#include "sim/host_watch.h"
 #include "sim/launch_memo.h"
 #include "sim/machine_impl.h"
 #include "sim/memo.h"
@@ -26,8 +27,8 @@ static void start_checks(struct machine *m)
         checks_launch(m->core[i].checks, is_reached);
 }
 
-void machine_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
-                      void *context)
+void launch_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
+                     void *context)
 {
     int *index = mem_alloc((size_t)count * sizeof(*index)), i;
 
@@ -35,6 +36,12 @@ void machine_parallel(struct machine *m, int count, void (*fn)(void *context, in
         index[i] = i;
     rounds_run(m->rounds, fn, context, index, count);
     mem_free(index);
+}
+
+void machine_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
+                      void *context)
+{
+    (m->watch ? host_parallel : launch_parallel)(m, count, fn, context);
 }
 
 static void launch_core(void *context, int core)
@@ -61,14 +68,18 @@ void launch_reset(struct machine *m)
     m->runnable_count = 0;
     m->is_complete = false;
     memset(&m->fault, 0, sizeof(m->fault));
-    machine_parallel(m, m->core_count, launch_core, m);
+    launch_parallel(m, m->core_count, launch_core, m);
     start_checks(m);
 }
 
 void machine_start(struct machine *m)
 {
+    if (m->watch)
+        host_launch_begin(m);
     launch_reset(m);
     tracing_reset(m, 0);
+    if (m->watch)
+        host_launch_end(m);
 }
 
 /* of several, the earliest; of several at one cycle, that of the lowest core */
@@ -158,6 +169,15 @@ static void run_core(void *context, int core)
     core_run(&m->core[core]);
 }
 
+static void run_runnable(struct machine *m)
+{
+    if (m->watch)
+        host_cores_begin(m);
+    rounds_run(m->rounds, run_core, m, m->runnable, m->runnable_count);
+    if (m->watch)
+        host_cores_end(m);
+}
+
 static void run_rounds(struct machine *m, cycle_t until)
 {
     uint32_t saved = simd_thread_begin();
@@ -167,7 +187,7 @@ static void run_rounds(struct machine *m, cycle_t until)
     collect_runnable(m);
     do {
         if (m->runnable_count > 0)
-            rounds_run(m->rounds, run_core, m, m->runnable, m->runnable_count);
+            run_runnable(m);
         until = stop_behind_fault(m, until);
         serial_phase(m);
         until = stop_behind_fault(m, until);
@@ -187,7 +207,7 @@ static bool is_paused(const struct machine *m)
     return m->queue.count > 0;
 }
 
-enum machine_status machine_advance(struct machine *m, cycle_t until)
+static enum machine_status advance(struct machine *m, cycle_t until)
 {
     const struct fault *fault;
     int i;
@@ -210,6 +230,18 @@ enum machine_status machine_advance(struct machine *m, cycle_t until)
     if (!fault && m->is_complete)
         find_open_flag(m);
     return m->fault.kind == FAULT_NONE ? MACHINE_HALTED : MACHINE_FAULTED;
+}
+
+enum machine_status machine_advance(struct machine *m, cycle_t until)
+{
+    enum machine_status status;
+
+    if (m->watch)
+        host_launch_begin(m);
+    status = advance(m, until);
+    if (m->watch)
+        host_launch_end(m);
+    return status;
 }
 
 /* a core's next bundle, an event, or what a blocked core still has to ask */
@@ -249,8 +281,10 @@ void machine_finish(struct machine *m)
     int i;
 
     m->cycles = 0;
+    if (m->watch)
+        host_launch_begin(m);
     tracing_begin(m);
-    machine_parallel(m, m->core_count, apply_last_copies, m);
+    launch_parallel(m, m->core_count, apply_last_copies, m);
     for (i = 0; i < m->chip_count; i++)
         hbm_settle(m->hbm[i]);
     for (i = 0; i < m->core_count; i++) {
@@ -263,13 +297,31 @@ void machine_finish(struct machine *m)
     }
     if (first_fault(m) && m->fault.kind == FAULT_NONE)
         m->fault = *first_fault(m);     /* of a copy that nobody has waited for */
-    machine_parallel(m, m->core_count, finish_counters, m);
+    launch_parallel(m, m->core_count, finish_counters, m);
     tracing_end(m);
+    if (m->watch)
+        host_launch_over(m, false);
+}
+
+static bool repeat(struct machine *m)
+{
+    bool is_repeat;
+
+    if (m->tracing.next)
+        return false;
+    if (m->watch)
+        host_launch_begin(m);
+    is_repeat = launch_memo_repeat(m) || replay_launch(m);
+    if (m->watch && is_repeat)
+        host_launch_over(m, true);
+    else if (m->watch)
+        host_launch_end(m);
+    return is_repeat;
 }
 
 int machine_run(struct machine *m, struct err *e)
 {
-    if (!m->tracing.next && (launch_memo_repeat(m) || replay_launch(m)))
+    if (repeat(m))
         return 0;
     machine_start(m);
     launch_memo_begin(m);

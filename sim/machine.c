@@ -1,6 +1,7 @@
 #include "sim/machine.h"
 
 #include "sim/checks.h"
+#include "sim/host_watch.h"
 #include "sim/launch_memo.h"
 #include "sim/limits.h"
 #include "sim/machine_impl.h"
@@ -139,6 +140,7 @@ void machine_destroy(struct machine *m)
         return;
     rounds_destroy(m->rounds);
     launch_memo_destroy(m->launch_memo);
+    host_watch_destroy(m->watch, m);
     replay_destroy(m->replay);
     for (i = 0; i < m->core_count; i++) {
         hbm_store_destroy(m->core[i].host);
@@ -247,6 +249,8 @@ static int load(struct machine *m, int core, const struct isa_program *program,
     launch_memo_forget(m);
     replay_forget(m);
     old = m->core[core].program;
+    if (m->core[core].watch)
+        host_core_forget(&m->core[core]);
     core_set_program(&m->core[core], hold_program(m, program));
     release_program(m, old);
     m->core[core].is_listing = is_lenient;
@@ -292,15 +296,19 @@ static int check_host_range(const struct machine *m, int core, const char *memor
 }
 
 /* stored bytes, and what of them timing mode has lost track of */
-static int write_store(struct hbm_store *s, struct ranges *unknown, int64_t address,
-                       const void *from, int64_t bytes)
+static int write_store(struct machine *m, struct hbm_store *s, struct ranges *unknown,
+                       int64_t address, const void *from, int64_t bytes)
 {
+    if (m->watch)
+        host_transfer_begin(m);
     hbm_store_write(s, address, from, (size_t)bytes);
     ranges_remove(unknown, address, address + bytes);
+    if (m->watch)
+        host_transfer_end(m);
     return 0;
 }
 
-static int read_store(const struct core *c, enum memory_space space, int64_t address, void *to,
+static int read_store(struct machine *m, const struct core *c, enum memory_space space, int64_t address, void *to,
                       int64_t bytes, struct err *e)
 {
     bool is_host = space == SPACE_HOST;
@@ -311,7 +319,11 @@ static int read_store(const struct core *c, enum memory_space space, int64_t add
         return err_set(e, "core %d: timing mode does not work out %s bytes %lld..%lld; "
                        "use --mode both", c->number, is_host ? "host" : "hbm",
                        (long long)unknown->first, (long long)unknown->end - 1);
+    if (m->watch)
+        host_transfer_begin(m);
     hbm_store_read(is_host ? c->host : c->hbm, address, to, (size_t)bytes);
+    if (m->watch)
+        host_transfer_end(m);
     return 0;
 }
 
@@ -320,7 +332,7 @@ int machine_hbm_write(struct machine *m, int core, int64_t address, const void *
 {
     if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
         return -1;
-    return write_store(m->core[core].hbm, m->core[core].unknown_hbm, address, from, bytes);
+    return write_store(m, m->core[core].hbm, m->core[core].unknown_hbm, address, from, bytes);
 }
 
 int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
@@ -328,7 +340,7 @@ int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int
 {
     if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
         return -1;
-    return read_store(&m->core[core], SPACE_HBM, address, to, bytes, e);
+    return read_store(m, &m->core[core], SPACE_HBM, address, to, bytes, e);
 }
 
 int machine_host_write(struct machine *m, int core, int64_t address, const void *from,
@@ -336,7 +348,7 @@ int machine_host_write(struct machine *m, int core, int64_t address, const void 
 {
     if (check_host_range(m, core, "host", address, bytes, m->chip.host_window_bytes, e) != 0)
         return -1;
-    return write_store(m->core[core].host, &m->core[core].unknown_host, address, from, bytes);
+    return write_store(m, m->core[core].host, &m->core[core].unknown_host, address, from, bytes);
 }
 
 int machine_host_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
@@ -344,7 +356,7 @@ int machine_host_read(struct machine *m, int core, int64_t address, void *to, in
 {
     if (check_host_range(m, core, "host", address, bytes, m->chip.host_window_bytes, e) != 0)
         return -1;
-    return read_store(&m->core[core], SPACE_HOST, address, to, bytes, e);
+    return read_store(m, &m->core[core], SPACE_HOST, address, to, bytes, e);
 }
 
 int machine_hbm_set_unknown(struct machine *m, int core, int64_t address, int64_t bytes,

@@ -66,6 +66,7 @@ struct machine {
     struct rounds *rounds;
     struct launch_memo *launch_memo;    /* timing mode; NULL where every launch is simulated */
     struct replay *replay;              /* mode both, likewise */
+    struct host_watch *watch;           /* NULL where nobody does */
     struct tracing tracing;
 
     bool is_complete;                   /* all cores have halted */
@@ -79,8 +80,10 @@ void serial_push(struct machine *m, ps_t at, enum event_kind kind, struct core *
 void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value,
                   enum event_cause cause);
 
-/* sim/launch.c: quiesced, as a launch finds the machine */
+/* sim/launch.c: quiesced, as a launch finds the machine; machine_parallel inside a launch */
 void launch_reset(struct machine *m);
+void launch_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
+                     void *context);
 
 /* sim/deadlock.c: with no event left, do cores wait? Then that is the fault */
 bool deadlock_find(struct machine *m);

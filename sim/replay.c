@@ -1,6 +1,7 @@
 #include "sim/replay.h"
 
 #include "base/arena.h"
+#include "sim/host_watch.h"
 #include "sim/machine_impl.h"
 #include "sim/origins.h"
 
@@ -443,13 +444,17 @@ static void run_all(struct replay *r)
     uint32_t saved = simd_thread_begin();
 
     threads = threads < r->core_count ? threads : r->core_count;
-    machine_parallel(r->m, r->core_count, start_core, r);
+    launch_parallel(r->m, r->core_count, start_core, r);
     for (i = 0; i < r->core_count; i++)
         r->ready[i] = i;
     r->first_ready = 0;
     atomic_store(&r->ready_count, r->core_count);
     atomic_store(&r->left, r->core_count);
-    machine_parallel(r->m, threads, run_cores, r);
+    if (r->m->watch)
+        host_cores_begin(r->m);
+    launch_parallel(r->m, threads, run_cores, r);
+    if (r->m->watch)
+        host_cores_end(r->m);
     for (i = 0; i < r->core_count; i++)
         finish(&r->core[i], &r->m->core[i]);
     simd_thread_end(saved);

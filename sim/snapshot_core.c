@@ -79,7 +79,7 @@ static const struct field core_fields[] = {
     APART(core, vmem_rows), APART(core, hbm_bytes), APART(core, cmem_bytes),
     APART(core, sums_quads), APART(core, number), APART(core, core_count), APART(core, clock_mhz),
     APART(core, copy_capacity), APART(core, memo), APART(core, recorder), APART(core, hbm_log),
-    APART(core, log), APART(core, origins), APART(core, replay),
+    APART(core, log), APART(core, origins), APART(core, replay), APART(core, watch),
 
     APART(core, counters)               /* summed up by machine_finish */
 };

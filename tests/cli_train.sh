@@ -96,9 +96,14 @@ run() {
 }
 run one --threads 1 --check-replicas
 run two --threads 2
+run profiled --threads 2 --host-profile
+grep -q '^this simulation took .* s on 2 threads: 10 launches, 7 of them repeated (values only)$' \
+    "$work/log" || fail "no host time: $(cat "$work/log")"
+[ "$(wc -l <"$work/profiled/host_profile.csv")" -eq 11 ] || fail 'parts in host_profile.csv'
+[ -e "$work/two/host_profile.csv" ] && fail 'a host profile that nobody asked for'
 run traced --threads 1 --trace "$work/traced/t.json.gz"
 [ -s "$work/traced/t.json.gz" ] || fail 'no trace'
-for name in two traced; do
+for name in two profiled traced; do
     cmp -s "$work/one/steps.csv" "$work/$name/steps.csv" || fail "steps of one and $name differ"
 done
 for file in config.ini report.txt steps.csv stats.json; do
