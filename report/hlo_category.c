@@ -10,6 +10,8 @@ static const struct {
     const char *part, *category;
 } rules[] = {
     {"all-reduce", "all-reduce"},       {"AllReduce", "all-reduce"},
+    {"reduce-scatter", "reduce-scatter"}, {"all-gather", "all-gather"},
+    {"collective-permute", "collective-permute"},
     {"MatMul", "convolution fusion"},   {"matmul", "convolution fusion"},
     {"product", "convolution fusion"},  {"convolution", "convolution fusion"},
     {"copies", "copy"},                 {"copy", "copy"},

@@ -107,12 +107,23 @@ struct op_stat *op_stats_gather(const struct report_view *v, struct arena *a, si
 
 /* ---- what it is, what bounds it ---- */
 
+/* as its name says */
+static const char *collective_category(const char *name)
+{
+    static const char *const kinds[] = {"all-reduce", "reduce-scatter", "all-gather"};
+
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (strstr(name, kinds[i]))
+            return kinds[i];
+    return "collective-permute";
+}
+
 const char *op_stat_category(const struct op_stat *s)
 {
     if (s->has_matmul)
         return s->has_vector ? "convolution fusion" : "convolution";
     if (s->has_remote_copy)
-        return strstr(s->name, "all-reduce") ? "all-reduce" : "collective-permute";
+        return collective_category(s->name);
     if (s->has_vector)
         return "loop fusion";
     if (s->has_transpose)
