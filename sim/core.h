@@ -83,6 +83,9 @@ struct mxu {
     tile_t (*sum)[2];                   /* by accumulator and half */
     struct quadrant *staging[2];        /* 1 or 4 each */
     uint32_t (*gain[2])[SIMD_ARRAY_PAIRS][128];
+    uint32_t (*array)[SIMD_ARRAY_PAIRS][128];   /* gain registers are two of MXU_ARRAYS, or all */
+    int old_array[2], next_old;         /* the others hold weights of before */
+    uint8_t *deferred;                  /* by place in the FIFO: 1 + array, 0: it is there */
     tile_t weights_prep, rows_prep;
 };
 
@@ -154,6 +157,8 @@ struct vreg {
     uint8_t form;                       /* enum vreg_form */
     int64_t row;                        /* first one in VMEM */
     const uint32_t *entry;              /* of a FIFO */
+    const uint32_t (*pair)[128];        /* the weights by which its rows are still to be multiplied */
+    const uint32_t *addend;             /* of a sum: rows, or a constant */
 };
 
 /* A point in time and the constraint that set it. */
@@ -186,6 +191,8 @@ struct core {
     int32_t *s;                         /* registers, temporaries, constants */
     uint32_t **tile;                    /* likewise, where they stand: sim/vregs.h */
     uint64_t vreg_by_rows, vreg_by_entry;       /* registers that stand for VMEM, for a FIFO */
+    const uint32_t *ahead[2];           /* tiles of VMEM loaded last: they will be read soon */
+    int ahead_next;
     bool borrows;                       /* registers may */
     int32_t entry_s[ISA_SREG_COUNT];    /* scalar registers at launch */
     uint8_t p[P_COUNT];
@@ -307,6 +314,7 @@ void core_wake(struct core *c, cycle_t at, enum stall_reason reason, cycle_t res
 size_t mxu_bytes(const struct chip *chip);      /* of memory, zeroed, that mxu_init takes */
 void mxu_init(struct mxu *m, const struct chip *chip, unsigned char *memory, struct arena *a);
 void mxu_reset(struct mxu *m, const struct chip *chip);
+void mxu_finish_results(struct core *c);        /* work out all that its FIFOs hold */
 
 static inline void issue_not_before(struct issue_time *t, cycle_t at, enum stall_reason reason)
 {

@@ -100,12 +100,18 @@ static bool walk(struct flow *f)
     return has_changed;
 }
 
+/* a constant may be read again */
+static bool is_last(int32_t index, uint64_t last)
+{
+    return index >= V_CONST || (index < ISA_VREG_MAX && (last >> index & 1));
+}
+
 static exec_fn *exec_of_last_read(const struct decoded_op *o, uint64_t last)
 {
-    if (o->exec == exec_VADD_F32 && o->o[1] < ISA_VREG_MAX && o->o[2] < ISA_VREG_MAX
-        && o->o[1] != o->o[2] && last >> o->o[1] & last >> o->o[2] & 1)
+    if (o->exec == exec_VADD_F32 && is_last(o->o[1], last) && is_last(o->o[2], last)
+        && o->o[1] != o->o[2])
         return exec_last_VADD_F32;
-    if (o->exec == exec_VST && o->o[4] < ISA_VREG_MAX && last >> o->o[4] & 1)
+    if (o->exec == exec_VST && o->o[4] < ISA_VREG_MAX && is_last(o->o[4], last))
         return exec_last_VST;
     return o->exec;
 }

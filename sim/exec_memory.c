@@ -188,14 +188,14 @@ void exec_last_VST(struct core *c, const struct decoded_op *o)
     if (!access_of(c, o, 0, &a))
         return;
     if (sum.form != VREG_SUM || !is_tile(&a)
-        || (sum.row != a.row && sum.row < a.row + 8 && a.row < sum.row + 8)) {
+        || ((c->vreg_by_rows >> o->o[4] & 1) && sum.row != a.row && sum.row < a.row + 8
+            && a.row < sum.row + 8)) {
         store_register(c, o, &a);
         return;
     }
     vreg_write(c, o->o[4]);
     before_store(c, &a);
-    c->simd->binary[BIN_ADD_F32]((uint32_t *)(void *)vmem_row(c, a.row), sum.entry,
-                                 vregs_row(c, sum.row));
+    vreg_work_out(c, &sum, (uint32_t *)(void *)vmem_row(c, a.row));
 }
 
 /* sublane i of the tile is that one of `from` which digit i of the pattern names */

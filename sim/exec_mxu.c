@@ -27,11 +27,18 @@ static size_t quadrant_count(const struct chip *chip)
     return (size_t)(chip_mxu_halves(chip) * chip_mxu_halves(chip));
 }
 
+/* where results are deferred, two more than gain registers */
+static size_t array_count(const struct chip *chip)
+{
+    return chip_mxu_halves(chip) == 1 ? 4 : 2 * quadrant_count(chip);
+}
+
 size_t mxu_bytes(const struct chip *chip)
 {
     const struct mxu *m = NULL;
 
-    return 2 * quadrant_count(chip) * (sizeof(*m->gain[0]) + sizeof(*m->staging[0])) +
+    return array_count(chip) * sizeof(*m->array) +
+           2 * quadrant_count(chip) * sizeof(*m->staging[0]) +
            (size_t)chip->mxu_accumulators * sizeof(*m->sum);
 }
 
@@ -40,9 +47,11 @@ void mxu_init(struct mxu *m, const struct chip *chip, unsigned char *memory, str
     size_t quadrants = quadrant_count(chip), accumulators = (size_t)chip->mxu_accumulators;
     int i;
 
+    m->array = (void *)memory;
+    memory += array_count(chip) * sizeof(*m->array);
     for (i = 0; i < 2; i++) {
-        m->gain[i] = (void *)memory;
-        memory += quadrants * sizeof(*m->gain[i]);
+        m->gain[i] = m->array + (size_t)i * quadrants;
+        m->old_array[i] = 2 + i;
     }
     m->sum = (void *)memory;
     memory += accumulators * sizeof(*m->sum);
@@ -51,6 +60,7 @@ void mxu_init(struct mxu *m, const struct chip *chip, unsigned char *memory, str
         memory += quadrants * sizeof(*m->staging[i]);
     }
     m->accumulator = arena_array(a, accumulators, sizeof(*m->accumulator));
+    m->deferred = arena_array(a, m->result.mask + 1, sizeof(*m->deferred));
 }
 
 /* one that is not used is as it was made: its memory may be untouched, and stays so */
@@ -72,6 +82,7 @@ void mxu_reset(struct mxu *m, const struct chip *chip)
     m->weights_prepared.is_full = m->rows_prepared.is_full = false;
     for (i = 0; i < 2; i++)
         m->staged[i] = m->gain_loaded[i] = LOADED_NOTHING;
+    memset(m->deferred, 0, m->result.mask + 1);
     for (i = 0; i < 2 * quadrants; i++)
         clear_quadrant(&m->staging[i / quadrants][i % quadrants]);
     for (i = 0; i < chip->mxu_accumulators; i++) {
@@ -218,17 +229,45 @@ static const uint32_t *operand_tile(struct core *c, const struct decoded_op *o,
     return room;
 }
 
+/*
+ * Rows of bf16 that were unpacked to f32 only to become bf16 here again. The
+ * unpacking flushes nothing and a multiplication takes bf16 subnormals as
+ * zeros and any NaN alike, so they may go in as they lie in VMEM.
+ */
+static bool is_unpacked_rows(const struct core *c, const struct decoded_op *o,
+                             const struct matrix_op *m)
+{
+    return !m->is_masked && m->type == MATRIX_F32 && o->o[0] < ISA_VREG_MAX
+           && c->vreg[o->o[0]].form == VREG_UNPACKED;
+}
+
+/* weights of an operand, in groups; in `room` unless they lie somewhere like that */
+static const uint32_t *groups_of_operand(struct core *c, const struct decoded_op *o,
+                                         const struct matrix_op *m,
+                                         uint32_t room[GROUPS_MAX * GROUP_WORDS])
+{
+    _Alignas(64) tile_t masked;
+    uint32_t row[8][64];
+
+    if (!is_unpacked_rows(c, o, m))
+        return matrix_groups_of_tile(c->simd, m->type, m->is_xpose, operand_tile(c, o, m, masked),
+                                     room);
+    if (!m->is_xpose)
+        return vregs_row(c, c->vreg[o->o[0]].row);
+    c->simd->rows_of_bf16(row, vregs_row(c, c->vreg[o->o[0]].row));
+    c->simd->row_columns((uint32_t (*)[8])room, (const uint32_t (*)[64])row);
+    return room;
+}
+
 static void exec_push(struct core *c, const struct decoded_op *o)
 {
     struct matrix_op m = matrix_op_of(o->code, o->o);
     struct mxu *unit = &c->mxu[o->unit];
     uint32_t room[2][GROUPS_MAX * GROUP_WORDS];
-    _Alignas(64) tile_t masked;
     struct push p = {.quadrant = unit->staging[m.staging], .op = &m,
                      .count = matrix_rows(m.type) / 8};
 
-    p.lower = matrix_groups_of_tile(c->simd, m.type, m.is_xpose, operand_tile(c, o, &m, masked),
-                                    room[0]);
+    p.lower = groups_of_operand(c, o, &m, room[0]);
     if (chip_mxu_halves(c->chip) == 1) {
         shift_in(p.quadrant, m.is_xpose, p.lower, p.count, NULL);
         return;
@@ -261,27 +300,21 @@ struct left_hand {
     uint32_t row[2][MATRIX_ROWS_MAX][64];
 };
 
-/*
- * Rows of bf16 that were unpacked to f32 only to become bf16 here again. The
- * unpacking flushes nothing and the multiplication takes bf16 subnormals as
- * zeros and any NaN alike, so they may go in as they lie in VMEM.
- */
-static bool is_unpacked_rows(const struct core *c, const struct decoded_op *o,
-                             const struct matrix_op *m)
+static void rows_of_operand(struct core *c, const struct decoded_op *o, const struct matrix_op *m,
+                            uint32_t row[][64])
 {
-    return !m->is_masked && m->type == MATRIX_F32 && o->o[0] < ISA_VREG_MAX
-           && c->vreg[o->o[0]].form == VREG_UNPACKED;
+    _Alignas(64) tile_t masked;
+
+    if (is_unpacked_rows(c, o, m))
+        c->simd->rows_of_bf16(row, vregs_row(c, c->vreg[o->o[0]].row));
+    else
+        matrix_rows_of_tile(c->simd, m->type, operand_tile(c, o, m, masked), row);
 }
 
 static void read_rows(struct core *c, const struct decoded_op *o, const struct matrix_op *m,
                       struct left_hand *l)
 {
-    _Alignas(64) tile_t masked;
-
-    if (is_unpacked_rows(c, o, m))
-        c->simd->rows_of_bf16(l->row[0], vregs_row(c, c->vreg[o->o[0]].row));
-    else
-        matrix_rows_of_tile(c->simd, m->type, operand_tile(c, o, m, masked), l->row[0]);
+    rows_of_operand(c, o, m, l->row[0]);
     if (m->uses_prep)
         matrix_rows_of_tile(c->simd, m->type, c->mxu[o->unit].rows_prep, l->row[1]);
     else if (chip_mxu_halves(c->chip) > 1)
@@ -321,26 +354,113 @@ static uint32_t *result_entry(struct core *c, struct tile_fifo *f)
     return fifo_write(f);
 }
 
+static const uint32_t (*weights_of(const struct mxu *unit, int array))[128]
+{
+    return (const uint32_t (*)[128])unit->array[array];
+}
+
+/* the results on their way that still want weights of an array, or of any: -1 */
+static void finish_results(struct core *c, struct mxu *unit, int array)
+{
+    const struct tile_fifo *f = &unit->result;
+    uint32_t i, row[8][64];
+
+    for (i = f->read; i != f->written; i++) {
+        uint8_t *deferred = &unit->deferred[i & f->mask];
+        uint32_t *entry = f->tile[i & f->mask];
+
+        if (!*deferred || (array >= 0 && *deferred != 1 + array))
+            continue;
+        memcpy(row, entry, sizeof(row));
+        c->simd->matmul(entry, NULL, (const uint32_t (*)[64])row,
+                        weights_of(unit, *deferred - 1));
+        *deferred = 0;
+    }
+}
+
+void mxu_finish_results(struct core *c)
+{
+    for (int i = 0; i < c->chip->mxu_count; i++)
+        finish_results(c, &c->mxu[i], -1);
+}
+
+/* another array becomes the gain register, as results may still want what it holds */
+static void change_array(struct core *c, struct mxu *unit, int gain)
+{
+    int *old = &unit->old_array[unit->next_old], new = *old;
+
+    unit->next_old ^= 1;
+    *old = (int)(unit->gain[gain] - unit->array);
+    unit->gain[gain] = unit->array + new;
+    if (c->vreg_by_entry)
+        vregs_settle_products(c, weights_of(unit, new));
+    finish_results(c, unit, new);
+}
+
+static void load_gain(struct core *c, struct mxu *unit, const struct matrix_op *m)
+{
+    int quadrants = (int)quadrant_count(c->chip), i;
+
+    if (c->borrows && quadrants == 1)
+        change_array(c, unit, m->gain);
+    for (i = 0; i < quadrants; i++)
+        quadrant_read(&unit->staging[m->staging][i], unit->gain[m->gain][i]);
+}
+
+/* rows wait in the FIFO for whoever wants their product: sim/vregs.h */
+static bool is_deferred(const struct core *c, const struct decoded_op *o)
+{
+    return c->borrows && o->matrix->halves == 1 && !o->matrix->is_integer
+           && o->matrix->op.accumulator < 0 && !c->sums_quads;
+}
+
+static uint32_t *defer(struct core *c, struct mxu *unit, int gain)
+{
+    uint32_t place = unit->result.written & unit->result.mask;
+
+    unit->deferred[place] = (uint8_t)(1 + (unit->gain[gain] - unit->array));
+    return result_entry(c, &unit->result);
+}
+
+/* a tile of 8 rows goes into the FIFO as it is read */
+static void defer_rows(struct core *c, const struct decoded_op *o)
+{
+    const struct matrix_op *m = &o->matrix->op;
+    struct left_hand l;
+
+    if (o->matrix->tile_count == 1) {
+        rows_of_operand(c, o, m, (uint32_t (*)[64])defer(c, &c->mxu[o->unit], m->gain));
+        return;
+    }
+    rows_of_operand(c, o, m, l.row[0]);
+    for (int i = 0; i < o->matrix->tile_count; i++)
+        memcpy(defer(c, &c->mxu[o->unit], m->gain), l.row[0][8 * i], 8 * sizeof(l.row[0][0]));
+}
+
 static void exec_multiply(struct core *c, const struct decoded_op *o)
 {
     const struct matrix_op m = o->matrix->op;
     struct mxu *unit = &c->mxu[o->unit];
-    bool is_integer = o->matrix->is_integer;
-    int halves = chip_mxu_halves(c->chip), i;
+    int halves = o->matrix->halves, i;
     struct left_hand l;
     _Alignas(64) tile_t sum;
 
-    for (i = 0; m.staging >= 0 && i < halves * halves; i++)
-        quadrant_read(&unit->staging[m.staging][i], unit->gain[m.gain][i]);
+    if (m.staging >= 0)
+        load_gain(c, unit, &m);
+    if (is_deferred(c, o)) {
+        defer_rows(c, o);
+        return;
+    }
     read_rows(c, o, &m, &l);
-    for (i = 0; i < halves * matrix_rows(m.type) / 8; i++) {
+    for (i = 0; i < o->matrix->tile_count; i++) {
         uint32_t *out = m.accumulator < 0 ? result_entry(c, &unit->result) : sum;
 
         multiply_group(c, o, m.gain, &l, i / halves, i % halves, out);
-        if (is_integer)
+        if (o->matrix->is_integer)
             c->simd->unary[UN_S32_FROM_F32](out, out);
         if (m.accumulator >= 0)
-            accumulate(c, unit, m.accumulator + i / halves, i % halves, is_integer, sum);
+            accumulate(c, unit, m.accumulator + i / halves, i % halves, o->matrix->is_integer,
+                       sum);
     }
 }
 
@@ -351,12 +471,21 @@ HANDLER(VMATMUL_ACC_MSK, exec_multiply)
 
 void exec_VPOP_MRF(struct core *c, const struct decoded_op *o)
 {
-    uint32_t *entry = fifo_read(&c->mxu[o->unit].result);
+    struct mxu *unit = &c->mxu[o->unit];
+    uint8_t *deferred = &unit->deferred[unit->result.read & unit->result.mask];
+    const uint32_t (*pair)[128] = *deferred ? weights_of(unit, *deferred - 1) : NULL;
+    uint32_t *entry = fifo_read(&unit->result), *to;
 
-    if (vreg_may_borrow(c, o->o[0]))
-        vreg_borrow_entry(c, o->o[0], entry);
+    *deferred = 0;
+    if (vreg_may_borrow(c, o->o[0])) {
+        vreg_borrow_entry(c, o->o[0], entry, pair);
+        return;
+    }
+    to = vreg_write(c, o->o[0]);
+    if (pair)
+        c->simd->matmul(to, NULL, (const uint32_t (*)[64])entry, pair);
     else
-        memcpy(vreg_write(c, o->o[0]), entry, TILE_BYTES);
+        memcpy(to, entry, TILE_BYTES);
 }
 
 void exec_VPOP_MRB(struct core *c, const struct decoded_op *o)

@@ -72,8 +72,9 @@ static void unpack(struct core *c, const struct decoded_op *o, int half, enum si
     if (vreg_may_borrow(c, o->o[0]) && o->o[1] < ISA_VREG_MAX && from->form == VREG_ROWS) {
         int64_t row = from->row + 4 * half;
 
-        vreg_borrow_rows(c, o->o[0], row);
-        c->vreg[o->o[0]].form = VREG_UNPACKED;
+        vreg_forget(c, o->o[0]);
+        c->vreg[o->o[0]] = (struct vreg){.form = VREG_UNPACKED, .row = row};
+        c->vreg_by_rows |= UINT64_C(1) << o->o[0];
         return;
     }
     a = vreg_read(c, o->o[1]);
@@ -90,23 +91,46 @@ void exec_VUNPACK_C_H(struct core *c, const struct decoded_op *o)
     unpack(c, o, 1, UN_UNPACK_C_H);
 }
 
-/* a result and rows: worked out when it is wanted */
+/* which of two operands is a result of a matrix unit, the other one a tile to add it to; 0: none */
+static int result_operand(const struct core *c, const struct decoded_op *o)
+{
+    for (int i = 1; i <= 2; i++) {
+        int32_t other = o->o[3 - i];
+
+        if (o->o[i] >= ISA_VREG_MAX || (c->vreg[o->o[i]].form != VREG_RESULT
+                                        && c->vreg[o->o[i]].form != VREG_PRODUCT))
+            continue;
+        if (other >= V_CONST || (other < ISA_VREG_MAX && (c->vreg[other].form == VREG_ROWS
+                                                          || c->vreg[other].form == VREG_CONSTANT)))
+            return i;
+    }
+    return 0;
+}
+
+/* worked out when it is wanted */
 void exec_last_VADD_F32(struct core *c, const struct decoded_op *o)
 {
-    bool is_swapped = c->vreg[o->o[1]].form == VREG_ROWS;
-    const struct vreg result = c->vreg[o->o[is_swapped ? 2 : 1]];
-    const struct vreg rows = c->vreg[o->o[is_swapped ? 1 : 2]];
+    int i = vreg_may_borrow(c, o->o[0]) ? result_operand(c, o) : 0;
+    int32_t d = o->o[0], other = i ? o->o[3 - i] : 0;
+    struct vreg sum;
+    bool has_rows;
 
-    if (!vreg_may_borrow(c, o->o[0]) || result.form != VREG_RESULT || rows.form != VREG_ROWS) {
+    if (i == 0) {
         exec_VADD_F32(c, o);
         return;
     }
-    vreg_write(c, o->o[1]);
-    vreg_write(c, o->o[2]);
-    vreg_borrow_rows(c, o->o[0], rows.row);
-    c->vreg[o->o[0]].form = VREG_SUM;
-    c->vreg[o->o[0]].entry = result.entry;
-    c->vreg_by_entry |= UINT64_C(1) << o->o[0];
+    sum = c->vreg[o->o[i]];
+    sum.form = VREG_SUM;
+    sum.addend = c->tile[other];
+    has_rows = other < ISA_VREG_MAX && c->vreg[other].form == VREG_ROWS;
+    sum.row = has_rows ? c->vreg[other].row : 0;
+    vreg_forget(c, o->o[i]);
+    if (other < ISA_VREG_MAX)
+        vreg_forget(c, other);
+    vreg_forget(c, d);
+    c->vreg[d] = sum;
+    c->vreg_by_rows |= (uint64_t)has_rows << d;
+    c->vreg_by_entry |= UINT64_C(1) << d;
 }
 
 void exec_VUNPACK_C_8(struct core *c, const struct decoded_op *o)
@@ -125,8 +149,13 @@ void exec_VUNPACK_C_8(struct core *c, const struct decoded_op *o)
 
 void exec_VMOV(struct core *c, const struct decoded_op *o)
 {
-    const uint32_t *a = vreg_read(c, o->o[1]);
+    const uint32_t *a;
 
+    if (vreg_may_borrow(c, o->o[0]) && o->o[1] >= V_CONST) {
+        vreg_borrow_constant(c, o->o[0], o->o[1]);
+        return;
+    }
+    a = vreg_read(c, o->o[1]);
     memmove(vreg_write(c, o->o[0]), a, TILE_BYTES);
 }
 

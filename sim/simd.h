@@ -46,6 +46,14 @@ typedef void simd_compare_fn(uint16_t *mask, const uint32_t *a, const uint32_t *
 typedef void simd_matmul_fn(uint32_t *out, const uint32_t *start, const uint32_t row[8][64],
                             const uint32_t pair[64][128]);
 
+/*
+ * The same from +0, and then `addend` added to the finished chains as
+ * binary[BIN_ADD_F32] does, where it is not NULL; it may be `out`. `ahead` are
+ * two tiles that will be read soon, which changes nothing but the time it takes.
+ */
+typedef void simd_matmul_add_fn(uint32_t *out, const uint32_t *addend, const uint32_t row[8][64],
+                                const uint32_t pair[64][128], const uint32_t *const ahead[2]);
+
 struct simd_path {
     const char *name;                   /* "c", "avx2", "avx512bf16" */
     simd_binary_fn *binary[BIN_COUNT];
@@ -70,6 +78,7 @@ struct simd_path {
     void (*row_columns)(uint32_t pair[64][8], const uint32_t row[8][64]);
 
     simd_matmul_fn *matmul;
+    simd_matmul_add_fn *matmul_add;
 };
 
 /*

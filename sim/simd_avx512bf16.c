@@ -164,14 +164,32 @@ static void rows_of_bf16(uint32_t row[8][64], const uint32_t *sublanes)
     a##r = _mm512_dpbf16_ps(a##r, x, wa); \
     b##r = _mm512_dpbf16_ps(b##r, x, wb)
 #define START_ROW(r) \
-    vf a##r = v_load(start + 128 * (r)), b##r = v_load(start + 128 * (r) + 16)
+    vf a##r = v_start(start, 128 * (r)), b##r = v_start(start, 128 * (r) + 16)
 #define STORE_ROW(r) \
-    v_store(out + 128 * (r), v_canon(a##r)); \
-    v_store(out + 128 * (r) + 16, v_canon(b##r))
+    v_store(out + 128 * (r), v_finish(a##r, addend, 128 * (r))); \
+    v_store(out + 128 * (r) + 16, v_finish(b##r, addend, 128 * (r) + 16))
 
-/* 8 rows by 32 columns: enough chains to hide the latency, weights read once */
-static inline void matmul_columns(uint32_t *out, const uint32_t *start, const uint32_t *lhs,
-                                  const uint32_t *pair)
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE vf v_start(const uint32_t *start, int at)
+{
+    return start ? v_load(start + at) : _mm512_setzero_ps();
+}
+
+INLINE vf v_finish(vf chain, const uint32_t *addend, int at)
+{
+    return v_canon(addend ? v_add(chain, v_load(addend + at)) : chain);
+}
+
+/* a line of the host's cache */
+INLINE void fetch(const uint32_t *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
+
+/*
+ * 8 rows by 32 columns: enough chains to hide the latency, weights read once.
+ * A line at `ahead` is fetched with each pair.
+ */
+INLINE void matmul_columns(uint32_t *out, const uint32_t *start, const uint32_t *addend,
+                           const uint32_t *lhs, const uint32_t *pair, const uint32_t *ahead)
 {
     START_ROW(0);
     START_ROW(1);
@@ -182,9 +200,15 @@ static inline void matmul_columns(uint32_t *out, const uint32_t *start, const ui
     START_ROW(6);
     START_ROW(7);
 
+    for (int r = 0; addend && r < 8; r++) {
+        fetch(addend + 128 * r);
+        fetch(addend + 128 * r + 16);
+    }
     for (int p = 0; p < 64; p++, lhs++, pair += 128) {
         __m512bh wa = (__m512bh)v_loadi(pair), wb = (__m512bh)v_loadi(pair + 16), x;
 
+        if (ahead)
+            fetch(ahead + 16 * p);
         ROW(0);
         ROW(1);
         ROW(2);
@@ -204,14 +228,50 @@ static inline void matmul_columns(uint32_t *out, const uint32_t *start, const ui
     STORE_ROW(7);
 }
 
+/* apart, so that each is compiled for what it has */
+static void columns_start(uint32_t *out, const uint32_t *start, const uint32_t *lhs,
+                          const uint32_t *pair)
+{
+    matmul_columns(out, start, NULL, lhs, pair, NULL);
+}
+
+static void columns_zero(uint32_t *out, const uint32_t *lhs, const uint32_t *pair,
+                         const uint32_t *ahead)
+{
+    matmul_columns(out, NULL, NULL, lhs, pair, ahead);
+}
+
+static void columns_add(uint32_t *out, const uint32_t *addend, const uint32_t *lhs,
+                        const uint32_t *pair, const uint32_t *ahead)
+{
+    matmul_columns(out, NULL, addend, lhs, pair, ahead);
+}
+
 static void matmul(uint32_t *out, const uint32_t *start, const uint32_t row[8][64],
                    const uint32_t pair[64][128])
 {
-    static const uint32_t zeros[SIMD_TILE_WORDS];
+    for (int n = 0; n < 128; n += 32) {
+        if (start)
+            columns_start(out + n, start + n, row[0], pair[0] + n);
+        else
+            columns_zero(out + n, row[0], pair[0] + n, pair[0]);
+    }
+}
 
-    start = start ? start : zeros;
-    for (int n = 0; n < 128; n += 32)
-        matmul_columns(out + n, start + n, row[0], pair[0] + n);
+#define HAS_MATMUL_ADD
+
+static void matmul_add(uint32_t *out, const uint32_t *addend, const uint32_t row[8][64],
+                       const uint32_t pair[64][128], const uint32_t *const ahead[2])
+{
+    for (int i = 0; i < 4; i++) {
+        const uint32_t *soon = i < 2 && ahead[i] ? ahead[i] : pair[0];
+        int n = 32 * i;
+
+        if (addend)
+            columns_add(out + n, addend + n, row[0], pair[0] + n, soon);
+        else
+            columns_zero(out + n, row[0], pair[0] + n, soon);
+    }
 }
 
 #include "sim/simd_body.inc"

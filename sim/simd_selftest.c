@@ -178,6 +178,7 @@ static const char *test_matmul(const struct simd_path *path, struct inputs *in, 
     static const int tiles[] = {TILE_BITS, TILE_CANCEL, TILE_SMALL};
     const uint32_t (*pair)[128] = (const uint32_t (*)[128])in->pair;
     _Alignas(64) uint32_t lhs[SIMD_TILE_WORDS], x[SIMD_TILE_WORDS], y[SIMD_TILE_WORDS];
+    const uint32_t *const ahead[2] = {lhs, NULL};
     uint32_t row[8][64];
 
     for (int i = 0; i < 3; i++) {
@@ -189,6 +190,10 @@ static const char *test_matmul(const struct simd_path *path, struct inputs *in, 
         simd_path_c->matmul(y, start, (const uint32_t (*)[64])row, pair);
         if (!same(x, y))
             return "matmul";
+        path->matmul_add(x, start, (const uint32_t (*)[64])row, pair, ahead);
+        simd_path_c->matmul_add(y, start, (const uint32_t (*)[64])row, pair, ahead);
+        if (!same(x, y))
+            return "matmul and add";
     }
     return NULL;
 }

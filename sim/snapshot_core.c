@@ -68,6 +68,7 @@ static const struct field core_fields[] = {
     APART(core, copy_visible), APART(core, fault), APART(core, late_fault), APART(core, checks),
     APART(core, stand_in),
     APART(core, vreg), APART(core, vreg_by_rows), APART(core, vreg_by_entry), APART(core, borrows),
+    APART(core, ahead), APART(core, ahead_next),
 
     /* the fingerprint compares them */
     APART(core, program), APART(core, chip), APART(core, mode), APART(core, is_listing),

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* rows of VMEM from its first on that a register stands for */
+/* rows of VMEM that a register stands for */
 static int64_t row_count(const struct vreg *v)
 {
     return v->form == VREG_UNPACKED ? 4 : 8;
@@ -16,6 +16,14 @@ void vregs_reset(struct core *c)
         c->tile[i] = c->registers[i];
 }
 
+void vreg_work_out(struct core *c, const struct vreg *v, uint32_t *to)
+{
+    if (v->pair)
+        c->simd->matmul_add(to, v->addend, (const uint32_t (*)[64])v->entry, v->pair, c->ahead);
+    else
+        c->simd->binary[BIN_ADD_F32](to, v->entry, v->addend);
+}
+
 void vreg_settle(struct core *c, int number)
 {
     const struct vreg v = c->vreg[number];
@@ -27,8 +35,8 @@ void vreg_settle(struct core *c, int number)
     case VREG_UNPACKED:
         c->simd->unary[UN_UNPACK_C_L](own, vregs_row(c, v.row));
         break;
-    case VREG_SUM:
-        c->simd->binary[BIN_ADD_F32](own, v.entry, vregs_row(c, v.row));
+    case VREG_PRODUCT: case VREG_SUM:
+        vreg_work_out(c, &v, own);
         break;
     default:
         memcpy(own, c->tile[number], TILE_BYTES);
@@ -40,6 +48,8 @@ void vreg_settle(struct core *c, int number)
 
 void vregs_settle_all(struct core *c)
 {
+    if (c->borrows)
+        mxu_finish_results(c);
     for (int i = 0; i < ISA_VREG_MAX; i++)
         vreg_settle(c, i);
     c->vreg_by_rows = c->vreg_by_entry = 0;
@@ -66,6 +76,18 @@ void vregs_settle_entry(struct core *c, const uint32_t *entry)
         int i = __builtin_ctzll(left);
 
         if (c->vreg[i].entry == entry)
+            vreg_settle(c, i);
+    }
+}
+
+void vregs_settle_products(struct core *c, const uint32_t (*pair)[128])
+{
+    uint64_t left;
+
+    for (left = c->vreg_by_entry; left; left &= left - 1) {
+        int i = __builtin_ctzll(left);
+
+        if (c->vreg[i].pair == pair)
             vreg_settle(c, i);
     }
 }

@@ -6,9 +6,11 @@
  * entry of a FIFO are overwritten, the registers that stand for them get what
  * they stand for. So values are those of plain copies.
  *
- * A sum of a result and of rows, neither of which anybody reads again, is not
+ * A matrix unit's result is not worked out when its rows go in either, where
+ * the array is 128 wide: the entry of the FIFO holds them, as bf16, until
+ * somebody wants it or the weights change. A sum of a result and of rows, neither of which anybody reads again, is not
  * worked out before somebody wants it: a store that is the last to read it does
- * so in place. What nobody can read again is dropped (decode_live), so that it
+ * so in place, and the multiplication with it. What nobody can read again is dropped (decode_live), so that it
  * is not copied on behalf of nobody: behind a fault such a register may hold
  * something else. Only launches that cannot pause do this (core.borrows);
  * machine_vector after a halt finds every register as a plain machine has it.
@@ -17,22 +19,27 @@
 #define SIM_VREGS_H
 #include "sim/core.h"
 
-/* Temporaries and constants are always there; kernels read `tile` of the first three. */
+/* Temporaries and constants are always there; so is `tile` of registers up to VREG_RESULT. */
 enum vreg_form {
     VREG_OWN,                           /* its tile in core.registers */
+    VREG_CONSTANT,                      /* a constant of the program */
     VREG_ROWS,                          /* 8 rows of VMEM */
     VREG_RESULT,                        /* an entry of a FIFO */
     VREG_UNPACKED,                      /* vunpack.c of 4 rows of VMEM */
-    VREG_SUM                            /* vadd.f32 of an entry of a FIFO and 8 rows */
+    VREG_PRODUCT,                       /* an entry of a FIFO whose rows are to be multiplied */
+    VREG_SUM                            /* vadd.f32 of an entry, multiplied or not, and a tile */
 };
 
 void vregs_reset(struct core *c);       /* every register its own tile, whatever it holds */
 /* work out a register's value into its own tile */
 void vreg_settle(struct core *c, int number);
 void vregs_settle_all(struct core *c);
-/* before [first, end) rows of VMEM, or an entry of a FIFO, change */
+/* the product or sum that *v says into `to`, its rows or a tile that shares nothing with them */
+void vreg_work_out(struct core *c, const struct vreg *v, uint32_t *to);
+/* before [first, end) rows of VMEM, an entry of a FIFO, or weights change */
 void vregs_settle_rows(struct core *c, int64_t first, int64_t end);
 void vregs_settle_entry(struct core *c, const uint32_t *entry);
+void vregs_settle_products(struct core *c, const uint32_t (*pair)[128]);
 
 /* the tile of a register, temporary or constant, to read */
 static inline const uint32_t *vreg_read(struct core *c, int32_t index)
@@ -76,17 +83,28 @@ static inline const uint32_t *vregs_row(const struct core *c, int64_t row)
     return (const uint32_t *)(const void *)(c->vmem + row * ROW_BYTES);
 }
 
+static inline void vreg_borrow_constant(struct core *c, int32_t index, int32_t constant)
+{
+    vreg_forget(c, index);
+    c->vreg[index].form = VREG_CONSTANT;
+    c->tile[index] = c->tile[constant]; /* only read */
+}
+
 static inline void vreg_borrow_rows(struct core *c, int32_t index, int64_t row)
 {
     c->vreg[index] = (struct vreg){.form = VREG_ROWS, .row = row};
     c->vreg_by_rows |= UINT64_C(1) << index;
     c->vreg_by_entry &= ~(UINT64_C(1) << index);
     c->tile[index] = (uint32_t *)(void *)(c->vmem + row * ROW_BYTES);   /* only read */
+    c->ahead[c->ahead_next ^= 1] = c->tile[index];
 }
 
-static inline void vreg_borrow_entry(struct core *c, int32_t index, uint32_t *entry)
+/* `pair` NULL: the entry is there */
+static inline void vreg_borrow_entry(struct core *c, int32_t index, uint32_t *entry,
+                                     const uint32_t (*pair)[128])
 {
-    c->vreg[index] = (struct vreg){.form = VREG_RESULT, .entry = entry};
+    c->vreg[index] = (struct vreg){.form = pair ? VREG_PRODUCT : VREG_RESULT, .entry = entry,
+                                   .pair = pair};
     c->vreg_by_rows &= ~(UINT64_C(1) << index);
     c->vreg_by_entry |= UINT64_C(1) << index;
     c->tile[index] = entry;

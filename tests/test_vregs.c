@@ -18,28 +18,38 @@
 #define TURNS 3                         /* of a loop */
 #define BODY 40                         /* operations in it */
 
-enum kind { LOAD, STORE, ADD, UNPACK, MULTIPLY, POP, MOVE, KINDS };
+enum kind { LOAD, STORE, ADD, UNPACK, MULTIPLY, POP, MOVE, CLEAR, WEIGHTS_IN, KINDS };
 
 struct step {
     enum kind kind;
-    int a, b, d, row;                   /* b: of UNPACK, the half */
+    int a, b, d, row;                   /* b: of UNPACK, the half; of MULTIPLY, which weights */
 };
 
 struct plain {
-    uint32_t vmem[(WEIGHTS + 128) * 128], reg[32][1024], fifo[RESULTS][1024], pair[64][128];
+    uint32_t vmem[(WEIGHTS + 128) * 128], reg[32][1024], fifo[RESULTS][1024];
+    uint32_t staging[64][128], gain[2][64][128];
     int pushed, popped;
 };
 
 static const struct simd_path *path;
 static struct plain model;
 
-static void multiply(const uint32_t *tile)
+/* bit 0 of `how`: the gain register; bit 1: it is loaded before */
+static void multiply(const uint32_t *tile, int how)
 {
     uint32_t row[8][64];
 
+    if (how & 2)
+        memcpy(model.gain[how & 1], model.staging, sizeof(model.staging));
     path->rows_of_f32(row, tile);
     path->matmul(model.fifo[model.pushed++ % RESULTS], NULL, (const uint32_t (*)[64])row,
-                 (const uint32_t (*)[128])model.pair);
+                 (const uint32_t (*)[128])model.gain[how & 1]);
+}
+
+static void push_weights(const uint32_t *tile)
+{
+    memmove(model.staging + 4, model.staging, 60 * sizeof(*model.staging));
+    path->pack_rows(model.staging, tile);
 }
 
 static void carry_out(const struct step *s)
@@ -53,7 +63,9 @@ static void carry_out(const struct step *s)
     case UNPACK:
         path->unary[s->b ? UN_UNPACK_C_H : UN_UNPACK_C_L](model.reg[s->d], model.reg[s->a]);
         break;
-    case MULTIPLY: multiply(model.reg[s->a]); break;
+    case MULTIPLY: multiply(model.reg[s->a], s->b); break;
+    case CLEAR: memset(model.reg[s->d], 0, 4096); break;
+    case WEIGHTS_IN: push_weights(model.reg[s->a]); break;
     case POP: memcpy(model.reg[s->d], model.fifo[model.popped++ % RESULTS], 4096); break;
     default: memmove(model.reg[s->d], model.reg[s->a], 4096); break;
     }
@@ -68,7 +80,11 @@ static int write_step(const struct step *s, char *to, size_t room)
     case UNPACK:
         return snprintf(to, room, "{ v%d = vunpack.c.%s.bf16 v%d }\n", s->d, s->b ? "h" : "l",
                         s->a);
-    case MULTIPLY: return snprintf(to, room, "{ vmatmul.f32.gmra.mxu0 v%d }\n", s->a);
+    case MULTIPLY:
+        return snprintf(to, room, "{ vmatmul.f32%s.gmr%c.mxu0 v%d }\n",
+                        s->b & 2 ? ".vlgmr.msra" : "", "ab"[s->b & 1], s->a);
+    case CLEAR: return snprintf(to, room, "{ v%d = vmov 0 }\n", s->d);
+    case WEIGHTS_IN: return snprintf(to, room, "{ vmatpush.msra.mxu0 v%d }\n", s->a);
     case POP: return snprintf(to, room, "{ v%d = vpop.f32.mrf.mxu0 }\n", s->d);
     default: return snprintf(to, room, "{ v%d = vmov v%d }\n", s->d, s->a);
     }
@@ -91,7 +107,7 @@ static void draw_body(struct step *body, struct rng *r)
             s->kind = waiting ? POP : ADD;
         waiting += (s->kind == MULTIPLY) - (s->kind == POP);
         s->a = (int)rng_below(r, REGISTERS);
-        s->b = (int)rng_below(r, s->kind == UNPACK ? 2 : REGISTERS);
+        s->b = (int)rng_below(r, s->kind == UNPACK ? 2 : s->kind == MULTIPLY ? 4 : REGISTERS);
         s->d = (int)rng_below(r, REGISTERS);
         s->row = (int)rng_below(r, 4) * 8 + (rng_below(r, 3) ? 0 : (int)rng_below(r, 8));
     }
@@ -110,6 +126,8 @@ static void draw_sum(struct step *body, struct rng *r)
             return;
     body[at] = (struct step){.kind = MULTIPLY, .a = load};
     body[at + 1] = (struct step){.kind = LOAD, .d = load, .row = row};
+    if (rng_below(r, 3) == 0)
+        body[at + 1] = (struct step){.kind = CLEAR, .d = load};
     body[at + 2] = (struct step){.kind = POP, .d = pop};
     body[at + 3] = (struct step){.kind = ADD, .a = pop, .b = load, .d = pop};
     body[at + 4] = (struct step){.kind = STORE, .a = pop, .row = row + slip};
@@ -124,6 +142,8 @@ static const char *write_program(const struct step *body, char *text, size_t roo
                               "{ v31 = vld [vmem:%d] }\n{ vmatpush.msra.mxu0 v31 }\n",
                               WEIGHTS + 8 * i);
     n += (size_t)snprintf(text + n, room - n, "{ vmatmul.f32.vlgmr.msra.gmra.mxu0 v31 }\n"
+                          "{ v31 = vpop.f32.mrf.mxu0 }\n"
+                          "{ vmatmul.f32.vlgmr.msra.gmrb.mxu0 v31 }\n"
                           "{ v31 = vpop.f32.mrf.mxu0 }\n{ s2 = smov 0 }\nloop:\n");
     for (int i = 0; i < BODY; i++)
         n += (size_t)write_step(&body[i], text + n, room - n);
@@ -141,15 +161,17 @@ static void fill_model(struct rng *r)
         model.vmem[i] = rng_below(r, 50) ? f32_bits(rng_uniform(r, -2, 2)) : (uint32_t)rng_next(r);
     for (int i = 0; i < 128 * 128; i++)
         model.vmem[WEIGHTS * 128 + i] = i % 129 ? 0 : 0x3f800000u;
-    for (int i = 0; i < 16; i++)
-        path->pack_rows(&model.pair[4 * i], model.vmem + (WEIGHTS + 8 * i) * 128);
 }
 
 static void run_model(const struct step *body)
 {
     memcpy(model.reg[31], model.vmem + WEIGHTS * 128, 4096);
-    multiply(model.reg[31]);
-    carry_out(&(struct step){.kind = POP, .d = 31});
+    for (int i = 15; i >= 0; i--)
+        push_weights(model.vmem + (WEIGHTS + 8 * i) * 128);
+    for (int i = 0; i < 2; i++) {
+        multiply(model.reg[31], 2 + i);
+        carry_out(&(struct step){.kind = POP, .d = 31});
+    }
     for (int i = 0; i < TURNS * BODY; i++)
         carry_out(&body[i % BODY]);
 }
