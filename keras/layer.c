@@ -206,7 +206,13 @@ void layer_source(struct layer_call *c, const char *what)
 
 int layer_read(struct layer_call *c, int place)
 {
-    return trace_read(c->t, c->layer->variable[place]);
+    const char *source = c->t->graph.source;
+    int node;
+
+    layer_source(c, "ReadVariable");
+    node = trace_read(c->t, c->layer->variable[place]);
+    c->t->graph.source = source;
+    return node;
 }
 
 int layer_read_cast(struct layer_call *c, int place)
