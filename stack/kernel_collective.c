@@ -34,8 +34,9 @@ int collective_room_of(const struct collective_room_need *need, struct arena *a,
         .table_bytes = (int64_t)most_pages(&table, need->devices->slice) *
                        collective_table_page_bytes(&table),
         .flag_count = w->flag_count + 1,
-        .seconds = collective_work_seconds(w, need->chip, need->devices->slice), .needs_zeros = w->needs_zeros,
-        .operand_at = w->operand_at, .result_at = w->result_at};
+        .seconds = collective_work_seconds(w, need->chip, need->devices->slice),
+        .needs_zeros = w->needs_zeros, .operands_inside = w->operands_inside,
+        .results_inside = w->results_inside, .operand_at = w->operand_at, .result_at = w->result_at};
     if (w->spread) {
         out->spread = arena_alloc(a, sizeof(*out->spread));
         spread_predict(w->spread, need->chip, need->devices->slice, out->spread);
@@ -92,6 +93,14 @@ static int64_t bytes_of(const struct array *const *array, int count)
     return bytes;
 }
 
+/* at the first operand's or result's place there; 0: it has none */
+static int64_t bucket_at(const struct kernel_job *job, const struct collective_work *w)
+{
+    if (w->operands_inside)
+        return job->operand[0]->address - w->operand_at[0];
+    return w->results_inside ? job->result[0]->address - w->result_at[0] : 0;
+}
+
 /* NULL: the operations cannot be made */
 static struct collective_work *work_of(const struct kernel_job *job, struct arena *a,
                                        struct err *e)
@@ -100,21 +109,19 @@ static struct collective_work *work_of(const struct kernel_job *job, struct aren
         .chip = job->chip, .devices = &job->sums->devices,
         .vmem_bytes = job->vmem_rows * ARRAY_ROW_BYTES, .n = node_of(job->body),
         .is_spread = job->sums->is_spread,
-        .count = job->operand_count, .operand = job->operand, .result = job->result};
+        .count = job->operand_count, .operand = job->operand, .result = job->result,
+        .zeros_at = job->sums->zeros ? job->sums->zeros->address : 0};
     struct collective_work *w = collective_work_of(&need, a, e);
 
-    if (w && job->sums->zeros)
-        w->zeros_at = job->sums->zeros->address - job->operand[0]->address + w->operand_at[0];
+    if (!w)
+        return NULL;
+    need.bucket_at = bucket_at(job, w);
+    collective_work_settle(w, &need, a);
     return w;
 }
 
-static int64_t bucket_at(const struct kernel_job *job, const struct collective_work *w)
-{
-    return job->operand[0]->address - w->operand_at[0];
-}
-
-/* operands and results at their places in it */
-static bool is_bucket(const struct kernel_job *job, const struct collective_work *w)
+/* all in HBM, and what is inside the bucket at its place there */
+static bool is_placed(const struct kernel_job *job, const struct collective_work *w)
 {
     int64_t at = bucket_at(job, w);
 
@@ -137,7 +144,7 @@ static int collective_tilings(const struct kernel_job *job, struct tiling *list,
         return 0;
     arena_init(&a);
     w = work_of(job, &a, &e);
-    fits = w && is_bucket(job, w);
+    fits = w && is_placed(job, w);
     arena_fini(&a);
     list[0] = (struct tiling){.count = 0};
     return fits;

@@ -1,10 +1,11 @@
 /*
  * Collectives between devices as kernels: a collective (stack/collective.h) as a segment.
  *
- * A kernel works on a bucket in HBM. All-reduce: operands one behind the other, which become the
- * sums. Reduce-scatter and all-gather: blocks of each operand behind those of the one before, once
- * for each rank; where one array is not in that order, or there are several, the kernel copies
- * blocks from the operands or to the results. Permute: operand, then result.
+ * An all-reduce works on a bucket in HBM: operands one behind the other, which become the sums. A
+ * reduce-scatter of one array whose blocks are in order works on that, and an all-gather writes
+ * into its result. Where they are not in order, or there are several arrays, blocks of each behind
+ * those of the one before, once for each rank, are in a bucket, and the kernel copies them there
+ * from the operands, or from there to the results. A permute needs none.
  *
  * Which operations a core carries out depends on its place in its group: they stand in a table of
  * its own in HBM, which the host writes (segment.table). Which algorithm, and so the order of the
@@ -24,6 +25,7 @@ struct collective_room_need {
     const struct graph_node *n;
     int count;                          /* operands, and results */
     const struct array *const *operand, *const *result;
+    int64_t bucket_at, zeros_at;        /* addresses, once they are known */
 };
 
 struct collective_room {
@@ -33,7 +35,8 @@ struct collective_room {
     double seconds;                     /* predicted */
     struct spread_times *spread;        /* of one that is spread */
     bool needs_zeros;                   /* some device gets nothing */
-    const int64_t *operand_at, *result_at;      /* in the bucket */
+    bool operands_inside, results_inside;       /* of the bucket, and there: */
+    const int64_t *operand_at, *result_at;
 };
 
 /* -1 with *e set: a type or kind that is not added, or it does not fit. *out is `a`'s. */

@@ -17,8 +17,8 @@ static int32_t core_of(const struct kernel_devices *d, int32_t device)
 }
 
 /* the node's groups as lists of cores, which it returns, or as axes where they are that */
-static const int32_t *set_groups(const struct collective_room_need *need, struct collective_request *r,
-                       struct arena *a)
+static const int32_t *set_groups(const struct collective_room_need *need,
+                                 struct collective_request *r, struct arena *a)
 {
     const struct graph_groups *s = need->n->groups;
     int count = s ? s->count * s->size : need->devices->count;
@@ -65,38 +65,41 @@ static bool is_direct(const struct collective_room_need *need, int ranks)
 }
 
 /*
- * The plan has blocks of `block` bytes at `in` and `out`, one behind the other. Short sides are
- * in the block as they are.
+ * The plan has blocks of w->block bytes at `in` and `out`, one behind the other, in which short
+ * sides are as they are. What need not be there is where it is: operands that blocks are copied
+ * from, results that they are copied to, and a single array that is the plan's own.
  */
-static int64_t place_blocks(struct collective_work *w, const struct collective_room_need *need,
-                            int ranks, int64_t block)
+static void place_blocks(struct collective_work *w, const struct collective_room_need *need)
 {
-    bool is_gather = w->op == HLO_ALL_GATHER, direct = is_direct(need, ranks);
-    int64_t in_bytes = is_gather ? block : ranks * block, end = (ranks + 1) * block;
-    int64_t *whole_at = is_gather ? w->result_at : w->operand_at;
-    int64_t *part_at = is_gather ? w->operand_at : w->result_at;
-    const struct array *const *whole = is_gather ? need->result : need->operand;
+    bool is_gather = w->op == HLO_ALL_GATHER;
+    int64_t in_bytes = is_gather ? w->block : w->ranks * w->block;
 
-    lay(is_gather ? need->operand : need->result, need->count, is_gather ? 0 : in_bytes, part_at);
-    if (!direct)
-        return lay(whole, need->count, end, whole_at);
-    whole_at[0] = is_gather ? in_bytes : 0;
-    return end;
+    w->is_direct = is_direct(need, w->ranks);
+    if (is_gather) {
+        w->operands_inside = !w->is_direct;
+        lay(need->operand, need->count, 0, w->operand_at);
+        w->bucket_bytes = w->is_direct ? 0 : (w->ranks + 1) * w->block;
+        return;
+    }
+    w->operands_inside = w->is_direct;          /* it is written over */
+    w->results_inside = !w->is_direct;
+    lay(need->result, need->count, in_bytes, w->result_at);
+    w->bucket_bytes = w->is_direct ? in_bytes : (w->ranks + 1) * w->block;
 }
 
 /* ---- copies of blocks ---- */
 
 /* all blocks of array `k` between itself and the plan's array, where its block begins at `at` */
 static struct collective_op blocks_of(const struct collective_work *w,
-                                      const struct collective_room_need *need, int k, int ranks,
-                                      int64_t block, int64_t at, int flag)
+                                      const struct collective_room_need *need, int k, int64_t at)
 {
     const struct array *whole = long_side(need, k);
+    int ranks = w->ranks;
     int64_t run = array_part_bytes(whole, need->n->dim, ranks);
     int64_t rounds = whole->is_linear ? 1 : whole->bytes / (run * ranks);
     bool is_gather = w->op == HLO_ALL_GATHER;
     int64_t array_at = is_gather ? w->result_at[k] : w->operand_at[k];
-    struct collective_op o = {.kind = COLLECTIVE_COPY, .flag = flag, .run_bytes = run,
+    struct collective_op o = {.kind = COLLECTIVE_COPY, .flag = w->copy_flag, .run_bytes = run,
                               .bytes = run * rounds * ranks, .from = is_gather ? at : array_at,
                               .to = is_gather ? array_at : at};
 
@@ -107,7 +110,7 @@ static struct collective_op blocks_of(const struct collective_work *w,
         bool is_array = side == is_gather;
 
         *(side ? &o.level[0].to_stride : &o.level[0].from_stride) = is_array ? ranks * run : run;
-        *(side ? &o.level[1].to_stride : &o.level[1].from_stride) = is_array ? run : block;
+        *(side ? &o.level[1].to_stride : &o.level[1].from_stride) = is_array ? run : w->block;
     }
     return o;
 }
@@ -120,20 +123,18 @@ static struct collective_op wait_for(int flag, int64_t bytes)
 }
 
 static void add_copies(struct collective_work *w, const struct collective_room_need *need,
-                       int ranks, int64_t block, struct arena *a)
+                       struct arena *a)
 {
     struct collective_op *list = arena_array(a, (size_t)need->count + 1, sizeof(*list));
     struct collective_arrays arrays = collective_arrays_of(w->plan);
     int64_t at = w->op == HLO_ALL_GATHER ? arrays.out : arrays.in, bytes = 0;
 
-    if (is_direct(need, ranks))
-        return;
     for (int k = 0; k < need->count; k++) {
-        list[k] = blocks_of(w, need, k, ranks, block, at, w->flag_count);
+        list[k] = blocks_of(w, need, k, at);
         at += short_side(need, k)->bytes;
         bytes += list[k].bytes;
     }
-    list[need->count] = wait_for(w->flag_count++, bytes);
+    list[need->count] = wait_for(w->copy_flag, bytes);
     if (w->op == HLO_ALL_GATHER) {
         w->after = list;
         w->after_count = need->count + 1;
@@ -141,6 +142,26 @@ static void add_copies(struct collective_work *w, const struct collective_room_n
         w->before = list;
         w->before_count = need->count + 1;
     }
+}
+
+void collective_work_settle(struct collective_work *w, const struct collective_room_need *need,
+                            struct arena *a)
+{
+    w->zeros_at = need->zeros_at - need->bucket_at;
+    for (int k = 0; k < need->count; k++) {
+        if (!w->operands_inside)
+            w->operand_at[k] = need->operand[k]->address - need->bucket_at;
+        if (!w->results_inside)
+            w->result_at[k] = need->result[k]->address - need->bucket_at;
+    }
+    if (!w->plan || w->op == HLO_ALL_REDUCE)
+        return;
+    if (!w->is_direct) {
+        add_copies(w, need, a);
+        return;
+    }
+    w->in_shift = w->operand_at[0] - collective_arrays_of(w->plan).in;
+    w->out_shift = w->result_at[0] - collective_arrays_of(w->plan).out;
 }
 
 /* ---- with a plan ---- */
@@ -184,6 +205,7 @@ static int make_spread(struct collective_work *w, const struct collective_room_n
                      need->vmem_bytes, a))
         return err_set(e, "%s: VMEM is too small for rows of %d ranks", need->n->name, ranks);
     w->spread = s;
+    w->operands_inside = w->results_inside = true;
     w->flag_count = SPREAD_FLAGS;
     w->bucket_bytes = s->bucket_bytes;
     lay(need->operand, need->count, 0, w->operand_at);
@@ -219,13 +241,17 @@ static int make_plan(struct collective_work *w, const struct collective_room_nee
         return -1;
     w->flag_count = collective_flag_count(w->plan);
     w->bucket_bytes = r.bytes;
-    if (in_place) {
-        lay(need->operand, need->count, 0, w->operand_at);
-        lay(need->operand, need->count, 0, w->result_at);
+    w->ranks = ranks;
+    w->block = bytes;
+    if (!in_place) {
+        place_blocks(w, need);
+        if (!w->is_direct)
+            w->copy_flag = w->flag_count++;
         return 0;
     }
-    w->bucket_bytes = place_blocks(w, need, ranks, bytes);
-    add_copies(w, need, ranks, bytes, a);
+    w->operands_inside = w->results_inside = true;
+    lay(need->operand, need->count, 0, w->operand_at);
+    lay(need->operand, need->count, 0, w->result_at);
     return 0;
 }
 
@@ -255,8 +281,6 @@ static void make_permute(struct collective_work *w, const struct collective_room
     for (int i = 0; i < need->devices->count; i++)
         w->needs_zeros |= source[core_of(need->devices, i)] < 0;
     w->bytes = need->operand[0]->bytes;
-    w->result_at[0] = w->bytes;
-    w->bucket_bytes = 2 * w->bytes;
     w->flag_count = PERMUTE_FLAGS;
 }
 
@@ -317,10 +341,34 @@ struct collective_work *collective_work_of(const struct collective_room_need *ne
     w->op = need->n->op;
     w->operand_at = arena_array(a, (size_t)need->count, sizeof(*w->operand_at));
     w->result_at = arena_array(a, (size_t)need->count, sizeof(*w->result_at));
-    if (w->op != HLO_COLLECTIVE_PERMUTE)
-        return make_plan(w, need, a, e) ? NULL : w;
-    make_permute(w, need, a);
+    if (w->op == HLO_COLLECTIVE_PERMUTE)
+        make_permute(w, need, a);
+    else if (make_plan(w, need, a, e))
+        return NULL;
+    collective_work_settle(w, need, a);
     return w;
+}
+
+/* an address of the plan's arrays, where they are not side by side */
+static int64_t moved(const struct collective_work *w, int64_t at)
+{
+    struct collective_arrays x = collective_arrays_of(w->plan);
+
+    if (at >= x.out && at < x.out + x.out_bytes)
+        return at + w->out_shift;
+    return at + w->in_shift;
+}
+
+static void plan_op(const struct collective_work *w, int core, int index,
+                    struct collective_op *out)
+{
+    collective_op(w->plan, core, index, out);
+    if ((out->kind != COLLECTIVE_COPY && out->kind != COLLECTIVE_SEND) || !w->is_direct)
+        return;
+    if (out->from_space == COLLECTIVE_HBM)
+        out->from = moved(w, out->from);
+    if (out->to_space == COLLECTIVE_HBM)
+        out->to = moved(w, out->to);
 }
 
 static int count_ops(const void *context, int core)
@@ -356,7 +404,7 @@ static void give_op(const void *context, int core, int index, struct collective_
     if (index < w->before_count)
         *out = w->before[index];
     else if (index - w->before_count < count)
-        collective_op(w->plan, core, index - w->before_count, out);
+        plan_op(w, core, index - w->before_count, out);
     else
         *out = w->after[index - w->before_count - count];
 }

@@ -1,6 +1,6 @@
 /*
- * Collectives between devices: one kernel each, over a bucket in HBM in which its operands and
- * results stand, padding and all.
+ * Collectives between devices: one kernel each. What its operands or results must lie together
+ * for stands in a bucket in HBM, padding and all; others are where they are.
  */
 #include "stack/module_impl.h"
 
@@ -150,22 +150,50 @@ static const struct array *const *arrays_of(struct plan *p, const struct graph *
     return list;
 }
 
+/* an operand in its place in the bucket, or where it is, if it lies there in the usual way */
+static struct value *place_operand(struct plan *p, struct value *from, int bucket,
+                                   const struct array *like, const struct collective_room *room,
+                                   int k)
+{
+    bool is_usual = memcmp(from->array.order, like->order, sizeof(like->order)) == 0;
+    struct value *to;
+    int part;
+
+    if (!room->operands_inside && is_usual)
+        return from;
+    part = room->operands_inside ? add_part(p, bucket, like, room->operand_at[k]) : -1;
+    to = plan_new_value(p, from->array.name, &from->array.shape,
+                        part < 0 ? BUFFER_TEMPORARY : BUFFER_SUMS, part);
+    plan_add_copy(p, from, to);
+    p->step[p->step_count - 1].fills_bucket = part >= 0;
+    return to;
+}
+
+static struct value *place_result(struct plan *p, const struct step *s, int bucket,
+                                  const struct array *like, const struct collective_room *room,
+                                  int k)
+{
+    bool is_sum = room->operands_inside && room->results_inside &&
+                  room->operand_at[k] == room->result_at[k];
+    int part = is_sum ? s->operand[k]->buffer
+               : room->results_inside ? add_part(p, bucket, like, room->result_at[k]) : -1;
+
+    return plan_new_value(p, s->name, &like->shape, part < 0 ? BUFFER_TEMPORARY : BUFFER_SUMS,
+                          part);
+}
+
 static void add_parts(struct plan *p, struct step *s, int bucket,
                       const struct collective_room_need *need, const struct collective_room *room)
 {
     for (int k = 0; k < s->operand_count; k++) {
-        struct value *from = s->operand[k];
-        int in = add_part(p, bucket, need->operand[k], room->operand_at[k]);
-        int out = room->operand_at[k] == room->result_at[k]
-                      ? in : add_part(p, bucket, need->result[k], room->result_at[k]);
-
-        p->buffer[bucket].payload_bytes += array_payload_bytes(need->operand[k]) +
-                                           (in == out ? 0 : array_payload_bytes(need->result[k]));
-        s->operand[k] = plan_new_value(p, from->array.name, &from->array.shape, BUFFER_SUMS, in);
-        s->result[k] = plan_new_value(p, s->name, &need->result[k]->shape, BUFFER_SUMS, out);
-        plan_add_copy(p, from, s->operand[k]);
-        p->step[p->step_count - 1].fills_bucket = true;
+        s->operand[k] = place_operand(p, s->operand[k], bucket, need->operand[k], room, k);
+        s->result[k] = place_result(p, s, bucket, need->result[k], room, k);
+        if (room->operands_inside)
+            p->buffer[bucket].payload_bytes += array_payload_bytes(need->operand[k]);
+        if (room->results_inside && s->result[k]->buffer != s->operand[k]->buffer)
+            p->buffer[bucket].payload_bytes += array_payload_bytes(need->result[k]);
     }
+    s->is_in_hbm = true;
 }
 
 /* of one that may be spread or not, whichever turns out to be better */
@@ -198,8 +226,8 @@ int plan_add_collective(struct plan *p, struct step s, const struct graph *g, in
     struct kernel_devices devices = devices_of(settings);
     struct collective_room_need need = {
         .chip = settings->chip, .devices = &devices, .vmem_bytes = plan_scoped_bytes(settings),
-        .smem_bytes = plan_collective_smem(settings), .n = n, .count = n->operand_count, .operand = arrays_of(p, g, n, false),
-        .result = arrays_of(p, g, n, true)};
+        .smem_bytes = plan_collective_smem(settings), .n = n, .count = n->operand_count,
+        .operand = arrays_of(p, g, n, false), .result = arrays_of(p, g, n, true)};
     int bucket = plan_add_buffer(p, BUFFER_SUMS, 0);
     struct collective_room room;
 

@@ -126,7 +126,7 @@ struct value *plan_new_value(struct plan *p, const char *name, const struct shap
                              enum buffer_role role, int buffer);
 
 /*
- * A collective of these values: its operands are copied into a bucket, where the results are too.
+ * A collective of these values: operands that it needs in a bucket are copied there.
  * plan_fill_buckets then lets the kernels before write into their places where they can, and
  * gives out flags; -1: there are too few.
  */
