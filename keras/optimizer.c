@@ -260,6 +260,7 @@ static int add_scalar(struct optimizer *o, const char *name, enum graph_dtype dt
     struct initializer begin = initializer_standard(INITIALIZER_CONSTANT);
 
     begin.a = initial;
+    name = arena_printf(o->set->arena, "%s%s", o->scope ? o->scope : "", name);
     return variable_add_state(o->set, name, &scalar, &begin);
 }
 

@@ -1,4 +1,5 @@
 /* One step: what comes before and behind every rule, in Keras's order. */
+#include "keras/choose.h"
 #include "keras/optimizer_impl.h"
 #include "stack/nn.h"
 
@@ -13,29 +14,10 @@ static bool is_part(const struct optimizer_step *s, int i, int node)
     return !shape_same_dims(of, &o->set->variable[o->of[i].variable].shape);
 }
 
-static int as_bits(struct graph *g, int a)
-{
-    return graph_bitcast_convert(g, a, DTYPE_U32);
-}
-
-/*
- * `a` where all bits of the u32 scalar are set, `b` where none is: b ^ ((a ^ b) & bits). Selects
- * would hold a mask register for each tile under way, and there are few.
- */
-static int choose(struct graph *g, int bits, int a, int b)
-{
-    int differ = graph_binary(g, HLO_XOR, as_bits(g, a), as_bits(g, b));
-
-    differ = graph_binary(g, HLO_AND, differ, nn_spread(g, bits, differ));
-    return graph_bitcast_convert(g, graph_binary(g, HLO_XOR, as_bits(g, b), differ), DTYPE_F32);
-}
-
 /* s32 scalars: all bits where they are equal, else none */
 static int are_equal(struct graph *g, int a, int b)
 {
-    int one = graph_convert(g, graph_compare(g, COMPARE_EQ, a, b), DTYPE_U32);
-
-    return subtract(g, graph_splat(g, one, 0), one);
+    return choose_bits(g, graph_compare(g, COMPARE_EQ, a, b));
 }
 
 int step_choose(const struct optimizer_step *s, int a, int b)

@@ -93,8 +93,8 @@ struct strategy_run {
 /*
  * input[replica * input_count + i] and result[replica * result_count + i]: the caller's, of the
  * program's shapes; a result of NULL is not wanted, and in timing mode none is there to have. All
- * runs of a program take the same number of cycles (asserted). After an error variables may be
- * anything. `run` may be NULL.
+ * runs of a program take the same number of cycles (asserted), but where values say which rows of
+ * an array are read or changed. After an error variables may be anything. `run` may be NULL.
  */
 int strategy_run(struct strategy *s, struct strategy_program *p, const void *const *input,
                  void *const *result, struct strategy_run *run, struct err *e);

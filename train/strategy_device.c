@@ -157,6 +157,19 @@ static int load(struct strategy *s, const struct strategy_program *p, struct err
     return 0;
 }
 
+/* Rows that values name may lie in open rows of HBM or not: such programs differ in cycles. */
+static bool reads_by_index(const struct graph *g)
+{
+    for (int i = 0; i < g->node_count; i++) {
+        if (graph_op_kind(g->node[i].op) == KIND_INDEX)
+            return true;
+        for (int k = 0; k < 2; k++)
+            if (g->node[i].called[k] && reads_by_index(g->node[i].called[k]))
+                return true;
+    }
+    return false;
+}
+
 int strategy_device_run(struct strategy *s, struct strategy_program *p, const void *const *input,
                         void *const *result, struct strategy_run *run, struct err *e)
 {
@@ -170,7 +183,7 @@ int strategy_device_run(struct strategy *s, struct strategy_program *p, const vo
         return -1;
     if (machine_mode(machine) != MODE_FUNCTIONAL) {
         run->cycles = machine_cycles(machine);
-        assert(p->cycles == 0 || p->cycles == run->cycles);
+        assert(p->cycles == 0 || p->cycles == run->cycles || reads_by_index(&p->graph));
         p->cycles = run->cycles;
     }
     return has_values && result ? strategy_each_device(s, download, &t, e) : 0;
