@@ -128,6 +128,11 @@ struct dataset *dataset_padded_batch(struct dataset *in, int64_t size,
 struct dataset *dataset_unbatch(struct dataset *in, struct err *e);
 struct dataset *dataset_take(struct dataset *in, int64_t count, struct err *e);
 struct dataset *dataset_skip(struct dataset *in, int64_t count, struct err *e);
+/*
+ * The first part and the rest, for training and validation: the first one has `share` (0..1) of
+ * the elements, rounded down. Takes over `in`, whose cardinality must be known.
+ */
+int dataset_split(struct dataset *in, double share, struct dataset *part[2], struct err *e);
 /* elements index, index + count, ... */
 struct dataset *dataset_shard(struct dataset *in, int64_t count, int64_t index, struct err *e);
 /* (s32 number, ...) */

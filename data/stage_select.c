@@ -143,6 +143,25 @@ struct dataset *dataset_shard(struct dataset *in, int64_t count, int64_t index, 
     return &s->dataset;
 }
 
+int dataset_split(struct dataset *in, double share, struct dataset *part[2], struct err *e)
+{
+    int64_t first;
+
+    part[0] = part[1] = NULL;
+    if (!in)
+        return -1;
+    if (in->cardinality < 0 || !(share >= 0 && share <= 1)) {
+        dataset_refuse(in, e, "split at %g of %s elements; a share is 0..1 of a known number",
+                       share, in->cardinality == DATA_INFINITE ? "endless"
+                       : in->cardinality < 0 ? "an unknown number of" : "its");
+        return -1;
+    }
+    first = (int64_t)((double)in->cardinality * share);
+    part[0] = dataset_take(dataset_retain(in), first, e);
+    part[1] = dataset_skip(in, first, e);
+    return 0;
+}
+
 /* ---- filter */
 
 static int filter_next(struct data_iterator *it, struct data_element **x, struct err *e)

@@ -219,6 +219,21 @@ TEST(take_skip_and_shard_choose)
                    "skip: count is -1, allowed are 0 and more");
 }
 
+TEST(split_makes_two_parts)
+{
+    struct dataset *part[2];
+
+    assert_int_equal(dataset_split(numbers(10), 0.75, part, &e), 0);
+    assert_gives(part[0], "0 1 2 3 4 5 6");
+    assert_gives(part[1], "7 8 9");
+    assert_int_equal(dataset_split(numbers(10), 1.5, part, &e), -1);
+    assert_string_equal(e.msg, "split at 1.5 of its elements; a share is 0..1 of a known number");
+    assert_int_equal(dataset_split(dataset_filter(numbers(10), is_odd, NULL, &e), 0.5, part, &e),
+                     -1);
+    assert_string_equal(e.msg, "split at 0.5 of an unknown number of elements; a share is 0..1 of "
+                               "a known number");
+}
+
 TEST(repeat_goes_round)
 {
     assert_gives(dataset_repeat(numbers(3), 2, &e), "0 1 2 0 1 2");
@@ -609,6 +624,7 @@ int main(void)
         cmocka_unit_test(an_error_of_map_arrives_where_its_element_would),
         cmocka_unit_test(an_iterator_that_has_failed_stays_so),
         cmocka_unit_test(take_skip_and_shard_choose),
+        cmocka_unit_test(split_makes_two_parts),
         cmocka_unit_test(repeat_goes_round),
         cmocka_unit_test(enumerate_zip_and_concatenate_join),
         cmocka_unit_test(batch_stacks_and_unbatch_takes_apart),
