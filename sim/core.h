@@ -388,6 +388,7 @@ void core_finish_counters(struct core *c, cycle_t cycles, bool is_complete);
 exec_fn exec_copy_s, exec_copy_p, exec_copy_m, exec_copy_v;
 /* the same where nobody reads the operands again: sim/decode_live.c */
 exec_fn exec_last_VADD_F32, exec_last_VST;
+enum { VADD_LAST_READS = ISA_OPERAND_MAX - 1 };     /* operand that tells the former which */
 
 /* sim/fifo.c; …_grow doubles the depth, contents stay; false at the largest there is */
 size_t fifo_tile_bytes(int64_t depth);         /* of memory that fifo_init takes for contents */

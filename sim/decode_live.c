@@ -100,20 +100,21 @@ static bool walk(struct flow *f)
     return has_changed;
 }
 
-/* a constant may be read again */
 static bool is_last(int32_t index, uint64_t last)
 {
-    return index >= V_CONST || (index < ISA_VREG_MAX && (last >> index & 1));
+    return index < ISA_VREG_MAX && (last >> index & 1);
 }
 
-static exec_fn *exec_of_last_read(const struct decoded_op *o, uint64_t last)
+/* an addition is told which operands nobody reads again: bit 1 and 2 */
+static void choose_exec(struct decoded_op *o, uint64_t last)
 {
-    if (o->exec == exec_VADD_F32 && is_last(o->o[1], last) && is_last(o->o[2], last)
-        && o->o[1] != o->o[2])
-        return exec_last_VADD_F32;
-    if (o->exec == exec_VST && o->o[4] < ISA_VREG_MAX && is_last(o->o[4], last))
-        return exec_last_VST;
-    return o->exec;
+    if (o->exec == exec_VST && is_last(o->o[4], last))
+        o->exec = exec_last_VST;
+    if (o->exec != exec_VADD_F32 || o->o[1] == o->o[2])
+        return;
+    o->o[VADD_LAST_READS] = is_last(o->o[1], last) << 1 | is_last(o->o[2], last) << 2;
+    if (o->o[VADD_LAST_READS])
+        o->exec = exec_last_VADD_F32;
 }
 
 static void choose_execs(const struct flow *f, const struct decoded_bundle *b)
@@ -125,7 +126,7 @@ static void choose_execs(const struct flow *f, const struct decoded_bundle *b)
         uint64_t reads = read_by(f, o);
 
         live &= ~written_by(f, o);
-        o->exec = exec_of_last_read(o, reads & ~live);
+        choose_exec(o, reads & ~live);
         live |= reads;
     }
 }

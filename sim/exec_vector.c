@@ -91,14 +91,17 @@ void exec_VUNPACK_C_H(struct core *c, const struct decoded_op *o)
     unpack(c, o, 1, UN_UNPACK_C_H);
 }
 
-/* which of two operands is a result of a matrix unit, the other one a tile to add it to; 0: none */
+/*
+ * Which operand is a result of a matrix unit that nobody reads again, where the other one is a
+ * tile to add it to; 0: none.
+ */
 static int result_operand(const struct core *c, const struct decoded_op *o)
 {
     for (int i = 1; i <= 2; i++) {
         int32_t other = o->o[3 - i];
 
-        if (o->o[i] >= ISA_VREG_MAX || (c->vreg[o->o[i]].form != VREG_RESULT
-                                        && c->vreg[o->o[i]].form != VREG_PRODUCT))
+        if (!(o->o[VADD_LAST_READS] >> i & 1) || (c->vreg[o->o[i]].form != VREG_RESULT
+                                                  && c->vreg[o->o[i]].form != VREG_PRODUCT))
             continue;
         if (other >= V_CONST || (other < ISA_VREG_MAX && (c->vreg[other].form == VREG_ROWS
                                                           || c->vreg[other].form == VREG_CONSTANT)))
@@ -125,7 +128,7 @@ void exec_last_VADD_F32(struct core *c, const struct decoded_op *o)
     has_rows = other < ISA_VREG_MAX && c->vreg[other].form == VREG_ROWS;
     sum.row = has_rows ? c->vreg[other].row : 0;
     vreg_forget(c, o->o[i]);
-    if (other < ISA_VREG_MAX)
+    if (o->o[VADD_LAST_READS] >> (3 - i) & 1)
         vreg_forget(c, other);
     vreg_forget(c, d);
     c->vreg[d] = sum;
