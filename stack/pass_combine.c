@@ -1,11 +1,14 @@
 /*
- * All-reduces that wait for nothing but what the replica makes by itself become
+ * Collectives that wait for nothing but what the device makes by itself become
  * a few: the sums of a network's gradients are one message where they are small,
- * which XLA's all-reduce combiner makes too, and else buckets of about
- * bucket_bytes, in the order in which the gradients are there, so that one can be
- * under way while the next is made. The depth of a node is how many all-reduces
- * lie one behind the other on the longest way to it. Those of a bucket have one
- * depth and type, and all that has a lower depth stands before them.
+ * which XLA's combiners make too, and else buckets of about bucket_bytes, in the
+ * order in which the gradients are there, so that one can be under way while the
+ * next is made. The depth of a node is how many collectives lie one behind the
+ * other on the longest way to it. Those of a bucket have one depth, type, dimension
+ * and groups, and all that has a lower depth stands before them.
+ *
+ * Reduce-scatters and all-gathers of several arrays copy blocks (stack/kernel_collective.h),
+ * so only small ones are put together.
  */
 #include "stack/pass.h"
 
@@ -15,16 +18,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ALONE_BYTES (1 << 20)           /* of scatters and gathers, what copies would slow down */
+
 struct member {
-    int node, operand;                  /* all-reduces, in the order of their operands */
+    int node, operand;                  /* collectives, in the order of their operands */
 };
 
 struct combine {
     struct rewrite w;
     int64_t bucket_bytes;
     int *depth;                         /* by node of the old graph */
-    int deepest, all_reduces;
-    struct member *member;              /* of a depth and type */
+    int deepest, collectives;
+    struct member *member;              /* that may be put together */
     int member_count;
 };
 
@@ -36,21 +41,55 @@ static void find_depths(struct combine *c, const struct graph *g)
         for (int k = 0; k < n->operand_count; k++)
             if (c->depth[n->operand[k]] > c->depth[i])
                 c->depth[i] = c->depth[n->operand[k]];
-        if (n->op == HLO_ALL_REDUCE) {
+        if (graph_op_kind(n->op) == KIND_COLLECTIVE) {
             c->depth[i]++;
-            c->all_reduces++;
+            c->collectives++;
         }
         if (c->depth[i] > c->deepest)
             c->deepest = c->depth[i];
     }
 }
 
-static bool is_member(const struct combine *c, int node, int depth, enum graph_dtype dtype)
+/* of the longer side, without padding */
+static int64_t node_bytes(const struct graph *g, int node)
 {
-    const struct graph_node *n = &c->w.from->node[node];
+    const struct graph_node *n = &g->node[node];
+    int64_t in = shape_elems(&g->node[n->operand[0]].shape), out = shape_elems(&n->shape);
 
-    return n->op == HLO_ALL_REDUCE && n->tuple_count == 0 && c->depth[node] == depth && !n->groups &&
-           n->shape.dtype == dtype && n->reduce_kind == REDUCE_ADD && !n->groups;
+    return (in > out ? in : out) * array_element_bytes(n->shape.dtype);
+}
+
+static bool is_combined(const struct graph *g, int node)
+{
+    const struct graph_node *n = &g->node[node];
+
+    if (n->tuple_count > 0 || n->reduce_kind != REDUCE_ADD)
+        return false;
+    if (n->op == HLO_ALL_REDUCE)
+        return true;
+    return (n->op == HLO_REDUCE_SCATTER || n->op == HLO_ALL_GATHER) &&
+           node_bytes(g, node) < ALONE_BYTES;
+}
+
+/* the same devices with the same ranks */
+static bool same_ranks(const struct graph_groups *a, const struct graph_groups *b)
+{
+    if (!a || !b || a == b)
+        return a == b;
+    if (a->count != b->count || a->size != b->size)
+        return false;
+    for (int i = 0; i < a->count * a->size; i++)
+        if ((a->member ? a->member[i] : i) != (b->member ? b->member[i] : i))
+            return false;
+    return true;
+}
+
+static bool go_together(const struct combine *c, int first, int node)
+{
+    const struct graph_node *a = &c->w.from->node[first], *b = &c->w.from->node[node];
+
+    return a->op == b->op && is_combined(c->w.from, node) && c->depth[first] == c->depth[node] &&
+           a->shape.dtype == b->shape.dtype && a->dim == b->dim && same_ranks(a->groups, b->groups);
 }
 
 /* nodes are in the order in which they are computed */
@@ -63,13 +102,13 @@ static int earlier_first(const void *x, const void *y)
     return a->node < b->node ? -1 : a->node > b->node;
 }
 
-static void find_members(struct combine *c, int depth, enum graph_dtype dtype)
+static void find_members(struct combine *c, int first)
 {
     const struct graph *g = c->w.from;
 
     c->member_count = 0;
-    for (int i = 0; i < g->node_count; i++)
-        if (is_member(c, i, depth, dtype))
+    for (int i = first; i < g->node_count; i++)
+        if (go_together(c, first, i))
             c->member[c->member_count++] = (struct member){i, g->node[i].operand[0]};
     qsort(c->member, (size_t)c->member_count, sizeof(*c->member), earlier_first);
 }
@@ -79,8 +118,8 @@ static int64_t bytes_of(const struct combine *c, int first, int end)
     int64_t bytes = 0;
 
     for (int i = first; i < end; i++)
-        bytes += shape_elems(&c->w.from->node[c->member[i].node].shape);
-    return bytes * array_element_bytes(c->w.from->node[c->member[0].node].shape.dtype);
+        bytes += node_bytes(c->w.from, c->member[i].node);
+    return bytes;
 }
 
 /* behind the last member of the bucket that begins with `first`: a small rest joins it */
@@ -117,8 +156,9 @@ static const char *source_of(const struct combine *c, int number)
 
     for (int i = 1; i < c->member_count; i++)
         source = common_source(c->w.to.arena, source, g->node[c->member[i].node].source);
-    return number ? arena_printf(c->w.to.arena, "%s%sbucket_%d", source, *source ? "/" : "", number)
-                  : source;
+    if (number == 0)
+        return source;
+    return arena_printf(c->w.to.arena, "%s%sbucket_%d", source, *source ? "/" : "", number);
 }
 
 static void make_bucket(struct combine *c, int first, int end, int number)
@@ -130,7 +170,7 @@ static void make_bucket(struct combine *c, int first, int end, int number)
     for (int i = first; i < end; i++)
         operand[i - first] = c->w.moved[c->member[i].operand];
     to->source = source_of(c, number);
-    sum = graph_all_reduce_all(to, operand, end - first);
+    sum = graph_add(to, &g->node[c->member[first].node], operand, end - first);
     for (int i = first; i < end; i++) {
         to->source = g->node[c->member[i].node].source;
         c->w.moved[c->member[i].node] =
@@ -139,11 +179,12 @@ static void make_bucket(struct combine *c, int first, int end, int number)
     mem_free(operand);
 }
 
-static void combine(struct combine *c, int depth, enum graph_dtype dtype)
+/* all that go together with this one */
+static void combine(struct combine *c, int node)
 {
     int number = 0, end;
 
-    find_members(c, depth, dtype);
+    find_members(c, node);
     for (int first = 0; first < c->member_count; first = end) {
         end = bucket_end(c, first);
         number += first > 0 || end < c->member_count;
@@ -156,8 +197,9 @@ static void rebuild(struct combine *c)
     const struct graph *g = c->w.from;
 
     for (int depth = 0; depth <= c->deepest; depth++) {
-        for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
-            combine(c, depth, (enum graph_dtype)dtype);
+        for (int i = 0; i < g->node_count; i++)
+            if (c->depth[i] == depth && c->w.moved[i] == NODE_NONE && is_combined(g, i))
+                combine(c, i);
         for (int i = 0; i < g->node_count; i++)
             if (c->depth[i] == depth && c->w.moved[i] == NODE_NONE)
                 rewrite_copy(&c->w, i);
@@ -171,8 +213,8 @@ int pass_combine(struct graph *g, const struct pass_context *context, struct err
 
     (void)e;
     find_depths(&c, g);
-    if (c.all_reduces > 1) {
-        c.member = mem_alloc((size_t)c.all_reduces * sizeof(*c.member));
+    if (c.collectives > 1) {
+        c.member = mem_alloc((size_t)c.collectives * sizeof(*c.member));
         rewrite_begin(&c.w, g);
         rebuild(&c);
         rewrite_end(&c.w);

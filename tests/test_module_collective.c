@@ -6,6 +6,7 @@
 #include "base/floats.h"
 #include "base/rng.h"
 #include "stack/interp.h"
+#include "stack/pass.h"
 #include "tests/run_graph.h"
 #include "tests/test.h"
 
@@ -67,7 +68,7 @@ static void *numbers(const struct shape *s, uint64_t seed, bool whole)
 }
 
 static struct interp_value in[DEVICES_MAX][8];
-static struct interp_value out[DEVICES_MAX][8];
+static struct interp_value out[DEVICES_MAX][16];
 
 static void interpret(int devices, enum interp_dot dot)
 {
@@ -246,6 +247,56 @@ TEST(several_at_once)
     }
 }
 
+static int count_of(const struct graph *all, enum graph_op op)
+{
+    int count = 0;
+
+    for (int i = 0; i < all->node_count; i++)
+        count += all->node[i].op == op;
+    return count;
+}
+
+static void build_many(void)
+{
+    int a = parameter(DTYPE_F32, SHAPE(64, 130)), b = parameter(DTYPE_F32, SHAPE(128, 9));
+    int c = parameter(DTYPE_BF16, SHAPE(128, 20)), big = parameter(DTYPE_F32, SHAPE(1024, 300));
+    int part = scatter(a, 0, &all_eight), sum, list[] = {a, b};
+
+    output(part, "a");
+    output(scatter(b, 0, &all_eight), "b");
+    output(scatter(b, 0, &halves), "of other groups");
+    output(scatter(c, 0, &all_eight), "of another type");
+    output(scatter(a, 0, &all_eight), "a again");
+    output(scatter(big, 0, &all_eight), "big");
+    output(gather(part, 0, &all_eight), "whole");
+    output(gather(graph_unary(&g, HLO_NEGATE, part), 0, &all_eight), "turned");
+    output(gather(a, 0, &all_eight), "not behind others");
+    for (int i = 0; i < 2; i++)
+        output(graph_all_reduce_groups(&g, &list[i], 1, &halves), "sum");
+    sum = graph_all_reduce(&g, part);
+    output(sum, "behind a scatter");
+}
+
+/* small ones of a kind that wait for nothing of each other are one */
+TEST(small_ones_are_put_together)
+{
+    struct pass_context context = {.replica_count = 8};
+    struct err e;
+
+    start("v3-8");
+    build_many();
+    if (pass_combine(&g, &context, &e) || graph_verify(&g, &e))
+        fail_msg("%s", e.msg);
+    assert_int_equal(count_of(&g, HLO_REDUCE_SCATTER), 4);      /* a, b, a; groups; type; big */
+    assert_int_equal(count_of(&g, HLO_ALL_GATHER), 2);
+    assert_int_equal(count_of(&g, HLO_ALL_REDUCE), 2);
+    finish();
+    start("v3-8");
+    build_many();
+    check(8);
+    finish();
+}
+
 /* what groups of one rank are, and programs of one device */
 TEST(nobody_else)
 {
@@ -397,6 +448,7 @@ int main(void)
         cmocka_unit_test(devices_on_other_cores),
         cmocka_unit_test(permutes),
         cmocka_unit_test(several_at_once),
+        cmocka_unit_test(small_ones_are_put_together),
         cmocka_unit_test(nobody_else),
         cmocka_unit_test(teams_do_not_disturb_each_other),
         cmocka_unit_test(sums_are_as_near_as_additions_allow),
