@@ -79,6 +79,7 @@ struct embedding_step {
         int index;                      /* s32 [all ids]: row of this device, or behind the last */
         int weight;                     /* f32 [all samples, max_length], 0 of padding */
         int64_t samples;                /* of this replica; 0: not looked up */
+        int out;                        /* what embedding_lookup gave */
     } *looked;
 };
 void embedding_begin(struct embedding_step *s, struct trace *t, const struct embedding *m);

@@ -168,7 +168,8 @@ int embedding_lookup(struct embedding_step *s, int feature, int ids, int weights
     read = read_rows(s, feature, samples);
     if (!f->is_sequence)
         read = graph_reduce(g, REDUCE_ADD, read, 2);
-    return s->m->replica_count == 1 ? read : graph_reduce_scatter(g, &read, 1, 0, &all);
+    l->out = s->m->replica_count == 1 ? read : graph_reduce_scatter(g, &read, 1, 0, &all);
+    return l->out;
 }
 
 /* ----- going back */

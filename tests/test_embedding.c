@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "keras/embedding.h"
 #include "tests/test.h"
+#include "train/step.h"
 #include "train/strategy.h"
 
 #include <math.h>
@@ -419,6 +420,162 @@ TEST(tables_in_parts_are_one_table)
     }
 }
 
+/* ----- in a training step: does a user like an item? */
+
+#define PAIRS 16
+#define TRAIN_STEPS 12
+
+struct training {
+    struct embedding_table table[2];
+    struct embedding_feature feature[2];
+    struct variable_set set;
+    struct embedding m;
+    struct optimizer optimizer;
+    int kernel, replicas, micro_batches;
+};
+
+/* logit = sum over k of kernel[k] user[k] item[k], against 0 or 1 */
+static int forward(struct trace *t, const int *input, int count, void *context,
+                   struct step_loss *loss, struct err *e)
+{
+    const struct training *w = context;
+    struct graph *g = &t->graph;
+    struct embedding_step *s = arena_alloc(t->arena, sizeof(*s));
+    int x, difference;
+
+    (void)count;
+    (void)e;
+    embedding_begin(s, t, &w->m);
+    x = graph_binary(g, HLO_MULTIPLY, embedding_lookup(s, 0, input[0], NODE_NONE),
+                     embedding_lookup(s, 1, input[1], NODE_NONE));
+    x = graph_binary(g, HLO_MULTIPLY, x,
+                     graph_broadcast(g, trace_read(t, w->kernel), g->node[x].shape, (int[]){1}));
+    x = graph_unary(g, HLO_LOGISTIC, graph_reduce(g, REDUCE_ADD, x, 2));
+    difference = graph_binary(g, HLO_SUBTRACT, x, input[2]);
+    loss->sum = graph_reduce(g, REDUCE_ADD,
+                             graph_binary(g, HLO_MULTIPLY, difference, difference), 1);
+    loss->embedding = s;
+    return 0;
+}
+
+static int train_step(struct trace *t, const int *input, int count, void *context, struct err *e)
+{
+    struct training *w = context;
+    struct step_options o = {.optimizer = &w->optimizer, .global_batch = PAIRS,
+                             .micro_batches = w->micro_batches, .forward = forward,
+                             .context = w};
+    int loss;
+
+    if (step_train(t, &o, input, count, &loss, e))
+        return -1;
+    trace_result(t, "loss", loss);
+    return 0;
+}
+
+static void train_build(struct training *w, const char *optimizer)
+{
+    struct shape kernel = shape_make(DTYPE_F32, 1, (int64_t[]){8});
+    struct initializer ones = initializer_standard(INITIALIZER_ONES);
+    struct err e;
+
+    for (int t = 0; t < 2; t++) {
+        w->table[t] = embedding_table_standard(t ? "items" : "users", 40, 8);
+        w->table[t].optimizer = t ? "Adagrad(0.5)" : "Adam(0.1)";
+        /* a place has other values in other parts: equal starts need equal values */
+        w->table[t].initializer = initializer_standard(INITIALIZER_CONSTANT);
+        w->table[t].initializer.a = 0.3;
+        w->feature[t] = (struct embedding_feature){t ? "item" : "user", t, 1 + t, false};
+    }
+    variable_set_init(&w->set, &arena);
+    w->kernel = variable_add_trainable(&w->set, "kernel", &kernel, &ones);
+    must(optimizer_parse(&w->optimizer, optimizer, &arena, &e) ||
+         optimizer_build(&w->optimizer, &w->set, &w->kernel, 1, &e) ||
+         embedding_build(&w->m, &w->set, w->table, 2, w->feature, 2, w->replicas, 0, &e), &e);
+}
+
+static struct strategy_program *train_program(struct training *w, struct strategy *s,
+                                              struct err *e)
+{
+    int64_t samples = PAIRS / w->replicas;
+    struct shape shape[3] = {shape_make(DTYPE_S32, 2, (int64_t[]){samples, 1}),
+                             shape_make(DTYPE_S32, 2, (int64_t[]){samples, 2}),
+                             shape_make(DTYPE_F32, 1, (int64_t[]){samples})};
+
+    return strategy_function(s, "train", train_step, w, true, shape, 3, e);
+}
+
+/* losses of all steps, over the global batch */
+static void train(int replicas, const char *optimizer, float *losses)
+{
+    struct training w = {.replicas = replicas};
+    struct strategy_options o = {.replica_count = replicas, .set = &w.set};
+    int32_t user[PAIRS], item[2 * PAIRS];
+    const void *in[3 * PAIRS];
+    float likes[PAIRS], part[PAIRS];
+    void *out[PAIRS];
+    struct strategy_program *p;
+    struct strategy *s;
+    struct err e;
+
+    train_build(&w, optimizer);
+    s = strategy_create(&o, &e);
+    must(s ? 0 : -1, &e);
+    p = train_program(&w, s, &e);
+    must(p ? 0 : -1, &e);
+    for (int i = 0; i < PAIRS; i++) {
+        user[i] = (i * 7) % 40;
+        item[2 * i] = (i * 11) % 40;
+        item[2 * i + 1] = i % 3 ? (i * 5) % 40 : -1;
+        likes[i] = (float)(i % 2);
+    }
+    for (int r = 0; r < replicas; r++) {
+        int first = r * PAIRS / replicas;
+
+        in[3 * r] = user + first;
+        in[3 * r + 1] = item + 2 * first;
+        in[3 * r + 2] = likes + first;
+        out[r] = &part[r];
+    }
+    for (int step = 0; step < TRAIN_STEPS; step++) {
+        must(strategy_run(s, p, in, out, NULL, &e), &e);
+        losses[step] = 0;
+        for (int r = 0; r < replicas; r++)
+            losses[step] += part[r];
+    }
+    strategy_destroy(s);
+    variable_set_fini(&w.set);
+}
+
+TEST(training_steps_change_tables_too)
+{
+    float alone[TRAIN_STEPS], many[TRAIN_STEPS], scaled[TRAIN_STEPS];
+
+    train(1, "SGD(0.1)", alone);
+    train(4, "SGD(0.1)", many);
+    train(4, "SGD(0.1, loss_scale_factor=1024)", scaled);
+    for (int i = 0; i < TRAIN_STEPS; i++)
+        if (fabsf(many[i] - alone[i]) > 1e-5f || fabsf(scaled[i] - alone[i]) > 1e-5f)
+            fail_msg("step %d: loss %g on one device, %g on four, %g scaled", i,
+                     (double)alone[i], (double)many[i], (double)scaled[i]);
+    assert_true(alone[TRAIN_STEPS - 1] < 0.2f * alone[0]);
+}
+
+TEST(micro_batches_do_not_change_tables)
+{
+    struct training w = {.replicas = 2, .micro_batches = 2};
+    struct strategy_options o = {.replica_count = 2, .set = &w.set};
+    struct strategy *s;
+    struct err e;
+
+    train_build(&w, "SGD(0.1)");
+    s = strategy_create(&o, &e);
+    must(s ? 0 : -1, &e);
+    assert_null(train_program(&w, s, &e));
+    assert_string_equal(e.msg, "embedding tables are not changed by micro batches, there are 2");
+    strategy_destroy(s);
+    variable_set_fini(&w.set);
+}
+
 static void expect(int status, const struct err *e, const char *text)
 {
     assert_int_equal(status, -1);
@@ -527,6 +684,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(tables_in_parts_are_one_table, setup, teardown),
+        cmocka_unit_test_setup_teardown(training_steps_change_tables_too, setup, teardown),
+        cmocka_unit_test_setup_teardown(micro_batches_do_not_change_tables, setup, teardown),
         cmocka_unit_test_setup_teardown(mistakes_are_named, setup, teardown),
         cmocka_unit_test_setup_teardown(names_are_given_once, setup, teardown),
         cmocka_unit_test_setup_teardown(ids_are_looked_at_before_they_go_out, setup, teardown),

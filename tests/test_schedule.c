@@ -30,7 +30,7 @@ static int teardown(void **state)
 
 static struct schedule parse(const char *text)
 {
-    struct schedule s;
+    struct schedule s = {.kind = SCHEDULE_NONE};
     json_t *call;
     struct err e;
 

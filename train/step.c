@@ -26,21 +26,51 @@ static int trained_loss(struct trace *t, const struct step_options *o, const str
     return loss;
 }
 
+/* gradients of what was looked up, unscaled, go to the tables' own optimizers */
+static int change_tables(struct trace *t, const struct step_options *o, const struct step_loss *l,
+                         int loss, struct err *e)
+{
+    int count = l->embedding->m->feature_count, used = 0;
+    int *out = arena_array(t->arena, 3 * (size_t)count + 1, sizeof(*out));
+    int *slope = out + count, *gradient = slope + count;
+    double factor = o->optimizer->hyper[HYPER_LOSS_SCALE_FACTOR];
+
+    if (o->micro_batches > 1)
+        return err_set(e, "embedding tables are not changed by micro batches, there are %d",
+                       o->micro_batches);
+    for (int f = 0; f < count; f++)
+        if (l->embedding->looked[f].samples)
+            out[used++] = l->embedding->looked[f].out;
+    if (graph_grad(&t->graph, loss, out, used, slope, e))
+        return -1;
+    used = 0;
+    for (int f = 0; f < count; f++)
+        if (l->embedding->looked[f].samples) {
+            int g = slope[used++];
+
+            gradient[f] = factor > 0 ? nn_scale(&t->graph, g, 1 / factor) : g;
+        }
+    embedding_apply(l->embedding, gradient);
+    return 0;
+}
+
 /* loss and gradients of what these inputs are; nodes of this trace */
 static int add_gradients(struct trace *t, const struct step_options *o, const int *input, int count,
                          int *loss, int *gradient, struct err *e)
 {
     const struct optimizer *opt = o->optimizer;
-    int *value = arena_array(t->arena, (size_t)opt->count + 1, sizeof(*value));
-    struct step_loss l = {NODE_NONE, NODE_NONE};
+    int *value = arena_array(t->arena, (size_t)opt->count + 1, sizeof(*value)), scaled;
+    struct step_loss l = {NODE_NONE, NODE_NONE, NULL};
 
     for (int i = 0; i < opt->count; i++)
         value[i] = trace_read(t, opt->of[i].variable);
     if (o->forward(t, input, count, o->context, &l, e))
         return -1;
     *loss = trained_loss(t, o, &l);
-    return graph_grad(&t->graph, optimizer_scale_loss(t, opt, *loss), value, opt->count, gradient,
-                      e);
+    scaled = optimizer_scale_loss(t, opt, *loss);
+    if (graph_grad(&t->graph, scaled, value, opt->count, gradient, e))
+        return -1;
+    return l.embedding ? change_tables(t, o, &l, scaled, e) : 0;
 }
 
 /* ----- micro batches */

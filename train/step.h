@@ -8,11 +8,12 @@
  */
 #ifndef TRAIN_STEP_H
 #define TRAIN_STEP_H
-#include "keras/optimizer.h"
+#include "keras/embedding.h"
 
 struct step_loss {
     int sum;                            /* f32 scalar: over this replica's samples, weighted */
     int penalty;                        /* f32 scalar: its share of a penalty; or NODE_NONE */
+    struct embedding_step *embedding;   /* of the trace's arena: what was looked up; or NULL */
 };
 
 /*
@@ -35,6 +36,8 @@ struct step_options {
  * optimizer has sharded (optimizer_shard) get their part of the gradient's sum by reduce-scatter,
  * and the new value is gathered. With micro batches forward runs once for each, one after the
  * other, gradients added up, state going from one to the next, results of all of them summed.
+ * Embedding tables that forward has looked things up in are changed by their own optimizers; with
+ * micro batches they are refused.
  * *loss: f32 scalar, the loss as trained, of this replica's samples: the global one is the sum
  * over replicas. -1: what forward refuses, samples that cannot be cut, no gradient.
  */
