@@ -1,5 +1,6 @@
 /* systole train: the command line. */
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #define KEY_SET (KEY_FIRST + OPT_COUNT)
 
 enum kind { WORD, CHOICE, INT, REAL, FLAG };
-enum use { USE_ALWAYS, USE_SIM, USE_HOST, USE_ADAM, USE_SGD };
+enum use { USE_ALWAYS, USE_SIM, USE_HOST, USE_HYPER };
 
 static const struct row {
     const char *section, *name, *standard, *arg, *meaning;
@@ -33,8 +34,11 @@ static const struct use_rule {
 } use_rules[] = {
     [USE_SIM] = {OPT_BACKEND, 0, "--backend sim"},
     [USE_HOST] = {OPT_BACKEND, 1, "--backend host"},
-    [USE_ADAM] = {OPT_OPTIMIZER, 0, "--optimizer adam"},
-    [USE_SGD] = {OPT_OPTIMIZER, 1, "--optimizer sgd"},
+};
+
+static const struct hyper_row { enum train_option option; enum hyper hyper; } hypers[] = {
+    {OPT_LR, HYPER_LEARNING_RATE}, {OPT_MOMENTUM, HYPER_MOMENTUM}, {OPT_BETA_1, HYPER_BETA_1},
+    {OPT_BETA_2, HYPER_BETA_2}, {OPT_EPSILON, HYPER_EPSILON},
 };
 
 const char *train_option_name(enum train_option o)
@@ -52,10 +56,20 @@ const char *train_option_arg(enum train_option o)
     return rows[o].arg;
 }
 
+enum hyper train_option_hyper(enum train_option o)
+{
+    for (size_t i = 0; i < COUNT_OF(hypers); i++)
+        if (hypers[i].option == o)
+            return hypers[i].hyper;
+    return HYPER_NONE;
+}
+
 bool train_option_applies(const struct train_options *options, enum train_option o)
 {
     const struct use_rule *rule = &use_rules[rows[o].use];
 
+    if (rows[o].use == USE_HYPER)
+        return optimizer_takes(options->optimizer.rule, train_option_hyper(o));
     return rows[o].use == USE_ALWAYS || options->value[rule->option].integer == rule->needed;
 }
 
@@ -79,6 +93,8 @@ static int set_value(struct train_value *v, const struct row *row, const char *t
                      struct err *e)
 {
     v->text = text;
+    if (!*text && row->use == USE_HYPER)
+        return 0;                       /* the optimizer's own */
     switch (row->kind) {
     case WORD:
         return 0;
@@ -116,14 +132,55 @@ static void set_standards(struct train_options *o)
     }
 }
 
-/* An option that would do nothing is a mistake. */
-static void check_uses(const struct train_options *o, struct argp_state *state)
+/* "--optimizer sgd, rmsprop, lars": those that take the number */
+static void print_takers(enum hyper h, char *text, size_t bytes)
 {
+    size_t length = (size_t)snprintf(text, bytes, "--optimizer");
+    const char *between = " ";
+
+    for (int rule = 0; rule < RULE_COUNT && length < bytes; rule++)
+        if (optimizer_takes((enum optimizer_rule)rule, h)) {
+            size_t first = length + strlen(between);
+
+            length += (size_t)snprintf(text + length, bytes - length, "%s%s", between,
+                                       optimizer_name((enum optimizer_rule)rule));
+            for (size_t i = first; i < bytes && text[i]; i++)
+                text[i] = (char)tolower((unsigned char)text[i]);
+            between = ", ";
+        }
+}
+
+/* the optimizer of its text and of the numbers given beside it */
+static int make_optimizer(struct train_options *o, struct arena *a, struct err *e)
+{
+    if (optimizer_parse(&o->optimizer, o->value[OPT_OPTIMIZER].text, a, e))
+        return -1;
+    for (size_t i = 0; i < COUNT_OF(hypers); i++) {
+        const struct train_value *v = &o->value[hypers[i].option];
+
+        if (v->is_given && optimizer_takes(o->optimizer.rule, hypers[i].hyper) &&
+            optimizer_set(&o->optimizer, hyper_name(hypers[i].hyper), v->real, e))
+            return -1;
+    }
+    return 0;
+}
+
+/* An option that would do nothing is a mistake. */
+static void check_uses(struct train_options *o, struct argp_state *state)
+{
+    char takers[256];
     struct err e;
 
-    for (int i = 0; i < OPT_COUNT; i++)
-        if (o->value[i].is_given && !train_option_applies(o, (enum train_option)i))
+    if (make_optimizer(o, o->texts, &e))
+        argp_error(state, "--optimizer: %s", e.msg);
+    for (int i = 0; i < OPT_COUNT; i++) {
+        if (!o->value[i].is_given || train_option_applies(o, (enum train_option)i))
+            continue;
+        if (rows[i].use != USE_HYPER)
             argp_error(state, "--%s belongs to %s", rows[i].name, use_rules[rows[i].use].text);
+        print_takers(train_option_hyper((enum train_option)i), takers, sizeof(takers));
+        argp_error(state, "--%s belongs to %s", rows[i].name, takers);
+    }
     if (o->set.count && o->value[OPT_BACKEND].integer == 1)
         argp_error(state, "--set belongs to --backend sim");
     if (o->trace.path && o->value[OPT_BACKEND].integer == 1)
@@ -207,6 +264,12 @@ static const char doc[] =
     "Example:\n"
     "  systole train examples/mnist_mlp.json --data mnist/ --tpu v3-8 --epochs 20 \\\n"
     "      --batch 512 --optimizer adam --lr 0.001 --seed 1 --out out/\n"
+    "The network of TensorFlow's TPU guide, 50 steps per execution:\n"
+    "  systole train examples/mnist_cnn.json --data mnist/ --tpu v2-8 --batch 200 \\\n"
+    "      --policy mixed_bfloat16 --steps-per-execution 50 --epochs 1\n"
+    "Another optimizer, stopping early:\n"
+    "  systole train examples/mnist_mlp.json --optimizer \"AdamW(1e-3, weight_decay=0.01)\" \\\n"
+    "      --early-stopping 2 --csv-log log.csv\n"
     "A trace of two steps (docs/traces.md); without --steps it has one:\n"
     "  systole train examples/mnist_mlp.json --steps 2 --trace two.pftrace";
 
@@ -256,6 +319,7 @@ int cmd_train(int argc, char **argv)
 
     set_standards(&o);
     arena_init(&texts);
+    o.texts = &texts;
     list_options(list, &o, &texts);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     if (settle_trace(&o, &e)) {

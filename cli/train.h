@@ -11,7 +11,7 @@
 #include "data/images.h"
 #include "report/report.h"
 #include "sim/machine.h"
-#include "stack/dense.h"
+#include "train/fit.h"
 
 enum train_option {
 #define OPT(id, section, name, kind, standard, lo, hi, arg, use, meaning) OPT_##id,
@@ -29,6 +29,8 @@ struct train_value {
 struct train_options {
     const char *model_path;
     struct train_value value[OPT_COUNT];
+    struct optimizer optimizer;         /* of --optimizer and its numbers */
+    struct arena *texts;
     struct cli_list set;
     struct trace_options trace;
     struct command command;
@@ -45,17 +47,21 @@ struct train_run {
     struct slice slice;                 /* core_count 0 when no slice takes part */
     struct machine *machine;            /* NULL on the host */
     int thread_count;                   /* of the machine */
-    struct dense_strategy *strategy;
+    struct variable_set variables;
+    struct optimizer optimizer;
+    struct loss loss;
+    struct metric *metric;
+    int metric_count;
+    struct host_loop_options host_loop;
+    struct fit *fit;
+    struct batches train_batches, test_batches;
     int64_t batch, steps_per_epoch, step_limit;
-
-    uint32_t *order;                    /* of the training images in this epoch */
-    uint32_t *test_order;               /* padded to whole batches */
-    float *x;
-    int32_t *labels;
+    int steps_per_execution;
 
     struct trace_recording trace;       /* of all steps with --steps, else of one more */
     struct progress progress;
-    int64_t step;                       /* training steps done */
+    int64_t correct, counted;           /* of this epoch, as the accuracy has it */
+    double epoch_began_s;
     struct report_epoch *epoch;
     size_t epoch_count;
     struct report_step_row *row;
@@ -67,7 +73,12 @@ struct train_run {
 const char *train_option_name(enum train_option o);
 const char *train_option_section(enum train_option o);
 const char *train_option_arg(enum train_option o);      /* "N", "DIR"; NULL of a flag */
+/* the optimizer's number that it is; HYPER_NONE */
+enum hyper train_option_hyper(enum train_option o);
 bool train_option_applies(const struct train_options *options, enum train_option o);
+
+/* false: the first metric is no share of samples, and tables show it as it is */
+bool train_counts_samples(const struct train_run *t);
 
 static inline const struct train_value *train_value(const struct train_run *t, enum train_option o)
 {
@@ -85,8 +96,9 @@ int train_begin_trace(struct train_run *t, struct err *e);
 void train_print_header(const struct train_run *t);
 int train_loop(struct train_run *t, struct err *e);
 int train_report(struct train_run *t, struct err *e);   /* table of one step, trace, folder */
-/* of `step`, whose program is the training step's: sources, layers, buffers */
-void train_fill_tables(struct train_run *t, struct report_step *step);
+/* of `step`, which is a launch of this program: sources, layers, buffers */
+void train_fill_tables(struct train_run *t, const struct strategy_program *p,
+                       struct report_step *step);
 /* the most of VMEM that a kernel's windows take, and arrays beside them */
 int64_t train_vmem_bytes(const struct module *m);
 void train_fini(struct train_run *t);

@@ -1,114 +1,98 @@
 /* Epochs of steps, and what is told about them. */
 #include "cli/train.h"
 
-#include <assert.h>
+#include <math.h>
 
 #include "base/text.h"
-
-#ifdef SYSTOLE_DEBUG
-static const bool is_debug_build = true;
-#else
-static const bool is_debug_build = false;
-#endif
+#include "train/callbacks.h"
 
 /* one launch: in the trace, where there is one of all steps */
-static int launch_step(struct train_run *t, int epoch, struct dense_result *r, struct err *e)
+static void on_launch(void *context, struct fit *f, int64_t epoch, bool is_before)
 {
+    struct train_run *t = context;
     char name[48];
-    int status;
 
-    snprintf(name, sizeof(name), "epoch %d step %lld", epoch, (long long)t->step + 1);
+    if (!is_before) {
+        trace_recording_pause(&t->trace);
+        return;
+    }
+    snprintf(name, sizeof(name), "epoch %lld step %lld", (long long)epoch,
+             (long long)fit_step(f) + 1);
     trace_recording_resume(&t->trace, name);
-    status = dense_train_step(t->strategy, t->x, t->labels, r, e);
-    trace_recording_pause(&t->trace);
-    return status;
 }
 
-static int train_step(struct train_run *t, int epoch, int64_t index, struct dense_result *r,
-                      struct err *e)
+static int on_epoch_begin(void *context, struct fit *f, int64_t epoch, struct err *e)
 {
+    struct train_run *t = context;
+
+    (void)f;
+    (void)epoch;
+    (void)e;
+    t->correct = t->counted = 0;
+    t->epoch_began_s = progress_seconds();
+    return 0;
+}
+
+/* of this execution alone, where the first metric is a share of samples */
+static int own_accuracy(struct train_run *t, const struct fit_log *log, double *accuracy,
+                        struct err *e)
+{
+    double *so_far = arena_array(&t->arena, (size_t)t->metric_count + 1, sizeof(*so_far));
+    int64_t before = t->correct;
+
+    if (fit_metrics(t->fit, so_far, e))
+        return -1;
+    t->counted += log->samples;
+    *accuracy = t->metric_count ? so_far[0] : 0;
+    if (!train_counts_samples(t))
+        return 0;
+    t->correct = llround(so_far[0] * (double)t->counted);
+    *accuracy = (double)(t->correct - before) / (double)log->samples;
+    return 0;
+}
+
+static int on_step(void *context, struct fit *f, const struct fit_log *log, struct err *e)
+{
+    struct train_run *t = context;
     struct report_step_row *row;
 
-    data_batch(&t->train, t->order, index * t->batch, t->batch, t->x, t->labels);
-    if (launch_step(t, epoch, r, e))
-        return -1;
-    if (train_value(t, OPT_CHECK_REPLICAS)->integer || is_debug_build)
-        if (dense_check_replicas(t->strategy, e))
-            return -1;
-    t->step++;
+    (void)f;
     t->row = mem_grow(t->row, &t->row_capacity, t->row_count + 1, sizeof(*t->row));
     row = &t->row[t->row_count++];
-    *row = (struct report_step_row){
-        .step = t->step, .epoch = epoch, .loss = r->loss_sum / (double)r->samples,
-        .accuracy = (double)r->correct / (double)r->samples, .cycles = r->cycles};
-    return 0;
-}
-
-static int evaluate(struct train_run *t, double *accuracy, struct err *e)
-{
-    int64_t counted = 0, correct = 0;
-
-    for (int64_t first = 0; first < t->test.count; first += t->batch) {
-        int64_t left = t->test.count - first;
-        struct dense_result r;
-
-        data_batch(&t->test, t->test_order, first, t->batch, t->x, t->labels);
-        if (dense_eval_step(t->strategy, t->x, t->labels, left < t->batch ? left : t->batch, &r,
-                               e))
-            return -1;
-        counted += r.samples;
-        correct += r.correct;
-    }
-    assert(counted == t->test.count);
-    *accuracy = (double)correct / (double)counted;
-    return 0;
-}
-
-static int run_epoch(struct train_run *t, struct report_epoch *done, struct err *e)
-{
-    double began_s = progress_seconds(), loss_sum = 0.0;
-    int64_t correct = 0, samples = 0;
-    uint64_t seed = (uint64_t)train_value(t, OPT_SEED)->integer;
-
-    data_shuffle(t->order, t->train.count, seed, done->epoch - 1);
-    for (int64_t i = 0; i < t->steps_per_epoch && t->step < t->step_limit; i++) {
-        struct dense_result r;
-
-        if (train_step(t, done->epoch, i, &r, e))
-            return -1;
-        loss_sum += r.loss_sum;
-        correct += r.correct;
-        samples += r.samples;
-        done->steps++;
-        done->step_cycles = r.cycles;
-        progress_show(&t->progress, t->step, done->epoch, loss_sum / (double)samples);
-    }
-    done->loss = loss_sum / (double)samples;
-    done->train_accuracy = (double)correct / (double)samples;
-    if (evaluate(t, &done->test_accuracy, e))
+    *row = (struct report_step_row){.step = log->step, .epoch = (int)log->epoch,
+                                    .loss = log->loss, .cycles = log->cycles};
+    if (own_accuracy(t, log, &row->accuracy, e))
         return -1;
-    if (train_is_timed(t)) {
-        done->step_us = (double)done->step_cycles / (double)t->chip.chip_clock_mhz;
-        done->samples_per_second = (double)t->batch / done->step_us * 1e6;
-    }
-    done->host_seconds = progress_seconds() - began_s;
+    progress_show(&t->progress, log->step, (int)log->epoch, log->loss);
     return 0;
 }
 
 static void print_epoch_header(const struct train_run *t)
 {
-    printf("epoch      loss  train acc   test acc");
+    char name[24], test[24];
+
+    snprintf(name, sizeof(name), "%.16s", t->metric_count ? t->metric[0].name : "-");
+    snprintf(test, sizeof(test), "test %.16s", t->metric_count ? t->metric[0].name : "-");
+    if (train_counts_samples(t))
+        printf("epoch      loss  train acc   test acc");
+    else
+        printf("epoch      loss  %16s  %21s", name, test);
     if (train_is_timed(t))
         printf("  cycles/step    us/step     samples/s");
     printf("     host s\n");
+    fflush(stdout);
 }
 
 static void print_epoch(const struct train_run *t, const struct report_epoch *done)
 {
     char cycles[32], rate[32];
 
-    printf("%5d  %8.4f  %8.2f %%  %8.2f %%", done->epoch, done->loss, 100.0 * done->train_accuracy,
-           100.0 * done->test_accuracy);
+    if (train_counts_samples(t))
+        printf("%5d  %8.4f  %8.2f %%  %8.2f %%", done->epoch, done->loss,
+               100.0 * done->train_accuracy, 100.0 * done->test_accuracy);
+    else
+        printf("%5d  %8.4f  %16.6g  %21.6g", done->epoch, done->loss, done->train_accuracy,
+               done->test_accuracy);
     if (train_is_timed(t))
         printf("  %11s  %9.2f  %12s", text_thousands(done->step_cycles, cycles, sizeof(cycles)),
                done->step_us,
@@ -117,21 +101,78 @@ static void print_epoch(const struct train_run *t, const struct report_epoch *do
     fflush(stdout);
 }
 
+static int on_epoch(void *context, struct fit *f, const struct fit_log *log, struct err *e)
+{
+    struct train_run *t = context;
+    struct report_epoch *done = &t->epoch[t->epoch_count++];
+
+    (void)f;
+    (void)e;
+    *done = (struct report_epoch){
+        .epoch = (int)log->epoch, .loss = log->loss, .steps = log->steps,
+        .step_cycles = log->cycles, .host_seconds = progress_seconds() - t->epoch_began_s};
+    if (t->metric_count) {
+        done->train_accuracy = log->metric[0];
+        done->test_accuracy = log->validation_metric[0];
+    }
+    if (train_is_timed(t)) {
+        done->step_us = (double)done->step_cycles / (double)t->chip.chip_clock_mhz;
+        done->samples_per_second = (double)t->batch / done->step_us * 1e6;
+    }
+    progress_wipe(&t->progress);
+    print_epoch(t, done);
+    return 0;
+}
+
+/* what the host around the slice makes of it */
+static void print_host_loop(const struct train_run *t)
+{
+    const struct host_loop *h = fit_host_loop(t->fit);
+    double steps;
+
+    if (!h || !train_is_timed(t) || h->steps == 0)
+        return;
+    steps = (double)h->steps;
+    printf("wall time  %.3f ms per step by the host model (docs/training.md): device %.3f, waiting "
+           "for batches %.3f, for the loop %.3f; %.0f step%s per execution\n",
+           host_loop_step_us(h) * 1e-3, h->device_us / steps * 1e-3, h->infeed_us / steps * 1e-3,
+           (h->wall_us - h->device_us - h->infeed_us) / steps * 1e-3,
+           steps / (double)h->executions, h->steps == h->executions ? "" : "s");
+}
+
+static size_t list_callbacks(struct train_run *t, struct fit_callback *list, struct err *e)
+{
+    const char *log = train_value(t, OPT_CSV_LOG)->text;
+    struct early_stopping stop = {.patience = train_value(t, OPT_PATIENCE)->integer,
+                                  .restores_best = true};
+    size_t count = 0;
+
+    list[count++] = (struct fit_callback){.epoch_begin = on_epoch_begin, .step = on_step,
+                                          .epoch = on_epoch, .launch = on_launch, .context = t};
+    if (stop.patience > 0)
+        callback_early_stopping(&list[count++], &stop, &t->arena);
+    if (*log && callback_csv(&list[count++], log, false, &t->arena, e))
+        return 0;
+    return count;
+}
+
 int train_loop(struct train_run *t, struct err *e)
 {
+    struct fit_callback list[4];
+    struct fit_run run = {.train = &t->train_batches, .validation = &t->test_batches,
+                          .epochs = train_value(t, OPT_EPOCHS)->integer,
+                          .steps_per_epoch = train_value(t, OPT_STEPS_PER_EPOCH)->integer,
+                          .step_limit = t->step_limit, .callback = list};
+    int status;
+
+    run.callback_count = (int)list_callbacks(t, list, e);
+    if (run.callback_count == 0)
+        return -1;
     progress_begin(&t->progress, t->step_limit);
     print_epoch_header(t);
-    fflush(stdout);
-    while (t->step < t->step_limit) {
-        struct report_epoch *done = &t->epoch[t->epoch_count++];
-        int status;
-
-        done->epoch = (int)t->epoch_count;
-        status = run_epoch(t, done, e);
-        progress_wipe(&t->progress);
-        if (status)
-            return -1;
-        print_epoch(t, done);
-    }
-    return 0;
+    status = fit_train(t->fit, &run, e);
+    progress_wipe(&t->progress);
+    if (status == 0)
+        print_host_loop(t);
+    return status;
 }

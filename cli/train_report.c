@@ -8,6 +8,7 @@
 static const char *resolved(struct train_run *t, enum train_option o)
 {
     bool has_slice = t->slice.core_count > 0;
+    enum hyper h = train_option_hyper(o);
 
     if (!train_option_applies(t->options, o) || (o == OPT_TPU && !has_slice))
         return NULL;
@@ -15,6 +16,8 @@ static const char *resolved(struct train_run *t, enum train_option o)
         return "drawn digits";
     if (o == OPT_THREADS)
         return arena_printf(&t->arena, "%d", t->thread_count);
+    if (h != HYPER_NONE && !train_value(t, o)->is_given)
+        return arena_printf(&t->arena, "%.9g", t->optimizer.hyper[h]);
     return train_value(t, o)->text;
 }
 
@@ -42,39 +45,33 @@ static size_t list_options(struct train_run *t, struct report_option *list)
     return count;
 }
 
-static int64_t input_bytes(struct train_run *t, const struct module *m)
-{
-    const struct model_graph *g = dense_train_graph(t->strategy);
-    int64_t bytes = 0;
-
-    for (int i = 0; i < g->graph.parameter_count; i++)
-        if (g->parameter[i].role == ROLE_X || g->parameter[i].role == ROLE_LABELS)
-            bytes += m->parameter[i]->bytes;
-    return bytes * t->slice.core_count;
-}
-
 /* Evaluation came last on the machine: one more step makes its counters a step's again. */
 static int describe_step(struct train_run *t, struct report_step *step, struct err *e)
 {
-    const struct module *m = dense_train_program(t->strategy);
     bool is_traced = !t->trace.machine && t->options->trace.path;
-    struct dense_result r;
+    struct strategy_program *p;
+    const struct module *m;
+    struct strategy_run r;
 
-    if (!m)
+    if (!t->machine)
         return 0;
+    p = fit_last_program(t->fit);
+    m = strategy_program_module(p);
     if (is_traced && train_begin_trace(t, e))
         return -1;
     if (is_traced)
         trace_recording_resume(&t->trace, "one step");
-    if (dense_replay_step(t->strategy, &r, e))
+    if (fit_replay(t->fit, false, &r, e))
         return -1;
     *step = (struct report_step){
-        .title = "one step", .machine = t->machine, .program = &m->linked[0].program,
-        .model_flops = graph_flops(&dense_train_graph(t->strategy)->graph),
+        .title = t->steps_per_execution > 1 ? "one execution" : "one step",
+        .machine = t->machine, .program = &m->linked[0].program,
+        .model_flops = graph_flops(strategy_program_graph(p)),
         .parameter_bytes = t->slice.core_count > 1
-                               ? t->model.parameter_elems * (int64_t)sizeof(float) : 0,
-        .input_bytes = input_bytes(t, m)};
-    train_fill_tables(t, step);
+                               ? model_parameter_count(&t->model, true) * (int64_t)sizeof(float)
+                               : 0,
+        .input_bytes = strategy_program_input_bytes(p) * t->slice.core_count};
+    train_fill_tables(t, p, step);
     printf("\n");
     report_print_step(step, stdout);
     fflush(stdout);

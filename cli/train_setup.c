@@ -2,8 +2,10 @@
 #include "cli/train.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "report/host_table.h"
@@ -36,10 +38,25 @@ static int load_chip(struct train_run *t, struct err *e)
                           e);
 }
 
+/* of images with one label each: elements of the input, the last dimension of the output */
+static int count_ends(const struct train_run *t, int64_t *inputs, int64_t *classes, struct err *e)
+{
+    const struct model *m = &t->model;
+    const struct shape *out;
+
+    if (m->input_count != 1 || m->output_count != 1)
+        return err_set(e, "model %s has %d inputs and %d outputs; images train one of each",
+                       m->name, m->input_count, m->output_count);
+    out = &m->node[m->output[0]].shape;
+    *inputs = shape_elems(&m->node[m->input[0]].shape);
+    *classes = out->rank ? out->dim[out->rank - 1] : 1;
+    return 0;
+}
+
 static int load_data(struct train_run *t, struct err *e)
 {
     const char *folder = train_value(t, OPT_DATA)->text;
-    const struct model_layer *last = &t->model.layer[t->model.layer_count - 1];
+    int64_t inputs = 0, classes = 0;
 
     if (*folder) {
         if (data_load_idx(&t->train, &t->test, folder, &t->arena, e))
@@ -48,13 +65,15 @@ static int load_data(struct train_run *t, struct err *e)
         data_make_digits(&t->train, &t->test, TRAIN_DIGITS, TEST_DIGITS, DIGITS_SEED, &t->arena);
         folder = "drawn digits";
     }
-    if (t->train.elems != t->model.input_elems)
+    if (count_ends(t, &inputs, &classes, e))
+        return -1;
+    if (t->train.elems != inputs)
         return err_at(e, folder, 0, 0, "images are %dx%d = %" PRId64 " pixels, model %s expects %"
                       PRId64 " inputs", t->train.rows, t->train.columns, t->train.elems,
-                      t->model.name, t->model.input_elems);
-    if (last->units < t->train.classes)
+                      t->model.name, inputs);
+    if (classes < t->train.classes)
         return err_at(e, folder, 0, 0, "labels are 0..%d, but the last layer of model %s has only %"
-                      PRId64 " units", t->train.classes - 1, t->model.name, last->units);
+                      PRId64 " units", t->train.classes - 1, t->model.name, classes);
     if (t->train.count < t->batch)
         return err_at(e, folder, 0, 0, "%" PRId64 " training images are less than a batch of %"
                       PRId64, t->train.count, t->batch);
@@ -84,48 +103,118 @@ static int create_machine(struct train_run *t, struct err *e)
     return t->machine ? 0 : -1;
 }
 
-static int create_strategy(struct train_run *t, struct err *e)
+/* Cross-entropies of a model whose last layer has no activation take its outputs as logits. */
+static int choose_loss(struct train_run *t, struct err *e)
 {
-    struct dense_options o = {
-        .model = &t->model,
-        .model_options = {
-            .policy = (enum model_policy)train_value(t, OPT_POLICY)->integer,
-            .precision = (enum graph_precision)train_value(t, OPT_PRECISION)->integer,
-            .optimizer = (enum model_optimizer)train_value(t, OPT_OPTIMIZER)->integer,
-            .learning_rate = train_value(t, OPT_LR)->real,
-            .beta_1 = train_value(t, OPT_BETA_1)->real,
-            .beta_2 = train_value(t, OPT_BETA_2)->real,
-            .epsilon = train_value(t, OPT_EPSILON)->real,
-            .momentum = train_value(t, OPT_MOMENTUM)->real,
-        },
-        .global_batch = t->batch,
-        .seed = (uint64_t)train_value(t, OPT_SEED)->integer,
-        .machine = t->machine,
-        .reference_dot = (enum interp_dot)train_value(t, OPT_REFERENCE_DOT)->integer,
-    };
+    const struct model *m = &t->model;
+    const struct layer *last = m->layer[m->node[m->output[0]].layer];
+    enum loss_kind kind;
 
-    t->strategy = dense_create(&o, &t->arena, e);
-    return t->strategy ? 0 : -1;
+    if (loss_find(train_value(t, OPT_LOSS)->text, &kind, e))
+        return -1;
+    t->loss = loss_standard(kind);
+    t->loss.from_logits = last->kind == LAYER_DENSE &&
+                          last->c.activation.kind == ACTIVATION_LINEAR &&
+                          strstr(loss_name(kind), "crossentropy");
+    return 0;
 }
 
-/* The test images in their order, filled up with the first one to whole batches. */
-static void allocate_batches(struct train_run *t)
+/* "accuracy" is what Keras takes it for, by the shapes of labels and predictions */
+static int find_metric(const struct train_run *t, const char *name, struct metric *m,
+                       struct err *e)
 {
-    size_t padded = (size_t)round_up(t->test.count, t->batch);
+    const struct shape *out = &t->model.node[t->model.output[0]].shape;
+    struct shape label = loss_label_shape(&t->loss, out);
+    bool is_short = strcmp(name, "accuracy") == 0 || strcmp(name, "acc") == 0;
+    enum metric_kind kind;
+
+    if (is_short)
+        kind = metric_accuracy(&label, out);
+    else if (metric_find(name, &kind, e))
+        return -1;
+    *m = metric_standard(kind);
+    m->from_logits = t->loss.from_logits;
+    if (is_short)
+        m->name = name;
+    return 0;
+}
+
+static int choose_metrics(struct train_run *t, struct err *e)
+{
+    char *words = arena_strdup(&t->arena, train_value(t, OPT_METRICS)->text), *rest, *word;
+
+    t->metric = arena_array(&t->arena, strlen(words) + 1, sizeof(*t->metric));
+    for (word = strtok_r(words, ", ", &rest); word; word = strtok_r(NULL, ", ", &rest))
+        if (find_metric(t, word, &t->metric[t->metric_count++], e))
+            return -1;
+    return 0;
+}
+
+bool train_counts_samples(const struct train_run *t)
+{
+    const struct metric *m = t->metric;
+
+    return t->metric_count && (m->kind == METRIC_SPARSE_CATEGORICAL_ACCURACY ||
+                               m->kind == METRIC_CATEGORICAL_ACCURACY ||
+                               m->kind == METRIC_BINARY_ACCURACY);
+}
+
+static struct fit_options options_of(struct train_run *t)
+{
+    struct fit_options o = {
+        .model = &t->model, .loss = t->loss, .metric = t->metric,
+        .metric_count = t->metric_count, .optimizer = &t->optimizer,
+        .strategy = {.machine = t->machine, .set = &t->variables,
+                     .seed = (uint64_t)train_value(t, OPT_SEED)->integer,
+                     .reference_dot = (enum interp_dot)train_value(t, OPT_REFERENCE_DOT)->integer,
+                     .checks_replicas = train_value(t, OPT_CHECK_REPLICAS)->integer},
+        .batch = t->batch, .steps_per_execution = t->steps_per_execution,
+        .micro_batches = (int)train_value(t, OPT_MICRO_BATCHES)->integer,
+        .shards_state = train_value(t, OPT_SHARD_STATE)->integer,
+        .checks_numerics = train_value(t, OPT_CHECK_NUMERICS)->integer};
+
+    if (t->machine) {
+        t->host_loop = host_loop_standard(&t->chip, t->slice.chip_count);
+        o.host = &t->host_loop;
+    }
+    return o;
+}
+
+static int create_fit(struct train_run *t, struct err *e)
+{
+    struct fit_options o;
+
+    if (choose_loss(t, e) || choose_metrics(t, e))
+        return -1;
+    t->optimizer = t->options->optimizer;
+    t->model.policy = (enum keras_policy)train_value(t, OPT_POLICY)->integer;
+    t->model.precision = (enum graph_precision)train_value(t, OPT_PRECISION)->integer;
+    t->model.seed = (uint64_t)train_value(t, OPT_SEED)->integer;
+    o = options_of(t);
+    t->fit = fit_create(&o, e);
+    return t->fit ? fit_compile(t->fit, e) : -1;
+}
+
+static void plan_steps(struct train_run *t)
+{
+    uint64_t seed = (uint64_t)train_value(t, OPT_SEED)->integer;
     int64_t epochs = train_value(t, OPT_EPOCHS)->integer;
+    int64_t limit = train_value(t, OPT_STEPS_PER_EPOCH)->integer, least;
 
     t->steps_per_epoch = t->train.count / t->batch;
+    if (limit && limit < t->steps_per_epoch)
+        t->steps_per_epoch = limit;
     t->step_limit = epochs * t->steps_per_epoch;
     if (train_value(t, OPT_STEPS)->integer && train_value(t, OPT_STEPS)->integer < t->step_limit)
         t->step_limit = train_value(t, OPT_STEPS)->integer;
-    t->order = arena_array(&t->arena, (size_t)t->train.count, sizeof(*t->order));
-    t->test_order = arena_array(&t->arena, padded, sizeof(*t->test_order));
-    for (int64_t i = 0; i < t->test.count; i++)
-        t->test_order[i] = (uint32_t)i;
-    t->x = arena_array(&t->arena, (size_t)(t->batch * t->train.elems), sizeof(*t->x));
-    t->labels = arena_array(&t->arena, (size_t)t->batch, sizeof(*t->labels));
+    least = t->step_limit < t->steps_per_epoch ? t->step_limit : t->steps_per_epoch;
+    t->steps_per_execution = (int)train_value(t, OPT_STEPS_PER_EXECUTION)->integer;
+    if (t->steps_per_execution > least)
+        t->steps_per_execution = (int)least;
     t->epoch = arena_array(&t->arena, (size_t)div_up(t->step_limit, t->steps_per_epoch),
                            sizeof(*t->epoch));
+    batches_of_images(&t->train_batches, &t->train, true, seed, &t->arena);
+    batches_of_images(&t->test_batches, &t->test, false, seed, &t->arena);
 }
 
 int train_begin_trace(struct train_run *t, struct err *e)
@@ -139,18 +228,27 @@ int train_begin_trace(struct train_run *t, struct err *e)
 
 int train_setup(struct train_run *t, struct err *e)
 {
+    const char *log = path_or_null(t, OPT_CSV_LOG);
+
+    variable_set_init(&t->variables, &t->arena);
     t->batch = train_value(t, OPT_BATCH)->integer;
+    if (log && outfile_check(log, e))
+        return -1;
     if (report_check_outputs(path_or_null(t, OPT_OUT), t->options->trace.path, e) ||
         load_chip(t, e))
         return -1;
-    if (t->slice.core_count && dense_check_batch(t->batch, t->slice.core_count, e))
+    if (t->slice.core_count && strategy_check_batch(t->batch, t->slice.core_count, e))
         return -1;
-    if (model_load(&t->model, t->options->model_path, &t->arena, e) || load_data(t, e))
+    if (model_from_json(&t->model, &t->arena, t->options->model_path, e))
+        return -1;
+    if (t->model.output_count == 0)
+        model_output(&t->model, t->model.node_count - 1);
+    if (load_data(t, e))
         return -1;
     if (!runs_on_host(t) && create_machine(t, e))
         return -1;
-    allocate_batches(t);
-    if (create_strategy(t, e))
+    plan_steps(t);
+    if (create_fit(t, e))
         return -1;
     return train_value(t, OPT_STEPS)->integer ? train_begin_trace(t, e) : 0;
 }
@@ -158,50 +256,78 @@ int train_setup(struct train_run *t, struct err *e)
 void train_fini(struct train_run *t)
 {
     trace_recording_abandon(&t->trace);
-    dense_destroy(t->strategy);
+    fit_destroy(t->fit);
     if (t->machine)
         machine_destroy(t->machine);
+    model_fini(&t->model);
+    variable_set_fini(&t->variables);
     mem_free(t->row);
     arena_fini(&t->arena);
 }
 
+/* "784 -> 512 relu -> 10 softmax"; layers that are not dense by their class and shape */
 static void print_layers(const struct model *m)
 {
-    printf("model      %s: %" PRId64, m->name, m->input_elems);
-    for (int i = 0; i < m->layer_count; i++)
-        printf(" -> %" PRId64 " %s", m->layer[i].units, activation_name(m->layer[i].activation));
+    char shape[96];
+
+    printf("model      %s:", m->name);
+    for (int i = 0; i < m->node_count; i++) {
+        const struct layer *l = m->layer[m->node[i].layer];
+
+        printf("%s ", i ? " ->" : "");
+        if (l->kind == LAYER_DENSE)
+            printf("%" PRId64, l->c.units);
+        else if (l->kind == LAYER_INPUT)
+            printf("%s", shape_print(&m->node[i].shape, shape, sizeof(shape)));
+        else
+            printf("%s %s", layer_class(l->kind),
+                   shape_print(&m->node[i].shape, shape, sizeof(shape)));
+        if (l->c.activation.kind != ACTIVATION_LINEAR)
+            printf(" %s", activation_title(l->c.activation.kind));
+    }
 }
 
 static void print_machine(const struct train_run *t)
 {
-    const struct module *m = dense_train_program(t->strategy);
-    char slice[128], bundles[32], vmem[32], hbm[32];
+    const struct module *m;
+    char slice[128], bundles[32], vmem[32], hbm[32], kept[32];
+    struct err e;
 
-    if (!m) {
+    if (!t->machine) {
         printf("machine    reference interpreter on the host, products of %s operands\n",
                train_value(t, OPT_REFERENCE_DOT)->text);
         return;
     }
+    m = strategy_program_module(fit_program(t->fit, t->steps_per_execution, &e));
     printf("slice      %s, %" PRId64 " MHz\n", slice_print(&t->slice, slice, sizeof(slice)),
            t->chip.chip_clock_mhz);
     if (!train_is_timed(t))
         printf("mode       functional: cycles are not simulated\n");
-    printf("program    %d kernels, %s bundles per step; HBM %s, VMEM %s per core\n",
-           m->kernel_count,
+    printf("program    %d kernels, %s bundles; per core HBM %s for variables and %s for a launch, "
+           "VMEM %s\n", m->kernel_count,
            text_thousands(m->linked[0].program.bundle_count, bundles, sizeof(bundles)),
+           text_bytes(strategy_variable_bytes(fit_strategy(t->fit)), kept, sizeof(kept)),
            text_bytes(m->hbm_bytes, hbm, sizeof(hbm)),
            text_bytes(train_vmem_bytes(m), vmem, sizeof(vmem)));
+    if (t->steps_per_execution > 1)
+        printf("launches   %d steps each, as a loop on the device\n", t->steps_per_execution);
 }
 
 static void print_optimizer(const struct train_run *t)
 {
-    printf("optimizer  %s, lr %s", train_value(t, OPT_OPTIMIZER)->text,
-           train_value(t, OPT_LR)->text);
-    if (train_value(t, OPT_OPTIMIZER)->integer == OPTIMIZER_ADAM)
-        printf(", beta-1 %s, beta-2 %s, epsilon %s\n", train_value(t, OPT_BETA_1)->text,
-               train_value(t, OPT_BETA_2)->text, train_value(t, OPT_EPSILON)->text);
-    else
-        printf(", momentum %s\n", train_value(t, OPT_MOMENTUM)->text);
+    const struct optimizer *o = &t->optimizer;
+    const char *name = train_value(t, OPT_OPTIMIZER)->text;
+
+    printf("optimizer  %s", strchr(name, '(') ? name : optimizer_name(o->rule));
+    for (int i = 0; i < OPT_COUNT; i++) {
+        enum hyper h = train_option_hyper((enum train_option)i);
+
+        if (h != HYPER_NONE && optimizer_takes(o->rule, h))
+            printf(", %s %g", train_option_name((enum train_option)i), o->hyper[h]);
+    }
+    if (train_value(t, OPT_SHARD_STATE)->integer)
+        printf("; its state in parts over the cores");
+    printf("\n");
 }
 
 void train_print_header(const struct train_run *t)
@@ -212,7 +338,8 @@ void train_print_header(const struct train_run *t)
     char elems[32], train[32], test[32];
 
     print_layers(&t->model);
-    printf(", %s parameters\n", text_thousands(t->model.parameter_elems, elems, sizeof(elems)));
+    printf(", %s parameters\n",
+           text_thousands(model_parameter_count(&t->model, true), elems, sizeof(elems)));
     print_machine(t);
     printf("numerics   policy %s, precision %s\n", train_value(t, OPT_POLICY)->text,
            train_value(t, OPT_PRECISION)->text);

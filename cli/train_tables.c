@@ -43,7 +43,7 @@ static void list_sources(struct train_run *t, const struct graph *g, struct repo
             continue;
         s = source_of(step, list, n->source);
         s->text = add_text(s->text, n, &t->arena);
-        if (n->op == HLO_DOT)
+        if (n->op == HLO_DOT || n->op == HLO_CONVOLUTION)
             s->product_flops += graph_node_flops(g, i);
     }
 }
@@ -54,7 +54,7 @@ static void list_layers(struct train_run *t, struct report_step *step)
     struct report_layer *list = arena_array(&t->arena, (size_t)m->layer_count + 1, sizeof(*list));
 
     for (int i = 0; i < m->layer_count; i++)
-        list[i] = (struct report_layer){.name = m->layer[i].name, .scope = m->layer[i].name};
+        list[i] = (struct report_layer){.name = m->layer[i]->name, .scope = m->layer[i]->name};
     step->layer = list;
     step->layer_count = (size_t)m->layer_count;
 }
@@ -179,9 +179,10 @@ int64_t train_vmem_bytes(const struct module *m)
     return rows * ARRAY_ROW_BYTES + m->vmem_peak_bytes - KERNEL_VMEM_BYTES;
 }
 
-void train_fill_tables(struct train_run *t, struct report_step *step)
+void train_fill_tables(struct train_run *t, const struct strategy_program *p,
+                       struct report_step *step)
 {
-    list_sources(t, &dense_train_graph(t->strategy)->graph, step);
+    list_sources(t, strategy_program_graph(p), step);
     list_layers(t, step);
-    list_buffers(t, dense_train_program(t->strategy), step);
+    list_buffers(t, strategy_program_module(p), step);
 }

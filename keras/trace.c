@@ -35,7 +35,7 @@ static struct trace_variable *find(struct trace *t, int variable)
     return &t->variable[variable];
 }
 
-static int add_parameter(struct trace *t, enum trace_kind kind, int index, const char *name,
+static int add_parameter(struct trace *t, enum trace_source_kind kind, int index, const char *name,
                          const struct shape *shape)
 {
     int number = t->graph.parameter_count;

@@ -11,9 +11,9 @@
 #include "keras/variable.h"
 #include "stack/partition.h"
 
-enum trace_kind { TRACE_VARIABLE, TRACE_INPUT };
+enum trace_source_kind { TRACE_VARIABLE, TRACE_INPUT };
 struct trace_parameter {
-    enum trace_kind kind;
+    enum trace_source_kind kind;
     int index;                          /* of the variable set, or of the inputs */
 };
 

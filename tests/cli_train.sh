@@ -50,7 +50,7 @@ refuse 'did you mean "mxu.count"?' train $model --set mxu.cuont=2
 refuse 'contradicts slice v3-8' train $model --set chip.cores=1
 expect 0 'v3-1: 1 chip, 1 core' train $model --tpu v3-1 --batch 64 --steps 1
 refuse 'no tiling goes with these layouts and 64 KiB of vector memory' train $model --set vmem.bytes=65536
-refuse 'of HBM, a core has 524 KiB' train $model --set hbm.gib=0.001
+refuse 'takes 392 KiB of HBM, 52 KiB are free beside other variables' train $model --set hbm.gib=0.001
 refuse 'is it a folder?' train "$work" --backend host
 refuse "$work/none.json" train "$work/none.json" --backend host
 refuse "$work/none: not a folder" train $model --backend host --data "$work/none"
@@ -127,5 +127,45 @@ expect 2 '--trace shows cycles, which --mode functional does not work out' \
     train $model --mode functional --trace "$work/t.json"
 expect 2 '--mode belongs to --backend sim' train $model --backend host --mode functional
 expect 0 'test acc' train $model --tpu v3 --set mxu.count=1 --batch 64 --steps 1
+
+# optimizers, losses, metrics by Keras's names
+expect 0 'optimizer  AdamW(1e-3, weight_decay=0.01), lr 0.001' train $model --backend host \
+    --steps 2 --optimizer 'AdamW(1e-3, weight_decay=0.01)'
+expect 0 'optimizer  SGD, lr 0.05, momentum 0.9' train $model --backend host --steps 2 \
+    --optimizer sgd --lr 0.05 --momentum 0.9
+expect 2 'did you mean "Adam"?' train $model --optimizer adm
+expect 2 '--momentum belongs to --optimizer sgd, ' train $model --optimizer lion --momentum 0.9
+refuse 'did you mean "mean_squared_error"?' train $model --backend host --loss mean_squared_eror
+refuse 'unknown metric "loss"' train $model --backend host --metrics loss,accuracy
+expect 0 'sparse_top_k_cat  test sparse_top_k_cat' train $model --backend host --steps 2 \
+    --metrics sparse_top_k_categorical_accuracy,accuracy
+
+# several steps per execution, state in parts: the same losses; a row per epoch
+# logged NAME OPTIONS...: two epochs of four steps
+logged() {
+    name=$1; shift
+    expect 0 'wall time' train $model --tpu v3 --batch 512 --steps-per-epoch 4 --epochs 2 \
+        --csv-log "$work/$name.csv" "$@"
+    cut -d, -f1-7 "$work/$name.csv" >"$work/$name.values"
+}
+logged plain
+logged execution --steps-per-execution 3
+logged sharded --shard-state
+logged micro --micro-batches 4
+cmp -s "$work/plain.values" "$work/execution.values" ||
+    fail 'three steps per execution are other steps'
+[ "$(wc -l <"$work/plain.csv")" -eq 3 ] || fail "log: $(cat "$work/plain.csv")"
+for name in sharded micro; do
+    for field in 2 4; do
+        one=$(cut -d, -f$field "$work/plain.csv" | tail -1 | cut -c1-6)
+        other=$(cut -d, -f$field "$work/$name.csv" | tail -1 | cut -c1-6)
+        [ "$one" = "$other" ] || fail "$name: $one is $other"
+    done
+done
+expect 0 '3 steps per execution' train $model --tpu v3 --batch 512 --steps 6 \
+    --steps-per-execution 3
+refuse 'cannot write /nowhere/log.csv' train $model --backend host --csv-log /nowhere/log.csv
+expect 2 '--shard-state belongs to --backend sim' train $model --backend host --shard-state
+expect 0 'epoch' train $model --backend host --epochs 3 --early-stopping 1 --lr 10
 
 [ $failures -eq 0 ]

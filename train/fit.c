@@ -115,6 +115,18 @@ struct strategy_program *fit_program(struct fit *f, int steps, struct err *e)
     return t ? t->feed.program : NULL;
 }
 
+int fit_compile(struct fit *f, struct err *e)
+{
+    int steps = f->options.steps_per_execution > 1 ? f->options.steps_per_execution : 1;
+
+    return fit_training_of(f, steps, e) && fit_prepare_evaluation(f, e) == 0 ? 0 : -1;
+}
+
+struct strategy_program *fit_last_program(const struct fit *f)
+{
+    return f->last ? f->last->feed.program : NULL;
+}
+
 int fit_replay(struct fit *f, bool keeps_variables, struct strategy_run *run, struct err *e)
 {
     assert(f->last);

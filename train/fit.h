@@ -51,8 +51,12 @@ int64_t fit_step(const struct fit *f);                  /* training steps done *
 /* steps and epochs that a checkpoint tells have been done: fit_train goes on behind them */
 void fit_resume(struct fit *f, int64_t step);
 
+/* compiles training and evaluation now, which else happens when they are first wanted */
+int fit_compile(struct fit *f, struct err *e);
 /* the training program for so many steps per launch; compiled if it is not yet */
 struct strategy_program *fit_program(struct fit *f, int steps, struct err *e);
+/* that was last trained with; NULL: none yet */
+struct strategy_program *fit_last_program(const struct fit *f);
 /* once more on the batch that was last trained on: strategy_replay */
 int fit_replay(struct fit *f, bool keeps_variables, struct strategy_run *run, struct err *e);
 

@@ -252,6 +252,15 @@ const struct shape *strategy_program_input_shape(const struct strategy_program *
     return &p->input[input].shape;
 }
 
+int64_t strategy_program_input_bytes(const struct strategy_program *p)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < p->input_count && p->module.linked; i++)
+        bytes += p->module.parameter[p->input_parameter[i]]->bytes;
+    return bytes;
+}
+
 const struct shape *strategy_program_result_shape(const struct strategy_program *p, int result)
 {
     assert(result >= 0 && result < p->result_count);

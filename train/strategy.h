@@ -80,6 +80,8 @@ int strategy_program_input_count(const struct strategy_program *p);
 int strategy_program_result_count(const struct strategy_program *p);
 /* of one replica */
 const struct shape *strategy_program_input_shape(const struct strategy_program *p, int input);
+/* what they take in a core's HBM, tiles and all; 0 on the host */
+int64_t strategy_program_input_bytes(const struct strategy_program *p);
 const struct shape *strategy_program_result_shape(const struct strategy_program *p, int result);
 /* as traced, or as cut for logical devices */
 const struct graph *strategy_program_graph(const struct strategy_program *p);
