@@ -339,12 +339,13 @@ TEST(shapes_and_numbers_that_do_not_fit_are_named)
 
     assert_int_equal(loss_check(&l, &y, &p, &e), -1);
     assert_string_equal(e.msg, "loss sparse_categorical_crossentropy: labels of shape [127] do not "
-                        "fit predictions of shape [128, 65] (of a sample each); they must be [128], "
-                        "numbers of classes");
+                        "fit predictions of shape [128, 65] (of a sample each); they must be "
+                        "[128], numbers of classes");
     l = loss_standard(LOSS_CATEGORICAL_CROSSENTROPY);
     assert_int_equal(loss_check(&l, &y, &p, &e), -1);
     assert_string_equal(e.msg, "loss categorical_crossentropy: labels of shape [127] do not fit "
-                        "predictions of shape [128, 65] (of a sample each); they must be [128, 65]");
+                        "predictions of shape [128, 65] (of a sample each); they must be "
+                        "[128, 65]");
     assert_int_equal(loss_check(&l, &y, &scalar, &e), -1);
     assert_string_equal(e.msg, "loss categorical_crossentropy: predictions are single numbers; "
                         "they need a last dimension");
