@@ -119,6 +119,15 @@ struct hbm_store *hbm_store_create(int64_t size_bytes);
 void hbm_store_destroy(struct hbm_store *s);
 void hbm_store_read(const struct hbm_store *s, int64_t address, void *to, size_t bytes);
 void hbm_store_write(struct hbm_store *s, int64_t address, const void *from, size_t bytes);
+/*
+ * From hbm_store_keep on, pages are kept as they were before they are written to, until they are
+ * put back or let go. Room for them stays with the store.
+ */
+void hbm_store_keep(struct hbm_store *s);
+void hbm_store_put_back(struct hbm_store *s);
+void hbm_store_let_go(struct hbm_store *s);
+void hbm_store_free_kept(struct hbm_store *s);          /* the room, too */
+#define HBM_STORE_PAGE_BYTES 65536
 int64_t hbm_store_touched_bytes(const struct hbm_store *s);     /* pages that exist */
 void hbm_store_archive(struct hbm_store *s, struct archive *a); /* of a store of the same size */
 #endif

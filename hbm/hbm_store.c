@@ -1,6 +1,7 @@
 #include "hbm/hbm.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -16,6 +17,13 @@ enum { PAGE_SHIFT = 16, TABLE_SHIFT = 8, TABLE_PAGES = 1 << TABLE_SHIFT };
 
 struct table {
     unsigned char *page[TABLE_PAGES];   /* NULL = reads as zero */
+    uint64_t is_kept[TABLE_PAGES / 64]; /* bit per page */
+};
+
+struct kept_page {
+    size_t number;
+    bool is_new;                        /* did not exist */
+    unsigned char *bytes;               /* room for a page; stays for the next time */
 };
 
 struct hbm_store {
@@ -23,7 +31,12 @@ struct hbm_store {
     int64_t page_count;                 /* that exist */
     size_t table_count;
     struct table **tables;              /* NULL = no page of it exists */
+    bool keeps;
+    struct kept_page *kept;
+    size_t kept_count, kept_capacity;   /* beyond kept_count: empty, or with room */
 };
+
+_Static_assert(PAGE_BYTES == HBM_STORE_PAGE_BYTES, "as hbm.h says");
 
 struct hbm_store *hbm_store_create(int64_t size_bytes)
 {
@@ -45,6 +58,7 @@ void hbm_store_destroy(struct hbm_store *s)
             mem_free(s->tables[i]->page[k]);
         mem_free(s->tables[i]);
     }
+    hbm_store_free_kept(s);
     mem_free(s->tables);
     mem_free(s);
 }
@@ -109,6 +123,37 @@ void hbm_store_read(const struct hbm_store *s, int64_t address, void *to, size_t
     }
 }
 
+/* page `number`, which exists, before the first write to it since hbm_store_keep */
+static void keep_page(struct hbm_store *s, size_t number, bool is_new)
+{
+    struct table *t = s->tables[number >> TABLE_SHIFT];
+    uint64_t bit = UINT64_C(1) << number % 64;
+    struct kept_page *k;
+
+    if (t->is_kept[number % TABLE_PAGES / 64] & bit)
+        return;
+    t->is_kept[number % TABLE_PAGES / 64] |= bit;
+    s->kept = mem_grow(s->kept, &s->kept_capacity, s->kept_count + 1, sizeof(*s->kept));
+    k = &s->kept[s->kept_count++];
+    k->number = number;
+    k->is_new = is_new;
+    if (is_new)
+        return;
+    if (!k->bytes)
+        k->bytes = mem_alloc(PAGE_BYTES);
+    memcpy(k->bytes, t->page[number & (TABLE_PAGES - 1)], PAGE_BYTES);
+}
+
+static unsigned char *page_to_write(struct hbm_store *s, int64_t address)
+{
+    bool is_new = s->keeps && !find_page(s, address);
+    unsigned char *page = make_page(s, address);
+
+    if (s->keeps)
+        keep_page(s, (size_t)address >> PAGE_SHIFT, is_new);
+    return page;
+}
+
 void hbm_store_write(struct hbm_store *s, int64_t address, const void *from, size_t bytes)
 {
     const char *in = from;
@@ -117,11 +162,53 @@ void hbm_store_write(struct hbm_store *s, int64_t address, const void *from, siz
     while (bytes > 0) {
         size_t piece = bytes_in_page(address, bytes);
 
-        memcpy(make_page(s, address) + ((size_t)address & (PAGE_BYTES - 1)), in, piece);
+        memcpy(page_to_write(s, address) + ((size_t)address & (PAGE_BYTES - 1)), in, piece);
         in += piece;
         address += (int64_t)piece;
         bytes -= piece;
     }
+}
+
+void hbm_store_keep(struct hbm_store *s)
+{
+    assert(!s->keeps && s->kept_count == 0);
+    s->keeps = true;
+}
+
+static void stop_keeping(struct hbm_store *s, bool puts_back)
+{
+    for (size_t i = 0; i < s->kept_count; i++) {
+        const struct kept_page *k = &s->kept[i];
+        struct table *t = s->tables[k->number >> TABLE_SHIFT];
+        unsigned char *page = t->page[k->number & (TABLE_PAGES - 1)];
+
+        t->is_kept[k->number % TABLE_PAGES / 64] = 0;
+        if (puts_back && k->is_new)
+            memset(page, 0, PAGE_BYTES);
+        else if (puts_back)
+            memcpy(page, k->bytes, PAGE_BYTES);
+    }
+    s->kept_count = 0;
+    s->keeps = false;
+}
+
+void hbm_store_put_back(struct hbm_store *s)
+{
+    stop_keeping(s, true);
+}
+
+void hbm_store_let_go(struct hbm_store *s)
+{
+    stop_keeping(s, false);
+}
+
+void hbm_store_free_kept(struct hbm_store *s)
+{
+    for (size_t i = 0; i < s->kept_capacity; i++)
+        mem_free(s->kept[i].bytes);
+    mem_free(s->kept);
+    s->kept = NULL;
+    s->kept_count = s->kept_capacity = 0;
 }
 
 int64_t hbm_store_touched_bytes(const struct hbm_store *s)

@@ -247,7 +247,7 @@ static int load(struct machine *m, int core, const struct isa_program *program,
     if (isa_check(program, &limits, e) != 0)
         return -1;
     launch_memo_forget(m);
-    replay_forget(m);
+    replay_forget_program(m, core);
     old = m->core[core].program;
     if (m->core[core].watch)
         host_core_forget(&m->core[core]);

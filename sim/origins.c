@@ -13,13 +13,15 @@ enum { NOTHING = 0, AS_FOUND = -1 };
 
 struct origins {
     struct origin {
-        enum { FROM_SMEM, FROM_HBM, FROM_LAUNCH } kind;
+        enum { FROM_SMEM, FROM_HBM, FROM_COPY, FROM_VECTOR } kind;
         bool counts;
         int32_t joined;                 /* values of both went into one; itself: of no other */
         int64_t address, bytes;
+        int64_t arrival;                /* FROM_COPY: number of its piece among all to SMEM */
         size_t data;                    /* where its contents stand below */
     } *item;
     size_t count, capacity;
+    int64_t arrivals;                   /* of pieces in SMEM, so far */
     unsigned char *data;
     size_t data_bytes, data_capacity;
     int32_t entry_s[ISA_SREG_COUNT];
@@ -27,7 +29,8 @@ struct origins {
     int32_t *word;                      /* of SMEM */
     int64_t word_count;
     struct ranges written;              /* HBM bytes that the launch has written */
-    bool is_lost;
+    bool is_lost, is_comparing, is_other;
+    size_t next_late;                   /* comparing: item that is compared next, or a later one */
     uint8_t scalars[OP_COUNT];          /* bit per operand that is a scalar which is read */
     uint8_t rule[OP_COUNT];
 };
@@ -103,7 +106,8 @@ void origins_begin(struct origins *o, const struct core *c)
     int64_t i;
 
     o->count = o->data_bytes = 0;
-    o->is_lost = false;
+    o->arrivals = 0;
+    o->is_lost = o->is_comparing = o->is_other = false;
     o->written.count = 0;
     memcpy(o->entry_s, c->entry_s, sizeof(o->entry_s));
     memset(o->scalar, 0, sizeof(o->scalar));
@@ -123,13 +127,8 @@ static int32_t first_of(struct origins *o, int32_t origin)
 
 static void let_count(struct origins *o, int32_t origin)
 {
-    struct origin *first;
-
-    if (origin == NOTHING || o->is_lost)
-        return;
-    first = &o->item[first_of(o, origin)];
-    first->counts = true;
-    o->is_lost |= first->kind == FROM_LAUNCH;
+    if (origin != NOTHING && !o->is_lost)
+        o->item[first_of(o, origin)].counts = true;
 }
 
 /* of a value that was worked out from both */
@@ -143,12 +142,8 @@ static int32_t join(struct origins *o, int32_t a, int32_t b)
     second = first_of(o, b);
     if (first == second)
         return a;
-    /* what the launch worked out comes first, so that all that went into one count as that */
-    if (o->item[second].kind == FROM_LAUNCH && o->item[first].kind != FROM_LAUNCH)
-        return join(o, b, a);
     o->item[second].joined = first;
-    if (o->item[first].counts || o->item[second].counts)
-        let_count(o, a);
+    o->item[first].counts |= o->item[second].counts;
     return a;
 }
 
@@ -241,7 +236,7 @@ static void follow(struct origins *o, const struct core *c, const struct decoded
     case RULE_SELECT: o->scalar[op->o[0]] = join(o, origin_of(o, op, 2), origin_of(o, op, 3)); break;
     case RULE_LOAD: o->scalar[op->o[0]] = origin_of_word(o, c, address_at(o, c, op, 1)); break;
     case RULE_STORE: follow_store(o, c, op); break;
-    case RULE_POP: o->scalar[op->o[0]] = new_origin(o, FROM_LAUNCH, 0, 0); break;
+    case RULE_POP: o->scalar[op->o[0]] = new_origin(o, FROM_VECTOR, 0, 0); break;
     case RULE_VECTOR_ROWS: o->is_lost = true; break;
     case RULE_DESCRIPTOR: follow_descriptor(o, c, op); break;
     case RULE_COPY:                     /* out of a temporary */
@@ -258,6 +253,8 @@ void origins_bundle(struct origins *o, const struct core *c, const struct decode
     const uint8_t *list = decoded_execs(c->program, b);
     uint32_t i;
 
+    if (o->is_comparing)
+        return;
     for (i = 0; i < b->exec_count && !o->is_lost; i++)
         if (c->live >> list[i] & 1u)
             follow(o, c, &op[list[i]]);
@@ -277,60 +274,116 @@ static void note_written(struct origins *o, const struct dma *d)
     ranges_add(&o->written, first, end);
 }
 
-/* of one piece of HBM that goes to SMEM; what others have written over meanwhile is lost */
-static int32_t origin_of_hbm(struct origins *o, const struct core *c, int64_t address,
-                             int64_t bytes)
+/* of a piece that has come to SMEM; from HBM that was not written yet it was there before */
+static int32_t origin_of_piece(struct origins *o, const struct core *c, const struct dma *d,
+                               int64_t from, const struct dma_piece *to)
 {
-    int32_t origin;
+    bool is_early = d->source_space == SPACE_HBM
+                    && !ranges_find(&o->written, from, from + to->bytes);
+    int32_t origin = new_origin(o, is_early ? FROM_HBM : FROM_COPY, is_early ? from : to->address,
+                                to->bytes);
 
-    if (ranges_find(&o->written, address, address + bytes))
-        return new_origin(o, FROM_LAUNCH, 0, 0);
-    origin = new_origin(o, FROM_HBM, address, bytes);
-    if (origin != NOTHING)
-        hbm_store_read(c->hbm, address, o->data + o->item[origin - 1].data, (size_t)bytes);
+    if (origin == NOTHING)
+        return NOTHING;
+    o->item[origin - 1].arrival = o->arrivals;
+    memcpy(o->data + o->item[origin - 1].data, c->smem + to->address, (size_t)to->bytes);
     return origin;
+}
+
+static void follow_piece(struct origins *o, const struct core *c, const struct dma *d,
+                         int64_t from, const struct dma_piece *to)
+{
+    int32_t origin = o->is_lost ? NOTHING : origin_of_piece(o, c, d, from, to);
+    int64_t i;
+
+    for (i = to->address / 4; i < (to->address + to->bytes) / 4; i++)
+        o->word[i] = origin;
+}
+
+static void compare_piece(struct origins *o, const struct core *c, const struct dma_piece *to)
+{
+    const struct origin *x = NULL;
+
+    for (; o->next_late < o->count; o->next_late++) {
+        x = &o->item[o->next_late];
+        if (x->kind == FROM_COPY && x->arrival >= o->arrivals)
+            break;
+    }
+    if (o->next_late < o->count && x->arrival == o->arrivals)
+        o->is_other |= memcmp(c->smem + to->address, o->data + x->data, (size_t)to->bytes) != 0;
 }
 
 static void arrive_in_smem(struct origins *o, const struct core *c, const struct dma *d)
 {
     struct dma_piece from, to;
-    int64_t done, at;
-    int32_t origin;
+    int64_t done;
 
-    for (done = 0; done < d->bytes && !o->is_lost; done += to.bytes) {
+    for (done = 0; done < d->bytes; done += to.bytes, o->arrivals++) {
         from = dma_piece(d, false, done, d->bytes - done);
         to = dma_piece(d, true, done, from.bytes);
-        origin = d->source_space == SPACE_HBM && !d->is_remote
-                     ? origin_of_hbm(o, c, from.address, to.bytes)
-                     : new_origin(o, FROM_LAUNCH, 0, 0);
-        for (at = to.address / 4; at < (to.address + to.bytes) / 4; at++)
-            o->word[at] = origin;
+        if (o->is_comparing)
+            compare_piece(o, c, &to);
+        else
+            follow_piece(o, c, d, from.address, &to);
     }
 }
 
 void origins_arrive(struct origins *o, const struct core *c, const struct dma *d)
 {
-    if (d->destination_space == SPACE_HBM)
+    if (d->destination_space == SPACE_HBM && !o->is_comparing)
         note_written(o, d);
     else if (d->destination_space == SPACE_SMEM)
         arrive_in_smem(o, c, d);
 }
 
-bool origins_are_lost(const struct origins *o)
-{
-    return o->is_lost;
-}
-
-void origins_end(struct origins *o)
+bool origins_end(struct origins *o)
 {
     size_t i, kept = 0;
 
     for (i = 0; i < o->count; i++)
         o->item[i].counts = o->item[first_of(o, (int32_t)i + 1)].counts;
-    for (i = 0; i < o->count; i++)
-        if (o->item[i].counts)
-            o->item[kept++] = o->item[i];
+    for (i = 0; i < o->count; i++) {
+        if (!o->item[i].counts)
+            continue;
+        o->is_lost |= o->item[i].kind == FROM_VECTOR;
+        o->item[kept++] = o->item[i];
+    }
     o->count = kept;
+    return !o->is_lost;
+}
+
+bool origins_has_late(const struct origins *o)
+{
+    size_t i;
+
+    for (i = 0; i < o->count; i++)
+        if (o->item[i].kind == FROM_COPY)
+            return true;
+    return false;
+}
+
+int64_t origins_written_bytes(const struct origins *o, int64_t page_bytes)
+{
+    int64_t bytes = 0;
+    size_t i;
+
+    for (i = 0; i < o->written.count; i++)
+        bytes += ((o->written.item[i].end - 1) / page_bytes - o->written.item[i].first / page_bytes
+                  + 1) * page_bytes;
+    return bytes;
+}
+
+void origins_compare(struct origins *o)
+{
+    o->is_comparing = true;
+    o->is_other = false;
+    o->arrivals = 0;
+    o->next_late = 0;
+}
+
+bool origins_differ(const struct origins *o)
+{
+    return o->is_comparing && o->is_other;
 }
 
 static bool is_same(const struct origins *o, const struct origin *x, const struct core *c)
@@ -339,6 +392,8 @@ static bool is_same(const struct origins *o, const struct origin *x, const struc
     unsigned char now[4096];
     int64_t done, part;
 
+    if (x->kind == FROM_COPY)
+        return true;                    /* that shows when it arrives */
     if (x->kind == FROM_SMEM)
         return memcmp(c->smem + x->address, kept, (size_t)x->bytes) == 0;
     for (done = 0; done < x->bytes; done += part) {

@@ -12,6 +12,8 @@
 
 #define LOG_MAX (1 << 22)               /* answers, and copies, of a core */
 #define LOOKS 2000                      /* for a core to run, before a thread sleeps */
+#define KEPT_MAX (512 * MIB)            /* of memories, all cores together */
+#define BREAKS_MAX 2                    /* launches in a row that turned out to be others */
 
 /* What a core was told in the launch that was simulated. */
 struct launch_log {
@@ -42,12 +44,16 @@ struct replay_core {
     cycle_t *bundle_stall;
     struct bundle_copies *bundle_copies;
     struct core kept;                   /* with the results of the launch that was simulated */
+    unsigned char *memory;              /* SMEM, VMEM and CMEM before the launch */
     struct replay *all;
 };
 
 struct replay {
     bool is_valid;                      /* results and logs are of the programs that are loaded */
     bool is_ready;                      /* and what follows from the logs is worked out */
+    bool may_break;                     /* what counts may turn out to be other bytes on the way: */
+    atomic_bool is_broken;              /* has, and the launch is simulated after all */
+    int breaks;                         /* in a row */
     int64_t count;
     struct machine *m;
     int core_count;
@@ -104,6 +110,7 @@ void replay_destroy(struct replay *r)
         mem_free(k->log.arrival);
         mem_free(k->place);
         mem_free(k->here);
+        mem_free(k->memory);
         drop_scratch(k);
     }
     pthread_mutex_destroy(&r->mutex);
@@ -165,6 +172,31 @@ static void stop_logging(struct machine *m)
     }
 }
 
+static size_t memory_bytes(const struct core *c)
+{
+    return (size_t)(c->chip->smem_bytes + c->chip->vmem_bytes + c->cmem_bytes);
+}
+
+/* whether a repeat may have to go back, and if so, whether all that it changes can be kept */
+static void plan_keeping(struct replay *r)
+{
+    int64_t bytes = 0;
+    int i;
+
+    r->may_break = false;
+    for (i = 0; i < r->core_count; i++) {
+        const struct core *c = &r->m->core[i];
+
+        if (!c->program)
+            continue;
+        r->may_break |= origins_has_late(r->core[i].origins);
+        bytes += (int64_t)memory_bytes(c) + c->host_write_bytes
+                 + origins_written_bytes(r->core[i].origins, HBM_STORE_PAGE_BYTES);
+    }
+    if (r->may_break && (bytes > KEPT_MAX || r->breaks >= BREAKS_MAX))
+        r->is_valid = false;
+}
+
 void replay_end(struct machine *m)
 {
     struct replay *r = m->replay;
@@ -178,9 +210,10 @@ void replay_end(struct machine *m)
         r->is_valid = !r->core[i].log.is_lost;
         if (!m->core[i].program)
             continue;
-        r->is_valid &= !origins_are_lost(r->core[i].origins);
-        origins_end(r->core[i].origins);
+        r->is_valid &= origins_end(r->core[i].origins);
     }
+    if (r->is_valid)
+        plan_keeping(r);
 }
 
 void replay_forget(struct machine *m)
@@ -189,6 +222,18 @@ void replay_forget(struct machine *m)
         return;
     m->replay->is_valid = m->replay->is_ready = false;
     stop_logging(m);
+}
+
+void replay_forget_program(struct machine *m, int core)
+{
+    replay_forget(m);
+    if (!m->replay)
+        return;
+    m->replay->breaks = 0;
+    mem_free(m->replay->core[core].memory);
+    m->replay->core[core].memory = NULL;
+    hbm_store_free_kept(m->core[core].hbm);
+    hbm_store_free_kept(m->core[core].host);
 }
 
 int64_t replay_count(const struct machine *m)
@@ -261,6 +306,54 @@ static void start(struct replay_core *k, struct core *c)
     core_launch(c, CYCLE_NEVER);
     c->stop_at = CYCLE_NEVER;
     c->replay = k;
+    if (origins_has_late(k->origins)) {
+        origins_compare(k->origins);
+        c->origins = k->origins;
+    }
+}
+
+static void keep_memories(struct replay_core *k, const struct core *c)
+{
+    size_t smem = (size_t)c->chip->smem_bytes, vmem = (size_t)c->chip->vmem_bytes;
+
+    if (!k->memory)
+        k->memory = mem_alloc(memory_bytes(c));
+    memcpy(k->memory, c->smem, smem);
+    memcpy(k->memory + smem, c->vmem, vmem);
+    if (c->cmem)
+        memcpy(k->memory + smem + vmem, c->cmem, (size_t)c->cmem_bytes);
+    hbm_store_keep(c->hbm);
+    hbm_store_keep(c->host);
+}
+
+static void put_back_memories(const struct replay_core *k, struct core *c)
+{
+    size_t smem = (size_t)c->chip->smem_bytes, vmem = (size_t)c->chip->vmem_bytes;
+
+    memcpy(c->smem, k->memory, smem);
+    memcpy(c->vmem, k->memory + smem, vmem);
+    if (c->cmem)
+        memcpy(c->cmem, k->memory + smem + vmem, (size_t)c->cmem_bytes);
+    hbm_store_put_back(c->hbm);
+    hbm_store_put_back(c->host);
+}
+
+/* as if nothing had happened; copies that have not arrived never do */
+static void go_back(struct replay_core *k, struct core *c)
+{
+    size_t i;
+
+    for (i = k->moved; i < k->log.arrival_count; i++) {
+        struct dma *d = atomic_load(&k->here[i]);
+
+        if (d)
+            dma_drop_data(d);
+        mem_free(d);
+        atomic_store(&k->here[i], NULL);
+    }
+    put_back_memories(k, c);
+    if (c->program)
+        *c = k->kept;
 }
 
 /* all of a core is as it was, but for values */
@@ -302,10 +395,13 @@ static int take_ready(struct replay *r)
 {
     int core = NOWHERE, i;
 
+    if (atomic_load(&r->is_broken))
+        return NOWHERE;
     for (i = 0; i < LOOKS && atomic_load(&r->ready_count) == 0 && atomic_load(&r->left) > 0; i++)
         ;
     pthread_mutex_lock(&r->mutex);
-    while (atomic_load(&r->ready_count) == 0 && atomic_load(&r->left) > 0) {
+    while (atomic_load(&r->ready_count) == 0 && atomic_load(&r->left) > 0
+           && !atomic_load(&r->is_broken)) {
         r->sleepers++;
         pthread_cond_wait(&r->wake, &r->mutex);
         r->sleepers--;
@@ -317,6 +413,15 @@ static int take_ready(struct replay *r)
     }
     pthread_mutex_unlock(&r->mutex);
     return core;
+}
+
+/* a byte that counts is another one */
+static void break_off(struct replay *r)
+{
+    pthread_mutex_lock(&r->mutex);
+    atomic_store(&r->is_broken, true);
+    pthread_cond_broadcast(&r->wake);
+    pthread_mutex_unlock(&r->mutex);
 }
 
 static void leave(struct replay *r)
@@ -360,8 +465,12 @@ static bool move_copies(struct replay_core *k, struct core *c, size_t until)
         atomic_store(&k->here[k->moved++], NULL);
         copy_apply(c, d);
         mem_free(d);
+        if (c->origins && origins_differ(c->origins)) {
+            break_off(k->all);
+            return false;
+        }
     }
-    return true;
+    return !atomic_load_explicit(&k->all->is_broken, memory_order_relaxed);
 }
 
 static bool is_question(const struct core *c, const struct decoded_op *o, int index)
@@ -422,7 +531,7 @@ static void run_cores(void *context, int thread)
         while (!run_core(k, &r->m->core[i])) {
             place = (int64_t)k->moved;
             atomic_store(&k->waits_for, place);
-            if (!atomic_load(&k->here[place]) || !claim(k, place))
+            if (atomic_load(&r->is_broken) || !atomic_load(&k->here[place]) || !claim(k, place))
                 break;                  /* from here on the core is the sender's to wake */
             place = NOWHERE;
         }
@@ -438,12 +547,37 @@ static void start_core(void *context, int core)
     start(&r->core[core], &r->m->core[core]);
 }
 
+static void keep_core(void *context, int core)
+{
+    struct replay *r = context;
+
+    keep_memories(&r->core[core], &r->m->core[core]);
+}
+
+static void finish_core(void *context, int core)
+{
+    struct replay *r = context;
+
+    if (atomic_load(&r->is_broken)) {
+        go_back(&r->core[core], &r->m->core[core]);
+        return;
+    }
+    if (r->may_break) {
+        hbm_store_let_go(r->m->core[core].hbm);
+        hbm_store_let_go(r->m->core[core].host);
+    }
+    finish(&r->core[core], &r->m->core[core]);
+}
+
 static void run_all(struct replay *r)
 {
     int threads = r->m->options.thread_count, i;
     uint32_t saved = simd_thread_begin();
 
     threads = threads < r->core_count ? threads : r->core_count;
+    atomic_store(&r->is_broken, false);
+    if (r->may_break)
+        launch_parallel(r->m, r->core_count, keep_core, r);
     launch_parallel(r->m, r->core_count, start_core, r);
     for (i = 0; i < r->core_count; i++)
         r->ready[i] = i;
@@ -455,8 +589,7 @@ static void run_all(struct replay *r)
     launch_parallel(r->m, threads, run_cores, r);
     if (r->m->watch)
         host_cores_end(r->m);
-    for (i = 0; i < r->core_count; i++)
-        finish(&r->core[i], &r->m->core[i]);
+    launch_parallel(r->m, r->core_count, finish_core, r);
     simd_thread_end(saved);
 }
 
@@ -469,6 +602,7 @@ bool replay_launch(struct machine *m)
     if (!r->is_ready)
         make_ready(r);
     run_all(r);
-    r->count++;
-    return true;
+    r->breaks = atomic_load(&r->is_broken) ? r->breaks + 1 : 0;
+    r->count += !atomic_load(&r->is_broken);
+    return !atomic_load(&r->is_broken);
 }

@@ -8,7 +8,9 @@
  * So cores run again without times, flags and events; contents of copies move at the places of
  * the log, where a core waits for a copy that another one has not started yet. All values are
  * those of a simulated launch, to the bit, also of programs with races; counters, cycles and
- * statistics still stand in the machine.
+ * statistics still stand in the machine. Bytes that the launch itself works out, and cycles
+ * depend on, are compared when they arrive in SMEM. Where there are such, memories are kept first:
+ * if one is another, everything is put back and the launch is simulated.
  *
  * Not for launches with checks or a trace, of listings, with shared HBM, or in parts.
  */
@@ -29,6 +31,7 @@ void replay_begin(struct machine *m);
 void replay_end(struct machine *m);
 /* the state in the machine is not that of the launch any more */
 void replay_forget(struct machine *m);
+void replay_forget_program(struct machine *m, int core);        /* it gets another one */
 int64_t replay_count(const struct machine *m);          /* since the machine was made */
 
 /* while a launch is simulated: the log of a core */

@@ -51,12 +51,57 @@ TEST(the_last_byte_of_a_store_can_be_written)
     assert_int_equal(out, 42);
     hbm_store_destroy(s);
 }
+
+/* the same writes to a plain array, which is copied instead */
+TEST(pages_are_put_back_or_let_go)
+{
+    enum { BYTES = 5 * 65536, ROUNDS = 12, WRITES = 40 };
+    struct hbm_store *s = hbm_store_create(GIB);
+    unsigned char *now = calloc(1, BYTES), *before = malloc(BYTES), *got = malloc(BYTES);
+    unsigned char piece[3000];
+    uint32_t seed = 1;
+
+    assert_true(now && before && got);
+    for (int round = 0; round < ROUNDS; round++) {
+        bool keeps = round % 3 > 0, puts_back = round % 3 == 1;
+
+        memcpy(before, now, BYTES);
+        if (keeps)
+            hbm_store_keep(s);
+        for (int i = 0; i < WRITES; i++) {
+            size_t at, bytes;
+
+            seed = seed * 1664525u + 1013904223u;
+            bytes = 1 + seed % sizeof(piece);
+            at = (seed >> 8) % ((size_t)BYTES / 2 + (size_t)round * BYTES / 2 / ROUNDS - bytes);
+            memset(piece, (int)(seed >> 24), bytes);
+            hbm_store_write(s, (int64_t)at, piece, bytes);
+            memcpy(now + at, piece, bytes);
+        }
+        if (puts_back)
+            hbm_store_put_back(s);
+        else if (keeps)
+            hbm_store_let_go(s);
+        if (puts_back)
+            memcpy(now, before, BYTES);
+        if (round == ROUNDS / 2)
+            hbm_store_free_kept(s);
+        hbm_store_read(s, 0, got, BYTES);
+        assert_memory_equal(got, now, BYTES);
+    }
+    free(now);
+    free(before);
+    free(got);
+    hbm_store_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_store_reads_zero_until_written),
         cmocka_unit_test(a_store_keeps_what_is_written_across_pages),
         cmocka_unit_test(the_last_byte_of_a_store_can_be_written),
+        cmocka_unit_test(pages_are_put_back_or_let_go),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

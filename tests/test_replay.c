@@ -212,7 +212,35 @@ static const struct origin_case {
     {"hbm that the launch has written", "{ v0 = vlaneseq }\n{ vst [vmem:0] v0 }\n{ sfence }\n"
      "{ dma.vmem_to_hbm 0, 128, 0x80, [sflag:1] }\n{ dma.done.wait [sflag:1], 128 }\n"
      "{ vsyncadd [sflag:1], -128 }\n" FETCH "{ s1 = sld [smem:512] }\n" LOOP TAIL, NOTHING,
-     {0, 0}},
+     {1, 2}},
+    {"what the launch makes of hbm", FETCH "{ s1 = sld [smem:512] }\n{ v0 = vstv s1 }\n"
+     "{ v0 = vadd.s32 v0, 3 }\n{ vst [vmem:8] v0 }\n{ vst [vmem:0x80] v0 }\n{ sfence }\n"
+     "{ dma.vmem_to_hbm 128, 128, 0x100, [sflag:1] }\n{ dma.done.wait [sflag:1], 128 }\n"
+     "{ vsyncadd [sflag:1], -128 }\n{ dma.hbm_to_smem 0x100, 1, 0x12, [sflag:1] }\n"
+     "{ dma.done.wait [sflag:1], 1 }\n{ vsyncadd [sflag:1], -1 }\n{ s1 = sld [smem:576] }\n"
+     LOOP TAIL, HBM_WORD, {1, 1}},
+    {"what is counted up in all memories first", FETCH
+     "{ s1 = sld [smem:512] }\n{ s5 = sld [smem:128] }\n{ s5 = sadd.s32 s5, 1 }\n"
+     "{ sst [smem:128], s5 ;; v1 = vld [vmem:0x40] }\n{ v1 = vadd.s32 v1, 1 }\n"
+     "{ vst [vmem:0x40] v1 }\n"
+     "{ dma.hbm_to_vmem 0x180, 128, 0x800, [sflag:1] }\n{ dma.done.wait [sflag:1], 128 }\n"
+     "{ vsyncadd [sflag:1], -128 }\n{ v1 = vld [vmem:0x80] }\n{ v1 = vadd.s32 v1, 1 }\n"
+     "{ vst [vmem:0x80] v1 }\n{ sfence }\n"
+     "{ dma.vmem_to_hbm 0x800, 128, 0x180, [sflag:1] }\n{ dma.done.wait [sflag:1], 128 }\n"
+     "{ vsyncadd [sflag:1], -128 }\n"
+     "{ dma.vmem_to_host 0x800, 128, 0x40, [sflag:1] }\n{ dma.done.wait [sflag:1], 128 }\n"
+     "{ vsyncadd [sflag:1], -128 }\n"
+     "{ v0 = vstv s1 }\n{ vst [vmem:8] v0 }\n{ sfence }\n"
+     "{ dma.vmem_to_smem 128, 1, 0x12, [sflag:1] }\n{ dma.done.wait [sflag:1], 1 }\n"
+     "{ vsyncadd [sflag:1], -1 }\n{ s1 = sld [smem:576] }\n" LOOP TAIL, HBM_WORD, {1, 1}},
+    {"vmem that a branch depends on", FETCH "{ s1 = sld [smem:512] }\n{ v0 = vstv s1 }\n"
+     "{ vst [vmem:8] v0 }\n{ sfence }\n{ dma.vmem_to_smem 128, 1, 0x12, [sflag:1] }\n"
+     "{ dma.done.wait [sflag:1], 1 }\n{ vsyncadd [sflag:1], -1 }\n{ s1 = sld [smem:576] }\n"
+     LOOP TAIL, HBM_WORD, {1, 1}},
+    {"vmem that is spread", FETCH "{ s1 = sld [smem:512] }\n{ v0 = vstv s1 }\n"
+     "{ vst [vmem:8] v0 }\n{ sfence }\n{ dma.vmem_to_smem 128, 1, 0x12, [sflag:1] }\n"
+     "{ dma.done.wait [sflag:1], 1 }\n{ vsyncadd [sflag:1], -1 }\n{ s1 = sld [smem:576] }\n"
+     "{ v0 = vstv s1 }\n" TAIL, HBM_WORD, {1, 2}},
     {"hbm that the launch has written, spread", "{ v0 = vlaneseq }\n{ vst [vmem:0] v0 }\n"
      "{ sfence }\n{ dma.vmem_to_hbm 0, 128, 0x80, [sflag:1] }\n{ dma.done.wait [sflag:1], 128 }\n"
      "{ vsyncadd [sflag:1], -128 }\n" FETCH "{ s1 = sld [smem:512] }\n{ v0 = vstv s1 }\n" TAIL,
