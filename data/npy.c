@@ -149,7 +149,7 @@ int npy_parse(const uint8_t *bytes, size_t size, const char *file, struct npy *o
     return 0;
 }
 
-static void write_all(FILE *f, const struct npy_array *array)
+void npy_write_header(FILE *f, const struct npy_array *array)
 {
     char header[HEADER_BYTES];
     unsigned char preamble[PREAMBLE_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
@@ -169,7 +169,6 @@ static void write_all(FILE *f, const struct npy_array *array)
     preamble[8] = (unsigned char)length;
     fwrite(preamble, 1, sizeof(preamble), f);
     fwrite(header, 1, length, f);
-    fwrite(array->data, (size_t)array->elem_bytes, (size_t)elem_count(array), f);
 }
 
 int npy_write_array(const char *path, const struct npy_array *array, struct err *e)
@@ -178,7 +177,8 @@ int npy_write_array(const char *path, const struct npy_array *array, struct err 
 
     if (outfile_begin(&f, path, e))
         return -1;
-    write_all(f.to, array);
+    npy_write_header(f.to, array);
+    fwrite(array->data, (size_t)array->elem_bytes, (size_t)elem_count(array), f.to);
     return outfile_commit(&f, e);
 }
 

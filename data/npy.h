@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define NPY_RANK_MAX 8
 
@@ -33,5 +34,7 @@ int npy_parse_array(const uint8_t *bytes, size_t size, const char *file, struct 
                     struct err *e);
 /* a 2-D array of f32; the file appears complete or not at all */
 int npy_write(const char *path, const float *data, int64_t rows, int64_t columns, struct err *e);
+/* all in front of the elements, which the caller writes; `data` is not looked at */
+void npy_write_header(FILE *f, const struct npy_array *array);
 int npy_write_array(const char *path, const struct npy_array *array, struct err *e);
 #endif

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "data/dataset.h"
 #include "train/checkpoint.h"
+#include "train/tensor_npy.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -377,6 +378,33 @@ TEST(a_writer_that_is_killed_at_any_instant_leaves_the_last_one_whole)
     remove_all();
 }
 
+/* ---- single tensors ---- */
+
+TEST(single_tensors_go_out_to_npy_and_come_back)
+{
+    struct training t, back;
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/t.npy", folder);
+    set_up(&t, 5);
+    set_up(&back, 0);
+    t.half[1] = 0xc0a1;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(tensor_to_npy(&t.tensor[i], path, &e), 0);
+        assert_int_equal(tensor_from_npy(&back.tensor[i], path, &e), 0);
+    }
+    assert_memory_equal(t.kernel, back.kernel, sizeof(t.kernel));
+    assert_memory_equal(t.half, back.half, sizeof(t.half));
+    assert_int_equal(t.count, back.count);
+    assert_int_equal(tensor_from_npy(&t.tensor[0], path, &e), -1);
+    assert_string_equal(e.msg, "is an array f4[3], tensor \"dense/kernel\" is F32[3,4]");
+    t.tensor[0].dtype = ST_I64;
+    assert_int_equal(tensor_to_npy(&t.tensor[0], path, &e), -1);
+    assert_string_equal(e.msg, "tensor \"dense/kernel\" is I64[3,4]; .npy files are written and "
+                               "read of F32, BF16, F16, I32, U32, I16, U16, I8, U8 and BOOL");
+    remove_all();
+}
+
 /* ---- a training that goes on ---- */
 
 static struct dataset *samples(void)
@@ -461,6 +489,7 @@ int main(void)
         cmocka_unit_test(a_reader_that_fails_leaves_nothing),
         cmocka_unit_test(a_write_that_fails_at_any_byte_leaves_the_last_one_whole),
         cmocka_unit_test(a_writer_that_is_killed_at_any_instant_leaves_the_last_one_whole),
+        cmocka_unit_test(single_tensors_go_out_to_npy_and_come_back),
         cmocka_unit_test(a_training_goes_on_to_the_bit),
     };
 
