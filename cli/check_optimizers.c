@@ -6,8 +6,10 @@
 #include "cli/cli.h"
 #include "cli/optimizer_check.h"
 #include "cli/progress.h"
+#include "keras/optimizer.h"
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #define STEPS_MAX 10000
@@ -17,14 +19,16 @@ struct arguments {
     const char *tpu, *call[CALLS_MAX];
     int64_t steps, seed;
     int call_count;
+    bool is_list;
 };
 
-enum { KEY_STEPS = 256, KEY_SEED };
+enum { KEY_STEPS = 256, KEY_SEED, KEY_LIST };
 
 static const struct argp_option options[] = {
     {"tpu", 't', "CHIP", 0, "chip of whose cores one computes (default: v3-1)", 1},
     {"steps", KEY_STEPS, "N", 0, "updates of every variable (default: 20)", 1},
     {"seed", KEY_SEED, "N", 0, "of variables and gradients (default: 1)", 1},
+    {"list", KEY_LIST, 0, 0, "print all optimizers and schedules with their numbers, and exit", 2},
     {0}};
 
 static int64_t number(const char *option, const char *text, int64_t lo, int64_t hi,
@@ -46,6 +50,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 't': args->tpu = arg; return 0;
     case KEY_STEPS: args->steps = number("--steps", arg, 1, STEPS_MAX, state); return 0;
     case KEY_SEED: args->seed = number("--seed", arg, 0, INT64_MAX, state); return 0;
+    case KEY_LIST: args->is_list = true; return 0;
     case ARGP_KEY_ARG:
         if (args->call_count == CALLS_MAX)
             argp_error(state, "at most %d optimizers", CALLS_MAX);
@@ -67,6 +72,7 @@ static const struct argp parser = {
     "Exit status: 0 all variables within 1e-5, 1 one is not, or something failed.\n\n"
     "Examples:\n"
     "  systole check optimizers\n"
+    "  systole check optimizers --list\n"
     "  systole check optimizers 'AdamW(1e-3, weight_decay=0.004)' --steps 1000\n"
     "  systole check optimizers 'SGD(CosineDecay(0.1, 100), momentum=0.9)' --tpu v6e",
     NULL, NULL, NULL};
@@ -123,6 +129,12 @@ int check_run_optimizers(int argc, char **argv)
     int status;
 
     argp_parse(&parser, argc, argv, 0, NULL, &args);
+    if (args.is_list) {
+        optimizer_print_list(stdout);
+        printf("\nIn the place of learning_rate, with s the steps so far:\n\n");
+        schedule_print_list(stdout);
+        return 0;
+    }
     if (args.call_count)
         status = run_all(&args, args.call, args.call_count, &e);
     else

@@ -2,15 +2,26 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
+
+char *number_range(const struct number *n, char *buf, size_t buf_bytes)
+{
+    if (n->kind == FLAG)
+        snprintf(buf, buf_bytes, "0 and 1");
+    else
+        snprintf(buf, buf_bytes, "%s%.10g..%.10g", n->kind == WHOLE ? "whole numbers in " : "",
+                 n->low, n->high);
+    return buf;
+}
 
 int number_check(const struct number *n, const char *owner, double value, struct err *e)
 {
+    char range[64];
+
     if (value >= n->low && value <= n->high && (n->kind == REAL || value == floor(value)))
         return 0;
-    if (n->kind == FLAG)
-        return err_set(e, "%s: %s is %.10g, allowed are 0 and 1", owner, n->name, value);
-    return err_set(e, "%s: %s is %.10g, allowed are %s%.10g..%.10g", owner, n->name, value,
-                   n->kind == WHOLE ? "whole numbers in " : "", n->low, n->high);
+    return err_set(e, "%s: %s is %.10g, allowed are %s", owner, n->name, value,
+                   number_range(n, range, sizeof(range)));
 }
 
 int number_read(const struct number *n, const char *owner, const json_t *json, double *value,

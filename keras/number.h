@@ -10,6 +10,7 @@ struct number {
     const char *name;
     enum number_kind kind;
     double low, high;
+    const char *meaning;                /* or NULL */
 };
 
 /* -1: out of its range, or not whole; `owner` says whose number it is */
@@ -17,6 +18,8 @@ int number_check(const struct number *n, const char *owner, double value, struct
 /* *value from a JSON number, true or false; -1: neither, or out of range */
 int number_read(const struct number *n, const char *owner, const json_t *json, double *value,
                 struct err *e);
+/* "whole numbers in 0..65536"; returns buf */
+char *number_range(const struct number *n, char *buf, size_t buf_bytes);
 /* letters of one size: is it the same name? */
 int number_same_name(const char *a, const char *b);
 #endif

@@ -12,7 +12,7 @@
 #define CALL_ARGUMENTS_MAX 20
 
 static const struct number hypers[HYPER_COUNT] = {
-#define HYPER(id, name, kind, low, high, meaning) {name, kind, low, high},
+#define HYPER(id, name, kind, low, high, meaning) {name, kind, low, high, meaning},
 #include "keras/optimizers.def"
 };
 
@@ -40,11 +40,6 @@ static const struct slot_kind slots[] = {
 const char *optimizer_name(enum optimizer_rule rule)
 {
     return names[rule].name;
-}
-
-const char *optimizer_meaning(enum optimizer_rule rule)
-{
-    return names[rule].meaning;
 }
 
 const char *hyper_name(enum hyper h)
@@ -324,6 +319,43 @@ int optimizer_shard(struct optimizer *o, int i, int dim, int replica_count, stru
     return 0;
 }
 
+/* ----- for help texts */
+
+static void print_arguments(enum optimizer_rule rule, FILE *to)
+{
+    const char *between = "";
+
+    for (size_t i = 0; i < COUNT_OF(takes); i++) {
+        const struct number *n = &hypers[takes[i].hyper];
+
+        if (takes[i].rule != rule)
+            continue;
+        if (n->kind == FLAG)
+            fprintf(to, "%s%s=%s", between, n->name, takes[i].value != 0 ? "True" : "False");
+        else
+            fprintf(to, "%s%s=%.10g", between, n->name, takes[i].value);
+        between = ", ";
+    }
+}
+
+void optimizer_print_list(FILE *to)
+{
+    char range[64];
+
+    for (int r = 0; r < RULE_COUNT; r++) {
+        fprintf(to, "%s(", names[r].name);
+        print_arguments((enum optimizer_rule)r, to);
+        fprintf(to, ")\n    %s\n", names[r].meaning);
+    }
+    fprintf(to, "\nEach also has");
+    for (size_t i = 0; i < COUNT_OF(common); i++)
+        fprintf(to, "%s %s", i ? "," : "", hypers[common[i].hyper].name);
+    fprintf(to, "\n\n");
+    for (int h = 0; h < HYPER_COUNT; h++)
+        fprintf(to, "%-27s  %-30s  %s\n", hypers[h].name,
+                number_range(&hypers[h], range, sizeof(range)), hypers[h].meaning);
+}
+
 /* ----- from JSON */
 
 static int read_parts(const json_t *list, const char *key, const char *const **parts, int *count,
@@ -350,6 +382,7 @@ static int read_value(struct optimizer *o, const char *key, const json_t *value,
                       struct err *e)
 {
     enum hyper h = HYPER_LEARNING_RATE;
+    char range[64];
 
     if (strcmp(key, "name") == 0)
         return 0;
@@ -363,8 +396,8 @@ static int read_value(struct optimizer *o, const char *key, const json_t *value,
         return schedule_from_json(&o->schedule, value, a, e);
     if (json_is_null(value)) {
         if (!is_common(h))
-            return err_set(e, "%s: %s is None, allowed are %.10g..%.10g",
-                           optimizer_name(o->rule), key, hypers[h].low, hypers[h].high);
+            return err_set(e, "%s: %s is None, allowed are %s", optimizer_name(o->rule), key,
+                           number_range(&hypers[h], range, sizeof(range)));
         o->hyper[h] = 0;
         return 0;
     }

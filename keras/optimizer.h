@@ -60,8 +60,8 @@ struct optimizer {
 
 /* "Adam" */
 const char *optimizer_name(enum optimizer_rule rule);
-/* what it does, in a few words */
-const char *optimizer_meaning(enum optimizer_rule rule);
+/* all of them with their defaults, all numbers with their ranges and meanings */
+void optimizer_print_list(FILE *to);
 const char *hyper_name(enum hyper h);
 bool optimizer_takes(enum optimizer_rule rule, enum hyper h);
 /* -1 with the nearest name; case does not count */

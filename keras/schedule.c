@@ -16,13 +16,18 @@
 #define SHORTEST_RISE 1.01
 
 static const struct number numbers[SCHEDULE_NUMBER_COUNT] = {
-#define NUMBER(id, name, kind, low, high) {name, kind, low, high},
+#define NUMBER(id, name, kind, low, high) {name, kind, low, high, NULL},
 #include "keras/schedules.def"
 };
 
 static const char *const names[SCHEDULE_COUNT] = {
     [SCHEDULE_NONE] = "none",
 #define SCHEDULE(id, name, meaning) [SCHEDULE_##id] = name,
+#include "keras/schedules.def"
+};
+
+static const char *const meanings[SCHEDULE_COUNT] = {
+#define SCHEDULE(id, name, meaning) [SCHEDULE_##id] = meaning,
 #include "keras/schedules.def"
 };
 
@@ -149,13 +154,44 @@ int schedule_check(const struct schedule *s, struct err *e)
     return 0;
 }
 
+static void print_default(enum schedule_number n, double value, FILE *to)
+{
+    if (n == SCHEDULE_WARMUP_TARGET)
+        fprintf(to, "=None");
+    else if (numbers[n].kind == FLAG)
+        fprintf(to, "=%s", value != 0 ? "True" : "False");
+    else if (!isnan(value))
+        fprintf(to, "=%.10g", value);
+}
+
+void schedule_print_list(FILE *to)
+{
+    for (int k = SCHEDULE_NONE + 1; k < SCHEDULE_COUNT; k++) {
+        const char *list[ARGUMENTS_MAX + 1];
+        size_t count = list_arguments((enum schedule_kind)k, list);
+        struct schedule s;
+
+        schedule_init(&s, (enum schedule_kind)k);
+        fprintf(to, "%s(", names[k]);
+        for (size_t i = 0; i < count; i++) {
+            enum schedule_number n = SCHEDULE_NUMBER_COUNT;
+            struct err e;
+
+            fprintf(to, "%s%s", i ? ", " : "", list[i]);
+            if (k != SCHEDULE_PIECEWISE_CONSTANT_DECAY && find_argument(&s, list[i], &n, &e) == 0)
+                print_default(n, s.number[n], to);
+        }
+        fprintf(to, ")\n    %s\n", meanings[k]);
+    }
+}
+
 /* ----- from JSON */
 
 static int read_pieces(struct schedule *s, const json_t *boundaries, const json_t *values,
                        struct arena *a, struct err *e)
 {
-    static const struct number whole = {"boundaries", WHOLE, 0, INT32_MAX - 1};
-    static const struct number rate = {"values", REAL, 0, RATE_MAX};
+    static const struct number whole = {"boundaries", WHOLE, 0, INT32_MAX - 1, NULL};
+    static const struct number rate = {"values", REAL, 0, RATE_MAX, NULL};
     size_t count = json_array_size(boundaries);
     int32_t *boundary = arena_array(a, count + 1, sizeof(*boundary));
     double *value = arena_array(a, count + 1, sizeof(*value)), x = 0;

@@ -33,6 +33,8 @@ struct schedule {
 
 /* "CosineDecay" */
 const char *schedule_name(enum schedule_kind kind);
+/* all of them with their arguments and what they do */
+void schedule_print_list(FILE *to);
 /* -1 with the nearest name; case does not count */
 int schedule_find(const char *name, enum schedule_kind *kind, struct err *e);
 /* of that kind, with Keras's defaults; numbers that have none are NAN */

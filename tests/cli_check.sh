@@ -58,6 +58,12 @@ $systole check optimizers 'Adam(0.1)' 'SGD(CosineDecay(0.1, 9), momentum=0.9)' -
 head -1 "$out" | grep -qx '9 steps on one core of v3-1, against doubles' || fail "no heading"
 grep -q '^ [0-9.]*e-0[678] .*  Adam(0.1)$' "$out" || fail "Adam is not listed"
 grep -qx 'all 2 are within 1e-5' "$out" || fail "no verdict on optimizers"
+$systole check optimizers --list >"$out" || fail "--list fails"
+grep -qx 'AdamW(learning_rate=0.001, weight_decay=0.004, beta_1=0.9, beta_2=0.999, epsilon=1e-07, amsgrad=False)' \
+    "$out" || fail "--list has no AdamW"
+grep -q '^beta_1  *0..0.999999  *decay of the mean of gradients$' "$out" || fail "no beta_1"
+grep -qx 'CosineDecay(initial_learning_rate, decay_steps, alpha=0, warmup_target=None, warmup_steps=0)' \
+    "$out" || fail "--list has no CosineDecay"
 
 expect() {          # exit status, first line of the message, arguments
     wanted=$1 message=$2; shift 2
