@@ -43,7 +43,8 @@ struct sy_strategy {
     sy_variable **variable;             /* by number, NULL where nobody has asked */
     size_t variable_capacity;
     struct api_function *function;
-    int64_t cycles;
+    int64_t cycles;                     /* of the last launch */
+    bool has_compiled;                  /* a model, whose optimizer's names are taken */
 };
 
 struct sy_value {

@@ -253,6 +253,17 @@ static int finish_node(struct partition *p, const struct graph_node *n, int node
     return node;
 }
 
+/* what is inside a loop is not cut: its arrays must be whole */
+static int check_call(struct partition *p, const struct graph_node *n)
+{
+    for (int k = 0; k < n->operand_count; k++)
+        if (!sharding_is_whole(&p->part[n->operand[k]].made))
+            return err_set(p->e, "%s: a loop over arrays that are cut for logical devices (%s) is "
+                           "not implemented; run one step per launch", n->name,
+                           p->from->node[n->operand[k]].name);
+    return 0;
+}
+
 /* the node itself, its parts not yet summed up over the axes in *sums */
 static int add_node(struct partition *p, int i, struct sharding *made, uint32_t *sums)
 {
@@ -261,6 +272,8 @@ static int add_node(struct partition *p, int i, struct sharding *made, uint32_t 
     int *operand = arena_array(p->to->arena, (size_t)n->operand_count + 1, sizeof(*operand));
 
     *sums = 0;
+    if (n->op == HLO_WHILE && check_call(p, n))
+        return -1;
     if (graph_op_kind(n->op) == KIND_COLLECTIVE) {
         if (make_collective(p, n, &local, operand, made))
             return -1;

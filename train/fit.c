@@ -38,7 +38,8 @@ static int build(struct fit *f, struct err *e)
     if (model_build(o->model, f->set, e) || check_shapes(f, e))
         return -1;
     trainable = arena_array(&f->arena, (size_t)f->set->count + 1, sizeof(*trainable));
-    for (int v = 0; v < f->set->count; v++)
+    for (int v = o->model->first_variable;
+         v < o->model->first_variable + o->model->variable_count; v++)
         if (f->set->variable[v].is_trainable)
             trainable[count++] = v;
     status = optimizer_build(o->optimizer, f->set, trainable, count, e);
@@ -53,8 +54,9 @@ static int count_replicas(struct fit *f, struct err *e)
 {
     const struct strategy_options *s = &f->options.strategy;
 
-    f->replicas = s->replica_count ? s->replica_count
-                  : s->machine     ? machine_slice(s->machine)->core_count : 1;
+    f->replicas = f->options.on    ? strategy_replica_count(f->options.on)
+                  : s->replica_count ? s->replica_count
+                  : s->machine       ? machine_slice(s->machine)->core_count : 1;
     if (f->replicas < 1 || f->batch < 1)
         return err_set(e, "a batch of %" PRId64 " on %d replicas; both must be at least 1",
                        f->batch, f->replicas);
@@ -75,7 +77,7 @@ struct fit *fit_create(const struct fit_options *o, struct err *e)
     if (o->host)
         host_loop_init(&f->host, o->host);
     if (count_replicas(f, e) == 0 && build(f, e) == 0)
-        f->strategy = strategy_create(&f->options.strategy, e);
+        f->strategy = o->on ? o->on : strategy_create(&f->options.strategy, e);
     if (!f->strategy) {
         fit_destroy(f);
         return NULL;
@@ -93,7 +95,8 @@ void fit_destroy(struct fit *f)
     for (int r = 0; f->kept && r < f->replicas; r++)
         for (int v = 0; v < f->kept_count; v++)
             mem_free(f->kept[r][v]);
-    strategy_destroy(f->strategy);
+    if (!f->options.on)
+        strategy_destroy(f->strategy);
     arena_fini(&f->arena);
     mem_free(f);
 }

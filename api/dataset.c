@@ -1,0 +1,326 @@
+/* Datasets: sources, stages without callbacks, iterators. */
+#include "api/dataset.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "data/files.h"
+
+/* ----- handles */
+
+struct api_callbacks *api_callbacks_hold(struct api_callbacks *c)
+{
+    c->holders++;
+    return c;
+}
+
+void api_callbacks_release(struct api_callbacks *c)
+{
+    if (!c || --c->holders)
+        return;
+    while (c->first) {
+        struct api_callback *next = c->first->next;
+
+        api_callbacks_release(c->first->opened);
+        mem_free(c->first);
+        c->first = next;
+    }
+    api_callbacks_release(c->other[0]);
+    api_callbacks_release(c->other[1]);
+    mem_free(c);
+}
+
+static struct api_callbacks *new_callbacks(void)
+{
+    struct api_callbacks *c = mem_alloc(sizeof(*c));
+
+    c->holders = 1;
+    return c;
+}
+
+void api_callbacks_join(struct api_callbacks **to, struct api_callbacks *more)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct api_callbacks *both;
+
+    if (!more->first && !more->other[0] && !more->other[1]) {
+        api_callbacks_release(more);    /* nothing that stages could call */
+        return;
+    }
+    both = new_callbacks();
+    pthread_mutex_lock(&lock);
+    both->other[0] = *to;
+    both->other[1] = more;
+    *to = both;
+    pthread_mutex_unlock(&lock);
+}
+
+struct api_callback *api_callback_add(sy_dataset *d, void *user)
+{
+    struct api_callback *c = mem_alloc(sizeof(*c));
+
+    c->user = user;
+    c->next = d->callbacks->first;
+    d->callbacks->first = c;
+    return c;
+}
+
+sy_status api_dataset_new(struct dataset *made, const struct err *e, sy_dataset **out)
+{
+    sy_dataset *d;
+
+    if (!made)
+        return api_fail(e);
+    d = mem_alloc(sizeof(*d));
+    *d = (sy_dataset){made, new_callbacks()};
+    *out = d;
+    return SY_OK;
+}
+
+sy_status api_dataset_replace(sy_dataset *d, struct dataset *made, const struct err *e)
+{
+    if (!made)
+        return api_fail(e);
+    dataset_release(d->d);
+    d->d = made;
+    return SY_OK;
+}
+
+sy_status sy_dataset_copy(const sy_dataset *d, sy_dataset **out)
+{
+    sy_dataset *copy = mem_alloc(sizeof(*copy));
+
+    *copy = (sy_dataset){dataset_retain(d->d), api_callbacks_hold(d->callbacks)};
+    *out = copy;
+    return SY_OK;
+}
+
+void sy_dataset_free(sy_dataset *d)
+{
+    if (!d)
+        return;
+    dataset_release(d->d);
+    api_callbacks_release(d->callbacks);
+    mem_free(d);
+}
+
+const char *sy_dataset_describe(const sy_dataset *d) { return dataset_describe(d->d); }
+int64_t sy_dataset_cardinality(const sy_dataset *d) { return dataset_cardinality(d->d); }
+
+/* ----- types */
+
+static const struct { sy_dtype api; enum data_dtype data; } types[] = {
+    {SY_F32, DATA_F32}, {SY_S32, DATA_S32}, {SY_U8, DATA_U8}, {SY_STRING, DATA_STRING},
+};
+
+sy_dtype api_data_dtype(enum data_dtype t)
+{
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (types[i].data == t)
+            return types[i].api;
+    return SY_STRING;
+}
+
+int api_spec(sy_dtype dtype, const sy_shape *shape, bool may_be_any, struct data_spec *out,
+             struct err *e)
+{
+    enum data_dtype type = DATA_DTYPE_COUNT;
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        type = types[i].api == dtype ? types[i].data : type;
+    if (type == DATA_DTYPE_COUNT)
+        return err_set(e, "element type %d: datasets have SY_F32, SY_S32, SY_U8 and SY_STRING",
+                       (int)dtype);
+    if (shape->rank < 0 || shape->rank > SY_RANK_MAX)
+        return err_set(e, "a shape of rank %d; allowed are 0..%d", shape->rank, SY_RANK_MAX);
+    for (int i = 0; i < shape->rank; i++)
+        if (shape->dim[i] < 0 && !(may_be_any && shape->dim[i] == SY_ANY_SIZE))
+            return err_set(e, "dimension %d of a shape is %" PRId64, i, shape->dim[i]);
+    *out = data_spec_of(type, shape->rank, shape->dim);
+    return 0;
+}
+
+/* ----- sources */
+
+sy_status sy_dataset_from_arrays(const sy_column *array, int count, sy_dataset **out)
+{
+    struct data_tensor tensor[DATA_TUPLE_MAX];
+    struct err e;
+
+    if (count < 1 || count > DATA_TUPLE_MAX)
+        return api_fail_text("%d arrays; allowed are 1..%d", count, DATA_TUPLE_MAX);
+    for (int i = 0; i < count; i++) {
+        if (api_spec(array[i].dtype, &array[i].shape, false, &tensor[i].spec, &e))
+            return api_fail(&e);
+        tensor[i].data = (void *)array[i].data;
+    }
+    return api_dataset_new(dataset_from_memory(tensor, count, false, &e), &e, out);
+}
+
+sy_status sy_dataset_range(int64_t first, int64_t end, int64_t step, sy_dataset **out)
+{
+    struct err e;
+
+    return api_dataset_new(dataset_range(first, end, step, &e), &e, out);
+}
+
+sy_status sy_dataset_from_idx(const char *const *path, int count, sy_dataset **out)
+{
+    struct err e;
+
+    return api_dataset_new(dataset_from_idx(path, count, &e), &e, out);
+}
+
+sy_status sy_dataset_from_npy(const char *const *path, int count, sy_dataset **out)
+{
+    struct err e;
+
+    return api_dataset_new(dataset_from_npy(path, count, &e), &e, out);
+}
+
+sy_status sy_dataset_from_tfrecords(const char *const *path, int count, sy_dataset **out)
+{
+    struct err e;
+
+    return api_dataset_new(dataset_tfrecords(path, count, DATA_COMPRESSION_AUTO, &e), &e, out);
+}
+
+sy_status sy_dataset_from_lines(const char *const *path, int count, sy_dataset **out)
+{
+    struct err e;
+
+    return api_dataset_new(dataset_text_lines(path, count, DATA_COMPRESSION_AUTO, &e), &e, out);
+}
+
+sy_status sy_dataset_from_fixed_records(const char *const *path, int count, int64_t header_bytes,
+                                        int64_t record_bytes, int64_t footer_bytes,
+                                        sy_dataset **out)
+{
+    struct data_fixed f = {header_bytes, record_bytes, footer_bytes};
+    struct err e;
+
+    return api_dataset_new(dataset_fixed_records(path, count, &f, DATA_COMPRESSION_AUTO, &e), &e,
+                           out);
+}
+
+sy_status sy_dataset_list_files(const char *pattern, sy_dataset **out)
+{
+    struct err e;
+
+    return api_dataset_new(dataset_list_files(pattern, &e), &e, out);
+}
+
+/* ----- stages: each takes over a hold on what it works on */
+
+#define STAGE(call)                                                                             \
+    struct err e;                                                                               \
+    struct dataset *in = dataset_retain(d->d);                                                  \
+    return api_dataset_replace(d, call, &e)
+
+sy_status sy_dataset_shuffle(sy_dataset *d, int64_t buffer, uint64_t seed, bool reshuffle)
+{
+    STAGE(dataset_shuffle(in, buffer, seed, reshuffle, &e));
+}
+sy_status sy_dataset_repeat(sy_dataset *d, int64_t count) { STAGE(dataset_repeat(in, count, &e)); }
+sy_status sy_dataset_batch(sy_dataset *d, int64_t size, bool drop_remainder)
+{
+    STAGE(dataset_batch(in, size, drop_remainder, &e));
+}
+sy_status sy_dataset_padded_batch(sy_dataset *d, int64_t size, bool drop_remainder)
+{
+    STAGE(dataset_padded_batch(in, size, NULL, NULL, drop_remainder, &e));
+}
+sy_status sy_dataset_unbatch(sy_dataset *d) { STAGE(dataset_unbatch(in, &e)); }
+sy_status sy_dataset_take(sy_dataset *d, int64_t count) { STAGE(dataset_take(in, count, &e)); }
+sy_status sy_dataset_skip(sy_dataset *d, int64_t count) { STAGE(dataset_skip(in, count, &e)); }
+sy_status sy_dataset_shard(sy_dataset *d, int64_t count, int64_t index)
+{
+    STAGE(dataset_shard(in, count, index, &e));
+}
+sy_status sy_dataset_enumerate(sy_dataset *d, int64_t first)
+{
+    STAGE(dataset_enumerate(in, first, &e));
+}
+sy_status sy_dataset_cache(sy_dataset *d) { STAGE(dataset_cache(in, &e)); }
+sy_status sy_dataset_prefetch(sy_dataset *d, int64_t count)
+{
+    STAGE(dataset_prefetch(in, count, &e));
+}
+sy_status sy_dataset_to_f32(sy_dataset *d, int i, float divisor)
+{
+    STAGE(dataset_to_f32(in, i, divisor, &e));
+}
+sy_status sy_dataset_to_s32(sy_dataset *d, int i) { STAGE(dataset_to_s32(in, i, &e)); }
+
+/* the other's callbacks live on with these */
+static sy_status join(sy_dataset *d, const sy_dataset *other, struct dataset *made,
+                      const struct err *e)
+{
+    struct api_callbacks *both;
+
+    if (api_dataset_replace(d, made, e))
+        return SY_ERROR;
+    both = new_callbacks();
+    both->other[0] = d->callbacks;
+    both->other[1] = api_callbacks_hold(other->callbacks);
+    d->callbacks = both;
+    return SY_OK;
+}
+
+sy_status sy_dataset_zip(sy_dataset *d, const sy_dataset *other)
+{
+    struct dataset *in[2] = {dataset_retain(d->d), dataset_retain(other->d)};
+    struct err e;
+
+    return join(d, other, dataset_zip(in, 2, &e), &e);
+}
+
+sy_status sy_dataset_concatenate(sy_dataset *d, const sy_dataset *other)
+{
+    struct err e;
+
+    return join(d, other, dataset_concatenate(dataset_retain(d->d), dataset_retain(other->d), &e),
+                &e);
+}
+
+/* ----- iterators */
+
+sy_status sy_dataset_iterate(sy_dataset *d, int64_t pass, sy_iterator **out)
+{
+    sy_iterator *it;
+    struct err e;
+
+    if (pass < 0)
+        return api_fail_text("pass %" PRId64 " of a dataset; the first is 0", pass);
+    it = mem_alloc(sizeof(*it));
+    it->it = dataset_iterate(d->d, pass, &e);
+    if (!it->it) {
+        mem_free(it);
+        return api_fail(&e);
+    }
+    it->callbacks = api_callbacks_hold(d->callbacks);
+    *out = it;
+    return SY_OK;
+}
+
+sy_status sy_iterator_next(sy_iterator *it, sy_element **out)
+{
+    struct data_element *x;
+    struct err e;
+    int status = iterator_next(it->it, &x, &e);
+
+    if (status < 0)
+        return api_fail(&e);
+    *out = status ? (sy_element *)x : NULL;
+    return status ? SY_OK : SY_END;
+}
+
+void sy_iterator_free(sy_iterator *it)
+{
+    if (!it)
+        return;
+    iterator_destroy(it->it);
+    api_callbacks_release(it->callbacks);
+    mem_free(it);
+}
