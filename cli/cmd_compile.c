@@ -305,7 +305,7 @@ static int run(struct session *s, struct err *e)
         return -1;
     if (o->is_run && launch(s, e))
         return -1;
-    compile_print_summary(&s->module, o, &s->chip, o->is_run ? &s->times : NULL);
+    compile_print_summary(&s->module, o, &s->slice, &s->chip, o->is_run ? &s->times : NULL);
     return emit(s, e);
 }
 

@@ -20,6 +20,7 @@ static const struct section {
 } sections[] = {
     {"steps", {TABLE_BREAKDOWN, TABLE_EPOCHS}, 2},
     {"ops", {TABLE_OPS}, 1},
+    {"collectives", {TABLE_COLLECTIVES}, 1},
     {"layers", {TABLE_LAYERS}, 1},
     {"units", {TABLE_UNITS}, 1},
     {"stalls", {TABLE_STALLS}, 1},

@@ -33,7 +33,8 @@ struct compile_request {
 };
 
 /* the graph of a Keras model's step, or of a named model, into g (graph_init done) */
-int compile_make_graph(const struct compile_request *o, struct graph *g, struct arena *a,
+/* and its batch, where the model's name tells it */
+int compile_make_graph(struct compile_request *o, struct graph *g, struct arena *a,
                        struct err *e);
 
 /* a JSON file, not a model by name */
@@ -73,6 +74,7 @@ void compile_tune(const struct module *m, const struct slice *slice, struct tuni
 /* a table of kernels; `times` may be NULL */
 void compile_print_kernels(const struct module *m, const struct compile_times *times);
 void compile_print_summary(const struct module *m, const struct compile_request *o,
-                           const struct chip *chip, const struct compile_times *times);
+                           const struct slice *slice, const struct chip *chip,
+                           const struct compile_times *times);
 void compile_print_listing(const struct module *m, const struct compile_times *times, FILE *to);
 #endif

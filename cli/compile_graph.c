@@ -35,12 +35,15 @@ static int make_keras(const struct compile_request *o, struct graph *g, struct a
     return status;
 }
 
-int compile_make_graph(const struct compile_request *o, struct graph *g, struct arena *a,
+int compile_make_graph(struct compile_request *o, struct graph *g, struct arena *a,
                        struct err *e)
 {
     int64_t variable_count;
 
     g->name = arena_strdup(a, o->model);
-    return compile_is_file(o->model) ? make_keras(o, g, a, e)
-                             : zoo_build_replica(g, o->model, o->replica_count, &variable_count, e);
+    if (compile_is_file(o->model))
+        return make_keras(o, g, a, e);
+    if (zoo_batch(o->model, &o->batch, e))
+        return -1;
+    return zoo_build_replica(g, o->model, o->replica_count, &variable_count, e);
 }

@@ -92,6 +92,73 @@ static void print_megacore(const struct module *m, const struct compile_times *t
                text_thousands(times->barrier_cycles[1], b, sizeof(b)));
 }
 
+/* one collective or all of them */
+struct flight {
+    int64_t total, exposed;
+    int first, last;                    /* kernels: its first and its last part */
+};
+
+/* the parts of the collective that kernel `first` begins; kernels between run beside it */
+static struct flight flight_of(const struct module *m, const struct compile_times *times,
+                               int first)
+{
+    struct flight f = {.first = first, .last = first};
+
+    for (int i = first; i < m->kernel_count; i++)
+        if (m->kernel[i].job.sums
+            && m->kernel[i].job.sums->table == m->kernel[first].job.sums->table) {
+            f.exposed += times->kernel_cycles[0][i];
+            f.last = i;
+        }
+    for (int i = first; i <= f.last; i++)
+        f.total += times->kernel_cycles[0][i];
+    return f;
+}
+
+static void print_share(const char *name, int64_t cycles, const struct flight *all, int64_t step)
+{
+    char text[28];
+
+    printf("  %-8s %15s cycles, %5.1f %% of it, %5.1f %% of the step\n", name,
+           text_thousands(cycles, text, sizeof(text)),
+           all->total ? 100 * (double)cycles / (double)all->total : 0,
+           100 * (double)cycles / (double)step);
+}
+
+static void print_communication(const struct module *m, const struct compile_times *times)
+{
+    struct flight all = {.total = 0};
+    int count = 0;
+
+    for (int i = 0; i < m->kernel_count; i++)
+        if (m->kernel[i].job.sums && m->kernel[i].job.sums->part == 0) {
+            struct flight f = flight_of(m, times, i);
+
+            all.total += f.total;
+            all.exposed += f.exposed;
+            count++;
+        }
+    if (!count)
+        return;
+    printf("\ncommunication: %d collective%s\n", count, count == 1 ? "" : "s");
+    print_share("total", all.total, &all, times->total_cycles);
+    print_share("hidden", all.total - all.exposed, &all, times->total_cycles);
+    print_share("exposed", all.exposed, &all, times->total_cycles);
+}
+
+static void print_speed(const struct compile_request *o, const struct compile_times *times,
+                        const struct chip *chip, const struct slice *slice)
+{
+    double seconds = 1e-6 * (double)times->total_cycles / (double)chip->chip_clock_mhz;
+    double samples = (double)o->batch * o->replica_count;
+    char text[28];
+
+    if (o->replica_count > 1)
+        printf("%s samples in a step of %d replicas: %.1f samples/s, %.1f per chip\n",
+               text_thousands((int64_t)samples, text, sizeof(text)), o->replica_count,
+               samples / seconds, samples / seconds / slice->chip_count);
+}
+
 static void print_stages(const struct module *m)
 {
     double all = 0;
@@ -104,14 +171,23 @@ static void print_stages(const struct module *m)
     printf("; %.3f s\n", all);
 }
 
-void compile_print_summary(const struct module *m, const struct compile_request *o,
-                           const struct chip *chip, const struct compile_times *times)
+/* "both cores", "one core", "each of 8 cores" */
+static const char *cores_of(const struct module *m, const struct compile_request *o, char *text,
+                            size_t bytes)
 {
-    char text[28];
+    snprintf(text, bytes, "each of %d cores", o->replica_count);
+    return m->core_count > 1 ? "both cores" : o->replica_count > 1 ? text : "one core";
+}
+
+void compile_print_summary(const struct module *m, const struct compile_request *o,
+                           const struct slice *slice, const struct chip *chip,
+                           const struct compile_times *times)
+{
+    char text[28], cores[40];
 
     printf("%s for %s of %s, --codegen %s: %d kernels, %u bundles, %" PRId64
            " overlays, %s FLOP\n\n",
-           m->graph.name, m->core_count > 1 ? "both cores" : "one core", chip->chip_name,
+           m->graph.name, cores_of(m, o, cores, sizeof(cores)), chip->chip_name,
            o->codegen == CODEGEN_BEST ? "best" : "xla",
            m->kernel_count, m->linked[0].program.bundle_count, m->linked[0].overlay_count,
            text_thousands(m->flops, text, sizeof(text)));
@@ -119,9 +195,13 @@ void compile_print_summary(const struct module *m, const struct compile_request 
     print_memory(m, chip);
     print_megacore(m, times);
     if (times)
+        print_communication(m, times);
+    if (times)
         printf("\n%s cycles = %.2f us on %s\n", text_thousands(times->total_cycles, text,
                                                                sizeof(text)),
                (double)times->total_cycles / (double)chip->chip_clock_mhz, o->tpu);
+    if (times)
+        print_speed(o, times, chip, slice);
     print_stages(m);
 }
 

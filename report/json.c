@@ -4,6 +4,7 @@
  */
 #include "report/bound.h"
 #include "report/breakdown.h"
+#include "report/communication.h"
 #include "report/energy_table.h"
 #include "report/files.h"
 
@@ -232,6 +233,24 @@ static json_t *make_energy(const struct report_view *v)
     return o;
 }
 
+static json_t *make_communication(const struct report_view *v)
+{
+    struct communication c;
+    json_t *o = json_object();
+    struct arena a;
+
+    arena_init(&a);
+    communication_of_launch(v, &a, &c);
+    put(o, "core", json_integer(v->ops_core));
+    put(o, "collectives", json_integer(c.count));
+    put(o, "total_cycles", json_integer(c.total));
+    put(o, "hidden_cycles", json_integer(c.hidden));
+    put(o, "exposed_cycles", json_integer(c.exposed));
+    put(o, "exposed_pct", number(view_percent((double)c.exposed, (double)c.total)));
+    arena_fini(&a);
+    return o;
+}
+
 static void put_machine(json_t *root, const struct report_view *v)
 {
     static const char *const modes[] = {"both", "timing", "functional"};
@@ -252,6 +271,7 @@ static void put_machine(json_t *root, const struct report_view *v)
     put(root, "breakdown", is_timed ? make_launch_breakdown(v) : json_null());
     put(root, "energy", v && v->energy ? make_energy(v) : json_null());
     put(root, "model_flops_per_core", json_integer(v ? v->model_flops : 0));
+    put(root, "communication", is_timed ? make_communication(v) : json_null());
     put(root, "parameter_bytes", json_integer(v ? v->parameter_bytes : 0));
     put(root, "input_bytes", json_integer(v ? v->input_bytes : 0));
     put(root, "cores", cores);

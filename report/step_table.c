@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "report/bound.h"
 #include "report/breakdown.h"
+#include "report/communication.h"
 #include "report/energy_table.h"
 #include "report/op_stats.h"
 
@@ -274,6 +275,7 @@ void step_table_print(const struct report_view *v, FILE *to)
     print_flops(v, to);
     print_hbm(v, to);
     print_ici(v, to);
+    communication_print(v, to);
     print_host_memory(v, to);
     energy_print(v, to);
     print_ops(v, to);

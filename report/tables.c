@@ -1,6 +1,7 @@
 #include "report/tables.h"
 
 #include "report/breakdown.h"
+#include "report/communication.h"
 #include "report/energy_table.h"
 #include "report/op_stats.h"
 
@@ -171,6 +172,7 @@ void tables_fill(const struct report_run *r, const struct report_view *v, struct
     if (v->mode == MODE_FUNCTIONAL)
         return;
     op_stats_fill_table(v, &t[TABLE_OPS]);
+    communication_fill_table(v, &t[TABLE_COLLECTIVES]);
     op_stats_fill_layers(v, &t[TABLE_LAYERS]);
     fill_units(v, &t[TABLE_UNITS]);
     fill_stalls(v, &t[TABLE_STALLS]);

@@ -278,6 +278,35 @@ static int64_t count_elements(const struct zoo *z)
     return count;
 }
 
+/* *index: of the model; the options are those of its defaults or of the text behind the name */
+static int read_spec(const char *spec, struct arena *a, int *index, struct zoo_options *o,
+                     struct err *e)
+{
+    char *text = arena_strdup(a, spec), *options = strchr(text, ':');
+
+    if (options)
+        *options++ = '\0';
+    *index = find_model(text, e);
+    if (*index < 0)
+        return -1;
+    *o = models[*index].model.defaults;
+    return read_options(&models[*index].model, options, o, e);
+}
+
+int zoo_batch(const char *spec, int64_t *batch, struct err *e)
+{
+    struct zoo_options o;
+    struct arena a;
+    int index, status;
+
+    arena_init(&a);
+    status = read_spec(spec, &a, &index, &o, e);
+    arena_fini(&a);
+    if (status == 0)
+        *batch = o.batch;
+    return status;
+}
+
 int zoo_build(struct graph *g, const char *spec, int64_t *variable_count, struct err *e)
 {
     return zoo_build_replica(g, spec, 1, variable_count, e);
@@ -286,18 +315,11 @@ int zoo_build(struct graph *g, const char *spec, int64_t *variable_count, struct
 int zoo_build_replica(struct graph *g, const char *spec, int replica_count,
                       int64_t *variable_count, struct err *e)
 {
-    char *text = arena_strdup(g->arena, spec), *options = strchr(text, ':');
     struct zoo z = {.g = g, .loss = NODE_NONE, .seed = NODE_NONE, .replica_count = replica_count};
     struct zoo_options o;
     int index, status = 0;
 
-    if (options)
-        *options++ = '\0';
-    index = find_model(text, e);
-    if (index < 0)
-        return -1;
-    o = models[index].model.defaults;
-    if (read_options(&models[index].model, options, &o, e) != 0)
+    if (read_spec(spec, g->arena, &index, &o, e) != 0)
         return -1;
     z.o = &o;
     models[index].build(&z);

@@ -38,6 +38,8 @@ void zoo_print(FILE *to);
  * unknown name or option, or a value out of range.
  */
 int zoo_build(struct graph *g, const char *spec, int64_t *variable_count, struct err *e);
+/* samples of a step of such a model, of one replica; -1 likewise */
+int zoo_batch(const char *spec, int64_t *batch, struct err *e);
 /*
  * The same as one of several replicas, `batch` its own: gradients are of the mean loss of all and
  * summed over them; "loss" and moving averages are the replica's.

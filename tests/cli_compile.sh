@@ -93,4 +93,13 @@ expect 0 ' for one core of TPU v4' compile mlp:batch=16 --tpu v4 --run --no-mega
 grep -q 'megacore' "$work/log" && fail "one core speaks of two"
 [ "$both" -lt "$(cycles)" ] || fail "two cores take $both cycles, one $(cycles)"
 
+# a replica on every core of a slice; what of their sums is exposed
+expect 0 ' for each of 8 cores of TPU v3' compile mlp:train,batch=2048 --tpu v3-8 --run --bucket 1M
+for line in '^communication: 2 collectives$' '^  hidden  *[1-9][0-9,]* cycles,' \
+    '^  exposed  *[1-9][0-9,]* cycles,' '^16,384 samples in a step of 8 replicas: .* per chip$'; do
+    grep -q "$line" "$work/log" || fail "no $line of replicas"
+done
+expect 0 '  hidden                 0 cycles,' compile mlp:train,batch=2048 --tpu v3-8 --run --no-overlap
+expect 2 'allowed are sizes from 1 byte' compile mlp:train --tpu v3-8 --bucket 0
+
 exit $failures

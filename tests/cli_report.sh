@@ -28,11 +28,12 @@ expect() {
     || fail "run: $(tail -1 "$work/log")"
 grep -qx "results in $work/r" "$work/log" || fail "run does not say where its results are"
 for dir in t g r; do
-    for file in config.ini report.txt stats.json stats.txt steps.csv ops.csv layers.csv links.csv \
+    for file in config.ini report.txt stats.json stats.txt steps.csv ops.csv \
+        collectives.csv layers.csv links.csv \
         memory.csv counters.csv energy.csv energy_ops.csv; do
         [ -s "$work/$dir/$file" ] || fail "$dir has no $file"
     done
-    [ "$(ls "$work/$dir" | wc -l)" -eq 13 ] || fail "$dir: $(ls "$work/$dir")"
+    [ "$(ls "$work/$dir" | wc -l)" -eq 14 ] || fail "$dir: $(ls "$work/$dir")"
 done
 
 # text: all tables of the run; what a run does not have is left out, unless it is asked for
@@ -50,7 +51,7 @@ expect 0 '(none)' "$work/g" --section links
 expect 0 'exposed_hbm' "$work/r/stats.json" --section steps
 
 # CSV is the file of the folder; JSON has the same rows
-for section in ops layers links memory energy energy_ops counters; do
+for section in ops collectives layers links memory energy energy_ops counters; do
     expect 0 , "$work/t" --section $section --csv
     cmp -s "$work/log" "$work/t/$section.csv" || fail "--csv of $section is not $section.csv"
 done

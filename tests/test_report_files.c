@@ -208,7 +208,7 @@ TEST(folder_of_a_host_run_holds_all_files_and_nothing_else)
 {
     static const char *const names[] = {
         "config.ini", "report.txt", "steps.csv", "stats.json", "stats.txt", "ops.csv",
-        "layers.csv", "links.csv", "memory.csv", "counters.csv",
+        "collectives.csv", "layers.csv", "links.csv", "memory.csv", "counters.csv",
         "energy.csv", "energy_ops.csv"};
     struct report_run r = toy_run();
     struct err e;
