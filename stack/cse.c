@@ -77,10 +77,14 @@ static bool computes_same(const struct graph *g, const struct graph_node *a,
            SAME(sizes) && a->count == b->count && same_details(g, a, b);
 }
 
-/* Parameters are all different; merging collectives would change who talks to whom when. */
+/*
+ * Parameters are all different; merging collectives would change who talks to whom when; values by
+ * device are more than the one element that would be compared.
+ */
 static bool may_merge(const struct graph_node *n)
 {
-    return n->op != HLO_PARAMETER && graph_op_kind(n->op) != KIND_COLLECTIVE;
+    return n->op != HLO_PARAMETER && !(n->op == HLO_PARTITION_ID && n->literal) &&
+           graph_op_kind(n->op) != KIND_COLLECTIVE;
 }
 
 void graph_eliminate_common(struct graph *g)

@@ -124,7 +124,8 @@ struct graph_node {
     /* attributes, zero where the operation has none */
     int parameter_index;
     double value;                       /* CONSTANT: in every element, unless */
-    const void *literal;                /* dense row-major elements of 4 bytes, or NULL */
+    const void *literal;                /* dense row-major elements of 4 bytes, or NULL; */
+                                        /* PARTITION_ID: by device, `count` of them, or NULL */
     int dim;                            /* IOTA, CONCATENATE, SORT, REDUCE_SCATTER, ALL_GATHER; */
                                         /* GET_TUPLE_ELEMENT: which */
     int dims[GRAPH_RANK_MAX];           /* BROADCAST, TRANSPOSE; REVERSE: `dim` of them */

@@ -247,6 +247,11 @@ void dump_attributes(const struct dump *d, const struct graph_node *n)
     FILE *to = d->to;
 
     switch (n->op) {
+    case HLO_PARTITION_ID:
+        for (int64_t i = 0; n->literal && i < n->count; i++)
+            fprintf(to, "%s%" PRId32 "%s", i ? "," : ", by_device={",
+                    ((const int32_t *)n->literal)[i], i + 1 < n->count ? "" : "}");
+        break;
     case HLO_IOTA: fprintf(to, ", iota_dimension=%d", n->dim); break;
     case HLO_BROADCAST:
     case HLO_TRANSPOSE:

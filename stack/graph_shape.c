@@ -201,7 +201,7 @@ static int infer_source(const struct graph *g, const struct graph_node *n, struc
             return err_set(e, "%s: random bits are u32", n->name);
     }
     if ((n->op == HLO_PARTITION_ID || n->op == HLO_REPLICA_ID) &&
-        (out->rank != 0 || out->dtype != DTYPE_U32))
+        (out->rank != 0 || (out->dtype != DTYPE_U32 && !(n->literal && out->dtype == DTYPE_S32))))
         return err_set(e, "%s: a device's number is a u32 scalar", n->name);
     if (n->op != HLO_IOTA)
         return 0;

@@ -188,7 +188,8 @@ void interp_source(const struct interp_call *c)
         return;
     }
     if (n->op == HLO_PARTITION_ID || n->op == HLO_REPLICA_ID) {
-        *(uint32_t *)c->to = (uint32_t)c->device;
+        *(uint32_t *)c->to = n->literal ? ((const uint32_t *)n->literal)[c->device]
+                                        : (uint32_t)c->device;
         return;
     }
     for (int i = n->dim + 1; i < n->shape.rank; i++)

@@ -36,7 +36,8 @@ int collective_room_of(const struct collective_room_need *need, struct arena *a,
         .flag_count = w->flag_count + 1,
         .seconds = collective_work_seconds(w, need->chip, need->devices->slice),
         .needs_zeros = w->needs_zeros, .operands_inside = w->operands_inside,
-        .results_inside = w->results_inside, .operand_at = w->operand_at, .result_at = w->result_at};
+        .results_inside = w->results_inside, .operand_at = w->operand_at,
+        .result_at = w->result_at};
     if (w->spread) {
         out->spread = arena_alloc(a, sizeof(*out->spread));
         spread_predict(w->spread, need->chip, need->devices->slice, out->spread);

@@ -49,7 +49,8 @@ struct module_kernel {                  /* in the program's order; vtrace tells 
 
 struct module_constant {                /* a literal, to be put into HBM before the first launch */
     const struct array *array;
-    const void *literal;                /* NULL: the device's number */
+    const void *literal;                /* NULL: one for each device, */
+    const int32_t *by_device;           /* known in timing mode too */
 };
 
 struct module_stage { const char *name; double seconds; };      /* host time */

@@ -50,7 +50,10 @@ static int write_constant(const struct module *m, int i, struct machine *machine
     const struct module_constant *c = &m->constant[i];
     int32_t device = m->core_device ? m->core_device[core] : core;
 
-    return write_array(c->array, machine, core, c->literal ? c->literal : &device, e);
+    if (c->literal && machine_mode(machine) == MODE_TIMING)
+        return 0;
+    return write_array(c->array, machine, core, c->literal ? c->literal : &c->by_device[device],
+                       e);
 }
 
 int module_load(const struct module *m, struct machine *machine, int core, struct err *e)
@@ -60,7 +63,7 @@ int module_load(const struct module *m, struct machine *machine, int core, struc
                        "their HBM", m->graph.name);
     if (load_cores(m, machine, core, e))
         return -1;
-    for (int i = 0; i < m->constant_count && machine_mode(machine) != MODE_TIMING; i++)
+    for (int i = 0; i < m->constant_count; i++)
         if (write_constant(m, i, machine, core, e))
             return -1;
     for (int i = 0; i < m->kernel_count; i++)

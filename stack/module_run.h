@@ -2,7 +2,7 @@
  * A compiled module on a machine: programs and literals into a core, inputs in, outputs out.
  *
  * Values are dense row-major elements of 4 bytes, as the interpreter's
- * (stack/interp.h). In timing mode nothing is written: there are no values.
+ * (stack/interp.h). In timing mode no literals are written: there are no values.
  */
 #ifndef STACK_MODULE_RUN_H
 #define STACK_MODULE_RUN_H

@@ -160,7 +160,7 @@ struct value *plan_add_literal(struct plan *p, const char *name, const struct sh
 
     p->constant = mem_grow(p->constant, &p->constant_capacity, (size_t)p->constant_count + 1,
                            sizeof(*p->constant));
-    p->constant[p->constant_count++] = (struct module_constant){&v->array, literal};
+    p->constant[p->constant_count++] = (struct module_constant){&v->array, literal, NULL};
     return v;
 }
 
@@ -355,9 +355,9 @@ static int visit(struct walk *w, int node, struct err *e)
         w->node[node] = plan_new_value(p, n->name, &n->shape, BUFFER_TEMPORARY,
                                        w->node[n->operand[0]]->buffer);
         return 0;
-    case HLO_PARTITION_ID:
-    case HLO_REPLICA_ID:
+    case HLO_PARTITION_ID:              /* as pass_devices leaves it */
         w->node[node] = plan_add_literal(p, n->name, &n->shape, NULL);
+        p->constant[p->constant_count - 1].by_device = n->literal;
         return 0;
     case HLO_CONSTANT:
         if (!n->literal)

@@ -55,7 +55,6 @@ static bool stands_alone(const struct graph *g, const struct graph_node *n)
     switch (n->op) {
     case HLO_PARAMETER:
     case HLO_PARTITION_ID:
-    case HLO_REPLICA_ID:
     case HLO_TUPLE:
     case HLO_GET_TUPLE_ELEMENT:
     case HLO_WHILE:

@@ -359,6 +359,36 @@ TEST(teams_do_not_disturb_each_other)
     finish();
 }
 
+/* where a device's part begins is no kernel's work, and known to a machine without values */
+TEST(numbers_of_devices_are_values)
+{
+    struct pass_context context = {.replica_count = 8};
+    struct err e;
+
+    for (int is_pass = 0; is_pass < 2; is_pass++) {
+        int x, id, start_of[2];
+
+        start("v3-8");
+        x = parameter(DTYPE_F32, SHAPE(64, 130));
+        id = graph_convert(&g, graph_partition_id(&g), DTYPE_S32);
+        start_of[1] = graph_constant(&g, shape_scalar(DTYPE_S32), 8);
+        start_of[0] = graph_binary(&g, HLO_MULTIPLY, id, start_of[1]);
+        output(graph_dynamic_slice(&g, x, start_of, (int64_t[]){8, 130}), "part");
+        output(start_of[0], "start");
+        output(graph_binary(&g, HLO_ADD, graph_replica_id(&g), graph_replica_id(&g)), "twice");
+        if (is_pass) {
+            check(8);
+        } else {
+            assert_int_equal(pass_devices(&g, &context, &e), 0);
+            assert_int_equal(count_of(&g, HLO_MULTIPLY) + count_of(&g, HLO_ADD), 0);
+            graph_eliminate_common(&g);
+            assert_int_equal(count_of(&g, HLO_PARTITION_ID), 2);
+            assert_int_equal(graph_verify(&g, &e), 0);
+        }
+        finish();
+    }
+}
+
 /* ---- any numbers: within the roundings of the additions ---- */
 
 static void check_near(const struct graph_groups *s, enum graph_dtype dtype)
@@ -451,6 +481,7 @@ int main(void)
         cmocka_unit_test(small_ones_are_put_together),
         cmocka_unit_test(nobody_else),
         cmocka_unit_test(teams_do_not_disturb_each_other),
+        cmocka_unit_test(numbers_of_devices_are_values),
         cmocka_unit_test(sums_are_as_near_as_additions_allow),
         cmocka_unit_test(what_does_not_go),
     };

@@ -105,13 +105,15 @@ static void add_variables(struct model *m, enum optimizer_rule rule, const char 
     m->split = splits ? sharded_update_choose(&m->optimizer, replicas) : 0;
 }
 
+static enum run_mode mode = MODE_BOTH;
+
 static void open_model(struct model *m, const char *slice, enum optimizer_rule rule,
                        const char *hyper, bool splits)
 {
     struct rng rng;
 
     memset(m, 0, sizeof(*m));
-    train_rig_init(&m->rig, slice, NULL, MODE_BOTH);
+    train_rig_init(&m->rig, slice, NULL, mode);
     m->rig.options.replica_count = 8;
     add_variables(m, rule, hyper, splits, 8);
     train_rig_start(&m->rig);
@@ -123,8 +125,10 @@ static void open_model(struct model *m, const char *slice, enum optimizer_rule r
             m->x[s][i / WIDTH][i % WIDTH] = (float)rng_below(&rng, 9) - 4;
 }
 
-static void train(struct model *m)
+/* cycles of a step */
+static cycle_t train(struct model *m)
 {
+    struct strategy_run last;
     struct shape s = f32_shape(DIMS(BATCH / 8, WIDTH));
     struct err *e = &m->rig.err;
 
@@ -135,9 +139,11 @@ static void train(struct model *m)
 
         for (int r = 0; r < 8; r++)
             input[r] = m->x[k][r * BATCH / 8];
-        train_rig_must(&m->rig, strategy_run(m->rig.strategy, m->program, input, NULL, NULL, e));
+        train_rig_must(&m->rig, strategy_run(m->rig.strategy, m->program, input, NULL, &last, e));
     }
-    train_rig_must(&m->rig, strategy_check_replicas(m->rig.strategy, e));
+    if (mode == MODE_BOTH)
+        train_rig_must(&m->rig, strategy_check_replicas(m->rig.strategy, e));
+    return last.cycles;
 }
 
 static void compare(struct model *a, struct model *b)
@@ -208,6 +214,23 @@ TEST(slots_are_held_in_parts)
     train_rig_fini(&whole.rig);
 }
 
+/* cycles are the same without values */
+TEST(parts_go_in_timing_mode)
+{
+    cycle_t cycles[2];
+
+    for (int i = 0; i < 2; i++) {
+        struct model m;
+
+        mode = i ? MODE_TIMING : MODE_BOTH;
+        open_model(&m, "v3-8", RULE_ADAM, NULL, true);
+        cycles[i] = train(&m);
+        train_rig_fini(&m.rig);
+    }
+    mode = MODE_BOTH;
+    assert_int_equal(cycles[0], cycles[1]);
+}
+
 /* of plain gradient descent nothing is kept, and of one replica nothing is split */
 TEST(nothing_to_split)
 {
@@ -226,6 +249,7 @@ int main(void)
         cmocka_unit_test(parts_are_updated_as_the_whole_on_the_host),
         cmocka_unit_test(parts_are_updated_as_the_whole_on_cores),
         cmocka_unit_test(slots_are_held_in_parts),
+        cmocka_unit_test(parts_go_in_timing_mode),
         cmocka_unit_test(nothing_to_split),
     };
 
