@@ -215,6 +215,25 @@ static int check_set(const struct model *m, const struct layer *l, const struct 
     return 0;
 }
 
+/* before anybody counts its elements in 64 bits */
+static int check_sizes(const struct layer *l, const struct variable_set *set, struct err *e)
+{
+    char text[160];
+
+    for (int i = 0; i < l->variable_count; i++) {
+        const struct variable *v = &set->variable[l->variable[i]];
+        double elems = 1.0;
+
+        for (int d = 0; d < v->shape.rank; d++)
+            elems *= (double)v->shape.dim[d];
+        if (elems > 0x1p32)
+            return layer_fail(l, e, "its variable \"%s\" would have shape %s, more than 2^32 "
+                              "elements", v->name,
+                              layer_shape_text(&v->shape, text, sizeof(text)));
+    }
+    return 0;
+}
+
 static void add_seed(struct model *m, struct variable_set *set)
 {
     struct shape scalar = shape_scalar(DTYPE_S32);
@@ -247,6 +266,8 @@ int model_build(struct model *m, struct variable_set *set, struct err *e)
 
         if (f->build)
             f->build(&(struct layer_build){m->layer[i], set, m->arena});
+        if (check_sizes(m->layer[i], set, e) != 0)
+            return -1;
         has_dropout = has_dropout || layer_has_dropout(m->layer[i]);
     }
     if (has_dropout)

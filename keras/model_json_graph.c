@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "keras/layer_impl.h"
 
+#define CALLS_MAX (4 * MODEL_LAYERS_MAX)
+
 struct reference {                      /* output of one call of a layer */
     int layer;                          /* of the file */
     int64_t call;
@@ -162,10 +164,14 @@ static int list_calls(struct functional *f, const json_t *layers)
         size_t calls = json_array_size(nodes);
 
         f->r->name = f->name[i];
-        if (f->layer[i] && (calls < 1 || calls > MODEL_LAYERS_MAX))
+        if (f->layer[i] && calls < 1)
             return json_fail(f->r, "it is not connected to anything: \"inbound_nodes\" is empty");
+        if (calls > CALLS_MAX)
+            return json_fail(f->r, "it is called %zu times, more than %d", calls, CALLS_MAX);
         f->first_call[i] = count;
         count += f->layer[i] ? (int)calls : 1;
+        if (count > CALLS_MAX)
+            return json_fail(f->r, "with its calls the model has more than %d", CALLS_MAX);
     }
     f->first_call[f->layer_count] = f->call_count = count;
     f->call = arena_array(f->r->arena, (size_t)count, sizeof(*f->call));

@@ -232,6 +232,12 @@ TEST(depthwise_conv2d_runs_on_the_core)
     krig_check_core(&k, 0.1);
 }
 
+TEST(grouped_conv2d_runs_on_the_core)
+{
+    conv_layer(&(struct conv_case){5, 5, 8, 8, 2, {2, 2}, ONE, ONE, false, false});
+    krig_check_core(&k, 0.1);
+}
+
 static void check_pool(enum layer_kind kind, int size, int stride, bool is_same)
 {
     enum { H = 7, W = 6, C = 3 };
@@ -495,6 +501,7 @@ int main(void)
         UNIT(grouped_convolutions_have_right_gradients),
         UNIT(depthwise_convolutions_have_right_gradients), UNIT(conv2d_runs_on_the_core),
         UNIT(dilated_conv2d_runs_on_the_core), UNIT(depthwise_conv2d_runs_on_the_core),
+        UNIT(grouped_conv2d_runs_on_the_core),
         UNIT(max_pooling2d_of_standard_size), UNIT(max_pooling2d_of_overlapping_windows),
         UNIT(average_pooling2d_of_standard_size), UNIT(average_pooling2d_does_not_count_padding),
         UNIT(global_average_pooling2d), UNIT(global_max_pooling2d),

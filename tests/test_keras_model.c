@@ -252,6 +252,11 @@ TEST(a_residual_network_runs_on_the_core)
     check_file_on_core("examples/resnet_small.json", 0.02);
 }
 
+TEST(a_transformer_runs_on_the_core)
+{
+    check_file_on_core("examples/char_transformer.json", 0.02);
+}
+
 /* ---- mistakes ---- */
 
 TEST(models_without_input_or_with_loose_ends_are_refused)
@@ -312,6 +317,17 @@ TEST(a_shared_layer_takes_one_shape)
                         "samples of shape [3], and cannot be called with 1, [4]");
 }
 
+TEST(variables_too_large_for_any_memory_are_refused)
+{
+    int x = krig_input(&k, DTYPE_F32, DIMS(1, 1 << 20));
+    struct layer *l = model_layer(&k.m, LAYER_MULTI_HEAD_ATTENTION, "huge");
+
+    l->c.heads = l->c.units = 65536;
+    krig_call(&k, l, 1, &x);
+    assert_string_equal(not_built(), "layer \"huge\": its variable \"huge/query/kernel\" would have "
+                        "shape [1048576, 65536, 65536], more than 2^32 elements");
+}
+
 TEST(shapes_and_counts_of_inputs_are_checked)
 {
     int x[2] = {krig_input(&k, DTYPE_F32, DIMS(2, 3)), krig_input(&k, DTYPE_F32, DIMS(4, 3))};
@@ -349,10 +365,11 @@ int main(void)
         UNIT(regularisers_are_summed_over_kernels_biases_and_outputs),
         UNIT(each_replica_adds_its_share_of_the_regularisers),
         UNIT(nothing_is_added_where_nothing_is_regularised),
-        UNIT(a_residual_network_runs_on_the_core),
+        UNIT(a_residual_network_runs_on_the_core), UNIT(a_transformer_runs_on_the_core),
         UNIT(models_without_input_or_with_loose_ends_are_refused),
         UNIT(an_output_that_leads_nowhere_is_refused), UNIT(names_must_be_plain_and_unique),
         UNIT(two_models_of_a_set_need_different_names), UNIT(a_shared_layer_takes_one_shape),
+        UNIT(variables_too_large_for_any_memory_are_refused),
         UNIT(shapes_and_counts_of_inputs_are_checked),
     };
 
