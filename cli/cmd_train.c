@@ -270,6 +270,9 @@ static const char doc[] =
     "Another optimizer, stopping early:\n"
     "  systole train examples/mnist_mlp.json --optimizer \"AdamW(1e-3, weight_decay=0.01)\" \\\n"
     "      --early-stopping 2 --csv-log log.csv\n"
+    "A training in two parts:\n"
+    "  systole train examples/mnist_mlp.json --checkpoint ckpt/ --epochs 2\n"
+    "  systole train examples/mnist_mlp.json --checkpoint ckpt/ --resume --epochs 5\n"
     "A trace of two steps (docs/traces.md); without --steps it has one:\n"
     "  systole train examples/mnist_mlp.json --steps 2 --trace two.pftrace";
 

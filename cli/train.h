@@ -57,6 +57,7 @@ struct train_run {
     struct batches train_batches, test_batches;
     int64_t batch, steps_per_epoch, step_limit;
     int steps_per_execution;
+    int64_t epochs_before;              /* of a training that goes on */
 
     struct trace_recording trace;       /* of all steps with --steps, else of one more */
     struct progress progress;

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "train/callbacks.h"
+#include "train/fit_checkpoint.h"
 
 /* one launch: in the trace, where there is one of all steps */
 static void on_launch(void *context, struct fit *f, int64_t epoch, bool is_before)
@@ -143,6 +144,7 @@ static void print_host_loop(const struct train_run *t)
 static size_t list_callbacks(struct train_run *t, struct fit_callback *list, struct err *e)
 {
     const char *log = train_value(t, OPT_CSV_LOG)->text;
+    const char *folder = train_value(t, OPT_CHECKPOINT)->text;
     struct early_stopping stop = {.patience = train_value(t, OPT_PATIENCE)->integer,
                                   .restores_best = true};
     size_t count = 0;
@@ -151,16 +153,20 @@ static size_t list_callbacks(struct train_run *t, struct fit_callback *list, str
                                           .epoch = on_epoch, .launch = on_launch, .context = t};
     if (stop.patience > 0)
         callback_early_stopping(&list[count++], &stop, &t->arena);
-    if (*log && callback_csv(&list[count++], log, false, &t->arena, e))
+    if (*folder)
+        callback_checkpoint(&list[count++], &(struct checkpoint_options){.folder = folder,
+                                                                         .keep = 3}, &t->arena);
+    if (*log && callback_csv(&list[count++], log, t->epochs_before > 0, &t->arena, e))
         return 0;
     return count;
 }
 
 int train_loop(struct train_run *t, struct err *e)
 {
-    struct fit_callback list[4];
+    struct fit_callback list[5];
     struct fit_run run = {.train = &t->train_batches, .validation = &t->test_batches,
                           .epochs = train_value(t, OPT_EPOCHS)->integer,
+                          .initial_epoch = t->epochs_before,
                           .steps_per_epoch = train_value(t, OPT_STEPS_PER_EPOCH)->integer,
                           .step_limit = t->step_limit, .callback = list};
     int status;

@@ -8,6 +8,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "train/fit_checkpoint.h"
 #include "report/host_table.h"
 
 #define THREAD_MAX 8                    /* when the user names no number */
@@ -217,6 +218,28 @@ static void plan_steps(struct train_run *t)
     batches_of_images(&t->test_batches, &t->test, false, seed, &t->arena);
 }
 
+/* to where the newest checkpoint is */
+static int resume(struct train_run *t, struct err *e)
+{
+    const char *folder = train_value(t, OPT_CHECKPOINT)->text;
+    struct err skipped;
+    int status;
+
+    if (!train_value(t, OPT_RESUME)->integer)
+        return 0;
+    if (!*folder)
+        return err_set(e, "--resume goes on from the folder that --checkpoint names");
+    status = fit_restore(t->fit, folder, &t->epochs_before, &skipped, e);
+    if (status == 0)
+        return err_at(e, folder, 0, 0, "no checkpoint to resume from");
+    if (status > 0 && *skipped.msg)
+        fprintf(stderr, "systole: %s: passed over\n", skipped.msg);
+    if (status > 0 && t->epochs_before >= train_value(t, OPT_EPOCHS)->integer)
+        return err_at(e, folder, 0, 0, "%" PRId64 " epochs are done already; --epochs says how "
+                      "many there are to be in all", t->epochs_before);
+    return status < 0 ? -1 : 0;
+}
+
 int train_begin_trace(struct train_run *t, struct err *e)
 {
     if (trace_recording_begin(&t->trace, &t->options->trace, path_or_null(t, OPT_OUT), t->machine,
@@ -248,7 +271,7 @@ int train_setup(struct train_run *t, struct err *e)
     if (!runs_on_host(t) && create_machine(t, e))
         return -1;
     plan_steps(t);
-    if (create_fit(t, e))
+    if (create_fit(t, e) || resume(t, e))
         return -1;
     return train_value(t, OPT_STEPS)->integer ? train_begin_trace(t, e) : 0;
 }
@@ -350,6 +373,9 @@ void train_print_header(const struct train_run *t)
     printf("batch      %" PRId64 " = %d x %" PRId64 ", %" PRId64 " steps per epoch, seed %s\n",
            t->batch, replicas, t->batch / replicas, t->steps_per_epoch,
            train_value(t, OPT_SEED)->text);
+    if (t->epochs_before)
+        printf("resuming   after %" PRId64 " epochs, %" PRId64 " steps\n", t->epochs_before,
+               fit_step(t->fit));
     if (dropped)
         printf("dropping the last %" PRId64 " of %" PRId64
                " training images: not a whole batch of %" PRId64 "\n", dropped, t->train.count,

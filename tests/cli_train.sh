@@ -168,4 +168,24 @@ refuse 'cannot write /nowhere/log.csv' train $model --backend host --csv-log /no
 expect 2 '--shard-state belongs to --backend sim' train $model --backend host --shard-state
 expect 0 'epoch' train $model --backend host --epochs 3 --early-stopping 1 --lr 10
 
+# ten steps in one go, and five and five by two processes: the same bits
+part="$model --tpu v3 --batch 512 --steps-per-epoch 5 --optimizer adamw"
+# shellcheck disable=SC2086
+{
+    expect 0 'wall time' train $part --epochs 2 --checkpoint "$work/whole" \
+        --csv-log "$work/whole.csv"
+    expect 0 'wall time' train $part --epochs 1 --checkpoint "$work/parts" \
+        --csv-log "$work/parts.csv"
+    refuse '1 epochs are done already' train $part --epochs 1 --checkpoint "$work/parts" --resume
+    expect 0 'resuming   after 1 epochs, 5 steps' train $part --epochs 2 \
+        --checkpoint "$work/parts" --resume --csv-log "$work/parts.csv"
+    refuse 'of a training with seed 1, not 2' train $part --epochs 3 --seed 2 \
+        --checkpoint "$work/parts" --resume
+    refuse 'no checkpoint to resume from' train $part --checkpoint "$work" --resume
+    refuse 'that --checkpoint names' train $part --resume
+}
+cmp -s "$work/whole/ckpt-00000010.safetensors" "$work/parts/ckpt-00000010.safetensors" ||
+    fail 'a training in two parts is another one'
+cmp -s "$work/whole.csv" "$work/parts.csv" || fail 'a log in two parts is another one'
+
 [ $failures -eq 0 ]

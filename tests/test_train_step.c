@@ -260,6 +260,81 @@ TEST(several_steps_in_one_launch_are_the_same_steps)
     run_loop("v3-8");
 }
 
+/* one step on random floats; the weights after it */
+static void step_randomly(const char *slice, struct linear *l, float *w)
+{
+    struct strategy_program *p;
+    const void *input[16];
+    struct shape shape[2];
+    struct rng rng;
+    int replicas, rows;
+
+    init_linear(l, slice, 1);
+    rng_init(&rng, 9);
+    for (int i = 0; i < BATCH; i++) {
+        for (int k = 0; k < INPUTS; k++)
+            l->x[0][i][k] = rng_uniform(&rng, -1, 1);
+        for (int k = 0; k < OUTPUTS; k++)
+            l->y[0][i][k] = rng_uniform(&rng, -1, 1);
+    }
+    replicas = strategy_replica_count(l->rig.strategy);
+    rows = BATCH / replicas;
+    shape[0] = f32_shape(DIMS(rows, INPUTS));
+    shape[1] = f32_shape(DIMS(rows, OUTPUTS));
+    for (int r = 0; r < replicas; r++) {
+        input[2 * r] = l->x[0][r * rows];
+        input[2 * r + 1] = l->y[0][r * rows];
+    }
+    p = strategy_function(l->rig.strategy, "train", step, l, true, shape, 2, &l->rig.err);
+    train_rig_must(&l->rig, p ? 0 : -1);
+    train_rig_must(&l->rig, strategy_run(l->rig.strategy, p, input, NULL, NULL, &l->rig.err));
+    train_rig_must(&l->rig, strategy_check_replicas(l->rig.strategy, &l->rig.err));
+    train_rig_must(&l->rig, strategy_read(l->rig.strategy, 0, w, &l->rig.err));
+}
+
+/* sum over the batch of |x (xw - y)| for weight [k][o], the weights being 1 */
+static double sizes_of_terms(const struct linear *l, int k, int o)
+{
+    double sum = 0;
+
+    for (int i = 0; i < BATCH; i++) {
+        double d = -(double)l->y[0][i][o];
+
+        for (int j = 0; j < INPUTS; j++)
+            d += (double)l->x[0][i][j];
+        sum += fabs((double)l->x[0][i][k] * d);
+    }
+    return sum;
+}
+
+/*
+ * The bound of docs/training.md: a gradient is a sum of B terms; in whatever order f32 adds them,
+ * it is off by at most B u of the sum of their sizes, so two orders are 2 B u apart, and the
+ * update rounds twice more.
+ */
+TEST(eight_replicas_differ_from_one_core_by_the_order_of_sums)
+{
+    const double u = ldexp(1, -24), rate = 0.5;
+    float one[WEIGHTS], eight[WEIGHTS];
+    struct linear a, b;
+    int differ = 0;
+
+    step_randomly("v3-1", &a, one);
+    step_randomly("v3-8", &b, eight);
+    for (int i = 0; i < WEIGHTS; i++) {
+        double terms = sizes_of_terms(&a, i / OUTPUTS, i % OUTPUTS);
+        double bound = rate / BATCH * 2 * BATCH * u * terms + 2 * u * fabs((double)one[i]);
+
+        differ += one[i] != eight[i];
+        if (fabs((double)one[i] - (double)eight[i]) > bound)
+            fail_msg("weight %d: %.9g on one core, %.9g on eight; allowed %.3g", i, (double)one[i],
+                     (double)eight[i], bound);
+    }
+    print_message("%d of %d weights differ in their last bits\n", differ, WEIGHTS);
+    train_rig_fini(&a.rig);
+    train_rig_fini(&b.rig);
+}
+
 TEST(samples_that_cannot_be_cut_are_refused)
 {
     struct shape shape[2] = {f32_shape(DIMS(BATCH, INPUTS)), f32_shape(DIMS(BATCH, OUTPUTS))};
@@ -278,6 +353,7 @@ int main(void)
         cmocka_unit_test(steps_follow_the_gradient_by_hand),
         cmocka_unit_test(micro_batches_give_the_same_step),
         cmocka_unit_test(several_steps_in_one_launch_are_the_same_steps),
+        cmocka_unit_test(eight_replicas_differ_from_one_core_by_the_order_of_sums),
         cmocka_unit_test(samples_that_cannot_be_cut_are_refused),
     };
 
