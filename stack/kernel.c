@@ -48,11 +48,25 @@ const struct kernel_kind *kernel_kind_named(const char *name)
     return NULL;
 }
 
+#define TILING_TRIES 4                  /* the code of one may need more registers than there are */
+
+static int compile_tiling(const struct kernel_kind *kind, const struct kernel_job *job,
+                          const struct tiling *t, struct arena *a, struct segment *out,
+                          struct err *e)
+{
+    memset(out, 0, sizeof(*out));
+    out->tiling = *t;
+    if (kind->cost(job, t, &out->cost))
+        return err_set(e, "its tiling does not go with its shapes");
+    return out->cost.is_idle ? 0 : kind->emit(job, t, a, out, e);
+}
+
 static int compile(const struct kernel_kind *kind, const struct kernel_job *job, struct arena *a,
                    struct segment *out, struct err *e)
 {
     struct kernel_job alone = *job;
-    struct tiling t;
+    struct tiling t[TILING_TRIES];
+    int count = 1, status = -1;
 
     memset(out, 0, sizeof(*out));
     if (kind->takes(job->body, job->chip, e))
@@ -65,14 +79,13 @@ static int compile(const struct kernel_kind *kind, const struct kernel_job *job,
         alone.core_count = 1;
     job = &alone;
     if (job->tiling)
-        t = *job->tiling;
-    else if (kind->tilings(job, &t, 1) == 0)
+        t[0] = *job->tiling;
+    else if ((count = kind->tilings(job, t, TILING_TRIES)) == 0)
         return err_set(e, "no tiling goes with these layouts and %lld KiB of vector memory",
                        (long long)(job->vmem_rows * ARRAY_ROW_BYTES / 1024));
-    out->tiling = t;
-    if (kind->cost(job, &t, &out->cost))
-        return err_set(e, "its tiling does not go with its shapes");
-    return out->cost.is_idle ? 0 : kind->emit(job, &t, a, out, e);
+    for (int i = 0; i < count && status; i++)
+        status = compile_tiling(kind, job, &t[i], a, out, e);
+    return status;
 }
 
 int kernel_compile(const struct kernel_job *job, struct arena *a, struct segment *out,
