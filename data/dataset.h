@@ -146,6 +146,11 @@ struct dataset *dataset_concatenate(struct dataset *a, struct dataset *b, struct
  * input's pass 0, so a shuffle belongs behind it.
  */
 struct dataset *dataset_cache(struct dataset *in, struct err *e);
+/*
+ * The same in a file, which appears when a pass is whole and serves other processes, too. It knows
+ * the chain that filled it; another one is refused.
+ */
+struct dataset *dataset_cache_file(struct dataset *in, const char *path, struct err *e);
 /* A thread of the iterator's own keeps up to `count` elements ready. */
 struct dataset *dataset_prefetch(struct dataset *in, int64_t count, struct err *e);
 

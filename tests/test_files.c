@@ -411,6 +411,48 @@ TEST(csv_columns_are_chosen_by_name)
     assert_non_null(strstr(e.msg, "name"));
 }
 
+/* ---- a cache in a file ---- */
+
+TEST(a_cache_in_a_file_is_made_by_the_first_whole_pass)
+{
+    const char *path = path_of("cache"), *strings[] = {"a", "bc"};
+    struct dataset *pair[2] = {dataset_batch(numbers(6), 3, true, &e),
+                               dataset_from_strings(strings, 2, &e)};
+    struct dataset *in = dataset_zip(pair, 2, &e);
+    struct dataset *d = dataset_cache_file(dataset_retain(in), path, &e);
+    char *text = pipeline_text(d, 0, 1), kept[200];
+    struct bytes b;
+
+    snprintf(kept, sizeof(kept), "%s", path);
+    path = kept;
+    assert_string_equal(text, "[0 1 2],'a'");
+    mem_free(text);
+    assert_int_equal(access(path, F_OK), -1);       /* a part of a pass leaves nothing */
+    assert_resumes(dataset_retain(d), 0, 5);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_resumes(dataset_repeat(dataset_retain(d), 2, &e), 0, 5);
+    dataset_release(d);
+    assert_reads(dataset_cache_file(dataset_retain(in), path, &e), "[0 1 2],'a' [3 4 5],'bc'");
+    d = dataset_cache_file(numbers(6), path, &e);
+    assert_null(dataset_iterate(d, 0, &e));
+    assert_error("cache: is no cache of this pipeline; remove it to have it made again");
+    dataset_release(d);
+    b = read_file(path);
+    b.data[b.size - 5] ^= 1;
+    write_file("cache", b.data, b.size);
+    mem_free(b.data);
+    d = dataset_cache_file(in, path, &e);
+    text = pipeline_text(d, 0, 5);
+    assert_non_null(strstr(text, "[0 1 2],'a' error: "));
+    assert_non_null(strstr(text, "/cache: record 2 at byte "));
+    mem_free(text);
+    dataset_release(d);
+    d = dataset_cache_file(numbers(6), path_of("no/folder"), &e);
+    assert_null(dataset_iterate(d, 0, &e));
+    assert_non_null(strstr(e.msg, "cannot write"));
+    dataset_release(d);
+}
+
 /* ---- files among hosts ---- */
 
 static struct dataset *open_records(void *context, const struct data_element *x, struct err *err)
@@ -622,6 +664,7 @@ int main(void)
         cmocka_unit_test(idx_files_that_lie_are_refused),
         cmocka_unit_test(npy_files_are_cut_into_slices),
         cmocka_unit_test(csv_columns_are_chosen_by_name),
+        cmocka_unit_test(a_cache_in_a_file_is_made_by_the_first_whole_pass),
         cmocka_unit_test(files_are_shared_out),
         cmocka_unit_test(an_example_is_laid_out_as_published),
         cmocka_unit_test(features_that_do_not_fit_are_named),
