@@ -321,6 +321,7 @@ struct distributed_iterator *distributed_resume(const struct distributed *d, con
 {
     struct archive a = {.at = state, .end = (const unsigned char *)state + bytes, .e = e};
     struct distributed_iterator *it = new_iterator(d);
+    bool is_refused = false;            /* by a pipeline, with its own message */
 
     for (int p = 0; p < d->pipeline_count && !a.is_failed; p++) {
         const void *one = NULL;
@@ -329,13 +330,13 @@ struct distributed_iterator *distributed_resume(const struct distributed *d, con
         archive_blob(&a, &one, &size);
         if (!a.is_failed)
             it->it[p] = dataset_resume(d->pipeline[p], one, size, e);
-        if (!it->it[p] && !a.is_failed)
-            a.is_failed = true;
+        is_refused = !a.is_failed && !it->it[p];
+        a.is_failed = !it->it[p];
     }
-    archive_check(&a, a.at == a.end, "positions of more than %d input pipelines",
-                  d->pipeline_count);
-    if (!a.is_failed)
+    if (!a.is_failed && a.at == a.end)
         return it;
+    if (!is_refused)
+        err_set(e, "%zu bytes hold no positions of %d input pipelines", bytes, d->pipeline_count);
     distributed_iterator_destroy(it);
     return NULL;
 }

@@ -156,8 +156,10 @@ TEST(map_and_filter_call_back)
 
 TEST(map_gives_the_same_with_any_number_of_threads)
 {
-    char *one = pipeline_text(halves(numbers(500), 0, NULL), 0, 1000);
+    struct dataset *plain = halves(numbers(500), 0, NULL);
+    char *one = pipeline_text(plain, 0, 1000);
 
+    dataset_release(plain);
     for (int threads = 1; threads <= 5; threads += 2) {
         struct dataset *d = halves(numbers(500), threads, NULL);
 

@@ -121,6 +121,11 @@ TEST(positions_of_all_pipelines_are_kept)
     distributed_iterator_destroy(it);
     for (size_t i = 0; i < saved.size; i++)
         assert_null(distributed_resume(d, saved.data, i, &e));
+    assert_null(distributed_resume(d, saved.data, 20, &e));
+    assert_string_equal(e.msg, "20 bytes hold no positions of 2 input pipelines");
+    saved.data[20] ^= 1;
+    assert_null(distributed_resume(d, saved.data, saved.size, &e));
+    assert_non_null(strstr(e.msg, "bytes are damaged (checksum)"));
     mem_free(saved.data);
     distributed_destroy(d);
 }
