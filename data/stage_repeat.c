@@ -48,9 +48,7 @@ static int begin_next_pass(struct data_iterator *it, int64_t passes, struct err 
 
 static int repeat_next(struct data_iterator *it, struct data_element **x, struct err *e)
 {
-    if (!it->input[0])
-        return 0;
-    for (;;) {
+    while (it->input[0] && !is_over(it)) {
         int status = iterator_next(it->input[0], x, e);
 
         if (status == 0)
@@ -60,6 +58,7 @@ static int repeat_next(struct data_iterator *it, struct data_element **x, struct
         if (status <= 0)
             return status;
     }
+    return 0;
 }
 
 /* Whole passes of known length are only counted. */
@@ -68,7 +67,7 @@ static int64_t repeat_skip(struct data_iterator *it, int64_t n, struct err *e)
     const struct repeat *r = (const struct repeat *)it->dataset;
     int64_t length = iterator_input_cardinality(it), left = n;
 
-    while (it->input[0]) {
+    while (it->input[0] && !is_over(it)) {
         int64_t done = iterator_skip(it->input[0], left, e), whole, most;
         int status;
 

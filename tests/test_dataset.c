@@ -527,6 +527,21 @@ TEST(lengths_and_shapes_are_known_where_they_can_be)
 
 /* ---- positions ---- */
 
+TEST(a_repeat_passed_over_to_its_very_end_is_over)
+{
+    struct dataset *d = dataset_repeat(numbers(5), 7, &e);
+
+    for (int64_t first = 1; first < 35; first += 3) {
+        struct data_iterator *it = dataset_iterate(d, 0, &e);
+
+        assert_int_equal(iterator_skip(it, first, &e), first);
+        assert_int_equal(iterator_skip(it, 35 - first, &e), 35 - first);
+        assert_int_equal(iterator_skip(it, 2, &e), 0);
+        iterator_destroy(it);
+    }
+    dataset_release(d);
+}
+
 TEST(every_stage_goes_on_where_it_was_saved)
 {
     struct dataset *two[2];
@@ -643,6 +658,7 @@ int main(void)
         cmocka_unit_test(tensors_are_converted),
         cmocka_unit_test(a_chain_keeps_its_first_mistake),
         cmocka_unit_test(lengths_and_shapes_are_known_where_they_can_be),
+        cmocka_unit_test(a_repeat_passed_over_to_its_very_end_is_over),
         cmocka_unit_test(every_stage_goes_on_where_it_was_saved),
         cmocka_unit_test(a_repeated_shuffle_goes_on_where_it_was_saved),
         cmocka_unit_test(a_whole_chain_goes_on_where_it_was_saved),
