@@ -191,7 +191,7 @@ struct core {
     int32_t *s;                         /* registers, temporaries, constants */
     uint32_t **tile;                    /* likewise, where they stand: sim/vregs.h */
     uint64_t vreg_by_rows, vreg_by_entry;       /* registers that stand for VMEM, for a FIFO */
-    const uint32_t *ahead[2];           /* tiles of VMEM loaded last: they will be read soon */
+    const uint32_t *ahead[2];           /* tiles of VMEM that will be read soon, it seems */
     int ahead_next;
     bool borrows;                       /* registers may */
     int32_t entry_s[ISA_SREG_COUNT];    /* scalar registers at launch */

@@ -96,7 +96,8 @@ static inline void vreg_borrow_rows(struct core *c, int32_t index, int64_t row)
     c->vreg_by_rows |= UINT64_C(1) << index;
     c->vreg_by_entry &= ~(UINT64_C(1) << index);
     c->tile[index] = (uint32_t *)(void *)(c->vmem + row * ROW_BYTES);   /* only read */
-    c->ahead[c->ahead_next ^= 1] = c->tile[index];
+    if (row + 16 <= c->vmem_rows)       /* most programs go through memory in this order */
+        c->ahead[c->ahead_next ^= 1] = c->tile[index] + SIMD_TILE_WORDS;
 }
 
 /* `pair` NULL: the entry is there */
