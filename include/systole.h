@@ -459,6 +459,106 @@ sy_status sy_example_add_bytes(sy_example *x, const char *name, const void *byte
 sy_status sy_read_array(const char *path, sy_array **out);
 sy_status sy_write_npy(const char *path, sy_dtype dtype, sy_shape shape, const void *data);
 
+/* ----- Models ----- */
+
+typedef struct sy_model sy_model;
+/* What a layer makes of its inputs, in a functional model. */
+typedef struct sy_call { int number; } sy_call;
+
+/* An empty model on a strategy, which must outlive it: free models first. */
+sy_status sy_model_create(sy_strategy *s, const char *name, sy_model **out);
+/* From what Keras's model.to_json() writes, of Keras 2 or 3, Sequential or functional. */
+sy_status sy_model_load(sy_strategy *s, const char *path, sy_model **out);
+void sy_model_free(sy_model *m);
+
+/*
+ * Sequential: one more layer, written as in Python: "Dense(128, activation='relu')". The first one
+ * says input_shape=(28, 28), or sy_model_input comes first.
+ */
+sy_status sy_model_add(sy_model *m, const char *layer);
+/* Functional: inputs of a sample's shape, layers of calls before them, outputs */
+sy_status sy_model_input(sy_model *m, const char *name, sy_dtype dtype, sy_shape sample,
+                         sy_call *out);
+sy_status sy_model_call(sy_model *m, const char *layer, const sy_call *input, int count,
+                        sy_call *out);
+sy_status sy_model_output(sy_model *m, sy_call call);
+
+/* Written as in Python too; NULL stands for what is named behind it. */
+typedef struct sy_compile {
+    const char *optimizer;              /* "AdamW(1e-3, weight_decay=0.01)"; "RMSprop" */
+    const char *loss;                   /* "SparseCategoricalCrossentropy(from_logits=True)"; that
+                                           of the model's labels must be told */
+    const char *const *metrics;         /* "accuracy", ...; NULL ends; none */
+    const char *policy;                 /* "float32"; or "mixed_bfloat16" */
+    const char *precision;              /* "default"; or "high", "highest" */
+    int64_t batch;                      /* samples of a step, of all replicas; 0: 32 a replica */
+    int steps_per_execution;            /* in one launch; 0: 1 */
+    int micro_batches;                  /* whose gradients are added up in a step; 0: 1 */
+    bool shard_optimizer_state;         /* each replica keeps and updates its part */
+    bool check_numerics;                /* find the operation of a loss that is not finite */
+} sy_compile;
+
+/* Builds model, optimizer and metrics; after this the model has variables. Once per strategy. */
+sy_status sy_model_compile(sy_model *m, const sy_compile *o);
+int64_t sy_model_parameters(const sy_model *m, bool trainable_only);
+
+/* What an epoch came to, or an evaluation; steps for callbacks. */
+typedef struct sy_result {
+    int64_t epoch, step, steps, samples;        /* the epoch from 1, the steps so far; of this log */
+    double loss;
+    int metric_count;
+    const double *metric;               /* as compiled; NULL in a log of a step */
+    bool has_validation;
+    double validation_loss;
+    const double *validation_metric;
+    double learning_rate;
+    int64_t cycles;                     /* of one step; 0 on the host */
+} sy_result;
+
+/* Arrays of samples: input i of the model, then the labels, f32 or s32 as the model wants them */
+typedef struct sy_samples {
+    int64_t count;
+    const void *const *input;           /* [count, ...] each, as many as the model has */
+    const void *label;                  /* [count, ...] */
+} sy_samples;
+
+typedef struct sy_fit {
+    int64_t epochs;                     /* 0: 1 */
+    int64_t initial_epoch, steps_per_epoch;     /* 0: from the first; all whole batches */
+    bool no_shuffle;                    /* else every epoch has an order of its own */
+    uint64_t seed;                      /* of these orders */
+    const sy_samples *validation;       /* NULL: none */
+    /* told after each epoch, after each execution; SY_END stops training, SY_ERROR fails */
+    sy_status (*on_epoch)(void *user, sy_model *m, const sy_result *told);
+    sy_status (*on_step)(void *user, sy_model *m, const sy_result *told);
+    void *user;
+    bool quiet;                         /* no lines on standard output */
+    const char *csv_log;                /* a file with a row per epoch, or NULL */
+    const char *early_stopping;         /* "val_loss": stops when it gets no better, or NULL */
+    int patience;                       /* for so many epochs */
+    double (*schedule)(void *user, int64_t epoch, double rate); /* the rate of each epoch */
+    const char *checkpoint_folder;      /* a checkpoint after each epoch, or NULL; */
+    int checkpoint_keep;                /* the newest so many stay; 0: all */
+} sy_fit;
+
+/* Trains; a last batch that is not full is left out. `o` may be NULL. */
+sy_status sy_model_fit(sy_model *m, const sy_samples *train, const sy_fit *o);
+/* out->metric is valid until the model's next call */
+sy_status sy_model_evaluate(sy_model *m, const sy_samples *data, sy_result *out);
+/* [count, ...] of the output; data->label is not read */
+sy_status sy_model_predict(sy_model *m, const sy_samples *data, sy_array **out);
+/* names of metrics as compiled; NULL if there is no such one */
+const char *sy_model_metric_name(const sy_model *m, int metric);
+sy_status sy_model_set_learning_rate(sy_model *m, double rate);
+
+/* FOLDER/ckpt-STEP.safetensors: whole or not there, whenever the program is killed */
+sy_status sy_model_save(sy_model *m, const char *folder, int64_t epoch, int keep);
+/*
+ * From the newest whole checkpoint: training goes on to the bit, from *epoch (for
+ * sy_fit.initial_epoch). SY_END: there is none.
+ */
+sy_status sy_model_restore(sy_model *m, const char *folder, int64_t *epoch);
+
 #ifdef __cplusplus
 }
 #endif

@@ -276,6 +276,20 @@ int model_build(struct model *m, struct variable_set *set, struct err *e)
     return 0;
 }
 
+struct model_mark model_mark(const struct model *m)
+{
+    return (struct model_mark){m->layer_count, m->node_count, m->input_count, m->output_count};
+}
+
+void model_take_back(struct model *m, struct model_mark mark)
+{
+    assert(!m->set);
+    m->layer_count = mark.layers;
+    m->node_count = mark.nodes;
+    m->input_count = mark.inputs;
+    m->output_count = mark.outputs;
+}
+
 int64_t model_parameter_count(const struct model *m, bool of_trainable)
 {
     int64_t elems = 0;

@@ -78,6 +78,11 @@ int model_from_json_text(struct model *m, struct arena *a, const char *path, con
  */
 int model_build(struct model *m, struct variable_set *set, struct err *e);
 
+/* Takes back layers, calls, inputs and outputs that came after *mark was taken. */
+struct model_mark { int layers, nodes, inputs, outputs; };
+struct model_mark model_mark(const struct model *m);
+void model_take_back(struct model *m, struct model_mark mark);
+
 int64_t model_parameter_count(const struct model *m, bool of_trainable);
 
 struct model_result {

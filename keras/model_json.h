@@ -26,6 +26,9 @@ int json_read_sample(struct json_reader *r, const json_t *v, const char *field, 
 /* "float32", or an object of it; NULL if it is neither */
 const char *json_dtype_name(const json_t *v);
 
+/* a layer of this kind with the parameters of its config; name NULL: Keras's next one */
+struct layer *json_make_layer(struct json_reader *r, const json_t *config, enum layer_kind kind,
+                              const char *name);
 /* the layer and all its parameters; NULL with a message. Not of an InputLayer. */
 struct layer *json_read_layer(struct json_reader *r, const json_t *layer, size_t index);
 /* the layer's name: of its config, or its own, or layer_<index> */

@@ -325,23 +325,31 @@ static int read_fields(struct json_reader *r, const json_t *config, struct layer
     return 0;
 }
 
-struct layer *json_read_layer(struct json_reader *r, const json_t *layer, size_t index)
+struct layer *json_make_layer(struct json_reader *r, const json_t *config, enum layer_kind kind,
+                              const char *name)
 {
-    const json_t *config = json_object_get(layer, "config");
-    const char *name;
-    enum layer_kind kind;
     struct layer *l;
 
-    if (json_read_name(r, layer, index, &name) != 0)
-        return NULL;
-    r->name = name;
-    if (json_read_class(r, layer, &kind) != 0 || check_required(r, kind, config) != 0)
+    if (check_required(r, kind, config) != 0)
         return NULL;
     l = model_layer(r->model, kind, name);
     l->is_trainable = !json_is_false(json_object_get(config, "trainable"));
     if (read_policy(r, config, &l->policy) != 0 || read_fields(r, config, l) != 0)
         return NULL;
     return l;
+}
+
+struct layer *json_read_layer(struct json_reader *r, const json_t *layer, size_t index)
+{
+    const char *name;
+    enum layer_kind kind;
+
+    if (json_read_name(r, layer, index, &name) != 0)
+        return NULL;
+    r->name = name;
+    if (json_read_class(r, layer, &kind) != 0)
+        return NULL;
+    return json_make_layer(r, json_object_get(layer, "config"), kind, name);
 }
 
 /* ---- inputs ---- */

@@ -1,0 +1,247 @@
+/* Models: made layer by layer, or read from a file. */
+#include "api/model.h"
+
+#include <string.h>
+
+static sy_model *new_model(sy_strategy *s)
+{
+    sy_model *m = mem_alloc(sizeof(*m));
+
+    m->strategy = s;
+    arena_init(&m->arena);
+    return m;
+}
+
+sy_status sy_model_create(sy_strategy *s, const char *name, sy_model **out)
+{
+    sy_model *m = new_model(s);
+
+    model_init(&m->model, &m->arena, arena_strdup(&m->arena, name));
+    *out = m;
+    return SY_OK;
+}
+
+sy_status sy_model_load(sy_strategy *s, const char *path, sy_model **out)
+{
+    sy_model *m = new_model(s);
+    struct err e;
+
+    if (model_from_json(&m->model, &m->arena, path, &e)) {
+        sy_model_free(m);
+        return api_fail(&e);
+    }
+    *out = m;
+    return SY_OK;
+}
+
+void sy_model_free(sy_model *m)
+{
+    if (!m)
+        return;
+    fit_destroy(m->fit);
+    model_fini(&m->model);
+    arena_fini(&m->arena);
+    mem_free(m);
+}
+
+static sy_status must_be_open(const sy_model *m)
+{
+    return m->fit ? api_fail_text("model %s is compiled: no layer can be added any more",
+                                  m->model.name)
+                  : SY_OK;
+}
+
+static int add_input(sy_model *m, const char *name, const struct shape *sample)
+{
+    return model_input(&m->model, name, sample);
+}
+
+static int add_layer(sy_model *m, const char *text, struct err *e)
+{
+    struct shape input;
+    struct layer *l = model_layer_from_text(&m->model, text, &input, e);
+
+    if (!l)
+        return -1;
+    if (input.rank && m->model.node_count)
+        return err_set(e, "%s: only the first layer says input_shape", text);
+    if (input.rank)
+        add_input(m, "input", &input);
+    if (m->model.node_count == 0)
+        return err_set(e, "%s: the first layer says input_shape=(...), or call sy_model_input "
+                       "first", text);
+    return model_add(&m->model, l, e);
+}
+
+sy_status sy_model_add(sy_model *m, const char *layer)
+{
+    struct model_mark mark = model_mark(&m->model);
+    struct err e;
+
+    if (must_be_open(m))
+        return SY_ERROR;
+    if (add_layer(m, layer, &e) >= 0)
+        return SY_OK;
+    model_take_back(&m->model, mark);
+    return api_fail(&e);
+}
+
+sy_status sy_model_input(sy_model *m, const char *name, sy_dtype dtype, sy_shape sample,
+                         sy_call *out)
+{
+    struct shape s;
+    struct err e;
+    int call;
+
+    if (must_be_open(m))
+        return SY_ERROR;
+    if (api_shape(dtype, &sample, &s, &e))
+        return api_fail(&e);
+    call = add_input(m, arena_strdup(&m->arena, name), &s);
+    if (out)
+        out->number = call;
+    return SY_OK;
+}
+
+static sy_status check_calls(const sy_model *m, const sy_call *call, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (call[i].number < 0 || call[i].number >= m->model.node_count)
+            return api_fail_text("call %d is not of model %s, which has %d", call[i].number,
+                                 m->model.name, m->model.node_count);
+    return SY_OK;
+}
+
+sy_status sy_model_call(sy_model *m, const char *layer, const sy_call *input, int count,
+                        sy_call *out)
+{
+    struct model_mark mark = model_mark(&m->model);
+    int number[LAYER_INPUTS_MAX], call;
+    struct shape shape = {.rank = 0};
+    struct layer *l;
+    struct err e;
+
+    if (must_be_open(m) || check_calls(m, input, count))
+        return SY_ERROR;
+    if (count < 1 || count > LAYER_INPUTS_MAX)
+        return api_fail_text("%s of %d inputs; allowed are 1..%d", layer, count,
+                             LAYER_INPUTS_MAX);
+    for (int i = 0; i < count; i++)
+        number[i] = input[i].number;
+    l = model_layer_from_text(&m->model, layer, &shape, &e);
+    call = l ? model_call(&m->model, l, number, count, &e) : -1;
+    if (call < 0) {
+        model_take_back(&m->model, mark);
+        return api_fail(&e);
+    }
+    out->number = call;
+    return SY_OK;
+}
+
+sy_status sy_model_output(sy_model *m, sy_call call)
+{
+    if (must_be_open(m) || check_calls(m, &call, 1))
+        return SY_ERROR;
+    model_output(&m->model, call.number);
+    return SY_OK;
+}
+
+int64_t sy_model_parameters(const sy_model *m, bool trainable_only)
+{
+    return model_parameter_count(&m->model, true) +
+           (trainable_only ? 0 : model_parameter_count(&m->model, false));
+}
+
+/* ----- compile */
+
+static int find_precision(const char *name, enum graph_precision *out, struct err *e)
+{
+    static const char *const names[] = {"default", "high", "highest"};
+
+    for (int i = 0; i < 3; i++)
+        if (!name || strcmp(name, names[i]) == 0) {
+            *out = (enum graph_precision)i;
+            return 0;
+        }
+    return err_set(e, "precision \"%s\" is none of default, high, highest", name);
+}
+
+/* of the model's output and labels, which "accuracy" depends on */
+static int read_metrics(sy_model *m, const sy_compile *o, struct err *e)
+{
+    const struct model *model = &m->model;
+    int last = model->output_count ? model->output[0] : model->node_count - 1;
+    const struct shape *prediction = &model->node[last].shape;
+    struct shape label = loss_label_shape(&m->loss, prediction);
+
+    m->metric_count = 0;
+    while (o->metrics && o->metrics[m->metric_count])
+        m->metric_count++;
+    m->metric = arena_array(&m->arena, (size_t)m->metric_count + 1, sizeof(*m->metric));
+    for (int i = 0; i < m->metric_count; i++) {
+        if (strcmp(o->metrics[i], "accuracy") == 0) {
+            m->metric[i] = metric_standard(metric_accuracy(&label, prediction));
+            m->metric[i].name = "accuracy";
+        } else if (metric_from_text(&m->metric[i], o->metrics[i], &m->arena, e)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int read_compile(sy_model *m, const sy_compile *o, struct err *e)
+{
+    enum keras_policy policy = KERAS_FLOAT32;
+
+    if (m->model.node_count == 0)
+        return err_set(e, "model %s has no layers", m->model.name);
+    if (!o->loss)
+        return err_set(e, "model %s: say which loss, such as "
+                       "\"SparseCategoricalCrossentropy(from_logits=True)\"", m->model.name);
+    if ((o->policy && keras_policy_find(o->policy, &policy, e)) ||
+        find_precision(o->precision, &m->model.precision, e) ||
+        optimizer_parse(&m->optimizer, o->optimizer ? o->optimizer : "RMSprop", &m->arena,
+                            e) ||
+        loss_from_text(&m->loss, o->loss, e))
+        return -1;
+    m->model.policy = policy;
+    return read_metrics(m, o, e);
+}
+
+static int compile(sy_model *m, const sy_compile *o, struct err *e)
+{
+    sy_strategy *s = m->strategy;
+    struct fit_options options = {
+        .model = &m->model, .optimizer = &m->optimizer, .on = s->strategy,
+        .strategy = {.set = &s->set, .machine = s->cluster->cluster.machine},
+        .batch = o->batch ? o->batch : 32 * (int64_t)sy_strategy_replicas(s),
+        .steps_per_execution = o->steps_per_execution, .micro_batches = o->micro_batches,
+        .shards_state = o->shard_optimizer_state, .checks_numerics = o->check_numerics};
+
+    if (s->has_compiled)
+        return err_set(e, "the strategy already trains a model; make another strategy");
+    if (read_compile(m, o, e))
+        return -1;
+    options.loss = m->loss;
+    options.metric = m->metric;
+    options.metric_count = m->metric_count;
+    if (m->model.output_count == 0)
+        model_output(&m->model, m->model.node_count - 1);
+    s->has_compiled = true;             /* variables may be there now, whatever comes */
+    m->fit = fit_create(&options, e);
+    return m->fit ? 0 : -1;
+}
+
+sy_status sy_model_compile(sy_model *m, const sy_compile *o)
+{
+    struct err e;
+
+    if (must_be_open(m))
+        return SY_ERROR;
+    return compile(m, o, &e) ? api_fail(&e) : SY_OK;
+}
+
+const char *sy_model_metric_name(const sy_model *m, int metric)
+{
+    return metric < 0 || metric >= m->metric_count ? NULL : m->metric[metric].name;
+}
