@@ -13,6 +13,7 @@
 #define LOG_MAX (1 << 22)               /* answers, and copies, of a core */
 #define LOOKS 2000                      /* for a core to run, before a thread sleeps */
 #define KEPT_MAX (512 * MIB)            /* of memories, all cores together */
+#define HELD_MAX (64 * MIB)             /* of copies under way, before senders let others run */
 #define BREAKS_MAX 2                    /* launches in a row that turned out to be others */
 
 /* What a core was told in the launch that was simulated. */
@@ -39,6 +40,7 @@ struct replay_core {
     size_t place_count, place_capacity, here_capacity;
     _Atomic(struct dma *) *here;        /* by arrival: the copy, from its issue to its move */
     size_t asked, moved;                /* answers and copies so far */
+    bool lets_others;                   /* has gone to the end of those that are ready */
     _Atomic int64_t waits_for;          /* an arrival that is not here, or NOWHERE: it does not wait */
     uint64_t *bundle_count, *guarded_count;     /* nobody looks at these */
     cycle_t *bundle_stall;
@@ -54,6 +56,7 @@ struct replay {
     bool may_break;                     /* what counts may turn out to be other bytes on the way: */
     atomic_bool is_broken;              /* has, and the launch is simulated after all */
     int breaks;                         /* in a row */
+    _Atomic int64_t held_bytes;         /* that remote copies under way have taken along */
     int64_t count;
     struct machine *m;
     int core_count;
@@ -293,6 +296,7 @@ static bool has_same_inputs(const struct replay *r)
 static void start(struct replay_core *k, struct core *c)
 {
     k->asked = k->moved = 0;
+    k->lets_others = false;
     atomic_store(&k->waits_for, NOWHERE);
     if (!c->program)
         return;
@@ -449,6 +453,8 @@ void replay_issue(struct core *c, const struct dma *d)
 
     assert(d->number < k->place_count);
     *copy = *d;
+    if (d->data)
+        atomic_fetch_add(&k->all->held_bytes, d->bytes);
     atomic_store(&to->here[place], copy);
     if (d->is_remote && claim(to, place))
         put_ready(k->all, d->target);
@@ -463,6 +469,8 @@ static bool move_copies(struct replay_core *k, struct core *c, size_t until)
         if (!d)
             return false;
         atomic_store(&k->here[k->moved++], NULL);
+        if (d->data)
+            atomic_fetch_sub(&k->all->held_bytes, d->bytes);
         copy_apply(c, d);
         mem_free(d);
         if (c->origins && origins_differ(c->origins)) {
@@ -471,6 +479,19 @@ static bool move_copies(struct replay_core *k, struct core *c, size_t until)
         }
     }
     return !atomic_load_explicit(&k->all->is_broken, memory_order_relaxed);
+}
+
+/*
+ * Flags that say that a receiver has room do not hold a sender up here; so that it does not run
+ * far ahead it lets others run, if there are any, once for each of its questions.
+ */
+static bool let_others_run(struct replay_core *k)
+{
+    struct replay *r = k->all;
+
+    k->lets_others = !k->lets_others && atomic_load(&r->held_bytes) > HELD_MAX
+                     && atomic_load(&r->ready_count) > 0;
+    return k->lets_others;
 }
 
 static bool is_question(const struct core *c, const struct decoded_op *o, int index)
@@ -494,7 +515,7 @@ bool replay_settle(struct core *c, const struct decoded_bundle *b)
             continue;
         assert(k->asked < k->log.answer_count);
         a = &k->log.answer[k->asked];
-        if (!move_copies(k, c, a->arrived)) {
+        if (let_others_run(k) || !move_copies(k, c, a->arrived)) {
             c->state = CORE_BLOCKED;
             return false;
         }
@@ -530,6 +551,10 @@ static void run_cores(void *context, int thread)
 
         while (!run_core(k, &r->m->core[i])) {
             place = (int64_t)k->moved;
+            if (k->lets_others) {
+                put_ready(r, i);
+                break;
+            }
             atomic_store(&k->waits_for, place);
             if (atomic_load(&r->is_broken) || !atomic_load(&k->here[place]) || !claim(k, place))
                 break;                  /* from here on the core is the sender's to wake */
@@ -576,6 +601,7 @@ static void run_all(struct replay *r)
 
     threads = threads < r->core_count ? threads : r->core_count;
     atomic_store(&r->is_broken, false);
+    atomic_store(&r->held_bytes, 0);
     if (r->may_break)
         launch_parallel(r->m, r->core_count, keep_core, r);
     launch_parallel(r->m, r->core_count, start_core, r);

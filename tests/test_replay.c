@@ -343,12 +343,60 @@ TEST(launches_with_checks_or_a_trace_are_simulated)
     }
 }
 
+/* ---- a sender that nothing holds up: more than copies under way may take along ---- */
+
+#define PIECES 12                       /* of 8 MiB, to a core that runs behind */
+
+static void run_ahead(struct rig *r, int threads)
+{
+    static const char send[] =
+        "loop:\n{ dma.hbm_to_hbm.remote s2, 0x40000, s2, [sflag:0], [sflag:1], /*core=*/1 }\n"
+        "{ dma.done.wait [sflag:1], 0x40000 }\n{ vsyncadd [sflag:1], -0x40000 }\n"
+        "{ s2 = sadd.s32 s2, 0x40000 }\n{ s1 = sadd.s32 s1, 1 }\n"
+        "{ p0 = scmp.lt.s32.totalorder s1, 12 }\n{ sbr.rel (p0) target = loop }\n{ }\n{ shalt }\n";
+    static const char take[] =
+        "loop:\n{ dma.done.wait [sflag:0], 0x40000 }\n{ vsyncadd [sflag:0], -0x40000 }\n"
+        "{ s1 = sadd.s32 s1, 1 }\n"
+        "{ p0 = scmp.lt.s32.totalorder s1, 12 }\n{ sbr.rel (p0) target = loop }\n{ }\n{ shalt }\n";
+    const struct rig_options options = {.thread_count = threads};
+
+    rig_open(r, "v3-8", &options);
+    rig_load(r, 0, send);
+    rig_load(r, 1, take);
+}
+
+TEST(senders_that_run_far_ahead_let_others_run)
+{
+    for (int threads = 1; threads <= 2; threads++) {
+        struct rig r;
+
+        run_ahead(&r, threads);
+        for (int launch = 0; launch < 3; launch++) {
+            for (int32_t i = 0; i < PIECES; i++) {
+                int32_t word = 100 * launch + i;
+
+                must(machine_hbm_write(r.m, 0, i * 8 * MIB + 4096, &word, 4, &r.err), &r.err);
+            }
+            must(rig_run(&r), &r.err);
+            for (int32_t i = 0; i < PIECES; i++) {
+                int32_t word;
+
+                must(machine_hbm_read(r.m, 1, i * 8 * MIB + 4096, &word, 4, &r.err), &r.err);
+                assert_int_equal(word, 100 * launch + i);
+            }
+        }
+        assert_int_equal(machine_memo_stats(r.m).launches, 2);
+        rig_close(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs_leave_the_same_values_cycles_and_counters),
         cmocka_unit_test(a_launch_is_simulated_anew_where_cycles_could_depend_on_what_changed),
         cmocka_unit_test(launches_with_checks_or_a_trace_are_simulated),
+        cmocka_unit_test(senders_that_run_far_ahead_let_others_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
