@@ -240,9 +240,9 @@ void copy_apply(struct core *c, struct dma *d)
         move_contents(c, d);
         return;
     }
-    before = host_copy_begin(c);
+    before = host_part_begin(c, HOST_COPY);
     move_contents(c, d);
-    host_copy_end(c, before);
+    host_part_end(c, before);
 }
 
 void core_apply_copies(struct core *c, size_t count)

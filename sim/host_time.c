@@ -208,7 +208,7 @@ void host_core_end(struct core *c)
     c->watch->is_running = false;
 }
 
-enum host_part host_copy_begin(struct core *c)
+enum host_part host_part_begin(struct core *c, enum host_part part)
 {
     struct core_watch *w = c->watch;
     enum host_part before = w->now;
@@ -217,11 +217,11 @@ enum host_part host_copy_begin(struct core *c)
         w->now = HOST_ENGINE;
         w->since = ticks_now();
     }
-    switch_to(w, is_in_collective(c) ? HOST_COLLECTIVE : HOST_COPY);
+    switch_to(w, is_in_collective(c) ? HOST_COLLECTIVE : part);
     return before;
 }
 
-void host_copy_end(struct core *c, enum host_part before)
+void host_part_end(struct core *c, enum host_part before)
 {
     switch_to(c->watch, c->watch->is_running ? before : HOST_ENGINE);
 }

@@ -25,9 +25,12 @@ void host_core_forget(struct core *c);          /* it gets another program */
 /* the operations `list` of a bundle, as execute in sim/core_run.c */
 void host_execute(struct core *c, const struct decoded_bundle *b, const uint8_t *list,
                   uint32_t count);
-/* around the contents of a copy: what was worked on before */
-enum host_part host_copy_begin(struct core *c);
-void host_copy_end(struct core *c, enum host_part before);
+/*
+ * Around work that is a part of its own, whatever operation it is done for: the contents of a
+ * copy, a product that was put off. What was worked on before goes on at the end.
+ */
+enum host_part host_part_begin(struct core *c, enum host_part part);
+void host_part_end(struct core *c, enum host_part before);
 
 /* around a part of a launch, around the last, and around what runs cores on all threads */
 void host_launch_begin(struct machine *m);

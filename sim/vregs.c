@@ -1,5 +1,7 @@
 #include "sim/vregs.h"
 
+#include "sim/host_watch.h"
+
 #include <string.h>
 
 /* rows of VMEM that a register stands for */
@@ -16,10 +18,21 @@ void vregs_reset(struct core *c)
         c->tile[i] = c->registers[i];
 }
 
+static void multiply(struct core *c, const struct vreg *v, uint32_t *to)
+{
+    enum host_part before = HOST_MXU;
+
+    if (c->watch)
+        before = host_part_begin(c, HOST_MXU);
+    c->simd->matmul_add(to, v->addend, (const uint32_t (*)[64])v->entry, v->pair, c->ahead);
+    if (c->watch)
+        host_part_end(c, before);
+}
+
 void vreg_work_out(struct core *c, const struct vreg *v, uint32_t *to)
 {
     if (v->pair)
-        c->simd->matmul_add(to, v->addend, (const uint32_t (*)[64])v->entry, v->pair, c->ahead);
+        multiply(c, v, to);
     else
         c->simd->binary[BIN_ADD_F32](to, v->entry, v->addend);
 }
