@@ -17,7 +17,7 @@
 enum {
     KEY_SET = 256, KEY_CODEGEN, KEY_EMIT, KEY_OUT, KEY_DUMP, KEY_TUNE, KEY_CACHE, KEY_RUN,
     KEY_BATCH, KEY_POLICY, KEY_OPTIMIZER, KEY_INFERENCE, KEY_LIST, KEY_INDEX, KEY_NO_MEGACORE,
-    KEY_BUCKET, KEY_NO_OVERLAP
+    KEY_BUCKET, KEY_NO_OVERLAP, KEY_ALL_CHIPS
 };
 
 static const struct argp_option options[] = {
@@ -36,6 +36,9 @@ static const struct argp_option options[] = {
     {"bucket", KEY_BUCKET, "SIZE", 0,
      "of several chips: gradients that are all-reduced together, with K, M, G for powers of 1024 "
      "(default: by links and latency)", 2},
+    {"all-chips", KEY_ALL_CHIPS, 0, 0,
+     "likewise, with --run: simulate every chip (default: the first one stands for all where none "
+     "is special: axes that are rings or two chips long)", 3},
     {"no-overlap", KEY_NO_OVERLAP, 0, 0, "likewise: no kernel runs beside an all-reduce", 2},
     {"run", KEY_RUN, 0, 0, "simulate one step, too: cycles of each kernel", 3},
     {"assume-index", KEY_INDEX, "WHAT", 0,
@@ -137,6 +140,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (text_parse_bytes(arg, 1, (int64_t)1 << 40, &o->bucket_bytes) != 0)
             argp_error(state, "--bucket is \"%s\", allowed are sizes from 1 byte to 1T, as in 4M", arg);
         return 0;
+    case KEY_ALL_CHIPS: o->all_chips = true; return 0;
     case KEY_NO_OVERLAP: o->sums_wait = true; return 0;
     case KEY_RUN: o->is_run = true; return 0;
     case KEY_INDEX: o->assume_index = arg; return 0;
@@ -168,6 +172,7 @@ static const char doc[] =
     "model's JSON file, or a name with options.\v"
     "Examples:\n"
     "  systole compile resnet50:train,batch=8 --tpu v5e --run\n"
+    "  systole compile resnet50:train,batch=128 --tpu v3-8 --run\n"
     "  systole compile examples/mnist_mlp.json --tpu v5e --run\n"
     "  systole compile examples/mnist_mlp.json --dump-after fusion\n"
     "  systole compile examples/mnist_mlp.json --tpu v3 --tune --tune-cache v3.txt --run\n"
@@ -288,9 +293,21 @@ static int prepare(struct session *s, struct err *e)
     return 0;
 }
 
+/* no chip is special: the same neighbours everywhere */
+static bool chips_are_alike(const struct slice *slice)
+{
+    for (int i = 0; i < slice->dims; i++)
+        if (slice->dim[i] > 2 && !slice->is_ring[i])
+            return false;
+    return !slice->is_twisted;
+}
+
 static int launch(struct session *s, struct err *e)
 {
-    struct compile_launch l = {.slice = &s->slice, .chip = &s->chip, .cores = s->o->replica_count,
+    bool one_chip = s->o->replica_count > 1 && !s->o->all_chips && chips_are_alike(&s->slice);
+    int cores = one_chip ? (int)s->chip.chip_cores : s->o->replica_count;
+    struct compile_launch l = {.slice = &s->slice, .chip = &s->chip, .cores = cores,
+                               .one_chip = one_chip,
                                .per_bundle = s->o->emit == EMIT_LISTING, .graph = &s->graph,
                                .indices = s->indices};
 

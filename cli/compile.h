@@ -26,7 +26,7 @@ struct compile_request {
     int64_t batch;                      /* of a replica */
     int replica_count;                  /* one on each core, where a slice has several chips */
     int64_t bucket_bytes;               /* of gradients; 0: chosen */
-    bool sums_wait;
+    bool sums_wait, all_chips;
     bool is_run, is_tuned, is_inference, no_megacore;
     struct cli_list set;
     struct machine_options engine;
@@ -57,6 +57,7 @@ struct compile_launch {
     const struct chip *chip;
     int cores;                          /* the first ones, at once, each for itself; times are
                                          * those of the first */
+    bool one_chip;                      /* the first chip stands for all */
     bool per_bundle;                    /* every round of every loop is simulated, slower */
     const struct graph *graph;          /* of which the module was made: its indices are written */
     struct index_data indices;

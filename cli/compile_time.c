@@ -87,7 +87,8 @@ int compile_run(const struct module *m, const struct compile_launch *l, struct a
                 struct compile_times *out, struct err *e)
 {
     struct machine_options options = {.mode = MODE_TIMING, .thread_count = 1,
-                                      .shared_hbm = m->core_count > 1};
+                                      .shared_hbm = m->core_count > 1,
+                                      .one_chip = l->one_chip};
     struct timer t = {.times = out, .kernel_count = m->kernel_count};
     struct trace_sink sink = {.context = &t, .core = on_core, .wants_access = l->per_bundle};
     struct machine *machine = machine_create(l->slice, l->chip, &options, e);

@@ -127,7 +127,7 @@ static void count_end(struct core *c, cycle_t at)
 static void complete_at_once(struct machine *m, struct core *c, int slot)
 {
     const struct dma *d = &c->dma[slot];
-    struct core *to = &m->core[d->target];
+    struct core *to = machine_target(m, d->target);
 
     if (d->source_space == SPACE_HBM)
         c->hbm_read_bytes += d->bytes;
@@ -425,7 +425,7 @@ static ps_t send_chunk(struct machine *m, struct core *c, int slot, int64_t byte
     if (from == to)
         return later(sent_at, send_inside(m, c, &chunk, bytes));
     c->ici_sent_bytes += bytes;
-    m->core[d->target].ici_received_bytes += bytes;
+    machine_target(m, d->target)->ici_received_bytes += bytes;
     chunk.way = net_way(m->net, from, to);
     return later(sent_at, take_link(m, c, &chunk));
 }
@@ -481,7 +481,7 @@ void dma_arrive(struct machine *m, struct core *c, const struct event *e)
     struct dma *d = &c->dma[e->slot];
     int64_t bytes = bytes_of_chunk(m, d, e->value);
 
-    d->last_ps = later(d->last_ps, access_hbm(m, &m->core[d->target], d,
+    d->last_ps = later(d->last_ps, access_hbm(m, machine_target(m, d->target), d,
                                               e->value * m->chip.dma_chunk_bytes, bytes, true));
     d->arrived_bytes += bytes;
     if (d->arrived_bytes == d->bytes)
@@ -512,7 +512,7 @@ static enum event_cause cause_of(const struct dma *d)
 void dma_done(struct machine *m, struct core *c, int slot)
 {
     struct dma *d = &c->dma[slot];
-    struct core *to = &m->core[d->target];
+    struct core *to = machine_target(m, d->target);
 
     count_end(c, clock_cycle_at(c->clock_mhz, m->now_ps));
     tracing_tells_copy(m, c, d);

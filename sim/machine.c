@@ -31,6 +31,7 @@ static void create_memories(struct machine *m)
     if (m->chip_count > 1) {
         struct net_config net = slice_net_config(&m->slice, &m->chip);
 
+        net.is_folded = m->options.one_chip;
         m->net = net_create(&net);
     }
 }
@@ -81,6 +82,18 @@ static void create_cores(struct machine *m)
     }
 }
 
+static int check_one_chip(const struct slice *slice, const struct machine_options *o,
+                          struct err *e)
+{
+    for (int i = 0; i < slice->dims && o->one_chip; i++)
+        if (slice->dim[i] > 2 && (!slice->is_ring[i] || slice->is_twisted))
+            return err_set(e, "one chip cannot stand for all of %s: %d chips along %c do not close "
+                           "to a ring", slice->name, slice->dim[i], "xyz"[i]);
+    if (o->one_chip && o->mode != MODE_TIMING)
+        return err_set(e, "one chip stands for all in timing mode only");
+    return 0;
+}
+
 static int check_options(const struct slice *slice, const struct chip *chip,
                          const struct machine_options *options, struct err *e)
 {
@@ -96,7 +109,7 @@ static int check_options(const struct slice *slice, const struct chip *chip,
     if (slice->chip_count * chip->chip_cores > UINT16_MAX)
         return err_set(e, "%lld cores; at most %d can be simulated",
                        (long long)(slice->chip_count * chip->chip_cores), UINT16_MAX);
-    return 0;
+    return check_one_chip(slice, options, e);
 }
 
 struct machine *machine_create(const struct slice *slice, const struct chip *chip,

@@ -105,6 +105,10 @@ struct machine_options {
     bool check_races;                   /* touching what a copy under way touches is a fault */
     bool check_unwritten;               /* so is reading VMEM that this launch has not written */
     bool shared_hbm;                    /* cores of a chip see all of its HBM: docs/megacore.md */
+    bool one_chip;                      /* timing mode: the first chip stands for all. Only its
+                                           cores have programs; what they send to another chip
+                                           comes to the core of that place on their own, from as
+                                           far. Axes that are rings or at most two chips long */
     int thread_count;                   /* host threads, at least 1 */
     const char *simd;                   /* "auto" (or NULL), "c", "avx2", "avx512bf16" */
     cycle_t cycle_limit;                /* 0 = none; a launch that reaches it faults */

@@ -116,6 +116,12 @@ static inline ps_t ps_of_bytes(int64_t bytes, double gbps)
     return (ps_t)((double)bytes * PS_PER_NS / gbps + 0.5);
 }
 
+/* the core that gets what is sent to core `target` */
+static inline struct core *machine_target(const struct machine *m, int target)
+{
+    return &m->core[m->options.one_chip ? target % (int)m->chip.chip_cores : target];
+}
+
 static inline int machine_chip_of(const struct machine *m, int core)
 {
     return core / (int)m->chip.chip_cores;

@@ -127,7 +127,7 @@ void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value
 static void check_underflow(struct machine *m, const struct event *e)
 {
     struct core *source = &m->core[e->core];
-    int32_t value = m->core[e->target].flag[e->flag];
+    int32_t value = machine_target(m, e->target)->flag[e->flag];
     bool is_remote = e->cause == CAUSE_ICI;
     char where[32] = "";
 
@@ -183,7 +183,7 @@ static void send_message(struct machine *m, const struct event *e, int from, int
     message.cause = CAUSE_ICI;
     if (from_chip != to_chip) {
         m->core[from].ici_sent_bytes += m->chip.dma_granule_bytes;
-        m->core[to].ici_received_bytes += m->chip.dma_granule_bytes;
+        machine_target(m, to)->ici_received_bytes += m->chip.dma_granule_bytes;
     } else if (from != to) {
         there_at = peer_take(m, &m->core[from], m->chip.dma_granule_bytes)
                    + m->chip.dma_peer_ns * PS_PER_NS;
@@ -214,7 +214,7 @@ static void peek(struct machine *m, const struct event *e)
 {
     struct event answer = *e;
 
-    answer.value = m->core[e->target].flag[e->flag];
+    answer.value = machine_target(m, e->target)->flag[e->flag];
     send_message(m, &answer, e->target, e->core, EVENT_ANSWER);
 }
 
@@ -240,11 +240,11 @@ static void commit(struct machine *m, const struct event *e)
     switch (e->kind) {
     case EVENT_ADD:
         check_underflow(m, e);
-        serial_raise(m, &m->core[e->target], e->flag, e->value, e->cause);
+        serial_raise(m, machine_target(m, e->target), e->flag, e->value, e->cause);
         break;
     case EVENT_STORE:
-        race_overwrite(&m->core[e->target], e->flag);
-        set_flag(m, &m->core[e->target], e->flag, e->value, e->cause);
+        race_overwrite(machine_target(m, e->target), e->flag);
+        set_flag(m, machine_target(m, e->target), e->flag, e->value, e->cause);
         break;
     case EVENT_SENT: dma_sent(m, c, e->slot); break;
     case EVENT_DONE:

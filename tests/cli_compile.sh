@@ -100,6 +100,13 @@ for line in '^communication: 2 collectives$' '^  hidden  *[1-9][0-9,]* cycles,' 
     grep -q "$line" "$work/log" || fail "no $line of replicas"
 done
 expect 0 '  hidden                 0 cycles,' compile mlp:train,batch=2048 --tpu v3-8 --run --no-overlap
+# one chip stands for all, nearly: addresses of blocks differ between chips
+expect 0 ' cycles = ' compile mlp:train,batch=64 --tpu v3-8 --run
+one=$(cycles)
+expect 0 ' cycles = ' compile mlp:train,batch=64 --tpu v3-8 --run --all-chips
+all=$(cycles)
+[ $((one * 100)) -gt $((all * 99)) ] && [ $((one * 99)) -lt $((all * 100)) ] ||
+    fail "one chip: $one cycles, all chips: $all"
 expect 2 'allowed are sizes from 1 byte' compile mlp:train --tpu v3-8 --bucket 0
 
 exit $failures

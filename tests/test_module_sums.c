@@ -356,6 +356,33 @@ TEST(what_cannot_be_summed_is_told)
     refuses("v3", "sync.flags=16", "collectives take 5 sync flags, 4 of the 16 that a core has are free");
 }
 
+/* one chip stands for all where none is special, and in timing mode */
+TEST(one_chip_stands_for_all_of_some_slices)
+{
+    static const struct { const char *slice; enum run_mode mode; const char *message; } rows[] = {
+        {"v3-8", MODE_TIMING, NULL},
+        {"v3-8", MODE_BOTH, "one chip stands for all in timing mode only"},
+        {"v3-32", MODE_TIMING, "4 chips along x do not close to a ring"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct machine_options options = {.thread_count = 1, .mode = rows[i].mode,
+                                          .one_chip = true};
+        struct slice slice;
+        struct chip chip;
+        struct machine *m;
+        struct err e;
+
+        assert_int_equal(slice_parse(&slice, rows[i].slice, &e), 0);
+        assert_int_equal(chip_load_builtin(&chip, slice.chip_name, NULL, &arena, &e), 0);
+        m = machine_create(&slice, &chip, &options, &e);
+        assert_int_equal(m != NULL, rows[i].message == NULL);
+        if (!m && !strstr(e.msg, rows[i].message))
+            fail_msg("\"%s\"", e.msg);
+        machine_destroy(m);
+    }
+}
+
 #define RUN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -366,6 +393,7 @@ int main(void)
         RUN(all_reduces_may_wait_for_each_other),
         RUN(bf16_is_summed_by_itself),
         RUN(loops_sum_in_every_trip),
+        RUN(one_chip_stands_for_all_of_some_slices),
         RUN(sums_beside_kernels_add_in_the_order_that_is_told),
         RUN(all_cores_have_the_same_bits),
         RUN(what_cannot_be_summed_is_told),
