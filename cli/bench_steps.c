@@ -12,7 +12,7 @@
 #include "data/images.h"
 #include "sim/machine.h"
 #include "stack/gemm.h"
-#include "stack/dense.h"
+#include "train/fit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #define BATCH 512
+#define CORES 8                         /* of v3-8 */
 #define WARM_STEPS 3
 #define STEPS 30
 #define ROUNDS 4
@@ -42,7 +43,10 @@ struct stepper {
     struct slice slice;
     struct model model;
     struct machine *machine;
-    struct dense_strategy *strategy;          /* NULL: products */
+    struct variable_set variables;
+    struct optimizer optimizer;
+    struct fit *fit;                    /* NULL: products */
+    struct strategy_program *step;
     struct isa_program product;
     float *x;
     int32_t *labels;
@@ -76,20 +80,43 @@ static int load_products(struct stepper *s, struct err *e)
     return 0;
 }
 
+static int make_step(struct stepper *s, struct err *e)
+{
+    struct fit_options o = {
+        .model = &s->model, .loss = loss_standard(LOSS_SPARSE_CATEGORICAL_CROSSENTROPY),
+        .optimizer = &s->optimizer, .batch = BATCH,
+        .strategy = {.machine = s->machine, .set = &s->variables, .seed = 1}};
+
+    variable_set_init(&s->variables, &s->arena);
+    optimizer_init(&s->optimizer, RULE_ADAM);
+    s->fit = fit_create(&o, e);
+    s->step = s->fit ? fit_program(s->fit, 1, e) : NULL;
+    return s->step ? 0 : -1;
+}
+
+/* the batch's rows to the cores in order, and their losses back */
+static int run_step(struct stepper *s, struct err *e)
+{
+    const void *input[2 * CORES];
+    void *result[CORES];
+    float loss[CORES];
+    int64_t rows = BATCH / CORES, elems = shape_elems(&s->model.node[0].shape);
+
+    for (int r = 0; r < CORES; r++) {
+        input[2 * r] = s->x + r * rows * elems;
+        input[2 * r + 1] = s->labels + r * rows;
+        result[r] = &loss[r];
+    }
+    return strategy_run(fit_strategy(s->fit), s->step, input, result, NULL, e);
+}
+
 static int make_stepper(struct stepper *s, const struct bench *b, const struct job *j,
                         struct err *e)
 {
     const struct machine_options mo = {.thread_count = j->thread_count, .simd = "auto",
                                        .no_memo = j->no_memo};
-    struct dense_options so = {
-        .model = &s->model, .global_batch = BATCH, .seed = 1,
-        .model_options = {.policy = POLICY_FLOAT32, .precision = PRECISION_DEFAULT,
-                          .optimizer = OPTIMIZER_ADAM, .learning_rate = 0.001, .beta_1 = 0.9,
-                          .beta_2 = 0.999, .epsilon = 1e-7},
-    };
-
     arena_init(&s->arena);
-    if (model_load(&s->model, b->model, &s->arena, e) != 0 ||
+    if (model_from_json(&s->model, &s->arena, b->model, e) != 0 ||
         slice_parse(&s->slice, "v3-8", e) != 0 ||
         chip_load_builtin(&s->chip, s->slice.chip_name, NULL, &s->arena, e) != 0)
         return -1;
@@ -100,12 +127,8 @@ static int make_stepper(struct stepper *s, const struct bench *b, const struct j
         return -1;                      /* the process ends before the file is needed */
     if (j->is_product)
         return load_products(s, e);
-    so.machine = s->machine;
-    s->strategy = dense_create(&so, &s->arena, e);
-    if (!s->strategy)
-        return -1;
     make_batch(s);
-    return 0;
+    return make_step(s, e);
 }
 
 /* of a single thread what it has worked, not what has gone by */
@@ -122,12 +145,10 @@ static double seconds_of(const struct job *j)
 static int run_steps(struct stepper *s, const struct job *j, int count, double *seconds,
                      struct err *e)
 {
-    struct dense_result result;
     double began = seconds_of(j);
 
     for (int i = 0; i < count; i++)
-        if (s->strategy ? dense_train_step(s->strategy, s->x, s->labels, &result, e)
-                        : machine_run(s->machine, e))
+        if (s->fit ? run_step(s, e) : machine_run(s->machine, e))
             return -1;
     *seconds = seconds_of(j) - began;
     return 0;

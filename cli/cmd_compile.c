@@ -31,7 +31,7 @@ static const struct argp_option options[] = {
     {"list", KEY_LIST, 0, 0, "list the models known by name with their options, and exit", 1},
     {"batch", KEY_BATCH, "N", 0, "of a JSON file: samples of a step (default: 256)", 2},
     {"policy", KEY_POLICY, "NAME", 0, "likewise: float32 (default) or mixed_bfloat16", 2},
-    {"optimizer", KEY_OPTIMIZER, "NAME", 0, "likewise: adam (default) or sgd", 2},
+    {"optimizer", KEY_OPTIMIZER, "NAME", 0, "likewise, by Keras's name (default: Adam)", 2},
     {"inference", KEY_INFERENCE, 0, 0, "likewise: evaluation instead of a training step", 2},
     {"bucket", KEY_BUCKET, "SIZE", 0,
      "of several chips: gradients that are all-reduced together, with K, M, G for powers of 1024 "
@@ -72,7 +72,6 @@ static int choose(const char *option, const char *text, const char *const *words
 
 static const char *const policies[] = {"xla", "best"};
 static const char *const precisions[] = {"float32", "mixed_bfloat16"};
-static const char *const optimizers[] = {"adam", "sgd"};
 static const char *const emits[] = {"graph", "llo", "bundles", "listing"};
 
 static void check_stage(const char *name, struct argp_state *state)
@@ -114,6 +113,7 @@ static void note_json_option(struct compile_request *o, int key)
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct compile_request *o = state->input;
+    struct err e;
 
     note_json_option(o, key);
     switch (key) {
@@ -128,11 +128,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
                        1 << 20);
         return 0;
     case KEY_POLICY:
-        o->training.policy = (enum model_policy)choose("--policy", arg, precisions, 2, state);
+        o->policy = (enum keras_policy)choose("--policy", arg, precisions, 2, state);
         return 0;
     case KEY_OPTIMIZER:
-        o->training.optimizer =
-            (enum model_optimizer)choose("--optimizer", arg, optimizers, 2, state);
+        if (optimizer_find(arg, &o->optimizer, &e))
+            argp_error(state, "--optimizer: %s", e.msg);
         return 0;
     case KEY_INFERENCE: o->is_inference = true; return 0;
     case KEY_NO_MEGACORE: o->no_megacore = true; return 0;
@@ -329,9 +329,7 @@ static int run(struct session *s, struct err *e)
 int cmd_compile(int argc, char **argv)
 {
     struct compile_request o = {
-        .tpu = "v5e", .batch = 256, .assume_index = "uniform",
-        .training = {.optimizer = OPTIMIZER_ADAM, .learning_rate = 1e-3, .beta_1 = 0.9,
-                     .beta_2 = 0.999, .epsilon = 1e-7}};
+        .tpu = "v5e", .batch = 256, .assume_index = "uniform", .optimizer = RULE_ADAM};
     struct session s = {.o = &o, .tuning = tuning_create()};
     struct err e;
     int status;

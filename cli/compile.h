@@ -10,9 +10,9 @@
 #include "report/annotate.h"
 #include "sim/machine.h"
 #include "stack/index_data.h"
-#include "stack/model.h"
 #include "stack/module.h"
 #include "stack/tuning.h"
+#include "train/fit.h"
 
 enum compile_emit { EMIT_NOTHING, EMIT_GRAPH, EMIT_LLO, EMIT_BUNDLES, EMIT_LISTING };
 
@@ -22,7 +22,8 @@ struct compile_request {
     const char *json_option;            /* given, though it goes with Keras models alone; or NULL */
     enum codegen codegen;
     enum compile_emit emit;
-    struct model_options training;      /* of a Keras model */
+    enum keras_policy policy;           /* of a Keras model */
+    enum optimizer_rule optimizer;
     int64_t batch;                      /* of a replica */
     int replica_count;                  /* one on each core, where a slice has several chips */
     int64_t bucket_bytes;               /* of gradients; 0: chosen */

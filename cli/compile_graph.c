@@ -13,25 +13,41 @@ bool compile_is_file(const char *model)
     return strchr(model, '/') || (length > 5 && strcmp(model + length - 5, ".json") == 0);
 }
 
+/* a step of one replica; a loss for whole numbers as labels, as images of one class each have */
+static int trace_keras(const struct compile_request *o, struct model *m, struct variable_set *set,
+                       struct trace *t, struct err *e)
+{
+    struct optimizer optimizer;
+    struct fit_options options = {
+        .model = m, .loss = fit_loss(m, LOSS_SPARSE_CATEGORICAL_CROSSENTROPY),
+        .optimizer = &optimizer, .strategy = {.set = set}, .batch = o->batch};
+
+    optimizer_init(&optimizer, o->optimizer);
+    m->policy = o->policy;
+    return fit_trace(&options, !o->is_inference, t, e);
+}
+
 static int make_keras(const struct compile_request *o, struct graph *g, struct arena *a,
                       struct err *e)
 {
-    struct model *m = arena_alloc(a, sizeof(*m));
-    struct model_options options = o->training;
-    struct model_graph built = {0};
+    struct variable_set set;
+    struct model m;
+    struct trace t;
     int status;
 
-    if (model_load(m, o->model, a, e))
-        return -1;
-    options.replica_count = o->replica_count;
-    options.local_batch = o->batch;
-    options.global_batch = o->batch * o->replica_count;
-    status = (o->is_inference ? model_build_eval : model_build_train)(m, &options, a, &built, e);
+    variable_set_init(&set, a);
+    trace_init(&t, a, o->model, &set, 1, !o->is_inference);
+    status = model_from_json(&m, a, o->model, e);
+    if (status == 0)
+        status = trace_keras(o, &m, &set, &t, e);
     if (status == 0) {
+        graph_eliminate_common(&t.graph);
         graph_fini(g);
-        graph_copy(&built.graph, a, g);
+        graph_copy(&t.graph, a, g);
     }
-    graph_fini(&built.graph);
+    trace_fini(&t);
+    model_fini(&m);
+    variable_set_fini(&set);
     return status;
 }
 

@@ -104,19 +104,13 @@ static int create_machine(struct train_run *t, struct err *e)
     return t->machine ? 0 : -1;
 }
 
-/* Cross-entropies of a model whose last layer has no activation take its outputs as logits. */
 static int choose_loss(struct train_run *t, struct err *e)
 {
-    const struct model *m = &t->model;
-    const struct layer *last = m->layer[m->node[m->output[0]].layer];
     enum loss_kind kind;
 
     if (loss_find(train_value(t, OPT_LOSS)->text, &kind, e))
         return -1;
-    t->loss = loss_standard(kind);
-    t->loss.from_logits = last->kind == LAYER_DENSE &&
-                          last->c.activation.kind == ACTIVATION_LINEAR &&
-                          strstr(loss_name(kind), "crossentropy");
+    t->loss = fit_loss(&t->model, kind);
     return 0;
 }
 

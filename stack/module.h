@@ -24,8 +24,6 @@ struct module_settings {
     bool sums_wait;                     /* no kernel runs beside a sum over replicas */
     bool megacore;                      /* for both cores of a chip: docs/megacore.md */
     int64_t hbm_bytes;                  /* that it may use; 0: its share of the chip */
-    /* parameters of equal name and shape use its addresses, all else lies behind it; or NULL */
-    const struct module *share;
     /* by parameter: where in HBM it lies, row-major, whatever this module does; -1: anywhere; */
     const int64_t *place;               /* or NULL. Outside hbm_bytes, so that all else is not */
     bool notes_are_sources;             /* bundles tell the model's operation, not the kernel */

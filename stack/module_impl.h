@@ -31,7 +31,7 @@ struct buffer {
     int64_t offset;                     /* there */
     int64_t payload_bytes;              /* of a buffer of several arrays; 0: of its one */
     bool must_stay;                     /* in HBM */
-    bool is_shared;                     /* a parameter whose place is not this module's choice */
+    bool is_given;                      /* a parameter whose place is not this module's choice */
 };
 
 enum step_kind { STEP_KERNEL, STEP_LOOP_BEGIN, STEP_LOOP_END };
@@ -39,7 +39,7 @@ enum step_kind { STEP_KERNEL, STEP_LOOP_BEGIN, STEP_LOOP_END };
 struct step {
     enum step_kind kind;
     const struct graph *body;           /* of a kernel */
-    bool is_fusion;                     /* of the main graph */
+    bool is_fusion;                     /* which may be taken apart */
     const char *name, *source;
     struct value **operand, **result;
     int operand_count, result_count;

@@ -173,7 +173,6 @@ void plan_alias_outputs(struct plan *p, const struct graph *g)
         p->output[i] = old;
     }
     for (int i = 0; i < p->parameter_count; i++)
-        p->parameter[i]->array.is_fixed = !p->settings->share
-                                          && !p->settings->place
-                                          && first_writer(p, p->parameter[i]) < 0;
+        p->parameter[i]->array.is_fixed = !p->settings->place &&
+                                          first_writer(p, p->parameter[i]) < 0;
 }

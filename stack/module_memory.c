@@ -39,29 +39,13 @@ int plan_refuse(const struct module_settings *s, int64_t need, struct err *e)
 
 static bool is_in_hbm(const struct buffer *b) { return buffer_lives(b) && b->space == SPACE_HBM; }
 
-/* where the user wants it, or one of the same name and shape in another module; -1: anywhere */
-static int64_t shared_address(const struct plan *p, int parameter)
+/* parameters whose places the user tells */
+static void place_given(struct plan *p)
 {
-    const struct module *share = p->settings->share;
-    const struct array *a = &p->parameter[parameter]->array;
+    for (int i = 0; i < p->parameter_count && p->settings->place; i++) {
+        int64_t address = p->settings->place[i];
 
-    if (p->settings->place)
-        return p->settings->place[parameter];
-    for (int i = 0; share && i < share->graph.parameter_count; i++)
-        if (strcmp(share->parameter[i]->name, a->name) == 0 &&
-            shape_equal(&share->parameter[i]->shape, &a->shape) &&
-            memcmp(share->parameter[i]->order, a->order, sizeof(a->order)) == 0)
-            return share->parameter[i]->address;
-    return -1;
-}
-
-/* parameters whose places the user or another module tells */
-static void place_shared(struct plan *p)
-{
-    for (int i = 0; i < p->parameter_count; i++) {
-        int64_t address = shared_address(p, i);
-
-        p->buffer[p->parameter[i]->buffer].is_shared = address >= 0;
+        p->buffer[p->parameter[i]->buffer].is_given = address >= 0;
         if (address >= 0)
             p->buffer[p->parameter[i]->buffer].address = address;
     }
@@ -71,17 +55,16 @@ static void place_shared(struct plan *p)
 static int64_t place_in_hbm(struct plan *p, struct module *m)
 {
     struct room r = {.placed = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*r.placed)),
-                     .base = p->settings->share ? p->settings->share->hbm_bytes : 0,
                      .end = INT64_MAX};
     struct buffer **list = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*list));
     int count = 0;
 
-    place_shared(p);
+    place_given(p);
     for (int i = 0; i < p->buffer_count; i++) {
         struct buffer *b = &p->buffer[i];
         bool is_fixed = b->role == BUFFER_PARAMETER || b->role == BUFFER_CONSTANT;
 
-        if (b->is_shared)
+        if (b->is_given)
             continue;
         if (is_fixed && b->stands_for < 0) {
             b->first = -1;

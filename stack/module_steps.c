@@ -131,7 +131,7 @@ static void add_kernel(struct walk *w, int node)
     take_results(w, node, &s);
     if (n->op == HLO_FUSION) {
         s.body = n->called[0];
-        s.is_fusion = w->is_main;
+        s.is_fusion = true;
     } else {
         body = kernel_body_of(w->g, node, p->arena);
         graph_freeze(body);
@@ -284,7 +284,7 @@ static int entry_reader(const struct module_settings *s, const struct graph *g, 
     int reader = -1, readers = 0;
     struct array plain, turned;
 
-    if (n->op != HLO_PARAMETER || n->shape.rank < 2 || s->share ||
+    if (n->op != HLO_PARAMETER || n->shape.rank < 2 ||
         (s->place && s->place[n->parameter_index] >= 0))
         return -1;
     for (int i = 0; i < g->node_count; i++)

@@ -73,19 +73,48 @@ static bool take_apart(struct graph *g, const char *const *names, int count)
     return has_hero;
 }
 
+static int unfuse(struct graph *g, const char *const *names, int count,
+                  const struct pass_context *c, struct err *e);
+
+/* bodies of loops likewise, as copies of their own */
+static int unfuse_bodies(struct graph *g, const char *const *names, int count,
+                         const struct pass_context *c, struct err *e)
+{
+    int status = 0;
+
+    for (int i = 0; i < g->node_count && status == 0; i++) {
+        struct graph *body;
+
+        if (g->node[i].op != HLO_WHILE)
+            continue;
+        body = arena_alloc(g->arena, sizeof(*body));
+        graph_copy(g->node[i].called[0], g->arena, body);
+        status = unfuse(body, names, count, c, e);
+        graph_freeze(body);
+        g->node[i].called[0] = body;
+    }
+    return status;
+}
+
+static int unfuse(struct graph *g, const char *const *names, int count,
+                  const struct pass_context *c, struct err *e)
+{
+    if (unfuse_bodies(g, names, count, c, e) ||
+        (take_apart(g, names, count) && (pass_fusion(g, c, e) || pass_excess(g, c, e))))
+        return -1;
+    return graph_verify(g, e);
+}
+
 int module_unfuse(struct module *m, const char *const *names, int count,
                   const struct pass_context *c, struct err *e)
 {
     struct pass_context apart = *c;
     struct graph g;
-    int status = 0;
+    int status;
 
     graph_copy(&m->graph, m->graph.arena, &g);
     apart.heroes_alone = true;
-    if (take_apart(&g, names, count))
-        status = pass_fusion(&g, &apart, e) || pass_excess(&g, &apart, e);
-    if (status == 0)
-        status = graph_verify(&g, e);
+    status = unfuse(&g, names, count, &apart, e);
     graph_freeze(&g);
     m->graph = g;
     return status;

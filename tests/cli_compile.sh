@@ -10,7 +10,7 @@ expect 2 'one model, not' compile $model $model
 expect 2 '--codegen is "fast", allowed are xla, best' compile $model --codegen fast
 expect 2 '--batch is "0", allowed are whole numbers in 1..1048576' compile $model --batch 0
 expect 2 '--policy is "half", allowed are float32, mixed_bfloat16' compile $model --policy half
-expect 2 '--optimizer is "lion", allowed are adam, sgd' compile $model --optimizer lion
+expect 2 'no optimizer "loin"' compile $model --optimizer loin
 expect 2 '--emit is "llvm", allowed are graph, llo, bundles, listing' compile $model --emit llvm
 expect 2 'it needs --run' compile $model --emit listing
 expect 2 '--dump-after is "nothing", allowed are simplify, ' compile $model --dump-after nothing

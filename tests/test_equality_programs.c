@@ -5,8 +5,9 @@
 #include "base/units.h"
 #include "isa/asm.h"
 #include "isa/file.h"
-#include "stack/dense.h"
+#include "stack/module_run.h"
 #include "tests/alike.h"
+#include "tests/mlp.h"
 #include "tests/rig.h"
 #include "tests/test.h"
 
@@ -121,16 +122,26 @@ TEST(examples_are_alike_in_all_ways)
         check_example(paths[i]);
 }
 
-#define INPUTS 20
-#define BATCH 64
+/* values of any kind for every parameter of a step, on every core */
+static void write_parameters(struct rig *r, const struct module *step)
+{
+    for (int core = 0; core < r->slice.core_count; core++)
+        for (int i = 0; i < step->graph.parameter_count; i++) {
+            const struct shape *s = &step->parameter[i]->shape;
+            int64_t elems = shape_elems(s);
+            void *data = mem_alloc((size_t)elems * 4);
 
-static struct model_layer layers[] = {
-    {"dense", INPUTS, 16, true, ACTIVATION_RELU}, {"dense_1", 16, 10, true, ACTIVATION_SOFTMAX}
-};
-static const struct model model = {
-    .name = "small", .input_elems = INPUTS, .layer = layers, .layer_count = 2,
-    .parameter_elems = INPUTS * 16 + 16 + 16 * 10 + 10
-};
+            for (int64_t k = 0; k < elems; k++)
+                if (s->dtype == DTYPE_F32)
+                    ((float *)data)[k] = (float)((k + i) * 37 % 101) / 101.0f;
+                else
+                    ((int32_t *)data)[k] = (int32_t)(k % 10);
+            if (module_load(step, r->m, core, &r->err)
+                || module_write(step, r->m, core, i, data, &r->err))
+                fail_msg("%s", r->err.msg);
+            mem_free(data);
+        }
+}
 
 static void take_image(struct rig *r, const struct module *step, struct image *image)
 {
@@ -147,33 +158,28 @@ static void take_image(struct rig *r, const struct module *step, struct image *i
     }
 }
 
-/* the step that follows one of a strategy, from what that left in HBM */
+/* the step of a strategy's training, its variables next to its other arrays */
 TEST(a_compiled_training_step_is_alike_in_all_ways)
 {
-    struct dense_options o = {
-        .model = &model, .global_batch = BATCH, .seed = 1,
-        .model_options = {.policy = POLICY_FLOAT32, .precision = PRECISION_DEFAULT,
-                          .optimizer = OPTIMIZER_ADAM, .learning_rate = 0.001, .beta_1 = 0.9,
-                          .beta_2 = 0.999, .epsilon = 1e-7}};
-    float images[BATCH * INPUTS];
-    int32_t labels[BATCH];
-    struct dense_strategy *s;
-    struct dense_result result;
+    struct module_settings settings = {.codegen = CODEGEN_XLA, .replica_count = 8};
+    struct module step;
     struct image image;
+    struct mlp m;
     struct rig r;
 
-    for (int i = 0; i < BATCH * INPUTS; i++)
-        images[i] = (float)(i * 37 % 101) / 101.0f;
-    for (int i = 0; i < BATCH; i++)
-        labels[i] = i % 10;
     rig_open(&r, "v3-8", NULL);
-    o.machine = r.m;
-    s = dense_create(&o, &r.arena, &r.err);
-    if (!s || dense_train_step(s, images, labels, &result, &r.err))
+    mlp_init_small(&m, r.m);
+    if (mlp_start(&m))
+        fail_msg("%s", m.err.msg);
+    settings.chip = &r.chip;
+    settings.slice = &r.slice;
+    if (module_compile(strategy_program_graph(fit_program(m.fit, 1, &m.err)), &settings, &r.arena,
+                       &step, &r.err))
         fail_msg("%s", r.err.msg);
-    take_image(&r, dense_train_program(s), &image);
+    write_parameters(&r, &step);
+    take_image(&r, &step, &image);
     assert_alike("training step", &r.slice, &r.chip, &image);
-    dense_destroy(s);
+    mlp_fini(&m);
     rig_close(&r);
 }
 

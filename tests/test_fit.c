@@ -4,7 +4,11 @@
 #include <math.h>
 
 #include "base/rng.h"
+#include "isa/asm.h"
+#include "isa/disasm.h"
+#include "isa/object.h"
 #include "tests/graph_rig.h"
+#include "tests/mlp.h"
 #include "train/fit.h"
 
 #define INPUTS 20
@@ -342,6 +346,91 @@ TEST(batches_that_do_not_fit_are_refused)
     close_classifier(&c);
 }
 
+/* three epochs of drawn digits on the host, and how many of the others it knows then */
+TEST(host_learns_the_drawn_digits_in_three_epochs)
+{
+    struct image_set train, test;
+    struct batches train_batches, test_batches;
+    struct fit_run r = {.train = &train_batches, .epochs = 3};
+    struct fit_log log;
+    struct mlp m;
+
+    mlp_init(&m, NULL, 784, 512);
+    mlp_add(&m, "dense", 128, ACTIVATION_RELU);
+    mlp_add(&m, "dense_1", 10, ACTIVATION_SOFTMAX);
+    data_make_digits(&train, &test, 12000, 1024, 1, &m.arena);
+    batches_of_images(&train_batches, &train, true, 1, &m.arena);
+    batches_of_images(&test_batches, &test, false, 1, &m.arena);
+    if (mlp_start(&m) || fit_train(m.fit, &r, &m.err) ||
+        fit_evaluate(m.fit, &test_batches, 0, &log, &m.err))
+        fail_msg("%s", m.err.msg);
+    print_message("test accuracy %.4f\n", log.metric[0]);
+    assert_int_equal(log.samples, 1024);
+    assert_true(log.metric[0] > 0.95);
+    assert_true(log.metric[0] < 0.999); /* a set that anything learns would show nothing */
+    mlp_fini(&m);
+}
+
+static const char *disassembly(struct arena *a, const struct isa_program *p)
+{
+    char *text = NULL, *kept;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    assert_non_null(to);
+    isa_print_program(p, to);
+    fclose(to);
+    kept = arena_strdup(a, text);
+    free(text);
+    return kept;
+}
+
+static void assert_same_program(const struct isa_program *p, const struct isa_program *again)
+{
+    assert_int_equal(again->op_count, p->op_count);
+    assert_int_equal(again->bundle_count, p->bundle_count);
+    for (uint32_t b = 0; b < p->bundle_count; b++) {
+        const struct isa_bundle *one = &p->bundle[b], *other = &again->bundle[b];
+
+        assert_int_equal(one->op_count, other->op_count);
+        assert_int_equal(one->note > 0, other->note > 0);
+        if (one->note)
+            assert_string_equal(p->note[one->note - 1], again->note[other->note - 1]);
+        for (uint32_t i = 0; i < one->op_count; i++) {
+            uint8_t bytes[ISA_ENCODED_MAX], again_bytes[ISA_ENCODED_MAX];
+            size_t size = isa_encode(&p->op[one->first_op + i], bytes);
+
+            assert_int_equal(isa_encode(&again->op[other->first_op + i], again_bytes), size);
+            assert_memory_equal(bytes, again_bytes, size);
+        }
+    }
+}
+
+/* Notes carry the names of layers, which may hold anything that prints. */
+TEST(disassembled_training_program_assembles_to_itself)
+{
+    const struct isa_program *p;
+    struct isa_program again;
+    struct isa_errors errors;
+    struct train_rig r;
+    const char *text;
+    struct mlp m;
+
+    train_rig_init(&r, "v3-8", NULL, MODE_BOTH);
+    mlp_init(&m, r.machine, MLP_INPUTS, MLP_BATCH);
+    mlp_add(&m, "a // b ;; { c", 16, ACTIVATION_TANH);
+    mlp_add(&m, "# /* p0: .note", 10, ACTIVATION_SOFTMAX);
+    if (mlp_start(&m))
+        fail_msg("%s", m.err.msg);
+    p = &strategy_program_module(fit_program(m.fit, 1, &m.err))->linked[0].program;
+    text = disassembly(&m.arena, p);
+    assert_int_equal(isa_assemble(text, strlen(text), "step", &m.arena, &again, &errors), 0);
+    assert_same_program(p, &again);
+    assert_string_equal(disassembly(&m.arena, &again), text);
+    mlp_fini(&m);
+    train_rig_fini(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +439,8 @@ int main(void)
         cmocka_unit_test(sharded_state_trains_alike),
         cmocka_unit_test(last_batch_counts_as_far_as_it_goes),
         cmocka_unit_test(loss_that_is_not_finite_names_step_and_operation),
+        cmocka_unit_test(host_learns_the_drawn_digits_in_three_epochs),
+        cmocka_unit_test(disassembled_training_program_assembles_to_itself),
         cmocka_unit_test(what_does_not_go_together_is_refused),
         cmocka_unit_test(batches_that_do_not_fit_are_refused),
     };

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "isa/file.h"
 #include "stack/module_run.h"
-#include "stack/dense.h"
+#include "tests/mlp.h"
 #include "tests/rig.h"
 #include "tests/test.h"
 
@@ -440,67 +440,44 @@ TEST(functional_mode_takes_a_cycle_per_bundle)
     rig_close(&r);
 }
 
-#define INPUTS 20
-#define BATCH 64
-
-static struct model_layer layers[] = {
-    {"dense", INPUTS, 16, true, ACTIVATION_RELU}, {"dense_1", 16, 10, true, ACTIVATION_SOFTMAX}
-};
-static const struct model model = {
-    .name = "small", .input_elems = INPUTS, .layer = layers, .layer_count = 2,
-    .parameter_elems = INPUTS * 16 + 16 + 16 * 10 + 10
-};
-
-static struct dense_strategy *make_strategy(struct rig *r)
-{
-    const struct dense_options o = {
-        .model = &model, .global_batch = BATCH, .seed = 1, .machine = r->m,
-        .model_options = {.policy = POLICY_FLOAT32, .precision = PRECISION_DEFAULT,
-                          .optimizer = OPTIMIZER_ADAM, .learning_rate = 0.001, .beta_1 = 0.9,
-                          .beta_2 = 0.999, .epsilon = 1e-7}};
-
-    return dense_create(&o, &r->arena, &r->err);
-}
-
 /* losses are bit-identical step by step, and the step program has the same counters in timing */
 TEST(a_training_step_is_the_same_in_all_modes)
 {
     struct rig both, other;
-    struct dense_strategy *a, *b;
-    struct dense_result x, y;
-    float images[BATCH * INPUTS];
-    int32_t labels[BATCH];
+    struct mlp a, b;
+    float images[MLP_BATCH * MLP_INPUTS];
+    int32_t labels[MLP_BATCH];
+    const struct module *step;
 
-    for (int i = 0; i < BATCH * INPUTS; i++)
-        images[i] = (float)(i * 37 % 101) / 101.0f;
-    for (int i = 0; i < BATCH; i++)
-        labels[i] = i % 10;
+    mlp_small_batch(images, labels);
     rig_open(&both, "v3-8", NULL);
     rig_open(&other, "v3-8", &functional);
-    a = make_strategy(&both);
-    b = make_strategy(&other);
-    for (int step = 0; step < 3; step++) {
-        assert_int_equal(dense_train_step(a, images, labels, &x, &both.err), 0);
-        assert_int_equal(dense_train_step(b, images, labels, &y, &other.err), 0);
-        assert_memory_equal(&x.loss_sum, &y.loss_sum, sizeof(x.loss_sum));
-        assert_int_equal(x.correct, y.correct);
+    mlp_init_small(&a, both.m);
+    mlp_init_small(&b, other.m);
+    assert_int_equal(mlp_start(&a), 0);
+    assert_int_equal(mlp_start(&b), 0);
+    for (int i = 0; i < 3; i++) {
+        struct strategy_run x, y;
+        double loss[2];
+
+        assert_int_equal(mlp_step(&a, images, labels, &loss[0], &x), 0);
+        assert_int_equal(mlp_step(&b, images, labels, &loss[1], &y), 0);
+        assert_memory_equal(&loss[0], &loss[1], sizeof(loss[0]));
         assert_true(x.cycles > 0 && y.cycles == 0);
     }
-    assert_int_equal(dense_check_replicas(b, &other.err), 0);
+    assert_int_equal(strategy_check_replicas(fit_strategy(b.fit), &other.err), 0);
     for (int core = 0; core < 8; core++)
         assert_same_operations(both.m, other.m, core);
-    dense_destroy(b);
+    mlp_fini(&b);
     rig_close(&other);
     rig_open(&other, "v3-8", &timing);
-    assert_null(make_strategy(&other));
-    assert_string_equal(other.err.msg, "training needs the loss, which timing mode does not work "
-                        "out; use mode both or functional");
+    step = strategy_program_module(fit_program(a.fit, 1, &a.err));
     for (int core = 0; core < 8; core++)
-        assert_int_equal(module_load(dense_train_program(a), other.m, core, &other.err), 0);
+        assert_int_equal(module_load(step, other.m, core, &other.err), 0);
     if (rig_run(&other))
         fail_msg("%s", other.err.msg);
     assert_equal_counters(both.m, other.m);
-    dense_destroy(a);
+    mlp_fini(&a);
     rig_close(&other);
     rig_close(&both);
 }

@@ -409,7 +409,7 @@ TEST(wrong_replicas_and_variables_are_refused)
     r.set.count = 0;
     add(&r, "large", (struct variable){.shape = f32_shape(DIMS(1 << 16, 1 << 13)),
                                        .shard_dim = -1});
-    refuse(&r, "variable large takes 2 GiB of HBM, 256 MiB are free beside other variables "
+    refuse(&r, "variable large takes 2 GiB of HBM, 240 MiB are free beside other variables "
                "and programs");
     train_rig_fini(&r);
 }

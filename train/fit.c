@@ -88,6 +88,30 @@ struct fit *fit_create(const struct fit_options *o, struct err *e)
     return f;
 }
 
+struct loss fit_loss(const struct model *m, enum loss_kind kind)
+{
+    int last = m->output_count ? m->output[0] : m->node_count - 1;
+    const struct layer *l = m->layer[m->node[last].layer];
+    struct loss loss = loss_standard(kind);
+
+    loss.from_logits = l->kind == LAYER_DENSE && l->c.activation.kind == ACTIVATION_LINEAR &&
+                       strstr(loss_name(kind), "crossentropy");
+    return loss;
+}
+
+int fit_trace(const struct fit_options *o, bool is_training, struct trace *t, struct err *e)
+{
+    struct fit f = {.options = *o, .set = o->strategy.set, .batch = o->batch};
+    int status;
+
+    arena_init(&f.arena);
+    status = count_replicas(&f, e) || build(&f, e) ? -1 : 0;
+    if (status == 0)
+        status = is_training ? fit_trace_step(&f, t, e) : fit_trace_evaluation(&f, t, e);
+    arena_fini(&f.arena);
+    return status;
+}
+
 void fit_destroy(struct fit *f)
 {
     if (!f)

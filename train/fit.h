@@ -45,6 +45,19 @@ struct fit_options {
 struct fit *fit_create(const struct fit_options *o, struct err *e);
 void fit_destroy(struct fit *f);                        /* NULL is fine */
 
+/*
+ * Keras's standard loss of this kind; a cross-entropy of a model whose last layer is dense without
+ * an activation takes its outputs as logits.
+ */
+struct loss fit_loss(const struct model *m, enum loss_kind kind);
+
+/*
+ * One step by itself, without a strategy: into a trace of the options' set and number of replicas
+ * (strategy.replica_count; 0: 1), just begun; finished here. Loss as its result, of an evaluation
+ * the sum of the samples'.
+ */
+int fit_trace(const struct fit_options *o, bool is_training, struct trace *t, struct err *e);
+
 struct strategy *fit_strategy(const struct fit *f);
 const struct fit_options *fit_options(const struct fit *f);
 const struct host_loop *fit_host_loop(const struct fit *f);     /* NULL: none was asked for */

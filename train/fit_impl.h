@@ -51,6 +51,8 @@ int fit_prepare_prediction(struct fit *f, struct err *e);
 /* a trace of one training step, of one replica's samples, for whoever asks what went wrong */
 int fit_trace_step(struct fit *f, struct trace *t, struct err *e);
 
+int fit_trace_evaluation(struct fit *f, struct trace *t, struct err *e);
+
 /* fills the feed with the next batches: steps that are full, 0 at the end, -1 */
 int64_t fit_fill(struct fit *f, struct fit_feed *feed, const struct batches *b, int64_t most,
                  struct err *e);

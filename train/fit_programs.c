@@ -128,6 +128,19 @@ static int evaluate_step(struct trace *t, const int *input, int count, void *con
     return 0;
 }
 
+int fit_trace_evaluation(struct fit *f, struct trace *t, struct err *e)
+{
+    struct shape shape[DATA_TUPLE_MAX];
+    int input[DATA_TUPLE_MAX], count = list_shapes(f, true, true, shape);
+
+    for (int i = 0; i < count; i++)
+        input[i] = trace_input(t, arena_printf(t->arena, "input.%d", i), &shape[i]);
+    if (evaluate_step(t, input, count, f, e))
+        return -1;
+    trace_finish(t);
+    return 0;
+}
+
 static int predict_step(struct trace *t, const int *input, int count, void *context,
                         struct err *e)
 {

@@ -90,6 +90,20 @@ static int take_input(struct loop *l, int index)
     return graph_reshape(l->graph, one, s);
 }
 
+/* a number per round: elementwise, for a kernel of one element at a changing place is slow */
+static int put_number(struct loop *l, int so_far, int node)
+{
+    struct shape s = *shape_of(l->graph, so_far);
+    int round, place;
+
+    s.dtype = DTYPE_S32;
+    place = graph_iota(l->graph, s, 0);
+    round = graph_broadcast(l->graph, l->graph->parameter[0], s, NULL);
+    return graph_select(l->graph, graph_compare(l->graph, COMPARE_EQ, place, round),
+                        graph_broadcast(l->graph, node, *shape_of(l->graph, so_far), NULL),
+                        so_far);
+}
+
 static int put_result(struct loop *l, int so_far, int node, enum loop_result kind)
 {
     int start[GRAPH_RANK_MAX];
@@ -98,6 +112,8 @@ static int put_result(struct loop *l, int so_far, int node, enum loop_result kin
 
     if (kind == LOOP_SUM)
         return graph_binary(l->graph, HLO_ADD, so_far, node);
+    if (s.rank == 1)
+        return put_number(l, so_far, node);
     choose(l, so_far, start, sizes);
     s.dim[0] = 1;
     return graph_dynamic_update_slice(l->graph, so_far, graph_reshape(l->graph, node, s), start);

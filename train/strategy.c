@@ -80,6 +80,17 @@ static int choose_replicas(struct strategy *s, struct err *e)
     return check_cores(s, cores, e);
 }
 
+/*
+ * Kernels copy whole windows also where an array ends within one, and read what lies behind it.
+ * Behind the last variable there must be memory as well: no window is larger than VMEM.
+ */
+static int64_t end_of_hbm(const struct machine *m)
+{
+    int64_t all = machine_hbm_share_bytes(m), window = machine_chip(m)->vmem_bytes;
+
+    return (all - (window < all / 16 ? window : all / 16)) / ARRAY_TILE_BYTES * ARRAY_TILE_BYTES;
+}
+
 struct strategy *strategy_create(const struct strategy_options *o, struct err *e)
 {
     struct strategy *s = mem_alloc(sizeof(*s));
@@ -88,7 +99,7 @@ struct strategy *strategy_create(const struct strategy_options *o, struct err *e
     s->set = o->set;
     arena_init(&s->arena);
     if (o->machine)
-        s->lowest = machine_hbm_share_bytes(o->machine) / ARRAY_TILE_BYTES * ARRAY_TILE_BYTES;
+        s->lowest = s->end = end_of_hbm(o->machine);
     if (choose_replicas(s, e) || strategy_place_variables(s, e)) {
         strategy_destroy(s);
         return NULL;
@@ -118,7 +129,7 @@ struct variable_set *strategy_variables(const struct strategy *s) { return s->se
 
 int64_t strategy_variable_bytes(const struct strategy *s)
 {
-    return s->options.machine ? machine_hbm_share_bytes(s->options.machine) - s->lowest : 0;
+    return s->end - s->lowest;
 }
 
 /* ----- programs */

@@ -49,8 +49,8 @@ struct strategy {
     struct strategy_place **place;      /* by variable, as far as placed_count */
     size_t place_capacity;
     int placed_count;
-    int64_t lowest;                     /* variables lie from here to the end of HBM; programs */
-    int64_t highest;                    /* of all programs; they begin at 0 */
+    int64_t lowest, end;                /* variables lie between them; on the host both are 0 */
+    int64_t highest;                    /* of all programs, which begin at 0 */
     struct strategy_program *program;   /* all of them */
     struct strategy_cached *cached;
     const struct strategy_program *loaded;      /* what the cores hold */
