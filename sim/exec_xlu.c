@@ -76,35 +76,66 @@ static void gather(struct core *c, const struct decoded_op *o)
     int per_word = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]) / 8, bits = 32 / per_word, i, j;
     uint32_t value_mask = 0xffffffffu >> (32 - bits);
 
-    for (i = 0; i < 8 * per_word; i++, x->row_count++)
+    for (i = 0; i < 8 * per_word; i++) {
+        const uint32_t *from = tile + i / per_word * ROW_WORDS;
+        uint32_t *to = x->buffer[x->row_count++];
+        int shift = i % per_word * bits;
+
         for (j = 0; j < ROW_WORDS; j++)
-            x->buffer[x->row_count][j] =
-                tile[i / per_word * ROW_WORDS + j] >> i % per_word * bits & value_mask;
+            to[j] = from[j] >> shift & value_mask;
+    }
 }
 
-/* column `row` of the buffer into its part of the words of a sublane; what was not pushed is 0 */
-static void put_column(const struct xlu *x, int row, int shift, uint32_t *sublane)
+#define ROWS_AT_ONCE 8
+#define HALF (ROW_WORDS / 2)
+
+/* the first `count` values of a row of the buffer as words of `per_word` neighbours */
+static void merge_row(const uint32_t *value, int per_word, int count, uint32_t word[ROW_WORDS])
 {
-    int j;
+    int bits = 32 / per_word, j;
 
-    for (j = 0; j < x->row_count; j++)
-        sublane[j] |= x->buffer[j][row] << shift;
+    memset(word, 0, ROW_BYTES);
+    if (per_word == 1)
+        memcpy(word, value, (size_t)count * sizeof(*word));
+    for (j = 0; per_word > 1 && j < count; j++)
+        word[j / per_word] |= value[j] << j % per_word * bits;
 }
 
+/* rows `first` to `first` + 7 of the buffer become words of as many lanes of the results */
+static void turn_rows(const struct core *c, const struct decoded_op *o, int first,
+                      uint32_t *const result[])
+{
+    const struct xlu *x = &c->xlu[o->unit];
+    int per_word = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]) / 8, r, p;
+    int sublanes = (o->o[1] + per_word - 1) / per_word;
+    uint32_t word[ROW_WORDS], row[2][ROWS_AT_ONCE][HALF], column[2][HALF][ROWS_AT_ONCE];
+
+    for (r = 0; r < ROWS_AT_ONCE; r++) {
+        merge_row(x->buffer[first + r], per_word, o->o[1], word);
+        memcpy(row[0][r], word, sizeof(row[0][r]));
+        memcpy(row[1][r], word + HALF, sizeof(row[1][r]));
+    }
+    for (p = 0; p < sublanes; p++) {
+        if (p % HALF == 0)
+            c->simd->row_columns(column[p / HALF], (const uint32_t (*)[HALF])row[p / HALF]);
+        memcpy(result[p / 8] + p % 8 * ROW_WORDS + first, column[p / HALF][p % HALF],
+               sizeof(column[0][0]));
+    }
+}
+
+/* what was not pushed is 0 */
 static void transpose(struct core *c, const struct decoded_op *o)
 {
     struct xlu *x = &c->xlu[o->unit];
-    int per_word = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]) / 8, rows = 8 * per_word, row;
-    uint32_t *d = NULL;
+    int rows = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]), first, i;
+    uint32_t *result[XLU_ROWS / 8];
 
-    for (row = 0; row < o->o[1]; row++) {
-        if (row % rows == 0) {
-            d = fifo_write(&x->result);
-            memset(d, 0, TILE_BYTES);
-        }
-        put_column(x, row, row % per_word * (32 / per_word),
-                   d + row % rows / per_word * ROW_WORDS);
+    for (i = 0; i * rows < o->o[1]; i++) {
+        result[i] = fifo_write(&x->result);
+        memset(result[i], 0, TILE_BYTES);
     }
+    for (first = 0; first < x->row_count; first += ROWS_AT_ONCE)
+        turn_rows(c, o, first, result);
     x->row_count = 0;
 }
 
