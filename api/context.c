@@ -169,11 +169,29 @@ sy_tensor sy_all_gather(sy_context *c, sy_tensor x, int axis)
 
 /* ----- logical devices */
 
+/* an input that nothing says anything about yet: then it comes to the devices in parts */
+static bool is_free_input(const sy_context *c, int node)
+{
+    const struct trace *t = c->trace;
+    const struct graph_node *n = &t->graph.node[node];
+
+    if (n->op != HLO_PARAMETER || t->parameter[n->parameter_index].kind != TRACE_INPUT)
+        return false;
+    for (int i = 0; i < t->note_count; i++)
+        if (t->note[i].node == node)
+            return false;
+    return true;
+}
+
 static sy_tensor lie(sy_context *c, sy_tensor x, const struct sharding *s)
 {
     struct err e;
-    sy_tensor y = api_add_node(c, &(struct graph_node){.op = HLO_COPY}, &x, 1);
+    sy_tensor y;
 
+    if (!api_are_valid(c, &x, 1))
+        return invalid;
+    y = is_free_input(c, x.node) ? x
+                                 : api_add_node(c, &(struct graph_node){.op = HLO_COPY}, &x, 1);
     if (y.node != NODE_NONE && trace_shard(c->trace, y.node, s, "split", &e))
         return api_invalid(c, &e);
     return y;
