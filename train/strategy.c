@@ -1,25 +1,16 @@
 #include "train/strategy.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <string.h>
 
+#include "data/distribute.h"
 #include "stack/rewrite.h"
 #include "train/strategy_impl.h"
 
 int strategy_check_batch(int64_t batch, int replica_count, struct err *e)
 {
-    int64_t below = batch / replica_count * replica_count;
-
     assert(batch > 0 && replica_count > 0);
-    if (batch == below)
-        return 0;
-    if (below == 0)
-        return err_set(e, "batch %" PRId64 " cannot be split over %d replicas; the least that can "
-                       "is %d", batch, replica_count, replica_count);
-    return err_set(e, "batch %" PRId64 " cannot be split over %d replicas; the nearest that can "
-                   "are %" PRId64 " and %" PRId64, batch, replica_count, below,
-                   below + replica_count);
+    return distribute_check_batch(batch, replica_count, e);
 }
 
 /* ----- making one */
