@@ -8,6 +8,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "keras/from_text.h"
 #include "train/fit_checkpoint.h"
 #include "report/host_table.h"
 
@@ -104,43 +105,79 @@ static int create_machine(struct train_run *t, struct err *e)
     return t->machine ? 0 : -1;
 }
 
+static bool is_call(const char *text) { return strchr(text, '('); }
+
+/* a name alone takes logits where the model ends in them; a call says so itself, as in Keras */
 static int choose_loss(struct train_run *t, struct err *e)
 {
+    const char *text = train_value(t, OPT_LOSS)->text;
     enum loss_kind kind;
+    struct err why;
 
-    if (loss_find(train_value(t, OPT_LOSS)->text, &kind, e))
+    if (is_call(text))
+        return loss_from_text(&t->loss, text, &why) ? err_set(e, "--loss %s: %s", text, why.msg)
+                                                    : 0;
+    if (loss_find(text, &kind, e))
         return -1;
     t->loss = fit_loss(&t->model, kind);
     return 0;
 }
 
 /* "accuracy" is what Keras takes it for, by the shapes of labels and predictions */
-static int find_metric(const struct train_run *t, const char *name, struct metric *m,
-                       struct err *e)
+static int find_metric(struct train_run *t, const char *text, struct metric *m, struct err *e)
 {
     const struct shape *out = &t->model.node[t->model.output[0]].shape;
     struct shape label = loss_label_shape(&t->loss, out);
-    bool is_short = strcmp(name, "accuracy") == 0 || strcmp(name, "acc") == 0;
+    bool is_short = strcmp(text, "accuracy") == 0 || strcmp(text, "acc") == 0;
     enum metric_kind kind;
+    struct err why;
 
+    if (is_call(text))
+        return metric_from_text(m, text, &t->arena, &why)
+               ? err_set(e, "--metrics %s: %s", text, why.msg) : 0;
     if (is_short)
         kind = metric_accuracy(&label, out);
-    else if (metric_find(name, &kind, e))
+    else if (metric_find(text, &kind, e))
         return -1;
     *m = metric_standard(kind);
     m->from_logits = t->loss.from_logits;
     if (is_short)
-        m->name = name;
+        m->name = text;
     return 0;
+}
+
+/*
+ * Ends the first of the texts that commas and spaces part, but for those in brackets and quotes,
+ * and gives what follows; *text becomes its first character. NULL: there is none.
+ */
+static char *cut_text(char **text)
+{
+    char *at, quote = 0;
+    int depth = 0;
+
+    *text += strspn(*text, ", ");
+    for (at = *text; *at && (depth > 0 || !strchr(", ", *at)); at++) {
+        if (quote)
+            quote = *at == quote ? 0 : quote;
+        else if (depth > 0 && strchr("'\"", *at))
+            quote = *at;
+        else
+            depth += *at == '(' ? 1 : *at == ')' ? -1 : 0;
+    }
+    if (at == *text)
+        return NULL;
+    if (*at)
+        *at++ = '\0';
+    return at;
 }
 
 static int choose_metrics(struct train_run *t, struct err *e)
 {
-    char *words = arena_strdup(&t->arena, train_value(t, OPT_METRICS)->text), *rest, *word;
+    char *text = arena_strdup(&t->arena, train_value(t, OPT_METRICS)->text), *rest;
 
-    t->metric = arena_array(&t->arena, strlen(words) + 1, sizeof(*t->metric));
-    for (word = strtok_r(words, ", ", &rest); word; word = strtok_r(NULL, ", ", &rest))
-        if (find_metric(t, word, &t->metric[t->metric_count++], e))
+    t->metric = arena_array(&t->arena, strlen(text) + 1, sizeof(*t->metric));
+    for (; (rest = cut_text(&text)) != NULL; text = rest)
+        if (find_metric(t, text, &t->metric[t->metric_count++], e))
             return -1;
     return 0;
 }

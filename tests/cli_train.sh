@@ -139,6 +139,21 @@ refuse 'did you mean "mean_squared_error"?' train $model --backend host --loss m
 refuse 'unknown metric "loss"' train $model --backend host --metrics loss,accuracy
 expect 0 'sparse_top_k_cat  test sparse_top_k_cat' train $model --backend host --steps 2 \
     --metrics sparse_top_k_categorical_accuracy,accuracy
+expect 0 'test top3 ' train $model --backend host --steps 2 \
+    --metrics "SparseTopKCategoricalAccuracy(k=3, name='top3'), accuracy" \
+    --loss 'SparseCategoricalCrossentropy(from_logits=False)' --csv-log "$work/by_call.csv"
+expect 0 'epoch' train $model --backend host --steps 2 --csv-log "$work/by_name.csv"
+cut -d, -f2 "$work/by_name.csv" >"$work/by_name"
+cut -d, -f2 "$work/by_call.csv" | cmp -s "$work/by_name" - || fail 'another loss by call'
+expect 0 'epoch' train $model --backend host --steps 2 --csv-log "$work/logits.csv" \
+    --loss 'SparseCategoricalCrossentropy(from_logits=True)'
+cut -d, -f2 "$work/logits.csv" | cmp -s "$work/by_name" - && fail 'from_logits does nothing'
+refuse '--loss Huber(delta=-1): delta must be a number in' train $model --backend host \
+    --loss 'Huber(delta=-1)'
+refuse '--loss Hubr(): unknown loss' train $model --backend host --loss 'Hubr()'
+refuse '--metrics AUC(n=3): AUC has no argument n' train $model --backend host \
+    --metrics 'accuracy,AUC(n=3)'
+refuse '--metrics AUC(3,accuracy: expected' train $model --backend host --metrics 'AUC(3,accuracy'
 
 # several steps per execution, state in parts: the same losses; a row per epoch
 # logged NAME OPTIONS...: two epochs of four steps
