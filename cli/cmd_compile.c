@@ -138,7 +138,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_NO_MEGACORE: o->no_megacore = true; return 0;
     case KEY_BUCKET:
         if (text_parse_bytes(arg, 1, (int64_t)1 << 40, &o->bucket_bytes) != 0)
-            argp_error(state, "--bucket is \"%s\", allowed are sizes from 1 byte to 1T, as in 4M", arg);
+            argp_error(state, "--bucket is \"%s\", allowed are sizes from 1 byte to 1T, as in 4M",
+                       arg);
         return 0;
     case KEY_ALL_CHIPS: o->all_chips = true; return 0;
     case KEY_NO_OVERLAP: o->sums_wait = true; return 0;

@@ -5,8 +5,9 @@
  * there, as the only one under way; it goes on, part by part, between kernels where something
  * has arrived by the predicted times of both; what reads it comes when it is done. Gradients that
  * are summed are made as soon as they can be. Kernels keep their order else, so that the
- * gradients of one bucket come before the update of another. All replicas have the same program, and so the same order of parts: whoever waits, waits for what
- * stands earlier in the others' lists, and compute kernels end by themselves.
+ * gradients of one bucket come before the update of another. All replicas have the same program,
+ * and so the same order of parts: whoever waits, waits for what stands earlier in the others'
+ * lists, and compute kernels end by themselves.
  */
 #include "stack/module_impl.h"
 
