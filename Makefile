@@ -1,5 +1,5 @@
-# Systole: make (build), make view (the viewer too), make demo, make check, make fuzz,
-# make check-long, make bench. See README.md.
+# Systole: make (build), make view (the viewer too), make examples, make demo, make check,
+# make fuzz, make check-long, make bench. See README.md.
 #
 #   SAN=1       address and undefined-behaviour sanitizers, in build/san
 #   DEBUG=1     asserts and replica checks after every step, in build/debug
@@ -37,6 +37,7 @@ VIEW_SRC := $(wildcard viz/main.c viz/sdl_*.c)
 TEST_SRC := $(filter-out $(if $(HAS_VIEWER),,tests/test_sdl_%.c),$(wildcard tests/test_*.c))
 FUZZ_SRC := $(wildcard tests/fuzz_*.c)
 TEST_LIB_SRC := $(filter-out tests/test_%.c $(FUZZ_SRC) tests/corpus_main.c,$(wildcard tests/*.c))
+EXAMPLE_SRC := $(wildcard examples/*.c examples/*/*.c)
 CHIPS   := $(wildcard sim/chips/*.ini)
 PROTOS  := $(wildcard report/proto/*.proto data/proto/*.proto)
 
@@ -116,6 +117,14 @@ $(VIEWER): $(VIEW_OBJ) $(BUILD)/libviz.a $(BUILD)/libsystole.a
 $(SYSTOLE): $(BUILD)/cli/main.o $(CLI_OBJ) $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# Programs over include/systole.h alone.
+EXAMPLES := $(EXAMPLE_SRC:%.c=$(BUILD)/%)
+
+$(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libsystole.a
+	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+examples: $(EXAMPLES)
+
 # Tests of what paints; where SDL is installed.
 $(BUILD)/tests/test_sdl_%: $(BUILD)/tests/test_sdl_%.o $(filter-out %/main.o,$(VIEW_OBJ)) $(TEST_LIB_OBJ) $(BUILD)/libcli.a $(BUILD)/libviz.a $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs $(VIEW_PKGS)) $(LDLIBS) -lcmocka
@@ -129,8 +138,8 @@ FUZZ_MAIN := $(if $(FUZZING),,$(BUILD)/tests/corpus_main.o)
 $(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz_%.o $(BUILD)/tests/round_trip.o $(FUZZ_MAIN) $(BUILD)/libcli.a $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer) -o $@ $^ $(LDLIBS)
 
-check: all $(strip $(TESTS)) $(FUZZERS)
-	@SYSTOLE=$(abspath $(SYSTOLE)) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" sh tools/run_tests.sh $(strip $(TESTS))
+check: all examples $(strip $(TESTS)) $(FUZZERS)
+	@SYSTOLE=$(abspath $(SYSTOLE)) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" sh tools/run_tests.sh $(strip $(TESTS))
 
 fuzzers: $(FUZZERS)
 
@@ -161,6 +170,6 @@ bench: $(SYSTOLE)
 clean:
 	rm -rf build systole systole-view
 
-.PHONY: all view no-viewer check check-long fuzzers fuzz demo bench headers clean
+.PHONY: all view no-viewer examples check check-long fuzzers fuzz demo bench headers clean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
