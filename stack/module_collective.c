@@ -210,6 +210,8 @@ static int find_room(const struct plan *p, struct collective_room_need *need,
     if (collective_room_of(need, p->arena, &other, e))
         return -1;
     room->spread = other.spread;
+    room->spread->together_bytes = room->bucket_bytes;
+    room->spread->bytes = other.bucket_bytes;
     room->spread->together_ns = 1e9 * room->seconds +
                                 (double)p->settings->chip->launch_collective_ns;
     room->bucket_bytes = most(room->bucket_bytes, other.bucket_bytes);

@@ -245,11 +245,22 @@ static void run_part(struct region *r, bool to_the_end)
         r->cut[r->parts - 1] = s->spread->cut[r->phase - 1];
 }
 
+/* a stage is only where blocks wait in it */
+static void set_bucket(struct region *r, const struct step *sum)
+{
+    const struct spread_times *t = sum->sums->spread;
+
+    if (t)
+        plan_buffer(r->plan, sum->operand[0])->bytes =
+            sum->sums->is_spread ? t->bytes : t->together_bytes;
+}
+
 static void start_sum(struct region *r, int index, bool is_last)
 {
     struct kernel_sums *s = r->node[index].step.sums;
 
     s->is_spread = s->spread && !is_last && gains(r, s->spread);
+    set_bucket(r, &r->node[index].step);
     if (!s->is_spread) {
         add_order(r, &r->node[index].step);
         r->now += s->spread ? s->spread->together_ns * r->cycles_per_ns : 0;

@@ -87,6 +87,7 @@ void run_graph(struct graph_run *run, const struct graph *g, const void *const *
         must(status, &e);
     run->refusal[0] = '\0';
     run->kernel_count = compiled.kernel_count;
+    run->hbm_used_bytes = status ? 0 : compiled.hbm_bytes;
     if (status)
         snprintf(run->refusal, sizeof(run->refusal), "%s", e.msg);
     else

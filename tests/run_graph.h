@@ -22,6 +22,7 @@ struct graph_run {
     bool may_refuse;                    /* not compiling is no failure: see refusal */
     cycle_t cycles;                     /* out */
     int kernel_count;                   /* out */
+    int64_t hbm_used_bytes;             /* out: of a core, the highest address in use */
     char refusal[512];                  /* out: the compiler's message, "" = it ran */
 };
 

@@ -336,6 +336,21 @@ TEST(sums_beside_kernels_add_in_the_order_that_is_told)
     }
 }
 
+/* w and the bucket, and a quarter of one of them for x, y and the table of operations */
+TEST(a_sum_with_nothing_beside_has_no_stage)
+{
+    struct graph_run run = {.slice = "v3-8"};
+    int64_t bytes = 1024 * 256 * 4;
+    int w = parameter("w", DTYPE_F32, 1024, 256), x = parameter("x", DTYPE_F32, 24, 1024);
+    int y = parameter("y", DTYPE_F32, 24, 256);
+    int dw = graph_dot(&g, x, y, 0, 0, PRECISION_DEFAULT);
+
+    graph_output(&g, graph_binary(&g, HLO_SUBTRACT, w, sum(dw)), "w", 0);
+    run = check_as(run, 8);
+    assert_int_equal(run.kernel_count, 3);
+    assert_in_range(run.hbm_used_bytes, 2 * bytes, 2 * bytes + bytes / 4);
+}
+
 static void refuses(const char *slice, const char *set, const char *message)
 {
     struct graph_run run = {.slice = slice, .set = set, .may_refuse = true};
@@ -395,6 +410,7 @@ int main(void)
         RUN(loops_sum_in_every_trip),
         RUN(one_chip_stands_for_all_of_some_slices),
         RUN(sums_beside_kernels_add_in_the_order_that_is_told),
+        RUN(a_sum_with_nothing_beside_has_no_stage),
         RUN(all_cores_have_the_same_bits),
         RUN(what_cannot_be_summed_is_told),
     };
