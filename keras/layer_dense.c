@@ -65,6 +65,8 @@ const struct layer_functions layer_dense = {shape_dense, build_dense, call_dense
 
 /* ---- embeddings ---- */
 
+#define ROWS_BY_PRODUCT 128             /* what one register row holds */
+
 static int shape_embedding(const struct layer *l, const struct shape *in, int count,
                            struct shape *out, struct err *e)
 {
@@ -85,14 +87,32 @@ static void build_embedding(struct layer_build *b)
                      &c->kernel_regularizer);
 }
 
+/*
+ * A product with few rows takes less time than fetching one after the other, and the time does not
+ * depend on which ones. At precision highest a sum of one row and zeros is that row.
+ */
+static int rows_by_product(struct graph *g, int table, int ids)
+{
+    int which = nn_one_hot(g, ids, g->node[table].shape.dim[0], DTYPE_F32);
+    struct graph_dot dot = {.contract_count = 1,
+                            .lhs_contract = {g->node[which].shape.rank - 1}};
+
+    return graph_dot_general(g, which, table, &dot, DTYPE_F32, PRECISION_HIGHEST);
+}
+
 /* the rows are cast, not the table */
 static int call_embedding(struct layer_call *c)
 {
     struct graph *g = &c->t->graph;
-    int table = layer_read(c, 0), rows;
+    int table = layer_read(c, 0), ids = graph_convert(g, c->input[0], DTYPE_S32), rows;
 
-    layer_source(c, "GatherV2");
-    rows = nn_embedding(g, table, graph_convert(g, c->input[0], DTYPE_S32));
+    if (c->layer->c.rows <= ROWS_BY_PRODUCT) {
+        layer_source(c, "MatMul");
+        rows = rows_by_product(g, table, ids);
+    } else {
+        layer_source(c, "GatherV2");
+        rows = nn_embedding(g, table, ids);
+    }
     layer_source(c, "Cast");
     return graph_convert(g, rows, c->dtype);
 }

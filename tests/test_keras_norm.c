@@ -197,13 +197,14 @@ TEST(layer_normalization_runs_on_the_core)
 
 /* ---- embeddings ---- */
 
-TEST(embedding_takes_rows)
+/* few rows come by a product, more one by one: the same to the bit */
+static void check_rows(int64_t rows)
 {
     struct layer *l = layer_of(LAYER_EMBEDDING);
     int x = krig_input(&k, DTYPE_S32, DIMS(3));
     const double *is, *ids, *table;
 
-    l->c.rows = 4, l->c.units = 5;
+    l->c.rows = rows, l->c.units = 5;
     krig_call(&k, l, 1, &x);
     is = krig_output(&k);
     ids = krig_value(&k, "input_layer");
@@ -212,6 +213,9 @@ TEST(embedding_takes_rows)
         assert_true(is[i] == table[(int)ids[i / 5] * 5 + i % 5]);
     krig_check_gradients(&k);
 }
+
+TEST(embedding_takes_rows_of_a_small_table) { check_rows(4); }
+TEST(embedding_takes_rows_of_a_large_table) { check_rows(129); }
 
 TEST(position_embedding_gives_each_position_its_row)
 {
@@ -227,19 +231,22 @@ TEST(position_embedding_gives_each_position_its_row)
     krig_check_gradients(&k);
 }
 
-TEST(embeddings_run_on_the_core)
+static void check_on_the_core(int64_t rows)
 {
     struct layer *words = layer_of(LAYER_EMBEDDING), *places = layer_of(LAYER_POSITION_EMBEDDING);
     struct layer *sum = layer_of(LAYER_ADD);
     int ids = krig_input(&k, DTYPE_S32, DIMS(16)), x[2];
 
-    words->c.rows = 40, words->c.units = 24, places->c.rows = 20;
+    words->c.rows = rows, words->c.units = 24, places->c.rows = 20;
     x[0] = krig_call(&k, words, 1, &ids);
     x[1] = krig_call(&k, places, 1, &x[0]);
     krig_call(&k, sum, 2, x);
     krig_trace(&k);
     krig_check_core(&k, 1e-4);
 }
+
+TEST(embeddings_of_few_rows_run_on_the_core) { check_on_the_core(40); }
+TEST(embeddings_of_many_rows_run_on_the_core) { check_on_the_core(140); }
 
 TEST(a_position_too_many_is_refused)
 {
@@ -523,8 +530,11 @@ int main(void)
         UNIT(synchronized_batch_normalization_sums_over_replicas),
         UNIT(batch_normalization_has_right_gradients), UNIT(batch_normalization_runs_on_the_core),
         UNIT(layer_normalization_is_over_the_last_dimension),
-        UNIT(layer_normalization_runs_on_the_core), UNIT(embedding_takes_rows),
-        UNIT(position_embedding_gives_each_position_its_row), UNIT(embeddings_run_on_the_core),
+        UNIT(layer_normalization_runs_on_the_core), UNIT(embedding_takes_rows_of_a_small_table),
+        UNIT(layer_normalization_runs_on_the_core), UNIT(embedding_takes_rows_of_a_large_table),
+        UNIT(position_embedding_gives_each_position_its_row),
+        UNIT(embeddings_of_few_rows_run_on_the_core),
+        UNIT(embeddings_of_many_rows_run_on_the_core),
         UNIT(a_position_too_many_is_refused), UNIT(attention_of_query_value_and_key),
         UNIT(causal_self_attention), UNIT(attention_has_right_gradients),
         UNIT(attention_runs_on_the_core),
