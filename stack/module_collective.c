@@ -100,6 +100,16 @@ static bool same_team(const struct graph_node *a, const struct graph_node *b)
             memcmp(a->pair, b->pair, (size_t)a->count * sizeof(*a->pair)) == 0);
 }
 
+/* a step that comes behind all there are */
+static bool is_in_loop(const struct plan *p)
+{
+    int depth = 0;
+
+    for (int i = 0; i < p->step_count; i++)
+        depth += p->step[i].kind == STEP_LOOP_BEGIN ? 1 : p->step[i].kind == STEP_LOOP_END ? -1 : 0;
+    return depth > 0;
+}
+
 static int join_team(struct plan *p, const struct graph_node *n, int flags)
 {
     int i = 0;
@@ -112,7 +122,25 @@ static int join_team(struct plan *p, const struct graph_node *n, int flags)
     }
     if (flags > p->team[i].flags)
         p->team[i].flags = flags;
+    p->team[i].is_in_loop |= is_in_loop(p);
     return i;
+}
+
+/* some team has one collective only in a round of the loop, of which there are several */
+bool plan_has_lone_collective(const struct graph *body)
+{
+    for (int i = 0; i < body->node_count; i++) {
+        int alike = 0;
+
+        if (graph_op_kind(body->node[i].op) != KIND_COLLECTIVE)
+            continue;
+        for (int k = 0; k < body->node_count; k++)
+            alike += graph_op_kind(body->node[k].op) == KIND_COLLECTIVE &&
+                     same_team(&body->node[k], &body->node[i]);
+        if (alike == 1)
+            return true;
+    }
+    return false;
 }
 
 static struct kernel_sums *make_sums(struct plan *p, const struct step *s,
@@ -252,9 +280,12 @@ static int flags_most(const struct plan *p)
     return (int)c->sync_flags - plan_copy_flags(c) - KERNEL_FLAGS_MIN;
 }
 
+/* in a loop, whose last one the first follows, three may be needed where there are not many */
 static int sets_of(const struct team *t, int most)
 {
-    return t->count < most ? t->count : most;
+    int sets = t->is_in_loop && most < 3 ? 3 : most;
+
+    return t->count < sets ? t->count : sets;
 }
 
 static int flags_with(const struct plan *p, int sets)
@@ -284,12 +315,65 @@ int plan_collective_flags(const struct plan *p)
     return flags_with(p, sets_most(p));
 }
 
+static bool is_of(const struct step *s, int team) { return s->sums && s->sums->team == team; }
+
+/* the last collective of its team in this loop is `step`, and the first one has that flag */
+static bool follows_first(const struct plan *p, int loop, int step, int flag)
+{
+    const struct kernel_sums *sums = p->step[step].sums;
+    int first = loop + 1, last = p->step[loop].other;
+
+    while (!is_of(&p->step[first], sums->team))
+        first++;
+    while (!is_of(&p->step[last], sums->team) || p->step[last].sums->part > 0)
+        last--;
+    return last == step && first != step && p->step[first].sums->first_flag == flag;
+}
+
+/* neither the one before has that flag, nor, from a loop's end, its first one */
+static bool may_have(const struct plan *p, int step, int flag, int before)
+{
+    if (flag == before)
+        return false;
+    for (int i = 0; i < step; i++)
+        if (p->step[i].kind == STEP_LOOP_BEGIN && p->step[i].other > step &&
+            follows_first(p, i, step, flag))
+            return false;
+    return true;
+}
+
+static int set_team(struct plan *p, int t, int first, int sets, struct err *e)
+{
+    int count = p->team[t].count, flags = p->team[t].flags, before = -1, turn = 0, tries;
+    int *flag = arena_array(p->arena, (size_t)count, sizeof(*flag));
+
+    for (int i = 0; i < count; i++)
+        flag[i] = -1;
+    for (int i = 0; i < p->step_count; i++) {
+        struct kernel_sums *sums = p->step[i].sums;
+        int number;
+
+        if (!is_of(&p->step[i], t))
+            continue;
+        number = sums->first_flag;
+        for (tries = 0; flag[number] < 0 && tries < sets; tries++, turn++)
+            if (may_have(p, i, first + turn % sets * flags, before))
+                flag[number] = first + turn % sets * flags;
+        if (flag[number] < 0)
+            return err_set(e, "%s: loops in one another leave no sync flags for this collective",
+                           p->step[i].name);
+        sums->first_flag = before = flag[number];
+    }
+    return 0;
+}
+
 /*
  * A collective that has ended here may go on elsewhere, but the one behind it in the same groups
- * ends only after that: flags are used again by the team's one after the next at the earliest.
+ * ends only after that: flags are used again by the team's one after the next at the earliest, in
+ * the order in which they run, round after round of loops (which have more than one: add_while).
  * Other teams, whose members this core may never have heard of, have flags of their own.
  */
-static int set_flags(struct plan *p, struct err *e)
+int plan_set_flags(struct plan *p, struct err *e)
 {
     int sets = sets_most(p), all = flags_with(p, sets);
     int first = (int)p->settings->chip->sync_flags - all;
@@ -299,14 +383,11 @@ static int set_flags(struct plan *p, struct err *e)
                        all, flags_most(p) < 0 ? 0 : flags_most(p),
                        (int)p->settings->chip->sync_flags);
     for (int t = 0; t < p->team_count; t++) {
-        const struct team *team = &p->team[t];
-        int own = sets_of(team, sets);
+        int own = sets_of(&p->team[t], sets);
 
-        for (int i = 0; i < p->step_count; i++)
-            if (p->step[i].sums && p->step[i].sums->team == t)
-                p->step[i].sums->first_flag =
-                    first + p->step[i].sums->first_flag % own * team->flags;
-        first += own * team->flags;
+        if (set_team(p, t, first, own, e))
+            return -1;
+        first += own * p->team[t].flags;
     }
     return 0;
 }
@@ -347,12 +428,11 @@ static bool may_fill(const struct plan *p, int copy)
            writer_of(p, from, copy) >= 0 && !is_read(p, from, copy + 1);
 }
 
-int plan_fill_buckets(struct plan *p, struct err *e)
+void plan_fill_buckets(struct plan *p)
 {
     for (int i = 0; i < p->step_count; i++)
         if (p->step[i].fills_bucket && may_fill(p, i)) {
             plan_buffer(p, p->step[i].operand[0])->stands_for = p->step[i].result[0]->buffer;
             plan_remove_step(p, i--);
         }
-    return set_flags(p, e);
 }

@@ -75,6 +75,7 @@ static inline bool buffer_lives(const struct buffer *b)
 struct team {
     const struct graph_node *first;
     int count, flags;                   /* the most flags that one of them takes */
+    bool is_in_loop;                    /* one of them */
 };
 
 struct plan {
@@ -127,12 +128,14 @@ struct value *plan_new_value(struct plan *p, const char *name, const struct shap
 
 /*
  * A collective of these values: operands that it needs in a bucket are copied there.
- * plan_fill_buckets then lets the kernels before write into their places where they can, and
- * gives out flags; -1: there are too few.
+ * plan_fill_buckets then lets the kernels before write into their places where they can.
  */
 int plan_add_collective(struct plan *p, struct step s, const struct graph *g, int node,
                         struct err *e);
-int plan_fill_buckets(struct plan *p, struct err *e);
+void plan_fill_buckets(struct plan *p);
+bool plan_has_lone_collective(const struct graph *body);
+/* to collectives, when the order of steps is known; -1: there are too few */
+int plan_set_flags(struct plan *p, struct err *e);
 /* a value that the host puts into HBM; elements of 4 bytes, which must live as long as the plan */
 struct value *plan_add_literal(struct plan *p, const char *name, const struct shape *shape,
                                const void *literal);

@@ -245,32 +245,55 @@ static struct value *add_state(struct walk *w, int node, int k)
     return state;
 }
 
+static int add_round(struct plan *p, const struct graph *body, struct value **state, int begin,
+                     struct err *e)
+{
+    struct value **inside = values(p, body->node_count);
+
+    if (walk(p, body, state, inside, e))
+        return -1;
+    close_loop(p, body, inside, state, begin);
+    return 0;
+}
+
+/*
+ * Collectives that follow each other have other flags (plan_set_flags), which one that follows
+ * itself cannot have: then a round of the loop is two of the body, the odd one in front.
+ */
+static int add_rounds(struct plan *p, const struct graph_node *n, struct value **state,
+                      struct err *e)
+{
+    const struct graph *body = n->called[0];
+    bool is_double = n->count > 1 && p->settings->replica_count > 1 &&
+                     plan_has_lone_collective(body);
+    int begin;
+
+    if (is_double && n->count % 2 == 1 && add_round(p, body, state, p->step_count - 1, e))
+        return -1;
+    begin = p->step_count;
+    plan_add_step(p, (struct step){.kind = STEP_LOOP_BEGIN, .name = n->name, .source = n->source,
+                                   .count = is_double ? n->count / 2 : n->count});
+    if (add_round(p, body, state, begin, e) ||
+        (is_double && add_round(p, body, state, p->step_count - 1, e)))
+        return -1;
+    p->step[begin].other = p->step_count;
+    plan_add_step(p, (struct step){.kind = STEP_LOOP_END, .name = n->name, .source = n->source,
+                                   .other = begin});
+    return 0;
+}
+
 static int add_while(struct walk *w, int node, struct err *e)
 {
     const struct graph_node *n = &w->g->node[node];
-    struct plan *p = w->plan;
-    const struct graph *body = n->called[0];
-    struct value **inside = values(p, body->node_count), **state = values(p, n->operand_count);
-    int begin, count = n->operand_count;
+    struct value **state = values(w->plan, n->operand_count);
 
-    for (int k = 0; k < count; k++)
+    for (int k = 0; k < n->operand_count; k++)
         state[k] = add_state(w, node, k);
     if (n->tuple_count)
         w->element[node] = state;
     else
         w->node[node] = state[0];
-    if (n->count == 0)
-        return 0;
-    begin = p->step_count;
-    plan_add_step(p, (struct step){.kind = STEP_LOOP_BEGIN, .name = n->name, .source = n->source,
-                              .count = n->count});
-    if (walk(p, body, state, inside, e))
-        return -1;
-    close_loop(p, body, inside, state, begin);
-    p->step[begin].other = p->step_count;
-    plan_add_step(p, (struct step){.kind = STEP_LOOP_END, .name = n->name, .source = n->source,
-                              .other = begin});
-    return 0;
+    return n->count == 0 ? 0 : add_rounds(w->plan, n, state, e);
 }
 
 /*
@@ -424,10 +447,9 @@ int plan_steps(struct plan *p, const struct graph *g, struct err *e)
     if (walk(p, g, p->parameter, p->node, e))
         return -1;
     set_outputs(p, g);
-    if (plan_fill_buckets(p, e))
-        return -1;
+    plan_fill_buckets(p);
     plan_overlap(p);
-    return 0;
+    return plan_set_flags(p, e);
 }
 
 void plan_fini(struct plan *p)
