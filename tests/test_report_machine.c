@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <math.h>
 
-#define FILE_COUNT 12                   /* of a folder */
+#define FILE_COUNT 13                   /* of a folder */
 
 static const char source[] =
     ".note copy\n"
