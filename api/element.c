@@ -148,6 +148,7 @@ sy_status sy_dataset_interleave(sy_dataset *d, sy_open open, void *user, const s
                                 int count, int64_t cycle, int64_t block)
 {
     struct data_spec spec[DATA_TUPLE_MAX];
+    struct data_interleave how;
     struct api_callback *c;
     struct err e;
 
@@ -155,9 +156,9 @@ sy_status sy_dataset_interleave(sy_dataset *d, sy_open open, void *user, const s
         return api_fail(&e);
     c = api_callback_add(d, user);
     c->function.open = open;
-    return api_dataset_replace(d, dataset_interleave(dataset_retain(d->d), &(struct data_interleave){
-        .open = open_one, .context = c, .output_count = count, .output = spec,
-        .cycle_length = cycle, .block_length = block}, &e), &e);
+    how = (struct data_interleave){.open = open_one, .context = c, .output_count = count,
+                                   .output = spec, .cycle_length = cycle, .block_length = block};
+    return api_dataset_replace(d, dataset_interleave(dataset_retain(d->d), &how, &e), &e);
 }
 
 sy_status sy_dataset_parse_examples(sy_dataset *d, const sy_feature *feature, int count,

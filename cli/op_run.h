@@ -1,7 +1,8 @@
 /*
- * A graph on one core, or on both that are one device: compiled as `systole compile` does, run in timing mode
- * (or with values that are zero), told with its kernels, utilisation, what
- * bounds it and where it lies under the roof. systole op and systole conv.
+ * A graph on one core, or on both that are one device: compiled as
+ * `systole compile` does, run in timing mode (or with values that are zero),
+ * told with its kernels, utilisation, what bounds it and where it lies under
+ * the roof. systole op and systole conv.
  */
 #ifndef CLI_OP_RUN_H
 #define CLI_OP_RUN_H

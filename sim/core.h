@@ -157,7 +157,7 @@ struct vreg {
     uint8_t form;                       /* enum vreg_form */
     int64_t row;                        /* first one in VMEM */
     const uint32_t *entry;              /* of a FIFO */
-    const uint32_t (*pair)[128];        /* the weights by which its rows are still to be multiplied */
+    const uint32_t (*pair)[128];        /* weights by which its rows are yet to be multiplied */
     const uint32_t *addend;             /* of a sum: rows, or a constant */
 };
 

@@ -394,7 +394,7 @@ void dma_hop(struct machine *m, struct core *c, const struct event *e)
     take_link(m, c, &chunk);
 }
 
-/* To a core of the same chip, maybe to itself: when the link there is free again, if it takes one. */
+/* To a core of the same chip, maybe itself: when the link there is free again, if it takes one. */
 static ps_t send_inside(struct machine *m, struct core *c, struct event *chunk, int64_t bytes)
 {
     ps_t free_at = m->now_ps;

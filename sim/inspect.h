@@ -6,8 +6,8 @@
  * far have left: a result is there when its bundle has issued, and "ready" says
  * from which cycle on another bundle may use it. Registers of a core without a
  * program, or of a chip that does not have them, read as 0. In mode timing lanes,
- * masks, VMEM and CMEM are unknown and read as anything: machine_knows_lanes. Core, register and bundle numbers are in
- * range, asserted.
+ * masks, VMEM and CMEM are unknown and read as anything: machine_knows_lanes.
+ * Core, register and bundle numbers are in range, asserted.
  */
 #ifndef SIM_INSPECT_H
 #define SIM_INSPECT_H

@@ -3,9 +3,9 @@
  *
  * Nothing works on lanes there, so VMEM and CMEM hold nothing that is known,
  * and what is written from them into HBM or host memory makes that range
- * unknown (struct core, unknown_hbm, unknown_host). SMEM is always known: a copy that would bring unknown
- * bytes there is a fault, and so is everything else that would let a lane reach
- * a scalar register, an address or a size.
+ * unknown (struct core, unknown_hbm, unknown_host). SMEM is always known:
+ * a copy that would bring unknown bytes there is a fault, and so is everything
+ * else that would let a lane reach a scalar register, an address or a size.
  */
 #ifndef SIM_KNOWN_H
 #define SIM_KNOWN_H

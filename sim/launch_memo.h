@@ -8,7 +8,8 @@
  * Counters, registers and flags of the launch before still stand in the
  * machine; what a launch leaves in SMEM and HBM is put there again. Kept is
  * the last launch that was simulated, if it ended without a fault, moved
- * nothing from one HBM address to another, nothing of host memory but to VMEM, and stays within some MiB.
+ * nothing from one HBM address to another, nothing of host memory but to VMEM,
+ * and stays within some MiB.
  */
 #ifndef SIM_LAUNCH_MEMO_H
 #define SIM_LAUNCH_MEMO_H

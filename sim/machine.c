@@ -321,8 +321,8 @@ static int write_store(struct machine *m, struct hbm_store *s, struct ranges *un
     return 0;
 }
 
-static int read_store(struct machine *m, const struct core *c, enum memory_space space, int64_t address, void *to,
-                      int64_t bytes, struct err *e)
+static int read_store(struct machine *m, const struct core *c, enum memory_space space,
+                      int64_t address, void *to, int64_t bytes, struct err *e)
 {
     bool is_host = space == SPACE_HOST;
     const struct range *unknown = ranges_find(is_host ? &c->unknown_host : c->unknown_hbm,

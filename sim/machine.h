@@ -114,7 +114,7 @@ struct machine_options {
     cycle_t cycle_limit;                /* 0 = none; a launch that reaches it faults */
 };
 
-/* What the last simulated launch has not simulated because it could be told beforehand: docs/engine.md. */
+/* What the last simulated launch left out because it could be told beforehand: docs/engine.md. */
 struct machine_memo_stats {
     int64_t looks;                      /* loops that were looked at */
     int64_t skips;                      /* times that one went on elsewhere */

@@ -233,7 +233,9 @@ static void follow(struct origins *o, const struct core *c, const struct decoded
             o->scalar[op->o[0]] = NOTHING;
         break;
     case RULE_RESULT: follow_result(o, op); break;
-    case RULE_SELECT: o->scalar[op->o[0]] = join(o, origin_of(o, op, 2), origin_of(o, op, 3)); break;
+    case RULE_SELECT:
+        o->scalar[op->o[0]] = join(o, origin_of(o, op, 2), origin_of(o, op, 3));
+        break;
     case RULE_LOAD: o->scalar[op->o[0]] = origin_of_word(o, c, address_at(o, c, op, 1)); break;
     case RULE_STORE: follow_store(o, c, op); break;
     case RULE_POP: o->scalar[op->o[0]] = new_origin(o, FROM_VECTOR, 0, 0); break;

@@ -41,7 +41,7 @@ struct replay_core {
     _Atomic(struct dma *) *here;        /* by arrival: the copy, from its issue to its move */
     size_t asked, moved;                /* answers and copies so far */
     bool lets_others;                   /* has gone to the end of those that are ready */
-    _Atomic int64_t waits_for;          /* an arrival that is not here, or NOWHERE: it does not wait */
+    _Atomic int64_t waits_for;          /* an arrival that is not here; NOWHERE: it does not wait */
     uint64_t *bundle_count, *guarded_count;     /* nobody looks at these */
     cycle_t *bundle_stall;
     struct bundle_copies *bundle_copies;

@@ -24,8 +24,8 @@ static const struct field machine_fields[] = {
     /* the machine's own, or made by machine_advance */
     APART(machine, arena), APART(machine, simd), APART(machine, horizon_ps),
     APART(machine, stop_ps), APART(machine, runnable), APART(machine, runnable_count),
-    APART(machine, rounds), APART(machine, launch_memo), APART(machine, replay), APART(machine, watch),
-    APART(machine, tracing)};
+    APART(machine, rounds), APART(machine, launch_memo), APART(machine, replay),
+    APART(machine, watch), APART(machine, tracing)};
 
 static const struct field cmem_fields[] = {SAVED_TIME(cmem_port, free_at)};
 static const struct field host_fields[] = {SAVED_TIME(host_link, free_at)};

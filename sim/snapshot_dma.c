@@ -15,7 +15,8 @@ static const struct field dma_fields[] = {
     SAVED(dma, target), SAVED(dma, done_bytes), SAVED(dma, arrived_bytes),
     SAVED_TIME(dma, last_ps), SAVED_TIME(dma, issued_at), SAVED_TIME(dma, stalled_from),
     SAVED(dma, bundle), SAVED(dma, number), SAVED_TIME(dma, started_ps),
-    APART(dma, data), APART(dma, unknown), APART(dma, source_piece_bytes), APART(dma, destination_piece_bytes)     /* follow */
+    APART(dma, data), APART(dma, unknown), APART(dma, source_piece_bytes),
+    APART(dma, destination_piece_bytes) /* follow */
 };
 
 static const struct field event_fields[] = {
@@ -33,7 +34,8 @@ static const struct field staged_fields[] = {SAVED_TIME(staged, end), SAVED(stag
 static const struct field ports_fields[] = {SAVED_TIME(core_ports, remote_free_at),
                                             SAVED_TIME(core_ports, hbm_free_at),
                                             SAVED_TIME(core_ports, peer_free_at),
-                                            APART(core_ports, port), APART(core_ports, remote_staging)};
+                                            APART(core_ports, port),
+                                            APART(core_ports, remote_staging)};
 
 void ranges_archive(struct ranges *r, int64_t limit, struct archive *a)
 {

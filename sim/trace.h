@@ -25,8 +25,8 @@ enum trace_kind {
                          * executing: bit i of value is 1 where its operation i did; precedes a
                          * run that starts there */
     TRACE_MARK,         /* vtrace issued at `at` in `bundle`: value is its marker */
-    TRACE_ACCESS,       /* where wanted: operation `op` of `bundle`, issued at `at`, touched VMEM rows
-                         * value, value + stride.. of the sublanes in `mask` */
+    TRACE_ACCESS,       /* where wanted: operation `op` of `bundle`, issued at `at`, touched VMEM
+                         * rows value, value + stride.. of the sublanes in `mask` */
     TRACE_HALT,         /* shalt: the bundle before `at` was the last */
     TRACE_KIND_COUNT
 };

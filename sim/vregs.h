@@ -8,11 +8,12 @@
  *
  * A matrix unit's result is not worked out when its rows go in either, where
  * the array is 128 wide: the entry of the FIFO holds them, as bf16, until
- * somebody wants it or the weights change. A sum of a result and of rows, neither of which anybody reads again, is not
- * worked out before somebody wants it: a store that is the last to read it does
- * so in place, and the multiplication with it. What nobody can read again is dropped (decode_live), so that it
- * is not copied on behalf of nobody: behind a fault such a register may hold
- * something else. Only launches that cannot pause do this (core.borrows);
+ * somebody wants it or the weights change. A sum of a result
+ * and of rows, neither of which anybody reads again, is not worked out before
+ * somebody wants it: a store that is the last to read it does so in place, and
+ * the multiplication with it. What nobody can read again is dropped
+ * (decode_live), so that it is not copied on behalf of nobody: behind a
+ * fault such a register may hold something else. Only launches that cannot pause do this (core.borrows);
  * machine_vector after a halt finds every register as a plain machine has it.
  */
 #ifndef SIM_VREGS_H

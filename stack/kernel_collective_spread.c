@@ -13,7 +13,8 @@
 #define SETS 2                          /* chunks of all ranks that are in VMEM at a time */
 
 enum {
-    FLAG_BEGUN, FLAG_ARRIVED, FLAG_GATHERED, FLAG_SENT, FLAG_LOADED, FLAG_STORED = FLAG_LOADED + SETS
+    FLAG_BEGUN, FLAG_ARRIVED, FLAG_GATHERED, FLAG_SENT, FLAG_LOADED,
+    FLAG_STORED = FLAG_LOADED + SETS
 };
 
 bool spread_suits(const struct chip *c, int ranks)
@@ -290,7 +291,8 @@ static double far_ns(const struct chip *c, const struct slice *slice)
 void spread_predict(const struct collective_spread *s, const struct chip *c,
                     const struct slice *slice, struct spread_times *out)
 {
-    double ns = 1e3 / (double)c->chip_clock_mhz, memory = (double)(c->dma_read_ns + c->dma_write_ns);
+    double ns = 1e3 / (double)c->chip_clock_mhz;
+    double memory = (double)(c->dma_read_ns + c->dma_write_ns);
     double away = far_ns(c, slice), moved = (double)s->block_bytes * (s->ranks + 1);
     double copies = link_ns(s, c, slice) + away + memory;
     struct collective_overheads costs;

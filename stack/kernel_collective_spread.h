@@ -38,7 +38,7 @@ void spread_op(const struct collective_spread *s, int core, int index, struct co
  */
 struct spread_times {
     int cut[SPREAD_CUTS];
-    double together_ns;                 /* of the algorithm that would be best with nothing beside */
+    double together_ns;                 /* of the algorithm that is best with nothing beside */
     int64_t together_bytes, bytes;      /* of the bucket: that one's; with the stage */
     double part_ns[SPREAD_CUTS + 1], flight_ns[SPREAD_CUTS];
 };

@@ -38,7 +38,7 @@ static struct sharding wanted_operand(const struct partition *p, const struct gr
     return s;
 }
 
-/* the axis that may cut a pair of contracted dimensions: one that an operand is cut along already */
+/* the axis that may cut a pair of contracted dimensions: one that cuts an operand already */
 static int contracted_axis(const struct partition *p, const struct graph_node *n, int lhs, int rhs)
 {
     int axis = p->part[n->operand[0]].made.axis[lhs];

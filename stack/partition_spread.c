@@ -1,4 +1,4 @@
-/* How arrays lie, from those that are said to be cut: forwards and backwards until nothing changes. */
+/* How arrays lie, from those that are said to be cut: both ways until nothing changes. */
 #include "stack/partition_impl.h"
 
 static struct part *part_of(struct partition *p, int node) { return &p->part[node]; }

@@ -11,7 +11,7 @@
 
 enum { PAUSED, ONCE, TWICE, THRICE };
 
-/* A way to run, and what must come out as in the plain way (of traces: as in the first with one). */
+/* A way to run, and what must come out as in the plain way (of traces: as the first with one). */
 static const struct way {
     const char *name;
     int parts;

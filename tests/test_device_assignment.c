@@ -141,7 +141,7 @@ TEST(a_ring_never_leaves_neighbours)
                 for (int i = 0; i < r.d.device_count; i++)
                     assert_in_range(distance(&r, i, (i + 1) % r.d.device_count), 0, 1);
             }
-    assert_int_equal(rings, 2 + 4 * 10);  /* 1x1 with up to two planes; 1x2, 2x1, 8 with both above 1 */
+    assert_int_equal(rings, 2 + 4 * 10);  /* 1x1, up to two planes; 1x2, 2x1, 8 above 1 */
     arena_fini(&r.arena);
 }
 

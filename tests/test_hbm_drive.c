@@ -207,7 +207,7 @@ static struct hbm_config random_memory(struct rng *r)
     return c;
 }
 
-/* a clock at random, or one with edges at equal parts of a burst: then a full queue is fed evenly */
+/* a clock at random, or one with edges at equal parts of a burst: so a full queue is fed evenly */
 static ps_t random_cycle(struct rng *r, const struct hbm_config *c)
 {
     int64_t parts = 1 + rng_below(r, 4);

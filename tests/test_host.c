@@ -167,7 +167,7 @@ TEST(cores_of_a_chip_share_the_link_in_each_direction)
     rig_close(&r);
 }
 
-/* Two chunks of 256 ns, each there 1000 ns behind its end: two every 1256 ns, and 256 of the last. */
+/* Two chunks of 256 ns, each there 1000 ns behind its end: two every 1256 ns, 256 of the last. */
 TEST(chunks_of_host_copies_wait_for_room)
 {
     struct rig r;

@@ -108,7 +108,7 @@ TEST(cuts_stand_outside_of_loops)
     to = put_empty(to, 80);
     sprintf(to, "{ shalt }\n");
     overlays_of(&r, text, &o);
-    assert_int_equal(o.first[1], 39);           /* in front of the loop's head, which then is none */
+    assert_int_equal(o.first[1], 39);       /* in front of the loop's head, which then is none */
     for (uint32_t k = 0; k < o.count; k++)
         assert_in_range(o.first[k + 1] - o.first[k], 1, HALF);
     assert_false(o.is_entry[40]);

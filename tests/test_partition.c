@@ -127,7 +127,8 @@ static void expect_equal(const struct graph *g, int output, const void *a, const
 
         if (x != y && !(is_float && fabs((double)fx - (double)fy) <= tolerance * most))
             fail_msg("seed %llu: output %d (%s) element %lld: %08x (%g) on one device, %08x (%g) "
-                     "in parts", (unsigned long long)seed_now, output, g->output[output].name, (long long)i, x, (double)fx, y, (double)fy);
+                     "in parts", (unsigned long long)seed_now, output, g->output[output].name,
+                     (long long)i, x, (double)fx, y, (double)fy);
     }
 }
 

@@ -119,7 +119,7 @@ TEST(flags_that_are_read_cross_it_twice)
     rig_close(&r);
 }
 
-/* The link is taken while the HBM reads, as it takes longer; the rest is the HBM's own at the end. */
+/* The link is taken while the HBM reads, as it takes longer; the rest is the HBM's own. */
 TEST(copies_between_hbms_cross_it_too)
 {
     struct rig r;

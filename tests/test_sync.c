@@ -125,7 +125,7 @@ TEST(remote_read_takes_a_message_there_and_back)
     cycle_t back;
 
     rig_open(&r, "v3", NULL);
-    /* asked at cycle 0, there after 71 ps of the link and local_ns: that time's value, not the answer's */
+    /* asked at cycle 0, there after 71 ps of the link and local_ns: the value then, not the answer's */
     rig_load(&r, 0, "{ s1 = vsyncmov.remote [sflag:2], 1 }\n{ v0 = vstv s1 }\n"
                     "{ vst [vmem:0] v0 }\n{ shalt }");
     rig_load(&r, 1, "{ vsyncset [sflag:2], 5 }\n{ vdelay 500 }\n{ vsyncset [sflag:2], 0 }\n"

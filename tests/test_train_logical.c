@@ -130,7 +130,7 @@ static void expect_near(const float *a, const float *b, int count, double most)
                      (double)b[i]);
 }
 
-/* Adam moves a weight by about its rate, 0.001, a step; sums in another order by a millionth of it */
+/* Adam moves a weight by about its rate, 0.001, a step; another order of sums by 1e-6 of it */
 static void expect_like_one_device(const char *slice, int replicas, int logical, bool cuts_input)
 {
     struct mlp *one = malloc(sizeof(*one)), *several = malloc(sizeof(*several));

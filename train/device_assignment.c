@@ -169,7 +169,8 @@ int device_assignment_from(struct device_assignment *d, const struct topology *t
         if (taken_by[core])
             return err_set(e, "replica %d, logical device %d: (%d, %d, %d, %d) is already logical "
                            "device %d of replica %d", r, k, at[0], at[1], at[2], at[3],
-                           (taken_by[core] - 1) % device_count, (taken_by[core] - 1) / device_count);
+                           (taken_by[core] - 1) % device_count,
+                           (taken_by[core] - 1) / device_count);
         taken_by[core] = i + 1;
         d->core[i] = core;
     }

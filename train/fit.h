@@ -26,7 +26,7 @@ struct fit_options {
     int metric_count;
     struct optimizer *optimizer;        /* not built yet */
     struct strategy_options strategy;   /* set: without these variables */
-    struct strategy *on;                /* over that set, to run on; NULL: one is made as above says */
+    struct strategy *on;                /* over that set, to run on; NULL: made as above says */
     int64_t batch;                      /* samples of a step, of all replicas */
     int steps_per_execution;            /* 0: 1 */
     int micro_batches;                  /* 0: 1 */

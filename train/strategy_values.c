@@ -377,8 +377,8 @@ static int name_difference(const struct strategy *s, const struct variable *v, i
     memcpy(&b, &other[i], sizeof(b));
     if (v->shape.dtype != DTYPE_F32)
         return err_set(e, "%ss differ: element %" PRId64 " of %s is %" PRIu32 " on %s %d and %"
-                       PRIu32 " on %s %d", what, i, v->name, first[i], what, device % step, other[i],
-                       what, device);
+                       PRIu32 " on %s %d", what, i, v->name, first[i], what, device % step,
+                       other[i], what, device);
     return err_set(e, "%ss differ: element %" PRId64 " of %s is 0x%08" PRIx32 " (%.9g) on %s %d "
                    "and 0x%08" PRIx32 " (%.9g) on %s %d", what, i, v->name, first[i], (double)a,
                    what, device % step, other[i], (double)b, what, device);

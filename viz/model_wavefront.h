@@ -30,8 +30,9 @@ struct wave_op {
     uint32_t bundle, op;                /* op: index into isa_program.op */
     cycle_t start, end;                 /* on its port or array; of a pop both its issue */
     cycle_t enters;                     /* of a vmatmul: its first row; after the latch */
-    int tile_cycles;                    /* of a vmatmul with its prep: rows enter and results leave
-                                         * at that rate, while the prep of the next holds the array */
+    int tile_cycles;                    /* of a vmatmul with its prep: rows enter and results
+                                         * leave at that rate, while the next one's prep holds the
+                                         * array */
     int rows;                           /* in its tile */
     int mode;                           /* of a push: the digit behind vmatpush */
     int reg;                            /* staging register of a push, gain register of a vmatmul */

@@ -162,7 +162,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return bad(p, parse_range(arg, &o->select_from, &o->select_end, p->e));
     case KEY_CURSOR:
         return bad(p, text_parse_double(arg, 0, 1e18, &o->cursor)
-                          ? err_set(p->e, "--cursor takes a cycle, 0 or more, not \"%s\"", arg) : 0);
+                          ? err_set(p->e, "--cursor takes a cycle, 0 or more, not \"%s\"", arg)
+                          : 0);
     case KEY_CORE:
         return bad(p, parse_number(arg, "core", 0, 1 << 20, &o->core, p->e));
     case KEY_SCALE:
