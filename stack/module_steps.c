@@ -341,6 +341,15 @@ static void lay_out_parameter(struct plan *p, const struct graph *g, int paramet
     p->buffer[v->buffer].bytes = v->array.bytes;
 }
 
+/* the same bytes as the operand, otherwise read */
+static void stay_in_place(struct walk *w, int node)
+{
+    const struct graph_node *n = &w->g->node[node];
+
+    w->node[node] = plan_new_value(w->plan, n->name, &n->shape, BUFFER_TEMPORARY,
+                                   w->node[n->operand[0]]->buffer);
+}
+
 static int visit(struct walk *w, int node, struct err *e)
 {
     const struct graph_node *n = &w->g->node[node];
@@ -367,14 +376,12 @@ static int visit(struct walk *w, int node, struct err *e)
     case HLO_RESHAPE:
         if (!array_is_bitcast(&w->g->node[n->operand[0]].shape, &n->shape))
             break;
-        w->node[node] = plan_new_value(p, n->name, &n->shape, BUFFER_TEMPORARY,
-                                  w->node[n->operand[0]]->buffer);
+        stay_in_place(w, node);
         return 0;
     case HLO_TRANSPOSE:
         if (!w->is_main || entry_reader(p->settings, w->g, n->operand[0]) != node)
             break;
-        w->node[node] = plan_new_value(p, n->name, &n->shape, BUFFER_TEMPORARY,
-                                       w->node[n->operand[0]]->buffer);
+        stay_in_place(w, node);
         return 0;
     case HLO_PARTITION_ID:              /* as pass_devices leaves it */
         w->node[node] = plan_add_literal(p, n->name, &n->shape, NULL);
