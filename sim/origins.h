@@ -6,10 +6,11 @@
  * from: SMEM as the launch found it, HBM that the launch had not written before, a copy to SMEM
  * of what the launch has worked out itself, or vectors (spop). A value that becomes an address, a
  * size, a flag, a core, a predicate or a delay makes its origins count; one that is only
- * spread over a vector, seeds random numbers or is copied away does not. So a later launch with the same programs, entry registers and bytes
- * at the origins that count has the same cycles, whatever all other values are. SMEM and HBM can
- * be compared before it begins, copies when they arrive: then it is too late to go back but with
- * what has been kept of memories. Vectors are not compared.
+ * spread over a vector, seeds random numbers or is copied away does not. So a later launch
+ * with the same programs, entry registers and bytes at the origins that count has the same cycles,
+ * whatever all other values are. SMEM and HBM can be compared before
+ * it begins, copies when they arrive: then it is too late to go back but with what has been kept
+ * of memories. Vectors are not compared.
  */
 #ifndef SIM_ORIGINS_H
 #define SIM_ORIGINS_H

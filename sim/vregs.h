@@ -13,8 +13,9 @@
  * somebody wants it: a store that is the last to read it does so in place, and
  * the multiplication with it. What nobody can read again is dropped
  * (decode_live), so that it is not copied on behalf of nobody: behind a
- * fault such a register may hold something else. Only launches that cannot pause do this (core.borrows);
- * machine_vector after a halt finds every register as a plain machine has it.
+ * fault such a register may hold something else. Only launches that
+ * cannot pause do this (core.borrows); machine_vector
+ * after a halt finds every register as a plain machine has it.
  */
 #ifndef SIM_VREGS_H
 #define SIM_VREGS_H
