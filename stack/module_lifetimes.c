@@ -126,7 +126,7 @@ static bool is_pointwise(const struct step *s, const struct value *operand)
     return is_fine;
 }
 
-/* Where the writer reads the old value too, the kernel must read each element before it writes it. */
+/* A writer that reads the old value too must read each element before it writes that one. */
 static bool may_take_place(const struct plan *p, int writer, int reader, const struct value *old)
 {
     const struct kernel_kind *kind = kernel_kind_of(p->step[writer].body);
