@@ -154,8 +154,9 @@ int plan_collective_flags(const struct plan *p);
 struct buffer *plan_buffer(const struct plan *p, const struct value *v);
 int64_t plan_offset(const struct plan *p, const struct value *v);
 
-/* a loop's new value is made in the place of the state `old`, if it may; the loop begins there */
-bool plan_advance(struct plan *p, const struct value *v, const struct value *old, int begin);
+/* whether a loop's new value may be made in the place of the state `old`; the loop begins there */
+bool plan_may_advance(const struct plan *p, const struct value *v, const struct value *old,
+                      int begin);
 /* lifetimes from the steps */
 void plan_lifetimes(struct plan *p);
 /* outputs take their parameters' places, or are copied there at the end */

@@ -126,37 +126,34 @@ static bool is_pointwise(const struct step *s, const struct value *operand)
     return is_fine;
 }
 
-/* A writer that reads the old value too must read each element before it writes that one. */
-static bool may_take_place(const struct plan *p, int writer, int reader, const struct value *old)
-{
-    const struct kernel_kind *kind = kernel_kind_of(p->step[writer].body);
-
-    return reader < writer ||
-           ((kind == kernel_kind_named("loop") || kind == kernel_kind_named("dot") ||
-             kind == kernel_kind_named("conv")) && is_pointwise(&p->step[writer], old));
-}
-
-bool plan_advance(struct plan *p, const struct value *v, const struct value *old, int begin)
+bool plan_may_advance(const struct plan *p, const struct value *v, const struct value *old,
+                      int begin)
 {
     int writer = first_writer(p, v), reader = last_reader(p, old);
+    const struct kernel_kind *kind;
 
     if (p->buffer[v->buffer].role != BUFFER_TEMPORARY || writer <= begin || reader > writer ||
-        plan_buffer(p, v)->bytes != plan_buffer(p, old)->bytes ||
-        !may_take_place(p, writer, reader, old))
+        plan_buffer(p, v)->bytes != plan_buffer(p, old)->bytes)
         return false;
-    if (reader == writer && kernel_kind_of(p->step[writer].body) != kernel_kind_named("loop"))
-        plan_buffer(p, old)->must_stay = true;  /* a product may add up where its result lies */
-    p->buffer[v->buffer].stands_for = old->buffer;
-    return true;
+    if (reader < writer)
+        return true;
+    kind = kernel_kind_of(p->step[writer].body);
+    return kind == kernel_kind_named("loop") && is_pointwise(&p->step[writer], old);
 }
 
 static bool may_overwrite(const struct plan *p, const struct value *v, const struct value *old)
 {
     int writer = first_writer(p, v), reader = last_reader(p, old);
+    const struct kernel_kind *kind;
 
-    return plan_buffer(p, v)->role == BUFFER_OUTPUT && writer >= 0 && reader <= writer &&
-           plan_buffer(p, v)->bytes == plan_buffer(p, old)->bytes && loop_depth(p, writer) == 0 &&
-           may_take_place(p, writer, reader, old);
+    if (plan_buffer(p, v)->role != BUFFER_OUTPUT || writer < 0 || reader > writer ||
+        plan_buffer(p, v)->bytes != plan_buffer(p, old)->bytes || loop_depth(p, writer) > 0)
+        return false;
+    if (reader < writer)
+        return true;
+    kind = kernel_kind_of(p->step[writer].body);
+    return (kind == kernel_kind_named("loop") || kind == kernel_kind_named("dot") ||
+            kind == kernel_kind_named("conv")) && is_pointwise(&p->step[writer], old);
 }
 
 void plan_alias_outputs(struct plan *p, const struct graph *g)

@@ -197,7 +197,9 @@ static void close_loop(struct plan *p, const struct graph *body, struct value **
         }
     }
     for (int k = 0; k < count; k++)
-        if (from[k] && !plan_advance(p, from[k], state[k], begin))
+        if (from[k] && plan_may_advance(p, from[k], state[k], begin))
+            p->buffer[from[k]->buffer].stands_for = state[k]->buffer;
+        else if (from[k])
             plan_add_copy(p, from[k], state[k]);
 }
 

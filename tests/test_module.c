@@ -426,38 +426,6 @@ TEST(loops_match)
     check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_LOOP, 20, 12, 0});
 }
 
-/* three rounds: the product adds to the sum where it lies, with no copy at the end of a round */
-TEST(products_in_a_loop_are_added_in_place)
-{
-    static const char *const slices[] = {"v2", "v3-1", "v5e"};
-
-    for (size_t i = 0; i < COUNT_OF(slices); i++) {
-        struct module_rig r = {.slice = slices[i], .check_races = true};
-        const int64_t x[] = {40, 700}, y[] = {40, 300}, w[] = {700, 300};
-        struct graph body;
-        int in[3], loop;
-
-        graph_init(&body, &arena, "body");
-        in[0] = graph_parameter(&body, shape_make(DTYPE_F32, 2, x), "x");
-        in[1] = graph_parameter(&body, shape_make(DTYPE_F32, 2, y), "y");
-        in[2] = graph_parameter(&body, shape_make(DTYPE_F32, 2, w), "sum");
-        graph_output(&body, in[0], "x", -1);
-        graph_output(&body, in[1], "y", -1);
-        graph_output(&body, graph_binary(&body, HLO_ADD, in[2],
-                                         graph_dot(&body, in[0], in[1], 0, 0,
-                                                   PRECISION_DEFAULT)), "sum", -1);
-        in[0] = parameter("x", 2, x, DTYPE_F32);
-        in[1] = parameter("y", 2, y, DTYPE_F32);
-        in[2] = parameter("w", 2, w, DTYPE_F32);
-        loop = graph_while(&g, in, 3, &body, 3);
-        graph_output(&g, graph_tuple_element(&g, loop, 2), "sum", -1);
-        module_rig_check(&r, &g, 1 + i);
-        assert_int_equal(r.kernel_count, 3);    /* a copy of w before, the product, one behind */
-        teardown(NULL);
-        setup(NULL);
-    }
-}
-
 #define RUN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(int argc, char **argv)
@@ -482,7 +450,6 @@ int main(int argc, char **argv)
         RUN(pooling_behind_a_convolution_takes_the_first_of_equals),
         RUN(convolutions_of_bytes_match),
         RUN(loops_match),
-        RUN(products_in_a_loop_are_added_in_place),
     };
 
     if (argc > 1)
