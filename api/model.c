@@ -216,7 +216,8 @@ static int compile(sy_model *m, const sy_compile *o, struct err *e)
         .strategy = {.set = &s->set, .machine = s->cluster->cluster.machine},
         .batch = o->batch ? o->batch : 32 * (int64_t)sy_strategy_replicas(s),
         .steps_per_execution = o->steps_per_execution, .micro_batches = o->micro_batches,
-        .shards_state = o->shard_optimizer_state, .checks_numerics = o->check_numerics};
+        .shards_state = o->shard_optimizer_state, .checks_numerics = o->check_numerics,
+        .has_weights = o->sample_weights};
 
     if (s->has_compiled)
         return err_set(e, "the strategy already trains a model; make another strategy");
@@ -227,6 +228,7 @@ static int compile(sy_model *m, const sy_compile *o, struct err *e)
     options.metric_count = m->metric_count;
     if (m->model.output_count == 0)
         model_output(&m->model, m->model.node_count - 1);
+    m->has_weights = o->sample_weights;
     s->has_compiled = true;             /* variables may be there now, whatever comes */
     m->fit = fit_create(&options, e);
     return m->fit ? 0 : -1;

@@ -15,6 +15,33 @@ struct sy_model {
     struct metric *metric;
     int metric_count;
     struct fit *fit;                    /* NULL before it is compiled */
-    double *values;                     /* of the last evaluation's metrics */
+    bool has_weights;                   /* training takes a weight for each sample */
 };
+
+/* ----- samples (api/samples.c) */
+
+struct api_epoch {                      /* how an epoch is taken from samples */
+    bool is_shuffled;
+    uint64_t seed;
+    int64_t steps;                      /* of an epoch; 0: all */
+    const char *steps_name;             /* who says so, for messages: "steps_per_epoch" */
+    bool is_training;                   /* with weights where the model was compiled for them */
+};
+/* -1: NULL where arrays must be, types and shapes that are not the model's, no end */
+int api_open_samples(const sy_model *m, const sy_samples *s, const struct api_epoch *o,
+                     struct batches *b, struct arena *a, struct err *e);
+/* to *out, which is made here, [samples, ...] */
+int api_predict(const sy_model *m, const sy_samples *s, sy_array **out, struct err *e);
+
+/* ----- callbacks (api/callbacks.c) */
+
+struct api_callback_list {
+    struct fit_callback *callback;
+    int count;
+    bool ends_on_nan;
+};
+/* of everything that *o asks for; `a` holds them */
+int api_callbacks_of(sy_model *m, const sy_fit *o, struct api_callback_list *list,
+                     struct arena *a, struct err *e);
+sy_result api_result(const sy_model *m, const struct fit_log *l);
 #endif

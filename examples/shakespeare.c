@@ -65,10 +65,14 @@ static void *room(int64_t count, size_t bytes)
     return p;
 }
 
+/* read and not mapped: what it is tells the first read (EISDIR), how long it is the end of it */
 static unsigned char *read_file(const char *path, int64_t *bytes)
 {
     FILE *f = fopen(path, "rb");
     unsigned char *p;
+
+    if (f && fgetc(f) == EOF && ferror(f))
+        fail_file(path);
 
     if (!f || fseek(f, 0, SEEK_END) != 0 || (*bytes = ftell(f)) < 0)
         fail_file(path);
@@ -112,7 +116,7 @@ static void make_windows(struct windows *w, int64_t count)
     w->input = room(count * LENGTH, sizeof(*w->input));
     w->label = room(count * LENGTH, sizeof(*w->label));
     w->inputs[0] = w->input;
-    w->samples = (sy_samples){count, w->inputs, w->label};
+    w->samples = (sy_samples){.count = count, .input = w->inputs, .label = w->label};
 }
 
 static void set_window(struct windows *w, int64_t i, const struct text *t, int64_t first)

@@ -496,6 +496,7 @@ typedef struct sy_compile {
     int micro_batches;                  /* whose gradients are added up in a step; 0: 1 */
     bool shard_optimizer_state;         /* each replica keeps and updates its part */
     bool check_numerics;                /* find the operation of a loss that is not finite */
+    bool sample_weights;                /* training is given a weight for each sample */
 } sy_compile;
 
 /* Builds model, optimizer and metrics; after this the model has variables. Once per strategy. */
@@ -515,20 +516,56 @@ typedef struct sy_result {
     int64_t cycles;                     /* of one step; 0 on the host */
 } sy_result;
 
-/* Arrays of samples: input i of the model, then the labels, f32 or s32 as the model wants them */
+/*
+ * Samples to train on, to evaluate, to predict: arrays of the caller's, or a dataset.
+ *
+ *     sy_model_fit(m, &(sy_samples){.count = n, .input = x, .label = y}, NULL);
+ *     sy_model_fit(m, &(sy_samples){.dataset = d}, &(sy_fit){.epochs = 5});
+ *
+ * Arrays are [count, ...] each: float where the model's input or label is SY_F32 (or SY_BF16),
+ * int32_t where it is SY_S32.
+ *
+ * A dataset gives tuples of the inputs, the label and, of models compiled with sample_weights, the
+ * weights; each SY_F32 or SY_S32 as the model wants it (sy_dataset_to_f32 and sy_dataset_to_s32
+ * make them of bytes) with the batch as its first dimension. How large batches are is the model's
+ * business: those of a dataset, of any size, are joined and cut as sy_compile.batch says. Epoch e
+ * takes pass e; of a dataset that never ends (repeat) each epoch goes on where the one before
+ * stopped, and sy_fit.steps_per_epoch or `count` must say how long it is. sy_model_predict takes
+ * tuples with or without label.
+ */
 typedef struct sy_samples {
-    int64_t count;
-    const void *const *input;           /* [count, ...] each, as many as the model has */
-    const void *label;                  /* [count, ...] */
+    int64_t count;                      /* of a dataset: at most so many of a pass; 0: all */
+    const void *const *input;           /* as many as the model has */
+    const void *label;
+    const float *weight;                /* [count], of models compiled with sample_weights */
+    const sy_dataset *dataset;          /* instead of arrays, which are NULL then */
 } sy_samples;
+
+/*
+ * A callback of the user's own; any of its functions may be NULL. SY_END stops the training after
+ * this, as Keras's model.stop_training does; SY_ERROR makes it fail with sy_message. Callbacks are
+ * called in their order, those of sy_fit.callbacks behind them.
+ */
+typedef struct sy_callback {
+    sy_status (*train_begin)(void *user, sy_model *m);
+    sy_status (*epoch_begin)(void *user, sy_model *m, int64_t epoch);   /* from 1 */
+    /* before a launch of one or several steps, `step` of which are done already */
+    sy_status (*step_begin)(void *user, sy_model *m, int64_t step);
+    sy_status (*step_end)(void *user, sy_model *m, const sy_result *told);
+    sy_status (*epoch_end)(void *user, sy_model *m, const sy_result *told);
+    sy_status (*train_end)(void *user, sy_model *m);
+    void *user;
+} sy_callback;
 
 typedef struct sy_fit {
     int64_t epochs;                     /* 0: 1 */
     int64_t initial_epoch, steps_per_epoch;     /* 0: from the first; all whole batches */
-    bool no_shuffle;                    /* else every epoch has an order of its own */
+    bool no_shuffle;                    /* of arrays; else every epoch has an order of its own */
     uint64_t seed;                      /* of these orders */
     const sy_samples *validation;       /* NULL: none */
-    /* told after each epoch, after each execution; SY_END stops training, SY_ERROR fails */
+    int64_t validation_steps;           /* batches; 0: all */
+    int64_t validation_frequency;       /* every so many epochs; 0: 1 */
+    /* told after each epoch, after each launch; SY_END stops training, SY_ERROR fails */
     sy_status (*on_epoch)(void *user, sy_model *m, const sy_result *told);
     sy_status (*on_step)(void *user, sy_model *m, const sy_result *told);
     void *user;
@@ -539,13 +576,33 @@ typedef struct sy_fit {
     double (*schedule)(void *user, int64_t epoch, double rate); /* the rate of each epoch */
     const char *checkpoint_folder;      /* a checkpoint after each epoch, or NULL; */
     int checkpoint_keep;                /* the newest so many stay; 0: all */
+    const sy_callback *callback;        /* the user's own */
+    int callback_count;
+    /*
+     * Keras's, written as in Python; NULL ends the list:
+     *   EarlyStopping(monitor='val_loss', min_delta=0, patience=0, mode='auto',
+     *                 restore_best_weights=False, start_from_epoch=0)
+     *   ReduceLROnPlateau(monitor='val_loss', factor=0.1, patience=10, mode='auto',
+     *                     min_delta=1e-4, cooldown=0, min_lr=0)
+     *   ModelCheckpoint(filepath, monitor='val_loss', save_best_only=False, mode='auto', keep=0):
+     *                     a folder
+     *   CSVLogger(filename, append=False)
+     *   TerminateOnNaN(): a loss that is not finite ends the training, instead of being an error
+     */
+    const char *const *callbacks;
 } sy_fit;
 
-/* Trains; a last batch that is not full is left out. `o` may be NULL. */
+/*
+ * Trains; a last batch that is not full is left out. `o` may be NULL. SY_ERROR: samples that do
+ * not go with the model (both shapes are named), damaged records, a loss that is not finite (the
+ * step and, if the model is small or check_numerics is set, the operation that made it); steps
+ * done until then stay done.
+ */
 sy_status sy_model_fit(sy_model *m, const sy_samples *train, const sy_fit *o);
-/* out->metric is valid until the model's next call */
+/* a last batch that is not full counts as far as it goes; out->metric is valid until the model's
+   next call */
 sy_status sy_model_evaluate(sy_model *m, const sy_samples *data, sy_result *out);
-/* [count, ...] of the output; data->label is not read */
+/* [samples, ...] of the output, SY_F32, for the caller to free; labels are not read */
 sy_status sy_model_predict(sy_model *m, const sy_samples *data, sy_array **out);
 /* names of metrics as compiled; NULL if there is no such one */
 const char *sy_model_metric_name(const sy_model *m, int metric);

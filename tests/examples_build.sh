@@ -22,6 +22,8 @@ out=$("$built/shakespeare" /dev/null --steps 0 2>&1) && fail "0 steps are accept
 [ "$out" = "shakespeare: 0: expected a number from 1 up" ] || fail "--steps 0: $out"
 out=$("$built/shakespeare" /nowhere 2>&1) && fail "a text that is not there succeeds"
 [ "$out" = "shakespeare: /nowhere: No such file or directory" ] || fail "/nowhere: $out"
+out=$("$built/shakespeare" examples 2>&1) && fail "a folder as text succeeds"
+[ "$out" = "shakespeare: examples: Is a directory" ] || fail "a folder as text: $out"
 
 if [ ! -e "$text" ]; then
     echo "skipped: no $text"

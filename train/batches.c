@@ -143,9 +143,12 @@ void batches_of_arrays(struct batches *b, const void *const *tensor, const int64
 
 struct pipeline {
     struct dataset *dataset;
+    struct batches_dataset options;
     struct data_iterator *iterator;
     struct data_element *element;       /* of which `used` samples are given out */
     int64_t used;
+    int64_t epoch_next;                 /* that the iterator stands in front of, if it goes on */
+    int64_t left;                       /* samples of this epoch */
 };
 
 static void stop(void *context)
@@ -154,20 +157,71 @@ static void stop(void *context)
 
     element_release(p->element);
     p->element = NULL;
+    p->used = 0;
     iterator_destroy(p->iterator);
     p->iterator = NULL;
+}
+
+static int64_t samples_of(const struct data_element *x)
+{
+    return x->tensor[0].spec.rank ? x->tensor[0].spec.dim[0] : 0;
+}
+
+/* 1: there are samples left in p->element; 0: the end */
+static int fetch(struct pipeline *p, struct err *e)
+{
+    if (p->element && p->used < samples_of(p->element))
+        return 1;
+    element_release(p->element);
+    p->element = NULL;
+    p->used = 0;
+    return iterator_next(p->iterator, &p->element, e);
+}
+
+static int pass_over(struct pipeline *p, int64_t samples, struct err *e)
+{
+    int64_t size = dataset_spec(p->dataset)[0].dim[0];
+
+    if (size > 0) {
+        int64_t skipped = iterator_skip(p->iterator, samples / size, e);
+
+        if (skipped < 0)
+            return -1;
+        samples -= skipped * size;
+    }
+    while (samples > 0) {
+        int status = fetch(p, e);
+        int64_t take;
+
+        if (status <= 0)
+            return status;
+        take = samples_of(p->element) - p->used;
+        take = take < samples ? take : samples;
+        p->used += take;
+        samples -= take;
+    }
+    return 0;
 }
 
 static int begin_dataset(void *context, int64_t epoch, struct err *e)
 {
     struct pipeline *p = context;
+    bool goes_on = p->options.goes_on;
 
+    p->left = p->options.most ? p->options.most : INT64_MAX;
+    if (goes_on && p->iterator && epoch == p->epoch_next) {
+        p->epoch_next++;
+        return 0;
+    }
     stop(p);
-    p->iterator = dataset_iterate(p->dataset, epoch, e);
-    return p->iterator ? 0 : -1;
+    p->epoch_next = epoch + 1;
+    p->iterator = dataset_iterate(p->dataset, goes_on ? 0 : epoch, e);
+    if (!p->iterator)
+        return -1;
+    return goes_on ? pass_over(p, epoch * p->options.most, e) : 0;
 }
 
-/* a new element with the same number of samples in all tensors, each of the wanted size */
+/* the same number of samples in all tensors, each of the wanted size */
 static int check_element(const struct data_element *x, const int64_t *elems, struct err *e)
 {
     char text[128];
@@ -176,27 +230,12 @@ static int check_element(const struct data_element *x, const int64_t *elems, str
         const struct data_spec *s = &x->tensor[i].spec;
         int64_t samples = s->rank ? s->dim[0] : 0;
 
-        if (samples < 1 || samples != x->tensor[0].spec.dim[0] ||
-            data_spec_elems(s) != samples * elems[i])
+        if (samples < 1 || samples != samples_of(x) || data_spec_elems(s) != samples * elems[i])
             return err_set(e, "tensor %d of an element is %s; %" PRId64 " samples of %" PRId64
                            " elements are wanted", i, data_spec_print(s, text, sizeof(text)),
-                           x->tensor[0].spec.rank ? x->tensor[0].spec.dim[0] : 0, elems[i]);
+                           samples_of(x), elems[i]);
     }
     return 0;
-}
-
-/* 1: there are samples left in p->element; 0: the end */
-static int fetch(struct pipeline *p, const int64_t *elems, struct err *e)
-{
-    int status;
-
-    if (p->element && p->used < p->element->tensor[0].spec.dim[0])
-        return 1;
-    element_release(p->element);
-    p->element = NULL;
-    p->used = 0;
-    status = iterator_next(p->iterator, &p->element, e);
-    return status > 0 && check_element(p->element, elems, e) ? -1 : status;
 }
 
 static int64_t next_elements(void *context, int64_t count, void *const *tensor,
@@ -205,15 +244,16 @@ static int64_t next_elements(void *context, int64_t count, void *const *tensor,
     struct pipeline *p = context;
     int64_t done = 0;
 
+    count = count < p->left ? count : p->left;
     while (done < count) {
-        int status = fetch(p, elems, e);
+        int status = fetch(p, e);
         int64_t take;
 
-        if (status < 0)
+        if (status < 0 || (status && check_element(p->element, elems, e)))
             return -1;
         if (status == 0)
             break;
-        take = p->element->tensor[0].spec.dim[0] - p->used;
+        take = samples_of(p->element) - p->used;
         take = take < count - done ? take : count - done;
         for (int i = 0; i < p->element->tensor_count; i++)
             memcpy((char *)tensor[i] + done * elems[i] * 4,
@@ -222,11 +262,12 @@ static int64_t next_elements(void *context, int64_t count, void *const *tensor,
         p->used += take;
         done += take;
     }
+    p->left -= done;
     return done;
 }
 
-int batches_of_dataset(struct batches *b, struct dataset *d, bool has_weights, struct arena *a,
-                       struct err *e)
+int batches_of_dataset(struct batches *b, struct dataset *d, const struct batches_dataset *o,
+                       struct arena *a, struct err *e)
 {
     struct pipeline *p = arena_alloc(a, sizeof(*p));
     const struct data_spec *spec = dataset_spec(d);
@@ -238,8 +279,9 @@ int batches_of_dataset(struct batches *b, struct dataset *d, bool has_weights, s
                            "first dimension", i, dataset_describe(d),
                            data_spec_print(&spec[i], text, sizeof(text)));
     p->dataset = d;
+    p->options = *o;
     *b = (struct batches){.tensor_count = dataset_tensor_count(d), .samples = -1,
-                          .has_weights = has_weights, .begin = begin_dataset,
+                          .has_weights = o->has_weights, .begin = begin_dataset,
                           .next = next_elements, .close = stop, .context = p};
     return 0;
 }

@@ -40,11 +40,22 @@ void batches_of_arrays(struct batches *b, const void *const *tensor, const int64
                        int tensor_count, int64_t samples, bool has_weights, bool is_shuffled,
                        uint64_t seed, struct arena *a);
 
+struct batches_dataset {
+    bool has_weights;
+    /* samples of an epoch at most; 0: a whole pass */
+    int64_t most;
+    /*
+     * An epoch goes on where the one before ended, `most` samples further (which must be given):
+     * for datasets without end. Epoch e then begins at sample e x most of pass 0, also where the
+     * epochs before it were not asked for. Else epoch e is pass e.
+     */
+    bool goes_on;
+};
 /*
  * Elements of a dataset: tuples of f32 and s32 tensors whose first dimension is the batch, as
- * dataset_batch makes them; epoch e is its pass e. -1: a tensor of another type or of unknown
- * shape. The dataset must outlive it.
+ * dataset_batch makes them; how many samples an element has does not matter. -1: a tensor of
+ * another type or of unknown shape. The dataset must outlive it.
  */
-int batches_of_dataset(struct batches *b, struct dataset *d, bool has_weights, struct arena *a,
-                       struct err *e);
+int batches_of_dataset(struct batches *b, struct dataset *d, const struct batches_dataset *o,
+                       struct arena *a, struct err *e);
 #endif

@@ -38,10 +38,8 @@ int callback_monitored(const struct fit *f, const struct fit_log *log, const cha
                    text_did_you_mean(plain, candidate, count, near, sizeof(near)));
 }
 
-static bool is_larger_better(const char *monitor, enum monitor_mode mode)
+bool callback_larger_is_better(const char *monitor)
 {
-    if (mode != MONITOR_AUTO)
-        return mode == MONITOR_MAX;
     return strstr(monitor, "acc") || strstr(monitor, "auc") || strstr(monitor, "precision") ||
            strstr(monitor, "recall") || strstr(monitor, "top_k") || strstr(monitor, "io_u");
 }
@@ -57,7 +55,8 @@ struct watch {
 static void watch_init(struct watch *w, const char *monitor, enum monitor_mode mode, double delta)
 {
     *w = (struct watch){.monitor = monitor ? monitor : "val_loss", .delta = fabs(delta)};
-    w->is_larger_better = is_larger_better(w->monitor, mode);
+    w->is_larger_better = mode == MONITOR_AUTO ? callback_larger_is_better(w->monitor)
+                                               : mode == MONITOR_MAX;
 }
 
 /* true: better than ever by more than delta */

@@ -10,6 +10,9 @@
 
 enum monitor_mode { MONITOR_AUTO, MONITOR_MIN, MONITOR_MAX };   /* AUTO: max of accuracies, auc */
 
+/* what MONITOR_AUTO makes of a name */
+bool callback_larger_is_better(const char *monitor);
+
 struct early_stopping {
     const char *monitor;                /* NULL: "val_loss" */
     double min_delta;                   /* what counts as better; 0 */

@@ -221,7 +221,9 @@ int fit_learning_rate(struct fit *f, double *rate, struct err *e)
 
 /* ----- callbacks */
 
-enum event { EVENT_BEGIN, EVENT_EPOCH_BEGIN, EVENT_STEP, EVENT_EPOCH, EVENT_END };
+enum event {
+    EVENT_BEGIN, EVENT_EPOCH_BEGIN, EVENT_STEP_BEGIN, EVENT_STEP, EVENT_EPOCH, EVENT_END
+};
 
 static int call(struct fit *f, const struct fit_callback *c, enum event event,
                 const struct fit_log *log, struct err *e)
@@ -231,6 +233,8 @@ static int call(struct fit *f, const struct fit_callback *c, enum event event,
         return c->begin ? c->begin(c->context, f, e) : 0;
     case EVENT_EPOCH_BEGIN:
         return c->epoch_begin ? c->epoch_begin(c->context, f, log->epoch, e) : 0;
+    case EVENT_STEP_BEGIN:
+        return c->step_begin ? c->step_begin(c->context, f, log, e) : 0;
     case EVENT_STEP:
         return c->step ? c->step(c->context, f, log, e) : 0;
     case EVENT_EPOCH:
@@ -273,20 +277,27 @@ struct epoch {
     double loss_sum;                    /* over its steps */
 };
 
-/* what all replicas say of each step; -1 at the first that is not finite */
-static int add_losses(struct fit *f, const struct fit_feed *feed, double *sum, struct err *e)
+/*
+ * What all replicas say of each step; -1 at the first that is not finite, but for a training that
+ * then ends: 1
+ */
+static int add_losses(struct fit *f, const struct fit_feed *feed, bool ends_on_nan, double *sum,
+                      struct err *e)
 {
+    int status = 0;
+
     *sum = 0;
     for (int k = 0; k < feed->rounds; k++) {
         double loss = 0;
 
         for (int r = 0; r < f->replicas; r++)
             loss += (double)((const float *)feed->result[r])[k];
-        if (!isfinite(loss))
+        if (!isfinite(loss) && !ends_on_nan)
             return fit_explain_loss(f, feed, f->step + k + 1, loss, e);
+        status |= !isfinite(loss);
         *sum += loss;
     }
-    return 0;
+    return status;
 }
 
 static double device_us(const struct fit *f, cycle_t cycles)
@@ -313,16 +324,19 @@ static int execute(struct fit *f, struct epoch *ep, struct fit_training *t, stru
     struct fit_log log = {.epoch = ep->log.epoch, .steps = t->rounds,
                           .samples = t->rounds * f->batch};
     struct strategy_run run;
+    int status, stop, told;
     double sum;
-    int status;
 
-    if (f->keeps && fit_keep_values(f, e))
-        return -1;
+    log.step = f->step;
+    status = tell(f, ep->run, EVENT_STEP_BEGIN, &log, e);
+    if (status || (f->keeps && fit_keep_values(f, e)))
+        return status ? status : -1;
     f->last = t;
     tell_launch(f, ep->run, ep->log.epoch, true);
     status = fit_execute(f, &t->feed, &run, e);
     tell_launch(f, ep->run, ep->log.epoch, false);
-    if (status || add_losses(f, &t->feed, &sum, e))
+    stop = status ? -1 : add_losses(f, &t->feed, ep->run->ends_on_nan, &sum, e);
+    if (stop < 0)
         return -1;
     f->step += t->rounds;
     count_host_time(f, t->rounds, &run, &log);
@@ -335,7 +349,8 @@ static int execute(struct fit *f, struct epoch *ep, struct fit_training *t, stru
     ep->log.cycles = log.cycles;
     ep->log.wall_us += log.wall_us;
     ep->log.step = f->step;
-    return tell(f, ep->run, EVENT_STEP, &log, e);
+    told = tell(f, ep->run, EVENT_STEP, &log, e);
+    return told < 0 ? -1 : stop | told;
 }
 
 static int64_t steps_left(const struct fit *f, const struct epoch *ep)
@@ -402,8 +417,8 @@ static int run_epoch(struct fit *f, struct epoch *ep, struct err *e)
         reset_metrics(f, e))
         return stop ? stop : -1;
     stop = run_steps(f, ep, e);
-    if (stop < 0)
-        return -1;
+    if (stop < 0 || (stop && ep->log.steps == 0))
+        return stop;
     if (ep->log.steps == 0)
         return err_set(e, "there is not one whole batch of %" PRId64 " samples in epoch %" PRId64,
                        f->batch, ep->log.epoch);

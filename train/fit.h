@@ -92,6 +92,8 @@ struct fit_log {
 struct fit_callback {
     int (*begin)(void *context, struct fit *f, struct err *e);
     int (*epoch_begin)(void *context, struct fit *f, int64_t epoch, struct err *e);
+    /* before an execution: log has epoch, steps done before, steps to come; the rest is 0 */
+    int (*step_begin)(void *context, struct fit *f, const struct fit_log *log, struct err *e);
     int (*step)(void *context, struct fit *f, const struct fit_log *log, struct err *e);
     int (*epoch)(void *context, struct fit *f, const struct fit_log *log, struct err *e);
     int (*end)(void *context, struct fit *f, struct err *e);
@@ -107,13 +109,15 @@ struct fit_run {
     int64_t validation_steps;                   /* 0: all */
     int64_t validation_frequency;               /* every so many epochs; 0: 1 */
     int64_t step_limit;                         /* training steps in all; 0: none */
+    bool ends_on_nan;                           /* a loss that is not finite ends it: no mistake */
     const struct fit_callback *callback;
     int callback_count;
 };
 
 /*
  * Batches that are not full are left out. A loss that is not finite stops with the step and, where
- * values were kept, the operation that made it. -1 also where callbacks say so.
+ * values were kept, the operation that made it (with ends_on_nan training ends as if a callback
+ * had stopped it, and the loss is in the log). -1 also where callbacks say so.
  */
 int fit_train(struct fit *f, const struct fit_run *run, struct err *e);
 

@@ -64,7 +64,7 @@ static inline void read_mnist(struct mnist *m, const char *folder, const char *w
     for (int64_t i = 0; i < m->count; i++)
         m->label[i] = ((uint8_t *)sy_array_data(label))[i];
     m->input[0] = m->image;
-    m->samples = (sy_samples){m->count, m->input, m->label};
+    m->samples = (sy_samples){.count = m->count, .input = m->input, .label = m->label};
     sy_array_free(image);
     sy_array_free(label);
 }
