@@ -3,6 +3,7 @@
 #define API_API_H
 #include "include/systole.h"
 
+#include "keras/embedding.h"
 #include "keras/trace.h"
 #include "train/cluster.h"
 #include "train/strategy.h"
@@ -47,6 +48,13 @@ struct sy_strategy {
     bool has_compiled;                  /* a model, whose optimizer's names are taken */
 };
 
+struct sy_embedding {
+    sy_strategy *strategy;
+    struct embedding_table *table;
+    struct embedding_feature *feature;
+    struct embedding e;
+};
+
 struct sy_value {
     int replicas;
     sy_dtype dtype;
@@ -60,12 +68,20 @@ struct sy_array {
     void *data;
 };
 
+/* what a step looks up in tables; made when it first does */
+struct api_lookups {
+    sy_embedding *embedding;
+    struct embedding_step step;
+    bool is_applied;
+    struct api_lookups *next;
+};
+
 struct sy_context {
     struct trace *trace;
     sy_strategy *strategy;
     struct err err;
     bool has_failed;
-    const char *scope;
+    struct api_lookups *lookups;
 };
 
 /* keeps the message for sy_message and returns SY_ERROR */
@@ -83,6 +99,14 @@ int api_graph_dtype(sy_dtype dtype, enum graph_dtype *out, struct err *e);
 sy_value *api_value(int replicas, const struct shape *shape);
 sy_array *api_array(const struct shape *shape);
 
+/*
+ * By dimension the name of the mesh's axis that cuts it, or NULL; `what` in messages. -1: no such
+ * axis (the nearest is named), sizes that do not divide.
+ */
+int api_layout(const sy_strategy *s, const char *const *axis, const struct shape *shape,
+               const char *what, struct sharding *out, struct err *e);
+/* "glorot_uniform", "Constant(3)", "RandomUniform(-1, 1)" */
+int api_initializer(const char *text, struct initializer *i, struct err *e);
 /* the handle of a variable of the set */
 sy_variable *api_variable(sy_strategy *s, int number);
 

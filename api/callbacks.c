@@ -17,7 +17,8 @@ sy_result api_result(const sy_model *m, const struct fit_log *l)
                        .metric = l->metric, .has_validation = l->has_validation,
                        .validation_loss = l->validation_loss,
                        .validation_metric = l->validation_metric,
-                       .learning_rate = l->learning_rate, .cycles = l->cycles};
+                       .learning_rate = l->learning_rate, .cycles = l->cycles,
+                       .wall_us = l->wall_us};
 }
 
 /* ----- the user's functions */

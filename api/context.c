@@ -209,6 +209,18 @@ sy_tensor sy_split(sy_context *c, sy_tensor x, const int *parts)
     return lie(c, x, &s);
 }
 
+sy_tensor sy_layout(sy_context *c, sy_tensor x, const char *const *axis)
+{
+    struct sharding s;
+    struct err e;
+
+    if (!api_are_valid(c, &x, 1))
+        return invalid;
+    if (api_layout(c->strategy, axis, api_shape_of(c, x), "layout", &s, &e))
+        return api_invalid(c, &e);
+    return lie(c, x, &s);
+}
+
 sy_tensor sy_replicate(sy_context *c, sy_tensor x)
 {
     return lie(c, x, &(struct sharding){{0}});

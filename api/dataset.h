@@ -51,6 +51,11 @@ static inline const struct data_element *api_element_const(const sy_element *x)
     return (const struct data_element *)x;
 }
 
+/* where batches for replicas stand, nothing before the first; the same again */
+const sy_strategy *api_distributed_strategy(const sy_distributed *d);
+int api_distributed_save(sy_distributed *d, struct bytes *to, struct err *e);
+int api_distributed_resume(sy_distributed *d, const void *state, size_t bytes, struct err *e);
+
 /* -1: no such type, a size that cannot be */
 int api_spec(sy_dtype dtype, const sy_shape *shape, bool may_be_any, struct data_spec *out,
              struct err *e);

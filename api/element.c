@@ -307,3 +307,23 @@ sy_status sy_distributed_next(sy_distributed *d, sy_value **out, int count)
     mem_free(x);
     return status < 0 ? api_fail(&e) : status ? SY_OK : SY_END;
 }
+
+/* ----- positions, for checkpoints */
+
+const sy_strategy *api_distributed_strategy(const sy_distributed *d) { return d->strategy; }
+
+int api_distributed_save(sy_distributed *d, struct bytes *to, struct err *e)
+{
+    return d->it ? distributed_save(d->it, to, e) : 0;
+}
+
+int api_distributed_resume(sy_distributed *d, const void *state, size_t bytes, struct err *e)
+{
+    struct distributed_iterator *it = distributed_resume(d->d, state, bytes, e);
+
+    if (!it)
+        return -1;
+    distributed_iterator_destroy(d->it);
+    d->it = it;
+    return 0;
+}

@@ -229,6 +229,11 @@ static int compile(sy_model *m, const sy_compile *o, struct err *e)
     if (m->model.output_count == 0)
         model_output(&m->model, m->model.node_count - 1);
     m->has_weights = o->sample_weights;
+    if (options.strategy.machine) {
+        m->host = host_loop_standard(machine_chip(options.strategy.machine),
+                                     s->cluster->cluster.slice.chip_count);
+        options.host = &m->host;
+    }
     s->has_compiled = true;             /* variables may be there now, whatever comes */
     m->fit = fit_create(&options, e);
     return m->fit ? 0 : -1;

@@ -14,6 +14,7 @@ struct sy_model {
     struct optimizer optimizer;
     struct metric *metric;
     int metric_count;
+    struct host_loop_options host;      /* of a simulated slice */
     struct fit *fit;                    /* NULL before it is compiled */
     bool has_weights;                   /* training takes a weight for each sample */
 };

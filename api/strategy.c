@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "keras/call.h"
 
 static int start(sy_strategy *s, const int *core, const sy_strategy_options *o, struct err *e)
@@ -24,49 +25,101 @@ static int start(sy_strategy *s, const int *core, const sy_strategy_options *o, 
     return 0;
 }
 
-static sy_status create(sy_cluster *c, struct mesh mesh, const int *core,
-                        const sy_strategy_options *o, sy_strategy **out)
+static sy_strategy *new_strategy(sy_cluster *c)
 {
     sy_strategy *s = mem_alloc(sizeof(*s));
-    struct err e;
 
     s->cluster = c;
-    s->mesh = mesh;
     arena_init(&s->arena);
     variable_set_init(&s->set, &s->arena);
-    if (start(s, core, o, &e)) {
+    return s;
+}
+
+static sy_status finish(sy_strategy *s, int status, const struct err *e, sy_strategy **out)
+{
+    if (status) {
         sy_strategy_free(s);
-        return api_fail(&e);
+        return api_fail(e);
     }
     *out = s;
     return SY_OK;
 }
 
+static int add_axis(sy_strategy *s, const sy_axis *axis, struct err *e)
+{
+    struct mesh *m = &s->mesh;
+
+    if (!axis->name || !*axis->name || axis->size < 1)
+        return err_set(e, "axis %d of the mesh, \"%s\", has size %d; a name and at least 1 are "
+                       "needed", m->axis_count - 1, axis->name ? axis->name : "", axis->size);
+    for (int i = 0; i < m->axis_count; i++)
+        if (strcmp(m->axis[i].name, axis->name) == 0)
+            return err_set(e, "two axes of the mesh have the name \"%s\"%s", axis->name,
+                           i ? "" : ", which is that of the replicas");
+    m->axis[m->axis_count].name = arena_strdup(&s->arena, axis->name);
+    m->axis[m->axis_count++].size = axis->size;
+    return 0;
+}
+
+/* the axes that are asked for, over `devices` in all, of which a replica has `each` (0: as many
+   as the axes have) */
+static int make_mesh(sy_strategy *s, int devices, int each, const sy_strategy_options *o,
+                     struct err *e)
+{
+    sy_axis standard = {"model", each};
+    const sy_axis *axis = o && o->axis_count ? o->axis : &standard;
+    int count = o && o->axis_count ? o->axis_count : each > 1, stride;
+
+    s->mesh = (struct mesh){1, {{"replicas", 1}}};
+    if (count < 0 || count > MESH_AXES_MAX - 1 || !axis)
+        return err_set(e, "a mesh of %d axes beside the replicas; allowed are 1..%d", count,
+                       MESH_AXES_MAX - 1);
+    for (int i = 0; i < count; i++)
+        if (add_axis(s, &axis[i], e))
+            return -1;
+    stride = mesh_stride(&s->mesh, 0);
+    if (each ? stride != each : devices % stride)
+        return err_set(e, "the mesh's axes have %d devices; %s %d", stride,
+                       each ? "a replica of the assignment has" : "they must divide the cores,",
+                       each ? each : devices);
+    s->mesh.axis[0].size = devices / stride;
+    return 0;
+}
+
 sy_status sy_strategy_create(sy_cluster *c, const sy_assignment *a,
                              const sy_strategy_options *o, sy_strategy **out)
 {
-    struct mesh mesh = {1, {{"replicas", sy_cluster_core_count(c)}, {"model", 1}}};
+    int devices = c ? sy_cluster_core_count(c) : 0, each = 0, status;
+    sy_strategy *s;
+    struct err e;
 
+    if (!c)
+        return api_fail_text("the cluster is NULL");
     if (a && a->cluster != c)
         return api_fail_text("the device assignment is of another cluster, %s",
                              a->cluster->text);
     if (a) {
-        mesh.axis[0].size = a->d.replica_count;
-        mesh.axis[1].size = a->d.device_count;
-        mesh.axis_count = a->d.device_count > 1 ? 2 : 1;
+        each = a->d.device_count;
+        devices = a->d.replica_count * each;
     }
-    return create(c, mesh, a ? a->d.core : NULL, o, out);
+    s = new_strategy(c);
+    status = make_mesh(s, devices, each, o, &e) || start(s, a ? a->d.core : NULL, o, &e);
+    return finish(s, status, &e, out);
 }
 
 sy_status sy_strategy_on_device(sy_cluster *c, const char *device, sy_strategy **out)
 {
-    struct mesh mesh = {1, {{"replicas", 1}}};
+    sy_strategy *s;
     struct err e;
     int core = 0;
 
+    if (!c || !device)
+        return api_fail_text("the %s is NULL", c ? "device" : "cluster");
     if (!c->cluster.is_host && topology_find(&c->cluster.topology, device, &core, &e))
         return api_fail(&e);
-    return create(c, mesh, &core, NULL, out);
+    s = new_strategy(c);
+    s->mesh = (struct mesh){1, {{"replicas", 1}}};
+    return finish(s, start(s, &core, NULL, &e), &e, out);
 }
 
 void sy_strategy_free(sy_strategy *s)
@@ -86,6 +139,44 @@ void sy_strategy_free(sy_strategy *s)
 
 int sy_strategy_replicas(const sy_strategy *s) { return s->mesh.axis[0].size; }
 int sy_strategy_devices(const sy_strategy *s) { return mesh_stride(&s->mesh, 0); }
+
+int sy_strategy_axis_size(const sy_strategy *s, const char *name)
+{
+    for (int i = 0; name && i < s->mesh.axis_count; i++)
+        if (strcmp(s->mesh.axis[i].name, name) == 0)
+            return s->mesh.axis[i].size;
+    return 0;
+}
+
+static int find_axis(const struct mesh *m, const char *name, const char *what, struct err *e)
+{
+    const char *known[MESH_AXES_MAX];
+    char near[96];
+
+    for (int i = 0; i < m->axis_count; i++) {
+        known[i] = m->axis[i].name;
+        if (strcmp(name, known[i]) == 0)
+            return i > 0 ? i : err_set(e, "%s: axis \"%s\" is that of the replicas, each of which "
+                                       "has all of it", what, name);
+    }
+    return err_set(e, "%s: the mesh has no axis \"%s\"%s", what, name,
+                   text_did_you_mean(name, known, (size_t)m->axis_count, near, sizeof(near)));
+}
+
+int api_layout(const sy_strategy *s, const char *const *axis, const struct shape *shape,
+               const char *what, struct sharding *out, struct err *e)
+{
+    *out = (struct sharding){{0}};
+    for (int d = 0; d < shape->rank; d++) {
+        int found = axis[d] && *axis[d] ? find_axis(&s->mesh, axis[d], what, e) : 0;
+
+        if (found < 0)
+            return -1;
+        out->axis[d] = (int8_t)found;
+    }
+    return sharding_check(&s->mesh, shape, out, what, e);
+}
+
 int64_t sy_strategy_cycles(const sy_strategy *s) { return s->cycles; }
 
 /* ----- variables */
@@ -101,8 +192,7 @@ sy_variable *api_variable(sy_strategy *s, int number)
     return s->variable[number];
 }
 
-/* "glorot_uniform", "Constant(3)", "RandomUniform(-1, 1)": its two numbers by place */
-static int read_initializer(const char *text, struct initializer *i, struct err *e)
+int api_initializer(const char *text, struct initializer *i, struct err *e)
 {
     json_t *call, *args;
     enum initializer_kind kind;
@@ -142,8 +232,12 @@ static int describe(sy_strategy *s, const char *name, sy_dtype dtype, const sy_s
         return 0;
     v->sync = o->sync == SY_ON_READ ? SYNC_ON_READ : SYNC_ON_WRITE;
     v->aggregation = (enum variable_aggregation)o->aggregation;
-    if (o->initializer && read_initializer(o->initializer, &v->initializer, e))
+    if (o->initializer && api_initializer(o->initializer, &v->initializer, e))
         return -1;
+    if (o->split && o->layout)
+        return err_set(e, "variable %s: split or layout, not both", name);
+    if (o->layout)
+        return api_layout(s, o->layout, &v->shape, name, &v->sharding, e);
     return o->split ? sharding_from_parts(&s->mesh, o->split, shape->rank, name, &v->sharding, e)
                     : 0;
 }

@@ -129,16 +129,9 @@ static int on_epoch(void *context, struct fit *f, const struct fit_log *log, str
 static void print_host_loop(const struct train_run *t)
 {
     const struct host_loop *h = fit_host_loop(t->fit);
-    double steps;
 
-    if (!h || !train_is_timed(t) || h->steps == 0)
-        return;
-    steps = (double)h->steps;
-    printf("wall time  %.3f ms per step by the host model (docs/training.md): device %.3f, waiting "
-           "for batches %.3f, for the loop %.3f; %.0f step%s per execution\n",
-           host_loop_step_us(h) * 1e-3, h->device_us / steps * 1e-3, h->infeed_us / steps * 1e-3,
-           (h->wall_us - h->device_us - h->infeed_us) / steps * 1e-3,
-           steps / (double)h->executions, h->steps == h->executions ? "" : "s");
+    if (h && train_is_timed(t))
+        host_loop_print(h, stdout);
 }
 
 static size_t list_callbacks(struct train_run *t, struct fit_callback *list, struct err *e)

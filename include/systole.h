@@ -122,15 +122,31 @@ sy_status sy_assignment_print(const sy_assignment *a, FILE *to);
 
 typedef struct sy_strategy sy_strategy;
 
+/* A direction of the grid that the logical devices of a replica are. */
+typedef struct sy_axis {
+    const char *name;                   /* "model", "stage": not "replicas"; copied */
+    int size;
+} sy_axis;
+
 typedef struct sy_strategy_options {
     uint64_t seed;                      /* of initial values; 0: 1 */
     bool check_replicas;                /* mirrored variables, bit by bit after every run */
+    const sy_axis *axis;                /* at most 3; the last one counts up first */
+    int axis_count;                     /* 0: one, "model", of all devices of a replica */
 } sy_strategy_options;
 
 /*
  * Without an assignment every core is a replica; with one, each box, and the logical devices of a
- * box share a replica's work along one axis named "model" (sy_split). Cluster and assignment must
- * outlive the strategy. `o` may be NULL.
+ * box share a replica's work. They are a grid of named axes, over which variables and arrays may
+ * be cut (sy_variable_options.layout, sy_layout, sy_split): the axes' sizes multiply to the
+ * devices of a box. With axes and without an assignment so many neighbouring cores are a replica.
+ *
+ *     sy_axis axes[] = {{"stage", 2}, {"model", 2}};
+ *     sy_strategy_create(cluster, NULL, &(sy_strategy_options){.axis = axes, .axis_count = 2},
+ *                        &strategy);                     v3-8: 2 replicas of 2 x 2 cores
+ *
+ * Cluster and assignment must outlive the strategy. `o` may be NULL. SY_ERROR: the cluster is not
+ * initialised, axes that do not go with the devices, a name twice.
  */
 sy_status sy_strategy_create(sy_cluster *c, const sy_assignment *a,
                              const sy_strategy_options *o, sy_strategy **out);
@@ -139,6 +155,8 @@ sy_status sy_strategy_on_device(sy_cluster *c, const char *device, sy_strategy *
 void sy_strategy_free(sy_strategy *s);
 int sy_strategy_replicas(const sy_strategy *s);
 int sy_strategy_devices(const sy_strategy *s);          /* logical ones of a replica */
+/* of the mesh; "replicas" is one, too; 0: there is none of this name */
+int sy_strategy_axis_size(const sy_strategy *s, const char *name);
 
 /* ----- Variables ----- */
 
@@ -153,6 +171,7 @@ typedef struct sy_variable_options {
     sy_sync sync;                       /* SY_ON_READ: each replica has its own value, and */
     sy_aggregation aggregation;         /* reading puts them together */
     const int *split;                   /* parts along each dimension, over logical devices */
+    const char *const *layout;          /* or the axis that cuts each dimension, NULL: none */
 } sy_variable_options;
 
 /*
@@ -168,6 +187,10 @@ sy_shape sy_variable_shape(const sy_variable *v);
 /* all of it, `bytes` long (checked) */
 sy_status sy_variable_read(const sy_variable *v, void *to, size_t bytes);
 sy_status sy_variable_write(sy_variable *v, const void *from, size_t bytes);
+/* as NumPy's save and load: the file appears whole or not at all; loading checks type and shape,
+   and changes nothing if they are others */
+sy_status sy_variable_save_npy(const sy_variable *v, const char *path);
+sy_status sy_variable_load_npy(sy_variable *v, const char *path);
 
 /* ----- Values: one array per replica ----- */
 
@@ -255,8 +278,13 @@ sy_tensor sy_replica_id(sy_context *c);                 /* s32 scalar */
 sy_tensor sy_all_reduce(sy_context *c, sy_aggregation how, sy_tensor x);        /* sum or mean */
 sy_tensor sy_all_gather(sy_context *c, sy_tensor x, int axis);
 
-/* Logical devices: parts along each dimension; all of it on each; nothing cut */
+/*
+ * Logical devices. How an array lies on them: so many parts along each dimension, as many in all
+ * as there are devices; or by dimension the name of the axis that cuts it, NULL where none does
+ * (over axes that are not named every device has the same part); or all of it on each.
+ */
 sy_tensor sy_split(sy_context *c, sy_tensor x, const int *parts);
+sy_tensor sy_layout(sy_context *c, sy_tensor x, const char *const *axis);
 sy_tensor sy_replicate(sy_context *c, sy_tensor x);
 
 /* Constants */
@@ -317,6 +345,95 @@ sy_tensor sy_matmul(sy_context *c, sy_tensor a, sy_tensor b, const char *precisi
 /* Derivatives of a scalar with respect to tensors of the step; out[i] is of of[i] */
 sy_status sy_gradients(sy_context *c, sy_tensor loss, const sy_tensor *of, int count,
                        sy_tensor *out);
+
+/* ----- What a launch cost ----- */
+
+typedef struct sy_costs {
+    int64_t cycles;                     /* until the last core is done; 0 in mode functional */
+    double us;                          /* at the chip's clock, the launch's own time included */
+    /* of one core: any collective is in flight; the core does nothing else meanwhile */
+    int64_t communication_cycles, exposed_communication_cycles;
+    int64_t flops;                      /* that the step's arrays need, on all cores together */
+    int cores;                          /* that ran */
+    int64_t input_bytes;                /* from the hosts to all cores, with tiles */
+    int64_t variable_bytes, launch_bytes;       /* of each core's HBM, with tiles */
+} sy_costs;
+
+/*
+ * Of the cluster's last launch, which this strategy has made: a step's, fit's, an evaluation's.
+ * SY_ERROR: the cluster is the host; nothing has run.
+ */
+sy_status sy_strategy_costs(const sy_strategy *s, sy_costs *out);
+/* the table that `systole train` ends with: where its cycles went, what bounds it */
+sy_status sy_strategy_print_costs(const sy_strategy *s, FILE *to);
+
+/* ----- Checkpoints of loops of one's own ----- */
+
+typedef struct sy_distributed sy_distributed;
+typedef struct sy_checkpoint {
+    const char *folder;
+    int64_t step, epoch;                /* done */
+    int keep;                           /* the newest so many stay; 0: all */
+    sy_distributed *data;               /* whose position is kept, too; NULL: none */
+} sy_checkpoint;
+
+/*
+ * FOLDER/ckpt-STEP.safetensors with all variables that the strategy has now: whole or not there,
+ * whenever the program is killed.
+ */
+sy_status sy_checkpoint_save(sy_strategy *s, const sy_checkpoint *c);
+/*
+ * From the newest whole checkpoint of c->folder: variables, c->step, c->epoch, and c->data goes on
+ * with the very next batch. The same variables must be there, from a strategy with as many
+ * replicas. SY_END: there is none. SY_ERROR: damage (the tensor and byte), other variables or
+ * shapes (both are named), another pipeline; before the last nothing has changed.
+ */
+sy_status sy_checkpoint_restore(sy_strategy *s, sy_checkpoint *c);
+
+/* ----- Embedding tables ----- */
+
+/* TableConfig. Its rows lie in even shares on all replicas: it may be larger than a core's HBM. */
+typedef struct sy_table {
+    const char *name;                   /* its variable is "embedding/NAME" */
+    int64_t vocabulary_size, dim;
+    const char *combiner;               /* "mean" (or NULL), "sum", "sqrtn" */
+    const char *initializer;            /* NULL: truncated normal, 1 / sqrt(dim) */
+    const char *optimizer;              /* "Adagrad(0.1)", "Adam(1e-3)"; NULL: "SGD" */
+    bool rows_in_order;                 /* on the devices; else id i is on device i mod n */
+} sy_table;
+/* FeatureConfig: so many ids of each sample, rows of a table. */
+typedef struct sy_lookup {
+    const char *name, *table;
+    int64_t max_length;                 /* 0: 1 */
+    bool is_sequence;                   /* rows as they are, not combined */
+} sy_lookup;
+/* Belongs to the strategy, which frees it. */
+typedef struct sy_embedding sy_embedding;
+
+/*
+ * Adds variables for tables and slots. SY_ERROR: a name twice or unknown, an optimizer that is not
+ * SGD, Adagrad or Adam, tables too large for all replicas together (with how many are needed).
+ */
+sy_status sy_embedding_create(sy_strategy *s, const sy_table *table, int table_count,
+                              const sy_lookup *feature, int feature_count, sy_embedding **out);
+/* ids [samples, max_length] on the host: SY_ERROR names the first that is no row; -1 is padding */
+sy_status sy_embedding_check_ids(const sy_embedding *m, const char *feature, const int32_t *ids,
+                                 int64_t samples);
+/* the row of variable "embedding/TABLE" that has this id */
+sy_status sy_embedding_row(const sy_embedding *m, const char *table, int64_t id, int64_t *row);
+/*
+ * In a step, each feature once: s32 ids [samples, max_length] of this replica, -1 is padding; f32
+ * weights of the same shape or NULL. f32 [samples, dim], of a sequence [samples, max_length, dim].
+ */
+sy_tensor sy_embedding_lookup(sy_context *c, sy_embedding *m, const char *feature, sy_tensor ids,
+                              const sy_tensor *weights);
+/*
+ * In a step, once, with derivatives of the replica's loss with respect to what was looked up
+ * (sy_gradients): summed over replicas, given to each table's optimizer. Features that are not
+ * named are not trained.
+ */
+sy_status sy_embedding_apply(sy_context *c, sy_embedding *m, const char *const *feature,
+                             const sy_tensor *gradient, int count);
 
 /* ----- Datasets ----- */
 
@@ -425,7 +542,6 @@ sy_status sy_element_put_string(sy_element *x, int i, int64_t index, const void 
                                 int64_t size);
 
 /* Global batches, each cut into a part per replica; batches that a function makes per host. */
-typedef struct sy_distributed sy_distributed;
 typedef struct sy_input_context {
     int pipelines, pipeline;            /* how many hosts there are, and which this is */
     int replicas;                       /* in sync, of all hosts */
@@ -505,7 +621,8 @@ int64_t sy_model_parameters(const sy_model *m, bool trainable_only);
 
 /* What an epoch came to, or an evaluation; steps for callbacks. */
 typedef struct sy_result {
-    int64_t epoch, step, steps, samples;        /* the epoch from 1, the steps so far; of this log */
+    int64_t epoch, step;                /* the epoch from 1; the steps so far */
+    int64_t steps, samples;             /* of this log */
     double loss;
     int metric_count;
     const double *metric;               /* as compiled; NULL in a log of a step */
@@ -514,6 +631,7 @@ typedef struct sy_result {
     const double *validation_metric;
     double learning_rate;
     int64_t cycles;                     /* of one step; 0 on the host */
+    double wall_us;                     /* of all steps by the host model; 0 on the host */
 } sy_result;
 
 /*
@@ -604,6 +722,29 @@ sy_status sy_model_fit(sy_model *m, const sy_samples *train, const sy_fit *o);
 sy_status sy_model_evaluate(sy_model *m, const sy_samples *data, sy_result *out);
 /* [samples, ...] of the output, SY_F32, for the caller to free; labels are not read */
 sy_status sy_model_predict(sy_model *m, const sy_samples *data, sy_array **out);
+/*
+ * One training step (with steps_per_execution, one launch of them) for what it costs, on whatever
+ * data is there; variables stay as they are. What models in mode "timing" can do: they have no
+ * values to be fitted.
+ */
+sy_status sy_model_time_step(sy_model *m, sy_costs *out);
+/*
+ * As model.summary(): layers, shapes, parameters, FLOP; of a simulated chip also the cycles that
+ * are predicted for each layer on one core, forward and back. Of a compiled model.
+ */
+sy_status sy_model_summary(const sy_model *m, FILE *to);
+
+/* The host around the launches of fit, by a model (docs/training.md): all steps so far, in us. */
+typedef struct sy_host_time {
+    int64_t executions, steps;
+    double wall_us;                     /* = the next three */
+    double device_us;                   /* the slice at work, */
+    double batches_us, loop_us;         /* waiting for batches, for the user's loop */
+    double prepare_us, link_us;         /* the pipeline and the links at work, mostly hidden */
+} sy_host_time;
+sy_status sy_model_host_time(const sy_model *m, sy_host_time *out);
+sy_status sy_model_print_host_time(const sy_model *m, FILE *to);        /* in a line */
+
 /* names of metrics as compiled; NULL if there is no such one */
 const char *sy_model_metric_name(const sy_model *m, int metric);
 sy_status sy_model_set_learning_rate(sy_model *m, double rate);

@@ -154,6 +154,14 @@ struct strategy_program *fit_last_program(const struct fit *f)
     return f->last ? f->last->feed.program : NULL;
 }
 
+int fit_time_step(struct fit *f, struct strategy_run *run, struct err *e)
+{
+    int steps = f->options.steps_per_execution > 1 ? f->options.steps_per_execution : 1;
+
+    f->last = fit_training_of(f, steps, e);
+    return f->last ? fit_replay(f, true, run, e) : -1;
+}
+
 int fit_replay(struct fit *f, bool keeps_variables, struct strategy_run *run, struct err *e)
 {
     assert(f->last);
@@ -432,9 +440,20 @@ static int run_epoch(struct fit *f, struct epoch *ep, struct err *e)
     return more < 0 ? -1 : stop | more;
 }
 
+/* in mode timing there are no values: batches have no room and a loss is not known */
+static int must_have_values(const struct fit *f, const char *what, struct err *e)
+{
+    const struct machine *m = strategy_machine(f->strategy);
+
+    if (!m || machine_mode(m) != MODE_TIMING)
+        return 0;
+    return err_set(e, "%s needs values, and mode timing works out none: take mode both or "
+                   "functional, or ask for the cycles of a step alone", what);
+}
+
 int fit_train(struct fit *f, const struct fit_run *run, struct err *e)
 {
-    int status = tell(f, run, EVENT_BEGIN, NULL, e);
+    int status = must_have_values(f, "training", e) ? -1 : tell(f, run, EVENT_BEGIN, NULL, e);
 
     for (int64_t i = run->initial_epoch; i < run->epochs && status == 0; i++) {
         struct epoch ep = {.run = run, .log = {.epoch = i + 1}, .limit = INT64_MAX};
@@ -506,9 +525,9 @@ int fit_evaluate(struct fit *f, const struct batches *data, int64_t steps, struc
 {
     memset(log, 0, sizeof(*log));
     log->step = f->step;
-    if (fit_prepare_evaluation(f, e) || data->begin(data->context, 0, e) ||
-        reset_metrics(f, e) || evaluate_batches(f, data, steps, log, e) ||
-        fit_metrics(f, f->metric, e))
+    if (must_have_values(f, "evaluation", e) || fit_prepare_evaluation(f, e) ||
+        data->begin(data->context, 0, e) || reset_metrics(f, e) ||
+        evaluate_batches(f, data, steps, log, e) || fit_metrics(f, f->metric, e))
         return -1;
     log->metric = f->metric;
     return 0;
@@ -519,7 +538,7 @@ int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to,
     struct fit_feed *feed = &f->prediction_feed;
     size_t row;
 
-    if (fit_prepare_prediction(f, e))
+    if (must_have_values(f, "prediction", e) || fit_prepare_prediction(f, e))
         return -1;
     row = (size_t)shape_elems(&f->prediction) * sizeof(float);
     for (int64_t first = 0; first < samples; first += f->batch) {

@@ -71,6 +71,11 @@ int fit_compile(struct fit *f, struct err *e);
 struct strategy_program *fit_program(struct fit *f, int steps, struct err *e);
 /* that was last trained with; NULL: none yet */
 struct strategy_program *fit_last_program(const struct fit *f);
+/*
+ * One execution of training for its time: on whatever batch is there, variables stay as they are,
+ * no callback is told. The only way to train in mode timing. Not on the host (asserted).
+ */
+int fit_time_step(struct fit *f, struct strategy_run *run, struct err *e);
 /* once more on the batch that was last trained on: strategy_replay */
 int fit_replay(struct fit *f, bool keeps_variables, struct strategy_run *run, struct err *e);
 

@@ -1,9 +1,8 @@
 /*
  * Checkpoints of a training: every variable of the set, and how far it has come.
  *
- * A training that goes on from one has the same bits as one that was never stopped: mirrored and
- * sharded variables are saved whole, those of each replica's own one behind the other
- * ("NAME/replicas", [replicas, ...]), so that they go back where they were.
+ * A training that goes on from one has the same bits as one that was never stopped: all variables
+ * are in it (train/strategy_checkpoint.h).
  */
 #ifndef TRAIN_FIT_CHECKPOINT_H
 #define TRAIN_FIT_CHECKPOINT_H

@@ -157,10 +157,13 @@ static int predict_step(struct trace *t, const int *input, int count, void *cont
 
 /* ----- memory of the host for them */
 
+/* In mode timing nothing comes or goes, and batches may be large: no room for them. */
 static void make_feed(struct fit *f, struct fit_feed *feed, int rounds)
 {
     struct strategy_program *p = feed->program;
+    const struct machine *m = strategy_machine(f->strategy);
     int results = strategy_program_result_count(p);
+    bool has_values = !m || machine_mode(m) != MODE_TIMING;
 
     feed->rounds = rounds;
     feed->tensor_count = strategy_program_input_count(p);
@@ -171,13 +174,15 @@ static void make_feed(struct fit *f, struct fit_feed *feed, int rounds)
         int64_t elems = shape_elems(strategy_program_input_shape(p, i));
 
         feed->elems[i] = elems / f->local_batch / rounds;
+        if (!has_values)
+            continue;
         feed->tensor[i] = arena_array(&f->arena, (size_t)(elems * f->replicas), 4);
         if (rounds > 1)
             feed->batch[i] = arena_array(&f->arena, (size_t)(feed->elems[i] * f->batch), 4);
         for (int r = 0; r < f->replicas; r++)
             feed->input[r * feed->tensor_count + i] = (char *)feed->tensor[i] + r * elems * 4;
     }
-    for (int i = 0; i < f->replicas * results; i++)
+    for (int i = 0; i < f->replicas * results && has_values; i++)
         feed->result[i] = arena_array(
             &f->arena, (size_t)shape_elems(strategy_program_result_shape(p, i % results)), 4);
 }

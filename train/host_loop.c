@@ -65,3 +65,16 @@ double host_loop_step_us(const struct host_loop *h)
 {
     return h->steps ? h->wall_us / (double)h->steps : 0;
 }
+
+void host_loop_print(const struct host_loop *h, FILE *to)
+{
+    double steps = (double)h->steps;
+
+    if (h->steps == 0)
+        return;
+    fprintf(to, "wall time  %.3f ms per step by the host model (docs/training.md): device %.3f, "
+            "waiting for batches %.3f, for the loop %.3f; %.0f step%s per execution\n",
+            host_loop_step_us(h) * 1e-3, h->device_us / steps * 1e-3, h->infeed_us / steps * 1e-3,
+            (h->wall_us - h->device_us - h->infeed_us) / steps * 1e-3,
+            steps / (double)h->executions, h->steps == h->executions ? "" : "s");
+}

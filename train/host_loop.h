@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define HOST_LOOP_BUFFERS_MAX 16
 
@@ -52,4 +53,6 @@ void host_loop_execute(struct host_loop *h, int64_t steps, double device_us, int
 
 /* wall time per step; 0 before the first */
 double host_loop_step_us(const struct host_loop *h);
+/* a line: "wall time 1.3 ms per step ...": what the device worked and waited for */
+void host_loop_print(const struct host_loop *h, FILE *to);
 #endif

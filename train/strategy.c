@@ -330,3 +330,8 @@ int strategy_run(struct strategy *s, struct strategy_program *p, const void *con
         return -1;
     return has_values && must_check_replicas(s) ? strategy_check_replicas(s, e) : 0;
 }
+
+const struct strategy_program *strategy_last_program(const struct strategy *s)
+{
+    return s->loaded;
+}

@@ -109,6 +109,9 @@ int strategy_replay(struct strategy *s, struct strategy_program *p, const void *
                     void *const *result, bool keeps_variables, struct strategy_run *run,
                     struct err *e);
 
+/* that was run last on a machine; NULL: none yet, or it failed */
+const struct strategy_program *strategy_last_program(const struct strategy *s);
+
 /* ----- variables */
 
 /*
