@@ -173,10 +173,9 @@ static bool wanted_order(const struct graph *g, int node, int *order)
     return true;
 }
 
-/* whether the kernel has a tiling of the dot alone with its result in this order */
-static bool is_made(const struct graph *g, int node, const struct chip *chip, const int *order)
+/* of the product `n` alone */
+static bool product_is_made(const struct graph *g, struct graph_node n, const struct chip *chip)
 {
-    struct graph_node n = g->node[node];
     const struct array *list[3];
     struct kernel_job job = {.chip = chip, .operand_count = 2, .result_count = 1, .operand = list,
                              .result = list + 2};
@@ -193,8 +192,6 @@ static bool is_made(const struct graph *g, int node, const struct chip *chip, co
         array_init(&array[i], "", &g->node[n.operand[i]].shape, NULL);
         graph_parameter(&body, g->node[n.operand[i]].shape, "operand");
     }
-    n.dot.has_order = 1;
-    memcpy(n.dot.order, order, sizeof(n.dot.order));
     graph_output(&body, graph_add(&body, &n, (int[]){0, 1}, 2), "result", -1);
     array_init(&array[2], "", &body.node[2].shape, NULL);
     for (int i = 0; i < 3; i++)
@@ -204,6 +201,20 @@ static bool is_made(const struct graph *g, int node, const struct chip *chip, co
     graph_fini(&body);
     arena_fini(&a);
     return is_taken;
+}
+
+bool dot_is_made(const struct graph *g, int node, const struct chip *chip)
+{
+    return product_is_made(g, g->node[node], chip);
+}
+
+static bool is_made(const struct graph *g, int node, const struct chip *chip, const int *order)
+{
+    struct graph_node n = g->node[node];
+
+    n.dot.has_order = 1;
+    memcpy(n.dot.order, order, sizeof(n.dot.order));
+    return product_is_made(g, n, chip);
 }
 
 bool dot_result_order(const struct graph *g, int node, const struct chip *chip, int *order)

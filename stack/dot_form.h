@@ -15,6 +15,9 @@
 /* of the product `dot` of nodes lhs and rhs */
 bool dot_is_taken(const struct graph *g, int lhs, int rhs, const struct graph_dot *dot);
 
+/* whether the kernel makes dot `node` alone of row-major operands, its result in the dot's order */
+bool dot_is_made(const struct graph *g, int node, const struct chip *chip);
+
 /*
  * The order of the dimensions of dot `node`'s result that spares a transpose behind it: that of
  * what reads it, or as it is. False where the kernel makes neither.

@@ -181,6 +181,8 @@ static void set_strides(struct dot_grid *g)
     int64_t lhs = dot_batch_stride(g, g->lhs_window, &p->lhs);
     int64_t rhs = dot_batch_stride(g, g->rhs_window, &p->rhs);
 
+    if (dot_prepares(g, false) && g->batches > 1)
+        lhs = lhs ? dot_prepared_rows(g, false) / g->batches : 0;
     s->lhs_column_step = at_once * lhs;
     s->rhs_column_step = at_once * rhs;
     if (g->batches == 1)

@@ -407,7 +407,8 @@ static int check_sizes(const struct dot_grid *g, const struct tiling *t, const s
         return err_set(e, "steps of several batches have one column");
     if (g->batches > 1 && (g->groups != round_groups(p) || g->tiles != tiles))
         return err_set(e, "steps of several batches have all rows and columns of them");
-    if (g->batches > 1 && (dot_prepares(g, false) || dot_prepares(g, true)))
+    if (g->batches > 1 && (dot_prepares(g, false) || dot_prepares(g, true))
+        && !dot_prepares_batches(g))
         return err_set(e, "operands that are copied first are copied matrix by matrix");
     if (g->share == SHARE_BATCHES && (g->batches == 1 || g->batches % chip->mxu_count))
         return err_set(e, "batches that the units do not share evenly");

@@ -11,6 +11,7 @@
 #define TILE_ROWS 8                     /* of VMEM */
 #define XPOSE_GROUPS_MAX 16
 #define SQUARES_BEHIND_MAX 2
+#define SQUARES_TOGETHER 8              /* in straight code, of several batches */
 
 /* registers of the copy; the frame's own are above */
 enum { S_ROW_LOOP, S_TILE_LOOP, S_FROM, S_TO, S_FROM_ROW, S_TO_ROW, S_LEFT, S_LEFT_ROW };
@@ -51,6 +52,21 @@ enum matrix_type dot_prepared_type(const struct dot_problem *p, bool is_rhs)
     return dot_terms(p) > 1 ? MATRIX_BF16 : is_rhs ? p->rhs_type : p->lhs_type;
 }
 
+bool dot_prepares_batches(const struct dot_grid *g)
+{
+    const struct dot_problem *p = g->p;
+    bool ends_in_square = g->depth > 1 || p->k % matrix_rows(p->lhs_type) != 0;
+
+    return p->is_lhs_transposed && dot_terms(p) == 1 && !dot_prepares(g, true)
+           && !(is_ragged(p) && ends_in_square)
+           && g->depth * div_up(g->groups * p->group_rows, TILE) <= SQUARES_TOGETHER;
+}
+
+int64_t dot_prepared_batches(const struct dot_grid *g)
+{
+    return g->batches > 1 && g->p->lhs.outer[dot_batch_dim(g->p)] ? g->batches : 1;
+}
+
 /* rows of the result, or of the contraction in the right operand, that a box of tiles has */
 static int64_t box_rows(const struct dot_grid *g, bool is_rhs)
 {
@@ -73,7 +89,8 @@ int64_t dot_prepared_rows(const struct dot_grid *g, bool is_rhs)
 
     if (!dot_prepares(g, is_rhs))
         return 0;
-    return rows * box_lanes(g, is_rhs) * dot_terms(g->p) * TILE_ROWS;
+    return rows * box_lanes(g, is_rhs) * dot_terms(g->p) * TILE_ROWS
+           * (is_rhs ? 1 : dot_prepared_batches(g));
 }
 
 static int64_t squares_across(const struct dot_grid *g) { return box_rows(g, false) / TILE; }
@@ -81,7 +98,7 @@ static int64_t squares_across(const struct dot_grid *g) { return box_rows(g, fal
 /* passes whose rows are turned before the step, 0: all */
 static int turned_before(const struct dot_grid *g)
 {
-    if (g->turns_first || !g->p->is_lhs_transposed || is_ragged(g->p) || dot_terms(g->p) > 1)
+    if (g->turns_first || g->batches > 1 || !g->p->is_lhs_transposed || is_ragged(g->p) || dot_terms(g->p) > 1)
         return 0;
     return dot_turn_passes(&g->step, squares_across(g));
 }
@@ -123,6 +140,16 @@ static int squares_at_once(const struct dot_grid *g)
     return units;
 }
 
+/* batches whose squares are turned in one piece of straight code */
+static int64_t batches_together(const struct dot_grid *g)
+{
+    int64_t most = SQUARES_TOGETHER / (squares_across(g) * g->depth);
+
+    while (most > 1 && dot_prepared_batches(g) % most)
+        most--;
+    return most;
+}
+
 /* of the cross-lane units: those squares that nothing hides, in rows of them, each with a wait */
 static int64_t turn_cycles(const struct dot_grid *g)
 {
@@ -134,6 +161,10 @@ static int64_t turn_cycles(const struct dot_grid *g)
 
     if (each < chip->xlu_xpose_gap_cycles)
         each = chip->xlu_xpose_gap_cycles;
+    if (g->batches > 1)
+        return dot_prepared_batches(g)
+               * (squares_across(g) * g->depth * each / chip->xlu_count
+                  + (chip->xlu_xpose_cycles + each) / batches_together(g));
     if (before)
         return squares_across(g) * before * each / chip->xlu_count + chip->xlu_xpose_cycles + each;
     return squares_across(g) * (g->depth * each / squares_at_once(g) + chip->xlu_xpose_cycles
@@ -308,20 +339,26 @@ static void copy_rows(struct copy *k, int64_t units, int64_t lanes)
     vcode_loop_end(k->c, S_ROW_LOOP);
 }
 
-/* a square of 128 x 128 into a cross-lane unit */
-static void push_square(struct copy *k, int unit, int64_t from)
+/* `count` tiles of a square of 128 x 128 into a cross-lane unit, zeros for the others */
+static void push_tiles(struct copy *k, int unit, int64_t from, int count)
 {
     int groups = TILE / matrix_rows(k->g->p->lhs_type);
     int type = groups == 16 ? 0 : groups == 8 ? 1 : 2;          /* b32, b16, b8 */
 
-    for (int i = 0; i < groups; i++) {
+    for (int i = 0; i < count; i++) {
         int v = put_load(k->c, S_FROM, from + i * k->from.row_step, 1, 0);
-        enum isa_opcode code = i == 0            ? OP_VXPOSE_START
-                               : i == groups - 1 ? OP_VXPOSE_END
-                                                 : OP_VXPOSE_CONT;
+        enum isa_opcode code = count == 1       ? OP_VXPOSE_ONE
+                               : i == 0         ? OP_VXPOSE_START
+                               : i == count - 1 ? OP_VXPOSE_END
+                                                : OP_VXPOSE_CONT;
 
         EMIT(k->c, code, R(v), I(TILE), I(type))->op.unit_index = (uint8_t)unit;
     }
+}
+
+static void push_square(struct copy *k, int unit, int64_t from)
+{
+    push_tiles(k, unit, from, TILE / matrix_rows(k->g->p->lhs_type));
 }
 
 static int pop_tile(struct copy *k, int unit)
@@ -352,6 +389,46 @@ static void copy_few(struct copy *k, int64_t across)
                                       + (old % across * groups + t) * k->to_row_step,
                       0xff, 1, pop_tile(k, (int)(old % units)));
     }
+}
+
+/* where tile 0 of square `i` of a piece of several batches is, and goes to */
+struct square { int64_t from, to; };
+
+static struct square square_of(const struct copy *k, int64_t across, int64_t i)
+{
+    int64_t groups = TILE / matrix_rows(k->g->p->lhs_type), each = across * k->depth;
+    int64_t batch = i / each, depth = i % each / across, side = i % across;
+
+    return (struct square){
+        .from = batch * dot_batch_stride(k->g, k->g->lhs_window, k->m)
+                + depth * groups * k->from.row_step + side * k->from.lane_step,
+        .to = batch * (dot_prepared_rows(k->g, false) / dot_prepared_batches(k->g))
+              + depth * k->to_lane_step + side * groups * k->to_row_step};
+}
+
+/* all batches of a step, some at a time; a short contraction leaves the unit's other rows zero */
+static void copy_batches(struct copy *k, int64_t across)
+{
+    const struct chip *chip = k->g->frame.job->chip;
+    int64_t groups = TILE / matrix_rows(k->g->p->lhs_type), units = chip->xlu_count;
+    int64_t together = batches_together(k->g), count = together * across * k->depth;
+    int64_t behind = chip->xlu_fifo_depth / groups - 1;
+    int64_t pushed = k->is_ragged ? k->g->p->k / matrix_rows(k->g->p->lhs_type) : groups;
+
+    behind = (behind < SQUARES_BEHIND_MAX ? behind : SQUARES_BEHIND_MAX) * units;
+    begin_row(k);
+    vcode_loop_begin(k->c, S_ROW_LOOP, dot_prepared_batches(k->g) / together);
+    for (int64_t i = 0; i < count + behind; i++) {
+        struct square old = square_of(k, across, i - behind);
+
+        if (i < count)
+            push_tiles(k, (int)(i % units), square_of(k, across, i).from, (int)pushed);
+        for (int64_t t = 0; t < groups && i >= behind; t++)
+            put_store(k->c, S_TO, old.to + t * k->to_row_step, 0xff, 1,
+                      pop_tile(k, (int)((i - behind) % units)));
+    }
+    step_both(k, square_of(k, across, count).from, square_of(k, across, count).to);
+    vcode_loop_end(k->c, S_ROW_LOOP);
 }
 
 /* columns of tiles become rows of them; rows here are the result's */
@@ -421,7 +498,9 @@ int dot_prepare(struct dot_grid *g, bool is_rhs, int64_t to_row, struct vcode *c
     set_from(&k);
     put_left(&k);
     if (!is_rhs && g->p->is_lhs_transposed)
-        (g->step.turn.passes_before ? copy_few : copy_transposed)(&k, squares_across(g));
+        (g->batches > 1                 ? copy_batches
+         : g->step.turn.passes_before ? copy_few
+                                      : copy_transposed)(&k, squares_across(g));
     else if (is_rhs && !g->p->is_rhs_transposed)
         copy_rows(&k, units, box_lanes(g, true));
     else

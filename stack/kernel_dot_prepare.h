@@ -19,6 +19,9 @@ int dot_terms(const struct dot_problem *p);
 /* of the tiles that passes see: packed where parts are made */
 enum matrix_type dot_prepared_type(const struct dot_problem *p, bool is_rhs);
 
+/* whether that is done for several batches in a step, too: a left operand that is turned alone */
+bool dot_prepares_batches(const struct dot_grid *g);
+int64_t dot_prepared_batches(const struct dot_grid *g);                 /* of the left operand */
 int64_t dot_prepared_rows(const struct dot_grid *g, bool is_rhs);       /* of VMEM */
 int64_t dot_prepare_cycles(const struct dot_grid *g, bool is_rhs);      /* each time, about */
 

@@ -65,14 +65,13 @@ bool layout_keeps_order(const struct graph_node *n)
     }
 }
 
-static bool has_any_order(const struct graph_node *n)
+bool layout_has_any_order(const struct graph_node *n)
 {
     return n->op == HLO_BROADCAST || n->op == HLO_IOTA ||
            (n->op == HLO_CONSTANT && !n->literal);
 }
 
-/* of what is left of a reduced array */
-static struct order reduced(const struct order *from, uint32_t mask, int rank)
+struct order layout_reduced(const struct order *from, uint32_t mask, int rank)
 {
     struct order o = {.is_set = true};
     int count = 0;
@@ -84,7 +83,7 @@ static struct order reduced(const struct order *from, uint32_t mask, int rank)
     return o;
 }
 
-static struct order of_operands(const struct layout *l, const struct graph_node *n)
+struct order layout_of_operands(const struct layout *l, const struct graph_node *n)
 {
     const struct graph *g = l->w.from;
 
@@ -118,7 +117,7 @@ static void keep_taps(const struct graph_node *n, struct order *o)
 /* A gradient of pooling whose window would run inside tiles is slow: it gets its own order. */
 static struct order order_of_scatter(const struct layout *l, const struct graph_node *n)
 {
-    struct order o = of_operands(l, n), plain = order_identity(n->shape.rank);
+    struct order o = layout_of_operands(l, n), plain = order_identity(n->shape.rank);
     const struct order *has = o.is_set ? &o : &plain;
     int minor[GRAPH_RANK_MAX];
 
@@ -171,11 +170,11 @@ static void find_forward(struct layout *l)
             *o = order_of_scatter(l, n);
             keep_taps(n, o);
         } else if (layout_keeps_order(n)) {
-            *o = of_operands(l, n);
+            *o = layout_of_operands(l, n);
         } else if (n->op == HLO_REDUCE && l->order[n->operand[0]].is_set) {
-            *o = reduced(&l->order[n->operand[0]], n->reduce_mask,
+            *o = layout_reduced(&l->order[n->operand[0]], n->reduce_mask,
                          g->node[n->operand[0]].shape.rank);
-        } else if (!has_any_order(n) && n->op != HLO_REDUCE) {
+        } else if (!layout_has_any_order(n) && n->op != HLO_REDUCE) {
             *o = order_identity(n->shape.rank);
         }
     }
@@ -191,7 +190,7 @@ static void follow_readers(struct layout *l)
         for (int k = 0; layout_keeps_order(n) && l->order[i].is_set && k < n->operand_count; k++) {
             int a = n->operand[k];
 
-            if (!l->order[a].is_set && has_any_order(&g->node[a]) &&
+            if (!l->order[a].is_set && layout_has_any_order(&g->node[a]) &&
                 g->node[a].shape.rank == n->shape.rank)
                 l->order[a] = l->order[i];
         }
@@ -207,7 +206,7 @@ static void fill(struct layout *l)
         const struct graph_node *n = &g->node[i];
 
         if (n->op == HLO_REDUCE)
-            l->order[i] = reduced(&l->order[n->operand[0]], n->reduce_mask,
+            l->order[i] = layout_reduced(&l->order[n->operand[0]], n->reduce_mask,
                                   g->node[n->operand[0]].shape.rank);
         else if (!l->order[i].is_set)
             l->order[i] = order_identity(n->shape.rank);
@@ -379,10 +378,27 @@ static int rebuild_dot(struct layout *l, int node)
     return graph_add(&l->w.to, &n, operand, 2);
 }
 
-static int rebuild_any(struct layout *l, int node)
+int layout_rebuild(struct layout *l, int node)
 {
     const struct graph_node *n = &l->w.from->node[node];
     int *operand;
+
+    if (n->op == HLO_BROADCAST)
+        return rebuild_broadcast(l, node);
+    if (n->op == HLO_REDUCE)
+        return rebuild_reduce(l, node);
+    if (layout_keeps_order(n) || layout_has_any_order(n))
+        return rebuild(l, node);
+    operand = arena_array(l->w.to.arena, (size_t)n->operand_count, sizeof(*operand));
+    for (int k = 0; k < n->operand_count; k++)
+        operand[k] = l->w.from->node[n->operand[k]].tuple_count ? l->w.moved[n->operand[k]]
+                                                               : plain(l, n->operand[k]);
+    return graph_add(&l->w.to, n, operand, n->operand_count);
+}
+
+static int rebuild_any(struct layout *l, int node)
+{
+    const struct graph_node *n = &l->w.from->node[node];
 
     l->w.to.source = n->source;
     if (n->op == HLO_CONVOLUTION)
@@ -395,21 +411,10 @@ static int rebuild_any(struct layout *l, int node)
     if (n->op == HLO_RESHAPE && l->is_turned[node])
         return graph_reshape(&l->w.to, l->w.moved[n->operand[0]],
                              layout_shape(&n->shape, &l->order[node]));
-    if (n->op == HLO_BROADCAST)
-        return rebuild_broadcast(l, node);
-    if (n->op == HLO_REDUCE)
-        return rebuild_reduce(l, node);
-    if (layout_keeps_order(n) || has_any_order(n))
-        return rebuild(l, node);
-    operand = arena_array(l->w.to.arena, (size_t)n->operand_count, sizeof(*operand));
-    for (int k = 0; k < n->operand_count; k++)
-        operand[k] = l->w.from->node[n->operand[k]].tuple_count ? l->w.moved[n->operand[k]]
-                                                               : plain(l, n->operand[k]);
-    return graph_add(&l->w.to, n, operand, n->operand_count);
+    return layout_rebuild(l, node);
 }
 
-/* outputs leave as the program says */
-static void restore_outputs(struct layout *l)
+void layout_restore_outputs(struct layout *l)
 {
     struct graph *g = l->w.from;
 
@@ -436,7 +441,7 @@ int pass_layout(struct graph *g, const struct pass_context *c, struct err *e)
     for (int i = 0; i < g->node_count; i++)
         if (g->node[i].op != HLO_PARAMETER)
             l.w.moved[i] = rebuild_any(&l, i);
-    restore_outputs(&l);
+    layout_restore_outputs(&l);
     rewrite_end(&l.w);
     mem_free(l.order);
     mem_free(l.is_turned);
