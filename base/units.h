@@ -27,4 +27,5 @@ static inline int64_t round_up(int64_t a, int64_t b) { return div_up(a, b) * b; 
 
 /* of two instants in one unit */
 static inline int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t earlier(int64_t a, int64_t b) { return a < b ? a : b; }
 #endif

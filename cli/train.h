@@ -92,6 +92,16 @@ static inline bool train_is_timed(const struct train_run *t)
     return t->machine && machine_mode(t->machine) != MODE_FUNCTIONAL;
 }
 
+/* each on one core, or on one for each of its stages; 0: there are more stages than cores */
+static inline int train_replicas(const struct train_run *t)
+{
+    int64_t stages = train_value(t, OPT_PIPELINE)->integer;
+
+    if (t->slice.core_count == 0)
+        return 1;
+    return stages > 1 ? (int)(t->slice.core_count / stages) : t->slice.core_count;
+}
+
 int train_setup(struct train_run *t, struct err *e);    /* checks first, works later */
 int train_begin_trace(struct train_run *t, struct err *e);
 void train_print_header(const struct train_run *t);

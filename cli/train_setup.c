@@ -202,6 +202,8 @@ static struct fit_options options_of(struct train_run *t)
                      .checks_replicas = train_value(t, OPT_CHECK_REPLICAS)->integer},
         .batch = t->batch, .steps_per_execution = t->steps_per_execution,
         .micro_batches = (int)train_value(t, OPT_MICRO_BATCHES)->integer,
+        .stages = (int)train_value(t, OPT_PIPELINE)->integer,
+        .stage_cuts = path_or_null(t, OPT_PIPELINE_CUTS),
         .shards_state = train_value(t, OPT_SHARD_STATE)->integer,
         .checks_numerics = train_value(t, OPT_CHECK_NUMERICS)->integer};
 
@@ -291,7 +293,7 @@ int train_setup(struct train_run *t, struct err *e)
     if (report_check_outputs(path_or_null(t, OPT_OUT), t->options->trace.path, e) ||
         load_chip(t, e))
         return -1;
-    if (t->slice.core_count && strategy_check_batch(t->batch, t->slice.core_count, e))
+    if (train_replicas(t) > 0 && strategy_check_batch(t->batch, train_replicas(t), e))
         return -1;
     if (model_from_json(&t->model, &t->arena, t->options->model_path, e))
         return -1;
@@ -387,7 +389,7 @@ static void print_optimizer(const struct train_run *t)
 void train_print_header(const struct train_run *t)
 {
     const char *folder = train_value(t, OPT_DATA)->text;
-    int replicas = t->slice.core_count ? t->slice.core_count : 1;
+    int replicas = train_replicas(t);
     int64_t dropped = t->train.count % t->batch;
     char elems[32], train[32], test[32];
 

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "stack/stages.h"
+
 void trace_init(struct trace *t, struct arena *a, const char *name, struct variable_set *set,
                 int replica_count, bool is_training)
 {
@@ -21,6 +23,7 @@ void trace_fini(struct trace *t)
     mem_free(t->parameter);
     mem_free(t->variable);
     mem_free(t->note);
+    mem_free(t->phase);
     memset(t, 0, sizeof(*t));
 }
 
@@ -105,6 +108,28 @@ void trace_source(struct trace *t, const char *scope, const char *what)
 {
     t->graph.source = scope ? arena_printf(t->arena, "%s/%s", scope, what)
                             : arena_printf(t->arena, "%s", what);
+}
+
+void trace_begin_phase(struct trace *t, int phase)
+{
+    t->phase = mem_grow(t->phase, &t->phase_capacity, (size_t)t->phase_count + 1,
+                        sizeof(*t->phase));
+    t->phase[t->phase_count++] = (struct trace_phase){t->graph.node_count, phase};
+}
+
+int trace_phases(const struct trace *t, struct arena *a, int **phase)
+{
+    int now = phase_forward(0), next = 0, micro = 0;
+    int *list = arena_array(a, (size_t)t->graph.node_count + 1, sizeof(*list));
+
+    for (int i = 0; i < t->graph.node_count; i++) {
+        while (next < t->phase_count && t->phase[next].first_node <= i)
+            now = t->phase[next++].phase;
+        list[i] = now;
+        micro = now / 2 > micro ? now / 2 : micro;
+    }
+    *phase = list;
+    return micro + 1;
 }
 
 void trace_finish(struct trace *t)

@@ -23,6 +23,8 @@ struct trace_variable {
     bool is_assigned;
 };
 
+struct trace_phase { int first_node, phase; };
+
 struct trace {
     struct arena *arena;
     struct graph graph;
@@ -39,6 +41,9 @@ struct trace {
     struct sharding_note *note;         /* how arrays lie over them (stack/partition.h) */
     int note_count;
     size_t note_capacity;
+    struct trace_phase *phase;          /* where they begin (stack/stages.h); none: one pass */
+    int phase_count;
+    size_t phase_capacity;
     bool is_finished;
 };
 
@@ -66,6 +71,11 @@ int trace_shard(struct trace *t, int node, const struct sharding *s, const char 
 
 /* what nodes made from now on come from: "scope/what", or "what" if scope is NULL */
 void trace_source(struct trace *t, const char *scope, const char *what);
+
+/* nodes from now on are of this pass of a micro batch, or PHASE_REST: for stages */
+void trace_begin_phase(struct trace *t, int phase);
+/* by node of its graph, in `a`; their number of micro batches */
+int trace_phases(const struct trace *t, struct arena *a, int **phase);
 
 /* outputs: results in order, then assigned variables; once */
 void trace_finish(struct trace *t);

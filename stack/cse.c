@@ -84,7 +84,7 @@ static bool computes_same(const struct graph *g, const struct graph_node *a,
 static bool may_merge(const struct graph_node *n)
 {
     return n->op != HLO_PARAMETER && !(n->op == HLO_PARTITION_ID && n->literal) &&
-           graph_op_kind(n->op) != KIND_COLLECTIVE;
+           graph_op_kind(n->op) != KIND_COLLECTIVE && graph_op_kind(n->op) != KIND_MESSAGE;
 }
 
 void graph_eliminate_common(struct graph *g)

@@ -141,6 +141,7 @@ static bool give_operands(struct grad *gr, const struct graph_node *n, int y, in
     case KIND_CALL: return false;       /* handled with the tuples */
     case KIND_COLLECTIVE:
         return gr_collective(gr, n, &dy);
+    case KIND_MESSAGE: return false;
     }
     return false;
 }

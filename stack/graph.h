@@ -36,7 +36,7 @@ enum graph_op {
 };
 enum graph_op_kind {
     KIND_SOURCE, KIND_UNARY, KIND_BINARY, KIND_OTHER, KIND_SHAPE, KIND_DOT, KIND_CONV, KIND_REDUCE,
-    KIND_WINDOW, KIND_INDEX, KIND_SORT, KIND_TUPLE, KIND_CALL, KIND_COLLECTIVE
+    KIND_WINDOW, KIND_INDEX, KIND_SORT, KIND_TUPLE, KIND_CALL, KIND_COLLECTIVE, KIND_MESSAGE
 };
 enum graph_dtype {
     DTYPE_F32, DTYPE_BF16, DTYPE_S32, DTYPE_PRED, DTYPE_U32, DTYPE_S8, DTYPE_U8, DTYPE_COUNT
@@ -109,6 +109,19 @@ struct graph_groups {
 
 struct graph_pair { int32_t source, target; };  /* devices */
 
+/*
+ * One array from a core to another whose program is another one (docs/pipeline.md). Both programs
+ * know where it arrives and the flags, by which they meet; several may come as one message, of
+ * which the first waits and the last gives the room back.
+ */
+struct graph_message {
+    const int32_t *peer;                /* by device: the core at the other end */
+    int64_t address;                    /* where it arrives, in the receiver's HBM */
+    int arrival_flag, room_flag;        /* of the receiver's core; of the sender's */
+    int64_t arrival_bytes;              /* RECEIVE: that must have arrived; 0: it has waited */
+    bool waits_for_room, gives_room;    /* SEND before it sends; RECEIVE when it has copied */
+};
+
 struct graph;
 
 struct graph_node {
@@ -144,6 +157,7 @@ struct graph_node {
     const struct graph_gather *gather;
     const struct graph_groups *groups;  /* of collectives; ALL_REDUCE: NULL is all devices */
     const struct graph_pair *pair;      /* COLLECTIVE_PERMUTE: `count` of them */
+    const struct graph_message *message;        /* SEND, RECEIVE */
     bool is_held;                       /* differentiation takes it for a constant */
     int64_t count;                      /* TOP_K: k; WHILE: trips; RNG_BITS: number of the stream */
     const struct graph *called[2];      /* FUSION: body; WHILE: body, condition (may be NULL) */
@@ -257,6 +271,15 @@ int graph_collective_permute(struct graph *g, int a, const struct graph_pair *pa
 /* the device's own number, a u32 scalar: HLO's partition-id, and its replica-id */
 int graph_partition_id(struct graph *g);
 int graph_replica_id(struct graph *g);
+
+/*
+ * Messages and their order: each takes the one before it, or anything that is to come first. What
+ * a message says is the caller's, and must live as long as the graph.
+ */
+int graph_send(struct graph *g, int a, int before, const struct graph_message *message);
+int graph_receive(struct graph *g, struct shape shape, int before,
+                  const struct graph_message *message);
+int graph_add_dependency(struct graph *g, int a, int before);
 /* 0, or -1 with the node whose groups or pairs do not go with so many devices */
 int graph_check_devices(const struct graph *g, int device_count, struct err *e);
 

@@ -66,6 +66,28 @@ int graph_collective_permute(struct graph *g, int a, const struct graph_pair *pa
     return graph_add(g, &n, &a, 1);
 }
 
+int graph_send(struct graph *g, int a, int before, const struct graph_message *message)
+{
+    struct graph_node n = {.op = HLO_SEND, .message = message};
+
+    return graph_add(g, &n, (int[]){a, before}, 2);
+}
+
+int graph_receive(struct graph *g, struct shape shape, int before,
+                  const struct graph_message *message)
+{
+    struct graph_node n = {.op = HLO_RECEIVE, .shape = shape, .message = message};
+
+    return graph_add(g, &n, &before, 1);
+}
+
+int graph_add_dependency(struct graph *g, int a, int before)
+{
+    struct graph_node n = {.op = HLO_ADD_DEPENDENCY};
+
+    return graph_add(g, &n, (int[]){a, before}, 2);
+}
+
 int graph_partition_id(struct graph *g)
 {
     struct graph_node n = {.op = HLO_PARTITION_ID, .shape = shape_scalar(DTYPE_U32)};

@@ -82,6 +82,7 @@ int64_t graph_node_flops(const struct graph *g, int node)
     case KIND_SORT:
     case KIND_TUPLE:
     case KIND_COLLECTIVE:
+    case KIND_MESSAGE:
         break;
     }
     return 0;

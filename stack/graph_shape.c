@@ -310,6 +310,8 @@ int graph_infer(const struct graph *g, const struct graph_node *n, struct shape 
         return infer_call(g, n, out, e);
     case KIND_COLLECTIVE:
         return infer_collective(g, n, out, e);
+    case KIND_MESSAGE:
+        return infer_message(g, n, out, e);
     }
     return err_set(e, "%s: unknown operation", n->name);
 }

@@ -110,6 +110,16 @@ int infer_collective(const struct graph *g, const struct graph_node *n, struct s
     return 0;
 }
 
+int infer_message(const struct graph *g, const struct graph_node *n, struct shape *out,
+                  struct err *e)
+{
+    *out = n->op == HLO_SEND             ? shape_scalar(DTYPE_U32)
+           : n->op == HLO_ADD_DEPENDENCY ? *operand_shape(g, n, 0) : n->shape;
+    if (n->op != HLO_ADD_DEPENDENCY && !n->message)
+        return err_set(e, "%s: %s does not say with whom", n->name, graph_op_name(n->op));
+    return 0;
+}
+
 static int check_devices_of(const struct graph_node *n, int device_count, struct err *e)
 {
     if (n->groups && n->groups->count * n->groups->size != device_count)

@@ -55,6 +55,8 @@ int infer_sorted(const struct graph *g, const struct graph_node *n, struct shape
                  struct err *e);
 int infer_tuple(const struct graph *g, const struct graph_node *n, struct shape *out,
                 struct err *e);
+int infer_message(const struct graph *g, const struct graph_node *n, struct shape *out,
+                  struct err *e);
 int infer_collective(const struct graph *g, const struct graph_node *n, struct shape *out,
                      struct err *e);
 /* one operand's result, where infer_collective takes it */

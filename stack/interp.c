@@ -205,6 +205,9 @@ static int run_node(struct interp *in, const struct graph_node *n, int device, v
     case KIND_TUPLE: run_tuple(in, n, c.value, to); break;
     case KIND_CALL:
     case KIND_COLLECTIVE: break;        /* of all devices at once: run_everywhere */
+    case KIND_MESSAGE:
+        return err_set(e, "%s: the interpreter runs one program; a %s is between several", n->name,
+                       graph_op_name(n->op));
     }
     return 0;
 }

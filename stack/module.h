@@ -22,6 +22,7 @@ struct module_settings {
     const int32_t *device_core;         /* by device, while it compiles; NULL: device d on core d */
     int64_t bucket_bytes;               /* of gradients summed together, about; 0: chosen */
     bool sums_wait;                     /* no kernel runs beside a sum over replicas */
+    int message_flags;                  /* the last flags of a core, which messages meet by */
     bool megacore;                      /* for both cores of a chip: docs/megacore.md */
     int64_t hbm_bytes;                  /* that it may use; 0: its share of the chip */
     /* by parameter: where in HBM it lies, row-major, whatever this module does; -1: anywhere; */

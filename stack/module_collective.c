@@ -8,6 +8,7 @@
 #include "stack/collective.h"
 #include "stack/kernel_collective.h"
 #include "stack/kernel_collective_spread.h"
+#include "stack/kernel_message.h"
 
 #include <string.h>
 
@@ -90,7 +91,10 @@ static bool same_groups(const struct graph_groups *a, const struct graph_groups 
 static bool same_team(const struct graph_node *a, const struct graph_node *b)
 {
     bool is_permute = a->op == HLO_COLLECTIVE_PERMUTE;
+    bool is_message = graph_op_kind(a->op) == KIND_MESSAGE;
 
+    if (is_message || graph_op_kind(b->op) == KIND_MESSAGE)
+        return is_message == (graph_op_kind(b->op) == KIND_MESSAGE);
     if (is_permute != (b->op == HLO_COLLECTIVE_PERMUTE))
         return false;
     if (!is_permute)
@@ -270,6 +274,19 @@ int plan_add_collective(struct plan *p, struct step s, const struct graph *g, in
     return 0;
 }
 
+/* whatever it waits for is in its message; its own flags are for its copies and pages alone */
+int plan_add_message(struct plan *p, struct step s, const struct graph_node *n, struct err *e)
+{
+    struct collective_room room = {0};
+
+    if (message_room(p->settings->chip, plan_collective_smem(p->settings), p->arena, &room, e))
+        return -1;
+    s.is_in_hbm = true;
+    s.sums = make_sums(p, &s, n, &room);
+    plan_add_step(p, s);
+    return 0;
+}
+
 /* ----- flags */
 
 /* that collectives may have: not those of copies ahead of kernels, and some are left to kernels */
@@ -277,7 +294,7 @@ static int flags_most(const struct plan *p)
 {
     const struct chip *c = p->settings->chip;
 
-    return (int)c->sync_flags - plan_copy_flags(c) - KERNEL_FLAGS_MIN;
+    return (int)c->sync_flags - p->settings->message_flags - plan_copy_flags(c) - KERNEL_FLAGS_MIN;
 }
 
 /* in a loop, whose last one the first follows, three may be needed where there are not many */
@@ -376,7 +393,7 @@ static int set_team(struct plan *p, int t, int first, int sets, struct err *e)
 int plan_set_flags(struct plan *p, struct err *e)
 {
     int sets = sets_most(p), all = flags_with(p, sets);
-    int first = (int)p->settings->chip->sync_flags - all;
+    int first = (int)p->settings->chip->sync_flags - p->settings->message_flags - all;
 
     if (all > flags_most(p))
         return err_set(e, "collectives take %d sync flags, %d of the %d that a core has are free",

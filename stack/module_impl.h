@@ -133,6 +133,8 @@ struct value *plan_new_value(struct plan *p, const char *name, const struct shap
 int plan_add_collective(struct plan *p, struct step s, const struct graph *g, int node,
                         struct err *e);
 void plan_fill_buckets(struct plan *p);
+/* a message to or from another program; its values are all there */
+int plan_add_message(struct plan *p, struct step s, const struct graph_node *n, struct err *e);
 bool plan_has_lone_collective(const struct graph *body);
 /* to collectives, when the order of steps is known; -1: there are too few */
 int plan_set_flags(struct plan *p, struct err *e);

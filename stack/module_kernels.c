@@ -24,7 +24,8 @@ struct kernel_job plan_job(const struct plan *p, const struct step *step, bool i
 {
     const struct module_settings *s = p->settings;
     int first_flag = plan_kernel_flags(s);
-    int flags = (int)s->chip->sync_flags - first_flag - plan_collective_flags(p);
+    int flags = (int)s->chip->sync_flags - s->message_flags - first_flag -
+                plan_collective_flags(p);
     struct kernel_job job = {
         .chip = s->chip, .codegen = s->codegen, .name = step->name, .source = step->source,
         .body = step->body, .operand_count = step->operand_count,

@@ -153,6 +153,21 @@ static int add_collective(struct walk *w, int node, struct err *e)
     return 0;
 }
 
+static int add_message(struct walk *w, int node, struct err *e)
+{
+    struct step s = step_of(w, node);
+    struct graph *body = kernel_body_of(w->g, node, w->plan->arena);
+    const struct graph_node *n = &w->g->node[node];
+
+    graph_freeze(body);
+    s.body = body;
+    s.result[0] = plan_new_value(w->plan, n->name, &n->shape, BUFFER_TEMPORARY, -1);
+    if (plan_add_message(w->plan, s, n, e))
+        return -1;
+    take_results(w, node, &s);
+    return 0;
+}
+
 struct value *plan_add_literal(struct plan *p, const char *name, const struct shape *shape,
                                const void *literal)
 {
@@ -375,6 +390,12 @@ static int visit(struct walk *w, int node, struct err *e)
     case HLO_ALL_GATHER:
     case HLO_COLLECTIVE_PERMUTE:
         return add_collective(w, node, e);
+    case HLO_SEND:
+    case HLO_RECEIVE:
+        return add_message(w, node, e);
+    case HLO_ADD_DEPENDENCY:
+        stay_in_place(w, node);
+        return 0;
     case HLO_RESHAPE:
         if (!array_is_bitcast(&w->g->node[n->operand[0]].shape, &n->shape))
             break;

@@ -214,7 +214,8 @@ int link_operand_dim(const struct graph *g, const struct graph_node *n, int k, i
     case KIND_SOURCE:
     case KIND_SORT:
     case KIND_TUPLE:
-    case KIND_CALL: break;
+    case KIND_CALL:
+    case KIND_MESSAGE: break;
     }
     return -1;
 }

@@ -50,7 +50,8 @@ static void find_users(struct fusion *f)
 /* what no kernel has to do, or does alone because it has several results already */
 static bool stands_alone(const struct graph *g, const struct graph_node *n)
 {
-    if (n->tuple_count > 0 || graph_op_kind(n->op) == KIND_COLLECTIVE)
+    if (n->tuple_count > 0 || graph_op_kind(n->op) == KIND_COLLECTIVE ||
+        graph_op_kind(n->op) == KIND_MESSAGE)
         return true;
     switch (n->op) {
     case HLO_PARAMETER:

@@ -50,13 +50,55 @@ static int build(struct fit *f, struct err *e)
     return status;
 }
 
+/* on a machine each replica has a core for each of its stages */
+static int most_one(int stages) { return stages > 1 ? stages : 1; }
+
+static int check_stages(const struct fit *f, struct err *e)
+{
+    const struct fit_options *o = &f->options;
+    int micro = most_one(o->micro_batches);
+
+    if (o->stages == 0)
+        return o->stage_cuts ? err_set(e, "%s: where stages begin, but not how many there are",
+                                       o->stage_cuts) : 0;
+    if (o->on)
+        return err_set(e, "stages are a strategy's own; they cannot be put on one that is there");
+    if (o->steps_per_execution > 1)
+        return err_set(e, "%d steps per execution; a step in stages is one execution",
+                       o->steps_per_execution);
+    if (f->local_batch % micro)
+        return err_set(e, "the %" PRId64 " samples of each replica cannot be cut into %d micro "
+                       "batches", f->local_batch, micro);
+    return 0;
+}
+
+/* when the model is built: its layers' stages, which the strategy has to know */
+static int choose_stages(struct fit *f, struct err *e)
+{
+    const struct fit_options *o = &f->options;
+    struct machine *machine = o->strategy.machine;
+    struct model_stages_options how = {
+        .count = o->stages, .cuts = o->stage_cuts, .chip = machine ? machine_chip(machine) : NULL,
+        .micro_batch = f->local_batch / most_one(o->micro_batches)};
+
+    if (o->stages == 0)
+        return 0;
+    f->options.strategy.stages = &f->stages.stages;
+    return model_stages_choose(o->model, &how, &f->arena, &f->stages, e);
+}
+
 static int count_replicas(struct fit *f, struct err *e)
 {
     const struct strategy_options *s = &f->options.strategy;
+    int cores = s->machine ? machine_slice(s->machine)->core_count : 0, stages = f->options.stages;
 
+    if (stages < 0 || (cores && stages && (stages > cores || cores % stages)))
+        return err_set(e, "%d stages on %d cores; each replica needs as many cores as there are "
+                       "stages, and the slice a whole number of replicas", stages, cores);
     f->replicas = f->options.on    ? strategy_replica_count(f->options.on)
                   : s->replica_count ? s->replica_count
-                  : s->machine       ? machine_slice(s->machine)->core_count : 1;
+                  : s->machine ? machine_slice(s->machine)->core_count / most_one(f->options.stages)
+                               : 1;
     if (f->replicas < 1 || f->batch < 1)
         return err_set(e, "a batch of %" PRId64 " on %d replicas; both must be at least 1",
                        f->batch, f->replicas);
@@ -76,7 +118,8 @@ struct fit *fit_create(const struct fit_options *o, struct err *e)
     f->validation = arena_array(&f->arena, (size_t)o->metric_count + 1, sizeof(*f->validation));
     if (o->host)
         host_loop_init(&f->host, o->host);
-    if (count_replicas(f, e) == 0 && build(f, e) == 0)
+    if (count_replicas(f, e) == 0 && check_stages(f, e) == 0 && build(f, e) == 0 &&
+        choose_stages(f, e) == 0)
         f->strategy = o->on ? o->on : strategy_create(&f->options.strategy, e);
     if (!f->strategy) {
         fit_destroy(f);
@@ -129,6 +172,11 @@ struct strategy *fit_strategy(const struct fit *f) { return f->strategy; }
 const struct fit_options *fit_options(const struct fit *f) { return &f->options; }
 int64_t fit_step(const struct fit *f) { return f->step; }
 void fit_resume(struct fit *f, int64_t step) { f->step = step; }
+
+const struct model_stages *fit_stages(const struct fit *f)
+{
+    return f->options.stages ? &f->stages : NULL;
+}
 
 const struct host_loop *fit_host_loop(const struct fit *f)
 {

@@ -14,6 +14,7 @@
 #include "keras/metric.h"
 #include "train/batches.h"
 #include "train/host_loop.h"
+#include "train/model_stages.h"
 #include "train/step.h"
 #include "train/strategy.h"
 
@@ -30,6 +31,12 @@ struct fit_options {
     int64_t batch;                      /* samples of a step, of all replicas */
     int steps_per_execution;            /* 0: 1 */
     int micro_batches;                  /* 0: 1 */
+    /*
+     * The model in so many stages on different cores (train/model_stages.h), micro batches one
+     * behind the other; 0: whole on each core. One step per execution.
+     */
+    int stages;
+    const char *stage_cuts;             /* "dense_1,dense_3": where they begin; NULL: chosen */
     bool shards_state;                  /* slots in parts: train/sharded_update.h */
     bool has_weights;                   /* training batches come with a weight per sample */
     /* values of variables are kept before each execution, so that a loss that is not finite can be
@@ -60,6 +67,7 @@ int fit_trace(const struct fit_options *o, bool is_training, struct trace *t, st
 
 struct strategy *fit_strategy(const struct fit *f);
 const struct fit_options *fit_options(const struct fit *f);
+const struct model_stages *fit_stages(const struct fit *f);     /* NULL: the model is whole */
 const struct host_loop *fit_host_loop(const struct fit *f);     /* NULL: none was asked for */
 int64_t fit_step(const struct fit *f);                  /* training steps done */
 /* steps and epochs that a checkpoint tells have been done: fit_train goes on behind them */

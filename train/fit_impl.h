@@ -34,6 +34,7 @@ struct fit {
     struct fit_training *last;          /* that ran last */
     struct fit_feed evaluation, prediction_feed;
     struct host_loop host;
+    struct model_stages stages;         /* where options.stages says so */
     int64_t step;
     double *metric, *validation;        /* room for values */
     /* values before the last execution, where they are kept: [replica][variable] */

@@ -72,7 +72,7 @@ static int train_one(struct trace *t, struct fit *f, const int *input, int count
 {
     struct step_options o = {.optimizer = f->options.optimizer, .global_batch = f->batch,
                              .micro_batches = f->options.micro_batches, .forward = forward,
-                             .context = f};
+                             .is_unrolled = f->options.stages > 0, .context = f};
     int loss;
 
     if (step_train(t, &o, input, count, &loss, e))

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "stack/nn.h"
+#include "stack/stages.h"
 #include "train/loop.h"
 #include "train/sharded_update.h"
 
@@ -54,9 +55,12 @@ static int change_tables(struct trace *t, const struct step_options *o, const st
     return 0;
 }
 
-/* loss and gradients of what these inputs are; nodes of this trace */
+/*
+ * Loss and gradients of what these inputs are; nodes of this trace. Of an unrolled step: of micro
+ * batch `micro`; else -1.
+ */
 static int add_gradients(struct trace *t, const struct step_options *o, const int *input, int count,
-                         int *loss, int *gradient, struct err *e)
+                         int micro, int *loss, int *gradient, struct err *e)
 {
     const struct optimizer *opt = o->optimizer;
     int *value = arena_array(t->arena, (size_t)opt->count + 1, sizeof(*value)), scaled;
@@ -68,6 +72,8 @@ static int add_gradients(struct trace *t, const struct step_options *o, const in
         return -1;
     *loss = trained_loss(t, o, &l);
     scaled = optimizer_scale_loss(t, opt, *loss);
+    if (micro >= 0)
+        trace_begin_phase(t, phase_backward(micro));
     if (graph_grad(&t->graph, scaled, value, opt->count, gradient, e))
         return -1;
     return l.embedding ? change_tables(t, o, &l, scaled, e) : 0;
@@ -108,7 +114,7 @@ static int trace_micro(struct trace *t, const struct step_options *o, const stru
         s.rank--;
         input[i] = trace_input(t, arena_printf(t->arena, "micro.%d", i), &s);
     }
-    if (add_gradients(t, o, input, count, &loss, gradient, e))
+    if (add_gradients(t, o, input, count, -1, &loss, gradient, e))
         return -1;
     trace_result(t, "loss", loss);
     for (int i = 0; i < o->optimizer->count; i++)
@@ -148,6 +154,62 @@ static int add_micro_batches(struct trace *t, const struct step_options *o, cons
     return status;
 }
 
+/* ----- micro batches one behind the other */
+
+/* samples of micro batch `micro` */
+static int slice_input(struct trace *t, int node, int64_t rounds, int micro, struct err *e)
+{
+    struct shape s = t->graph.node[node].shape;
+    int64_t start[GRAPH_RANK_MAX] = {0}, limit[GRAPH_RANK_MAX];
+    char text[96];
+
+    if (rounds == 1)
+        return node;
+    if (s.rank == 0 || s.dim[0] % rounds)
+        return err_set(e, "input %s of a replica cannot be cut into %" PRId64 " micro batches",
+                       shape_print(&s, text, sizeof(text)), rounds);
+    for (int d = 0; d < s.rank; d++)
+        limit[d] = s.dim[d];
+    start[0] = micro * (s.dim[0] / rounds);
+    limit[0] = start[0] + s.dim[0] / rounds;
+    return graph_slice(&t->graph, node, start, limit, NULL);
+}
+
+/* adds up what this micro batch gives; the first begins the sum */
+static void add_up(struct trace *t, const struct step_options *o, int micro, const int *own,
+                   int *sum)
+{
+    for (int i = 0; i < o->optimizer->count; i++) {
+        trace_source(t, "gradients", t->set->variable[o->optimizer->of[i].variable].name);
+        sum[i] = micro ? nn_add(&t->graph, sum[i], own[i]) : own[i];
+    }
+}
+
+static int add_unrolled(struct trace *t, const struct step_options *o, const int *input, int count,
+                        int *loss, int *gradient, struct err *e)
+{
+    int *cut = arena_array(t->arena, (size_t)count + 1, sizeof(*cut));
+    int *own = arena_array(t->arena, (size_t)o->optimizer->count + 1, sizeof(*own));
+    int rounds = o->micro_batches > 1 ? o->micro_batches : 1, results = t->result_count, part;
+
+    for (int m = 0; m < rounds; m++) {
+        trace_begin_phase(t, phase_forward(m));
+        trace_source(t, "micro", "input");
+        for (int i = 0; i < count; i++)
+            if ((cut[i] = slice_input(t, input[i], rounds, m, e)) < 0)
+                return -1;
+        if (add_gradients(t, o, cut, count, m, &part, own, e))
+            return -1;
+        add_up(t, o, m, own, gradient);
+        *loss = m ? nn_add(&t->graph, *loss, part) : part;
+    }
+    if (t->result_count != results)
+        return err_set(e, "the forward pass of a step in stages leaves %d results; it may leave "
+                       "none", t->result_count - results);
+    trace_begin_phase(t, PHASE_REST);
+    return 0;
+}
+
 /* ----- the step */
 
 int step_train(struct trace *t, const struct step_options *o, const int *input, int count,
@@ -155,9 +217,10 @@ int step_train(struct trace *t, const struct step_options *o, const int *input, 
 {
     const struct optimizer *opt = o->optimizer;
     int *gradient = arena_array(t->arena, (size_t)opt->count + 1, sizeof(*gradient));
-    int status = o->micro_batches > 1
+    int status = o->is_unrolled ? add_unrolled(t, o, input, count, loss, gradient, e)
+                 : o->micro_batches > 1
                      ? add_micro_batches(t, o, input, count, loss, gradient, e)
-                     : add_gradients(t, o, input, count, loss, gradient, e);
+                     : add_gradients(t, o, input, count, -1, loss, gradient, e);
 
     if (status)
         return -1;

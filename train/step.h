@@ -27,6 +27,7 @@ struct step_options {
     struct optimizer *optimizer;        /* built; its variables are what gradients are taken of */
     int64_t global_batch;               /* samples of one launch's step, of all replicas */
     int micro_batches;                  /* that each replica's samples are cut into; 0: 1 */
+    bool is_unrolled;                   /* micro batches one behind the other, for stages */
     step_forward forward;
     void *context;
 };
@@ -36,6 +37,8 @@ struct step_options {
  * optimizer has sharded (optimizer_shard) get their part of the gradient's sum by reduce-scatter,
  * and the new value is gathered. With micro batches forward runs once for each, one after the
  * other, gradients added up, state going from one to the next, results of all of them summed.
+ * Unrolled they stand in the graph as often as there are, pass by pass (trace_begin_phase), which
+ * pipelines cut into stages; forward may leave no results of its own then.
  * Embedding tables that forward has looked things up in are changed by their own optimizers; with
  * micro batches they are refused.
  * *loss: f32 scalar, the loss as trained, of this replica's samples: the global one is the sum

@@ -35,12 +35,30 @@ static int choose_mesh(struct strategy *s, struct err *e)
 {
     const struct mesh *m = s->options.mesh;
 
+    if (m && s->stages.count > 1)
+        return err_set(e, "%d stages, and a mesh of %d devices; a replica is cut one way only",
+                       s->stages.count, mesh_device_count(m));
     s->mesh = m ? *m : (struct mesh){1, {{"replicas", s->replica_count}}};
     if (s->mesh.axis[0].size != s->replica_count)
         return err_set(e, "the mesh has %d replicas, the strategy %d", s->mesh.axis[0].size,
                        s->replica_count);
-    s->device_count = mesh_device_count(&s->mesh);
+    s->device_count = mesh_device_count(&s->mesh) * s->stages.count;
     s->logical_count = s->device_count / s->replica_count;
+    return 0;
+}
+
+/* on a machine they have cores; on the host a replica is one graph */
+static int choose_stages(struct strategy *s, int cores, struct err *e)
+{
+    const struct strategy_options *o = &s->options;
+
+    s->stages = (struct strategy_stages){.count = 1};
+    if (!o->stages || !o->machine)
+        return 0;
+    s->stages = *o->stages;
+    if (s->stages.count < 1 || s->stages.count > cores || cores % s->stages.count)
+        return err_set(e, "%d stages on %d cores; each replica needs as many cores as there are "
+                       "stages, and the slice a whole number of replicas", s->stages.count, cores);
     return 0;
 }
 
@@ -49,8 +67,10 @@ static int choose_replicas(struct strategy *s, struct err *e)
     const struct strategy_options *o = &s->options;
     int cores = o->machine ? machine_slice(o->machine)->core_count : 1;
 
+    if (choose_stages(s, cores, e))
+        return -1;
     s->replica_count = o->replica_count ? o->replica_count : o->mesh ? o->mesh->axis[0].size
-                                                                     : cores;
+                                                                     : cores / s->stages.count;
     if (s->replica_count < 1)
         return err_set(e, "%d replicas; there must be at least 1", s->replica_count);
     if (choose_mesh(s, e))
@@ -63,7 +83,9 @@ static int choose_replicas(struct strategy *s, struct err *e)
     if (s->device_count != 1 && s->device_count != cores) {
         char each[48] = "";
 
-        if (s->logical_count > 1)
+        if (s->stages.count > 1)
+            snprintf(each, sizeof(each), " of %d stages", s->stages.count);
+        else if (s->logical_count > 1)
             snprintf(each, sizeof(each), " of %d logical devices", s->logical_count);
         return err_set(e, "%d replicas%s on %d cores; there must be one per core, or only one",
                        s->replica_count, each, cores);
@@ -89,9 +111,16 @@ struct strategy *strategy_create(const struct strategy_options *o, struct err *e
     s->options = *o;
     s->set = o->set;
     arena_init(&s->arena);
-    if (o->machine)
-        s->lowest = s->end = end_of_hbm(o->machine);
-    if (choose_replicas(s, e) || strategy_place_variables(s, e)) {
+    if (choose_replicas(s, e)) {
+        strategy_destroy(s);
+        return NULL;
+    }
+    s->end = o->machine ? end_of_hbm(o->machine) : 0;
+    s->lowest = arena_array(&s->arena, (size_t)s->stages.count, sizeof(*s->lowest));
+    s->highest = arena_array(&s->arena, (size_t)s->stages.count, sizeof(*s->highest));
+    for (int i = 0; i < s->stages.count; i++)
+        s->lowest[i] = s->end;
+    if (strategy_place_variables(s, e)) {
         strategy_destroy(s);
         return NULL;
     }
@@ -102,8 +131,11 @@ void strategy_destroy(struct strategy *s)
 {
     if (!s)
         return;
-    for (struct strategy_program *p = s->program; p; p = p->next)
+    for (struct strategy_program *p = s->program; p; p = p->next) {
         graph_fini(&p->graph);
+        for (int i = 0; i < p->part_count; i++)
+            graph_fini(&p->part[i].graph);
+    }
     for (int v = 0; v < s->placed_count; v++)
         for (int d = 0; s->place[v]->value && d < s->device_count; d++)
             mem_free(s->place[v]->value[d]);
@@ -115,12 +147,18 @@ void strategy_destroy(struct strategy *s)
 int strategy_replica_count(const struct strategy *s) { return s->replica_count; }
 int strategy_device_count(const struct strategy *s) { return s->device_count; }
 const struct mesh *strategy_mesh(const struct strategy *s) { return &s->mesh; }
+int strategy_stage_count(const struct strategy *s) { return s->stages.count; }
+int strategy_core(const struct strategy *s, int device) { return s->core[device]; }
 struct machine *strategy_machine(const struct strategy *s) { return s->options.machine; }
 struct variable_set *strategy_variables(const struct strategy *s) { return s->set; }
 
 int64_t strategy_variable_bytes(const struct strategy *s)
 {
-    return s->end - s->lowest;
+    int64_t bytes = 0;
+
+    for (int i = 0; i < s->stages.count; i++)
+        bytes = s->end - s->lowest[i] > bytes ? s->end - s->lowest[i] : bytes;
+    return bytes;
 }
 
 /* ----- programs */
@@ -146,14 +184,10 @@ static void keep_ends(struct strategy *s, struct strategy_program *p, const stru
     p->result_count = t->result_count;
     p->parameter = arena_array(&s->arena, (size_t)p->graph.parameter_count + 1,
                                sizeof(*p->parameter));
-    p->input_parameter = arena_array(&s->arena, (size_t)t->input_count + 1,
-                                     sizeof(*p->input_parameter));
     for (int i = 0; i < p->graph.parameter_count; i++) {
         p->parameter[i] = t->parameter[i];
-        if (t->parameter[i].kind == TRACE_INPUT) {
-            p->input_parameter[t->parameter[i].index] = i;
+        if (t->parameter[i].kind == TRACE_INPUT)
             p->input[t->parameter[i].index] = end_of(t, t->graph.parameter[i]);
-        }
     }
 }
 
@@ -161,7 +195,7 @@ static void keep_ends(struct strategy *s, struct strategy_program *p, const stru
 static int make_graph(struct strategy *s, struct strategy_program *p, const struct trace *t,
                       struct err *e)
 {
-    if (s->logical_count == 1) {
+    if (s->logical_count == 1 || s->stages.count > 1) {
         graph_copy(&t->graph, &s->arena, &p->graph);
         return 0;
     }
@@ -185,7 +219,7 @@ struct strategy_program *strategy_compile(struct strategy *s, const struct trace
     }
     keep_ends(s, p, t);
     graph_eliminate_common(&p->graph);
-    if (graph_verify(&p->graph, &inner)) {
+    if (graph_verify(&p->graph, &inner) || strategy_cut(s, p, t, &inner)) {
         err_set(e, "%s: %.400s", p->name, inner.msg);
         return NULL;
     }
@@ -235,7 +269,7 @@ struct strategy_program *strategy_function(struct strategy *s, const char *name,
     c->shape = arena_array(&s->arena, (size_t)count + 1, sizeof(*c->shape));
     memcpy(c->shape, shape, (size_t)count * sizeof(*shape));
     trace_init(&t, &s->arena, name, s->set, s->replica_count, is_training);
-    t.mesh = s->logical_count > 1 ? &s->mesh : NULL;
+    t.mesh = s->logical_count > 1 && s->stages.count == 1 ? &s->mesh : NULL;
     if (trace_step(&t, c, e) == 0)
         c->program = strategy_compile(s, &t, e);
     trace_fini(&t);
@@ -258,9 +292,11 @@ int64_t strategy_program_input_bytes(const struct strategy_program *p)
 {
     int64_t bytes = 0;
 
-    for (int i = 0; i < p->input_count && p->module.linked; i++)
-        bytes += p->module.parameter[p->input_parameter[i]]->bytes;
-    return bytes;
+    for (int k = 0; k < p->part_count; k++)
+        for (int i = 0; i < p->input_count; i++)
+            if (p->part[k].input_parameter[i] >= 0)
+                bytes += p->part[k].module.parameter[p->part[k].input_parameter[i]]->bytes;
+    return p->part_count ? bytes / p->part_count : 0;
 }
 
 const struct shape *strategy_program_result_shape(const struct strategy_program *p, int result)
@@ -273,8 +309,20 @@ const struct graph *strategy_program_graph(const struct strategy_program *p) { r
 
 const struct module *strategy_program_module(const struct strategy_program *p)
 {
-    return p->module.linked ? &p->module : NULL;
+    return p->part_count ? &p->part[0].module : NULL;
 }
+
+struct strategy_part strategy_program_part(const struct strategy *s,
+                                           const struct strategy_program *p, int stage)
+{
+    const struct program_part *part = &p->part[stage];
+
+    assert(stage >= 0 && stage < p->part_count);
+    return (struct strategy_part){&part->module, s->end - s->lowest[stage], part->kept_most,
+                                  part->sent_bytes};
+}
+
+int strategy_program_micro_batches(const struct strategy_program *p) { return p->micro_batches; }
 
 static void count_bytes(const struct strategy *s, const struct strategy_program *p,
                         void *const *result, struct strategy_run *run)

@@ -18,6 +18,17 @@
 struct strategy;
 struct strategy_program;
 
+/*
+ * Each replica's step in stages on different cores, one behind the other (docs/pipeline.md): core
+ * replica * count + stage, unless strategy_options.core says otherwise. stage_of tells from the
+ * name of a variable, or what a node comes from ("dense/kernel"), whose stage it is; -1: of all.
+ */
+struct strategy_stages {
+    int count;
+    int (*stage_of)(const void *user, const char *name);
+    const void *user;
+};
+
 struct strategy_options {
     struct machine *machine;            /* NULL: the host */
     int replica_count;                  /* 0: one per core, or one on the host */
@@ -26,6 +37,10 @@ struct strategy_options {
      * Copied. Devices are numbered replica by replica.
      */
     const struct mesh *mesh;
+    /*
+     * Copied, NULL: none. Beside them a mesh is refused; on the host they change nothing.
+     */
+    const struct strategy_stages *stages;
     const int *core;                    /* by device, copied; NULL: device d is core d */
     struct variable_set *set;
     uint64_t seed;                      /* of initialisers */
@@ -47,9 +62,11 @@ void strategy_destroy(struct strategy *s);      /* NULL is fine */
 int strategy_replica_count(const struct strategy *s);
 int strategy_device_count(const struct strategy *s);
 const struct mesh *strategy_mesh(const struct strategy *s);     /* of one axis if none was given */
+int strategy_stage_count(const struct strategy *s);             /* on the host 1 */
+int strategy_core(const struct strategy *s, int device);
 struct machine *strategy_machine(const struct strategy *s);     /* NULL on the host */
 struct variable_set *strategy_variables(const struct strategy *s);
-/* what variables take in each core's HBM, tiles and all; 0 on the host */
+/* what variables take in each core's HBM, tiles and all, of the fullest stage; 0 on the host */
 int64_t strategy_variable_bytes(const struct strategy *s);
 
 /* 0 if `batch` divides evenly; else -1, naming the nearest sizes that do */
@@ -80,12 +97,22 @@ int strategy_program_input_count(const struct strategy_program *p);
 int strategy_program_result_count(const struct strategy_program *p);
 /* of one replica */
 const struct shape *strategy_program_input_shape(const struct strategy_program *p, int input);
-/* what they take in a core's HBM, tiles and all; 0 on the host */
+/* what they take in a core's HBM, tiles and all, of stages the mean; 0 on the host */
 int64_t strategy_program_input_bytes(const struct strategy_program *p);
 const struct shape *strategy_program_result_shape(const struct strategy_program *p, int result);
 /* as traced, or as cut for logical devices */
 const struct graph *strategy_program_graph(const struct strategy_program *p);
 const struct module *strategy_program_module(const struct strategy_program *p); /* NULL: host */
+/* of a stage (0 without stages): its module, and what it is like */
+struct strategy_part {
+    const struct module *module;
+    int64_t variable_bytes;             /* in its cores' HBM */
+    int kept_most;                      /* micro batches whose backward pass is to come, at most */
+    int64_t sent_bytes;                 /* by a core and launch, to other stages */
+};
+struct strategy_part strategy_program_part(const struct strategy *s,
+                                           const struct strategy_program *p, int stage);
+int strategy_program_micro_batches(const struct strategy_program *p);   /* of a step in stages */
 
 struct strategy_run {
     cycle_t cycles;                     /* of the launch; 0 on the host and in functional mode */

@@ -7,45 +7,79 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "stack/module_run.h"
+#include "stack/stages.h"
 
 /* ----- places */
 
+/* of a stage, below its other variables; of all of them, below everybody's */
 int strategy_device_place(struct strategy *s, int variable, struct err *e)
 {
     const struct variable *v = strategy_variable(s, variable);
     struct array *a = &s->place[variable]->array;
+    int stage = strategy_variable_stage(s, variable);
+    int first = stage < 0 ? 0 : stage, last = stage < 0 ? s->stages.count - 1 : stage;
+    int64_t below = s->lowest[first], above = s->highest[first];
     char needs[32], has[32];
 
-    if (s->lowest - a->bytes < s->highest)
+    for (int k = first; k <= last; k++) {
+        below = earlier(below, s->lowest[k]);
+        above = later(above, s->highest[k]);
+    }
+    if (below - a->bytes < above)
         return err_set(e, "variable %s takes %s of HBM, %s are free beside other variables and "
                        "programs", v->name, text_bytes(a->bytes, needs, sizeof(needs)),
-                       text_bytes(s->lowest - s->highest, has, sizeof(has)));
-    s->lowest -= a->bytes;
-    a->address = s->lowest;
+                       text_bytes(below - above, has, sizeof(has)));
+    a->address = below - a->bytes;
+    for (int k = first; k <= last; k++)
+        s->lowest[k] = a->address;
     return 0;
 }
 
 /* ----- programs */
 
-int strategy_device_compile(struct strategy *s, struct strategy_program *p, struct err *e)
+/* the cores of a stage, by replica */
+static int32_t *cores_of(struct strategy *s, int stage)
 {
-    const struct graph *g = &p->graph;
+    int32_t *core = arena_array(&s->arena, (size_t)s->replica_count, sizeof(*core));
+
+    for (int r = 0; r < s->replica_count; r++)
+        core[r] = s->core[r * s->logical_count + stage];
+    return core;
+}
+
+static int compile_part(struct strategy *s, struct strategy_program *p, int stage, struct err *e)
+{
+    struct program_part *part = &p->part[stage];
+    const struct graph *g = &part->graph;
+    bool has_stages = s->stages.count > 1;
     int64_t *place = arena_array(&s->arena, (size_t)g->parameter_count + 1, sizeof(*place));
     struct module_settings settings = {
         .chip = machine_chip(s->options.machine), .codegen = CODEGEN_XLA,
-        .replica_count = s->device_count, .notes_are_sources = true,
+        .replica_count = has_stages ? s->replica_count : s->device_count,
+        .notes_are_sources = true,
         .slice = s->device_count > 1 ? machine_slice(s->options.machine) : NULL,
-        .device_core = s->core,
-        .hbm_bytes = s->lowest, .place = place, .on_stage = s->options.on_stage,
+        .device_core = has_stages ? cores_of(s, stage) : s->core, .sums_wait = has_stages,
+        .message_flags = has_stages ? STAGE_MESSAGE_FLAGS : 0,
+        .hbm_bytes = s->lowest[stage], .place = place, .on_stage = s->options.on_stage,
         .user = s->options.user};
     struct err inner;
 
-    for (int i = 0; i < g->parameter_count; i++)
-        place[i] = p->parameter[i].kind == TRACE_VARIABLE
-                       ? s->place[p->parameter[i].index]->array.address : -1;
-    if (module_compile(g, &settings, &s->arena, &p->module, &inner))
+    for (int i = 0; i < g->parameter_count; i++) {
+        const struct trace_parameter *x = &p->parameter[part->parameter[i]];
+
+        place[i] = x->kind == TRACE_VARIABLE ? s->place[x->index]->array.address : -1;
+    }
+    if (module_compile(g, &settings, &s->arena, &part->module, &inner))
         return err_set(e, "program %s: %.400s", p->name, inner.msg);
-    s->highest = later(s->highest, p->module.hbm_bytes);
+    s->highest[stage] = later(s->highest[stage], part->module.hbm_bytes);
+    return 0;
+}
+
+int strategy_device_compile(struct strategy *s, struct strategy_program *p, struct err *e)
+{
+    for (int k = 0; k < p->part_count; k++)
+        if (compile_part(s, p, k, e))
+            return -1;
     return 0;
 }
 
@@ -99,10 +133,14 @@ static int upload(void *context, int device, struct err *e)
 
     for (int i = 0; i < p->input_count && status == 0; i++) {
         const void *whole = t->input[strategy_replica_of(s, device) * p->input_count + i];
-        const void *part = strategy_take(s, &p->input[i], device, whole);
+        const struct program_part *own = strategy_part_of(s, p, device);
+        const void *part;
 
-        status = module_write(&p->module, s->options.machine, s->core[device],
-                              p->input_parameter[i], part, e);
+        if (own->input_parameter[i] < 0)
+            continue;
+        part = strategy_take(s, &p->input[i], device, whole);
+        status = module_write(&own->module, s->options.machine, s->core[device],
+                              own->input_parameter[i], part, e);
         strategy_free_taken(part, whole);
     }
     return status;
@@ -116,15 +154,16 @@ static int download_result(const struct transfer *t, int device, int i, void *to
     struct strategy *s = t->strategy;
     struct shape local = sharding_local(&s->mesh, &end->shape, &end->sharding);
     bool is_whole = sharding_is_whole(&end->sharding);
+    const struct program_part *own = strategy_part_of(s, p, device);
+    int output = own->result_output[i], status;
     void *part;
-    int status;
 
-    if (is_whole && device % s->logical_count)
+    if (output < 0 || (is_whole && s->stages.count == 1 && device % s->logical_count))
         return 0;
     if (is_whole)
-        return module_read(&p->module, s->options.machine, s->core[device], i, to, e);
+        return module_read(&own->module, s->options.machine, s->core[device], output, to, e);
     part = mem_alloc((size_t)shape_elems(&local) * 4);
-    status = module_read(&p->module, s->options.machine, s->core[device], i, part, e);
+    status = module_read(&own->module, s->options.machine, s->core[device], output, part, e);
     if (status == 0)
         sharding_put(&s->mesh, &end->shape, &end->sharding, device, part, to);
     mem_free(part);
@@ -151,7 +190,7 @@ static int load(struct strategy *s, const struct strategy_program *p, struct err
         return 0;
     s->loaded = NULL;                   /* a part of them if it fails */
     for (int d = 0; d < s->device_count; d++)
-        if (module_load(&p->module, s->options.machine, s->core[d], e))
+        if (module_load(&strategy_part_of(s, p, d)->module, s->options.machine, s->core[d], e))
             return -1;
     s->loaded = p;
     return 0;
@@ -199,29 +238,39 @@ struct keeping {
     bool is_restore;
 };
 
-static int64_t kept_bytes(const struct strategy_program *p)
+/* that its output i overwrites; NULL: none, a result */
+static const struct array *kept_array(const struct program_part *part, int i)
+{
+    int parameter = part->graph.output[i].alias_parameter;
+
+    return parameter < 0 ? NULL : part->module.parameter[parameter];
+}
+
+static int64_t kept_bytes(const struct program_part *part)
 {
     int64_t bytes = 0;
 
-    for (int i = p->result_count; i < p->graph.output_count; i++)
-        bytes += p->module.parameter[p->graph.output[i].alias_parameter]->bytes;
+    for (int i = 0; i < part->graph.output_count; i++)
+        bytes += kept_array(part, i) ? kept_array(part, i)->bytes : 0;
     return bytes;
 }
 
 static int keep(void *context, int device, struct err *e)
 {
     const struct keeping *k = context;
-    const struct strategy_program *p = k->program;
+    const struct program_part *part = strategy_part_of(k->strategy, k->program, device);
     struct machine *machine = k->strategy->options.machine;
     int core = k->strategy->core[device];
     char *at;
 
     if (!k->is_restore)
-        k->kept[device] = mem_alloc((size_t)kept_bytes(p));
+        k->kept[device] = mem_alloc((size_t)kept_bytes(part));
     at = k->kept[device];
-    for (int i = p->result_count; i < p->graph.output_count; i++) {
-        const struct array *x = p->module.parameter[p->graph.output[i].alias_parameter];
+    for (int i = 0; i < part->graph.output_count; i++) {
+        const struct array *x = kept_array(part, i);
 
+        if (!x)
+            continue;
         if (k->is_restore ? machine_hbm_write(machine, core, x->address, at, x->bytes, e)
                           : machine_hbm_read(machine, core, x->address, at, x->bytes, e))
             return -1;

@@ -16,14 +16,27 @@ struct program_end {
     struct sharding sharding;
 };
 
+/* What a stage's devices run; without stages there is one. */
+struct program_part {
+    struct graph graph;                 /* of a device; common nodes made one */
+    int *parameter;                     /* by its parameter: the whole step's */
+    int *output;                        /* by its output: the whole step's; -1: none */
+    int output_count;
+    int *input_parameter;               /* by input: its parameter; -1: not read */
+    int *result_output;                 /* by result: its output; -1: another part's */
+    struct module module;               /* on a machine */
+    int kept_most;
+    int64_t sent_bytes;
+};
+
 struct strategy_program {
     const char *name;
-    struct graph graph;                 /* of a device; common nodes made one */
+    struct graph graph;                 /* of a device, with all stages */
     struct trace_parameter *parameter;  /* by the graph's parameter */
-    int *input_parameter;               /* by input: the graph's parameter */
+    struct program_part *part;          /* on a machine, by stage */
+    int part_count, micro_batches;
     struct program_end *input, *result;
     int input_count, result_count;
-    struct module module;               /* on a machine */
     cycle_t cycles;                     /* of every run; 0 before the first */
     struct strategy_program *next;
 };
@@ -45,12 +58,15 @@ struct strategy {
     struct mesh mesh;                   /* axis 0: replicas */
     int replica_count;
     int device_count, logical_count;    /* in all; of each replica */
+    struct strategy_stages stages;      /* count is 1 without; else logical_count */
     int *core;                          /* by device */
     struct strategy_place **place;      /* by variable, as far as placed_count */
     size_t place_capacity;
     int placed_count;
-    int64_t lowest, end;                /* variables lie between them; on the host both are 0 */
-    int64_t highest;                    /* of all programs, which begin at 0 */
+    int64_t end;                        /* of HBM that is used; on the host 0, as the others */
+    int64_t *lowest;                    /* by stage: its variables lie from here to the end */
+    int64_t *highest;                   /* by stage, of all programs, which begin at 0 */
+    int64_t messages, message_bytes;    /* where they arrive, on all cores */
     struct strategy_program *program;   /* all of them */
     struct strategy_cached *cached;
     const struct strategy_program *loaded;      /* what the cores hold */
@@ -68,6 +84,27 @@ static inline int strategy_replica_of(const struct strategy *s, int device)
 {
     return device / s->logical_count;
 }
+
+static inline int strategy_stage_of(const struct strategy *s, int device)
+{
+    return s->stages.count > 1 ? device % s->logical_count : 0;
+}
+
+/* a variable's; -1: all have it, and what it is stands on the last one */
+int strategy_variable_stage(const struct strategy *s, int variable);
+/* whether a device has it, and which one of a replica tells its value */
+bool strategy_holds(const struct strategy *s, int device, int variable);
+int strategy_teller(const struct strategy *s, int replica, int variable);
+
+static inline struct program_part *strategy_part_of(const struct strategy *s,
+                                                    const struct strategy_program *p, int device)
+{
+    return &p->part[strategy_stage_of(s, device)];
+}
+
+/* the parts of a traced step: one graph for all devices, or one for each stage */
+int strategy_cut(struct strategy *s, struct strategy_program *p, const struct trace *t,
+                 struct err *e);
 
 /* a machine's work per device, on its threads; the first device's error */
 typedef int (*strategy_part)(void *context, int device, struct err *e);

@@ -90,7 +90,7 @@ int strategy_read_local(struct strategy *s, int replica, int variable, void *to,
     if (strategy_place_variables(s, e) || check_replica(s, replica, e))
         return -1;
     end = end_of(s, variable);
-    first = replica * s->logical_count;
+    first = strategy_teller(s, replica, variable);
     if (sharding_is_whole(&end.sharding))
         return read_device(s, first, variable, to, e);
     part = mem_alloc((size_t)s->place[variable]->array.bytes);
@@ -118,8 +118,8 @@ static int write_of_replica(struct strategy *s, int device, int variable, const 
 static int write_local(struct strategy *s, int replica, int variable, const void *from,
                        struct err *e)
 {
-    for (int i = 0; i < s->logical_count; i++)
-        if (write_of_replica(s, replica * s->logical_count + i, variable, from, e))
+    for (int d = replica * s->logical_count; d < (replica + 1) * s->logical_count; d++)
+        if (strategy_holds(s, d, variable) && write_of_replica(s, d, variable, from, e))
             return -1;
     return 0;
 }
@@ -180,6 +180,8 @@ static int write_part(void *context, int device, struct err *e)
     int replica = strategy_replica_of(s, device), status;
     void *part;
 
+    if (!strategy_holds(s, device, w->variable))
+        return 0;
     if (w->tiles)
         return write_packed(s, device, &s->place[w->variable]->array, w->tiles, e);
     part = mem_alloc(local_elems(s, w->variable) * 4);
@@ -406,6 +408,8 @@ static int check_variable(struct strategy *s, int variable, struct err *e)
 {
     const struct variable *v = strategy_variable(s, variable);
 
+    if (s->stages.count > 1)
+        return check_devices(s, variable, strategy_teller(s, 0, variable), s->logical_count, e);
     if (sharding_is_whole(&v->sharding))
         return check_devices(s, variable, 0, 1, e);
     for (int i = 0; i < s->logical_count; i++)

@@ -1,0 +1,70 @@
+#include "stack/stages.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "stack/array.h"
+#include "stack/stages_impl.h"
+
+static int64_t bytes_of(const struct cut *c, int node)
+{
+    struct array a;
+
+    array_init(&a, "", &c->g->node[node].shape, NULL);
+    return a.bytes;
+}
+
+/* room for the largest message of each kind */
+static void measure(struct cut *c)
+{
+    for (int s = 0; s < c->r->stage_count; s++)
+        for (int m = 0; m < c->r->micro_batches; m++) {
+            int64_t up = 0, down = 0;
+
+            for (int i = 0; i < c->g->node_count; i++) {
+                up += stages_go_up(c, i, m, s) ? bytes_of(c, i) : 0;
+                down += stages_go_down(c, i, m, s) ? bytes_of(c, i) : 0;
+            }
+            c->forward_bytes = up > c->forward_bytes ? up : c->forward_bytes;
+            c->backward_bytes = down > c->backward_bytes ? down : c->backward_bytes;
+        }
+    c->forward_bytes = round_up(c->forward_bytes, ARRAY_TILE_BYTES);
+    c->backward_bytes = round_up(c->backward_bytes, ARRAY_TILE_BYTES);
+    c->out->bytes = STAGE_SLOTS * (c->forward_bytes + c->backward_bytes);
+}
+
+int stages_cut(const struct stages_request *r, struct arena *a, struct stages *out, struct err *e)
+{
+    size_t nodes = (size_t)r->g->node_count + 1;
+    struct cut c = {.r = r, .arena = a, .g = r->g, .out = out, .passes = 1};
+
+    memset(out, 0, sizeof(*out));
+    out->part = arena_array(a, (size_t)r->stage_count, sizeof(*out->part));
+    c.is_live = arena_array(a, nodes, sizeof(*c.is_live));
+    c.home = arena_array(a, nodes, sizeof(*c.home));
+    c.highest = arena_array(a, nodes, sizeof(*c.highest));
+    c.lowest = arena_array(a, nodes, sizeof(*c.lowest));
+    if (stages_find_homes(&c, e))
+        return -1;
+    measure(&c);
+    for (int s = 0; s < r->stage_count; s++)
+        if (stages_emit(&c, s, e))
+            return -1;
+    return 0;
+}
+
+void stages_place(struct stages *s, int stage_count, int64_t address)
+{
+    for (int k = 0; k < stage_count; k++) {
+        struct graph *g = &s->part[k].graph;
+
+        for (int i = 0; i < g->node_count; i++)
+            if (g->node[i].message) {
+                struct graph_message *m = arena_alloc(g->arena, sizeof(*m));
+
+                *m = *g->node[i].message;
+                m->address += address;
+                g->node[i].message = m;
+            }
+    }
+}

@@ -1,0 +1,36 @@
+#!/bin/sh
+# systole train --pipeline: a model in stages at the command line.
+cd "$(dirname "$0")/.." || exit 1
+. tests/cli_rig.inc
+model=examples/mnist_mlp.json
+short="--batch 64 --steps 2 --steps-per-epoch 2"
+
+refuse '4 stages of model mnist_mlp, which has 2 layers' train $model $short --pipeline 4
+refuse '16 stages on 8 cores; each replica needs as many' train $model $short --pipeline 16
+refuse '3 stages on 8 cores' train $model $short --pipeline 3
+refuse 'samples of each replica cannot be cut into 3 micro batches' \
+    train $model $short --pipeline 2 --micro-batches 3
+refuse 'a stage is to begin at dens, but no layer has that name (did you mean "dense"?)' \
+    train $model $short --pipeline 2 --pipeline-cuts dens
+refuse 'dense_1: where stages begin, but not how many' train $model $short --pipeline-cuts dense_1
+refuse '2 steps per execution; a step in stages is one execution' \
+    train $model $short --pipeline 2 --steps-per-execution 2
+refuse 'what is of all variables together (a global norm) is not for stages' \
+    train $model $short --pipeline 2 --optimizer 'SGD(0.1, global_clipnorm=1.0)'
+expect 2 '--pipeline is "-1", allowed are whole numbers' train $model --pipeline -1
+
+# loss_of ARGUMENT...: of the epoch and of the test images
+loss_of() {
+    "$systole" train $model $short --csv-log "$work/log.csv" "$@" >"$work/log" 2>&1 ||
+        fail "train $*: $(cat "$work/log")"
+    tail -1 "$work/log.csv" | cut -d, -f2-5
+    rm -f "$work/log.csv"
+}
+whole=$(loss_of --tpu v3-1 --micro-batches 2)
+cut=$(loss_of --tpu v3-2 --pipeline 2 --micro-batches 2 --check-races --check-replicas)
+[ -n "$whole" ] && [ "$whole" = "$cut" ] || fail "in two stages $cut, on one core $whole"
+# the same without a machine
+expect 0 'test acc' train $model $short --pipeline 2 --micro-batches 2 --backend host
+
+[ $failures -eq 0 ] || exit 1
+echo "cli_pipeline: ok"

@@ -1,0 +1,235 @@
+/*
+ * Pipelines: a chain of dense layers in stages on the cores of a slice gives what the whole model
+ * on one core gives, in 1F1B order, with messages that are as many and as large as theory says.
+ */
+#include "tests/train_rig.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "stack/stages.h"
+#include "tests/mlp.h"
+
+#define BATCH 64
+#define LAYERS 8
+#define UNITS 24
+#define STEPS 3
+
+struct data {
+    float x[BATCH * MLP_INPUTS];
+    int32_t label[BATCH];
+};
+
+static void make_data(struct data *d)
+{
+    struct rng r;
+
+    rng_init(&r, 11);
+    for (int i = 0; i < BATCH; i++) {
+        d->label[i] = (int32_t)rng_below(&r, 10);
+        for (int j = 0; j < MLP_INPUTS; j++)
+            d->x[i * MLP_INPUTS + j] = rng_uniform(&r, -1.0f, 1.0f) +
+                                       (j == d->label[i] ? 1.0f : 0.0f);
+    }
+}
+
+/* races are looked for where no arrays are copied to VMEM ahead of their kernels */
+static struct machine *machine_of(const char *slice_name, struct arena *a)
+{
+    struct machine_options o = {.thread_count = 1, .simd = "auto", .mode = MODE_BOTH,
+                                .check_races = slice_name[1] != '5'};
+    struct slice slice;
+    struct machine *m;
+    struct chip chip;
+    struct err e;
+
+    if (strcmp(slice_name, "host") == 0)
+        return NULL;
+    assert_int_equal(slice_parse(&slice, slice_name, &e), 0);
+    assert_int_equal(chip_load_builtin(&chip, slice.chip_name, NULL, a, &e), 0);
+    m = machine_create(&slice, &chip, &o, &e);
+    if (!m)
+        fail_msg("%s", e.msg);
+    return m;
+}
+
+struct trial {
+    struct arena arena;
+    struct machine *machine;
+    struct mlp m;
+    double loss[STEPS];
+    cycle_t cycles;
+};
+
+static void init_trial(struct trial *t, const char *slice, int stages, int micro_batches)
+{
+    char name[16];
+
+    memset(t, 0, sizeof(*t));
+    arena_init(&t->arena);
+    t->machine = machine_of(slice, &t->arena);
+    mlp_init(&t->m, t->machine, MLP_INPUTS, BATCH);
+    t->m.model.precision = PRECISION_HIGHEST;
+    t->m.options.stages = stages;
+    t->m.options.micro_batches = micro_batches;
+    t->m.options.strategy.checks_replicas = true;
+    for (int i = 0; i + 1 < LAYERS; i++) {
+        snprintf(name, sizeof(name), "d%d", i);
+        mlp_add(&t->m, name, UNITS, ACTIVATION_TANH);
+    }
+    mlp_add(&t->m, "out", 10, ACTIVATION_SOFTMAX);
+}
+
+static void run_trial(struct trial *t)
+{
+    struct strategy_run run;
+    struct data d;
+
+    make_data(&d);
+    if (mlp_start(&t->m))
+        fail_msg("%s", t->m.err.msg);
+    for (int i = 0; i < STEPS; i++) {
+        if (mlp_step(&t->m, d.x, d.label, &t->loss[i], &run))
+            fail_msg("%s", t->m.err.msg);
+        assert_true(t->cycles == 0 || t->cycles == run.cycles);
+        t->cycles = run.cycles;
+    }
+    if (strategy_check_replicas(fit_strategy(t->m.fit), &t->m.err))
+        fail_msg("%s", t->m.err.msg);
+}
+
+static void fini_trial(struct trial *t)
+{
+    mlp_fini(&t->m);
+    if (t->machine)
+        machine_destroy(t->machine);
+    arena_fini(&t->arena);
+}
+
+/* the largest difference of any variable's element, relative to the largest element */
+static double distance(struct trial *a, struct trial *b)
+{
+    double most = 0;
+
+    assert_int_equal(a->m.set.count, b->m.set.count);
+    for (int v = 0; v < a->m.set.count; v++) {
+        size_t count = (size_t)shape_elems(&a->m.set.variable[v].shape);
+        float *x = mem_alloc(count * 4), *y = mem_alloc(count * 4);
+        double scale = 0, off = 0;
+
+        assert_int_equal(strategy_read(fit_strategy(a->m.fit), v, x, &a->m.err), 0);
+        assert_int_equal(strategy_read(fit_strategy(b->m.fit), v, y, &b->m.err), 0);
+        if (a->m.set.variable[v].shape.dtype != DTYPE_F32) {
+            assert_memory_equal(x, y, count * 4);
+            count = 0;
+        }
+        for (size_t i = 0; i < count; i++) {
+            scale = fmax(scale, fabs((double)y[i]));
+            off = fmax(off, fabs((double)x[i] - (double)y[i]));
+        }
+        most = fmax(most, scale > 0 ? off / scale : off);
+        mem_free(x);
+        mem_free(y);
+    }
+    return most;
+}
+
+/* the whole model on the host's interpreter with the same micro batches */
+static void compare(const char *slice, int stages, int micro_batches)
+{
+    struct trial whole, cut;
+
+    init_trial(&whole, "host", 0, micro_batches);
+    init_trial(&cut, slice, stages, micro_batches);
+    run_trial(&whole);
+    run_trial(&cut);
+    for (int i = 0; i < STEPS; i++)
+        if (fabs(cut.loss[i] - whole.loss[i]) > 1e-5 * whole.loss[i])
+            fail_msg("%s, %d stages, %d micro batches, step %d: %.9g, whole %.9g", slice, stages,
+                     micro_batches, i, cut.loss[i], whole.loss[i]);
+    if (distance(&cut, &whole) > 2e-5)
+        fail_msg("%s, %d stages, %d micro batches: variables differ by %.3g", slice, stages,
+                 micro_batches, distance(&cut, &whole));
+    fini_trial(&whole);
+    fini_trial(&cut);
+}
+
+TEST(stages_train_as_the_whole_model_does)
+{
+    compare("v3-8", 2, 1);
+    compare("v3-8", 2, 2);
+    compare("v3-8", 2, 8);
+    compare("v3-8", 4, 2);
+    compare("v3-8", 4, 4);
+    compare("v3-8", 4, 8);
+    compare("v3-8", 8, 8);
+    compare("v2-8", 8, 4);
+    compare("v5e-4", 4, 4);
+}
+
+/* kernels of a micro batch are the same, and gradients are added up in the same order */
+TEST(stages_of_one_replica_are_one_core_bit_by_bit)
+{
+    struct trial one, cut;
+
+    init_trial(&one, "v3-1", 0, 4);
+    init_trial(&cut, "v3-8", 8, 4);
+    run_trial(&one);
+    run_trial(&cut);
+    for (int i = 0; i < STEPS; i++)
+        assert_true(one.loss[i] == cut.loss[i]);
+    assert_true(distance(&cut, &one) == 0);
+    fini_trial(&one);
+    fini_trial(&cut);
+}
+
+static void refuse(int stages, const char *cuts, int micro_batches, const char *message)
+{
+    struct trial t;
+
+    init_trial(&t, "v3-8", stages, micro_batches);
+    t.m.options.stage_cuts = cuts;
+    assert_int_equal(mlp_start(&t.m), -1);
+    if (!strstr(t.m.err.msg, message))
+        fail_msg("expected \"%s\": %s", message, t.m.err.msg);
+    fini_trial(&t);
+}
+
+TEST(what_cannot_be_in_stages_is_refused_by_name)
+{
+    refuse(3, NULL, 1, "3 stages on 8 cores");
+    refuse(16, NULL, 1, "16 stages on 8 cores");
+    refuse(2, NULL, 3, "the 16 samples of each replica cannot be cut into 3 micro batches");
+    refuse(0, "d1", 1, "d1: where stages begin, but not how many there are");
+    refuse(2, "d9", 1, "a stage is to begin at d9, but no layer has that name (did you mean");
+    refuse(2, "d1,d2", 1, "d2 would begin stage 3, there are 2");
+    refuse(4, "d1,d2", 1, "4 stages begin at 3 layers beside the first; d1,d2 names 2");
+    refuse(4, "d3,d2,d5", 1, "d2 comes before or where stage 1 begins");
+    refuse(2, "d0", 1, "d0 comes before or where stage 0 begins");
+}
+
+/* unrolled on the host, as stages are: the same API without a machine */
+TEST(host_runs_a_model_in_stages_whole)
+{
+    struct trial whole, cut;
+
+    init_trial(&whole, "host", 0, 4);
+    init_trial(&cut, "host", 4, 4);
+    run_trial(&whole);
+    run_trial(&cut);
+    assert_true(distance(&cut, &whole) == 0);
+    fini_trial(&whole);
+    fini_trial(&cut);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stages_train_as_the_whole_model_does),
+        cmocka_unit_test(stages_of_one_replica_are_one_core_bit_by_bit),
+        cmocka_unit_test(what_cannot_be_in_stages_is_refused_by_name),
+        cmocka_unit_test(host_runs_a_model_in_stages_whole),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+/* The parts of a program: all of it on every device, or a stage on each of a replica's. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "stack/rewrite.h"
+#include "stack/stages.h"
+#include "train/strategy_impl.h"
+
+int strategy_variable_stage(const struct strategy *s, int variable)
+{
+    if (s->stages.count == 1)
+        return -1;
+    return s->stages.stage_of(s->stages.user, strategy_variable(s, variable)->name);
+}
+
+bool strategy_holds(const struct strategy *s, int device, int variable)
+{
+    int stage = strategy_variable_stage(s, variable);
+
+    return stage < 0 || stage == strategy_stage_of(s, device);
+}
+
+int strategy_teller(const struct strategy *s, int replica, int variable)
+{
+    int stage = strategy_variable_stage(s, variable);
+
+    if (s->stages.count == 1)
+        return replica * s->logical_count;
+    return replica * s->logical_count + (stage < 0 ? s->stages.count - 1 : stage);
+}
+
+/* which inputs and results of the step are which of the part's */
+static void find_ends(struct strategy *s, const struct strategy_program *p,
+                      struct program_part *part)
+{
+    part->input_parameter = arena_array(&s->arena, (size_t)p->input_count + 1, sizeof(int));
+    part->result_output = arena_array(&s->arena, (size_t)p->result_count + 1, sizeof(int));
+    for (int i = 0; i < p->input_count; i++)
+        part->input_parameter[i] = -1;
+    for (int i = 0; i < p->result_count; i++)
+        part->result_output[i] = -1;
+    for (int i = 0; i < part->graph.parameter_count; i++)
+        if (p->parameter[part->parameter[i]].kind == TRACE_INPUT)
+            part->input_parameter[p->parameter[part->parameter[i]].index] = i;
+    for (int i = 0; i < part->output_count; i++)
+        if (part->output[i] >= 0 && part->output[i] < p->result_count)
+            part->result_output[part->output[i]] = i;
+}
+
+static void take_whole(struct strategy *s, struct strategy_program *p)
+{
+    struct program_part *part = p->part;
+
+    graph_copy(&p->graph, &s->arena, &part->graph);
+    part->output_count = p->graph.output_count;
+    part->parameter = arena_array(&s->arena, (size_t)p->graph.parameter_count + 1, sizeof(int));
+    part->output = arena_array(&s->arena, (size_t)p->graph.output_count + 1, sizeof(int));
+    for (int i = 0; i < p->graph.parameter_count; i++)
+        part->parameter[i] = i;
+    for (int i = 0; i < p->graph.output_count; i++)
+        part->output[i] = i;
+    find_ends(s, p, part);
+}
+
+/* ----- stages */
+
+/* "gradients/dense/MatMul" is of what "dense/MatMul" is */
+static int stage_of_source(const struct strategy *s, const char *source)
+{
+    static const char prefix[] = "gradients/";
+
+    while (strncmp(source, prefix, sizeof(prefix) - 1) == 0)
+        source += sizeof(prefix) - 1;
+    return s->stages.stage_of(s->stages.user, source);
+}
+
+static void describe(struct strategy *s, const struct trace *t, struct stages_request *r)
+{
+    const struct graph *g = &t->graph;
+    int *stage = arena_array(&s->arena, (size_t)g->node_count + 1, sizeof(*stage));
+    int *owner = arena_array(&s->arena, (size_t)g->parameter_count + 1, sizeof(*owner)), *phase;
+    bool *is_input = arena_array(&s->arena, (size_t)g->parameter_count + 1, sizeof(*is_input));
+
+    r->micro_batches = trace_phases(t, &s->arena, &phase);
+    for (int i = 0; i < g->node_count; i++)
+        stage[i] = stage_of_source(s, g->node[i].source);
+    for (int i = 0; i < g->parameter_count; i++) {
+        is_input[i] = t->parameter[i].kind == TRACE_INPUT;
+        owner[i] = is_input[i] ? -1 : strategy_variable_stage(s, t->parameter[i].index);
+    }
+    r->stage = stage;
+    r->phase = phase;
+    r->parameter_stage = owner;
+    r->is_input = is_input;
+}
+
+/* where messages arrive: below the variables of all stages, for all programs */
+static int make_room(struct strategy *s, int64_t bytes, struct err *e)
+{
+    if (bytes <= s->message_bytes)
+        return 0;
+    s->messages = s->end;
+    for (int k = 0; k < s->stages.count; k++)
+        s->messages = earlier(s->messages, s->lowest[k]);
+    s->messages -= bytes;
+    for (int k = 0; k < s->stages.count; k++)
+        if (s->messages < s->highest[k])
+            return err_set(e, "messages between stages take %lld bytes of HBM, which is full",
+                           (long long)bytes);
+    for (int k = 0; k < s->stages.count; k++)
+        s->lowest[k] = s->messages;
+    s->message_bytes = bytes;
+    return 0;
+}
+
+static int take_stages(struct strategy *s, struct strategy_program *p, const struct trace *t,
+                       struct err *e)
+{
+    const struct chip *chip = machine_chip(s->options.machine);
+    struct stages_request r = {.g = &t->graph, .stage_count = s->stages.count,
+                               .replica_count = s->replica_count, .core = s->core,
+                               .first_flag = (int)chip->sync_flags - STAGE_MESSAGE_FLAGS};
+    struct stages cut;
+
+    describe(s, t, &r);
+    p->micro_batches = r.micro_batches;
+    if (stages_cut(&r, &s->arena, &cut, e) || make_room(s, cut.bytes, e))
+        return -1;
+    stages_place(&cut, s->stages.count, s->messages);
+    for (int k = 0; k < s->stages.count; k++) {
+        struct program_part *part = &p->part[k];
+
+        part->graph = cut.part[k].graph;
+        part->parameter = cut.part[k].parameter;
+        part->output = cut.part[k].output;
+        part->output_count = cut.part[k].output_count;
+        part->kept_most = cut.part[k].kept_most;
+        part->sent_bytes = cut.part[k].sent_bytes;
+        graph_eliminate_common(&part->graph);
+        find_ends(s, p, part);
+        if (graph_verify(&part->graph, e))
+            return -1;
+    }
+    return 0;
+}
+
+int strategy_cut(struct strategy *s, struct strategy_program *p, const struct trace *t,
+                 struct err *e)
+{
+    if (!s->options.machine)
+        return 0;
+    p->part_count = s->stages.count;
+    p->part = arena_array(&s->arena, (size_t)p->part_count, sizeof(*p->part));
+    if (s->stages.count > 1)
+        return take_stages(s, p, t, e);
+    take_whole(s, p);
+    return 0;
+}
