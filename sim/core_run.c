@@ -9,7 +9,6 @@
 #include "sim/origins.h"
 #include "sim/overlay.h"
 #include "sim/record.h"
-#include "sim/replay.h"
 #include "sim/stream.h"
 #include "sim/timing.h"
 #include "sim/vregs.h"
@@ -108,8 +107,6 @@ static bool settle_sync(struct core *c, const struct decoded_bundle *b, cycle_t 
     int seen = 0, dmas = 0;
     uint32_t i;
 
-    if (c->replay)
-        return replay_settle(c, b);
     for (i = 0; i < b->special_count; i++) {
         uint16_t index = p->special[b->first_special + i];
         const struct decoded_op *o = &p->op[b->first_op + index];
@@ -345,6 +342,18 @@ static void resume(struct core *c)
     issue_finish(c, &c->program->bundle[c->pc], &t);
 }
 
+static void issue_run(struct core *c, bool has_stream)
+{
+    if (c->state == CORE_RUNNING && c->is_resumed)
+        resume(c);
+    while (c->state == CORE_RUNNING) {
+        if (has_stream)
+            stream_run(c);
+        if (c->state == CORE_RUNNING)
+            step(c);
+    }
+}
+
 void core_run(struct core *c)
 {
     bool wants_access = c->recorder && c->recorder->sink->wants_access;
@@ -355,14 +364,10 @@ void core_run(struct core *c)
     if (c->watch)
         host_core_begin(c);
     core_apply_copies(c, c->copy_visible);
-    if (c->state == CORE_RUNNING && c->is_resumed)
-        resume(c);
-    while (c->state == CORE_RUNNING) {
-        if (has_stream)
-            stream_run(c);
-        if (c->state == CORE_RUNNING)
-            step(c);
-    }
+    if (c->state == CORE_RUNNING && c->replay)
+        values_run(c);
+    else
+        issue_run(c, has_stream);
     if (c->watch)
         host_core_end(c);
     if (c->state != CORE_BLOCKED)
