@@ -90,6 +90,8 @@ void core_init(struct core *c, int number, const struct chip *chip, int core_cou
     c->dma_free = arena_array(a, (size_t)chip->dma_queue_depth, sizeof(*c->dma_free));
     c->lanes = mem_alloc_sparse(all_lane_bytes(chip));
     c->registers = take_lanes(c, V_CONST * sizeof(*c->registers));
+    for (int i = 0; i < V_CONST; i++)
+        c->own[i] = c->registers[i];
     units_init(c, a);
 }
 
@@ -164,7 +166,7 @@ void core_set_program(struct core *c, const struct decoded_program *p)
     memcpy(c->s + S_CONST, p->scalar, p->scalar_count * sizeof(*c->s));
     c->tile = mem_alloc((V_CONST + p->tile_count) * sizeof(*c->tile));
     for (i = 0; i < V_CONST; i++)
-        c->tile[i] = c->registers[i];
+        c->tile[i] = c->own[i];
     for (i = 0; i < p->tile_count; i++)
         c->tile[V_CONST + i] = p->tile[i];
     c->bundle_count = mem_alloc(p->bundle_count * sizeof(*c->bundle_count));

@@ -209,7 +209,8 @@ struct core {
     cycle_t overlay_free_at;            /* end of the last fetch */
 
     /* memories */
-    tile_t *registers;                  /* vector registers and temporaries */
+    tile_t *registers;                  /* vector registers and temporaries, */
+    uint32_t *own[V_CONST];             /* and which of them each has; by number at a halt */
     struct vreg vreg[ISA_VREG_MAX];
     struct mask m[M_COUNT];             /* registers, temporaries, constants */
     unsigned char *vmem, *smem;

@@ -148,7 +148,9 @@ void exec_VSEL(struct core *c, const struct decoded_op *o)
     uint32_t *d = vreg_write(c, o->o[0]);
 
     if (m->is_split)
-        mask_select_halves(d, m, a, b);
+        for (int i = 0; i < 8; i++)
+            mask_select_row(c->simd, d + i * ROW_WORDS, m, i, a + i * ROW_WORDS,
+                            b + i * ROW_WORDS);
     else
         c->simd->select(d, m->low, a, b);
 }

@@ -226,35 +226,21 @@ void exec_VST_SSHFL(struct core *c, const struct decoded_op *o)
     store(c, &a, shuffled);
 }
 
-/* the 16-bit halves of a word whose bits are set */
-static void store_halves(unsigned char *to, const uint32_t *word, bool low, bool high)
-{
-    uint32_t old;
-
-    memcpy(&old, to, 4);
-    old = (*word & (low ? 0xffffu : 0u)) | (old & (low ? 0u : 0xffffu))
-          | (*word & (high ? 0xffff0000u : 0u)) | (old & (high ? 0u : 0xffff0000u));
-    memcpy(to, &old, 4);
-}
-
 void exec_VST_MSK(struct core *c, const struct decoded_op *o)
 {
     const struct mask *mask = &c->m[o->o[4]];
     const uint32_t *tile;
     struct access a;
-    int i, j;
+    int i;
 
     if (!access_of(c, o, 0, &a))
         return;
     before_store(c, &a);
     tile = vreg_read(c, o->o[5]);
     for (i = 0; i < 8; i++) {
-        unsigned char *row = vmem_row(c, a.row + i * a.stride);
+        uint32_t *row = (uint32_t *)(void *)vmem_row(c, a.row + i * a.stride);
 
-        if (!(a.sublanes >> i & 1u))
-            continue;
-        for (j = 0; j < ROW_WORDS; j++)
-            store_halves(row + 4 * j, &tile[i * ROW_WORDS + j], mask_bit(mask->low, i, j),
-                         mask_bit(mask_high(mask), i, j));
+        if (a.sublanes >> i & 1u)
+            mask_select_row(c->simd, row, mask, i, tile + i * ROW_WORDS, row);
     }
 }

@@ -89,7 +89,7 @@ void exec_CLD(struct core *c, const struct decoded_op *o)
 
     if (!core_check_cmem_rows(c, o))
         return;
-    tile = fifo_write(&c->crf);
+    tile = vregs_result(c, &c->crf);
     for (i = 0; i < 8; i++)
         if (o->o[3] >> i & 1)
             memcpy(tile + i * ROW_WORDS, c->cmem + cmem_row(c, o, i) * ROW_BYTES, ROW_BYTES);
@@ -99,5 +99,5 @@ void exec_CLD(struct core *c, const struct decoded_op *o)
 
 void exec_VPOP_CRF(struct core *c, const struct decoded_op *o)
 {
-    memcpy(vreg_write(c, o->o[0]), fifo_read(&c->crf), TILE_BYTES);
+    vreg_pop(c, o->o[0], &c->crf);
 }

@@ -164,31 +164,41 @@ void exec_VMOV(struct core *c, const struct decoded_op *o)
 
 void exec_VSTV(struct core *c, const struct decoded_op *o)
 {
-    uint32_t *d = vreg_write(c, o->o[0]), value = (uint32_t)c->s[o->o[1]];
-    int i;
+    uint32_t value = (uint32_t)c->s[o->o[1]];
 
-    for (i = 0; i < SIMD_TILE_WORDS; i++)
-        d[i] = value;
+    c->simd->spread(vreg_write(c, o->o[0]), (const uint32_t[8]){value, value, value, value, value,
+                                                                value, value, value});
 }
+
+#define LANES_4(n) (n), (n) + 1, (n) + 2, (n) + 3
+#define LANES_16(n) LANES_4(n), LANES_4((n) + 4), LANES_4((n) + 8), LANES_4((n) + 12)
+#define LANES_64(n) LANES_16(n), LANES_16((n) + 16), LANES_16((n) + 32), LANES_16((n) + 48)
+#define LANES_256(n) LANES_64(n), LANES_64((n) + 64), LANES_64((n) + 128), LANES_64((n) + 192)
 
 void exec_VLANESEQ(struct core *c, const struct decoded_op *o)
 {
-    uint32_t *d = vreg_write(c, o->o[0]);
-    uint32_t i;
+    static const _Alignas(64) uint32_t lanes[SIMD_TILE_WORDS] = {
+        LANES_256(0), LANES_256(256), LANES_256(512), LANES_256(768)
+    };
 
-    for (i = 0; i < SIMD_TILE_WORDS; i++)
-        d[i] = i;
+    if (vreg_may_borrow(c, o->o[0]))
+        vreg_borrow_tile(c, o->o[0], lanes);
+    else
+        memcpy(vreg_write(c, o->o[0]), lanes, TILE_BYTES);
 }
 
+/* sublanes from `down` on, then those before */
 void exec_VROT_SLANE(struct core *c, const struct decoded_op *o)
 {
-    uint32_t rotated[SIMD_TILE_WORDS];
+    uint32_t held[SIMD_TILE_WORDS];
     const uint32_t *a = vreg_read(c, o->o[1]);
-    uint32_t down = (uint32_t)c->s[o->o[2]], i;
+    size_t down = (uint32_t)c->s[o->o[2]] % 8 * ROW_WORDS, rest = SIMD_TILE_WORDS - down;
+    uint32_t *d = vreg_write(c, o->o[0]);
 
-    for (i = 0; i < 8; i++)
-        memcpy(&rotated[i * ROW_WORDS], &a[(i + down) % 8 * ROW_WORDS], ROW_BYTES);
-    memcpy(vreg_write(c, o->o[0]), rotated, TILE_BYTES);
+    if (a == d)
+        a = memcpy(held, a, TILE_BYTES);
+    memcpy(d, a + down, rest * sizeof(*d));
+    memcpy(d + rest, a, down * sizeof(*d));
 }
 
 /* four rows of each operand, the first one's below */
@@ -218,7 +228,9 @@ void exec_VPERM_SLANE(struct core *c, const struct decoded_op *o)
 #define TRANSCENDENTAL(id, kernel) \
     void exec_##id(struct core *c, const struct decoded_op *o) \
     { \
-        c->simd->unary[kernel](fifo_write(&c->eup), vreg_read(c, o->o[0])); \
+        uint32_t *d = vregs_result(c, &c->eup); \
+        \
+        c->simd->unary[kernel](d, vreg_read(c, o->o[0])); \
     }
 
 TRANSCENDENTAL(VPOW2, UN_POW2)
@@ -230,15 +242,20 @@ TRANSCENDENTAL(VTRIG, UN_SINQ + o->o[1])
 
 void exec_VEUP_BF16(struct core *c, const struct decoded_op *o)
 {
-    simd_halves(c->simd, UN_POW2 + (unsigned)o->o[1], fifo_write(&c->eup), vreg_read(c, o->o[0]));
+    uint32_t *d = vregs_result(c, &c->eup);
+
+    simd_halves(c->simd, UN_POW2 + (unsigned)o->o[1], d, vreg_read(c, o->o[0]));
 }
 
 void exec_VPOP_EUP(struct core *c, const struct decoded_op *o)
 {
-    memcpy(vreg_write(c, o->o[0]), fifo_read(&c->eup), TILE_BYTES);
+    vreg_pop(c, o->o[0], &c->eup);
 }
 
 void exec_copy_v(struct core *c, const struct decoded_op *o)
 {
-    memcpy(vreg_write(c, o->o[0]), c->tile[o->o[1]], TILE_BYTES);
+    if (vreg_may_borrow(c, o->o[0]))
+        vreg_exchange(c, o->o[0], o->o[1]);
+    else
+        memcpy(vreg_write(c, o->o[0]), c->tile[o->o[1]], TILE_BYTES);
 }

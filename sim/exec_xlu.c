@@ -8,7 +8,9 @@
 #define REDUCTION(id, kernel) \
     void exec_##id(struct core *c, const struct decoded_op *o) \
     { \
-        c->simd->unary[kernel](fifo_write(&c->xlu[o->unit].result), vreg_read(c, o->o[0])); \
+        uint32_t *d = vregs_result(c, &c->xlu[o->unit].result); \
+        \
+        c->simd->unary[kernel](d, vreg_read(c, o->o[0])); \
     }
 
 REDUCTION(VADD_XLANE, UN_ADD_XLANE)
@@ -18,13 +20,14 @@ REDUCTION(VXLANE_INDEX, UN_MAX_INDEX + o->o[1])
 
 void exec_VXLANE_BF16(struct core *c, const struct decoded_op *o)
 {
-    simd_halves(c->simd, UN_ADD_XLANE + (unsigned)o->o[1], fifo_write(&c->xlu[o->unit].result),
-                vreg_read(c, o->o[0]));
+    uint32_t *d = vregs_result(c, &c->xlu[o->unit].result);
+
+    simd_halves(c->simd, UN_ADD_XLANE + (unsigned)o->o[1], d, vreg_read(c, o->o[0]));
 }
 
 void exec_VPERM(struct core *c, const struct decoded_op *o)
 {
-    uint32_t *d = fifo_write(&c->xlu[o->unit].result);
+    uint32_t *d = vregs_result(c, &c->xlu[o->unit].result);
     const uint32_t *a = vreg_read(c, o->o[0]), *lane = vreg_read(c, o->o[1]);
     int i;
 
@@ -34,34 +37,27 @@ void exec_VPERM(struct core *c, const struct decoded_op *o)
 
 void exec_VROT_LANE(struct core *c, const struct decoded_op *o)
 {
-    uint32_t *d = fifo_write(&c->xlu[o->unit].result);
-    const uint32_t *a = vreg_read(c, o->o[0]);
-    uint32_t up = (uint32_t)c->s[o->o[1]] % ROW_WORDS, i;
+    uint32_t *d = vregs_result(c, &c->xlu[o->unit].result);
 
-    for (i = 0; i < 8; i++, a += ROW_WORDS, d += ROW_WORDS) {
-        memcpy(d + up, a, (ROW_WORDS - up) * sizeof(*d));
-        memcpy(d, a + ROW_WORDS - up, up * sizeof(*d));
-    }
+    c->simd->rotate(d, vreg_read(c, o->o[0]), (uint32_t)c->s[o->o[1]] % ROW_WORDS);
 }
 
 void exec_VBCAST_LANE(struct core *c, const struct decoded_op *o)
 {
-    uint32_t *d = fifo_write(&c->xlu[o->unit].result);
+    uint32_t *d = vregs_result(c, &c->xlu[o->unit].result), value[8];
     const uint32_t *a = vreg_read(c, o->o[0]);
-    int i, j;
+    int i;
 
-    for (i = 0; i < 8; i++) {
-        int lane = ((o->o[1] & 127) + (o->o[1] & 256 ? i : 0)) % ROW_WORDS;
-
-        for (j = 0; j < ROW_WORDS; j++)
-            d[i * ROW_WORDS + j] = a[i * ROW_WORDS + lane];
-    }
+    for (i = 0; i < 8; i++)
+        value[i] = a[i * ROW_WORDS
+                     + ((o->o[1] & 127) + (o->o[1] & 256 ? i : 0)) % ROW_WORDS];
+    c->simd->spread(d, value);
 }
 
 #define POP(id) \
     void exec_##id(struct core *c, const struct decoded_op *o) \
     { \
-        memcpy(vreg_write(c, o->o[0]), fifo_read(&c->xlu[o->unit].result), TILE_BYTES); \
+        vreg_pop(c, o->o[0], &c->xlu[o->unit].result); \
     }
 
 POP(VPOP_XLANE)
@@ -76,6 +72,11 @@ static void gather(struct core *c, const struct decoded_op *o)
     int per_word = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]) / 8, bits = 32 / per_word, i, j;
     uint32_t value_mask = 0xffffffffu >> (32 - bits);
 
+    if (per_word == 1) {
+        memcpy(x->buffer[x->row_count], tile, TILE_BYTES);
+        x->row_count += 8;
+        return;
+    }
     for (i = 0; i < 8 * per_word; i++) {
         const uint32_t *from = tile + i / per_word * ROW_WORDS;
         uint32_t *to = x->buffer[x->row_count++];
@@ -123,18 +124,31 @@ static void turn_rows(const struct core *c, const struct decoded_op *o, int firs
     }
 }
 
+/* whole words, up to whole groups of eight lanes: eight by eight */
+static void turn_words(const struct core *c, const struct xlu *x, uint32_t *const result[],
+                       int lanes)
+{
+    for (int first = 0; first < x->row_count; first += ROWS_AT_ONCE)
+        for (int i = 0; 8 * i < lanes; i++)
+            c->simd->turn(result[i] + first, x->buffer[first] + 8 * i);
+}
+
 /* what was not pushed is 0 */
 static void transpose(struct core *c, const struct decoded_op *o)
 {
     struct xlu *x = &c->xlu[o->unit];
     int rows = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]), first, i;
+    bool is_words = rows == 8 && o->o[1] % 8 == 0;
     uint32_t *result[XLU_ROWS / 8];
 
     for (i = 0; i * rows < o->o[1]; i++) {
-        result[i] = fifo_write(&x->result);
-        memset(result[i], 0, TILE_BYTES);
+        result[i] = vregs_result(c, &x->result);
+        if (x->row_count < ROW_WORDS || !is_words)
+            memset(result[i], 0, TILE_BYTES);
     }
-    for (first = 0; first < x->row_count; first += ROWS_AT_ONCE)
+    if (is_words)
+        turn_words(c, x, result, o->o[1]);
+    for (first = 0; !is_words && first < x->row_count; first += ROWS_AT_ONCE)
         turn_rows(c, o, first, result);
     x->row_count = 0;
 }

@@ -28,7 +28,7 @@ bool machine_knows_lanes(const struct machine *m)
 const uint32_t *machine_vector(const struct machine *m, int core, int number)
 {
     assert(number >= 0 && number < ISA_VREG_MAX);
-    return core_at(m, core)->registers[number];
+    return core_at(m, core)->own[number];
 }
 
 int32_t machine_scalar(const struct machine *m, int core, int number)

@@ -15,15 +15,13 @@ void mask_bounds(struct mask *d, uint32_t bounds)
 {
     int first_sublane = (int)(bounds & 7), first_lane = (int)(bounds >> 3 & 127);
     int last_sublane = (int)(bounds >> 10 & 7), last_lane = (int)(bounds >> 13 & 127);
+    uint16_t row[ROW_MASK_WORDS] = {0};
 
+    for (int j = first_lane; j <= last_lane; j++)
+        row[j / 16] = (uint16_t)(row[j / 16] | 1u << (j % 16));
     mask_fill(d, false);
-    for (int i = first_sublane; i <= last_sublane; i++) {
-        for (int j = first_lane; j <= last_lane; j++) {
-            uint16_t *word = &d->low[ROW_MASK_WORDS * i + j / 16];
-
-            *word = (uint16_t)(*word | 1u << (j % 16));
-        }
-    }
+    for (int i = first_sublane; i <= last_sublane; i++)
+        memcpy(&d->low[ROW_MASK_WORDS * i], row, sizeof(row));
 }
 
 /* rows 2i and 2i + 1 share a sublane of the packed tile */
@@ -57,15 +55,4 @@ void mask_tile(uint32_t *d, const struct mask *m, const uint32_t *tile, bool is_
 
     for (int i = 0; i < SIMD_TILE_WORDS; i++)
         d[i] = tile[i] & chosen(m->low, high, i);
-}
-
-void mask_select_halves(uint32_t *d, const struct mask *m, const uint32_t *a, const uint32_t *b)
-{
-    const uint16_t *high = mask_high(m);
-
-    for (int i = 0; i < SIMD_TILE_WORDS; i++) {
-        uint32_t from_a = chosen(m->low, high, i);
-
-        d[i] = (a[i] & from_a) | (b[i] & ~from_a);
-    }
 }

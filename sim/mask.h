@@ -41,6 +41,13 @@ void mask_pack_low(struct mask *d, const struct mask *a, const struct mask *b);
 /* d = the tile where the mask is set, else +0; packed: each half by its own bit */
 void mask_tile(uint32_t *d, const struct mask *m, const uint32_t *tile, bool is_packed);
 
-/* d = a where the mask is set, else b, each half by its own bit */
-void mask_select_halves(uint32_t *d, const struct mask *m, const uint32_t *a, const uint32_t *b);
+/* sublane `row` of d = that of a where the mask is set, else that of b; each: its 128 words */
+static inline void mask_select_row(const struct simd_path *simd, uint32_t *d, const struct mask *m,
+                                   int row, const uint32_t *a, const uint32_t *b)
+{
+    if (m->is_split)
+        simd->select_row_halves(d, m->low + 8 * row, m->high + 8 * row, a, b);
+    else
+        simd->select_row(d, m->low + 8 * row, a, b);
+}
 #endif

@@ -60,6 +60,16 @@ struct simd_path {
     simd_unary_fn *unary[UN_COUNT];
     simd_compare_fn *compare_f32[CMP_COUNT], *compare_s32[CMP_COUNT], *compare_u32[CMP_COUNT];
     void (*select)(uint32_t *d, const uint16_t *mask, const uint32_t *a, const uint32_t *b);
+    /* one sublane, 128 words; of each half of a word the mask's own bit chooses */
+    void (*select_row)(uint32_t *d, const uint16_t *mask, const uint32_t *a, const uint32_t *b);
+    void (*select_row_halves)(uint32_t *d, const uint16_t *low, const uint16_t *high,
+                              const uint32_t *a, const uint32_t *b);
+
+    void (*spread)(uint32_t *d, const uint32_t value[8]);       /* sublane i: 128 times value i */
+    /* lane j of each sublane goes to lane (j + up) mod 128, up < 128; d is not a */
+    void (*rotate)(uint32_t *d, const uint32_t *a, uint32_t up);
+    /* d[128*j + i] = a[128*i + j] for i, j < 8 */
+    void (*turn)(uint32_t *d, const uint32_t *a);
 
     /*
      * Weights: pair[p][n] holds bf16 W[2p][n] in its low and W[2p+1][n] in its

@@ -98,6 +98,14 @@ static void row_columns(uint32_t pair[64][8], const uint32_t row[8][64])
     }
 }
 
+static void turn(uint32_t *d, const uint32_t *a)
+{
+    for (int i = 0; i < 8; i++) {
+        for (int j = 0; j < 8; j++)
+            d[128 * j + i] = a[128 * i + j];
+    }
+}
+
 static void matmul(uint32_t *out, const uint32_t *start, const uint32_t row[8][64],
                    const uint32_t pair[64][128])
 {

@@ -152,6 +152,31 @@ static const char *test_masks(const struct simd_path *path, const uint16_t *mask
     return same(x, y) ? NULL : "select";
 }
 
+static void move_all(const struct simd_path *path, uint32_t *d, const uint16_t *mask,
+                     const uint32_t *a, const uint32_t *b, uint32_t up)
+{
+    path->spread(d, a);
+    path->rotate(d + SIMD_TILE_WORDS, a, up);
+    path->turn(d + SIMD_TILE_WORDS + 8, b + 16);
+    path->select_row(d, mask, a, b);
+    path->select_row_halves(d + 128, mask, mask + 8, a, b);
+}
+
+static const char *test_moves(const struct simd_path *path, const uint16_t *mask,
+                              const uint32_t *a, const uint32_t *b)
+{
+    static const uint32_t turns[] = {0, 1, 16, 17, 127};
+    _Alignas(64) uint32_t x[2][SIMD_TILE_WORDS], y[2][SIMD_TILE_WORDS];
+
+    for (int i = 0; i < (int)(sizeof(turns) / sizeof(turns[0])); i++) {
+        move_all(path, x[0], mask, a, b, turns[i]);
+        move_all(simd_path_c, y[0], mask, a, b, turns[i]);
+        if (!same(x[0], y[0]) || !same(x[1], y[1]))
+            return "what moves lanes";
+    }
+    return NULL;
+}
+
 static const char *test_weights(const struct simd_path *path, const uint32_t *tile)
 {
     uint32_t x[16][64], y[16][64], u[64][8], v[64][8], p[4][128], q[4][128];
@@ -214,6 +239,8 @@ static const char *test_all(const struct simd_path *path)
             what = test_unary(path, a);
         if (!what)
             what = test_masks(path, in.mask, a, b);
+        if (!what)
+            what = test_moves(path, in.mask, a, b);
         if (!what)
             what = test_weights(path, a);
     }

@@ -57,7 +57,8 @@ static const struct field core_fields[] = {
     /* below, and in snapshot_units.c and snapshot_dma.c */
     APART(core, bundle_count), APART(core, bundle_stall), APART(core, bundle_copies),
     APART(core, guarded_count),
-    APART(core, s), APART(core, registers), APART(core, m), APART(core, vmem), APART(core, smem),
+    APART(core, s), APART(core, registers), APART(core, own), APART(core, m), APART(core, vmem),
+    APART(core, smem),
     APART(core, smem_end),
     APART(core, hbm), APART(core, unknown_hbm), APART(core, shares_hbm), APART(core, host),
     APART(core, unknown_host), APART(core, cmem), APART(core, flag),

@@ -15,7 +15,7 @@ void vregs_reset(struct core *c)
     c->vreg_by_rows = c->vreg_by_entry = 0;
     memset(c->vreg, 0, sizeof(c->vreg));
     for (int i = 0; i < V_CONST; i++)
-        c->tile[i] = c->registers[i];
+        c->tile[i] = c->own[i] = c->registers[i];
 }
 
 static void multiply(struct core *c, const struct vreg *v, uint32_t *to)
@@ -40,7 +40,7 @@ void vreg_work_out(struct core *c, const struct vreg *v, uint32_t *to)
 void vreg_settle(struct core *c, int number)
 {
     const struct vreg v = c->vreg[number];
-    uint32_t *own = c->registers[number];
+    uint32_t *own = c->own[number];
 
     switch (v.form) {
     case VREG_OWN:
@@ -59,6 +59,24 @@ void vreg_settle(struct core *c, int number)
     c->tile[number] = own;
 }
 
+/* after exchanges: whose tile this is gets the one that the register has, and what it holds */
+static void take_own(struct core *c, int number)
+{
+    uint32_t *mine = c->registers[number], *has = c->own[number];
+    tile_t held;
+    int other = number;
+
+    if (has == mine)
+        return;
+    while (c->own[other] != mine)
+        other++;                        /* those before have their own */
+    memcpy(held, mine, TILE_BYTES);
+    memcpy(mine, has, TILE_BYTES);
+    memcpy(has, held, TILE_BYTES);
+    c->own[other] = c->tile[other] = has;
+    c->own[number] = c->tile[number] = mine;
+}
+
 void vregs_settle_all(struct core *c)
 {
     if (c->borrows)
@@ -66,6 +84,8 @@ void vregs_settle_all(struct core *c)
     for (int i = 0; i < ISA_VREG_MAX; i++)
         vreg_settle(c, i);
     c->vreg_by_rows = c->vreg_by_entry = 0;
+    for (int i = 0; i < V_CONST; i++)
+        take_own(c, i);
 }
 
 void vregs_settle_rows(struct core *c, int64_t first, int64_t end)

@@ -21,9 +21,11 @@
 #define SIM_VREGS_H
 #include "sim/core.h"
 
+#include <string.h>
+
 /* Temporaries and constants are always there; so is `tile` of registers up to VREG_RESULT. */
 enum vreg_form {
-    VREG_OWN,                           /* its tile in core.registers */
+    VREG_OWN,                           /* its own tile */
     VREG_CONSTANT,                      /* a constant of the program */
     VREG_ROWS,                          /* 8 rows of VMEM */
     VREG_RESULT,                        /* an entry of a FIFO */
@@ -58,6 +60,16 @@ static inline void vreg_forget(struct core *c, int32_t index)
     c->vreg[index].form = VREG_OWN;
 }
 
+/* what a temporary holds becomes the register's, which gives its own tile for it */
+static inline void vreg_exchange(struct core *c, int32_t index, int32_t temporary)
+{
+    uint32_t *own = c->own[temporary];
+
+    vreg_forget(c, index);
+    c->own[temporary] = c->tile[temporary] = c->own[index];
+    c->own[index] = c->tile[index] = own;
+}
+
 /*
  * The tile to write all of. Sources of the operation are read before this is
  * called: it makes the register forget what it stood for.
@@ -66,7 +78,15 @@ static inline uint32_t *vreg_write(struct core *c, int32_t index)
 {
     if (index < ISA_VREG_MAX)
         vreg_forget(c, index);
-    return c->tile[index] = c->registers[index];
+    return c->tile[index] = c->own[index];
+}
+
+/* where a unit puts its next result */
+static inline uint32_t *vregs_result(struct core *c, struct tile_fifo *f)
+{
+    if (c->vreg_by_entry)
+        vregs_settle_entry(c, f->tile[f->written & f->mask]);
+    return fifo_write(f);
 }
 
 static inline void vregs_before_rows(struct core *c, int64_t first, int64_t end)
@@ -85,11 +105,17 @@ static inline const uint32_t *vregs_row(const struct core *c, int64_t row)
     return (const uint32_t *)(const void *)(c->vmem + row * ROW_BYTES);
 }
 
-static inline void vreg_borrow_constant(struct core *c, int32_t index, int32_t constant)
+/* a tile that never changes */
+static inline void vreg_borrow_tile(struct core *c, int32_t index, const uint32_t *tile)
 {
     vreg_forget(c, index);
     c->vreg[index].form = VREG_CONSTANT;
-    c->tile[index] = c->tile[constant]; /* only read */
+    c->tile[index] = (uint32_t *)(uintptr_t)tile;       /* only read */
+}
+
+static inline void vreg_borrow_constant(struct core *c, int32_t index, int32_t constant)
+{
+    vreg_borrow_tile(c, index, c->tile[constant]);
 }
 
 static inline void vreg_borrow_rows(struct core *c, int32_t index, int64_t row)
@@ -111,5 +137,14 @@ static inline void vreg_borrow_entry(struct core *c, int32_t index, uint32_t *en
     c->vreg_by_rows &= ~(UINT64_C(1) << index);
     c->vreg_by_entry |= UINT64_C(1) << index;
     c->tile[index] = entry;
+}
+
+/* a result is popped into a register */
+static inline void vreg_pop(struct core *c, int32_t index, struct tile_fifo *f)
+{
+    if (vreg_may_borrow(c, index))
+        vreg_borrow_entry(c, index, fifo_read(f), NULL);
+    else
+        memcpy(vreg_write(c, index), fifo_read(f), TILE_BYTES);
 }
 #endif

@@ -4,10 +4,12 @@
  * VMEM rows that overlap each other, straight and in loops, against the same on
  * plain arrays with the plain path's kernels.
  */
+#include "base/arena.h"
 #include "base/floats.h"
 #include "base/rng.h"
 #include "sim/inspect.h"
 #include "sim/simd.h"
+#include "sim/snapshot.h"
 #include "tests/rig.h"
 #include "tests/test.h"
 
@@ -18,7 +20,8 @@
 #define TURNS 3                         /* of a loop */
 #define BODY 40                         /* operations in it */
 
-enum kind { LOAD, STORE, ADD, UNPACK, MULTIPLY, POP, MOVE, CLEAR, WEIGHTS_IN, KINDS };
+enum kind { LOAD, STORE, ADD, UNPACK, MULTIPLY, POP, MOVE, CLEAR, WEIGHTS_IN, SWAP, TURN, POWER,
+            KINDS };
 
 struct step {
     enum kind kind;
@@ -52,6 +55,24 @@ static void push_weights(const uint32_t *tile)
     path->pack_rows(model.staging, tile);
 }
 
+static void swap(uint32_t *a, uint32_t *b)
+{
+    uint32_t held[1024];
+
+    memcpy(held, a, sizeof(held));
+    memmove(a, b, sizeof(held));
+    memcpy(b, held, sizeof(held));
+}
+
+static void turn(uint32_t *d, const uint32_t *a, int up)
+{
+    uint32_t turned[1024];
+
+    for (int i = 0; i < 1024; i++)
+        turned[i / 128 * 128 + (i + up) % 128] = a[i];
+    memcpy(d, turned, sizeof(turned));
+}
+
 static void carry_out(const struct step *s)
 {
     uint32_t *rows = model.vmem + 128 * s->row;
@@ -66,6 +87,9 @@ static void carry_out(const struct step *s)
     case MULTIPLY: multiply(model.reg[s->a], s->b); break;
     case CLEAR: memset(model.reg[s->d], 0, 4096); break;
     case WEIGHTS_IN: push_weights(model.reg[s->a]); break;
+    case SWAP: swap(model.reg[s->a], model.reg[s->d]); break;
+    case TURN: turn(model.reg[s->d], model.reg[s->a], s->b); break;
+    case POWER: path->unary[UN_POW2](model.reg[s->d], model.reg[s->a]); break;
     case POP: memcpy(model.reg[s->d], model.fifo[model.popped++ % RESULTS], 4096); break;
     default: memmove(model.reg[s->d], model.reg[s->a], 4096); break;
     }
@@ -84,6 +108,15 @@ static int write_step(const struct step *s, char *to, size_t room)
         return snprintf(to, room, "{ vmatmul.f32%s.gmr%c.mxu0 v%d }\n",
                         s->b & 2 ? ".vlgmr.msra" : "", "ab"[s->b & 1], s->a);
     case CLEAR: return snprintf(to, room, "{ v%d = vmov 0 }\n", s->d);
+    case SWAP:
+        return snprintf(to, room, s->a == s->d ? "{ v%d = vmov v%d }\n"
+                                               : "{ v%d = vmov v%d ;; v%d = vmov v%d }\n",
+                        s->a, s->d, s->d, s->a);
+    case TURN:
+        return snprintf(to, room, "{ vrot.lane.b32.xlu0 v%d, %d }\n{ v%d = vpop.permute.xlu0 }\n",
+                        s->a, s->b, s->d);
+    case POWER:
+        return snprintf(to, room, "{ vpow2.f32 v%d }\n{ v%d = vpop.eup }\n", s->a, s->d);
     case WEIGHTS_IN: return snprintf(to, room, "{ vmatpush.msra.mxu0 v%d }\n", s->a);
     case POP: return snprintf(to, room, "{ v%d = vpop.f32.mrf.mxu0 }\n", s->d);
     default: return snprintf(to, room, "{ v%d = vmov v%d }\n", s->d, s->a);
@@ -189,6 +222,22 @@ static void assert_same(const struct rig *r, const char *text)
             fail_msg("v%d differs after\n%s", i, text);
 }
 
+/* what goes on from a snapshot of the machine finds every register under its number */
+static void assert_same_elsewhere(const struct rig *r, const struct rig_options *options,
+                                  const char *text)
+{
+    struct bytes saved = {0};
+    struct rig other;
+
+    machine_save(r->m, &saved);
+    rig_open(&other, "v3-8", options);
+    rig_load(&other, 0, text);
+    assert_int_equal(machine_restore(other.m, saved.data, saved.size, &other.err), 0);
+    assert_same(&other, text);
+    rig_close(&other);
+    mem_free(saved.data);
+}
+
 static void run_random(uint64_t seed, enum run_mode mode)
 {
     struct rig_options options = {.set = {"mxu.fifo_depth=8"}, .mode = mode};
@@ -208,6 +257,8 @@ static void run_random(uint64_t seed, enum run_mode mode)
     run_model(body);
     assert_int_equal(rig_run(&r), 0);
     assert_same(&r, text);
+    if (seed % 8 == 0)
+        assert_same_elsewhere(&r, &options, text);
     rig_close(&r);
 }
 
