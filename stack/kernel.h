@@ -62,6 +62,7 @@ struct kernel_sums {
     int first_flag;                     /* its flags, which no kernel that may run elsewhere has */
     const struct spread_times *spread;  /* what it takes to run it beside others; NULL: it cannot */
     bool is_spread;                     /* that is how it is done */
+    int64_t stage_bytes;                /* at most so much waits to be added then, about */
     const int *cut;                     /* its list is carried out in parts, which end before */
     int cut_count;                      /* these operations, with other kernels between */
     int part;                           /* this kernel's, from 0 on */

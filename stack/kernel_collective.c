@@ -23,8 +23,8 @@ int collective_room_of(const struct collective_room_need *need, struct arena *a,
                        struct collective_room *out, struct err *e)
 {
     struct collective_place place = {.smem_bytes = need->smem_bytes};
-    struct collective_table table = {.cut_count = need->is_spread ? SPREAD_CUTS : 0};
     struct collective_work *w = collective_work_of(need, a, e);
+    struct collective_table table = {.cut_count = w && w->spread ? spread_cuts(w->spread) : 0};
 
     if (!w || collective_code_make(need->chip, w->type, &place, a, &table.code, e))
         return -1;
@@ -109,7 +109,7 @@ static struct collective_work *work_of(const struct kernel_job *job, struct aren
     struct collective_room_need need = {
         .chip = job->chip, .devices = &job->sums->devices,
         .vmem_bytes = job->vmem_rows * ARRAY_ROW_BYTES, .n = node_of(job->body),
-        .is_spread = job->sums->is_spread,
+        .is_spread = job->sums->is_spread, .stage_bytes = job->sums->stage_bytes,
         .count = job->operand_count, .operand = job->operand, .result = job->result,
         .zeros_at = job->sums->zeros ? job->sums->zeros->address : 0};
     struct collective_work *w = collective_work_of(&need, a, e);

@@ -22,6 +22,7 @@ struct collective_room_need {
     int64_t vmem_bytes;                 /* what kernels have of VMEM */
     int64_t smem_bytes;                 /* for pages of operations */
     bool is_spread;                     /* all-reduce: in parts beside others */
+    int64_t stage_bytes;                /* of those: struct kernel_sums */
     const struct graph_node *n;
     int count;                          /* operands, and results */
     const struct array *const *operand, *const *result;

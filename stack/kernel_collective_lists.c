@@ -202,7 +202,7 @@ static int make_spread(struct collective_work *w, const struct collective_room_n
     struct collective_spread *s = arena_alloc(a, sizeof(*s));
 
     if (!spread_make(s, need->devices->slice, core, g ? g->count * g->size : ranks, ranks, bytes,
-                     need->vmem_bytes, a))
+                     need->vmem_bytes, need->stage_bytes, a))
         return err_set(e, "%s: VMEM is too small for rows of %d ranks", need->n->name, ranks);
     w->spread = s;
     w->operands_inside = w->results_inside = true;
@@ -424,8 +424,8 @@ static double spread_seconds(const struct collective_work *w, const struct chip 
     double ns = 0;
 
     spread_predict(w->spread, chip, slice, &t);
-    for (int i = 0; i <= SPREAD_CUTS; i++)
-        ns += t.part_ns[i] + (i < SPREAD_CUTS ? t.flight_ns[i] : 0);
+    for (int i = 0; i <= t.cuts; i++)
+        ns += t.part_ns[i] + (i < t.cuts ? t.flight_ns[i] : 0);
     return 1e-9 * ns;
 }
 

@@ -22,8 +22,19 @@ bool spread_suits(const struct chip *c, int ranks)
     return ranks > 1 && ranks - 1 <= c->dma_queue_depth / 2 && c->sync_flags >= FLAGS_LEAST;
 }
 
+/* as few pieces of a block as keep the stage small */
+static void cut_blocks(struct collective_spread *s, int64_t stage_bytes)
+{
+    int64_t pieces = div_up((s->ranks - 1) * s->block_bytes, stage_bytes);
+
+    pieces = pieces < SPREAD_PIECES_MOST ? pieces : SPREAD_PIECES_MOST;
+    s->piece_bytes = round_up(div_up(s->block_bytes, pieces > 0 ? pieces : 1), ROW);
+    s->pieces = (int)div_up(s->block_bytes, s->piece_bytes);
+}
+
 bool spread_make(struct collective_spread *s, const struct slice *slice, const int32_t *core,
-                 int count, int ranks, int64_t bytes, int64_t vmem_bytes, struct arena *a)
+                 int count, int ranks, int64_t bytes, int64_t vmem_bytes,
+                 int64_t stage_bytes, struct arena *a)
 {
     int64_t most = vmem_bytes / (SETS * ranks) / ROW * ROW;
     int32_t *place = arena_array(a, (size_t)slice->core_count, sizeof(*place));
@@ -33,11 +44,10 @@ bool spread_make(struct collective_spread *s, const struct slice *slice, const i
     most = most < CHUNK_MOST ? most : CHUNK_MOST;
     if (most < ROW)
         return false;
-    s->chunks = div_up(s->block_bytes, most);
-    s->chunk_bytes = round_up(div_up(s->block_bytes, s->chunks), ROW);
-    s->chunks = div_up(s->block_bytes, s->chunk_bytes);
+    cut_blocks(s, stage_bytes);
+    s->chunk_bytes = round_up(div_up(s->piece_bytes, div_up(s->piece_bytes, most)), ROW);
     s->stage_at = ranks * s->block_bytes;
-    s->bucket_bytes = s->stage_at + (ranks - 1) * s->block_bytes;
+    s->bucket_bytes = s->stage_at + (ranks - 1) * s->piece_bytes;
     s->vmem_bytes = SETS * ranks * s->chunk_bytes;
     for (int i = 0; i < slice->core_count; i++)
         place[i] = -1;
@@ -51,6 +61,7 @@ bool spread_make(struct collective_spread *s, const struct slice *slice, const i
 struct rank {                           /* whose list it is */
     const struct collective_spread *s;
     int rank, first;                    /* first: of its group, in s->core */
+    int64_t at, bytes, chunks;          /* the piece of all blocks that the phase is about */
 };
 
 static int others(const struct collective_spread *s) { return s->ranks - 1; }
@@ -81,15 +92,15 @@ static void put_move(struct collective_op *o, int kind, int64_t from, int64_t to
 static void put_send(const struct rank *r, int d, int64_t from, int64_t to, int flag,
                      struct collective_op *o)
 {
-    put_move(o, COLLECTIVE_SEND, from, to, r->s->block_bytes);
+    put_move(o, COLLECTIVE_SEND, from, to, r->bytes);
     o->peer = core_of(r, peer(r, d));
     o->flag = flag;
     o->source_flag = FLAG_SENT;
 }
 
-static int64_t granules_from_all(const struct collective_spread *s)
+static int64_t granules_from_all(const struct collective_spread *s, int64_t bytes)
 {
-    return others(s) * s->block_bytes / GRANULE;
+    return others(s) * bytes / GRANULE;
 }
 
 /* all are told that this one has begun: its stage is free */
@@ -101,23 +112,34 @@ static void begin_op(const struct rank *r, int index, struct collective_op *o)
     o->value = 1;
 }
 
-/* a block to each, to its place in the order of sums there */
+/*
+ * A piece of a block to each, to its place in the order of sums there. The stage is free when all
+ * have sent their sums of the piece before.
+ */
 static void scatter_op(const struct rank *r, int index, struct collective_op *o)
 {
     const struct collective_spread *s = r->s;
 
-    if (index == 0)
+    if (index == 0 && r->at == 0)
         put_wait(o, FLAG_BEGUN, others(s));
+    else if (index == 0)
+        put_wait(o, FLAG_GATHERED, granules_from_all(s, s->piece_bytes));
     else
-        put_send(r, index, peer(r, index) * s->block_bytes,
-                 s->stage_at + (s->ranks - index - 1) * s->block_bytes, FLAG_ARRIVED, o);
+        put_send(r, index, peer(r, index) * s->block_bytes + r->at,
+                 s->stage_at + (s->ranks - index - 1) * s->piece_bytes, FLAG_ARRIVED, o);
 }
 
-static int64_t bytes_of(const struct collective_spread *s, int64_t chunk)
+static int64_t bytes_of(const struct rank *r, int64_t chunk)
 {
-    int64_t left = s->block_bytes - chunk * s->chunk_bytes;
+    int64_t left = r->bytes - chunk * r->s->chunk_bytes;
 
-    return left < s->chunk_bytes ? left : s->chunk_bytes;
+    return left < r->s->chunk_bytes ? left : r->s->chunk_bytes;
+}
+
+/* of its own block */
+static int64_t own_at(const struct rank *r, int64_t chunk)
+{
+    return r->rank * r->s->block_bytes + r->at + chunk * r->s->chunk_bytes;
 }
 
 static int64_t slot_of(const struct collective_spread *s, int64_t chunk, int j)
@@ -129,48 +151,44 @@ static int64_t slot_of(const struct collective_spread *s, int64_t chunk, int j)
 static void load_op(const struct rank *r, int64_t chunk, int j, struct collective_op *o)
 {
     const struct collective_spread *s = r->s;
-    int64_t block = j < others(s) ? s->stage_at + j * s->block_bytes : r->rank * s->block_bytes;
+    int64_t staged_at = s->stage_at + j * s->piece_bytes + chunk * s->chunk_bytes;
 
-    put_move(o, COLLECTIVE_COPY, block + chunk * s->chunk_bytes, slot_of(s, chunk, j),
-             bytes_of(s, chunk));
+    put_move(o, COLLECTIVE_COPY, j < others(s) ? staged_at : own_at(r, chunk),
+             slot_of(s, chunk, j), bytes_of(r, chunk));
     o->to_space = COLLECTIVE_VMEM;
     o->flag = FLAG_LOADED + (int)(chunk % SETS);
 }
 
 static void store_op(const struct rank *r, int64_t chunk, struct collective_op *o)
 {
-    const struct collective_spread *s = r->s;
-
-    put_move(o, COLLECTIVE_COPY, slot_of(s, chunk, 0),
-             r->rank * s->block_bytes + chunk * s->chunk_bytes, bytes_of(s, chunk));
+    put_move(o, COLLECTIVE_COPY, slot_of(r->s, chunk, 0), own_at(r, chunk), bytes_of(r, chunk));
     o->from_space = COLLECTIVE_VMEM;
     o->flag = FLAG_STORED + (int)(chunk % SETS);
 }
 
-static void wait_store_op(const struct collective_spread *s, int64_t chunk,
-                          struct collective_op *o)
+static void wait_store_op(const struct rank *r, int64_t chunk, struct collective_op *o)
 {
-    put_wait(o, FLAG_STORED + (int)(chunk % SETS), bytes_of(s, chunk) / GRANULE);
+    put_wait(o, FLAG_STORED + (int)(chunk % SETS), bytes_of(r, chunk) / GRANULE);
 }
 
 /*
  * Loads of chunk c, additions of the one before: first until the slots are empty, where they have
  * been used; then the loads; then the wait for the other loads, the additions, the store.
  */
-static int load_count(const struct collective_spread *s, int64_t c)
+static int load_count(const struct rank *r, int64_t c)
 {
-    return c < s->chunks ? s->ranks + (c >= SETS) : 0;
+    return c < r->chunks ? r->s->ranks + (c >= SETS) : 0;
 }
 
-static int add_count(const struct collective_spread *s, int64_t c)
+static int add_count(const struct rank *r, int64_t c)
 {
-    return c > 0 ? 1 + others(s) + 1 : 0;
+    return c > 0 ? 1 + others(r->s) + 1 : 0;
 }
 
 static void add_op(const struct rank *r, int64_t chunk, int index, struct collective_op *o)
 {
     const struct collective_spread *s = r->s;
-    int64_t bytes = bytes_of(s, chunk);
+    int64_t bytes = bytes_of(r, chunk);
 
     if (index == 0)
         put_wait(o, FLAG_LOADED + (int)(chunk % SETS), s->ranks * (bytes / GRANULE));
@@ -180,71 +198,92 @@ static void add_op(const struct rank *r, int64_t chunk, int index, struct collec
         store_op(r, chunk, o);
 }
 
-static int sum_count(const struct collective_spread *s)
+static int sum_count(const struct rank *r)
 {
-    int64_t waits = s->chunks > SETS ? s->chunks - SETS : 0;
-    int64_t last = s->chunks < SETS ? s->chunks : SETS;
+    int64_t waits = r->chunks > SETS ? r->chunks - SETS : 0;
+    int64_t last = r->chunks < SETS ? r->chunks : SETS;
 
-    return (int)(1 + s->chunks * (s->ranks + others(s) + 2) + waits + last + others(s));
+    return (int)(1 + r->chunks * (r->s->ranks + others(r->s) + 2) + waits + last + others(r->s));
 }
 
 /* what is there is added up, and the sum goes to all */
 static void sum_op(const struct rank *r, int index, struct collective_op *o)
 {
     const struct collective_spread *s = r->s;
-    int64_t last = s->chunks < SETS ? s->chunks : SETS;
+    int64_t last = r->chunks < SETS ? r->chunks : SETS;
 
     if (index-- == 0) {
-        put_wait(o, FLAG_ARRIVED, granules_from_all(s));
+        put_wait(o, FLAG_ARRIVED, granules_from_all(s, r->bytes));
         return;
     }
-    for (int64_t c = 0; c <= s->chunks; c++) {
-        int loads = load_count(s, c), waits = loads - s->ranks;
+    for (int64_t c = 0; c <= r->chunks; c++) {
+        int loads = load_count(r, c), waits = loads - s->ranks;
 
         if (index < loads) {
             if (index < waits)
-                wait_store_op(s, c - SETS, o);
+                wait_store_op(r, c - SETS, o);
             else
                 load_op(r, c, index - waits, o);
             return;
         }
         index -= loads;
-        if (index < add_count(s, c)) {
+        if (index < add_count(r, c)) {
             add_op(r, c - 1, index, o);
             return;
         }
-        index -= add_count(s, c);
+        index -= add_count(r, c);
     }
     if (index < last)
-        wait_store_op(s, s->chunks - last + index, o);
+        wait_store_op(r, r->chunks - last + index, o);
     else
-        put_send(r, (int)(index - last) + 1, r->rank * s->block_bytes, r->rank * s->block_bytes,
-                 FLAG_GATHERED, o);
+        put_send(r, (int)(index - last) + 1, own_at(r, 0), own_at(r, 0), FLAG_GATHERED, o);
 }
 
+/* the sums of the last piece; all that was sent, blocks and sums */
 static void end_op(const struct rank *r, int index, struct collective_op *o)
 {
-    put_wait(o, index == 0 ? FLAG_GATHERED : FLAG_SENT, (1 + index) * granules_from_all(r->s));
+    const struct collective_spread *s = r->s;
+
+    if (index == 0)
+        put_wait(o, FLAG_GATHERED, granules_from_all(s, r->bytes));
+    else
+        put_wait(o, FLAG_SENT, 2 * granules_from_all(s, s->block_bytes));
 }
 
-/* ----- the phases behind one another */
+/* ----- the phases behind one another: the first, two for each piece, the last */
 
-static const struct {
-    void (*op)(const struct rank *r, int index, struct collective_op *o);
-} phases[SPREAD_CUTS + 1] = {{begin_op}, {scatter_op}, {sum_op}, {end_op}};
+int spread_cuts(const struct collective_spread *s) { return 2 * s->pieces + 1; }
+
+static void set_piece(struct rank *r, int phase)
+{
+    const struct collective_spread *s = r->s;
+    int piece = phase == 0 ? 0 : (phase - 1) / 2;
+    int64_t left;
+
+    piece = piece < s->pieces ? piece : s->pieces - 1;
+    r->at = piece * s->piece_bytes;
+    left = s->block_bytes - r->at;
+    r->bytes = left < s->piece_bytes ? left : s->piece_bytes;
+    r->chunks = div_up(r->bytes, s->chunk_bytes);
+}
 
 static int phase_count(const struct collective_spread *s, int phase)
 {
-    const int count[] = {others(s), 1 + others(s), sum_count(s), 2};
+    struct rank r = {.s = s};
 
-    return count[phase];
+    if (phase == 0)
+        return others(s);
+    if (phase == spread_cuts(s))
+        return 2;
+    set_piece(&r, phase);
+    return phase % 2 ? 1 + others(s) : sum_count(&r);
 }
 
 int spread_count(const struct collective_spread *s, int core)
 {
     int count = 0;
 
-    for (int i = 0; i <= SPREAD_CUTS && s->place[core] >= 0; i++)
+    for (int i = 0; i <= spread_cuts(s) && s->place[core] >= 0; i++)
         count += phase_count(s, i);
     return count;
 }
@@ -252,12 +291,18 @@ int spread_count(const struct collective_spread *s, int core)
 void spread_op(const struct collective_spread *s, int core, int index, struct collective_op *out)
 {
     int place = s->place[core], phase = 0;
-    struct rank r = {s, place % s->ranks, place - place % s->ranks};
+    struct rank r = {.s = s, .rank = place % s->ranks, .first = place - place % s->ranks};
 
     memset(out, 0, sizeof(*out));
     for (; index >= phase_count(s, phase); phase++)
         index -= phase_count(s, phase);
-    phases[phase].op(&r, index, out);
+    set_piece(&r, phase);
+    if (phase == 0)
+        begin_op(&r, index, out);
+    else if (phase == spread_cuts(s))
+        end_op(&r, index, out);
+    else
+        (phase % 2 ? scatter_op : sum_op)(&r, index, out);
 }
 
 /* ----- times */
@@ -292,21 +337,28 @@ void spread_predict(const struct collective_spread *s, const struct chip *c,
                     const struct slice *slice, struct spread_times *out)
 {
     double ns = 1e3 / (double)c->chip_clock_mhz;
-    double memory = (double)(c->dma_read_ns + c->dma_write_ns);
-    double away = far_ns(c, slice), moved = (double)s->block_bytes * (s->ranks + 1);
-    double copies = link_ns(s, c, slice) + away + memory;
+    double memory = (double)(c->dma_read_ns + c->dma_write_ns), away = far_ns(c, slice);
+    double links = link_ns(s, c, slice);
     struct collective_overheads costs;
     int end = 0;
 
     collective_program_overheads(c, COLLECTIVE_F32, &costs);
-    for (int i = 0; i <= SPREAD_CUTS; i++) {
+    out->cuts = spread_cuts(s);
+    for (int i = 0; i <= out->cuts; i++) {
+        struct rank r = {.s = s};
+
+        set_piece(&r, i);
         end += phase_count(s, i);
-        if (i < SPREAD_CUTS)
-            out->cut[i] = end;
         out->part_ns[i] = ns * (double)(costs.op_cycles[COLLECTIVE_COPY] * phase_count(s, i) + 40);
+        if (i > 0 && i < out->cuts && i % 2 == 0)
+            out->part_ns[i] += 2 * memory + (double)r.bytes * (s->ranks + 1) /
+                                            (double)c->dma_core_gbps;
+        if (i == out->cuts)
+            break;
+        out->cut[i] = end;
+        out->flight_ns[i] = away;
+        if (i > 0)
+            out->flight_ns[i] += links * (double)r.bytes / (double)s->block_bytes + memory;
     }
     out->part_ns[0] += (double)c->launch_collective_ns;
-    out->part_ns[2] += 2 * memory + moved / (double)c->dma_core_gbps;
-    out->flight_ns[0] = away;
-    out->flight_ns[1] = out->flight_ns[2] = copies;
 }

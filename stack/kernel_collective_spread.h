@@ -5,7 +5,9 @@
  *
  * Every rank sends every other one its block, all at once, into HBM behind the bucket; adds what
  * has come to its own block, x[b+1] + x[b+2] + .. + x[b], b the rank; and sends the sum to all.
- * A core works where it signals, starts copies and adds; it keeps nothing in VMEM meanwhile.
+ * So that what stands behind the bucket stays small, that is done for large blocks in pieces, one
+ * after the other. A core works where it signals, starts copies and adds; it keeps nothing in
+ * VMEM meanwhile.
  */
 #ifndef STACK_KERNEL_COLLECTIVE_SPREAD_H
 #define STACK_KERNEL_COLLECTIVE_SPREAD_H
@@ -15,20 +17,27 @@ struct collective_spread {
     int ranks;
     const int32_t *core;                /* by group and rank in it */
     const int32_t *place;               /* by core: its index in `core`; -1: it has no part */
-    int64_t block_bytes, chunk_bytes, chunks;
+    int pieces;                         /* of a block, each sent, summed and given out by itself */
+    int64_t block_bytes, piece_bytes, chunk_bytes;
     int64_t stage_at, bucket_bytes;     /* from the bucket's beginning; with the stage */
     int64_t vmem_bytes;
 };
 
-#define SPREAD_CUTS 3
+#define SPREAD_PIECES_MOST 32
+#define SPREAD_CUTS_MOST (2 * SPREAD_PIECES_MOST + 1)
 #define SPREAD_FLAGS 8
 
 /* whether so many ranks may: copies of half the queue are under way beside those of kernels */
 bool spread_suits(const struct chip *c, int ranks);
 
-/* `core` are groups of `ranks`; false: VMEM is too small */
+/*
+ * `core` are groups of `ranks`; the stage has about stage_bytes at most, but where that makes more
+ * than SPREAD_PIECES_MOST pieces; false: VMEM is too small
+ */
 bool spread_make(struct collective_spread *s, const struct slice *slice, const int32_t *core,
-                 int count, int ranks, int64_t bytes, int64_t vmem_bytes, struct arena *a);
+                 int count, int ranks, int64_t bytes, int64_t vmem_bytes,
+                 int64_t stage_bytes, struct arena *a);
+int spread_cuts(const struct collective_spread *s);
 int spread_count(const struct collective_spread *s, int core);
 void spread_op(const struct collective_spread *s, int core, int index, struct collective_op *out);
 
@@ -37,10 +46,10 @@ void spread_op(const struct collective_spread *s, int core, int index, struct co
  * that ends there; the last one ends the list), and when what it waits for is there after that.
  */
 struct spread_times {
-    int cut[SPREAD_CUTS];
+    int cuts, cut[SPREAD_CUTS_MOST];
     double together_ns;                 /* of the algorithm that is best with nothing beside */
     int64_t together_bytes, bytes;      /* of the bucket: that one's; with the stage */
-    double part_ns[SPREAD_CUTS + 1], flight_ns[SPREAD_CUTS];
+    double part_ns[SPREAD_CUTS_MOST + 1], flight_ns[SPREAD_CUTS_MOST];
 };
 void spread_predict(const struct collective_spread *s, const struct chip *c,
                     const struct slice *slice, struct spread_times *out);

@@ -16,6 +16,7 @@
 #define SMEM_MOST (12 * 1024)           /* two whole pages of operations */
 #define SMEM_UNIT 192                   /* two pages of whole rows */
 #define BUCKET_LEAST 1024               /* bytes, for each core */
+#define STAGE_BYTES (32 * MIB)          /* a bucket of all gradients may be much larger */
 
 int64_t plan_collective_smem(const struct module_settings *s)
 {
@@ -147,6 +148,11 @@ bool plan_has_lone_collective(const struct graph *body)
     return false;
 }
 
+static int64_t stage_bytes(const struct module_settings *s)
+{
+    return s->stage_bytes > 0 ? s->stage_bytes : STAGE_BYTES;
+}
+
 static struct kernel_sums *make_sums(struct plan *p, const struct step *s,
                                      const struct graph_node *n, const struct collective_room *room)
 {
@@ -158,6 +164,7 @@ static struct kernel_sums *make_sums(struct plan *p, const struct step *s,
     if (room->needs_zeros)
         sums->zeros = add_zeros(p, s->name, &n->shape);
     sums->spread = room->spread;
+    sums->stage_bytes = stage_bytes(p->settings);
     sums->team = join_team(p, n, room->flag_count);
     sums->first_flag = p->team[sums->team].count++;     /* its number, until all are known */
     return sums;
@@ -260,7 +267,8 @@ int plan_add_collective(struct plan *p, struct step s, const struct graph *g, in
     struct kernel_devices devices = devices_of(settings);
     struct collective_room_need need = {
         .chip = settings->chip, .devices = &devices, .vmem_bytes = plan_scoped_bytes(settings),
-        .smem_bytes = plan_collective_smem(settings), .n = n, .count = n->operand_count,
+        .smem_bytes = plan_collective_smem(settings), .stage_bytes = stage_bytes(settings),
+        .n = n, .count = n->operand_count,
         .operand = arrays_of(p, g, n, false), .result = arrays_of(p, g, n, true)};
     int bucket = plan_add_buffer(p, BUFFER_SUMS, 0);
     struct collective_room room;

@@ -40,7 +40,7 @@ struct region {
     int phase;                          /* of its phases, the next one */
     double ready;                       /* when that need not wait */
     int parts, first_part;              /* its; where they begin in the order */
-    int cut[SPREAD_CUTS];
+    int cut[SPREAD_CUTS_MOST];
     bool *is_blocked;                   /* by node: it waits for sums that are not done */
 };
 
@@ -191,9 +191,9 @@ static bool gains(struct region *r, const struct spread_times *t)
 {
     double parts = 0, flights = 0, hidden = free_cycles(r) / r->cycles_per_ns;
 
-    for (int i = 0; i <= SPREAD_CUTS; i++)
+    for (int i = 0; i <= t->cuts; i++)
         parts += t->part_ns[i];
-    for (int i = 0; i < SPREAD_CUTS; i++)
+    for (int i = 0; i < t->cuts; i++)
         flights += t->flight_ns[i];
     return parts + (flights > hidden ? flights - hidden : 0) < t->together_ns;
 }
@@ -229,20 +229,21 @@ static void end_sum(struct region *r)
 static void run_part(struct region *r, bool to_the_end)
 {
     struct kernel_sums *s = add_part(r);
+    const struct spread_times *t = s->spread;
     double from = r->now;
 
     do {
         r->now = r->now > r->ready ? r->now : r->ready;
-        r->now += s->spread->part_ns[r->phase] * r->cycles_per_ns;
-        if (r->phase < SPREAD_CUTS)
-            r->ready = r->now + s->spread->flight_ns[r->phase] * r->cycles_per_ns;
+        r->now += t->part_ns[r->phase] * r->cycles_per_ns;
+        if (r->phase < t->cuts)
+            r->ready = r->now + t->flight_ns[r->phase] * r->cycles_per_ns;
         r->phase++;
-    } while (to_the_end && r->phase <= SPREAD_CUTS);
+    } while (to_the_end && r->phase <= t->cuts);
     s->part_cycles = (int64_t)(r->now - from);
-    if (r->phase > SPREAD_CUTS)
+    if (r->phase > t->cuts)
         end_sum(r);
     else
-        r->cut[r->parts - 1] = s->spread->cut[r->phase - 1];
+        r->cut[r->parts - 1] = t->cut[r->phase - 1];
 }
 
 /* a stage is only where blocks wait in it */

@@ -65,6 +65,7 @@ void run_graph(struct graph_run *run, const struct graph *g, const void *const *
                                       .simd = run->simd ? run->simd : "auto"};
     struct module_settings settings = {.codegen = run->codegen, .hbm_bytes = run->hbm_bytes,
                                        .bucket_bytes = run->bucket_bytes,
+                                       .stage_bytes = run->stage_bytes,
                                        .sums_wait = run->sums_wait};
     struct module compiled;
     struct slice slice;

@@ -17,7 +17,7 @@ struct graph_run {
     int launch_count;                   /* 0 = 1; the outputs are those of the last */
     enum codegen codegen;
     int64_t hbm_bytes;                  /* of a core; 0: its share of the chip */
-    int64_t bucket_bytes;               /* as in module_settings */
+    int64_t bucket_bytes, stage_bytes;  /* as in module_settings */
     bool sums_wait;
     bool may_refuse;                    /* not compiling is no failure: see refusal */
     cycle_t cycles;                     /* out */

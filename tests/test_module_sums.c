@@ -237,19 +237,20 @@ TEST(all_cores_have_the_same_bits)
 }
 
 #define SIDE 128
-#define ROWS 1024                       /* of what is summed */
+#define ROWS 1024                       /* of what is summed, */
+#define MORE_ROWS 4096                  /* where kernels must hide many transfers */
 #define LAYERS 6
 
 /*
  * A chain of products forward, and of gradients backward, each of which is summed: outputs are
  * gradients and sums by turns.
  */
-static void build_layers(void)
+static void build_layers(int rows)
 {
     int w[LAYERS], x[LAYERS + 1], dy, wide;
 
     x[0] = parameter("x", DTYPE_F32, SIDE, SIDE);
-    wide = parameter("wide", DTYPE_F32, SIDE, ROWS);
+    wide = parameter("wide", DTYPE_F32, SIDE, rows);
     for (int i = 0; i < LAYERS; i++)
         w[i] = parameter(arena_printf(&arena, "w%d", i), DTYPE_F32, SIDE, SIDE);
     for (int i = 0; i < LAYERS; i++)
@@ -282,9 +283,9 @@ static void **run_layers(struct graph_run *run, int replicas)
 }
 
 /* element `i` of the sum: x[b + 1] + x[b + 2] + .. + x[b], b the rank whose block it is in */
-static float sum_in_order(void **out, int output, int replicas, int i)
+static float sum_in_order(void **out, int output, int replicas, int rows, int i)
 {
-    int rows = ROWS / replicas, owner = i / SIDE / rows;
+    int owner = i / SIDE / (rows / replicas);
     float sum = 0;
 
     for (int k = 1; k <= replicas; k++) {
@@ -295,13 +296,15 @@ static float sum_in_order(void **out, int output, int replicas, int i)
     return sum;
 }
 
-static void check_sums(void **out, int replicas)
+static void check_sums(void **out, int replicas, int rows)
 {
     for (int o = 0; o < 2 * LAYERS; o += 2)
-        for (int i = 0; i < ROWS * SIDE; i++)
+        for (int i = 0; i < rows * SIDE; i++) {
+            float want = sum_in_order(out, o, replicas, rows, i);
+
             for (int r = 0; r < replicas; r++)
-                assert_true(((float *)out[r * g.output_count + o + 1])[i] ==
-                            sum_in_order(out, o, replicas, i));
+                assert_true(((float *)out[r * g.output_count + o + 1])[i] == want);
+        }
 }
 
 /*
@@ -321,9 +324,9 @@ TEST(sums_beside_kernels_add_in_the_order_that_is_told)
         struct graph_run waiting = run, threads = run;
         void **out;
 
-        build_layers();
+        build_layers(ROWS);
         out = run_layers(&run, rows[i].cores);
-        check_sums(out, rows[i].cores);
+        check_sums(out, rows[i].cores, ROWS);
         waiting.sums_wait = true;
         run_layers(&waiting, rows[i].cores);
         assert_true(run.kernel_count > waiting.kernel_count);
@@ -331,6 +334,26 @@ TEST(sums_beside_kernels_add_in_the_order_that_is_told)
         threads.thread_count = 2;
         run_layers(&threads, rows[i].cores);
         assert_int_equal(threads.cycles, run.cycles);
+        teardown(NULL);
+        setup(NULL);
+    }
+}
+
+/* Every piece is summed in the same order; the last one is smaller than the others. */
+TEST(sums_in_pieces_have_a_smaller_stage_and_the_same_order)
+{
+    int64_t bucket_bytes = MORE_ROWS * SIDE * 4, stage = bucket_bytes * 7 / 8, whole = 0;
+
+    for (int pieces = 1; pieces <= 3; pieces++) {
+        struct graph_run run = {.slice = "v3-8", .set = "ici.link_gbps=1000 ici.hop_ns=20",
+                                .bucket_bytes = bucket_bytes, .stage_bytes = stage / pieces + 512};
+
+        build_layers(MORE_ROWS);
+        check_sums(run_layers(&run, 8), 8, MORE_ROWS);
+        if (pieces == 1)
+            whole = run.hbm_used_bytes;
+        assert_in_range(whole - run.hbm_used_bytes, (stage - stage / pieces) * 9 / 10,
+                        LAYERS * stage);
         teardown(NULL);
         setup(NULL);
     }
@@ -410,6 +433,7 @@ int main(void)
         RUN(loops_sum_in_every_trip),
         RUN(one_chip_stands_for_all_of_some_slices),
         RUN(sums_beside_kernels_add_in_the_order_that_is_told),
+        RUN(sums_in_pieces_have_a_smaller_stage_and_the_same_order),
         RUN(a_sum_with_nothing_beside_has_no_stage),
         RUN(all_cores_have_the_same_bits),
         RUN(what_cannot_be_summed_is_told),
