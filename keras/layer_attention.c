@@ -35,12 +35,19 @@ static int shape_attention(const struct layer *l, const struct shape *in, int co
     return 0;
 }
 
+/* heads and their width are one dimension in memory */
+static void join_heads(struct layer_build *b, int weight)
+{
+    b->set->variable[b->layer->variable[weight]].joins_last = true;
+}
+
 static void build_part(struct layer_build *b, const char *part, int64_t in, int64_t width)
 {
     const struct layer_config *c = &b->layer->c;
 
-    layer_add_weight(b, arena_printf(b->arena, "%s/kernel", part), SIZES(in, c->heads, width),
-                     &c->kernel_initializer, &c->kernel_regularizer);
+    join_heads(b, layer_add_weight(b, arena_printf(b->arena, "%s/kernel", part),
+                                   SIZES(in, c->heads, width), &c->kernel_initializer,
+                                   &c->kernel_regularizer));
     if (c->use_bias)
         layer_add_weight(b, arena_printf(b->arena, "%s/bias", part), SIZES(c->heads, width),
                          &c->bias_initializer, &c->bias_regularizer);

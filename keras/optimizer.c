@@ -183,8 +183,10 @@ static int add_slot(struct optimizer *o, int variable, const char *suffix,
 
     begin.a = initial;
     slot.initializer = begin;
-    if (shape_equal(shape, &v->shape))  /* cut as its variable is */
+    if (shape_equal(shape, &v->shape)) {        /* cut and laid out as its variable is */
         slot.sharding = v->sharding;
+        slot.joins_last = v->joins_last;
+    }
     return variable_add(o->set, &slot);
 }
 

@@ -63,9 +63,11 @@ int trace_read(struct trace *t, int variable)
 
     if (v->value == NODE_NONE) {
         struct shape local = variable_local_shape(what, t->replica_count);
+        struct shape lies = variable_memory_shape(what, t->replica_count);
 
         v->parameter = t->graph.parameter_count;
-        v->value = add_parameter(t, TRACE_VARIABLE, variable, what->name, &local);
+        v->value = add_parameter(t, TRACE_VARIABLE, variable, what->name, &lies);
+        v->value = graph_reshape(&t->graph, v->value, local);
         if (!sharding_is_whole(&what->sharding))
             note(t, v->value, &what->sharding);
     }
@@ -135,9 +137,15 @@ int trace_phases(const struct trace *t, struct arena *a, int **phase)
 void trace_finish(struct trace *t)
 {
     assert(!t->is_finished);
-    for (int v = 0; v < t->known_count; v++)
-        if (t->variable[v].is_assigned)
-            graph_output(&t->graph, t->variable[v].value, t->set->variable[v].name,
-                         t->variable[v].parameter);
+    for (int i = 0; i < t->known_count; i++) {
+        const struct trace_variable *v = &t->variable[i];
+        struct shape lies;
+
+        if (!v->is_assigned)
+            continue;
+        lies = variable_memory_shape(&t->set->variable[i], t->replica_count);
+        graph_output(&t->graph, graph_reshape(&t->graph, v->value, lies),
+                     t->set->variable[i].name, v->parameter);
+    }
     t->is_finished = true;
 }

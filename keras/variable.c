@@ -60,3 +60,16 @@ struct shape variable_local_shape(const struct variable *v, int replica_count)
     }
     return s;
 }
+
+struct shape variable_memory_shape(const struct variable *v, int replica_count)
+{
+    struct shape s = variable_local_shape(v, replica_count);
+
+    if (v->joins_last && v->shard_dim < 0 && sharding_is_whole(&v->sharding)) {
+        assert(s.rank > 1);
+        s.rank--;
+        s.dim[s.rank - 1] *= s.dim[s.rank];
+        s.dim[s.rank] = 0;
+    }
+    return s;
+}

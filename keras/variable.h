@@ -26,6 +26,8 @@ struct variable {
     struct initializer initializer;
     int of;                             /* an optimizer's slot: the variable it is of; else -1 */
     int shard_dim;                      /* replica r holds the r-th part along it; -1: all of it */
+    bool joins_last;                    /* in memory its last two dimensions are one: of [128, 4, */
+                                        /* 32] the tiles would be padding for the most part */
     struct sharding sharding;           /* over a replica's logical devices, not along shard_dim */
 };
 
@@ -52,4 +54,6 @@ int variable_find(const struct variable_set *s, const char *name);
 
 /* what one of so many replicas holds of it; the dimension must divide (asserted) */
 struct shape variable_local_shape(const struct variable *v, int replica_count);
+/* how that lies in memory: the same elements in the same order, maybe in fewer dimensions */
+struct shape variable_memory_shape(const struct variable *v, int replica_count);
 #endif

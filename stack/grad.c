@@ -211,7 +211,7 @@ static int walk_node(struct grad *gr, int i, struct err *e)
 int gr_walk(struct graph *g, int first, const int *root, const int *seed, int root_count,
             const int *wrt, int count, int *gradient, struct err *e)
 {
-    struct grad gr = {.g = g};
+    struct grad gr = {.g = g, .first = first, .wrt = wrt, .wrt_count = count};
     const char *source = g->source;
     int result = 0;
 

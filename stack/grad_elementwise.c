@@ -83,11 +83,57 @@ static void give_product(struct grad *gr, const struct graph_node *n, int dy)
         gr_give(gr, n, 1, gr_multiply(gr->g, dy, n->operand[0]));
 }
 
+/* nobody asks for the gradient of the node itself, which may be left out on the way */
+static bool is_on_the_way(const struct grad *gr, int node)
+{
+    for (int i = 0; i < gr->wrt_count; i++)
+        if (gr->wrt[i] == node)
+            return false;
+    return node >= gr->first;
+}
+
+/* whether it is a quotient of exponentials and their sum along some dimensions */
+static bool is_softmax(const struct grad *gr, const struct graph_node *n)
+{
+    const struct graph *g = gr->g;
+    const struct graph_node *e = &g->node[n->operand[0]], *spread = &g->node[n->operand[1]], *sum;
+    int kept = 0;
+
+    if (e->op != HLO_EXP || spread->op != HLO_BROADCAST || e->is_held || spread->is_held
+        || !is_on_the_way(gr, n->operand[0]))
+        return false;
+    sum = &g->node[spread->operand[0]];
+    if (sum->op != HLO_REDUCE || sum->reduce_kind != REDUCE_ADD || sum->is_held
+        || sum->operand[0] != n->operand[0])
+        return false;
+    for (int d = 0; d < n->shape.rank; d++)
+        if (!(sum->reduce_mask >> d & 1) && spread->dims[kept++] != d)
+            return false;
+    return is_on_the_way(gr, n->operand[1]) && is_on_the_way(gr, spread->operand[0]);
+}
+
+/* y = e^z / sum of e^z: dz = y (dy - sum of dy y), as libraries write it, from y alone */
+static void give_softmax(struct grad *gr, const struct graph_node *n, int y, int dy)
+{
+    struct graph *g = gr->g;
+    struct graph_node e = g->node[n->operand[0]], spread = g->node[n->operand[1]];
+    int sum = graph_reduce(g, REDUCE_ADD, gr_multiply(g, dy, y),
+                           g->node[spread.operand[0]].reduce_mask);
+
+    sum = graph_broadcast(g, sum, n->shape, spread.dims);
+    gr_give(gr, &e, 0, gr_multiply(g, graph_binary(g, HLO_SUBTRACT, dy, sum), y));
+}
+
 /* y = a / b: da = dy / b, db = -da y */
 static void give_quotient(struct grad *gr, const struct graph_node *n, int y, int dy)
 {
-    int da = quotient(gr->g, dy, n->operand[1]);
+    int da;
 
+    if (gr_wants(gr, n, 0) && is_softmax(gr, n)) {
+        give_softmax(gr, n, y, dy);
+        return;
+    }
+    da = quotient(gr->g, dy, n->operand[1]);
     if (gr_wants(gr, n, 0))
         gr_give(gr, n, 0, da);
     if (gr_wants(gr, n, 1))

@@ -14,6 +14,9 @@ struct grad {
     int *adjoint;                       /* by node: its gradient so far, or NODE_NONE */
     int **part;                         /* of nodes with several results: of each, or NULL */
     bool *is_active;                    /* depends on a node asked for */
+    int first;                          /* nodes below are not walked back */
+    const int *wrt;                     /* asked for */
+    int wrt_count;
 };
 
 /*

@@ -98,7 +98,8 @@ static int64_t squares_across(const struct dot_grid *g) { return box_rows(g, fal
 /* passes whose rows are turned before the step, 0: all */
 static int turned_before(const struct dot_grid *g)
 {
-    if (g->turns_first || g->batches > 1 || !g->p->is_lhs_transposed || is_ragged(g->p) || dot_terms(g->p) > 1)
+    if (g->turns_first || g->batches > 1 || !g->p->is_lhs_transposed || is_ragged(g->p)
+        || dot_terms(g->p) > 1)
         return 0;
     return dot_turn_passes(&g->step, squares_across(g));
 }

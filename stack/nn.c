@@ -99,13 +99,18 @@ int nn_mean(struct graph *g, int x, uint32_t mask)
     return nn_scale(g, x, 1.0 / (double)count);
 }
 
-/* x less its maximum along the last dimension, in f32 */
+/*
+ * x less its maximum along the last dimension, in f32. What is made of it does not depend on the
+ * number taken away, so no gradient goes through the maximum, as in the libraries.
+ */
 static int less_largest(struct graph *g, int x)
 {
     uint32_t last = nn_last_dim(g, x);
+    int largest;
 
     x = graph_convert(g, x, DTYPE_F32);
-    return nn_subtract(g, x, nn_spread_kept(g, graph_reduce(g, REDUCE_MAX, x, last), x, last));
+    largest = graph_hold(g, graph_reduce(g, REDUCE_MAX, x, last));
+    return nn_subtract(g, x, nn_spread_kept(g, largest, x, last));
 }
 
 int nn_softmax(struct graph *g, int x)

@@ -7,6 +7,7 @@
  */
 #include "base/rng.h"
 #include "base/units.h"
+#include "keras/trace.h"
 #include "stack/pass.h"
 #include "tests/module_rig.h"
 #include "tests/test.h"
@@ -108,7 +109,7 @@ TEST(attention_is_the_same_bits_on_every_generation)
     }
 }
 
-/* odd numbers of heads and batches, sizes that end inside tiles, positions that do not fill lanes */
+/* odd numbers of heads and batches, sizes that end inside tiles, lanes that are not full */
 TEST(attention_of_any_shape_is_the_same_bits)
 {
     static const int64_t sizes[] = {8, 12, 16, 24, 32, 40, 64, 128};
@@ -180,6 +181,75 @@ TEST(other_heads_stay_as_they_are_written)
     }
 }
 
+/* kernels of [in, heads, size] lie as matrices; who reads or assigns them sees three dimensions */
+TEST(a_variable_of_heads_lies_as_a_matrix)
+{
+    struct initializer zero = initializer_standard(INITIALIZER_ZEROS);
+    struct shape s = SHAPE(DTYPE_F32, 16, 4, 32), lies;
+    struct variable_set set;
+    struct arena a;
+    struct trace t;
+    int v, node;
+
+    arena_init(&a);
+    variable_set_init(&set, &a);
+    v = variable_add_trainable(&set, "kernel", &s, &zero);
+    set.variable[v].joins_last = true;
+    lies = variable_memory_shape(&set.variable[v], 2);
+    assert_true(shape_equal(&lies, &(struct shape){DTYPE_F32, 2, {16, 128}}));
+    trace_init(&t, &a, "step", &set, 2, true);
+    node = trace_read(&t, v);
+    assert_true(shape_equal(&t.graph.node[node].shape, &s));
+    trace_assign(&t, v, graph_unary(&t.graph, HLO_NEGATE, node));
+    trace_finish(&t);
+    assert_true(shape_equal(&t.graph.node[t.graph.parameter[0]].shape, &lies));
+    assert_true(shape_equal(&t.graph.node[t.graph.output[0].node].shape, &lies));
+    set.variable[v].shard_dim = 0;      /* cut over the replicas: as it is written */
+    lies = variable_memory_shape(&set.variable[v], 2);
+    assert_true(shape_equal(&lies, &(struct shape){DTYPE_F32, 3, {8, 4, 32}}));
+    trace_fini(&t);
+    variable_set_fini(&set);
+    arena_fini(&a);
+}
+
+/* what a softmax and its gradient compute; `asked`: 0 that of its input, 1 of the e^z */
+static void count_softmax(int asked, int *exponentials, int *divisions)
+{
+    struct shape s = SHAPE(DTYPE_F32, 4, 8);
+    int z, e, sum, wrt[2], gradient[1];
+    struct arena a;
+    struct graph g;
+    struct err err;
+
+    arena_init(&a);
+    graph_init(&g, &a, "softmax");
+    wrt[0] = z = graph_parameter(&g, s, "z");
+    wrt[1] = e = graph_unary(&g, HLO_EXP, z);
+    sum = graph_broadcast(&g, graph_reduce(&g, REDUCE_ADD, e, 2), s, DIMS(0));
+    z = graph_binary(&g, HLO_MULTIPLY, graph_binary(&g, HLO_DIVIDE, e, sum),
+                     graph_parameter(&g, s, "w"));
+    assert_int_equal(graph_grad(&g, graph_reduce(&g, REDUCE_ADD, z, 3), wrt + asked, 1, gradient,
+                                &err), 0);
+    *exponentials = *divisions = 0;
+    for (int i = 0; i < g.node_count; i++) {
+        *exponentials += g.node[i].op == HLO_EXP;
+        *divisions += g.node[i].op == HLO_DIVIDE;
+    }
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+TEST(the_gradient_of_a_softmax_needs_its_result_alone)
+{
+    int exponentials, divisions;
+
+    count_softmax(0, &exponentials, &divisions);
+    assert_int_equal(exponentials, 1);
+    assert_int_equal(divisions, 1);
+    count_softmax(1, &exponentials, &divisions);        /* that of e^z itself is asked for */
+    assert_int_equal(divisions, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +257,8 @@ int main(void)
         cmocka_unit_test(attention_of_any_shape_is_the_same_bits),
         cmocka_unit_test(nothing_is_transposed_where_heads_end_with_tiles),
         cmocka_unit_test(other_heads_stay_as_they_are_written),
+        cmocka_unit_test(a_variable_of_heads_lies_as_a_matrix),
+        cmocka_unit_test(the_gradient_of_a_softmax_needs_its_result_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,8 +45,9 @@ static void list_operands(struct loop *l, const int *input)
     }
     l->variables = l->count;
     for (int i = 0; i < b->graph.parameter_count; i++)
-        if (b->parameter[i].kind == TRACE_VARIABLE)
-            add_operand(l, trace_read(l->outer, b->parameter[i].index));
+        if (b->parameter[i].kind == TRACE_VARIABLE)     /* as it lies in memory */
+            add_operand(l, graph_reshape(g, trace_read(l->outer, b->parameter[i].index),
+                                         *shape_of(&b->graph, b->graph.parameter[i])));
     l->results = l->count;
     for (int r = 0; r < b->result_count; r++) {
         struct shape s = *shape_of(&b->graph, b->graph.output[r].node);
@@ -198,7 +199,9 @@ static void take_results(struct loop *l, int loop, int *result)
         if (l->body->parameter[p].kind != TRACE_VARIABLE)
             continue;
         if (l->body->variable[variable].is_assigned)
-            trace_assign(l->outer, variable, graph_tuple_element(g, loop, k));
+            trace_assign(l->outer, variable,
+                         graph_reshape(g, graph_tuple_element(g, loop, k),
+                                       *shape_of(g, trace_read(l->outer, variable))));
         k++;
     }
 }

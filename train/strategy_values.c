@@ -273,7 +273,8 @@ static int choose_shapes(struct strategy *s, int variable, struct err *e)
     place->local = variable_local_shape(v, s->replica_count);
     if (sharding_check(&s->mesh, &place->local, &v->sharding, v->name, e))
         return -1;
-    part = sharding_local(&s->mesh, &place->local, &v->sharding);
+    part = variable_memory_shape(v, s->replica_count);
+    part = sharding_local(&s->mesh, &part, &v->sharding);
     array_init(&place->array, v->name, &part, NULL);
     return 0;
 }
