@@ -128,15 +128,29 @@ void mem_free_lazy(void *p)
         free(header.start);
 }
 
+/* Under the address sanitizer short arrays move with every element, so that whoever keeps a pointer
+ * to one across a growth is found. */
+static size_t grown_capacity(size_t capacity, size_t need)
+{
+    size_t grown = capacity ? capacity : 16;
+
+#ifdef __SANITIZE_ADDRESS__
+    if (need <= 4096)
+        return need;
+#endif
+    while (grown < need)
+        grown += grown / 2;
+    return grown;
+}
+
 void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes)
 {
-    size_t grown = *capacity ? *capacity : 16, kept, size;
+    size_t grown, kept, size;
     char *p;
 
     if (need <= *capacity)
         return items;
-    while (grown < need)
-        grown += grown / 2;
+    grown = grown_capacity(*capacity, need);
     if (grown > SIZE_MAX / elem_bytes) {
         fprintf(stderr, "systole: out of host memory (%zu elements asked)\n", need);
         abort();

@@ -65,13 +65,13 @@ static void list_operands(struct loop *l, const int *input)
 /* element `round` of the first dimension: starts and sizes of the box */
 static void choose(struct loop *l, int node, int *start, int64_t *sizes)
 {
-    const struct shape *s = shape_of(l->graph, node);
+    struct shape s = *shape_of(l->graph, node);
 
     start[0] = l->graph->parameter[0];
     sizes[0] = 1;
-    for (int d = 1; d < s->rank; d++) {
+    for (int d = 1; d < s.rank; d++) {
         start[d] = graph_constant(l->graph, shape_scalar(DTYPE_S32), 0);
-        sizes[d] = s->dim[d];
+        sizes[d] = s.dim[d];
     }
 }
 
