@@ -232,8 +232,10 @@ static void run_loop(const char *slice)
     shape[1] = f32_shape(DIMS(STEPS, rows, OUTPUTS));
     for (int r = 0; r < replicas; r++) {
         for (int s = 0; s < STEPS; s++) {
-            memcpy(&x[r][0][s * rows], l.x[s][r * rows], (size_t)rows * sizeof(l.x[0][0]));
-            memcpy(&y[r][0][s * rows], l.y[s][r * rows], (size_t)rows * sizeof(l.y[0][0]));
+            memcpy((float *)x[r] + s * rows * INPUTS, l.x[s][r * rows],
+                   (size_t)rows * sizeof(l.x[0][0]));
+            memcpy((float *)y[r] + s * rows * OUTPUTS, l.y[s][r * rows],
+                   (size_t)rows * sizeof(l.y[0][0]));
         }
         input[2 * r] = x[r];
         input[2 * r + 1] = y[r];

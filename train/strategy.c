@@ -267,7 +267,8 @@ struct strategy_program *strategy_function(struct strategy *s, const char *name,
     *c = (struct strategy_cached){.step = step, .context = context, .is_training = is_training,
                                   .count = count, .next = s->cached};
     c->shape = arena_array(&s->arena, (size_t)count + 1, sizeof(*c->shape));
-    memcpy(c->shape, shape, (size_t)count * sizeof(*shape));
+    for (int i = 0; i < count; i++)
+        c->shape[i] = shape[i];
     trace_init(&t, &s->arena, name, s->set, s->replica_count, is_training);
     t.mesh = s->logical_count > 1 && s->stages.count == 1 ? &s->mesh : NULL;
     if (trace_step(&t, c, e) == 0)
