@@ -241,12 +241,11 @@ static bool is_unpacked_rows(const struct core *c, const struct decoded_op *o,
            && c->vreg[o->o[0]].form == VREG_UNPACKED;
 }
 
-/* weights of an operand, in groups; in `room` unless they lie somewhere like that */
+/* weights of an operand, in groups; in `room` or `masked` unless they lie somewhere like that */
 static const uint32_t *groups_of_operand(struct core *c, const struct decoded_op *o,
                                          const struct matrix_op *m,
-                                         uint32_t room[GROUPS_MAX * GROUP_WORDS])
+                                         uint32_t room[GROUPS_MAX * GROUP_WORDS], tile_t masked)
 {
-    _Alignas(64) tile_t masked;
     uint32_t row[8][64];
 
     if (!is_unpacked_rows(c, o, m))
@@ -264,10 +263,11 @@ static void exec_push(struct core *c, const struct decoded_op *o)
     struct matrix_op m = matrix_op_of(o->code, o->o);
     struct mxu *unit = &c->mxu[o->unit];
     uint32_t room[2][GROUPS_MAX * GROUP_WORDS];
+    _Alignas(64) tile_t masked;
     struct push p = {.quadrant = unit->staging[m.staging], .op = &m,
                      .count = matrix_rows(m.type) / 8};
 
-    p.lower = groups_of_operand(c, o, &m, room[0]);
+    p.lower = groups_of_operand(c, o, &m, room[0], masked);
     if (chip_mxu_halves(c->chip) == 1) {
         shift_in(p.quadrant, m.is_xpose, p.lower, p.count, NULL);
         return;
