@@ -110,6 +110,8 @@ int train_report(struct train_run *t, struct err *e);   /* table of one step, tr
 /* of `step`, which is a launch of this program: sources, layers, buffers */
 void train_fill_tables(struct train_run *t, const struct strategy_program *p,
                        struct report_step *step);
+/* of the last launch, one of a step in stages: what each did; nothing without stages or cycles */
+void train_print_stages(struct train_run *t, const struct strategy_program *p);
 /* the most of VMEM that a kernel's windows take, and arrays beside them */
 int64_t train_vmem_bytes(const struct module *m);
 void train_fini(struct train_run *t);

@@ -29,6 +29,20 @@ loss_of() {
 whole=$(loss_of --tpu v3-1 --micro-batches 2)
 cut=$(loss_of --tpu v3-2 --pipeline 2 --micro-batches 2 --check-races --check-replicas)
 [ -n "$whole" ] && [ "$whole" = "$cut" ] || fail "in two stages $cut, on one core $whole"
+# the table of stages
+expect 0 'pipeline of 2 stages, 4 micro batches: cycles of a core, mean of 4 replicas' \
+    train $model $short --pipeline 2 --micro-batches 4
+grep -qF '(S - 1) / (M + S - 1) of equal' "$work/log" || fail "no bubble in: $(cat "$work/log")"
+grep -qF '    0  dense  ' "$work/log" || fail "no stage of dense in: $(cat "$work/log")"
+# a checkpoint of all stages: in two parts the same bits
+"$systole" train $model $short --steps 4 --epochs 2 --pipeline 2 --checkpoint "$work/a" \
+    >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+"$systole" train $model $short --epochs 1 --pipeline 2 --checkpoint "$work/b" >/dev/null 2>&1
+"$systole" train $model $short --steps 4 --epochs 2 --pipeline 2 --checkpoint "$work/b" --resume \
+    >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+for file in "$work"/a/*4.safetensors; do
+    cmp -s "$file" "$work/b/${file##*/}" || fail "another checkpoint: ${file##*/}"
+done
 # the same without a machine
 expect 0 'test acc' train $model $short --pipeline 2 --micro-batches 2 --backend host
 

@@ -317,10 +317,12 @@ struct strategy_part strategy_program_part(const struct strategy *s,
                                            const struct strategy_program *p, int stage)
 {
     const struct program_part *part = &p->part[stage];
+    int64_t bytes = 0;
 
     assert(stage >= 0 && stage < p->part_count);
-    return (struct strategy_part){&part->module, s->end - s->lowest[stage], part->kept_most,
-                                  part->sent_bytes};
+    for (int v = 0; v < s->placed_count; v++)
+        bytes += strategy_holds(s, stage, v) ? s->place[v]->array.bytes : 0;
+    return (struct strategy_part){&part->module, bytes, part->kept_most, part->sent_bytes};
 }
 
 int strategy_program_micro_batches(const struct strategy_program *p) { return p->micro_batches; }

@@ -106,7 +106,7 @@ const struct module *strategy_program_module(const struct strategy_program *p); 
 /* of a stage (0 without stages): its module, and what it is like */
 struct strategy_part {
     const struct module *module;
-    int64_t variable_bytes;             /* in its cores' HBM */
+    int64_t variable_bytes;             /* that its cores have, without what messages take */
     int kept_most;                      /* micro batches whose backward pass is to come, at most */
     int64_t sent_bytes;                 /* by a core and launch, to other stages */
 };
