@@ -26,6 +26,7 @@ static int resolve(sy_cluster *c, const char *tpu, const sy_cluster_options *o, 
     while (o && o->set && o->set[options.set_count])
         options.set_count++;
     options.set = o ? o->set : NULL;
+    options.machine.one_chip = o && o->one_chip;
     options.machine.thread_count = o ? o->threads : 0;
     return cluster_resolve(&c->cluster, &options, &c->arena, e);
 }

@@ -18,16 +18,20 @@ static sy_status has_run(const sy_strategy *s)
                ? SY_OK : api_fail_text("costs of a launch: the strategy has not run anything yet");
 }
 
+static int devices_of(const sy_strategy *s)
+{
+    return sy_strategy_replicas(s) * sy_strategy_devices(s);
+}
+
 static struct report_step describe(const sy_strategy *s)
 {
     const struct strategy_program *p = strategy_last_program(s->strategy);
-    int devices = sy_strategy_replicas(s) * sy_strategy_devices(s);
 
     return (struct report_step){
         .title = "last launch", .machine = s->cluster->cluster.machine,
         .program = &strategy_program_module(p)->linked[0].program,
         .model_flops = graph_flops(strategy_program_graph(p)),
-        .input_bytes = strategy_program_input_bytes(p) * devices};
+        .input_bytes = strategy_program_input_bytes(p) * devices_of(s)};
 }
 
 sy_status sy_strategy_costs(const sy_strategy *s, sy_costs *out)
@@ -47,7 +51,7 @@ sy_status sy_strategy_costs(const sy_strategy *s, sy_costs *out)
         .cycles = v.mode == MODE_FUNCTIONAL ? 0 : v.cycles,
         .us = v.mode == MODE_FUNCTIONAL ? 0 : view_device_us(&v),
         .communication_cycles = all.total, .exposed_communication_cycles = all.exposed,
-        .flops = step.model_flops * v.active_count, .cores = v.active_count,
+        .flops = step.model_flops * devices_of(s), .cores = devices_of(s),
         .input_bytes = step.input_bytes,
         .variable_bytes = strategy_variable_bytes(s->strategy),
         .launch_bytes = strategy_program_module(strategy_last_program(s->strategy))->hbm_bytes};

@@ -281,11 +281,21 @@ static int check_bytes(const sy_variable *v, size_t bytes, struct err *e)
                    shape_print(&variable_of(v)->shape, shape, sizeof(shape)), has, bytes);
 }
 
+static int check_values(const sy_variable *v, struct err *e)
+{
+    const struct machine *m = v->strategy->cluster->cluster.machine;
+
+    if (!m || machine_mode(m) != MODE_TIMING)
+        return 0;
+    return err_set(e, "variable %s: mode timing works out no values", variable_of(v)->name);
+}
+
 sy_status sy_variable_read(const sy_variable *v, void *to, size_t bytes)
 {
     struct err e;
 
-    if (check_bytes(v, bytes, &e) || strategy_read(v->strategy->strategy, v->number, to, &e))
+    if (check_values(v, &e) || check_bytes(v, bytes, &e) ||
+        strategy_read(v->strategy->strategy, v->number, to, &e))
         return api_fail(&e);
     return SY_OK;
 }

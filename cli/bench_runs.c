@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "cli/progress.h"
+#include "base/progress.h"
 
 #define MODEL_EPOCHS 20                 /* the main run; its batch, and that of the short one */
 #define MODEL_BATCH 512

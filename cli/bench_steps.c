@@ -8,7 +8,7 @@
 #include "cli/bench.h"
 
 #include "base/units.h"
-#include "cli/progress.h"
+#include "base/progress.h"
 #include "data/images.h"
 #include "sim/machine.h"
 #include "stack/gemm.h"

@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "cli/hardware.h"
 #include "cli/options.h"
-#include "cli/progress.h"
+#include "base/progress.h"
 #include "isa/file.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/optimizer_check.h"
-#include "cli/progress.h"
+#include "base/progress.h"
 #include "keras/optimizer.h"
 
 #include <argp.h>

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/options.h"
-#include "cli/progress.h"
+#include "base/progress.h"
 #include "report/check.h"
 #include "stack/precision.h"
 

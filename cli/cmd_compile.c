@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/compile.h"
-#include "cli/progress.h"
+#include "base/progress.h"
 #include "isa/disasm.h"
 #include "report/report.h"
 #include "stack/index_assume.h"

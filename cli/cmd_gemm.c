@@ -6,7 +6,7 @@
 #include "cli/gemm_compiled.h"
 #include "cli/options.h"
 #include "cli/out_folder.h"
-#include "cli/progress.h"
+#include "base/progress.h"
 #include "cli/trace_options.h"
 #include "data/npy.h"
 #include "isa/disasm.h"

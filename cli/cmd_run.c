@@ -2,7 +2,7 @@
 
 #include "cli/hbm_data.h"
 #include "cli/out_folder.h"
-#include "cli/progress.h"
+#include "base/progress.h"
 #include "cli/run_setup.h"
 #include "cli/run_view.h"
 #include "cli/save_at.h"

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/progress.h"
+#include "base/progress.h"
 #include "sim/clock.h"
 #include "sim/machine.h"
 #include "stack/collective_program.h"

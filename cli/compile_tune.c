@@ -1,7 +1,7 @@
 /* systole compile --tune: each kernel by itself, with each of its tilings, in timing mode. */
 #include "cli/compile.h"
 
-#include "cli/progress.h"
+#include "base/progress.h"
 
 #define TILINGS_MAX 12                  /* tried of a kernel: the first by its cost model */
 

@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "cli/live_wire.h"
-#include "cli/progress.h"
+#include "base/progress.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -5,7 +5,7 @@
 #include "cli/compile.h"
 #include "cli/engine_options.h"
 #include "cli/hardware.h"
-#include "cli/progress.h"
+#include "base/progress.h"
 #include "report/report.h"
 #include "stack/gemm.h"
 #include "stack/index_assume.h"

@@ -2,7 +2,7 @@
 #include "cli/sweep.h"
 
 #include "base/text.h"
-#include "cli/progress.h"
+#include "base/progress.h"
 #include "report/run_folder.h"
 
 #include <errno.h>

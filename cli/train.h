@@ -1,14 +1,13 @@
 /*
  * systole train: what its files share. cmd_train.c reads the command line,
- * train_setup.c loads and compiles, train_loop.c trains, train_report.c leaves
+ * train_data.c loads samples, train_setup.c compiles, train_loop.c trains, train_report.c leaves
  * the results, train_tables.c what the compiler knows for them.
  */
 #ifndef CLI_TRAIN_H
 #define CLI_TRAIN_H
 #include "cli/options.h"
-#include "cli/progress.h"
+#include "base/progress.h"
 #include "cli/trace_options.h"
-#include "data/images.h"
 #include "report/report.h"
 #include "sim/machine.h"
 #include "train/fit.h"
@@ -41,7 +40,7 @@ struct train_run {
     const struct train_options *options;
     struct arena arena;
     struct model model;
-    struct image_set train, test;
+    const char *data_noun, *data_shape; /* "images", "28x28" */
     struct chip chip;
     struct chip_origin *chip_origins;   /* NULL when no chip takes part */
     struct slice slice;                 /* core_count 0 when no slice takes part */
@@ -102,6 +101,8 @@ static inline int train_replicas(const struct train_run *t)
     return stages > 1 ? (int)(t->slice.core_count / stages) : t->slice.core_count;
 }
 
+/* what --data names, held against model and loss, into train_batches and test_batches */
+int train_load_data(struct train_run *t, struct err *e);
 int train_setup(struct train_run *t, struct err *e);    /* checks first, works later */
 int train_begin_trace(struct train_run *t, struct err *e);
 void train_print_header(const struct train_run *t);

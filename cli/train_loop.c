@@ -168,9 +168,11 @@ int train_loop(struct train_run *t, struct err *e)
     if (run.callback_count == 0)
         return -1;
     progress_begin(&t->progress, t->step_limit);
+    t->progress.first = fit_step(t->fit);
+    progress_watch(&t->progress);
     print_epoch_header(t);
     status = fit_train(t->fit, &run, e);
-    progress_wipe(&t->progress);
+    progress_end(&t->progress);
     if (status == 0)
         print_host_loop(t);
     return status;

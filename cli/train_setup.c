@@ -13,9 +13,6 @@
 #include "report/host_table.h"
 
 #define THREAD_MAX 8                    /* when the user names no number */
-#define TRAIN_DIGITS 12000
-#define TEST_DIGITS 2000
-#define DIGITS_SEED 1                   /* the same set for every --seed, as with files */
 
 static bool runs_on_host(const struct train_run *t)
 {
@@ -38,48 +35,6 @@ static int load_chip(struct train_run *t, struct err *e)
     t->chip_origins = arena_array(&t->arena, chip_param_count, sizeof(*t->chip_origins));
     return cli_load_slice(tpu, &t->options->set, &t->slice, &t->chip, t->chip_origins, &t->arena,
                           e);
-}
-
-/* of images with one label each: elements of the input, the last dimension of the output */
-static int count_ends(const struct train_run *t, int64_t *inputs, int64_t *classes, struct err *e)
-{
-    const struct model *m = &t->model;
-    const struct shape *out;
-
-    if (m->input_count != 1 || m->output_count != 1)
-        return err_set(e, "model %s has %d inputs and %d outputs; images train one of each",
-                       m->name, m->input_count, m->output_count);
-    out = &m->node[m->output[0]].shape;
-    *inputs = shape_elems(&m->node[m->input[0]].shape);
-    *classes = out->rank ? out->dim[out->rank - 1] : 1;
-    return 0;
-}
-
-static int load_data(struct train_run *t, struct err *e)
-{
-    const char *folder = train_value(t, OPT_DATA)->text;
-    int64_t inputs = 0, classes = 0;
-
-    if (*folder) {
-        if (data_load_idx(&t->train, &t->test, folder, &t->arena, e))
-            return -1;
-    } else {
-        data_make_digits(&t->train, &t->test, TRAIN_DIGITS, TEST_DIGITS, DIGITS_SEED, &t->arena);
-        folder = "drawn digits";
-    }
-    if (count_ends(t, &inputs, &classes, e))
-        return -1;
-    if (t->train.elems != inputs)
-        return err_at(e, folder, 0, 0, "images are %dx%d = %" PRId64 " pixels, model %s expects %"
-                      PRId64 " inputs", t->train.rows, t->train.columns, t->train.elems,
-                      t->model.name, inputs);
-    if (classes < t->train.classes)
-        return err_at(e, folder, 0, 0, "labels are 0..%d, but the last layer of model %s has only %"
-                      PRId64 " units", t->train.classes - 1, t->model.name, classes);
-    if (t->train.count < t->batch)
-        return err_at(e, folder, 0, 0, "%" PRId64 " training images are less than a batch of %"
-                      PRId64, t->train.count, t->batch);
-    return 0;
 }
 
 static int create_machine(struct train_run *t, struct err *e)
@@ -218,7 +173,7 @@ static int create_fit(struct train_run *t, struct err *e)
 {
     struct fit_options o;
 
-    if (choose_loss(t, e) || choose_metrics(t, e))
+    if (choose_metrics(t, e))
         return -1;
     t->optimizer = t->options->optimizer;
     t->model.policy = (enum keras_policy)train_value(t, OPT_POLICY)->integer;
@@ -231,11 +186,10 @@ static int create_fit(struct train_run *t, struct err *e)
 
 static void plan_steps(struct train_run *t)
 {
-    uint64_t seed = (uint64_t)train_value(t, OPT_SEED)->integer;
     int64_t epochs = train_value(t, OPT_EPOCHS)->integer;
     int64_t limit = train_value(t, OPT_STEPS_PER_EPOCH)->integer, least;
 
-    t->steps_per_epoch = t->train.count / t->batch;
+    t->steps_per_epoch = t->train_batches.samples / t->batch;
     if (limit && limit < t->steps_per_epoch)
         t->steps_per_epoch = limit;
     t->step_limit = epochs * t->steps_per_epoch;
@@ -247,8 +201,6 @@ static void plan_steps(struct train_run *t)
         t->steps_per_execution = (int)least;
     t->epoch = arena_array(&t->arena, (size_t)div_up(t->step_limit, t->steps_per_epoch),
                            sizeof(*t->epoch));
-    batches_of_images(&t->train_batches, &t->train, true, seed, &t->arena);
-    batches_of_images(&t->test_batches, &t->test, false, seed, &t->arena);
 }
 
 /* to where the newest checkpoint is */
@@ -299,7 +251,7 @@ int train_setup(struct train_run *t, struct err *e)
         return -1;
     if (t->model.output_count == 0)
         model_output(&t->model, t->model.node_count - 1);
-    if (load_data(t, e))
+    if (choose_loss(t, e) || train_load_data(t, e))
         return -1;
     if (!runs_on_host(t) && create_machine(t, e))
         return -1;
@@ -390,7 +342,7 @@ void train_print_header(const struct train_run *t)
 {
     const char *folder = train_value(t, OPT_DATA)->text;
     int replicas = train_replicas(t);
-    int64_t dropped = t->train.count % t->batch;
+    int64_t count = t->train_batches.samples, dropped = count % t->batch;
     char elems[32], train[32], test[32];
 
     print_layers(&t->model);
@@ -400,9 +352,10 @@ void train_print_header(const struct train_run *t)
     printf("numerics   policy %s, precision %s\n", train_value(t, OPT_POLICY)->text,
            train_value(t, OPT_PRECISION)->text);
     print_optimizer(t);
-    printf("data       %s: %s training and %s test images of %dx%d\n",
-           *folder ? folder : "drawn digits", text_thousands(t->train.count, train, sizeof(train)),
-           text_thousands(t->test.count, test, sizeof(test)), t->train.rows, t->train.columns);
+    printf("data       %s: %s training and %s test %s of %s\n",
+           *folder ? folder : "drawn digits", text_thousands(count, train, sizeof(train)),
+           text_thousands(t->test_batches.samples, test, sizeof(test)), t->data_noun,
+           t->data_shape);
     printf("batch      %" PRId64 " = %d x %" PRId64 ", %" PRId64 " steps per epoch, seed %s\n",
            t->batch, replicas, t->batch / replicas, t->steps_per_epoch,
            train_value(t, OPT_SEED)->text);
@@ -411,8 +364,8 @@ void train_print_header(const struct train_run *t)
                fit_step(t->fit));
     if (dropped)
         printf("dropping the last %" PRId64 " of %" PRId64
-               " training images: not a whole batch of %" PRId64 "\n", dropped, t->train.count,
-               t->batch);
+               " training %s: not a whole batch of %" PRId64 "\n", dropped, count,
+               t->data_noun, t->batch);
     printf("\n");
     fflush(stdout);
 }

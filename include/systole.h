@@ -71,6 +71,12 @@ typedef struct sy_cluster_options {
     const char *const *set;             /* "mxu.count=8": changes of the chip; NULL ends; or NULL */
     const char *mode;                   /* "both" (or NULL), "timing", "functional" */
     int threads;                        /* of the host; 0: as many as CPUs, at most 8 */
+    /*
+     * Mode timing of slices whose chips are alike (rings, or at most two chips along each
+     * direction): only the first chip is simulated and stands for all, in a fraction of the time.
+     * Every core is a replica then.
+     */
+    bool one_chip;
 } sy_cluster_options;
 
 /*

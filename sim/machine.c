@@ -203,6 +203,11 @@ bool machine_shares_hbm(const struct machine *m)
     return m->options.shared_hbm;
 }
 
+bool machine_is_one_chip(const struct machine *m)
+{
+    return m->options.one_chip;
+}
+
 int64_t machine_hbm_share_bytes(const struct machine *m)
 {
     return m->share_bytes;

@@ -137,6 +137,7 @@ const struct slice *machine_slice(const struct machine *m);
 enum run_mode machine_mode(const struct machine *m);
 int64_t machine_hbm_share_bytes(const struct machine *m);       /* that a core sees */
 bool machine_shares_hbm(const struct machine *m);               /* the option shared_hbm */
+bool machine_is_one_chip(const struct machine *m);              /* the option one_chip */
 
 /*
  * Give core `core` a program, which must outlive its use. Checks what can be

@@ -17,6 +17,13 @@ idx() {
     done
 }
 
+# npy FILE TYPE SHAPE BYTES: zeros, as numpy.save writes them
+npy() {
+    { printf '\223NUMPY\001\000\166\000'
+      printf "%-117s\n" "{'descr': '$2', 'fortran_order': False, 'shape': ($3), }"
+      head -c "$4" /dev/zero; } >"$1"
+}
+
 # the program and its commands
 expect 2 'Usage: systole COMMAND'
 expect 0 'train a Keras model on a simulated slice' --help
@@ -69,6 +76,38 @@ refuse 'images are 5x5 = 25 pixels, model' train $model --backend host --batch 8
 idx "$work/data" 16 28
 expect 0 'dropping the last 4 of 16 training images: not a whole batch of 12' \
     train $model --backend host --batch 12 --epochs 1 --data "$work/data"
+
+# arrays as NumPy saves them
+mkdir "$work/npy"
+npy "$work/npy/x_train.npy" '|u1' '16, 28, 28' 12544
+refuse 'has no x_test.npy, nor x_test.npy.gz' train $model --backend host --data "$work/npy"
+npy "$work/npy/x_test.npy" '<f4' '8, 784' 25088
+npy "$work/npy/y_test.npy" '<i4' '8,' 32
+refuse 'has no y_train.npy' train $model --backend host --data "$work/npy"
+npy "$work/npy/y_train.npy" '|u1' '16,' 16
+gzip "$work/npy/x_train.npy"
+expect 0 '16 training and 8 test samples of u8[28,28]' \
+    train $model --backend host --batch 8 --epochs 1 --data "$work/npy"
+expect 0 'dropping the last 4 of 16 training samples' \
+    train $model --tpu v3-2 --batch 12 --epochs 1 --data "$work/npy"
+refuse '16 training samples are less than a batch of 512' \
+    train $model --backend host --data "$work/npy"
+npy "$work/npy/y_test.npy" '<i4' '7,' 28
+refuse 'y_test.npy: holds 7 slices' train $model --backend host --data "$work/npy"
+npy "$work/npy/y_test.npy" '<f4' '8,' 32
+refuse 'y_test.npy: labels are f32[], model' train $model --backend host --data "$work/npy"
+expect 1 'takes f32[10]' train $model --backend host --data "$work/npy" --loss mse
+npy "$work/npy/y_test.npy" '<i4' '8,' 28
+refuse 'y_test.npy' train $model --backend host --data "$work/npy"
+npy "$work/npy/y_test.npy" '<i8' '8,' 64
+refuse 'y_test.npy: only little-endian f32, s32' train $model --backend host --data "$work/npy"
+npy "$work/npy/y_test.npy" '<i4' '8,' 28 && printf '\012\000\000\000' >>"$work/npy/y_test.npy"
+refuse 'y_test.npy: label 10 of sample 7 is not in 0..9' \
+    train $model --backend host --data "$work/npy"
+npy "$work/npy/y_test.npy" '<i4' '8,' 32
+npy "$work/npy/x_test.npy" '<f4' '8, 5, 5' 800
+refuse 'x_test.npy: samples are f32[5,5], model' train $model --backend host --data "$work/npy"
+
 head -c 1000 "$work/data/train-images-idx3-ubyte" >"$work/cut" &&
     mv "$work/cut" "$work/data/train-images-idx3-ubyte"
 refuse 'train-images-idx3-ubyte: truncated' train $model --backend host --data "$work/data" \

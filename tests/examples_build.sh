@@ -25,6 +25,12 @@ out=$("$built/shakespeare" /nowhere 2>&1) && fail "a text that is not there succ
 out=$("$built/shakespeare" examples 2>&1) && fail "a folder as text succeeds"
 [ "$out" = "shakespeare: examples: Is a directory" ] || fail "a folder as text: $out"
 
+out=$("$built/resnet50" v3-9 2>&1) && fail "resnet50 on v3-9 succeeds"
+case $out in
+    "resnet50: "*v3-8*) ;;
+    *) fail "resnet50 on v3-9 says: $out" ;;
+esac
+
 if [ ! -e "$text" ]; then
     echo "skipped: no $text"
     exit $status

@@ -314,6 +314,43 @@ TEST(mode_timing_tells_what_a_step_costs_and_nothing_else)
     assert_int_equal(cycles[0], cycles[1]);
 }
 
+static void open_timing(struct api_rig *r, bool one_chip)
+{
+    memset(r, 0, sizeof(*r));
+    api_must(sy_cluster_resolve("v3-8", &(sy_cluster_options){
+        .mode = "timing", .one_chip = one_chip}, &r->cluster));
+    api_must(sy_cluster_initialize(r->cluster));
+}
+
+TEST(one_chip_stands_for_all)
+{
+    static const sy_axis model = {"model", 2};
+    struct api_rig r;
+    sy_costs costs[2];
+    float x;
+
+    for (int i = 0; i < 2; i++) {
+        open_timing(&r, i);
+        api_must(sy_strategy_create(r.cluster, NULL, NULL, &r.strategy));
+        api_must(sy_model_create(r.strategy, "small", &r.model));
+        api_rig_build(&r, &api_standard);
+        api_must(sy_model_time_step(r.model, &costs[i]));
+        api_expect_error(sy_variable_read(sy_variable_find(r.strategy, "logits/bias"), &x, 4),
+                         "logits/bias: mode timing works out no values");
+        api_rig_close(&r);
+    }
+    assert_int_equal(costs[0].cycles, costs[1].cycles);
+    assert_int_equal(costs[0].flops, costs[1].flops);
+    assert_int_equal(costs[1].cores, 8);
+    open_timing(&r, true);
+    api_expect_error(sy_strategy_create(r.cluster, NULL, &(sy_strategy_options){
+        .axis = &model, .axis_count = 1}, &r.strategy), "one chip is to stand for all");
+    sy_cluster_free(r.cluster);
+    api_must(sy_cluster_resolve("v3-8", &(sy_cluster_options){.one_chip = true}, &r.cluster));
+    api_expect_error(sy_cluster_initialize(r.cluster), "timing");
+    sy_cluster_free(r.cluster);
+}
+
 TEST(a_timed_step_changes_no_variable)
 {
     float before[64], after[64];
@@ -463,6 +500,7 @@ int main(void)
         cmocka_unit_test(meshes_and_layouts_that_cannot_be_are_named),
         cmocka_unit_test(what_a_model_costs_is_told),
         cmocka_unit_test(mode_timing_tells_what_a_step_costs_and_nothing_else),
+        cmocka_unit_test(one_chip_stands_for_all),
         cmocka_unit_test(a_timed_step_changes_no_variable),
         cmocka_unit_test(a_loop_of_ones_own_goes_on_from_its_checkpoint),
         cmocka_unit_test(variables_go_to_npy_files_and_back),

@@ -93,6 +93,18 @@ static int choose_replicas(struct strategy *s, struct err *e)
     return check_cores(s, cores, e);
 }
 
+/* all chips are the first one's likeness: what runs on them must be, too */
+static int check_one_chip(const struct strategy *s, struct err *e)
+{
+    if (!s->options.machine || !machine_is_one_chip(s->options.machine))
+        return 0;
+    for (int d = 0; d < s->device_count; d++)
+        if (s->core[d] != d || s->logical_count > 1)
+            return err_set(e, "one chip is to stand for all: every core must be a replica, in the "
+                           "order of the cores");
+    return 0;
+}
+
 /*
  * Kernels copy whole windows also where an array ends within one, and read what lies behind it.
  * Behind the last variable there must be memory as well: no window is larger than VMEM.
@@ -111,7 +123,7 @@ struct strategy *strategy_create(const struct strategy_options *o, struct err *e
     s->options = *o;
     s->set = o->set;
     arena_init(&s->arena);
-    if (choose_replicas(s, e)) {
+    if (choose_replicas(s, e) || check_one_chip(s, e)) {
         strategy_destroy(s);
         return NULL;
     }

@@ -186,10 +186,13 @@ static int download(void *context, int device, struct err *e)
 
 static int load(struct strategy *s, const struct strategy_program *p, struct err *e)
 {
+    const struct machine *m = s->options.machine;
+    int64_t most = machine_is_one_chip(m) ? machine_chip(m)->chip_cores : INT64_MAX;
+
     if (s->loaded == p)
         return 0;
     s->loaded = NULL;                   /* a part of them if it fails */
-    for (int d = 0; d < s->device_count; d++)
+    for (int d = 0; d < s->device_count && d < most; d++)
         if (module_load(&strategy_part_of(s, p, d)->module, s->options.machine, s->core[d], e))
             return -1;
     s->loaded = p;
