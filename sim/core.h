@@ -85,6 +85,7 @@ struct mxu {
     uint32_t (*gain[2])[SIMD_ARRAY_PAIRS][128];
     uint32_t (*array)[SIMD_ARRAY_PAIRS][128];   /* gain registers are two of MXU_ARRAYS, or all */
     int old_array[2], next_old;         /* the others hold weights of before */
+    bool is_finite[4];                  /* by array where it is 128 wide: what are_finite says */
     uint8_t *deferred;                  /* by place in the FIFO: 1 + array, 0: it is there */
     tile_t weights_prep, rows_prep;
 };
@@ -155,6 +156,7 @@ enum core_state {
 /* What a vector register stands for: sim/vregs.h. */
 struct vreg {
     uint8_t form;                       /* enum vreg_form */
+    bool is_finite;                     /* no weight of `pair` is infinite or NaN */
     int64_t row;                        /* first one in VMEM */
     const uint32_t *entry;              /* of a FIFO */
     const uint32_t (*pair)[128];        /* weights by which its rows are yet to be multiplied */

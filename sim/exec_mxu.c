@@ -83,6 +83,7 @@ void mxu_reset(struct mxu *m, const struct chip *chip)
     for (i = 0; i < 2; i++)
         m->staged[i] = m->gain_loaded[i] = LOADED_NOTHING;
     memset(m->deferred, 0, m->result.mask + 1);
+    memset(m->is_finite, 0, sizeof(m->is_finite));
     for (i = 0; i < 2 * quadrants; i++)
         clear_quadrant(&m->staging[i / quadrants][i % quadrants]);
     for (i = 0; i < chip->mxu_accumulators; i++) {
@@ -359,6 +360,14 @@ static const uint32_t (*weights_of(const struct mxu *unit, int array))[128]
     return (const uint32_t (*)[128])unit->array[array];
 }
 
+/* the product of rows that have waited */
+static void multiply_deferred(struct core *c, const struct mxu *unit, int array,
+                              const uint32_t *rows, uint32_t *to)
+{
+    c->simd->matmul_add(to, NULL, (const uint32_t (*)[64])rows, weights_of(unit, array),
+                        unit->is_finite[array], c->ahead);
+}
+
 /* the results on their way that still want weights of an array, or of any: -1 */
 static void finish_results(struct core *c, struct mxu *unit, int array)
 {
@@ -372,8 +381,7 @@ static void finish_results(struct core *c, struct mxu *unit, int array)
         if (!*deferred || (array >= 0 && *deferred != 1 + array))
             continue;
         memcpy(row, entry, sizeof(row));
-        c->simd->matmul(entry, NULL, (const uint32_t (*)[64])row,
-                        weights_of(unit, *deferred - 1));
+        multiply_deferred(c, unit, *deferred - 1, row[0], entry);
         *deferred = 0;
     }
 }
@@ -405,6 +413,10 @@ static void load_gain(struct core *c, struct mxu *unit, const struct matrix_op *
         change_array(c, unit, m->gain);
     for (i = 0; i < quadrants; i++)
         quadrant_read(&unit->staging[m->staging][i], unit->gain[m->gain][i]);
+    if (c->borrows && quadrants == 1) {
+        i = (int)(unit->gain[m->gain] - unit->array);
+        unit->is_finite[i] = c->simd->are_finite(weights_of(unit, i));
+    }
 }
 
 /* rows wait in the FIFO for whoever wants their product: sim/vregs.h */
@@ -473,17 +485,18 @@ void exec_VPOP_MRF(struct core *c, const struct decoded_op *o)
 {
     struct mxu *unit = &c->mxu[o->unit];
     uint8_t *deferred = &unit->deferred[unit->result.read & unit->result.mask];
-    const uint32_t (*pair)[128] = *deferred ? weights_of(unit, *deferred - 1) : NULL;
+    int array = *deferred - 1;          /* -1: the product is there */
     uint32_t *entry = fifo_read(&unit->result), *to;
 
     *deferred = 0;
     if (vreg_may_borrow(c, o->o[0])) {
-        vreg_borrow_entry(c, o->o[0], entry, pair);
+        vreg_borrow_entry(c, o->o[0], entry, array < 0 ? NULL : weights_of(unit, array),
+                          array >= 0 && unit->is_finite[array]);
         return;
     }
     to = vreg_write(c, o->o[0]);
-    if (pair)
-        c->simd->matmul(to, NULL, (const uint32_t (*)[64])entry, pair);
+    if (array >= 0)
+        multiply_deferred(c, unit, array, entry, to);
     else
         memcpy(to, entry, TILE_BYTES);
 }

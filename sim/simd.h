@@ -14,6 +14,7 @@
 #define SIM_SIMD_H
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SIMD_TILE_WORDS 1024
@@ -48,11 +49,13 @@ typedef void simd_matmul_fn(uint32_t *out, const uint32_t *start, const uint32_t
 
 /*
  * The same from +0, and then `addend` added to the finished chains as
- * binary[BIN_ADD_F32] does, where it is not NULL; it may be `out`. `ahead` are
- * two tiles that will be read soon, which changes nothing but the time it takes.
+ * binary[BIN_ADD_F32] does, where it is not NULL; it may be `out`. is_finite:
+ * what simd_path.are_finite says of the weights, or false. That and `ahead`, two
+ * tiles that will be read soon, change nothing but the time it takes.
  */
 typedef void simd_matmul_add_fn(uint32_t *out, const uint32_t *addend, const uint32_t row[8][64],
-                                const uint32_t pair[64][128], const uint32_t *const ahead[2]);
+                                const uint32_t pair[64][128], bool is_finite,
+                                const uint32_t *const ahead[2]);
 
 struct simd_path {
     const char *name;                   /* "c", "avx2", "avx512bf16" */
@@ -87,6 +90,7 @@ struct simd_path {
     void (*rows_of_bf16)(uint32_t row[8][64], const uint32_t *sublanes);
     void (*row_columns)(uint32_t pair[64][8], const uint32_t row[8][64]);
 
+    bool (*are_finite)(const uint32_t pair[64][128]);   /* no weight is infinite or NaN */
     simd_matmul_fn *matmul;
     simd_matmul_add_fn *matmul_add;
 };

@@ -11,6 +11,8 @@
 #include "sim/simd_x86.inc"
 
 #include <math.h>
+#include <stdbool.h>
+#include <string.h>
 
 #define PATH_NAME "avx512bf16"
 #define V_LANES 16
@@ -258,11 +260,20 @@ static void matmul(uint32_t *out, const uint32_t *start, const uint32_t row[8][6
     }
 }
 
+#include "sim/simd_sparse.inc"
+
 #define HAS_MATMUL_ADD
 
 static void matmul_add(uint32_t *out, const uint32_t *addend, const uint32_t row[8][64],
-                       const uint32_t pair[64][128], const uint32_t *const ahead[2])
+                       const uint32_t pair[64][128], bool is_finite,
+                       const uint32_t *const ahead[2])
 {
+    struct sparse s;
+
+    if (is_finite && look_for_holes(&s, row)) {
+        matmul_sparse(&s, out, addend, row, pair, ahead);
+        return;
+    }
     for (int i = 0; i < 4; i++) {
         const uint32_t *soon = i < 2 && ahead[i] ? ahead[i] : pair[0];
         int n = 32 * i;

@@ -35,7 +35,8 @@ static const struct field mxu_fields[] = {
     APART(mxu, weights_prepared), APART(mxu, rows_prepared), APART(mxu, result),
     APART(mxu, accumulator),
     APART(mxu, sum), APART(mxu, staging), APART(mxu, gain),     /* in core.mxu_memory */
-    APART(mxu, array), APART(mxu, old_array), APART(mxu, next_old), APART(mxu, deferred)
+    APART(mxu, array), APART(mxu, old_array), APART(mxu, next_old), APART(mxu, is_finite),
+    APART(mxu, deferred)
 };
 
 static const struct field quadrant_fields[] = {

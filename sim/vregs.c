@@ -24,7 +24,8 @@ static void multiply(struct core *c, const struct vreg *v, uint32_t *to)
 
     if (c->watch)
         before = host_part_begin(c, HOST_MXU);
-    c->simd->matmul_add(to, v->addend, (const uint32_t (*)[64])v->entry, v->pair, c->ahead);
+    c->simd->matmul_add(to, v->addend, (const uint32_t (*)[64])v->entry, v->pair, v->is_finite,
+                        c->ahead);
     if (c->watch)
         host_part_end(c, before);
 }

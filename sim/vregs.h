@@ -130,10 +130,10 @@ static inline void vreg_borrow_rows(struct core *c, int32_t index, int64_t row)
 
 /* `pair` NULL: the entry is there */
 static inline void vreg_borrow_entry(struct core *c, int32_t index, uint32_t *entry,
-                                     const uint32_t (*pair)[128])
+                                     const uint32_t (*pair)[128], bool is_finite)
 {
     c->vreg[index] = (struct vreg){.form = pair ? VREG_PRODUCT : VREG_RESULT, .entry = entry,
-                                   .pair = pair};
+                                   .pair = pair, .is_finite = is_finite};
     c->vreg_by_rows &= ~(UINT64_C(1) << index);
     c->vreg_by_entry |= UINT64_C(1) << index;
     c->tile[index] = entry;
@@ -143,7 +143,7 @@ static inline void vreg_borrow_entry(struct core *c, int32_t index, uint32_t *en
 static inline void vreg_pop(struct core *c, int32_t index, struct tile_fifo *f)
 {
     if (vreg_may_borrow(c, index))
-        vreg_borrow_entry(c, index, fifo_read(f), NULL);
+        vreg_borrow_entry(c, index, fifo_read(f), NULL, false);
     else
         memcpy(vreg_write(c, index), fifo_read(f), TILE_BYTES);
 }
