@@ -191,7 +191,7 @@ static int read_metrics(sy_model *m, const sy_compile *o, struct err *e)
 
 static int read_compile(sy_model *m, const sy_compile *o, struct err *e)
 {
-    enum keras_policy policy = KERAS_FLOAT32;
+    enum keras_policy policy = m->model.policy;         /* of a file, else float32 */
 
     if (m->model.node_count == 0)
         return err_set(e, "model %s has no layers", m->model.name);

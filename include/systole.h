@@ -611,7 +611,8 @@ typedef struct sy_compile {
     const char *loss;                   /* "SparseCategoricalCrossentropy(from_logits=True)"; that
                                            of the model's labels must be told */
     const char *const *metrics;         /* "accuracy", ...; NULL ends; none */
-    const char *policy;                 /* "float32"; or "mixed_bfloat16" */
+    const char *policy;                 /* that of the model's file, else "float32"; or
+                                           "mixed_bfloat16" */
     const char *precision;              /* "default"; or "high", "highest" */
     int64_t batch;                      /* samples of a step, of all replicas; 0: 32 a replica */
     int steps_per_execution;            /* in one launch; 0: 1 */

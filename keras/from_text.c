@@ -95,6 +95,7 @@ static struct layer *read_layer(struct model *m, json_t *call, struct shape *inp
     const char *allowed[NAMES_MAX], *positional[NAMES_MAX], *key, *name;
     struct json_reader r = {.model = m, .arena = m->arena, .path = "", .err = e, .name = class};
     enum layer_kind kind;
+    struct layer *l;
 
     if (layer_find(class, &kind, e))
         return NULL;
@@ -111,7 +112,10 @@ static struct layer *read_layer(struct model *m, json_t *call, struct shape *inp
         if (name_inner(value, e))
             return NULL;
     name = json_string_value(json_object_get(config, "name"));
-    return json_make_layer(&r, config, kind, name ? arena_strdup(m->arena, name) : NULL);
+    l = json_make_layer(&r, config, kind, name ? arena_strdup(m->arena, name) : NULL);
+    if (l && !json_object_get(config, "dtype"))
+        l->policy = -1;                 /* the model's; in a file every layer says its own */
+    return l;
 }
 
 struct layer *model_layer_from_text(struct model *m, const char *text, struct shape *input,

@@ -105,6 +105,51 @@ TEST(functional_models_join_what_layers_make)
     api_rig_close(&r);
 }
 
+/* what the model as first made predicts for the first sample */
+static void predict_first(const char *policy, const char *second, float to[API_CLASSES])
+{
+    sy_compile o = api_standard;
+    struct api_rig r;
+    sy_array *p;
+
+    o.policy = policy;
+    o.precision = "highest";
+    api_rig_open(&r, "cpu");
+    api_must(sy_model_add(r.model, "Dense(16, 'relu', input_shape=(8,))"));
+    api_must(sy_model_add(r.model, second));
+    api_must(sy_model_compile(r.model, &o));
+    r.samples.count = 1;
+    api_must(sy_model_predict(r.model, &r.samples, &p));
+    memcpy(to, sy_array_data(p), API_CLASSES * sizeof(float));
+    sy_array_free(p);
+    api_rig_close(&r);
+}
+
+/* bf16 has 8 bits, and the interpreter rounds to them: what a layer of it makes has no others */
+static bool is_bf16(const float x[API_CLASSES])
+{
+    for (int i = 0; i < API_CLASSES; i++) {
+        uint32_t bits;
+
+        memcpy(&bits, &x[i], sizeof(bits));
+        if (bits & 0xffff)
+            return false;
+    }
+    return true;
+}
+
+TEST(layers_compute_in_the_policy_of_the_model)
+{
+    float x[API_CLASSES];
+
+    predict_first("float32", "Dense(4)", x);
+    assert_false(is_bf16(x));
+    predict_first("mixed_bfloat16", "Dense(4)", x);
+    assert_true(is_bf16(x));
+    predict_first("mixed_bfloat16", "Dense(4, dtype='float32')", x);
+    assert_false(is_bf16(x));
+}
+
 TEST(mistakes_name_layers_arguments_and_shapes)
 {
     struct api_rig r;
@@ -145,6 +190,7 @@ int main(void)
         cmocka_unit_test(a_model_learns_on_cores_as_on_the_host),
         cmocka_unit_test(training_goes_on_from_a_checkpoint_to_the_bit),
         cmocka_unit_test(functional_models_join_what_layers_make),
+        cmocka_unit_test(layers_compute_in_the_policy_of_the_model),
         cmocka_unit_test(mistakes_name_layers_arguments_and_shapes),
     };
 
