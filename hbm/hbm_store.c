@@ -6,6 +6,10 @@
 
 #include "base/arena.h"
 
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
 /*
  * Pages hang in tables of 256, the tables in a directory: an untouched chip of
  * 32 GiB costs 16 KiB. A page, once written, stays until the store is
@@ -154,6 +158,42 @@ static unsigned char *page_to_write(struct hbm_store *s, int64_t address)
     return page;
 }
 
+#if defined(__x86_64__)
+#define LINE_BYTES 64u
+#define STREAM_BYTES_MIN 1024u
+
+/*
+ * Past the host's caches: most of what programs write to HBM is more than those hold by the
+ * time that it is read again, and a line that is written whole need not be read first.
+ */
+static void write_bytes(unsigned char *to, const char *from, size_t bytes)
+{
+    size_t done;
+
+    if (bytes < STREAM_BYTES_MIN || (uintptr_t)to % LINE_BYTES != 0 || bytes % LINE_BYTES != 0) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    for (done = 0; done < bytes; done += LINE_BYTES) {
+        const __m128i *in = (const __m128i *)(const void *)(from + done);
+        __m128i *out = (__m128i *)(void *)(to + done);
+        __m128i a = _mm_loadu_si128(in), b = _mm_loadu_si128(in + 1);
+        __m128i c = _mm_loadu_si128(in + 2), d = _mm_loadu_si128(in + 3);
+
+        _mm_stream_si128(out, a);
+        _mm_stream_si128(out + 1, b);
+        _mm_stream_si128(out + 2, c);
+        _mm_stream_si128(out + 3, d);
+    }
+    _mm_sfence();                       /* other threads find it when they are told of it */
+}
+#else
+static void write_bytes(unsigned char *to, const char *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+#endif
+
 void hbm_store_write(struct hbm_store *s, int64_t address, const void *from, size_t bytes)
 {
     const char *in = from;
@@ -162,7 +202,7 @@ void hbm_store_write(struct hbm_store *s, int64_t address, const void *from, siz
     while (bytes > 0) {
         size_t piece = bytes_in_page(address, bytes);
 
-        memcpy(page_to_write(s, address) + ((size_t)address & (PAGE_BYTES - 1)), in, piece);
+        write_bytes(page_to_write(s, address) + ((size_t)address & (PAGE_BYTES - 1)), in, piece);
         in += piece;
         address += (int64_t)piece;
         bytes -= piece;
