@@ -225,7 +225,7 @@ static const uint32_t *operand_tile(struct core *c, const struct decoded_op *o,
 {
     if (!m->is_masked)
         return vreg_read(c, o->o[0]);
-    mask_tile(room, &c->m[o->o[0]], vreg_read(c, o->o[1]),
+    mask_tile(c->simd, room, &c->m[o->o[0]], vreg_read(c, o->o[1]),
               m->takes_type_of_push || m->type != MATRIX_F32);
     return room;
 }

@@ -90,66 +90,54 @@ static void gather(struct core *c, const struct decoded_op *o)
 #define ROWS_AT_ONCE 8
 #define HALF (ROW_WORDS / 2)
 
-/* the first `count` values of a row of the buffer as words of `per_word` neighbours */
-static void merge_row(const uint32_t *value, int per_word, int count, uint32_t word[ROW_WORDS])
+/* `word` = pairs of neighbours, the second one `bits` further up */
+static void merge_pairs(uint32_t *restrict word, const uint32_t *restrict value, int bits)
 {
-    int bits = 32 / per_word, j;
+    for (int j = 0; j < HALF; j++)
+        word[j] = value[2 * j] | value[2 * j + 1] << bits;
+}
 
-    memset(word, 0, ROW_BYTES);
-    if (per_word == 1)
-        memcpy(word, value, (size_t)count * sizeof(*word));
-    for (j = 0; per_word > 1 && j < count; j++)
-        word[j / per_word] |= value[j] << j % per_word * bits;
+/* a row of the buffer as words of `per_word` neighbours; what follows them is of no interest */
+static void merge_row(const uint32_t *value, int per_word, uint32_t word[ROW_WORDS])
+{
+    uint32_t half[ROW_WORDS] = {0};
+
+    merge_pairs(word, value, 32 / per_word);
+    for (int bits = 64 / per_word; bits < 32; bits *= 2) {
+        memcpy(half, word, HALF * sizeof(*half));
+        merge_pairs(word, half, bits);
+    }
 }
 
 /* rows `first` to `first` + 7 of the buffer become words of as many lanes of the results */
-static void turn_rows(const struct core *c, const struct decoded_op *o, int first,
-                      uint32_t *const result[])
+static void turn_rows(const struct core *c, const struct xlu *x, int per_word, int lanes,
+                      int first, uint32_t *const result[])
 {
-    const struct xlu *x = &c->xlu[o->unit];
-    int per_word = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]) / 8, r, p;
-    int sublanes = (o->o[1] + per_word - 1) / per_word;
-    uint32_t word[ROW_WORDS], row[2][ROWS_AT_ONCE][HALF], column[2][HALF][ROWS_AT_ONCE];
+    uint32_t word[ROWS_AT_ONCE][ROW_WORDS], *rows = x->buffer[first];
 
-    for (r = 0; r < ROWS_AT_ONCE; r++) {
-        merge_row(x->buffer[first + r], per_word, o->o[1], word);
-        memcpy(row[0][r], word, sizeof(row[0][r]));
-        memcpy(row[1][r], word + HALF, sizeof(row[1][r]));
+    if (per_word > 1) {
+        for (int r = 0; r < ROWS_AT_ONCE; r++)
+            merge_row(x->buffer[first + r], per_word, word[r]);
+        rows = word[0];
     }
-    for (p = 0; p < sublanes; p++) {
-        if (p % HALF == 0)
-            c->simd->row_columns(column[p / HALF], (const uint32_t (*)[HALF])row[p / HALF]);
-        memcpy(result[p / 8] + p % 8 * ROW_WORDS + first, column[p / HALF][p % HALF],
-               sizeof(column[0][0]));
-    }
+    for (int i = 0; 8 * i * per_word < lanes; i++)
+        c->simd->turn(result[i] + first, rows + 8 * i);
 }
 
-/* whole words, up to whole groups of eight lanes: eight by eight */
-static void turn_words(const struct core *c, const struct xlu *x, uint32_t *const result[],
-                       int lanes)
-{
-    for (int first = 0; first < x->row_count; first += ROWS_AT_ONCE)
-        for (int i = 0; 8 * i < lanes; i++)
-            c->simd->turn(result[i] + first, x->buffer[first] + 8 * i);
-}
-
-/* what was not pushed is 0 */
+/* what was not pushed is 0; the width is whole tiles (isa/check.c) */
 static void transpose(struct core *c, const struct decoded_op *o)
 {
     struct xlu *x = &c->xlu[o->unit];
     int rows = isa_xpose_rows(o->o[ISA_XPOSE_TYPE]), first, i;
-    bool is_words = rows == 8 && o->o[1] % 8 == 0;
     uint32_t *result[XLU_ROWS / 8];
 
     for (i = 0; i * rows < o->o[1]; i++) {
         result[i] = vregs_result(c, &x->result);
-        if (x->row_count < ROW_WORDS || !is_words)
+        if (x->row_count < XLU_ROWS)
             memset(result[i], 0, TILE_BYTES);
     }
-    if (is_words)
-        turn_words(c, x, result, o->o[1]);
-    for (first = 0; !is_words && first < x->row_count; first += ROWS_AT_ONCE)
-        turn_rows(c, o, first, result);
+    for (first = 0; first < x->row_count; first += ROWS_AT_ONCE)
+        turn_rows(c, x, rows / 8, o->o[1], first, result);
     x->row_count = 0;
 }
 

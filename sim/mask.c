@@ -4,6 +4,7 @@
 
 #define PLANE_BYTES (SIMD_MASK_WORDS * sizeof(uint16_t))
 #define ROW_MASK_WORDS 8                /* uint16_t of a sublane */
+#define ROW_LANES 128
 
 void mask_fill(struct mask *d, bool value)
 {
@@ -40,19 +41,15 @@ void mask_pack_low(struct mask *d, const struct mask *a, const struct mask *b)
     d->is_split = true;
 }
 
-/* all bits of the chosen halves of word `i` */
-static uint32_t chosen(const uint16_t *low, const uint16_t *high, int i)
+void mask_tile(const struct simd_path *simd, uint32_t *d, const struct mask *m,
+               const uint32_t *tile, bool is_packed)
 {
-    uint32_t is_low = (uint32_t)low[i / 16] >> (i % 16) & 1;
-    uint32_t is_high = (uint32_t)high[i / 16] >> (i % 16) & 1;
+    static const uint32_t zeros[SIMD_TILE_WORDS];
 
-    return is_low * 0xffffu | is_high * 0xffff0000u;
-}
-
-void mask_tile(uint32_t *d, const struct mask *m, const uint32_t *tile, bool is_packed)
-{
-    const uint16_t *high = is_packed ? mask_high(m) : m->low;
-
-    for (int i = 0; i < SIMD_TILE_WORDS; i++)
-        d[i] = tile[i] & chosen(m->low, high, i);
+    if (!is_packed || !m->is_split) {
+        simd->select(d, m->low, tile, zeros);
+        return;
+    }
+    for (int at = 0; at < SIMD_TILE_WORDS; at += ROW_LANES)
+        simd->select_row_halves(d + at, m->low + at / 16, m->high + at / 16, tile + at, zeros);
 }

@@ -39,7 +39,8 @@ void mask_bounds(struct mask *d, uint32_t bounds);
 void mask_pack_low(struct mask *d, const struct mask *a, const struct mask *b);
 
 /* d = the tile where the mask is set, else +0; packed: each half by its own bit */
-void mask_tile(uint32_t *d, const struct mask *m, const uint32_t *tile, bool is_packed);
+void mask_tile(const struct simd_path *simd, uint32_t *d, const struct mask *m,
+               const uint32_t *tile, bool is_packed);
 
 /* sublane `row` of d = that of a where the mask is set, else that of b; each: its 128 words */
 static inline void mask_select_row(const struct simd_path *simd, uint32_t *d, const struct mask *m,
