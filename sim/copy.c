@@ -214,6 +214,20 @@ static void note_smem(struct core *c, const struct dma *d)
     }
 }
 
+/* registers that stand for rows from the lowest that the copy writes to the highest */
+static void settle_destination(struct core *c, const struct dma *d)
+{
+    int64_t first = d->destination, end = d->destination + d->run_bytes;
+
+    for (int i = 0; i < DMA_LEVEL_MAX; i++) {
+        int64_t reach = (d->level[i].count - 1) * d->level[i].destination_stride;
+
+        first += reach < 0 ? reach : 0;
+        end += reach > 0 ? reach : 0;
+    }
+    vregs_before_rows(c, first / ROW_BYTES, (end + ROW_BYTES - 1) / ROW_BYTES);
+}
+
 static void move_contents(struct core *c, struct dma *d)
 {
     bool is_timing = c->mode == MODE_TIMING;
@@ -221,7 +235,7 @@ static void move_contents(struct core *c, struct dma *d)
     if (d->destination_space == SPACE_SMEM)
         note_smem(c, d);
     if (d->destination_space == SPACE_VMEM)
-        vregs_before_rows(c, 0, c->vmem_rows);
+        settle_destination(c, d);
     if (writes_shared(c, d))
         return;
     if (d->is_remote || dma_takes_data(c, d, true))

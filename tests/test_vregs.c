@@ -303,11 +303,38 @@ TEST(copies_that_arrive_leave_registers_as_they_were)
     rig_close(&r);
 }
 
+/* the first and the last run of a copy that goes backwards through VMEM reach registers' rows */
+TEST(copies_in_runs_leave_registers_as_they_were)
+{
+    static uint32_t before[24 * 128], hbm[3 * 128], after[1024];
+    struct rig r;
+
+    for (int i = 0; i < (int)COUNT_OF(before); i++)
+        before[i] = (uint32_t)i;
+    memset(hbm, 0xff, sizeof(hbm));
+    rig_open(&r, "v3-8", NULL);
+    rig_load(&r, 0, "{ s1 = smov -176 }\n{ v1 = vld [vmem:0] }\n{ v2 = vld [vmem:16] }\n"
+                    "{ dma.hbm_to_vmem 0, 48, 368, [sflag:3], 16, s1, 16 }\n"
+                    "{ dma.done.wait [sflag:3], 48 }\n{ vsyncadd [sflag:3], -48 }\n"
+                    "{ vst [vmem:32] v1 }\n{ vst [vmem:40] v2 }\n{ shalt }\n");
+    assert_int_equal(machine_hbm_write(r.m, 0, 0, hbm, sizeof(hbm), &r.err), 0);
+    assert_int_equal(machine_vmem_write(r.m, 0, 0, before, sizeof(before), &r.err), 0);
+    assert_int_equal(rig_run(&r), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(machine_vmem_read(r.m, 0, (32 + 8 * i) * 512, after, 4096, &r.err), 0);
+        assert_memory_equal(after, before + 16 * 128 * i, 4096);
+    }
+    assert_int_equal(machine_vmem_read(r.m, 0, 23 * 512, after, 512, &r.err), 0);
+    assert_memory_equal(after, hbm, 512);
+    rig_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(registers_hold_what_copies_would_have_left),
         cmocka_unit_test(copies_that_arrive_leave_registers_as_they_were),
+        cmocka_unit_test(copies_in_runs_leave_registers_as_they_were),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
