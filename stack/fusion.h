@@ -74,6 +74,9 @@ bool fusion_is_taken(const struct fusion *f, const struct fusion_group *p);
 /* groups that read the same, or one of which reads the other, become one with several roots */
 void fusion_merge_groups(struct fusion *f);
 
+/* fewer arrays between groups: readers compute again what costs less than to write and read it */
+void fusion_recompute(struct fusion *f);
+
 /* the graph with a fusion node for each group, in an order that runs */
 void fusion_emit(struct fusion *f);
 #endif

@@ -173,6 +173,10 @@ static struct graph *results_of(const struct split *s, const struct kernel_job *
 
 /* ----- whether all of it can be made */
 
+#define ROUND_OPS_MAX 24                /* per element; more than that get a loop of their own */
+#define ERF_OPS 26                      /* docs/accuracy.md */
+#define DIVIDE_OPS 8                    /* about */
+
 static int check_stage(const struct graph *g, bool may_reduce, struct err *e)
 {
     for (int i = 0; i < g->node_count && !may_reduce; i++)
@@ -195,6 +199,21 @@ static bool fits_rounds(const struct graph *body, const struct array *result)
     return true;
 }
 
+/* what is computed of the results is long: rounds have few registers for it, a loop has them all */
+static bool is_long(const struct graph *body, int dot)
+{
+    int ops = 0;
+
+    for (int i = 0; i < body->node_count; i++) {
+        const struct graph_node *n = &body->node[i];
+
+        if (i == dot || !needs_dot(body, i, dot))
+            continue;
+        ops += n->op == HLO_ERF ? ERF_OPS : n->op == HLO_DIVIDE ? DIVIDE_OPS : 1;
+    }
+    return ops > ROUND_OPS_MAX;
+}
+
 static int split_body(struct split *s, const struct graph *body, const struct chip *chip,
                       bool always_staged, const struct array *result, struct arena *a,
                       struct err *e)
@@ -213,7 +232,8 @@ static int split_body(struct split *s, const struct graph *body, const struct ch
             return -1;
     }
     plain = product_of(s, NULL, NULL, NULL, a);
-    if (!always_staged && fits_rounds(plain, result) && dot_body_check(plain, chip, &ignored) == 0)
+    if (!always_staged && !is_long(body, s->dot) && fits_rounds(plain, result)
+        && dot_body_check(plain, chip, &ignored) == 0)
         return 0;
     s->is_staged = true;
     for (int i = 0; i < body->output_count; i++)

@@ -503,6 +503,7 @@ int pass_fusion(struct graph *g, const struct pass_context *c, struct err *e)
     for (int i = g->node_count - 1; i >= 0; i--)
         visit(&f, i);
     fusion_merge_groups(&f);
+    fusion_recompute(&f);
     fusion_emit(&f);
     fini(&f);
     return 0;
