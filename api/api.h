@@ -40,6 +40,7 @@ struct sy_strategy {
     struct arena arena;
     struct variable_set set;
     struct mesh mesh;
+    int stages;                         /* of a pipeline; 0: none */
     struct strategy *strategy;
     sy_variable **variable;             /* by number, NULL where nobody has asked */
     size_t variable_capacity;

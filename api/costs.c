@@ -4,6 +4,7 @@
 #include "api/model.h"
 #include "keras/summary.h"
 #include "report/communication.h"
+#include "train/stage_times.h"
 
 /* ----- a launch */
 
@@ -20,7 +21,7 @@ static sy_status has_run(const sy_strategy *s)
 
 static int devices_of(const sy_strategy *s)
 {
-    return sy_strategy_replicas(s) * sy_strategy_devices(s);
+    return strategy_device_count(s->strategy);
 }
 
 static struct report_step describe(const sy_strategy *s)
@@ -30,7 +31,7 @@ static struct report_step describe(const sy_strategy *s)
     return (struct report_step){
         .title = "last launch", .machine = s->cluster->cluster.machine,
         .program = &strategy_program_module(p)->linked[0].program,
-        .model_flops = graph_flops(strategy_program_graph(p)),
+        .model_flops = graph_flops(strategy_program_graph(p)) / strategy_stage_count(s->strategy),
         .input_bytes = strategy_program_input_bytes(p) * devices_of(s)};
 }
 
@@ -55,6 +56,29 @@ sy_status sy_strategy_costs(const sy_strategy *s, sy_costs *out)
         .input_bytes = step.input_bytes,
         .variable_bytes = strategy_variable_bytes(s->strategy),
         .launch_bytes = strategy_program_module(strategy_last_program(s->strategy))->hbm_bytes};
+    arena_fini(&a);
+    return SY_OK;
+}
+
+sy_status sy_strategy_pipeline(const sy_strategy *s, sy_pipeline *out)
+{
+    const struct strategy_program *p;
+    struct stage_times t;
+    struct arena a;
+
+    if (has_run(s))
+        return SY_ERROR;
+    p = strategy_last_program(s->strategy);
+    if (strategy_stage_count(s->strategy) == 1 || strategy_program_part(s->strategy, p, 0).kept_most
+                                                      == 0)
+        return api_fail_text("the last launch was no training step in stages");
+    if (machine_mode(s->cluster->cluster.machine) == MODE_FUNCTIONAL)
+        return api_fail_text("in mode functional a step in stages has no cycles");
+    arena_init(&a);
+    stage_times_of(s->strategy, p, &a, &t);
+    *out = (sy_pipeline){.stages = t.stage_count, .micro_batches = t.micro_batches,
+                         .cycles = t.cycles, .ideal_cycles = t.ideal, .theory = t.theory,
+                         .bubble = t.bubble, .waiting = t.measured};
     arena_fini(&a);
     return SY_OK;
 }

@@ -7,11 +7,21 @@
 #include "base/text.h"
 #include "keras/call.h"
 
+/* until a model is compiled nothing is of one stage */
+static int of_all(const void *user, const char *name)
+{
+    (void)user;
+    (void)name;
+    return -1;
+}
+
 static int start(sy_strategy *s, const int *core, const sy_strategy_options *o, struct err *e)
 {
     struct cluster *c = &s->cluster->cluster;
+    struct strategy_stages stages = {s->stages, of_all, NULL};
     struct strategy_options options = {
-        .machine = c->machine, .mesh = &s->mesh, .core = core, .set = &s->set,
+        .machine = c->machine, .mesh = s->stages ? NULL : &s->mesh,
+        .stages = s->stages ? &stages : NULL, .core = core, .set = &s->set,
         .replica_count = s->mesh.axis[0].size,
         .seed = o && o->seed ? o->seed : 1, .checks_replicas = o && o->check_replicas};
 
@@ -86,6 +96,29 @@ static int make_mesh(sy_strategy *s, int devices, int each, const sy_strategy_op
     return 0;
 }
 
+/* so many devices are a replica; on the host its only one */
+static int make_stages(sy_strategy *s, int devices, int each, const sy_strategy_options *o,
+                       struct err *e)
+{
+    int stages = o->pipeline_stages;
+
+    if (o->axis_count)
+        return err_set(e, "%d stages and a mesh of %d axes; a replica is cut one way only", stages,
+                       o->axis_count);
+    if (each && each != stages)
+        return err_set(e, "%d stages, but a replica of the assignment has %d devices", stages,
+                       each);
+    s->stages = stages;
+    s->mesh = (struct mesh){1, {{"replicas", devices}}};
+    if (s->cluster->cluster.is_host)
+        return 0;
+    if (stages < 1 || devices % stages)
+        return err_set(e, "%d stages on %d cores; each replica needs as many cores as there are "
+                       "stages, and the slice a whole number of replicas", stages, devices);
+    s->mesh.axis[0].size = devices / stages;
+    return 0;
+}
+
 sy_status sy_strategy_create(sy_cluster *c, const sy_assignment *a,
                              const sy_strategy_options *o, sy_strategy **out)
 {
@@ -103,7 +136,8 @@ sy_status sy_strategy_create(sy_cluster *c, const sy_assignment *a,
         devices = a->d.replica_count * each;
     }
     s = new_strategy(c);
-    status = make_mesh(s, devices, each, o, &e) || start(s, a ? a->d.core : NULL, o, &e);
+    status = (o && o->pipeline_stages ? make_stages(s, devices, each, o, &e)
+                                      : make_mesh(s, devices, each, o, &e)) || start(s, a ? a->d.core : NULL, o, &e);
     return finish(s, status, &e, out);
 }
 

@@ -139,6 +139,7 @@ typedef struct sy_strategy_options {
     bool check_replicas;                /* mirrored variables, bit by bit after every run */
     const sy_axis *axis;                /* at most 3; the last one counts up first */
     int axis_count;                     /* 0: one, "model", of all devices of a replica */
+    int pipeline_stages;                /* 0: none, see below; beside axes refused */
 } sy_strategy_options;
 
 /*
@@ -151,8 +152,13 @@ typedef struct sy_strategy_options {
  *     sy_strategy_create(cluster, NULL, &(sy_strategy_options){.axis = axes, .axis_count = 2},
  *                        &strategy);                     v3-8: 2 replicas of 2 x 2 cores
  *
+ * Pipelines: with pipeline_stages so many neighbouring cores, or the devices of a box in their
+ * order, are a replica, and a model that is compiled on it is cut into as many stages, through
+ * which the micro batches of a step (sy_compile.micro_batches) pass in 1F1B order. On the host
+ * there are no cores to be on, and the same program trains the model whole.
+ *
  * Cluster and assignment must outlive the strategy. `o` may be NULL. SY_ERROR: the cluster is not
- * initialised, axes that do not go with the devices, a name twice.
+ * initialised, axes or stages that do not go with the devices, a name twice.
  */
 sy_status sy_strategy_create(sy_cluster *c, const sy_assignment *a,
                              const sy_strategy_options *o, sy_strategy **out);
@@ -370,6 +376,18 @@ typedef struct sy_costs {
  * SY_ERROR: the cluster is the host; nothing has run.
  */
 sy_status sy_strategy_costs(const sy_strategy *s, sy_costs *out);
+
+/* Of a model's step in stages; shares are of the time of all cores. */
+typedef struct sy_pipeline {
+    int stages, micro_batches;
+    int64_t cycles;                     /* of the step */
+    int64_t ideal_cycles;               /* of stages as long as these without communication */
+    double theory;                      /* bubble of equal stages, (S - 1) / (M + S - 1) */
+    double bubble;                      /* of the ideal_cycles: waiting for other stages */
+    double waiting;                     /* of the cycles: measured, communication included */
+} sy_pipeline;
+/* the same of a training step that was the last launch; SY_ERROR too: not in stages, no cycles */
+sy_status sy_strategy_pipeline(const sy_strategy *s, sy_pipeline *out);
 /* the table that `systole train` ends with: where its cycles went, what bounds it */
 sy_status sy_strategy_print_costs(const sy_strategy *s, FILE *to);
 
@@ -620,7 +638,8 @@ typedef struct sy_compile {
     bool shard_optimizer_state;         /* each replica keeps and updates its part */
     bool check_numerics;                /* find the operation of a loss that is not finite */
     bool sample_weights;                /* training is given a weight for each sample */
-} sy_compile;
+    const char *pipeline_cuts;          /* "dense_1,dense_3": where stages begin but the first; */
+} sy_compile;                           /* NULL: where their predicted cycles are most alike */
 
 /* Builds model, optimizer and metrics; after this the model has variables. Once per strategy. */
 sy_status sy_model_compile(sy_model *m, const sy_compile *o);

@@ -61,8 +61,9 @@ static int check_stages(const struct fit *f, struct err *e)
     if (o->stages == 0)
         return o->stage_cuts ? err_set(e, "%s: where stages begin, but not how many there are",
                                        o->stage_cuts) : 0;
-    if (o->on)
-        return err_set(e, "stages are a strategy's own; they cannot be put on one that is there");
+    if (o->on && strategy_machine(o->on) && strategy_stage_count(o->on) != o->stages)
+        return err_set(e, "a model in %d stages on a strategy of %d", o->stages,
+                       strategy_stage_count(o->on));
     if (o->steps_per_execution > 1)
         return err_set(e, "%d steps per execution; a step in stages is one execution",
                        o->steps_per_execution);
@@ -84,7 +85,11 @@ static int choose_stages(struct fit *f, struct err *e)
     if (o->stages == 0)
         return 0;
     f->options.strategy.stages = &f->stages.stages;
-    return model_stages_choose(o->model, &how, &f->arena, &f->stages, e);
+    if (model_stages_choose(o->model, &how, &f->arena, &f->stages, e))
+        return -1;
+    if (o->on)
+        strategy_set_stages(o->on, &f->stages.stages);
+    return 0;
 }
 
 static int count_replicas(struct fit *f, struct err *e)

@@ -159,6 +159,14 @@ void strategy_destroy(struct strategy *s)
 int strategy_replica_count(const struct strategy *s) { return s->replica_count; }
 int strategy_device_count(const struct strategy *s) { return s->device_count; }
 const struct mesh *strategy_mesh(const struct strategy *s) { return &s->mesh; }
+void strategy_set_stages(struct strategy *s, const struct strategy_stages *stages)
+{
+    if (!s->options.machine)
+        return;
+    assert(stages->count == s->stages.count);
+    s->stages = *stages;
+}
+
 int strategy_stage_count(const struct strategy *s) { return s->stages.count; }
 int strategy_core(const struct strategy *s, int device) { return s->core[device]; }
 struct machine *strategy_machine(const struct strategy *s) { return s->options.machine; }

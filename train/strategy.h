@@ -62,6 +62,11 @@ void strategy_destroy(struct strategy *s);      /* NULL is fine */
 int strategy_replica_count(const struct strategy *s);
 int strategy_device_count(const struct strategy *s);
 const struct mesh *strategy_mesh(const struct strategy *s);     /* of one axis if none was given */
+/*
+ * What is whose from now on, of variables that are not there yet; the same number of stages
+ * (asserted). On the host nothing happens.
+ */
+void strategy_set_stages(struct strategy *s, const struct strategy_stages *stages);
 int strategy_stage_count(const struct strategy *s);             /* on the host 1 */
 int strategy_core(const struct strategy *s, int device);
 struct machine *strategy_machine(const struct strategy *s);     /* NULL on the host */

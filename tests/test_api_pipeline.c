@@ -1,0 +1,107 @@
+/* Models in stages through the C interface: what the strategy and the model are told, and what not. */
+#include "tests/test.h"
+
+#include <string.h>
+
+#include "tests/api_rig.h"
+
+#define KERNEL (16 * 4)
+
+/* the rig's model on a strategy of so many stages */
+static void open_stages(struct api_rig *r, const char *tpu, int stages)
+{
+    api_rig_open(r, tpu);
+    sy_model_free(r->model);
+    sy_strategy_free(r->strategy);
+    r->model = NULL;
+    r->strategy = NULL;
+    api_must(sy_strategy_create(r->cluster, NULL,
+                                &(sy_strategy_options){.pipeline_stages = stages,
+                                                       .check_replicas = true}, &r->strategy));
+    api_must(sy_model_create(r->strategy, "small", &r->model));
+}
+
+static void train(struct api_rig *r, float kernel[KERNEL], const char *cuts)
+{
+    sy_compile o = api_standard;
+
+    o.micro_batches = 2;
+    o.pipeline_cuts = cuts;
+    api_rig_build(r, &o);
+    api_must(sy_model_fit(r->model, &r->samples,
+                          &(sy_fit){.epochs = 2, .no_shuffle = true, .quiet = true}));
+    api_must(sy_variable_read(sy_variable_find(r->strategy, "logits/kernel"), kernel,
+                              KERNEL * sizeof(float)));
+}
+
+TEST(two_stages_are_one_core_bit_by_bit)
+{
+    float one[KERNEL], cut[KERNEL];
+    struct api_rig r;
+    sy_pipeline p;
+
+    api_rig_open(&r, "v3-1");
+    train(&r, one, NULL);
+    api_expect_error(sy_strategy_pipeline(r.strategy, &p), "no training step in stages");
+    api_rig_close(&r);
+
+    open_stages(&r, "v3-2", 2);
+    assert_int_equal(sy_strategy_replicas(r.strategy), 1);
+    api_expect_error(sy_strategy_pipeline(r.strategy, &p), "has not run anything yet");
+    train(&r, cut, "logits");
+    assert_memory_equal(one, cut, sizeof(one));
+    api_must(sy_strategy_pipeline(r.strategy, &p));
+    assert_true(p.stages == 2 && p.micro_batches == 2 && p.theory > 0.333 && p.theory < 0.334);
+    assert_true(p.ideal_cycles > 0 && p.ideal_cycles < p.cycles && p.waiting > p.bubble);
+    api_rig_close(&r);
+}
+
+TEST(host_trains_a_model_in_stages_whole)
+{
+    float one[KERNEL], cut[KERNEL];
+    struct api_rig r;
+    sy_pipeline p;
+
+    api_rig_open(&r, "cpu");
+    train(&r, one, NULL);
+    api_rig_close(&r);
+    open_stages(&r, "cpu", 2);
+    train(&r, cut, NULL);
+    assert_memory_equal(one, cut, sizeof(one));
+    api_expect_error(sy_strategy_pipeline(r.strategy, &p), "on the host nothing is simulated");
+    api_rig_close(&r);
+}
+
+TEST(stages_that_do_not_go_are_refused)
+{
+    static const sy_axis axis = {"model", 2};
+    sy_strategy_options o = {.pipeline_stages = 3};
+    sy_strategy *s = NULL;
+    sy_compile compile = api_standard;
+    struct api_rig r;
+
+    open_stages(&r, "v3-8", 2);
+    assert_int_equal(sy_strategy_replicas(r.strategy), 4);
+    api_expect_error(sy_strategy_create(r.cluster, NULL, &o, &s), "3 stages on 8 cores");
+    o.pipeline_stages = -1;
+    api_expect_error(sy_strategy_create(r.cluster, NULL, &o, &s), "-1 stages on 8 cores");
+    o = (sy_strategy_options){.pipeline_stages = 2, .axis = &axis, .axis_count = 1};
+    api_expect_error(sy_strategy_create(r.cluster, NULL, &o, &s),
+                     "2 stages and a mesh of 1 axes; a replica is cut one way only");
+    api_must(sy_model_add(r.model, "Dense(16, input_shape=(8,))"));
+    api_must(sy_model_add(r.model, "Dense(4, name='logits')"));
+    compile.pipeline_cuts = "logit";
+    api_expect_error(sy_model_compile(r.model, &compile), "no layer has that name");
+    api_rig_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_stages_are_one_core_bit_by_bit),
+        cmocka_unit_test(host_trains_a_model_in_stages_whole),
+        cmocka_unit_test(stages_that_do_not_go_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
