@@ -85,6 +85,18 @@ struct sy_context {
     struct api_lookups *lookups;
 };
 
+/* Handles that are alive (api/handle.c). */
+enum api_kind { API_CLUSTER, API_STRATEGY, API_MODEL, API_DATASET };
+void api_handle_add(const void *handle, enum api_kind kind);
+/* false: it was none, or has been freed already; then there is nothing to free */
+bool api_handle_remove(const void *handle, enum api_kind kind);
+/* SY_ERROR with a message: NULL, freed */
+sy_status api_handle_check(const void *handle, enum api_kind kind);
+
+/* of a restore that found one (1) or none (0): where damaged ones were passed over, they are told,
+   and where there is nothing else that is an error */
+sy_status api_restored(int found, const struct err *skipped);
+
 /* keeps the message for sy_message and returns SY_ERROR */
 sy_status api_fail(const struct err *e);
 sy_status api_fail_text(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -9,9 +9,10 @@
 
 static sy_status check(const sy_strategy *s, const sy_checkpoint *c)
 {
-    if (!s || !c || !c->folder)
-        return api_fail_text("checkpoint: the %s is NULL",
-                             !s ? "strategy" : !c ? "description" : "folder");
+    if (api_handle_check(s, API_STRATEGY))
+        return SY_ERROR;
+    if (!c || !c->folder)
+        return api_fail_text("checkpoint: the %s is NULL", c ? "folder" : "description");
     if (c->step < 0 || c->epoch < 0 || c->keep < 0)
         return api_fail_text("checkpoint: step %" PRId64 ", epoch %" PRId64 ", keep %d; none can "
                              "be negative", c->step, c->epoch, c->keep);
@@ -51,7 +52,7 @@ sy_status sy_checkpoint_restore(sy_strategy *s, sy_checkpoint *c)
     if (status < 0)
         return api_fail(&e);
     if (status == 0)
-        return SY_END;
+        return api_restored(0, &skipped);
     c->step = open.state.step;
     c->epoch = open.state.epoch;
     status = c->data && open.state.data_position_bytes
@@ -59,7 +60,7 @@ sy_status sy_checkpoint_restore(sy_strategy *s, sy_checkpoint *c)
                                           open.state.data_position_bytes, &e)
                  : 0;
     checkpoint_close(&open);
-    return status ? api_fail(&e) : SY_OK;
+    return status ? api_fail(&e) : api_restored(1, &skipped);
 }
 
 /* ----- .npy */

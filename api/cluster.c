@@ -31,6 +31,13 @@ static int resolve(sy_cluster *c, const char *tpu, const sy_cluster_options *o, 
     return cluster_resolve(&c->cluster, &options, &c->arena, e);
 }
 
+static void free_cluster(sy_cluster *c)
+{
+    cluster_fini(&c->cluster);
+    arena_fini(&c->arena);
+    mem_free(c);
+}
+
 sy_status sy_cluster_resolve(const char *tpu, const sy_cluster_options *o, sy_cluster **out)
 {
     sy_cluster *c = mem_alloc(sizeof(*c));
@@ -38,10 +45,11 @@ sy_status sy_cluster_resolve(const char *tpu, const sy_cluster_options *o, sy_cl
 
     arena_init(&c->arena);
     if (resolve(c, tpu, o, &e)) {
-        sy_cluster_free(c);
+        free_cluster(c);
         return api_fail(&e);
     }
     cluster_print(&c->cluster, c->text, sizeof(c->text));
+    api_handle_add(c, API_CLUSTER);
     *out = c;
     return SY_OK;
 }
@@ -50,6 +58,8 @@ sy_status sy_cluster_initialize(sy_cluster *c)
 {
     struct err e;
 
+    if (api_handle_check(c, API_CLUSTER))
+        return SY_ERROR;
     return cluster_initialize(&c->cluster, &e) ? api_fail(&e) : SY_OK;
 }
 
@@ -57,16 +67,24 @@ sy_status sy_cluster_shutdown(sy_cluster *c)
 {
     struct err e;
 
+    if (api_handle_check(c, API_CLUSTER))
+        return SY_ERROR;
     return cluster_shutdown(&c->cluster, &e) ? api_fail(&e) : SY_OK;
 }
 
 void sy_cluster_free(sy_cluster *c)
 {
-    if (!c)
+    if (!c || api_handle_check(c, API_CLUSTER))
         return;
-    cluster_fini(&c->cluster);
-    arena_fini(&c->arena);
-    mem_free(c);
+    if (c->cluster.user_count) {        /* who still has it frees it before: never in their hands */
+        api_fail_text("%d strateg%s still use%s %s, which stays: free %s first",
+                      c->cluster.user_count, c->cluster.user_count > 1 ? "ies" : "y",
+                      c->cluster.user_count > 1 ? "" : "s", c->cluster.slice.name,
+                      c->cluster.user_count > 1 ? "them" : "it");
+        return;
+    }
+    api_handle_remove(c, API_CLUSTER);
+    free_cluster(c);
 }
 
 bool sy_cluster_is_host(const sy_cluster *c) { return c->cluster.is_host; }
@@ -98,6 +116,8 @@ sy_status sy_cluster_coordinates(const sy_cluster *c, int device, int coordinate
 {
     int count = sy_cluster_core_count(c);
 
+    if (api_handle_check(c, API_CLUSTER))
+        return SY_ERROR;
     if (c->cluster.is_host)
         return no_tpu("coordinates");
     if (device < 0 || device >= count)
@@ -109,6 +129,8 @@ sy_status sy_cluster_coordinates(const sy_cluster *c, int device, int coordinate
 
 sy_status sy_cluster_print_topology(const sy_cluster *c, FILE *to)
 {
+    if (api_handle_check(c, API_CLUSTER))
+        return SY_ERROR;
     if (c->cluster.is_host)
         return no_tpu("topology");
     topology_print_devices(&c->cluster.topology, to);
@@ -156,6 +178,8 @@ sy_status sy_assignment_build(sy_cluster *c, const int shape[4], const int strid
     sy_assignment *a;
     struct err e;
 
+    if (api_handle_check(c, API_CLUSTER))
+        return SY_ERROR;
     if (c->cluster.is_host)
         return no_tpu("device assignment");
     a = new_assignment(c);
@@ -168,6 +192,8 @@ sy_status sy_assignment_from(sy_cluster *c, const int (*coordinates)[4], int rep
     sy_assignment *a;
     struct err e;
 
+    if (api_handle_check(c, API_CLUSTER))
+        return SY_ERROR;
     if (c->cluster.is_host)
         return no_tpu("device assignment");
     if (replicas < 1 || devices < 1 || replicas > (1 << 20) / devices)

@@ -10,8 +10,8 @@
 
 static sy_status has_run(const sy_strategy *s)
 {
-    if (!s)
-        return api_fail_text("the strategy is NULL");
+    if (api_handle_check(s, API_STRATEGY))
+        return SY_ERROR;
     if (s->cluster->cluster.is_host)
         return api_fail_text("costs of a launch: on the host nothing is simulated; name a slice, "
                              "such as \"v3-8\"");
@@ -98,8 +98,8 @@ sy_status sy_strategy_print_costs(const sy_strategy *s, FILE *to)
 
 static sy_status must_be_compiled(const sy_model *m)
 {
-    if (!m)
-        return api_fail_text("the model is NULL");
+    if (api_handle_check(m, API_MODEL) || api_handle_check(m->strategy, API_STRATEGY))
+        return SY_ERROR;
     return m->fit ? SY_OK : api_fail_text("model %s is not compiled: call sy_model_compile first",
                                           m->model.name);
 }

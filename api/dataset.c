@@ -74,6 +74,7 @@ sy_status api_dataset_new(struct dataset *made, const struct err *e, sy_dataset 
         return api_fail(e);
     d = mem_alloc(sizeof(*d));
     *d = (sy_dataset){made, new_callbacks()};
+    api_handle_add(d, API_DATASET);
     *out = d;
     return SY_OK;
 }
@@ -89,8 +90,12 @@ sy_status api_dataset_replace(sy_dataset *d, struct dataset *made, const struct 
 
 sy_status sy_dataset_copy(const sy_dataset *d, sy_dataset **out)
 {
-    sy_dataset *copy = mem_alloc(sizeof(*copy));
+    sy_dataset *copy;
 
+    if (api_handle_check(d, API_DATASET))
+        return SY_ERROR;
+    copy = mem_alloc(sizeof(*copy));
+    api_handle_add(copy, API_DATASET);
     *copy = (sy_dataset){dataset_retain(d->d), api_callbacks_hold(d->callbacks)};
     *out = copy;
     return SY_OK;
@@ -98,7 +103,7 @@ sy_status sy_dataset_copy(const sy_dataset *d, sy_dataset **out)
 
 void sy_dataset_free(sy_dataset *d)
 {
-    if (!d)
+    if (!d || !api_handle_remove(d, API_DATASET))
         return;
     dataset_release(d->d);
     api_callbacks_release(d->callbacks);
@@ -214,8 +219,11 @@ sy_status sy_dataset_list_files(const char *pattern, sy_dataset **out)
 /* ----- stages: each takes over a hold on what it works on */
 
 #define STAGE(call)                                                                             \
+    struct dataset *in;                                                                         \
     struct err e;                                                                               \
-    struct dataset *in = dataset_retain(d->d);                                                  \
+    if (api_handle_check(d, API_DATASET))                                                       \
+        return SY_ERROR;                                                                        \
+    in = dataset_retain(d->d);                                                                  \
     return api_dataset_replace(d, call, &e)
 
 sy_status sy_dataset_shuffle(sy_dataset *d, int64_t buffer, uint64_t seed, bool reshuffle)
@@ -270,9 +278,13 @@ static sy_status join(sy_dataset *d, const sy_dataset *other, struct dataset *ma
 
 sy_status sy_dataset_zip(sy_dataset *d, const sy_dataset *other)
 {
-    struct dataset *in[2] = {dataset_retain(d->d), dataset_retain(other->d)};
+    struct dataset *in[2];
     struct err e;
 
+    if (api_handle_check(d, API_DATASET) || api_handle_check(other, API_DATASET))
+        return SY_ERROR;
+    in[0] = dataset_retain(d->d);
+    in[1] = dataset_retain(other->d);
     return join(d, other, dataset_zip(in, 2, &e), &e);
 }
 
@@ -280,6 +292,8 @@ sy_status sy_dataset_concatenate(sy_dataset *d, const sy_dataset *other)
 {
     struct err e;
 
+    if (api_handle_check(d, API_DATASET) || api_handle_check(other, API_DATASET))
+        return SY_ERROR;
     return join(d, other, dataset_concatenate(dataset_retain(d->d), dataset_retain(other->d), &e),
                 &e);
 }
@@ -291,6 +305,8 @@ sy_status sy_dataset_iterate(sy_dataset *d, int64_t pass, sy_iterator **out)
     sy_iterator *it;
     struct err e;
 
+    if (api_handle_check(d, API_DATASET))
+        return SY_ERROR;
     if (pass < 0)
         return api_fail_text("pass %" PRId64 " of a dataset; the first is 0", pass);
     it = mem_alloc(sizeof(*it));

@@ -94,6 +94,7 @@ static struct dataset *take_dataset(struct api_callback *owner, sy_dataset *d)
     struct dataset *made = d->d;
 
     api_callbacks_join(&owner->opened, d->callbacks);
+    api_handle_remove(d, API_DATASET);
     mem_free(d);
     return made;
 }
@@ -126,6 +127,8 @@ sy_status sy_dataset_map(sy_dataset *d, sy_map map, void *user, const sy_column 
     struct api_callback *c;
     struct err e;
 
+    if (api_handle_check(d, API_DATASET))
+        return SY_ERROR;
     if (read_columns(output, count, spec, &e))
         return api_fail(&e);
     c = api_callback_add(d, user);
@@ -137,9 +140,12 @@ sy_status sy_dataset_map(sy_dataset *d, sy_map map, void *user, const sy_column 
 
 sy_status sy_dataset_filter(sy_dataset *d, sy_filter filter, void *user)
 {
-    struct api_callback *c = api_callback_add(d, user);
+    struct api_callback *c;
     struct err e;
 
+    if (api_handle_check(d, API_DATASET))
+        return SY_ERROR;
+    c = api_callback_add(d, user);
     c->function.filter = filter;
     return api_dataset_replace(d, dataset_filter(dataset_retain(d->d), keep, c, &e), &e);
 }
@@ -152,6 +158,8 @@ sy_status sy_dataset_interleave(sy_dataset *d, sy_open open, void *user, const s
     struct api_callback *c;
     struct err e;
 
+    if (api_handle_check(d, API_DATASET))
+        return SY_ERROR;
     if (read_columns(output, count, spec, &e))
         return api_fail(&e);
     c = api_callback_add(d, user);
@@ -167,6 +175,8 @@ sy_status sy_dataset_parse_examples(sy_dataset *d, const sy_feature *feature, in
     struct example_feature own[DATA_TUPLE_MAX];
     struct err e;
 
+    if (api_handle_check(d, API_DATASET))
+        return SY_ERROR;
     if (count < 1 || count > DATA_TUPLE_MAX)
         return api_fail_text("%d features; allowed are 1..%d", count, DATA_TUPLE_MAX);
     for (int i = 0; i < count; i++) {
@@ -208,6 +218,8 @@ sy_status sy_strategy_distribute(sy_strategy *s, const sy_dataset *d, sy_distrib
 {
     struct err e;
 
+    if (api_handle_check(s, API_STRATEGY) || api_handle_check(d, API_DATASET))
+        return SY_ERROR;
     return new_distributed(s, distribute_dataset(dataset_retain(d->d), sy_strategy_replicas(s),
                                                  &e), api_callbacks_hold(d->callbacks), &e, out);
 }

@@ -81,12 +81,13 @@ static int64_t hbm_of_core(const sy_strategy *s)
 sy_status sy_embedding_create(sy_strategy *s, const sy_table *table, int table_count,
                               const sy_lookup *feature, int feature_count, sy_embedding **out)
 {
-    int before = s ? s->set.count : 0;
     sy_embedding *m;
     struct err e;
+    int before;
 
-    if (!s)
-        return api_fail_text("the strategy is NULL");
+    if (api_handle_check(s, API_STRATEGY))
+        return SY_ERROR;
+    before = s->set.count;
     if (sy_strategy_devices(s) > 1)
         return api_fail_text("tables lie over the replicas; a strategy with %d logical devices "
                              "each cannot have them", sy_strategy_devices(s));

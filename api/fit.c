@@ -7,8 +7,8 @@
 
 static sy_status must_be_compiled(const sy_model *m)
 {
-    if (!m)
-        return api_fail_text("the model is NULL");
+    if (api_handle_check(m, API_MODEL) || api_handle_check(m->strategy, API_STRATEGY))
+        return SY_ERROR;
     return m->fit ? SY_OK : api_fail_text("model %s is not compiled: call sy_model_compile first",
                                           m->model.name);
 }
@@ -144,5 +144,5 @@ sy_status sy_model_restore(sy_model *m, const char *folder, int64_t *epoch)
     if (must_be_compiled(m))
         return SY_ERROR;
     status = fit_restore(m->fit, folder, epoch, &skipped, &e);
-    return status < 0 ? api_fail(&e) : status ? SY_OK : SY_END;
+    return status < 0 ? api_fail(&e) : api_restored(status, &skipped);
 }

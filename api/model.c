@@ -12,40 +12,58 @@ static sy_model *new_model(sy_strategy *s)
     return m;
 }
 
-sy_status sy_model_create(sy_strategy *s, const char *name, sy_model **out)
+static void free_model(sy_model *m)
 {
-    sy_model *m = new_model(s);
-
-    model_init(&m->model, &m->arena, arena_strdup(&m->arena, name));
-    *out = m;
-    return SY_OK;
-}
-
-sy_status sy_model_load(sy_strategy *s, const char *path, sy_model **out)
-{
-    sy_model *m = new_model(s);
-    struct err e;
-
-    if (model_from_json(&m->model, &m->arena, path, &e)) {
-        sy_model_free(m);
-        return api_fail(&e);
-    }
-    *out = m;
-    return SY_OK;
-}
-
-void sy_model_free(sy_model *m)
-{
-    if (!m)
-        return;
     fit_destroy(m->fit);
     model_fini(&m->model);
     arena_fini(&m->arena);
     mem_free(m);
 }
 
+sy_status sy_model_create(sy_strategy *s, const char *name, sy_model **out)
+{
+    sy_model *m;
+
+    if (api_handle_check(s, API_STRATEGY))
+        return SY_ERROR;
+    if (!name || !*name)
+        return api_fail_text("a model needs a name");
+    m = new_model(s);
+    model_init(&m->model, &m->arena, arena_strdup(&m->arena, name));
+    api_handle_add(m, API_MODEL);
+    *out = m;
+    return SY_OK;
+}
+
+sy_status sy_model_load(sy_strategy *s, const char *path, sy_model **out)
+{
+    sy_model *m;
+    struct err e;
+
+    if (api_handle_check(s, API_STRATEGY))
+        return SY_ERROR;
+    if (!path)
+        return api_fail_text("the path of a model is NULL");
+    m = new_model(s);
+    if (model_from_json(&m->model, &m->arena, path, &e)) {
+        free_model(m);
+        return api_fail(&e);
+    }
+    api_handle_add(m, API_MODEL);
+    *out = m;
+    return SY_OK;
+}
+
+void sy_model_free(sy_model *m)
+{
+    if (m && api_handle_remove(m, API_MODEL))
+        free_model(m);
+}
+
 static sy_status must_be_open(const sy_model *m)
 {
+    if (api_handle_check(m, API_MODEL) || api_handle_check(m->strategy, API_STRATEGY))
+        return SY_ERROR;
     return m->fit ? api_fail_text("model %s is compiled: no layer can be added any more",
                                   m->model.name)
                   : SY_OK;
@@ -75,11 +93,14 @@ static int add_layer(sy_model *m, const char *text, struct err *e)
 
 sy_status sy_model_add(sy_model *m, const char *layer)
 {
-    struct model_mark mark = model_mark(&m->model);
+    struct model_mark mark;
     struct err e;
 
     if (must_be_open(m))
         return SY_ERROR;
+    if (!layer)
+        return api_fail_text("the text of a layer is NULL");
+    mark = model_mark(&m->model);
     if (add_layer(m, layer, &e) >= 0)
         return SY_OK;
     model_take_back(&m->model, mark);
@@ -115,14 +136,19 @@ static sy_status check_calls(const sy_model *m, const sy_call *call, int count)
 sy_status sy_model_call(sy_model *m, const char *layer, const sy_call *input, int count,
                         sy_call *out)
 {
-    struct model_mark mark = model_mark(&m->model);
+    struct model_mark mark;
     int number[LAYER_INPUTS_MAX], call;
     struct shape shape = {.rank = 0};
     struct layer *l;
     struct err e;
 
-    if (must_be_open(m) || check_calls(m, input, count))
+    if (must_be_open(m))
         return SY_ERROR;
+    if (!layer)
+        return api_fail_text("the text of a layer is NULL");
+    if (check_calls(m, input, count))
+        return SY_ERROR;
+    mark = model_mark(&m->model);
     if (count < 1 || count > LAYER_INPUTS_MAX)
         return api_fail_text("%s of %d inputs; allowed are 1..%d", layer, count,
                              LAYER_INPUTS_MAX);
@@ -243,8 +269,12 @@ sy_status sy_model_compile(sy_model *m, const sy_compile *o)
 {
     struct err e;
 
-    if (must_be_open(m))
+    if (api_handle_check(m, API_MODEL) || api_handle_check(m->strategy, API_STRATEGY))
         return SY_ERROR;
+    if (!o)
+        return api_fail_text("model %s: how it is to be compiled is NULL", m->model.name);
+    if (m->fit)
+        return api_fail_text("model %s is compiled already", m->model.name);
     return compile(m, o, &e) ? api_fail(&e) : SY_OK;
 }
 

@@ -106,7 +106,9 @@ static struct api_function *find_function(sy_strategy *s, sy_step step, void *us
 static int check_inputs(const sy_strategy *s, sy_value *const *input, int count, struct err *e)
 {
     for (int i = 0; i < count; i++)
-        if (input[i]->replicas != sy_strategy_replicas(s))
+        if (!input[i])
+            return err_set(e, "input %d is NULL", i);
+        else if (input[i]->replicas != sy_strategy_replicas(s))
             return err_set(e, "input %d has values for %d replicas, the strategy has %d", i,
                            input[i]->replicas, sy_strategy_replicas(s));
     return 0;
@@ -174,6 +176,10 @@ sy_status sy_strategy_run(sy_strategy *s, const char *name, sy_step step, void *
                           sy_value *const *input, int input_count, sy_value **output,
                           int output_count)
 {
+    if (api_handle_check(s, API_STRATEGY))
+        return SY_ERROR;
+    if (!name || !step)
+        return api_fail_text("the %s of a step is NULL", name ? "function" : "name");
     if (input_count < 0 || output_count < 0)
         return api_fail_text("step %s: %d inputs and %d outputs", name, input_count,
                              output_count);
@@ -185,6 +191,10 @@ sy_status sy_strategy_run_steps(sy_strategy *s, const char *name, sy_step step, 
                                 int times, sy_value *const *input, int input_count,
                                 sy_value **output, int output_count)
 {
+    if (api_handle_check(s, API_STRATEGY))
+        return SY_ERROR;
+    if (!name || !step)
+        return api_fail_text("the %s of a step is NULL", name ? "function" : "name");
     if (input_count < 0 || output_count < 0 || times < 1)
         return api_fail_text("step %s: %d times, %d inputs and %d outputs", name, times,
                              input_count, output_count);

@@ -126,6 +126,8 @@ int api_open_samples(const sy_model *m, const sy_samples *s, const struct api_ep
         return open_arrays(m, s, &w, o, b, a, e);
     if (has_arrays(s))
         return err_set(e, "samples are arrays or a dataset, not both");
+    if (api_handle_check(s->dataset, API_DATASET))
+        return err_set(e, "%s", sy_message());
     return open_dataset(m, s, &w, w.count, o, b, a, e);
 }
 
@@ -228,6 +230,8 @@ int api_predict(const sy_model *m, const sy_samples *s, sy_array **out, struct e
         return predict_arrays(m, s, out, e);
     if (has_arrays(s))
         return err_set(e, "samples are arrays or a dataset, not both");
+    if (api_handle_check(s->dataset, API_DATASET))
+        return err_set(e, "%s", sy_message());
     arena_init(&a);
     status = predict_dataset(m, s, out, &a, e);
     arena_fini(&a);

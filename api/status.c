@@ -16,6 +16,13 @@ sy_status api_fail(const struct err *e)
     return SY_ERROR;
 }
 
+sy_status api_restored(int found, const struct err *skipped)
+{
+    sy_status failed = api_fail(skipped);       /* "" if there is nothing to tell */
+
+    return found ? SY_OK : *skipped->msg ? failed : SY_END;
+}
+
 sy_status api_fail_text(const char *format, ...)
 {
     va_list args;

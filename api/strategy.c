@@ -45,12 +45,26 @@ static sy_strategy *new_strategy(sy_cluster *c)
     return s;
 }
 
+static void free_strategy(sy_strategy *s)
+{
+    if (s->strategy)
+        s->cluster->cluster.user_count--;
+    strategy_destroy(s->strategy);
+    for (size_t i = 0; i < s->variable_capacity; i++)
+        mem_free(s->variable[i]);
+    mem_free(s->variable);
+    variable_set_fini(&s->set);
+    arena_fini(&s->arena);
+    mem_free(s);
+}
+
 static sy_status finish(sy_strategy *s, int status, const struct err *e, sy_strategy **out)
 {
     if (status) {
-        sy_strategy_free(s);
+        free_strategy(s);
         return api_fail(e);
     }
+    api_handle_add(s, API_STRATEGY);
     *out = s;
     return SY_OK;
 }
@@ -122,12 +136,13 @@ static int make_stages(sy_strategy *s, int devices, int each, const sy_strategy_
 sy_status sy_strategy_create(sy_cluster *c, const sy_assignment *a,
                              const sy_strategy_options *o, sy_strategy **out)
 {
-    int devices = c ? sy_cluster_core_count(c) : 0, each = 0, status;
+    int devices, each = 0, status;
     sy_strategy *s;
     struct err e;
 
-    if (!c)
-        return api_fail_text("the cluster is NULL");
+    if (api_handle_check(c, API_CLUSTER))
+        return SY_ERROR;
+    devices = sy_cluster_core_count(c);
     if (a && a->cluster != c)
         return api_fail_text("the device assignment is of another cluster, %s",
                              a->cluster->text);
@@ -147,8 +162,10 @@ sy_status sy_strategy_on_device(sy_cluster *c, const char *device, sy_strategy *
     struct err e;
     int core = 0;
 
-    if (!c || !device)
-        return api_fail_text("the %s is NULL", c ? "device" : "cluster");
+    if (api_handle_check(c, API_CLUSTER))
+        return SY_ERROR;
+    if (!device)
+        return api_fail_text("the device is NULL");
     if (!c->cluster.is_host && topology_find(&c->cluster.topology, device, &core, &e))
         return api_fail(&e);
     s = new_strategy(c);
@@ -158,17 +175,8 @@ sy_status sy_strategy_on_device(sy_cluster *c, const char *device, sy_strategy *
 
 void sy_strategy_free(sy_strategy *s)
 {
-    if (!s)
-        return;
-    if (s->strategy)
-        s->cluster->cluster.user_count--;
-    strategy_destroy(s->strategy);
-    for (size_t i = 0; i < s->variable_capacity; i++)
-        mem_free(s->variable[i]);
-    mem_free(s->variable);
-    variable_set_fini(&s->set);
-    arena_fini(&s->arena);
-    mem_free(s);
+    if (s && api_handle_remove(s, API_STRATEGY))
+        free_strategy(s);
 }
 
 int sy_strategy_replicas(const sy_strategy *s) { return s->mesh.axis[0].size; }
@@ -282,6 +290,10 @@ sy_status sy_variable_create(sy_strategy *s, const char *name, sy_dtype dtype, s
     struct variable v;
     struct err e;
 
+    if (api_handle_check(s, API_STRATEGY))
+        return SY_ERROR;
+    if (!name)
+        return api_fail_text("the name of a variable is NULL");
     if (describe(s, name, dtype, &shape, o, &v, &e) ||
         sharding_check(&s->mesh, &v.shape, &v.sharding, name, &e))
         return api_fail(&e);
@@ -291,8 +303,11 @@ sy_status sy_variable_create(sy_strategy *s, const char *name, sy_dtype dtype, s
 
 sy_variable *sy_variable_find(sy_strategy *s, const char *name)
 {
-    int number = variable_find(&s->set, name);
+    int number;
 
+    if (api_handle_check(s, API_STRATEGY) || !name)
+        return NULL;
+    number = variable_find(&s->set, name);
     return number < 0 ? NULL : api_variable(s, number);
 }
 
@@ -328,6 +343,8 @@ sy_status sy_variable_read(const sy_variable *v, void *to, size_t bytes)
 {
     struct err e;
 
+    if (!v || !to)
+        return api_fail_text("the %s is NULL", v ? "place to read to" : "variable");
     if (check_values(v, &e) || check_bytes(v, bytes, &e) ||
         strategy_read(v->strategy->strategy, v->number, to, &e))
         return api_fail(&e);
@@ -338,6 +355,8 @@ sy_status sy_variable_write(sy_variable *v, const void *from, size_t bytes)
 {
     struct err e;
 
+    if (!v || !from)
+        return api_fail_text("the %s is NULL", v ? "array to write from" : "variable");
     if (check_bytes(v, bytes, &e) || strategy_write(v->strategy->strategy, v->number, from, &e))
         return api_fail(&e);
     return SY_OK;

@@ -32,6 +32,8 @@ static int make(sy_strategy *s, sy_dtype dtype, const sy_shape *shape, sy_value 
 {
     struct shape own;
 
+    if (api_handle_check(s, API_STRATEGY))
+        return err_set(e, "%s", sy_message());
     if (dtype == SY_U8)
         return err_set(e, "values of steps are SY_F32, SY_BF16, SY_S32, SY_PRED or SY_U32; cast "
                        "bytes first");
@@ -51,9 +53,14 @@ sy_status sy_value_create(sy_strategy *s, sy_dtype dtype, sy_shape shape, sy_val
 sy_status sy_value_split(sy_strategy *s, sy_dtype dtype, sy_shape shape, const void *data,
                          sy_value **out)
 {
-    int replicas = sy_strategy_replicas(s);
+    int replicas;
     struct err e;
 
+    if (api_handle_check(s, API_STRATEGY))
+        return SY_ERROR;
+    if (!data)
+        return api_fail_text("the array to split is NULL");
+    replicas = sy_strategy_replicas(s);
     if (shape.rank < 1 || shape.rank > SY_RANK_MAX || shape.dim[0] < 1)
         return api_fail_text("a value that is to be split among %d replicas needs a first "
                              "dimension", replicas);
@@ -73,6 +80,8 @@ sy_status sy_value_copies(sy_strategy *s, sy_dtype dtype, sy_shape shape, const 
 {
     struct err e;
 
+    if (!data)
+        return api_fail_text("the array to copy is NULL");
     if (make(s, dtype, &shape, out, &e))
         return api_fail(&e);
     for (int r = 0; r < (*out)->replicas; r++)

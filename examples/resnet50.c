@@ -5,7 +5,8 @@
  *
  * v3-8 and 128 images on each core are what MLPerf's submissions trained with (on v3-32). The step
  * runs in mode timing: cycles as with values, without working them out. It is data parallel: each
- * core takes its images forward and back, then all sum the gradients and update their variables.
+ * core takes its images, in bf16 as such trainings feed them, forward and back, then all sum the
+ * gradients and update their variables.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,7 +61,7 @@ static void build(sy_model *m)
     static const int blocks[] = {3, 4, 6, 3};
     sy_call x;
 
-    must(sy_model_input(m, "images", SY_F32, sy_dims(224, 224, 3), &x));
+    must(sy_model_input(m, "images", SY_BF16, sy_dims(224, 224, 3), &x));
     x = relu(m, convolution(m, x, 64, 7, 2));
     x = layer(m, "MaxPooling2D(3, strides=2, padding='same')", x);
     for (int stage = 0; stage < 4; stage++)

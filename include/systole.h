@@ -17,8 +17,9 @@
  *
  * Every call returns a status: SY_OK, or SY_ERROR with a message that names shapes and allowed
  * values (sy_message). After an error the call has changed nothing, unless it says so. Handles are
- * opaque; whoever creates one frees it, NULL is fine to free. One thread at a time may use a
- * cluster and what belongs to it.
+ * opaque; whoever creates one frees it, NULL is fine to free. Clusters, strategies, models and
+ * datasets that are NULL or freed already are refused with a message (unless another one has got
+ * the same address since). One thread at a time may use a cluster and what belongs to it.
  *
  * Values on the host are dense and row-major, 4 bytes an element: float for SY_F32 and SY_BF16,
  * int32_t for SY_S32 and SY_PRED, uint32_t for SY_U32; data of SY_U8 from files is one byte.
@@ -89,6 +90,7 @@ sy_status sy_cluster_resolve(const char *tpu, const sy_cluster_options *o, sy_cl
 /* Makes the simulated slice. Again: all variables are lost; strategies must be freed before. */
 sy_status sy_cluster_initialize(sy_cluster *c);
 sy_status sy_cluster_shutdown(sy_cluster *c);
+/* stays, and sy_message says so, while a strategy has it */
 void sy_cluster_free(sy_cluster *c);
 
 bool sy_cluster_is_host(const sy_cluster *c);
@@ -409,8 +411,9 @@ sy_status sy_checkpoint_save(sy_strategy *s, const sy_checkpoint *c);
 /*
  * From the newest whole checkpoint of c->folder: variables, c->step, c->epoch, and c->data goes on
  * with the very next batch. The same variables must be there, from a strategy with as many
- * replicas. SY_END: there is none. SY_ERROR: damage (the tensor and byte), other variables or
- * shapes (both are named), another pipeline; before the last nothing has changed.
+ * replicas. As with sy_model_restore damaged ones are passed over. SY_END: there is none. SY_ERROR:
+ * damage (the tensor and byte), other variables or shapes (both are named), another pipeline;
+ * before the last nothing has changed.
  */
 sy_status sy_checkpoint_restore(sy_strategy *s, sy_checkpoint *c);
 
@@ -779,7 +782,9 @@ sy_status sy_model_set_learning_rate(sy_model *m, double rate);
 sy_status sy_model_save(sy_model *m, const char *folder, int64_t epoch, int keep);
 /*
  * From the newest whole checkpoint: training goes on to the bit, from *epoch (for
- * sy_fit.initial_epoch). SY_END: there is none.
+ * sy_fit.initial_epoch). sy_message then tells which newer ones were damaged and passed over, ""
+ * if none. SY_END: there is none. SY_ERROR: all are damaged (the tensor and byte), other variables
+ * or shapes than the model's; nothing has changed then.
  */
 sy_status sy_model_restore(sy_model *m, const char *folder, int64_t *epoch);
 
