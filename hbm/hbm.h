@@ -120,6 +120,16 @@ void hbm_store_destroy(struct hbm_store *s);
 void hbm_store_read(const struct hbm_store *s, int64_t address, void *to, size_t bytes);
 void hbm_store_write(struct hbm_store *s, int64_t address, const void *from, size_t bytes);
 /*
+ * What a range holds now, without a copy of it: writes to its pages go to copies of these from now
+ * on. `put` where the address is the same modulo HBM_STORE_PAGE_BYTES; whole pages are shared then.
+ * Stores of different threads may hold and put the same pages.
+ */
+struct hbm_hold;
+struct hbm_hold *hbm_store_hold(const struct hbm_store *s, int64_t address, size_t bytes);
+void hbm_store_put(struct hbm_store *s, int64_t address, const struct hbm_hold *h);
+void hbm_hold_read(const struct hbm_hold *h, void *to);         /* all of it */
+void hbm_hold_free(struct hbm_hold *h);
+/*
  * From hbm_store_keep on, pages are kept as they were before they are written to, until they are
  * put back or let go. Room for them stays with the store.
  */

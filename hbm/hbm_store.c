@@ -1,4 +1,4 @@
-#include "hbm/hbm.h"
+#include "hbm/hbm_page.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -13,14 +13,12 @@
 /*
  * Pages hang in tables of 256, the tables in a directory: an untouched chip of
  * 32 GiB costs 16 KiB. A page, once written, stays until the store is
- * destroyed; fresh host memory is slow, so runs reuse it.
+ * destroyed, or another one takes its place; fresh host memory is slow, so runs reuse it.
  */
-enum { PAGE_SHIFT = 16, TABLE_SHIFT = 8, TABLE_PAGES = 1 << TABLE_SHIFT };
-
-#define PAGE_BYTES ((size_t)1 << PAGE_SHIFT)
+enum { TABLE_SHIFT = 8, TABLE_PAGES = 1 << TABLE_SHIFT };
 
 struct table {
-    unsigned char *page[TABLE_PAGES];   /* NULL = reads as zero */
+    struct page *page[TABLE_PAGES];     /* NULL = reads as zero */
     uint64_t is_kept[TABLE_PAGES / 64]; /* bit per page */
 };
 
@@ -40,7 +38,7 @@ struct hbm_store {
     size_t kept_count, kept_capacity;   /* beyond kept_count: empty, or with room */
 };
 
-_Static_assert(PAGE_BYTES == HBM_STORE_PAGE_BYTES, "as hbm.h says");
+_Static_assert(PAGE_BYTES == (size_t)1 << PAGE_SHIFT, "a page's number is part of an address");
 
 struct hbm_store *hbm_store_create(int64_t size_bytes)
 {
@@ -59,7 +57,7 @@ void hbm_store_destroy(struct hbm_store *s)
         return;
     for (size_t i = 0; i < s->table_count; i++) {
         for (int k = 0; s->tables[i] && k < TABLE_PAGES; k++)
-            mem_free(s->tables[i]->page[k]);
+            page_release(s->tables[i]->page[k]);
         mem_free(s->tables[i]);
     }
     hbm_store_free_kept(s);
@@ -75,28 +73,44 @@ static size_t bytes_in_page(int64_t address, size_t bytes)
     return bytes < room ? bytes : room;
 }
 
-static const unsigned char *find_page(const struct hbm_store *s, int64_t address)
+struct page *hbm_store_page(const struct hbm_store *s, size_t number)
 {
-    size_t page = (size_t)address >> PAGE_SHIFT;
-    const struct table *t = s->tables[page >> TABLE_SHIFT];
+    const struct table *t = s->tables[number >> TABLE_SHIFT];
 
-    return t ? t->page[page & (TABLE_PAGES - 1)] : NULL;
+    return t ? t->page[number & (TABLE_PAGES - 1)] : NULL;
 }
 
-static unsigned char *make_page(struct hbm_store *s, int64_t address)
+static const unsigned char *find_page(const struct hbm_store *s, int64_t address)
 {
-    size_t page = (size_t)address >> PAGE_SHIFT;
-    struct table **t = &s->tables[page >> TABLE_SHIFT];
-    unsigned char **p;
+    const struct page *p = hbm_store_page(s, (size_t)address >> PAGE_SHIFT);
+
+    return p ? p->bytes : NULL;
+}
+
+static struct page **page_at(struct hbm_store *s, size_t number)
+{
+    struct table **t = &s->tables[number >> TABLE_SHIFT];
 
     if (!*t)
         *t = mem_alloc(sizeof(**t));
-    p = &(*t)->page[page & (TABLE_PAGES - 1)];
+    return &(*t)->page[number & (TABLE_PAGES - 1)];
+}
+
+/* to be written to, by this store alone; of one whose bytes all will be they need not be known */
+static unsigned char *make_page(struct hbm_store *s, size_t number, bool is_written_over)
+{
+    struct page **p = page_at(s, number);
+
     if (!*p) {
-        *p = mem_alloc(PAGE_BYTES);
+        *p = page_create(NULL);
         s->page_count++;
+    } else if (page_is_shared(*p)) {
+        struct page *own = page_create(is_written_over ? NULL : *p);
+
+        page_release(*p);
+        *p = own;
     }
-    return *p;
+    return (*p)->bytes;
 }
 
 static void assert_range(const struct hbm_store *s, int64_t address, size_t bytes)
@@ -145,17 +159,30 @@ static void keep_page(struct hbm_store *s, size_t number, bool is_new)
         return;
     if (!k->bytes)
         k->bytes = mem_alloc(PAGE_BYTES);
-    memcpy(k->bytes, t->page[number & (TABLE_PAGES - 1)], PAGE_BYTES);
+    memcpy(k->bytes, t->page[number & (TABLE_PAGES - 1)]->bytes, PAGE_BYTES);
 }
 
-static unsigned char *page_to_write(struct hbm_store *s, int64_t address)
+/* `bytes` of it will be */
+static unsigned char *page_to_write(struct hbm_store *s, int64_t address, size_t bytes)
 {
+    size_t number = (size_t)address >> PAGE_SHIFT;
     bool is_new = s->keeps && !find_page(s, address);
-    unsigned char *page = make_page(s, address);
+    unsigned char *page = make_page(s, number, bytes == PAGE_BYTES && !s->keeps);
 
     if (s->keeps)
-        keep_page(s, (size_t)address >> PAGE_SHIFT, is_new);
+        keep_page(s, number, is_new);
     return page;
+}
+
+void hbm_store_set_page(struct hbm_store *s, size_t number, struct page *page)
+{
+    struct page **p = page_at(s, number), *old = *p;
+
+    if (s->keeps)
+        keep_page(s, number, !old);
+    *p = page_share(page);
+    s->page_count += (page != NULL) - (old != NULL);
+    page_release(old);
 }
 
 #if defined(__x86_64__)
@@ -202,7 +229,8 @@ void hbm_store_write(struct hbm_store *s, int64_t address, const void *from, siz
     while (bytes > 0) {
         size_t piece = bytes_in_page(address, bytes);
 
-        write_bytes(page_to_write(s, address) + ((size_t)address & (PAGE_BYTES - 1)), in, piece);
+        write_bytes(page_to_write(s, address, piece) + ((size_t)address & (PAGE_BYTES - 1)), in,
+                    piece);
         in += piece;
         address += (int64_t)piece;
         bytes -= piece;
@@ -219,14 +247,12 @@ static void stop_keeping(struct hbm_store *s, bool puts_back)
 {
     for (size_t i = 0; i < s->kept_count; i++) {
         const struct kept_page *k = &s->kept[i];
-        struct table *t = s->tables[k->number >> TABLE_SHIFT];
-        unsigned char *page = t->page[k->number & (TABLE_PAGES - 1)];
 
-        t->is_kept[k->number % TABLE_PAGES / 64] = 0;
+        s->tables[k->number >> TABLE_SHIFT]->is_kept[k->number % TABLE_PAGES / 64] = 0;
         if (puts_back && k->is_new)
-            memset(page, 0, PAGE_BYTES);
+            memset(make_page(s, k->number, true), 0, PAGE_BYTES);
         else if (puts_back)
-            memcpy(page, k->bytes, PAGE_BYTES);
+            memcpy(make_page(s, k->number, true), k->bytes, PAGE_BYTES);
     }
     s->kept_count = 0;
     s->keeps = false;
@@ -263,13 +289,13 @@ static void save_pages(const struct hbm_store *s, struct archive *a)
 
     for (size_t i = 0; i < s->table_count; i++)
         for (size_t k = 0; s->tables[i] && k < TABLE_PAGES; k++) {
-            unsigned char *page = s->tables[i]->page[k];
+            struct page *page = s->tables[i]->page[k];
 
-            if (!page || archive_is_zero(page, PAGE_BYTES))
+            if (!page || archive_is_zero(page->bytes, PAGE_BYTES))
                 continue;
             number = i * TABLE_PAGES + k;
             archive_bytes(a, &number, sizeof(number));
-            archive_sparse(a, page, PAGE_BYTES);
+            archive_sparse(a, page->bytes, PAGE_BYTES);
         }
     number = UINT64_MAX;
     archive_bytes(a, &number, sizeof(number));
@@ -283,7 +309,7 @@ static void clear_pages(struct hbm_store *s, uint64_t from, uint64_t to)
         if (!t)
             n |= TABLE_PAGES - 1;       /* none of this table */
         else if (t->page[n & (TABLE_PAGES - 1)])
-            memset(t->page[n & (TABLE_PAGES - 1)], 0, PAGE_BYTES);
+            memset(make_page(s, n, true), 0, PAGE_BYTES);
     }
 }
 
@@ -303,7 +329,7 @@ static void load_pages(struct hbm_store *s, struct archive *a)
         if (a->is_failed)
             break;
         clear_pages(s, next, number);
-        page = make_page(s, (int64_t)(number << PAGE_SHIFT));
+        page = make_page(s, number, true);
         archive_sparse(a, page, PAGE_BYTES);
         archive_check(a, !archive_is_zero(page, PAGE_BYTES), "the snapshot has an empty HBM page");
         next = number + 1;

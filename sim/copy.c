@@ -1,7 +1,8 @@
 /*
  * Contents of DMA copies. They arrive when the core they go to is woken from a
  * wait after their completion, by the thread that runs it. A copy to another
- * core takes its bytes along when it is issued; one inside a core reads them
+ * core takes its bytes along when it is issued, as pages that are shared until somebody writes to
+ * them where it can; one inside a core reads them
  * when they move. So what a program sees depends on its own order and on times
  * only, never on how far other cores have run ahead.
  *
@@ -107,6 +108,15 @@ static void copy_local(struct core *c, const struct dma *d)
     }
 }
 
+/* one run of whole pages from HBM to HBM, at the same place of pages */
+static bool moves_pages(const struct dma *d)
+{
+    return d->source_space == SPACE_HBM && d->destination_space == SPACE_HBM &&
+           d->source_piece_bytes >= d->bytes && d->destination_piece_bytes >= d->bytes &&
+           (d->source - d->destination) % HBM_STORE_PAGE_BYTES == 0 &&
+           d->bytes >= 2 * HBM_STORE_PAGE_BYTES;
+}
+
 static void capture(const struct core *from, struct dma *d)
 {
     const unsigned char *array = array_of(from, d->source_space);
@@ -115,6 +125,10 @@ static void capture(const struct core *from, struct dma *d)
 
     if (from->mode == MODE_TIMING) {
         known_capture(from, d);
+        return;
+    }
+    if (moves_pages(d)) {
+        d->held = hbm_store_hold(from->hbm, d->source, (size_t)d->bytes);
         return;
     }
     d->data = mem_alloc((size_t)d->bytes);
@@ -134,7 +148,9 @@ static void deliver(struct core *to, struct dma *d)
     struct dma_piece piece;
     int64_t done;
 
-    for (done = 0; done < d->bytes; done += piece.bytes) {
+    if (d->held)
+        hbm_store_put(to->hbm, d->destination, d->held);
+    for (done = 0; !d->held && done < d->bytes; done += piece.bytes) {
         piece = dma_piece(d, true, done, d->bytes - done);
         if (array)
             memcpy(array + piece.address, d->data + done, (size_t)piece.bytes);
@@ -199,7 +215,9 @@ void copy_done(struct core *from, struct core *to, struct dma *d)
 void dma_drop_data(struct dma *d)
 {
     mem_free(d->data);
+    hbm_hold_free(d->held);
     d->data = NULL;
+    d->held = NULL;
     ranges_fini(&d->unknown);
 }
 

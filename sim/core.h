@@ -141,7 +141,8 @@ struct dma {
     ps_t last_ps;                       /* latest completion of a chunk so far */
     cycle_t issued_at, stalled_from;    /* its bundle waited from then to issued_at */
     uint32_t bundle;
-    unsigned char *data;                /* of a remote copy: what the source held at issue */
+    unsigned char *data;                /* of a remote copy: what the source held at issue, or */
+    struct hbm_hold *held;              /* its pages, where they get there as pages */
     struct ranges unknown;              /* of it, in timing mode: bytes that are not known */
     uint32_t number;                    /* of the copies of its core, in the order of issue */
     ps_t started_ps;                    /* its first byte was asked for */

@@ -522,6 +522,7 @@ void dma_done(struct machine *m, struct core *c, int slot)
     if (to->log)
         launch_log_done(to->log, c->number, d->number);
     d->data = NULL;                     /* the copy in the list holds them now */
+    d->held = NULL;
     d->unknown = (struct ranges){.count = 0};
     c->dma_free[c->dma_free_count++] = slot;
     race_complete(m, c, d, false);

@@ -453,7 +453,7 @@ void replay_issue(struct core *c, const struct dma *d)
 
     assert(d->number < k->place_count);
     *copy = *d;
-    if (d->data)
+    if (d->data || d->held)
         atomic_fetch_add(&k->all->held_bytes, d->bytes);
     atomic_store(&to->here[place], copy);
     if (d->is_remote && claim(to, place))
@@ -469,7 +469,7 @@ static bool move_copies(struct replay_core *k, struct core *c, size_t until)
         if (!d)
             return false;
         atomic_store(&k->here[k->moved++], NULL);
-        if (d->data)
+        if (d->data || d->held)
             atomic_fetch_sub(&k->all->held_bytes, d->bytes);
         copy_apply(c, d);
         mem_free(d);

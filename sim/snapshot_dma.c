@@ -15,7 +15,7 @@ static const struct field dma_fields[] = {
     SAVED(dma, target), SAVED(dma, done_bytes), SAVED(dma, arrived_bytes),
     SAVED_TIME(dma, last_ps), SAVED_TIME(dma, issued_at), SAVED_TIME(dma, stalled_from),
     SAVED(dma, bundle), SAVED(dma, number), SAVED_TIME(dma, started_ps),
-    APART(dma, data), APART(dma, unknown), APART(dma, source_piece_bytes),
+    APART(dma, data), APART(dma, held), APART(dma, unknown), APART(dma, source_piece_bytes),
     APART(dma, destination_piece_bytes) /* follow */
 };
 
@@ -56,6 +56,14 @@ void ranges_archive(struct ranges *r, int64_t limit, struct archive *a)
     }
 }
 
+static void copy_held(struct dma *d)
+{
+    d->data = mem_alloc((size_t)d->bytes);
+    hbm_hold_read(d->held, d->data);
+    hbm_hold_free(d->held);
+    d->held = NULL;
+}
+
 /* data behind it: what a copy holds that takes its bytes along, until it is delivered */
 static void archive_dma(const struct core *c, struct dma *d, bool is_complete, struct archive *a)
 {
@@ -78,6 +86,8 @@ static void archive_dma(const struct core *c, struct dma *d, bool is_complete, s
                       "the snapshot ends inside the data of a copy");
     }
     if (!a->is_failed && dma_takes_data(c, d, is_complete)) {
+        if (d->held)
+            copy_held(d);
         if (!d->data)                   /* loading, or none of its bytes is known: zeros */
             d->data = mem_alloc((size_t)d->bytes);
         archive_bytes(a, d->data, (size_t)d->bytes);

@@ -8,6 +8,8 @@
 
 #define GRANULE 32
 #define ROW 512
+#define LARGE (1 * MIB)                 /* blocks from here on, and their pieces, are of whole */
+#define LARGE_UNIT (64 * KIB)           /* pages of the simulated memory, which copies can share */
 #define CHUNK_MOST (128 * KIB)
 #define FLAGS_LEAST 128                 /* of a core; with fewer, kernels need them more */
 #define SETS 2                          /* chunks of all ranks that are in VMEM at a time */
@@ -22,13 +24,16 @@ bool spread_suits(const struct chip *c, int ranks)
     return ranks > 1 && ranks - 1 <= c->dma_queue_depth / 2 && c->sync_flags >= FLAGS_LEAST;
 }
 
+static int64_t unit_of(int64_t block_bytes) { return block_bytes < LARGE ? ROW : LARGE_UNIT; }
+
 /* as few pieces of a block as keep the stage small */
 static void cut_blocks(struct collective_spread *s, int64_t stage_bytes)
 {
     int64_t pieces = div_up((s->ranks - 1) * s->block_bytes, stage_bytes);
 
     pieces = pieces < SPREAD_PIECES_MOST ? pieces : SPREAD_PIECES_MOST;
-    s->piece_bytes = round_up(div_up(s->block_bytes, pieces > 0 ? pieces : 1), ROW);
+    s->piece_bytes = round_up(div_up(s->block_bytes, pieces > 0 ? pieces : 1),
+                              unit_of(s->block_bytes));
     s->pieces = (int)div_up(s->block_bytes, s->piece_bytes);
 }
 
@@ -40,7 +45,8 @@ bool spread_make(struct collective_spread *s, const struct slice *slice, const i
     int32_t *place = arena_array(a, (size_t)slice->core_count, sizeof(*place));
 
     *s = (struct collective_spread){.ranks = ranks, .core = core, .place = place,
-                                    .block_bytes = round_up(div_up(bytes, ranks), ROW)};
+                                    .block_bytes = div_up(bytes, ranks)};
+    s->block_bytes = round_up(s->block_bytes, unit_of(s->block_bytes));
     most = most < CHUNK_MOST ? most : CHUNK_MOST;
     if (most < ROW)
         return false;

@@ -1,6 +1,7 @@
 /* Contents of a memory: sparse pages. */
 #include "tests/test.h"
 
+#include "base/rng.h"
 #include "base/units.h"
 #include "hbm/hbm.h"
 
@@ -52,6 +53,95 @@ TEST(the_last_byte_of_a_store_can_be_written)
     hbm_store_destroy(s);
 }
 
+enum { HELD_BYTES = 4 * HBM_STORE_PAGE_BYTES, HELD_STORES = 3 };
+
+struct held_pair {                      /* a store and what it should hold */
+    struct hbm_store *store;
+    unsigned char *want;
+};
+
+static void write_both(struct held_pair *p, struct rng *r)
+{
+    uint32_t at = rng_below(r, HELD_BYTES);
+    uint32_t most = rng_below(r, 3) ? 300 : 2 * HBM_STORE_PAGE_BYTES;
+    uint32_t bytes = 1 + rng_below(r, most);
+
+    bytes = bytes < HELD_BYTES - at ? bytes : HELD_BYTES - at;
+    memset(p->want + at, (int)rng_below(r, 256), bytes);
+    hbm_store_write(p->store, (int64_t)at, p->want + at, bytes);
+}
+
+/* what one holds now gets to another later, when both have been written to */
+static void move_held(struct held_pair *from, struct held_pair *to, struct rng *r)
+{
+    uint32_t bytes = 1 + rng_below(r, HELD_BYTES), at;
+    uint32_t away = rng_below(r, 1 + (HELD_BYTES - bytes) / HBM_STORE_PAGE_BYTES);
+    unsigned char *then = malloc(bytes), *got = malloc(bytes);
+    struct hbm_hold *h;
+
+    assert_true(then && got);
+    away *= HBM_STORE_PAGE_BYTES;
+    at = rng_below(r, HELD_BYTES - bytes - away + 1);
+    h = hbm_store_hold(from->store, (int64_t)at, bytes);
+    memcpy(then, from->want + at, bytes);
+    for (int i = 0; i < 3; i++) {
+        write_both(from, r);
+        write_both(to, r);
+    }
+    hbm_hold_read(h, got);
+    assert_memory_equal(got, then, bytes);
+    hbm_store_put(to->store, (int64_t)(at + away), h);
+    memcpy(to->want + at + away, then, bytes);
+    hbm_hold_free(h);
+    free(then);
+    free(got);
+}
+
+static void check_held(const struct held_pair *p)
+{
+    unsigned char *got = malloc(HELD_BYTES);
+
+    assert_non_null(got);
+    hbm_store_read(p->store, 0, got, HELD_BYTES);
+    assert_memory_equal(got, p->want, HELD_BYTES);
+    free(got);
+}
+
+TEST(what_is_held_moves_as_it_was_whoever_writes_after_that)
+{
+    struct held_pair pair[HELD_STORES];
+    unsigned char *before = malloc(HELD_BYTES);
+    struct rng r;
+
+    assert_non_null(before);
+    rng_init(&r, 5);
+    for (int i = 0; i < HELD_STORES; i++)
+        pair[i] = (struct held_pair){hbm_store_create(GIB), calloc(1, HELD_BYTES)};
+    for (int round = 0; round < 400; round++) {
+        struct held_pair *to = &pair[rng_below(&r, HELD_STORES)];
+        bool keeps = rng_below(&r, 3) == 0;
+
+        memcpy(before, to->want, HELD_BYTES);
+        if (keeps)
+            hbm_store_keep(to->store);
+        move_held(&pair[rng_below(&r, HELD_STORES)], to, &r);
+        write_both(to, &r);
+        if (keeps && rng_below(&r, 2)) {
+            hbm_store_put_back(to->store);
+            memcpy(to->want, before, HELD_BYTES);
+        } else if (keeps) {
+            hbm_store_let_go(to->store);
+        }
+        for (int i = 0; i < HELD_STORES; i++)
+            check_held(&pair[i]);
+    }
+    for (int i = 0; i < HELD_STORES; i++) {
+        hbm_store_destroy(pair[i].store);
+        free(pair[i].want);
+    }
+    free(before);
+}
+
 /* the same writes to a plain array, which is copied instead */
 TEST(pages_are_put_back_or_let_go)
 {
@@ -101,6 +191,7 @@ int main(void)
         cmocka_unit_test(a_store_reads_zero_until_written),
         cmocka_unit_test(a_store_keeps_what_is_written_across_pages),
         cmocka_unit_test(the_last_byte_of_a_store_can_be_written),
+        cmocka_unit_test(what_is_held_moves_as_it_was_whoever_writes_after_that),
         cmocka_unit_test(pages_are_put_back_or_let_go),
     };
 

@@ -222,21 +222,24 @@ static void check_example(const char *path, const char *simd, int count)
     arena_fini(&a);
 }
 
-/* cores that send each other rows of VMEM and HBM, over links too, with flags and questions */
+/*
+ * Cores that send each other rows of VMEM and HBM, whole pages of its contents among them, over
+ * links too, with flags and questions.
+ */
 static const char exchange[] =
     "// cores: all\n"
     "{ s1 = sld [smem:0] }\n{ s2 = sld [smem:8] }\n{ s3 = smov 0 }\n{ s4 = smov 20 }\n"
     "{ dma.hbm_to_vmem 0, 512, 0, [sflag:0] }\n{ dma.done.wait [sflag:0], 512 }\n"
     "{ vsyncadd [sflag:0], -512 }\n"
     "loop: { dma.vmem_to_vmem.remote 0, 128, 512, [sflag:1], [sflag:2], s2 }\n"
-    "{ dma.hbm_to_hbm.remote 1024, 256, 8192, [sflag:3], [sflag:4], s2 }\n"
+    "{ dma.hbm_to_hbm.remote 1024, 4500, 9216, [sflag:3], [sflag:4], s2 }\n"
     "{ dma.vmem_to_hbm 0, 64, 16384, [sflag:5] }\n"
     "{ vsyncadd.remote [sflag:6], 1, s2 }\n"
     "{ dma.done.wait [sflag:1], 128 }\n{ vsyncadd [sflag:1], -128 }\n"
     "{ v1 = vld [vmem:32] }\n{ v1 = vadd.f32 v1, v1 }\n{ vst [vmem:0x0] v1 }\n"
     "{ dma.done.wait [sflag:2], 128 }\n{ vsyncadd [sflag:2], -128 }\n"
-    "{ dma.done.wait [sflag:3], 256 }\n{ vsyncadd [sflag:3], -256 }\n"
-    "{ dma.done.wait [sflag:4], 256 }\n{ vsyncadd [sflag:4], -256 }\n"
+    "{ dma.done.wait [sflag:3], 4500 }\n{ vsyncadd [sflag:3], -4500 }\n"
+    "{ dma.done.wait [sflag:4], 4500 }\n{ vsyncadd [sflag:4], -4500 }\n"
     "{ dma.done.wait [sflag:5], 64 }\n{ vsyncadd [sflag:5], -64 }\n"
     "{ vwait.ge [sflag:6], 1 }\n{ vsyncadd [sflag:6], -1 }\n"
     "{ s5 = vsyncmov.remote [sflag:7], s2 }\n{ s6 = sadd.s32 s6, s5 }\n"

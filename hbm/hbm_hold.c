@@ -1,0 +1,98 @@
+/* What a range of a store holds at some time: its pages, shared, until somebody writes to them. */
+#include "hbm/hbm_page.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+struct hbm_hold {
+    size_t first, bytes;                /* of its first page */
+    size_t page_count;
+    struct page *page[];                /* NULL: zeros */
+};
+
+struct page *page_create(const struct page *like)
+{
+    struct page *p = mem_alloc(sizeof(*p));
+
+    if (like)
+        memcpy(p->bytes, like->bytes, PAGE_BYTES);
+    return p;
+}
+
+bool page_is_shared(struct page *p)
+{
+    return atomic_load_explicit(&p->others, memory_order_acquire) > 0;
+}
+
+struct page *page_share(struct page *p)
+{
+    if (p)
+        atomic_fetch_add_explicit(&p->others, 1, memory_order_relaxed);
+    return p;
+}
+
+void page_release(struct page *p)
+{
+    if (p && atomic_fetch_sub_explicit(&p->others, 1, memory_order_acq_rel) == 0)
+        mem_free(p);
+}
+
+struct hbm_hold *hbm_store_hold(const struct hbm_store *s, int64_t address, size_t bytes)
+{
+    size_t first = (size_t)address & (PAGE_BYTES - 1), number = (size_t)address >> PAGE_SHIFT;
+    size_t count = (first + bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;
+    struct hbm_hold *h = mem_alloc(sizeof(*h) + count * sizeof(h->page[0]));
+
+    h->first = first;
+    h->bytes = bytes;
+    h->page_count = count;
+    for (size_t i = 0; i < count; i++)
+        h->page[i] = page_share(hbm_store_page(s, number + i));
+    return h;
+}
+
+void hbm_hold_free(struct hbm_hold *h)
+{
+    for (size_t i = 0; h && i < h->page_count; i++)
+        page_release(h->page[i]);
+    mem_free(h);
+}
+
+/* a range of one page: its bytes */
+static const unsigned char *bytes_of(const struct hbm_hold *h, size_t page, size_t at)
+{
+    static const unsigned char zero[HBM_STORE_PAGE_BYTES];
+
+    return (h->page[page] ? h->page[page]->bytes : zero) + at;
+}
+
+void hbm_hold_read(const struct hbm_hold *h, void *to)
+{
+    size_t begin = h->first, end = h->first + h->bytes;
+    char *out = to;
+
+    for (size_t i = 0; i < h->page_count; i++, begin = 0) {
+        size_t most = end - i * PAGE_BYTES < PAGE_BYTES ? end - i * PAGE_BYTES : PAGE_BYTES;
+
+        memcpy(out, bytes_of(h, i, begin), most - begin);
+        out += most - begin;
+    }
+}
+
+void hbm_store_put(struct hbm_store *s, int64_t address, const struct hbm_hold *h)
+{
+    size_t begin = h->first, end = h->first + h->bytes, number = (size_t)address >> PAGE_SHIFT;
+
+    assert(((size_t)address & (PAGE_BYTES - 1)) == h->first);
+    for (size_t i = 0; i < h->page_count; i++, begin = 0) {
+        size_t most = end - i * PAGE_BYTES < PAGE_BYTES ? end - i * PAGE_BYTES : PAGE_BYTES;
+
+        if (most - begin == PAGE_BYTES)
+            hbm_store_set_page(s, number + i, h->page[i]);
+        else
+            hbm_store_write(s, (int64_t)(((number + i) << PAGE_SHIFT) + begin),
+                            bytes_of(h, i, begin), most - begin);
+    }
+}
