@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define SMALL_ELEMS_MAX 2048
+
 /* A unit is a group, or a free node: what happens as a whole. Groups come first. */
 static int unit_of(const struct fusion *f, int node)
 {
@@ -198,9 +200,37 @@ static bool merge_with_sibling(struct fusion *f, int group)
     return false;
 }
 
+/* elementwise work on one or two tiles: starting its kernel takes longer than the work */
+static bool is_small(const struct fusion *f, const struct fusion_group *p)
+{
+    if (p->is_gone || p->has_hero || p->elems > SMALL_ELEMS_MAX)
+        return false;
+    for (int i = 0; i < p->member_count; i++)
+        if (f->g->node[p->member[i]].op == HLO_REDUCE)
+            return false;
+    return true;
+}
+
+static const struct shape *shape_of(const struct fusion *f, const struct fusion_group *p)
+{
+    return &f->g->node[p->member[p->member_count - 1]].shape;
+}
+
+/* updates of small variables that know nothing of each other, as many as a kernel has arrays for */
+static void merge_small(struct fusion *f, int group)
+{
+    for (int other = group - 1; other >= 0 && is_small(f, &f->group[group]); other--)
+        if (is_small(f, &f->group[other]) &&
+            shape_same_dims(shape_of(f, &f->group[group]), shape_of(f, &f->group[other])) &&
+            is_candidate(f, group, other))
+            try_merge(f, other, group);
+}
+
 void fusion_merge_groups(struct fusion *f)
 {
     for (int i = f->group_count - 1; i >= 0; i--)
         if (!f->group[i].is_gone && !f->group[i].has_hero && !merge_with_producer(f, i))
             merge_with_sibling(f, i);
+    for (int i = f->group_count - 1; i >= 0; i--)
+        merge_small(f, i);
 }

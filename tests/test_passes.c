@@ -390,9 +390,30 @@ TEST(random_graphs_of_all_operations_stay_the_same)
     }
 }
 
+/* an update of one variable by another array, both of its own */
+static void update(struct shape s, const char *variable, const char *gradient)
+{
+    int v = graph_parameter(&graph, s, variable), g = graph_parameter(&graph, s, gradient);
+
+    graph_output(&graph, graph_binary(&graph, HLO_SUBTRACT, v, graph_binary(&graph, HLO_MULTIPLY,
+                                                                            g, g)), variable, -1);
+}
+
+TEST(small_updates_of_one_shape_share_a_kernel)
+{
+    update(F32(128), "a", "da");
+    update(F32(128), "b", "db");
+    update(F32(64, 128), "large", "dlarge");
+    update(F32(64, 128), "larger", "dlarger");
+    update(F32(256), "other", "dother");
+    run_pass(pass_fusion);
+    assert_int_equal(count_of(&graph, HLO_FUSION), 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        RUN(small_updates_of_one_shape_share_a_kernel),
         RUN(bf16_arithmetic_is_done_in_f32),
         RUN(erf_of_bf16_is_short),
         RUN(a_chain_becomes_one_kernel),
