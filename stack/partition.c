@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "stack/rewrite.h"
+
 /* ----- notes */
 
 static int take_notes(struct partition *p, const struct sharding_note *note, int count)
@@ -197,12 +199,14 @@ static void make_parameter(struct partition *p, int i)
     part->node = graph_parameter(p->to, sharding_local(p->mesh, &n->shape, &part->made), n->name);
 }
 
-/* a collective's results lie as its operands do */
+/* a collective's results lie as its operands do, a loop's as its state */
 static struct sharding tuple_element(const struct partition *p, const struct graph_node *n)
 {
     const struct graph_node *tuple = &p->from->node[n->operand[0]];
     struct sharding whole = {{0}};
 
+    if (p->part[n->operand[0]].state)
+        return p->part[n->operand[0]].state[n->dim];
     return graph_op_kind(tuple->op) == KIND_COLLECTIVE ? p->part[tuple->operand[n->dim]].made
                                                        : whole;
 }
@@ -253,14 +257,79 @@ static int finish_node(struct partition *p, const struct graph_node *n, int node
     return node;
 }
 
-/* what is inside a loop is not cut: its arrays must be whole */
-static int check_call(struct partition *p, const struct graph_node *n)
+static int make_nodes(struct partition *p);
+
+/* the same everywhere, so that it may lie in any way */
+static bool is_splat(const struct graph *g, int node)
 {
+    while (g->node[node].op == HLO_BROADCAST)
+        node = g->node[node].operand[0];
+    return g->node[node].op == HLO_CONSTANT && !g->node[node].literal;
+}
+
+/*
+ * State lies in each round as the operand does, but what begins as a constant, such as a sum,
+ * which lies as the body makes it.
+ */
+static void find_state(const struct partition *outer, const struct graph_node *n,
+                       struct partition *p, struct sharding *state)
+{
+    for (int k = 0; k < n->operand_count; k++) {
+        struct part *part = &p->part[p->from->parameter[k]];
+
+        part->wanted = outer->part[n->operand[k]].made;
+        part->is_fixed = !is_splat(outer->from, n->operand[k]);
+    }
+    partition_spread(p);
+    for (int k = 0; k < n->operand_count; k++) {
+        struct part *part = &p->part[p->from->parameter[k]];
+
+        part->is_fixed = true;
+        state[k] = part->wanted;
+    }
+}
+
+/* the body of a loop, cut as its state lies */
+static int make_loop(struct partition *outer, const struct graph_node *n, struct sharding *state,
+                     struct graph *to)
+{
+    const struct graph *body = n->called[0];
+    struct partition p = {.from = body, .to = to, .mesh = outer->mesh, .e = outer->e};
+    int status;
+
+    if (n->called[1])
+        return err_set(outer->e, "%s: a loop with a condition, in a step for logical devices",
+                       n->name);
+    p.part = mem_alloc((size_t)(body->node_count + 1) * sizeof(*p.part));
+    for (int i = 0; i < MESH_AXES_MAX; i++)
+        p.coordinate[i] = NODE_NONE;
+    graph_init(to, outer->to->arena, body->name);
+    find_state(outer, n, &p, state);
+    status = make_nodes(&p);
+    for (int k = 0; k < body->output_count && !status; k++)
+        graph_output(to, partition_part(&p, body->output[k].node, &state[k]),
+                     body->output[k].name, -1);
+    graph_freeze(to);
+    mem_free(p.part);
+    return status;
+}
+
+/* a loop and what it takes: operands as the state lies, the body of a device */
+static int make_call(struct partition *p, int i, struct graph_node *local, int *operand,
+                     struct sharding *made)
+{
+    const struct graph_node *n = &p->from->node[i];
+    struct sharding *state = arena_array(p->to->arena, (size_t)n->operand_count + 1,
+                                         sizeof(*state));
+    struct graph *body = arena_alloc(p->to->arena, sizeof(*body));
+
+    if (make_loop(p, n, state, body))
+        return -1;
+    local->called[0] = body;
     for (int k = 0; k < n->operand_count; k++)
-        if (!sharding_is_whole(&p->part[n->operand[k]].made))
-            return err_set(p->e, "%s: a loop over arrays that are cut for logical devices (%s) is "
-                           "not implemented; run one step per launch", n->name,
-                           p->from->node[n->operand[k]].name);
+        operand[k] = partition_part(p, n->operand[k], &state[k]);
+    p->part[i].state = state;
+    *made = state[0];
     return 0;
 }
 
@@ -272,9 +341,10 @@ static int add_node(struct partition *p, int i, struct sharding *made, uint32_t 
     int *operand = arena_array(p->to->arena, (size_t)n->operand_count + 1, sizeof(*operand));
 
     *sums = 0;
-    if (n->op == HLO_WHILE && check_call(p, n))
-        return -1;
-    if (graph_op_kind(n->op) == KIND_COLLECTIVE) {
+    if (n->op == HLO_WHILE) {
+        if (make_call(p, i, &local, operand, made))
+            return -1;
+    } else if (graph_op_kind(n->op) == KIND_COLLECTIVE) {
         if (make_collective(p, n, &local, operand, made))
             return -1;
     } else if (n->op == HLO_GET_TUPLE_ELEMENT) {
@@ -313,6 +383,19 @@ static int make_node(struct partition *p, int i)
     return 0;
 }
 
+static int make_nodes(struct partition *p)
+{
+    const struct graph *g = p->from;
+    int status = 0;
+
+    for (int i = 0; i < g->parameter_count; i++)
+        make_parameter(p, g->parameter[i]);
+    for (int i = 0; i < g->node_count && !status; i++)
+        if (g->node[i].op != HLO_PARAMETER)
+            status = make_node(p, i);
+    return status;
+}
+
 static void make_outputs(struct partition *p)
 {
     const struct graph *g = p->from;
@@ -341,11 +424,8 @@ int graph_partition(const struct graph *g, const struct mesh *mesh,
     status = take_notes(&p, note, note_count);
     if (!status)
         partition_spread(&p);
-    for (int i = 0; i < g->parameter_count && !status; i++)
-        make_parameter(&p, g->parameter[i]);
-    for (int i = 0; i < g->node_count && !status; i++)
-        if (g->node[i].op != HLO_PARAMETER)
-            status = make_node(&p, i);
+    if (!status)
+        status = make_nodes(&p);
     if (!status)
         make_outputs(&p);
     mem_free(p.part);

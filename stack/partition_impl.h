@@ -18,6 +18,7 @@ struct part {                           /* by node of the whole graph */
     int node;                           /* of the new graph */
     struct sharding made;               /* how that one lies */
     const struct moved *moved;
+    const struct sharding *state;       /* of a loop: how its results lie */
 };
 
 struct partition {

@@ -253,6 +253,8 @@ bool link_contraction(const struct graph *g, const struct graph_node *n, int i, 
 
 bool link_may_cut(const struct graph *g, const struct graph_node *n, int d)
 {
+    if (n->op == HLO_PARAMETER)
+        return true;                    /* of a loop's body; others lie as notes say */
     if (n->tuple_count || d >= n->shape.rank)
         return false;
     for (int k = 0; k < n->operand_count; k++)

@@ -114,10 +114,12 @@ static void train(struct mlp *m)
         train_rig_must(&m->rig, strategy_read(m->rig.strategy, i, m->kernel[i], &m->rig.err));
 }
 
-static void run(struct mlp *m, const char *slice, int replicas, int logical, bool cuts_input)
+static void run(struct mlp *m, const char *slice, int replicas, int logical, bool cuts_input,
+                int micro_batches)
 {
     init(m, slice, replicas, logical);
     m->cuts_input = cuts_input;
+    m->options.micro_batches = micro_batches;
     train(m);
     train_rig_fini(&m->rig);
 }
@@ -131,12 +133,13 @@ static void expect_near(const float *a, const float *b, int count, double most)
 }
 
 /* Adam moves a weight by about its rate, 0.001, a step; another order of sums by 1e-6 of it */
-static void expect_like_one_device(const char *slice, int replicas, int logical, bool cuts_input)
+static void expect_like_one_device(const char *slice, int replicas, int logical, bool cuts_input,
+                                   int micro_batches)
 {
     struct mlp *one = malloc(sizeof(*one)), *several = malloc(sizeof(*several));
 
-    run(one, "host", 1, 1, false);
-    run(several, slice, replicas, logical, cuts_input);
+    run(one, "host", 1, 1, false, 1);
+    run(several, slice, replicas, logical, cuts_input, micro_batches);
     assert_true(one->loss[0] > one->loss[STEPS - 1]);
     expect_near(one->loss, several->loss, STEPS, 2e-6 * (double)one->loss[0]);
     for (int i = 0; i < 2; i++)
@@ -147,16 +150,56 @@ static void expect_like_one_device(const char *slice, int replicas, int logical,
 
 TEST(on_the_host_cut_kernels_train_like_whole_ones)
 {
-    expect_like_one_device("host", 1, 2, false);
-    expect_like_one_device("host", 2, 4, false);
-    expect_like_one_device("host", 2, 4, true);
+    expect_like_one_device("host", 1, 2, false, 1);
+    expect_like_one_device("host", 2, 4, false, 1);
+    expect_like_one_device("host", 2, 4, true, 1);
 }
 
 TEST(on_cores_cut_kernels_train_like_whole_ones)
 {
-    expect_like_one_device("v3-2", 1, 2, false);
-    expect_like_one_device("v3-8", 4, 2, false);
-    expect_like_one_device("v3-8", 2, 4, true);
+    expect_like_one_device("v3-2", 1, 2, false, 1);
+    expect_like_one_device("v3-8", 4, 2, false, 1);
+    expect_like_one_device("v3-8", 2, 4, true, 1);
+}
+
+/* gradients of micro batches are added up in a loop, whose state is cut like the kernels */
+TEST(loops_over_cut_kernels_train_like_one_device)
+{
+    expect_like_one_device("host", 1, 2, false, 4);
+    expect_like_one_device("host", 2, 4, false, 2);
+    expect_like_one_device("v3-2", 1, 2, false, 4);
+    expect_like_one_device("v3-8", 2, 4, true, 2);
+}
+
+static int count_in_loops(const struct graph *g, enum graph_op op, bool is_inside)
+{
+    int count = 0;
+
+    for (int i = 0; i < g->node_count; i++) {
+        count += is_inside && g->node[i].op == op;
+        if (g->node[i].called[0])
+            count += count_in_loops(g->node[i].called[0], op, true);
+    }
+    return count;
+}
+
+/* per micro batch one sum forwards (and none backwards, for nobody asks for the input's) */
+TEST(loops_exchange_no_more_than_straight_steps)
+{
+    struct mlp *m = malloc(sizeof(*m));
+    struct shape shape = f32_shape(DIMS(BATCH, INPUTS));
+    const struct strategy_program *p;
+    const struct graph *g;
+
+    init(m, "v3-2", 1, 2);
+    m->options.micro_batches = 2;
+    p = strategy_function(m->rig.strategy, "step", step, m, true, &shape, 1, &m->rig.err);
+    train_rig_must(&m->rig, p ? 0 : -1);
+    g = strategy_program_graph(p);
+    assert_int_equal(count_in_loops(g, HLO_ALL_REDUCE, false), 1);
+    assert_int_equal(count_in_loops(g, HLO_ALL_GATHER, false), 0);
+    train_rig_fini(&m->rig);
+    free(m);
 }
 
 /* half of each kernel, and of its slots */
@@ -192,11 +235,38 @@ TEST(what_does_not_divide_is_refused)
     train_rig_fini(&r);
 }
 
+TEST(loops_with_conditions_are_refused)
+{
+    const struct mesh mesh = {2, {{"replicas", 1}, {"model", 2}}};
+    struct shape scalar = shape_scalar(DTYPE_S32);
+    struct graph g, body, out;
+    struct arena a;
+    struct err e;
+
+    arena_init(&a);
+    graph_init(&g, &a, "g");
+    graph_init(&body, &a, "body");
+    graph_init(&out, &a, "out");
+    graph_output(&body, graph_parameter(&body, scalar, "x"), "x", -1);
+    graph_output(&g, graph_while(&g, (int[]){graph_parameter(&g, scalar, "x")}, 1, &body, 3), "y",
+                 -1);
+    g.node[g.output[0].node].called[1] = &body;
+    assert_int_equal(graph_partition(&g, &mesh, NULL, 0, &out, &e), -1);
+    assert_non_null(strstr(e.msg, "a loop with a condition, in a step for logical devices"));
+    graph_fini(&g);
+    graph_fini(&body);
+    graph_fini(&out);
+    arena_fini(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_the_host_cut_kernels_train_like_whole_ones),
         cmocka_unit_test(on_cores_cut_kernels_train_like_whole_ones),
+        cmocka_unit_test(loops_over_cut_kernels_train_like_one_device),
+        cmocka_unit_test(loops_exchange_no_more_than_straight_steps),
+        cmocka_unit_test(loops_with_conditions_are_refused),
         cmocka_unit_test(a_device_holds_its_part_only),
         cmocka_unit_test(what_does_not_divide_is_refused),
     };
