@@ -216,6 +216,38 @@ sy_status sy_dataset_list_files(const char *pattern, sy_dataset **out)
     return api_dataset_new(dataset_list_files(pattern, &e), &e, out);
 }
 
+sy_status sy_dataset_from_strings(const char *const *string, int64_t count, sy_dataset **out)
+{
+    struct err e;
+
+    for (int64_t i = 0; i < count; i++)
+        if (!string || !string[i])
+            return api_fail_text("string %" PRId64 " of a dataset is NULL", i);
+    return api_dataset_new(dataset_from_strings(string, count, &e), &e, out);
+}
+
+sy_status sy_dataset_from_csv(const char *path, const sy_csv_column *column, int count,
+                              sy_dataset **out)
+{
+    struct data_column own[DATA_TUPLE_MAX];
+    const sy_shape scalar = sy_scalar();
+    struct err e;
+
+    if (!path || !column || count < 1 || count > DATA_TUPLE_MAX)
+        return api_fail_text("%d columns of %s; allowed are 1..%d", count, path ? path : "NULL",
+                             DATA_TUPLE_MAX);
+    for (int i = 0; i < count; i++) {
+        struct data_spec spec;
+
+        if (!column[i].name)
+            return api_fail_text("%s: the name of column %d is NULL", path, i);
+        if (api_spec(column[i].dtype, &scalar, false, &spec, &e))
+            return api_fail(&e);
+        own[i] = (struct data_column){column[i].name, spec.dtype};
+    }
+    return api_dataset_new(dataset_from_csv(path, own, count, &e), &e, out);
+}
+
 /* ----- stages: each takes over a hold on what it works on */
 
 #define STAGE(call)                                                                             \
@@ -251,6 +283,31 @@ sy_status sy_dataset_enumerate(sy_dataset *d, int64_t first)
     STAGE(dataset_enumerate(in, first, &e));
 }
 sy_status sy_dataset_cache(sy_dataset *d) { STAGE(dataset_cache(in, &e)); }
+sy_status sy_dataset_cache_file(sy_dataset *d, const char *path)
+{
+    if (!path)
+        return api_fail_text("the path of a cache is NULL");
+    STAGE(dataset_cache_file(in, path, &e));
+}
+
+sy_status sy_dataset_split(sy_dataset *d, double share, sy_dataset **rest)
+{
+    struct dataset *part[2];
+    struct err e;
+
+    if (api_handle_check(d, API_DATASET))
+        return SY_ERROR;
+    if (dataset_split(dataset_retain(d->d), share, part, &e))
+        return api_fail(&e);
+    if (sy_dataset_copy(d, rest)) {
+        dataset_release(part[0]);
+        dataset_release(part[1]);
+        return SY_ERROR;
+    }
+    api_dataset_replace(*rest, part[1], &e);
+    return api_dataset_replace(d, part[0], &e);
+}
+
 sy_status sy_dataset_prefetch(sy_dataset *d, int64_t count)
 {
     STAGE(dataset_prefetch(in, count, &e));

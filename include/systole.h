@@ -502,6 +502,14 @@ sy_status sy_dataset_from_fixed_records(const char *const *path, int count, int6
                                         sy_dataset **out);
 /* files whose names match a pattern, sorted: strings */
 sy_status sy_dataset_list_files(const char *pattern, sy_dataset **out);
+sy_status sy_dataset_from_strings(const char *const *string, int64_t count, sy_dataset **out);
+/* rows of a CSV file with a heading: a scalar, SY_F32, SY_S32 or SY_STRING, for each column */
+typedef struct sy_csv_column {
+    const char *name;
+    sy_dtype dtype;
+} sy_csv_column;
+sy_status sy_dataset_from_csv(const char *path, const sy_csv_column *column, int count,
+                              sy_dataset **out);
 /* another handle of the same stages so far */
 sy_status sy_dataset_copy(const sy_dataset *d, sy_dataset **out);
 void sy_dataset_free(sy_dataset *d);
@@ -521,7 +529,11 @@ sy_status sy_dataset_take(sy_dataset *d, int64_t count);
 sy_status sy_dataset_skip(sy_dataset *d, int64_t count);
 sy_status sy_dataset_shard(sy_dataset *d, int64_t count, int64_t index);
 sy_status sy_dataset_enumerate(sy_dataset *d, int64_t first);
-sy_status sy_dataset_cache(sy_dataset *d);
+sy_status sy_dataset_cache(sy_dataset *d);                      /* in memory */
+/* in a file, which appears when a pass is whole; that of other stages is refused */
+sy_status sy_dataset_cache_file(sy_dataset *d, const char *path);
+/* the first `share` (0..1) of the elements stays in d, the rest is *rest: validation data */
+sy_status sy_dataset_split(sy_dataset *d, double share, sy_dataset **rest);
 sy_status sy_dataset_prefetch(sy_dataset *d, int64_t count);    /* on a thread of its own */
 /* tuples of both side by side; both one behind the other */
 sy_status sy_dataset_zip(sy_dataset *d, const sy_dataset *other);

@@ -220,6 +220,74 @@ TEST(arrays_are_written_and_read)
     assert_non_null(strstr(sy_message(), path));
 }
 
+static void expect_error(sy_status s, const char *part)
+{
+    assert_int_equal(s, SY_ERROR);
+    if (!strstr(sy_message(), part))
+        fail_msg("\"%s\" does not have \"%s\"", sy_message(), part);
+}
+
+TEST(a_dataset_is_split_and_cached_in_a_file)
+{
+    char path[] = "/tmp/systole_api_XXXXXX";
+    int32_t one = 1, first[] = {1, 2, 5}, rest[] = {10, 17};
+    static const sy_column scalar = {SY_S32, {0, {0}}, NULL};
+    sy_dataset *d, *other;
+
+    close(mkstemp(path));
+    unlink(path);
+    must(sy_dataset_range(0, 5, 1, &d));
+    must(sy_dataset_map(d, square, &one, &scalar, 1, 0));
+    expect_error(sy_dataset_split(d, 1.5, &other), "1.5");
+    must(sy_dataset_split(d, 0.6, &other));
+    must(sy_dataset_cache_file(d, path));
+    for (int pass = 0; pass < 2; pass++)
+        expect_numbers(d, first, 3);
+    assert_int_equal(access(path, F_OK), 0);
+    sy_dataset_free(d);
+    expect_numbers(other, rest, 2);
+    must(sy_dataset_cache_file(other, path));
+    expect_error(sy_dataset_cache_file(other, NULL), "NULL");
+    sy_dataset_free(other);
+    unlink(path);
+}
+
+TEST(columns_of_a_csv_file_and_strings_are_elements)
+{
+    static const sy_csv_column columns[] = {{"b", SY_S32}, {"a", SY_F32}}, none = {"c", SY_S32};
+    char path[] = "/tmp/systole_api_XXXXXX.csv";
+    const char *words[] = {"one", "three"};
+    sy_dataset *d;
+    sy_iterator *it;
+    sy_element *x;
+    FILE *f = fdopen(mkstemps(path, 4), "w");
+
+    fputs("a,b\n0.5,7\n1.5,8\n", f);
+    fclose(f);
+    must(sy_dataset_from_csv(path, columns, 2, &d));
+    assert_int_equal(sy_dataset_cardinality(d), 2);
+    must(sy_dataset_iterate(d, 0, &it));
+    must(sy_iterator_next(it, &x));
+    assert_int_equal(*(const int32_t *)sy_element_data(x, 0), 7);
+    assert_true(*(const float *)sy_element_data(x, 1) == 0.5f);
+    sy_element_free(x);
+    sy_iterator_free(it);
+    sy_dataset_free(d);
+    expect_error(sy_dataset_from_csv(path, &none, 1, &d), "c");
+    expect_error(sy_dataset_from_csv(path, columns, 0, &d), "0 columns");
+    unlink(path);
+    must(sy_dataset_from_strings(words, 2, &d));
+    must(sy_dataset_skip(d, 1));
+    must(sy_dataset_iterate(d, 0, &it));
+    must(sy_iterator_next(it, &x));
+    assert_string_equal(((const sy_string *)sy_element_data(x, 0))->byte, "three");
+    sy_element_free(x);
+    sy_iterator_free(it);
+    sy_dataset_free(d);
+    words[1] = NULL;
+    expect_error(sy_dataset_from_strings(words, 2, &d), "string 1 of a dataset is NULL");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +298,8 @@ int main(void)
         cmocka_unit_test(datasets_from_a_function_are_per_replica),
         cmocka_unit_test(examples_come_back_from_records),
         cmocka_unit_test(arrays_are_written_and_read),
+        cmocka_unit_test(a_dataset_is_split_and_cached_in_a_file),
+        cmocka_unit_test(columns_of_a_csv_file_and_strings_are_elements),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
