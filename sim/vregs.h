@@ -23,6 +23,8 @@
 
 #include <string.h>
 
+#define FETCHED_LINES 16                /* of 64 bytes, when a load borrows a tile */
+
 /* Temporaries and constants are always there; so is `tile` of registers up to VREG_RESULT. */
 enum vreg_form {
     VREG_OWN,                           /* its own tile */
@@ -118,12 +120,23 @@ static inline void vreg_borrow_constant(struct core *c, int32_t index, int32_t c
     vreg_borrow_tile(c, index, c->tile[constant]);
 }
 
+/*
+ * The first lines of a tile that is about to be read: the host's own prefetcher follows a
+ * tile once it has seen it begin, and begins anew on each page, which a tile often is.
+ */
+static inline void vregs_fetch(const uint32_t *tile)
+{
+    for (int i = 0; i < FETCHED_LINES; i++)
+        __builtin_prefetch(tile + 16 * i);
+}
+
 static inline void vreg_borrow_rows(struct core *c, int32_t index, int64_t row)
 {
     c->vreg[index] = (struct vreg){.form = VREG_ROWS, .row = row};
     c->vreg_by_rows |= UINT64_C(1) << index;
     c->vreg_by_entry &= ~(UINT64_C(1) << index);
     c->tile[index] = (uint32_t *)(void *)(c->vmem + row * ROW_BYTES);   /* only read */
+    vregs_fetch(c->tile[index]);
     if (row + 16 <= c->vmem_rows)       /* most programs go through memory in this order */
         c->ahead[c->ahead_next ^= 1] = c->tile[index] + SIMD_TILE_WORDS;
 }
