@@ -17,6 +17,9 @@ refuse '2 steps per execution; a step in stages is one execution' \
     train $model $short --pipeline 2 --steps-per-execution 2
 refuse 'what is of all variables together (a global norm) is not for stages' \
     train $model $short --pipeline 2 --optimizer 'SGD(0.1, global_clipnorm=1.0)'
+refuse 'stage 2, from layer flatten to flatten, has no variables' \
+    train examples/mnist_cnn.json --batch 64 --steps 1 --pipeline 4 \
+    --pipeline-cuts conv2d_1,flatten,dense
 expect 2 '--pipeline is "-1", allowed are whole numbers' train $model --pipeline -1
 
 # loss_of ARGUMENT...: of the epoch and of the test images

@@ -183,6 +183,49 @@ TEST(stages_of_one_replica_are_one_core_bit_by_bit)
     fini_trial(&cut);
 }
 
+/* d0, d1 .. d4 behind one another, then d0 added to d4: over as many stages as lie between */
+static void init_residual(struct trial *t, const char *slice, int stages, int micro_batches)
+{
+    struct shape sample = f32_shape(1, (int64_t[]){MLP_INPUTS});
+    struct layer *l;
+    int x, first = -1;
+
+    init_trial(t, slice, stages, micro_batches);
+    model_fini(&t->m.model);
+    model_init(&t->m.model, &t->m.arena, "residual");
+    t->m.model.precision = PRECISION_HIGHEST;
+    x = model_input(&t->m.model, "x", &sample);
+    for (int i = 0; i < 5; i++) {
+        l = model_layer(&t->m.model, LAYER_DENSE, arena_printf(&t->m.arena, "d%d", i));
+        l->c.units = UNITS;
+        l->c.activation = activation_standard(ACTIVATION_TANH);
+        x = model_call(&t->m.model, l, &x, 1, &t->m.err);
+        first = i ? first : x;
+    }
+    l = model_layer(&t->m.model, LAYER_ADD, "join");
+    x = model_call(&t->m.model, l, (int[]){first, x}, 2, &t->m.err);
+    l = model_layer(&t->m.model, LAYER_DENSE, "out");
+    l->c.units = 10;
+    l->c.activation = activation_standard(ACTIVATION_SOFTMAX);
+    model_output(&t->m.model, model_call(&t->m.model, l, &x, 1, &t->m.err));
+}
+
+TEST(values_pass_through_stages_that_do_not_need_them)
+{
+    struct trial whole, cut;
+
+    init_residual(&whole, "host", 0, 4);
+    init_residual(&cut, "v3-8", 4, 4);
+    cut.m.options.stage_cuts = "d1,d3,join";
+    run_trial(&whole);
+    run_trial(&cut);
+    for (int i = 0; i < STEPS; i++)
+        assert_true(fabs(cut.loss[i] - whole.loss[i]) <= 1e-5 * whole.loss[i]);
+    assert_true(distance(&cut, &whole) < 2e-5);
+    fini_trial(&whole);
+    fini_trial(&cut);
+}
+
 static void refuse(int stages, const char *cuts, int micro_batches, const char *message)
 {
     struct trial t;
@@ -357,6 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stages_train_as_the_whole_model_does),
         cmocka_unit_test(stages_of_one_replica_are_one_core_bit_by_bit),
+        cmocka_unit_test(values_pass_through_stages_that_do_not_need_them),
         cmocka_unit_test(what_cannot_be_in_stages_is_refused_by_name),
         cmocka_unit_test(messages_stand_in_the_order_of_1f1b),
         cmocka_unit_test(variables_are_on_their_own_stage),
