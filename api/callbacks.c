@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/model.h"
+#include "base/progress.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "keras/call.h"
@@ -123,6 +124,56 @@ static int print_epoch(void *context, struct fit *f, const struct fit_log *log, 
     printf("\n");
     fflush(stdout);
     return 0;
+}
+
+/* ----- how far it is, on standard error */
+
+struct shown {
+    struct progress progress;
+    int64_t left;                       /* epochs to come, of so many steps each */
+    int64_t steps_per_epoch;            /* 0: not known */
+};
+
+static int show_begin(void *context, struct fit *f, struct err *e)
+{
+    struct shown *s = context;
+    int64_t total = s->steps_per_epoch * s->left;
+
+    (void)e;
+    progress_begin(&s->progress, total ? fit_step(f) + total : 0);
+    s->progress.first = fit_step(f);
+    return 0;
+}
+
+static int show_step(void *context, struct fit *f, const struct fit_log *log, struct err *e)
+{
+    struct shown *s = context;
+
+    (void)f;
+    (void)e;
+    progress_show(&s->progress, log->step, (int)log->epoch, log->loss);
+    return 0;
+}
+
+static int show_epoch(void *context, struct fit *f, const struct fit_log *log, struct err *e)
+{
+    struct shown *s = context;
+
+    (void)f;
+    (void)log;
+    (void)e;
+    progress_wipe(&s->progress);
+    return 0;
+}
+
+static struct fit_callback show(const sy_fit *o, int64_t steps_per_epoch, struct arena *a)
+{
+    struct shown *s = arena_alloc(a, sizeof(*s));
+
+    s->left = (o->epochs ? o->epochs : 1) - o->initial_epoch;
+    s->steps_per_epoch = steps_per_epoch;
+    return (struct fit_callback){.begin = show_begin, .step = show_step, .epoch = show_epoch,
+                                 .context = s};
 }
 
 /* ----- the schedule */
@@ -341,14 +392,16 @@ static int read_callback(const char *written, struct api_callback_list *list, st
 
 /* ----- */
 
-static void add_fields(sy_model *m, const sy_fit *o, struct api_callback_list *list,
-                       struct arena *a)
+static void add_fields(sy_model *m, const sy_fit *o, int64_t steps_per_epoch,
+                       struct api_callback_list *list, struct arena *a)
 {
     if (o->on_step || o->on_epoch)
         list->callback[list->count++] = tell_user(m, &(sy_callback){
             .step_end = o->on_step, .epoch_end = o->on_epoch, .user = o->user}, a);
-    if (!o->quiet)
+    if (!o->quiet) {
+        list->callback[list->count++] = show(o, steps_per_epoch, a);
         list->callback[list->count++] = (struct fit_callback){.epoch = print_epoch, .context = m};
+    }
     if (o->schedule) {
         struct scheduled *s = arena_alloc(a, sizeof(*s));
 
@@ -365,10 +418,10 @@ static void add_fields(sy_model *m, const sy_fit *o, struct api_callback_list *l
                                                          .keep = o->checkpoint_keep}, a);
 }
 
-#define FIELDS_MAX 6                    /* callbacks that fields of sy_fit ask for */
+#define FIELDS_MAX 7                    /* callbacks that fields of sy_fit ask for */
 
-int api_callbacks_of(sy_model *m, const sy_fit *o, struct api_callback_list *list,
-                     struct arena *a, struct err *e)
+int api_callbacks_of(sy_model *m, const sy_fit *o, int64_t steps_per_epoch,
+                     struct api_callback_list *list, struct arena *a, struct err *e)
 {
     size_t written = 0;
 
@@ -380,7 +433,7 @@ int api_callbacks_of(sy_model *m, const sy_fit *o, struct api_callback_list *lis
                        o->callback ? "" : " at NULL");
     *list = (struct api_callback_list){.callback = arena_array(
         a, written + (size_t)o->callback_count + FIELDS_MAX, sizeof(*list->callback))};
-    add_fields(m, o, list, a);
+    add_fields(m, o, steps_per_epoch, list, a);
     for (int i = 0; i < o->callback_count; i++)
         list->callback[list->count++] = tell_user(m, &o->callback[i], a);
     for (size_t i = 0; i < written; i++)

@@ -34,12 +34,15 @@ static int train(sy_model *m, struct batches *data, struct batches *validation, 
                  struct arena *a, struct err *e)
 {
     struct api_callback_list list;
+    int64_t whole = data->samples / fit_options(m->fit)->batch, steps = o->steps_per_epoch;
     struct fit_run run = {
         .train = data, .validation = validation, .epochs = o->epochs ? o->epochs : 1,
         .initial_epoch = o->initial_epoch, .steps_per_epoch = o->steps_per_epoch,
         .validation_steps = o->validation_steps, .validation_frequency = o->validation_frequency};
 
-    if (api_callbacks_of(m, o, &list, a, e))
+    if (data->samples >= 0 && (steps == 0 || whole < steps))
+        steps = whole;
+    if (api_callbacks_of(m, o, steps, &list, a, e))
         return -1;
     run.callback = list.callback;
     run.callback_count = list.count;

@@ -41,8 +41,8 @@ struct api_callback_list {
     int count;
     bool ends_on_nan;
 };
-/* of everything that *o asks for; `a` holds them */
-int api_callbacks_of(sy_model *m, const sy_fit *o, struct api_callback_list *list,
-                     struct arena *a, struct err *e);
+/* of everything that *o asks for; `a` holds them; steps_per_epoch 0: not known */
+int api_callbacks_of(sy_model *m, const sy_fit *o, int64_t steps_per_epoch,
+                     struct api_callback_list *list, struct arena *a, struct err *e);
 sy_result api_result(const sy_model *m, const struct fit_log *l);
 #endif

@@ -152,7 +152,8 @@ sy_status sy_strategy_create(sy_cluster *c, const sy_assignment *a,
     }
     s = new_strategy(c);
     status = (o && o->pipeline_stages ? make_stages(s, devices, each, o, &e)
-                                      : make_mesh(s, devices, each, o, &e)) || start(s, a ? a->d.core : NULL, o, &e);
+                                      : make_mesh(s, devices, each, o, &e)) ||
+             start(s, a ? a->d.core : NULL, o, &e);
     return finish(s, status, &e, out);
 }
 

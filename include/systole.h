@@ -728,7 +728,8 @@ typedef struct sy_fit {
     sy_status (*on_epoch)(void *user, sy_model *m, const sy_result *told);
     sy_status (*on_step)(void *user, sy_model *m, const sy_result *told);
     void *user;
-    bool quiet;                         /* no lines on standard output */
+    bool quiet;                         /* no line per epoch on standard output, nor on standard
+                                           error how far it is (a terminal; else once a minute) */
     const char *csv_log;                /* a file with a row per epoch, or NULL */
     const char *early_stopping;         /* "val_loss": stops when it gets no better, or NULL */
     int patience;                       /* for so many epochs */
