@@ -211,7 +211,7 @@ static void check_fused(const struct fused_case *f)
     struct conv_layouts l;
     struct arena a;
     struct graph g;
-    struct shape vector, residual;
+    struct shape vector, sums, residual;
     int conv, x, feature;
 
     arena_init(&a);
@@ -220,19 +220,17 @@ static void check_fused(const struct fused_case *f)
     conv = conv_case_graph(&c, &g);
     feature = c.conv.out_feature;
     vector = shape_make(DTYPE_F32, 1, &g.node[conv].shape.dim[feature]);
-    residual = g.node[conv].shape;
+    sums = residual = g.node[conv].shape;
     residual.dtype = DTYPE_BF16;
     x = graph_binary(&g, HLO_MULTIPLY, conv,
-                     graph_broadcast(&g, graph_parameter(&g, vector, "scale"),
-                                     g.node[conv].shape, &feature));
+                     graph_broadcast(&g, graph_parameter(&g, vector, "scale"), sums, &feature));
     x = graph_binary(&g, HLO_ADD, x,
-                     graph_broadcast(&g, graph_parameter(&g, vector, "bias"),
-                                     g.node[conv].shape, &feature));
+                     graph_broadcast(&g, graph_parameter(&g, vector, "bias"), sums, &feature));
     x = graph_binary(&g, HLO_ADD, x,
                      graph_convert(&g, graph_parameter(&g, residual, "residual"), DTYPE_F32));
     x = graph_binary(&g, HLO_MULTIPLY, x,
                      graph_broadcast(&g, graph_parameter(&g, shape_scalar(DTYPE_F32), "rate"),
-                                     g.node[conv].shape, NULL));
+                                     sums, NULL));
     x = graph_binary(&g, HLO_MAXIMUM, x, graph_splat(&g, x, 0));
     graph_output(&g, graph_convert(&g, x, DTYPE_BF16), "y", -1);
     if (f->has_second)
