@@ -13,14 +13,19 @@ bool compile_is_file(const char *model)
     return strchr(model, '/') || (length > 5 && strcmp(model + length - 5, ".json") == 0);
 }
 
-/* a step of one replica; a loss for whole numbers as labels, as images of one class each have */
+/*
+ * A step of a replica, with its collectives where there are several; a loss for whole numbers as
+ * labels, as images of one class each have.
+ */
 static int trace_keras(const struct compile_request *o, struct model *m, struct variable_set *set,
                        struct trace *t, struct err *e)
 {
     struct optimizer optimizer;
     struct fit_options options = {
         .model = m, .loss = fit_loss(m, LOSS_SPARSE_CATEGORICAL_CROSSENTROPY),
-        .optimizer = &optimizer, .strategy = {.set = set}, .batch = o->batch};
+        .optimizer = &optimizer,
+        .strategy = {.set = set, .replica_count = o->replica_count},
+        .batch = o->batch * o->replica_count};
 
     optimizer_init(&optimizer, o->optimizer);
     m->policy = o->policy;
@@ -36,7 +41,7 @@ static int make_keras(const struct compile_request *o, struct graph *g, struct a
     int status;
 
     variable_set_init(&set, a);
-    trace_init(&t, a, o->model, &set, 1, !o->is_inference);
+    trace_init(&t, a, o->model, &set, o->replica_count, !o->is_inference);
     status = model_from_json(&m, a, o->model, e);
     if (status == 0)
         status = trace_keras(o, &m, &set, &t, e);

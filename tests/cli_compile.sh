@@ -107,6 +107,14 @@ expect 0 ' cycles = ' compile mlp:train,batch=64 --tpu v3-8 --run --all-chips
 all=$(cycles)
 [ $((one * 100)) -gt $((all * 99)) ] && [ $((one * 99)) -lt $((all * 100)) ] ||
     fail "one chip: $one cycles, all chips: $all"
+# a Keras model's step sums its gradients as training on the slice does
+expect 0 ' for each of 8 cores of TPU v3' compile $model --batch 8 --tpu v3-8 --run
+for line in '^communication: 1 collective$' '  all-reduce  .* all-reduce$' \
+    '^64 samples in a step of 8 replicas: '; do
+    grep -q "$line" "$work/log" || fail "no $line of a Keras model"
+done
+expect 0 ' cycles = ' compile $model --batch 8 --tpu v3 --run
+grep -q 'all-reduce' "$work/log" && fail "one core sums over several"
 expect 2 'allowed are sizes from 1 byte' compile mlp:train --tpu v3-8 --bucket 0
 
 exit $failures
