@@ -1,4 +1,5 @@
 /* Rules of pass_simplify about moving data by a fixed rule. */
+#include "stack/array.h"
 #include "stack/simplify.h"
 
 #include <string.h>
@@ -321,6 +322,33 @@ int simplify_sink_reshape(struct graph *g, const struct graph_node *n)
             operand[i] = graph_reshape(g, n->operand[i], before);
     }
     return graph_reshape(g, graph_add(g, n, operand, n->operand_count), n->shape);
+}
+
+static int64_t bytes_in_memory(const struct shape *s)
+{
+    struct array a;
+
+    array_init(&a, "", s, NULL);
+    return a.bytes;
+}
+
+/*
+ * Elements of all devices are put together wherever they lie: an array is summed as it is made,
+ * and only what reads the sum sees another shape, unless that shape takes less memory.
+ */
+int simplify_all_reduce(struct graph *g, const struct graph_node *n)
+{
+    struct graph_node a;
+    int sum;
+
+    if (n->op != HLO_ALL_REDUCE || n->operand_count != 1)
+        return NODE_NONE;
+    a = g->node[n->operand[0]];
+    if (a.op != HLO_RESHAPE ||
+        bytes_in_memory(&g->node[a.operand[0]].shape) > bytes_in_memory(&a.shape))
+        return NODE_NONE;
+    sum = graph_add(g, n, a.operand, 1);
+    return graph_reshape(g, sum, a.shape);
 }
 
 /*

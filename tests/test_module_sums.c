@@ -152,6 +152,21 @@ TEST(all_reduces_leave_their_operands_alone)
     check("v5e-4", NULL, 4);
 }
 
+/* made as rows of 128 and summed so, read as heads of 32 */
+TEST(a_sum_of_another_shape_is_of_what_is_made)
+{
+    int x = parameter("x", DTYPE_F32, 24, 16), y = parameter("y", DTYPE_F32, 24, 128);
+    int64_t dim[] = {16, 4, 32};
+    struct shape heads = shape_make(DTYPE_F32, 3, dim);
+    int w = graph_parameter(&g, heads, "w"), dw;
+    struct graph_run run;
+
+    dw = graph_reshape(&g, graph_dot(&g, x, y, 0, 0, PRECISION_DEFAULT), heads);
+    graph_output(&g, graph_binary(&g, HLO_SUBTRACT, w, sum(dw)), "w", 2);
+    run = check("v3-8", NULL, 8);
+    assert_int_equal(run.kernel_count, 4);      /* product, sum, reshape, update */
+}
+
 TEST(all_reduces_may_wait_for_each_other)
 {
     int x = parameter("x", DTYPE_F32, 33, 70), y = x;
@@ -428,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RUN(gradients_are_one_message),
         RUN(all_reduces_leave_their_operands_alone),
+        RUN(a_sum_of_another_shape_is_of_what_is_made),
         RUN(all_reduces_may_wait_for_each_other),
         RUN(bf16_is_summed_by_itself),
         RUN(loops_sum_in_every_trip),

@@ -278,6 +278,25 @@ TEST(indices_that_have_their_dimension_stay)
     assert_int_equal(count_of(&graph, HLO_RESHAPE), 0);
 }
 
+/* f32[16,128] fills its tiles, f32[16,4,32] takes eight times the memory */
+TEST(a_sum_over_devices_is_of_what_is_made)
+{
+    int x = graph_parameter(&graph, F32(16, 128), "x");
+
+    simplify(graph_all_reduce(&graph, graph_reshape(&graph, x, F32(16, 4, 32))));
+    assert_int_equal(result_node()->op, HLO_RESHAPE);
+    assert_int_equal(graph.node[result_node()->operand[0]].op, HLO_ALL_REDUCE);
+    assert_int_equal(graph.node[result_node()->operand[0]].shape.rank, 2);
+}
+
+TEST(a_sum_over_devices_does_not_grow)
+{
+    int x = graph_parameter(&graph, F32(16, 4, 32), "x");
+
+    simplify(graph_all_reduce(&graph, graph_reshape(&graph, x, F32(16, 128))));
+    assert_int_equal(result_node()->op, HLO_ALL_REDUCE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +319,8 @@ int main(void)
         RUN(moves_that_change_nothing_disappear),
         RUN(indices_of_one_number_lose_their_dimension),
         RUN(indices_that_have_their_dimension_stay),
+        RUN(a_sum_over_devices_is_of_what_is_made),
+        RUN(a_sum_over_devices_does_not_grow),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
