@@ -32,6 +32,8 @@ struct buffer {
     int64_t payload_bytes;              /* of a buffer of several arrays; 0: of its one */
     bool must_stay;                     /* in HBM */
     bool is_given;                      /* a parameter whose place is not this module's choice */
+    bool is_copied;                     /* into VMEM beside kernels */
+    int64_t behind_bytes;               /* of VMEM: kernels read so far behind it, and drop that */
 };
 
 enum step_kind { STEP_KERNEL, STEP_LOOP_BEGIN, STEP_LOOP_END };
@@ -65,6 +67,7 @@ struct room {
     int count;
     int64_t base, end;
 };
+/* The lowest free place; copies under way keep off what is read behind arrays, and come last. */
 bool room_place(struct room *r, struct buffer *b, enum array_space space);
 static inline bool buffer_lives(const struct buffer *b)
 {

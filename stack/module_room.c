@@ -1,6 +1,12 @@
 /* The lowest place that is free while a buffer lives. */
 #include "stack/module_impl.h"
 
+/* A copy keeps off what is read behind arrays; copies come last, so arrays need not look. */
+static int64_t length(const struct buffer *b, bool is_for_copy)
+{
+    return b->bytes + (is_for_copy ? b->behind_bytes : 0);
+}
+
 static int64_t find_place(const struct room *r, const struct buffer *b)
 {
     int64_t at = r->base;
@@ -10,10 +16,10 @@ static int64_t find_place(const struct room *r, const struct buffer *b)
 
         if (other->first > b->last || other->last < b->first)
             continue;
-        if (other->address >= at + b->bytes)
+        if (other->address >= at + length(b, b->is_copied))
             break;
-        if (other->address + other->bytes > at)
-            at = other->address + other->bytes;
+        if (other->address + length(other, b->is_copied) > at)
+            at = other->address + length(other, b->is_copied);
     }
     return at;
 }

@@ -24,6 +24,7 @@
 #define RESIDENT_STEPS_MAX 12           /* an array that stays longer takes room from others */
 #define STEP_SIDE_MAX 1024              /* rows and columns of a product at a time */
 #define AHEAD_STEPS_MAX 16              /* a prefetch starts at most so many steps before */
+#define SQUARE_ROWS 128
 #define COPY_FLAGS_MAX 40               /* XLA's limit of prefetches under way */
 
 int plan_copy_flags(const struct chip *c)
@@ -91,6 +92,28 @@ static size_t shadows_max(const struct plan *p)
     return count;
 }
 
+/*
+ * A product takes squares of 128 rows and keeps of them what its array has (reads_outside in
+ * kernel_dot_grid.c). Several matrices may be taken as one, which ends anywhere in a square.
+ */
+static int64_t behind_bytes(const struct array *a)
+{
+    int64_t tiles = a->is_linear ? 0 : SQUARE_ROWS / a->tile_rows;
+
+    return tiles && a->tiles_down % tiles ? (tiles - 1) * a->tiles_across * ARRAY_TILE_BYTES : 0;
+}
+
+static void find_behind(struct plan *p)
+{
+    for (int i = 0; i < p->value_count; i++) {
+        struct buffer *b = plan_buffer(p, p->value[i]);
+        int64_t bytes = behind_bytes(&p->value[i]->array);
+
+        if (bytes > b->behind_bytes)
+            b->behind_bytes = bytes;
+    }
+}
+
 /* of two cores, each would have a part of an array in its VMEM */
 static bool keeps_arrays(const struct module_settings *s) { return !s->megacore; }
 
@@ -105,6 +128,7 @@ void plan_residents(struct plan *p, struct module *m)
                        .end = keeps_arrays(p->settings) ? p->settings->chip->vmem_bytes
                                                         : plan_scoped_bytes(p->settings)};
     m->vmem_peak_bytes = r->base;
+    find_behind(p);
     for (int i = 0; i < p->buffer_count; i++) {
         struct buffer *b = &p->buffer[i];
 
@@ -201,7 +225,8 @@ static bool add_shadow(struct plan *p, struct module *m, struct shadow s)
 
     s.flag = free_flag(p, s.first, s.step);
     *b = (struct buffer){.bytes = s.hbm->array.bytes, .first = s.first, .last = s.step,
-                         .stands_for = -1};
+                         .stands_for = -1, .is_copied = true,
+                         .behind_bytes = behind_bytes(&s.hbm->array)};
     if (s.flag < 0 || !room_place(&p->vmem, b, SPACE_VMEM))
         return false;
     s.vmem = arena_alloc(p->arena, sizeof(*s.vmem));

@@ -213,6 +213,23 @@ TEST(operands_are_fetched_ahead_and_results_stay)
     assert_int_equal(r.prefetch_count + r.resident_count, 0);
 }
 
+/* the second product turns squares of 128 rows, of which y has 16; v comes meanwhile */
+TEST(nothing_is_fetched_to_where_a_kernel_reads_behind_its_array)
+{
+    const int64_t x_dims[] = {16, 64}, w_dims[] = {64, 512}, v_dims[] = {512, 2048};
+    struct module_rig r = {.slice = "v5e", .absolute = 1e-2, .relative = 1e-2,
+                           .check_races = true};
+    int x = parameter("x", 2, x_dims, DTYPE_F32), w = parameter("w", 2, w_dims, DTYPE_F32);
+    int v = parameter("v", 2, v_dims, DTYPE_F32);
+    int y = nn_relu(&g, graph_dot(&g, x, w, 1, 0, PRECISION_DEFAULT));
+
+    graph_output(&g, graph_dot(&g, y, y, 0, 0, PRECISION_DEFAULT), "squares", -1);
+    graph_output(&g, graph_dot(&g, y, v, 1, 0, PRECISION_DEFAULT), "z", -1);
+    module_rig_check(&r, &g, 1);
+    assert_int_equal(r.prefetch_count, 3);
+    assert_int_equal(r.resident_count, 1);
+}
+
 /* only what something hides is copied beforehand: the second product's right operand */
 TEST(matrices_of_a_batch_stream)
 {
@@ -438,6 +455,7 @@ int main(int argc, char **argv)
         RUN(values_are_made_again_where_memory_is_short),
         RUN(too_little_memory_is_refused_with_both_figures),
         RUN(operands_are_fetched_ahead_and_results_stay),
+        RUN(nothing_is_fetched_to_where_a_kernel_reads_behind_its_array),
         RUN(matrices_of_a_batch_stream),
         RUN(outputs_take_their_parameters_places_or_are_copied_there),
         RUN(scalars_beside_arrays_match),
