@@ -13,6 +13,8 @@
 
 #define ROWS_PER_TILE 8
 #define LOWEST INT32_MIN
+#define LEAST_KEY (INT32_MIN + 0x7fffff)        /* of minus infinity */
+#define EXACT_MOST ((int64_t)1 << 24)           /* integers up to it are numbers of type f32 */
 
 static bool is_float(enum graph_dtype t) { return t == DTYPE_F32 || t == DTYPE_BF16; }
 
@@ -376,6 +378,46 @@ void loop_init_sum(struct loop_plan *p, struct vcode *c, int reduce)
 
 /* ----- behind the last one */
 
+/* A key as a number of the same order; what no element has becomes the least one. */
+static int number_of(struct vcode *c, struct isa_operand key)
+{
+    int least = put_op2_choice(c, OP_VMAX_INT, key, I(LEAST_KEY), false, false);
+    int turned = put_op2(c, OP_VXOR_U32, R(least), I(INT32_MAX));
+
+    return put_select(c, put_mask2(c, OP_VCMP_LT_S32, R(least), I(0)), R(turned), R(least));
+}
+
+/* the lane is the index */
+static bool is_in_one_row(const struct loop_plan *p)
+{
+    return !p->is_linear && p->axis[AXIS_LANES].elements <= ARRAY_LANES;
+}
+
+/* whether the cross-lane unit finds it: a number holds its key, and where it must its index */
+static bool has_unit_for_index(const struct loop_plan *p, int reduce)
+{
+    int64_t elements = p->is_linear ? p->linear_elements : p->axis[AXIS_LANES].elements;
+
+    return is_float(type_of(p, reduce)) && elements <= EXACT_MOST;
+}
+
+/* of the lanes with the largest key the lowest index */
+static struct isa_operand first_of_lanes(struct nest *n, struct isa_operand key,
+                                         struct isa_operand index)
+{
+    struct vcode *c = n->code;
+    int x = number_of(c, key), is_best, at;
+    struct isa_operand most;
+
+    if (is_in_one_row(n->p))
+        return R(put_xlane_index(c, false, x, nest_xlu(n)));
+    most = R(put_xlane(c, OP_VMAX_XLANE, x, nest_xlu(n)));
+    is_best = put_mask2(c, OP_VMOR, R(put_mask2(c, OP_VCMP_EQ_F32, R(x), most)),
+                        R(put_mask2(c, OP_VCMP_NE_F32, R(x), R(x))));
+    at = put_op1(c, OP_VCVT_F32_S32, R(put_select(c, is_best, index, I(INT32_MAX))));
+    return R(put_op1(c, OP_VCVT_S32_F32, R(put_xlane(c, OP_VMIN_XLANE, at, nest_xlu(n)))));
+}
+
 static struct isa_operand finish_index(struct nest *n, int reduce, struct isa_operand key,
                                        struct isa_operand index)
 {
@@ -383,6 +425,8 @@ static struct isa_operand finish_index(struct nest *n, int reduce, struct isa_op
 
     for (int by = 4; by > 0 && axes >> AXIS_ROWS & 1; by /= 2)
         choose(n->code, &key, &index, rotated(n, key, by, false), rotated(n, index, by, false));
+    if (axes >> AXIS_LANES & 1 && has_unit_for_index(n->p, reduce))
+        return first_of_lanes(n, key, index);
     for (int by = 64; by > 0 && axes >> AXIS_LANES & 1; by /= 2)
         choose(n->code, &key, &index, rotated(n, key, by, true), rotated(n, index, by, true));
     return index;

@@ -106,6 +106,12 @@ int put_xlane(struct vcode *c, enum isa_opcode code, int a, int unit)
     return pop(c, OP_VPOP_XLANE, unit);
 }
 
+int put_xlane_index(struct vcode *c, bool is_min, int a, int unit)
+{
+    EMIT(c, OP_VXLANE_INDEX, R(a), I(is_min))->op.unit_index = (uint8_t)unit;
+    return pop(c, OP_VPOP_XLANE, unit);
+}
+
 int put_lane_rotate(struct vcode *c, int a, struct isa_operand by, int unit)
 {
     EMIT(c, OP_VROT_LANE, R(a), by)->op.unit_index = (uint8_t)unit;

@@ -41,6 +41,8 @@ int put_in_register(struct vcode *c, struct isa_operand a);
 
 /* cross-lane unit number `unit` */
 int put_xlane(struct vcode *c, enum isa_opcode code, int a, int unit);
+/* of each row the lane of its first NaN, else of its first extreme */
+int put_xlane_index(struct vcode *c, bool is_min, int a, int unit);
 int put_lane_rotate(struct vcode *c, int a, struct isa_operand by, int unit);
 int put_lane_broadcast(struct vcode *c, int a, int lane, int unit);
 

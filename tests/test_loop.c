@@ -1,6 +1,8 @@
 /* Do loop fusions compute what the interpreter does, for any shape, type, layout and chip? */
 #include "tests/test.h"
 
+#include <math.h>
+
 #include "base/rng.h"
 #include "base/units.h"
 #include "tests/kernel_rig.h"
@@ -243,6 +245,77 @@ TEST(reductions_of_every_kind_and_type)
         check_reduce("v3", (enum graph_reduce)kind, DTYPE_F32, 1, (int64_t[]){1000}, 1);
 }
 
+/* rows with no number, some, several extremes, and nothing beyond an infinity */
+static void fill_row(float *x, int64_t row, int64_t n, struct rng *r)
+{
+    static const float any[] = {0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, 2.5f, -2.5f};
+
+    for (int64_t i = 0; i < n; i++)
+        x[i] = row % 6 == 0   ? -INFINITY
+               : row % 6 == 1 ? INFINITY
+               : row % 6 == 2 ? any[rng_below(r, 2)]
+               : row % 6 == 3 ? rng_uniform(r, -1, 1)
+                              : any[rng_below(r, COUNT_OF(any))];
+    if (row % 6 == 5)
+        x[rng_below(r, (uint32_t)n)] = x[n - 1] = NAN;
+}
+
+static void check_places(const char *chip, int rank, const int64_t *dim)
+{
+    struct kernel_rig r = {.chip = chip, .spoils_padding = true};
+    int64_t n = dim[rank - 1], rows = rank > 1 ? dim[0] : 1;
+    struct rng random;
+    struct body b;
+    struct graph *g = open_body(&b, "places");
+    int x = graph_parameter(g, shape_of(DTYPE_F32, rank, dim), "x");
+    float *values = arena_array(&b.arena, (size_t)(rows * n), sizeof(*values));
+
+    rng_init(&random, (uint64_t)n);
+    for (int64_t i = 0; i < rows; i++)
+        fill_row(values + i * n, rank > 1 ? i : 5, n, &random);
+    r.input[0] = values;
+    graph_output(g, graph_reduce(g, REDUCE_ARGMAX, x, 1u << (rank - 1)), "most", -1);
+    graph_output(g, graph_reduce(g, REDUCE_ARGMIN, x, 1u << (rank - 1)), "least", -1);
+    check(&r, &b, 7);
+}
+
+/* the first of equals, and of what is no number: within a row of lanes, and beyond it */
+TEST(extremes_are_found_where_the_interpreter_has_them)
+{
+    static const int64_t dims[][2] = {{50, 10}, {50, 128}, {19, 300}, {13, 1}};
+
+    for (size_t i = 0; i < COUNT_OF(dims); i++) {
+        check_places("v3", 2, dims[i]);
+        check_places("v6e", 2, dims[i]);
+    }
+    check_places("v3", 1, (int64_t[]){1000});
+}
+
+static cycle_t reduce_cycles(enum graph_reduce kind)
+{
+    struct kernel_rig r = {.chip = "v3"};
+    struct body b;
+    struct graph *g = open_body(&b, "reduce");
+    int x = graph_parameter(g, shape_of(DTYPE_F32, 2, (int64_t[]){64, 10}), "x");
+    cycle_t cycles;
+
+    graph_output(g, graph_reduce(g, kind, x, 2), "out", -1);
+    kernel_rig_open(&r, g);
+    cycles = kernel_rig_time(&r);
+    kernel_rig_close(&r);
+    close_body(&b);
+    return cycles;
+}
+
+/*
+ * Eight registers of rows take a reduction each; turned lane by lane, seven times with the index
+ * beside the key, each would wait 14 times for the cross-lane unit.
+ */
+TEST(the_place_of_a_maximum_takes_one_reduction_as_the_maximum_does)
+{
+    assert_in_range(reduce_cycles(REDUCE_ARGMAX), 1, reduce_cycles(REDUCE_MAX) + 400);
+}
+
 TEST(a_linear_array_is_reduced_in_steps)
 {
     struct kernel_rig r = {.chip = "v3", .vmem_rows = 1024};
@@ -479,6 +552,8 @@ int main(void)
         cmocka_unit_test(a_slice_that_begins_inside_a_tile_is_a_move),
         cmocka_unit_test(reductions_over_any_dimensions),
         cmocka_unit_test(reductions_of_every_kind_and_type),
+        cmocka_unit_test(extremes_are_found_where_the_interpreter_has_them),
+        cmocka_unit_test(the_place_of_a_maximum_takes_one_reduction_as_the_maximum_does),
         cmocka_unit_test(a_linear_array_is_reduced_in_steps),
         cmocka_unit_test(softmax_is_one_kernel),
         cmocka_unit_test(boxes_of_updates_in_place_overlap_only_where_nothing_is_read_again),
