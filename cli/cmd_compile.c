@@ -35,7 +35,7 @@ static const struct argp_option options[] = {
     {"inference", KEY_INFERENCE, 0, 0, "likewise: evaluation instead of a training step", 2},
     {"bucket", KEY_BUCKET, "SIZE", 0,
      "of several chips: gradients that are all-reduced together, with K, M, G for powers of 1024 "
-     "(default: by links and latency)", 2},
+     "(default: by links, latency, and what hides them)", 2},
     {"all-chips", KEY_ALL_CHIPS, 0, 0,
      "likewise, with --run: simulate every chip (default: the first one stands for all where none "
      "is special: axes that are rings or two chips long)", 3},

@@ -235,28 +235,64 @@ static void add_parts(struct plan *p, struct step *s, int bucket,
     s->is_in_hbm = true;
 }
 
+static struct collective_room_need need_of(const struct module_settings *s,
+                                           const struct kernel_devices *devices,
+                                           const struct graph_node *n)
+{
+    return (struct collective_room_need){
+        .chip = s->chip, .devices = devices, .vmem_bytes = plan_scoped_bytes(s),
+        .smem_bytes = plan_collective_smem(s), .stage_bytes = stage_bytes(s), .n = n,
+        .count = n->operand_count};
+}
+
 /* of one that may be spread or not, whichever turns out to be better */
-static int find_room(const struct plan *p, struct collective_room_need *need,
-                     struct collective_room *room, struct err *e)
+static int find_room(const struct module_settings *s, struct arena *a,
+                     struct collective_room_need *need, struct collective_room *room,
+                     struct err *e)
 {
     struct collective_room other;
 
-    if (collective_room_of(need, p->arena, room, e))
+    if (collective_room_of(need, a, room, e))
         return -1;
-    if (p->settings->sums_wait || p->settings->megacore || !collective_may_spread(need))
+    if (s->sums_wait || s->megacore || !collective_may_spread(need))
         return 0;
     need->is_spread = true;
-    if (collective_room_of(need, p->arena, &other, e))
+    if (collective_room_of(need, a, &other, e))
         return -1;
     room->spread = other.spread;
     room->spread->together_bytes = room->bucket_bytes;
     room->spread->bytes = other.bucket_bytes;
     room->spread->together_ns = 1e9 * room->seconds +
-                                (double)p->settings->chip->launch_collective_ns;
+                                (double)s->chip->launch_collective_ns;
     room->bucket_bytes = most(room->bucket_bytes, other.bucket_bytes);
     room->table_bytes = most(room->table_bytes, other.table_bytes);
     room->flag_count = (int)most(room->flag_count, other.flag_count);
     return 0;
+}
+
+bool plan_may_choose_buckets(const struct module_settings *s)
+{
+    return !s->bucket_bytes && s->slice && s->replica_count > 1 && !s->sums_wait && !s->megacore;
+}
+
+const struct spread_times *plan_sum_times(const struct module_settings *s, int64_t bytes,
+                                          struct arena *a)
+{
+    struct graph_node n = {.op = HLO_ALL_REDUCE, .name = "sum", .operand_count = 1};
+    struct kernel_devices devices = devices_of(s);
+    struct collective_room_need need = need_of(s, &devices, &n);
+    struct shape shape = shape_make(DTYPE_F32, 1, (int64_t[]){div_up(bytes, 4)});
+    const struct array *list[1];
+    struct collective_room room;
+    struct array array;
+    struct err e;
+
+    array_init(&array, n.name, &shape, NULL);
+    list[0] = &array;
+    need.operand = need.result = list;
+    if (!collective_may_spread(&need) || find_room(s, a, &need, &room, &e))
+        return NULL;
+    return room.spread;
 }
 
 int plan_add_collective(struct plan *p, struct step s, const struct graph *g, int node,
@@ -265,15 +301,13 @@ int plan_add_collective(struct plan *p, struct step s, const struct graph *g, in
     const struct module_settings *settings = p->settings;
     const struct graph_node *n = &g->node[node];
     struct kernel_devices devices = devices_of(settings);
-    struct collective_room_need need = {
-        .chip = settings->chip, .devices = &devices, .vmem_bytes = plan_scoped_bytes(settings),
-        .smem_bytes = plan_collective_smem(settings), .stage_bytes = stage_bytes(settings),
-        .n = n, .count = n->operand_count,
-        .operand = arrays_of(p, g, n, false), .result = arrays_of(p, g, n, true)};
+    struct collective_room_need need = need_of(settings, &devices, n);
     int bucket = plan_add_buffer(p, BUFFER_SUMS, 0);
     struct collective_room room;
 
-    if (find_room(p, &need, &room, e))
+    need.operand = arrays_of(p, g, n, false);
+    need.result = arrays_of(p, g, n, true);
+    if (find_room(settings, p->arena, &need, &room, e))
         return -1;
     add_parts(p, &s, bucket, &need, &room);
     p->buffer[bucket].bytes = room.bucket_bytes;

@@ -9,12 +9,16 @@
 #define STACK_PASS_H
 #include "stack/kernel.h"
 
+struct module_settings;                 /* stack/module.h */
+
 struct pass_context {
     const struct chip *chip;
     enum codegen codegen;
     int replica_count;
     int64_t vmem_rows;                  /* that kernels have for windows and scratch */
     int64_t bucket_bytes;               /* of gradients added up together, about; 0: all */
+    /* by which fewer of them together may be found to be better; NULL: bucket_bytes is as said */
+    const struct module_settings *sums;
     bool heroes_alone;                  /* pass_fusion: products, windows, moves stay alone */
     /* whether some kernel makes a body, for pass_fusion; NULL: what the kinds of kernels say */
     int (*takes)(const struct graph *body, const struct chip *chip, struct err *e);

@@ -1,7 +1,7 @@
 /*
  * Collectives that wait for nothing but what the device makes by itself become
  * a few: the sums of a network's gradients are one message where they are small,
- * which XLA's combiners make too, and else buckets of about bucket_bytes, in the
+ * which XLA's combiners make too, and else buckets (combine_buckets.c), in the
  * order in which the gradients are there, so that one can be under way while the
  * next is made. The depth of a node is how many collectives lie one behind the
  * other on the longest way to it. Those of a bucket have one depth, type, dimension
@@ -10,7 +10,7 @@
  * Reduce-scatters and all-gathers of several arrays copy blocks (stack/kernel_collective.h),
  * so only small ones are put together.
  */
-#include "stack/pass.h"
+#include "stack/combine_buckets.h"
 
 #include "stack/array.h"
 #include "stack/rewrite.h"
@@ -20,16 +20,12 @@
 
 #define ALONE_BYTES (1 << 20)           /* of scatters and gathers, what copies would slow down */
 
-struct member {
-    int node, operand;                  /* collectives, in the order of their operands */
-};
-
 struct combine {
     struct rewrite w;
-    int64_t bucket_bytes;
+    const struct pass_context *context;
     int *depth;                         /* by node of the old graph */
     int deepest, collectives;
-    struct member *member;              /* that may be put together */
+    struct bucket_member *member;       /* that may be put together */
     int member_count;
 };
 
@@ -95,7 +91,7 @@ static bool go_together(const struct combine *c, int first, int node)
 /* nodes are in the order in which they are computed */
 static int earlier_first(const void *x, const void *y)
 {
-    const struct member *a = x, *b = y;
+    const struct bucket_member *a = x, *b = y;
 
     if (a->operand != b->operand)
         return a->operand < b->operand ? -1 : 1;
@@ -109,29 +105,9 @@ static void find_members(struct combine *c, int first)
     c->member_count = 0;
     for (int i = first; i < g->node_count; i++)
         if (go_together(c, first, i))
-            c->member[c->member_count++] = (struct member){i, g->node[i].operand[0]};
+            c->member[c->member_count++] =
+                (struct bucket_member){i, g->node[i].operand[0], node_bytes(g, i)};
     qsort(c->member, (size_t)c->member_count, sizeof(*c->member), earlier_first);
-}
-
-static int64_t bytes_of(const struct combine *c, int first, int end)
-{
-    int64_t bytes = 0;
-
-    for (int i = first; i < end; i++)
-        bytes += node_bytes(c->w.from, c->member[i].node);
-    return bytes;
-}
-
-/* behind the last member of the bucket that begins with `first`: a small rest joins it */
-static int bucket_end(const struct combine *c, int first)
-{
-    int end = first + 1;
-
-    if (c->bucket_bytes <= 0)
-        return c->member_count;
-    while (end < c->member_count && bytes_of(c, first, end) < c->bucket_bytes)
-        end++;
-    return bytes_of(c, end, c->member_count) < c->bucket_bytes / 8 ? c->member_count : end;
 }
 
 /* "all_reduce/dense/kernel" and "all_reduce/dense/bias": "all_reduce/dense" */
@@ -179,14 +155,24 @@ static void make_bucket(struct combine *c, int first, int end, int number)
     mem_free(operand);
 }
 
+/* one group */
+static bool replicas_all(const struct graph_groups *groups)
+{
+    return !groups || groups->count == 1;
+}
+
 /* all that go together with this one */
 static void combine(struct combine *c, int node)
 {
+    bool is_sum = c->w.from->node[node].op == HLO_ALL_REDUCE;
+    int64_t bytes = c->context->bucket_bytes;
     int number = 0, end;
 
     find_members(c, node);
+    if (is_sum && replicas_all(c->w.from->node[node].groups))
+        bytes = bucket_choose(c->context, c->w.from, c->member, c->member_count);
     for (int first = 0; first < c->member_count; first = end) {
-        end = bucket_end(c, first);
+        end = bucket_end(c->member, c->member_count, first, bytes);
         number += first > 0 || end < c->member_count;
         make_bucket(c, first, end, number);
     }
@@ -209,7 +195,7 @@ static void rebuild(struct combine *c)
 int pass_combine(struct graph *g, const struct pass_context *context, struct err *e)
 {
     struct combine c = {.depth = mem_alloc(((size_t)g->node_count + 1) * sizeof(*c.depth)),
-                        .bucket_bytes = context->bucket_bytes};
+                        .context = context};
 
     (void)e;
     find_depths(&c, g);
