@@ -2,6 +2,7 @@
 #include "hbm/hbm_page.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -12,10 +13,73 @@ struct hbm_hold {
     struct page *page[];                /* NULL: zeros */
 };
 
+/*
+ * Pages come and go with every sum over cores, in turn on several threads. Given back to the heap,
+ * they would not fit together again where others have taken a few bytes between: so what is free
+ * waits for the next one, until the last store goes.
+ */
+static struct {
+    pthread_mutex_t lock;
+    int stores;
+    struct page *free;                  /* each begins with the next one */
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void pages_open(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    pool.stores++;
+    pthread_mutex_unlock(&pool.lock);
+}
+
+/* the lock is held */
+static struct page *take_free(void)
+{
+    struct page *p = pool.free;
+
+    if (p)
+        memcpy(&pool.free, p->bytes, sizeof(pool.free));
+    return p;
+}
+
+void pages_close(void)
+{
+    struct page *p;
+
+    pthread_mutex_lock(&pool.lock);
+    pool.stores--;
+    while (pool.stores == 0 && (p = take_free()) != NULL)
+        mem_free(p);
+    pthread_mutex_unlock(&pool.lock);
+}
+
+static void give_back(struct page *p)
+{
+    bool is_kept;
+
+    pthread_mutex_lock(&pool.lock);
+    is_kept = pool.stores > 0;
+    if (is_kept) {
+        memcpy(p->bytes, &pool.free, sizeof(pool.free));
+        pool.free = p;
+    }
+    pthread_mutex_unlock(&pool.lock);
+    if (!is_kept)
+        mem_free(p);
+}
+
 struct page *page_create(const struct page *like)
 {
-    struct page *p = mem_alloc(sizeof(*p));
+    struct page *p;
 
+    pthread_mutex_lock(&pool.lock);
+    p = take_free();
+    pthread_mutex_unlock(&pool.lock);
+    if (p)
+        atomic_init(&p->others, 0);
+    if (p && !like)
+        memset(p->bytes, 0, PAGE_BYTES);
+    if (!p)
+        p = mem_alloc(sizeof(*p));
     if (like)
         memcpy(p->bytes, like->bytes, PAGE_BYTES);
     return p;
@@ -36,7 +100,7 @@ struct page *page_share(struct page *p)
 void page_release(struct page *p)
 {
     if (p && atomic_fetch_sub_explicit(&p->others, 1, memory_order_acq_rel) == 0)
-        mem_free(p);
+        give_back(p);
 }
 
 struct hbm_hold *hbm_store_hold(const struct hbm_store *s, int64_t address, size_t bytes)

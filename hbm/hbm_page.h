@@ -19,6 +19,10 @@ struct page {
     atomic_int others;                  /* that have it, beside one */
 };
 
+/* a store begins, and ends: while there is one, pages that nobody has any more stay at hand */
+void pages_open(void);
+void pages_close(void);
+
 struct page *page_create(const struct page *like);      /* NULL: zeros */
 bool page_is_shared(struct page *p);
 struct page *page_share(struct page *p);                /* for one more; NULL stays NULL */

@@ -45,6 +45,7 @@ struct hbm_store *hbm_store_create(int64_t size_bytes)
     struct hbm_store *s = mem_alloc(sizeof(*s));
 
     assert(size_bytes > 0);
+    pages_open();
     s->size_bytes = size_bytes;
     s->table_count = (size_t)(((size_bytes - 1) >> (PAGE_SHIFT + TABLE_SHIFT)) + 1);
     s->tables = mem_alloc(s->table_count * sizeof(*s->tables));
@@ -63,6 +64,7 @@ void hbm_store_destroy(struct hbm_store *s)
     hbm_store_free_kept(s);
     mem_free(s->tables);
     mem_free(s);
+    pages_close();
 }
 
 /* The part of a range that lies in the page of its first byte. */

@@ -53,6 +53,37 @@ TEST(the_last_byte_of_a_store_can_be_written)
     hbm_store_destroy(s);
 }
 
+/* whoever had it before, and whether stores have come and gone meanwhile */
+TEST(a_page_that_was_in_use_is_zero_again)
+{
+    enum { BYTES = 4 * HBM_STORE_PAGE_BYTES };
+    unsigned char *bytes = malloc(BYTES);
+
+    assert_non_null(bytes);
+    for (int round = 0; round < 3; round++) {
+        struct hbm_store *a = hbm_store_create(MIB), *b = hbm_store_create(MIB);
+        struct hbm_hold *nothing = hbm_store_hold(b, 0, BYTES), *all;
+
+        memset(bytes, 0xff, BYTES);
+        hbm_store_write(a, 0, bytes, BYTES);
+        assert_int_equal(hbm_store_touched_bytes(a), BYTES);
+        hbm_store_put(a, 0, nothing);
+        assert_int_equal(hbm_store_touched_bytes(a), 0);
+        hbm_store_write(b, 3 * HBM_STORE_PAGE_BYTES + 7, bytes, 1);
+        hbm_store_read(b, 0, bytes, BYTES);
+        for (int i = 0; i < BYTES; i++)
+            assert_int_equal(bytes[i], i == 3 * HBM_STORE_PAGE_BYTES + 7 ? 0xff : 0);
+        all = hbm_store_hold(b, 0, BYTES);
+        hbm_hold_free(nothing);
+        hbm_store_destroy(a);
+        hbm_store_destroy(b);
+        hbm_hold_read(all, bytes);      /* after the last store, too */
+        assert_int_equal(bytes[3 * HBM_STORE_PAGE_BYTES + 7], 0xff);
+        hbm_hold_free(all);
+    }
+    free(bytes);
+}
+
 enum { HELD_BYTES = 4 * HBM_STORE_PAGE_BYTES, HELD_STORES = 3 };
 
 struct held_pair {                      /* a store and what it should hold */
@@ -191,6 +222,7 @@ int main(void)
         cmocka_unit_test(a_store_reads_zero_until_written),
         cmocka_unit_test(a_store_keeps_what_is_written_across_pages),
         cmocka_unit_test(the_last_byte_of_a_store_can_be_written),
+        cmocka_unit_test(a_page_that_was_in_use_is_zero_again),
         cmocka_unit_test(what_is_held_moves_as_it_was_whoever_writes_after_that),
         cmocka_unit_test(pages_are_put_back_or_let_go),
     };
