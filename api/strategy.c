@@ -20,7 +20,7 @@ static int start(sy_strategy *s, const int *core, const sy_strategy_options *o, 
     struct cluster *c = &s->cluster->cluster;
     struct strategy_stages stages = {s->stages, of_all, NULL};
     struct strategy_options options = {
-        .machine = c->machine, .mesh = s->stages ? NULL : &s->mesh,
+        .machine = c->machine, .list = &c->strategies, .mesh = s->stages ? NULL : &s->mesh,
         .stages = s->stages ? &stages : NULL, .core = core, .set = &s->set,
         .replica_count = s->mesh.axis[0].size,
         .seed = o && o->seed ? o->seed : 1, .checks_replicas = o && o->check_replicas};

@@ -159,7 +159,8 @@ typedef struct sy_strategy_options {
  * which the micro batches of a step (sy_compile.micro_batches) pass in 1F1B order. On the host
  * there are no cores to be on, and the same program trains the model whole.
  *
- * Cluster and assignment must outlive the strategy. `o` may be NULL. SY_ERROR: the cluster is not
+ * Several strategies may have one cluster, and run in any order: each keeps its variables. Cluster
+ * and assignment must outlive the strategy. `o` may be NULL. SY_ERROR: the cluster is not
  * initialised, axes or stages that do not go with the devices, a name twice.
  */
 sy_status sy_strategy_create(sy_cluster *c, const sy_assignment *a,

@@ -162,6 +162,8 @@ void core_set_program(struct core *c, const struct decoded_program *p)
 
     drop_program(c);
     c->program = p;
+    if (!p)
+        return;
     c->s = mem_alloc((S_CONST + p->scalar_count) * sizeof(*c->s));
     memcpy(c->s + S_CONST, p->scalar, p->scalar_count * sizeof(*c->s));
     c->tile = mem_alloc((V_CONST + p->tile_count) * sizeof(*c->tile));

@@ -252,10 +252,21 @@ static int check_core(const struct machine *m, int core, struct err *e)
     return 0;
 }
 
+static void set_program(struct machine *m, int core, const struct decoded_program *p)
+{
+    const struct decoded_program *old = m->core[core].program;
+
+    launch_memo_forget(m);
+    replay_forget_program(m, core);
+    if (m->core[core].watch)
+        host_core_forget(&m->core[core]);
+    core_set_program(&m->core[core], p);
+    release_program(m, old);
+}
+
 static int load(struct machine *m, int core, const struct isa_program *program,
                 bool is_lenient, struct err *e)
 {
-    const struct decoded_program *old;
     struct isa_limits limits;
 
     if (check_core(m, core, e) != 0)
@@ -264,13 +275,7 @@ static int load(struct machine *m, int core, const struct isa_program *program,
     limits.is_lenient = is_lenient;
     if (isa_check(program, &limits, e) != 0)
         return -1;
-    launch_memo_forget(m);
-    replay_forget_program(m, core);
-    old = m->core[core].program;
-    if (m->core[core].watch)
-        host_core_forget(&m->core[core]);
-    core_set_program(&m->core[core], hold_program(m, program));
-    release_program(m, old);
+    set_program(m, core, hold_program(m, program));
     m->core[core].is_listing = is_lenient;
     m->core[core].branch_delay_bundles = limits.branch_delay_bundles;
     return 0;
@@ -279,6 +284,12 @@ static int load(struct machine *m, int core, const struct isa_program *program,
 int machine_load(struct machine *m, int core, const struct isa_program *program, struct err *e)
 {
     return load(m, core, program, false, e);
+}
+
+void machine_unload(struct machine *m, int core)
+{
+    if (m->core[core].program)
+        set_program(m, core, NULL);
 }
 
 int machine_load_listing(struct machine *m, int core, const struct isa_program *program,

@@ -146,6 +146,8 @@ bool machine_is_one_chip(const struct machine *m);              /* the option on
  * (sim/overlay.h). The same program may be loaded on many cores (decoded once).
  */
 int machine_load(struct machine *m, int core, const struct isa_program *program, struct err *e);
+/* the core has no program any more, and no part in a launch */
+void machine_unload(struct machine *m, int core);
 
 /*
  * The same for a compiler's listing: its length, slots, double writes of a

@@ -116,14 +116,19 @@ static sy_status descend(sy_context *c, const sy_tensor *in, int inputs, sy_tens
     return SY_OK;
 }
 
+static void make_line(sy_strategy *s, struct line *l)
+{
+    *l = (struct line){0};
+    must(sy_variable_create(s, "w", SY_F32, sy_scalar(), NULL, &l->w));
+    must(sy_variable_create(s, "seen", SY_F32, sy_scalar(),
+                            &(sy_variable_options){.is_state = true, .sync = SY_ON_READ,
+                                                   .aggregation = SY_SUM}, &l->seen));
+}
+
 static void open_line(struct rig *r, struct line *l, const char *tpu)
 {
     open_rig(r, tpu);
-    *l = (struct line){0};
-    must(sy_variable_create(r->strategy, "w", SY_F32, sy_scalar(), NULL, &l->w));
-    must(sy_variable_create(r->strategy, "seen", SY_F32, sy_scalar(),
-                            &(sy_variable_options){.is_state = true, .sync = SY_ON_READ,
-                                                   .aggregation = SY_SUM}, &l->seen));
+    make_line(r->strategy, l);
 }
 
 static float read_scalar(sy_variable *v)
@@ -167,6 +172,54 @@ TEST(a_loop_of_ones_own_descends_together)
     assert_true(read_scalar(l.seen) == 24);
     sy_value_free(in[0]);
     sy_value_free(in[1]);
+    close_rig(&r);
+}
+
+/* one step of a line with all of x and y, split over the replicas; w is what it was before */
+static void step_line(sy_strategy *s, struct line *l, const float *x, const float *y, float *w)
+{
+    sy_value *in[2], *out[1];
+    float gradient = 0;
+
+    for (int i = 0; i < 8; i++)
+        gradient += 2 * (*w * x[i] - y[i]) * x[i] / 8;
+    *w -= 0.125f * gradient;
+    must(sy_value_split(s, SY_F32, sy_dims(8), x, &in[0]));
+    must(sy_value_split(s, SY_F32, sy_dims(8), y, &in[1]));
+    must(sy_strategy_run(s, "descend", descend, l, in, 2, out, 1));
+    sy_value_free(in[0]);
+    sy_value_free(in[1]);
+    sy_value_free(out[0]);
+}
+
+/* one on all cores, one on the second of them: neither touches what the other has */
+TEST(two_strategies_take_turns_on_a_cluster)
+{
+    static const float x[8] = {1, -1, 2, 1, -2, 1, 1, -1};
+    float y[2][8], w[2] = {0, 0};
+    struct rig r;
+    struct line all, one;
+    sy_strategy *single;
+
+    for (int i = 0; i < 8; i++) {
+        y[0][i] = 3 * x[i];
+        y[1][i] = -x[i];
+    }
+    open_line(&r, &all, "v3-2");
+    must(sy_strategy_on_device(r.cluster, "TPU:1", &single));
+    make_line(single, &one);
+    for (int turn = 0; turn < 3; turn++) {
+        step_line(r.strategy, &all, x, y[0], &w[0]);
+        step_line(r.strategy, &all, x, y[0], &w[0]);
+        step_line(single, &one, x, y[1], &w[1]);
+        assert_true(fabsf(read_scalar(all.w) - w[0]) <= 1e-6f);
+        assert_true(fabsf(read_scalar(one.w) - w[1]) <= 1e-6f);
+    }
+    assert_true(read_scalar(all.seen) == 48);
+    assert_true(read_scalar(one.seen) == 12);
+    sy_strategy_free(single);
+    step_line(r.strategy, &all, x, y[0], &w[0]);
+    assert_true(fabsf(read_scalar(all.w) - w[0]) <= 1e-6f);
     close_rig(&r);
 }
 
@@ -409,6 +462,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_product_runs_on_all_replicas_on_one_core_and_on_the_host),
         cmocka_unit_test(a_loop_of_ones_own_descends_together),
+        cmocka_unit_test(two_strategies_take_turns_on_a_cluster),
         cmocka_unit_test(several_steps_in_one_launch_are_those_one_by_one),
         cmocka_unit_test(two_logical_devices_share_a_product),
         cmocka_unit_test(operations_compute_what_they_say),

@@ -23,6 +23,8 @@ struct cluster_options {
     struct machine_options machine;     /* thread_count 0: as many as CPUs, at most 8 */
 };
 
+struct strategy;
+
 struct cluster {
     bool is_host;
     const char *asked_by;               /* "the program", "TPU_NAME", ..., for messages */
@@ -32,7 +34,8 @@ struct cluster {
     struct topology topology;
     struct machine_options machine_options;
     struct machine *machine;            /* NULL: not initialised, or shut down */
-    int user_count;                     /* strategies that hold the machine */
+    int user_count;                     /* strategies that hold the machine, */
+    struct strategy *strategies;        /* and their list (train/strategy.h) */
 };
 
 /* `a` holds what belongs to it. -1: no such slice, no such parameter. */

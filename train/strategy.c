@@ -132,6 +132,10 @@ struct strategy *strategy_create(const struct strategy_options *o, struct err *e
     s->highest = arena_array(&s->arena, (size_t)s->stages.count, sizeof(*s->highest));
     for (int i = 0; i < s->stages.count; i++)
         s->lowest[i] = s->end;
+    if (o->list) {
+        s->next = *o->list;
+        *o->list = s;
+    }
     if (strategy_place_variables(s, e)) {
         strategy_destroy(s);
         return NULL;
@@ -139,10 +143,24 @@ struct strategy *strategy_create(const struct strategy_options *o, struct err *e
     return s;
 }
 
+/* one that could not be made is not in it */
+static void leave_list(const struct strategy *s)
+{
+    struct strategy **at = s->options.list;
+
+    while (at && *at && *at != s)
+        at = &(*at)->next;
+    if (at && *at)
+        *at = s->next;
+}
+
 void strategy_destroy(struct strategy *s)
 {
     if (!s)
         return;
+    leave_list(s);
+    if (s->options.machine)
+        strategy_device_unload(s);
     for (struct strategy_program *p = s->program; p; p = p->next) {
         graph_fini(&p->graph);
         for (int i = 0; i < p->part_count; i++)
@@ -404,5 +422,5 @@ int strategy_run(struct strategy *s, struct strategy_program *p, const void *con
 
 const struct strategy_program *strategy_last_program(const struct strategy *s)
 {
-    return s->loaded;
+    return s->last;
 }

@@ -41,6 +41,11 @@ struct strategy_options {
      * Copied, NULL: none. Beside them a mesh is refused; on the host they change nothing.
      */
     const struct strategy_stages *stages;
+    /*
+     * The first of the strategies on this machine, NULL before there is one. All that are given
+     * the same list keep off each other's variables. NULL: this is the only one.
+     */
+    struct strategy **list;
     const int *core;                    /* by device, copied; NULL: device d is core d */
     struct variable_set *set;
     uint64_t seed;                      /* of initialisers */

@@ -6,10 +6,36 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "sim/inspect.h"
 #include "stack/module_run.h"
 #include "stack/stages.h"
 
 /* ----- places */
+
+static const struct strategy *first_of(const struct strategy *s)
+{
+    return s->options.list ? *s->options.list : NULL;
+}
+
+int64_t strategy_device_lowest(const struct strategy *s, int stage)
+{
+    int64_t lowest = s->lowest[stage];
+
+    for (const struct strategy *other = first_of(s); other; other = other->next)
+        for (int k = 0; other != s && k < other->stages.count; k++)
+            lowest = earlier(lowest, other->lowest[k]);
+    return lowest;
+}
+
+int64_t strategy_device_highest(const struct strategy *s, int stage)
+{
+    int64_t highest = s->highest[stage];
+
+    for (const struct strategy *other = first_of(s); other; other = other->next)
+        for (int k = 0; other != s && k < other->stages.count; k++)
+            highest = later(highest, other->highest[k]);
+    return highest;
+}
 
 /* of a stage, below its other variables; of all of them, below everybody's */
 int strategy_device_place(struct strategy *s, int variable, struct err *e)
@@ -18,7 +44,7 @@ int strategy_device_place(struct strategy *s, int variable, struct err *e)
     struct array *a = &s->place[variable]->array;
     int stage = strategy_variable_stage(s, variable);
     int first = stage < 0 ? 0 : stage, last = stage < 0 ? s->stages.count - 1 : stage;
-    int64_t below = s->lowest[first], above = s->highest[first];
+    int64_t below = strategy_device_lowest(s, first), above = strategy_device_highest(s, first);
     char needs[32], has[32];
 
     for (int k = first; k <= last; k++) {
@@ -60,8 +86,8 @@ static int compile_part(struct strategy *s, struct strategy_program *p, int stag
         .slice = s->device_count > 1 ? machine_slice(s->options.machine) : NULL,
         .device_core = has_stages ? cores_of(s, stage) : s->core, .sums_wait = has_stages,
         .message_flags = has_stages ? STAGE_MESSAGE_FLAGS : 0,
-        .hbm_bytes = s->lowest[stage], .place = place, .on_stage = s->options.on_stage,
-        .user = s->options.user};
+        .hbm_bytes = strategy_device_lowest(s, stage), .place = place,
+        .on_stage = s->options.on_stage, .user = s->options.user};
     struct err inner;
 
     for (int i = 0; i < g->parameter_count; i++) {
@@ -184,18 +210,60 @@ static int download(void *context, int device, struct err *e)
     return 0;
 }
 
+static bool is_loaded(const struct strategy *s, const struct strategy_program *p, int device)
+{
+    const struct link_result *own = p->part ? strategy_part_of(s, p, device)->module.linked : NULL;
+
+    return own && machine_program(s->options.machine, s->core[device]) == &own->program;
+}
+
+/* what other strategies have left on cores that this one does not use must not run with it */
+static void unload_others(struct strategy *s)
+{
+    struct machine *m = s->options.machine;
+    int cores = machine_core_count(m);
+    bool *is_used = mem_alloc((size_t)cores * sizeof(*is_used));
+
+    for (int d = 0; d < s->device_count; d++)
+        is_used[s->core[d]] = true;
+    for (int i = 0; i < cores; i++)
+        if (!is_used[i])
+            machine_unload(m, i);
+    mem_free(is_used);
+}
+
+/* where it is there already, so are its constants: no other program has run on the core since */
+static int load_device(struct strategy *s, const struct strategy_program *p, int device,
+                       struct err *e)
+{
+    if (is_loaded(s, p, device))
+        return 0;
+    return module_load(&strategy_part_of(s, p, device)->module, s->options.machine,
+                       s->core[device], e);
+}
+
+void strategy_device_unload(struct strategy *s)
+{
+    struct machine *m = s->options.machine;
+
+    for (const struct strategy_program *p = s->program; p; p = p->next)
+        for (int d = 0; d < s->device_count; d++)
+            if (is_loaded(s, p, d))
+                machine_unload(m, s->core[d]);
+}
+
 static int load(struct strategy *s, const struct strategy_program *p, struct err *e)
 {
-    const struct machine *m = s->options.machine;
+    struct machine *m = s->options.machine;
     int64_t most = machine_is_one_chip(m) ? machine_chip(m)->chip_cores : INT64_MAX;
 
-    if (s->loaded == p)
-        return 0;
-    s->loaded = NULL;                   /* a part of them if it fails */
+    unload_others(s);
     for (int d = 0; d < s->device_count && d < most; d++)
-        if (module_load(&strategy_part_of(s, p, d)->module, s->options.machine, s->core[d], e))
+        if (load_device(s, p, d, e)) {
+            machine_unload(m, s->core[d]);      /* its constants may not be there */
             return -1;
-    s->loaded = p;
+        }
+    s->last = p;
     return 0;
 }
 

@@ -69,7 +69,8 @@ struct strategy {
     int64_t messages, message_bytes;    /* where they arrive, on all cores */
     struct strategy_program *program;   /* all of them */
     struct strategy_cached *cached;
-    const struct strategy_program *loaded;      /* what the cores hold */
+    const struct strategy_program *last;        /* that ran */
+    struct strategy *next;              /* on the same machine */
 };
 
 static inline const struct variable *strategy_variable(const struct strategy *s, int variable)
@@ -118,6 +119,10 @@ const void *strategy_take(const struct strategy *s, const struct program_end *en
                           const void *whole);
 void strategy_free_taken(const void *taken, const void *whole);
 
+/* from where on variables of any strategy lie in HBM, and where the programs of others end */
+int64_t strategy_device_lowest(const struct strategy *s, int stage);
+int64_t strategy_device_highest(const struct strategy *s, int stage);
+void strategy_device_unload(struct strategy *s);
 int strategy_device_place(struct strategy *s, int variable, struct err *e);
 int strategy_device_compile(struct strategy *s, struct strategy_program *p, struct err *e);
 int strategy_device_run(struct strategy *s, struct strategy_program *p, const void *const *input,

@@ -102,10 +102,10 @@ static int make_room(struct strategy *s, int64_t bytes, struct err *e)
         return 0;
     s->messages = s->end;
     for (int k = 0; k < s->stages.count; k++)
-        s->messages = earlier(s->messages, s->lowest[k]);
+        s->messages = earlier(s->messages, strategy_device_lowest(s, k));
     s->messages -= bytes;
     for (int k = 0; k < s->stages.count; k++)
-        if (s->messages < s->highest[k])
+        if (s->messages < strategy_device_highest(s, k))
             return err_set(e, "messages between stages take %lld bytes of HBM, which is full",
                            (long long)bytes);
     for (int k = 0; k < s->stages.count; k++)
