@@ -3,6 +3,8 @@
 
 #include "stack/simplify.h"
 
+#include <string.h>
+
 struct buffer *plan_buffer(const struct plan *p, const struct value *v)
 {
     int at = v->buffer;
@@ -102,25 +104,49 @@ static int loop_depth(const struct plan *p, int step)
     return depth;
 }
 
-/* Each element of the results depends on this operand's element at the same place, or on none. */
-static bool is_pointwise(const struct step *s, const struct value *operand)
+/* the step's result that lies where v does */
+static const struct array *result_at(const struct plan *p, const struct step *s,
+                                     const struct value *v)
 {
+    for (int k = 0; k < s->result_count; k++)
+        if (plan_buffer(p, s->result[k]) == plan_buffer(p, v))
+            return &s->result[k]->array;
+    return NULL;
+}
+
+/* element by element in the same place, of one size each */
+static bool lie_alike(const struct array *a, const struct array *b)
+{
+    return a->bytes == b->bytes && shape_same_dims(&a->shape, &b->shape) &&
+           memcmp(a->order, b->order, sizeof(a->order)) == 0;
+}
+
+/*
+ * Each element of the results depends on the element of `old` at the place of v's, or on none. The
+ * kernel may see both in another shape than v and `old` have, as rows of a reshape that moves
+ * nothing.
+ */
+static bool is_pointwise(const struct plan *p, const struct step *s, const struct value *v,
+                         const struct value *old)
+{
+    const struct array *result = result_at(p, s, v);
     const struct graph *g = s->body;
     bool *depends = mem_alloc((size_t)g->node_count);
-    bool is_fine = true;
+    bool is_fine = result && result->bytes == old->array.bytes;
 
     for (int i = 0; i < g->node_count && is_fine; i++) {
         const struct graph_node *n = &g->node[i];
 
         if (n->op == HLO_PARAMETER) {
-            depends[i] = s->operand[n->parameter_index]->buffer == operand->buffer;
-            is_fine = !depends[i] || shape_equal(&n->shape, &operand->array.shape);
+            const struct value *operand = s->operand[n->parameter_index];
+
+            depends[i] = operand->buffer == old->buffer;
+            is_fine = !depends[i] || lie_alike(&operand->array, result);
         }
         for (int k = 0; k < n->operand_count; k++)
             depends[i] |= depends[n->operand[k]];
         if (depends[i] && n->op != HLO_PARAMETER)
-            is_fine = simplify_is_elementwise(n->op) &&
-                      shape_same_dims(&n->shape, &operand->array.shape);
+            is_fine = simplify_is_elementwise(n->op) && shape_same_dims(&n->shape, &result->shape);
     }
     mem_free(depends);
     return is_fine;
@@ -138,7 +164,7 @@ bool plan_may_advance(const struct plan *p, const struct value *v, const struct 
     if (reader < writer)
         return true;
     kind = kernel_kind_of(p->step[writer].body);
-    return kind == kernel_kind_named("loop") && is_pointwise(&p->step[writer], old);
+    return kind == kernel_kind_named("loop") && is_pointwise(p, &p->step[writer], v, old);
 }
 
 static bool may_overwrite(const struct plan *p, const struct value *v, const struct value *old)
@@ -153,7 +179,7 @@ static bool may_overwrite(const struct plan *p, const struct value *v, const str
         return true;
     kind = kernel_kind_of(p->step[writer].body);
     return (kind == kernel_kind_named("loop") || kind == kernel_kind_named("dot") ||
-            kind == kernel_kind_named("conv")) && is_pointwise(&p->step[writer], old);
+            kind == kernel_kind_named("conv")) && is_pointwise(p, &p->step[writer], v, old);
 }
 
 void plan_alias_outputs(struct plan *p, const struct graph *g)

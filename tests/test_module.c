@@ -265,6 +265,26 @@ TEST(outputs_take_their_parameters_places_or_are_copied_there)
     module_rig_check(&r, &g, 1);
 }
 
+/* a reshape that moves nothing does not make it another place; one that moves is done */
+TEST(outputs_take_their_places_in_another_shape)
+{
+    static const struct { int64_t middle, rows; int kernels; } rows[] = {{32, 128, 1}, {5, 20, 3}};
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const int64_t dims[] = {4, rows[i].middle, 128}, flat[] = {rows[i].rows, 128};
+        struct module_rig r = {.slice = "v5e", .launches = 3};
+        int m = parameter("m", 3, dims, DTYPE_F32), x = parameter("x", 2, flat, DTYPE_F32);
+        int sum = nn_add(&g, graph_reshape(&g, m, g.node[x].shape), nn_scale(&g, x, 0.25));
+
+        graph_output(&g, graph_reshape(&g, sum, g.node[m].shape), "m", 0);
+        graph_output(&g, nn_scale(&g, sum, 3), "three", -1);
+        module_rig_check(&r, &g, 1);
+        assert_int_equal(r.kernel_count, rows[i].kernels);
+        teardown(NULL);
+        setup(NULL);
+    }
+}
+
 struct variation {
     const char *slice, *set;
     unsigned groups;
@@ -458,6 +478,7 @@ int main(int argc, char **argv)
         RUN(nothing_is_fetched_to_where_a_kernel_reads_behind_its_array),
         RUN(matrices_of_a_batch_stream),
         RUN(outputs_take_their_parameters_places_or_are_copied_there),
+        RUN(outputs_take_their_places_in_another_shape),
         RUN(scalars_beside_arrays_match),
         RUN(elementwise_moves_and_reductions_match),
         RUN(products_match_too),
