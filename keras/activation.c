@@ -75,6 +75,14 @@ int activation_softplus(struct graph *g, int x)
     return nn_add(g, large, graph_unary(g, HLO_LOG1P, graph_unary(g, HLO_EXP, small)));
 }
 
+/* in the type of x; which is read before the graph grows */
+static int log_softmax(struct graph *g, int x)
+{
+    enum graph_dtype dtype = g->node[x].shape.dtype;
+
+    return graph_convert(g, nn_log_softmax(g, x), dtype);
+}
+
 static int hard_sigmoid(struct graph *g, int x)
 {
     return nn_scale(g, bounded(g, nn_shift(g, x, 3.0), 0.0, 6.0), 1.0 / 6.0);
@@ -115,8 +123,7 @@ int activation_apply(struct graph *g, const struct activation *a, int x)
     case ACTIVATION_HARD_TANH: return bounded(g, x, -1.0, 1.0);
     case ACTIVATION_EXPONENTIAL: return graph_unary(g, HLO_EXP, x);
     case ACTIVATION_SOFTMAX: return nn_softmax(g, x);
-    case ACTIVATION_LOG_SOFTMAX:
-        return graph_convert(g, nn_log_softmax(g, x), g->node[x].shape.dtype);
+    case ACTIVATION_LOG_SOFTMAX: return log_softmax(g, x);
     case ACTIVATION_LINEAR:
     case ACTIVATION_COUNT: break;
     }

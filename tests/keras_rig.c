@@ -153,9 +153,10 @@ void krig_check_gradients(struct keras_rig *k)
 /* the same with whole weights, so that sums stay small */
 static int weighted_sum(struct graph *g, int y)
 {
+    int rank = g->node[y].shape.rank;
+
     y = graph_convert(g, y, DTYPE_F32);
-    return graph_reduce(g, REDUCE_ADD, graph_binary(g, HLO_MULTIPLY, y, y),
-                        (1u << g->node[y].shape.rank) - 1);
+    return graph_reduce(g, REDUCE_ADD, graph_binary(g, HLO_MULTIPLY, y, y), (1u << rank) - 1);
 }
 
 void krig_check_core(struct keras_rig *k, double tolerance)

@@ -148,10 +148,10 @@ static struct pick spread_like(struct maker *m, struct pick like)
 
 static struct pick iota_like(struct maker *m, struct pick like)
 {
-    const struct shape *s = shape_of(m, like.node);
-    int dim = below(m, s->rank);
+    struct shape s = *shape_of(m, like.node);
+    int dim = below(m, s.rank);
 
-    return add(m, graph_iota(m->g, *s, dim), (double)s->dim[dim], false);
+    return add(m, graph_iota(m->g, s, dim), (double)s.dim[dim], false);
 }
 
 /* another value of the same shape and direction */
@@ -278,20 +278,20 @@ static void make_convert(struct maker *m)
 static void make_reduce(struct maker *m)
 {
     struct pick a = find_or_make(m, FLOATS, 6);
-    const struct shape *s = shape_of(m, a.node);
-    uint32_t mask = s->rank == 1 ? 1 : 1 + (uint32_t)below(m, 3);
+    struct shape s = *shape_of(m, a.node);
+    uint32_t mask = s.rank == 1 ? 1 : 1 + (uint32_t)below(m, 3);
     bool is_constant = m->g->node[a.node].op == HLO_BROADCAST;
     double terms = 1;
     int kind = below(m, 3);
 
-    for (int i = 0; i < s->rank; i++)
-        terms *= mask >> i & 1 ? (double)s->dim[i] : 1;
+    for (int i = 0; i < s.rank; i++)
+        terms *= mask >> i & 1 ? (double)s.dim[i] : 1;
     if (terms * a.bound > EXACT && kind == REDUCE_ADD)
         kind = REDUCE_MAX;
     if (is_constant)
         return;
     add(m, graph_reduce(m->g, (enum graph_reduce)kind, a.node, mask),
-        kind == REDUCE_ADD ? terms * a.bound : a.bound, s->rank == 2 && mask == 2);
+        kind == REDUCE_ADD ? terms * a.bound : a.bound, s.rank == 2 && mask == 2);
 }
 
 static void make_reshape(struct maker *m)

@@ -276,7 +276,8 @@ static void build_body(struct graph *body)
     x = graph_parameter(body, shape_make(DTYPE_F32, DIMS(3)), "x");
     y = graph_parameter(body, shape_make(DTYPE_F32, DIMS(3)), "y");
     k = graph_parameter(body, shape_scalar(DTYPE_S32), "k");
-    scaled = graph_broadcast(body, graph_convert(body, k, DTYPE_F32), body->node[y].shape, NULL);
+    scaled = graph_convert(body, k, DTYPE_F32);
+    scaled = graph_broadcast(body, scaled, body->node[y].shape, NULL);
     scaled = graph_binary(body, HLO_MULTIPLY, y, scaled);
     graph_output(body, graph_binary(body, HLO_MULTIPLY, graph_unary(body, HLO_SINE, x), scaled),
                  "x", -1);

@@ -139,9 +139,11 @@ TEST(training_a_cnn_matches)
     if (graph_grad(&g, loss, wrt, 3, gradient, &e))
         fail_msg("%s", e.msg);
     graph_output(&g, loss, "loss", -1);
-    for (int i = 0; i < 3; i++)
-        graph_output(&g, nn_add(&g, wrt[i], nn_scale(&g, gradient[i], -0.1)), "updated",
-                     g.node[wrt[i]].parameter_index);
+    for (int i = 0; i < 3; i++) {
+        int updated = nn_add(&g, wrt[i], nn_scale(&g, gradient[i], -0.1));
+
+        graph_output(&g, updated, "updated", g.node[wrt[i]].parameter_index);
+    }
     module_rig_check(&r, &g, 3);
     print_message("%d kernels, %lld cycles, worst %.3f\n", r.kernel_count, (long long)r.cycles,
                   r.worst);

@@ -194,14 +194,16 @@ static void take_results(struct loop *l, int loop, int *result)
     for (int r = 0; r < l->body->result_count; r++)
         result[r] = graph_tuple_element(g, loop, l->results + r);
     for (int p = 0, k = l->variables; p < from->parameter_count; p++) {
-        int variable = l->body->parameter[p].index;
+        int variable = l->body->parameter[p].index, value;
 
         if (l->body->parameter[p].kind != TRACE_VARIABLE)
             continue;
-        if (l->body->variable[variable].is_assigned)
-            trace_assign(l->outer, variable,
-                         graph_reshape(g, graph_tuple_element(g, loop, k),
-                                       *shape_of(g, trace_read(l->outer, variable))));
+        if (l->body->variable[variable].is_assigned) {
+            struct shape whole = *shape_of(g, trace_read(l->outer, variable));
+
+            value = graph_tuple_element(g, loop, k);
+            trace_assign(l->outer, variable, graph_reshape(g, value, whole));
+        }
         k++;
     }
 }
