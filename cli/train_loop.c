@@ -160,6 +160,7 @@ int train_loop(struct train_run *t, struct err *e)
     struct fit_run run = {.train = &t->train_batches, .validation = &t->test_batches,
                           .epochs = train_value(t, OPT_EPOCHS)->integer,
                           .initial_epoch = t->epochs_before,
+                          .validation_steps = train_value(t, OPT_VALIDATION_STEPS)->integer,
                           .steps_per_epoch = train_value(t, OPT_STEPS_PER_EPOCH)->integer,
                           .step_limit = t->step_limit, .callback = list};
     int status;

@@ -194,6 +194,10 @@ refuse '--metrics AUC(n=3): AUC has no argument n' train $model --backend host \
     --metrics 'accuracy,AUC(n=3)'
 refuse '--metrics AUC(3,accuracy: expected' train $model --backend host --metrics 'AUC(3,accuracy'
 
+# 2,000 test images are four launches, of which one is enough
+expect 0 ': 5 launches' train $model --tpu v3 --steps 1 --host-profile
+expect 0 ': 2 launches' train $model --tpu v3 --steps 1 --host-profile --validation-steps 1
+
 # several steps per execution, state in parts: the same losses; a row per epoch
 # logged NAME OPTIONS...: two epochs of four steps
 logged() {
