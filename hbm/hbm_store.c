@@ -13,7 +13,8 @@
 /*
  * Pages hang in tables of 256, the tables in a directory: an untouched chip of
  * 32 GiB costs 16 KiB. A page, once written, stays until the store is
- * destroyed, or another one takes its place; fresh host memory is slow, so runs reuse it.
+ * destroyed, another one takes its place, or zeros are written to all of it, as are the margins of
+ * images and an optimizer's first state; fresh host memory is slow, so runs reuse it.
  */
 enum { TABLE_SHIFT = 8, TABLE_PAGES = 1 << TABLE_SHIFT };
 
@@ -231,8 +232,11 @@ void hbm_store_write(struct hbm_store *s, int64_t address, const void *from, siz
     while (bytes > 0) {
         size_t piece = bytes_in_page(address, bytes);
 
-        write_bytes(page_to_write(s, address, piece) + ((size_t)address & (PAGE_BYTES - 1)), in,
-                    piece);
+        if (piece == PAGE_BYTES && archive_is_zero(in, PAGE_BYTES))
+            hbm_store_set_page(s, (size_t)address >> PAGE_SHIFT, NULL);
+        else
+            write_bytes(page_to_write(s, address, piece) + ((size_t)address & (PAGE_BYTES - 1)),
+                        in, piece);
         in += piece;
         address += (int64_t)piece;
         bytes -= piece;

@@ -84,6 +84,34 @@ TEST(a_page_that_was_in_use_is_zero_again)
     free(bytes);
 }
 
+TEST(a_page_of_zeros_takes_no_room)
+{
+    enum { PAGE = HBM_STORE_PAGE_BYTES, BYTES = 3 * PAGE };
+    struct hbm_store *s = hbm_store_create(MIB);
+    unsigned char *bytes = calloc(1, BYTES), *out = malloc(BYTES);
+
+    assert_non_null(bytes);
+    assert_non_null(out);
+    bytes[PAGE - 1] = bytes[2 * PAGE] = 1;
+    hbm_store_write(s, PAGE, bytes, BYTES);
+    assert_int_equal(hbm_store_touched_bytes(s), 2 * PAGE);
+    memset(out, 0xff, BYTES);
+    hbm_store_write(s, PAGE, out, BYTES);
+    assert_int_equal(hbm_store_touched_bytes(s), BYTES);
+    hbm_store_keep(s);
+    hbm_store_write(s, PAGE, bytes, BYTES);     /* the one in the middle goes */
+    assert_int_equal(hbm_store_touched_bytes(s), 2 * PAGE);
+    hbm_store_read(s, PAGE, out, BYTES);
+    assert_memory_equal(out, bytes, BYTES);
+    hbm_store_put_back(s);
+    hbm_store_read(s, PAGE, out, BYTES);
+    for (int i = 0; i < BYTES; i++)
+        assert_int_equal(out[i], 0xff);
+    free(bytes);
+    free(out);
+    hbm_store_destroy(s);
+}
+
 enum { HELD_BYTES = 4 * HBM_STORE_PAGE_BYTES, HELD_STORES = 3 };
 
 struct held_pair {                      /* a store and what it should hold */
@@ -222,6 +250,7 @@ int main(void)
         cmocka_unit_test(a_store_reads_zero_until_written),
         cmocka_unit_test(a_store_keeps_what_is_written_across_pages),
         cmocka_unit_test(the_last_byte_of_a_store_can_be_written),
+        cmocka_unit_test(a_page_of_zeros_takes_no_room),
         cmocka_unit_test(a_page_that_was_in_use_is_zero_again),
         cmocka_unit_test(what_is_held_moves_as_it_was_whoever_writes_after_that),
         cmocka_unit_test(pages_are_put_back_or_let_go),
