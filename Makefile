@@ -118,7 +118,7 @@ $(VIEWER): $(VIEW_OBJ) $(BUILD)/libviz.a $(BUILD)/libsystole.a
 $(SYSTOLE): $(BUILD)/cli/main.o $(CLI_OBJ) $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-# Programs over include/systole.h alone.
+# Programs over include/systole.h, with its parts, alone.
 EXAMPLES := $(EXAMPLE_SRC:%.c=$(BUILD)/%)
 
 $(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libsystole.a
@@ -158,7 +158,7 @@ check-long: $(LONG_TESTS)
 	@for t in $(LONG_TESTS); do SYSTOLE_LONG=1 $$t || exit 1; done
 
 headers: | $(BUILD)/deps.ok
-	@for h in $(foreach d,$(LAYERS),$(wildcard $(d)/*.h)) $(filter-out viz/sdl_%.h,$(wildcard viz/*.h)); do \
+	@for h in $(foreach d,$(LAYERS),$(wildcard $(d)/*.h)) $(wildcard include/*.h include/*/*.h) $(filter-out viz/sdl_%.h,$(wildcard viz/*.h)); do \
 	  $(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only -x c $$h || exit 1; done
 
 demo: $(SYSTOLE)

@@ -1,6 +1,7 @@
 #!/bin/sh
-# docs/api.md from include/systole.h: its comments as text, its declarations as code, section by
-# section. Usage: sh tools/api_doc.sh > docs/api.md; a test compares.
+# docs/api.md from include/systole.h and its parts, in the order in which it includes them: their
+# comments as text, their declarations as code, section by section; a part's opening line, which
+# says what is in the file, stays there. Usage: sh tools/api_doc.sh > docs/api.md; a test compares.
 cd "$(dirname "$0")/.." || exit 1
 awk '
 function flush_code() {
@@ -17,8 +18,11 @@ function flush_text() {
 in_comment {
     line = $0; sub(/^ \* ?/, "", line); text = text line "\n"; next
 }
-/^#ifndef SYSTOLE_H/ { print "# The C interface\n"; flush_text(); started = 1; next }
-/^#if|^#endif|^extern "C"|^}$|^#include|^#define SYSTOLE_H/ { next }
+FNR == 1 { listing = 0 }
+listing { next }
+/^#ifndef SYSTOLE_H/ { print "# The C interface\n"; flush_text(); listing = 1; next }
+/^#ifndef SYSTOLE_/ { text = ""; next }
+/^#if|^#endif|^extern "C"|^}$|^#include|^#define SYSTOLE_[A-Z]*_H$/ { next }
 /^\/\* ----- .* ----- \*\// {
     flush_code(); flush_text(); title = $0
     sub(/^\/\* ----- /, "", title); sub(/ ----- \*\/$/, "", title)
@@ -31,6 +35,6 @@ in_comment {
 /^\/\*/ { flush_code(); line = $0; sub(/^\/\* ?/, "", line)
           if (line != "") text = text line "\n"; in_comment = 1; next }
 /^$/ { flush_code(); next }
-started { flush_text(); code = code $0 "\n" }
+{ flush_text(); code = code $0 "\n" }
 END { flush_code(); flush_text() }
-' include/systole.h
+' include/systole.h $(sed -n 's/^#include "\(.*\)"/include\/\1/p' include/systole.h)

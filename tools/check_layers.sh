@@ -25,7 +25,8 @@ check data base data
 check keras base isa sim stack keras
 check train base isa hbm interconnect sim stack data keras train
 check api base isa hbm interconnect sim stack report data keras train include api
-check include include
+check include systole
+check include/systole
 check cli base isa hbm interconnect sim stack report data keras train include api cli
 check viz base isa hbm interconnect sim report viz
 for file in viz/*.[ch] tests/*.[ch]; do
