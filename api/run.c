@@ -51,8 +51,6 @@ static int write_loop(struct trace *t, const struct api_function *f, const int *
                       struct err *e)
 {
     int *own = arena_array(t->arena, (size_t)count + 1, sizeof(*own));
-    int *result = arena_array(t->arena, (size_t)f->output_count + 1, sizeof(*result));
-    enum loop_result *kind = arena_array(t->arena, (size_t)f->output_count + 1, sizeof(*kind));
     struct trace body;
     int status = 0;
 
@@ -66,14 +64,10 @@ static int write_loop(struct trace *t, const struct api_function *f, const int *
     }
     if (!status)
         status = write_step(&body, f, own, count, e);
-    for (int i = 0; i < f->output_count; i++)
-        kind[i] = LOOP_STACK;
     if (!status) {
         trace_finish(&body);
-        loop_repeat(t, &body, f->times, input, kind, result);
+        loop_steps(t, &body, f->times, input);
     }
-    for (int i = 0; i < f->output_count && !status; i++)
-        trace_result(t, arena_printf(t->arena, "output.%d", i), result[i]);
     trace_fini(&body);
     return status;
 }

@@ -41,6 +41,7 @@ static void print_stage(struct train_run *t, const struct strategy_program *p,
 void train_print_stages(struct train_run *t, const struct strategy_program *p)
 {
     struct stage_times times;
+    int replicas = strategy_replica_count(fit_strategy(t->fit));
     char cycles[32], ideal[32];
     double exposed;
 
@@ -49,9 +50,10 @@ void train_print_stages(struct train_run *t, const struct strategy_program *p)
         return;
     stage_times_of(fit_strategy(t->fit), p, &t->arena, &times);
     exposed = (double)(times.cycles - times.ideal);
-    printf("\npipeline of %d stages, %d micro batches: cycles of a core, mean of %d replica%s\n",
-           times.stage_count, times.micro_batches, strategy_replica_count(fit_strategy(t->fit)),
-           strategy_replica_count(fit_strategy(t->fit)) == 1 ? "" : "s");
+    printf("\npipeline of %d stages, %d micro batches", times.stage_count, times.micro_batches);
+    if (times.rounds > 1)
+        printf(", %lld steps", (long long)times.rounds);
+    printf(": cycles of a core, mean of %d replica%s\n", replicas, replicas == 1 ? "" : "s");
     printf("  stage  %-24s  %9s  %9s  %9s  %9s  %9s  %4s  %10s  %10s  %10s\n", "layers", "passes",
            "update", "messages", "sums", "idle", "kept", "variables", "launch", "sent");
     for (int k = 0; k < times.stage_count; k++)
@@ -65,6 +67,6 @@ void train_print_stages(struct train_run *t, const struct strategy_program *p)
            "without communication take %s\n", 100 * times.measured,
            text_thousands(times.cycles, cycles, sizeof(cycles)),
            text_thousands(times.ideal, ideal, sizeof(ideal)));
-    printf("  exposed    %5.1f %% of the step is communication that nothing hides\n",
+    printf("  exposed    %5.1f %% of the time is communication that nothing hides\n",
            100 * exposed / (double)times.cycles);
 }

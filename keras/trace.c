@@ -19,6 +19,8 @@ void trace_init(struct trace *t, struct arena *a, const char *name, struct varia
 
 void trace_fini(struct trace *t)
 {
+    if (t->round)
+        trace_fini(t->round);
     graph_fini(&t->graph);
     mem_free(t->parameter);
     mem_free(t->variable);

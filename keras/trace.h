@@ -49,10 +49,12 @@ struct trace {
     struct trace_phase *phase;          /* where they begin (stack/stages.h); none: one pass */
     int phase_count;
     size_t phase_capacity;
+    struct trace *round;                /* what all of it repeats (train/loop.h); NULL: no loop */
+    int64_t round_count;
     bool is_finished;
 };
 
-/* `a` and `set` must outlive it; trace_fini frees what grows, also after an error */
+/* `a` and `set` must outlive it; trace_fini frees what grows, also after an error, and its round */
 void trace_init(struct trace *t, struct arena *a, const char *name, struct variable_set *set,
                 int replica_count, bool is_training);
 void trace_fini(struct trace *t);

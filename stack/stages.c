@@ -33,6 +33,30 @@ static void measure(struct cut *c)
     c->out->bytes = STAGE_SLOTS * (c->forward_bytes + c->backward_bytes);
 }
 
+/* what a stage sends to the one above or below in the passes of a micro batch */
+static bool has_message(const struct cut *c, int micro, int from, bool is_up)
+{
+    for (int i = 0; i < c->g->node_count; i++)
+        if (is_up ? stages_go_up(c, i, micro, from) : stages_go_down(c, i, micro, from))
+            return true;
+    return false;
+}
+
+/* then both know at the end of a round that slots are free (docs/pipeline.md) */
+static int check_round(const struct cut *c, struct err *e)
+{
+    for (int s = 0; s + 1 < c->r->stage_count; s++)
+        for (int m = 0; m < c->r->micro_batches; m++) {
+            bool goes_up = has_message(c, m, s, true);
+
+            if (goes_up != has_message(c, m, s + 1, false))
+                return err_set(e, "stage %d gets nothing back from stage %d, which is so where no "
+                               "layer up to it is trained; several steps per execution need "
+                               "messages both ways", goes_up ? s : s + 1, goes_up ? s + 1 : s);
+        }
+    return 0;
+}
+
 int stages_cut(const struct stages_request *r, struct arena *a, struct stages *out, struct err *e)
 {
     size_t nodes = (size_t)r->g->node_count + 1;
@@ -44,7 +68,7 @@ int stages_cut(const struct stages_request *r, struct arena *a, struct stages *o
     c.home = arena_array(a, nodes, sizeof(*c.home));
     c.highest = arena_array(a, nodes, sizeof(*c.highest));
     c.lowest = arena_array(a, nodes, sizeof(*c.lowest));
-    if (stages_find_homes(&c, e))
+    if (stages_find_homes(&c, e) || (r->is_round && check_round(&c, e)))
         return -1;
     measure(&c);
     for (int s = 0; s < r->stage_count; s++)

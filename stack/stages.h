@@ -29,6 +29,7 @@ struct stages_request {
     int replica_count;
     const int *core;                    /* [replica * stage_count + stage] */
     int first_flag;                     /* of STAGE_MESSAGE_FLAGS */
+    bool is_round;                      /* of a loop: the graph is done again when it has ended */
 };
 
 struct stage_part {
@@ -47,7 +48,8 @@ struct stages {
 
 /*
  * Everything is `a`'s. -1 with *e set, naming what is in the way: a variable of one stage that
- * another one reads, values that go backwards in the forward pass, norms over several stages.
+ * another one reads, values that go backwards in the forward pass, norms over several stages, in
+ * a round two stages between which messages go one way only.
  */
 int stages_cut(const struct stages_request *r, struct arena *a, struct stages *out, struct err *e);
 /* messages of the graphs arrive from this address on, a multiple of a tile */

@@ -13,8 +13,6 @@ refuse 'samples of each replica cannot be cut into 3 micro batches' \
 refuse 'a stage is to begin at dens, but no layer has that name (did you mean "dense"?)' \
     train $model $short --pipeline 2 --pipeline-cuts dens
 refuse 'dense_1: where stages begin, but not how many' train $model $short --pipeline-cuts dense_1
-refuse '2 steps per execution; a step in stages is one execution' \
-    train $model $short --pipeline 2 --steps-per-execution 2
 refuse 'what is of all variables together (a global norm) is not for stages' \
     train $model $short --pipeline 2 --optimizer 'SGD(0.1, global_clipnorm=1.0)'
 refuse 'stage 2, from layer flatten to flatten, has no variables' \
@@ -32,6 +30,10 @@ loss_of() {
 whole=$(loss_of --tpu v3-1 --micro-batches 2)
 cut=$(loss_of --tpu v3-2 --pipeline 2 --micro-batches 2 --check-races --check-replicas)
 [ -n "$whole" ] && [ "$whole" = "$cut" ] || fail "in two stages $cut, on one core $whole"
+# two steps per execution: a loop on each stage
+loop=$(loss_of --tpu v3-2 --pipeline 2 --micro-batches 2 --steps-per-execution 2 --check-races)
+[ "$loop" = "$whole" ] || fail "in a loop $loop, on one core $whole"
+grep -qF 'pipeline of 2 stages, 2 micro batches, 2 steps: ' "$work/log" || fail "$(cat "$work/log")"
 # the table of stages
 expect 0 'pipeline of 2 stages, 4 micro batches: cycles of a core, mean of 4 replicas' \
     train $model $short --pipeline 2 --micro-batches 4

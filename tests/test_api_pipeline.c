@@ -21,10 +21,11 @@ static void open_stages(struct api_rig *r, const char *tpu, int stages)
     api_must(sy_model_create(r->strategy, "small", &r->model));
 }
 
-static void train(struct api_rig *r, float kernel[KERNEL], const char *cuts)
+static void train(struct api_rig *r, float kernel[KERNEL], const char *cuts, int steps)
 {
     sy_compile o = api_standard;
 
+    o.steps_per_execution = steps;
     o.micro_batches = 2;
     o.pipeline_cuts = cuts;
     api_rig_build(r, &o);
@@ -41,18 +42,23 @@ TEST(two_stages_are_one_core_bit_by_bit)
     sy_pipeline p;
 
     api_rig_open(&r, "v3-1");
-    train(&r, one, NULL);
+    train(&r, one, NULL, 1);
     api_expect_error(sy_strategy_pipeline(r.strategy, &p), "no training step in stages");
     api_rig_close(&r);
 
     open_stages(&r, "v3-2", 2);
     assert_int_equal(sy_strategy_replicas(r.strategy), 1);
     api_expect_error(sy_strategy_pipeline(r.strategy, &p), "has not run anything yet");
-    train(&r, cut, "logits");
+    train(&r, cut, "logits", 1);
     assert_memory_equal(one, cut, sizeof(one));
     api_must(sy_strategy_pipeline(r.strategy, &p));
     assert_true(p.stages == 2 && p.micro_batches == 2 && p.theory > 0.333 && p.theory < 0.334);
     assert_true(p.ideal_cycles > 0 && p.ideal_cycles < p.cycles && p.waiting > p.bubble);
+    api_rig_close(&r);
+
+    open_stages(&r, "v3-2", 2);
+    train(&r, cut, "logits", 2);
+    assert_memory_equal(one, cut, sizeof(one));
     api_rig_close(&r);
 }
 
@@ -63,10 +69,10 @@ TEST(host_trains_a_model_in_stages_whole)
     sy_pipeline p;
 
     api_rig_open(&r, "cpu");
-    train(&r, one, NULL);
+    train(&r, one, NULL, 1);
     api_rig_close(&r);
     open_stages(&r, "cpu", 2);
-    train(&r, cut, NULL);
+    train(&r, cut, NULL, 2);
     assert_memory_equal(one, cut, sizeof(one));
     api_expect_error(sy_strategy_pipeline(r.strategy, &p), "on the host nothing is simulated");
     api_rig_close(&r);

@@ -183,6 +183,136 @@ TEST(stages_of_one_replica_are_one_core_bit_by_bit)
     fini_trial(&cut);
 }
 
+/* ----- several steps per execution */
+
+#define ROUNDS_BATCH 48                 /* so that there can be three micro batches */
+
+/* STEPS batches one behind the other in launches of so many, twice; losses of all */
+static void run_rounds(struct trial *t, int rounds, float loss[2 * STEPS])
+{
+    struct data d[STEPS];
+    float part[8][STEPS], *x[8];
+    int32_t *label[8];
+    const void *input[16];
+    void *result[8];
+    struct strategy_program *p;
+    int replicas, rows;
+
+    t->m.options.batch = ROUNDS_BATCH;
+    if (mlp_start(&t->m))
+        fail_msg("%s", t->m.err.msg);
+    for (int i = 0; i < STEPS; i++) {
+        make_data(&d[i]);
+        for (int k = 0; k < BATCH * MLP_INPUTS; k++)
+            d[i].x[k] *= 1.0f - 0.25f * (float)i;
+    }
+    p = fit_program(t->m.fit, rounds, &t->m.err);
+    if (!p)
+        fail_msg("%s", t->m.err.msg);
+    replicas = strategy_replica_count(fit_strategy(t->m.fit));
+    rows = ROUNDS_BATCH / replicas;
+    for (int r = 0; r < replicas; r++) {
+        input[2 * r] = x[r] = arena_array(&t->arena, (size_t)(rounds * rows * MLP_INPUTS), 4);
+        input[2 * r + 1] = label[r] = arena_array(&t->arena, (size_t)(rounds * rows), 4);
+        result[r] = part[r];
+    }
+    for (int i = 0; i < 2 * STEPS; i += rounds) {
+        struct strategy_run run;
+
+        for (int r = 0; r < replicas; r++)
+            for (int k = 0; k < rounds; k++) {
+                const struct data *from = &d[(i + k) % STEPS];
+
+                memcpy(x[r] + k * rows * MLP_INPUTS, from->x + r * rows * MLP_INPUTS,
+                       (size_t)(rows * MLP_INPUTS) * 4);
+                memcpy(label[r] + k * rows, from->label + r * rows, (size_t)rows * 4);
+            }
+        if (strategy_run(fit_strategy(t->m.fit), p, input, result, &run, &t->m.err))
+            fail_msg("%s", t->m.err.msg);
+        assert_true(t->cycles == 0 || t->cycles == run.cycles);
+        t->cycles = run.cycles;
+        for (int k = 0; k < rounds; k++) {
+            loss[i + k] = 0;
+            for (int r = 0; r < replicas; r++)
+                loss[i + k] += part[r][k];
+        }
+    }
+}
+
+static void compare_rounds(const char *slice, int stages, int micro_batches)
+{
+    float loss[2][2 * STEPS];
+    struct trial one, many;
+
+    init_trial(&one, slice, stages, micro_batches);
+    init_trial(&many, slice, stages, micro_batches);
+    run_rounds(&one, 1, loss[0]);
+    run_rounds(&many, STEPS, loss[1]);
+    if (memcmp(loss[0], loss[1], sizeof(loss[0])) != 0 || distance(&many, &one) != 0)
+        fail_msg("%s, %d stages, %d micro batches: a loop gives other values", slice, stages,
+                 micro_batches);
+    assert_true(loss[0][0] > loss[0][STEPS]);
+    fini_trial(&one);
+    fini_trial(&many);
+}
+
+/* three steps, so that slots and the flags of lone collectives would be others in each round */
+TEST(steps_in_a_loop_are_steps_launched_one_by_one)
+{
+    compare_rounds("v3-8", 2, 1);
+    compare_rounds("v3-8", 2, 3);
+    compare_rounds("v3-8", 4, 2);
+    compare_rounds("v2-8", 8, 3);
+    compare_rounds("v5e-4", 4, 1);
+    compare_rounds("host", 2, 3);
+}
+
+/* a stage that gets no gradients cannot know when its slots are free again */
+TEST(loops_of_stages_with_messages_one_way_are_refused)
+{
+    struct trial t;
+
+    init_trial(&t, "v3-2", 2, 2);
+    t.m.options.stage_cuts = "d3";
+    for (int i = 1; i < 4; i++)
+        t.m.model.layer[i]->is_trainable = false;
+    if (mlp_start(&t.m))
+        fail_msg("%s", t.m.err.msg);
+    assert_null(fit_program(t.m.fit, STEPS, &t.m.err));
+    if (!strstr(t.m.err.msg, "stage 0 gets nothing back from stage 1"))
+        fail_msg("%s", t.m.err.msg);
+    fini_trial(&t);
+}
+
+TEST(times_of_stages_are_those_of_all_steps)
+{
+    struct stage_times times[2];
+    float loss[2 * STEPS];
+    struct trial t[2];
+
+    for (int i = 0; i < 2; i++) {
+        init_trial(&t[i], "v3-8", 4, 2);
+        run_rounds(&t[i], i ? STEPS : 1, loss);
+        stage_times_of(fit_strategy(t[i].m.fit),
+                       fit_program(t[i].m.fit, i ? STEPS : 1, &t[i].m.err), &t[i].arena,
+                       &times[i]);
+    }
+    assert_int_equal(times[1].rounds, STEPS);
+    assert_int_equal(times[1].micro_batches, 2);
+    assert_true(times[1].ideal < times[1].cycles && times[1].ideal > 2 * times[0].ideal);
+    for (int s = 0; s < 4; s++) {
+        const struct strategy_part one = strategy_program_part(
+            fit_strategy(t[0].m.fit), fit_program(t[0].m.fit, 1, &t[0].m.err), s);
+        const struct strategy_part all = strategy_program_part(
+            fit_strategy(t[1].m.fit), fit_program(t[1].m.fit, STEPS, &t[1].m.err), s);
+
+        assert_int_equal(all.sent_bytes, STEPS * one.sent_bytes);
+        assert_int_equal(all.kept_most, one.kept_most);
+    }
+    fini_trial(&t[0]);
+    fini_trial(&t[1]);
+}
+
 /* d0, d1 .. d4 behind one another, then d0 added to d4: over as many stages as lie between */
 static void init_residual(struct trial *t, const char *slice, int stages, int micro_batches)
 {
@@ -400,6 +530,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stages_train_as_the_whole_model_does),
         cmocka_unit_test(stages_of_one_replica_are_one_core_bit_by_bit),
+        cmocka_unit_test(steps_in_a_loop_are_steps_launched_one_by_one),
+        cmocka_unit_test(loops_of_stages_with_messages_one_way_are_refused),
+        cmocka_unit_test(times_of_stages_are_those_of_all_steps),
         cmocka_unit_test(values_pass_through_stages_that_do_not_need_them),
         cmocka_unit_test(what_cannot_be_in_stages_is_refused_by_name),
         cmocka_unit_test(messages_stand_in_the_order_of_1f1b),

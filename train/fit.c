@@ -66,9 +66,6 @@ static int check_stages(const struct fit *f, struct err *e)
     if (o->on && strategy_machine(o->on) && strategy_stage_count(o->on) != o->stages)
         return err_set(e, "a model in %d stages on a strategy of %d", o->stages,
                        strategy_stage_count(o->on));
-    if (o->steps_per_execution > 1)
-        return err_set(e, "%d steps per execution; a step in stages is one execution",
-                       o->steps_per_execution);
     if (f->local_batch % micro)
         return err_set(e, "the %" PRId64 " samples of each replica cannot be cut into %d micro "
                        "batches", f->local_batch, micro);

@@ -33,7 +33,7 @@ struct fit_options {
     int micro_batches;                  /* 0: 1 */
     /*
      * The model in so many stages on different cores (train/model_stages.h), micro batches one
-     * behind the other; 0: whole on each core. One step per execution.
+     * behind the other; 0: whole on each core.
      */
     int stages;
     const char *stage_cuts;             /* "dense_1,dense_3": where they begin; NULL: chosen */

@@ -97,19 +97,16 @@ int fit_trace_step(struct fit *f, struct trace *t, struct err *e)
 /* several steps: a loop over one that is traced by itself */
 static int train_step(struct trace *t, const int *input, int count, void *context, struct err *e)
 {
-    const enum loop_result kind = LOOP_STACK;
     struct fit_training *training = context;
     struct trace body;
-    int status, loss;
+    int status;
 
     if (training->rounds == 1)
         return train_one(t, training->fit, input, count, e);
     trace_init(&body, t->arena, "step", t->set, t->replica_count, true);
     status = fit_trace_step(training->fit, &body, e);
-    if (status == 0) {
-        loop_repeat(t, &body, training->rounds, input, &kind, &loss);
-        trace_result(t, "loss", loss);
-    }
+    if (status == 0)
+        loop_steps(t, &body, training->rounds, input);
     trace_fini(&body);
     return status;
 }

@@ -1,6 +1,7 @@
 #include "train/loop.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "stack/rewrite.h"
 
@@ -160,7 +161,10 @@ static void copy_body(struct loop *l)
     }
 }
 
-/* what becomes of the state: the body's outputs behind its results are assigned variables */
+/*
+ * What becomes of the state: the body's outputs behind its results are assigned variables, or
+ * stand before the count.
+ */
 static void end_round(struct loop *l)
 {
     const struct graph *from = &l->body->graph;
@@ -177,9 +181,15 @@ static void end_round(struct loop *l)
     for (int r = 0; r < l->body->result_count; r++)
         out[l->results + r] = put_result(l, out[l->results + r], l->moved[from->output[r].node],
                                          l->kind[r]);
-    for (int o = l->body->result_count; o < from->output_count; o++)
-        out[variable_of[from->output[o].alias_parameter]] = l->moved[from->output[o].node];
     l->graph->source = "steps/count";
+    for (int o = l->body->result_count; o < from->output_count; o++) {
+        int alias = from->output[o].alias_parameter, node = l->moved[from->output[o].node];
+
+        if (alias < 0)
+            counter = graph_add_dependency(l->graph, counter, node);
+        else
+            out[variable_of[alias]] = node;
+    }
     out[0] = graph_binary(l->graph, HLO_ADD, counter,
                           graph_constant(l->graph, shape_scalar(DTYPE_S32), 1));
     for (int k = 0; k < l->count; k++)
@@ -222,4 +232,22 @@ void loop_repeat(struct trace *t, const struct trace *body, int64_t rounds, cons
     graph_freeze(l.graph);
     trace_source(t, NULL, "steps");
     take_results(&l, graph_while(&t->graph, l.operand, l.count, l.graph, rounds), result);
+}
+
+void loop_steps(struct trace *t, struct trace *body, int64_t rounds, const int *input)
+{
+    int count = body->result_count;
+    int *result = arena_array(t->arena, (size_t)count + 1, sizeof(*result));
+    enum loop_result *kind = arena_array(t->arena, (size_t)count + 1, sizeof(*kind));
+
+    assert(t->graph.node_count == t->input_count && !t->round);
+    for (int r = 0; r < count; r++)
+        kind[r] = LOOP_STACK;
+    loop_repeat(t, body, rounds, input, kind, result);
+    for (int r = 0; r < count; r++)
+        trace_result(t, body->graph.output[r].name, result[r]);
+    t->round = arena_alloc(t->arena, sizeof(*t->round));
+    *t->round = *body;
+    t->round_count = rounds;
+    memset(body, 0, sizeof(*body));
 }

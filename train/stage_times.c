@@ -1,5 +1,6 @@
 #include "train/stage_times.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -15,7 +16,7 @@ static bool begins(const char *text, const char *with)
 static cycle_t *share_of(const struct strategy *s, struct stage_cycles *c, const char *note)
 {
     static const char *const sums[] = {"all-reduce", "reduce-scatter", "all-gather"};
-    static const char *const rest[] = {"part/", "pipeline/"};
+    static const char *const rest[] = {"part/", "pipeline/", "steps"};
 
     if (begins(note, "pipeline/send") || begins(note, "pipeline/receive"))
         return &c->messages;
@@ -59,21 +60,21 @@ static void divide(struct stage_cycles *c, int replicas)
 
 /*
  * A micro batch goes through all stages and back, and the longest stage does all others meanwhile;
- * behind them is the longest update.
+ * behind them is the longest update. Rounds stand behind each other.
  */
 static void compare(struct stage_times *t)
 {
     double all = 0, longest = 0, rest = 0, work = 0;
 
     for (int k = 0; k < t->stage_count; k++) {
-        double pass = (double)t->stage[k].passes / t->micro_batches;
+        double pass = (double)t->stage[k].passes / (double)(t->rounds * t->micro_batches);
 
         all += pass;
         longest = pass > longest ? pass : longest;
-        rest = (double)t->stage[k].rest > rest ? (double)t->stage[k].rest : rest;
+        rest = fmax(rest, (double)t->stage[k].rest / (double)t->rounds);
         work += (double)(t->stage[k].passes + t->stage[k].rest);
     }
-    t->ideal = (cycle_t)(all + (t->micro_batches - 1) * longest + rest);
+    t->ideal = t->rounds * (cycle_t)(all + (t->micro_batches - 1) * longest + rest);
     t->theory = (double)(t->stage_count - 1) / (t->micro_batches + t->stage_count - 1);
     t->bubble = 1 - work / ((double)t->stage_count * (double)t->ideal);
     t->measured = 1 - work / ((double)t->stage_count * (double)t->cycles);
@@ -83,6 +84,7 @@ void stage_times_of(const struct strategy *s, const struct strategy_program *p, 
                     struct stage_times *out)
 {
     *out = (struct stage_times){.stage_count = p->part_count, .micro_batches = p->micro_batches,
+                                .rounds = p->rounds,
                                 .cycles = machine_cycles(s->options.machine)};
     out->stage = arena_array(a, (size_t)p->part_count, sizeof(*out->stage));
     for (int d = 0; d < s->device_count; d++)

@@ -13,14 +13,15 @@ struct stage_cycles {                   /* of a core; together a launch's cycles
 };
 
 struct stage_times {
-    int stage_count, micro_batches;
+    int stage_count, micro_batches;     /* of a step */
+    int64_t rounds;                     /* steps of the launch */
     cycle_t cycles;                     /* of the launch */
     struct stage_cycles *stage;         /* the mean of the replicas' cores */
     double theory;                      /* bubble of equal stages: (S - 1) / (M + S - 1) */
     double bubble;                      /* share of time that cores of a pipeline of stages as */
                                         /* long as these do not work, communication left out */
     double measured;                    /* share in which they do not work */
-    cycle_t ideal;                      /* cycles of that pipeline */
+    cycle_t ideal;                      /* cycles of that pipeline, for as many steps */
 };
 
 /*

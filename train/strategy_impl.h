@@ -38,6 +38,7 @@ struct strategy_program {
     struct trace_parameter *parameter;  /* by the graph's parameter */
     struct program_part *part;          /* on a machine: one, or by device of a replica */
     int part_count, micro_batches;
+    int64_t rounds;                     /* of a loop over micro_batches; else 1 */
     int message_flags;                  /* of a core, for messages between parts */
     struct program_end *input, *result;
     int input_count, result_count;

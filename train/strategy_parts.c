@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "stack/assign.h"
 #include "stack/rewrite.h"
+#include "train/loop.h"
 #include "train/strategy_impl.h"
 
 int strategy_variable_stage(const struct strategy *s, int variable)
@@ -117,8 +118,81 @@ static int make_room(struct strategy *s, int64_t bytes, struct err *e)
     return 0;
 }
 
-static int take_parts(struct strategy *s, struct strategy_program *p, struct stages *cut,
-                      struct err *e)
+/* a part's round as a trace; input[i]: the step's input that is its i-th */
+static void round_of_part(struct strategy *s, const struct trace *t, struct stage_part *part,
+                          struct trace *round, int *input)
+{
+    const struct trace *whole = t->round;
+    struct graph *g = &part->graph;
+
+    trace_init(round, &s->arena, g->name, s->set, s->replica_count, t->is_training);
+    round->graph = *g;
+    round->is_finished = true;
+    round->parameter = mem_alloc((size_t)(g->parameter_count + 1) * sizeof(*round->parameter));
+    round->variable = mem_alloc((size_t)(s->set->count + 1) * sizeof(*round->variable));
+    for (int i = 0; i < g->parameter_count; i++) {
+        round->parameter[i] = whole->parameter[part->parameter[i]];
+        if (round->parameter[i].kind != TRACE_INPUT)
+            continue;
+        input[round->input_count] = round->parameter[i].index;
+        round->parameter[i].index = round->input_count++;
+    }
+    for (int i = 0; i < g->output_count; i++) {
+        int alias = g->output[i].alias_parameter;
+
+        if (alias >= 0)
+            round->variable[round->parameter[alias].index].is_assigned = true;
+        else if (part->output[i] >= 0)
+            round->result_count++;
+    }
+}
+
+/* the whole trace's parameter of this kind and number */
+static int find_parameter(const struct trace *t, struct trace_parameter what)
+{
+    int i = 0;
+
+    while (t->parameter[i].kind != what.kind || t->parameter[i].index != what.index)
+        i++;
+    return i;
+}
+
+/* the part in a loop, with the samples of all rounds as its inputs; results keep their numbers */
+static void repeat_part(struct strategy *s, const struct trace *t, struct stage_part *part)
+{
+    int *input = arena_array(&s->arena, (size_t)t->input_count + 1, sizeof(*input));
+    int *own = arena_array(&s->arena, (size_t)t->input_count + 1, sizeof(*own));
+    struct trace round, all;
+
+    round_of_part(s, t, part, &round, input);
+    trace_init(&all, &s->arena, round.graph.name, s->set, s->replica_count, t->is_training);
+    for (int i = 0; i < round.input_count; i++) {
+        int parameter = find_parameter(t, (struct trace_parameter){TRACE_INPUT, input[i]});
+        const struct graph_node *n = &t->graph.node[t->graph.parameter[parameter]];
+
+        own[i] = trace_input(&all, n->name, &n->shape);
+    }
+    loop_steps(&all, &round, t->round_count, own);
+    trace_finish(&all);
+    part->parameter = arena_array(&s->arena, (size_t)all.graph.parameter_count + 1, sizeof(int));
+    for (int i = 0; i < all.graph.parameter_count; i++) {
+        struct trace_parameter what = all.parameter[i];
+
+        if (what.kind == TRACE_INPUT)
+            what.index = input[what.index];
+        part->parameter[i] = find_parameter(t, what);
+    }
+    for (int i = all.result_count; i < all.graph.output_count; i++)
+        part->output[i] = -1;
+    part->parameter_count = all.graph.parameter_count;
+    part->output_count = all.graph.output_count;
+    part->sent_bytes *= t->round_count;
+    graph_copy(&all.graph, &s->arena, &part->graph);
+    trace_fini(&all);
+}
+
+static int take_parts(struct strategy *s, struct strategy_program *p, const struct trace *t,
+                      struct stages *cut, struct err *e)
 {
     if (make_room(s, cut->bytes, e))
         return -1;
@@ -126,6 +200,8 @@ static int take_parts(struct strategy *s, struct strategy_program *p, struct sta
     for (int k = 0; k < p->part_count; k++) {
         struct program_part *part = &p->part[k];
 
+        if (t->round)
+            repeat_part(s, t, &cut->part[k]);
         part->graph = cut->part[k].graph;
         part->parameter = cut->part[k].parameter;
         part->output = cut->part[k].output;
@@ -144,15 +220,17 @@ static int take_stages(struct strategy *s, struct strategy_program *p, const str
                        struct err *e)
 {
     const struct chip *chip = machine_chip(s->options.machine);
-    struct stages_request r = {.g = &t->graph, .stage_count = s->stages.count,
+    const struct trace *step = t->round ? t->round : t;
+    struct stages_request r = {.g = &step->graph, .stage_count = s->stages.count,
                                .replica_count = s->replica_count, .core = s->core,
-                               .first_flag = (int)chip->sync_flags - STAGE_MESSAGE_FLAGS};
+                               .first_flag = (int)chip->sync_flags - STAGE_MESSAGE_FLAGS,
+                               .is_round = t->round != NULL};
     struct stages cut;
 
-    describe(s, t, &r);
+    describe(s, step, &r);
     p->micro_batches = r.micro_batches;
     p->message_flags = STAGE_MESSAGE_FLAGS;
-    return stages_cut(&r, &s->arena, &cut, e) ? -1 : take_parts(s, p, &cut, e);
+    return stages_cut(&r, &s->arena, &cut, e) ? -1 : take_parts(s, p, t, &cut, e);
 }
 
 /* ----- arrays assigned to logical devices */
@@ -174,7 +252,7 @@ static int take_devices(struct strategy *s, struct strategy_program *p, const st
                        (long long)chip->sync_flags);
     p->message_flags = flags;
     assign_cut(&r, &s->arena, &cut);
-    return take_parts(s, p, &cut, e);
+    return take_parts(s, p, t, &cut, e);
 }
 
 int strategy_cut(struct strategy *s, struct strategy_program *p, const struct trace *t,
@@ -182,6 +260,7 @@ int strategy_cut(struct strategy *s, struct strategy_program *p, const struct tr
 {
     if (!s->options.machine)
         return 0;
+    p->rounds = t->round ? t->round_count : 1;
     p->part_count = t->place_count ? s->logical_count : s->stages.count;
     p->part = arena_array(&s->arena, (size_t)p->part_count, sizeof(*p->part));
     if (t->place_count)

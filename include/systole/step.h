@@ -158,10 +158,10 @@ typedef struct sy_costs {
  */
 sy_status sy_strategy_costs(const sy_strategy *s, sy_costs *out);
 
-/* Of a model's step in stages; shares are of the time of all cores. */
+/* Of a launch of a model's step, or several, in stages; shares are of the time of all cores. */
 typedef struct sy_pipeline {
     int stages, micro_batches;
-    int64_t cycles;                     /* of the step */
+    int64_t cycles;
     int64_t ideal_cycles;               /* of stages as long as these without communication */
     double theory;                      /* bubble of equal stages, (S - 1) / (M + S - 1) */
     double bubble;                      /* of the ideal_cycles: waiting for other stages */
