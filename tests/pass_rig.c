@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-struct arena arena;
 struct graph graph;
 struct chip v5e;
 

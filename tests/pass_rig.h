@@ -6,7 +6,7 @@
 #define TESTS_PASS_RIG_H
 #include "stack/pass.h"
 
-extern struct arena arena;
+extern struct arena arena;              /* that of tests/one_graph.c */
 extern struct graph graph;
 extern struct chip v5e;
 extern uint64_t hlo_seed;               /* of random graphs of HLO: their own inputs; 0: small ones */

@@ -3,13 +3,12 @@
 #include "sim/chip.h"
 #include "stack/combine_buckets.h"
 #include "stack/module.h"
+#include "tests/one_graph.h"
 #include "tests/test.h"
 
 #define LAYERS 3
 #define WIDTH 512
 
-static struct arena arena;
-static struct graph g;
 static struct slice slice;
 static struct chip chip;
 static struct module_settings settings;
@@ -19,20 +18,10 @@ static int setup(void **state)
 {
     struct err e;
 
-    (void)state;
-    arena_init(&arena);
-    graph_init(&g, &arena, "combine");
+    one_graph_open(state);
     assert_int_equal(slice_parse(&slice, "v3-8", &e), 0);
     assert_int_equal(chip_load_builtin(&chip, "v3", NULL, &arena, &e), 0);
     settings = (struct module_settings){.chip = &chip, .slice = &slice, .replica_count = 8};
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    graph_fini(&g);
-    arena_fini(&arena);
     return 0;
 }
 
@@ -100,15 +89,15 @@ TEST(buckets_end_where_they_are_full_and_a_small_rest_joins)
     assert_int_equal(bucket_end(m, 5, 0, 0), 5);
 }
 
-#define RUN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define UNIT(test) cmocka_unit_test_setup_teardown(test, setup, one_graph_close)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RUN(long_products_hide_what_is_summed_before_they_end),
-        RUN(what_nothing_hides_is_one_message),
-        RUN(small_sums_are_one_message),
-        RUN(buckets_end_where_they_are_full_and_a_small_rest_joins),
+        UNIT(long_products_hide_what_is_summed_before_they_end),
+        UNIT(what_nothing_hides_is_one_message),
+        UNIT(small_sums_are_one_message),
+        UNIT(buckets_end_where_they_are_full_and_a_small_rest_joins),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* Gradients: do they equal finite differences, and what happens at ties? */
+#include "tests/one_graph.h"
 #include "tests/test.h"
 
 #include "base/floats.h"
@@ -10,25 +11,7 @@
 
 enum { PARAMETER_MAX = 4, ELEMS_MAX = 16, ROWS = 3, COLUMNS = 4 };
 
-static struct arena arena;
-static struct graph g;
 static float value[PARAMETER_MAX][ELEMS_MAX];
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena);
-    graph_init(&g, &arena, "test");
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    graph_fini(&g);
-    arena_fini(&arena);
-    return 0;
-}
 
 static struct shape f32(int rank, int64_t a, int64_t b)
 {
@@ -388,23 +371,21 @@ TEST(what_has_no_derivative_is_an_error_naming_the_node)
                         "reduce.1: the loss must be a scalar f32 or bf16, not f32[4]");
 }
 
-#define UNIT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        UNIT(unary_gradients_equal_finite_differences),
-        UNIT(binary_gradients_equal_finite_differences),
-        UNIT(dot_gradients_equal_finite_differences_and_transpose_nothing),
-        UNIT(gradients_of_a_dot_with_an_order_of_its_own_equal_finite_differences),
-        UNIT(gradients_of_moves_and_reductions_equal_finite_differences),
-        UNIT(gradients_of_random_graphs_equal_finite_differences),
-        UNIT(ties_go_to_the_second_operand_and_are_shared_by_reduce),
-        UNIT(gradient_through_bf16_is_rounded_and_comes_back_as_f32),
-        UNIT(independent_parameters_get_zeros_and_comparisons_no_gradient),
-        UNIT(backward_goes_on_from_a_given_gradient),
-        UNIT(gradient_of_a_gradient_is_the_second_derivative),
-        UNIT(what_has_no_derivative_is_an_error_naming_the_node),
+        RUN(unary_gradients_equal_finite_differences),
+        RUN(binary_gradients_equal_finite_differences),
+        RUN(dot_gradients_equal_finite_differences_and_transpose_nothing),
+        RUN(gradients_of_a_dot_with_an_order_of_its_own_equal_finite_differences),
+        RUN(gradients_of_moves_and_reductions_equal_finite_differences),
+        RUN(gradients_of_random_graphs_equal_finite_differences),
+        RUN(ties_go_to_the_second_operand_and_are_shared_by_reduce),
+        RUN(gradient_through_bf16_is_rounded_and_comes_back_as_f32),
+        RUN(independent_parameters_get_zeros_and_comparisons_no_gradient),
+        RUN(backward_goes_on_from_a_given_gradient),
+        RUN(gradient_of_a_gradient_is_the_second_derivative),
+        RUN(what_has_no_derivative_is_an_error_naming_the_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,27 +1,9 @@
 /* The graph IR: do builders infer shapes, does the verifier see what is wrong? */
+#include "tests/one_graph.h"
 #include "tests/test.h"
 
 #include "base/units.h"
 #include "stack/graph.h"
-
-static struct arena arena;
-static struct graph g;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena);
-    graph_init(&g, &arena, "small");
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    graph_fini(&g);
-    arena_fini(&arena);
-    return 0;
-}
 
 static struct shape f32(int rank, int64_t a, int64_t b)
 {
@@ -84,6 +66,7 @@ static void build_small(void)
 {
     struct err e;
 
+    g.name = "small";
     assert_int_equal(graph_parameter(&g, f32(2, 2, 3), "x"), X);
     assert_int_equal(graph_parameter(&g, f32(2, 3, 4), "dense/kernel"), W);
     g.source = "dense/MatMul";
@@ -264,22 +247,20 @@ TEST(computations_that_differ_in_one_attribute_stay_apart)
     assert_int_equal(g.node_count, count);
 }
 
-#define UNIT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        UNIT(shapes_print_like_hlo),
-        UNIT(builders_infer_shapes),
-        UNIT(conversions_and_reshapes_to_the_same_are_no_nodes),
-        UNIT(dump_reads_like_hlo_text),
-        UNIT(flops_count_products_and_elements_but_no_moves),
-        UNIT(verifier_names_what_is_wrong_with_a_node),
-        UNIT(verifier_names_what_is_wrong_with_an_output),
-        UNIT(broadcast_and_transpose_attributes_are_checked),
-        UNIT(dead_nodes_go_and_parameters_stay),
-        UNIT(equal_computations_become_one),
-        UNIT(computations_that_differ_in_one_attribute_stay_apart),
+        RUN(shapes_print_like_hlo),
+        RUN(builders_infer_shapes),
+        RUN(conversions_and_reshapes_to_the_same_are_no_nodes),
+        RUN(dump_reads_like_hlo_text),
+        RUN(flops_count_products_and_elements_but_no_moves),
+        RUN(verifier_names_what_is_wrong_with_a_node),
+        RUN(verifier_names_what_is_wrong_with_an_output),
+        RUN(broadcast_and_transpose_attributes_are_checked),
+        RUN(dead_nodes_go_and_parameters_stay),
+        RUN(equal_computations_become_one),
+        RUN(computations_that_differ_in_one_attribute_stay_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
  */
 #include "stack/graph_shape.h"
 #include "stack/interp.h"
+#include "tests/one_graph.h"
 #include "tests/test.h"
 
 #include "base/floats.h"
@@ -16,27 +17,8 @@
 
 #define DEVICES_MAX 8
 
-static struct arena arena;
-static struct graph g;
-
 static const int32_t across[] = {0, 2, 4, 6, 1, 3, 5, 7}, turned[] = {3, 1, 0, 2};
 static const struct graph_groups halves = {2, 4, across}, pairs = {2, 2, turned}, four = {1, 4, 0};
-
-static int setup(void **state)
-{
-    (void)state;
-    arena_init(&arena);
-    graph_init(&g, &arena, "devices");
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    graph_fini(&g);
-    arena_fini(&arena);
-    return 0;
-}
 
 static int parameter(enum graph_dtype dtype, int64_t rows, int64_t columns)
 {
@@ -389,23 +371,21 @@ TEST(gradient_of_a_permute)
                    4);
 }
 
-#define UNIT(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        UNIT(blocks_are_along_a_dimension),
-        UNIT(groups_and_pairs_that_are_none),
-        UNIT(text),
-        UNIT(twice_the_same_stays_twice),
-        UNIT(devices_get_their_blocks),
-        UNIT(who_gets_nothing_has_zeros),
-        UNIT(several_at_once_and_in_loops),
-        UNIT(other_numbers_of_devices_are_refused),
-        UNIT(gradient_of_an_all_gather),
-        UNIT(gradient_of_a_reduce_scatter),
-        UNIT(gradient_of_an_all_reduce_in_groups),
-        UNIT(gradient_of_a_permute),
+        RUN(blocks_are_along_a_dimension),
+        RUN(groups_and_pairs_that_are_none),
+        RUN(text),
+        RUN(twice_the_same_stays_twice),
+        RUN(devices_get_their_blocks),
+        RUN(who_gets_nothing_has_zeros),
+        RUN(several_at_once_and_in_loops),
+        RUN(other_numbers_of_devices_are_refused),
+        RUN(gradient_of_an_all_gather),
+        RUN(gradient_of_a_reduce_scatter),
+        RUN(gradient_of_an_all_reduce_in_groups),
+        RUN(gradient_of_a_permute),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

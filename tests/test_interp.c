@@ -1,4 +1,5 @@
 /* The host interpreter: does every operation compute what it is named? */
+#include "tests/one_graph.h"
 #include "tests/test.h"
 
 #include "base/floats.h"
@@ -7,25 +8,7 @@
 
 #include <math.h>
 
-static struct arena arena;
-static struct graph g;
 static struct interp_value input[4], output[4];
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena);
-    graph_init(&g, &arena, "test");
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    graph_fini(&g);
-    arena_fini(&arena);
-    return 0;
-}
 
 static int parameter(enum graph_dtype dtype, int rank, const int64_t *dim, const void *data)
 {
@@ -299,23 +282,21 @@ TEST(values_live_until_their_last_reader_and_outputs_to_the_end)
     assert_memory_equal(output[3].data, ((float[]){1, 2, 3, 4}), 16);
 }
 
-#define UNIT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        UNIT(unary_operations_compute_what_they_are_named),
-        UNIT(binary_operations_compute_what_they_are_named),
-        UNIT(maximum_and_minimum_pass_nan_on_from_either_side),
-        UNIT(comparisons_give_predicates_and_select_chooses),
-        UNIT(integers_wrap_and_compare_as_integers),
-        UNIT(conversion_to_integers_truncates_and_saturates),
-        UNIT(bf16_results_are_rounded_after_every_operation),
-        UNIT(broadcast_transpose_reshape_and_iota_move_elements),
-        UNIT(reduce_runs_over_any_set_of_dimensions),
-        UNIT(dot_contracts_in_all_four_roles),
-        UNIT(dot_rounds_operands_only_where_precision_is_default),
-        UNIT(values_live_until_their_last_reader_and_outputs_to_the_end),
+        RUN(unary_operations_compute_what_they_are_named),
+        RUN(binary_operations_compute_what_they_are_named),
+        RUN(maximum_and_minimum_pass_nan_on_from_either_side),
+        RUN(comparisons_give_predicates_and_select_chooses),
+        RUN(integers_wrap_and_compare_as_integers),
+        RUN(conversion_to_integers_truncates_and_saturates),
+        RUN(bf16_results_are_rounded_after_every_operation),
+        RUN(broadcast_transpose_reshape_and_iota_move_elements),
+        RUN(reduce_runs_over_any_set_of_dimensions),
+        RUN(dot_contracts_in_all_four_roles),
+        RUN(dot_rounds_operands_only_where_precision_is_default),
+        RUN(values_live_until_their_last_reader_and_outputs_to_the_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,31 +4,14 @@
  * test_megacore [first seed [graphs]] runs more of the random graphs.
  */
 #include "tests/module_rig.h"
+#include "tests/one_graph.h"
 #include "tests/random_hlo.h"
 #include "tests/test.h"
 
 #include <stdlib.h>
 
-static struct arena arena;
-static struct graph g;
 static uint64_t first_seed = 1;
 static int graph_count;                 /* 0: as many as each test says */
-
-static int setup(void **state)
-{
-    (void)state;
-    arena_init(&arena);
-    graph_init(&g, &arena, "test");
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    graph_fini(&g);
-    arena_fini(&arena);
-    return 0;
-}
 
 struct both { int64_t alone, cycles, barriers; };
 
@@ -60,8 +43,7 @@ static void check_random(unsigned groups, unsigned dtypes, const char *slice, in
         random_hlo_build(&g, &h);
         g.name = arena_printf(&arena, "seed %d", (int)seed);
         check_both(&r, seed);
-        teardown(NULL);
-        setup(NULL);
+        one_graph_again();
     }
 }
 
@@ -127,8 +109,6 @@ TEST(products_take_little_more_than_half_the_time)
     assert_true(3 * both.cycles < 2 * both.alone);
     assert_int_equal(both.barriers, 1);
 }
-
-#define RUN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(int argc, char **argv)
 {

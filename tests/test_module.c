@@ -8,32 +8,15 @@
 #include "stack/nn.h"
 #include "stack/zoo.h"
 #include "tests/module_rig.h"
+#include "tests/one_graph.h"
 #include "tests/random_hlo.h"
 #include "tests/test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static struct arena arena;
-static struct graph g;
 static uint64_t first_seed = 1;
 static int graph_count;                 /* 0: as many as each test says */
-
-static int setup(void **state)
-{
-    (void)state;
-    arena_init(&arena);
-    graph_init(&g, &arena, "test");
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    graph_fini(&g);
-    arena_fini(&arena);
-    return 0;
-}
 
 #define DIMS(...) (int[]){__VA_ARGS__}
 #define F32(...) \
@@ -69,8 +52,7 @@ TEST(training_an_mlp_matches)
         module_rig_check(&r, &g, 1);
         print_message("%s: %d kernels, %lld cycles, worst %.3f\n", slices[i], r.kernel_count,
                       (long long)r.cycles, r.worst);
-        teardown(NULL);
-        setup(NULL);
+        one_graph_again();
     }
 }
 
@@ -282,8 +264,7 @@ TEST(outputs_take_their_places_in_another_shape)
         graph_output(&g, nn_scale(&g, sum, 3), "three", -1);
         module_rig_check(&r, &g, 1);
         assert_int_equal(r.kernel_count, rows[i].kernels);
-        teardown(NULL);
-        setup(NULL);
+        one_graph_again();
     }
 }
 
@@ -313,8 +294,7 @@ static void check_random(const struct variation *v)
         if (r.refusal[0])
             print_message("seed %d refused: %s\n", (int)seed, r.refusal);
         refused += r.refusal[0] != '\0';
-        teardown(NULL);
-        setup(NULL);
+        one_graph_again();
     }
     print_message("%s: %d of %d graphs refused\n", v->slice, refused, count);
     if (refused * 10 > count)
@@ -373,8 +353,7 @@ TEST(products_are_spread_over_new_dimensions)
         y = graph_broadcast(&g, y, F32(b, sizes[i][4], m, n), DIMS(0, 2, 3));
         graph_output(&g, y, "spread", -1);
         module_rig_check(&r, &g, i + 1);
-        teardown(NULL);
-        setup(NULL);
+        one_graph_again();
     }
 }
 
@@ -455,8 +434,7 @@ TEST(convolutions_of_bytes_match)
         graph_output(&g, graph_convolution(&g, x, k, w, &conv, DTYPE_S32, PRECISION_DEFAULT), "y",
                      -1);
         module_rig_check(&r, &g, 1 + i);
-        teardown(NULL);
-        setup(NULL);
+        one_graph_again();
     }
 }
 
@@ -464,8 +442,6 @@ TEST(loops_match)
 {
     check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_LOOP, 20, 12, 0});
 }
-
-#define RUN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(int argc, char **argv)
 {

@@ -3,31 +3,12 @@
  * told, does everyone gather the same, and does it take less time than waiting for them?
  */
 #include "stack/nn.h"
-#include "tests/run_graph.h"
+#include "tests/sums_rig.h"
 #include "tests/test.h"
 
 #define SIDE 128
 #define LAYERS 3
 #define OUTPUTS 3                       /* of a layer: a gradient, its part of the sum, all parts */
-
-static struct arena arena;
-static struct graph g;
-
-static int setup(void **state)
-{
-    (void)state;
-    arena_init(&arena);
-    graph_init(&g, &arena, "spread");
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    graph_fini(&g);
-    arena_fini(&arena);
-    return 0;
-}
 
 static int parameter(const char *name, int64_t rows, int64_t columns)
 {
@@ -86,54 +67,18 @@ static void build(const struct layers *l)
     graph_output(&g, more, "more", -1);
 }
 
-static void **run_layers(struct graph_run *run, int replicas)
-{
-    int count = g.parameter_count;
-    const void **in = arena_array(&arena, (size_t)(count * replicas), sizeof(*in));
-    void **out = arena_array(&arena, (size_t)(g.output_count * replicas), sizeof(*out));
-
-    for (int i = 0; i < count * replicas; i++)      /* x is the replica's own */
-        in[i] = random_floats(&arena, shape_elems(&g.node[g.parameter[i % count]].shape), -1, 1,
-                              (uint64_t)(i % count ? i % count : 100 + i));
-    run_graph(run, &g, in, out, &arena);
-    return out;
-}
-
-static float at(void **out, int replica, int output, int64_t element)
-{
-    return ((float *)out[replica * g.output_count + output])[element];
-}
-
-/* x[b + 1] + x[b + 2] + .. + x[b], b the rank whose block it is in */
-static float sum_in_order(const struct layers *l, void **out, int output, int64_t element,
-                          int owner)
-{
-    float sum = 0;
-
-    for (int k = 1; k <= l->replicas; k++) {
-        float x = at(out, (owner + k) % l->replicas, output, element);
-
-        sum = k == 1 ? x : sum + x;
-    }
-    return sum;
-}
-
 static void check_element(const struct layers *l, void **out, int layer, int64_t row, int64_t col)
 {
     int64_t rows = l->dim ? l->rows : l->rows / l->replicas;
     int64_t cols = l->dim ? l->columns / l->replicas : l->columns;
     int owner = (int)(l->dim ? col / cols : row / rows);
-    float want = sum_in_order(l, out, layer * OUTPUTS, row * l->columns + col, owner);
+    float want = sums_in_order(out, l->replicas, layer * OUTPUTS,
+                               row * l->columns + col, owner);
 
-    assert_true(at(out, owner, layer * OUTPUTS + 1, row % rows * cols + col % cols) == want);
+    assert_true(sums_element(out, owner, layer * OUTPUTS + 1,
+                             row % rows * cols + col % cols) == want);
     for (int r = 0; r < l->replicas; r++)
-        assert_true(at(out, r, layer * OUTPUTS + 2, row * l->columns + col) == -want);
-}
-
-static struct graph_run run_of(const struct layers *l)
-{
-    return (struct graph_run){.slice = l->slice, .set = l->set, .bucket_bytes = l->bucket_bytes,
-                              .stage_bytes = l->stage_bytes};
+        assert_true(sums_element(out, r, layer * OUTPUTS + 2, row * l->columns + col) == -want);
 }
 
 /*
@@ -142,24 +87,18 @@ static struct graph_run run_of(const struct layers *l)
  */
 static struct graph_run check(const struct layers *l)
 {
-    struct graph_run run = run_of(l), waiting = run, threads = run;
+    struct graph_run run = {.slice = l->slice, .set = l->set, .bucket_bytes = l->bucket_bytes,
+                            .stage_bytes = l->stage_bytes};
     void **out;
 
     build(l);
-    out = run_layers(&run, l->replicas);
+    out = sums_run(&run, l->replicas);
     for (int i = 0; i < LAYERS; i++)
         for (int64_t row = 0; row < l->rows; row++)
             for (int64_t col = 0; col < l->columns; col++)
                 check_element(l, out, i, row, col);
-    waiting.sums_wait = true;
-    run_layers(&waiting, l->replicas);
-    assert_true(run.kernel_count > waiting.kernel_count);
-    assert_true(run.cycles < waiting.cycles);
-    threads.thread_count = 2;
-    run_layers(&threads, l->replicas);
-    assert_int_equal(threads.cycles, run.cycles);
-    teardown(NULL);
-    setup(NULL);
+    sums_check_cycles(&run, l->replicas);
+    one_graph_again();
     return run;
 }
 
@@ -204,10 +143,9 @@ TEST(pieces_have_a_smaller_stage)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(blocks_in_order_are_scattered_and_gathered_beside_kernels,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(others_go_through_the_bucket, setup, teardown),
-        cmocka_unit_test_setup_teardown(pieces_have_a_smaller_stage, setup, teardown),
+        RUN(blocks_in_order_are_scattered_and_gathered_beside_kernels),
+        RUN(others_go_through_the_bucket),
+        RUN(pieces_have_a_smaller_stage),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,31 +8,12 @@
 #include "stack/interp.h"
 #include "stack/nn.h"
 #include "tests/random_graph.h"
-#include "tests/run_graph.h"
+#include "tests/sums_rig.h"
 #include "tests/test.h"
 
 #include <math.h>
 
 #define CORES_MAX 32
-
-static struct arena arena;
-static struct graph g;
-
-static int setup(void **state)
-{
-    (void)state;
-    arena_init(&arena);
-    graph_init(&g, &arena, "sums");
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    graph_fini(&g);
-    arena_fini(&arena);
-    return 0;
-}
 
 static int parameter(const char *name, enum graph_dtype dtype, int64_t rows, int64_t columns)
 {
@@ -130,8 +111,7 @@ TEST(gradients_are_one_message)
         build_update();
         run = check(rows[i].slice, rows[i].set, rows[i].cores);
         assert_int_equal(run.kernel_count, 5);  /* product, sum, all-reduce, two updates */
-        teardown(NULL);
-        setup(NULL);
+        one_graph_again();
     }
 }
 
@@ -284,41 +264,15 @@ static void build_layers(int rows)
     graph_output(&g, dy, "more", -1);
 }
 
-static void **run_layers(struct graph_run *run, int replicas)
-{
-    int count = g.parameter_count;
-    const void **in = arena_array(&arena, (size_t)(count * replicas), sizeof(*in));
-    void **out = arena_array(&arena, (size_t)(g.output_count * replicas), sizeof(*out));
-
-    for (int i = 0; i < count * replicas; i++)      /* x is the replica's own */
-        in[i] = random_floats(&arena, shape_elems(&g.node[g.parameter[i % count]].shape), -1, 1,
-                              (uint64_t)(i % count ? i % count : 100 + i));
-    run_graph(run, &g, in, out, &arena);
-    return out;
-}
-
-/* element `i` of the sum: x[b + 1] + x[b + 2] + .. + x[b], b the rank whose block it is in */
-static float sum_in_order(void **out, int output, int replicas, int rows, int i)
-{
-    int owner = i / SIDE / (rows / replicas);
-    float sum = 0;
-
-    for (int k = 1; k <= replicas; k++) {
-        float x = ((float *)out[(owner + k) % replicas * g.output_count + output])[i];
-
-        sum = k == 1 ? x : sum + x;
-    }
-    return sum;
-}
-
 static void check_sums(void **out, int replicas, int rows)
 {
     for (int o = 0; o < 2 * LAYERS; o += 2)
         for (int i = 0; i < rows * SIDE; i++) {
-            float want = sum_in_order(out, o, replicas, rows, i);
+            int owner = i / SIDE / (rows / replicas);
+            float want = sums_in_order(out, replicas, o, i, owner);
 
             for (int r = 0; r < replicas; r++)
-                assert_true(((float *)out[r * g.output_count + o + 1])[i] == want);
+                assert_true(sums_element(out, r, o + 1, i) == want);
         }
 }
 
@@ -336,21 +290,11 @@ TEST(sums_beside_kernels_add_in_the_order_that_is_told)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct graph_run run = {.slice = rows[i].slice, .set = rows[i].set,
                                 .bucket_bytes = ROWS * SIDE * 4};
-        struct graph_run waiting = run, threads = run;
-        void **out;
 
         build_layers(ROWS);
-        out = run_layers(&run, rows[i].cores);
-        check_sums(out, rows[i].cores, ROWS);
-        waiting.sums_wait = true;
-        run_layers(&waiting, rows[i].cores);
-        assert_true(run.kernel_count > waiting.kernel_count);
-        assert_true(run.cycles < waiting.cycles);
-        threads.thread_count = 2;
-        run_layers(&threads, rows[i].cores);
-        assert_int_equal(threads.cycles, run.cycles);
-        teardown(NULL);
-        setup(NULL);
+        check_sums(sums_run(&run, rows[i].cores), rows[i].cores, ROWS);
+        sums_check_cycles(&run, rows[i].cores);
+        one_graph_again();
     }
 }
 
@@ -364,13 +308,12 @@ TEST(sums_in_pieces_have_a_smaller_stage_and_the_same_order)
                                 .bucket_bytes = bucket_bytes, .stage_bytes = stage / pieces + 512};
 
         build_layers(MORE_ROWS);
-        check_sums(run_layers(&run, 8), 8, MORE_ROWS);
+        check_sums(sums_run(&run, 8), 8, MORE_ROWS);
         if (pieces == 1)
             whole = run.hbm_used_bytes;
         assert_in_range(whole - run.hbm_used_bytes, (stage - stage / pieces) * 9 / 10,
                         LAYERS * stage);
-        teardown(NULL);
-        setup(NULL);
+        one_graph_again();
     }
 }
 
@@ -403,8 +346,7 @@ TEST(what_cannot_be_summed_is_told)
 {
     graph_output(&g, sum(parameter("x", DTYPE_S32, 8, 128)), "sum", -1);
     refuses("v3", NULL, "all-reduces add f32 and bf16 only");
-    teardown(NULL);
-    setup(NULL);
+    one_graph_again();
     graph_output(&g, sum(parameter("x", DTYPE_F32, 8, 128)), "sum", -1);
     refuses("v3", "sync.flags=16", "collectives take 5 sync flags, 4 of the 16 that a core has are free");
 }
@@ -435,8 +377,6 @@ TEST(one_chip_stands_for_all_of_some_slices)
         machine_destroy(m);
     }
 }
-
-#define RUN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {

@@ -1,5 +1,6 @@
 /* Whole models: sizes against published figures, gradients along a direction, messages. */
 #include "tests/graph_rig.h"
+#include "tests/one_graph.h"
 #include "tests/test.h"
 
 #include "base/rng.h"
@@ -7,34 +8,13 @@
 
 #include <math.h>
 
-static struct arena arena;
-static struct graph g;
 static int64_t variables;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena);
-    graph_init(&g, &arena, "model");
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    graph_fini(&g);
-    arena_fini(&arena);
-    return 0;
-}
-
-#define UNIT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 static void build(const char *spec)
 {
     struct err e;
 
-    tear_down(NULL);
-    set_up(NULL);
+    one_graph_again();
     if (zoo_build(&g, spec, &variables, &e) != 0 || graph_verify(&g, &e) != 0)
         fail_msg("%s: %s", spec, e.msg);
 }
@@ -232,8 +212,7 @@ static void assert_refused(const char *spec, const char *text)
 {
     struct err e;
 
-    tear_down(NULL);
-    set_up(NULL);
+    one_graph_again();
     assert_int_equal(zoo_build(&g, spec, &variables, &e), -1);
     if (!strstr(e.msg, text))
         fail_msg("\"%s\" does not contain \"%s\"", e.msg, text);
@@ -268,11 +247,11 @@ TEST(the_list_names_all_with_their_defaults)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        UNIT(variables_are_as_many_as_published), UNIT(flops_are_as_published),
-        UNIT(training_replaces_every_variable_in_place),
-        UNIT(activations_are_of_the_type_asked_for), UNIT(dropout_draws_only_where_asked),
-        UNIT(gradients_of_models_are_slopes_of_their_loss),
-        UNIT(what_is_wrong_with_a_name_is_said), UNIT(the_list_names_all_with_their_defaults),
+        RUN(variables_are_as_many_as_published), RUN(flops_are_as_published),
+        RUN(training_replaces_every_variable_in_place),
+        RUN(activations_are_of_the_type_asked_for), RUN(dropout_draws_only_where_asked),
+        RUN(gradients_of_models_are_slopes_of_their_loss),
+        RUN(what_is_wrong_with_a_name_is_said), RUN(the_list_names_all_with_their_defaults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
