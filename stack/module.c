@@ -68,38 +68,21 @@ static bool is_dumped(const struct module_settings *s, const char *name)
            (strcmp(s->dump_after, name) == 0 || strcmp(s->dump_after, "all") == 0);
 }
 
-static int run_pass(struct graph *g, const struct pass_row *pass, const struct pass_context *c,
-                    struct err *e);
+struct pass_run {
+    const struct pass_row *pass;
+    const struct pass_context *context;
+};
 
-/* bodies of loops, inner ones first; a body that a pass changes is a copy of its own */
-static int run_on_bodies(struct graph *g, const struct pass_row *pass,
-                         const struct pass_context *c, struct err *e)
+/* on bodies of loops first, inner ones before those around them */
+static int run_pass(struct graph *g, const void *user, struct err *e)
 {
-    int status = 0;
-
-    for (int i = 0; i < g->node_count && status == 0; i++) {
-        struct graph *body;
-
-        if (g->node[i].op != HLO_WHILE)
-            continue;
-        body = arena_alloc(g->arena, sizeof(*body));
-        graph_copy(g->node[i].called[0], g->arena, body);
-        status = run_pass(body, pass, c, e);
-        graph_freeze(body);
-        g->node[i].called[0] = body;
-    }
-    return status;
-}
-
-static int run_pass(struct graph *g, const struct pass_row *pass, const struct pass_context *c,
-                    struct err *e)
-{
+    const struct pass_run *run = user;
     struct err inner;
 
-    if (run_on_bodies(g, pass, c, e) || pass->run(g, c, e))
+    if (rewrite_bodies(g, HLO_WHILE, run_pass, run, e) || run->pass->run(g, run->context, e))
         return -1;
     if (graph_verify(g, &inner))
-        return err_set(e, "after pass %s: %.400s", pass->name, inner.msg);
+        return err_set(e, "after pass %s: %.400s", run->pass->name, inner.msg);
     return 0;
 }
 
@@ -117,8 +100,10 @@ static int run_passes(struct module *m, const struct module_settings *s, struct 
     struct pass_context c = context_of(s);
 
     for (size_t i = 0; i < PASS_COUNT; i++) {
+        struct pass_run run = {&passes[i], &c};
+
         begin_stage(m, s, passes[i].name);
-        if (run_pass(&m->graph, &passes[i], &c, e))
+        if (run_pass(&m->graph, &run, e))
             return -1;
         end_stage(m);
         if (is_dumped(s, passes[i].name)) {

@@ -73,34 +73,20 @@ static bool take_apart(struct graph *g, const char *const *names, int count)
     return has_hero;
 }
 
-static int unfuse(struct graph *g, const char *const *names, int count,
-                  const struct pass_context *c, struct err *e);
+struct unfusing {
+    const char *const *names;           /* of fusions */
+    int count;
+    const struct pass_context *context; /* of fusing what is left */
+};
 
-/* bodies of loops likewise, as copies of their own */
-static int unfuse_bodies(struct graph *g, const char *const *names, int count,
-                         const struct pass_context *c, struct err *e)
+/* bodies of loops likewise */
+static int unfuse(struct graph *g, const void *user, struct err *e)
 {
-    int status = 0;
+    const struct unfusing *u = user;
 
-    for (int i = 0; i < g->node_count && status == 0; i++) {
-        struct graph *body;
-
-        if (g->node[i].op != HLO_WHILE)
-            continue;
-        body = arena_alloc(g->arena, sizeof(*body));
-        graph_copy(g->node[i].called[0], g->arena, body);
-        status = unfuse(body, names, count, c, e);
-        graph_freeze(body);
-        g->node[i].called[0] = body;
-    }
-    return status;
-}
-
-static int unfuse(struct graph *g, const char *const *names, int count,
-                  const struct pass_context *c, struct err *e)
-{
-    if (unfuse_bodies(g, names, count, c, e) ||
-        (take_apart(g, names, count) && (pass_fusion(g, c, e) || pass_excess(g, c, e))))
+    if (rewrite_bodies(g, HLO_WHILE, unfuse, u, e) ||
+        (take_apart(g, u->names, u->count) &&
+         (pass_fusion(g, u->context, e) || pass_excess(g, u->context, e))))
         return -1;
     return graph_verify(g, e);
 }
@@ -109,12 +95,13 @@ int module_unfuse(struct module *m, const char *const *names, int count,
                   const struct pass_context *c, struct err *e)
 {
     struct pass_context apart = *c;
+    struct unfusing u = {names, count, &apart};
     struct graph g;
     int status;
 
     graph_copy(&m->graph, m->graph.arena, &g);
     apart.heroes_alone = true;
-    status = unfuse(&g, names, count, &apart, e);
+    status = unfuse(&g, &u, e);
     graph_freeze(&g);
     m->graph = g;
     return status;

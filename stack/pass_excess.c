@@ -42,10 +42,12 @@ static int unrounded(const struct graph *g, const struct graph_node *n)
     return NODE_NONE;
 }
 
-static void relax_body(struct graph *body)
+static int relax_body(struct graph *body, const void *user, struct err *e)
 {
     struct rewrite w;
 
+    (void)user;
+    (void)e;
     rewrite_begin(&w, body);
     for (int i = 0; i < body->node_count; i++) {
         struct graph_node n;
@@ -60,23 +62,11 @@ static void relax_body(struct graph *body)
         w.moved[i] = result != NODE_NONE ? result : rewrite_add(&w.to, &n);
     }
     rewrite_end(&w);
+    return 0;
 }
 
 int pass_excess(struct graph *g, const struct pass_context *c, struct err *e)
 {
     (void)c;
-    (void)e;
-    for (int i = 0; i < g->node_count; i++) {
-        struct graph_node *n = &g->node[i];
-        struct graph *body;
-
-        if (n->op != HLO_FUSION)
-            continue;
-        body = arena_alloc(g->arena, sizeof(*body));
-        graph_copy(n->called[0], g->arena, body);
-        relax_body(body);
-        graph_freeze(body);
-        n->called[0] = body;
-    }
-    return 0;
+    return rewrite_bodies(g, HLO_FUSION, relax_body, NULL, e);
 }

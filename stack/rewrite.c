@@ -118,6 +118,26 @@ void graph_freeze(struct graph *g)
     g->node_capacity = g->parameter_capacity = g->output_capacity = 0;
 }
 
+int rewrite_bodies(struct graph *g, enum graph_op op,
+                   int (*change)(struct graph *body, const void *user, struct err *e),
+                   const void *user, struct err *e)
+{
+    int status = 0;
+
+    for (int i = 0; i < g->node_count && status == 0; i++) {
+        struct graph *body;
+
+        if (g->node[i].op != op)
+            continue;
+        body = arena_alloc(g->arena, sizeof(*body));
+        graph_copy(g->node[i].called[0], g->arena, body);
+        status = change(body, user, e);
+        graph_freeze(body);
+        g->node[i].called[0] = body;
+    }
+    return status;
+}
+
 int *graph_user_counts(const struct graph *g, struct arena *a)
 {
     int *users = arena_array(a, (size_t)g->node_count + 1, sizeof(*users));

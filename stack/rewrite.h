@@ -32,6 +32,15 @@ void graph_copy(const struct graph *g, struct arena *a, struct graph *out);
 /* Its arrays move into its arena: nobody need free it, and nothing may be added any more. */
 void graph_freeze(struct graph *g);
 
+/*
+ * The body of each node of kind `op` (loops or fusions), which other graphs may have too, becomes a
+ * copy of its own, and `change` is called on it; a body in this body is the business of `change`.
+ * Stops where `change` does not return 0, and returns that.
+ */
+int rewrite_bodies(struct graph *g, enum graph_op op,
+                   int (*change)(struct graph *body, const void *user, struct err *e),
+                   const void *user, struct err *e);
+
 /* Numbers of users by node (outputs count as one each); in arena `a`. */
 int *graph_user_counts(const struct graph *g, struct arena *a);
 #endif
