@@ -107,6 +107,8 @@ static bool are_one(const struct cutter *c, const struct chain *k)
     for (int i = 0; i < p->body.node_count; i++)
         if (p->mask[i] & k->mask && (p->mask[i] & k->mask) != k->mask)
             return false;
+    if (p->has_lifted && k->count > 1 && k->mask >> AXIS_LANES & 1)
+        return false;
     for (int i = 0; i < p->array_count; i++)
         if (p->array[i].lane_axis != -2 && p->array[i].mask & k->mask && !p->array[i].is_tiled)
             return false;

@@ -293,6 +293,7 @@ int loop_copy_body(struct loop_plan *p, const struct shape *space, struct err *e
     p->sum_row = arena_array(p->arena, count, sizeof(*p->sum_row));
     p->is_kept = arena_array(p->arena, count, sizeof(*p->is_kept));
     p->is_finished = arena_array(p->arena, count, sizeof(*p->is_finished));
+    p->is_lifted = arena_array(p->arena, count, sizeof(*p->is_lifted));
     c.told = arena_array(p->arena, count, sizeof(*c.told));
     c.memo = arena_array(p->arena, count, sizeof(*c.memo));
     c.memo_from = arena_array(p->arena, count, sizeof(*c.memo_from));

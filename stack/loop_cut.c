@@ -195,7 +195,7 @@ static void place_scratch(struct loop_plan *p)
         if (p->is_kept[i])              /* some more than are, for loads that need none */
             next += up_to_tiles(units_of(p, mask) * loop_kept_rows(p, mask));
         p->sum_row[i] = next;
-        if (p->body.node[i].op == HLO_REDUCE)
+        if (p->body.node[i].op == HLO_REDUCE && !p->is_lifted[i])
             next += units_of(p, mask) * loop_parts(p, mask) * ROWS_PER_TILE
                     * (loop_is_arg(&p->body.node[i]) ? 2 : 1);
     }

@@ -8,6 +8,7 @@
 
 #define OPS_PER_BLOCK 256
 #define REGISTERS_PER_BLOCK 24          /* tiles of a block's units, about */
+#define LIFTED_TILES 8                  /* of a block whose sums over lanes are awaited in it */
 #define PLAIN_TILES 32                  /* of a block whose rounds do not overlap: accuracy.md */
 #define PLAIN_OPS 800
 
@@ -21,7 +22,8 @@ static bool is_reduced_here(const struct nest *n, int reduce)
 {
     const struct graph_node *x = &n->p->body.node[reduce];
 
-    return x->op == HLO_REDUCE && is_root_of(n->p, x->operand[0], n->mask, n->level);
+    return x->op == HLO_REDUCE && !n->p->is_lifted[reduce]
+           && is_root_of(n->p, x->operand[0], n->mask, n->level);
 }
 
 static bool is_needed(const struct loop_plan *p, int node)
@@ -109,7 +111,7 @@ static int64_t best_part(int64_t units, int64_t most)
 static int64_t block_room(const struct nest *n)
 {
     int64_t room = OPS_PER_BLOCK / loop_unit_ops(n->p);
-    int64_t tiles = REGISTERS_PER_BLOCK / n->p->parts;
+    int64_t tiles = (n->p->has_lifted ? LIFTED_TILES : REGISTERS_PER_BLOCK) / n->p->parts;
 
     if (n->is_plain) {
         room = PLAIN_OPS / loop_unit_ops(n->p);
@@ -188,8 +190,8 @@ static struct nest *make_nest(struct loop_plan *p, struct vcode *c, uint32_t mas
     n->fused.leaf = loop_leaf;
     n->fused.user = n;
     for (int i = 0; i < p->body.node_count; i++)
-        n->fused.is_leaf[i] = p->is_kept[i] && p->mask[i] == mask && p->level[i] < level
-                              && p->body.node[i].op != HLO_REDUCE;
+        n->fused.is_leaf[i] = p->is_kept[i] && p->body.node[i].op != HLO_REDUCE
+                              && (p->mask[i] != mask || p->level[i] < level);
     order_axes(n);
     choose_unroll(n);
     for (int i = 0; i < p->body.node_count; i++)
@@ -252,13 +254,32 @@ static double finish_cycles(const struct nest *n)
     return pushes * (double)chip->xlu_issue_cycles / (double)chip->xlu_count;
 }
 
+/* the cross-lane unit's answers that stand before each other on the longest way through a unit */
+static int answers_in_turn(const struct nest *n)
+{
+    const struct graph *g = &n->p->body;
+    int *before = mem_alloc(((size_t)g->node_count + 1) * sizeof(int)), most = 0;
+
+    for (int i = 0; i < g->node_count; i++) {
+        bool is_here = n->p->mask[i] == n->mask && n->p->level[i] == n->level;
+
+        for (int k = 0; k < g->node[i].operand_count && is_here; k++)
+            if (before[g->node[i].operand[k]] > before[i])
+                before[i] = before[g->node[i].operand[k]];
+        before[i] += is_here && n->p->is_lifted[i] && g->node[i].op == HLO_REDUCE;
+        most = before[i] > most ? before[i] : most;
+    }
+    mem_free(before);
+    return most;
+}
+
 static int measure_phase(struct loop_plan *p, uint32_t mask, int level, struct err *e)
 {
     struct nest *n = make_nest(p, NULL, mask, level, e);
     struct fused_cost k;
     struct vcode c;
     double cycles;
-    int status, chain;
+    int status, chain, answers;
 
     if (!n)
         return 0;
@@ -267,13 +288,16 @@ static int measure_phase(struct loop_plan *p, uint32_t mask, int level, struct e
     fused_count(&c, &k);
     chain = n->is_plain ? vcode_chain_cycles(&c, p->job->chip) : 0;
     vcode_fini(&c);
+    answers = answers_in_turn(n);
+    if (answers == 0 && k.push)
+        answers = 1;
     cycles = slots_cycles(p->job->chip, &k);
     if (finish_cycles(n) > cycles)
         cycles = finish_cycles(n);
     p->phase[p->phase_count++] = (struct loop_phase){
         .mask = mask, .cycles = cycles,
         .block_units = n->is_plain ? block_room(n) : 0, .block_latency = chain,
-        .latency = (int)(k.push ? p->job->chip->xlu_reduce_cycles : 0)
+        .latency = answers * (int)p->job->chip->xlu_reduce_cycles
                    + (int)(k.eup ? p->job->chip->eup_latency_cycles : 0)};
     return status;
 }

@@ -125,4 +125,6 @@ bool loop_is_summed_at_once(const struct nest *n, int reduce);
 bool loop_finishes_sum(const struct nest *n, int reduce);
 void loop_init_sum(struct loop_plan *p, struct vcode *c, int reduce);
 void loop_finish_sum(struct nest *n, int reduce, struct fused_value *out);
+/* of a lifted reduction: its operand's one tile of lanes together, in all lanes */
+void loop_sum_lanes(struct nest *n, int reduce, struct fused_value *out);
 #endif

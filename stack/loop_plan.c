@@ -150,6 +150,26 @@ uint32_t loop_reduced_axes(const struct loop_plan *p, int node)
 
 /* ----- levels: how many reductions stand before a value */
 
+static bool is_constant(const struct graph *g, int node)
+{
+    if (g->node[node].op == HLO_BROADCAST)
+        node = g->node[node].operand[0];
+    return g->node[node].op == HLO_CONSTANT;
+}
+
+/*
+ * Operand k of node i is on other axes without a broadcast between: one of them is lifted, the
+ * other is not. It is kept, and what is of fewer axes waits for what is of all.
+ */
+static int level_of_operand(struct loop_plan *p, int i, int k)
+{
+    if (p->body.node[i].op == HLO_BROADCAST || p->is_lifted[i] == p->is_lifted[k]
+        || p->mask[i] == p->mask[k] || p->mask[k] == 0 || is_constant(&p->body, k))
+        return p->level[k];
+    p->is_kept[k] = true;
+    return p->level[k] + p->is_lifted[k];
+}
+
 static void find_levels(struct loop_plan *p)
 {
     for (int i = 0; i < p->body.node_count; i++) {
@@ -157,13 +177,15 @@ static void find_levels(struct loop_plan *p)
         uint32_t reduced = loop_reduced_axes(p, i);
 
         p->level[i] = 0;
-        for (int k = 0; k < n->operand_count; k++)
-            if (p->level[n->operand[k]] > p->level[i])
-                p->level[i] = p->level[n->operand[k]];
+        for (int k = 0; k < n->operand_count; k++) {
+            int level = level_of_operand(p, i, n->operand[k]);
+
+            p->level[i] = level > p->level[i] ? level : p->level[i];
+        }
         if (n->op == HLO_BROADCAST && p->mask[n->operand[0]] != p->mask[i]
             && p->body.node[n->operand[0]].op != HLO_CONSTANT)
             p->is_kept[n->operand[0]] = true;
-        if (n->op != HLO_REDUCE)
+        if (n->op != HLO_REDUCE || p->is_lifted[i])
             continue;
         p->level[i]++;
         p->reduced_mask |= reduced;
@@ -207,7 +229,8 @@ static void keep_dear(struct loop_plan *p)
         const struct graph_node *n = &p->body.node[i];
         int level = p->level[i] > needed[i] ? p->level[i] : needed[i];
 
-        if (level > p->level[i] && p->mask[i] == p->full_mask && is_dear(n->op)) {
+        if (level > p->level[i] && p->mask[i] == p->full_mask
+            && (is_dear(n->op) || (p->is_lifted[i] && n->op == HLO_REDUCE))) {
             p->is_kept[i] = true;
             level = p->level[i];
         }
@@ -376,6 +399,7 @@ int loop_plan_init(struct loop_plan *p, const struct kernel_job *job, struct are
         return -1;
     for (int i = 0; i < p->body.node_count; i++)
         p->mask[i] = axes_of(p, p->mask[i]);
+    loop_lift(p);
     find_levels(p);
     keep_dear(p);
     /* the lanes of a last tile are masked where it is known to be last */

@@ -59,6 +59,8 @@ struct loop_plan {
     int64_t *kept_row, *sum_row;        /* by node: scratch of values for other phases, of sums */
     bool *is_kept;
     bool *is_finished;                  /* a sum over lanes, whole where its phase stores it */
+    bool *is_lifted;                    /* a value of rows in all lanes of a tile: loop_lift.c */
+    bool has_lifted;
     int level_count;
     int axis_count;
     struct loop_axis axis[LOOP_AXIS_MAX];
@@ -93,6 +95,13 @@ int loop_plan_init(struct loop_plan *p, const struct kernel_job *job, struct are
 /* loop_copy.c: p->body, and p->mask in dimensions of the space */
 int loop_copy_body(struct loop_plan *p, const struct shape *space, struct err *e);
 uint32_t loop_low_bits(int count);
+/*
+ * loop_lift.c: masks of values of the rows that are reduced from one tile of lanes and spread over
+ * it again: all axes. Before levels are told.
+ */
+void loop_lift(struct loop_plan *p);
+/* loop_sum.c: the cross-lane unit can reduce its operand over one tile of lanes */
+bool loop_sums_lanes(const struct loop_plan *p, int reduce);
 /* Only what can be told without layouts. */
 int loop_plan_takes(const struct graph *body, struct err *e);
 /* Elementwise work or sums of slices: a loop, not a move. */

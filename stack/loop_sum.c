@@ -162,6 +162,13 @@ static int valid_mask(struct nest *n, int reduce, int part)
     return valid;
 }
 
+bool loop_sums_lanes(const struct loop_plan *p, int reduce)
+{
+    const struct graph_node *x = &p->body.node[reduce];
+
+    return has_unit(x, type_of(p, reduce)) && is_float(x->shape.dtype);
+}
+
 static struct sval sum_place(struct nest *n, int reduce)
 {
     const struct loop_plan *p = n->p;
@@ -284,6 +291,23 @@ static struct isa_operand finish_value(struct nest *n, int reduce, struct isa_op
     for (int by = 64; by > 0 && axes >> AXIS_LANES & 1; by /= 2)
         v = combine(n->code, x->reduce_kind, t, v, rotated(n, v, by, true));
     return v;
+}
+
+void loop_sum_lanes(struct nest *n, int reduce, struct fused_value *out)
+{
+    const struct graph_node *x = &n->p->body.node[reduce];
+    enum graph_dtype t = type_of(n->p, reduce);
+
+    out->is_mask = false;
+    for (int i = 0; i < loop_parts(n->p, n->mask); i++) {
+        struct isa_operand v = n->fused.value[x->operand[0]].part[i];
+
+        if (loop_edge(n->p, AXIS_LANES))
+            v = R(put_select(n->code, lane_mask(n), v, identity(x->reduce_kind, t)));
+        v = R(put_xlane(n->code, xlane_of(x->reduce_kind), put_in_register(n->code, v),
+                        nest_xlu(n)));
+        out->part[i] = x->shape.dtype == DTYPE_BF16 ? fused_round_bf16(n->code, v) : v;
+    }
 }
 
 static void store_sum(struct nest *n, const struct nest_sum *s)

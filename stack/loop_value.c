@@ -349,11 +349,25 @@ static void load_direct(struct nest *n, int node, struct fused_value *out)
         out->part[i] = R(v);
 }
 
+/* another phase has made it: earlier, or on other axes (loop_lift.c) */
+static bool is_elsewhere(const struct nest *n, int node)
+{
+    const struct loop_plan *p = n->p;
+
+    if (p->body.node[node].op == HLO_REDUCE)
+        return p->mask[node] != n->mask || (p->is_lifted[node] && p->level[node] < n->level);
+    return p->is_kept[node] && p->mask[node] != n->mask;
+}
+
 int loop_leaf(struct fused *f, int node, struct fused_value *out, void *user, struct err *e)
 {
     struct nest *n = user;
     const struct graph_node *x = &n->p->body.node[node];
 
+    if (is_elsewhere(n, node)) {
+        load_kept(n, node, out);
+        return 0;
+    }
     switch (x->op) {
     case HLO_PARAMETER:
         load_operand(n, node, out);
@@ -362,8 +376,13 @@ int loop_leaf(struct fused *f, int node, struct fused_value *out, void *user, st
         make_iota(n, node, out);
         return 0;
     case HLO_REDUCE:
-        assert(n->p->mask[node] == n->mask);    /* elsewhere it is read through a broadcast */
-        loop_finish_sum(n, node, out);
+        if (!n->p->is_lifted[node]) {
+            loop_finish_sum(n, node, out);
+            return 0;
+        }
+        if (fused_emit(f, x->operand[0], e))
+            return -1;
+        loop_sum_lanes(n, node, out);
         return 0;
     case HLO_BROADCAST:
         break;

@@ -382,6 +382,53 @@ TEST(softmax_is_one_kernel)
     }
 }
 
+static int over_lanes(struct graph *g, int column, struct shape s)
+{
+    return graph_broadcast(g, column, s, (int[]){0, 1});
+}
+
+/*
+ * Reductions of x[b,n,c] over c that come back to all of it: through arithmetic with a column, as
+ * a predicate, beside a result of the same rows, and once more behind a sum over n.
+ */
+static void check_lifted(const char *chip, int64_t b, int64_t n, int64_t c, int64_t vmem_rows)
+{
+    struct kernel_rig r = {.chip = chip, .vmem_rows = vmem_rows, .spoils_padding = true,
+                           .any_zero = true};
+    struct shape s = shape_of(DTYPE_F32, 3, (int64_t[]){b, n, c}), mask = s;
+    struct body body;
+    struct graph *g = open_body(&body, "lifted");
+    int x = graph_parameter(g, s, "x"), is_in, column, most, d, sum, is_more, z;
+
+    mask.dtype = DTYPE_PRED;
+    is_in = graph_parameter(g, mask, "is_in");
+    column = graph_parameter(g, shape_of(DTYPE_F32, 2, s.dim), "column");
+    x = graph_select(g, is_in, x, graph_unary(g, HLO_NEGATE, x));
+    most = graph_reduce(g, REDUCE_MAX, x, 4);
+    is_more = graph_compare(g, COMPARE_GT, most, column);
+    d = graph_binary(g, HLO_ADD, graph_binary(g, HLO_MULTIPLY, most, column), column);
+    d = graph_binary(g, HLO_SUBTRACT, x, over_lanes(g, d, s));
+    sum = graph_reduce(g, REDUCE_ADD, d, 4);
+    graph_output(g, graph_select(g, over_lanes(g, is_more, mask), d, over_lanes(g, sum, s)), "d",
+                 -1);
+    graph_output(g, graph_binary(g, HLO_ADD, sum, most), "column out", -1);
+    z = graph_reduce(g, REDUCE_ADD, d, 2);
+    z = graph_binary(g, HLO_ADD, graph_broadcast(g, z, s, (int[]){0, 2}), over_lanes(g, sum, s));
+    graph_output(g, graph_binary(g, HLO_SUBTRACT, z,
+                                 over_lanes(g, graph_reduce(g, REDUCE_MIN, z, 4), s)),
+                 "z", -1);
+    check(&r, &body, 19);
+}
+
+TEST(sums_over_one_tile_of_lanes_stay_in_registers)
+{
+    check_lifted("v3", 2, 16, 128, 0);
+    check_lifted("v3", 1, 136, 7, 0);
+    check_lifted("v5e", 3, 40, 100, 0);
+    check_lifted("v6e", 9, 130, 128, 3000);
+    check_lifted("v3", 2, 40, 130, 0);  /* two tiles: they do not */
+}
+
 /* ----- cycles */
 
 static int softmax_of(struct graph *g, struct shape s)
@@ -486,6 +533,7 @@ TEST(cycles_are_told_within_an_eighth_and_memory_streams)
     struct shape large = shape_of(DTYPE_F32, 2, (int64_t[]){8192, 1024});
     struct shape rows = shape_of(DTYPE_F32, 2, (int64_t[]){512, 512});
     struct shape heads = shape_of(DTYPE_F32, 3, (int64_t[]){24, 328, 328});
+    struct shape keys = shape_of(DTYPE_F32, 2, (int64_t[]){4096, 128});
 
     /* the port of a v3 core has 450 GB/s */
     check_cycles("v3", add_of, large, false, 420, 1 << 20);
@@ -495,6 +543,8 @@ TEST(cycles_are_told_within_an_eighth_and_memory_streams)
     check_cycles("v3", softmax_of, rows, false, 0, 9000);
     /* 24 x 41 x 3 registers, of which each takes 3 1/3 stores, 2 per cycle, and XLU and EUP */
     check_cycles("v6e", softmax_of, heads, true, 0, 5 * 24 * 41 * 3);
+    /* of one tile of lanes: two reductions of 8 cycles a register, and nothing else */
+    check_cycles("v3", softmax_of, keys, true, 0, 512 * 17);
     /* two functions a register, one per cycle, and a block's latencies every 32 registers */
     check_cycles("v6e", logistic_of, heads, true, 0, 4 * 24 * 41 * 3);
 }
@@ -584,6 +634,7 @@ int main(void)
         cmocka_unit_test(the_place_of_a_maximum_takes_one_reduction_as_the_maximum_does),
         cmocka_unit_test(a_linear_array_is_reduced_in_steps),
         cmocka_unit_test(softmax_is_one_kernel),
+        cmocka_unit_test(sums_over_one_tile_of_lanes_stay_in_registers),
         cmocka_unit_test(boxes_of_updates_in_place_overlap_only_where_nothing_is_read_again),
         cmocka_unit_test(the_last_group_of_rows_may_miss_tiles_and_the_others_are_cut),
         cmocka_unit_test(sums_over_rows_that_miss_tiles_are_not_parted),
