@@ -243,7 +243,8 @@ static int compile(sy_model *m, const sy_compile *o, struct err *e)
         .batch = o->batch ? o->batch : 32 * (int64_t)sy_strategy_replicas(s),
         .steps_per_execution = o->steps_per_execution, .micro_batches = o->micro_batches,
         .shards_state = o->shard_optimizer_state, .checks_numerics = o->check_numerics,
-        .has_weights = o->sample_weights, .stages = s->stages, .stage_cuts = o->pipeline_cuts};
+        .has_weights = o->sample_weights, .stages = s->stages, .stage_cuts = o->pipeline_cuts,
+        .layer_devices = o->layer_devices};
 
     if (s->has_compiled)
         return err_set(e, "the strategy already trains a model; make another strategy");

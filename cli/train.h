@@ -46,6 +46,7 @@ struct train_run {
     struct slice slice;                 /* core_count 0 when no slice takes part */
     struct machine *machine;            /* NULL on the host */
     int thread_count;                   /* of the machine */
+    int device_count;                   /* of a replica, for its layers */
     struct variable_set variables;
     struct optimizer optimizer;
     struct loss loss;
@@ -91,14 +92,15 @@ static inline bool train_is_timed(const struct train_run *t)
     return t->machine && machine_mode(t->machine) != MODE_FUNCTIONAL;
 }
 
-/* each on one core, or on one for each of its stages; 0: there are more stages than cores */
+/* each on one core, or on one for each of its stages or devices; 0: there are more than cores */
 static inline int train_replicas(const struct train_run *t)
 {
     int64_t stages = train_value(t, OPT_PIPELINE)->integer;
+    int64_t each = stages > 1 ? stages : t->device_count;
 
     if (t->slice.core_count == 0)
         return 1;
-    return stages > 1 ? (int)(t->slice.core_count / stages) : t->slice.core_count;
+    return (int)(t->slice.core_count / each);
 }
 
 /* what --data names, held against model and loss, into train_batches and test_batches */

@@ -52,12 +52,12 @@ static int describe_step(struct train_run *t, struct report_step *step, struct e
     struct strategy_program *p;
     const struct module *m;
     struct strategy_run r;
-    int stages;
+    int parts;
 
     if (!t->machine)
         return 0;
     p = fit_last_program(t->fit);
-    stages = strategy_stage_count(fit_strategy(t->fit));
+    parts = strategy_program_part_count(p);
     m = strategy_program_module(p);
     if (is_traced && train_begin_trace(t, e))
         return -1;
@@ -66,13 +66,13 @@ static int describe_step(struct train_run *t, struct report_step *step, struct e
     if (fit_replay(t->fit, false, &r, e))
         return -1;
     *step = (struct report_step){
-        /* of core 0's program; of stages the mean */
+        /* of core 0's program; of stages and devices the mean */
         .title = t->steps_per_execution > 1 ? "one execution" : "one step",
         .machine = t->machine, .program = &m->linked[0].program,
-        .model_flops = graph_flops(strategy_program_graph(p)) / stages,
+        .model_flops = graph_flops(strategy_program_graph(p)) / parts,
         .parameter_bytes = train_replicas(t) > 1
                                ? model_parameter_count(&t->model, true) * (int64_t)sizeof(float)
-                                     / stages
+                                     / parts
                                : 0,
         .input_bytes = strategy_program_input_bytes(p) * t->slice.core_count};
     train_fill_tables(t, p, step);

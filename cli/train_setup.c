@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "keras/from_text.h"
 #include "train/fit_checkpoint.h"
+#include "train/layer_devices.h"
 #include "report/host_table.h"
 
 #define THREAD_MAX 8                    /* when the user names no number */
@@ -159,6 +160,7 @@ static struct fit_options options_of(struct train_run *t)
         .micro_batches = (int)train_value(t, OPT_MICRO_BATCHES)->integer,
         .stages = (int)train_value(t, OPT_PIPELINE)->integer,
         .stage_cuts = path_or_null(t, OPT_PIPELINE_CUTS),
+        .layer_devices = path_or_null(t, OPT_DEVICES),
         .shards_state = train_value(t, OPT_SHARD_STATE)->integer,
         .checks_numerics = train_value(t, OPT_CHECK_NUMERICS)->integer};
 
@@ -240,6 +242,8 @@ int train_setup(struct train_run *t, struct err *e)
 
     variable_set_init(&t->variables, &t->arena);
     t->batch = train_value(t, OPT_BATCH)->integer;
+    if (layer_devices_count(train_value(t, OPT_DEVICES)->text, &t->device_count, e))
+        return -1;
     if (log && outfile_check(log, e))
         return -1;
     if (report_check_outputs(path_or_null(t, OPT_OUT), t->options->trace.path, e) ||
@@ -298,7 +302,7 @@ static void print_layers(const struct model *m)
 static void print_machine(const struct train_run *t)
 {
     const struct module *m;
-    char slice[128], bundles[32], vmem[32], hbm[32], kept[32];
+    char slice[128], bundles[32], vmem[32], hbm[32], kept[32], layers[400];
     struct err e;
 
     if (!t->machine) {
@@ -317,6 +321,9 @@ static void print_machine(const struct train_run *t)
            text_bytes(strategy_variable_bytes(fit_strategy(t->fit)), kept, sizeof(kept)),
            text_bytes(m->hbm_bytes, hbm, sizeof(hbm)),
            text_bytes(train_vmem_bytes(m), vmem, sizeof(vmem)));
+    if (t->device_count > 1)
+        printf("devices    %d of each replica: %s\n", t->device_count,
+               layer_devices_print(&t->model, t->device_count, layers, sizeof(layers)));
     if (t->steps_per_execution > 1)
         printf("launches   %d steps each, as a loop on the device\n", t->steps_per_execution);
 }

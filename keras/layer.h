@@ -58,6 +58,7 @@ struct layer {
     struct layer_config c;              /* to be changed until it is called first */
     bool is_trainable;
     int policy;                         /* enum keras_policy; -1: the model's */
+    int device;                         /* logical one of a replica that does it; -1: not said */
     /* of the variable set, once the model is built */
     int variable[LAYER_VARIABLES_MAX];
     struct regularizer regularizer[LAYER_VARIABLES_MAX];

@@ -59,7 +59,7 @@ void layer_set_standard(struct layer *l, enum layer_kind kind)
 {
     memset(l, 0, sizeof(*l));
     l->kind = kind;
-    l->policy = -1;
+    l->policy = l->device = -1;
     l->is_trainable = true;
     l->c.groups = l->c.dilation[0] = l->c.dilation[1] = 1;
     for (size_t i = 0; i < COUNT_OF(layer_fields); i++)

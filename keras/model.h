@@ -94,7 +94,8 @@ struct model_result {
 /*
  * Into a trace over the model's set: input[] are nodes of the inputs' types and shapes with the
  * batch in front (asserted), result[] has a place per output. Batch normalisation's averages and
- * dropout's seed are read and, if the trace is training, assigned. `penalty`, if not NULL,
+ * dropout's seed are read and, if the trace is training, assigned. In a trace with logical devices
+ * layers are on theirs, which must be there (asserted). `penalty`, if not NULL,
  * becomes an f32 scalar, or NODE_NONE if nothing is regularised: this replica's share of the
  * regularisers' losses; summed over the replicas these are added to the loss once.
  */

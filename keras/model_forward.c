@@ -68,6 +68,21 @@ static int cast(struct walk *w, const struct layer *l, int value)
     return graph_convert(&w->t->graph, value, model_dtype_of(w->m, l));
 }
 
+/* the device that is said makes what the layer gives, and so what that is made of */
+static int place(struct walk *w, const struct layer *l, int node)
+{
+    int placed = node, status;
+    struct err e;
+
+    if (l->device < 0 || !w->t->mesh)
+        return node;
+    trace_source(w->t, l->name, "Device");
+    status = trace_place(w->t, node, l->device, &placed, &e);
+    assert(status == 0);
+    (void)status;
+    return placed;
+}
+
 static void call(struct walk *w, int number)
 {
     const struct model_node *n = &w->m->node[number];
@@ -80,7 +95,7 @@ static void call(struct walk *w, int number)
 
     for (int i = 0; i < n->input_count; i++)
         input[i] = cast(w, l, w->value[n->input[i]]);
-    w->value[number] = layer_functions(l->kind)->call(&c);
+    w->value[number] = place(w, l, layer_functions(l->kind)->call(&c));
     w->logits[number] = c.logits;
     add_activity_penalty(w, l, w->value[number]);
 }

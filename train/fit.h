@@ -37,6 +37,12 @@ struct fit_options {
      */
     int stages;
     const char *stage_cuts;             /* "dense_1,dense_3": where they begin; NULL: chosen */
+    /*
+     * "dense_1=0,dense_2=1": layers on logical devices (train/layer_devices.h), which on a machine
+     * are those of `on`, else as many cores of each replica as it names; NULL: they are alike.
+     * Beside stages, and with several steps per execution, refused.
+     */
+    const char *layer_devices;
     bool shards_state;                  /* slots in parts: train/sharded_update.h */
     bool has_weights;                   /* training batches come with a weight per sample */
     /* values of variables are kept before each execution, so that a loss that is not finite can be
@@ -68,6 +74,7 @@ int fit_trace(const struct fit_options *o, bool is_training, struct trace *t, st
 struct strategy *fit_strategy(const struct fit *f);
 const struct fit_options *fit_options(const struct fit *f);
 const struct model_stages *fit_stages(const struct fit *f);     /* NULL: the model is whole */
+int fit_layer_devices(const struct fit *f);             /* of a replica; 1: no layer says any */
 const struct host_loop *fit_host_loop(const struct fit *f);     /* NULL: none was asked for */
 int64_t fit_step(const struct fit *f);                  /* training steps done */
 /* steps and epochs that a checkpoint tells have been done: fit_train goes on behind them */

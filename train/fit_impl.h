@@ -30,6 +30,8 @@ struct fit {
     struct shape prediction, label;     /* of a sample */
     int64_t batch, local_batch;
     int replicas;
+    int devices;                        /* of a replica, for its layers; 1 without them */
+    struct mesh mesh;                   /* of those, for a strategy of its own */
     struct fit_training *training;      /* by rounds */
     struct fit_training *last;          /* that ran last */
     struct fit_feed evaluation, prediction_feed;

@@ -70,9 +70,12 @@ static int forward(struct trace *t, const int *input, int count, void *context,
 
 static int train_one(struct trace *t, struct fit *f, const int *input, int count, struct err *e)
 {
+    bool has_micro = f->options.micro_batches > 1;
     struct step_options o = {.optimizer = f->options.optimizer, .global_batch = f->batch,
                              .micro_batches = f->options.micro_batches, .forward = forward,
-                             .is_unrolled = f->options.stages > 0, .context = f};
+                             .is_unrolled = f->options.stages > 0 ||
+                                            (f->options.layer_devices && has_micro),
+                             .context = f};
     int loss;
 
     if (step_train(t, &o, input, count, &loss, e))

@@ -27,7 +27,8 @@ struct step_options {
     struct optimizer *optimizer;        /* built; its variables are what gradients are taken of */
     int64_t global_batch;               /* samples of one launch's step, of all replicas */
     int micro_batches;                  /* that each replica's samples are cut into; 0: 1 */
-    bool is_unrolled;                   /* micro batches one behind the other, for stages */
+    /* micro batches one behind the other, for stages and logical devices */
+    bool is_unrolled;
     step_forward forward;
     void *context;
 };

@@ -383,6 +383,7 @@ struct strategy_part strategy_program_part(const struct strategy *s,
     return (struct strategy_part){&part->module, bytes, part->kept_most, part->sent_bytes};
 }
 
+int strategy_program_part_count(const struct strategy_program *p) { return p->part_count; }
 int strategy_program_micro_batches(const struct strategy_program *p) { return p->micro_batches; }
 
 static void count_bytes(const struct strategy *s, const struct strategy_program *p,

@@ -122,6 +122,8 @@ struct strategy_part {
 };
 struct strategy_part strategy_program_part(const struct strategy *s,
                                            const struct strategy_program *p, int stage);
+/* programs that a replica's devices run: of stages, of devices that make arrays, else 1; host: 0 */
+int strategy_program_part_count(const struct strategy_program *p);
 int strategy_program_micro_batches(const struct strategy_program *p);   /* of a step in stages */
 
 struct strategy_run {

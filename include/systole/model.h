@@ -52,8 +52,12 @@ typedef struct sy_compile {
     bool shard_optimizer_state;         /* each replica keeps and updates its part */
     bool check_numerics;                /* find the operation of a loss that is not finite */
     bool sample_weights;                /* training is given a weight for each sample */
-    const char *pipeline_cuts;          /* "dense_1,dense_3": where stages begin but the first; */
-} sy_compile;                           /* NULL: where their predicted cycles are most alike */
+    const char *pipeline_cuts;          /* "dense_1,dense_3": where stages begin but the first;
+                                           NULL: where their predicted cycles are most alike */
+    const char *layer_devices;          /* "dense_1=0,dense_2=1": logical devices of a replica that
+                                           do layers; the others are where their first input is.
+                                           NULL: all do all. In one step per execution */
+} sy_compile;
 
 /* Builds model, optimizer and metrics; after this the model has variables. Once per strategy. */
 sy_status sy_model_compile(sy_model *m, const sy_compile *o);

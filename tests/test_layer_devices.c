@@ -1,0 +1,274 @@
+/*
+ * Layers on logical devices: does a model whose layers are said to be on several cores train as it
+ * does on one, is each layer's work where it was said, and what is refused?
+ */
+#include "tests/train_rig.h"
+
+#include <math.h>
+
+#include "tests/mlp.h"
+#include "train/layer_devices.h"
+
+#define BATCH 64
+#define STEPS 3
+
+struct trial {
+    struct arena arena;
+    struct machine *machine;
+    struct mlp m;
+    double loss[STEPS];
+};
+
+static struct machine *machine_of(const char *slice_name, struct arena *a)
+{
+    struct machine_options o = {.thread_count = 1, .simd = "auto", .mode = MODE_BOTH,
+                                .check_races = true};
+    struct slice slice;
+    struct machine *m;
+    struct chip chip;
+    struct err e;
+
+    if (strcmp(slice_name, "host") == 0)
+        return NULL;
+    assert_int_equal(slice_parse(&slice, slice_name, &e), 0);
+    assert_int_equal(chip_load_builtin(&chip, slice.chip_name, NULL, a, &e), 0);
+    m = machine_create(&slice, &chip, &o, &e);
+    if (!m)
+        fail_msg("%s", e.msg);
+    return m;
+}
+
+static struct layer *new_dense(struct trial *t, const char *name, int64_t units,
+                               enum activation_kind activation)
+{
+    struct layer *l = model_layer(&t->m.model, LAYER_DENSE, name);
+
+    l->c.units = units;
+    l->c.activation = activation_standard(activation);
+    return l;
+}
+
+static int call(struct trial *t, struct layer *l, int a, int b)
+{
+    int node = model_call(&t->m.model, l, (int[]){a, b}, b < 0 ? 1 : 2, &t->m.err);
+
+    if (node < 0)
+        fail_msg("%s", t->m.err.msg);
+    return node;
+}
+
+/* x -> d0 -> norm -> d1 -> tanh, and d0's output added to it, -> out */
+static void init_trial(struct trial *t, const char *slice, const char *devices)
+{
+    int x = 0, first, norm, second;
+
+    memset(t, 0, sizeof(*t));
+    arena_init(&t->arena);
+    t->machine = machine_of(slice, &t->arena);
+    mlp_init(&t->m, t->machine, MLP_INPUTS, BATCH);
+    t->m.model.precision = PRECISION_HIGHEST;
+    t->m.options.layer_devices = devices;
+    t->m.options.strategy.checks_replicas = true;
+    first = call(t, new_dense(t, "d0", 24, ACTIVATION_TANH), x, -1);
+    norm = call(t, model_layer(&t->m.model, LAYER_LAYER_NORMALIZATION, "norm"), first, -1);
+    second = call(t, new_dense(t, "d1", 24, ACTIVATION_LINEAR), norm, -1);
+    x = call(t, model_layer(&t->m.model, LAYER_ADD, "join"), first, second);
+    x = call(t, new_dense(t, "out", 10, ACTIVATION_SOFTMAX), x, -1);
+    model_output(&t->m.model, x);
+}
+
+static void fini_trial(struct trial *t)
+{
+    mlp_fini(&t->m);
+    if (t->machine)
+        machine_destroy(t->machine);
+    arena_fini(&t->arena);
+}
+
+static void run_trial(struct trial *t)
+{
+    float x[BATCH * MLP_INPUTS];
+    int32_t label[BATCH];
+
+    mlp_small_batch(x, label);
+    if (mlp_start(&t->m))
+        fail_msg("%s", t->m.err.msg);
+    for (int i = 0; i < STEPS; i++)
+        if (mlp_step(&t->m, x, label, &t->loss[i], NULL))
+            fail_msg("%s", t->m.err.msg);
+}
+
+/* the largest difference of any variable's element, relative to the largest element */
+static double distance(struct trial *a, struct trial *b)
+{
+    double most = 0;
+
+    assert_int_equal(a->m.set.count, b->m.set.count);
+    for (int v = 0; v < a->m.set.count; v++) {
+        size_t count = (size_t)shape_elems(&a->m.set.variable[v].shape);
+        float *x = mem_alloc(count * 4), *y = mem_alloc(count * 4);
+        double scale = 0, off = 0;
+
+        assert_int_equal(strategy_read(fit_strategy(a->m.fit), v, x, &a->m.err), 0);
+        assert_int_equal(strategy_read(fit_strategy(b->m.fit), v, y, &b->m.err), 0);
+        if (a->m.set.variable[v].shape.dtype != DTYPE_F32) {
+            assert_memory_equal(x, y, count * 4);
+            count = 0;
+        }
+        for (size_t i = 0; i < count; i++) {
+            scale = fmax(scale, fabs((double)y[i]));
+            off = fmax(off, fabs((double)x[i] - (double)y[i]));
+        }
+        most = fmax(most, scale > 0 ? off / scale : off);
+        mem_free(x);
+        mem_free(y);
+    }
+    return most;
+}
+
+static void compare(const char *slice, const char *devices, int micro_batches, bool shards)
+{
+    struct trial one, cut;
+
+    init_trial(&one, "host", NULL);
+    init_trial(&cut, slice, devices);
+    one.m.options.micro_batches = cut.m.options.micro_batches = micro_batches;
+    cut.m.options.shards_state = shards;
+    run_trial(&one);
+    run_trial(&cut);
+    for (int i = 0; i < STEPS; i++)
+        if (fabs(cut.loss[i] - one.loss[i]) > 1e-5 * one.loss[i])
+            fail_msg("%s, %s: step %d: %.9g, on one %.9g", slice, devices, i, cut.loss[i],
+                     one.loss[i]);
+    if (distance(&cut, &one) > 2e-5)
+        fail_msg("%s, %s: variables differ by %.3g", slice, devices, distance(&cut, &one));
+    assert_true(one.loss[STEPS - 1] < one.loss[0]);
+    fini_trial(&one);
+    fini_trial(&cut);
+}
+
+TEST(layers_on_devices_train_as_on_one)
+{
+    compare("v3-2", "d0=0,d1=1", 1, false);
+    compare("v3-2", "d0=1,d1=0,out=1", 4, false);
+    compare("v3-8", "d1=1", 1, false);
+    compare("v3-8", "d0=3,norm=1,d1=2,out=0", 2, false);
+    compare("v2-8", "d0=0,d1=1", 1, true);
+    compare("host", "d0=0,d1=1", 2, false);
+}
+
+/* ----- who does what */
+
+static int count_op(const struct graph *g, enum graph_op op)
+{
+    int count = 0;
+
+    for (int i = 0; i < g->node_count; i++) {
+        count += g->node[i].op == op;
+        for (int k = 0; k < 2; k++)
+            count += g->node[i].called[k] ? count_op(g->node[i].called[k], op) : 0;
+    }
+    return count;
+}
+
+/* products of the training step that each device's program has */
+static void expect_products(const char *devices, const int expected[], int count)
+{
+    struct trial t;
+
+    init_trial(&t, "v3-8", devices);
+    if (mlp_start(&t.m))
+        fail_msg("%s", t.m.err.msg);
+    assert_int_equal(strategy_program_part_count(fit_program(t.m.fit, 1, &t.m.err)), count);
+    for (int d = 0; d < count; d++) {
+        struct strategy_part part = strategy_program_part(
+            fit_strategy(t.m.fit), fit_program(t.m.fit, 1, &t.m.err), d);
+        int found = count_op(&part.module->graph, HLO_DOT);
+
+        if (found != expected[d])
+            fail_msg("%s: device %d has %d products instead of %d", devices, d, found,
+                     expected[d]);
+    }
+    fini_trial(&t);
+}
+
+/* a layer's product, its kernel's gradient and, but for the first layer, its input's */
+TEST(products_are_where_their_layers_are)
+{
+    expect_products("d0=0,d1=1,out=0", (const int[]){5, 3}, 2);
+    expect_products("d0=3,d1=1,out=2", (const int[]){0, 3, 3, 2}, 4);
+    /* out is where join is, and that where its first input is, d0's */
+    expect_products("d0=0,d1=1", (const int[]){5, 3}, 2);
+    /* what comes before all that are named is where it is needed */
+    expect_products("norm=1", (const int[]){0, 8}, 2);
+}
+
+TEST(layers_that_are_not_named_follow_their_first_input)
+{
+    char text[100];
+    struct trial t;
+
+    init_trial(&t, "host", "d0=0,d1=1");
+    assert_int_equal(layer_devices_set(&t.m.model, "d0=0,d1=1", 2, &t.m.err), 0);
+    assert_string_equal(layer_devices_print(&t.m.model, 2, text, sizeof(text)),
+                        "d0, norm, join, out on 0; d1 on 1");
+    assert_int_equal(layer_devices_set(&t.m.model, "norm=1", 2, &t.m.err), 0);
+    assert_string_equal(layer_devices_print(&t.m.model, 2, text, sizeof(text)),
+                        "norm, d1 on 1");
+    assert_string_equal(layer_devices_print(&t.m.model, 2, text, 8), "norm, d");
+    fini_trial(&t);
+}
+
+/* ----- what is refused */
+
+static void refuse(const char *devices, const char *message)
+{
+    struct trial t;
+
+    init_trial(&t, "v3-8", devices);
+    assert_int_equal(mlp_start(&t.m), -1);
+    if (!strstr(t.m.err.msg, message))
+        fail_msg("expected \"%s\": %s", message, t.m.err.msg);
+    fini_trial(&t);
+}
+
+TEST(what_cannot_be_on_devices_is_refused_by_name)
+{
+    struct trial t;
+
+    refuse("d9=1", "d9 is to be on a device, but no layer has that name (did you mean");
+    refuse("d0=0,d0=1", "layer d0 is on devices 0 and 1; it can be on one");
+    refuse("d0=2", "3 logical devices on 8 cores");
+    refuse("d0=15", "16 logical devices on 8 cores");
+    refuse("x=1", "layer x on device 1: inputs are on all devices");
+    refuse("d0", "\"d0\" does not begin with a layer, = and a device");
+    refuse("d0=-1", "\"d0=-1\" does not begin with");
+    refuse("d0=1,", "\"d0=1,\" does not begin with");
+    refuse("d0=0,=1", "\"=1\" does not begin with");
+    refuse("d0=1d1=0", "\"d0=1d1=0\" does not begin with");
+    refuse("d0=99999999999999999999", "does not begin with");
+
+    init_trial(&t, "v3-8", "d0=1");
+    t.m.options.stages = 2;
+    assert_int_equal(mlp_start(&t.m), -1);
+    assert_string_equal(t.m.err.msg, "d0=1: layers on devices, of a model in 2 stages; a replica "
+                        "is cut one way only");
+    fini_trial(&t);
+    init_trial(&t, "v3-8", "d0=1");
+    t.m.options.steps_per_execution = 2;
+    assert_int_equal(mlp_start(&t.m), -1);
+    assert_non_null(strstr(t.m.err.msg, "2 steps per execution; a step whose layers are on"));
+    fini_trial(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_on_devices_train_as_on_one),
+        cmocka_unit_test(products_are_where_their_layers_are),
+        cmocka_unit_test(layers_that_are_not_named_follow_their_first_input),
+        cmocka_unit_test(what_cannot_be_on_devices_is_refused_by_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
