@@ -1,10 +1,10 @@
 /*
  * systole bench: what its files share. cmd_bench.c holds the table of promised
- * figures, bench_runs.c measures whole training runs in processes of their
- * own, bench_steps.c the ratios of single steps, bench_engine.c the issue loop,
- * bench_gemm.c products beside OpenBLAS, bench_collective.c pods, bench_memory.c a memory alone;
- * bench_trace.c writes the traces,
- * bench_strace.c opens a large one, bench_view.c looks at one in the viewer.
+ * figures, bench_runs.c measures whole training runs of MNIST's MLP and bench_training.c large
+ * models, in processes of their own (bench_process.c), bench_steps.c the ratios of single steps,
+ * bench_engine.c the issue loop, bench_gemm.c products beside OpenBLAS, bench_collective.c pods,
+ * bench_memory.c a memory alone; bench_trace.c writes the traces, bench_strace.c opens a large
+ * one, bench_view.c looks at one in the viewer.
  */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
@@ -26,7 +26,7 @@ struct bench_run {
     bool is_on_host;                    /* by the reference interpreter */
     bool rounds_operands;               /* the interpreter rounds a dot's operands to bf16 */
     double test_accuracy, host_seconds;
-    double peak_mib;                    /* of all runs so far */
+    double peak_bytes;                  /* resident */
     double loss[BENCH_LOSS_MAX];        /* of the first steps */
     int loss_count;
     double epoch_loss;                  /* mean of the last epoch */
@@ -105,6 +105,15 @@ bench_fn bench_strace;                  /* argument: seconds to open it, the sam
 
 bench_fn bench_view;                    /* a trace of 100 million events in systole-view; argument:
                                            seconds to open, milliseconds per frame */
+
+struct bench_cost { double seconds, peak_bytes; };      /* by the clock; resident */
+
+/*
+ * Runs a program by its path, silent but for its errors, to its end; arguments[0] is its name and
+ * NULL the last. `what` is for the message when it fails.
+ */
+int bench_process(const char *program, const char *const *arguments, const char *what,
+                  struct bench_cost *cost, struct err *e);
 
 /* launches of `m` are written at level bundle from now on; NULL with *e set on failure */
 struct strace_writer *bench_trace_open(struct machine *m, struct err *e);

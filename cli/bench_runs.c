@@ -3,18 +3,16 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/units.h"
-#include "base/progress.h"
+#include "cli/scratch.h"
 
 #define MODEL_EPOCHS 20                 /* the main run; its batch, and that of the short one */
 #define MODEL_BATCH 512
@@ -23,30 +21,19 @@
 #define GAP_STEPS 50                    /* whose losses are compared one by one */
 #define ARGUMENT_MAX 32
 
-static void add_option(char **list, int *count, const char *name, const char *value)
+static void add_option(const char **list, int *count, const char *name, const char *value)
 {
     assert(*count + 2 < ARGUMENT_MAX);
-    list[(*count)++] = (char *)name;
-    list[(*count)++] = (char *)value;
+    list[(*count)++] = name;
+    list[(*count)++] = value;
 }
 
-static void run_silent(char *const *arguments, const char *program)
-{
-    int null = open("/dev/null", O_WRONLY);
-
-    if (null >= 0)
-        dup2(null, STDOUT_FILENO);
-    unsetenv("MAKEFLAGS");              /* of the make that may have started us */
-    execvp(program, arguments);
-    _exit(127);
-}
-
-/* In the child: becomes `systole train ...`, silent but for its errors. */
-static void exec_train(const struct bench *b, const struct bench_run *r, const char *out)
+static int train(const struct bench *b, struct bench_run *r, const char *out, struct err *e)
 {
     char epochs[16], batch[16], seed[16], steps[16];
-    char *list[ARGUMENT_MAX] = {"systole", "train", (char *)b->model};
-    int count = 3;
+    const char *list[ARGUMENT_MAX] = {"systole", "train", b->model, "--no-trace"};
+    struct bench_cost cost = {0};
+    int count = 4, status;
 
     snprintf(epochs, sizeof(epochs), "%d", r->epochs);
     snprintf(batch, sizeof(batch), "%d", r->batch);
@@ -69,30 +56,9 @@ static void exec_train(const struct bench *b, const struct bench_run *r, const c
         add_option(list, &count, "--precision", r->precision);
     if (r->rounds_operands)
         add_option(list, &count, "--reference-dot", "bf16");
-    run_silent(list, "/proc/self/exe");
-}
-
-/* 0 when the child has ended well */
-static int wait_for(pid_t child, const char *what, struct err *e)
-{
-    int status;
-
-    if (child < 0)
-        return err_set(e, "cannot start %s: %s", what, strerror(errno));
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return err_set(e, "cannot wait for %s: %s", what, strerror(errno));
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return err_set(e, "%s failed", what);
-    return 0;
-}
-
-static double peak_mib_of_children(void)
-{
-    struct rusage use;
-
-    getrusage(RUSAGE_CHILDREN, &use);
-    return (double)use.ru_maxrss / 1024.0;      /* Linux counts KiB */
+    status = bench_process("/proc/self/exe", list, "a training run", &cost, e);
+    r->peak_bytes = cost.peak_bytes;
+    return status;
 }
 
 /* the last epoch's mean loss; 0 where there is none */
@@ -107,7 +73,7 @@ static double last_epoch_loss(const json_t *root)
 
 static int read_stats(struct bench_run *r, const char *out, struct err *e)
 {
-    char path[300];
+    char path[PATH_MAX];
     json_error_t where;
     json_t *root, *accuracy, *seconds;
     int status = 0;
@@ -132,7 +98,7 @@ static int read_stats(struct bench_run *r, const char *out, struct err *e)
 /* the losses of the first steps from steps.csv: step,epoch,loss,... */
 static int read_losses(struct bench_run *r, const char *out, struct err *e)
 {
-    char path[300], line[200];
+    char path[PATH_MAX], line[200];
     FILE *f;
 
     snprintf(path, sizeof(path), "%s/steps.csv", out);
@@ -147,38 +113,19 @@ static int read_losses(struct bench_run *r, const char *out, struct err *e)
     return r->loss_count ? 0 : err_at(e, path, 0, 0, "no losses in it");
 }
 
-static void remove_out(const char *out)
-{
-    static const char *const names[] = {"config.ini", "report.txt", "steps.csv", "stats.json"};
-    char path[300];
-
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        snprintf(path, sizeof(path), "%s/%s", out, names[i]);
-        unlink(path);
-    }
-    rmdir(out);
-}
-
 static int run_train(struct bench *b, struct bench_run *r, struct err *e)
 {
-    const char *tmp = getenv("TMPDIR");
-    char out[200];
-    pid_t child;
-    int status;
+    struct arena a;
+    const char *out;
+    int status = -1;
 
-    snprintf(out, sizeof(out), "%s/systole_bench_XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(out))
-        return err_set(e, "cannot make a folder %s: %s", out, strerror(errno));
-    child = fork();
-    if (child == 0)
-        exec_train(b, r, out);
-    status = wait_for(child, "a training run", e);
-    r->peak_mib = peak_mib_of_children();
-    if (status == 0)
-        status = read_stats(r, out, e);
-    if (status == 0)
-        status = read_losses(r, out, e);
-    remove_out(out);
+    arena_init(&a);
+    out = scratch_make(&a, e);
+    if (out) {
+        status = train(b, r, out, e) || read_stats(r, out, e) || read_losses(r, out, e) ? -1 : 0;
+        scratch_remove(out);
+    }
+    arena_fini(&a);
     return status;
 }
 
@@ -312,9 +259,8 @@ int bench_bf16_gap(struct bench *b, int unused, double *value, struct err *e)
 
 int bench_check_seconds(struct bench *b, int unused, double *value, struct err *e)
 {
-    char *const list[] = {"make", "-s", "check", NULL};
-    double began_s = progress_seconds();
-    pid_t child;
+    const char *const list[] = {"make", "-s", "check", NULL};
+    struct bench_cost cost = {0};
 
     (void)b;
     (void)unused;
@@ -322,12 +268,9 @@ int bench_check_seconds(struct bench *b, int unused, double *value, struct err *
         err_set(e, "not in the project's folder");
         return BENCH_LEFT_OUT;
     }
-    child = fork();
-    if (child == 0)
-        run_silent(list, "make");
-    if (wait_for(child, "make check", e) != 0)
+    if (bench_process("make", list, "make check", &cost, e) != 0)
         return -1;
-    *value = progress_seconds() - began_s;
+    *value = cost.seconds;
     return 0;
 }
 
@@ -337,7 +280,8 @@ int bench_peak_memory(struct bench *b, int unused, double *value, struct err *e)
     int status = get_run(b, main_run(1), &r, e);
 
     (void)unused;
-    if (status == 0)
-        *value = r->peak_mib;
+    *value = 0;
+    for (int i = 0; i < b->run_count; i++)
+        *value = fmax(*value, b->run[i].peak_bytes / (double)MIB);
     return status;
 }

@@ -1,11 +1,8 @@
 /* The run again, with a change, in a process of its own: the step it takes then. */
-#define _XOPEN_SOURCE 700               /* nftw */
 #include "cli/explain.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "cli/scratch.h"
 
 #define MESSAGE_CHARS 400
 #define SHARE_LEAST 0.02                /* of the step: a smaller cause is not worth a run */
@@ -143,14 +141,6 @@ static const char *last_words(const char *log, struct arena *a)
                                                                       : last);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-    (void)st;
-    (void)kind;
-    (void)ftw;
-    return remove(path);
-}
-
 static void run_child(struct child *c, const struct explain *x, struct explain_verified *v)
 {
     struct arena *a = c->source->arena;
@@ -187,17 +177,15 @@ int explain_verify(const struct explain_source *s, const struct explain *x,
                    const struct explain_change *change, size_t change_count, size_t top,
                    struct explain_verified *verified, struct err *e)
 {
-    const char *tmp = getenv("TMPDIR");
-    char *folder = arena_printf(s->arena, "%s/systole_verify_XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    char absolute[PATH_MAX];
+    const char *folder;                 /* absolute: the runs start elsewhere */
     int count = 0;
 
     if (!s->has_command)
         return err_at(e, s->folder.path, 0, 0, "does not tell the command that made it, which "
                       "--verify runs again");
-    if (!mkdtemp(folder) || !realpath(folder, absolute))
-        return err_set(e, "cannot make a folder for --verify, %s: %s", folder, strerror(errno));
-    folder = absolute;                  /* the runs start elsewhere */
+    folder = scratch_make(s->arena, e);
+    if (!folder)
+        return -1;
     for (size_t i = 0; i < change_count; i++) {
         struct child c = {.source = s, .change = &change[i], .folder = folder};
 
@@ -207,6 +195,6 @@ int explain_verify(const struct explain_source *s, const struct explain *x,
                 explain_change_text(&change[i], s->arena));
         run_child(&c, x, &verified[count++]);
     }
-    nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    scratch_remove(folder);
     return count;
 }
