@@ -165,8 +165,8 @@ demo: $(SYSTOLE)
 	./$(SYSTOLE) train examples/mnist_mlp.json --tpu v3-8 --epochs 20 --batch 512 \
 	  --optimizer adam --lr 0.001 --seed 1 --out out/
 
-bench: $(SYSTOLE)
-	@MNIST="$(MNIST)" SYSTOLE=$(abspath $(SYSTOLE)) sh tools/bench.sh
+bench: $(SYSTOLE) examples
+	@MNIST="$(MNIST)" TEXT="$(TEXT)" SYSTOLE=$(abspath $(SYSTOLE)) sh tools/bench.sh
 
 clean:
 	rm -rf build systole systole-view

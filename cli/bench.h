@@ -61,18 +61,28 @@ struct bench_view {
     struct bench_frames timeline;
     double others_worst_ms;             /* of all other panels */
 };
+/* The CNN's training step, replicated and with its optimizer's state in parts. */
+struct bench_training {
+    bool is_measured;
+    double step_seconds, peak_bytes;
+};
+enum { BENCH_CNN_REPLICATED, BENCH_CNN_IN_PARTS, BENCH_CNN_KINDS };
+
 enum { BENCH_COLLECTIVE_SECONDS, BENCH_COLLECTIVE_MEMORY, BENCH_COLLECTIVE_GROWTH_64,
        BENCH_COLLECTIVE_GROWTH_512 };
 enum { BENCH_VIEW_OPEN, BENCH_VIEW_MEDIAN, BENCH_VIEW_P99, BENCH_VIEW_WORST, BENCH_VIEW_OTHERS };
 
 struct bench {
     const char *data;                   /* folder of MNIST; NULL = not given */
-    const char *model;                  /* Keras JSON */
+    const char *model;                  /* Keras JSON, of the figures mnist_* */
+    const char *cnn;                    /* likewise, of training_cnn_* */
+    const char *text;                   /* what the transformer learns; NULL = not given */
     struct bench_run run[BENCH_RUN_MAX];
     int run_count;
     struct bench_steps steps;
     struct bench_strace strace;
     struct bench_view view;
+    struct bench_training cnn_run[BENCH_CNN_KINDS];
 };
 
 /* Each measures one figure: 0, BENCH_LEFT_OUT or -1. `argument` stands in the table. */
@@ -96,6 +106,11 @@ bench_fn bench_gemm_ratio;              /* a product's host time / sgemm's; argu
 bench_fn bench_gemm_timing;             /* host seconds of a product of that side, cycles alone */
 bench_fn bench_gemm_trace;              /* a product with trace / without */
 
+bench_fn bench_cnn_seconds;             /* host seconds of a step; argument: a kind of CNN */
+bench_fn bench_cnn_memory;              /* GB, likewise */
+bench_fn bench_transformer_seconds;     /* host seconds of a step */
+bench_fn bench_resnet_seconds;          /* to compile and time a step of so many images a core */
+
 bench_fn bench_collective;              /* an all-reduce on 4096 chips: one of the enum */
 bench_fn bench_memory;                  /* GB of reads in sequence simulated per second, argument:
                                            bytes of each */
@@ -106,7 +121,10 @@ bench_fn bench_strace;                  /* argument: seconds to open it, the sam
 bench_fn bench_view;                    /* a trace of 100 million events in systole-view; argument:
                                            seconds to open, milliseconds per frame */
 
-struct bench_cost { double seconds, peak_bytes; };      /* by the clock; resident */
+struct bench_cost {
+    double seconds, processor_seconds;  /* by the clock; of all threads */
+    double peak_bytes;                  /* resident */
+};
 
 /*
  * Runs a program by its path, silent but for its errors, to its end; arguments[0] is its name and

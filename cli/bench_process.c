@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,11 @@ static void become(const char *program, const char *const *arguments)
     unsetenv("MAKEFLAGS");              /* of the make that may have started us */
     execvp(program, (char *const *)arguments);
     _exit(127);
+}
+
+static double seconds_of(struct timeval t)
+{
+    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
 int bench_process(const char *program, const char *const *arguments, const char *what,
@@ -44,6 +50,8 @@ int bench_process(const char *program, const char *const *arguments, const char 
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return err_set(e, "%s failed", what);
     *cost = (struct bench_cost){.seconds = progress_seconds() - began_s,
+                                .processor_seconds = seconds_of(use.ru_utime) +
+                                                     seconds_of(use.ru_stime),
                                 .peak_bytes = 1024.0 * (double)use.ru_maxrss};  /* KiB of Linux */
     return 0;
 }

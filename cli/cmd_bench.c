@@ -55,6 +55,12 @@ static const struct row {
     {"view_100m_frame_99th_percentile", "ms", false, 16.0, bench_view, BENCH_VIEW_P99},
     {"view_100m_frame_worst", "ms", false, 16.0, bench_view, BENCH_VIEW_WORST},
     {"view_100m_other_panels_worst", "ms", false, 16.0, bench_view, BENCH_VIEW_OTHERS},
+    {"training_cnn_step_seconds", "s", false, 2.5, bench_cnn_seconds, BENCH_CNN_REPLICATED},
+    {"training_cnn_parts_step_seconds", "s", false, 1.5, bench_cnn_seconds, BENCH_CNN_IN_PARTS},
+    {"training_cnn_gb", "GB", false, 6.0, bench_cnn_memory, BENCH_CNN_REPLICATED},
+    {"training_cnn_parts_gb", "GB", false, 4.0, bench_cnn_memory, BENCH_CNN_IN_PARTS},
+    {"training_transformer_step_seconds", "s", false, 0.45, bench_transformer_seconds, 0},
+    {"training_resnet50_seconds", "s", false, 60.0, bench_resnet_seconds, 128},
     {"make_check_seconds", "s", false, 300.0, bench_check_seconds, 0},
 };
 
@@ -65,7 +71,7 @@ struct options {
     int64_t sgemm;                      /* 0, or only time sgemm of that side */
 };
 
-enum { KEY_OUT = 256, KEY_DATA, KEY_MODEL, KEY_ONLY, KEY_SGEMM };
+enum { KEY_OUT = 256, KEY_DATA, KEY_MODEL, KEY_CNN, KEY_TEXT, KEY_ONLY, KEY_SGEMM };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -75,6 +81,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_OUT: o->out = arg; return 0;
     case KEY_DATA: o->bench.data = arg; return 0;
     case KEY_MODEL: o->bench.model = arg; return 0;
+    case KEY_CNN: o->bench.cnn = arg; return 0;
+    case KEY_TEXT: o->bench.text = arg; return 0;
     case KEY_ONLY: o->only = arg; return 0;
     case KEY_SGEMM:
         if (text_parse_int(arg, 1, 16384, &o->sgemm) != 0)
@@ -170,7 +178,11 @@ int cmd_bench(int argc, char **argv)
     static const struct argp_option list[] = {
         {"out", KEY_OUT, "FILE", 0, "list of measured figures, JSON (default build/bench.json)", 0},
         {"data", KEY_DATA, "DIR", 0, "folder with the MNIST files, for the training runs", 0},
-        {"model", KEY_MODEL, "FILE", 0, "Keras model (default examples/mnist_mlp.json)", 0},
+        {"model", KEY_MODEL, "FILE", 0, "Keras model of the figures mnist_* (default "
+         "examples/mnist_mlp.json)", 0},
+        {"cnn", KEY_CNN, "FILE", 0, "Keras model of the figures training_cnn_* (default "
+         "examples/mnist_cnn.json)", 0},
+        {"text", KEY_TEXT, "FILE", 0, "text that the transformer learns, as tinyshakespeare", 0},
         {"only", KEY_ONLY, "TEXT", 0, "only figures whose name contains TEXT", 0},
         {"sgemm", KEY_SGEMM, "SIDE", 0,
          "only print the seconds of OpenBLAS's sgemm of that side; OPENBLAS_CORETYPE and "
@@ -180,10 +192,15 @@ int cmd_bench(int argc, char **argv)
     static const struct argp argp = {
         .options = list, .parser = parse_option,
         .doc = "Measures the promised figures on this host and says which are met.\v"
-               "Exit status 0: all that was measured is met; 1: not, or something failed.\n\n"
-               "Example:\n  systole bench --data mnist/ --out build/bench.json",
+               "Exit status 0: all that was measured is met; 1: not, or something failed.\n"
+               "Of the time, training_cnn_* take some minutes: four runs of a CNN, and up to 6 GB "
+               "of memory; training_transformer_* and training_resnet50_* take less than one each. "
+               "What lacks its data, a program or memory is left out, and a line says so.\n\n"
+               "Examples:\n  systole bench --data mnist/ --text input.txt --out build/bench.json\n"
+               "  systole bench --data mnist/ --only training_cnn",
     };
-    struct options o = {.out = "build/bench.json", .bench = {.model = "examples/mnist_mlp.json"}};
+    struct options o = {.out = "build/bench.json", .bench = {.model = "examples/mnist_mlp.json",
+                                                            .cnn = "examples/mnist_cnn.json"}};
     struct err e;
     int missed = 0;
 
