@@ -35,6 +35,8 @@ static int emit_unit(struct nest *n)
 {
     const struct loop_plan *p = n->p;
 
+    if (n->is_by_rows && n->unit[AXIS_ROWS] % loop_chunk_units(p) > 0)
+        return 0;                       /* the first one of 128 rows has made them all */
     for (int i = 0; i < p->body.node_count; i++) {
         if (!is_root_of(p, i, n->mask, n->level) || !is_needed(p, i))
             continue;
@@ -170,6 +172,17 @@ static void flush(struct nest *n)
     loop_flush_columns(n);
 }
 
+/* values that other phases have kept; they are columns, which rows cannot be made of */
+static void find_leaves(struct nest *n)
+{
+    const struct loop_plan *p = n->p;
+
+    for (int i = 0; i < p->body.node_count; i++)
+        n->fused.is_leaf[i] = p->is_kept[i] && p->body.node[i].op != HLO_REDUCE
+                              && (p->mask[i] != n->mask
+                                  || (p->level[i] < n->level && !n->is_by_rows));
+}
+
 /* the nest of a phase, or NULL where there is nothing to do */
 static struct nest *make_nest(struct loop_plan *p, struct vcode *c, uint32_t mask, int level,
                               struct err *e)
@@ -189,11 +202,14 @@ static struct nest *make_nest(struct loop_plan *p, struct vcode *c, uint32_t mas
     fused_init(&n->fused, c, p->job->chip, &p->body, loop_parts(p, mask), p->arena);
     n->fused.leaf = loop_leaf;
     n->fused.user = n;
-    for (int i = 0; i < p->body.node_count; i++)
-        n->fused.is_leaf[i] = p->is_kept[i] && p->body.node[i].op != HLO_REDUCE
-                              && (p->mask[i] != mask || p->level[i] < level);
     order_axes(n);
     choose_unroll(n);
+    n->is_by_rows = loop_goes_by_rows(p, mask);
+    if (n->is_by_rows) {
+        n->fused.parts = 1;
+        n->fused.leaf = loop_leaf_by_rows;
+    }
+    find_leaves(n);
     for (int i = 0; i < p->body.node_count; i++)
         if (is_reduced_here(n, i))
             p->is_finished[i] = loop_finishes_sum(n, i);
@@ -292,6 +308,8 @@ static int measure_phase(struct loop_plan *p, uint32_t mask, int level, struct e
     if (answers == 0 && k.push)
         answers = 1;
     cycles = slots_cycles(p->job->chip, &k);
+    if (n->is_by_rows)                  /* a unit is a part of 128 rows */
+        cycles /= (double)loop_chunk_units(p);
     if (finish_cycles(n) > cycles)
         cycles = finish_cycles(n);
     p->phase[p->phase_count++] = (struct loop_phase){

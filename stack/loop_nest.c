@@ -237,6 +237,7 @@ static int run_block(struct nest *n, int (*unit)(struct nest *n),
         int k = 0;
 
         fused_restart(&n->fused);
+        memset(n->column_place, -1, sizeof(n->column_place));
         if (unit(n))
             return -1;
         for (; k < n->axis_count; k++) {

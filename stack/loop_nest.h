@@ -47,6 +47,7 @@ struct nest {
     uint32_t loop_mask;                 /* axes that are loops */
     int64_t units[LOOP_AXIS_MAX];       /* by axis: its box, times those joined with it */
     bool is_plain;                      /* rounds of its loops do not overlap */
+    bool is_by_rows;                    /* it takes 128 values of the rows at a time: loop_rows.c */
     bool is_chunked;                    /* its blocks begin at every 128th row, or some of them */
     int64_t now[LOOP_AXIS_MAX];         /* unrolled units of the block in hand */
     uint32_t peel_mask;                 /* axes at their last unit outside the loop */
@@ -64,6 +65,7 @@ struct nest {
     struct nest_column column[NEST_COLUMN_MAX];
     int column_count;
     int diagonal;                       /* of the block: lane - sublane; -1: not made */
+    int column_place[FUSED_PARTS_MAX];  /* of the unit: where its columns go in a row; -1: not made */
     int next_xlu;
     struct err *e;
     bool has_failed;
@@ -118,6 +120,19 @@ int loop_load_scalar(struct nest *n, const struct loop_array *a);
 void loop_keep(struct nest *n, int node);
 void loop_store_result(struct nest *n, int result, int node);
 void loop_flush_columns(struct nest *n);
+int loop_diagonal(struct nest *n);      /* lane - sublane of each element */
+/* loop_value.c: the row in which the unit's value or values lie, unpacked, and where in it */
+int loop_load_row(struct nest *n, int node, struct sval *lane);
+/*
+ * loop_rows.c: a phase of values of the rows alone that takes 128 of them at a time, as they lie
+ * in arrays; a sum that only such phases read is put into a row by the unit that makes it.
+ */
+bool loop_goes_by_rows(const struct loop_plan *p, uint32_t mask);
+bool loop_is_row(const struct loop_plan *p, int reduce);
+void loop_store_row_of_sum(struct nest *n, int reduce);
+int loop_leaf_by_rows(struct fused *f, int node, struct fused_value *out, void *user,
+                      struct err *e);
+void loop_keep_row(struct nest *n, int node, int value);
 /* loop_sum.c */
 void loop_add_to_sum(struct nest *n, int reduce);
 void loop_flush_sums(struct nest *n);

@@ -23,6 +23,10 @@ void loop_keep(struct nest *n, int node)
     int64_t stride[LOOP_AXIS_MAX];
     struct sval row;
 
+    if (n->is_by_rows) {
+        loop_keep_row(n, node, part_of(n, node, 0));
+        return;
+    }
     loop_kept_stride(p, node, stride);
     row = nest_row(n, -1, loop_scratch_row(p) + p->kept_row[node], stride, n->mask);
     for (int i = 0; i < loop_parts(p, n->mask); i++)
@@ -72,8 +76,7 @@ static int lanes_from(struct nest *n, struct sval lane, int span)
     return put_mask2_choice(n->code, OP_VCMP_U32, R(at), I(span), 2);
 }
 
-/* lane - sublane of each element */
-static int diagonal(struct nest *n)
+int loop_diagonal(struct nest *n)
 {
     struct vcode *c = n->code;
     int index;
@@ -90,7 +93,7 @@ static int diagonal(struct nest *n)
 static int place_column(struct nest *n, const int *part, struct sval lane, int v)
 {
     struct vcode *c = n->code;
-    int away = diagonal(n);
+    int away = loop_diagonal(n);
 
     if (lane.sreg >= 0)
         away = put_op2(c, OP_VSUB_S32, R(away), sval_vector(n, lane));
@@ -204,6 +207,10 @@ static void scatter(struct nest *n, int array, int node)
     int part[FUSED_PARTS_MAX], region;
 
     row = result_row(n, array, &lane, &region);
+    if (n->is_by_rows) {
+        nest_store(n, row, 1, region, part_of(n, node, 0));
+        return;
+    }
     if (a->row_axis != AXIS_ROWS && a->lane_axis == AXIS_ROWS && lane.sreg < 0) {
         scatter_column(n, array, node, lane.add);
         return;

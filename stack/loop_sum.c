@@ -215,8 +215,13 @@ void loop_add_to_sum(struct nest *n, int reduce)
     const struct graph_node *x = &p->body.node[reduce];
     enum graph_dtype t = type_of(p, reduce);
     bool keeps_rows = p->mask[reduce] >> AXIS_ROWS & 1;
-    struct sval row = sum_place(n, reduce);
+    struct sval row;
 
+    if (loop_is_row(p, reduce)) {
+        loop_store_row_of_sum(n, reduce);
+        return;
+    }
+    row = sum_place(n, reduce);
     for (int i = 0; i < loop_parts(p, n->mask); i++) {
         struct isa_operand v = n->fused.value[x->operand[0]].part[i], index = I(0);
         int valid = valid_mask(n, reduce, i);

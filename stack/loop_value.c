@@ -200,8 +200,7 @@ static void note_chunk(struct nest *n, int array, int64_t element, int value)
     n->chunk[i].value = value;
 }
 
-/* the row in which the unit's value or values lie, unpacked; and where in it */
-static int load_row(struct nest *n, int node, struct sval *lane)
+int loop_load_row(struct nest *n, int node, struct sval *lane)
 {
     const struct loop_array *a = array_of(n->p, node);
     int array = n->p->array_of[node], made;
@@ -234,7 +233,7 @@ static void gather(struct nest *n, int node, struct fused_value *out)
     if (a->row_axis == AXIS_ROWS) {
         load_column_tile(n, node, out);
     } else {
-        int v = load_row(n, node, &lane);
+        int v = loop_load_row(n, node, &lane);
 
         for (int p = 0; p < parts; p++) {
             if (a->lane_axis == AXIS_LANES || a->smem >= 0)
