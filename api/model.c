@@ -244,7 +244,7 @@ static int compile(sy_model *m, const sy_compile *o, struct err *e)
         .steps_per_execution = o->steps_per_execution, .micro_batches = o->micro_batches,
         .shards_state = o->shard_optimizer_state, .checks_numerics = o->check_numerics,
         .has_weights = o->sample_weights, .stages = s->stages, .stage_cuts = o->pipeline_cuts,
-        .layer_devices = o->layer_devices};
+        .layer_devices = o->layer_devices, .layouts = o->layouts};
 
     if (s->has_compiled)
         return err_set(e, "the strategy already trains a model; make another strategy");

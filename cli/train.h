@@ -46,7 +46,8 @@ struct train_run {
     struct slice slice;                 /* core_count 0 when no slice takes part */
     struct machine *machine;            /* NULL on the host */
     int thread_count;                   /* of the machine */
-    int device_count;                   /* of a replica, for its layers */
+    struct mesh mesh;                   /* of the logical devices; one axis: there are none */
+    int device_count;                   /* of a replica, for its layers or by the mesh */
     struct variable_set variables;
     struct optimizer optimizer;
     struct loss loss;

@@ -11,6 +11,7 @@
 #include "keras/from_text.h"
 #include "train/fit_checkpoint.h"
 #include "train/layer_devices.h"
+#include "train/model_layouts.h"
 #include "report/host_table.h"
 
 #define THREAD_MAX 8                    /* when the user names no number */
@@ -161,9 +162,12 @@ static struct fit_options options_of(struct train_run *t)
         .stages = (int)train_value(t, OPT_PIPELINE)->integer,
         .stage_cuts = path_or_null(t, OPT_PIPELINE_CUTS),
         .layer_devices = path_or_null(t, OPT_DEVICES),
+        .layouts = path_or_null(t, OPT_LAYOUTS),
         .shards_state = train_value(t, OPT_SHARD_STATE)->integer,
         .checks_numerics = train_value(t, OPT_CHECK_NUMERICS)->integer};
 
+    if (t->mesh.axis_count > 1)
+        o.strategy.mesh = &t->mesh;
     if (t->machine) {
         t->host_loop = host_loop_standard(&t->chip, t->slice.chip_count);
         o.host = &t->host_loop;
@@ -236,18 +240,42 @@ int train_begin_trace(struct train_run *t, struct err *e)
     return 0;
 }
 
+/* logical devices, of which each replica has as many cores */
+static int choose_devices(struct train_run *t, struct err *e)
+{
+    const char *mesh = train_value(t, OPT_MESH)->text, *layouts = train_value(t, OPT_LAYOUTS)->text;
+    int cores = t->slice.core_count, each;
+
+    if (layer_devices_count(train_value(t, OPT_DEVICES)->text, &t->device_count, e) ||
+        model_mesh_read(mesh, &t->arena, &t->mesh, e))
+        return -1;
+    if (t->mesh.axis_count == 1)
+        return 0;
+    if (!*layouts)
+        return err_set(e, "--mesh %s cuts nothing by itself; --layouts says what it cuts", mesh);
+    if (train_value(t, OPT_PIPELINE)->integer)
+        return err_set(e, "--mesh %s and --pipeline; a replica is cut one way only", mesh);
+    if (t->device_count > 1)
+        return err_set(e, "--mesh %s and --devices; a replica is cut one way only", mesh);
+    each = mesh_device_count(&t->mesh);
+    if (cores % each)
+        return err_set(e, "--mesh %s: %d logical devices of each replica on %d cores; they must "
+                       "divide the cores", mesh, each, cores);
+    t->device_count = each;
+    t->mesh.axis[0].size = cores ? cores / each : 1;
+    return 0;
+}
+
 int train_setup(struct train_run *t, struct err *e)
 {
     const char *log = path_or_null(t, OPT_CSV_LOG);
 
     variable_set_init(&t->variables, &t->arena);
     t->batch = train_value(t, OPT_BATCH)->integer;
-    if (layer_devices_count(train_value(t, OPT_DEVICES)->text, &t->device_count, e))
-        return -1;
     if (log && outfile_check(log, e))
         return -1;
     if (report_check_outputs(path_or_null(t, OPT_OUT), t->options->trace.path, e) ||
-        load_chip(t, e))
+        load_chip(t, e) || choose_devices(t, e))
         return -1;
     if (train_replicas(t) > 0 && strategy_check_batch(t->batch, train_replicas(t), e))
         return -1;
@@ -321,7 +349,10 @@ static void print_machine(const struct train_run *t)
            text_bytes(strategy_variable_bytes(fit_strategy(t->fit)), kept, sizeof(kept)),
            text_bytes(m->hbm_bytes, hbm, sizeof(hbm)),
            text_bytes(train_vmem_bytes(m), vmem, sizeof(vmem)));
-    if (t->device_count > 1)
+    if (t->mesh.axis_count > 1)
+        printf("devices    %d of each replica, %s: %s\n", t->device_count,
+               train_value(t, OPT_MESH)->text, train_value(t, OPT_LAYOUTS)->text);
+    else if (t->device_count > 1)
         printf("devices    %d of each replica: %s\n", t->device_count,
                layer_devices_print(&t->model, t->device_count, layers, sizeof(layers)));
     if (t->steps_per_execution > 1)

@@ -24,19 +24,36 @@ int partition_coordinate(struct partition *p, int axis)
     return *kept;
 }
 
+/* one number everywhere: each part of it is made, not taken from the whole */
+static int smaller_splat(struct graph *g, int node, const struct shape *shape)
+{
+    struct graph_node n;
+
+    while (g->node[node].op == HLO_BROADCAST)
+        node = g->node[node].operand[0];
+    if (g->node[node].op != HLO_CONSTANT || g->node[node].literal)
+        return NODE_NONE;
+    n = g->node[node];
+    n.shape = *shape;
+    return graph_add(g, &n, NULL, 0);
+}
+
 /* this device's part along dimension d */
 static int cut(struct partition *p, int node, int d, int axis)
 {
     struct graph *g = p->to;
     struct shape shape = g->node[node].shape;
-    int start[GRAPH_RANK_MAX], zero = graph_constant(g, shape_scalar(DTYPE_S32), 0.0);
     int64_t size = shape.dim[d] / p->mesh->axis[axis].size;
+    int start[GRAPH_RANK_MAX], zero, splat;
 
+    shape.dim[d] = size;
+    if ((splat = smaller_splat(g, node, &shape)) != NODE_NONE)
+        return splat;
+    zero = graph_constant(g, shape_scalar(DTYPE_S32), 0.0);
     for (int i = 0; i < shape.rank; i++)
         start[i] = zero;
     start[d] = graph_binary(g, HLO_MULTIPLY, partition_coordinate(p, axis),
                             graph_constant(g, shape_scalar(DTYPE_S32), (double)size));
-    shape.dim[d] = size;
     return graph_dynamic_slice(g, node, start, shape.dim);
 }
 

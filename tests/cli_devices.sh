@@ -1,5 +1,5 @@
 #!/bin/sh
-# systole train --devices: layers on logical devices at the command line.
+# systole train --devices, --mesh: models on logical devices at the command line.
 cd "$(dirname "$0")/.." || exit 1
 . tests/cli_rig.inc
 model=examples/mnist_mlp.json
@@ -19,6 +19,22 @@ refuse 'layers on devices, of a model in 2 stages; a replica is cut one way only
 refuse '2 steps per execution; a step whose layers are on several devices is one execution' \
     train $model $short --devices dense_1=1 --steps-per-execution 2
 
+cuts='dense/kernel=-,model; dense/bias=model; dense_1/kernel=model'
+refuse '3 logical devices of each replica on 8 cores; they must divide the cores' \
+    train $model $short --mesh model=3 --layouts "$cuts"
+refuse 'axes of logical devices: "model" is not a name, = and a size' \
+    train $model $short --mesh model --layouts "$cuts"
+refuse '--mesh model=2 cuts nothing by itself; --layouts says what it cuts' \
+    train $model $short --mesh model=2
+refuse 'layout of dense/kernel: the logical devices have no axis "model"' \
+    train $model $short --layouts "$cuts"
+refuse 'layout of dens/kernel: no variable of model mnist_mlp has that name (did you mean' \
+    train $model $short --mesh model=2 --layouts dens/kernel=model
+refuse '--mesh model=2 and --pipeline; a replica is cut one way only' \
+    train $model $short --mesh model=2 --layouts "$cuts" --pipeline 2
+refuse '--mesh model=2 and --devices; a replica is cut one way only' \
+    train $model $short --mesh model=2 --layouts "$cuts" --devices dense_1=1
+
 # loss_of ARGUMENT...: of the epoch and of the test images
 loss_of() {
     "$systole" train $model $short --csv-log "$work/log.csv" "$@" >"$work/log" 2>&1 ||
@@ -35,7 +51,14 @@ grep -qF 'devices    2 of each replica: dense on 0; dense_1 on 1' "$work/log" ||
     fail "no devices in: $(cat "$work/log")"
 grep -qF 'device/send' "$work/log" || fail "no messages in: $(cat "$work/log")"
 expect 0 'batch      64 = 4 x 16' train $model $short --devices dense_1=1 --check-replicas
+# variables that are cut: steps in a loop have the same bits, no device is forgotten
+cut=$(loss_of --tpu v3-8 --mesh model=2 --layouts "$cuts" --check-replicas)
+loop=$(loss_of --tpu v3-8 --mesh model=2 --layouts "$cuts" --steps-per-execution 2)
+[ -n "$cut" ] && [ "$cut" = "$loop" ] || fail "cut $cut, in a loop $loop"
+grep -qF 'devices    2 of each replica, model=2: dense/kernel=-,model; ' "$work/log" ||
+    fail "no devices in: $(cat "$work/log")"
 # the same without a machine
+expect 0 'test acc' train $model $short --mesh model=2 --layouts "$cuts" --backend host
 expect 0 'test acc' train $model $short --devices dense_1=1 --backend host
 
 [ $failures -eq 0 ] || exit 1

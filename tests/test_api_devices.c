@@ -1,4 +1,4 @@
-/* Layers on logical devices through the C interface. */
+/* Models on logical devices through the C interface: their layers, and cuts of their variables. */
 #include "tests/test.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static void open_devices(struct api_rig *r, const char *tpu, int devices, int st
 
 /* trained, tested and asked */
 static void train(struct api_rig *r, float kernel[KERNEL], float guess[API_SAMPLES * API_CLASSES],
-                  const char *layer_devices)
+                  const char *layer_devices, const char *layouts)
 {
     sy_compile o = api_standard;
     sy_result result;
@@ -35,6 +35,7 @@ static void train(struct api_rig *r, float kernel[KERNEL], float guess[API_SAMPL
 
     o.precision = "highest";
     o.layer_devices = layer_devices;
+    o.layouts = layouts;
     api_rig_build(r, &o);
     api_must(sy_model_fit(r->model, &r->samples,
                           &(sy_fit){.epochs = 4, .no_shuffle = true, .quiet = true}));
@@ -47,19 +48,22 @@ static void train(struct api_rig *r, float kernel[KERNEL], float guess[API_SAMPL
                               KERNEL * sizeof(float)));
 }
 
-TEST(layers_on_two_devices_train_as_on_one)
+TEST(two_devices_train_as_one)
 {
+    static const struct { const char *tpu, *devices, *layouts; } how[] = {
+        {"v3-2", "dense=0,logits=1", NULL}, {"cpu", "dense=0,logits=1", NULL},
+        {"v3-2", NULL, "dense/kernel=-,model; dense/bias=model; logits/kernel=model"}};
     float one[KERNEL], cut[KERNEL], said[API_SAMPLES * API_CLASSES];
     float says[API_SAMPLES * API_CLASSES];
     struct api_rig r;
 
     api_rig_open(&r, "v3-1");
-    train(&r, one, said, NULL);
+    train(&r, one, said, NULL, NULL);
     api_rig_close(&r);
-    for (int i = 0; i < 2; i++) {
-        open_devices(&r, i ? "cpu" : "v3-2", i ? 1 : 2, 0);
+    for (int i = 0; i < 3; i++) {
+        open_devices(&r, how[i].tpu, how[i].tpu[0] == 'c' ? 1 : 2, 0);
         assert_int_equal(sy_strategy_replicas(r.strategy), 1);
-        train(&r, cut, says, "dense=0,logits=1");
+        train(&r, cut, says, how[i].devices, how[i].layouts);
         for (int k = 0; k < KERNEL; k++)
             assert_true(cut[k] - one[k] < 1e-5f && one[k] - cut[k] < 1e-5f);
         for (int k = 0; k < API_SAMPLES * API_CLASSES; k++)
@@ -87,19 +91,43 @@ TEST(costs_of_layers_on_devices_count_each_product_once)
     assert_true(llabs(costs[1].flops - costs[0].flops) < costs[1].cores);    /* the mean's */
 }
 
-static void refuse(int devices, int stages, const char *layer_devices, int steps,
-                   const char *message)
+static void refuse_compile(int devices, int stages, sy_compile o, const char *message)
 {
-    sy_compile o = api_standard;
     struct api_rig r;
 
     open_devices(&r, "v3-8", devices, stages);
-    o.layer_devices = layer_devices;
-    o.steps_per_execution = steps;
     api_must(sy_model_add(r.model, "Dense(16, input_shape=(8,))"));
     api_must(sy_model_add(r.model, "Dense(4, name='logits')"));
     api_expect_error(sy_model_compile(r.model, &o), message);
     api_rig_close(&r);
+}
+
+static void refuse(int devices, int stages, const char *layer_devices, int steps,
+                   const char *message)
+{
+    sy_compile o = api_standard;
+
+    o.layer_devices = layer_devices;
+    o.steps_per_execution = steps;
+    refuse_compile(devices, stages, o, message);
+}
+
+static void refuse_layouts(int devices, int stages, const char *layouts, const char *message)
+{
+    sy_compile o = api_standard;
+
+    o.layouts = layouts;
+    refuse_compile(devices, stages, o, message);
+}
+
+TEST(layouts_that_do_not_go_are_refused)
+{
+    refuse_layouts(2, 0, "logit/kernel=model", "layout of logit/kernel: no variable of model small "
+                   "has that name (did you mean \"logits/kernel\"?)");
+    refuse_layouts(1, 0, "logits/kernel=model", "the logical devices have no axis \"model\"");
+    refuse_layouts(8, 0, "logits/kernel=-,model", "logits/kernel: dimension 1 of f32[16,4] does not "
+                   "divide into 8 parts");
+    refuse_layouts(1, 2, "logits/kernel=model", "layouts of a model whose layers are in stages");
 }
 
 TEST(devices_that_do_not_go_are_refused)
@@ -118,9 +146,10 @@ TEST(devices_that_do_not_go_are_refused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_on_two_devices_train_as_on_one),
+        cmocka_unit_test(two_devices_train_as_one),
         cmocka_unit_test(costs_of_layers_on_devices_count_each_product_once),
         cmocka_unit_test(devices_that_do_not_go_are_refused),
+        cmocka_unit_test(layouts_that_do_not_go_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,12 @@ struct fit_options {
      * Beside stages, and with several steps per execution, refused.
      */
     const char *layer_devices;
+    /*
+     * "dense/kernel=-,model": how the model's variables lie on the logical devices of `on`'s mesh
+     * or strategy.mesh (train/model_layouts.h); NULL: whole on each. Beside stages and layers on
+     * devices refused.
+     */
+    const char *layouts;
     bool shards_state;                  /* slots in parts: train/sharded_update.h */
     bool has_weights;                   /* training batches come with a weight per sample */
     /* values of variables are kept before each execution, so that a loss that is not finite can be

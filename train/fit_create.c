@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "train/layer_devices.h"
+#include "train/model_layouts.h"
 #include "train/sharded_update.h"
 
 #define KEPT_BYTES_MOST (16 << 20)      /* of variables that are kept without being asked */
@@ -27,12 +28,27 @@ static int check_shapes(struct fit *f, struct err *e)
     return loss_check(&f->options.loss, &f->label, &f->prediction, e);
 }
 
+/* how its variables lie on logical devices */
+static int lay_out(struct fit *f, struct err *e)
+{
+    const struct fit_options *o = &f->options;
+    struct mesh one = {1, {{"replicas", 1}}};
+    const struct mesh *mesh = o->on ? strategy_mesh(o->on) : o->strategy.mesh;
+
+    if (!o->layouts)
+        return 0;
+    if (o->stages || o->layer_devices)
+        return err_set(e, "%s: layouts of a model whose layers are %s; a replica is cut one way "
+                       "only", o->layouts, o->stages ? "in stages" : "on devices");
+    return model_layouts_set(o->model, mesh ? mesh : &one, o->layouts, &f->arena, e);
+}
+
 static int build(struct fit *f, struct err *e)
 {
     const struct fit_options *o = &f->options;
     int *trainable, count = 0, status;
 
-    if (model_build(o->model, f->set, e) || check_shapes(f, e))
+    if (model_build(o->model, f->set, e) || check_shapes(f, e) || lay_out(f, e))
         return -1;
     trainable = arena_array(&f->arena, (size_t)f->set->count + 1, sizeof(*trainable));
     for (int v = o->model->first_variable;
@@ -123,6 +139,7 @@ static int count_replicas(struct fit *f, struct err *e)
                        "has devices, and the slice a whole number of replicas", f->devices, cores);
     f->replicas = f->options.on    ? strategy_replica_count(f->options.on)
                   : s->replica_count ? s->replica_count
+                  : s->mesh          ? s->mesh->axis[0].size
                   : s->machine ? cores / most_one(f->options.stages) / f->devices
                                : 1;
     if (f->replicas < 1 || f->batch < 1)

@@ -20,7 +20,8 @@ int sharded_update_choose(struct optimizer *o, int replica_count)
 
     for (int i = 0; i < o->count && replica_count > 1; i++) {
         const struct shape *s = &o->set->variable[o->of[i].variable].shape;
-        int dim = sharded_update_dim(s, replica_count);
+        bool is_cut = !sharding_is_whole(&o->set->variable[o->of[i].variable].sharding);
+        int dim = is_cut ? -1 : sharded_update_dim(s, replica_count);
         struct err e;
 
         if (dim >= 0 && optimizer_shard(o, i, dim, replica_count, &e) == 0)

@@ -1,6 +1,7 @@
 /*
- * Layers on logical devices: does a model whose layers are said to be on several cores train as it
- * does on one, is each layer's work where it was said, and what is refused?
+ * Models on logical devices: does a model whose layers are said to be on several cores, or whose
+ * variables are cut over them, train as it does on one, is work and memory where it was said, and
+ * what is refused?
  */
 #include "tests/train_rig.h"
 
@@ -8,6 +9,7 @@
 
 #include "tests/mlp.h"
 #include "train/layer_devices.h"
+#include "train/model_layouts.h"
 
 #define BATCH 64
 #define STEPS 3
@@ -126,25 +128,34 @@ static double distance(struct trial *a, struct trial *b)
     return most;
 }
 
-static void compare(const char *slice, const char *devices, int micro_batches, bool shards)
+static void compare_with(const char *slice, const char *devices, const struct mesh *mesh,
+                         const char *layouts, int micro_batches, bool shards)
 {
     struct trial one, cut;
 
     init_trial(&one, "host", NULL);
     init_trial(&cut, slice, devices);
+    cut.m.options.strategy.mesh = mesh;
+    cut.m.options.layouts = layouts;
     one.m.options.micro_batches = cut.m.options.micro_batches = micro_batches;
     cut.m.options.shards_state = shards;
     run_trial(&one);
     run_trial(&cut);
     for (int i = 0; i < STEPS; i++)
         if (fabs(cut.loss[i] - one.loss[i]) > 1e-5 * one.loss[i])
-            fail_msg("%s, %s: step %d: %.9g, on one %.9g", slice, devices, i, cut.loss[i],
-                     one.loss[i]);
+            fail_msg("%s, %s: step %d: %.9g, on one %.9g", slice, layouts ? layouts : devices, i,
+                     cut.loss[i], one.loss[i]);
     if (distance(&cut, &one) > 2e-5)
-        fail_msg("%s, %s: variables differ by %.3g", slice, devices, distance(&cut, &one));
+        fail_msg("%s, %s: variables differ by %.3g", slice, layouts ? layouts : devices,
+                 distance(&cut, &one));
     assert_true(one.loss[STEPS - 1] < one.loss[0]);
     fini_trial(&one);
     fini_trial(&cut);
+}
+
+static void compare(const char *slice, const char *devices, int micro_batches, bool shards)
+{
+    compare_with(slice, devices, NULL, NULL, micro_batches, shards);
 }
 
 TEST(layers_on_devices_train_as_on_one)
@@ -261,6 +272,147 @@ TEST(what_cannot_be_on_devices_is_refused_by_name)
     fini_trial(&t);
 }
 
+/* ----- variables that are cut */
+
+/* columns of the first product, rows of the second: one sum of activations each way */
+#define ROWS_AND_COLUMNS "d0/kernel=-,model; d0/bias=model; out/kernel=model"
+
+static struct mesh mesh_of(int replicas, int size)
+{
+    return (struct mesh){2, {{"replicas", replicas}, {"model", size}}};
+}
+
+TEST(models_whose_variables_are_cut_train_as_whole_ones)
+{
+    struct mesh pair = mesh_of(1, 2), pairs = mesh_of(4, 2), fours = mesh_of(2, 4);
+    struct mesh grid = {3, {{"replicas", 2}, {"model", 2}, {"wide", 2}}};
+
+    compare_with("v3-2", NULL, &pair, ROWS_AND_COLUMNS, 1, false);
+    compare_with("v3-8", NULL, &pairs, ROWS_AND_COLUMNS, 4, false);
+    compare_with("v3-8", NULL, &fours, "d?/kernel=-,model", 1, true);
+    compare_with("v2-8", NULL, &grid, "d0/*=model; norm/*=model; d1/kernel=wide,model", 1, false);
+    compare_with("host", NULL, &pairs, ROWS_AND_COLUMNS, 2, false);
+}
+
+/* a parameter of what each device runs */
+static const struct shape *held_shape(const struct graph *g, const char *name)
+{
+    for (int i = 0; i < g->parameter_count; i++)
+        if (strcmp(g->node[g->parameter[i]].name, name) == 0)
+            return &g->node[g->parameter[i]].shape;
+    fail_msg("no parameter %s", name);
+    return NULL;
+}
+
+/* what is cut is held in parts, slots too; zeros that a sum begins with are made, not cut out */
+TEST(devices_hold_their_parts_of_variables_and_slots)
+{
+    static const struct { const char *name; int64_t dim[2]; } held[] = {
+        {"d0/kernel", {MLP_INPUTS, 12}}, {"d0/kernel/m", {MLP_INPUTS, 12}}, {"d0/bias", {12}},
+        {"d1/kernel", {24, 24}}, {"out/kernel", {12, 10}}, {"out/kernel/v", {12, 10}}};
+    struct mesh mesh = mesh_of(4, 2);
+    const struct graph *g;
+    struct trial t;
+
+    init_trial(&t, "v3-8", NULL);
+    t.m.options.strategy.mesh = &mesh;
+    t.m.options.layouts = ROWS_AND_COLUMNS;
+    t.m.options.micro_batches = 2;
+    if (mlp_start(&t.m))
+        fail_msg("%s", t.m.err.msg);
+    g = strategy_program_graph(fit_program(t.m.fit, 1, &t.m.err));
+    for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
+        const struct shape *s = held_shape(g, held[i].name);
+
+        if (s->dim[0] != held[i].dim[0] || s->dim[1] != held[i].dim[1])
+            fail_msg("%s: %d x %d", held[i].name, (int)s->dim[0], (int)s->dim[1]);
+    }
+    for (int i = 0; i < g->node_count; i++)
+        assert_int_not_equal(g->node[i].op, HLO_DYNAMIC_SLICE);
+    fini_trial(&t);
+}
+
+static void refuse_layouts(const char *layouts, const char *message)
+{
+    struct mesh mesh = mesh_of(4, 2);
+    struct trial t;
+
+    init_trial(&t, "v3-8", NULL);
+    t.m.options.strategy.mesh = &mesh;
+    t.m.options.layouts = layouts;
+    assert_int_equal(mlp_start(&t.m), -1);
+    if (!strstr(t.m.err.msg, message))
+        fail_msg("expected \"%s\": %s", message, t.m.err.msg);
+    fini_trial(&t);
+}
+
+TEST(layouts_that_do_not_go_are_refused_by_name)
+{
+    struct mesh mesh = mesh_of(4, 2);
+    struct trial t;
+
+    refuse_layouts("d0/kernl=model", "layout of d0/kernl: no variable of model mlp has that name "
+                   "(did you mean \"d0/kernel\"?)");
+    refuse_layouts("d0/kernel=modl", "the logical devices have no axis \"modl\" (did you mean "
+                   "\"model\"?)");
+    refuse_layouts("d0/kernel=replicas", "axis replicas is that of the replicas");
+    refuse_layouts("d0/kernel=model,model", "d0/kernel");
+    refuse_layouts("d0/bias=-,model", "d0/bias: f32[24] has no dimension 1 to cut");
+    refuse_layouts("d*/kernel=model; d1/*=model", "variable d1/kernel is laid out by d*/kernel and "
+                   "by d1/*");
+    refuse_layouts("d0/kernel", "\"d0/kernel\" is not a variable, = and axes");
+    refuse_layouts("=model", "\"=model\" is not a variable, = and axes");
+    refuse_layouts("d0/kernel=", "say for each dimension which axis cuts it");
+    mesh.axis[1].size = 4;
+    mesh.axis[0].size = 2;
+    init_trial(&t, "v3-8", NULL);
+    t.m.options.strategy.mesh = &mesh;
+    t.m.options.layouts = "out/kernel=-,model";
+    assert_int_equal(mlp_start(&t.m), -1);
+    assert_non_null(strstr(t.m.err.msg, "out/kernel: dimension 1 of f32[24,10] does not divide "
+                           "into 4 parts"));
+    fini_trial(&t);
+    init_trial(&t, "v3-8", "d0=1");
+    t.m.options.layouts = "d0/kernel=model";
+    assert_int_equal(mlp_start(&t.m), -1);
+    assert_non_null(strstr(t.m.err.msg, "layouts of a model whose layers are on devices"));
+    fini_trial(&t);
+}
+
+static void refuse_mesh(const char *text, const char *message)
+{
+    struct arena a;
+    struct mesh m;
+    struct err e;
+
+    arena_init(&a);
+    assert_int_equal(model_mesh_read(text, &a, &m, &e), -1);
+    assert_non_null(strstr(e.msg, message));
+    arena_fini(&a);
+}
+
+TEST(axes_are_read_or_refused)
+{
+    struct arena a;
+    struct mesh m;
+    struct err e;
+
+    arena_init(&a);
+    assert_int_equal(model_mesh_read("", &a, &m, &e), 0);
+    assert_int_equal(m.axis_count, 1);
+    assert_int_equal(model_mesh_read("model=2, wide=4", &a, &m, &e), 0);
+    assert_true(m.axis_count == 3 && m.axis[0].size == 1 && m.axis[2].size == 4);
+    assert_string_equal(m.axis[1].name, "model");
+    arena_fini(&a);
+    refuse_mesh("model", "\"model\" is not a name, = and a size");
+    refuse_mesh("=2", "\"=2\" is not a name");
+    refuse_mesh("model=0", "\"model=0\" is not");
+    refuse_mesh("model=2x", "\"model=2x\" is not");
+    refuse_mesh("a=2,a=2", "two have the name \"a\"");
+    refuse_mesh("replicas=2", "\"replicas\", which is that of the replicas");
+    refuse_mesh("a=1,b=1,c=1,d=1", "there may be 3 beside the replicas");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +420,10 @@ int main(void)
         cmocka_unit_test(products_are_where_their_layers_are),
         cmocka_unit_test(layers_that_are_not_named_follow_their_first_input),
         cmocka_unit_test(what_cannot_be_on_devices_is_refused_by_name),
+        cmocka_unit_test(models_whose_variables_are_cut_train_as_whole_ones),
+        cmocka_unit_test(devices_hold_their_parts_of_variables_and_slots),
+        cmocka_unit_test(layouts_that_do_not_go_are_refused_by_name),
+        cmocka_unit_test(axes_are_read_or_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
