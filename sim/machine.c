@@ -10,6 +10,7 @@
 
 #include "isa/check.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void create_memories(struct machine *m)
@@ -386,6 +387,14 @@ int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int
     if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
         return -1;
     return read_store(m, &m->core[core], SPACE_HBM, address, to, bytes, e);
+}
+
+struct hbm_hold *machine_hbm_hold(const struct machine *m, int core, int64_t address,
+                                  int64_t bytes)
+{
+    assert(core >= 0 && core < m->core_count);
+    assert(address >= 0 && bytes >= 0 && address + bytes <= m->share_bytes);
+    return hbm_store_hold(m->core[core].hbm, address, (size_t)bytes);
 }
 
 int machine_host_write(struct machine *m, int core, int64_t address, const void *from,

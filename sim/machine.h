@@ -188,6 +188,12 @@ int machine_hbm_write(struct machine *m, int core, int64_t address, const void *
                       int64_t bytes, struct err *e);
 int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
                      struct err *e);
+/*
+ * What a range, which is there (asserted), holds now, without a copy of it: hbm_hold_read of
+ * hbm/hbm.h reads it, hbm_hold_free ends it. In timing mode what vectors have written is not in it.
+ */
+struct hbm_hold *machine_hbm_hold(const struct machine *m, int core, int64_t address,
+                                  int64_t bytes);
 /* the same for the core's window of host memory, host.window_bytes that copies reach */
 int machine_host_write(struct machine *m, int core, int64_t address, const void *from,
                        int64_t bytes, struct err *e);

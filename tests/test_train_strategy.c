@@ -282,6 +282,62 @@ TEST(sharded_variables_are_parts_of_the_whole)
     train_rig_fini(&r);
 }
 
+static void expect_local(struct train_rig *r, const struct strategy_snapshot *k, int replica,
+                         int variable, int elems, float first)
+{
+    float x[CELLS];
+
+    train_rig_must(r, strategy_snapshot_read(r->strategy, k, replica, variable, x, &r->err));
+    for (int i = 0; i < elems; i++)
+        assert_true(x[i] == first + (float)i);
+}
+
+/* a mirrored variable that launches change, and one that is different on every replica */
+static void run_snapshots(const char *slice, int replicas)
+{
+    struct strategy_snapshot *k[4];
+    struct train_rig r;
+    float x[CELLS];
+    int a = 0;
+
+    train_rig_init(&r, slice, NULL, MODE_BOTH);
+    add_plain(&r, "a", 1);
+    add(&r, "s", (struct variable){.shape = f32_shape(DIMS(REPLICAS, 3)), .shard_dim = 0});
+    train_rig_start(&r);
+    for (int i = 0; i < CELLS; i++)
+        x[i] = (float)i;
+    train_rig_must(&r, strategy_write(r.strategy, 0, x, &r.err));
+    for (int n = 0; n < 4; n++) {       /* the first is simulated, the others are repeated */
+        for (int d = 0; d < replicas && replicas > 1; d++) {
+            for (int i = 0; i < 3; i++)
+                x[i] = (float)(100 * n + 10 * d + i);
+            train_rig_must(&r, strategy_write_local(r.strategy, d, 1, x, &r.err));
+        }
+        k[n] = strategy_snapshot(r.strategy, &r.err);
+        train_rig_must(&r, k[n] ? 0 : -1);
+        run_double(&r, &a);
+    }
+    for (int n = 0; n < 4; n++) {
+        float factor = (float)(1 << n);
+
+        train_rig_must(&r, strategy_snapshot_read(r.strategy, k[n], replicas - 1, 0, x, &r.err));
+        for (int i = 0; i < CELLS; i++)
+            assert_true(x[i] == factor * (float)i + factor - 1);
+        for (int d = 0; d < replicas && replicas > 1; d++)
+            expect_local(&r, k[n], d, 1, 3, (float)(100 * n + 10 * d));
+        strategy_snapshot_free(k[n]);
+    }
+    assert_int_equal(strategy_snapshot_read(r.strategy, NULL, replicas, 0, x, &r.err), -1);
+    train_rig_fini(&r);
+}
+
+TEST(snapshots_keep_what_variables_held)
+{
+    run_snapshots("v3-8", REPLICAS);
+    run_snapshots("host", 1);
+    strategy_snapshot_free(NULL);
+}
+
 TEST(replica_that_differs_is_named)
 {
     struct train_rig r;
@@ -424,6 +480,7 @@ int main(void)
         cmocka_unit_test(replay_takes_as_long_and_puts_variables_back_if_wanted),
         cmocka_unit_test(variables_of_each_replica_are_put_together_when_read),
         cmocka_unit_test(sharded_variables_are_parts_of_the_whole),
+        cmocka_unit_test(snapshots_keep_what_variables_held),
         cmocka_unit_test(replica_that_differs_is_named),
         cmocka_unit_test(replicas_run_where_they_are_told_to),
         cmocka_unit_test(one_replica_runs_on_one_core_of_a_slice),

@@ -153,6 +153,15 @@ static int count_replicas(struct fit *f, struct err *e)
     return strategy_check_batch(f->batch, f->replicas, e);
 }
 
+static int64_t variable_bytes(const struct variable_set *set)
+{
+    int64_t bytes = 0;
+
+    for (int v = 0; v < set->count; v++)
+        bytes += shape_elems(&set->variable[v].shape) * 4;
+    return bytes;
+}
+
 struct fit *fit_create(const struct fit_options *o, struct err *e)
 {
     struct fit *f = mem_alloc(sizeof(*f));
@@ -165,16 +174,14 @@ struct fit *fit_create(const struct fit_options *o, struct err *e)
     f->validation = arena_array(&f->arena, (size_t)o->metric_count + 1, sizeof(*f->validation));
     if (o->host)
         host_loop_init(&f->host, o->host);
-    if (choose_devices(f, e) == 0 && count_replicas(f, e) == 0 && check_stages(f, e) == 0 && build(f, e) == 0 &&
-        choose_stages(f, e) == 0)
+    if (choose_devices(f, e) == 0 && count_replicas(f, e) == 0 && check_stages(f, e) == 0 &&
+        build(f, e) == 0 && choose_stages(f, e) == 0)
         f->strategy = o->on ? o->on : strategy_create(&f->options.strategy, e);
     if (!f->strategy) {
         fit_destroy(f);
         return NULL;
     }
-    for (int v = 0; v < f->set->count; v++)
-        f->kept_bytes += shape_elems(&f->set->variable[v].shape) * 4;
-    f->keeps = o->checks_numerics || f->kept_bytes <= KEPT_BYTES_MOST;
+    f->keeps = o->checks_numerics || variable_bytes(f->set) <= KEPT_BYTES_MOST;
     return f;
 }
 
@@ -206,9 +213,7 @@ void fit_destroy(struct fit *f)
 {
     if (!f)
         return;
-    for (int r = 0; f->kept && r < f->replicas; r++)
-        for (int v = 0; v < f->kept_count; v++)
-            mem_free(f->kept[r][v]);
+    strategy_snapshot_free(f->before);
     if (!f->options.on)
         strategy_destroy(f->strategy);
     arena_fini(&f->arena);

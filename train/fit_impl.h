@@ -39,10 +39,7 @@ struct fit {
     struct model_stages stages;         /* where options.stages says so */
     int64_t step;
     double *metric, *validation;        /* room for values */
-    /* values before the last execution, where they are kept: [replica][variable] */
-    void ***kept;
-    int kept_count;                     /* variables */
-    int64_t kept_bytes;
+    struct strategy_snapshot *before;   /* the last execution, where it is kept */
     bool keeps;
 };
 

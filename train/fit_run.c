@@ -68,23 +68,9 @@ int fit_execute(struct fit *f, struct fit_feed *feed, struct strategy_run *run, 
 
 int fit_keep_values(struct fit *f, struct err *e)
 {
-    if (!f->kept) {
-        f->kept_count = f->set->count;
-        f->kept = arena_array(&f->arena, (size_t)f->replicas, sizeof(*f->kept));
-        for (int r = 0; r < f->replicas; r++) {
-            f->kept[r] = arena_array(&f->arena, (size_t)f->kept_count, sizeof(**f->kept));
-            for (int v = 0; v < f->kept_count; v++) {
-                struct shape s = variable_local_shape(&f->set->variable[v], f->replicas);
-
-                f->kept[r][v] = mem_alloc((size_t)shape_elems(&s) * 4);
-            }
-        }
-    }
-    for (int r = 0; r < f->replicas; r++)
-        for (int v = 0; v < f->kept_count; v++)
-            if (strategy_read_local(f->strategy, r, v, f->kept[r][v], e))
-                return -1;
-    return 0;
+    strategy_snapshot_free(f->before);
+    f->before = strategy_snapshot(f->strategy, e);
+    return f->before ? 0 : -1;
 }
 
 /* The step once more on the host's interpreter, with every float array as an output. */
@@ -94,7 +80,28 @@ struct rerun {
     struct trace trace;
     int *output;                        /* by node: its output, or -1 */
     struct interp_value **value;        /* by replica */
+    void ***variable;                   /* what it holds before the step, by replica */
 };
+
+/* the variables as they came into the launch */
+static int read_variables(struct rerun *r, struct err *e)
+{
+    const struct fit *f = r->fit;
+    size_t count = (size_t)f->set->count;
+
+    r->variable = arena_array(&r->arena, (size_t)f->replicas, sizeof(*r->variable));
+    for (int k = 0; k < f->replicas; k++) {
+        r->variable[k] = arena_array(&r->arena, count + 1, sizeof(**r->variable));
+        for (int v = 0; v < f->set->count; v++) {
+            struct shape s = variable_local_shape(&f->set->variable[v], f->replicas);
+
+            r->variable[k][v] = arena_array(&r->arena, (size_t)shape_elems(&s) + 1, 4);
+            if (strategy_snapshot_read(f->strategy, f->before, k, v, r->variable[k][v], e))
+                return -1;
+        }
+    }
+    return 0;
+}
 
 static bool is_float(const struct graph_node *n)
 {
@@ -128,7 +135,7 @@ static const struct interp_value *inputs_of(struct rerun *r, const struct fit_fe
         int64_t rows = (replica * feed->rounds + round) * f->local_batch;
 
         in[p].data = t->parameter[p].kind == TRACE_VARIABLE
-                         ? f->kept[replica][index]
+                         ? r->variable[replica][index]
                          : (char *)feed->tensor[index] + rows * feed->elems[index] * 4;
     }
     return in;
@@ -144,7 +151,7 @@ static void advance(struct rerun *r)
         size_t bytes = (size_t)shape_elems(&t->graph.node[out->node].shape) * 4;
 
         for (int k = 0; k < r->fit->replicas && out->alias_parameter >= 0; k++)
-            memcpy(r->fit->kept[k][t->parameter[out->alias_parameter].index],
+            memcpy(r->variable[k][t->parameter[out->alias_parameter].index],
                    r->value[k][o].data, bytes);
     }
 }
@@ -227,7 +234,7 @@ static int name_culprit(const struct rerun *r, int node, int64_t step, double lo
 static int explain(struct rerun *r, const struct fit_feed *feed, int64_t first, double loss,
                    int64_t step, struct err *e)
 {
-    if (fit_trace_step(r->fit, &r->trace, e))
+    if (fit_trace_step(r->fit, &r->trace, e) || read_variables(r, e))
         return -1;
     output_everything(r);
     for (int k = 0; k < feed->rounds; k++) {
@@ -249,7 +256,7 @@ int fit_explain_loss(struct fit *f, const struct fit_feed *feed, int64_t step, d
 {
     struct rerun r = {.fit = f};
 
-    if (!f->kept)
+    if (!f->before)
         return err_set(e, "step %" PRId64 ": the loss is %g; checking numerics tells which "
                        "operation made it", step, loss);
     arena_init(&r.arena);

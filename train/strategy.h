@@ -165,6 +165,16 @@ int strategy_write(struct strategy *s, int variable, const void *from, struct er
 int strategy_read_local(struct strategy *s, int replica, int variable, void *to, struct err *e);
 int strategy_write_local(struct strategy *s, int replica, int variable, const void *from,
                          struct err *e);
+/*
+ * What all variables, which get their first values if they have none, hold now. On a machine that
+ * is next to nothing: pages of HBM are shared until somebody writes to them. Reading is what
+ * strategy_read_local was then.
+ */
+struct strategy_snapshot;
+struct strategy_snapshot *strategy_snapshot(struct strategy *s, struct err *e); /* NULL, *e set */
+void strategy_snapshot_free(struct strategy_snapshot *k);                      /* NULL is fine */
+int strategy_snapshot_read(struct strategy *s, const struct strategy_snapshot *k, int replica,
+                           int variable, void *to, struct err *e);
 /* back to what initialisers give: metrics at the start of an epoch */
 int strategy_reset(struct strategy *s, int variable, struct err *e);
 

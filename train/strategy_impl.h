@@ -78,6 +78,19 @@ struct strategy {
     struct strategy *next;              /* on the same machine */
 };
 
+/* values by device and variable; NULL: it is not on that device */
+struct strategy_snapshot {
+    int device_count, variable_count;
+    struct hbm_hold **hold;             /* on a machine, */
+    void **value;                       /* on the host */
+};
+
+static inline size_t strategy_snapshot_at(const struct strategy_snapshot *k, int device,
+                                          int variable)
+{
+    return (size_t)device * (size_t)k->variable_count + (size_t)variable;
+}
+
 static inline const struct variable *strategy_variable(const struct strategy *s, int variable)
 {
     return &s->set->variable[variable];

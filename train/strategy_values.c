@@ -47,18 +47,33 @@ static int write_device(struct strategy *s, int device, int variable, const void
     return status;
 }
 
-static int read_device(struct strategy *s, int device, int variable, void *to, struct err *e)
+/* now, or with `k` as it was then */
+static int read_packed(struct strategy *s, const struct strategy_snapshot *k, int device,
+                       int variable, void *tiles, struct err *e)
+{
+    const struct array *a = &s->place[variable]->array;
+
+    if (!k)
+        return machine_hbm_read(s->options.machine, s->core[device], a->address, tiles, a->bytes,
+                                e);
+    hbm_hold_read(k->hold[strategy_snapshot_at(k, device, variable)], 0, tiles, (size_t)a->bytes);
+    return 0;
+}
+
+static int read_device(struct strategy *s, const struct strategy_snapshot *k, int device,
+                       int variable, void *to, struct err *e)
 {
     const struct array *a = &s->place[variable]->array;
     void *tiles;
     int status;
 
     if (!s->options.machine) {
-        memcpy(to, s->place[variable]->value[device], (size_t)shape_elems(&a->shape) * 4);
+        memcpy(to, k ? k->value[strategy_snapshot_at(k, device, variable)]
+                     : s->place[variable]->value[device], (size_t)shape_elems(&a->shape) * 4);
         return 0;
     }
     tiles = mem_alloc((size_t)a->bytes);
-    status = machine_hbm_read(s->options.machine, s->core[device], a->address, tiles, a->bytes, e);
+    status = read_packed(s, k, device, variable, tiles, e);
     if (status == 0)
         array_unpack(a, tiles, to);
     mem_free(tiles);
@@ -83,6 +98,12 @@ static int check_replica(const struct strategy *s, int replica, struct err *e)
 
 int strategy_read_local(struct strategy *s, int replica, int variable, void *to, struct err *e)
 {
+    return strategy_snapshot_read(s, NULL, replica, variable, to, e);
+}
+
+int strategy_snapshot_read(struct strategy *s, const struct strategy_snapshot *k, int replica,
+                           int variable, void *to, struct err *e)
+{
     struct program_end end;
     void *part;
     int status = 0, first;
@@ -92,10 +113,10 @@ int strategy_read_local(struct strategy *s, int replica, int variable, void *to,
     end = end_of(s, variable);
     first = strategy_teller(s, replica, variable);
     if (sharding_is_whole(&end.sharding))
-        return read_device(s, first, variable, to, e);
+        return read_device(s, k, first, variable, to, e);
     part = mem_alloc((size_t)s->place[variable]->array.bytes);
     for (int d = first; d < first + s->logical_count && status == 0; d++) {
-        status = read_device(s, d, variable, part, e);
+        status = read_device(s, k, d, variable, part, e);
         if (status == 0)
             sharding_put(&s->mesh, &end.shape, &end.sharding, d, part, to);
     }
@@ -392,10 +413,10 @@ static int check_devices(struct strategy *s, int variable, int from, int step, s
 {
     size_t bytes = (size_t)shape_elems(&s->place[variable]->array.shape) * 4;
     uint32_t *first = mem_alloc(bytes), *other = mem_alloc(bytes);
-    int status = read_device(s, from, variable, first, e);
+    int status = read_device(s, NULL, from, variable, first, e);
 
     for (int d = from + step; d < s->device_count && status == 0; d += step) {
-        status = read_device(s, d, variable, other, e);
+        status = read_device(s, NULL, d, variable, other, e);
         if (status == 0 && memcmp(first, other, bytes) != 0)
             status = name_difference(s, strategy_variable(s, variable), d, step, first, other,
                                      e);
