@@ -31,7 +31,7 @@ static struct report_step describe(const sy_strategy *s)
     return (struct report_step){
         .title = "last launch", .machine = s->cluster->cluster.machine,
         .program = &strategy_program_module(p)->linked[0].program,
-        .model_flops = graph_flops(strategy_program_graph(p)) / strategy_program_part_count(p),
+        .model_flops = strategy_program_flops(s->strategy, p),
         .input_bytes = strategy_program_input_bytes(p) * devices_of(s)};
 }
 

@@ -20,7 +20,8 @@ static int start(sy_strategy *s, const int *core, const sy_strategy_options *o, 
     struct cluster *c = &s->cluster->cluster;
     struct strategy_stages stages = {s->stages, of_all, NULL};
     struct strategy_options options = {
-        .machine = c->machine, .list = &c->strategies, .mesh = s->stages ? NULL : &s->mesh,
+        .machine = c->machine, .list = &c->strategies, 
+        .mesh = s->stages && s->mesh.axis_count == 1 ? NULL : &s->mesh,
         .stages = s->stages ? &stages : NULL, .core = core, .set = &s->set,
         .replica_count = s->mesh.axis[0].size,
         .seed = o && o->seed ? o->seed : 1, .checks_replicas = o && o->check_replicas};
@@ -85,6 +86,17 @@ static int add_axis(sy_strategy *s, const sy_axis *axis, struct err *e)
     return 0;
 }
 
+static int add_axes(sy_strategy *s, const sy_axis *axis, int count, struct err *e)
+{
+    if (count < 0 || count > MESH_AXES_MAX - 1 || (count && !axis))
+        return err_set(e, "a mesh of %d axes beside the replicas; allowed are 1..%d", count,
+                       MESH_AXES_MAX - 1);
+    for (int i = 0; i < count; i++)
+        if (add_axis(s, &axis[i], e))
+            return -1;
+    return 0;
+}
+
 /* the axes that are asked for, over `devices` in all, of which a replica has `each` (0: as many
    as the axes have) */
 static int make_mesh(sy_strategy *s, int devices, int each, const sy_strategy_options *o,
@@ -95,12 +107,8 @@ static int make_mesh(sy_strategy *s, int devices, int each, const sy_strategy_op
     int count = o && o->axis_count ? o->axis_count : each > 1, stride;
 
     s->mesh = (struct mesh){1, {{"replicas", 1}}};
-    if (count < 0 || count > MESH_AXES_MAX - 1 || !axis)
-        return err_set(e, "a mesh of %d axes beside the replicas; allowed are 1..%d", count,
-                       MESH_AXES_MAX - 1);
-    for (int i = 0; i < count; i++)
-        if (add_axis(s, &axis[i], e))
-            return -1;
+    if (add_axes(s, axis, count, e))
+        return -1;
     stride = mesh_stride(&s->mesh, 0);
     if (each ? stride != each : devices % stride)
         return err_set(e, "the mesh's axes have %d devices; %s %d", stride,
@@ -110,26 +118,27 @@ static int make_mesh(sy_strategy *s, int devices, int each, const sy_strategy_op
     return 0;
 }
 
-/* so many devices are a replica; on the host its only one */
+/* so many devices, or meshes of them, are a replica; on the host its only one */
 static int make_stages(sy_strategy *s, int devices, int each, const sy_strategy_options *o,
                        struct err *e)
 {
-    int stages = o->pipeline_stages;
+    int stages = o->pipeline_stages, wide;
 
-    if (o->axis_count)
-        return err_set(e, "%d stages and a mesh of %d axes; a replica is cut one way only", stages,
-                       o->axis_count);
-    if (each && each != stages)
-        return err_set(e, "%d stages, but a replica of the assignment has %d devices", stages,
-                       each);
     s->stages = stages;
     s->mesh = (struct mesh){1, {{"replicas", devices}}};
+    if (add_axes(s, o->axis, o->axis_count, e))
+        return -1;
+    wide = mesh_stride(&s->mesh, 0);
+    if (each && each != stages * wide)
+        return err_set(e, "%d stages of %d devices, but a replica of the assignment has %d",
+                       stages, wide, each);
     if (s->cluster->cluster.is_host)
         return 0;
-    if (stages < 1 || devices % stages)
-        return err_set(e, "%d stages on %d cores; each replica needs as many cores as there are "
-                       "stages, and the slice a whole number of replicas", stages, devices);
-    s->mesh.axis[0].size = devices / stages;
+    if (stages < 1 || devices % (stages * wide))
+        return err_set(e, "%d stages%s on %d cores; each replica needs as many cores as there are "
+                       "stages, and the slice a whole number of replicas", stages,
+                       wide > 1 ? " of several devices" : "", devices);
+    s->mesh.axis[0].size = devices / (stages * wide);
     return 0;
 }
 

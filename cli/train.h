@@ -97,7 +97,7 @@ static inline bool train_is_timed(const struct train_run *t)
 static inline int train_replicas(const struct train_run *t)
 {
     int64_t stages = train_value(t, OPT_PIPELINE)->integer;
-    int64_t each = stages > 1 ? stages : t->device_count;
+    int64_t each = (stages > 1 ? stages : 1) * t->device_count;
 
     if (t->slice.core_count == 0)
         return 1;

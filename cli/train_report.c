@@ -69,7 +69,7 @@ static int describe_step(struct train_run *t, struct report_step *step, struct e
         /* of core 0's program; of stages and devices the mean */
         .title = t->steps_per_execution > 1 ? "one execution" : "one step",
         .machine = t->machine, .program = &m->linked[0].program,
-        .model_flops = graph_flops(strategy_program_graph(p)) / parts,
+        .model_flops = strategy_program_flops(fit_strategy(t->fit), p),
         .parameter_bytes = train_replicas(t) > 1
                                ? model_parameter_count(&t->model, true) * (int64_t)sizeof(float)
                                      / parts

@@ -244,7 +244,7 @@ int train_begin_trace(struct train_run *t, struct err *e)
 static int choose_devices(struct train_run *t, struct err *e)
 {
     const char *mesh = train_value(t, OPT_MESH)->text, *layouts = train_value(t, OPT_LAYOUTS)->text;
-    int cores = t->slice.core_count, each;
+    int cores = t->slice.core_count, stages = (int)train_value(t, OPT_PIPELINE)->integer, each;
 
     if (layer_devices_count(train_value(t, OPT_DEVICES)->text, &t->device_count, e) ||
         model_mesh_read(mesh, &t->arena, &t->mesh, e))
@@ -253,15 +253,13 @@ static int choose_devices(struct train_run *t, struct err *e)
         return 0;
     if (!*layouts)
         return err_set(e, "--mesh %s cuts nothing by itself; --layouts says what it cuts", mesh);
-    if (train_value(t, OPT_PIPELINE)->integer)
-        return err_set(e, "--mesh %s and --pipeline; a replica is cut one way only", mesh);
     if (t->device_count > 1)
         return err_set(e, "--mesh %s and --devices; a replica is cut one way only", mesh);
-    each = mesh_device_count(&t->mesh);
+    t->device_count = mesh_device_count(&t->mesh);
+    each = t->device_count * (stages > 1 ? stages : 1);
     if (cores % each)
         return err_set(e, "--mesh %s: %d logical devices of each replica on %d cores; they must "
                        "divide the cores", mesh, each, cores);
-    t->device_count = each;
     t->mesh.axis[0].size = cores ? cores / each : 1;
     return 0;
 }
@@ -350,7 +348,8 @@ static void print_machine(const struct train_run *t)
            text_bytes(m->hbm_bytes, hbm, sizeof(hbm)),
            text_bytes(train_vmem_bytes(m), vmem, sizeof(vmem)));
     if (t->mesh.axis_count > 1)
-        printf("devices    %d of each replica, %s: %s\n", t->device_count,
+        printf("devices    %d of each %s, %s: %s\n", t->device_count,
+               train_value(t, OPT_PIPELINE)->integer > 1 ? "stage" : "replica",
                train_value(t, OPT_MESH)->text, train_value(t, OPT_LAYOUTS)->text);
     else if (t->device_count > 1)
         printf("devices    %d of each replica: %s\n", t->device_count,

@@ -30,8 +30,8 @@ refuse 'layout of dense/kernel: the logical devices have no axis "model"' \
     train $model $short --layouts "$cuts"
 refuse 'layout of dens/kernel: no variable of model mnist_mlp has that name (did you mean' \
     train $model $short --mesh model=2 --layouts dens/kernel=model
-refuse '--mesh model=2 and --pipeline; a replica is cut one way only' \
-    train $model $short --mesh model=2 --layouts "$cuts" --pipeline 2
+refuse '--mesh model=8: 16 logical devices of each replica on 8 cores; they must divide' \
+    train $model $short --mesh model=8 --layouts "$cuts" --pipeline 2
 refuse '--mesh model=2 and --devices; a replica is cut one way only' \
     train $model $short --mesh model=2 --layouts "$cuts" --devices dense_1=1
 
@@ -57,6 +57,10 @@ loop=$(loss_of --tpu v3-8 --mesh model=2 --layouts "$cuts" --steps-per-execution
 [ -n "$cut" ] && [ "$cut" = "$loop" ] || fail "cut $cut, in a loop $loop"
 grep -qF 'devices    2 of each replica, model=2: dense/kernel=-,model; ' "$work/log" ||
     fail "no devices in: $(cat "$work/log")"
+# stages of two devices each
+expect 0 'batch      64 = 2 x 32' train $model $short --mesh model=2 --layouts "$cuts" --pipeline 2 \
+    --micro-batches 2 --check-replicas --check-races
+grep -qF 'devices    2 of each stage, model=2: ' "$work/log" || fail "no stages in: $(cat "$work/log")"
 # the same without a machine
 expect 0 'test acc' train $model $short --mesh model=2 --layouts "$cuts" --backend host
 expect 0 'test acc' train $model $short --devices dense_1=1 --backend host

@@ -127,7 +127,7 @@ TEST(layouts_that_do_not_go_are_refused)
     refuse_layouts(1, 0, "logits/kernel=model", "the logical devices have no axis \"model\"");
     refuse_layouts(8, 0, "logits/kernel=-,model", "logits/kernel: dimension 1 of f32[16,4] does not "
                    "divide into 8 parts");
-    refuse_layouts(1, 2, "logits/kernel=model", "layouts of a model whose layers are in stages");
+    refuse_layouts(1, 2, "logits/kernel=model", "the logical devices have no axis \"model\"");
 }
 
 TEST(devices_that_do_not_go_are_refused)

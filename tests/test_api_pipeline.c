@@ -8,17 +8,25 @@
 #define KERNEL (16 * 4)
 
 /* the rig's model on a strategy of so many stages */
-static void open_stages(struct api_rig *r, const char *tpu, int stages)
+static void open_stages_of(struct api_rig *r, const char *tpu, int stages, int devices)
 {
+    sy_axis axis = {"model", devices};
+
     api_rig_open(r, tpu);
     sy_model_free(r->model);
     sy_strategy_free(r->strategy);
     r->model = NULL;
     r->strategy = NULL;
     api_must(sy_strategy_create(r->cluster, NULL,
-                                &(sy_strategy_options){.pipeline_stages = stages,
+                                &(sy_strategy_options){.pipeline_stages = stages, .axis = &axis,
+                                                       .axis_count = devices > 1,
                                                        .check_replicas = true}, &r->strategy));
     api_must(sy_model_create(r->strategy, "small", &r->model));
+}
+
+static void open_stages(struct api_rig *r, const char *tpu, int stages)
+{
+    open_stages_of(r, tpu, stages, 1);
 }
 
 static void train(struct api_rig *r, float kernel[KERNEL], const char *cuts, int steps)
@@ -62,6 +70,34 @@ TEST(two_stages_are_one_core_bit_by_bit)
     api_rig_close(&r);
 }
 
+TEST(stages_may_have_several_devices)
+{
+    float whole[KERNEL], cut[KERNEL];
+    sy_compile o = api_standard;
+    sy_pipeline p;
+    struct api_rig r;
+
+    for (int i = 0; i < 2; i++) {
+        open_stages_of(&r, i ? "v3-8" : "cpu", 2, 2);
+        assert_int_equal(sy_strategy_replicas(r.strategy), i ? 2 : 1);
+        o.micro_batches = 2;
+        o.precision = "highest";
+        o.layouts = "*/kernel=-,model";
+        api_rig_build(&r, &o);
+        api_must(sy_model_fit(r.model, &r.samples,
+                              &(sy_fit){.epochs = 2, .no_shuffle = true, .quiet = true}));
+        api_must(sy_variable_read(sy_variable_find(r.strategy, "logits/kernel"), i ? cut : whole,
+                                  sizeof(cut)));
+        if (i) {
+            api_must(sy_strategy_pipeline(r.strategy, &p));
+            assert_true(p.stages == 2 && p.ideal_cycles < p.cycles);
+        }
+        api_rig_close(&r);
+    }
+    for (int k = 0; k < KERNEL; k++)
+        assert_true(cut[k] - whole[k] < 1e-5f && whole[k] - cut[k] < 1e-5f);
+}
+
 TEST(host_trains_a_model_in_stages_whole)
 {
     float one[KERNEL], cut[KERNEL];
@@ -80,7 +116,7 @@ TEST(host_trains_a_model_in_stages_whole)
 
 TEST(stages_that_do_not_go_are_refused)
 {
-    static const sy_axis axis = {"model", 2};
+    static const sy_axis axis = {"model", 3};
     sy_strategy_options o = {.pipeline_stages = 3};
     sy_strategy *s = NULL;
     sy_compile compile = api_standard;
@@ -93,7 +129,7 @@ TEST(stages_that_do_not_go_are_refused)
     api_expect_error(sy_strategy_create(r.cluster, NULL, &o, &s), "-1 stages on 8 cores");
     o = (sy_strategy_options){.pipeline_stages = 2, .axis = &axis, .axis_count = 1};
     api_expect_error(sy_strategy_create(r.cluster, NULL, &o, &s),
-                     "2 stages and a mesh of 1 axes; a replica is cut one way only");
+                     "2 stages of several devices on 8 cores");
     api_must(sy_model_add(r.model, "Dense(16, input_shape=(8,))"));
     api_must(sy_model_add(r.model, "Dense(4, name='logits')"));
     compile.pipeline_cuts = "logit";
@@ -105,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_stages_are_one_core_bit_by_bit),
+        cmocka_unit_test(stages_may_have_several_devices),
         cmocka_unit_test(host_trains_a_model_in_stages_whole),
         cmocka_unit_test(stages_that_do_not_go_are_refused),
     };

@@ -304,6 +304,85 @@ static const struct shape *held_shape(const struct graph *g, const char *name)
     return NULL;
 }
 
+/* ----- stages of several devices */
+
+static void compare_stages(const char *slice, int stages, const struct mesh *mesh,
+                           const char *layouts, int micro_batches)
+{
+    struct trial one, cut;
+
+    init_trial(&one, "host", NULL);
+    init_trial(&cut, slice, NULL);
+    cut.m.options.strategy.mesh = mesh;
+    cut.m.options.layouts = layouts;
+    cut.m.options.stages = stages;
+    one.m.options.micro_batches = cut.m.options.micro_batches = micro_batches;
+    run_trial(&one);
+    run_trial(&cut);
+    for (int i = 0; i < STEPS; i++)
+        if (fabs(cut.loss[i] - one.loss[i]) > 1e-5 * one.loss[i])
+            fail_msg("%s, %d stages, %s: step %d: %.9g, on one %.9g", slice, stages, layouts, i,
+                     cut.loss[i], one.loss[i]);
+    if (distance(&cut, &one) > 2e-5)
+        fail_msg("%s, %d stages, %s: variables differ by %.3g", slice, stages, layouts,
+                 distance(&cut, &one));
+    if (cut.machine && strategy_check_replicas(fit_strategy(cut.m.fit), &cut.m.err))
+        fail_msg("%s", cut.m.err.msg);
+    fini_trial(&one);
+    fini_trial(&cut);
+}
+
+/* replicas, stages and cuts at once */
+TEST(stages_whose_variables_are_cut_train_as_the_whole_model)
+{
+    struct mesh pairs = mesh_of(2, 2), pair = mesh_of(1, 2), four = mesh_of(1, 4);
+
+    compare_stages("v3-8", 2, &pairs, ROWS_AND_COLUMNS, 4);
+    compare_stages("v3-8", 4, &pair, "*/kernel=-,model", 2);
+    compare_stages("v2-8", 2, &four, "d?/kernel=-,model; d?/bias=model", 1);
+    compare_stages("host", 2, &pairs, ROWS_AND_COLUMNS, 2);
+}
+
+/* device 0 of a replica is of the first stage; each of a stage's has its part */
+TEST(devices_of_a_stage_hold_parts_of_its_variables_alone)
+{
+    struct mesh mesh = mesh_of(2, 2);
+    float kernel[24 * 10];
+    struct strategy_part part[2];
+    struct trial t;
+    int v;
+
+    init_trial(&t, "v3-8", NULL);
+    t.m.options.strategy.mesh = &mesh;
+    t.m.options.stages = 2;
+    t.m.options.stage_cuts = "out";
+    t.m.options.layouts = "out/kernel=model";
+    if (mlp_start(&t.m))
+        fail_msg("%s", t.m.err.msg);
+    for (int s = 0; s < 2; s++)
+        part[s] = strategy_program_part(fit_strategy(t.m.fit),
+                                        fit_program(t.m.fit, 1, &t.m.err), s);
+    assert_true(part[1].variable_bytes < part[0].variable_bytes / 2);
+    assert_int_equal(held_shape(&part[1].module->graph, "out/kernel")->dim[0], 12);
+    /* written and read over the parts; one that differs on one device is found */
+    v = variable_find(&t.m.set, "out/kernel");
+    for (int i = 0; i < 240; i++)
+        kernel[i] = (float)i;
+    assert_int_equal(strategy_write(fit_strategy(t.m.fit), v, kernel, &t.m.err), 0);
+    memset(kernel, 0, sizeof(kernel));
+    assert_int_equal(strategy_read(fit_strategy(t.m.fit), v, kernel, &t.m.err), 0);
+    for (int i = 0; i < 240; i++)
+        assert_true(kernel[i] == (float)i);
+    assert_int_equal(strategy_check_replicas(fit_strategy(t.m.fit), &t.m.err), 0);
+    kernel[130] = 7;                    /* of the second part */
+    assert_int_equal(strategy_write_local(fit_strategy(t.m.fit), 1, v, kernel, &t.m.err), 0);
+    assert_int_equal(strategy_check_replicas(fit_strategy(t.m.fit), &t.m.err), -1);
+    if (!strstr(t.m.err.msg, "devices differ: element 10 of out/kernel") ||
+        !strstr(t.m.err.msg, "on device 3 and") || !strstr(t.m.err.msg, "on device 7"))
+        fail_msg("%s", t.m.err.msg);
+    fini_trial(&t);
+}
+
 /* what is cut is held in parts, slots too; zeros that a sum begins with are made, not cut out */
 TEST(devices_hold_their_parts_of_variables_and_slots)
 {
@@ -422,6 +501,8 @@ int main(void)
         cmocka_unit_test(what_cannot_be_on_devices_is_refused_by_name),
         cmocka_unit_test(models_whose_variables_are_cut_train_as_whole_ones),
         cmocka_unit_test(devices_hold_their_parts_of_variables_and_slots),
+        cmocka_unit_test(stages_whose_variables_are_cut_train_as_the_whole_model),
+        cmocka_unit_test(devices_of_a_stage_hold_parts_of_its_variables_alone),
         cmocka_unit_test(layouts_that_do_not_go_are_refused_by_name),
         cmocka_unit_test(axes_are_read_or_refused),
     };

@@ -45,8 +45,8 @@ struct fit_options {
     const char *layer_devices;
     /*
      * "dense/kernel=-,model": how the model's variables lie on the logical devices of `on`'s mesh
-     * or strategy.mesh (train/model_layouts.h); NULL: whole on each. Beside stages and layers on
-     * devices refused.
+     * or strategy.mesh (train/model_layouts.h); NULL: whole on each. In stages it is the mesh
+     * of each. Beside layers on devices refused.
      */
     const char *layouts;
     bool shards_state;                  /* slots in parts: train/sharded_update.h */

@@ -37,9 +37,9 @@ static int lay_out(struct fit *f, struct err *e)
 
     if (!o->layouts)
         return 0;
-    if (o->stages || o->layer_devices)
-        return err_set(e, "%s: layouts of a model whose layers are %s; a replica is cut one way "
-                       "only", o->layouts, o->stages ? "in stages" : "on devices");
+    if (o->layer_devices)
+        return err_set(e, "%s: layouts of a model whose layers are on devices; a replica is cut "
+                       "one way only", o->layouts);
     return model_layouts_set(o->model, mesh ? mesh : &one, o->layouts, &f->arena, e);
 }
 

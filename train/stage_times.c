@@ -90,6 +90,6 @@ void stage_times_of(const struct strategy *s, const struct strategy_program *p, 
     for (int d = 0; d < s->device_count; d++)
         add_core(s, strategy_part_of(s, p, d), s->core[d], &out->stage[strategy_stage_of(s, d)]);
     for (int k = 0; k < p->part_count; k++)
-        divide(&out->stage[k], s->replica_count);
+        divide(&out->stage[k], s->device_count / p->part_count);
     compare(out);
 }

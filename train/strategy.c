@@ -35,9 +35,6 @@ static int choose_mesh(struct strategy *s, struct err *e)
 {
     const struct mesh *m = s->options.mesh;
 
-    if (m && s->stages.count > 1)
-        return err_set(e, "%d stages, and a mesh of %d devices; a replica is cut one way only",
-                       s->stages.count, mesh_device_count(m));
     s->mesh = m ? *m : (struct mesh){1, {{"replicas", s->replica_count}}};
     if (s->mesh.axis[0].size != s->replica_count)
         return err_set(e, "the mesh has %d replicas, the strategy %d", s->mesh.axis[0].size,
@@ -81,9 +78,12 @@ static int choose_replicas(struct strategy *s, struct err *e)
     if (!o->machine)
         return 0;
     if (s->device_count != 1 && s->device_count != cores) {
-        char each[48] = "";
+        char each[64] = "";
 
-        if (s->stages.count > 1)
+        if (s->stages.count > 1 && s->mesh.axis_count > 1)
+            snprintf(each, sizeof(each), " of %d stages of %d logical devices", s->stages.count,
+                     strategy_stage_devices(s));
+        else if (s->stages.count > 1)
             snprintf(each, sizeof(each), " of %d stages", s->stages.count);
         else if (s->logical_count > 1)
             snprintf(each, sizeof(each), " of %d logical devices", s->logical_count);
@@ -366,6 +366,11 @@ const struct shape *strategy_program_result_shape(const struct strategy_program 
 
 const struct graph *strategy_program_graph(const struct strategy_program *p) { return &p->graph; }
 
+int64_t strategy_program_flops(const struct strategy *s, const struct strategy_program *p)
+{
+    return graph_flops(&p->graph) / (p->part_count > 1 ? s->logical_count : 1);
+}
+
 const struct module *strategy_program_module(const struct strategy_program *p)
 {
     return p->part_count ? &p->part[0].module : NULL;
@@ -379,7 +384,7 @@ struct strategy_part strategy_program_part(const struct strategy *s,
 
     assert(stage >= 0 && stage < p->part_count);
     for (int v = 0; v < s->placed_count; v++)
-        bytes += strategy_holds(s, stage, v) ? s->place[v]->array.bytes : 0;
+        bytes += strategy_holds(s, stage * strategy_part_devices(s, p), v) ? s->place[v]->array.bytes : 0;
     return (struct strategy_part){&part->module, bytes, part->kept_most, part->sent_bytes};
 }
 

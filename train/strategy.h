@@ -19,8 +19,9 @@ struct strategy;
 struct strategy_program;
 
 /*
- * Each replica's step in stages on different cores, one behind the other (docs/pipeline.md): core
- * replica * count + stage, unless strategy_options.core says otherwise. stage_of tells from the
+ * Each replica's step in stages on different cores, one behind the other (docs/pipeline.md): device
+ * replica * count + stage, or of a mesh with n logical devices n of them from (replica * count +
+ * stage) * n on. stage_of tells from the
  * name of a variable, or what a node comes from ("dense/kernel"), whose stage it is; -1: of all.
  */
 struct strategy_stages {
@@ -37,9 +38,7 @@ struct strategy_options {
      * Copied. Devices are numbered replica by replica.
      */
     const struct mesh *mesh;
-    /*
-     * Copied, NULL: none. Beside them a mesh is refused; on the host they change nothing.
-     */
+    /* Copied, NULL: none. A mesh is that of each stage then; on the host they change nothing. */
     const struct strategy_stages *stages;
     /*
      * The first of the strategies on this machine, NULL before there is one. All that are given
@@ -112,6 +111,8 @@ int64_t strategy_program_input_bytes(const struct strategy_program *p);
 const struct shape *strategy_program_result_shape(const struct strategy_program *p, int result);
 /* as traced, or as cut for logical devices */
 const struct graph *strategy_program_graph(const struct strategy_program *p);
+/* of a core; where a replica's cores run programs of their own, the mean of them */
+int64_t strategy_program_flops(const struct strategy *s, const struct strategy_program *p);
 const struct module *strategy_program_module(const struct strategy_program *p); /* NULL: host */
 /* of a stage (0 without stages): its module, and what it is like */
 struct strategy_part {

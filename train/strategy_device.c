@@ -63,13 +63,15 @@ int strategy_device_place(struct strategy *s, int variable, struct err *e)
 
 /* ----- programs */
 
-/* the cores of a part, by replica */
-static int32_t *cores_of(struct strategy *s, int part)
+/* the cores of a part, replica by replica */
+static int32_t *cores_of(struct strategy *s, const struct strategy_program *p, int part)
 {
-    int32_t *core = arena_array(&s->arena, (size_t)s->replica_count, sizeof(*core));
+    int32_t *core = arena_array(&s->arena, (size_t)s->device_count, sizeof(*core));
+    int count = 0;
 
-    for (int r = 0; r < s->replica_count; r++)
-        core[r] = s->core[r * s->logical_count + part];
+    for (int d = 0; d < s->device_count; d++)
+        if (strategy_part_of(s, p, d) == &p->part[part])
+            core[count++] = s->core[d];
     return core;
 }
 
@@ -82,10 +84,10 @@ static int compile_part(struct strategy *s, struct strategy_program *p, int k, s
     int64_t *place = arena_array(&s->arena, (size_t)g->parameter_count + 1, sizeof(*place));
     struct module_settings settings = {
         .chip = machine_chip(s->options.machine), .codegen = CODEGEN_XLA,
-        .replica_count = is_cut ? s->replica_count : s->device_count,
+        .replica_count = s->device_count / p->part_count,
         .notes_are_sources = true,
         .slice = s->device_count > 1 ? machine_slice(s->options.machine) : NULL,
-        .device_core = is_cut ? cores_of(s, k) : s->core, .sums_wait = is_cut,
+        .device_core = cores_of(s, p, k), .sums_wait = is_cut,
         .message_flags = p->message_flags,
         .hbm_bytes = strategy_device_lowest(s, stage), .place = place,
         .on_stage = s->options.on_stage, .user = s->options.user};
@@ -174,8 +176,8 @@ static int upload(void *context, int device, struct err *e)
 }
 
 /*
- * A result that all devices of a replica have comes from the first one, else from that which made
- * it; parts of one go to places of their own.
+ * A result that several devices of a replica make comes from the first of them; parts of one go to
+ * places of their own.
  */
 static int download_result(const struct transfer *t, int device, int i, void *to, struct err *e)
 {
@@ -188,7 +190,7 @@ static int download_result(const struct transfer *t, int device, int i, void *to
     int output = own->result_output[i], status;
     void *part;
 
-    if (output < 0 || (is_whole && p->part_count == 1 && device % s->logical_count))
+    if (output < 0 || (is_whole && device % strategy_part_devices(s, p)))
         return 0;
     if (is_whole)
         return module_read(&own->module, s->options.machine, s->core[device], output, to, e);

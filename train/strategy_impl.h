@@ -63,7 +63,7 @@ struct strategy {
     struct mesh mesh;                   /* axis 0: replicas */
     int replica_count;
     int device_count, logical_count;    /* in all; of each replica */
-    struct strategy_stages stages;      /* count is 1 without; else logical_count */
+    struct strategy_stages stages;      /* count is 1 without; each has logical_count / count */
     int *core;                          /* by device */
     struct strategy_place **place;      /* by variable, as far as placed_count */
     size_t place_capacity;
@@ -104,9 +104,15 @@ static inline int strategy_replica_of(const struct strategy *s, int device)
     return device / s->logical_count;
 }
 
+/* devices of a stage, or of a replica without stages, among which the mesh cuts */
+static inline int strategy_stage_devices(const struct strategy *s)
+{
+    return s->logical_count / s->stages.count;
+}
+
 static inline int strategy_stage_of(const struct strategy *s, int device)
 {
-    return s->stages.count > 1 ? device % s->logical_count : 0;
+    return device % s->logical_count / strategy_stage_devices(s);
 }
 
 /* a variable's; -1: all have it, and what it is stands on the last one */
@@ -115,10 +121,16 @@ int strategy_variable_stage(const struct strategy *s, int variable);
 bool strategy_holds(const struct strategy *s, int device, int variable);
 int strategy_teller(const struct strategy *s, int replica, int variable);
 
+/* devices of a replica that run the same part */
+static inline int strategy_part_devices(const struct strategy *s, const struct strategy_program *p)
+{
+    return s->logical_count / p->part_count;
+}
+
 static inline struct program_part *strategy_part_of(const struct strategy *s,
                                                     const struct strategy_program *p, int device)
 {
-    return &p->part[p->part_count > 1 ? device % s->logical_count : 0];
+    return &p->part[device % s->logical_count / strategy_part_devices(s, p)];
 }
 
 /* the parts of a traced step: one graph for all devices, or one for each of a replica */

@@ -29,9 +29,9 @@ int strategy_teller(const struct strategy *s, int replica, int variable)
 {
     int stage = strategy_variable_stage(s, variable);
 
-    if (s->stages.count == 1)
-        return replica * s->logical_count;
-    return replica * s->logical_count + (stage < 0 ? s->stages.count - 1 : stage);
+    if (stage < 0)
+        stage = s->stages.count - 1;
+    return replica * s->logical_count + stage * strategy_stage_devices(s);
 }
 
 /* which inputs and results of the step are which of the part's */
@@ -191,6 +191,29 @@ static void repeat_part(struct strategy *s, const struct trace *t, struct stage_
     trace_fini(&all);
 }
 
+/* a stage's graph for each of its devices: variables as they lie, messages whole */
+static int cut_part(struct strategy *s, const struct trace *t, struct stage_part *part,
+                    struct err *e)
+{
+    struct graph *g = &part->graph, whole = *g;
+    struct sharding_note *note = arena_array(&s->arena, (size_t)g->parameter_count + 1,
+                                             sizeof(*note));
+    int count = 0, status;
+
+    for (int i = 0; i < g->parameter_count; i++) {
+        const struct trace_parameter *of = &t->parameter[part->parameter[i]];
+
+        if (of->kind == TRACE_VARIABLE &&
+            !sharding_is_whole(&strategy_variable(s, of->index)->sharding))
+            note[count++] = (struct sharding_note){
+                g->parameter[i], strategy_variable(s, of->index)->sharding};
+    }
+    graph_init(g, &s->arena, whole.name);
+    status = graph_partition(&whole, &s->mesh, note, count, g, e);
+    graph_fini(&whole);
+    return status;
+}
+
 static int take_parts(struct strategy *s, struct strategy_program *p, const struct trace *t,
                       struct stages *cut, struct err *e)
 {
@@ -202,6 +225,8 @@ static int take_parts(struct strategy *s, struct strategy_program *p, const stru
 
         if (t->round)
             repeat_part(s, t, &cut->part[k]);
+        if (s->stages.count > 1 && s->mesh.axis_count > 1 && cut_part(s, t, &cut->part[k], e))
+            return -1;
         part->graph = cut->part[k].graph;
         part->parameter = cut->part[k].parameter;
         part->output = cut->part[k].output;
@@ -216,13 +241,28 @@ static int take_parts(struct strategy *s, struct strategy_program *p, const stru
     return 0;
 }
 
+/* cores as the stages count them: those of equal place in all replicas are chains of their own */
+static const int *chains_of(struct strategy *s)
+{
+    int each = strategy_stage_devices(s), stages = s->stages.count;
+    int *core = arena_array(&s->arena, (size_t)s->device_count, sizeof(*core));
+
+    for (int d = 0; d < s->device_count; d++) {
+        int chain = strategy_replica_of(s, d) * each + d % each;
+
+        core[chain * stages + strategy_stage_of(s, d)] = s->core[d];
+    }
+    return core;
+}
+
 static int take_stages(struct strategy *s, struct strategy_program *p, const struct trace *t,
                        struct err *e)
 {
     const struct chip *chip = machine_chip(s->options.machine);
     const struct trace *step = t->round ? t->round : t;
     struct stages_request r = {.g = &step->graph, .stage_count = s->stages.count,
-                               .replica_count = s->replica_count, .core = s->core,
+                               .replica_count = s->device_count / s->stages.count,
+                               .core = chains_of(s),
                                .first_flag = (int)chip->sync_flags - STAGE_MESSAGE_FLAGS,
                                .is_round = t->round != NULL};
     struct stages cut;

@@ -115,7 +115,7 @@ int strategy_snapshot_read(struct strategy *s, const struct strategy_snapshot *k
     if (sharding_is_whole(&end.sharding))
         return read_device(s, k, first, variable, to, e);
     part = mem_alloc((size_t)s->place[variable]->array.bytes);
-    for (int d = first; d < first + s->logical_count && status == 0; d++) {
+    for (int d = first; d < first + strategy_stage_devices(s) && status == 0; d++) {
         status = read_device(s, k, d, variable, part, e);
         if (status == 0)
             sharding_put(&s->mesh, &end.shape, &end.sharding, d, part, to);
@@ -389,7 +389,7 @@ int strategy_read(struct strategy *s, int variable, void *to, struct err *e)
 /* ----- are replicas the same? */
 
 static int name_difference(const struct strategy *s, const struct variable *v, int device,
-                           int step, const uint32_t *first, const uint32_t *other, struct err *e)
+                           int from, const uint32_t *first, const uint32_t *other, struct err *e)
 {
     const char *what = s->logical_count > 1 ? "device" : "replica";
     int64_t i = 0;
@@ -401,14 +401,14 @@ static int name_difference(const struct strategy *s, const struct variable *v, i
     memcpy(&b, &other[i], sizeof(b));
     if (v->shape.dtype != DTYPE_F32)
         return err_set(e, "%ss differ: element %" PRId64 " of %s is %" PRIu32 " on %s %d and %"
-                       PRIu32 " on %s %d", what, i, v->name, first[i], what, device % step,
+                       PRIu32 " on %s %d", what, i, v->name, first[i], what, from,
                        other[i], what, device);
     return err_set(e, "%ss differ: element %" PRId64 " of %s is 0x%08" PRIx32 " (%.9g) on %s %d "
                    "and 0x%08" PRIx32 " (%.9g) on %s %d", what, i, v->name, first[i], (double)a,
-                   what, device % step, other[i], (double)b, what, device);
+                   what, from, other[i], (double)b, what, device);
 }
 
-/* devices that hold the same are `step` apart from `from` on */
+/* devices of a stage that hold the same are `step` apart from `from` on */
 static int check_devices(struct strategy *s, int variable, int from, int step, struct err *e)
 {
     size_t bytes = (size_t)shape_elems(&s->place[variable]->array.shape) * 4;
@@ -416,9 +416,11 @@ static int check_devices(struct strategy *s, int variable, int from, int step, s
     int status = read_device(s, NULL, from, variable, first, e);
 
     for (int d = from + step; d < s->device_count && status == 0; d += step) {
+        if (strategy_stage_of(s, d) != strategy_stage_of(s, from))
+            continue;
         status = read_device(s, NULL, d, variable, other, e);
         if (status == 0 && memcmp(first, other, bytes) != 0)
-            status = name_difference(s, strategy_variable(s, variable), d, step, first, other,
+            status = name_difference(s, strategy_variable(s, variable), d, from, first, other,
                                      e);
     }
     mem_free(first);
@@ -429,13 +431,12 @@ static int check_devices(struct strategy *s, int variable, int from, int step, s
 static int check_variable(struct strategy *s, int variable, struct err *e)
 {
     const struct variable *v = strategy_variable(s, variable);
+    int first = strategy_teller(s, 0, variable), each = strategy_stage_devices(s);
 
-    if (s->stages.count > 1)
-        return check_devices(s, variable, strategy_teller(s, 0, variable), s->logical_count, e);
     if (sharding_is_whole(&v->sharding))
-        return check_devices(s, variable, 0, 1, e);
-    for (int i = 0; i < s->logical_count; i++)
-        if (check_devices(s, variable, i, s->logical_count, e))
+        return check_devices(s, variable, first, 1, e);
+    for (int i = 0; i < each; i++)
+        if (check_devices(s, variable, first + i, each, e))
             return -1;
     return 0;
 }

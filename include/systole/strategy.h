@@ -26,7 +26,7 @@ typedef struct sy_strategy_options {
     bool check_replicas;                /* mirrored variables, bit by bit after every run */
     const sy_axis *axis;                /* at most 3; the last one counts up first */
     int axis_count;                     /* 0: one, "model", of all devices of a replica */
-    int pipeline_stages;                /* 0: none, see below; beside axes refused */
+    int pipeline_stages;                /* 0: none, see below; axes are of each */
 } sy_strategy_options;
 
 /*
@@ -42,7 +42,8 @@ typedef struct sy_strategy_options {
  * Pipelines: with pipeline_stages so many neighbouring cores, or the devices of a box in their
  * order, are a replica, and a model that is compiled on it is cut into as many stages, through
  * which the micro batches of a step (sy_compile.micro_batches) pass in 1F1B order. On the host
- * there are no cores to be on, and the same program trains the model whole.
+ * there are no cores to be on, and the same program trains the model whole. With axes each stage is
+ * a grid of devices, over which sy_compile.layouts cuts its variables.
  *
  * Several strategies may have one cluster, and run in any order: each keeps its variables. Cluster
  * and assignment must outlive the strategy. `o` may be NULL. SY_ERROR: the cluster is not
