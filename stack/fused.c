@@ -233,6 +233,21 @@ static bool keeps_bf16(const struct graph_node *n, enum graph_dtype from)
     }
 }
 
+/* e^-x: its negation that has no other use yet goes into the constant of the exponential */
+static bool takes_sign(const struct fused *f, const struct graph_node *n)
+{
+    int x = n->operand[0];
+
+    return n->op == HLO_EXP && f->body->node[x].op == HLO_NEGATE && !f->is_made[x]
+           && !f->is_leaf[x];
+}
+
+/* the node whose value operand i is made of */
+static int operand_of(const struct fused *f, const struct graph_node *n, int i)
+{
+    return takes_sign(f, n) ? f->body->node[n->operand[0]].operand[0] : n->operand[i];
+}
+
 static opnd make_part(struct fused *f, int node, int p)
 {
     const struct graph_node *n = &f->body->node[node];
@@ -243,12 +258,13 @@ static opnd make_part(struct fused *f, int node, int p)
     if (n->op == HLO_COMPARE || n->op == HLO_IS_FINITE || n->op == HLO_CONVERT)
         from = f->body->node[n->operand[0]].shape.dtype;
     for (int i = 0; i < n->operand_count; i++) {
-        o[i] = f->value[n->operand[i]].part[p];
+        o[i] = f->value[operand_of(f, n, i)].part[p];
         is_constant &= o[i].kind == OPERAND_IMM;
     }
     if (is_constant && from != DTYPE_PRED)
         o[0] = R(put_in_register(f->code, o[0]));
     made = n->shape.dtype == DTYPE_PRED ? predicate(f->code, n, from, o)
+           : takes_sign(f, n)           ? fused_exponential(f->code, o[0], true)
                                         : number(f->code, n, from, o);
     if (n->shape.dtype == DTYPE_BF16 && f->is_read[node] && !keeps_bf16(n, from))
         made = fused_round_bf16(f->code, made);
@@ -266,7 +282,8 @@ static bool same_part(const struct fused *f, int node, int p)
     const struct graph_node *n = &f->body->node[node];
 
     for (int i = 0; i < n->operand_count; i++)
-        if (!same_operand(&f->value[n->operand[i]].part[p], &f->value[n->operand[i]].part[0]))
+        if (!same_operand(&f->value[operand_of(f, n, i)].part[p],
+                          &f->value[operand_of(f, n, i)].part[0]))
             return false;
     return true;
 }
@@ -312,7 +329,7 @@ int fused_emit(struct fused *f, int node, struct err *e)
             return -1;
     } else {
         for (int i = 0; i < n->operand_count; i++)
-            if (fused_emit(f, n->operand[i], e))
+            if (fused_emit(f, operand_of(f, n, i), e))
                 return -1;
         make(f, node);
     }

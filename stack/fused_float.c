@@ -38,10 +38,12 @@ opnd fused_polynomial(struct vcode *c, const float *coefficient, int count, opnd
     return sum;
 }
 
-static opnd exponential(struct vcode *c, opnd x)
+opnd fused_exponential(struct vcode *c, opnd x, bool of_negated)
 {
-    return eup(c, OP_VPOW2, mul(c, x, F(LOG2_E)));
+    return eup(c, OP_VPOW2, mul(c, x, F(of_negated ? -LOG2_E : LOG2_E)));
 }
+
+static opnd exponential(struct vcode *c, opnd x) { return fused_exponential(c, x, false); }
 
 static opnd logarithm(struct vcode *c, opnd x)
 {

@@ -20,6 +20,7 @@ static inline opnd fused_select(struct vcode *c, int mask, opnd a, opnd b)
     return R(put_select(c, mask, a, b));
 }
 
+opnd fused_exponential(struct vcode *c, opnd x, bool of_negated);       /* e^x, or e^-x */
 opnd fused_float_unary(struct vcode *c, enum graph_op op, opnd x);
 opnd fused_float_binary(struct vcode *c, enum graph_op op, opnd x, opnd y);
 opnd fused_trigonometric(struct vcode *c, enum graph_op op, opnd x);

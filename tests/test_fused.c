@@ -66,12 +66,13 @@ static void store(struct bench *b, struct fused *f, const struct array *a, int n
     }
 }
 
-static void compile(struct bench *b, const struct chip *chip, struct arena *a,
-                    struct isa_program *program)
+static size_t compile(struct bench *b, const struct chip *chip, struct arena *a,
+                      struct isa_program *program)
 {
     struct vcode_stats stats;
     struct fused f;
     struct err e;
+    size_t ops;
 
     vcode_init(&b->code, a);
     fused_init(&f, &b->code, chip, b->body, ROWS / 8, a);
@@ -81,12 +82,15 @@ static void compile(struct bench *b, const struct chip *chip, struct arena *a,
         must(fused_emit(&f, b->body->output[i].node, &e), &e);
         store(b, &f, &b->out[i], b->body->output[i].node);
     }
+    ops = b->code.block[0].op_count;
     must(vcode_compile(&b->code, chip, 4096, 256, a, program, &stats, &e), &e);
     vcode_fini(&b->code);
+    return ops;
 }
 
-static void run(const struct graph *body, const char *slice_name, const void *const *input,
-                void **output, struct arena *a)
+/* returns operations, before they are scheduled */
+static size_t run(const struct graph *body, const char *slice_name, const void *const *input,
+                  void **output, struct arena *a)
 {
     struct machine_options options = {.thread_count = 1, .simd = "auto"};
     struct bench b = {.body = body};
@@ -96,6 +100,7 @@ static void run(const struct graph *body, const char *slice_name, const void *co
     struct chip chip;
     struct err e;
     int64_t address = 0;
+    size_t ops;
 
     must(slice_parse(&slice, slice_name, &e), &e);
     must(chip_load_builtin(&chip, slice.chip_name, NULL, NULL, &e), &e);
@@ -109,7 +114,7 @@ static void run(const struct graph *body, const char *slice_name, const void *co
         to->address = address;
         address += to->bytes;
     }
-    compile(&b, &chip, a, &program);
+    ops = compile(&b, &chip, a, &program);
     for (int i = 0; i < body->parameter_count; i++) {
         void *tiles = arena_alloc(a, (size_t)b.in[i].bytes);
 
@@ -126,6 +131,7 @@ static void run(const struct graph *body, const char *slice_name, const void *co
         array_unpack(&b.out[i], tiles, output[i]);
     }
     machine_destroy(m);
+    return ops;
 }
 
 /* ----- inputs */
@@ -437,6 +443,38 @@ TEST(bf16_results_are_rounded_where_they_are_used)
     arena_fini(&a);
 }
 
+/* e^-x, behind -x itself where it is kept */
+static const void *exponential_of_negated(struct arena *a, bool is_kept, size_t *ops)
+{
+    const void *input = random_input(a, DTYPE_F32, ANY, 7);
+    struct graph g;
+    void *output[2];
+    int x;
+
+    graph_init(&g, a, "negated");
+    x = graph_unary(&g, HLO_NEGATE, graph_parameter(&g, square(DTYPE_F32), "x"));
+    if (is_kept)
+        graph_output(&g, x, "negated", -1);
+    graph_output(&g, graph_unary(&g, HLO_EXP, x), "power", -1);
+    *ops = run(&g, "v3-2", &input, output, a);
+    graph_fini(&g);
+    return output[is_kept];
+}
+
+TEST(a_sign_goes_into_the_constant_of_an_exponential)
+{
+    size_t kept, folded;
+    struct arena a;
+    const void *expected, *got;
+
+    arena_init(&a);
+    expected = exponential_of_negated(&a, true, &kept);
+    got = exponential_of_negated(&a, false, &folded);
+    assert_memory_equal(got, expected, ELEMS * 4);
+    assert_int_equal(folded, kept - ROWS / 8 * 2);      /* nor is it stored */
+    arena_fini(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +483,7 @@ int main(void)
         cmocka_unit_test(predicates_and_comparisons_are_exact),
         cmocka_unit_test(conversions_between_all_types_are_exact),
         cmocka_unit_test(bf16_results_are_rounded_where_they_are_used),
+        cmocka_unit_test(a_sign_goes_into_the_constant_of_an_exponential),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
