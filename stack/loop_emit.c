@@ -130,7 +130,8 @@ static void choose_chunks(struct nest *n)
     bool is_looped = n->loop_mask >> AXIS_ROWS & 1;
 
     n->is_chunked = false;
-    if (chunk == 1 || !(n->mask >> AXIS_ROWS & 1) || n->mask == n->p->full_mask)
+    if (chunk == 1 || !(n->mask >> AXIS_ROWS & 1)
+        || (n->mask == n->p->full_mask && !n->spreads_late))
         return;
     if (is_looped && x->box >= chunk)
         *unroll = *unroll < chunk ? chunk : *unroll / chunk * chunk;
@@ -203,6 +204,7 @@ static struct nest *make_nest(struct loop_plan *p, struct vcode *c, uint32_t mas
     n->fused.leaf = loop_leaf;
     n->fused.user = n;
     order_axes(n);
+    n->spreads_late = loop_spreads_late(p);
     choose_unroll(n);
     n->is_by_rows = loop_goes_by_rows(p, mask);
     if (n->is_by_rows) {

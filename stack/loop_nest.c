@@ -196,6 +196,31 @@ int nest_xlu(struct nest *n)
     return n->next_xlu++ % (int)n->p->job->chip->xlu_count;
 }
 
+/* ----- indices of elements */
+
+int nest_sequence(struct nest *n)
+{
+    if (n->sequence < 0) {
+        n->sequence = vcode_vreg(n->code);
+        EMIT(n->code, OP_VLANESEQ, R(n->sequence));
+    }
+    return n->sequence;
+}
+
+int nest_lane_index(struct nest *n)
+{
+    if (n->lane_index < 0)
+        n->lane_index = put_op2(n->code, OP_VAND_U32, R(nest_sequence(n)), I(ARRAY_LANES - 1));
+    return n->lane_index;
+}
+
+int nest_row_index(struct nest *n)
+{
+    if (n->row_index < 0)
+        n->row_index = put_op2(n->code, OP_VSHRL_U32, R(nest_sequence(n)), I(7));
+    return n->row_index;
+}
+
 /* ----- memory */
 
 int nest_load(struct nest *n, struct sval row, int stride, int region)
@@ -232,7 +257,7 @@ static int run_block(struct nest *n, int (*unit)(struct nest *n),
 
     memset(n->unit, 0, sizeof(n->unit));
     n->cache_count = n->chunk_count = 0;
-    n->lane_mask = n->diagonal = -1;
+    n->lane_mask = n->diagonal = n->sequence = n->lane_index = n->row_index = -1;
     for (;;) {
         int k = 0;
 

@@ -13,6 +13,7 @@
 #define NEST_CACHE_MAX 64
 #define NEST_SUM_MAX 256
 #define NEST_CHUNK_MAX 8
+#define NEST_CHUNK_KEPT 1000            /* + node, in the place of an array */
 #define NEST_COLUMN_MAX 8
 
 struct nest_track {
@@ -47,6 +48,7 @@ struct nest {
     uint32_t loop_mask;                 /* axes that are loops */
     int64_t units[LOOP_AXIS_MAX];       /* by axis: its box, times those joined with it */
     bool is_plain;                      /* rounds of its loops do not overlap */
+    bool spreads_late;                  /* columns are kept in rows: loop_spreads_late */
     bool is_by_rows;                    /* it takes 128 values of the rows at a time: loop_rows.c */
     bool is_chunked;                    /* its blocks begin at every 128th row, or some of them */
     int64_t now[LOOP_AXIS_MAX];         /* unrolled units of the block in hand */
@@ -57,6 +59,7 @@ struct nest {
     bool is_collecting;                 /* only to find the tracks */
     struct { struct sval row; int stride, value; } cache[NEST_CACHE_MAX];
     int cache_count;
+    int sequence, lane_index, row_index;        /* of the block: lane + 128 sublane, its parts; -1 */
     int lane_mask;                      /* of the block: lanes that are not padding; -1: not made */
     struct { int array; int64_t element, unit[LOOP_AXIS_MAX]; int value; } chunk[NEST_CHUNK_MAX];
     int chunk_count;                    /* rows of 128 values that stand along axis 1 */
@@ -97,6 +100,11 @@ struct isa_operand sval_operand(struct nest *n, struct sval a);
 /* a scalar register of the unit in hand */
 int nest_temp(struct nest *n);
 
+/* lane + 128 x sublane of each element; its lane; its sublane: made once in a block */
+int nest_sequence(struct nest *n);
+int nest_lane_index(struct nest *n);
+int nest_row_index(struct nest *n);
+
 /* loads are shared by the units of a block */
 int nest_load(struct nest *n, struct sval row, int stride, int region);
 void nest_store(struct nest *n, struct sval row, int sublane_mask, int region, int value);
@@ -123,6 +131,9 @@ void loop_flush_columns(struct nest *n);
 int loop_diagonal(struct nest *n);      /* lane - sublane of each element */
 /* loop_value.c: the row in which the unit's value or values lie, unpacked, and where in it */
 int loop_load_row(struct nest *n, int node, struct sval *lane);
+/* the row of 128 values from `element` x 128 of the block on, if a unit has loaded it; or -1 */
+int loop_find_chunk(const struct nest *n, int array, int64_t element);
+void loop_note_chunk(struct nest *n, int array, int64_t element, int value);
 /*
  * loop_rows.c: a phase of values of the rows alone that takes 128 of them at a time, as they lie
  * in arrays; a sum that only such phases read is put into a row by the unit that makes it.
@@ -133,6 +144,10 @@ void loop_store_row_of_sum(struct nest *n, int reduce);
 int loop_leaf_by_rows(struct fused *f, int node, struct fused_value *out, void *user,
                       struct err *e);
 void loop_keep_row(struct nest *n, int node, int value);
+/* columns are kept as rows, and spread over the lanes where they are used, in blocks of 128 rows */
+bool loop_spreads_late(const struct loop_plan *p);
+bool loop_is_kept_in_row(const struct nest *n, int node);       /* for the phase in hand */
+void loop_spread_kept(struct nest *n, int node, struct fused_value *out);
 /* loop_sum.c */
 void loop_add_to_sum(struct nest *n, int reduce);
 void loop_flush_sums(struct nest *n);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #define ROWS_PER_TILE 8
-#define LANE_MASK 127
 
 static int part_of(struct nest *n, int node, int part)
 {
@@ -57,18 +56,10 @@ static void store_tiles(struct nest *n, int array, int node)
 
 /* ----- rows, columns, elements: into the array itself, or its image of 32-bit values */
 
-static int lane_index(struct nest *n)
-{
-    int v = vcode_vreg(n->code);
-
-    EMIT(n->code, OP_VLANESEQ, R(v));
-    return v;
-}
-
 /* elements that lie at lane `lane`, or, with span > 1, at that and the next */
 static int lanes_from(struct nest *n, struct sval lane, int span)
 {
-    int at = put_op2(n->code, OP_VAND_U32, R(lane_index(n)), I(LANE_MASK));
+    int at = nest_lane_index(n);
 
     if (span == 1)
         return put_mask2(n->code, OP_VCMP_EQ_S32, R(at), sval_vector(n, lane));
@@ -78,14 +69,8 @@ static int lanes_from(struct nest *n, struct sval lane, int span)
 
 int loop_diagonal(struct nest *n)
 {
-    struct vcode *c = n->code;
-    int index;
-
-    if (n->diagonal >= 0)
-        return n->diagonal;
-    index = lane_index(n);
-    n->diagonal = put_op2(c, OP_VSUB_S32, R(put_op2(c, OP_VAND_U32, R(index), I(LANE_MASK))),
-                          R(put_op2(c, OP_VSHRL_U32, R(index), I(7))));
+    if (n->diagonal < 0)
+        n->diagonal = put_op2(n->code, OP_VSUB_S32, R(nest_lane_index(n)), R(nest_row_index(n)));
     return n->diagonal;
 }
 

@@ -12,6 +12,8 @@
 #define ROWS_PER_TILE 8
 #define LANES_MASK (1u << AXIS_LANES)
 #define LANE_BITS 7
+#define SUBLANES_APART 256              /* vbcast.lane: sublane i takes lane l + i */
+#define LATE_OPS_MAX 640                /* of a block of 128 rows */
 
 static uint32_t column_mask(const struct loop_plan *p) { return p->full_mask & ~LANES_MASK; }
 
@@ -158,15 +160,78 @@ int loop_leaf_by_rows(struct fused *f, int node, struct fused_value *out, void *
     return 0;
 }
 
-/* what is kept is for phases of all axes: columns again */
+/* ----- columns that are spread over the lanes */
+
+/* sums over axes outside the rows would leave their registers before rows are complete */
+static bool reduces_between(const struct loop_plan *p, int node)
+{
+    uint32_t reduced = loop_reduced_axes(p, node) & ~LANES_MASK;
+
+    return reduced && !(reduced >> AXIS_ROWS & 1);
+}
+
+bool loop_spreads_late(const struct loop_plan *p)
+{
+    bool has_columns = false;
+
+    if (!loop_goes_by_rows(p, column_mask(p))
+        || loop_unit_ops(p) * loop_chunk_units(p) > LATE_OPS_MAX)
+        return false;
+    for (int i = 0; i < p->body.node_count; i++) {
+        if (reduces_between(p, i) || (p->mask[i] == p->full_mask && p->level[i] > 0))
+            return false;
+        has_columns |= p->is_kept[i] && p->mask[i] == column_mask(p);
+    }
+    return has_columns;
+}
+
+bool loop_is_kept_in_row(const struct nest *n, int node)
+{
+    return n->spreads_late && n->mask == n->p->full_mask
+           && n->p->mask[node] == column_mask(n->p);
+}
+
+/* the row in scratch of what is kept */
+static struct sval kept_row(struct nest *n, int node)
+{
+    struct sval row = sval_shifted(n, first_element(n), LANE_BITS);
+
+    row.add += loop_scratch_row(n->p) + n->p->kept_row[node];
+    return row;
+}
+
+void loop_spread_kept(struct nest *n, int node, struct fused_value *out)
+{
+    const struct loop_plan *p = n->p;
+    int64_t first = n->unit[AXIS_ROWS] * p->axis[AXIS_ROWS].unit_elements;
+    int row = loop_find_chunk(n, NEST_CHUNK_KEPT + node, first / ARRAY_LANES);
+
+    if (row < 0) {
+        row = nest_load(n, kept_row(n, node), 0, LOOP_REGION_KEPT + node);
+        loop_note_chunk(n, NEST_CHUNK_KEPT + node, first / ARRAY_LANES, row);
+    }
+    out->is_mask = p->body.node[node].shape.dtype == DTYPE_PRED;
+    for (int i = 0; i < p->parts; i++) {
+        int lane = (int)(first % ARRAY_LANES) + i * ROWS_PER_TILE;
+        int v = put_lane_broadcast(n->code, row, SUBLANES_APART + lane, nest_xlu(n));
+
+        out->part[i] = R(out->is_mask ? put_mask1(n->code, OP_VNEZ, R(v)) : v);
+    }
+}
+
+/* what is kept is for phases of all axes: a row that they spread, or columns again */
 void loop_keep_row(struct nest *n, int node, int value)
 {
     const struct loop_plan *p = n->p;
     int64_t stride[LOOP_AXIS_MAX], first = n->unit[AXIS_ROWS], chunk = loop_chunk_units(p);
 
+    if (n->spreads_late) {
+        nest_store(n, kept_row(n, node), 1, LOOP_REGION_KEPT + node, value);
+        return;
+    }
     loop_kept_stride(p, node, stride);
     for (int64_t i = 0; i < chunk * p->parts; i++) {
-        int v = put_lane_broadcast(n->code, value, (int)(256 + i * ROWS_PER_TILE), nest_xlu(n));
+        int v = put_lane_broadcast(n->code, value, SUBLANES_APART + (int)i * ROWS_PER_TILE, nest_xlu(n));
         struct sval row;
 
         n->unit[AXIS_ROWS] = first + i / p->parts;

@@ -102,12 +102,11 @@ static struct isa_operand index_of(struct nest *n, int reduce, int part)
 {
     const struct loop_plan *p = n->p;
     uint32_t axes = loop_reduced_axes(p, reduce);
-    int axis = 0, v = vcode_vreg(n->code);
+    int axis = 0, v = nest_sequence(n);
     struct sval first;
 
     while (!(axes >> axis & 1))
         axis++;
-    EMIT(n->code, OP_VLANESEQ, R(v));
     if (p->is_linear) {
         first = sval_scaled(n, nest_element(n, AXIS_ROWS), ARRAY_LANES);
         first.add += part * 1024;
@@ -115,9 +114,9 @@ static struct isa_operand index_of(struct nest *n, int reduce, int part)
     }
     first = nest_element(n, axis);
     if (axis == AXIS_LANES)
-        v = put_op2(n->code, OP_VAND_U32, R(v), I(127));
+        v = nest_lane_index(n);
     else if (axis == AXIS_ROWS)
-        v = put_op2(n->code, OP_VSHRL_U32, R(v), I(7));
+        v = nest_row_index(n);
     else
         return R(put_in_register(n->code, sval_vector(n, first)));
     first.add += axis == AXIS_ROWS ? part * 8 : 0;
@@ -126,14 +125,9 @@ static struct isa_operand index_of(struct nest *n, int reduce, int part)
 
 static int lane_mask(struct nest *n)
 {
-    int index;
-
-    if (n->lane_mask >= 0)
-        return n->lane_mask;
-    index = vcode_vreg(n->code);
-    EMIT(n->code, OP_VLANESEQ, R(index));
-    index = put_op2(n->code, OP_VAND_U32, R(index), I(127));
-    n->lane_mask = put_mask2(n->code, OP_VCMP_LT_S32, R(index), I(loop_edge(n->p, AXIS_LANES)));
+    if (n->lane_mask < 0)
+        n->lane_mask = put_mask2(n->code, OP_VCMP_LT_S32, R(nest_lane_index(n)),
+                                 I(loop_edge(n->p, AXIS_LANES)));
     return n->lane_mask;
 }
 
@@ -146,8 +140,7 @@ static int valid_mask(struct nest *n, int reduce, int part)
     struct sval left;
 
     if (axes >> AXIS_ROWS & 1 && nest_has_edge(p, AXIS_ROWS) && nest_is_last(n, AXIS_ROWS)) {
-        index = vcode_vreg(n->code);
-        EMIT(n->code, OP_VLANESEQ, R(index));
+        index = nest_sequence(n);
         left = sval_scaled(n, nest_element(n, AXIS_ROWS), -ARRAY_LANES);
         left.add += (p->is_linear ? p->linear_elements : p->axis[AXIS_ROWS].elements * 128)
                     - part * 1024;

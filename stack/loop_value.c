@@ -75,7 +75,8 @@ static void load_tiles(struct nest *n, int node, struct fused_value *out)
 
 bool loop_knows_lane(const struct nest *n, const struct loop_array *a)
 {
-    bool is_peeled = (n->loop_mask & n->peel_mask) >> AXIS_ROWS & 1;
+    bool is_peeled = (n->loop_mask & n->peel_mask) >> AXIS_ROWS & 1
+                     && nest_has_edge(n->p, AXIS_ROWS);
 
     return a->lane_axis == AXIS_ROWS && n->is_chunked && !is_peeled;
 }
@@ -175,8 +176,7 @@ static void load_column_tile(struct nest *n, int node, struct fused_value *out)
     }
 }
 
-/* the row of 128 values that another unit of the block has loaded already */
-static int find_chunk(const struct nest *n, int array, int64_t element)
+int loop_find_chunk(const struct nest *n, int array, int64_t element)
 {
     for (int i = 0; i < n->chunk_count; i++) {
         bool is_same = n->chunk[i].array == array && n->chunk[i].element == element;
@@ -189,7 +189,7 @@ static int find_chunk(const struct nest *n, int array, int64_t element)
     return -1;
 }
 
-static void note_chunk(struct nest *n, int array, int64_t element, int value)
+void loop_note_chunk(struct nest *n, int array, int64_t element, int value)
 {
     int i = n->chunk_count++ % NEST_CHUNK_MAX;
 
@@ -211,7 +211,7 @@ int loop_load_row(struct nest *n, int node, struct sval *lane)
     *lane = (struct sval){-1, element % ARRAY_LANES};
     if (a->smem >= 0)
         return unpack_row(n, a->array->shape.dtype, loop_load_scalar(n, a), (struct sval){-1, 0});
-    made = is_known ? find_chunk(n, array, element / ARRAY_LANES) : -1;
+    made = is_known ? loop_find_chunk(n, array, element / ARRAY_LANES) : -1;
     if (made >= 0)
         return made;
     row = loop_gather_row(n, a, false, &sub, lane);
@@ -219,7 +219,7 @@ int loop_load_row(struct nest *n, int node, struct sval *lane)
     made = unpack_row(n, a->array->shape.dtype,
                       nest_load(n, row, 0, loop_region(n->p, array)), sub);
     if (is_known)
-        note_chunk(n, array, element / ARRAY_LANES, made);
+        loop_note_chunk(n, array, element / ARRAY_LANES, made);
     return made;
 }
 
@@ -276,20 +276,17 @@ static void make_iota(struct nest *n, int node, struct fused_value *out)
         struct sval first = nest_element(n, p->is_linear ? AXIS_ROWS : axis);
 
         if (p->is_linear) {
-            v = R(vcode_vreg(n->code));
-            vcode_emit(n->code, OP_VLANESEQ, 1, &v);
+            v = R(nest_sequence(n));
             first = sval_scaled(n, first, ARRAY_LANES);
             first.add += i * 1024;
         } else if (axis <= AXIS_ROWS) {
-            v = R(vcode_vreg(n->code));
-            vcode_emit(n->code, OP_VLANESEQ, 1, &v);
-            v = R(axis == AXIS_LANES ? put_op2(n->code, OP_VAND_U32, v, I(LANE_MASK))
-                                     : put_op2(n->code, OP_VSHRL_U32, v, I(7)));
+            v = R(axis == AXIS_LANES ? nest_lane_index(n) : nest_row_index(n));
             first.add += axis == AXIS_ROWS ? 8 * i : 0;
         }
-        v = v.kind == OPERAND_IMM
-                ? R(put_in_register(n->code, sval_vector(n, first)))
-                : R(put_op2(n->code, OP_VADD_S32, v, sval_vector(n, first)));
+        if (v.kind == OPERAND_IMM)
+            v = R(put_in_register(n->code, sval_vector(n, first)));
+        else if (first.sreg >= 0 || first.add != 0)
+            v = R(put_op2(n->code, OP_VADD_S32, v, sval_vector(n, first)));
         if (x->shape.dtype == DTYPE_F32 || x->shape.dtype == DTYPE_BF16)
             v = R(put_op1(n->code, OP_VCVT_F32_S32, v));
         out->part[i] = v;
@@ -319,6 +316,10 @@ static void load_kept(struct nest *n, int node, struct fused_value *out)
     struct sval row;
     int region;
 
+    if (loop_is_kept_in_row(n, node)) {
+        loop_spread_kept(n, node, out);
+        return;
+    }
     loop_kept_stride(p, node, stride);
     row = nest_row(n, -1, loop_scratch_row(p)
                    + (p->is_finished[node] ? p->sum_row[node] : p->kept_row[node]), stride,

@@ -17,6 +17,7 @@ struct maker {
     int64_t dim[4];
     uint32_t mask[VALUES];              /* dimensions of the space that a value has */
     const int *orders[KERNEL_RIG_ARRAYS];
+    bool is_narrow;                     /* one tile of lanes, mostly columns and sums over lanes */
 };
 
 static uint32_t below(struct maker *m, uint32_t end) { return rng_below(&m->r, end); }
@@ -51,6 +52,18 @@ static void pick_space(struct maker *m)
         m->order[d] = m->order[k];
         m->order[k] = t;
     }
+}
+
+static void pick_narrow_space(struct maker *m)
+{
+    static const int64_t rows[] = {128, 128, 256, 384, 40}, lanes[] = {7, 100, 128, 128};
+
+    m->rank = 2 + (int)below(m, 2);
+    m->dim[0] = 1 + below(m, 9);
+    m->dim[m->rank - 2] = rows[below(m, COUNT_OF(rows))];
+    m->dim[m->rank - 1] = lanes[below(m, COUNT_OF(lanes))];
+    for (int d = 0; d < m->rank; d++)
+        m->order[d] = m->rank - 1 - d;
 }
 
 /* the order of the space for arrays that have all of it, row-major for others */
@@ -159,10 +172,12 @@ static void add_reduction(struct maker *m)
     enum graph_reduce kind = (enum graph_reduce)below(m, 3);
     int at = 0, reduced = 0;
 
+    bool over_lanes = m->is_narrow && below(m, 4) > 0;
+
     for (int d = 0; d < m->rank; d++) {
         if (!(mask >> d & 1))
             continue;
-        if (below(m, 2)) {
+        if (over_lanes ? d == m->rank - 1 : below(m, 2) > 0) {
             own |= 1u << at;
             reduced++;
         } else {
@@ -192,12 +207,14 @@ static void make_body(struct maker *m)
     uint32_t full;
     int steps;
 
-    pick_space(m);
+    (m->is_narrow ? pick_narrow_space : pick_space)(m);
     full = (1u << m->rank) - 1;
     add_parameter(m, full);
     for (int i = (int)below(m, 4); i > 0; i--)
-        add_parameter(m, below(m, 2) ? full : below(m, full + 1));
-    for (steps = 2 + (int)below(m, 7); steps > 0; steps--) {
+        add_parameter(m, below(m, 2)                     ? full
+                         : m->is_narrow && below(m, 4) ? full & ~(1u << (m->rank - 1))
+                                                       : below(m, full + 1));
+    for (steps = (m->is_narrow ? 5 : 2) + (int)below(m, 7); steps > 0; steps--) {
         uint32_t what = below(m, 8);
 
         if (what < 5)
@@ -223,10 +240,10 @@ static void make_outputs(struct maker *m, struct kernel_rig *r)
     }
 }
 
-static bool check_random(uint64_t seed)
+static bool check_random(uint64_t seed, bool is_narrow)
 {
     static const char *const chips[] = {"v3", "v6e", "v5e", "v2", "v7x", "v4"};
-    struct maker m = {.count = 0};
+    struct maker m = {.is_narrow = is_narrow};
     struct kernel_rig r = {.chip = chips[seed % COUNT_OF(chips)], .may_refuse = true,
                            .any_zero = true, .spoils_padding = true};
 
@@ -252,20 +269,32 @@ static bool check_random(uint64_t seed)
     return !r.refusal[0];
 }
 
-TEST(random_fusions_have_the_bits_of_the_interpreter)
+static void check_many(bool is_narrow)
 {
     uint64_t end = test_is_long() ? 4000 : 300, made = 0;
 
     for (uint64_t seed = 1; seed <= end; seed++)
-        made += check_random(seed);
+        made += check_random(seed, is_narrow);
     print_message("%llu of %llu made\n", (unsigned long long)made, (unsigned long long)end);
     assert_true(made >= end * 9 / 10);
+}
+
+TEST(random_fusions_have_the_bits_of_the_interpreter)
+{
+    check_many(false);
+}
+
+/* where sums stay in registers, and columns go as rows */
+TEST(random_fusions_of_one_tile_of_lanes_do_too)
+{
+    check_many(true);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_fusions_have_the_bits_of_the_interpreter),
+        cmocka_unit_test(random_fusions_of_one_tile_of_lanes_do_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
