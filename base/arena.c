@@ -46,6 +46,13 @@ void *mem_alloc(size_t bytes)
     return memset(p, 0, size);
 }
 
+void *mem_alloc_unset(size_t bytes)
+{
+    size_t size;
+
+    return alloc_uncleared(bytes, &size);
+}
+
 void mem_free(void *p)
 {
     free(p);

@@ -1,7 +1,7 @@
 /*
  * Memory with one lifetime: allocate piece by piece, free all at once.
  *
- * Every block is zeroed and never NULL; when the host has no memory left the
+ * Every block is zeroed, but mem_alloc_unset's, and never NULL; when the host has no memory left the
  * process aborts with a message. Sizes that come from a user are range-checked
  * before they get here.
  */
@@ -25,10 +25,12 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 /*
  * A growing array outside any arena: mem_grow returns `items` with room for at
  * least `need` elements and updates *capacity; new room is zeroed. mem_free
- * releases it. mem_alloc is one zeroed, 64-byte aligned block for mem_free.
+ * releases it. mem_alloc is one zeroed, 64-byte aligned block for mem_free;
+ * mem_alloc_unset one of any contents, for who writes all of it at once.
  */
 void *mem_grow(void *items, size_t *capacity, size_t need, size_t elem_bytes);
 void *mem_alloc(size_t bytes);
+void *mem_alloc_unset(size_t bytes);
 void mem_free(void *p);
 
 /*

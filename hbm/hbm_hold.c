@@ -67,21 +67,27 @@ static void give_back(struct page *p)
         mem_free(p);
 }
 
-struct page *page_create(const struct page *like)
+struct page *page_create_unset(void)
 {
     struct page *p;
 
     pthread_mutex_lock(&pool.lock);
     p = take_free();
     pthread_mutex_unlock(&pool.lock);
-    if (p)
-        atomic_init(&p->others, 0);
-    if (p && !like)
-        memset(p->bytes, 0, PAGE_BYTES);
     if (!p)
-        p = mem_alloc(sizeof(*p));
+        p = mem_alloc_unset(sizeof(*p));
+    atomic_init(&p->others, 0);
+    return p;
+}
+
+struct page *page_create(const struct page *like)
+{
+    struct page *p = page_create_unset();
+
     if (like)
         memcpy(p->bytes, like->bytes, PAGE_BYTES);
+    else
+        memset(p->bytes, 0, PAGE_BYTES);
     return p;
 }
 

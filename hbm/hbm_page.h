@@ -24,6 +24,7 @@ void pages_open(void);
 void pages_close(void);
 
 struct page *page_create(const struct page *like);      /* NULL: zeros */
+struct page *page_create_unset(void);                   /* for who writes all of it at once */
 bool page_is_shared(struct page *p);
 struct page *page_share(struct page *p);                /* for one more; NULL stays NULL */
 void page_release(struct page *p);

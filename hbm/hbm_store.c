@@ -99,16 +99,16 @@ static struct page **page_at(struct hbm_store *s, size_t number)
     return &(*t)->page[number & (TABLE_PAGES - 1)];
 }
 
-/* to be written to, by this store alone; of one whose bytes all will be they need not be known */
+/* to be written to, by this store alone: with is_written_over all of it, before anybody reads it */
 static unsigned char *make_page(struct hbm_store *s, size_t number, bool is_written_over)
 {
     struct page **p = page_at(s, number);
 
     if (!*p) {
-        *p = page_create(NULL);
+        *p = is_written_over ? page_create_unset() : page_create(NULL);
         s->page_count++;
     } else if (page_is_shared(*p)) {
-        struct page *own = page_create(is_written_over ? NULL : *p);
+        struct page *own = is_written_over ? page_create_unset() : page_create(*p);
 
         page_release(*p);
         *p = own;

@@ -136,7 +136,7 @@ static void capture(const struct core *from, struct dma *d)
         d->held = hbm_store_hold(from->hbm, d->source, (size_t)d->bytes);
         return;
     }
-    d->data = mem_alloc((size_t)d->bytes);
+    d->data = mem_alloc_unset((size_t)d->bytes);
     for (done = 0; done < d->bytes; done += piece.bytes) {
         piece = dma_piece(d, false, done, d->bytes - done);
         if (array)
