@@ -98,10 +98,30 @@ static struct sval first_element(struct nest *n)
     return nest_row(n, -1, 0, stride, column_mask(p));
 }
 
+/* blocks begin at every 128th row: lanes are known when code is made */
+static struct sval lane_of(struct nest *n, struct sval first)
+{
+    if (n->is_chunked)
+        return (struct sval){-1, first.add % ARRAY_LANES};
+    return sval_masked(n, first, ARRAY_LANES - 1);
+}
+
+/* the 128 rows in which element `first` lies */
+static struct sval chunk_of(struct nest *n, struct sval first)
+{
+    struct sval chunk;
+
+    if (!n->is_chunked)
+        return sval_shifted(n, first, LANE_BITS);
+    chunk = sval_shifted(n, (struct sval){first.sreg, 0}, LANE_BITS);
+    chunk.add += first.add / ARRAY_LANES;
+    return chunk;
+}
+
 /* the row of scratch in which the unit's sums lie */
 static struct sval row_of_sum(struct nest *n, int reduce, struct sval first)
 {
-    struct sval row = sval_shifted(n, first, LANE_BITS);
+    struct sval row = chunk_of(n, first);
 
     row.add += loop_scratch_row(n->p) + n->p->sum_row[reduce];
     return row;
@@ -116,7 +136,7 @@ static int diagonal_of_unit(struct nest *n, int part, struct sval first)
     if (n->column_place[part] >= 0)
         return n->column_place[part];
     first.add += part * ROWS_PER_TILE;
-    lane = sval_vector(n, sval_masked(n, first, ARRAY_LANES - 1));
+    lane = sval_vector(n, lane_of(n, first));
     return n->column_place[part] = put_mask2(c, OP_VCMP_EQ_S32, R(loop_diagonal(n)), lane);
 }
 
@@ -180,7 +200,8 @@ bool loop_spreads_late(const struct loop_plan *p)
     for (int i = 0; i < p->body.node_count; i++) {
         if (reduces_between(p, i) || (p->mask[i] == p->full_mask && p->level[i] > 0))
             return false;
-        has_columns |= p->is_kept[i] && p->mask[i] == column_mask(p);
+        has_columns |= p->mask[i] == column_mask(p)
+                       && (p->is_kept[i] || p->body.node[i].op == HLO_REDUCE);
     }
     return has_columns;
 }
@@ -194,7 +215,7 @@ bool loop_is_kept_in_row(const struct nest *n, int node)
 /* the row in scratch of what is kept */
 static struct sval kept_row(struct nest *n, int node)
 {
-    struct sval row = sval_shifted(n, first_element(n), LANE_BITS);
+    struct sval row = chunk_of(n, first_element(n));
 
     row.add += loop_scratch_row(n->p) + n->p->kept_row[node];
     return row;
