@@ -67,6 +67,7 @@ struct dot_code {
     int v_pool, pool_count;             /* for the epilogue */
     struct isa_op *epilogue;            /* with physical registers */
     int turn_lhs, turn_sum, turn_weights;
+    int v_zero;                         /* of those for weights one that holds zeros, or -1 */
 
     /* the section at work */
     int ordinal, first_stage, end_stage;

@@ -162,6 +162,7 @@ static void put_straight_rounds(struct dot_code *d, const struct stretch *t)
 {
     int64_t all = dot_stretch_rounds(d);
 
+    d->v_zero = -1;                     /* its code may be come to on two ways */
     for (int64_t round = 0; round < d->straight; round++) {
         bool is_last = round < d->lag;
         int64_t popped = is_last ? round - d->lag + all : round - d->lag;
@@ -397,6 +398,7 @@ static void begin_step(struct dot_code *d)
     PUT(d, OP_SMOV, REG(S_COLUMNS), IMM(s->columns / d->spans));
     if (s->first_step >= 0)
         PUT(d, OP_PNEG, REG(P_LATER), REG(s->first_step));
+    d->v_zero = -1;
     dot_put_weights(d, S_WEIGHTS, 0, d->passes == 1, 0, dot_weight_items(d));
     PUT(d, OP_SADD, REG(S_WEIGHTS), REG(S_WEIGHTS), IMM(pass_weights(d)));
     bundler_end(&d->b);

@@ -127,16 +127,28 @@ static int next_set(struct dot_code *d)
     return set;
 }
 
+/* a register of zeros: one for all that follow, until its turn comes */
+static int zeros(struct dot_code *d)
+{
+    if (d->v_zero < 0) {
+        d->v_zero = next_set(d);
+        PUT(d, OP_VMOV, REG(d->v_zero), IMM(0));
+    }
+    return d->v_zero;
+}
+
 static void put_item(struct dot_code *d, int unit, const struct item *it, int part, int base,
                      int64_t offset)
 {
-    int v = next_set(d);
+    int v;
 
     if (it->is_zero) {
-        PUT(d, OP_VMOV, REG(v), IMM(0));
-        push(d, unit, v, -1, d->unpacks_weights ? MATRIX_F32 : d->s->rhs_type);
+        push(d, unit, zeros(d), -1, d->unpacks_weights ? MATRIX_F32 : d->s->rhs_type);
         return;
     }
+    v = next_set(d);
+    if (v == d->v_zero)
+        d->v_zero = -1;
     load(d, v, base, offset + it->row);
     if (it->bits >= 0)
         PUT(d, OP_VAND_U32, REG(v), REG(v), REG(it->bits));
