@@ -7,38 +7,10 @@
 
 #include <math.h>
 
-#include "tests/mlp.h"
+#include "tests/trial.h"
 #include "train/layer_devices.h"
 #include "train/model_layouts.h"
 
-#define BATCH 64
-#define STEPS 3
-
-struct trial {
-    struct arena arena;
-    struct machine *machine;
-    struct mlp m;
-    double loss[STEPS];
-};
-
-static struct machine *machine_of(const char *slice_name, struct arena *a)
-{
-    struct machine_options o = {.thread_count = 1, .simd = "auto", .mode = MODE_BOTH,
-                                .check_races = true};
-    struct slice slice;
-    struct machine *m;
-    struct chip chip;
-    struct err e;
-
-    if (strcmp(slice_name, "host") == 0)
-        return NULL;
-    assert_int_equal(slice_parse(&slice, slice_name, &e), 0);
-    assert_int_equal(chip_load_builtin(&chip, slice.chip_name, NULL, a, &e), 0);
-    m = machine_create(&slice, &chip, &o, &e);
-    if (!m)
-        fail_msg("%s", e.msg);
-    return m;
-}
 
 static struct layer *new_dense(struct trial *t, const char *name, int64_t units,
                                enum activation_kind activation)
@@ -64,13 +36,8 @@ static void init_trial(struct trial *t, const char *slice, const char *devices)
 {
     int x = 0, first, norm, second;
 
-    memset(t, 0, sizeof(*t));
-    arena_init(&t->arena);
-    t->machine = machine_of(slice, &t->arena);
-    mlp_init(&t->m, t->machine, MLP_INPUTS, BATCH);
-    t->m.model.precision = PRECISION_HIGHEST;
+    trial_init(t, slice, true);
     t->m.options.layer_devices = devices;
-    t->m.options.strategy.checks_replicas = true;
     first = call(t, new_dense(t, "d0", 24, ACTIVATION_TANH), x, -1);
     norm = call(t, model_layer(&t->m.model, LAYER_LAYER_NORMALIZATION, "norm"), first, -1);
     second = call(t, new_dense(t, "d1", 24, ACTIVATION_LINEAR), norm, -1);
@@ -79,53 +46,13 @@ static void init_trial(struct trial *t, const char *slice, const char *devices)
     model_output(&t->m.model, x);
 }
 
-static void fini_trial(struct trial *t)
-{
-    mlp_fini(&t->m);
-    if (t->machine)
-        machine_destroy(t->machine);
-    arena_fini(&t->arena);
-}
-
 static void run_trial(struct trial *t)
 {
-    float x[BATCH * MLP_INPUTS];
-    int32_t label[BATCH];
+    float x[TRIAL_BATCH * MLP_INPUTS];
+    int32_t label[TRIAL_BATCH];
 
     mlp_small_batch(x, label);
-    if (mlp_start(&t->m))
-        fail_msg("%s", t->m.err.msg);
-    for (int i = 0; i < STEPS; i++)
-        if (mlp_step(&t->m, x, label, &t->loss[i], NULL))
-            fail_msg("%s", t->m.err.msg);
-}
-
-/* the largest difference of any variable's element, relative to the largest element */
-static double distance(struct trial *a, struct trial *b)
-{
-    double most = 0;
-
-    assert_int_equal(a->m.set.count, b->m.set.count);
-    for (int v = 0; v < a->m.set.count; v++) {
-        size_t count = (size_t)shape_elems(&a->m.set.variable[v].shape);
-        float *x = mem_alloc(count * 4), *y = mem_alloc(count * 4);
-        double scale = 0, off = 0;
-
-        assert_int_equal(strategy_read(fit_strategy(a->m.fit), v, x, &a->m.err), 0);
-        assert_int_equal(strategy_read(fit_strategy(b->m.fit), v, y, &b->m.err), 0);
-        if (a->m.set.variable[v].shape.dtype != DTYPE_F32) {
-            assert_memory_equal(x, y, count * 4);
-            count = 0;
-        }
-        for (size_t i = 0; i < count; i++) {
-            scale = fmax(scale, fabs((double)y[i]));
-            off = fmax(off, fabs((double)x[i] - (double)y[i]));
-        }
-        most = fmax(most, scale > 0 ? off / scale : off);
-        mem_free(x);
-        mem_free(y);
-    }
-    return most;
+    trial_run(t, x, label);
 }
 
 static void compare_with(const char *slice, const char *devices, const struct mesh *mesh,
@@ -141,16 +68,16 @@ static void compare_with(const char *slice, const char *devices, const struct me
     cut.m.options.shards_state = shards;
     run_trial(&one);
     run_trial(&cut);
-    for (int i = 0; i < STEPS; i++)
+    for (int i = 0; i < TRIAL_STEPS; i++)
         if (fabs(cut.loss[i] - one.loss[i]) > 1e-5 * one.loss[i])
             fail_msg("%s, %s: step %d: %.9g, on one %.9g", slice, layouts ? layouts : devices, i,
                      cut.loss[i], one.loss[i]);
-    if (distance(&cut, &one) > 2e-5)
+    if (trial_distance(&cut, &one) > 2e-5)
         fail_msg("%s, %s: variables differ by %.3g", slice, layouts ? layouts : devices,
-                 distance(&cut, &one));
-    assert_true(one.loss[STEPS - 1] < one.loss[0]);
-    fini_trial(&one);
-    fini_trial(&cut);
+                 trial_distance(&cut, &one));
+    assert_true(one.loss[TRIAL_STEPS - 1] < one.loss[0]);
+    trial_fini(&one);
+    trial_fini(&cut);
 }
 
 static void compare(const char *slice, const char *devices, int micro_batches, bool shards)
@@ -200,7 +127,7 @@ static void expect_products(const char *devices, const int expected[], int count
             fail_msg("%s: device %d has %d products instead of %d", devices, d, found,
                      expected[d]);
     }
-    fini_trial(&t);
+    trial_fini(&t);
 }
 
 /* a layer's product, its kernel's gradient and, but for the first layer, its input's */
@@ -227,7 +154,7 @@ TEST(layers_that_are_not_named_follow_their_first_input)
     assert_string_equal(layer_devices_print(&t.m.model, 2, text, sizeof(text)),
                         "norm, d1 on 1");
     assert_string_equal(layer_devices_print(&t.m.model, 2, text, 8), "norm, d");
-    fini_trial(&t);
+    trial_fini(&t);
 }
 
 /* ----- what is refused */
@@ -240,7 +167,7 @@ static void refuse(const char *devices, const char *message)
     assert_int_equal(mlp_start(&t.m), -1);
     if (!strstr(t.m.err.msg, message))
         fail_msg("expected \"%s\": %s", message, t.m.err.msg);
-    fini_trial(&t);
+    trial_fini(&t);
 }
 
 TEST(what_cannot_be_on_devices_is_refused_by_name)
@@ -264,12 +191,12 @@ TEST(what_cannot_be_on_devices_is_refused_by_name)
     assert_int_equal(mlp_start(&t.m), -1);
     assert_string_equal(t.m.err.msg, "d0=1: layers on devices, of a model in 2 stages; a replica "
                         "is cut one way only");
-    fini_trial(&t);
+    trial_fini(&t);
     init_trial(&t, "v3-8", "d0=1");
     t.m.options.steps_per_execution = 2;
     assert_int_equal(mlp_start(&t.m), -1);
     assert_non_null(strstr(t.m.err.msg, "2 steps per execution; a step whose layers are on"));
-    fini_trial(&t);
+    trial_fini(&t);
 }
 
 /* ----- variables that are cut */
@@ -319,17 +246,17 @@ static void compare_stages(const char *slice, int stages, const struct mesh *mes
     one.m.options.micro_batches = cut.m.options.micro_batches = micro_batches;
     run_trial(&one);
     run_trial(&cut);
-    for (int i = 0; i < STEPS; i++)
+    for (int i = 0; i < TRIAL_STEPS; i++)
         if (fabs(cut.loss[i] - one.loss[i]) > 1e-5 * one.loss[i])
             fail_msg("%s, %d stages, %s: step %d: %.9g, on one %.9g", slice, stages, layouts, i,
                      cut.loss[i], one.loss[i]);
-    if (distance(&cut, &one) > 2e-5)
+    if (trial_distance(&cut, &one) > 2e-5)
         fail_msg("%s, %d stages, %s: variables differ by %.3g", slice, stages, layouts,
-                 distance(&cut, &one));
+                 trial_distance(&cut, &one));
     if (cut.machine && strategy_check_replicas(fit_strategy(cut.m.fit), &cut.m.err))
         fail_msg("%s", cut.m.err.msg);
-    fini_trial(&one);
-    fini_trial(&cut);
+    trial_fini(&one);
+    trial_fini(&cut);
 }
 
 /* replicas, stages and cuts at once */
@@ -380,7 +307,7 @@ TEST(devices_of_a_stage_hold_parts_of_its_variables_alone)
     if (!strstr(t.m.err.msg, "devices differ: element 10 of out/kernel") ||
         !strstr(t.m.err.msg, "on device 3 and") || !strstr(t.m.err.msg, "on device 7"))
         fail_msg("%s", t.m.err.msg);
-    fini_trial(&t);
+    trial_fini(&t);
 }
 
 /* what is cut is held in parts, slots too; zeros that a sum begins with are made, not cut out */
@@ -408,7 +335,7 @@ TEST(devices_hold_their_parts_of_variables_and_slots)
     }
     for (int i = 0; i < g->node_count; i++)
         assert_int_not_equal(g->node[i].op, HLO_DYNAMIC_SLICE);
-    fini_trial(&t);
+    trial_fini(&t);
 }
 
 static void refuse_layouts(const char *layouts, const char *message)
@@ -422,7 +349,7 @@ static void refuse_layouts(const char *layouts, const char *message)
     assert_int_equal(mlp_start(&t.m), -1);
     if (!strstr(t.m.err.msg, message))
         fail_msg("expected \"%s\": %s", message, t.m.err.msg);
-    fini_trial(&t);
+    trial_fini(&t);
 }
 
 TEST(layouts_that_do_not_go_are_refused_by_name)
@@ -450,12 +377,12 @@ TEST(layouts_that_do_not_go_are_refused_by_name)
     assert_int_equal(mlp_start(&t.m), -1);
     assert_non_null(strstr(t.m.err.msg, "out/kernel: dimension 1 of f32[24,10] does not divide "
                            "into 4 parts"));
-    fini_trial(&t);
+    trial_fini(&t);
     init_trial(&t, "v3-8", "d0=1");
     t.m.options.layouts = "d0/kernel=model";
     assert_int_equal(mlp_start(&t.m), -1);
     assert_non_null(strstr(t.m.err.msg, "layouts of a model whose layers are on devices"));
-    fini_trial(&t);
+    trial_fini(&t);
 }
 
 static void refuse_mesh(const char *text, const char *message)

@@ -8,17 +8,15 @@
 
 #include "base/rng.h"
 #include "stack/stages.h"
-#include "tests/mlp.h"
+#include "tests/trial.h"
 #include "train/stage_times.h"
 
-#define BATCH 64
 #define LAYERS 8
 #define UNITS 24
-#define STEPS 3
 
 struct data {
-    float x[BATCH * MLP_INPUTS];
-    int32_t label[BATCH];
+    float x[TRIAL_BATCH * MLP_INPUTS];
+    int32_t label[TRIAL_BATCH];
 };
 
 static void make_data(struct data *d)
@@ -26,7 +24,7 @@ static void make_data(struct data *d)
     struct rng r;
 
     rng_init(&r, 11);
-    for (int i = 0; i < BATCH; i++) {
+    for (int i = 0; i < TRIAL_BATCH; i++) {
         d->label[i] = (int32_t)rng_below(&r, 10);
         for (int j = 0; j < MLP_INPUTS; j++)
             d->x[i * MLP_INPUTS + j] = rng_uniform(&r, -1.0f, 1.0f) +
@@ -35,45 +33,13 @@ static void make_data(struct data *d)
 }
 
 /* races are looked for where no arrays are copied to VMEM ahead of their kernels */
-static struct machine *machine_of(const char *slice_name, struct arena *a)
-{
-    struct machine_options o = {.thread_count = 1, .simd = "auto", .mode = MODE_BOTH,
-                                .check_races = slice_name[1] != '5'};
-    struct slice slice;
-    struct machine *m;
-    struct chip chip;
-    struct err e;
-
-    if (strcmp(slice_name, "host") == 0)
-        return NULL;
-    assert_int_equal(slice_parse(&slice, slice_name, &e), 0);
-    assert_int_equal(chip_load_builtin(&chip, slice.chip_name, NULL, a, &e), 0);
-    m = machine_create(&slice, &chip, &o, &e);
-    if (!m)
-        fail_msg("%s", e.msg);
-    return m;
-}
-
-struct trial {
-    struct arena arena;
-    struct machine *machine;
-    struct mlp m;
-    double loss[STEPS];
-    cycle_t cycles;
-};
-
 static void init_trial(struct trial *t, const char *slice, int stages, int micro_batches)
 {
     char name[16];
 
-    memset(t, 0, sizeof(*t));
-    arena_init(&t->arena);
-    t->machine = machine_of(slice, &t->arena);
-    mlp_init(&t->m, t->machine, MLP_INPUTS, BATCH);
-    t->m.model.precision = PRECISION_HIGHEST;
+    trial_init(t, slice, slice[1] != '5');
     t->m.options.stages = stages;
     t->m.options.micro_batches = micro_batches;
-    t->m.options.strategy.checks_replicas = true;
     for (int i = 0; i + 1 < LAYERS; i++) {
         snprintf(name, sizeof(name), "d%d", i);
         mlp_add(&t->m, name, UNITS, ACTIVATION_TANH);
@@ -83,56 +49,10 @@ static void init_trial(struct trial *t, const char *slice, int stages, int micro
 
 static void run_trial(struct trial *t)
 {
-    struct strategy_run run;
     struct data d;
 
     make_data(&d);
-    if (mlp_start(&t->m))
-        fail_msg("%s", t->m.err.msg);
-    for (int i = 0; i < STEPS; i++) {
-        if (mlp_step(&t->m, d.x, d.label, &t->loss[i], &run))
-            fail_msg("%s", t->m.err.msg);
-        assert_true(t->cycles == 0 || t->cycles == run.cycles);
-        t->cycles = run.cycles;
-    }
-    if (strategy_check_replicas(fit_strategy(t->m.fit), &t->m.err))
-        fail_msg("%s", t->m.err.msg);
-}
-
-static void fini_trial(struct trial *t)
-{
-    mlp_fini(&t->m);
-    if (t->machine)
-        machine_destroy(t->machine);
-    arena_fini(&t->arena);
-}
-
-/* the largest difference of any variable's element, relative to the largest element */
-static double distance(struct trial *a, struct trial *b)
-{
-    double most = 0;
-
-    assert_int_equal(a->m.set.count, b->m.set.count);
-    for (int v = 0; v < a->m.set.count; v++) {
-        size_t count = (size_t)shape_elems(&a->m.set.variable[v].shape);
-        float *x = mem_alloc(count * 4), *y = mem_alloc(count * 4);
-        double scale = 0, off = 0;
-
-        assert_int_equal(strategy_read(fit_strategy(a->m.fit), v, x, &a->m.err), 0);
-        assert_int_equal(strategy_read(fit_strategy(b->m.fit), v, y, &b->m.err), 0);
-        if (a->m.set.variable[v].shape.dtype != DTYPE_F32) {
-            assert_memory_equal(x, y, count * 4);
-            count = 0;
-        }
-        for (size_t i = 0; i < count; i++) {
-            scale = fmax(scale, fabs((double)y[i]));
-            off = fmax(off, fabs((double)x[i] - (double)y[i]));
-        }
-        most = fmax(most, scale > 0 ? off / scale : off);
-        mem_free(x);
-        mem_free(y);
-    }
-    return most;
+    trial_run(t, d.x, d.label);
 }
 
 /* the whole model on the host's interpreter with the same micro batches */
@@ -144,15 +64,15 @@ static void compare(const char *slice, int stages, int micro_batches)
     init_trial(&cut, slice, stages, micro_batches);
     run_trial(&whole);
     run_trial(&cut);
-    for (int i = 0; i < STEPS; i++)
+    for (int i = 0; i < TRIAL_STEPS; i++)
         if (fabs(cut.loss[i] - whole.loss[i]) > 1e-5 * whole.loss[i])
             fail_msg("%s, %d stages, %d micro batches, step %d: %.9g, whole %.9g", slice, stages,
                      micro_batches, i, cut.loss[i], whole.loss[i]);
-    if (distance(&cut, &whole) > 2e-5)
+    if (trial_distance(&cut, &whole) > 2e-5)
         fail_msg("%s, %d stages, %d micro batches: variables differ by %.3g", slice, stages,
-                 micro_batches, distance(&cut, &whole));
-    fini_trial(&whole);
-    fini_trial(&cut);
+                 micro_batches, trial_distance(&cut, &whole));
+    trial_fini(&whole);
+    trial_fini(&cut);
 }
 
 TEST(stages_train_as_the_whole_model_does)
@@ -176,22 +96,22 @@ TEST(stages_of_one_replica_are_one_core_bit_by_bit)
     init_trial(&cut, "v3-8", 8, 4);
     run_trial(&one);
     run_trial(&cut);
-    for (int i = 0; i < STEPS; i++)
+    for (int i = 0; i < TRIAL_STEPS; i++)
         assert_true(one.loss[i] == cut.loss[i]);
-    assert_true(distance(&cut, &one) == 0);
-    fini_trial(&one);
-    fini_trial(&cut);
+    assert_true(trial_distance(&cut, &one) == 0);
+    trial_fini(&one);
+    trial_fini(&cut);
 }
 
 /* ----- several steps per execution */
 
 #define ROUNDS_BATCH 48                 /* so that there can be three micro batches */
 
-/* STEPS batches one behind the other in launches of so many, twice; losses of all */
-static void run_rounds(struct trial *t, int rounds, float loss[2 * STEPS])
+/* TRIAL_STEPS batches one behind the other in launches of so many, twice; losses of all */
+static void run_rounds(struct trial *t, int rounds, float loss[2 * TRIAL_STEPS])
 {
-    struct data d[STEPS];
-    float part[8][STEPS], *x[8];
+    struct data d[TRIAL_STEPS];
+    float part[8][TRIAL_STEPS], *x[8];
     int32_t *label[8];
     const void *input[16];
     void *result[8];
@@ -201,9 +121,9 @@ static void run_rounds(struct trial *t, int rounds, float loss[2 * STEPS])
     t->m.options.batch = ROUNDS_BATCH;
     if (mlp_start(&t->m))
         fail_msg("%s", t->m.err.msg);
-    for (int i = 0; i < STEPS; i++) {
+    for (int i = 0; i < TRIAL_STEPS; i++) {
         make_data(&d[i]);
-        for (int k = 0; k < BATCH * MLP_INPUTS; k++)
+        for (int k = 0; k < TRIAL_BATCH * MLP_INPUTS; k++)
             d[i].x[k] *= 1.0f - 0.25f * (float)i;
     }
     p = fit_program(t->m.fit, rounds, &t->m.err);
@@ -216,12 +136,12 @@ static void run_rounds(struct trial *t, int rounds, float loss[2 * STEPS])
         input[2 * r + 1] = label[r] = arena_array(&t->arena, (size_t)(rounds * rows), 4);
         result[r] = part[r];
     }
-    for (int i = 0; i < 2 * STEPS; i += rounds) {
+    for (int i = 0; i < 2 * TRIAL_STEPS; i += rounds) {
         struct strategy_run run;
 
         for (int r = 0; r < replicas; r++)
             for (int k = 0; k < rounds; k++) {
-                const struct data *from = &d[(i + k) % STEPS];
+                const struct data *from = &d[(i + k) % TRIAL_STEPS];
 
                 memcpy(x[r] + k * rows * MLP_INPUTS, from->x + r * rows * MLP_INPUTS,
                        (size_t)(rows * MLP_INPUTS) * 4);
@@ -241,19 +161,19 @@ static void run_rounds(struct trial *t, int rounds, float loss[2 * STEPS])
 
 static void compare_rounds(const char *slice, int stages, int micro_batches)
 {
-    float loss[2][2 * STEPS];
+    float loss[2][2 * TRIAL_STEPS];
     struct trial one, many;
 
     init_trial(&one, slice, stages, micro_batches);
     init_trial(&many, slice, stages, micro_batches);
     run_rounds(&one, 1, loss[0]);
-    run_rounds(&many, STEPS, loss[1]);
-    if (memcmp(loss[0], loss[1], sizeof(loss[0])) != 0 || distance(&many, &one) != 0)
+    run_rounds(&many, TRIAL_STEPS, loss[1]);
+    if (memcmp(loss[0], loss[1], sizeof(loss[0])) != 0 || trial_distance(&many, &one) != 0)
         fail_msg("%s, %d stages, %d micro batches: a loop gives other values", slice, stages,
                  micro_batches);
-    assert_true(loss[0][0] > loss[0][STEPS]);
-    fini_trial(&one);
-    fini_trial(&many);
+    assert_true(loss[0][0] > loss[0][TRIAL_STEPS]);
+    trial_fini(&one);
+    trial_fini(&many);
 }
 
 /* three steps, so that slots and the flags of lone collectives would be others in each round */
@@ -278,39 +198,39 @@ TEST(loops_of_stages_with_messages_one_way_are_refused)
         t.m.model.layer[i]->is_trainable = false;
     if (mlp_start(&t.m))
         fail_msg("%s", t.m.err.msg);
-    assert_null(fit_program(t.m.fit, STEPS, &t.m.err));
+    assert_null(fit_program(t.m.fit, TRIAL_STEPS, &t.m.err));
     if (!strstr(t.m.err.msg, "stage 0 gets nothing back from stage 1"))
         fail_msg("%s", t.m.err.msg);
-    fini_trial(&t);
+    trial_fini(&t);
 }
 
 TEST(times_of_stages_are_those_of_all_steps)
 {
     struct stage_times times[2];
-    float loss[2 * STEPS];
+    float loss[2 * TRIAL_STEPS];
     struct trial t[2];
 
     for (int i = 0; i < 2; i++) {
         init_trial(&t[i], "v3-8", 4, 2);
-        run_rounds(&t[i], i ? STEPS : 1, loss);
+        run_rounds(&t[i], i ? TRIAL_STEPS : 1, loss);
         stage_times_of(fit_strategy(t[i].m.fit),
-                       fit_program(t[i].m.fit, i ? STEPS : 1, &t[i].m.err), &t[i].arena,
+                       fit_program(t[i].m.fit, i ? TRIAL_STEPS : 1, &t[i].m.err), &t[i].arena,
                        &times[i]);
     }
-    assert_int_equal(times[1].rounds, STEPS);
+    assert_int_equal(times[1].rounds, TRIAL_STEPS);
     assert_int_equal(times[1].micro_batches, 2);
     assert_true(times[1].ideal < times[1].cycles && times[1].ideal > 2 * times[0].ideal);
     for (int s = 0; s < 4; s++) {
         const struct strategy_part one = strategy_program_part(
             fit_strategy(t[0].m.fit), fit_program(t[0].m.fit, 1, &t[0].m.err), s);
         const struct strategy_part all = strategy_program_part(
-            fit_strategy(t[1].m.fit), fit_program(t[1].m.fit, STEPS, &t[1].m.err), s);
+            fit_strategy(t[1].m.fit), fit_program(t[1].m.fit, TRIAL_STEPS, &t[1].m.err), s);
 
-        assert_int_equal(all.sent_bytes, STEPS * one.sent_bytes);
+        assert_int_equal(all.sent_bytes, TRIAL_STEPS * one.sent_bytes);
         assert_int_equal(all.kept_most, one.kept_most);
     }
-    fini_trial(&t[0]);
-    fini_trial(&t[1]);
+    trial_fini(&t[0]);
+    trial_fini(&t[1]);
 }
 
 /* d0, d1 .. d4 behind one another, then d0 added to d4: over as many stages as lie between */
@@ -349,11 +269,11 @@ TEST(values_pass_through_stages_that_do_not_need_them)
     cut.m.options.stage_cuts = "d1,d3,join";
     run_trial(&whole);
     run_trial(&cut);
-    for (int i = 0; i < STEPS; i++)
+    for (int i = 0; i < TRIAL_STEPS; i++)
         assert_true(fabs(cut.loss[i] - whole.loss[i]) <= 1e-5 * whole.loss[i]);
-    assert_true(distance(&cut, &whole) < 2e-5);
-    fini_trial(&whole);
-    fini_trial(&cut);
+    assert_true(trial_distance(&cut, &whole) < 2e-5);
+    trial_fini(&whole);
+    trial_fini(&cut);
 }
 
 static void refuse(int stages, const char *cuts, int micro_batches, const char *message)
@@ -365,7 +285,7 @@ static void refuse(int stages, const char *cuts, int micro_batches, const char *
     assert_int_equal(mlp_start(&t.m), -1);
     if (!strstr(t.m.err.msg, message))
         fail_msg("expected \"%s\": %s", message, t.m.err.msg);
-    fini_trial(&t);
+    trial_fini(&t);
 }
 
 TEST(what_cannot_be_in_stages_is_refused_by_name)
@@ -445,7 +365,7 @@ static void check_order(int stages, int micro_batches)
         assert_int_equal(part.kept_most,
                          stages - s < micro_batches ? stages - s : micro_batches);
     }
-    fini_trial(&t);
+    trial_fini(&t);
 }
 
 TEST(messages_stand_in_the_order_of_1f1b)
@@ -474,7 +394,7 @@ TEST(variables_are_on_their_own_stage)
         most = bytes > most ? bytes : most;
     }
     assert_true(most < all / 4);
-    fini_trial(&t);
+    trial_fini(&t);
 }
 
 /* ----- time */
@@ -504,7 +424,7 @@ TEST(cores_wait_as_theory_says_where_stages_are_long)
         /* of equal stages it is theory's; these are not, nor is the update cut into passes */
         assert_true(fabs(times.bubble - times.theory) < 0.2);
         measured[i] = times.measured;
-        fini_trial(&t);
+        trial_fini(&t);
     }
     assert_true(measured[1] < measured[0]);
 }
@@ -520,9 +440,9 @@ TEST(host_runs_a_model_in_stages_whole)
     init_trial(&cut, "host", 4, 4);
     run_trial(&whole);
     run_trial(&cut);
-    assert_true(distance(&cut, &whole) == 0);
-    fini_trial(&whole);
-    fini_trial(&cut);
+    assert_true(trial_distance(&cut, &whole) == 0);
+    trial_fini(&whole);
+    trial_fini(&cut);
 }
 
 int main(void)
