@@ -1,8 +1,8 @@
 /*
  * Memory with one lifetime: allocate piece by piece, free all at once.
  *
- * Every block is zeroed, but mem_alloc_unset's, and never NULL; when the host has no memory left the
- * process aborts with a message. Sizes that come from a user are range-checked
+ * Every block is zeroed, but mem_alloc_unset's, and never NULL; when the host
+ * has no memory left the process aborts with a message. Sizes that come from a user are range-checked
  * before they get here.
  */
 #ifndef BASE_ARENA_H

@@ -48,6 +48,22 @@ void api_rig_open(struct api_rig *r, const char *tpu)
     make_samples(r);
 }
 
+void api_rig_open_cut(struct api_rig *r, const char *tpu, int stages, int devices)
+{
+    sy_axis axis = {"model", devices};
+
+    api_rig_open(r, tpu);
+    sy_model_free(r->model);
+    sy_strategy_free(r->strategy);
+    r->model = NULL;
+    r->strategy = NULL;
+    api_must(sy_strategy_create(r->cluster, NULL,
+                                &(sy_strategy_options){.pipeline_stages = stages, .axis = &axis,
+                                                       .axis_count = devices > 1,
+                                                       .check_replicas = true}, &r->strategy));
+    api_must(sy_model_create(r->strategy, "small", &r->model));
+}
+
 void api_rig_close(struct api_rig *r)
 {
     sy_model_free(r->model);

@@ -24,6 +24,8 @@ void api_expect_error(sy_status s, const char *part);
 
 /* "cpu", "v3-2"; an empty model named "small" */
 void api_rig_open(struct api_rig *r, const char *tpu);
+/* the same; each replica is so many stages of so many logical devices, axis "model" */
+void api_rig_open_cut(struct api_rig *r, const char *tpu, int stages, int devices);
 void api_rig_close(struct api_rig *r);
 /* Dense(16, relu), Dense(4, name="logits"), compiled */
 void api_rig_build(struct api_rig *r, const sy_compile *o);

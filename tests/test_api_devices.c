@@ -8,23 +8,6 @@
 
 #define KERNEL (16 * 4)
 
-/* the rig's model on a strategy with so many logical devices, or stages */
-static void open_devices(struct api_rig *r, const char *tpu, int devices, int stages)
-{
-    sy_axis axis = {"model", devices};
-
-    api_rig_open(r, tpu);
-    sy_model_free(r->model);
-    sy_strategy_free(r->strategy);
-    r->model = NULL;
-    r->strategy = NULL;
-    api_must(sy_strategy_create(r->cluster, NULL,
-                                &(sy_strategy_options){.axis = &axis, .axis_count = devices > 1,
-                                                       .pipeline_stages = stages,
-                                                       .check_replicas = true}, &r->strategy));
-    api_must(sy_model_create(r->strategy, "small", &r->model));
-}
-
 /* trained, tested and asked */
 static void train(struct api_rig *r, float kernel[KERNEL], float guess[API_SAMPLES * API_CLASSES],
                   const char *layer_devices, const char *layouts)
@@ -61,7 +44,7 @@ TEST(two_devices_train_as_one)
     train(&r, one, said, NULL, NULL);
     api_rig_close(&r);
     for (int i = 0; i < 3; i++) {
-        open_devices(&r, how[i].tpu, how[i].tpu[0] == 'c' ? 1 : 2, 0);
+        api_rig_open_cut(&r, how[i].tpu, 0, how[i].tpu[0] == 'c' ? 1 : 2);
         assert_int_equal(sy_strategy_replicas(r.strategy), 1);
         train(&r, cut, says, how[i].devices, how[i].layouts);
         for (int k = 0; k < KERNEL; k++)
@@ -80,7 +63,7 @@ TEST(costs_of_layers_on_devices_count_each_product_once)
     struct api_rig r;
 
     for (int i = 0; i < 2; i++) {
-        open_devices(&r, i ? "v3-2" : "v3-1", i ? 2 : 1, 0);
+        api_rig_open_cut(&r, i ? "v3-2" : "v3-1", 0, i ? 2 : 1);
         o.layer_devices = i ? "logits=1" : NULL;
         api_rig_build(&r, &o);
         api_must(sy_model_fit(r.model, &r.samples, &(sy_fit){.epochs = 1, .quiet = true}));
@@ -95,7 +78,7 @@ static void refuse_compile(int devices, int stages, sy_compile o, const char *me
 {
     struct api_rig r;
 
-    open_devices(&r, "v3-8", devices, stages);
+    api_rig_open_cut(&r, "v3-8", stages, devices);
     api_must(sy_model_add(r.model, "Dense(16, input_shape=(8,))"));
     api_must(sy_model_add(r.model, "Dense(4, name='logits')"));
     api_expect_error(sy_model_compile(r.model, &o), message);

@@ -7,26 +7,9 @@
 
 #define KERNEL (16 * 4)
 
-/* the rig's model on a strategy of so many stages */
-static void open_stages_of(struct api_rig *r, const char *tpu, int stages, int devices)
-{
-    sy_axis axis = {"model", devices};
-
-    api_rig_open(r, tpu);
-    sy_model_free(r->model);
-    sy_strategy_free(r->strategy);
-    r->model = NULL;
-    r->strategy = NULL;
-    api_must(sy_strategy_create(r->cluster, NULL,
-                                &(sy_strategy_options){.pipeline_stages = stages, .axis = &axis,
-                                                       .axis_count = devices > 1,
-                                                       .check_replicas = true}, &r->strategy));
-    api_must(sy_model_create(r->strategy, "small", &r->model));
-}
-
 static void open_stages(struct api_rig *r, const char *tpu, int stages)
 {
-    open_stages_of(r, tpu, stages, 1);
+    api_rig_open_cut(r, tpu, stages, 1);
 }
 
 static void train(struct api_rig *r, float kernel[KERNEL], const char *cuts, int steps)
@@ -78,7 +61,7 @@ TEST(stages_may_have_several_devices)
     struct api_rig r;
 
     for (int i = 0; i < 2; i++) {
-        open_stages_of(&r, i ? "v3-8" : "cpu", 2, 2);
+        api_rig_open_cut(&r, i ? "v3-8" : "cpu", 2, 2);
         assert_int_equal(sy_strategy_replicas(r.strategy), i ? 2 : 1);
         o.micro_batches = 2;
         o.precision = "highest";

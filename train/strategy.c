@@ -384,7 +384,8 @@ struct strategy_part strategy_program_part(const struct strategy *s,
 
     assert(stage >= 0 && stage < p->part_count);
     for (int v = 0; v < s->placed_count; v++)
-        bytes += strategy_holds(s, stage * strategy_part_devices(s, p), v) ? s->place[v]->array.bytes : 0;
+        if (strategy_holds(s, stage * strategy_part_devices(s, p), v))
+            bytes += s->place[v]->array.bytes;
     return (struct strategy_part){&part->module, bytes, part->kept_most, part->sent_bytes};
 }
 
