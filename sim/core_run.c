@@ -241,8 +241,7 @@ static inline void execute(struct core *c, const struct decoded_bundle *b, const
 bool issue_execute(struct core *c, const struct decoded_bundle *b, cycle_t at)
 {
     (c->watch ? host_execute : execute)(c, b, decoded_execs(c->program, b), b->exec_count);
-    c->vreg_by_rows &= b->live_vectors;
-    c->vreg_by_entry &= b->live_vectors;
+    vregs_drop(c, b);
     if (c->state == CORE_RUNNING)
         return true;
     c->now = at;                        /* the wait counts, the bundle does not */

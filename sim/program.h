@@ -128,7 +128,10 @@ struct decoded_bundle {
     bool is_entry;                      /* may be reached from another overlay */
     uint32_t tracks;                    /* bit per track with an operation */
     uint32_t busy_tracks;               /* simple tracks with an unguarded operation */
-    uint64_t live_vectors;              /* registers that are read behind it (not in timing mode) */
+    /* not in timing mode: vector registers that are read behind it; those of them that a guard
+       will overwrite before, where it holds */
+    uint64_t live_vectors, live_unless;
+    uint8_t unless_predicate, unless_is_negated;
 };
 
 /* A kernel of machine_set_kernels: bundles that a marker with its number stands in front of. */

@@ -10,6 +10,7 @@
 #include "sim/issue.h"
 #include "sim/origins.h"
 #include "sim/replay.h"
+#include "sim/vregs.h"
 
 static void settle_fifo(struct tile_fifo *f)
 {
@@ -75,8 +76,7 @@ static inline void issue(struct core *c, const struct decoded_bundle *b)
         host_execute(c, b, decoded_execs(c->program, b), b->exec_count);
     else
         execute(c, b);
-    c->vreg_by_rows &= b->live_vectors;
-    c->vreg_by_entry &= b->live_vectors;
+    vregs_drop(c, b);
     if (c->state == CORE_RUNNING)
         advance(c);
 }

@@ -91,6 +91,17 @@ static inline uint32_t *vregs_result(struct core *c, struct tile_fifo *f)
     return fifo_write(f);
 }
 
+/* behind a bundle: what nobody can read again stands for nothing */
+static inline void vregs_drop(struct core *c, const struct decoded_bundle *b)
+{
+    uint64_t live = b->live_vectors;
+
+    if (b->live_unless && c->p[b->unless_predicate] != b->unless_is_negated)
+        live &= ~b->live_unless;
+    c->vreg_by_rows &= live;
+    c->vreg_by_entry &= live;
+}
+
 static inline void vregs_before_rows(struct core *c, int64_t first, int64_t end)
 {
     if (c->vreg_by_rows)

@@ -20,18 +20,22 @@
 #define TURNS 3                         /* of a loop */
 #define BODY 40                         /* operations in it */
 
+#define GUARDS 2                        /* p2, p3 */
+
 enum kind { LOAD, STORE, ADD, UNPACK, MULTIPLY, POP, MOVE, CLEAR, WEIGHTS_IN, SWAP, TURN, POWER,
-            KINDS };
+            DECIDE, KINDS };
 
 struct step {
     enum kind kind;
     int a, b, d, row;                   /* b: of UNPACK, the half; of MULTIPLY, which weights */
+    int guard;                          /* 0: none; else 1 + 2 x which + is negated */
 };
 
 struct plain {
     uint32_t vmem[(WEIGHTS + 128) * 128], reg[32][1024], fifo[RESULTS][1024];
     uint32_t staging[64][128], gain[2][64][128];
-    int pushed, popped;
+    int pushed, popped, turn;
+    bool predicate[GUARDS];
 };
 
 static const struct simd_path *path;
@@ -73,10 +77,19 @@ static void turn(uint32_t *d, const uint32_t *a, int up)
     memcpy(d, turned, sizeof(turned));
 }
 
+static bool guard_holds(const struct step *s)
+{
+    int which = (s->guard - 1) / 2, is_negated = (s->guard - 1) & 1;
+
+    return s->guard == 0 || model.predicate[which] != is_negated;
+}
+
 static void carry_out(const struct step *s)
 {
     uint32_t *rows = model.vmem + 128 * s->row;
 
+    if (!guard_holds(s))
+        return;
     switch (s->kind) {
     case LOAD: memcpy(model.reg[s->d], rows, 4096); break;
     case STORE: memcpy(rows, model.reg[s->a], 4096); break;
@@ -90,37 +103,56 @@ static void carry_out(const struct step *s)
     case SWAP: swap(model.reg[s->a], model.reg[s->d]); break;
     case TURN: turn(model.reg[s->d], model.reg[s->a], s->b); break;
     case POWER: path->unary[UN_POW2](model.reg[s->d], model.reg[s->a]); break;
+    case DECIDE: model.predicate[s->a % GUARDS] = model.turn < s->b % (TURNS + 1); break;
     case POP: memcpy(model.reg[s->d], model.fifo[model.popped++ % RESULTS], 4096); break;
     default: memmove(model.reg[s->d], model.reg[s->a], 4096); break;
     }
 }
 
+static const char *guard_text(const struct step *s)
+{
+    static const char *const texts[] = {"", " (p2)", " (!p2)", " (p3)", " (!p3)"};
+
+    return texts[s->guard];
+}
+
 static int write_step(const struct step *s, char *to, size_t room)
 {
+    const char *g = guard_text(s);
+
     switch (s->kind) {
-    case LOAD: return snprintf(to, room, "{ v%d = vld [vmem:%d] }\n", s->d, s->row);
-    case STORE: return snprintf(to, room, "{ vst [vmem:%d] v%d }\n", s->row, s->a);
-    case ADD: return snprintf(to, room, "{ v%d = vadd.f32 v%d, v%d }\n", s->d, s->a, s->b);
+    case LOAD: return snprintf(to, room, "{ v%d = vld%s [vmem:%d] }\n", s->d, g, s->row);
+    case STORE: return snprintf(to, room, "{ vst%s [vmem:%d] v%d }\n", g, s->row, s->a);
+    case ADD: return snprintf(to, room, "{ v%d = vadd.f32%s v%d, v%d }\n", s->d, g, s->a, s->b);
     case UNPACK:
-        return snprintf(to, room, "{ v%d = vunpack.c.%s.bf16 v%d }\n", s->d, s->b ? "h" : "l",
-                        s->a);
+        return snprintf(to, room, "{ v%d = vunpack.c.%s.bf16%s v%d }\n", s->d,
+                        s->b ? "h" : "l", g, s->a);
     case MULTIPLY:
         return snprintf(to, room, "{ vmatmul.f32%s.gmr%c.mxu0 v%d }\n",
                         s->b & 2 ? ".vlgmr.msra" : "", "ab"[s->b & 1], s->a);
-    case CLEAR: return snprintf(to, room, "{ v%d = vmov 0 }\n", s->d);
+    case CLEAR: return snprintf(to, room, "{ v%d = vmov%s 0 }\n", s->d, g);
     case SWAP:
-        return snprintf(to, room, s->a == s->d ? "{ v%d = vmov v%d }\n"
-                                               : "{ v%d = vmov v%d ;; v%d = vmov v%d }\n",
-                        s->a, s->d, s->d, s->a);
+        return snprintf(to, room, s->a == s->d ? "{ v%d = vmov%s v%d }\n"
+                                               : "{ v%d = vmov%s v%d ;; v%d = vmov%s v%d }\n",
+                        s->a, g, s->d, s->d, g, s->a);
     case TURN:
         return snprintf(to, room, "{ vrot.lane.b32.xlu0 v%d, %d }\n{ v%d = vpop.permute.xlu0 }\n",
                         s->a, s->b, s->d);
     case POWER:
         return snprintf(to, room, "{ vpow2.f32 v%d }\n{ v%d = vpop.eup }\n", s->a, s->d);
     case WEIGHTS_IN: return snprintf(to, room, "{ vmatpush.msra.mxu0 v%d }\n", s->a);
+    case DECIDE:
+        return snprintf(to, room, "{ p%d = scmp.lt.s32.totalorder s2, %d }\n", 2 + s->a % GUARDS,
+                        s->b % (TURNS + 1));
     case POP: return snprintf(to, room, "{ v%d = vpop.f32.mrf.mxu0 }\n", s->d);
-    default: return snprintf(to, room, "{ v%d = vmov v%d }\n", s->d, s->a);
+    default: return snprintf(to, room, "{ v%d = vmov%s v%d }\n", s->d, g, s->a);
     }
+}
+
+static bool may_be_guarded(enum kind kind)
+{
+    return kind == LOAD || kind == STORE || kind == ADD || kind == UNPACK || kind == CLEAR
+           || kind == SWAP || kind == MOVE;
 }
 
 /* as many pops as pushes, never one too early, never too many on the way */
@@ -143,6 +175,8 @@ static void draw_body(struct step *body, struct rng *r)
         s->b = (int)rng_below(r, s->kind == UNPACK ? 2 : s->kind == MULTIPLY ? 4 : REGISTERS);
         s->d = (int)rng_below(r, REGISTERS);
         s->row = (int)rng_below(r, 4) * 8 + (rng_below(r, 3) ? 0 : (int)rng_below(r, 8));
+        s->guard = may_be_guarded(s->kind) && rng_below(r, 3) == 0
+                       ? 1 + (int)rng_below(r, 2 * GUARDS) : 0;
     }
     assert_int_equal(waiting, 0);
 }
@@ -161,9 +195,32 @@ static void draw_sum(struct step *body, struct rng *r)
     body[at + 1] = (struct step){.kind = LOAD, .d = load, .row = row};
     if (rng_below(r, 3) == 0)
         body[at + 1] = (struct step){.kind = CLEAR, .d = load};
+    if (rng_below(r, 2) == 0)
+        body[at + 1].guard = 1 + (int)rng_below(r, 2 * GUARDS);
     body[at + 2] = (struct step){.kind = POP, .d = pop};
     body[at + 3] = (struct step){.kind = ADD, .a = pop, .b = load, .d = pop};
     body[at + 4] = (struct step){.kind = STORE, .a = pop, .row = row + slip};
+}
+
+/* rows that a register stands for are overwritten; a guard decides whether it is read or not */
+static void draw_kept(struct step *body, struct rng *r)
+{
+    int at = (int)rng_below(r, BODY - 7), kept = (int)rng_below(r, REGISTERS);
+    int row = (int)rng_below(r, 4) * 8, guard = 1 + (int)rng_below(r, 2 * GUARDS);
+    int other = rng_below(r, 2) ? 1 + ((guard - 1) ^ 1) : 1 + (int)rng_below(r, 2 * GUARDS);
+
+    for (int i = 0; i < 6; i++)
+        if (body[at + i].kind == MULTIPLY || body[at + i].kind == POP)
+            return;
+    body[at] = (struct step){.kind = LOAD, .d = kept, .row = row};
+    body[at + 1] = (struct step){.kind = STORE, .a = (kept + 1) % REGISTERS, .row = row};
+    if (rng_below(r, 2))
+        body[at + 2] = (struct step){.kind = DECIDE, .a = (guard - 1) / 2,
+                                     .b = (int)rng_below(r, TURNS + 1)};
+    body[at + 3] = (struct step){.kind = CLEAR, .d = kept, .guard = guard};
+    if (rng_below(r, 2))
+        body[at + 4] = (struct step){.kind = LOAD, .d = kept, .row = row, .guard = other};
+    body[at + 5] = (struct step){.kind = MOVE, .a = kept, .d = (kept + 2) % REGISTERS};
 }
 
 static const char *write_program(const struct step *body, char *text, size_t room)
@@ -177,7 +234,9 @@ static const char *write_program(const struct step *body, char *text, size_t roo
     n += (size_t)snprintf(text + n, room - n, "{ vmatmul.f32.vlgmr.msra.gmra.mxu0 v31 }\n"
                           "{ v31 = vpop.f32.mrf.mxu0 }\n"
                           "{ vmatmul.f32.vlgmr.msra.gmrb.mxu0 v31 }\n"
-                          "{ v31 = vpop.f32.mrf.mxu0 }\n{ s2 = smov 0 }\nloop:\n");
+                          "{ v31 = vpop.f32.mrf.mxu0 }\n{ s2 = smov 0 }\n"
+                          "{ p2 = scmp.lt.s32.totalorder s2, 0 ;; "
+                          "p3 = scmp.lt.s32.totalorder s2, 0 }\nloop:\n");
     for (int i = 0; i < BODY; i++)
         n += (size_t)write_step(&body[i], text + n, room - n);
     n += (size_t)snprintf(text + n, room - n, "{ s2 = sadd.s32 s2, 1 }\n"
@@ -205,8 +264,9 @@ static void run_model(const struct step *body)
         multiply(model.reg[31], 2 + i);
         carry_out(&(struct step){.kind = POP, .d = 31});
     }
-    for (int i = 0; i < TURNS * BODY; i++)
-        carry_out(&body[i % BODY]);
+    for (model.turn = 0; model.turn < TURNS; model.turn++)
+        for (int i = 0; i < BODY; i++)
+            carry_out(&body[i]);
 }
 
 static void assert_same(const struct rig *r, const char *text)
@@ -251,6 +311,8 @@ static void run_random(uint64_t seed, enum run_mode mode)
     draw_body(body, &rng);
     for (int i = 0; i < 3; i++)
         draw_sum(body, &rng);
+    for (int i = 0; i < 6; i++)
+        draw_kept(body, &rng);
     rig_open(&r, "v3-8", &options);
     rig_load(&r, 0, write_program(body, text, sizeof(text)));
     assert_int_equal(machine_vmem_write(r.m, 0, 0, model.vmem, sizeof(model.vmem), &r.err), 0);
@@ -264,7 +326,7 @@ static void run_random(uint64_t seed, enum run_mode mode)
 
 TEST(registers_hold_what_copies_would_have_left)
 {
-    uint64_t seed, count = test_is_long() ? 20000 : 150;
+    uint64_t seed, count = test_is_long() ? 20000 : 600;
 
     path = simd_select("c", NULL);
     for (seed = 0; seed < count; seed++)
