@@ -211,12 +211,33 @@ static struct sharding tuple_element(const struct partition *p, const struct gra
                                                        : whole;
 }
 
+/* what a replica sends to another goes from each of its devices to the one in the same place */
+static void make_pairs(const struct partition *p, const struct graph_node *n,
+                       struct graph_node *local)
+{
+    int devices = mesh_stride(p->mesh, 0);
+    struct graph_pair *pair = arena_array(p->to->arena, (size_t)n->count * (size_t)devices + 1,
+                                          sizeof(*pair));
+
+    for (int64_t i = 0; i < n->count * devices; i++) {
+        const struct graph_pair *of = &n->pair[i / devices];
+        int32_t device = (int32_t)(i % devices);
+
+        pair[i] = (struct graph_pair){of->source * devices + device, of->target * devices + device};
+    }
+    local->pair = pair;
+    local->count = n->count * devices;
+}
+
 static int make_collective(struct partition *p, const struct graph_node *n,
                            struct graph_node *local, int *operand, struct sharding *made)
 {
-    if (n->op == HLO_COLLECTIVE_PERMUTE)
-        return err_set(p->e, "%s: a collective-permute between replicas that have logical devices "
-                       "is not implemented", n->name);
+    if (n->op == HLO_COLLECTIVE_PERMUTE) {
+        *made = p->part[n->operand[0]].made;
+        operand[0] = partition_part(p, n->operand[0], made);
+        make_pairs(p, n, local);
+        return 0;
+    }
     for (int k = 0; k < n->operand_count; k++) {
         struct sharding s = p->part[n->operand[k]].made;
 

@@ -297,6 +297,33 @@ TEST(a_sum_that_is_to_be_cut_is_scattered)
     free(part);
 }
 
+/* along a line of three replicas: nobody sends to the first, which gets zeros */
+TEST(what_replicas_send_each_other_stays_cut)
+{
+    struct rig r;
+    struct run *whole = calloc(1, sizeof(*whole)), *part = calloc(1, sizeof(*part));
+    int a, b, y;
+
+    setup(&r, mesh_of(3, 2, 1));
+    a = matrix(&r.whole, "a", 8, 6);
+    b = matrix(&r.whole, "b", 6, 4);
+    y = graph_collective_permute(&r.whole, a, (struct graph_pair[]){{0, 1}, {1, 2}}, 2);
+    y = graph_dot(&r.whole, y, b, 1, 0, PRECISION_HIGHEST);
+    graph_output(&r.whole, y, "y", -1);
+    note(&r, a, (struct sharding){{1, 0}});
+    cut(&r);
+    assert_int_equal(count_ops(&r.part, HLO_COLLECTIVE_PERMUTE), 1);
+    assert_int_equal(count_ops(&r.part, HLO_ALL_GATHER), 1);    /* of the result alone */
+    fill(&r, whole, 3, 9);
+    for (int d = 0; d < 3; d++)
+        ((float *)(uintptr_t)whole->input[d][0].data)[d] = (float)d + 2;    /* no two alike */
+    run(&r, &r.whole, 3, whole);
+    check(&r, whole, part, 1e-6);
+    teardown(&r);
+    free(whole);
+    free(part);
+}
+
 /* ----- any graph, cut anywhere */
 
 static void random_note(struct rig *r, struct rng *rng, int node)
@@ -461,6 +488,7 @@ int main(void)
         cmocka_unit_test(an_mlp_cut_in_the_middle_exchanges_only_sums),
         cmocka_unit_test(heads_of_attention_go_to_devices_of_their_own),
         cmocka_unit_test(a_sum_that_is_to_be_cut_is_scattered),
+        cmocka_unit_test(what_replicas_send_each_other_stays_cut),
         cmocka_unit_test(random_graphs_cut_anywhere_compute_the_same),
         cmocka_unit_test(cuts_that_cannot_be_are_refused),
         cmocka_unit_test(parts_along_dimensions_name_axes),
