@@ -14,14 +14,25 @@ struct hbm_hold {
 };
 
 /*
- * Pages come and go with every sum over cores, in turn on several threads. Given back to the heap,
- * they would not fit together again where others have taken a few bytes between: so what is free
- * waits for the next one, until the last store goes.
+ * Pages are cut out of blocks on the host's large pages: copies walk them from end to end, and on
+ * small ones the host would look for a translation sixteen times a page, and clear each by itself.
+ * They come and go with every sum over cores, in turn on several threads: what is free waits for
+ * the next one, until the last store and the last page that somebody holds have gone.
  */
+#define BLOCK_PAGES 1023                /* 64 MiB with what stands before them */
+
+struct block {
+    struct block *next;
+    int cut;                            /* pages that somebody has had */
+    _Alignas(64) struct page page[BLOCK_PAGES];
+};
+
 static struct {
     pthread_mutex_t lock;
     int stores;
+    size_t used;                        /* pages that somebody has */
     struct page *free;                  /* each begins with the next one */
+    struct block *block;                /* the newest, of which pages are cut */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void pages_open(void)
@@ -31,40 +42,48 @@ void pages_open(void)
     pthread_mutex_unlock(&pool.lock);
 }
 
-/* the lock is held */
-static struct page *take_free(void)
+/* the lock is held: all memory back, if nobody wants it any more */
+static void clear_pool(void)
 {
-    struct page *p = pool.free;
+    if (pool.stores > 0 || pool.used > 0)
+        return;
+    pool.free = NULL;
+    while (pool.block) {
+        struct block *last = pool.block;
 
-    if (p)
-        memcpy(&pool.free, p->bytes, sizeof(pool.free));
-    return p;
+        pool.block = last->next;
+        mem_free_lazy(last);
+    }
 }
 
 void pages_close(void)
 {
-    struct page *p;
-
     pthread_mutex_lock(&pool.lock);
     pool.stores--;
-    while (pool.stores == 0 && (p = take_free()) != NULL)
-        mem_free(p);
+    clear_pool();
     pthread_mutex_unlock(&pool.lock);
 }
 
 static void give_back(struct page *p)
 {
-    bool is_kept;
-
     pthread_mutex_lock(&pool.lock);
-    is_kept = pool.stores > 0;
-    if (is_kept) {
-        memcpy(p->bytes, &pool.free, sizeof(pool.free));
-        pool.free = p;
-    }
+    memcpy(p->bytes, &pool.free, sizeof(pool.free));
+    pool.free = p;
+    pool.used--;
+    clear_pool();
     pthread_mutex_unlock(&pool.lock);
-    if (!is_kept)
-        mem_free(p);
+}
+
+/* the lock is held */
+static struct page *cut_page(void)
+{
+    if (!pool.block || pool.block->cut == BLOCK_PAGES) {
+        struct block *b = mem_alloc_lazy(sizeof(*b));
+
+        b->next = pool.block;
+        pool.block = b;
+    }
+    return &pool.block->page[pool.block->cut++];
 }
 
 struct page *page_create_unset(void)
@@ -72,10 +91,13 @@ struct page *page_create_unset(void)
     struct page *p;
 
     pthread_mutex_lock(&pool.lock);
-    p = take_free();
+    p = pool.free;
+    if (p)
+        memcpy(&pool.free, p->bytes, sizeof(pool.free));
+    else
+        p = cut_page();
+    pool.used++;
     pthread_mutex_unlock(&pool.lock);
-    if (!p)
-        p = mem_alloc_unset(sizeof(*p));
     atomic_init(&p->others, 0);
     return p;
 }

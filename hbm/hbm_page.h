@@ -15,7 +15,7 @@
 #define PAGE_BYTES ((size_t)HBM_STORE_PAGE_BYTES)
 
 struct page {
-    unsigned char bytes[HBM_STORE_PAGE_BYTES];
+    _Alignas(64) unsigned char bytes[HBM_STORE_PAGE_BYTES];
     atomic_int others;                  /* that have it, beside one */
 };
 
