@@ -16,7 +16,8 @@
 #define ROWS 40                         /* loads and stores anywhere in them */
 #define WEIGHTS 48                      /* row of 16 tiles of weights */
 #define REGISTERS 10
-#define RESULTS 6                       /* at most in the FIFO */
+#define RESULTS 6                       /* at most in the FIFO, but for one of a sum that is drawn */
+#define FIFO_DEPTH 8
 #define TURNS 3                         /* of a loop */
 #define BODY 40                         /* operations in it */
 
@@ -32,7 +33,7 @@ struct step {
 };
 
 struct plain {
-    uint32_t vmem[(WEIGHTS + 128) * 128], reg[32][1024], fifo[RESULTS][1024];
+    uint32_t vmem[(WEIGHTS + 128) * 128], reg[32][1024], fifo[FIFO_DEPTH][1024];
     uint32_t staging[64][128], gain[2][64][128];
     int pushed, popped, turn;
     bool predicate[GUARDS];
@@ -49,7 +50,7 @@ static void multiply(const uint32_t *tile, int how)
     if (how & 2)
         memcpy(model.gain[how & 1], model.staging, sizeof(model.staging));
     path->rows_of_f32(row, tile);
-    path->matmul(model.fifo[model.pushed++ % RESULTS], NULL, (const uint32_t (*)[64])row,
+    path->matmul(model.fifo[model.pushed++ % FIFO_DEPTH], NULL, (const uint32_t (*)[64])row,
                  (const uint32_t (*)[128])model.gain[how & 1]);
 }
 
@@ -104,7 +105,7 @@ static void carry_out(const struct step *s)
     case TURN: turn(model.reg[s->d], model.reg[s->a], s->b); break;
     case POWER: path->unary[UN_POW2](model.reg[s->d], model.reg[s->a]); break;
     case DECIDE: model.predicate[s->a % GUARDS] = model.turn < s->b % (TURNS + 1); break;
-    case POP: memcpy(model.reg[s->d], model.fifo[model.popped++ % RESULTS], 4096); break;
+    case POP: memcpy(model.reg[s->d], model.fifo[model.popped++ % FIFO_DEPTH], 4096); break;
     default: memmove(model.reg[s->d], model.reg[s->a], 4096); break;
     }
 }
