@@ -11,7 +11,7 @@
 #include "base/units.h"
 
 #define FEW_STEPS 3                     /* in which nothing new remains to be simulated */
-#define MORE_STEPS 9
+#define MORE_STEPS 23                   /* the first launches take seconds more or less each time */
 #define SHAKESPEARE "build/examples/shakespeare"
 
 /* what the CNN takes, and a bit: a host that lacks it would only swap */
