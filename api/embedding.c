@@ -88,9 +88,6 @@ sy_status sy_embedding_create(sy_strategy *s, const sy_table *table, int table_c
     if (api_handle_check(s, API_STRATEGY))
         return SY_ERROR;
     before = s->set.count;
-    if (sy_strategy_devices(s) > 1)
-        return api_fail_text("tables lie over the replicas; a strategy with %d logical devices "
-                             "each cannot have them", sy_strategy_devices(s));
     m = arena_alloc(&s->arena, sizeof(*m));
     m->strategy = s;
     if (read_all(m, table, table_count, feature, feature_count, &e))

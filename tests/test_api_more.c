@@ -120,6 +120,25 @@ TEST(tables_are_looked_up_and_trained)
     api_rig_close(&r);
 }
 
+/* all four devices of a replica have its rows: the rest of a step may be cut */
+TEST(tables_go_with_logical_devices)
+{
+    const sy_table table = {.name = "table", .vocabulary_size = ROWS, .dim = DIM,
+                            .combiner = "sum", .optimizer = "SGD(0.5)",
+                            .initializer = "RandomUniform(-1, 1)"};
+    const sy_lookup words = {.name = "words", .table = "table", .max_length = 2};
+    const sy_axis axis = {"model", 4};
+    const sy_strategy_options o = {.axis = &axis, .axis_count = 1};
+    struct tables t = {.mistake = 0};
+    struct api_rig r;
+
+    open_strategy(&r, "v3-8", &o);
+    assert_int_equal(sy_strategy_replicas(r.strategy), 2);
+    api_must(sy_embedding_create(r.strategy, &table, 1, &words, 1, &t.m));
+    check_update(&r, &t);
+    api_rig_close(&r);
+}
+
 TEST(tables_that_cannot_be_are_named_and_leave_nothing)
 {
     sy_table table[] = {{.name = "a", .vocabulary_size = 8, .dim = 4},
@@ -495,6 +514,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_are_looked_up_and_trained),
+        cmocka_unit_test(tables_go_with_logical_devices),
         cmocka_unit_test(tables_that_cannot_be_are_named_and_leave_nothing),
         cmocka_unit_test(arrays_are_cut_along_several_axes_at_once),
         cmocka_unit_test(meshes_and_layouts_that_cannot_be_are_named),

@@ -13,7 +13,10 @@ extern "C" {
 
 /* ----- Embedding tables ----- */
 
-/* TableConfig. Its rows lie in even shares on all replicas: it may be larger than a core's HBM. */
+/*
+ * TableConfig. Its rows lie in even shares on all replicas: it may be larger than a core's HBM.
+ * All logical devices of a replica have its rows.
+ */
 typedef struct sy_table {
     const char *name;                   /* its variable is "embedding/NAME" */
     int64_t vocabulary_size, dim;
