@@ -209,6 +209,20 @@ static void plan_steps(struct train_run *t)
                            sizeof(*t->epoch));
 }
 
+/* the command line's, if it says one; else the checkpoint's, which the header then shows */
+static int resume_rate(struct train_run *t, struct err *e)
+{
+    double *rate = &t->optimizer.hyper[HYPER_LEARNING_RATE];
+    struct optimizer standard;
+
+    if (t->optimizer.schedule.kind != SCHEDULE_NONE)
+        return 0;
+    optimizer_init(&standard, t->optimizer.rule);
+    if (train_value(t, OPT_LR)->is_given || *rate != standard.hyper[HYPER_LEARNING_RATE])
+        return fit_set_learning_rate(t->fit, *rate, e);
+    return fit_learning_rate(t->fit, rate, e);
+}
+
 /* to where the newest checkpoint is */
 static int resume(struct train_run *t, struct err *e)
 {
@@ -228,7 +242,11 @@ static int resume(struct train_run *t, struct err *e)
     if (status > 0 && t->epochs_before >= train_value(t, OPT_EPOCHS)->integer)
         return err_at(e, folder, 0, 0, "%" PRId64 " epochs are done already; --epochs says how "
                       "many there are to be in all", t->epochs_before);
-    return status < 0 ? -1 : 0;
+    if (status > 0 && fit_step(t->fit) >= t->step_limit)
+        return err_at(e, folder, 0, 0, "%" PRId64 " steps are done already, and there are to be "
+                      "%" PRId64 " in all, by --epochs, --steps-per-epoch and --steps",
+                      fit_step(t->fit), t->step_limit);
+    return status < 0 ? -1 : resume_rate(t, e);
 }
 
 int train_begin_trace(struct train_run *t, struct err *e)

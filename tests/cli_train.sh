@@ -235,6 +235,8 @@ part="$model --tpu v3 --batch 512 --steps-per-epoch 5 --optimizer adamw"
     expect 0 'wall time' train $part --epochs 1 --checkpoint "$work/parts" \
         --csv-log "$work/parts.csv"
     refuse '1 epochs are done already' train $part --epochs 1 --checkpoint "$work/parts" --resume
+    refuse '5 steps are done already, and there are to be 5 in all, by --epochs, ' train $part \
+        --epochs 2 --steps 5 --checkpoint "$work/parts" --resume
     expect 0 'resuming   after 1 epochs, 5 steps' train $part --epochs 2 \
         --checkpoint "$work/parts" --resume --csv-log "$work/parts.csv"
     refuse 'of a training with seed 1, not 2' train $part --epochs 3 --seed 2 \
@@ -245,5 +247,21 @@ part="$model --tpu v3 --batch 512 --steps-per-epoch 5 --optimizer adamw"
 cmp -s "$work/whole/ckpt-00000010.safetensors" "$work/parts/ckpt-00000010.safetensors" ||
     fail 'a training in two parts is another one'
 cmp -s "$work/whole.csv" "$work/parts.csv" || fail 'a log in two parts is another one'
+
+# a schedule makes the rate of the steps
+# shellcheck disable=SC2086
+expect 0 'epoch' train $part --epochs 1 --backend host --csv-log "$work/decay.csv" \
+    --optimizer 'Adam(ExponentialDecay(0.01, 5, 0.5))'
+[ "$(sed -n 2p "$work/decay.csv" | cut -d, -f6 | cut -c1-5)" = 0.005 ] ||
+    fail "rates of a schedule: $(cat "$work/decay.csv")"
+# the rate of a checkpoint, another one, and that one again
+# shellcheck disable=SC2086
+{
+    expect 0 'lr 0.001,' train $part --epochs 3 --checkpoint "$work/parts" --resume
+    expect 0 'lr 0.5,' train $part --epochs 4 --checkpoint "$work/parts" --resume --lr 0.5 \
+        --csv-log "$work/rate.csv"
+    expect 0 'lr 0.5,' train $part --epochs 5 --checkpoint "$work/parts" --resume
+}
+[ "$(sed -n 2p "$work/rate.csv" | cut -d, -f6)" = 0.5 ] || fail "rate: $(cat "$work/rate.csv")"
 
 [ $failures -eq 0 ]

@@ -9,6 +9,7 @@
 #include "isa/object.h"
 #include "tests/graph_rig.h"
 #include "tests/mlp.h"
+#include "train/callbacks.h"
 #include "train/fit.h"
 
 #define INPUTS 20
@@ -211,6 +212,56 @@ TEST(steps_of_one_execution_are_the_same_bit_by_bit)
         assert_true(h[1].accuracy[1] == h[0].accuracy[1]);
         assert_memory_equal(w[0], w[1], sizeof(w[0]));
     }
+}
+
+/* four steps with a schedule, and the same with its rate set before each of them */
+static double rate_of_step(void *context, int64_t step, double rate)
+{
+    (void)rate;
+    return schedule_value(context, step);
+}
+
+static void fit_schedule(struct classifier *c, struct schedule *s, bool is_set, float *kernel)
+{
+    struct fit_callback callback;
+    struct fit_run r = {.train = &c->train, .epochs = 4, .steps_per_epoch = 1,
+                        .callback = &callback, .callback_count = is_set};
+    double rate;
+
+    callback_schedule(&callback, rate_of_step, s, &c->rig.arena);
+    train_rig_must(&c->rig, fit_train(c->fit, &r, &c->rig.err));
+    train_rig_must(&c->rig, fit_learning_rate(c->fit, &rate, &c->rig.err));
+    assert_true(fabs(rate - 0.01 * pow(0.5, is_set ? 1 : 4 / 3.0)) < 1e-9);
+    train_rig_must(&c->rig, strategy_read(fit_strategy(c->fit), 0, kernel, &c->rig.err));
+}
+
+TEST(schedules_in_the_optimizer_train_as_rates_that_are_set)
+{
+    float w[2][INPUTS * 16];
+    struct schedule s;
+    struct err e;
+
+    schedule_init(&s, SCHEDULE_EXPONENTIAL_DECAY);
+    assert_int_equal(schedule_set(&s, "initial_learning_rate", 0.01, &e), 0);
+    assert_int_equal(schedule_set(&s, "decay_steps", 3, &e), 0);
+    assert_int_equal(schedule_set(&s, "decay_rate", 0.5, &e), 0);
+    for (int i = 0; i < 2; i++) {
+        struct classifier c;
+
+        open_classifier(&c, "v3-8");
+        if (i)
+            c.optimizer.schedule = s;
+        start(&c);
+        fit_schedule(&c, &s, i == 0, w[i]);
+        if (i) {
+            assert_int_equal(fit_set_learning_rate(c.fit, 0.1, &c.rig.err), -1);
+            assert_string_equal(c.rig.err.msg, "learning rate 0.1: the optimizer's is "
+                                "ExponentialDecay, which makes it of its steps");
+        }
+        close_classifier(&c);
+    }
+    for (int k = 0; k < INPUTS * 16; k++)
+        assert_true(fabsf(w[0][k] - w[1][k]) <= 1e-6f);     /* steps of 1e-2, rates of f32 */
 }
 
 /* 150 samples: two batches of 64 and one of 22; the same by one batch of 150 rows in doubles */
@@ -435,6 +486,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host_and_slices_learn_alike),
+        cmocka_unit_test(schedules_in_the_optimizer_train_as_rates_that_are_set),
         cmocka_unit_test(steps_of_one_execution_are_the_same_bit_by_bit),
         cmocka_unit_test(sharded_state_trains_alike),
         cmocka_unit_test(last_batch_counts_as_far_as_it_goes),

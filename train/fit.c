@@ -100,18 +100,30 @@ static int reset_metrics(struct fit *f, struct err *e)
 
 int fit_set_learning_rate(struct fit *f, double rate, struct err *e)
 {
+    const struct optimizer *o = f->options.optimizer;
     float value = (float)rate;
 
     if (!(rate >= 0) || !isfinite(rate))
         return err_set(e, "learning rate is %g; it must be a number from 0 up", rate);
-    return strategy_write(f->strategy, f->options.optimizer->learning_rate, &value, e);
+    if (o->learning_rate < 0)
+        return err_set(e, "learning rate %g: the optimizer's is %s, which makes it of its steps",
+                       rate, schedule_name(o->schedule.kind));
+    return strategy_write(f->strategy, o->learning_rate, &value, e);
 }
 
 int fit_learning_rate(struct fit *f, double *rate, struct err *e)
 {
+    const struct optimizer *o = f->options.optimizer;
+    int32_t steps = 0;
     float value = 0;
-    int status = strategy_read(f->strategy, f->options.optimizer->learning_rate, &value, e);
+    int status;
 
+    if (o->learning_rate < 0) {
+        status = strategy_read(f->strategy, o->iterations, &steps, e);
+        *rate = schedule_value(&o->schedule, steps);
+        return status;
+    }
+    status = strategy_read(f->strategy, o->learning_rate, &value, e);
     *rate = (double)value;
     return status;
 }

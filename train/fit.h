@@ -159,6 +159,8 @@ int fit_predict(struct fit *f, const void *const *x, int64_t samples, float *to,
 
 /* of the epoch so far, from the replicas' states; out has a place per metric */
 int fit_metrics(struct fit *f, double *out, struct err *e);
+/* -1: not a number from 0 up, or the optimizer's is made by a schedule */
 int fit_set_learning_rate(struct fit *f, double rate, struct err *e);
+/* a schedule's: that of the next step */
 int fit_learning_rate(struct fit *f, double *rate, struct err *e);
 #endif
