@@ -81,7 +81,7 @@ struct sy_context {
     struct trace *trace;
     sy_strategy *strategy;
     struct err err;
-    bool has_failed, is_in_loop;        /* on the device */
+    bool has_failed;
     struct api_lookups *lookups;
 };
 

@@ -233,11 +233,6 @@ sy_tensor sy_assign_to_logical_device(sy_context *c, sy_tensor x, int device)
 
     if (!api_are_valid(c, &x, 1))
         return invalid;
-    if (c->is_in_loop) {
-        err_set(&e, "assign to logical device %d: not in a loop on the device "
-                "(sy_strategy_run_steps), whose steps all devices run alike", device);
-        return api_invalid(c, &e);
-    }
     return trace_place(c->trace, x.node, device, &placed, &e) ? api_invalid(c, &e)
                                                               : (sy_tensor){placed};
 }

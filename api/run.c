@@ -10,7 +10,7 @@
 static int write_step(struct trace *t, const struct api_function *f, const int *input, int count,
                       struct err *e)
 {
-    sy_context c = {.trace = t, .strategy = f->strategy, .is_in_loop = f->times > 0};
+    sy_context c = {.trace = t, .strategy = f->strategy};
     sy_tensor *in = arena_array(t->arena, (size_t)count + 1, sizeof(*in));
     sy_tensor *out = arena_array(t->arena, (size_t)f->output_count + 1, sizeof(*out));
     sy_status status;
@@ -55,6 +55,7 @@ static int write_loop(struct trace *t, const struct api_function *f, const int *
     int status = 0;
 
     trace_init(&body, t->arena, "step", t->set, t->replica_count, t->is_training);
+    body.mesh = t->mesh;
     for (int i = 0; i < count && !status; i++) {
         struct shape s;
 

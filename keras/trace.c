@@ -54,10 +54,10 @@ static int add_parameter(struct trace *t, enum trace_source_kind kind, int index
     return graph_parameter(&t->graph, *shape, arena_printf(t->arena, "%s", name));
 }
 
-static void note(struct trace *t, int node, const struct sharding *s)
+void trace_note(struct trace *t, const struct sharding_note *note)
 {
     t->note = mem_grow(t->note, &t->note_capacity, (size_t)t->note_count + 1, sizeof(*t->note));
-    t->note[t->note_count++] = (struct sharding_note){node, *s};
+    t->note[t->note_count++] = *note;
 }
 
 int trace_read(struct trace *t, int variable)
@@ -73,7 +73,7 @@ int trace_read(struct trace *t, int variable)
         v->value = add_parameter(t, TRACE_VARIABLE, variable, what->name, &lies);
         v->value = graph_reshape(&t->graph, v->value, local);
         if (!sharding_is_whole(&what->sharding))
-            note(t, v->value, &what->sharding);
+            trace_note(t, &(struct sharding_note){v->value, what->sharding, NULL});
     }
     return v->value;
 }
@@ -125,7 +125,7 @@ int trace_shard(struct trace *t, int node, const struct sharding *s, const char 
         return 0;
     if (sharding_check(t->mesh, &t->graph.node[node].shape, s, what, e))
         return -1;
-    note(t, node, s);
+    trace_note(t, &(struct sharding_note){node, *s, NULL});
     return 0;
 }
 

@@ -78,6 +78,9 @@ int trace_result(struct trace *t, const char *name, int node);
 int trace_shard(struct trace *t, int node, const struct sharding *s, const char *what,
                 struct err *e);
 
+/* how a node lies that is known to go, also one of a loop in the graph */
+void trace_note(struct trace *t, const struct sharding_note *note);
+
 /*
  * The node is made by this logical device of a replica; what it is made of, too, as far as nothing
  * else is said of it. *placed: the node, or a copy of it there if it is an input, a variable or on

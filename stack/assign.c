@@ -7,6 +7,10 @@
  * node of the one that takes its slot again. So each send and each receive waits only for what
  * stands earlier in the order, and what stands first of all that is not done can be done. A
  * device's messages are a chain of operands, which holds them in this order.
+ *
+ * A round of a loop ends, behind all of this, with waits for the slots that were used last. So the
+ * next one finds all slots free and all flags as the first one did, and what stands first of all
+ * rounds that is not done can be done again.
  */
 #include "stack/assign.h"
 
@@ -89,15 +93,15 @@ static void list_messages(struct assign *x, const int *first)
 static void order_messages(struct assign *x)
 {
     int devices = x->r->device_count;
-    int *count = arena_array(x->arena, (size_t)(devices * devices), sizeof(*count));
     /* by pair: those that follow, the next one first */
     struct assign_message *(*later)[STAGE_SLOTS] =
         arena_array(x->arena, (size_t)(devices * devices), sizeof(*later));
 
+    x->sent_count = arena_array(x->arena, (size_t)(devices * devices), sizeof(*x->sent_count));
     for (int i = 0; i < x->message_count; i++) {
         struct assign_message *m = &x->message[i];
 
-        m->number = count[m->from * devices + m->to]++;
+        m->number = x->sent_count[m->from * devices + m->to]++;
     }
     for (int i = x->message_count - 1; i >= 0; i--) {
         struct assign_message *m = &x->message[i], **next = later[m->from * devices + m->to];
@@ -107,7 +111,7 @@ static void order_messages(struct assign *x)
             m->receive_at = next[0]->receive_at;
         if (again && again->node < m->receive_at)
             m->receive_at = again->node;
-        m->is_slot_used_again = again != NULL;
+        m->gives_room = again || x->r->is_round;
         memmove(next + 1, next, (STAGE_SLOTS - 1) * sizeof(*next));
         next[0] = m;
     }

@@ -17,6 +17,7 @@ struct assign_request {
     int replica_count;
     const int *core;                    /* [replica * device_count + device] */
     int first_flag;                     /* of assign_flags */
+    bool is_round;                      /* of a loop: the graph is done again when it has ended */
 };
 
 /* of each core */

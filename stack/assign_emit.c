@@ -49,8 +49,8 @@ static struct graph_message *describe(const struct emit *m, const struct assign_
         .arrival_flag = assign_arrival_flag(m->x, w->from, w->to) + slot,
         .room_flag = assign_room_flag(m->x, w->from, w->to),
         .arrival_bytes = assign_bytes(m->x, w->node),
-        .waits_for_room = is_send && w->number >= STAGE_SLOTS,
-        .gives_room = !is_send && w->is_slot_used_again};
+        .rooms_awaited = is_send && w->number >= STAGE_SLOTS,
+        .gives_room = !is_send && w->gives_room};
     return out;
 }
 
@@ -77,6 +77,29 @@ static void send_behind(struct emit *m, int node)
         m->to->source = "device/send";
         m->last = graph_send(m->to, m->moved[node], m->last, describe(m, w));
         m->part->sent_bytes += assign_bytes(m->x, node);
+    }
+}
+
+/* until the slots that were used last are free, of every device that got messages */
+static void end_round(struct emit *m)
+{
+    const struct assign *x = m->x;
+    int count = x->message_count;
+    int zero;
+
+    m->to->source = "device/end";
+    zero = graph_constant(m->to, shape_scalar(DTYPE_U32), 0);
+    for (int i = 0; i < count; i++) {
+        const struct assign_message *w = &x->message[i];
+        int sent = x->sent_count[w->from * x->r->device_count + w->to];
+        struct graph_message *wait;
+
+        if (w->from != m->device || w->number != sent - 1)
+            continue;
+        wait = describe(m, w);
+        wait->is_wait = true;
+        wait->rooms_awaited = sent < STAGE_SLOTS ? sent : STAGE_SLOTS;
+        m->last = graph_send(m->to, zero, m->last, wait);
     }
 }
 
@@ -128,6 +151,8 @@ void assign_emit(struct assign *x, int device)
         if (i < g->node_count)
             send_behind(&m, i);
     }
+    if (x->r->is_round)
+        end_round(&m);
     emit_outputs(&m);
     part->parameter_count = m.to->parameter_count;
     part->output_count = m.to->output_count;

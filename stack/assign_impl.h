@@ -9,7 +9,7 @@ struct assign_message {
     int node, from, to;                 /* sent when the node has been made */
     int receive_at;                     /* before this node, in the graph's order */
     int number;                         /* among those of the same two devices */
-    bool is_slot_used_again;
+    bool gives_room;                    /* somebody waits for its slot */
 };
 
 struct assign {
@@ -21,7 +21,8 @@ struct assign {
     int *home;                          /* by node: its device, or DEVICE_ANY */
     struct assign_message *message;     /* in the order of their nodes */
     int message_count;
-    int64_t *slot_bytes, *address;      /* by from * device_count + to */
+    int *sent_count;                    /* messages by from * device_count + to, as below */
+    int64_t *slot_bytes, *address;
 };
 
 /* assign_home.c: who makes what */

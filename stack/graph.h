@@ -119,7 +119,9 @@ struct graph_message {
     int64_t address;                    /* where it arrives, in the receiver's HBM */
     int arrival_flag, room_flag;        /* of the receiver's core; of the sender's */
     int64_t arrival_bytes;              /* RECEIVE: that must have arrived; 0: it has waited */
-    bool waits_for_room, gives_room;    /* SEND before it sends; RECEIVE when it has copied */
+    int rooms_awaited;                  /* SEND, before it sends: signals of room */
+    bool gives_room;                    /* RECEIVE, when it has copied */
+    bool is_wait;                       /* SEND: that is all, nothing is sent */
 };
 
 struct graph;

@@ -52,8 +52,10 @@ static int send_ops(const struct message *m, int32_t peer, struct collective_op 
 {
     int count = 0;
 
-    if (m->what->waits_for_room)
-        list[count++] = wait_for(m->what->room_flag - m->first_flag, 1);
+    if (m->what->rooms_awaited)
+        list[count++] = wait_for(m->what->room_flag - m->first_flag, m->what->rooms_awaited);
+    if (m->what->is_wait)
+        return count;
     list[count] = move(m, m->array->address, m->what->address);
     list[count].kind = COLLECTIVE_SEND;
     list[count].peer = peer;
@@ -139,15 +141,18 @@ static int message_cost(const struct kernel_job *job, const struct tiling *t,
                         struct kernel_cost *out)
 {
     const struct chip *c = job->chip;
+    const struct graph_node *n = node_of(job->body);
     double bytes = (double)array_of(job)->bytes, ns = (double)(c->dma_read_ns + c->dma_write_ns);
 
     (void)t;
-    ns += node_of(job->body)->op == HLO_SEND ? bytes / (double)c->ici_link_gbps
-                                             : 2 * bytes / (double)c->dma_core_gbps;
+    ns += n->op == HLO_SEND ? bytes / (double)c->ici_link_gbps
+                            : 2 * bytes / (double)c->dma_core_gbps;
     *out = (struct kernel_cost){
-        .copy_cycles = (int64_t)(ns * 1e-3 * (double)c->chip_clock_mhz),
-        .fixed_cycles = c->launch_collective_ns * c->chip_clock_mhz / 1000,
-        .hbm_bytes = 2 * array_of(job)->bytes, .steps = 1};
+        .fixed_cycles = c->launch_collective_ns * c->chip_clock_mhz / 1000, .steps = 1};
+    if (!n->message->is_wait) {
+        out->copy_cycles = (int64_t)(ns * 1e-3 * (double)c->chip_clock_mhz);
+        out->hbm_bytes = 2 * array_of(job)->bytes;
+    }
     out->total_cycles = out->copy_cycles + out->fixed_cycles;
     return 0;
 }

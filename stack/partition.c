@@ -7,20 +7,29 @@
 
 /* ----- notes */
 
-static int take_notes(struct partition *p, const struct sharding_note *note, int count)
+static int take_note(struct partition *p, const struct sharding_note *note)
 {
-    for (int i = 0; i < p->from->parameter_count; i++)
-        p->part[p->from->parameter[i]].is_fixed = true;
-    for (int i = 0; i < count; i++) {
-        const struct graph_node *n = &p->from->node[note[i].node];
+    const struct graph_node *n = &p->from->node[note->node];
 
-        if (sharding_check(p->mesh, &n->shape, &note[i].sharding, n->name, p->e))
+    if (sharding_check(p->mesh, &n->shape, &note->sharding, n->name, p->e))
+        return -1;
+    if (n->tuple_count)
+        return err_set(p->e, "%s has several results: cut those", n->name);
+    p->part[note->node].wanted = note->sharding;
+    p->part[note->node].is_fixed = true;
+    return 0;
+}
+
+/* those of this graph; a loop's parameters lie as its state does */
+static int take_notes(struct partition *p)
+{
+    const struct graph *own = p->is_body ? p->from : NULL;
+
+    for (int i = 0; i < p->from->parameter_count && !p->is_body; i++)
+        p->part[p->from->parameter[i]].is_fixed = true;
+    for (int i = 0; i < p->note_count; i++)
+        if (p->note[i].body == own && take_note(p, &p->note[i]))
             return -1;
-        if (n->tuple_count)
-            return err_set(p->e, "%s has several results: cut those", n->name);
-        p->part[note[i].node].wanted = note[i].sharding;
-        p->part[note[i].node].is_fixed = true;
-    }
     return 0;
 }
 
@@ -315,7 +324,8 @@ static int make_loop(struct partition *outer, const struct graph_node *n, struct
                      struct graph *to)
 {
     const struct graph *body = n->called[0];
-    struct partition p = {.from = body, .to = to, .mesh = outer->mesh, .e = outer->e};
+    struct partition p = {.from = body, .to = to, .mesh = outer->mesh, .note = outer->note,
+                          .note_count = outer->note_count, .is_body = true, .e = outer->e};
     int status;
 
     if (n->called[1])
@@ -325,8 +335,11 @@ static int make_loop(struct partition *outer, const struct graph_node *n, struct
     for (int i = 0; i < MESH_AXES_MAX; i++)
         p.coordinate[i] = NODE_NONE;
     graph_init(to, outer->to->arena, body->name);
-    find_state(outer, n, &p, state);
-    status = make_nodes(&p);
+    status = take_notes(&p);
+    if (!status) {
+        find_state(outer, n, &p, state);
+        status = make_nodes(&p);
+    }
     for (int k = 0; k < body->output_count && !status; k++)
         graph_output(to, partition_part(&p, body->output[k].node, &state[k]),
                      body->output[k].name, -1);
@@ -436,13 +449,14 @@ int graph_partition(const struct graph *g, const struct mesh *mesh,
                     const struct sharding_note *note, int note_count, struct graph *out,
                     struct err *e)
 {
-    struct partition p = {.from = g, .to = out, .mesh = mesh, .e = e};
+    struct partition p = {.from = g, .to = out, .mesh = mesh, .note = note,
+                          .note_count = note_count, .e = e};
     int status;
 
     p.part = mem_alloc((size_t)(g->node_count + 1) * sizeof(*p.part));
     for (int i = 0; i < MESH_AXES_MAX; i++)
         p.coordinate[i] = NODE_NONE;
-    status = take_notes(&p, note, note_count);
+    status = take_notes(&p);
     if (!status)
         partition_spread(&p);
     if (!status)

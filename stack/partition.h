@@ -14,11 +14,12 @@
 struct sharding_note {
     int node;
     struct sharding sharding;
+    const struct graph *body;           /* of a loop, whose node it is; NULL: the graph itself */
 };
 
 /*
  * `out` has been initialised and is empty. Parameters and outputs stay as they are, in number and
- * order, each device's part of them: parameters as noted, else whole; the output in a parameter's
+ * order, each device's part of them: parameters as noted, else whole (a loop's as its operands); the output in a parameter's
  * place like that parameter, others as noted, else whole. Collectives of `g` are between replicas
  * and must have no groups (all-reduce), or one of all replicas. -1: a note that does not divide.
  * The attributes of g's nodes are shared.

@@ -25,6 +25,9 @@ struct partition {
     const struct graph *from;
     struct graph *to;
     const struct mesh *mesh;
+    const struct sharding_note *note;   /* of this graph and of others */
+    int note_count;
+    bool is_body;                       /* of a loop */
     struct part *part;
     int coordinate[MESH_AXES_MAX];      /* nodes of the new graph, made when first needed */
     struct err *e;

@@ -166,7 +166,7 @@ static void exchange_all(struct emit *x, bool is_up, bool is_send)
         *m = (struct graph_message){
             .peer = peer, .address = at, .arrival_flag = w.arrival_flag + slot,
             .room_flag = w.room_flag, .arrival_bytes = is_first ? bytes : 0,
-            .waits_for_room = is_send && is_first && x->micro >= STAGE_SLOTS,
+            .rooms_awaited = is_send && is_first && x->micro >= STAGE_SLOTS,
             .gives_room = !is_send && --left == 0 &&
                           x->micro + STAGE_SLOTS < x->c->r->micro_batches};
         exchange(x, i, is_send, m);

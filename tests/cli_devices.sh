@@ -16,8 +16,6 @@ refuse 'layer dense is on devices 0 and 1; it can be on one' \
     train $model $short --devices dense=0,dense=1
 refuse 'layers on devices, of a model in 2 stages; a replica is cut one way only' \
     train $model $short --devices dense_1=1 --pipeline 2
-refuse '2 steps per execution; a step whose layers are on several devices is one execution' \
-    train $model $short --devices dense_1=1 --steps-per-execution 2
 
 cuts='dense/kernel=-,model; dense/bias=model; dense_1/kernel=model'
 refuse '3 logical devices of each replica on 8 cores; they must divide the cores' \
@@ -51,6 +49,10 @@ grep -qF 'devices    2 of each replica: dense on 0; dense_1 on 1' "$work/log" ||
     fail "no devices in: $(cat "$work/log")"
 grep -qF 'device/send' "$work/log" || fail "no messages in: $(cat "$work/log")"
 expect 0 'batch      64 = 4 x 16' train $model $short --devices dense_1=1 --check-replicas
+# so have steps in a loop
+loop=$(loss_of --tpu v3-2 --micro-batches 2 --devices dense=0,dense_1=1 --steps-per-execution 2 \
+    --check-races --check-replicas)
+[ "$whole" = "$loop" ] || fail "on two devices in a loop $loop, on one core $whole"
 # variables that are cut: steps in a loop have the same bits, no device is forgotten
 cut=$(loss_of --tpu v3-8 --mesh model=2 --layouts "$cuts" --check-replicas)
 loop=$(loss_of --tpu v3-8 --mesh model=2 --layouts "$cuts" --steps-per-execution 2)

@@ -261,6 +261,16 @@ TEST(several_steps_in_one_launch_are_those_one_by_one)
 
 /* ----- logical devices */
 
+static sy_status whole_product(sy_context *c, const sy_tensor *in, int inputs, sy_tensor *out,
+                               int outputs, void *user)
+{
+    (void)inputs;
+    (void)outputs;
+    (void)user;
+    out[0] = sy_matmul(c, in[0], in[1], "highest");
+    return SY_OK;
+}
+
 static sy_status cut_product(sy_context *c, const sy_tensor *in, int inputs, sy_tensor *out,
                              int outputs, void *user)
 {
@@ -270,6 +280,37 @@ static sy_status cut_product(sy_context *c, const sy_tensor *in, int inputs, sy_
     out[0] = sy_matmul(c, sy_split(c, in[0], (int[]){1, 2}), sy_split(c, in[1], (int[]){2, 1}),
                        "highest");
     return SY_OK;
+}
+
+/* three steps in a loop, the second with -a: a step's arrays are cut there as anywhere */
+static void cut_in_a_loop(sy_strategy *s, float a[2][4], float b[4][2], float expected[2][2])
+{
+    float all_a[3][2][4], all_b[3][4][2];
+    sy_value *in[2], *out;
+    sy_costs costs[2];
+
+    for (int k = 0; k < 3; k++) {
+        memcpy(all_b[k], b, sizeof(all_b[k]));
+        for (int i = 0; i < 8; i++)
+            all_a[k][i / 4][i % 4] = k == 1 ? -a[i / 4][i % 4] : a[i / 4][i % 4];
+    }
+    must(sy_value_copies(s, SY_F32, sy_dims(3, 2, 4), all_a, &in[0]));
+    must(sy_value_copies(s, SY_F32, sy_dims(3, 4, 2), all_b, &in[1]));
+    for (int cuts = 0; cuts < 2; cuts++) {
+        must(sy_strategy_run_steps(s, "products", cuts ? cut_product : whole_product, NULL, 3, in,
+                                   2, &out, 1));
+        for (int r = 0; r < 4; r++)
+            for (int k = 0; k < 3; k++)
+                for (int i = 0; i < 4; i++)
+                    assert_true(((float *)sy_value_data(out, r))[k * 4 + i] ==
+                                (k == 1 ? -1.0f : 1.0f) * expected[i / 2][i % 2]);
+        must(sy_strategy_costs(s, &costs[cuts]));
+        sy_value_free(out);
+    }
+    /* half of 2 x 2 x 4 x 2 of each core in each step */
+    assert_int_equal(costs[0].flops - costs[1].flops, 8 * 3 * 16);
+    sy_value_free(in[0]);
+    sy_value_free(in[1]);
 }
 
 TEST(two_logical_devices_share_a_product)
@@ -303,6 +344,7 @@ TEST(two_logical_devices_share_a_product)
     for (int i = 0; i < 2; i++)
         sy_value_free(in[i]);
     sy_value_free(out[0]);
+    cut_in_a_loop(s, a, b, expected);
     sy_strategy_free(s);
     sy_assignment_free(assignment);
     sy_cluster_free(cluster);
@@ -358,10 +400,18 @@ TEST(products_on_devices_of_their_own)
     sy_value_free(out[0]);
     sy_value_free(out[1]);
     sy_value_free(in);
-    must(sy_value_create(s, SY_F32, sy_dims(2, 1, 2), &in));
-    expect_error(sy_strategy_run_steps(s, "chain", assigned_chain, w, 2, &in, 1, out, 2),
-                 "assign to logical device 1: not in a loop on the device "
-                 "(sy_strategy_run_steps), whose steps all devices run alike");
+    /* from (2 3; 4 5) on, in a loop: (22 29) (2 0; 1 1) = (73 29), then (29 36) ... = (94 36) */
+    must(sy_value_copies(s, SY_F32, sy_dims(2, 1, 2), (float[]){3, 4, 3, 4}, &in));
+    must(sy_strategy_run_steps(s, "chain", assigned_chain, w, 2, &in, 1, out, 2));
+    for (int r = 0; r < sy_value_replicas(out[0]); r++) {
+        assert_memory_equal(sy_value_data(out[0], r), ((float[]){102, 130}), 2 * sizeof(float));
+        assert_memory_equal(sy_value_data(out[1], r), ((float[]){10, 18, 14, 22}),
+                            4 * sizeof(float));
+    }
+    must(sy_variable_read(w[0], read, sizeof(read)));
+    assert_memory_equal(read, ((float[]){4, 5, 6, 7}), sizeof(read));
+    sy_value_free(out[0]);
+    sy_value_free(out[1]);
     sy_value_free(in);
     sy_strategy_free(s);
     sy_cluster_free(cluster);

@@ -10,6 +10,7 @@
 #include "stack/nn.h"
 #include "tests/graph_rig.h"
 #include "tests/random_graph.h"
+#include "train/loop.h"
 
 #define ENDS_MAX 64
 #define REPLICAS_MAX 8
@@ -376,6 +377,103 @@ TEST(more_values_wait_than_there_are_slots)
     assert_memory_equal(is, expected, sizeof(is));
 }
 
+/* ----- steps in a loop */
+
+#define ROUNDS 5
+#define SIDE 128
+
+/* device 0 is done with its part long before the others, and nothing comes back to it */
+static int write_one_way(struct trace *t, const int *input, struct err *e)
+{
+    struct graph *g = &t->graph;
+    int early[3], y;
+
+    for (int i = 0; i < 3; i++) {
+        early[i] = nn_scale(g, input[0], i + 1);
+        if (trace_place(t, early[i], 0, &early[i], e))
+            return -1;
+    }
+    y = early[0];
+    for (int i = 0; i < 4; i++) {
+        y = graph_dot(g, y, trace_read(t, 0), 1, 0, PRECISION_HIGHEST);
+        if (trace_place(t, y, 1 + i % 2, &y, e))
+            return -1;
+    }
+    for (int i = 1; i < 3; i++)
+        y = graph_binary(g, HLO_ADD, y, early[i]);
+    trace_result(t, "y", y);
+    return 0;
+}
+
+static int write_rounds(struct trace *t, const int *input, int count, void *context,
+                        struct err *e)
+{
+    struct shape one = f32_shape(DIMS(SIDE, SIDE));
+    struct trace body;
+    int own, status;
+
+    (void)context;
+    assert_int_equal(count, 1);
+    trace_init(&body, t->arena, "step", t->set, t->replica_count, true);
+    body.mesh = t->mesh;
+    own = trace_input(&body, "x", &one);
+    status = write_one_way(&body, &own, e);
+    if (!status) {
+        trace_finish(&body);
+        loop_steps(t, &body, ROUNDS, input);
+    }
+    trace_fini(&body);
+    return status;
+}
+
+static void run_rounds(const char *slice, int replicas, int devices, const float *x,
+                       const float *w, float *y)
+{
+    struct mesh mesh = {2, {{"replicas", replicas}, {"model", devices}}};
+    struct shape shape = f32_shape(DIMS(ROUNDS, SIDE, SIDE));
+    struct strategy_program *p;
+    const void *input[REPLICAS_MAX];
+    void *result[REPLICAS_MAX];
+    struct train_rig r;
+
+    start(&r, slice, &mesh);
+    variable_add(&r.set, &(struct variable){.name = "w", .shape = f32_shape(DIMS(SIDE, SIDE)),
+                                            .of = -1, .shard_dim = -1});
+    train_rig_start(&r);
+    train_rig_must(&r, strategy_write(r.strategy, 0, w, &r.err));
+    p = strategy_function(r.strategy, "rounds", write_rounds, NULL, true, &shape, 1, &r.err);
+    train_rig_must(&r, p ? 0 : -1);
+    for (int i = 0; i < replicas; i++) {
+        input[i] = x;
+        result[i] = y;
+    }
+    for (int i = 0; i < 2; i++)
+        train_rig_must(&r, strategy_run(r.strategy, p, input, result, NULL, &r.err));
+    train_rig_fini(&r);
+}
+
+/* nobody may send into a slot of the round before that has not been read */
+TEST(rounds_of_a_loop_wait_for_slots)
+{
+    size_t all = ROUNDS * SIDE * SIDE;
+    float *x = malloc(all * 4), *w = calloc(SIDE * SIDE, 4), *host = malloc(all * 4);
+    float *y = malloc(all * 4);
+
+    for (size_t i = 0; i < all; i++)
+        x[i] = (float)((i * 7 + i / SIDE / SIDE) % 13) - 6;
+    for (int i = 0; i < SIDE; i++)      /* rows moved round and doubled */
+        w[i * SIDE + (i + 1) % SIDE] = 2;
+    run_rounds("host", 1, 4, x, w, host);
+    run_rounds("v3-8", 2, 4, x, w, y);
+    assert_memory_equal(y, host, all * 4);
+    run_rounds("v5e-4", 1, 4, x, w, y);
+    assert_memory_equal(y, host, all * 4);
+    free(x);
+    free(w);
+    free(host);
+    free(y);
+}
+
 /* ----- refused */
 
 static int write_wrong(struct trace *t, const int *input, int count, void *context, struct err *e)
@@ -427,6 +525,7 @@ int main(void)
         cmocka_unit_test(layers_on_devices_of_their_own_train_as_on_one),
         cmocka_unit_test(operations_are_where_they_were_assigned),
         cmocka_unit_test(more_values_wait_than_there_are_slots),
+        cmocka_unit_test(rounds_of_a_loop_wait_for_slots),
         cmocka_unit_test(wrong_devices_and_cuts_beside_are_refused),
     };
 

@@ -95,6 +95,36 @@ TEST(layers_on_devices_train_as_on_one)
     compare("host", "d0=0,d1=1", 2, false);
 }
 
+/* ----- several steps per execution */
+
+static void compare_rounds(const char *slice, const char *devices, int micro_batches)
+{
+    float loss[2][2 * TRIAL_STEPS];
+    struct trial t[2];
+
+    for (int i = 0; i < 2; i++) {
+        init_trial(&t[i], slice, devices);
+        t[i].m.options.micro_batches = micro_batches;
+        trial_rounds(&t[i], i ? TRIAL_STEPS : 1, loss[i]);
+    }
+    if (memcmp(loss[0], loss[1], sizeof(loss[0])) != 0 || trial_distance(&t[1], &t[0]) != 0)
+        fail_msg("%s, %s, %d micro batches: a loop gives other values", slice, devices,
+                 micro_batches);
+    assert_true(loss[0][0] > loss[0][TRIAL_STEPS]);
+    for (int i = 0; i < 2; i++)
+        trial_fini(&t[i]);
+}
+
+TEST(steps_in_a_loop_are_steps_launched_one_by_one)
+{
+    compare_rounds("v3-2", "d0=0,d1=1", 1);
+    compare_rounds("v3-8", "d0=0,d1=1", 3);
+    compare_rounds("v2-8", "d0=3,norm=1,d1=2,out=0", 1);
+    compare_rounds("v3-8", "d0=3,norm=1,d1=2,out=0", 2);
+    compare_rounds("v5e-4", "d0=1,out=3", 1);
+    compare_rounds("host", "d0=0,d1=1", 3);
+}
+
 /* ----- who does what */
 
 static int count_op(const struct graph *g, enum graph_op op)
@@ -191,11 +221,6 @@ TEST(what_cannot_be_on_devices_is_refused_by_name)
     assert_int_equal(mlp_start(&t.m), -1);
     assert_string_equal(t.m.err.msg, "d0=1: layers on devices, of a model in 2 stages; a replica "
                         "is cut one way only");
-    trial_fini(&t);
-    init_trial(&t, "v3-8", "d0=1");
-    t.m.options.steps_per_execution = 2;
-    assert_int_equal(mlp_start(&t.m), -1);
-    assert_non_null(strstr(t.m.err.msg, "2 steps per execution; a step whose layers are on"));
     trial_fini(&t);
 }
 
@@ -423,6 +448,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_on_devices_train_as_on_one),
+        cmocka_unit_test(steps_in_a_loop_are_steps_launched_one_by_one),
         cmocka_unit_test(products_are_where_their_layers_are),
         cmocka_unit_test(layers_that_are_not_named_follow_their_first_input),
         cmocka_unit_test(what_cannot_be_on_devices_is_refused_by_name),

@@ -45,7 +45,7 @@ static void teardown(struct rig *r)
 
 static void note(struct rig *r, int node, struct sharding s)
 {
-    r->note[r->note_count++] = (struct sharding_note){node, s};
+    r->note[r->note_count++] = (struct sharding_note){node, s, NULL};
 }
 
 static void cut(struct rig *r)

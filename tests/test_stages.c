@@ -6,31 +6,12 @@
 
 #include <math.h>
 
-#include "base/rng.h"
 #include "stack/stages.h"
 #include "tests/trial.h"
 #include "train/stage_times.h"
 
 #define LAYERS 8
 #define UNITS 24
-
-struct data {
-    float x[TRIAL_BATCH * MLP_INPUTS];
-    int32_t label[TRIAL_BATCH];
-};
-
-static void make_data(struct data *d)
-{
-    struct rng r;
-
-    rng_init(&r, 11);
-    for (int i = 0; i < TRIAL_BATCH; i++) {
-        d->label[i] = (int32_t)rng_below(&r, 10);
-        for (int j = 0; j < MLP_INPUTS; j++)
-            d->x[i * MLP_INPUTS + j] = rng_uniform(&r, -1.0f, 1.0f) +
-                                       (j == d->label[i] ? 1.0f : 0.0f);
-    }
-}
 
 /* races are looked for where no arrays are copied to VMEM ahead of their kernels */
 static void init_trial(struct trial *t, const char *slice, int stages, int micro_batches)
@@ -49,10 +30,11 @@ static void init_trial(struct trial *t, const char *slice, int stages, int micro
 
 static void run_trial(struct trial *t)
 {
-    struct data d;
+    float x[TRIAL_BATCH * MLP_INPUTS];
+    int32_t label[TRIAL_BATCH];
 
-    make_data(&d);
-    trial_run(t, d.x, d.label);
+    trial_batch(x, label);
+    trial_run(t, x, label);
 }
 
 /* the whole model on the host's interpreter with the same micro batches */
@@ -105,60 +87,6 @@ TEST(stages_of_one_replica_are_one_core_bit_by_bit)
 
 /* ----- several steps per execution */
 
-#define ROUNDS_BATCH 48                 /* so that there can be three micro batches */
-
-/* TRIAL_STEPS batches one behind the other in launches of so many, twice; losses of all */
-static void run_rounds(struct trial *t, int rounds, float loss[2 * TRIAL_STEPS])
-{
-    struct data d[TRIAL_STEPS];
-    float part[8][TRIAL_STEPS], *x[8];
-    int32_t *label[8];
-    const void *input[16];
-    void *result[8];
-    struct strategy_program *p;
-    int replicas, rows;
-
-    t->m.options.batch = ROUNDS_BATCH;
-    if (mlp_start(&t->m))
-        fail_msg("%s", t->m.err.msg);
-    for (int i = 0; i < TRIAL_STEPS; i++) {
-        make_data(&d[i]);
-        for (int k = 0; k < TRIAL_BATCH * MLP_INPUTS; k++)
-            d[i].x[k] *= 1.0f - 0.25f * (float)i;
-    }
-    p = fit_program(t->m.fit, rounds, &t->m.err);
-    if (!p)
-        fail_msg("%s", t->m.err.msg);
-    replicas = strategy_replica_count(fit_strategy(t->m.fit));
-    rows = ROUNDS_BATCH / replicas;
-    for (int r = 0; r < replicas; r++) {
-        input[2 * r] = x[r] = arena_array(&t->arena, (size_t)(rounds * rows * MLP_INPUTS), 4);
-        input[2 * r + 1] = label[r] = arena_array(&t->arena, (size_t)(rounds * rows), 4);
-        result[r] = part[r];
-    }
-    for (int i = 0; i < 2 * TRIAL_STEPS; i += rounds) {
-        struct strategy_run run;
-
-        for (int r = 0; r < replicas; r++)
-            for (int k = 0; k < rounds; k++) {
-                const struct data *from = &d[(i + k) % TRIAL_STEPS];
-
-                memcpy(x[r] + k * rows * MLP_INPUTS, from->x + r * rows * MLP_INPUTS,
-                       (size_t)(rows * MLP_INPUTS) * 4);
-                memcpy(label[r] + k * rows, from->label + r * rows, (size_t)rows * 4);
-            }
-        if (strategy_run(fit_strategy(t->m.fit), p, input, result, &run, &t->m.err))
-            fail_msg("%s", t->m.err.msg);
-        assert_true(t->cycles == 0 || t->cycles == run.cycles);
-        t->cycles = run.cycles;
-        for (int k = 0; k < rounds; k++) {
-            loss[i + k] = 0;
-            for (int r = 0; r < replicas; r++)
-                loss[i + k] += part[r][k];
-        }
-    }
-}
-
 static void compare_rounds(const char *slice, int stages, int micro_batches)
 {
     float loss[2][2 * TRIAL_STEPS];
@@ -166,8 +94,8 @@ static void compare_rounds(const char *slice, int stages, int micro_batches)
 
     init_trial(&one, slice, stages, micro_batches);
     init_trial(&many, slice, stages, micro_batches);
-    run_rounds(&one, 1, loss[0]);
-    run_rounds(&many, TRIAL_STEPS, loss[1]);
+    trial_rounds(&one, 1, loss[0]);
+    trial_rounds(&many, TRIAL_STEPS, loss[1]);
     if (memcmp(loss[0], loss[1], sizeof(loss[0])) != 0 || trial_distance(&many, &one) != 0)
         fail_msg("%s, %d stages, %d micro batches: a loop gives other values", slice, stages,
                  micro_batches);
@@ -212,7 +140,7 @@ TEST(times_of_stages_are_those_of_all_steps)
 
     for (int i = 0; i < 2; i++) {
         init_trial(&t[i], "v3-8", 4, 2);
-        run_rounds(&t[i], i ? TRIAL_STEPS : 1, loss);
+        trial_rounds(&t[i], i ? TRIAL_STEPS : 1, loss);
         stage_times_of(fit_strategy(t[i].m.fit),
                        fit_program(t[i].m.fit, i ? TRIAL_STEPS : 1, &t[i].m.err), &t[i].arena,
                        &times[i]);

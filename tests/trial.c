@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/rng.h"
+
 static struct machine *machine_of(const char *slice_name, bool checks_races, struct arena *a)
 {
     struct machine_options o = {.thread_count = 1, .simd = "auto", .mode = MODE_BOTH,
@@ -55,6 +57,93 @@ void trial_run(struct trial *t, const float *x, const int32_t *label)
     }
     if (strategy_check_replicas(fit_strategy(t->m.fit), &t->m.err))
         fail_msg("%s", t->m.err.msg);
+}
+
+void trial_batch(float x[TRIAL_BATCH * MLP_INPUTS], int32_t label[TRIAL_BATCH])
+{
+    struct rng r;
+
+    rng_init(&r, 11);
+    for (int i = 0; i < TRIAL_BATCH; i++) {
+        label[i] = (int32_t)rng_below(&r, 10);
+        for (int j = 0; j < MLP_INPUTS; j++)
+            x[i * MLP_INPUTS + j] = rng_uniform(&r, -1.0f, 1.0f) + (j == label[i] ? 1.0f : 0.0f);
+    }
+}
+
+/* ----- several steps per execution */
+
+#define REPLICAS_MAX 8
+
+struct launch {
+    struct strategy_program *program;
+    int rounds, replicas, rows;         /* samples of a replica in each step */
+    float *x[REPLICAS_MAX], loss[REPLICAS_MAX][TRIAL_STEPS];
+    int32_t *label[REPLICAS_MAX];
+};
+
+static void prepare(struct trial *t, struct launch *l)
+{
+    t->m.options.batch = TRIAL_ROUNDS_BATCH;
+    if (mlp_start(&t->m) || !(l->program = fit_program(t->m.fit, l->rounds, &t->m.err)))
+        fail_msg("%s", t->m.err.msg);
+    l->replicas = strategy_replica_count(fit_strategy(t->m.fit));
+    assert_in_range(l->replicas, 1, REPLICAS_MAX);
+    l->rows = TRIAL_ROUNDS_BATCH / l->replicas;
+    for (int r = 0; r < l->replicas; r++) {
+        l->x[r] = arena_array(&t->arena, (size_t)(l->rounds * l->rows * MLP_INPUTS), 4);
+        l->label[r] = arena_array(&t->arena, (size_t)(l->rounds * l->rows), 4);
+    }
+}
+
+/* the samples of batch `batch` as those of a launch's step; each batch has other ones */
+static void fill(struct launch *l, int step, int batch)
+{
+    float x[TRIAL_BATCH * MLP_INPUTS];
+    int32_t label[TRIAL_BATCH];
+    int elems = l->rows * MLP_INPUTS;
+
+    trial_batch(x, label);
+    for (int k = 0; k < TRIAL_BATCH * MLP_INPUTS; k++)
+        x[k] *= 1.0f - 0.25f * (float)batch;
+    for (int r = 0; r < l->replicas; r++) {
+        memcpy(l->x[r] + step * elems, x + r * elems, (size_t)elems * 4);
+        memcpy(l->label[r] + step * l->rows, label + r * l->rows, (size_t)l->rows * 4);
+    }
+}
+
+static void run_launch(struct trial *t, struct launch *l, float *loss)
+{
+    const void *input[2 * REPLICAS_MAX];
+    void *result[REPLICAS_MAX];
+    struct strategy_run run;
+
+    for (int r = 0; r < l->replicas; r++) {
+        input[2 * r] = l->x[r];
+        input[2 * r + 1] = l->label[r];
+        result[r] = l->loss[r];
+    }
+    if (strategy_run(fit_strategy(t->m.fit), l->program, input, result, &run, &t->m.err))
+        fail_msg("%s", t->m.err.msg);
+    assert_true(t->cycles == 0 || t->cycles == run.cycles);
+    t->cycles = run.cycles;
+    for (int k = 0; k < l->rounds; k++) {
+        loss[k] = 0;
+        for (int r = 0; r < l->replicas; r++)
+            loss[k] += l->loss[r][k];
+    }
+}
+
+void trial_rounds(struct trial *t, int rounds, float loss[2 * TRIAL_STEPS])
+{
+    struct launch l = {.rounds = rounds};
+
+    prepare(t, &l);
+    for (int i = 0; i < 2 * TRIAL_STEPS; i += rounds) {
+        for (int k = 0; k < rounds; k++)
+            fill(&l, k, (i + k) % TRIAL_STEPS);
+        run_launch(t, &l, loss + i);
+    }
 }
 
 double trial_distance(struct trial *a, struct trial *b)

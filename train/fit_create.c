@@ -97,9 +97,6 @@ static int choose_devices(struct fit *f, struct err *e)
     if (o->stages)
         return err_set(e, "%s: layers on devices, of a model in %d stages; a replica is cut one "
                        "way only", o->layer_devices, o->stages);
-    if (o->steps_per_execution > 1)
-        return err_set(e, "%d steps per execution; a step whose layers are on several devices is "
-                       "one execution", o->steps_per_execution);
     if (layer_devices_count(o->layer_devices, &f->devices, e))
         return -1;
     if (o->on && (strategy_machine(o->on) || each > 1))     /* one host does for any number */

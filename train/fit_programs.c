@@ -107,6 +107,7 @@ static int train_step(struct trace *t, const int *input, int count, void *contex
     if (training->rounds == 1)
         return train_one(t, training->fit, input, count, e);
     trace_init(&body, t->arena, "step", t->set, t->replica_count, true);
+    body.mesh = t->mesh;
     status = fit_trace_step(training->fit, &body, e);
     if (status == 0)
         loop_steps(t, &body, training->rounds, input);

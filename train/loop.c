@@ -161,6 +161,39 @@ static void copy_body(struct loop *l)
     }
 }
 
+/* the samples of all rounds lie as one round's do */
+static void note_input(struct loop *l, int node, const struct sharding *s)
+{
+    struct sharding_note all = {.node = node};
+
+    for (int d = 0; d + 1 < GRAPH_RANK_MAX; d++)
+        all.sharding.axis[d + 1] = s->axis[d];
+    for (int i = 0; i < l->outer->note_count; i++)
+        if (l->outer->note[i].node == node && !l->outer->note[i].body)
+            return;
+    trace_note(l->outer, &all);
+}
+
+/* how the body's arrays lie over logical devices, loops in it among them */
+static void take_notes(struct loop *l, const int *input)
+{
+    for (int i = 0; i < l->body->note_count; i++) {
+        struct sharding_note note = l->body->note[i];
+        const struct graph_node *n;
+
+        if (!note.body) {
+            n = &l->body->graph.node[note.node];
+            if (n->op == HLO_PARAMETER &&
+                l->body->parameter[n->parameter_index].kind == TRACE_INPUT)
+                note_input(l, input[l->body->parameter[n->parameter_index].index],
+                           &note.sharding);
+            note.node = l->moved[note.node];
+            note.body = l->graph;
+        }
+        trace_note(l->outer, &note);
+    }
+}
+
 /*
  * What becomes of the state: the body's outputs behind its results are assigned variables, or
  * stand before the count.
@@ -218,36 +251,41 @@ static void take_results(struct loop *l, int loop, int *result)
     }
 }
 
-void loop_repeat(struct trace *t, const struct trace *body, int64_t rounds, const int *input,
-                 const enum loop_result *kind, int *result)
+int loop_repeat(struct trace *t, const struct trace *body, int64_t rounds, const int *input,
+                const enum loop_result *kind, int *result)
 {
     struct loop l = {.outer = t, .body = body, .rounds = rounds, .kind = kind};
+    int loop;
 
     assert(body->is_finished && body->set == t->set && body->replica_count == t->replica_count);
     assert(rounds > 0);
     list_operands(&l, input);
     begin_round(&l);
     copy_body(&l);
+    take_notes(&l, input);
     end_round(&l);
     graph_freeze(l.graph);
     trace_source(t, NULL, "steps");
-    take_results(&l, graph_while(&t->graph, l.operand, l.count, l.graph, rounds), result);
+    loop = graph_while(&t->graph, l.operand, l.count, l.graph, rounds);
+    take_results(&l, loop, result);
+    return loop;
 }
 
-void loop_steps(struct trace *t, struct trace *body, int64_t rounds, const int *input)
+int loop_steps(struct trace *t, struct trace *body, int64_t rounds, const int *input)
 {
-    int count = body->result_count;
+    int count = body->result_count, loop;
     int *result = arena_array(t->arena, (size_t)count + 1, sizeof(*result));
     enum loop_result *kind = arena_array(t->arena, (size_t)count + 1, sizeof(*kind));
 
     assert(t->graph.node_count == t->input_count && !t->round);
     for (int r = 0; r < count; r++)
         kind[r] = LOOP_STACK;
-    loop_repeat(t, body, rounds, input, kind, result);
+    loop = loop_repeat(t, body, rounds, input, kind, result);
     for (int r = 0; r < count; r++)
         trace_result(t, body->graph.output[r].name, result[r]);
     t->round = arena_alloc(t->arena, sizeof(*t->round));
     *t->round = *body;
     t->round_count = rounds;
     memset(body, 0, sizeof(*body));
+    return loop;
 }

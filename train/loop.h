@@ -19,13 +19,14 @@ enum loop_result {
  * which has `rounds` of them (asserted). Reads and assigns variables of t as the rounds do, one
  * after the other. result[r]: node of t, of the body's r-th result as kind[r] says. Outputs of the
  * body's graph behind its results that take no parameter's place are made before the round ends.
+ * The loop's node: its element 0, or all of it if there is no more, counts the rounds.
  */
-void loop_repeat(struct trace *t, const struct trace *body, int64_t rounds, const int *input,
-                 const enum loop_result *kind, int *result);
+int loop_repeat(struct trace *t, const struct trace *body, int64_t rounds, const int *input,
+                const enum loop_result *kind, int *result);
 
 /*
  * All that t does is `rounds` steps like `body`: its inputs so far are theirs, one behind the
  * other, and so are its results. The body becomes t's, for who cuts steps (docs/pipeline.md).
  */
-void loop_steps(struct trace *t, struct trace *body, int64_t rounds, const int *input);
+int loop_steps(struct trace *t, struct trace *body, int64_t rounds, const int *input);
 #endif

@@ -240,8 +240,10 @@ static const char *name_of(const struct trace *t, int node)
 }
 
 /* a step says who makes its arrays, or how they lie over all devices */
-static int check_places(const struct trace *t, struct err *e)
+static int check_places(const struct trace *whole, struct err *e)
 {
+    const struct trace *t = strategy_step_of(whole);
+
     if (!t->place_count || !t->note_count)
         return 0;
     return err_set(e, "%s is split or replicated over the logical devices, and %s assigned to "

@@ -133,6 +133,12 @@ static inline struct program_part *strategy_part_of(const struct strategy *s,
     return &p->part[device % s->logical_count / strategy_part_devices(s, p)];
 }
 
+/* what a program does in every round of its loop, or all of it */
+static inline const struct trace *strategy_step_of(const struct trace *t)
+{
+    return t->round ? t->round : t;
+}
+
 /* the parts of a traced step: one graph for all devices, or one for each of a replica */
 int strategy_cut(struct strategy *s, struct strategy_program *p, const struct trace *t,
                  struct err *e);

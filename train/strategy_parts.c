@@ -157,12 +157,18 @@ static int find_parameter(const struct trace *t, struct trace_parameter what)
     return i;
 }
 
+static int rounds_done(struct graph *g, int loop)
+{
+    return g->node[loop].tuple_count ? graph_tuple_element(g, loop, 0) : loop;
+}
+
 /* the part in a loop, with the samples of all rounds as its inputs; results keep their numbers */
 static void repeat_part(struct strategy *s, const struct trace *t, struct stage_part *part)
 {
     int *input = arena_array(&s->arena, (size_t)t->input_count + 1, sizeof(*input));
     int *own = arena_array(&s->arena, (size_t)t->input_count + 1, sizeof(*own));
     struct trace round, all;
+    int loop;
 
     round_of_part(s, t, part, &round, input);
     trace_init(&all, &s->arena, round.graph.name, s->set, s->replica_count, t->is_training);
@@ -172,8 +178,10 @@ static void repeat_part(struct strategy *s, const struct trace *t, struct stage_
 
         own[i] = trace_input(&all, n->name, &n->shape);
     }
-    loop_steps(&all, &round, t->round_count, own);
+    loop = loop_steps(&all, &round, t->round_count, own);
     trace_finish(&all);
+    if (all.graph.output_count == 0)    /* it only sends, or does nothing */
+        graph_output(&all.graph, rounds_done(&all.graph, loop), "device.end", -1);
     part->parameter = arena_array(&s->arena, (size_t)all.graph.parameter_count + 1, sizeof(int));
     for (int i = 0; i < all.graph.parameter_count; i++) {
         struct trace_parameter what = all.parameter[i];
@@ -206,7 +214,7 @@ static int cut_part(struct strategy *s, const struct trace *t, struct stage_part
         if (of->kind == TRACE_VARIABLE &&
             !sharding_is_whole(&strategy_variable(s, of->index)->sharding))
             note[count++] = (struct sharding_note){
-                g->parameter[i], strategy_variable(s, of->index)->sharding};
+                g->parameter[i], strategy_variable(s, of->index)->sharding, NULL};
     }
     graph_init(g, &s->arena, whole.name);
     status = graph_partition(&whole, &s->mesh, note, count, g, e);
@@ -259,7 +267,7 @@ static int take_stages(struct strategy *s, struct strategy_program *p, const str
                        struct err *e)
 {
     const struct chip *chip = machine_chip(s->options.machine);
-    const struct trace *step = t->round ? t->round : t;
+    const struct trace *step = strategy_step_of(t);
     struct stages_request r = {.g = &step->graph, .stage_count = s->stages.count,
                                .replica_count = s->device_count / s->stages.count,
                                .core = chains_of(s),
@@ -279,11 +287,13 @@ static int take_devices(struct strategy *s, struct strategy_program *p, const st
                         struct err *e)
 {
     const struct chip *chip = machine_chip(s->options.machine);
+    const struct trace *step = strategy_step_of(t);
     int flags = assign_flags(s->logical_count);
-    struct assign_request r = {.g = &t->graph, .device_count = s->logical_count,
-                               .device = trace_devices(t, &s->arena),
+    struct assign_request r = {.g = &step->graph, .device_count = s->logical_count,
+                               .device = trace_devices(step, &s->arena),
                                .replica_count = s->replica_count, .core = s->core,
-                               .first_flag = (int)chip->sync_flags - flags};
+                               .first_flag = (int)chip->sync_flags - flags,
+                               .is_round = t->round != NULL};
     struct stages cut;
 
     if (flags > chip->sync_flags / 2)
@@ -298,12 +308,14 @@ static int take_devices(struct strategy *s, struct strategy_program *p, const st
 int strategy_cut(struct strategy *s, struct strategy_program *p, const struct trace *t,
                  struct err *e)
 {
+    bool has_places = strategy_step_of(t)->place_count > 0;
+
     if (!s->options.machine)
         return 0;
     p->rounds = t->round ? t->round_count : 1;
-    p->part_count = t->place_count ? s->logical_count : s->stages.count;
+    p->part_count = has_places ? s->logical_count : s->stages.count;
     p->part = arena_array(&s->arena, (size_t)p->part_count, sizeof(*p->part));
-    if (t->place_count)
+    if (has_places)
         return take_devices(s, p, t, e);
     if (s->stages.count > 1)
         return take_stages(s, p, t, e);

@@ -75,8 +75,7 @@ sy_tensor sy_replicate(sy_context *c, sy_tensor x);
  * all. The tensor that is returned is the same, on that device.
  *
  * A step that assigns runs a program of its own on each device; with sy_split, sy_layout,
- * sy_replicate or variables that are cut in the same step it is refused, and in the loops of
- * sy_strategy_run_steps.
+ * sy_replicate or variables that are cut in the same step it is refused.
  */
 sy_tensor sy_assign_to_logical_device(sy_context *c, sy_tensor x, int device);
 
