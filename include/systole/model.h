@@ -56,7 +56,7 @@ typedef struct sy_compile {
                                            NULL: where their predicted cycles are most alike */
     const char *layer_devices;          /* "dense_1=0,dense_2=1": logical devices of a replica that
                                            do layers; the others are where their first input is.
-                                           NULL: all do all. In one step per execution */
+                                           NULL: all do all */
     const char *layouts;                /* "dense/kernel=-,model; out/kernel=model": which axes of
                                            the strategy cut variables, as Keras's LayoutMap; names
                                            may have * and ?. NULL: all are whole on each device */
