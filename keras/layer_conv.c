@@ -167,31 +167,49 @@ static int call_pool(struct layer_call *c)
 
 const struct layer_functions layer_pool = {shape_pool, NULL, call_pool};
 
+/* of images, or of sequences: dimensions of a sample that are pooled, all but the channels */
+static int pooled_dims(enum layer_kind kind)
+{
+    return kind == LAYER_GLOBAL_AVERAGE_POOLING1D || kind == LAYER_GLOBAL_MAX_POOLING1D ? 1 : 2;
+}
+
 static int shape_global_pool(const struct layer *l, const struct shape *in, int count,
                              struct shape *out, struct err *e)
 {
+    int dims = pooled_dims(l->kind);
+    const char *wanted = dims == 1 ? "sequences of [steps, channels]"
+                                   : "images of [height, width, channels]";
+
     (void)count;
-    if (layer_expect_rank(l, in, 3, "images of [height, width, channels]", e) != 0)
+    if (layer_expect_rank(l, in, dims + 1, wanted, e) != 0)
         return -1;
-    *out = shape_make(in->dtype, 1, &in->dim[2]);
-    if (l->c.keeps_dims)
-        *out = shape_make(in->dtype, SIZES(1, 1, in->dim[2]));
+    *out = shape_make(in->dtype, 1, &in->dim[dims]);
+    if (l->c.keeps_dims) {
+        *out = *in;
+        for (int d = 0; d < dims; d++)
+            out->dim[d] = 1;
+    }
     return 0;
 }
 
 static int call_global_pool(struct layer_call *c)
 {
+    enum layer_kind kind = c->layer->kind;
+    bool is_max = kind == LAYER_GLOBAL_MAX_POOLING2D || kind == LAYER_GLOBAL_MAX_POOLING1D;
     struct graph *g = &c->t->graph;
     struct shape s = g->node[c->input[0]].shape;
-    uint32_t mask = 1u << 1 | 1u << 2;
+    uint32_t mask = 0;
     int x;
 
-    layer_source(c, c->layer->kind == LAYER_GLOBAL_MAX_POOLING2D ? "Max" : "Mean");
-    if (c->layer->kind == LAYER_GLOBAL_MAX_POOLING2D)
+    for (int d = 1; d <= pooled_dims(kind); d++) {
+        mask |= 1u << d;
+        s.dim[d] = 1;
+    }
+    layer_source(c, is_max ? "Max" : "Mean");
+    if (is_max)
         x = graph_reduce(g, REDUCE_MAX, c->input[0], mask);
     else
         x = graph_convert(g, nn_mean(g, c->input[0], mask), c->dtype);
-    s.dim[1] = s.dim[2] = 1;
     return c->layer->c.keeps_dims ? graph_reshape(g, x, s) : x;
 }
 

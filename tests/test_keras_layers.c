@@ -296,15 +296,19 @@ TEST(average_pooling2d_does_not_count_padding)
     check_pool(LAYER_AVERAGE_POOLING2D, 3, 2, true);
 }
 
-static void check_global(enum layer_kind kind)
+/* over 12 places: of an image, or of a sequence */
+static void check_global(enum layer_kind kind, bool is_max, bool is_image)
 {
     struct layer *l = layer_of(kind);
     const double *x, *is;
 
     l->c.keeps_dims = true;
-    krig_on(&k, l, DIMS(3, 4, 5));
+    if (is_image)
+        krig_on(&k, l, DIMS(3, 4, 5));
+    else
+        krig_on(&k, l, DIMS(12, 5));
     is = krig_output(&k);
-    assert_int_equal(k.graph.g.node[k.result.value].shape.rank, 4);
+    assert_int_equal(k.graph.g.node[k.result.value].shape.rank, is_image ? 4 : 3);
     x = krig_value(&k, "input_layer");
     for (int b = 0; b < 2; b++)
         for (int c = 0; c < 5; c++) {
@@ -314,20 +318,29 @@ static void check_global(enum layer_kind kind)
                 sum += x[(b * 12 + p) * 5 + c] / 12;
                 most = fmax(most, x[(b * 12 + p) * 5 + c]);
             }
-            grig_expect(is + b * 5 + c, kind == LAYER_GLOBAL_MAX_POOLING2D ? &most : &sum, 1,
-                        CLOSE);
+            grig_expect(is + b * 5 + c, is_max ? &most : &sum, 1, CLOSE);
         }
     krig_check_gradients(&k);
 }
 
 TEST(global_average_pooling2d)
 {
-    check_global(LAYER_GLOBAL_AVERAGE_POOLING2D);
+    check_global(LAYER_GLOBAL_AVERAGE_POOLING2D, false, true);
 }
 
 TEST(global_max_pooling2d)
 {
-    check_global(LAYER_GLOBAL_MAX_POOLING2D);
+    check_global(LAYER_GLOBAL_MAX_POOLING2D, true, true);
+}
+
+TEST(global_pooling_of_sequences)
+{
+    check_global(LAYER_GLOBAL_AVERAGE_POOLING1D, false, false);
+}
+
+TEST(global_max_pooling_of_sequences)
+{
+    check_global(LAYER_GLOBAL_MAX_POOLING1D, true, false);
 }
 
 TEST(pooling_runs_on_the_core)
@@ -505,6 +518,7 @@ int main(void)
         UNIT(max_pooling2d_of_standard_size), UNIT(max_pooling2d_of_overlapping_windows),
         UNIT(average_pooling2d_of_standard_size), UNIT(average_pooling2d_does_not_count_padding),
         UNIT(global_average_pooling2d), UNIT(global_max_pooling2d),
+        UNIT(global_pooling_of_sequences), UNIT(global_max_pooling_of_sequences),
         UNIT(pooling_runs_on_the_core), UNIT(flatten_and_reshape_keep_the_order),
         UNIT(permute_counts_dimensions_from_one), UNIT(zero_padding2d_puts_zeros_on_four_sides),
         UNIT(rescaling_scales_and_shifts), UNIT(moves_run_on_the_core), UNIT(add_takes_the_sum),
