@@ -152,7 +152,7 @@ fuzz:
 
 # The same programs with sweeps that take minutes: every float, every path.
 LONG_TESTS := $(addprefix $(BUILD)/tests/test_,simd_sweep simd_eup memo_random random_program \
-  equality equality_programs snapshot_random reference)
+  equality equality_programs snapshot_random reference api_random)
 
 check-long: $(LONG_TESTS)
 	@for t in $(LONG_TESTS); do SYSTOLE_LONG=1 $$t || exit 1; done
