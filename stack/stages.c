@@ -18,7 +18,7 @@ static int64_t bytes_of(const struct cut *c, int node)
 static void measure(struct cut *c)
 {
     for (int s = 0; s < c->r->stage_count; s++)
-        for (int m = 0; m < c->r->micro_batches; m++) {
+        for (int m = 0; m < c->batches; m++) {
             int64_t up = 0, down = 0;
 
             for (int i = 0; i < c->g->node_count; i++) {
@@ -46,7 +46,7 @@ static bool has_message(const struct cut *c, int micro, int from, bool is_up)
 static int check_round(const struct cut *c, struct err *e)
 {
     for (int s = 0; s + 1 < c->r->stage_count; s++)
-        for (int m = 0; m < c->r->micro_batches; m++) {
+        for (int m = 0; m < c->batches; m++) {
             bool goes_up = has_message(c, m, s, true);
 
             if (goes_up != has_message(c, m, s + 1, false))
@@ -54,6 +54,17 @@ static int check_round(const struct cut *c, struct err *e)
                                "layer up to it is trained; several steps per execution need "
                                "messages both ways", goes_up ? s : s + 1, goes_up ? s + 1 : s);
         }
+    return 0;
+}
+
+/* messages behind all micro batches take turns with theirs in the slots */
+static int check_last(const struct cut *c, struct err *e)
+{
+    for (int s = 0; s < c->r->stage_count && c->batches > c->r->micro_batches; s++)
+        for (int is_up = 0; is_up < 2; is_up++)
+            if (has_message(c, c->r->micro_batches, s, is_up) && !has_message(c, 0, s, is_up))
+                return err_set(e, "stage %d sends a sum over all stages that way alone, and "
+                               "nothing of any micro batch", s);
     return 0;
 }
 
@@ -66,9 +77,12 @@ int stages_cut(const struct stages_request *r, struct arena *a, struct stages *o
     out->part = arena_array(a, (size_t)r->stage_count, sizeof(*out->part));
     c.is_live = arena_array(a, nodes, sizeof(*c.is_live));
     c.home = arena_array(a, nodes, sizeof(*c.home));
+    c.phase = arena_array(a, nodes, sizeof(*c.phase));
+    memcpy(c.phase, r->phase, (nodes - 1) * sizeof(*c.phase));
+    c.batches = r->micro_batches;
     c.highest = arena_array(a, nodes, sizeof(*c.highest));
     c.lowest = arena_array(a, nodes, sizeof(*c.lowest));
-    if (stages_find_homes(&c, e) || (r->is_round && check_round(&c, e)))
+    if (stages_find_homes(&c, e) || check_last(&c, e) || (r->is_round && check_round(&c, e)))
         return -1;
     measure(&c);
     for (int s = 0; s < r->stage_count; s++)

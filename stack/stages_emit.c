@@ -79,7 +79,7 @@ static int emit_node(struct emit *x, int node)
 static int emit_phase(struct emit *x, int phase)
 {
     for (int i = 0; i < x->from->node_count; i++)
-        if (x->c->is_live[i] && x->c->r->phase[i] == phase && x->c->home[i] == x->stage &&
+        if (x->c->is_live[i] && x->c->phase[i] == phase && x->c->home[i] == x->stage &&
             emit_node(x, i))
             return -1;
     return 0;
@@ -168,7 +168,7 @@ static void exchange_all(struct emit *x, bool is_up, bool is_send)
             .room_flag = w.room_flag, .arrival_bytes = is_first ? bytes : 0,
             .rooms_awaited = is_send && is_first && x->micro >= STAGE_SLOTS,
             .gives_room = !is_send && --left == 0 &&
-                          x->micro + STAGE_SLOTS < x->c->r->micro_batches};
+                          x->micro + STAGE_SLOTS < x->c->batches};
         exchange(x, i, is_send, m);
         at += array_bytes(x, i);
         is_first = false;
@@ -207,7 +207,8 @@ static int all_passes(struct emit *x)
     while (x->c->passes == 2 && back < count)
         if (pass(x, back++, true))
             return -1;
-    return 0;
+    /* scalars of all stages: up to who makes something of them, and what that is down */
+    return x->c->batches > count && (pass(x, count, false) || pass(x, count, true)) ? -1 : 0;
 }
 
 /* results and variables that this stage makes; what any stage could make the last one does */

@@ -12,6 +12,8 @@ struct cut {
     struct stages *out;
     bool *is_live;
     int *home;                          /* by node: its stage, or STAGE_ANY */
+    int *phase;                         /* by node; scalars that go between stages behind all */
+    int batches;                        /* passes are of one more batch, if there are such */
     int *highest, *lowest;              /* by node: stages that need its value */
     int passes;                         /* of each micro batch: forward, and backward if any */
     int64_t forward_bytes, backward_bytes;      /* of a message, at most */
@@ -19,14 +21,14 @@ struct cut {
 
 static inline bool stages_go_up(const struct cut *c, int node, int micro, int from)
 {
-    return c->r->phase[node] == phase_forward(micro) && c->is_live[node] &&
+    return c->phase[node] == phase_forward(micro) && c->is_live[node] &&
            c->home[node] >= 0 && c->home[node] <= from && c->highest[node] > from;
 }
 
 /* of either pass: the backward pass may read what only a higher stage has */
 static inline bool stages_go_down(const struct cut *c, int node, int micro, int from)
 {
-    int phase = c->r->phase[node];
+    int phase = c->phase[node];
 
     return (phase == phase_forward(micro) || phase == phase_backward(micro)) &&
            c->is_live[node] && c->home[node] >= from && c->lowest[node] < from;

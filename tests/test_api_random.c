@@ -143,7 +143,7 @@ static void choose_training(struct trial *t, sy_compile *o)
         "SGD(0.05, momentum=0.9, nesterov=True)", "SGD(PiecewiseConstantDecay([2, 5], "
         "[0.1, 0.05, 0.01]))", "Adam(CosineDecay(0.01, 6), epsilon=1e-4)",
         "AdamW(1e-3, epsilon=1e-4)", "LAMB(1e-3, epsilon=1e-4)", "Adagrad(0.01)",
-        "SGD(0.1, clipnorm=1.0)", "SGD(0.05, use_ema=True, ema_overwrite_frequency=3)",
+        "SGD(0.1, clipnorm=1.0)", "SGD(0.2, global_clipnorm=0.5, momentum=0.5)", "SGD(0.05, use_ema=True, ema_overwrite_frequency=3)",
         "Nadam(ExponentialDecay(0.01, 3, 0.5), epsilon=1e-4)"};
     static const char *const losses[] = {
         "SparseCategoricalCrossentropy(from_logits=True)", "mse", "log_cosh",

@@ -6,7 +6,9 @@
 
 #include <math.h>
 
+#include "stack/nn.h"
 #include "stack/stages.h"
+#include "tests/graph_rig.h"
 #include "tests/trial.h"
 #include "train/stage_times.h"
 
@@ -229,6 +231,130 @@ TEST(what_cannot_be_in_stages_is_refused_by_name)
     refuse(2, "d0", 1, "d0 comes before or where stage 0 begins");
 }
 
+/* ----- sums over all stages */
+
+/* a norm of all gradients: sums go up, what becomes of them down; launched by ones and in loops */
+static void compare_clipped(const char *slice, int stages, int micro_batches)
+{
+    float loss[3][2 * TRIAL_STEPS];
+    struct trial t[3];
+
+    for (int i = 0; i < 3; i++) {
+        init_trial(&t[i], i ? slice : "host", i ? stages : 0, micro_batches);
+        t[i].m.optimizer.hyper[HYPER_GLOBAL_CLIPNORM] = 0.05;
+        trial_rounds(&t[i], i == 2 ? TRIAL_STEPS : 1, loss[i]);
+    }
+    for (int i = 0; i < 2 * TRIAL_STEPS; i++)
+        assert_true(fabsf(loss[1][i] - loss[0][i]) <= 1e-5f * loss[0][i]);
+    assert_memory_equal(loss[2], loss[1], sizeof(loss[1]));
+    assert_true(trial_distance(&t[1], &t[0]) <= 2e-5 && trial_distance(&t[2], &t[1]) == 0);
+    for (int i = 0; i < 3; i++)
+        trial_fini(&t[i]);
+}
+
+TEST(norms_of_all_variables_go_through_the_stages)
+{
+    compare_clipped("v3-2", 2, 1);
+    compare_clipped("v3-8", 2, 3);
+    compare_clipped("v3-8", 4, 2);
+    compare_clipped("v2-8", 8, 3);
+}
+
+/* nodes of two stages behind their passes: x v0, that v1; back times what they read */
+struct hand {
+    struct arena arena;
+    struct graph g;
+    int stage[32], phase[32];
+    int back[2];                        /* gradients, so to say, of stages 0 and 1 */
+    struct stages cut;
+    struct err e;
+};
+
+static int put(struct hand *h, int node, int stage, int phase)
+{
+    h->stage[node] = stage;
+    h->phase[node] = phase;
+    return node;
+}
+
+static void open_hand(struct hand *h)
+{
+    struct shape s = f32_shape(DIMS(8, 128));
+    int x, v[2], y[2];
+
+    memset(h, 0, sizeof(*h));
+    for (int i = 0; i < 32; i++)
+        put(h, i, -1, PHASE_REST);
+    arena_init(&h->arena);
+    graph_init(&h->g, &h->arena, "hand");
+    x = graph_parameter(&h->g, s, "x");
+    for (int i = 0; i < 2; i++)
+        v[i] = graph_parameter(&h->g, s, i ? "v1" : "v0");
+    for (int i = 0; i < 2; i++)
+        y[i] = put(h, graph_binary(&h->g, HLO_MULTIPLY, i ? y[0] : x, v[i]), i, phase_forward(0));
+    h->back[1] = put(h, graph_binary(&h->g, HLO_MULTIPLY, y[1], y[0]), 1, phase_backward(0));
+    h->back[0] = put(h, graph_binary(&h->g, HLO_MULTIPLY, h->back[1], x), 0, phase_backward(0));
+}
+
+static int cut_hand(struct hand *h, int result)
+{
+    static const int parameter_stage[] = {-1, 0, 1}, core[] = {0, 1};
+    static const bool is_input[] = {true, false, false};
+    struct stages_request r = {.g = &h->g, .stage_count = 2, .micro_batches = 1, .stage = h->stage,
+                               .phase = h->phase, .parameter_stage = parameter_stage,
+                               .is_input = is_input, .replica_count = 1, .core = core};
+
+    graph_output(&h->g, result, "result", -1);
+    graph_output(&h->g, h->back[0], "back", -1);
+    return stages_cut(&r, &h->arena, &h->cut, &h->e);
+}
+
+static void close_hand(struct hand *h, int cut_count)
+{
+    for (int s = 0; s < cut_count; s++)
+        graph_fini(&h->cut.part[s].graph);
+    graph_fini(&h->g);
+    arena_fini(&h->arena);
+}
+
+static int sum_of(struct hand *h, int array) { return graph_reduce(&h->g, REDUCE_ADD, array, 3); }
+
+/* the gradient of stage 0 times a number of both */
+static int scale_by_both(struct hand *h)
+{
+    int both = graph_binary(&h->g, HLO_ADD, sum_of(h, h->back[0]), sum_of(h, h->back[1]));
+
+    return graph_binary(&h->g, HLO_MULTIPLY, h->back[0], nn_spread(&h->g, both, h->back[0]));
+}
+
+TEST(numbers_of_all_stages_go_up_and_down_once)
+{
+    struct hand h;
+
+    open_hand(&h);
+    if (cut_hand(&h, scale_by_both(&h)))
+        fail_msg("%s", h.e.msg);
+    for (int s = 0; s < 2; s++) {
+        int messages = 0;
+
+        assert_int_equal(graph_verify(&h.cut.part[s].graph, &h.e), 0);
+        for (int i = 0; i < h.cut.part[s].graph.node_count; i++)
+            messages += h.cut.part[s].graph.node[i].message != NULL;
+        assert_int_equal(messages, 4);  /* y0, back1; the sum of stage 0, that of both */
+    }
+    close_hand(&h, 2);
+    open_hand(&h);
+    assert_int_equal(cut_hand(&h, graph_binary(&h.g, HLO_ADD, h.back[0], h.back[1])), -1);
+    assert_string_equal(h.e.msg, "add.7 needs values of stages 0 and 1 behind the backward passes; "
+                        "what is of all variables together can only be numbers, such as a norm");
+    close_hand(&h, 0);
+    open_hand(&h);
+    assert_int_equal(cut_hand(&h, graph_binary(&h.g, HLO_ADD, sum_of(&h, scale_by_both(&h)),
+                                               sum_of(&h, h.back[1]))), -1);
+    assert_non_null(strstr(h.e.msg, "behind the backward passes numbers go up once, then down"));
+    close_hand(&h, 0);
+}
+
 /* ----- order */
 
 struct event { bool is_up, is_send; int slot; };
@@ -382,6 +508,8 @@ int main(void)
         cmocka_unit_test(loops_of_stages_with_messages_one_way_are_refused),
         cmocka_unit_test(times_of_stages_are_those_of_all_steps),
         cmocka_unit_test(values_pass_through_stages_that_do_not_need_them),
+        cmocka_unit_test(norms_of_all_variables_go_through_the_stages),
+        cmocka_unit_test(numbers_of_all_stages_go_up_and_down_once),
         cmocka_unit_test(what_cannot_be_in_stages_is_refused_by_name),
         cmocka_unit_test(messages_stand_in_the_order_of_1f1b),
         cmocka_unit_test(variables_are_on_their_own_stage),
