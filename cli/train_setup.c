@@ -384,8 +384,9 @@ static void print_optimizer(const struct train_run *t)
     printf("optimizer  %s", strchr(name, '(') ? name : optimizer_name(o->rule));
     for (int i = 0; i < OPT_COUNT; i++) {
         enum hyper h = train_option_hyper((enum train_option)i);
+        bool is_schedule = h == HYPER_LEARNING_RATE && o->schedule.kind != SCHEDULE_NONE;
 
-        if (h != HYPER_NONE && optimizer_takes(o->rule, h))
+        if (h != HYPER_NONE && optimizer_takes(o->rule, h) && !is_schedule)
             printf(", %s %g", train_option_name((enum train_option)i), o->hyper[h]);
     }
     if (train_value(t, OPT_SHARD_STATE)->integer)

@@ -249,9 +249,11 @@ cmp -s "$work/whole/ckpt-00000010.safetensors" "$work/parts/ckpt-00000010.safete
 cmp -s "$work/whole.csv" "$work/parts.csv" || fail 'a log in two parts is another one'
 
 # a schedule makes the rate of the steps
+expect 2 '--lr beside CosineDecay of --optimizer, which makes the rate' train $model --lr 0.1 \
+    --optimizer 'Adam(CosineDecay(0.1, 4))'
 # shellcheck disable=SC2086
-expect 0 'epoch' train $part --epochs 1 --backend host --csv-log "$work/decay.csv" \
-    --optimizer 'Adam(ExponentialDecay(0.01, 5, 0.5))'
+expect 0 'Adam(ExponentialDecay(0.01, 5, 0.5)), beta-1' train $part --epochs 1 --backend host \
+    --csv-log "$work/decay.csv" --optimizer 'Adam(ExponentialDecay(0.01, 5, 0.5))'
 [ "$(sed -n 2p "$work/decay.csv" | cut -d, -f6 | cut -c1-5)" = 0.005 ] ||
     fail "rates of a schedule: $(cat "$work/decay.csv")"
 # the rate of a checkpoint, another one, and that one again
