@@ -60,8 +60,9 @@ static int on_step(void *context, struct fit *f, const struct fit_log *log, stru
     (void)f;
     t->row = mem_grow(t->row, &t->row_capacity, t->row_count + 1, sizeof(*t->row));
     row = &t->row[t->row_count++];
-    *row = (struct report_step_row){.step = log->step, .epoch = (int)log->epoch,
-                                    .loss = log->loss, .cycles = log->cycles};
+    *row = (struct report_step_row){
+        .step = log->step, .step_count = log->steps, .epoch = (int)log->epoch, .loss = log->loss,
+        .launch_cycles = log->launch_cycles};
     if (own_accuracy(t, log, &row->accuracy, e))
         return -1;
     progress_show(&t->progress, log->step, (int)log->epoch, log->loss);
@@ -111,7 +112,8 @@ static int on_epoch(void *context, struct fit *f, const struct fit_log *log, str
     (void)e;
     *done = (struct report_epoch){
         .epoch = (int)log->epoch, .loss = log->loss, .steps = log->steps,
-        .step_cycles = log->cycles, .host_seconds = progress_seconds() - t->epoch_began_s};
+        .launch_cycles = log->launch_cycles, .step_cycles = log->cycles,
+        .host_seconds = progress_seconds() - t->epoch_began_s};
     if (t->metric_count) {
         done->train_accuracy = log->metric[0];
         done->test_accuracy = log->validation_metric[0];

@@ -9,6 +9,6 @@ void csv_print_steps(const struct report_run *r, FILE *to)
         const struct report_step_row *row = &r->row[i];
 
         fprintf(to, "%" PRId64 ",%d,%.9g,%.9g,%" PRId64 "\n", row->step, row->epoch, row->loss,
-                row->accuracy, row->cycles);
+                row->accuracy, row->launch_cycles / row->step_count);
     }
 }

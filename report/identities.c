@@ -146,17 +146,22 @@ static void check_flops(struct check *c, const struct report_view *v)
 static void check_steps(struct check *c, const struct report_run *r)
 {
     cycle_t rows = 0, epochs = 0;
-    int64_t steps = 0;
+    int64_t steps = 0, told = 0;
 
-    for (size_t i = 0; i < r->row_count; i++)
-        rows += r->row[i].cycles;
-    for (size_t i = 0; i < r->epoch_count; i++) {
-        epochs += r->epoch[i].steps * r->epoch[i].step_cycles;
-        steps += r->epoch[i].steps;
+    for (size_t i = 0; i < r->row_count; i++) {
+        rows += r->row[i].launch_cycles;
+        told += r->row[i].step_count;
     }
-    equal(c, "cycles of all steps against those of epochs", (int)r->epoch_count, rows, epochs);
-    equal(c, "rows of steps against steps of epochs", (int)r->epoch_count, (int64_t)r->row_count,
-          steps);
+    for (size_t i = 0; i < r->epoch_count; i++) {
+        const struct report_epoch *e = &r->epoch[i];
+
+        epochs += e->launch_cycles;
+        steps += e->steps;
+        equal(c, "cycles of a step of epoch", e->epoch, e->step_cycles,
+              e->launch_cycles / e->steps);
+    }
+    equal(c, "cycles of all launches against those of epochs", (int)r->epoch_count, rows, epochs);
+    equal(c, "steps of launches against those of epochs", (int)r->epoch_count, told, steps);
 }
 
 /* the components against the row of the total */

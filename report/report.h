@@ -64,17 +64,18 @@ struct report_epoch {
     int epoch;                          /* from 1 */
     double loss, train_accuracy, test_accuracy;     /* accuracies 0..1 */
     int64_t steps;
-    cycle_t step_cycles;
+    cycle_t launch_cycles;              /* of all its launches */
+    cycle_t step_cycles;                /* of a step of them, rounded down */
     double step_us;                     /* step_cycles at the chip's clock */
     double samples_per_second;          /* simulated */
     double host_seconds;
 };
 
-struct report_step_row {                /* one line of steps.csv */
-    int64_t step;                       /* from 1 */
+struct report_step_row {                /* one line of steps.csv: a launch */
+    int64_t step, step_count;           /* its last one, from 1; how many it does */
     int epoch;
-    double loss, accuracy;              /* means over the batch */
-    cycle_t cycles;
+    double loss, accuracy;              /* means over its batches */
+    cycle_t launch_cycles;
 };
 
 struct report_run {

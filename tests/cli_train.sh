@@ -248,6 +248,11 @@ cmp -s "$work/whole/ckpt-00000010.safetensors" "$work/parts/ckpt-00000010.safete
     fail 'a training in two parts is another one'
 cmp -s "$work/whole.csv" "$work/parts.csv" || fail 'a log in two parts is another one'
 
+# launches of two steps, the last of each epoch of one: a row for each
+expect 0 'results in' train $model --tpu v3 --epochs 2 --steps-per-epoch 5 --batch 512 \
+    --steps-per-execution 2 --out "$work/launches"
+[ "$(cut -d, -f1 "$work/launches/steps.csv" | tr '\n' ' ')" = 'step 2 4 5 7 9 10 ' ] ||
+    fail "rows of launches: $(cat "$work/launches/steps.csv")"
 # a schedule makes the rate of the steps
 expect 2 '--lr beside CosineDecay of --optimizer, which makes the rate' train $model --lr 0.1 \
     --optimizer 'Adam(CosineDecay(0.1, 4))'

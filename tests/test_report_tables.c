@@ -236,6 +236,7 @@ TEST(every_identity_is_missed_when_it_is_broken)
 {
     struct report_run r = toy_run();
     struct report_step_row rows[2];
+    struct report_epoch epochs[2];
     struct toy t;
 
     toy_init(&t);
@@ -266,11 +267,19 @@ TEST(every_identity_is_missed_when_it_is_broken)
     t.view.issued_flops = 1;
     assert_broken(&t, &r, "FLOP of the products asked for, with padding, core 0");
     memcpy(rows, r.row, sizeof(rows));
-    rows[1].cycles++;
+    rows[1].launch_cycles++;
     r.row = rows;
-    assert_broken(&t, &r, "cycles of all steps against those of epochs 2: 20001 is not 20000");
+    assert_broken(&t, &r, "cycles of all launches against those of epochs 2: 20001 is not 20000");
+    rows[1].launch_cycles--;
+    rows[1].step_count++;
+    r.row = rows;
+    assert_broken(&t, &r, "steps of launches against those of epochs 2: 3 is not 2");
     r.row_count = 1;
     assert_broken(&t, &r, "10000 is not 20000");
+    memcpy(epochs, r.epoch, sizeof(epochs));
+    epochs[0].step_cycles++;
+    r.epoch = epochs;
+    assert_broken(&t, &r, "cycles of a step of epoch 1: 10001 is not 10000");
 }
 
 /* a program may end before a copy that it has started */

@@ -251,11 +251,13 @@ static int execute(struct fit *f, struct epoch *ep, struct fit_training *t, stru
     count_host_time(f, t->rounds, &run, &log);
     log.step = f->step;
     log.loss = sum / t->rounds;
+    log.launch_cycles = run.cycles;
     log.cycles = run.cycles / t->rounds;
     ep->loss_sum += sum;
     ep->log.steps += t->rounds;
     ep->log.samples += log.samples;
-    ep->log.cycles = log.cycles;
+    ep->log.launch_cycles += run.cycles;
+    ep->log.cycles = ep->log.launch_cycles / ep->log.steps;
     ep->log.wall_us += log.wall_us;
     ep->log.step = f->step;
     told = tell(f, ep->run, EVENT_STEP, &log, e);

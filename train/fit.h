@@ -110,7 +110,8 @@ struct fit_log {
     double validation_loss;
     const double *validation_metric;
     double learning_rate;
-    cycle_t cycles;                     /* of one step (of an execution divided by its steps) */
+    cycle_t launch_cycles;              /* of all steps of the log */
+    cycle_t cycles;                     /* the same of one step, rounded down */
     double wall_us;                     /* by the host model, of all its steps; 0 without one */
 };
 
