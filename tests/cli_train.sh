@@ -270,5 +270,20 @@ expect 0 'Adam(ExponentialDecay(0.01, 5, 0.5)), beta-1' train $part --epochs 1 -
     expect 0 'lr 0.5,' train $part --epochs 5 --checkpoint "$work/parts" --resume
 }
 [ "$(sed -n 2p "$work/rate.csv" | cut -d, -f6)" = 0.5 ] || fail "rate: $(cat "$work/rate.csv")"
+# on another number of replicas: eight go on as two of two stages, and on the host
+# shellcheck disable=SC2086
+{
+    expect 0 'wall time' train $part --tpu v3-8 --epochs 1 --checkpoint "$work/moved" \
+        --csv-log "$work/moved.csv"
+    expect 0 'resuming   after 1 epochs' train $part --tpu v3-2 --pipeline 2 --epochs 2 \
+        --checkpoint "$work/moved" --resume --csv-log "$work/moved.csv"
+    expect 0 'resuming   after 2 epochs' train $part --backend host --epochs 3 \
+        --checkpoint "$work/moved" --resume --csv-log "$work/moved.csv"
+}
+for i in 2 3; do
+    [ "$(sed -n ${i}p "$work/moved.csv" | cut -d, -f2 | cut -c1-4)" = \
+        "$(sed -n ${i}p "$work/whole.csv" | cut -d, -f2 | cut -c1-4)" ] ||
+        fail "moved: $(cat "$work/moved.csv"), on one slice $(cat "$work/whole.csv")"
+done
 
 [ $failures -eq 0 ]

@@ -255,6 +255,14 @@ TEST(variables_of_each_replica_are_put_together_when_read)
         train_rig_must(&r, strategy_read(r.strategy, i, &is[i], &r.err));
         assert_true(is[i] == 0);
     }
+    for (int i = 0; i < 4; i++) {       /* of three replicas, and of as many as there are */
+        train_rig_must(&r, strategy_write_replicas(r.strategy, i, (float[]){1, 2, 6}, 3, &r.err));
+        train_rig_must(&r, strategy_read(r.strategy, i, &is[i], &r.err));
+        assert_true(is[i] == (i == 0 ? 9 : i == 1 ? 3 : 1));
+        train_rig_must(&r, strategy_write_replicas(r.strategy, i, one, REPLICAS, &r.err));
+        train_rig_must(&r, strategy_read_local(r.strategy, 6, i, &is[i], &r.err));
+        assert_true(is[i] == 7);
+    }
     train_rig_fini(&r);
 }
 

@@ -162,6 +162,12 @@ const struct strategy_program *strategy_last_program(const struct strategy *s);
  */
 int strategy_read(struct strategy *s, int variable, void *to, struct err *e);
 int strategy_write(struct strategy *s, int variable, const void *from, struct err *e);
+/*
+ * A SYNC_ON_READ variable's values of `count` replicas, one behind the other: each replica its own;
+ * of another number of replicas what the aggregation makes of them, written as above.
+ */
+int strategy_write_replicas(struct strategy *s, int variable, const void *from, int count,
+                            struct err *e);
 /* what one replica holds: variable_local_shape */
 int strategy_read_local(struct strategy *s, int replica, int variable, void *to, struct err *e);
 int strategy_write_local(struct strategy *s, int replica, int variable, const void *from,

@@ -2,12 +2,14 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 /* A variable on its way to or from the file: all of it in memory while it passes. */
 struct passing {
     struct strategy *strategy;
     int variable;
+    int replicas;                       /* SYNC_ON_READ: whose values the file has */
     char *data;
     int64_t bytes;
 };
@@ -19,7 +21,7 @@ static bool is_own(const struct passing *p)
 
 static int64_t replica_bytes(const struct passing *p)
 {
-    return p->bytes / strategy_replica_count(p->strategy);
+    return p->bytes / p->replicas;
 }
 
 static int read_all(struct passing *p, struct err *e)
@@ -40,10 +42,7 @@ static int write_all(struct passing *p, struct err *e)
 
     if (!is_own(p))
         return strategy_write(s, p->variable, p->data, e);
-    for (int r = 0; r < strategy_replica_count(s); r++)
-        if (strategy_write_local(s, r, p->variable, p->data + r * replica_bytes(p), e))
-            return -1;
-    return 0;
+    return strategy_write_replicas(s, p->variable, p->data, p->replicas, e);
 }
 
 static void let_go(struct passing *p)
@@ -112,6 +111,7 @@ static void add(struct list *l, struct strategy *s, int variable)
     if (v->sync != SYNC_ON_READ)
         return;
     assert(v->shape.rank < SAFETENSORS_RANK_MAX);
+    p->replicas = replicas;
     p->bytes *= replicas;
     t->name = arena_printf(&l->arena, "%s/replicas", v->name);
     for (int d = t->rank++; d > 0; d--)
@@ -138,6 +138,25 @@ static void list_fini(struct list *l)
     arena_fini(&l->arena);
 }
 
+/* a file of a training on another number of replicas has values of so many */
+static void take_replicas(struct list *l, const struct checkpoint *c)
+{
+    struct err unknown;
+
+    for (int i = 0; i < l->count; i++) {
+        struct checkpoint_tensor *t = &l->tensor[i];
+        struct passing *p = &l->passing[i];
+        int number = is_own(p) ? safetensors_find(&c->file, t->name, &unknown) : -1;
+        int64_t replicas = number < 0 ? 0 : c->file.tensor[number].dim[0];
+
+        if (replicas < 1 || replicas > INT_MAX || c->file.tensor[number].rank != t->rank)
+            continue;
+        p->bytes = replica_bytes(p) * replicas;
+        p->replicas = (int)replicas;
+        t->dim[0] = replicas;
+    }
+}
+
 /* ----- saving and restoring */
 
 int strategy_save(struct strategy *s, const char *folder, const struct checkpoint_state *state,
@@ -162,6 +181,7 @@ static int restore_open(struct strategy *s, const struct checkpoint *c, uint64_t
         return err_at(e, path, 0, 0, "of a training with seed %" PRIu64 ", not %" PRIu64
                       ", whose batches come in another order", c->state.seed, seed);
     list_init(&l, s);
+    take_replicas(&l, c);
     status = checkpoint_restore(c, l.tensor, l.count, e);
     list_fini(&l);
     return status;

@@ -342,16 +342,16 @@ static void add_replica(const struct strategy *s, int variable, const void *from
             ((uint32_t *)to)[i] += ((const uint32_t *)from)[i];
 }
 
-static void divide(const struct strategy *s, int variable, void *to)
+static void divide(const struct strategy *s, int variable, int by, void *to)
 {
     size_t count = local_elems(s, variable);
 
     if (strategy_variable(s, variable)->shape.dtype == DTYPE_F32)
         for (size_t i = 0; i < count; i++)
-            ((float *)to)[i] /= (float)s->replica_count;
+            ((float *)to)[i] /= (float)by;
     else
         for (size_t i = 0; i < count; i++)
-            ((int32_t *)to)[i] /= s->replica_count;
+            ((int32_t *)to)[i] /= by;
 }
 
 static bool reads_all_replicas(const struct variable *v)
@@ -381,8 +381,43 @@ int strategy_read(struct strategy *s, int variable, void *to, struct err *e)
             add_replica(s, variable, part, to);
     }
     if (v->shard_dim < 0 && v->aggregation == AGGREGATION_MEAN)
-        divide(s, variable, to);
+        divide(s, variable, s->replica_count, to);
     mem_free(part);
+    return status;
+}
+
+/* what the aggregation makes of the values of `count` replicas */
+static void aggregate(const struct strategy *s, int variable, const char *from, int count,
+                      void *to)
+{
+    const struct variable *v = strategy_variable(s, variable);
+    size_t bytes = local_elems(s, variable) * 4;
+
+    memcpy(to, from, bytes);
+    if (!reads_all_replicas(v))
+        return;
+    for (int r = 1; r < count; r++)
+        add_replica(s, variable, from + (size_t)r * bytes, to);
+    if (v->aggregation == AGGREGATION_MEAN)
+        divide(s, variable, count, to);
+}
+
+int strategy_write_replicas(struct strategy *s, int variable, const void *from, int count,
+                            struct err *e)
+{
+    size_t bytes = local_elems(s, variable) * 4;
+    void *all;
+    int status = 0;
+
+    assert(strategy_variable(s, variable)->sync == SYNC_ON_READ && count > 0);
+    for (int r = 0; r < s->replica_count && count == s->replica_count && !status; r++)
+        status = strategy_write_local(s, r, variable, (const char *)from + (size_t)r * bytes, e);
+    if (count == s->replica_count)
+        return status;
+    all = mem_alloc(bytes);
+    aggregate(s, variable, from, count, all);
+    status = strategy_write(s, variable, all, e);
+    mem_free(all);
     return status;
 }
 
