@@ -84,12 +84,11 @@ static void send_behind(struct emit *m, int node)
 static void end_round(struct emit *m)
 {
     const struct assign *x = m->x;
-    int count = x->message_count;
     int zero;
 
     m->to->source = "device/end";
     zero = graph_constant(m->to, shape_scalar(DTYPE_U32), 0);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < x->message_count; i++) {
         const struct assign_message *w = &x->message[i];
         int sent = x->sent_count[w->from * x->r->device_count + w->to];
         struct graph_message *wait;

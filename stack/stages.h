@@ -48,8 +48,9 @@ struct stages {
 
 /*
  * Everything is `a`'s. -1 with *e set, naming what is in the way: a variable of one stage that
- * another one reads, values that go backwards in the forward pass, norms over several stages, in
- * a round two stages between which messages go one way only.
+ * another one reads, values that go backwards in the forward pass, arrays of several stages behind
+ * the passes (numbers may go up once, then down), in a round two stages between which messages go
+ * one way only.
  */
 int stages_cut(const struct stages_request *r, struct arena *a, struct stages *out, struct err *e);
 /* messages of the graphs arrive from this address on, a multiple of a tile */

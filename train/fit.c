@@ -415,6 +415,7 @@ static int evaluate_batches(struct fit *f, const struct batches *data, int64_t s
         }
         log->steps++;
         log->samples += got;
+        log->launch_cycles += run.cycles;
         log->cycles = run.cycles;
     }
     if (log->samples == 0)

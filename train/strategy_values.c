@@ -410,10 +410,12 @@ int strategy_write_replicas(struct strategy *s, int variable, const void *from, 
     int status = 0;
 
     assert(strategy_variable(s, variable)->sync == SYNC_ON_READ && count > 0);
-    for (int r = 0; r < s->replica_count && count == s->replica_count && !status; r++)
-        status = strategy_write_local(s, r, variable, (const char *)from + (size_t)r * bytes, e);
-    if (count == s->replica_count)
+    if (count == s->replica_count) {
+        for (int r = 0; r < count && !status; r++)
+            status = strategy_write_local(s, r, variable, (const char *)from + (size_t)r * bytes,
+                                          e);
         return status;
+    }
     all = mem_alloc(bytes);
     aggregate(s, variable, from, count, all);
     status = strategy_write(s, variable, all, e);
