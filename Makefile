@@ -29,15 +29,17 @@ CPPFLAGS += -I. -I$(BUILD) -D_POSIX_C_SOURCE=200809L
 LDFLAGS += -pthread $(SANFLAGS)
 LDLIBS  += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
 
-LIB_SRC := $(foreach d,$(LAYERS),$(wildcard $(d)/*.c))
-CLI_SRC := $(wildcard cli/*.c)
+# Every source below a folder, at any depth: a new file needs no line here.
+sources = $(shell find $(1) -name '*.c' | LC_ALL=C sort)
+LIB_SRC := $(call sources,$(LAYERS))
+CLI_SRC := $(call sources,cli)
 # The viewer but for its window: no SDL in it, and tested without.
-VIZ_SRC := $(filter-out viz/main.c viz/sdl_%.c,$(wildcard viz/*.c))
-VIEW_SRC := $(wildcard viz/main.c viz/sdl_*.c)
-TEST_SRC := $(filter-out $(if $(HAS_VIEWER),,tests/test_sdl_%.c),$(wildcard tests/test_*.c))
-FUZZ_SRC := $(wildcard tests/fuzz_*.c)
-TEST_LIB_SRC := $(filter-out tests/test_%.c $(FUZZ_SRC) tests/corpus_main.c,$(wildcard tests/*.c))
-EXAMPLE_SRC := $(wildcard examples/*.c examples/*/*.c)
+VIZ_SRC := $(filter-out viz/sdl/%,$(call sources,viz))
+VIEW_SRC := $(call sources,viz/sdl)
+TEST_SRC := $(filter-out $(if $(HAS_VIEWER),,tests/viz/sdl/%),$(shell find tests -name 'test_*.c' | LC_ALL=C sort))
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+TEST_LIB_SRC := $(call sources,tests/rigs tests/generate tests/reference)
+EXAMPLE_SRC := $(call sources,examples)
 CHIPS   := $(wildcard sim/chips/*.ini)
 PROTOS  := $(wildcard report/proto/*.proto data/proto/*.proto)
 
@@ -45,7 +47,7 @@ PROTO_H := $(PROTOS:%.proto=$(BUILD)/%.pb-c.h)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/chips_data.o $(PROTOS:%.proto=$(BUILD)/%.pb-c.o)
 VIZ_OBJ := $(VIZ_SRC:%.c=$(BUILD)/%.o)
 VIEW_OBJ := $(VIEW_SRC:%.c=$(BUILD)/%.o)
-CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cli/main.c,$(CLI_SRC)))
+CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cli/commands/main.c,$(CLI_SRC)))
 TEST_LIB_OBJ := $(TEST_LIB_SRC:%.c=$(BUILD)/%.o)
 # make check TESTS="build/tests/test_a build/tests/test_b": just these, a line each if you like
 TESTS   := $(TEST_SRC:%.c=$(BUILD)/%)
@@ -61,9 +63,9 @@ no-viewer:
 
 # Each SIMD path is compiled for its own instruction set and chosen at run time.
 ifeq ($(shell uname -m),x86_64)
-$(BUILD)/sim/simd_avx2.o: CFLAGS += -mavx2 -mfma
-$(BUILD)/sim/simd_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma
-$(BUILD)/sim/simd_avx512bf16.o: CFLAGS += -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mfma
+$(BUILD)/sim/lanes/simd_avx2.o: CFLAGS += -mavx2 -mfma
+$(BUILD)/sim/lanes/simd_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma
+$(BUILD)/sim/lanes/simd_avx512bf16.o: CFLAGS += -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mfma
 endif
 
 # Installs missing packages (says which); the stamp is made again when the script changes.
@@ -90,7 +92,7 @@ $(BUILD)/%.pb-c.c $(BUILD)/%.pb-c.h: %.proto | $(BUILD)/deps.ok
 $(BUILD)/%.pb-c.o: $(BUILD)/%.pb-c.c
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-$(patsubst %.c,$(BUILD)/%.o,$(wildcard report/export_*.c data/example*.c)): | $(PROTO_H)
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard report/export/*.c data/example*.c)): | $(PROTO_H)
 
 $(BUILD)/libsystole.a: $(LIB_OBJ)
 	@rm -f $@
@@ -110,12 +112,12 @@ view:
 	@sh tools/install_deps.sh viewer
 	@$(MAKE) --no-print-directory $(VIEWER)
 
-$(VIEW_OBJ) $(BUILD)/tests/test_sdl_%.o: CPPFLAGS += $(shell pkg-config --cflags $(VIEW_PKGS) 2>/dev/null)
+$(VIEW_OBJ) $(BUILD)/tests/viz/sdl/%.o: CPPFLAGS += $(shell pkg-config --cflags $(VIEW_PKGS) 2>/dev/null)
 
 $(VIEWER): $(VIEW_OBJ) $(BUILD)/libviz.a $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs $(VIEW_PKGS)) $(LDLIBS)
 
-$(SYSTOLE): $(BUILD)/cli/main.o $(CLI_OBJ) $(BUILD)/libsystole.a
+$(SYSTOLE): $(BUILD)/cli/commands/main.o $(CLI_OBJ) $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Programs over include/systole.h, with its parts, alone.
@@ -127,16 +129,18 @@ $(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libsystole.a
 examples: $(EXAMPLES)
 
 # Tests of what paints; where SDL is installed.
-$(BUILD)/tests/test_sdl_%: $(BUILD)/tests/test_sdl_%.o $(filter-out %/main.o,$(VIEW_OBJ)) $(TEST_LIB_OBJ) $(BUILD)/libcli.a $(BUILD)/libviz.a $(BUILD)/libsystole.a
+$(BUILD)/tests/viz/sdl/%: $(BUILD)/tests/viz/sdl/%.o $(filter-out %/main.o,$(VIEW_OBJ)) $(TEST_LIB_OBJ) $(BUILD)/libcli.a $(BUILD)/libviz.a $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs $(VIEW_PKGS)) $(LDLIBS) -lcmocka
 
-$(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(TEST_LIB_OBJ) $(BUILD)/libcli.a $(BUILD)/libviz.a $(BUILD)/libsystole.a
+TEST_PROGRAMS := $(filter-out $(BUILD)/tests/viz/sdl/%,$(TEST_SRC:%.c=$(BUILD)/%))
+
+$(TEST_PROGRAMS): %: %.o $(TEST_LIB_OBJ) $(BUILD)/libcli.a $(BUILD)/libviz.a $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
-# A fuzz target runs under libFuzzer, or is fed files by a small main (tests/corpus_main.c).
-FUZZ_MAIN := $(if $(FUZZING),,$(BUILD)/tests/corpus_main.o)
+# A fuzz target runs under libFuzzer, or is fed files by a small main (tests/fuzz/corpus_main.c).
+FUZZ_MAIN := $(if $(FUZZING),,$(BUILD)/tests/fuzz/corpus_main.o)
 
-$(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz_%.o $(BUILD)/tests/round_trip.o $(FUZZ_MAIN) $(BUILD)/libcli.a $(BUILD)/libsystole.a
+$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/rigs/round_trip.o $(FUZZ_MAIN) $(BUILD)/libcli.a $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer) -o $@ $^ $(LDLIBS)
 
 check: all examples $(strip $(TESTS)) $(FUZZERS)
@@ -148,17 +152,17 @@ fuzz:
 	@command -v $(firstword $(FUZZ_CC)) >/dev/null || \
 	  { echo "make fuzz needs: apt-get install clang libclang-rt-14-dev"; exit 1; }
 	@$(MAKE) --no-print-directory FUZZING=1 CC="$(FUZZ_CC)" BUILD=build/fuzz fuzzers
-	@sh tools/fuzz.sh build/fuzz $(FUZZ_SECONDS) $(FUZZ_SRC:tests/fuzz_%.c=%)
+	@sh tools/fuzz.sh build/fuzz $(FUZZ_SECONDS) $(FUZZ_SRC:tests/fuzz/fuzz_%.c=%)
 
 # The same programs with sweeps that take minutes: every float, every path.
-LONG_TESTS := $(addprefix $(BUILD)/tests/test_,simd_sweep simd_eup memo_random random_program \
-  equality equality_programs snapshot_random reference api_random)
+LONG_TESTS := $(foreach t,simd_sweep simd_eup memo_random random_program equality \
+  equality_programs snapshot_random reference api_random,$(filter %/test_$(t),$(TEST_PROGRAMS)))
 
 check-long: $(LONG_TESTS)
 	@for t in $(LONG_TESTS); do SYSTOLE_LONG=1 $$t || exit 1; done
 
 headers: | $(BUILD)/deps.ok
-	@for h in $(foreach d,$(LAYERS),$(wildcard $(d)/*.h)) $(wildcard include/*.h include/*/*.h) $(filter-out viz/sdl_%.h,$(wildcard viz/*.h)); do \
+	@for h in $(shell find $(LAYERS) include -name '*.h') $(filter-out viz/sdl/%,$(shell find viz -name '*.h')); do \
 	  $(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only -x c $$h || exit 1; done
 
 demo: $(SYSTOLE)

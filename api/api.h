@@ -3,10 +3,10 @@
 #define API_API_H
 #include "include/systole.h"
 
-#include "keras/embedding.h"
-#include "keras/trace.h"
-#include "train/cluster.h"
-#include "train/strategy.h"
+#include "keras/embedding/embedding.h"
+#include "keras/model/trace.h"
+#include "train/strategy/cluster.h"
+#include "train/strategy/strategy.h"
 
 struct sy_cluster {
     struct arena arena;

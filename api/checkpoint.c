@@ -4,8 +4,8 @@
 
 #include "api/dataset.h"
 #include "data/distribute.h"
-#include "train/strategy_checkpoint.h"
-#include "train/tensor_npy.h"
+#include "train/strategy/strategy_checkpoint.h"
+#include "train/checkpoint/tensor_npy.h"
 
 static sy_status check(const sy_strategy *s, const sy_checkpoint *c)
 {

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "api/model.h"
-#include "keras/summary.h"
-#include "report/communication.h"
+#include "keras/model/summary.h"
+#include "report/folder/communication.h"
 #include "train/stage_times.h"
 
 /* ----- a launch */

@@ -3,7 +3,7 @@
 
 #include "api/api.h"
 #include "base/text.h"
-#include "stack/graph_shape.h"
+#include "stack/hlo/graph_shape.h"
 
 static const sy_tensor invalid = {NODE_NONE};
 

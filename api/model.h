@@ -3,7 +3,7 @@
 #define API_MODEL_H
 #include "api/api.h"
 
-#include "keras/from_text.h"
+#include "keras/model/from_text.h"
 #include "train/fit.h"
 
 struct sy_model {

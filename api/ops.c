@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "keras/activation.h"
-#include "stack/graph_shape.h"
-#include "stack/nn.h"
+#include "stack/hlo/graph_shape.h"
+#include "stack/nn/nn.h"
 
 static const sy_tensor invalid = {NODE_NONE};
 

@@ -8,7 +8,7 @@
  * stand-in of its slot (stand_in.* in isa/ops.def) and is told; it never stops
  * the reader. A text whose structure is damaged is an error with its place.
  *
- * Not here: the contents of operands (cli/dump_data.h), what a stand-in costs
+ * Not here: the contents of operands (cli/common/dump_data.h), what a stand-in costs
  * (sim/), the units that the compiler counts (isa/utilization.h).
  */
 #ifndef ISA_LISTING_H

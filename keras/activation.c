@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "stack/nn.h"
+#include "stack/nn/nn.h"
 
 #define SELU_SCALE 1.0507009873554805
 

@@ -6,7 +6,7 @@
 #ifndef KERAS_ACTIVATION_H
 #define KERAS_ACTIVATION_H
 #include "base/err.h"
-#include "stack/graph.h"
+#include "stack/hlo/graph.h"
 
 enum activation_kind {
 #define ACTIVATION(id, name, other, alpha, meaning) ACTIVATION_##id,

@@ -7,7 +7,7 @@
 #ifndef KERAS_INITIALIZER_H
 #define KERAS_INITIALIZER_H
 #include "base/err.h"
-#include "stack/graph.h"
+#include "stack/hlo/graph.h"
 
 enum initializer_kind {
 #define INITIALIZER(id, name, a, b, meaning) INITIALIZER_##id,

@@ -7,7 +7,7 @@
  */
 #ifndef KERAS_LOSS_H
 #define KERAS_LOSS_H
-#include "keras/model.h"
+#include "keras/model/model.h"
 
 enum loss_kind {
 #define LOSS(id, name, class, labels, delta, meaning) LOSS_##id,

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "keras/layer_impl.h"
+#include "keras/layers/layer_impl.h"
 
 enum label_form { NONE, SPARSE, LIKE };
 

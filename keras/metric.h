@@ -7,7 +7,7 @@
  */
 #ifndef KERAS_METRIC_H
 #define KERAS_METRIC_H
-#include "keras/model.h"
+#include "keras/model/model.h"
 
 #define METRIC_STATES_MAX 4
 

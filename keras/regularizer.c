@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "stack/nn.h"
+#include "stack/nn/nn.h"
 
 bool regularizer_is_none(const struct regularizer *r)
 {

@@ -3,7 +3,7 @@
  */
 #ifndef KERAS_REGULARIZER_H
 #define KERAS_REGULARIZER_H
-#include "stack/graph.h"
+#include "stack/hlo/graph.h"
 
 struct regularizer {
     double l1, l2;                      /* both 0: none */

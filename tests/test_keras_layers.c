@@ -1,5 +1,5 @@
 /* Products, windows and what moves elements, against plain loops. */
-#include "tests/keras_rig.h"
+#include "tests/rigs/keras_rig.h"
 #include "tests/test.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Normalisations, embeddings, attention, dropout, layers of functions, against plain loops. */
-#include "tests/keras_rig.h"
+#include "tests/rigs/keras_rig.h"
 #include "tests/test.h"
 
 #include <math.h>

@@ -3,9 +3,9 @@
  *
  * test_megacore [first seed [graphs]] runs more of the random graphs.
  */
-#include "tests/module_rig.h"
-#include "tests/one_graph.h"
-#include "tests/random_hlo.h"
+#include "tests/rigs/module_rig.h"
+#include "tests/rigs/one_graph.h"
+#include "tests/generate/random_hlo.h"
 #include "tests/test.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * What a program may do wrong with a matrix unit: at load where the text
  * alone shows it, else a fault when it happens.
  */
-#include "tests/rig.h"
+#include "tests/rigs/rig.h"
 #include "tests/test.h"
 
 static int run_on(const char *chip, const char *set, const char *text, struct rig *r)

@@ -2,7 +2,7 @@
  * When operations of the matrix units may issue and when results are there,
  * by the parameters of each chip.
  */
-#include "tests/rig.h"
+#include "tests/rigs/rig.h"
 #include "tests/test.h"
 
 static struct rig rig;

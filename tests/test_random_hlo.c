@@ -3,8 +3,8 @@
  * that doubles throughout, f32 with rounding after each operation, and products of operands
  * rounded to bf16 all give the same bits.
  */
-#include "tests/graph_rig.h"
-#include "tests/random_hlo.h"
+#include "tests/rigs/graph_rig.h"
+#include "tests/generate/random_hlo.h"
 #include "tests/test.h"
 
 #include <math.h>

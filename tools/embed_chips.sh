@@ -2,7 +2,7 @@
 # Writes the chip files as C text: { name, text } pairs, ended by { NULL, NULL }.
 # Arrays of numbers, because ISO C promises room for string literals of 4095 bytes only.
 echo '#include <stddef.h>'
-echo '#include "sim/chips.h"'
+echo '#include "sim/chip/chips.h"'
 for file in "$@"; do
     echo "static const char text_$(basename "$file" .ini)[] = {"
     od -An -v -td1 "$file" | sed 's/  *\(-*[0-9][0-9]*\)/\1,/g'

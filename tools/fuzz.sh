@@ -1,5 +1,5 @@
 #!/bin/sh
-# fuzz.sh BUILD SECONDS NAME...: runs each target BUILD/tests/fuzz_NAME for SECONDS of processor
+# fuzz.sh BUILD SECONDS NAME...: runs each target BUILD/tests/fuzz/fuzz_NAME for SECONDS of processor
 # time, from the corpus in tests/corpus/NAME and what earlier runs found; prints a table. Inputs
 # that fail stay in BUILD/findings.
 build=$1 seconds=$2
@@ -16,7 +16,7 @@ cpu_seconds() {
 
 printf '%-10s %8s %12s %10s %8s %8s  %s\n' target 'cpu s' inputs inputs/s edges corpus findings
 for name in "$@"; do
-    target=$build/tests/fuzz_$name corpus=$build/corpus/$name log=$build/fuzz_$name.log
+    target=$build/tests/fuzz/fuzz_$name corpus=$build/corpus/$name log=$build/fuzz_$name.log
     mkdir -p "$corpus"
     : >"$log"
     times >"$build/times"

@@ -47,7 +47,7 @@ for test in "$@"; do
     echo "program$number $test"
 done | xargs -L 1 -P "$cpus" sh -c "$run_program" run
 number=0
-for script in tools/check_layers.sh tests/*.sh; do
+for script in tools/check_layers.sh tests/cli/*.sh; do
     number=$((number + 1))
     echo "script$number $script"
 done | xargs -L 1 -P "$cpus" sh -c "$run_script" run

@@ -6,7 +6,7 @@
  *     fit_evaluate    loss and metrics; a last batch that is not full counts as far as it goes
  *     fit_predict     what the model makes of samples
  *
- * Values on the host are dense elements of 4 bytes (train/strategy.h).
+ * Values on the host are dense elements of 4 bytes (train/strategy/strategy.h).
  */
 #ifndef TRAIN_FIT_H
 #define TRAIN_FIT_H
@@ -14,9 +14,9 @@
 #include "keras/metric.h"
 #include "train/batches.h"
 #include "train/host_loop.h"
-#include "train/model_stages.h"
+#include "train/strategy/model_stages.h"
 #include "train/step.h"
-#include "train/strategy.h"
+#include "train/strategy/strategy.h"
 
 struct fit;
 
@@ -32,24 +32,24 @@ struct fit_options {
     int steps_per_execution;            /* 0: 1 */
     int micro_batches;                  /* 0: 1 */
     /*
-     * The model in so many stages on different cores (train/model_stages.h), micro batches one
+     * The model in so many stages on different cores (train/strategy/model_stages.h), micro batches one
      * behind the other; 0: whole on each core.
      */
     int stages;
     const char *stage_cuts;             /* "dense_1,dense_3": where they begin; NULL: chosen */
     /*
-     * "dense_1=0,dense_2=1": layers on logical devices (train/layer_devices.h), which on a machine
+     * "dense_1=0,dense_2=1": layers on logical devices (train/strategy/layer_devices.h), which on a machine
      * are those of `on`, else as many cores of each replica as it names; NULL: they are alike.
      * Beside stages, and with several steps per execution, refused.
      */
     const char *layer_devices;
     /*
      * "dense/kernel=-,model": how the model's variables lie on the logical devices of `on`'s mesh
-     * or strategy.mesh (train/model_layouts.h); NULL: whole on each. In stages it is the mesh
+     * or strategy.mesh (train/strategy/model_layouts.h); NULL: whole on each. In stages it is the mesh
      * of each. Beside layers on devices refused.
      */
     const char *layouts;
-    bool shards_state;                  /* slots in parts: train/sharded_update.h */
+    bool shards_state;                  /* slots in parts: train/strategy/sharded_update.h */
     bool has_weights;                   /* training batches come with a weight per sample */
     /* values of variables are kept before each execution, so that a loss that is not finite can be
      * traced to its operation; done without being asked where they are small */

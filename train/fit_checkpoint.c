@@ -1,7 +1,7 @@
 #include "train/fit_checkpoint.h"
 
 #include "train/callbacks.h"
-#include "train/strategy_checkpoint.h"
+#include "train/strategy/strategy_checkpoint.h"
 
 int fit_save(struct fit *f, const char *folder, int64_t epoch, int keep, struct err *e)
 {

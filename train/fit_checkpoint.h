@@ -2,11 +2,11 @@
  * Checkpoints of a training: every variable of the set, and how far it has come.
  *
  * A training that goes on from one has the same bits as one that was never stopped: all variables
- * are in it (train/strategy_checkpoint.h).
+ * are in it (train/strategy/strategy_checkpoint.h).
  */
 #ifndef TRAIN_FIT_CHECKPOINT_H
 #define TRAIN_FIT_CHECKPOINT_H
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/fit.h"
 
 /* FOLDER/ckpt-STEP.safetensors after `epoch` epochs; the `keep` newest stay (0: all) */

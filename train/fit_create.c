@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "train/layer_devices.h"
-#include "train/model_layouts.h"
-#include "train/sharded_update.h"
+#include "train/strategy/layer_devices.h"
+#include "train/strategy/model_layouts.h"
+#include "train/strategy/sharded_update.h"
 
 #define KEPT_BYTES_MOST (16 << 20)      /* of variables that are kept without being asked */
 

@@ -10,7 +10,7 @@
  */
 #ifndef TRAIN_HOST_LOOP_H
 #define TRAIN_HOST_LOOP_H
-#include "sim/chip.h"
+#include "sim/chip/chip.h"
 
 #include <stdbool.h>
 #include <stdint.h>

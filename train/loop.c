@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "stack/rewrite.h"
+#include "stack/hlo/rewrite.h"
 
 /* The loop's state, one array after the other: counter, inputs, variables, results so far. */
 struct loop {

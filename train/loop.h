@@ -6,7 +6,7 @@
  */
 #ifndef TRAIN_LOOP_H
 #define TRAIN_LOOP_H
-#include "keras/trace.h"
+#include "keras/model/trace.h"
 
 enum loop_result {
     LOOP_SUM,                           /* over the rounds, in their order */

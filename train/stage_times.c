@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/inspect.h"
-#include "train/strategy_impl.h"
+#include "sim/observe/inspect.h"
+#include "train/strategy/strategy_impl.h"
 
 static bool begins(const char *text, const char *with)
 {

@@ -4,7 +4,7 @@
  */
 #ifndef TRAIN_STAGE_TIMES_H
 #define TRAIN_STAGE_TIMES_H
-#include "train/strategy.h"
+#include "train/strategy/strategy.h"
 
 struct stage_cycles {                   /* of a core; together a launch's cycles */
     cycle_t passes, rest;               /* kernels of the passes; behind them, the update */

@@ -3,10 +3,10 @@
 #include <assert.h>
 #include <inttypes.h>
 
-#include "stack/nn.h"
-#include "stack/stages.h"
+#include "stack/nn/nn.h"
+#include "stack/spmd/stages.h"
 #include "train/loop.h"
-#include "train/sharded_update.h"
+#include "train/strategy/sharded_update.h"
 
 /* the loss as trained: gradients of it, summed over replicas, are those of the mean */
 static int trained_loss(struct trace *t, const struct step_options *o, const struct step_loss *l)

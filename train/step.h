@@ -8,7 +8,7 @@
  */
 #ifndef TRAIN_STEP_H
 #define TRAIN_STEP_H
-#include "keras/embedding.h"
+#include "keras/embedding/embedding.h"
 
 struct step_loss {
     int sum;                            /* f32 scalar: over this replica's samples, weighted */

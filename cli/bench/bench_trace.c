@@ -1,0 +1,40 @@
+/*
+ * systole bench: a traced launch writes a real file, in the folder for
+ * temporary files; it has no name any more while it is written.
+ */
+#include "cli/bench/bench.h"
+
+#include "sim/observe/trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct strace_writer *bench_trace_open(struct machine *m, struct err *e)
+{
+    const struct strace_options o = {.level = TRACE_BUNDLE, .title = "systole bench"};
+    const char *folder = getenv("TMPDIR");
+    struct strace_writer *w;
+    char path[300];
+    int fd;
+
+    snprintf(path, sizeof(path), "%.270s/systole_bench.XXXXXX", folder ? folder : "/tmp");
+    fd = mkstemp(path);
+    if (fd < 0) {
+        err_set(e, "cannot make %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    close(fd);
+    w = strace_writer_open(path, &o, e);
+    unlink(path);
+    if (w)
+        machine_set_trace(m, strace_writer_sink(w));
+    return w;
+}
+
+int bench_trace_close(struct strace_writer *w, struct err *e)
+{
+    return w ? strace_writer_close(w, e) : 0;
+}

@@ -1,0 +1,260 @@
+/* What systole collective shows: a page, a line of CSV, JSON. */
+#include "cli/collective/collective.h"
+
+#include "base/outfile.h"
+#include "base/text.h"
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+
+static const char *const kinds_of_bound[] = {"the bandwidth of the links",
+                                             "the latency of steps in a row"};
+
+/* "2.345 ms", "17.2 us", "830 ns" */
+static char *print_seconds(double seconds, char *buf, size_t buf_bytes)
+{
+    static const struct { double least; const char *unit; } units[] = {
+        {1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+    size_t i = 0;
+
+    while (i + 1 < COUNT_OF(units) && seconds < units[i].least)
+        i++;
+    snprintf(buf, buf_bytes, "%.4g %s", seconds / units[i].least, units[i].unit);
+    return buf;
+}
+
+static double seconds_of(const struct collective_answer *w)
+{
+    return 1e-12 * (double)w->result.time_ps;
+}
+
+static const char *device_name(const struct collective_answer *w)
+{
+    return w->request.over_chips ? "chip" : "core";
+}
+
+static void print_ranks(const struct collective_answer *w, FILE *to)
+{
+    int devices = w->request.over_chips ? w->slice.chip_count : w->slice.core_count;
+    int groups = devices / w->rank_count;
+    char bytes[32];
+
+    fprintf(to, "  ranks         %d %s%s", w->rank_count, device_name(w),
+            w->rank_count == 1 ? "" : "s");
+    if (w->request.kind != COLLECTIVE_BARRIER)
+        fprintf(to, ", each with %s of %s",
+                text_bytes(w->options.bytes, bytes, sizeof(bytes)),
+                collective_type_name(w->request.type));
+    if (w->arrays > 1)
+        fprintf(to, w->request.kind == COLLECTIVE_BARRIER
+                    ? "; each of their %d cores waits for the same core of the others"
+                    : ", 1/%d of it on each of its cores", w->arrays);
+    if (groups > 1)
+        fprintf(to, "; %d such groups side by side", groups);
+    fputc('\n', to);
+}
+
+static int algo_count(enum collective_kind kind)
+{
+    int count = 0;
+
+    for (int i = COLLECTIVE_AUTO + 1; i < COLLECTIVE_ALGO_COUNT; i++)
+        count += collective_does(kind, (enum collective_algo)i);
+    return count;
+}
+
+/* "ring 17.49 ms, torus 2.08 ms (taken); not for this size: exchange": what auto chose by */
+static void print_predictions(const struct collective_answer *w, FILE *to)
+{
+    const char *before = w->options.costs ? "\n  predicted     of the chip's links: "
+                                          : "\n  predicted     ";
+    char text[32];
+
+    for (int i = COLLECTIVE_AUTO + 1; i < COLLECTIVE_ALGO_COUNT; i++)
+        if (w->predicted_s[i] > 0) {
+            fprintf(to, "%s%s %s%s", before, collective_algo_name((enum collective_algo)i),
+                    print_seconds(w->predicted_s[i], text, sizeof(text)),
+                    w->request.algo == (enum collective_algo)i ? " (taken)" : "");
+            before = ", ";
+        }
+    before = w->request.chunk_bytes > 0 && (w->options.chunk_bytes || w->options.costs)
+                 ? "; not for this size and chunk: " : "; not for this size: ";
+    for (int i = COLLECTIVE_AUTO + 1; i < COLLECTIVE_ALGO_COUNT; i++)
+        if (!(w->predicted_s[i] > 0) &&
+            collective_does(w->request.kind, (enum collective_algo)i)) {
+            fprintf(to, "%s%s", before, collective_algo_name((enum collective_algo)i));
+            before = ", ";
+        }
+}
+
+static void print_algo(const struct collective_answer *w, FILE *to)
+{
+    bool is_auto = w->options.algo == COLLECTIVE_AUTO;
+    char chunk[32];
+
+    fprintf(to, "  algorithm     %s", collective_algo_name(w->request.algo));
+    if (w->request.chunk_bytes > 0)
+        fprintf(to, ", steps in chunks of %s",
+                text_bytes(w->request.chunk_bytes, chunk, sizeof(chunk)));
+    if (w->rank_count == 1) {
+        fprintf(to, " (alone: there is nothing to send)");
+        return;
+    }
+    if (is_auto && algo_count(w->request.kind) == 1)
+        fprintf(to, " (the only one for %s)", collective_kind_name(w->request.kind));
+    else if (is_auto)
+        fprintf(to, " (chosen: the least time predicted)");
+    if (is_auto && algo_count(w->request.kind) > 1)
+        print_predictions(w, to);
+}
+
+static void print_how(const struct collective_answer *w, FILE *to)
+{
+    char count[28], chips[28];
+
+    print_algo(w, to);
+    fprintf(to, "\n  engine        %s: %s; %s operations", collective_engine_name(w->engine),
+            w->reason, text_thousands(w->result.op_count, count, sizeof(count)));
+    if (w->result.used_symmetry)
+        fprintf(to, ", one chip for all %s",
+                text_thousands(w->slice.chip_count, chips, sizeof(chips)));
+    fputs("\n\n", to);
+}
+
+static void print_bandwidth(const struct collective_answer *w, FILE *to)
+{
+    fprintf(to, "  algorithm bandwidth   %10.2f GB/s  bytes of a %s / time\n",
+            1e-9 * collective_algorithm_bandwidth(w), device_name(w));
+    fprintf(to, "  bus bandwidth         %10.2f GB/s  x %.4g, as nccl-tests count\n",
+            1e-9 * collective_bus_bandwidth(w), w->bound.bus_factor);
+}
+
+static void print_bound(const struct collective_answer *w, FILE *to)
+{
+    const struct collective_bound *b = &w->bound;
+    char text[3][32];
+
+    fprintf(to, "  closed-form bound     %15s  %s (bandwidth %s, latency %s)\n",
+            print_seconds(b->seconds, text[0], sizeof(text[0])),
+            kinds_of_bound[b->latency_seconds > b->bandwidth_seconds],
+            print_seconds(b->bandwidth_seconds, text[1], sizeof(text[1])),
+            print_seconds(b->latency_seconds, text[2], sizeof(text[2])));
+    fprintf(to, "  efficiency            %13.1f %%  of the bound\n",
+            100 * collective_efficiency(w));
+    if (b->book_seconds > 0)
+        fprintf(to, "  published equation    %15s  of the scaling book, at 1 us per hop\n",
+                print_seconds(b->book_seconds, text[0], sizeof(text[0])));
+}
+
+static void print_verdict(const struct collective_answer *w, FILE *to)
+{
+    const struct collective_verdict *v = &w->verdict;
+    char count[28];
+
+    if (v->wrong > 0)
+        fprintf(to, "  values                WRONG: %lld of %s elements, %s\n", (long long)v->wrong,
+                text_thousands(v->elements, count, sizeof(count)), v->first);
+    else
+        fprintf(to, "  values                right: %s elements, the worst sum off by %.2g of its "
+                "bound\n", text_thousands(v->elements, count, sizeof(count)), v->worst);
+}
+
+void collective_print(const struct collective_answer *w, FILE *to)
+{
+    char text[160], bytes[32];
+
+    fprintf(to, "%s", collective_kind_name(w->request.kind));
+    if (w->request.kind != COLLECTIVE_BARRIER)
+        fprintf(to, " of %s", text_bytes(w->options.bytes, bytes, sizeof(bytes)));
+    fprintf(to, " on %s\n", slice_print(&w->slice, text, sizeof(text)));
+    print_ranks(w, to);
+    print_how(w, to);
+    fprintf(to, "  simulated time        %15s\n",
+            print_seconds(seconds_of(w), text, sizeof(text)));
+    if (w->request.kind != COLLECTIVE_BARRIER)
+        print_bandwidth(w, to);
+    print_bound(w, to);
+    if (w->slice.chip_count > 1)
+        fprintf(to, "  links busy            %13.1f %%  of the time on average; least %.1f %%, "
+                "most %.1f %%\n", 100 * w->result.link_use_mean, 100 * w->result.link_use_min,
+                100 * w->result.link_use_max);
+    if (w->options.checks)
+        print_verdict(w, to);
+    fprintf(to, "\nhost time %.3f s\n", w->host_seconds);
+}
+
+void collective_print_csv_head(FILE *to)
+{
+    fputs("kind,tpu,chips,ranks,bytes,type,algo,chunk_bytes,engine,time_us,algorithm_gbps,bus_gbps,"
+          "bound_us,bandwidth_bound_us,latency_bound_us,efficiency,book_us,link_use_min,"
+          "link_use_mean,link_use_max,sent_bytes,host_seconds\n", to);
+}
+
+void collective_print_csv(const struct collective_answer *w, FILE *to)
+{
+    const struct collective_result *r = &w->result;
+    const struct collective_bound *b = &w->bound;
+
+    fprintf(to, "%s,%s,%d,%d,%" PRId64 ",%s,%s,%" PRId64 ",%s,%.6f,%.4f,%.4f,%.6f,%.6f,%.6f,%.4f,"
+            "%.3f,%.4f,%.4f,%.4f,%" PRId64 ",%.3f\n", collective_kind_name(w->request.kind),
+            w->slice.name, w->slice.chip_count, w->rank_count, w->options.bytes,
+            collective_type_name(w->request.type), collective_algo_name(w->request.algo),
+            w->request.chunk_bytes, collective_engine_name(w->engine), 1e6 * seconds_of(w),
+            1e-9 * collective_algorithm_bandwidth(w), 1e-9 * collective_bus_bandwidth(w),
+            1e6 * b->seconds, 1e6 * b->bandwidth_seconds, 1e6 * b->latency_seconds,
+            collective_efficiency(w), 1e6 * b->book_seconds, r->link_use_min, r->link_use_mean,
+            r->link_use_max, r->sent_bytes, w->host_seconds);
+}
+
+static json_t *json_of(const struct collective_answer *w)
+{
+    const struct collective_result *r = &w->result;
+
+    return json_pack(
+        "{s:s s:s s:[iii] s:i s:i s:I s:s s:s s:I s:s s:s s:b s:f s:f s:f s:f s:f s:f s:f s:f "
+        "s:{s:f s:f s:f} s:I s:I s:f}",
+        "kind", collective_kind_name(w->request.kind), "tpu", w->slice.name, "chip_grid",
+        w->slice.dim[0], w->slice.dim[1], w->slice.dim[2], "cores", w->slice.core_count,
+        "ranks", w->rank_count, "bytes", (json_int_t)w->options.bytes,
+        "type", collective_type_name(w->request.type),
+        "algo", collective_algo_name(w->request.algo),
+        "chunk_bytes", (json_int_t)w->request.chunk_bytes,
+        "engine", collective_engine_name(w->engine), "engine_reason", w->reason,
+        "one_chip_for_all", r->used_symmetry, "time_us", 1e6 * seconds_of(w),
+        "algorithm_gbps", 1e-9 * collective_algorithm_bandwidth(w),
+        "bus_gbps", 1e-9 * collective_bus_bandwidth(w), "bound_us", 1e6 * w->bound.seconds,
+        "bandwidth_bound_us", 1e6 * w->bound.bandwidth_seconds,
+        "latency_bound_us", 1e6 * w->bound.latency_seconds,
+        "efficiency", collective_efficiency(w), "book_us", 1e6 * w->bound.book_seconds,
+        "link_use", "min", r->link_use_min, "mean", r->link_use_mean, "max", r->link_use_max,
+        "operations", (json_int_t)r->op_count, "sent_bytes", (json_int_t)r->sent_bytes,
+        "host_seconds", w->host_seconds);
+}
+
+/* by name of the algorithm; empty where none was chosen */
+static json_t *json_of_predictions(const struct collective_answer *w)
+{
+    json_t *out = json_object();
+
+    for (int i = COLLECTIVE_AUTO + 1; i < COLLECTIVE_ALGO_COUNT; i++)
+        if (w->predicted_s[i] > 0)
+            json_object_set_new(out, collective_algo_name((enum collective_algo)i),
+                                json_real(1e6 * w->predicted_s[i]));
+    return out;
+}
+
+int collective_write_json(const struct collective_answer *w, const char *path, struct err *e)
+{
+    struct outfile f;
+    json_t *json;
+
+    if (outfile_begin(&f, path, e))
+        return -1;
+    json = json_of(w);
+    json_object_set_new(json, "predicted_us", json_of_predictions(w));
+    json_dumpf(json, f.to, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    fputc('\n', f.to);
+    json_decref(json);
+    return outfile_commit(&f, e);
+}

@@ -1,0 +1,315 @@
+/* systole mem: a memory alone, driven with access patterns. */
+#include "cli/commands/cli.h"
+
+#include "base/outfile.h"
+#include "base/text.h"
+#include "cli/memory/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SETUPS_MAX = 16 };
+
+static const char default_bytes[] = "64M", default_tpu[] = "v3";
+
+struct arguments {
+    const char *tpu, *csv, *json, *reference, *patterns;
+    const char *config[SETUPS_MAX];
+    int config_count;
+    struct cli_list set;
+    int64_t bytes, access, footprint, per_cycle, in_flight;     /* -1: not given */
+    bool writes;
+};
+
+enum { KEY_CONFIG = 256, KEY_SET, KEY_ACCESS, KEY_FOOTPRINT, KEY_PER_CYCLE, KEY_IN_FLIGHT,
+       KEY_WRITES, KEY_CSV, KEY_JSON, KEY_REFERENCE };
+
+static const struct argp_option options[] = {
+    {"pattern", 'p', "NAME[,NAME…]", 0,
+     "seq, stride:BYTES, random, each with _wr behind it for writes; copy, mix:PERCENT and "
+     "random_mix:PERCENT of reads; all: a table of several (default: seq)", 1},
+    {"bytes", 'b', "N", 0, "bytes to move, as 4096, 64K, 256M, 1G (default: 64M)", 1},
+    {"writes", KEY_WRITES, 0, 0, "write where seq, stride and random would read", 1},
+    {"footprint", KEY_FOOTPRINT, "BYTES", 0,
+     "addresses wrap here (default: 1G, or all of a smaller memory)", 1},
+    {"tpu", 't', "NAME", 0, "the memory of this chip (default: v3)", 2},
+    {"config", KEY_CONFIG, "FILE", 0, "the memory and the driver of this file", 2},
+    {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 2},
+    {"access", 'a', "BYTES", 0, "size of an access (default: dma.chunk_bytes of the chip)", 3},
+    {"per-cycle", KEY_PER_CYCLE, "N", 0, "accesses that may go in at each cycle of the driver", 3},
+    {"in-flight", KEY_IN_FLIGHT, "N", 0,
+     "accesses that may be unfinished; 0: as many as the memory takes", 3},
+    {"csv", KEY_CSV, "FILE", 0, "write the figures of each pattern as CSV", 4},
+    {"json", KEY_JSON, "FILE", 0, "write figures and latency histograms as JSON", 4},
+    {"reference", KEY_REFERENCE, "CSV", 0,
+     "hold rows of another simulator's results against ours; the configurations that they were "
+     "made with follow as arguments", 5},
+    {0}};
+
+static int64_t bytes_of(const char *option, const char *text, struct argp_state *state)
+{
+    int64_t value = 0;
+
+    if (text_parse_bytes(text, 1, 1LL << 50, &value))
+        argp_error(state, "%s is \"%s\", allowed are bytes from 1 on, as 4096, 64K or 256M",
+                   option, text);
+    return value;
+}
+
+static int64_t number_of(const char *option, const char *text, int64_t lo, int64_t hi,
+                         struct argp_state *state)
+{
+    int64_t value = 0;
+
+    if (text_parse_int(text, lo, hi, &value))
+        argp_error(state, "%s is \"%s\", allowed are whole numbers in %lld..%lld", option, text,
+                   (long long)lo, (long long)hi);
+    return value;
+}
+
+static void add_config(struct arguments *args, const char *path, struct argp_state *state)
+{
+    if (args->config_count == SETUPS_MAX)
+        argp_error(state, "at most %d configurations", SETUPS_MAX);
+    args->config[args->config_count++] = path;
+}
+
+static void check_together(const struct arguments *args, struct argp_state *state)
+{
+    if (args->tpu && args->config_count)
+        argp_error(state, "--tpu or --config, not both");
+    if (!args->reference && args->config_count > 1)
+        argp_error(state, "one configuration at a time, but with --reference");
+    if (!args->reference)
+        return;
+    if (!args->config_count)
+        argp_error(state, "--reference needs the configurations that its rows were made with");
+    if (args->patterns || args->bytes >= 0 || args->access >= 0 || args->footprint >= 0 ||
+        args->per_cycle >= 0 || args->in_flight >= 0 || args->writes || args->csv || args->json)
+        argp_error(state, "--reference drives what its rows say; it goes with configurations and "
+                   "--set only");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *args = state->input;
+
+    switch (key) {
+    case 'p': args->patterns = arg; return 0;
+    case 'b': args->bytes = bytes_of("--bytes", arg, state); return 0;
+    case 't': args->tpu = arg; return 0;
+    case 'a': args->access = bytes_of("--access", arg, state); return 0;
+    case KEY_WRITES: args->writes = true; return 0;
+    case KEY_FOOTPRINT: args->footprint = bytes_of("--footprint", arg, state); return 0;
+    case KEY_CONFIG: add_config(args, arg, state); return 0;
+    case KEY_SET: cli_list_add(&args->set, arg, state); return 0;
+    case KEY_PER_CYCLE: args->per_cycle = number_of("--per-cycle", arg, 1, 1024, state); return 0;
+    case KEY_IN_FLIGHT:
+        args->in_flight = number_of("--in-flight", arg, 0, 1000000, state);
+        return 0;
+    case KEY_CSV: args->csv = arg; return 0;
+    case KEY_JSON: args->json = arg; return 0;
+    case KEY_REFERENCE: args->reference = arg; return 0;
+    case ARGP_KEY_ARG:
+        if (!args->reference)
+            argp_error(state, "no argument expected: %s (--pattern, --tpu and --config name what "
+                       "is wanted; configurations follow --reference)", arg);
+        add_config(args, arg, state);
+        return 0;
+    case ARGP_KEY_END: check_together(args, state); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp parser = {
+    options, parse_option, "\n--reference=CSV CONFIG...",
+    "Drives the memory of a chip alone, without cores, with a pattern of accesses, and prints "
+    "bandwidth, row hits and latencies.\v"
+    "Accesses go in strictly in order, so many per cycle, and stop at the first that the memory "
+    "has no room for. A chip's are those of its copy engine: dma.chunk_bytes each, one per core "
+    "clock, at most dma.queue_depth in flight. Patterns, latencies and configuration files: "
+    "docs/memory.md.\n\n"
+    "Examples:\n"
+    "  systole mem --tpu v4\n"
+    "  systole mem --pattern all --tpu v5e --set hbm.tfaw_ps=30000\n"
+    "  systole mem --pattern stride:2048 --access 64 --bytes 12800000 \\\n"
+    "      --config examples/hbm/dramsim3_hbm2.ini\n"
+    "  systole mem --pattern mix:70,random_mix:70 --csv mixes.csv\n"
+    "  systole mem --reference hbm2_patterns.csv examples/hbm/*.ini",
+    NULL, NULL, NULL};
+
+static int load_setups(const struct arguments *args, struct mem_setup *s, int *count,
+                       struct arena *a, struct err *e)
+{
+    if (!args->config_count) {
+        *count = 1;
+        return mem_setup_chip(s, args->tpu ? args->tpu : default_tpu, &args->set, a, e);
+    }
+    for (*count = 0; *count < args->config_count; ++*count)
+        if (mem_setup_file(&s[*count], args->config[*count], &args->set, a, e))
+            return -1;
+    return 0;
+}
+
+/* options change what the chip or the file says */
+static int change_setup(struct mem_setup *s, const struct arguments *args, struct err *e)
+{
+    if (args->access >= 0)
+        s->access_bytes = args->access;
+    if (args->per_cycle >= 0)
+        s->injection.per_cycle = (int)args->per_cycle;
+    if (args->in_flight >= 0)
+        s->injection.in_flight = (int)args->in_flight;
+    if (s->access_bytes > s->config.size_bytes) {
+        char access[32], size[32];
+
+        return err_set(e, "an access of %s does not fit into the %s of %s",
+                       text_bytes(s->access_bytes, access, sizeof(access)),
+                       text_bytes(s->config.size_bytes, size, sizeof(size)), s->name);
+    }
+    return 0;
+}
+
+/* `given` or its default, which is cut to what fits */
+static int check_bytes(const char *option, const struct mem_setup *s, int64_t given,
+                       int64_t standard, int64_t *bytes, struct err *e)
+{
+    char size[32], asked[32];
+
+    *bytes = given >= 0 ? given : standard;
+    if (*bytes <= s->config.size_bytes)
+        return 0;
+    if (given < 0) {
+        *bytes = s->config.size_bytes;
+        return 0;
+    }
+    return err_set(e, "%s is %s, %s has %s", option, text_bytes(*bytes, asked, sizeof(asked)),
+                   s->name, text_bytes(s->config.size_bytes, size, sizeof(size)));
+}
+
+/* a footprint that was not asked for is cut to what the pattern can use */
+static void set_sizes(struct hbm_pattern *p, const struct mem_setup *s, int64_t footprint,
+                      bool is_given)
+{
+    int64_t unit = p->kind == HBM_STRIDE ? p->stride_bytes : s->access_bytes;
+
+    if (p->kind == HBM_COPY)
+        unit *= 2;
+    p->access_bytes = s->access_bytes;
+    p->footprint_bytes = footprint;
+    if (!is_given && footprint >= unit)
+        p->footprint_bytes -= footprint % unit;
+}
+
+/* strides of 8 and of 32 accesses, as 512 and 2048 bytes are of 64 */
+static void print_all_patterns(char *text, size_t text_bytes, int64_t access)
+{
+    snprintf(text, text_bytes, "seq,seq_wr,stride:%lld,stride:%lld,random,random_wr,copy,mix:70,"
+             "random_mix:70", (long long)(8 * access), (long long)(32 * access));
+}
+
+static int parse_patterns(const struct arguments *args, const struct mem_setup *s,
+                          int64_t footprint, struct hbm_pattern *p, int *count, struct err *e)
+{
+    const char *text = args->patterns ? args->patterns : "seq";
+    char all[160];
+
+    if (strcmp(text, "all") == 0) {
+        print_all_patterns(all, sizeof(all), s->access_bytes);
+        text = all;
+    }
+    for (*count = 0; text; ++*count) {
+        size_t length = strcspn(text, ",");
+        char word[64];
+
+        if (*count == MEM_PATTERN_MAX)
+            return err_set(e, "at most %d patterns", MEM_PATTERN_MAX);
+        snprintf(word, sizeof(word), "%.*s", (int)length, text);
+        if (hbm_pattern_parse(&p[*count], word, e))
+            return -1;
+        if (args->writes && p[*count].kind <= HBM_RANDOM)
+            p[*count].is_write = true;
+        set_sizes(&p[*count], s, footprint, args->footprint >= 0);
+        if (hbm_pattern_check(&p[*count], e))
+            return -1;
+        text = text[length] ? text + length + 1 : NULL;
+    }
+    return 0;
+}
+
+static int check_files(const struct arguments *args, struct err *e)
+{
+    return (args->csv && outfile_check(args->csv, e)) ||
+           (args->json && outfile_check(args->json, e)) ? -1 : 0;
+}
+
+static int write_files(const struct arguments *args, const struct mem_run *r, int count,
+                       const struct mem_setup *s, const struct hbm_idle *idle, struct err *e)
+{
+    struct outfile f;
+
+    if (args->csv) {
+        if (outfile_begin(&f, args->csv, e))
+            return -1;
+        mem_print_csv(r, count, s, f.to);
+        if (outfile_commit(&f, e))
+            return -1;
+    }
+    if (args->json) {
+        if (outfile_begin(&f, args->json, e))
+            return -1;
+        mem_print_json(r, count, s, idle, f.to);
+        return outfile_commit(&f, e);
+    }
+    return 0;
+}
+
+static int drive(const struct arguments *args, struct mem_setup *s, struct arena *a,
+                 struct err *e)
+{
+    struct hbm_pattern p[MEM_PATTERN_MAX];
+    struct mem_run run[MEM_PATTERN_MAX];
+    struct hbm_idle idle;
+    int64_t bytes, footprint, standard = 0;
+    int count;
+
+    text_parse_bytes(default_bytes, 0, INT64_MAX, &standard);
+    if (change_setup(s, args, e) ||
+        check_bytes("--bytes", s, args->bytes, standard, &bytes, e) ||
+        check_bytes("--footprint", s, args->footprint, MEM_FOOTPRINT, &footprint, e) ||
+        parse_patterns(args, s, footprint, p, &count, e) || check_files(args, e))
+        return -1;
+    for (int i = 0; i < count; i++)
+        if (mem_run_pattern(&run[i], s, &p[i], bytes, a, e))
+            return -1;
+    hbm_drive_idle(&s->config, s->access_bytes, &idle);
+    mem_print_setup(s, stdout);
+    if (count == 1)
+        mem_print_one(&run[0], s, stdout);
+    else
+        mem_print_table(run, count, s, stdout);
+    fputc('\n', stdout);
+    mem_print_idle(&idle, stdout);
+    return write_files(args, run, count, s, &idle, e);
+}
+
+int cmd_mem(int argc, char **argv)
+{
+    struct arguments args = {.bytes = -1, .access = -1, .footprint = -1, .per_cycle = -1,
+                             .in_flight = -1};
+    struct mem_setup setups[SETUPS_MAX];
+    int count, missed = 0, status;
+    struct arena a;
+    struct err e;
+
+    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    arena_init(&a);
+    status = load_setups(&args, setups, &count, &a, &e);
+    if (status == 0)
+        status = args.reference ? mem_reference(args.reference, setups, count, stdout, &missed, &e)
+                                : drive(&args, &setups[0], &a, &e);
+    arena_fini(&a);
+    if (status)
+        return cli_fail(&e);
+    return missed ? EXIT_USER_ERROR : 0;
+}

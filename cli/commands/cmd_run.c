@@ -1,0 +1,270 @@
+#include "cli/commands/cli.h"
+
+#include "cli/common/hbm_data.h"
+#include "cli/common/out_folder.h"
+#include "base/progress.h"
+#include "cli/common/run_setup.h"
+#include "cli/live/run_view.h"
+#include "cli/common/save_at.h"
+#include "cli/common/trace_options.h"
+#include "report/folder/report.h"
+
+#include <stdio.h>
+
+struct arguments {
+    struct run_options run;
+    struct trace_options trace;
+    struct out_folder out;
+    bool has_view;
+    const char *view_socket;            /* --view=SOCKET; NULL: a viewer is started */
+    struct cli_list dump, save, save_at;
+};
+
+enum { KEY_DUMP = 256, KEY_SAVE, KEY_SAVE_AT, KEY_RESUME, KEY_OUT, KEY_VIEW, KEY_RESULT,
+       KEY_UTILIZATION };
+
+static const struct argp_option options[] = {
+    {"dump", KEY_DUMP, "ADDR:ROWSxCOLS", 0, "after the run, print the f32 matrix at byte ADDR", 2},
+    {"out-npy", KEY_SAVE, "ADDR:ROWSxCOLS=FILE", 0, "after the run, write it to a .npy file", 2},
+    {"result", KEY_RESULT, "N=FILE", 0, "after the run, write output operand N to a .npy", 3},
+    {"utilization", KEY_UTILIZATION, "FILE", 0,
+     "write the units that each bundle of the listing uses, in the compiler's format", 3},
+    {"save-at", KEY_SAVE_AT, "CYCLE=FILE", 0,
+     "write a snapshot of the whole machine at CYCLE, and go on; may be repeated", 4},
+    {"resume", KEY_RESUME, "FILE", 0, "go on from a snapshot, instead of PROGRAM", 4},
+    {"view", KEY_VIEW, "SOCKET", OPTION_ARG_OPTIONAL,
+     "stop before the first bundle and let systole-view drive; with SOCKET, wait for one there", 4},
+    {"out", KEY_OUT, "DIR", 0, "leave a report, statistics and tables in this folder", 4},
+    {0}};
+
+/* what shows values or cycles goes with a mode that has them */
+static void check_mode(const struct arguments *args, struct argp_state *state)
+{
+    enum run_mode mode = args->run.engine.mode;
+    struct err e;
+
+    if (mode == MODE_TIMING
+        && (args->dump.count || args->save.count || args->run.from.result.count))
+        argp_error(state, "--dump, --out-npy and --result show values, which --mode timing does "
+                   "not work out");
+    if (trace_options_check_mode(&args->trace, mode, &e))
+        argp_error(state, "%s", e.msg);
+    if (args->has_view && mode == MODE_FUNCTIONAL)
+        argp_error(state, "--view shows cycles, which --mode functional does not work out");
+    if (args->has_view && (args->trace.path || args->save_at.count || args->run.resume))
+        argp_error(state, "--view records a trace of its own from the beginning (--out DIR keeps "
+                   "it) and does not go with --trace, --save-at and --resume");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *args = state->input;
+    struct dump_options *from = &args->run.from;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->run;
+        state->child_inputs[1] = &args->trace;
+        return 0;
+    case KEY_VIEW:
+        args->has_view = true;
+        args->view_socket = arg;
+        return 0;
+    case KEY_OUT:
+        if (!*arg)
+            argp_error(state, "--out is empty");
+        args->out.path = arg;
+        return 0;
+    case KEY_DUMP: cli_list_add(&args->dump, arg, state); return 0;
+    case KEY_SAVE: cli_list_add(&args->save, arg, state); return 0;
+    case KEY_SAVE_AT: cli_list_add(&args->save_at, arg, state); return 0;
+    case KEY_RESUME: args->run.resume = arg; return 0;
+    case KEY_RESULT: cli_list_add(&from->result, arg, state); return 0;
+    case KEY_UTILIZATION: from->utilization = arg; return 0;
+    case ARGP_KEY_END: check_mode(args, state); return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&cli_run_argp, 0, NULL, 0},
+                                             {&cli_trace_argp, 0, "Trace:", 6}, {0}};
+
+static const struct argp parser = {
+    options, parse_option, "PROGRAM\n--from-dump=FILE\n--resume=FILE",
+    "Run a program on simulated TPU cores and show where its cycles went.\v"
+    "PROGRAM is assembly text or an object file.\n\n"
+    "Example, the sum of two arrays:\n"
+    "  systole run examples/01_vector_add.tasm --hbm 0=a.npy --hbm 0x10000=b.npy \\\n"
+    "      --dump 0x20000:32x128\n"
+    "A kernel as the compiler dumped it (docs/listings.md):\n"
+    "  systole run --from-dump fusion.final_bundles.txt --tpu v6e \\\n"
+    "      --operand 0=x.npy --result 3=y.npy --utilization units.txt\n"
+    "Every cycle of every unit, for Perfetto (docs/traces.md):\n"
+    "  systole run examples/03_double_buffered_matmul.tasm --trace out.pftrace\n"
+    "Step through it, bundle by bundle, and back, in a window (docs/live.md):\n"
+    "  systole run examples/03_double_buffered_matmul.tasm --view\n"
+    "The same run in two parts (docs/snapshot.md):\n"
+    "  systole run examples/02_mxu_tile.tasm --save-at 500=half.snap\n"
+    "  systole run --resume half.snap",
+    children, NULL, NULL};
+
+const struct argp *cmd_run_parser(void)
+{
+    return &parser;
+}
+
+struct session {
+    const struct arguments *args;
+    struct run_setup setup;
+    struct hbm_matrix matrix[2 * CLI_LIST_MAX];
+    int matrix_count;
+    struct save_points points;
+    struct trace_recording trace;
+    struct run_view *view;              /* NULL where nobody drives */
+};
+
+static int parse_matrices(struct session *s, const struct cli_list *list, bool with_path,
+                          struct err *e)
+{
+    for (int i = 0; i < list->count; i++)
+        if (hbm_matrix_parse(list->item[i], with_path, &s->matrix[s->matrix_count++], e))
+            return -1;
+    return 0;
+}
+
+static int start(struct session *s)
+{
+    machine_start(s->setup.m);
+    return 0;
+}
+
+static int open_view(struct session *s, struct err *e)
+{
+    const char *folder = s->args->out.path;
+
+    if (folder && report_make_folder(folder, e))
+        return -1;
+    s->view = run_view_open(s->setup.m, folder, s->args->view_socket, run_setup_title(&s->setup),
+                            e);
+    return s->view ? 0 : -1;
+}
+
+/* arguments that can be wrong are looked at before anything runs */
+static int prepare(struct session *s, struct err *e)
+{
+    const struct arguments *args = s->args;
+
+    if (parse_matrices(s, &args->dump, false, e) || parse_matrices(s, &args->save, true, e))
+        return -1;
+    if (save_points_parse(&s->points, &args->save_at, e))
+        return -1;
+    if (report_check_outputs(args->out.path, args->trace.path, e) || run_setup_open(&s->setup, e)
+        || trace_recording_begin(&s->trace, &args->trace, args->out.path, s->setup.m,
+                                 run_setup_title(&s->setup), &args->out.command, e))
+        return -1;
+    for (int i = 0; i < s->matrix_count; i++)
+        if (hbm_matrix_check(s->setup.m, &s->matrix[i], e))
+            return -1;
+    if (run_setup_load(&s->setup, e))
+        return -1;
+    if (args->run.resume)
+        return save_points_check(&s->points, s->setup.m, e);
+    return args->has_view ? open_view(s, e) : start(s);
+}
+
+static int write_folder(struct session *s, const struct report_step *step, double seconds,
+                        struct err *e)
+{
+    struct out_folder f = s->args->out;
+    const struct run_options *o = &s->args->run;
+    struct arena *a = &s->setup.arena;
+
+    f.chip_origins = o->resume ? out_folder_origins("snapshot", a) : s->setup.chip_origins;
+    out_folder_add(&f, "run", "program", o->program, true);
+    out_folder_add(&f, "run", "from-dump", o->from.path, true);
+    out_folder_add(&f, "run", "resume", o->resume, true);
+    out_folder_add(&f, "machine", "tpu", o->tpu, run_options_has_tpu(o));
+    if (!o->resume)
+        out_folder_add(&f, "machine", "all-cores", o->all_cores ? "yes" : "no", o->all_cores);
+    if (o->limit)
+        out_folder_add(&f, "machine", "cycle-limit",
+                       arena_printf(a, "%lld", (long long)o->limit), true);
+    out_folder_add_engine(&f, &o->engine, a);
+    return out_folder_write(&f, step, seconds, e);
+}
+
+static int close_view(struct session *s, const struct report_step *step, struct err *e)
+{
+    struct run_view *view = s->view;
+
+    s->view = NULL;
+    return run_view_close(view, step, e);
+}
+
+static int run(struct session *s, struct err *e)
+{
+    struct machine *m = s->setup.m;
+    bool is_dump = s->args->run.from.path != NULL;
+    struct report_step step = {.title = run_setup_title(&s->setup), .machine = m,
+                               .program = &s->setup.program};
+    double began_s = progress_seconds(), seconds;
+    const struct fault *fault = machine_fault(m);
+    int i;
+
+    if (is_dump) {
+        from_dump_list_buffers(&s->setup.dump, &step, &s->setup.arena);
+        from_dump_print_header(&s->setup.dump, stdout);
+    }
+    if (s->view && run_view_drive(s->view, e))
+        return -1;
+    if (!s->view)
+        save_points_run(&s->points, m, step.title);
+    machine_finish(m);
+    seconds = progress_seconds() - began_s;
+    report_print_step(&step, stdout);
+    if (is_dump)
+        from_dump_print_end(&s->setup.dump, stdout);
+    printf("\nhost time %.3f s\n", seconds);
+    save_points_print(&s->points, stdout);
+    if ((trace_recording_end(&s->trace, &step, stdout, e) || close_view(s, &step, e))
+        && fault->kind == FAULT_NONE)
+        return -1;
+    if (fault->kind != FAULT_NONE)      /* even where it left no trace to write */
+        return err_set(e, "%s", fault->msg);
+    for (i = 0; i < s->matrix_count; i++)
+        if (hbm_matrix_show(m, 0, &s->matrix[i], e))
+            return -1;
+    if (is_dump && from_dump_write_results(&s->setup.dump, e))
+        return -1;
+    if (save_points_end(&s->points, m, e))
+        return -1;
+    return write_folder(s, &step, seconds, e);
+}
+
+int cmd_run(int argc, char **argv)
+{
+    struct arguments args = {.run = RUN_OPTIONS_DEFAULT, .trace = TRACE_OPTIONS_DEFAULT};
+    struct session s = {.args = &args};
+    struct arena words;
+    int status = 0;
+    struct err e;
+
+    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    if (args.has_view)
+        args.run.engine.no_memo = true;                 /* every iteration can be stopped in */
+    else if (trace_options_for_folder(&args.trace, args.out.path, args.run.engine.mode, &e))
+        return cli_fail(&e);
+    arena_init(&words);
+    args.out.command = command_of_argv(argc, argv, &words);
+    if (run_setup_read(&s.setup, &args.run) || prepare(&s, &e) || run(&s, &e)) {
+        status = s.setup.is_told ? EXIT_USER_ERROR : cli_fail(&e);
+        if (s.setup.m)
+            machine_print_deadlock(s.setup.m, stderr);
+    }
+    trace_recording_abandon(&s.trace);
+    run_view_close(s.view, NULL, &e);
+    run_setup_fini(&s.setup);
+    arena_fini(&words);
+    return status;
+}

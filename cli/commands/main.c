@@ -1,0 +1,96 @@
+/* systole COMMAND ...: finds the command and runs it. */
+#include <argp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/commands/cli.h"
+
+struct command {
+    const char *name, *invocation, *summary;
+    int (*run)(int argc, char **argv);
+};
+
+static const struct command commands[] = {
+#define COMMAND(name, summary) {#name, "systole " #name, summary, cmd_##name},
+#include "cli/commands/commands.def"
+};
+
+static void print_help(FILE *to)
+{
+    fputs("Usage: systole COMMAND [OPTION...]\n"
+          "Simulates TPU cores, chips and slices, and trains networks on them.\n\n", to);
+    for (size_t i = 0; i < COUNT_OF(commands); i++)
+        fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n"
+          "  systole COMMAND --help   options of a command, with an example\n"
+          "  systole --version        print the version\n\n"
+          "Exit status: 0 done, 1 something is wrong with the input, 2 wrong usage.\n", to);
+}
+
+static int fail_unknown(const char *name)
+{
+    const char *names[COUNT_OF(commands)];
+    char hint[100];
+
+    for (size_t i = 0; i < COUNT_OF(commands); i++)
+        names[i] = commands[i].name;
+    fprintf(stderr, "systole: unknown %s \"%s\"%s; see systole --help\n",
+            name[0] == '-' ? "option" : "command", name,
+            text_did_you_mean(name, names, COUNT_OF(names), hint, sizeof(hint)));
+    return EXIT_USAGE;
+}
+
+/* What was printed must have arrived: a full disk is no success. */
+static int finish(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    perror("systole: standard output");
+    return status ? status : EXIT_USER_ERROR;
+}
+
+static char help[] = "--help";
+
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-?") == 0 || strcmp(word, "-h") == 0;
+}
+
+/* argv[0] is the command's name */
+static int run_command(int argc, char **argv)
+{
+    for (size_t i = 0; i < COUNT_OF(commands); i++)
+        if (strcmp(argv[0], commands[i].name) == 0) {
+            char invocation[32];
+
+            snprintf(invocation, sizeof(invocation), "%s", commands[i].invocation);
+            argv[0] = invocation;
+            if (argc > 1 && strcmp(argv[1], "-h") == 0)
+                argv[1] = help;
+            return finish(commands[i].run(argc, argv));
+        }
+    return fail_unknown(argv[0]);
+}
+
+int main(int argc, char **argv)
+{
+    argp_err_exit_status = EXIT_USAGE;
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (argc == 3 && strcmp(argv[1], "help") == 0)
+        return run_command(2, (char *[]){argv[2], help, NULL});
+    if (asks_for_help(argv[1]) || strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return finish(0);
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        puts("systole " SYSTOLE_VERSION);
+        return finish(0);
+    }
+    return run_command(argc - 1, argv + 1);
+}

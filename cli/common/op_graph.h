@@ -1,0 +1,34 @@
+/*
+ * One operation as a graph, from its name and sizes on the command line:
+ * systole op and systole conv.
+ */
+#ifndef CLI_OP_GRAPH_H
+#define CLI_OP_GRAPH_H
+#include "stack/hlo/graph.h"
+
+#define OP_SHAPES_MAX 4
+
+struct op_request {
+    const char *name;
+    struct shape shape[OP_SHAPES_MAX];  /* of the operands, or as the operation's usage tells */
+    int shape_count;
+    enum graph_dtype dtype, to;         /* to: of convert */
+    bool has_dtype;                     /* else the operation's own default */
+    int dims[GRAPH_RANK_MAX], dim_count;        /* --dims */
+    int64_t window[GRAPH_RANK_MAX], stride[GRAPH_RANK_MAX];
+    int window_count, stride_count;
+    int64_t k;                          /* of top-k */
+};
+
+/*
+ * The graph of a request, its memory being `a`'s. -1 with what is wrong: a name
+ * (with the nearest known), a number of shapes, sizes that do not go together.
+ */
+int op_graph(const struct op_request *r, struct arena *a, struct graph **out, struct err *e);
+
+/* "softmax  SHAPE  over the last dimension", one name a line */
+void op_graph_list(FILE *to);
+
+/* "8x128x256" to sizes; their number, or -1 */
+int op_parse_sizes(const char *text, int64_t *to);
+#endif

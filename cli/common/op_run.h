@@ -1,0 +1,35 @@
+/*
+ * A graph on one core, or on both that are one device: compiled as
+ * `systole compile` does, run in timing mode (or with values that are zero),
+ * told with its kernels, utilisation, what bounds it and where it lies under
+ * the roof. systole op and systole conv.
+ */
+#ifndef CLI_OP_RUN_H
+#define CLI_OP_RUN_H
+#include "cli/common/options.h"
+#include "cli/common/out_folder.h"
+#include "cli/common/trace_options.h"
+#include "stack/module/module.h"
+
+#include <argp.h>
+
+struct op_options {
+    const char *tpu;
+    enum codegen codegen;
+    struct machine_options engine;
+    struct trace_options trace;
+    bool no_megacore;                   /* one core where the compiler would take both */
+    const char *assume_index;           /* uniform, zipf, or a file: where gathers read */
+    struct cli_list set;
+    struct out_folder out;
+};
+#define OP_OPTIONS_DEFAULT \
+    {.tpu = "v5e", .assume_index = "uniform", .engine = {.thread_count = 1, .mode = MODE_TIMING}, \
+     .trace = TRACE_OPTIONS_DEFAULT}
+
+/* --tpu, --set, --codegen, --out, options of the engine and of traces; input: op_options */
+extern const struct argp cli_op_argp;
+
+/* Compiles, runs, prints. `title` says what: "conv 64x28x28x128 …". */
+int op_run(struct op_options *o, const struct graph *g, const char *title, struct err *e);
+#endif

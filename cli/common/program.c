@@ -1,0 +1,23 @@
+#include "cli/common/program.h"
+
+#include "cli/commands/cli.h"
+#include "isa/asm.h"
+#include "isa/file.h"
+#include "isa/object.h"
+
+int cli_load_program(const char *path, struct arena *a, struct isa_program *out)
+{
+    struct isa_errors errors;
+    struct err e;
+    uint8_t *bytes;
+    size_t size;
+
+    if (isa_file_read(path, a, &bytes, &size, &e))
+        return cli_fail(&e);
+    if (isa_object_is(bytes, size))
+        return isa_object_parse(bytes, size, path, a, out, &e) ? cli_fail(&e) : 0;
+    if (isa_assemble((const char *)bytes, size, path, a, out, &errors) == 0)
+        return 0;
+    isa_errors_print(&errors, (const char *)bytes, size, stderr);
+    return EXIT_USER_ERROR;
+}

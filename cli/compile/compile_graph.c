@@ -1,0 +1,70 @@
+/* The graph that systole compile is asked for. */
+#include "cli/compile/compile.h"
+
+#include "stack/hlo/rewrite.h"
+#include "stack/nn/zoo.h"
+
+#include <string.h>
+
+bool compile_is_file(const char *model)
+{
+    size_t length = strlen(model);
+
+    return strchr(model, '/') || (length > 5 && strcmp(model + length - 5, ".json") == 0);
+}
+
+/*
+ * A step of a replica, with its collectives where there are several; a loss for whole numbers as
+ * labels, as images of one class each have.
+ */
+static int trace_keras(const struct compile_request *o, struct model *m, struct variable_set *set,
+                       struct trace *t, struct err *e)
+{
+    struct optimizer optimizer;
+    struct fit_options options = {
+        .model = m, .loss = fit_loss(m, LOSS_SPARSE_CATEGORICAL_CROSSENTROPY),
+        .optimizer = &optimizer,
+        .strategy = {.set = set, .replica_count = o->replica_count},
+        .batch = o->batch * o->replica_count};
+
+    optimizer_init(&optimizer, o->optimizer);
+    m->policy = o->policy;
+    return fit_trace(&options, !o->is_inference, t, e);
+}
+
+static int make_keras(const struct compile_request *o, struct graph *g, struct arena *a,
+                      struct err *e)
+{
+    struct variable_set set;
+    struct model m;
+    struct trace t;
+    int status;
+
+    variable_set_init(&set, a);
+    trace_init(&t, a, o->model, &set, o->replica_count, !o->is_inference);
+    status = model_from_json(&m, a, o->model, e);
+    if (status == 0)
+        status = trace_keras(o, &m, &set, &t, e);
+    if (status == 0) {
+        graph_eliminate_common(&t.graph);
+        graph_fini(g);
+        graph_copy(&t.graph, a, g);
+    }
+    trace_fini(&t);
+    model_fini(&m);
+    variable_set_fini(&set);
+    return status;
+}
+
+int compile_make_graph(struct compile_request *o, struct graph *g, struct arena *a,
+                       struct err *e)
+{
+    int64_t variable_count;
+
+    g->name = arena_strdup(a, o->model);
+    if (compile_is_file(o->model))
+        return make_keras(o, g, a, e);
+    if (zoo_batch(o->model, &o->batch, e))
+        return -1;
+    return zoo_build_replica(g, o->model, o->replica_count, &variable_count, e);
+}

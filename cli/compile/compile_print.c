@@ -1,0 +1,220 @@
+/* What systole compile prints: kernels, memory, host time by stage. */
+#include "cli/compile/compile.h"
+
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* what the kernel waits for most, by its cost model */
+static const char *bound_of(const struct kernel_cost *c)
+{
+    if (c->fixed_cycles > c->compute_cycles && c->fixed_cycles > c->copy_cycles)
+        return "start and end";
+    return c->copy_cycles > c->compute_cycles ? "copies" : "compute";
+}
+
+/* core 1's part of it: what it took, else what is told beforehand */
+static void print_peer(const struct module_kernel *k, const int64_t *measured, int number)
+{
+    char text[28];
+    int64_t cycles = measured ? measured[number] : k->peer_segment->cost.total_cycles * k->times;
+
+    printf(" %13s", k->peer_segment->cost.is_idle
+                        ? "idle" : text_thousands(cycles, text, sizeof(text)));
+}
+
+static void print_kernel(const struct module_kernel *k, int number,
+                         const struct compile_times *times)
+{
+    char flops[28], bytes[28], predicted[28], simulated[28] = "";
+
+    if (times)
+        text_thousands(times->kernel_cycles[0][number], simulated, sizeof(simulated));
+    printf("%4d  %-24.24s %-18.18s %17s %15s %13s %13s", number, k->name, k->category,
+           text_thousands(k->flops * k->times, flops, sizeof(flops)),
+           text_thousands(k->payload_bytes * k->times, bytes, sizeof(bytes)),
+           text_thousands(k->segment->cost.total_cycles * k->times, predicted, sizeof(predicted)),
+           simulated);
+    if (k->peer_segment)
+        print_peer(k, times ? times->kernel_cycles[1] : NULL, number);
+    printf("  %-13s %.40s\n", bound_of(&k->segment->cost), k->source);
+}
+
+void compile_print_kernels(const struct module *m, const struct compile_times *times)
+{
+    printf("   #  %-24s %-18s %17s %15s %13s %13s", "kernel", "category", "FLOP", "bytes",
+           "predicted", times ? "simulated" : "");
+    if (m->core_count > 1)
+        printf(" %13s", "core 1");
+    printf("  %-13s %s\n", "bound by", "source");
+    for (int i = 0; i < m->kernel_count; i++)
+        print_kernel(&m->kernel[i], i, times);
+    printf("bytes: elements of operands and results; predicted%s in core cycles",
+           times ? ", simulated" : "");
+    if (m->core_count > 1)
+        printf(", of core 0; core 1: %s", times ? "simulated" : "predicted");
+    printf("\n\n");
+}
+
+static void print_memory(const struct module *m, const struct chip *chip)
+{
+    char a[32], b[32];
+    double all = (double)(m->payload_bytes + m->padding_bytes);
+
+    printf("HBM   %s at most at a time; arrays there hold %s",
+           text_bytes(m->hbm_bytes, a, sizeof(a)), text_bytes(m->payload_bytes, b, sizeof(b)));
+    printf(" of elements and %s of padding (%.1f %%)\n",
+           text_bytes(m->padding_bytes, a, sizeof(a)),
+           all > 0 ? 100 * (double)m->padding_bytes / all : 0);
+    printf("VMEM  %s of %s in use", text_bytes(m->vmem_peak_bytes, a, sizeof(a)),
+           text_bytes(chip->vmem_bytes, b, sizeof(b)));
+    printf("; %" PRId64 " arrays stay there between kernels, %" PRId64 " are fetched ahead\n",
+           m->resident_count, m->prefetch_count);
+    if (m->remat_count)
+        printf("%" PRId64 " values are computed again for want of HBM\n", m->remat_count);
+}
+
+static void print_megacore(const struct module *m, const struct compile_times *times)
+{
+    int idle = 0;
+    char a[28], b[28];
+
+    if (m->core_count < 2)
+        return;
+    for (int i = 0; i < m->kernel_count; i++)
+        idle += m->kernel[i].peer_segment->cost.is_idle;
+    printf("megacore: 2 cores, %" PRId64 " barriers; %d of %d kernels run on core 0 alone\n",
+           m->barrier_count, idle, m->kernel_count);
+    if (times)
+        printf("at barriers core 0 has waited for %s cycles, core 1 for %s\n",
+               text_thousands(times->barrier_cycles[0], a, sizeof(a)),
+               text_thousands(times->barrier_cycles[1], b, sizeof(b)));
+}
+
+/* one collective or all of them */
+struct flight {
+    int64_t total, exposed;
+    int first, last;                    /* kernels: its first and its last part */
+};
+
+/* the parts of the collective that kernel `first` begins; kernels between run beside it */
+static struct flight flight_of(const struct module *m, const struct compile_times *times,
+                               int first)
+{
+    struct flight f = {.first = first, .last = first};
+
+    for (int i = first; i < m->kernel_count; i++)
+        if (m->kernel[i].job.sums
+            && m->kernel[i].job.sums->table == m->kernel[first].job.sums->table) {
+            f.exposed += times->kernel_cycles[0][i];
+            f.last = i;
+        }
+    for (int i = first; i <= f.last; i++)
+        f.total += times->kernel_cycles[0][i];
+    return f;
+}
+
+static void print_share(const char *name, int64_t cycles, const struct flight *all, int64_t step)
+{
+    char text[28];
+
+    printf("  %-8s %15s cycles, %5.1f %% of it, %5.1f %% of the step\n", name,
+           text_thousands(cycles, text, sizeof(text)),
+           all->total ? 100 * (double)cycles / (double)all->total : 0,
+           100 * (double)cycles / (double)step);
+}
+
+static void print_communication(const struct module *m, const struct compile_times *times)
+{
+    struct flight all = {.total = 0};
+    int count = 0;
+
+    for (int i = 0; i < m->kernel_count; i++)
+        if (m->kernel[i].job.sums && m->kernel[i].job.sums->part == 0) {
+            struct flight f = flight_of(m, times, i);
+
+            all.total += f.total;
+            all.exposed += f.exposed;
+            count++;
+        }
+    if (!count)
+        return;
+    printf("\ncommunication: %d collective%s\n", count, count == 1 ? "" : "s");
+    print_share("total", all.total, &all, times->total_cycles);
+    print_share("hidden", all.total - all.exposed, &all, times->total_cycles);
+    print_share("exposed", all.exposed, &all, times->total_cycles);
+}
+
+static void print_speed(const struct compile_request *o, const struct compile_times *times,
+                        const struct chip *chip, const struct slice *slice)
+{
+    double seconds = 1e-6 * (double)times->total_cycles / (double)chip->chip_clock_mhz;
+    double samples = (double)o->batch * o->replica_count;
+    char text[28];
+
+    if (o->replica_count > 1)
+        printf("%s samples in a step of %d replicas: %.1f samples/s, %.1f per chip\n",
+               text_thousands((int64_t)samples, text, sizeof(text)), o->replica_count,
+               samples / seconds, samples / seconds / slice->chip_count);
+}
+
+static void print_stages(const struct module *m)
+{
+    double all = 0;
+
+    printf("\ncompiled in");
+    for (int i = 0; i < m->stage_count; i++) {
+        all += m->stage[i].seconds;
+        printf("%s %s %.3f s", i ? "," : "", m->stage[i].name, m->stage[i].seconds);
+    }
+    printf("; %.3f s\n", all);
+}
+
+/* "both cores", "one core", "each of 8 cores" */
+static const char *cores_of(const struct module *m, const struct compile_request *o, char *text,
+                            size_t bytes)
+{
+    snprintf(text, bytes, "each of %d cores", o->replica_count);
+    return m->core_count > 1 ? "both cores" : o->replica_count > 1 ? text : "one core";
+}
+
+void compile_print_summary(const struct module *m, const struct compile_request *o,
+                           const struct slice *slice, const struct chip *chip,
+                           const struct compile_times *times)
+{
+    char text[28], cores[40];
+
+    printf("%s for %s of %s, --codegen %s: %d kernels, %u bundles, %" PRId64
+           " overlays, %s FLOP\n\n",
+           m->graph.name, cores_of(m, o, cores, sizeof(cores)), chip->chip_name,
+           o->codegen == CODEGEN_BEST ? "best" : "xla",
+           m->kernel_count, m->linked[0].program.bundle_count, m->linked[0].overlay_count,
+           text_thousands(m->flops, text, sizeof(text)));
+    compile_print_kernels(m, times);
+    print_memory(m, chip);
+    print_megacore(m, times);
+    if (times)
+        print_communication(m, times);
+    if (times)
+        printf("\n%s cycles = %.2f us on %s\n", text_thousands(times->total_cycles, text,
+                                                               sizeof(text)),
+               (double)times->total_cycles / (double)chip->chip_clock_mhz, o->tpu);
+    if (times)
+        print_speed(o, times, chip, slice);
+    print_stages(m);
+}
+
+static const char *tell_kernel(const void *context, int kernel)
+{
+    const struct module *m = context;
+    static char text[300];
+
+    snprintf(text, sizeof(text), "%s, %s", m->kernel[kernel].name, m->kernel[kernel].source);
+    return text;
+}
+
+void compile_print_listing(const struct module *m, const struct compile_times *times, FILE *to)
+{
+    annotate_print(&m->linked[0].program, &times->counts, tell_kernel, m, to);
+}

@@ -1,0 +1,196 @@
+/* The folder of a sweep: what it was made for, and which of its points are done. */
+#include "cli/sweep/sweep.h"
+
+#include "base/outfile.h"
+#include "cli/commands/cli.h"
+#include "report/view/command.h"
+#include "report/folder/report.h"
+#include "sim/chip/chip.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FORMAT "systole-sweep"
+
+/* ---- identity: FNV-1a over everything that decides a result ---- */
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
+    return hash;
+}
+
+/* with its end, so that "a" "bc" is not "ab" "c" */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    return hash_bytes(hash, text, strlen(text) + 1);
+}
+
+/* an argument that names a file stands for what is in it */
+static uint64_t hash_file(uint64_t hash, const char *path)
+{
+    struct stat st;
+    char block[4096];
+    size_t count;
+    FILE *f;
+
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || !(f = fopen(path, "r")))
+        return hash;
+    while ((count = fread(block, 1, sizeof(block), f)) > 0)
+        hash = hash_bytes(hash, block, count);
+    fclose(f);
+    return hash;
+}
+
+static uint64_t hash_chips(uint64_t hash)
+{
+    size_t count;
+    const char *const *names = chip_names(&count);
+    struct chip chip;
+    struct err e;
+    char value[64];
+
+    for (size_t i = 0; i < count; i++) {
+        if (chip_load_builtin(&chip, names[i], NULL, NULL, &e))
+            continue;
+        for (size_t p = 0; p < chip_param_count; p++)
+            hash = hash_text(hash, chip_print_param(&chip, p, value, sizeof(value)));
+    }
+    return hash;
+}
+
+static uint64_t hash_command(const struct sweep *s)
+{
+    uint64_t hash = hash_chips(hash_text(14695981039346656037u, SYSTOLE_VERSION));
+
+    for (int i = 0; i < s->command_count; i++)
+        hash = hash_file(hash_text(hash, s->command[i]), s->command[i]);
+    return hash;
+}
+
+static uint64_t hash_point(const struct sweep *s, const struct sweep_point *p, uint64_t hash)
+{
+    for (int i = 0; i < s->axis_count; i++)
+        hash = hash_text(hash_text(hash, s->axis[i].key), p->value[i]);
+    return hash;
+}
+
+/* ---- the folder ---- */
+
+static const char *text_of_command(struct sweep *s)
+{
+    const struct command c = {.name = s->command[0], .argument_count = s->command_count - 1,
+                              .argument = (const char *const *)s->command + 1};
+
+    return command_text(&c, &s->arena);
+}
+
+static int take_lock(struct sweep *s, struct err *e)
+{
+    const char *path = arena_printf(&s->arena, "%s/lock", s->out);
+
+    s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (s->lock < 0)
+        return err_set(e, "the output folder %s cannot be used: %s", s->out, strerror(errno));
+    if (flock(s->lock, LOCK_EX | LOCK_NB) != 0)
+        return err_set(e, "another sweep is at work in %s", s->out);
+    return 0;
+}
+
+static int write_json(const char *path, json_t *root, struct err *e)
+{
+    struct outfile f;
+    int status = outfile_begin(&f, path, e);
+
+    if (status == 0) {
+        if (json_dumpf(root, f.to, JSON_INDENT(1)) || fputc('\n', f.to) == EOF) {
+            outfile_abandon(&f);
+            status = err_set(e, "cannot write %s", path);
+        } else {
+            status = outfile_commit(&f, e);
+        }
+    }
+    json_decref(root);
+    return status;
+}
+
+/* 1 = there is none yet */
+static int check_owner(struct sweep *s, const char *path, const char *hash, struct err *e)
+{
+    json_t *root = json_load_file(path, 0, NULL);
+    const char *command, *old;
+    int status = 0;
+
+    if (!root && access(path, F_OK) != 0)
+        return 1;
+    command = json_string_value(json_object_get(root, "command"));
+    old = json_string_value(json_object_get(root, "hash"));
+    if (!command || !old)
+        status = err_set(e, "%s is damaged; remove it, or name another --out", path);
+    else if (strcmp(command, text_of_command(s)) != 0)
+        status = err_set(e, "%s holds the sweep of another command, \"%.150s\"; name another "
+                         "--out, or remove it", s->out, command);
+    else if (strcmp(old, hash) != 0)
+        status = err_set(e, "since %s was made, a file that the command names or a built-in chip "
+                         "has changed; name another --out, or remove it", s->out);
+    json_decref(root);
+    return status;
+}
+
+static int own_folder(struct sweep *s, uint64_t id, struct err *e)
+{
+    const char *path = arena_printf(&s->arena, "%s/sweep.json", s->out);
+    const char *hash = arena_printf(&s->arena, "%016" PRIx64, id);
+    int status = check_owner(s, path, hash, e);
+
+    if (status <= 0)
+        return status;
+    return write_json(path, json_pack("{ss, si, ss, ss}", "format", FORMAT, "version", 1,
+                                      "command", text_of_command(s), "hash", hash), e);
+}
+
+static const char *marker_of(struct sweep *s, const struct sweep_point *p)
+{
+    return arena_printf(&s->arena, "%s/point.json", p->folder);
+}
+
+int sweep_open(struct sweep *s, struct err *e)
+{
+    uint64_t id = hash_command(s);
+
+    s->lock = -1;
+    if (report_make_folder(s->out, e) || take_lock(s, e) || own_folder(s, id, e) ||
+        report_make_folder(arena_printf(&s->arena, "%s/points", s->out), e))
+        return -1;
+    for (size_t i = 0; i < s->point_count; i++) {
+        struct sweep_point *p = &s->point[i];
+
+        p->folder = arena_printf(&s->arena, "%s/points/%016" PRIx64, s->out,
+                                 hash_point(s, p, id));
+        p->state = access(marker_of(s, p), F_OK) == 0 ? SWEEP_DONE : SWEEP_WAITING;
+    }
+    return 0;
+}
+
+int sweep_keep(struct sweep *s, const struct sweep_point *p, struct err *e)
+{
+    json_t *root = json_object();
+
+    for (int i = 0; i < s->axis_count; i++)
+        json_object_set_new(root, s->axis[i].key, json_string(p->value[i]));
+    return write_json(marker_of(s, p), root, e);
+}
+
+void sweep_close(struct sweep *s)
+{
+    if (s->lock >= 0)
+        close(s->lock);
+    s->lock = -1;
+}

@@ -1,0 +1,348 @@
+/* The results of a sweep: sweep.csv, and an aligned table. */
+#include "cli/sweep/sweep.h"
+
+#include "base/outfile.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "report/view/run_folder.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define CELL_CHARS 40
+#define KEY_CHARS 24
+
+enum column {
+    COLUMN_CYCLES, COLUMN_US, COLUMN_SAMPLES, COLUMN_ISSUED, COLUMN_MODEL, COLUMN_MXU,
+    COLUMN_HBM, COLUMN_ICI, COLUMN_ENERGY, COLUMN_POWER, COLUMN_ACCURACY,
+    COLUMN_COUNT
+};
+
+static const struct column_text {
+    const char *name;                   /* in the CSV, with its unit */
+    const char *heading, *unit;         /* in the table */
+    int decimals;
+    int better;                         /* 1 more, -1 less, 0 neither: cannot rank */
+    bool is_optional;                   /* left out of the table where no point has it */
+} columns[COLUMN_COUNT] = {
+    [COLUMN_CYCLES]   = {"step_cycles", "step", "cycles", 0, -1, false},
+    [COLUMN_US]       = {"step_us", "step", "us", 3, -1, false},
+    [COLUMN_SAMPLES]  = {"samples_per_second", "samples", "1/s", 0, 1, true},
+    [COLUMN_ISSUED]   = {"issued_tflops", "issued", "TFLOP/s", 3, 1, true},
+    [COLUMN_MODEL]    = {"model_tflops", "of the model", "TFLOP/s", 3, 1, true},
+    [COLUMN_MXU]      = {"mxu_busy_pct", "MXU busy", "%", 1, 0, false},
+    [COLUMN_HBM]      = {"hbm_busy_pct", "HBM busy", "%", 1, 0, false},
+    [COLUMN_ICI]      = {"ici_busy_pct", "ICI busy", "%", 1, 0, false},
+    [COLUMN_ENERGY]   = {"energy_uj", "energy", "uJ", 2, -1, true},
+    [COLUMN_POWER]    = {"average_w_per_chip", "per chip", "W", 2, -1, true},
+    [COLUMN_ACCURACY] = {"test_accuracy_pct", "accuracy", "%", 2, 1, true},
+};
+
+struct result {
+    double value[COLUMN_COUNT];         /* NAN = none */
+    const char *bound;
+};
+
+struct results {
+    struct result *row;
+    enum column merit;                  /* what speed-up and best go by */
+    size_t best;                        /* point; SIZE_MAX = none */
+    int width[COLUMN_COUNT];            /* in the table */
+};
+
+static double use_of(const json_t *stats, const char *resource)
+{
+    const json_t *use = json_object_get(json_object_get(stats, "bound"), "use");
+    const json_t *share = json_object_get(use, resource);
+
+    return json_is_number(share) ? 100.0 * json_number_value(share) : NAN;
+}
+
+static double positive(double x)
+{
+    return x > 0.0 ? x : NAN;
+}
+
+static void read_flops(const json_t *stats, struct result *r)
+{
+    double issued = 0.0, us = run_real(stats, "step_us");
+    int active = 0;
+    json_t *core;
+    size_t i;
+
+    json_array_foreach(json_object_get(stats, "cores"), i, core) {
+        issued += run_real(core, "matmul_flops");
+        active += run_int(core, "issue") > 0;
+    }
+    r->value[COLUMN_ISSUED] = us > 0.0 ? positive(issued / us / 1e6) : NAN;
+    r->value[COLUMN_MODEL] =
+        us > 0.0 ? positive(run_real(stats, "model_flops_per_core") * active / us / 1e6) : NAN;
+}
+
+static void read_energy(const json_t *stats, struct result *r)
+{
+    const json_t *energy = json_object_get(stats, "energy");
+
+    r->value[COLUMN_ENERGY] = positive(run_real(energy, "total_uj"));
+    r->value[COLUMN_POWER] = positive(run_real(energy, "average_w"));
+}
+
+static void read_epoch(const json_t *stats, struct result *r)
+{
+    const json_t *epochs = json_object_get(stats, "epochs");
+    const json_t *last = json_array_get(epochs, json_array_size(epochs) - 1);
+    const json_t *accuracy = json_object_get(last, "test_accuracy");
+
+    r->value[COLUMN_SAMPLES] = positive(run_real(last, "samples_per_second"));
+    r->value[COLUMN_ACCURACY] =
+        json_is_number(accuracy) ? 100.0 * json_number_value(accuracy) : NAN;
+}
+
+static void read_result(struct sweep *s, const struct sweep_point *p, struct result *r)
+{
+    struct run_folder f;
+    struct err e;
+
+    for (int c = 0; c < COLUMN_COUNT; c++)
+        r->value[c] = NAN;
+    r->bound = "";
+    if (p->state != SWEEP_DONE || run_folder_open(&f, p->folder, &s->arena, &e))
+        return;
+    r->value[COLUMN_CYCLES] = positive(run_real(f.stats, "step_cycles"));
+    r->value[COLUMN_US] = positive(run_real(f.stats, "step_us"));
+    r->value[COLUMN_MXU] = use_of(f.stats, "MXU");
+    r->value[COLUMN_HBM] = use_of(f.stats, "HBM");
+    r->value[COLUMN_ICI] = use_of(f.stats, "ICI");
+    read_flops(f.stats, r);
+    read_energy(f.stats, r);
+    read_epoch(f.stats, r);
+    r->bound = arena_strdup(&s->arena, run_text(json_object_get(f.stats, "bound"), "by"));
+    run_folder_close(&f);
+}
+
+/* ---- the best ---- */
+
+static bool any_has(const struct sweep *s, const struct results *r, enum column c)
+{
+    for (size_t i = 0; i < s->point_count; i++)
+        if (!isnan(r->row[i].value[c]))
+            return true;
+    return false;
+}
+
+static int column_named(const char *name)
+{
+    for (int c = 0; c < COLUMN_COUNT; c++)
+        if (columns[c].better && strcmp(columns[c].name, name) == 0)
+            return c;
+    return -1;
+}
+
+int sweep_check_best(const struct sweep *s, struct err *e)
+{
+    const char *names[COLUMN_COUNT];
+    char list[300] = "", hint[100];
+    size_t count = 0, length = 0;
+
+    if (!s->best || column_named(s->best) >= 0)
+        return 0;
+    for (int c = 0; c < COLUMN_COUNT; c++)
+        if (columns[c].better) {
+            length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%s",
+                                       count ? ", " : "", columns[c].name);
+            names[count++] = columns[c].name;
+        }
+    return err_set(e, "--best is \"%s\"%s; allowed are %s", s->best,
+                   text_did_you_mean(s->best, names, count, hint, sizeof(hint)), list);
+}
+
+/* Work per time where the work may differ from point to point, else time. */
+static enum column choose_merit(const struct sweep *s, const struct results *r)
+{
+    if (s->best)
+        return (enum column)column_named(s->best);
+    if (any_has(s, r, COLUMN_SAMPLES))
+        return COLUMN_SAMPLES;
+    return any_has(s, r, COLUMN_MODEL) ? COLUMN_MODEL : COLUMN_US;
+}
+
+/* how many times as good as the first point; NAN where one of them has no value */
+static double speed_up(const struct results *r, size_t point)
+{
+    double first = r->row[0].value[r->merit], here = r->row[point].value[r->merit];
+
+    return columns[r->merit].better > 0 ? here / first : first / here;
+}
+
+static void find_best(const struct sweep *s, struct results *r)
+{
+    r->merit = choose_merit(s, r);
+    r->best = SIZE_MAX;
+    for (size_t i = 0; i < s->point_count; i++) {
+        double here = columns[r->merit].better * r->row[i].value[r->merit];
+
+        if (!isnan(here) && (r->best == SIZE_MAX ||
+                             here > columns[r->merit].better * r->row[r->best].value[r->merit]))
+            r->best = i;
+    }
+}
+
+static void gather(struct sweep *s, struct results *r)
+{
+    r->row = arena_array(&s->arena, s->point_count, sizeof(*r->row));
+    for (size_t i = 0; i < s->point_count; i++)
+        read_result(s, &s->point[i], &r->row[i]);
+    find_best(s, r);
+}
+
+/* ---- CSV ---- */
+
+static const char *state_name(const struct sweep_point *p)
+{
+    return p->state == SWEEP_DONE ? "done" : p->state == SWEEP_FAILED ? "failed" : "not run";
+}
+
+static void print_csv_row(const struct sweep *s, const struct results *r, size_t i, FILE *to)
+{
+    const struct sweep_point *p = &s->point[i];
+    double ratio = speed_up(r, i);
+
+    for (int a = 0; a < s->axis_count; a++) {
+        text_print_csv(p->value[a], to);
+        fputc(',', to);
+    }
+    fputs(state_name(p), to);
+    for (int c = 0; c < COLUMN_COUNT; c++) {
+        fputc(',', to);
+        if (!isnan(r->row[i].value[c]))
+            fprintf(to, "%.15g", r->row[i].value[c]);
+    }
+    fprintf(to, ",%s,", r->row[i].bound);
+    if (!isnan(ratio))
+        fprintf(to, "%.6f", ratio);
+    fprintf(to, ",%d,%s,", i == r->best, strrchr(p->folder, '/') + 1);
+    text_print_csv(p->message ? p->message : "", to);
+    fputc('\n', to);
+}
+
+int sweep_write_csv(struct sweep *s, struct err *e)
+{
+    struct results r;
+    struct outfile f;
+
+    gather(s, &r);
+    if (outfile_begin(&f, arena_printf(&s->arena, "%s/sweep.csv", s->out), e))
+        return -1;
+    for (int a = 0; a < s->axis_count; a++)
+        fprintf(f.to, "%s,", s->axis[a].key);
+    fprintf(f.to, "state");
+    for (int c = 0; c < COLUMN_COUNT; c++)
+        fprintf(f.to, ",%s", columns[c].name);
+    fprintf(f.to, ",bound_by,speedup_by_%s,is_best,folder,message\n", columns[r.merit].name);
+    for (size_t i = 0; i < s->point_count; i++)
+        print_csv_row(s, &r, i, f.to);
+    return outfile_commit(&f, e);
+}
+
+/* ---- the table ---- */
+
+static char *print_value(double x, int decimals, char *buf, size_t buf_bytes)
+{
+    if (isnan(x))
+        snprintf(buf, buf_bytes, "-");
+    else if (decimals == 0)
+        text_thousands((int64_t)(x + 0.5), buf, buf_bytes);
+    else
+        snprintf(buf, buf_bytes, "%.*f", decimals, x);
+    return buf;
+}
+
+static int width_of_key(const struct sweep_axis *axis)
+{
+    size_t width = strlen(axis->key);
+
+    for (size_t i = 0; i < axis->count; i++)
+        width = strlen(axis->value[i]) > width ? strlen(axis->value[i]) : width;
+    return (int)(width > KEY_CHARS ? KEY_CHARS : width);
+}
+
+static bool shows(const struct sweep *s, const struct results *r, int c)
+{
+    return !columns[c].is_optional || any_has(s, r, (enum column)c);
+}
+
+static int wider(int width, const char *text)
+{
+    return (int)strlen(text) > width ? (int)strlen(text) : width;
+}
+
+static int width_of_column(const struct sweep *s, const struct results *r, int c)
+{
+    int width = wider((int)strlen(columns[c].unit), columns[c].heading);
+    char cell[CELL_CHARS];
+
+    for (size_t i = 0; i < s->point_count; i++)
+        width = wider(width, print_value(r->row[i].value[c], columns[c].decimals, cell,
+                                         sizeof(cell)));
+    return width + 2;
+}
+
+static void print_heading(const struct sweep *s, const struct results *r, FILE *to)
+{
+    for (int line = 0; line < 2; line++) {
+        fprintf(to, "  ");
+        for (int a = 0; a < s->axis_count; a++)
+            fprintf(to, "%*.*s  ", width_of_key(&s->axis[a]), KEY_CHARS,
+                    line ? "" : s->axis[a].key);
+        for (int c = 0; c < COLUMN_COUNT; c++)
+            if (shows(s, r, c))
+                fprintf(to, "%*s", r->width[c],
+                        line ? columns[c].unit : columns[c].heading);
+        fprintf(to, "%10s  %s\n", line ? "x" : "speed-up", line ? "" : "bound by");
+    }
+}
+
+static void print_table_row(const struct sweep *s, const struct results *r, size_t i, FILE *to)
+{
+    const struct sweep_point *p = &s->point[i];
+    char cell[CELL_CHARS];
+
+    fprintf(to, "%c ", i == r->best ? '*' : ' ');
+    for (int a = 0; a < s->axis_count; a++)
+        fprintf(to, "%*.*s  ", width_of_key(&s->axis[a]), KEY_CHARS, p->value[a]);
+    if (p->state != SWEEP_DONE) {
+        fprintf(to, "%s%s%s\n", state_name(p), p->message ? ": " : "",
+                p->message ? p->message : "");
+        return;
+    }
+    for (int c = 0; c < COLUMN_COUNT; c++)
+        if (shows(s, r, c))
+            fprintf(to, "%*s", r->width[c],
+                    print_value(r->row[i].value[c], columns[c].decimals, cell, sizeof(cell)));
+    fprintf(to, "%10s  %s\n", print_value(speed_up(r, i), 2, cell, sizeof(cell)),
+            r->row[i].bound);
+}
+
+void sweep_print_table(struct sweep *s, FILE *to)
+{
+    struct results r;
+    size_t failed = 0, waiting = 0;
+    char text[200];
+
+    gather(s, &r);
+    for (int c = 0; c < COLUMN_COUNT; c++)
+        r.width[c] = width_of_column(s, &r, c);
+    print_heading(s, &r, to);
+    for (size_t i = 0; i < s->point_count; i++) {
+        print_table_row(s, &r, i, to);
+        failed += s->point[i].state == SWEEP_FAILED;
+        waiting += s->point[i].state == SWEEP_WAITING;
+    }
+    fprintf(to, "\nspeed-up: %s against the first point\n", columns[r.merit].name);
+    if (r.best != SIZE_MAX)
+        fprintf(to, "* best:   %s\n", sweep_print_point(s, &s->point[r.best], text,
+                                                       sizeof(text)));
+    if (failed || waiting)
+        fprintf(to, "%zu failed, %zu not run\n", failed, waiting);
+}

@@ -1,0 +1,257 @@
+/* What systole train trains on: MNIST's files, drawn digits, or arrays that NumPy has saved. */
+#include "cli/train/train.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "data/files.h"
+#include "data/images.h"
+
+#define TRAIN_DIGITS 12000
+#define TEST_DIGITS 2000
+#define DIGITS_SEED 1                   /* the same set for every --seed, as with files */
+
+static uint64_t seed_of(const struct train_run *t)
+{
+    return (uint64_t)train_value(t, OPT_SEED)->integer;
+}
+
+static int check_ends(const struct train_run *t, const char *what, struct err *e)
+{
+    const struct model *m = &t->model;
+
+    if (m->input_count == 1 && m->output_count == 1)
+        return 0;
+    return err_set(e, "model %s has %d inputs and %d outputs; %s train one of each", m->name,
+                   m->input_count, m->output_count, what);
+}
+
+static const struct shape *input_of(const struct train_run *t)
+{
+    return &t->model.node[t->model.input[0]].shape;
+}
+
+static const struct shape *output_of(const struct train_run *t)
+{
+    return &t->model.node[t->model.output[0]].shape;
+}
+
+/* the last dimension of the output */
+static int64_t classes_of(const struct train_run *t)
+{
+    const struct shape *out = output_of(t);
+
+    return out->rank ? out->dim[out->rank - 1] : 1;
+}
+
+static int check_count(struct train_run *t, const char *where, struct err *e)
+{
+    int64_t count = t->train_batches.samples;
+
+    if (count >= t->batch)
+        return 0;
+    return err_at(e, where, 0, 0, "%" PRId64 " training %s are less than a batch of %" PRId64,
+                  count, t->data_noun, t->batch);
+}
+
+/* ----- images with one label each */
+
+static int check_images(struct train_run *t, const struct image_set *train, const char *where,
+                        struct err *e)
+{
+    int64_t inputs, classes = classes_of(t);
+
+    if (check_ends(t, "images", e))
+        return -1;
+    inputs = shape_elems(input_of(t));
+    if (train->elems != inputs)
+        return err_at(e, where, 0, 0, "images are %dx%d = %" PRId64 " pixels, model %s expects %"
+                      PRId64 " inputs", train->rows, train->columns, train->elems, t->model.name,
+                      inputs);
+    if (classes < train->classes)
+        return err_at(e, where, 0, 0, "labels are 0..%d, but the last layer of model %s has only %"
+                      PRId64 " units", train->classes - 1, t->model.name, classes);
+    return 0;
+}
+
+static int load_images(struct train_run *t, const char *folder, struct err *e)
+{
+    struct image_set *train = arena_alloc(&t->arena, sizeof(*train));
+    struct image_set *test = arena_alloc(&t->arena, sizeof(*test));
+    const char *where = *folder ? folder : "drawn digits";
+
+    if (!*folder)
+        data_make_digits(train, test, TRAIN_DIGITS, TEST_DIGITS, DIGITS_SEED, &t->arena);
+    else if (data_load_idx(train, test, folder, &t->arena, e))
+        return -1;
+    if (check_images(t, train, where, e))
+        return -1;
+    t->data_noun = "images";
+    t->data_shape = arena_printf(&t->arena, "%dx%d", train->rows, train->columns);
+    batches_of_images(&t->train_batches, train, true, seed_of(t), &t->arena);
+    batches_of_images(&t->test_batches, test, false, seed_of(t), &t->arena);
+    return check_count(t, where, e);
+}
+
+/* ----- arrays: x_train.npy, y_train.npy, x_test.npy, y_test.npy */
+
+/* FOLDER/NAME.npy or its gzip; NULL: neither is there */
+static const char *npy_path(struct train_run *t, const char *folder, const char *name)
+{
+    static const char *const ends[] = {"npy", "npy.gz"};
+
+    for (int i = 0; i < 2; i++) {
+        const char *path = arena_printf(&t->arena, "%s/%s.%s", folder, name, ends[i]);
+
+        if (access(path, F_OK) == 0)
+            return path;
+    }
+    return NULL;
+}
+
+static float f32_of(const struct data_tensor *x, int64_t i, float pixel)
+{
+    switch (x->spec.dtype) {
+    case DATA_F32: return ((const float *)x->data)[i];
+    case DATA_S32: return (float)((const int32_t *)x->data)[i];
+    default: return (float)((const uint8_t *)x->data)[i] * pixel;
+    }
+}
+
+/* of s32 and u8 */
+static int32_t s32_of(const struct data_tensor *x, int64_t i)
+{
+    return x->spec.dtype == DATA_S32 ? ((const int32_t *)x->data)[i]
+                                     : ((const uint8_t *)x->data)[i];
+}
+
+static bool is_s32(const struct shape *sample) { return sample->dtype == DTYPE_S32; }
+
+static const char *print_sample(const struct data_tensor *x, char *text, size_t bytes)
+{
+    struct data_spec s = x->spec;
+
+    s.rank--;
+    memmove(s.dim, s.dim + 1, (size_t)s.rank * sizeof(*s.dim));
+    return data_spec_print(&s, text, bytes);
+}
+
+/* an array as the model wants its samples; bytes become 0..1 where those are f32 */
+static const void *convert(struct train_run *t, const struct data_tensor *x, const char *path,
+                           const struct shape *sample, bool is_label, struct err *e)
+{
+    int64_t elems = data_spec_elems(&x->spec), each = elems / x->spec.dim[0];
+    char has[96], wants[96];
+    void *to;
+
+    if (each != shape_elems(sample) || (is_s32(sample) && x->spec.dtype == DATA_F32)) {
+        err_at(e, path, 0, 0, "%s are %s, model %s with loss %s takes %s",
+               is_label ? "labels" : "samples", print_sample(x, has, sizeof(has)), t->model.name,
+               loss_name(t->loss.kind), shape_print(sample, wants, sizeof(wants)));
+        return NULL;
+    }
+    to = arena_array(&t->arena, (size_t)elems, 4);
+    for (int64_t i = 0; i < elems; i++)
+        if (is_s32(sample))
+            ((int32_t *)to)[i] = s32_of(x, i);
+        else
+            ((float *)to)[i] = f32_of(x, i, is_label ? 1.0f : 1.0f / 255.0f);
+    return to;
+}
+
+/* classes as numbers must be of the last layer's */
+static int check_classes(const struct train_run *t, const int32_t *label, int64_t count,
+                         int64_t each, const char *path, struct err *e)
+{
+    int64_t classes = classes_of(t);
+
+    for (int64_t i = 0; i < count * each; i++)
+        if (label[i] < 0 || label[i] >= classes)
+            return err_at(e, path, 0, 0, "label %d of sample %" PRId64 " is not in 0..%" PRId64
+                          ", the units of model %s's last layer", label[i], i / each, classes - 1,
+                          t->model.name);
+    return 0;
+}
+
+static int take_pair(struct train_run *t, const struct data_element *pair,
+                     const char *const path[2], bool is_training, struct err *e)
+{
+    struct shape label = loss_label_shape(&t->loss, output_of(t));
+    const struct shape *sample[2] = {input_of(t), &label};
+    const void *tensor[2];
+    int64_t elems[2], count = pair->tensor[0].spec.dim[0];
+
+    for (int i = 0; i < 2; i++) {
+        elems[i] = shape_elems(sample[i]);
+        tensor[i] = convert(t, &pair->tensor[i], path[i], sample[i], i == 1, e);
+        if (!tensor[i])
+            return -1;
+    }
+    if (is_s32(&label) && check_classes(t, tensor[1], count, elems[1], path[1], e))
+        return -1;
+    batches_of_arrays(is_training ? &t->train_batches : &t->test_batches, tensor, elems, 2, count,
+                      false, is_training, seed_of(t), &t->arena);
+    return 0;
+}
+
+/* both arrays whole, as one element */
+static struct data_element *read_pair(const char *const path[2], struct err *e)
+{
+    struct dataset *d = dataset_from_npy(path, 2, e);
+    struct data_iterator *it = NULL;
+    struct data_element *x = NULL;
+
+    if (d && dataset_cardinality(d) < 1)
+        err_at(e, path[0], 0, 0, "holds no samples");
+    else if (d)
+        d = dataset_batch(d, dataset_cardinality(d), false, e);
+    if (d && dataset_cardinality(d) > 0)
+        it = dataset_iterate(d, 0, e);
+    if (it && iterator_next(it, &x, e) <= 0)
+        x = NULL;
+    iterator_destroy(it);
+    dataset_release(d);
+    return x;
+}
+
+static int load_pair(struct train_run *t, const char *folder, const char *which, struct err *e)
+{
+    const char *path[2];
+    struct data_element *x;
+    char shape[96];
+    int status;
+
+    for (int i = 0; i < 2; i++) {
+        const char *name = arena_printf(&t->arena, "%c_%s", i ? 'y' : 'x', which);
+
+        path[i] = npy_path(t, folder, name);
+        if (!path[i])
+            return err_at(e, folder, 0, 0, "has no %s.npy, nor %s.npy.gz", name, name);
+    }
+    x = read_pair(path, e);
+    if (!x)
+        return -1;
+    t->data_shape = arena_strdup(&t->arena, print_sample(&x->tensor[0], shape, sizeof(shape)));
+    status = take_pair(t, x, path, strcmp(which, "train") == 0, e);
+    element_release(x);
+    return status;
+}
+
+static int load_arrays(struct train_run *t, const char *folder, struct err *e)
+{
+    t->data_noun = "samples";
+    if (check_ends(t, "arrays", e) || load_pair(t, folder, "test", e) ||
+        load_pair(t, folder, "train", e))
+        return -1;
+    return check_count(t, folder, e);
+}
+
+int train_load_data(struct train_run *t, struct err *e)
+{
+    const char *folder = train_value(t, OPT_DATA)->text;
+
+    if (*folder && (npy_path(t, folder, "x_train") || npy_path(t, folder, "y_train")))
+        return load_arrays(t, folder, e);
+    return load_images(t, folder, e);
+}

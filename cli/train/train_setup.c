@@ -1,0 +1,427 @@
+/* What comes before the first step: checks, data, machine, programs. */
+#include "cli/train/train.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/outfile.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "keras/model/from_text.h"
+#include "train/fit_checkpoint.h"
+#include "train/strategy/layer_devices.h"
+#include "train/strategy/model_layouts.h"
+#include "report/tables/host_table.h"
+
+#define THREAD_MAX 8                    /* when the user names no number */
+
+static bool runs_on_host(const struct train_run *t)
+{
+    return train_value(t, OPT_BACKEND)->integer == 1;
+}
+
+static const char *path_or_null(const struct train_run *t, enum train_option o)
+{
+    const char *path = train_value(t, o)->text;
+
+    return *path ? path : NULL;
+}
+
+static int load_chip(struct train_run *t, struct err *e)
+{
+    const char *tpu = train_value(t, OPT_TPU)->text;
+
+    if (runs_on_host(t))
+        return train_value(t, OPT_TPU)->is_given ? slice_parse(&t->slice, tpu, e) : 0;
+    t->chip_origins = arena_array(&t->arena, chip_param_count, sizeof(*t->chip_origins));
+    return cli_load_slice(tpu, &t->options->set, &t->slice, &t->chip, t->chip_origins, &t->arena,
+                          e);
+}
+
+static int create_machine(struct train_run *t, struct err *e)
+{
+    int64_t threads = train_value(t, OPT_THREADS)->integer;
+    struct machine_options options = {.simd = train_value(t, OPT_SIMD)->text,
+                                      .mode = (enum run_mode)train_value(t, OPT_MODE)->integer,
+                                      .check_races = train_value(t, OPT_CHECK_RACES)->integer};
+
+    if (threads == 0) {
+        long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+        threads = cpus < 1 ? 1 : cpus > THREAD_MAX ? THREAD_MAX : cpus;
+    }
+    t->thread_count = (int)threads;
+    options.thread_count = t->thread_count;
+    if (options.mode == MODE_TIMING)
+        return err_set(e, "--mode timing works out no values, and training needs the loss; "
+                       "use --mode both or functional");
+    t->machine = machine_create(&t->slice, &t->chip, &options, e);
+    if (t->machine && train_value(t, OPT_HOST_PROFILE)->integer)
+        machine_watch_host(t->machine, host_table_is_collective);
+    return t->machine ? 0 : -1;
+}
+
+static bool is_call(const char *text) { return strchr(text, '('); }
+
+/* a name alone takes logits where the model ends in them; a call says so itself, as in Keras */
+static int choose_loss(struct train_run *t, struct err *e)
+{
+    const char *text = train_value(t, OPT_LOSS)->text;
+    enum loss_kind kind;
+    struct err why;
+
+    if (is_call(text))
+        return loss_from_text(&t->loss, text, &why) ? err_set(e, "--loss %s: %s", text, why.msg)
+                                                    : 0;
+    if (loss_find(text, &kind, e))
+        return -1;
+    t->loss = fit_loss(&t->model, kind);
+    return 0;
+}
+
+/* "accuracy" is what Keras takes it for, by the shapes of labels and predictions */
+static int find_metric(struct train_run *t, const char *text, struct metric *m, struct err *e)
+{
+    const struct shape *out = &t->model.node[t->model.output[0]].shape;
+    struct shape label = loss_label_shape(&t->loss, out);
+    bool is_short = strcmp(text, "accuracy") == 0 || strcmp(text, "acc") == 0;
+    enum metric_kind kind;
+    struct err why;
+
+    if (is_call(text))
+        return metric_from_text(m, text, &t->arena, &why)
+               ? err_set(e, "--metrics %s: %s", text, why.msg) : 0;
+    if (is_short)
+        kind = metric_accuracy(&label, out);
+    else if (metric_find(text, &kind, e))
+        return -1;
+    *m = metric_standard(kind);
+    m->from_logits = t->loss.from_logits;
+    if (is_short)
+        m->name = text;
+    return 0;
+}
+
+/*
+ * Ends the first of the texts that commas and spaces part, but for those in brackets and quotes,
+ * and gives what follows; *text becomes its first character. NULL: there is none.
+ */
+static char *cut_text(char **text)
+{
+    char *at, quote = 0;
+    int depth = 0;
+
+    *text += strspn(*text, ", ");
+    for (at = *text; *at && (depth > 0 || !strchr(", ", *at)); at++) {
+        if (quote)
+            quote = *at == quote ? 0 : quote;
+        else if (depth > 0 && strchr("'\"", *at))
+            quote = *at;
+        else
+            depth += *at == '(' ? 1 : *at == ')' ? -1 : 0;
+    }
+    if (at == *text)
+        return NULL;
+    if (*at)
+        *at++ = '\0';
+    return at;
+}
+
+static int choose_metrics(struct train_run *t, struct err *e)
+{
+    char *text = arena_strdup(&t->arena, train_value(t, OPT_METRICS)->text), *rest;
+
+    t->metric = arena_array(&t->arena, strlen(text) + 1, sizeof(*t->metric));
+    for (; (rest = cut_text(&text)) != NULL; text = rest)
+        if (find_metric(t, text, &t->metric[t->metric_count++], e))
+            return -1;
+    return 0;
+}
+
+bool train_counts_samples(const struct train_run *t)
+{
+    const struct metric *m = t->metric;
+
+    return t->metric_count && (m->kind == METRIC_SPARSE_CATEGORICAL_ACCURACY ||
+                               m->kind == METRIC_CATEGORICAL_ACCURACY ||
+                               m->kind == METRIC_BINARY_ACCURACY);
+}
+
+static struct fit_options options_of(struct train_run *t)
+{
+    struct fit_options o = {
+        .model = &t->model, .loss = t->loss, .metric = t->metric,
+        .metric_count = t->metric_count, .optimizer = &t->optimizer,
+        .strategy = {.machine = t->machine, .set = &t->variables,
+                     .seed = (uint64_t)train_value(t, OPT_SEED)->integer,
+                     .reference_dot = (enum interp_dot)train_value(t, OPT_REFERENCE_DOT)->integer,
+                     .checks_replicas = train_value(t, OPT_CHECK_REPLICAS)->integer},
+        .batch = t->batch, .steps_per_execution = t->steps_per_execution,
+        .micro_batches = (int)train_value(t, OPT_MICRO_BATCHES)->integer,
+        .stages = (int)train_value(t, OPT_PIPELINE)->integer,
+        .stage_cuts = path_or_null(t, OPT_PIPELINE_CUTS),
+        .layer_devices = path_or_null(t, OPT_DEVICES),
+        .layouts = path_or_null(t, OPT_LAYOUTS),
+        .shards_state = train_value(t, OPT_SHARD_STATE)->integer,
+        .checks_numerics = train_value(t, OPT_CHECK_NUMERICS)->integer};
+
+    if (t->mesh.axis_count > 1)
+        o.strategy.mesh = &t->mesh;
+    if (t->machine) {
+        t->host_loop = host_loop_standard(&t->chip, t->slice.chip_count);
+        o.host = &t->host_loop;
+    }
+    return o;
+}
+
+static int create_fit(struct train_run *t, struct err *e)
+{
+    struct fit_options o;
+
+    if (choose_metrics(t, e))
+        return -1;
+    t->optimizer = t->options->optimizer;
+    t->model.policy = (enum keras_policy)train_value(t, OPT_POLICY)->integer;
+    t->model.precision = (enum graph_precision)train_value(t, OPT_PRECISION)->integer;
+    t->model.seed = (uint64_t)train_value(t, OPT_SEED)->integer;
+    o = options_of(t);
+    t->fit = fit_create(&o, e);
+    return t->fit ? fit_compile(t->fit, e) : -1;
+}
+
+static void plan_steps(struct train_run *t)
+{
+    int64_t epochs = train_value(t, OPT_EPOCHS)->integer;
+    int64_t limit = train_value(t, OPT_STEPS_PER_EPOCH)->integer, least;
+
+    t->steps_per_epoch = t->train_batches.samples / t->batch;
+    if (limit && limit < t->steps_per_epoch)
+        t->steps_per_epoch = limit;
+    t->step_limit = epochs * t->steps_per_epoch;
+    if (train_value(t, OPT_STEPS)->integer && train_value(t, OPT_STEPS)->integer < t->step_limit)
+        t->step_limit = train_value(t, OPT_STEPS)->integer;
+    least = t->step_limit < t->steps_per_epoch ? t->step_limit : t->steps_per_epoch;
+    t->steps_per_execution = (int)train_value(t, OPT_STEPS_PER_EXECUTION)->integer;
+    if (t->steps_per_execution > least)
+        t->steps_per_execution = (int)least;
+    t->epoch = arena_array(&t->arena, (size_t)div_up(t->step_limit, t->steps_per_epoch),
+                           sizeof(*t->epoch));
+}
+
+/* the command line's, if it says one; else the checkpoint's, which the header then shows */
+static int resume_rate(struct train_run *t, struct err *e)
+{
+    double *rate = &t->optimizer.hyper[HYPER_LEARNING_RATE];
+    struct optimizer standard;
+
+    if (t->optimizer.schedule.kind != SCHEDULE_NONE)
+        return 0;
+    optimizer_init(&standard, t->optimizer.rule);
+    if (train_value(t, OPT_LR)->is_given || *rate != standard.hyper[HYPER_LEARNING_RATE])
+        return fit_set_learning_rate(t->fit, *rate, e);
+    return fit_learning_rate(t->fit, rate, e);
+}
+
+/* to where the newest checkpoint is */
+static int resume(struct train_run *t, struct err *e)
+{
+    const char *folder = train_value(t, OPT_CHECKPOINT)->text;
+    struct err skipped;
+    int status;
+
+    if (!train_value(t, OPT_RESUME)->integer)
+        return 0;
+    if (!*folder)
+        return err_set(e, "--resume goes on from the folder that --checkpoint names");
+    status = fit_restore(t->fit, folder, &t->epochs_before, &skipped, e);
+    if (status == 0)
+        return err_at(e, folder, 0, 0, "no checkpoint to resume from");
+    if (status > 0 && *skipped.msg)
+        fprintf(stderr, "systole: %s: passed over\n", skipped.msg);
+    if (status > 0 && t->epochs_before >= train_value(t, OPT_EPOCHS)->integer)
+        return err_at(e, folder, 0, 0, "%" PRId64 " epochs are done already; --epochs says how "
+                      "many there are to be in all", t->epochs_before);
+    if (status > 0 && fit_step(t->fit) >= t->step_limit)
+        return err_at(e, folder, 0, 0, "%" PRId64 " steps are done already, and there are to be "
+                      "%" PRId64 " in all, by --epochs, --steps-per-epoch and --steps",
+                      fit_step(t->fit), t->step_limit);
+    return status < 0 ? -1 : resume_rate(t, e);
+}
+
+int train_begin_trace(struct train_run *t, struct err *e)
+{
+    if (trace_recording_begin(&t->trace, &t->options->trace, path_or_null(t, OPT_OUT), t->machine,
+                              t->model.name, &t->options->command, e))
+        return -1;
+    trace_recording_pause(&t->trace);   /* only training steps are in it */
+    return 0;
+}
+
+/* logical devices, of which each replica has as many cores */
+static int choose_devices(struct train_run *t, struct err *e)
+{
+    const char *mesh = train_value(t, OPT_MESH)->text, *layouts = train_value(t, OPT_LAYOUTS)->text;
+    int cores = t->slice.core_count, stages = (int)train_value(t, OPT_PIPELINE)->integer, each;
+
+    if (layer_devices_count(train_value(t, OPT_DEVICES)->text, &t->device_count, e) ||
+        model_mesh_read(mesh, &t->arena, &t->mesh, e))
+        return -1;
+    if (t->mesh.axis_count == 1)
+        return 0;
+    if (!*layouts)
+        return err_set(e, "--mesh %s cuts nothing by itself; --layouts says what it cuts", mesh);
+    if (t->device_count > 1)
+        return err_set(e, "--mesh %s and --devices; a replica is cut one way only", mesh);
+    t->device_count = mesh_device_count(&t->mesh);
+    each = t->device_count * (stages > 1 ? stages : 1);
+    if (cores % each)
+        return err_set(e, "--mesh %s: %d logical devices of each replica on %d cores; they must "
+                       "divide the cores", mesh, each, cores);
+    t->mesh.axis[0].size = cores ? cores / each : 1;
+    return 0;
+}
+
+int train_setup(struct train_run *t, struct err *e)
+{
+    const char *log = path_or_null(t, OPT_CSV_LOG);
+
+    variable_set_init(&t->variables, &t->arena);
+    t->batch = train_value(t, OPT_BATCH)->integer;
+    if (log && outfile_check(log, e))
+        return -1;
+    if (report_check_outputs(path_or_null(t, OPT_OUT), t->options->trace.path, e) ||
+        load_chip(t, e) || choose_devices(t, e))
+        return -1;
+    if (train_replicas(t) > 0 && strategy_check_batch(t->batch, train_replicas(t), e))
+        return -1;
+    if (model_from_json(&t->model, &t->arena, t->options->model_path, e))
+        return -1;
+    if (t->model.output_count == 0)
+        model_output(&t->model, t->model.node_count - 1);
+    if (choose_loss(t, e) || train_load_data(t, e))
+        return -1;
+    if (!runs_on_host(t) && create_machine(t, e))
+        return -1;
+    plan_steps(t);
+    if (create_fit(t, e) || resume(t, e))
+        return -1;
+    return train_value(t, OPT_STEPS)->integer ? train_begin_trace(t, e) : 0;
+}
+
+void train_fini(struct train_run *t)
+{
+    trace_recording_abandon(&t->trace);
+    fit_destroy(t->fit);
+    if (t->machine)
+        machine_destroy(t->machine);
+    model_fini(&t->model);
+    variable_set_fini(&t->variables);
+    mem_free(t->row);
+    arena_fini(&t->arena);
+}
+
+/* "784 -> 512 relu -> 10 softmax"; layers that are not dense by their class and shape */
+static void print_layers(const struct model *m)
+{
+    char shape[96];
+
+    printf("model      %s:", m->name);
+    for (int i = 0; i < m->node_count; i++) {
+        const struct layer *l = m->layer[m->node[i].layer];
+
+        printf("%s ", i ? " ->" : "");
+        if (l->kind == LAYER_DENSE)
+            printf("%" PRId64, l->c.units);
+        else if (l->kind == LAYER_INPUT)
+            printf("%s", shape_print(&m->node[i].shape, shape, sizeof(shape)));
+        else
+            printf("%s %s", layer_class(l->kind),
+                   shape_print(&m->node[i].shape, shape, sizeof(shape)));
+        if (l->c.activation.kind != ACTIVATION_LINEAR)
+            printf(" %s", activation_title(l->c.activation.kind));
+    }
+}
+
+static void print_machine(const struct train_run *t)
+{
+    const struct module *m;
+    char slice[128], bundles[32], vmem[32], hbm[32], kept[32], layers[400];
+    struct err e;
+
+    if (!t->machine) {
+        printf("machine    reference interpreter on the host, products of %s operands\n",
+               train_value(t, OPT_REFERENCE_DOT)->text);
+        return;
+    }
+    m = strategy_program_module(fit_program(t->fit, t->steps_per_execution, &e));
+    printf("slice      %s, %" PRId64 " MHz\n", slice_print(&t->slice, slice, sizeof(slice)),
+           t->chip.chip_clock_mhz);
+    if (!train_is_timed(t))
+        printf("mode       functional: cycles are not simulated\n");
+    printf("program    %d kernels, %s bundles; per core HBM %s for variables and %s for a launch, "
+           "VMEM %s\n", m->kernel_count,
+           text_thousands(m->linked[0].program.bundle_count, bundles, sizeof(bundles)),
+           text_bytes(strategy_variable_bytes(fit_strategy(t->fit)), kept, sizeof(kept)),
+           text_bytes(m->hbm_bytes, hbm, sizeof(hbm)),
+           text_bytes(train_vmem_bytes(m), vmem, sizeof(vmem)));
+    if (t->mesh.axis_count > 1)
+        printf("devices    %d of each %s, %s: %s\n", t->device_count,
+               train_value(t, OPT_PIPELINE)->integer > 1 ? "stage" : "replica",
+               train_value(t, OPT_MESH)->text, train_value(t, OPT_LAYOUTS)->text);
+    else if (t->device_count > 1)
+        printf("devices    %d of each replica: %s\n", t->device_count,
+               layer_devices_print(&t->model, t->device_count, layers, sizeof(layers)));
+    if (t->steps_per_execution > 1)
+        printf("launches   %d steps each, as a loop on the device\n", t->steps_per_execution);
+}
+
+static void print_optimizer(const struct train_run *t)
+{
+    const struct optimizer *o = &t->optimizer;
+    const char *name = train_value(t, OPT_OPTIMIZER)->text;
+
+    printf("optimizer  %s", strchr(name, '(') ? name : optimizer_name(o->rule));
+    for (int i = 0; i < OPT_COUNT; i++) {
+        enum hyper h = train_option_hyper((enum train_option)i);
+        bool is_schedule = h == HYPER_LEARNING_RATE && o->schedule.kind != SCHEDULE_NONE;
+
+        if (h != HYPER_NONE && optimizer_takes(o->rule, h) && !is_schedule)
+            printf(", %s %g", train_option_name((enum train_option)i), o->hyper[h]);
+    }
+    if (train_value(t, OPT_SHARD_STATE)->integer)
+        printf("; its state in parts over the cores");
+    printf("\n");
+}
+
+void train_print_header(const struct train_run *t)
+{
+    const char *folder = train_value(t, OPT_DATA)->text;
+    int replicas = train_replicas(t);
+    int64_t count = t->train_batches.samples, dropped = count % t->batch;
+    char elems[32], train[32], test[32];
+
+    print_layers(&t->model);
+    printf(", %s parameters\n",
+           text_thousands(model_parameter_count(&t->model, true), elems, sizeof(elems)));
+    print_machine(t);
+    printf("numerics   policy %s, precision %s\n", train_value(t, OPT_POLICY)->text,
+           train_value(t, OPT_PRECISION)->text);
+    print_optimizer(t);
+    printf("data       %s: %s training and %s test %s of %s\n",
+           *folder ? folder : "drawn digits", text_thousands(count, train, sizeof(train)),
+           text_thousands(t->test_batches.samples, test, sizeof(test)), t->data_noun,
+           t->data_shape);
+    printf("batch      %" PRId64 " = %d x %" PRId64 ", %" PRId64 " steps per epoch, seed %s\n",
+           t->batch, replicas, t->batch / replicas, t->steps_per_epoch,
+           train_value(t, OPT_SEED)->text);
+    if (t->epochs_before)
+        printf("resuming   after %" PRId64 " epochs, %" PRId64 " steps\n", t->epochs_before,
+               fit_step(t->fit));
+    if (dropped)
+        printf("dropping the last %" PRId64 " of %" PRId64
+               " training %s: not a whole batch of %" PRId64 "\n", dropped, count,
+               t->data_noun, t->batch);
+    printf("\n");
+    fflush(stdout);
+}

@@ -1,0 +1,149 @@
+/*
+ * systole check hardware: public measurements of real TPUs, row by row beside
+ * what we simulate (docs/accuracy.md).
+ *
+ * A row becomes a graph, which is compiled as `systole compile` does and run
+ * in timing mode on one core. The time counts what the measurement counts:
+ * the kernels alone, the launch of the program, or the host's dispatch too.
+ */
+#ifndef CLI_HARDWARE_H
+#define CLI_HARDWARE_H
+#include "base/csv.h"
+#include "sim/chip/chip.h"
+#include "stack/hlo/graph.h"
+#include "stack/kernels/kernel.h"
+
+#include <stdio.h>
+
+enum hardware_time {
+    TIME_KERNEL,                        /* from the first bundle to the last copy */
+    TIME_DEVICE,                        /* with launch.program_ns */
+    TIME_HOST                           /* with host.dispatch_us as well */
+};
+
+enum hardware_work {
+    WORK_NONE,                          /* not simulated: `why_not` */
+    WORK_GRAPH,                         /* the program of `graph` */
+    WORK_BLOCKS,                        /* one product of a Pallas block size: `tiling` */
+    WORK_FLASH, WORK_PAGED,             /* attention kernels: `attention` */
+    WORK_CHAIN                          /* one of many equal steps whose arrays stay in VMEM */
+};
+
+struct hardware_attention {
+    int64_t heads_q, heads_kv, q_len, kv_len, head_dim, sequences;
+    int64_t block_q, block_kv;          /* of flash attention; */
+    int64_t page_tokens, pages_per_block;       /* of paged attention; 0: the kernel's default */
+    bool is_causal;
+};
+
+struct hardware_row {
+    int line;
+    const char *workload, *group;       /* group: what rows of one file are summed up by */
+    enum hardware_work work;
+    const char *why_not;                /* not simulated, or not scored; NULL: scored */
+    enum hardware_time time;
+    bool all_cores;                     /* of the chip ran the same at the same time */
+    struct graph *graph;
+    struct tiling tiling;               /* count 0: the compiler's */
+    struct hardware_attention attention;
+    const char *map;                    /* of WORK_CHAIN: add or exp, */
+    int64_t elements;
+    double measured_us, peer_error_percent;     /* NAN: none published */
+    double flops, bytes;                /* of operands and results, without padding */
+    const char *dtype;                  /* "bf16 assumed" where the row does not tell */
+
+    /* filled by hardware_simulate */
+    double simulated_us[2];             /* by enum codegen; NAN: not simulated */
+    double baseline_us;
+    const char *error;                  /* why it could not be compiled or run */
+    int kernel_count;
+};
+
+struct hardware_file {
+    const char *name, *chip, *peer;     /* peer: whose errors its rows quote */
+    const char *about;
+    int (*read)(struct hardware_file *f, const struct csv *c, struct arena *a, struct err *e);
+    const char *heading;                /* first field of the heading, NULL: the first line */
+    struct hardware_row *row;
+    int row_count;
+    size_t row_capacity;
+};
+
+/* The files that are known (hardware.def). Copies, for one run. */
+int hardware_files(struct hardware_file **files, struct arena *a);
+
+/* An empty row at the end of the file's; its numbers are NAN. */
+struct hardware_row *hardware_add(struct hardware_file *f, int line);
+
+/* Readers, one per layout of columns. */
+int hardware_read_v6e_ops(struct hardware_file *f, const struct csv *c, struct arena *a,
+                          struct err *e);
+int hardware_read_v3_ops(struct hardware_file *f, const struct csv *c, struct arena *a,
+                         struct err *e);
+int hardware_read_v3_mixed(struct hardware_file *f, const struct csv *c, struct arena *a,
+                           struct err *e);
+int hardware_read_chains(struct hardware_file *f, const struct csv *c, struct arena *a,
+                         struct err *e);
+int hardware_read_attention(struct hardware_file *f, const struct csv *c, struct arena *a,
+                            struct err *e);
+int hardware_read_pallas(struct hardware_file *f, const struct csv *c, struct arena *a,
+                         struct err *e);
+int hardware_read_microbench(struct hardware_file *f, const struct csv *c, struct arena *a,
+                             struct err *e);
+int hardware_read_training(struct hardware_file *f, const struct csv *c, struct arena *a,
+                           struct err *e);
+int hardware_read_sharded(struct hardware_file *f, const struct csv *c, struct arena *a,
+                          struct err *e);
+int hardware_read_profile(struct hardware_file *f, const struct csv *c, struct arena *a,
+                          struct err *e);
+
+/* hardware_graphs.c: one program each, bf16 operands and results unless they say otherwise */
+struct graph *hardware_gemm(int64_t m, int64_t k, int64_t n, struct arena *a);
+struct graph *hardware_ffn_gated(int64_t rows, int64_t hidden, int64_t inter, struct arena *a);
+struct graph *hardware_ffn_erf(int64_t rows, int64_t hidden, int64_t inter, struct arena *a);
+struct graph *hardware_encoder_attention(int64_t heads, int64_t q_len, int64_t kv_len,
+                                         int64_t head_dim, struct arena *a);
+struct graph *hardware_batched_dot(int64_t batch, int64_t m, int64_t k, int64_t n,
+                                   struct arena *a);
+struct graph *hardware_conv(int64_t batch, int64_t height, int64_t width, int64_t in,
+                            int64_t out, int64_t kernel, int64_t stride, int64_t pad,
+                            struct arena *a);
+struct graph *hardware_softmax(int64_t outer, int64_t rows, int64_t columns,
+                               enum graph_dtype dtype, struct arena *a);
+struct graph *hardware_layer_norm(int64_t rows, int64_t columns, enum graph_dtype dtype,
+                                  struct arena *a);
+struct graph *hardware_encoder_block(int64_t sequence, int64_t hidden, int64_t heads,
+                                     struct arena *a);
+struct graph *hardware_self_attention(int64_t heads, int64_t sequence, int64_t hidden,
+                                      struct arena *a);
+struct graph *hardware_map(const char *op, int64_t elements, struct arena *a);  /* add, exp, read */
+
+struct graph *hardware_chain(const char *op, int64_t elements, int64_t trips, struct arena *a);
+
+/* bytes of parameters and outputs of a graph, without padding */
+double hardware_graph_bytes(const struct graph *g);
+
+/*
+ * hardware_rebuild.c: a fusion of a profile from its text and FLOPs, or NULL with the reason:
+ * arrays that cannot be told apart from their shapes.
+ */
+struct graph *hardware_rebuild(const char *hlo, const char *category, double flops,
+                               struct arena *a, const char **why_not);
+
+/* hardware_run.c: fills the row's results; row->error, which is `a`'s, says why it failed */
+struct hardware_target {
+    const struct slice *slice;
+    const struct chip *chip;
+    enum codegen codegen;
+    bool prints_kernels;
+};
+void hardware_simulate(struct hardware_row *row, const struct hardware_target *t,
+                       struct arena *a);
+double hardware_baseline_us(const struct hardware_row *row, const struct chip *chip);
+
+/* hardware_print.c */
+void hardware_print_rows(const struct hardware_file *f, bool with_best, FILE *to);
+void hardware_print_summary(const struct hardware_file *files, int count, bool with_best,
+                            FILE *to);
+void hardware_print_csv(const struct hardware_file *files, int count, FILE *to);
+#endif

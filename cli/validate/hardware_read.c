@@ -1,0 +1,454 @@
+/*
+ * Readers of measurement files: columns to graphs.
+ */
+#include "cli/validate/hardware.h"
+
+#include "base/units.h"
+#include "stack/hlo/rewrite.h"
+#include "stack/nn/zoo.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SIZE_MAX_FIELD 1e9
+
+int hardware_files(struct hardware_file **files, struct arena *a)
+{
+    static const struct hardware_file known[] = {
+#define FILE(path, tpu, reader, whose, first, text) \
+        {.name = path, .chip = tpu, .read = hardware_read_##reader, .peer = whose, \
+         .heading = first, .about = text},
+#include "cli/validate/hardware.def"
+    };
+
+    *files = arena_alloc(a, sizeof(known));
+    memcpy(*files, known, sizeof(known));
+    return COUNT_OF(known);
+}
+
+struct hardware_row *hardware_add(struct hardware_file *f, int line)
+{
+    struct hardware_row *r;
+
+    f->row = mem_grow(f->row, &f->row_capacity, (size_t)f->row_count + 1, sizeof(*f->row));
+    r = &f->row[f->row_count++];
+    *r = (struct hardware_row){.line = line, .measured_us = NAN, .peer_error_percent = NAN,
+                               .simulated_us = {NAN, NAN}, .baseline_us = NAN, .dtype = "bf16"};
+    return r;
+}
+
+/* ----- fields */
+
+struct fields {
+    const struct csv *csv;
+    int row;
+    struct err *e;
+    bool is_bad;                        /* some field was, and e tells which */
+};
+
+static const char *text(const struct fields *f, const char *column)
+{
+    return csv_text(f->csv, f->row, csv_find(f->csv, column));
+}
+
+static double number(struct fields *f, const char *column)
+{
+    double value = NAN;
+
+    if (!f->is_bad && csv_number(f->csv, f->row, csv_find(f->csv, column), -1e15, 1e15, &value,
+                                 f->e))
+        f->is_bad = true;
+    return value;
+}
+
+/* a size of at least 1; 0 where the field is empty */
+static int64_t size(struct fields *f, const char *column)
+{
+    double value = number(f, column);
+
+    if (isnan(value))
+        return 0;
+    if (!f->is_bad && (value < 1 || value > SIZE_MAX_FIELD || value != floor(value))) {
+        err_at(f->e, f->csv->path, f->csv->row[f->row].line, 0,
+               "%s: expected a whole number in 1..%g, found \"%s\"", column, SIZE_MAX_FIELD,
+               text(f, column));
+        f->is_bad = true;
+    }
+    return f->is_bad ? 1 : (int64_t)value;
+}
+
+static bool is(const struct fields *f, const char *column, const char *value)
+{
+    return strcmp(text(f, column), value) == 0;
+}
+
+/* the columns that most files have */
+static struct hardware_row *begin_row(struct hardware_file *file, struct fields *f,
+                                      double us_per_unit)
+{
+    struct hardware_row *r = hardware_add(file, f->csv->row[f->row].line);
+
+    r->workload = text(f, "workload");
+    r->group = text(f, "op");
+    r->measured_us = number(f, "measured_value") * us_per_unit;
+    r->peer_error_percent = number(f, "peer_abs_pct_err");
+    return r;
+}
+
+static void set_graph(struct hardware_row *r, struct graph *g)
+{
+    r->work = WORK_GRAPH;
+    r->graph = g;
+    r->flops = (double)graph_flops(g);
+    r->bytes = hardware_graph_bytes(g);
+}
+
+static void leave_out(struct hardware_row *r, const char *why_not)
+{
+    r->work = WORK_NONE;
+    r->why_not = why_not;
+}
+
+typedef void read_row(struct hardware_row *r, struct fields *f, struct arena *a);
+
+static int read_rows(struct hardware_file *file, const struct csv *c, double us_per_unit,
+                     enum hardware_time time, read_row *read, struct arena *a, struct err *e)
+{
+    static const char *const needed[] = {"workload", "op", "measured_value", "measured_unit"};
+
+    for (size_t i = 0; i < COUNT_OF(needed); i++)
+        if (csv_column(c, needed[i], e) < 0)
+            return -1;
+    for (int i = 0; i < c->row_count; i++) {
+        struct fields f = {.csv = c, .row = i, .e = e};
+        struct hardware_row *r = begin_row(file, &f, us_per_unit);
+
+        r->time = time;
+        if (!f.is_bad && isnan(r->measured_us))
+            leave_out(r, "no measured value");
+        else if (!f.is_bad)
+            read(r, &f, a);
+        if (f.is_bad)
+            return -1;
+    }
+    return 0;
+}
+
+/* ----- one layout of columns each */
+
+static void set_attention(struct hardware_row *r, struct fields *f)
+{
+    struct hardware_attention *x = &r->attention;
+    double visible;
+
+    x->heads_q = size(f, "heads_q");
+    x->heads_kv = size(f, "heads_kv");
+    x->q_len = size(f, "q_len");
+    x->kv_len = size(f, "kv_len");
+    x->head_dim = size(f, "head_dim");
+    x->sequences = 1;
+    visible = (double)x->q_len * (double)x->kv_len;
+    r->flops = 4.0 * (double)x->heads_q * (double)x->head_dim * visible;
+    r->bytes = 2.0 * (double)x->head_dim * (2.0 * (double)x->heads_q * (double)x->q_len +
+                                            2.0 * (double)x->heads_kv * (double)x->kv_len);
+}
+
+static void read_v6e_op(struct hardware_row *r, struct fields *f, struct arena *a)
+{
+    int64_t m = size(f, "M"), hidden = size(f, "hidden"), inter = size(f, "inter");
+
+    if (is(f, "op", "gemm")) {
+        set_graph(r, hardware_gemm(m, size(f, "K"), size(f, "N"), a));
+    } else if (is(f, "op", "ffn_gated")) {
+        set_graph(r, hardware_ffn_gated(m, hidden, inter, a));
+    } else if (is(f, "op", "ffn_erf")) {
+        set_graph(r, hardware_ffn_erf(m, hidden, inter, a));
+    } else if (is(f, "op", "attention_encoder")) {
+        set_graph(r, hardware_encoder_attention(size(f, "heads_q"), size(f, "q_len"),
+                                                size(f, "kv_len"), size(f, "head_dim"), a));
+    } else if (is(f, "op", "attention_ragged_paged")) {
+        set_attention(r, f);
+        r->work = WORK_PAGED;
+    } else {
+        leave_out(r, "an operation that is not known here");
+    }
+}
+
+int hardware_read_v6e_ops(struct hardware_file *f, const struct csv *c, struct arena *a,
+                          struct err *e)
+{
+    return read_rows(f, c, 1, TIME_DEVICE, read_v6e_op, a, e);
+}
+
+/* a model of stack/nn/zoo.def, forward, if the row is one */
+static bool set_model(struct hardware_row *r, struct fields *f, struct arena *a)
+{
+    static const char *const names[] = {"resnet18", "resnet50"};
+    double batch = number(f, "batch");
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct graph *g;
+        int64_t variables;
+        char spec[64];
+        struct err e;
+
+        if (!is(f, "workload", names[i]) && !is(f, "op", names[i]))
+            continue;
+        g = arena_alloc(a, sizeof(*g));
+        graph_init(g, a, names[i]);
+        snprintf(spec, sizeof(spec), "%s:batch=%.0f", names[i], isnan(batch) ? 1 : batch);
+        if (zoo_build(g, spec, &variables, &e))
+            leave_out(r, arena_strdup(a, e.msg));
+        else
+            set_graph(r, g);
+        graph_freeze(g);
+        return true;
+    }
+    return false;
+}
+
+static void read_v3_op(struct hardware_row *r, struct fields *f, struct arena *a)
+{
+    r->dtype = "bf16 assumed";
+    if (set_model(r, f, a))
+        return;
+    if (is(f, "op", "gemm"))
+        set_graph(r, hardware_gemm(size(f, "M"), size(f, "K"), size(f, "N"), a));
+    else if (is(f, "op", "conv2d"))
+        set_graph(r, hardware_conv(size(f, "batch"), size(f, "H"), size(f, "W"), size(f, "Cin"),
+                                   size(f, "Cout"), size(f, "kernel"), size(f, "stride"),
+                                   size(f, "pad"), a));
+    else if (is(f, "op", "layernorm"))
+        set_graph(r, hardware_layer_norm(size(f, "rows"), size(f, "cols"), DTYPE_BF16, a));
+    else if (is(f, "op", "softmax"))
+        set_graph(r, hardware_softmax(1, size(f, "rows"), size(f, "cols"), DTYPE_BF16, a));
+    else if (is(f, "op", "encoder_block"))
+        set_graph(r, hardware_encoder_block(size(f, "seq"), size(f, "hidden"), size(f, "heads"),
+                                            a));
+    else if (is(f, "op", "attention"))
+        set_graph(r, hardware_encoder_attention(size(f, "heads"), size(f, "seq"),
+                                                size(f, "seq"), size(f, "head_dim"), a));
+    else
+        leave_out(r, "an operation that is not known here");
+}
+
+int hardware_read_v3_ops(struct hardware_file *f, const struct csv *c, struct arena *a,
+                         struct err *e)
+{
+    int clock = csv_column(c, "clock_mhz_assumed", e);
+    double mhz;
+
+    if (clock < 0 || (c->row_count && csv_number(c, 0, clock, 1, 1e5, &mhz, e)))
+        return -1;
+    return read_rows(f, c, c->row_count ? 1 / mhz : 1, TIME_KERNEL, read_v3_op, a, e);
+}
+
+static void read_v3_secondary(struct hardware_row *r, struct fields *f, struct arena *a)
+{
+    r->dtype = "bf16 assumed";
+    if (is(f, "op", "gemm") || is(f, "op", "conv2d_as_gemm"))
+        set_graph(r, hardware_gemm(size(f, "M"), size(f, "K"), size(f, "N"), a));
+    else if (is(f, "op", "batched_gemm"))
+        set_graph(r, hardware_batched_dot(size(f, "batch"), size(f, "M"), size(f, "K"),
+                                          size(f, "N"), a));
+    else if (is(f, "op", "softmax"))
+        set_graph(r, hardware_softmax(size(f, "batch"), size(f, "rows"), size(f, "cols"),
+                                      DTYPE_BF16, a));
+    else if (is(f, "op", "self_attention"))
+        set_graph(r, hardware_self_attention(size(f, "heads"), size(f, "seq"),
+                                             size(f, "hidden"), a));
+    else
+        leave_out(r, "a kernel told in words only");
+}
+
+int hardware_read_v3_mixed(struct hardware_file *f, const struct csv *c, struct arena *a,
+                           struct err *e)
+{
+    return read_rows(f, c, 1, TIME_KERNEL, read_v3_secondary, a, e);
+}
+
+static void read_chain(struct hardware_row *r, struct fields *f, struct arena *a)
+{
+    static const struct { const char *op, *map; } maps[] = {
+        {"elementwise_add", "add"}, {"elementwise_exp", "exp"}, {"reduce_read", "read"}};
+    int64_t elements = size(f, "elements");
+    double low = number(f, "p10_us"), high = number(f, "p90_us");
+
+    for (size_t i = 0; i < COUNT_OF(maps); i++)
+        if (is(f, "op", maps[i].op)) {
+            set_graph(r, hardware_map(maps[i].map, elements, a));
+            r->map = maps[i].map;
+        }
+    r->elements = elements;
+    if (r->work == WORK_NONE)
+        leave_out(r, "an operation that is not known here");
+    else if (number(f, "vmem_resident") == 1 && !is(f, "op", "reduce_read"))
+        r->work = WORK_CHAIN;
+    if (high > 1.5 * low)
+        r->why_not = "measured values spread by more than half";
+}
+
+int hardware_read_chains(struct hardware_file *f, const struct csv *c, struct arena *a,
+                         struct err *e)
+{
+    return read_rows(f, c, 1, TIME_KERNEL, read_chain, a, e);
+}
+
+static void read_attention_row(struct hardware_row *r, struct fields *f, struct arena *a)
+{
+    struct hardware_attention *x = &r->attention;
+    double share = number(f, "causal_fraction_computed");
+
+    (void)a;
+    set_attention(r, f);
+    x->sequences = size(f, "batch");
+    r->flops *= (double)x->sequences * (isnan(share) ? 1 : share);
+    r->bytes *= (double)x->sequences;
+    r->work = is(f, "op", "attention_decode") ? WORK_PAGED : WORK_FLASH;
+    x->is_causal = r->work == WORK_FLASH;
+    if (r->work == WORK_FLASH &&
+        sscanf(text(f, "block"), "bq%" SCNd64 "_bk%" SCNd64, &x->block_q, &x->block_kv) != 2)
+        leave_out(r, "block sizes are not told");
+    if (r->work == WORK_PAGED && sscanf(text(f, "block"), "ps%" SCNd64 "_ppcb%" SCNd64,
+                                        &x->page_tokens, &x->pages_per_block) != 2)
+        leave_out(r, "page sizes are not told");
+}
+
+int hardware_read_attention(struct hardware_file *f, const struct csv *c, struct arena *a,
+                            struct err *e)
+{
+    return read_rows(f, c, 1, TIME_KERNEL, read_attention_row, a, e);
+}
+
+/* "pallas bm=512 bk=1024 bn=1024", "pallas 128 fused rhs transpose", "XLA jnp.matmul" */
+static void read_pallas_row(struct hardware_row *r, struct fields *f, struct arena *a)
+{
+    const char *kernel = text(f, "kernel");
+    int64_t m = size(f, "M"), *block = r->tiling.size;
+
+    set_graph(r, hardware_gemm(m, size(f, "K"), size(f, "N"), a));
+    r->group = strncmp(kernel, "XLA", 3) == 0 ? "xla" : "pallas";
+    if (strcmp(r->group, "pallas") == 0) {
+        r->work = WORK_BLOCKS;
+        r->tiling.count = 3;
+        if (sscanf(kernel, "pallas bm=bk=bn=%" SCNd64, &block[0]) == 1)
+            block[1] = block[2] = block[0];
+        else if (sscanf(kernel, "pallas bm=%" SCNd64 " bk=%" SCNd64 " bn=%" SCNd64, &block[0],
+                        &block[1], &block[2]) != 3)
+            leave_out(r, "another kernel: the right operand is transposed inside");
+    }
+    if (m < 4096 && !r->why_not)
+        r->why_not = "below 4096 the host's dispatch is all there is to see";
+}
+
+int hardware_read_pallas(struct hardware_file *f, const struct csv *c, struct arena *a,
+                         struct err *e)
+{
+    return read_rows(f, c, 1, TIME_HOST, read_pallas_row, a, e);
+}
+
+static void read_microbench_row(struct hardware_row *r, struct fields *f, struct arena *a)
+{
+    double tflops = r->measured_us;     /* the column holds rates */
+
+    if (!is(f, "op", "gemm")) {
+        leave_out(r, is(f, "op", "hbm_copy") ? "see \"Copies against a TPU\", tools/copies.sh"
+                                             : "a collective: systole collective");
+        return;
+    }
+    set_graph(r, hardware_gemm(size(f, "M"), size(f, "K"), size(f, "N"), a));
+    r->measured_us = r->flops / tflops * 1e-6;
+    if (strstr(text(f, "hardware"), "v7x") == NULL || strstr(text(f, "timing"), "device") == NULL)
+        leave_out(r, "host time");
+}
+
+int hardware_read_microbench(struct hardware_file *f, const struct csv *c, struct arena *a,
+                             struct err *e)
+{
+    return read_rows(f, c, 1, TIME_DEVICE, read_microbench_row, a, e);
+}
+
+/* "local M=8192 K=8192 N=16384" */
+static void read_sharded_row(struct hardware_row *r, struct fields *f, struct arena *a)
+{
+    int64_t m, k, n;
+
+    if (!is(f, "op", "gemm_sharded") ||
+        sscanf(text(f, "shape"), "local M=%" SCNd64 " K=%" SCNd64 " N=%" SCNd64, &m, &k, &n) != 3)
+        leave_out(r, "a layer or a collective of several cores");
+    else if (m < 1 || k < 1 || n < 1 || (double)m > SIZE_MAX_FIELD ||
+             (double)k > SIZE_MAX_FIELD || (double)n > SIZE_MAX_FIELD)
+        leave_out(r, "sizes out of range");
+    else
+        set_graph(r, hardware_gemm(m, k, n, a));
+}
+
+int hardware_read_sharded(struct hardware_file *f, const struct csv *c, struct arena *a,
+                          struct err *e)
+{
+    return read_rows(f, c, 1e3, TIME_KERNEL, read_sharded_row, a, e);
+}
+
+/* one core's share of a step: cores_per_chip 2 on v3 */
+static void read_training_row(struct hardware_row *r, struct fields *f, struct arena *a)
+{
+    int64_t chips = size(f, "chips"), batch = size(f, "global_batch"), variables;
+    struct graph *g = arena_alloc(a, sizeof(*g));
+    char spec[64];
+    struct err e;
+
+    r->measured_us = number(f, "derived_step_ms") * 1e3;
+    graph_init(g, a, "step");
+    snprintf(spec, sizeof(spec), "resnet50:train,batch=%" PRId64, batch / (2 * chips));
+    if (!is(f, "benchmark", "resnet") || strstr(text(f, "hardware"), "v3") == NULL)
+        leave_out(r, "a model or a generation that is not tried here");
+    else if (isnan(r->measured_us))
+        leave_out(r, "no time of a step");
+    else if (zoo_build(g, spec, &variables, &e))
+        leave_out(r, arena_strdup(a, e.msg));
+    else
+        set_graph(r, g);
+    graph_freeze(g);
+    if (r->work == WORK_GRAPH)
+        r->why_not = "one core's share, without the all-reduce and the input";
+}
+
+int hardware_read_training(struct hardware_file *f, const struct csv *c, struct arena *a,
+                           struct err *e)
+{
+    return read_rows(f, c, 1, TIME_DEVICE, read_training_row, a, e);
+}
+
+/* XProf's statistics of operations: text of the HLO operation, average time, rates */
+int hardware_read_profile(struct hardware_file *file, const struct csv *c, struct arena *a,
+                          struct err *e)
+{
+    static const char *const needed[] = {"Category", "HLO op", "Avg. time (us)",
+                                         "Measured GFLOP/s", "Measured Memory BW (GiB/s)"};
+
+    for (size_t i = 0; i < COUNT_OF(needed); i++)
+        if (csv_column(c, needed[i], e) < 0)
+            return -1;
+    for (int i = 0; i < c->row_count; i++) {
+        struct fields f = {.csv = c, .row = i, .e = e};
+        struct hardware_row *r = hardware_add(file, c->row[i].line);
+        const char *why_not = NULL;
+
+        r->workload = text(&f, "HLO op");
+        r->group = text(&f, "Category");
+        r->measured_us = number(&f, "Avg. time (us)");
+        r->flops = number(&f, "Measured GFLOP/s") * r->measured_us * 1e3;
+        r->time = TIME_KERNEL;
+        r->all_cores = true;
+        if (f.is_bad)
+            return -1;
+        r->graph = hardware_rebuild(r->workload, r->group, r->flops, a, &why_not);
+        if (r->graph)
+            set_graph(r, r->graph);
+        else
+            leave_out(r, why_not);
+    }
+    return 0;
+}

@@ -1,0 +1,260 @@
+#include "keras/layers/layer_impl.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "keras/layers/layer_fields.h"
+
+static const struct {
+    const char *class, *name;
+    int least, most;
+    const struct layer_functions *functions;
+} kinds[] = {
+#define LAYER(id, class, name, least, most, functions, meaning) \
+    {class, name, least, most, &layer_##functions},
+#include "keras/layers/layers.def"
+};
+
+static const char *const policies[] = {"float32", "mixed_bfloat16", "bfloat16"};
+
+const char *keras_policy_name(enum keras_policy p)
+{
+    return policies[p];
+}
+
+int keras_policy_find(const char *name, enum keras_policy *p, struct err *e)
+{
+    for (int i = 0; i < KERAS_POLICY_COUNT; i++)
+        if (strcmp(name, policies[i]) == 0) {
+            *p = (enum keras_policy)i;
+            return 0;
+        }
+    return err_set(e, "unknown dtype policy \"%s\"; there are float32, mixed_bfloat16, bfloat16",
+                   name);
+}
+
+const struct layer_functions *layer_functions(enum layer_kind kind)
+{
+    return kinds[kind].functions;
+}
+
+const char *layer_class(enum layer_kind kind)
+{
+    return kinds[kind].class;
+}
+
+const char *layer_standard_name(enum layer_kind kind)
+{
+    return kinds[kind].name;
+}
+
+int layer_find(const char *class, enum layer_kind *kind, struct err *e)
+{
+    const char *names[COUNT_OF(kinds)];
+    char near[160];
+
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        names[i] = kinds[i].class;
+        if (strcmp(class, names[i]) == 0) {
+            *kind = (enum layer_kind)i;
+            return 0;
+        }
+    }
+    return err_set(e, "unknown layer class %s%s; docs/keras.md lists them", class,
+                   text_did_you_mean(class, names, COUNT_OF(kinds), near, sizeof(near)));
+}
+
+/* ---- messages ---- */
+
+int layer_fail(const struct layer *l, struct err *e, const char *fmt, ...)
+{
+    char text[sizeof(e->msg)];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    return err_set(e, "layer \"%s\": %s", l->name, text);
+}
+
+char *layer_shape_text(const struct shape *s, char *buf, size_t buf_bytes)
+{
+    size_t used = (size_t)snprintf(buf, buf_bytes, "[");
+
+    for (int i = 0; i < s->rank && used < buf_bytes; i++)
+        used += (size_t)snprintf(buf + used, buf_bytes - used, "%s%" PRId64, i ? ", " : "",
+                                 s->dim[i]);
+    if (used < buf_bytes)
+        snprintf(buf + used, buf_bytes - used, "]");
+    return buf;
+}
+
+int layer_expect_rank(const struct layer *l, const struct shape *in, int rank,
+                      const char *wanted, struct err *e)
+{
+    char text[160];
+
+    if (in->rank == rank)
+        return 0;
+    return layer_fail(l, e, "its input's samples have shape %s, but %s takes %s",
+                      layer_shape_text(in, text, sizeof(text)), layer_class(l->kind), wanted);
+}
+
+int layer_expect_last_axis(const struct layer *l, const struct shape *in, struct err *e)
+{
+    char text[160];
+
+    if (l->c.axis == -1 || l->c.axis == in->rank)
+        return 0;
+    return layer_fail(l, e, "\"axis\" is %" PRId64 "; for samples of shape %s it must be the last "
+                      "one, -1 or %d", l->c.axis, layer_shape_text(in, text, sizeof(text)),
+                      in->rank);
+}
+
+/* ---- shapes ---- */
+
+static int check_count(const struct layer *l, int count, struct err *e)
+{
+    int least = kinds[l->kind].least, most = kinds[l->kind].most;
+
+    if (count >= least && count <= most)
+        return 0;
+    if (least == most)
+        return layer_fail(l, e, "%s takes %d input%s, not %d", layer_class(l->kind), least,
+                          least == 1 ? "" : "s", count);
+    return layer_fail(l, e, "%s takes %d to %d inputs, not %d", layer_class(l->kind), least, most,
+                      count);
+}
+
+static int check_size(const struct layer *l, const struct shape *s, struct err *e)
+{
+    int64_t elems = 1;
+    char text[160];
+
+    for (int i = 0; i < s->rank; i++) {
+        if (s->dim[i] < 1 || s->dim[i] > ((int64_t)1 << 31) / elems)
+            return layer_fail(l, e, "its output's samples would have shape %s; each dimension "
+                              "must be at least 1, the product at most 2^31",
+                              layer_shape_text(s, text, sizeof(text)));
+        elems *= s->dim[i];
+    }
+    return 0;
+}
+
+int layer_shape(const struct layer *l, const struct shape *input, int input_count,
+                struct shape *output, struct err *e)
+{
+    char text[160], first[160];
+
+    if (layer_check_fields(l, e) != 0 || check_count(l, input_count, e) != 0)
+        return -1;
+    for (int i = 0; i < l->input_count && l->variable_count > 0; i++)
+        if (i >= input_count || !shape_same_dims(&l->input[i], &input[i]))
+            return layer_fail(l, e, "it was made for samples of shape %s and cannot take %s",
+                              layer_shape_text(&l->input[i], first, sizeof(first)),
+                              layer_shape_text(&input[i], text, sizeof(text)));
+    if (kinds[l->kind].functions->shape(l, input, input_count, output, e) != 0)
+        return -1;
+    return check_size(l, output, e);
+}
+
+/* ---- variables ---- */
+
+static int add(struct layer_build *b, struct variable *v, const char *name, int rank,
+               const int64_t *dim, const struct regularizer *r)
+{
+    struct layer *l = b->layer;
+
+    assert(l->variable_count < LAYER_VARIABLES_MAX);
+    v->name = arena_printf(b->arena, "%s/%s", l->name, name);
+    v->shape = shape_make(DTYPE_F32, rank, dim);
+    v->of = v->shard_dim = -1;
+    if (r)
+        l->regularizer[l->variable_count] = *r;
+    l->variable[l->variable_count] = variable_add(b->set, v);
+    return l->variable_count++;
+}
+
+int layer_add_weight(struct layer_build *b, const char *name, int rank, const int64_t *dim,
+                     const struct initializer *i, const struct regularizer *r)
+{
+    struct variable v = {.is_trainable = b->layer->is_trainable, .initializer = *i};
+
+    return add(b, &v, name, rank, dim, r);
+}
+
+int layer_add_mean(struct layer_build *b, const char *name, int rank, const int64_t *dim,
+                   const struct initializer *i)
+{
+    struct variable v = {.sync = SYNC_ON_READ, .aggregation = AGGREGATION_MEAN,
+                         .initializer = *i};
+
+    return add(b, &v, name, rank, dim, NULL);
+}
+
+/* ---- calls ---- */
+
+void layer_source(struct layer_call *c, const char *what)
+{
+    trace_source(c->t, c->layer->name, what);
+}
+
+int layer_read(struct layer_call *c, int place)
+{
+    const char *source = c->t->graph.source;
+    int node;
+
+    layer_source(c, "ReadVariable");
+    node = trace_read_whole(c->t, c->layer->variable[place]);
+    c->t->graph.source = source;
+    return node;
+}
+
+int layer_read_cast(struct layer_call *c, int place)
+{
+    int node = layer_read(c, place);
+
+    layer_source(c, "Cast");
+    return graph_convert(&c->t->graph, node, c->dtype);
+}
+
+int layer_bias(struct layer_call *c, int x, int place)
+{
+    int bias = layer_read_cast(c, place);
+
+    layer_source(c, "BiasAdd");
+    return nn_bias(&c->t->graph, x, bias);
+}
+
+int layer_activate(struct layer_call *c, int x)
+{
+    const struct activation *a = &c->layer->c.activation;
+
+    if (a->kind == ACTIVATION_SOFTMAX || a->kind == ACTIVATION_SIGMOID)
+        c->logits = x;
+    layer_source(c, activation_title(a->kind));
+    return activation_apply(&c->t->graph, a, x);
+}
+
+bool layer_has_dropout(const struct layer *l)
+{
+    return (l->kind == LAYER_DROPOUT || l->kind == LAYER_MULTI_HEAD_ATTENTION) && l->c.rate > 0.0;
+}
+
+int layer_drop(struct layer_call *c, int x)
+{
+    if (!c->t->is_training || c->layer->c.rate <= 0.0)
+        return x;
+    layer_source(c, "Dropout");
+    return nn_dropout(&c->t->graph, x, c->layer->c.rate, c->seed, (*c->stream)++);
+}
+
+bool layer_learns(const struct layer_call *c)
+{
+    return c->t->is_training && c->layer->is_trainable;
+}

@@ -1,0 +1,80 @@
+/*
+ * Layers: what they are called, what they take, what they do in a step.
+ *
+ * layers.def lists the kinds, layer_fields.def their parameters with Keras's names and standard
+ * values; docs/keras.md has the equations. A layer belongs to a model (keras/model/model.h), which
+ * makes it, calls it on other layers' outputs, builds it (its variables are then in a set) and
+ * writes it into traces.
+ *
+ * Shapes here are of one sample, without the batch. Images are NHWC.
+ */
+#ifndef KERAS_LAYER_H
+#define KERAS_LAYER_H
+#include "keras/activation.h"
+#include "keras/initializer.h"
+#include "keras/regularizer.h"
+#include "stack/nn/nn.h"
+
+#define LAYER_INPUTS_MAX 16
+#define LAYER_VARIABLES_MAX 8
+
+enum layer_kind {
+#define LAYER(id, class, name, least, most, functions, meaning) LAYER_##id,
+#include "keras/layers/layers.def"
+    LAYER_COUNT
+};
+
+/*
+ * Variables are f32 always. FLOAT32: so is all else. MIXED_BFLOAT16: floating inputs and
+ * variables are cast to bf16, each operation's result is rounded to it; products are summed,
+ * and means, variances and softmaxes computed, in f32. BFLOAT16 computes the same here (its
+ * variables stay f32, as TPU programs keep a master copy).
+ */
+enum keras_policy { KERAS_FLOAT32, KERAS_MIXED_BFLOAT16, KERAS_BFLOAT16, KERAS_POLICY_COUNT };
+const char *keras_policy_name(enum keras_policy p);
+/* -1 with the names there are */
+int keras_policy_find(const char *name, enum keras_policy *p, struct err *e);
+
+/* layer_fields.def says which ones a kind has, and what they are called there */
+struct layer_config {
+    int64_t units, rows, heads, value_units, groups, axis;
+    int64_t size[2], strides[2], dilation[2];           /* height, width */
+    int64_t pads[4];                                    /* top, bottom, left, right */
+    int64_t shape[GRAPH_RANK_MAX];                      /* of RESHAPE one may be -1 */
+    int64_t shape_count;
+    double momentum, epsilon, rate, scale, offset, max_value, negative_slope, threshold, alpha;
+    enum nn_padding padding;
+    bool use_bias, is_centered, is_scaled, is_synchronized, is_causal, keeps_dims;
+    struct activation activation;
+    struct initializer kernel_initializer, bias_initializer, mean_initializer;
+    struct initializer variance_initializer;
+    struct regularizer kernel_regularizer, bias_regularizer, activity_regularizer;
+    struct shape input;                                 /* INPUT: of a sample, with its type */
+};
+
+struct layer {
+    enum layer_kind kind;
+    const char *name;
+    struct layer_config c;              /* to be changed until it is called first */
+    bool is_trainable;
+    int policy;                         /* enum keras_policy; -1: the model's */
+    int device;                         /* logical one of a replica that does it; -1: not said */
+    /* of the variable set, once the model is built */
+    int variable[LAYER_VARIABLES_MAX];
+    struct regularizer regularizer[LAYER_VARIABLES_MAX];
+    int variable_count;
+    bool is_called;
+    int input_count;                    /* at its first call, */
+    struct shape input[LAYER_INPUTS_MAX];
+};
+
+const char *layer_class(enum layer_kind kind);
+/* -1 with the nearest class and all classes */
+int layer_find(const char *class, enum layer_kind *kind, struct err *e);
+/* Keras's standard values; numbers that must be given are 0 */
+void layer_set_standard(struct layer *l, enum layer_kind kind);
+
+/* shape and type of its output; -1 names the layer, the shapes and what is allowed */
+int layer_shape(const struct layer *l, const struct shape *input, int input_count,
+                struct shape *output, struct err *e);
+#endif

@@ -1,0 +1,28 @@
+/*
+ * Layers, losses and metrics written as Python writes them (keras/model/call.h).
+ *
+ * Arguments without names come in Keras's order. Messages give the column where the text is
+ * broken, else the class, the argument, what is allowed and the nearest name.
+ */
+#ifndef KERAS_FROM_TEXT_H
+#define KERAS_FROM_TEXT_H
+#include "keras/loss.h"
+#include "keras/metric.h"
+
+/*
+ * "Dense(128, activation='relu')": a layer of the model, still to be called; name=... sets its
+ * name. input_shape=(28, 28, 1) goes to *input, which else gets rank 0 (s32 for an Embedding, else
+ * f32). NULL with a message.
+ */
+struct layer *model_layer_from_text(struct model *m, const char *text, struct shape *input,
+                                    struct err *e);
+
+/* "SparseCategoricalCrossentropy(from_logits=True)", "mse", "Huber(2)" */
+int loss_from_text(struct loss *l, const char *text, struct err *e);
+
+/*
+ * "TopKCategoricalAccuracy(k=3, name='top3')", "mse"; not "accuracy" alone, which is
+ * metric_accuracy's business. The name is `a`'s.
+ */
+int metric_from_text(struct metric *m, const char *text, struct arena *a, struct err *e);
+#endif

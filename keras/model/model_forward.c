@@ -1,0 +1,164 @@
+/* A model as part of a step. */
+#include "keras/model/model.h"
+
+#include <assert.h>
+
+#include "keras/layers/layer_impl.h"
+#include "keras/model/model_impl.h"
+
+struct walk {
+    struct trace *t;
+    const struct model *m;
+    int *value, *logits;                /* by call */
+    int seed;
+    int64_t stream;
+    int penalty;
+};
+
+enum graph_dtype model_dtype_of(const struct model *m, const struct layer *l)
+{
+    enum keras_policy p = l->policy < 0 ? m->policy : (enum keras_policy)l->policy;
+
+    return p == KERAS_FLOAT32 ? DTYPE_F32 : DTYPE_BF16;
+}
+
+static void add_penalty(struct walk *w, int node, double share)
+{
+    struct graph *g = &w->t->graph;
+
+    node = share == 1.0 ? node : nn_scale(g, node, share);
+    w->penalty = w->penalty == NODE_NONE ? node : nn_add(g, w->penalty, node);
+}
+
+/* of the weights, each replica its part */
+static void add_weight_penalties(struct walk *w)
+{
+    for (int i = 0; i < w->m->layer_count; i++) {
+        const struct layer *l = w->m->layer[i];
+
+        for (int k = 0; k < l->variable_count; k++) {
+            if (regularizer_is_none(&l->regularizer[k]))
+                continue;
+            trace_source(w->t, l->name, "Regularizer");
+            add_penalty(w, regularizer_sum(&w->t->graph, &l->regularizer[k],
+                                           trace_read_whole(w->t, l->variable[k])),
+                        1.0 / w->t->replica_count);
+        }
+    }
+}
+
+/* of an output: its mean over the samples of all replicas */
+static void add_activity_penalty(struct walk *w, const struct layer *l, int node)
+{
+    const struct regularizer *r = &l->c.activity_regularizer;
+    double batch = (double)w->t->graph.node[node].shape.dim[0];
+
+    if (regularizer_is_none(r))
+        return;
+    trace_source(w->t, l->name, "ActivityRegularizer");
+    add_penalty(w, regularizer_sum(&w->t->graph, r, node), 1.0 / (batch * w->t->replica_count));
+}
+
+/* in the type that the layer computes in; an embedding's are whole numbers */
+static int cast(struct walk *w, const struct layer *l, int value)
+{
+    if (l->kind == LAYER_EMBEDDING)
+        return value;
+    trace_source(w->t, l->name, "Cast");
+    return graph_convert(&w->t->graph, value, model_dtype_of(w->m, l));
+}
+
+/* the device that is said makes what the layer gives, and so what that is made of */
+static int place(struct walk *w, const struct layer *l, int node)
+{
+    int placed = node, status;
+    struct err e;
+
+    if (l->device < 0 || !w->t->mesh)
+        return node;
+    trace_source(w->t, l->name, "Device");
+    status = trace_place(w->t, node, l->device, &placed, &e);
+    assert(status == 0);
+    (void)status;
+    return placed;
+}
+
+static void call(struct walk *w, int number)
+{
+    const struct model_node *n = &w->m->node[number];
+    const struct layer *l = w->m->layer[n->layer];
+    int input[LAYER_INPUTS_MAX];
+    struct layer_call c = {.t = w->t, .layer = l, .dtype = model_dtype_of(w->m, l),
+                           .precision = w->m->precision, .input = input,
+                           .input_count = n->input_count, .seed = w->seed, .stream = &w->stream,
+                           .logits = NODE_NONE};
+
+    for (int i = 0; i < n->input_count; i++)
+        input[i] = cast(w, l, w->value[n->input[i]]);
+    w->value[number] = place(w, l, layer_functions(l->kind)->call(&c));
+    w->logits[number] = c.logits;
+    add_activity_penalty(w, l, w->value[number]);
+}
+
+/* one number per step and call of the model: the next one's is another */
+static void draw_seed(struct walk *w)
+{
+    struct graph *g = &w->t->graph;
+    int next;
+
+    w->seed = NODE_NONE;
+    if (w->m->seed_variable < 0 || !w->t->is_training)
+        return;
+    trace_source(w->t, NULL, "seed_generator");
+    w->seed = trace_read(w->t, w->m->seed_variable);
+    next = graph_binary(g, HLO_ADD, w->seed, graph_splat(g, w->seed, 1.0));
+    trace_assign(w->t, w->m->seed_variable, next);
+}
+
+static void take_inputs(struct walk *w, const int *input)
+{
+    for (int i = 0; i < w->m->input_count; i++) {
+        const struct shape *is = &w->t->graph.node[input[i]].shape;
+        const struct shape *sample = &w->m->node[w->m->input[i]].shape;
+
+        assert(is->rank == sample->rank + 1 && is->dtype == sample->dtype);
+        for (int k = 0; k < sample->rank; k++)
+            assert(is->dim[1 + k] == sample->dim[k]);
+        w->value[w->m->input[i]] = input[i];
+        (void)is;
+    }
+}
+
+static enum activation_kind last_activation(const struct layer *l)
+{
+    return l->kind == LAYER_SOFTMAX ? ACTIVATION_SOFTMAX : l->c.activation.kind;
+}
+
+void model_forward(struct trace *t, const struct model *m, const int *input,
+                   struct model_result *result, int *penalty)
+{
+    struct walk w = {.t = t, .m = m, .penalty = NODE_NONE};
+
+    assert(m->set == t->set);
+    w.value = arena_array(t->arena, (size_t)m->node_count, sizeof(*w.value));
+    w.logits = arena_array(t->arena, (size_t)m->node_count, sizeof(*w.logits));
+    take_inputs(&w, input);
+    draw_seed(&w);
+    for (int i = 0; i < m->node_count; i++)
+        if (m->layer[m->node[i].layer]->kind != LAYER_INPUT)
+            call(&w, i);
+        else
+            w.logits[i] = NODE_NONE;
+    for (int i = 0; i < m->output_count; i++) {
+        int n = m->output[i];
+
+        result[i].value = w.value[n];
+        result[i].logits = w.logits[n];
+        result[i].last = w.logits[n] == NODE_NONE ? ACTIVATION_LINEAR
+                                                  : last_activation(m->layer[m->node[n].layer]);
+    }
+    if (penalty) {
+        add_weight_penalties(&w);
+        *penalty = w.penalty;
+    }
+}

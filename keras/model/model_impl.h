@@ -1,0 +1,15 @@
+/*
+ * What the files of models share.
+ */
+#ifndef KERAS_MODEL_IMPL_H
+#define KERAS_MODEL_IMPL_H
+#include "keras/model/model.h"
+
+#define MODEL_NAME_CHARS_MAX 100
+
+/* the first layer of this name, or NULL */
+struct layer *model_find_layer(const struct model *m, const char *name);
+/* names go into dumps and messages */
+bool model_is_plain_name(const char *name);
+enum graph_dtype model_dtype_of(const struct model *m, const struct layer *l);
+#endif

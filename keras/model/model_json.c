@@ -1,0 +1,225 @@
+/* Keras JSON: the file, the two classes of models, chains of layers. */
+#include "keras/model/model_json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "keras/layers/layer_impl.h"
+
+int json_fail(struct json_reader *r, const char *fmt, ...)
+{
+    char text[sizeof(r->err->msg)];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    if (!r->name)
+        return err_at(r->err, r->path, 0, 0, "%s", text);
+    return err_at(r->err, r->path, 0, 0, "layer \"%s\": %s", r->name, text);
+}
+
+bool json_is_given(const json_t *v)
+{
+    return v && !json_is_null(v);
+}
+
+int json_read_sample(struct json_reader *r, const json_t *v, const char *field, struct shape *to)
+{
+    size_t size = json_array_size(v);
+
+    *to = (struct shape){.dtype = DTYPE_F32};
+    if (!json_is_array(v) || size < 1 || size > 6)
+        return json_fail(r, "\"%s\" must be a list of the batch (null) and up to 5 dimensions",
+                         field);
+    if (!json_is_null(json_array_get(v, 0)))
+        return json_fail(r, "\"%s\" fixes the batch size; it must be null there", field);
+    for (size_t i = 1; i < size; i++) {
+        const json_t *d = json_array_get(v, i);
+
+        if (!json_is_integer(d) || json_integer_value(d) < 1 ||
+            json_integer_value(d) > INT32_MAX)
+            return json_fail(r, "dimension %zu of \"%s\" must be a whole number in 1..%d; sizes "
+                             "are fixed on a TPU", i, field, INT32_MAX);
+        to->dim[to->rank++] = json_integer_value(d);
+    }
+    return 0;
+}
+
+const char *json_dtype_name(const json_t *v)
+{
+    if (json_is_object(v))
+        v = json_object_get(json_object_get(v, "config"), "name");
+    return json_string_value(v);
+}
+
+/* ---- Sequential ---- */
+
+/* the input of a chain that has no InputLayer: as Keras 2 and 3 state it */
+static const json_t *stated_input(const json_t *config, const json_t *first, const char **field)
+{
+    const json_t *v = json_batch_shape(json_object_get(first, "config"), field);
+
+    if (!v) {
+        *field = "build_input_shape";
+        v = json_object_get(config, *field);
+    }
+    if (!json_is_given(v)) {
+        *field = "build_config.input_shape";
+        v = json_object_get(json_object_get(first, "build_config"), "input_shape");
+    }
+    return json_is_given(v) ? v : NULL;
+}
+
+static int add_stated_input(struct json_reader *r, const json_t *config, const json_t *first)
+{
+    const char *field, *class = json_string_value(json_object_get(first, "class_name"));
+    const json_t *v = stated_input(config, first, &field);
+    struct shape sample;
+
+    if (!v)
+        return json_fail(r, "the shape of its input is stated nowhere: add an InputLayer or "
+                         "\"build_input_shape\"");
+    if (json_read_sample(r, v, field, &sample) != 0)
+        return -1;
+    if (class && strcmp(class, "Embedding") == 0)
+        sample.dtype = DTYPE_S32;
+    model_input(r->model, NULL, &sample);
+    return 0;
+}
+
+static int add_layer(struct json_reader *r, const json_t *config, const json_t *layer,
+                     size_t index)
+{
+    enum layer_kind kind;
+    struct layer *l;
+
+    if (json_read_name(r, layer, index, &r->name) != 0 || json_read_class(r, layer, &kind) != 0)
+        return -1;
+    if (kind == LAYER_INPUT)
+        return index == 0 ? json_read_input(r, layer, index)
+                          : json_fail(r, "an InputLayer must come first, and there can be only "
+                                      "one");
+    if (r->model->input_count == 0 && add_stated_input(r, config, layer) != 0)
+        return -1;
+    l = json_read_layer(r, layer, index);
+    if (!l || model_add(r->model, l, r->err) < 0)
+        return -1;
+    return json_check_built(r, layer, l);
+}
+
+int json_read_sequential(struct json_reader *r, const json_t *config, const json_t *layers)
+{
+    struct shape sample;
+    const json_t *built = json_object_get(config, "build_input_shape");
+
+    for (size_t i = 0; i < json_array_size(layers); i++)
+        if (add_layer(r, config, json_array_get(layers, i), i) < 0)
+            return -1;
+    r->name = NULL;
+    if (!json_is_given(built))
+        return 0;
+    if (json_read_sample(r, built, "build_input_shape", &sample) != 0)
+        return -1;
+    if (!shape_same_dims(&sample, &r->model->node[r->model->input[0]].shape)) {
+        char said[160], is[160];
+
+        return json_fail(r, "\"build_input_shape\" says samples of shape %s, but the input has "
+                         "%s", layer_shape_text(&sample, said, sizeof(said)),
+                         layer_shape_text(&r->model->node[r->model->input[0]].shape, is,
+                                          sizeof(is)));
+    }
+    return 0;
+}
+
+/* ---- policies ---- */
+
+/*
+ * The model's policy is the first that is not float32; layers that differ keep their own. In a
+ * file of float32 alone all layers follow the model, so that it can be given another.
+ */
+static void settle_policies(struct model *m)
+{
+    m->policy = KERAS_FLOAT32;
+    for (int i = m->layer_count - 1; i >= 0; i--)
+        if (m->layer[i]->policy > KERAS_FLOAT32)
+            m->policy = (enum keras_policy)m->layer[i]->policy;
+    for (int i = 0; i < m->layer_count; i++)
+        if (m->layer[i]->policy == (int)m->policy)
+            m->layer[i]->policy = -1;
+}
+
+/* ---- files ---- */
+
+static int read_model(struct json_reader *r, const json_t *root)
+{
+    const json_t *config = json_object_get(root, "config"), *layers;
+    const char *class = json_string_value(json_object_get(root, "class_name"));
+    const char *name = json_string_value(json_object_get(config, "name"));
+    bool is_functional;
+    size_t count;
+
+    if (!class)
+        return json_fail(r, "missing field \"class_name\": not a Keras model");
+    is_functional = strcmp(class, "Functional") == 0 || strcmp(class, "Model") == 0;
+    if (!is_functional && strcmp(class, "Sequential") != 0)
+        return json_fail(r, "model class %s is not supported; supported are Sequential, "
+                         "Functional, Model", class);
+    layers = json_is_array(config) ? config : json_object_get(config, "layers");
+    count = json_array_size(layers);
+    if (count < 1 || count > MODEL_LAYERS_MAX)
+        return json_fail(r, "\"layers\" must be a list of 1..%d layers", MODEL_LAYERS_MAX);
+    if (name && model_is_plain_name(name))
+        r->model->name = arena_strdup(r->arena, name);
+    if (is_functional ? json_read_functional(r, config, layers)
+                      : json_read_sequential(r, config, layers))
+        return -1;
+    if (r->model->node_count == r->model->input_count)
+        return json_fail(r, "the model has no layer but its input");
+    settle_policies(r->model);
+    return 0;
+}
+
+static int read_root(struct model *m, struct arena *a, const char *path, json_t *root,
+                     const json_error_t *broken, struct err *e)
+{
+    struct json_reader r = {.model = m, .arena = a, .path = path, .err = e};
+    int result;
+
+    model_init(m, a, "model");
+    if (!root)
+        return err_at(e, path, broken->line, broken->column, "%s", broken->text);
+    result = read_model(&r, root);
+    json_decref(root);
+    if (result != 0 && !e->file[0])
+        snprintf(e->file, sizeof(e->file), "%s", path);
+    return result;
+}
+
+int model_from_json_text(struct model *m, struct arena *a, const char *path, const char *text,
+                         struct err *e)
+{
+    json_error_t broken;
+
+    return read_root(m, a, path, json_loads(text, JSON_REJECT_DUPLICATES, &broken), &broken, e);
+}
+
+int model_from_json(struct model *m, struct arena *a, const char *path, struct err *e)
+{
+    FILE *file = fopen(path, "rb");
+    json_error_t broken;
+    json_t *root;
+    bool is_read;
+
+    model_init(m, a, "model");
+    if (!file)
+        return err_at(e, path, 0, 0, "cannot open the model: %s", strerror(errno));
+    root = json_loadf(file, JSON_REJECT_DUPLICATES, &broken);
+    is_read = !ferror(file);
+    fclose(file);
+    if (!is_read && !root)
+        return err_at(e, path, 0, 0, "cannot read the model; is it a folder?");
+    return read_root(m, a, path, root, &broken, e);
+}

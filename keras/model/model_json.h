@@ -1,0 +1,47 @@
+/*
+ * Reading Keras JSON; private to model_json*.c.
+ */
+#ifndef KERAS_MODEL_JSON_H
+#define KERAS_MODEL_JSON_H
+#include <jansson.h>
+
+#include "keras/model/model_impl.h"
+
+#define MODEL_LAYERS_MAX 4000
+
+struct json_reader {
+    struct model *model;
+    struct arena *arena;
+    const char *path;
+    struct err *err;
+    const char *name;                   /* of the layer being read, or NULL */
+};
+
+/* an error about the current layer; -1 */
+int json_fail(struct json_reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* not missing and not null */
+bool json_is_given(const json_t *v);
+/* [null, d1, d2, ..] as the shape of a sample; `field` in messages */
+int json_read_sample(struct json_reader *r, const json_t *v, const char *field, struct shape *to);
+/* "float32", or an object of it; NULL if it is neither */
+const char *json_dtype_name(const json_t *v);
+
+/* a layer of this kind with the parameters of its config; name NULL: Keras's next one */
+struct layer *json_make_layer(struct json_reader *r, const json_t *config, enum layer_kind kind,
+                              const char *name);
+/* the layer and all its parameters; NULL with a message. Not of an InputLayer. */
+struct layer *json_read_layer(struct json_reader *r, const json_t *layer, size_t index);
+/* the layer's name: of its config, or its own, or layer_<index> */
+int json_read_name(struct json_reader *r, const json_t *layer, size_t index, const char **name);
+/* class, -1 with a message */
+int json_read_class(struct json_reader *r, const json_t *layer, enum layer_kind *kind);
+/* a call of model_input from an InputLayer; its number or -1 */
+int json_read_input(struct json_reader *r, const json_t *layer, size_t index);
+/* "batch_shape" or one of its other names in a config; NULL if there is none */
+const json_t *json_batch_shape(const json_t *config, const char **field);
+/* build_config.input_shape, where a file has one, against what its layer is called on */
+int json_check_built(struct json_reader *r, const json_t *layer, const struct layer *l);
+
+int json_read_sequential(struct json_reader *r, const json_t *config, const json_t *layers);
+int json_read_functional(struct json_reader *r, const json_t *config, const json_t *layers);
+#endif

@@ -1,0 +1,426 @@
+/* Keras JSON: one layer, by the table of its parameters. */
+#include "keras/model/model_json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "keras/layers/layer_fields.h"
+#include "keras/layers/layer_impl.h"
+
+/* what else stands in a config and changes nothing here; others must be null or false */
+static const char *const neutral[] = {
+    "name", "trainable", "dtype", "batch_shape", "batch_input_shape", "input_shape", "seed",
+    "autocast", "input_length", "supports_masking", "fused", "_self_extracted"
+};
+/* of Keras 2's DepthwiseConv2D, which has its base class's parameters too */
+static const char *const depthwise_neutral[] = {
+    "groups", "filters", "kernel_initializer", "kernel_regularizer"
+};
+
+static bool is_listed(const char *name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, list[i]) == 0)
+            return true;
+    return false;
+}
+
+/* ---- values ---- */
+
+static int read_number(struct json_reader *r, const json_t *v, const char *field, double *to)
+{
+    if (!json_is_number(v))
+        return json_fail(r, "\"%s\" must be a number", field);
+    *to = json_number_value(v);
+    return 0;
+}
+
+static int read_whole(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
+{
+    if (!json_is_integer(v))
+        return json_fail(r, "\"%s\" must be a whole number", field);
+    *to = json_integer_value(v);
+    return 0;
+}
+
+/* n, or [height, width] */
+static int read_pair(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
+{
+    if (json_is_integer(v)) {
+        to[0] = to[1] = json_integer_value(v);
+        return 0;
+    }
+    if (json_array_size(v) != 2)
+        return json_fail(r, "\"%s\" must be a whole number or a list of two", field);
+    return read_whole(r, json_array_get(v, 0), field, &to[0]) ||
+                   read_whole(r, json_array_get(v, 1), field, &to[1])
+               ? -1 : 0;
+}
+
+/* n, [rows, columns], or [[top, bottom], [left, right]] */
+static int read_pads(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
+{
+    if (json_is_integer(v))
+        return read_pair(r, v, field, to) || read_pair(r, v, field, to + 2) ? -1 : 0;
+    if (json_array_size(v) != 2)
+        return json_fail(r, "\"%s\" must be a whole number or a list of two", field);
+    return read_pair(r, json_array_get(v, 0), field, to) ||
+                   read_pair(r, json_array_get(v, 1), field, to + 2)
+               ? -1 : 0;
+}
+
+static int read_axis(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
+{
+    if (json_array_size(v) == 1)
+        v = json_array_get(v, 0);
+    return read_whole(r, v, field, to);
+}
+
+static int read_padding(struct json_reader *r, const json_t *v, const char *field,
+                        enum nn_padding *to)
+{
+    const char *name = json_string_value(v);
+
+    if (!name || (strcmp(name, "valid") != 0 && strcmp(name, "same") != 0))
+        return json_fail(r, "\"%s\" is %s%s%s; it must be \"valid\" or \"same\"", field,
+                         name ? "\"" : "", name ? name : "not a name", name ? "\"" : "");
+    *to = strcmp(name, "same") == 0 ? NN_SAME : NN_VALID;
+    return 0;
+}
+
+/* "relu", or {"class_name": "function", "config": "relu"} */
+static int read_activation(struct json_reader *r, const json_t *v, const char *field,
+                           struct activation *to)
+{
+    const char *name = json_string_value(json_is_object(v) ? json_object_get(v, "config") : v);
+    enum activation_kind kind;
+    struct err e;
+
+    if (!name)
+        return json_fail(r, "\"%s\" must be the name of an activation", field);
+    if (activation_find(name, &kind, &e) != 0)
+        return json_fail(r, "\"%s\": %s", field, e.msg);
+    *to = activation_standard(kind);
+    return 0;
+}
+
+static int read_initializer(struct json_reader *r, const json_t *v, const char *field,
+                            struct initializer *to)
+{
+    static const struct { const char *name; bool is_b; } numbers[] = {
+        {"value", false}, {"mean", false}, {"minval", false}, {"gain", false},
+        {"stddev", true}, {"maxval", true}
+    };
+    const char *name = json_string_value(json_is_object(v) ? json_object_get(v, "class_name") : v);
+    const json_t *config = json_object_get(v, "config");
+    enum initializer_kind kind;
+    struct err e;
+
+    if (!name)
+        return json_fail(r, "\"%s\" must be an initializer", field);
+    if (initializer_find(name, &kind, &e) != 0)
+        return json_fail(r, "\"%s\": %s", field, e.msg);
+    *to = initializer_standard(kind);
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+        const json_t *number = json_object_get(config, numbers[i].name);
+
+        if (json_is_given(number) &&
+            read_number(r, number, numbers[i].name, numbers[i].is_b ? &to->b : &to->a) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* null, "l2", or {"class_name": "L2", "config": {"l2": 0.01}} */
+static int read_regularizer(struct json_reader *r, const json_t *v, const char *field,
+                            struct regularizer *to)
+{
+    const char *name = json_string_value(json_is_object(v) ? json_object_get(v, "class_name") : v);
+    const json_t *config = json_object_get(v, "config");
+    const json_t *l1 = json_object_get(config, "l1"), *l2 = json_object_get(config, "l2");
+    bool has_l1 = name && (strcmp(name, "L1") == 0 || strcmp(name, "l1") == 0);
+    bool has_l2 = name && (strcmp(name, "L2") == 0 || strcmp(name, "l2") == 0);
+    bool has_both = name && (strcmp(name, "L1L2") == 0 || strcmp(name, "l1_l2") == 0);
+
+    if (!has_l1 && !has_l2 && !has_both)
+        return json_fail(r, "\"%s\" is %s; it must be null, L1, L2 or L1L2", field,
+                         name ? name : "without a name");
+    to->l1 = has_l1 ? 0.01 : 0.0;
+    to->l2 = has_l2 ? 0.01 : 0.0;
+    if (json_is_given(l1) && read_number(r, l1, "l1", &to->l1) != 0)
+        return -1;
+    return json_is_given(l2) ? read_number(r, l2, "l2", &to->l2) : 0;
+}
+
+static int read_list(struct json_reader *r, const json_t *v, const char *field,
+                     struct layer_config *c)
+{
+    size_t size = json_array_size(v);
+
+    if (!json_is_array(v) || size < 1 || size > 6)
+        return json_fail(r, "\"%s\" must be a list of 1..6 whole numbers", field);
+    c->shape_count = (int64_t)size;
+    for (size_t i = 0; i < size; i++)
+        if (read_whole(r, json_array_get(v, i), field, &c->shape[i]) != 0)
+            return -1;
+    return 0;
+}
+
+static int read_field(struct json_reader *r, const struct layer_field *f, const json_t *v,
+                      struct layer_config *c)
+{
+    void *to = (char *)c + f->offset;
+
+    switch (f->type) {
+    case FIELD_INT:
+    case FIELD_OPT_INT: return read_whole(r, v, f->name, to);
+    case FIELD_REAL:
+    case FIELD_OPT_REAL: return read_number(r, v, f->name, to);
+    case FIELD_PAIR:
+    case FIELD_OPT_PAIR: return read_pair(r, v, f->name, to);
+    case FIELD_PADS: return read_pads(r, v, f->name, to);
+    case FIELD_AXIS: return read_axis(r, v, f->name, to);
+    case FIELD_PADDING: return read_padding(r, v, f->name, to);
+    case FIELD_ACTIVATION: return read_activation(r, v, f->name, to);
+    case FIELD_INITIALIZER: return read_initializer(r, v, f->name, to);
+    case FIELD_REGULARIZER: return read_regularizer(r, v, f->name, to);
+    case FIELD_SHAPE: return read_list(r, v, f->name, c);
+    case FIELD_BOOL: break;
+    }
+    if (!json_is_boolean(v))
+        return json_fail(r, "\"%s\" must be true or false", f->name);
+    *(bool *)to = json_is_true(v);
+    return 0;
+}
+
+/* ---- the layer ---- */
+
+int json_read_name(struct json_reader *r, const json_t *layer, size_t index, const char **name)
+{
+    const char *given = json_string_value(json_object_get(json_object_get(layer, "config"),
+                                                          "name"));
+
+    if (!given)
+        given = json_string_value(json_object_get(layer, "name"));
+    if (!given)
+        given = arena_printf(r->arena, "layer_%zu", index);
+    r->name = NULL;
+    if (!model_is_plain_name(given))
+        return json_fail(r, "the name of layer %zu must be 1..%d printable characters without "
+                         "quotes and backslashes", index, MODEL_NAME_CHARS_MAX);
+    *name = arena_strdup(r->arena, given);
+    if (model_find_layer(r->model, given)) {
+        r->name = *name;
+        return json_fail(r, "two layers have this name");
+    }
+    return 0;
+}
+
+int json_read_class(struct json_reader *r, const json_t *layer, enum layer_kind *kind)
+{
+    const char *class = json_string_value(json_object_get(layer, "class_name"));
+    struct err e;
+
+    if (!class)
+        return json_fail(r, "missing field \"class_name\"");
+    if (layer_find(class, kind, &e) != 0)
+        return json_fail(r, "%s", e.msg);
+    if (!json_is_object(json_object_get(layer, "config")))
+        return json_fail(r, "missing field \"config\"");
+    return 0;
+}
+
+static const struct layer_field *find_field(enum layer_kind kind, const char *name)
+{
+    /* Keras 2's names of what Keras 3 calls otherwise */
+    if (kind == LAYER_LEAKY_RELU && strcmp(name, "alpha") == 0)
+        name = "negative_slope";
+    for (size_t i = 0; i < layer_field_count; i++)
+        if (layer_fields[i].kind == kind && strcmp(layer_fields[i].name, name) == 0)
+            return &layer_fields[i];
+    return NULL;
+}
+
+static int unknown_field(struct json_reader *r, enum layer_kind kind, const char *name)
+{
+    const char *names[32];
+    size_t count = 0;
+    char near[160];
+
+    for (size_t i = 0; i < layer_field_count && count < COUNT_OF(names); i++)
+        if (layer_fields[i].kind == kind)
+            names[count++] = layer_fields[i].name;
+    return json_fail(r, "%s has no \"%s\" here%s; it must be null or missing", layer_class(kind),
+                     name, text_did_you_mean(name, names, count, near, sizeof(near)));
+}
+
+/* what is in the file but in no table */
+static int check_other(struct json_reader *r, enum layer_kind kind, const char *name,
+                       const json_t *v)
+{
+    const char *text = json_string_value(v);
+
+    if (json_is_false(v) || is_listed(name, neutral, COUNT_OF(neutral)))
+        return 0;
+    if (kind == LAYER_DEPTHWISE_CONV2D &&
+        is_listed(name, depthwise_neutral, COUNT_OF(depthwise_neutral)))
+        return 0;
+    if (strcmp(name, "data_format") == 0) {
+        if (text && strcmp(text, "channels_last") == 0)
+            return 0;
+        return json_fail(r, "\"data_format\" is %s; it must be \"channels_last\"",
+                         text ? text : "not a name");
+    }
+    if (strcmp(name, "attention_axes") == 0 && json_array_size(v) == 1 &&
+        json_integer_value(json_array_get(v, 0)) == 1)
+        return 0;
+    return unknown_field(r, kind, name);
+}
+
+static int read_policy(struct json_reader *r, const json_t *config, int *policy)
+{
+    const json_t *v = json_object_get(config, "dtype");
+    const char *name = json_dtype_name(v);
+    enum keras_policy p;
+    struct err e;
+
+    *policy = KERAS_FLOAT32;
+    if (!json_is_given(v))
+        return 0;
+    if (!name)
+        return json_fail(r, "\"dtype\" must be the name of a policy");
+    if (keras_policy_find(name, &p, &e) != 0)
+        return json_fail(r, "%s", e.msg);
+    *policy = (int)p;
+    return 0;
+}
+
+static int check_required(struct json_reader *r, enum layer_kind kind, const json_t *config)
+{
+    for (size_t i = 0; i < layer_field_count; i++)
+        if (layer_fields[i].kind == kind && layer_field_is_required(&layer_fields[i]) &&
+            !json_is_given(json_object_get(config, layer_fields[i].name)))
+            return json_fail(r, "missing field \"%s\"", layer_fields[i].name);
+    return 0;
+}
+
+static int read_fields(struct json_reader *r, const json_t *config, struct layer *l)
+{
+    const char *key;
+    json_t *v;
+
+    /* the macro takes a table that it does not change */
+    json_object_foreach((json_t *)(uintptr_t)config, key, v) {
+        const struct layer_field *f = find_field(l->kind, key);
+
+        if (json_is_null(v))
+            continue;
+        if (f ? read_field(r, f, v, &l->c) : check_other(r, l->kind, key, v))
+            return -1;
+    }
+    return 0;
+}
+
+struct layer *json_make_layer(struct json_reader *r, const json_t *config, enum layer_kind kind,
+                              const char *name)
+{
+    struct layer *l;
+
+    if (check_required(r, kind, config) != 0)
+        return NULL;
+    l = model_layer(r->model, kind, name);
+    l->is_trainable = !json_is_false(json_object_get(config, "trainable"));
+    if (read_policy(r, config, &l->policy) != 0 || read_fields(r, config, l) != 0)
+        return NULL;
+    return l;
+}
+
+struct layer *json_read_layer(struct json_reader *r, const json_t *layer, size_t index)
+{
+    const char *name;
+    enum layer_kind kind;
+
+    if (json_read_name(r, layer, index, &name) != 0)
+        return NULL;
+    r->name = name;
+    if (json_read_class(r, layer, &kind) != 0)
+        return NULL;
+    return json_make_layer(r, json_object_get(layer, "config"), kind, name);
+}
+
+/* ---- inputs ---- */
+
+const json_t *json_batch_shape(const json_t *config, const char **field)
+{
+    static const char *const names[] = {"batch_shape", "batch_input_shape"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (json_is_given(json_object_get(config, names[i]))) {
+            *field = names[i];
+            return json_object_get(config, names[i]);
+        }
+    return NULL;
+}
+
+/* whole numbers of any width come as s32, others as f32 */
+static int read_input_dtype(struct json_reader *r, const json_t *v, enum graph_dtype *to)
+{
+    static const char *const whole[] = {"int32", "int64", "int16", "int8", "uint8", "uint16",
+                                        "uint32"};
+    static const char *const real[] = {"float32", "float16", "bfloat16", "float64",
+                                       "mixed_bfloat16"};
+    const char *name = json_is_given(v) ? json_dtype_name(v) : "float32";
+
+    *to = DTYPE_F32;
+    if (name && is_listed(name, whole, COUNT_OF(whole)))
+        *to = DTYPE_S32;
+    else if (!name || !is_listed(name, real, COUNT_OF(real)))
+        return json_fail(r, "\"dtype\" is %s; an input must be of floats or whole numbers",
+                         name ? name : "not a name");
+    return 0;
+}
+
+int json_read_input(struct json_reader *r, const json_t *layer, size_t index)
+{
+    const json_t *config = json_object_get(layer, "config"), *v;
+    const char *field, *name;
+    struct shape sample;
+    enum graph_dtype dtype;
+
+    if (json_read_name(r, layer, index, &name) != 0)
+        return -1;
+    r->name = name;
+    v = json_batch_shape(config, &field);
+    if (!v)
+        return json_fail(r, "missing field \"batch_shape\"");
+    if (json_is_true(json_object_get(config, "sparse")) ||
+        json_is_true(json_object_get(config, "ragged")))
+        return json_fail(r, "sparse and ragged inputs are not supported");
+    if (json_read_sample(r, v, field, &sample) != 0 ||
+        read_input_dtype(r, json_object_get(config, "dtype"), &dtype) != 0)
+        return -1;
+    sample.dtype = dtype;
+    return model_input(r->model, name, &sample);
+}
+
+/* only a plain list is of one input; others say the same in more words */
+int json_check_built(struct json_reader *r, const json_t *layer, const struct layer *l)
+{
+    const json_t *v = json_object_get(json_object_get(layer, "build_config"), "input_shape");
+    struct shape sample;
+    char said[160], is[160];
+
+    if (!json_is_array(v) || !json_is_null(json_array_get(v, 0)) || l->input_count != 1)
+        return 0;
+    if (json_read_sample(r, v, "build_config.input_shape", &sample) != 0)
+        return -1;
+    if (shape_same_dims(&sample, &l->input[0]))
+        return 0;
+    return json_fail(r, "\"build_config.input_shape\" says samples of shape %s, but it is given "
+                     "%s", layer_shape_text(&sample, said, sizeof(said)),
+                     layer_shape_text(&l->input[0], is, sizeof(is)));
+}

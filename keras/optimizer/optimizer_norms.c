@@ -1,0 +1,170 @@
+/* The equations that look at whole variables: Lamb, LARS, Adafactor. */
+#include "keras/optimizer/optimizer_impl.h"
+#include "stack/nn/nn.h"
+
+#include <math.h>
+
+static int scalar(struct graph *g, double value)
+{
+    return graph_constant(g, shape_scalar(DTYPE_F32), value);
+}
+
+static int reciprocal(struct graph *g, int a)
+{
+    return divide(g, graph_splat(g, a, 1), a);
+}
+
+/* a / b if both are above 0, else 1; scalars */
+static int ratio(struct graph *g, int a, int b)
+{
+    int zero = scalar(g, 0), is_some = graph_compare(g, COMPARE_GT, a, zero);
+
+    is_some = graph_binary(g, HLO_AND, is_some, graph_compare(g, COMPARE_GT, b, zero));
+    return graph_select(g, is_some, divide(g, a, b), scalar(g, 1));
+}
+
+/* w less `change` times a scalar */
+static int step_by(struct update *u, int change, int rate)
+{
+    return subtract(u->g, u->value, nn_multiply(u->g, change, nn_spread(u->g, rate, change)));
+}
+
+/* ----- Lamb: c = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps), w -= lr |w| / |c| c */
+
+void optimizer_begin_lamb(struct optimizer_step *s)
+{
+    struct graph *g = &s->trace->graph;
+    const double *hyper = s->optimizer->hyper;
+
+    s->own[0] = reciprocal(g, step_correction(s, hyper[HYPER_BETA_1]));
+    s->own[1] = reciprocal(g, step_correction(s, hyper[HYPER_BETA_2]));
+}
+
+int optimizer_update_lamb(struct update *u)
+{
+    struct graph *g = u->g;
+    int moment[2], change, root, trust;
+
+    optimizer_update_moments(u, moment);
+    root = graph_unary(g, HLO_SQRT, nn_multiply(g, moment[OPTIMIZER_V], update_own(u, 1)));
+    change = divide(g, nn_multiply(g, moment[OPTIMIZER_M], update_own(u, 0)),
+                    nn_shift(g, root, u->o->hyper[HYPER_EPSILON]));
+    trust = ratio(g, update_norm(u, u->value), update_norm(u, change));
+    return step_by(u, change, nn_multiply(g, trust, u->s->rate));
+}
+
+/*
+ * ----- LARS: g += wd w. Classic: m = mu m + lr trust g, c = m or ahead mu m + lr trust g, w -= c,
+ * the trust being eeta |w| / |g|. Else m = mu m + g, c likewise, w -= lr trust c, of |c|.
+ */
+
+static int trust_in(struct update *u, int change)
+{
+    if (!u->of->adapts)
+        return scalar(u->g, 1);
+    return ratio(u->g, nn_scale(u->g, update_norm(u, u->value), u->o->hyper[HYPER_EETA]),
+                 update_norm(u, change));
+}
+
+int optimizer_update_lars(struct update *u)
+{
+    struct graph *g = u->g;
+    const double *hyper = u->o->hyper;
+    bool is_classic = hyper[HYPER_CLASSIC_MOMENTUM] != 0;
+    int change = u->gradient, m;
+
+    if (hyper[HYPER_WEIGHT_DECAY] != 0 && u->of->decays)
+        change = nn_add(g, change, nn_scale(g, u->value, hyper[HYPER_WEIGHT_DECAY]));
+    if (is_classic) {
+        int rate = nn_multiply(g, u->s->rate, trust_in(u, change));
+
+        change = nn_multiply(g, change, nn_spread(g, rate, change));
+    }
+    m = update_set_slot(u, 0, nn_add(g, nn_scale(g, update_slot(u, 0), hyper[HYPER_MOMENTUM]),
+                                     change));
+    if (hyper[HYPER_NESTEROV] != 0)
+        m = nn_add(g, nn_scale(g, m, hyper[HYPER_MOMENTUM]), change);
+    if (is_classic)
+        return subtract(g, u->value, m);
+    return step_by(u, m, nn_multiply(g, u->s->rate, trust_in(u, m)));
+}
+
+/*
+ * ----- Adafactor: the mean of squares is r c / mean(r), of rows and of columns, from two
+ * dimensions up; c = g / sqrt(it), w -= max(eps2, rms(w)) min(lr, 1 / sqrt(t)) c / max(1, rms(c)
+ * / clip)
+ */
+
+enum { ROWS, COLUMNS, VECTOR };
+
+/* own: rate; t^beta_2_decay, which is 1 - beta_2; beta_2 */
+void optimizer_begin_adafactor(struct optimizer_step *s)
+{
+    struct graph *g = &s->trace->graph;
+    int decay = scalar(g, s->optimizer->hyper[HYPER_BETA_2_DECAY]);
+
+    s->own[0] = graph_binary(g, HLO_MINIMUM, s->rate, graph_unary(g, HLO_RSQRT, s->step));
+    s->own[1] = graph_binary(g, HLO_POWER, s->step, decay);
+    s->own[2] = subtract(g, scalar(g, 1), s->own[1]);
+}
+
+/* slot k goes on by beta_2 */
+static int follow(struct update *u, int k, int now)
+{
+    struct graph *g = u->g;
+    int old = update_slot(u, k);
+    int next = nn_add(g, nn_multiply(g, old, nn_spread(g, u->s->own[2], old)),
+                      nn_multiply(g, now, nn_spread(g, u->s->own[1], now)));
+
+    return update_set_slot(u, k, next);
+}
+
+/* `a`, which lacks dimension `without` of the variable, spread along it */
+static int spread_along(struct update *u, int a, int without)
+{
+    int dims[GRAPH_RANK_MAX], count = 0;
+
+    for (int d = 0; d < u->g->node[u->value].shape.rank; d++)
+        if (d != without)
+            dims[count++] = d;
+    return graph_broadcast(u->g, a, u->g->node[u->value].shape, dims);
+}
+
+/* r / mean(r) along its last dimension */
+static int over_mean(struct graph *g, int r)
+{
+    int dims[GRAPH_RANK_MAX], rank = g->node[r].shape.rank;
+    int mean = nn_mean(g, r, 1u << (rank - 1));
+
+    for (int d = 0; d < rank; d++)
+        dims[d] = d;
+    return divide(g, r, graph_broadcast(g, mean, g->node[r].shape, dims));
+}
+
+static int factored_squares(struct update *u, int squares)
+{
+    struct graph *g = u->g;
+    int rank = g->node[squares].shape.rank;
+    int rows = follow(u, ROWS, nn_mean(g, squares, 1u << (rank - 1)));
+    int columns = follow(u, COLUMNS, nn_mean(g, squares, 1u << (rank - 2)));
+
+    return nn_multiply(g, spread_along(u, over_mean(g, rows), rank - 1),
+                       spread_along(u, columns, rank - 2));
+}
+
+int optimizer_update_adafactor(struct update *u)
+{
+    struct graph *g = u->g;
+    const double *hyper = u->o->hyper;
+    int squares = nn_shift(g, nn_multiply(g, u->gradient, u->gradient), hyper[HYPER_EPSILON_1]);
+    int change, size, excess;
+
+    squares = g->node[u->value].shape.rank < 2 ? follow(u, VECTOR, squares)
+                                               : factored_squares(u, squares);
+    change = nn_multiply(g, u->gradient, graph_unary(g, HLO_RSQRT, squares));
+    size = graph_binary(g, HLO_MAXIMUM, update_root_mean_square(u, u->value),
+                        scalar(g, hyper[HYPER_EPSILON_2]));
+    excess = nn_scale(g, update_root_mean_square(u, change), 1 / hyper[HYPER_CLIP_THRESHOLD]);
+    excess = graph_binary(g, HLO_MAXIMUM, excess, scalar(g, 1));
+    return step_by(u, change, divide(g, nn_multiply(g, size, u->s->own[0]), excess));
+}

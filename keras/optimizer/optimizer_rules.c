@@ -1,0 +1,202 @@
+/* The equations element by element, as docs/optimizers.md has them. */
+#include "keras/optimizer/optimizer_impl.h"
+#include "stack/nn/nn.h"
+
+#include <math.h>
+
+/* stay a + (1 - stay) b */
+static int average(struct graph *g, int a, int b, double stay)
+{
+    return nn_add(g, nn_scale(g, a, stay), nn_scale(g, b, 1 - stay));
+}
+
+/* ----- SGD: w -= lr g; with momentum m = mu m - lr g, w += m, or ahead w += mu m - lr g */
+
+static int update_sgd(struct update *u)
+{
+    struct graph *g = u->g;
+    double mu = u->o->hyper[HYPER_MOMENTUM];
+    int change = nn_multiply(g, u->gradient, update_rate(u)), m;
+
+    if (mu == 0)
+        return subtract(g, u->value, change);
+    m = update_set_slot(u, 0, subtract(g, nn_scale(g, update_slot(u, 0), mu), change));
+    if (u->o->hyper[HYPER_NESTEROV] != 0)
+        m = subtract(g, nn_scale(g, m, mu), change);
+    return nn_add(g, u->value, m);
+}
+
+/* ----- Adam: w -= lr sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + eps) */
+
+enum { M = OPTIMIZER_M, V = OPTIMIZER_V, V_MAX };
+
+static void begin_adam(struct optimizer_step *s)
+{
+    struct graph *g = &s->trace->graph;
+    const double *hyper = s->optimizer->hyper;
+    int root = graph_unary(g, HLO_SQRT, step_correction(s, hyper[HYPER_BETA_2]));
+
+    s->own[0] = divide(g, nn_multiply(g, s->rate, root),
+                       step_correction(s, hyper[HYPER_BETA_1]));
+}
+
+static int update_adam(struct update *u)
+{
+    struct graph *g = u->g;
+    int moment[2], v, change;
+
+    optimizer_update_moments(u, moment);
+    v = moment[V];
+    if (u->o->hyper[HYPER_AMSGRAD] != 0)
+        v = update_set_slot(u, V_MAX, graph_binary(g, HLO_MAXIMUM, update_slot(u, V_MAX), v));
+    v = nn_shift(g, graph_unary(g, HLO_SQRT, v), u->o->hyper[HYPER_EPSILON]);
+    change = divide(g, nn_multiply(g, moment[M], update_own(u, 0)), v);
+    return subtract(g, u->value, change);
+}
+
+
+/* ----- Adamax: w -= lr / (1 - b1^t) m / (u + eps), u = max(b2 u, |g|) */
+
+static void begin_adamax(struct optimizer_step *s)
+{
+    s->own[0] = divide(&s->trace->graph, s->rate,
+                       step_correction(s, s->optimizer->hyper[HYPER_BETA_1]));
+}
+
+static int update_adamax(struct update *u)
+{
+    struct graph *g = u->g;
+    const double *hyper = u->o->hyper;
+    int m = update_set_slot(u, 0, average(g, update_slot(u, 0), u->gradient,
+                                          hyper[HYPER_BETA_1]));
+    int most = graph_binary(g, HLO_MAXIMUM, nn_scale(g, update_slot(u, 1), hyper[HYPER_BETA_2]),
+                            graph_unary(g, HLO_ABS, u->gradient));
+
+    most = nn_shift(g, update_set_slot(u, 1, most), hyper[HYPER_EPSILON]);
+    return subtract(g, u->value, divide(g, nn_multiply(g, m, update_own(u, 0)), most));
+}
+
+/*
+ * ----- Nadam: the momentum u_t = b1 (1 - 0.5 * 0.96^t), P_t the product of those up to t;
+ * w -= lr (u_(t+1) / (1 - P_(t+1)) m + (1 - u_t) / (1 - P_t) g) / (sqrt(v / (1 - b2^t)) + eps)
+ */
+#define NADAM_DECAY 0.96
+
+static int nadam_momentum(struct optimizer_step *s, int step)
+{
+    struct graph *g = &s->trace->graph;
+    double beta = s->optimizer->hyper[HYPER_BETA_1];
+    int power = graph_unary(g, HLO_EXP, nn_scale(g, step, log(NADAM_DECAY)));
+
+    return nn_shift(g, nn_scale(g, power, -0.5 * beta), beta);
+}
+
+static int one_less(struct graph *g, int a)
+{
+    return subtract(g, graph_splat(g, a, 1), a);
+}
+
+static void begin_nadam(struct optimizer_step *s)
+{
+    struct graph *g = &s->trace->graph;
+    int now = nadam_momentum(s, s->step), next = nadam_momentum(s, nn_shift(g, s->step, 1));
+    int last = trace_read(s->trace, s->optimizer->product), product = nn_multiply(g, last, now);
+    int ahead = divide(g, next, one_less(g, nn_multiply(g, product, next)));
+    int here = divide(g, one_less(g, now), one_less(g, product));
+
+    s->own[0] = nn_multiply(g, s->rate, ahead);
+    s->own[1] = nn_multiply(g, s->rate, here);
+    s->own[2] = divide(g, graph_splat(g, s->step, 1),
+                       step_correction(s, s->optimizer->hyper[HYPER_BETA_2]));
+    trace_assign(s->trace, s->optimizer->product, step_choose(s, product, last));
+}
+
+static int update_nadam(struct update *u)
+{
+    struct graph *g = u->g;
+    int moment[2], change, root;
+
+    optimizer_update_moments(u, moment);
+    change = nn_add(g, nn_multiply(g, moment[M], update_own(u, 0)),
+                    nn_multiply(g, u->gradient, update_own(u, 1)));
+    root = graph_unary(g, HLO_SQRT, nn_multiply(g, moment[V], update_own(u, 2)));
+    return subtract(g, u->value, divide(g, change, nn_shift(g, root, u->o->hyper[HYPER_EPSILON])));
+}
+
+/* ----- RMSprop: inc = lr g / sqrt(v + eps), centred: of v - mean^2 + eps; w -= inc */
+
+static int update_rmsprop(struct update *u)
+{
+    struct graph *g = u->g;
+    const double *hyper = u->o->hyper;
+    double rho = hyper[HYPER_RHO];
+    int v = update_set_slot(u, 0, average(g, update_slot(u, 0), square(g, u->gradient), rho));
+    int change;
+
+    if (hyper[HYPER_CENTERED] != 0) {
+        int mean = update_set_slot(u, 2, average(g, update_slot(u, 2), u->gradient, rho));
+
+        v = subtract(g, v, square(g, mean));
+    }
+    change = graph_unary(g, HLO_RSQRT, nn_shift(g, v, hyper[HYPER_EPSILON]));
+    change = nn_multiply(g, nn_multiply(g, u->gradient, update_rate(u)), change);
+    if (hyper[HYPER_MOMENTUM] != 0)
+        change = update_set_slot(u, 1, nn_add(g, nn_scale(g, update_slot(u, 1),
+                                                          hyper[HYPER_MOMENTUM]), change));
+    return subtract(g, u->value, change);
+}
+
+/* ----- Adagrad: w -= lr g / sqrt(a + eps), a += g^2 */
+
+static int update_adagrad(struct update *u)
+{
+    struct graph *g = u->g;
+    int sum = update_set_slot(u, 0, nn_add(g, update_slot(u, 0), square(g, u->gradient)));
+    int root = graph_unary(g, HLO_RSQRT, nn_shift(g, sum, u->o->hyper[HYPER_EPSILON]));
+
+    return subtract(g, u->value, nn_multiply(g, nn_multiply(g, u->gradient, update_rate(u)),
+                                             root));
+}
+
+/* ----- Adadelta: d = -sqrt(D + eps) / sqrt(G + eps) g, w += lr d; D, G: means of d^2, g^2 */
+
+static int update_adadelta(struct update *u)
+{
+    struct graph *g = u->g;
+    double rho = u->o->hyper[HYPER_RHO], epsilon = u->o->hyper[HYPER_EPSILON];
+    int squares = update_set_slot(u, 0, average(g, update_slot(u, 0), square(g, u->gradient),
+                                                rho));
+    int last = graph_unary(g, HLO_SQRT, nn_shift(g, update_slot(u, 1), epsilon));
+    int root = graph_unary(g, HLO_RSQRT, nn_shift(g, squares, epsilon));
+    int change = nn_multiply(g, nn_multiply(g, last, root), u->gradient);
+
+    update_set_slot(u, 1, average(g, update_slot(u, 1), square(g, change), rho));
+    return subtract(g, u->value, nn_multiply(g, change, update_rate(u)));
+}
+
+/* ----- Lion: w -= lr sign(b1 m + (1 - b1) g), m = b2 m + (1 - b2) g */
+
+static int update_lion(struct update *u)
+{
+    struct graph *g = u->g;
+    int m = update_slot(u, 0);
+    int way = graph_unary(g, HLO_SIGN, average(g, m, u->gradient, u->o->hyper[HYPER_BETA_1]));
+
+    update_set_slot(u, 0, average(g, m, u->gradient, u->o->hyper[HYPER_BETA_2]));
+    return subtract(g, u->value, nn_multiply(g, way, update_rate(u)));
+}
+
+const struct rule optimizer_rules[RULE_COUNT] = {
+    [RULE_SGD] = {NULL, update_sgd, false},
+    [RULE_ADAM] = {begin_adam, update_adam, false},
+    [RULE_ADAMW] = {begin_adam, update_adam, false},
+    [RULE_NADAM] = {begin_nadam, update_nadam, false},
+    [RULE_ADAMAX] = {begin_adamax, update_adamax, false},
+    [RULE_RMSPROP] = {NULL, update_rmsprop, false},
+    [RULE_ADAGRAD] = {NULL, update_adagrad, false},
+    [RULE_ADADELTA] = {NULL, update_adadelta, false},
+    [RULE_ADAFACTOR] = {optimizer_begin_adafactor, optimizer_update_adafactor, false},
+    [RULE_LION] = {NULL, update_lion, false},
+    [RULE_LAMB] = {optimizer_begin_lamb, optimizer_update_lamb, false},
+    [RULE_LARS] = {NULL, optimizer_update_lars, true},
+};

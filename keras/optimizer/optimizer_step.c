@@ -1,0 +1,367 @@
+/* One step: what comes before and behind every rule, in Keras's order. */
+#include "keras/model/choose.h"
+#include "keras/optimizer/optimizer_impl.h"
+#include "stack/nn/nn.h"
+
+#include <assert.h>
+#include <math.h>
+
+static bool is_part(const struct optimizer_step *s, int i, int node)
+{
+    const struct optimizer *o = s->optimizer;
+    const struct shape *of = &s->trace->graph.node[node].shape;
+
+    return !shape_same_dims(of, &o->set->variable[o->of[i].variable].shape);
+}
+
+/* s32 scalars: all bits where they are equal, else none */
+static int are_equal(struct graph *g, int a, int b)
+{
+    return choose_bits(g, graph_compare(g, COMPARE_EQ, a, b));
+}
+
+int step_choose(const struct optimizer_step *s, int a, int b)
+{
+    return s->update == NODE_NONE ? a : choose(&s->trace->graph, s->update, a, b);
+}
+
+int step_square_sum(const struct optimizer_step *s, int x, bool x_is_part)
+{
+    struct graph *g = &s->trace->graph;
+    uint32_t all = (1u << g->node[x].shape.rank) - 1;
+    int sum = nn_multiply(g, x, x);
+
+    if (all)
+        sum = graph_reduce(g, REDUCE_ADD, sum, all);
+    return x_is_part && s->trace->replica_count > 1 ? graph_all_reduce(g, sum) : sum;
+}
+
+/*
+ * As -expm1(step ln beta): of a power in f32, however it is kept, what is left of 1 would be off
+ * by the rounding of beta itself, 1e-5 of 1 - 0.999.
+ */
+int step_correction(const struct optimizer_step *s, double beta)
+{
+    struct graph *g = &s->trace->graph;
+
+    if (beta == 0)
+        return graph_splat(g, s->step, 1);
+    return graph_unary(g, HLO_NEGATE,
+                       graph_unary(g, HLO_EXPM1, nn_scale(g, s->step, log(beta))));
+}
+
+int update_slot(const struct update *u, int k)
+{
+    assert(u->of->slot[k] >= 0);
+    return trace_read(u->s->trace, u->of->slot[k]);
+}
+
+int update_set_slot(const struct update *u, int k, int node)
+{
+    trace_assign(u->s->trace, u->of->slot[k], step_choose(u->s, node, update_slot(u, k)));
+    return node;
+}
+
+int update_norm(const struct update *u, int x)
+{
+    return graph_unary(u->g, HLO_SQRT, step_square_sum(u->s, x, u->is_part));
+}
+
+int update_root_mean_square(const struct update *u, int x)
+{
+    const struct variable *v = &u->o->set->variable[u->of->variable];
+    int sum = step_square_sum(u->s, x, u->is_part);
+
+    return graph_unary(u->g, HLO_SQRT, nn_scale(u->g, sum, 1 / (double)shape_elems(&v->shape)));
+}
+
+int update_own(const struct update *u, int k)
+{
+    return nn_spread(u->g, u->s->own[k], u->value);
+}
+
+int update_rate(const struct update *u)
+{
+    return nn_spread(u->g, u->s->rate, u->value);
+}
+
+/* a + (b - a) share */
+static int approach(struct graph *g, int a, int b, double share)
+{
+    return nn_add(g, a, nn_scale(g, subtract(g, b, a), share));
+}
+
+void optimizer_update_moments(struct update *u, int moment[2])
+{
+    struct graph *g = u->g;
+    const double *hyper = u->o->hyper;
+    int m = update_slot(u, OPTIMIZER_M), v = update_slot(u, OPTIMIZER_V);
+
+    moment[0] = update_set_slot(u, OPTIMIZER_M,
+                                approach(g, m, u->gradient, 1 - hyper[HYPER_BETA_1]));
+    moment[1] = update_set_slot(u, OPTIMIZER_V,
+                                approach(g, v, square(g, u->gradient),
+                                         1 - hyper[HYPER_BETA_2]));
+}
+
+/* ----- before the rules: counting, and all gradients */
+
+static int s32(struct graph *g, int64_t value)
+{
+    return graph_constant(g, shape_scalar(DTYPE_S32), (double)value);
+}
+
+static int64_t accumulation(const struct optimizer *o)
+{
+    double steps = o->hyper[HYPER_GRADIENT_ACCUMULATION_STEPS];
+
+    return steps > 1 ? (int64_t)steps : 1;
+}
+
+/* updates before this one: Keras's `iterations` */
+static int updates_before(const struct optimizer_step *s)
+{
+    struct graph *g = &s->trace->graph;
+    int64_t n = accumulation(s->optimizer);
+    int iterations = trace_read(s->trace, s->optimizer->iterations);
+
+    return n == 1 ? iterations : divide(g, iterations, s32(g, n));
+}
+
+/* Schedules count steps, not updates. */
+static int rate(struct optimizer_step *s)
+{
+    struct graph *g = &s->trace->graph;
+    const struct optimizer *o = s->optimizer;
+    int step;
+
+    if (o->learning_rate >= 0)
+        return trace_read(s->trace, o->learning_rate);
+    step = trace_read(s->trace, o->iterations);
+    if (o->accumulates_in_launch)
+        step = nn_shift(g, step, (double)(accumulation(o) - 1));
+    return schedule_rate(g, &o->schedule, step);
+}
+
+static void count_step(struct optimizer_step *s)
+{
+    struct graph *g = &s->trace->graph;
+    const struct optimizer *o = s->optimizer;
+    int64_t n = accumulation(o);
+    int next = nn_shift(g, updates_before(s), 1);
+
+    s->step = graph_convert(g, next, DTYPE_F32);
+    s->rate = rate(s);
+    s->update = NODE_NONE;
+    if (n > 1 && !o->accumulates_in_launch) {
+        int after = nn_shift(g, trace_read(s->trace, o->iterations), 1);
+
+        s->update = are_equal(g, nn_multiply(g, next, s32(g, n)), after);
+    }
+}
+
+/* the mean of the steps that were waiting for this one; their sum goes on waiting otherwise */
+static int accumulate(struct optimizer_step *s, int i, int gradient)
+{
+    struct graph *g = &s->trace->graph;
+    int64_t n = accumulation(s->optimizer);
+    int variable = s->optimizer->of[i].accumulated;
+
+    if (variable >= 0) {
+        gradient = nn_add(g, gradient, trace_read(s->trace, variable));
+        trace_assign(s->trace, variable,
+                     step_choose(s, graph_splat(g, gradient, 0), gradient));
+    }
+    return n > 1 ? nn_scale(g, gradient, 1.0 / (double)n) : gradient;
+}
+
+/* limit / norm of what is longer than the limit, else exactly 1; a scalar */
+static int norm_scale(struct optimizer_step *s, int square_sum, double limit)
+{
+    struct graph *g = &s->trace->graph;
+    int norm = graph_unary(g, HLO_SQRT, square_sum), most = graph_splat(g, norm, limit);
+
+    return graph_select(g, graph_compare(g, COMPARE_LE, norm, most), graph_splat(g, norm, 1),
+                        divide(g, most, norm));
+}
+
+static void clip_norms(struct optimizer_step *s, int *gradient)
+{
+    struct graph *g = &s->trace->graph;
+
+    for (int i = 0; i < s->optimizer->count; i++) {
+        int sum = step_square_sum(s, gradient[i], is_part(s, i, gradient[i]));
+        int scale = norm_scale(s, sum, s->optimizer->hyper[HYPER_CLIPNORM]);
+
+        gradient[i] = nn_multiply(g, gradient[i], nn_spread(g, scale, gradient[i]));
+    }
+}
+
+/* One all-reduce for the parts of all. An infinite norm makes every gradient NaN, as in Keras. */
+static void clip_global_norm(struct optimizer_step *s, int *gradient)
+{
+    struct graph *g = &s->trace->graph;
+    int sum[2] = {NODE_NONE, NODE_NONE}, all, norm, scale;
+
+    for (int i = 0; i < s->optimizer->count; i++) {
+        int k = is_part(s, i, gradient[i]), own = step_square_sum(s, gradient[i], false);
+
+        sum[k] = sum[k] == NODE_NONE ? own : nn_add(g, sum[k], own);
+    }
+    if (sum[1] != NODE_NONE && s->trace->replica_count > 1)
+        sum[1] = graph_all_reduce(g, sum[1]);
+    all = sum[0] == NODE_NONE ? sum[1] : sum[1] == NODE_NONE ? sum[0] : nn_add(g, sum[0], sum[1]);
+    scale = norm_scale(s, all, s->optimizer->hyper[HYPER_GLOBAL_CLIPNORM]);
+    norm = graph_unary(g, HLO_SQRT, all);
+    scale = nn_add(g, scale, subtract(g, norm, norm));
+    for (int i = 0; i < s->optimizer->count; i++)
+        gradient[i] = nn_multiply(g, gradient[i], nn_spread(g, scale, gradient[i]));
+}
+
+static void clip_values(struct optimizer_step *s, int *gradient)
+{
+    struct graph *g = &s->trace->graph;
+    double limit = s->optimizer->hyper[HYPER_CLIPVALUE];
+    int low = graph_constant(g, shape_scalar(DTYPE_F32), -limit);
+    int high = graph_constant(g, shape_scalar(DTYPE_F32), limit);
+
+    for (int i = 0; i < s->optimizer->count; i++)
+        gradient[i] = graph_clamp(g, low, gradient[i], high);
+}
+
+static void clip(struct optimizer_step *s, int *gradient)
+{
+    const double *hyper = s->optimizer->hyper;
+
+    if (s->optimizer->count == 0)
+        return;
+    if (hyper[HYPER_CLIPNORM] > 0)
+        clip_norms(s, gradient);
+    else if (hyper[HYPER_GLOBAL_CLIPNORM] > 0)
+        clip_global_norm(s, gradient);
+    else if (hyper[HYPER_CLIPVALUE] > 0)
+        clip_values(s, gradient);
+}
+
+static void source(struct optimizer_step *s, const char *what)
+{
+    trace_source(s->trace, optimizer_name(s->optimizer->rule), what);
+}
+
+int optimizer_scale_loss(struct trace *t, const struct optimizer *o, int loss)
+{
+    double factor = o->hyper[HYPER_LOSS_SCALE_FACTOR];
+
+    return factor > 0 ? nn_scale(&t->graph, loss, factor) : loss;
+}
+
+void optimizer_begin(struct optimizer_step *s, struct trace *t, const struct optimizer *o,
+                     int *gradient)
+{
+    struct graph *g = &t->graph;
+    double factor = o->hyper[HYPER_LOSS_SCALE_FACTOR];
+
+    *s = (struct optimizer_step){.trace = t, .optimizer = o};
+    source(s, "rate");
+    count_step(s);
+    if (optimizer_rules[o->rule].begin)
+        optimizer_rules[o->rule].begin(s);
+    for (int i = 0; i < o->count; i++) {
+        source(s, o->set->variable[o->of[i].variable].name);
+        gradient[i] = graph_convert(g, gradient[i], DTYPE_F32);
+        if (factor > 0)
+            gradient[i] = nn_scale(g, gradient[i], 1 / factor);
+        gradient[i] = accumulate(s, i, gradient[i]);
+    }
+    source(s, "clip");
+    clip(s, gradient);
+}
+
+/* ----- one variable */
+
+static int decay(const struct update *u)
+{
+    double share = u->o->hyper[HYPER_WEIGHT_DECAY];
+    int rate;
+
+    if (share == 0 || !u->of->decays || optimizer_rules[u->o->rule].decays_itself)
+        return u->value;
+    rate = nn_scale(u->g, u->s->rate, share);
+    return subtract(u->g, u->value, nn_multiply(u->g, u->value, nn_spread(u->g, rate, u->value)));
+}
+
+/* The average begins as the variable after the first update. */
+static int follow(const struct update *u, int value)
+{
+    struct graph *g = u->g;
+    double momentum = u->o->hyper[HYPER_EMA_MOMENTUM];
+    double frequency = u->o->hyper[HYPER_EMA_OVERWRITE_FREQUENCY];
+    int before = updates_before(u->s), average = trace_read(u->s->trace, u->of->average);
+    int next, due;
+
+    next = nn_add(g, nn_scale(g, average, momentum), nn_scale(g, value, 1 - momentum));
+    next = choose(g, are_equal(g, before, s32(g, 0)), value, next);
+    trace_assign(u->s->trace, u->of->average, next);
+    if (frequency == 0)
+        return value;
+    due = graph_binary(g, HLO_REMAINDER, nn_shift(g, before, 1), s32(g, (int64_t)frequency));
+    return choose(g, are_equal(g, due, s32(g, 0)), next, value);
+}
+
+int optimizer_update_one(struct optimizer_step *s, int i, int value, int gradient)
+{
+    const struct optimizer *o = s->optimizer;
+    struct update u = {.s = s, .g = &s->trace->graph, .o = o, .of = &o->of[i],
+                       .value = value, .gradient = gradient, .is_part = is_part(s, i, value)};
+    int next;
+
+    assert(shape_equal(&u.g->node[value].shape, &u.g->node[gradient].shape));
+    source(s, o->set->variable[u.of->variable].name);
+    u.value = decay(&u);
+    next = step_choose(s, optimizer_rules[o->rule].update(&u), value);
+    return u.of->average >= 0 ? follow(&u, next) : next;
+}
+
+void optimizer_end(struct optimizer_step *s)
+{
+    const struct optimizer *o = s->optimizer;
+    int64_t by = o->accumulates_in_launch ? accumulation(o) : 1;
+
+    source(s, "iterations");
+    trace_assign(s->trace, o->iterations,
+                 nn_shift(&s->trace->graph, trace_read(s->trace, o->iterations), (double)by));
+}
+
+void optimizer_apply(struct trace *t, const struct optimizer *o, const int *gradient)
+{
+    int *clipped = arena_array(t->arena, (size_t)o->count + 1, sizeof(*clipped));
+    struct optimizer_step s;
+
+    for (int i = 0; i < o->count; i++)
+        clipped[i] = gradient[i];
+    optimizer_begin(&s, t, o, clipped);
+    for (int i = 0; i < o->count; i++) {
+        int variable = o->of[i].variable;
+
+        trace_assign(t, variable,
+                     optimizer_update_one(&s, i, trace_read(t, variable), clipped[i]));
+    }
+    optimizer_end(&s);
+}
+
+void optimizer_finalize(struct trace *t, const struct optimizer *o)
+{
+    const struct graph_groups all = {.count = 1, .size = t->replica_count};
+
+    for (int i = 0; i < o->count; i++) {
+        bool is_part = t->set->variable[o->of[i].variable].shard_dim >= 0;
+        int dim = optimizer_sharded_along(o, i), average;
+
+        if (o->of[i].average < 0)
+            continue;
+        average = trace_read(t, o->of[i].average);
+        if (dim >= 0 && !is_part && t->replica_count > 1)
+            average = graph_all_gather(&t->graph, &average, 1, dim, &all);
+        trace_assign(t, o->of[i].variable, average);
+    }
+}

@@ -1,0 +1,357 @@
+/* Two runs side by side, for people, spreadsheets and programs. */
+#include "report/diff/diff.h"
+
+#include "base/text.h"
+#include "base/units.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CELL_CHARS 40
+#define ROWS_MAX 16                     /* of a ranked list for people; the rest is counted */
+
+static const struct section {
+    const char *key, *heading;
+    bool is_ranked;                     /* only rows that differ, the largest first */
+} sections[DIFF_SECTION_COUNT] = {
+    [DIFF_STEP]    = {"step", "one step", false},
+    [DIFF_CYCLES]  = {"cycles", "where the difference comes from", true},
+    [DIFF_SOURCE]  = {"source", "source operations of one core, cycles", true},
+    [DIFF_USE]     = {"use", "use of each resource, % of the step", false},
+    [DIFF_WORK]    = {"work", "work, all cores and chips", false},
+    [DIFF_UNITS]   = {"units", "units, busy cycles of all cores", true},
+    [DIFF_OPS]     = {"operations", "operations executed, all cores", true},
+    [DIFF_RESULTS] = {"results", "what was learnt", false},
+};
+
+static char *print_number(double x, bool is_whole, char *buf, size_t buf_bytes)
+{
+    if (is_whole && fabs(x) < 9e15)
+        return text_thousands((int64_t)x, buf, buf_bytes);
+    snprintf(buf, buf_bytes, "%.3f", x);
+    return buf;
+}
+
+static char *print_side(const struct diff_row *r, bool is_b, char *buf, size_t buf_bytes)
+{
+    if (is_b ? r->in_b : r->in_a)
+        return print_number(is_b ? r->b : r->a, r->is_whole, buf, buf_bytes);
+    snprintf(buf, buf_bytes, "-");
+    return buf;
+}
+
+static char *print_difference(double x, bool is_whole, char *buf, size_t buf_bytes)
+{
+    char number[CELL_CHARS - 1];
+
+    snprintf(buf, buf_bytes, "%s%s", x > 0.0 ? "+" : "",
+             print_number(x, is_whole, number, sizeof(number)));
+    return buf;
+}
+
+/* "+12.3 %" of a; "new" and "gone" where one side has nothing */
+static char *print_relative(const struct diff_row *r, char *buf, size_t buf_bytes)
+{
+    if (!r->in_a || !r->in_b)
+        snprintf(buf, buf_bytes, "%s", r->in_b ? "only B" : "only A");
+    else if (r->a == 0.0)
+        snprintf(buf, buf_bytes, "%s", r->b == 0.0 ? "" : "from 0");
+    else
+        snprintf(buf, buf_bytes, "%+.1f %%", 100.0 * (r->b - r->a) / fabs(r->a));
+    return buf;
+}
+
+static void print_row(const struct diff_row *r, FILE *to)
+{
+    char a[CELL_CHARS], b[CELL_CHARS], change[CELL_CHARS], relative[CELL_CHARS];
+
+    fprintf(to, "  %-34.34s %18s %18s %18s %10s", r->name, print_side(r, false, a, sizeof(a)),
+            print_side(r, true, b, sizeof(b)),
+            print_difference(r->b - r->a, r->is_whole, change, sizeof(change)),
+            print_relative(r, relative, sizeof(relative)));
+}
+
+static void print_heading(const char *heading, const char *more, FILE *to)
+{
+    fprintf(to, "\n%-36s %18s %18s %18s %10s%s\n", heading, "A", "B", "B - A", "of A", more);
+}
+
+static size_t first_of(const struct diff *d, enum diff_section s)
+{
+    size_t i = 0;
+
+    while (i < d->row_count && d->row[i].section != s)
+        i++;
+    return i;
+}
+
+/* ---- the answer in a sentence or two ---- */
+
+static void print_largest(const struct diff *d, FILE *to)
+{
+    double all = diff_step_cycles(d);
+    size_t first = first_of(d, DIFF_CYCLES);
+    const char *comma = "";
+
+    fprintf(to, "  most of it: ");
+    for (size_t i = first; i < first + 3 && i < d->row_count; i++) {
+        const struct diff_row *r = &d->row[i];
+        char number[CELL_CHARS];
+
+        if (r->section != DIFF_CYCLES || r->a == r->b)
+            break;
+        fprintf(to, "%s%s %s", comma, r->name,
+                print_difference(r->b - r->a, true, number, sizeof(number)));
+        if (all != 0.0)
+            fprintf(to, " (%.1f %%)", 100.0 * (r->b - r->a) / all);
+        comma = ", ";
+    }
+    fprintf(to, " cycles of core %d\n", d->core);
+}
+
+static void print_verdict(const struct diff *d, FILE *to)
+{
+    double a = run_real(d->run[0]->stats, "step_cycles");
+    double b = run_real(d->run[1]->stats, "step_cycles");
+    double a_us = a / d->mhz[0], b_us = b / d->mhz[1];
+    char number[2][CELL_CHARS];
+
+    if (a_us == b_us)
+        fprintf(to, "both steps take the same time: ");
+    else
+        fprintf(to, "a step of B is %.2f times as %s: ", b_us > a_us ? b_us / a_us : a_us / b_us,
+                b_us > a_us ? "long" : "fast");
+    fprintf(to, "%s cycles -> %s cycles, %.3f us -> %.3f us (%+.1f %%)\n",
+            print_number(a, true, number[0], CELL_CHARS),
+            print_number(b, true, number[1], CELL_CHARS), a_us, b_us,
+            100.0 * (b_us - a_us) / a_us);
+    if (a != b)
+        print_largest(d, to);
+}
+
+static void print_bounds(const struct diff *d, FILE *to)
+{
+    const char *a = run_text(json_object_get(d->run[0]->stats, "bound"), "by");
+    const char *b = run_text(json_object_get(d->run[1]->stats, "bound"), "by");
+
+    if (strcmp(a, b) == 0)
+        fprintf(to, "  both are bound by %s\n", a);
+    else
+        fprintf(to, "  A is bound by %s, B by %s\n", a, b);
+}
+
+/* ---- settings ---- */
+
+static void print_settings(const struct diff *d, FILE *to)
+{
+    for (int is_chip = 0; is_chip < 2; is_chip++) {
+        bool has_heading = false;
+
+        for (size_t i = 0; i < d->setting_count; i++) {
+            const struct diff_setting *s = &d->setting[i];
+
+            if (s->is_chip != is_chip)
+                continue;
+            if (!has_heading)
+                fprintf(to, "\n%-36s %18s %18s\n",
+                        is_chip ? "chip parameters that differ" : "options that differ", "A", "B");
+            has_heading = true;
+            fprintf(to, "  %-34.34s %18s %18s\n", s->name, s->a ? s->a : "-", s->b ? s->b : "-");
+        }
+    }
+}
+
+/* ---- where the difference comes from ---- */
+
+static const char *meaning_of(const char *reason)
+{
+    static const struct { const char *name, *meaning; } reasons[] = {
+        {"issue", "bundles issued"}, {"idle", "the core had halted and waited for the others"},
+#define STALL(id, name, meaning) {name, meaning},
+#include "sim/core/stalls.def"
+    };
+
+    for (size_t i = 0; i < COUNT_OF(reasons); i++)
+        if (strcmp(reasons[i].name, reason) == 0)
+            return reasons[i].meaning;
+    return "";
+}
+
+static void print_cycle_row(const struct diff *d, const struct diff_row *r, FILE *to)
+{
+    double all = diff_step_cycles(d);
+    char share[CELL_CHARS] = "";
+
+    print_row(r, to);
+    if (all != 0.0)
+        snprintf(share, sizeof(share), "%.1f %%", 100.0 * (r->b - r->a) / all);
+    fprintf(to, " %12.3f %10s  %s\n", (r->b - r->a) / d->mhz[1], share, meaning_of(r->name));
+}
+
+static void print_cycles(const struct diff *d, FILE *to)
+{
+    struct diff_row all = {.name = "all", .in_a = true, .in_b = true, .is_whole = true};
+    char heading[64];
+
+    snprintf(heading, sizeof(heading), "where it comes from: core %d, cycles", d->core);
+    print_heading(heading, "     B - A, us  of B - A", to);
+    for (size_t i = first_of(d, DIFF_CYCLES);
+         i < d->row_count && d->row[i].section == DIFF_CYCLES; i++) {
+        if (diff_row_differs(&d->row[i]))
+            print_cycle_row(d, &d->row[i], to);
+        all.a += d->row[i].a;
+        all.b += d->row[i].b;
+    }
+    if (d->mhz[0] != d->mhz[1])
+        fprintf(to, "  %-34s %18.0f %18.0f %18s %10s %12.3f %10s  %s\n", "clock, MHz", d->mhz[0],
+                d->mhz[1], "", "", diff_clock_us(d), "", "the cycles of A at the clock of B");
+    print_row(&all, to);
+    fprintf(to, " %12.3f %10s\n", diff_step_us(d), diff_step_cycles(d) != 0.0 ? "100.0 %" : "");
+}
+
+/* ---- everything else ---- */
+
+static void print_section(const struct diff *d, enum diff_section s, FILE *to)
+{
+    size_t shown = 0, equal = 0, more = 0;
+
+    for (size_t i = first_of(d, s); i < d->row_count && d->row[i].section == s; i++) {
+        const struct diff_row *r = &d->row[i];
+        char heading[64];
+
+        if (!diff_row_differs(r)) {
+            equal++;
+            continue;
+        }
+        if (sections[s].is_ranked && shown >= ROWS_MAX) {
+            more++;
+            continue;
+        }
+        snprintf(heading, sizeof(heading), "%s", sections[s].heading);
+        if (shown++ == 0)
+            print_heading(heading, "", to);
+        print_row(r, to);
+        fprintf(to, "%s%s\n", *r->unit ? "  " : "", r->unit);
+    }
+    if (more)
+        fprintf(to, "  and %zu smaller differences (--csv has all)\n", more);
+    if (shown && equal)
+        fprintf(to, "  %zu more are equal\n", equal);
+}
+
+void diff_print_text(const struct diff *d, FILE *to)
+{
+    char text[300];
+
+    for (int i = 0; i < 2; i++)
+        fprintf(to, "%c  %s: %s\n", "AB"[i], d->run[i]->path,
+                run_folder_describe(d->run[i], text, sizeof(text)));
+    fputc('\n', to);
+    if (diff_is_equal(d)) {
+        fprintf(to, "the runs are equal: the same options and chip, and all %zu values of "
+                "stats.json but host times\n", d->number_count);
+        return;
+    }
+    if (d->is_timed) {
+        print_verdict(d, to);
+        print_bounds(d, to);
+    } else {
+        fprintf(to, "no cycles to compare: a run on the host or in functional mode has none\n");
+    }
+    if (d->number_differs == 0)
+        fprintf(to, "  and all %zu values of stats.json are equal\n", d->number_count);
+    print_settings(d, to);
+    if (d->is_timed && diff_row_differs(&d->row[0]))
+        print_cycles(d, to);
+    for (int s = DIFF_SOURCE; s < DIFF_SECTION_COUNT; s++)
+        print_section(d, (enum diff_section)s, to);
+    fprintf(to, "\n%zu of %zu values of stats.json differ\n", d->number_differs,
+            d->number_count);
+}
+
+/* ---- CSV ---- */
+
+static void print_csv_number(bool is_there, double x, FILE *to)
+{
+    if (is_there)
+        fprintf(to, "%.15g", x);
+}
+
+void diff_print_csv(const struct diff *d, FILE *to)
+{
+    fprintf(to, "section,name,unit,a,b,difference,difference_pct_of_a\n");
+    for (size_t i = 0; i < d->setting_count; i++) {
+        const struct diff_setting *s = &d->setting[i];
+
+        fprintf(to, "%s,%s,,", s->is_chip ? "chip" : "option", s->name);
+        text_print_csv(s->a ? s->a : "", to);
+        fputc(',', to);
+        text_print_csv(s->b ? s->b : "", to);
+        fprintf(to, ",,\n");
+    }
+    for (size_t i = 0; i < d->row_count; i++) {
+        const struct diff_row *r = &d->row[i];
+
+        fprintf(to, "%s,", sections[r->section].key);
+        text_print_csv(r->name, to);
+        fprintf(to, ",%s,", r->unit);
+        print_csv_number(r->in_a, r->a, to);
+        fputc(',', to);
+        print_csv_number(r->in_b, r->b, to);
+        fprintf(to, ",%.15g,", r->b - r->a);
+        print_csv_number(r->in_a && r->in_b && r->a != 0.0, 100.0 * (r->b - r->a) / fabs(r->a),
+                         to);
+        fputc('\n', to);
+    }
+}
+
+/* ---- JSON ---- */
+
+static json_t *number(const struct diff_row *r, bool is_there, double x)
+{
+    if (!is_there)
+        return json_null();
+    return r->is_whole && fabs(x) < 9e15 ? json_integer((json_int_t)x) : json_real(x);
+}
+
+static json_t *make_rows(const struct diff *d)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < d->row_count; i++) {
+        const struct diff_row *r = &d->row[i];
+
+        json_array_append_new(rows, json_pack(
+            "{ss, ss, ss, so, so, so}", "section", sections[r->section].key, "name", r->name,
+            "unit", r->unit, "a", number(r, r->in_a, r->a), "b", number(r, r->in_b, r->b),
+            "difference", number(r, true, r->b - r->a)));
+    }
+    return rows;
+}
+
+static json_t *make_settings(const struct diff *d)
+{
+    json_t *settings = json_array();
+
+    for (size_t i = 0; i < d->setting_count; i++) {
+        const struct diff_setting *s = &d->setting[i];
+
+        json_array_append_new(settings, json_pack(
+            "{ss, sb, ss?, ss?}", "name", s->name, "is_chip", s->is_chip, "a", s->a, "b", s->b));
+    }
+    return settings;
+}
+
+int diff_print_json(const struct diff *d, FILE *to)
+{
+    json_t *root = json_pack(
+        "{ss, si, ss, ss, sb, si, sI, sI, so, so}", "format", "systole-diff", "version", 1,
+        "a", d->run[0]->path, "b", d->run[1]->path, "is_equal", diff_is_equal(d), "core", d->core,
+        "values", (json_int_t)d->number_count, "values_that_differ",
+        (json_int_t)d->number_differs, "settings", make_settings(d), "rows", make_rows(d));
+    int status = json_dumpf(root, to, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+
+    json_decref(root);
+    fputc('\n', to);
+    return status;
+}

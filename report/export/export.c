@@ -1,0 +1,148 @@
+#include "report/export/export_names.h"
+
+#include "base/outfile.h"
+#include "base/text.h"
+#include "base/units.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#define KIND(id) (1u << EXPORT_##id)
+#define ALL ((1u << EXPORT_KIND_COUNT) - 1)
+
+/* the longer of two suffixes first */
+static const struct export_format formats[] = {
+    {".xplane.pb", "xspace", "XProf, TensorBoard", ALL, false, export_write_xspace},
+    {".pftrace", "perfetto", "ui.perfetto.dev", ALL & ~KIND(FLAGS), false, export_write_perfetto},
+    {".json.gz", "json.gz", "ui.perfetto.dev, chrome://tracing", ALL & ~KIND(FLAGS), false,
+     export_write_chrome_gz},
+    {".json", "json", "ui.perfetto.dev, chrome://tracing", ALL & ~KIND(FLAGS), false,
+     export_write_chrome},
+    {".kanata", "kanata", "Konata", KIND(BUNDLES) | KIND(STALLS) | KIND(UNIT), true,
+     export_write_kanata},
+};
+
+const struct export_format *export_format_of_path(const char *path)
+{
+    size_t length = strlen(path);
+
+    for (size_t i = 0; i < COUNT_OF(formats); i++) {
+        size_t suffix = strlen(formats[i].suffix);
+
+        if (length > suffix && strcmp(path + length - suffix, formats[i].suffix) == 0)
+            return &formats[i];
+    }
+    return NULL;
+}
+
+int export_check_path(const char *path, struct err *e)
+{
+    if (export_format_of_path(path) || strace_has_suffix(path))
+        return 0;
+    return err_set(e, "the trace is to be %s; its name must end in .strace, .pftrace, .json, "
+                   ".json.gz, .xplane.pb or .kanata", path);
+}
+
+const struct export_format *export_format_named(const char *name, struct err *e)
+{
+    const char *names[COUNT_OF(formats)];
+    char hint[64];
+
+    for (size_t i = 0; i < COUNT_OF(formats); i++) {
+        if (strcmp(name, formats[i].name) == 0)
+            return &formats[i];
+        names[i] = formats[i].name;
+    }
+    err_set(e, "there is no format \"%s\"%s; allowed are xspace, perfetto, json, json.gz, kanata",
+            name, text_did_you_mean(name, names, COUNT_OF(names), hint, sizeof(hint)));
+    return NULL;
+}
+
+/* ----- what is wanted, held against what the trace has */
+
+static int resolve_core(struct export_run *r, struct err *e)
+{
+    struct export_options *o = &r->options;
+
+    if (o->core >= r->info->core_count)
+        return err_set(e, "there is no core %d; the trace has cores 0..%d", o->core,
+                       r->info->core_count - 1);
+    if (o->core >= 0 && !strace_program(r->t, o->core))
+        return err_set(e, "core %d ran no program", o->core);
+    for (int core = 0; core < r->info->core_count && r->format->has_one_core && o->core < 0; core++)
+        if (strace_program(r->t, core))
+            o->core = core;
+    if (r->format->has_one_core && o->core < 0)
+        return err_set(e, "no core ran a program");
+    return 0;
+}
+
+static int resolve(struct export_run *r, struct err *e)
+{
+    struct export_options *o = &r->options;
+    cycle_t cycles = r->info->cycles;
+
+    if (o->level > r->info->level)
+        return err_set(e, "the trace was recorded at level %s and has nothing of level %s",
+                       trace_level_name(r->info->level), trace_level_name(o->level));
+    if (r->format->has_one_core && o->level < TRACE_BUNDLE)
+        return err_set(e, "%s shows bundles, which level %s does not have; bundle or slot does",
+                       r->format->name, trace_level_name(o->level));
+    if (o->end && o->first >= o->end)
+        return err_set(e, "the window %lld:%lld is empty", (long long)o->first,
+                       (long long)o->end);
+    if (o->first > 0 && o->first >= cycles)
+        return err_set(e, "the window begins at cycle %lld, the trace ends at %lld",
+                       (long long)o->first, (long long)cycles);
+    if (o->end == 0 || o->end > cycles)
+        o->end = cycles;
+    r->end = o->end;
+    r->kinds = r->format->kinds;
+    if (r->format->has_one_core && o->level < TRACE_SLOT)
+        r->kinds &= ~KIND(UNIT);
+    return resolve_core(r, e);
+}
+
+static int64_t file_bytes(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
+}
+
+static int write_file(struct export_run *r, const char *path, struct err *e)
+{
+    struct outfile f;
+
+    if (outfile_begin(&f, path, e))
+        return -1;
+    export_plan(r);
+    if (r->format->write(r, f.to, e)) {
+        outfile_abandon(&f);
+        return -1;
+    }
+    if (outfile_commit(&f, e))
+        return -1;
+    r->result.bytes = file_bytes(path);
+    return 0;
+}
+
+int export_write(struct strace *t, const struct export_format *f, const struct export_options *o,
+                 const char *path, struct export_result *result, struct err *e)
+{
+    struct export_run r = {.t = t, .info = strace_info(t), .format = f, .options = *o,
+                           .path = path};
+    int status;
+
+    arena_init(&r.arena);
+    r.names = export_names_create();
+    r.programs = export_programs_create(t, r.names, &r.arena);
+    status = resolve(&r, e) ? -1 : write_file(&r, path, e);
+    r.result.first = r.options.first;
+    r.result.end = r.end;
+    r.result.core = r.options.core;
+    *result = r.result;
+    export_names_destroy(r.names);
+    arena_fini(&r.arena);
+    return status;
+}

@@ -1,0 +1,23 @@
+/*
+ * What stands in the files of a run folder: docs/report.md. `v` is NULL when no
+ * machine ran (host interpreter). The writers only print; folder.c opens,
+ * checks and renames.
+ */
+#ifndef REPORT_FILES_H
+#define REPORT_FILES_H
+#include "report/tables/table.h"
+#include "report/view/view.h"
+
+#include <stdio.h>
+
+#define JSON_FORMAT "systole-stats"
+#define JSON_VERSION 1
+
+void csv_print_steps(const struct report_run *r, FILE *to);
+void config_print(const struct report_run *r, const struct report_view *v, FILE *to);
+/* `t` holds all tables (report/tables/tables.h); -1 when memory or `to` ran out */
+int json_print_stats(const struct report_run *r, const struct report_view *v,
+                     const struct table *t, FILE *to);
+void stats_txt_print(const struct report_run *r, const struct report_view *v, FILE *to);
+void text_print_run(const struct report_run *r, const struct report_view *v, FILE *to);
+#endif

@@ -1,0 +1,76 @@
+/*
+ * Inside program decoding: an operation by itself, what it touches, and the
+ * order of the operations of a bundle.
+ */
+#ifndef SIM_DECODE_H
+#define SIM_DECODE_H
+#include "sim/core/program.h"
+
+/* Things beside registers that one operation of a bundle may read and another write. */
+enum {
+    THING_VMEM = REG_COUNT, THING_SMEM,
+    THING_IAR, THING_TRACE_MASK = THING_IAR + 2,
+    THING_RNG,                          /* from here FIFOs and the like: reads take from them */
+    THING_EUP, THING_V2S, THING_DRF, THING_CRF,
+    THING_XLU,                          /* result FIFO of xlu0.. */
+    THING_RESULT = THING_XLU + ISA_UNIT_MAX,        /* FIFO or accumulators of mxu0.. */
+    THING_STAGING = THING_RESULT + ISA_UNIT_MAX,    /* A of mxu0.., then B */
+    THING_GAIN = THING_STAGING + 2 * ISA_UNIT_MAX,  /* likewise */
+    THING_WEIGHTS_PREP = THING_GAIN + 2 * ISA_UNIT_MAX,
+    THING_ROWS_PREP = THING_WEIGHTS_PREP + ISA_UNIT_MAX
+};
+
+/* Finds constants again by value: open addressing over the pool. */
+struct pool {
+    uint32_t *slot;                     /* 1 + index of a constant */
+    uint32_t mask;
+};
+
+struct decoder {
+    const struct chip *chip;
+    enum run_mode mode;
+    struct decoded_program *program;
+    struct pool scalars, tiles;
+    const struct decoded_matrix *matrix[64];    /* lately made, by a hash of its choices */
+    bool is_slow[REG_COUNT + 1];        /* some operation's result takes more than a cycle */
+};
+
+struct touched {
+    uint16_t read[ISA_OPERAND_MAX + 2], write[2];
+    int read_count, write_count;
+};
+
+/* sim/core/exec_timing.c: what executes `code` in timing mode; NULL for nothing */
+exec_fn *decode_timing_exec(enum isa_opcode code, exec_fn *exec);
+
+/* sim/core/decode_constants.c: the index behind registers and temporaries */
+void decode_constants_init(struct decoder *d, const struct isa_program *p);
+int32_t decode_scalar(struct decoder *d, int32_t value);
+int32_t decode_tile(struct decoder *d, int32_t value);
+/* the word of an immediate vector operand: packed logic repeats it for each value */
+int32_t decode_vector_immediate(const struct isa_op *op, int index);
+
+/* sim/core/decode_op.c */
+void decode_op(struct decoder *d, const struct isa_program *p, uint32_t index,
+               struct decoded_op *out, struct touched *touched);
+
+/* sim/core/decode_ready.c: drop the checks of registers that are always ready, and their times */
+void decode_ready(struct decoded_program *p, const struct chip *chip);
+
+/* sim/core/decode_live.c: what is read behind each bundle, and by whom last */
+void decode_live(struct decoded_program *p, const struct chip *chip);
+
+/* sim/observe/tracks.c */
+int track_mxu(const struct chip *chip, int index);
+int track_mxu_push(const struct chip *chip, int index);
+
+void decode_touched(const struct isa_op *op, struct touched *t);
+
+/*
+ * Put the operations `in` of a bundle into an order in which reads come before
+ * writes; copies out of temporaries come last. `out` has room for twice as
+ * many. Returns how many there are.
+ */
+int decode_order(const struct decoded_op *in, const struct touched *touched, int count,
+                 struct decoded_op *out);
+#endif

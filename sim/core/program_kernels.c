@@ -1,0 +1,48 @@
+/* The kernels of a program, as the list that comes with it says, and what their code says to it. */
+#include "sim/core/program.h"
+
+/* what carries something into a kernel or out of it, or shows where the core is */
+static bool is_tied(enum isa_opcode code)
+{
+    switch (code) {
+    case OP_SETRNGSEED: case OP_VRNG: case OP_VTRACE: case OP_VSETTM: case OP_SHALT:
+    case OP_SHALT_ERR: case OP_CLD: case OP_VSYNCADD_R: case OP_VSYNCSET_R: case OP_VSYNCMOV:
+    case OP_VSYNCMOV_R: case OP_DMA_VMEM_REMOTE: case OP_DMA_VMEM_HBM_REMOTE:
+    case OP_DMA_HBM_VMEM_REMOTE: case OP_DMA_HBM_HBM_REMOTE: return true;
+    default: return false;
+    }
+}
+
+static bool may_stand_alone(const struct isa_program *p, const struct machine_kernel *k)
+{
+    for (uint32_t b = k->first_bundle; b < k->end_bundle; b++)
+        for (uint32_t i = 0; i < p->bundle[b].op_count; i++) {
+            const struct isa_op *op = &p->op[p->bundle[b].first_op + i];
+            uint32_t target = (uint32_t)op->operand[0].value;
+
+            if (is_tied((enum isa_opcode)op->code)
+                || (op->code == OP_SBR && (op->operand[0].kind != OPERAND_IMM
+                                           || target < k->first_bundle || target > k->end_bundle)))
+                return false;
+        }
+    return true;
+}
+
+int program_set_kernels(struct decoded_program *p, const struct machine_kernel *kernel, int count,
+                        struct err *e)
+{
+    for (int i = 0; i < count; i++)
+        if (kernel[i].first_bundle > kernel[i].end_bundle
+            || kernel[i].end_bundle > p->source->bundle_count)
+            return err_set(e, "kernel %d: bundles %u..%u of a program of %u", i,
+                           (unsigned)kernel[i].first_bundle, (unsigned)kernel[i].end_bundle,
+                           (unsigned)p->source->bundle_count);
+    mem_free(p->kernel);
+    p->kernel = mem_alloc(((size_t)count + 1) * sizeof(*p->kernel));
+    p->kernel_count = (uint32_t)count;
+    for (int i = 0; i < count; i++)
+        p->kernel[i] = (struct decoded_kernel){
+            kernel[i].first_bundle, kernel[i].end_bundle,
+            kernel[i].is_alone && may_stand_alone(p->source, &kernel[i])};
+    return 0;
+}

@@ -1,0 +1,60 @@
+#include "sim/fastpath/launch_log.h"
+
+#define LOG_MAX (1 << 22)               /* answers, and copies, of a core */
+
+void launch_log_begin(struct launch_log *l, const struct core *c)
+{
+    l->answer_count = l->arrival_count = 0;
+    l->is_lost = c->is_listing;
+    kernel_log_begin(&l->kernels, c->program);
+}
+
+void launch_log_end(struct launch_log *l)
+{
+    kernel_log_end(&l->kernels);
+}
+
+void launch_log_fini(struct launch_log *l)
+{
+    mem_free(l->answer);
+    mem_free(l->arrival);
+    kernel_log_fini(&l->kernels);
+}
+
+void launch_log_read(struct launch_log *l, int32_t value)
+{
+    l->value = value;
+}
+
+void launch_log_answer(struct launch_log *l, const struct core *c)
+{
+    l->is_lost |= l->answer_count == LOG_MAX;
+    if (l->is_lost)
+        return;
+    l->answer = mem_grow(l->answer, &l->answer_capacity, l->answer_count + 1, sizeof(*l->answer));
+    l->answer[l->answer_count++] = (struct answer){(uint32_t)l->arrival_count,
+                                                     l->value};
+    kernel_log_answer(&l->kernels, c);
+}
+
+void launch_log_done(struct launch_log *l, int from, int to, const struct dma *d)
+{
+    l->is_lost |= l->arrival_count == LOG_MAX;
+    if (l->is_lost)
+        return;
+    l->arrival = mem_grow(l->arrival, &l->arrival_capacity, l->arrival_count + 1,
+                          sizeof(*l->arrival));
+    l->arrival[l->arrival_count++] = (struct arrival){(uint32_t)from, d->number};
+    kernel_log_done(&l->kernels, from, to, d);
+}
+
+void launch_log_issue(struct launch_log *l, const struct core *c, const struct dma *d)
+{
+    kernel_log_issue(&l->kernels, c, d);
+}
+
+void launch_log_kernel(struct launch_log *l, const struct core *c,
+                       const struct decoded_kernel *kernel)
+{
+    kernel_log_enter(&l->kernels, c, kernel, (uint32_t)l->answer_count);
+}

@@ -1,0 +1,183 @@
+/*
+ * Units in a snapshot. Of a FIFO only the entries that are in it, of a
+ * transpose only the rows that have been pushed.
+ */
+#include "sim/observe/snapshot_impl.h"
+
+static const struct field tile_fifo_fields[] = {
+    SAVED(tile_fifo, depth), SAVED(tile_fifo, mask), SAVED(tile_fifo, pushed),
+    SAVED(tile_fifo, popped), SAVED(tile_fifo, written), SAVED(tile_fifo, read),
+    APART(tile_fifo, ready_at), APART(tile_fifo, code), APART(tile_fifo, tile),
+    APART(tile_fifo, is_grown)};
+
+static const struct field word_fifo_fields[] = {
+    SAVED(word_fifo, depth), SAVED(word_fifo, mask), SAVED(word_fifo, pushed),
+    SAVED(word_fifo, popped), SAVED(word_fifo, written), SAVED(word_fifo, read),
+    APART(word_fifo, ready_at), APART(word_fifo, word), APART(word_fifo, is_grown)};
+
+static const struct field xlu_fields[] = {
+    SAVED_TIME(xlu, free_at), SAVED_BOOL(xlu, is_open), SAVED(xlu, pushed_rows), SAVED(xlu, type),
+    SAVED_TIME(xlu, next_xpose_at), SAVED(xlu, row_count), APART(xlu, result),
+    APART(xlu, buffer)};
+
+static const struct field prepared_fields[] = {
+    SAVED_BOOL(prepared, is_full), SAVED_BOOL(prepared, takes_type_of_push),
+    SAVED(prepared, type)};
+
+static const struct field accumulator_fields[] = {
+    SAVED_BOOL(accumulator, has_sum), SAVED_BOOL(accumulator, is_integer),
+    SAVED(accumulator, popped), SAVED(accumulator, written), SAVED(accumulator, read),
+    SAVED_TIME(accumulator, ready_at)};
+
+static const struct field mxu_fields[] = {
+    SAVED_TIME(mxu, array_free_at), SAVED_TIME(mxu, port_free_at), SAVED_TIME(mxu, staged_at),
+    SAVED(mxu, staged), SAVED(mxu, gain_loaded), SAVED(mxu, weights_prep), SAVED(mxu, rows_prep),
+    APART(mxu, weights_prepared), APART(mxu, rows_prepared), APART(mxu, result),
+    APART(mxu, accumulator),
+    APART(mxu, sum), APART(mxu, staging), APART(mxu, gain),     /* in core.mxu_memory */
+    APART(mxu, array), APART(mxu, old_array), APART(mxu, next_old), APART(mxu, is_finite),
+    APART(mxu, deferred)
+};
+
+static const struct field quadrant_fields[] = {
+    SAVED_BOOL(quadrant, is_columns), SAVED_BOOL(quadrant, is_used), SAVED(quadrant, top),
+    APART(quadrant, pair)};
+
+/* what the rings can hold, and only a listing's FIFOs grow */
+static bool is_possible(const struct core *c, uint32_t old_mask, uint32_t depth, uint32_t mask,
+                        uint32_t waiting, uint32_t stored)
+{
+    return (mask == old_mask || c->is_listing) && depth <= mask + 1 && waiting <= mask + 1
+           && stored <= mask + 1;
+}
+
+static void archive_fifo(struct core *c, struct tile_fifo *f, struct archive *a)
+{
+    struct tile_fifo read = *f;
+    uint32_t i;
+
+    WALK(a, tile_fifo_fields, &read);
+    if (archive_is_loading(a) && !a->is_failed) {
+        archive_check(a, is_possible(c, f->mask, read.depth, read.mask, read.pushed - read.popped,
+                                     read.written - read.read) && fifo_resize(f, read.mask),
+                      "the snapshot has a fifo of %u tiles in %u", (unsigned)read.depth,
+                      (unsigned)read.mask + 1);
+        if (a->is_failed)
+            return;
+        f->depth = read.depth;
+        f->pushed = read.pushed;
+        f->popped = read.popped;
+        f->written = read.written;
+        f->read = read.read;
+    }
+    for (i = f->popped; i != f->pushed && !a->is_failed; i++) {
+        archive_times(a, &f->ready_at[i & f->mask], 1);
+        archive_bytes(a, &f->code[i & f->mask], sizeof(*f->code));
+    }
+    for (i = f->read; i != f->written && !a->is_failed; i++)
+        archive_bytes(a, f->tile[i & f->mask], sizeof(*f->tile));
+}
+
+static void archive_words(struct core *c, struct word_fifo *f, struct archive *a)
+{
+    struct word_fifo read = *f;
+    uint32_t i;
+
+    WALK(a, word_fifo_fields, &read);
+    if (archive_is_loading(a) && !a->is_failed) {
+        archive_check(a, is_possible(c, f->mask, read.depth, read.mask, read.pushed - read.popped,
+                                     read.written - read.read) && words_resize(f, read.mask),
+                      "the snapshot has a fifo of %u words in %u", (unsigned)read.depth,
+                      (unsigned)read.mask + 1);
+        if (a->is_failed)
+            return;
+        f->depth = read.depth;
+        f->pushed = read.pushed;
+        f->popped = read.popped;
+        f->written = read.written;
+        f->read = read.read;
+    }
+    for (i = f->popped; i != f->pushed && !a->is_failed; i++)
+        archive_times(a, &f->ready_at[i & f->mask], 1);
+    for (i = f->read; i != f->written && !a->is_failed; i++)
+        archive_bytes(a, &f->word[i & f->mask], sizeof(*f->word));
+}
+
+static void archive_xlu(struct core *c, struct xlu *x, struct archive *a)
+{
+    WALK(a, xlu_fields, x);
+    archive_check(a, x->row_count >= 0 && x->row_count <= 128 && x->pushed_rows >= 0
+                     && x->pushed_rows <= 128 && (unsigned)x->type <= 4
+                     && (c->state == CORE_FAULTED
+                         || x->row_count <= (x->is_open ? x->pushed_rows : 0)),
+                  "the snapshot has a transpose of %d rows", x->row_count);
+    if (!a->is_failed)
+        archive_bytes(a, x->buffer, (size_t)x->row_count * sizeof(*x->buffer));
+    archive_fifo(c, &x->result, a);
+}
+
+static void archive_prepared(struct prepared *p, struct archive *a)
+{
+    WALK(a, prepared_fields, p);
+    archive_check(a, (unsigned)p->type < MATRIX_TYPE_COUNT,
+                  "the snapshot has a prep register of type %d", (int)p->type);
+}
+
+static void archive_mxu(struct core *c, struct mxu *x, struct archive *a)
+{
+    int halves = chip_mxu_halves(c->chip), i;
+
+    WALK(a, mxu_fields, x);
+    archive_prepared(&x->weights_prepared, a);
+    archive_prepared(&x->rows_prepared, a);
+    for (i = 0; i < c->chip->mxu_accumulators; i++) {
+        struct accumulator *s = &x->accumulator[i];
+
+        WALK(a, accumulator_fields, s);
+        archive_check(a, s->popped >= 0 && s->popped < halves && s->read >= 0 && s->read < halves,
+                      "the snapshot has accumulator %d half popped", i);
+    }
+    archive_fifo(c, &x->result, a);
+}
+
+/* weights and sums: in core.mxu_memory, of which most may never have been touched */
+static void archive_arrays(const struct chip *chip, struct mxu *x, struct archive *a)
+{
+    int quadrants = chip_mxu_halves(chip) * chip_mxu_halves(chip), i, j;
+
+    archive_sparse(a, x->sum, (size_t)chip->mxu_accumulators * sizeof(*x->sum));
+    for (i = 0; i < 2; i++) {
+        archive_sparse(a, x->gain[i], (size_t)quadrants * sizeof(*x->gain[i]));
+        for (j = 0; j < quadrants; j++) {
+            WALK(a, quadrant_fields, &x->staging[i][j]);
+            archive_sparse(a, x->staging[i][j].pair, sizeof(x->staging[i][j].pair));
+        }
+    }
+}
+
+void units_archive(struct core *c, struct archive *a)
+{
+    int i;
+
+    archive_fifo(c, &c->eup, a);
+    archive_fifo(c, &c->crf, a);
+    archive_words(c, &c->v2s, a);
+    archive_words(c, &c->drf, a);
+    for (i = 0; i < c->chip->xlu_count; i++)
+        archive_xlu(c, &c->xlu[i], a);
+    for (i = 0; i < c->chip->mxu_count; i++) {
+        archive_mxu(c, &c->mxu[i], a);
+        archive_arrays(c->chip, &c->mxu[i], a);
+    }
+}
+
+uint32_t units_archive_crc(uint32_t crc)
+{
+    crc = archive_table_crc(crc, tile_fifo_fields, COUNT_OF(tile_fifo_fields));
+    crc = archive_table_crc(crc, word_fifo_fields, COUNT_OF(word_fifo_fields));
+    crc = archive_table_crc(crc, xlu_fields, COUNT_OF(xlu_fields));
+    crc = archive_table_crc(crc, prepared_fields, COUNT_OF(prepared_fields));
+    crc = archive_table_crc(crc, accumulator_fields, COUNT_OF(accumulator_fields));
+    crc = archive_table_crc(crc, mxu_fields, COUNT_OF(mxu_fields));
+    return archive_table_crc(crc, quadrant_fields, COUNT_OF(quadrant_fields));
+}

@@ -1,0 +1,124 @@
+/*
+ * Inside the back end: what its files share.
+ *
+ * A block is compiled by itself: emit.c copies it into a code_block with its
+ * vector and mask registers numbered from 0, spill.c makes it fit the register
+ * file in source order, depend.c says which operation has to wait for which,
+ * schedule.c puts operations into bundles, registers.c names the physical
+ * registers, emit.c writes the bundles. pins.c comes before all blocks.
+ * docs/backend.md tells why it is done in this order.
+ */
+#ifndef STACK_BACKEND_H
+#define STACK_BACKEND_H
+#include "base/arena.h"
+#include "base/err.h"
+#include "isa/isa.h"
+#include "isa/matrix.h"
+#include "sim/chip/chip.h"
+#include "stack/backend/vcode.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BACKEND_REGION_SPILL (-2)       /* the spill area, a region of its own */
+#define BACKEND_PINNED_MAX 8
+#define BACKEND_LOOP_PRED 0             /* p0 belongs to loop ends */
+#define BACKEND_VREG_MIN 4              /* three operands of one operation and a reload */
+
+/* Registers of one operation. A guarded operation also reads what it writes. */
+struct op_regs {
+    int v_read[4], v_read_count, v_write;       /* each register once; v_write -1 = none */
+    int m_read[4], m_read_count, m_write;
+    uint32_t s_read, s_write;                   /* one bit per physical register */
+    uint16_t p_read, p_write;
+};
+
+struct code_block {
+    struct arena *arena;                /* scratch: all of the block's arrays */
+    const char *note;                   /* for messages; "" = none */
+    struct vcode_op *op;
+    struct op_regs *regs;
+    int op_count;
+    int v_count, m_count;               /* registers the block names */
+    int *v_fixed;                       /* physical register of a pinned one, else -1 */
+    uint64_t v_free;                    /* physical registers for those not pinned */
+    int branch_tail_cycles;             /* from the loop's compare to the end of the block */
+};
+
+/* to may issue `delay` cycles after from; 0 = may stand in the same bundle */
+struct depend_edge {
+    int to, delay, next;                /* next edge of the same operation, -1 = last */
+};
+
+struct depend {
+    struct depend_edge *edge;
+    size_t edge_count, edge_capacity;
+    int *first_edge;                    /* by operation, -1 = none */
+    int *pred_count;                    /* edges into each operation */
+    int *height;                        /* cycles of the longest path behind it */
+};
+
+struct schedule {
+    int *bundle;                        /* of each operation */
+    int bundle_count;
+    int64_t cycles;                     /* by the scheduler's own clock */
+};
+
+/* depend.c */
+void op_regs_read(const struct isa_op *op, struct op_regs *r);
+int depend_build(struct depend *d, const struct code_block *b, const struct chip *chip,
+                 struct err *e);
+void depend_fini(struct depend *d);
+
+/* schedule.c */
+bool op_is_weight_push(const struct isa_op *op);        /* takes a staging port, for so long: */
+int op_weight_push_cycles(const struct chip *chip, const struct isa_op *op);
+
+/* the best schedule that fits the registers; there always is one after registers_spill */
+void schedule_choose(struct schedule *s, const struct code_block *b, const struct depend *d,
+                     const struct chip *chip);
+
+/* registers.c */
+int registers_peak(const struct code_block *b, const struct schedule *s, int *m_peak);
+void registers_assign(struct code_block *b, const struct schedule *s);
+
+/* spill.c */
+struct spill_area {
+    int64_t base_row, tile_count;
+    int spill_count;                    /* out: tiles stored, */
+    int used_tiles;                     /* at most so many at once */
+};
+int registers_spill(struct code_block *b, const struct chip *chip, struct spill_area *area,
+                    struct err *e);
+
+/* modulo.c */
+struct modulo_result { int least_period, period, stages, unroll, v_used; };
+
+/*
+ * A loop of `count` rounds over the block (whose last operations are its
+ * `step_count` steps; without loop control), rounds overlapping. False when it
+ * cannot be done in less than limit_cycles; *result then tells the least period.
+ */
+bool modulo_loop(const struct code_block *b, int step_count, int counter, int64_t count,
+                 int64_t limit_cycles, const struct chip *chip, struct isa_program *out,
+                 struct modulo_result *result);
+/* the same, looked up in `memo` first; NULL: there is none. *out then lives as long as it. */
+bool modulo_loop_once(const struct code_block *b, int step_count, int counter, int64_t count,
+                      int64_t limit_cycles, const struct chip *chip, struct memo *memo,
+                      struct isa_program *out, struct modulo_result *result);
+
+/*
+ * scalars.c: by block, the scalar registers that are read behind it before they
+ * are written; at the end of the code those of `at_end`. And new registers for
+ * what is not: op, regs and op_count of a block without loop control, whose last
+ * step_count operations stay.
+ */
+uint32_t *scalars_live_out(const struct vcode *c, uint32_t at_end, struct arena *a);
+void scalars_rename(struct code_block *b, int step_count, uint32_t live_out);
+
+/* pins.c: the block where the loop begins that ends with block `end` */
+int pins_loop_start(const struct vcode *c, int end);
+/* pins.c: physical[v] of every pinned register and, by block, the bits taken */
+int registers_pin(const struct vcode *c, const struct chip *chip, struct arena *a,
+                  int *physical, uint64_t *taken, struct err *e);
+#endif

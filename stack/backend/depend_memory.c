@@ -1,0 +1,252 @@
+/*
+ * Order of memory operations: VMEM loads and stores by what they touch, and
+ * everything that talks to the world outside the core (DMA, flags, SMEM).
+ */
+#include "stack/backend/depend.h"
+
+#include <string.h>
+
+#define ROW_COUNT 8                     /* sublane rows of a tile */
+#define UNKNOWN_ROOT (-1)
+
+/*
+ * An address base whose value is known up to a constant: two bases with the
+ * same root differ by the difference of their deltas. Root 0 is the number 0.
+ */
+struct base {
+    int root;
+    int64_t delta;
+};
+
+struct access {
+    int op, region, root;
+    int64_t row[ROW_COUNT];             /* relative to the root */
+    int64_t first, last;
+    int row_count;
+};
+
+struct access_list {
+    struct access *item;
+    size_t count, capacity;
+};
+
+struct memory_state {
+    struct depend *d;
+    const struct code_block *b;
+    const struct chip *chip;
+    struct base base[ISA_SREG_COUNT];
+    int root_count;
+    struct access_list load, store;     /* since the last barrier */
+    int barrier;                        /* last operation that all memory waits for, -1 */
+    int outside;                        /* last misc operation, -1 */
+    int smem_store;                     /* last sst since then, -1 */
+    int draw;                           /* last that took or set random numbers, -1 */
+    int *smem_load;                     /* sld since the last sst or misc operation */
+    size_t smem_load_count, smem_load_capacity;
+};
+
+static struct base fresh_base(struct memory_state *st)
+{
+    return (struct base){.root = st->root_count++, .delta = 0};
+}
+
+static struct base operand_base(const struct memory_state *st, const struct isa_operand *o)
+{
+    if (o->kind == OPERAND_REG)
+        return st->base[o->value];
+    return (struct base){.root = 0, .delta = o->kind == OPERAND_IMM ? o->value : 0};
+}
+
+/* follow copies and additions of constants, so that advancing a pointer does not blind us */
+static void track_bases(struct memory_state *st, int i)
+{
+    const struct isa_op *op = &st->b->op[i].op;
+    uint32_t written = st->b->regs[i].s_write;
+    struct base result;
+
+    if (!written)
+        return;
+    result = fresh_base(st);
+    if (op->pred == ISA_PRED_ALWAYS && op->code == OP_SMOV)
+        result = operand_base(st, &op->operand[1]);
+    if (op->pred == ISA_PRED_ALWAYS && (op->code == OP_SADD || op->code == OP_SSUB) &&
+        op->operand[2].kind == OPERAND_IMM) {
+        result = operand_base(st, &op->operand[1]);
+        result.delta += op->code == OP_SADD ? op->operand[2].value
+                                            : -(int64_t)op->operand[2].value;
+    }
+    for (int k = 0; k < ISA_SREG_COUNT; k++)
+        if (written >> k & 1)
+            st->base[k] = result;
+}
+
+static struct access read_access(const struct memory_state *st, int i)
+{
+    const struct isa_op *op = &st->b->op[i].op;
+    const struct isa_operand *address = &op->operand[isa_info(op->code)->unit == UNIT_LOAD ? 1 : 0];
+    struct base base = operand_base(st, address);
+    struct access x = {.op = i, .region = st->b->op[i].region, .root = base.root};
+
+    if (op->code == OP_VLD_IAR || op->code == OP_VST_IAR || address[1].kind != OPERAND_IMM) {
+        x.root = UNKNOWN_ROOT;          /* its rows stand in a register */
+        x.row_count = 1;
+        return x;
+    }
+    for (int k = 0; k < ROW_COUNT; k++) {
+        int64_t row = base.delta + address[1].value + (int64_t)k * address[2].value;
+
+        if (!(address[3].value >> k & 1))
+            continue;
+        x.first = !x.row_count || row < x.first ? row : x.first;
+        x.last = !x.row_count || row > x.last ? row : x.last;
+        x.row[x.row_count++] = row;
+    }
+    return x;
+}
+
+static bool has_row(const struct access *x, int64_t row)
+{
+    for (int i = 0; i < x->row_count; i++)
+        if (x->row[i] == row)
+            return true;
+    return false;
+}
+
+static bool may_overlap(const struct access *x, const struct access *y)
+{
+    if (x->region == VCODE_REGION_ANY || y->region == VCODE_REGION_ANY)
+        return true;
+    if (x->region != y->region)
+        return false;
+    if (x->root != y->root || x->root == UNKNOWN_ROOT)
+        return true;
+    if (x->last < y->first || y->last < x->first)
+        return false;
+    for (int i = 0; i < x->row_count; i++)
+        if (has_row(y, x->row[i]))
+            return true;
+    return false;
+}
+
+/* whatever has to wait for y has to wait for x too */
+static bool covers(const struct access *x, const struct access *y)
+{
+    if (x->region == VCODE_REGION_ANY)
+        return true;
+    if (x->region != y->region || x->root != y->root || x->root == UNKNOWN_ROOT)
+        return false;
+    for (int i = 0; i < y->row_count; i++)
+        if (!has_row(x, y->row[i]))
+            return false;
+    return true;
+}
+
+/* order x behind the list; a store x then speaks for those it covers */
+static void order_behind(struct memory_state *st, struct access_list *list,
+                         const struct access *x, int delay, bool is_store)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        bool is_conflict = may_overlap(x, &list->item[i]);
+
+        if (is_conflict)
+            depend_add(st->d, list->item[i].op, x->op, delay);
+        if (!(is_conflict && is_store && covers(x, &list->item[i])))
+            list->item[kept++] = list->item[i];
+    }
+    list->count = kept;
+}
+
+static void append(struct access_list *list, const struct access *x)
+{
+    list->item = mem_grow(list->item, &list->capacity, list->count + 1, sizeof(*list->item));
+    list->item[list->count++] = *x;
+}
+
+static void order_access(struct memory_state *st, int i)
+{
+    bool is_store = isa_info(st->b->op[i].op.code)->unit == UNIT_STORE;
+    struct access x = read_access(st, i);
+
+    if (!x.row_count)
+        return;                         /* an empty sublane mask touches nothing */
+    depend_add(st->d, st->barrier, i, 1);
+    order_behind(st, &st->store, &x, is_store ? 1 : (int)st->chip->vmem_store_to_load_cycles,
+                 is_store);
+    if (is_store)
+        order_behind(st, &st->load, &x, 1, true);
+    append(is_store ? &st->store : &st->load, &x);
+}
+
+/* SMEM is written by DMA, so that sld and sst keep their place among misc operations */
+static void order_smem(struct memory_state *st, int i)
+{
+    bool is_store = st->b->op[i].op.code == OP_SST;
+
+    depend_add(st->d, st->outside, i, 1);
+    depend_add(st->d, st->smem_store, i, 1);
+    if (is_store) {
+        for (size_t k = 0; k < st->smem_load_count; k++)
+            depend_add(st->d, st->smem_load[k], i, 1);
+        st->smem_load_count = 0;
+        st->smem_store = i;
+        return;
+    }
+    st->smem_load = mem_grow(st->smem_load, &st->smem_load_capacity, st->smem_load_count + 1,
+                             sizeof(*st->smem_load));
+    st->smem_load[st->smem_load_count++] = i;
+}
+
+static void order_outside(struct memory_state *st, int i)
+{
+    for (size_t k = 0; k < st->load.count; k++)
+        depend_add(st->d, st->load.item[k].op, i, 1);
+    for (size_t k = 0; k < st->store.count; k++)
+        depend_add(st->d, st->store.item[k].op, i, 1);
+    for (size_t k = 0; k < st->smem_load_count; k++)
+        depend_add(st->d, st->smem_load[k], i, 1);
+    depend_add(st->d, st->smem_store, i, 1);
+    depend_add(st->d, st->outside, i, 1);
+    st->load.count = st->store.count = st->smem_load_count = 0;
+    st->smem_store = -1;
+    st->outside = st->barrier = i;
+}
+
+static bool is_outside(const struct isa_op *op)
+{
+    enum isa_slot slot = isa_info(op->code)->slot;
+
+    if (op->code == OP_VPUSH || op->code == OP_VMPACKC || op->code == OP_VRNG)
+        return false;
+    return slot == SLOT_MISC || slot == SLOT_DMA ||
+           op->code == OP_SHALT_ERR;
+}
+
+void depend_memory(struct depend *d, const struct code_block *b, const struct chip *chip)
+{
+    struct memory_state st = {.d = d, .b = b, .chip = chip, .root_count = 1,
+                              .barrier = -1, .outside = -1, .smem_store = -1,
+                              .draw = -1};
+
+    for (int k = 0; k < ISA_SREG_COUNT; k++)
+        st.base[k] = fresh_base(&st);
+    for (int i = 0; i < b->op_count; i++) {
+        const struct isa_op *op = &b->op[i].op;
+
+        if (isa_info(op->code)->unit == UNIT_LOAD || isa_info(op->code)->unit == UNIT_STORE)
+            order_access(&st, i);
+        else if (op->code == OP_SLD || op->code == OP_SST)
+            order_smem(&st, i);
+        else if (is_outside(op))
+            order_outside(&st, i);
+        if (op->code == OP_VRNG || op->code == OP_SETRNGSEED) {
+            depend_add(d, st.draw, i, 1);
+            st.draw = i;
+        }
+        track_bases(&st, i);
+    }
+    mem_free(st.load.item);
+    mem_free(st.store.item);
+    mem_free(st.smem_load);
+}

@@ -1,0 +1,450 @@
+/*
+ * From blocks to a program: loop control, bundles, branches with their delay
+ * bundles, notes.
+ */
+#include "stack/backend/backend.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "sim/chip/limits.h"
+
+#define SCRATCH_BYTES (1 << 20)
+#define LOOP_CONTROL_OPS 2              /* that append_loop_control adds */
+
+struct emitter {
+    const struct vcode *c;
+    const struct chip *chip;
+    struct arena *out;                  /* what the program keeps */
+    struct arena scratch;               /* of one block, or several */
+    int *v_physical;                    /* of pinned registers */
+    uint64_t *v_taken;                  /* by block: registers pinned there */
+    int *v_local, *m_local;             /* a block's own number of a register … */
+    int *v_block, *m_block;             /* … valid in this block */
+    const uint32_t *live_out;           /* scalar registers, by block; NULL: all */
+    struct spill_area spill;
+    struct vcode_stats stats;
+    uint32_t *loop_label;               /* by counter register: bundle of the loop's start */
+    struct isa_op *op;
+    size_t op_count, op_capacity;
+    struct isa_bundle *bundle;
+    size_t bundle_count, bundle_capacity;
+    const char **note;
+    size_t note_count, note_capacity;
+    struct isa_symbol *symbol;          /* of finished bundles */
+    size_t symbol_count, symbol_capacity;
+};
+
+static uint32_t note_number(struct emitter *m, const char *note)
+{
+    if (!note)
+        return 0;
+    for (size_t i = m->note_count; i > 0; i--)
+        if (!strcmp(m->note[i - 1], note))
+            return (uint32_t)i;
+    m->note = mem_grow(m->note, &m->note_capacity, m->note_count + 1, sizeof(*m->note));
+    m->note[m->note_count++] = arena_strdup(m->out, note);
+    return (uint32_t)m->note_count;
+}
+
+static void append_bundle(struct emitter *m, const char *note)
+{
+    m->bundle = mem_grow(m->bundle, &m->bundle_capacity, m->bundle_count + 1,
+                         sizeof(*m->bundle));
+    m->bundle[m->bundle_count++] = (struct isa_bundle){
+        .first_op = (uint32_t)m->op_count, .note = note_number(m, note)};
+}
+
+static void append_op(struct emitter *m, const struct isa_op *op)
+{
+    m->op = mem_grow(m->op, &m->op_capacity, m->op_count + 1, sizeof(*m->op));
+    m->op[m->op_count++] = *op;
+    m->bundle[m->bundle_count - 1].op_count++;
+}
+
+/* number vector and mask registers from 0; -1 = read before it was written */
+static int localize(struct emitter *m, struct code_block *b, int block, bool is_vector,
+                    int number, bool is_write)
+{
+    int *local = is_vector ? m->v_local : m->m_local;
+    int *valid = is_vector ? m->v_block : m->m_block;
+    int *count = is_vector ? &b->v_count : &b->m_count;
+
+    assert(number >= 0 && number < (is_vector ? m->c->vreg_count : m->c->mask_count));
+    if (valid[number] == block + 1)
+        return local[number];
+    if (!is_write && !(is_vector && m->c->is_pinned[number]))
+        return -1;
+    valid[number] = block + 1;
+    local[number] = (*count)++;
+    if (is_vector)
+        b->v_fixed[local[number]] = m->v_physical[number];
+    return local[number];
+}
+
+static int localize_op(struct emitter *m, struct code_block *b, int block, struct isa_op *op,
+                       struct err *e)
+{
+    const struct isa_info *info = isa_info(op->code);
+
+    for (int pass = 0; pass < 2; pass++)        /* reads first */
+        for (int k = 0; k < op->operand_count; k++) {
+            char role = info->role[k];
+            bool is_write = role == 'd' || role == 'm';
+            bool is_vector = role == 'd' || role == 'v' || role == 'V';
+            struct isa_operand *o = &op->operand[k];
+            int local;
+
+            if (o->kind != OPERAND_REG || is_write != (pass == 1) ||
+                (!is_vector && role != 'm' && role != 'n' && role != 'N'))
+                continue;
+            local = localize(m, b, block, is_vector, o->value, is_write);
+            if (local < 0)
+                return err_set(e, "block \"%s\": %s reads %s%d, which nothing in the block "
+                               "wrote before", b->note, info->mnemonic,
+                               is_vector ? "virtual v" : "virtual vm", o->value);
+            o->value = local;
+        }
+    return 0;
+}
+
+static struct isa_op scalar_op(enum isa_opcode code, int to, int from, int32_t constant)
+{
+    return (struct isa_op){
+        .code = (uint16_t)code, .pred = ISA_PRED_ALWAYS, .operand_count = 3,
+        .operand = {operand_reg(to), operand_reg(from), operand_imm(constant)}};
+}
+
+/* the loop's decrement and compare join the block; the branch comes at the end */
+static void append_loop_control(struct code_block *b, int counter, const struct chip *chip)
+{
+    b->op[b->op_count++].op = scalar_op(OP_SADD, counter, counter, -1);
+    b->op[b->op_count++].op = scalar_op(OP_SCMP_GT, BACKEND_LOOP_PRED, counter, 0);
+    b->branch_tail_cycles = (int)(chip->scalar_cmp_cycles + chip->core_branch_delay_bundles + 1);
+}
+
+static int copy_block(struct emitter *m, struct code_block *b, int block, struct err *e)
+{
+    const struct vcode_block *from = &m->c->block[block];
+    size_t most_ops = from->op_count + 2;
+    uint64_t all = m->chip->core_vregs == 64 ? UINT64_MAX : (1ull << m->chip->core_vregs) - 1;
+
+    memset(b, 0, sizeof(*b));
+    b->arena = &m->scratch;
+    b->note = from->note ? from->note : "";
+    b->v_free = all & ~m->v_taken[block];
+    b->op = arena_array(b->arena, most_ops, sizeof(*b->op));
+    b->regs = arena_array(b->arena, most_ops, sizeof(*b->regs));
+    b->v_fixed = arena_array(b->arena, most_ops * 4, sizeof(int));
+    if (from->op_count)
+        memcpy(b->op, from->op, from->op_count * sizeof(*b->op));
+    b->op_count = (int)from->op_count;
+    for (int i = 0; i < b->op_count; i++) {
+        enum isa_opcode code = b->op[i].op.code;
+
+        if (code == OP_SBR || code == OP_SHALT)
+            return err_set(e, "block \"%s\": %s is made by the back end only", b->note,
+                           isa_info(code)->mnemonic);
+        if (localize_op(m, b, block, &b->op[i].op, e))
+            return -1;
+    }
+    if (m->live_out)
+        scalars_rename(b, from->step_count, m->live_out[block]);
+    if (from->is_loop_end)
+        append_loop_control(b, from->counter_sreg, m->chip);
+    for (int i = 0; i < b->op_count; i++)
+        op_regs_read(&b->op[i].op, &b->regs[i]);
+    return 0;
+}
+
+/* operations of each bundle, by slot and then source order, as linked lists */
+static void chain_bundles(const struct code_block *b, const struct schedule *s, int *head,
+                          int *next)
+{
+    for (int t = 0; t < s->bundle_count; t++)
+        head[t] = -1;
+    for (int slot = SLOT_COUNT - 1; slot >= 0; slot--)
+        for (int i = b->op_count - 1; i >= 0; i--)
+            if ((int)isa_info(b->op[i].op.code)->slot == slot) {
+                next[i] = head[s->bundle[i]];
+                head[s->bundle[i]] = i;
+            }
+}
+
+/*
+ * The branch stands so that exactly the delay bundles follow it: as many of
+ * the block's last bundles as may be, after the compare, in a free scalar slot.
+ */
+static int branch_bundle(const struct emitter *m, const struct code_block *b,
+                         const struct schedule *s)
+{
+    int compare = s->bundle[b->op_count - 1];
+    int at = s->bundle_count - 1 - (int)m->chip->core_branch_delay_bundles;
+    int *scalar_slots = arena_array(b->arena, (size_t)s->bundle_count, sizeof(int));
+    int *all_ops = arena_array(b->arena, (size_t)s->bundle_count, sizeof(int));
+
+    for (int i = 0; i < b->op_count; i++) {
+        enum isa_slot slot = isa_info(b->op[i].op.code)->slot;
+
+        all_ops[s->bundle[i]]++;
+        if (slot == SLOT_SCALAR)
+            scalar_slots[s->bundle[i]]++;
+        else if (slot == SLOT_DMA)
+            scalar_slots[s->bundle[i]] += (int)m->chip->slots_dma_scalar;
+    }
+    if (at <= compare)
+        at = compare + 1;
+    while (at < s->bundle_count && (scalar_slots[at] >= m->chip->slots_scalar ||
+                                    all_ops[at] >= ISA_BUNDLE_OP_MAX))
+        at++;
+    return at;
+}
+
+/* nothing but transfers of spilled registers: the bundle would not be there without them */
+static bool is_for_spills(const struct code_block *b, const int *next, int first)
+{
+    for (int i = first; i >= 0; i = next[i])
+        if (b->op[i].region != BACKEND_REGION_SPILL)
+            return false;
+    return first >= 0;
+}
+
+static void emit_bundles(struct emitter *m, const struct code_block *b,
+                         const struct schedule *s, const struct vcode_block *from)
+{
+    int *head = arena_array(b->arena, (size_t)s->bundle_count, sizeof(int));
+    int *next = arena_array(b->arena, (size_t)b->op_count, sizeof(int));
+    int branch = from->is_loop_end ? branch_bundle(m, b, s) : -1;
+    int count = s->bundle_count;
+    const char *spills = arena_printf(b->arena, "%s%s", b->note, VCODE_SPILL_SUFFIX);
+
+    if (branch >= 0)
+        count = branch + 1 + (int)m->chip->core_branch_delay_bundles;
+    chain_bundles(b, s, head, next);
+    for (int t = 0; t < count; t++) {
+        bool is_spill = t != branch && t < s->bundle_count && is_for_spills(b, next, head[t]);
+
+        append_bundle(m, is_spill ? spills : from->note);
+        if (t == branch) {
+            struct isa_op op = {.code = OP_SBR, .pred = BACKEND_LOOP_PRED, .operand_count = 1};
+
+            op.operand[0] = operand_imm((int32_t)m->loop_label[from->counter_sreg]);
+            append_op(m, &op);
+        }
+        for (int i = t < s->bundle_count ? head[t] : -1; i >= 0; i = next[i])
+            append_op(m, &b->op[i].op);
+    }
+}
+
+static void append_symbols(struct emitter *m, const struct isa_program *p, uint32_t first)
+{
+    for (uint32_t i = 0; i < p->symbol_count; i++) {
+        m->symbol = mem_grow(m->symbol, &m->symbol_capacity, m->symbol_count + 1,
+                             sizeof(*m->symbol));
+        m->symbol[m->symbol_count++] = (struct isa_symbol){
+            .name = arena_strdup(m->out, p->symbol[i].name),
+            .bundle = first + p->symbol[i].bundle};
+    }
+}
+
+/* finished bundles, moved to where they now stand; those without a note take the block's */
+static void append_finished(struct emitter *m, const struct vcode_block *from,
+                            const struct isa_program *p)
+{
+    uint32_t first = (uint32_t)m->bundle_count;
+
+    append_symbols(m, p, first);
+    for (uint32_t i = 0; i < p->bundle_count; i++) {
+        const struct isa_bundle *b = &p->bundle[i];
+
+        append_bundle(m, b->note ? p->note[b->note - 1] : from->note);
+        for (uint32_t k = 0; k < b->op_count; k++) {
+            struct isa_op op = p->op[b->first_op + k];
+
+            if (op.code == OP_SBR)
+                op.operand[0].value += (int32_t)first;
+            append_op(m, &op);
+        }
+    }
+}
+
+static void note_peak(struct emitter *m, int block, int v_peak)
+{
+    v_peak += __builtin_popcountll(m->v_taken[block]);
+    if (v_peak > m->stats.vreg_peak)
+        m->stats.vreg_peak = v_peak;
+}
+
+/* a loop over this one block whose rounds may overlap, if that takes less than `limit_cycles` */
+static bool compile_overlapping(struct emitter *m, const struct code_block *b, int block,
+                                int64_t limit_cycles)
+{
+    const struct vcode_block *from = &m->c->block[block];
+    struct code_block body = *b;
+    struct modulo_result result;
+    struct isa_program p;
+
+    if (!from->is_loop_start || !from->is_loop_end || !from->step_count)
+        return false;
+    body.op_count -= LOOP_CONTROL_OPS;
+    if (!modulo_loop_once(&body, from->step_count, from->counter_sreg, from->loop_count,
+                          limit_cycles, m->chip, m->c->memo, &p, &result))
+        return false;
+    append_finished(m, from, &p);
+    note_peak(m, block, result.v_used);
+    m->stats.overlapped_loops++;
+    return true;
+}
+
+/* cycles of all rounds of a loop, each of which ends before the next one begins */
+static int64_t loop_cycles(const struct emitter *m, const struct code_block *b,
+                           const struct schedule *s, const struct vcode_block *from)
+{
+    int64_t bundles = branch_bundle(m, b, s) + 1 + m->chip->core_branch_delay_bundles;
+
+    return from->loop_count * (s->cycles > bundles ? s->cycles : bundles);
+}
+
+static int compile_block(struct emitter *m, int block, struct err *e)
+{
+    const struct vcode_block *from = &m->c->block[block];
+    struct spill_area spill = m->spill;
+    struct code_block b, whole;
+    struct depend d;
+    struct schedule s;
+    int m_peak;
+
+    if (from->is_loop_start)
+        m->loop_label[from->counter_sreg] = (uint32_t)m->bundle_count;
+    if (from->bundles)
+        append_finished(m, from, from->bundles);
+    if (!from->op_count && !from->is_loop_end)
+        return 0;
+    if (copy_block(m, &b, block, e))
+        return -1;
+    whole = b;
+    if (registers_spill(&b, m->chip, &m->spill, e) || depend_build(&d, &b, m->chip, e))
+        return -1;
+    schedule_choose(&s, &b, &d, m->chip);
+    depend_fini(&d);
+    if (from->is_loop_end &&
+        compile_overlapping(m, &whole, block, loop_cycles(m, &b, &s, from))) {
+        m->spill = spill;               /* it does without */
+        return 0;
+    }
+    note_peak(m, block, registers_peak(&b, &s, &m_peak));
+    registers_assign(&b, &s);
+    emit_bundles(m, &b, &s, from);
+    return 0;
+}
+
+/* short blocks share their scratch: making one is more work than compiling such a block */
+static int compile_blocks(struct emitter *m, struct err *e)
+{
+    int status = 0;
+
+    arena_init(&m->scratch);
+    for (int b = 0; b < (int)m->c->block_count && !status; b++) {
+        status = compile_block(m, b, e);
+        if (m->scratch.used_bytes > SCRATCH_BYTES)
+            arena_fini(&m->scratch);
+    }
+    arena_fini(&m->scratch);
+    return status;
+}
+
+static int end_program(struct emitter *m, struct err *e)
+{
+    struct isa_op halt = {.code = OP_SHALT, .pred = ISA_PRED_ALWAYS};
+
+    append_bundle(m, NULL);
+    append_op(m, &halt);
+    if ((int64_t)m->bundle_count > m->chip->core_imem_bundles)
+        return err_set(e, "program needs %zu bundles, chip has %lld", m->bundle_count,
+                       (long long)m->chip->core_imem_bundles);
+    return 0;
+}
+
+static void take_program(const struct emitter *m, struct isa_program *p)
+{
+    *p = (struct isa_program){
+        .name = "compiled",
+        .op = arena_array(m->out, m->op_count, sizeof(*p->op)),
+        .bundle = arena_array(m->out, m->bundle_count, sizeof(*p->bundle)),
+        .note = arena_array(m->out, m->note_count, sizeof(*p->note)),
+        .symbol = arena_array(m->out, m->symbol_count, sizeof(*p->symbol)),
+        .op_count = (uint32_t)m->op_count,
+        .bundle_count = (uint32_t)m->bundle_count,
+        .note_count = (uint32_t)m->note_count,
+        .symbol_count = (uint32_t)m->symbol_count,
+    };
+    if (m->op_count)
+        memcpy(p->op, m->op, m->op_count * sizeof(*p->op));
+    if (m->bundle_count)
+        memcpy(p->bundle, m->bundle, m->bundle_count * sizeof(*p->bundle));
+    if (m->symbol_count)
+        memcpy(p->symbol, m->symbol, m->symbol_count * sizeof(*p->symbol));
+    if (m->note_count)
+        memcpy(p->note, m->note, m->note_count * sizeof(*p->note));
+}
+
+static void init_emitter(struct emitter *m, struct arena *plan)
+{
+    size_t v = (size_t)m->c->vreg_count, masks = (size_t)m->c->mask_count;
+
+    m->v_physical = arena_array(plan, v, sizeof(int));
+    m->v_local = arena_array(plan, v, sizeof(int));
+    m->v_block = arena_array(plan, v, sizeof(int));
+    m->m_local = arena_array(plan, masks, sizeof(int));
+    m->m_block = arena_array(plan, masks, sizeof(int));
+    m->v_taken = arena_array(plan, m->c->block_count, sizeof(uint64_t));
+    m->loop_label = arena_array(plan, ISA_SREG_COUNT, sizeof(uint32_t));
+}
+
+static int compile(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
+                   int64_t spill_tiles, bool is_segment, struct arena *a,
+                   struct isa_program *program, struct vcode_stats *stats, struct err *e)
+{
+    struct emitter m = {.c = c, .chip = chip, .out = a,
+                        .spill = {.base_row = spill_base_row, .tile_count = spill_tiles}};
+    struct arena plan;
+    int status;
+
+    arena_init(&plan);
+    init_emitter(&m, &plan);
+    if (is_segment)
+        m.live_out = scalars_live_out(c, c->kept_sregs, &plan);
+    status = registers_pin(c, chip, &plan, m.v_physical, m.v_taken, e);
+    if (!status)
+        status = compile_blocks(&m, e);
+    if (!status && !is_segment)
+        status = end_program(&m, e);
+    if (!status) {
+        take_program(&m, program);
+        m.stats.op_count = (int64_t)m.op_count;
+        m.stats.bundle_count = (int64_t)m.bundle_count;
+        m.stats.spill_count = m.spill.spill_count;
+        m.stats.spill_tiles = m.spill.used_tiles;
+        *stats = m.stats;
+    }
+    mem_free(m.op);
+    mem_free(m.bundle);
+    mem_free(m.note);
+    mem_free(m.symbol);
+    arena_fini(&plan);
+    return status;
+}
+
+int vcode_compile(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
+                  int64_t spill_tiles, struct arena *a, struct isa_program *program,
+                  struct vcode_stats *stats, struct err *e)
+{
+    return compile(c, chip, spill_base_row, spill_tiles, false, a, program, stats, e);
+}
+
+int vcode_compile_segment(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
+                          int64_t spill_tiles, struct arena *a, struct isa_program *program,
+                          struct vcode_stats *stats, struct err *e)
+{
+    return compile(c, chip, spill_base_row, spill_tiles, true, a, program, stats, e);
+}

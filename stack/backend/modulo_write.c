@@ -1,0 +1,294 @@
+/*
+ * Bundles of a software-pipelined loop: a prologue in which rounds begin, the
+ * kernel, `unroll` periods long, an epilogue in which they end. Rounds that
+ * are too many for a multiple of `unroll` begin in the prologue; with few
+ * rounds there is no kernel.
+ *
+ * A base register advances once per kernel and at the end; in between offsets
+ * make up for the round that an operation belongs to.
+ */
+#include "stack/backend/modulo.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "sim/chip/limits.h"
+
+struct written { struct isa_op op; int bundle, step, number; };     /* step: of its base, or -1 */
+
+struct section { int first, count; };   /* bundles */
+
+struct writer {
+    const struct modulo_body *l;
+    const struct modulo_schedule *s;
+    struct arena *a;
+    struct isa_slots slots;
+    int64_t kernels;                    /* times that the kernel runs */
+    int extra;                          /* rounds that begin in the prologue beside stages - 1 */
+    struct section pre, kernel, post;
+    struct written *item;
+    size_t count, capacity;
+    int (*used)[SLOT_COUNT];
+    size_t used_capacity;
+    int bundle_count;
+};
+
+static void plan(struct writer *w)
+{
+    const struct modulo_schedule *s = w->s;
+    int64_t full = w->l->count - s->stages + 1;  /* periods in which all stages are at work */
+
+    if (full >= 2 * s->unroll) {
+        w->kernels = full / s->unroll;
+        w->extra = (int)(full % s->unroll);
+        w->pre.count = (s->stages - 1 + w->extra) * s->period;
+        w->kernel = (struct section){w->pre.count, s->unroll * s->period};
+        w->post.count = (s->stages - 1) * s->period;
+    } else {
+        w->pre.count = (int)(w->l->count + s->stages - 1) * s->period;
+        w->kernel.first = w->pre.count;
+    }
+    w->post.first = w->kernel.first + w->kernel.count;
+    w->bundle_count = w->post.first + w->post.count;
+}
+
+int64_t modulo_bundles(const struct modulo_body *l, const struct modulo_schedule *s)
+{
+    int64_t full = l->count - s->stages + 1;
+
+    if (full < 2 * s->unroll)
+        return (l->count + s->stages - 1) * s->period;
+    return (2 * (s->stages - 1) + full % s->unroll + s->unroll) * s->period;
+}
+
+static int *used_of(struct writer *w, int bundle)
+{
+    w->used = mem_grow(w->used, &w->used_capacity, (size_t)bundle + 1, sizeof(*w->used));
+    return w->used[bundle];
+}
+
+static bool has_room(struct writer *w, int bundle, enum isa_slot slot)
+{
+    int ops[SLOT_COUNT], all = 1;
+
+    memcpy(ops, used_of(w, bundle), sizeof(ops));
+    for (int k = 0; k < SLOT_COUNT; k++)
+        all += ops[k];
+    ops[slot]++;
+    return all <= ISA_BUNDLE_OP_MAX && isa_slots_fit(&w->slots, ops);
+}
+
+static void add(struct writer *w, const struct isa_op *op, int bundle, int step)
+{
+    w->item = mem_grow(w->item, &w->capacity, w->count + 1, sizeof(*w->item));
+    w->item[w->count] = (struct written){*op, bundle, step, (int)w->count};
+    w->count++;
+    used_of(w, bundle)[isa_info(op->code)->slot]++;
+}
+
+static struct isa_operand *offset_of(struct isa_op *op)
+{
+    return &op->operand[isa_info(op->code)->unit == UNIT_LOAD ? 2 : 1];
+}
+
+/* operation i of a round: registers of its turn, offset `steps` steps on */
+static void add_op(struct writer *w, int i, int64_t round, int64_t steps, int bundle)
+{
+    const struct modulo_schedule *s = w->s;
+    struct isa_op op = w->l->block->op[i].op;
+    const struct isa_info *info = isa_info(op.code);
+    int step = w->l->step_of[i], turn = (int)(round % s->unroll);
+
+    for (int k = 0; k < op.operand_count; k++) {
+        struct isa_operand *o = &op.operand[k];
+
+        if (o->kind != OPERAND_REG)
+            continue;
+        if (strchr("dvV", info->role[k]))
+            o->value = s->v_register[o->value * s->unroll + turn];
+        else if (strchr("mnN", info->role[k]))
+            o->value = s->m_register[o->value * s->unroll + turn];
+    }
+    if (step >= 0)
+        offset_of(&op)->value += (int32_t)(w->l->step[step].step * steps);
+    add(w, &op, bundle, step);
+}
+
+/* a section's bundles; its first period is number `first_period`, bases stand at round `base` */
+static void add_section(struct writer *w, struct section part, int64_t first_period, int64_t base)
+{
+    const struct modulo_schedule *s = w->s;
+
+    for (int t = 0; t < part.count; t += s->period) {
+        int64_t period = first_period + t / s->period;
+
+        for (int i = 0; i < w->l->block->op_count; i++) {
+            int64_t round = period - s->time[i] / s->period;
+
+            if (round >= 0 && round < w->l->count)
+                add_op(w, i, round, round - base, part.first + t + s->time[i] % s->period);
+        }
+    }
+}
+
+static struct isa_op scalar_op(enum isa_opcode code, int count, const struct isa_operand *operand)
+{
+    struct isa_op op = {.code = (uint16_t)code, .pred = ISA_PRED_ALWAYS,
+                        .operand_count = isa_info(code)->operand_count};
+
+    memcpy(op.operand, operand, (size_t)count * sizeof(*operand));
+    return op;
+}
+
+static struct isa_op add_constant(int sreg, int64_t constant)
+{
+    return scalar_op(OP_SADD, 3, (struct isa_operand[]){
+        operand_reg(sreg), operand_reg(sreg), operand_imm((int32_t)constant)});
+}
+
+/* the last bundle of first..first + count - 1 that has room for a scalar operation, or -1 */
+static int last_room(struct writer *w, struct section part)
+{
+    for (int b = part.first + part.count - 1; b >= part.first; b--)
+        if (has_room(w, b, SLOT_SCALAR))
+            return b;
+    return -1;
+}
+
+/* a bundle of the section with room for a scalar operation; the last section may grow for it */
+static int room_in(struct writer *w, struct section *part)
+{
+    int at = last_room(w, *part);
+
+    if (at >= 0 || part == &w->kernel)
+        return at;
+    part->count++;
+    return w->bundle_count++;
+}
+
+/* bases go on by `steps` steps in the section, as late as may be; offsets behind are corrected */
+static bool advance_bases(struct writer *w, struct section *part, int64_t steps)
+{
+    for (int k = 0; k < w->l->step_count && steps; k++) {
+        const struct modulo_step *step = &w->l->step[k];
+        struct isa_op op = add_constant(step->sreg, steps * step->step);
+        int at = room_in(w, part);
+
+        if (at < 0)
+            return false;
+        for (size_t i = 0; i < w->count; i++)
+            if (w->item[i].step == k && w->item[i].bundle > at &&
+                w->item[i].bundle < part->first + part->count)
+                offset_of(&w->item[i].op)->value -= (int32_t)(steps * step->step);
+        add(w, &op, at, -1);
+    }
+    return true;
+}
+
+/*
+ * Branch, compare and decrement in bundles of the kernel that have room. The
+ * counter holds all rounds at first and goes down by those of a kernel.
+ */
+static bool add_control(struct writer *w)
+{
+    const struct chip *chip = w->l->chip;
+    int first = w->kernel.first, c = w->l->counter, unroll = w->s->unroll;
+    int branch = first + w->kernel.count - 1 - (int)chip->core_branch_delay_bundles;
+    int64_t left = w->l->count - w->kernels * unroll;
+    struct isa_op op = scalar_op(OP_SBR, 1, (struct isa_operand[]){operand_imm(first)});
+    struct isa_op decrement = add_constant(c, -unroll);
+    int compare, at;
+
+    op.pred = BACKEND_LOOP_PRED;
+    if (branch < first || !has_room(w, branch, SLOT_SCALAR))
+        return false;
+    add(w, &op, branch, -1);
+    compare = last_room(w, (struct section){first, branch - first + 1 -
+                                            (int)chip->scalar_cmp_cycles});
+    if (compare < 0)
+        return false;
+    op = scalar_op(OP_SCMP_GT, 3, (struct isa_operand[]){
+        operand_reg(BACKEND_LOOP_PRED), operand_reg(c), operand_imm((int32_t)left)});
+    add(w, &op, compare, -1);
+    at = last_room(w, w->kernel);
+    if (at < 0)
+        return false;
+    /* up to the bundle of the decrement it sees what the counter was before */
+    w->item[w->count - 1].op.operand[2].value += compare <= at ? unroll : 0;
+    add(w, &decrement, at, -1);
+    return true;
+}
+
+/* what registers hold behind a loop: all steps made, the counter at 0 */
+static void finish_registers(struct writer *w)
+{
+    struct section *tail = w->kernels ? &w->post : &w->pre;
+    struct isa_op op = scalar_op(OP_SMOV, 2, (struct isa_operand[]){
+        operand_reg(w->l->counter), operand_imm(0)});
+
+    advance_bases(w, tail, w->l->count - w->kernels * w->s->unroll);
+    add(w, &op, room_in(w, tail), -1);
+}
+
+static int compare_written(const void *a, const void *b)
+{
+    const struct written *x = a, *y = b;
+    int slot_x = (int)isa_info(x->op.code)->slot, slot_y = (int)isa_info(y->op.code)->slot;
+
+    if (x->bundle != y->bundle)
+        return x->bundle < y->bundle ? -1 : 1;
+    if (slot_x != slot_y)
+        return slot_x < slot_y ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* behind the last operation nothing is left to issue, unless a branch still needs its delay */
+static void take_program(struct writer *w, struct isa_program *out)
+{
+    qsort(w->item, w->count, sizeof(*w->item), compare_written);
+    *out = (struct isa_program){
+        .name = "loop", .op = arena_array(w->a, w->count, sizeof(*out->op)),
+        .bundle = arena_array(w->a, (size_t)w->bundle_count + 1, sizeof(*out->bundle)),
+        .op_count = (uint32_t)w->count};
+    out->bundle_count = (uint32_t)w->item[w->count - 1].bundle + 1;
+    if (w->kernels && (int)out->bundle_count < w->post.first)
+        out->bundle_count = (uint32_t)w->post.first;
+    for (size_t i = 0; i < w->count; i++) {
+        struct isa_bundle *b = &out->bundle[w->item[i].bundle];
+
+        if (!b->op_count)
+            b->first_op = (uint32_t)i;
+        b->op_count++;
+        out->op[i] = w->item[i].op;
+    }
+}
+
+static bool write_all(struct writer *w)
+{
+    int64_t first = w->s->stages - 1 + w->extra, done = w->kernels * w->s->unroll;
+
+    add_section(w, w->pre, 0, 0);
+    add_section(w, w->kernel, first, 0);
+    add_section(w, w->post, w->l->count, done);
+    if (w->kernels && (!add_control(w) || !advance_bases(w, &w->kernel, w->s->unroll)))
+        return false;
+    finish_registers(w);
+    return true;
+}
+
+bool modulo_write(const struct modulo_body *l, const struct modulo_schedule *s, struct arena *a,
+                  struct isa_program *out)
+{
+    struct writer w = {.l = l, .s = s, .a = a};
+    bool is_fine;
+
+    chip_slots(l->chip, &w.slots);
+    plan(&w);
+    is_fine = write_all(&w);
+    if (is_fine)
+        take_program(&w, out);
+    mem_free(w.item);
+    mem_free(w.used);
+    return is_fine;
+}

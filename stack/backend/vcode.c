@@ -1,0 +1,162 @@
+#include "stack/backend/vcode.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+
+static struct vcode_block *current_block(struct vcode *c)
+{
+    return &c->block[c->block_count - 1];
+}
+
+void vcode_init(struct vcode *c, struct arena *a)
+{
+    memset(c, 0, sizeof(*c));
+    c->arena = a;
+    vcode_begin_block(c);
+}
+
+void vcode_fini(struct vcode *c)
+{
+    for (size_t i = 0; i < c->block_count; i++)
+        mem_free(c->block[i].op);
+    mem_free(c->block);
+    mem_free(c->is_pinned);
+    mem_free(c->step);
+    mem_free(c->open_loop);
+    mem_free(c->remark);
+    memset(c, 0, sizeof(*c));
+}
+
+int vcode_vreg(struct vcode *c)
+{
+    c->is_pinned = mem_grow(c->is_pinned, &c->pinned_capacity, (size_t)c->vreg_count + 1,
+                            sizeof(*c->is_pinned));
+    return c->vreg_count++;
+}
+
+int vcode_mask(struct vcode *c)
+{
+    return c->mask_count++;
+}
+
+int vcode_pinned_vreg(struct vcode *c)
+{
+    int v = vcode_vreg(c);
+
+    c->is_pinned[v] = true;
+    return v;
+}
+
+void vcode_begin_block(struct vcode *c)
+{
+    struct vcode_block *last = c->block_count ? current_block(c) : NULL;
+    const char *note = last ? last->note : NULL;
+    bool is_same = c->note && note && !strcmp(c->note, note);
+
+    if (!last || last->op_count || last->bundles || last->is_loop_start || last->is_loop_end) {
+        c->block = mem_grow(c->block, &c->block_capacity, c->block_count + 1, sizeof(*c->block));
+        last = &c->block[c->block_count++];
+        memset(last, 0, sizeof(*last));
+    }
+    last->note = is_same ? note : c->note ? arena_strdup(c->arena, c->note) : NULL;
+}
+
+void vcode_loop_begin(struct vcode *c, int counter_sreg, int64_t count)
+{
+    const struct isa_operand operand[] = {operand_reg(counter_sreg), operand_imm((int32_t)count)};
+
+    assert(count > 0 && count <= INT32_MAX);
+    assert(counter_sreg >= 0 && counter_sreg < ISA_SREG_COUNT);
+    vcode_emit(c, OP_SMOV, 2, operand);
+    vcode_begin_block(c);
+    current_block(c)->is_loop_start = true;
+    current_block(c)->counter_sreg = counter_sreg;
+    current_block(c)->loop_count = count;
+    c->open_loop = mem_grow(c->open_loop, &c->open_capacity, c->open_count + 1,
+                            sizeof(*c->open_loop));
+    c->open_loop[c->open_count++] = counter_sreg;
+}
+
+void vcode_loop_step(struct vcode *c, int sreg, int64_t step)
+{
+    assert(c->open_count);
+    assert(step >= INT32_MIN && step <= INT32_MAX);
+    c->step = mem_grow(c->step, &c->step_capacity, c->step_count + 1, sizeof(*c->step));
+    c->step[c->step_count++] = (struct vcode_step){
+        .counter_sreg = c->open_loop[c->open_count - 1], .sreg = sreg, .step = (int32_t)step};
+}
+
+/* the additions of this loop's steps; they stand last in the block */
+static void emit_steps(struct vcode *c, int counter_sreg)
+{
+    int emitted = 0;
+
+    while (c->step_count && c->step[c->step_count - 1].counter_sreg == counter_sreg) {
+        const struct vcode_step *s = &c->step[--c->step_count];
+
+        vcode_emit(c, OP_SADD, 3, (struct isa_operand[]){
+            operand_reg(s->sreg), operand_reg(s->sreg), operand_imm(s->step)});
+        emitted++;
+    }
+    current_block(c)->step_count = emitted;
+}
+
+void vcode_loop_end(struct vcode *c, int counter_sreg)
+{
+    struct vcode_block *b = current_block(c);
+
+    assert(c->open_count && c->open_loop[c->open_count - 1] == counter_sreg);
+    if (b->bundles || (b->is_loop_start && b->counter_sreg != counter_sreg)) {
+        vcode_begin_block(c);           /* a block tells of one counter only */
+        b = current_block(c);
+    }
+    c->open_count--;
+    emit_steps(c, counter_sreg);
+    b->is_loop_end = true;
+    b->counter_sreg = counter_sreg;
+    vcode_begin_block(c);
+}
+
+void vcode_bundles(struct vcode *c, const struct isa_program *p)
+{
+    vcode_begin_block(c);
+    if (current_block(c)->is_loop_start)        /* whose label stands before the bundles */
+        vcode_begin_block(c);
+    current_block(c)->bundles = p;
+    vcode_begin_block(c);
+}
+
+struct vcode_op *vcode_emit(struct vcode *c, enum isa_opcode code, int operand_count,
+                            const struct isa_operand *operand)
+{
+    const struct isa_info *info = isa_info(code);
+    struct vcode_block *b = current_block(c);
+    struct vcode_op *o;
+
+    assert(operand_count == info->operand_count || operand_count == info->tail_first);
+    b->op = mem_grow(b->op, &b->op_capacity, b->op_count + 1, sizeof(*b->op));
+    o = &b->op[b->op_count++];
+    memset(o, 0, sizeof(*o));
+    o->region = VCODE_REGION_ANY;
+    o->op.code = (uint16_t)code;
+    o->op.pred = ISA_PRED_ALWAYS;
+    o->op.operand_count = info->operand_count;
+    if (operand_count)
+        memcpy(o->op.operand, operand, (size_t)operand_count * sizeof(*operand));
+    return o;
+}
+
+void vcode_remark(struct vcode *c, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    c->remark = mem_grow(c->remark, &c->remark_capacity, c->remark_count + 1,
+                         sizeof(*c->remark));
+    c->remark[c->remark_count++] = (struct vcode_remark){c->block_count - 1,
+                                                         arena_strdup(c->arena, text)};
+}

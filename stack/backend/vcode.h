@@ -1,0 +1,174 @@
+/*
+ * Virtual-register code: what the kernels emit and the back end turns into
+ * bundles.
+ *
+ * A list of blocks. Inside a block, operations stand in program order with
+ * vector and mask registers virtual (numbers from vcode_vreg / vcode_mask, each
+ * written once per block); scalar and predicate registers are physical. The
+ * scheduler may reorder inside a block as long as registers, VMEM contents and
+ * the order of each FIFO (MXU, XLU, EUP) are kept; it never moves code across
+ * blocks. Every FIFO must be empty again at the end of a block.
+ *
+ * A virtual vector register lives inside one block, unless it is pinned.
+ */
+#ifndef STACK_VCODE_H
+#define STACK_VCODE_H
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/memo.h"
+#include "isa/isa.h"
+#include "sim/chip/chip.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/*
+ * What a vld or vst touches, for the alias analysis: accesses of different
+ * regions never overlap; accesses of one region overlap unless both have the
+ * same base register (value) and disjoint offsets.
+ */
+#define VCODE_REGION_ANY (-1)           /* may overlap everything */
+
+struct vcode_op {
+    struct isa_op op;                   /* v and vm register numbers are virtual */
+    int region;                         /* of vld, vst; otherwise unused */
+};
+
+struct vcode_block {
+    struct vcode_op *op;
+    size_t op_count, op_capacity;
+    bool is_loop_start;                 /* label: the loop's branch comes back here */
+    bool is_loop_end;                   /* ends with counter--, branch to start while > 0 */
+    int counter_sreg;                   /* of is_loop_start and is_loop_end blocks */
+    int64_t loop_count;                 /* of is_loop_start: rounds */
+    int step_count;                     /* of is_loop_end: its last operations, vcode_loop_step's */
+    const struct isa_program *bundles;  /* finished code in place of operations, else NULL */
+    const char *note;                   /* source operation, for reports; may be NULL */
+};
+
+/* what a register of an open loop advances by */
+struct vcode_step { int counter_sreg, sreg; int32_t step; };
+
+struct vcode {
+    struct arena *arena;
+    struct vcode_block *block;
+    size_t block_count, block_capacity;
+    int vreg_count, mask_count;         /* virtual registers handed out */
+    bool *is_pinned;                    /* by virtual vector register */
+    size_t pinned_capacity;
+    struct vcode_step *step;            /* of loops that have not ended */
+    size_t step_count, step_capacity;
+    int *open_loop;                     /* their counters, outermost first */
+    size_t open_count, open_capacity;
+    const char *note;                   /* given to blocks begun from now on */
+    struct vcode_remark *remark;
+    size_t remark_count, remark_capacity;
+    uint32_t kept_sregs;                /* of a segment: who comes behind it reads these */
+    struct memo *memo;                  /* of schedules found before, or NULL */
+};
+
+/* a line for readers of vcode_print, before the code that follows it */
+struct vcode_remark { size_t block; const char *text; };
+void vcode_remark(struct vcode *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * As text, for readers: virtual registers are %v1 and %vm1, loops are indented,
+ * finished bundles stand in braces. docs/compiler.md tells what a line means.
+ */
+void vcode_print(const struct vcode *c, FILE *to);
+
+void vcode_init(struct vcode *c, struct arena *a);
+void vcode_fini(struct vcode *c);
+
+int vcode_vreg(struct vcode *c);        /* a new virtual vector register */
+int vcode_mask(struct vcode *c);        /* a new virtual mask register */
+
+/*
+ * Pinned registers keep one physical register from the first block that names
+ * them to the last (and over every loop into which they carry a value) and may
+ * be written more than once: for loop-carried accumulators. At most 8 at a time.
+ */
+int vcode_pinned_vreg(struct vcode *c);
+
+/* start a new block; the first call is made by vcode_init */
+void vcode_begin_block(struct vcode *c);
+
+/* a counted loop of `count` > 0 rounds over the blocks between; they nest by different sregs */
+void vcode_loop_begin(struct vcode *c, int counter_sreg, int64_t count);
+void vcode_loop_end(struct vcode *c, int counter_sreg);
+
+/*
+ * Anywhere in the innermost open loop: `sreg` advances by `step` at the end of
+ * each round (the addition is made by vcode_loop_end). Addresses of loads and
+ * stores may use it. Where the loop's body is one block, the back end may then
+ * software-pipeline it (modulo scheduling), correcting their offsets.
+ */
+void vcode_loop_step(struct vcode *c, int sreg, int64_t step);
+
+/*
+ * Finished bundles in the place of a block: physical registers, branches inside
+ * only, targets counting from its first bundle. No virtual register but pinned
+ * ones lives across it. `p` must outlive `c`.
+ */
+void vcode_bundles(struct vcode *c, const struct isa_program *p);
+
+/* append an operation to the current block; operands in format order */
+struct vcode_op *vcode_emit(struct vcode *c, enum isa_opcode code, int operand_count,
+                            const struct isa_operand *operand);
+
+/*
+ * Operations of the current block from number `first` on into an order in which chains of
+ * transcendental functions overlap, if there are such and nothing is in the way (stagger.c).
+ */
+void vcode_stagger(struct vcode *c, size_t first, const struct chip *chip);
+
+/*
+ * The longest chain of the last block's vector operations, each waiting for the one before; the
+ * EUP's answers are waited for once, as others hide the rest.
+ */
+int vcode_chain_cycles(const struct vcode *c, const struct chip *chip);
+
+static inline struct isa_operand operand_reg(int number)
+{
+    return (struct isa_operand){.value = number, .kind = OPERAND_REG};
+}
+static inline struct isa_operand operand_imm(int32_t value)
+{
+    return (struct isa_operand){.value = value, .kind = OPERAND_IMM};
+}
+static inline struct isa_operand operand_none(void)
+{
+    return (struct isa_operand){.value = 0, .kind = OPERAND_NONE};
+}
+
+/*
+ * Behind the note of a bundle that only stores and reloads registers for which
+ * there was no room, so that reports can tell what spills cost.
+ */
+#define VCODE_SPILL_SUFFIX " (spills)"
+
+/* What the back end did, for reports. */
+struct vcode_stats {
+    int64_t op_count, bundle_count;
+    int spill_count;                    /* vector registers stored and reloaded, */
+    int spill_tiles;                    /* at most so many at once */
+    int vreg_peak;
+    int overlapped_loops;               /* software-pipelined */
+};
+
+/*
+ * Spill where the source order needs it, schedule, allocate registers, emit:
+ * docs/backend.md. `spill_base_row` is a free VMEM area for spilled tiles (row units of
+ * 512 bytes), of spill_tiles tiles. The program ends with shalt. -1 when the
+ * program does not fit the instruction memory or the spill area.
+ *
+ * A segment is the same without shalt, and as long as it needs to be
+ * (stack/module/link.h cuts programs into overlays).
+ */
+int vcode_compile_segment(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
+                          int64_t spill_tiles, struct arena *a, struct isa_program *program,
+                          struct vcode_stats *stats, struct err *e);
+int vcode_compile(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
+                  int64_t spill_tiles, struct arena *a, struct isa_program *program,
+                  struct vcode_stats *stats, struct err *e);
+#endif

@@ -1,0 +1,282 @@
+/* Gradients of the elementwise operations. */
+#include "stack/grad/grad_impl.h"
+
+#define TWO_OVER_SQRT_PI 1.1283791670955126
+
+/* (a op x), x a constant */
+static int with(struct graph *g, enum graph_op op, int a, double x)
+{
+    return graph_binary(g, op, a, graph_splat(g, a, x));
+}
+
+static int square(struct graph *g, int a)
+{
+    return gr_multiply(g, a, a);
+}
+
+static int quotient(struct graph *g, int a, int b)
+{
+    return graph_binary(g, HLO_DIVIDE, a, b);
+}
+
+static int sign_times(struct graph *g, int a, int dy)
+{
+    int zero = gr_zeros(g, a);
+    int below = graph_select(g, graph_compare(g, COMPARE_LT, a, zero), gr_negate(g, dy), zero);
+
+    return graph_select(g, graph_compare(g, COMPARE_GT, a, zero), dy, below);
+}
+
+static int one_minus(struct graph *g, int a)
+{
+    return graph_binary(g, HLO_SUBTRACT, graph_splat(g, a, 1.0), a);
+}
+
+/* a: operand, y: result, dy: its gradient */
+static int smooth_gradient(struct graph *g, enum graph_op op, int a, int y, int dy)
+{
+    switch (op) {
+    case HLO_EXP: return gr_multiply(g, dy, y);
+    case HLO_EXPM1: return gr_multiply(g, dy, with(g, HLO_ADD, y, 1.0));
+    case HLO_LOG: return quotient(g, dy, a);
+    case HLO_LOG1P: return quotient(g, dy, with(g, HLO_ADD, a, 1.0));
+    case HLO_SQRT: return quotient(g, gr_scale(g, dy, 0.5), y);
+    case HLO_RSQRT: return quotient(g, gr_multiply(g, gr_scale(g, dy, -0.5), y), a);
+    case HLO_CBRT: return quotient(g, gr_scale(g, dy, 1.0 / 3.0), square(g, y));
+    case HLO_TANH: return gr_multiply(g, dy, one_minus(g, square(g, y)));
+    case HLO_LOGISTIC: return gr_multiply(g, gr_multiply(g, dy, y), one_minus(g, y));
+    case HLO_ERF:
+        y = graph_unary(g, HLO_EXP, gr_negate(g, square(g, a)));
+        return gr_multiply(g, gr_scale(g, dy, TWO_OVER_SQRT_PI), y);
+    case HLO_SINE: return gr_multiply(g, dy, graph_unary(g, HLO_COSINE, a));
+    case HLO_COSINE: return gr_multiply(g, gr_negate(g, dy), graph_unary(g, HLO_SINE, a));
+    case HLO_TAN: return gr_multiply(g, dy, with(g, HLO_ADD, square(g, y), 1.0));
+    default: return NODE_NONE;
+    }
+}
+
+bool gr_unary(struct grad *gr, const struct graph_node *n, int y, int dy)
+{
+    struct graph *g = gr->g;
+    int a = n->operand[0], da;
+
+    switch (n->op) {
+    case HLO_CONVERT: da = gr_convert(g, dy, g->node[a].shape.dtype); break;
+    case HLO_COPY: da = dy; break;
+    case HLO_NEGATE: da = gr_negate(g, dy); break;
+    case HLO_ABS: da = sign_times(g, a, dy); break;
+    case HLO_SIGN: case HLO_FLOOR: case HLO_CEIL: case HLO_ROUND_EVEN: case HLO_ROUND_AFZ:
+        return true;                    /* flat */
+    default: da = smooth_gradient(g, n->op, a, y, dy);
+    }
+    if (da == NODE_NONE)
+        return false;
+    gr_give(gr, n, 0, da);
+    return true;
+}
+
+static void give_product(struct grad *gr, const struct graph_node *n, int dy)
+{
+    if (gr_wants(gr, n, 0))
+        gr_give(gr, n, 0, gr_multiply(gr->g, dy, n->operand[1]));
+    if (gr_wants(gr, n, 1))
+        gr_give(gr, n, 1, gr_multiply(gr->g, dy, n->operand[0]));
+}
+
+/* nobody asks for the gradient of the node itself, which may be left out on the way */
+static bool is_on_the_way(const struct grad *gr, int node)
+{
+    for (int i = 0; i < gr->wrt_count; i++)
+        if (gr->wrt[i] == node)
+            return false;
+    return node >= gr->first;
+}
+
+/* whether it is a quotient of exponentials and their sum along some dimensions */
+static bool is_softmax(const struct grad *gr, const struct graph_node *n)
+{
+    const struct graph *g = gr->g;
+    const struct graph_node *e = &g->node[n->operand[0]], *spread = &g->node[n->operand[1]], *sum;
+    int kept = 0;
+
+    if (e->op != HLO_EXP || spread->op != HLO_BROADCAST || e->is_held || spread->is_held
+        || !is_on_the_way(gr, n->operand[0]))
+        return false;
+    sum = &g->node[spread->operand[0]];
+    if (sum->op != HLO_REDUCE || sum->reduce_kind != REDUCE_ADD || sum->is_held
+        || sum->operand[0] != n->operand[0])
+        return false;
+    for (int d = 0; d < n->shape.rank; d++)
+        if (!(sum->reduce_mask >> d & 1) && spread->dims[kept++] != d)
+            return false;
+    return is_on_the_way(gr, n->operand[1]) && is_on_the_way(gr, spread->operand[0]);
+}
+
+/* y = e^z / sum of e^z: dz = y (dy - sum of dy y), as libraries write it, from y alone */
+static void give_softmax(struct grad *gr, const struct graph_node *n, int y, int dy)
+{
+    struct graph *g = gr->g;
+    struct graph_node e = g->node[n->operand[0]], spread = g->node[n->operand[1]];
+    int sum = graph_reduce(g, REDUCE_ADD, gr_multiply(g, dy, y),
+                           g->node[spread.operand[0]].reduce_mask);
+
+    sum = graph_broadcast(g, sum, n->shape, spread.dims);
+    gr_give(gr, &e, 0, gr_multiply(g, graph_binary(g, HLO_SUBTRACT, dy, sum), y));
+}
+
+/* y = a / b: da = dy / b, db = -da y */
+static void give_quotient(struct grad *gr, const struct graph_node *n, int y, int dy)
+{
+    int da;
+
+    if (gr_wants(gr, n, 0) && is_softmax(gr, n)) {
+        give_softmax(gr, n, y, dy);
+        return;
+    }
+    da = quotient(gr->g, dy, n->operand[1]);
+    if (gr_wants(gr, n, 0))
+        gr_give(gr, n, 0, da);
+    if (gr_wants(gr, n, 1))
+        gr_give(gr, n, 1, gr_negate(gr->g, gr_multiply(gr->g, da, y)));
+}
+
+/* a - trunc(a / b) b */
+static void give_remainder(struct grad *gr, const struct graph_node *n, int dy)
+{
+    struct graph *g = gr->g;
+    int whole;
+
+    if (gr_wants(gr, n, 0))
+        gr_give(gr, n, 0, dy);
+    if (!gr_wants(gr, n, 1))
+        return;
+    whole = quotient(g, n->operand[0], n->operand[1]);
+    whole = gr_multiply(g, graph_unary(g, HLO_SIGN, whole),
+                        graph_unary(g, HLO_FLOOR, graph_unary(g, HLO_ABS, whole)));
+    gr_give(gr, n, 1, gr_negate(g, gr_multiply(g, dy, whole)));
+}
+
+/* y = a^b: da = dy b a^(b-1), db = dy y log a, which is 0 where a is */
+static void give_power(struct grad *gr, const struct graph_node *n, int y, int dy)
+{
+    struct graph *g = gr->g;
+    int a = n->operand[0], b = n->operand[1], x;
+
+    if (gr_wants(gr, n, 0)) {
+        x = graph_binary(g, HLO_POWER, a, with(g, HLO_SUBTRACT, b, 1.0));
+        gr_give(gr, n, 0, gr_multiply(g, dy, gr_multiply(g, b, x)));
+    }
+    if (gr_wants(gr, n, 1)) {
+        x = graph_compare(g, COMPARE_EQ, a, gr_zeros(g, a));
+        x = graph_unary(g, HLO_LOG, graph_select(g, x, graph_splat(g, a, 1.0), a));
+        gr_give(gr, n, 1, gr_multiply(g, dy, gr_multiply(g, y, x)));
+    }
+}
+
+/* the angle of (b, a) */
+static void give_angle(struct grad *gr, const struct graph_node *n, int dy)
+{
+    struct graph *g = gr->g;
+    int a = n->operand[0], b = n->operand[1];
+    int scaled = quotient(g, dy, graph_binary(g, HLO_ADD, square(g, a), square(g, b)));
+
+    if (gr_wants(gr, n, 0))
+        gr_give(gr, n, 0, gr_multiply(g, scaled, b));
+    if (gr_wants(gr, n, 1))
+        gr_give(gr, n, 1, gr_negate(g, gr_multiply(g, scaled, a)));
+}
+
+/*
+ * The first operand won where the result differs from the second. Asking the
+ * result instead of the first operand lets relu's input be forgotten.
+ */
+static void give_larger(struct grad *gr, const struct graph_node *n, int y, int dy)
+{
+    struct graph *g = gr->g;
+    enum graph_compare beyond = n->op == HLO_MAXIMUM ? COMPARE_GT : COMPARE_LT;
+    int first = graph_compare(g, beyond, y, n->operand[1]);
+    int zero = gr_zeros(g, dy);
+
+    if (gr_wants(gr, n, 0))
+        gr_give(gr, n, 0, graph_select(g, first, dy, zero));
+    if (gr_wants(gr, n, 1))
+        gr_give(gr, n, 1, graph_select(g, first, zero, dy));
+}
+
+bool gr_binary(struct grad *gr, const struct graph_node *n, int y, int dy)
+{
+    switch (n->op) {
+    case HLO_ADD:
+    case HLO_SUBTRACT:
+        if (gr_wants(gr, n, 0))
+            gr_give(gr, n, 0, dy);
+        if (gr_wants(gr, n, 1))
+            gr_give(gr, n, 1, n->op == HLO_ADD ? dy : gr_negate(gr->g, dy));
+        break;
+    case HLO_MULTIPLY: give_product(gr, n, dy); break;
+    case HLO_DIVIDE: give_quotient(gr, n, y, dy); break;
+    case HLO_REMAINDER: give_remainder(gr, n, dy); break;
+    case HLO_POWER: give_power(gr, n, y, dy); break;
+    case HLO_ATAN2: give_angle(gr, n, dy); break;
+    case HLO_MAXIMUM:
+    case HLO_MINIMUM: give_larger(gr, n, y, dy); break;
+    default: return false;
+    }
+    return true;
+}
+
+static void give_select(struct grad *gr, const struct graph_node *n, int dy)
+{
+    int zero = gr_zeros(gr->g, dy);
+
+    if (gr_wants(gr, n, 1))
+        gr_give(gr, n, 1, graph_select(gr->g, n->operand[0], dy, zero));
+    if (gr_wants(gr, n, 2))
+        gr_give(gr, n, 2, graph_select(gr->g, n->operand[0], zero, dy));
+}
+
+static int as_values(struct graph *g, int bound, int x)
+{
+    struct shape shape = g->node[x].shape;
+
+    return g->node[bound].shape.rank == shape.rank ? bound
+                                                   : graph_broadcast(g, bound, shape, NULL);
+}
+
+static void give_bound(struct grad *gr, const struct graph_node *n, int operand, int hit, int dy)
+{
+    struct graph *g = gr->g;
+    int d = graph_select(g, hit, dy, gr_zeros(g, dy));
+
+    if (g->node[n->operand[operand]].shape.rank < n->shape.rank)
+        d = graph_reduce(g, REDUCE_ADD, d, (1u << n->shape.rank) - 1);
+    gr_give(gr, n, operand, d);
+}
+
+/* a bound gets the gradient where it is the result; the value where it lies between */
+static void give_clamp(struct grad *gr, const struct graph_node *n, int dy)
+{
+    struct graph *g = gr->g;
+    int x = n->operand[1];
+    int low = as_values(g, n->operand[0], x), high = as_values(g, n->operand[2], x);
+    int inside = graph_binary(g, HLO_AND, graph_compare(g, COMPARE_GT, x, low),
+                              graph_compare(g, COMPARE_LT, x, high));
+
+    if (gr_wants(gr, n, 1))
+        gr_give(gr, n, 1, graph_select(g, inside, dy, gr_zeros(g, dy)));
+    if (gr_wants(gr, n, 0))
+        give_bound(gr, n, 0, graph_binary(g, HLO_AND, graph_compare(g, COMPARE_LT, x, low),
+                                          graph_compare(g, COMPARE_LT, low, high)), dy);
+    if (gr_wants(gr, n, 2))
+        give_bound(gr, n, 2, graph_compare(g, COMPARE_GT, graph_binary(g, HLO_MAXIMUM, x, low),
+                                           high), dy);
+}
+
+bool gr_choice(struct grad *gr, const struct graph_node *n, int dy)
+{
+    if (n->op == HLO_SELECT)
+        give_select(gr, n, dy);
+    else
+        give_clamp(gr, n, dy);
+    return true;
+}

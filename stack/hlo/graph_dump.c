@@ -1,0 +1,357 @@
+/* A graph as the text of an HLO module. */
+#include "stack/hlo/graph_dump.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* HLO identifiers hold no slashes */
+void dump_name(const char *name, FILE *to)
+{
+    fputc('%', to);
+    for (; *name; name++)
+        fputc(*name == '/' ? '.' : *name, to);
+}
+
+static void print_shape(const struct shape *s, FILE *to)
+{
+    char text[160];
+
+    fputs(shape_print(s, text, sizeof(text)), to);
+}
+
+/* "  %name.suffix = f32[2] op(" */
+static void begin_line(const struct dump *d, const struct graph_node *n, const char *suffix,
+                       const struct shape *shape, const char *op)
+{
+    fputs("  ", d->to);
+    dump_name(n->name, d->to);
+    fprintf(d->to, "%s = ", suffix);
+    print_shape(shape, d->to);
+    fprintf(d->to, " %s(", op);
+}
+
+static void print_constant(const struct dump *d, const struct graph_node *n, const char *suffix,
+                           enum graph_dtype dtype, double value)
+{
+    struct shape scalar = shape_scalar(dtype);
+
+    begin_line(d, n, suffix, &scalar, "constant");
+    dump_value(dtype, value, d->to);
+    fputs(")\n", d->to);
+}
+
+static void print_types(const struct graph_node *n, bool has_counter, FILE *to)
+{
+    if (n->tuple_count == 0 && !has_counter) {
+        print_shape(&n->shape, to);
+        return;
+    }
+    fputc('(', to);
+    for (int i = 0; i < n->tuple_count; i++) {
+        fputs(i ? ", " : "", to);
+        print_shape(&n->tuple[i], to);
+    }
+    if (n->tuple_count == 0)
+        print_shape(&n->shape, to);
+    fputs(has_counter ? ", s32[])" : ")", to);
+}
+
+static void print_operands(const struct dump *d, const struct graph_node *n)
+{
+    for (int i = 0; i < n->operand_count; i++) {
+        fputs(i ? ", " : "", d->to);
+        dump_name(d->g->node[n->operand[i]].name, d->to);
+    }
+}
+
+static void print_own(const struct graph_node *n, const char *suffix, FILE *to)
+{
+    dump_name(n->name, to);
+    fputs(suffix, to);
+}
+
+static bool is_arg(const struct graph_node *n)
+{
+    return n->op == HLO_REDUCE &&
+           (n->reduce_kind == REDUCE_ARGMAX || n->reduce_kind == REDUCE_ARGMIN);
+}
+
+/* the extra instructions that a reduction's start needs */
+static void print_start(const struct dump *d, const struct graph_node *n)
+{
+    const struct shape *a = &d->g->node[n->operand[0]].shape;
+    struct shape index = *a;
+    int dim = 0;
+
+    print_constant(d, n, ".init", a->dtype, graph_identity(n->reduce_kind, a->dtype));
+    if (!is_arg(n))
+        return;
+    while (!(n->reduce_mask & (1u << dim)))
+        dim++;
+    index.dtype = DTYPE_S32;
+    begin_line(d, n, ".indices", &index, "iota");
+    fprintf(d->to, "), iota_dimension=%d\n", dim);
+    print_constant(d, n, ".zero", DTYPE_S32, 0.0);
+}
+
+/* the state of XLA's generator: here seed, stream, 0, 0 */
+static void print_random_state(const struct dump *d, const struct graph_node *n)
+{
+    struct shape word = shape_make(DTYPE_U32, 1, (int64_t[]){1}), scalar = shape_scalar(DTYPE_U32);
+    struct shape three = shape_make(DTYPE_U32, 1, (int64_t[]){3});
+    struct shape four = shape_make(DTYPE_U32, 1, (int64_t[]){4});
+
+    begin_line(d, n, ".seed", &scalar, "bitcast-convert");
+    print_operands(d, n);
+    fputs(")\n", d->to);
+    begin_line(d, n, ".word", &word, "reshape");
+    print_own(n, ".seed", d->to);
+    fputs(")\n", d->to);
+    begin_line(d, n, ".stream", &three, "constant");
+    fprintf(d->to, "{%" PRIu32 ", 0, 0})\n", (uint32_t)n->count);
+    begin_line(d, n, ".state", &four, "concatenate");
+    print_own(n, ".word", d->to);
+    fputs(", ", d->to);
+    print_own(n, ".stream", d->to);
+    fputs("), dimensions={0}\n", d->to);
+}
+
+static void print_loop_state(const struct dump *d, const struct graph_node *n)
+{
+    print_constant(d, n, ".zero", DTYPE_S32, 0.0);
+    fputs("  ", d->to);
+    print_own(n, ".state", d->to);
+    fputs(" = ", d->to);
+    print_types(n, true, d->to);
+    fputs(" tuple(", d->to);
+    print_operands(d, n);
+    fputs(", ", d->to);
+    print_own(n, ".zero", d->to);
+    fputs(")\n", d->to);
+}
+
+static bool takes_start(const struct graph_node *n)
+{
+    return n->op == HLO_REDUCE || n->op == HLO_REDUCE_WINDOW || n->op == HLO_SELECT_AND_SCATTER;
+}
+
+static bool is_spread_constant(const struct graph_node *n)
+{
+    return n->op == HLO_CONSTANT && !n->literal && n->shape.rank > 0;
+}
+
+static void print_before(const struct dump *d, const struct graph_node *n)
+{
+    if (takes_start(n))
+        print_start(d, n);
+    else if (n->op == HLO_RNG_BITS)
+        print_random_state(d, n);
+    else if (n->op == HLO_WHILE)
+        print_loop_state(d, n);
+    else if (is_spread_constant(n))
+        print_constant(d, n, ".value", n->shape.dtype, n->value);
+}
+
+static void print_metadata(const struct graph_node *n, FILE *to)
+{
+    if (n->source[0] != '\0')
+        fprintf(to, ", metadata={op_name=\"%s\"}", n->source);
+    fputc('\n', to);
+}
+
+/* a result that HLO gives with others, and which of them it is; -1: the instruction's own */
+static int element_wanted(const struct graph_node *n)
+{
+    if (is_arg(n) || n->op == HLO_RNG_BITS)
+        return 1;
+    return n->op == HLO_WHILE && n->tuple_count == 0 ? 0 : -1;
+}
+
+static void print_result_type(const struct dump *d, const struct graph_node *n)
+{
+    if (is_arg(n) || n->op == HLO_RNG_BITS) {
+        struct shape first = n->shape;
+
+        if (is_arg(n))
+            first.dtype = d->g->node[n->operand[0]].shape.dtype;
+        else
+            first = shape_make(DTYPE_U32, 1, (int64_t[]){4});
+        fputc('(', d->to);
+        print_shape(&first, d->to);
+        fputs(", ", d->to);
+        print_shape(&n->shape, d->to);
+        fputc(')', d->to);
+        return;
+    }
+    print_types(n, n->op == HLO_WHILE, d->to);
+}
+
+static void print_arguments(const struct dump *d, const struct graph_node *n)
+{
+    if (n->op == HLO_PARAMETER && d->is_body) {
+        fputs("%state", d->to);
+    } else if (n->op == HLO_PARAMETER) {
+        fprintf(d->to, "%d", n->parameter_index);
+    } else if (n->op == HLO_RNG_BITS || n->op == HLO_WHILE) {
+        print_own(n, ".state", d->to);
+    } else if (is_spread_constant(n)) {
+        print_own(n, ".value", d->to);
+    } else if (n->op == HLO_CONSTANT) {
+        dump_literal(n, d->to);
+    } else {
+        print_operands(d, n);
+    }
+    if (is_arg(n)) {
+        fputs(", ", d->to);
+        print_own(n, ".indices", d->to);
+    }
+    if (takes_start(n)) {
+        fputs(", ", d->to);
+        print_own(n, ".init", d->to);
+    }
+    if (is_arg(n)) {
+        fputs(", ", d->to);
+        print_own(n, ".zero", d->to);
+    }
+}
+
+static void print_main(const struct dump *d, const struct graph_node *n, bool is_root)
+{
+    const char *op = is_spread_constant(n)                     ? "broadcast"
+                     : n->op == HLO_PARAMETER && d->is_body    ? "get-tuple-element"
+                                                               : graph_op_name(n->op);
+
+    fputs(is_root && element_wanted(n) < 0 ? "  ROOT " : "  ", d->to);
+    print_own(n, element_wanted(n) < 0 ? "" : ".all", d->to);
+    fputs(" = ", d->to);
+    print_result_type(d, n);
+    fprintf(d->to, " %s(", op);
+    print_arguments(d, n);
+    fputc(')', d->to);
+    if (is_spread_constant(n))
+        fputs(", dimensions={}", d->to);
+    if (n->op == HLO_PARAMETER && d->is_body)
+        fprintf(d->to, ", index=%d", n->parameter_index);
+    if (n->op == HLO_RNG_BITS)
+        fputs(", algorithm=rng_default", d->to);
+    dump_attributes(d, n);
+    print_metadata(n, d->to);
+}
+
+static void print_node(const struct dump *d, const struct graph_node *n, bool is_root)
+{
+    print_before(d, n);
+    print_main(d, n, is_root);
+    if (element_wanted(n) < 0)
+        return;
+    fputs(is_root ? "  ROOT " : "  ", d->to);
+    print_own(n, " = ", d->to);
+    print_shape(&n->shape, d->to);
+    fputs(" get-tuple-element(", d->to);
+    print_own(n, ".all", d->to);
+    fprintf(d->to, "), index=%d\n", element_wanted(n));
+}
+
+static void print_tuple_type(const struct graph *g, bool has_counter, FILE *to)
+{
+    fputc('(', to);
+    for (int i = 0; i < g->output_count; i++) {
+        fputs(i ? ", " : "", to);
+        print_shape(&g->node[g->output[i].node].shape, to);
+    }
+    fputs(has_counter ? ", s32[])" : ")", to);
+}
+
+static void print_results(const struct dump *d)
+{
+    fputs("  ROOT %results = ", d->to);
+    print_tuple_type(d->g, d->is_body, d->to);
+    fputs(" tuple(", d->to);
+    for (int i = 0; i < d->g->output_count; i++) {
+        fputs(i ? ", " : "", d->to);
+        dump_name(d->g->node[d->g->output[i].node].name, d->to);
+    }
+    fputs(d->is_body ? ", %next_trip)\n" : ")\n", d->to);
+}
+
+static void print_trip(const struct dump *d)
+{
+    fprintf(d->to, "  %%trip = s32[] get-tuple-element(%%state), index=%d\n"
+            "  %%one_trip = s32[] constant(1)\n"
+            "  %%next_trip = s32[] add(%%trip, %%one_trip)\n", d->g->output_count);
+}
+
+/* a fusion of one result gives it bare; all others give a tuple */
+static void print_computation(const struct dump *d, bool is_bare)
+{
+    fputs(" {\n", d->to);
+    if (d->is_body) {
+        fputs("  %state = ", d->to);
+        print_tuple_type(d->g, true, d->to);
+        fputs(" parameter(0)\n", d->to);
+    }
+    for (int i = 0; i < d->g->node_count; i++)
+        print_node(d, &d->g->node[i], is_bare && d->g->output[0].node == i);
+    if (d->is_body)
+        print_trip(d);
+    if (!is_bare)
+        print_results(d);
+    fputs("}\n", d->to);
+}
+
+static void print_condition(const struct dump *d, const struct graph_node *n)
+{
+    fprintf(d->to, "%%%s%s.condition {\n  %%state = ", d->path, n->name);
+    print_types(n, true, d->to);
+    fprintf(d->to, " parameter(0)\n  %%trip = s32[] get-tuple-element(%%state), index=%d\n"
+            "  %%trips = s32[] constant(%" PRId64 ")\n"
+            "  ROOT %%goes_on = pred[] compare(%%trip, %%trips), direction=LT\n}\n\n",
+            n->operand_count, n->count);
+}
+
+static void print_called(const struct dump *d)
+{
+    for (int i = 0; i < d->g->node_count; i++) {
+        const struct graph_node *n = &d->g->node[i];
+        char path[DUMP_PATH_CHARS];
+        struct dump inner = {.g = n->called[0], .to = d->to, .path = path,
+                             .is_body = n->op == HLO_WHILE};
+
+        if (n->op == HLO_SORT)
+            dump_comparator(d, n);
+        if (!n->called[0])
+            continue;
+        snprintf(path, sizeof(path), "%s%s.%s.", d->path, n->name,
+                 inner.is_body ? "body" : "computation");
+        print_called(&inner);
+        fprintf(d->to, "%%%.*s", (int)strlen(path) - 1, path);
+        print_computation(&inner, !inner.is_body && n->tuple_count == 0);
+        fputc('\n', d->to);
+        if (inner.is_body)
+            print_condition(d, n);
+    }
+}
+
+static void print_aliases(const struct graph *g, FILE *to)
+{
+    int count = 0;
+
+    for (int i = 0; i < g->output_count; i++)
+        if (g->output[i].alias_parameter >= 0)
+            fprintf(to, "%s{%d}: (%d, {}, may-alias)",
+                    count++ ? ", " : ", input_output_alias={ ", i, g->output[i].alias_parameter);
+    fputs(count ? " }\n\n" : "\n\n", to);
+}
+
+void graph_dump(const struct graph *g, FILE *to)
+{
+    struct dump d = {.g = g, .to = to, .path = ""};
+
+    fprintf(to, "HloModule %s", g->name);
+    print_aliases(g, to);
+    dump_helpers(g, to);
+    print_called(&d);
+    fputs("ENTRY ", to);
+    dump_name(g->name, to);
+    print_computation(&d, false);
+}

@@ -1,0 +1,155 @@
+/* Shapes of operations with several results: sorts, tuples and calls. */
+#include "stack/hlo/graph_shape_impl.h"
+
+#include <inttypes.h>
+
+int infer_sorted(const struct graph *g, const struct graph_node *n, struct shape *out,
+                 struct err *e)
+{
+    *out = *operand_shape(g, n, 0);
+    if (!has_type(out, NUMBERS))
+        return infer_bad_type(n, out, e);
+    if (n->op == HLO_TOP_K) {
+        if (out->rank == 0 || n->count < 1 || n->count > out->dim[out->rank - 1])
+            return err_set(e, "%s: the %" PRId64 " largest of %" PRId64 " elements", n->name,
+                           n->count, out->rank ? out->dim[out->rank - 1] : 1);
+        out->dim[out->rank - 1] = n->count;
+        return 0;
+    }
+    if (n->dim < 0 || n->dim >= out->rank)
+        return err_set(e, "%s: dimension %d is not in 0..%d", n->name, n->dim, out->rank - 1);
+    if (n->direction != COMPARE_LT && n->direction != COMPARE_GT)
+        return err_set(e, "%s: sorts by LT or GT", n->name);
+    for (int i = 1; i < n->operand_count; i++)
+        if (!shape_same_dims(out, operand_shape(g, n, i)))
+            return infer_bad_pair(n, out, operand_shape(g, n, i), e);
+    return 0;
+}
+
+int infer_tuple(const struct graph *g, const struct graph_node *n, struct shape *out,
+                struct err *e)
+{
+    const struct graph_node *a = &g->node[n->operand[0]];
+
+    *out = a->shape;
+    if (n->op == HLO_TUPLE)
+        return 0;
+    if (a->tuple_count == 0)
+        return err_set(e, "%s: %s is one array, not a tuple", n->name, a->name);
+    if (n->dim < 0 || n->dim >= a->tuple_count)
+        return err_set(e, "%s: result %d of %s is not in 0..%d", n->name, n->dim, a->name,
+                       a->tuple_count - 1);
+    *out = a->tuple[n->dim];
+    return 0;
+}
+
+static const struct shape *output_shape(const struct graph *g, int output)
+{
+    return &g->node[g->output[output].node].shape;
+}
+
+/* the called graph's parameters are the operands */
+static int check_parameters(const struct graph *g, const struct graph_node *n,
+                            const struct graph *called, struct err *e)
+{
+    char is[128], should[128];
+
+    if (called->parameter_count != n->operand_count)
+        return err_set(e, "%s: %d operands, but %s has %d parameters", n->name, n->operand_count,
+                       called->name, called->parameter_count);
+    if (called->output_count < 1)
+        return err_set(e, "%s: %s has no output", n->name, called->name);
+    for (int i = 0; i < n->operand_count; i++) {
+        const struct shape *s = &called->node[called->parameter[i]].shape;
+
+        if (!shape_equal(s, operand_shape(g, n, i)))
+            return err_set(e, "%s: operand %d is %s, but parameter %d of %s is %s", n->name, i,
+                           shape_print(operand_shape(g, n, i), is, sizeof(is)), i, called->name,
+                           shape_print(s, should, sizeof(should)));
+    }
+    return 0;
+}
+
+static int check_while(const struct graph *g, const struct graph_node *n, struct err *e)
+{
+    const struct graph *body = n->called[0], *condition = n->called[1];
+    const struct shape *truth;
+
+    if (n->count < 0)
+        return err_set(e, "%s: %" PRId64 " trips", n->name, n->count);
+    if (body->output_count != n->operand_count)
+        return err_set(e, "%s: %d operands, but %s has %d outputs", n->name, n->operand_count,
+                       body->name, body->output_count);
+    for (int i = 0; i < n->operand_count; i++)
+        if (!shape_equal(output_shape(body, i), operand_shape(g, n, i)))
+            return infer_bad_pair(n, operand_shape(g, n, i), output_shape(body, i), e);
+    if (!condition)
+        return 0;
+    if (check_parameters(g, n, condition, e) != 0)
+        return -1;
+    truth = output_shape(condition, 0);
+    if (condition->output_count != 1 || truth->rank != 0 || truth->dtype != DTYPE_PRED)
+        return err_set(e, "%s: %s must have one scalar predicate as its result", n->name,
+                       condition->name);
+    return 0;
+}
+
+int infer_call(const struct graph *g, const struct graph_node *n, struct shape *out,
+               struct err *e)
+{
+    if (!n->called[0])
+        return err_set(e, "%s: has no computation to call", n->name);
+    if (check_parameters(g, n, n->called[0], e) != 0 ||
+        (n->op == HLO_WHILE && check_while(g, n, e) != 0))
+        return -1;
+    *out = *output_shape(n->called[0], 0);
+    return 0;
+}
+
+int graph_result_count(const struct graph_node *n)
+{
+    int count = 0;
+
+    switch (n->op) {
+    case HLO_TUPLE:
+        return n->operand_count;
+    case HLO_TOP_K:
+        return 2;
+    case HLO_SORT:
+    case HLO_ALL_REDUCE:
+    case HLO_REDUCE_SCATTER:
+    case HLO_ALL_GATHER:
+        count = n->operand_count;
+        break;
+    case HLO_FUSION:
+    case HLO_WHILE:
+        count = n->called[0]->output_count;
+        break;
+    default:
+        break;
+    }
+    return count > 1 ? count : 0;
+}
+
+struct shape graph_result_shape(const struct graph *g, const struct graph_node *n, int result)
+{
+    struct shape s;
+
+    switch (n->op) {
+    case HLO_TOP_K:
+        s = *operand_shape(g, n, 0);
+        s.dim[s.rank - 1] = n->count;
+        if (result == 1)
+            s.dtype = DTYPE_S32;
+        return s;
+    case HLO_FUSION:
+    case HLO_WHILE:
+        return *output_shape(n->called[0], result);
+    case HLO_ALL_REDUCE:
+    case HLO_REDUCE_SCATTER:
+    case HLO_ALL_GATHER:
+        return infer_collected(n, operand_shape(g, n, result));
+    default:                            /* HLO_SORT, HLO_TUPLE */
+        return *operand_shape(g, n, result);
+    }
+}

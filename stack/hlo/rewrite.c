@@ -1,0 +1,151 @@
+#include "stack/hlo/rewrite.h"
+
+#include <assert.h>
+#include <string.h>
+
+int rewrite_add(struct graph *g, const struct graph_node *n)
+{
+    const char *source = g->source;
+    int node;
+
+    g->source = n->source;
+    node = graph_add(g, n, n->operand, n->operand_count);
+    g->source = source;
+    return node;
+}
+
+static int copy_parameter(struct graph *to, const struct graph_node *n)
+{
+    int node;
+
+    to->source = n->source;
+    node = graph_parameter(to, n->shape, n->name);
+    to->node[node].name = n->name;
+    return node;
+}
+
+void rewrite_begin(struct rewrite *w, struct graph *g)
+{
+    w->from = g;
+    graph_init(&w->to, g->arena, g->name);
+    w->moved = mem_alloc(((size_t)g->node_count + 1) * sizeof(*w->moved));
+    for (int i = 0; i < g->node_count; i++)
+        w->moved[i] = NODE_NONE;
+    for (int i = 0; i < g->parameter_count; i++)
+        w->moved[g->parameter[i]] = copy_parameter(&w->to, &g->node[g->parameter[i]]);
+}
+
+struct graph_node rewrite_node(struct rewrite *w, int node)
+{
+    struct graph_node n = w->from->node[node];
+
+    int *operand = arena_array(w->to.arena, (size_t)n.operand_count, sizeof(*operand));
+
+    for (int i = 0; i < n.operand_count; i++) {
+        assert(w->moved[n.operand[i]] != NODE_NONE);
+        operand[i] = w->moved[n.operand[i]];
+    }
+    n.operand = operand;
+    return n;
+}
+
+int rewrite_copy(struct rewrite *w, int node)
+{
+    struct graph_node n;
+
+    if (w->from->node[node].op != HLO_PARAMETER) {
+        n = rewrite_node(w, node);
+        w->moved[node] = rewrite_add(&w->to, &n);
+    }
+    return w->moved[node];
+}
+
+void rewrite_end(struct rewrite *w)
+{
+    struct graph *g = w->from;
+
+    for (int i = 0; i < g->output_count; i++)
+        graph_output(&w->to, w->moved[g->output[i].node], g->output[i].name,
+                     g->output[i].alias_parameter);
+    w->to.source = g->source;
+    mem_free(w->moved);
+    graph_fini(g);
+    *g = w->to;
+    graph_eliminate_dead(g);
+}
+
+void graph_copy(const struct graph *g, struct arena *a, struct graph *out)
+{
+    int *moved = mem_alloc(((size_t)g->node_count + 1) * sizeof(*moved));
+
+    graph_init(out, a, g->name);
+    for (int i = 0; i < g->parameter_count; i++)
+        moved[g->parameter[i]] = copy_parameter(out, &g->node[g->parameter[i]]);
+    for (int i = 0; i < g->node_count; i++) {
+        const struct graph_node *n = &g->node[i];
+        int *operand;
+
+        if (n->op == HLO_PARAMETER)
+            continue;
+        operand = arena_array(a, (size_t)n->operand_count, sizeof(*operand));
+        for (int k = 0; k < n->operand_count; k++)
+            operand[k] = moved[n->operand[k]];
+        out->source = n->source;
+        moved[i] = graph_add(out, n, operand, n->operand_count);
+    }
+    for (int i = 0; i < g->output_count; i++)
+        graph_output(out, moved[g->output[i].node], g->output[i].name,
+                     g->output[i].alias_parameter);
+    out->source = g->source;
+    mem_free(moved);
+}
+
+static void *into_arena(struct arena *a, void *items, int count, size_t bytes)
+{
+    void *kept = arena_array(a, (size_t)count, bytes);
+
+    if (count)
+        memcpy(kept, items, (size_t)count * bytes);
+    mem_free(items);
+    return kept;
+}
+
+void graph_freeze(struct graph *g)
+{
+    g->node = into_arena(g->arena, g->node, g->node_count, sizeof(*g->node));
+    g->parameter = into_arena(g->arena, g->parameter, g->parameter_count, sizeof(*g->parameter));
+    g->output = into_arena(g->arena, g->output, g->output_count, sizeof(*g->output));
+    g->node_capacity = g->parameter_capacity = g->output_capacity = 0;
+}
+
+int rewrite_bodies(struct graph *g, enum graph_op op,
+                   int (*change)(struct graph *body, const void *user, struct err *e),
+                   const void *user, struct err *e)
+{
+    int status = 0;
+
+    for (int i = 0; i < g->node_count && status == 0; i++) {
+        struct graph *body;
+
+        if (g->node[i].op != op)
+            continue;
+        body = arena_alloc(g->arena, sizeof(*body));
+        graph_copy(g->node[i].called[0], g->arena, body);
+        status = change(body, user, e);
+        graph_freeze(body);
+        g->node[i].called[0] = body;
+    }
+    return status;
+}
+
+int *graph_user_counts(const struct graph *g, struct arena *a)
+{
+    int *users = arena_array(a, (size_t)g->node_count + 1, sizeof(*users));
+
+    for (int i = 0; i < g->node_count; i++)
+        for (int k = 0; k < g->node[i].operand_count; k++)
+            users[g->node[i].operand[k]]++;
+    for (int i = 0; i < g->output_count; i++)
+        users[g->output[i].node]++;
+    return users;
+}

@@ -1,0 +1,119 @@
+/*
+ * The parts of a body with a convolution. Around it stand elementwise nodes of
+ * the result's dimensions, or of one dimension, the features, or scalars;
+ * broadcasts join them.
+ */
+#include "stack/kernels/conv/conv_body.h"
+
+#include <string.h>
+
+#include "stack/kernels/loop/fused.h"
+
+/* The parameter behind a node, through conversions that lose nothing; -1: none. */
+static int parameter_behind(const struct graph *g, int node)
+{
+    while (g->node[node].op == HLO_CONVERT && g->node[node].shape.dtype == DTYPE_F32 &&
+           g->node[g->node[node].operand[0]].shape.dtype == DTYPE_BF16)
+        node = g->node[node].operand[0];
+    return g->node[node].op == HLO_PARAMETER ? g->node[node].parameter_index : -1;
+}
+
+static int find_conv(const struct graph *g, struct conv_body *b, struct err *e)
+{
+    b->conv = -1;
+    for (int i = 0; i < g->node_count; i++) {
+        if (g->node[i].op != HLO_CONVOLUTION)
+            continue;
+        if (b->conv >= 0)
+            return err_set(e, "%s: a second convolution in one kernel", g->node[i].name);
+        b->conv = i;
+    }
+    if (b->conv < 0)
+        return err_set(e, "no convolution");
+    b->lhs = parameter_behind(g, g->node[b->conv].operand[0]);
+    b->rhs = parameter_behind(g, g->node[b->conv].operand[1]);
+    if (b->lhs < 0 || b->rhs < 0)
+        return err_set(e, "%s: its operands must be parameters", g->node[b->conv].name);
+    return 0;
+}
+
+static int add_extra(struct conv_body *b, int node, struct err *e)
+{
+    const struct graph_node *n = &b->graph->node[node], *conv = &b->graph->node[b->conv];
+    struct conv_extra x = {.operand = n->parameter_index, .node = node};
+
+    if (n->shape.rank == 0)
+        x.kind = EXTRA_SCALAR;
+    else if (n->shape.rank == 1 && n->shape.dim[0] == conv->shape.dim[conv->conv->out_feature])
+        x.kind = EXTRA_FEATURES;
+    else if (shape_same_dims(&n->shape, &conv->shape))
+        x.kind = EXTRA_FULL;
+    else
+        return err_set(e, "%s: neither of the result's shape nor one value per feature", n->name);
+    if (x.kind != EXTRA_FULL && array_element_bytes(n->shape.dtype) != 4)
+        return err_set(e, "%s: values per feature must have 32 bits", n->name);
+    if (b->extra_count == CONV_EXTRA_MAX)
+        return err_set(e, "more than %d operands besides input and kernel", CONV_EXTRA_MAX);
+    b->extra[b->extra_count++] = x;
+    return 0;
+}
+
+static int check_broadcast(const struct conv_body *b, const struct graph_node *n, struct err *e)
+{
+    const struct graph_node *from = &b->graph->node[n->operand[0]];
+
+    if (from->shape.rank == 0 || (from->shape.rank == 1 && n->shape.rank == 1))
+        return 0;
+    if (from->shape.rank == 1 && n->dims[0] == b->graph->node[b->conv].conv->out_feature)
+        return 0;
+    return err_set(e, "%s: a broadcast of anything but scalars and features", n->name);
+}
+
+/* what results read, from them down to parameters and the convolution */
+static int visit(struct conv_body *b, int node, bool *is_seen, struct err *e)
+{
+    const struct graph_node *n = &b->graph->node[node];
+
+    if (is_seen[node] || node == b->conv)
+        return 0;
+    is_seen[node] = true;
+    if (n->op == HLO_PARAMETER)
+        return add_extra(b, node, e);
+    if (n->op == HLO_BROADCAST) {
+        if (check_broadcast(b, n, e))
+            return -1;
+    } else if (n->op != HLO_CONSTANT && !fused_is_elementwise(n)) {
+        return err_set(e, "%s: %s beside a convolution", n->name, graph_op_name(n->op));
+    }
+    for (int i = 0; i < n->operand_count; i++)
+        if (visit(b, n->operand[i], is_seen, e))
+            return -1;
+    return 0;
+}
+
+int conv_body_of(const struct graph *g, struct conv_body *b, struct err *e)
+{
+    const struct shape *result;
+    bool *is_seen;
+    int failed = 0;
+
+    memset(b, 0, sizeof(*b));
+    b->graph = g;
+    if (find_conv(g, b, e))
+        return -1;
+    b->out_count = g->output_count;
+    if (b->out_count < 1 || b->out_count > CONV_OUT_MAX)
+        return err_set(e, "%d results (1..%d)", b->out_count, CONV_OUT_MAX);
+    result = &g->node[b->conv].shape;
+    is_seen = mem_alloc((size_t)g->node_count);
+    for (int i = 0; i < b->out_count && !failed; i++) {
+        const struct graph_node *n = &g->node[g->output[i].node];
+
+        failed = shape_same_dims(&n->shape, result)
+                     ? visit(b, g->output[i].node, is_seen, e)
+                     : err_set(e, "%s: a result of other dimensions than the convolution",
+                               n->name);
+    }
+    mem_free(is_seen);
+    return failed;
+}

@@ -1,0 +1,30 @@
+/*
+ * What a body with a convolution is made of: the convolution, the operands that
+ * are its input and kernel, those that its epilogue reads, the results.
+ */
+#ifndef STACK_CONV_BODY_H
+#define STACK_CONV_BODY_H
+#include "base/err.h"
+#include "stack/kernels/conv/conv_impl.h"
+
+enum conv_extra_kind {
+    EXTRA_FULL,                         /* of the result's shape */
+    EXTRA_FEATURES,                     /* one value per output feature */
+    EXTRA_SCALAR
+};
+struct conv_extra { enum conv_extra_kind kind; int operand; int node; };
+
+struct conv_body {
+    const struct graph *graph;
+    int conv;                           /* node */
+    int lhs, rhs;                       /* operands of the kernel */
+    int extra_count, out_count;
+    struct conv_extra extra[CONV_EXTRA_MAX];
+};
+
+/* -1: more than one convolution, or a part that the epilogue cannot make */
+int conv_body_of(const struct graph *g, struct conv_body *b, struct err *e);
+
+/* conv_windows.c: of a plan whose block and grid are set */
+void conv_make_windows(struct conv_plan *p, const struct conv_body *b);
+#endif

@@ -1,0 +1,352 @@
+/*
+ * The passes of a step: 128 (or 256) of k by all rows of the block.
+ *
+ * As in stack/kernels/dot/gemm_passes.c, round r pushes a group of rows into every unit and
+ * pops what round r - lag has pushed: the first `lag` rounds of a pass, straight
+ * code, pop the end of the pass before and push the weights of the next; the
+ * others are a loop (conv_round.c). Between passes conv_levels.c goes on over
+ * features and taps.
+ *
+ * Accumulators stand in for the FIFO where a unit has them: as many rounds as
+ * fit are the body of the loop, straight code, and each round pops the
+ * accumulators that it pushes into.
+ */
+#include <string.h>
+
+#include "isa/matrix.h"
+#include "stack/kernels/conv/conv_passes.h"
+
+#define WEIGHT_TILES 16                 /* of a slot */
+
+/* ----- weights of the next pass: an item is 8 rows (swapped: columns) for a column of units */
+
+static int64_t weight_items(const struct conv_plan *p)
+{
+    return p->slots * WEIGHT_TILES * p->unit_columns;
+}
+
+static void put_on_unit(struct conv_gen *g, enum isa_opcode code, int unit, int count,
+                        const struct isa_operand *operand)
+{
+    struct isa_op op = bundler_op(code, unit, count, operand);
+
+    bundler_put(&g->b, &op, 0);
+}
+
+static void load_weight(struct conv_gen *g, int to, int64_t tile)
+{
+    PUT(g, OP_VLD, REG(to), REG(S_WEIGHTS), IMM(tile * CONV_TILE_ROWS), IMM(1), IMM(0xff));
+}
+
+static void weight_item(struct conv_gen *g, int64_t item)
+{
+    const struct conv_plan *p = g->p;
+    int column = (int)(item % p->unit_columns), v = conv_v_weights(p) + (int)(item % 4) * 2;
+    int64_t tile = p->slots * WEIGHT_TILES - 1 - item / p->unit_columns;
+    int64_t column_stride = p->passes * p->slots * WEIGHT_TILES;
+    int64_t at = column * p->halves * column_stride, upper = column_stride;
+    const struct isa_operand push[1 + PUSH_CHOICES] = {
+        REG(v), [1 + PUSH_MODE] = IMM(p->halves - 1), [1 + PUSH_TYPE] = IMM(MATRIX_F32),
+        [1 + PUSH_XPOSE] = IMM(p->is_rhs_swapped), [1 + PUSH_STAGING] = IMM(0)};
+    const struct isa_operand prep[] = {REG(v + 1), IMM(MATRIX_F32)};
+
+    if (p->is_rhs_swapped) {
+        at += tile / WEIGHT_TILES * column_stride + tile % WEIGHT_TILES;
+        upper = WEIGHT_TILES;
+    } else {
+        at += tile;
+    }
+    load_weight(g, v, at);
+    if (p->halves > 1)
+        load_weight(g, v + 1, at + upper);
+    for (int row = 0; row < p->unit_rows; row++) {
+        int unit = row * p->unit_columns + column;
+
+        if (p->halves > 1)
+            put_on_unit(g, OP_VMATPREP_SUBR, unit, 2, prep);
+        put_on_unit(g, OP_VMATPUSH, unit, 1 + PUSH_CHOICES, push);
+    }
+}
+
+static void put_weights(struct conv_gen *g, int64_t first, int64_t end)
+{
+    for (int64_t item = first; item < end; item++)
+        weight_item(g, item);
+}
+
+/* to the weights of the pass behind; behind the last, to the first */
+static void advance_weights(struct conv_gen *g)
+{
+    const struct conv_plan *p = g->p;
+    int64_t pass = p->slots * WEIGHT_TILES * CONV_TILE_ROWS;
+    int64_t columns = p->unit_columns * p->halves;
+    int64_t end = p->weights_row + p->column_groups * columns * p->passes * pass;
+
+    PUT(g, OP_SADD, REG(S_WEIGHTS), REG(S_WEIGHTS), IMM(pass));
+    PUT(g, OP_SSUB, REG(S_WEIGHTS_LEFT), REG(S_WEIGHTS_LEFT), IMM(1));
+    PUT(g, OP_SCMP_EQ, REG(P_TEMP), REG(S_WEIGHTS_LEFT), IMM(0));
+    PUT_IF(g, P_TEMP, OP_SADD, REG(S_WEIGHTS), REG(S_WEIGHTS),
+           IMM((columns - 1) * p->passes * pass));
+    PUT_IF(g, P_TEMP, OP_SMOV, REG(S_WEIGHTS_LEFT), IMM(p->passes));
+    PUT(g, OP_SCMP_GE, REG(P_TEMP), REG(S_WEIGHTS), IMM(end));
+    PUT_IF(g, P_TEMP, OP_SMOV, REG(S_WEIGHTS), IMM(p->weights_row));
+}
+
+/* operations of stages first..end-1 of a round of the loop, before or behind it */
+static void put_part(struct conv_gen *g, int64_t round, int first, int end)
+{
+    g->first_stage = first;
+    g->end_stage = end;
+    g->ordinal = 0;
+    conv_push_round(g, round, S_BASE0, conv_rows_offset(g->p, round), false);
+    conv_pop_round(g, round, S_PASS_RESULT, (round - g->lag) * conv_round_sums(g->p), P_ADD);
+}
+
+/* ----- a pass */
+
+static void straight_round(struct conv_gen *g, int64_t round, bool pops_last)
+{
+    const struct conv_plan *p = g->p;
+    bool is_last = round < g->lag;
+    int64_t sums = (is_last ? p->rounds - g->lag + round : round - g->lag) * conv_round_sums(p);
+
+    if (round == g->lag)
+        conv_clear_sums(g, P_ADD);
+    g->ordinal = 0;
+    if (p->has_accumulators && is_last && pops_last)
+        conv_pop_round(g, round, S_LAST_RESULT, sums, P_LAST_ADD);
+    conv_push_round(g, round, S_BASE0, conv_rows_offset(p, round), round == 0);
+    if (is_last ? pops_last && !p->has_accumulators : true)
+        conv_pop_round(g, round, is_last ? S_LAST_RESULT : S_PASS_RESULT, sums,
+                  is_last ? P_LAST_ADD : P_ADD);
+}
+
+static void enter_loop(struct conv_gen *g, bool is_counted)
+{
+    int64_t ahead = g->straight + g->stages - 1;
+    struct odometer o;
+
+    for (int64_t round = g->straight; round < ahead; round++)
+        put_part(g, round, 0, (int)(ahead - round));
+    conv_odometer_of(g->p, &o);
+    if (g->p->has_accumulators)
+        conv_odometer_group(&o, g->ring);
+    conv_set_odometer(g, &o, g->p->has_accumulators ? 1 : ahead);
+    PUT(g, OP_SADD, REG(S_RESULT), REG(S_PASS_RESULT),
+        IMM((ahead - g->lag) * conv_round_sums(g->p)));
+    PUT(g, OP_SADD, REG(S_ROWS), REG(S_BASE0), IMM(conv_rows_offset(g->p, ahead)));
+    PUT(g, OP_SMOV, REG(S_LOOP), IMM(is_counted ? g->loops : g->loops - 1));
+    if (!is_counted)
+        PUT(g, OP_PMOV, REG(P_LOOP), IMM(g->loops > 1));
+}
+
+/* the rounds of a pass before its loop, with the weights of the next pass, and into the loop */
+static void straight_code(struct conv_gen *g, const char *note, bool pops_last)
+{
+    int *stage = arena_array(g->a, (size_t)g->round_ops, sizeof(*stage));
+    int64_t items = weight_items(g->p);
+
+    memcpy(stage, g->stage, (size_t)g->round_ops * sizeof(*stage));
+    conv_every_stage(g);
+    conv_section(g, note, 0);
+    if (pops_last)
+        conv_clear_sums(g, P_LAST_ADD);
+    for (int64_t round = 0; round < g->straight; round++) {
+        straight_round(g, round, pops_last);
+        put_weights(g, items * round / g->straight, items * (round + 1) / g->straight);
+    }
+    memcpy(g->stage, stage, (size_t)g->round_ops * sizeof(*stage));
+    if (g->loops) {
+        if (g->straight == g->lag)
+            conv_clear_sums(g, P_ADD);
+        enter_loop(g, g->p->has_accumulators ||
+                          1 < g->period - 1 - (int)g->chip->core_branch_delay_bundles);
+    }
+    advance_weights(g);
+}
+
+static void pipelined_loop(struct conv_gen *g)
+{
+    conv_here(g, g->label_loop);
+    conv_put_loop(g);
+    conv_end_loop(g, g->label_loop);
+}
+
+/* accumulators: `ring` rounds are straight code */
+static void ring_loop(struct conv_gen *g)
+{
+    const struct conv_plan *p = g->p;
+    struct odometer o;
+
+    conv_here(g, g->label_loop);
+    conv_every_stage(g);
+    conv_section(g, "loop", 0);
+    for (int64_t round = 0; round < g->ring; round++) {
+        g->ordinal = 0;
+        conv_pop_round(g, round, S_RESULT, round * conv_round_sums(p), P_ADD);
+        conv_push_round(g, round, S_ROWS, conv_rows_offset(p, round), false);
+    }
+    conv_odometer_of(p, &o);
+    conv_odometer_group(&o, g->ring);
+    conv_put_odometer(g, &o);
+    PUT(g, OP_SADD, REG(S_RESULT), REG(S_RESULT), IMM(g->ring * conv_round_sums(p)));
+    PUT(g, OP_SSUB, REG(S_LOOP), REG(S_LOOP), IMM(1));
+    PUT(g, OP_SCMP_GT, REG(P_LOOP), REG(S_LOOP), IMM(0));
+    bundler_end_branch(&g->b, g->label_loop, P_LOOP, false);
+}
+
+static void leave_loop(struct conv_gen *g)
+{
+    for (int64_t round = g->straight + g->loops; round < g->p->rounds; round++)
+        put_part(g, round, (int)(g->straight + g->loops + g->stages - 1 - round), INT32_MAX);
+    g->first_stage = 0;
+    g->end_stage = INT32_MAX;
+}
+
+/* the pass that has just been pushed joins those under way; the oldest is popped next */
+static void advance_queue(struct conv_gen *g)
+{
+    int last = (int)g->p->delay - 1;
+
+    for (int i = last; i > 0; i--)
+        PUT(g, OP_SMOV, REG(S_QUEUE + i), REG(S_QUEUE + i - 1));
+    PUT(g, OP_SMOV, REG(S_QUEUE), REG(S_PASS_RESULT));
+    PUT(g, OP_SSHLL, REG(S_QUEUE_ADDS), REG(S_QUEUE_ADDS), IMM(1));
+    PUT_IF(g, P_ADD, OP_SADD, REG(S_QUEUE_ADDS), REG(S_QUEUE_ADDS), IMM(1));
+    PUT(g, OP_SSUB, REG(S_FILLED), REG(S_FILLED), IMM(1));
+}
+
+/* the i-th of those under way to S_LAST_RESULT */
+static void take_from_queue(struct conv_gen *g, int i)
+{
+    PUT(g, OP_SMOV, REG(S_LAST_RESULT), REG(S_QUEUE + i));
+    PUT(g, OP_SSHRL, REG(S_LOOP), REG(S_QUEUE_ADDS), IMM(i));
+    PUT(g, OP_SAND, REG(S_LOOP), REG(S_LOOP), IMM(1));
+    PUT(g, OP_SCMP_NE, REG(P_LAST_ADD), REG(S_LOOP), IMM(0));
+}
+
+static void advance_pass(struct conv_gen *g, const struct live_phase *list, int live)
+{
+    advance_queue(g);
+    take_from_queue(g, (int)g->p->delay - 1);
+    conv_advance(g, list, live);
+    PUT(g, OP_PNEG, REG(P_TEMP), REG(P_WRAP));
+    PUT(g, OP_POR, REG(P_ADD), REG(P_TEMP), REG(P_LATER));
+    PUT(g, OP_SSUB, REG(S_LEFT), REG(S_LEFT), IMM(1));
+    PUT(g, OP_SCMP_GT, REG(P_NEXT), REG(S_LEFT), IMM(0));
+}
+
+/* ----- all passes of a step */
+
+/* whether sums of this step are added to those of the one before */
+static void set_later(struct conv_gen *g)
+{
+    static const int grids[] = {GRID_C, GRID_T0, GRID_T1, GRID_T2};
+
+    conv_begin(g, "passes");
+    PUT(g, OP_PMOV, REG(P_LATER), IMM(0));
+    for (size_t i = 0; i < sizeof(grids) / sizeof(*grids); i++) {
+        struct conv_value index;
+
+        if (g->p->count[grids[i]] == 1)
+            continue;
+        index = conv_load_word(g, conv_index_word(g, false, grids[i]));
+        PUT(g, OP_SCMP_GT, REG(P_TEMP), conv_operand(index), IMM(0));
+        PUT(g, OP_POR, REG(P_LATER), REG(P_LATER), REG(P_TEMP));
+    }
+    conv_end(g);
+}
+
+static void set_registers(struct conv_gen *g, const struct live_phase *list)
+{
+    const struct conv_plan *p = g->p;
+
+    set_later(g);
+    conv_begin(g, NULL);
+    g->temp = S_TEMP;
+    if (p->shape.is_pixels)
+        PUT(g, OP_SMOV, REG(S_LHS), IMM(p->rows_row + conv_lead_rows(p) - p->shape.width_pad));
+    else if (p->shape.mode == CONV_ROWS && !p->is_dense)
+        PUT(g, OP_SMOV, REG(S_LHS), conv_operand(conv_buffer_row(g, WINDOW_LHS)));
+    else
+        PUT(g, OP_SMOV, REG(S_LHS), IMM(p->rows_row));
+    conv_end(g);
+    conv_begin(g, NULL);
+    conv_set_phase(g, &list[0], ISA_PRED_ALWAYS, true);
+    PUT(g, OP_SMOV, REG(S_K0), IMM(p->feature_blocks));
+    PUT(g, OP_SMOV, REG(S_PHASE), IMM(0));
+    PUT(g, OP_SMOV, REG(S_PASS_RESULT), IMM(p->sums_row + list[0].sums));
+    PUT(g, OP_SMOV, REG(S_LEFT), IMM(p->passes * p->column_groups));
+    PUT(g, OP_SMOV, REG(S_WEIGHTS), IMM(p->weights_row));
+    PUT(g, OP_SMOV, REG(S_WEIGHTS_LEFT), IMM(p->passes));
+    PUT(g, OP_PMOV, REG(P_ADD), REG(P_LATER));
+    PUT(g, OP_SMOV, REG(S_QUEUE_ADDS), IMM(0));
+    PUT(g, OP_SMOV, REG(S_FILLED), IMM(p->delay));
+    PUT(g, OP_PMOV, REG(P_LAST_ADD), REG(P_LATER));
+    conv_end(g);
+    conv_begin(g, "first weights");
+    put_weights(g, 0, weight_items(p));
+    advance_weights(g);
+    conv_end(g);
+}
+
+static void drain(struct conv_gen *g)
+{
+    int64_t first = g->p->rounds - g->lag;
+
+    conv_every_stage(g);
+    for (int i = (int)g->p->delay - 1; i >= 0; i--) {
+        conv_section(g, "drain", 0);
+        take_from_queue(g, i);
+        bundler_end(&g->b);
+        conv_section(g, NULL, 0);
+        conv_clear_sums(g, P_LAST_ADD);
+        for (int64_t round = 0; round < g->lag; round++) {
+            g->ordinal = 0;
+            conv_pop_round(g, round, S_LAST_RESULT, (first + round) * conv_round_sums(g->p),
+                           P_LAST_ADD);
+        }
+        bundler_end(&g->b);
+    }
+}
+
+void conv_passes(struct conv_gen *g)
+{
+    const struct conv_plan *p = g->p;
+    struct live_phase *list = arena_array(g->a, (size_t)p->phase_count, sizeof(*list));
+    int live = conv_live_phases(p, list), pass = conv_label(g), end = conv_label(g);
+    int first = conv_label(g);
+
+    if (live == 0)
+        return;                         /* no tap meets an element: all sums are zero */
+    g->has_masks = conv_needs_masks(p);
+    g->label_loop = conv_label(g);
+    set_registers(g, list);
+    conv_set_masks(g, list, live);
+    conv_here(g, first);
+    straight_code(g, "first pass", false);
+    bundler_end_branch(&g->b, g->loops ? g->label_loop : end, ISA_PRED_ALWAYS, false);
+    conv_here(g, pass);
+    straight_code(g, "pass", true);
+    bundler_end(&g->b);
+    if (g->loops && p->has_accumulators)
+        ring_loop(g);
+    else if (g->loops)
+        pipelined_loop(g);
+    conv_here(g, end);
+    conv_section(g, "next pass", 0);
+    if (g->loops && !p->has_accumulators)
+        leave_loop(g);
+    advance_pass(g, list, live);
+    bundler_end(&g->b);
+    conv_set_masks(g, list, live);
+    if (p->delay > 1) {
+        conv_section(g, NULL, 0);
+        PUT(g, OP_SCMP_GT, REG(P_TEMP), REG(S_FILLED), IMM(0));
+        PUT(g, OP_PAND, REG(P_TEMP), REG(P_TEMP), REG(P_NEXT));
+        bundler_end_branch(&g->b, first, P_TEMP, false);
+    }
+    conv_section(g, NULL, 0);
+    bundler_end_branch(&g->b, pass, P_NEXT, false);
+    drain(g);
+}

@@ -1,0 +1,619 @@
+/*
+ * A tiling of a convolution: what a step works on, where it lies in VMEM, how
+ * the passes walk over it.
+ *
+ * The numbers of a tiling (stack/kernels/kernel.h) are, in this order: tiles of batch,
+ * outputs of a phase along the three dimensions, groups of columns, tiles of
+ * contracted features. Then, for rows, whether they are dense, whether columns are the innermost
+ * dimension of the grid, and the taps of a step along the last two dimensions
+ * (0: all); for transposed rows, the taps that a member of k takes along the
+ * dimension `along`, and those of a step along the last dimension (0: all).
+ */
+#include <string.h>
+
+#include "base/units.h"
+#include "sim/chip/limits.h"
+#include "stack/kernels/conv/conv_body.h"
+#include "stack/hlo/graph_shape.h"
+#include "stack/kernels/conv/conv_impl.h"
+
+#define LANES ARRAY_LANES
+#define TILE_ROWS 8                     /* VMEM rows of a tile */
+#define SPILL_TILES 16
+#define LAG_MAX 64
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* ----- the machine */
+
+static int read_chip(struct conv_plan *p, struct err *e)
+{
+    const struct chip *chip = p->chip;
+    int64_t depth = chip->mxu_fifo_depth;
+
+    p->halves = chip_mxu_halves(chip);
+    p->slots = p->halves;
+    p->units = (int)chip->mxu_count;
+    p->is_packed = chip_matmul_cycles(chip, MATRIX_BF16) && chip_push_cycles(chip, MATRIX_BF16);
+    p->has_accumulators = chip->mxu_accumulators > 0;
+    if (!p->is_packed && (p->halves > 1 || p->has_accumulators))
+        return err_set(e, "a matrix unit that takes f32 alone must be 128 wide and have a FIFO");
+    if (!p->has_accumulators && depth < 4 * p->halves)
+        return err_set(e, "a convolution needs %d places for results in a matrix unit, the chip "
+                       "has %lld", 4 * p->halves, (long long)depth);
+    if (chip->slots_scalar < 2 || chip->core_branch_delay_bundles < 1)
+        return err_set(e, "the loops of a convolution need two scalar slots and a delay bundle");
+    return 0;
+}
+
+/* ----- arrays */
+
+static int64_t lane_tiles(const struct array *a) { return a->tiles_across; }
+
+static int check_layout(const struct array *a, const char *what, int lane, int row, struct err *e)
+{
+    char layout[128];
+
+    if (a->is_linear || a->lane_dim != lane)
+        return err_set(e, "the %s must have dimension %d along lanes, but is %s", what, lane,
+                       array_print(a, layout, sizeof(layout)));
+    if (a->row_dim != row)
+        return err_set(e, "the %s must have dimension %d along rows, but is %s", what, row,
+                       array_print(a, layout, sizeof(layout)));
+    return 0;
+}
+
+static int check_layouts(struct conv_plan *p, const struct conv_body *b, struct err *e)
+{
+    const struct conv_shape *s = &p->shape;
+    const struct array *lhs = p->job->operand[b->lhs], *rhs = p->job->operand[b->rhs];
+    const int *batch = s->batch_dim, *feature = s->feature_dim;
+    bool is_rows = s->mode == CONV_ROWS;
+
+    p->is_rhs_swapped = is_rows && s->feature_groups == 1 && !s->is_depthwise &&
+                        rhs->lane_dim == batch[CONV_RHS];
+    if (check_layout(lhs, "input", is_rows ? feature[CONV_LHS] : batch[CONV_LHS],
+                     is_rows ? batch[CONV_LHS] : feature[CONV_LHS], e) ||
+        check_layout(rhs, "kernel",
+                     p->is_rhs_swapped ? batch[CONV_RHS] : feature[CONV_RHS],
+                     p->is_rhs_swapped ? feature[CONV_RHS] : batch[CONV_RHS], e))
+        return -1;
+    for (int i = 0; i < p->out_count; i++)
+        if (check_layout(p->job->result[i], "result", feature[CONV_RESULT],
+                         batch[CONV_RESULT], e))
+            return -1;
+    for (int i = 0; i < p->extra_count; i++) {
+        const struct array *a = p->job->operand[b->extra[i].operand];
+
+        if (b->extra[i].kind == EXTRA_FULL &&
+            check_layout(a, "operand of the fused part", feature[CONV_RESULT],
+                         batch[CONV_RESULT], e))
+            return -1;
+    }
+    return 0;
+}
+
+/* ----- the block */
+
+bool conv_has_lines(const struct conv_plan *p) { return p->shape.is_pixels || p->is_dense; }
+
+static void set_group(struct conv_plan *p, const struct conv_body *b)
+{
+    p->is_lhs_bf16 = p->job->operand[b->lhs]->element_bytes == 2 && !conv_has_lines(p);
+    p->group_rows = p->is_lhs_bf16 ? 16 : 8;
+    for (int i = 0; i < p->out_count; i++)
+        if (p->job->result[i]->tile_rows > p->group_rows)
+            p->group_rows = p->job->result[i]->tile_rows;
+    for (int i = 0; i < p->extra_count; i++)
+        if (b->extra[i].kind == EXTRA_FULL &&
+            p->job->operand[b->extra[i].operand]->tile_rows > p->group_rows)
+            p->group_rows = p->job->operand[b->extra[i].operand]->tile_rows;
+    p->subs = p->group_rows / 8;
+    p->parts = p->is_lhs_bf16 ? p->group_rows / 16 : p->group_rows / 8;
+}
+
+/* How 128 of k are filled: blocks of features, or several taps of few features. */
+static void fill_k(struct conv_plan *p)
+{
+    int64_t rows = p->contracted * (p->is_lhs_bf16 ? 16 : 8);
+
+    p->feature_blocks = 1;
+    p->members = 1;
+    p->along = -1;
+    p->pair_level = -1;
+    if (p->shape.mode == CONV_ROWS) {
+        p->feature_blocks = p->is_vector ? 1 : div_up(p->contracted, p->slots);
+        for (int i = 0; i < CONV_SPATIAL && p->slots > 1 && p->contracted == 1; i++)
+            if (p->shape.dim[i].taps > 1 && !(i == 2 && conv_has_lines(p)))
+                p->pair_level = i;
+        return;
+    }
+    p->member_rows = least(rows, LANES);
+    if (rows > LANES) {
+        p->feature_blocks = div_up(rows, LANES * p->slots);
+        return;
+    }
+    p->members = LANES / rows;
+    for (int i = CONV_SPATIAL - 1; i >= 0; i--)
+        if (p->shape.dim[i].taps > 1 && p->shape.dim[i].dilation == 1 &&
+            (p->along < 0 || (p->shape.dim[i].taps > LANES / rows && p->along == 2)))
+            p->along = i;
+    if (p->along < 0)
+        p->members = 1;
+    else
+        p->members = least(p->members, p->shape.dim[p->along].taps);
+}
+
+/* taps of 128-row slots together: of all slots where each has taps of its own */
+static int64_t all_members(const struct conv_plan *p)
+{
+    return p->along >= 0 && p->feature_blocks == 1 &&
+                   p->contracted * (p->is_lhs_bf16 ? 16 : 8) <= LANES
+               ? p->members * p->slots : p->members;
+}
+
+static int64_t phase_taps(const struct conv_plan *p, int dim, int64_t r)
+{
+    const struct conv_dim *d = &p->shape.dim[dim];
+
+    if (dim == p->along)
+        return p->spread;
+    if (d->dilation == 1)
+        return p->taps[dim];
+    return d->phase[r].count;
+}
+
+/* inputs that a block of q outputs of each phase spans, with all its taps */
+static int64_t span(const struct conv_plan *p, int dim)
+{
+    const struct conv_dim *d = &p->shape.dim[dim];
+    int64_t last = 0;
+
+    for (int64_t r = 0; r < d->phases; r++) {
+        int64_t taps = d->dilation == 1 ? p->taps[dim] : d->phase[r].count;
+        int64_t end = d->phase[r].offset - d->lowest + (taps - 1) * d->tap_stride;
+
+        if (taps && end > last)
+            last = end;
+    }
+    return (p->q[dim] - 1) * d->step + last + 1;
+}
+
+static void set_groups(struct conv_plan *p, const struct array *lhs)
+{
+    const struct conv_shape *s = &p->shape;
+    int64_t groups = s->feature_groups * s->batch_groups, tiles = lhs->tiles_across;
+    int64_t inputs = s->mode == CONV_ROWS ? s->features : s->batch;
+
+    p->is_grouped = groups > 1;
+    p->group_inputs = inputs / groups;
+    p->group_columns = s->out_features / groups;
+    p->is_diagonal = p->is_grouped && p->group_inputs == p->group_columns &&
+                     LANES % p->group_inputs == 0 &&
+                     (p->is_vector || tiles == 1 ||
+                      (inputs % LANES == 0 && tiles % p->slots == 0));
+}
+
+/* groups leave no choice: a tile of columns with its tile of features, or all with all */
+static void set_grouped_block(struct conv_plan *p, const struct array *lhs)
+{
+    int64_t wide = least(p->is_vector ? p->column_groups : p->slots, lhs->tiles_across);
+    bool is_rows = p->shape.mode == CONV_ROWS;
+
+    if (is_rows)
+        p->contracted = p->is_diagonal ? wide : lhs->tiles_across;
+    else
+        p->batch_tiles = p->is_diagonal ? wide : lhs->tiles_across;
+}
+
+static void set_block(struct conv_plan *p, const struct tiling *t, const struct array *lhs)
+{
+    const struct conv_shape *s = &p->shape;
+
+    p->tiling = *t;
+    p->batch_tiles = conv_has_lines(p) ? div_up(s->batch, p->group_rows) : t->size[0];
+    for (int i = 0; i < CONV_SPATIAL; i++) {
+        p->q[i] = t->size[1 + i];
+        p->taps[i] = s->dim[i].taps;
+    }
+    p->column_groups = t->size[4];
+    p->contracted = t->size[5];
+    set_groups(p, lhs);
+    if (p->is_grouped)
+        set_grouped_block(p, lhs);
+    fill_k(p);
+    p->spread = t->size[6];
+    if (p->along >= 0)
+        p->taps[p->along] = p->spread * all_members(p);
+    for (int i = 1; i < CONV_SPATIAL - s->is_pixels && s->mode == CONV_ROWS; i++)
+        if (t->size[7 + i] && s->dim[i].dilation == 1)
+            p->taps[i] = t->size[7 + i];
+    if (s->mode == CONV_TRANSPOSED && p->along != CONV_SPATIAL - 1 && t->size[7])
+        p->taps[CONV_SPATIAL - 1] = t->size[7];
+}
+
+/* ----- units: columns first, what is left shares the rows */
+
+static int64_t column_tiles(const struct conv_plan *p)
+{
+    return p->column_groups * p->unit_columns * p->halves;
+}
+
+static void share_units(struct conv_plan *p)
+{
+    int64_t tiles = div_up(p->shape.out_features, LANES);
+    int columns = (int)div_up(tiles, p->halves);
+
+    p->unit_columns = p->is_diagonal ? 1 : columns < p->units ? columns : p->units;
+    p->unit_rows = p->units / p->unit_columns;
+    while (conv_vector_registers(p) > p->chip->core_vregs && p->unit_rows > 1)
+        p->unit_rows--;
+    while (conv_vector_registers(p) > p->chip->core_vregs && p->unit_columns > 1)
+        p->unit_columns--;
+    if (p->is_grouped && !p->is_vector)
+        p->column_groups = p->is_diagonal ? 1 : div_up(tiles, p->unit_columns * p->halves);
+}
+
+/* a level of the walk whose count the rows of units divide, the outermost first; lines are whole */
+static void split_rows(struct conv_plan *p)
+{
+    for (; p->unit_rows > 1; p->unit_rows--)
+        for (int i = WALK_LEVELS - 1; i >= (p->shape.batch_groups > 1 || p->is_dense); i--)
+            if (p->walk[i].count % p->unit_rows == 0) {
+                p->split_level = i;
+                p->walk[i].count /= p->unit_rows;
+                p->split_stride = p->walk[i].count * p->walk[i].stride;
+                return;
+            }
+    p->split_level = WALK_LEVELS - 1;
+    p->split_stride = 0;
+}
+
+/* ----- the grid */
+
+static void make_grid(struct conv_plan *p)
+{
+    static const int outer[GRID_DIMS] = {GRID_F, GRID_B, GRID_O0, GRID_O1, GRID_O2, GRID_C,
+                                         GRID_T0, GRID_T1, GRID_T2};
+    static const int inner[GRID_DIMS] = {GRID_B, GRID_O0, GRID_O1, GRID_O2, GRID_F, GRID_C,
+                                         GRID_T0, GRID_T1, GRID_T2};
+    const struct conv_shape *s = &p->shape;
+    const struct array *lhs = p->window[WINDOW_LHS].array;
+    bool is_rows = s->mode == CONV_ROWS;
+
+    memcpy(p->order, is_rows && p->tiling.size[7] ? inner : outer, sizeof(p->order));
+    p->count[GRID_F] = div_up(div_up(s->out_features, LANES), column_tiles(p));
+    p->count[GRID_B] = is_rows ? div_up(s->batch, p->batch_tiles * p->group_rows)
+                               : div_up(lane_tiles(lhs), p->batch_tiles);
+    p->count[GRID_C] =
+        div_up(is_rows ? lhs->tiles_across : lhs->tiles_down, p->contracted);
+    if (p->is_diagonal)
+        p->count[is_rows ? GRID_C : GRID_B] = 1;
+    for (int i = 0; i < CONV_SPATIAL; i++) {
+        p->count[GRID_O0 + i] = div_up(div_up(s->dim[i].out, s->dim[i].phases), p->q[i]);
+        p->count[GRID_T0 + i] = div_up(s->dim[i].taps, p->taps[i]);
+    }
+}
+
+/* ----- rows of the passes */
+
+/* passes along a dimension meet a place each; a single one needs those of its outputs alone */
+static int64_t passes_along(const struct conv_plan *p, int dim)
+{
+    return dim == p->along ? p->spread : p->taps[dim];
+}
+
+int64_t conv_place_step(const struct conv_plan *p, int dim)
+{
+    return p->shape.dim[dim].phases == 1 && passes_along(p, dim) == 1 ? p->shape.dim[dim].step : 1;
+}
+
+int64_t conv_places(const struct conv_plan *p, int dim)
+{
+    const struct conv_dim *d = &p->shape.dim[dim];
+
+    if (conv_place_step(p, dim) == d->step && d->phases == 1 && passes_along(p, dim) == 1)
+        return p->q[dim];
+    return dim == p->along ? (p->q[dim] - 1) * d->step + (p->spread - 1) * d->tap_stride + 1
+                           : span(p, dim);
+}
+
+static int64_t tile_count(const struct conv_plan *p)    /* of transposed rows */
+{
+    int64_t tiles = p->groups * p->parts;
+
+    for (int i = 0; i < CONV_SPATIAL; i++)
+        tiles *= conv_places(p, i);
+    return tiles;
+}
+
+int64_t conv_lead_rows(const struct conv_plan *p)
+{
+    return p->shape.width_pad > 0 ? p->shape.width_pad : 0;
+}
+
+/* VMEM rows of a line: those that are made, those that passes read */
+static int64_t line_rows(const struct conv_plan *p)
+{
+    const struct conv_shape *s = &p->shape;
+    const struct conv_window *w = &p->window[WINDOW_LHS];
+    int64_t lead = conv_lead_rows(p), made, read;
+
+    if (p->is_dense) {
+        made = w->box[2] * s->batch;
+        read = p->groups * p->group_rows + (p->taps[2] - 1) * s->dim[2].tap_stride * s->batch;
+    } else {
+        made = lead + w->box[BOX_ROWS] * w->array->tile_rows;
+        read = lead - s->width_pad + (p->groups * p->group_rows - 1) * s->width_stride +
+               (s->dim[2].taps - 1) * s->dim[2].tap_stride + 1;
+    }
+    return read > made ? read : made;
+}
+
+/* lines, as f32: VMEM rows, so that a tap is an offset of rows */
+static void walk_lines(struct conv_plan *p)
+{
+    const struct conv_shape *s = &p->shape;
+    const struct conv_window *w = &p->window[WINDOW_LHS];
+
+    p->line_tiles = div_up(line_rows(p), TILE_ROWS);
+    p->base[2] = 0;
+    p->base[1] = p->line_tiles;
+    p->base[0] = p->base[1] * w->box[1];
+    p->slot_stride = p->base[0] * w->box[0];
+    p->feature_stride = p->slots * p->slot_stride;
+    if (p->pair_level >= 0)
+        p->slot_stride = s->dim[p->pair_level].tap_stride * p->base[p->pair_level];
+    p->walk[0] = (struct conv_walk){p->groups, p->subs * (p->is_dense ? 1 : s->width_stride)};
+    for (int i = 0; i < CONV_SPATIAL; i++)
+        p->walk[CONV_SPATIAL - i] = (struct conv_walk){p->q[i], s->dim[i].step * p->base[i]};
+    if (p->is_dense)                    /* along a line they are groups */
+        p->walk[1].count = 1;
+}
+
+static void walk_places(struct conv_plan *p)
+{
+    const struct conv_window *w = &p->window[WINDOW_LHS];
+    int64_t pitch = p->groups * p->parts;
+
+    p->walk[0] = (struct conv_walk){p->groups, p->parts};
+    if (p->shape.mode == CONV_ROWS) {
+        p->walk[0].stride = p->parts * w->pitch[BOX_ROWS];
+        p->feature_stride = p->slots;
+        p->slot_stride = 1;
+        if (p->pair_level >= 0)
+            p->slot_stride = p->shape.dim[p->pair_level].tap_stride * w->pitch[p->pair_level];
+    }
+    for (int i = CONV_SPATIAL - 1; i >= 0; i--) {
+        const struct conv_dim *d = &p->shape.dim[i];
+
+        p->base[i] = p->shape.mode == CONV_ROWS ? w->pitch[i] : pitch;
+        p->walk[CONV_SPATIAL - i] = (struct conv_walk){p->q[i], d->step * p->base[i]};
+        if (p->shape.mode == CONV_TRANSPOSED)
+            p->walk[CONV_SPATIAL - i].stride /= conv_place_step(p, i);
+        pitch *= p->shape.mode == CONV_TRANSPOSED ? conv_places(p, i) : 1;
+    }
+    if (p->shape.mode == CONV_TRANSPOSED) {
+        p->slot_stride = tile_count(p);
+        p->feature_stride = p->slots * p->slot_stride;
+    }
+}
+
+static void walk_rows(struct conv_plan *p)
+{
+    if (conv_has_lines(p))
+        walk_lines(p);
+    else
+        walk_places(p);
+    split_rows(p);
+    p->rounds = 1;
+    for (int i = 0; i < WALK_LEVELS; i++)
+        p->rounds *= p->walk[i].count;
+}
+
+static void count_passes(struct conv_plan *p)
+{
+    const struct conv_dim *d = p->shape.dim;
+
+    p->phase_count = p->live_phases = 0;
+    p->passes = 0;
+    for (int64_t r0 = 0; r0 < d[0].phases; r0++)
+        for (int64_t r1 = 0; r1 < d[1].phases; r1++)
+            for (int64_t r2 = 0; r2 < d[2].phases; r2++) {
+                const int64_t r[] = {r0, r1, r2};
+                int64_t passes = p->feature_blocks;
+
+                for (int i = 0; i < CONV_SPATIAL; i++)
+                    passes *= conv_level_count(p, i, r[i]);
+                p->phase_count++;
+                p->live_phases += passes > 0;
+                p->passes += passes;
+            }
+}
+
+int64_t conv_level_count(const struct conv_plan *p, int dim, int64_t r)
+{
+    int64_t taps = phase_taps(p, dim, r);
+
+    return dim == p->pair_level ? div_up(taps, 2) : taps;
+}
+
+bool conv_has_many_taps(const struct conv_plan *p)
+{
+    return p->shape.mode == CONV_TRANSPOSED && p->feature_blocks == 1 && p->along >= 0;
+}
+
+int64_t conv_column_tiles(const struct conv_plan *p) { return column_tiles(p); }
+int64_t conv_all_members(const struct conv_plan *p) { return all_members(p); }
+int64_t conv_span(const struct conv_plan *p, int dim) { return span(p, dim); }
+
+static void choose_lag(struct conv_plan *p)
+{
+    const struct chip *chip = p->chip;
+    int64_t cycles = p->is_lhs_bf16 && p->is_packed
+                         ? chip_matmul_cycles(chip, MATRIX_BF16) * p->group_rows / 16
+                         : chip_matmul_cycles(chip, MATRIX_F32) * p->subs;
+    int64_t depth = p->has_accumulators ? chip->mxu_accumulators / p->subs
+                                        : chip->mxu_fifo_depth / (p->subs * p->halves) - 2;
+
+    p->lag = div_up(chip->mxu_latency_cycles, cycles) + 1;
+    p->lag = least(p->lag, LAG_MAX);
+    if (p->lag > depth)
+        p->lag = depth > 1 ? depth : 1;
+    p->delay = 1;
+    if (p->lag <= p->rounds)
+        return;
+    if (!p->has_accumulators)
+        p->delay = least(div_up(p->lag, p->rounds), least(depth / p->rounds, CONV_DELAY_MAX));
+    p->delay = least(p->delay, p->passes * p->column_groups);
+    if (p->delay < 1)
+        p->delay = 1;
+    p->lag = p->rounds;
+}
+
+/* ----- VMEM */
+
+static int64_t weight_tiles(const struct conv_plan *p)
+{
+    return p->is_vector ? 0 : column_tiles(p) * p->passes * p->slots * (LANES / 8);
+}
+
+static int64_t sum_tiles(const struct conv_plan *p)
+{
+    return p->is_vector ? 0 : column_tiles(p) * p->phase_count * p->rounds * p->unit_rows * p->subs;
+}
+
+static void place(struct conv_plan *p)
+{
+    int64_t row = p->job->vmem_row;
+
+    p->sums_row = row;
+    row += sum_tiles(p) * TILE_ROWS;
+    p->weights_row = row;
+    row += weight_tiles(p) * TILE_ROWS;
+    p->rows_row = row;
+    if (p->shape.mode == CONV_TRANSPOSED)
+        row += tile_count(p) * p->slots * p->feature_blocks * TILE_ROWS;
+    if (conv_has_lines(p))
+        row += p->feature_blocks * p->feature_stride * TILE_ROWS;
+    p->smem_words = 0;
+    for (int i = 0, flag = p->job->first_flag; i < WINDOW_COUNT; i++) {
+        struct conv_window *w = &p->window[i];
+
+        if (!p->is_used[i])
+            continue;
+        w->row = row;
+        w->flag = flag;
+        w->smem = p->job->smem + 4 * p->smem_words;
+        row += w->tiles * TILE_ROWS * w->buffers;
+        flag += 2;
+        p->smem_words += WINDOW_WORDS;
+    }
+    p->spill_row = row;
+    row += SPILL_TILES * TILE_ROWS;
+    p->vmem_rows = row - p->job->vmem_row;
+}
+
+static int check_fit(const struct conv_plan *p, struct err *e)
+{
+    if (p->count[GRID_C] > 1 && p->shape.features % p->features_here)
+        return err_set(e, "%lld input features do not divide into blocks of %lld",
+                       (long long)p->shape.features, (long long)p->features_here);
+    if (p->vmem_rows > p->job->vmem_rows)
+        return err_set(e, "the tiling takes %lld KiB of vector memory, the kernel has %lld",
+                       (long long)(p->vmem_rows / 2), (long long)(p->job->vmem_rows / 2));
+    return 0;
+}
+
+static int check_kind(const struct conv_plan *p, struct err *e)
+{
+    const struct conv_shape *s = &p->shape;
+    int64_t columns = s->out_features / s->batch_groups;
+
+    for (int i = 0; i < 2; i++)
+        if (!graph_dtype_is_float(p->job->body->node[s->node->operand[i]].shape.dtype))
+            return err_set(e, "%s: a convolution of %s (f32, bf16, and up to 32768 products of s8 "
+                           "and u8)", s->node->name, graph_dtype_name(
+                               p->job->body->node[s->node->operand[i]].shape.dtype));
+    if (s->node->precision != PRECISION_DEFAULT)
+        return err_set(e, "%s: products of f32 in one pass of bf16 only, not precision %s",
+                       s->node->name, s->node->precision == PRECISION_HIGH ? "high" : "highest");
+    if (s->batch_groups > 1 && s->out_features > LANES && LANES % columns && columns % LANES)
+        return err_set(e, "%s: batch groups of %lld columns (divisors or multiples of %d)",
+                       s->node->name, (long long)columns, LANES);
+    return 0;
+}
+
+/* what does not depend on the tiling */
+static int begin_plan(struct conv_plan *p, const struct kernel_job *job, struct conv_body *b,
+                      struct err *e)
+{
+    memset(p, 0, sizeof(*p));
+    p->job = job;
+    p->chip = job->chip;
+    if (conv_body_of(job->body, b, e) ||
+        conv_shape_of(&job->body->node[b->conv], &job->operand[b->lhs]->shape,
+                      &job->operand[b->rhs]->shape, &p->shape, e) ||
+        read_chip(p, e))
+        return -1;
+    conv_shape_settle(&p->shape, job->operand[b->lhs]);
+    p->is_vector = p->shape.is_depthwise && p->shape.mode == CONV_ROWS;
+    if (p->is_vector)
+        p->units = p->slots = p->halves = 1;
+    p->out_count = b->out_count;
+    p->extra_count = b->extra_count;
+    return check_kind(p, e) || check_layouts(p, b, e) ? -1 : 0;
+}
+
+int conv_check_job(const struct kernel_job *job, struct err *e)
+{
+    struct conv_plan *p = mem_alloc(sizeof(*p));
+    struct conv_body b;
+    int failed = begin_plan(p, job, &b, e);
+
+    mem_free(p);
+    return failed;
+}
+
+int conv_plan_make(struct conv_plan *p, const struct kernel_job *job, const struct tiling *t,
+                   struct err *e)
+{
+    struct conv_body b;
+
+    if (begin_plan(p, job, &b, e))
+        return -1;
+    p->is_dense = p->shape.mode == CONV_ROWS && t->size[6];
+    if (p->is_dense && !conv_may_be_dense(&p->shape))
+        return err_set(e, "rows of this convolution cannot be dense");
+    set_group(p, &b);
+    set_block(p, t, job->operand[b.lhs]);
+    share_units(p);
+    p->window[WINDOW_LHS].array = job->operand[b.lhs];
+    make_grid(p);
+    p->groups = p->shape.mode == CONV_ROWS ? p->batch_tiles
+                : p->count[GRID_B] > 1     ? p->batch_tiles * LANES / p->group_rows
+                                           : div_up(p->shape.batch, p->group_rows);
+    if (p->is_diagonal && p->shape.mode == CONV_TRANSPOSED)
+        p->groups = least(p->groups, p->batch_tiles * LANES / p->group_rows);
+    p->out_groups = p->shape.batch_groups > 1 ? div_up(p->group_inputs, p->group_rows) : p->groups;
+    if (p->is_dense)
+        p->groups = div_up(p->q[2] * p->shape.batch, p->group_rows);
+    p->features_here = p->shape.features;
+    if (p->count[GRID_C] > 1 || (p->is_diagonal && p->count[GRID_F] > 1 &&
+                                 p->shape.mode == CONV_ROWS))
+        p->features_here = p->contracted * (p->shape.mode == CONV_ROWS ? LANES
+                                            : p->is_lhs_bf16          ? 16
+                                                                      : 8);
+    conv_make_windows(p, &b);
+    walk_rows(p);
+    count_passes(p);
+    choose_lag(p);
+    if (p->shape.mode == CONV_TRANSPOSED && p->slots * p->batch_tiles > CONV_TRANSPOSES_MAX)
+        return err_set(e, "a block of %lld tiles of rows to transpose (at most %d)",
+                       (long long)(p->slots * p->batch_tiles), CONV_TRANSPOSES_MAX);
+    if (conv_vector_registers(p) > p->chip->core_vregs)
+        return err_set(e, "a convolution needs %d vector registers, the chip has %lld",
+                       conv_vector_registers(p), (long long)p->chip->core_vregs);
+    place(p);
+    return check_fit(p, e);
+}

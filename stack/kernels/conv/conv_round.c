@@ -1,0 +1,514 @@
+/*
+ * A round of a pass: a group of rows into every unit, the results of another
+ * out of them; and the loop of rounds, which is software-pipelined as in
+ * stack/kernels/dot/gemm_passes.c. Rows are walked over pixels and batch by an odometer in
+ * the loop's scalar slots; so a round's rows are loaded in the bundles in which
+ * the pointer stands at them. Sums lie in the order of the rounds.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "sim/chip/limits.h"
+#include "stack/kernels/conv/conv_passes.h"
+
+#define WEIGHT_REGISTERS 8
+#define PERIOD_MAX 400
+
+/* ----- registers */
+
+static bool unpacks(const struct conv_plan *p) { return p->is_lhs_bf16 && !p->is_packed; }
+static int pushes(const struct conv_plan *p) { return unpacks(p) ? p->subs : p->parts; }
+
+static int v_rows(const struct conv_plan *p, int row, int slot, int part)
+{
+    return (row * p->slots + slot) * p->parts + part;
+}
+
+static int v_unpacked(const struct conv_plan *p, int row, int part)
+{
+    return p->unit_rows * p->slots * p->parts + row * 2 + part;
+}
+
+static int v_popped(const struct conv_plan *p, int result)
+{
+    return p->unit_rows * (p->slots * p->parts + (unpacks(p) ? 2 : 0)) + result;
+}
+
+static int results(const struct conv_plan *p)
+{
+    return p->subs * p->halves * p->unit_columns * p->unit_rows;
+}
+
+static int v_sum(const struct conv_plan *p, int result)
+{
+    return v_popped(p, results(p)) + result;
+}
+
+int conv_v_weights(const struct conv_plan *p) { return v_sum(p, results(p)); }
+
+int conv_vector_registers(const struct conv_plan *p)
+{
+    return conv_v_weights(p) + WEIGHT_REGISTERS;
+}
+
+/* ----- where rows and sums lie */
+
+/* VMEM rows from a pass's first rows to those of a round */
+int64_t conv_rows_offset(const struct conv_plan *p, int64_t round)
+{
+    int64_t tiles = 0;
+
+    for (int i = 0; i < WALK_LEVELS; i++) {
+        tiles += round % p->walk[i].count * p->walk[i].stride;
+        round /= p->walk[i].count;
+    }
+    return tiles * CONV_TILE_ROWS;
+}
+
+int64_t conv_round_sums(const struct conv_plan *p) { return p->subs * CONV_TILE_ROWS; }
+
+int64_t conv_phase_sums(const struct conv_plan *p)
+{
+    return p->unit_rows * p->rounds * conv_round_sums(p);
+}
+
+int64_t conv_column_sums(const struct conv_plan *p) { return p->phase_count * conv_phase_sums(p); }
+
+/* ----- a round */
+
+static bool is_wanted(const struct conv_gen *g, int ordinal)
+{
+    return g->stage[ordinal] >= g->first_stage && g->stage[ordinal] < g->end_stage;
+}
+
+static int put_round_op(struct conv_gen *g, const struct isa_op *op, int not_before)
+{
+    int ordinal = g->ordinal++, at;
+
+    if (!is_wanted(g, ordinal))
+        return -1;
+    at = bundler_put(&g->b, op, not_before);
+    if (g->b.period)
+        g->stage[ordinal] = at / g->b.period;
+    return at;
+}
+
+/* in a loop, an operation of a later stage works on an earlier round than the pointer's */
+static void correct_offset(struct conv_gen *g, int operand)
+{
+    if (g->b.period && !g->b.is_too_long)
+        bundler_last(&g->b)->operand[operand].value -=
+            (int32_t)(g->stage[g->ordinal - 1] * conv_round_sums(g->p));
+}
+
+static void load_sum(struct conv_gen *g, int to, int base, int64_t offset, int pred)
+{
+    const struct isa_operand operand[] = {REG(to), REG(base), IMM(offset), IMM(1), IMM(0xff)};
+    struct isa_op op = bundler_op(OP_VLD, 0, 5, operand);
+
+    op.pred = (uint8_t)pred;
+    if (put_round_op(g, &op, 0) >= 0)
+        correct_offset(g, 2);
+}
+
+static void store_sum(struct conv_gen *g, int from, int base, int64_t offset)
+{
+    const struct isa_operand operand[] = {REG(base), IMM(offset), IMM(1), IMM(0xff), REG(from)};
+    struct isa_op op = bundler_op(OP_VST, 0, 5, operand);
+
+    if (put_round_op(g, &op, 0) >= 0)
+        correct_offset(g, 1);
+}
+
+static void put_vector(struct conv_gen *g, enum isa_opcode code, int to, int from, int other)
+{
+    const struct isa_operand operand[] = {REG(to), REG(from), REG(other)};
+    struct isa_op op = bundler_op(code, 0, other < 0 ? 2 : 3, operand);
+
+    put_round_op(g, &op, 0);
+}
+
+/* rows must be loaded in the round that the pointer stands at */
+static void load_rows(struct conv_gen *g, int to, int base, int64_t offset)
+{
+    int64_t stride = g->p->shape.is_pixels ? g->p->shape.width_stride : 1;
+    const struct isa_operand operand[] = {REG(to), REG(base), IMM(offset), IMM(stride), IMM(0xff)};
+    struct isa_op op = bundler_op(OP_VLD, 0, 5, operand);
+    int at = put_round_op(g, &op, 0);
+
+    if (g->b.period && at >= g->b.period)
+        g->b.is_too_long = true;
+}
+
+static enum matrix_type rows_type(const struct conv_plan *p)
+{
+    return p->is_lhs_bf16 && p->is_packed ? MATRIX_BF16 : MATRIX_F32;
+}
+
+static struct isa_op masked(enum isa_opcode plain, enum isa_opcode with_mask, bool has_mask,
+                            int unit, int mask, int v, int choices, const int *choice)
+{
+    struct isa_operand operand[ISA_OPERAND_MAX];
+    int count = 0;
+
+    if (has_mask)
+        operand[count++] = REG(mask);
+    operand[count++] = REG(v);
+    for (int i = 0; i < choices; i++)
+        operand[count++] = IMM(choice[i]);
+    return bundler_op(has_mask ? with_mask : plain, unit, count, operand);
+}
+
+static struct isa_op multiply(const struct conv_gen *g, int unit, int v, bool latches,
+                              int accumulator)
+{
+    const struct conv_plan *p = g->p;
+    const int choice[] = {p->slots - 1, (int)rows_type(p), latches, 0, accumulator};
+
+    if (p->has_accumulators)
+        return masked(OP_VMATMUL_ACC, OP_VMATMUL_ACC_MSK, g->has_masks, unit, CONV_MASK_OF_SLOT, v,
+                      MULTIPLY_CHOICES + 1, choice);
+    return masked(OP_VMATMUL, OP_VMATMUL_MSK, g->has_masks, unit, CONV_MASK_OF_SLOT, v,
+                  MULTIPLY_CHOICES, choice);
+}
+
+/* rows into a unit; of a wide array the prep register takes the upper half of k right before */
+static int put_multiply(struct conv_gen *g, const struct isa_op *rows, int upper, int not_before)
+{
+    const int type = (int)rows_type(g->p);
+    struct isa_op prep = masked(OP_VMATPREP_MUBR, OP_VMATPREP_MUBR_MSK, g->has_masks,
+                                rows->unit_index, CONV_MASK_OF_SLOT + 1, upper, 1, &type);
+    int first = g->ordinal, at;
+
+    if (g->p->slots == 1)
+        return put_round_op(g, rows, not_before);
+    if (!is_wanted(g, first) || !is_wanted(g, first + 1)) {
+        put_round_op(g, &prep, not_before);
+        return put_round_op(g, rows, not_before);
+    }
+    at = bundler_put_pair(&g->b, &prep, rows, not_before);
+    if (g->b.period) {
+        g->stage[first] = at / g->b.period;
+        g->stage[first + 1] = (at + 1) / g->b.period;
+    }
+    g->ordinal += 2;
+    return at + 1;
+}
+
+/*
+ * The time from which a round may be pushed: its accumulators are empty; or the
+ * FIFO has room, and the pops keep pace. And all units have had the round before.
+ */
+static int room_at(const struct conv_gen *g, int64_t round)
+{
+    const struct conv_plan *p = g->p;
+    int64_t depth = g->chip->mxu_fifo_depth / (p->subs * p->halves);
+    int64_t popping = p->has_accumulators ? round : round + g->lag * p->delay - depth;
+    int at = 0;
+
+    if (g->b.period)
+        return 0;
+    if (!p->has_accumulators && popping < round - 2)
+        popping = round - 2;
+    if (popping >= 0 && popping <= round)
+        at = g->popped_at[popping] + 1;
+    if (round > 0 && g->pushed_at[round - 1] >= at)
+        at = g->pushed_at[round - 1] + 1;
+    return at;
+}
+
+static void load_round(struct conv_gen *g, int base, int64_t offset)
+{
+    const struct conv_plan *p = g->p;
+    int64_t part_stride = p->shape.is_pixels            ? p->shape.width_stride
+                          : p->shape.mode == CONV_TRANSPOSED || p->is_dense
+                              ? 1 : p->window[WINDOW_LHS].pitch[BOX_ROWS];
+
+    for (int part = 0; part < p->parts; part++)     /* in the order of the pushes */
+        for (int row = 0; row < p->unit_rows; row++)
+            for (int slot = 0; slot < p->slots; slot++)
+                load_rows(g, v_rows(p, row, slot, part), base,
+                          offset + CONV_TILE_ROWS * (row * p->split_stride + slot * p->slot_stride +
+                                                part * part_stride));
+    for (int row = 0; row < p->unit_rows && unpacks(p); row++) {
+        put_vector(g, OP_VUNPACK_C_L, v_unpacked(p, row, 0), v_rows(p, row, 0, 0), -1);
+        put_vector(g, OP_VUNPACK_C_H, v_unpacked(p, row, 1), v_rows(p, row, 0, 0), -1);
+    }
+}
+
+/* rows of `round`, whose first is `offset` behind `base` */
+void conv_push_round(struct conv_gen *g, int64_t round, int base, int64_t offset, bool latches)
+{
+    const struct conv_plan *p = g->p;
+    int room = room_at(g, round), last = -1;
+    int rows_per_push = p->subs / pushes(p);
+
+    load_round(g, base, offset);
+    for (int part = 0; part < pushes(p); part++)
+        for (int unit = 0; unit < p->unit_rows * p->unit_columns; unit++) {
+            int row = unit / p->unit_columns;
+            int v = unpacks(p) ? v_unpacked(p, row, part) : v_rows(p, row, 0, part);
+            struct isa_op rows = multiply(g, unit, v, latches && part == 0,
+                                          (int)(round % g->ring) * p->subs + part * rows_per_push);
+            int at = put_multiply(g, &rows, p->slots > 1 ? v_rows(p, row, 1, part) : 0, room);
+
+            last = at > last ? at : last;
+        }
+    if (!g->b.period)
+        g->pushed_at[round] = last;
+}
+
+static int result_at(const struct conv_gen *g, int64_t round)
+{
+    bool is_own = !g->p->has_accumulators && round >= g->lag && !g->b.period;
+
+    return is_own ? g->pushed_at[round - g->lag] + 1 : 0;
+}
+
+static int put_pop(struct conv_gen *g, int unit, int to, int64_t round, int sub)
+{
+    const struct isa_operand operand[] = {REG(to), IMM(0),
+                                          IMM((round % g->ring) * g->p->subs + sub)};
+    bool accumulates = g->p->has_accumulators;
+    struct isa_op op = bundler_op(accumulates ? OP_VPOP_MRB : OP_VPOP_MRF, unit, 2 + accumulates,
+                                  operand);
+
+    return put_round_op(g, &op, result_at(g, round));
+}
+
+/* what round `round` finds ready, to the sums `offset` behind `base` */
+void conv_pop_round(struct conv_gen *g, int64_t round, int base, int64_t offset, int pred)
+{
+    const struct conv_plan *p = g->p;
+    int result = 0, at = 0;
+
+    for (int sub = 0; sub < p->subs; sub++)
+        for (int half = 0; half < p->halves; half++)
+            for (int unit = 0; unit < p->unit_rows * p->unit_columns; unit++, result++) {
+                int row = unit / p->unit_columns, column = unit % p->unit_columns;
+                int64_t to = offset + (column * p->halves + half) * conv_column_sums(p) +
+                             row * p->rounds * conv_round_sums(p) + sub * CONV_TILE_ROWS;
+                int popped = v_popped(p, result), sum = v_sum(p, result);
+
+                at = put_pop(g, unit, popped, round, sub);
+                load_sum(g, sum, base, to, pred);
+                put_vector(g, OP_VADD_F32, popped, sum, popped);
+                store_sum(g, popped, base, to);
+            }
+    if (!g->b.period)
+        g->popped_at[round] = at;
+}
+
+void conv_clear_sums(struct conv_gen *g, int pred)
+{
+    for (int result = 0; result < results(g->p); result++)
+        PUT_UNLESS(g, pred, OP_VMOV, REG(v_sum(g->p, result)), IMM(0));
+}
+
+/* ----- the walk of the loop, `unit` rounds at a time */
+
+/* levels whose strides go on from one to the next are one; a level of one is none */
+void conv_odometer_of(const struct conv_plan *p, struct odometer *o)
+{
+    o->levels = 0;
+    for (int i = 0; i < WALK_LEVELS; i++) {
+        struct conv_walk *last = o->levels ? &o->level[o->levels - 1] : NULL;
+
+        if (p->walk[i].count == 1)
+            continue;
+        if (last && last->count * last->stride == p->walk[i].stride)
+            last->count *= p->walk[i].count;
+        else
+            o->level[o->levels++] = p->walk[i];
+    }
+    if (o->levels == 0)
+        o->level[o->levels++] = (struct conv_walk){1, 0};
+}
+
+/* groups of `unit` rounds, which must divide the levels; false where they do not */
+bool conv_odometer_group(struct odometer *o, int64_t unit)
+{
+    int from = 0;
+
+    while (from < o->levels - 1 && unit >= o->level[from].count &&
+           unit % o->level[from].count == 0)
+        unit /= o->level[from++].count;
+    if (o->level[from].count % unit)
+        return false;
+    o->level[from].count /= unit;
+    o->level[from].stride *= unit;
+    o->levels -= from;
+    memmove(o->level, o->level + from, (size_t)o->levels * sizeof(*o->level));
+    return true;
+}
+
+static void note_late(struct conv_gen *g, int at)
+{
+    if (g->b.period && at >= g->b.period)
+        g->b.is_too_long = true;
+}
+
+/* the pointer to the next rounds; in a pipelined loop all of it within the period */
+void conv_put_odometer(struct conv_gen *g, const struct odometer *o)
+{
+    int last = o->levels - 1;
+
+    note_late(g, PUT(g, OP_SADD, REG(S_ROWS), REG(S_ROWS),
+                     IMM(o->level[0].stride * CONV_TILE_ROWS)));
+    for (int i = 0; i < last; i++) {
+        int64_t jump = o->level[i + 1].stride - o->level[i].count * o->level[i].stride;
+        int pred = P_WALK0 + i, left = S_WALK0 + i, at;
+
+        if (i == 0)
+            note_late(g, PUT(g, OP_SSUB, REG(left), REG(left), IMM(1)));
+        else
+            note_late(g, PUT_IF(g, pred - 1, OP_SSUB, REG(left), REG(left), IMM(1)));
+        note_late(g, PUT(g, OP_SCMP_EQ, REG(pred), REG(left), IMM(0)));
+        note_late(g, PUT_IF(g, pred, OP_SADD, REG(S_ROWS), REG(S_ROWS),
+                            IMM(jump * CONV_TILE_ROWS)));
+        at = PUT_IF(g, pred, OP_SMOV, REG(left), IMM(o->level[i].count));
+        note_late(g, at);
+    }
+}
+
+/* counters as they are when `done` groups of rounds have gone */
+void conv_set_odometer(struct conv_gen *g, const struct odometer *o, int64_t done)
+{
+    for (int i = 0; i < o->levels - 1; i++) {
+        PUT(g, OP_SMOV, REG(S_WALK0 + i), IMM(o->level[i].count - done % o->level[i].count));
+        done /= o->level[i].count;
+    }
+}
+
+/* ----- the loop */
+
+void conv_every_stage(struct conv_gen *g)
+{
+    memset(g->stage, 0, (size_t)g->round_ops * sizeof(*g->stage));
+    g->first_stage = 0;
+    g->end_stage = INT32_MAX;
+}
+
+void conv_section(struct conv_gen *g, const char *note, int period)
+{
+    bundler_begin(&g->b, note, period);
+    for (int64_t i = 0; i < g->straight_max; i++)
+        g->pushed_at[i] = g->popped_at[i] = -1;
+}
+
+static bool put_loop_control(struct conv_gen *g)
+{
+    const struct isa_operand result[] = {REG(S_RESULT), REG(S_RESULT), IMM(conv_round_sums(g->p))};
+    const struct isa_operand count[] = {REG(S_LOOP), REG(S_LOOP), IMM(1)};
+    const struct isa_operand more[] = {REG(P_LOOP), REG(S_LOOP), IMM(0)};
+    const struct isa_op op[] = {bundler_op(OP_SADD, 0, 3, result),
+                                bundler_op(OP_SSUB, 0, 3, count),
+                                bundler_op(OP_SCMP_GT, 0, 3, more)};
+    int last = g->b.period - 1;
+
+    bundler_put_at(&g->b, &op[0], last);
+    bundler_put_at(&g->b, &op[1], 0);
+    bundler_put_at(&g->b, &op[2], 1);
+    return 1 < last - (int)g->chip->core_branch_delay_bundles;
+}
+
+/* takes the slot that the branch will have */
+static void keep_branch_slot(struct conv_gen *g)
+{
+    int at = g->b.period - 1 - (int)g->chip->core_branch_delay_bundles;
+
+    g->b.row[at][SLOT_SCALAR]++;
+}
+
+void conv_end_loop(struct conv_gen *g, int label)
+{
+    int at = g->b.period - 1 - (int)g->chip->core_branch_delay_bundles;
+
+    g->b.row[at][SLOT_SCALAR]--;
+    bundler_end_branch(&g->b, label, P_LOOP, false);
+}
+
+/* the body; true when the compare comes before the branch and counts this round */
+bool conv_put_loop(struct conv_gen *g)
+{
+    struct odometer o;
+    bool is_counted;
+
+    conv_odometer_of(g->p, &o);
+    conv_every_stage(g);
+    conv_section(g, "loop", g->period);
+    is_counted = put_loop_control(g);
+    keep_branch_slot(g);
+    g->ordinal = 0;
+    conv_push_round(g, 0, S_ROWS, 0, false);
+    conv_put_odometer(g, &o);
+    conv_pop_round(g, 0, S_RESULT, 0, P_ADD);
+    return is_counted;
+}
+
+/* the least period at which no value is overwritten before its last use */
+static void choose_period(struct conv_gen *g)
+{
+    int least = (int)g->chip->core_branch_delay_bundles + 1;
+
+    for (g->period = least < 3 ? 3 : least; g->period < PERIOD_MAX; g->period++) {
+        conv_put_loop(g);
+        bundler_drop(&g->b);
+        if (!g->b.is_too_long)
+            break;
+    }
+    g->stages = 1;
+    for (int i = 0; i < g->ordinal; i++)
+        if (g->stage[i] >= g->stages)
+            g->stages = g->stage[i] + 1;
+}
+
+/* accumulators: the rounds of the body, as many as cover the latency if they divide all rounds */
+static void choose_ring(struct conv_gen *g)
+{
+    const struct conv_plan *p = g->p;
+    int64_t most = g->chip->mxu_accumulators / p->subs, ring = p->lag;
+    struct odometer o;
+
+    for (int64_t want = p->lag; want <= most && want <= p->rounds; want++) {
+        conv_odometer_of(p, &o);
+        if (p->rounds % want == 0 && conv_odometer_group(&o, want)) {
+            ring = want;
+            break;
+        }
+    }
+    for (; ring > 1; ring--) {
+        conv_odometer_of(p, &o);
+        if (p->rounds % ring == 0 && conv_odometer_group(&o, ring))
+            break;
+    }
+    g->ring = g->lag = g->straight = ring;
+    g->loops = p->rounds / ring - 1;
+}
+
+void conv_passes_init(struct conv_gen *g)
+{
+    const struct conv_plan *p = g->p;
+
+    g->round_ops = 16 + 4 * results(p) + 4 * p->unit_rows * p->slots * (p->parts + 2) +
+                   2 * p->units * p->subs;
+    g->stage = arena_array(g->a, (size_t)g->round_ops, sizeof(*g->stage));
+    g->straight_max = p->rounds + 1;
+    g->pushed_at = arena_array(g->a, (size_t)g->straight_max, sizeof(int));
+    g->popped_at = arena_array(g->a, (size_t)g->straight_max, sizeof(int));
+    g->straight = p->rounds;
+    g->loops = 0;
+    g->stages = 1;
+    g->ring = 1;
+    g->lag = p->lag;
+    conv_every_stage(g);
+    if (p->has_accumulators) {
+        choose_ring(g);
+        return;
+    }
+    choose_period(g);
+    if (g->period < PERIOD_MAX && p->rounds - p->lag >= g->stages) {
+        g->straight = p->lag;
+        g->loops = p->rounds - p->lag - (g->stages - 1);
+    }
+}

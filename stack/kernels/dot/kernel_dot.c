@@ -1,0 +1,363 @@
+/*
+ * The kernel kind "dot": products, with what is computed of their results.
+ */
+#include <string.h>
+
+#include "base/units.h"
+#include "stack/kernels/dot/kernel_dot_epilogue.h"
+#include "stack/kernels/dot/kernel_dot_prepare.h"
+
+#define TILE_ROWS 8                     /* of VMEM */
+#define SPILL_TILES 64
+#define FRAME_SREGS 0xffff0000u
+
+/* of a tiling that tells blocks only, the width and order that cost least */
+static struct tiling completed(const struct dot_problem *p, const struct kernel_job *job,
+                               const struct tiling *t)
+{
+    struct tiling best = *t;
+    int64_t least = INT64_MAX;
+
+    if (t->count > DOT_WIDTH)
+        return best;
+    for (int share = SHARE_COLUMNS; share <= SHARE_ROWS; share++)
+        for (int width = 1; width <= DOT_WIDTH_MAX; width++) {
+            struct tiling one = {.count = DOT_SIZES, .size = {t->size[DOT_BM], t->size[DOT_BK],
+                                                              t->size[DOT_BN], width, share,
+                                                              0, 1}};
+            struct kernel_cost cost;
+            struct dot_grid g;
+            struct err e;
+
+            if (dot_grid_make(&g, p, job, &one, &e))
+                continue;
+            dot_grid_cost(&g, &cost);
+            if (cost.compute_cycles < least) {
+                least = cost.compute_cycles;
+                best = one;
+            }
+        }
+    return best;
+}
+
+static int cost(const struct kernel_job *job, const struct tiling *t, struct kernel_cost *out)
+{
+    struct dot_stages s;
+    struct dot_grid g;
+    struct err e;
+    int status = dot_open(&s, job, false, &e);
+
+    if (status == 0) {
+        struct tiling whole = completed(&s.problem, job, t);
+
+        status = dot_grid_make(&g, &s.problem, job, &whole, &e);
+    }
+    if (status == 0)
+        dot_grid_cost(&g, out);
+    dot_close(&s);
+    return status;
+}
+
+static struct dot_box box_at(const struct dot_grid *g, bool is_rhs, int depth_dim)
+{
+    const struct dot_block *b = is_rhs ? &g->rhs_block : &g->lhs_block;
+    int window = is_rhs ? g->rhs_window : g->lhs_window;
+
+    if (b->stage)
+        return (struct dot_box){.base = -1, .row = frame_scratch_row(&g->frame) + b->row,
+                                .depth_step = TILE_ROWS * (depth_dim ? b->lanes : 1),
+                                .side_step = TILE_ROWS * (depth_dim ? 1 : b->lanes)};
+    return (struct dot_box){.base = frame_base(&g->frame, window),
+                            .row = frame_row(&g->frame, window),
+                            .depth_step = frame_stride(&g->frame, window, depth_dim),
+                            .side_step = frame_stride(&g->frame, window, !depth_dim)};
+}
+
+/*
+ * `p` as bundles that do it where predicate `pred` is true: a branch to the end
+ * stands before it.
+ */
+static struct isa_program *guarded(const struct isa_program *p, int pred, const struct chip *chip,
+                                   struct arena *a)
+{
+    uint32_t delay = (uint32_t)chip->core_branch_delay_bundles, before = 1 + delay;
+    struct isa_program *out = arena_alloc(a, sizeof(*out));
+    const struct isa_operand end = operand_imm((int32_t)(before + p->bundle_count));
+
+    *out = (struct isa_program){.name = p->name, .op_count = p->op_count + 1,
+                                .bundle_count = before + p->bundle_count + 1};
+    out->op = arena_array(a, out->op_count, sizeof(*out->op));
+    out->bundle = arena_array(a, out->bundle_count, sizeof(*out->bundle));
+    out->op[0] = bundler_op(OP_SBR, 0, 1, &end);
+    out->op[0].pred = (uint8_t)pred;
+    out->op[0].pred_is_negated = true;
+    out->bundle[0].op_count = 1;
+    for (uint32_t i = 0; i < p->op_count; i++) {
+        out->op[i + 1] = p->op[i];
+        if (p->op[i].code == OP_SBR)
+            out->op[i + 1].operand[0].value += (int32_t)before;
+    }
+    for (uint32_t i = 1; i < before; i++)
+        out->bundle[i].first_op = 1;
+    for (uint32_t i = 0; i < p->bundle_count; i++) {
+        out->bundle[before + i] = p->bundle[i];
+        out->bundle[before + i].first_op++;
+        out->bundle[before + i].note = 0;
+    }
+    out->bundle[before + p->bundle_count].first_op = out->op_count;
+    return out;
+}
+
+/* a stage's loops, where predicate `pred` is true; -1: always */
+static int put_stage(struct dot_grid *g, struct dot_block *b, int pred, struct vcode *c,
+                     struct arena *a, struct err *e)
+{
+    struct isa_program *code = arena_alloc(a, sizeof(*code));
+    struct loop_plan *p = b->stage ? &b->stage->plan : NULL;
+    struct vcode_stats stats;
+    struct vcode alone;
+    int status;
+
+    if (!p)
+        return 0;
+    p->frame = g->frame;
+    p->array[b->stage->own].own_row = b == &g->result_block
+                                          ? g->step.sum_row
+                                          : frame_scratch_row(&g->frame) + b->row;
+    for (int i = 0; i < p->array_count; i++)
+        if (p->array[i].window >= 0)
+            p->array[i].window += b->first_window;
+    vcode_init(&alone, a);
+    alone.note = c->note;
+    alone.memo = c->memo;
+    alone.kept_sregs = FRAME_SREGS;
+    status = loop_emit_step(p, &alone, e)
+             || vcode_compile_segment(&alone, g->step.chip, frame_spill_row(&g->frame),
+                                      SPILL_TILES, a, code, &stats, e) ? -1 : 0;
+    vcode_fini(&alone);
+    if (status == 0)
+        vcode_bundles(c, pred < 0 ? code : guarded(code, pred, g->step.chip, a));
+    return status;
+}
+
+/* an operand's copy into the form that passes take, wherever its window is new */
+static int prepare(struct dot_grid *g, bool is_rhs, int is_new, int64_t to_row, struct vcode *c,
+                   struct arena *a, struct dot_box *box, struct err *e)
+{
+    struct isa_program *code = arena_alloc(a, sizeof(*code));
+    struct vcode_stats stats;
+    struct vcode alone;
+    int status;
+
+    if (!dot_prepares(g, is_rhs))
+        return 0;
+    vcode_init(&alone, a);
+    alone.memo = c->memo;
+    alone.kept_sregs = FRAME_SREGS;
+    status = dot_prepare(g, is_rhs, to_row, &alone, box)
+             || vcode_compile_segment(&alone, g->step.chip, 0, 0, a, code, &stats, e) ? -1 : 0;
+    vcode_fini(&alone);
+    if (status == 0)
+        vcode_bundles(c, is_new < 0 ? code : guarded(code, is_new, g->step.chip, a));
+    return status;
+}
+
+/* predicate: the box of a window is new in this step; -1: it always is */
+static int is_new(struct dot_grid *g, bool is_rhs)
+{
+    const struct dot_block *b = is_rhs ? &g->rhs_block : &g->lhs_block;
+    uint32_t inside = dot_grid_inside(g, is_rhs);
+
+    return (b->stage || dot_prepares(g, is_rhs)) && inside
+               ? frame_is_first(&g->frame, inside) : -1;
+}
+
+/* how operands go on from column to column and from unit to unit */
+static void set_strides(struct dot_grid *g)
+{
+    const struct dot_problem *p = g->p;
+    struct dot_step *s = &g->step;
+    int64_t at_once = g->share == SHARE_BATCHES ? s->units : 1;
+    int64_t lhs = dot_batch_stride(g, g->lhs_window, &p->lhs);
+    int64_t rhs = dot_batch_stride(g, g->rhs_window, &p->rhs);
+
+    if (dot_prepares(g, false) && g->batches > 1)
+        lhs = lhs ? dot_prepared_rows(g, false) / g->batches : 0;
+    s->lhs_column_step = at_once * lhs;
+    s->rhs_column_step = at_once * rhs;
+    if (g->batches == 1)
+        s->rhs_column_step = s->width * s->rhs.side_step
+                             * (p->is_rhs_transposed ? ARRAY_LANES / matrix_rows(s->rhs_type) : 1);
+    s->rhs_unit_step = g->share == SHARE_BATCHES ? rhs : 0;
+    s->lhs_unit_step = g->share == SHARE_BATCHES
+                           ? lhs
+                           : s->rounds * (s->group_rows / matrix_rows(s->lhs_type))
+                                 * s->lhs.side_step;
+}
+
+/* all that a step's code depends on */
+static struct memo_key key_of(const struct dot_step *s, int is_last)
+{
+    static const char kind[] = "step";
+    struct memo_key k = {0};
+    struct dot_step step;
+
+    memcpy(&step, s, sizeof(step));     /* padding and all */
+    step.epilogue = NULL;
+    memo_key_add(&k, kind, sizeof(kind));
+    memo_key_add(&k, &is_last, sizeof(is_last));
+    memo_key_add(&k, &step, sizeof(step));
+    if (s->epilogue) {
+        struct dot_epilogue x;
+        size_t count = (size_t)s->epilogue->op_count;
+
+        memcpy(&x, s->epilogue, sizeof(x));
+        x.op = NULL;
+        x.is_edge = NULL;
+        memo_key_add(&k, &x, sizeof(x));
+        memo_key_add(&k, s->epilogue->op, count * sizeof(*s->epilogue->op));
+        memo_key_add(&k, s->epilogue->is_edge, count * sizeof(*s->epilogue->is_edge));
+    }
+    return k;
+}
+
+/* dot_step_code, once for all equal steps */
+static int step_code(const struct dot_step *s, int is_last, struct memo *memo, struct arena *a,
+                     struct isa_program *code, struct err *e)
+{
+    struct isa_program *known;
+    struct memo_key k;
+    int status = 0;
+
+    if (!memo)
+        return dot_step_code(s, is_last, a, code, e);
+    k = key_of(s, is_last);
+    known = memo_find(memo, &k);
+    if (!known) {
+        known = arena_alloc(&memo->arena, sizeof(*known));
+        status = dot_step_code(s, is_last, &memo->arena, known, e);
+        if (status == 0)
+            memo_keep(memo, &k, known);
+    }
+    memo_key_fini(&k);
+    *code = *known;
+    return status;
+}
+
+static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct err *e)
+{
+    struct isa_program *code = arena_alloc(a, sizeof(*code));
+    struct dot_epilogue epilogue;
+    int64_t lhs_row;
+    int is_last = -1, lhs_is_new, rhs_is_new;
+
+    if (g->contraction) {
+        g->step.first_step = frame_is_first(&g->frame, g->contraction);
+        is_last = frame_is_last(&g->frame, g->contraction);
+    }
+    lhs_is_new = is_new(g, false);
+    rhs_is_new = is_new(g, true);
+    vcode_begin_block(c);
+    g->step.lhs = box_at(g, false, 0);
+    g->step.rhs = box_at(g, true, g->p->is_rhs_transposed ? 0 : 1);
+    g->step.sum_row = frame_scratch_row(&g->frame);
+    lhs_row = g->step.sum_row + g->sum_rows;
+    dot_set_turn(g, lhs_is_new);
+    if (put_stage(g, &g->lhs_block, lhs_is_new, c, a, e)
+        || put_stage(g, &g->rhs_block, rhs_is_new, c, a, e)
+        || prepare(g, false, lhs_is_new, lhs_row, c, a, &g->step.lhs, e)
+        || prepare(g, true, rhs_is_new, lhs_row + dot_prepared_rows(g, false), c, a,
+                   &g->step.rhs, e))
+        return -1;
+    set_strides(g);
+    if (!g->result_block.stage && dot_epilogue_make(&epilogue, g, a, e))
+        return -1;
+    g->step.epilogue = g->result_block.stage ? NULL : &epilogue;
+    if (step_code(&g->step, g->result_block.stage ? -1 : is_last, c->memo, a, code, e))
+        return -1;
+    vcode_bundles(c, code);
+    return put_stage(g, &g->result_block, is_last, c, a, e);
+}
+
+static int compile(struct dot_grid *g, const struct kernel_job *job, struct arena *a,
+                   struct segment *out, struct err *e)
+{
+    struct vcode c;
+    int status;
+
+    vcode_init(&c, a);
+    c.note = job->name;
+    c.memo = job->memo;
+    status = frame_begin(&g->frame, &c, a, e) || put_step(g, &c, a, e) ? -1 : 0;
+    if (status == 0) {
+        frame_finish(&g->frame, &c);
+        if (g->result_block.stage)
+            loop_emit_last(&g->result_block.stage->plan, &c);
+        frame_end(&g->frame, &c);
+        status = kernel_finish(job, &c, frame_spill_row(&g->frame), 0, a, out, e);
+    }
+    vcode_fini(&c);
+    return status;
+}
+
+/* fewer results at a time leave more registers to what is computed of them; false: none are */
+static bool narrow(struct tiling *t)
+{
+    int64_t tiles = t->size[DOT_BN] / ARRAY_LANES, width = t->size[DOT_WIDTH];
+
+    if (width == 1)
+        return false;
+    do
+        width--;
+    while (tiles % width);
+    t->size[DOT_WIDTH] = width;
+    t->size[DOT_SHARE] = SHARE_COLUMNS;
+    if (t->size[DOT_BATCHES] > 1)       /* of which each has one column */
+        t->size[DOT_BN] = width * ARRAY_LANES;
+    return true;
+}
+
+static int emit_with(struct dot_stages *s, const struct kernel_job *job, const struct tiling *t,
+                     struct arena *a, struct segment *out, struct err *e)
+{
+    struct tiling whole = completed(&s->problem, job, t);
+    struct dot_grid g;
+    struct err ignored;
+
+    if (dot_grid_make(&g, &s->problem, job, &whole, e))
+        return -1;
+    while (compile(&g, job, a, out, e)) {
+        bool had_turns = g.step.turn.passes_before > 0;     /* whose registers may be what lacks */
+
+        if ((!had_turns && !narrow(&whole))
+            || dot_grid_make(&g, &s->problem, job, &whole, &ignored))
+            return -1;
+        g.turns_first = had_turns;
+    }
+    out->tiling = whole;
+    return 0;
+}
+
+static int emit(const struct kernel_job *job, const struct tiling *t, struct arena *a,
+                struct segment *out, struct err *e)
+{
+    struct dot_stages s;
+    struct err ignored;
+    int status = -1;
+
+    for (int staged = 0; staged < 2 && status; staged++) {      /* rounds may lack registers */
+        status = dot_open(&s, job, staged != 0, staged ? &ignored : e)
+                 || emit_with(&s, job, t, a, out, staged ? &ignored : e) ? -1 : 0;
+        dot_close(&s);
+    }
+    return status;
+}
+
+static int takes(const struct graph *body, const struct chip *chip, struct err *e)
+{
+    return dot_stages_check(body, chip, e);
+}
+
+const struct kernel_kind kernel_dot = {
+    .name = "dot", .category = "convolution fusion", .takes = takes, .tilings = dot_tilings,
+    .cost = cost, .emit = emit};

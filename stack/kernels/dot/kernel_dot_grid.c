@@ -1,0 +1,595 @@
+#include "stack/kernels/dot/kernel_dot_grid.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "stack/kernels/dot/kernel_dot_prepare.h"
+#include "stack/kernels/dot/kernel_dot_stage.h"
+
+#define TILE 128
+#define XLA_GAP_CYCLES 15               /* passes of XLA do not run into each other: accuracy.md */
+#define STEP_CYCLES 90                  /* of the frame: indices, waits, copies begun */
+#define TILE_ROWS 8                     /* of VMEM */
+#define SPILL_ROWS 512                  /* for registers of stages */
+
+static int64_t round_groups(const struct dot_problem *p) { return div_up(p->m, p->group_rows); }
+
+/* rows of some array end before `rows`; of one in VMEM alone, where no copy can leave them out */
+static bool is_ragged(const struct dot_problem *p, int64_t rows, bool in_vmem)
+{
+    if (!p->is_lhs_transposed && p->lhs.row_tiles * p->lhs.array->tile_rows < rows
+        && (!in_vmem || p->lhs.array->space == SPACE_VMEM))
+        return true;
+    for (int i = 0; i < p->extra_count; i++) {
+        const struct dot_matrix *m = &p->extra[i].matrix;
+
+        if (p->extra[i].kind == EXTRA_MATRIX && m->row_tiles * m->array->tile_rows < rows
+            && (!in_vmem || m->array->space == SPACE_VMEM))
+            return true;
+    }
+    return false;
+}
+
+int dot_batch_dim(const struct dot_problem *p)
+{
+    int dim = -1;
+
+    for (int i = 0; i < p->outer_count; i++)
+        if (p->outer[i].side != SIDE_K && (dim < 0 || p->outer[i].side == SIDE_BATCH))
+            dim = i;
+    return dim;
+}
+
+int64_t dot_batch_count(const struct dot_problem *p)
+{
+    return dot_batch_dim(p) < 0 ? 1 : p->outer[dot_batch_dim(p)].count;
+}
+
+/* indices of an outer dimension in the grid */
+static int64_t grid_count(const struct dot_grid *g, int outer)
+{
+    return div_up(g->p->outer[outer].count, outer == dot_batch_dim(g->p) ? g->batches : 1);
+}
+
+int64_t dot_batch_stride(const struct dot_grid *g, int window, const struct dot_matrix *m)
+{
+    const struct dot_block *b = m == &g->p->lhs ? &g->lhs_block : &g->rhs_block;
+
+    if (g->batches == 1 || m->outer[dot_batch_dim(g->p)] == 0)
+        return 0;
+    if (window < 0)
+        return b->lanes * b->rows * TILE_ROWS;
+    return frame_stride(&g->frame, window, 2);
+}
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* how a window moves along a dimension of the grid, `limit` at most (0: as far as it gets) */
+static void set_step(const struct dot_grid *g, struct frame_window *w, enum dot_dim dim,
+                     int64_t step, int64_t limit)
+{
+    if (g->dim[dim] < 0)
+        return;
+    w->step[g->dim[dim]] = step;
+    w->limit[g->dim[dim]] = limit;
+}
+
+/* of boxes that do not divide the array; else 0 */
+static int64_t last_start(int64_t tiles, int64_t box)
+{
+    return tiles > box && tiles % box ? tiles - box : 0;
+}
+
+/* a box of several batches */
+static void add_batches(const struct dot_grid *g, const struct dot_matrix *m,
+                        struct frame_window *w)
+{
+    int batch = dot_batch_dim(g->p);
+    int64_t stride = m->outer[batch];
+
+    if (stride == 0)
+        return;
+    w->box_count[2] = g->batches;
+    w->box_stride[2] = stride;
+    w->box_dims = 3;
+    set_step(g, w, (enum dot_dim)(DIM_OUTER + batch), g->batches * stride,
+             last_start(g->p->outer[batch].count, g->batches) * stride);
+}
+
+/* rows of all steps along a dimension, counted by what a step has of them */
+static int64_t rows_of_steps(const struct dot_grid *g, enum dot_dim down)
+{
+    const struct dot_problem *p = g->p;
+
+    if (down == DIM_N || p->is_lhs_transposed)
+        return round_up(down == DIM_N ? p->n : p->m, TILE);
+    return round_groups(p) * p->group_rows;
+}
+
+/* Rows that end inside what a step has: the last box is shorter. */
+static void set_row_steps(const struct dot_grid *g, const struct dot_matrix *m, int64_t rows,
+                          enum dot_dim down, struct frame_window *w)
+{
+    int64_t across = m->array->tiles_across, all = rows_of_steps(g, down) / m->array->tile_rows;
+
+    set_step(g, w, down, rows * across, last_start(all, rows) * across);
+    if (g->dim[down] < 0 || m->array->space != SPACE_HBM || all == m->row_tiles)
+        return;
+    w->box_count[1] = rows;
+    w->short_dim = g->dim[down];
+    w->short_count = all - m->row_tiles;
+}
+
+/*
+ * A window of a box of `lanes` x `rows` tiles that moves with grid dimensions along and down. The
+ * last box of a contraction may go beyond the array by part of 128 rows: what is read there
+ * counts as zero (kernel_dot_prepare.c).
+ */
+static struct frame_window box_of(const struct dot_grid *g, const struct dot_matrix *m,
+                                  int64_t lanes, int64_t rows, enum dot_dim along,
+                                  enum dot_dim down)
+{
+    int64_t across = m->array->tiles_across;
+    struct frame_window w = {.array = m->array, .box_dims = 2,
+                             .box_count = {smaller(lanes, m->lane_tiles),
+                                           smaller(rows, m->row_tiles)},
+                             .box_stride = {1, across}};
+
+    for (int i = 0; i < g->p->outer_count; i++)
+        set_step(g, &w, (enum dot_dim)(DIM_OUTER + i), m->outer[i], 0);
+    if (g->batches > 1)
+        add_batches(g, m, &w);
+    set_step(g, &w, along, lanes, last_start(m->lane_tiles, lanes));
+    if (down == DIM_K)
+        set_step(g, &w, down, rows * across, 0);
+    else
+        set_row_steps(g, m, rows, down, &w);
+    return w;
+}
+
+static int add_window(struct dot_grid *g, struct frame_window w)
+{
+    g->frame.window[g->frame.window_count] = w;
+    return g->frame.window_count++;
+}
+
+/* an operand that a stage makes: its block takes the window's place */
+static int add_block(struct dot_grid *g, struct dot_block *b, const struct dot_matrix *m,
+                     struct frame_window w, enum dot_dim along, enum dot_dim down, struct err *e)
+{
+    b->lanes = w.box_count[0];
+    b->rows = w.box_count[1];
+    b->batches = w.box_dims > 2 ? w.box_count[2] : 1;
+    return dot_cut_stage(g, b, m, along, down, e);
+}
+
+static int add_operand(struct dot_grid *g, bool is_rhs, struct frame_window w, enum dot_dim along,
+                       enum dot_dim down, struct err *e)
+{
+    const struct dot_problem *p = g->p;
+    struct dot_block *b = is_rhs ? &g->rhs_block : &g->lhs_block;
+    int *window = is_rhs ? &g->rhs_window : &g->lhs_window;
+
+    *window = -1;
+    if (b->stage)
+        return add_block(g, b, is_rhs ? &p->rhs : &p->lhs, w, along, down, e);
+    *window = add_window(g, w);
+    return 0;
+}
+
+static int add_operands(struct dot_grid *g, struct err *e)
+{
+    const struct dot_problem *p = g->p;
+    int64_t rows = g->groups * p->group_rows;
+    int64_t per = TILE / p->rhs.array->tile_rows, lhs_per = p->lhs.array->tile_rows;
+    enum dot_dim lhs_along = p->is_lhs_transposed ? DIM_M : DIM_K;
+    enum dot_dim lhs_down = p->is_lhs_transposed ? DIM_K : DIM_M;
+    enum dot_dim rhs_along = p->is_rhs_transposed ? DIM_K : DIM_N;
+    enum dot_dim rhs_down = p->is_rhs_transposed ? DIM_N : DIM_K;
+
+    if (add_operand(g, false,
+                    p->is_lhs_transposed
+                        ? box_of(g, &p->lhs, div_up(rows, TILE), g->depth * TILE / lhs_per,
+                                 lhs_along, lhs_down)
+                        : box_of(g, &p->lhs, g->depth, div_up(rows, lhs_per), lhs_along,
+                                 lhs_down),
+                    lhs_along, lhs_down, e))
+        return -1;
+    return add_operand(g, true,
+                       p->is_rhs_transposed
+                           ? box_of(g, &p->rhs, g->depth, g->tiles * per, rhs_along, rhs_down)
+                           : box_of(g, &p->rhs, g->tiles, g->depth * per, rhs_along, rhs_down),
+                       rhs_along, rhs_down, e);
+}
+
+static int add_windows(struct dot_grid *g, struct err *e)
+{
+    const struct dot_problem *p = g->p;
+    int64_t rows = g->groups * p->group_rows;
+
+    if (add_operands(g, e))
+        return -1;
+    if (g->result_block.stage)
+        return dot_cut_stage(g, &g->result_block, &p->extra[0].matrix, DIM_N, DIM_M, e);
+    for (int i = 0; i < p->extra_count; i++) {
+        const struct dot_matrix *m = &p->extra[i].matrix;
+        struct frame_window w;
+
+        if (p->extra[i].kind == EXTRA_COLUMNS)
+            w = (struct frame_window){.array = m->array, .box_dims = 1,
+                                      .box_count = {m->array->tile_count}, .box_stride = {1}};
+        else
+            w = box_of(g, m, g->tiles, rows / m->array->tile_rows, DIM_N, DIM_M);
+        w.is_result = p->extra[i].is_result;
+        g->window[i] = add_window(g, w);
+    }
+    return 0;
+}
+
+/* VMEM that stages use beside windows: their blocks, and what they keep */
+static void place_blocks(struct dot_grid *g)
+{
+    struct dot_block *block[] = {&g->lhs_block, &g->rhs_block, &g->result_block};
+    int64_t next = g->frame.scratch_rows;
+
+    for (size_t i = 0; i < COUNT_OF(block); i++) {
+        if (!block[i]->stage)
+            continue;
+        block[i]->row = next;
+        next += block[i]->lanes * block[i]->rows * block[i]->batches * TILE_ROWS;
+        block[i]->stage->plan.scratch_row = next;
+        next += block[i]->stage->plan.frame.scratch_rows;
+    }
+    g->frame.scratch_rows = next;
+}
+
+static void find_blocks(struct dot_grid *g)
+{
+    struct dot_stages *s = g->p->stages;
+
+    for (int i = 0; s && i < STAGE_COUNT; i++) {
+        struct dot_block *b = i == STAGE_RESULT                      ? &g->result_block
+                              : (i == STAGE_RHS) != g->p->is_swapped ? &g->rhs_block
+                                                                     : &g->lhs_block;
+
+        if (s->stage[i].is_there)
+            b->stage = &s->stage[i];
+    }
+}
+
+/* zeros take the place of padding as tiles are loaded, where nothing has copied them before */
+static void mask_padding(struct dot_grid *g)
+{
+    const struct dot_problem *p = g->p;
+
+    if (p->k % TILE == 0)
+        return;
+    if (!dot_prepares(g, false))
+        g->step.lhs_depth = p->k;
+    if (!dot_prepares(g, true) && !matrix_is_integer(p->rhs_type))
+        g->step.rhs_depth = p->k;
+}
+
+static void make_step(struct dot_grid *g, const struct chip *chip, int width)
+{
+    const struct dot_problem *p = g->p;
+    struct dot_step *s = &g->step;
+    bool by_rows = g->share != SHARE_COLUMNS;
+    int64_t matrices = g->share == SHARE_BATCHES ? chip->mxu_count : 1;
+
+    *s = (struct dot_step){
+        .chip = chip, .lhs_type = dot_prepared_type(p, false),
+        .rhs_type = dot_prepared_type(p, true),
+        .is_rhs_transposed = p->is_rhs_transposed, .units = (int)chip->mxu_count,
+        .by_rows = by_rows, .group_rows = p->group_rows, .width = width,
+        .rounds = g->share == SHARE_ROWS ? g->groups / chip->mxu_count : g->groups,
+        .columns = g->batches / matrices * (g->tiles / width),
+        .depth_tiles = g->depth * dot_terms(p),
+        .first_step = -1};
+    s->gap_cycles = g->frame.job->codegen == CODEGEN_XLA ? XLA_GAP_CYCLES : 0;
+    s->adds_up = g->result_block.stage != NULL;
+    if (g->contraction || s->adds_up)
+        s->sum_column_step = width * g->groups * p->group_rows * matrices;
+    g->sum_rows = (s->sum_column_step ? g->tiles : width) * g->groups * p->group_rows
+                  * (s->adds_up ? g->batches : matrices);
+    if (s->adds_up && g->batches > 1) {         /* for the stage, rows of all batches in a row */
+        s->sum_column_step = g->groups * p->group_rows * matrices;
+        s->sum_tile_step = g->groups * p->group_rows * g->batches;
+    }
+    if (s->columns == g->batches / matrices && g->dim[DIM_N] < 0)
+        s->valid_columns = p->n;
+    if (!p->is_lhs_transposed && g->groups == round_groups(p)
+        && p->lhs.row_tiles * p->lhs.array->tile_rows < g->groups * p->group_rows
+        && !dot_prepares(g, false))
+        s->lhs_row_tiles = p->lhs.row_tiles;
+    mask_padding(g);
+    g->frame.scratch_rows = g->sum_rows + dot_prepared_rows(g, false) + dot_prepared_rows(g, true);
+}
+
+/* the next dimension inside, unless it has one index */
+static int add_dim(struct dot_grid *g, enum dot_dim dim, int64_t count)
+{
+    g->dim[dim] = -1;
+    if (count == 1)
+        return 0;
+    if (g->frame.dims == FRAME_DIM_MAX)
+        return -1;
+    g->dim[dim] = g->frame.dims++;
+    g->frame.count[g->dim[dim]] = count;
+    return 0;
+}
+
+static int add_outers(struct dot_grid *g, enum dot_side side)
+{
+    for (int i = 0; i < g->p->outer_count; i++)
+        if (g->p->outer[i].side == side &&
+            add_dim(g, (enum dot_dim)(DIM_OUTER + i), grid_count(g, i)))
+            return -1;
+    return 0;
+}
+
+static int add_rows(struct dot_grid *g)
+{
+    return add_outers(g, SIDE_M) || add_dim(g, DIM_M, div_up(round_groups(g->p), g->groups));
+}
+
+static int add_columns(struct dot_grid *g)
+{
+    return add_outers(g, SIDE_N) || add_dim(g, DIM_N, div_up(div_up(g->p->n, TILE), g->tiles));
+}
+
+/* batches, rows and columns, in either order, and inside of all the contraction */
+static int order_dims(struct dot_grid *g, bool columns_outside, struct err *e)
+{
+    int first;
+
+    if (add_outers(g, SIDE_BATCH) || (columns_outside && add_columns(g)) || add_rows(g)
+        || (!columns_outside && add_columns(g)))
+        return err_set(e, "a grid of more than %d dimensions", FRAME_DIM_MAX);
+    first = g->frame.dims;
+    if (add_outers(g, SIDE_K) || add_dim(g, DIM_K, div_up(g->p->k, TILE) / g->depth))
+        return err_set(e, "a grid of more than %d dimensions", FRAME_DIM_MAX);
+    for (int d = first; d < g->frame.dims; d++)
+        g->contraction |= 1u << d;
+    if (g->frame.dims == 0)
+        g->frame.count[g->frame.dims++] = 1;
+    return 0;
+}
+
+/* whether tiles of 128 rows read what lies behind an array at the end of the vector memory */
+static bool reads_outside(const struct dot_matrix *m, int64_t rows, const struct chip *chip)
+{
+    int64_t more = div_up(rows, TILE) * TILE / m->array->tile_rows - m->row_tiles;
+
+    return m->array->space == SPACE_VMEM
+           && m->array->address + m->array->bytes
+                      + more * m->array->tiles_across * ARRAY_TILE_BYTES > chip->vmem_bytes;
+}
+
+/* whether weights are loaded that no column has, or that are copied first */
+static bool pushes_padding(const struct dot_grid *g, int64_t width)
+{
+    return dot_prepares(g, true)
+           || (g->p->is_rhs_transposed && width != div_up(g->p->n, TILE));
+}
+
+/* whether columns outside the tiles that are there would be needed */
+static int check_sizes(const struct dot_grid *g, const struct tiling *t, const struct chip *chip,
+                       struct err *e)
+{
+    const struct dot_problem *p = g->p;
+    int64_t tiles = div_up(p->n, TILE), depth = div_up(p->k, TILE);
+    int64_t width = t->size[DOT_WIDTH];
+
+    if (width < 1 || g->tiles < 1 || g->tiles % width || g->tiles > tiles || g->groups < 1
+        || g->groups > round_groups(p) || g->depth < 1 || depth % g->depth)
+        return err_set(e, "blocks of %lldx%lldx%lld do not cut %lldx%lldx%lld",
+                       (long long)t->size[DOT_BM], (long long)t->size[DOT_BK],
+                       (long long)t->size[DOT_BN], (long long)p->m, (long long)p->k,
+                       (long long)p->n);
+    if (g->groups != round_groups(p) && is_ragged(p, rows_of_steps(g, DIM_M), true))
+        return err_set(e, "rows in vector memory that end inside a tile must be in one block");
+    if (g->share == SHARE_ROWS && is_ragged(p, round_groups(p) * p->group_rows, false))
+        return err_set(e, "rows that end inside a tile and are shared by the units");
+    if (g->depth < depth && p->k % TILE
+        && (p->rhs.array->space == SPACE_VMEM || p->lhs.array->space == SPACE_VMEM))
+        return err_set(e, "a contraction that ends inside a tile must be in one block");
+    if (p->is_lhs_transposed && g->groups != round_groups(p) && g->groups * p->group_rows % TILE)
+        return err_set(e, "blocks of rows that are no multiple of 128");
+    if (g->share == SHARE_ROWS && g->groups % chip->mxu_count)
+        return err_set(e, "rows that the units do not share evenly");
+    if ((p->is_lhs_transposed && reads_outside(&p->lhs, p->k, chip))
+        || (pushes_padding(g, width) && reads_outside(&p->rhs, p->is_rhs_transposed ? p->n : p->k,
+                                                      chip)))
+        return err_set(e, "rows that end inside a tile at the end of the vector memory");
+    if (g->batches < 1 || g->batches > dot_batch_count(p)
+        || (g->batches > 1 && g->tiles != width))
+        return err_set(e, "steps of several batches have one column");
+    if (g->batches > 1 && (g->groups != round_groups(p) || g->tiles != tiles))
+        return err_set(e, "steps of several batches have all rows and columns of them");
+    if (g->batches > 1 && (dot_prepares(g, false) || dot_prepares(g, true))
+        && !dot_prepares_batches(g))
+        return err_set(e, "operands that are copied first are copied matrix by matrix");
+    if (g->share == SHARE_BATCHES && (g->batches == 1 || g->batches % chip->mxu_count))
+        return err_set(e, "batches that the units do not share evenly");
+    return 0;
+}
+
+/* what one block has overwritten the next would take for the old value */
+static bool overlaps_in_place(const struct frame *f)
+{
+    for (int r = 0; r < f->window_count; r++) {
+        const struct frame_window *result = &f->window[r];
+        bool has_overlap = false;
+
+        for (int d = 0; d < f->dims; d++)
+            has_overlap |= result->limit[d] != 0;
+        for (int o = 0; has_overlap && result->is_result && o < f->window_count; o++)
+            if (!f->window[o].is_result && f->window[o].array->space == result->array->space &&
+                f->window[o].array->address == result->array->address)
+                return true;
+    }
+    return false;
+}
+
+int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct kernel_job *job,
+                  const struct tiling *t, struct err *e)
+{
+    memset(g, 0, sizeof(*g));
+    g->p = p;
+    g->frame.job = job;
+    g->groups = div_up(t->size[DOT_BM], p->group_rows);
+    g->tiles = div_up(t->size[DOT_BN], TILE);
+    g->depth = div_up(t->size[DOT_BK], TILE);
+    g->share = (enum dot_share)t->size[DOT_SHARE];
+    g->batches = t->size[DOT_BATCHES] > 0 ? t->size[DOT_BATCHES] : 1;
+    if (check_sizes(g, t, job->chip, e))
+        return -1;
+    if (order_dims(g, t->size[DOT_COLUMNS_OUTSIDE] != 0, e))
+        return -1;
+    if (g->batches > 1 && g->contraction)
+        return err_set(e, "steps of several batches have all of the contraction");
+    find_blocks(g);
+    if (g->share == SHARE_BATCHES && g->tiles > 1 && g->result_block.stage)
+        return err_set(e, "batches that units share with columns that follow each other");
+    make_step(g, job->chip, (int)t->size[DOT_WIDTH]);
+    if (add_windows(g, e))
+        return -1;
+    frame_share(&g->frame, job->core);
+    place_blocks(g);
+    if (overlaps_in_place(&g->frame))
+        return err_set(e, "blocks that overlap where a result overwrites an operand");
+    if (dot_step_check(&g->step, e))
+        return -1;
+    if (frame_vmem_rows(&g->frame) + (p->stages ? SPILL_ROWS : 0) > job->vmem_rows)
+        return err_set(e, "its windows take %lld KiB of vector memory, there are %lld",
+                       (long long)(frame_vmem_rows(&g->frame) / 2),
+                       (long long)(job->vmem_rows / 2));
+    return 0;
+}
+
+int64_t dot_grid_steps(const struct dot_grid *g)
+{
+    return frame_total_steps(&g->frame);
+}
+
+/* the innermost dimension of the grid along which a window moves; -1: none */
+static int moves_along(const struct frame *f, int window)
+{
+    for (int d = f->dims - 1; d >= 0; d--)
+        if (f->window[window].step[d] != 0 && frame_steps(f, d) > 1)
+            return d;
+    return -1;
+}
+
+static int64_t window_bytes(const struct frame_window *w)
+{
+    int64_t tiles = 1;
+
+    for (int i = 0; i < w->box_dims; i++)
+        tiles *= w->box_count[i];
+    return tiles * ARRAY_TILE_BYTES;
+}
+
+/* the same of an operand */
+static int operand_moves_along(const struct dot_grid *g, bool is_rhs)
+{
+    const struct dot_block *b = is_rhs ? &g->rhs_block : &g->lhs_block;
+    int d = g->frame.dims - 1;
+
+    if (!b->stage)
+        return moves_along(&g->frame, is_rhs ? g->rhs_window : g->lhs_window);
+    while (d >= 0 && !(b->moves >> d & 1))
+        d--;
+    return d;
+}
+
+uint32_t dot_grid_inside(const struct dot_grid *g, bool is_rhs)
+{
+    uint32_t mask = 0;
+
+    for (int d = operand_moves_along(g, is_rhs) + 1; d < g->frame.dims; d++)
+        if (frame_steps(&g->frame, d) > 1)
+            mask |= 1u << d;
+    return mask;
+}
+
+/* times that an operand's box changes */
+static int64_t changes(const struct dot_grid *g, bool is_rhs)
+{
+    int64_t count = 1;
+
+    for (int d = 0; d <= operand_moves_along(g, is_rhs); d++)
+        count *= frame_steps(&g->frame, d);
+    return count;
+}
+
+/* times that sums are complete */
+static int64_t blocks(const struct dot_grid *g)
+{
+    int64_t count = 1;
+
+    for (int d = 0; d < g->frame.dims; d++)
+        count *= g->contraction >> d & 1 ? 1 : frame_steps(&g->frame, d);
+    return count;
+}
+
+static int64_t stage_cycles(const struct dot_block *b)
+{
+    return b->stage ? (int64_t)loop_step_cycles(&b->stage->plan) : 0;
+}
+
+static int64_t prepare_cycles(const struct dot_grid *g)
+{
+    return changes(g, false) * (dot_prepare_cycles(g, false) + stage_cycles(&g->lhs_block))
+           + changes(g, true) * (dot_prepare_cycles(g, true) + stage_cycles(&g->rhs_block))
+           + blocks(g) * stage_cycles(&g->result_block);
+}
+
+/*
+ * Cycles of all steps: boxes for the next step are copied during a step, and
+ * more of them the further out the grid goes on; the longer of copies and
+ * products counts. What begins and ends it is `exposed`.
+ */
+static int64_t pipeline_cycles(const struct dot_grid *g, int64_t step_cycles,
+                               double cycles_per_byte)
+{
+    const struct frame *f = &g->frame;
+    int64_t outside = 1;
+    double sum = (double)step_cycles;
+
+    for (int d = 0; d < f->dims; d++) {
+        double copied = 0;
+
+        for (int w = 0; w < f->window_count; w++)
+            if (f->window[w].array->space == SPACE_HBM && moves_along(f, w) >= d)
+                copied += (double)window_bytes(&f->window[w]) * cycles_per_byte;
+        sum += (double)(outside * (frame_steps(f, d) - 1))
+               * (copied > (double)step_cycles ? copied : (double)step_cycles);
+        outside *= frame_steps(f, d);
+    }
+    return (int64_t)sum;
+}
+
+void dot_grid_cost(const struct dot_grid *g, struct kernel_cost *out)
+{
+    const struct dot_problem *p = g->p;
+    int64_t steps = dot_grid_steps(g), exposed;
+    int64_t step = dot_step_cycles(&g->step) + (steps > 1 ? STEP_CYCLES : 0)
+                   + prepare_cycles(g) / steps;
+    double per_byte;
+
+    *out = (struct kernel_cost){.steps = steps, .is_idle = g->frame.is_idle};
+    if (g->frame.is_idle)
+        return;
+    out->compute_cycles = steps * step;
+    out->copy_cycles = frame_copy_cycles(&g->frame, &exposed);
+    out->fixed_cycles = exposed;
+    out->hbm_bytes = frame_copy_bytes(&g->frame);
+    out->flops = 2 * p->m * p->n * p->k;
+    for (int i = 0; i < p->outer_count; i++)
+        out->flops *= p->outer[i].count;
+    out->vmem_rows = frame_vmem_rows(&g->frame);
+    per_byte = out->hbm_bytes ? (double)out->copy_cycles / (double)out->hbm_bytes : 0;
+    out->total_cycles = exposed + pipeline_cycles(g, step, per_byte);
+}

@@ -1,0 +1,596 @@
+#include "stack/kernels/dot/kernel_dot_prepare.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "sim/chip/limits.h"
+#include "stack/hlo/precision.h"
+#include "stack/backend/put.h"
+
+#define TILE 128
+#define TILE_ROWS 8                     /* of VMEM */
+#define XPOSE_GROUPS_MAX 16
+#define SQUARES_BEHIND_MAX 2
+#define SQUARES_TOGETHER 8              /* in straight code, of several batches */
+
+/* registers of the copy; the frame's own are above */
+enum { S_ROW_LOOP, S_TILE_LOOP, S_FROM, S_TO, S_FROM_ROW, S_TO_ROW, S_LEFT, S_LEFT_ROW };
+
+struct place { int base; int64_t row, row_step, lane_step; };   /* of tiles in VMEM */
+
+struct copy {
+    struct dot_grid *g;
+    struct vcode *c;
+    const struct dot_matrix *m;
+    struct place from;
+    bool is_rhs;
+    bool is_ragged, is_cut;             /* the contraction ends in a square; in steps of several */
+    int terms;
+    int tiles;                          /* in a unit of work along the rows: f32 pairs are packed */
+    int64_t to_row, to_row_step, to_lane_step, to_term_step;
+    int64_t depth;                      /* tiles of 128 along the contraction */
+};
+
+int dot_terms(const struct dot_problem *p)
+{
+    return precision_passes(p->precision)->pass_count;
+}
+
+static bool is_ragged(const struct dot_problem *p) { return p->k % TILE != 0; }
+
+/* which step has the end of the contraction is known as the code runs */
+static bool is_cut(const struct dot_grid *g)
+{
+    return is_ragged(g->p) && g->depth * TILE < g->p->k;
+}
+
+bool dot_prepares(const struct dot_grid *g, bool is_rhs)
+{
+    const struct dot_problem *p = g->p;
+
+    if (is_rhs)
+        return (is_cut(g) && !matrix_is_integer(p->rhs_type)) || dot_terms(p) > 1;
+    return p->is_lhs_transposed || is_cut(g) || dot_terms(p) > 1;
+}
+
+enum matrix_type dot_prepared_type(const struct dot_problem *p, bool is_rhs)
+{
+    return dot_terms(p) > 1 ? MATRIX_BF16 : is_rhs ? p->rhs_type : p->lhs_type;
+}
+
+bool dot_prepares_batches(const struct dot_grid *g)
+{
+    const struct dot_problem *p = g->p;
+    bool ends_in_square = g->depth > 1 || p->k % matrix_rows(p->lhs_type) != 0;
+
+    return p->is_lhs_transposed && dot_terms(p) == 1 && !dot_prepares(g, true)
+           && !(is_ragged(p) && ends_in_square)
+           && g->depth * div_up(g->groups * p->group_rows, TILE) <= SQUARES_TOGETHER;
+}
+
+int64_t dot_prepared_batches(const struct dot_grid *g)
+{
+    return g->batches > 1 && g->p->lhs.outer[dot_batch_dim(g->p)] ? g->batches : 1;
+}
+
+/* rows of the result, or of the contraction in the right operand, that a box of tiles has */
+static int64_t box_rows(const struct dot_grid *g, bool is_rhs)
+{
+    const struct dot_problem *p = g->p;
+
+    if (is_rhs)
+        return (p->is_rhs_transposed ? g->tiles : g->depth) * TILE;
+    return p->is_lhs_transposed ? round_up(g->groups * p->group_rows, TILE)
+                                : g->groups * p->group_rows;
+}
+
+static int64_t box_lanes(const struct dot_grid *g, bool is_rhs)         /* tiles */
+{
+    return is_rhs && !g->p->is_rhs_transposed ? g->tiles : g->depth;
+}
+
+int64_t dot_prepared_rows(const struct dot_grid *g, bool is_rhs)
+{
+    int64_t rows = div_up(box_rows(g, is_rhs), matrix_rows(dot_prepared_type(g->p, is_rhs)));
+
+    if (!dot_prepares(g, is_rhs))
+        return 0;
+    return rows * box_lanes(g, is_rhs) * dot_terms(g->p) * TILE_ROWS
+           * (is_rhs ? 1 : dot_prepared_batches(g));
+}
+
+static int64_t squares_across(const struct dot_grid *g) { return box_rows(g, false) / TILE; }
+
+/* passes whose rows are turned before the step, 0: all */
+static int turned_before(const struct dot_grid *g)
+{
+    if (g->turns_first || g->batches > 1 || !g->p->is_lhs_transposed || is_ragged(g->p)
+        || dot_terms(g->p) > 1)
+        return 0;
+    return dot_turn_passes(&g->step, squares_across(g));
+}
+
+/* of an operand: its window, or the block of its stage */
+static struct place place_of(const struct dot_grid *g, bool is_rhs)
+{
+    const struct dot_block *block = is_rhs ? &g->rhs_block : &g->lhs_block;
+    int window = is_rhs ? g->rhs_window : g->lhs_window;
+
+    if (block->stage)
+        return (struct place){-1, frame_scratch_row(&g->frame) + block->row,
+                              block->lanes * TILE_ROWS, TILE_ROWS};
+    return (struct place){frame_base(&g->frame, window), frame_row(&g->frame, window),
+                          frame_stride(&g->frame, window, 1), frame_stride(&g->frame, window, 0)};
+}
+
+void dot_set_turn(struct dot_grid *g, int is_new)
+{
+    int groups = TILE / matrix_rows(g->p->lhs_type);
+    struct place from = place_of(g, false);
+    int64_t to_row_step = g->depth * TILE_ROWS;
+
+    g->step.turn = (struct dot_turn){
+        .passes_before = turned_before(g), .is_new = is_new, .squares = squares_across(g),
+        .from = {.base = from.base, .row = from.row, .depth_step = groups * from.row_step,
+                 .side_step = from.lane_step},
+        .group_step = from.row_step, .to_group_step = to_row_step,
+        .to_square_step = groups * to_row_step};
+}
+
+/* units that take `count` squares in turn */
+static int64_t squares_at_once(const struct dot_grid *g, int64_t count)
+{
+    int64_t units = g->frame.job->chip->xlu_count;
+
+    while (count % units)
+        units--;
+    return units;
+}
+
+/* whether the loop inside goes across squares of a step, not along the contraction */
+static bool is_turned_across(int64_t across, int64_t depth) { return across >= depth; }
+
+/* batches whose squares are turned in one piece of straight code */
+static int64_t batches_together(const struct dot_grid *g)
+{
+    int64_t most = SQUARES_TOGETHER / (squares_across(g) * g->depth);
+
+    while (most > 1 && dot_prepared_batches(g) % most)
+        most--;
+    return most;
+}
+
+/* of a cross-lane unit, for a square that has `rows` */
+static int64_t square_cycles(const struct dot_grid *g, int64_t rows)
+{
+    const struct chip *chip = g->frame.job->chip;
+    int per_tile = matrix_rows(g->p->lhs_type);
+    int64_t push = per_tile == 8 ? chip->xlu_xpose_issue_cycles
+                                 : chip->xlu_xpose_packed_issue_cycles;
+    int64_t in = div_up(rows, per_tile) * push, out = TILE / per_tile * chip->xlu_xpose_pop_cycles;
+    int64_t most = in > out ? in : out;
+
+    return most > chip->xlu_xpose_gap_cycles ? most : chip->xlu_xpose_gap_cycles;
+}
+
+/* all squares, loop by loop, whose rounds overlap */
+static int64_t transposed_cycles(const struct dot_grid *g)
+{
+    int64_t across = squares_across(g), each = square_cycles(g, TILE), cycles = 0;
+    int64_t rest = is_cut(g) ? 0 : g->p->k % TILE, depth = g->depth - (rest > 0);
+    bool is_wide = is_turned_across(across, depth);
+    int64_t inner = is_wide ? across : depth, outer = is_wide ? depth : across;
+
+    if (depth)
+        cycles = outer * (inner * each / squares_at_once(g, inner)
+                          + g->frame.job->chip->xlu_xpose_cycles + each);
+    if (rest)
+        cycles += across * square_cycles(g, rest) / squares_at_once(g, across)
+                  + g->frame.job->chip->xlu_xpose_cycles + square_cycles(g, rest);
+    return cycles;
+}
+
+/* those squares that nothing hides, in rows of them, each with a wait */
+static int64_t turn_cycles(const struct dot_grid *g)
+{
+    const struct chip *chip = g->frame.job->chip;
+    int64_t before = turned_before(g) * dot_halves(chip), each = square_cycles(g, TILE);
+
+    if (g->batches > 1)
+        return dot_prepared_batches(g)
+               * (squares_across(g) * g->depth * each / chip->xlu_count
+                  + (chip->xlu_xpose_cycles + each) / batches_together(g));
+    if (before)
+        return squares_across(g) * before * each / chip->xlu_count + chip->xlu_xpose_cycles + each;
+    return transposed_cycles(g);
+}
+
+int64_t dot_prepare_cycles(const struct dot_grid *g, bool is_rhs)
+{
+    int64_t tiles;
+
+    if (!dot_prepares(g, is_rhs))
+        return 0;
+    tiles = dot_prepared_rows(g, is_rhs) / TILE_ROWS;
+    if (is_rhs || !g->p->is_lhs_transposed)
+        return tiles * (dot_terms(g->p) > 1 ? 3 : 2);
+    return turn_cycles(g);
+}
+
+/* ----- parts of a value */
+
+/* `tile`: one tile, or two of f32 that become packed parts; stored at S_TO + offset */
+static void put_out(struct copy *k, const int *tile, int64_t offset)
+{
+    const struct precision_passes *passes = precision_passes(k->g->p->precision);
+    int part[PART_COUNT], rest[2] = {tile[0], tile[k->tiles - 1]};
+    bool is_hlo_rhs = k->is_rhs != k->g->p->is_swapped;
+
+    if (k->terms == 1) {
+        for (int i = 0; i < k->tiles; i++)
+            put_store(k->c, S_TO, offset + i * k->to_row_step, 0xff, 1, tile[i]);
+        return;
+    }
+    for (int i = 0; i < passes->part_count; i++) {
+        part[i] = put_op2(k->c, OP_VPACK_C_BF16, R(rest[1]), R(rest[0]));
+        for (int h = 0; h < 2 && i + 1 < passes->part_count; h++)
+            rest[h] = put_op2(k->c, OP_VSUB_F32, R(rest[h]),
+                              R(put_op1(k->c, h ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(part[i]))));
+    }
+    for (int i = 0; i < k->terms; i++) {
+        enum precision_part which = is_hlo_rhs ? passes->pass[i].rhs : passes->pass[i].lhs;
+
+        put_store(k->c, S_TO, offset + i * k->to_term_step, 0xff, 1, part[which]);
+    }
+}
+
+/* ----- what is left of the contraction from this step on, in S_LEFT_ROW */
+
+static void put_left(struct copy *k)
+{
+    const struct dot_grid *g = k->g;
+    int index = frame_index(&g->frame, g->dim[DIM_K]);
+
+    if (index < 0) {
+        EMIT(k->c, OP_SMOV, R(S_LEFT_ROW), I(g->p->k));
+        return;
+    }
+    EMIT(k->c, OP_SMUL, R(S_LEFT_ROW), R(index), I(-g->depth * TILE));
+    EMIT(k->c, OP_SADD, R(S_LEFT_ROW), R(S_LEFT_ROW), I(g->p->k));
+}
+
+static int lane_sequence(struct vcode *c)
+{
+    int v = vcode_vreg(c);
+
+    EMIT(c, OP_VLANESEQ, R(v));
+    return v;
+}
+
+/* lanes before S_LEFT */
+static int lanes_left(struct copy *k)
+{
+    int lane = put_op2(k->c, OP_VAND_U32, R(lane_sequence(k->c)), I(TILE - 1));
+
+    return put_mask2(k->c, OP_VCMP_LT_S32, R(lane), R(put_op1(k->c, OP_VSTV, R(S_LEFT))));
+}
+
+/* a word of ones where the rows of the tile that begins at S_LEFT are not padding */
+static int row_bits(struct copy *k)
+{
+    int per_word = matrix_rows(k->is_rhs ? k->g->p->rhs_type : k->g->p->lhs_type) / 8;
+    int seq = lane_sequence(k->c), first, left, all, some;
+
+    first = put_op2(k->c, OP_VSHRL_U32, R(seq), I(7));
+    if (per_word == 2)
+        first = put_op2(k->c, OP_VADD_S32, R(first), R(first));
+    left = put_op2(k->c, OP_VSUB_S32, R(put_op1(k->c, OP_VSTV, R(S_LEFT))), R(first));
+    all = put_mask2(k->c, OP_VCMP_GE_S32, R(left), I(per_word));
+    if (per_word == 1)
+        return put_select(k->c, all, I(-1), I(0));
+    some = put_mask2(k->c, OP_VCMP_GE_S32, R(left), I(1));
+    return put_select(k->c, all, I(-1), R(put_select(k->c, some, I(0xffff), I(0))));
+}
+
+/* ----- copies */
+
+static void step_both(struct copy *k, int64_t from, int64_t to)
+{
+    vcode_loop_step(k->c, S_FROM, from);
+    vcode_loop_step(k->c, S_TO, to);
+}
+
+static void set_from(struct copy *k)
+{
+    if (k->from.base < 0)
+        EMIT(k->c, OP_SMOV, R(S_FROM_ROW), I(k->from.row));
+    else
+        EMIT(k->c, OP_SADD, R(S_FROM_ROW), R(k->from.base), I(k->from.row));
+    EMIT(k->c, OP_SMOV, R(S_TO_ROW), I(k->to_row));
+}
+
+static void begin_row(struct copy *k)
+{
+    EMIT(k->c, OP_SMOV, R(S_FROM), R(S_FROM_ROW));
+    EMIT(k->c, OP_SMOV, R(S_TO), R(S_TO_ROW));
+    EMIT(k->c, OP_SMOV, R(S_LEFT), R(S_LEFT_ROW));
+}
+
+static void load_tiles(struct copy *k, int *tile)
+{
+    for (int i = 0; i < k->tiles; i++)
+        tile[i] = put_load(k->c, S_FROM, i * k->from.row_step, 1, 0);
+}
+
+/* contracted along the lanes: the last tile of each row is masked */
+static void copy_lanes(struct copy *k, int64_t units)
+{
+    int tile[2] = {-1, -1}, mask;
+
+    vcode_loop_begin(k->c, S_ROW_LOOP, units);
+    begin_row(k);
+    vcode_loop_begin(k->c, S_TILE_LOOP, k->depth);
+    load_tiles(k, tile);
+    mask = k->is_ragged ? lanes_left(k) : -1;
+    for (int i = 0; i < k->tiles && k->is_ragged; i++)
+        tile[i] = put_select(k->c, mask, R(tile[i]), I(0));
+    put_out(k, tile, 0);
+    if (k->is_ragged)
+        vcode_loop_step(k->c, S_LEFT, -TILE);
+    step_both(k, k->from.lane_step, k->to_lane_step);
+    vcode_loop_end(k->c, S_TILE_LOOP);
+    vcode_loop_step(k->c, S_FROM_ROW, k->tiles * k->from.row_step);
+    vcode_loop_step(k->c, S_TO_ROW, k->to_row_step);
+    vcode_loop_end(k->c, S_ROW_LOOP);
+}
+
+/* contracted along the rows: those behind the last one are masked */
+static void copy_rows(struct copy *k, int64_t units, int64_t lanes)
+{
+    int tile[2] = {-1, -1}, rows = matrix_rows(k->g->p->rhs_type);
+
+    vcode_loop_begin(k->c, S_ROW_LOOP, units);
+    begin_row(k);
+    vcode_loop_begin(k->c, S_TILE_LOOP, lanes);
+    load_tiles(k, tile);
+    for (int i = 0; i < k->tiles && k->is_ragged; i++) {
+        if (i > 0)
+            EMIT(k->c, OP_SADD, R(S_LEFT), R(S_LEFT_ROW), I(-rows));
+        tile[i] = put_op2(k->c, OP_VAND_U32, R(tile[i]), R(row_bits(k)));
+        if (i > 0)
+            EMIT(k->c, OP_SMOV, R(S_LEFT), R(S_LEFT_ROW));
+    }
+    put_out(k, tile, 0);
+    step_both(k, k->from.lane_step, k->to_lane_step);
+    vcode_loop_end(k->c, S_TILE_LOOP);
+    vcode_loop_step(k->c, S_FROM_ROW, k->tiles * k->from.row_step);
+    vcode_loop_step(k->c, S_TO_ROW, k->to_row_step);
+    if (k->is_ragged)
+        vcode_loop_step(k->c, S_LEFT_ROW, -k->tiles * rows);
+    vcode_loop_end(k->c, S_ROW_LOOP);
+}
+
+/* the first `rows` rows of a tile, zeros for what padding holds behind them */
+static int keep_rows(struct copy *k, int tile, int64_t rows)
+{
+    int64_t per_word = matrix_rows(k->g->p->lhs_type) / 8, words = rows / per_word;
+    int64_t part = rows % per_word * (32 / per_word);   /* bits of the word behind them */
+    int bits = -1;
+
+    if (part) {
+        int mask = put_mask1(k->c, OP_VCMASK, I((TILE - 1) << 13 | words << 10 | words));
+
+        bits = put_select(k->c, mask, I((1 << part) - 1), I(0));
+    }
+    if (words) {
+        int mask = put_mask1(k->c, OP_VCMASK, I((TILE - 1) << 13 | (words - 1) << 10));
+
+        bits = put_select(k->c, mask, I(-1), part ? R(bits) : I(0));
+    }
+    return put_op2(k->c, OP_VAND_U32, R(tile), R(bits));
+}
+
+/* `rows` of a square of 128 x 128 into a cross-lane unit, zeros for the others */
+static void push_rows(struct copy *k, int unit, int64_t from, int64_t rows)
+{
+    int per_tile = matrix_rows(k->g->p->lhs_type), groups = TILE / per_tile;
+    int type = groups == 16 ? 0 : groups == 8 ? 1 : 2;          /* b32, b16, b8 */
+    int64_t count = div_up(rows, per_tile);
+
+    for (int64_t i = 0; i < count; i++) {
+        int v = put_load(k->c, S_FROM, from + i * k->from.row_step, 1, 0);
+        enum isa_opcode code = count == 1       ? OP_VXPOSE_ONE
+                               : i == 0         ? OP_VXPOSE_START
+                               : i == count - 1 ? OP_VXPOSE_END
+                                                : OP_VXPOSE_CONT;
+
+        if (rows < (i + 1) * per_tile)
+            v = keep_rows(k, v, rows - i * per_tile);
+        EMIT(k->c, code, R(v), I(TILE), I(type))->op.unit_index = (uint8_t)unit;
+    }
+}
+
+static int pop_tile(struct copy *k, int unit)
+{
+    int v = vcode_vreg(k->c);
+
+    EMIT(k->c, OP_VPOP_TRF, R(v))->op.unit_index = (uint8_t)unit;
+    return v;
+}
+
+/* the first squares of a contraction in straight code: some go in before those ahead come out */
+static void copy_few(struct copy *k, int64_t across)
+{
+    const struct chip *chip = k->g->frame.job->chip;
+    int64_t groups = TILE / matrix_rows(k->g->p->lhs_type), count = across * k->depth;
+    int64_t behind = chip->xlu_fifo_depth / groups - 1, units = chip->xlu_count;
+
+    behind = (behind < SQUARES_BEHIND_MAX ? behind : SQUARES_BEHIND_MAX) * units;
+    begin_row(k);
+    for (int64_t i = 0; i < count + behind; i++) {
+        int64_t old = i - behind;
+
+        if (i < count)
+            push_rows(k, (int)(i % units), i / across * groups * k->from.row_step
+                                               + i % across * k->from.lane_step, TILE);
+        for (int64_t t = 0; t < groups && old >= 0; t++)
+            put_store(k->c, S_TO, old / across * k->to_lane_step
+                                      + (old % across * groups + t) * k->to_row_step,
+                      0xff, 1, pop_tile(k, (int)(old % units)));
+    }
+}
+
+/* where tile 0 of square `i` of a piece of several batches is, and goes to */
+struct square { int64_t from, to; };
+
+static struct square square_of(const struct copy *k, int64_t across, int64_t i)
+{
+    int64_t groups = TILE / matrix_rows(k->g->p->lhs_type), each = across * k->depth;
+    int64_t batch = i / each, depth = i % each / across, side = i % across;
+
+    return (struct square){
+        .from = batch * dot_batch_stride(k->g, k->g->lhs_window, k->m)
+                + depth * groups * k->from.row_step + side * k->from.lane_step,
+        .to = batch * (dot_prepared_rows(k->g, false) / dot_prepared_batches(k->g))
+              + depth * k->to_lane_step + side * groups * k->to_row_step};
+}
+
+/* all batches of a step, some at a time; a short contraction leaves the unit's other rows zero */
+static void copy_batches(struct copy *k, int64_t across)
+{
+    const struct chip *chip = k->g->frame.job->chip;
+    int64_t groups = TILE / matrix_rows(k->g->p->lhs_type), units = chip->xlu_count;
+    int64_t together = batches_together(k->g), count = together * across * k->depth;
+    int64_t behind = chip->xlu_fifo_depth / groups - 1;
+    int64_t rows = k->is_ragged ? k->g->p->k : TILE;
+
+    behind = (behind < SQUARES_BEHIND_MAX ? behind : SQUARES_BEHIND_MAX) * units;
+    begin_row(k);
+    vcode_loop_begin(k->c, S_ROW_LOOP, dot_prepared_batches(k->g) / together);
+    for (int64_t i = 0; i < count + behind; i++) {
+        struct square old = square_of(k, across, i - behind);
+
+        if (i < count)
+            push_rows(k, (int)(i % units), square_of(k, across, i).from, rows);
+        for (int64_t t = 0; t < groups && i >= behind; t++)
+            put_store(k->c, S_TO, old.to + t * k->to_row_step, 0xff, 1,
+                      pop_tile(k, (int)((i - behind) % units)));
+    }
+    step_both(k, square_of(k, across, count).from, square_of(k, across, count).to);
+    vcode_loop_end(k->c, S_ROW_LOOP);
+}
+
+/* squares along a side of a block: how many, and from one to the next */
+struct side { int64_t count, from, to, left; };
+
+/* a square's `rows`; where the contraction is cut, what is left of it is known as the code runs */
+static void turn_square(struct copy *k, int unit, int64_t from, int64_t to, int64_t rows)
+{
+    int groups = TILE / matrix_rows(k->g->p->lhs_type), tile[XPOSE_GROUPS_MAX];
+    int mask = k->is_cut ? lanes_left(k) : -1;
+
+    push_rows(k, unit, from, rows);
+    for (int i = 0; i < groups; i++)
+        tile[i] = pop_tile(k, unit);
+    for (int i = 0; i < groups && k->is_cut; i++)
+        tile[i] = put_select(k->c, mask, R(tile[i]), I(0));
+    for (int i = 0; i < groups; i += k->tiles)
+        put_out(k, tile + i, to + i / k->tiles * k->to_row_step);
+}
+
+/* columns of tiles become rows of them: `rows` of each square of a block, all rounds of the
+ * longer side in one loop, so that they overlap */
+static void turn_squares(struct copy *k, struct side outer, struct side inner, int64_t rows)
+{
+    int64_t at_once = squares_at_once(k->g, inner.count);
+
+    vcode_loop_begin(k->c, S_ROW_LOOP, outer.count);
+    begin_row(k);
+    vcode_loop_begin(k->c, S_TILE_LOOP, inner.count / at_once);
+    for (int u = 0; u < at_once; u++) {
+        turn_square(k, u, u * inner.from, u * inner.to, rows);
+        if (k->is_cut && inner.left && u + 1 < at_once)
+            EMIT(k->c, OP_SADD, R(S_LEFT), R(S_LEFT), I(inner.left));
+    }
+    if (k->is_cut && inner.left)
+        vcode_loop_step(k->c, S_LEFT, inner.left);
+    step_both(k, at_once * inner.from, at_once * inner.to);
+    vcode_loop_end(k->c, S_TILE_LOOP);
+    vcode_loop_step(k->c, S_FROM_ROW, outer.from);
+    vcode_loop_step(k->c, S_TO_ROW, outer.to);
+    if (k->is_cut && outer.left)
+        vcode_loop_step(k->c, S_LEFT_ROW, outer.left);
+    vcode_loop_end(k->c, S_ROW_LOOP);
+}
+
+/* rows here are the result's; behind the squares of 128 rows those that have less */
+static void copy_transposed(struct copy *k, int64_t squares)
+{
+    int groups = TILE / matrix_rows(k->g->p->lhs_type);
+    int64_t rest = k->is_ragged && !k->is_cut ? k->g->p->k % TILE : 0;
+    struct side across = {squares, k->from.lane_step, groups / k->tiles * k->to_row_step, 0};
+    struct side depth = {k->depth - (rest > 0), groups * k->from.row_step, k->to_lane_step, -TILE};
+    bool is_wide = is_turned_across(squares, depth.count);
+
+    if (depth.count)
+        turn_squares(k, is_wide ? depth : across, is_wide ? across : depth, TILE);
+    if (rest == 0)
+        return;
+    k->from.row += depth.count * depth.from;
+    k->to_row += depth.count * depth.to;
+    vcode_begin_block(k->c);
+    set_from(k);
+    turn_squares(k, (struct side){.count = 1}, across, rest);
+}
+
+/* ----- the whole */
+
+static struct copy make_copy(struct dot_grid *g, bool is_rhs, int64_t to_row, struct vcode *c)
+{
+    struct copy k = {.g = g, .c = c, .from = place_of(g, is_rhs), .is_rhs = is_rhs,
+                     .terms = dot_terms(g->p),
+                     .is_ragged = is_ragged(g->p), .is_cut = is_cut(g), .to_row = to_row,
+                     .depth = g->depth,
+                     .m = is_rhs ? &g->p->rhs : &g->p->lhs};
+    int64_t lanes = box_lanes(g, is_rhs);
+
+    if (!is_rhs && g->step.turn.passes_before)
+        k.depth = g->step.turn.passes_before * dot_halves(g->frame.job->chip);
+    k.tiles = matrix_rows(dot_prepared_type(g->p, is_rhs))
+              / matrix_rows(is_rhs ? g->p->rhs_type : g->p->lhs_type);
+    k.to_lane_step = TILE_ROWS;
+    k.to_row_step = lanes * TILE_ROWS;
+    k.to_term_step = lanes * TILE_ROWS;
+    if (is_rhs && !g->p->is_rhs_transposed)
+        k.to_term_step = dot_prepared_rows(g, true) / k.terms;
+    else
+        k.to_row_step *= k.terms;
+    return k;
+}
+
+int dot_prepare(struct dot_grid *g, bool is_rhs, int64_t to_row, struct vcode *c,
+                struct dot_box *box)
+{
+    struct copy k = make_copy(g, is_rhs, to_row, c);
+    int rows = matrix_rows(is_rhs ? g->p->rhs_type : g->p->lhs_type);
+    int64_t units = div_up(box_rows(g, is_rhs), rows * k.tiles);
+
+    vcode_begin_block(c);
+    set_from(&k);
+    put_left(&k);
+    if (!is_rhs && g->p->is_lhs_transposed)
+        (g->batches > 1                 ? copy_batches
+         : g->step.turn.passes_before ? copy_few
+                                      : copy_transposed)(&k, squares_across(g));
+    else if (is_rhs && !g->p->is_rhs_transposed)
+        copy_rows(&k, units, box_lanes(g, true));
+    else
+        copy_lanes(&k, units);
+    vcode_begin_block(c);
+    *box = (struct dot_box){.base = -1, .row = to_row, .depth_step = k.to_lane_step,
+                            .side_step = k.to_row_step};
+    if (is_rhs && !g->p->is_rhs_transposed)
+        *box = (struct dot_box){.base = -1, .row = to_row, .depth_step = k.to_row_step,
+                                .side_step = k.to_lane_step};
+    return 0;
+}

@@ -1,0 +1,402 @@
+/*
+ * A round: rows of the left operand into the units, results of earlier rows
+ * out of them, added to their sums or handed to the epilogue.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "sim/chip/limits.h"
+#include "stack/backend/backend.h"
+#include "stack/kernels/dot/kernel_dot_impl.h"
+
+void dot_put(struct dot_code *d, int pred, bool is_negated, enum isa_opcode code, int count,
+             const struct isa_operand *operand)
+{
+    struct isa_op op = bundler_op(code, 0, count, operand);
+
+    op.pred = (uint8_t)pred;
+    op.pred_is_negated = is_negated;
+    bundler_put(&d->b, &op, 0);
+}
+
+int64_t dot_stretch_rounds(const struct dot_code *d)
+{
+    return d->stretch * d->s->rounds;
+}
+
+bool dot_ends_column(const struct dot_code *d, int64_t pass)
+{
+    return pass % d->passes == d->passes - 1;
+}
+
+void dot_every_stage(struct dot_code *d)
+{
+    memset(d->stage, 0, sizeof(d->stage));
+    d->first_stage = 0;
+    d->end_stage = INT32_MAX;
+}
+
+void dot_begin(struct dot_code *d, const char *note, int period)
+{
+    bundler_begin(&d->b, note, period);
+    d->from_rows = 0;
+    for (int64_t i = 0; i < dot_stretch_rounds(d); i++)
+        d->pushed_at[i] = d->popped_at[i] = -1;
+    for (int i = 0; i < d->passes; i++)
+        d->turned_at[i] = -1;
+    for (int64_t i = 0; i < d->s->rounds; i++)
+        for (int r = 0; r < DOT_RESULTS_MAX; r++)
+            d->touched_at[i][r] = d->stored_at[i][r] = -1;
+}
+
+/* ----- operations of a round */
+
+static bool is_wanted(const struct dot_code *d, int ordinal)
+{
+    return d->stage[ordinal] >= d->first_stage && d->stage[ordinal] < d->end_stage;
+}
+
+/* Places the operation unless its stage is left out; returns its time, or -1. */
+static int put_round_op(struct dot_code *d, const struct isa_op *op, int not_before)
+{
+    int ordinal = d->ordinal++, at;
+
+    assert(ordinal < DOT_ROUND_OPS_MAX);
+    if (!is_wanted(d, ordinal))
+        return -1;
+    at = bundler_put(&d->b, op, not_before);
+    if (d->b.period)
+        d->stage[ordinal] = at / d->b.period;
+    return at;
+}
+
+/*
+ * In a loop, an operation of a later stage works on an earlier round than its
+ * pointer's; and so does one that stands behind the pointer's advance.
+ */
+static void correct_offset(struct dot_code *d, int base, int operand, int64_t step)
+{
+    const struct bundler_placed *placed = &d->b.placed[d->b.placed_count - 1];
+    int64_t rounds = d->stage[d->ordinal - 1] + (placed->at > d->advanced_at[base]);
+
+    if (d->b.period && !d->b.is_too_long)
+        bundler_last(&d->b)->operand[operand].value -= (int32_t)(rounds * step);
+}
+
+static int put_load(struct dot_code *d, int to, int base, int64_t offset, int64_t step, int pred,
+                    int not_before)
+{
+    const struct isa_operand operand[] = {operand_reg(to), REG(base), IMM(offset),
+                                          operand_imm(1), operand_imm(0xff)};
+    struct isa_op op = bundler_op(OP_VLD, 0, 5, operand);
+    int at;
+
+    op.pred = (uint8_t)pred;
+    at = put_round_op(d, &op, not_before);
+    if (at >= 0)
+        correct_offset(d, base, 2, step);
+    return at;
+}
+
+static int put_store(struct dot_code *d, int from, int base, int64_t offset, int64_t step,
+                     int not_before)
+{
+    const struct isa_operand operand[] = {REG(base), IMM(offset), operand_imm(1),
+                                          operand_imm(0xff), operand_reg(from)};
+    struct isa_op op = bundler_op(OP_VST, 0, 5, operand);
+    int at = put_round_op(d, &op, not_before);
+
+    if (at >= 0)
+        correct_offset(d, base, 1, step);
+    return at;
+}
+
+static void put_vector(struct dot_code *d, enum isa_opcode code, int to, struct isa_operand from,
+                       struct isa_operand other)
+{
+    const struct isa_operand operand[] = {operand_reg(to), from, other};
+    struct isa_op op = bundler_op(code, 0, other.kind == OPERAND_NONE ? 2 : 3, operand);
+
+    put_round_op(d, &op, 0);
+}
+
+/* ----- rows in */
+
+static struct isa_op multiply(const struct dot_code *d, int unit, int from, int64_t round,
+                              bool latches, bool has_prep, int part)
+{
+    enum matrix_type type = d->unpacks_rows ? MATRIX_F32 : d->s->lhs_type;
+    int64_t groups = matrix_rows(type) / 8, per_round = d->s->group_rows / 8;
+    const struct isa_operand operand[1 + MULTIPLY_CHOICES + 1] = {
+        operand_reg(from), [1 + MULTIPLY_PREP] = operand_imm(has_prep),
+        [1 + MULTIPLY_TYPE] = operand_imm((int32_t)type),
+        [1 + MULTIPLY_LATCH] = operand_imm(latches), [1 + MULTIPLY_GAIN] = operand_imm(0),
+        [1 + MULTIPLY_CHOICES] = IMM(round % d->s->rounds * per_round + part * groups)};
+    bool accumulates = d->has_accumulators;
+
+    return bundler_op(accumulates ? OP_VMATMUL_ACC : OP_VMATMUL, unit,
+                      1 + MULTIPLY_CHOICES + accumulates, operand);
+}
+
+/*
+ * Left-hand rows into a unit; of a wide array the prep register takes the upper
+ * half of k first, right before: from then on the array waits for the rest.
+ */
+static int put_multiply(struct dot_code *d, const struct isa_op *rows, int upper, int not_before)
+{
+    const struct isa_operand operand[] = {
+        operand_reg(upper), operand_imm(rows->operand[1 + MULTIPLY_TYPE].value)};
+    struct isa_op prep = bundler_op(OP_VMATPREP_MUBR, rows->unit_index, 2, operand);
+    int first = d->ordinal, at;
+
+    if (upper < 0)
+        return put_round_op(d, rows, not_before);
+    if (!is_wanted(d, first) || !is_wanted(d, first + 1)) {
+        put_round_op(d, &prep, not_before);
+        return put_round_op(d, rows, not_before);
+    }
+    at = bundler_put_pair(&d->b, &prep, rows, not_before);
+    if (d->b.period) {
+        d->stage[first] = at / d->b.period;
+        d->stage[first + 1] = (at + 1) / d->b.period;
+    }
+    d->ordinal += 2;
+    return at + 1;
+}
+
+/*
+ * The time from which a round may be pushed: its accumulators are empty; or the
+ * FIFO has room, and the pops keep pace, lest the array idle behind the last
+ * push. And all units have had the round before: a bundle that waits for one
+ * unit must hold nothing that the other could have had long ago.
+ */
+static int room_at(const struct dot_code *d, int64_t round)
+{
+    int64_t depth = d->chip->mxu_fifo_depth / (d->s->group_rows / 8 * d->halves);
+    int64_t popping = round + d->lag - depth;
+    int at = 0;
+
+    if (d->b.period)
+        return 0;
+    if (d->has_accumulators)
+        popping = round;
+    else if (popping < round - 2)
+        popping = round - 2;
+    if (popping >= 0 && popping <= round)
+        at = d->popped_at[popping] + 1;
+    if (round > 0 && d->pushed_at[round - 1] >= at)
+        at = d->pushed_at[round - 1] + 1;
+    return at;
+}
+
+static int next_lhs(struct dot_code *d)
+{
+    int count = d->unpacks_rows ? 3 : 1, v = d->v_lhs + d->turn_lhs * count;
+
+    d->turn_lhs = (d->turn_lhs + 1) % d->lhs_count;
+    return v;
+}
+
+/* the time from which rows of a round, turned in this section, stand in memory */
+static int turned_at(const struct dot_code *d, int64_t round)
+{
+    return d->b.period ? 0 : d->turned_at[round / d->s->rounds % d->passes] + 1;
+}
+
+/* one tile of rows, lower and upper half of k, to one unit or (unit -1) to all */
+static int push_tile(struct dot_code *d, int64_t round, int tile, int64_t offset, int64_t step,
+                     int base, bool is_last, int only_unit)
+{
+    const struct dot_step *s = d->s;
+    int upper = -1, lower, last = -1, room = room_at(d, round), there = turned_at(d, round);
+    bool latches = round % s->rounds == 0 && tile == 0 && !d->b.period;
+
+    lower = next_lhs(d);
+    put_load(d, lower, base, offset, step, ISA_PRED_ALWAYS, there);
+    if (d->halves > 1 && !(is_last && d->last_is_half)) {
+        upper = next_lhs(d);
+        put_load(d, upper, base, offset + s->lhs.depth_step, step, ISA_PRED_ALWAYS, there);
+    }
+    if (is_last && d->v_lane_bits >= 0 && s->lhs_depth) {
+        int v = upper >= 0 ? upper : lower;
+
+        put_vector(d, OP_VAND_U32, v, REG(v), REG(d->v_lane_bits));
+    }
+    if (d->unpacks_rows) {
+        put_vector(d, OP_VUNPACK_C_L, lower + 1, REG(lower), operand_none());
+        put_vector(d, OP_VUNPACK_C_H, lower + 2, REG(lower), operand_none());
+    }
+    for (int part = 0; part < (d->unpacks_rows ? 2 : 1); part++)
+        for (int unit = 0; unit < s->units; unit++) {
+            int from = d->unpacks_rows ? lower + 1 + part : lower;
+            struct isa_op rows = multiply(d, unit, from, round, latches && part == 0, upper >= 0,
+                                          d->unpacks_rows ? part : tile);
+            int at;
+
+            if (d->unit_tiles[unit] == 0 || (only_unit >= 0 && unit != only_unit))
+                continue;
+            if (d->unpacks_rows)
+                rows.operand[1 + MULTIPLY_CHOICES].value += (int32_t)tile * 2;
+            at = put_multiply(d, &rows, upper, room);
+            last = at > last ? at : last;
+        }
+    return last;
+}
+
+/* rows of the last round that the left operand does not have: its last tile stands for them */
+static int64_t tiles_beyond(const struct dot_code *d, int64_t round, int tile)
+{
+    int64_t beyond = round % d->s->rounds * d->lhs_tiles + tile + 1 - d->s->lhs_row_tiles;
+
+    return d->s->lhs_row_tiles && !d->b.period && beyond > 0 ? beyond : 0;
+}
+
+void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_last)
+{
+    const struct dot_step *s = d->s;
+    int64_t step = d->lhs_tiles * s->lhs.side_step, pass = round / s->rounds;
+    int64_t offset = (round % s->rounds - d->from_rows) * step
+                     + pass % d->passes * d->halves * s->lhs.depth_step
+                     + pass / d->passes * s->lhs_column_step;
+    int last = -1;
+
+    for (int tile = 0; tile < d->lhs_tiles; tile++)
+        for (int unit = 0; unit < (s->by_rows ? s->units : 1); unit++) {
+            int64_t row = offset + (tile - tiles_beyond(d, round, tile)) * s->lhs.side_step
+                          + unit * s->lhs_unit_step;
+            int at = push_tile(d, round, tile, row, step, in_loop ? S_LHS : S_LHS_PASS, is_last,
+                               s->by_rows ? unit : -1);
+
+            last = at > last ? at : last;
+        }
+    if (!d->b.period)
+        d->pushed_at[round] = last;
+}
+
+/* ----- results out */
+
+/*
+ * Results are popped behind the push of their round, `lag` rounds after their own: any
+ * earlier, and what stands behind the pop would wait with it for the unit.
+ */
+static int result_at(const struct dot_code *d, int64_t round)
+{
+    if (d->has_accumulators || d->b.period)
+        return 0;
+    /* of a round whose rows go in later, in the loop: the one before it */
+    while (round > 0 && d->pushed_at[round] < 0)
+        round--;
+    return d->pushed_at[round] >= 0 ? d->pushed_at[round] : 0;
+}
+
+static int put_pop(struct dot_code *d, const struct dot_result *r, int to, int64_t round,
+                   int64_t rows)
+{
+    const struct isa_operand operand[] = {
+        operand_reg(to), operand_imm(matrix_is_integer(d->s->lhs_type)),
+        IMM(rows * (d->s->group_rows / 8) + r->part)};
+    bool accumulates = d->has_accumulators;
+    struct isa_op op = bundler_op(accumulates ? OP_VPOP_MRB : OP_VPOP_MRF, r->unit,
+                                  2 + accumulates, operand);
+
+    return put_round_op(d, &op, result_at(d, round));
+}
+
+static int64_t sum_offset(const struct dot_code *d, int64_t rows, const struct dot_place *at)
+{
+    return (rows - at->round) * d->s->group_rows + at->columns * d->s->sum_column_step;
+}
+
+static int later_of(int a, int b) { return a > b ? a : b; }
+
+/* the sum of a result into register `to`: what stood in VMEM, or zero */
+static void put_sum(struct dot_code *d, int i, int popped, int64_t rows,
+                    const struct dot_results *how, const struct dot_place *at)
+{
+    enum isa_opcode add = matrix_is_integer(d->s->lhs_type) ? OP_VADD_S32 : OP_VADD_F32;
+    int64_t offset = sum_offset(d, rows, at) + d->result[i].row;
+    int sum, when;
+
+    if (how->source == SOURCE_ZERO) {
+        put_vector(d, add, popped, REG(popped), IMM(0));
+        return;
+    }
+    sum = d->v_sum + d->turn_sum;
+    d->turn_sum = (d->turn_sum + 1) % d->sum_count;
+    if (how->source == SOURCE_GUARDED)
+        put_vector(d, OP_VMOV, sum, IMM(0), operand_none());
+    when = put_load(d, sum, at->is_loop ? S_SUM : S_SUM_COLUMN, offset, d->s->group_rows,
+                    how->source == SOURCE_GUARDED ? how->guard : ISA_PRED_ALWAYS,
+                    d->b.period ? 0 : d->stored_at[rows][i] + 1);
+    if (!d->b.period)
+        d->touched_at[rows][i] = later_of(when, d->touched_at[rows][i]);
+    put_vector(d, add, popped, REG(sum), REG(popped));
+}
+
+static void store_sum(struct dot_code *d, int i, int popped, int64_t rows,
+                      const struct dot_place *at)
+{
+    int64_t offset = sum_offset(d, rows, at) + d->result[i].row;
+    int when = put_store(d, popped, at->is_loop ? S_SUM : S_SUM_COLUMN, offset,
+                         d->s->group_rows, d->b.period ? 0 : d->touched_at[rows][i] + 1);
+
+    if (!d->b.period)
+        d->touched_at[rows][i] = d->stored_at[rows][i] =
+            later_of(when, d->touched_at[rows][i]);
+}
+
+/* an operation of the epilogue, its addresses set to this round's place */
+static void put_epilogue_op(struct dot_code *d, const struct isa_op *from, int64_t rows,
+                            const struct dot_place *at)
+{
+    const struct isa_info *info = isa_info((enum isa_opcode)from->code);
+    struct isa_op op = *from;
+    int base = info->slot == SLOT_LOAD ? 1 : info->slot == SLOT_STORE ? 0 : -1, pointer;
+    const struct dot_pointer *p;
+
+    if (base < 0) {
+        put_round_op(d, &op, 0);
+        return;
+    }
+    pointer = op.operand[base].value - S_OUT;
+    p = &d->s->epilogue->pointer[pointer];
+    op.operand[base].value = (at->is_loop ? S_OUT : S_OUT_COLUMN) + pointer;
+    op.operand[base + 1].value += (int32_t)((rows - at->round) * p->round_step
+                                            + at->columns * p->column_step);
+    if (put_round_op(d, &op, 0) >= 0)
+        correct_offset(d, (at->is_loop ? S_OUT : S_OUT_COLUMN) + pointer, base + 1, p->round_step);
+}
+
+static void put_epilogue(struct dot_code *d, int64_t rows, const struct dot_place *at)
+{
+    const struct dot_epilogue *e = d->s->epilogue;
+    int all = d->s->by_rows ? d->s->units : 1;
+
+    for (int i = 0; i < all * e->op_count; i++)
+        if (d->b.period || rows < d->s->rounds - 1 || !e->is_edge[i % e->op_count])
+            put_epilogue_op(d, &d->epilogue[i], rows, at);
+}
+
+void dot_pop_round(struct dot_code *d, int64_t round, int64_t rows,
+                   const struct dot_results *how, const struct dot_place *at)
+{
+    int last = 0;
+
+    if (how->use == USE_NONE)
+        return;
+    for (int i = 0; i < d->result_count; i++) {
+        const struct dot_result *r = &d->result[i];
+        int popped = d->v_popped + i % d->popped_count;
+
+        last = put_pop(d, r, popped, round, rows);
+        if (r->tile < 0)
+            continue;
+        put_sum(d, i, popped, rows, how, at);
+        if (how->use == USE_SUM)
+            store_sum(d, i, popped, rows, at);
+    }
+    if (how->use == USE_EPILOGUE)
+        put_epilogue(d, rows, at);
+    if (!d->b.period)
+        d->popped_at[round] = last;
+}

@@ -1,0 +1,48 @@
+/*
+ * Inside the kernel of products: *stages*, loops over a block in VMEM before
+ * and behind the product of a step. docs/gemm.md.
+ *
+ * What an operand is computed from, elementwise, is a stage that makes its
+ * block in VMEM before the passes read it; what is computed of the results and
+ * does not go into the rounds of the last pass is a stage that reads the sums.
+ * Each is a loop fusion (stack/kernels/loop/loop_plan.h) of which one array is such a block
+ * and whose axes are cut as the product is; its other arrays have windows in
+ * the product's frame.
+ *
+ * The product between them is a job by itself, whose operands and result are
+ * arrays that only the step knows.
+ */
+#ifndef STACK_KERNEL_DOT_STAGE_H
+#define STACK_KERNEL_DOT_STAGE_H
+#include "stack/kernels/dot/kernel_dot_body.h"
+#include "stack/kernels/loop/loop_plan.h"
+
+enum dot_stage_kind { STAGE_LHS, STAGE_RHS, STAGE_RESULT, STAGE_COUNT };       /* HLO's operands */
+
+struct dot_stage {
+    bool is_there;
+    struct array array;                 /* of which the block is a box */
+    struct kernel_job job;              /* the loop fusion, that array with it */
+    const struct array *operand[LOOP_ARRAY_MAX], *result[LOOP_ARRAY_MAX];
+    struct loop_plan plan;
+    struct loop_axis axis[LOOP_AXIS_MAX];       /* before they are cut */
+    int own;                            /* the plan's array that is the block */
+    bool has_iota;
+};
+
+struct dot_stages {
+    struct arena arena;
+    struct kernel_job job;              /* the product alone */
+    const struct array *operand[LOOP_ARRAY_MAX], *result[LOOP_ARRAY_MAX];
+    struct dot_stage stage[STAGE_COUNT];
+    struct dot_problem problem;
+};
+
+/* what a graph alone tells: 0, or -1 with the reason */
+int dot_stages_check(const struct graph *body, const struct chip *chip, struct err *e);
+
+/* with the arrays of a job; close it in any case. always_staged: no epilogue in rounds. */
+int dot_open(struct dot_stages *s, const struct kernel_job *job, bool always_staged,
+             struct err *e);
+void dot_close(struct dot_stages *s);
+#endif

@@ -1,0 +1,570 @@
+/*
+ * Rounds put together: a stretch is one pass, its first `lag` rounds straight
+ * code that pops the end of the stretch before, the others a loop; or, where
+ * passes are shorter than the units' latency, all passes of a column in
+ * straight code. docs/gemm.md.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "stack/kernels/dot/kernel_dot_impl.h"
+
+/* ----- the loop */
+
+static int pointer_count(const struct dot_code *d)
+{
+    return d->s->epilogue ? d->s->epilogue->pointer_count : 0;
+}
+
+static int64_t lhs_step(const struct dot_code *d)
+{
+    return d->lhs_tiles * d->s->lhs.side_step;
+}
+
+/* the rows of the body, from the last one up, in which a pointer may advance */
+static int pointer_row(const struct dot_code *d, int number)
+{
+    int branch = d->b.period - 1 - (int)d->chip->core_branch_delay_bundles;
+    int row = d->b.period - 1, free = row == branch ? 1 : 2;
+
+    for (; number > 0; number--) {
+        if (--free > 0)
+            continue;
+        row--;
+        free = row == branch ? 1 : 2;
+    }
+    return row;
+}
+
+/* pointers and the counter at fixed places of the body, so that offsets are known */
+static bool put_loop_control(struct dot_code *d, const struct dot_results *own)
+{
+    int pointers = 2 + (own->use == USE_EPILOGUE ? pointer_count(d) : 0);
+    const struct isa_operand count[] = {REG(S_LOOP), REG(S_LOOP), IMM(1)};
+    const struct isa_operand more[] = {operand_reg(P_LOOP), REG(S_LOOP), IMM(0)};
+    struct isa_op op = bundler_op(OP_SSUB, 0, 3, count);
+
+    if (pointer_row(d, pointers - 1) < 2) {
+        d->b.is_too_long = true;
+        return false;
+    }
+    bundler_put_at(&d->b, &op, 0);
+    op = bundler_op(OP_SCMP_GT, 0, 3, more);
+    bundler_put_at(&d->b, &op, 1);
+    for (int i = 0; i < pointers; i++) {
+        int sreg = i == 0 ? S_LHS : i == 1 ? S_SUM : S_OUT + i - 2;
+        int64_t step = i == 0   ? lhs_step(d)
+                       : i == 1 ? d->s->group_rows
+                                : d->s->epilogue->pointer[i - 2].round_step;
+        const struct isa_operand operand[] = {REG(sreg), REG(sreg), IMM(step)};
+
+        op = bundler_op(OP_SADD, 0, 3, operand);
+        d->advanced_at[sreg] = pointer_row(d, i);
+        bundler_put_at(&d->b, &op, d->advanced_at[sreg]);
+    }
+    return 1 < d->b.period - 1 - (int)d->chip->core_branch_delay_bundles;
+}
+
+static const struct dot_place loop_place = {.is_loop = true};
+
+/* the body; true when the compare comes before the branch and counts this round */
+static bool put_loop(struct dot_code *d, const struct dot_results *own, bool is_last)
+{
+    bool is_counted;
+    int64_t round = d->lag;
+
+    dot_every_stage(d);
+    dot_begin(d, "loop", d->period);
+    is_counted = put_loop_control(d, own);
+    d->ordinal = 0;
+    d->from_rows = round % d->s->rounds;
+    dot_push_round(d, round, true, is_last);
+    dot_pop_round(d, round, 0, own, &loop_place);
+    return is_counted;
+}
+
+/* ----- passes */
+
+struct stretch {
+    struct dot_results last, own;       /* of the stretch before, of all passes of this one */
+    bool next_is_last;                  /* the first pass of the next stretch, of its column */
+    bool begins_column, ends_column;
+    bool is_first;                      /* of a step */
+    int loop_label;
+};
+
+/* of pass `pass` of a stretch: only the last one of a column has an epilogue */
+static struct dot_results results_of(const struct dot_code *d, const struct stretch *t, int pass,
+                                     bool is_last_stretch)
+{
+    const struct dot_results *how = is_last_stretch ? &t->last : &t->own;
+    struct dot_results r = *how;
+
+    if (d->stretch == 1)
+        return r;
+    if (!dot_ends_column(d, pass))
+        r.use = how->use == USE_NONE ? USE_NONE : USE_SUM;
+    if (pass % d->passes > 0)
+        r.source = SOURCE_MEMORY;
+    return r;
+}
+
+static int64_t pass_weights(const struct dot_code *d)   /* VMEM rows from pass to pass */
+{
+    const struct dot_step *s = d->s;
+
+    return d->halves * s->rhs.depth_step
+           * (s->is_rhs_transposed ? 1 : 128 / matrix_rows(s->rhs_type));
+}
+
+/* weights of the pass behind `pass` of a stretch, which S_WEIGHTS points to where that is 0 */
+static int64_t weights_behind(const struct dot_code *d, int pass)
+{
+    int64_t next = pass + 1;
+
+    if (d->stretch == 1)
+        return 0;
+    return next / d->passes * d->s->rhs_column_step + (next % d->passes - 1) * pass_weights(d);
+}
+
+static void put_next_weights(struct dot_code *d, const struct stretch *t, int pass, int64_t round)
+{
+    int64_t rounds = d->straight < d->s->rounds ? d->straight : d->s->rounds;
+    int64_t items = dot_weight_items(d);
+    bool is_end = pass == d->stretch - 1, wraps = is_end && t->ends_column;
+    bool is_last = is_end ? t->next_is_last : dot_ends_column(d, pass + 1);
+
+    dot_put_weights(d, wraps ? S_NEXT_WEIGHTS : S_WEIGHTS, wraps ? 0 : weights_behind(d, pass),
+                    is_last, items * round / rounds, items * (round + 1) / rounds);
+}
+
+/* a stretch's columns are counted from where pointers stand, at the first one of that before */
+static int64_t popped_column(const struct dot_code *d, const struct stretch *t, int pass,
+                             bool is_last)
+{
+    int64_t first = !is_last && t->begins_column ? d->spans : 0;
+
+    return d->stretch == 1 ? first : first + pass / d->passes;
+}
+
+/* before the first rows of a pass nothing goes into the units for a while */
+static void put_gap(struct dot_code *d, int64_t round)
+{
+    const struct isa_operand cycles = IMM(d->s->gap_cycles);
+    struct isa_op op = bundler_op(OP_VDELAY, 0, 1, &cycles);
+
+    bundler_put(&d->b, &op, round > 0 ? d->pushed_at[round - 1] + 1 : 0);
+}
+
+/* rounds before the loop: the end of the stretch before is popped, weights are loaded */
+static void put_straight_rounds(struct dot_code *d, const struct stretch *t)
+{
+    int64_t all = dot_stretch_rounds(d);
+
+    d->v_zero = -1;                     /* its code may be come to on two ways */
+    for (int64_t round = 0; round < d->straight; round++) {
+        bool is_last = round < d->lag;
+        int64_t popped = is_last ? round - d->lag + all : round - d->lag;
+        int pass = (int)(popped / d->s->rounds), pushed = (int)(round / d->s->rounds);
+        struct dot_results how = results_of(d, t, pass, is_last);
+        struct dot_place at = {.columns = popped_column(d, t, pass, is_last)};
+
+        if (d->s->gap_cycles && round % d->s->rounds == 0)
+            put_gap(d, round);
+        d->ordinal = 0;
+        if (d->has_accumulators) {      /* they must be empty first */
+            how = t->last;
+            dot_pop_round(d, round, round, &how, &at);
+        }
+        dot_push_round(d, round, false,
+                       d->stretch == 1 ? t->ends_column : dot_ends_column(d, pushed));
+        if (!d->has_accumulators)
+            dot_pop_round(d, round, popped % d->s->rounds, &how, &at);
+        put_next_weights(d, t, pushed, round % d->s->rounds);
+        if (t->is_first && d->v_turn >= 0)
+            dot_put_turns(d, round);
+    }
+}
+
+/* operations of stages first..last-1 of a round of the loop, before or behind it */
+static void put_part(struct dot_code *d, const struct stretch *t, int64_t round, int first,
+                     int last, bool is_behind)
+{
+    struct dot_place at = {.is_loop = is_behind, .columns = !is_behind && t->begins_column};
+    int64_t end = d->straight + d->loops + d->stages - 1;       /* pointers are there, behind it */
+
+    d->first_stage = first;
+    d->end_stage = last;
+    d->from_rows = is_behind ? end : 0;
+    if (is_behind)
+        at.round = end - d->lag;
+    d->ordinal = 0;
+    dot_push_round(d, round, is_behind, t->ends_column);
+    dot_pop_round(d, round, round - d->lag, &t->own, &at);
+}
+
+static void set_loop_pointers(struct dot_code *d, const struct stretch *t, int64_t ahead)
+{
+    int64_t columns = t->begins_column;
+
+    PUT(d, OP_SADD, REG(S_LHS), REG(S_LHS_PASS), IMM(ahead * lhs_step(d)));
+    PUT(d, OP_SADD, REG(S_SUM), REG(S_SUM_COLUMN),
+        IMM((ahead - d->lag) * d->s->group_rows + columns * d->s->sum_column_step));
+    for (int i = 0; i < pointer_count(d) && t->own.use == USE_EPILOGUE; i++) {
+        const struct dot_pointer *p = &d->s->epilogue->pointer[i];
+
+        PUT(d, OP_SADD, REG(S_OUT + i), REG(S_OUT_COLUMN + i),
+            IMM((ahead - d->lag) * p->round_step + columns * p->column_step));
+    }
+}
+
+static void enter_loop(struct dot_code *d, const struct stretch *t, bool is_counted)
+{
+    int64_t ahead = d->straight + d->stages - 1;
+
+    for (int64_t round = d->straight; round < ahead; round++)
+        put_part(d, t, round, 0, (int)(ahead - round), false);
+    set_loop_pointers(d, t, ahead);
+    PUT(d, OP_SMOV, REG(S_LOOP), IMM(is_counted ? d->loops : d->loops - 1));
+    if (!is_counted)
+        PUT(d, OP_PMOV, REG(P_LOOP), IMM(d->loops > 1));
+}
+
+/* what the last rounds of the loop have left */
+static void leave_loop(struct dot_code *d, const struct stretch *t)
+{
+    for (int64_t round = d->straight + d->loops; round < d->s->rounds; round++)
+        put_part(d, t, round, (int)(d->straight + d->loops + d->stages - 1 - round), INT32_MAX,
+                 true);
+    d->first_stage = 0;
+    d->end_stage = INT32_MAX;
+}
+
+/* the least period at which no value is overwritten before its last use */
+static void choose_period(struct dot_code *d, const struct stretch *t)
+{
+    int64_t rounds = d->s->rounds;
+
+    d->loops = 0;
+    d->straight = dot_stretch_rounds(d);
+    if (d->has_accumulators || d->stretch > 1 || d->chip->core_branch_delay_bundles < 1
+        || d->chip->slots_scalar < 2 || rounds <= d->lag)
+        return;
+    d->period = (int)d->chip->core_branch_delay_bundles + 1;
+    for (d->period = d->period < 4 ? 4 : d->period;; d->period++) {
+        put_loop(d, &t->own, t->ends_column);
+        bundler_drop(&d->b);
+        if (!d->b.is_too_long)
+            break;
+    }
+    d->stages = 1;
+    for (int i = 0; i < d->ordinal; i++)
+        if (d->stage[i] >= d->stages)
+            d->stages = d->stage[i] + 1;
+    rounds -= d->s->lhs_row_tiles > 0;  /* the last round is not as those of the loop */
+    if (rounds - d->lag >= d->stages) {
+        d->straight = d->lag;
+        d->loops = rounds - d->lag - (d->stages - 1);
+    }
+}
+
+static void advance_column(struct dot_code *d)
+{
+    if (d->s->sum_column_step)
+        PUT(d, OP_SADD, REG(S_SUM_COLUMN), REG(S_SUM_COLUMN),
+            IMM(d->spans * d->s->sum_column_step));
+    for (int i = 0; i < pointer_count(d); i++)
+        if (d->s->epilogue->pointer[i].column_step)
+            PUT(d, OP_SADD, REG(S_OUT_COLUMN + i), REG(S_OUT_COLUMN + i),
+                IMM(d->spans * d->s->epilogue->pointer[i].column_step));
+}
+
+/* pointers for the next stretch, behind everything that has used them */
+static void advance_stretch(struct dot_code *d, const struct stretch *t)
+{
+    int64_t depth = d->halves * d->s->lhs.depth_step;
+    int64_t rows = !t->ends_column ? depth
+                   : d->spans * d->s->lhs_column_step - (d->stretch == 1 ? d->passes - 1 : 0)
+                     * depth;
+
+    if (rows)
+        PUT(d, OP_SADD, REG(S_LHS_PASS), REG(S_LHS_PASS), IMM(rows));
+    if (t->ends_column)
+        PUT(d, OP_SADD, REG(S_WEIGHTS), REG(S_NEXT_WEIGHTS), IMM(pass_weights(d)));
+    else
+        PUT(d, OP_SADD, REG(S_WEIGHTS), REG(S_WEIGHTS), IMM(pass_weights(d)));
+}
+
+/* where the next column's weights are; behind the last one the first ones once more */
+static void find_next_column(struct dot_code *d)
+{
+    int64_t passes = d->stretch == 1 ? d->passes : 1;   /* that S_WEIGHTS is behind the first */
+
+    dot_begin(d, "next column", 0);
+    PUT(d, OP_SADD, REG(S_NEXT_WEIGHTS), REG(S_WEIGHTS),
+        IMM(d->spans * d->s->rhs_column_step - passes * pass_weights(d)));
+    PUT(d, OP_SCMP_EQ, REG(P_MORE), REG(S_COLUMNS), IMM(1));
+    PUT_IF(d, P_MORE, OP_SADD, REG(S_NEXT_WEIGHTS), REG(S_NEXT_WEIGHTS),
+           IMM(-d->s->columns * d->s->rhs_column_step));
+    bundler_end(&d->b);
+}
+
+/* the rounds of a stretch before its loop, and into it */
+static void straight_code(struct dot_code *d, const struct stretch *t, const char *note)
+{
+    int stage[DOT_ROUND_OPS_MAX];
+
+    memcpy(stage, d->stage, sizeof(stage));
+    dot_every_stage(d);
+    dot_begin(d, note, 0);
+    put_straight_rounds(d, t);
+    memcpy(d->stage, stage, sizeof(stage));
+    if (d->loops)
+        enter_loop(d, t, 1 < d->period - 1 - (int)d->chip->core_branch_delay_bundles);
+    if (t->begins_column)
+        advance_column(d);
+}
+
+/*
+ * A stretch, its pointers advanced for the next one; left with its last section
+ * open. The first one of a step has no results to pop: it has straight code of
+ * its own, `first`.
+ */
+static void put_stretch(struct dot_code *d, struct stretch *t, bool has_first)
+{
+    struct stretch first = *t;
+
+    choose_period(d, t);
+    if (has_first && t->ends_column)
+        find_next_column(d);
+    if (has_first) {
+        first.last.use = USE_NONE;
+        first.is_first = true;
+        straight_code(d, &first, "first pass");
+        bundler_end_branch(&d->b, d->label_base + t->loop_label, ISA_PRED_ALWAYS, false);
+        bundler_label(&d->b, d->label_base + LABEL_COLUMN, "column");
+    }
+    if (t->ends_column)
+        find_next_column(d);
+    straight_code(d, t, "pass");
+    bundler_end(&d->b);
+    bundler_label(&d->b, d->label_base + t->loop_label, d->loops ? "loop" : "pass_end");
+    if (d->loops) {
+        put_loop(d, &t->own, t->ends_column);
+        bundler_end_branch(&d->b, d->label_base + t->loop_label, P_LOOP, false);
+    }
+    dot_begin(d, "next pass", 0);
+    if (d->loops)
+        leave_loop(d, t);
+    advance_stretch(d, t);
+}
+
+/* ----- the step */
+
+static struct dot_results kind(enum dot_use use, enum dot_source source, int guard)
+{
+    return (struct dot_results){use, source, guard};
+}
+
+static void set_base(struct dot_code *d, int to, int base, int64_t row)
+{
+    if (base < 0)
+        PUT(d, OP_SMOV, REG(to), IMM(row));
+    else
+        PUT(d, OP_SADD, REG(to), REG(base), IMM(row));
+}
+
+static void begin_step(struct dot_code *d)
+{
+    const struct dot_step *s = d->s;
+
+    dot_begin(d, "first weights", 0);
+    dot_put_bits(d);
+    set_base(d, S_WEIGHTS, s->rhs.base, s->rhs.row);
+    set_base(d, S_LHS_PASS, s->lhs.base, s->lhs.row);
+    set_base(d, S_SUM_COLUMN, -1, s->sum_row - d->spans * s->sum_column_step);
+    for (int i = 0; i < pointer_count(d); i++) {
+        const struct dot_pointer *p = &s->epilogue->pointer[i];
+        int base = p->base;
+
+        if (base >= 0 && p->base_scale) {
+            base = S_OUT_COLUMN + i;
+            PUT(d, OP_SMUL, REG(base), REG(p->base), IMM(p->base_scale));
+            PUT(d, OP_SMIN_MAX, REG(base), REG(base), IMM(p->base_max), IMM(0), IMM(0));
+        }
+        set_base(d, S_OUT_COLUMN + i, base, p->row - d->spans * p->column_step);
+    }
+    PUT(d, OP_SMOV, REG(S_COLUMNS), IMM(s->columns / d->spans));
+    if (s->first_step >= 0)
+        PUT(d, OP_PNEG, REG(P_LATER), REG(s->first_step));
+    d->v_zero = -1;
+    dot_put_weights(d, S_WEIGHTS, 0, d->passes == 1, 0, dot_weight_items(d));
+    PUT(d, OP_SADD, REG(S_WEIGHTS), REG(S_WEIGHTS), IMM(pass_weights(d)));
+    bundler_end(&d->b);
+}
+
+/* results of the last stretch */
+static void drain(struct dot_code *d, const struct stretch *t)
+{
+    int64_t all = dot_stretch_rounds(d);
+
+    dot_every_stage(d);
+    dot_begin(d, "drain", 0);
+    for (int64_t round = 0; round < d->lag; round++) {
+        int64_t popped = round - d->lag + all;
+        int pass = (int)(popped / d->s->rounds);
+        struct dot_results how = results_of(d, t, pass, true);
+        const struct dot_place at = {.columns = popped_column(d, t, pass, true)};
+
+        d->ordinal = 0;
+        dot_pop_round(d, round, popped % d->s->rounds, &how, &at);
+    }
+    bundler_end(&d->b);
+}
+
+/* passes between the first and the last one of a column, `count` of them */
+static void middle_passes(struct dot_code *d, struct stretch *t, int64_t count, int label,
+                          bool next_is_last)
+{
+    if (count < 1)
+        return;
+    t->next_is_last = next_is_last;
+    t->loop_label = LABEL_LOOP + label;
+    dot_begin(d, NULL, 0);
+    PUT(d, OP_SMOV, REG(S_PASSES), IMM(count));
+    bundler_end(&d->b);
+    bundler_label(&d->b, d->label_base + LABEL_MIDDLE + label, "middle");
+    put_stretch(d, t, false);
+    PUT(d, OP_PMOV, REG(P_LAST_ADD), IMM(1));
+    if (count == 1) {
+        bundler_end(&d->b);
+        return;
+    }
+    PUT(d, OP_SSUB, REG(S_PASSES), REG(S_PASSES), IMM(1));
+    PUT(d, OP_SCMP_GT, REG(P_MORE), REG(S_PASSES), IMM(0));
+    bundler_end_branch(&d->b, d->label_base + LABEL_MIDDLE + label, P_MORE, false);
+}
+
+static void end_column(struct dot_code *d)
+{
+    PUT(d, OP_SSUB, REG(S_COLUMNS), REG(S_COLUMNS), IMM(1));
+    PUT(d, OP_SCMP_GT, REG(P_MORE), REG(S_COLUMNS), IMM(0));
+    bundler_end_branch(&d->b, d->label_base + LABEL_COLUMN, P_MORE, false);
+}
+
+/* all passes of some columns are one stretch */
+static struct stretch one_stretch(struct dot_code *d, const struct dot_results *first,
+                                  enum dot_use use)
+{
+    struct stretch t = {.begins_column = true, .ends_column = true, .loop_label = LABEL_LOOP,
+                        .next_is_last = d->passes == 1};
+
+    t.last = t.own = kind(use, first->source, first->guard);
+    put_stretch(d, &t, true);
+    end_column(d);
+    return t;
+}
+
+/* every pass is a stretch: the first one, those between, the last one of a column */
+static struct stretch many_stretches(struct dot_code *d, const struct dot_results *first,
+                                     enum dot_use use)
+{
+    bool adds = !d->has_accumulators;
+    struct dot_results none = kind(USE_NONE, SOURCE_ZERO, 0);
+    struct dot_results end = adds ? kind(use, SOURCE_MEMORY, 0)
+                                  : kind(use, first->source, first->guard);
+    struct dot_results more = adds ? kind(USE_SUM, SOURCE_MEMORY, 0) : none;
+    struct stretch t = {.last = end, .own = adds ? *first : none, .begins_column = true,
+                        .next_is_last = d->passes == 2,
+                        .loop_label = LABEL_LOOP};
+    int odd = d->last_differs && d->passes > 2;         /* loads what the last pass takes */
+
+    t.own.use = adds ? USE_SUM : USE_NONE;
+    put_stretch(d, &t, true);
+    if (first->source == SOURCE_GUARDED)
+        PUT(d, OP_PMOV, REG(P_LAST_ADD), REG(P_LATER));
+    else
+        PUT(d, OP_PMOV, REG(P_LAST_ADD), IMM(0));
+    bundler_end(&d->b);
+    t = (struct stretch){.last = adds ? kind(USE_SUM, SOURCE_GUARDED, P_LAST_ADD) : none,
+                         .own = more};
+    middle_passes(d, &t, d->passes - 2 - odd, 1, false);
+    middle_passes(d, &t, odd, 2, true);
+    t.own = end;
+    t.ends_column = true;
+    t.next_is_last = false;
+    t.loop_label = LABEL_LOOP + 3;
+    if (!adds)
+        t.own = none;
+    put_stretch(d, &t, false);
+    end_column(d);
+    t.last = end;
+    return t;
+}
+
+static void put_step(struct dot_code *d)
+{
+    const struct dot_step *s = d->s;
+    enum dot_use use = s->adds_up ? USE_SUM : USE_EPILOGUE;
+    enum dot_source source = s->first_step >= 0 ? SOURCE_GUARDED : SOURCE_ZERO;
+    struct dot_results first = kind(use, source, P_LATER);
+    struct stretch t;
+
+    begin_step(d);
+    t = d->stretch == d->spans * d->passes ? one_stretch(d, &first, use)
+                                           : many_stretches(d, &first, use);
+    drain(d, &t);
+}
+
+static int put_one(struct dot_code *d, const struct dot_step *s, int label_base, struct arena *a,
+                   struct err *e)
+{
+    struct bundler b = d->b;
+
+    if (dot_code_init(d, s, a, e) || dot_epilogue_registers(d, a, e))
+        return -1;
+    d->b = b;
+    d->label_base = label_base;
+    put_step(d);
+    return 0;
+}
+
+/* where `is_last` is false: the step that leaves its sums in VMEM */
+static int put_both(struct dot_code *d, const struct dot_step *s, int is_last, struct arena *a,
+                    struct err *e)
+{
+    struct dot_step plain = *s;
+
+    plain.adds_up = true;
+    plain.epilogue = NULL;
+    bundler_begin(&d->b, "product", 0);
+    bundler_end_branch(&d->b, LABEL_LAST_STEP, is_last, false);
+    if (put_one(d, &plain, 0, a, e))
+        return -1;
+    bundler_begin(&d->b, NULL, 0);
+    bundler_end_branch(&d->b, LABEL_STEP_END, ISA_PRED_ALWAYS, false);
+    bundler_label(&d->b, LABEL_LAST_STEP, "last_step");
+    return put_one(d, s, LABEL_COUNT, a, e);
+}
+
+int dot_step_code(const struct dot_step *s, int is_last, struct arena *a,
+                  struct isa_program *out, struct err *e)
+{
+    struct dot_code *d = arena_alloc(a, sizeof(*d));
+    int status;
+
+    if (dot_step_check(s, e))
+        return -1;
+    bundler_init(&d->b, s->chip);
+    status = is_last < 0 ? put_one(d, s, 0, a, e) : put_both(d, s, is_last, a, e);
+    if (status == 0) {
+        bundler_label(&d->b, LABEL_STEP_END, "step_end");
+        bundler_begin(&d->b, NULL, 0);
+        d->b.length = 1;
+        bundler_end(&d->b);
+        bundler_finish(&d->b, "product", a, out);
+    }
+    bundler_fini(&d->b);
+    return status;
+}

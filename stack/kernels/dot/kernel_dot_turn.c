@@ -1,0 +1,147 @@
+/*
+ * Squares of a left operand, contracted along its rows, through the cross-lane
+ * units beside the passes of a step's first column. Rounds of a pass turn what
+ * a later one needs, as many tiles each; results are popped so many rounds
+ * later that nothing waits for them.
+ */
+#include "base/units.h"
+#include "sim/chip/limits.h"
+#include "stack/kernels/dot/kernel_dot_impl.h"
+
+#define TILE 128
+
+struct turns {
+    int64_t groups;                     /* tiles of a square */
+    int64_t per_pass, all;              /* tiles that a pass needs; beside passes */
+    int64_t lag;                        /* rounds from a push to its pop */
+    int units;                          /* that take squares in turn */
+};
+
+static int type_of(const struct dot_step *s)            /* b32, b16, b8 */
+{
+    int rows = matrix_rows(s->lhs_type);
+
+    return rows == 8 ? 0 : rows == 16 ? 1 : 2;
+}
+
+static struct turns turns_of(const struct dot_step *s, int64_t squares, int halves)
+{
+    const struct chip *chip = s->chip;
+    struct turns t = {.groups = TILE / matrix_rows(s->lhs_type), .units = (int)chip->xlu_count};
+    int64_t busy, spread;
+
+    if (squares * halves % t.units)
+        t.units = 1;
+    t.per_pass = squares * halves * t.groups;
+    busy = t.groups * chip_xpose_issue_cycles(chip, type_of(s));
+    if (busy < chip->xlu_xpose_gap_cycles)
+        busy = chip->xlu_xpose_gap_cycles;
+    spread = t.groups * t.units * s->rounds * dot_round_cycles(s) / t.per_pass;
+    t.lag = div_up((busy > spread ? busy : spread) + chip->xlu_xpose_cycles, dot_round_cycles(s))
+            + 1;
+    return t;
+}
+
+int dot_turn_passes(const struct dot_step *s, int64_t squares)
+{
+    struct dot_step turning = *s;
+    struct dot_code *d;
+    struct turns t;
+    struct arena a;
+    struct err e;
+    int64_t passes = 0;
+
+    turning.turn.passes_before = 1;
+    arena_init(&a);
+    d = arena_alloc(&a, sizeof(*d));
+    if (dot_code_init(d, &turning, &a, &e) == 0 && d->stretch > 1 && d->s->lhs_row_tiles == 0) {
+        t = turns_of(s, squares, d->halves);
+        passes = 1 + div_up(t.lag, s->rounds);
+        if (passes >= d->passes || d->last_is_half
+            || (t.lag + 1) * div_up(t.per_pass, s->rounds) + t.groups * t.units
+                   > s->chip->xlu_fifo_depth * t.units)
+            passes = 0;
+    }
+    arena_fini(&a);
+    return (int)passes;
+}
+
+struct place { int64_t from, to; int unit; int64_t pass, group; };
+
+/* tile number `i` of those turned beside passes: units take squares in turn */
+static struct place place_of(const struct dot_code *d, const struct turns *t, int64_t i)
+{
+    const struct dot_turn *turn = &d->s->turn;
+    int64_t together = t->groups * t->units, within = i % together;
+    int64_t square = i / together * t->units + within % t->units, group = within / t->units;
+    int64_t depth = turn->passes_before * d->halves + square / turn->squares;
+    int64_t side = square % turn->squares;
+
+    return (struct place){
+        .from = turn->from.row + depth * turn->from.depth_step + side * turn->from.side_step
+                + group * turn->group_step,
+        .to = depth * d->s->lhs.depth_step + side * turn->to_square_step
+              + group * turn->to_group_step,
+        .unit = (int)(within % t->units), .pass = depth / d->halves, .group = group};
+}
+
+static int put(struct dot_code *d, enum isa_opcode code, int unit, int not_before, int count,
+               const struct isa_operand *operand)
+{
+    struct isa_op op = bundler_op(code, unit, count, operand);
+
+    if (d->s->turn.is_new >= 0)
+        op.pred = (uint8_t)d->s->turn.is_new;
+    return bundler_put(&d->b, &op, not_before);
+}
+
+#define PUT_TURN(d, code, unit, at, ...) put(d, code, unit, at, OPERANDS(__VA_ARGS__))
+
+static void push(struct dot_code *d, const struct turns *t, int64_t i, int not_before)
+{
+    struct place p = place_of(d, t, i);
+    int base = d->s->turn.from.base, v = d->v_turn;
+    enum isa_opcode code = p.group == 0               ? OP_VXPOSE_START
+                           : p.group == t->groups - 1 ? OP_VXPOSE_END
+                                                      : OP_VXPOSE_CONT;
+
+    if (base < 0) {                     /* the rows' own place is known */
+        base = S_LHS_PASS;
+        p.from -= d->s->lhs.row;
+    }
+    PUT_TURN(d, OP_VLD, 0, not_before, REG(v), REG(base), IMM(p.from), IMM(1), IMM(0xff));
+    PUT_TURN(d, code, p.unit, not_before, REG(v), IMM(TILE), IMM(type_of(d->s)));
+}
+
+static void pop(struct dot_code *d, const struct turns *t, int64_t i, int not_before)
+{
+    struct place p = place_of(d, t, i);
+    int v = d->v_turn + 1 + (int)(i % (DOT_TURN_REGISTERS - 1)), at;
+
+    PUT_TURN(d, OP_VPOP_TRF, p.unit, not_before, REG(v));
+    at = PUT_TURN(d, OP_VST, 0, not_before, REG(S_LHS_PASS), IMM(p.to), IMM(1), IMM(0xff), REG(v));
+    if (at > d->turned_at[p.pass])
+        d->turned_at[p.pass] = at;
+}
+
+/* tiles behind which work is when `rounds` of them are done */
+static int64_t reached(const struct turns *t, int64_t per_pass_rounds, int64_t rounds)
+{
+    int64_t count = rounds <= 0 ? 0 : rounds * t->per_pass / per_pass_rounds;
+
+    return count < t->all ? count : t->all;
+}
+
+void dot_put_turns(struct dot_code *d, int64_t round)
+{
+    const struct dot_step *s = d->s;
+    struct turns t = turns_of(s, s->turn.squares, d->halves);
+    int before = d->pushed_at[round];
+
+    t.all = (d->passes - s->turn.passes_before) * t.per_pass;
+    for (int64_t i = reached(&t, s->rounds, round - t.lag);
+         i < reached(&t, s->rounds, round + 1 - t.lag); i++)
+        pop(d, &t, i, before);
+    for (int64_t i = reached(&t, s->rounds, round); i < reached(&t, s->rounds, round + 1); i++)
+        push(d, &t, i, before);
+}

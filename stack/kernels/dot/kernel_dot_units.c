@@ -1,0 +1,221 @@
+/*
+ * What units, FIFOs and registers of a chip mean for a step: who takes which
+ * tiles, in which order results come, how many rounds may be under way.
+ */
+#include <string.h>
+
+#include "base/units.h"
+#include "sim/chip/limits.h"
+#include "stack/kernels/dot/kernel_dot_impl.h"
+
+#define STRAIGHT_ROUNDS_MAX 1024        /* of a stretch without a loop */
+#define SPAN_ROUNDS_MAX 128             /* of one with several columns */
+#define TILE 128
+
+int dot_halves(const struct chip *chip)
+{
+    return chip_mxu_halves(chip);
+}
+
+int64_t dot_round_cycles(const struct dot_step *s)
+{
+    enum matrix_type type = s->lhs_type;
+
+    if (!chip_matmul_cycles(s->chip, type))
+        type = MATRIX_F32;
+    return chip_matmul_cycles(s->chip, type) * s->group_rows / matrix_rows(type);
+}
+
+/* rounds that cover the latency of a unit, as far as its FIFO holds their results */
+static int64_t lag_of(const struct dot_step *s)
+{
+    int64_t most = s->chip->mxu_fifo_depth / (s->group_rows / 8 * dot_halves(s->chip)) - 2;
+    int64_t lag = div_up(s->chip->mxu_latency_cycles, dot_round_cycles(s)) + 1;
+
+    return lag <= most ? lag : most > 1 ? most : 1;
+}
+
+/* columns in straight code, so many that their rounds cover the latency: a divisor of all */
+static int columns_of_stretch(const struct dot_step *s)
+{
+    int64_t each = div_up(s->depth_tiles, dot_halves(s->chip)) * s->rounds, count = 1;
+
+    for (int64_t i = 2; i <= s->columns && count * each < lag_of(s); i++)
+        if (s->columns % i == 0 && i * each <= SPAN_ROUNDS_MAX)
+            count = i;
+    return (int)count;
+}
+
+/* of a pass, into each unit */
+static int64_t weight_cycles(const struct dot_step *s)
+{
+    enum matrix_type type = s->rhs_type;
+    int64_t tiles = s->by_rows ? s->width : div_up(s->width, s->units), rows = tiles * TILE;
+    int64_t factor = s->is_rhs_transposed ? s->chip->mxu_push_xpose_factor : 1;
+
+    if (!chip_push_cycles(s->chip, type))
+        type = MATRIX_F32;
+    if (s->valid_columns && s->valid_columns < rows)
+        rows = s->valid_columns;
+    if (!s->is_rhs_transposed)
+        rows = s->chip->mxu_size;
+    return factor * chip_push_cycles(s->chip, type) * div_up(rows, matrix_rows(type));
+}
+
+/* ----- what the units and registers allow */
+
+static void place_tiles(struct dot_code *d)
+{
+    const struct dot_step *s = d->s;
+    int first = 0;
+
+    for (int u = 0; u < s->units; u++) {
+        int share = s->by_rows ? s->width : s->width / s->units + (u < s->width % s->units);
+
+        d->unit_first[u] = s->by_rows ? 0 : first;
+        d->unit_tiles[u] = share;
+        first += share;
+    }
+}
+
+/* in the order in which each unit gives them */
+static void list_results(struct dot_code *d)
+{
+    const struct dot_step *s = d->s;
+
+    d->column_rows = s->rounds * s->group_rows * (s->by_rows ? s->units : 1);
+    if (s->sum_tile_step)
+        d->column_rows = s->sum_tile_step;
+    for (int part = 0; part < s->group_rows / 8; part++)
+        for (int half = 0; half < d->halves; half++)
+            for (int u = 0; u < s->units; u++) {
+                int tile = half < d->unit_tiles[u] ? d->unit_first[u] + half : -1;
+                int64_t row = (tile < 0 ? 0 : tile) * d->column_rows + part * 8
+                              + (s->by_rows ? u * s->rounds * s->group_rows : 0);
+
+                if (d->unit_tiles[u] > 0)
+                    d->result[d->result_count++] = (struct dot_result){u, part, tile, row};
+            }
+}
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+static bool needs_lane_bits(const struct dot_step *s)
+{
+    return s->lhs_depth % TILE || (s->is_rhs_transposed && s->rhs_depth % TILE);
+}
+
+static bool needs_row_bits(const struct dot_step *s)
+{
+    return !s->is_rhs_transposed && s->rhs_depth % matrix_rows(s->rhs_type);
+}
+
+static int give_registers(struct dot_code *d, struct err *e)
+{
+    int all = (int)d->chip->core_vregs, next = 0, wide = all > 32 ? 2 : 1;
+    int lhs = d->lhs_tiles * d->halves * (d->s->by_rows ? d->s->units : 1);
+
+    d->weight_set = d->unpacks_weights ? 2 : d->halves;
+    d->weights_count = d->unpacks_weights ? 3 : 4;
+    d->lhs_count = d->unpacks_rows ? least(lhs, 2) : least(lhs, 4 * wide);
+    d->sum_count = least(d->result_count, 4 * wide);
+    d->v_lhs = next;
+    next += d->lhs_count * (d->unpacks_rows ? 3 : 1);
+    d->v_sum = next;
+    next += d->sum_count;
+    d->v_weights = next;
+    next += d->weights_count * d->weight_set;
+    d->v_lane_bits = needs_lane_bits(d->s) ? next++ : -1;
+    d->v_row_bits = needs_row_bits(d->s) ? next++ : -1;
+    d->v_turn = d->s->turn.passes_before ? next : -1;
+    next += d->s->turn.passes_before ? DOT_TURN_REGISTERS : 0;
+    d->v_popped = next;
+    d->popped_count = least(d->result_count, all - next);
+    next += d->popped_count;
+    d->v_pool = next;
+    d->pool_count = all - next;
+    if (d->popped_count < 1 || d->lhs_count < d->halves)
+        return err_set(e, "a product needs more vector registers than the %d that the chip has",
+                       all);
+    return 0;
+}
+
+static void choose_lag(struct dot_code *d)
+{
+    d->lag = lag_of(d->s);
+    d->stretch = d->spans = 1;
+    if (d->has_accumulators) {
+        d->lag = d->s->rounds;
+        return;
+    }
+    if (d->s->rounds < d->lag && d->passes * d->s->rounds <= STRAIGHT_ROUNDS_MAX) {
+        d->spans = columns_of_stretch(d->s);
+        d->stretch = d->spans * d->passes;
+    }
+    if (d->lag > dot_stretch_rounds(d))
+        d->lag = dot_stretch_rounds(d);
+}
+
+int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a, struct err *e)
+{
+    int64_t rounds;
+
+    memset(d, 0, sizeof(*d));
+    d->s = s;
+    d->chip = s->chip;
+    d->halves = dot_halves(s->chip);
+    d->passes = (int)div_up(s->depth_tiles, d->halves);
+    d->last_is_half = s->depth_tiles % d->halves != 0;
+    d->last_differs = d->last_is_half || s->rhs_depth;
+    d->has_accumulators = s->chip->mxu_accumulators > 0;
+    d->unpacks_rows = !chip_matmul_cycles(s->chip, s->lhs_type);
+    d->unpacks_weights = !chip_push_cycles(s->chip, s->rhs_type);
+    d->lhs_tiles = s->group_rows / matrix_rows(s->lhs_type);
+    place_tiles(d);
+    list_results(d);
+    choose_lag(d);
+    rounds = dot_stretch_rounds(d);
+    d->pushed_at = arena_array(a, (size_t)rounds + 1, sizeof(int));
+    d->popped_at = arena_array(a, (size_t)rounds + 1, sizeof(int));
+    d->touched_at = arena_array(a, (size_t)s->rounds + 1, sizeof(*d->touched_at));
+    d->stored_at = arena_array(a, (size_t)s->rounds + 1, sizeof(*d->stored_at));
+    d->turned_at = arena_array(a, (size_t)d->passes, sizeof(int));
+    return give_registers(d, e);
+}
+
+int dot_step_check(const struct dot_step *s, struct err *e)
+{
+    const struct chip *chip = s->chip;
+    int halves = dot_halves(chip), per_unit = s->by_rows ? s->width : (s->width + s->units - 1)
+                                                                       / s->units;
+
+    if (per_unit > halves || s->units > chip->mxu_count || s->rounds > DOT_ROUNDS_MAX
+        || s->group_rows < matrix_rows(s->lhs_type))
+        return err_set(e, "a column of %d tiles does not go into %d units", s->width, s->units);
+    if (chip->mxu_accumulators > 0
+        && s->rounds * s->group_rows / 8 > chip->mxu_accumulators)
+        return err_set(e, "%lld rows do not go into the accumulators of a unit",
+                       (long long)(s->rounds * s->group_rows));
+    if (chip->mxu_accumulators == 0
+        && chip->mxu_fifo_depth < 2 * s->group_rows / 8 * halves)
+        return err_set(e, "the FIFO of a unit has no room for two rounds of results");
+    return 0;
+}
+
+int64_t dot_step_cycles(const struct dot_step *s)
+{
+    int64_t passes = div_up(s->depth_tiles, dot_halves(s->chip)), pass, stretch;
+    int64_t results = s->group_rows / 8 * (s->by_rows ? s->units * s->width : s->width);
+    int64_t stores = s->chip->slots_store + s->chip->slots_misc_store;
+    int64_t slots = div_up(results, stores > 0 ? stores : 1), rows = dot_round_cycles(s);
+
+    if (slots > rows)
+        rows = slots;
+    pass = (s->rounds * rows > weight_cycles(s) ? s->rounds * rows : weight_cycles(s)) + 12
+           + s->gap_cycles;
+    stretch = columns_of_stretch(s) * passes * pass;
+    if (stretch < s->chip->mxu_latency_cycles && s->chip->mxu_accumulators == 0)
+        stretch = s->chip->mxu_latency_cycles;          /* its results come no earlier */
+    return s->columns / columns_of_stretch(s) * stretch + weight_cycles(s)
+           + s->chip->mxu_latency_cycles + 60;
+}

@@ -1,0 +1,213 @@
+/*
+ * Weights into the staging registers of all units: the last rows of an array
+ * first. A tile holds 8, 16 or 32 rows of the contraction or, pushed
+ * transposed, as many columns of the result.
+ */
+#include "base/units.h"
+#include "sim/chip/limits.h"
+#include "stack/kernels/dot/kernel_dot_impl.h"
+
+#define TILE 128
+
+static int tile_rows(const struct dot_code *d)
+{
+    return matrix_rows(d->s->rhs_type);
+}
+
+/* tiles that go one after the other into a unit: rows of the array, or columns in use */
+static int64_t items_of_unit(const struct dot_code *d, int unit)
+{
+    const struct dot_step *s = d->s;
+    int64_t columns = d->unit_tiles[unit] * TILE;
+    int64_t there = s->valid_columns - d->unit_first[unit] * TILE;
+
+    if (columns == 0)
+        return 0;
+    if (!s->is_rhs_transposed)
+        return d->halves * (TILE / tile_rows(d));
+    if (s->valid_columns && there < columns)
+        columns = there;
+    return div_up(columns, tile_rows(d));
+}
+
+static int64_t unit_items(const struct dot_code *d)
+{
+    int64_t most = 0;
+
+    for (int unit = 0; unit < d->s->units; unit++)
+        if (items_of_unit(d, unit) > most)
+            most = items_of_unit(d, unit);
+    return most;
+}
+
+/* pushes of a tile: one after the other into a unit, they would wait, and all that stands behind */
+static int parts_of_tile(const struct dot_code *d) { return d->unpacks_weights ? 2 : 1; }
+
+int64_t dot_weight_items(const struct dot_code *d)
+{
+    return unit_items(d) * parts_of_tile(d) * d->s->units;
+}
+
+static void put_on_unit(struct dot_code *d, enum isa_opcode code, int unit, int count,
+                        const struct isa_operand *operand)
+{
+    struct isa_op op = bundler_op(code, unit, count, operand);
+
+    bundler_put(&d->b, &op, 0);
+}
+
+static void load(struct dot_code *d, int to, int base, int64_t row)
+{
+    PUT(d, OP_VLD, REG(to), REG(base), IMM(row), IMM(1), IMM(0xff));
+}
+
+/* a tile into a unit, the one in `upper` (-1: none) beside it in the array */
+static void push(struct dot_code *d, int unit, int from, int upper, enum matrix_type type)
+{
+    const struct isa_operand operand[1 + PUSH_CHOICES] = {
+        operand_reg(from), [1 + PUSH_MODE] = operand_imm(upper >= 0),
+        [1 + PUSH_TYPE] = operand_imm((int32_t)type),
+        [1 + PUSH_XPOSE] = operand_imm(d->s->is_rhs_transposed),
+        [1 + PUSH_STAGING] = operand_imm(0)};
+    const struct isa_operand prep[] = {operand_reg(upper), operand_imm((int32_t)type)};
+
+    if (upper >= 0)
+        put_on_unit(d, OP_VMATPREP_SUBR, unit, 2, prep);
+    put_on_unit(d, OP_VMATPUSH, unit, 1 + PUSH_CHOICES, operand);
+}
+
+struct item {                           /* a tile of weights and the one beside it */
+    int64_t row, upper_row;
+    bool has_upper, is_zero;
+    int bits, upper_bits;               /* registers that take out padding; -1: there is none */
+};
+
+/* rows of the contraction in the last pass of a column that are not padding */
+static int64_t last_rows(const struct dot_code *d)
+{
+    int64_t all = d->s->rhs_depth ? d->s->rhs_depth : d->s->depth_tiles * TILE;
+
+    return all - (int64_t)(d->passes - 1) * d->halves * TILE;
+}
+
+/* tile `group` of a unit from the first on */
+static struct item item_of(const struct dot_code *d, int unit, int64_t group, bool is_last)
+{
+    const struct dot_step *s = d->s;
+    int64_t per = TILE / tile_rows(d), tile = s->by_rows ? 0 : d->unit_first[unit];
+    int64_t first = (s->by_rows ? unit * s->rhs_unit_step : 0) + tile * s->rhs.side_step
+                    * (s->is_rhs_transposed ? per : 1);
+
+    bool has_upper = d->halves > 1 && !(is_last && d->last_is_half);
+    int64_t left = last_rows(d) - group * tile_rows(d);
+    int bits = -1;
+
+    if (s->is_rhs_transposed) {
+        if (is_last && s->rhs_depth)
+            bits = d->v_lane_bits;
+        return (struct item){
+            .row = first + group * s->rhs.side_step, .has_upper = has_upper,
+            .upper_row = first + group * s->rhs.side_step + s->rhs.depth_step,
+            .bits = has_upper ? -1 : bits, .upper_bits = bits};
+    }
+    if (is_last && left > 0 && left < tile_rows(d))
+        bits = d->v_row_bits;
+    return (struct item){
+        .row = first + group * s->rhs.depth_step,
+        .upper_row = first + s->rhs.side_step + group * s->rhs.depth_step,
+        .has_upper = d->unit_tiles[unit] > 1, .is_zero = is_last && left <= 0,
+        .bits = bits, .upper_bits = bits};
+}
+
+static int next_set(struct dot_code *d)
+{
+    int set = d->v_weights + d->turn_weights * d->weight_set;
+
+    d->turn_weights = (d->turn_weights + 1) % d->weights_count;
+    return set;
+}
+
+/* a register of zeros: one for all that follow, until its turn comes */
+static int zeros(struct dot_code *d)
+{
+    if (d->v_zero < 0) {
+        d->v_zero = next_set(d);
+        PUT(d, OP_VMOV, REG(d->v_zero), IMM(0));
+    }
+    return d->v_zero;
+}
+
+static void put_item(struct dot_code *d, int unit, const struct item *it, int part, int base,
+                     int64_t offset)
+{
+    int v;
+
+    if (it->is_zero) {
+        push(d, unit, zeros(d), -1, d->unpacks_weights ? MATRIX_F32 : d->s->rhs_type);
+        return;
+    }
+    v = next_set(d);
+    if (v == d->v_zero)
+        d->v_zero = -1;
+    load(d, v, base, offset + it->row);
+    if (it->bits >= 0)
+        PUT(d, OP_VAND_U32, REG(v), REG(v), REG(it->bits));
+    if (it->has_upper)
+        load(d, v + 1, base, offset + it->upper_row);
+    if (it->has_upper && it->upper_bits >= 0)
+        PUT(d, OP_VAND_U32, REG(v + 1), REG(v + 1), REG(it->upper_bits));
+    if (!d->unpacks_weights) {
+        push(d, unit, v, it->has_upper ? v + 1 : -1, d->s->rhs_type);
+        return;
+    }
+    PUT(d, part ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, REG(v + 1), REG(v));
+    push(d, unit, v + 1, -1, MATRIX_F32);
+}
+
+void dot_put_weights(struct dot_code *d, int base, int64_t offset, bool is_last, int64_t first,
+                     int64_t end)
+{
+    int parts = parts_of_tile(d);
+
+    for (int64_t i = first; i < end; i++) {
+        int unit = (int)(i % d->s->units), part = parts - 1 - (int)(i / d->s->units % parts);
+        int64_t group = unit_items(d) - 1 - i / d->s->units / parts;
+        struct item it;
+
+        if (group >= items_of_unit(d, unit))
+            continue;
+        it = item_of(d, unit, group, is_last);
+        put_item(d, unit, &it, part, base, offset);
+    }
+}
+
+/* ones in lanes before `count` */
+static void put_lane_bits(struct dot_code *d, int to, int64_t count)
+{
+    PUT(d, OP_VLANESEQ, REG(to));
+    PUT(d, OP_VAND_U32, REG(to), REG(to), IMM(TILE - 1));
+    PUT(d, OP_VCMP_LT_S32, REG(0), REG(to), IMM(count));
+    PUT(d, OP_VSEL, REG(to), REG(0), IMM(-1), IMM(0));
+}
+
+/* ones in words, and halves of words, of rows before `count` of a tile of f32 or bf16 */
+static void put_row_bits(struct dot_code *d, int to, int64_t count)
+{
+    int per_word = matrix_values_per_word(d->s->rhs_type);
+
+    PUT(d, OP_VLANESEQ, REG(to));
+    PUT(d, OP_VSHRL_U32, REG(to), REG(to), IMM(7));
+    PUT(d, OP_VCMP_LT_S32, REG(0), REG(to), IMM(count / per_word));
+    PUT(d, OP_VCMP_LT_S32, REG(1), REG(to), IMM((count + per_word - 1) / per_word));
+    PUT(d, OP_VSEL, REG(to), REG(1), IMM(0xffff), IMM(0));
+    PUT(d, OP_VSEL, REG(to), REG(0), IMM(-1), REG(to));
+}
+
+void dot_put_bits(struct dot_code *d)
+{
+    if (d->v_lane_bits >= 0)
+        put_lane_bits(d, d->v_lane_bits,
+                      (d->s->lhs_depth ? d->s->lhs_depth : d->s->rhs_depth) % TILE);
+    if (d->v_row_bits >= 0)
+        put_row_bits(d, d->v_row_bits, last_rows(d) % tile_rows(d));
+}

@@ -1,0 +1,84 @@
+/* Dynamic slices and updates that take whole tiles: copies, and nothing else. */
+#include "stack/kernels/index/kernel_index.h"
+
+#include <string.h>
+
+static const struct array *table_of(const struct index_work *w)
+{
+    return w->is_scatter ? w->result : w->table;
+}
+
+static bool is_of_whole_tiles(const struct index_work *w)
+{
+    const struct array *t = table_of(w);
+
+    if (w->indices || t->is_linear || w->rows->is_linear ||
+        memcmp(t->order, w->rows->order, sizeof(t->order)) != 0)
+        return false;
+    return w->axis[t->lane_dim].component < 0 && w->axis[t->row_dim].component < 0;
+}
+
+/* outer dimensions of `rows` from here on lie one behind the other in the table too */
+static int first_of_run(const struct index_work *w)
+{
+    const struct array *t = table_of(w);
+    int i = w->rows->outer_count;
+
+    while (i > 0 && w->axis[w->rows->outer_dim[i - 1]].component < 0)
+        i--;
+    (void)t;
+    return i > 0 ? i - 1 : 0;
+}
+
+static void copy_run(struct index_work *w, int64_t tiles, int flag)
+{
+    const struct array *t = table_of(w);
+    struct move_code *m = &w->m;
+    struct isa_operand word[GRAPH_RANK_MAX][INDEX_BATCH], one[GRAPH_RANK_MAX];
+    struct isa_operand unused[INDEX_BATCH], there, here;
+    struct index_spot spot;
+    int kept = m->next_sreg;
+
+    index_batch_registers(w, 1, word, unused);
+    index_load_batch(w, -1, 1, word);
+    for (int k = 0; k < w->components; k++)
+        one[k] = word[k][0];
+    index_spot(w, -1, 0, one, 0, &spot);
+    there = move_add(m, move_shift(m, spot.tile, 7),
+                     move_imm(t->address / ARRAY_GRANULE_BYTES));
+    here = move_add(m, move_shift(m, index_outer_tile(w, w->rows), 7),
+                    move_imm(w->rows->address / ARRAY_GRANULE_BYTES));
+    if (w->is_scatter)
+        move_copy(m, index_copy_code(w->rows->space, t->space), here, there,
+                  tiles * INDEX_GRANULES, flag);
+    else
+        move_copy(m, index_copy_code(t->space, w->rows->space), there, here,
+                  tiles * INDEX_GRANULES, flag);
+    m->next_sreg = kept;
+}
+
+bool index_whole_tiles(struct index_work *w)
+{
+    int flag = w->flag_index + 1, run;
+    struct array loops;
+    struct index_nest nest;
+
+    if (!is_of_whole_tiles(w) || !index_fits_smem(w))
+        return false;
+    run = first_of_run(w);
+    loops = *w->rows;
+    for (int d = 0; d < GRAPH_RANK_MAX; d++)
+        w->coordinate[d] = move_imm(0);
+    loops.outer_count = run;
+    if (w->is_scatter)
+        index_copy_operand(w, flag);
+    index_begin(w);
+    index_nest_begin(w, &loops, &nest);
+    copy_run(w, run < w->rows->outer_count
+                ? array_outer_stride(w->rows, w->rows->outer_dim[run])
+                  * w->rows->shape.dim[w->rows->outer_dim[run]]
+                : w->rows->tile_count, flag);
+    index_nest_end(w, &nest);
+    move_wait(&w->m, flag, w->rows->tile_count * INDEX_GRANULES);
+    return true;
+}

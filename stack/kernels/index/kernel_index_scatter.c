@@ -1,0 +1,634 @@
+/*
+ * Scatters and dynamic updates, in VMEM.
+ *
+ * A *panel*, a run of the result's tiles, is brought in (or filled, where the
+ * operand is one number), all updates that fall into it are applied one after
+ * the other in the order in which they lie, and it leaves. A scatter takes as
+ * many panels as the result has; each goes through all updates, which is cheap
+ * beside moving the result. A dynamic update takes the tiles that a block of
+ * its rows falls into.
+ *
+ * Rows of 512 bytes are the unit: one per tile column of a whole row, eight
+ * columns at once, or the one that holds an element. What may not be stored is
+ * left out by a guard, not by a branch. A load right behind a store of the same
+ * row waits as long as the machine makes it, so that equal indices need no care.
+ */
+#include "stack/kernels/index/index_update.h"
+#include "stack/kernels/index/kernel_index.h"
+
+#include "base/floats.h"
+#include "base/units.h"
+
+#define SPILL_ROWS 256
+#define SUBLANES 8
+#define COLUMNS_AT_ONCE 8
+#define CHUNKS_UNROLLED 4               /* more column groups are a loop */
+#define PRED_INSIDE 9                   /* and the next ones, a pair for each of two */
+#define REGION_PANEL 1
+#define REGION_UPDATES 2
+
+struct scatter {
+    struct index_work *w;
+    const struct array *updates;
+    int tile_rows, fast_dim;
+    int64_t across;                     /* tile columns of the updates */
+    int64_t block_tile_rows, block_tiles;
+    int64_t panel_tiles, panel_row;     /* VMEM */
+    int64_t update_row;                 /* two buffers of block_tiles */
+    struct isa_operand panel;           /* first tile of the result in the panel */
+    struct isa_operand row, lane, at;   /* coordinates; VMEM row of the updates at work */
+    /* words: buffer at hand; granule of the next block; blocks to come */
+    int64_t turn_smem, next_smem, left_smem;
+    int flag_panel, flag_update;
+};
+
+static void put(struct index_work *w, enum isa_opcode code, int count,
+                const struct isa_operand *operand)
+{
+    vcode_emit(&w->code, code, count, operand);
+}
+
+static void advance(struct index_work *w, struct isa_operand x, int64_t by)
+{
+    if (by)
+        put(w, OP_SADD, 3, (struct isa_operand[]){x, x, move_imm(by)});
+}
+
+/* ----- panels */
+
+/* tiles from s->panel on that exist, as granules */
+static struct isa_operand panel_granules(struct scatter *s)
+{
+    struct move_code *m = &s->w->m;
+    struct isa_operand left = move_sub(m, move_imm(s->w->result->tile_count), s->panel);
+
+    return move_mul(m, move_min(m, left, move_imm(s->panel_tiles)), INDEX_GRANULES);
+}
+
+static void wait(struct index_work *w, struct isa_operand flag, struct isa_operand granules)
+{
+    struct isa_operand minus = move_sub(&w->m, move_imm(0), granules);
+
+    put(w, OP_DMA_DONE, 2, (struct isa_operand[]){flag, granules});
+    put(w, OP_VSYNCADD, 2, (struct isa_operand[]){flag, minus});
+}
+
+static void move_panel(struct scatter *s, const struct array *a, bool is_in)
+{
+    struct index_work *w = s->w;
+    struct move_code *m = &w->m;
+    int kept = m->next_sreg;
+    struct isa_operand granules = panel_granules(s), there, here, flag;
+    enum isa_opcode code = is_in ? index_copy_code(a->space, SPACE_VMEM)
+                                 : index_copy_code(SPACE_VMEM, a->space);
+
+    there = move_add(m, move_mul(m, s->panel, INDEX_GRANULES),
+                     move_imm(a->address / ARRAY_GRANULE_BYTES));
+    here = move_imm(s->panel_row * INDEX_ROW_GRANULES);
+    flag = operand_imm(s->flag_panel);
+    put(w, code, 4, (struct isa_operand[]){is_in ? there : here, granules, is_in ? here : there,
+                                           flag});
+    wait(w, flag, granules);
+    m->next_sreg = kept;
+    vcode_begin_block(&w->code);
+}
+
+/* the word that holds a value as often as it goes into it */
+static int32_t splat_word(const struct index_work *w)
+{
+    bool is_float = w->result->shape.dtype == DTYPE_F32 || w->result->shape.dtype == DTYPE_BF16;
+    uint32_t bits = is_float ? f32_bits((float)w->splat) : (uint32_t)(int64_t)w->splat;
+
+    if (w->pack == 2)
+        bits = (uint32_t)bf16_from_f32_bits(bits) * 0x10001u;
+    if (w->pack == 4)
+        bits = (bits & 255) * 0x1010101u;
+    return (int32_t)bits;
+}
+
+static void fill_panel(struct scatter *s)
+{
+    struct index_work *w = s->w;
+    struct move_code *m = &w->m;
+    int kept = m->next_sreg, v;
+    struct isa_operand row = move_reg(m), counter;
+
+    move_set(m, row, move_imm(s->panel_row));
+    counter = move_loop_begin(m, s->panel_tiles);
+    v = move_v1(m, OP_VMOV, operand_imm(splat_word(w)));
+    move_store(m, row, 0, 1, v);
+    advance(w, row, SUBLANES);
+    move_loop_end(m, counter);
+    m->next_sreg = kept;
+}
+
+static void panel_in(struct scatter *s)
+{
+    if (s->w->table)
+        move_panel(s, s->w->table, true);
+    else
+        fill_panel(s);
+}
+
+/* ----- updates, a block ahead */
+
+static void fetch_block(struct scatter *s, struct isa_operand turn, int pred)
+{
+    struct index_work *w = s->w;
+    struct move_code *m = &w->m;
+    int kept = m->next_sreg;
+    struct isa_operand to, flag, next = index_word_get(w, s->next_smem);
+    struct vcode_op *op;
+
+    to = move_add(m, move_mul(m, turn, s->block_tiles * INDEX_GRANULES),
+                  move_imm(s->update_row * INDEX_ROW_GRANULES));
+    flag = move_add(m, turn, move_imm(s->flag_update));
+    op = vcode_emit(&w->code, index_copy_code(s->updates->space, SPACE_VMEM), 4,
+                    (struct isa_operand[]){next, move_imm(s->block_tiles * INDEX_GRANULES), to,
+                                           flag});
+    op->op.pred = (uint8_t)pred;
+    advance(w, next, s->block_tiles * INDEX_GRANULES);
+    index_word_set(w, s->next_smem, next);
+    m->next_sreg = kept;
+}
+
+static void updates_begin(struct scatter *s)
+{
+    struct index_work *w = s->w;
+
+    index_word_set(w, s->next_smem, move_imm(s->updates->address / ARRAY_GRANULE_BYTES));
+    index_word_set(w, s->left_smem,
+                   move_imm(s->updates->tile_count / s->block_tiles - 1));
+    index_word_set(w, s->turn_smem, move_imm(0));
+    fetch_block(s, move_imm(0), ISA_PRED_ALWAYS);
+}
+
+/* the block at hand has come; the next one is on its way */
+static void block_begin(struct scatter *s)
+{
+    struct index_work *w = s->w;
+    struct move_code *m = &w->m;
+    int kept = m->next_sreg;
+    struct isa_operand turn = index_word_get(w, s->turn_smem), flag, left, other;
+
+    flag = move_add(m, turn, move_imm(s->flag_update));
+    wait(w, flag, move_imm(s->block_tiles * INDEX_GRANULES));
+    left = index_word_get(w, s->left_smem);
+    put(w, OP_SCMP_GT, 3, (struct isa_operand[]){operand_reg(PRED_INSIDE), left,
+                                                 operand_imm(0)});
+    advance(w, left, -1);
+    index_word_set(w, s->left_smem, left);
+    other = move_reg(m);
+    put(w, OP_SXOR, 3, (struct isa_operand[]){other, turn, operand_imm(1)});
+    fetch_block(s, other, PRED_INSIDE);
+    put(w, OP_SADD, 3, (struct isa_operand[]){
+        s->at, move_mul(m, turn, s->block_tiles * SUBLANES), move_imm(s->update_row)});
+    index_word_set(w, s->turn_smem, other);
+    m->next_sreg = kept;
+}
+
+/* ----- one update */
+
+/* predicate: the place exists and lies in the panel; its VMEM row, or the panel's first */
+static struct isa_operand target_row(struct scatter *s, const struct index_spot *spot,
+                                     struct isa_operand tile, int pred, bool has_pred)
+{
+    struct index_work *w = s->w;
+    struct move_code *m = &w->m;
+    struct isa_operand at = move_reg(m), local;
+    int to = has_pred ? pred + 1 : pred, kept = m->next_sreg;
+
+    local = move_sub(m, tile, s->panel);
+
+    put(w, OP_SCMP_U32, 4, (struct isa_operand[]){
+        operand_reg(to), local, move_imm(s->panel_tiles), operand_imm(2)});
+    if (has_pred)
+        put(w, OP_PAND, 3, (struct isa_operand[]){
+            operand_reg(pred), operand_reg(pred), operand_reg(to)});
+    put(w, OP_SADD, 3, (struct isa_operand[]){
+        at, move_add(m, move_mul(m, local, SUBLANES), spot->sublane), move_imm(s->panel_row)});
+    put(w, OP_SELECT, 4, (struct isa_operand[]){at, operand_reg(pred), at,
+                                                move_imm(s->panel_row)});
+    m->next_sreg = kept;
+    return at;
+}
+
+/* p = p & (x + u < end); it is set if nothing has set it */
+static bool check_end(struct scatter *s, struct isa_operand x, int u, int64_t end, int pred,
+                      bool has_pred)
+{
+    struct index_work *w = s->w;
+    int to = has_pred ? pred + 1 : pred;
+
+    put(w, OP_SCMP_LT, 3, (struct isa_operand[]){operand_reg(to), x, move_imm(end - u)});
+    if (has_pred)
+        put(w, OP_PAND, 3, (struct isa_operand[]){
+            operand_reg(pred), operand_reg(pred), operand_reg(to)});
+    return true;
+}
+
+static int load_rows(struct index_work *w, struct isa_operand at, int64_t offset, int stride,
+                     int mask, int region)
+{
+    int v = vcode_vreg(&w->code);
+
+    vcode_emit(&w->code, OP_VLD, 5, (struct isa_operand[]){
+        operand_reg(v), at, move_imm(offset), operand_imm(stride),
+        operand_imm(mask)})->region = region;
+    return v;
+}
+
+static void store_rows(struct index_work *w, struct isa_operand at, int64_t offset, int mask,
+                       int v, int pred)
+{
+    struct vcode_op *op = vcode_emit(&w->code, OP_VST, 5, (struct isa_operand[]){
+        at, move_imm(offset), operand_imm(SUBLANES), operand_imm(mask), operand_reg(v)});
+
+    op->region = REGION_PANEL;
+    op->op.pred = (uint8_t)pred;
+}
+
+/* tile columns [first, first + count) of a row: panel row `at`, update row `from` */
+static void update_columns(struct scatter *s, struct isa_operand at, struct isa_operand from,
+                           int64_t offset, int64_t from_offset, int count,
+                           const struct index_part *part, int pred)
+{
+    struct index_work *w = s->w;
+    int mask = (1 << count) - 1;
+    int old = load_rows(w, at, offset, SUBLANES, mask, REGION_PANEL);
+    int new = load_rows(w, from, from_offset, SUBLANES, mask, REGION_UPDATES);
+
+    store_rows(w, at, offset, mask, index_update(w, old, new, part, -1), pred);
+}
+
+static void update_row(struct scatter *s, struct isa_operand at, int row,
+                       const struct index_part *part, int pred)
+{
+    struct index_work *w = s->w;
+    struct move_code *m = &w->m;
+    int64_t whole = s->across / COLUMNS_AT_ONCE, from = row / w->pack;
+    int rest = (int)(s->across % COLUMNS_AT_ONCE), step = COLUMNS_AT_ONCE * SUBLANES;
+
+    if (whole > CHUNKS_UNROLLED) {
+        int kept = m->next_sreg;
+        struct isa_operand to = move_reg(m), of = move_reg(m), counter;
+
+        move_set(m, to, at);
+        move_set(m, of, s->at);
+        counter = move_loop_begin(m, whole);
+        update_columns(s, to, of, 0, from, COLUMNS_AT_ONCE, part, pred);
+        advance(w, to, step);
+        advance(w, of, step);
+        move_loop_end(m, counter);
+        if (rest)
+            update_columns(s, to, of, 0, from, rest, part, pred);
+        m->next_sreg = kept;
+        return;
+    }
+    for (int64_t c = 0; c < whole; c++)
+        update_columns(s, at, s->at, c * step, from + c * step, COLUMNS_AT_ONCE, part, pred);
+    if (rest)
+        update_columns(s, at, s->at, whole * step, from + whole * step, rest, part, pred);
+}
+
+/*
+ * Padding has no indices: what lies behind the end takes some that exist, and a guard keeps it
+ * from being stored. Loads the batch with w->coordinate[d] at most `last`.
+ */
+static void load_batch(struct scatter *s, int d, struct isa_operand x, int64_t last, int count,
+                       struct isa_operand word[][INDEX_BATCH])
+{
+    struct index_work *w = s->w;
+    int kept = w->m.next_sreg;
+
+    w->coordinate[d] = move_min(&w->m, x, move_imm(last));
+    index_load_batch(w, s->fast_dim, count, word);
+    w->coordinate[d] = x;
+    w->m.next_sreg = kept;
+}
+
+/* rows `first` and on of a tile row */
+static void update_batch(struct scatter *s, int first, int count)
+{
+    struct index_work *w = s->w;
+    struct move_code *m = &w->m;
+    struct isa_operand word[GRAPH_RANK_MAX][INDEX_BATCH], unused[INDEX_BATCH];
+    int kept = m->next_sreg, temps;
+
+    index_batch_registers(w, count, word, unused);
+    if (s->updates->rows % s->tile_rows)
+        load_batch(s, s->fast_dim, s->row, (s->updates->rows - 1) / count * count, count, word);
+    else
+        index_load_batch(w, s->fast_dim, count, word);
+    temps = m->next_sreg;
+    for (int u = 0; u < count; u++) {
+        struct isa_operand one[GRAPH_RANK_MAX], at;
+        int pred = PRED_INSIDE + 2 * (u & 1);
+        struct index_part part = {.new_shift = move_imm((first + u) % w->pack
+                                                        * w->element_bits)};
+        struct index_spot spot;
+        bool has_pred;
+
+        m->next_sreg = temps;
+        for (int k = 0; k < w->components; k++)
+            one[k] = word[k][u];
+        index_spot(w, s->fast_dim, u, one, pred, &spot);
+        has_pred = spot.is_inside.kind == OPERAND_REG;
+        if (s->updates->rows % s->tile_rows)
+            has_pred = check_end(s, s->row, u, s->updates->rows, pred, has_pred);
+        at = target_row(s, &spot, spot.tile, pred, has_pred);
+        part.old_shift = move_mul(m, spot.part, w->element_bits);
+        update_row(s, at, first + u, &part, pred);
+    }
+    m->next_sreg = kept;
+}
+
+static void update_tile_row(struct scatter *s)
+{
+    struct index_work *w = s->w;
+    int batch = index_batch(w);
+
+    for (int first = 0; first < s->tile_rows; first += batch) {
+        vcode_begin_block(&w->code);
+        update_batch(s, first, batch);
+        advance(w, s->row, batch);
+    }
+    vcode_begin_block(&w->code);
+    advance(w, s->at, s->across * SUBLANES);
+}
+
+/* ----- elements */
+
+/* `count` elements of the row at s->at whose word has `shift` bits below it */
+static void update_elements(struct scatter *s, int count, struct isa_operand shift)
+{
+    struct index_work *w = s->w;
+    struct move_code *m = &w->m;
+    struct isa_operand word[GRAPH_RANK_MAX][INDEX_BATCH], unused[INDEX_BATCH];
+    int kept = m->next_sreg, temps, lanes = move_lane_index(m), from;
+    bool is_linear = s->updates->is_linear;
+    int64_t end = is_linear ? shape_elems(&s->updates->shape) : s->updates->rows;
+
+    from = load_rows(w, s->at, 0, 0, 0xff, REGION_UPDATES);
+    index_batch_registers(w, count, word, unused);
+    if (is_linear)
+        load_batch(s, 0, s->lane, (end - 1) / count * count, count, word);
+    else
+        load_batch(s, s->updates->row_dim, s->row, end - 1, count, word);
+    temps = m->next_sreg;
+    for (int u = 0; u < count; u++) {
+        struct isa_operand one[GRAPH_RANK_MAX], at, by, lane;
+        int pred = PRED_INSIDE + 2 * (u & 1), old, new, here, free_again;
+        struct index_part part = {.new_shift = shift};
+        struct index_spot spot;
+        bool has_pred;
+
+        m->next_sreg = temps;
+        for (int k = 0; k < w->components; k++)
+            one[k] = word[k][u];
+        index_spot(w, s->fast_dim, u, one, pred, &spot);
+        has_pred = spot.is_inside.kind == OPERAND_REG;
+        if (is_linear ? end % ARRAY_LANES || s->updates->rows % s->tile_rows
+                      : end % s->tile_rows)
+            has_pred = check_end(s, is_linear ? s->lane : s->row, is_linear ? u : 0, end, pred,
+                                 has_pred);
+        part.old_shift = move_mul(m, spot.part, w->element_bits);
+        at = target_row(s, &spot, move_add(m, spot.tile, move_shift(m, spot.lane, -7)), pred,
+                        has_pred);
+        free_again = m->next_sreg;
+        by = move_and(m, move_sub(m, move_sub(m, spot.lane, s->lane), move_imm(u)), 127);
+        new = move_rotate_lanes(m, from, by);
+        m->next_sreg = free_again;
+        lane = move_and(m, spot.lane, 127);
+        here = move_compare(m, OP_VCMP_EQ_S32, lanes, operand_reg(move_splat(m, lane)));
+        old = load_rows(w, at, 0, 1, 1, REGION_PANEL);
+        store_rows(w, at, 0, 1, index_update(w, old, new, &part, here), pred);
+    }
+    m->next_sreg = kept;
+}
+
+static void update_lanes(struct scatter *s, int count, struct isa_operand shift)
+{
+    struct index_work *w = s->w;
+    int batch = index_batch(w);
+
+    for (int first = 0; first < count; first += batch) {
+        int some = count - first < batch ? count - first : batch;
+
+        vcode_begin_block(&w->code);
+        update_elements(s, some, shift);
+        advance(w, s->lane, some);
+    }
+    vcode_begin_block(&w->code);
+}
+
+/* one row of the updates' tile at s->at: the lanes that it has */
+static void update_row_elements(struct scatter *s, int lanes, struct isa_operand shift)
+{
+    struct move_code *m = &s->w->m;
+    int kept = m->next_sreg;
+
+    if (lanes / INDEX_BATCH) {
+        struct isa_operand counter = move_loop_begin(m, lanes / INDEX_BATCH);
+
+        update_lanes(s, INDEX_BATCH, shift);
+        move_loop_end(m, counter);
+        m->next_sreg = kept;
+    }
+    if (lanes % INDEX_BATCH)
+        update_lanes(s, lanes % INDEX_BATCH, shift);
+}
+
+/* the rows of the tiles of one tile row, each from its first tile to its last */
+static void update_tile_row_elements(struct scatter *s)
+{
+    struct index_work *w = s->w;
+    struct move_code *m = &w->m;
+    int kept = m->next_sreg;
+    bool is_linear = s->updates->is_linear;
+    int64_t whole = is_linear ? 1 : s->updates->lanes / ARRAY_LANES;
+    int rest = is_linear ? 0 : (int)(s->updates->lanes % ARRAY_LANES);
+    struct isa_operand rows = move_loop_begin(m, s->tile_rows / w->pack);
+
+    for (int q = 0; q < w->pack; q++) {
+        struct isa_operand shift = move_imm(q * w->element_bits);
+        int mark = m->next_sreg;
+
+        if (!is_linear)
+            move_set(m, s->lane, move_imm(0));
+        if (whole) {
+            struct isa_operand counter = move_loop_begin(m, whole);
+
+            update_row_elements(s, ARRAY_LANES, shift);
+            advance(w, s->at, SUBLANES);
+            move_loop_end(m, counter);
+            m->next_sreg = mark;
+        }
+        if (rest)
+            update_row_elements(s, rest, shift);
+        advance(w, s->at, -whole * SUBLANES);
+        advance(w, s->row, 1);
+    }
+    advance(w, s->at, 1);
+    move_loop_end(m, rows);
+    advance(w, s->at, (s->across - 1) * SUBLANES);
+    m->next_sreg = kept;
+}
+
+/* ----- the whole */
+
+static void update_block(struct scatter *s)
+{
+    struct move_code *m = &s->w->m;
+    int kept = m->next_sreg;
+    struct isa_operand counter = move_loop_begin(m, s->block_tile_rows);
+
+    if (s->w->has_whole_rows)
+        update_tile_row(s);
+    else
+        update_tile_row_elements(s);
+    move_loop_end(m, counter);
+    m->next_sreg = kept;
+}
+
+/* a dynamic update: the panel begins where the block's first row goes */
+static void open_block_panel(struct scatter *s)
+{
+    struct index_work *w = s->w;
+    struct isa_operand word[GRAPH_RANK_MAX][INDEX_BATCH], one[GRAPH_RANK_MAX];
+    struct isa_operand unused[INDEX_BATCH], lane = w->coordinate[s->fast_dim];
+    int kept = w->m.next_sreg;
+    struct index_spot spot;
+
+    vcode_begin_block(&w->code);
+    if (!w->has_whole_rows && !s->updates->is_linear)
+        w->coordinate[s->fast_dim] = move_imm(0);
+    index_batch_registers(w, 1, word, unused);
+    index_load_batch(w, s->fast_dim, 1, word);
+    for (int k = 0; k < w->components; k++)
+        one[k] = word[k][0];
+    index_spot(w, s->fast_dim, 0, one, PRED_INSIDE, &spot);
+    move_set(&w->m, s->panel, spot.tile);
+    w->coordinate[s->fast_dim] = lane;
+    w->m.next_sreg = kept;
+    panel_in(s);
+}
+
+static void apply_updates(struct scatter *s, bool is_dynamic)
+{
+    struct index_work *w = s->w;
+    struct index_nest nest;
+    int kept = w->m.next_sreg;
+    struct isa_operand counter;
+
+    updates_begin(s);
+    index_nest_begin(w, s->updates, &nest);
+    move_set(&w->m, s->row, move_imm(0));
+    move_set(&w->m, s->lane, move_imm(0));
+    counter = move_loop_begin(&w->m, s->updates->tiles_down / s->block_tile_rows);
+    block_begin(s);
+    if (is_dynamic)
+        open_block_panel(s);
+    update_block(s);
+    if (is_dynamic)
+        move_panel(s, w->result, false);
+    move_loop_end(&w->m, counter);
+    index_nest_end(w, &nest);
+    w->m.next_sreg = kept;
+}
+
+static void apply_panels(struct scatter *s)
+{
+    struct index_work *w = s->w;
+    int kept = w->m.next_sreg;
+    struct isa_operand counter;
+
+    move_set(&w->m, s->panel, move_imm(0));
+    counter = move_loop_begin(&w->m, div_up(w->result->tile_count, s->panel_tiles));
+    panel_in(s);
+    apply_updates(s, false);
+    move_panel(s, w->result, false);
+    advance(w, s->panel, s->panel_tiles);
+    move_loop_end(&w->m, counter);
+    w->m.next_sreg = kept;
+}
+
+/* all of the operand to the result, where that is another place */
+void index_copy_operand(struct index_work *w, int flag)
+{
+    const struct array *from = w->table, *to = w->result;
+    int64_t granules = to->bytes / ARRAY_GRANULE_BYTES;
+
+    if (from->space == to->space && from->address == to->address)
+        return;
+    move_copy(&w->m, index_copy_code(from->space, to->space),
+              move_imm(from->address / ARRAY_GRANULE_BYTES),
+              move_imm(to->address / ARRAY_GRANULE_BYTES), granules, flag);
+    move_wait(&w->m, flag, granules);
+}
+
+/* a block of updates is a sixteenth of the room at most; it divides the tile rows */
+static int plan(struct scatter *s, bool is_dynamic, struct err *e)
+{
+    struct index_work *w = s->w;
+    const struct array *t = w->result;
+    int64_t tiles = (w->job->vmem_rows - SPILL_ROWS) / SUBLANES, most = tiles / 16;
+    int64_t columns = t->is_linear ? 1 : t->tiles_across;
+
+    s->block_tile_rows = 1;
+    for (int64_t k = 2; k * s->across <= most && k <= 64; k++)
+        if (s->updates->tiles_down % k == 0)
+            s->block_tile_rows = k;
+    s->block_tiles = s->block_tile_rows * s->across;
+    s->update_row = w->vmem_next;
+    s->panel_row = s->update_row + 2 * s->block_tiles * SUBLANES;
+    s->panel_tiles = tiles - 2 * s->block_tiles;
+    if (is_dynamic && s->panel_tiles > (s->block_tile_rows + 1) * columns)
+        s->panel_tiles = (s->block_tile_rows + 1) * columns;
+    else if (is_dynamic)
+        s->panel_tiles = 0;
+    if (s->panel_tiles > t->tile_count)
+        s->panel_tiles = t->tile_count;
+    s->panel_tiles -= s->panel_tiles > 0 ? s->panel_tiles % columns : 0;
+    if (s->panel_tiles <= 0)
+        return err_set(e, "%s: a row of %lld tiles and two of the updates do not fit %lld tiles "
+                       "of VMEM", w->node->name, (long long)columns, (long long)tiles);
+    return 0;
+}
+
+int index_scatter(struct index_work *w, struct err *e)
+{
+    bool is_dynamic = !w->indices;
+    struct scatter s = {.w = w, .updates = w->rows, .tile_rows = w->rows->tile_rows,
+                        .across = w->rows->is_linear ? 1 : w->rows->tiles_across};
+
+    if (plan(&s, is_dynamic, e))
+        return -1;
+    s.fast_dim = w->rows->is_linear ? 0 : w->has_whole_rows ? w->rows->row_dim
+                                                            : w->rows->lane_dim;
+    s.turn_smem = index_word(w, 0);
+    s.next_smem = index_word(w, 0);
+    s.left_smem = index_word(w, 0);
+    if (!index_fits_smem(w))
+        return index_no_smem(w, e);
+    s.flag_panel = w->flag_index + 1;
+    s.flag_update = w->flag_index + 2;
+    if (is_dynamic)
+        index_copy_operand(w, s.flag_panel);
+    index_begin(w);
+    s.panel = move_reg(&w->m);
+    s.row = move_reg(&w->m);
+    s.lane = move_reg(&w->m);
+    s.at = move_reg(&w->m);
+    if (w->rows->is_linear) {
+        w->coordinate[0] = s.lane;
+    } else {
+        w->coordinate[w->rows->row_dim] = s.row;
+        w->coordinate[w->rows->lane_dim] = s.lane;
+    }
+    if (is_dynamic)
+        apply_updates(&s, true);
+    else
+        apply_panels(&s);
+    return 0;
+}

@@ -1,0 +1,417 @@
+#include "stack/kernels/loop/loop_nest.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define SREG_END 16                     /* of a step; the last ones are a unit's own */
+
+/* ----- scalars */
+
+int nest_temp(struct nest *n)
+{
+    return n->first_temp + n->next_temp++ % (SREG_END - n->first_temp);
+}
+
+static struct sval in_temp(struct nest *n, enum isa_opcode code, struct isa_operand a,
+                           struct isa_operand b)
+{
+    int d = nest_temp(n);
+
+    EMIT(n->code, code, R(d), a, b);
+    return (struct sval){d, 0};
+}
+
+struct isa_operand sval_operand(struct nest *n, struct sval a)
+{
+    if (a.sreg < 0)
+        return I(a.add);
+    if (a.add == 0)
+        return R(a.sreg);
+    return R(in_temp(n, OP_SADD, R(a.sreg), I(a.add)).sreg);
+}
+
+struct sval sval_sum(struct nest *n, struct sval a, struct sval b)
+{
+    struct sval out;
+
+    if (a.sreg < 0 || b.sreg < 0)
+        return (struct sval){a.sreg < 0 ? b.sreg : a.sreg, a.add + b.add};
+    out = in_temp(n, OP_SADD, R(a.sreg), R(b.sreg));
+    out.add = a.add + b.add;
+    return out;
+}
+
+struct sval sval_scaled(struct nest *n, struct sval a, int64_t by)
+{
+    struct sval out;
+
+    if (a.sreg < 0 || by == 1)
+        return (struct sval){a.sreg, a.add * by};
+    out = in_temp(n, OP_SMUL, R(a.sreg), I(by));
+    out.add = a.add * by;
+    return out;
+}
+
+struct sval sval_shifted(struct nest *n, struct sval a, int by)
+{
+    if (a.sreg < 0 || by == 0)
+        return (struct sval){a.sreg, a.add >> by};
+    return in_temp(n, OP_SSHRL, sval_operand(n, a), I(by));
+}
+
+struct sval sval_masked(struct nest *n, struct sval a, int64_t mask)
+{
+    if (a.sreg < 0 || mask == 0)
+        return (struct sval){-1, a.sreg < 0 ? a.add & mask : 0};
+    return in_temp(n, OP_SAND, sval_operand(n, a), I(mask));
+}
+
+struct isa_operand sval_vector(struct nest *n, struct sval a)
+{
+    if (a.sreg < 0)
+        return I(a.add);
+    return R(put_op1(n->code, OP_VSTV, sval_operand(n, a)));
+}
+
+/* ----- tracks */
+
+static struct sval find_track(struct nest *n, int base, int axis, const int64_t *stride)
+{
+    struct nest_track *t;
+    bool moves = false;
+
+    for (int a = 0; a < n->p->axis_count; a++)
+        moves |= n->loop_mask >> a & 1 && stride[a];
+    if (!moves && axis < 0)
+        return (struct sval){base, 0};
+    for (int i = 0; i < n->track_count; i++) {
+        bool is_same = n->track[i].base == base && n->track[i].axis == axis;
+
+        for (int a = 0; a < n->p->axis_count; a++)
+            if (n->loop_mask >> a & 1 && n->track[i].stride[a] != stride[a])
+                is_same = false;
+        if (is_same)
+            return (struct sval){n->track[i].sreg, 0};
+    }
+    if (!n->is_collecting || n->track_count == NEST_TRACK_MAX
+        || n->first_sreg + n->track_count >= n->first_temp) {
+        n->has_failed = true;
+        return (struct sval){-1, 0};
+    }
+    t = &n->track[n->track_count];
+    *t = (struct nest_track){.base = base, .axis = axis, .sreg = n->first_sreg + n->track_count};
+    memcpy(t->stride, stride, (size_t)n->p->axis_count * sizeof(*stride));
+    n->track_count++;
+    return (struct sval){t->sreg, 0};
+}
+
+struct sval nest_row(struct nest *n, int base, int64_t row, const int64_t *stride, uint32_t mask)
+{
+    int64_t own[LOOP_AXIS_MAX] = {0};
+    struct sval out;
+
+    for (int a = 0; a < n->p->axis_count; a++)
+        if (mask >> a & 1) {
+            own[a] = stride[a];
+            row += n->unit[a] * stride[a];
+        }
+    out = find_track(n, base, -1, own);
+    out.add += row;
+    return out;
+}
+
+struct sval nest_element(struct nest *n, int axis)
+{
+    const struct loop_axis *x = &n->p->axis[axis];
+    int64_t stride[LOOP_AXIS_MAX] = {0};
+    struct sval out = {-1, 0};
+
+    stride[axis] = x->unit_elements;
+    if (n->loop_mask >> axis & 1 || x->grid_dim >= 0)
+        out = find_track(n, -1, axis, stride);
+    out.add += (n->unit[axis] + x->first) * x->unit_elements;
+    return out;
+}
+
+static void start_track(struct nest *n, const struct nest_track *t)
+{
+    if (t->axis >= 0) {
+        const struct loop_axis *x = &n->p->axis[t->axis];
+
+        if (x->grid_dim < 0) {
+            EMIT(n->code, OP_SMOV, R(t->sreg), I(0));
+            return;
+        }
+        EMIT(n->code, OP_SMUL, R(t->sreg), R(frame_index(&n->p->frame, x->grid_dim)),
+             I(x->box * x->unit_elements));
+        if (x->box * x->count != x->units)
+            EMIT(n->code, OP_SMIN_MAX, R(t->sreg), R(t->sreg),
+                 I((x->units - x->box) * x->unit_elements), I(0), I(0));
+    } else if (t->base >= 0) {
+        EMIT(n->code, OP_SMOV, R(t->sreg), R(t->base));
+    } else {
+        EMIT(n->code, OP_SMOV, R(t->sreg), I(0));
+    }
+}
+
+/* every track that moves along the axis goes on by `units`, inside a loop at the end of a round */
+static void advance(struct nest *n, int axis, int64_t units, bool in_loop)
+{
+    for (int i = 0; i < n->track_count; i++) {
+        const struct nest_track *t = &n->track[i];
+        int64_t by = t->stride[axis] * units;
+
+        if (by && in_loop && !n->is_plain)
+            vcode_loop_step(n->code, t->sreg, by);
+        else if (by)
+            EMIT(n->code, OP_SADD, R(t->sreg), R(t->sreg), I(by));
+    }
+}
+
+/* ----- edges */
+
+bool nest_has_edge(const struct loop_plan *p, int axis)
+{
+    if (p->is_linear)
+        return axis == AXIS_ROWS && p->linear_elements % (p->axis[AXIS_ROWS].unit_elements * 128);
+    if (axis == AXIS_LANES)
+        return p->reduced_mask >> axis & 1 && loop_edge(p, axis);
+    if (axis != AXIS_ROWS)
+        return false;
+    for (int i = 0; i < p->array_count; i++)
+        if (p->array[i].missing > 0)
+            return true;
+    return p->reduced_mask >> axis & 1 && loop_edge(p, axis);
+}
+
+bool nest_is_last(const struct nest *n, int axis)
+{
+    if (n->loop_mask >> axis & 1)
+        return n->peel_mask >> axis & 1;
+    return n->unit[axis] == n->p->axis[axis].box - 1;
+}
+
+int nest_xlu(struct nest *n)
+{
+    return n->next_xlu++ % (int)n->p->job->chip->xlu_count;
+}
+
+/* ----- indices of elements */
+
+int nest_sequence(struct nest *n)
+{
+    if (n->sequence < 0) {
+        n->sequence = vcode_vreg(n->code);
+        EMIT(n->code, OP_VLANESEQ, R(n->sequence));
+    }
+    return n->sequence;
+}
+
+int nest_lane_index(struct nest *n)
+{
+    if (n->lane_index < 0)
+        n->lane_index = put_op2(n->code, OP_VAND_U32, R(nest_sequence(n)), I(ARRAY_LANES - 1));
+    return n->lane_index;
+}
+
+int nest_row_index(struct nest *n)
+{
+    if (n->row_index < 0)
+        n->row_index = put_op2(n->code, OP_VSHRL_U32, R(nest_sequence(n)), I(7));
+    return n->row_index;
+}
+
+/* ----- memory */
+
+int nest_load(struct nest *n, struct sval row, int stride, int region)
+{
+    int value;
+
+    for (int i = 0; i < n->cache_count; i++)
+        if (n->cache[i].row.sreg == row.sreg && n->cache[i].row.add == row.add
+            && n->cache[i].stride == stride)
+            return n->cache[i].value;
+    value = put_load(n->code, row.sreg, row.add, stride, region);
+    /* rows in a scalar of this unit alone mean something else in the next */
+    if (row.sreg < n->first_temp || row.sreg >= SREG_END) {
+        if (n->cache_count == NEST_CACHE_MAX)
+            n->cache_count = 0;
+        n->cache[n->cache_count].row = row;
+        n->cache[n->cache_count].stride = stride;
+        n->cache[n->cache_count++].value = value;
+    }
+    return value;
+}
+
+void nest_store(struct nest *n, struct sval row, int sublane_mask, int region, int value)
+{
+    put_store(n->code, row.sreg, row.add, sublane_mask, region, value);
+}
+
+/* ----- loops */
+
+static int run_block(struct nest *n, int (*unit)(struct nest *n),
+                     void (*block_end)(struct nest *n))
+{
+    size_t first = n->code->block[n->code->block_count - 1].op_count;
+
+    memset(n->unit, 0, sizeof(n->unit));
+    n->cache_count = n->chunk_count = 0;
+    n->lane_mask = n->diagonal = n->sequence = n->lane_index = n->row_index = -1;
+    for (;;) {
+        int k = 0;
+
+        fused_restart(&n->fused);
+        memset(n->column_place, -1, sizeof(n->column_place));
+        if (unit(n))
+            return -1;
+        for (; k < n->axis_count; k++) {
+            int a = n->axis_order[k];
+
+            if (++n->unit[a] < n->now[a])
+                break;
+            n->unit[a] = 0;
+        }
+        if (k == n->axis_count)
+            break;
+    }
+    block_end(n);
+    if (n->is_plain)
+        vcode_stagger(n->code, first, n->p->job->chip);
+    return 0;
+}
+
+static int run_axes(struct nest *n, int k, int (*unit)(struct nest *n),
+                    void (*block_end)(struct nest *n));
+
+/* `units` of axis number k at once */
+static int run_some(struct nest *n, int k, int64_t units, int (*unit)(struct nest *n),
+                    void (*block_end)(struct nest *n))
+{
+    n->now[n->axis_order[k]] = units;
+    return run_axes(n, k - 1, unit, block_end);
+}
+
+static int run_loop(struct nest *n, int k, int64_t rounds, int (*unit)(struct nest *n),
+                    void (*block_end)(struct nest *n))
+{
+    int a = n->axis_order[k];
+
+    vcode_loop_begin(n->code, k, rounds);
+    if (run_some(n, k, n->unroll[a], unit, block_end))
+        return -1;
+    advance(n, a, n->unroll[a], true);
+    vcode_loop_end(n->code, k);
+    return 0;
+}
+
+static int run_axes(struct nest *n, int k, int (*unit)(struct nest *n),
+                    void (*block_end)(struct nest *n))
+{
+    int a = k < 0 ? 0 : n->axis_order[k];
+    int64_t units = k < 0 ? 0 : n->units[a], done, rounds;
+    bool has_edge = nest_has_edge(n->p, a);
+
+    if (k < 0)
+        return run_block(n, unit, block_end);
+    if (!(n->loop_mask >> a & 1))
+        return run_some(n, k, units, unit, block_end);
+    units -= has_edge;
+    rounds = units / n->unroll[a];
+    done = rounds * n->unroll[a];
+    if (rounds > 1 ? run_loop(n, k, rounds, unit, block_end)
+                   : rounds == 1 && run_some(n, k, n->unroll[a], unit, block_end))
+        return -1;
+    if (rounds == 1)
+        advance(n, a, n->unroll[a], false);
+    if (units > done) {
+        if (run_some(n, k, units - done, unit, block_end))
+            return -1;
+        advance(n, a, units - done, false);
+    }
+    if (has_edge) {
+        n->peel_mask |= 1u << a;
+        if (run_some(n, k, 1, unit, block_end))
+            return -1;
+        n->peel_mask &= ~(1u << a);
+    }
+    advance(n, a, -units, false);
+    return 0;
+}
+
+static void no_end(struct nest *n)
+{
+    n->sum_count = n->column_count = 0;
+}
+
+int nest_collect(struct nest *n, struct vcode *code, int (*unit)(struct nest *n))
+{
+    struct vcode *own = n->code;
+    int status;
+
+    n->first_sreg = n->axis_count;
+    n->first_temp = n->mask == n->p->full_mask ? SREG_END - 3 : SREG_END - 8;
+    n->code = n->fused.code = code;
+    n->is_collecting = true;
+    for (int a = 0; a < n->p->axis_count; a++)
+        n->now[a] = 1;
+    n->peel_mask = n->p->full_mask;
+    status = run_block(n, unit, no_end);
+    n->peel_mask = 0;
+    n->is_collecting = false;
+    n->code = n->fused.code = own;
+    return status;
+}
+
+/* every address goes on along `outer` where it ends along `inner` */
+static bool goes_on(const struct nest *n, int inner, int outer)
+{
+    for (int i = 0; i < n->track_count; i++)
+        if (n->track[i].stride[outer] != n->units[inner] * n->track[i].stride[inner])
+            return false;
+    return true;
+}
+
+/* loops that are one loop by their addresses: one prologue instead of many */
+static void join_loops(struct nest *n)
+{
+    for (int a = 0; a < n->p->axis_count; a++)
+        n->units[a] = n->p->axis[a].box;
+    for (int k = 0; k + 1 < n->axis_count; k++) {
+        int inner = n->axis_order[k], outer = n->axis_order[k + 1];
+
+        while (n->loop_mask >> inner & n->loop_mask >> outer & 1 && !nest_has_edge(n->p, inner)
+               && !nest_has_edge(n->p, outer) && goes_on(n, inner, outer)) {
+            n->units[inner] *= n->units[outer];
+            n->axis_count--;
+            for (int i = k + 1; i < n->axis_count; i++)
+                n->axis_order[i] = n->axis_order[i + 1];
+            if (k + 1 >= n->axis_count)
+                break;
+            outer = n->axis_order[k + 1];
+        }
+    }
+}
+
+int nest_run(struct nest *n, int (*unit)(struct nest *n), void (*block_end)(struct nest *n))
+{
+    struct vcode scratch;
+    int status;
+
+    vcode_init(&scratch, n->p->arena);
+    status = nest_collect(n, &scratch, unit);
+    vcode_fini(&scratch);
+    if (status)
+        return -1;
+    if (n->has_failed)
+        return err_set(n->e, "its operands move in too many ways for the scalar registers");
+    join_loops(n);
+    vcode_begin_block(n->code);
+    for (int i = 0; i < n->track_count; i++)
+        start_track(n, &n->track[i]);
+    for (int a = 0; a < n->p->axis_count; a++)
+        n->now[a] = 1;
+    if (run_axes(n, n->axis_count - 1, unit, block_end))
+        return -1;
+    return n->has_failed ? err_set(n->e, "its operands move in too many ways") : 0;
+}

@@ -1,0 +1,271 @@
+/* Loop fusions: where values go. Results, and what other phases need. */
+#include "stack/kernels/loop/loop_nest.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define ROWS_PER_TILE 8
+
+static int part_of(struct nest *n, int node, int part)
+{
+    const struct fused_value *v = &n->fused.value[node];
+
+    if (v->is_mask)
+        return put_select(n->code, v->part[part].value, I(1), I(0));
+    return put_in_register(n->code, v->part[part]);
+}
+
+void loop_keep(struct nest *n, int node)
+{
+    const struct loop_plan *p = n->p;
+    bool has_rows = n->mask >> AXIS_ROWS & 1;
+    int64_t stride[LOOP_AXIS_MAX];
+    struct sval row;
+
+    if (n->is_by_rows) {
+        loop_keep_row(n, node, part_of(n, node, 0));
+        return;
+    }
+    loop_kept_stride(p, node, stride);
+    row = nest_row(n, -1, loop_scratch_row(p) + p->kept_row[node], stride, n->mask);
+    for (int i = 0; i < loop_parts(p, n->mask); i++)
+        nest_store(n, (struct sval){row.sreg, row.add + i * ROWS_PER_TILE}, has_rows ? 0xff : 1,
+                   LOOP_REGION_KEPT + node, part_of(n, node, i));
+}
+
+/* ----- tiles */
+
+static void store_tiles(struct nest *n, int array, int node)
+{
+    const struct loop_plan *p = n->p;
+    const struct loop_array *a = &p->array[array];
+    int ratio = p->group_rows / a->array->tile_rows, per_tile = p->parts / ratio;
+    int64_t missing = nest_is_last(n, AXIS_ROWS) ? a->missing : 0;
+    struct sval row = nest_row(n, loop_base(p, a), loop_row(p, a), a->unit_rows, a->mask);
+
+    for (int t = 0; t < ratio - missing; t++) {
+        struct fused_value v = {.is_mask = n->fused.value[node].is_mask};
+
+        for (int i = 0; i < per_tile; i++)
+            v.part[i] = n->fused.value[node].part[t * per_tile + i];
+        nest_store(n, (struct sval){row.sreg, row.add + t * a->part_rows}, 0xff,
+                   loop_region(p, array),
+                   fused_pack(n->code, p->job->chip, a->array->shape.dtype, &v));
+    }
+}
+
+/* ----- rows, columns, elements: into the array itself, or its image of 32-bit values */
+
+/* elements that lie at lane `lane`, or, with span > 1, at that and the next */
+static int lanes_from(struct nest *n, struct sval lane, int span)
+{
+    int at = nest_lane_index(n);
+
+    if (span == 1)
+        return put_mask2(n->code, OP_VCMP_EQ_S32, R(at), sval_vector(n, lane));
+    at = put_op2(n->code, OP_VSUB_S32, R(at), sval_vector(n, lane));
+    return put_mask2_choice(n->code, OP_VCMP_U32, R(at), I(span), 2);
+}
+
+int loop_diagonal(struct nest *n)
+{
+    if (n->diagonal < 0)
+        n->diagonal = put_op2(n->code, OP_VSUB_S32, R(nest_lane_index(n)), R(nest_row_index(n)));
+    return n->diagonal;
+}
+
+/* element 8 i + s of the column in parts at lane + 8 i + s of sublane s; `v`: what else is there */
+static int place_column(struct nest *n, const int *part, struct sval lane, int v)
+{
+    struct vcode *c = n->code;
+    int away = loop_diagonal(n);
+
+    if (lane.sreg >= 0)
+        away = put_op2(c, OP_VSUB_S32, R(away), sval_vector(n, lane));
+    for (int i = 0; i < n->p->parts; i++) {
+        int is_here = put_mask2(c, OP_VCMP_EQ_S32, R(away),
+                                I((lane.sreg < 0 ? lane.add : 0) + 8 * i));
+
+        v = put_select(c, is_here, R(part[i]), v < 0 ? I(0) : R(v));
+    }
+    return v;
+}
+
+/* what the sublanes have, each in lanes of its own, in all of them */
+static int join_sublanes(struct nest *n, int v)
+{
+    struct vcode *c = n->code;
+
+    for (int by = 4; by > 0; by /= 2)
+        v = put_op2(c, OP_VOR_U32, R(v), R(put_op2(c, OP_VROT_SLANE, R(v), I(by))));
+    return v;
+}
+
+static void merge_row(struct nest *n, struct sval row, int region, int mask, int value,
+                      int sublanes)
+{
+    int old = put_load(n->code, row.sreg, row.add, sublanes == 1 ? 0 : 1, region);
+
+    nest_store(n, row, sublanes, region, put_select(n->code, mask, R(value), R(old)));
+}
+
+/* of the unit in hand, in the array or its image; `lane` in it, and `sub` as loop_gather_row */
+static struct sval result_row(struct nest *n, int array, struct sval *lane, int *region)
+{
+    const struct loop_plan *p = n->p;
+    const struct loop_array *a = &p->array[array];
+    bool is_image = a->image_row >= 0;
+    struct sval sub, row = loop_gather_row(n, a, is_image, &sub, lane);
+
+    row.add += is_image ? loop_scratch_row(p) + a->image_row : loop_row(p, a);
+    *region = is_image ? LOOP_REGION_IMAGE + array : loop_region(p, array);
+    return row;
+}
+
+static void flush_column(struct nest *n, struct nest_column *x)
+{
+    int64_t lanes = x->end_lane - x->first_lane, unit[LOOP_AXIS_MAX];
+    int v = join_sublanes(n, x->value), region;
+    struct sval lane, row;
+
+    memcpy(unit, n->unit, sizeof(unit));
+    memcpy(n->unit, x->unit, sizeof(unit));
+    row = result_row(n, x->array, &lane, &region);
+    memcpy(n->unit, unit, sizeof(unit));
+    if (lanes == ARRAY_LANES)
+        nest_store(n, row, 1, region, v);
+    else
+        merge_row(n, row, region, lanes_from(n, lane, (int)lanes), v, 1);
+    *x = n->column[--n->column_count];
+}
+
+void loop_flush_columns(struct nest *n)
+{
+    while (n->column_count > 0)
+        flush_column(n, &n->column[0]);
+}
+
+/* the one that goes on with the unit in hand; one that goes on elsewhere is done */
+static struct nest_column *open_column(struct nest *n, int array, int64_t lane)
+{
+    for (int i = 0; i < n->column_count; i++) {
+        struct nest_column *x = &n->column[i];
+        bool goes_on = x->end_lane == lane;
+
+        if (x->array != array)
+            continue;
+        for (int k = 0; k < n->p->axis_count; k++)
+            goes_on &= k == AXIS_ROWS || x->unit[k] == n->unit[k];
+        if (goes_on)
+            return x;
+        flush_column(n, x);
+        break;
+    }
+    return NULL;
+}
+
+/* units of a block that follow each other along known lanes go into their row at once */
+static void scatter_column(struct nest *n, int array, int node, int64_t lane)
+{
+    struct nest_column *x = open_column(n, array, lane);
+    int part[FUSED_PARTS_MAX];
+
+    for (int i = 0; i < n->p->parts; i++)
+        part[i] = part_of(n, node, i);
+    if (!x) {
+        if (n->column_count == NEST_COLUMN_MAX)
+            flush_column(n, &n->column[0]);
+        x = &n->column[n->column_count++];
+        *x = (struct nest_column){.array = array, .value = -1, .first_lane = lane,
+                                  .end_lane = lane};
+        memcpy(x->unit, n->unit, sizeof(x->unit));
+    }
+    x->value = place_column(n, part, (struct sval){-1, lane}, x->value);
+    x->end_lane += n->p->group_rows;
+}
+
+static void scatter(struct nest *n, int array, int node)
+{
+    const struct loop_plan *p = n->p;
+    const struct loop_array *a = &p->array[array];
+    struct sval lane, row;
+    int part[FUSED_PARTS_MAX], region;
+
+    row = result_row(n, array, &lane, &region);
+    if (n->is_by_rows) {
+        nest_store(n, row, 1, region, part_of(n, node, 0));
+        return;
+    }
+    if (a->row_axis != AXIS_ROWS && a->lane_axis == AXIS_ROWS && lane.sreg < 0) {
+        scatter_column(n, array, node, lane.add);
+        return;
+    }
+    for (int i = 0; i < loop_parts(p, n->mask); i++)
+        part[i] = part_of(n, node, i);
+    if (a->row_axis == AXIS_ROWS) {
+        int64_t missing = nest_is_last(n, AXIS_ROWS) && a->image_row < 0 ? a->missing : 0;
+        int here = lanes_from(n, lane, 1);
+
+        for (int i = 0; i < p->parts - missing; i++)
+            merge_row(n, (struct sval){row.sreg,
+                                       row.add + i * ROWS_PER_TILE * a->array->tiles_across},
+                      region, here, part[i], 0xff);
+    } else if (a->lane_axis == AXIS_LANES) {
+        nest_store(n, row, 1, region, part[0]);
+    } else if (a->lane_axis == AXIS_ROWS) {
+        int mask = lanes_from(n, lane, p->group_rows);
+
+        merge_row(n, row, region, mask, join_sublanes(n, place_column(n, part, lane, -1)), 1);
+    } else if (a->lane_axis >= 0) {
+        merge_row(n, row, region, lanes_from(n, lane, 1), part[0], 1);
+    } else {
+        nest_store(n, row, 1, region, part[0]);
+    }
+}
+
+void loop_store_result(struct nest *n, int result, int node)
+{
+    int array = n->p->operand_count + result;
+
+    if (n->p->array[array].is_tiled)
+        store_tiles(n, array, node);
+    else
+        scatter(n, array, node);
+}
+
+/* ----- behind the last step: images become packed tiles */
+
+enum { S_FROM = 1, S_TO };
+
+static void pack_column(struct loop_plan *p, struct vcode *c, int array, int64_t column)
+{
+    const struct loop_array *a = &p->array[array];
+    const struct array *m = a->array;
+    int64_t across = m->is_linear ? 1 : m->tiles_across, rows = ROWS_PER_TILE * across;
+    int pack = 4 / m->element_bytes;
+    int64_t image = loop_scratch_row(p) + a->image_row + column * ROWS_PER_TILE;
+    struct fused_value v = {.is_mask = false};
+    enum graph_dtype t = m->shape.dtype == DTYPE_PRED ? DTYPE_U8 : m->shape.dtype;
+
+    EMIT(c, OP_SMOV, R(S_FROM), I(image));
+    EMIT(c, OP_SMOV, R(S_TO), I(loop_row(p, a) + column * ROWS_PER_TILE));
+    vcode_loop_begin(c, 0, m->tile_count / across);
+    for (int i = 0; i < pack; i++)
+        v.part[i] = R(put_load(c, S_FROM, i * rows, 1, LOOP_REGION_IMAGE + array));
+    put_store(c, S_TO, 0, 0xff, loop_region(p, array), fused_pack(c, p->job->chip, t, &v));
+    vcode_loop_step(c, S_FROM, pack * rows);
+    vcode_loop_step(c, S_TO, rows);
+    vcode_loop_end(c, 0);
+}
+
+void loop_emit_last(struct loop_plan *p, struct vcode *c)
+{
+    for (int i = p->operand_count; i < p->array_count; i++) {
+        const struct array *m = p->array[i].array;
+
+        if (p->array[i].image_row < 0)
+            continue;
+        for (int64_t k = 0; k < (m->is_linear ? 1 : m->tiles_across); k++)
+            pack_column(p, c, i, k);
+    }
+}

@@ -1,0 +1,553 @@
+#include "stack/kernels/misc/attention_core.h"
+
+#include <assert.h>
+
+#include "base/units.h"
+#include "isa/matrix.h"
+#include "stack/backend/put.h"
+
+#define LANES 128
+#define TILE_ROWS 8
+#define PACKED_ROWS 16
+#define LEAST (-1e30f)                  /* below every score; no infinity: inf - inf is NaN */
+#define VECTORS_MAX 32
+#define FEW_TILES 64                    /* of scores of a head, in one round of a loop */
+
+enum { REGION_Q = 1, REGION_KEYS, REGION_SCORES, REGION_M, REGION_L, REGION_ALPHA, REGION_ACC,
+       REGION_OUT };
+
+enum {                                  /* pointers and counters of the loops of a step */
+    SREG_AT_Q = SREG_CORE, SREG_AT_KEYS, SREG_AT_S, SREG_AT_M, SREG_AT_ACC, SREG_AT_LIMIT,
+    SREG_LIMIT_END, SREG_HEADS, SREG_ROUNDS
+};
+#define PRED_LIMIT 1
+
+static int halves(const struct attention_core *k) { return (int)(k->chip->mxu_size / LANES); }
+static int vectors(const struct attention_core *k) { return (int)(k->keys / LANES); }
+static int64_t all_groups(const struct attention_core *k)
+{
+    return k->heads * k->members * k->groups;
+}
+
+/* units that take part in the keys of one head: each a tile of keys */
+static int units(const struct attention_core *k)
+{
+    int64_t tiles = div_up(vectors(k), halves(k));
+
+    return (int)(tiles < k->chip->mxu_count ? tiles : k->chip->mxu_count);
+}
+
+static int passes(const struct attention_core *k)
+{
+    return (int)div_up(vectors(k), units(k) * halves(k));
+}
+
+/* first tile of 128 keys that a unit has in a pass; how many it has */
+static int first_vector(const struct attention_core *k, int pass, int u)
+{
+    return (pass * units(k) + u) * halves(k);
+}
+
+static int vector_count(const struct attention_core *k, int pass, int u)
+{
+    int left = vectors(k) - first_vector(k, pass, u);
+
+    return left < 0 ? 0 : left < halves(k) ? left : halves(k);
+}
+
+/* heads side by side in a round of the loop of few rows, each with units of its own */
+static int heads_at_once(const struct attention_core *k)
+{
+    int most = (int)k->chip->mxu_count / units(k);
+
+    return passes(k) == 1 && k->heads % most == 0 ? most : 1;
+}
+
+/* Where a head is from the pointers of a round on, in VMEM rows, and its first unit. */
+struct head_at { int unit; int64_t q, keys, scores, state; };
+
+static struct head_at head_at(const struct attention_core *k, int number)
+{
+    int64_t groups = k->members * k->groups;
+
+    return (struct head_at){
+        .unit = number * units(k), .q = number * k->q_head_rows,
+        .keys = number * k->key_head_rows,
+        .scores = number * groups * vectors(k) * TILE_ROWS, .state = number * groups * TILE_ROWS};
+}
+
+
+int64_t core_score_rows(const struct attention_core *k)
+{
+    return all_groups(k) * vectors(k) * TILE_ROWS;
+}
+
+int64_t core_state_rows(const struct attention_core *k) { return all_groups(k) * TILE_ROWS; }
+
+static void set(struct attention_core *k, int sreg, int64_t value)
+{
+    EMIT(k->c, OP_SMOV, R(sreg), I(value));
+}
+
+static void copy(struct attention_core *k, int sreg, int from)
+{
+    EMIT(k->c, OP_SMOV, R(sreg), R(from));
+}
+
+static void advance(struct attention_core *k, int sreg, int64_t by)
+{
+    EMIT(k->c, OP_SADD, R(sreg), R(sreg), I(by));
+}
+
+/* ----- the matrix unit */
+
+static struct vcode_op *on_unit(struct vcode_op *o, int unit)
+{
+    o->op.unit_index = (uint8_t)unit;
+    return o;
+}
+
+/* keys or values `first` to `first` + 7 of the block, as f32 */
+static int key_tile(struct attention_core *k, int64_t row, int64_t first, bool is_value)
+{
+    struct vcode *c = k->c;
+    int v;
+
+    if (!k->token_rows) {
+        v = put_load(c, SREG_AT_KEYS, row + first / PACKED_ROWS * TILE_ROWS, 1, REGION_KEYS);
+        return put_op1(c, first / TILE_ROWS & 1 ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(v));
+    }
+    v = put_load(c, SREG_AT_KEYS, row + first * k->token_rows, (int)k->token_rows,
+                 REGION_KEYS);
+    return is_value ? put_op2(c, OP_VAND_U32, R(v), I(-65536))
+                    : put_op2(c, OP_VSHLL_U32, R(v), I(16));
+}
+
+/* 128 or 256 keys from `first` on into a staging register: columns of k^T, or rows of v */
+static void push_weights(struct attention_core *k, int unit, int64_t row, int64_t first,
+                         bool is_wide, bool is_value)
+{
+    struct vcode *c = k->c;
+
+    for (int j = LANES / TILE_ROWS - 1; j >= 0; j--) {
+        int v = key_tile(k, row, first + j * TILE_ROWS, is_value);
+
+        if (is_wide) {
+            int upper = key_tile(k, row, first + LANES + j * TILE_ROWS, is_value);
+
+            on_unit(EMIT(c, OP_VMATPREP_SUBR, R(upper), I(MATRIX_F32)), unit);
+        }
+        on_unit(EMIT(c, OP_VMATPUSH, R(v), I(is_wide ? 2 : 0), I(MATRIX_F32), I(!is_value),
+                     I(is_value)), unit);
+    }
+}
+
+static void push_pass(struct attention_core *k, int pass, const struct head_at *at,
+                      bool is_value)
+{
+    for (int u = 0; u < units(k); u++)
+        if (vector_count(k, pass, u))
+            push_weights(k, at->unit + u, at->keys, (int64_t)first_vector(k, pass, u) * LANES,
+                         vector_count(k, pass, u) == 2, is_value);
+}
+
+static int pop(struct attention_core *k, int unit)
+{
+    int v = vcode_vreg(k->c);
+
+    on_unit(EMIT(k->c, OP_VPOP_MRF, R(v), I(0)), unit);
+    return v;
+}
+
+/* latches: the weights that have been pushed are loaded first */
+static void multiply(struct attention_core *k, int unit, int rows, int upper, bool is_value,
+                     bool latches)
+{
+    if (upper >= 0)
+        on_unit(EMIT(k->c, OP_VMATPREP_MUBR, R(upper), I(MATRIX_F32)), unit);
+    on_unit(EMIT(k->c, OP_VMATMUL, R(rows), I(upper >= 0), I(MATRIX_F32),
+                 I(latches ? 1 + is_value : 0), I(is_value)), unit);
+}
+
+/* ----- scores */
+
+/* scores of 8 rows, scaled */
+static void score_group(struct attention_core *k, int pass, int q, int group,
+                        const struct head_at *at, bool latches)
+{
+    struct vcode *c = k->c;
+
+    for (int u = 0; u < units(k); u++)
+        if (vector_count(k, pass, u))
+            multiply(k, at->unit + u, q, -1, false, latches);
+    for (int u = 0; u < units(k); u++)
+        for (int i = 0; vector_count(k, pass, u) && i < halves(k); i++) {
+            int64_t j = first_vector(k, pass, u) + i;
+            int s = pop(k, at->unit + u);
+
+            if (i < vector_count(k, pass, u))
+                put_store(c, SREG_AT_S, at->scores + (group * vectors(k) + j) * TILE_ROWS, 0xff,
+                          REGION_SCORES, put_op2(c, OP_VMUL_F32, R(s), F(k->scale)));
+        }
+}
+
+/* a packed tile of queries, or its lower half */
+static void score_round(struct attention_core *k, int pass, int group, int count,
+                        const struct head_at *at, bool latches)
+{
+    struct vcode *c = k->c;
+    int tile = put_load(c, SREG_AT_Q, at->q + group / 2 * TILE_ROWS, 1, REGION_Q);
+
+    for (int g = 0; g < count; g++) {
+        int q = put_op1(c, g ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, R(tile));
+
+        score_group(k, pass, q, group + g, at, latches && !g);
+    }
+}
+
+/* many rows: weights once per head, then a loop over its rows, two groups a round */
+static void scores_of_many(struct attention_core *k, int pass)
+{
+    struct vcode *c = k->c;
+    int64_t rounds = k->members * k->groups / 2;
+    struct head_at at = head_at(k, 0);
+
+    vcode_loop_begin(c, SREG_HEADS, k->heads);
+    push_pass(k, pass, &at, false);
+    vcode_begin_block(c);
+    vcode_loop_begin(c, SREG_ROUNDS, rounds);
+    score_round(k, pass, 0, 2, &at, true);
+    vcode_loop_step(c, SREG_AT_Q, TILE_ROWS);
+    vcode_loop_step(c, SREG_AT_S, (int64_t)2 * vectors(k) * TILE_ROWS);
+    vcode_loop_end(c, SREG_ROUNDS);
+    advance(k, SREG_AT_KEYS, k->key_head_rows);
+    advance(k, SREG_AT_Q, k->q_head_rows - rounds * TILE_ROWS);
+    vcode_loop_end(c, SREG_HEADS);
+}
+
+/* few rows: a loop over heads, weights and all rows in a round */
+static void scores_of_few(struct attention_core *k, int pass)
+{
+    struct vcode *c = k->c;
+    int once = heads_at_once(k), groups = (int)(k->members * k->groups);
+    int step = groups < 2 ? 1 : 2;
+    struct head_at next = head_at(k, once);
+
+    vcode_loop_begin(c, SREG_HEADS, k->heads / once);
+    for (int i = 0; i < once; i++) {
+        struct head_at at = head_at(k, i);
+
+        push_pass(k, pass, &at, false);
+        for (int g = 0; g < groups; g += step)
+            score_round(k, pass, g, step, &at, !g);
+    }
+    vcode_loop_step(c, SREG_AT_KEYS, next.keys);
+    vcode_loop_step(c, SREG_AT_Q, next.q);
+    vcode_loop_step(c, SREG_AT_S, next.scores);
+    vcode_loop_end(c, SREG_HEADS);
+}
+
+static bool is_few(const struct attention_core *k)
+{
+    return k->members * k->groups * vectors(k) <= FEW_TILES && passes(k) == 1;
+}
+
+static bool is_single(const struct attention_core *k) { return k->members * k->groups == 1; }
+
+static void scores(struct attention_core *k)
+{
+    for (int pass = 0; pass < passes(k); pass++) {
+        vcode_begin_block(k->c);
+        copy(k, SREG_AT_Q, SREG_Q);
+        copy(k, SREG_AT_KEYS, SREG_KEYS);
+        set(k, SREG_AT_S, k->s_row);
+        if (is_few(k))
+            scores_of_few(k, pass);
+        else
+            scores_of_many(k, pass);
+    }
+}
+
+/* ----- softmax */
+
+/* value[0] becomes the combination of all, pair by pair */
+static int tree(struct vcode *c, enum isa_opcode code, int *value, int count)
+{
+    for (; count > 1; count = (count + 1) / 2)
+        for (int i = 0; i < count / 2; i++) {
+            value[i] = put_op2(c, code, R(value[2 * i]), R(value[2 * i + 1]));
+            if (i == count / 2 - 1 && count % 2)
+                value[i + 1] = value[count - 1];
+        }
+    return value[0];
+}
+
+static int state_load(struct attention_core *k, int64_t base, int64_t row, int region)
+{
+    return put_load(k->c, SREG_AT_M, base - k->m_row + row, 1, region);
+}
+
+static void state_store(struct attention_core *k, int64_t base, int64_t row, int region, int v)
+{
+    put_store(k->c, SREG_AT_M, base - k->m_row + row, 0xff, region, v);
+}
+
+static int score_load(struct attention_core *k, int group, int j)
+{
+    return put_load(k->c, SREG_AT_S, (int64_t)(group * vectors(k) + j) * TILE_ROWS, 1,
+                    REGION_SCORES);
+}
+
+/* the last key of the block that each row of group `group` of this round may see */
+static int limit_of(struct attention_core *k, int group)
+{
+    struct vcode *c = k->c;
+    int limit = put_op1(c, OP_VSTV, R(SREG_AT_LIMIT)), row = vcode_vreg(c);
+
+    if (!k->is_causal)
+        return limit;
+    EMIT(c, OP_VLANESEQ, R(row));
+    row = put_op2(c, OP_VSHRL_U32, R(row), I(7));
+    row = put_op2(c, OP_VADD_S32, R(row), I(group * TILE_ROWS));
+    return put_op2(c, OP_VADD_S32, R(limit), R(row));
+}
+
+/* scores of keys that a row may not see become less than all others */
+static void mask_group(struct attention_core *k, int group, int *value)
+{
+    struct vcode *c = k->c;
+    int limit = limit_of(k, group), lane = vcode_vreg(c);
+
+    EMIT(c, OP_VLANESEQ, R(lane));
+    lane = put_op2(c, OP_VAND_U32, R(lane), I(LANES - 1));
+    for (int j = 0; j < vectors(k); j++) {
+        int column = put_op2(c, OP_VADD_S32, R(lane), I(j * LANES));
+        int mask = put_mask2(c, OP_VCMP_LE_S32, R(column), R(limit));
+
+        value[j] = put_select(c, mask, R(value[j]), F(LEAST));
+        put_store(c, SREG_AT_S, (int64_t)(group * vectors(k) + j) * TILE_ROWS, 0xff,
+                  REGION_SCORES, value[j]);
+    }
+}
+
+/* rows of a member follow each other; the next member begins at the first limit again */
+static void next_limit(struct attention_core *k, int groups)
+{
+    struct vcode *c = k->c;
+
+    if (!k->is_masked || !k->is_causal)
+        return;
+    advance(k, SREG_AT_LIMIT, (int64_t)groups * TILE_ROWS);
+    EMIT(c, OP_SCMP_LT, R(PRED_LIMIT), R(SREG_AT_LIMIT), R(SREG_LIMIT_END));
+    EMIT(c, OP_SELECT, R(SREG_AT_LIMIT), R(PRED_LIMIT), R(SREG_AT_LIMIT), R(SREG_LIMIT));
+}
+
+/* the new maximum, and by how much what was summed before it shrinks */
+static void maximum(struct attention_core *k, int group)
+{
+    struct vcode *c = k->c;
+    int value[VECTORS_MAX], before, now, row = group * TILE_ROWS;
+
+    for (int j = 0; j < vectors(k); j++)
+        value[j] = score_load(k, group, j);
+    if (k->is_masked)
+        mask_group(k, group, value);
+    now = put_xlane(c, OP_VMAX_XLANE, tree(c, OP_VMAX_F32, value, vectors(k)),
+                    group % (int)k->chip->xlu_count);
+    before = state_load(k, k->m_row, row, REGION_M);
+    now = put_op2(c, OP_VMAX_F32, R(now), R(before));
+    state_store(k, k->m_row, row, REGION_M, now);
+    before = put_op2(c, OP_VSUB_F32, R(before), R(now));
+    state_store(k, k->alpha_row, row, REGION_ALPHA, put_eup(c, OP_VPOW2, R(before)));
+}
+
+static void exponentials(struct attention_core *k, int group)
+{
+    struct vcode *c = k->c;
+    int value[VECTORS_MAX], row = group * TILE_ROWS, sum, l;
+    int m = state_load(k, k->m_row, row, REGION_M);
+
+    for (int j = 0; j < vectors(k); j++) {
+        int x = put_op2(c, OP_VSUB_F32, R(score_load(k, group, j)), R(m));
+
+        value[j] = put_eup(c, OP_VPOW2, R(x));
+        put_store(c, SREG_AT_S, (int64_t)(group * vectors(k) + j) * TILE_ROWS, 0xff,
+                  REGION_SCORES, value[j]);
+    }
+    sum = put_xlane(c, OP_VADD_XLANE, tree(c, OP_VADD_F32, value, vectors(k)),
+                    group % (int)k->chip->xlu_count);
+    l = put_op2(c, OP_VMUL_F32, R(state_load(k, k->l_row, row, REGION_L)),
+                R(state_load(k, k->alpha_row, row, REGION_ALPHA)));
+    state_store(k, k->l_row, row, REGION_L, put_op2(c, OP_VADD_F32, R(l), R(sum)));
+}
+
+/* over all groups of all heads, two at a time where they are even */
+static void each_group(struct attention_core *k, void (*body)(struct attention_core *, int))
+{
+    struct vcode *c = k->c;
+    int once = all_groups(k) % 2 ? 1 : 2;
+
+    vcode_begin_block(c);
+    set(k, SREG_AT_S, k->s_row);
+    set(k, SREG_AT_M, k->m_row);
+    copy(k, SREG_AT_LIMIT, SREG_LIMIT);
+    EMIT(c, OP_SADD, R(SREG_LIMIT_END), R(SREG_LIMIT), I(k->groups * TILE_ROWS));
+    vcode_loop_begin(c, SREG_ROUNDS, all_groups(k) / once);
+    for (int g = 0; g < once; g++)
+        body(k, g);
+    if (body == maximum)
+        next_limit(k, once);
+    vcode_loop_step(c, SREG_AT_S, (int64_t)once * vectors(k) * TILE_ROWS);
+    vcode_loop_step(c, SREG_AT_M, once * TILE_ROWS);
+    vcode_loop_end(c, SREG_ROUNDS);
+}
+
+/* ----- the sum of v */
+
+static void value_group(struct attention_core *k, int pass, int group, const struct head_at *at,
+                        bool latches)
+{
+    struct vcode *c = k->c;
+    int part[ISA_UNIT_MAX], count = 0, sum;
+    int64_t row = at->state + group * TILE_ROWS;
+
+    for (int u = 0; u < units(k); u++) {
+        int64_t j = at->scores + ((int64_t)group * vectors(k) + first_vector(k, pass, u))
+                                 * TILE_ROWS;
+        int some = vector_count(k, pass, u), p;
+
+        if (!some)
+            continue;
+        p = put_load(c, SREG_AT_S, j, 1, REGION_SCORES);
+        multiply(k, at->unit + u, p, some == 2 ? put_load(c, SREG_AT_S, j + TILE_ROWS, 1,
+                                                          REGION_SCORES) : -1, true, latches);
+    }
+    for (int u = 0; u < units(k); u++)
+        if (vector_count(k, pass, u)) {
+            part[count++] = pop(k, at->unit + u);
+            if (halves(k) == 2)
+                pop(k, at->unit + u);   /* columns that v does not have */
+        }
+    sum = state_load(k, k->acc_row, row, REGION_ACC);
+    if (!pass)
+        sum = put_op2(c, OP_VMUL_F32, R(sum),
+                      R(state_load(k, k->alpha_row, row, REGION_ALPHA)));
+    sum = put_op2(c, OP_VADD_F32, R(sum), R(tree(c, OP_VADD_F32, part, count)));
+    state_store(k, k->acc_row, row, REGION_ACC, sum);
+}
+
+static void values_of_many(struct attention_core *k, int pass)
+{
+    struct vcode *c = k->c;
+    struct head_at at = head_at(k, 0);
+
+    vcode_loop_begin(c, SREG_HEADS, k->heads);
+    push_pass(k, pass, &at, true);
+    vcode_begin_block(c);
+    vcode_loop_begin(c, SREG_ROUNDS, k->members * k->groups / 2);
+    value_group(k, pass, 0, &at, true);
+    value_group(k, pass, 1, &at, false);
+    vcode_loop_step(c, SREG_AT_S, (int64_t)2 * vectors(k) * TILE_ROWS);
+    vcode_loop_step(c, SREG_AT_M, 2 * TILE_ROWS);
+    vcode_loop_end(c, SREG_ROUNDS);
+    advance(k, SREG_AT_KEYS, k->key_head_rows);
+    vcode_loop_end(c, SREG_HEADS);
+}
+
+static void values_of_few(struct attention_core *k, int pass)
+{
+    struct vcode *c = k->c;
+    int once = heads_at_once(k);
+    struct head_at next = head_at(k, once);
+
+    vcode_loop_begin(c, SREG_HEADS, k->heads / once);
+    for (int i = 0; i < once; i++) {
+        struct head_at at = head_at(k, i);
+
+        push_pass(k, pass, &at, true);
+        for (int g = 0; g < k->members * k->groups; g++)
+            value_group(k, pass, g, &at, !g);
+    }
+    vcode_loop_step(c, SREG_AT_KEYS, next.keys);
+    vcode_loop_step(c, SREG_AT_S, next.scores);
+    vcode_loop_step(c, SREG_AT_M, next.state);
+    vcode_loop_end(c, SREG_HEADS);
+}
+
+static void values(struct attention_core *k)
+{
+    for (int pass = 0; pass < passes(k); pass++) {
+        vcode_begin_block(k->c);
+        copy(k, SREG_AT_KEYS, SREG_VALUES);
+        set(k, SREG_AT_S, k->s_row);
+        set(k, SREG_AT_M, k->m_row);
+        if (is_few(k))
+            values_of_few(k, pass);
+        else
+            values_of_many(k, pass);
+    }
+}
+
+/* parts of a step in listings and reports */
+static void note(struct attention_core *k, const char *part) { k->c->note = part; }
+
+void core_step(struct attention_core *k)
+{
+    assert(vectors(k) <= VECTORS_MAX && (is_single(k) || k->groups % 2 == 0));
+    note(k, "scores");
+    scores(k);
+    note(k, "maximum");
+    each_group(k, maximum);
+    note(k, "exponentials");
+    each_group(k, exponentials);
+    note(k, "values");
+    values(k);
+    note(k, "attention");
+    vcode_begin_block(k->c);
+}
+
+/* ----- begin and end */
+
+static void clear_group(struct attention_core *k, int group)
+{
+    struct vcode *c = k->c;
+    int zero = put_op1(c, OP_VMOV, I(0)), row = group * TILE_ROWS;
+
+    state_store(k, k->m_row, row, REGION_M, put_op1(c, OP_VMOV, F(LEAST)));
+    state_store(k, k->l_row, row, REGION_L, zero);
+    state_store(k, k->acc_row, row, REGION_ACC, zero);
+}
+
+void core_begin(struct attention_core *k)
+{
+    each_group(k, clear_group);
+    vcode_begin_block(k->c);
+}
+
+static int result(struct attention_core *k, int group)
+{
+    struct vcode *c = k->c;
+    int row = group * TILE_ROWS;
+    int by = put_eup(c, OP_VRCP, R(state_load(k, k->l_row, row, REGION_L)));
+
+    return put_op2(c, OP_VMUL_F32, R(state_load(k, k->acc_row, row, REGION_ACC)), R(by));
+}
+
+/* tiles of 16 rows; of few rows the upper 8 are not there */
+void core_end(struct attention_core *k)
+{
+    struct vcode *c = k->c;
+    int count = is_single(k) ? 1 : 2, low, high;
+
+    vcode_begin_block(c);
+    set(k, SREG_AT_M, k->m_row);
+    copy(k, SREG_AT_Q, SREG_Q);
+    vcode_loop_begin(c, SREG_ROUNDS, all_groups(k) / count);
+    low = result(k, 0);
+    high = count == 2 ? result(k, 1) : low;
+    put_store(c, SREG_AT_Q, 0, 0xff, REGION_OUT, put_op2(c, OP_VPACK_C_BF16, R(high), R(low)));
+    vcode_loop_step(c, SREG_AT_Q, is_single(k) ? k->q_head_rows : TILE_ROWS);
+    vcode_loop_step(c, SREG_AT_M, count * TILE_ROWS);
+    vcode_loop_end(c, SREG_ROUNDS);
+    vcode_begin_block(c);
+}

@@ -1,0 +1,199 @@
+/*
+ * Kernels of kind "random": the bits of rng-bit-generator, tile by tile.
+ *
+ * Each tile is what the machine's generator gives after it has been seeded with
+ * a key of the tile's number (graph_rng_key), so that the bits of an array do
+ * not depend on how a kernel goes through it. Tiles leave in chunks, two buffers.
+ */
+#include "stack/kernels/kernel.h"
+#include "stack/kernels/index/kernel_index.h"
+
+#include "base/units.h"
+
+#include <string.h>
+
+#define CHUNK_TILES 64
+#define UNROLLED 8
+#define TILE_ROWS 8
+#define SPILL_TILES 8
+#define PRED_LATER 8
+#define TILE_KEY INT32_C(-2048144789)   /* graph_rng_key: 0x85ebca6b from tile to tile */
+
+struct random_work {
+    const struct kernel_job *job;
+    const struct graph_node *node;
+    const struct array *to;
+    struct vcode code;
+    struct move_code m;
+    struct isa_operand key, turn, step, at;
+};
+
+static int random_takes(const struct graph *body, const struct chip *chip, struct err *e)
+{
+    const struct graph_node *n = &body->node[body->output[0].node];
+
+    (void)chip;
+    if (body->output_count != 1 || n->op != HLO_RNG_BITS)
+        return err_set(e, "%s: something comes after the random bits in their fusion", n->name);
+    if (body->node[n->operand[0]].op != HLO_PARAMETER)
+        return err_set(e, "%s: its seed is computed in its fusion", n->name);
+    return 0;
+}
+
+static void put(struct random_work *w, enum isa_opcode code, int count,
+                const struct isa_operand *operand)
+{
+    vcode_emit(&w->code, code, count, operand);
+}
+
+static void advance(struct random_work *w, struct isa_operand x, int64_t by)
+{
+    put(w, OP_SADD, 3, (struct isa_operand[]){x, x, move_imm(by)});
+}
+
+/* `count` tiles from VMEM row S[row] on */
+static void draw(struct random_work *w, struct isa_operand row, int count)
+{
+    for (int i = 0; i < count; i++) {
+        int v = vcode_vreg(&w->code);
+
+        put(w, OP_SETRNGSEED, 1, &w->key);
+        put(w, OP_VRNG, 1, (struct isa_operand[]){operand_reg(v)});
+        move_store(&w->m, row, i * TILE_ROWS, 1, v);
+        advance(w, w->key, TILE_KEY);
+    }
+    advance(w, row, count * TILE_ROWS);
+}
+
+static void draw_chunk(struct random_work *w, int64_t tiles)
+{
+    struct move_code *m = &w->m;
+    int kept = m->next_sreg, flag = w->job->first_flag + 1;
+    struct isa_operand row = move_reg(m), out = move_add(m, w->turn, move_imm(flag)), counter;
+    struct isa_operand base = move_reg(m);
+
+    /* the chunk two before has left this buffer; it was a whole one */
+    put(w, OP_SCMP_GE, 3, (struct isa_operand[]){operand_reg(PRED_LATER), w->step,
+                                                 operand_imm(2)});
+    vcode_emit(&w->code, OP_DMA_DONE, 2, (struct isa_operand[]){
+        out, move_imm(CHUNK_TILES * INDEX_GRANULES)})->op.pred = PRED_LATER;
+    vcode_emit(&w->code, OP_VSYNCADD, 2, (struct isa_operand[]){
+        out, move_imm(-CHUNK_TILES * INDEX_GRANULES)})->op.pred = PRED_LATER;
+    move_set(m, base, move_add(m, move_mul(m, w->turn, CHUNK_TILES * TILE_ROWS),
+                               move_imm(w->job->vmem_row)));
+    move_set(m, row, base);
+    vcode_begin_block(&w->code);
+    if (tiles / UNROLLED) {
+        counter = move_loop_begin(m, tiles / UNROLLED);
+        draw(w, row, UNROLLED);
+        move_loop_end(m, counter);
+    }
+    draw(w, row, (int)(tiles % UNROLLED));
+    vcode_begin_block(&w->code);
+    put(w, index_copy_code(SPACE_VMEM, w->to->space), 4, (struct isa_operand[]){
+        move_shift(m, base, 4), move_imm(tiles * INDEX_GRANULES), w->at, out});
+    advance(w, w->at, tiles * INDEX_GRANULES);
+    advance(w, w->step, 1);
+    put(w, OP_SSUB, 3, (struct isa_operand[]){w->turn, operand_imm(1), w->turn});
+    m->next_sreg = kept;
+}
+
+static void read_seed(struct random_work *w, const struct array *seed)
+{
+    struct move_code *m = &w->m;
+    enum isa_opcode code = seed->space == SPACE_HBM ? OP_DMA_HBM_SMEM : OP_DMA_VMEM_SMEM;
+    int64_t at = round_up(w->job->smem, ARRAY_GRANULE_BYTES);
+    uint32_t stream = graph_rng_key(0, w->node->count, 0);
+
+    move_copy(m, code, move_imm(seed->address / ARRAY_GRANULE_BYTES),
+              move_imm(at / ARRAY_GRANULE_BYTES), 1, w->job->first_flag);
+    move_wait(m, w->job->first_flag, 1);
+    put(w, OP_SLD, 3, (struct isa_operand[]){w->key, operand_none(), move_imm(at)});
+    put(w, OP_SADD, 3, (struct isa_operand[]){w->key, w->key, operand_imm((int32_t)stream)});
+}
+
+static void make_code(struct random_work *w)
+{
+    struct move_code *m = &w->m;
+    struct isa_operand *start[] = {&w->key, &w->turn, &w->step, &w->at};
+    int64_t tiles = w->to->tile_count, whole = tiles / CHUNK_TILES, rest = tiles % CHUNK_TILES;
+    int64_t chunks = whole + (rest > 0);
+    int flag = w->job->first_flag + 1;
+    struct isa_operand counter;
+
+    for (size_t i = 0; i < sizeof(start) / sizeof(start[0]); i++) {
+        *start[i] = move_reg(m);
+        move_set(m, *start[i], move_imm(0));
+    }
+    move_set(m, w->at, move_imm(w->to->address / ARRAY_GRANULE_BYTES));
+    read_seed(w, w->job->operand[w->job->body->node[w->node->operand[0]].parameter_index]);
+    if (whole) {
+        counter = move_loop_begin(m, whole);
+        draw_chunk(w, CHUNK_TILES);
+        move_loop_end(m, counter);
+    }
+    if (rest)
+        draw_chunk(w, rest);
+    for (int64_t i = chunks > 1 ? chunks - 2 : 0; i < chunks; i++)
+        move_wait(m, flag + (int)(i % 2), (i < whole ? CHUNK_TILES : rest) * INDEX_GRANULES);
+}
+
+static int random_tilings(const struct kernel_job *job, struct tiling *list, int max)
+{
+    if (max < 1 || job->vmem_rows < (2 * CHUNK_TILES + SPILL_TILES) * TILE_ROWS)
+        return 0;
+    list[0] = (struct tiling){.count = 0};
+    return 1;
+}
+
+/* a tile takes a few bundles in a row: seed, bits, store */
+static int random_cost(const struct kernel_job *job, const struct tiling *t,
+                       struct kernel_cost *out)
+{
+    int64_t tiles = job->result[0]->tile_count, mhz = job->chip->chip_clock_mhz;
+
+    (void)t;
+    *out = (struct kernel_cost){
+        .compute_cycles = 5 * tiles, .hbm_bytes = tiles * ARRAY_TILE_BYTES,
+        .copy_cycles = tiles * ARRAY_TILE_BYTES * mhz
+                       / (int64_t)(job->chip->dma_core_gbps * 1000),
+        .fixed_cycles = (job->chip->dma_read_ns + job->chip->dma_write_ns) * mhz / 1000,
+        .vmem_rows = (2 * CHUNK_TILES + SPILL_TILES) * TILE_ROWS,
+        .steps = div_up(tiles, CHUNK_TILES)};
+    out->total_cycles = out->fixed_cycles + (out->compute_cycles > out->copy_cycles
+                                             ? out->compute_cycles : out->copy_cycles);
+    return 0;
+}
+
+static int check_layout(const struct random_work *w, struct err *e)
+{
+    for (int i = 0; i < w->to->shape.rank; i++)
+        if (w->to->order[i] != w->to->shape.rank - 1 - i)
+            return err_set(e, "%s: random bits in another layout than row-major", w->node->name);
+    return 0;
+}
+
+static int random_emit(const struct kernel_job *job, const struct tiling *t, struct arena *a,
+                       struct segment *out, struct err *e)
+{
+    struct random_work w = {.job = job, .to = job->result[0],
+                            .node = &job->body->node[job->body->output[0].node]};
+    int64_t spill = job->vmem_row + 2 * CHUNK_TILES * TILE_ROWS;
+    int status;
+
+    *out = (struct segment){.tiling = *t};
+    if (check_layout(&w, e))
+        return -1;
+    vcode_init(&w.code, a);
+    w.code.note = job->name;
+    move_code_init(&w.m, &w.code, job->chip);
+    make_code(&w);
+    status = kernel_finish(job, &w.code, spill, SPILL_TILES, a, out, e);
+    vcode_fini(&w.code);
+    return status ? status : random_cost(job, t, &out->cost);
+}
+
+const struct kernel_kind kernel_random = {
+    .name = "random", .category = "rng-bit-generator", .takes = random_takes,
+    .tilings = random_tilings, .cost = random_cost, .emit = random_emit, .is_for_one_core = true,
+};

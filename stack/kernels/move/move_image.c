@@ -1,0 +1,109 @@
+/* Packed boxes to images of 32-bit words and back, and filling an image with padding. */
+#include "stack/kernels/move/move_gather.h"
+#include "stack/kernels/move/move_loops.h"
+
+static const struct isa_operand no_base = {.kind = OPERAND_IMM};
+
+struct image { const struct move_side *side; int64_t image_from; };
+
+static void unpack_tile(struct move_loops *l, struct move_place from, struct move_place to)
+{
+    struct move_step *s = l->step;
+    const struct image *image = l->user;
+    int parts = image->side->view.tile_rows / MOVE_SUBLANES, v;
+
+    s->store += parts - 1;
+    s->ops += 2 * parts;
+    v = move_load_rows(s, from, 1, 0, MOVE_SUBLANES);
+    for (int i = 0; i < parts && !s->is_counted; i++) {
+        int part = v;
+
+        if (parts == 2 && s->box->has_floats) {
+            part = move_v1(&s->m, i ? OP_VUNPACK_C_H : OP_VUNPACK_C_L, operand_reg(v));
+        } else if (parts == 2) {
+            part = move_v1_choice(&s->m, OP_VUNPACK_C_B16, v, i);
+        } else if (parts == 4) {
+            part = vcode_vreg(s->m.code);
+            vcode_emit(s->m.code, OP_VUNPACK_C_8, 4,
+                       (struct isa_operand[]){operand_reg(part), operand_reg(v), operand_imm(i),
+                                              operand_imm(0)});
+        }
+        move_store_op(s, move_behind(to, i * MOVE_SUBLANES), 1, 0xff, -1, part);
+    }
+    s->store++;
+}
+
+static void pack_tile(struct move_loops *l, struct move_place from, struct move_place to)
+{
+    struct move_step *s = l->step;
+    const struct image *image = l->user;
+    int parts = image->side->view.tile_rows / MOVE_SUBLANES, part[4] = {0};
+
+    s->ops += 2 * parts;
+    for (int i = 0; i < parts; i++)
+        part[i] = move_load_rows(s, move_behind(from, i * MOVE_SUBLANES), 1, 0, MOVE_SUBLANES);
+    if (s->is_counted) {
+        s->store++;
+        return;
+    }
+    if (s->box->has_floats)
+        part[0] = move_v2(&s->m, OP_VPACK_C_BF16, part[1], operand_reg(part[0]));
+    for (int i = 0; i < parts / 2 && !s->box->has_floats; i++)
+        part[i] = move_v2_choice(&s->m, OP_VPACK_B16, part[2 * i + 1], operand_reg(part[2 * i]),
+                                 1, (int32_t[]){0});
+    if (parts == 4)
+        part[0] = move_v2_choice(&s->m, OP_VPACK_C_B8, part[1], operand_reg(part[0]), 1,
+                                 (int32_t[]){0});
+    move_store_op(s, to, 1, 0xff, -1, part[0]);
+    s->store++;
+}
+
+void move_convert_image(struct move_step *s, const struct move_side *side, bool is_result)
+{
+    struct image image = {.side = side};
+    struct move_loops l = {.step = s, .body = is_result ? pack_tile : unpack_tile, .user = &image,
+                      .units = side->view.tile_rows / MOVE_SUBLANES * 2};
+    struct move_place box = {no_base, 0, 0}, rows = move_side_place(s, side, 0);
+
+    if (!side->has_image)
+        return;
+    if (!s->is_counted) {
+        int base = frame_base(&s->box->frame, side->window);
+
+        box = (struct move_place){base < 0 ? no_base : operand_reg(base),
+                             frame_row(&s->box->frame, side->window), 2 * side->window};
+    }
+    for (int i = 0; i < side->box_dims; i++) {
+        int64_t stride = s->is_counted ? 8 : frame_stride(&s->box->frame, side->window, i);
+
+        move_add_loop(&l, side->box_count[i], is_result ? side->box_step[i] : stride,
+                 is_result ? stride : side->box_step[i]);
+    }
+    move_run_loops(&l, is_result ? rows : box, is_result ? box : rows);
+}
+
+static void fill_tile(struct move_loops *l, struct move_place from, struct move_place to)
+{
+    struct move_step *s = l->step;
+    const uint32_t *bits = l->user;
+
+    (void)from;
+    s->store++;
+    s->ops += 2;
+    if (!s->is_counted)
+        move_store_op(s, to, 1, 0xff, -1, move_v1(&s->m, OP_VMOV, operand_imm((int32_t)*bits)));
+}
+
+/* every row of the result's image */
+void move_fill_image(struct move_step *s)
+{
+    const struct move_side *to = &s->box->to;
+    enum graph_dtype dtype = s->box->has_floats ? DTYPE_F32 : to->view.shape.dtype;
+    uint32_t bits = gather_constant_bits(dtype, s->box->map.fill);
+    struct move_loops l = {.step = s, .body = fill_tile, .user = &bits, .units = 1};
+
+    move_add_loop(&l, to->view.tile_rows / MOVE_SUBLANES, 0, MOVE_SUBLANES);
+    for (int i = 0; i < to->box_dims; i++)
+        move_add_loop(&l, to->box_count[i], 0, to->box_step[i]);
+    move_run_loops(&l, move_side_place(s, to, 0), move_side_place(s, to, 0));
+}

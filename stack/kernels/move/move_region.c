@@ -1,0 +1,226 @@
+/*
+ * The regions of a move's result: one, as a rule. Where a size that no tile
+ * divides is too large for a box, its whole chunks and the rest; where padding
+ * lies beside the source along outer dimensions, the source and the padding.
+ */
+#include "stack/kernels/move/move_box_impl.h"
+
+#include <string.h>
+
+#define RAGGED_CHUNK 1024               /* of a digit that nothing divides, the whole ones first */
+#define TILE_ROWS_HELD 24               /* VMEM rows per tile: two buffers and some room */
+#define FILL_TILES 256                  /* of a box of padding alone, about */
+
+/* one type, or f32 and bf16 with images of f32 */
+static int check_types(struct move_box *b)
+{
+    enum graph_dtype to = b->job->result[0]->shape.dtype;
+
+    for (int i = 0; i < b->map.source_count; i++) {
+        b->has_floats |= move_side_array(b, i)->shape.dtype != to;
+        if ((move_side_array(b, i)->shape.dtype != to) != b->map.source[i].is_converted)
+            return -1;
+    }
+    return b->map.source_count ? 0 : -1;
+}
+
+/* the largest digit that boxes must hold whole only because they do not divide it; -1: none */
+static int ragged_digit(const struct move_box *b, int64_t *main_count)
+{
+    const struct move_source *s = &b->map.source[0];
+    int found = -1;
+
+    if (b->map.source_count > 1 || b->map.has_fill)
+        return -1;
+    for (int k = 0; k < s->digit_count; k++) {
+        int64_t chunk = RAGGED_CHUNK, whole = s->digit[k].count / chunk * chunk;
+        struct move_source main = *s;
+
+        if (b->inner[0][k] < s->digit[k].count || !whole || whole == s->digit[k].count ||
+            (found >= 0 && s->digit[found].count > s->digit[k].count))
+            continue;
+        main.digit[k].count = whole;
+        if (move_least_inner(&main, k, move_side_array(b, 0), false) < whole &&
+            move_least_inner(&main, k, move_side_array(b, -1), true) < whole) {
+            found = k;
+            *main_count = whole;
+        }
+    }
+    return found;
+}
+
+/* the part of the map behind `count` of digit k; the map keeps what is before */
+static struct move_map cut_map(struct move_map *map, int k, int64_t count)
+{
+    struct move_map rest = *map;
+    struct move_source *s = &rest.source[0];
+
+    map->source[0].digit[k].count = count;
+    s->from_first[s->digit[k].from_dim] += s->digit[k].from_scale * count;
+    s->to_first[s->digit[k].to_dim] += s->digit[k].to_scale * count;
+    s->digit[k].count -= count;
+    return rest;
+}
+
+/* ----- regions that hold padding alone */
+
+static int plan_fill(struct move_box *b)
+{
+    const struct array *a = b->job->result[0];
+    struct move_side *side = &b->to;
+    struct frame *f = &b->frame;
+    int64_t most = b->job->vmem_rows / (TILE_ROWS_HELD + a->tile_rows);
+
+    most = most < FILL_TILES ? most : FILL_TILES;
+    *f = (struct frame){.job = b->job};
+    memset(side, 0, sizeof(*side));
+    side->view = *a;
+    side->tiles = a->tiles_down * a->tiles_across;
+    move_add_box_dim(side, a->tiles_down, a->tiles_across);
+    move_add_box_dim(side, a->tiles_across, 1);
+    for (int i = a->outer_count - 1; i >= 0; i--) {
+        int d = a->outer_dim[i];
+        int64_t count = b->last[d] - b->first[d] + 1, stride = array_outer_stride(a, d);
+
+        side->view.address += b->first[d] * stride * ARRAY_TILE_BYTES;
+        if (side->tiles * count <= most && move_add_box_dim(side, count, stride) >= 0) {
+            side->tiles *= count;
+        } else if (count > 1) {
+            if (f->dims == FRAME_DIM_MAX)
+                return -1;
+            f->count[f->dims] = count;
+            side->grid_step[f->dims++] = stride;
+        }
+    }
+    if (!f->dims)
+        f->count[f->dims++] = 1;
+    side->has_image = a->element_bytes < 4 || a->space == SPACE_VMEM;
+    side->image_rows = side->has_image ? side->tiles * a->tile_rows : 0;
+    move_add_window(b, side, true);
+    b->cycles = move_box_fits(b) ? move_box_cost(b) : INT64_MAX;
+    return b->cycles < INT64_MAX ? 0 : -1;
+}
+
+/* no gaps between the elements of the source along this dimension */
+static bool is_solid(const struct move_source *s, int dim)
+{
+    int64_t last = 0, count = 1;
+
+    for (int k = 0; k < s->digit_count; k++)
+        if (s->digit[k].to_dim == dim) {
+            last += s->digit[k].to_scale * (s->digit[k].count - 1);
+            count *= s->digit[k].count;
+        }
+    return last == count - 1;
+}
+
+/*
+ * Parts of the result that lie wholly beside the source along an outer
+ * dimension become regions of padding, and b is what remains. Their number.
+ */
+static int cut_padding(struct move_box *b, struct move_box *padding, int max)
+{
+    const struct array *a = b->job->result[0];
+    const struct move_source *s = &b->map.source[0];
+    int count = 0;
+
+    if (b->map.source_count != 1 || !b->map.has_fill)
+        return 0;
+    for (int i = 0; i < a->outer_count && count + 2 <= max; i++) {
+        int d = a->outer_dim[i];
+        int64_t first = s->to_first[d], last = first;
+
+        for (int k = 0; k < s->digit_count; k++)
+            if (s->digit[k].to_dim == d)
+                last += s->digit[k].to_scale * (s->digit[k].count - 1);
+        if (!is_solid(s, d) || (first == b->first[d] && last == b->last[d]))
+            continue;
+        for (int side = 0; side < 2; side++) {
+            struct move_box *x = &padding[count];
+
+            if (side ? last == b->last[d] : first == b->first[d])
+                continue;
+            *x = (struct move_box){.job = b->job, .has_floats = b->has_floats};
+            x->map.has_fill = true;
+            x->map.fill = b->map.fill;
+            memcpy(x->first, b->first, sizeof(x->first));
+            memcpy(x->last, b->last, sizeof(x->last));
+            *(side ? &x->first[d] : &x->last[d]) = side ? last + 1 : first - 1;
+            count++;
+        }
+        b->first[d] = first;
+        b->last[d] = last;
+    }
+    return count;
+}
+
+/* ----- */
+
+static int plan_region(struct move_box *b, struct move_box *list, int *count);
+
+/* b is the next box of the list; regions of padding follow it */
+static int plan_padding(struct move_box *b, struct move_box *list, int *count)
+{
+    struct move_box *padding = mem_alloc(MOVE_REGIONS_MAX * sizeof(*padding));
+    int rest = cut_padding(b, padding, MOVE_REGIONS_MAX), status;
+
+    status = rest ? plan_region(b, list, count) : -1;
+    for (int i = 0; i < rest && !status; i++) {
+        if (*count == MOVE_REGIONS_MAX) {
+            status = -1;
+            break;
+        }
+        list[*count] = padding[i];
+        status = plan_fill(&list[(*count)++]);
+    }
+    mem_free(padding);
+    return status;
+}
+
+static int plan_ragged(struct move_box *b, int k, int64_t main_count, struct move_box *list,
+                       int *count)
+{
+    struct move_map rest = cut_map(&b->map, k, main_count);
+
+    if (plan_region(b, list, count) || *count == MOVE_REGIONS_MAX)
+        return -1;
+    b = &list[*count];
+    memset(b, 0, sizeof(*b));
+    b->job = list[0].job;
+    b->has_floats = list[0].has_floats;
+    b->map = rest;
+    return plan_region(b, list, count);
+}
+
+static int plan_region(struct move_box *b, struct move_box *list, int *count)
+{
+    int64_t main_count = 0;
+    int k;
+
+    memset(b->inner, 0, sizeof(b->inner));
+    move_least_box(b);
+    if (*count == MOVE_REGIONS_MAX)
+        return -1;
+    b->cycles = move_box_build(b) ? INT64_MAX : move_box_grow(b);
+    if (b->cycles < INT64_MAX) {
+        (*count)++;
+        return 0;
+    }
+    k = ragged_digit(b, &main_count);
+    return k < 0 ? plan_padding(b, list, count) : plan_ragged(b, k, main_count, list, count);
+}
+
+int move_box_plan(const struct kernel_job *job, struct move_box *list)
+{
+    const struct shape *to = &job->result[0]->shape;
+    int count = 0;
+
+    memset(list, 0, sizeof(*list));
+    list->job = job;
+    for (int d = 0; d < to->rank; d++)
+        list->last[d] = to->dim[d] - 1;
+    if (move_map_make(job->body, &list->map) || check_types(list) ||
+        plan_region(list, list, &count))
+        return -1;
+    return count;
+}

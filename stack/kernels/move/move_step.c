@@ -1,0 +1,507 @@
+#include "stack/kernels/move/move_step.h"
+
+#include "base/units.h"
+#include "stack/kernels/move/move_loops.h"
+
+#define AXES_MAX MOVE_DIGITS_MAX
+#define RUNS_MAX 4000                   /* of straight code */
+
+/* ----- one source's axes, sorted by what they do */
+
+struct plan {
+    const struct move_box *box;
+    int source;
+    struct move_axis axis[AXES_MAX + 4];
+    int count;
+    int64_t from_row, from_lane, to_row, to_lane;
+    int from_run, to_run;               /* the axis along the lanes of either side, or -1 */
+    int eight;                          /* the axis of sublanes, or -1 */
+    bool is_shared;                     /* tiles of lanes hold more than one run */
+};
+
+static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
+
+static void split_axis(struct plan *p, int k, int64_t inner)
+{
+    struct move_axis *x = &p->axis[k], *outer = &p->axis[p->count];
+
+    if (inner >= x->count || p->count >= AXES_MAX + 4)
+        return;
+    *outer = *x;
+    outer->count = x->count / inner;
+    outer->from_row *= inner;
+    outer->to_row *= inner;
+    outer->from_lane *= inner;
+    outer->to_lane *= inner;
+    x->count = inner;
+    p->count++;
+}
+
+/* whole tiles of lanes are rows of the image */
+static void lanes_to_rows(struct plan *p)
+{
+    int64_t from = p->box->from[p->source].lane_step, to = p->box->to.lane_step;
+
+    for (int k = 0; k < p->count; k++) {
+        struct move_axis *x = &p->axis[k];
+
+        if (x->from_lane % ARRAY_LANES == 0) {
+            x->from_row += x->from_lane / ARRAY_LANES * from;
+            x->from_lane = 0;
+        }
+        if (x->to_lane % ARRAY_LANES == 0) {
+            x->to_row += x->to_lane / ARRAY_LANES * to;
+            x->to_lane = 0;
+        }
+    }
+}
+
+/*
+ * An axis of some lanes per count passes whole tiles every so many counts: from
+ * there on it is an axis of rows.
+ */
+static void split_periods(struct plan *p)
+{
+    int count = p->count;
+
+    for (int k = 0; k < count; k++) {
+        struct move_axis *x = &p->axis[k];
+        int64_t from = ARRAY_LANES / gcd(ARRAY_LANES, x->from_lane < 0 ? -x->from_lane
+                                                                       : x->from_lane);
+        int64_t to = ARRAY_LANES / gcd(ARRAY_LANES, x->to_lane);
+        int64_t period = x->from_lane && x->to_lane ? (from > to ? from : to)
+                         : x->from_lane ? from : x->to_lane ? to : 0;
+
+        if (k == p->from_run || k == p->to_run || !period || x->count % period)
+            continue;
+        split_axis(p, k, period);
+    }
+    lanes_to_rows(p);
+}
+
+static bool is_plain(const struct plan *p, int k)       /* moves rows alone */
+{
+    return !p->axis[k].from_lane && !p->axis[k].to_lane;
+}
+
+/* sublanes go along the axis that fills them best at small strides */
+static int choose_eight(const struct plan *p)
+{
+    int best = -1;
+    int64_t best_score = 0;
+
+    for (int k = 0; k < p->count; k++) {
+        const struct move_axis *x = &p->axis[k];
+        int64_t score = x->count < MOVE_SUBLANES ? x->count : MOVE_SUBLANES;
+
+        if (!is_plain(p, k) || k == p->from_run || k == p->to_run)
+            continue;
+        score = score * 8 + (x->from_row == 1) + (x->to_row == 1)
+                + 2 * (move_fits_stride(x->from_row) && move_fits_stride(x->to_row));
+        if (score > best_score) {
+            best_score = score;
+            best = k;
+        }
+    }
+    return best;
+}
+
+static void sort_axes(struct plan *p)
+{
+    p->from_run = p->to_run = -1;
+    for (int k = 0; k < p->count; k++) {
+        if (p->axis[k].from_lane == 1)
+            p->from_run = k;
+        if (p->axis[k].to_lane == 1)
+            p->to_run = k;
+    }
+    lanes_to_rows(p);
+    split_periods(p);
+    p->is_shared = p->box->map.source_count > 1 || p->box->map.has_fill;
+    for (int k = 0; k < p->count; k++)
+        p->is_shared |= k != p->to_run && p->axis[k].to_lane != 0;
+    p->eight = -1;
+}
+
+/* ----- runs along the lanes of both sides */
+
+struct unit { int64_t from_row, to_row; int up, first_lane, end_lane; };
+
+struct units {
+    struct unit *unit;
+    int64_t count;
+    int rows;
+    int64_t from_stride, to_stride;
+};
+
+static void move_units(struct move_loops *l, struct move_place from, struct move_place to)
+{
+    const struct units *u = l->user;
+    struct move_step *s = l->step;
+
+    for (int64_t i = 0; i < u->count; i++) {
+        const struct unit *x = &u->unit[i];
+        int v = move_load_rows(s, move_behind(from, x->from_row), u->from_stride, 0, u->rows);
+
+        v = move_rotate(s, v, x->up);
+        move_store_rows(s, move_behind(to, x->to_row), u->to_stride, 0, u->rows, x->first_lane,
+                        x->end_lane, v);
+    }
+}
+
+static int64_t lane_tile(int64_t lane) { return lane / ARRAY_LANES; }
+
+/* pieces of one run that stay in one tile on either side */
+static void cut_run(const struct plan *p, struct units *u, int64_t length, int64_t from_row,
+                    int64_t from_lane, int64_t to_row, int64_t to_lane)
+{
+    bool is_shared = p->is_shared || (to_lane % ARRAY_LANES && length > 1);
+
+    for (int64_t done = 0; done < length;) {
+        int64_t from = from_lane + done, to = to_lane + done;
+        int64_t room = ARRAY_LANES - from % ARRAY_LANES, take = length - done;
+        struct unit *x = &u->unit[u->count++];
+
+        if (room > ARRAY_LANES - to % ARRAY_LANES)
+            room = ARRAY_LANES - to % ARRAY_LANES;
+        take = take < room ? take : room;
+        *x = (struct unit){
+            .from_row = from_row + lane_tile(from) * p->box->from[p->source].lane_step,
+            .to_row = to_row + lane_tile(to) * p->box->to.lane_step,
+            .up = (int)((to - from) & (ARRAY_LANES - 1)), .end_lane = ARRAY_LANES};
+        if (is_shared || take < length || to % ARRAY_LANES) {
+            x->first_lane = (int)(to % ARRAY_LANES);
+            x->end_lane = (int)(to % ARRAY_LANES + take);
+        }
+        done += take;
+    }
+}
+
+/* every combination of the axes of lanes other than the runs */
+struct combos { int axis[AXES_MAX + 4]; int64_t at[AXES_MAX + 4]; int count; int64_t total; };
+
+static void list_combos(const struct plan *p, struct combos *c)
+{
+    *c = (struct combos){.total = 1};
+    for (int k = 0; k < p->count; k++)
+        if (!is_plain(p, k) && k != p->from_run && k != p->to_run) {
+            c->axis[c->count++] = k;
+            c->total *= p->axis[k].count;
+        }
+}
+
+static bool next_combo(const struct plan *p, struct combos *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        if (++c->at[i] < p->axis[c->axis[i]].count)
+            return true;
+        c->at[i] = 0;
+    }
+    return false;
+}
+
+/* rows and lanes that the present combination adds */
+static struct move_axis combo_offset(const struct plan *p, const struct combos *c)
+{
+    struct move_axis sum = {0};
+
+    for (int i = 0; i < c->count; i++) {
+        const struct move_axis *x = &p->axis[c->axis[i]];
+
+        sum.from_row += c->at[i] * x->from_row;
+        sum.to_row += c->at[i] * x->to_row;
+        sum.from_lane += c->at[i] * x->from_lane;
+        sum.to_lane += c->at[i] * x->to_lane;
+    }
+    return sum;
+}
+
+static void plain_loops(const struct plan *p, struct move_loops *l)
+{
+    for (int k = 0; k < p->count; k++)
+        if (is_plain(p, k) && k != p->eight && k != p->from_run && k != p->to_run)
+            move_add_loop(l, p->axis[k].count, p->axis[k].from_row, p->axis[k].to_row);
+}
+
+/* the runs `length` long, at `skip` of their axis, with `tiles` tiles of lanes behind each other */
+static void emit_runs(struct move_step *s, const struct plan *p, int64_t skip, int64_t length,
+                      int64_t tiles)
+{
+    const struct move_side *from = &p->box->from[p->source];
+    const struct move_axis *eight = p->eight < 0 ? NULL : &p->axis[p->eight];
+    int64_t count = eight ? eight->count : 1, done = 0;
+    struct units u = {.from_stride = eight ? eight->from_row : 0,
+                      .to_stride = eight ? eight->to_row : 0};
+    struct combos c;
+
+    list_combos(p, &c);
+    if (c.total * (length / ARRAY_LANES * 2 + 2) > RUNS_MAX) {
+        s->is_refused = true;
+        return;
+    }
+    u.unit = mem_alloc((size_t)(c.total * (length / ARRAY_LANES * 2 + 3)) * sizeof(*u.unit));
+    do {
+        struct move_axis at = combo_offset(p, &c);
+
+        cut_run(p, &u, length, p->from_row + at.from_row,
+                p->from_lane + at.from_lane + skip, p->to_row + at.to_row,
+                p->to_lane + at.to_lane + skip);
+    } while (next_combo(p, &c));
+    while (done < count) {
+        struct move_loops l = {.step = s, .body = move_units, .user = &u, .units = u.count};
+        int64_t rows = count - done < MOVE_SUBLANES ? count - done : MOVE_SUBLANES;
+        int64_t groups = rows == MOVE_SUBLANES ? (count - done) / MOVE_SUBLANES : 1;
+
+        u.rows = (int)rows;
+        plain_loops(p, &l);
+        move_add_loop(&l, tiles, from->lane_step, p->box->to.lane_step);
+        move_add_loop(&l, groups, MOVE_SUBLANES * u.from_stride, MOVE_SUBLANES * u.to_stride);
+        move_run_loops(&l, move_side_place(s, from, done * u.from_stride),
+                  move_side_place(s, &p->box->to, done * u.to_stride));
+        done += groups * rows;
+    }
+    mem_free(u.unit);
+}
+
+/* all lanes that axes other than the runs lead to are starts of tiles, on this side */
+static bool starts_tiles(const struct plan *p, bool is_result)
+{
+    if ((is_result ? p->to_lane : p->from_lane) % ARRAY_LANES)
+        return false;
+    for (int k = 0; k < p->count; k++)
+        if (k != p->from_run && k != p->to_run &&
+            (is_result ? p->axis[k].to_lane : p->axis[k].from_lane))
+            return false;
+    return true;
+}
+
+static void emit_along(struct move_step *s, struct plan *p)
+{
+    int64_t length = p->from_run < 0 ? 1 : p->axis[p->from_run].count;
+    int64_t tiles = length / ARRAY_LANES;
+
+    p->eight = choose_eight(p);
+    if (tiles < 2 || !starts_tiles(p, false) || !starts_tiles(p, true)) {
+        emit_runs(s, p, 0, length, 1);
+        return;
+    }
+    emit_runs(s, p, 0, ARRAY_LANES, tiles);
+    if (length % ARRAY_LANES)
+        emit_runs(s, p, tiles * ARRAY_LANES, length % ARRAY_LANES, 1);
+}
+
+/* ----- lanes of one side are rows of the other */
+
+/* rows b.. of the operand become lanes, lanes a.. become rows of the result */
+struct block {
+    int64_t from_row, to_row;           /* of row b and lane tile; of the row that lane a becomes */
+    int from_lane, a_count;             /* in their tile of lanes */
+    int to_lane, b_count;
+    bool is_masked;
+};
+
+struct blocks {
+    struct block block[64];
+    int count;
+    int64_t from_stride, to_stride;     /* rows per b, rows per a */
+};
+
+static void push(struct move_step *s, int unit, int v, int number, int total, int width)
+{
+    enum isa_opcode code = total == 1 ? OP_VXPOSE_ONE : number == 0 ? OP_VXPOSE_START :
+                           number == total - 1 ? OP_VXPOSE_END : OP_VXPOSE_CONT;
+
+    vcode_emit(s->m.code, code, 3,
+               (struct isa_operand[]){operand_reg(v), operand_imm(width), operand_imm(0)})
+        ->op.unit_index = (uint8_t)unit;
+}
+
+static int first_of_group(int group, int lane)
+{
+    return group * MOVE_SUBLANES < lane ? lane : group * MOVE_SUBLANES;
+}
+
+static int end_of_group(int group, int end)
+{
+    return (group + 1) * MOVE_SUBLANES < end ? (group + 1) * MOVE_SUBLANES : end;
+}
+
+static void transpose_block(struct move_step *s, const struct blocks *all, const struct block *x,
+                            struct move_place from, struct move_place to)
+{
+    const struct chip *chip = s->box->job->chip;
+    int b_end = x->to_lane + x->b_count, a_end = x->from_lane + x->a_count;
+    int pushes = (int)div_up(b_end, MOVE_SUBLANES), pops = (int)div_up(a_end, MOVE_SUBLANES);
+    int unit = move_take_xlu(s), v = -1, first_push = x->to_lane / MOVE_SUBLANES;
+
+    s->xlu += (double)((pushes > pops ? pushes : pops) * chip->xlu_xpose_issue_cycles);
+    s->ops += pushes + pops;
+    for (int g = first_push; g < pushes; g++) {
+        int first = first_of_group(g, x->to_lane), end = end_of_group(g, b_end);
+        int64_t row = x->from_row + (g * MOVE_SUBLANES - x->to_lane) * all->from_stride;
+
+        v = move_load_rows(s, move_behind(from, row), all->from_stride, first - g * MOVE_SUBLANES,
+                      end - g * MOVE_SUBLANES);
+        if (s->is_counted)
+            continue;
+        for (int k = g == first_push ? 0 : g; k <= g; k++)      /* lanes below are not stored */
+            push(s, unit, v, k, pushes, pops * MOVE_SUBLANES);
+    }
+    for (int g = 0; g < pops; g++) {
+        int first = first_of_group(g, x->from_lane), end = end_of_group(g, a_end);
+        int64_t row = x->to_row + (g * MOVE_SUBLANES - x->from_lane) * all->to_stride;
+
+        if (!s->is_counted) {
+            v = vcode_vreg(s->m.code);
+            vcode_emit(s->m.code, OP_VPOP_TRF, 1, (struct isa_operand[]){operand_reg(v)})
+                ->op.unit_index = (uint8_t)unit;
+        }
+        if (first < end)
+            move_store_rows(s, move_behind(to, row), all->to_stride, first - g * MOVE_SUBLANES,
+                       end - g * MOVE_SUBLANES, x->is_masked ? x->to_lane : 0,
+                       x->is_masked ? b_end : ARRAY_LANES, v);
+    }
+}
+
+static void transpose_blocks(struct move_loops *l, struct move_place from, struct move_place to)
+{
+    const struct blocks *b = l->user;
+
+    for (int i = 0; i < b->count; i++)
+        transpose_block(l->step, b, &b->block[i], from, to);
+}
+
+/* [skip, skip + length) of either run, cut where tiles of lanes end; -1: too many blocks */
+static int cut_blocks(const struct plan *p, struct blocks *all, const struct move_axis *at,
+                      int64_t a_skip, int64_t a_length, int64_t b_skip, int64_t b_length)
+{
+    int64_t from_lane = p->from_lane + at->from_lane + a_skip;
+    int64_t to_lane = p->to_lane + at->to_lane + b_skip;
+
+    for (int64_t a = 0; a < a_length;) {
+        int64_t a_room = ARRAY_LANES - (from_lane + a) % ARRAY_LANES;
+        int64_t a_take = a_length - a < a_room ? a_length - a : a_room;
+
+        for (int64_t b = 0; b < b_length;) {
+            int64_t b_room = ARRAY_LANES - (to_lane + b) % ARRAY_LANES;
+            int64_t b_take = b_length - b < b_room ? b_length - b : b_room;
+            struct block *x = &all->block[all->count++];
+
+            if (all->count > 60)
+                return -1;
+            x->from_lane = (int)((from_lane + a) % ARRAY_LANES);
+            x->a_count = (int)a_take;
+            x->to_lane = (int)((to_lane + b) % ARRAY_LANES);
+            x->b_count = (int)b_take;
+            x->from_row = p->from_row + at->from_row
+                          + lane_tile(from_lane + a) * p->box->from[p->source].lane_step
+                          + (b_skip + b) * all->from_stride;
+            x->to_row = p->to_row + at->to_row + lane_tile(to_lane + b) * p->box->to.lane_step
+                        + (a_skip + a) * all->to_stride;
+            x->is_masked = p->is_shared || x->to_lane || b_take < b_length;
+            b += b_take;
+        }
+        a += a_take;
+    }
+    return 0;
+}
+
+static void emit_blocks(struct move_step *s, const struct plan *p, int64_t a_skip,
+                        int64_t a_length, int64_t a_tiles, int64_t b_skip, int64_t b_length,
+                        int64_t b_tiles)
+{
+    const struct move_side *from = &p->box->from[p->source];
+    struct blocks *all = mem_alloc(sizeof(*all));
+    struct move_loops l = {.step = s, .body = transpose_blocks, .user = all};
+    struct combos c;
+
+    *all = (struct blocks){.from_stride = p->to_run < 0 ? 0 : p->axis[p->to_run].from_row,
+                           .to_stride = p->from_run < 0 ? 0 : p->axis[p->from_run].to_row};
+    list_combos(p, &c);
+    do {
+        struct move_axis at = combo_offset(p, &c);
+
+        if (cut_blocks(p, all, &at, a_skip, a_length, b_skip, b_length)) {
+            s->is_refused = true;
+            break;
+        }
+    } while (next_combo(p, &c));
+    if (!s->is_refused) {
+        l.units = all->count * 4;
+        plain_loops(p, &l);
+        move_add_loop(&l, a_tiles, from->lane_step, ARRAY_LANES * all->to_stride);
+        move_add_loop(&l, b_tiles, ARRAY_LANES * all->from_stride, p->box->to.lane_step);
+        move_run_loops(&l, move_side_place(s, from, 0), move_side_place(s, &p->box->to, 0));
+    }
+    mem_free(all);
+}
+
+/* a long run is a loop over whole tiles, and what is left */
+struct part { int64_t skip, length, tiles; };
+
+static int cut_long(int64_t length, bool starts_tile, struct part *part)
+{
+    int64_t tiles = length / ARRAY_LANES, rest = length % ARRAY_LANES;
+    int count = 0;
+
+    if (tiles < 2 || !starts_tile) {
+        part[0] = (struct part){0, length, 1};
+        return 1;
+    }
+    part[count++] = (struct part){0, ARRAY_LANES, tiles};
+    if (rest)
+        part[count++] = (struct part){tiles * ARRAY_LANES, rest, 1};
+    return count;
+}
+
+static void emit_across(struct move_step *s, struct plan *p)
+{
+    const struct move_axis *a = p->from_run < 0 ? NULL : &p->axis[p->from_run];
+    const struct move_axis *b = p->to_run < 0 ? NULL : &p->axis[p->to_run];
+    struct part a_part[2], b_part[2];
+    int a_parts, b_parts;
+
+    if ((a && a->to_lane) || (b && b->from_lane)) {
+        s->is_refused = true;
+        return;
+    }
+    a_parts = cut_long(a ? a->count : 1, starts_tiles(p, false), a_part);
+    b_parts = cut_long(b ? b->count : 1, starts_tiles(p, true), b_part);
+    for (int i = 0; i < a_parts; i++)
+        for (int k = 0; k < b_parts; k++)
+            emit_blocks(s, p, a_part[i].skip, a_part[i].length, a_part[i].tiles, b_part[k].skip,
+                        b_part[k].length, b_part[k].tiles);
+}
+
+static void emit_source(struct move_step *s, int source)
+{
+    struct plan p = {.box = s->box, .source = source};
+
+    p.count = move_box_axes(s->box, source, p.axis, &p.from_row, &p.from_lane, &p.to_row,
+                            &p.to_lane);
+    sort_axes(&p);
+    if (p.from_run == p.to_run)
+        emit_along(s, &p);
+    else
+        emit_across(s, &p);
+}
+
+void move_step_emit(struct move_step *s)
+{
+    for (int i = 0; i < s->box->map.source_count; i++)
+        move_convert_image(s, &s->box->from[i], false);
+    if (s->box->map.has_fill)
+        move_fill_image(s);
+    for (int i = 0; i < s->box->map.source_count && !s->is_refused; i++)
+        emit_source(s, i);
+    move_convert_image(s, &s->box->to, true);
+}
+
+int64_t move_step_cycles(struct move_box *b)
+{
+    struct move_step s = {.box = b, .is_counted = true};
+
+    move_box_settle(b);
+    move_step_emit(&s);
+    return s.is_refused ? -1 : (int64_t)s.cycles;
+}

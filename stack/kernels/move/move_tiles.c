@@ -1,0 +1,354 @@
+#include "stack/kernels/move/move_tiles.h"
+
+#include <assert.h>
+
+#define TILE_ROWS 8                     /* of 512 bytes */
+#define TILE_GRANULES (ARRAY_TILE_BYTES / ARRAY_GRANULE_BYTES)
+#define SPILL_TILES 16
+#define FLAG_IN 0                       /* of the job's flags */
+#define FLAG_OUT 1
+
+static const struct isa_operand zero = {.kind = OPERAND_IMM};
+static const struct isa_operand one = {.kind = OPERAND_IMM, .value = 1};
+
+int64_t tiles_least_rows(const struct kernel_job *job, int64_t extra_rows)
+{
+    return (SPILL_TILES + 1) * TILE_ROWS + job->operand_count + extra_rows;
+}
+
+static int64_t rows_of(const struct array *a) { return a->tile_count * TILE_ROWS; }
+
+/* arrays in VMEM are used in place; of the others the smallest that fit are brought there */
+static int place_arrays(struct tiles *t, int64_t extra_rows, struct err *e)
+{
+    const struct kernel_job *job = t->job;
+    int64_t row = job->vmem_row, end = job->vmem_row + job->vmem_rows;
+    struct gather_array *list[MOVE_OPERANDS_MAX + 1];
+    int count = 0;
+
+    if (job->operand_count > MOVE_OPERANDS_MAX)
+        return err_set(e, "%s: %d operands (at most %d)", job->name, job->operand_count,
+                       MOVE_OPERANDS_MAX);
+    if (tiles_least_rows(job, extra_rows) > job->vmem_rows)
+        return err_set(e, "%s: %lld rows of VMEM, needs %lld", job->name,
+                       (long long)job->vmem_rows, (long long)tiles_least_rows(job, extra_rows));
+    t->spill_row = row;
+    t->spill_tiles = SPILL_TILES;
+    t->extra_row = row + SPILL_TILES * TILE_ROWS;
+    row = t->extra_row + extra_rows;
+    for (int i = 0; i <= job->operand_count; i++) {
+        struct gather_array *a = i < job->operand_count ? &t->operand[i] : &t->result;
+
+        *a = (struct gather_array){.array = i < job->operand_count ? job->operand[i]
+                                                                   : job->result[0]};
+        if (a->array->space == SPACE_VMEM) {
+            a->is_resident = true;
+            a->row = a->array->address / ARRAY_ROW_BYTES;
+            continue;
+        }
+        a->row = row;                   /* of its own, should there be no room for all of it */
+        row += a == &t->result ? TILE_ROWS : 1;
+        list[count++] = a;
+    }
+    row = (row + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+    for (int done = 0; done < count; done++) {
+        int least = -1;
+
+        for (int i = 0; i < count; i++)
+            if (!list[i]->is_resident &&
+                (least < 0 || rows_of(list[i]->array) < rows_of(list[least]->array)))
+                least = i;
+        if (row + rows_of(list[least]->array) > end)
+            break;
+        list[least]->is_resident = true;
+        list[least]->row = row;
+        row += rows_of(list[least]->array);
+    }
+    return 0;
+}
+
+static bool is_copied(const struct gather_array *a)
+{
+    return a->is_resident && a->array->space == SPACE_HBM;
+}
+
+/* tiles of an array that this core makes */
+static void share_of(const struct kernel_job *job, const struct array *a, int64_t *first,
+                     int64_t *count)
+{
+    int64_t share = (a->tile_count + job->core_count - 1) / job->core_count;
+
+    *first = share * job->core;
+    *count = a->tile_count - *first < share ? a->tile_count - *first : share;
+}
+
+static void copy_in(struct tiles *t, const struct gather_array *a)
+{
+    move_copy(&t->g.m, OP_DMA_HBM_VMEM, move_imm(a->array->address / ARRAY_GRANULE_BYTES),
+              move_imm(a->row * ARRAY_ROW_BYTES / ARRAY_GRANULE_BYTES),
+              a->array->tile_count * TILE_GRANULES, t->job->first_flag + FLAG_IN);
+}
+
+static void copy_out(struct tiles *t, const struct gather_array *a)
+{
+    int64_t first, count;
+
+    share_of(t->job, a->array, &first, &count);
+    if (count <= 0)
+        return;
+    move_copy(&t->g.m, OP_DMA_VMEM_HBM,
+              move_imm((a->row * ARRAY_ROW_BYTES + first * ARRAY_TILE_BYTES)
+                       / ARRAY_GRANULE_BYTES),
+              move_imm((a->array->address + first * ARRAY_TILE_BYTES) / ARRAY_GRANULE_BYTES),
+              count * TILE_GRANULES, t->job->first_flag + FLAG_OUT);
+    move_wait(&t->g.m, t->job->first_flag + FLAG_OUT, count * TILE_GRANULES);
+}
+
+int tiles_begin(struct tiles *t, const struct kernel_job *job, int64_t extra_rows,
+                struct arena *a, struct err *e)
+{
+    *t = (struct tiles){.job = job};
+    if (place_arrays(t, extra_rows, e))
+        return -1;
+    vcode_init(&t->code, a);
+    t->code.note = job->name;
+    vcode_begin_block(&t->code);
+    t->g = (struct gather){.body = job->body, .operand = t->operand, .lane = zero,
+                           .flag = job->first_flag + FLAG_IN, .smem = job->smem,
+                           .smem_end = job->smem + job->smem_bytes};
+    move_code_init(&t->g.m, &t->code, job->chip);
+    for (int i = 0; i < job->operand_count; i++)
+        if (is_copied(&t->operand[i]))
+            copy_in(t, &t->operand[i]);
+    for (int i = 0; i < job->operand_count; i++)
+        if (is_copied(&t->operand[i]))
+            move_wait(&t->g.m, t->g.flag, t->operand[i].array->tile_count * TILE_GRANULES);
+    return 0;
+}
+
+/* What the loops over tiles, rows and runs keep in scalar registers. */
+struct walk {
+    struct tiles *t;
+    const struct gather_array *to;
+    tiles_value *value;
+    void *user;
+    int accumulator;                    /* the tile, as it grows */
+    struct isa_operand tile, row, lane, run;
+    struct isa_operand rows_end, lanes_end;     /* of the logical array, from the tile's first */
+    struct gather_place first;                  /* element of the tile, and where it is kept */
+    int64_t first_saved;
+};
+
+/* bits [shift, shift + width) of each word under the mask */
+static void insert(struct walk *w, int v, int mask)
+{
+    struct move_code *m = &w->t->g.m;
+    int bits = 8 * w->to->array->element_bytes, kept = m->next_sreg;
+
+    if (bits < 32) {
+        struct isa_operand part = move_and(m, w->row, 32 / bits - 1);
+        int shift = move_splat(m, move_mul(m, part, bits));
+        int field = move_v2(m, OP_VSHLL_U32, move_v1(m, OP_VMOV, operand_imm((1 << bits) - 1)),
+                            operand_reg(shift));
+        int others = move_v2(m, OP_VAND_U32, w->accumulator,
+                             operand_reg(move_v2(m, OP_VXOR_U32, field, operand_imm(-1))));
+
+        v = move_v2(m, OP_VOR_U32, move_v2(m, OP_VSHLL_U32, v, operand_reg(shift)),
+                    operand_reg(others));
+    }
+    move_select_into(m, w->accumulator, mask, operand_reg(v), operand_reg(w->accumulator));
+    m->next_sreg = kept;
+}
+
+/* lanes [lane, lane + run) of the row's sublane */
+static int run_mask(struct walk *w)
+{
+    struct move_code *m = &w->t->g.m;
+    int bytes = w->to->array->element_bytes, lane = move_lane_index(m);
+    int sublane = move_splat(m, move_shift(m, w->row, bytes == 4 ? 0 : bytes == 2 ? -1 : -2));
+    int after = move_v2(m, OP_VSUB_S32, lane, operand_reg(move_splat(m, w->lane)));
+    int a = move_compare(m, OP_VCMP_GE_S32, after, zero);
+    int b = move_compare(m, OP_VCMP_LT_S32, after, operand_reg(move_splat(m, w->run)));
+    int c = move_compare(m, OP_VCMP_EQ_S32, move_sublane_index(m), operand_reg(sublane));
+
+    return move_mask_and(m, move_mask_and(m, a, b), c);
+}
+
+/* index of the first element of this run, inside the array even where the tile is not */
+static void place_run(struct walk *w, struct gather_place *p)
+{
+    const struct array *a = w->to->array;
+    struct move_code *m = &w->t->g.m;
+    int row_dim = a->row_dim, lane_dim = a->lane_dim;
+
+    *p = w->first;
+    p->run = w->run;
+    p->mark = m->next_sreg;
+    gather_recall(&w->t->g, w->first_saved, p);
+    p->varying = a->is_linear ? a->shape.rank - 1 : lane_dim;
+    if (a->is_linear && a->shape.rank)
+        p->index[0] = move_min(m, move_add(m, move_add(m, p->index[0], move_shift(m, w->row, 7)),
+                                           w->lane), move_imm(a->shape.dim[0] - 1));
+    if (a->is_linear)
+        return;
+    p->index[lane_dim] = move_min(m, move_add(m, p->index[lane_dim], w->lane),
+                                  move_imm(a->lanes - 1));
+    p->index[row_dim] = move_min(m, move_add(m, p->index[row_dim], w->row),
+                                 move_imm(a->rows - 1));
+    gather_settle(&w->t->g, p);
+}
+
+static void one_run(struct walk *w)
+{
+    struct move_code *m = &w->t->g.m;
+    int kept = m->next_sreg, v;
+    struct gather_place p;
+
+    move_set(m, w->run, move_sub(m, w->lanes_end, w->lane));
+    place_run(w, &p);
+    w->t->g.lane = w->lane;
+    v = w->value(w->t, &p, w->user);
+    insert(w, v, run_mask(w));
+    move_set(m, w->lane, move_add(m, w->lane, w->run));
+    m->next_sreg = kept;
+}
+
+/* the tile's first index, from its number, to SMEM; and its extents */
+static void locate_tile(struct walk *w)
+{
+    const struct array *a = w->to->array;
+    struct move_code *m = &w->t->g.m;
+    struct isa_operand rest = w->tile;
+    int64_t count[GRAPH_RANK_MAX], scale[GRAPH_RANK_MAX];
+    int dim[GRAPH_RANK_MAX], dims = 0;
+
+    for (int k = 0; k < a->outer_count; k++, dims++) {
+        dim[dims] = a->outer_dim[k];
+        count[dims] = a->shape.dim[dim[dims]];
+        scale[dims] = 1;
+    }
+    if (!a->is_linear || a->shape.rank) {
+        dim[dims] = a->is_linear ? 0 : a->row_dim;
+        count[dims] = a->tiles_down;
+        scale[dims++] = a->is_linear ? (int64_t)a->tile_rows * ARRAY_LANES : a->tile_rows;
+    }
+    if (!a->is_linear) {
+        dim[dims] = a->lane_dim;
+        count[dims] = a->tiles_across;
+        scale[dims++] = ARRAY_LANES;
+    }
+    w->first.rank = dims;
+    w->first.mark = m->next_sreg;
+    for (int k = dims - 1; k >= 0; k--) {
+        struct isa_operand *index = &w->first.index[dim[k]];
+        int kept;
+
+        *index = move_reg(m);
+        kept = m->next_sreg;
+        if (k) {
+            struct isa_operand next = move_div(m, rest, count[k]);
+
+            move_set(m, *index, move_mul(m, move_sub(m, rest, move_mul(m, next, count[k])),
+                                         scale[k]));
+            move_set(m, w->run, next);  /* free until the first run */
+            rest = w->run;
+        } else {
+            move_set(m, *index, move_mul(m, rest, scale[k]));
+        }
+        m->next_sreg = kept;
+    }
+    w->first_saved = gather_save(&w->t->g, &w->first);
+    move_set(m, w->rows_end, a->is_linear ? move_imm(a->tile_rows)
+             : move_min(m, move_imm(a->tile_rows),
+                        move_sub(m, move_imm(a->rows), w->first.index[a->row_dim])));
+    move_set(m, w->lanes_end, a->is_linear ? move_imm(ARRAY_LANES)
+             : move_min(m, move_imm(ARRAY_LANES),
+                        move_sub(m, move_imm(a->lanes), w->first.index[a->lane_dim])));
+}
+
+static void store_tile(struct walk *w)
+{
+    struct move_code *m = &w->t->g.m;
+    const struct gather_array *to = w->to;
+    int64_t granule_row = ARRAY_ROW_BYTES / ARRAY_GRANULE_BYTES;
+    int flag = w->t->job->first_flag + FLAG_OUT;
+
+    if (to->is_resident) {
+        move_store(m, move_shift(m, w->tile, 3), to->row, 1, w->accumulator);
+        return;
+    }
+    move_store(m, zero, to->row, 1, w->accumulator);
+    move_copy(m, OP_DMA_VMEM_HBM, move_imm(to->row * granule_row),
+              move_add(m, move_imm(to->array->address / ARRAY_GRANULE_BYTES),
+                       move_shift(m, w->tile, 7)), TILE_GRANULES, flag);
+    move_wait(m, flag, TILE_GRANULES);
+}
+
+static void walk_rows(struct walk *w)
+{
+    struct move_code *m = &w->t->g.m;
+    struct isa_operand rows, runs;
+
+    move_set(m, w->row, zero);
+    rows = move_loop_begin(m, 1);
+    move_set(m, w->lane, zero);
+    runs = move_loop_begin(m, 1);
+    one_run(w);
+    vcode_begin_block(&w->t->code);
+    move_while_end(m, runs, w->lane, w->lanes_end);
+    move_set(m, w->row, move_add(m, w->row, one));
+    move_while_end(m, rows, w->row, w->rows_end);
+}
+
+void tiles_make(struct tiles *t, const struct gather_array *to, tiles_value *value, void *user)
+{
+    struct move_code *m = &t->g.m;
+    struct walk w = {.t = t, .to = to, .value = value, .user = user};
+    int64_t first, count;
+    int kept = m->next_sreg;
+    struct isa_operand tiles;
+
+    share_of(t->job, to->array, &first, &count);
+    if (count <= 0 || !shape_elems(&to->array->shape))
+        return;
+    w.accumulator = vcode_pinned_vreg(&t->code);
+    w.tile = move_reg(m);
+    w.row = move_reg(m);
+    w.lane = move_reg(m);
+    w.run = move_reg(m);
+    w.rows_end = move_reg(m);
+    w.lanes_end = move_reg(m);
+    move_set(m, w.tile, move_imm(first));
+    tiles = move_loop_begin(m, count);
+    {
+        int inner = m->next_sreg;
+
+        locate_tile(&w);
+        vcode_emit(m->code, OP_VMOV, 2,
+                   (struct isa_operand[]){operand_reg(w.accumulator), operand_imm(0)});
+        m->next_sreg = inner;
+        walk_rows(&w);
+        m->next_sreg = inner;
+        store_tile(&w);
+        move_set(m, w.tile, move_add(m, w.tile, one));
+        m->next_sreg = inner;
+        gather_drop(&t->g, w.first_saved);
+    }
+    move_loop_end(m, tiles);
+    m->next_sreg = kept;
+}
+
+int tiles_end(struct tiles *t, struct arena *a, struct segment *out, struct err *e)
+{
+    int status;
+
+    if (is_copied(&t->result))
+        copy_out(t, &t->result);
+    if (t->g.m.is_exhausted) {
+        vcode_fini(&t->code);
+        return err_set(e, "%s: more scalar registers than there are", t->job->name);
+    }
+    status = kernel_finish(t->job, &t->code, t->spill_row, t->spill_tiles, a, out, e);
+    vcode_fini(&t->code);
+    return status;
+}

@@ -1,0 +1,535 @@
+/*
+ * Frames: where the buffers lie, who moves with whom, what the copies cost.
+ */
+#include "stack/kernels/pipeline/frame_impl.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "stack/backend/put.h"
+
+#define TILE_ROWS 8
+#define TILE_GRANULES 128
+#define GRANULE_BYTES 32
+#define REFRESH_SHARE 0.93              /* of the time that refreshes of all banks leave */
+#define STEP_CYCLES 50                  /* of the frame's own code */
+#define TURN_SHARE 0.2                  /* lost where half of the bytes are written */
+
+bool frame_is_copied(const struct frame *f, int window)
+{
+    return f->window[window].array->space == SPACE_HBM;
+}
+
+bool frame_is_in_place(const struct frame *f, int window)
+{
+    return !frame_is_copied(f, window);
+}
+
+int64_t frame_steps(const struct frame *f, int dim)
+{
+    return f->share[dim] ? f->share[dim] : f->count[dim];
+}
+
+int64_t frame_total_steps(const struct frame *f)
+{
+    int64_t total = 1;
+
+    for (int d = 0; d < f->dims; d++)
+        total *= frame_steps(f, d);
+    return total;
+}
+
+bool frame_moves(const struct frame *f, int window, int dim)
+{
+    return f->window[window].step[dim] != 0 && frame_steps(f, dim) > 1;
+}
+
+int64_t frame_start_tiles(const struct frame *f, int window, bool is_moving)
+{
+    const struct frame_window *w = &f->window[window];
+    int64_t tiles = 0;
+
+    for (int d = 0; d < f->dims; d++) {
+        int64_t along = f->first[d] * w->step[d];
+
+        if (frame_moves(f, window, d) == is_moving)
+            tiles += w->limit[d] > 0 && along > w->limit[d] ? w->limit[d] : along;
+    }
+    return tiles;
+}
+
+int frame_class(const struct frame *f, int window)
+{
+    int found = FRAME_CLASS_NONE;
+
+    for (int d = 0; d < f->dims; d++)
+        if (frame_moves(f, window, d))
+            found = d;
+    return found;
+}
+
+static int64_t box_tiles(const struct frame_window *w)
+{
+    int64_t tiles = 1;
+
+    for (int i = 0; i < w->box_dims; i++)
+        tiles *= w->box_count[i];
+    return tiles;
+}
+
+static void add_level(struct frame_copy *c, int64_t count, int64_t array_stride,
+                      int64_t vmem_stride)
+{
+    struct frame_level *last = c->level_count ? &c->level[c->level_count - 1] : NULL;
+
+    if (count == 1)
+        return;
+    if (!last && array_stride == c->run && vmem_stride == c->run) {
+        c->run *= count;
+    } else if (last && array_stride == last->array_stride * last->count
+               && vmem_stride == last->vmem_stride * last->count) {
+        last->count *= count;
+    } else {
+        assert(c->level_count < FRAME_BOX_MAX);
+        c->level[c->level_count++] = (struct frame_level){count, array_stride, vmem_stride};
+    }
+}
+
+static void plan_short(const struct frame_window *w, struct frame_copy *c)
+{
+    int64_t last = w->box_count[w->box_dims - 1];
+    const struct frame_level *outer = c->level_count ? &c->level[c->level_count - 1] : NULL;
+
+    assert(w->short_count < last);
+    c->short_granules = c->granules / last * (last - w->short_count);
+    if (outer)
+        c->short_outer = outer->count / last * (last - w->short_count);
+}
+
+void frame_plan_copy(const struct frame_window *w, struct frame_copy *out)
+{
+    int64_t dense = TILE_GRANULES, sublanes = w->valid_sublanes ? w->valid_sublanes : TILE_ROWS;
+
+    memset(out, 0, sizeof(*out));
+    out->run = sublanes * (TILE_GRANULES / TILE_ROWS);
+    for (int i = 0; i < w->box_dims; i++) {
+        add_level(out, w->box_count[i], w->box_stride[i] * TILE_GRANULES, dense);
+        dense *= w->box_count[i];
+    }
+    out->granules = box_tiles(w) * sublanes * (TILE_GRANULES / TILE_ROWS);
+    plan_short(w, out);
+}
+
+int64_t frame_class_granules(const struct frame *f, int class_dim, bool is_result)
+{
+    int64_t sum = 0;
+
+    for (int w = 0; w < f->window_count; w++) {
+        struct frame_copy c;
+
+        if (!frame_is_copied(f, w) || frame_class(f, w) != class_dim
+            || f->window[w].is_result != is_result)
+            continue;
+        frame_plan_copy(&f->window[w], &c);
+        sum += c.granules;
+    }
+    return sum;
+}
+
+/* windows that move stand first, twice; those that do not behind them, once */
+static int64_t place_windows(const struct frame *f, int64_t *offset, int64_t *delta)
+{
+    int64_t moving = 0, fixed = 0;
+
+    for (int w = 0; w < f->window_count; w++) {
+        int64_t rows = box_tiles(&f->window[w]) * TILE_ROWS;
+        int64_t *sum = frame_class(f, w) == FRAME_CLASS_NONE ? &fixed : &moving;
+
+        offset[w] = *sum;
+        if (frame_is_copied(f, w))
+            *sum += rows;
+    }
+    for (int w = 0; w < f->window_count; w++)
+        if (frame_class(f, w) == FRAME_CLASS_NONE)
+            offset[w] += 2 * moving;
+    *delta = moving;
+    return 2 * moving + fixed;
+}
+
+int64_t frame_vmem_rows(const struct frame *f)
+{
+    int64_t offset[FRAME_WINDOW_MAX], delta;
+
+    return place_windows(f, offset, &delta) + f->scratch_rows;
+}
+
+int frame_flag_count(const struct frame *f)
+{
+    return 4 * f->dims + 2;
+}
+
+/* ----- two cores */
+
+/* boxes that overlap must be one core's: the last two along a dimension */
+static bool may_share(const struct frame *f, int d)
+{
+    for (int w = 0; w < f->window_count; w++) {
+        const struct frame_window *x = &f->window[w];
+
+        if (x->is_result && (x->step[d] == 0 || (x->limit[d] && f->count[d] == 2)))
+            return false;
+        if (x->short_count && x->short_dim == d && f->count[d] == 2)
+            return false;               /* a box that does not move is a whole one */
+    }
+    return f->count[d] > 1;
+}
+
+/* core 0 has the upper half, the larger one, and the last box with it */
+static void take_half(struct frame *f, int core, int d)
+{
+    int64_t lower = f->count[d] / 2;
+
+    f->first[d] = core == 0 ? lower : 0;
+    f->share[d] = core == 0 ? f->count[d] - lower : lower;
+}
+
+static void give_back(struct frame *f, int d)
+{
+    f->first[d] = f->share[d] = 0;
+}
+
+void frame_share(struct frame *f, int core)
+{
+    double least_steps = 1, least_bytes = 0;
+    int best = -1;
+
+    if (f->job->core_count < 2)
+        return;
+    for (int d = 0; d < f->dims; d++)
+        give_back(f, d);
+    for (int d = 0; d < f->dims; d++) {
+        double steps, bytes;
+
+        if (!may_share(f, d))
+            continue;
+        take_half(f, 0, d);
+        bytes = (double)frame_copy_bytes(f);
+        give_back(f, d);
+        steps = (double)(f->count[d] - f->count[d] / 2) / (double)f->count[d];
+        if (steps > least_steps || (best >= 0 && steps == least_steps && bytes >= least_bytes))
+            continue;
+        least_steps = steps;
+        least_bytes = bytes;
+        best = d;
+    }
+    if (best >= 0)
+        take_half(f, core, best);
+    f->is_idle = best < 0 && core != 0;
+}
+
+/* ----- what copies cost */
+
+static int64_t box_changes(const struct frame *f, int window)
+{
+    int64_t changes = 1;
+
+    for (int d = 0; d <= frame_class(f, window); d++)
+        changes *= frame_steps(f, d);
+    return changes;
+}
+
+int64_t frame_copy_bytes(const struct frame *f)
+{
+    int64_t bytes = 0;
+
+    for (int w = 0; w < f->window_count; w++) {
+        struct frame_copy c;
+
+        frame_plan_copy(&f->window[w], &c);
+        if (frame_is_copied(f, w))
+            bytes += box_changes(f, w) * c.granules * GRANULE_BYTES;
+    }
+    return bytes;
+}
+
+static double cycles_of_ns(const struct chip *chip, int64_t ns)
+{
+    return (double)(ns * chip->chip_clock_mhz) / 1e3;
+}
+
+/*
+ * What the port lets through, or the HBM behind it: its peak less refresh, less what it loses
+ * where half of the bytes go the other way, in proportion. Two cores have half of it each.
+ */
+static double stream_rate(const struct frame *f, double in, double out)
+{
+    const struct chip *chip = f->job->chip;
+    double sharers = f->job->core_count > 1 ? f->job->core_count : 1;
+    double refresh = chip_refreshes_single_banks(chip) ? 1 : REFRESH_SHARE;
+    double turning = in + out > 0 ? 2 * (in < out ? in : out) / (in + out) : 0;
+    double hbm = chip_hbm_peak_bytes_per_second(chip) / 1e9 / sharers * refresh
+                 * (1 - TURN_SHARE * turning);
+    double port = chip->dma_core_gbps;
+
+    return (port < hbm ? port : hbm) * 1e3 / (double)chip->chip_clock_mhz;
+}
+
+static double window_bytes(const struct frame *f, int window)
+{
+    struct frame_copy c;
+
+    frame_plan_copy(&f->window[window], &c);
+    return frame_is_copied(f, window) ? (double)(c.granules * GRANULE_BYTES) : 0;
+}
+
+/* a box is asked for before its step waits for the last one: two steps take a round trip */
+static double latency_bound(const struct frame *f, double bytes_per_cycle)
+{
+    double most = 0;
+
+    for (int d = 0; d < f->dims; d++) {
+        double in = (double)(frame_class_granules(f, d, false) * GRANULE_BYTES);
+        double out = (double)(frame_class_granules(f, d, true) * GRANULE_BYTES), cycles;
+
+        cycles = (cycles_of_ns(f->job->chip, in > 0 ? f->job->chip->dma_read_ns
+                                                    : f->job->chip->dma_write_ns)
+                  + (in + out) / bytes_per_cycle) / 2 + STEP_CYCLES;
+        for (int i = 0; i <= d; i++)
+            cycles *= (double)frame_steps(f, i);
+        most = in + out > 0 && cycles > most ? cycles : most;
+    }
+    return most;
+}
+
+int64_t frame_copy_cycles(const struct frame *f, int64_t *exposed_cycles)
+{
+    const struct chip *chip = f->job->chip;
+    double first = 0, last = 0, in = 0, out = 0, rate, streaming, waiting;
+
+    for (int w = 0; w < f->window_count; w++) {
+        double bytes = window_bytes(f, w);
+
+        *(f->window[w].is_result ? &last : &first) += bytes;
+        *(f->window[w].is_result ? &out : &in) += bytes * (double)box_changes(f, w);
+    }
+    rate = stream_rate(f, in, 0);
+    *exposed_cycles = (int64_t)((first + last) / rate
+                                + (first > 0 ? cycles_of_ns(chip, chip->dma_read_ns) : 0)
+                                + (last > 0 ? cycles_of_ns(chip, chip->dma_write_ns) : 0));
+    rate = stream_rate(f, in, out);
+    streaming = (in + out) / rate;
+    waiting = latency_bound(f, rate);
+    /* the longer of both, and more where they are alike, since neither keeps the other's time */
+    return (int64_t)pow(pow(streaming, 4) + pow(waiting, 4), 0.25);
+}
+
+/* ----- registers and places */
+
+static bool same_move(const struct frame *f, int window, const struct frame_move *m)
+{
+    for (int d = 0; d < f->dims; d++)
+        if (frame_moves(f, window, d) ? f->window[window].step[d] != m->step[d]
+                                        || f->window[window].limit[d] != m->limit[d]
+                                      : m->step[d] != 0)
+            return false;
+    return true;
+}
+
+static int find_move(struct frame *f, int window)
+{
+    struct frame_state *s = f->state;
+    struct frame_move *m;
+
+    for (int i = 0; i < s->move_count; i++)
+        if (same_move(f, window, &s->move[i]))
+            return i;
+    m = &s->move[s->move_count];
+    m->sreg = -1;
+    for (int d = 0; d < f->dims; d++)
+        if (frame_moves(f, window, d)) {
+            m->step[d] = f->window[window].step[d];
+            m->limit[d] = f->window[window].limit[d];
+        }
+    return s->move_count++;
+}
+
+static int take_sreg(struct frame_state *s)
+{
+    return s->next_sreg++;
+}
+
+static void give_registers(struct frame *f)
+{
+    struct frame_state *s = f->state;
+
+    s->next_sreg = FRAME_FIRST_SREG;
+    s->counter = take_sreg(s);
+    for (int d = 0; d < f->dims; d++) {
+        s->index[d] = f->count[d] > 1 ? take_sreg(s) : -1;
+        s->base[d] = -1;
+    }
+    for (int w = 0; w < f->window_count; w++) {
+        int d = s->class_of[w];
+        struct frame_move *m = &s->move[s->move_of[w]];
+
+        if (d == FRAME_CLASS_NONE)
+            continue;
+        if (frame_is_copied(f, w) && s->base[d] < 0)
+            s->base[d] = take_sreg(s);
+        if (!frame_is_copied(f, w) && m->sreg < 0)
+            m->sreg = take_sreg(s);
+    }
+}
+
+static bool share_memory(const struct array *a, const struct array *b)
+{
+    return a->space == b->space && a->address < b->address + b->bytes
+           && b->address < a->address + a->bytes;
+}
+
+static bool is_updated_in_place(const struct frame *f)
+{
+    for (int w = 0; w < f->window_count; w++)
+        for (int v = 0; v < f->window_count; v++)
+            if (f->window[w].is_result && !f->window[v].is_result && frame_is_copied(f, w)
+                && share_memory(f->window[w].array, f->window[v].array))
+                return true;
+    return false;
+}
+
+static bool has_steps_inside(const struct frame *f, int dim)
+{
+    for (int d = dim + 1; d < f->dims; d++)
+        if (f->count[d] > 1)
+            return true;
+    return false;
+}
+
+/* the next box of an operand is read before this one of the result is sent; later ones are not */
+static bool rereads(const struct frame *f, const struct frame_window *result)
+{
+    for (int d = 0; d < f->dims; d++)
+        if (result->limit[d] && (result->array->space != SPACE_HBM || has_steps_inside(f, d)))
+            return true;
+    return false;
+}
+
+bool frame_updates_twice(const struct frame *f)
+{
+    for (int w = 0; w < f->window_count; w++)
+        for (int v = 0; v < f->window_count; v++)
+            if (f->window[w].is_result && !f->window[v].is_result && rereads(f, &f->window[w])
+                && share_memory(f->window[w].array, f->window[v].array))
+                return true;
+    return false;
+}
+
+static int give_descriptors(struct frame *f, struct err *e)
+{
+    struct frame_state *s = f->state;
+    int64_t next = f->job->smem;
+
+    for (int w = 0; w < f->window_count; w++) {
+        s->smem[w] = -1;
+        if (!frame_is_copied(f, w) || s->copy[w].level_count < 2)
+            continue;
+        s->smem[w] = next;
+        next += FRAME_DESCRIPTOR_BYTES;
+    }
+    if (next > f->job->smem + f->job->smem_bytes)
+        return err_set(e, "%s: descriptors of copies take %lld bytes of SMEM, it has %lld",
+                       f->job->name, (long long)(next - f->job->smem),
+                       (long long)f->job->smem_bytes);
+    return 0;
+}
+
+int frame_begin(struct frame *f, struct vcode *c, struct arena *a, struct err *e)
+{
+    struct frame_state *s = f->state = arena_alloc(a, sizeof(*s));
+
+    s->code = c;
+    s->total = frame_total_steps(f);
+    for (int w = 0; w < f->window_count; w++) {
+        s->class_of[w] = frame_class(f, w);
+        s->move_of[w] = find_move(f, w);
+        frame_plan_copy(&f->window[w], &s->copy[w]);
+    }
+    s->rows = place_windows(f, s->offset, &s->delta);
+    s->is_awaited = is_updated_in_place(f);
+    give_registers(f);
+    if (s->next_sreg > ISA_SREG_COUNT)
+        return err_set(e, "%s: its windows move in too many ways", f->job->name);
+    if (frame_flag_count(f) > f->job->flag_count)
+        return err_set(e, "%s: a pipeline of %d dimensions needs %d sync flags, it has %d",
+                       f->job->name, f->dims, frame_flag_count(f), f->job->flag_count);
+    if (give_descriptors(f, e))
+        return -1;
+    if (f->job->llo)
+        frame_tell(f, c);
+    frame_emit_begin(f);
+    return 0;
+}
+
+void frame_finish(struct frame *f, struct vcode *c)
+{
+    assert(c == f->state->code);
+    frame_emit_finish(f);
+    f->state->is_finished = true;
+}
+
+void frame_end(struct frame *f, struct vcode *c)
+{
+    if (!f->state->is_finished)
+        frame_finish(f, c);
+    frame_emit_end(f);
+}
+
+/* ----- for the step */
+
+int frame_base(const struct frame *f, int window)
+{
+    const struct frame_state *s = f->state;
+
+    if (s->class_of[window] == FRAME_CLASS_NONE)
+        return -1;
+    return frame_is_copied(f, window) ? s->base[s->class_of[window]]
+                                      : s->move[s->move_of[window]].sreg;
+}
+
+int64_t frame_row(const struct frame *f, int window)
+{
+    return frame_is_copied(f, window)
+               ? f->job->vmem_row + f->state->offset[window]
+               : f->window[window].array->address / ARRAY_ROW_BYTES
+                     + (f->window[window].first + frame_start_tiles(f, window, false))
+                           * TILE_ROWS;
+}
+
+int64_t frame_stride(const struct frame *f, int window, int box_dim)
+{
+    const struct frame_window *w = &f->window[window];
+    int64_t dense = TILE_ROWS;
+
+    if (frame_is_in_place(f, window))
+        return w->box_stride[box_dim] * TILE_ROWS;
+    for (int i = 0; i < box_dim; i++)
+        dense *= w->box_count[i];
+    return dense;
+}
+
+int64_t frame_scratch_row(const struct frame *f)
+{
+    return f->job->vmem_row + f->state->rows;
+}
+
+int64_t frame_spill_row(const struct frame *f)
+{
+    return frame_scratch_row(f) + f->scratch_rows;
+}
+
+int frame_index(const struct frame *f, int dim)
+{
+    return dim < 0 ? -1 : f->state->index[dim];
+}

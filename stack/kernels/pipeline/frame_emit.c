@@ -1,0 +1,543 @@
+/*
+ * Frames: the code around a step.
+ *
+ *   before the loop: all indices 0; the first boxes on their way
+ *   each step: boxes of the next step on their way; wait for this step's and for
+ *   the result buffers; the step; results on their way; indices go on
+ *   behind the loop: wait for the last results
+ *
+ * A dimension *ticks* when all inside it are at their last: then the boxes of
+ * its class change. Result flags start as if both buffers had been sent, so
+ * that the first steps wait like the others.
+ */
+#include "stack/kernels/pipeline/frame_impl.h"
+
+#include "base/units.h"
+#include "isa/isa.h"
+#include "stack/backend/put.h"
+
+#define GRANULES_PER_ROW 16
+#define TILE_GRANULES 128
+#define TILE_ROWS 8
+#define GRANULE_BYTES 32
+
+/* predicates and scalars that are free between two steps */
+enum { P_TICK = 1, P_LAST = 6, P_NOT_LAST = 7, P_TEMP = FRAME_FIRST_PRED,
+       P_TEMP_2 = FRAME_FIRST_PRED + 1 };
+enum { S_NEXT = 0, S_OFFSET = 5, S_TERM, S_BASE, S_FLAG, S_FROM, S_TO,
+       S_SIZE };
+enum { FLAG_IN, FLAG_OUT = 2 };
+
+static int class_flag(const struct frame *f, int d, int which)
+{
+    return f->job->first_flag + 4 * d + which;
+}
+
+static int fixed_flag(const struct frame *f, bool is_result)
+{
+    return f->job->first_flag + 4 * f->dims + is_result;
+}
+
+static struct isa_operand granule(int64_t number)
+{
+    return operand_imm((int32_t)(uint32_t)number);
+}
+
+static int64_t last_index(const struct frame *f, int d)
+{
+    return f->first[d] + frame_steps(f, d) - 1;
+}
+
+/* ----- one copy */
+
+struct place {                          /* of a copy: registers, or immediates */
+    struct isa_operand array, vmem, flag;
+    struct isa_operand granules, outer; /* and the count of the last level */
+    int guard;
+};
+
+static void put_descriptor(struct frame *f, int w, const struct place *p)
+{
+    struct vcode *c = f->state->code;
+    bool is_out = f->window[w].is_result;
+    int64_t at = f->state->smem[w];
+
+    EMIT(c, OP_SST, NONE, I(at + 4), is_out ? p->vmem : p->array);
+    EMIT(c, OP_SST, NONE, I(at + 8), is_out ? p->array : p->vmem);
+    EMIT(c, OP_SST, NONE, I(at + 52), p->flag);
+    if (p->outer.kind == OPERAND_REG && f->state->copy[w].level_count < FRAME_BOX_MAX)
+        EMIT(c, OP_SST, NONE, I(at + 4 + 12 * f->state->copy[w].level_count), p->outer);
+    vcode_emit(c, OP_SFENCE, 0, NULL);
+    EMIT_IF(c, p->guard, OP_DMA_GENERAL, NONE, I(at));
+}
+
+/* an immediate or a register that nothing else needs, `by` further on */
+static struct isa_operand further(struct vcode *c, struct isa_operand x, int64_t by)
+{
+    if (x.kind != OPERAND_REG)
+        return granule((int64_t)(uint32_t)x.value + by);
+    EMIT(c, OP_SADD, x, x, I(by));
+    return x;
+}
+
+/* copy `i` only if the box, which may be short, has so many */
+static void put_limit(struct vcode *c, struct place *p, int guard, int64_t i)
+{
+    if (p->outer.kind != OPERAND_REG)
+        return;
+    EMIT(c, OP_SCMP_GT, R(P_TEMP), p->outer, I(i));
+    if (guard >= 0)
+        EMIT(c, OP_PAND, R(P_TEMP), R(P_TEMP), R(guard));
+    p->guard = P_TEMP;
+}
+
+/* descriptors have three levels: of a box with four, a copy for each of the outermost */
+static void put_descriptors(struct frame *f, int w, const struct place *first)
+{
+    const struct frame_copy *k = &f->state->copy[w];
+    const struct frame_level *outer = &k->level[FRAME_BOX_MAX - 1];
+    int64_t copies = k->level_count == FRAME_BOX_MAX ? outer->count : 1;
+    struct place p = *first;
+
+    for (int64_t i = 0; i < copies; i++) {
+        if (i > 0) {
+            vcode_emit(f->state->code, OP_SFENCE, 0, NULL);
+            p.array = further(f->state->code, p.array, outer->array_stride);
+            p.vmem = further(f->state->code, p.vmem, outer->vmem_stride);
+        }
+        if (f->window[w].short_count && copies > 1)
+            put_limit(f->state->code, &p, first->guard, i);
+        put_descriptor(f, w, &p);
+    }
+}
+
+static void put_copy(struct frame *f, int w, const struct place *p)
+{
+    const struct frame_copy *k = &f->state->copy[w];
+    bool is_out = f->window[w].is_result;
+    enum isa_opcode code = is_out ? OP_DMA_VMEM_HBM : OP_DMA_HBM_VMEM;
+    struct isa_operand from = is_out ? p->vmem : p->array, to = is_out ? p->array : p->vmem;
+
+    if (k->level_count >= 2) {
+        put_descriptors(f, w, p);
+    } else if (k->level_count == 1) {
+        int64_t array = k->level[0].array_stride, vmem = k->level[0].vmem_stride;
+
+        EMIT_IF(f->state->code, p->guard, code, from, p->granules, to, p->flag,
+                I(is_out ? vmem : array), I(is_out ? array : vmem), I(k->run));
+    } else {
+        EMIT_IF(f->state->code, p->guard, code, from, p->granules, to, p->flag);
+    }
+}
+
+/* the words of a descriptor that stay: docs/memory.md */
+static void init_descriptor(struct frame *f, int w)
+{
+    const struct frame_copy *k = &f->state->copy[w];
+    bool is_out = f->window[w].is_result;
+    int64_t at = f->state->smem[w];
+    int64_t word[16] = {[0] = is_out ? 1 : 1 << 4, [3] = k->run, [4] = 1, [7] = 1, [10] = 1};
+
+    for (int i = 0; i < k->level_count && i < FRAME_BOX_MAX - 1; i++) {
+        word[4 + 3 * i] = k->level[i].count;
+        word[5 + 3 * i] = is_out ? k->level[i].vmem_stride : k->level[i].array_stride;
+        word[6 + 3 * i] = is_out ? k->level[i].array_stride : k->level[i].vmem_stride;
+    }
+    for (int i = 0; i < 16; i++)
+        EMIT(f->state->code, OP_SST, NONE, I(at + 4 * i), I(word[i]));
+}
+
+static int64_t array_granule(const struct frame *f, int w)
+{
+    return f->window[w].array->address / GRANULE_BYTES
+           + (f->window[w].first + frame_start_tiles(f, w, false)) * TILE_GRANULES;
+}
+
+static int64_t vmem_granule(const struct frame *f, int w)
+{
+    return frame_row(f, w) * GRANULES_PER_ROW;
+}
+
+static void wait_for(struct frame *f, struct isa_operand flag, int64_t granules, int guard)
+{
+    EMIT_IF(f->state->code, guard, OP_DMA_DONE, flag, I(granules));
+    EMIT_IF(f->state->code, guard, OP_VSYNCADD, flag, I(-granules));
+}
+
+/* ----- all copies of a class */
+
+/* to = the sum of steps along the grid, `unit` for each tile; indices stand in index[] */
+static void put_offset(struct frame *f, const struct frame_move *m, const int *index, int unit,
+                       int to)
+{
+    struct vcode *c = f->state->code;
+    bool is_first = true;
+
+    for (int d = 0; d < f->dims; d++) {
+        if (m->step[d] == 0)
+            continue;
+        EMIT(c, OP_SMUL, R(S_TERM), R(index[d]), I(m->step[d] * unit));
+        if (m->limit[d] > 0)
+            EMIT(c, OP_SMIN_MAX, R(S_TERM), R(S_TERM), I(m->limit[d] * unit), I(0), I(0));
+        if (is_first)
+            EMIT(c, OP_SMOV, R(to), R(S_TERM));
+        else
+            EMIT(c, OP_SADD, R(to), R(to), R(S_TERM));
+        is_first = false;
+    }
+    if (is_first)
+        EMIT(c, OP_SMOV, R(to), I(0));
+}
+
+/* the flag of the buffer at `base` */
+static void put_flag(struct frame *f, int d, int which, int base)
+{
+    struct vcode *c = f->state->code;
+
+    EMIT(c, OP_SCMP_EQ, R(P_TEMP), R(base), I(0));
+    EMIT(c, OP_SELECT, R(S_FLAG), R(P_TEMP), I(class_flag(f, d, which)),
+         I(class_flag(f, d, which + 1)));
+}
+
+/* The flag gets what a short box lacks, so that all boxes are waited for alike. */
+static void put_short(struct frame *f, int w, const int *index, struct place *p)
+{
+    struct vcode *c = f->state->code;
+    const struct frame_copy *k = &f->state->copy[w];
+    bool has_descriptor = k->level_count >= 2;
+    int64_t all = has_descriptor ? k->level[k->level_count - 1].count : k->granules;
+    int d = f->window[w].short_dim;
+
+    EMIT(c, OP_SCMP_EQ, R(P_TEMP), R(index[d]), I(f->count[d] - 1));
+    EMIT(c, OP_SELECT, R(S_SIZE), R(P_TEMP), I(has_descriptor ? k->short_outer : k->short_granules),
+         I(all));
+    p->granules = p->outer = R(S_SIZE);
+    if (p->guard >= 0)
+        EMIT(c, OP_PAND, R(P_TEMP), R(P_TEMP), R(p->guard));
+    EMIT_IF(c, P_TEMP, OP_VSYNCADD, p->flag, I(k->granules - k->short_granules));
+}
+
+static void copy_window(struct frame *f, int w, const int *index, int guard)
+{
+    struct vcode *c = f->state->code;
+    struct place p = {.array = R(S_FROM), .vmem = R(S_TO), .flag = R(S_FLAG), .guard = guard,
+                      .granules = I(f->state->copy[w].granules)};
+
+    if (f->window[w].short_count)
+        put_short(f, w, index, &p);
+    EMIT(c, OP_SADD, R(S_FROM), R(S_OFFSET), granule(array_granule(f, w)));
+    EMIT(c, OP_SADD, R(S_TO), R(S_BASE), I(vmem_granule(f, w)));
+    put_copy(f, w, &p);
+}
+
+/* boxes of class d at the indices in index[], buffers at S_BASE granules, flag S_FLAG */
+static void copy_class(struct frame *f, int d, bool is_result, const int *index, int guard)
+{
+    struct frame_state *s = f->state;
+
+    for (int m = 0; m < s->move_count; m++) {
+        bool is_there = false;
+
+        for (int w = 0; w < f->window_count; w++) {
+            if (!frame_is_copied(f, w) || s->class_of[w] != d || s->move_of[w] != m
+                || f->window[w].is_result != is_result)
+                continue;
+            if (!is_there)
+                put_offset(f, &s->move[m], index, TILE_GRANULES, S_OFFSET);
+            is_there = true;
+            copy_window(f, w, index, guard);
+        }
+    }
+}
+
+static void copy_fixed(struct frame *f, bool is_result)
+{
+    for (int w = 0; w < f->window_count; w++) {
+        struct place p = {granule(array_granule(f, w)), I(vmem_granule(f, w)),
+                          I(fixed_flag(f, is_result)), I(f->state->copy[w].granules), NONE, -1};
+
+        if (frame_is_copied(f, w) && f->state->class_of[w] == FRAME_CLASS_NONE
+            && f->window[w].is_result == is_result)
+            put_copy(f, w, &p);
+    }
+}
+
+/* ----- indices */
+
+/* P_TICK + d for each dimension, of the indices as they are; P_LAST: all at their last */
+static void put_ticks(struct frame *f)
+{
+    struct frame_state *s = f->state;
+    int inner = -1;
+
+    for (int d = f->dims - 1; d >= 0; d--) {
+        if (frame_steps(f, d) == 1)
+            continue;
+        if (inner < 0) {
+            EMIT(s->code, OP_PMOV, R(P_TICK + d), I(1));
+        } else {
+            EMIT(s->code, OP_SCMP_EQ, R(P_TICK + d), R(s->index[inner]),
+                 I(last_index(f, inner)));
+            EMIT(s->code, OP_PAND, R(P_TICK + d), R(P_TICK + d), R(P_TICK + inner));
+        }
+        inner = d;
+    }
+    EMIT(s->code, OP_SCMP_EQ, R(P_LAST), R(s->counter), I(1));
+    EMIT(s->code, OP_PNEG, R(P_NOT_LAST), R(P_LAST));
+}
+
+/* to[d] = index of the step after this one (of no meaning after the last) */
+static void put_next(struct frame *f, const int *to)
+{
+    struct frame_state *s = f->state;
+
+    for (int d = 0; d < f->dims; d++) {
+        if (frame_steps(f, d) == 1)
+            continue;
+        if (to[d] != s->index[d])
+            EMIT(s->code, OP_SMOV, R(to[d]), R(s->index[d]));
+        EMIT_IF(s->code, P_TICK + d, OP_SADD, R(to[d]), R(to[d]), I(1));
+        EMIT(s->code, OP_SCMP_EQ, R(P_TEMP), R(to[d]), I(last_index(f, d) + 1));
+        EMIT_IF(s->code, P_TEMP, OP_SMOV, R(to[d]), I(f->first[d]));
+    }
+}
+
+static void put_rows_in_place(struct frame *f)
+{
+    struct frame_state *s = f->state;
+
+    for (int m = 0; m < s->move_count; m++)
+        if (s->move[m].sreg >= 0)
+            put_offset(f, &s->move[m], s->index, TILE_ROWS, s->move[m].sreg);
+}
+
+/* ----- before a step */
+
+static void start_next(struct frame *f)
+{
+    struct frame_state *s = f->state;
+    int next[FRAME_DIM_MAX] = {S_NEXT, S_NEXT + 1, S_NEXT + 2, S_NEXT + 3, S_NEXT + 4};
+
+    put_ticks(f);
+    put_next(f, next);
+    for (int d = 0; d < f->dims; d++) {
+        if (frame_class_granules(f, d, false) == 0)
+            continue;
+        EMIT(s->code, OP_PAND, R(P_TEMP_2), R(P_TICK + d), R(P_NOT_LAST));
+        EMIT(s->code, OP_SSUB, R(S_BASE), I(s->delta), R(s->base[d]));
+        put_flag(f, d, FLAG_IN, S_BASE);
+        EMIT(s->code, OP_SSHLL, R(S_BASE), R(S_BASE), I(4));
+        copy_class(f, d, false, next, P_TEMP_2);
+    }
+}
+
+/* predicate `p`: the boxes of class d are new in this step */
+static int put_is_new(struct frame *f, int d, int p)
+{
+    struct frame_state *s = f->state;
+    bool is_first = true;
+
+    for (int inner = d + 1; inner < f->dims; inner++) {
+        if (frame_steps(f, inner) == 1)
+            continue;
+        EMIT(s->code, OP_SCMP_EQ, R(is_first ? p : P_TEMP), R(s->index[inner]),
+             I(f->first[inner]));
+        if (!is_first)
+            EMIT(s->code, OP_PAND, R(p), R(p), R(P_TEMP));
+        is_first = false;
+    }
+    return is_first ? -1 : p;
+}
+
+static void await_boxes(struct frame *f)
+{
+    struct frame_state *s = f->state;
+
+    for (int d = 0; d < f->dims; d++) {
+        int64_t in = frame_class_granules(f, d, false), out = frame_class_granules(f, d, true);
+        int guard = in + out ? put_is_new(f, d, P_TEMP_2) : -1;
+
+        if (in) {
+            put_flag(f, d, FLAG_IN, s->base[d]);
+            wait_for(f, R(S_FLAG), in, guard);
+        }
+        if (out) {
+            put_flag(f, d, FLAG_OUT, s->base[d]);
+            wait_for(f, R(S_FLAG), out, guard);
+        }
+    }
+}
+
+/* ----- around the loop */
+
+static void init_registers(struct frame *f)
+{
+    struct frame_state *s = f->state;
+
+    for (int d = 0; d < f->dims; d++) {
+        if (s->index[d] >= 0)
+            EMIT(s->code, OP_SMOV, R(s->index[d]), I(f->first[d]));
+        if (s->base[d] >= 0)
+            EMIT(s->code, OP_SMOV, R(s->base[d]), I(0));
+        for (int i = 0; i < 2 && frame_class_granules(f, d, true); i++)
+            EMIT(s->code, OP_VSYNCSET, I(class_flag(f, d, FLAG_OUT + i)),
+                 I(frame_class_granules(f, d, true)));
+    }
+    for (int w = 0; w < f->window_count; w++) {
+        const struct frame_move *m = &s->move[s->move_of[w]];
+
+        if (m->sreg >= 0)
+            EMIT(s->code, OP_SMOV, R(m->sreg), I(frame_start_tiles(f, w, true) * TILE_ROWS));
+        if (s->smem[w] >= 0)
+            init_descriptor(f, w);
+    }
+}
+
+static void start_first(struct frame *f)
+{
+    struct frame_state *s = f->state;
+
+    copy_fixed(f, false);
+    for (int d = 0; d < f->dims; d++) {
+        if (frame_class_granules(f, d, false) == 0)
+            continue;
+        EMIT(s->code, OP_SMOV, R(S_BASE), I(0));
+        EMIT(s->code, OP_SMOV, R(S_FLAG), I(class_flag(f, d, FLAG_IN)));
+        copy_class(f, d, false, s->index, -1);
+    }
+    if (frame_class_granules(f, FRAME_CLASS_NONE, false))
+        wait_for(f, I(fixed_flag(f, false)), frame_class_granules(f, FRAME_CLASS_NONE, false),
+                 -1);
+}
+
+void frame_emit_begin(struct frame *f)
+{
+    struct frame_state *s = f->state;
+
+    vcode_begin_block(s->code);
+    init_registers(f);
+    start_first(f);
+    if (s->total > 1)
+        vcode_loop_begin(s->code, s->counter, s->total);
+    if (s->total > 1)
+        start_next(f);
+    await_boxes(f);
+    vcode_begin_block(s->code);
+}
+
+/* the operands' next boxes must have come before results may overwrite them */
+static void await_next(struct frame *f)
+{
+    struct frame_state *s = f->state;
+
+    for (int d = 0; d < f->dims && s->is_awaited; d++) {
+        int64_t in = frame_class_granules(f, d, false);
+
+        if (in == 0)
+            continue;
+        EMIT(s->code, OP_PAND, R(P_TEMP_2), R(P_TICK + d), R(P_NOT_LAST));
+        EMIT(s->code, OP_SSUB, R(S_BASE), I(s->delta), R(s->base[d]));
+        put_flag(f, d, FLAG_IN, S_BASE);
+        EMIT_IF(s->code, P_TEMP_2, OP_DMA_DONE, R(S_FLAG), I(in));
+    }
+}
+
+static void send_results(struct frame *f)
+{
+    struct frame_state *s = f->state;
+
+    for (int d = 0; d < f->dims; d++) {
+        if (frame_class_granules(f, d, true) == 0)
+            continue;
+        put_flag(f, d, FLAG_OUT, s->base[d]);
+        EMIT(s->code, OP_SSHLL, R(S_BASE), R(s->base[d]), I(4));
+        copy_class(f, d, true, s->index, P_TICK + d);
+    }
+}
+
+static void advance(struct frame *f)
+{
+    struct frame_state *s = f->state;
+
+    for (int d = 0; d < f->dims; d++)
+        if (s->base[d] >= 0)
+            EMIT_IF(s->code, P_TICK + d, OP_SSUB, R(s->base[d]), I(s->delta), R(s->base[d]));
+    put_next(f, s->index);
+    put_rows_in_place(f);
+}
+
+static void await_results(struct frame *f)
+{
+    int64_t fixed = frame_class_granules(f, FRAME_CLASS_NONE, true);
+
+    for (int d = 0; d < f->dims; d++)
+        for (int i = 0; i < 2; i++)
+            if (frame_class_granules(f, d, true))
+                wait_for(f, I(class_flag(f, d, FLAG_OUT + i)), frame_class_granules(f, d, true),
+                         -1);
+    if (fixed)
+        wait_for(f, I(fixed_flag(f, true)), fixed, -1);
+}
+
+void frame_emit_finish(struct frame *f)
+{
+    struct frame_state *s = f->state;
+
+    vcode_begin_block(s->code);
+    if (s->total > 1) {
+        vcode_emit(s->code, OP_SFENCE, 0, NULL);
+        put_ticks(f);
+        await_next(f);
+        send_results(f);
+        advance(f);
+        vcode_loop_end(s->code, s->counter);
+    }
+}
+
+void frame_emit_end(struct frame *f)
+{
+    struct frame_state *s = f->state;
+
+    vcode_begin_block(s->code);
+    vcode_emit(s->code, OP_SFENCE, 0, NULL);
+    copy_fixed(f, true);
+    await_results(f);
+    vcode_begin_block(s->code);
+}
+
+/* ----- conditions for the step */
+
+static int put_condition(struct frame *f, uint32_t mask, bool is_last)
+{
+    struct frame_state *s = f->state;
+    int p = FRAME_FIRST_PRED + s->pred_count, temp = FRAME_FIRST_PRED + FRAME_PRED_COUNT;
+    bool is_first = true;
+
+    for (int i = 0; i < s->pred_count; i++)
+        if (s->pred[i].mask == mask && s->pred[i].is_last == is_last)
+            return FRAME_FIRST_PRED + i;
+    s->pred[s->pred_count].mask = mask;
+    s->pred[s->pred_count++].is_last = is_last;
+    for (int d = 0; d < f->dims; d++) {
+        if (!(mask >> d & 1) || frame_steps(f, d) == 1)
+            continue;
+        EMIT(s->code, OP_SCMP_EQ, R(is_first ? p : temp), R(s->index[d]),
+             I(is_last ? last_index(f, d) : f->first[d]));
+        if (!is_first)
+            EMIT(s->code, OP_PAND, R(p), R(p), R(temp));
+        is_first = false;
+    }
+    if (is_first)
+        EMIT(s->code, OP_PMOV, R(p), I(1));
+    return p;
+}
+
+int frame_is_first(struct frame *f, uint32_t dim_mask)
+{
+    return put_condition(f, dim_mask, false);
+}
+
+int frame_is_last(struct frame *f, uint32_t dim_mask)
+{
+    return put_condition(f, dim_mask, true);
+}

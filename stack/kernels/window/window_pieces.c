@@ -1,0 +1,61 @@
+/* Pieces of a kernel, one behind the other. */
+#include "stack/kernels/window/window_pieces.h"
+
+
+#define STEP_SREGS 16                   /* that a frame leaves to its step */
+#define STEP_CYCLES 50                  /* of the frame's own code */
+
+int64_t window_piece_cycles(const struct window_pieces *w)
+{
+    struct move_step s = {.box = w->box, .is_counted = true};
+    int64_t copies, exposed, steps;
+
+    w->step(&s, w->user);
+    if (s.is_refused)
+        return INT64_MAX;
+    copies = frame_copy_cycles(&w->box->frame, &exposed);
+    steps = ((int64_t)s.cycles + STEP_CYCLES) * frame_total_steps(&w->box->frame);
+    return (steps > copies ? steps : copies) + exposed;
+}
+
+static int emit_piece(const struct kernel_job *job, const struct window_pieces *w, int piece,
+                      struct vcode *code, struct arena *a, struct err *e)
+{
+    struct move_step s = {.box = w->box};
+    struct frame *f = &w->box->frame;
+
+    w->plan(w->user, piece);
+    frame_share(f, job->core);
+    if (f->is_idle)
+        return 0;
+    vcode_begin_block(code);
+    if (frame_begin(f, code, a, e))
+        return -1;
+    move_code_init(&s.m, code, job->chip);
+    s.m.sreg_end = STEP_SREGS;
+    w->step(&s, w->user);
+    frame_end(f, code);
+    return 0;
+}
+
+int window_emit_pieces(const struct kernel_job *job, const struct window_pieces *w,
+                       struct arena *a, struct segment *out, struct err *e)
+{
+    int64_t spill_row = job->vmem_row;
+    struct vcode code;
+    int status = 0;
+
+    vcode_init(&code, a);
+    code.note = job->name;
+    for (int i = 0; i < w->count && !status; i++) {
+        struct frame *f = &w->box->frame;
+
+        status = emit_piece(job, w, i, &code, a, e);
+        if (!status && f->state && frame_spill_row(f) > spill_row)
+            spill_row = frame_spill_row(f);
+    }
+    if (!status)
+        status = kernel_finish(job, &code, spill_row, WINDOW_SPILL_TILES, a, out, e);
+    vcode_fini(&code);
+    return status;
+}

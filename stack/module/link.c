@@ -1,0 +1,364 @@
+#include "stack/module/link.h"
+
+#include <assert.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "isa/overlay.h"
+
+#define GRANULES_PER_TILE (ARRAY_TILE_BYTES / ARRAY_GRANULE_BYTES)
+#define WORK 0                          /* the scalar register of what stands between segments */
+#define LOOP_PRED 0
+
+struct note {
+    const char *text;
+    uint32_t number;
+    UT_hash_handle hh;
+};
+
+struct linker {
+    const struct chip *chip;
+    struct arena *a;
+    struct isa_op *op;
+    size_t op_count, op_capacity;
+    struct isa_bundle *bundle;
+    size_t bundle_count, bundle_capacity;
+    struct isa_symbol *symbol;
+    size_t symbol_count, symbol_capacity;
+    const char **note;
+    size_t note_count, note_capacity;
+    struct note *notes;                 /* by text */
+    uint32_t loop_start[LINK_LOOPS_MAX];
+    int64_t loop_count[LINK_LOOPS_MAX];
+    int loop_depth, kernel_count;
+};
+
+static uint32_t note_number(struct linker *l, const char *text)
+{
+    struct note *n;
+
+    if (!text || !*text)
+        return 0;
+    HASH_FIND_STR(l->notes, text, n);
+    if (n)
+        return n->number;
+    n = arena_alloc(l->a, sizeof(*n));
+    n->text = arena_strdup(l->a, text);
+    l->note = mem_grow(l->note, &l->note_capacity, l->note_count + 1, sizeof(*l->note));
+    l->note[l->note_count++] = n->text;
+    n->number = (uint32_t)l->note_count;
+    HASH_ADD_KEYPTR(hh, l->notes, n->text, strlen(n->text), n);
+    return n->number;
+}
+
+static void add_bundle(struct linker *l, uint32_t note)
+{
+    l->bundle = mem_grow(l->bundle, &l->bundle_capacity, l->bundle_count + 1, sizeof(*l->bundle));
+    l->bundle[l->bundle_count++] =
+        (struct isa_bundle){.first_op = (uint32_t)l->op_count, .note = note};
+}
+
+static void add_op(struct linker *l, const struct isa_op *op)
+{
+    l->op = mem_grow(l->op, &l->op_capacity, l->op_count + 1, sizeof(*l->op));
+    l->op[l->op_count++] = *op;
+    l->bundle[l->bundle_count - 1].op_count++;
+}
+
+/* a bundle of one operation */
+static struct isa_op *put(struct linker *l, uint32_t note, enum isa_opcode code, int count,
+                          const struct isa_operand *operand)
+{
+    struct isa_op op = {.code = (uint16_t)code, .pred = ISA_PRED_ALWAYS,
+                        .operand_count = isa_info(code)->operand_count};
+
+    assert(count <= op.operand_count);
+    if (count)
+        memcpy(op.operand, operand, (size_t)count * sizeof(*operand));
+    add_bundle(l, note);
+    add_op(l, &op);
+    return &l->op[l->op_count - 1];
+}
+
+#define PUT(l, note, code, ...) \
+    put(l, note, code, (int)(sizeof((struct isa_operand[]){__VA_ARGS__}) / \
+        sizeof(struct isa_operand)), (struct isa_operand[]){__VA_ARGS__})
+
+static void add_symbol(struct linker *l, const char *name, uint32_t bundle)
+{
+    l->symbol = mem_grow(l->symbol, &l->symbol_capacity, l->symbol_count + 1, sizeof(*l->symbol));
+    l->symbol[l->symbol_count++] = (struct isa_symbol){.name = name, .bundle = bundle};
+}
+
+static bool is_spill(const char *note)
+{
+    size_t length = strlen(note), suffix = strlen(VCODE_SPILL_SUFFIX);
+
+    return length >= suffix && !strcmp(note + length - suffix, VCODE_SPILL_SUFFIX);
+}
+
+/* number in the linked program of each of the segment's notes; [0]: of bundles without one */
+static uint32_t *merge_notes(struct linker *l, const struct isa_program *p, const char *note)
+{
+    uint32_t *number = arena_array(l->a, (size_t)p->note_count + 1, sizeof(*number));
+
+    number[0] = note_number(l, note);
+    for (uint32_t i = 0; i < p->note_count; i++) {
+        const char *text = p->note[i];
+
+        if (note && is_spill(text))
+            text = arena_printf(l->a, "%s%s", note, VCODE_SPILL_SUFFIX);
+        else if (note)
+            text = note;
+        number[i + 1] = note_number(l, text);
+    }
+    return number;
+}
+
+/* "k3_loop"; with its bundle where the segment has that name twice */
+static const char *symbol_name(const struct linker *l, const struct isa_program *p, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (!strcmp(p->symbol[k].name, p->symbol[i].name))
+            return arena_printf(l->a, "k%d_%s_%u", l->kernel_count, p->symbol[i].name,
+                                (unsigned)p->symbol[i].bundle);
+    return arena_printf(l->a, "k%d_%s", l->kernel_count, p->symbol[i].name);
+}
+
+static void add_segment(struct linker *l, const struct isa_program *p, const char *note)
+{
+    const uint32_t *number = merge_notes(l, p, note), first = (uint32_t)l->bundle_count;
+
+    add_symbol(l, arena_printf(l->a, "k%d", l->kernel_count), first);
+    for (uint32_t i = 0; i < p->symbol_count; i++)
+        add_symbol(l, symbol_name(l, p, i), first + p->symbol[i].bundle);
+    for (uint32_t b = 0; b < p->bundle_count; b++) {
+        add_bundle(l, number[p->bundle[b].note]);
+        for (uint32_t i = 0; i < p->bundle[b].op_count; i++) {
+            struct isa_op op = p->op[p->bundle[b].first_op + i];
+
+            if (op.code == OP_SBR)
+                op.operand[0].value += (int32_t)first;
+            add_op(l, &op);
+        }
+    }
+}
+
+/* The wait of a gap is charged to the marker behind it, so that the kernel does not get it. */
+static void add_kernel(struct linker *l, const struct link_item *item)
+{
+    uint32_t note = note_number(l, "between kernels");
+    int64_t cycles = l->chip->launch_kernel_ns * l->chip->chip_clock_mhz / 1000;
+
+    if (cycles > 0 && (l->kernel_count || l->loop_depth))
+        PUT(l, note, OP_VDELAY, operand_imm((int32_t)cycles));
+    PUT(l, note, OP_VTRACE, operand_imm(l->kernel_count));
+    add_segment(l, &item->segment->program, item->note);
+    l->kernel_count++;
+}
+
+static int check_flag(const struct linker *l, const struct link_item *item, struct err *e)
+{
+    if (item->flag >= 0 && item->flag < l->chip->sync_flags)
+        return 0;
+    return err_set(e, "%s: sync flag %d out of 0..%d", item->note ? item->note : "copy",
+                   item->flag, (int)l->chip->sync_flags - 1);
+}
+
+static bool is_same_layout(const struct array *x, const struct array *y)
+{
+    if (!shape_equal(&x->shape, &y->shape))
+        return false;
+    for (int i = 0; i < x->shape.rank; i++)
+        if (x->order[i] != y->order[i])
+            return false;
+    return true;
+}
+
+static const char *copy_note(const struct linker *l, const struct link_item *item)
+{
+    return item->note ? item->note : arena_printf(l->a, "copy of %s", item->from->name);
+}
+
+static int32_t granules_of(const struct link_item *item)
+{
+    return (int32_t)(item->from->tile_count * GRANULES_PER_TILE);
+}
+
+static int add_copy(struct linker *l, const struct link_item *item, struct err *e)
+{
+    static const enum isa_opcode code[2][2] = {
+        [SPACE_HBM] = {[SPACE_HBM] = OP_DMA_HBM_HBM, [SPACE_VMEM] = OP_DMA_HBM_VMEM},
+        [SPACE_VMEM] = {[SPACE_HBM] = OP_DMA_VMEM_HBM, [SPACE_VMEM] = OP_DMA_VMEM_VMEM}};
+    const struct array *from = item->from, *to = item->to;
+    char x[128], y[128];
+
+    if (check_flag(l, item, e))
+        return -1;
+    if (!is_same_layout(from, to))
+        return err_set(e, "a copy cannot make %s of %s", array_print(to, y, sizeof(y)),
+                       array_print(from, x, sizeof(x)));
+    if (from->tile_count > INT32_MAX / GRANULES_PER_TILE)
+        return err_set(e, "copy of %s: more than 256 GiB at once", from->name);
+    if (from->tile_count)
+        PUT(l, note_number(l, copy_note(l, item)), code[from->space][to->space],
+            operand_imm((int32_t)(from->address / ARRAY_GRANULE_BYTES)),
+            operand_imm(granules_of(item)),
+            operand_imm((int32_t)(to->address / ARRAY_GRANULE_BYTES)), operand_imm(item->flag));
+    return 0;
+}
+
+static int add_wait(struct linker *l, const struct link_item *item, struct err *e)
+{
+    uint32_t note = note_number(l, copy_note(l, item));
+
+    if (check_flag(l, item, e))
+        return -1;
+    if (!item->from->tile_count)
+        return 0;
+    PUT(l, note, OP_DMA_DONE, operand_imm(item->flag), operand_imm(granules_of(item)));
+    PUT(l, note, OP_VSYNCADD, operand_imm(item->flag), operand_imm(-granules_of(item)));
+    return 0;
+}
+
+static struct isa_operand counter_of(int depth)
+{
+    return operand_imm(LINK_SMEM + 4 * depth);
+}
+
+static int begin_loop(struct linker *l, const struct link_item *item, struct err *e)
+{
+    uint32_t note = note_number(l, item->note);
+
+    if (l->loop_depth == LINK_LOOPS_MAX)
+        return err_set(e, "loops nested deeper than %d", LINK_LOOPS_MAX);
+    if (item->count < 1 || item->count > INT32_MAX)
+        return err_set(e, "a loop of %lld rounds, at least 1 and at most 2147483647 are possible",
+                       (long long)item->count);
+    PUT(l, note, OP_SMOV, operand_reg(WORK), operand_imm((int32_t)item->count));
+    PUT(l, note, OP_SST, operand_none(), counter_of(l->loop_depth), operand_reg(WORK));
+    l->loop_start[l->loop_depth++] = (uint32_t)l->bundle_count;
+    return 0;
+}
+
+static int end_loop(struct linker *l, const struct link_item *item, struct err *e)
+{
+    uint32_t note = note_number(l, item->note);
+    struct isa_operand work = operand_reg(WORK), counter;
+
+    if (!l->loop_depth)
+        return err_set(e, "a loop ends that has not begun");
+    counter = counter_of(--l->loop_depth);
+    PUT(l, note, OP_SLD, work, operand_none(), counter);
+    PUT(l, note, OP_SADD, work, work, operand_imm(-1));
+    PUT(l, note, OP_SST, operand_none(), counter, work);
+    PUT(l, note, OP_SCMP_GT, operand_reg(LOOP_PRED), work, operand_imm(0));
+    PUT(l, note, OP_SBR, operand_imm((int32_t)l->loop_start[l->loop_depth]))->pred = LOOP_PRED;
+    for (int64_t i = 0; i < l->chip->core_branch_delay_bundles; i++)
+        add_bundle(l, note);
+    return 0;
+}
+
+/* Each core raises the other's flag and takes back what the other has raised. */
+static int add_barrier(struct linker *l, const struct link_item *item, struct err *e)
+{
+    uint32_t note = note_number(l, item->note);
+    struct isa_operand work = operand_reg(WORK), flag = operand_imm(item->flag);
+
+    if (check_flag(l, item, e))
+        return -1;
+    if (l->chip->chip_cores != 2)
+        return err_set(e, "a barrier of the cores of a chip: %s has %d, two are needed",
+                       l->chip->chip_name, (int)l->chip->chip_cores);
+    PUT(l, note, OP_SLD, work, operand_none(), operand_imm(SMEM_PEER));
+    PUT(l, note, OP_VSYNCADD_R, flag, operand_imm(1), work);
+    PUT(l, note, OP_VWAIT_GE, flag, operand_imm(1));
+    PUT(l, note, OP_VSYNCADD, flag, operand_imm(-1));
+    return 0;
+}
+
+static int add_item(struct linker *l, const struct link_item *item, struct err *e)
+{
+    switch (item->kind) {
+    case LINK_SEGMENT:
+        add_kernel(l, item);
+        return 0;
+    case LINK_COPY_START: return add_copy(l, item, e);
+    case LINK_COPY_DONE: return add_wait(l, item, e);
+    case LINK_LOOP_BEGIN: return begin_loop(l, item, e);
+    case LINK_LOOP_END: return end_loop(l, item, e);
+    case LINK_BARRIER: return add_barrier(l, item, e);
+    }
+    return 0;
+}
+
+static int add_items(struct linker *l, const struct link_item *item, int count,
+                     struct link_result *out, struct err *e)
+{
+    out->first_bundle = arena_array(l->a, (size_t)count + 1, sizeof(*out->first_bundle));
+    for (int i = 0; i < count; i++) {
+        out->first_bundle[i] = (uint32_t)l->bundle_count;
+        if (add_item(l, &item[i], e))
+            return -1;
+        if (item[i].kind == LINK_SEGMENT) {
+            const struct vcode_stats *s = &item[i].segment->stats;
+
+            out->stats.spill_count += s->spill_count;
+            if (s->spill_tiles > out->stats.spill_tiles)
+                out->stats.spill_tiles = s->spill_tiles;
+            if (s->vreg_peak > out->stats.vreg_peak)
+                out->stats.vreg_peak = s->vreg_peak;
+        }
+    }
+    out->first_bundle[count] = (uint32_t)l->bundle_count;
+    if (l->loop_depth)
+        return err_set(e, "%d loops have not ended", l->loop_depth);
+    put(l, 0, OP_SHALT, 0, NULL);
+    return 0;
+}
+
+static void *keep(struct arena *a, const void *from, size_t count, size_t bytes)
+{
+    void *to = arena_array(a, count, bytes);
+
+    if (count)
+        memcpy(to, from, count * bytes);
+    return to;
+}
+
+static void take_program(const struct linker *l, const char *name, struct link_result *out)
+{
+    struct isa_overlays overlays;
+
+    out->program = (struct isa_program){
+        .name = arena_strdup(l->a, name),
+        .op_count = (uint32_t)l->op_count, .bundle_count = (uint32_t)l->bundle_count,
+        .symbol_count = (uint32_t)l->symbol_count, .note_count = (uint32_t)l->note_count,
+        .op = keep(l->a, l->op, l->op_count, sizeof(*l->op)),
+        .bundle = keep(l->a, l->bundle, l->bundle_count, sizeof(*l->bundle)),
+        .symbol = keep(l->a, l->symbol, l->symbol_count, sizeof(*l->symbol)),
+        .note = keep(l->a, l->note, l->note_count, sizeof(*l->note))};
+    isa_overlays(&out->program, l->chip->core_imem_bundles,
+                 (int)l->chip->core_branch_delay_bundles, l->a, &overlays);
+    out->overlay_count = overlays.count;
+    out->stats.op_count = (int64_t)l->op_count;
+    out->stats.bundle_count = (int64_t)l->bundle_count;
+}
+
+int link_program(const struct link_item *item, int count, const struct chip *chip,
+                 const char *name, struct arena *a, struct link_result *out, struct err *e)
+{
+    struct linker l = {.chip = chip, .a = a};
+    int status;
+
+    memset(out, 0, sizeof(*out));
+    status = add_items(&l, item, count, out, e);
+    if (!status)
+        take_program(&l, name, out);
+    HASH_CLEAR(hh, l.notes);
+    mem_free(l.op);
+    mem_free(l.bundle);
+    mem_free(l.symbol);
+    mem_free(l.note);
+    return status;
+}

@@ -1,0 +1,59 @@
+/*
+ * Joins segments to the program of a core.
+ *
+ * Items stand in order of execution. Between two segments the core waits
+ * launch.kernel_ns, for the drain, fence and overlay check that a real program
+ * has there, and marks the new kernel (vtrace, its number). Copies between
+ * HBM and VMEM may start before the segment that needs them and run beside
+ * others: cross-kernel prefetch.
+ *
+ * Registers hold nothing across items: the counters of loops live in the SMEM
+ * words from LINK_SMEM on. Where an item has a note, its bundles carry it and
+ * no other (the segment may serve several nodes); symbols of the k-th kernel
+ * become "kK_NAME", and "kK" is its first bundle.
+ *
+ * A program larger than the instruction memory runs in overlays, which the core
+ * cuts by itself (isa/overlay.h) and fetches while others run (sim/core/overlay.h).
+ */
+#ifndef STACK_LINK_H
+#define STACK_LINK_H
+#include "stack/backend/abi.h"
+#include "stack/kernels/kernel.h"
+
+#define LINK_LOOPS_MAX 8                /* nested */
+#define LINK_SMEM SMEM_ABI_BYTES        /* for kernels SMEM is free from LINK_SMEM_END on */
+#define LINK_SMEM_END (LINK_SMEM + 4 * LINK_LOOPS_MAX)
+
+enum link_kind {
+    LINK_SEGMENT,
+    LINK_COPY_START,                    /* array to array of equal layout, all of it */
+    LINK_COPY_DONE,                     /* wait for the copy started with the same flag */
+    LINK_LOOP_BEGIN, LINK_LOOP_END,     /* items between `count` times; they nest */
+    LINK_BARRIER                        /* of the two cores of a chip: megacore */
+};
+#define LINK_BARRIER_NOTE "barrier of both cores"   /* of its bundles */
+
+struct link_item {
+    enum link_kind kind;
+    const struct segment *segment;
+    const char *note;                   /* name of the node */
+    const struct array *from, *to;      /* COPY_START, COPY_DONE */
+    int flag;                           /* COPY_*: of this copy alone while it is under way; */
+                                        /* BARRIER: of barriers alone */
+    int64_t count;                      /* LOOP_BEGIN */
+};
+
+struct link_result {
+    struct isa_program program;         /* ends with shalt */
+    struct vcode_stats stats;           /* sums */
+    int64_t overlay_count;              /* 1: it fits the instruction memory */
+    uint32_t *first_bundle;             /* by item, and behind the last */
+};
+
+/*
+ * `a` holds all of the result. -1: a copy between arrays of different layout, a
+ * flag that the chip does not have, loops that do not nest or too deeply.
+ */
+int link_program(const struct link_item *item, int count, const struct chip *chip,
+                 const char *name, struct arena *a, struct link_result *out, struct err *e);
+#endif

@@ -1,0 +1,232 @@
+/* From steps to segments, and from segments to the program. */
+#include "stack/module/module_impl.h"
+
+#include "stack/module/link.h"
+#include "stack/module/tuning.h"
+
+#include <string.h>
+
+/* collectives have the end of SMEM, also between their parts */
+static void share_smem(const struct plan *p, const struct step *step, bool is_beside,
+                       struct kernel_job *job)
+{
+    int64_t bytes = plan_collective_smem(p->settings);
+
+    if (step->sums) {
+        job->smem += job->smem_bytes - bytes;
+        job->smem_bytes = bytes;
+    } else if (is_beside) {
+        job->smem_bytes -= bytes;
+    }
+}
+
+struct kernel_job plan_job(const struct plan *p, const struct step *step, bool is_beside)
+{
+    const struct module_settings *s = p->settings;
+    int first_flag = plan_kernel_flags(s);
+    int flags = (int)s->chip->sync_flags - s->message_flags - first_flag -
+                plan_collective_flags(p);
+    struct kernel_job job = {
+        .chip = s->chip, .codegen = s->codegen, .name = step->name, .source = step->source,
+        .body = step->body, .operand_count = step->operand_count,
+        .result_count = step->result_count,
+        .operand = (const struct array *const *)step->operand,
+        .result = (const struct array *const *)step->result,
+        .vmem_rows = plan_scoped_bytes(s) / ARRAY_ROW_BYTES,
+        .first_flag = first_flag, .flag_count = flags, .sums = step->sums,
+        .smem = LINK_SMEM_END, .smem_bytes = s->chip->smem_bytes - LINK_SMEM_END,
+        .core_count = module_cores(s)};
+
+    share_smem(p, step, is_beside, &job);
+    return job;
+}
+
+static struct kernel_job job_of(const struct plan *p, const struct step *step)
+{
+    return plan_job(p, step, plan_is_beside_sum(p, (int)(step - p->step)));
+}
+
+static int64_t payload_of(const struct step *s)
+{
+    int64_t bytes = 0;
+
+    if (s->sums && s->sums->part)
+        return 0;
+    for (int i = 0; i < s->operand_count; i++)
+        bytes += array_payload_bytes(&s->operand[i]->array);
+    for (int i = 0; i < s->result_count; i++)
+        bytes += array_payload_bytes(&s->result[i]->array);
+    return bytes;
+}
+
+/* the same tiling on core 1 */
+static int make_peer(struct module_kernel *k, struct memo *memo, struct arena *a, struct err *e)
+{
+    struct segment *segment = arena_alloc(a, sizeof(*segment));
+    struct kernel_job job = k->job;
+
+    job.core = 1;
+    job.tiling = &k->segment->tiling;
+    job.memo = memo;
+    k->peer_segment = segment;
+    return kernel_compile(&job, a, segment, e);
+}
+
+static int make_kernel(struct module *m, const struct plan *p, const struct step *step,
+                       struct arena *a, struct err *e)
+{
+    struct module_kernel *k = &m->kernel[m->kernel_count];
+    const struct kernel_kind *kind = kernel_kind_of(step->body);
+    struct segment *segment = arena_alloc(a, sizeof(*segment));
+    struct kernel_job job;
+
+    *k = (struct module_kernel){
+        .name = step->name, .source = step->source, .category = kind ? kind->category : "",
+        .job = job_of(p, step), .segment = segment, .item = m->item_count, .times = step->times,
+        .payload_bytes = payload_of(step)};
+    if (!step->sums || step->sums->part == 0)
+        k->flops = graph_flops(step->body);
+    k->job.tiling = tuning_find(p->settings->tuning, &k->job);
+    job = k->job;
+    job.memo = p->memo;                 /* which k->job outlives */
+    if (kernel_compile(&job, a, segment, e)
+        || (p->settings->megacore && make_peer(k, p->memo, a, e)))
+        return -1;
+    m->flops += k->flops * k->times;
+    m->kernel_count++;
+    return 0;
+}
+
+static struct link_item *add_item(struct module *m, enum link_kind kind, const char *note)
+{
+    struct link_item *item = &m->item[m->item_count++];
+
+    *item = (struct link_item){.kind = kind, .note = note};
+    return item;
+}
+
+static void add_copy(struct module *m, const struct shadow *s, enum link_kind kind)
+{
+    struct link_item *item = add_item(m, kind, s->hbm->array.name);
+
+    item->from = &s->hbm->array;
+    item->to = &s->vmem->array;
+    item->flag = s->flag;
+}
+
+/* flags of copies end there */
+static void add_barrier(struct module *m, struct plan *p, int step)
+{
+    add_item(m, LINK_BARRIER, LINK_BARRIER_NOTE)->flag =
+        plan_copy_flags(p->settings->chip);
+    m->barrier_count++;
+    p->barrier_step = step;
+}
+
+/* copies that start before a step, and those that are waited for there */
+static void add_copies_before(struct module *m, const struct plan *p, int step)
+{
+    for (int i = 0; i < p->shadow_count; i++)
+        if (p->shadow[i].first == step)
+            add_copy(m, &p->shadow[i], LINK_COPY_START);
+    for (int i = 0; i < p->shadow_count; i++)
+        if (p->shadow[i].step == step)
+            add_copy(m, &p->shadow[i], LINK_COPY_DONE);
+}
+
+void plan_use_shadows(struct plan *p, bool is_used)
+{
+    for (int i = 0; i < p->shadow_count; i++) {
+        const struct shadow *s = &p->shadow[i];
+
+        p->step[s->step].operand[s->operand] = is_used ? s->vmem : s->hbm;
+    }
+}
+
+static const char *note_of(const struct module_settings *s, const struct step *step)
+{
+    return s->notes_are_sources && *step->source ? step->source : step->name;
+}
+
+static int add_step(struct module *m, struct plan *p, int index, int64_t *times, struct arena *a,
+                    struct err *e)
+{
+    struct step *step = &p->step[index];
+
+    step->times = *times;
+    switch (step->kind) {
+    case STEP_KERNEL:
+        if (plan_needs_barrier(p, index))
+            add_barrier(m, p, index);
+        if (make_kernel(m, p, step, a, e)) {
+            if (!step->is_fusion)
+                return -1;
+            p->refused[p->refused_count++] = step->name;
+            return 0;
+        }
+        add_item(m, LINK_SEGMENT, note_of(p->settings, step))->segment =
+            m->kernel[m->kernel_count - 1].segment;
+        break;
+    case STEP_LOOP_BEGIN:
+        add_item(m, LINK_LOOP_BEGIN, step->name)->count = step->count;
+        *times *= step->count;
+        if (p->settings->megacore)
+            add_barrier(m, p, index);
+        break;
+    case STEP_LOOP_END:
+        add_item(m, LINK_LOOP_END, step->name);
+        *times /= p->step[step->other].count;
+    }
+    return 0;
+}
+
+int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struct err *e)
+{
+    const struct module_settings *s = p->settings;
+    int64_t times = 1;
+
+    m->kernel = arena_array(a, (size_t)p->step_count + 1, sizeof(*m->kernel));
+    m->item = arena_array(a, (size_t)(2 * p->step_count + 2 * p->shadow_count) + 1,
+                          sizeof(*m->item));
+    p->refused = arena_array(a, (size_t)p->step_count + 1, sizeof(*p->refused));
+    m->kernel_count = m->item_count = p->barrier_step = 0;
+    m->barrier_count = 0;
+    m->flops = 0;
+    for (int i = 0; i < p->step_count; i++) {
+        if (s->on_stage)
+            s->on_stage(s->user, "kernels", i, p->step_count);
+        add_copies_before(m, p, i);
+        if (add_step(m, p, i, &times, a, e))
+            return -1;
+    }
+    return p->refused_count ? -1 : 0;
+}
+
+static bool refuses(const struct plan *p, const struct step *step)
+{
+    struct kernel_job job = job_of(p, step);
+    const struct kernel_kind *kind = kernel_kind_of(step->body);
+    bool has_vmem = false;
+    struct tiling t;
+
+    for (int k = 0; k < step->operand_count; k++)
+        has_vmem |= step->operand[k]->array.space == SPACE_VMEM;
+    for (int k = 0; k < step->result_count; k++)
+        has_vmem |= step->result[k]->array.space == SPACE_VMEM;
+    return has_vmem && kind && kind->tilings(&job, &t, 1) == 0;
+}
+
+int plan_find_refusals(struct plan *p)
+{
+    int count = 0;
+
+    plan_use_shadows(p, true);
+    for (int i = 0; i < p->step_count; i++)
+        if (p->step[i].kind == STEP_KERNEL && refuses(p, &p->step[i])) {
+            p->step[i].is_in_hbm = true;
+            count++;
+        }
+    if (count)
+        plan_use_shadows(p, false);
+    return count;
+}

@@ -1,0 +1,204 @@
+/* When buffers hold something, and which may share their place with a parameter. */
+#include "stack/module/module_impl.h"
+
+#include "stack/passes/simplify.h"
+
+#include <string.h>
+
+struct buffer *plan_buffer(const struct plan *p, const struct value *v)
+{
+    int at = v->buffer;
+
+    while (p->buffer[at].stands_for >= 0)
+        at = p->buffer[at].stands_for;
+    return &p->buffer[at];
+}
+
+int64_t plan_offset(const struct plan *p, const struct value *v)
+{
+    int64_t offset = 0;
+
+    for (int at = v->buffer; at >= 0; at = p->buffer[at].stands_for)
+        offset += p->buffer[at].offset;
+    return offset;
+}
+
+static void touch(struct plan *p, const struct value *v, int step)
+{
+    struct buffer *b = plan_buffer(p, v);
+
+    if (b->first < 0 && b->role != BUFFER_PARAMETER && b->role != BUFFER_CONSTANT)
+        b->first = step;
+    if (b->last < step)
+        b->last = step;
+}
+
+/* what comes from outside a loop is needed until its last round */
+static void stretch(struct plan *p, const struct value *v, int step)
+{
+    struct buffer *b = plan_buffer(p, v);
+
+    for (int i = 0; i < p->step_count; i++) {
+        const struct step *s = &p->step[i];
+
+        if (s->kind == STEP_LOOP_BEGIN && i <= step && step <= s->other && b->first < i &&
+            b->last < s->other)
+            b->last = s->other;
+    }
+}
+
+static bool has_loops(const struct plan *p)
+{
+    for (int i = 0; i < p->step_count; i++)
+        if (p->step[i].kind == STEP_LOOP_BEGIN)
+            return true;
+    return false;
+}
+
+void plan_lifetimes(struct plan *p)
+{
+    for (int i = 0; i < p->buffer_count; i++)
+        p->buffer[i].first = p->buffer[i].last = -1;
+    for (int i = 0; i < p->step_count; i++) {
+        for (int k = 0; k < p->step[i].operand_count; k++)
+            touch(p, p->step[i].operand[k], i);
+        for (int k = 0; k < p->step[i].result_count; k++)
+            touch(p, p->step[i].result[k], i);
+    }
+    if (has_loops(p))
+        for (int i = 0; i < p->step_count; i++)
+            for (int k = 0; k < p->step[i].operand_count; k++)
+                stretch(p, p->step[i].operand[k], i);
+    for (int i = 0; i < p->buffer_count; i++)
+        if (p->buffer[i].role != BUFFER_TEMPORARY && p->buffer[i].role != BUFFER_STATE &&
+            p->buffer[i].role != BUFFER_SUMS)
+            p->buffer[i].last = p->step_count;
+}
+
+static int last_reader(const struct plan *p, const struct value *v)
+{
+    int last = -1;
+
+    for (int i = 0; i < p->step_count; i++)
+        for (int k = 0; k < p->step[i].operand_count; k++)
+            if (plan_buffer(p, p->step[i].operand[k]) == plan_buffer(p, v))
+                last = i;
+    return last;
+}
+
+static int first_writer(const struct plan *p, const struct value *v)
+{
+    for (int i = 0; i < p->step_count; i++)
+        for (int k = 0; k < p->step[i].result_count; k++)
+            if (plan_buffer(p, p->step[i].result[k]) == plan_buffer(p, v))
+                return i;
+    return -1;
+}
+
+static int loop_depth(const struct plan *p, int step)
+{
+    int depth = 0;
+
+    for (int i = 0; i < step; i++)
+        depth += p->step[i].kind == STEP_LOOP_BEGIN ? 1 : p->step[i].kind == STEP_LOOP_END ? -1 : 0;
+    return depth;
+}
+
+/* the step's result that lies where v does */
+static const struct array *result_at(const struct plan *p, const struct step *s,
+                                     const struct value *v)
+{
+    for (int k = 0; k < s->result_count; k++)
+        if (plan_buffer(p, s->result[k]) == plan_buffer(p, v))
+            return &s->result[k]->array;
+    return NULL;
+}
+
+/* element by element in the same place, of one size each */
+static bool lie_alike(const struct array *a, const struct array *b)
+{
+    return a->bytes == b->bytes && shape_same_dims(&a->shape, &b->shape) &&
+           memcmp(a->order, b->order, sizeof(a->order)) == 0;
+}
+
+/*
+ * Each element of the results depends on the element of `old` at the place of v's, or on none. The
+ * kernel may see both in another shape than v and `old` have, as rows of a reshape that moves
+ * nothing.
+ */
+static bool is_pointwise(const struct plan *p, const struct step *s, const struct value *v,
+                         const struct value *old)
+{
+    const struct array *result = result_at(p, s, v);
+    const struct graph *g = s->body;
+    bool *depends = mem_alloc((size_t)g->node_count);
+    bool is_fine = result && result->bytes == old->array.bytes;
+
+    for (int i = 0; i < g->node_count && is_fine; i++) {
+        const struct graph_node *n = &g->node[i];
+
+        if (n->op == HLO_PARAMETER) {
+            const struct value *operand = s->operand[n->parameter_index];
+
+            depends[i] = operand->buffer == old->buffer;
+            is_fine = !depends[i] || lie_alike(&operand->array, result);
+        }
+        for (int k = 0; k < n->operand_count; k++)
+            depends[i] |= depends[n->operand[k]];
+        if (depends[i] && n->op != HLO_PARAMETER)
+            is_fine = simplify_is_elementwise(n->op) && shape_same_dims(&n->shape, &result->shape);
+    }
+    mem_free(depends);
+    return is_fine;
+}
+
+bool plan_may_advance(const struct plan *p, const struct value *v, const struct value *old,
+                      int begin)
+{
+    int writer = first_writer(p, v), reader = last_reader(p, old);
+    const struct kernel_kind *kind;
+
+    if (p->buffer[v->buffer].role != BUFFER_TEMPORARY || writer <= begin || reader > writer ||
+        plan_buffer(p, v)->bytes != plan_buffer(p, old)->bytes)
+        return false;
+    if (reader < writer)
+        return true;
+    kind = kernel_kind_of(p->step[writer].body);
+    return kind == kernel_kind_named("loop") && is_pointwise(p, &p->step[writer], v, old);
+}
+
+static bool may_overwrite(const struct plan *p, const struct value *v, const struct value *old)
+{
+    int writer = first_writer(p, v), reader = last_reader(p, old);
+    const struct kernel_kind *kind;
+
+    if (plan_buffer(p, v)->role != BUFFER_OUTPUT || writer < 0 || reader > writer ||
+        plan_buffer(p, v)->bytes != plan_buffer(p, old)->bytes || loop_depth(p, writer) > 0)
+        return false;
+    if (reader < writer)
+        return true;
+    kind = kernel_kind_of(p->step[writer].body);
+    return (kind == kernel_kind_named("loop") || kind == kernel_kind_named("dot") ||
+            kind == kernel_kind_named("conv")) && is_pointwise(p, &p->step[writer], v, old);
+}
+
+void plan_alias_outputs(struct plan *p, const struct graph *g)
+{
+    for (int i = 0; i < g->output_count; i++) {
+        int alias = g->output[i].alias_parameter;
+        struct value *v = p->output[i], *old = alias >= 0 ? p->parameter[alias] : NULL;
+
+        if (!old || v == old)
+            continue;
+        if (may_overwrite(p, v, old)) {
+            p->buffer[v->buffer].stands_for = old->buffer;
+        } else {
+            plan_buffer(p, v)->role = BUFFER_TEMPORARY;
+            plan_add_copy(p, v, old);
+        }
+        p->output[i] = old;
+    }
+    for (int i = 0; i < p->parameter_count; i++)
+        p->parameter[i]->array.is_fixed = !p->settings->place &&
+                                          first_writer(p, p->parameter[i]) < 0;
+}

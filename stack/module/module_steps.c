@@ -1,0 +1,491 @@
+/* The steps of a launch: kernels in the order of the nodes, loops around them. */
+#include "stack/module/module_impl.h"
+
+#include "stack/hlo/bitcast.h"
+#include "stack/hlo/rewrite.h"
+
+#include <string.h>
+
+int plan_add_buffer(struct plan *p, enum buffer_role role, int64_t bytes)
+{
+    p->buffer = mem_grow(p->buffer, &p->buffer_capacity, (size_t)p->buffer_count + 1,
+                         sizeof(*p->buffer));
+    p->buffer[p->buffer_count] = (struct buffer){
+        .role = role, .bytes = bytes, .first = -1, .last = -1, .stands_for = -1,
+        .must_stay = role != BUFFER_TEMPORARY && role != BUFFER_STATE};
+    return p->buffer_count++;
+}
+
+void plan_keep_value(struct plan *p, struct value *v)
+{
+    p->value = mem_grow(p->value, &p->value_capacity, (size_t)p->value_count + 1,
+                        sizeof(*p->value));
+    p->value[p->value_count++] = v;
+}
+
+struct value *plan_new_value(struct plan *p, const char *name, const struct shape *shape,
+                             enum buffer_role role, int buffer)
+{
+    struct value *v = arena_alloc(p->arena, sizeof(*v));
+
+    array_init(&v->array, name, shape, NULL);
+    v->buffer = buffer >= 0 ? buffer : plan_add_buffer(p, role, v->array.bytes);
+    plan_keep_value(p, v);
+    return v;
+}
+
+struct step *plan_add_step(struct plan *p, struct step s)
+{
+    p->step = mem_grow(p->step, &p->step_capacity, (size_t)p->step_count + 1, sizeof(*p->step));
+    p->step[p->step_count] = s;
+    return &p->step[p->step_count++];
+}
+
+void plan_insert_step(struct plan *p, int at, struct step s)
+{
+    plan_add_step(p, s);
+    memmove(p->step + at + 1, p->step + at, (size_t)(p->step_count - 1 - at) * sizeof(s));
+    p->step[at] = s;
+    for (int i = 0; i < p->step_count; i++)
+        if (p->step[i].kind != STEP_KERNEL && p->step[i].other >= at)
+            p->step[i].other++;
+}
+
+void plan_remove_step(struct plan *p, int at)
+{
+    p->step_count--;
+    memmove(p->step + at, p->step + at + 1, (size_t)(p->step_count - at) * sizeof(*p->step));
+    for (int i = 0; i < p->step_count; i++)
+        if (p->step[i].kind != STEP_KERNEL && p->step[i].other >= at)
+            p->step[i].other--;
+}
+
+static struct value **values(struct plan *p, int count)
+{
+    return arena_array(p->arena, (size_t)count + 1, sizeof(struct value *));
+}
+
+void plan_add_copy(struct plan *p, struct value *from, struct value *to)
+{
+    struct graph *body = arena_alloc(p->arena, sizeof(*body));
+    struct value **operand = values(p, 1), **result = values(p, 1);
+    int x;
+
+    graph_init(body, p->arena, "copy");
+    x = graph_parameter(body, from->array.shape, "x");
+    graph_output(body, graph_unary(body, HLO_COPY, x), "copy", -1);
+    graph_freeze(body);
+    operand[0] = from;
+    result[0] = to;
+    plan_add_step(p, (struct step){
+        .kind = STEP_KERNEL, .body = body, .source = "",
+        .name = arena_printf(p->arena, "copy.%s", to->array.name),
+        .operand = operand, .result = result, .operand_count = 1, .result_count = 1});
+}
+
+/* values of a node's results, by number */
+struct walk {
+    struct plan *plan;
+    const struct graph *g;
+    struct value **node;
+    struct value ***element;            /* of nodes with several results */
+    bool is_main;
+};
+
+static int walk(struct plan *p, const struct graph *g, struct value **parameter,
+                struct value **node, struct err *e);
+
+/* a kernel that makes the node, with its operands; results are the caller's to set */
+static struct step step_of(struct walk *w, int node)
+{
+    const struct graph_node *n = &w->g->node[node];
+    struct step s = {.kind = STEP_KERNEL, .name = n->name, .source = n->source,
+                     .operand_count = n->operand_count,
+                     .result_count = n->tuple_count ? n->tuple_count : 1};
+
+    s.operand = values(w->plan, s.operand_count);
+    s.result = values(w->plan, s.result_count);
+    for (int k = 0; k < n->operand_count; k++)
+        s.operand[k] = w->node[n->operand[k]];
+    return s;
+}
+
+static void take_results(struct walk *w, int node, const struct step *s)
+{
+    if (w->g->node[node].tuple_count)
+        w->element[node] = s->result;
+    else
+        w->node[node] = s->result[0];
+}
+
+static void add_kernel(struct walk *w, int node)
+{
+    const struct graph_node *n = &w->g->node[node];
+    struct plan *p = w->plan;
+    struct step s = step_of(w, node);
+    struct graph *body;
+
+    for (int k = 0; k < s.result_count; k++)
+        s.result[k] = plan_new_value(p, n->name, n->tuple_count ? &n->tuple[k] : &n->shape,
+                                     BUFFER_TEMPORARY, -1);
+    take_results(w, node, &s);
+    if (n->op == HLO_FUSION) {
+        s.body = n->called[0];
+        s.is_fusion = true;
+    } else {
+        body = kernel_body_of(w->g, node, p->arena);
+        graph_freeze(body);
+        s.body = body;
+    }
+    plan_add_step(p, s);
+}
+
+static int add_collective(struct walk *w, int node, struct err *e)
+{
+    struct step s = step_of(w, node);
+    struct graph *body = kernel_body_of(w->g, node, w->plan->arena);
+
+    graph_freeze(body);
+    s.body = body;
+    if (plan_add_collective(w->plan, s, w->g, node, e))
+        return -1;
+    take_results(w, node, &s);
+    return 0;
+}
+
+static int add_message(struct walk *w, int node, struct err *e)
+{
+    struct step s = step_of(w, node);
+    struct graph *body = kernel_body_of(w->g, node, w->plan->arena);
+    const struct graph_node *n = &w->g->node[node];
+
+    graph_freeze(body);
+    s.body = body;
+    s.result[0] = plan_new_value(w->plan, n->name, &n->shape, BUFFER_TEMPORARY, -1);
+    if (plan_add_message(w->plan, s, n, e))
+        return -1;
+    take_results(w, node, &s);
+    return 0;
+}
+
+struct value *plan_add_literal(struct plan *p, const char *name, const struct shape *shape,
+                               const void *literal)
+{
+    struct value *v = plan_new_value(p, name, shape, BUFFER_CONSTANT, -1);
+
+    p->constant = mem_grow(p->constant, &p->constant_capacity, (size_t)p->constant_count + 1,
+                           sizeof(*p->constant));
+    p->constant[p->constant_count++] = (struct module_constant){&v->array, literal, NULL};
+    return v;
+}
+
+static bool is_state(struct value *const *state, int count, const struct value *v)
+{
+    for (int k = 0; k < count; k++)
+        if (state[k]->buffer == v->buffer)
+            return true;
+    return false;
+}
+
+/*
+ * What a body makes goes back to where its parameters lie, or is made there. A
+ * parameter that becomes another one is saved first.
+ */
+static void close_loop(struct plan *p, const struct graph *body, struct value **inside,
+                       struct value **state, int begin)
+{
+    int count = body->output_count;
+    struct value **from = values(p, count);
+
+    for (int k = 0; k < count; k++) {
+        int node = body->output[k].node;
+
+        from[k] = inside[node];
+        if (from[k]->buffer == state[k]->buffer)
+            from[k] = NULL;             /* unchanged */
+        else if (is_state(state, count, from[k])) {
+            struct value *saved = plan_new_value(p, from[k]->array.name, &from[k]->array.shape,
+                                            BUFFER_TEMPORARY, -1);
+
+            plan_add_copy(p, from[k], saved);
+            from[k] = saved;
+        }
+    }
+    for (int k = 0; k < count; k++)
+        if (from[k] && plan_may_advance(p, from[k], state[k], begin))
+            p->buffer[from[k]->buffer].stands_for = state[k]->buffer;
+        else if (from[k])
+            plan_add_copy(p, from[k], state[k]);
+}
+
+/* operand k of the loop, a parameter, is read by nothing else and replaced by what it becomes */
+static bool is_replaced(const struct walk *w, int node, int k)
+{
+    const struct graph *g = w->g;
+    int operand = g->node[node].operand[k], index = g->node[operand].parameter_index;
+
+    if (!w->is_main || g->node[operand].op != HLO_PARAMETER)
+        return false;
+    for (int i = 0; i < g->node_count; i++)
+        for (int j = 0; j < g->node[i].operand_count; j++)
+            if (g->node[i].operand[j] == operand && (i != node || j != k))
+                return false;
+    for (int i = 0; i < g->output_count; i++) {
+        const struct graph_node *n = &g->node[g->output[i].node];
+
+        if (g->output[i].node == operand)
+            return false;
+        if (g->output[i].alias_parameter == index)
+            return g->output[i].node == node ||
+                   (n->op == HLO_GET_TUPLE_ELEMENT && n->operand[0] == node && n->dim == k);
+    }
+    return false;
+}
+
+/*
+ * Where operand k of a loop lies inside: where it is if the body leaves it as it is, or if it is
+ * a parameter that nobody asks for afterwards; else in memory of its own, copied before.
+ */
+static struct value *add_state(struct walk *w, int node, int k)
+{
+    const struct graph_node *n = &w->g->node[node];
+    const struct graph *body = n->called[0];
+    struct value *from = w->node[n->operand[k]], *state;
+
+    if (body->output[k].node == body->parameter[k] || is_replaced(w, node, k))
+        return from;
+    state = plan_new_value(w->plan, arena_printf(w->plan->arena, "%s.state.%d", n->name, k),
+                           &from->array.shape, BUFFER_STATE, -1);
+    plan_add_copy(w->plan, from, state);
+    return state;
+}
+
+static int add_round(struct plan *p, const struct graph *body, struct value **state, int begin,
+                     struct err *e)
+{
+    struct value **inside = values(p, body->node_count);
+
+    if (walk(p, body, state, inside, e))
+        return -1;
+    close_loop(p, body, inside, state, begin);
+    return 0;
+}
+
+/*
+ * Collectives that follow each other have other flags (plan_set_flags), which one that follows
+ * itself cannot have: then a round of the loop is two of the body, the odd one in front.
+ */
+static int add_rounds(struct plan *p, const struct graph_node *n, struct value **state,
+                      struct err *e)
+{
+    const struct graph *body = n->called[0];
+    bool is_double = n->count > 1 && p->settings->replica_count > 1 &&
+                     plan_has_lone_collective(body);
+    int begin;
+
+    if (is_double && n->count % 2 == 1 && add_round(p, body, state, p->step_count - 1, e))
+        return -1;
+    begin = p->step_count;
+    plan_add_step(p, (struct step){.kind = STEP_LOOP_BEGIN, .name = n->name, .source = n->source,
+                                   .count = is_double ? n->count / 2 : n->count});
+    if (add_round(p, body, state, begin, e) ||
+        (is_double && add_round(p, body, state, p->step_count - 1, e)))
+        return -1;
+    p->step[begin].other = p->step_count;
+    plan_add_step(p, (struct step){.kind = STEP_LOOP_END, .name = n->name, .source = n->source,
+                                   .other = begin});
+    return 0;
+}
+
+static int add_while(struct walk *w, int node, struct err *e)
+{
+    const struct graph_node *n = &w->g->node[node];
+    struct value **state = values(w->plan, n->operand_count);
+
+    for (int k = 0; k < n->operand_count; k++)
+        state[k] = add_state(w, node, k);
+    if (n->tuple_count)
+        w->element[node] = state;
+    else
+        w->node[node] = state[0];
+    return n->count == 0 ? 0 : add_rounds(w->plan, n, state, e);
+}
+
+/*
+ * A parameter whose rows would be mostly padding (images of three channels) lies as the transpose
+ * has it that is its only reader: XLA gives such arrays a compact layout at the entry, too. The
+ * transpose's node; -1: it lies row-major.
+ */
+static int entry_reader(const struct module_settings *s, const struct graph *g, int parameter)
+{
+    const struct graph_node *n = &g->node[parameter];
+    int reader = -1, readers = 0;
+    struct array plain, turned;
+
+    if (n->op != HLO_PARAMETER || n->shape.rank < 2 ||
+        (s->place && s->place[n->parameter_index] >= 0))
+        return -1;
+    for (int i = 0; i < g->node_count; i++)
+        for (int k = 0; k < g->node[i].operand_count; k++)
+            if (g->node[i].operand[k] == parameter) {
+                reader = i;
+                readers++;
+            }
+    if (readers != 1 || g->node[reader].op != HLO_TRANSPOSE)
+        return -1;
+    for (int i = 0; i < g->output_count; i++)
+        if (g->output[i].node == parameter || g->output[i].node == reader ||
+            g->output[i].alias_parameter == n->parameter_index)
+            return -1;
+    array_init(&plain, n->name, &n->shape, NULL);
+    array_init(&turned, n->name, &g->node[reader].shape, NULL);
+    return plain.bytes >= 2 * array_payload_bytes(&plain) && turned.bytes <= plain.bytes ? reader
+                                                                                        : -1;
+}
+
+/* the parameter's array, minor dimension first as the row-major result of the transpose has it */
+static void lay_out_parameter(struct plan *p, const struct graph *g, int parameter)
+{
+    const struct graph_node *n = &g->node[parameter];
+    int reader = entry_reader(p->settings, g, parameter), order[GRAPH_RANK_MAX];
+    struct value *v = p->parameter[n->parameter_index];
+
+    if (reader < 0)
+        return;
+    for (int i = 0; i < n->shape.rank; i++)
+        order[i] = g->node[reader].dims[n->shape.rank - 1 - i];
+    array_init(&v->array, n->name, &n->shape, order);
+    p->buffer[v->buffer].bytes = v->array.bytes;
+}
+
+/* the same bytes as the operand, otherwise read */
+static void stay_in_place(struct walk *w, int node)
+{
+    const struct graph_node *n = &w->g->node[node];
+
+    w->node[node] = plan_new_value(w->plan, n->name, &n->shape, BUFFER_TEMPORARY,
+                                   w->node[n->operand[0]]->buffer);
+}
+
+static int visit(struct walk *w, int node, struct err *e)
+{
+    const struct graph_node *n = &w->g->node[node];
+    struct plan *p = w->plan;
+
+    switch (n->op) {
+    case HLO_PARAMETER:
+        return 0;
+    case HLO_TUPLE:
+        w->element[node] = values(p, n->operand_count);
+        for (int k = 0; k < n->operand_count; k++)
+            w->element[node][k] = w->node[n->operand[k]];
+        return 0;
+    case HLO_GET_TUPLE_ELEMENT:
+        w->node[node] = w->element[n->operand[0]][n->dim];
+        return 0;
+    case HLO_WHILE:
+        return add_while(w, node, e);
+    case HLO_ALL_REDUCE:
+    case HLO_REDUCE_SCATTER:
+    case HLO_ALL_GATHER:
+    case HLO_COLLECTIVE_PERMUTE:
+        return add_collective(w, node, e);
+    case HLO_SEND:
+    case HLO_RECEIVE:
+        return add_message(w, node, e);
+    case HLO_ADD_DEPENDENCY:
+        stay_in_place(w, node);
+        return 0;
+    case HLO_RESHAPE:
+        if (!array_is_bitcast(&w->g->node[n->operand[0]].shape, &n->shape))
+            break;
+        stay_in_place(w, node);
+        return 0;
+    case HLO_TRANSPOSE:
+        if (!w->is_main || entry_reader(p->settings, w->g, n->operand[0]) != node)
+            break;
+        stay_in_place(w, node);
+        return 0;
+    case HLO_PARTITION_ID:              /* as pass_devices leaves it */
+        w->node[node] = plan_add_literal(p, n->name, &n->shape, NULL);
+        p->constant[p->constant_count - 1].by_device = n->literal;
+        return 0;
+    case HLO_CONSTANT:
+        if (!n->literal)
+            break;
+        w->node[node] = plan_add_literal(p, n->name, &n->shape, n->literal);
+        return 0;
+    default:
+        break;
+    }
+    add_kernel(w, node);
+    return 0;
+}
+
+static int walk(struct plan *p, const struct graph *g, struct value **parameter,
+                struct value **node, struct err *e)
+{
+    struct walk w = {.plan = p, .g = g, .node = node, .is_main = node == p->node};
+
+    w.element = arena_array(p->arena, (size_t)g->node_count + 1, sizeof(*w.element));
+    for (int i = 0; i < g->parameter_count; i++)
+        node[g->parameter[i]] = parameter[i];
+    for (int i = 0; i < g->node_count; i++)
+        if (visit(&w, i, e))
+            return -1;
+    return 0;
+}
+
+/* Outputs that are parameters, literals, loops' states or other outputs get a copy of their own. */
+static void set_outputs(struct plan *p, const struct graph *g)
+{
+    for (int i = 0; i < g->output_count; i++) {
+        struct value *v = p->node[g->output[i].node];
+        int alias = g->output[i].alias_parameter;
+        struct value *own;
+
+        if (alias >= 0 && v->buffer == p->parameter[alias]->buffer) {
+            p->output[i] = p->parameter[alias];
+            continue;
+        }
+        if (p->buffer[v->buffer].role == BUFFER_TEMPORARY) {
+            p->buffer[v->buffer].role = BUFFER_OUTPUT;
+            p->buffer[v->buffer].must_stay = true;
+            p->output[i] = v;
+            continue;
+        }
+        own = plan_new_value(p, g->output[i].name, &v->array.shape, BUFFER_OUTPUT, -1);
+        plan_add_copy(p, v, own);
+        p->output[i] = own;
+    }
+}
+
+int plan_steps(struct plan *p, const struct graph *g, struct err *e)
+{
+    p->parameter = values(p, g->parameter_count);
+    p->parameter_count = g->parameter_count;
+    p->output = values(p, g->output_count);
+    p->node = values(p, g->node_count);
+    for (int i = 0; i < g->parameter_count; i++) {
+        const struct graph_node *n = &g->node[g->parameter[i]];
+
+        p->parameter[i] = plan_new_value(p, n->name, &n->shape, BUFFER_PARAMETER, -1);
+        lay_out_parameter(p, g, g->parameter[i]);
+    }
+    if (walk(p, g, p->parameter, p->node, e))
+        return -1;
+    set_outputs(p, g);
+    plan_fill_buckets(p);
+    plan_overlap(p);
+    return plan_set_flags(p, e);
+}
+
+void plan_fini(struct plan *p)
+{
+    mem_free(p->step);
+    mem_free(p->buffer);
+    mem_free(p->value);
+    mem_free(p->constant);
+    mem_free(p->shadow);
+    mem_free(p->team);
+}

@@ -1,0 +1,320 @@
+/*
+ * What lies in VMEM between and beside kernels.
+ *
+ * VMEM is cut in two: the first part is the kernels', for windows and scratch,
+ * the rest holds arrays. XLA is seen to keep 32 MiB for kernels on chips with a large
+ * VMEM (docs/accuracy.md); v2 to v4 have no more than that, and keep nothing.
+ *
+ *   residents   temporaries, from the kernel that makes them to the last that reads them:
+ *               those most read per step that they stay
+ *   prefetches  operands of products and convolutions, the larger first, copied beside the
+ *               kernels before if they take long enough and there is room, else just before
+ *
+ * A program of one product so has its copies in and the product one after the other. Results that
+ * leave the program stream out beside the product: on v6e 4096x768 by 768x2304 takes 29.7 us, of
+ * which 24.6 are launch, copies in and product; its result behind them would be 13 us more.
+ */
+#include "stack/module/module_impl.h"
+
+#include "stack/kernels/dot/gemm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RESIDENT_STEPS_MAX 12           /* an array that stays longer takes room from others */
+#define STEP_SIDE_MAX 1024              /* rows and columns of a product at a time */
+#define AHEAD_STEPS_MAX 16              /* a prefetch starts at most so many steps before */
+#define SQUARE_ROWS 128
+#define COPY_FLAGS_MAX 40               /* XLA's limit of prefetches under way */
+
+int plan_copy_flags(const struct chip *c)
+{
+    return c->sync_flags >= 4 * COPY_FLAGS_MAX ? COPY_FLAGS_MAX : (int)c->sync_flags / 4;
+}
+
+int64_t plan_scoped_bytes(const struct module_settings *s)
+{
+    return s->chip->vmem_bytes > KERNEL_VMEM_BYTES ? KERNEL_VMEM_BYTES : s->chip->vmem_bytes;
+}
+
+static int64_t reads_of(const struct plan *p, const struct buffer *b)
+{
+    int64_t reads = 0;
+
+    for (int i = b->first; i <= b->last && i < p->step_count; i++)
+        for (int k = 0; k < p->step[i].operand_count; k++)
+            reads += plan_buffer(p, p->step[i].operand[k]) == b;
+    return reads;
+}
+
+/* all kernels that touch it take arrays in VMEM */
+static bool may_stay(const struct plan *p, const struct buffer *b)
+{
+    for (int i = b->first; i <= b->last && i < p->step_count; i++) {
+        const struct step *s = &p->step[i];
+
+        for (int k = 0; s->is_in_hbm && k < s->operand_count; k++)
+            if (plan_buffer(p, s->operand[k]) == b)
+                return false;
+        for (int k = 0; s->is_in_hbm && k < s->result_count; k++)
+            if (plan_buffer(p, s->result[k]) == b)
+                return false;
+    }
+    return true;
+}
+
+struct candidate {
+    struct buffer *buffer;
+    double gain;                        /* reads and the write, per step of staying */
+};
+
+static int better_first(const void *x, const void *y)
+{
+    const struct candidate *a = x, *b = y;
+
+    if (a->gain != b->gain)
+        return a->gain > b->gain ? -1 : 1;
+    return a->buffer < b->buffer ? -1 : a->buffer > b->buffer;
+}
+
+static void note_peak(struct module *m, int64_t end)
+{
+    if (end > m->vmem_peak_bytes)
+        m->vmem_peak_bytes = end;
+}
+
+static size_t shadows_max(const struct plan *p)
+{
+    size_t count = (size_t)p->buffer_count + 1;
+
+    for (int i = 0; i < p->step_count; i++)
+        count += (size_t)(p->step[i].operand_count + p->step[i].result_count);
+    return count;
+}
+
+/*
+ * A product takes squares of 128 rows and keeps of them what its array has (reads_outside in
+ * kernel_dot_grid.c). Several matrices may be taken as one, which ends anywhere in a square.
+ */
+static int64_t behind_bytes(const struct array *a)
+{
+    int64_t tiles = a->is_linear ? 0 : SQUARE_ROWS / a->tile_rows;
+
+    return tiles && a->tiles_down % tiles ? (tiles - 1) * a->tiles_across * ARRAY_TILE_BYTES : 0;
+}
+
+static void find_behind(struct plan *p)
+{
+    for (int i = 0; i < p->value_count; i++) {
+        struct buffer *b = plan_buffer(p, p->value[i]);
+        int64_t bytes = behind_bytes(&p->value[i]->array);
+
+        if (bytes > b->behind_bytes)
+            b->behind_bytes = bytes;
+    }
+}
+
+/* of two cores, each would have a part of an array in its VMEM */
+static bool keeps_arrays(const struct module_settings *s) { return !s->megacore; }
+
+void plan_residents(struct plan *p, struct module *m)
+{
+    struct candidate *list = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*list));
+    struct room *r = &p->vmem;
+    int count = 0;
+
+    *r = (struct room){.placed = arena_array(p->arena, shadows_max(p), sizeof(*r->placed)),
+                       .base = plan_scoped_bytes(p->settings),
+                       .end = keeps_arrays(p->settings) ? p->settings->chip->vmem_bytes
+                                                        : plan_scoped_bytes(p->settings)};
+    m->vmem_peak_bytes = r->base;
+    find_behind(p);
+    for (int i = 0; i < p->buffer_count; i++) {
+        struct buffer *b = &p->buffer[i];
+
+        if (!buffer_lives(b) || b->must_stay ||
+            (b->role != BUFFER_TEMPORARY && b->role != BUFFER_STATE) ||
+            b->last - b->first > RESIDENT_STEPS_MAX || !may_stay(p, b))
+            continue;
+        list[count++] = (struct candidate){
+            b, (double)(1 + reads_of(p, b)) / (double)(1 + b->last - b->first)};
+    }
+    qsort(list, (size_t)count, sizeof(*list), better_first);
+    for (int i = 0; i < count; i++)
+        if (room_place(r, list[i].buffer, SPACE_VMEM)) {
+            m->resident_count++;
+            note_peak(m, list[i].buffer->address + list[i].buffer->bytes);
+        }
+    mem_free(list);
+}
+
+static bool is_product(const struct step *s)
+{
+    const struct kernel_kind *kind = s->kind == STEP_KERNEL ? kernel_kind_of(s->body) : NULL;
+
+    return kind && (strcmp(kind->name, "dot") == 0 || strcmp(kind->name, "conv") == 0);
+}
+
+static double copy_cycles(const struct plan *p, int64_t bytes)
+{
+    const struct chip *c = p->settings->chip;
+
+    return (double)bytes * (double)c->chip_clock_mhz / ((double)c->dma_core_gbps * 1e3);
+}
+
+/* by the roof: what the step takes at least, a guess at how much a copy beside it can hide */
+static double step_cycles(const struct plan *p, const struct step *s)
+{
+    double flops, copies = 0;
+
+    if (s->kind != STEP_KERNEL || (s->sums && s->sums->cut_count))
+        return 0;
+    for (int i = 0; i < s->operand_count; i++)
+        if (s->operand[i]->array.space == SPACE_HBM)
+            copies += copy_cycles(p, s->operand[i]->array.bytes);
+    for (int i = 0; i < s->result_count; i++)
+        if (s->result[i]->array.space == SPACE_HBM)
+            copies += copy_cycles(p, s->result[i]->array.bytes);
+    flops = (double)graph_flops(s->body) / (2 * (double)gemm_peak_per_cycle(p->settings->chip));
+    return flops > copies ? flops : copies;
+}
+
+static bool writes(const struct plan *p, const struct step *s, const struct buffer *b)
+{
+    for (int i = 0; i < s->result_count; i++)
+        if (plan_buffer(p, s->result[i]) == b)
+            return true;
+    return false;
+}
+
+/* the earliest step before which the copy may start, and be hidden by what runs from there on */
+static int earliest_start(const struct plan *p, int step, const struct value *v)
+{
+    double hidden = 0, wanted = copy_cycles(p, v->array.bytes);
+    int start = step;
+
+    while (start > 0 && step - start < AHEAD_STEPS_MAX && hidden < wanted) {
+        const struct step *before = &p->step[start - 1];
+
+        if (before->kind != STEP_KERNEL || writes(p, before, plan_buffer(p, v)))
+            break;
+        hidden += step_cycles(p, before);
+        start--;
+    }
+    return start;
+}
+
+/* a flag that no other copy has while this one is under way; -1: none */
+static int free_flag(const struct plan *p, int first, int last)
+{
+    for (int flag = 0; flag < plan_copy_flags(p->settings->chip); flag++) {
+        bool is_free = true;
+
+        for (int i = 0; i < p->shadow_count && is_free; i++)
+            is_free = p->shadow[i].flag != flag || p->shadow[i].step < first ||
+                      p->shadow[i].first > last;
+        if (is_free)
+            return flag;
+    }
+    return -1;
+}
+
+static bool add_shadow(struct plan *p, struct module *m, struct shadow s)
+{
+    struct buffer *b = arena_alloc(p->arena, sizeof(*b));
+
+    s.flag = free_flag(p, s.first, s.step);
+    *b = (struct buffer){.bytes = s.hbm->array.bytes, .first = s.first, .last = s.step,
+                         .stands_for = -1, .is_copied = true,
+                         .behind_bytes = behind_bytes(&s.hbm->array)};
+    if (s.flag < 0 || !room_place(&p->vmem, b, SPACE_VMEM))
+        return false;
+    s.vmem = arena_alloc(p->arena, sizeof(*s.vmem));
+    *s.vmem = *s.hbm;
+    s.vmem->array.space = SPACE_VMEM;
+    s.vmem->array.address = b->address;
+    note_peak(m, b->address + b->bytes);
+    p->shadow = mem_grow(p->shadow, &p->shadow_capacity, (size_t)p->shadow_count + 1,
+                         sizeof(*p->shadow));
+    p->shadow[p->shadow_count++] = s;
+    return true;
+}
+
+/* `last_start`: the last step before which the copy may start; true: it is made */
+static bool fetch_operand(struct plan *p, struct module *m, int step, int index, int last_start)
+{
+    struct value *v = p->step[step].operand[index];
+
+    for (int start = earliest_start(p, step, v); start <= last_start; start++) {
+        struct shadow s = {.step = step, .operand = index, .hbm = v, .first = start};
+
+        if (add_shadow(p, m, s)) {
+            m->prefetch_count++;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* a product with a vector: nothing of the matrix is used twice */
+static bool is_vector(const struct step *s)
+{
+    const struct shape *r = &s->result[0]->array.shape;
+
+    return strcmp(kernel_kind_of(s->body)->name, "dot") == 0 && r->rank >= 2 &&
+           (r->dim[r->rank - 1] == 1 || r->dim[r->rank - 2] == 1);
+}
+
+/* each matrix of a batch is read once, as it comes */
+static bool has_batches(const struct step *s)
+{
+    for (int i = 0; i < s->body->node_count; i++)
+        if (s->body->node[i].op == HLO_DOT)
+            return s->body->node[i].dot.batch_count > 0;
+    return false;
+}
+
+/* a step of the product needs all of it: no more rows, or columns, than a step has */
+static bool is_one_block(const struct step *s, int index)
+{
+    const struct shape *r = &s->result[0]->array.shape;
+    int64_t columns = r->rank > 0 ? r->dim[r->rank - 1] : 1;
+
+    return (index == 1 ? columns : shape_elems(r) / columns) <= STEP_SIDE_MAX;
+}
+
+/*
+ * The larger first; the other one if something hides its copy or the first step needs it anyway,
+ * else it streams (docs/accuracy.md). A product of one row or column reads its matrix once, as it
+ * comes; so does one with batches, unless something hides the copy.
+ */
+static void fetch_operands(struct plan *p, struct module *m, int step)
+{
+    struct step *s = &p->step[step];
+    int order[2] = {0, 1}, last_start = step;
+
+    if (s->operand_count < 2 || s->is_in_hbm || is_vector(s))
+        return;
+    if (has_batches(s))
+        last_start = step - 1;
+    if (s->operand[1]->array.bytes > s->operand[0]->array.bytes) {
+        order[0] = 1;
+        order[1] = 0;
+    }
+    for (int i = 0; i < 2; i++)
+        if (s->operand[order[i]]->array.space == SPACE_HBM
+            && fetch_operand(p, m, step, order[i], last_start)
+            && !is_one_block(s, order[1]))
+            last_start = step - 1;
+}
+
+void plan_prefetches(struct plan *p, struct module *m)
+{
+    p->shadow_count = 0;
+    m->prefetch_count = 0;
+    if (p->vmem.end <= p->vmem.base)
+        return;
+    for (int i = 0; i < p->step_count; i++)
+        if (is_product(&p->step[i]))
+            fetch_operands(p, m, i);
+}

@@ -1,0 +1,26 @@
+/*
+ * Products of many dimensions: whether their kernel takes operands as they
+ * lie, row-major, and in which order their result should lie.
+ *
+ * Of each operand the last two dimensions are tiled; the kernel wants one of
+ * them contracted, the same in both operands, and the other free. It counts the
+ * others, or takes them together with those (docs/gemm.md). Where that would
+ * leave tiles or passes much emptier than a plain product's, it is not worth it.
+ */
+#ifndef STACK_DOT_FORM_H
+#define STACK_DOT_FORM_H
+#include "sim/chip/chip.h"
+#include "stack/hlo/graph.h"
+
+/* of the product `dot` of nodes lhs and rhs */
+bool dot_is_taken(const struct graph *g, int lhs, int rhs, const struct graph_dot *dot);
+
+/* whether the kernel makes dot `node` alone of row-major operands, its result in the dot's order */
+bool dot_is_made(const struct graph *g, int node, const struct chip *chip);
+
+/*
+ * The order of the dimensions of dot `node`'s result that spares a transpose behind it: that of
+ * what reads it, or as it is. False where the kernel makes neither.
+ */
+bool dot_result_order(const struct graph *g, int node, const struct chip *chip, int *order);
+#endif

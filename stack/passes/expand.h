@@ -1,0 +1,21 @@
+/* What pass_expand.c makes of operations, where it takes more than a few lines. */
+#ifndef STACK_EXPAND_H
+#define STACK_EXPAND_H
+#include "stack/hlo/graph.h"
+
+/*
+ * A convolution of many images with few channels and a stride of two in both of two dimensions,
+ * or its gradient by the kernel, on images of half the size with four times the channels (space
+ * to depth). NODE_NONE: `n` is another node. `n` and its operands are of `g`.
+ */
+int expand_first_layer(struct graph *g, const struct graph_node *n);
+
+/*
+ * A collective of so many devices as kernels do it: of one device none at all; blocks that would
+ * end inside tiles along a new dimension outside of them. `n` and its operands are of `g`.
+ */
+int expand_collective(struct graph *g, const struct graph_node *n, int device_count);
+
+/* A convolution of s8 and u8 by convolutions of bf16. NODE_NONE: `n` is another node. */
+int expand_bytes(struct graph *g, const struct graph_node *n);
+#endif

@@ -1,0 +1,67 @@
+/*
+ * Convolutions of bytes: of bf16, which holds a byte exactly, with sums in f32, exact below 2^24.
+ * Where a sum may be larger, bytes are cut into multiples of 16 and what is left, so that each of
+ * four sums is a multiple of what leaves it 24 bits; they are added as s32.
+ */
+#include "stack/passes/expand.h"
+
+#include "stack/hlo/graph_shape.h"
+
+#define EXACT (1ll << 24)               /* f32 holds all whole numbers up to here */
+#define PRODUCTS_MAX 32768              /* of a sum: u8 by u8 stays below 2^31 */
+
+static bool is_byte(enum graph_dtype dtype) { return dtype == DTYPE_S8 || dtype == DTYPE_U8; }
+
+static int64_t largest(enum graph_dtype dtype) { return dtype == DTYPE_S8 ? 128 : 255; }
+
+static int64_t products_of(const struct graph *g, const struct graph_node *n)
+{
+    const struct shape *kernel = &g->node[n->operand[1]].shape;
+    int64_t outputs = kernel->dim[n->conv->kernel_out];
+
+    return outputs ? shape_elems(kernel) / outputs : 0;
+}
+
+/* part[0] + part[1] is x, part[0] a multiple of 16 */
+static void cut(struct graph *g, int x, int *part)
+{
+    int whole = graph_convert(g, x, DTYPE_S32);
+    int low = graph_binary(g, HLO_AND, whole, graph_splat(g, whole, 15));
+
+    part[0] = graph_convert(g, graph_binary(g, HLO_SUBTRACT, whole, low), DTYPE_BF16);
+    part[1] = graph_convert(g, low, DTYPE_BF16);
+}
+
+static int convolve(struct graph *g, const struct graph_node *n, int lhs, int rhs)
+{
+    int sum = graph_convolution(g, lhs, rhs, n->window, n->conv, DTYPE_F32, PRECISION_DEFAULT);
+
+    return graph_convert(g, sum, DTYPE_S32);
+}
+
+int expand_bytes(struct graph *g, const struct graph_node *n)
+{
+    enum graph_dtype dtype[2];
+    int lhs[2], rhs[2], sum = NODE_NONE;
+    int64_t products;
+
+    if (n->op != HLO_CONVOLUTION)
+        return NODE_NONE;
+    for (int i = 0; i < 2; i++)
+        dtype[i] = g->node[n->operand[i]].shape.dtype;
+    products = products_of(g, n);
+    if (!is_byte(dtype[0]) || !is_byte(dtype[1]) || products > PRODUCTS_MAX)
+        return NODE_NONE;
+    if (products * largest(dtype[0]) * largest(dtype[1]) <= EXACT)
+        return graph_convert(g, convolve(g, n, graph_convert(g, n->operand[0], DTYPE_BF16),
+                                         graph_convert(g, n->operand[1], DTYPE_BF16)),
+                             n->shape.dtype);
+    cut(g, n->operand[0], lhs);
+    cut(g, n->operand[1], rhs);
+    for (int i = 0; i < 4; i++) {
+        int product = convolve(g, n, lhs[i / 2], rhs[i % 2]);
+
+        sum = sum == NODE_NONE ? product : graph_binary(g, HLO_ADD, sum, product);
+    }
+    return graph_convert(g, sum, n->shape.dtype);
+}

@@ -1,0 +1,83 @@
+/*
+ * Groups of nodes that become one kernel: private to pass_fusion.c and fusion_*.c.
+ *
+ * A group has one or more *roots*, members whose values others need. A node of
+ * no group (is_free) is not fused: parameters, literals, tuples, reshapes that
+ * only rename. Cheap nodes may be members of several groups, each
+ * of which computes them again.
+ */
+#ifndef STACK_FUSION_H
+#define STACK_FUSION_H
+#include "stack/passes/pass.h"
+
+#define FUSION_NODES_MAX 160            /* members: larger ones take registers and gain nothing */
+#define FUSION_ARRAYS_MAX 20            /* operands and results; the frame has 24 windows */
+
+struct fusion_group {
+    int *member;                        /* node numbers, rising */
+    int member_count;
+    size_t member_capacity;
+    bool has_hero;                      /* a node that is not elementwise nor a reduction */
+    bool is_gone;                       /* merged into another */
+    int64_t elems;                      /* of its iteration space: the largest member */
+};
+
+struct fusion {
+    struct graph *g;
+    const struct pass_context *context;
+    struct arena arena;                 /* of this pass alone */
+    struct fusion_group *group;
+    int group_count;
+    struct fusion_node {
+        int *user;                      /* nodes that read it */
+        int user_count;
+        int *in;                        /* groups that it is a member of, */
+        int in_count;
+        size_t in_capacity;
+        int home;                       /* the one that stores it where others need it; -1: none */
+    } *node;
+    int node_count;                     /* of the graph as it was */
+    bool *is_output, *is_free, *behind_hero;
+    int *hero_of;                       /* the last that a node stands behind; or NODE_NONE */
+    int *moved;                         /* by node, of the body being made; else NODE_NONE */
+};
+
+/* nodes that fusion may put into kernels with others */
+bool fusion_is_simple(const struct graph_node *n);      /* elementwise, broadcast, iota, constant */
+bool fusion_is_hero(const struct graph_node *n);
+/* a slice that its reader may have as an offset: no work, whoever does it */
+bool fusion_is_offset(const struct fusion *f, int node);
+/* a hero that is work */
+bool fusion_is_work(const struct fusion *f, int node);
+/* the sum (or extreme) along lanes that a broadcast spreads, as in a softmax; or NODE_NONE */
+int fusion_sum_of(const struct fusion *f, int node);
+/* a member spreads one that is a member */
+bool fusion_spreads_sums(const struct fusion *f, const struct fusion_group *p);
+bool fusion_has(const struct fusion_group *p, int node);
+void fusion_insert(struct fusion *f, struct fusion_group *p, int node);
+void fusion_remove(struct fusion *f, struct fusion_group *p, int node);
+
+/*
+ * The body of a group as a graph in `a`: operand[] gets the nodes behind its
+ * parameters, root[] those of its outputs. False when there are more than FUSION_ARRAYS_MAX.
+ */
+struct fusion_body {
+    struct graph *graph;
+    int operand[FUSION_ARRAYS_MAX], root[FUSION_ARRAYS_MAX];
+    int operand_count, root_count;
+};
+bool fusion_make_body(const struct fusion *f, const struct fusion_group *p, struct arena *a,
+                      struct fusion_body *out);
+
+/* whether a kernel makes this group on this chip */
+bool fusion_is_taken(const struct fusion *f, const struct fusion_group *p);
+
+/* groups that read the same, or one of which reads the other, become one with several roots */
+void fusion_merge_groups(struct fusion *f);
+
+/* fewer arrays between groups: readers compute again what costs less than to write and read it */
+void fusion_recompute(struct fusion *f);
+
+/* the graph with a fusion node for each group, in an order that runs */
+void fusion_emit(struct fusion *f);
+#endif

@@ -1,0 +1,296 @@
+#include "stack/passes/fusion.h"
+#include "stack/module/link.h"
+#include "stack/kernels/loop/loop_plan.h"
+#include "stack/hlo/rewrite.h"
+
+#include <string.h>
+
+bool fusion_is_simple(const struct graph_node *n)
+{
+    switch (graph_op_kind(n->op)) {
+    case KIND_UNARY:
+    case KIND_BINARY:
+    case KIND_OTHER:
+        return true;
+    default:
+        return n->op == HLO_BROADCAST || n->op == HLO_IOTA ||
+               (n->op == HLO_CONSTANT && !n->literal);
+    }
+}
+
+bool fusion_is_hero(const struct graph_node *n)
+{
+    return !fusion_is_simple(n) && n->op != HLO_REDUCE;
+}
+
+bool fusion_is_offset(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    return n->op == HLO_SLICE && !f->context->heroes_alone &&
+           loop_takes_slice(&f->g->node[n->operand[0]].shape, n);
+}
+
+bool fusion_is_work(const struct fusion *f, int node)
+{
+    return fusion_is_hero(&f->g->node[node]) && !fusion_is_offset(f, node);
+}
+
+int fusion_sum_of(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    if (n->op != HLO_BROADCAST)
+        return NODE_NONE;
+    while (n->op == HLO_BROADCAST || n->op == HLO_CONVERT) {
+        node = n->operand[0];
+        n = &f->g->node[node];
+    }
+    if (n->op != HLO_REDUCE
+        || !(n->reduce_mask >> (f->g->node[n->operand[0]].shape.rank - 1) & 1))
+        return NODE_NONE;
+    return node;
+}
+
+bool fusion_spreads_sums(const struct fusion *f, const struct fusion_group *p)
+{
+    for (int i = 0; i < p->member_count; i++) {
+        int sum = fusion_sum_of(f, p->member[i]);
+
+        if (sum != NODE_NONE && fusion_has(p, sum))
+            return true;
+    }
+    return false;
+}
+
+/* position of the first member not below `node` */
+static int place_of(const struct fusion_group *p, int node)
+{
+    int low = 0, high = p->member_count;
+
+    while (low < high) {
+        int middle = (low + high) / 2;
+
+        if (p->member[middle] < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool fusion_has(const struct fusion_group *p, int node)
+{
+    int at = place_of(p, node);
+
+    return at < p->member_count && p->member[at] == node;
+}
+
+static int64_t iteration_elems(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    return shape_elems(n->op == HLO_REDUCE ? &f->g->node[n->operand[0]].shape : &n->shape);
+}
+
+static void recount(struct fusion *f, struct fusion_group *p)
+{
+    p->elems = 0;
+    p->has_hero = false;
+    for (int i = 0; i < p->member_count; i++) {
+        int64_t elems = iteration_elems(f, p->member[i]);
+
+        p->elems = elems > p->elems ? elems : p->elems;
+        p->has_hero |= fusion_is_work(f, p->member[i]);
+    }
+}
+
+void fusion_insert(struct fusion *f, struct fusion_group *p, int node)
+{
+    struct fusion_node *x = &f->node[node];
+    int at = place_of(p, node);
+
+    if (at < p->member_count && p->member[at] == node)
+        return;
+    p->member = mem_grow(p->member, &p->member_capacity, (size_t)p->member_count + 1,
+                         sizeof(*p->member));
+    memmove(p->member + at + 1, p->member + at,
+            (size_t)(p->member_count - at) * sizeof(*p->member));
+    p->member[at] = node;
+    p->member_count++;
+    x->in = mem_grow(x->in, &x->in_capacity, (size_t)x->in_count + 1, sizeof(*x->in));
+    x->in[x->in_count++] = (int)(p - f->group);
+    recount(f, p);
+}
+
+void fusion_remove(struct fusion *f, struct fusion_group *p, int node)
+{
+    struct fusion_node *x = &f->node[node];
+    int at = place_of(p, node);
+
+    p->member_count--;
+    memmove(p->member + at, p->member + at + 1,
+            (size_t)(p->member_count - at) * sizeof(*p->member));
+    for (int i = 0; i < x->in_count; i++)
+        if (x->in[i] == (int)(p - f->group))
+            x->in[i--] = x->in[--x->in_count];
+    recount(f, p);
+}
+
+/* somebody reads the value that this group stores, who does not compute it again */
+static bool is_root(const struct fusion *f, const struct fusion_group *p, int node)
+{
+    const struct fusion_node *x = &f->node[node];
+
+    if (x->home != (int)(p - f->group))
+        return false;
+    if (f->is_output[node])
+        return true;
+    for (int i = 0; i < x->user_count; i++) {
+        const struct fusion_node *user = &f->node[x->user[i]];
+
+        if (user->in_count == 0)
+            return true;
+        for (int k = 0; k < user->in_count; k++)
+            if (!fusion_has(&f->group[user->in[k]], node))
+                return true;
+    }
+    return false;
+}
+
+static int parameter_of(struct fusion_body *b, const struct fusion *f, int node)
+{
+    char name[24];
+
+    snprintf(name, sizeof(name), "param_%d", b->operand_count);
+    b->operand[b->operand_count++] = node;
+    b->graph->source = f->g->node[node].source;
+    return graph_parameter(b->graph, f->g->node[node].shape, name);
+}
+
+/* operands that are not members become parameters, before all members */
+static bool add_parameters(const struct fusion *f, const struct fusion_group *p, int *moved,
+                           struct fusion_body *b)
+{
+    for (int i = 0; i < p->member_count; i++) {
+        const struct graph_node *n = &f->g->node[p->member[i]];
+
+        for (int k = 0; k < n->operand_count; k++) {
+            if (moved[n->operand[k]] != NODE_NONE || fusion_has(p, n->operand[k]))
+                continue;
+            if (b->operand_count == FUSION_ARRAYS_MAX)
+                return false;
+            moved[n->operand[k]] = parameter_of(b, f, n->operand[k]);
+        }
+    }
+    return true;
+}
+
+static void add_member(const struct fusion *f, int node, int *moved, struct graph *body)
+{
+    const struct graph_node *n = &f->g->node[node];
+    int *operand = arena_array(body->arena, (size_t)n->operand_count, sizeof(*operand));
+
+    for (int k = 0; k < n->operand_count; k++)
+        operand[k] = moved[n->operand[k]];
+    body->source = n->source;
+    moved[node] = graph_add(body, n, operand, n->operand_count);
+}
+
+static bool add_roots(const struct fusion *f, const struct fusion_group *p, const int *moved,
+                      struct fusion_body *b)
+{
+    for (int i = 0; i < p->member_count; i++) {
+        if (!is_root(f, p, p->member[i]))
+            continue;
+        if (b->operand_count + b->root_count == FUSION_ARRAYS_MAX)
+            return false;
+        b->root[b->root_count++] = p->member[i];
+        graph_output(b->graph, moved[p->member[i]], f->g->node[p->member[i]].name, -1);
+    }
+    return true;
+}
+
+bool fusion_make_body(const struct fusion *f, const struct fusion_group *p, struct arena *a,
+                      struct fusion_body *out)
+{
+    int *moved = f->moved;
+    bool fits;
+
+    *out = (struct fusion_body){.graph = arena_alloc(a, sizeof(*out->graph))};
+    graph_init(out->graph, a, "fused_computation");
+    fits = add_parameters(f, p, moved, out);
+    for (int i = 0; fits && i < p->member_count; i++)
+        add_member(f, p->member[i], moved, out->graph);
+    fits = fits && add_roots(f, p, moved, out);
+    for (int i = 0; i < out->operand_count; i++)
+        moved[out->operand[i]] = NODE_NONE;
+    for (int i = 0; i < p->member_count; i++)
+        moved[p->member[i]] = NODE_NONE;
+    graph_freeze(out->graph);
+    return fits;
+}
+
+/* a tiling fits, with all arrays in HBM: else the body is one that only looks like a kernel's */
+static bool has_tiling(const struct kernel_kind *kind, const struct graph *body,
+                       const struct pass_context *c)
+{
+    struct array array[2 * FUSION_ARRAYS_MAX];
+    const struct array *list[2 * FUSION_ARRAYS_MAX];
+    struct kernel_job job = {
+        .chip = c->chip, .codegen = c->codegen, .name = body->name, .source = "", .body = body,
+        .operand_count = body->parameter_count, .result_count = body->output_count,
+        .operand = list, .result = list + body->parameter_count,
+        .vmem_rows = c->vmem_rows, .first_flag = 1, .flag_count = (int)c->chip->sync_flags - 1,
+        .smem = LINK_SMEM_END, .smem_bytes = c->chip->smem_bytes - LINK_SMEM_END,
+        .core_count = 1};
+    int64_t address = 0;
+    struct tiling t;
+
+    for (int i = 0; i < job.operand_count + job.result_count; i++) {
+        int node = i < job.operand_count ? body->parameter[i]
+                                         : body->output[i - job.operand_count].node;
+
+        array_init(&array[i], body->node[node].name, &body->node[node].shape, NULL);
+        array[i].address = address;
+        address += array[i].bytes;
+        list[i] = &array[i];
+    }
+    return kind->tilings(&job, &t, 1) > 0;
+}
+
+/* moves and windows go at the memory's pace alone, element by element with anything else */
+static bool is_slow(const struct kernel_kind *kind, const struct graph *body)
+{
+    int work = 0;
+
+    for (int i = 0; i < body->node_count; i++)
+        work += body->node[i].op != HLO_PARAMETER && body->node[i].op != HLO_CONSTANT;
+    return work > 1 && (strcmp(kind->name, "move") == 0 || strcmp(kind->name, "window") == 0);
+}
+
+static bool takes(const struct pass_context *c, const struct graph *body)
+{
+    const struct kernel_kind *kind = c->takes ? NULL : kernel_kind_of(body);
+    struct err e;
+
+    if (c->takes)
+        return c->takes(body, c->chip, &e) == 0;
+    return kind && !is_slow(kind, body) && kind->takes(body, c->chip, &e) == 0 &&
+           has_tiling(kind, body, c);
+}
+
+bool fusion_is_taken(const struct fusion *f, const struct fusion_group *p)
+{
+    struct fusion_body body;
+    struct arena a;
+    bool is_taken = false;
+
+    if (p->member_count > FUSION_NODES_MAX)
+        return false;
+    arena_init(&a);
+    if (fusion_make_body(f, p, &a, &body) && body.root_count > 0)
+        is_taken = takes(f->context, body.graph);
+    arena_fini(&a);
+    return is_taken;
+}

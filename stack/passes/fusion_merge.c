@@ -1,0 +1,236 @@
+/* Groups with several roots: fewer reads of the same arrays. */
+#include "stack/passes/fusion.h"
+
+#include <string.h>
+
+#define SMALL_ELEMS_MAX 2048
+
+/* A unit is a group, or a free node: what happens as a whole. Groups come first. */
+static int unit_of(const struct fusion *f, int node)
+{
+    return f->node[node].home >= 0 ? f->node[node].home : f->group_count + node;
+}
+
+struct search {
+    const struct fusion *f;
+    int target, direct;                 /* looked for; reader whose own reads of it do not count */
+    int lowest;                         /* node of the target: what is below does not need it */
+    bool *is_seen;
+};
+
+static bool reaches(struct search *s, int unit);
+
+static bool node_reaches(struct search *s, int unit, int node)
+{
+    const struct graph_node *n = &s->f->g->node[node];
+
+    for (int k = 0; k < n->operand_count; k++) {
+        int from;
+
+        if (unit < s->f->group_count && fusion_has(&s->f->group[unit], n->operand[k]))
+            continue;
+        from = unit_of(s->f, n->operand[k]);
+        if (from == s->target) {
+            if (unit != s->direct)
+                return true;
+        } else if (reaches(s, from)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int highest(const struct fusion *f, int unit)
+{
+    const struct fusion_group *p = &f->group[unit];
+
+    if (unit >= f->group_count)
+        return unit - f->group_count;
+    return p->member_count ? p->member[p->member_count - 1] : -1;
+}
+
+/* whether `unit` needs the target, through others */
+static bool reaches(struct search *s, int unit)
+{
+    const struct fusion_group *p;
+
+    if (s->is_seen[unit] || highest(s->f, unit) < s->lowest)
+        return false;
+    s->is_seen[unit] = true;
+    if (unit >= s->f->group_count)
+        return node_reaches(s, unit, unit - s->f->group_count);
+    p = &s->f->group[unit];
+    for (int i = 0; i < p->member_count; i++)
+        if (node_reaches(s, unit, p->member[i]))
+            return true;
+    return false;
+}
+
+static bool is_behind(struct search *s, int target, int reader)
+{
+    s->target = target;
+    s->direct = reader;
+    s->lowest = s->f->group[target].member[0];
+    return reaches(s, reader);
+}
+
+/* merging the two leaves nothing that waits in a circle */
+static bool may_merge(const struct fusion *f, int a, int b)
+{
+    size_t units = (size_t)(f->group_count + f->g->node_count);
+    struct search s = {.f = f, .is_seen = mem_alloc(units)};
+    bool is_free;
+
+    is_free = !is_behind(&s, a, b);
+    if (is_free) {
+        memset(s.is_seen, 0, units);
+        is_free = !is_behind(&s, b, a);
+    }
+    mem_free(s.is_seen);
+    return is_free;
+}
+
+static void undo(struct fusion *f, int into, int from, const int *added, int count)
+{
+    for (int i = 0; i < count; i++)
+        fusion_remove(f, &f->group[into], added[i]);
+    for (int i = 0; i < f->group[from].member_count; i++) {
+        struct fusion_node *x = &f->node[f->group[from].member[i]];
+
+        if (x->home == into && !fusion_has(&f->group[into], f->group[from].member[i]))
+            x->home = from;
+    }
+}
+
+/* Moves all members of `from`; those that both have stay `into`'s if they were. */
+static bool try_merge(struct fusion *f, int into, int from)
+{
+    struct fusion_group *p = &f->group[into], *q = &f->group[from];
+    int *added = mem_alloc((size_t)q->member_count * sizeof(*added)), count = 0;
+    int *shared = mem_alloc((size_t)q->member_count * sizeof(*shared)), shared_count = 0;
+    bool is_taken;
+
+    for (int i = 0; i < q->member_count; i++) {
+        int node = q->member[i];
+
+        if (fusion_has(p, node)) {
+            if (f->node[node].home == from) {
+                f->node[node].home = into;
+                shared[shared_count++] = node;
+            }
+            continue;
+        }
+        fusion_insert(f, p, node);
+        if (f->node[node].home == from)
+            f->node[node].home = into;
+        added[count++] = node;
+    }
+    is_taken = fusion_is_taken(f, p);
+    if (is_taken) {
+        while (q->member_count > 0)
+            fusion_remove(f, q, q->member[q->member_count - 1]);
+        q->is_gone = true;
+    } else {
+        undo(f, into, from, added, count);
+        for (int i = 0; i < shared_count; i++)
+            f->node[shared[i]].home = from;
+    }
+    mem_free(added);
+    mem_free(shared);
+    return is_taken;
+}
+
+static bool is_candidate(const struct fusion *f, int a, int b)
+{
+    const struct fusion_group *p = &f->group[a], *q = &f->group[b];
+
+    if (f->context->heroes_alone && (p->has_hero || q->has_hero))
+        return false;
+    if (p->has_hero != q->has_hero && fusion_spreads_sums(f, p->has_hero ? q : p))
+        return false;
+    return a != b && !p->is_gone && !q->is_gone && !(p->has_hero && q->has_hero) &&
+           p->elems == q->elems && p->elems > 1 &&
+           p->member_count + q->member_count <= FUSION_NODES_MAX && may_merge(f, a, b);
+}
+
+/* with a group that stores an array which `group` reads */
+static bool merge_with_producer(struct fusion *f, int group)
+{
+    const struct fusion_group *p = &f->group[group];
+
+    for (int i = 0; i < p->member_count; i++) {
+        const struct graph_node *n = &f->g->node[p->member[i]];
+
+        for (int k = 0; k < n->operand_count; k++) {
+            int a = n->operand[k], home = f->node[a].home;
+
+            if (fusion_has(p, a) || home < 0 || home == group ||
+                shape_elems(&f->g->node[a].shape) < p->elems)
+                continue;
+            if (is_candidate(f, group, home) && try_merge(f, home, group))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* with another group that reads one of the same large arrays */
+static bool merge_with_sibling(struct fusion *f, int group)
+{
+    const struct fusion_group *p = &f->group[group];
+
+    for (int i = 0; i < p->member_count; i++) {
+        const struct graph_node *n = &f->g->node[p->member[i]];
+
+        for (int k = 0; k < n->operand_count; k++) {
+            const struct fusion_node *x = &f->node[n->operand[k]];
+
+            if (fusion_has(p, n->operand[k]) ||
+                shape_elems(&f->g->node[n->operand[k]].shape) < p->elems)
+                continue;
+            for (int u = 0; u < x->user_count; u++) {
+                int other = f->node[x->user[u]].home;
+
+                if (other >= 0 && other != group && is_candidate(f, group, other) &&
+                    !fusion_has(&f->group[other], n->operand[k]) && try_merge(f, other, group))
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* elementwise work on one or two tiles: starting its kernel takes longer than the work */
+static bool is_small(const struct fusion *f, const struct fusion_group *p)
+{
+    if (p->is_gone || p->has_hero || p->elems > SMALL_ELEMS_MAX)
+        return false;
+    for (int i = 0; i < p->member_count; i++)
+        if (f->g->node[p->member[i]].op == HLO_REDUCE)
+            return false;
+    return true;
+}
+
+static const struct shape *shape_of(const struct fusion *f, const struct fusion_group *p)
+{
+    return &f->g->node[p->member[p->member_count - 1]].shape;
+}
+
+/* updates of small variables that know nothing of each other, as many as a kernel has arrays for */
+static void merge_small(struct fusion *f, int group)
+{
+    for (int other = group - 1; other >= 0 && is_small(f, &f->group[group]); other--)
+        if (is_small(f, &f->group[other]) &&
+            shape_same_dims(shape_of(f, &f->group[group]), shape_of(f, &f->group[other])) &&
+            is_candidate(f, group, other))
+            try_merge(f, other, group);
+}
+
+void fusion_merge_groups(struct fusion *f)
+{
+    for (int i = f->group_count - 1; i >= 0; i--)
+        if (!f->group[i].is_gone && !f->group[i].has_hero && !merge_with_producer(f, i))
+            merge_with_sibling(f, i);
+    for (int i = f->group_count - 1; i >= 0; i--)
+        merge_small(f, i);
+}

@@ -1,0 +1,233 @@
+/*
+ * What is stored for others: an array that several of them can be computed from again, in place of
+ * those.
+ *
+ * Functions of a product's sum that others read are an array each. Written once and read once they
+ * may cost more than the functions: the reader computes them again from the sum, if memory takes
+ * twice the time of the arithmetic.
+ */
+#include "stack/passes/fusion.h"
+
+#include <string.h>
+
+#define CHAIN_MAX 32                    /* nodes that a reader computes again */
+#define ROOTS_MAX 16
+#define GAIN_MIN 2.0                    /* cycles of memory per cycle of arithmetic */
+#define FUNCTION_OPS 12                 /* of a function, about */
+#define ERF_OPS 26                      /* docs/accuracy.md */
+
+/* an array that members of group `home` could be computed from, and who does */
+struct again {
+    struct fusion *f;
+    int home, reader, source;
+    int chain[CHAIN_MAX], count;        /* nodes that the reader gets */
+    int roots, ops;                     /* arrays that it does not read; operations per element */
+    int dropped;                        /* arrays that nobody reads then */
+};
+
+static bool is_large(const struct again *x, int node)
+{
+    return shape_same_dims(&x->f->g->node[node].shape, &x->f->g->node[x->source].shape);
+}
+
+static bool has(const struct again *x, int node)
+{
+    for (int i = 0; i < x->count; i++)
+        if (x->chain[i] == node)
+            return true;
+    return false;
+}
+
+static int ops_of(const struct graph_node *n)
+{
+    switch (n->op) {
+    case HLO_ERF:
+        return ERF_OPS;
+    case HLO_EXP: case HLO_EXPM1: case HLO_LOG: case HLO_LOG1P: case HLO_TANH: case HLO_LOGISTIC:
+    case HLO_POWER: case HLO_DIVIDE: case HLO_SQRT: case HLO_RSQRT: case HLO_SINE: case HLO_COSINE:
+        return FUNCTION_OPS;
+    case HLO_BROADCAST: case HLO_CONSTANT:
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+static bool is_constant(const struct fusion *f, int node)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    return (n->op == HLO_CONSTANT && !n->literal) ||
+           (n->op == HLO_BROADCAST && is_constant(f, n->operand[0]));
+}
+
+/* elementwise of the source and of constants; adds what the reader does not have to the chain */
+static bool add_chain(struct again *x, int node)
+{
+    const struct graph_node *n = &x->f->g->node[node];
+
+    if (node == x->source || has(x, node))
+        return true;
+    if (!is_constant(x->f, node) &&
+        (!fusion_is_simple(n) || !is_large(x, node) || x->f->node[node].home != x->home))
+        return false;
+    for (int k = 0; k < n->operand_count; k++)
+        if (!add_chain(x, n->operand[k]))
+            return false;
+    if (x->count == CHAIN_MAX)
+        return false;
+    x->chain[x->count++] = node;
+    x->ops += fusion_has(&x->f->group[x->reader], node) ? 0 : ops_of(n);
+    return n->operand_count > 0 || is_constant(x->f, node);
+}
+
+/* readers of a stored array outside its group */
+static int readers(const struct fusion *f, int node, int home, int *list, int max)
+{
+    const struct fusion_node *x = &f->node[node];
+    int count = 0;
+
+    for (int i = 0; i < x->user_count; i++) {
+        const struct fusion_node *user = &f->node[x->user[i]];
+
+        for (int k = 0; k < user->in_count; k++) {
+            bool is_new = user->in[k] != home && !fusion_has(&f->group[user->in[k]], node);
+
+            for (int j = 0; j < count; j++)
+                is_new &= list[j] != user->in[k];
+            if (is_new && count < max)
+                list[count++] = user->in[k];
+        }
+        if (user->in_count == 0)
+            return max;                 /* a node outside of all groups */
+    }
+    return count;
+}
+
+static bool reads(const struct fusion *f, int group, int node)
+{
+    int list[ROOTS_MAX], count = readers(f, node, f->node[node].home, list, ROOTS_MAX);
+
+    for (int i = 0; i < count && count < ROOTS_MAX; i++)
+        if (list[i] == group)
+            return true;
+    return false;
+}
+
+/* a product's operand, or what becomes one: that is prepared by blocks, often more than once */
+static bool is_before_hero(const struct fusion *f, const struct fusion_group *p, int node)
+{
+    for (int i = 0; i < p->member_count; i++) {
+        int user = p->member[i];
+        const struct graph_node *n = &f->g->node[user];
+
+        for (int k = 0; k < n->operand_count; k++)
+            if (n->operand[k] == node &&
+                (fusion_is_work(f, user) || is_before_hero(f, p, user)))
+                return true;
+    }
+    return false;
+}
+
+/* the arrays that the reader would no longer read */
+static void find_chain(struct again *x)
+{
+    const struct fusion_group *p = &x->f->group[x->home];
+
+    x->count = x->roots = x->ops = x->dropped = 0;
+    for (int i = 0; i < p->member_count; i++) {
+        int node = p->member[i], list[ROOTS_MAX], before = x->count, ops = x->ops;
+
+        if (node == x->source || x->f->node[node].home != x->home || x->f->is_output[node] ||
+            !is_large(x, node) || !reads(x->f, x->reader, node) ||
+            is_before_hero(x->f, &x->f->group[x->reader], node))
+            continue;
+        if (!add_chain(x, node)) {
+            x->count = before;
+            x->ops = ops;
+            continue;
+        }
+        x->roots++;
+        x->dropped += readers(x->f, node, x->home, list, ROOTS_MAX) == 1;
+    }
+}
+
+/* cycles of memory that it spares, less what the source itself costs, per element */
+static double gain(const struct again *x)
+{
+    const struct chip *c = x->f->context->chip;
+    double per_cycle = c->dma_core_gbps * 1e3 / (double)c->chip_clock_mhz;
+    int list[ROOTS_MAX], stored = readers(x->f, x->source, x->home, list, ROOTS_MAX) > 0 ||
+                                  x->f->is_output[x->source];
+    int arrays = x->roots - !reads(x->f, x->reader, x->source) + x->dropped - !stored;
+
+    return 4.0 * arrays / per_cycle;
+}
+
+static double cost(const struct again *x)
+{
+    return (double)x->ops / (double)x->f->context->chip->slots_valu / 1024.0;
+}
+
+/* in the reader, where a kernel makes that and the one that stores the source */
+static bool apply(struct again *x)
+{
+    struct fusion_group *p = &x->f->group[x->reader];
+    int added = 0, list[CHAIN_MAX];
+
+    for (int i = 0; i < x->count; i++)
+        if (!fusion_has(p, x->chain[i])) {
+            list[added++] = x->chain[i];
+            fusion_insert(x->f, p, x->chain[i]);
+        }
+    if (added > 0 && fusion_is_taken(x->f, p) && fusion_is_taken(x->f, &x->f->group[x->home]))
+        return true;
+    while (added-- > 0)
+        fusion_remove(x->f, p, list[added]);
+    return false;
+}
+
+/* the best array of the group to compute from in this reader */
+static void try_reader(struct fusion *f, int home, int reader)
+{
+    const struct fusion_group *p = &f->group[home];
+    struct again best = {.source = NODE_NONE};
+    double most = 0;
+
+    for (int i = 0; i < p->member_count; i++) {
+        struct again x = {.f = f, .home = home, .reader = reader, .source = p->member[i]};
+        const struct graph_node *n = &f->g->node[x.source];
+        double spared;
+
+        if (f->node[x.source].home != home || shape_elems(&n->shape) != p->elems ||
+            n->shape.dtype != DTYPE_F32 || is_constant(f, x.source))
+            continue;
+        find_chain(&x);
+        spared = gain(&x) - cost(&x);
+        if (x.roots == 0 || gain(&x) < GAIN_MIN * cost(&x) || spared <= most)
+            continue;
+        most = spared;
+        best = x;
+    }
+    if (best.source != NODE_NONE)
+        apply(&best);
+}
+
+void fusion_recompute(struct fusion *f)
+{
+    for (int home = 0; home < f->group_count; home++) {
+        bool *is_reader = mem_alloc((size_t)f->group_count);
+        const struct fusion_group *p = &f->group[home];
+
+        for (int i = 0; i < p->member_count && p->has_hero && p->elems > 1024; i++) {
+            int list[ROOTS_MAX], count = readers(f, p->member[i], home, list, ROOTS_MAX);
+
+            for (int k = 0; k < count && count < ROOTS_MAX; k++)
+                is_reader[list[k]] = f->node[p->member[i]].home == home;
+        }
+        for (int reader = 0; reader < f->group_count; reader++)
+            if (is_reader[reader])
+                try_reader(f, home, reader);
+        mem_free(is_reader);
+    }
+}

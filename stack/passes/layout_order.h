@@ -1,0 +1,56 @@
+/*
+ * Orders of dimensions: private to pass_layout.c, layout_product.c and pass_heads.c.
+ *
+ * An order says of an array of the old graph which of its dimensions is which
+ * of the new one; the new one is row-major.
+ */
+#ifndef STACK_LAYOUT_ORDER_H
+#define STACK_LAYOUT_ORDER_H
+#include "stack/hlo/rewrite.h"
+#include "sim/chip/chip.h"
+
+/* dimension i of the new array is dimension dim[i] of the old */
+struct order {
+    bool is_set;
+    int dim[GRAPH_RANK_MAX];
+};
+
+struct layout {
+    struct rewrite w;
+    const struct chip *chip;
+    struct order *order;                /* by node of the old graph */
+    bool *is_turned;                    /* products, and what has its order from one */
+};
+
+struct order order_identity(int rank);
+bool order_is_same(const struct order *a, const struct order *b, int rank);
+/* where dimension `dim` of the old array is in the new one */
+int order_place(const struct order *o, int dim, int rank);
+/* the operations whose result and operands have one order, whichever */
+bool layout_keeps_order(const struct graph_node *n);
+/* those that are made in any order: broadcasts, numbers in rising order, constants */
+bool layout_has_any_order(const struct graph_node *n);
+/* of what is left of a reduced array */
+struct order layout_reduced(const struct order *from, uint32_t mask, int rank);
+/* that of the first operand of its rank that has another than the usual one; else not set */
+struct order layout_of_operands(const struct layout *l, const struct graph_node *n);
+struct shape layout_shape(const struct shape *s, const struct order *o);
+/* the new node of old node `node` in this order */
+int layout_in_order(struct layout *l, int node, const struct order *wanted);
+/* The new node of any operation but transposes, products and convolutions, by the orders. */
+int layout_rebuild(struct layout *l, int node);
+/* outputs leave as the program says */
+void layout_restore_outputs(struct layout *l);
+
+/*
+ * layout_product.c. A product may have its result's rows and columns exchanged; what only renames
+ * then passes the order on. Sets order[] and is_turned[] of the products for which less is copied
+ * so.
+ */
+void layout_turn_products(struct layout *l);
+/* the order of a transpose or reshape that moves nothing, given its operand's; false: it does */
+bool layout_pass_on(const struct graph *g, int node, const struct order *from, struct order *to);
+/* it or an operand is, and its kernel may take that so */
+bool layout_is_turned_product(const struct layout *l, int node);
+int layout_rebuild_product(struct layout *l, int node);
+#endif

@@ -1,0 +1,124 @@
+/*
+ * Operations without a kernel become others.
+ *
+ *   convolution of f32 with precision high or highest: f32 operands are cut
+ *   into parts of 8 bits, which bf16 holds exactly, and the products of the
+ *   parts are added, smallest first: 3 of two parts, or 6 of three.
+ *
+ *   convolution of bytes: of bf16 (stack/passes/expand_bytes.c).
+ *   first layers of many images: space to depth (stack/passes/expand_first.c).
+ *   products of narrower types in several passes: one is exact.
+ *   collectives of one device, and those whose blocks are no whole tiles (expand_collective.c).
+ *
+ *   clamp and select with a scalar beside arrays: the scalar is spread, so that operands of what
+ *   kernels compute element by element all have its shape.
+ *
+ * Parts are cut by their bits, not by rounding to bf16 and back, which
+ * pass_excess would remove.
+ */
+#include "stack/passes/pass.h"
+
+#include "stack/passes/expand.h"
+#include "stack/hlo/rewrite.h"
+
+#define PARTS_MAX 3
+#define HIGH_HALF 4294901760.0          /* 0xffff0000: sign, exponent, 7 bits */
+
+/* the part of x that bf16 holds, as f32 */
+static int leading(struct graph *g, int x)
+{
+    int bits = graph_bitcast_convert(g, x, DTYPE_U32);
+
+    bits = graph_binary(g, HLO_AND, bits, graph_splat(g, bits, HIGH_HALF));
+    return graph_bitcast_convert(g, bits, DTYPE_F32);
+}
+
+static void cut(struct graph *g, int x, int count, int *part)
+{
+    for (int i = 0; i < count; i++) {
+        int lead = leading(g, x);
+
+        part[i] = graph_convert(g, lead, DTYPE_BF16);
+        if (i + 1 < count)
+            x = graph_binary(g, HLO_SUBTRACT, x, lead);
+    }
+}
+
+static int in_passes(struct graph *g, const struct graph_node *n)
+{
+    int count = n->precision == PRECISION_HIGH ? 2 : 3, sum = NODE_NONE;
+    int lhs[PARTS_MAX], rhs[PARTS_MAX];
+
+    cut(g, n->operand[0], count, lhs);
+    cut(g, n->operand[1], count, rhs);
+    for (int order = count - 1; order >= 0; order--)
+        for (int i = 0; i <= order; i++) {
+            int product = graph_convolution(g, lhs[i], rhs[order - i], n->window, n->conv,
+                                            DTYPE_F32, PRECISION_DEFAULT);
+
+            sum = sum == NODE_NONE ? product : graph_binary(g, HLO_ADD, sum, product);
+        }
+    return graph_convert(g, sum, n->shape.dtype);
+}
+
+static bool has_scalar_operand(const struct graph *g, const struct graph_node *n)
+{
+    bool found = false;
+
+    if (graph_op_kind(n->op) != KIND_OTHER || n->shape.rank == 0)
+        return false;
+    for (int i = 0; i < n->operand_count; i++)
+        found |= g->node[n->operand[i]].shape.rank == 0;
+    return found;
+}
+
+/* `n` is of the new graph, and its operands its own */
+static int with_spread_scalars(struct graph *g, struct graph_node n)
+{
+    for (int i = 0; i < n.operand_count; i++) {
+        struct shape s = n.shape;
+
+        s.dtype = g->node[n.operand[i]].shape.dtype;
+        if (g->node[n.operand[i]].shape.rank == 0)
+            n.operand[i] = graph_broadcast(g, n.operand[i], s, NULL);
+    }
+    return rewrite_add(g, &n);
+}
+
+int pass_expand(struct graph *g, const struct pass_context *c, struct err *e)
+{
+    struct rewrite w;
+
+    (void)e;
+    rewrite_begin(&w, g);
+    for (int i = 0; i < g->node_count; i++) {
+        struct graph_node n;
+        bool is_f32;
+        int first;
+
+        if (g->node[i].op == HLO_PARAMETER)
+            continue;
+        n = rewrite_node(&w, i);
+        w.to.source = n.source;
+        is_f32 = n.operand_count && w.to.node[n.operand[0]].shape.dtype == DTYPE_F32;
+        if ((n.op == HLO_CONVOLUTION || n.op == HLO_DOT) && !is_f32)
+            n.precision = PRECISION_DEFAULT;
+        if (graph_op_kind(n.op) == KIND_COLLECTIVE) {
+            w.moved[i] = expand_collective(&w.to, &n, c->replica_count);
+            continue;
+        }
+        first = expand_bytes(&w.to, &n);
+        if (first == NODE_NONE && n.op == HLO_CONVOLUTION && n.precision == PRECISION_DEFAULT)
+            first = expand_first_layer(&w.to, &n);
+        if (first != NODE_NONE)
+            w.moved[i] = first;
+        else if (n.op == HLO_CONVOLUTION && n.precision != PRECISION_DEFAULT)
+            w.moved[i] = in_passes(&w.to, &n);
+        else if (has_scalar_operand(&w.to, &n))
+            w.moved[i] = with_spread_scalars(&w.to, n);
+        else
+            w.moved[i] = rewrite_add(&w.to, &n);
+    }
+    rewrite_end(&w);
+    return 0;
+}

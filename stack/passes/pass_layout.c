@@ -1,0 +1,450 @@
+/*
+ * Which dimension of each array runs along lanes, which along rows.
+ *
+ * After this pass all arrays are row-major: a node whose array is better laid
+ * out in another order of dimensions has its dimensions in that order. So a
+ * layout is seen in the shapes of the text, transposes that only undo each
+ * other are gone, and those that are left are copies that the program makes.
+ *
+ * Convolutions say what they want (stack/kernels/conv/conv.h); products have rows and columns exchanged where
+ * that saves copies (layout_product.c). What comes behind them
+ * follows, elementwise, in windows and in reductions; what has no wish follows
+ * its readers. Parameters, outputs and all other operations are row-major as
+ * the program has them: XLA's default for the entry of a module.
+ */
+#include "stack/passes/pass.h"
+
+#include "stack/kernels/conv/conv.h"
+#include "stack/passes/dot_form.h"
+#include "stack/passes/layout_order.h"
+#include "stack/passes/simplify.h"
+#include "stack/hlo/window.h"
+
+#include <string.h>
+
+struct order order_identity(int rank)
+{
+    struct order o = {.is_set = true};
+
+    for (int i = 0; i < rank; i++)
+        o.dim[i] = i;
+    return o;
+}
+
+bool order_is_same(const struct order *a, const struct order *b, int rank)
+{
+    return memcmp(a->dim, b->dim, (size_t)rank * sizeof(a->dim[0])) == 0;
+}
+
+/* from minor_to_major */
+static struct order from_minor(const int *minor, int rank)
+{
+    struct order o = {.is_set = true};
+
+    for (int i = 0; i < rank; i++)
+        o.dim[i] = minor[rank - 1 - i];
+    return o;
+}
+
+int order_place(const struct order *o, int dim, int rank)
+{
+    for (int i = 0; i < rank; i++)
+        if (o->dim[i] == dim)
+            return i;
+    return -1;
+}
+
+bool layout_keeps_order(const struct graph_node *n)
+{
+    switch (n->op) {
+    case HLO_REDUCE_WINDOW: case HLO_SELECT_AND_SCATTER: case HLO_PAD: case HLO_SLICE:
+    case HLO_CONCATENATE: case HLO_REVERSE:
+        return true;
+    default:
+        return simplify_is_elementwise(n->op);
+    }
+}
+
+bool layout_has_any_order(const struct graph_node *n)
+{
+    return n->op == HLO_BROADCAST || n->op == HLO_IOTA ||
+           (n->op == HLO_CONSTANT && !n->literal);
+}
+
+struct order layout_reduced(const struct order *from, uint32_t mask, int rank)
+{
+    struct order o = {.is_set = true};
+    int count = 0;
+
+    for (int i = 0; i < rank; i++)
+        if (!(mask & (1u << from->dim[i])))
+            o.dim[count++] = from->dim[i] -
+                             __builtin_popcount(mask & ((1u << from->dim[i]) - 1));
+    return o;
+}
+
+struct order layout_of_operands(const struct layout *l, const struct graph_node *n)
+{
+    const struct graph *g = l->w.from;
+
+    for (int k = 0; k < n->operand_count; k++) {
+        const struct order *o = &l->order[n->operand[k]];
+        int rank = g->node[n->operand[k]].shape.rank;
+        struct order plain = order_identity(rank);
+
+        if (o->is_set && rank == n->shape.rank && !order_is_same(o, &plain, rank))
+            return *o;
+    }
+    return (struct order){.is_set = false};
+}
+
+/* Of equal elements the first is selected: dimensions that a window runs along keep their order. */
+static void keep_taps(const struct graph_node *n, struct order *o)
+{
+    int along[GRAPH_RANK_MAX], count = 0;
+
+    if (n->op != HLO_SELECT_AND_SCATTER || !o->is_set)
+        return;
+    for (int d = 0; d < n->shape.rank; d++)
+        if (n->window[d].size > 1)
+            along[count++] = d;
+    count = 0;
+    for (int i = 0; i < n->shape.rank; i++)
+        if (n->window[o->dim[i]].size > 1)
+            o->dim[i] = along[count++];
+}
+
+/* A gradient of pooling whose window would run inside tiles is slow: it gets its own order. */
+static struct order order_of_scatter(const struct layout *l, const struct graph_node *n)
+{
+    struct order o = layout_of_operands(l, n), plain = order_identity(n->shape.rank);
+    const struct order *has = o.is_set ? &o : &plain;
+    int minor[GRAPH_RANK_MAX];
+
+    for (int i = n->shape.rank - 1; i >= 0 && i >= n->shape.rank - 2; i--)
+        if (n->window[has->dim[i]].size > 1 && window_order(&n->shape, n->window, minor))
+            return from_minor(minor, n->shape.rank);
+    return o;
+}
+
+/* behind a product that is turned: what keeps its order, and what only renames */
+static bool follow_turned(struct layout *l, int node)
+{
+    const struct graph *g = l->w.from;
+    const struct graph_node *n = &g->node[node];
+
+    for (int k = 0; k < n->operand_count && !l->is_turned[node]; k++) {
+        int a = n->operand[k];
+
+        if (!l->is_turned[a])
+            continue;
+        if (layout_keeps_order(n) && g->node[a].shape.rank == n->shape.rank) {
+            l->order[node] = l->order[a];
+            keep_taps(n, &l->order[node]);
+            l->is_turned[node] = true;
+        } else {
+            l->is_turned[node] = layout_pass_on(g, node, &l->order[a], &l->order[node]);
+        }
+    }
+    return l->is_turned[node];
+}
+
+static void find_forward(struct layout *l)
+{
+    const struct graph *g = l->w.from;
+
+    for (int i = 0; i < g->node_count; i++) {
+        const struct graph_node *n = &g->node[i];
+        struct order *o = &l->order[i];
+
+        if (l->is_turned[i] || follow_turned(l, i))
+            continue;
+        if (n->op == HLO_CONVOLUTION) {
+            struct conv_layouts wish;
+
+            conv_layouts(g, i, l->chip, &wish);
+            *o = from_minor(wish.result, n->shape.rank);
+        } else if (n->op == HLO_DOT) {
+            o->is_set = dot_result_order(g, i, l->chip, o->dim);
+        } else if (n->op == HLO_SELECT_AND_SCATTER) {
+            *o = order_of_scatter(l, n);
+            keep_taps(n, o);
+        } else if (layout_keeps_order(n)) {
+            *o = layout_of_operands(l, n);
+        } else if (n->op == HLO_REDUCE && l->order[n->operand[0]].is_set) {
+            *o = layout_reduced(&l->order[n->operand[0]], n->reduce_mask,
+                         g->node[n->operand[0]].shape.rank);
+        } else if (!layout_has_any_order(n) && n->op != HLO_REDUCE) {
+            *o = order_identity(n->shape.rank);
+        }
+    }
+}
+
+static void follow_readers(struct layout *l)
+{
+    const struct graph *g = l->w.from;
+
+    for (int i = g->node_count - 1; i >= 0; i--) {
+        const struct graph_node *n = &g->node[i];
+
+        for (int k = 0; layout_keeps_order(n) && l->order[i].is_set && k < n->operand_count; k++) {
+            int a = n->operand[k];
+
+            if (!l->order[a].is_set && layout_has_any_order(&g->node[a]) &&
+                g->node[a].shape.rank == n->shape.rank)
+                l->order[a] = l->order[i];
+        }
+    }
+}
+
+/* what nobody has said anything about, in the order of the nodes */
+static void fill(struct layout *l)
+{
+    const struct graph *g = l->w.from;
+
+    for (int i = 0; i < g->node_count; i++) {
+        const struct graph_node *n = &g->node[i];
+
+        if (n->op == HLO_REDUCE)
+            l->order[i] = layout_reduced(&l->order[n->operand[0]], n->reduce_mask,
+                                  g->node[n->operand[0]].shape.rank);
+        else if (!l->order[i].is_set)
+            l->order[i] = order_identity(n->shape.rank);
+    }
+}
+
+int layout_in_order(struct layout *l, int node, const struct order *wanted)
+{
+    int rank = l->w.from->node[node].shape.rank, dims[GRAPH_RANK_MAX];
+    const struct order *has = &l->order[node];
+
+    if (order_is_same(has, wanted, rank))
+        return l->w.moved[node];
+    for (int i = 0; i < rank; i++)
+        dims[i] = order_place(has, wanted->dim[i], rank);
+    return graph_transpose(&l->w.to, l->w.moved[node], dims);
+}
+
+static int plain(struct layout *l, int node)
+{
+    struct order o = order_identity(l->w.from->node[node].shape.rank);
+
+    return layout_in_order(l, node, &o);
+}
+
+struct shape layout_shape(const struct shape *s, const struct order *o)
+{
+    struct shape out = *s;
+
+    for (int i = 0; i < s->rank; i++)
+        out.dim[i] = s->dim[o->dim[i]];
+    return out;
+}
+
+static void order_numbers(int64_t *list, const struct order *o, int rank)
+{
+    int64_t old[GRAPH_RANK_MAX];
+
+    memcpy(old, list, sizeof(old));
+    for (int i = 0; i < rank; i++)
+        list[i] = old[o->dim[i]];
+}
+
+static const struct graph_window *order_windows(struct layout *l, const struct graph_window *w,
+                                                const struct order *o, int rank)
+{
+    struct graph_window *list = arena_array(l->w.to.arena, (size_t)rank, sizeof(*list));
+
+    for (int i = 0; i < rank; i++)
+        list[i] = w[o->dim[i]];
+    return list;
+}
+
+/* attributes that speak of dimensions of the result */
+static void order_attributes(struct layout *l, struct graph_node *n, const struct order *o)
+{
+    int rank = n->shape.rank;
+
+    n->shape = layout_shape(&n->shape, o);
+    if (n->op == HLO_IOTA || n->op == HLO_CONCATENATE)
+        n->dim = order_place(o, n->dim, rank);
+    if (n->op == HLO_REVERSE)
+        for (int i = 0; i < n->dim; i++)
+            n->dims[i] = order_place(o, n->dims[i], rank);
+    if (n->op == HLO_SLICE) {
+        order_numbers(n->start, o, rank);
+        order_numbers(n->limit, o, rank);
+        order_numbers(n->stride, o, rank);
+    }
+    if (n->op == HLO_PAD) {
+        order_numbers(n->low, o, rank);
+        order_numbers(n->high, o, rank);
+        order_numbers(n->interior, o, rank);
+    }
+    if (n->op == HLO_REDUCE_WINDOW || n->op == HLO_SELECT_AND_SCATTER)
+        n->window = order_windows(l, n->window, o, rank);
+}
+
+static int rebuild(struct layout *l, int node)
+{
+    struct graph_node n = l->w.from->node[node];
+    int *operand = arena_array(l->w.to.arena, (size_t)n.operand_count, sizeof(*operand));
+
+    for (int k = 0; k < n.operand_count; k++) {
+        int a = n.operand[k];
+
+        operand[k] = l->w.from->node[a].shape.rank == n.shape.rank
+                         ? layout_in_order(l, a, &l->order[node]) : plain(l, a);
+    }
+    order_attributes(l, &n, &l->order[node]);
+    return graph_add(&l->w.to, &n, operand, n.operand_count);
+}
+
+/* The operand's dimensions must rise in the result: it is put into their order. */
+static int rebuild_broadcast(struct layout *l, int node)
+{
+    const struct graph_node *n = &l->w.from->node[node];
+    int rank = l->w.from->node[n->operand[0]].shape.rank, count = 0, dims[GRAPH_RANK_MAX];
+    const struct order *o = &l->order[node];
+    struct order wanted = {.is_set = true};
+
+    for (int d = 0; d < n->shape.rank; d++)
+        for (int i = 0; i < rank; i++)
+            if (n->dims[i] == o->dim[d]) {
+                wanted.dim[count] = i;
+                dims[count++] = d;
+            }
+    return graph_broadcast(&l->w.to, layout_in_order(l, n->operand[0], &wanted),
+                           layout_shape(&n->shape, o), dims);
+}
+
+static int rebuild_reduce(struct layout *l, int node)
+{
+    struct graph_node n = l->w.from->node[node];
+    const struct order *o = &l->order[n.operand[0]];
+    int rank = l->w.from->node[n.operand[0]].shape.rank;
+    uint32_t mask = 0;
+
+    for (int i = 0; i < rank; i++)
+        if (n.reduce_mask & (1u << o->dim[i]))
+            mask |= 1u << i;
+    return graph_reduce(&l->w.to, n.reduce_kind, l->w.moved[n.operand[0]], mask);
+}
+
+static int rebuild_convolution(struct layout *l, int node)
+{
+    struct graph_node n = l->w.from->node[node];
+    struct graph_conv *c = arena_alloc(l->w.to.arena, sizeof(*c));
+    int rank = n.shape.rank, operand[2];
+    struct conv_layouts wish;
+    struct order lhs, rhs, result = l->order[node];
+
+    conv_layouts(l->w.from, node, l->chip, &wish);
+    lhs = from_minor(wish.lhs, rank);
+    rhs = from_minor(wish.rhs, rank);
+    *c = *n.conv;
+    c->in_batch = order_place(&lhs, c->in_batch, rank);
+    c->in_feature = order_place(&lhs, c->in_feature, rank);
+    c->kernel_in = order_place(&rhs, c->kernel_in, rank);
+    c->kernel_out = order_place(&rhs, c->kernel_out, rank);
+    c->out_batch = order_place(&result, c->out_batch, rank);
+    c->out_feature = order_place(&result, c->out_feature, rank);
+    for (int i = 0; i < c->spatial_count; i++) {
+        c->in_spatial[i] = order_place(&lhs, c->in_spatial[i], rank);
+        c->kernel_spatial[i] = order_place(&rhs, c->kernel_spatial[i], rank);
+        c->out_spatial[i] = order_place(&result, c->out_spatial[i], rank);
+    }
+    operand[0] = layout_in_order(l, n.operand[0], &lhs);
+    operand[1] = layout_in_order(l, n.operand[1], &rhs);
+    n.conv = c;
+    return graph_add(&l->w.to, &n, operand, 2);
+}
+
+/* in the order that was found, or as a plain product, which has no choice */
+static int rebuild_dot(struct layout *l, int node)
+{
+    struct graph_node n = l->w.from->node[node];
+    int operand[2] = {plain(l, n.operand[0]), plain(l, n.operand[1])}, rank = n.shape.rank;
+    struct order found, usual = order_identity(rank);
+
+    n.operand = operand;
+    if (n.dot.has_order)
+        return graph_add(&l->w.to, &n, operand, 2);
+    if (!dot_result_order(l->w.from, node, l->chip, found.dim))
+        return simplify_dot_flatten(&l->w.to, &n);
+    n.dot.has_order = !order_is_same(&found, &usual, rank);
+    for (int i = 0; i < rank && n.dot.has_order; i++)
+        n.dot.order[i] = found.dim[i];
+    return graph_add(&l->w.to, &n, operand, 2);
+}
+
+int layout_rebuild(struct layout *l, int node)
+{
+    const struct graph_node *n = &l->w.from->node[node];
+    int *operand;
+
+    if (n->op == HLO_BROADCAST)
+        return rebuild_broadcast(l, node);
+    if (n->op == HLO_REDUCE)
+        return rebuild_reduce(l, node);
+    if (layout_keeps_order(n) || layout_has_any_order(n))
+        return rebuild(l, node);
+    operand = arena_array(l->w.to.arena, (size_t)n->operand_count, sizeof(*operand));
+    for (int k = 0; k < n->operand_count; k++)
+        operand[k] = l->w.from->node[n->operand[k]].tuple_count ? l->w.moved[n->operand[k]]
+                                                               : plain(l, n->operand[k]);
+    return graph_add(&l->w.to, n, operand, n->operand_count);
+}
+
+static int rebuild_any(struct layout *l, int node)
+{
+    const struct graph_node *n = &l->w.from->node[node];
+
+    l->w.to.source = n->source;
+    if (n->op == HLO_CONVOLUTION)
+        return rebuild_convolution(l, node);
+    if (n->op == HLO_DOT)
+        return layout_is_turned_product(l, node) ? layout_rebuild_product(l, node)
+                                                 : rebuild_dot(l, node);
+    if (n->op == HLO_TRANSPOSE && l->is_turned[node])
+        return l->w.moved[n->operand[0]];
+    if (n->op == HLO_RESHAPE && l->is_turned[node])
+        return graph_reshape(&l->w.to, l->w.moved[n->operand[0]],
+                             layout_shape(&n->shape, &l->order[node]));
+    return layout_rebuild(l, node);
+}
+
+void layout_restore_outputs(struct layout *l)
+{
+    struct graph *g = l->w.from;
+
+    for (int i = 0; i < g->output_count; i++) {
+        int node = g->output[i].node;
+
+        l->w.moved[node] = plain(l, node);
+        l->order[node] = order_identity(g->node[node].shape.rank);
+    }
+}
+
+int pass_layout(struct graph *g, const struct pass_context *c, struct err *e)
+{
+    struct layout l = {.chip = c->chip};
+
+    (void)e;
+    l.order = mem_alloc((size_t)g->node_count * sizeof(*l.order));
+    l.is_turned = mem_alloc((size_t)g->node_count * sizeof(*l.is_turned));
+    rewrite_begin(&l.w, g);
+    layout_turn_products(&l);
+    find_forward(&l);
+    follow_readers(&l);
+    fill(&l);
+    for (int i = 0; i < g->node_count; i++)
+        if (g->node[i].op != HLO_PARAMETER)
+            l.w.moved[i] = rebuild_any(&l, i);
+    layout_restore_outputs(&l);
+    rewrite_end(&l.w);
+    mem_free(l.order);
+    mem_free(l.is_turned);
+    graph_eliminate_common(g);
+    return 0;
+}

@@ -1,0 +1,408 @@
+/* Rules of pass_simplify about moving data by a fixed rule. */
+#include "stack/hlo/array.h"
+#include "stack/hlo/rewrite.h"
+#include "stack/passes/simplify.h"
+
+#include <string.h>
+
+struct shape shape_squeeze(const struct shape *s)
+{
+    struct shape out = {.dtype = s->dtype};
+
+    for (int i = 0; i < s->rank; i++)
+        if (s->dim[i] != 1)
+            out.dim[out.rank++] = s->dim[i];
+    return out;
+}
+
+void reshape_runs_find(const struct shape *from, const struct shape *to, struct reshape_runs *r)
+{
+    int i = 0, j = 0;
+
+    r->count = 0;
+    r->from[0] = r->to[0] = 0;
+    while (i < from->rank || j < to->rank) {
+        int64_t a = i < from->rank ? from->dim[i++] : 1, b = j < to->rank ? to->dim[j++] : 1;
+
+        while (a != b)
+            if (a < b)
+                a *= from->dim[i++];
+            else
+                b *= to->dim[j++];
+        r->count++;
+        r->from[r->count] = i;
+        r->to[r->count] = j;
+    }
+}
+
+/*
+ * broadcast to `n`'s operand, then reshape: where every run is either all of the
+ * operand's or all new, it is a broadcast of a reshaped operand.
+ */
+static int reshape_of_broadcast(struct graph *g, const struct graph_node *n,
+                                const struct graph_node *b)
+{
+    struct shape small = {.dtype = n->shape.dtype}, shape = n->shape;
+    const struct shape *inner = &g->node[b->operand[0]].shape;
+    int dims[GRAPH_RANK_MAX], operand = b->operand[0];
+    struct reshape_runs runs;
+    uint32_t covered = 0;
+
+    for (int i = 0; i < inner->rank; i++)
+        covered |= 1u << b->dims[i];
+    reshape_runs_find(&b->shape, &n->shape, &runs);
+    for (int r = 0; r < runs.count; r++) {
+        bool has_covered = false, has_new = false;
+
+        for (int d = runs.from[r]; d < runs.from[r + 1]; d++)
+            if (b->shape.dim[d] != 1) {
+                has_covered |= (covered >> d) & 1u;
+                has_new |= !((covered >> d) & 1u);
+            }
+        if (has_covered && has_new)
+            return NODE_NONE;
+        for (int d = runs.to[r]; has_covered && d < runs.to[r + 1]; d++) {
+            dims[small.rank] = d;
+            small.dim[small.rank++] = n->shape.dim[d];
+        }
+    }
+    return graph_broadcast(g, graph_reshape(g, operand, small), shape, dims);
+}
+
+/* Sizes of 1 go first, where that is all that the reshape does. */
+static int reshape_of_transpose(struct graph *g, const struct graph_node *n,
+                                const struct graph_node *t)
+{
+    struct shape whole = g->node[t->operand[0]].shape, small = shape_squeeze(&whole);
+    struct shape turned = shape_squeeze(&t->shape);
+    int place[GRAPH_RANK_MAX], dims[GRAPH_RANK_MAX], count = 0;
+
+    if (!shape_equal(&turned, &n->shape))
+        return NODE_NONE;
+    for (int d = 0; d < whole.rank; d++) {
+        place[d] = count;
+        count += whole.dim[d] != 1;
+    }
+    count = 0;
+    for (int d = 0; d < whole.rank; d++)
+        if (whole.dim[t->dims[d]] != 1)
+            dims[count++] = place[t->dims[d]];
+    return graph_transpose(g, graph_reshape(g, t->operand[0], small), dims);
+}
+
+static int reshaped(struct graph *g, int node, const struct shape *like)
+{
+    struct shape s = *like;
+
+    s.dtype = g->node[node].shape.dtype;
+    return graph_reshape(g, node, s);
+}
+
+int simplify_reshape(struct graph *g, const struct graph_node *n)
+{
+    struct graph_node a;
+
+    if (n->op != HLO_RESHAPE)
+        return NODE_NONE;
+    a = g->node[n->operand[0]];
+    if (shape_equal(&a.shape, &n->shape))
+        return n->operand[0];
+    if (a.op == HLO_RESHAPE)
+        return graph_reshape(g, a.operand[0], n->shape);
+    if (a.op == HLO_CONSTANT && a.literal)
+        return graph_literal(g, n->shape, a.literal);
+    if (a.op == HLO_CONVERT && n->shape.rank <= 1)      /* a vector: the conversion is nothing */
+        return graph_convert(g, reshaped(g, a.operand[0], &n->shape), n->shape.dtype);
+    if (a.op == HLO_TRANSPOSE)
+        return reshape_of_transpose(g, n, &a);
+    return a.op == HLO_BROADCAST ? reshape_of_broadcast(g, n, &a) : NODE_NONE;
+}
+
+static bool is_identity(const int *dims, int rank)
+{
+    for (int i = 0; i < rank; i++)
+        if (dims[i] != i)
+            return false;
+    return true;
+}
+
+/* sizes other than 1 keep their order */
+static bool moves_ones_only(const struct shape *a, const int *dims)
+{
+    int last = -1;
+
+    for (int i = 0; i < a->rank; i++) {
+        if (a->dim[dims[i]] == 1)
+            continue;
+        if (dims[i] < last)
+            return false;
+        last = dims[i];
+    }
+    return true;
+}
+
+/* the smaller array is turned instead */
+static int transpose_of_broadcast(struct graph *g, const struct graph_node *n,
+                                  const struct graph_node *b)
+{
+    int rank = g->node[b->operand[0]].shape.rank, count = 0;
+    int turned[GRAPH_RANK_MAX] = {0}, dims[GRAPH_RANK_MAX] = {0}, operand = b->operand[0];
+    struct shape shape = n->shape;
+
+    for (int d = 0; d < n->shape.rank; d++)
+        for (int i = 0; i < rank; i++)
+            if (b->dims[i] == n->dims[d]) {
+                turned[count] = i;
+                dims[count++] = d;
+            }
+    if (!is_identity(turned, rank))
+        operand = graph_transpose(g, operand, turned);
+    return graph_broadcast(g, operand, shape, dims);
+}
+
+int simplify_transpose(struct graph *g, const struct graph_node *n)
+{
+    int dims[GRAPH_RANK_MAX];
+    struct graph_node a;
+
+    if (n->op != HLO_TRANSPOSE)
+        return NODE_NONE;
+    a = g->node[n->operand[0]];
+    if (is_identity(n->dims, n->shape.rank))
+        return n->operand[0];
+    if (a.op == HLO_TRANSPOSE) {
+        for (int i = 0; i < n->shape.rank; i++)
+            dims[i] = a.dims[n->dims[i]];
+        return graph_transpose(g, a.operand[0], dims);
+    }
+    if (a.op == HLO_BROADCAST)
+        return transpose_of_broadcast(g, n, &a);
+    return moves_ones_only(&a.shape, n->dims) ? graph_reshape(g, n->operand[0], n->shape)
+                                              : NODE_NONE;
+}
+
+int simplify_broadcast(struct graph *g, const struct graph_node *n)
+{
+    int dims[GRAPH_RANK_MAX], count = 0;
+    struct shape squeezed;
+    struct graph_node a;
+
+    if (n->op != HLO_BROADCAST)
+        return NODE_NONE;
+    a = g->node[n->operand[0]];
+    if (shape_equal(&a.shape, &n->shape))
+        return n->operand[0];
+    if (a.op == HLO_BROADCAST) {
+        for (int i = 0; i < g->node[a.operand[0]].shape.rank; i++)
+            dims[i] = n->dims[a.dims[i]];
+        return graph_broadcast(g, a.operand[0], n->shape, dims);
+    }
+    squeezed = shape_squeeze(&a.shape);
+    if (squeezed.rank == a.shape.rank)
+        return NODE_NONE;
+    if (shape_elems(&a.shape) == shape_elems(&n->shape))
+        return graph_reshape(g, n->operand[0], n->shape);
+    for (int i = 0; i < a.shape.rank; i++)
+        if (a.shape.dim[i] != 1)
+            dims[count++] = n->dims[i];
+    return graph_broadcast(g, graph_reshape(g, n->operand[0], squeezed), n->shape, dims);
+}
+
+static int slice_of(struct graph *g, const struct graph_node *n)
+{
+    struct graph_node a = g->node[n->operand[0]];
+    int64_t start[GRAPH_RANK_MAX], limit[GRAPH_RANK_MAX];
+    double value;
+
+    if (shape_equal(&a.shape, &n->shape))
+        return n->operand[0];
+    if (simplify_splat_value(g, n->operand[0], &value))
+        return graph_broadcast(g, graph_constant(g, shape_scalar(n->shape.dtype), value),
+                               n->shape, NULL);
+    if (a.op != HLO_SLICE)
+        return NODE_NONE;
+    for (int i = 0; i < n->shape.rank; i++) {
+        if (a.stride[i] != 1)
+            return NODE_NONE;
+        start[i] = a.start[i] + n->start[i];
+        limit[i] = a.start[i] + n->limit[i];
+    }
+    return graph_slice(g, a.operand[0], start, limit, n->stride);
+}
+
+static bool pads_nothing(const struct graph_node *n)
+{
+    for (int i = 0; i < n->shape.rank; i++)
+        if (n->low[i] || n->high[i] || n->interior[i])
+            return false;
+    return true;
+}
+
+static bool reverses_nothing(const struct graph_node *n)
+{
+    for (int i = 0; i < n->dim; i++)
+        if (n->shape.dim[n->dims[i]] != 1)
+            return false;
+    return true;
+}
+
+int simplify_move(struct graph *g, const struct graph_node *n)
+{
+    switch (n->op) {
+    case HLO_SLICE:
+        return slice_of(g, n);
+    case HLO_PAD:
+        return pads_nothing(n) ? n->operand[0] : NODE_NONE;
+    case HLO_CONCATENATE:
+        return n->operand_count == 1 ? n->operand[0] : NODE_NONE;
+    case HLO_REVERSE:
+        return reverses_nothing(n) ? n->operand[0] : NODE_NONE;
+    case HLO_DYNAMIC_SLICE:
+        return shape_equal(&g->node[n->operand[0]].shape, &n->shape) ? n->operand[0] : NODE_NONE;
+    case HLO_DYNAMIC_UPDATE_SLICE:
+        return shape_equal(&g->node[n->operand[1]].shape, &n->shape) ? n->operand[1] : NODE_NONE;
+    default:
+        return NODE_NONE;
+    }
+}
+
+int simplify_tuple(struct graph *g, const struct graph_node *n)
+{
+    if (n->op != HLO_GET_TUPLE_ELEMENT || g->node[n->operand[0]].op != HLO_TUPLE)
+        return NODE_NONE;
+    return g->node[n->operand[0]].operand[n->dim];
+}
+
+/* the shape that the values had before the reshape, of fewer dimensions; rank -1: none */
+static struct shape shape_before(const struct graph *g, const struct graph_node *n)
+{
+    for (int i = 0; i < n->operand_count; i++) {
+        const struct graph_node *a = &g->node[n->operand[i]];
+
+        if (a->op == HLO_RESHAPE && g->node[a->operand[0]].shape.rank < n->shape.rank &&
+            shape_same_dims(&a->shape, &n->shape))
+            return g->node[a->operand[0]].shape;
+    }
+    return (struct shape){.rank = -1};
+}
+
+/* Rows and columns stay what they are, or no array in memory has to be reshaped for it. */
+static bool is_worth_sinking(const struct graph *g, const struct graph_node *n,
+                             const struct shape *before)
+{
+    if (before->rank > 0 && before->dim[before->rank - 1] == n->shape.dim[n->shape.rank - 1])
+        return true;
+    for (int i = 0; i < n->operand_count; i++) {
+        enum graph_op op = g->node[n->operand[i]].op;
+
+        if (op != HLO_RESHAPE && op != HLO_BROADCAST && op != HLO_CONSTANT)
+            return false;
+    }
+    return true;
+}
+
+int simplify_sink_reshape(struct graph *g, const struct graph_node *n)
+{
+    struct shape before;
+    int operand[3];
+
+    if (!simplify_is_elementwise(n->op))
+        return NODE_NONE;
+    before = shape_before(g, n);
+    if (before.rank < 0 || !is_worth_sinking(g, n, &before))
+        return NODE_NONE;
+    for (int i = 0; i < n->operand_count; i++) {
+        const struct graph_node *a = &g->node[n->operand[i]];
+
+        before.dtype = a->shape.dtype;
+        if (a->shape.rank == 0 && n->shape.rank > 0)
+            operand[i] = n->operand[i];         /* the scalars of select and clamp */
+        else if (a->op == HLO_RESHAPE && shape_equal(&g->node[a->operand[0]].shape, &before))
+            operand[i] = a->operand[0];
+        else
+            operand[i] = graph_reshape(g, n->operand[i], before);
+    }
+    return graph_reshape(g, graph_add(g, n, operand, n->operand_count), n->shape);
+}
+
+static int64_t bytes_in_memory(const struct shape *s)
+{
+    struct array a;
+
+    array_init(&a, "", s, NULL);
+    return a.bytes;
+}
+
+/*
+ * Elements of all devices are put together wherever they lie: an array is summed as it is made,
+ * and only what reads the sum sees another shape, unless that shape takes less memory.
+ */
+int simplify_all_reduce(struct graph *g, const struct graph_node *n)
+{
+    struct graph_node a;
+    int sum;
+
+    if (n->op != HLO_ALL_REDUCE || n->operand_count != 1)
+        return NODE_NONE;
+    a = g->node[n->operand[0]];
+    if (a.op != HLO_RESHAPE ||
+        bytes_in_memory(&g->node[a.operand[0]].shape) > bytes_in_memory(&a.shape))
+        return NODE_NONE;
+    sum = graph_add(g, n, a.operand, 1);
+    return graph_reshape(g, sum, a.shape);
+}
+
+/*
+ * A bf16 policy's weights, held in parts as f32: each device rounds its own part, and half as many
+ * bytes are gathered. Not where parts would then end inside of tiles.
+ */
+int simplify_all_gather(struct graph *g, const struct graph_node *n)
+{
+    struct graph_node a;
+    struct array narrow;
+    int part;
+
+    if (n->op != HLO_CONVERT)
+        return NODE_NONE;
+    a = g->node[n->operand[0]];
+    array_init(&narrow, "", &n->shape, NULL);
+    if (a.op != HLO_ALL_GATHER || a.operand_count != 1 || !a.groups ||
+        narrow.element_bytes >= array_element_bytes(a.shape.dtype) ||
+        array_part_bytes(&narrow, a.dim, a.groups->size) == 0)
+        return NODE_NONE;
+    part = graph_convert(g, a.operand[0], n->shape.dtype);
+    a.operand = &part;
+    a.shape.dtype = n->shape.dtype;
+    return rewrite_add(g, &a);
+}
+
+/*
+ * Indices of one number each, reshaped to have a dimension for it: gather and scatter take them
+ * without. Where nothing reshapes them they stay: leaving the dimension out may move elements.
+ */
+int simplify_indices(struct graph *g, const struct graph_node *n)
+{
+    struct graph_gather *d;
+    struct graph_node plain = *n;
+    struct shape s;
+    int operand[3];
+
+    if ((n->op != HLO_GATHER && n->op != HLO_SCATTER) ||
+        g->node[n->operand[1]].op != HLO_RESHAPE || n->gather->map_count != 1)
+        return NODE_NONE;
+    s = g->node[n->operand[1]].shape;
+    if (n->gather->index_vector_dim == s.rank)
+        return NODE_NONE;
+    d = arena_alloc(g->arena, sizeof(*d));
+    *d = *n->gather;
+    for (int i = d->index_vector_dim; i + 1 < s.rank; i++)
+        s.dim[i] = s.dim[i + 1];
+    s.rank--;
+    for (int i = 0; i < d->batching_count; i++)
+        d->indices_batching[i] -= d->indices_batching[i] > d->index_vector_dim;
+    d->index_vector_dim = s.rank;
+    plain.gather = d;
+    memcpy(operand, n->operand, (size_t)n->operand_count * sizeof(*operand));
+    operand[1] = graph_reshape(g, n->operand[1], s);
+    return graph_add(g, &plain, operand, n->operand_count);
+}

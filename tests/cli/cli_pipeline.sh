@@ -1,0 +1,53 @@
+#!/bin/sh
+# systole train --pipeline: a model in stages at the command line.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/cli_rig.inc
+model=examples/mnist_mlp.json
+short="--batch 64 --steps 2 --steps-per-epoch 2"
+
+refuse '4 stages of model mnist_mlp, which has 2 layers' train $model $short --pipeline 4
+refuse '16 stages on 8 cores; each replica needs as many' train $model $short --pipeline 16
+refuse '3 stages on 8 cores' train $model $short --pipeline 3
+refuse 'samples of each replica cannot be cut into 3 micro batches' \
+    train $model $short --pipeline 2 --micro-batches 3
+refuse 'a stage is to begin at dens, but no layer has that name (did you mean "dense"?)' \
+    train $model $short --pipeline 2 --pipeline-cuts dens
+refuse 'dense_1: where stages begin, but not how many' train $model $short --pipeline-cuts dense_1
+refuse 'stage 2, from layer flatten to flatten, has no variables' \
+    train examples/mnist_cnn.json --batch 64 --steps 1 --pipeline 4 \
+    --pipeline-cuts conv2d_1,flatten,dense
+expect 2 '--pipeline is "-1", allowed are whole numbers' train $model --pipeline -1
+
+# loss_of ARGUMENT...: of the epoch and of the test images
+loss_of() {
+    "$systole" train $model $short --csv-log "$work/log.csv" "$@" >"$work/log" 2>&1 ||
+        fail "train $*: $(cat "$work/log")"
+    tail -1 "$work/log.csv" | cut -d, -f2-5
+    rm -f "$work/log.csv"
+}
+whole=$(loss_of --tpu v3-1 --micro-batches 2)
+cut=$(loss_of --tpu v3-2 --pipeline 2 --micro-batches 2 --check-races --check-replicas)
+[ -n "$whole" ] && [ "$whole" = "$cut" ] || fail "in two stages $cut, on one core $whole"
+# two steps per execution: a loop on each stage
+loop=$(loss_of --tpu v3-2 --pipeline 2 --micro-batches 2 --steps-per-execution 2 --check-races)
+[ "$loop" = "$whole" ] || fail "in a loop $loop, on one core $whole"
+grep -qF 'pipeline of 2 stages, 2 micro batches, 2 steps: ' "$work/log" || fail "$(cat "$work/log")"
+# the table of stages
+expect 0 'pipeline of 2 stages, 4 micro batches: cycles of a core, mean of 4 replicas' \
+    train $model $short --pipeline 2 --micro-batches 4
+grep -qF '(S - 1) / (M + S - 1) of equal' "$work/log" || fail "no bubble in: $(cat "$work/log")"
+grep -qF '    0  dense  ' "$work/log" || fail "no stage of dense in: $(cat "$work/log")"
+# a checkpoint of all stages: in two parts the same bits
+"$systole" train $model $short --steps 4 --epochs 2 --pipeline 2 --checkpoint "$work/a" \
+    >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+"$systole" train $model $short --epochs 1 --pipeline 2 --checkpoint "$work/b" >/dev/null 2>&1
+"$systole" train $model $short --steps 4 --epochs 2 --pipeline 2 --checkpoint "$work/b" --resume \
+    >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+for file in "$work"/a/*4.safetensors; do
+    cmp -s "$file" "$work/b/${file##*/}" || fail "another checkpoint: ${file##*/}"
+done
+# the same without a machine
+expect 0 'test acc' train $model $short --pipeline 2 --micro-batches 2 --backend host
+
+[ $failures -eq 0 ] || exit 1
+echo "cli_pipeline: ok"

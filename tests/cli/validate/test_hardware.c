@@ -1,0 +1,281 @@
+/* Measured rows: are programs rebuilt with the arrays and FLOPs that the rows tell? */
+#include "tests/test.h"
+
+#include "base/csv.h"
+#include "cli/validate/hardware.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static struct arena arena;
+
+static struct graph *rebuild(const char *hlo, const char *category, double flops,
+                             const char **why_not)
+{
+    struct graph *g = hardware_rebuild(hlo, category, flops, &arena, why_not);
+    struct err e;
+
+    if (g)
+        assert_int_equal(graph_verify(g, &e), 0);
+    return g;
+}
+
+static const struct graph_node *only(const struct graph *g, enum graph_op op)
+{
+    const struct graph_node *found = NULL;
+
+    for (int i = 0; i < g->node_count; i++)
+        if (g->node[i].op == op) {
+            assert_null(found);
+            found = &g->node[i];
+        }
+    assert_non_null(found);
+    return found;
+}
+
+static void assert_result(const struct graph *g, int output, const char *shape)
+{
+    char text[64];
+
+    assert_true(output < g->output_count);
+    shape_print(&g->node[g->output[output].node].shape, text, sizeof(text));
+    assert_string_equal(text, shape);
+}
+
+/* [24,96] x [96,40]: the contracted dimension is the one that the result lacks */
+static void product_with_epilogue(void **state)
+{
+    const char *why;
+    struct graph *g = rebuild(
+        "%fusion.1 = (bf16[40]{0:T(256)(128)(2,1)}, bf16[24,40]{1,0:T(8,128)(2,1)}) fusion("
+        "f32[24,96]{1,0:T(8,128)} %a.1, bf16[96,40]{1,0:T(8,128)(2,1)} %b.2, "
+        "/*index=2*/f32[24,40]{1,0:T(8,128)} %c), kind=kOutput, calls=%f.1",
+        "convolution fusion", 2.0 * 24 * 96 * 40 + 24 * 40, &why);
+    const struct graph_node *dot;
+
+    (void)state;
+    assert_non_null(g);
+    dot = only(g, HLO_DOT);
+    assert_int_equal(dot->dot.contract_count, 1);
+    assert_int_equal(dot->dot.lhs_contract[0], 1);
+    assert_int_equal(dot->dot.rhs_contract[0], 0);
+    assert_int_equal(g->parameter_count, 3);
+    assert_int_equal(g->output_count, 1);       /* the sums of 80 bytes are left out */
+    assert_result(g, 0, "bf16[24,40]");
+}
+
+/* batches, and layouts: dimensions as they lie in memory */
+static void batched_product(void **state)
+{
+    const char *why;
+    struct graph *g = rebuild(
+        "%fusion.2 = bf16[6,4,32,48]{2,3,1,0:T(8,128)(2,1)} fusion("
+        "bf16[6,32,4,16]{1,3,2,0:T(8,128)(2,1)} %q, bf16[6,48,4,16]{1,3,2,0:T(8,128)(2,1)} %k), "
+        "kind=kOutput, calls=%f", "convolution fusion", 2.0 * 6 * 4 * 32 * 48 * 16, &why);
+    const struct graph_node *dot;
+
+    (void)state;
+    assert_non_null(g);
+    dot = only(g, HLO_DOT);
+    assert_int_equal(dot->dot.batch_count, 2);
+    assert_int_equal(dot->dot.contract_count, 1);
+    assert_true(g->node[dot->operand[0]].shape.dim[dot->dot.lhs_contract[0]] == 16);
+    only(g, HLO_TRANSPOSE);
+    assert_result(g, 0, "bf16[6,4,48,32]");
+}
+
+/* sizes leave a choice: which of the two 16 is contracted, and which is which in the result */
+static void product_of_heads(void **state)
+{
+    const char *why;
+    struct graph *g = rebuild(
+        "%fusion.4 = bf16[16,64,256]{2,1,0} fusion(bf16[16,16,64,32]{3,2,1,0} %dy, "
+        "bf16[16,32,256]{2,1,0} %x), kind=kOutput, calls=%f",
+        "convolution fusion", 2.0 * 16 * 16 * 64 * 32 * 256, &why);
+    const struct graph_node *dot, *turn;
+
+    (void)state;
+    assert_non_null(g);
+    dot = only(g, HLO_DOT);
+    assert_int_equal(dot->dot.contract_count, 2);
+    assert_int_equal(dot->dot.lhs_contract[0], 0);
+    assert_int_equal(dot->dot.lhs_contract[1], 3);
+    assert_result(g, 0, "bf16[16,64,256]");
+    g = rebuild("%fusion.5 = bf16[16,16,64,256]{3,2,1,0} fusion(bf16[16,64,128]{2,1,0} %w, "
+                "bf16[16,256,128]{2,1,0} %x), kind=kOutput, calls=%f",
+                "convolution fusion", 2.0 * 16 * 16 * 64 * 256 * 128, &why);
+    assert_non_null(g);
+    turn = only(g, HLO_TRANSPOSE);      /* [h,d,b,s] to [b,h,d,s] */
+    assert_int_equal(turn->dims[0], 2);
+    assert_int_equal(turn->dims[1], 0);
+    assert_int_equal(turn->dims[2], 1);
+}
+
+/* of two operands with which the FLOPs are right the larger one is the product's, not the mask */
+static void product_beside_a_mask(void **state)
+{
+    const char *why;
+    struct graph *g = rebuild(
+        "%fusion.6 = bf16[4,16,8,32]{3,2,1,0} fusion(pred[4,32,32]{2,1,0} %mask, "
+        "bf16[4,16,8,32]{3,2,1,0} %v, bf16[4,16,32,32]{3,2,1,0} %scores), kind=kOutput, calls=%f",
+        "convolution fusion", 2.0 * 4 * 16 * 8 * 32 * 32, &why);
+    const struct graph_node *dot;
+
+    (void)state;
+    assert_non_null(g);
+    dot = only(g, HLO_DOT);
+    assert_int_equal(dot->dot.batch_count, 2);
+    assert_int_equal(g->parameter_count, 3);
+}
+
+static void loop_with_broadcast_and_sum(void **state)
+{
+    const char *why;
+    struct graph *g = rebuild(
+        "%fusion.3 = (f32[512,64]{1,0:T(8,128)}, f32[64]{0:T(256)}, pred[512,64]{1,0:T(8,128)(4,1)})"
+        " fusion(f32[512,64]{1,0:T(8,128)} %x, f32[]{:T(256)S(5)} %rate, "
+        "bf16[512]{0:T(512)(128)(2,1)} %scale), kind=kLoop, calls=%f",
+        "loop fusion", 512.0 * 64 * 7, &why);
+
+    (void)state;
+    assert_non_null(g);
+    assert_int_equal(g->parameter_count, 3);
+    assert_result(g, 0, "f32[512,64]");
+    assert_result(g, 1, "f32[64]");
+    assert_result(g, 2, "pred[512,64]");
+    only(g, HLO_REDUCE);
+    assert_true((double)graph_flops(g) >= 512.0 * 64 * 7);
+    assert_true((double)graph_flops(g) <= 512.0 * 64 * 12);
+}
+
+static void what_shapes_do_not_tell(void **state)
+{
+    static const struct { const char *hlo, *category; double flops; const char *why; } cases[] = {
+        {"%a = f32[64,64]{1,0} fusion(f32[64,96]{1,0} %x, f32[80,64]{1,0} %y)",
+         "convolution fusion", 2e6, "no two operands make a result with these FLOPs"},
+        {"%a = f32[64,32]{1,0} fusion(f32[128,32]{1,0} %x)", "loop fusion", 0,
+         "no FLOPs: it moves data in a way that shapes do not tell"},
+        {"%a = f32[64,32]{1,0} fusion(f32[24,32]{1,0} %x)", "loop fusion", 2048,
+         "an operand's dimensions are not among the largest array's"},
+        {"%a = c64[64]{0} fusion(c64[64]{0} %x)", "loop fusion", 64,
+         "the text of the operation is cut or has types that are not known here"},
+        {"%a = f32[64,32]{1,0} fusion(f32[64,3", "loop fusion", 64,
+         "the text of the operation is cut or has types that are not known here"},
+        {"%a = f32[8,0]{1,0} fusion(f32[8,0]{1,0} %x)", "loop fusion", 64,
+         "the text of the operation is cut or has types that are not known here"},
+        {"%a = f32[8,8]{1,9} fusion(f32[8,8]{1,0} %x)", "loop fusion", 64,
+         "the text of the operation is cut or has types that are not known here"},
+        {"%a = f32[] all-reduce(f32[] %x)", "all-reduce", 1, "not a loop fusion or a product"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const char *why;
+
+        assert_null(rebuild(cases[i].hlo, cases[i].category, cases[i].flops, &why));
+        assert_string_equal(why, cases[i].why);
+    }
+}
+
+/* FLOPs of the programs, from first principles */
+static void programs_of_rows(void **state)
+{
+    struct graph *g = hardware_ffn_gated(32, 64, 96, &arena);
+    struct err e;
+
+    (void)state;
+    assert_int_equal(graph_verify(g, &e), 0);
+    assert_true((double)graph_flops(g) >= 2.0 * 32 * 64 * 96 * 3);
+    assert_true(hardware_graph_bytes(g) == 2.0 * (2 * 32 * 64 + 64 * 192 + 96 * 64));
+    g = hardware_encoder_block(64, 96, 3, &arena);
+    assert_int_equal(graph_verify(g, &e), 0);
+    assert_true((double)graph_flops(g) >= 2.0 * 64 * 96 * 96 * 12 + 4.0 * 64 * 64 * 96);
+    g = hardware_conv(2, 9, 9, 16, 24, 3, 1, 1, &arena);
+    assert_int_equal(graph_verify(g, &e), 0);
+    assert_result(g, 0, "bf16[2,9,9,24]");   /* a small batch: pixels along rows */
+}
+
+static const struct hardware_file *file_named(struct hardware_file *files, int count,
+                                              const char *part)
+{
+    for (int i = 0; i < count; i++)
+        if (strstr(files[i].name, part))
+            return &files[i];
+    return NULL;
+}
+
+static void rows_of_a_file(void **state)
+{
+    struct hardware_file *files, f;
+    struct csv c;
+    struct err e;
+    int count = hardware_files(&files, &arena);
+    char *text = arena_strdup(&arena,
+        "op,workload,M,K,N,clock_mhz_assumed,measured_value,measured_unit,peer_abs_pct_err,"
+        "batch,heads,seq,head_dim\n"
+        "gemm,\"g, small\",8,16,32,940,940,cycles,12.5,,,,\n"
+        "dance,x,,,,940,1,cycles,,,,,\n"
+        "model,resnet50,,,,940,1,cycles,,2,,,\n"
+        "attention,a,,,,940,1,cycles,,,3,16,8\n");
+
+    (void)state;
+    f = *file_named(files, count, "pytorchsim_tpuv3");
+    assert_int_equal(csv_parse(&c, "t.csv", text, NULL, &arena, &e), 0);
+    assert_int_equal(f.read(&f, &c, &arena, &e), 0);
+    assert_int_equal(f.row_count, 4);
+    assert_true(fabs(f.row[0].measured_us - 1) < 1e-9);
+    assert_true(f.row[0].peer_error_percent == 12.5);
+    assert_true(f.row[0].flops == 2.0 * 8 * 16 * 32);
+    assert_int_equal(f.row[1].work, WORK_NONE);
+    assert_true(fabs(f.row[2].flops / (2 * 2 * 4.09e9) - 1) < 0.05);    /* two images, forward */
+    assert_true(f.row[3].bytes == 4 * 3 * 16 * 8 * 2);                  /* q, k, v, o in bf16 */
+    mem_free(f.row);
+}
+
+static void mistakes_in_a_file(void **state)
+{
+    static const struct { const char *text, *why; int line; } cases[] = {
+        {"op,workload,measured_value\n", "no column \"measured_unit\" in the heading (did you mean \"measured_value\"?)", 1},
+        {"op,workload,measured_value,measured_unit,M,K,N\ngemm,x,1,us,8,-2,8\n",
+         "K: expected a whole number in 1..1e+09, found \"-2\"", 2},
+        {"op,workload,measured_value,measured_unit,M,K,N\n\ngemm,x,fast,us,8,2,8\n",
+         "measured_value: expected a number in -1e+15..1e+15, found \"fast\"", 3},
+    };
+    struct hardware_file *files, f;
+    int count = hardware_files(&files, &arena);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct csv c;
+        struct err e;
+
+        f = *file_named(files, count, "v6e_ops");
+        assert_int_equal(csv_parse(&c, "t.csv", arena_strdup(&arena, cases[i].text), NULL, &arena,
+                                   &e), 0);
+        assert_int_equal(f.read(&f, &c, &arena, &e), -1);
+        assert_string_equal(e.msg, cases[i].why);
+        assert_int_equal(e.line, cases[i].line);
+        mem_free(f.row);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(product_with_epilogue),
+        cmocka_unit_test(batched_product),
+        cmocka_unit_test(product_of_heads),
+        cmocka_unit_test(product_beside_a_mask),
+        cmocka_unit_test(loop_with_broadcast_and_sum),
+        cmocka_unit_test(what_shapes_do_not_tell),
+        cmocka_unit_test(programs_of_rows),
+        cmocka_unit_test(rows_of_a_file),
+        cmocka_unit_test(mistakes_in_a_file),
+    };
+    int failed;
+
+    arena_init(&arena);
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    arena_fini(&arena);
+    return failed;
+}

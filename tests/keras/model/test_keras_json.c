@@ -1,0 +1,440 @@
+/* Keras files: are they read as Keras means them, are others refused by name? */
+#include "tests/test.h"
+
+#include "base/units.h"
+#include "keras/model/model.h"
+
+static struct arena arena;
+static struct variable_set set;
+static struct model m;
+static struct err e;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena_init(&arena);
+    variable_set_init(&set, &arena);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    model_fini(&m);
+    variable_set_fini(&set);
+    arena_fini(&arena);
+    return 0;
+}
+
+#define UNIT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+/* for people to write: ' stands for " */
+static char *quoted(const char *text)
+{
+    char *copy = arena_strdup(&arena, text);
+
+    for (char *c = copy; *c; c++)
+        if (*c == '\'')
+            *c = '"';
+    return copy;
+}
+
+static void load(const char *text)
+{
+    if (model_from_json_text(&m, &arena, "m.json", quoted(text), &e) != 0 ||
+        model_build(&m, &set, &e) != 0)
+        fail_msg("%s", e.msg);
+}
+
+static void load_example(const char *path)
+{
+    if (model_from_json(&m, &arena, path, &e) != 0 || model_build(&m, &set, &e) != 0)
+        fail_msg("%s", e.msg);
+}
+
+static void expect_refusal(const char *text, const char *message)
+{
+    e = (struct err){0};
+    assert_int_equal(model_from_json_text(&m, &arena, "m.json", quoted(text), &e), -1);
+    assert_string_equal(e.msg, message);
+    assert_string_equal(e.file, "m.json");
+    model_fini(&m);
+}
+
+static void expect_sample(int node, int rank, const int64_t *dim)
+{
+    struct shape want = shape_make(DTYPE_F32, rank, dim);
+
+    assert_true(shape_same_dims(&m.node[node].shape, &want));
+}
+
+#define SIZES(...) (int)COUNT_OF(((int64_t[]){__VA_ARGS__})), (int64_t[]){__VA_ARGS__}
+
+/* ---- examples ---- */
+
+TEST(the_guide_s_cnn_has_its_parameters)
+{
+    load_example("examples/mnist_cnn.json");
+    assert_string_equal(m.name, "mnist_cnn");
+    assert_int_equal(model_parameter_count(&m, true), 38375818);
+    assert_int_equal(model_parameter_count(&m, false), 0);
+    expect_sample(m.input[0], SIZES(28, 28, 1));
+    expect_sample(m.output[0], SIZES(10));
+    assert_string_equal(set.variable[0].name, "conv2d/kernel");
+    assert_string_equal(set.variable[9].name, "dense_2/bias");
+    assert_int_equal(m.layer[1]->c.activation.kind, ACTIVATION_RELU);
+    assert_int_equal(set.variable[4].initializer.kind, INITIALIZER_GLOROT_UNIFORM);
+}
+
+TEST(the_mlp_is_read)
+{
+    load_example("examples/mnist_mlp.json");
+    assert_int_equal(model_parameter_count(&m, true), 101770);
+    assert_int_equal(m.policy, KERAS_FLOAT32);
+    assert_int_equal(m.layer[1]->policy, -1);
+}
+
+TEST(a_residual_network_is_read)
+{
+    load_example("examples/resnet_small.json");
+    assert_int_equal(m.node_count, m.layer_count);
+    expect_sample(m.output[0], SIZES(10));
+    /* kernels 27 and 9 times channels in and out, gammas and betas; 64 x 10 + 10 */
+    assert_int_equal(model_parameter_count(&m, true),
+                     9 * (3 * 16 + 4 * 16 * 16 / 2 + 16 * 32 + 32 * 32 + 32 * 64 + 64 * 64) +
+                     16 * 32 + 32 * 64 + 2 * (3 * 16 + 3 * 32 + 3 * 64) + 650);
+    assert_int_equal(model_parameter_count(&m, false), 2 * (3 * 16 + 3 * 32 + 3 * 64));
+}
+
+TEST(a_transformer_is_read)
+{
+    int kernel;
+
+    load_example("examples/char_transformer.json");
+    expect_sample(m.output[0], SIZES(128, 65));
+    assert_int_equal(m.node[m.input[0]].shape.dtype, DTYPE_S32);
+    kernel = variable_find(&set, "block2_attention/query/kernel");
+    assert_true(kernel >= 0);
+    assert_true(shape_same_dims(&set.variable[kernel].shape,
+                                &(struct shape){.rank = 3, .dim = {128, 4, 32}}));
+    /* tables, 4 blocks of attention, two norms and 128 x 512 twice, the last norm, the logits */
+    assert_int_equal(model_parameter_count(&m, true),
+                     (65 + 128) * 128 +
+                     4 * (4 * (128 * 128 + 128) + 4 * 128 + 2 * 128 * 512 + 512 + 128) +
+                     256 + 128 * 65 + 65);
+}
+
+/* ---- forms ---- */
+
+TEST(a_sequential_of_keras_2_states_its_input_in_the_first_layer)
+{
+    load("{'class_name': 'Sequential', 'config': {'name': 's', 'layers': ["
+         "{'class_name': 'Conv2D', 'config': {'name': 'c', 'batch_input_shape': [null, 8, 8, 3],"
+         " 'filters': 4, 'kernel_size': 3, 'strides': [2, 2], 'padding': 'same',"
+         " 'data_format': 'channels_last', 'activation': 'relu', 'dtype': 'float32'}},"
+         "{'class_name': 'BatchNormalization', 'config': {'name': 'b', 'axis': [3]}},"
+         "{'class_name': 'Flatten', 'config': {}}]}}");
+    expect_sample(m.output[0], SIZES(64));
+    assert_int_equal(m.layer[1]->c.strides[1], 2);
+    assert_int_equal(variable_find(&set, "b/moving_mean"), 4);
+    assert_int_equal(set.variable[4].sync, SYNC_ON_READ);
+    assert_int_equal(set.variable[4].aggregation, AGGREGATION_MEAN);
+    assert_false(set.variable[4].is_trainable);
+}
+
+TEST(a_functional_model_of_keras_2_is_read)
+{
+    load("{'class_name': 'Functional', 'config': {'name': 'f', 'layers': ["
+         "{'class_name': 'InputLayer', 'name': 'a', 'inbound_nodes': [],"
+         " 'config': {'batch_input_shape': [null, 4], 'name': 'a'}},"
+         "{'class_name': 'InputLayer', 'name': 'b', 'inbound_nodes': [],"
+         " 'config': {'batch_input_shape': [null, 4], 'name': 'b'}},"
+         "{'class_name': 'Add', 'name': 'sum', 'config': {'name': 'sum'},"
+         " 'inbound_nodes': [[['d', 0, 0, {}], ['d', 1, 0, {}]]]},"
+         "{'class_name': 'Dense', 'name': 'd', 'config': {'name': 'd', 'units': 2},"
+         " 'inbound_nodes': [[['b', 0, 0, {}]], [['a', 0, 0, {}]]]}],"
+         "'input_layers': [['b', 0, 0], ['a', 0, 0]], 'output_layers': [['sum', 0, 0]]}}");
+    assert_int_equal(m.input_count, 2);
+    assert_string_equal(m.layer[m.node[m.input[0]].layer]->name, "b");
+    assert_int_equal(m.node_count, 5);
+    assert_int_equal(model_parameter_count(&m, true), 10);      /* shared */
+}
+
+#define TENSOR(name) "{'class_name': '__keras_tensor__', 'config': {'keras_history': ['" name \
+                     "', 0, 0]}}"
+#define INPUT(name, ...) "{'class_name': 'InputLayer', 'name': '" name "', 'inbound_nodes': []," \
+                         " 'config': {'batch_shape': [null, " #__VA_ARGS__ "], 'name': '" name "'}}"
+
+TEST(arguments_by_name_are_inputs_of_attention)
+{
+    load("{'class_name': 'Functional', 'config': {'layers': ["
+         INPUT("q", 3, 4) "," INPUT("v", 5, 6) "," INPUT("k", 5, 7) ","
+         "{'class_name': 'MultiHeadAttention', 'name': 'mha', 'config': {'name': 'mha',"
+         " 'num_heads': 2, 'key_dim': 3, 'attention_axes': [1]}, 'inbound_nodes':"
+         " [{'args': [" TENSOR("q") "], 'kwargs': {'key': " TENSOR("k") ", 'value': " TENSOR("v")
+         ", 'training': null, 'use_causal_mask': true}}]}],"
+         "'input_layers': [['q', 0, 0]], 'output_layers': ['mha', 0, 0]}}");
+    assert_int_equal(m.input_count, 3);
+    assert_true(m.layer[0]->c.is_causal);
+    assert_int_equal(set.variable[variable_find(&set, "mha/value/kernel")].shape.dim[0], 6);
+    assert_int_equal(set.variable[variable_find(&set, "mha/key/kernel")].shape.dim[0], 7);
+    expect_sample(m.output[0], SIZES(3, 4));
+}
+
+TEST(policies_follow_the_model_or_stay_a_layer_s_own)
+{
+    load("{'class_name': 'Sequential', 'config': {'layers': ["
+         INPUT("x", 4) ","
+         "{'class_name': 'Dense', 'config': {'name': 'a', 'units': 2, 'dtype': 'mixed_bfloat16'}},"
+         "{'class_name': 'Activation', 'config': {'name': 'b', 'activation': 'softmax',"
+         " 'dtype': {'class_name': 'DTypePolicy', 'config': {'name': 'float32'}}}}]}}");
+    assert_int_equal(m.policy, KERAS_MIXED_BFLOAT16);
+    assert_int_equal(m.layer[1]->policy, -1);
+    assert_int_equal(m.layer[2]->policy, KERAS_FLOAT32);
+}
+
+/* one layer behind an input of samples [4, 4, 2], or [4] of a Dense */
+#define ONE(class, config) "{'class_name': 'Sequential', 'config': {'layers': [" \
+    INPUT("x", 4, 4, 2) ", {'class_name': '" class "', 'config': {'name': 'l', " config "}}]}}"
+
+TEST(every_class_is_read)
+{
+    static const char *const texts[] = {
+        ONE("Dense", "'units': 3, 'kernel_regularizer': {'class_name': 'L2', 'config': "
+            "{'l2': 1e-4}}"),
+        ONE("Conv2D", "'filters': 3, 'kernel_size': [2, 3], 'dilation_rate': 2, 'padding': 'same'"),
+        ONE("DepthwiseConv2D", "'kernel_size': 2, 'depth_multiplier': 2, 'groups': 1"),
+        ONE("MaxPooling2D", "'pool_size': [2, 2], 'strides': null"),
+        ONE("AveragePooling2D", "'pool_size': 2, 'strides': [1, 1]"),
+        ONE("GlobalAveragePooling2D", "'keepdims': true"),
+        ONE("GlobalMaxPooling2D", "'data_format': 'channels_last'"),
+        ONE("BatchNormalization", "'momentum': 0.9, 'epsilon': 1e-5, 'synchronized': true"),
+        ONE("LayerNormalization", "'axis': [3], 'rms_scaling': false"),
+        ONE("Dropout", "'rate': 0.25, 'seed': 3, 'noise_shape': null"),
+        ONE("Flatten", "'trainable': true"),
+        ONE("Reshape", "'target_shape': [2, -1]"),
+        ONE("Permute", "'dims': [2, 1, 3]"),
+        ONE("ZeroPadding2D", "'padding': [[1, 2], [3, 4]]"),
+        ONE("Rescaling", "'scale': 0.5, 'offset': 1"),
+        ONE("Activation", "'activation': {'class_name': 'function', 'config': 'gelu'}"),
+        ONE("ReLU", "'max_value': 6.0"),
+        ONE("LeakyReLU", "'alpha': 0.1"),
+        ONE("ELU", "'alpha': 0.5"),
+        ONE("Softmax", "'axis': -1"),
+        ONE("Embedding", "'input_dim': 5, 'output_dim': 2, 'mask_zero': false"),
+    };
+    double want[] = {1e-4, 2, 2, 0, 1, 1, 0, 1e-5, 3, 0.25, 0, -1, 2, 4, 1, ACTIVATION_GELU, 6,
+                     0.1, 0.5, -1, 5};
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        const struct layer_config *c;
+        double is[COUNT_OF(want)];
+
+        if (model_from_json_text(&m, &arena, "m.json", quoted(texts[i]), &e) != 0)
+            fail_msg("%s", e.msg);
+        c = &m.layer[1]->c;
+        double all[] = {c->kernel_regularizer.l2, (double)c->dilation[1], (double)c->units,
+                        (double)c->strides[0], (double)c->strides[1], c->keeps_dims, c->keeps_dims,
+                        c->epsilon, (double)c->axis, c->rate, 0, (double)c->shape[1],
+                        (double)c->shape[0], (double)c->pads[3], c->offset,
+                        (double)c->activation.kind, c->max_value, c->negative_slope, c->alpha,
+                        (double)c->axis, (double)c->rows};
+        memcpy(is, all, sizeof(is));
+        assert_true(is[i] == want[i]);
+        model_fini(&m);
+    }
+}
+
+/* ---- mistakes ---- */
+
+TEST(broken_json_is_told_with_line_and_column)
+{
+    assert_int_equal(model_from_json_text(&m, &arena, "m.json", "{\n \"a\": ]\n}", &e), -1);
+    assert_string_equal(e.file, "m.json");
+    assert_int_equal(e.line, 2);
+    assert_true(e.col > 0);
+    assert_int_equal(model_from_json(&m, &arena, "no_such.json", &e), -1);
+    assert_string_equal(e.msg, "cannot open the model: No such file or directory");
+    assert_int_equal(model_from_json(&m, &arena, "examples", &e), -1);
+    assert_string_equal(e.msg, "cannot read the model; is it a folder?");
+}
+
+TEST(what_is_no_model_is_refused)
+{
+    expect_refusal("{}", "missing field \"class_name\": not a Keras model");
+    expect_refusal("{'class_name': 'Squential'}", "model class Squential is not supported; "
+                   "supported are Sequential, Functional, Model");
+    expect_refusal("{'class_name': 'Sequential', 'config': {}}",
+                   "\"layers\" must be a list of 1..4000 layers");
+    expect_refusal("{'class_name': 'Sequential', 'config': {'layers': [" INPUT("x", 4) "]}}",
+                   "the model has no layer but its input");
+    expect_refusal("{'class_name': 'Sequential', 'config': {'layers': ["
+                   "{'class_name': 'Flatten', 'config': {'name': 'f'}}]}}",
+                   "layer \"f\": the shape of its input is stated nowhere: add an InputLayer or "
+                   "\"build_input_shape\"");
+    expect_refusal("{'class_name': 'Sequential', 'config': {'layers': ["
+                   INPUT("x", 4) "," INPUT("x", 4) "]}}",
+                   "layer \"x\": two layers have this name");
+    expect_refusal("{'class_name': 'Sequential', 'config': {'layers': ["
+                   INPUT("x", 4) "," INPUT("y", 4) "]}}",
+                   "layer \"y\": an InputLayer must come first, and there can be only one");
+}
+
+TEST(inputs_must_have_fixed_sizes)
+{
+    expect_refusal("{'class_name': 'Sequential', 'config': {'layers': ["
+                   INPUT("x", null) "]}}",
+                   "layer \"x\": dimension 1 of \"batch_shape\" must be a whole number in "
+                   "1..2147483647; sizes are fixed on a TPU");
+    expect_refusal("{'class_name': 'Sequential', 'config': {'layers': [{'class_name': 'InputLayer',"
+                   " 'config': {'name': 'x', 'batch_shape': [32, 4]}}]}}",
+                   "layer \"x\": \"batch_shape\" fixes the batch size; it must be null there");
+    expect_refusal("{'class_name': 'Sequential', 'config': {'layers': [{'class_name': 'InputLayer',"
+                   " 'config': {'name': 'x', 'batch_shape': [null, 4], 'dtype': 'string'}}]}}",
+                   "layer \"x\": \"dtype\" is string; an input must be of floats or whole numbers");
+    expect_refusal("{'class_name': 'Sequential', 'config': {'layers': [{'class_name': 'InputLayer',"
+                   " 'config': {'name': 'x', 'batch_shape': [null, 4], 'sparse': true}}]}}",
+                   "layer \"x\": sparse and ragged inputs are not supported");
+    expect_refusal("{'class_name': 'Sequential', 'config': {'layers': [{'class_name': 'InputLayer',"
+                   " 'config': {'name': 'x'}}]}}", "layer \"x\": missing field \"batch_shape\"");
+}
+
+TEST(unknown_classes_and_fields_name_the_nearest)
+{
+    expect_refusal(ONE("Conv2DD", "'filters': 3"), "layer \"l\": unknown layer class Conv2DD (did "
+                   "you mean \"Conv2D\"?); docs/keras.md lists them");
+    expect_refusal(ONE("LSTM", "'units': 3"),
+                   "layer \"l\": unknown layer class LSTM; docs/keras.md lists them");
+    expect_refusal(ONE("Dense", "'units': 3, 'use_bais': true"), "layer \"l\": Dense has no "
+                   "\"use_bais\" here (did you mean \"use_bias\"?); it must be null or missing");
+    expect_refusal(ONE("Dense", "'units': 3, 'kernel_constraint': {'class_name': 'MaxNorm'}"),
+                   "layer \"l\": Dense has no \"kernel_constraint\" here; it must be null or "
+                   "missing");
+    expect_refusal(ONE("Activation", "'activation': 'rleu'"), "layer \"l\": \"activation\": "
+                   "unknown activation \"rleu\" (did you mean \"relu\"?); there are linear, relu, "
+                   "relu6, leaky_relu, elu, celu, selu, gelu, gelu_tanh, silu, tanh, sigmoid, "
+                   "log_sigmoid, softplus, softsign, mish, hard_sigmoid, hard_silu, hard_tanh, "
+                   "exponential, softmax, log_softmax");
+    expect_refusal(ONE("Dense", "'units': 3, 'kernel_initializer': 'glorot'"), "layer \"l\": "
+                   "\"kernel_initializer\": unknown initializer \"glorot\"");
+    expect_refusal(ONE("Dense", "'units': 3, 'bias_regularizer': 'max'"), "layer \"l\": "
+                   "\"bias_regularizer\" is max; it must be null, L1, L2 or L1L2");
+    expect_refusal(ONE("Dense", "'units': 3, 'dtype': 'float16'"), "layer \"l\": unknown dtype "
+                   "policy \"float16\"; there are float32, mixed_bfloat16, bfloat16");
+}
+
+TEST(missing_and_bad_values_are_named)
+{
+    expect_refusal(ONE("Dense", "'units': null"), "layer \"l\": missing field \"units\"");
+    expect_refusal(ONE("Dense", "'units': 0"), "layer \"l\": \"units\" is 0, not in 1..65536");
+    expect_refusal(ONE("Dense", "'units': 2.5"), "layer \"l\": \"units\" must be a whole number");
+    expect_refusal(ONE("Dense", "'units': 2, 'use_bias': 1"),
+                   "layer \"l\": \"use_bias\" must be true or false");
+    expect_refusal(ONE("Dropout", "'rate': 1.5"), "layer \"l\": \"rate\" is 1.5, not in 0..0.999");
+    expect_refusal(ONE("Dropout", "'rate': 'half'"), "layer \"l\": \"rate\" must be a number");
+    expect_refusal(ONE("Conv2D", "'filters': 2, 'kernel_size': [1, 2, 3]"), "layer \"l\": "
+                   "\"kernel_size\" must be a whole number or a list of two");
+    expect_refusal(ONE("Conv2D", "'filters': 2, 'kernel_size': 2, 'padding': 'causal'"), "layer "
+                   "\"l\": \"padding\" is \"causal\"; it must be \"valid\" or \"same\"");
+    expect_refusal(ONE("Conv2D", "'filters': 2, 'kernel_size': 2, 'data_format': "
+                       "'channels_first'"),
+                   "layer \"l\": \"data_format\" is channels_first; it must be \"channels_last\"");
+    expect_refusal(ONE("Reshape", "'target_shape': 4"), "layer \"l\": \"target_shape\" must be a "
+                   "list of 1..6 whole numbers");
+}
+
+TEST(shapes_that_do_not_fit_are_named)
+{
+    expect_refusal(ONE("Conv2D", "'filters': 2, 'kernel_size': 5"), "layer \"l\": a window of 5 "
+                   "does not fit into the height, 4, of images [4, 4, 2]; use padding \"same\" or "
+                   "a smaller window");
+    expect_refusal(ONE("Conv2D", "'filters': 3, 'kernel_size': 1, 'groups': 2"), "layer \"l\": "
+                   "\"groups\" is 2, which must divide the input's channels, 2, and \"filters\", "
+                   "3");
+    expect_refusal(ONE("Conv2D", "'filters': 3, 'kernel_size': 1, 'strides': 2, 'dilation_rate': "
+                       "2"),
+                   "layer \"l\": \"strides\" and \"dilation_rate\" cannot both be above 1");
+    expect_refusal(ONE("MultiHeadAttention", "'num_heads': 2, 'key_dim': 2"), "layer \"l\": its "
+                   "input's samples have shape [4, 4, 2], but MultiHeadAttention takes [positions, "
+                   "width]");
+    expect_refusal(ONE("Reshape", "'target_shape': [5, -1]"), "layer \"l\": samples of shape "
+                   "[4, 4, 2] have 32 elements, which \"target_shape\" [5, -1] does not hold");
+    expect_refusal(ONE("Reshape", "'target_shape': [-2]"), "layer \"l\": \"target_shape\" is [-2] "
+                   "for samples of shape [4, 4, 2]; each dimension must be in 1..32, one may "
+                   "be -1");
+    expect_refusal(ONE("Permute", "'dims': [1, 1, 2]"), "layer \"l\": \"dims\" must name each of "
+                   "1..3, the dimensions of samples [4, 4, 2], once");
+    expect_refusal(ONE("LayerNormalization", "'axis': 1"), "layer \"l\": \"axis\" is 1; for "
+                   "samples of shape [4, 4, 2] it must be the last one, -1 or 3");
+    expect_refusal(ONE("Add", "'trainable': true"),
+                   "layer \"l\": Add takes 2 to 16 inputs, not 1");
+    expect_refusal("{'class_name': 'Sequential', 'config': {'build_input_shape': [null, 3],"
+                   "'layers': [" INPUT("x", 4) ", {'class_name': 'Dense', 'config': {'name': 'l',"
+                   " 'units': 3}}]}}", "\"build_input_shape\" says samples of shape [3], but the "
+                   "input has [4]");
+    expect_refusal("{'class_name': 'Sequential', 'config': {"
+                   "'layers': [" INPUT("x", 4) ", {'class_name': 'Dense', 'config': {'name': 'l',"
+                   " 'units': 3}, 'build_config': {'input_shape': [null, 5]}}]}}", "layer \"l\": "
+                   "\"build_config.input_shape\" says samples of shape [5], but it is given [4]");
+}
+
+#define GRAPH(layers, outputs) "{'class_name': 'Functional', 'config': {'layers': [" \
+    INPUT("x", 4) ", " layers "], 'input_layers': [['x', 0, 0]], 'output_layers': " outputs "}}"
+#define DENSE(name, nodes) "{'class_name': 'Dense', 'name': '" name "', 'config': {'name': '" name \
+    "', 'units': 4}, 'inbound_nodes': " nodes "}"
+
+TEST(graphs_that_are_none_are_refused)
+{
+    expect_refusal(GRAPH(DENSE("a", "[[['b', 0, 0]]]") ", " DENSE("b", "[[['a', 0, 0]]]"),
+                         "[['a', 0, 0]]"),
+                   "layer \"a\": it takes its own output, by way of other layers or at once: the "
+                   "graph has a cycle");
+    expect_refusal(GRAPH(DENSE("a", "[]"), "[['a', 0, 0]]"),
+                   "layer \"a\": it is not connected to anything: \"inbound_nodes\" is empty");
+    expect_refusal(GRAPH(DENSE("dense", "[[['xx', 0, 0]]]"), "[['dense', 0, 0]]"),
+                   "layer \"dense\": it takes \"xx\", which is no layer of the model (did you mean "
+                   "\"x\"?)");
+    expect_refusal(GRAPH(DENSE("a", "[[['x', 1, 0]]]"), "[['a', 0, 0]]"),
+                   "layer \"a\": it takes call 1 of \"x\", which is called 1 time");
+    expect_refusal(GRAPH(DENSE("a", "[[['x', 0, 1]]]"), "[['a', 0, 0]]"),
+                   "layer \"a\": it takes output 1 of \"x\", which has one");
+    expect_refusal(GRAPH(DENSE("a", "[[['x', 0, 0]]]"), "[['dense', 0, 0]]"),
+                   "\"output_layers\" names \"dense\", which is no layer of the model");
+    expect_refusal(GRAPH(DENSE("a", "[{'args': [" TENSOR("x") "], 'kwargs': {'mask': 3}}]"),
+                         "[['a', 0, 0]]"),
+                   "layer \"a\": argument \"mask\" of its call is not supported; it must be null "
+                   "or missing");
+    expect_refusal(GRAPH(DENSE("a", "[{'args': [3], 'kwargs': {}}]"), "[['a', 0, 0]]"),
+                   "layer \"a\": it is called on what is no output of a layer");
+    expect_refusal("{'class_name': 'Functional', 'config': {'layers': ["
+                   DENSE("a", "[[['a', 0, 0]]]") "]}}", "the model has no InputLayer");
+}
+
+TEST(a_layer_that_leads_nowhere_is_told_when_the_model_is_built)
+{
+    const char *text = GRAPH(DENSE("a", "[[['x', 0, 0]]]") ", " DENSE("b", "[[['x', 0, 0]]]"),
+                             "[['a', 0, 0]]");
+
+    assert_int_equal(model_from_json_text(&m, &arena, "m.json", quoted(text), &e), 0);
+    assert_int_equal(model_build(&m, &set, &e), -1);
+    assert_string_equal(e.msg, "layer \"b\": its output leads to no output of the model");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT(the_guide_s_cnn_has_its_parameters), UNIT(the_mlp_is_read),
+        UNIT(a_residual_network_is_read), UNIT(a_transformer_is_read),
+        UNIT(a_sequential_of_keras_2_states_its_input_in_the_first_layer),
+        UNIT(a_functional_model_of_keras_2_is_read),
+        UNIT(arguments_by_name_are_inputs_of_attention),
+        UNIT(policies_follow_the_model_or_stay_a_layer_s_own), UNIT(every_class_is_read),
+        UNIT(broken_json_is_told_with_line_and_column), UNIT(what_is_no_model_is_refused),
+        UNIT(inputs_must_have_fixed_sizes), UNIT(unknown_classes_and_fields_name_the_nearest),
+        UNIT(missing_and_bad_values_are_named), UNIT(shapes_that_do_not_fit_are_named),
+        UNIT(graphs_that_are_none_are_refused),
+        UNIT(a_layer_that_leads_nowhere_is_told_when_the_model_is_built),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

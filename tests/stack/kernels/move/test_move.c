@@ -1,0 +1,200 @@
+/* Do kernels that move data put every element in its place? */
+#include "tests/test.h"
+
+#include "stack/kernels/move/kernel_move.h"
+#include "tests/rigs/kernel_rig.h"
+#include "tests/generate/random_move.h"
+
+static void set_orders(struct kernel_rig *r, const struct random_move *m)
+{
+    int count = m->body.parameter_count;
+
+    for (int i = 0; i < count; i++)
+        r->operand_order[i] = m->order[i];
+    r->result_order[0] = m->order[count];
+}
+
+/* the largest array's, in its layout: a few elements of rank 8 may take many */
+static int64_t most_tiles(const struct random_move *m)
+{
+    const struct graph *g = &m->body;
+    int64_t most = 0;
+
+    for (int i = 0; i <= g->parameter_count; i++) {
+        int node = i < g->parameter_count ? g->parameter[i] : g->output[0].node;
+        struct array a;
+
+        array_init(&a, "a", &g->node[node].shape, m->order[i]);
+        most = a.tile_count > most ? a.tile_count : most;
+    }
+    return most;
+}
+
+/* way: index into move_ways, or -1 for the cheapest */
+/* the kernel's code for either core of a chip, one behind the other on one core */
+static void split_over_cores(struct kernel_rig *r, struct segment *segment)
+{
+    struct link_item item[2];
+    struct err e = {0};
+
+    for (int core = 0; core < 2; core++) {
+        struct kernel_job job = r->job;
+
+        job.core = core;
+        job.core_count = 2;
+        if (kernel_compile(&job, &r->arena, &segment[core], &e))
+            fail_msg("%s", e.msg);
+        item[core] = (struct link_item){.kind = LINK_SEGMENT, .segment = &segment[core],
+                                        .note = "core"};
+    }
+    if (link_program(item, 2, &r->machine_chip, "both", &r->arena, &r->linked, &e))
+        fail_msg("%s", e.msg);
+}
+
+static bool on_two_cores;
+
+static void random_moves(const struct kernel_rig *like, uint64_t seed, int count,
+                         int64_t elements, int way)
+{
+    for (int i = 0; i < count; i++) {
+        struct tiling t = {.count = 1, .size = {way}};
+        struct kernel_rig r = *like;
+        struct segment segment[2];
+        struct random_move m;
+        char name[40];
+
+        r.values = RIG_HARD;
+        r.tiling = way < 0 ? NULL : &t;
+        random_move_make(&m, seed + (uint64_t)i, elements, 1 + i % 3);
+        snprintf(name, sizeof(name), "seed %d", (int)seed + i);
+        m.body.name = name;
+        set_orders(&r, &m);
+        if (most_tiles(&m) < 400) {
+            kernel_rig_open(&r, &m.body);
+            if (on_two_cores)
+                split_over_cores(&r, segment);
+            kernel_rig_check(&r, 1);
+            kernel_rig_close(&r);
+        }
+        random_move_free(&m);
+    }
+}
+
+TEST(random_moves_the_cheapest_way)
+{
+    static const char *const chips[] = {"v3", "v2", "v5e", "v6e", "v7x"};
+
+    for (int i = 0; i < 5; i++)
+        random_moves(&(struct kernel_rig){.chip = chips[i], .operands_in_vmem = i == 1,
+                                          .results_in_vmem = i == 2},
+                     1000 * (uint64_t)(i + 1), 20, 20000, -1);
+}
+
+TEST(random_moves_the_general_way)
+{
+    random_moves(&(struct kernel_rig){.chip = "v3"}, 1000,
+                 40, 700, 0);
+    random_moves(&(struct kernel_rig){.chip = "v5e", .operands_in_vmem = 1,
+                                      .results_in_vmem = 1}, 2000, 10, 700, 0);
+    random_moves(&(struct kernel_rig){.chip = "v2", .vmem_rows = 300}, 3000, 10, 700, 0);
+}
+
+TEST(random_moves_shared_by_two_cores)
+{
+    on_two_cores = true;
+    random_moves(&(struct kernel_rig){.chip = "v4"}, 7000, 15, 20000, -1);
+    on_two_cores = false;
+}
+
+/* bytes in and out at the core's share of the memory bound it from below, twice that from above */
+TEST(a_copy_to_another_layout_costs_its_bytes)
+{
+    static const int columns[] = {0, 1};
+    struct kernel_rig r = {.chip = "v3", .result_order = {columns}};
+    double least = 2.0 * 2048 * 4096 * 4 / 450e9 * 940e6;
+    struct arena a;
+    struct graph g;
+
+    arena_init(&a);
+    graph_init(&g, &a, "turned");
+    graph_output(&g, graph_unary(&g, HLO_COPY, graph_parameter(
+        &g, shape_make(DTYPE_F32, 2, (const int64_t[]){2048, 4096}), "x")), "y", -1);
+    kernel_rig_open(&r, &g);
+    assert_in_range(kernel_rig_time(&r), (int64_t)least, (int64_t)(2 * least));
+    assert_in_range(r.segment.cost.total_cycles, (int64_t)least, (int64_t)(2 * least));
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+/* a row of the reference: 33708 divides by no tile, yet no path is slow */
+TEST(sizes_that_nothing_divides_stay_fast)
+{
+    static const int order[] = {0, 1};
+    int64_t bytes = (int64_t)33712 * 1024 * 4 + (int64_t)33792 * 1024 * 4;
+    struct kernel_rig r = {.chip = "v3", .result_order = {order}};
+    struct arena a;
+    struct graph g;
+
+    arena_init(&a);
+    graph_init(&g, &a, "ragged");
+    graph_output(&g, graph_unary(&g, HLO_COPY, graph_parameter(
+        &g, shape_make(DTYPE_F32, 2, (const int64_t[]){33708, 1024}), "x")), "y", -1);
+    kernel_rig_open(&r, &g);
+    assert_in_range((int64_t)kernel_rig_time(&r), 0,
+                    (int64_t)(1.2 * (double)bytes / 450e9 * 940e6));
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+/* padded along outer dimensions, in VMEM too small for a plane of the result */
+static void pad_image(enum graph_dtype dtype)
+{
+    static const int order[] = {3, 0, 2, 1};
+    static const int64_t low[] = {0, 2, 1, 0}, high[] = {0, 0, 3, 0}, interior[] = {0, 0, 0, 0};
+    struct kernel_rig r = {.chip = "v3", .operand_order = {order}, .result_order = {order},
+                           .vmem_rows = 1500};
+    struct arena a;
+    struct graph g;
+    int x;
+
+    arena_init(&a);
+    graph_init(&g, &a, "pad");
+    x = graph_parameter(&g, shape_make(dtype, 4, (const int64_t[]){33, 17, 20, 140}), "x");
+    graph_output(&g, graph_pad(&g, x, graph_constant(&g, shape_scalar(dtype), -3), low, high,
+                               interior), "y", -1);
+    kernel_rig_open(&r, &g);
+    assert_int_equal(r.segment.tiling.size[0], 1);              /* streamed */
+    kernel_rig_check(&r, 5);
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
+TEST(padding_along_outer_dimensions_is_made_in_regions)
+{
+    pad_image(DTYPE_F32);
+    pad_image(DTYPE_BF16);
+    pad_image(DTYPE_S8);
+}
+
+TEST(random_moves_in_little_vmem)
+{
+    random_moves(&(struct kernel_rig){.chip = "v3", .vmem_rows = 700}, 9000, 20, 20000, -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_moves_the_general_way),
+        cmocka_unit_test(random_moves_the_cheapest_way),
+        cmocka_unit_test(random_moves_shared_by_two_cores),
+        cmocka_unit_test(random_moves_in_little_vmem),
+        cmocka_unit_test(padding_along_outer_dimensions_is_made_in_regions),
+        cmocka_unit_test(a_copy_to_another_layout_costs_its_bytes),
+        cmocka_unit_test(sizes_that_nothing_divides_stay_fast),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

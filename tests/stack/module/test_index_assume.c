@@ -1,0 +1,164 @@
+/* Do gathers run in timing mode, whoever makes their indices, and read the rows assumed? */
+#include "tests/test.h"
+
+#include "sim/machine/machine.h"
+#include "stack/module/index_assume.h"
+#include "stack/module/module_run.h"
+
+#define ROWS 300
+#define ASKED 40
+
+struct bench {
+    struct arena arena;
+    struct graph g;
+    struct slice slice;
+    struct chip chip;
+    struct module module;
+    struct machine *m;
+    struct err err;
+};
+
+static void must(int status, const struct err *e)
+{
+    if (status)
+        fail_msg("%s", e->msg);
+}
+
+static void open_bench(struct bench *b)
+{
+    memset(b, 0, sizeof(*b));
+    arena_init(&b->arena);
+    graph_init(&b->g, &b->arena, "test");
+    must(slice_parse(&b->slice, "v5e", &b->err), &b->err);
+    must(chip_load_builtin(&b->chip, "v5e", NULL, &b->arena, &b->err), &b->err);
+}
+
+static void close_bench(struct bench *b)
+{
+    machine_destroy(b->m);
+    graph_fini(&b->g);
+    arena_fini(&b->arena);
+}
+
+static struct shape shape2(enum graph_dtype t, int64_t rows, int64_t columns)
+{
+    return shape_make(t, 2, (int64_t[]){rows, columns});
+}
+
+/* rows of a table; `indices` [n] */
+static int gather_rows(struct graph *g, int table, int indices)
+{
+    struct shape s = g->node[indices].shape;
+    struct graph_gather d = {.offset_count = 1, .offset_dims = {1}, .collapsed_count = 1,
+                             .map_count = 1, .index_vector_dim = 1,
+                             .slice_sizes = {1, g->node[table].shape.dim[1]}};
+
+    s.dim[s.rank++] = 1;
+    return graph_gather(g, table, graph_reshape(g, indices, s), &d);
+}
+
+static int run(struct bench *b, const struct graph *written)
+{
+    struct module_settings s = {.chip = &b->chip, .codegen = CODEGEN_XLA, .replica_count = 1};
+    struct machine_options options = {.mode = MODE_TIMING, .thread_count = 1};
+    struct index_data data = {.kind = INDEX_UNIFORM};
+
+    must(module_compile(&b->g, &s, &b->arena, &b->module, &b->err), &b->err);
+    b->m = machine_create(&b->slice, &b->chip, &options, &b->err);
+    assert_non_null(b->m);
+    must(module_load(&b->module, b->m, 0, &b->err), &b->err);
+    if (written)
+        must(index_assume_write(written, &b->module, b->m, 0, &data, &b->err), &b->err);
+    return machine_run(b->m, &b->err);
+}
+
+/* the rows asked for are where a row of a matrix is largest: a kernel finds them out */
+static void make_computed(struct bench *b)
+{
+    int table = graph_parameter(&b->g, shape2(DTYPE_F32, ROWS, 128), "table");
+    int x = graph_parameter(&b->g, shape2(DTYPE_F32, ASKED, ROWS), "x");
+    int at = graph_reduce(&b->g, REDUCE_ARGMAX, x, 2);
+
+    graph_output(&b->g, gather_rows(&b->g, table, at), "rows", -1);
+}
+
+TEST(computed_indices_are_not_known_in_timing_mode)
+{
+    struct bench b;
+
+    open_bench(&b);
+    make_computed(&b);
+    assert_int_equal(run(&b, NULL), -1);
+    assert_non_null(strstr(b.err.msg, "which timing mode does not work out"));
+    close_bench(&b);
+}
+
+TEST(computed_indices_become_parameters_and_what_computes_them_stays)
+{
+    struct bench b;
+
+    open_bench(&b);
+    make_computed(&b);
+    assert_int_equal(index_assume(&b.g), 1);
+    assert_int_equal(b.g.parameter_count, 3);
+    assert_int_equal(b.g.output_count, 2);
+    assert_string_equal(b.g.output[0].name, "rows");
+    must(run(&b, &b.g), &b.err);
+    assert_int_equal(index_assume(&b.g), 0);
+    close_bench(&b);
+}
+
+TEST(written_indices_lie_inside_the_smaller_table)
+{
+    struct bench b;
+    int32_t *index, most = 0;
+    int ids, small, large;
+
+    open_bench(&b);
+    ids = graph_parameter(&b.g, shape_make(DTYPE_S32, 1, (int64_t[]){1000}), "ids");
+    small = graph_parameter(&b.g, shape2(DTYPE_F32, 7, 128), "small");
+    large = graph_parameter(&b.g, shape2(DTYPE_F32, ROWS, 128), "large");
+    graph_output(&b.g, gather_rows(&b.g, small, ids), "a", -1);
+    graph_output(&b.g, gather_rows(&b.g, large, ids), "b", -1);
+    graph_output(&b.g, ids, "ids", -1);
+    assert_int_equal(index_assume(&b.g), 0);
+    must(run(&b, &b.g), &b.err);
+    index = arena_alloc(&b.arena, (size_t)b.module.parameter[0]->bytes);
+    must(machine_hbm_read(b.m, 0, b.module.parameter[0]->address, index,
+                          b.module.parameter[0]->bytes, &b.err), &b.err);
+    for (int i = 0; i < 1000; i++) {
+        assert_in_range(index[i], 0, 6);
+        most = index[i] > most ? index[i] : most;
+    }
+    assert_int_equal(most, 6);
+    close_bench(&b);
+}
+
+TEST(starts_of_dynamic_slices_are_indices_too)
+{
+    struct bench b;
+    int x, start, zero;
+
+    open_bench(&b);
+    x = graph_parameter(&b.g, shape2(DTYPE_F32, ROWS, 128), "x");
+    start = graph_reduce(&b.g, REDUCE_ARGMAX,
+                         graph_parameter(&b.g, shape_make(DTYPE_F32, 1, (int64_t[]){50}), "w"), 1);
+    zero = graph_constant(&b.g, shape_scalar(DTYPE_S32), 0);
+    graph_output(&b.g, graph_dynamic_slice(&b.g, x, (int[]){start, zero},
+                                           (int64_t[]){8, 128}), "part", -1);
+    assert_int_equal(index_assume(&b.g), 1);
+    must(run(&b, &b.g), &b.err);
+    close_bench(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(computed_indices_are_not_known_in_timing_mode),
+        cmocka_unit_test(computed_indices_become_parameters_and_what_computes_them_stays),
+        cmocka_unit_test(written_indices_lie_inside_the_smaller_table),
+        cmocka_unit_test(starts_of_dynamic_slices_are_indices_too),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,477 @@
+/*
+ * Does a compiled graph compute on a simulated core what the interpreter computes?
+ *
+ * test_module [first seed [graphs]] runs more of the random graphs; the
+ * variable SYSTOLE_DUMP_AFTER names a pass after which graphs are printed.
+ */
+#include "base/units.h"
+#include "stack/nn/nn.h"
+#include "stack/nn/zoo.h"
+#include "tests/rigs/module_rig.h"
+#include "tests/rigs/one_graph.h"
+#include "tests/generate/random_hlo.h"
+#include "tests/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t first_seed = 1;
+static int graph_count;                 /* 0: as many as each test says */
+
+#define DIMS(...) (int[]){__VA_ARGS__}
+#define F32(...) \
+    shape_make(DTYPE_F32, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
+               (int64_t[]){__VA_ARGS__})
+
+TEST(moves_in_a_row_match)
+{
+    struct module_rig r = {.slice = "v5e"};
+    int64_t low[3] = {1, 0, 2}, high[3] = {0, 3, 1}, none[3] = {0};
+    int x = graph_parameter(&g, F32(5, 9, 20), "x"), y = graph_transpose(&g, x, DIMS(2, 0, 1));
+    int zero = graph_constant(&g, shape_scalar(DTYPE_F32), 0);
+
+    graph_output(&g, y, "turned", -1);
+    y = graph_pad(&g, graph_reverse(&g, y, DIMS(0), 1), zero, low, high, none);
+    graph_output(&g, graph_reshape(&g, y, F32(21 * 8 * 12)), "padded", -1);
+    module_rig_check(&r, &g, 1);
+    assert_true(r.kernel_count >= 3);
+}
+
+/* A step of training, twice: variables and slots go on from where the first has left them. */
+TEST(training_an_mlp_matches)
+{
+    static const char *const slices[] = {"v5e", "v3-1", "v6e"};
+
+    for (int i = 0; i < 3; i++) {
+        struct module_rig r = {.slice = slices[i], .relative = 1e-3, .absolute = 1e-4,
+                               .uses_fractions = true, .launches = 2};
+        int64_t variables;
+        struct err e;
+
+        assert_int_equal(zoo_build(&g, "mlp:train,batch=24", &variables, &e), 0);
+        module_rig_check(&r, &g, 1);
+        print_message("%s: %d kernels, %lld cycles, worst %.3f\n", slices[i], r.kernel_count,
+                      (long long)r.cycles, r.worst);
+        one_graph_again();
+    }
+}
+
+static int parameter(const char *name, int rank, const int64_t *dim, enum graph_dtype dtype)
+{
+    return graph_parameter(&g, shape_make(dtype, rank, dim), name);
+}
+
+/* a layer of a transformer, forward and back, in bf16 with f32 variables */
+TEST(a_transformer_layer_and_its_gradients_match)
+{
+    enum { BATCH = 2, SEQ = 24, HEADS = 2, WIDTH = 32, D = HEADS * WIDTH };
+    struct module_rig r = {.slice = "v5e", .relative = 4e-2, .absolute = 4e-2,
+                           .uses_fractions = true};
+    const int64_t x_dims[] = {BATCH, SEQ, D}, w_dims[] = {D, D}, d_dims[] = {D};
+    int x = parameter("x", 3, x_dims, DTYPE_BF16), wrt[6], gradient[6], part[3], y, loss;
+    struct shape heads = shape_make(DTYPE_BF16, 4, (int64_t[]){BATCH, SEQ, HEADS, WIDTH});
+    struct err e;
+
+    for (int i = 0; i < 4; i++)
+        wrt[i] = parameter(arena_printf(&arena, "w%d", i), 2, w_dims, DTYPE_F32);
+    for (int i = 4; i < 6; i++)
+        wrt[i] = parameter(arena_printf(&arena, "s%d", i), 1, d_dims, DTYPE_F32);
+    y = nn_layer_norm(&g, x, wrt[4], wrt[5], 1e-3);
+    for (int i = 0; i < 3; i++) {
+        int w = nn_scale(&g, graph_convert(&g, wrt[i], DTYPE_BF16), 0.25);
+
+        part[i] = graph_reshape(&g, nn_dense(&g, y, w, 1), heads);
+    }
+    y = graph_reshape(&g, nn_attention(&g, part[0], part[1], part[2], true),
+                      shape_make(DTYPE_BF16, 3, x_dims));
+    y = nn_add(&g, x, nn_gelu(&g, nn_dense(&g, y, graph_convert(&g, wrt[3], DTYPE_BF16), 1),
+                              true));
+    loss = nn_mean(&g, y, 7);
+    if (graph_grad(&g, loss, wrt, 6, gradient, &e))
+        fail_msg("%s", e.msg);
+    graph_output(&g, y, "y", -1);
+    for (int i = 0; i < 6; i++)
+        graph_output(&g, nn_scale(&g, gradient[i], 64), "gradient", -1);
+    module_rig_check(&r, &g, 3);
+    print_message("%d kernels, %lld cycles, worst %.3f\n", r.kernel_count, (long long)r.cycles,
+                  r.worst);
+}
+
+/* two convolutions, pooling and a dense layer, forward and back: a step of training */
+TEST(training_a_cnn_matches)
+{
+    struct module_rig r = {.slice = "v5e", .relative = 2e-2, .absolute = 2e-3,
+                           .uses_fractions = true};
+    struct nn_window same = {.padding = NN_SAME, .stride = {1, 1}};
+    struct nn_window half = {.size = {2, 2}, .stride = {2, 2}};
+    const int64_t x_dims[] = {8, 10, 10, 16}, k_dims[2][4] = {{3, 3, 16, 24}, {3, 3, 24, 8}};
+    const int64_t w_dims[] = {2 * 2 * 8, 10}, label_dims[] = {8};
+    int y = parameter("x", 4, x_dims, DTYPE_F32), wrt[3], gradient[3], loss;
+    int labels = parameter("labels", 1, label_dims, DTYPE_S32);
+    struct err e;
+
+    for (int i = 0; i < 2; i++) {
+        wrt[i] = parameter(i ? "k1" : "k0", 4, k_dims[i], DTYPE_F32);
+        y = nn_relu(&g, nn_conv2d(&g, y, nn_scale(&g, wrt[i], 0.125), &same));
+        y = nn_max_pool(&g, y, &half);
+    }
+    wrt[2] = parameter("w", 2, w_dims, DTYPE_F32);
+    y = graph_reshape(&g, y, shape_make(DTYPE_F32, 2, (int64_t[]){8, 2 * 2 * 8}));
+    loss = nn_cross_entropy(&g, nn_dense(&g, y, wrt[2], 1), labels);
+    if (graph_grad(&g, loss, wrt, 3, gradient, &e))
+        fail_msg("%s", e.msg);
+    graph_output(&g, loss, "loss", -1);
+    for (int i = 0; i < 3; i++) {
+        int updated = nn_add(&g, wrt[i], nn_scale(&g, gradient[i], -0.1));
+
+        graph_output(&g, updated, "updated", g.node[wrt[i]].parameter_index);
+    }
+    module_rig_check(&r, &g, 3);
+    print_message("%d kernels, %lld cycles, worst %.3f\n", r.kernel_count, (long long)r.cycles,
+                  r.worst);
+}
+
+/* six values that are read twice, with much in between: they wait in HBM on a v3 */
+static void build_waiting_values(void)
+{
+    const int64_t dims[] = {64, 256};
+    int x = parameter("x", 2, dims, DTYPE_F32), waiting[6];
+
+    for (int i = 0; i < 6; i++) {
+        waiting[i] = graph_binary(&g, HLO_MULTIPLY, nn_shift(&g, x, i), nn_shift(&g, x, -i));
+        graph_output(&g, graph_reduce(&g, REDUCE_ADD, graph_reverse(&g, waiting[i], DIMS(0), 1),
+                                      1), "sum", -1);
+    }
+    for (int i = 0; i < 6; i++)
+        graph_output(&g, graph_reduce(&g, REDUCE_MAX, graph_reverse(&g, waiting[i], DIMS(1), 1),
+                                      1), "most", -1);
+}
+
+TEST(values_are_made_again_where_memory_is_short)
+{
+    struct module_rig r = {.slice = "v3-1"};
+    int64_t used;
+
+    build_waiting_values();
+    module_rig_check(&r, &g, 1);
+    assert_int_equal(r.remat_count, 0);
+    used = r.hbm_used_bytes;
+    r.hbm_bytes = used - 64 * 1024;
+    module_rig_check(&r, &g, 1);
+    assert_true(r.remat_count > 0);
+    assert_true(r.hbm_used_bytes < used);
+}
+
+TEST(too_little_memory_is_refused_with_both_figures)
+{
+    struct module_rig r = {.slice = "v3-1", .hbm_bytes = 300 * 1024, .may_refuse = true};
+
+    build_waiting_values();
+    module_rig_check(&r, &g, 1);
+    assert_non_null(strstr(r.refusal, "arrays that live at the same time need "));
+    assert_non_null(strstr(r.refusal, " of HBM, a core has 300 KiB"));
+}
+
+/* the second product's weights come while the first runs; what is between them never leaves */
+TEST(operands_are_fetched_ahead_and_results_stay)
+{
+    const int64_t x_dims[] = {512, 512};
+    struct module_rig r = {.slice = "v5e", .absolute = 1e-3, .relative = 1e-3};
+    int x = parameter("x", 2, x_dims, DTYPE_F32), w = parameter("w", 2, x_dims, DTYPE_F32);
+    int v = parameter("v", 2, x_dims, DTYPE_F32);
+    int y = nn_relu(&g, graph_dot(&g, x, w, 1, 0, PRECISION_DEFAULT));
+    int64_t alone;
+
+    graph_output(&g, y, "y", -1);
+    module_rig_check(&r, &g, 1);
+    alone = r.cycles;
+    assert_int_equal(r.prefetch_count, 2);
+    g.output_count = 0;
+    graph_output(&g, graph_dot(&g, y, v, 1, 0, PRECISION_DEFAULT), "z", -1);
+    module_rig_check(&r, &g, 1);
+    assert_int_equal(r.prefetch_count, 3);
+    assert_int_equal(r.resident_count, 1);
+    assert_true(r.cycles < 2 * alone);
+    r.slice = "v3-1";                   /* where VMEM is for windows only */
+    module_rig_check(&r, &g, 1);
+    assert_int_equal(r.prefetch_count + r.resident_count, 0);
+}
+
+/* the second product turns squares of 128 rows, of which y has 16; v comes meanwhile */
+TEST(nothing_is_fetched_to_where_a_kernel_reads_behind_its_array)
+{
+    const int64_t x_dims[] = {16, 64}, w_dims[] = {64, 512}, v_dims[] = {512, 2048};
+    struct module_rig r = {.slice = "v5e", .absolute = 1e-2, .relative = 1e-2,
+                           .check_races = true};
+    int x = parameter("x", 2, x_dims, DTYPE_F32), w = parameter("w", 2, w_dims, DTYPE_F32);
+    int v = parameter("v", 2, v_dims, DTYPE_F32);
+    int y = nn_relu(&g, graph_dot(&g, x, w, 1, 0, PRECISION_DEFAULT));
+
+    graph_output(&g, graph_dot(&g, y, y, 0, 0, PRECISION_DEFAULT), "squares", -1);
+    graph_output(&g, graph_dot(&g, y, v, 1, 0, PRECISION_DEFAULT), "z", -1);
+    module_rig_check(&r, &g, 1);
+    assert_int_equal(r.prefetch_count, 3);
+    assert_int_equal(r.resident_count, 1);
+}
+
+/* only what something hides is copied beforehand: the second product's right operand */
+TEST(matrices_of_a_batch_stream)
+{
+    const int64_t dims[] = {8, 64, 128};
+    struct graph_dot rows = {.batch_count = 1, .contract_count = 1, .lhs_contract = {2},
+                             .rhs_contract = {2}};
+    struct graph_dot columns = {.batch_count = 1, .contract_count = 1, .lhs_contract = {2},
+                                .rhs_contract = {1}};
+    struct module_rig r = {.slice = "v6e", .absolute = 1e-2, .relative = 1e-2};
+    int q = parameter("q", 3, dims, DTYPE_BF16), k = parameter("k", 3, dims, DTYPE_BF16);
+    int v = parameter("v", 3, dims, DTYPE_BF16);
+    int s = graph_dot_general(&g, q, k, &rows, DTYPE_BF16, PRECISION_DEFAULT);
+
+    graph_output(&g, graph_dot_general(&g, s, v, &columns, DTYPE_F32, PRECISION_DEFAULT), "o", -1);
+    module_rig_check(&r, &g, 1);
+    assert_int_equal(r.prefetch_count, 1);
+    assert_int_equal(r.resident_count, 1);
+}
+
+/* two that change places, one that is read before it is overwritten */
+TEST(outputs_take_their_parameters_places_or_are_copied_there)
+{
+    const int64_t dims[] = {40, 130};
+    struct module_rig r = {.slice = "v5e", .launches = 3};
+    int a = parameter("a", 2, dims, DTYPE_F32), b = parameter("b", 2, dims, DTYPE_F32);
+    int c = parameter("c", 2, dims, DTYPE_F32);
+
+    graph_output(&g, b, "a is b", 0);
+    graph_output(&g, a, "b is a", 1);
+    graph_output(&g, nn_scale(&g, nn_add(&g, c, a), 0.5), "c", 2);
+    graph_output(&g, graph_reverse(&g, c, DIMS(0), 1), "c before", -1);
+    graph_output(&g, a, "a before", -1);
+    module_rig_check(&r, &g, 1);
+}
+
+/* a reshape that moves nothing does not make it another place; one that moves is done */
+TEST(outputs_take_their_places_in_another_shape)
+{
+    static const struct { int64_t middle, rows; int kernels; } rows[] = {{32, 128, 1}, {5, 20, 3}};
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const int64_t dims[] = {4, rows[i].middle, 128}, flat[] = {rows[i].rows, 128};
+        struct module_rig r = {.slice = "v5e", .launches = 3};
+        int m = parameter("m", 3, dims, DTYPE_F32), x = parameter("x", 2, flat, DTYPE_F32);
+        int sum = nn_add(&g, graph_reshape(&g, m, g.node[x].shape), nn_scale(&g, x, 0.25));
+
+        graph_output(&g, graph_reshape(&g, sum, g.node[m].shape), "m", 0);
+        graph_output(&g, nn_scale(&g, sum, 3), "three", -1);
+        module_rig_check(&r, &g, 1);
+        assert_int_equal(r.kernel_count, rows[i].kernels);
+        one_graph_again();
+    }
+}
+
+struct variation {
+    const char *slice, *set;
+    unsigned groups;
+    int count, op_count;
+    unsigned dtypes;                    /* 0: all */
+};
+
+/* bit for bit; graphs may be refused where no kernel makes something, not more than a few */
+static void check_random(const struct variation *v)
+{
+    int count = graph_count ? graph_count : v->count, refused = 0;
+
+    for (int i = 0; i < count; i++) {
+        uint64_t seed = first_seed + (uint64_t)i;
+        struct random_hlo h = {.seed = seed, .groups = v->groups, .op_count = v->op_count,
+                               .dtypes = v->dtypes,
+                               .elems_max = 6000};
+        struct module_rig r = {.slice = v->slice, .set = v->set, .uses_hlo_inputs = true,
+                               .may_refuse = true};
+
+        random_hlo_build(&g, &h);
+        g.name = arena_printf(&arena, "seed %d", (int)seed);
+        module_rig_check(&r, &g, seed);
+        if (r.refusal[0])
+            print_message("seed %d refused: %s\n", (int)seed, r.refusal);
+        refused += r.refusal[0] != '\0';
+        one_graph_again();
+    }
+    print_message("%s: %d of %d graphs refused\n", v->slice, refused, count);
+    if (refused * 10 > count)
+        fail_msg("%d of %d graphs refused on %s", refused, count, v->slice);
+}
+
+#define BASIC (RANDOM_ELEMENTWISE | RANDOM_MOVE | RANDOM_REDUCE)
+
+/* a scalar that the same kernel has summed up, beside arrays of one and of two registers a group */
+TEST(scalars_beside_arrays_match)
+{
+    static const enum graph_dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_S8};
+
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        struct shape shape = shape_make(types[i], 2, (int64_t[]){33, 16});
+        struct module_rig r = {.slice = "v5e"};
+        int low = graph_parameter(&g, shape_scalar(types[i]), arena_printf(&arena, "low.%zu", i));
+        int x = graph_parameter(&g, shape, arena_printf(&arena, "x.%zu", i));
+        int high = graph_reduce(&g, REDUCE_MAX, x, 3);
+        int clamped = graph_clamp(&g, low, x, high);
+
+        graph_output(&g, clamped, "clamped", -1);
+        graph_output(&g, graph_select(&g, graph_compare(&g, COMPARE_GT, high, low), x, clamped),
+                     "chosen", -1);
+        module_rig_check(&r, &g, 5 + i);
+    }
+}
+
+TEST(elementwise_moves_and_reductions_match)
+{
+    check_random(&(struct variation){"v5e", NULL, BASIC, 20, 12, 0});
+    check_random(&(struct variation){"v3-1", NULL, BASIC, 20, 12, 0});
+}
+
+TEST(products_match_too)
+{
+    check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_DOT, 20, 12, 0});
+    check_random(&(struct variation){"v6e", NULL, BASIC | RANDOM_DOT, 20, 12, 0});
+}
+
+/* behind a product: a dimension that it does not have, between its batches and its rows */
+TEST(products_are_spread_over_new_dimensions)
+{
+    static const int64_t sizes[][5] = {{3, 9, 9, 9, 9}, {3, 9, 9, 9, 1}, {3, 16, 20, 9, 2},
+                                       {1, 9, 9, 9, 4}, {2, 64, 128, 130, 3}};
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        const int64_t b = sizes[i][0], m = sizes[i][1], k = sizes[i][2], n = sizes[i][3];
+        struct module_rig r = {.slice = "v5e"};
+        struct graph_dot dot = {.batch_count = 1, .contract_count = 1, .lhs_contract = {2},
+                                .rhs_contract = {1}};
+        int y = graph_dot_general(&g, graph_parameter(&g, F32(b, m, k), "x"),
+                                  graph_parameter(&g, F32(b, k, n), "w"), &dot, DTYPE_F32,
+                                  PRECISION_DEFAULT);
+
+        y = graph_broadcast(&g, y, F32(b, sizes[i][4], m, n), DIMS(0, 2, 3));
+        graph_output(&g, y, "spread", -1);
+        module_rig_check(&r, &g, i + 1);
+        one_graph_again();
+    }
+}
+
+/* which of two dimensions of 31 a reduction has left over is not told by its result's sizes */
+TEST(dimensions_of_one_size_are_told_apart)
+{
+    struct module_rig r = {.slice = "v5e"};
+    int x = graph_parameter(&g, F32(5, 31, 31), "x"), y = graph_parameter(&g, F32(5, 31, 31), "y");
+
+    graph_output(&g, graph_reduce(&g, REDUCE_ARGMAX, nn_add(&g, x, y), 2), "first", -1);
+    graph_output(&g, graph_broadcast(&g, y, F32(5, 1, 31, 31), DIMS(0, 2, 3)), "spread", -1);
+    module_rig_check(&r, &g, 7);
+}
+
+TEST(convolutions_and_windows_match)
+{
+    check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_CONV | RANDOM_WINDOW, 16, 10,
+                                      1u << DTYPE_F32 | 1u << DTYPE_BF16});
+}
+
+/* three channels: row-major, 125 of 128 lanes would be padding */
+TEST(images_take_no_more_than_their_first_layer_needs)
+{
+    struct nn_window half = {.padding = NN_SAME, .stride = {2, 2}};
+    struct module_rig r = {.slice = "v3-1"};
+    int x = graph_parameter(&g, F32(64, 30, 34, 3), "x");
+    int k = graph_parameter(&g, F32(5, 3, 3, 9), "k");
+
+    graph_output(&g, nn_relu(&g, nn_conv2d(&g, x, k, &half)), "y", -1);
+    module_rig_check(&r, &g, 1);
+    assert_in_range(r.hbm_used_bytes, 1, 64 * 30 * 5 * 4096 - 1);
+}
+
+/* of two equal elements the one that comes first in the operand is taken, however it lies */
+TEST(pooling_behind_a_convolution_takes_the_first_of_equals)
+{
+    const struct graph_window plain = {1, 1, 0, 0, 1, 1, false};
+    struct graph_window one[2] = {plain, plain}, w[4] = {plain, plain, plain, plain};
+    struct graph_conv conv = {.spatial_count = 2, .in_spatial = {1, 3}, .in_feature = 2,
+                              .kernel_spatial = {0, 1}, .kernel_in = 2, .kernel_out = 3,
+                              .out_spatial = {3, 1}, .out_batch = 0, .out_feature = 2,
+                              .feature_groups = 1, .batch_groups = 1};
+    struct module_rig r = {.slice = "v5e"};
+    int x = graph_parameter(&g, F32(5, 8, 4, 6), "x");
+    int k = graph_parameter(&g, F32(1, 1, 4, 9), "k");
+    int y = graph_convolution(&g, x, k, one, &conv, DTYPE_F32, PRECISION_DEFAULT);
+
+    for (int d = 1; d < 4; d += 2)
+        w[d] = (struct graph_window){2, 2, 0, 0, 1, 1, false};
+    y = graph_clamp(&g, graph_splat(&g, y, -1), y, graph_splat(&g, y, 1));
+    y = graph_select_and_scatter(&g, COMPARE_GE, y, graph_parameter(&g, F32(5, 3, 9, 4), "s"), w);
+    graph_output(&g, y, "y", -1);
+    module_rig_check(&r, &g, 1);
+}
+
+/* s8 and u8, by one convolution of bf16, or, where sums outgrow f32, by four */
+TEST(convolutions_of_bytes_match)
+{
+    static const struct { enum graph_dtype dtype; int64_t features; } list[] = {
+        {DTYPE_S8, 20}, {DTYPE_U8, 7}, {DTYPE_U8, 130}, {DTYPE_S8, 300}};
+
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        int64_t features = list[i].features;
+        const struct graph_window w[2] = {{3, 1, 1, 1, 1, 1, false}, {3, 1, 1, 1, 1, 1, false}};
+        const struct graph_conv conv = {.spatial_count = 2, .in_spatial = {1, 2}, .in_feature = 3,
+                                        .kernel_spatial = {0, 1}, .kernel_in = 2, .kernel_out = 3,
+                                        .out_spatial = {1, 2}, .out_feature = 3,
+                                        .feature_groups = 1, .batch_groups = 1};
+        struct module_rig r = {.slice = i % 2 ? "v3-1" : "v5e"};
+        int x = parameter("x", 4, (int64_t[]){3, 5, 4, features}, DTYPE_S32);
+        int k = parameter("k", 4, (int64_t[]){3, 3, features, 9}, DTYPE_S32);
+
+        /* about all that a byte holds */
+        x = graph_binary(&g, HLO_MULTIPLY, x, graph_splat(&g, x, 42));
+        k = graph_binary(&g, HLO_MULTIPLY, k, graph_splat(&g, k, 42));
+        x = graph_convert(&g, x, list[i].dtype);
+        k = graph_convert(&g, k, list[i].dtype);
+        graph_output(&g, graph_convolution(&g, x, k, w, &conv, DTYPE_S32, PRECISION_DEFAULT), "y",
+                     -1);
+        module_rig_check(&r, &g, 1 + i);
+        one_graph_again();
+    }
+}
+
+TEST(loops_match)
+{
+    check_random(&(struct variation){"v5e", NULL, BASIC | RANDOM_LOOP, 20, 12, 0});
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        RUN(moves_in_a_row_match),
+        RUN(training_an_mlp_matches),
+        RUN(training_a_cnn_matches),
+        RUN(a_transformer_layer_and_its_gradients_match),
+        RUN(values_are_made_again_where_memory_is_short),
+        RUN(too_little_memory_is_refused_with_both_figures),
+        RUN(operands_are_fetched_ahead_and_results_stay),
+        RUN(nothing_is_fetched_to_where_a_kernel_reads_behind_its_array),
+        RUN(matrices_of_a_batch_stream),
+        RUN(outputs_take_their_parameters_places_or_are_copied_there),
+        RUN(outputs_take_their_places_in_another_shape),
+        RUN(scalars_beside_arrays_match),
+        RUN(elementwise_moves_and_reductions_match),
+        RUN(products_match_too),
+        RUN(products_are_spread_over_new_dimensions),
+        RUN(dimensions_of_one_size_are_told_apart),
+        RUN(convolutions_and_windows_match),
+        RUN(images_take_no_more_than_their_first_layer_needs),
+        RUN(pooling_behind_a_convolution_takes_the_first_of_equals),
+        RUN(convolutions_of_bytes_match),
+        RUN(loops_match),
+    };
+
+    if (argc > 1)
+        first_seed = strtoull(argv[1], NULL, 10);
+    if (argc > 2)
+        graph_count = atoi(argv[2]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

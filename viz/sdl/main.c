@@ -1,0 +1,67 @@
+/*
+ * systole-view: a window on a recorded run, or a picture of it without a display.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "viz/sdl/sdl_app.h"
+
+static struct strace *open_run(const char *name, struct arena *a, struct err *e)
+{
+    const char *path = name ? view_trace_path(name, a, e) : NULL;
+    struct strace *t = path ? strace_open(path, e) : NULL;
+    size_t i;
+
+    for (i = 0; t && i < strace_note_count(t); i++)
+        fprintf(stderr, "systole-view: %s: %s\n", name, strace_note(t, i));
+    return t;
+}
+
+static int show(const struct view_options *o, struct view *v, struct live *live, struct err *e)
+{
+    if (o->bench)
+        return app_bench(o, v, e);
+    return o->png ? app_picture(o, v, e) : app_window(o, v, live, e);
+}
+
+static int open_and_show(const struct view_options *o, struct live *live, struct arena *a,
+                         struct err *e)
+{
+    const char *path = live ? live_trace_path(live) : o->path;
+    struct view v;
+    int status = -1;
+
+    v.run = open_run(path, a, e);
+    if (!v.run)
+        return -1;
+    view_init(&v, v.run);
+    v.path = live ? live_title(live) : path;
+    v.other = open_run(o->other, a, e);
+    v.other_path = o->other ? o->other : "";
+    if ((!o->other || v.other) && view_options_apply(o, &v, e) == 0)
+        status = show(o, &v, live, e);
+    strace_close(v.run);
+    if (v.other)
+        strace_close(v.other);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct view_options o;
+    struct err e = {.line = 0};
+    struct live *live = NULL;
+    struct arena a;
+    int status = -1;
+    char text[1024];
+
+    arena_init(&a);
+    if (view_options_parse(&o, argc, argv, &e) == 0
+        && (!o.live || (live = live_connect(o.live, &e)) != NULL))
+        status = open_and_show(&o, live, &a, &e);
+    live_disconnect(live);
+    arena_fini(&a);
+    if (status)
+        fprintf(stderr, "systole-view: %s\n", err_format(&e, text, sizeof(text)));
+    return status ? EXIT_FAILURE : EXIT_SUCCESS;
+}
