@@ -1,37 +1,73 @@
 #!/bin/sh
-# Fails when a file includes a header of a folder it may not know (docs/architecture.md).
-# Folders of the top level: the lists below. Folders inside one: tools/rooms.txt, bottom to top.
+# Fails when a file includes a header, or its object uses a symbol, of a folder that it may not
+# know (docs/architecture.md). Which folders of the top level go together stands below; the order
+# of all folders stands in tools/rooms.txt. Objects are looked at where a build is found.
 cd "$(dirname "$0")/.." || exit 1
-status=0
-check() {           # folder, allowed folders
-    folder=$1; shift
-    for file in $(find "$folder" -name '*.[ch]' -o -name '*.def' -o -name '*.inc'); do
-        for used in $(sed -n 's/^ *# *include "\([a-z_0-9]*\)\/.*/\1/p' "$file" | sort -u); do
-            case " $* " in
-                *" $used "*) ;;
-                *) echo "$file may not include $used/"; status=1 ;;
-            esac
-        done
-    done
+build=${BUILD:-build}
+found=$(mktemp -d) || exit 1
+trap 'rm -rf "$found"' EXIT
+
+# "FILE FOLDER-OF-FILE FOLDER-IT-USES WHAT" of includes, then of symbols
+includes() {
+    find base isa hbm interconnect sim stack report data keras train api include cli viz \
+        -name '*.[ch]' -o -name '*.def' -o -name '*.inc' | xargs awk '
+        /^ *# *include "[a-z_0-9]+\// {
+            path = $0
+            sub(/^[^"]*"/, "", path); sub(/".*/, "", path)
+            own = FILENAME; sub(/\/[^\/]*$/, "", own)
+            used = path; sub(/\/[^\/]*$/, "", used)
+            if (own != used && path !~ /\.pb-c\.h$/) print FILENAME, own, used, path
+        }'
 }
-check base base
-check isa base isa
-check hbm base hbm
-check interconnect base interconnect
-check sim base isa hbm interconnect sim
-check stack base isa hbm interconnect sim stack
-check report base isa hbm interconnect sim report
-check data base data
-check keras base isa sim stack keras
-check train base isa hbm interconnect sim stack data keras train
-check api base isa hbm interconnect sim stack report data keras train include api
-check include systole
-check cli base isa hbm interconnect sim stack report data keras train include api cli
-check viz base isa hbm interconnect sim report viz
+
+symbols() {
+    find "$build" -name '*.o' | grep -vE "^$build/(tests|examples|san|debug|fuzz|clang|lib)/" |
+    while read -r object; do
+        source=${object#"$build"/}; source=${source%.o}.c
+        [ -e "$source" ] && nm "$object" | sed "s|^|$source |"
+    done | awk '
+        { own = $1; sub(/\/[^\/]*$/, "", own) }
+        $3 ~ /^[TDBRC]$/ && NF == 4 { home[$4] = own; next }
+        $2 == "U" { use[++n] = $1 " " own " " $3 }
+        END {
+            for (i = 1; i <= n; i++) {
+                split(use[i], u, " ")
+                if (u[3] in home && home[u[3]] != u[2]) print u[1], u[2], home[u[3]], u[3]
+            }
+        }'
+}
+
+includes >"$found/uses"
+symbols >>"$found/uses"
+awk '
+    function top(folder) { sub(/\/.*/, "", folder); return folder }
+    BEGIN {
+        allow["base"] = ""; allow["isa"] = allow["hbm"] = allow["interconnect"] = "base"
+        allow["sim"] = "base isa hbm interconnect"
+        allow["stack"] = allow["report"] = allow["sim"] " sim"
+        allow["data"] = "base"
+        allow["keras"] = "base isa sim stack"
+        allow["train"] = allow["stack"] " stack data keras"
+        allow["api"] = allow["train"] " report train include"
+        allow["cli"] = allow["api"] " api"
+        allow["viz"] = allow["report"] " report"
+        allow["include"] = "systole"
+    }
+    FNR == NR { if ($1 !~ /^#/ && NF) rank[$1] = ++rooms; next }
+    {
+        if (top($3) != top($2) && index(" " allow[top($2)] " ", " " top($3) " ") == 0)
+            print $1 " may not use " $4 " of " $3 "/"
+        else if (top($3) == top($2) && top($3) ~ /^(sim|stack|report|keras|train|cli|viz)$/) {
+            if (!($2 in rank)) print $2 "/ is missing in tools/rooms.txt"
+            else if (rank[$3] >= rank[$2] || !($3 in rank))
+                print $1 " uses " $4 " of " $3 "/, which tools/rooms.txt has no lower than " $2 "/"
+        }
+    }' tools/rooms.txt "$found/uses" | sort -u >"$found/wrong"
 for file in $(find viz tests -name '*.[ch]'); do
     case $file in
         viz/sdl/*|tests/viz/sdl/*) ;;
-        *) ! grep -q '^ *# *include <SDL' "$file" || { echo "$file may not include SDL"; status=1; } ;;
+        *) ! grep -q '^ *# *include <SDL' "$file" || echo "$file may not include SDL" ;;
     esac
-done
-exit $status
+done >>"$found/wrong"
+cat "$found/wrong"
+[ ! -s "$found/wrong" ]

@@ -4,6 +4,7 @@
 #include "sim/observe/trace.h"
 #include "stack/module/index_assume.h"
 #include "stack/module/module_run.h"
+#include "stack/kernels/registry.h"
 
 #include <string.h>
 

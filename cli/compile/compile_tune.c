@@ -2,6 +2,7 @@
 #include "cli/compile/compile.h"
 
 #include "base/progress.h"
+#include "stack/kernels/registry.h"
 
 #define TILINGS_MAX 12                  /* tried of a kernel: the first by its cost model */
 

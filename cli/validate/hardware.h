@@ -11,7 +11,7 @@
 #include "base/csv.h"
 #include "sim/chip/chip.h"
 #include "stack/hlo/graph.h"
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 
 #include <stdio.h>
 

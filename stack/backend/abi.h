@@ -13,4 +13,9 @@ enum {
     SMEM_PEER = 16,                     /* of the other core of the chip (megacore) */
     SMEM_ABI_BYTES = 32
 };
+
+/* Behind them the counters of loops between kernels (stack/module/link.h); then SMEM is free. */
+#define LINK_LOOPS_MAX 8                /* nested */
+#define LINK_SMEM SMEM_ABI_BYTES
+#define LINK_SMEM_END (LINK_SMEM + 4 * LINK_LOOPS_MAX)
 #endif

@@ -53,7 +53,7 @@ struct collective_place {
 /*
  * -1 when the chip cannot hold it: SMEM too small for two pages, too few slots.
  * place NULL: a program of its own, whose first two pages stand at the beginning
- * of SMEM. Else a segment (stack/kernels/kernel.h), which fetches them while it waits
+ * of SMEM. Else a segment (stack/kernels/pipeline/kernel.h), which fetches them while it waits
  * launch.collective_ns, or goes on where another one has ended.
  */
 int collective_code_make(const struct chip *chip, enum collective_type type,

@@ -18,11 +18,7 @@
 #ifndef STACK_LINK_H
 #define STACK_LINK_H
 #include "stack/backend/abi.h"
-#include "stack/kernels/kernel.h"
-
-#define LINK_LOOPS_MAX 8                /* nested */
-#define LINK_SMEM SMEM_ABI_BYTES        /* for kernels SMEM is free from LINK_SMEM_END on */
-#define LINK_SMEM_END (LINK_SMEM + 4 * LINK_LOOPS_MAX)
+#include "stack/kernels/pipeline/kernel.h"
 
 enum link_kind {
     LINK_SEGMENT,

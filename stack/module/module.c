@@ -91,7 +91,8 @@ static struct pass_context context_of(const struct module_settings *s)
     return (struct pass_context){.chip = s->chip, .codegen = s->codegen,
                                  .replica_count = s->replica_count,
                                  .bucket_bytes = plan_bucket_bytes(s),
-                                 .sums = plan_may_choose_buckets(s) ? s : NULL,
+                                 .sum_times = plan_may_choose_buckets(s) ? plan_sum_times : NULL,
+                                 .settings = s,
                                  .vmem_rows = plan_scoped_bytes(s) / ARRAY_ROW_BYTES};
 }
 

@@ -7,7 +7,7 @@
  */
 #ifndef STACK_MODULE_H
 #define STACK_MODULE_H
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 #include "stack/module/link.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * Megacore: one module on both cores of a chip, which share its HBM.
  *
- * Each kernel is compiled for both (stack/kernels/kernel.h). Nothing orders the cores
+ * Each kernel is compiled for both (stack/kernels/pipeline/kernel.h). Nothing orders the cores
  * but barriers: one stands before a kernel that touches what a kernel since
  * the last barrier has written, or writes what one has read, and at the start
  * of each round of a loop.

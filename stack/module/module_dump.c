@@ -1,5 +1,6 @@
 /* The optimised graph with layouts and places: HLO text, each array with where it lies. */
 #include "stack/module/module.h"
+#include "stack/kernels/registry.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 
 #include "stack/module/link.h"
 #include "stack/module/tuning.h"
+#include "stack/kernels/registry.h"
 
 #include <string.h>
 

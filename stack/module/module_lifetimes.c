@@ -2,6 +2,7 @@
 #include "stack/module/module_impl.h"
 
 #include "stack/passes/simplify.h"
+#include "stack/kernels/registry.h"
 
 #include <string.h>
 

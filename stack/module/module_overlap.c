@@ -12,6 +12,7 @@
 #include "stack/module/module_impl.h"
 
 #include "stack/kernels/comm/kernel_collective_spread.h"
+#include "stack/kernels/registry.h"
 
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "stack/module/module_impl.h"
 
 #include "stack/hlo/rewrite.h"
+#include "stack/kernels/registry.h"
 
 #include <string.h>
 

@@ -39,7 +39,7 @@ static bool is_in_hbm(const struct array *const *array, int count)
     return true;
 }
 
-/* what a kernel finds in VMEM, or hears of other cores, it has not from HBM (stack/kernels/kernel.h) */
+/* what a kernel finds in VMEM, or hears of other cores, it has not from HBM (stack/kernels/pipeline/kernel.h) */
 static bool is_alone(const struct module_kernel *k)
 {
     return !k->job.sums && is_in_hbm(k->job.operand, k->job.operand_count)

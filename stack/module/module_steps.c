@@ -3,6 +3,7 @@
 
 #include "stack/hlo/bitcast.h"
 #include "stack/hlo/rewrite.h"
+#include "stack/kernels/registry.h"
 
 #include <string.h>
 

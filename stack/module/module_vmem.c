@@ -17,6 +17,7 @@
 #include "stack/module/module_impl.h"
 
 #include "stack/kernels/dot/gemm.h"
+#include "stack/kernels/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "sim/machine/machine.h"
 #include "stack/module/link.h"
 #include "stack/hlo/rewrite.h"
+#include "stack/kernels/registry.h"
 
 #define FIRST_ROW 64                    /* VMEM rows below it are nobody's */
 #define FLAGS 60

@@ -4,7 +4,7 @@
  */
 #ifndef STACK_OP_BENCH_H
 #define STACK_OP_BENCH_H
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 
 /*
  * Cycles of C[m][n] = A[m][k] x B[k][n] in bf16 with --codegen best, cut into the blocks of

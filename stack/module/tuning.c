@@ -1,6 +1,7 @@
 #include "stack/module/tuning.h"
 
 #include "base/outfile.h"
+#include "stack/kernels/registry.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -10,7 +10,7 @@
  */
 #ifndef STACK_TUNING_H
 #define STACK_TUNING_H
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 
 struct tuning;
 

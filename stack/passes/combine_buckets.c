@@ -8,7 +8,6 @@
 #include "stack/passes/combine_buckets.h"
 
 #include "stack/kernels/comm/kernel_collective_spread.h"
-#include "stack/module/module_impl.h"
 
 #include <math.h>
 
@@ -167,7 +166,7 @@ static double add_bucket(struct choice *c, struct line *l, int first, int end)
 
     for (int i = first; i < end; i++)
         bytes += c->member[i].bytes;
-    t = plan_sum_times(c->context->sums, bytes, &c->arena);
+    t = c->context->sum_times(c->context->settings, bytes, &c->arena);
     if (!t)
         return INFINITY;
     together = before + start - ready + t->together_ns;
@@ -199,7 +198,7 @@ int64_t bucket_choose(const struct pass_context *context, const struct graph *g,
     double best;
     int worse = 0;                      /* sizes in a row */
 
-    if (!context->sums || count < 2)
+    if (!context->sum_times || count < 2)
         return chosen;
     arena_init(&c.arena);
     c.ready_ns = arena_array(&c.arena, (size_t)count, sizeof(*c.ready_ns));

@@ -1,7 +1,8 @@
 #include "stack/passes/fusion.h"
-#include "stack/module/link.h"
+#include "stack/backend/abi.h"
 #include "stack/kernels/loop/loop_plan.h"
 #include "stack/hlo/rewrite.h"
+#include "stack/kernels/registry.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  */
 #ifndef STACK_PASS_H
 #define STACK_PASS_H
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 
 struct module_settings;                 /* stack/module/module.h */
 
@@ -17,8 +17,14 @@ struct pass_context {
     int replica_count;
     int64_t vmem_rows;                  /* that kernels have for windows and scratch */
     int64_t bucket_bytes;               /* of gradients added up together, about; 0: all */
-    /* by which fewer of them together may be found to be better; NULL: bucket_bytes is as said */
-    const struct module_settings *sums;
+    /*
+     * What an all-reduce of so many bytes over all replicas takes, for `settings`; it returns
+     * NULL for one that does not run beside kernels. With it fewer gradients together may be
+     * found to be better; without (NULL) bucket_bytes is as said.
+     */
+    const struct spread_times *(*sum_times)(const struct module_settings *settings, int64_t bytes,
+                                            struct arena *a);
+    const struct module_settings *settings;
     bool heroes_alone;                  /* pass_fusion: products, windows, moves stay alone */
     /* whether some kernel makes a body, for pass_fusion; NULL: what the kinds of kernels say */
     int (*takes)(const struct graph *body, const struct chip *chip, struct err *e);

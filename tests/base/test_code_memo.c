@@ -6,6 +6,7 @@
 
 #include "base/memo.h"
 #include "base/units.h"
+#include "stack/kernels/registry.h"
 
 static struct memo_key key_of(int number, int bytes)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "stack/hlo/graph_shape.h"
+#include "stack/kernels/registry.h"
 
 static const char *label(const char *text, int *first, char a, int *second, char b, int *spatial)
 {

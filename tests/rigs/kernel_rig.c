@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "stack/interp/interp.h"
 #include "tests/test.h"
+#include "stack/kernels/registry.h"
 
 #define LEAST_ROWS 6144                 /* of VMEM that a kernel gets whatever lies there */
 #define FIRST_ROW 64                    /* VMEM below it is nobody's */

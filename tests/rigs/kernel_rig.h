@@ -15,7 +15,7 @@
 #ifndef TESTS_KERNEL_RIG_H
 #define TESTS_KERNEL_RIG_H
 #include "sim/machine/machine.h"
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 #include "stack/module/link.h"
 
 #define KERNEL_RIG_ARRAYS 24

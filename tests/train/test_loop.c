@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "tests/rigs/kernel_rig.h"
+#include "stack/kernels/registry.h"
 
 static struct shape shape_of(enum graph_dtype t, int rank, const int64_t *dim)
 {

@@ -3,7 +3,7 @@
 #include "base/units.h"
 #include "stack/collective/collective_table.h"
 #include "stack/kernels/comm/kernel_collective_lists.h"
-#include "stack/module/link.h"
+#include "stack/backend/abi.h"
 
 #include <assert.h>
 #include <string.h>

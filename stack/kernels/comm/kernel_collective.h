@@ -13,7 +13,7 @@
  */
 #ifndef STACK_KERNEL_COLLECTIVE_H
 #define STACK_KERNEL_COLLECTIVE_H
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 
 /* `n` is the node, one of a graph whose operands and results lie as `operand` and `result` do. */
 struct collective_room_need {

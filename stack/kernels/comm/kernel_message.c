@@ -2,7 +2,7 @@
 
 #include "base/units.h"
 #include "stack/collective/collective_table.h"
-#include "stack/module/link.h"
+#include "stack/backend/abi.h"
 
 #include <string.h>
 

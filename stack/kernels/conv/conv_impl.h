@@ -18,7 +18,7 @@
 #define STACK_CONV_IMPL_H
 #include "stack/backend/bundler.h"
 #include "stack/kernels/conv/conv.h"
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 
 #define CONV_SPATIAL 3                  /* dimensions, the outermost first; missing ones are 1 */
 #define CONV_PHASES_MAX 16              /* of a dimension */

@@ -2,7 +2,7 @@
  * A tiling of a convolution: what a step works on, where it lies in VMEM, how
  * the passes walk over it.
  *
- * The numbers of a tiling (stack/kernels/kernel.h) are, in this order: tiles of batch,
+ * The numbers of a tiling (stack/kernels/pipeline/kernel.h) are, in this order: tiles of batch,
  * outputs of a phase along the three dimensions, groups of columns, tiles of
  * contracted features. Then, for rows, whether they are dense, whether columns are the innermost
  * dimension of the grid, and the taps of a step along the last two dimensions

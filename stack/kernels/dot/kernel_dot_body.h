@@ -13,7 +13,7 @@
 #ifndef STACK_KERNEL_DOT_BODY_H
 #define STACK_KERNEL_DOT_BODY_H
 #include "isa/matrix.h"
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 
 #define DOT_OUTER_MAX 6
 #define DOT_ARRAYS_MAX 20               /* of the epilogue, with the results */

@@ -11,7 +11,7 @@
  */
 #ifndef STACK_KERNEL_INDEX_H
 #define STACK_KERNEL_INDEX_H
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 #include "stack/backend/move_code.h"
 
 #define INDEX_GRANULES (ARRAY_TILE_BYTES / ARRAY_GRANULE_BYTES)     /* of a tile: 128 */

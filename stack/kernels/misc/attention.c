@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 #include "stack/kernels/misc/attention_core.h"
-#include "stack/module/link.h"
+#include "stack/backend/abi.h"
 #include "stack/backend/move_code.h"
 
 #include <assert.h>

@@ -25,7 +25,7 @@
  */
 #ifndef STACK_ATTENTION_H
 #define STACK_ATTENTION_H
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 
 #define ATTENTION_DEPTH 128             /* of a head */
 

@@ -5,7 +5,7 @@
  * a key of the tile's number (graph_rng_key), so that the bits of an array do
  * not depend on how a kernel goes through it. Tiles leave in chunks, two buffers.
  */
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 #include "stack/kernels/index/kernel_index.h"
 
 #include "base/units.h"

@@ -6,7 +6,7 @@
  * whose order is that of the values: zeros of both signs equal, a NaN above
  * all numbers; falling order turns all bits. docs/sorting.md.
  */
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 #include "stack/kernels/misc/sort_network.h"
 
 #include "base/units.h"

@@ -11,7 +11,7 @@
  */
 #ifndef STACK_MOVE_GATHER_H
 #define STACK_MOVE_GATHER_H
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 #include "stack/backend/move_code.h"
 
 struct gather_array {                   /* where an operand is while the kernel works */

@@ -43,7 +43,7 @@
  */
 #ifndef STACK_FRAME_H
 #define STACK_FRAME_H
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 
 #define FRAME_DIM_MAX 5
 #define FRAME_WINDOW_MAX 24

@@ -4,7 +4,7 @@
  */
 #ifndef STACK_WINDOW_PIECES_H
 #define STACK_WINDOW_PIECES_H
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/pipeline/kernel.h"
 #include "stack/kernels/move/move_loops.h"
 
 #define WINDOW_SPILL_TILES 16           /* rows of 8 behind the windows, in all pieces' reach */

@@ -6,6 +6,7 @@
 #include "stack/kernels/window/kernel_window.h"
 #include "stack/hlo/window.h"
 #include "tests/rigs/kernel_rig.h"
+#include "stack/kernels/registry.h"
 
 struct random_window {
     struct arena arena;

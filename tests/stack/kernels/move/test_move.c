@@ -4,6 +4,7 @@
 #include "stack/kernels/move/kernel_move.h"
 #include "tests/rigs/kernel_rig.h"
 #include "tests/generate/random_move.h"
+#include "stack/kernels/registry.h"
 
 static void set_orders(struct kernel_rig *r, const struct random_move *m)
 {

@@ -20,9 +20,9 @@
  * between kernels. A core that has nothing to do gets a segment without bundles.
  *
  * Tilings. How a kernel is cut is a list of numbers whose meaning is the
- * kernel's own. kernel_tilings gives the candidates that fit, cheapest first by
+ * kernel's own. `tilings` of a kind gives the candidates that fit, cheapest first by
  * the kernel's cost model; the first is used unless the job has one (auto-tune,
- * Pallas block sizes).
+ * Pallas block sizes). Which kind makes a body says stack/kernels/registry.h.
  */
 #ifndef STACK_KERNEL_H
 #define STACK_KERNEL_H
@@ -121,14 +121,6 @@ struct kernel_kind {
     bool is_for_one_core;               /* megacore: core 0 does all of it */
 };
 
-/* The kind that makes this body: that of its most particular operation (kernels.def); or NULL. */
-const struct kernel_kind *kernel_kind_of(const struct graph *body);
-const struct kernel_kind *kernel_kind_named(const char *name);
-
-/* The whole way: kind, tiling, code. -1 with a message naming the node. */
-int kernel_compile(const struct kernel_job *job, struct arena *a, struct segment *out,
-                   struct err *e);
-
 /*
  * For kinds: code to a segment, printed if the job asks for it; `spill` rows lie free for
  * spill_tiles tiles (vcode_compile_segment).
@@ -137,7 +129,4 @@ int kernel_finish(const struct kernel_job *job, const struct vcode *c, int64_t s
                   int64_t spill_tiles, struct arena *a, struct segment *out, struct err *e);
 /* of kinds that make bundles by themselves: prints them if the job asks for it */
 void kernel_print_bundles(const struct kernel_job *job, const struct isa_program *p);
-
-/* A graph of one operation with its operands as parameters, for a node outside a fusion. */
-struct graph *kernel_body_of(const struct graph *g, int node, struct arena *a);
 #endif

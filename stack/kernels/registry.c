@@ -1,15 +1,14 @@
 /*
  * Kernels: which kind makes a body, and the whole way from job to segment.
  */
-#include "stack/kernels/kernel.h"
+#include "stack/kernels/registry.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "stack/kernels/loop/loop_plan.h"
 
 #define KERNEL(name, category, operations) extern const struct kernel_kind kernel_##name;
-#include "stack/kernels/kernels.def"
+#include "stack/kernels/registry.def"
 
 struct kind_row {
     const struct kernel_kind *kind;
@@ -19,7 +18,7 @@ struct kind_row {
 static const struct kind_row rows[] = {
 #define OP(id) HLO_##id,
 #define KERNEL(name, category, operations) {&kernel_##name, {operations HLO_COUNT}},
-#include "stack/kernels/kernels.def"
+#include "stack/kernels/registry.def"
     {NULL, {HLO_COUNT}}                 /* behind the last */
 };
 
@@ -100,35 +99,6 @@ int kernel_compile(const struct kernel_job *job, struct arena *a, struct segment
     if (compile(kind, job, a, out, &inner))
         return err_set(e, "%s (%s): %s", job->name, kind->category, inner.msg);
     return 0;
-}
-
-int kernel_finish(const struct kernel_job *job, const struct vcode *c, int64_t spill_row,
-                  int64_t spill_tiles, struct arena *a, struct segment *out, struct err *e)
-{
-    struct vcode code = *c;
-
-    code.memo = job->memo;
-    if (vcode_compile_segment(&code, job->chip, spill_row, spill_tiles, a, &out->program,
-                              &out->stats, e))
-        return -1;
-    if (job->llo)
-        vcode_print(c, job->llo);
-    return 0;
-}
-
-void kernel_print_bundles(const struct kernel_job *job, const struct isa_program *p)
-{
-    struct arena a;
-    struct vcode c;
-
-    if (!job->llo)
-        return;
-    arena_init(&a);
-    vcode_init(&c, &a);
-    vcode_bundles(&c, p);
-    vcode_print(&c, job->llo);
-    vcode_fini(&c);
-    arena_fini(&a);
 }
 
 struct graph *kernel_body_of(const struct graph *g, int node, struct arena *a)
