@@ -2,7 +2,7 @@
 #include "base/units.h"
 #include "sim/chip/chip.h"
 #include "stack/passes/combine_buckets.h"
-#include "stack/module/module.h"
+#include "stack/module/module_impl.h"
 #include "tests/rigs/one_graph.h"
 #include "tests/test.h"
 
@@ -45,7 +45,8 @@ static void build(int64_t terms, int64_t width)
 static int buckets(bool may_choose)
 {
     struct pass_context c = {.chip = &chip, .replica_count = 8, .bucket_bytes = 4 * MIB,
-                             .sums = may_choose ? &settings : NULL};
+                             .sum_times = may_choose ? plan_sum_times : NULL,
+                             .settings = &settings};
     int64_t bytes = bucket_choose(&c, &g, member, LAYERS);
     int count = 0;
 
