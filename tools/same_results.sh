@@ -47,7 +47,7 @@ run_all() {     # program, folder for what it says
 plain() {
     find "$1" -name '*.strace' -exec rm {} +
     find "$1" -type f | while read -r file; do
-        sed -i -e "s|$1|OUT|g" -e "s|$2|PROGRAM|g" -e '/host/d' -e '/seconds/d' \
+        sed -i -e "s|$1|OUT|g" -e "s|$2|PROGRAM|g" -e '/host/d' -e '/seconds/d' -e '/^compiled in /d' \
             -e '/^ *[0-9.e-]*,\{0,1\}$/d' -e 's/[0-9.]* s by the clock//' \
             -e 's/in [0-9.]* \(ms\|s\|min\)\b//' "$file"
         case $file in
