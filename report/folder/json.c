@@ -4,7 +4,7 @@
  */
 #include "report/view/bound.h"
 #include "report/tables/breakdown.h"
-#include "report/folder/communication.h"
+#include "report/tables/communication.h"
 #include "report/tables/energy_table.h"
 #include "report/folder/files.h"
 

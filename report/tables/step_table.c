@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "report/view/bound.h"
 #include "report/tables/breakdown.h"
-#include "report/folder/communication.h"
+#include "report/tables/communication.h"
 #include "report/tables/energy_table.h"
 #include "report/tables/op_stats.h"
 
