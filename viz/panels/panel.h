@@ -5,7 +5,7 @@
  */
 #ifndef VIZ_PANEL_H
 #define VIZ_PANEL_H
-#include "viz/app/view.h"
+#include "viz/view/view.h"
 
 enum panel_id {
 #define PANEL(id, name, title, definition) PANEL_##id,
