@@ -4,6 +4,7 @@
 
 #include "viz/view/card.h"
 #include "viz/models/model_range.h"
+#include "viz/panels/panel.h"
 #include "viz/view/quantity.h"
 #include "viz/timeline/timeline.h"
 
