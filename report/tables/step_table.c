@@ -281,14 +281,3 @@ void step_table_print(const struct report_view *v, FILE *to)
     print_ops(v, to);
     print_bound(v, to);
 }
-
-void report_print_step(const struct report_step *s, FILE *to)
-{
-    struct arena a;
-    struct report_view v;
-
-    arena_init(&a);
-    view_of_step(s, &a, &v);
-    step_table_print(&v, to);
-    arena_fini(&a);
-}
