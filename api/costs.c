@@ -3,7 +3,8 @@
 
 #include "api/model.h"
 #include "keras/model/summary.h"
-#include "report/folder/communication.h"
+#include "report/folder/report.h"
+#include "report/tables/communication.h"
 #include "train/stage_times.h"
 
 /* ----- a launch */

@@ -10,9 +10,6 @@
 
 #include <stdio.h>
 
-#define JSON_FORMAT "systole-stats"
-#define JSON_VERSION 1
-
 void csv_print_steps(const struct report_run *r, FILE *to);
 void config_print(const struct report_run *r, const struct report_view *v, FILE *to);
 /* `t` holds all tables (report/tables/tables.h); -1 when memory or `to` ran out */

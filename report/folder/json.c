@@ -2,11 +2,12 @@
  * stats.json. Whatever differs between two runs of the same job is under keys
  * that start with "host".
  */
-#include "report/view/bound.h"
-#include "report/tables/breakdown.h"
-#include "report/folder/communication.h"
-#include "report/tables/energy_table.h"
 #include "report/folder/files.h"
+#include "report/tables/breakdown.h"
+#include "report/tables/communication.h"
+#include "report/tables/energy_table.h"
+#include "report/view/bound.h"
+#include "report/view/run_folder.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -296,8 +297,8 @@ int json_print_stats(const struct report_run *r, const struct report_view *v,
     json_t *root = json_object();
     int status;
 
-    put(root, "format", json_string(JSON_FORMAT));
-    put(root, "version", json_integer(JSON_VERSION));
+    put(root, "format", json_string(STATS_FORMAT));
+    put(root, "version", json_integer(STATS_VERSION));
     put(root, "test_accuracy", last ? number(last->test_accuracy) : json_null());
     put(root, "step_cycles", json_integer(is_timed ? v->cycles : 0));
     put(root, "step_us", number(is_timed ? view_seconds(v) * 1e6 : 0.0));

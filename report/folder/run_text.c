@@ -1,6 +1,7 @@
 #include "report/folder/files.h"
 
 #include "base/text.h"
+#include "report/folder/report.h"
 #include "report/tables/step_table.h"
 
 #include <inttypes.h>
@@ -33,4 +34,15 @@ void text_print_run(const struct report_run *r, const struct report_view *v, FIL
     else
         fprintf(to, "no step table: the host reference interpreter has no cycles\n");
     fprintf(to, "\nhost time %.2f s, of which epochs %.2f s\n", r->host_seconds, epochs_seconds);
+}
+
+void report_print_step(const struct report_step *s, FILE *to)
+{
+    struct arena a;
+    struct report_view v;
+
+    arena_init(&a);
+    view_of_step(s, &a, &v);
+    step_table_print(&v, to);
+    arena_fini(&a);
 }

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "report/view/bound.h"
 #include "report/tables/breakdown.h"
-#include "report/folder/communication.h"
+#include "report/tables/communication.h"
 #include "report/tables/energy_table.h"
 #include "report/tables/op_stats.h"
 
@@ -280,15 +280,4 @@ void step_table_print(const struct report_view *v, FILE *to)
     energy_print(v, to);
     print_ops(v, to);
     print_bound(v, to);
-}
-
-void report_print_step(const struct report_step *s, FILE *to)
-{
-    struct arena a;
-    struct report_view v;
-
-    arena_init(&a);
-    view_of_step(s, &a, &v);
-    step_table_print(&v, to);
-    arena_fini(&a);
 }

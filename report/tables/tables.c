@@ -1,7 +1,7 @@
 #include "report/tables/tables.h"
 
 #include "report/tables/breakdown.h"
-#include "report/folder/communication.h"
+#include "report/tables/communication.h"
 #include "report/tables/energy_table.h"
 #include "report/tables/op_stats.h"
 

@@ -1,7 +1,6 @@
 #include "report/view/run_folder.h"
 
 #include "base/units.h"
-#include "report/folder/files.h"
 #include "report/native_trace/strace.h"
 
 #include <errno.h>
@@ -33,12 +32,12 @@ const char *run_text(const json_t *object, const char *key)
 
 static int check_stats(const json_t *stats, const char *path, struct err *e)
 {
-    if (strcmp(run_text(stats, "format"), JSON_FORMAT) != 0)
-        return err_at(e, path, 0, 0, "is no " JSON_FORMAT " file (its \"format\" says so)");
-    if (run_int(stats, "version") > JSON_VERSION)
+    if (strcmp(run_text(stats, "format"), STATS_FORMAT) != 0)
+        return err_at(e, path, 0, 0, "is no " STATS_FORMAT " file (its \"format\" says so)");
+    if (run_int(stats, "version") > STATS_VERSION)
         return err_at(e, path, 0, 0,
                       "was written by a newer systole: version %lld, this one reads %d",
-                      (long long)run_int(stats, "version"), JSON_VERSION);
+                      (long long)run_int(stats, "version"), STATS_VERSION);
     return 0;
 }
 

@@ -16,6 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* what stats.json says of itself, under "format" and "version" */
+#define STATS_FORMAT "systole-stats"
+#define STATS_VERSION 1
+
 struct chip;
 struct report_view;
 struct strace;

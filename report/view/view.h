@@ -9,7 +9,7 @@
 #define REPORT_VIEW_H
 #include "base/arena.h"
 #include "report/energy/energy.h"
-#include "report/folder/report.h"
+#include "report/view/run.h"
 
 struct view_bundle {
     int64_t count;                      /* times it issued */

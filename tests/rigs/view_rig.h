@@ -4,7 +4,7 @@
 #ifndef TESTS_VIEW_RIG_H
 #define TESTS_VIEW_RIG_H
 #include "tests/rigs/rig.h"
-#include "viz/app/view.h"
+#include "viz/view/view.h"
 
 struct view_rig {
     struct rig rig;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "viz/models/quantity.h"
+#include "viz/view/quantity.h"
 
 #define SCALE_LEAST 50
 #define SCALE_MOST 400

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "viz/app/app_actions.h"
-#include "viz/panels/card.h"
-#include "viz/draw/frame.h"
-#include "viz/models/quantity.h"
+#include "viz/view/card.h"
+#include "viz/app/frame.h"
+#include "viz/view/quantity.h"
 
 /* measures need a list for its scale only */
 static struct draw_list ruler(const struct app *a)

@@ -3,7 +3,7 @@
  * strip above the line below says where the run stands and what it answered.
  */
 #include "viz/app/app_actions.h"
-#include "viz/models/quantity.h"
+#include "viz/view/quantity.h"
 
 #include <inttypes.h>
 #include <stdio.h>

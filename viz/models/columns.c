@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "viz/app/view.h"
+#include "viz/view/view.h"
 
 #define TILE_COLUMNS 256
 #define TILE_MAX 768

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "isa/matrix.h"
 #include "report/view/view.h"
-#include "viz/models/quantity.h"
+#include "viz/view/quantity.h"
 
 /* FLOPs of a busy cycle of a matrix unit: of the core's products, which are mostly of one type */
 static double flops_per_cycle(struct strace *t, int core)

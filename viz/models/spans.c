@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "viz/app/view.h"
+#include "viz/view/view.h"
 
 #define TILE_MAX 96
 

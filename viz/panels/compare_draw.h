@@ -7,7 +7,7 @@
 #include "viz/models/columns.h"
 #include "viz/models/model_compare.h"
 #include "viz/models/note_columns.h"
-#include "viz/app/view.h"
+#include "viz/view/view.h"
 
 /* What is kept of one run. */
 struct compare_cache {

@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "viz/panels/compare_draw.h"
-#include "viz/app/layout.h"
-#include "viz/models/quantity.h"
-#include "viz/panels/timeline.h"
+#include "viz/draw/layout.h"
+#include "viz/view/quantity.h"
+#include "viz/timeline/timeline.h"
 
 #define OP_PIXELS 4                     /* width of a column of source operations, at least */
 #define LINKS_MOST 8                    /* of a chip */

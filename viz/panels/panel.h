@@ -1,31 +1,17 @@
 /*
  * Panels. viz/panels/panels.def lists them: name, title, and one line that says what it
- * shows. A panel's numbers come from viz/model_NAME.c, which knows neither
- * pixels nor SDL; viz/panel_NAME.c draws them and defines panel_NAME.
+ * shows. A panel's numbers come from viz/models/model_NAME.c, which knows neither
+ * pixels nor SDL; viz/panels/panel_NAME.c draws them and defines panel_NAME.
  */
 #ifndef VIZ_PANEL_H
 #define VIZ_PANEL_H
-#include "viz/app/view.h"
+#include "viz/view/input.h"
+#include "viz/view/view.h"
 
 enum panel_id {
 #define PANEL(id, name, title, definition) PANEL_##id,
 #include "viz/panels/panels.def"
     PANEL_COUNT
-};
-
-enum input_kind { INPUT_MOVE, INPUT_PRESS, INPUT_RELEASE, INPUT_DRAG, INPUT_WHEEL, INPUT_KEY };
-
-struct input {
-    enum input_kind kind;
-    int x, y;                           /* of the pointer, window pixels */
-    int dx, dy;                         /* of a drag or the wheel */
-    int button;                         /* 1 left, 2 middle, 3 right */
-    uint32_t key;                       /* a character, or enum input_key */
-    bool has_shift, has_ctrl;
-};
-enum input_key {
-    KEY_LEFT = 0x110000, KEY_RIGHT, KEY_UP, KEY_DOWN, KEY_HOME, KEY_END, KEY_ENTER, KEY_ESCAPE,
-    KEY_TAB, KEY_BACKSPACE, KEY_PAGE_UP, KEY_PAGE_DOWN
 };
 
 /*

@@ -1,6 +1,6 @@
 #include "base/text.h"
 #include "sim/chip/limits.h"
-#include "viz/app/layout.h"
+#include "viz/draw/layout.h"
 #include "viz/models/model_code.h"
 #include "viz/panels/panel.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "viz/app/layout.h"
+#include "viz/draw/layout.h"
 #include "viz/panels/panel.h"
-#include "viz/models/quantity.h"
+#include "viz/view/quantity.h"
 
 #define COLUMN_TILES_PER_FRAME 4         /* of each run, in a quick frame */
 #define NOTE_TILES_PER_FRAME 1

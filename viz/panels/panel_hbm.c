@@ -1,10 +1,10 @@
 #include "base/text.h"
-#include "viz/panels/axis.h"
-#include "viz/app/layout.h"
+#include "viz/view/axis.h"
+#include "viz/draw/layout.h"
 #include "viz/models/model_hbm.h"
 #include "viz/panels/panel.h"
-#include "viz/models/quantity.h"
-#include "viz/app/time_input.h"
+#include "viz/view/quantity.h"
+#include "viz/view/time_input.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "base/text.h"
-#include "viz/app/layout.h"
+#include "viz/draw/layout.h"
 #include "viz/panels/panel.h"
-#include "viz/models/quantity.h"
+#include "viz/view/quantity.h"
 #include "viz/panels/roofline_draw.h"
 
 #include <limits.h>

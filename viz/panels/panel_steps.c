@@ -1,8 +1,8 @@
 #include "base/text.h"
-#include "viz/app/layout.h"
+#include "viz/draw/layout.h"
 #include "viz/models/model_steps.h"
 #include "viz/panels/panel.h"
-#include "viz/models/quantity.h"
+#include "viz/view/quantity.h"
 #include "viz/panels/steps_draw.h"
 
 #include <stdio.h>

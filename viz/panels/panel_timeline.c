@@ -2,10 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "viz/panels/card.h"
+#include "viz/view/card.h"
 #include "viz/models/model_range.h"
-#include "viz/models/quantity.h"
-#include "viz/panels/timeline.h"
+#include "viz/panels/panel.h"
+#include "viz/view/quantity.h"
+#include "viz/timeline/timeline.h"
 
 /* tiles that a hurried frame may ask of the run: a few milliseconds */
 #define COLUMNS_PER_FRAME 8

@@ -1,7 +1,7 @@
-#include "viz/app/layout.h"
+#include "viz/draw/layout.h"
 #include "viz/models/model_torus.h"
 #include "viz/panels/panel.h"
-#include "viz/models/quantity.h"
+#include "viz/view/quantity.h"
 
 #include <math.h>
 #include <stdio.h>

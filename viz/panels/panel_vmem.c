@@ -1,9 +1,9 @@
-#include "viz/panels/axis.h"
-#include "viz/app/layout.h"
+#include "viz/view/axis.h"
+#include "viz/draw/layout.h"
 #include "viz/models/model_vmem.h"
 #include "viz/panels/panel.h"
-#include "viz/models/quantity.h"
-#include "viz/app/time_input.h"
+#include "viz/view/quantity.h"
+#include "viz/view/time_input.h"
 
 #include "base/text.h"
 #include "isa/isa.h"

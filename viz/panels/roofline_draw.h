@@ -4,7 +4,7 @@
 #ifndef VIZ_ROOFLINE_DRAW_H
 #define VIZ_ROOFLINE_DRAW_H
 #include "viz/models/model_roofline.h"
-#include "viz/app/view.h"
+#include "viz/view/view.h"
 
 #define ROOF_MARK_MOST 256              /* drawn; those with most time */
 #define ROOF_LABEL_MOST 64              /* texts in the plane */

@@ -4,7 +4,7 @@
  */
 #ifndef VIZ_WAVEFRONT_DRAW_H
 #define VIZ_WAVEFRONT_DRAW_H
-#include "viz/app/layout.h"
+#include "viz/draw/layout.h"
 #include "viz/models/model_wavefront.h"
 
 enum wave_color {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "viz/panels/card.h"
-#include "viz/draw/frame.h"
+#include "viz/view/card.h"
+#include "viz/app/frame.h"
 #include "viz/sdl/sdl_app.h"
 #include "viz/sdl/sdl_paint.h"
 

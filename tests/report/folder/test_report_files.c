@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include "report/folder/files.h"
+#include "report/folder/report.h"
 #include "report/tables/tables.h"
 #include "tests/rigs/toy.h"
 

@@ -3,7 +3,7 @@
  */
 #include "tests/rigs/panel_rig.h"
 #include "tests/test.h"
-#include "viz/models/quantity.h"
+#include "viz/view/quantity.h"
 
 static struct panel_rig r;
 

@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "isa/disasm.h"
 #include "isa/matrix.h"
-#include "viz/models/quantity.h"
-#include "viz/panels/timeline.h"
+#include "viz/view/quantity.h"
+#include "viz/timeline/timeline.h"
 
 static const char *const stall_meaning[STALL_COUNT] = {
 #define STALL(id, name, meaning) meaning,

@@ -3,7 +3,7 @@
  */
 #include <math.h>
 
-#include "viz/panels/timeline.h"
+#include "viz/timeline/timeline.h"
 
 static double cycle_at(const struct view *v, struct rect r, int x)
 {

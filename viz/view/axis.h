@@ -3,7 +3,7 @@
  */
 #ifndef VIZ_AXIS_H
 #define VIZ_AXIS_H
-#include "viz/app/view.h"
+#include "viz/view/view.h"
 
 struct axis {
     double from, cycles_per_pixel;      /* cycle at the left border of pixel x */

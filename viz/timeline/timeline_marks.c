@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "viz/models/quantity.h"
-#include "viz/panels/timeline.h"
+#include "viz/view/quantity.h"
+#include "viz/timeline/timeline.h"
 
 #define OPS_MAX 1500                    /* operations, copies, records looked at for one frame */
 #define DMA_ROWS 4

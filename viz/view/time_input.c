@@ -1,8 +1,8 @@
-#include "viz/app/time_input.h"
+#include "viz/view/time_input.h"
 
 #include <math.h>
 
-#include "viz/panels/axis.h"
+#include "viz/view/axis.h"
 
 bool time_input(struct view *v, const struct input *i, struct rect box)
 {

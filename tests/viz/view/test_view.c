@@ -12,7 +12,7 @@
 #include "viz/models/columns.h"
 #include "viz/models/model_range.h"
 #include "viz/models/note_columns.h"
-#include "viz/models/quantity.h"
+#include "viz/view/quantity.h"
 #include "viz/models/spans.h"
 
 static struct view_rig slice, loop;     /* eight cores; one core with memoised loops */

@@ -1,4 +1,4 @@
-#include "viz/models/quantity.h"
+#include "viz/view/quantity.h"
 
 #include <math.h>
 #include <stdio.h>

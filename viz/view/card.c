@@ -1,4 +1,4 @@
-#include "viz/panels/card.h"
+#include "viz/view/card.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "viz/app/view.h"
+#include "viz/view/view.h"
 
 #include <math.h>
 #include <string.h>

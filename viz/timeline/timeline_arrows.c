@@ -1,7 +1,7 @@
 /*
  * Arrows: which copy a wait was for.
  */
-#include "viz/panels/timeline.h"
+#include "viz/timeline/timeline.h"
 
 #define RESUME_CYCLES 64                /* from the flag to the first bundle behind the wait */
 

@@ -1,6 +1,6 @@
-#include "viz/draw/frame.h"
+#include "viz/app/frame.h"
 
-#include "viz/models/quantity.h"
+#include "viz/view/quantity.h"
 
 int frame_title_height(const struct draw_list *d)
 {

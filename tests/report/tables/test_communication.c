@@ -1,7 +1,7 @@
 /*
  * What of a step's communication is exposed: programs of a few bundles with counts made by hand.
  */
-#include "report/folder/communication.h"
+#include "report/tables/communication.h"
 #include "tests/test.h"
 
 static struct arena arena;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "viz/panels/timeline.h"
+#include "viz/timeline/timeline.h"
 
 #define BAR_PIXELS 3                    /* narrower is a share of its pixels */
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "report/view/view.h"
-#include "viz/models/quantity.h"
-#include "viz/panels/timeline.h"
+#include "viz/view/quantity.h"
+#include "viz/timeline/timeline.h"
 
 void timeline_draw_shares(struct draw_list *d, struct rect r, const float *share, int stride,
                           rgba_t color)

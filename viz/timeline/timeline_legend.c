@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "viz/models/quantity.h"
-#include "viz/panels/timeline.h"
+#include "viz/view/quantity.h"
+#include "viz/timeline/timeline.h"
 
 #define ENTRIES (STALL_COUNT + 3)
 

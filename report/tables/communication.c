@@ -1,4 +1,4 @@
-#include "report/folder/communication.h"
+#include "report/tables/communication.h"
 
 #include "base/text.h"
 

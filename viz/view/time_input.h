@@ -5,7 +5,8 @@
  */
 #ifndef VIZ_TIME_INPUT_H
 #define VIZ_TIME_INPUT_H
-#include "viz/panels/panel.h"
+#include "viz/view/input.h"
+#include "viz/view/view.h"
 
 /* true: used up, and the view changed */
 bool time_input(struct view *v, const struct input *i, struct rect box);

@@ -1,4 +1,4 @@
-#include "viz/app/layout.h"
+#include "viz/draw/layout.h"
 
 #include "base/text.h"
 #include "base/units.h"

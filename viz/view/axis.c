@@ -1,10 +1,10 @@
-#include "viz/panels/axis.h"
+#include "viz/view/axis.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "base/text.h"
-#include "viz/models/quantity.h"
+#include "viz/view/quantity.h"
 
 struct axis axis_of_view(const struct view *v, struct rect area)
 {

@@ -3,7 +3,7 @@
  */
 #ifndef VIZ_CARD_H
 #define VIZ_CARD_H
-#include "viz/app/view.h"
+#include "viz/view/view.h"
 
 /*
  * Lines of `text` in a box that lies in `area`, below and to the right of x, y where

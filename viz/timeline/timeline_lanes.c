@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "viz/panels/timeline.h"
+#include "viz/timeline/timeline.h"
 
 /* pixels at 100 % */
 static const int heights[LANE_KIND_COUNT] = {

@@ -1,14 +1,14 @@
 /*
- * Inside viz/panels/timeline_*.c and viz/panels/panel_timeline.c: lanes, where they are, and
+ * Inside viz/timeline/timeline_*.c and viz/panels/panel_timeline.c: lanes, where they are, and
  * what the panel keeps.
  */
 #ifndef VIZ_TIMELINE_H
 #define VIZ_TIMELINE_H
-#include "viz/panels/axis.h"
 #include "viz/models/columns.h"
 #include "viz/models/note_columns.h"
-#include "viz/panels/panel.h"
 #include "viz/models/spans.h"
+#include "viz/view/axis.h"
+#include "viz/view/input.h"
 
 /* below this many cycles per pixel, single events are drawn instead of shares */
 #define TIMELINE_EVENTS_BELOW 8.0
