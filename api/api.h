@@ -4,7 +4,7 @@
 #include "include/systole.h"
 
 #include "keras/embedding/embedding.h"
-#include "keras/model/trace.h"
+#include "keras/trace/trace.h"
 #include "train/strategy/cluster.h"
 #include "train/strategy/strategy.h"
 

@@ -7,7 +7,7 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "keras/model/call.h"
+#include "keras/call/call.h"
 #include "train/callbacks.h"
 #include "train/fit_checkpoint.h"
 

@@ -10,8 +10,8 @@
  */
 #ifndef TRAIN_FIT_H
 #define TRAIN_FIT_H
-#include "keras/loss.h"
-#include "keras/metric.h"
+#include "keras/loss/loss.h"
+#include "keras/loss/metric.h"
 #include "train/batches.h"
 #include "train/host_loop.h"
 #include "train/strategy/model_stages.h"

@@ -6,7 +6,7 @@
  */
 #ifndef TRAIN_LOOP_H
 #define TRAIN_LOOP_H
-#include "keras/model/trace.h"
+#include "keras/trace/trace.h"
 
 enum loop_result {
     LOOP_SUM,                           /* over the rounds, in their order */

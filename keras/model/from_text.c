@@ -1,7 +1,7 @@
 #include "keras/model/from_text.h"
 
 #include "base/text.h"
-#include "keras/model/call.h"
+#include "keras/call/call.h"
 #include "keras/layers/layer_fields.h"
 #include "keras/model/model_json.h"
 

@@ -1,13 +1,13 @@
 /*
- * Layers, losses and metrics written as Python writes them (keras/model/call.h).
+ * Layers, losses and metrics written as Python writes them (keras/call/call.h).
  *
  * Arguments without names come in Keras's order. Messages give the column where the text is
  * broken, else the class, the argument, what is allowed and the nearest name.
  */
 #ifndef KERAS_FROM_TEXT_H
 #define KERAS_FROM_TEXT_H
-#include "keras/loss.h"
-#include "keras/metric.h"
+#include "keras/loss/loss.h"
+#include "keras/loss/metric.h"
 
 /*
  * "Dense(128, activation='relu')": a layer of the model, still to be called; name=... sets its

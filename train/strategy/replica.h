@@ -6,7 +6,7 @@
  */
 #ifndef TRAIN_REPLICA_H
 #define TRAIN_REPLICA_H
-#include "keras/model/trace.h"
+#include "keras/trace/trace.h"
 #include "train/strategy/per_replica.h"
 
 /*

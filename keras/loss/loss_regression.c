@@ -1,5 +1,5 @@
 /* Losses that compare numbers. */
-#include "keras/loss_impl.h"
+#include "keras/loss/loss_impl.h"
 
 #define LN_2 0.69314718055994531
 #define NORM_LEAST 1e-7

@@ -1,4 +1,4 @@
-#include "keras/model/choose.h"
+#include "keras/trace/choose.h"
 
 #include "stack/nn/nn.h"
 

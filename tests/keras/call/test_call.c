@@ -1,7 +1,7 @@
 /* Keras objects as text: is a call read as Python reads it, and a mistake shown where it is? */
 #include "tests/test.h"
 
-#include "keras/model/call.h"
+#include "keras/call/call.h"
 
 static char *dumped(const json_t *j) { return json_dumps(j, JSON_SORT_KEYS); }
 

@@ -1,5 +1,5 @@
 /* Cross-entropies. */
-#include "keras/loss_impl.h"
+#include "keras/loss/loss_impl.h"
 
 /* f32 logits, or NODE_NONE if there are only probabilities */
 static int logits_of(struct graph *g, const struct loss *l, const struct model_result *prediction,

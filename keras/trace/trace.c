@@ -1,4 +1,4 @@
-#include "keras/model/trace.h"
+#include "keras/trace/trace.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What a step adds to metrics' sums. */
-#include "keras/loss_impl.h"
-#include "keras/metric.h"
+#include "keras/loss/loss_impl.h"
+#include "keras/loss/metric.h"
 
 #include <assert.h>
 

@@ -1,4 +1,4 @@
-#include "keras/model/number.h"
+#include "keras/call/number.h"
 
 #include <ctype.h>
 #include <math.h>

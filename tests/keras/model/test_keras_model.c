@@ -2,7 +2,7 @@
 #include "tests/rigs/keras_rig.h"
 #include "tests/test.h"
 
-#include "keras/loss.h"
+#include "keras/loss/loss.h"
 #include "tests/rigs/module_rig.h"
 
 #include <math.h>

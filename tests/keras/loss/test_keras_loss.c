@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "base/units.h"
-#include "keras/loss.h"
+#include "keras/loss/loss.h"
 
 #include <math.h>
 

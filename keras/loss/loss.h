@@ -11,7 +11,7 @@
 
 enum loss_kind {
 #define LOSS(id, name, class, labels, delta, meaning) LOSS_##id,
-#include "keras/losses.def"
+#include "keras/loss/losses.def"
     LOSS_COUNT
 };
 

@@ -1,4 +1,4 @@
-#include "keras/metric.h"
+#include "keras/loss/metric.h"
 
 #include <assert.h>
 #include <math.h>
@@ -18,7 +18,7 @@ static const struct {
 } kinds[] = {
 #define METRIC(id, name, class, labels, states, number, meaning) \
     {name, class, labels, states, number},
-#include "keras/metrics.def"
+#include "keras/loss/metrics.def"
 };
 
 static const struct {

@@ -1,4 +1,4 @@
-#include "keras/model/call.h"
+#include "keras/call/call.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "keras/regularizer.h"
+#include "keras/functions/regularizer.h"
 
 #include <assert.h>
 

@@ -10,7 +10,7 @@
 
 enum activation_kind {
 #define ACTIVATION(id, name, other, alpha, meaning) ACTIVATION_##id,
-#include "keras/activations.def"
+#include "keras/functions/activations.def"
     ACTIVATION_COUNT
 };
 

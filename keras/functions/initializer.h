@@ -11,7 +11,7 @@
 
 enum initializer_kind {
 #define INITIALIZER(id, name, a, b, meaning) INITIALIZER_##id,
-#include "keras/initializers.def"
+#include "keras/functions/initializers.def"
     INITIALIZER_COUNT
 };
 

@@ -3,7 +3,7 @@
  */
 #ifndef KERAS_LOSS_IMPL_H
 #define KERAS_LOSS_IMPL_H
-#include "keras/loss.h"
+#include "keras/loss/loss.h"
 
 #define LOSS_EPSILON 1e-7               /* Keras's backend.epsilon() */
 #define HUGE_BOUND 1e300                /* none */

@@ -7,7 +7,7 @@
  */
 #ifndef KERAS_VARIABLE_H
 #define KERAS_VARIABLE_H
-#include "keras/initializer.h"
+#include "keras/functions/initializer.h"
 #include "stack/hlo/mesh.h"
 
 /* tf.VariableSynchronization: the same on all replicas, or each its own until it is read */

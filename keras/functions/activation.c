@@ -1,4 +1,4 @@
-#include "keras/activation.h"
+#include "keras/functions/activation.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const struct {
     double alpha;
 } kinds[] = {
 #define ACTIVATION(id, name, other, alpha, meaning) {name, other, alpha},
-#include "keras/activations.def"
+#include "keras/functions/activations.def"
 };
 
 struct activation activation_standard(enum activation_kind kind)

@@ -8,7 +8,7 @@
  */
 #ifndef KERAS_TRACE_H
 #define KERAS_TRACE_H
-#include "keras/model/variable.h"
+#include "keras/trace/variable.h"
 #include "stack/spmd/partition.h"
 
 enum trace_source_kind { TRACE_VARIABLE, TRACE_INPUT };

@@ -4,7 +4,7 @@
 #include "tests/test.h"
 
 #include "base/units.h"
-#include "keras/metric.h"
+#include "keras/loss/metric.h"
 
 #include <math.h>
 

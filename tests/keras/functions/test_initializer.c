@@ -1,7 +1,7 @@
 /* Initialisers: moments, limits, fans, orthogonality, names. */
 #include "tests/test.h"
 
-#include "keras/initializer.h"
+#include "keras/functions/initializer.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "keras/model/variable.h"
+#include "keras/trace/variable.h"
 
 #include <assert.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "tests/test.h"
 
 #include "base/units.h"
-#include "keras/activation.h"
+#include "keras/functions/activation.h"
 #include "stack/nn/nn.h"
 
 #include <math.h>

@@ -13,7 +13,7 @@
 
 enum metric_kind {
 #define METRIC(id, name, class, labels, states, number, meaning) METRIC_##id,
-#include "keras/metrics.def"
+#include "keras/loss/metrics.def"
     METRIC_COUNT
 };
 

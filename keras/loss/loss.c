@@ -1,4 +1,4 @@
-#include "keras/loss.h"
+#include "keras/loss/loss.h"
 
 #include <assert.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "keras/layers/layer_impl.h"
-#include "keras/loss_impl.h"
+#include "keras/loss/loss_impl.h"
 
 enum label_form { SPARSE, LIKE };
 
@@ -16,7 +16,7 @@ static const struct {
     double delta;
 } kinds[] = {
 #define LOSS(id, name, class, labels, delta, meaning) {name, class, labels, delta},
-#include "keras/losses.def"
+#include "keras/loss/losses.def"
 };
 
 static const struct {

@@ -1,4 +1,4 @@
-#include "keras/initializer.h"
+#include "keras/functions/initializer.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -19,7 +19,7 @@ static const struct {
     double a, b;
 } kinds[] = {
 #define INITIALIZER(id, name, a, b, meaning) {name, a, b},
-#include "keras/initializers.def"
+#include "keras/functions/initializers.def"
 };
 
 struct initializer initializer_standard(enum initializer_kind kind)
