@@ -5,7 +5,7 @@
 
 #include "keras/embedding/embedding.h"
 #include "keras/trace/trace.h"
-#include "train/strategy/cluster.h"
+#include "train/cluster/cluster.h"
 #include "train/strategy/strategy.h"
 
 struct sy_cluster {

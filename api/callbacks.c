@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "keras/call/call.h"
-#include "train/callbacks.h"
-#include "train/fit_checkpoint.h"
+#include "train/fit/callbacks.h"
+#include "train/fit/fit_checkpoint.h"
 
 sy_result api_result(const sy_model *m, const struct fit_log *l)
 {

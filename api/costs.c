@@ -4,7 +4,7 @@
 #include "api/model.h"
 #include "keras/model/summary.h"
 #include "report/folder/communication.h"
-#include "train/stage_times.h"
+#include "train/strategy/stage_times.h"
 
 /* ----- a launch */
 

@@ -4,7 +4,7 @@
 #include "api/api.h"
 
 #include "keras/model/from_text.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 struct sy_model {
     sy_strategy *strategy;

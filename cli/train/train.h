@@ -10,7 +10,7 @@
 #include "cli/common/trace_options.h"
 #include "report/folder/report.h"
 #include "sim/machine/machine.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 enum train_option {
 #define OPT(id, section, name, kind, standard, lo, hi, arg, use, meaning) OPT_##id,

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "keras/model/from_text.h"
-#include "train/fit_checkpoint.h"
+#include "train/fit/fit_checkpoint.h"
 #include "train/strategy/layer_devices.h"
 #include "train/strategy/model_layouts.h"
 #include "report/tables/host_table.h"

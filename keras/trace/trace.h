@@ -49,7 +49,7 @@ struct trace {
     struct trace_phase *phase;          /* where they begin (stack/spmd/stages.h); none: one pass */
     int phase_count;
     size_t phase_capacity;
-    struct trace *round;                /* what all of it repeats (train/loop.h); NULL: no loop */
+    struct trace *round;                /* what all of it repeats (train/step/loop.h); NULL: no loop */
     int64_t round_count;
     bool is_finished;
 };
