@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "cli/common/engine_options.h"
 #include "cli/validate/gemm_check.h"
-#include "cli/common/gemm_compiled.h"
+#include "cli/operation/gemm_compiled.h"
 #include "cli/common/options.h"
 #include "cli/common/out_folder.h"
 #include "base/progress.h"

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/units.h"
-#include "cli/live/live_gate.h"
+#include "cli/debug/live_gate.h"
 #include "sim/observe/snapshot.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "cli/debug/debug.h"
 
 #include "base/units.h"
-#include "cli/live/live_gate.h"
+#include "cli/debug/live_gate.h"
 
 #include <signal.h>
 

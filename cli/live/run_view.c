@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "cli/live/live.h"
-#include "cli/live/live_gate.h"
+#include "cli/debug/live_gate.h"
 #include "cli/common/trace_options.h"
 #include "cli/live/viewer.h"
 

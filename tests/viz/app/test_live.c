@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "cli/live/live.h"
-#include "cli/live/live_gate.h"
+#include "cli/debug/live_gate.h"
 #include "report/native_trace/strace.h"
 #include "tests/rigs/debug_rig.h"
 #include "tests/test.h"

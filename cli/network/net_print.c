@@ -1,4 +1,4 @@
-#include "cli/memory/net_print.h"
+#include "cli/network/net_print.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "cli/live/live_gate.h"
+#include "cli/debug/live_gate.h"
 
 #include <string.h>
 

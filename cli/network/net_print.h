@@ -4,7 +4,7 @@
  */
 #ifndef CLI_NET_PRINT_H
 #define CLI_NET_PRINT_H
-#include "cli/memory/net_options.h"
+#include "cli/network/net_options.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "cli/common/conv_graph.h"
+#include "cli/graphs/conv_graph.h"
 
 #include "stack/kernels/conv/conv.h"
 

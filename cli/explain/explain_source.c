@@ -1,4 +1,4 @@
-#include "cli/common/explain.h"
+#include "cli/explain/explain.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "cli/common/op_graph.h"
+#include "cli/graphs/op_graph.h"
 
 #include "base/text.h"
 #include "base/units.h"

@@ -1,4 +1,4 @@
-#include "cli/memory/net_options.h"
+#include "cli/network/net_options.h"
 
 #include <stdio.h>
 #include <string.h>

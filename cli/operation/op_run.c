@@ -1,4 +1,4 @@
-#include "cli/common/op_run.h"
+#include "cli/operation/op_run.h"
 
 #include "base/text.h"
 #include "base/units.h"

@@ -1,9 +1,9 @@
-#include "cli/common/gemm_compiled.h"
+#include "cli/operation/gemm_compiled.h"
 
 #include "base/text.h"
 #include "cli/commands/cli.h"
-#include "cli/common/op_graph.h"
-#include "cli/common/op_run.h"
+#include "cli/graphs/op_graph.h"
+#include "cli/operation/op_run.h"
 #include "stack/kernels/dot/gemm.h"
 
 #include <stdlib.h>

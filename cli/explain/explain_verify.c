@@ -1,5 +1,5 @@
 /* The run again, with a change, in a process of its own: the step it takes then. */
-#include "cli/common/explain.h"
+#include "cli/explain/explain.h"
 
 #include <errno.h>
 #include <fcntl.h>

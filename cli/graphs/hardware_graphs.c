@@ -4,7 +4,7 @@
  */
 #include "cli/validate/hardware.h"
 
-#include "cli/common/conv_graph.h"
+#include "cli/graphs/conv_graph.h"
 #include "stack/hlo/array.h"
 #include "stack/hlo/rewrite.h"
 
