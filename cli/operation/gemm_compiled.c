@@ -1,7 +1,7 @@
 #include "cli/operation/gemm_compiled.h"
 
 #include "base/text.h"
-#include "cli/commands/cli.h"
+#include "cli/common/fail.h"
 #include "cli/graphs/op_graph.h"
 #include "cli/operation/op_run.h"
 #include "stack/kernels/dot/gemm.h"

@@ -1,4 +1,4 @@
-#include "cli/commands/cli.h"
+#include "cli/common/fail.h"
 
 #include <ctype.h>
 #include <stdio.h>
