@@ -2,7 +2,7 @@
  * The programs behind measured rows, as graphs of basic operations: what a
  * model written in JAX gives to the compiler.
  */
-#include "cli/validate/hardware.h"
+#include "cli/graphs/hardware_graphs.h"
 
 #include "cli/graphs/conv_graph.h"
 #include "stack/hlo/array.h"

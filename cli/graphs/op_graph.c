@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/validate/hardware.h"
+#include "cli/graphs/hardware_graphs.h"
 #include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
 

@@ -4,7 +4,7 @@
 #include "base/units.h"
 #include "cli/compile/compile.h"
 #include "cli/common/engine_options.h"
-#include "cli/validate/hardware.h"
+#include "cli/graphs/hardware_graphs.h"
 #include "base/progress.h"
 #include "report/folder/report.h"
 #include "stack/kernels/dot/gemm.h"
