@@ -1,10 +1,10 @@
-#include "cli/debug/live_gate.h"
+#include "cli/debug/trace_gate.h"
 
 #include <string.h>
 
 static void begin(void *context, const struct trace_launch *l)
 {
-    struct live_gate *g = context;
+    struct trace_gate *g = context;
 
     if (!g->has_begun && g->to->begin)
         g->to->begin(g->to->context, l);
@@ -13,7 +13,7 @@ static void begin(void *context, const struct trace_launch *l)
 
 static void core(void *context, int number, const struct trace_record *r, size_t count)
 {
-    struct live_gate *g = context;
+    struct trace_gate *g = context;
 
     if (g->is_open && g->to->core)
         g->to->core(g->to->context, number, r, count);
@@ -21,7 +21,7 @@ static void core(void *context, int number, const struct trace_record *r, size_t
 
 static void repeat(void *context, int number, const struct trace_repeat *r)
 {
-    struct live_gate *g = context;
+    struct trace_gate *g = context;
 
     if (g->is_open && g->to->repeat)
         g->to->repeat(g->to->context, number, r);
@@ -29,7 +29,7 @@ static void repeat(void *context, int number, const struct trace_repeat *r)
 
 static void dma(void *context, int number, const struct trace_dma *d)
 {
-    struct live_gate *g = context;
+    struct trace_gate *g = context;
 
     if (g->is_open && g->to->dma)
         g->to->dma(g->to->context, number, d);
@@ -37,7 +37,7 @@ static void dma(void *context, int number, const struct trace_dma *d)
 
 static void hbm(void *context, int chip, const struct trace_hbm *h)
 {
-    struct live_gate *g = context;
+    struct trace_gate *g = context;
 
     if (g->is_open && g->to->hbm)
         g->to->hbm(g->to->context, chip, h);
@@ -45,7 +45,7 @@ static void hbm(void *context, int chip, const struct trace_hbm *h)
 
 static void link(void *context, int number, const struct trace_link *l)
 {
-    struct live_gate *g = context;
+    struct trace_gate *g = context;
 
     if (g->is_open && g->to->link)
         g->to->link(g->to->context, number, l);
@@ -53,13 +53,13 @@ static void link(void *context, int number, const struct trace_link *l)
 
 static void end(void *context, const struct machine *m)
 {
-    struct live_gate *g = context;
+    struct trace_gate *g = context;
 
     if (g->to->end)
         g->to->end(g->to->context, m);
 }
 
-void live_gate_init(struct live_gate *g, const struct trace_sink *to)
+void trace_gate_init(struct trace_gate *g, const struct trace_sink *to)
 {
     memset(g, 0, sizeof(*g));
     g->to = to;
@@ -69,12 +69,12 @@ void live_gate_init(struct live_gate *g, const struct trace_sink *to)
                                   .link = link, .end = end};
 }
 
-void live_gate_close(struct live_gate *g)
+void trace_gate_close(struct trace_gate *g)
 {
     g->is_open = false;
 }
 
-enum machine_status live_gate_advance(struct live_gate *g, struct machine *m, cycle_t until)
+enum machine_status trace_gate_advance(struct trace_gate *g, struct machine *m, cycle_t until)
 {
     enum machine_status status = MACHINE_PAUSED;
 
