@@ -7,6 +7,7 @@
 #include "cli/common/options.h"
 #include "cli/common/out_folder.h"
 #include "base/progress.h"
+#include "cli/commands/swept.h"
 #include "cli/common/trace_options.h"
 #include "data/npy.h"
 #include "isa/disasm.h"
