@@ -3,7 +3,8 @@
 #define API_MODEL_H
 #include "api/api.h"
 
-#include "keras/model/from_text.h"
+#include "keras/loss/loss_from_text.h"
+#include "keras/model/layer_from_text.h"
 #include "train/fit/fit.h"
 
 struct sy_model {

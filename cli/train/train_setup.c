@@ -8,7 +8,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "keras/model/from_text.h"
+#include "keras/loss/loss_from_text.h"
 #include "train/fit/fit_checkpoint.h"
 #include "train/strategy/layer_devices.h"
 #include "train/strategy/model_layouts.h"

@@ -1,5 +1,7 @@
 #include "keras/call/call.h"
 
+#include "base/text.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -279,5 +281,27 @@ int call_name_args(json_t *call, const char *const *names, struct err *e)
         json_object_set(config, names[i], json_array_get(args, i));
     }
     json_object_del(call, "args");
+    return 0;
+}
+
+int call_check_names(const json_t *call, const char *const *names, struct err *e)
+{
+    json_t *config = json_object_get(call, "config"), *value;
+    const char *key;
+    size_t count = 0;
+
+    while (names[count])
+        count++;
+    json_object_foreach(config, key, value) {
+        size_t i = 0;
+        char near[96];
+
+        while (i < count && strcmp(names[i], key) != 0)
+            i++;
+        if (i == count)
+            return err_set(e, "%s has no argument %s%s",
+                           json_string_value(json_object_get(call, "class_name")), key,
+                           text_did_you_mean(key, names, count, near, sizeof(near)));
+    }
     return 0;
 }

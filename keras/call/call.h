@@ -29,4 +29,6 @@ int call_parse(const char *text, json_t **call, struct err *e);
  * ends), as Python does. -1: too many of them, or one that "config" has already.
  */
 int call_name_args(json_t *call, const char *const *names, struct err *e);
+/* -1 naming the first argument that is none of these (NULL ends), and the nearest of them */
+int call_check_names(const json_t *call, const char *const *names, struct err *e);
 #endif
