@@ -4,8 +4,8 @@
 #include "include/systole.h"
 
 #include "keras/embedding/embedding.h"
-#include "keras/model/trace.h"
-#include "train/strategy/cluster.h"
+#include "keras/trace/trace.h"
+#include "train/cluster/cluster.h"
 #include "train/strategy/strategy.h"
 
 struct sy_cluster {

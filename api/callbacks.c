@@ -7,9 +7,9 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "keras/model/call.h"
-#include "train/callbacks.h"
-#include "train/fit_checkpoint.h"
+#include "keras/call/call.h"
+#include "train/fit/callbacks.h"
+#include "train/fit/fit_checkpoint.h"
 
 sy_result api_result(const sy_model *m, const struct fit_log *l)
 {

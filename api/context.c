@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "stack/hlo/graph_shape.h"
-#include "train/strategy/replica.h"
+#include "train/step/replica.h"
 
 static const sy_tensor invalid = {NODE_NONE};
 

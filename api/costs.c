@@ -5,7 +5,7 @@
 #include "keras/model/summary.h"
 #include "report/folder/report.h"
 #include "report/tables/communication.h"
-#include "train/stage_times.h"
+#include "train/strategy/stage_times.h"
 
 /* ----- a launch */
 

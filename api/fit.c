@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "train/fit_checkpoint.h"
+#include "train/fit/fit_checkpoint.h"
 
 static sy_status must_be_compiled(const sy_model *m)
 {

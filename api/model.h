@@ -3,8 +3,9 @@
 #define API_MODEL_H
 #include "api/api.h"
 
-#include "keras/model/from_text.h"
-#include "train/fit.h"
+#include "keras/loss/loss_from_text.h"
+#include "keras/model/layer_from_text.h"
+#include "train/fit/fit.h"
 
 struct sy_model {
     sy_strategy *strategy;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "keras/activation.h"
+#include "keras/functions/activation.h"
 #include "stack/hlo/graph_shape.h"
 #include "stack/nn/nn.h"
 

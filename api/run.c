@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "train/loop.h"
+#include "train/step/loop.h"
 
 /* calls the user's function and leaves its outputs as results */
 static int write_step(struct trace *t, const struct api_function *f, const int *input, int count,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "keras/model/call.h"
+#include "keras/call/call.h"
 
 /* until a model is compiled nothing is of one stage */
 static int of_all(const void *user, const char *name)

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "train/strategy/per_replica.h"
+#include "train/step/per_replica.h"
 
 static size_t bytes_of(const struct shape *s) { return (size_t)shape_elems(s) * 4; }
 
@@ -122,7 +122,7 @@ void *sy_array_data(const sy_array *a) { return a->data; }
 
 /* ----- over the replicas */
 
-/* a value as train/strategy/per_replica.h takes it: the same shape for each */
+/* a value as train/step/per_replica.h takes it: the same shape for each */
 struct view {
     struct per_replica v;
     struct shape *shape;

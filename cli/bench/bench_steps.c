@@ -12,7 +12,7 @@
 #include "data/images.h"
 #include "sim/machine/machine.h"
 #include "stack/kernels/dot/gemm.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,17 +1,10 @@
 /*
- * Shared by the commands: entry points and how errors are shown.
+ * Shared by the commands: their entry points, and how errors are shown.
  */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
-#include "base/err.h"
+#include "cli/common/fail.h"
 
 #define COMMAND(name, summary) int cmd_##name(int argc, char **argv);
 #include "cli/commands/commands.def"
-
-#define SYSTOLE_VERSION "0.1.0"
-
-#define EXIT_USER_ERROR 1
-#define EXIT_USAGE 2
-
-int cli_fail(const struct err *e);      /* prints "systole: file:line:col: msg", returns 1 */
 #endif

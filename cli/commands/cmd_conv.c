@@ -3,9 +3,9 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/common/conv_graph.h"
-#include "cli/common/op_graph.h"
-#include "cli/common/op_run.h"
+#include "cli/graphs/conv_graph.h"
+#include "cli/graphs/op_graph.h"
+#include "cli/operation/op_run.h"
 #include "stack/hlo/graph_shape.h"
 
 #include <string.h>

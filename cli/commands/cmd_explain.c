@@ -4,7 +4,7 @@
 #include <argp.h>
 
 #include "base/text.h"
-#include "cli/common/explain.h"
+#include "cli/explain/explain.h"
 
 #define TOP_STANDARD 5
 

@@ -1,7 +1,7 @@
 /* systole net: synthetic traffic on the network of a slice or of any grid. */
 #include "cli/commands/cli.h"
-#include "cli/memory/net_options.h"
-#include "cli/memory/net_print.h"
+#include "cli/network/net_options.h"
+#include "cli/network/net_print.h"
 
 #include "base/outfile.h"
 

@@ -3,8 +3,8 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/common/op_graph.h"
-#include "cli/common/op_run.h"
+#include "cli/graphs/op_graph.h"
+#include "cli/operation/op_run.h"
 #include "stack/hlo/graph_shape.h"
 
 #include <stdlib.h>

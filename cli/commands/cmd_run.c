@@ -6,6 +6,7 @@
 #include "cli/common/run_setup.h"
 #include "cli/live/run_view.h"
 #include "cli/common/save_at.h"
+#include "cli/commands/swept.h"
 #include "cli/common/trace_options.h"
 #include "report/folder/report.h"
 

@@ -1,8 +1,8 @@
 /* systole sweep: one command over a grid of values. */
 #include "base/text.h"
 #include "cli/commands/cli.h"
+#include "cli/commands/swept.h"
 #include "cli/common/options.h"
-#include "cli/sweep/sweep.h"
 
 #include <string.h>
 
@@ -121,7 +121,8 @@ static int sweep(struct arguments *args, struct err *e)
 
 int cmd_sweep(int argc, char **argv)
 {
-    struct arguments args = {.sweep = {.jobs = 1, .lock = -1}};
+    struct arguments args = {.sweep = {.jobs = 1, .lock = -1, .known = swept_commands,
+                                        .known_count = swept_count}};
     struct err e;
     int status;
 

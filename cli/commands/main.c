@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands/cli.h"
+#include "cli/common/version.h"
 
 struct command {
     const char *name, *invocation, *summary;

@@ -3,7 +3,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/commands/cli.h"
+#include "cli/common/fail.h"
 #include "cli/common/dump_data.h"
 #include "isa/file.h"
 #include "isa/utilization.h"

@@ -36,9 +36,6 @@ int cli_add_chip(const char *tpu, struct err *e);
 void cli_walk_options(const struct argp *parser,
                       void (*fn)(void *context, const char *name, const char *arg),
                       void *context);
-const struct argp *cmd_gemm_parser(void);
-const struct argp *cmd_run_parser(void);
-
 int cli_set_params(const struct cli_list *set, struct chip *chip, struct chip_origin *origins,
                    struct arena *a, struct err *e);
 #endif

@@ -1,6 +1,6 @@
 #include "cli/common/program.h"
 
-#include "cli/commands/cli.h"
+#include "cli/common/fail.h"
 #include "isa/asm.h"
 #include "isa/file.h"
 #include "isa/object.h"

@@ -1,7 +1,7 @@
 #include "cli/common/run_setup.h"
 
 #include "base/text.h"
-#include "cli/commands/cli.h"
+#include "cli/common/fail.h"
 #include "cli/common/engine_options.h"
 #include "cli/common/hbm_data.h"
 #include "cli/common/program.h"

@@ -12,7 +12,7 @@
 #include "stack/kernels/index/index_data.h"
 #include "stack/module/module.h"
 #include "stack/module/tuning.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 enum compile_emit { EMIT_NOTHING, EMIT_GRAPH, EMIT_LLO, EMIT_BUNDLES, EMIT_LISTING };
 

@@ -21,7 +21,7 @@
 struct debug_stops;                     /* breakpoints and watches: debug_stops.c */
 struct debug_history;                   /* snapshots on the way: debug_history.c */
 struct debugger;
-struct live_gate;
+struct trace_gate;
 
 struct debug_options {
     FILE *out;
@@ -30,7 +30,7 @@ struct debug_options {
     bool has_files;                     /* save and restore may be used */
     bool is_started;                    /* the machine stands at a pause already */
     const char *title;                  /* of the program; the caller's */
-    struct live_gate *gate;             /* of the trace that the machine writes; NULL: none */
+    struct trace_gate *gate;             /* of the trace that the machine writes; NULL: none */
     void (*progress)(void *context, struct debugger *d);    /* now and then while it runs; NULL */
     void *progress_context;
 };

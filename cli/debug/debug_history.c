@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/units.h"
-#include "cli/live/live_gate.h"
+#include "cli/debug/trace_gate.h"
 #include "sim/observe/snapshot.h"
 
 #include <string.h>
@@ -108,7 +108,7 @@ static void restore(struct debugger *d, const struct bytes *bytes)
     struct err e;
 
     if (d->options.gate)
-        live_gate_close(d->options.gate);
+        trace_gate_close(d->options.gate);
     if (machine_restore(d->m, bytes->data, bytes->size, &e))
         fprintf(d->out, "a snapshot cannot be restored: %s\n", e.msg);
 }

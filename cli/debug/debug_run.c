@@ -6,7 +6,7 @@
 #include "cli/debug/debug.h"
 
 #include "base/units.h"
-#include "cli/live/live_gate.h"
+#include "cli/debug/trace_gate.h"
 
 #include <signal.h>
 
@@ -49,7 +49,7 @@ static cycle_t end_cycle(const struct debugger *d)
 
 void debug_settle(struct debugger *d, cycle_t cycle)
 {
-    d->status = d->options.gate ? live_gate_advance(d->options.gate, d->m, cycle)
+    d->status = d->options.gate ? trace_gate_advance(d->options.gate, d->m, cycle)
                                 : machine_advance(d->m, cycle);
     d->cycle = debug_has_ended(d) ? end_cycle(d) : cycle;
 }

@@ -1,7 +1,7 @@
 /* Commands from files and from a terminal. */
 #include "cli/debug/debug.h"
 
-#include "cli/commands/cli.h"
+#include "cli/common/fail.h"
 
 #include <stdlib.h>
 

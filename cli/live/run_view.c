@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "cli/live/live.h"
-#include "cli/live/live_gate.h"
+#include "cli/debug/trace_gate.h"
 #include "cli/common/trace_options.h"
 #include "cli/live/viewer.h"
 
@@ -25,7 +25,7 @@ struct run_view {
     bool starts_viewer, has_ended;      /* the viewer that was started */
     pid_t viewer;
     struct strace_writer *trace;
-    struct live_gate gate;
+    struct trace_gate gate;
     struct live_server *server;
     struct debugger d;
 };
@@ -54,7 +54,7 @@ static int open_trace(struct run_view *v, struct err *e)
     v->trace = strace_writer_open(v->trace_path, &o, e);
     if (!v->trace)
         return -1;
-    live_gate_init(&v->gate, strace_writer_sink(v->trace));
+    trace_gate_init(&v->gate, strace_writer_sink(v->trace));
     machine_set_trace(v->m, &v->gate.sink);
     return 0;
 }

@@ -40,8 +40,18 @@ struct sweep_point {
     const char *message;                /* of a failure */
 };
 
+typedef void (*sweep_option)(void *context, const char *name, const char *arg);
+
+/* a command that can be swept: tells the options that it takes, arg NULL of one without */
+struct sweep_command {
+    const char *name;
+    void (*list)(sweep_option tell, void *context);
+};
+
 struct sweep {
     struct arena arena;
+    const struct sweep_command *known;  /* those that can be swept */
+    size_t known_count;
     const char *out, *best;             /* folder; name of the column that ranks, or NULL */
     int jobs;
     char **command;                     /* its name, then its arguments */

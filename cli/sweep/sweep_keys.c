@@ -3,14 +3,13 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/commands/cli.h"
-#include "cli/common/options.h"
-#include "cli/train/train.h"
 #include "sim/chip/chip.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define NAMES_MAX 256
+#define COMMANDS_MAX 8
 
 struct names {
     const char *name[NAMES_MAX], *arg[NAMES_MAX];
@@ -27,25 +26,11 @@ static void add_name(void *context, const char *name, const char *arg)
     }
 }
 
-static void list_train(struct names *n)
+static const struct sweep_command *find_command(const struct sweep *s)
 {
-    for (int i = 0; i < OPT_COUNT; i++)
-        add_name(n, train_option_name((enum train_option)i),
-                 train_option_arg((enum train_option)i));
-}
-
-static void list_gemm(struct names *n) { cli_walk_options(cmd_gemm_parser(), add_name, n); }
-static void list_run(struct names *n) { cli_walk_options(cmd_run_parser(), add_name, n); }
-
-static const struct swept { const char *name; void (*list)(struct names *n); } commands[] = {
-    {"train", list_train}, {"gemm", list_gemm}, {"run", list_run},
-};
-
-static const struct swept *find_command(const struct sweep *s)
-{
-    for (size_t i = 0; i < COUNT_OF(commands); i++)
-        if (strcmp(commands[i].name, s->command[0]) == 0)
-            return &commands[i];
+    for (size_t i = 0; i < s->known_count; i++)
+        if (strcmp(s->known[i].name, s->command[0]) == 0)
+            return &s->known[i];
     return NULL;
 }
 
@@ -54,7 +39,7 @@ static const char *argument_of(const struct sweep *s, const char *name)
 {
     struct names n = {.count = 0};
 
-    find_command(s)->list(&n);
+    find_command(s)->list(add_name, &n);
     for (size_t i = 0; i < n.count; i++)
         if (strcmp(n.name[i], name) == 0)
             return n.arg[i];
@@ -113,7 +98,7 @@ static int check_option_key(const struct sweep *s, const struct sweep_axis *axis
                        axis->key);
     if (sweep_command_takes(s, axis->key))
         return 0;
-    find_command(s)->list(&n);
+    find_command(s)->list(add_name, &n);
     return err_set(e, "--vary: systole %s has no option --%s with a value%s", s->command[0],
                    axis->key, text_did_you_mean(axis->key, n.name, n.count, hint, sizeof(hint)));
 }
@@ -132,14 +117,15 @@ static bool has_argument(const struct sweep *s, const char *name)
 
 static int check_command(const struct sweep *s, struct err *e)
 {
-    const char *names[COUNT_OF(commands)], *out;
+    const char *names[COMMANDS_MAX], *out;
     char hint[100];
 
-    for (size_t i = 0; i < COUNT_OF(commands); i++)
-        names[i] = commands[i].name;
+    assert(s->known_count <= COMMANDS_MAX);
+    for (size_t i = 0; i < s->known_count; i++)
+        names[i] = s->known[i].name;
     if (!find_command(s))
         return err_set(e, "a sweep runs train, gemm or run, not \"%s\"%s", s->command[0],
-                       text_did_you_mean(s->command[0], names, COUNT_OF(names), hint,
+                       text_did_you_mean(s->command[0], names, s->known_count, hint,
                                          sizeof(hint)));
     out = argument_of(s, "out");
     if (!out || strcmp(out, "DIR") != 0)

@@ -2,7 +2,7 @@
 #include "cli/sweep/sweep.h"
 
 #include "base/outfile.h"
-#include "cli/commands/cli.h"
+#include "cli/common/version.h"
 #include "report/view/command.h"
 #include "report/folder/report.h"
 #include "sim/chip/chip.h"

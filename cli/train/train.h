@@ -1,5 +1,5 @@
 /*
- * systole train: what its files share. cmd_train.c reads the command line,
+ * systole train: what its files share. train_options.c reads the command line,
  * train_data.c loads samples, train_setup.c compiles, train_loop.c trains, train_report.c leaves
  * the results, train_tables.c what the compiler knows for them.
  */
@@ -10,7 +10,7 @@
 #include "cli/common/trace_options.h"
 #include "report/folder/report.h"
 #include "sim/machine/machine.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 enum train_option {
 #define OPT(id, section, name, kind, standard, lo, hi, arg, use, meaning) OPT_##id,
@@ -71,6 +71,12 @@ struct train_run {
     double began_s;
 };
 
+/*
+ * Reads the command line into *o, whose texts are `texts`'s or the command line's; ends the
+ * program on a wrong use of it. 0 or -1 with *e.
+ */
+int train_options_read(struct train_options *o, struct arena *texts, int argc, char **argv,
+                       struct err *e);
 /* an option as config.ini and --help show it; whether it has a meaning beside the others */
 const char *train_option_name(enum train_option o);
 const char *train_option_section(enum train_option o);

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "base/text.h"
-#include "train/callbacks.h"
-#include "train/fit_checkpoint.h"
+#include "train/fit/callbacks.h"
+#include "train/fit/fit_checkpoint.h"
 
 /* one launch: in the trace, where there is one of all steps */
 static void on_launch(void *context, struct fit *f, int64_t epoch, bool is_before)

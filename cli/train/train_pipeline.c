@@ -2,7 +2,7 @@
 #include "cli/train/train.h"
 
 #include "base/text.h"
-#include "train/stage_times.h"
+#include "train/strategy/stage_times.h"
 
 /* "d0 .. d3", the layers of a stage */
 static const char *layers_of(struct train_run *t, const struct model_stages *s, int stage)

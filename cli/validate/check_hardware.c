@@ -4,7 +4,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/commands/cli.h"
+#include "cli/common/fail.h"
 #include "cli/validate/hardware.h"
 #include "cli/common/options.h"
 #include "base/progress.h"

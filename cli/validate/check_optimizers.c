@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/commands/cli.h"
+#include "cli/common/fail.h"
 #include "cli/validate/optimizer_check.h"
 #include "base/progress.h"
 #include "keras/optimizer/optimizer.h"

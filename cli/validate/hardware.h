@@ -9,6 +9,7 @@
 #ifndef CLI_HARDWARE_H
 #define CLI_HARDWARE_H
 #include "base/csv.h"
+#include "cli/graphs/hardware_graphs.h"
 #include "sim/chip/chip.h"
 #include "stack/hlo/graph.h"
 #include "stack/kernels/pipeline/kernel.h"
@@ -96,32 +97,6 @@ int hardware_read_sharded(struct hardware_file *f, const struct csv *c, struct a
                           struct err *e);
 int hardware_read_profile(struct hardware_file *f, const struct csv *c, struct arena *a,
                           struct err *e);
-
-/* hardware_graphs.c: one program each, bf16 operands and results unless they say otherwise */
-struct graph *hardware_gemm(int64_t m, int64_t k, int64_t n, struct arena *a);
-struct graph *hardware_ffn_gated(int64_t rows, int64_t hidden, int64_t inter, struct arena *a);
-struct graph *hardware_ffn_erf(int64_t rows, int64_t hidden, int64_t inter, struct arena *a);
-struct graph *hardware_encoder_attention(int64_t heads, int64_t q_len, int64_t kv_len,
-                                         int64_t head_dim, struct arena *a);
-struct graph *hardware_batched_dot(int64_t batch, int64_t m, int64_t k, int64_t n,
-                                   struct arena *a);
-struct graph *hardware_conv(int64_t batch, int64_t height, int64_t width, int64_t in,
-                            int64_t out, int64_t kernel, int64_t stride, int64_t pad,
-                            struct arena *a);
-struct graph *hardware_softmax(int64_t outer, int64_t rows, int64_t columns,
-                               enum graph_dtype dtype, struct arena *a);
-struct graph *hardware_layer_norm(int64_t rows, int64_t columns, enum graph_dtype dtype,
-                                  struct arena *a);
-struct graph *hardware_encoder_block(int64_t sequence, int64_t hidden, int64_t heads,
-                                     struct arena *a);
-struct graph *hardware_self_attention(int64_t heads, int64_t sequence, int64_t hidden,
-                                      struct arena *a);
-struct graph *hardware_map(const char *op, int64_t elements, struct arena *a);  /* add, exp, read */
-
-struct graph *hardware_chain(const char *op, int64_t elements, int64_t trips, struct arena *a);
-
-/* bytes of parameters and outputs of a graph, without padding */
-double hardware_graph_bytes(const struct graph *g);
 
 /*
  * hardware_rebuild.c: a fusion of a profile from its text and FLOPs, or NULL with the reason:

@@ -1,6 +1,6 @@
 #include "cli/validate/optimizer_trial.h"
 
-#include "keras/model/trace.h"
+#include "keras/trace/trace.h"
 #include "sim/machine/machine.h"
 #include "stack/module/module_run.h"
 

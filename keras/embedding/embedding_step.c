@@ -1,6 +1,6 @@
 /* Looking up and going back, in the graph. */
 #include "base/units.h"
-#include "keras/model/choose.h"
+#include "keras/trace/choose.h"
 #include "keras/embedding/embedding.h"
 #include "stack/nn/nn.h"
 

@@ -10,9 +10,9 @@
  */
 #ifndef KERAS_LAYER_H
 #define KERAS_LAYER_H
-#include "keras/activation.h"
-#include "keras/initializer.h"
-#include "keras/regularizer.h"
+#include "keras/functions/activation.h"
+#include "keras/functions/initializer.h"
+#include "keras/functions/regularizer.h"
 #include "stack/nn/nn.h"
 
 #define LAYER_INPUTS_MAX 16

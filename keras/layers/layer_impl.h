@@ -4,7 +4,7 @@
 #ifndef KERAS_LAYER_IMPL_H
 #define KERAS_LAYER_IMPL_H
 #include "keras/layers/layer.h"
-#include "keras/model/trace.h"
+#include "keras/trace/trace.h"
 
 struct layer_build {
     struct layer *layer;

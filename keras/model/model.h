@@ -18,7 +18,7 @@
 #ifndef KERAS_MODEL_H
 #define KERAS_MODEL_H
 #include "keras/layers/layer.h"
-#include "keras/model/trace.h"
+#include "keras/trace/trace.h"
 
 struct model_node {                     /* one call */
     int layer;

@@ -15,7 +15,7 @@
 #ifndef KERAS_OPTIMIZER_H
 #define KERAS_OPTIMIZER_H
 #include "keras/optimizer/schedule.h"
-#include "keras/model/trace.h"
+#include "keras/trace/trace.h"
 
 enum hyper {
     HYPER_NONE = -1,

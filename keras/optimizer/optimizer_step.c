@@ -1,5 +1,5 @@
 /* One step: what comes before and behind every rule, in Keras's order. */
-#include "keras/model/choose.h"
+#include "keras/trace/choose.h"
 #include "keras/optimizer/optimizer_impl.h"
 #include "stack/nn/nn.h"
 

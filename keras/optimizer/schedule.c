@@ -2,8 +2,8 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "keras/model/call.h"
-#include "keras/model/number.h"
+#include "keras/call/call.h"
+#include "keras/call/number.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* For tests: a chain of dense layers, trained step by step on samples that the test has. */
 #ifndef TESTS_MLP_H
 #define TESTS_MLP_H
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 struct mlp {
     struct arena arena;

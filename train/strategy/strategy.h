@@ -10,7 +10,7 @@
  */
 #ifndef TRAIN_STRATEGY_H
 #define TRAIN_STRATEGY_H
-#include "keras/model/trace.h"
+#include "keras/trace/trace.h"
 #include "sim/machine/machine.h"
 #include "stack/interp/interp.h"
 #include "stack/module/module.h"

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "stack/spmd/assign.h"
 #include "stack/hlo/rewrite.h"
-#include "train/loop.h"
+#include "train/step/loop.h"
 #include "train/strategy/strategy_impl.h"
 
 int strategy_variable_stage(const struct strategy *s, int variable)

@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "cli/live/live.h"
-#include "cli/live/live_gate.h"
+#include "cli/debug/trace_gate.h"
 #include "report/native_trace/strace.h"
 #include "tests/rigs/debug_rig.h"
 #include "tests/test.h"
@@ -36,7 +36,7 @@ static const char exchange[] =
 struct gated {
     struct debug_rig r;
     struct trace_log log;
-    struct live_gate gate;
+    struct trace_gate gate;
 };
 
 static void open_gated(struct gated *g, const char *text, int cores)
@@ -48,7 +48,7 @@ static void open_gated(struct gated *g, const char *text, int cores)
     for (int i = 0; i < cores; i++)
         rig_load(&g->r.rig, i, text);
     trace_log_open(&g->log, g->r.rig.m);
-    live_gate_init(&g->gate, &g->log.sink);
+    trace_gate_init(&g->gate, &g->log.sink);
     machine_set_trace(g->r.rig.m, &g->gate.sink);
     g->r.out = open_memstream(&g->r.said, &g->r.said_bytes);
     assert_non_null(g->r.out);
@@ -125,7 +125,7 @@ struct served {
     char folder[40], socket[64], trace[64];
     struct rig rig;
     struct strace_writer *writer;
-    struct live_gate gate;
+    struct trace_gate gate;
     struct debugger d;
     struct live_server *server;
     pthread_t thread;
@@ -180,7 +180,7 @@ static void open_served(struct served *s, const char *text)
     rig_load(&s->rig, 0, text);
     s->writer = strace_writer_open(s->trace, &o, &s->e);
     assert_non_null(s->writer);
-    live_gate_init(&s->gate, strace_writer_sink(s->writer));
+    trace_gate_init(&s->gate, strace_writer_sink(s->writer));
     machine_set_trace(s->rig.m, &s->gate.sink);
     s->server = live_open(s->socket, &s->e);
     assert_non_null(s->server);

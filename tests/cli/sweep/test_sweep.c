@@ -1,13 +1,14 @@
 /* The grid of a sweep: lists, ranges, keys, and what is refused before anything runs. */
 #include "tests/test.h"
 
-#include "cli/sweep/sweep.h"
+#include "cli/commands/swept.h"
 
 static char *train[] = {(char *)"train", (char *)"model.json", NULL};
 
 static void begin(struct sweep *s)
 {
-    *s = (struct sweep){.jobs = 1, .lock = -1, .command = train, .command_count = 2};
+    *s = (struct sweep){.jobs = 1, .lock = -1, .known = swept_commands,
+                        .known_count = swept_count, .command = train, .command_count = 2};
     arena_init(&s->arena);
 }
 

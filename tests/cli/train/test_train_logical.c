@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "stack/nn/nn.h"
 #include "tests/rigs/graph_rig.h"
-#include "train/step.h"
+#include "train/step/step.h"
 
 #define BATCH 16
 #define INPUTS 24

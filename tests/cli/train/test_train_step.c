@@ -9,8 +9,8 @@
 #include "base/rng.h"
 #include "stack/nn/nn.h"
 #include "tests/rigs/graph_rig.h"
-#include "train/loop.h"
-#include "train/step.h"
+#include "train/step/loop.h"
+#include "train/step/step.h"
 
 #define BATCH 16
 #define INPUTS 3

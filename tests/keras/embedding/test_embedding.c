@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "keras/embedding/embedding.h"
 #include "tests/test.h"
-#include "train/step.h"
+#include "train/step/step.h"
 #include "train/strategy/strategy.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
  */
 #include "base/rng.h"
 #include "base/units.h"
-#include "keras/model/trace.h"
+#include "keras/trace/trace.h"
 #include "stack/passes/pass.h"
 #include "tests/rigs/module_rig.h"
 #include "tests/test.h"

@@ -2,7 +2,7 @@
  * Learning rate schedules: the host's formula against figures of their definitions, the graph
  * against the host's formula, on the interpreter for many steps and on a simulated core for some.
  */
-#include "keras/model/call.h"
+#include "keras/call/call.h"
 #include "keras/optimizer/schedule.h"
 #include "stack/interp/interp.h"
 #include "tests/rigs/run_graph.h"

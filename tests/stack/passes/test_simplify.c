@@ -297,7 +297,7 @@ TEST(a_sum_over_devices_does_not_grow)
     assert_int_equal(result_node()->op, HLO_ALL_REDUCE);
 }
 
-/* parts of 8 devices along dimension 0, converted; what that is of is tests/train/strategy/test_sharded_update.c's */
+/* parts of 8 devices along dimension 0, converted; what that is of is tests/train/step/test_sharded_update.c's */
 static void simplify_gathered(struct shape part, enum graph_dtype dtype)
 {
     const struct graph_groups all = {.count = 1, .size = 8};

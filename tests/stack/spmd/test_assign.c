@@ -10,7 +10,7 @@
 #include "stack/nn/nn.h"
 #include "tests/rigs/graph_rig.h"
 #include "tests/generate/random_graph.h"
-#include "train/loop.h"
+#include "train/step/loop.h"
 
 #define ENDS_MAX 64
 #define REPLICAS_MAX 8

@@ -10,7 +10,7 @@
 #include "stack/spmd/stages.h"
 #include "tests/rigs/graph_rig.h"
 #include "tests/rigs/trial.h"
-#include "train/stage_times.h"
+#include "train/strategy/stage_times.h"
 
 #define LAYERS 8
 #define UNITS 24

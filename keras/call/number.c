@@ -1,0 +1,45 @@
+#include "keras/call/number.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+
+char *number_range(const struct number *n, char *buf, size_t buf_bytes)
+{
+    if (n->kind == FLAG)
+        snprintf(buf, buf_bytes, "0 and 1");
+    else
+        snprintf(buf, buf_bytes, "%s%.10g..%.10g", n->kind == WHOLE ? "whole numbers in " : "",
+                 n->low, n->high);
+    return buf;
+}
+
+int number_check(const struct number *n, const char *owner, double value, struct err *e)
+{
+    char range[64];
+
+    if (value >= n->low && value <= n->high && (n->kind == REAL || value == floor(value)))
+        return 0;
+    return err_set(e, "%s: %s is %.10g, allowed are %s", owner, n->name, value,
+                   number_range(n, range, sizeof(range)));
+}
+
+int number_read(const struct number *n, const char *owner, const json_t *json, double *value,
+                struct err *e)
+{
+    if (json_is_boolean(json))
+        *value = json_is_true(json);
+    else if (json_is_number(json))
+        *value = json_number_value(json);
+    else
+        return err_set(e, "%s: %s is no number", owner, n->name);
+    return number_check(n, owner, *value, e);
+}
+
+int number_same_name(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++)
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return 0;
+    return *a == *b;
+}

@@ -1,0 +1,131 @@
+#include "keras/functions/activation.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "stack/nn/nn.h"
+
+#define SELU_SCALE 1.0507009873554805
+
+static const struct {
+    const char *name, *other;
+    double alpha;
+} kinds[] = {
+#define ACTIVATION(id, name, other, alpha, meaning) {name, other, alpha},
+#include "keras/functions/activations.def"
+};
+
+struct activation activation_standard(enum activation_kind kind)
+{
+    return (struct activation){kind, kinds[kind].alpha};
+}
+
+const char *activation_title(enum activation_kind kind)
+{
+    return kinds[kind].name;
+}
+
+int activation_find(const char *name, enum activation_kind *kind, struct err *e)
+{
+    const char *names[COUNT_OF(kinds)];
+    char near[160], list[300] = "";
+
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        size_t used = strlen(list);
+
+        names[i] = kinds[i].name;
+        snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", names[i]);
+        if (strcmp(name, names[i]) == 0 || strcmp(name, kinds[i].other) == 0) {
+            *kind = (enum activation_kind)i;
+            return 0;
+        }
+    }
+    return err_set(e, "unknown activation \"%s\"%s; there are %s", name,
+                   text_did_you_mean(name, names, COUNT_OF(kinds), near, sizeof(near)), list);
+}
+
+static int bounded(struct graph *g, int x, double low, double high)
+{
+    x = graph_binary(g, HLO_MAXIMUM, x, graph_splat(g, x, low));
+    return graph_binary(g, HLO_MINIMUM, x, graph_splat(g, x, high));
+}
+
+/* x above 0, else `below` */
+static int above(struct graph *g, int x, int below)
+{
+    return graph_select(g, graph_compare(g, COMPARE_GT, x, graph_splat(g, x, 0.0)), x, below);
+}
+
+/* alpha (e^(x / width) - 1), which overflows nowhere that it is used */
+static int elu_below(struct graph *g, int x, double alpha, double width)
+{
+    int low = graph_binary(g, HLO_MINIMUM, x, graph_splat(g, x, 0.0));
+
+    return nn_scale(g, graph_unary(g, HLO_EXPM1, nn_scale(g, low, 1.0 / width)), alpha);
+}
+
+int activation_softplus(struct graph *g, int x)
+{
+    int zero = graph_splat(g, x, 0.0), is_positive = graph_compare(g, COMPARE_GE, x, zero);
+    int large = graph_select(g, is_positive, x, zero);
+    int small = graph_select(g, is_positive, graph_unary(g, HLO_NEGATE, x), x);
+
+    return nn_add(g, large, graph_unary(g, HLO_LOG1P, graph_unary(g, HLO_EXP, small)));
+}
+
+/* in the type of x; which is read before the graph grows */
+static int log_softmax(struct graph *g, int x)
+{
+    enum graph_dtype dtype = g->node[x].shape.dtype;
+
+    return graph_convert(g, nn_log_softmax(g, x), dtype);
+}
+
+static int hard_sigmoid(struct graph *g, int x)
+{
+    return nn_scale(g, bounded(g, nn_shift(g, x, 3.0), 0.0, 6.0), 1.0 / 6.0);
+}
+
+static int log_sigmoid(struct graph *g, int x)
+{
+    return graph_unary(g, HLO_NEGATE, activation_softplus(g, graph_unary(g, HLO_NEGATE, x)));
+}
+
+static int softsign(struct graph *g, int x)
+{
+    return graph_binary(g, HLO_DIVIDE, x, nn_shift(g, graph_unary(g, HLO_ABS, x), 1.0));
+}
+
+int activation_apply(struct graph *g, const struct activation *a, int x)
+{
+    switch (a->kind) {
+    case ACTIVATION_RELU: return nn_relu(g, x);
+    case ACTIVATION_RELU6: return bounded(g, x, 0.0, 6.0);
+    case ACTIVATION_LEAKY_RELU: return above(g, x, nn_scale(g, x, a->alpha));
+    case ACTIVATION_ELU: return above(g, x, elu_below(g, x, a->alpha, 1.0));
+    case ACTIVATION_CELU: return above(g, x, elu_below(g, x, a->alpha, a->alpha));
+    case ACTIVATION_SELU:
+        return nn_scale(g, above(g, x, elu_below(g, x, a->alpha, 1.0)), SELU_SCALE);
+    case ACTIVATION_GELU: return nn_gelu(g, x, false);
+    case ACTIVATION_GELU_TANH: return nn_gelu(g, x, true);
+    case ACTIVATION_SILU: return nn_silu(g, x);
+    case ACTIVATION_TANH: return graph_unary(g, HLO_TANH, x);
+    case ACTIVATION_SIGMOID: return graph_unary(g, HLO_LOGISTIC, x);
+    case ACTIVATION_LOG_SIGMOID: return log_sigmoid(g, x);
+    case ACTIVATION_SOFTPLUS: return activation_softplus(g, x);
+    case ACTIVATION_SOFTSIGN: return softsign(g, x);
+    case ACTIVATION_MISH:
+        return nn_multiply(g, x, graph_unary(g, HLO_TANH, activation_softplus(g, x)));
+    case ACTIVATION_HARD_SIGMOID: return hard_sigmoid(g, x);
+    case ACTIVATION_HARD_SILU: return nn_multiply(g, x, hard_sigmoid(g, x));
+    case ACTIVATION_HARD_TANH: return bounded(g, x, -1.0, 1.0);
+    case ACTIVATION_EXPONENTIAL: return graph_unary(g, HLO_EXP, x);
+    case ACTIVATION_SOFTMAX: return nn_softmax(g, x);
+    case ACTIVATION_LOG_SOFTMAX: return log_softmax(g, x);
+    case ACTIVATION_LINEAR:
+    case ACTIVATION_COUNT: break;
+    }
+    return x;
+}

@@ -1,0 +1,244 @@
+#include "keras/functions/initializer.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/rng.h"
+#include "base/text.h"
+#include "base/units.h"
+
+#define PI 3.14159265358979323846
+/* deviation of a standard normal cut at two deviations: what variance scaling makes up for */
+#define TRUNCATED_DEVIATION 0.87962566103423978
+
+static const struct {
+    const char *name;
+    double a, b;
+} kinds[] = {
+#define INITIALIZER(id, name, a, b, meaning) {name, a, b},
+#include "keras/functions/initializers.def"
+};
+
+struct initializer initializer_standard(enum initializer_kind kind)
+{
+    return (struct initializer){kind, kinds[kind].a, kinds[kind].b};
+}
+
+const char *initializer_name(enum initializer_kind kind)
+{
+    return kinds[kind].name;
+}
+
+/* letters and digits alone, lower case: "GlorotUniform" and "glorot_uniform" are the same */
+static bool is_same_name(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        while (*a == '_')
+            a++;
+        while (*b == '_')
+            b++;
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+        if (!*a)
+            return true;
+    }
+}
+
+int initializer_find(const char *name, enum initializer_kind *kind, struct err *e)
+{
+    const char *names[COUNT_OF(kinds)];
+    char near[160];
+
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        names[i] = kinds[i].name;
+        if (is_same_name(name, names[i])) {
+            *kind = (enum initializer_kind)i;
+            return 0;
+        }
+    }
+    return err_set(e, "unknown initializer \"%s\"%s", name,
+                   text_did_you_mean(name, names, COUNT_OF(kinds), near, sizeof(near)));
+}
+
+/* ---- random numbers ---- */
+
+static double unit(struct rng *r)       /* in (0, 1] */
+{
+    return (double)((rng_next(r) >> 11) + 1) * 0x1p-53;
+}
+
+static double normal(struct rng *r)
+{
+    double radius = sqrt(-2.0 * log(unit(r)));
+
+    return radius * cos(2.0 * PI * unit(r));
+}
+
+static double truncated_normal(struct rng *r)
+{
+    for (;;) {
+        double value = normal(r);
+
+        if (fabs(value) <= 2.0)
+            return value;
+    }
+}
+
+/* ---- values, in order of elements ---- */
+
+static void put(const struct shape *s, void *to, int64_t at, double value)
+{
+    if (s->dtype == DTYPE_F32 || s->dtype == DTYPE_BF16)
+        ((float *)to)[at] = (float)value;
+    else
+        ((int32_t *)to)[at] = (int32_t)value;
+}
+
+static void fill_constant(const struct shape *s, double value, void *to)
+{
+    for (int64_t i = 0, elems = shape_elems(s); i < elems; i++)
+        put(s, to, i, value);
+}
+
+static void fill_identity(const struct shape *s, double value, void *to)
+{
+    assert(s->rank == 2);
+    fill_constant(s, 0.0, to);
+    for (int64_t i = 0; i < s->dim[0] && i < s->dim[1]; i++)
+        put(s, to, i * s->dim[1] + i, value);
+}
+
+static void fill_uniform(const struct shape *s, double low, double high, struct rng *r, void *to)
+{
+    for (int64_t i = 0, elems = shape_elems(s); i < elems; i++)
+        put(s, to, i, (double)rng_uniform(r, (float)low, (float)high));
+}
+
+static void fill_normal(const struct shape *s, double mean, double deviation,
+                        double (*draw)(struct rng *), struct rng *r, void *to)
+{
+    for (int64_t i = 0, elems = shape_elems(s); i < elems; i++)
+        put(s, to, i, mean + deviation * draw(r));
+}
+
+static double dot(const double *a, const double *b, int64_t count)
+{
+    double sum = 0.0;
+
+    for (int64_t i = 0; i < count; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* `count` vectors of `length` made orthonormal one after the other, twice for small rests */
+static void orthonormalise(double *v, int64_t count, int64_t length)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double *now = v + i * length, norm;
+
+        for (int64_t twice = 0; twice < 2 * i; twice++) {
+            const double *before = v + twice % i * length;
+            double along = dot(now, before, length);
+
+            for (int64_t k = 0; k < length; k++)
+                now[k] -= along * before[k];
+        }
+        norm = sqrt(dot(now, now, length));
+        for (int64_t k = 0; k < length; k++)
+            now[k] /= norm;
+    }
+}
+
+/* The orthogonal factor of a normal matrix whose triangular factor has a positive diagonal. */
+static void fill_orthogonal(const struct shape *s, double gain, struct rng *r, void *to)
+{
+    int64_t columns = s->rank ? s->dim[s->rank - 1] : 1, rows = shape_elems(s) / columns;
+    int64_t count = rows < columns ? rows : columns, length = rows < columns ? columns : rows;
+    double *v = mem_alloc((size_t)(count * length) * sizeof(*v));
+
+    for (int64_t i = 0; i < count * length; i++)
+        v[i] = normal(r);
+    orthonormalise(v, count, length);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++)
+            put(s, to, i * columns + j,
+                gain * (rows < columns ? v[i * length + j] : v[j * length + i]));
+    mem_free(v);
+}
+
+void initializer_fans(const struct shape *s, double *in, double *out)
+{
+    double field = 1.0;
+
+    for (int i = 0; i < s->rank - 2; i++)
+        field *= (double)s->dim[i];
+    *out = s->rank > 0 ? field * (double)s->dim[s->rank - 1] : 1.0;
+    *in = s->rank > 1 ? field * (double)s->dim[s->rank - 2] : *out;
+}
+
+/* variance: what the kind divides by its fan */
+static double scaled_variance(enum initializer_kind kind, const struct shape *s)
+{
+    double in, out;
+
+    initializer_fans(s, &in, &out);
+    switch (kind) {
+    case INITIALIZER_HE_UNIFORM:
+    case INITIALIZER_HE_NORMAL:
+        return 2.0 / in;
+    case INITIALIZER_LECUN_UNIFORM:
+    case INITIALIZER_LECUN_NORMAL:
+        return 1.0 / in;
+    default:
+        return 2.0 / (in + out);
+    }
+}
+
+void initializer_fill(const struct initializer *i, const struct shape *shape, uint64_t seed,
+                      uint64_t stream, void *to)
+{
+    double deviation = sqrt(scaled_variance(i->kind, shape));
+    struct rng r;
+
+    rng_init(&r, seed * 0x9e3779b97f4a7c15u + stream);
+    switch (i->kind) {
+    case INITIALIZER_ZEROS:
+    case INITIALIZER_COUNT:
+        fill_constant(shape, 0.0, to);
+        return;
+    case INITIALIZER_ONES:
+        fill_constant(shape, 1.0, to);
+        return;
+    case INITIALIZER_CONSTANT:
+        fill_constant(shape, i->a, to);
+        return;
+    case INITIALIZER_IDENTITY:
+        fill_identity(shape, i->a, to);
+        return;
+    case INITIALIZER_RANDOM_UNIFORM:
+        fill_uniform(shape, i->a, i->b, &r, to);
+        return;
+    case INITIALIZER_RANDOM_NORMAL:
+        fill_normal(shape, i->a, i->b, normal, &r, to);
+        return;
+    case INITIALIZER_TRUNCATED_NORMAL:
+        fill_normal(shape, i->a, i->b, truncated_normal, &r, to);
+        return;
+    case INITIALIZER_GLOROT_UNIFORM:
+    case INITIALIZER_HE_UNIFORM:
+    case INITIALIZER_LECUN_UNIFORM:
+        fill_uniform(shape, -sqrt(3.0) * deviation, sqrt(3.0) * deviation, &r, to);
+        return;
+    case INITIALIZER_GLOROT_NORMAL:
+    case INITIALIZER_HE_NORMAL:
+    case INITIALIZER_LECUN_NORMAL:
+        fill_normal(shape, 0.0, deviation / TRUNCATED_DEVIATION, truncated_normal, &r, to);
+        return;
+    case INITIALIZER_ORTHOGONAL:
+        fill_orthogonal(shape, i->a, &r, to);
+        return;
+    }
+}

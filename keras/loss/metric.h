@@ -1,0 +1,54 @@
+/*
+ * Metrics: sums kept in variables, from which the host computes a number.
+ *
+ * State variables are f32 and SYNC_ON_READ SUM: each replica counts its own samples, and reading
+ * adds these up. metric_update writes a step's additions into the trace, metric_result makes the
+ * number of what was read. Zeros start them again.
+ */
+#ifndef KERAS_METRIC_H
+#define KERAS_METRIC_H
+#include "keras/model/model.h"
+
+#define METRIC_STATES_MAX 4
+
+enum metric_kind {
+#define METRIC(id, name, class, labels, states, number, meaning) METRIC_##id,
+#include "keras/loss/metrics.def"
+    METRIC_COUNT
+};
+
+struct metric {
+    enum metric_kind kind;
+    const char *name;                   /* of results and variables: "accuracy" */
+    double number;                      /* threshold, k, thresholds or classes: metrics.def */
+    bool from_logits;                   /* binary ones: predictions are logits */
+    int variable[METRIC_STATES_MAX];    /* once built */
+    int variable_count;
+};
+
+/* with Keras's name and number; both may be changed before it is built */
+struct metric metric_standard(enum metric_kind kind);
+/* Keras's name, class name or a short one ("mse"); -1 with the nearest name. "accuracy" is
+ * metric_accuracy's business. */
+int metric_find(const char *name, enum metric_kind *kind, struct err *e);
+/* what Keras takes "accuracy" for: by the shapes of predictions' and labels' samples */
+enum metric_kind metric_accuracy(const struct shape *label, const struct shape *prediction);
+
+/* -1 with what does not fit; shapes are of samples (label is not read by MEAN and SUM) */
+int metric_check(const struct metric *m, const struct shape *label,
+                 const struct shape *prediction, struct err *e);
+/* adds its state: "accuracy/total", "accuracy/count" */
+void metric_build(struct metric *m, struct variable_set *set, const struct shape *prediction);
+
+/*
+ * `prediction`: a node [batch, ...]; of MEAN and SUM the values, [batch]. `labels` with the batch
+ * in front, NODE_NONE for MEAN and SUM; `weights` f32 [batch] or NODE_NONE for 1.
+ */
+void metric_update(struct trace *t, const struct metric *m, int labels, int prediction,
+                   int weights);
+
+/* of states as read, summed over replicas, variable by variable; 0 of nothing, as Keras
+ * has it */
+double metric_result(const struct metric *m, const struct variable_set *set,
+                     const float *const *state);
+#endif

@@ -1,0 +1,218 @@
+/* Callbacks of training: when they act, on a model whose numbers the test makes up. */
+#include "tests/rigs/train_rig.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "tests/rigs/graph_rig.h"
+#include "train/fit/callbacks.h"
+
+/* a model of one weight, whose logs are given */
+struct watched {
+    struct train_rig rig;
+    struct model model;
+    struct optimizer optimizer;
+    struct metric metric;
+    struct fit *fit;
+    double metric_value;
+};
+
+static void open_watched(struct watched *w)
+{
+    struct shape sample = f32_shape(DIMS(1));
+    struct fit_options o;
+    struct layer *l;
+
+    memset(w, 0, sizeof(*w));
+    train_rig_init(&w->rig, "host", NULL, MODE_BOTH);
+    model_init(&w->model, &w->rig.arena, "one");
+    model_input(&w->model, "x", &sample);
+    l = model_layer(&w->model, LAYER_DENSE, NULL);
+    l->c.units = 1;
+    train_rig_must(&w->rig, model_add(&w->model, l, &w->rig.err) < 0 ? -1 : 0);
+    model_output(&w->model, 1);
+    optimizer_init(&w->optimizer, RULE_SGD);
+    w->metric = metric_standard(METRIC_MEAN_ABSOLUTE_ERROR);
+    o = (struct fit_options){.model = &w->model, .loss = loss_standard(LOSS_MEAN_SQUARED_ERROR),
+                             .metric = &w->metric, .metric_count = 1,
+                             .optimizer = &w->optimizer, .strategy = w->rig.options, .batch = 2};
+    w->fit = fit_create(&o, &w->rig.err);
+    train_rig_must(&w->rig, w->fit ? 0 : -1);
+}
+
+static void close_watched(struct watched *w)
+{
+    fit_destroy(w->fit);
+    model_fini(&w->model);
+    train_rig_fini(&w->rig);
+}
+
+/* the next epoch ends with this loss of the validation */
+static int tell(struct watched *w, const struct fit_callback *c, int64_t epoch, double loss)
+{
+    struct fit_log log = {.epoch = epoch, .steps = 3, .loss = 9, .metric = &w->metric_value,
+                          .has_validation = true, .validation_loss = loss,
+                          .validation_metric = &w->metric_value, .learning_rate = 0.5,
+                          .cycles = 77};
+
+    return c->epoch(c->context, w->fit, &log, &w->rig.err);
+}
+
+static float weight(struct watched *w)
+{
+    float value;
+
+    train_rig_must(&w->rig, strategy_read(fit_strategy(w->fit), 0, &value, &w->rig.err));
+    return value;
+}
+
+static void set_weight(struct watched *w, float value)
+{
+    train_rig_must(&w->rig, strategy_write(fit_strategy(w->fit), 0, &value, &w->rig.err));
+}
+
+TEST(early_stopping_waits_and_puts_the_best_back)
+{
+    static const double losses[] = {1.0, 0.5, 0.45, 0.6, 0.44, 0.43};
+    struct early_stopping o = {.patience = 3, .min_delta = 0.1, .restores_best = true};
+    struct fit_callback c;
+    struct watched w;
+
+    open_watched(&w);
+    callback_early_stopping(&c, &o, &w.rig.arena);
+    for (int i = 0; i < 5; i++) {
+        set_weight(&w, (float)i);
+        assert_int_equal(tell(&w, &c, i + 1, losses[i]), i == 4);   /* 0.5 is not beaten by 0.1 */
+    }
+    assert_int_equal(c.end(c.context, w.fit, &w.rig.err), 0);
+    assert_true(weight(&w) == 1);
+    close_watched(&w);
+}
+
+TEST(accuracies_are_better_when_larger_and_losses_when_smaller)
+{
+    struct early_stopping o = {.monitor = "mean_absolute_error", .mode = MONITOR_MAX};
+    struct fit_callback c;
+    struct watched w;
+
+    open_watched(&w);
+    callback_early_stopping(&c, &o, &w.rig.arena);
+    w.metric_value = 0.1;
+    assert_int_equal(tell(&w, &c, 1, 0), 0);
+    w.metric_value = 0.2;
+    assert_int_equal(tell(&w, &c, 2, 0), 0);
+    w.metric_value = 0.15;
+    assert_int_equal(tell(&w, &c, 3, 0), 1);
+    o.monitor = "val_mean_absolute_eror";
+    callback_early_stopping(&c, &o, &w.rig.arena);
+    assert_int_equal(tell(&w, &c, 1, 0), -1);
+    assert_string_equal(w.rig.err.msg, "there is no \"val_mean_absolute_eror\" to watch (did you "
+                                       "mean \"mean_absolute_error\"?)");
+    close_watched(&w);
+}
+
+static double rate(struct watched *w)
+{
+    double r;
+
+    train_rig_must(&w->rig, fit_learning_rate(w->fit, &r, &w->rig.err));
+    return r;
+}
+
+TEST(plateaus_reduce_the_rate_and_cool_down)
+{
+    struct reduce_on_plateau o = {.patience = 2, .factor = 0.5, .cooldown = 1, .min_rate = 0.3};
+    struct fit_callback c;
+    struct watched w;
+
+    open_watched(&w);
+    train_rig_must(&w.rig, fit_set_learning_rate(w.fit, 1, &w.rig.err));
+    callback_reduce_on_plateau(&c, &o, &w.rig.arena);
+    for (int i = 1; i <= 3; i++)
+        assert_int_equal(tell(&w, &c, i, 1), 0);
+    assert_true(rate(&w) == 0.5);       /* after two epochs without */
+    for (int i = 4; i <= 5; i++)
+        assert_int_equal(tell(&w, &c, i, 1), 0);
+    assert_true(rate(&w) == 0.5 || rate(&w) == (double)0.3f);
+    for (int i = 6; i <= 9; i++)
+        assert_int_equal(tell(&w, &c, i, 1), 0);
+    assert_true(rate(&w) == (double)0.3f);
+    close_watched(&w);
+}
+
+static double halve(void *context, int64_t epoch, double r)
+{
+    ++*(int *)context;
+    return epoch < 2 ? r : r / 2;
+}
+
+TEST(schedules_set_the_rate_of_each_epoch)
+{
+    struct fit_callback c;
+    struct watched w;
+    int calls = 0;
+
+    open_watched(&w);
+    train_rig_must(&w.rig, fit_set_learning_rate(w.fit, 1, &w.rig.err));
+    callback_schedule(&c, halve, &calls, &w.rig.arena);
+    for (int i = 1; i <= 4; i++)
+        assert_int_equal(c.epoch_begin(c.context, w.fit, i, &w.rig.err), 0);
+    assert_true(rate(&w) == 0.25);
+    assert_int_equal(calls, 4);
+    close_watched(&w);
+}
+
+static void expect_file(const char *path, const char *expected)
+{
+    char text[1024] = "";
+    FILE *f = fopen(path, "r");
+    size_t got;
+
+    assert_non_null(f);
+    got = fread(text, 1, sizeof(text) - 1, f);
+    text[got] = '\0';
+    fclose(f);
+    assert_string_equal(text, expected);
+}
+
+#define HEADING "epoch,loss,mean_absolute_error,val_loss,val_mean_absolute_error,learning_rate," \
+                "steps,step_cycles\n"
+
+TEST(csv_is_whole_after_every_epoch_and_can_be_continued)
+{
+    char path[] = "/tmp/systole-csv-XXXXXX";
+    struct fit_callback c;
+    struct watched w;
+
+    assert_true(close(mkstemp(path)) == 0);
+    open_watched(&w);
+    w.metric_value = 0.25;
+    train_rig_must(&w.rig, callback_csv(&c, path, false, &w.rig.arena, &w.rig.err));
+    assert_int_equal(c.begin(c.context, w.fit, &w.rig.err), 0);
+    assert_int_equal(tell(&w, &c, 1, 2), 0);
+    expect_file(path, HEADING "1,9,0.25,2,0.25,0.5,3,77\n");
+    train_rig_must(&w.rig, callback_csv(&c, path, true, &w.rig.arena, &w.rig.err));
+    assert_int_equal(c.begin(c.context, w.fit, &w.rig.err), 0);
+    assert_int_equal(tell(&w, &c, 2, 1), 0);
+    expect_file(path, HEADING "1,9,0.25,2,0.25,0.5,3,77\n2,9,0.25,1,0.25,0.5,3,77\n");
+    w.metric.name = "mae";
+    ((struct fit_options *)fit_options(w.fit))->metric[0].name = "mae";
+    assert_int_equal(c.begin(c.context, w.fit, &w.rig.err), -1);
+    assert_non_null(strstr(w.rig.err.msg, "other columns than this run's: epoch,loss,mae,"));
+    unlink(path);
+    assert_int_equal(callback_csv(&c, "/nowhere/at/all.csv", false, &w.rig.arena, &w.rig.err), -1);
+    close_watched(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(early_stopping_waits_and_puts_the_best_back),
+        cmocka_unit_test(accuracies_are_better_when_larger_and_losses_when_smaller),
+        cmocka_unit_test(plateaus_reduce_the_rate_and_cool_down),
+        cmocka_unit_test(schedules_set_the_rate_of_each_epoch),
+        cmocka_unit_test(csv_is_whole_after_every_epoch_and_can_be_continued),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+#include "train/fit/callbacks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+
+/* ----- what is watched */
+
+int callback_monitored(const struct fit *f, const struct fit_log *log, const char *name,
+                       double *value, struct err *e)
+{
+    const struct fit_options *o = fit_options(f);
+    bool is_validation = strncmp(name, "val_", 4) == 0;
+    const char *plain = is_validation ? name + 4 : name;
+    const char *candidate[64] = {"loss"};
+    char near[128];
+    size_t count = 1;
+
+    if (is_validation && !log->has_validation)
+        return err_set(e, "%s is to be watched, but epoch %" PRId64 " has no validation", name,
+                       log->epoch);
+    if (strcmp(plain, "loss") == 0) {
+        *value = is_validation ? log->validation_loss : log->loss;
+        return 0;
+    }
+    for (int i = 0; i < o->metric_count; i++) {
+        if (strcmp(plain, o->metric[i].name) == 0) {
+            *value = is_validation ? log->validation_metric[i] : log->metric[i];
+            return 0;
+        }
+        if (count < COUNT_OF(candidate))
+            candidate[count++] = o->metric[i].name;
+    }
+    return err_set(e, "there is no \"%s\" to watch%s", name,
+                   text_did_you_mean(plain, candidate, count, near, sizeof(near)));
+}
+
+bool callback_larger_is_better(const char *monitor)
+{
+    return strstr(monitor, "acc") || strstr(monitor, "auc") || strstr(monitor, "precision") ||
+           strstr(monitor, "recall") || strstr(monitor, "top_k") || strstr(monitor, "io_u");
+}
+
+/* the best so far, and epochs since */
+struct watch {
+    const char *monitor;
+    double delta, best;
+    bool is_larger_better, has_best;
+    int64_t waited;
+};
+
+static void watch_init(struct watch *w, const char *monitor, enum monitor_mode mode, double delta)
+{
+    *w = (struct watch){.monitor = monitor ? monitor : "val_loss", .delta = fabs(delta)};
+    w->is_larger_better = mode == MONITOR_AUTO ? callback_larger_is_better(w->monitor)
+                                               : mode == MONITOR_MAX;
+}
+
+/* true: better than ever by more than delta */
+static bool watch_add(struct watch *w, double value)
+{
+    double gain = w->is_larger_better ? value - w->best : w->best - value;
+
+    if (w->has_best && !(gain > w->delta)) {
+        w->waited++;
+        return false;
+    }
+    w->best = value;
+    w->has_best = true;
+    w->waited = 0;
+    return true;
+}
+
+/* ----- early stopping */
+
+struct stopper {
+    struct early_stopping options;
+    struct watch watch;
+    struct arena *arena;
+    void **kept;                        /* of the best epoch, by variable of the model */
+};
+
+static int keep(struct stopper *s, struct fit *f, struct err *e)
+{
+    const struct model *m = fit_options(f)->model;
+    struct variable_set *set = strategy_variables(fit_strategy(f));
+
+    if (!s->kept)
+        s->kept = arena_array(s->arena, (size_t)m->variable_count + 1, sizeof(*s->kept));
+    for (int i = 0; i < m->variable_count; i++) {
+        int v = m->first_variable + i;
+
+        if (!s->kept[i])
+            s->kept[i] = arena_array(s->arena, (size_t)shape_elems(&set->variable[v].shape), 4);
+        if (strategy_read(fit_strategy(f), v, s->kept[i], e))
+            return -1;
+    }
+    return 0;
+}
+
+static int stopper_epoch(void *context, struct fit *f, const struct fit_log *log, struct err *e)
+{
+    struct stopper *s = context;
+    double value;
+
+    if (log->epoch <= s->options.start_from_epoch)
+        return 0;
+    if (callback_monitored(f, log, s->watch.monitor, &value, e))
+        return -1;
+    if (watch_add(&s->watch, value))
+        return s->options.restores_best ? keep(s, f, e) : 0;
+    return s->watch.waited >= (s->options.patience > 0 ? s->options.patience : 1);
+}
+
+static int stopper_end(void *context, struct fit *f, struct err *e)
+{
+    struct stopper *s = context;
+    const struct model *m = fit_options(f)->model;
+
+    for (int i = 0; s->kept && i < m->variable_count; i++)
+        if (strategy_write(fit_strategy(f), m->first_variable + i, s->kept[i], e))
+            return -1;
+    return 0;
+}
+
+void callback_early_stopping(struct fit_callback *c, const struct early_stopping *o,
+                             struct arena *a)
+{
+    struct stopper *s = arena_alloc(a, sizeof(*s));
+
+    s->options = *o;
+    s->arena = a;
+    watch_init(&s->watch, o->monitor, o->mode, o->min_delta);
+    *c = (struct fit_callback){.epoch = stopper_epoch, .end = stopper_end, .context = s};
+}
+
+/* ----- learning rates */
+
+struct plateau {
+    struct reduce_on_plateau options;
+    struct watch watch;
+    int64_t cooling;
+};
+
+static int plateau_epoch(void *context, struct fit *f, const struct fit_log *log, struct err *e)
+{
+    struct plateau *p = context;
+    double value, rate;
+
+    if (callback_monitored(f, log, p->watch.monitor, &value, e))
+        return -1;
+    if (p->cooling > 0) {
+        p->cooling--;
+        p->watch.waited = 0;
+    }
+    if (watch_add(&p->watch, value) || p->cooling > 0 ||
+        p->watch.waited < p->options.patience)
+        return 0;
+    p->watch.waited = 0;
+    p->cooling = p->options.cooldown;
+    if (fit_learning_rate(f, &rate, e))
+        return -1;
+    return rate > p->options.min_rate
+               ? fit_set_learning_rate(f, fmax(rate * p->options.factor, p->options.min_rate), e)
+               : 0;
+}
+
+void callback_reduce_on_plateau(struct fit_callback *c, const struct reduce_on_plateau *o,
+                                struct arena *a)
+{
+    struct plateau *p = arena_alloc(a, sizeof(*p));
+
+    p->options = *o;
+    if (o->factor == 0)
+        p->options.factor = 0.1;
+    if (o->patience == 0)
+        p->options.patience = 10;
+    watch_init(&p->watch, o->monitor, o->mode, o->min_delta == 0 ? 1e-4 : o->min_delta);
+    *c = (struct fit_callback){.epoch = plateau_epoch, .context = p};
+}
+
+struct scheduler {
+    rate_schedule schedule;
+    void *context;
+};
+
+static int scheduler_begin(void *context, struct fit *f, int64_t epoch, struct err *e)
+{
+    const struct scheduler *s = context;
+    double rate;
+
+    if (fit_learning_rate(f, &rate, e))
+        return -1;
+    return fit_set_learning_rate(f, s->schedule(s->context, epoch - 1, rate), e);
+}
+
+void callback_schedule(struct fit_callback *c, rate_schedule schedule, void *context,
+                       struct arena *a)
+{
+    struct scheduler *s = arena_alloc(a, sizeof(*s));
+
+    *s = (struct scheduler){schedule, context};
+    *c = (struct fit_callback){.epoch_begin = scheduler_begin, .context = s};
+}

@@ -1,0 +1,241 @@
+/* The traces of fit: one or several training steps, evaluation, prediction. */
+#include "train/fit/fit_impl.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#include "train/step/loop.h"
+
+static struct shape with_batch(const struct shape *sample, int64_t batch)
+{
+    struct shape s = *sample;
+
+    assert(s.rank < GRAPH_RANK_MAX);
+    for (int d = s.rank; d > 0; d--)
+        s.dim[d] = s.dim[d - 1];
+    s.dim[0] = batch;
+    s.rank++;
+    return s;
+}
+
+static const struct shape *sample_of(const struct fit *f, int input)
+{
+    const struct model *m = f->options.model;
+
+    return &m->node[m->input[input]].shape;
+}
+
+/* the model's inputs, labels, and weights if wanted: shapes of one replica's batch */
+static int list_shapes(const struct fit *f, bool has_labels, bool has_weights, struct shape *shape)
+{
+    struct shape scalar = shape_scalar(DTYPE_F32);
+    int count = 0;
+
+    for (int i = 0; i < f->options.model->input_count; i++)
+        shape[count++] = with_batch(sample_of(f, i), f->local_batch);
+    if (has_labels)
+        shape[count++] = with_batch(&f->label, f->local_batch);
+    if (has_weights)
+        shape[count++] = with_batch(&scalar, f->local_batch);
+    return count;
+}
+
+/* forward, metrics; loss of a training step or an evaluation */
+static void add_forward(struct trace *t, struct fit *f, const int *input, int count,
+                        bool has_weights, struct step_loss *loss)
+{
+    const struct fit_options *o = &f->options;
+    int labels = input[o->model->input_count];
+    int weights = has_weights ? input[count - 1] : NODE_NONE;
+    struct model_result result;
+
+    model_forward(t, o->model, input, &result, &loss->penalty);
+    trace_source(t, NULL, "loss");
+    loss->sum = loss_sum(&t->graph, loss_values(&t->graph, &o->loss, labels, &result), weights);
+    for (int i = 0; i < o->metric_count; i++) {
+        trace_source(t, "metrics", o->metric[i].name);
+        metric_update(t, &o->metric[i], labels, result.value, weights);
+    }
+}
+
+static int forward(struct trace *t, const int *input, int count, void *context,
+                   struct step_loss *loss, struct err *e)
+{
+    struct fit *f = context;
+
+    (void)e;
+    add_forward(t, f, input, count, f->options.has_weights, loss);
+    return 0;
+}
+
+static int train_one(struct trace *t, struct fit *f, const int *input, int count, struct err *e)
+{
+    bool has_micro = f->options.micro_batches > 1;
+    struct step_options o = {.optimizer = f->options.optimizer, .global_batch = f->batch,
+                             .micro_batches = f->options.micro_batches, .forward = forward,
+                             .is_unrolled = f->options.stages > 0 ||
+                                            (f->options.layer_devices && has_micro),
+                             .context = f};
+    int loss;
+
+    if (step_train(t, &o, input, count, &loss, e))
+        return -1;
+    trace_result(t, "loss", loss);
+    return 0;
+}
+
+int fit_trace_step(struct fit *f, struct trace *t, struct err *e)
+{
+    struct shape shape[DATA_TUPLE_MAX];
+    int input[DATA_TUPLE_MAX], count = list_shapes(f, true, f->options.has_weights, shape);
+
+    for (int i = 0; i < count; i++)
+        input[i] = trace_input(t, arena_printf(t->arena, "input.%d", i), &shape[i]);
+    if (train_one(t, f, input, count, e))
+        return -1;
+    trace_finish(t);
+    return 0;
+}
+
+/* several steps: a loop over one that is traced by itself */
+static int train_step(struct trace *t, const int *input, int count, void *context, struct err *e)
+{
+    struct fit_training *training = context;
+    struct trace body;
+    int status;
+
+    if (training->rounds == 1)
+        return train_one(t, training->fit, input, count, e);
+    trace_init(&body, t->arena, "step", t->set, t->replica_count, true);
+    body.mesh = t->mesh;
+    status = fit_trace_step(training->fit, &body, e);
+    if (status == 0)
+        loop_steps(t, &body, training->rounds, input);
+    trace_fini(&body);
+    return status;
+}
+
+static int evaluate_step(struct trace *t, const int *input, int count, void *context,
+                         struct err *e)
+{
+    struct fit *f = context;
+    struct step_loss loss;
+
+    (void)e;
+    add_forward(t, f, input, count, true, &loss);
+    trace_result(t, "loss", loss.sum);
+    if (loss.penalty != NODE_NONE)
+        trace_result(t, "penalty", loss.penalty);
+    return 0;
+}
+
+int fit_trace_evaluation(struct fit *f, struct trace *t, struct err *e)
+{
+    struct shape shape[DATA_TUPLE_MAX];
+    int input[DATA_TUPLE_MAX], count = list_shapes(f, true, true, shape);
+
+    for (int i = 0; i < count; i++)
+        input[i] = trace_input(t, arena_printf(t->arena, "input.%d", i), &shape[i]);
+    if (evaluate_step(t, input, count, f, e))
+        return -1;
+    trace_finish(t);
+    return 0;
+}
+
+static int predict_step(struct trace *t, const int *input, int count, void *context,
+                        struct err *e)
+{
+    struct fit *f = context;
+    struct model_result result;
+
+    (void)e;
+    (void)count;
+    model_forward(t, f->options.model, input, &result, NULL);
+    trace_source(t, NULL, "prediction");
+    trace_result(t, "prediction", graph_convert(&t->graph, result.value, DTYPE_F32));
+    return 0;
+}
+
+/* ----- memory of the host for them */
+
+/* In mode timing nothing comes or goes, and batches may be large: no room for them. */
+static void make_feed(struct fit *f, struct fit_feed *feed, int rounds)
+{
+    struct strategy_program *p = feed->program;
+    const struct machine *m = strategy_machine(f->strategy);
+    int results = strategy_program_result_count(p);
+    bool has_values = !m || machine_mode(m) != MODE_TIMING;
+
+    feed->rounds = rounds;
+    feed->tensor_count = strategy_program_input_count(p);
+    feed->input = arena_array(&f->arena, (size_t)(f->replicas * feed->tensor_count),
+                              sizeof(*feed->input));
+    feed->result = arena_array(&f->arena, (size_t)(f->replicas * results), sizeof(*feed->result));
+    for (int i = 0; i < feed->tensor_count; i++) {
+        int64_t elems = shape_elems(strategy_program_input_shape(p, i));
+
+        feed->elems[i] = elems / f->local_batch / rounds;
+        if (!has_values)
+            continue;
+        feed->tensor[i] = arena_array(&f->arena, (size_t)(elems * f->replicas), 4);
+        if (rounds > 1)
+            feed->batch[i] = arena_array(&f->arena, (size_t)(feed->elems[i] * f->batch), 4);
+        for (int r = 0; r < f->replicas; r++)
+            feed->input[r * feed->tensor_count + i] = (char *)feed->tensor[i] + r * elems * 4;
+    }
+    for (int i = 0; i < f->replicas * results && has_values; i++)
+        feed->result[i] = arena_array(
+            &f->arena, (size_t)shape_elems(strategy_program_result_shape(p, i % results)), 4);
+}
+
+struct fit_training *fit_training_of(struct fit *f, int rounds, struct err *e)
+{
+    struct shape shape[DATA_TUPLE_MAX];
+    struct fit_training *t;
+    int count;
+
+    for (t = f->training; t; t = t->next)
+        if (t->rounds == rounds)
+            return t;
+    count = list_shapes(f, true, f->options.has_weights, shape);
+    for (int i = 0; i < count && rounds > 1; i++)
+        shape[i] = with_batch(&shape[i], rounds);
+    t = arena_alloc(&f->arena, sizeof(*t));
+    *t = (struct fit_training){.fit = f, .rounds = rounds, .next = f->training};
+    t->feed.program = strategy_function(f->strategy, "train", train_step, t, true, shape, count, e);
+    if (!t->feed.program)
+        return NULL;
+    make_feed(f, &t->feed, rounds);
+    f->training = t;
+    return t;
+}
+
+int fit_prepare_evaluation(struct fit *f, struct err *e)
+{
+    struct shape shape[DATA_TUPLE_MAX];
+    int count = list_shapes(f, true, true, shape);
+
+    if (f->evaluation.program)
+        return 0;
+    f->evaluation.program = strategy_function(f->strategy, "evaluate", evaluate_step, f, false,
+                                              shape, count, e);
+    if (!f->evaluation.program)
+        return -1;
+    make_feed(f, &f->evaluation, 1);
+    return 0;
+}
+
+int fit_prepare_prediction(struct fit *f, struct err *e)
+{
+    struct shape shape[DATA_TUPLE_MAX];
+    int count = list_shapes(f, false, false, shape);
+
+    if (f->prediction_feed.program)
+        return 0;
+    f->prediction_feed.program = strategy_function(f->strategy, "predict", predict_step, f, false,
+                                                   shape, count, e);
+    if (!f->prediction_feed.program)
+        return -1;
+    make_feed(f, &f->prediction_feed, 1);
+    return 0;
+}
