@@ -11,8 +11,8 @@
 #define SIM_CORE_H
 #include "hbm/hbm.h"
 #include "isa/matrix.h"
-#include "sim/machine/clock.h"
-#include "sim/machine/events.h"
+#include "sim/time/clock.h"
+#include "sim/time/events.h"
 #include "sim/machine/machine.h"
 #include "sim/lanes/mask.h"
 #include "sim/core/program.h"
@@ -222,7 +222,7 @@ struct core {
     int64_t vmem_rows;
     struct hbm_store *hbm;              /* that it sees: its own, or its chip's */
     int64_t hbm_bytes;
-    struct ranges *unknown_hbm;         /* timing mode: written from vectors (sim/machine/known.h) */
+    struct ranges *unknown_hbm;         /* timing mode: written from vectors (sim/core/known.h) */
     bool shares_hbm;                    /* with the other cores of its chip */
     struct hbm_store *host;             /* host.window_bytes */
     struct ranges unknown_host;
@@ -362,7 +362,7 @@ static inline void core_note_smem(struct core *c, int64_t end)
         c->smem_end = end;
 }
 
-/* sim/machine/copy.c: contents of copies */
+/* sim/core/copy.c: contents of copies */
 struct dma_piece { int64_t address, bytes; };
 /* where the next bytes, at most `most`, from byte `at` of the copy on lie in one piece */
 struct dma_piece dma_piece(const struct dma *d, bool is_destination, int64_t at, int64_t most);

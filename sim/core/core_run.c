@@ -9,7 +9,7 @@
 #include "sim/fastpath/origins.h"
 #include "sim/core/overlay.h"
 #include "sim/observe/record.h"
-#include "sim/fastpath/stream.h"
+#include "sim/core/stream.h"
 #include "sim/core/timing.h"
 #include "sim/core/vregs.h"
 

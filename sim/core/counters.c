@@ -10,7 +10,7 @@
 
 static const char *const names[STALL_COUNT] = {
 #define STALL(id, name, meaning) name,
-#include "sim/core/stalls.def"
+#include "sim/results/stalls.def"
 };
 
 const char *stall_name(enum stall_reason r)

@@ -3,7 +3,7 @@
  * address is checked here, so that later stages need not.
  */
 #include "sim/check/checks.h"
-#include "sim/machine/known.h"
+#include "sim/core/known.h"
 #include "sim/fastpath/launch_log.h"
 #include "sim/fastpath/replay.h"
 

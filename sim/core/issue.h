@@ -1,6 +1,6 @@
 /*
  * Parts of the issue loop (sim/core/core_run.c) that the stream of timing mode
- * (sim/fastpath/run_stream.c) shares.
+ * (sim/core/run_stream.c) shares.
  */
 #ifndef SIM_ISSUE_H
 #define SIM_ISSUE_H

@@ -148,7 +148,7 @@ struct decoded_program {
     struct decoded_bundle *bundle;      /* and an end behind the last */
     struct decoded_op *op;
     uint8_t *list;                      /* operations by index within the bundle */
-    struct step *step;                  /* timing mode: sim/fastpath/stream.h */
+    struct step *step;                  /* timing mode: sim/core/stream.h */
     struct decoded_def *def;            /* registers written without a guard */
     uint16_t *special;                  /* operations with a timing_kind, index within the bundle */
     uint32_t bundle_count, op_count, list_count, def_count, special_count;

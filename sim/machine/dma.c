@@ -5,7 +5,7 @@
  * then come those from HBM, to HBM, from CMEM, to CMEM, and the rest. A port takes a chunk,
  * is free again after the chunk's bytes at the port's rate, and turns to the
  * next copy. Chunks do not wait for each other's data, but for a place in the
- * port's staging memory (sim/core/staging.h). Copies to other cores share one more
+ * port's staging memory (sim/machine/staging.h). Copies to other cores share one more
  * port, each copy at the pace of the first link it uses.
  */
 #include "sim/fastpath/launch_log.h"

@@ -26,7 +26,7 @@
 
 enum stall_reason {
 #define STALL(id, name, meaning) STALL_##id,
-#include "sim/core/stalls.def"
+#include "sim/results/stalls.def"
     STALL_COUNT
 };
 const char *stall_name(enum stall_reason r);

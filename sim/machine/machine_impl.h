@@ -6,7 +6,7 @@
 #define SIM_MACHINE_IMPL_H
 #include "sim/core/core.h"
 #include "sim/machine/rounds.h"
-#include "sim/core/staging.h"
+#include "sim/machine/staging.h"
 #include "sim/observe/tracing.h"
 
 /* A DMA port of a core: copies in one direction share it, chunk by chunk in turn. */
@@ -80,12 +80,12 @@ void serial_push(struct machine *m, ps_t at, enum event_kind kind, struct core *
 void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value,
                   enum event_cause cause);
 
-/* sim/machine/launch.c: quiesced, as a launch finds the machine; machine_parallel inside a launch */
+/* sim/launch/launch.c: quiesced, as a launch finds the machine; machine_parallel inside a launch */
 void launch_reset(struct machine *m);
 void launch_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
                      void *context);
 
-/* sim/machine/deadlock.c: with no event left, do cores wait? Then that is the fault */
+/* sim/check/deadlock.c: with no event left, do cores wait? Then that is the fault */
 bool deadlock_find(struct machine *m);
 
 /*

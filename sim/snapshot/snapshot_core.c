@@ -3,7 +3,7 @@
  * table, those that are walked by hand or not saved as APART
  * (tests/cli/snapshot_fields.sh looks after that).
  */
-#include "sim/observe/snapshot_impl.h"
+#include "sim/snapshot/snapshot_impl.h"
 #include "sim/core/timing.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "sim/machine/known.h"
+#include "sim/core/known.h"
 
 #include "base/arena.h"
 #include "sim/fastpath/launch_memo.h"

@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "sim/check/checks.h"
 #include "sim/observe/host_watch.h"
-#include "sim/machine/known.h"
+#include "sim/core/known.h"
 #include "sim/fastpath/origins.h"
 #include "sim/core/vregs.h"
 
