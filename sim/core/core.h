@@ -13,7 +13,6 @@
 #include "isa/matrix.h"
 #include "sim/time/clock.h"
 #include "sim/time/events.h"
-#include "sim/machine/machine.h"
 #include "sim/lanes/mask.h"
 #include "sim/core/program.h"
 #include "sim/core/ranges.h"

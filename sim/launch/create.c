@@ -290,7 +290,9 @@ int machine_load(struct machine *m, int core, const struct isa_program *program,
 int machine_set_kernels(struct machine *m, int core, const struct machine_kernel *kernel, int count,
                         struct err *e)
 {
+    struct decoded_kernel *list;
     size_t i;
+    int k, status;
 
     if (check_core(m, core, e) != 0)
         return -1;
@@ -300,7 +302,13 @@ int machine_set_kernels(struct machine *m, int core, const struct machine_kernel
     if (i == m->program_count)
         return err_set(e, "core %d has no program that could have kernels", core);
     replay_forget(m);
-    return program_set_kernels(m->program[i], kernel, count, e);
+    list = mem_alloc(((size_t)count + 1) * sizeof(*list));
+    for (k = 0; k < count; k++)
+        list[k] = (struct decoded_kernel){kernel[k].first_bundle, kernel[k].end_bundle,
+                                          kernel[k].is_alone};
+    status = program_set_kernels(m->program[i], list, count, e);
+    mem_free(list);
+    return status;
 }
 
 void machine_unload(struct machine *m, int core)

@@ -50,7 +50,7 @@ look() {        # file, structs in it
 
 look sim/core/core.h core tile_fifo word_fifo quadrant prepared accumulator mxu xlu access_rows \
     store_record dma issue_time
-look sim/machine/machine.h fault stand_in_site
+look sim/results/results.h fault stand_in_site
 look sim/machine/machine_impl.h dma_port core_ports machine cmem_port host_link
 look sim/machine/staging.h staged
 look sim/time/events.h event
