@@ -277,13 +277,16 @@ struct core {
     size_t copy_count, copy_capacity;
     size_t copy_visible;                /* of them, complete before the core was last woken */
 
-    struct memo *memo;                  /* NULL where every iteration is simulated */
-    struct recorder *recorder;          /* NULL where nobody wants a trace: sim/observe/record.h */
-    struct hbm_log *hbm_log;            /* of sim/fastpath/launch_memo.h, NULL likewise */
-    struct launch_log *log;             /* of sim/fastpath/replay.h, NULL where no launch is logged, */
-    struct origins *origins;            /* sim/fastpath/origins.h likewise */
-    struct replay_core *replay;         /* NULL but in a launch that is repeated */
-    struct core_watch *watch;           /* of sim/observe/host_watch.h, NULL where nobody watches */
+    /* who listens, by sim/core/hooks.h; NULL where nobody does */
+    const struct core_hooks *hooks;     /* never NULL */
+    struct memo *memo;                  /* where not every iteration is simulated */
+    struct recorder *recorder;          /* where somebody wants a trace, */
+    bool tells_accesses;                /* and in it where loads and stores go */
+    struct hbm_log *hbm_log;            /* where a launch of timing mode may be repeated, */
+    struct launch_log *log;             /* where one of mode both is logged, */
+    struct origins *origins;            /* and followed */
+    struct replay_core *replay;         /* only in a launch that is repeated */
+    struct core_watch *watch;           /* where host time is measured */
 
     /* results */
     cycle_t halted_at;

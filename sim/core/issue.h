@@ -17,7 +17,4 @@ bool issue_execute(struct core *c, const struct decoded_bundle *b, cycle_t at);
 void issue_commit_guarded(struct core *c, const struct decoded_bundle *b, cycle_t at);
 /* behind a branch that has come into effect: pc becomes its target */
 void issue_jump(struct core *c);
-
-/* sim/fastpath/run_values.c: a core of a launch that is repeated, until it waits or halts */
-void values_run(struct core *c);
 #endif

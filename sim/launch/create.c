@@ -7,6 +7,8 @@
 #include "sim/machine/machine_impl.h"
 #include "sim/fastpath/memo.h"
 #include "sim/fastpath/replay.h"
+#include "sim/launch/launch.h"
+#include "sim/observe/tracing.h"
 
 #include "isa/check.h"
 
@@ -72,6 +74,7 @@ static void create_cores(struct machine *m)
     for (i = 0; i < m->core_count; i++) {
         core_init(&m->core[i], i, &m->chip, m->core_count, m->options.mode, a);
         m->core[i].simd = m->simd;
+        m->core[i].hooks = &launch_hooks;
         m->core[i].checks = checks_create(&m->options, &m->chip, &m->now_ps);
         give_hbm(m, &m->core[i]);
         m->core[i].host = hbm_store_create(m->chip.host_window_bytes);
@@ -137,6 +140,7 @@ struct machine *machine_create(const struct slice *slice, const struct chip *chi
     m->share_bytes *= options->shared_hbm ? chip->chip_cores : 1;
     create_memories(m);
     create_cores(m);
+    tracing_create(m);
     if (uses_memo(options) && !options->shared_hbm)
         m->launch_memo = launch_memo_create(m);
     if (repeats_launches(options))
@@ -158,6 +162,9 @@ void machine_destroy(struct machine *m)
     replay_destroy(m->replay);
     for (i = 0; i < m->core_count; i++) {
         hbm_store_destroy(m->core[i].host);
+        memo_destroy(m->core[i].memo);
+        mem_free(m->core[i].recorder);
+        checks_destroy(m->core[i].checks);
         core_fini(&m->core[i]);
         for (port = 0; port < PORT_COUNT; port++)
             staging_fini(&m->ports[i].port[port].staging);

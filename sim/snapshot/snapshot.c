@@ -3,6 +3,8 @@
  */
 #include "sim/snapshot/snapshot.h"
 
+#include "sim/launch/launch.h"
+#include "sim/observe/tracing.h"
 #include "sim/snapshot/snapshot_impl.h"
 
 #include <string.h>

@@ -83,6 +83,7 @@ static const struct field core_fields[] = {
     APART(core, sums_quads), APART(core, number), APART(core, core_count), APART(core, clock_mhz),
     APART(core, copy_capacity), APART(core, memo), APART(core, recorder), APART(core, hbm_log),
     APART(core, log), APART(core, origins), APART(core, replay), APART(core, watch),
+    APART(core, hooks), APART(core, tells_accesses),
 
     APART(core, counters)               /* summed up by machine_finish */
 };
