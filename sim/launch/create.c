@@ -1,19 +1,15 @@
-#include "sim/machine/machine.h"
-
-#include "sim/check/checks.h"
-#include "sim/observe/host_watch.h"
-#include "sim/fastpath/launch_memo.h"
-#include "sim/chip/limits.h"
-#include "sim/machine/machine_impl.h"
-#include "sim/fastpath/memo.h"
-#include "sim/fastpath/replay.h"
+/* Machines and their programs: what is made for them, and who is given a part in it. */
 #include "sim/launch/launch.h"
-#include "sim/observe/tracing.h"
 
 #include "isa/check.h"
-
-#include <assert.h>
-#include <string.h>
+#include "sim/check/checks.h"
+#include "sim/chip/limits.h"
+#include "sim/fastpath/launch_memo.h"
+#include "sim/fastpath/memo.h"
+#include "sim/fastpath/replay.h"
+#include "sim/machine/machine_impl.h"
+#include "sim/observe/host_watch.h"
+#include "sim/observe/tracing.h"
 
 static void create_memories(struct machine *m)
 {
@@ -186,41 +182,6 @@ void machine_destroy(struct machine *m)
     mem_free(m);
 }
 
-int machine_core_count(const struct machine *m)
-{
-    return m->core_count;
-}
-
-const struct chip *machine_chip(const struct machine *m)
-{
-    return &m->chip;
-}
-
-const struct slice *machine_slice(const struct machine *m)
-{
-    return &m->slice;
-}
-
-enum run_mode machine_mode(const struct machine *m)
-{
-    return m->options.mode;
-}
-
-bool machine_shares_hbm(const struct machine *m)
-{
-    return m->options.shared_hbm;
-}
-
-bool machine_is_one_chip(const struct machine *m)
-{
-    return m->options.one_chip;
-}
-
-int64_t machine_hbm_share_bytes(const struct machine *m)
-{
-    return m->share_bytes;
-}
-
 static void release_program(struct machine *m, const struct decoded_program *p)
 {
     size_t i;
@@ -253,13 +214,6 @@ static struct decoded_program *hold_program(struct machine *m, const struct isa_
     return p;
 }
 
-static int check_core(const struct machine *m, int core, struct err *e)
-{
-    if (core < 0 || core >= m->core_count)
-        return err_set(e, "core %d out of 0..%d", core, m->core_count - 1);
-    return 0;
-}
-
 static void set_program(struct machine *m, int core, const struct decoded_program *p)
 {
     const struct decoded_program *old = m->core[core].program;
@@ -277,7 +231,7 @@ static int load(struct machine *m, int core, const struct isa_program *program,
 {
     struct isa_limits limits;
 
-    if (check_core(m, core, e) != 0)
+    if (machine_check_core(m, core, e) != 0)
         return -1;
     chip_isa_limits(&m->chip, &limits);
     limits.is_lenient = is_lenient;
@@ -301,7 +255,7 @@ int machine_set_kernels(struct machine *m, int core, const struct machine_kernel
     size_t i;
     int k, status;
 
-    if (check_core(m, core, e) != 0)
+    if (machine_check_core(m, core, e) != 0)
         return -1;
     for (i = 0; i < m->program_count; i++)
         if (m->program[i] == m->core[core].program)
@@ -336,169 +290,12 @@ int machine_load_listing(struct machine *m, int core, const struct isa_program *
 
 int machine_set_scalar(struct machine *m, int core, int number, int32_t value, struct err *e)
 {
-    if (check_core(m, core, e) != 0)
+    if (machine_check_core(m, core, e) != 0)
         return -1;
     if (number < 0 || number >= ISA_SREG_COUNT)
         return err_set(e, "scalar register %d out of 0..%d", number, ISA_SREG_COUNT - 1);
     m->core[core].entry_s[number] = value;
     return 0;
-}
-
-static int check_host_range(const struct machine *m, int core, const char *memory,
-                            int64_t address, int64_t bytes, int64_t limit, struct err *e)
-{
-    if (check_core(m, core, e) != 0)
-        return -1;
-    if (address < 0 || bytes < 0 || address > limit || bytes > limit - address)
-        return err_set(e, "core %d: %s bytes %lld..%lld out of 0..%lld", core, memory,
-                       (long long)address, (long long)(address + bytes - 1),
-                       (long long)limit - 1);
-    return 0;
-}
-
-/* stored bytes, and what of them timing mode has lost track of */
-static int write_store(struct machine *m, struct hbm_store *s, struct ranges *unknown,
-                       int64_t address, const void *from, int64_t bytes)
-{
-    if (m->watch)
-        host_transfer_begin(m);
-    hbm_store_write(s, address, from, (size_t)bytes);
-    ranges_remove(unknown, address, address + bytes);
-    if (m->watch)
-        host_transfer_end(m);
-    return 0;
-}
-
-static int read_store(struct machine *m, const struct core *c, enum memory_space space,
-                      int64_t address, void *to, int64_t bytes, struct err *e)
-{
-    bool is_host = space == SPACE_HOST;
-    const struct range *unknown = ranges_find(is_host ? &c->unknown_host : c->unknown_hbm,
-                                              address, address + bytes);
-
-    if (unknown)
-        return err_set(e, "core %d: timing mode does not work out %s bytes %lld..%lld; "
-                       "use --mode both", c->number, is_host ? "host" : "hbm",
-                       (long long)unknown->first, (long long)unknown->end - 1);
-    if (m->watch)
-        host_transfer_begin(m);
-    hbm_store_read(is_host ? c->host : c->hbm, address, to, (size_t)bytes);
-    if (m->watch)
-        host_transfer_end(m);
-    return 0;
-}
-
-int machine_hbm_write(struct machine *m, int core, int64_t address, const void *from,
-                      int64_t bytes, struct err *e)
-{
-    if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
-        return -1;
-    return write_store(m, m->core[core].hbm, m->core[core].unknown_hbm, address, from, bytes);
-}
-
-int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
-                     struct err *e)
-{
-    if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
-        return -1;
-    return read_store(m, &m->core[core], SPACE_HBM, address, to, bytes, e);
-}
-
-struct hbm_hold *machine_hbm_hold(const struct machine *m, int core, int64_t address,
-                                  int64_t bytes)
-{
-    assert(core >= 0 && core < m->core_count);
-    assert(address >= 0 && bytes >= 0 && address + bytes <= m->share_bytes);
-    return hbm_store_hold(m->core[core].hbm, address, (size_t)bytes);
-}
-
-int machine_host_write(struct machine *m, int core, int64_t address, const void *from,
-                       int64_t bytes, struct err *e)
-{
-    if (check_host_range(m, core, "host", address, bytes, m->chip.host_window_bytes, e) != 0)
-        return -1;
-    return write_store(m, m->core[core].host, &m->core[core].unknown_host, address, from, bytes);
-}
-
-int machine_host_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
-                      struct err *e)
-{
-    if (check_host_range(m, core, "host", address, bytes, m->chip.host_window_bytes, e) != 0)
-        return -1;
-    return read_store(m, &m->core[core], SPACE_HOST, address, to, bytes, e);
-}
-
-int machine_hbm_set_unknown(struct machine *m, int core, int64_t address, int64_t bytes,
-                            struct err *e)
-{
-    if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
-        return -1;
-    if (m->options.mode == MODE_TIMING)
-        ranges_add(m->core[core].unknown_hbm, address, address + bytes);
-    return 0;
-}
-
-int machine_smem_write(struct machine *m, int core, int64_t address, const void *from,
-                       int64_t bytes, struct err *e)
-{
-    if (check_host_range(m, core, "smem", address, bytes, m->chip.smem_bytes, e) != 0)
-        return -1;
-    memcpy(m->core[core].smem + address, from, (size_t)bytes);
-    core_note_smem(&m->core[core], address + bytes);
-    if (m->core[core].checks)
-        checks_host_write(m->core[core].checks, SPACE_SMEM, address, bytes);
-    return 0;
-}
-
-int32_t machine_flag(const struct machine *m, int core, int flag)
-{
-    return m->core[core].flag[flag];
-}
-
-int machine_smem_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
-                      struct err *e)
-{
-    if (check_host_range(m, core, "smem", address, bytes, m->chip.smem_bytes, e) != 0)
-        return -1;
-    memcpy(to, m->core[core].smem + address, (size_t)bytes);
-    return 0;
-}
-
-int machine_vmem_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
-                      struct err *e)
-{
-    if (check_host_range(m, core, "vmem", address, bytes, m->chip.vmem_bytes, e) != 0)
-        return -1;
-    if (m->options.mode == MODE_TIMING)
-        return err_set(e, "core %d: timing mode does not work out vmem; use --mode both", core);
-    memcpy(to, m->core[core].vmem + address, (size_t)bytes);
-    return 0;
-}
-
-int machine_vmem_write(struct machine *m, int core, int64_t address, const void *from,
-                       int64_t bytes, struct err *e)
-{
-    if (check_host_range(m, core, "vmem", address, bytes, m->chip.vmem_bytes, e) != 0)
-        return -1;
-    memcpy(m->core[core].vmem + address, from, (size_t)bytes);
-    if (m->core[core].checks)
-        checks_host_write(m->core[core].checks, SPACE_VMEM, address, bytes);
-    return 0;
-}
-
-cycle_t machine_cycles(const struct machine *m)
-{
-    return m->cycles;
-}
-
-const struct core_counters *machine_counters(const struct machine *m, int core)
-{
-    return &m->core[core].counters;
-}
-
-const struct fault *machine_fault(const struct machine *m)
-{
-    return &m->fault;
 }
 
 struct machine_memo_stats machine_memo_stats(const struct machine *m)
@@ -519,19 +316,4 @@ struct machine_memo_stats machine_memo_stats(const struct machine *m)
         sum.bundles += one->bundles;
     }
     return sum;
-}
-
-const struct stand_in_site *machine_stand_in(const struct machine *m, int core)
-{
-    return &m->core[core].stand_in;
-}
-
-const struct hbm_stats *machine_hbm_stats(const struct machine *m, int chip)
-{
-    return hbm_get_stats(m->hbm[chip]);
-}
-
-const struct net *machine_net(const struct machine *m)
-{
-    return m->net;
 }

@@ -6,13 +6,13 @@
 
 #include "sim/check/checks.h"
 #include "sim/check/deadlock.h"
-#include "sim/observe/host_watch.h"
+#include "sim/core/vregs.h"
 #include "sim/fastpath/launch_memo.h"
-#include "sim/machine/machine_impl.h"
 #include "sim/fastpath/memo.h"
 #include "sim/fastpath/replay.h"
+#include "sim/machine/machine_impl.h"
+#include "sim/observe/host_watch.h"
 #include "sim/observe/tracing.h"
-#include "sim/core/vregs.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -80,7 +80,9 @@ void serial_push(struct machine *m, ps_t at, enum event_kind kind, struct core *
 void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value,
                   enum event_cause cause);
 
-/* sim/machine/machine.c: machine_parallel inside a launch */
+/* sim/machine/machine.c: -1 with a message where there is no such core */
+int machine_check_core(const struct machine *m, int core, struct err *e);
+/* machine_parallel inside a launch */
 void launch_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
                      void *context);
 
