@@ -1,6 +1,7 @@
 /*
  * Launches, and machines with everything that listens to them: above the machine itself and
- * above checks, memos and traces, which it puts together.
+ * above checks, memos and traces, which it puts together. Of sim/machine/machine.h this room has
+ * what makes machines, loads programs and runs launches.
  */
 #ifndef SIM_LAUNCH_H
 #define SIM_LAUNCH_H
