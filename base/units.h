@@ -2,7 +2,7 @@
  * Units of time and size shared by every module.
  *
  * The core counts core cycles; hbm/ and interconnect/ count picoseconds. The
- * two meet only in sim/ (see sim/machine/clock.h), which rounds a completion up to the
+ * two meet only in sim/ (see sim/time/clock.h), which rounds a completion up to the
  * first core edge at or after it.
  */
 #ifndef BASE_UNITS_H

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/progress.h"
-#include "sim/machine/clock.h"
+#include "sim/time/clock.h"
 #include "sim/machine/machine.h"
 #include "stack/collective/collective_program.h"
 #include "stack/collective/collective_verify.h"

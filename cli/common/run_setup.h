@@ -13,7 +13,7 @@
 #include "cli/common/options.h"
 #include "isa/isa.h"
 #include "sim/machine/machine.h"
-#include "sim/observe/snapshot.h"
+#include "sim/snapshot/snapshot.h"
 
 struct run_options {
     const char *program, *tpu;          /* program is NULL where from.path or resume is not */

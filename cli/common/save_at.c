@@ -2,7 +2,7 @@
 
 #include "base/outfile.h"
 #include "base/text.h"
-#include "sim/observe/snapshot.h"
+#include "sim/snapshot/snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>

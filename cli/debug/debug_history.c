@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "cli/debug/trace_gate.h"
-#include "sim/observe/snapshot.h"
+#include "sim/snapshot/snapshot.h"
 
 #include <string.h>
 

@@ -168,7 +168,7 @@ static const char *meaning_of(const char *reason)
     static const struct { const char *name, *meaning; } reasons[] = {
         {"issue", "bundles issued"}, {"idle", "the core had halted and waited for the others"},
 #define STALL(id, name, meaning) {name, meaning},
-#include "sim/core/stalls.def"
+#include "sim/results/stalls.def"
     };
 
     for (size_t i = 0; i < COUNT_OF(reasons); i++)

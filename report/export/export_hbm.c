@@ -1,7 +1,7 @@
 /* The tracks of memory and of the links between chips. */
 #include "report/export/export_walk.h"
 
-#include "sim/machine/clock.h"
+#include "sim/time/clock.h"
 
 static cycle_t cycle_of(const struct export_run *r, ps_t at)
 {

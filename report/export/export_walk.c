@@ -1,7 +1,7 @@
 /* The walk that all formats share: processes, rows of tracks, lanes. */
 #include "report/export/export_walk.h"
 
-#include "sim/machine/clock.h"
+#include "sim/time/clock.h"
 
 #include <string.h>
 

@@ -53,7 +53,7 @@ static void print_stalls(const struct core_counters *c, int core, FILE *to)
 {
     static const char *const meanings[STALL_COUNT] = {
 #define STALL(id, name, meaning) meaning,
-#include "sim/core/stalls.def"
+#include "sim/results/stalls.def"
     };
 
     for (int r = 0; r < STALL_COUNT; r++)

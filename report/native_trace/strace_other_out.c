@@ -5,7 +5,7 @@
  */
 #include "report/native_trace/strace_records.h"
 #include "report/native_trace/strace_writer_impl.h"
-#include "sim/machine/clock.h"
+#include "sim/time/clock.h"
 
 void other_out_init(struct other_out *o, enum chunk_kind kind, int stream)
 {

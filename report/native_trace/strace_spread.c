@@ -1,6 +1,6 @@
 #include "report/native_trace/strace_sums.h"
 
-#include "sim/machine/clock.h"
+#include "sim/time/clock.h"
 
 #define CHANNELS_MOST (STRACE_HBM_COUNT - STRACE_HBM_CHANNEL_BUSY_PS)
 

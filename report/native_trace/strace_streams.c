@@ -5,7 +5,7 @@
  */
 #include "report/native_trace/strace_impl.h"
 
-#include "sim/machine/clock.h"
+#include "sim/time/clock.h"
 
 union item {
     struct trace_dma dma;

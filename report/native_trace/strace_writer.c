@@ -2,7 +2,7 @@
 #include "report/native_trace/strace_writer_impl.h"
 
 #include "base/text.h"
-#include "sim/machine/clock.h"
+#include "sim/time/clock.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -12,6 +12,7 @@
 #define SIM_CHECKS_H
 #include "sim/core/core.h"
 #include "sim/check/race.h"
+#include "sim/machine/machine.h"
 
 struct machine;
 

@@ -1,8 +1,6 @@
-#include "sim/fastpath/memo.h"
 #include "sim/core/overlay.h"
 
 #include "base/arena.h"
-#include "sim/check/checks.h"
 #include "sim/core/vregs.h"
 
 #include <assert.h>
@@ -142,8 +140,6 @@ void core_fini(struct core *c)
 {
     drop_copies(c);
     drop_program(c);
-    memo_destroy(c->memo);
-    mem_free(c->recorder);
     units_fini(c);
     ranges_fini(&c->unknown_host);
     mem_free_lazy(c->vmem);
@@ -153,7 +149,6 @@ void core_fini(struct core *c)
     mem_free_lazy(c->mxu_memory);
     mem_free(c->outbox.item);
     mem_free(c->copy);
-    checks_destroy(c->checks);
 }
 
 void core_set_program(struct core *c, const struct decoded_program *p)
@@ -259,8 +254,6 @@ void core_launch(struct core *c, cycle_t limit)
     reset_registers(c);
     reset_units(c);
     overlay_launch(c);
-    if (c->memo)
-        memo_reset(c->memo);
     c->limit = limit;
     c->delay_until = c->dma_issue_at = 0;
     c->store_count = 0;

@@ -11,9 +11,8 @@
 #define SIM_CORE_H
 #include "hbm/hbm.h"
 #include "isa/matrix.h"
-#include "sim/machine/clock.h"
-#include "sim/machine/events.h"
-#include "sim/machine/machine.h"
+#include "sim/time/clock.h"
+#include "sim/time/events.h"
 #include "sim/lanes/mask.h"
 #include "sim/core/program.h"
 #include "sim/core/ranges.h"
@@ -222,7 +221,7 @@ struct core {
     int64_t vmem_rows;
     struct hbm_store *hbm;              /* that it sees: its own, or its chip's */
     int64_t hbm_bytes;
-    struct ranges *unknown_hbm;         /* timing mode: written from vectors (sim/machine/known.h) */
+    struct ranges *unknown_hbm;         /* timing mode: written from vectors (sim/core/known.h) */
     bool shares_hbm;                    /* with the other cores of its chip */
     struct hbm_store *host;             /* host.window_bytes */
     struct ranges unknown_host;
@@ -278,13 +277,16 @@ struct core {
     size_t copy_count, copy_capacity;
     size_t copy_visible;                /* of them, complete before the core was last woken */
 
-    struct memo *memo;                  /* NULL where every iteration is simulated */
-    struct recorder *recorder;          /* NULL where nobody wants a trace: sim/observe/record.h */
-    struct hbm_log *hbm_log;            /* of sim/fastpath/launch_memo.h, NULL likewise */
-    struct launch_log *log;             /* of sim/fastpath/replay.h, NULL where no launch is logged, */
-    struct origins *origins;            /* sim/fastpath/origins.h likewise */
-    struct replay_core *replay;         /* NULL but in a launch that is repeated */
-    struct core_watch *watch;           /* of sim/observe/host_watch.h, NULL where nobody watches */
+    /* who listens, by sim/core/hooks.h; NULL where nobody does */
+    const struct core_hooks *hooks;     /* never NULL */
+    struct memo *memo;                  /* where not every iteration is simulated */
+    struct recorder *recorder;          /* where somebody wants a trace, */
+    bool tells_accesses;                /* and in it where loads and stores go */
+    struct hbm_log *hbm_log;            /* where a launch of timing mode may be repeated, */
+    struct launch_log *log;             /* where one of mode both is logged, */
+    struct origins *origins;            /* and followed */
+    struct replay_core *replay;         /* only in a launch that is repeated */
+    struct core_watch *watch;           /* where host time is measured */
 
     /* results */
     cycle_t halted_at;
@@ -362,7 +364,7 @@ static inline void core_note_smem(struct core *c, int64_t end)
         c->smem_end = end;
 }
 
-/* sim/machine/copy.c: contents of copies */
+/* sim/core/copy.c: contents of copies */
 struct dma_piece { int64_t address, bytes; };
 /* where the next bytes, at most `most`, from byte `at` of the copy on lie in one piece */
 struct dma_piece dma_piece(const struct dma *d, bool is_destination, int64_t at, int64_t most);

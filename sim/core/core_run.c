@@ -3,13 +3,10 @@
  * all its constraints allow.
  */
 #include "sim/core/core.h"
-#include "sim/observe/host_watch.h"
+#include "sim/core/hooks.h"
 #include "sim/core/issue.h"
-#include "sim/fastpath/memo.h"
-#include "sim/fastpath/origins.h"
 #include "sim/core/overlay.h"
-#include "sim/observe/record.h"
-#include "sim/fastpath/stream.h"
+#include "sim/core/stream.h"
 #include "sim/core/timing.h"
 #include "sim/core/vregs.h"
 
@@ -159,7 +156,7 @@ void issue_charge(struct core *c, const struct decoded_bundle *b, const struct i
         c->bundle_copies[c->pc].stall_cycles += t->at - c->now;
     core_count_wait(c, b, c->now, at);
     if (c->recorder)
-        record_stall(c, t, at);
+        c->hooks->recorder.stall(c, t, at);
 }
 
 /* results and counters of operations under a guard that holds */
@@ -170,7 +167,7 @@ void issue_commit_guarded(struct core *c, const struct decoded_bundle *b, cycle_
     uint32_t busy = 0, i;
 
     if (c->recorder && c->live != ~0u)
-        record_live(c, b, at);
+        c->hooks->recorder.live(c, b, at);
     for (i = 0; i < b->guarded_count; i++) {
         const struct decoded_op *o = &op[guarded[i]];
 
@@ -206,9 +203,9 @@ void issue_jump(struct core *c)
 
     c->pc = c->branch_target;
     if (c->recorder)
-        record_jump(c);
+        c->hooks->recorder.jump(c);
     if (c->memo && c->pc <= from)
-        memo_visit(c, from);
+        c->hooks->memo.visit(c, from);
 }
 
 static void advance(struct core *c)
@@ -218,7 +215,7 @@ static void advance(struct core *c)
         c->state = CORE_HALTED;
         c->halted_at = c->now;
         if (c->recorder)
-            record_halt(c);
+            c->hooks->recorder.halt(c);
         return;
     }
     if (c->branch_in > 0 && --c->branch_in == 0)
@@ -240,7 +237,8 @@ static inline void execute(struct core *c, const struct decoded_bundle *b, const
 
 bool issue_execute(struct core *c, const struct decoded_bundle *b, cycle_t at)
 {
-    (c->watch ? host_execute : execute)(c, b, decoded_execs(c->program, b), b->exec_count);
+    (c->watch ? c->hooks->watch.execute : execute)(c, b, decoded_execs(c->program, b),
+                                                   b->exec_count);
     vregs_drop(c, b);
     if (c->state == CORE_RUNNING)
         return true;
@@ -263,10 +261,10 @@ static inline void issue(struct core *c, const struct decoded_bundle *b,
         commit_times(c, b, at);
     if (b->is_entry)
         overlay_enter(c, at);
-    if (c->recorder && c->recorder->sink->wants_access)
-        record_accesses(c, b, at);
+    if (c->recorder && c->tells_accesses)
+        c->hooks->recorder.accesses(c, b, at);
     if (c->origins)
-        origins_bundle(c->origins, c, b);
+        c->hooks->origins.bundle(c->origins, c, b);
     if (!issue_execute(c, b, at))
         return;
     if (b->has_guard)
@@ -355,20 +353,20 @@ static void issue_run(struct core *c, bool has_stream)
 
 void core_run(struct core *c)
 {
-    bool wants_access = c->recorder && c->recorder->sink->wants_access;
-    bool has_stream = c->mode == MODE_TIMING && !c->checks && !wants_access;
+    bool tells_accesses = c->recorder && c->tells_accesses;
+    bool has_stream = c->mode == MODE_TIMING && !c->checks && !tells_accesses;
 
     c->borrows = c->mode != MODE_TIMING && !c->checks && !c->is_listing
                  && c->stop_at == CYCLE_NEVER;
     if (c->watch)
-        host_core_begin(c);
+        c->hooks->watch.core_begin(c);
     core_apply_copies(c, c->copy_visible);
     if (c->state == CORE_RUNNING && c->replay)
-        values_run(c);
+        c->hooks->replay.run(c);
     else
         issue_run(c, has_stream);
     if (c->watch)
-        host_core_end(c);
+        c->hooks->watch.core_end(c);
     if (c->state != CORE_BLOCKED)
         vregs_settle_all(c);
 }

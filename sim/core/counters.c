@@ -8,16 +8,6 @@
 #include <assert.h>
 #include <string.h>
 
-static const char *const names[STALL_COUNT] = {
-#define STALL(id, name, meaning) name,
-#include "sim/core/stalls.def"
-};
-
-const char *stall_name(enum stall_reason r)
-{
-    return names[r];
-}
-
 /*
  * A unit waits where a stalled bundle holds an operation for it and it is not busy itself. Those
  * that are never busy beyond a cycle follow from how long each bundle has waited: count_ops.

@@ -60,10 +60,6 @@ void decode_ready(struct decoded_program *p, const struct chip *chip);
 /* sim/core/decode_live.c: what is read behind each bundle, and by whom last */
 void decode_live(struct decoded_program *p, const struct chip *chip);
 
-/* sim/observe/tracks.c */
-int track_mxu(const struct chip *chip, int index);
-int track_mxu_push(const struct chip *chip, int index);
-
 void decode_touched(const struct isa_op *op, struct touched *t);
 
 /*

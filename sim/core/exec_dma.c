@@ -2,10 +2,8 @@
  * DMA operations: from operands or a descriptor to a copy that starts. Every
  * address is checked here, so that later stages need not.
  */
-#include "sim/check/checks.h"
-#include "sim/machine/known.h"
-#include "sim/fastpath/launch_log.h"
-#include "sim/fastpath/replay.h"
+#include "sim/core/hooks.h"
+#include "sim/core/known.h"
 
 #include <string.h>
 
@@ -209,14 +207,14 @@ static void start_dma(struct core *c, const struct decoded_op *o, struct dma *d)
         return;
     d->source_piece_bytes = dma_piece_bytes(d, false);
     d->destination_piece_bytes = dma_piece_bytes(d, true);
-    if (c->checks && !checks_issue(c, o, d))
+    if (c->checks && !c->hooks->checks.issue(c, o, d))
         return;
     c->dma_issued++;
     if (c->log)
-        launch_log_issue(c->log, c, d);
+        c->hooks->log.issue(c->log, c, d);
     if (c->replay) {
         copy_issued(c, d);
-        replay_issue(c, d);
+        c->hooks->replay.issue(c, d);
         return;
     }
     slot = c->dma_free[--c->dma_free_count];
@@ -346,7 +344,7 @@ void exec_DMA_GENERAL(struct core *c, const struct decoded_op *o)
                    (long long)(c->chip->smem_bytes - (int64_t)sizeof(word)));
         return;
     }
-    if (c->checks && !checks_touch(c, o, SPACE_SMEM, address, sizeof(word), false))
+    if (c->checks && !c->hooks->checks.touch(c, o, SPACE_SMEM, address, sizeof(word), false))
         return;
     memcpy(word, c->smem + address, sizeof(word));
     if (!read_spaces(c, word, &d) || !read_levels(c, word, &d))

@@ -2,7 +2,7 @@
  * Vector loads and stores: sublane i of a tile is VMEM row
  * base + offset + i * stride.
  */
-#include "sim/check/checks.h"
+#include "sim/core/hooks.h"
 #include "sim/core/vregs.h"
 
 #include <string.h>
@@ -18,11 +18,11 @@ static bool check_access(struct core *c, const struct decoded_op *o, const struc
     int i;
 
     if (a->stride == 1 && a->sublanes == 0xff)
-        return checks_touch(c, o, SPACE_VMEM, a->row * ROW_BYTES, TILE_BYTES, is_write);
+        return c->hooks->checks.touch(c, o, SPACE_VMEM, a->row * ROW_BYTES, TILE_BYTES, is_write);
     for (i = 0; i < 8; i++)
         if ((a->sublanes >> i & 1u)
-            && !checks_touch(c, o, SPACE_VMEM, (a->row + i * a->stride) * ROW_BYTES, ROW_BYTES,
-                             is_write))
+            && !c->hooks->checks.touch(c, o, SPACE_VMEM, (a->row + i * a->stride) * ROW_BYTES,
+                                       ROW_BYTES, is_write))
             return false;
     return true;
 }
@@ -101,7 +101,8 @@ static unsigned char *indexed_row(struct core *c, const struct decoded_op *o, in
     int64_t row = (int64_t)c->s[o->o[first]] + c->s[o->o[first + 1]] + c->iar[o->o[4]][i];
 
     if (row >= 0 && row < c->vmem_rows)
-        return !c->checks || checks_touch(c, o, SPACE_VMEM, row * ROW_BYTES, ROW_BYTES, first == 0)
+        return !c->checks || c->hooks->checks.touch(c, o, SPACE_VMEM, row * ROW_BYTES, ROW_BYTES,
+                                                    first == 0)
                    ? vmem_row(c, row) : NULL;
     core_fault(c, FAULT_ADDRESS, "vmem address %lld out of 0..%lld rows in sublane %d of %s.iar%d",
                (long long)row, (long long)c->vmem_rows - 1, i, first ? "vld" : "vst",

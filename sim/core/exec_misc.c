@@ -3,10 +3,7 @@
  * from CMEM.
  */
 #include "base/threefry.h"
-#include "sim/check/checks.h"
-#include "sim/fastpath/launch_log.h"
-#include "sim/observe/record.h"
-#include "sim/fastpath/replay.h"
+#include "sim/core/hooks.h"
 #include "sim/core/vregs.h"
 
 #include <string.h>
@@ -47,13 +44,13 @@ void exec_VTRACE(struct core *c, const struct decoded_op *o)
     if (c->branch_in == 0)
         kernel = decoded_kernel_at(c->program, marker, c->pc);
     if (c->log)
-        launch_log_kernel(c->log, c, kernel);
+        c->hooks->log.kernel(c->log, c, kernel);
     if (c->replay && kernel)
-        replay_kernel(c, kernel);
+        c->hooks->replay.kernel(c, kernel);
     if (!(c->trace_mask >> (marker & 31) & 1u))
         return;
     if (c->recorder)
-        record_mark(c, marker);
+        c->hooks->recorder.mark(c, marker);
 }
 
 void exec_VSETIAR(struct core *c, const struct decoded_op *o)
@@ -85,7 +82,7 @@ bool core_check_cmem_rows(struct core *c, const struct decoded_op *o)
             return false;
         }
         if ((o->o[3] >> i & 1) && c->checks
-            && !checks_touch(c, o, SPACE_CMEM, row * ROW_BYTES, ROW_BYTES, false))
+            && !c->hooks->checks.touch(c, o, SPACE_CMEM, row * ROW_BYTES, ROW_BYTES, false))
             return false;
     }
     return true;

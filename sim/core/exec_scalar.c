@@ -1,7 +1,7 @@
 /*
  * What scalar operations compute. isa/ops.def states each effect.
  */
-#include "sim/check/checks.h"
+#include "sim/core/hooks.h"
 #include "sim/lanes/f32_exact.h"
 
 #include <string.h>
@@ -143,7 +143,7 @@ static unsigned char *smem_word(struct core *c, const struct decoded_op *o, int 
                    isa_info(o->code)->mnemonic);
         return NULL;
     }
-    if (c->checks && !checks_touch(c, o, SPACE_SMEM, address, 4, o->code == OP_SST))
+    if (c->checks && !c->hooks->checks.touch(c, o, SPACE_SMEM, address, 4, o->code == OP_SST))
         return NULL;
     return c->smem + address;
 }

@@ -4,7 +4,7 @@
  * scalar side. Everything else is not executed at all.
  */
 #include "sim/core/decode.h"
-#include "sim/machine/known.h"
+#include "sim/core/known.h"
 #include "sim/core/timing.h"
 
 #include <string.h>

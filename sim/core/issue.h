@@ -1,6 +1,6 @@
 /*
  * Parts of the issue loop (sim/core/core_run.c) that the stream of timing mode
- * (sim/fastpath/run_stream.c) shares.
+ * (sim/core/run_stream.c) shares.
  */
 #ifndef SIM_ISSUE_H
 #define SIM_ISSUE_H
@@ -17,7 +17,4 @@ bool issue_execute(struct core *c, const struct decoded_bundle *b, cycle_t at);
 void issue_commit_guarded(struct core *c, const struct decoded_bundle *b, cycle_t at);
 /* behind a branch that has come into effect: pc becomes its target */
 void issue_jump(struct core *c);
-
-/* sim/fastpath/run_values.c: a core of a launch that is repeated, until it waits or halts */
-void values_run(struct core *c);
 #endif

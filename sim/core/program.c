@@ -2,7 +2,7 @@
 
 #include "sim/core/decode.h"
 #include "sim/chip/limits.h"
-#include "sim/fastpath/stream.h"
+#include "sim/core/stream.h"
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {

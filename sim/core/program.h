@@ -15,11 +15,13 @@
 #ifndef SIM_PROGRAM_H
 #define SIM_PROGRAM_H
 #include "base/arena.h"
+#include "base/err.h"
 #include "isa/isa.h"
 #include "isa/matrix.h"
 #include "isa/overlay.h"
 #include "sim/chip/chip.h"
-#include "sim/machine/machine.h"
+#include "sim/results/results.h"
+#include "sim/results/tracks.h"
 
 struct core;
 struct decoded_op;
@@ -47,15 +49,6 @@ enum timing_kind {
     TIMING_DIVIDE, TIMING_POP_DRF, TIMING_SST, TIMING_FENCE, TIMING_DELAY, TIMING_DMA,
     TIMING_WAIT                         /* waits, flag reads, flag sets: settled in time order */
 };
-
-/* Tracks: the units of a core that are counted, in this order. */
-enum {
-    TRACK_SCALAR, TRACK_VALU, TRACK_EUP, TRACK_LOAD, TRACK_STORE, TRACK_MISC, TRACK_DMA,
-    TRACK_XLU                           /* xlu0.., then mxu0.., then mxu0.push.. */
-};
-/* these are busy for the one cycle in which they issue */
-#define TRACKS_SIMPLE (1u << TRACK_SCALAR | 1u << TRACK_VALU | 1u << TRACK_LOAD \
-                       | 1u << TRACK_STORE | 1u << TRACK_MISC)
 
 /* the FIFOs of results of a core: EUP, CMEM, xlu0.., mxu0.. */
 enum {
@@ -148,7 +141,7 @@ struct decoded_program {
     struct decoded_bundle *bundle;      /* and an end behind the last */
     struct decoded_op *op;
     uint8_t *list;                      /* operations by index within the bundle */
-    struct step *step;                  /* timing mode: sim/fastpath/stream.h */
+    struct step *step;                  /* timing mode: sim/core/stream.h */
     struct decoded_def *def;            /* registers written without a guard */
     uint16_t *special;                  /* operations with a timing_kind, index within the bundle */
     uint32_t bundle_count, op_count, list_count, def_count, special_count;
@@ -194,9 +187,6 @@ static inline const uint8_t *decoded_guarded(const struct decoded_program *p,
 /* cycles that an access to these rows takes beyond those of eight consecutive ones */
 int bank_extra_cycles(const struct chip *chip, const int64_t row[8], uint32_t sublanes);
 
-int track_count(const struct chip *chip);
-const char *track_name(const struct chip *chip, int track);
-
 uint64_t program_hash(const struct isa_program *p);
 
 /* The program must have passed isa_check. */
@@ -204,8 +194,8 @@ struct decoded_program *program_decode(const struct isa_program *p, const struct
                                        enum run_mode mode);
 void program_destroy(struct decoded_program *p);
 
-/* sim/core/program_kernels.c: -1 with a message where one is not a part of the program */
-int program_set_kernels(struct decoded_program *p, const struct machine_kernel *kernel, int count,
+/* sim/core/program_kernels.c: copied; -1 with a message where one is not a part of the program */
+int program_set_kernels(struct decoded_program *p, const struct decoded_kernel *kernel, int count,
                         struct err *e);
 
 /* the kernel behind the marker `number` in bundle `at`; NULL: none that is known */

@@ -13,36 +13,35 @@ static bool is_tied(enum isa_opcode code)
     }
 }
 
-static bool may_stand_alone(const struct isa_program *p, const struct machine_kernel *k)
+static bool may_stand_alone(const struct isa_program *p, const struct decoded_kernel *k)
 {
-    for (uint32_t b = k->first_bundle; b < k->end_bundle; b++)
+    for (uint32_t b = k->first; b < k->end; b++)
         for (uint32_t i = 0; i < p->bundle[b].op_count; i++) {
             const struct isa_op *op = &p->op[p->bundle[b].first_op + i];
             uint32_t target = (uint32_t)op->operand[0].value;
 
             if (is_tied((enum isa_opcode)op->code)
                 || (op->code == OP_SBR && (op->operand[0].kind != OPERAND_IMM
-                                           || target < k->first_bundle || target > k->end_bundle)))
+                                           || target < k->first || target > k->end)))
                 return false;
         }
     return true;
 }
 
-int program_set_kernels(struct decoded_program *p, const struct machine_kernel *kernel, int count,
+int program_set_kernels(struct decoded_program *p, const struct decoded_kernel *kernel, int count,
                         struct err *e)
 {
     for (int i = 0; i < count; i++)
-        if (kernel[i].first_bundle > kernel[i].end_bundle
-            || kernel[i].end_bundle > p->source->bundle_count)
+        if (kernel[i].first > kernel[i].end || kernel[i].end > p->source->bundle_count)
             return err_set(e, "kernel %d: bundles %u..%u of a program of %u", i,
-                           (unsigned)kernel[i].first_bundle, (unsigned)kernel[i].end_bundle,
+                           (unsigned)kernel[i].first, (unsigned)kernel[i].end,
                            (unsigned)p->source->bundle_count);
     mem_free(p->kernel);
     p->kernel = mem_alloc(((size_t)count + 1) * sizeof(*p->kernel));
     p->kernel_count = (uint32_t)count;
     for (int i = 0; i < count; i++)
         p->kernel[i] = (struct decoded_kernel){
-            kernel[i].first_bundle, kernel[i].end_bundle,
+            kernel[i].first, kernel[i].end,
             kernel[i].is_alone && may_stand_alone(p->source, &kernel[i])};
     return 0;
 }

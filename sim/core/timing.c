@@ -9,7 +9,7 @@
  */
 #include "sim/core/timing.h"
 
-#include "sim/machine/known.h"
+#include "sim/core/known.h"
 #include "sim/chip/limits.h"
 
 struct op_name timing_name(const struct decoded_op *o)

@@ -1,6 +1,6 @@
 #include "sim/core/vregs.h"
 
-#include "sim/observe/host_watch.h"
+#include "sim/core/hooks.h"
 
 #include <string.h>
 
@@ -20,14 +20,14 @@ void vregs_reset(struct core *c)
 
 static void multiply(struct core *c, const struct vreg *v, uint32_t *to)
 {
-    enum host_part before = HOST_MXU;
+    int before = 0;
 
     if (c->watch)
-        before = host_part_begin(c, HOST_MXU);
+        before = c->hooks->watch.work_begin(c, CORE_MULTIPLIES);
     c->simd->matmul_add(to, v->addend, (const uint32_t (*)[64])v->entry, v->pair, v->is_finite,
                         c->ahead);
     if (c->watch)
-        host_part_end(c, before);
+        c->hooks->watch.work_end(c, before);
 }
 
 void vreg_work_out(struct core *c, const struct vreg *v, uint32_t *to)

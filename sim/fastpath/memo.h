@@ -15,6 +15,7 @@
 #ifndef SIM_MEMO_H
 #define SIM_MEMO_H
 #include "sim/core/core.h"
+#include "sim/machine/machine.h"
 
 #define MEMO_PATH_MAX 4096              /* bundles of a path */
 #define MEMO_PERIOD_MAX 8               /* visits after which the times may repeat */

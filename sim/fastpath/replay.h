@@ -39,6 +39,8 @@ int64_t replay_kernel_count(const struct machine *m);
 /* while it is repeated: copy `d` is issued; the flag operations of a bundle, as settle_sync */
 void replay_issue(struct core *c, const struct dma *d);
 bool replay_settle(struct core *c, const struct decoded_bundle *b);
+/* sim/fastpath/run_values.c: such a core, until it waits or halts */
+void values_run(struct core *c);
 /* the core is at the marker in front of a kernel that may be left out (sim/fastpath/twins.h) */
 void replay_kernel(struct core *c, const struct decoded_kernel *kernel);
 #endif

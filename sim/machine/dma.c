@@ -5,12 +5,11 @@
  * then come those from HBM, to HBM, from CMEM, to CMEM, and the rest. A port takes a chunk,
  * is free again after the chunk's bytes at the port's rate, and turns to the
  * next copy. Chunks do not wait for each other's data, but for a place in the
- * port's staging memory (sim/core/staging.h). Copies to other cores share one more
+ * port's staging memory (sim/machine/staging.h). Copies to other cores share one more
  * port, each copy at the pace of the first link it uses.
  */
-#include "sim/fastpath/launch_log.h"
+#include "sim/core/hooks.h"
 #include "sim/machine/machine_impl.h"
-#include "sim/check/race.h"
 
 void dma_reset(struct machine *m)
 {
@@ -166,7 +165,8 @@ void dma_start(struct machine *m, struct core *c, int slot)
         return;
     }
     if (d->is_remote) {
-        race_arrive(m, c, d);
+        if (m->options.check_races)
+            c->hooks->race.arrive(m, c, d);
         serial_push(m, m->now_ps + m->chip.dma_local_ns * PS_PER_NS, EVENT_CHUNK, c, slot);
         return;
     }
@@ -377,7 +377,7 @@ static ps_t take_link(struct machine *m, struct core *c, struct event *e)
     const struct dma *d = &c->dma[e->slot];
     struct net_hop hop;
 
-    tracing_names_sender(m, c->number, d->number);
+    c->hooks->tracing.names_sender(m, c->number, d->number);
     hop = net_take(m->net, m->now_ps, e->chip, &e->way, bytes_of_chunk(m, d, e->value));
     e->chip = hop.next;
     if (net_is_there(e->way))
@@ -494,7 +494,8 @@ void dma_sent(struct machine *m, struct core *c, int slot)
 {
     struct dma *d = &c->dma[slot];
 
-    race_complete(m, c, d, true);
+    if (m->options.check_races)
+        c->hooks->race.complete(m, c, d, true);
     serial_raise(m, c, d->source_flag, (int32_t)(d->bytes / m->chip.dma_granule_bytes),
                  CAUSE_ICI);
 }
@@ -515,17 +516,18 @@ void dma_done(struct machine *m, struct core *c, int slot)
     struct core *to = machine_target(m, d->target);
 
     count_end(c, clock_cycle_at(c->clock_mhz, m->now_ps));
-    tracing_tells_copy(m, c, d);
+    c->hooks->tracing.tells_copy(m, c, d);
     copy_done(c, to, d);
     to->copy = mem_grow(to->copy, &to->copy_capacity, to->copy_count + 1, sizeof(*to->copy));
     to->copy[to->copy_count++] = *d;
     if (to->log)
-        launch_log_done(to->log, c->number, to->number, d);
+        to->hooks->log.done(to->log, c->number, to->number, d);
     d->data = NULL;                     /* the copy in the list holds them now */
     d->held = NULL;
     d->unknown = (struct ranges){.count = 0};
     c->dma_free[c->dma_free_count++] = slot;
-    race_complete(m, c, d, false);
+    if (m->options.check_races)
+        c->hooks->race.complete(m, c, d, false);
     serial_raise(m, to, d->flag,
                  (int32_t)(d->bytes / m->chip.dma_granule_bytes), cause_of(d));
 }

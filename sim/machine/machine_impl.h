@@ -5,9 +5,9 @@
 #ifndef SIM_MACHINE_IMPL_H
 #define SIM_MACHINE_IMPL_H
 #include "sim/core/core.h"
+#include "sim/machine/machine.h"
 #include "sim/machine/rounds.h"
-#include "sim/core/staging.h"
-#include "sim/observe/tracing.h"
+#include "sim/machine/staging.h"
 
 /* A DMA port of a core: copies in one direction share it, chunk by chunk in turn. */
 struct dma_port {
@@ -67,7 +67,7 @@ struct machine {
     struct launch_memo *launch_memo;    /* timing mode; NULL where every launch is simulated */
     struct replay *replay;              /* mode both, likewise */
     struct host_watch *watch;           /* NULL where nobody does */
-    struct tracing tracing;
+    struct tracing *tracing;            /* sim/observe/tracing.h */
 
     bool is_complete;                   /* all cores have halted */
     cycle_t cycles;
@@ -80,13 +80,11 @@ void serial_push(struct machine *m, ps_t at, enum event_kind kind, struct core *
 void serial_raise(struct machine *m, struct core *c, int32_t flag, int32_t value,
                   enum event_cause cause);
 
-/* sim/machine/launch.c: quiesced, as a launch finds the machine; machine_parallel inside a launch */
-void launch_reset(struct machine *m);
+/* sim/machine/machine.c: -1 with a message where there is no such core */
+int machine_check_core(const struct machine *m, int core, struct err *e);
+/* machine_parallel inside a launch */
 void launch_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
                      void *context);
-
-/* sim/machine/deadlock.c: with no event left, do cores wait? Then that is the fault */
-bool deadlock_find(struct machine *m);
 
 /*
  * sim/machine/peer.c: `bytes` bytes go over the link to the other core of the chip. When the link is free

@@ -6,9 +6,8 @@
  * So the order of events, and with it every result and cycle, depends neither
  * on host threads nor on where a launch pauses (machine_advance).
  */
-#include "sim/fastpath/launch_log.h"
+#include "sim/core/hooks.h"
 #include "sim/machine/machine_impl.h"
-#include "sim/check/race.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -42,7 +41,7 @@ static void wake(struct machine *m, struct core *c, cycle_t at, enum stall_reaso
     if (!asks_for_queue(c)) {
         c->copy_visible = c->copy_count;
         if (c->log)
-            launch_log_answer(c->log, c);
+            c->hooks->log.answer(c->log, c);
     }
     c->is_waiting = false;
     m->runnable[m->runnable_count++] = c->number;
@@ -85,6 +84,19 @@ static cycle_t resume_cycles(const struct core *c)
     return c->mode == MODE_FUNCTIONAL ? 0 : c->chip->sync_resume_cycles;
 }
 
+/* the core knows that its flag was at least so much; the flag is overwritten: to the race check */
+static void tell_known(struct machine *m, struct core *c, int32_t flag, int64_t value)
+{
+    if (m->options.check_races)
+        c->hooks->race.learn(m, c, flag, value);
+}
+
+static void tell_overwritten(struct machine *m, struct core *c, int32_t flag)
+{
+    if (m->options.check_races)
+        c->hooks->race.overwrite(c, flag);
+}
+
 /* a wait that is satisfied says of its flag: it is at least so much */
 static void learn(struct machine *m, struct core *c)
 {
@@ -100,7 +112,7 @@ static void learn(struct machine *m, struct core *c)
     case OP_VWAIT_GT: value++; break;
     default: break;
     }
-    race_learn(m, c, c->wait_flag, value);
+    tell_known(m, c, c->wait_flag, value);
 }
 
 static void set_flag(struct machine *m, struct core *c, int32_t flag, int32_t value,
@@ -162,7 +174,7 @@ static void go_one_hop(struct machine *m, struct event *e)
     int sender = e->then == EVENT_ANSWER ? e->target : e->core;
     struct net_hop hop;
 
-    tracing_names_sender(m, sender, UINT32_MAX);
+    m->core[sender].hooks->tracing.names_sender(m, sender, UINT32_MAX);
     hop = net_take(m->net, m->now_ps, e->chip, &e->way, m->chip.dma_granule_bytes);
     e->chip = hop.next;
     if (net_is_there(e->way))
@@ -222,7 +234,7 @@ static void read_flag(struct core *c, int32_t to, int32_t value)
 {
     c->read_value[to] = value;
     if (c->log)
-        launch_log_read(c->log, value);
+        c->hooks->log.read(c->log, value);
 }
 
 static void take_answer(struct machine *m, struct core *c, const struct event *e)
@@ -243,7 +255,7 @@ static void commit(struct machine *m, const struct event *e)
         serial_raise(m, machine_target(m, e->target), e->flag, e->value, e->cause);
         break;
     case EVENT_STORE:
-        race_overwrite(machine_target(m, e->target), e->flag);
+        tell_overwritten(m, machine_target(m, e->target), e->flag);
         set_flag(m, machine_target(m, e->target), e->flag, e->value, e->cause);
         break;
     case EVENT_SENT: dma_sent(m, c, e->slot); break;
@@ -263,13 +275,13 @@ static void commit(struct machine *m, const struct event *e)
     case EVENT_ARRIVE: dma_arrive(m, c, e); break;
     case EVENT_DMA: dma_start(m, c, e->slot); break;
     case EVENT_SET:
-        race_overwrite(c, e->flag);
+        tell_overwritten(m, c, e->flag);
         c->flag[e->flag] = e->value;
         go_on(m, c);
         break;
     case EVENT_READ:
         read_flag(c, e->slot, c->flag[e->flag]);
-        race_learn(m, c, e->flag, c->flag[e->flag]);
+        tell_known(m, c, e->flag, c->flag[e->flag]);
         go_on(m, c);
         break;
     case EVENT_WAIT:

@@ -21,7 +21,7 @@ struct host_watch {
     uint64_t began;                     /* what was begun last */
     uint64_t launch_ticks, cores_ticks, transfer_ticks, transfer_elapsed;
     uint64_t cores_began;
-    int64_t launches, repeats;
+    int64_t launches, repeats, kernels;
 };
 
 static const struct part_text {
@@ -238,11 +238,12 @@ void host_launch_end(struct machine *m)
     m->watch->launch_ticks += ticks_now() - m->watch->began;
 }
 
-void host_launch_over(struct machine *m, bool is_repeat)
+void host_launch_over(struct machine *m, bool is_repeat, int64_t kernels)
 {
     host_launch_end(m);
     m->watch->launches++;
     m->watch->repeats += is_repeat;
+    m->watch->kernels = kernels;
 }
 
 void host_cores_begin(struct machine *m)
@@ -288,14 +289,20 @@ static void run_timed(void *context, int index)
     t->ticks[index] = ticks_now() - from;
 }
 
-void host_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
-                   void *context)
+void machine_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
+                      void *context)
 {
     struct host_watch *h = m->watch;
-    struct timed t = {fn, context, mem_alloc((size_t)count * sizeof(*t.ticks))};
-    uint64_t from = ticks_now();
+    struct timed t = {fn, context, NULL};
+    uint64_t from;
     int i;
 
+    if (!h) {
+        launch_parallel(m, count, fn, context);
+        return;
+    }
+    from = ticks_now();
+    t.ticks = mem_alloc((size_t)count * sizeof(*t.ticks));
     h->is_parallel = true;
     launch_parallel(m, count, run_timed, &t);
     h->is_parallel = false;
@@ -360,5 +367,5 @@ void machine_host_times(const struct machine *m, struct host_times *t)
     t->seconds[HOST_WAITING] = rest > 0 ? rest : 0;
     t->launches = h->launches;
     t->repeats = h->repeats;
-    t->kernels = machine_memo_stats(m).kernels;
+    t->kernels = h->kernels;
 }

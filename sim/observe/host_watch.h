@@ -35,13 +35,11 @@ void host_part_end(struct core *c, enum host_part before);
 /* around a part of a launch, around the last, and around what runs cores on all threads */
 void host_launch_begin(struct machine *m);
 void host_launch_end(struct machine *m);
-void host_launch_over(struct machine *m, bool is_repeat);
+/* kernels: that cores have taken from others so far */
+void host_launch_over(struct machine *m, bool is_repeat, int64_t kernels);
 void host_cores_begin(struct machine *m);
 void host_cores_end(struct machine *m);
 /* around host access to memories */
 void host_transfer_begin(struct machine *m);
 void host_transfer_end(struct machine *m);
-/* machine_parallel: work between launches */
-void host_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
-                   void *context);
 #endif

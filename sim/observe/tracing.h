@@ -22,6 +22,9 @@ struct tracing {
     } *chip;
 };
 
+/* m->tracing, from the arena of the machine that is made */
+void tracing_create(struct machine *m);
+
 /* all cores are where they start, or where a snapshot left them */
 void tracing_reset(struct machine *m, cycle_t resumed_at);
 /* the launch goes on; the first time it begins: until then a sink may be set */

@@ -15,7 +15,7 @@
 #include "stack/collective/collective_steps_queue.h"
 
 #include "base/arena.h"
-#include "sim/machine/clock.h"
+#include "sim/time/clock.h"
 
 #include <assert.h>
 #include <string.h>

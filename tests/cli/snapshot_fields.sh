@@ -2,7 +2,7 @@
 # Every field of what a snapshot saves stands in a table of fields: SAVED…(struct, field), or
 # APART(struct, field) when it is walked by hand or not saved. Who adds a field is sent here.
 cd "$(dirname "$0")/../.." || exit 1
-tables="sim/observe/snapshot*.c hbm/hbm_archive.c hbm/hbm_queue.c interconnect/net.c"
+tables="sim/snapshot/snapshot*.c hbm/hbm_archive.c hbm/hbm_queue.c interconnect/net.c"
 status=0
 
 # names of the fields of a struct, nested ones not: "struct NAME" as it is declared in FILE
@@ -42,7 +42,7 @@ look() {        # file, structs in it
         for name in $names; do
             grep -qE "(SAVED|SAVED_BOOL|SAVED_TIME|APART)\($struct, $name\)" $tables && continue
             echo "snapshot_fields: $file: field $name of struct $struct is in no table of" \
-                "sim/observe/snapshot_*.c: save it there, or say APART"
+                "sim/snapshot/snapshot_*.c: save it there, or say APART"
             status=1
         done
     done
@@ -50,10 +50,10 @@ look() {        # file, structs in it
 
 look sim/core/core.h core tile_fifo word_fifo quadrant prepared accumulator mxu xlu access_rows \
     store_record dma issue_time
-look sim/machine/machine.h fault stand_in_site
+look sim/results/results.h fault stand_in_site
 look sim/machine/machine_impl.h dma_port core_ports machine cmem_port host_link
-look sim/core/staging.h staged
-look sim/machine/events.h event
+look sim/machine/staging.h staged
+look sim/time/events.h event
 look sim/lanes/mask.h mask
 look sim/check/race_impl.h site extent side copy access race
 look sim/check/checks.h checks

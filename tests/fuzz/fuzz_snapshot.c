@@ -10,7 +10,7 @@
  */
 #include "base/arena.h"
 #include "isa/asm.h"
-#include "sim/observe/snapshot.h"
+#include "sim/snapshot/snapshot.h"
 #include "tests/rigs/round_trip.h"
 
 #include <string.h>

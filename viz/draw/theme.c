@@ -36,7 +36,7 @@ const char *theme_stall_meaning(enum stall_reason reason)
 {
     static const char *const reasons[STALL_COUNT] = {
 #define STALL(id, name, meaning) [STALL_##id] = meaning,
-#include "sim/core/stalls.def"
+#include "sim/results/stalls.def"
     };
 
     return reasons[reason];

@@ -13,7 +13,7 @@
 
 static const char *const stall_meaning[STALL_COUNT] = {
 #define STALL(id, name, meaning) meaning,
-#include "sim/core/stalls.def"
+#include "sim/results/stalls.def"
 };
 
 struct hover {

@@ -4,7 +4,7 @@
  */
 #include "base/arena.h"
 #include "base/units.h"
-#include "sim/observe/snapshot.h"
+#include "sim/snapshot/snapshot.h"
 #include "tests/rigs/debug_rig.h"
 #include "tests/test.h"
 

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "base/units.h"
-#include "sim/observe/snapshot.h"
+#include "sim/snapshot/snapshot.h"
 #include "tests/rigs/debug_rig.h"
 #include "tests/test.h"
 

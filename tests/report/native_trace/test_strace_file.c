@@ -4,7 +4,7 @@
  */
 #include "base/archive.h"
 #include "report/native_trace/strace_format.h"
-#include "sim/observe/snapshot.h"
+#include "sim/snapshot/snapshot.h"
 #include "tests/rigs/strace_file.h"
 #include "tests/rigs/strace_rig.h"
 #include "tests/test.h"

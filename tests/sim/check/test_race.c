@@ -4,7 +4,7 @@
  */
 #include "base/rng.h"
 #include "base/units.h"
-#include "sim/observe/snapshot.h"
+#include "sim/snapshot/snapshot.h"
 #include "tests/rigs/rig.h"
 #include "tests/test.h"
 

@@ -2,7 +2,7 @@
  * At which cycle may a bundle issue? Probes at t-1 and t for every constraint,
  * with the parameters of a v3.
  */
-#include "sim/machine/clock.h"
+#include "sim/time/clock.h"
 #include "tests/rigs/rig.h"
 #include "tests/test.h"
 

@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "sim/observe/inspect.h"
 #include "sim/lanes/simd.h"
-#include "sim/observe/snapshot.h"
+#include "sim/snapshot/snapshot.h"
 #include "tests/rigs/rig.h"
 #include "tests/test.h"
 

@@ -4,7 +4,7 @@
  */
 #include "base/rng.h"
 #include "base/units.h"
-#include "sim/machine/clock.h"
+#include "sim/time/clock.h"
 #include "tests/rigs/rig.h"
 #include "tests/test.h"
 

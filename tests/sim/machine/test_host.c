@@ -3,7 +3,7 @@
  * link and the fixed parts, what timing mode knows, mistakes.
  */
 #include "base/units.h"
-#include "sim/machine/clock.h"
+#include "sim/time/clock.h"
 #include "sim/observe/inspect.h"
 #include "tests/rigs/rig.h"
 #include "tests/test.h"

@@ -2,7 +2,7 @@
  * Sync flags and DMA: when they finish, whom a wait is charged to, what they
  * move.
  */
-#include "sim/machine/clock.h"
+#include "sim/time/clock.h"
 #include "sim/observe/inspect.h"
 #include "tests/rigs/rig.h"
 #include "tests/test.h"

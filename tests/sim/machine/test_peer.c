@@ -2,7 +2,7 @@
  * The link between the two cores of a chip. At 4.096 GB/s a chunk of 4096 bytes takes it for
  * 1000 ns; with 100 ns at each end and 50 for the crossing the times are exact.
  */
-#include "sim/machine/clock.h"
+#include "sim/time/clock.h"
 #include "sim/observe/inspect.h"
 #include "tests/rigs/rig.h"
 #include "tests/test.h"

@@ -3,7 +3,7 @@
  * their times, and that host threads change nothing.
  */
 #include "base/units.h"
-#include "sim/machine/clock.h"
+#include "sim/time/clock.h"
 #include "tests/rigs/rig.h"
 #include "tests/test.h"
 

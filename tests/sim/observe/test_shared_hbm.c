@@ -2,7 +2,7 @@
 #include "tests/test.h"
 
 #include "base/archive.h"
-#include "sim/observe/snapshot.h"
+#include "sim/snapshot/snapshot.h"
 #include "tests/rigs/rig.h"
 
 enum { WORDS = 512, ROUNDS = 3 };       /* of a piece: 64 granules */

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "sim/observe/inspect.h"
 #include "sim/core/program.h"
-#include "sim/observe/snapshot.h"
+#include "sim/snapshot/snapshot.h"
 #include "tests/rigs/rig.h"
 #include "tests/test.h"
 

@@ -2,7 +2,7 @@
  * Copies, ports and events in a snapshot. Of a core's DMA slots those in use
  * go in, with the bytes that a copy to another core has taken along.
  */
-#include "sim/observe/snapshot_impl.h"
+#include "sim/snapshot/snapshot_impl.h"
 
 #include "base/arena.h"
 

@@ -3,7 +3,7 @@
  * table, those that are walked by hand or not saved as APART
  * (tests/cli/snapshot_fields.sh looks after that).
  */
-#include "sim/observe/snapshot_impl.h"
+#include "sim/snapshot/snapshot_impl.h"
 #include "sim/core/timing.h"
 
 #include <string.h>
@@ -83,6 +83,7 @@ static const struct field core_fields[] = {
     APART(core, sums_quads), APART(core, number), APART(core, core_count), APART(core, clock_mhz),
     APART(core, copy_capacity), APART(core, memo), APART(core, recorder), APART(core, hbm_log),
     APART(core, log), APART(core, origins), APART(core, replay), APART(core, watch),
+    APART(core, hooks), APART(core, tells_accesses),
 
     APART(core, counters)               /* summed up by machine_finish */
 };

@@ -2,12 +2,12 @@
  * Snapshot files: a header, and deflated behind it what the state belongs to
  * (title, slice, options, chip parameters, programs), then the state.
  */
-#include "sim/observe/snapshot.h"
+#include "sim/snapshot/snapshot.h"
 
 #include "base/outfile.h"
 #include "isa/file.h"
 #include "isa/object.h"
-#include "sim/observe/snapshot_impl.h"
+#include "sim/snapshot/snapshot_impl.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -14,10 +14,8 @@
 #include "sim/core/core.h"
 
 #include "base/arena.h"
-#include "sim/check/checks.h"
-#include "sim/observe/host_watch.h"
-#include "sim/machine/known.h"
-#include "sim/fastpath/origins.h"
+#include "sim/core/hooks.h"
+#include "sim/core/known.h"
 #include "sim/core/vregs.h"
 
 #include <string.h>
@@ -292,20 +290,20 @@ static void move_contents(struct core *c, struct dma *d)
     else
         (is_timing ? known_copy_local : copy_local)(c, d);
     if (c->origins)
-        origins_arrive(c->origins, c, d);
+        c->hooks->origins.arrive(c->origins, c, d);
 }
 
 void copy_apply(struct core *c, struct dma *d)
 {
-    enum host_part before;
+    int before;
 
     if (!c->watch) {
         move_contents(c, d);
         return;
     }
-    before = host_part_begin(c, HOST_COPY);
+    before = c->hooks->watch.work_begin(c, CORE_COPIES);
     move_contents(c, d);
-    host_part_end(c, before);
+    c->hooks->watch.work_end(c, before);
 }
 
 void core_apply_copies(struct core *c, size_t count)
@@ -317,7 +315,7 @@ void core_apply_copies(struct core *c, size_t count)
     for (i = 0; i < count; i++) {
         copy_apply(c, &c->copy[i]);
         if (c->checks)
-            checks_arrived(c, &c->copy[i]);
+            c->hooks->checks.arrived(c, &c->copy[i]);
     }
     c->copy_count -= count;
     c->copy_visible -= c->copy_visible < count ? c->copy_visible : count;

@@ -1,5 +1,4 @@
-/* The units of a core that are counted, in one order. */
-#include "sim/core/decode.h"
+#include "sim/results/tracks.h"
 
 int track_mxu(const struct chip *chip, int index)
 {

@@ -1,7 +1,7 @@
-#include "sim/machine/known.h"
+#include "sim/core/known.h"
 
 #include "base/arena.h"
-#include "sim/fastpath/launch_memo.h"
+#include "sim/core/hooks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,6 +57,18 @@ static void fault_at_arrival(struct core *c, const struct dma *d, const struct r
     core_fault_unknown(c, name_of(d), what);
 }
 
+static void log_give_up(struct core *c)
+{
+    if (c->hbm_log)
+        c->hooks->hbm_log.give_up(c->hbm_log);
+}
+
+static void log_unknown(struct core *c, int64_t address, int64_t bytes)
+{
+    if (c->hbm_log)
+        c->hooks->hbm_log.unknown(c->hbm_log, address, bytes);
+}
+
 static void copy_from_store(struct core *c, const struct dma *d, int64_t source,
                             int64_t destination, int64_t bytes)
 {
@@ -68,15 +80,16 @@ static void copy_from_store(struct core *c, const struct dma *d, int64_t source,
 
         ranges_copy(unknown, source, source + bytes, unknown_of(c, d->destination_space),
                     destination);
-        hbm_log_give_up(c->hbm_log);
+        log_give_up(c);
         if (!is_known)
             return;
     } else if (found) {
         fault_at_arrival(c, d, found);
     } else if (d->source_space == SPACE_HBM) {
-        hbm_log_read(c->hbm_log, c, source, bytes);
+        if (c->hbm_log)
+            c->hooks->hbm_log.read(c->hbm_log, c, source, bytes);
     } else {
-        hbm_log_give_up(c->hbm_log);
+        log_give_up(c);
     }
     copy_piece(c, d, source, destination, bytes);
 }
@@ -87,19 +100,19 @@ static void copy_known_piece(struct core *c, const struct dma *d, int64_t source
     struct ranges *unknown = unknown_of(c, d->destination_space);
 
     if (d->destination_space == SPACE_HOST)
-        hbm_log_give_up(c->hbm_log);
+        log_give_up(c);
     if (is_stored(d->source_space)) {
         copy_from_store(c, d, source, destination, bytes);
     } else if (d->source_space == SPACE_SMEM) {
         if (is_stored(d->destination_space))
             ranges_remove(unknown, destination, destination + bytes);
         copy_piece(c, d, source, destination, bytes);
-        if (d->destination_space == SPACE_HBM)
-            hbm_log_write(c->hbm_log, c, destination, bytes);
+        if (d->destination_space == SPACE_HBM && c->hbm_log)
+            c->hooks->hbm_log.write(c->hbm_log, c, destination, bytes);
     } else {
         ranges_add(unknown, destination, destination + bytes);
         if (d->destination_space == SPACE_HBM)
-            hbm_log_unknown(c->hbm_log, destination, bytes);
+            log_unknown(c, destination, bytes);
     }
 }
 
@@ -183,10 +196,10 @@ static void deliver_to_store(struct core *to, const struct dma *d)
     for (done = 0; done < d->bytes; done += piece.bytes) {
         piece = dma_piece(d, true, done, d->bytes - done);
         if (d->source_space == SPACE_HBM)
-            hbm_log_give_up(to->hbm_log);
+            log_give_up(to);
         if (!d->data) {
             ranges_add(unknown, piece.address, piece.address + piece.bytes);
-            hbm_log_unknown(to->hbm_log, piece.address, piece.bytes);
+            log_unknown(to, piece.address, piece.bytes);
             continue;
         }
         hbm_store_write(store, piece.address, d->data + done, (size_t)piece.bytes);

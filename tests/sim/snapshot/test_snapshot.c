@@ -3,7 +3,7 @@
  * with other threads and another SIMD path, end in the same state to the bit,
  * and as a run that never paused?
  */
-#include "sim/observe/snapshot.h"
+#include "sim/snapshot/snapshot.h"
 
 #include "base/rng.h"
 #include "base/units.h"

@@ -17,7 +17,7 @@ void core_fault_unknown(struct core *c, const char *text, const char *what);
 /* when a copy starts: false after a fault */
 bool known_check_start(struct core *c, const struct dma *d);
 
-/* dma_capture, copies inside a core and those that arrive, as in sim/machine/copy.c */
+/* dma_capture, copies inside a core and those that arrive, as in sim/core/copy.c */
 void known_capture(const struct core *from, struct dma *d);
 void known_copy_local(struct core *c, const struct dma *d);
 void known_deliver(struct core *to, struct dma *d);

@@ -1,4 +1,4 @@
-#include "sim/fastpath/stream.h"
+#include "sim/core/stream.h"
 
 #include "sim/core/core.h"
 

@@ -1,9 +1,11 @@
 /*
  * A machine as a byte string: what it must agree with, then its state.
  */
-#include "sim/observe/snapshot.h"
+#include "sim/snapshot/snapshot.h"
 
-#include "sim/observe/snapshot_impl.h"
+#include "sim/launch/launch.h"
+#include "sim/observe/tracing.h"
+#include "sim/snapshot/snapshot_impl.h"
 
 #include <string.h>
 

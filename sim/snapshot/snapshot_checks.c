@@ -4,7 +4,7 @@
  */
 #include "sim/check/checks.h"
 #include "sim/check/race_impl.h"
-#include "sim/observe/snapshot_impl.h"
+#include "sim/snapshot/snapshot_impl.h"
 
 static const struct field site_fields[] = {SAVED(site, core), SAVED_TIME(site, at),
                                            SAVED(site, bundle), SAVED(site, line),

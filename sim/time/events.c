@@ -1,4 +1,4 @@
-#include "sim/machine/events.h"
+#include "sim/time/events.h"
 
 #include "base/arena.h"
 

@@ -2,13 +2,17 @@
  * A launch: from quiesced to all cores halted, in rounds of a parallel and a
  * serial phase, with pauses wherever the caller wants them.
  */
+#include "sim/launch/launch.h"
+
 #include "sim/check/checks.h"
-#include "sim/observe/host_watch.h"
+#include "sim/check/deadlock.h"
+#include "sim/core/vregs.h"
 #include "sim/fastpath/launch_memo.h"
-#include "sim/machine/machine_impl.h"
 #include "sim/fastpath/memo.h"
 #include "sim/fastpath/replay.h"
-#include "sim/core/vregs.h"
+#include "sim/machine/machine_impl.h"
+#include "sim/observe/host_watch.h"
+#include "sim/observe/tracing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,29 +31,14 @@ static void start_checks(struct machine *m)
         checks_launch(m->core[i].checks, is_reached);
 }
 
-void launch_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
-                     void *context)
-{
-    int *index = mem_alloc((size_t)count * sizeof(*index)), i;
-
-    for (i = 0; i < count; i++)
-        index[i] = i;
-    rounds_run(m->rounds, fn, context, index, count);
-    mem_free(index);
-}
-
-void machine_parallel(struct machine *m, int count, void (*fn)(void *context, int index),
-                      void *context)
-{
-    (m->watch ? host_parallel : launch_parallel)(m, count, fn, context);
-}
-
 static void launch_core(void *context, int core)
 {
     struct machine *m = context;
+    struct core *c = &m->core[core];
 
-    core_launch(&m->core[core],
-                m->options.cycle_limit > 0 ? m->options.cycle_limit : CYCLE_NEVER);
+    core_launch(c, m->options.cycle_limit > 0 ? m->options.cycle_limit : CYCLE_NEVER);
+    if (c->memo && c->program)
+        memo_reset(c->memo);
 }
 
 void launch_reset(struct machine *m)
@@ -300,20 +289,20 @@ void machine_finish(struct machine *m)
     launch_parallel(m, m->core_count, finish_counters, m);
     tracing_end(m);
     if (m->watch)
-        host_launch_over(m, false);
+        host_launch_over(m, false, replay_kernel_count(m));
 }
 
 static bool repeat(struct machine *m)
 {
     bool is_repeat;
 
-    if (m->tracing.next)
+    if (m->tracing->next)
         return false;
     if (m->watch)
         host_launch_begin(m);
     is_repeat = launch_memo_repeat(m) || replay_launch(m);
     if (m->watch && is_repeat)
-        host_launch_over(m, true);
+        host_launch_over(m, true, replay_kernel_count(m));
     else if (m->watch)
         host_launch_end(m);
     return is_repeat;

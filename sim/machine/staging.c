@@ -1,4 +1,4 @@
-#include "sim/core/staging.h"
+#include "sim/machine/staging.h"
 
 #include "base/arena.h"
 

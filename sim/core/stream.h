@@ -51,10 +51,10 @@ struct step {
 };
 _Static_assert(sizeof(struct step) == 32, "two steps are one line of the host's cache");
 
-/* sim/fastpath/decode_stream.c: makes program->step of a program that is decoded otherwise */
+/* sim/core/decode_stream.c: makes program->step of a program that is decoded otherwise */
 void decode_stream(struct decoded_program *p);
 
 struct core;
-/* sim/fastpath/run_stream.c: until a bundle is a STEP_LEAVE, or the core does not run any more */
+/* sim/core/run_stream.c: until a bundle is a STEP_LEAVE, or the core does not run any more */
 void stream_run(struct core *c);
 #endif

@@ -3,7 +3,7 @@
  * that is no snapshot give a message?
  */
 #include "base/archive.h"
-#include "sim/observe/snapshot.h"
+#include "sim/snapshot/snapshot.h"
 #include "tests/rigs/rig.h"
 #include "tests/test.h"
 

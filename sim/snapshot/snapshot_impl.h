@@ -9,16 +9,16 @@
 
 #define WALK(a, table, p) archive_fields(a, table, COUNT_OF(table), p)
 
-/* sim/observe/snapshot_core.c */
+/* sim/snapshot/snapshot_core.c */
 void core_archive(struct core *c, struct archive *a);
 void fault_archive(struct fault *f, struct archive *a);
 uint32_t core_archive_crc(uint32_t crc);
 
-/* sim/observe/snapshot_units.c: FIFOs, cross-lane and matrix units */
+/* sim/snapshot/snapshot_units.c: FIFOs, cross-lane and matrix units */
 void units_archive(struct core *c, struct archive *a);
 uint32_t units_archive_crc(uint32_t crc);
 
-/* sim/observe/snapshot_dma.c: copies under way, copies complete, the ports of a core */
+/* sim/snapshot/snapshot_dma.c: copies under way, copies complete, the ports of a core */
 void copies_archive(struct core *c, struct archive *a);
 void ports_archive(const struct chip *chip, struct core_ports *p, struct archive *a);
 /* of bytes below `limit` */
@@ -26,7 +26,7 @@ void ranges_archive(struct ranges *r, int64_t limit, struct archive *a);
 void events_archive(const struct machine *m, struct event_list *l, struct archive *a);
 uint32_t copies_archive_crc(uint32_t crc);
 
-/* sim/observe/snapshot_checks.c */
+/* sim/snapshot/snapshot_checks.c */
 void checks_archive(struct core *c, struct archive *a);
 uint32_t checks_archive_crc(uint32_t crc);
 #endif

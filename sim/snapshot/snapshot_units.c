@@ -2,7 +2,7 @@
  * Units in a snapshot. Of a FIFO only the entries that are in it, of a
  * transpose only the rows that have been pushed.
  */
-#include "sim/observe/snapshot_impl.h"
+#include "sim/snapshot/snapshot_impl.h"
 
 static const struct field tile_fifo_fields[] = {
     SAVED(tile_fifo, depth), SAVED(tile_fifo, mask), SAVED(tile_fifo, pushed),
