@@ -1,7 +1,7 @@
 #!/bin/sh
 # Does every source file and folder that a document names exist, and every page that it links to?
 # A capital NAME in a path stands for any name. The history in CHANGELOG.md is left out, and so is
-# what a document says of folders that are not ours.
+# what a document says of folders that are not ours. And does every page exist that a source names?
 cd "$(dirname "$0")/../.." || exit 1
 folders='api|base|cli|data|examples|hbm|include|interconnect|isa|keras|report|sim|stack|tests|tools|train|viz'
 bad=0
@@ -24,5 +24,9 @@ for page in docs/*.md; do
     name=${page#docs/}
     test "$name" = README.md || grep -q "($name)" docs/README.md ||
         { echo "doc_paths: docs/README.md lacks $name"; bad=1; }
+done
+for page in $(grep -rhoE 'docs/[a-z_]+\.md' --include='*.[ch]' --include='*.def' --include='*.inc' \
+                   --include='*.sh' --include='*.tasm' $(echo $folders | tr '|' ' ') | sort -u); do
+    test -e "$page" || { echo "doc_paths: a source names $page"; bad=1; }
 done
 exit $bad
