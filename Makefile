@@ -15,6 +15,7 @@ FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 600
 PKGS    := jansson inih zlib openblas libprotobuf-c
 MAKEFLAGS += -j$(shell nproc)
+OBJCOPY ?= objcopy
 LAYERS  := base isa hbm interconnect sim stack report data keras train api
 VIEW_PKGS := sdl2 SDL2_ttf libpng
 HAS_VIEWER := $(shell pkg-config --exists $(VIEW_PKGS) 2>/dev/null && echo yes)
@@ -24,7 +25,10 @@ say     = $(if $(V),,@echo '  $(1)  $(2)';)
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
 SANITIZE := $(if $(SAN)$(FUZZING),address$(comma)undefined)$(if $(FUZZING),$(comma)fuzzer-no-link)
 SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-CFLAGS  += -std=c11 $(OPT) -g $(WARN) -ffp-contract=off -pthread $(SANFLAGS) $(if $(DEBUG),-DSYSTOLE_DEBUG)
+# One compilation serves programs and shared libraries: position-independent, but nobody may put a
+# function in another's place, so the compiler inlines and calls as it does for a program.
+PIC     := -fPIC -fno-semantic-interposition
+CFLAGS  += -std=c11 $(OPT) -g $(WARN) $(PIC) -ffp-contract=off -pthread $(SANFLAGS) $(if $(DEBUG),-DSYSTOLE_DEBUG)
 CPPFLAGS += -I. -I$(BUILD) -D_POSIX_C_SOURCE=200809L
 LDFLAGS += -pthread $(SANFLAGS)
 LDLIBS  += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
@@ -55,6 +59,10 @@ override TESTS := $(strip $(TESTS))
 FUZZERS := $(FUZZ_SRC:%.c=$(BUILD)/%)
 SYSTOLE := $(if $(filter build,$(BUILD)),systole,$(BUILD)/systole)
 VIEWER  := $(SYSTOLE)-view
+
+VERSION := $(shell sed -n 's/^.define SY_VERSION "\(.*\)"/\1/p' include/systole/status.h)
+SONAME  := libsystole.so.$(firstword $(subst ., ,$(VERSION)))
+SO_FILE := libsystole.so.$(VERSION)
 
 all: $(SYSTOLE) $(if $(HAS_VIEWER),$(VIEWER),no-viewer)
 
@@ -97,6 +105,24 @@ $(patsubst %.c,$(BUILD)/%.o,$(wildcard report/export/*.c data/example*.c)): | $(
 $(BUILD)/libsystole.a: $(LIB_OBJ)
 	@rm -f $@
 	$(call say,AR,$@)ar rcs $@ $^
+
+# What make install installs: with the names of include/systole.h and no others.
+$(BUILD)/$(SO_FILE): $(LIB_OBJ) api/exports.map
+	$(call say,LD,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=api/exports.map \
+	  -Wl,-Bsymbolic -o $@ $(LIB_OBJ) $(LDLIBS)
+
+$(BUILD)/$(SONAME) $(BUILD)/libsystole.so: $(BUILD)/$(SO_FILE)
+	@ln -sf $(SO_FILE) $@
+
+# One object, whose parts found each other already; what is no sy_ is nobody else's to see.
+$(BUILD)/install/libsystole.a: $(LIB_OBJ)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(call say,AR,$@)$(LD) -r -o $(@D)/systole.o $^ && \
+	  $(OBJCOPY) --strip-debug --wildcard --keep-global-symbol='sy_*' $(@D)/systole.o && \
+	  $(AR) rcs $@ $(@D)/systole.o && rm -f $(@D)/systole.o
+
+libraries: $(BUILD)/$(SONAME) $(BUILD)/libsystole.so $(BUILD)/install/libsystole.a
 
 # The commands without main(), for tests of their parts; only what is used gets linked.
 $(BUILD)/libcli.a: $(CLI_OBJ)
@@ -143,7 +169,7 @@ FUZZ_MAIN := $(if $(FUZZING),,$(BUILD)/tests/fuzz/corpus_main.o)
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/rigs/round_trip.o $(FUZZ_MAIN) $(BUILD)/libcli.a $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer) -o $@ $^ $(LDLIBS)
 
-check: all examples $(strip $(TESTS)) $(FUZZERS)
+check: all examples libraries $(strip $(TESTS)) $(FUZZERS)
 	@SYSTOLE=$(abspath $(SYSTOLE)) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" sh tools/run_tests.sh $(strip $(TESTS))
 
 fuzzers: $(FUZZERS)
@@ -175,6 +201,6 @@ bench: $(SYSTOLE) examples
 clean:
 	rm -rf build systole systole-view
 
-.PHONY: all view no-viewer examples check check-long fuzzers fuzz demo bench headers clean
+.PHONY: all view no-viewer libraries examples check check-long fuzzers fuzz demo bench headers clean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

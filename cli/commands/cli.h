@@ -8,8 +8,6 @@
 #define COMMAND(name, summary) int cmd_##name(int argc, char **argv);
 #include "cli/commands/commands.def"
 
-#define SYSTOLE_VERSION "0.1.0"
-
 #define EXIT_USER_ERROR 1
 #define EXIT_USAGE 2
 

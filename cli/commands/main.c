@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands/cli.h"
+#include "include/systole/status.h"
 
 struct command {
     const char *name, *invocation, *summary;
@@ -89,7 +90,7 @@ int main(int argc, char **argv)
         return finish(0);
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        puts("systole " SYSTOLE_VERSION);
+        puts("systole " SY_VERSION);
         return finish(0);
     }
     return run_command(argc - 1, argv + 1);
