@@ -16,6 +16,7 @@ FUZZ_SECONDS ?= 600
 PKGS    := jansson inih zlib openblas libprotobuf-c
 MAKEFLAGS += -j$(shell nproc)
 OBJCOPY ?= objcopy
+PREFIX  ?= /usr/local
 LAYERS  := base isa hbm interconnect sim stack report data keras train api
 VIEW_PKGS := sdl2 SDL2_ttf libpng
 HAS_VIEWER := $(shell pkg-config --exists $(VIEW_PKGS) 2>/dev/null && echo yes)
@@ -76,9 +77,13 @@ $(BUILD)/sim/lanes/simd_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512vl -mav
 $(BUILD)/sim/lanes/simd_avx512bf16.o: CFLAGS += -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mfma
 endif
 
-# Installs missing packages (says which); the stamp is made again when the script changes.
+# make and make install only say which packages are missing; these targets install them. The stamp
+# is made again when the script changes.
+INSTALLING := check check-long check-jax demo view bench fuzz
+DEPS_DO := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),install,report)
+
 $(BUILD)/deps.ok: tools/install_deps.sh
-	@sh tools/install_deps.sh
+	@sh tools/install_deps.sh $(DEPS_DO)
 	@mkdir -p $(BUILD) && touch $@
 
 $(BUILD)/%.o: %.c | $(BUILD)/deps.ok
@@ -135,7 +140,7 @@ $(BUILD)/libviz.a: $(VIZ_OBJ)
 
 # A make of its own, which looks for the packages again.
 view:
-	@sh tools/install_deps.sh viewer
+	@sh tools/install_deps.sh install viewer
 	@$(MAKE) --no-print-directory $(VIEWER)
 
 $(VIEW_OBJ) $(BUILD)/tests/viz/sdl/%.o: CPPFLAGS += $(shell pkg-config --cflags $(VIEW_PKGS) 2>/dev/null)
@@ -169,7 +174,7 @@ FUZZ_MAIN := $(if $(FUZZING),,$(BUILD)/tests/fuzz/corpus_main.o)
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/rigs/round_trip.o $(FUZZ_MAIN) $(BUILD)/libcli.a $(BUILD)/libsystole.a
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer) -o $@ $^ $(LDLIBS)
 
-check: all examples libraries $(strip $(TESTS)) $(FUZZERS)
+check: installable examples $(strip $(TESTS)) $(FUZZERS)
 	@SYSTOLE=$(abspath $(SYSTOLE)) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" sh tools/run_tests.sh $(strip $(TESTS))
 
 fuzzers: $(FUZZERS)
@@ -198,9 +203,54 @@ demo: $(SYSTOLE)
 bench: $(SYSTOLE) examples
 	@MNIST="$(MNIST)" TEXT="$(TEXT)" SYSTOLE=$(abspath $(SYSTOLE)) sh tools/bench.sh
 
+# ----- make install -----
+
+COMMANDS := $(shell sed -n 's/^COMMAND.\([a-z]*\),.*/\1/p' cli/commands/commands.def)
+MAN_PAGES := systole $(if $(HAS_VIEWER),systole-view) $(COMMANDS:%=systole-%)
+THE_VIEWER := $(if $(HAS_VIEWER),$(VIEWER))
+
+# What --help says, as manual pages and completions.
+$(BUILD)/install/man.ok: $(SYSTOLE) $(THE_VIEWER) tools/man.sh
+	$(if $(V),,@echo '  GEN  $(@D)/*.1';) rm -f $(@D)/*.1 && mkdir -p $(@D) && \
+	sh tools/man.sh $(VERSION) $(abspath $(SYSTOLE)) >$(@D)/systole.1 && \
+	$(if $(HAS_VIEWER),sh tools/man.sh $(VERSION) $(abspath $(VIEWER)) >$(@D)/systole-view.1 &&) \
+	for c in $(COMMANDS); do sh tools/man.sh $(VERSION) $(abspath $(SYSTOLE)) $$c >$(@D)/systole-$$c.1 || exit 1; done && \
+	touch $@
+
+$(BUILD)/install/completion.%: $(SYSTOLE) $(THE_VIEWER) tools/completion.sh tools/help_rows.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)sh tools/completion.sh $* $(abspath $(SYSTOLE)) $(abspath $(THE_VIEWER)) >$@.tmp && mv $@.tmp $@
+
+$(BUILD)/install/systole.pc: tools/systole.pc.in include/systole/status.h | $(BUILD)/deps.ok
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)sed 's|@VERSION@|$(VERSION)|; s|@PRIVATE@|$(LDLIBS) -pthread|' $< >$@
+
+installable: all libraries $(BUILD)/install/man.ok $(BUILD)/install/completion.bash \
+  $(BUILD)/install/completion.zsh $(BUILD)/install/systole.pc
+
+# MODE SOURCE PLACE, or link TO PLACE, with commas between
+ZSH_PLACE := share/zsh/site-functions/_systole
+BASH_PLACE := share/bash-completion/completions
+TO_INSTALL = 755,$(SYSTOLE),bin/systole $(if $(HAS_VIEWER),755$(comma)$(VIEWER)$(comma)bin/systole-view) \
+  644,include/systole.h,include/systole.h $(foreach h,$(wildcard include/systole/*.h),644,$h,$h) \
+  644,$(BUILD)/$(SO_FILE),lib/$(SO_FILE) link,$(SO_FILE),lib/$(SONAME) link,$(SONAME),lib/libsystole.so \
+  644,$(BUILD)/install/libsystole.a,lib/libsystole.a \
+  644,$(BUILD)/install/systole.pc,lib/pkgconfig/systole.pc \
+  $(foreach p,$(MAN_PAGES),644,$(BUILD)/install/$p.1,share/man/man1/$p.1) \
+  644,$(BUILD)/install/completion.bash,$(BASH_PLACE)/systole \
+  $(if $(HAS_VIEWER),link$(comma)systole$(comma)$(BASH_PLACE)/systole-view) \
+  644,$(BUILD)/install/completion.zsh,$(ZSH_PLACE) 644,LICENSE,share/doc/systole/LICENSE
+
+install: installable
+	@printf '%s\n' $(TO_INSTALL) | tr , ' ' | sh tools/install.sh install "$(PREFIX)" "$(DESTDIR)" && \
+	  echo "installed below $(DESTDIR)$(PREFIX)"
+
+uninstall:
+	@sh tools/install.sh uninstall "$(PREFIX)" "$(DESTDIR)"
+
 clean:
 	rm -rf build systole systole-view
 
-.PHONY: all view no-viewer libraries examples check check-long fuzzers fuzz demo bench headers clean
+.PHONY: all view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz demo bench headers clean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
