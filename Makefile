@@ -200,6 +200,10 @@ demo: $(SYSTOLE)
 	./$(SYSTOLE) train examples/mnist_mlp.json --tpu v3-8 --epochs 20 --batch 512 \
 	  --optimizer adam --lr 0.001 --seed 1 --out out/
 
+# Against the pinned JAX (tests/jax/requirements.txt), where a registry of packages is reached.
+check-jax: $(SYSTOLE)
+	@SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_jax.sh
+
 bench: $(SYSTOLE) examples
 	@MNIST="$(MNIST)" TEXT="$(TEXT)" SYSTOLE=$(abspath $(SYSTOLE)) sh tools/bench.sh
 
@@ -251,6 +255,10 @@ uninstall:
 clean:
 	rm -rf build systole systole-view
 
-.PHONY: all view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz demo bench headers clean
+# and the environment of make check-jax, in the user's cache
+distclean: clean
+	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/jax-*
+
+.PHONY: all view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz check-jax demo bench headers clean distclean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,10 +1,12 @@
 #!/bin/sh
 # Which packages the build needs and are missing: "report" says so and changes nothing, "install"
-# installs them where there is apt. With "viewer", those of systole-view, too.
-# Usage: sh tools/install_deps.sh report|install [viewer]
+# installs them where there is apt. With "viewer", those of systole-view, too; with "jax", the one
+# that makes virtual environments of Python.
+# Usage: sh tools/install_deps.sh report|install [viewer|jax]
 need="gcc make pkg-config libjansson-dev libinih-dev uthash-dev libcmocka-dev zlib1g-dev libopenblas-dev
 libprotobuf-c-dev protobuf-c-compiler protobuf-compiler"
 [ "$2" != viewer ] || need="$need libsdl2-dev libsdl2-ttf-dev libpng-dev fonts-dejavu-core"
+[ "$2" != jax ] || need="$need python3-venv"
 
 # Is there what the package brings? Where no dpkg knows; the names are Debian's all the same.
 has() {
@@ -24,6 +26,7 @@ has() {
         libsdl2-dev) pkg-config --exists sdl2 ;;
         libsdl2-ttf-dev) pkg-config --exists SDL2_ttf ;;
         libpng-dev) pkg-config --exists libpng ;;
+        python3-venv) python3 -c 'import ensurepip, venv' ;;
         *) true ;;
     esac >/dev/null 2>&1
 }
