@@ -97,6 +97,13 @@ $(BUILD)/chips_data.c: $(CHIPS) tools/embed_chips.sh
 $(BUILD)/chips_data.o: $(BUILD)/chips_data.c | $(BUILD)/deps.ok
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
+# Looked at each time, written when it differs.
+$(BUILD)/commit.h: FORCE
+	@mkdir -p $(@D)
+	@sh tools/commit.sh $@
+
+$(BUILD)/cli/commands/main.o: | $(BUILD)/commit.h
+
 # What protoc-c makes of a .proto; whoever includes one of the headers needs them all first.
 $(BUILD)/%.pb-c.c $(BUILD)/%.pb-c.h: %.proto | $(BUILD)/deps.ok
 	@mkdir -p $(@D)
@@ -243,7 +250,7 @@ TO_INSTALL = 755,$(SYSTOLE),bin/systole $(if $(HAS_VIEWER),755$(comma)$(VIEWER)$
   $(foreach p,$(MAN_PAGES),644,$(BUILD)/install/$p.1,share/man/man1/$p.1) \
   644,$(BUILD)/install/completion.bash,$(BASH_PLACE)/systole \
   $(if $(HAS_VIEWER),link$(comma)systole$(comma)$(BASH_PLACE)/systole-view) \
-  644,$(BUILD)/install/completion.zsh,$(ZSH_PLACE) 644,LICENSE,share/doc/systole/LICENSE
+  644,$(BUILD)/install/completion.zsh,$(ZSH_PLACE) 644,LICENSE,share/doc/systole/LICENSE 644,NOTICE,share/doc/systole/NOTICE
 
 install: installable
 	@printf '%s\n' $(TO_INSTALL) | tr , ' ' | sh tools/install.sh install "$(PREFIX)" "$(DESTDIR)" && \
@@ -259,6 +266,6 @@ clean:
 distclean: clean
 	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/jax-*
 
-.PHONY: all view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz check-jax demo bench headers clean distclean
+.PHONY: FORCE all view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz check-jax demo bench headers clean distclean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
