@@ -166,20 +166,31 @@ $(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libsystole.a
 
 examples: $(EXAMPLES)
 
+# All layers, commands, the viewer but for its window, and what tests share, with all names: a
+# program per test would hold the layers and their debug information again, hundreds of times. Calls
+# and variables inside it stay inside, as in a program, whatever a test calls its own.
+$(BUILD)/libtested.so: $(LIB_OBJ) $(CLI_OBJ) $(VIZ_OBJ) $(TEST_LIB_OBJ)
+	$(call say,LD,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,libtested.so -Wl,-Bsymbolic -o $@ $^ $(LDLIBS) -lcmocka
+
+# Programs in folders of $(BUILD), at most four deep, find it wherever $(BUILD) is.
+TESTED := -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..:$$ORIGIN/../../../..'
+
 # Tests of what paints; where SDL is installed.
-$(BUILD)/tests/viz/sdl/%: $(BUILD)/tests/viz/sdl/%.o $(filter-out %/main.o,$(VIEW_OBJ)) $(TEST_LIB_OBJ) $(BUILD)/libcli.a $(BUILD)/libviz.a $(BUILD)/libsystole.a
-	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs $(VIEW_PKGS)) $(LDLIBS) -lcmocka
+$(BUILD)/tests/viz/sdl/%: $(BUILD)/tests/viz/sdl/%.o $(filter-out %/main.o,$(VIEW_OBJ)) $(BUILD)/libtested.so
+	$(call say,LD,$@)$(CC) $(LDFLAGS) $(TESTED) -o $@ $^ $(shell pkg-config --libs $(VIEW_PKGS)) $(LDLIBS) -lcmocka
 
 TEST_PROGRAMS := $(filter-out $(BUILD)/tests/viz/sdl/%,$(TEST_SRC:%.c=$(BUILD)/%))
 
-$(TEST_PROGRAMS): %: %.o $(TEST_LIB_OBJ) $(BUILD)/libcli.a $(BUILD)/libviz.a $(BUILD)/libsystole.a
-	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+$(TEST_PROGRAMS): %: %.o $(BUILD)/libtested.so
+	$(call say,LD,$@)$(CC) $(LDFLAGS) $(TESTED) -o $@ $^ $(LDLIBS) -lcmocka
 
-# A fuzz target runs under libFuzzer, or is fed files by a small main (tests/fuzz/corpus_main.c).
-FUZZ_MAIN := $(if $(FUZZING),,$(BUILD)/tests/fuzz/corpus_main.o)
+# A fuzz target runs under libFuzzer, all in one program, or is fed files by a small main
+# (tests/fuzz/corpus_main.c).
+FUZZ_PARTS := $(if $(FUZZING),$(BUILD)/tests/rigs/round_trip.o $(BUILD)/libcli.a $(BUILD)/libsystole.a,\
+  $(BUILD)/tests/fuzz/corpus_main.o $(BUILD)/libtested.so)
 
-$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/rigs/round_trip.o $(FUZZ_MAIN) $(BUILD)/libcli.a $(BUILD)/libsystole.a
-	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer) -o $@ $^ $(LDLIBS)
+$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_PARTS)
+	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer,$(TESTED)) -o $@ $^ $(LDLIBS)
 
 check: installable examples $(strip $(TESTS)) $(FUZZERS)
 	@SYSTOLE=$(abspath $(SYSTOLE)) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" sh tools/run_tests.sh $(strip $(TESTS))
