@@ -1,5 +1,5 @@
 # Systole: make (build), make view (the viewer too), make examples, make demo, make check,
-# make fuzz, make check-long, make bench. See README.md.
+# make fuzz, make check-long, make bench, make install; make help lists them. See README.md.
 #
 #   SAN=1       address and undefined-behaviour sanitizers, in build/san
 #   DEBUG=1     asserts and replica checks after every step, in build/debug
@@ -66,6 +66,25 @@ SONAME  := libsystole.so.$(firstword $(subst ., ,$(VERSION)))
 SO_FILE := libsystole.so.$(VERSION)
 
 all: $(SYSTOLE) $(if $(HAS_VIEWER),$(VIEWER),no-viewer)
+
+help:
+	@sed -n 's/^#? //p' Makefile
+
+#? make             systole, and systole-view where SDL2 is installed
+#? make view        the viewer, too; installs SDL2
+#? make examples    the programs of examples/, into build/examples/
+#? make demo        trains on drawn digits
+#? make check       builds and runs all tests; TESTS="build/tests/test_a ...": these programs only
+#? make check-long  sweeps that take minutes
+#? make check-jax   tests against a pinned JAX
+#? make fuzz        made-up inputs for every reader of files
+#? make bench       what docs/performance.md promises
+#? make headers     does each header compile by itself?
+#? make libraries   libsystole.so and the libsystole.a that is installed
+#? make install     below PREFIX (/usr/local), with DESTDIR in front (docs/install.md)
+#? make uninstall   takes that away again
+#? make clean       removes what was built; make distclean also what check-jax downloaded
+#? Settings: SAN=1, DEBUG=1, WERROR=1, V=1, CC=, BUILD=, PREFIX=, DESTDIR=
 
 no-viewer:
 	@echo "systole-view is not built, for SDL2 is not installed: make view installs it and builds"
@@ -277,6 +296,6 @@ clean:
 distclean: clean
 	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/jax-*
 
-.PHONY: FORCE all view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz check-jax demo bench headers clean distclean
+.PHONY: FORCE all help view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz check-jax demo bench headers clean distclean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
