@@ -299,4 +299,4 @@ distclean: clean
 
 .PHONY: FORCE all help view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz check-jax demo bench headers clean distclean
 .SECONDARY:
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+$(if $(AS_BUILT),,$(eval -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)))
