@@ -1,5 +1,5 @@
 # Systole: make (build), make view (the viewer too), make examples, make demo, make check,
-# make fuzz, make check-long, make bench. See README.md.
+# make fuzz, make check-long, make bench, make install; make help lists them. See README.md.
 #
 #   SAN=1       address and undefined-behaviour sanitizers, in build/san
 #   DEBUG=1     asserts and replica checks after every step, in build/debug
@@ -15,6 +15,8 @@ FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 600
 PKGS    := jansson inih zlib openblas libprotobuf-c
 MAKEFLAGS += -j$(shell nproc)
+OBJCOPY ?= objcopy
+PREFIX  ?= /usr/local
 LAYERS  := base isa hbm interconnect sim stack report data keras train api
 VIEW_PKGS := sdl2 SDL2_ttf libpng
 HAS_VIEWER := $(shell pkg-config --exists $(VIEW_PKGS) 2>/dev/null && echo yes)
@@ -24,7 +26,10 @@ say     = $(if $(V),,@echo '  $(1)  $(2)';)
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
 SANITIZE := $(if $(SAN)$(FUZZING),address$(comma)undefined)$(if $(FUZZING),$(comma)fuzzer-no-link)
 SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-CFLAGS  += -std=c11 $(OPT) -g $(WARN) -ffp-contract=off -pthread $(SANFLAGS) $(if $(DEBUG),-DSYSTOLE_DEBUG)
+# One compilation serves programs and shared libraries: position-independent, but nobody may put a
+# function in another's place, so the compiler inlines and calls as it does for a program.
+PIC     := -fPIC -fno-semantic-interposition
+CFLAGS  += -std=c11 $(OPT) -g $(WARN) $(PIC) -ffp-contract=off -pthread $(SANFLAGS) $(if $(DEBUG),-DSYSTOLE_DEBUG)
 CPPFLAGS += -I. -I$(BUILD) -D_POSIX_C_SOURCE=200809L
 LDFLAGS += -pthread $(SANFLAGS)
 LDLIBS  += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
@@ -56,7 +61,30 @@ FUZZERS := $(FUZZ_SRC:%.c=$(BUILD)/%)
 SYSTOLE := $(if $(filter build,$(BUILD)),systole,$(BUILD)/systole)
 VIEWER  := $(SYSTOLE)-view
 
+VERSION := $(shell sed -n 's/^.define SY_VERSION "\(.*\)"/\1/p' include/systole/status.h)
+SONAME  := libsystole.so.$(firstword $(subst ., ,$(VERSION)))
+SO_FILE := libsystole.so.$(VERSION)
+
 all: $(SYSTOLE) $(if $(HAS_VIEWER),$(VIEWER),no-viewer)
+
+help:
+	@sed -n 's/^#? //p' Makefile
+
+#? make             systole, and systole-view where SDL2 is installed
+#? make view        the viewer, too; installs SDL2
+#? make examples    the programs of examples/, into build/examples/
+#? make demo        trains on drawn digits
+#? make check       builds and runs all tests; TESTS="build/tests/test_a ...": these programs only
+#? make check-long  sweeps that take minutes
+#? make check-jax   tests against a pinned JAX
+#? make fuzz        made-up inputs for every reader of files
+#? make bench       what docs/performance.md promises
+#? make headers     does each header compile by itself?
+#? make libraries   libsystole.so and the libsystole.a that is installed
+#? make install     below PREFIX (/usr/local), with DESTDIR in front (docs/install.md)
+#? make uninstall   takes that away again
+#? make clean       removes what was built; make distclean also what check-jax downloaded
+#? Settings: SAN=1, DEBUG=1, WERROR=1, V=1, CC=, BUILD=, PREFIX=, DESTDIR=
 
 no-viewer:
 	@echo "systole-view is not built, for SDL2 is not installed: make view installs it and builds"
@@ -68,9 +96,13 @@ $(BUILD)/sim/lanes/simd_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512vl -mav
 $(BUILD)/sim/lanes/simd_avx512bf16.o: CFLAGS += -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mfma
 endif
 
-# Installs missing packages (says which); the stamp is made again when the script changes.
+# make and make install only say which packages are missing; these targets install them. The stamp
+# is made again when the script changes.
+INSTALLING := check check-long check-jax demo view bench fuzz
+DEPS_DO := $(if $(filter $(INSTALLING),$(MAKECMDGOALS)),install,report)
+
 $(BUILD)/deps.ok: tools/install_deps.sh
-	@sh tools/install_deps.sh
+	@sh tools/install_deps.sh $(DEPS_DO)
 	@mkdir -p $(BUILD) && touch $@
 
 $(BUILD)/%.o: %.c | $(BUILD)/deps.ok
@@ -83,6 +115,13 @@ $(BUILD)/chips_data.c: $(CHIPS) tools/embed_chips.sh
 
 $(BUILD)/chips_data.o: $(BUILD)/chips_data.c | $(BUILD)/deps.ok
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+# Looked at each time, written when it differs.
+$(BUILD)/commit.h: FORCE
+	@mkdir -p $(@D)
+	@sh tools/commit.sh $@
+
+$(BUILD)/cli/commands/main.o: | $(BUILD)/commit.h
 
 # What protoc-c makes of a .proto; whoever includes one of the headers needs them all first.
 $(BUILD)/%.pb-c.c $(BUILD)/%.pb-c.h: %.proto | $(BUILD)/deps.ok
@@ -98,6 +137,24 @@ $(BUILD)/libsystole.a: $(LIB_OBJ)
 	@rm -f $@
 	$(call say,AR,$@)ar rcs $@ $^
 
+# What make install installs: with the names of include/systole.h and no others.
+$(BUILD)/$(SO_FILE): $(LIB_OBJ) api/exports.map
+	$(call say,LD,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=api/exports.map \
+	  -Wl,-Bsymbolic -o $@ $(LIB_OBJ) $(LDLIBS)
+
+$(BUILD)/$(SONAME) $(BUILD)/libsystole.so: $(BUILD)/$(SO_FILE)
+	@ln -sf $(SO_FILE) $@
+
+# One object, whose parts found each other already; what is no sy_ is nobody else's to see.
+$(BUILD)/install/libsystole.a: $(LIB_OBJ)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(call say,AR,$@)$(LD) -r -o $(@D)/systole.o $^ && \
+	  $(OBJCOPY) --strip-debug --wildcard --keep-global-symbol='sy_*' $(@D)/systole.o && \
+	  $(AR) rcs $@ $(@D)/systole.o && rm -f $(@D)/systole.o
+
+libraries: $(BUILD)/$(SONAME) $(BUILD)/libsystole.so $(BUILD)/install/libsystole.a
+
 # The commands without main(), for tests of their parts; only what is used gets linked.
 $(BUILD)/libcli.a: $(CLI_OBJ)
 	@rm -f $@
@@ -109,7 +166,7 @@ $(BUILD)/libviz.a: $(VIZ_OBJ)
 
 # A make of its own, which looks for the packages again.
 view:
-	@sh tools/install_deps.sh viewer
+	@sh tools/install_deps.sh install viewer
 	@$(MAKE) --no-print-directory $(VIEWER)
 
 $(VIEW_OBJ) $(BUILD)/tests/viz/sdl/%.o: CPPFLAGS += $(shell pkg-config --cflags $(VIEW_PKGS) 2>/dev/null)
@@ -128,22 +185,33 @@ $(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libsystole.a
 
 examples: $(EXAMPLES)
 
+# All layers, commands, the viewer but for its window, and what tests share, with all names: a
+# program per test would hold the layers and their debug information again, hundreds of times. Calls
+# and variables inside it stay inside, as in a program, whatever a test calls its own.
+$(BUILD)/libtested.so: $(LIB_OBJ) $(CLI_OBJ) $(VIZ_OBJ) $(TEST_LIB_OBJ)
+	$(call say,LD,$@)$(CC) $(LDFLAGS) -shared -Wl,-soname,libtested.so -Wl,-Bsymbolic -o $@ $^ $(LDLIBS) -lcmocka
+
+# Programs in folders of $(BUILD), at most four deep, find it wherever $(BUILD) is.
+TESTED := -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..:$$ORIGIN/../../../..'
+
 # Tests of what paints; where SDL is installed.
-$(BUILD)/tests/viz/sdl/%: $(BUILD)/tests/viz/sdl/%.o $(filter-out %/main.o,$(VIEW_OBJ)) $(TEST_LIB_OBJ) $(BUILD)/libcli.a $(BUILD)/libviz.a $(BUILD)/libsystole.a
-	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs $(VIEW_PKGS)) $(LDLIBS) -lcmocka
+$(BUILD)/tests/viz/sdl/%: $(BUILD)/tests/viz/sdl/%.o $(filter-out %/main.o,$(VIEW_OBJ)) $(BUILD)/libtested.so
+	$(call say,LD,$@)$(CC) $(LDFLAGS) $(TESTED) -o $@ $^ $(shell pkg-config --libs $(VIEW_PKGS)) $(LDLIBS) -lcmocka
 
 TEST_PROGRAMS := $(filter-out $(BUILD)/tests/viz/sdl/%,$(TEST_SRC:%.c=$(BUILD)/%))
 
-$(TEST_PROGRAMS): %: %.o $(TEST_LIB_OBJ) $(BUILD)/libcli.a $(BUILD)/libviz.a $(BUILD)/libsystole.a
-	$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+$(TEST_PROGRAMS): %: %.o $(BUILD)/libtested.so
+	$(call say,LD,$@)$(CC) $(LDFLAGS) $(TESTED) -o $@ $^ $(LDLIBS) -lcmocka
 
-# A fuzz target runs under libFuzzer, or is fed files by a small main (tests/fuzz/corpus_main.c).
-FUZZ_MAIN := $(if $(FUZZING),,$(BUILD)/tests/fuzz/corpus_main.o)
+# A fuzz target runs under libFuzzer, all in one program, or is fed files by a small main
+# (tests/fuzz/corpus_main.c).
+FUZZ_PARTS := $(if $(FUZZING),$(BUILD)/tests/rigs/round_trip.o $(BUILD)/libcli.a $(BUILD)/libsystole.a,\
+  $(BUILD)/tests/fuzz/corpus_main.o $(BUILD)/libtested.so)
 
-$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/rigs/round_trip.o $(FUZZ_MAIN) $(BUILD)/libcli.a $(BUILD)/libsystole.a
-	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer) -o $@ $^ $(LDLIBS)
+$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_PARTS)
+	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer,$(TESTED)) -o $@ $^ $(LDLIBS)
 
-check: all examples $(strip $(TESTS)) $(FUZZERS)
+check: installable examples $(strip $(TESTS)) $(FUZZERS)
 	@SYSTOLE=$(abspath $(SYSTOLE)) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" sh tools/run_tests.sh $(strip $(TESTS))
 
 fuzzers: $(FUZZERS)
@@ -169,12 +237,66 @@ demo: $(SYSTOLE)
 	./$(SYSTOLE) train examples/mnist_mlp.json --tpu v3-8 --epochs 20 --batch 512 \
 	  --optimizer adam --lr 0.001 --seed 1 --out out/
 
+# Against the pinned JAX (tests/jax/requirements.txt), where a registry of packages is reached.
+check-jax: $(SYSTOLE)
+	@SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_jax.sh
+
 bench: $(SYSTOLE) examples
 	@MNIST="$(MNIST)" TEXT="$(TEXT)" SYSTOLE=$(abspath $(SYSTOLE)) sh tools/bench.sh
+
+# ----- make install -----
+
+COMMANDS := $(shell sed -n 's/^COMMAND.\([a-z]*\),.*/\1/p' cli/commands/commands.def)
+MAN_PAGES := systole $(if $(HAS_VIEWER),systole-view) $(COMMANDS:%=systole-%)
+THE_VIEWER := $(if $(HAS_VIEWER),$(VIEWER))
+
+# What --help says, as manual pages and completions.
+$(BUILD)/install/man.ok: $(SYSTOLE) $(THE_VIEWER) tools/man.sh
+	$(if $(V),,@echo '  GEN  $(@D)/*.1';) rm -f $(@D)/*.1 && mkdir -p $(@D) && \
+	sh tools/man.sh $(VERSION) $(abspath $(SYSTOLE)) >$(@D)/systole.1 && \
+	$(if $(HAS_VIEWER),sh tools/man.sh $(VERSION) $(abspath $(VIEWER)) >$(@D)/systole-view.1 &&) \
+	for c in $(COMMANDS); do sh tools/man.sh $(VERSION) $(abspath $(SYSTOLE)) $$c >$(@D)/systole-$$c.1 || exit 1; done && \
+	touch $@
+
+$(BUILD)/install/completion.%: $(SYSTOLE) $(THE_VIEWER) tools/completion.sh tools/help_rows.sh
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)sh tools/completion.sh $* $(abspath $(SYSTOLE)) $(abspath $(THE_VIEWER)) >$@.tmp && mv $@.tmp $@
+
+$(BUILD)/install/systole.pc: tools/systole.pc.in include/systole/status.h | $(BUILD)/deps.ok
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)sed 's|@VERSION@|$(VERSION)|; s|@PRIVATE@|$(LDLIBS) -pthread|' $< >$@
+
+installable: all libraries $(BUILD)/install/man.ok $(BUILD)/install/completion.bash \
+  $(BUILD)/install/completion.zsh $(BUILD)/install/systole.pc
+
+# MODE SOURCE PLACE, or link TO PLACE, with commas between
+ZSH_PLACE := share/zsh/site-functions/_systole
+BASH_PLACE := share/bash-completion/completions
+TO_INSTALL = 755,$(SYSTOLE),bin/systole $(if $(HAS_VIEWER),755$(comma)$(VIEWER)$(comma)bin/systole-view) \
+  644,include/systole.h,include/systole.h $(foreach h,$(wildcard include/systole/*.h),644,$h,$h) \
+  644,$(BUILD)/$(SO_FILE),lib/$(SO_FILE) link,$(SO_FILE),lib/$(SONAME) link,$(SONAME),lib/libsystole.so \
+  644,$(BUILD)/install/libsystole.a,lib/libsystole.a \
+  644,$(BUILD)/install/systole.pc,lib/pkgconfig/systole.pc \
+  $(foreach p,$(MAN_PAGES),644,$(BUILD)/install/$p.1,share/man/man1/$p.1) \
+  644,$(BUILD)/install/completion.bash,$(BASH_PLACE)/systole \
+  $(if $(HAS_VIEWER),link$(comma)systole$(comma)$(BASH_PLACE)/systole-view) \
+  644,$(BUILD)/install/completion.zsh,$(ZSH_PLACE) 644,LICENSE,share/doc/systole/LICENSE 644,NOTICE,share/doc/systole/NOTICE
+
+# AS_BUILT=1: what is there, built anew or not: a test must not build what others run meanwhile.
+install: $(if $(AS_BUILT),,installable)
+	@printf '%s\n' $(TO_INSTALL) | tr , ' ' | sh tools/install.sh install "$(PREFIX)" "$(DESTDIR)" && \
+	  echo "installed below $(DESTDIR)$(PREFIX)"
+
+uninstall:
+	@sh tools/install.sh uninstall "$(PREFIX)" "$(DESTDIR)"
 
 clean:
 	rm -rf build systole systole-view
 
-.PHONY: all view no-viewer examples check check-long fuzzers fuzz demo bench headers clean
+# and the environment of make check-jax, in the user's cache
+distclean: clean
+	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/jax-*
+
+.PHONY: FORCE all help view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz check-jax demo bench headers clean distclean
 .SECONDARY:
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+$(if $(AS_BUILT),,$(eval -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)))

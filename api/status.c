@@ -8,7 +8,7 @@
 static _Thread_local char message[1024];
 
 const char *sy_message(void) { return message; }
-const char *sy_version(void) { return "0.8"; }
+const char *sy_version(void) { return SY_VERSION; }
 
 sy_status api_fail(const struct err *e)
 {

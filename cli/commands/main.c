@@ -1,4 +1,6 @@
 /* systole COMMAND ...: finds the command and runs it. */
+#include "commit.h"                    /* made by tools/commit.sh */
+
 #include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -7,7 +9,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands/cli.h"
-#include "cli/common/version.h"
+#include "include/systole/status.h"
+#include "sim/lanes/simd.h"
 
 struct command {
     const char *name, *invocation, *summary;
@@ -27,7 +30,8 @@ static void print_help(FILE *to)
         fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
     fputs("\n"
           "  systole COMMAND --help   options of a command, with an example\n"
-          "  systole --version        print the version\n\n"
+          "  systole --version        print the version\n"
+          "  systole --version --json commit and SIMD path, too\n\n"
           "Exit status: 0 done, 1 something is wrong with the input, 2 wrong usage.\n", to);
 }
 
@@ -76,6 +80,32 @@ static int run_command(int argc, char **argv)
     return fail_unknown(argv[0]);
 }
 
+static int print_version_json(void)
+{
+    struct err e;
+    const struct simd_path *path = simd_select("auto", &e);
+
+    if (!path)
+        return cli_fail(&e);
+    printf("{\"version\": \"%s\", \"commit\": \"%s\", \"simd\": \"%s\"}\n", SY_VERSION,
+           SYSTOLE_COMMIT, path->name);
+    return finish(0);
+}
+
+/* argv[0] is "--version" */
+static int print_version(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--json") == 0)
+        return print_version_json();
+    if (argc > 1) {
+        fprintf(stderr, "systole: %s takes --json or nothing, not \"%s\"\n", argv[0],
+                argv[argc - 1]);
+        return EXIT_USAGE;
+    }
+    puts("systole " SY_VERSION);
+    return finish(0);
+}
+
 int main(int argc, char **argv)
 {
     argp_err_exit_status = EXIT_USAGE;
@@ -89,9 +119,7 @@ int main(int argc, char **argv)
         print_help(stdout);
         return finish(0);
     }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        puts("systole " SYSTOLE_VERSION);
-        return finish(0);
-    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+        return print_version(argc - 1, argv + 1);
     return run_command(argc - 1, argv + 1);
 }

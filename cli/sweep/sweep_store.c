@@ -2,7 +2,7 @@
 #include "cli/sweep/sweep.h"
 
 #include "base/outfile.h"
-#include "cli/common/version.h"
+#include "include/systole/status.h"
 #include "report/view/command.h"
 #include "report/folder/report.h"
 #include "sim/chip/chip.h"
@@ -68,7 +68,7 @@ static uint64_t hash_chips(uint64_t hash)
 
 static uint64_t hash_command(const struct sweep *s)
 {
-    uint64_t hash = hash_chips(hash_text(14695981039346656037u, SYSTOLE_VERSION));
+    uint64_t hash = hash_chips(hash_text(14695981039346656037u, SY_VERSION));
 
     for (int i = 0; i < s->command_count; i++)
         hash = hash_file(hash_text(hash, s->command[i]), s->command[i]);

@@ -17,7 +17,9 @@ typedef enum sy_status {
 
 /* What the last call of this thread that returned SY_ERROR had to say; "" before the first. */
 const char *sy_message(void);
-/* "0.8" */
+/* The one place where the version stands; its first number is that of the library's soname. */
+#define SY_VERSION "0.8.0"
+/* SY_VERSION of the library that runs. */
 const char *sy_version(void);
 
 /* ----- Element types and shapes ----- */
