@@ -109,7 +109,7 @@ $(BUILD)/%.o: %.c | $(BUILD)/deps.ok
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/chips_data.c: $(CHIPS) tools/embed_chips.sh
+$(BUILD)/chips_data.c: $(CHIPS) sim/chips tools/embed_chips.sh
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)sh tools/embed_chips.sh $(CHIPS) > $@.tmp && mv $@.tmp $@
 

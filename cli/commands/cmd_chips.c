@@ -190,7 +190,7 @@ static void print_params(const struct chip *c, const struct chip_origin *origins
     for (size_t i = 0; i < chip_param_count; i++) {
         const struct chip_param *p = &chip_params[i];
         const char *from = strcmp(origins[i].origin, "--set") == 0 ? "--set" : origins[i].note;
-        char value[64];
+        char value[CHIP_TEXT_BYTES];
 
         if (strcmp(p->section, section) != 0)
             printf("\n[%s]\n", p->section);

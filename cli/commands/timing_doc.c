@@ -137,7 +137,7 @@ static void print_values(const struct generations *g, size_t index, FILE *to)
 {
     const struct chip_param *p = &chip_params[index];
     const char *unit = unit_of(p);
-    char value[64];
+    char value[CHIP_TEXT_BYTES];
 
     fprintf(to, "| `%s` | ", p->key);
     print_text(p->meaning, to);

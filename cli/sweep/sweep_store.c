@@ -55,7 +55,7 @@ static uint64_t hash_chips(uint64_t hash)
     const char *const *names = chip_names(&count);
     struct chip chip;
     struct err e;
-    char value[64];
+    char value[CHIP_TEXT_BYTES];
 
     for (size_t i = 0; i < count; i++) {
         if (chip_load_builtin(&chip, names[i], NULL, NULL, &e))

@@ -63,30 +63,16 @@ static double growth_to_45nm(enum energy_constant c)
     return (double)constants[c].at_45nm / (double)constants[c].at_7nm;
 }
 
-static const struct process {
-    const char *chip;
-    double nm, tdp_w;
-    int64_t bundle_bytes;
-    bool is_assumed;
-    const char *measured;
-} processes[] = {
-    {"v2", 16, 280, 41, false, ""},
-    {"v3", 16, 450, 41, false, "123 W idle, 220 W on average, 262 W at most (ISCA 2023)"},
-    {"v4", 7, 0, 51, false, "90 W idle, 170 W on average, 192 W at most (ISCA 2023)"},
-    {"", 7, 0, 51, true, ""},           /* any other: 7 nm, the newest with a published table */
-};
-
-void energy_costs_of(const char *chip_name, struct energy_costs *c)
+void energy_costs_of(const struct chip *chip, struct energy_costs *c)
 {
-    const struct process *p = processes;
-    double share;
+    double share = log(chip->energy_node_nm / 7.0) / log(45.0 / 7.0);
 
-    while (*p->chip && strcmp(p->chip, chip_name) != 0)
-        p++;
-    *c = (struct energy_costs){.node_nm = p->nm, .is_node_assumed = p->is_assumed,
-                               .bundle_bytes = p->bundle_bytes, .tdp_w = p->tdp_w,
-                               .measured = p->measured};
-    share = log(p->nm / 7.0) / log(45.0 / 7.0);
+    *c = (struct energy_costs){.node_nm = chip->energy_node_nm,
+                               .is_node_assumed = chip->energy_node_assumed != 0,
+                               .bundle_bytes = chip->core_bundle_bytes,
+                               .tdp_w = chip->energy_tdp_w,
+                               .measured = strcmp(chip->energy_measured, "-") == 0
+                                           ? "" : chip->energy_measured};
     for (int i = 0; i < ENERGY_CONSTANT_COUNT; i++)
         c->fj[i] = llround((double)constants[i].at_7nm *
                            pow(growth_to_45nm((enum energy_constant)i), share));

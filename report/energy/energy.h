@@ -42,8 +42,8 @@ struct energy_costs {
     const char *measured;               /* published measurements of power, or "" */
 };
 
-/* `chip_name` as slices have it: "v3", "tiny" */
-void energy_costs_of(const char *chip_name, struct energy_costs *c);
+/* by the chip's section [energy]; `measured` lies in the chip */
+void energy_costs_of(const struct chip *chip, struct energy_costs *c);
 
 /* of executing one operation once; copies have none, their bytes do */
 struct energy energy_of_op(const struct energy_costs *c, const struct chip *chip,

@@ -44,15 +44,6 @@ void xspace_line_name(const struct export_track *t, char *name, size_t name_byte
         snprintf(name, name_bytes, "%s", line_names[t->kind] ? line_names[t->kind] : t->name);
 }
 
-/* as XProf spells the generations that it knows; the chip's own name else */
-static const char *device_type(const struct export_run *r)
-{
-    const char *name = r->info->slice->chip_name;
-
-    return strcmp(name, "v6e") == 0 ? "TPU v6 Lite" : strcmp(name, "v7x") == 0 ? "TPU v7x"
-           : r->info->chip->chip_name;
-}
-
 static void describe_core(struct xspace *w, int core, struct xstats *s)
 {
     const struct chip *c = w->r->info->chip;
@@ -60,7 +51,7 @@ static void describe_core(struct xspace *w, int core, struct xstats *s)
     double hbm = chip_hbm_peak_bytes_per_second(c) / cores, tile_bytes = 4096.0;
 
     xspace_add_int(w, s, XSTAT_DEVICE_ID, core);
-    xspace_add_text(w, s, XSTAT_DEVICE_TYPE, device_type(w->r));
+    xspace_add_text(w, s, XSTAT_DEVICE_TYPE, c->chip_xprof_name);
     xspace_add_double(w, s, XSTAT_PEAK_TERAFLOPS, chip_peak_bf16_tflops(c) / cores);
     xspace_add_double(w, s, XSTAT_PEAK_HBM, hbm * 1e-9);
     xspace_add_double(w, s, XSTAT_PEAK_VMEM_READ, (double)c->slots_load * tile_bytes * ghz);

@@ -39,7 +39,7 @@ static void print_param(const struct chip *chip, const struct report_run *r, siz
     const struct chip_origin *o = &r->chip_origins[index];
     const char *origin = o->origin ? o->origin : "", *note = o->note ? o->note : "";
     const char *comma = *note ? ", " : "";
-    char value[64];
+    char value[CHIP_TEXT_BYTES];
 
     chip_print_param(chip, index, value, sizeof(value));
     /* a long note stands on a line of its own, so that the file can be read back */

@@ -35,7 +35,7 @@ static void put_text(json_t *o, const char *key, const char *text)
 static json_t *print_chip(const struct chip *c)
 {
     json_t *o = json_object();
-    char key[NAME_BYTES], value[64];
+    char key[NAME_BYTES], value[CHIP_TEXT_BYTES];
 
     for (size_t i = 0; i < chip_param_count; i++) {
         const struct chip_param *p = &chip_params[i];

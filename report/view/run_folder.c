@@ -102,7 +102,7 @@ int run_folder_of_trace(struct run_folder *r, const struct strace *t, const char
     const struct strace_info *info = strace_info(t);
     struct reading reading = {.folder = r, .arena = a, .is_chip = true};
     json_error_t where;
-    char value[64];
+    char value[CHIP_TEXT_BYTES];
 
     *r = (struct run_folder){.path = path};
     if (!*info->stats_json)

@@ -114,7 +114,7 @@ static void gather_energy(const struct machine *m, struct arena *a, struct repor
 
     if (v->mode == MODE_FUNCTIONAL)     /* its memory counts no bytes */
         return;
-    energy_costs_of(v->slice->chip_name, costs);
+    energy_costs_of(v->chip, costs);
     *energy = energy_of_launch(costs, m);
     v->energy_costs = costs;
     v->energy = energy;

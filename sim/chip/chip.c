@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "hbm/hbm.h"
 #include "sim/chip/chips.h"
+#include "sim/chip/slice_impl.h"
 
 #define FILE_BYTES_MAX (256 * 1024)
 #define NAMES_MAX 32
@@ -28,6 +29,10 @@ const struct chip_param chip_params[] = {
     {#section, #key, meaning, CHIP_WORD, 0, 0, NULL, offsetof(struct chip, section##_##key)},
 #define PARAM_W(section, key, choices, meaning) \
     {#section, #key, meaning, CHIP_WORD, 0, 0, choices, offsetof(struct chip, section##_##key)},
+#define PARAM_T(section, key, meaning) \
+    {#section, #key, meaning, CHIP_TEXT, 0, 0, NULL, offsetof(struct chip, section##_##key)},
+#define PARAM_G(section, key, meaning) \
+    {#section, #key, meaning, CHIP_GRIDS, 0, 0, NULL, offsetof(struct chip, section##_##key)},
 #include "sim/chip/params.def"
 };
 
@@ -38,6 +43,8 @@ static const char *const full_names[] = {
 #define PARAM_L(section, key, choices, meaning) #section "." #key,
 #define PARAM_S(section, key, meaning) #section "." #key,
 #define PARAM_W(section, key, choices, meaning) #section "." #key,
+#define PARAM_T(section, key, meaning) #section "." #key,
+#define PARAM_G(section, key, meaning) #section "." #key,
 #include "sim/chip/params.def"
 };
 
@@ -79,11 +86,9 @@ static int unknown_key(struct err *e, const char *file, int line, const char *fu
     return err_at(e, file, line, 0, "unknown key \"%s\"%s", full_name, hint);
 }
 
-static int set_word(char *word, const char *name, const char *value, const char *file, int line,
-                    struct err *e)
+static int set_text(char *text, size_t room, const char *name, const char *value,
+                    const char *file, int line, struct err *e)
 {
-    const size_t room = sizeof(((struct chip *)0)->chip_name);
-
     for (const char *c = value; *c; c++)
         if (*c < ' ' || *c > '~' || *c == ';')      /* it goes into reports and chip files */
             return err_at(e, file, line, 0, "%s: expected printable ASCII without \";\"",
@@ -91,8 +96,21 @@ static int set_word(char *word, const char *name, const char *value, const char 
     if (*value == '\0' || strlen(value) >= room)
         return err_at(e, file, line, 0, "%s: expected 1..%zu characters, found \"%s\"", name,
                       room - 1, value);
-    snprintf(word, room, "%s", value);
+    memset(text, 0, room);
+    snprintf(text, room, "%s", value);
     return 0;
+}
+
+static int set_grids(char *text, const char *name, const char *value, const char *file, int line,
+                     struct err *e)
+{
+    struct shape shapes[SLICE_MAX];
+    const char *word, *reason = slice_read_grids(value, shapes, &word);
+
+    if (reason)
+        return err_at(e, file, line, 0, "%s: %s, found \"%.*s\"", name, reason,
+                      (int)strcspn(word, " "), word);
+    return set_text(text, CHIP_TEXT_BYTES, name, value, file, line, e);
 }
 
 /* "a|b|c" -> its words, which stay in `a`; returns how many */
@@ -185,7 +203,11 @@ static int set_param(struct chip *c, size_t index, const char *value, const char
         memcpy(field, &real, sizeof(real));
         return 0;
     case CHIP_WORD:
-        return set_word(field, full_names[index], value, file, line, e);
+        return set_text(field, sizeof(c->chip_name), full_names[index], value, file, line, e);
+    case CHIP_TEXT:
+        return set_text(field, CHIP_TEXT_BYTES, full_names[index], value, file, line, e);
+    case CHIP_GRIDS:
+        return set_grids(field, full_names[index], value, file, line, e);
     }
     assert(false && "a kind of parameter that is not in enum chip_param_kind");
     return -1;
@@ -368,6 +390,7 @@ static int take_value(void *user, const char *section, const char *key, const ch
 static int check_complete(const struct loading *l)
 {
     const char *reason = NULL, *contradiction;
+    char word[48];
 
     for (size_t i = 0; i < chip_param_count; i++) {
         if (l->key_line[i] || (l->section && strcmp(chip_params[i].section, l->section) != 0))
@@ -382,6 +405,9 @@ static int check_complete(const struct loading *l)
     if (contradiction)
         return err_at(l->e, l->file, l->key_line[find_param(contradiction)], 0, "%s %s",
                       contradiction, reason);
+    if (!l->section && slice_find_misfit(&l->chip, word, sizeof(word), &reason))
+        return err_at(l->e, l->file, l->key_line[find_param("slice.grids")], 0,
+                      "slice.grids: %s %s", word, reason);
     return 0;
 }
 
@@ -552,6 +578,8 @@ char *chip_print_param(const struct chip *c, size_t index, char *buf, size_t buf
         snprintf(buf, buf_bytes, "%.10g", real);
         break;
     case CHIP_WORD:
+    case CHIP_TEXT:
+    case CHIP_GRIDS:
         snprintf(buf, buf_bytes, "%s", field);
         break;
     }

@@ -17,17 +17,21 @@
 struct hbm_config;
 struct net_config;
 
+#define CHIP_TEXT_BYTES 144             /* of a parameter's text with its end */
+
 struct chip {
 #define PARAM(section, key, lo, hi, meaning) int64_t section##_##key;
 #define PARAM_D(section, key, lo, hi, meaning) double section##_##key;
 #define PARAM_L(section, key, choices, meaning) int64_t section##_##key;
 #define PARAM_S(section, key, meaning) char section##_##key[32];
 #define PARAM_W(section, key, choices, meaning) char section##_##key[32];
+#define PARAM_T(section, key, meaning) char section##_##key[CHIP_TEXT_BYTES];
+#define PARAM_G(section, key, meaning) char section##_##key[CHIP_TEXT_BYTES];
 #include "sim/chip/params.def"
 };
 
 /* One row per parameter, in params.def order: for printing and for origins. */
-enum chip_param_kind { CHIP_INT, CHIP_REAL, CHIP_WORD };
+enum chip_param_kind { CHIP_INT, CHIP_REAL, CHIP_WORD, CHIP_TEXT, CHIP_GRIDS };
 struct chip_param {
     const char *section, *key, *meaning;
     enum chip_param_kind kind;
@@ -70,7 +74,7 @@ int chip_set(struct chip *c, const char *assignment, struct chip_origin *origins
 int chip_set_all(struct chip *c, const char *const *assignments, int count,
                  struct chip_origin *origins, struct arena *a, struct err *e);
 
-/* value of parameter `index` as text; returns buf */
+/* value of parameter `index` as text, which CHIP_TEXT_BYTES hold; returns buf */
 char *chip_print_param(const struct chip *c, size_t index, char *buf, size_t buf_bytes);
 
 /* Halves of a matrix unit's rows and of its columns: 2 where the array is 256 wide, else 1. */
@@ -119,7 +123,7 @@ struct slice {
 
 /*
  * "v3-8" -> chip v3, 2x2 chips. "v3" alone is one chip; "tiny-2" two cores;
- * "v5litepod-8", Cloud's name, is v5e-8. By topology: "v4-4x4x8", and grids that
+ * "v5litepod-8" is v5e-8, whose slice.alias it has. By topology: "v4-4x4x8", and grids that
  * no size stands for, "v4-4x4x16". Both with "_twisted" behind: "v4-256_twisted",
  * "v4-4x4x8_twisted". A name that does not exist is an error that tells the
  * nearest and lists those that do.

@@ -10,45 +10,6 @@
 #include "interconnect/net.h"
 #include "sim/chip/slice_impl.h"
 
-/*
- * The slices of each chip: the number in the name and the grid of chips. v2 and
- * v3: the sizes Cloud offers, as near to square as can be; v4 to v7x: the sizes
- * and topologies of Cloud's tables, with the whole pods of v4 and v5p. 1 and 2
- * of the chips whose names count cores are one core and one chip, which Cloud
- * does not rent out.
- */
-#define SLICE_MAX 24
-static const struct {
-    const char *chip_name;
-    struct shape shapes[SLICE_MAX];     /* ended by size 0 */
-} slices[] = {
-    {"tiny", {{1, {1, 1, 1}}, {2, {1, 1, 1}}, {4, {1, 2, 1}}, {8, {2, 2, 1}}, {16, {2, 4, 1}},
-              {32, {4, 4, 1}}}},
-    {"v2", {{1, {1, 1, 1}}, {2, {1, 1, 1}}, {8, {2, 2, 1}}, {32, {4, 4, 1}}, {128, {8, 8, 1}},
-            {256, {8, 16, 1}}, {512, {16, 16, 1}}}},
-    {"v3", {{1, {1, 1, 1}}, {2, {1, 1, 1}}, {8, {2, 2, 1}}, {32, {4, 4, 1}}, {64, {4, 8, 1}},
-            {128, {8, 8, 1}}, {256, {8, 16, 1}}, {512, {16, 16, 1}}, {1024, {16, 32, 1}},
-            {2048, {32, 32, 1}}}},
-    {"v4", {{1, {1, 1, 1}}, {2, {1, 1, 1}}, {8, {2, 2, 1}}, {16, {2, 2, 2}}, {32, {2, 2, 4}},
-            {64, {2, 4, 4}}, {128, {4, 4, 4}}, {256, {4, 4, 8}}, {384, {4, 4, 12}},
-            {512, {4, 8, 8}}, {768, {4, 8, 12}}, {1024, {8, 8, 8}}, {1536, {8, 8, 12}},
-            {2048, {8, 8, 16}}, {3072, {8, 12, 16}}, {4096, {8, 16, 16}}, {6144, {12, 16, 16}},
-            {8192, {16, 16, 16}}}},
-    {"v5e", {{1, {1, 1, 1}}, {4, {2, 2, 1}}, {8, {2, 4, 1}}, {16, {4, 4, 1}}, {32, {4, 8, 1}},
-             {64, {8, 8, 1}}, {128, {8, 16, 1}}, {256, {16, 16, 1}}}},
-    {"v5p", {{1, {1, 1, 1}}, {2, {1, 1, 1}}, {8, {2, 2, 1}}, {16, {2, 2, 2}}, {32, {2, 2, 4}},
-             {64, {2, 4, 4}}, {128, {4, 4, 4}}, {256, {4, 4, 8}}, {384, {4, 4, 12}},
-             {512, {4, 8, 8}}, {768, {4, 8, 12}}, {1024, {8, 8, 8}}, {1536, {8, 8, 12}},
-             {2048, {8, 8, 16}}, {3072, {8, 12, 16}}, {4096, {8, 16, 16}}, {6144, {12, 16, 16}},
-             {8192, {16, 16, 16}}, {12288, {16, 16, 24}}, {17920, {16, 20, 28}}}},
-    {"v6e", {{1, {1, 1, 1}}, {4, {2, 2, 1}}, {8, {2, 4, 1}}, {16, {4, 4, 1}}, {32, {4, 8, 1}},
-             {64, {8, 8, 1}}, {128, {8, 16, 1}}, {256, {16, 16, 1}}}},
-    {"v7x", {{1, {1, 1, 1}}, {4, {2, 2, 1}}, {8, {2, 2, 2}}, {16, {2, 2, 4}}, {32, {2, 4, 4}},
-             {64, {4, 4, 4}}, {128, {4, 4, 8}}, {256, {4, 8, 8}}, {512, {8, 8, 8}},
-             {1024, {8, 8, 16}}, {2048, {8, 16, 16}}, {4096, {16, 16, 16}},
-             {9216, {16, 24, 24}}}},
-};
-
 /* " (nearest: v3-8)" where a number was asked for */
 static void print_nearest(const char *suffix, const char *chip_name, const struct shape *shapes,
                           char *buf, size_t buf_bytes)
@@ -70,7 +31,7 @@ static void print_nearest(const char *suffix, const char *chip_name, const struc
 static int no_such_slice(struct err *e, const char *name, const char *suffix,
                          const char *chip_name, const struct shape *shapes)
 {
-    char list[384], nearest[48];
+    char list[800], nearest[48];
     size_t length = (size_t)snprintf(list, sizeof(list), "%s", chip_name);
 
     print_nearest(suffix, chip_name, shapes, nearest, sizeof(nearest));
@@ -157,43 +118,35 @@ static int make_slice(struct slice *s, const char *name, const char *chip_name,
     return 0;
 }
 
-const struct shape *slice_shapes(const char *chip_name)
-{
-    for (size_t i = 0; i < COUNT_OF(slices); i++)
-        if (strcmp(slices[i].chip_name, chip_name) == 0)
-            return slices[i].shapes;
-    assert(false && "a built-in chip without a row in the table of slices");
-    return NULL;
-}
-
 bool slice_of_chip(struct slice *s, const char *chip_name, int index)
 {
-    const struct shape *shape = slice_shapes(chip_name);
+    struct shape shapes[SLICE_MAX];
+    const struct shape *shape = shapes;
     char name[32];
     struct chip c;
     struct err e;
-    int status;
+    int status = chip_load_builtin(&c, chip_name, NULL, NULL, &e);
 
+    assert(status == 0);
+    slice_shapes(&c, shapes);
     for (int i = 0; i < index && shape->size; i++)
         shape++;
     if (!shape->size)
         return false;
-    status = chip_load_builtin(&c, chip_name, NULL, NULL, &e);
-    assert(status == 0);
     snprintf(name, sizeof(name), "%s-%d", chip_name, shape->size);
     status = make_slice(s, name, chip_name, &c, shape, false, &e);
-    assert(status == 0);                /* the table's slices fit the chips as they are */
+    assert(status == 0);                /* slices of chip files fit: slice_find_misfit */
     return true;
 }
 
 /* "v4-256" or "v4" without suffix */
-static const struct shape *find_size(const char *suffix, const char *chip_name,
+static const struct shape *find_size(const char *suffix, const struct shape *shapes,
                                      const struct chip *c)
 {
     int alone = c->chip_names_count_cores ? (int)c->chip_cores : 1;
     char number[16];
 
-    for (const struct shape *shape = slice_shapes(chip_name); shape->size; shape++) {
+    for (const struct shape *shape = shapes; shape->size; shape++) {
         snprintf(number, sizeof(number), "-%d", shape->size);
         if (strcmp(suffix, number) == 0 || (suffix[0] == '\0' && shape->size == alone))
             return shape;
@@ -213,9 +166,31 @@ static bool cut_twisted(char *suffix)
     return true;
 }
 
+/* "v5litepod" becomes "v5e", whose slice.alias it is */
+static void resolve_alias(char *chip_name, size_t bytes)
+{
+    const char *const *names;
+    struct chip c;
+    struct err e;
+    size_t count;
+
+    names = chip_names(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], chip_name) == 0)
+            return;
+    for (size_t i = 0; i < count; i++) {
+        if (chip_load_builtin(&c, names[i], NULL, NULL, &e)
+            || strcmp(c.slice_alias, chip_name) != 0)
+            continue;
+        snprintf(chip_name, bytes, "%s", names[i]);
+        return;
+    }
+}
+
 int slice_parse(struct slice *s, const char *name, struct err *e)
 {
     char chip_name[16], suffix[32];
+    struct shape shapes[SLICE_MAX];
     const struct shape *shape;
     struct shape grid;
     struct chip c;
@@ -226,20 +201,19 @@ int slice_parse(struct slice *s, const char *name, struct err *e)
     if (length >= sizeof(chip_name))
         length = sizeof(chip_name) - 1;
     snprintf(chip_name, sizeof(chip_name), "%.*s", (int)length, name);
-    if (strcmp(chip_name, "v5litepod") == 0)
-        snprintf(chip_name, sizeof(chip_name), "v5e");
+    resolve_alias(chip_name, sizeof(chip_name));
     if (chip_load_builtin(&c, chip_name, NULL, NULL, e))
         return -1;
+    slice_shapes(&c, shapes);
     is_twisted = cut_twisted(suffix);
-    shape = find_size(suffix, chip_name, &c);
+    shape = find_size(suffix, shapes, &c);
     if (!shape && strchr(suffix, 'x')) {
         if (slice_find_grid(&grid, suffix + 1, name, chip_name, &c, e))
             return -1;
         shape = &grid;
     }
     if (!shape)
-        return no_such_slice(e, name, suffix[0] ? suffix + 1 : suffix, chip_name,
-                             slice_shapes(chip_name));
+        return no_such_slice(e, name, suffix[0] ? suffix + 1 : suffix, chip_name, shapes);
     return make_slice(s, name, chip_name, &c, shape, is_twisted, e);
 }
 

@@ -2,7 +2,7 @@
  * Slices named by their topology, and the nearest of those that exist.
  *
  * Chips whose optical switches join cubes (ici.wrap_multiple above 1) make any
- * grid of whole cubes; all chips make the grids of their table.
+ * grid of whole cubes; all chips make the grids of slice.grids.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -26,28 +26,6 @@ static int64_t most_chips(const struct shape *shapes)
     for (; shapes->size; shapes++)
         most = later(most, chips_of(shapes->dim));
     return most;
-}
-
-/* "4x4x8" -> 4, 4, 8; "4x4" -> 4, 4, 1 */
-static bool read_grid(const char *text, int dim[3])
-{
-    for (int axis = 0; axis < 3; axis++) {
-        char *end;
-        long value = strtol(text, &end, 10);
-
-        if (*text < '1' || *text > '9' || value < 1 || value > NET_AXIS_MAX)
-            return false;
-        dim[axis] = (int)value;
-        if (*end == '\0') {
-            for (axis++; axis < 3; axis++)
-                dim[axis] = 1;
-            return true;
-        }
-        if (*end != 'x')
-            return false;
-        text = end + 1;
-    }
-    return false;
 }
 
 static bool is_in_table(const int dim[3], const struct shape *shapes)
@@ -140,11 +118,12 @@ static void print_possible(const struct chip *c, const struct shape *shapes, cha
 int slice_find_grid(struct shape *out, const char *grid, const char *name, const char *chip_name,
                     const struct chip *c, struct err *e)
 {
-    const struct shape *shapes = slice_shapes(chip_name);
+    struct shape shapes[SLICE_MAX];
     int nearest[3];
-    char text[48], possible[256];
+    char text[48], possible[512];
 
-    if (!read_grid(grid, out->dim))
+    slice_shapes(c, shapes);
+    if (!slice_read_grid(grid, out->dim))
         return err_set(e, "no slice \"%s\"; a topology is written %s-%s", name, chip_name,
                        c->ici_dims == 2 ? "4x4" : "4x4x8");
     if (!is_in_table(out->dim, shapes) && !is_made_of_cubes(out->dim, c, shapes)) {
@@ -161,10 +140,12 @@ int slice_find_grid(struct shape *out, const char *grid, const char *name, const
 char *slice_print_nearest_twisted(const struct slice *s, const struct chip *c, char *buf,
                                   size_t buf_bytes)
 {
+    struct shape shapes[SLICE_MAX];
     double best = INFINITY;
 
     buf[0] = '\0';
-    for (const struct shape *shape = slice_shapes(s->chip_name); shape->size; shape++) {
+    slice_shapes(c, shapes);
+    for (const struct shape *shape = shapes; shape->size; shape++) {
         struct slice other = *s;
 
         memcpy(other.dim, shape->dim, sizeof(other.dim));

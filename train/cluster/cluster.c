@@ -62,7 +62,7 @@ int cluster_resolve(struct cluster *c, const struct cluster_options *o, struct a
         chip_set_all(&c->chip, o->set, o->set_count, c->chip_origins, a, e) ||
         slice_fit(&c->slice, &c->chip, e))
         return -1;
-    topology_init(&c->topology, &c->slice, a);
+    topology_init(&c->topology, &c->slice, &c->chip, a);
     c->machine_options = o->machine;
     if (c->machine_options.thread_count == 0)
         c->machine_options.thread_count = host_threads();

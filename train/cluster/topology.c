@@ -8,13 +8,12 @@
 
 /* ----- hosts: boxes of chips */
 
-static void host_box(const struct topology *t, const struct slice *s, int box[3])
+static void host_box(const struct topology *t, const struct slice *s, const struct chip *chip,
+                     int box[3])
 {
-    bool is_large = strcmp(s->chip_name, "v5e") == 0 || strcmp(s->chip_name, "v6e") == 0;
-
     for (int i = 0; i < 3; i++)
         box[i] = t->mesh[i];
-    if (s->chip_count <= (is_large ? 8 : 4))
+    if (s->chip_count <= chip->host_chips)
         return;
     box[0] = t->mesh[0] % 2 == 0 ? 2 : 1;
     box[1] = t->mesh[1] % 2 == 0 ? 2 : 1;
@@ -36,7 +35,8 @@ static void add_host(struct topology *t, const int first[3], const int box[3], i
                 }
 }
 
-void topology_init(struct topology *t, const struct slice *s, struct arena *a)
+void topology_init(struct topology *t, const struct slice *s, const struct chip *chip,
+                   struct arena *a)
 {
     int box[3], first[3], device = 0;
 
@@ -47,7 +47,7 @@ void topology_init(struct topology *t, const struct slice *s, struct arena *a)
     }
     t->mesh[TOPOLOGY_CORE] = s->core_count / s->chip_count;
     snprintf(t->slice, sizeof(t->slice), "%s", s->name);
-    host_box(t, s, box);
+    host_box(t, s, chip, box);
     t->devices_per_task = box[0] * box[1] * box[2] * t->mesh[TOPOLOGY_CORE];
     t->task_count = s->core_count / t->devices_per_task;
     t->coordinate = arena_array(a, (size_t)s->core_count, sizeof(*t->coordinate));

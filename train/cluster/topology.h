@@ -26,7 +26,8 @@ struct topology {
  * A host has 4 chips in a square of 2x2, or 8 chips of v5e and v6e if there are no more
  * (Google Cloud's machine types); a smaller slice has one host. `a` holds the coordinates.
  */
-void topology_init(struct topology *t, const struct slice *s, struct arena *a);
+void topology_init(struct topology *t, const struct slice *s, const struct chip *chip,
+                   struct arena *a);
 
 static inline int topology_device_count(const struct topology *t)
 {

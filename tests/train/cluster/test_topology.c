@@ -8,10 +8,12 @@
 static void make(struct topology *t, const char *slice, struct arena *a)
 {
     struct slice s;
+    struct chip c;
     struct err e;
 
     assert_int_equal(slice_parse(&s, slice, &e), 0);
-    topology_init(t, &s, a);
+    assert_int_equal(chip_load_builtin(&c, s.chip_name, NULL, NULL, &e), 0);
+    topology_init(t, &s, &c, a);
 }
 
 TEST(hosts_have_four_chips_or_eight)
