@@ -20,7 +20,7 @@
 #define SLICE_MAX 24
 static const struct {
     const char *chip_name;
-    struct shape shapes[SLICE_MAX];     /* ended by size 0 */
+    struct slice_shape shapes[SLICE_MAX]; /* ended by size 0 */
 } slices[] = {
     {"tiny", {{1, {1, 1, 1}}, {2, {1, 1, 1}}, {4, {1, 2, 1}}, {8, {2, 2, 1}}, {16, {2, 4, 1}},
               {32, {4, 4, 1}}}},
@@ -50,8 +50,8 @@ static const struct {
 };
 
 /* " (nearest: v3-8)" where a number was asked for */
-static void print_nearest(const char *suffix, const char *chip_name, const struct shape *shapes,
-                          char *buf, size_t buf_bytes)
+static void print_nearest(const char *suffix, const char *chip_name,
+                          const struct slice_shape *shapes, char *buf, size_t buf_bytes)
 {
     int64_t size = 0, best = INT64_MAX;
 
@@ -68,7 +68,7 @@ static void print_nearest(const char *suffix, const char *chip_name, const struc
 }
 
 static int no_such_slice(struct err *e, const char *name, const char *suffix,
-                         const char *chip_name, const struct shape *shapes)
+                         const char *chip_name, const struct slice_shape *shapes)
 {
     char list[384], nearest[48];
     size_t length = (size_t)snprintf(list, sizeof(list), "%s", chip_name);
@@ -139,7 +139,7 @@ int slice_fit(struct slice *s, const struct chip *c, struct err *e)
 }
 
 static int make_slice(struct slice *s, const char *name, const char *chip_name,
-                      const struct chip *c, const struct shape *shape, bool is_twisted,
+                      const struct chip *c, const struct slice_shape *shape, bool is_twisted,
                       struct err *e)
 {
     struct slice new = {.is_twisted = is_twisted};
@@ -157,7 +157,7 @@ static int make_slice(struct slice *s, const char *name, const char *chip_name,
     return 0;
 }
 
-const struct shape *slice_shapes(const char *chip_name)
+const struct slice_shape *slice_shapes(const char *chip_name)
 {
     for (size_t i = 0; i < COUNT_OF(slices); i++)
         if (strcmp(slices[i].chip_name, chip_name) == 0)
@@ -168,7 +168,7 @@ const struct shape *slice_shapes(const char *chip_name)
 
 bool slice_of_chip(struct slice *s, const char *chip_name, int index)
 {
-    const struct shape *shape = slice_shapes(chip_name);
+    const struct slice_shape *shape = slice_shapes(chip_name);
     char name[32];
     struct chip c;
     struct err e;
@@ -187,13 +187,13 @@ bool slice_of_chip(struct slice *s, const char *chip_name, int index)
 }
 
 /* "v4-256" or "v4" without suffix */
-static const struct shape *find_size(const char *suffix, const char *chip_name,
-                                     const struct chip *c)
+static const struct slice_shape *find_size(const char *suffix, const char *chip_name,
+                                           const struct chip *c)
 {
     int alone = c->chip_names_count_cores ? (int)c->chip_cores : 1;
     char number[16];
 
-    for (const struct shape *shape = slice_shapes(chip_name); shape->size; shape++) {
+    for (const struct slice_shape *shape = slice_shapes(chip_name); shape->size; shape++) {
         snprintf(number, sizeof(number), "-%d", shape->size);
         if (strcmp(suffix, number) == 0 || (suffix[0] == '\0' && shape->size == alone))
             return shape;
@@ -216,8 +216,8 @@ static bool cut_twisted(char *suffix)
 int slice_parse(struct slice *s, const char *name, struct err *e)
 {
     char chip_name[16], suffix[32];
-    const struct shape *shape;
-    struct shape grid;
+    const struct slice_shape *shape;
+    struct slice_shape grid;
     struct chip c;
     size_t length = strcspn(name, "-");
     bool is_twisted;

@@ -6,15 +6,15 @@
 #include "sim/chip/chip.h"
 
 /* The number in a name and the grid of chips. */
-struct shape {
+struct slice_shape {
     int size, dim[3];
 };
 /* of a built-in chip, ended by size 0 */
-const struct shape *slice_shapes(const char *chip_name);
+const struct slice_shape *slice_shapes(const char *chip_name);
 
 /* the shape of a topology "4x4x8"; `name` is the whole name, for the message */
-int slice_find_grid(struct shape *out, const char *grid, const char *name, const char *chip_name,
-                    const struct chip *c, struct err *e);
+int slice_find_grid(struct slice_shape *out, const char *grid, const char *name,
+                    const char *chip_name, const struct chip *c, struct err *e);
 /* " (nearest: v4-256_twisted)", or "" where the chip has none; returns buf */
 char *slice_print_nearest_twisted(const struct slice *s, const struct chip *c, char *buf,
                                   size_t buf_bytes);
