@@ -3,7 +3,7 @@
 #include "base/units.h"
 #include "stack/kernels/move/move_loops.h"
 
-#define AXES_MAX MOVE_DIGITS_MAX
+#define AXES_MAX MOVE_INDEX_DIMS_MAX
 #define RUNS_MAX 4000                   /* of straight code */
 
 /* ----- one source's axes, sorted by what they do */
