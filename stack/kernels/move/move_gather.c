@@ -55,7 +55,7 @@ static bool converts(enum graph_dtype from, enum graph_dtype to)
            (is_float(to) && from != DTYPE_U32);
 }
 
-int gather_takes(const struct graph *body, int node, struct err *e)
+int gather_check_supported(const struct graph *body, int node, struct err *e)
 {
     const struct graph_node *n = &body->node[node];
 
@@ -75,7 +75,7 @@ int gather_takes(const struct graph *body, int node, struct err *e)
         return err_set(e, "%s: %s inside a move", n->name, graph_op_name(n->op));
     }
     for (int i = 0; i < n->operand_count; i++)
-        if (gather_takes(body, n->operand[i], e))
+        if (gather_check_supported(body, n->operand[i], e))
             return -1;
     return 0;
 }

@@ -307,7 +307,7 @@ static int64_t cost_outer(const struct kernel_job *job)
     return sum;
 }
 
-static int takes_outer(const struct kernel_job *job, struct err *e)
+static int check_outer(const struct kernel_job *job, struct err *e)
 {
     (void)e;
     return cost_outer(job) < INT64_MAX ? 0 : -1;
@@ -338,4 +338,4 @@ static int emit_outer(const struct kernel_job *job, struct arena *a, struct segm
     return status;
 }
 
-const struct move_way window_outer = {"outer", takes_outer, cost_outer, emit_outer};
+const struct move_way window_outer = {"outer", check_outer, cost_outer, emit_outer};
