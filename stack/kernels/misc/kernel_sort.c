@@ -10,7 +10,7 @@
 #include "stack/kernels/misc/sort_network.h"
 
 #include "base/units.h"
-#include "stack/kernels/index/index_relay.h"
+#include "stack/kernels/index/index_double_buffer.h"
 
 #include <string.h>
 
