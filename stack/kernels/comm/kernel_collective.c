@@ -126,7 +126,7 @@ static struct collective_work *work_of(const struct kernel_job *job, struct aren
     if (!w)
         return NULL;
     need.bucket_at = bucket_at(job, w);
-    collective_work_settle(w, &need, a);
+    collective_work_resolve(w, &need, a);
     return w;
 }
 

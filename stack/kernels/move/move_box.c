@@ -437,7 +437,7 @@ int64_t move_box_steps(const struct move_box *b)
 
 /* ----- rows and lanes of a box */
 
-static void settle_side(const struct move_box *b, struct move_side *side)
+static void resolve_side(const struct move_box *b, struct move_side *side)
 {
     const struct array *a = &side->view;
     int64_t dense = a->tile_rows;
@@ -450,11 +450,11 @@ static void settle_side(const struct move_box *b, struct move_side *side)
     side->lane_step = a->is_linear ? 1 : side->box_step[first_outer - 1];
 }
 
-void move_box_settle(struct move_box *b)
+void move_box_resolve(struct move_box *b)
 {
     for (int i = 0; i < b->map.source_count; i++)
-        settle_side(b, &b->from[i]);
-    settle_side(b, &b->to);
+        resolve_side(b, &b->from[i]);
+    resolve_side(b, &b->to);
 }
 
 /* rows or lanes that an index along `dim` stands for; `own`: an index dimension's box dimension */

@@ -62,7 +62,7 @@ struct move_box {
 int move_box_plan(const struct kernel_job *job, struct move_box *list);
 
 /* rows of the images; again after frame_begin */
-void move_box_settle(struct move_box *b);
+void move_box_resolve(struct move_box *b);
 int move_box_axes(const struct move_box *b, int source, struct move_axis *axis,
                   int64_t *from_row, int64_t *from_lane, int64_t *to_row, int64_t *to_lane);
 

@@ -38,7 +38,7 @@ struct gather_place {
 };
 
 /* The index moves down to registers from place->mark on; those behind it are free again. */
-void gather_settle(struct gather *g, struct gather_place *place);
+void gather_resolve(struct gather *g, struct gather_place *place);
 
 /* a register that lives on below the mark */
 struct isa_operand gather_reserve(struct gather *g, struct gather_place *place);

@@ -501,7 +501,7 @@ int64_t move_step_cycles(struct move_box *b)
 {
     struct move_step s = {.box = b, .is_counted = true};
 
-    move_box_settle(b);
+    move_box_resolve(b);
     move_step_emit(&s);
     return s.is_refused ? -1 : (int64_t)s.cycles;
 }

@@ -74,7 +74,7 @@ static struct isa_operand under_tap(struct tiles *t, const struct window *w,
                                       x->base_dilation);
         }
         move_set(m, valid, move_if_equal(m, is_inside, zero, zero, valid));
-        gather_settle(&t->g, p);
+        gather_resolve(&t->g, p);
     }
     return valid;
 }

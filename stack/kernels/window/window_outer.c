@@ -132,7 +132,7 @@ static int plan_region(struct region *g)
            frame_vmem_rows(f) + WINDOW_SPILL_ROWS > o->job->vmem_rows ? -1 : 0;
 }
 
-static void settle_region(struct region *g)
+static void resolve_region(struct region *g)
 {
     const struct outer *o = g->outer;
     int k = 1;
@@ -255,7 +255,7 @@ static void emit_step(struct move_step *s, void *user)
 {
     struct taps t = {.region = user};
 
-    settle_region(user);
+    resolve_region(user);
     emit_runs(s, &t, 0);
 }
 
