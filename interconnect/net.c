@@ -171,7 +171,7 @@ static const struct cost *cost_of(struct net *n, int64_t bytes)
 }
 
 /* the axis with steps left that comes first in the order of axes */
-static int first_axis(const struct net *n, const struct net_way *w)
+static int first_axis(const struct net *n, const struct net_route *w)
 {
     if (n->config.routing == NET_XYZ)
         return w->step[0] ? 0 : w->step[1] ? 1 : 2;
@@ -185,7 +185,7 @@ static ps_t free_from(const struct net *n, ps_t at, const struct port *p)
 
 /* Halfway round, both ways are as short: turns the steps round where that link is free sooner. */
 static void turn_if_sooner(const struct net *n, ps_t at, const struct port *ports, int axis,
-                           struct net_way *w)
+                           struct net_route *w)
 {
     const struct port *p = &ports[axis * DIRECTIONS];
     int16_t half = n->grid.half[axis], *step = &w->step[axis];
@@ -196,7 +196,7 @@ static void turn_if_sooner(const struct net *n, ps_t at, const struct port *port
         *step = (int16_t)-*step;
 }
 
-static int freest_axis(const struct net *n, ps_t at, const struct port *ports, struct net_way *w)
+static int freest_axis(const struct net *n, ps_t at, const struct port *ports, struct net_route *w)
 {
     ps_t best = PS_NEVER;
     int best_axis = 0;
@@ -224,18 +224,18 @@ static void tell(const struct net *n, const struct net_hop *h, int64_t payload, 
     n->watch(n->watch_context, &use);
 }
 
-struct net_hop net_take(struct net *n, ps_t at, int chip, struct net_way *way, int64_t bytes)
+struct net_hop net_take(struct net *n, ps_t at, int chip, struct net_route *route, int64_t bytes)
 {
     const struct cost *cost = cost_of(n, bytes);
     const struct port *ports = n->port[chip & n->last_chip], *p;
-    int axis = n->config.routing == NET_ADAPTIVE ? freest_axis(n, at, ports, way)
-                                                 : first_axis(n, way);
-    int step = way->step[axis] > 0 ? 1 : -1;
+    int axis = n->config.routing == NET_ADAPTIVE ? freest_axis(n, at, ports, route)
+                                                 : first_axis(n, route);
+    int step = route->step[axis] > 0 ? 1 : -1;
     struct net_hop hop;
     struct link *l;
 
-    assert(way->step[axis] != 0);
-    way->step[axis] = (int16_t)(way->step[axis] - step);
+    assert(route->step[axis] != 0);
+    route->step[axis] = (int16_t)(route->step[axis] - step);
     p = &ports[axis * DIRECTIONS + (step > 0)];
     l = &n->link[p->link];
     hop.next = p->next;
@@ -258,20 +258,20 @@ void net_watch(struct net *n, net_watch_fn *fn, void *context)
     n->watch_context = context;
 }
 
-struct net_way net_way(const struct net *n, int from, int to)
+struct net_route net_route(const struct net *n, int from, int to)
 {
     assert(from >= 0 && from < n->grid.chip_count && to >= 0 && to < n->grid.chip_count);
-    return grid_way(&n->grid, from, to);
+    return grid_route(&n->grid, from, to);
 }
 
-bool net_way_leads(const struct net *n, struct net_way w, int from, int to)
+bool net_route_leads(const struct net *n, struct net_route w, int from, int to)
 {
-    return grid_way_leads(&n->grid, w, from, to);
+    return grid_route_leads(&n->grid, w, from, to);
 }
 
 int net_hop_count(const struct net *n, int from, int to)
 {
-    return net_steps(net_way(n, from, to));
+    return net_steps(net_route(n, from, to));
 }
 
 int64_t net_wire_bytes(const struct net *n, int64_t bytes)

@@ -2,15 +2,15 @@
  * The inter-chip network of a slice: a mesh or torus of chips.
  *
  * A message goes link by link, cut-through: its owner, who keeps the events,
- * asks net_way once for the steps it has to make, and calls net_take each time
+ * asks net_route once for the steps it has to make, and calls net_take each time
  * the head of the message is at a chip, until no step is left. A link is a
  * resource with a "free from" instant in picoseconds; who asks first goes first,
  * so the calls must come in the order of their `at`. Nothing is ticked.
  *
- *     struct net_way way = net_way(n, from, to);
- *     hop = net_take(n, now, from, &way, bytes);           sender's memory free: hop.free_at
- *     while (!net_is_there(way))                           at hop.head_at, as an event
- *         hop = net_take(n, hop.head_at, hop.next, &way, bytes);
+ *     struct net_route route = net_route(n, from, to);
+ *     hop = net_take(n, now, from, &route, bytes);           sender's memory free: hop.free_at
+ *     while (!net_is_there(route))                           at hop.head_at, as an event
+ *         hop = net_take(n, hop.head_at, hop.next, &route, bytes);
  *     the last byte is there at hop.there_at
  *
  * On an idle network that is hops x hop_ps + busy, busy being the time of the
@@ -19,7 +19,7 @@
  * One chip for all: where every chip does the same at the same time, links of
  * one direction are all alike, and a folded network (`is_folded`) has one chip
  * with one link per direction. Distances are those of the whole grid: ask
- * net_way(n, 0, to) for a chip of the grid, and take every hop at chip 0, whose
+ * net_route(n, 0, to) for a chip of the grid, and take every hop at chip 0, whose
  * neighbours are itself. A message of k hops takes the link of its direction k
  * times, which is what the k messages of its kind that pass each chip do in the
  * whole torus. The two agree if takes that fall on one link at one instant come
@@ -41,7 +41,7 @@
 #define NET_DIM_MAX 3
 #define NET_AXIS_MAX 16384              /* chips along an axis */
 
-/* Which step comes next; all ways are as short as can be. */
+/* Which step comes next; all routes are as short as can be. */
 enum net_routing {
     NET_XYZ,                            /* all along x, then y, then z */
     NET_ZYX,
@@ -88,7 +88,7 @@ void net_archive(struct net *n, struct archive *a);
 uint32_t net_archive_crc(uint32_t crc);         /* archive_table_crc of its tables */
 
 /* What a message has before it: signed steps along each axis. */
-struct net_way {
+struct net_route {
     int16_t step[NET_DIM_MAX];
 };
 
@@ -97,19 +97,19 @@ struct net_way {
  * On a ring the shorter way round; halfway round the positive way if the steps
  * along the other axes are an even number together, else the negative one, so
  * that traffic between all pairs loads both alike. In a twisted torus one of the
- * shortest ways, chosen so that traffic between all pairs loads all axes and
+ * shortest routes, chosen so that traffic between all pairs loads all axes and
  * directions as nearly alike as can be. None if from == to.
  */
-struct net_way net_way(const struct net *n, int from, int to);
-/* whether it is a way from one chip to another: for what comes from a file */
-bool net_way_leads(const struct net *n, struct net_way w, int from, int to);
+struct net_route net_route(const struct net *n, int from, int to);
+/* whether it is a route from one chip to another: for what comes from a file */
+bool net_route_leads(const struct net *n, struct net_route w, int from, int to);
 
-static inline bool net_is_there(struct net_way w)
+static inline bool net_is_there(struct net_route w)
 {
     return (w.step[0] | w.step[1] | w.step[2]) == 0;
 }
 
-static inline int net_steps(struct net_way w)
+static inline int net_steps(struct net_route w)
 {
     int sum = 0;
 
@@ -128,9 +128,9 @@ struct net_hop {
 
 /*
  * The head of a message of `bytes` bytes of payload is at `chip` at `at`: takes
- * the next link of the way and that step off it. There must be a step left.
+ * the next link of the route and that step off it. There must be a step left.
  */
-struct net_hop net_take(struct net *n, ps_t at, int chip, struct net_way *way, int64_t bytes);
+struct net_hop net_take(struct net *n, ps_t at, int chip, struct net_route *route, int64_t bytes);
 
 /* A message's use of one link. */
 struct net_use {
@@ -145,7 +145,7 @@ void net_watch(struct net *n, net_watch_fn *fn, void *context);
 
 int64_t net_wire_bytes(const struct net *n, int64_t bytes);     /* of a message, with overhead */
 ps_t net_busy_ps(const struct net *n, int64_t bytes);           /* that it takes a link */
-int net_hop_count(const struct net *n, int from, int to);       /* links on the way */
+int net_hop_count(const struct net *n, int from, int to);       /* links on the route */
 int net_link_count(const struct net *n);                /* directed links */
 const struct net_link_stats *net_link(const struct net *n, int index);
 ps_t net_link_free_at(const struct net *n, int index);  /* as far as it has been taken */

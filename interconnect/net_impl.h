@@ -1,5 +1,5 @@
 /*
- * Inside a network: the grid (way.c) and its links (net.c).
+ * Inside a network: the grid (route.c) and its links (net.c).
  */
 #ifndef INTERCONNECT_NET_IMPL_H
 #define INTERCONNECT_NET_IMPL_H
@@ -8,7 +8,7 @@
 enum { NEGATIVE, POSITIVE, DIRECTIONS };
 #define PORTS (NET_DIM_MAX * DIRECTIONS)        /* port: axis * DIRECTIONS + direction */
 
-/* Where chips are and how far apart: tables, so that a way costs no division. */
+/* Where chips are and how far apart: tables, so that a route costs no division. */
 struct grid {
     int dim[NET_DIM_MAX];
     bool is_ring[NET_DIM_MAX];          /* really closes */
@@ -17,17 +17,17 @@ struct grid {
     int16_t *steps[NET_DIM_MAX];        /* along an axis, by to - from, which may be negative */
     int16_t half[NET_DIM_MAX];          /* steps that are as far the other way round; 0: none */
     int twist;                          /* length of short axes, 0: not twisted */
-    struct net_way *twisted_way;        /* by the chip to which it leads from chip 0 */
+    struct net_route *twisted_route;    /* by the chip to which it leads from chip 0 */
 };
 
 void grid_init(struct grid *g, const struct net_config *c);
 void grid_fini(struct grid *g);
 /* the chip next to `chip` through a port, or -1 beyond the edge of a mesh */
 int grid_neighbour(const struct grid *g, int chip, int axis, int direction);
-struct net_way grid_way(const struct grid *g, int from, int to);
-bool grid_way_leads(const struct grid *g, struct net_way w, int from, int to);
+struct net_route grid_route(const struct grid *g, int from, int to);
+bool grid_route_leads(const struct grid *g, struct net_route w, int from, int to);
 
-/* interconnect/twist.c: ways in a twisted torus by distance; positions and twist are set */
+/* interconnect/twist.c: routes in a twisted torus by distance; positions and twist are set */
 void twist_init(struct grid *g);
 /* the chip that is as far from chip 0 as `to` is from `from` */
 int twist_difference(const struct grid *g, int from, int to);

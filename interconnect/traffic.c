@@ -20,7 +20,7 @@ struct moment {
 
 struct message {
     ps_t started_at;
-    struct net_way way;
+    struct net_route route;
     int32_t chip, source, next_free;
 };
 
@@ -89,7 +89,7 @@ static int32_t new_message(struct crowd *c, ps_t at, int source, int to)
         c->message = mem_grow(c->message, &c->message_capacity, c->message_count,
                               sizeof(*c->message));
     }
-    c->message[i] = (struct message){at, net_way(c->net, source, to), source, source, -1};
+    c->message[i] = (struct message){at, net_route(c->net, source, to), source, source, -1};
     c->out->sent++;
     return i;
 }
@@ -119,10 +119,10 @@ static void deliver(struct crowd *c, int32_t i, ps_t there_at)
 static void go_on(struct crowd *c, ps_t at, int32_t i)
 {
     struct message *m = &c->message[i];
-    struct net_hop hop = net_take(c->net, at, m->chip, &m->way, c->request->bytes);
+    struct net_hop hop = net_take(c->net, at, m->chip, &m->route, c->request->bytes);
 
     m->chip = hop.next;
-    if (net_is_there(m->way))
+    if (net_is_there(m->route))
         deliver(c, i, hop.there_at);
     else
         push(c, hop.head_at, i);
@@ -314,11 +314,11 @@ static ps_t finish_exchange(struct crowd *c)
     while (c->heap_count > 0) {
         struct moment at = pop(c);
         struct message *m = &c->message[at.message];
-        struct net_hop hop = net_take(c->net, at.at, m->chip, &m->way, c->request->bytes);
+        struct net_hop hop = net_take(c->net, at.at, m->chip, &m->route, c->request->bytes);
 
         m->chip = hop.next;
         end = later(end, hop.there_at);
-        if (!net_is_there(m->way))
+        if (!net_is_there(m->route))
             push(c, hop.head_at, at.message);
     }
     return end;

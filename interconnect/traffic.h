@@ -56,7 +56,7 @@ int traffic_check(const struct traffic_request *r, struct err *e);
  */
 void traffic_run(const struct traffic_request *r, struct traffic_result *out);
 
-/* What follows from the ways alone. */
+/* What follows from the routes alone. */
 struct traffic_theory {
     double hops;                        /* of a message, on average */
     double idle_ps;                     /* hops x hop_ps + busy: on an idle network */
@@ -64,7 +64,7 @@ struct traffic_theory {
     double saturation;                  /* 1 / busiest: no more can be accepted of all alike */
     int senders;                        /* chips that send: not those that would to themselves */
 };
-/* of ways by dimension order (xyz in place of adaptive) */
+/* of routes by dimension order (xyz in place of adaptive) */
 void traffic_find_theory(const struct traffic_request *r, struct traffic_theory *out);
 
 /* All chips send `bytes` to each other chip, all at once. */

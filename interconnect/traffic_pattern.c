@@ -126,10 +126,10 @@ int traffic_check(const struct traffic_request *r, struct err *e)
 
 /* ---- theory ---- */
 
-/* `weight` messages from one chip to another, over their ways at once */
+/* `weight` messages from one chip to another, over their routes at once */
 static void walk(struct net *n, int from, int to, int64_t weight)
 {
-    struct net_way w = net_way(n, from, to);
+    struct net_route w = net_route(n, from, to);
     int chip = from;
 
     while (!net_is_there(w))

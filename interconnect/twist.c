@@ -1,5 +1,5 @@
 /*
- * Ways in a twisted torus. It looks the same from every chip, so a way depends
+ * Routes in a twisted torus. It looks the same from every chip, so a route depends
  * on the distance alone: a table by the chip that is as far from chip 0.
  */
 #include "interconnect/net_impl.h"
@@ -36,13 +36,13 @@ int twist_difference(const struct grid *g, int from, int to)
 }
 
 /*
- * Candidate `choice` of the ways from chip 0 to `chip`: along each axis the
+ * Candidate `choice` of the routes from chip 0 to `chip`: along each axis the
  * positive or the negative way. A negative way along a short axis comes out
  * shifted, which the long ones have to make up for.
  */
-static struct net_way candidate(const struct grid *g, int chip, unsigned choice)
+static struct net_route candidate(const struct grid *g, int chip, unsigned choice)
 {
-    struct net_way w;
+    struct net_route w;
     int shift = 0;
 
     for (int axis = 0; axis < NET_DIM_MAX; axis++)
@@ -58,19 +58,19 @@ static struct net_way candidate(const struct grid *g, int chip, unsigned choice)
     return w;
 }
 
-static int64_t *load_of(int64_t load[PORTS], struct net_way w, int axis)
+static int64_t *load_of(int64_t load[PORTS], struct net_route w, int axis)
 {
     return &load[axis * DIRECTIONS + (w.step[axis] > 0)];
 }
 
-static void add_load(int64_t load[PORTS], struct net_way w, int times)
+static void add_load(int64_t load[PORTS], struct net_route w, int times)
 {
     for (int axis = 0; axis < NET_DIM_MAX; axis++)
         *load_of(load, w, axis) += times * (w.step[axis] < 0 ? -w.step[axis] : w.step[axis]);
 }
 
-/* how uneven all ways together would be with this one */
-static int64_t unevenness(const int64_t load[PORTS], struct net_way w)
+/* how uneven all routes together would be with this one */
+static int64_t unevenness(const int64_t load[PORTS], struct net_route w)
 {
     int64_t with[PORTS], sum = 0;
 
@@ -82,12 +82,12 @@ static int64_t unevenness(const int64_t load[PORTS], struct net_way w)
     return sum;
 }
 
-static struct net_way best_way(const struct grid *g, int chip, const int64_t load[PORTS])
+static struct net_route best_route(const struct grid *g, int chip, const int64_t load[PORTS])
 {
-    struct net_way best = candidate(g, chip, 0);
+    struct net_route best = candidate(g, chip, 0);
 
     for (unsigned choice = 1; choice < 1u << NET_DIM_MAX; choice++) {
-        struct net_way w = candidate(g, chip, choice);
+        struct net_route w = candidate(g, chip, choice);
         int longer = net_steps(w) - net_steps(best);
 
         if (longer < 0 || (longer == 0 && unevenness(load, w) < unevenness(load, best)))
@@ -96,21 +96,21 @@ static struct net_way best_way(const struct grid *g, int chip, const int64_t loa
     return best;
 }
 
-/* each way in turn is chosen again, given all the others, until that changes nothing */
+/* each route in turn is chosen again, given all the others, until that changes nothing */
 void twist_init(struct grid *g)
 {
     enum { ROUNDS = 16 };
     int64_t load[PORTS] = {0};
     bool changes = true;
 
-    g->twisted_way = mem_alloc((size_t)g->chip_count * sizeof(*g->twisted_way));
+    g->twisted_route = mem_alloc((size_t)g->chip_count * sizeof(*g->twisted_route));
     for (int round = 0; round < ROUNDS && changes; round++) {
         changes = false;
         for (int chip = 0; chip < g->chip_count; chip++) {
-            struct net_way *w = &g->twisted_way[chip], before = *w;
+            struct net_route *w = &g->twisted_route[chip], before = *w;
 
             add_load(load, before, -1);
-            *w = best_way(g, chip, load);
+            *w = best_route(g, chip, load);
             add_load(load, *w, 1);
             changes |= memcmp(w, &before, sizeof(before)) != 0;
         }

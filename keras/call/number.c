@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-char *number_range(const struct number *n, char *buf, size_t buf_bytes)
+char *number_range(const struct hyperparameter *n, char *buf, size_t buf_bytes)
 {
     if (n->kind == FLAG)
         snprintf(buf, buf_bytes, "0 and 1");
@@ -14,7 +14,7 @@ char *number_range(const struct number *n, char *buf, size_t buf_bytes)
     return buf;
 }
 
-int number_check(const struct number *n, const char *owner, double value, struct err *e)
+int number_check(const struct hyperparameter *n, const char *owner, double value, struct err *e)
 {
     char range[64];
 
@@ -24,8 +24,8 @@ int number_check(const struct number *n, const char *owner, double value, struct
                    number_range(n, range, sizeof(range)));
 }
 
-int number_read(const struct number *n, const char *owner, const json_t *json, double *value,
-                struct err *e)
+int number_read(const struct hyperparameter *n, const char *owner, const json_t *json,
+                double *value, struct err *e)
 {
     if (json_is_boolean(json))
         *value = json_is_true(json);

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 enum number_kind { REAL, WHOLE, FLAG };
-struct number {
+struct hyperparameter {
     const char *name;
     enum number_kind kind;
     double low, high;
@@ -14,12 +14,12 @@ struct number {
 };
 
 /* -1: out of its range, or not whole; `owner` says whose number it is */
-int number_check(const struct number *n, const char *owner, double value, struct err *e);
+int number_check(const struct hyperparameter *n, const char *owner, double value, struct err *e);
 /* *value from a JSON number, true or false; -1: neither, or out of range */
-int number_read(const struct number *n, const char *owner, const json_t *json, double *value,
-                struct err *e);
+int number_read(const struct hyperparameter *n, const char *owner, const json_t *json,
+                double *value, struct err *e);
 /* "whole numbers in 0..65536"; returns buf */
-char *number_range(const struct number *n, char *buf, size_t buf_bytes);
+char *number_range(const struct hyperparameter *n, char *buf, size_t buf_bytes);
 /* letters of one size: is it the same name? */
 int number_same_name(const char *a, const char *b);
 #endif

@@ -11,7 +11,7 @@
 
 #define CALL_ARGUMENTS_MAX 20
 
-static const struct number hypers[HYPER_COUNT] = {
+static const struct hyperparameter hypers[HYPER_COUNT] = {
 #define HYPER(id, name, kind, low, high, meaning) {name, kind, low, high, meaning},
 #include "keras/optimizer/optimizers.def"
 };
@@ -328,7 +328,7 @@ static void print_arguments(enum optimizer_rule rule, FILE *to)
     const char *between = "";
 
     for (size_t i = 0; i < COUNT_OF(takes); i++) {
-        const struct number *n = &hypers[takes[i].hyper];
+        const struct hyperparameter *n = &hypers[takes[i].hyper];
 
         if (takes[i].rule != rule)
             continue;

@@ -42,7 +42,7 @@ struct optimizer_variable {
 struct optimizer {
     enum optimizer_rule rule;
     double hyper[HYPER_COUNT];          /* those that the rule takes, and the common ones */
-    struct schedule schedule;           /* SCHEDULE_NONE: the variable learning_rate */
+    struct lr_schedule schedule;        /* SCHEDULE_NONE: the variable learning_rate */
     const char *scope;                  /* before names of its scalars: "embedding/users/"; NULL */
     /* parts of names, the caller's: such variables do not decay, have no trust ratio (LARS) */
     const char *const *no_decay, *const *no_adaptation;

@@ -15,7 +15,7 @@
 #define RATE_MAX 1e6
 #define SHORTEST_RISE 1.01
 
-static const struct number numbers[SCHEDULE_NUMBER_COUNT] = {
+static const struct hyperparameter numbers[SCHEDULE_NUMBER_COUNT] = {
 #define NUMBER(id, name, kind, low, high) {name, kind, low, high, NULL},
 #include "keras/optimizer/schedules.def"
 };
@@ -58,7 +58,7 @@ int schedule_find(const char *name, enum schedule_kind *kind, struct err *e)
                    text_did_you_mean(name, names + 1, SCHEDULE_COUNT - 1, near, sizeof(near)));
 }
 
-void schedule_init(struct schedule *s, enum schedule_kind kind)
+void schedule_init(struct lr_schedule *s, enum schedule_kind kind)
 {
     memset(s, 0, sizeof(*s));
     s->kind = kind;
@@ -87,7 +87,7 @@ static size_t list_arguments(enum schedule_kind kind, const char *list[ARGUMENTS
 }
 
 /* -1: it takes none of this name */
-static int find_argument(const struct schedule *s, const char *name,
+static int find_argument(const struct lr_schedule *s, const char *name,
                          enum schedule_number *number, struct err *e)
 {
     const char *list[ARGUMENTS_MAX + 1];
@@ -104,7 +104,7 @@ static int find_argument(const struct schedule *s, const char *name,
                                      sizeof(near)));
 }
 
-int schedule_set(struct schedule *s, const char *name, double value, struct err *e)
+int schedule_set(struct lr_schedule *s, const char *name, double value, struct err *e)
 {
     enum schedule_number number = SCHEDULE_INITIAL;
 
@@ -115,7 +115,7 @@ int schedule_set(struct schedule *s, const char *name, double value, struct err 
     return 0;
 }
 
-static int check_pieces(const struct schedule *s, struct err *e)
+static int check_pieces(const struct lr_schedule *s, struct err *e)
 {
     if (s->boundary_count < 1)
         return err_set(e, "%s: boundaries and values are needed", names[s->kind]);
@@ -130,7 +130,7 @@ static int check_pieces(const struct schedule *s, struct err *e)
     return 0;
 }
 
-int schedule_check(const struct schedule *s, struct err *e)
+int schedule_check(const struct lr_schedule *s, struct err *e)
 {
     double rise = s->number[SCHEDULE_T_MUL];
 
@@ -169,7 +169,7 @@ void schedule_print_list(FILE *to)
     for (int k = SCHEDULE_NONE + 1; k < SCHEDULE_COUNT; k++) {
         const char *list[ARGUMENTS_MAX + 1];
         size_t count = list_arguments((enum schedule_kind)k, list);
-        struct schedule s;
+        struct lr_schedule s;
 
         schedule_init(&s, (enum schedule_kind)k);
         fprintf(to, "%s(", names[k]);
@@ -187,11 +187,11 @@ void schedule_print_list(FILE *to)
 
 /* ----- from JSON */
 
-static int read_pieces(struct schedule *s, const json_t *boundaries, const json_t *values,
+static int read_pieces(struct lr_schedule *s, const json_t *boundaries, const json_t *values,
                        struct arena *a, struct err *e)
 {
-    static const struct number whole = {"boundaries", WHOLE, 0, INT32_MAX - 1, NULL};
-    static const struct number rate = {"values", REAL, 0, RATE_MAX, NULL};
+    static const struct hyperparameter whole = {"boundaries", WHOLE, 0, INT32_MAX - 1, NULL};
+    static const struct hyperparameter rate = {"values", REAL, 0, RATE_MAX, NULL};
     size_t count = json_array_size(boundaries);
     int32_t *boundary = arena_array(a, count + 1, sizeof(*boundary));
     double *value = arena_array(a, count + 1, sizeof(*value)), x = 0;
@@ -213,7 +213,7 @@ static int read_pieces(struct schedule *s, const json_t *boundaries, const json_
     return 0;
 }
 
-static int read_arguments(struct schedule *s, json_t *config, struct err *e)
+static int read_arguments(struct lr_schedule *s, json_t *config, struct err *e)
 {
     bool has_pieces = s->kind == SCHEDULE_PIECEWISE_CONSTANT_DECAY;
     enum schedule_number n = SCHEDULE_INITIAL;
@@ -234,7 +234,7 @@ static int read_arguments(struct schedule *s, json_t *config, struct err *e)
     return 0;
 }
 
-static int read_config(struct schedule *s, json_t *call, struct arena *a, struct err *e)
+static int read_config(struct lr_schedule *s, json_t *call, struct arena *a, struct err *e)
 {
     const char *list[ARGUMENTS_MAX + 1];
     json_t *config = json_object_get(call, "config");
@@ -249,7 +249,7 @@ static int read_config(struct schedule *s, json_t *call, struct arena *a, struct
     return schedule_check(s, e);
 }
 
-int schedule_from_json(struct schedule *s, const json_t *call, struct arena *a, struct err *e)
+int schedule_from_json(struct lr_schedule *s, const json_t *call, struct arena *a, struct err *e)
 {
     const char *name = json_string_value(json_object_get(call, "class_name"));
     enum schedule_kind kind = SCHEDULE_NONE;

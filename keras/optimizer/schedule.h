@@ -22,7 +22,7 @@ enum schedule_kind {
     SCHEDULE_COUNT
 };
 
-struct schedule {
+struct lr_schedule {
     enum schedule_kind kind;
     double number[SCHEDULE_NUMBER_COUNT];   /* those that the kind takes; NAN: None */
     /* PiecewiseConstantDecay: value[i] up to boundary[i], which rise; the last value from there */
@@ -38,16 +38,16 @@ void schedule_print_list(FILE *to);
 /* -1 with the nearest name; case does not count */
 int schedule_find(const char *name, enum schedule_kind *kind, struct err *e);
 /* of that kind, with Keras's defaults; numbers that have none are NAN */
-void schedule_init(struct schedule *s, enum schedule_kind kind);
+void schedule_init(struct lr_schedule *s, enum schedule_kind kind);
 /* -1: the kind has no such number (the nearest is named), or it is out of its range */
-int schedule_set(struct schedule *s, const char *name, double value, struct err *e);
+int schedule_set(struct lr_schedule *s, const char *name, double value, struct err *e);
 /* -1: a number is missing, or they do not go together */
-int schedule_check(const struct schedule *s, struct err *e);
+int schedule_check(const struct lr_schedule *s, struct err *e);
 /* {"class_name", "config", "args"} as call_parse makes it; lists are of `a`. Checked. */
-int schedule_from_json(struct schedule *s, const json_t *call, struct arena *a, struct err *e);
+int schedule_from_json(struct lr_schedule *s, const json_t *call, struct arena *a, struct err *e);
 
 /* `step`: s32 scalar, from 0; f32 scalar */
-int schedule_rate(struct graph *g, const struct schedule *s, int step);
+int schedule_rate(struct graph *g, const struct lr_schedule *s, int step);
 /* the same on the host, in doubles */
-double schedule_value(const struct schedule *s, int64_t step);
+double schedule_value(const struct lr_schedule *s, int64_t step);
 #endif

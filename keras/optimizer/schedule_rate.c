@@ -11,11 +11,11 @@
 /* one way through a schedule in the graph */
 struct tracing {
     struct graph *g;
-    const struct schedule *s;
+    const struct lr_schedule *s;
     int step;                           /* s32 scalar */
 };
 
-static double number(const struct schedule *s, enum schedule_number n)
+static double number(const struct lr_schedule *s, enum schedule_number n)
 {
     return s->number[n];
 }
@@ -210,7 +210,7 @@ struct periods {
     float *rest, *share, *height;
 };
 
-static struct periods list_periods(const struct schedule *s, struct arena *a)
+static struct periods list_periods(const struct lr_schedule *s, struct arena *a)
 {
     double rise = number(s, SCHEDULE_T_MUL), length = number(s, SCHEDULE_FIRST_DECAY_STEPS);
     size_t most = 2 + (size_t)(log(INT32_MAX * (rise - 1) / length + 1) / log(rise) + 1);
@@ -256,7 +256,7 @@ static int trace_restarts(const struct tracing *t)
 
 /* ----- on the host */
 
-static double value_piecewise(const struct schedule *s, double step)
+static double value_piecewise(const struct lr_schedule *s, double step)
 {
     int i = 0;
 
@@ -265,26 +265,26 @@ static double value_piecewise(const struct schedule *s, double step)
     return s->value[i];
 }
 
-static double value_progress(const struct schedule *s, double step)
+static double value_progress(const struct lr_schedule *s, double step)
 {
     double p = step / number(s, SCHEDULE_DECAY_STEPS);
 
     return number(s, SCHEDULE_STAIRCASE) != 0 ? floor(p) : p;
 }
 
-static double value_exponential(const struct schedule *s, double step)
+static double value_exponential(const struct lr_schedule *s, double step)
 {
     return number(s, SCHEDULE_INITIAL) *
            pow(number(s, SCHEDULE_DECAY_RATE), value_progress(s, step));
 }
 
-static double value_inverse_time(const struct schedule *s, double step)
+static double value_inverse_time(const struct lr_schedule *s, double step)
 {
     return number(s, SCHEDULE_INITIAL) /
            (1 + number(s, SCHEDULE_DECAY_RATE) * value_progress(s, step));
 }
 
-static double value_polynomial(const struct schedule *s, double step)
+static double value_polynomial(const struct lr_schedule *s, double step)
 {
     double steps = number(s, SCHEDULE_DECAY_STEPS), end = number(s, SCHEDULE_END);
 
@@ -294,14 +294,14 @@ static double value_polynomial(const struct schedule *s, double step)
                pow(1 - fmin(step, steps) / steps, number(s, SCHEDULE_POWER)) + end;
 }
 
-static double value_wave(const struct schedule *s, double rate, double height, double part)
+static double value_wave(const struct lr_schedule *s, double rate, double height, double part)
 {
     double alpha = number(s, SCHEDULE_ALPHA);
 
     return rate * ((1 - alpha) * height * 0.5 * (1 + cos(PI * part)) + alpha);
 }
 
-static double value_cosine(const struct schedule *s, double step)
+static double value_cosine(const struct lr_schedule *s, double step)
 {
     double steps = number(s, SCHEDULE_DECAY_STEPS), initial = number(s, SCHEDULE_INITIAL);
     double target = number(s, SCHEDULE_WARMUP_TARGET), warm = number(s, SCHEDULE_WARMUP_STEPS);
@@ -313,7 +313,7 @@ static double value_cosine(const struct schedule *s, double step)
     return value_wave(s, target, 1, fmin(step - warm, steps) / steps);
 }
 
-static double value_restarts(const struct schedule *s, double step)
+static double value_restarts(const struct lr_schedule *s, double step)
 {
     double steps = number(s, SCHEDULE_FIRST_DECAY_STEPS), rise = number(s, SCHEDULE_T_MUL);
     double high = number(s, SCHEDULE_M_MUL), times = floor(step / steps);
@@ -334,7 +334,7 @@ static double value_restarts(const struct schedule *s, double step)
 
 static const struct {
     int (*trace)(const struct tracing *t);
-    double (*value)(const struct schedule *s, double step);
+    double (*value)(const struct lr_schedule *s, double step);
 } schedules[SCHEDULE_COUNT] = {
     [SCHEDULE_PIECEWISE_CONSTANT_DECAY] = {trace_piecewise, value_piecewise},
     [SCHEDULE_EXPONENTIAL_DECAY] = {trace_exponential, value_exponential},
@@ -344,12 +344,12 @@ static const struct {
     [SCHEDULE_COSINE_DECAY_RESTARTS] = {trace_restarts, value_restarts},
 };
 
-int schedule_rate(struct graph *g, const struct schedule *s, int step)
+int schedule_rate(struct graph *g, const struct lr_schedule *s, int step)
 {
     return schedules[s->kind].trace(&(struct tracing){g, s, step});
 }
 
-double schedule_value(const struct schedule *s, int64_t step)
+double schedule_value(const struct lr_schedule *s, int64_t step)
 {
     return schedules[s->kind].value(s, (double)step);
 }

@@ -11,8 +11,8 @@
 #include "sim/chip/slice_impl.h"
 
 /* " (nearest: v3-8)" where a number was asked for */
-static void print_nearest(const char *suffix, const char *chip_name, const struct shape *shapes,
-                          char *buf, size_t buf_bytes)
+static void print_nearest(const char *suffix, const char *chip_name,
+                          const struct slice_shape *shapes, char *buf, size_t buf_bytes)
 {
     int64_t size = 0, best = INT64_MAX;
 
@@ -29,7 +29,7 @@ static void print_nearest(const char *suffix, const char *chip_name, const struc
 }
 
 static int no_such_slice(struct err *e, const char *name, const char *suffix,
-                         const char *chip_name, const struct shape *shapes)
+                         const char *chip_name, const struct slice_shape *shapes)
 {
     char list[800], nearest[48];
     size_t length = (size_t)snprintf(list, sizeof(list), "%s", chip_name);
@@ -100,7 +100,7 @@ int slice_fit(struct slice *s, const struct chip *c, struct err *e)
 }
 
 static int make_slice(struct slice *s, const char *name, const char *chip_name,
-                      const struct chip *c, const struct shape *shape, bool is_twisted,
+                      const struct chip *c, const struct slice_shape *shape, bool is_twisted,
                       struct err *e)
 {
     struct slice new = {.is_twisted = is_twisted};
@@ -120,8 +120,8 @@ static int make_slice(struct slice *s, const char *name, const char *chip_name,
 
 bool slice_of_chip(struct slice *s, const char *chip_name, int index)
 {
-    struct shape shapes[SLICE_MAX];
-    const struct shape *shape = shapes;
+    struct slice_shape shapes[SLICE_MAX];
+    const struct slice_shape *shape = shapes;
     char name[32];
     struct chip c;
     struct err e;
@@ -140,13 +140,13 @@ bool slice_of_chip(struct slice *s, const char *chip_name, int index)
 }
 
 /* "v4-256" or "v4" without suffix */
-static const struct shape *find_size(const char *suffix, const struct shape *shapes,
+static const struct slice_shape *find_size(const char *suffix, const struct slice_shape *shapes,
                                      const struct chip *c)
 {
     int alone = c->chip_names_count_cores ? (int)c->chip_cores : 1;
     char number[16];
 
-    for (const struct shape *shape = shapes; shape->size; shape++) {
+    for (const struct slice_shape *shape = shapes; shape->size; shape++) {
         snprintf(number, sizeof(number), "-%d", shape->size);
         if (strcmp(suffix, number) == 0 || (suffix[0] == '\0' && shape->size == alone))
             return shape;
@@ -190,9 +190,9 @@ static void resolve_alias(char *chip_name, size_t bytes)
 int slice_parse(struct slice *s, const char *name, struct err *e)
 {
     char chip_name[16], suffix[32];
-    struct shape shapes[SLICE_MAX];
-    const struct shape *shape;
-    struct shape grid;
+    struct slice_shape shapes[SLICE_MAX];
+    const struct slice_shape *shape;
+    struct slice_shape grid;
     struct chip c;
     size_t length = strcspn(name, "-");
     bool is_twisted;

@@ -19,7 +19,7 @@ static int64_t chips_of(const int dim[3])
     return (int64_t)dim[0] * dim[1] * dim[2];
 }
 
-static int64_t most_chips(const struct shape *shapes)
+static int64_t most_chips(const struct slice_shape *shapes)
 {
     int64_t most = 0;
 
@@ -28,7 +28,7 @@ static int64_t most_chips(const struct shape *shapes)
     return most;
 }
 
-static bool is_in_table(const int dim[3], const struct shape *shapes)
+static bool is_in_table(const int dim[3], const struct slice_shape *shapes)
 {
     for (; shapes->size; shapes++)
         if (memcmp(shapes->dim, dim, sizeof(shapes->dim)) == 0)
@@ -36,7 +36,8 @@ static bool is_in_table(const int dim[3], const struct shape *shapes)
     return false;
 }
 
-static bool is_made_of_cubes(const int dim[3], const struct chip *c, const struct shape *shapes)
+static bool is_made_of_cubes(const int dim[3], const struct chip *c,
+                             const struct slice_shape *shapes)
 {
     for (int i = 0; i < 3; i++)
         if (dim[i] % c->ici_wrap_multiple != 0 || dim[i] > c->ici_max_axis)
@@ -70,8 +71,8 @@ static void round_to_cubes(int dim[3], const struct chip *c)
     }
 }
 
-static void find_nearest(const int wanted[3], const struct chip *c, const struct shape *shapes,
-                         int nearest[3])
+static void find_nearest(const int wanted[3], const struct chip *c,
+                         const struct slice_shape *shapes, int nearest[3])
 {
     int sorted[3], cubes[3];
 
@@ -96,10 +97,10 @@ static size_t print_dim(const int dim[3], const struct chip *c, char *buf, size_
 }
 
 /* "1x1, 2x2, 4x4"; of chips that make grids of cubes, the others and then what cubes make */
-static void print_possible(const struct chip *c, const struct shape *shapes, char *buf,
+static void print_possible(const struct chip *c, const struct slice_shape *shapes, char *buf,
                            size_t buf_bytes)
 {
-    const struct shape *before = NULL, *first = shapes;
+    const struct slice_shape *before = NULL, *first = shapes;
     size_t length = 0;
 
     for (; shapes->size; before = shapes++) {
@@ -115,10 +116,10 @@ static void print_possible(const struct chip *c, const struct shape *shapes, cha
                  c->ici_wrap_multiple, c->ici_max_axis, most_chips(first));
 }
 
-int slice_find_grid(struct shape *out, const char *grid, const char *name, const char *chip_name,
-                    const struct chip *c, struct err *e)
+int slice_find_grid(struct slice_shape *out, const char *grid, const char *name,
+                    const char *chip_name, const struct chip *c, struct err *e)
 {
-    struct shape shapes[SLICE_MAX];
+    struct slice_shape shapes[SLICE_MAX];
     int nearest[3];
     char text[48], possible[512];
 
@@ -140,12 +141,12 @@ int slice_find_grid(struct shape *out, const char *grid, const char *name, const
 char *slice_print_nearest_twisted(const struct slice *s, const struct chip *c, char *buf,
                                   size_t buf_bytes)
 {
-    struct shape shapes[SLICE_MAX];
+    struct slice_shape shapes[SLICE_MAX];
     double best = INFINITY;
 
     buf[0] = '\0';
     slice_shapes(c, shapes);
-    for (const struct shape *shape = shapes; shape->size; shape++) {
+    for (const struct slice_shape *shape = shapes; shape->size; shape++) {
         struct slice other = *s;
 
         memcpy(other.dim, shape->dim, sizeof(other.dim));

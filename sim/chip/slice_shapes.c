@@ -32,12 +32,12 @@ bool slice_read_grid(const char *text, int dim[3])
     return false;
 }
 
-const char *slice_read_grids(const char *text, struct shape shapes[SLICE_MAX], const char **word)
+const char *slice_read_grids(const char *text, struct slice_shape shapes[SLICE_MAX], const char **word)
 {
     int count = 0, chips = 0;
 
     for (*word = text; **word; *word += strspn(*word, " ")) {
-        struct shape *shape = &shapes[count];
+        struct slice_shape *shape = &shapes[count];
         size_t length = strcspn(*word, " ");
         int64_t size;
 
@@ -54,11 +54,11 @@ const char *slice_read_grids(const char *text, struct shape shapes[SLICE_MAX], c
         count++;
         *word += length;
     }
-    shapes[count] = (struct shape){.size = 0};
+    shapes[count] = (struct slice_shape){.size = 0};
     return count ? NULL : "expected grids of chips like 4x4 or 4x4x8";
 }
 
-void slice_shapes(const struct chip *c, struct shape shapes[SLICE_MAX])
+void slice_shapes(const struct chip *c, struct slice_shape shapes[SLICE_MAX])
 {
     const int cores = c->chip_names_count_cores ? (int)c->chip_cores : 1;
     const char *word;
@@ -67,7 +67,7 @@ void slice_shapes(const struct chip *c, struct shape shapes[SLICE_MAX])
         shapes[0].size = 0;
         return;
     }
-    for (struct shape *shape = shapes; shape->size; shape++)
+    for (struct slice_shape *shape = shapes; shape->size; shape++)
         shape->size *= cores;
     if (cores == 1)
         return;
@@ -77,10 +77,10 @@ void slice_shapes(const struct chip *c, struct shape shapes[SLICE_MAX])
 
 bool slice_find_misfit(const struct chip *c, char *word, size_t word_bytes, const char **reason)
 {
-    struct shape shapes[SLICE_MAX];
+    struct slice_shape shapes[SLICE_MAX];
 
     slice_shapes(c, shapes);
-    for (const struct shape *shape = shapes; shape->size; shape++) {
+    for (const struct slice_shape *shape = shapes; shape->size; shape++) {
         snprintf(word, word_bytes, "%dx%dx%d", shape->dim[0], shape->dim[1], shape->dim[2]);
         *reason = "has chips along three axes, ici.dims is 2";
         if (shape->dim[2] > 1 && c->ici_dims < 3)

@@ -426,7 +426,7 @@ static ps_t send_chunk(struct machine *m, struct core *c, int slot, int64_t byte
         return later(sent_at, send_inside(m, c, &chunk, bytes));
     c->ici_sent_bytes += bytes;
     machine_target(m, d->target)->ici_received_bytes += bytes;
-    chunk.way = net_way(m->net, from, to);
+    chunk.way = net_route(m->net, from, to);
     return later(sent_at, take_link(m, c, &chunk));
 }
 

@@ -206,7 +206,7 @@ static void send_message(struct machine *m, const struct event *e, int from, int
         push_arrival(m, &message, there_at);
     } else {
         message.chip = from_chip;
-        message.way = net_way(m->net, from_chip, to_chip);
+        message.way = net_route(m->net, from_chip, to_chip);
         go_one_hop(m, &message);
     }
 }

@@ -238,7 +238,7 @@ static bool is_on_its_way(const struct machine *m, const struct event *e)
     int end = end_of_way(m, e);
 
     return end >= 0 && m->net && !net_is_there(e->way)
-           && net_way_leads(m->net, e->way, e->chip, machine_chip_of(m, end));
+           && net_route_leads(m->net, e->way, e->chip, machine_chip_of(m, end));
 }
 
 static bool has_bytes(const struct machine *m, const struct event *e)

@@ -53,7 +53,7 @@ struct event {
     int32_t target, slot, flag, value;
     /* of EVENT_HOP: what it becomes at the end of its way, where the head is, what is left */
     uint16_t then;
-    struct net_way way;
+    struct net_route way;
     int32_t chip;
     ps_t ready_at;                      /* of a chunk: it is not complete before */
 };

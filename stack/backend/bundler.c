@@ -38,10 +38,10 @@ static uint32_t note_number(struct bundler *b, const char *note)
     return b->note_count;
 }
 
-void bundler_begin(struct bundler *b, const char *note, int period)
+void bundler_begin(struct bundler *b, const char *note, int ii)
 {
     b->placed_count = 0;
-    b->length = b->period = period;
+    b->length = b->ii = ii;
     b->is_too_long = false;
     b->current_note = note ? note_number(b, note) : b->current_note;
     if (b->row)
@@ -59,7 +59,7 @@ void bundler_begin(struct bundler *b, const char *note, int period)
 
 static bool has_room(struct bundler *b, const struct isa_op *op, int at)
 {
-    size_t row = (size_t)(b->period ? at % b->period : at);
+    size_t row = (size_t)(b->ii ? at % b->ii : at);
     enum isa_slot slot = isa_info((enum isa_opcode)op->code)->slot;
     int ops[SLOT_COUNT], count = 1;
 
@@ -73,7 +73,7 @@ static bool has_room(struct bundler *b, const struct isa_op *op, int at)
 
 void bundler_put_at(struct bundler *b, const struct isa_op *op, int at)
 {
-    int row = b->period ? at % b->period : at;
+    int row = b->ii ? at % b->ii : at;
     bool fits = has_room(b, op, at);    /* makes the row */
 
     assert(fits);
@@ -111,7 +111,7 @@ static void touch(struct bundler *b, struct bundler_register *r, bool is_write, 
         return;
     }
     raise_to(&r->read, at);
-    if (b->period && r->first_written >= 0 && at - r->first_written > b->period)
+    if (b->ii && r->first_written >= 0 && at - r->first_written > b->ii)
         b->is_too_long = true;
 }
 
@@ -200,7 +200,7 @@ static void place(struct bundler *b, const struct isa_op *op, int at)
     b->eup_push_count += last == &b->last_eup_push;
     if (last == &b->last_eup_pop)
         b->eup_pop_at[b->eup_pop_count++ % BUNDLER_EUP_MAX] = at;
-    if (last == &b->last_eup_pop && b->period && at - b->first_eup_push >= b->period)
+    if (last == &b->last_eup_pop && b->ii && at - b->first_eup_push >= b->ii)
         b->is_too_long = true;
 }
 
@@ -210,7 +210,7 @@ int bundler_put(struct bundler *b, const struct isa_op *op, int not_before)
 
     while (!has_room(b, op, at)) {
         at++;
-        if (b->period && ++tried == b->period) {
+        if (b->ii && ++tried == b->ii) {
             b->is_too_long = true;      /* no bundle of the body has room */
             return at;
         }
@@ -227,7 +227,7 @@ int bundler_put_pair(struct bundler *b, const struct isa_op *first, const struct
     raise_to(&at, earliest(b, second, at + 1) - 1);
     while (!has_room(b, first, at) || !has_room(b, second, at + 1)) {
         at++;
-        if (b->period && ++tried == b->period) {
+        if (b->ii && ++tried == b->ii) {
             b->is_too_long = true;
             return at;
         }
@@ -289,7 +289,7 @@ void bundler_end_branch(struct bundler *b, int label, int pred, bool is_negated)
 
     branch.pred = (uint8_t)pred;
     branch.pred_is_negated = is_negated;
-    if (b->period) {
+    if (b->ii) {
         bundler_put_at(b, &branch, at);
     } else {
         at = bundler_put(b, &branch, at > 0 ? at : 0);

@@ -10,9 +10,9 @@
  * never holds more than it can; memory is not looked at: the caller orders accesses
  * that touch by sections or by `not_before`.
  *
- * A section with a period is the body of a loop that is software-pipelined:
- * it is `period` bundles long and an operation placed at time t runs t / period
- * rounds later than its round began, in bundle t mod period. All results of the
+ * A section with an initiation interval (II) is the body of a loop that is
+ * software-pipelined: it is `ii` bundles long and an operation placed at time t runs t / II
+ * rounds later than its round began, in bundle t mod II. All results of the
  * transcendental unit are popped before the next round pushes into it.
  */
 #ifndef STACK_BUNDLER_H
@@ -43,8 +43,8 @@ struct bundler {
     size_t placed_count, placed_capacity;
     int (*row)[SLOT_COUNT];             /* operations by bundle and slot */
     size_t row_capacity;
-    int length, period;
-    bool is_too_long;                   /* more than fits the period, or than a value lives */
+    int length, ii;
+    bool is_too_long;                   /* more than fits the II, or than a value lives */
     struct bundler_register v[ISA_VREG_MAX], s[ISA_SREG_COUNT], p[ISA_PRED_ALWAYS + 1];
     struct bundler_register m[ISA_MASK_COUNT];
     int first_eup_push, last_eup_push, last_eup_pop;
@@ -55,8 +55,8 @@ struct bundler {
 void bundler_init(struct bundler *b, const struct chip *chip);
 void bundler_fini(struct bundler *b);
 
-/* Open a section; period 0: straight code. `note` (not copied) names it in reports. */
-void bundler_begin(struct bundler *b, const char *note, int period);
+/* Open a section; II 0: straight code. `note` (not copied) names it in reports. */
+void bundler_begin(struct bundler *b, const char *note, int ii);
 /* Place the operation, at `not_before` or later; returns its time. */
 int bundler_put(struct bundler *b, const struct isa_op *op, int not_before);
 /*

@@ -1,24 +1,24 @@
 /*
  * Software pipelining of a loop whose body is one block (modulo scheduling):
- * a round begins every `period` bundles, before the rounds before it have
- * ended. docs/backend.md, "Loops that overlap", tells the whole way.
+ * a round begins every `ii` bundles (the initiation interval, II), before the
+ * rounds before it have ended. docs/backend.md, "Loops that overlap", tells the whole way.
  *
  * modulo_body.c   which operation waits for which, in this round or a later one
- * modulo_place.c  a time for each operation, modulo the period
+ * modulo_place.c  a time for each operation, modulo the II
  * modulo_assign.c registers that take turns over rounds
  * modulo_write.c  prologue, kernel, epilogue
- * modulo.c        the search for the least period
+ * modulo.c        the search for the least II
  */
 #ifndef STACK_MODULO_H
 #define STACK_MODULO_H
 #include "stack/backend/backend.h"
 #include "stack/backend/depend.h"
 
-/* time[to] >= time[from] + delay - distance * period */
+/* time[to] >= time[from] + delay - distance * II */
 struct modulo_edge { int from, to, delay, distance, next_out, next_in; };
 
 /*
- * Takes something for `busy` cycles of each period: a unit, a port, the head of a
+ * Takes something for `busy` cycles of each II: a unit, a port, the head of a
  * FIFO, numbered from 0 as far as the body uses them; -1: nothing.
  */
 struct modulo_use { int unit, busy; };
@@ -47,12 +47,12 @@ struct modulo_body {
     int fifo_count;
     struct modulo_fifo fifo[DEPEND_FIFO_COUNT];
     int *fifo_of, *result_of;           /* of a push or pop of these, else -1 */
-    int least_period;                   /* by slots, units and FIFO depths */
+    int res_mii;                        /* ResMII: by slots, units and FIFO depths */
 };
 
-/* A schedule: operation i of round r stands in bundle r * period + time[i]. */
+/* A schedule: operation i of round r stands in bundle r * II + time[i]. */
 struct modulo_schedule {
-    int period, stages;                 /* stages: periods that a round spans */
+    int ii, stages;                     /* stages: intervals that a round spans */
     int span;                           /* bundles of a round, from the first to the last */
     int *time;
     int unroll;                         /* kernel: so many rounds, registers take turns */
@@ -67,15 +67,15 @@ void modulo_body_fini(struct modulo_body *l);
 void modulo_edge_add(struct modulo_body *l, int from, int to, int delay, int distance);
 
 /*
- * modulo_place.c: false when it finds none with this period. Operations with the
+ * modulo_place.c: false when it finds none with this II. Operations with the
  * longest path behind them first; or in the order of the source, in which fewer
  * values live at once.
  */
 enum modulo_order { MODULO_BY_PATH, MODULO_BY_SOURCE };
-bool modulo_place(const struct modulo_body *l, int period, enum modulo_order order,
+bool modulo_place(const struct modulo_body *l, int ii, enum modulo_order order,
                   struct modulo_schedule *s, struct arena *a);
-/* no period below this one: by recurrences, starting from l->least_period */
-int modulo_recurrence_period(const struct modulo_body *l, struct arena *a);
+/* no II below this one, the larger of ResMII and RecMII (by recurrences) */
+int modulo_mii(const struct modulo_body *l, struct arena *a);
 
 /*
  * modulo_assign.c: rounds that a kernel has at least, for values that live long

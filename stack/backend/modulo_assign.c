@@ -1,10 +1,10 @@
 /*
  * Registers of a software-pipelined loop.
  *
- * A value may live longer than a period: then the next round needs another
+ * A value may live longer than an II: then the next round needs another
  * register for it (modulo variable expansion). The kernel is unrolled over
  * `unroll` rounds, and the lives of all values of these rounds are arcs on a
- * circle of unroll x period bundles, which get registers by best fit: the
+ * circle of unroll x II bundles, which get registers by best fit: the
  * register that has been free for the shortest time.
  */
 #include "stack/backend/modulo.h"
@@ -62,8 +62,8 @@ static bool has_register(const struct file *f, int i)
     return f->lives.first[i] >= 0 && !(f->fixed && f->fixed[i] >= 0);
 }
 
-/* registers that all lives together take at least, per period; rounds the longest one spans */
-static int64_t sum_lives(const struct file *f, int period, int *longest)
+/* registers that all lives together take at least, per II; rounds the longest one spans */
+static int64_t sum_lives(const struct file *f, int ii, int *longest)
 {
     int64_t sum = 0;
 
@@ -73,26 +73,26 @@ static int64_t sum_lives(const struct file *f, int period, int *longest)
         if (!has_register(f, i))
             continue;
         sum += length;
-        if (div_up(length, period) > *longest)
-            *longest = (int)div_up(length, period);
+        if (div_up(length, ii) > *longest)
+            *longest = (int)div_up(length, ii);
     }
-    return div_up(sum, period);
+    return div_up(sum, ii);
 }
 
 /* arcs in the order of their beginnings on the circle, by counting */
-static int list_arcs(const struct file *f, int period, int unroll, struct arc *arc, struct arena *a)
+static int list_arcs(const struct file *f, int ii, int unroll, struct arc *arc, struct arena *a)
 {
-    int around = period * unroll, count = 0;
+    int around = ii * unroll, count = 0;
     int *begin = arena_array(a, (size_t)around + 1, sizeof(int));
 
     for (int i = 0; i < f->count; i++)
         for (int r = 0; r < unroll && has_register(f, i); r++)
-            begin[(f->lives.first[i] + r * period) % around + 1]++;
+            begin[(f->lives.first[i] + r * ii) % around + 1]++;
     for (int t = 0; t < around; t++)
         begin[t + 1] += begin[t];
     for (int i = 0; i < f->count; i++)
         for (int r = 0; r < unroll && has_register(f, i); r++) {
-            int first = (f->lives.first[i] + r * period) % around;
+            int first = (f->lives.first[i] + r * ii) % around;
 
             arc[begin[first]++] = (struct arc){i * unroll + r, first,
                                                f->lives.last[i] - f->lives.first[i]};
@@ -159,13 +159,13 @@ static bool take_registers(const struct file *f, const struct arc *arc, int coun
     return true;
 }
 
-static int *assign_file(const struct file *f, int period, int unroll, int *used, struct arena *a)
+static int *assign_file(const struct file *f, int ii, int unroll, int *used, struct arena *a)
 {
-    int around = period * unroll;
+    int around = ii * unroll;
     size_t most = (size_t)(f->count * unroll) + 1;
     struct arc *arc = arena_array(a, most, sizeof(*arc));
     int *number = arena_array(a, most, sizeof(int));
-    int count = list_arcs(f, period, unroll, arc, a);
+    int count = list_arcs(f, ii, unroll, arc, a);
     uint64_t named = 0;
 
     if (!take_registers(f, arc, count, around, number, &named))
@@ -183,11 +183,11 @@ int modulo_least_unroll(const struct modulo_body *l, const struct modulo_schedul
     struct file v = {.count = l->block->v_count, .fixed = l->block->v_fixed};
     struct file m = {.count = l->block->m_count};
     int control = (int)(l->chip->core_branch_delay_bundles + l->chip->scalar_cmp_cycles + 1);
-    int least = (int)div_up(control, s->period);
+    int least = (int)div_up(control, s->ii);
 
     find_lives(l, s, &v, &m, a);
-    if (sum_lives(&v, s->period, &least) > __builtin_popcountll(l->block->v_free) ||
-        sum_lives(&m, s->period, &least) > ISA_MASK_COUNT)
+    if (sum_lives(&v, s->ii, &least) > __builtin_popcountll(l->block->v_free) ||
+        sum_lives(&m, s->ii, &least) > ISA_MASK_COUNT)
         return 0;
     return least;
 }
@@ -200,7 +200,7 @@ bool modulo_assign(const struct modulo_body *l, struct modulo_schedule *s, struc
     int m_used;
 
     find_lives(l, s, &v, &m, a);
-    s->v_register = assign_file(&v, s->period, s->unroll, &s->v_used, a);
-    s->m_register = s->v_register ? assign_file(&m, s->period, s->unroll, &m_used, a) : NULL;
+    s->v_register = assign_file(&v, s->ii, s->unroll, &s->v_used, a);
+    s->m_register = s->v_register ? assign_file(&m, s->ii, s->unroll, &m_used, a) : NULL;
     return s->m_register != NULL;
 }

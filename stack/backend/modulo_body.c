@@ -322,20 +322,20 @@ static void add_weight_ports(struct modulo_body *l)
     }
 }
 
-/* slots of `period` bundles together */
-static bool slots_fit(const struct chip *chip, const int *ops, int period)
+/* slots of `ii` bundles together */
+static bool slots_fit(const struct chip *chip, const int *ops, int ii)
 {
     struct isa_slots slots;
     int all = 0;
 
     chip_slots(chip, &slots);
-    slots.misc_load *= period;
-    slots.misc_store *= period;
+    slots.misc_load *= ii;
+    slots.misc_store *= ii;
     for (int k = 0; k < SLOT_COUNT; k++) {
-        slots.count[k] *= period;
+        slots.count[k] *= ii;
         all += ops[k];
     }
-    return all <= ISA_BUNDLE_OP_MAX * period && isa_slots_fit(&slots, ops);
+    return all <= ISA_BUNDLE_OP_MAX * ii && isa_slots_fit(&slots, ops);
 }
 
 /* numbers without gaps */
@@ -354,7 +354,7 @@ static void number_units(struct modulo_body *l)
     }
 }
 
-static int unit_period(const struct modulo_body *l)
+static int unit_mii(const struct modulo_body *l)
 {
     int busy[UNIT_COUNT] = {0}, least = 1;
 
@@ -367,7 +367,7 @@ static int unit_period(const struct modulo_body *l)
 }
 
 /* cycles that results are at least in the FIFO, over its depth */
-static int depth_period(const struct modulo_body *l)
+static int fifo_mii(const struct modulo_body *l)
 {
     int least = 1;
 
@@ -388,15 +388,15 @@ static int depth_period(const struct modulo_body *l)
     return least;
 }
 
-static void find_least_period(struct modulo_body *l)
+static void find_res_mii(struct modulo_body *l)
 {
-    int ops[SLOT_COUNT] = {0}, units = unit_period(l), depths = depth_period(l);
+    int ops[SLOT_COUNT] = {0}, units = unit_mii(l), depths = fifo_mii(l);
 
     for (int i = 0; i < l->block->op_count; i++)
         ops[isa_info(l->block->op[i].op.code)->slot]++;
-    l->least_period = units > depths ? units : depths;
-    while (!slots_fit(l->chip, ops, l->least_period))
-        l->least_period++;
+    l->res_mii = units > depths ? units : depths;
+    while (!slots_fit(l->chip, ops, l->res_mii))
+        l->res_mii++;
 }
 
 static void init_arrays(struct modulo_body *l, int n, struct arena *a)
@@ -460,7 +460,7 @@ bool modulo_body_init(struct modulo_body *l, const struct code_block *b, int ste
                 add_fifo(l, &use[f], f);
         add_accumulators(l);
         number_units(l);
-        find_least_period(l);
+        find_res_mii(l);
     }
     depend_fini(&d);
     return is_fine;

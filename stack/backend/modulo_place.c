@@ -1,8 +1,8 @@
 /*
- * A time for each operation of a loop's body, modulo the period (iterative
+ * A time for each operation of a loop's body, modulo the II (iterative
  * modulo scheduling): operations with the longest path behind them first, each
  * at the earliest time at which what it needs is there and a slot of the
- * period is free; where there is none, it takes its place from those that
+ * II is free; where there is none, it takes its place from those that
  * stand there, which are then placed again.
  */
 #include "stack/backend/modulo.h"
@@ -13,19 +13,19 @@
 #include "sim/chip/limits.h"
 
 #define NEVER (-1)
-#define TRIES_PER_OP 8                  /* placings, before the period is given up */
+#define TRIES_PER_OP 8                  /* placings, before the II is given up */
 #define FAR (1 << 28)
 #define HEIGHT_PASSES 40
 #define USERS_PER_OP 4                  /* registers that an operation reads at most */
 
 struct placing {
     const struct modulo_body *l;
-    int period, count;
+    int ii, count;
     int *time, *last_time;              /* now; when placed before */
     int *height, *op_of_rank, *rank;
     int first_rank;                     /* no operation of a lower rank waits */
     struct isa_slots slots;
-    int (*used)[SLOT_COUNT];            /* by row of the period */
+    int (*used)[SLOT_COUNT];            /* by row of the II */
     int *all_used;
     uint16_t *full;                     /* by row: bits of slots that take no more */
     int *owner;                         /* by unit and row: operation + 1, 0 = free */
@@ -39,7 +39,7 @@ static int floor_div(int a, int b)
 
 static int row_of(const struct placing *p, int time)
 {
-    return time - floor_div(time, p->period) * p->period;
+    return time - floor_div(time, p->ii) * p->ii;
 }
 
 static enum isa_slot slot_of(const struct placing *p, int i)
@@ -48,11 +48,11 @@ static enum isa_slot slot_of(const struct placing *p, int i)
 }
 
 /*
- * Heights by relaxation; false when some cycle of edges does not fit the period. One pass
+ * Heights by relaxation; false when some cycle of edges does not fit the II. One pass
  * finds all paths within a round, so that paths over more rounds than there are passes are
  * taken for such a cycle.
  */
-static bool find_heights(const struct modulo_body *l, int period, int *height)
+static bool find_heights(const struct modulo_body *l, int ii, int *height)
 {
     int count = l->block->op_count;
 
@@ -63,7 +63,7 @@ static bool find_heights(const struct modulo_body *l, int period, int *height)
         for (int i = count - 1; i >= 0; i--)
             for (int k = l->first_out[i]; k >= 0; k = l->edge[k].next_out) {
                 const struct modulo_edge *e = &l->edge[k];
-                int through = height[e->to] + e->delay - e->distance * period;
+                int through = height[e->to] + e->delay - e->distance * ii;
 
                 if (through > height[i]) {
                     height[i] = through;
@@ -76,10 +76,10 @@ static bool find_heights(const struct modulo_body *l, int period, int *height)
     return false;
 }
 
-int modulo_recurrence_period(const struct modulo_body *l, struct arena *a)
+int modulo_mii(const struct modulo_body *l, struct arena *a)
 {
     int *height = arena_array(a, (size_t)l->block->op_count, sizeof(int));
-    int most = 1, low = l->least_period;
+    int most = 1, low = l->res_mii;
 
     for (size_t k = 0; k < l->edge_count; k++)
         most += l->edge[k].delay;
@@ -117,7 +117,7 @@ static void note_full(struct placing *p, int row)
 
 static int *owner_of(const struct placing *p, int i, int time)
 {
-    return &p->owner[p->l->use[i].unit * p->period + row_of(p, time)];
+    return &p->owner[p->l->use[i].unit * p->ii + row_of(p, time)];
 }
 
 static bool has_unit(const struct placing *p, int i, int time)
@@ -138,34 +138,34 @@ static void find_bounds(const struct placing *p, int i, int *earliest, int *late
     for (int k = l->first_in[i]; k >= 0; k = l->edge[k].next_in) {
         const struct modulo_edge *e = &l->edge[k];
         int at = e->from == i || p->time[e->from] == NEVER ? 0
-                 : p->time[e->from] + e->delay - e->distance * p->period;
+                 : p->time[e->from] + e->delay - e->distance * p->ii;
 
         *earliest = at > *earliest ? at : *earliest;
     }
     for (int k = l->first_out[i]; k >= 0; k = l->edge[k].next_out) {
         const struct modulo_edge *e = &l->edge[k];
         int at = e->to == i || p->time[e->to] == NEVER ? FAR
-                 : p->time[e->to] - e->delay + e->distance * p->period;
+                 : p->time[e->to] - e->delay + e->distance * p->ii;
 
         *latest = at < *latest ? at : *latest;
     }
 }
 
 /*
- * A pop of an interleaved FIFO: pops of two results lie as many whole periods
+ * A pop of an interleaved FIFO: pops of two results lie as many whole IIs
  * apart, rounded down, as their pushes do. Bounds by result `other`.
  */
 static void bound_by_result(const struct placing *p, const struct modulo_fifo *f, int mine,
                             int other, int *low, int *high)
 {
     int push = p->time[f->push[mine]], other_push = p->time[f->push[other]];
-    int other_pop = p->time[f->pop[other]], periods;
+    int other_pop = p->time[f->pop[other]], intervals;
 
     if (other == mine || push == NEVER || other_push == NEVER || other_pop == NEVER)
         return;
-    periods = floor_div(other_push - push, p->period);
-    *low = other_pop - (periods + 1) * p->period + 1;
-    *high = other_pop - periods * p->period - 1;
+    intervals = floor_div(other_push - push, p->ii);
+    *low = other_pop - (intervals + 1) * p->ii + 1;
+    *high = other_pop - intervals * p->ii - 1;
 }
 
 static const struct modulo_fifo *fifo_of_pop(const struct placing *p, int i)
@@ -252,7 +252,7 @@ static void push_on(struct placing *p, int i, int time)
         const struct modulo_edge *e = &l->edge[k];
 
         if (e->to != i && p->time[e->to] != NEVER &&
-            p->time[e->to] < time + e->delay - e->distance * p->period)
+            p->time[e->to] < time + e->delay - e->distance * p->ii)
             take_out(p, e->to);
     }
     for (int k = 0; f && k < f->count; k++) {
@@ -271,7 +271,7 @@ static void place_op(struct placing *p, int i)
     find_bounds(p, i, &earliest, &latest);
     pop_earliest = earliest;
     find_pop_bounds(p, i, &pop_earliest, &latest);
-    for (time = pop_earliest; time < pop_earliest + p->period && time <= latest; time++)
+    for (time = pop_earliest; time < pop_earliest + p->ii && time <= latest; time++)
         if (has_slot(p, i, time) && has_unit(p, i, time)) {
             put(p, i, time);
             return;
@@ -314,13 +314,13 @@ static bool place_all(struct placing *p)
     return false;
 }
 
-/* never more wait than all results that are alive in any bundle of a period, each by itself */
+/* never more wait than all results that are alive in any bundle of an II, each by itself */
 static bool surely_fits(const struct placing *p, const struct modulo_fifo *f)
 {
     int most = 0;
 
     for (int i = 0; i < f->count; i++)
-        most += (p->time[f->pop[i]] - p->time[f->push[i]]) / p->period + 1;
+        most += (p->time[f->pop[i]] - p->time[f->push[i]]) / p->ii + 1;
     return most <= f->depth;
 }
 
@@ -329,12 +329,12 @@ static bool fits_depth(const struct placing *p, const struct modulo_fifo *f)
 {
     if (surely_fits(p, f))
         return true;
-    for (int row = 0; row < p->period; row++) {
+    for (int row = 0; row < p->ii; row++) {
         int waiting = 0;
 
         for (int i = 0; i < f->count; i++)
-            waiting += floor_div(p->time[f->pop[i]] - row, p->period)
-                       - floor_div(p->time[f->push[i]] - 1 - row, p->period);
+            waiting += floor_div(p->time[f->pop[i]] - row, p->ii)
+                       - floor_div(p->time[f->push[i]] - 1 - row, p->ii);
         if (waiting > f->depth)
             return false;
     }
@@ -438,21 +438,21 @@ static void take_schedule(const struct placing *p, struct modulo_schedule *s)
 
     for (int i = 0; i < p->count; i++)
         first = p->time[i] < first ? p->time[i] : first;
-    s->period = p->period;
+    s->ii = p->ii;
     s->time = p->time;
     for (int i = 0; i < p->count; i++) {
         s->time[i] -= first;
         last = s->time[i] > last ? s->time[i] : last;
     }
-    s->stages = last / p->period + 1;
+    s->stages = last / p->ii + 1;
     s->span = last + 1;
 }
 
-bool modulo_place(const struct modulo_body *l, int period, enum modulo_order order,
+bool modulo_place(const struct modulo_body *l, int ii, enum modulo_order order,
                   struct modulo_schedule *s, struct arena *a)
 {
-    size_t count = (size_t)l->block->op_count, rows = (size_t)period;
-    struct placing p = {.l = l, .period = period, .count = (int)count};
+    size_t count = (size_t)l->block->op_count, rows = (size_t)ii;
+    struct placing p = {.l = l, .ii = ii, .count = (int)count};
 
     p.time = arena_array(a, count, sizeof(int));
     p.last_time = arena_array(a, count, sizeof(int));
@@ -466,12 +466,12 @@ bool modulo_place(const struct modulo_body *l, int period, enum modulo_order ord
     for (size_t i = 0; i < count; i++)
         p.time[i] = p.last_time[i] = NEVER;
     for (size_t i = 0; i < count; i++)
-        if (l->use[i].unit >= 0 && l->use[i].busy > period)
+        if (l->use[i].unit >= 0 && l->use[i].busy > ii)
             return false;
     chip_slots(l->chip, &p.slots);
-    for (int row = 0; row < period; row++)
+    for (int row = 0; row < ii; row++)
         note_full(&p, row);
-    if (!find_heights(l, period, p.height))
+    if (!find_heights(l, ii, p.height))
         return false;
     rank_ops(&p, order, a);
     if (!place_all(&p) || !fit_depths(&p))

@@ -1,6 +1,6 @@
 /*
  * Bundles of a software-pipelined loop: a prologue in which rounds begin, the
- * kernel, `unroll` periods long, an epilogue in which they end. Rounds that
+ * kernel, `unroll` IIs long, an epilogue in which they end. Rounds that
  * are too many for a multiple of `unroll` begin in the prologue; with few
  * rounds there is no kernel.
  *
@@ -37,16 +37,16 @@ struct writer {
 static void plan(struct writer *w)
 {
     const struct modulo_schedule *s = w->s;
-    int64_t full = w->l->count - s->stages + 1;  /* periods in which all stages are at work */
+    int64_t full = w->l->count - s->stages + 1;  /* intervals in which all stages are at work */
 
     if (full >= 2 * s->unroll) {
         w->kernels = full / s->unroll;
         w->extra = (int)(full % s->unroll);
-        w->pre.count = (s->stages - 1 + w->extra) * s->period;
-        w->kernel = (struct section){w->pre.count, s->unroll * s->period};
-        w->post.count = (s->stages - 1) * s->period;
+        w->pre.count = (s->stages - 1 + w->extra) * s->ii;
+        w->kernel = (struct section){w->pre.count, s->unroll * s->ii};
+        w->post.count = (s->stages - 1) * s->ii;
     } else {
-        w->pre.count = (int)(w->l->count + s->stages - 1) * s->period;
+        w->pre.count = (int)(w->l->count + s->stages - 1) * s->ii;
         w->kernel.first = w->pre.count;
     }
     w->post.first = w->kernel.first + w->kernel.count;
@@ -58,8 +58,8 @@ int64_t modulo_bundles(const struct modulo_body *l, const struct modulo_schedule
     int64_t full = l->count - s->stages + 1;
 
     if (full < 2 * s->unroll)
-        return (l->count + s->stages - 1) * s->period;
-    return (2 * (s->stages - 1) + full % s->unroll + s->unroll) * s->period;
+        return (l->count + s->stages - 1) * s->ii;
+    return (2 * (s->stages - 1) + full % s->unroll + s->unroll) * s->ii;
 }
 
 static int *used_of(struct writer *w, int bundle)
@@ -115,19 +115,19 @@ static void add_op(struct writer *w, int i, int64_t round, int64_t steps, int bu
     add(w, &op, bundle, step);
 }
 
-/* a section's bundles; its first period is number `first_period`, bases stand at round `base` */
-static void add_section(struct writer *w, struct section part, int64_t first_period, int64_t base)
+/* a section's bundles; its first interval is number `first_interval`, bases stand at round `base` */
+static void add_section(struct writer *w, struct section part, int64_t first_interval, int64_t base)
 {
     const struct modulo_schedule *s = w->s;
 
-    for (int t = 0; t < part.count; t += s->period) {
-        int64_t period = first_period + t / s->period;
+    for (int t = 0; t < part.count; t += s->ii) {
+        int64_t interval = first_interval + t / s->ii;
 
         for (int i = 0; i < w->l->block->op_count; i++) {
-            int64_t round = period - s->time[i] / s->period;
+            int64_t round = interval - s->time[i] / s->ii;
 
             if (round >= 0 && round < w->l->count)
-                add_op(w, i, round, round - base, part.first + t + s->time[i] % s->period);
+                add_op(w, i, round, round - base, part.first + t + s->time[i] % s->ii);
         }
     }
 }

@@ -17,17 +17,17 @@
 #define TILES_MAX 8
 #define OPS_MAX (TILES_MAX * 10)
 #define TILE_REGISTERS 4
-#define PERIOD_MAX 64
+#define II_MAX 64
 
 struct adder {
     struct bundler *b;
     enum collective_type type;
-    int tiles, period, delay;
+    int tiles, ii, delay;
     int op_count;
     struct isa_op op[OPS_MAX];          /* of a round */
     int at[OPS_MAX];
     int branch_at, count_at, again_at, from_at, to_at;  /* scalar operations, in the body */
-    int scalars[PERIOD_MAX + 1];        /* of them, by bundle; the last is none */
+    int scalars[II_MAX + 1];            /* of them, by bundle; the last is none */
 };
 
 static void add_op(struct adder *d, enum isa_opcode code, int count,
@@ -74,15 +74,15 @@ static void add_tile(struct adder *d, int v, int offset, int rows)
 
 /* ----- the loop */
 
-/* a bundle of the body for a scalar operation, at `first` or behind; the period: none */
+/* a bundle of the body for a scalar operation, at `first` or behind; the II: none */
 static int scalar_room(struct adder *d, int first, int step)
 {
     int at = first;
 
-    while (at >= 0 && at < d->period && d->scalars[at] >= (int)d->b->chip->slots_scalar)
+    while (at >= 0 && at < d->ii && d->scalars[at] >= (int)d->b->chip->slots_scalar)
         at += step;
-    if (at < 0 || at >= d->period)
-        return d->period;
+    if (at < 0 || at >= d->ii)
+        return d->ii;
     d->scalars[at]++;
     return at;
 }
@@ -90,18 +90,18 @@ static int scalar_room(struct adder *d, int first, int step)
 static bool place_scalars(struct adder *d)
 {
     memset(d->scalars, 0, sizeof(d->scalars));
-    d->branch_at = d->period - 1 - d->delay;
+    d->branch_at = d->ii - 1 - d->delay;
     d->scalars[d->branch_at]++;
     d->count_at = scalar_room(d, d->branch_at, 1);
-    if (d->count_at >= d->period - 1) { /* no room for the compare behind it */
+    if (d->count_at >= d->ii - 1) {     /* no room for the compare behind it */
         d->scalars[d->count_at]--;
         d->count_at = scalar_room(d, 0, 1);
     }
     d->again_at = scalar_room(d, d->count_at + 1, 1);
-    d->from_at = scalar_room(d, d->period - 1, -1);
-    d->to_at = scalar_room(d, d->period - 1, -1);
-    return d->count_at < d->period && d->again_at < d->period && d->from_at < d->period
-           && d->to_at < d->period;
+    d->from_at = scalar_room(d, d->ii - 1, -1);
+    d->to_at = scalar_room(d, d->ii - 1, -1);
+    return d->count_at < d->ii && d->again_at < d->ii && d->from_at < d->ii
+           && d->to_at < d->ii;
 }
 
 static void put_scalar(struct adder *d, int guard, enum isa_opcode code, int count,
@@ -142,18 +142,18 @@ static void put_loop_scalars(struct adder *d)
     put_pointers(d);
 }
 
-/* tries the period; the times of all operations, which overlap two rounds at most */
+/* tries the II; the times of all operations, which overlap two rounds at most */
 static bool find_times(struct adder *d)
 {
     bool fits = place_scalars(d);
 
     if (!fits)
         return false;
-    bundler_begin(d->b, NULL, d->period);
+    bundler_begin(d->b, NULL, d->ii);
     put_loop_scalars(d);
     for (int i = 0; i < d->op_count && fits; i++) {
         d->at[i] = bundler_put(d->b, &d->op[i], 0);
-        fits = !d->b->is_too_long && d->at[i] < 2 * d->period;
+        fits = !d->b->is_too_long && d->at[i] < 2 * d->ii;
     }
     bundler_drop(d->b);
     return fits;
@@ -167,13 +167,13 @@ static void make_round(struct adder *d, int tiles)
         add_tile(d, TILE_REGISTERS * i, TILE_ROWS * i, TILE_ROWS);
 }
 
-/* the shortest period for rounds of so many tiles; false: none */
-static bool find_period(struct adder *d, int tiles)
+/* the shortest II for rounds of so many tiles; false: none */
+static bool find_ii(struct adder *d, int tiles)
 {
     if (TILE_REGISTERS * tiles > d->b->chip->core_vregs)
         return false;
     make_round(d, tiles);
-    for (d->period = d->delay + 1; d->period <= PERIOD_MAX; d->period++)
+    for (d->ii = d->delay + 1; d->ii <= II_MAX; d->ii++)
         if (find_times(d))
             return true;
     return false;
@@ -183,8 +183,8 @@ static bool find_period(struct adder *d, int tiles)
 static struct isa_op corrected(const struct adder *d, int i, bool moves)
 {
     struct isa_op op = d->op[i];
-    int base = op.code == OP_VLD ? 1 : 0, row = d->at[i] % d->period;
-    int steps = d->at[i] / d->period;
+    int base = op.code == OP_VLD ? 1 : 0, row = d->at[i] % d->ii;
+    int steps = d->at[i] / d->ii;
 
     if (op.code != OP_VLD && op.code != OP_VST)
         return op;
@@ -197,11 +197,11 @@ static struct isa_op corrected(const struct adder *d, int i, bool moves)
 static void put_stages(struct adder *d, int first, int end, bool moves)
 {
     for (int i = 0; i < d->op_count; i++) {
-        int stage = d->at[i] / d->period;
+        int stage = d->at[i] / d->ii;
         struct isa_op op = corrected(d, i, moves);
 
         if (stage >= first && stage < end)
-            bundler_put_at(d->b, &op, d->at[i] % d->period);
+            bundler_put_at(d->b, &op, d->at[i] % d->ii);
     }
 }
 
@@ -231,7 +231,7 @@ static void put_loop(struct adder *d)
     put_stages(d, 0, 1, true);
     bundler_end(b);
     bundler_label(b, LABEL_ADD, "add");
-    bundler_begin(b, "adding loop", d->period);
+    bundler_begin(b, "adding loop", d->ii);
     put_loop_scalars(d);
     put_stages(d, 0, 2, true);
     bundler_end(b);
@@ -279,20 +279,20 @@ int collective_adder(struct bundler *b, enum collective_type type, struct collec
     struct collective_overheads *o = &code->costs;
     int four;
 
-    if (!find_period(&d, 4))
+    if (!find_ii(&d, 4))
         return -1;
-    four = d.period;
+    four = d.ii;
     /* more tiles to a round where that is quicker: the body must hold a branch and its delay */
-    if (!find_period(&d, TILES_MAX) || d.period >= 2 * four)
-        find_period(&d, 4);
+    if (!find_ii(&d, TILES_MAX) || d.ii >= 2 * four)
+        find_ii(&d, 4);
     put_setup(&d);
     code->setup_cycles = collective_bundles_since(b, &from);
     put_loop(&d);
     o->op_cycles[COLLECTIVE_ADD] = code->setup_cycles + collective_bundles_since(b, &from)
-                                   - 2 * d.period;
+                                   - 2 * d.ii;
     code->round_tiles = d.tiles;
     o->add_round_bytes = d.tiles * TILE_ROWS * 512;
-    o->add_round_cycles = d.period;
+    o->add_round_cycles = d.ii;
     put_rest(&d);
     o->add_rest_cycles = collective_bundles_since(b, &from);
     return 0;

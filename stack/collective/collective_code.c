@@ -68,13 +68,13 @@ static void put_next(struct bundler *b)
 enum { P_END = P_REST, P_FETCH };
 
 /* false: not in so many bundles */
-static bool put_row(struct bundler *b, int period)
+static bool put_row(struct bundler *b, int ii)
 {
     const struct isa_operand target = IMM(LABEL_ROW);
     struct isa_op branch = bundler_op(OP_SBR, 0, 1, &target);
-    int branch_at = period - 1 - b->limits.branch_delay_bundles, wait, last;
+    int branch_at = ii - 1 - b->limits.branch_delay_bundles, wait, last;
 
-    bundler_begin(b, "row", period);
+    bundler_begin(b, "row", ii);
     branch.pred = P_SPECIAL;
     branch.pred_is_negated = true;
     bundler_put_at(b, &branch, branch_at);
@@ -89,7 +89,7 @@ static bool put_row(struct bundler *b, int period)
     last = latest(last, PUT_IF(b, ~P_SPECIAL, OP_SADD, REG(S_ROW), REG(S_ROW),
                               IMM(ROW_BYTES_OF_TABLE)));
     last = latest(last, decide(b, branch_at));
-    if (!b->is_too_long && last < period)
+    if (!b->is_too_long && last < ii)
         return true;
     bundler_drop(b);
     return false;
@@ -207,24 +207,24 @@ static int make_sections(struct bundler *b, enum collective_type type,
                          const struct collective_place *place, struct collective_code *code)
 {
     struct collective_overheads *o = &code->costs;
-    int period = b->limits.branch_delay_bundles + 1;
+    int ii = b->limits.branch_delay_bundles + 1;
     cycle_t next;
     size_t from;
 
     next = put_start(b, place, code->page_rows);
     o->start_cycles = (cycle_t)b->bundle_count + delay_cycles(b->chip);
     bundler_label(b, LABEL_ROW, "row");
-    while (!put_row(b, period))
-        period++;
+    while (!put_row(b, ii))
+        ii++;
     bundler_end(b);
     for (int kind = 0; kind < COLLECTIVE_OP_KIND_COUNT; kind++)
-        o->op_cycles[kind] = period;
+        o->op_cycles[kind] = ii;
     if (collective_adder(b, type, code) != 0)
         return -1;
-    o->op_cycles[COLLECTIVE_ADD] += period + next;
+    o->op_cycles[COLLECTIVE_ADD] += ii + next;
     from = b->bundle_count;
     put_slow(b);
-    o->page_cycles = period + code->setup_cycles + next + collective_bundles_since(b, &from);
+    o->page_cycles = ii + code->setup_cycles + next + collective_bundles_since(b, &from);
     o->add_only_rest_cycles = o->page_cycles + o->add_rest_cycles;
     put_page(b, place, code);
     o->page_cycles += collective_bundles_since(b, &from);

@@ -150,14 +150,14 @@ static void push_flag(struct engine *n, ps_t at, int by, int core, int16_t flag,
                                .value = value, .peer = (uint16_t)owner});
 }
 
-static struct net_way way_of(const struct engine *n, int core, const struct collective_op *op)
+static struct net_route way_of(const struct engine *n, int core, const struct collective_op *op)
 {
     int from = chip_of(n, core), to = chip_of(n, op->peer);
 
     if (op->kind == COLLECTIVE_COPY || from == to ||
         (op->kind == COLLECTIVE_SIGNAL && n->costs->has_free_signals))
-        return (struct net_way){{0, 0, 0}};
-    return net_way(n->net, from, to);
+        return (struct net_route){{0, 0, 0}};
+    return net_route(n->net, from, to);
 }
 
 /* Every run takes whole vectors of the engine. */

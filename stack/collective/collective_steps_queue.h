@@ -33,7 +33,7 @@ struct steps_event {
     uint16_t core;                      /* that sends; of a flag: whose it is */
     uint16_t peer;                      /* that it goes to; of a flag: who gets a descriptor back */
     uint16_t place;                     /* chip that the first byte has come to */
-    struct net_way way;                 /* before it */
+    struct net_route way;               /* before it */
     int16_t flag, source_flag;          /* -1: none */
     uint8_t kind;
     bool from_hbm : 1, to_hbm : 1, is_signal : 1, is_last : 1;

@@ -25,7 +25,7 @@ static bool splat_value(const struct graph *g, int node, double *value)
     return g->node[node].op == HLO_CONSTANT && !g->node[node].literal;
 }
 
-int gr_fill(struct graph *g, const struct shape *shape, double value)
+int grad_fill(struct graph *g, const struct shape *shape, double value)
 {
     struct shape copy = *shape;         /* the node it may be part of moves */
     int scalar = graph_constant(g, shape_scalar(copy.dtype), value);
@@ -33,19 +33,19 @@ int gr_fill(struct graph *g, const struct shape *shape, double value)
     return copy.rank == 0 ? scalar : graph_broadcast(g, scalar, copy, NULL);
 }
 
-int gr_zeros(struct graph *g, int like)
+int grad_zeros(struct graph *g, int like)
 {
     return graph_splat(g, like, 0.0);
 }
 
-int gr_multiply(struct graph *g, int a, int b)
+int grad_multiply(struct graph *g, int a, int b)
 {
     struct shape shape = g->node[a].shape;
     double x, y;
     bool a_is_splat = splat_value(g, a, &x), b_is_splat = splat_value(g, b, &y);
 
     if (a_is_splat && b_is_splat)
-        return gr_fill(g, &shape, x * y);
+        return grad_fill(g, &shape, x * y);
     if (a_is_splat && x == 1.0)
         return b;
     if (b_is_splat && y == 1.0)
@@ -53,28 +53,28 @@ int gr_multiply(struct graph *g, int a, int b)
     return graph_binary(g, HLO_MULTIPLY, a, b);
 }
 
-int gr_scale(struct graph *g, int a, double factor)
+int grad_scale(struct graph *g, int a, double factor)
 {
-    return gr_multiply(g, a, graph_splat(g, a, factor));
+    return grad_multiply(g, a, graph_splat(g, a, factor));
 }
 
-int gr_negate(struct graph *g, int a)
+int grad_negate(struct graph *g, int a)
 {
     struct shape shape = g->node[a].shape;
     double x;
 
-    return splat_value(g, a, &x) ? gr_fill(g, &shape, -x) : graph_unary(g, HLO_NEGATE, a);
+    return splat_value(g, a, &x) ? grad_fill(g, &shape, -x) : graph_unary(g, HLO_NEGATE, a);
 }
 
-int gr_spread(struct graph *g, int a, const struct shape *shape, const int *dims)
+int grad_spread(struct graph *g, int a, const struct shape *shape, const int *dims)
 {
     double x;
 
-    return splat_value(g, a, &x) ? gr_fill(g, shape, x) : graph_broadcast(g, a, *shape, dims);
+    return splat_value(g, a, &x) ? grad_fill(g, shape, x) : graph_broadcast(g, a, *shape, dims);
 }
 
 /* bf16 -> f32 -> bf16 is nothing */
-int gr_convert(struct graph *g, int a, enum graph_dtype dtype)
+int grad_convert(struct graph *g, int a, enum graph_dtype dtype)
 {
     struct shape shape = g->node[a].shape;
     double x;
@@ -83,7 +83,7 @@ int gr_convert(struct graph *g, int a, enum graph_dtype dtype)
         return a;
     if (splat_value(g, a, &x)) {
         shape.dtype = dtype;
-        return gr_fill(g, &shape, x);
+        return grad_fill(g, &shape, x);
     }
     if (g->node[a].op == HLO_CONVERT && dtype == DTYPE_BF16 &&
         g->node[g->node[a].operand[0]].shape.dtype == dtype)
@@ -96,7 +96,7 @@ static void add_to(struct graph *g, int *sum, int gradient)
     *sum = *sum == NODE_NONE ? gradient : graph_binary(g, HLO_ADD, *sum, gradient);
 }
 
-void gr_give(struct grad *gr, const struct graph_node *n, int operand, int gradient)
+void grad_accumulate(struct grad *gr, const struct graph_node *n, int operand, int gradient)
 {
     add_to(gr->g, &gr->adjoint[n->operand[operand]], gradient);
 }
@@ -116,8 +116,8 @@ static void give_part(struct grad *gr, const struct graph_node *n, int dy)
 static bool give_tuple(struct grad *gr, const struct graph_node *n, const int *part)
 {
     for (int i = 0; i < n->operand_count; i++)
-        if (part[i] != NODE_NONE && gr_wants(gr, n, i))
-            gr_give(gr, n, i, part[i]);
+        if (part[i] != NODE_NONE && grad_wants(gr, n, i))
+            grad_accumulate(gr, n, i, part[i]);
     return true;
 }
 
@@ -127,20 +127,20 @@ static bool give_operands(struct grad *gr, const struct graph_node *n, int y, in
 {
     switch (graph_op_kind(n->op)) {
     case KIND_SOURCE: return true;
-    case KIND_UNARY: return gr_unary(gr, n, y, dy);
-    case KIND_BINARY: return gr_binary(gr, n, y, dy);
-    case KIND_OTHER: return gr_choice(gr, n, dy);
-    case KIND_SHAPE: return gr_move(gr, n, dy);
-    case KIND_DOT: return gr_dot(gr, n, dy);
-    case KIND_CONV: return gr_convolution(gr, n, dy);
-    case KIND_REDUCE: return gr_reduce(gr, n, y, dy);
-    case KIND_WINDOW: return gr_window(gr, n, dy);
-    case KIND_INDEX: return gr_index(gr, n, dy);
-    case KIND_SORT: return gr_sort(gr, n, y, &dy);
+    case KIND_UNARY: return grad_unary(gr, n, y, dy);
+    case KIND_BINARY: return grad_binary(gr, n, y, dy);
+    case KIND_OTHER: return grad_choice(gr, n, dy);
+    case KIND_SHAPE: return grad_move(gr, n, dy);
+    case KIND_DOT: return grad_dot(gr, n, dy);
+    case KIND_CONV: return grad_convolution(gr, n, dy);
+    case KIND_REDUCE: return grad_reduce(gr, n, y, dy);
+    case KIND_WINDOW: return grad_window(gr, n, dy);
+    case KIND_INDEX: return grad_index(gr, n, dy);
+    case KIND_SORT: return grad_sort(gr, n, y, &dy);
     case KIND_TUPLE: give_part(gr, n, dy); return true;
     case KIND_CALL: return false;       /* handled with the tuples */
     case KIND_COLLECTIVE:
-        return gr_collective(gr, n, &dy);
+        return grad_collective(gr, n, &dy);
     case KIND_MESSAGE: return false;
     }
     return false;
@@ -186,11 +186,11 @@ static int give_several(struct grad *gr, const struct graph_node *n, int y, cons
 {
     *is_known = true;
     if (graph_op_kind(n->op) == KIND_CALL)
-        return gr_call(gr, n, part, e);
+        return grad_call(gr, n, part, e);
     if (graph_op_kind(n->op) == KIND_COLLECTIVE)
-        *is_known = gr_collective(gr, n, part);
+        *is_known = grad_collective(gr, n, part);
     else
-        *is_known = n->op == HLO_TUPLE ? give_tuple(gr, n, part) : gr_sort(gr, n, y, part);
+        *is_known = n->op == HLO_TUPLE ? give_tuple(gr, n, part) : grad_sort(gr, n, y, part);
     return 0;
 }
 
@@ -209,15 +209,15 @@ static int walk_node(struct grad *gr, int i, struct err *e)
         if (give_several(gr, &n, i, part, &is_known, e) != 0)
             return -1;
     } else {
-        is_known = gr_slope(gr, i) || give_operands(gr, &n, i, gr->adjoint[i]);
+        is_known = grad_slope(gr, i) || give_operands(gr, &n, i, gr->adjoint[i]);
     }
     if (!is_known)
         return err_set(e, "%s: %s has no derivative", n.name, graph_op_name(n.op));
     return 0;
 }
 
-int gr_walk(struct graph *g, int first, const int *root, const int *seed, int root_count,
-            const int *wrt, int count, int *gradient, struct err *e)
+int grad_walk(struct graph *g, int first, const int *root, const int *seed, int root_count,
+              const int *wrt, int count, int *gradient, struct err *e)
 {
     struct grad gr = {.g = g, .first = first, .wrt = wrt, .wrt_count = count};
     const char *source = g->source;
@@ -254,11 +254,11 @@ int graph_backward(struct graph *g, int root, int seed, const int *wrt, int coun
                    struct err *e)
 {
     assert(shape_equal(&g->node[root].shape, &g->node[seed].shape) && is_float(g, root));
-    if (gr_walk(g, 0, &root, &seed, 1, wrt, count, gradient, e) != 0)
+    if (grad_walk(g, 0, &root, &seed, 1, wrt, count, gradient, e) != 0)
         return -1;
     for (int i = 0; i < count; i++)
         if (gradient[i] == NODE_NONE)
-            gradient[i] = gr_zeros(g, wrt[i]);
+            gradient[i] = grad_zeros(g, wrt[i]);
     return 0;
 }
 

@@ -46,14 +46,14 @@ static int walk_laid_out(struct grad *gr, const struct graph_node *n, int first,
             root[roots] = output[i];
             seed[roots++] = part[i];
         }
-    status = gr_walk(gr->g, first, root, seed, roots, n->operand, n->operand_count, gradient, e);
+    status = grad_walk(gr->g, first, root, seed, roots, n->operand, n->operand_count, gradient, e);
     for (int i = 0; i < n->operand_count && status == 0; i++) {
         bool is_first = true;
 
         for (int k = 0; k < i; k++)     /* an operand given twice has its gradient once */
             is_first = is_first && n->operand[k] != n->operand[i];
-        if (gradient[i] != NODE_NONE && is_first && gr_wants(gr, n, i))
-            gr_give(gr, n, i, gradient[i]);
+        if (gradient[i] != NODE_NONE && is_first && grad_wants(gr, n, i))
+            grad_accumulate(gr, n, i, gradient[i]);
     }
     mem_free(root);
     return status;
@@ -80,7 +80,7 @@ static int walk_call(struct grad *gr, const struct graph_node *n, const int *par
     return status;
 }
 
-int gr_call(struct grad *gr, const struct graph_node *n, const int *part, struct err *e)
+int grad_call(struct grad *gr, const struct graph_node *n, const int *part, struct err *e)
 {
     if (n->op == HLO_WHILE && n->count > TRIPS_MAX)
         return err_set(e, "%s: a loop of %" PRId64 " trips; its gradient is laid out trip by trip, "

@@ -22,10 +22,10 @@ static int back_through(struct graph *g, const struct graph_node *n, int dy)
     return graph_add(g, &back, &dy, 1);
 }
 
-bool gr_collective(struct grad *gr, const struct graph_node *n, const int *part)
+bool grad_collective(struct grad *gr, const struct graph_node *n, const int *part)
 {
     for (int i = 0; i < n->operand_count; i++)
-        if (part[i] != NODE_NONE && gr_wants(gr, n, i))
-            gr_give(gr, n, i, back_through(gr->g, n, part[i]));
+        if (part[i] != NODE_NONE && grad_wants(gr, n, i))
+            grad_accumulate(gr, n, i, back_through(gr->g, n, part[i]));
     return n->reduce_kind == REDUCE_ADD;
 }

@@ -11,7 +11,7 @@ static int with(struct graph *g, enum graph_op op, int a, double x)
 
 static int square(struct graph *g, int a)
 {
-    return gr_multiply(g, a, a);
+    return grad_multiply(g, a, a);
 }
 
 static int quotient(struct graph *g, int a, int b)
@@ -21,8 +21,8 @@ static int quotient(struct graph *g, int a, int b)
 
 static int sign_times(struct graph *g, int a, int dy)
 {
-    int zero = gr_zeros(g, a);
-    int below = graph_select(g, graph_compare(g, COMPARE_LT, a, zero), gr_negate(g, dy), zero);
+    int zero = grad_zeros(g, a);
+    int below = graph_select(g, graph_compare(g, COMPARE_LT, a, zero), grad_negate(g, dy), zero);
 
     return graph_select(g, graph_compare(g, COMPARE_GT, a, zero), dy, below);
 }
@@ -36,34 +36,34 @@ static int one_minus(struct graph *g, int a)
 static int smooth_gradient(struct graph *g, enum graph_op op, int a, int y, int dy)
 {
     switch (op) {
-    case HLO_EXP: return gr_multiply(g, dy, y);
-    case HLO_EXPM1: return gr_multiply(g, dy, with(g, HLO_ADD, y, 1.0));
+    case HLO_EXP: return grad_multiply(g, dy, y);
+    case HLO_EXPM1: return grad_multiply(g, dy, with(g, HLO_ADD, y, 1.0));
     case HLO_LOG: return quotient(g, dy, a);
     case HLO_LOG1P: return quotient(g, dy, with(g, HLO_ADD, a, 1.0));
-    case HLO_SQRT: return quotient(g, gr_scale(g, dy, 0.5), y);
-    case HLO_RSQRT: return quotient(g, gr_multiply(g, gr_scale(g, dy, -0.5), y), a);
-    case HLO_CBRT: return quotient(g, gr_scale(g, dy, 1.0 / 3.0), square(g, y));
-    case HLO_TANH: return gr_multiply(g, dy, one_minus(g, square(g, y)));
-    case HLO_LOGISTIC: return gr_multiply(g, gr_multiply(g, dy, y), one_minus(g, y));
+    case HLO_SQRT: return quotient(g, grad_scale(g, dy, 0.5), y);
+    case HLO_RSQRT: return quotient(g, grad_multiply(g, grad_scale(g, dy, -0.5), y), a);
+    case HLO_CBRT: return quotient(g, grad_scale(g, dy, 1.0 / 3.0), square(g, y));
+    case HLO_TANH: return grad_multiply(g, dy, one_minus(g, square(g, y)));
+    case HLO_LOGISTIC: return grad_multiply(g, grad_multiply(g, dy, y), one_minus(g, y));
     case HLO_ERF:
-        y = graph_unary(g, HLO_EXP, gr_negate(g, square(g, a)));
-        return gr_multiply(g, gr_scale(g, dy, TWO_OVER_SQRT_PI), y);
-    case HLO_SINE: return gr_multiply(g, dy, graph_unary(g, HLO_COSINE, a));
-    case HLO_COSINE: return gr_multiply(g, gr_negate(g, dy), graph_unary(g, HLO_SINE, a));
-    case HLO_TAN: return gr_multiply(g, dy, with(g, HLO_ADD, square(g, y), 1.0));
+        y = graph_unary(g, HLO_EXP, grad_negate(g, square(g, a)));
+        return grad_multiply(g, grad_scale(g, dy, TWO_OVER_SQRT_PI), y);
+    case HLO_SINE: return grad_multiply(g, dy, graph_unary(g, HLO_COSINE, a));
+    case HLO_COSINE: return grad_multiply(g, grad_negate(g, dy), graph_unary(g, HLO_SINE, a));
+    case HLO_TAN: return grad_multiply(g, dy, with(g, HLO_ADD, square(g, y), 1.0));
     default: return NODE_NONE;
     }
 }
 
-bool gr_unary(struct grad *gr, const struct graph_node *n, int y, int dy)
+bool grad_unary(struct grad *gr, const struct graph_node *n, int y, int dy)
 {
     struct graph *g = gr->g;
     int a = n->operand[0], da;
 
     switch (n->op) {
-    case HLO_CONVERT: da = gr_convert(g, dy, g->node[a].shape.dtype); break;
+    case HLO_CONVERT: da = grad_convert(g, dy, g->node[a].shape.dtype); break;
     case HLO_COPY: da = dy; break;
-    case HLO_NEGATE: da = gr_negate(g, dy); break;
+    case HLO_NEGATE: da = grad_negate(g, dy); break;
     case HLO_ABS: da = sign_times(g, a, dy); break;
     case HLO_SIGN: case HLO_FLOOR: case HLO_CEIL: case HLO_ROUND_EVEN: case HLO_ROUND_AFZ:
         return true;                    /* flat */
@@ -71,16 +71,16 @@ bool gr_unary(struct grad *gr, const struct graph_node *n, int y, int dy)
     }
     if (da == NODE_NONE)
         return false;
-    gr_give(gr, n, 0, da);
+    grad_accumulate(gr, n, 0, da);
     return true;
 }
 
 static void give_product(struct grad *gr, const struct graph_node *n, int dy)
 {
-    if (gr_wants(gr, n, 0))
-        gr_give(gr, n, 0, gr_multiply(gr->g, dy, n->operand[1]));
-    if (gr_wants(gr, n, 1))
-        gr_give(gr, n, 1, gr_multiply(gr->g, dy, n->operand[0]));
+    if (grad_wants(gr, n, 0))
+        grad_accumulate(gr, n, 0, grad_multiply(gr->g, dy, n->operand[1]));
+    if (grad_wants(gr, n, 1))
+        grad_accumulate(gr, n, 1, grad_multiply(gr->g, dy, n->operand[0]));
 }
 
 /* nobody asks for the gradient of the node itself, which may be left out on the way */
@@ -117,11 +117,11 @@ static void give_softmax(struct grad *gr, const struct graph_node *n, int y, int
 {
     struct graph *g = gr->g;
     struct graph_node e = g->node[n->operand[0]], spread = g->node[n->operand[1]];
-    int sum = graph_reduce(g, REDUCE_ADD, gr_multiply(g, dy, y),
+    int sum = graph_reduce(g, REDUCE_ADD, grad_multiply(g, dy, y),
                            g->node[spread.operand[0]].reduce_mask);
 
     sum = graph_broadcast(g, sum, n->shape, spread.dims);
-    gr_give(gr, &e, 0, gr_multiply(g, graph_binary(g, HLO_SUBTRACT, dy, sum), y));
+    grad_accumulate(gr, &e, 0, grad_multiply(g, graph_binary(g, HLO_SUBTRACT, dy, sum), y));
 }
 
 /* y = a / b: da = dy / b, db = -da y */
@@ -129,15 +129,15 @@ static void give_quotient(struct grad *gr, const struct graph_node *n, int y, in
 {
     int da;
 
-    if (gr_wants(gr, n, 0) && is_softmax(gr, n)) {
+    if (grad_wants(gr, n, 0) && is_softmax(gr, n)) {
         give_softmax(gr, n, y, dy);
         return;
     }
     da = quotient(gr->g, dy, n->operand[1]);
-    if (gr_wants(gr, n, 0))
-        gr_give(gr, n, 0, da);
-    if (gr_wants(gr, n, 1))
-        gr_give(gr, n, 1, gr_negate(gr->g, gr_multiply(gr->g, da, y)));
+    if (grad_wants(gr, n, 0))
+        grad_accumulate(gr, n, 0, da);
+    if (grad_wants(gr, n, 1))
+        grad_accumulate(gr, n, 1, grad_negate(gr->g, grad_multiply(gr->g, da, y)));
 }
 
 /* a - trunc(a / b) b */
@@ -146,14 +146,14 @@ static void give_remainder(struct grad *gr, const struct graph_node *n, int dy)
     struct graph *g = gr->g;
     int whole;
 
-    if (gr_wants(gr, n, 0))
-        gr_give(gr, n, 0, dy);
-    if (!gr_wants(gr, n, 1))
+    if (grad_wants(gr, n, 0))
+        grad_accumulate(gr, n, 0, dy);
+    if (!grad_wants(gr, n, 1))
         return;
     whole = quotient(g, n->operand[0], n->operand[1]);
-    whole = gr_multiply(g, graph_unary(g, HLO_SIGN, whole),
-                        graph_unary(g, HLO_FLOOR, graph_unary(g, HLO_ABS, whole)));
-    gr_give(gr, n, 1, gr_negate(g, gr_multiply(g, dy, whole)));
+    whole = grad_multiply(g, graph_unary(g, HLO_SIGN, whole),
+                          graph_unary(g, HLO_FLOOR, graph_unary(g, HLO_ABS, whole)));
+    grad_accumulate(gr, n, 1, grad_negate(g, grad_multiply(g, dy, whole)));
 }
 
 /* y = a^b: da = dy b a^(b-1), db = dy y log a, which is 0 where a is */
@@ -162,14 +162,14 @@ static void give_power(struct grad *gr, const struct graph_node *n, int y, int d
     struct graph *g = gr->g;
     int a = n->operand[0], b = n->operand[1], x;
 
-    if (gr_wants(gr, n, 0)) {
+    if (grad_wants(gr, n, 0)) {
         x = graph_binary(g, HLO_POWER, a, with(g, HLO_SUBTRACT, b, 1.0));
-        gr_give(gr, n, 0, gr_multiply(g, dy, gr_multiply(g, b, x)));
+        grad_accumulate(gr, n, 0, grad_multiply(g, dy, grad_multiply(g, b, x)));
     }
-    if (gr_wants(gr, n, 1)) {
-        x = graph_compare(g, COMPARE_EQ, a, gr_zeros(g, a));
+    if (grad_wants(gr, n, 1)) {
+        x = graph_compare(g, COMPARE_EQ, a, grad_zeros(g, a));
         x = graph_unary(g, HLO_LOG, graph_select(g, x, graph_splat(g, a, 1.0), a));
-        gr_give(gr, n, 1, gr_multiply(g, dy, gr_multiply(g, y, x)));
+        grad_accumulate(gr, n, 1, grad_multiply(g, dy, grad_multiply(g, y, x)));
     }
 }
 
@@ -180,10 +180,10 @@ static void give_angle(struct grad *gr, const struct graph_node *n, int dy)
     int a = n->operand[0], b = n->operand[1];
     int scaled = quotient(g, dy, graph_binary(g, HLO_ADD, square(g, a), square(g, b)));
 
-    if (gr_wants(gr, n, 0))
-        gr_give(gr, n, 0, gr_multiply(g, scaled, b));
-    if (gr_wants(gr, n, 1))
-        gr_give(gr, n, 1, gr_negate(g, gr_multiply(g, scaled, a)));
+    if (grad_wants(gr, n, 0))
+        grad_accumulate(gr, n, 0, grad_multiply(g, scaled, b));
+    if (grad_wants(gr, n, 1))
+        grad_accumulate(gr, n, 1, grad_negate(g, grad_multiply(g, scaled, a)));
 }
 
 /*
@@ -195,23 +195,23 @@ static void give_larger(struct grad *gr, const struct graph_node *n, int y, int 
     struct graph *g = gr->g;
     enum graph_compare beyond = n->op == HLO_MAXIMUM ? COMPARE_GT : COMPARE_LT;
     int first = graph_compare(g, beyond, y, n->operand[1]);
-    int zero = gr_zeros(g, dy);
+    int zero = grad_zeros(g, dy);
 
-    if (gr_wants(gr, n, 0))
-        gr_give(gr, n, 0, graph_select(g, first, dy, zero));
-    if (gr_wants(gr, n, 1))
-        gr_give(gr, n, 1, graph_select(g, first, zero, dy));
+    if (grad_wants(gr, n, 0))
+        grad_accumulate(gr, n, 0, graph_select(g, first, dy, zero));
+    if (grad_wants(gr, n, 1))
+        grad_accumulate(gr, n, 1, graph_select(g, first, zero, dy));
 }
 
-bool gr_binary(struct grad *gr, const struct graph_node *n, int y, int dy)
+bool grad_binary(struct grad *gr, const struct graph_node *n, int y, int dy)
 {
     switch (n->op) {
     case HLO_ADD:
     case HLO_SUBTRACT:
-        if (gr_wants(gr, n, 0))
-            gr_give(gr, n, 0, dy);
-        if (gr_wants(gr, n, 1))
-            gr_give(gr, n, 1, n->op == HLO_ADD ? dy : gr_negate(gr->g, dy));
+        if (grad_wants(gr, n, 0))
+            grad_accumulate(gr, n, 0, dy);
+        if (grad_wants(gr, n, 1))
+            grad_accumulate(gr, n, 1, n->op == HLO_ADD ? dy : grad_negate(gr->g, dy));
         break;
     case HLO_MULTIPLY: give_product(gr, n, dy); break;
     case HLO_DIVIDE: give_quotient(gr, n, y, dy); break;
@@ -227,12 +227,12 @@ bool gr_binary(struct grad *gr, const struct graph_node *n, int y, int dy)
 
 static void give_select(struct grad *gr, const struct graph_node *n, int dy)
 {
-    int zero = gr_zeros(gr->g, dy);
+    int zero = grad_zeros(gr->g, dy);
 
-    if (gr_wants(gr, n, 1))
-        gr_give(gr, n, 1, graph_select(gr->g, n->operand[0], dy, zero));
-    if (gr_wants(gr, n, 2))
-        gr_give(gr, n, 2, graph_select(gr->g, n->operand[0], zero, dy));
+    if (grad_wants(gr, n, 1))
+        grad_accumulate(gr, n, 1, graph_select(gr->g, n->operand[0], dy, zero));
+    if (grad_wants(gr, n, 2))
+        grad_accumulate(gr, n, 2, graph_select(gr->g, n->operand[0], zero, dy));
 }
 
 static int as_values(struct graph *g, int bound, int x)
@@ -246,11 +246,11 @@ static int as_values(struct graph *g, int bound, int x)
 static void give_bound(struct grad *gr, const struct graph_node *n, int operand, int hit, int dy)
 {
     struct graph *g = gr->g;
-    int d = graph_select(g, hit, dy, gr_zeros(g, dy));
+    int d = graph_select(g, hit, dy, grad_zeros(g, dy));
 
     if (g->node[n->operand[operand]].shape.rank < n->shape.rank)
         d = graph_reduce(g, REDUCE_ADD, d, (1u << n->shape.rank) - 1);
-    gr_give(gr, n, operand, d);
+    grad_accumulate(gr, n, operand, d);
 }
 
 /* a bound gets the gradient where it is the result; the value where it lies between */
@@ -262,17 +262,17 @@ static void give_clamp(struct grad *gr, const struct graph_node *n, int dy)
     int inside = graph_binary(g, HLO_AND, graph_compare(g, COMPARE_GT, x, low),
                               graph_compare(g, COMPARE_LT, x, high));
 
-    if (gr_wants(gr, n, 1))
-        gr_give(gr, n, 1, graph_select(g, inside, dy, gr_zeros(g, dy)));
-    if (gr_wants(gr, n, 0))
+    if (grad_wants(gr, n, 1))
+        grad_accumulate(gr, n, 1, graph_select(g, inside, dy, grad_zeros(g, dy)));
+    if (grad_wants(gr, n, 0))
         give_bound(gr, n, 0, graph_binary(g, HLO_AND, graph_compare(g, COMPARE_LT, x, low),
                                           graph_compare(g, COMPARE_LT, low, high)), dy);
-    if (gr_wants(gr, n, 2))
+    if (grad_wants(gr, n, 2))
         give_bound(gr, n, 2, graph_compare(g, COMPARE_GT, graph_binary(g, HLO_MAXIMUM, x, low),
                                            high), dy);
 }
 
-bool gr_choice(struct grad *gr, const struct graph_node *n, int dy)
+bool grad_choice(struct grad *gr, const struct graph_node *n, int dy)
 {
     if (n->op == HLO_SELECT)
         give_select(gr, n, dy);

@@ -1,7 +1,7 @@
 /*
  * Reverse-mode differentiation, by groups of operations; private to grad*.c.
  *
- * A function gr_... gives the gradients of a node's operands, where they are
+ * A function grad_... gives the gradients of a node's operands, where they are
  * wanted, from that of its result, and says whether it knows how.
  */
 #ifndef STACK_GRAD_IMPL_H
@@ -24,40 +24,40 @@ struct grad {
  * Gradients of nodes wrt[] from those of roots[], as graph_backward; NODE_NONE: no dependence.
  * Nodes below `first` receive gradients but are not walked back themselves.
  */
-int gr_walk(struct graph *g, int first, const int *root, const int *seed, int root_count,
-            const int *wrt, int count, int *gradient, struct err *e);
+int grad_walk(struct graph *g, int first, const int *root, const int *seed, int root_count,
+              const int *wrt, int count, int *gradient, struct err *e);
 
-static inline bool gr_wants(const struct grad *gr, const struct graph_node *n, int operand)
+static inline bool grad_wants(const struct grad *gr, const struct graph_node *n, int operand)
 {
     return gr->is_active[n->operand[operand]];
 }
 
 /* adds to the operand's gradient */
-void gr_give(struct grad *gr, const struct graph_node *n, int operand, int gradient);
+void grad_accumulate(struct grad *gr, const struct graph_node *n, int operand, int gradient);
 
 /* constants folded: gradients are full of them */
-int gr_fill(struct graph *g, const struct shape *shape, double value);
-int gr_zeros(struct graph *g, int like);
-int gr_multiply(struct graph *g, int a, int b);
-int gr_scale(struct graph *g, int a, double factor);
-int gr_negate(struct graph *g, int a);
-int gr_spread(struct graph *g, int a, const struct shape *shape, const int *dims);
-int gr_convert(struct graph *g, int a, enum graph_dtype dtype);
+int grad_fill(struct graph *g, const struct shape *shape, double value);
+int grad_zeros(struct graph *g, int like);
+int grad_multiply(struct graph *g, int a, int b);
+int grad_scale(struct graph *g, int a, double factor);
+int grad_negate(struct graph *g, int a);
+int grad_spread(struct graph *g, int a, const struct shape *shape, const int *dims);
+int grad_convert(struct graph *g, int a, enum graph_dtype dtype);
 
 /* y: the node's number, dy: its gradient */
-bool gr_unary(struct grad *gr, const struct graph_node *n, int y, int dy);
-bool gr_binary(struct grad *gr, const struct graph_node *n, int y, int dy);
+bool grad_unary(struct grad *gr, const struct graph_node *n, int y, int dy);
+bool grad_binary(struct grad *gr, const struct graph_node *n, int y, int dy);
 /* the node is a function of one array, which it gives that one's gradient at once, if it pays */
-bool gr_slope(struct grad *gr, int result);
-bool gr_choice(struct grad *gr, const struct graph_node *n, int dy);    /* select, clamp */
-bool gr_move(struct grad *gr, const struct graph_node *n, int dy);
-bool gr_dot(struct grad *gr, const struct graph_node *n, int dy);
-bool gr_convolution(struct grad *gr, const struct graph_node *n, int dy);
-bool gr_reduce(struct grad *gr, const struct graph_node *n, int y, int dy);
-bool gr_window(struct grad *gr, const struct graph_node *n, int dy);
-bool gr_index(struct grad *gr, const struct graph_node *n, int dy);
+bool grad_slope(struct grad *gr, int result);
+bool grad_choice(struct grad *gr, const struct graph_node *n, int dy);  /* select, clamp */
+bool grad_move(struct grad *gr, const struct graph_node *n, int dy);
+bool grad_dot(struct grad *gr, const struct graph_node *n, int dy);
+bool grad_convolution(struct grad *gr, const struct graph_node *n, int dy);
+bool grad_reduce(struct grad *gr, const struct graph_node *n, int y, int dy);
+bool grad_window(struct grad *gr, const struct graph_node *n, int dy);
+bool grad_index(struct grad *gr, const struct graph_node *n, int dy);
 /* part[]: gradients of the results, NODE_NONE where there is none */
-bool gr_collective(struct grad *gr, const struct graph_node *n, const int *part);
-bool gr_sort(struct grad *gr, const struct graph_node *n, int y, const int *part);
-int gr_call(struct grad *gr, const struct graph_node *n, const int *part, struct err *e);
+bool grad_collective(struct grad *gr, const struct graph_node *n, const int *part);
+bool grad_sort(struct grad *gr, const struct graph_node *n, int y, const int *part);
+int grad_call(struct grad *gr, const struct graph_node *n, const int *part, struct err *e);
 #endif

@@ -10,26 +10,29 @@
 
 static void give_dynamic_slice(struct grad *gr, const struct graph_node *n, int dy)
 {
-    gr_give(gr, n, 0, graph_dynamic_update_slice(gr->g, gr_zeros(gr->g, n->operand[0]), dy,
-                                                 n->operand + 1));
+    grad_accumulate(gr, n, 0,
+                    graph_dynamic_update_slice(gr->g, grad_zeros(gr->g, n->operand[0]), dy,
+                                               n->operand + 1));
 }
 
 static void give_dynamic_update(struct grad *gr, const struct graph_node *n, int dy)
 {
     struct shape update = gr->g->node[n->operand[1]].shape;
 
-    if (gr_wants(gr, n, 0))
-        gr_give(gr, n, 0, graph_dynamic_update_slice(gr->g, dy, gr_zeros(gr->g, n->operand[1]),
-                                                     n->operand + 2));
-    if (gr_wants(gr, n, 1))
-        gr_give(gr, n, 1, graph_dynamic_slice(gr->g, dy, n->operand + 2, update.dim));
+    if (grad_wants(gr, n, 0))
+        grad_accumulate(gr, n, 0,
+                        graph_dynamic_update_slice(gr->g, dy, grad_zeros(gr->g, n->operand[1]),
+                                                   n->operand + 2));
+    if (grad_wants(gr, n, 1))
+        grad_accumulate(gr, n, 1, graph_dynamic_slice(gr->g, dy, n->operand + 2, update.dim));
 }
 
 static void give_gather(struct grad *gr, const struct graph_node *n, int dy)
 {
-    int zeros = gr_zeros(gr->g, n->operand[0]);
+    int zeros = grad_zeros(gr->g, n->operand[0]);
 
-    gr_give(gr, n, 0, graph_scatter(gr->g, REDUCE_ADD, zeros, n->operand[1], dy, n->gather));
+    grad_accumulate(gr, n, 0,
+                    graph_scatter(gr->g, REDUCE_ADD, zeros, n->operand[1], dy, n->gather));
 }
 
 static bool is_dropped(const struct graph_gather *d, int dim)
@@ -62,18 +65,18 @@ static bool give_scatter(struct grad *gr, const struct graph_node *n, int dy)
 
     if (n->reduce_kind != REDUCE_ADD && n->reduce_kind != REDUCE_REPLACE)
         return false;
-    if (gr_wants(gr, n, 2))
-        gr_give(gr, n, 2, gathered(g, n, dy));
-    if (!gr_wants(gr, n, 0))
+    if (grad_wants(gr, n, 2))
+        grad_accumulate(gr, n, 2, gathered(g, n, dy));
+    if (!grad_wants(gr, n, 0))
         return true;
     if (n->reduce_kind == REDUCE_REPLACE)
-        da = graph_scatter(g, REDUCE_REPLACE, dy, n->operand[1], gr_zeros(g, n->operand[2]),
+        da = graph_scatter(g, REDUCE_REPLACE, dy, n->operand[1], grad_zeros(g, n->operand[2]),
                            n->gather);
-    gr_give(gr, n, 0, da);
+    grad_accumulate(gr, n, 0, da);
     return true;
 }
 
-bool gr_index(struct grad *gr, const struct graph_node *n, int dy)
+bool grad_index(struct grad *gr, const struct graph_node *n, int dy)
 {
     switch (n->op) {
     case HLO_DYNAMIC_SLICE: give_dynamic_slice(gr, n, dy); return true;
@@ -99,8 +102,8 @@ static void give_top_k(struct grad *gr, const struct graph_node *n, int y, int d
     d.batching_count = last;
     for (int i = 0; i < last; i++)
         d.operand_batching[i] = d.indices_batching[i] = i;
-    gr_give(gr, n, 0, graph_scatter(g, REDUCE_ADD, gr_zeros(g, n->operand[0]),
-                                    graph_reshape(g, places, s), dy, &d));
+    grad_accumulate(gr, n, 0, graph_scatter(g, REDUCE_ADD, grad_zeros(g, n->operand[0]),
+                                            graph_reshape(g, places, s), dy, &d));
 }
 
 /* the sort once more with an iota, which says where each went; sorting by it leads back */
@@ -117,16 +120,16 @@ static void give_sort(struct grad *gr, const struct graph_node *n, const int *pa
     sorted = graph_sort(g, operand, (int)count, n->dim, n->direction);
     operand[0] = graph_tuple_element(g, sorted, (int)count - 1);
     for (int i = 0; i < n->operand_count; i++)
-        if (part[i] != NODE_NONE && gr_wants(gr, n, i))
+        if (part[i] != NODE_NONE && grad_wants(gr, n, i))
             operand[wanted++] = part[i];
     sorted = graph_sort(g, operand, wanted, n->dim, COMPARE_LT);
     wanted = 1;
     for (int i = 0; i < n->operand_count; i++)
-        if (part[i] != NODE_NONE && gr_wants(gr, n, i))
-            gr_give(gr, n, i, graph_tuple_element(g, sorted, wanted++));
+        if (part[i] != NODE_NONE && grad_wants(gr, n, i))
+            grad_accumulate(gr, n, i, graph_tuple_element(g, sorted, wanted++));
 }
 
-bool gr_sort(struct grad *gr, const struct graph_node *n, int y, const int *part)
+bool grad_sort(struct grad *gr, const struct graph_node *n, int y, const int *part)
 {
     if (n->op == HLO_SORT)
         give_sort(gr, n, part);

@@ -63,13 +63,13 @@ static void give_pad(struct grad *gr, const struct graph_node *n, int dy)
     uint32_t all = (1u << n->shape.rank) - 1;
     int da = of_padded(gr->g, n, dy), rest;
 
-    if (gr_wants(gr, n, 0))
-        gr_give(gr, n, 0, da);
-    if (!gr_wants(gr, n, 1))
+    if (grad_wants(gr, n, 0))
+        grad_accumulate(gr, n, 0, da);
+    if (!grad_wants(gr, n, 1))
         return;
     rest = graph_binary(gr->g, HLO_SUBTRACT, graph_reduce(gr->g, REDUCE_ADD, dy, all),
                         graph_reduce(gr->g, REDUCE_ADD, da, all));
-    gr_give(gr, n, 1, rest);
+    grad_accumulate(gr, n, 1, rest);
 }
 
 static void give_concatenate(struct grad *gr, const struct graph_node *n, int dy)
@@ -80,24 +80,24 @@ static void give_concatenate(struct grad *gr, const struct graph_node *n, int dy
         limit[i] = n->shape.dim[i];
     for (int k = 0; k < n->operand_count; k++) {
         limit[n->dim] = start[n->dim] + gr->g->node[n->operand[k]].shape.dim[n->dim];
-        if (gr_wants(gr, n, k))
-            gr_give(gr, n, k, graph_slice(gr->g, dy, start, limit, NULL));
+        if (grad_wants(gr, n, k))
+            grad_accumulate(gr, n, k, graph_slice(gr->g, dy, start, limit, NULL));
         start[n->dim] = limit[n->dim];
     }
 }
 
-bool gr_move(struct grad *gr, const struct graph_node *n, int dy)
+bool grad_move(struct grad *gr, const struct graph_node *n, int dy)
 {
     struct graph *g = gr->g;
 
     switch (n->op) {
     case HLO_RESHAPE:
-        gr_give(gr, n, 0, graph_reshape(g, dy, g->node[n->operand[0]].shape));
+        grad_accumulate(gr, n, 0, graph_reshape(g, dy, g->node[n->operand[0]].shape));
         break;
-    case HLO_TRANSPOSE: gr_give(gr, n, 0, of_transpose(g, n, dy)); break;
-    case HLO_BROADCAST: gr_give(gr, n, 0, of_broadcast(g, n, dy)); break;
-    case HLO_SLICE: gr_give(gr, n, 0, of_slice(g, n, dy)); break;
-    case HLO_REVERSE: gr_give(gr, n, 0, graph_reverse(g, dy, n->dims, n->dim)); break;
+    case HLO_TRANSPOSE: grad_accumulate(gr, n, 0, of_transpose(g, n, dy)); break;
+    case HLO_BROADCAST: grad_accumulate(gr, n, 0, of_broadcast(g, n, dy)); break;
+    case HLO_SLICE: grad_accumulate(gr, n, 0, of_slice(g, n, dy)); break;
+    case HLO_REVERSE: grad_accumulate(gr, n, 0, graph_reverse(g, dy, n->dims, n->dim)); break;
     case HLO_PAD: give_pad(gr, n, dy); break;
     case HLO_CONCATENATE: give_concatenate(gr, n, dy); break;
     default: return false;

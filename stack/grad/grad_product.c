@@ -83,7 +83,7 @@ static int dot_gradient(struct graph *g, const struct graph_node *n, int operand
     struct role own = role_of(g, n, operand), other = role_of(g, n, 1 - operand);
     int first_other = n->dot.batch_count + (operand == 0 ? own.free_count : 0);
     enum graph_dtype dtype = g->node[own.node].shape.dtype;
-    int came[GRAPH_RANK_MAX], to[GRAPH_RANK_MAX], product, d = gr_convert(g, dy, dtype);
+    int came[GRAPH_RANK_MAX], to[GRAPH_RANK_MAX], product, d = grad_convert(g, dy, dtype);
     bool dy_first = true;
     struct graph_dot dot;
 
@@ -96,7 +96,7 @@ static int dot_gradient(struct graph *g, const struct graph_node *n, int operand
     dot = product_of(n, &other, first_other, dy_first);
     product = graph_dot_general(g, dy_first ? d : other.node, dy_first ? other.node : d, &dot,
                                 n->shape.dtype, n->precision);
-    product = gr_convert(g, product, dtype);
+    product = grad_convert(g, product, dtype);
     if (is_in_order(came, own.rank))
         return product;
     for (int i = 0; i < own.rank; i++)
@@ -104,7 +104,7 @@ static int dot_gradient(struct graph *g, const struct graph_node *n, int operand
     return graph_transpose(g, product, to);
 }
 
-bool gr_dot(struct grad *gr, const struct graph_node *n, int dy)
+bool grad_dot(struct grad *gr, const struct graph_node *n, int dy)
 {
     struct graph_node usual = *n;
     int back[GRAPH_RANK_MAX];
@@ -119,8 +119,8 @@ bool gr_dot(struct grad *gr, const struct graph_node *n, int dy)
         n = &usual;
     }
     for (int i = 0; i < 2; i++)
-        if (gr_wants(gr, n, i))
-            gr_give(gr, n, i, dot_gradient(gr->g, n, i, dy));
+        if (grad_wants(gr, n, i))
+            grad_accumulate(gr, n, i, dot_gradient(gr->g, n, i, dy));
     return true;
 }
 
@@ -252,14 +252,14 @@ static int kernel_gradient(struct graph *g, const struct graph_node *n, int dy)
     return reversed_count ? graph_reverse(g, db, reversed, reversed_count) : db;
 }
 
-bool gr_convolution(struct grad *gr, const struct graph_node *n, int dy)
+bool grad_convolution(struct grad *gr, const struct graph_node *n, int dy)
 {
     enum graph_dtype dtype = gr->g->node[n->operand[0]].shape.dtype;
-    int d = gr_convert(gr->g, dy, dtype);
+    int d = grad_convert(gr->g, dy, dtype);
 
-    if (gr_wants(gr, n, 0))
-        gr_give(gr, n, 0, gr_convert(gr->g, input_gradient(gr->g, n, d), dtype));
-    if (gr_wants(gr, n, 1))
-        gr_give(gr, n, 1, gr_convert(gr->g, kernel_gradient(gr->g, n, d), dtype));
+    if (grad_wants(gr, n, 0))
+        grad_accumulate(gr, n, 0, grad_convert(gr->g, input_gradient(gr->g, n, d), dtype));
+    if (grad_wants(gr, n, 1))
+        grad_accumulate(gr, n, 1, grad_convert(gr->g, kernel_gradient(gr->g, n, d), dtype));
     return true;
 }

@@ -8,13 +8,13 @@ static int of_extreme(struct graph *g, const struct graph_node *n, int y, int dy
     struct shape shape = g->node[a].shape;
 
     equal = graph_compare(g, COMPARE_EQ, a, graph_broadcast(g, y, shape, kept));
-    share = graph_select(g, equal, graph_splat(g, a, 1.0), gr_zeros(g, a));
+    share = graph_select(g, equal, graph_splat(g, a, 1.0), grad_zeros(g, a));
     share = graph_reduce(g, REDUCE_ADD, share, n->reduce_mask);
     share = graph_binary(g, HLO_DIVIDE, dy, share);
-    return graph_select(g, equal, graph_broadcast(g, share, shape, kept), gr_zeros(g, a));
+    return graph_select(g, equal, graph_broadcast(g, share, shape, kept), grad_zeros(g, a));
 }
 
-bool gr_reduce(struct grad *gr, const struct graph_node *n, int y, int dy)
+bool grad_reduce(struct grad *gr, const struct graph_node *n, int y, int dy)
 {
     struct shape shape = gr->g->node[n->operand[0]].shape;
     int kept[GRAPH_RANK_MAX], count = 0;
@@ -23,9 +23,9 @@ bool gr_reduce(struct grad *gr, const struct graph_node *n, int y, int dy)
         if (!(n->reduce_mask & (1u << i)))
             kept[count++] = i;
     if (n->reduce_kind == REDUCE_ADD)
-        gr_give(gr, n, 0, gr_spread(gr->g, dy, &shape, kept));
+        grad_accumulate(gr, n, 0, grad_spread(gr->g, dy, &shape, kept));
     else if (n->reduce_kind == REDUCE_MAX || n->reduce_kind == REDUCE_MIN)
-        gr_give(gr, n, 0, of_extreme(gr->g, n, y, dy, kept));
+        grad_accumulate(gr, n, 0, of_extreme(gr->g, n, y, dy, kept));
     else
         return false;
     return true;
@@ -59,16 +59,17 @@ static bool is_dense(const struct graph_node *n)
     return true;
 }
 
-bool gr_window(struct grad *gr, const struct graph_node *n, int dy)
+bool grad_window(struct grad *gr, const struct graph_node *n, int dy)
 {
     enum graph_compare first = n->reduce_kind == REDUCE_MAX ? COMPARE_GE : COMPARE_LE;
 
     if (n->op != HLO_REDUCE_WINDOW)
         return false;
     if (n->reduce_kind == REDUCE_ADD)
-        gr_give(gr, n, 0, of_sum(gr->g, n, dy));
+        grad_accumulate(gr, n, 0, of_sum(gr->g, n, dy));
     else if ((n->reduce_kind == REDUCE_MAX || n->reduce_kind == REDUCE_MIN) && is_dense(n))
-        gr_give(gr, n, 0, graph_select_and_scatter(gr->g, first, n->operand[0], dy, n->window));
+        grad_accumulate(gr, n, 0,
+                        graph_select_and_scatter(gr->g, first, n->operand[0], dy, n->window));
     else
         return false;
     return true;

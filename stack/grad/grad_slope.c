@@ -54,7 +54,7 @@ static bool may_belong(const struct grad *gr, int node, const struct shape *resu
         !shape_equal(&n->shape, result))
         return false;
     for (int k = 0; k < n->operand_count; k++)
-        if (!gr_wants(gr, n, k) && !is_constant(gr->g, n->operand[k]))
+        if (!grad_wants(gr, n, k) && !is_constant(gr->g, n->operand[k]))
             return false;
     return true;
 }
@@ -116,7 +116,7 @@ static bool find_function(const struct grad *gr, int result, struct function *f)
         f->node[f->count++] = node;
         f->has_transcendental |= is_transcendental(n->op);
         for (int k = 0; k < n->operand_count; k++)
-            if (gr_wants(gr, n, k))
+            if (grad_wants(gr, n, k))
                 put_off(open, &count, n->operand[k]);
         parts |= count > 1;
         if (count == 0 || (count == 1 && !parts))
@@ -139,20 +139,20 @@ static int slope_of(const struct grad *gr, const struct function *f)
     inner.adjoint = mem_alloc((size_t)gr->end * sizeof(*inner.adjoint));
     for (int i = 0; i < gr->end; i++)
         inner.adjoint[i] = NODE_NONE;
-    inner.adjoint[f->node[0]] = gr_fill(g, &shape, 1.0);
+    inner.adjoint[f->node[0]] = grad_fill(g, &shape, 1.0);
     for (int i = 0; i < f->count && is_known; i++) {
         struct graph_node n = g->node[f->node[i]];  /* a copy: the array moves as it grows */
 
         is_known = graph_op_kind(n.op) == KIND_UNARY
-                       ? gr_unary(&inner, &n, f->node[i], inner.adjoint[f->node[i]])
-                       : gr_binary(&inner, &n, f->node[i], inner.adjoint[f->node[i]]);
+                       ? grad_unary(&inner, &n, f->node[i], inner.adjoint[f->node[i]])
+                       : grad_binary(&inner, &n, f->node[i], inner.adjoint[f->node[i]]);
     }
     slope = is_known ? inner.adjoint[f->argument] : NODE_NONE;
     mem_free(inner.adjoint);
     return slope;
 }
 
-bool gr_slope(struct grad *gr, int result)
+bool grad_slope(struct grad *gr, int result)
 {
     struct function f;
     int slope, da;
@@ -162,7 +162,7 @@ bool gr_slope(struct grad *gr, int result)
     slope = slope_of(gr, &f);
     if (slope == NODE_NONE)
         return false;
-    da = gr_multiply(gr->g, gr->adjoint[result], slope);
+    da = grad_multiply(gr->g, gr->adjoint[result], slope);
     gr->adjoint[f.argument] = gr->adjoint[f.argument] == NODE_NONE
                                   ? da : graph_binary(gr->g, HLO_ADD, gr->adjoint[f.argument], da);
     return true;

@@ -3,36 +3,37 @@
 #include "stack/hlo/array.h"
 
 /*
- * Counting elements in row-major order, an array is a number of digits, minor
- * first: each has a size and says how many bytes one step of it moves. Digits
- * whose steps continue the one before are one digit. A dimension that does not
- * fill its tiles is a digit of its own kind, as its steps are uneven.
+ * Counting elements in row-major order, an array is a list of strided dimensions,
+ * minor first: each has a size and says how many bytes one step of it moves. Those
+ * whose steps continue the one before are one with it. A dimension that does not
+ * fill its tiles is of its own kind, as its steps are uneven.
  */
-enum digit_kind { EVEN, UNEVEN_LANES, UNEVEN_ROWS };
+enum strided_dim_kind { EVEN, UNEVEN_LANES, UNEVEN_ROWS };
 
-struct digit {
-    enum digit_kind kind;
+struct strided_dim {
+    enum strided_dim_kind kind;
     int64_t size, step_bytes;
 };
 
-struct digits {
+struct strided_dims {
     int count;
-    struct digit digit[GRAPH_RANK_MAX + 4];
+    struct strided_dim dim[GRAPH_RANK_MAX + 4];
 };
 
-static void add(struct digits *d, enum digit_kind kind, int64_t size, int64_t step_bytes)
+static void add(struct strided_dims *d, enum strided_dim_kind kind, int64_t size,
+                int64_t step_bytes)
 {
-    struct digit *last = d->count ? &d->digit[d->count - 1] : NULL;
+    struct strided_dim *last = d->count ? &d->dim[d->count - 1] : NULL;
 
     if (size == 1)
         return;
     if (last && kind == EVEN && last->kind == EVEN && last->size * last->step_bytes == step_bytes)
         last->size *= size;
     else
-        d->digit[d->count++] = (struct digit){kind, size, step_bytes};
+        d->dim[d->count++] = (struct strided_dim){kind, size, step_bytes};
 }
 
-static void add_lanes(struct digits *d, int64_t lanes)
+static void add_lanes(struct strided_dims *d, int64_t lanes)
 {
     if (lanes <= ARRAY_LANES) {
         add(d, EVEN, lanes, 4);
@@ -44,7 +45,7 @@ static void add_lanes(struct digits *d, int64_t lanes)
     }
 }
 
-static void add_rows(struct digits *d, const struct array *a)
+static void add_rows(struct strided_dims *d, const struct array *a)
 {
     int pack = 4 / a->element_bytes;
     int64_t tile_row_bytes = a->tiles_across * ARRAY_TILE_BYTES;
@@ -65,7 +66,7 @@ static void add_rows(struct digits *d, const struct array *a)
 }
 
 /* element i in row i / 128, lane i % 128 of one column of tiles */
-static void add_linear(struct digits *d, struct array *a)
+static void add_linear(struct strided_dims *d, struct array *a)
 {
     int64_t elems = shape_elems(&a->shape);
 
@@ -78,9 +79,9 @@ static void add_linear(struct digits *d, struct array *a)
         add_rows(d, a);
 }
 
-static struct digits digits_of(const struct shape *s)
+static struct strided_dims strided_dims_of(const struct shape *s)
 {
-    struct digits d = {0};
+    struct strided_dims d = {0};
     struct array a;
 
     array_init(&a, "", s, NULL);
@@ -98,13 +99,13 @@ static struct digits digits_of(const struct shape *s)
 
 bool array_is_bitcast(const struct shape *from, const struct shape *to)
 {
-    struct digits a = digits_of(from), b = digits_of(to);
+    struct strided_dims a = strided_dims_of(from), b = strided_dims_of(to);
 
     if (from->dtype != to->dtype || a.count != b.count)
         return false;
     for (int i = 0; i < a.count; i++)
-        if (a.digit[i].kind != b.digit[i].kind || a.digit[i].size != b.digit[i].size ||
-            a.digit[i].step_bytes != b.digit[i].step_bytes)
+        if (a.dim[i].kind != b.dim[i].kind || a.dim[i].size != b.dim[i].size ||
+            a.dim[i].step_bytes != b.dim[i].step_bytes)
             return false;
     return true;
 }

@@ -68,7 +68,7 @@ static int compile(const struct kernel_kind *kind, const struct kernel_job *job,
     int count = 1, status = -1;
 
     memset(out, 0, sizeof(*out));
-    if (kind->takes(job->body, job->chip, e))
+    if (kind->check_supported(job->body, job->chip, e))
         return -1;
     if (kind->is_for_one_core && job->core > 0) {
         out->cost.is_idle = true;

@@ -153,7 +153,7 @@ static int64_t stage_bytes(const struct module_settings *s)
     return s->stage_bytes > 0 ? s->stage_bytes : STAGE_BYTES;
 }
 
-static struct kernel_sums *make_sums(struct plan *p, const struct step *s,
+static struct kernel_sums *make_sums(struct plan *p, const struct module_step *s,
                                      const struct graph_node *n, const struct collective_room *room)
 {
     struct kernel_sums *sums = arena_alloc(p->arena, sizeof(*sums));
@@ -209,7 +209,7 @@ static struct value *place_operand(struct plan *p, struct value *from, int bucke
     return to;
 }
 
-static struct value *place_result(struct plan *p, const struct step *s, int bucket,
+static struct value *place_result(struct plan *p, const struct module_step *s, int bucket,
                                   const struct array *like, const struct collective_room *room,
                                   int k)
 {
@@ -222,7 +222,7 @@ static struct value *place_result(struct plan *p, const struct step *s, int buck
                           part);
 }
 
-static void add_parts(struct plan *p, struct step *s, int bucket,
+static void add_parts(struct plan *p, struct module_step *s, int bucket,
                       const struct collective_room_need *need, const struct collective_room *room)
 {
     for (int k = 0; k < s->operand_count; k++) {
@@ -296,7 +296,7 @@ const struct spread_times *plan_sum_times(const struct module_settings *s, int64
     return room.spread;
 }
 
-int plan_add_collective(struct plan *p, struct step s, const struct graph *g, int node,
+int plan_add_collective(struct plan *p, struct module_step s, const struct graph *g, int node,
                         struct err *e)
 {
     const struct module_settings *settings = p->settings;
@@ -319,7 +319,8 @@ int plan_add_collective(struct plan *p, struct step s, const struct graph *g, in
 }
 
 /* whatever it waits for is in its message; its own flags are for its copies and pages alone */
-int plan_add_message(struct plan *p, struct step s, const struct graph_node *n, struct err *e)
+int plan_add_message(struct plan *p, struct module_step s, const struct graph_node *n,
+                     struct err *e)
 {
     struct collective_room room = {0};
 
@@ -376,7 +377,10 @@ int plan_collective_flags(const struct plan *p)
     return flags_with(p, sets_most(p));
 }
 
-static bool is_of(const struct step *s, int team) { return s->sums && s->sums->team == team; }
+static bool is_of(const struct module_step *s, int team)
+{
+    return s->sums && s->sums->team == team;
+}
 
 /* the last collective of its team in this loop is `step`, and the first one has that flag */
 static bool follows_first(const struct plan *p, int loop, int step, int flag)
@@ -482,7 +486,7 @@ static bool is_read(const struct plan *p, const struct buffer *b, int begin)
 /* the copy's source may be made in the place of its result */
 static bool may_fill(const struct plan *p, int copy)
 {
-    const struct step *s = &p->step[copy];
+    const struct module_step *s = &p->step[copy];
     const struct buffer *from = plan_buffer(p, s->operand[0]);
 
     return from->role == BUFFER_TEMPORARY && from->bytes == s->result[0]->array.bytes &&

@@ -33,7 +33,7 @@ static bool any_overlap(struct value *const *x, int x_count, struct value *const
     return false;
 }
 
-static bool conflict(const struct step *before, const struct step *s)
+static bool conflict(const struct module_step *before, const struct module_step *s)
 {
     return any_overlap(before->result, before->result_count, s->operand, s->operand_count)
            || any_overlap(before->result, before->result_count, s->result, s->result_count)

@@ -36,10 +36,10 @@ struct buffer {
     int64_t behind_bytes;               /* of VMEM: kernels read so far behind it, and drop that */
 };
 
-enum step_kind { STEP_KERNEL, STEP_LOOP_BEGIN, STEP_LOOP_END };
+enum module_step_kind { STEP_KERNEL, STEP_LOOP_BEGIN, STEP_LOOP_END };
 
-struct step {
-    enum step_kind kind;
+struct module_step {
+    enum module_step_kind kind;
     const struct graph *body;           /* of a kernel */
     bool is_fusion;                     /* which may be taken apart */
     const char *name, *source;
@@ -85,7 +85,7 @@ struct plan {
     struct arena *arena;
     const struct module_settings *settings;
     struct memo *memo;                  /* of all kernels' code */
-    struct step *step;
+    struct module_step *step;
     int step_count;
     size_t step_capacity;
     struct buffer *buffer;
@@ -118,10 +118,10 @@ void plan_fini(struct plan *p);
 /* the number of a new buffer; a value that gets the place of its buffer; a step before step `at` */
 int plan_add_buffer(struct plan *p, enum buffer_role role, int64_t bytes);
 void plan_keep_value(struct plan *p, struct value *v);
-void plan_insert_step(struct plan *p, int at, struct step s);
+void plan_insert_step(struct plan *p, int at, struct module_step s);
 void plan_remove_step(struct plan *p, int at);
 /* behind all steps there are */
-struct step *plan_add_step(struct plan *p, struct step s);
+struct module_step *plan_add_step(struct plan *p, struct module_step s);
 /* a kernel that copies an array, behind all steps there are */
 void plan_add_copy(struct plan *p, struct value *from, struct value *to);
 
@@ -133,11 +133,12 @@ struct value *plan_new_value(struct plan *p, const char *name, const struct shap
  * A collective of these values: operands that it needs in a bucket are copied there.
  * plan_fill_buckets then lets the kernels before write into their places where they can.
  */
-int plan_add_collective(struct plan *p, struct step s, const struct graph *g, int node,
+int plan_add_collective(struct plan *p, struct module_step s, const struct graph *g, int node,
                         struct err *e);
 void plan_fill_buckets(struct plan *p);
 /* a message to or from another program; its values are all there */
-int plan_add_message(struct plan *p, struct step s, const struct graph_node *n, struct err *e);
+int plan_add_message(struct plan *p, struct module_step s, const struct graph_node *n,
+                     struct err *e);
 bool plan_has_lone_collective(const struct graph *body);
 /* to collectives, when the order of steps is known; -1: there are too few */
 int plan_set_flags(struct plan *p, struct err *e);
@@ -209,7 +210,7 @@ int plan_find_refusals(struct plan *p);
 int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struct err *e);
 
 /* the kernel of a step, beside a sum or not */
-struct kernel_job plan_job(const struct plan *p, const struct step *step, bool is_beside);
+struct kernel_job plan_job(const struct plan *p, const struct module_step *step, bool is_beside);
 
 struct pass_context;
 /* takes these fusions of m->graph apart */

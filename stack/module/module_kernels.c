@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* collectives have the end of SMEM, also between their parts */
-static void share_smem(const struct plan *p, const struct step *step, bool is_beside,
+static void share_smem(const struct plan *p, const struct module_step *step, bool is_beside,
                        struct kernel_job *job)
 {
     int64_t bytes = plan_collective_smem(p->settings);
@@ -21,7 +21,7 @@ static void share_smem(const struct plan *p, const struct step *step, bool is_be
     }
 }
 
-struct kernel_job plan_job(const struct plan *p, const struct step *step, bool is_beside)
+struct kernel_job plan_job(const struct plan *p, const struct module_step *step, bool is_beside)
 {
     const struct module_settings *s = p->settings;
     int first_flag = plan_kernel_flags(s);
@@ -42,12 +42,12 @@ struct kernel_job plan_job(const struct plan *p, const struct step *step, bool i
     return job;
 }
 
-static struct kernel_job job_of(const struct plan *p, const struct step *step)
+static struct kernel_job job_of(const struct plan *p, const struct module_step *step)
 {
     return plan_job(p, step, plan_is_beside_sum(p, (int)(step - p->step)));
 }
 
-static int64_t payload_of(const struct step *s)
+static int64_t payload_of(const struct module_step *s)
 {
     int64_t bytes = 0;
 
@@ -73,7 +73,7 @@ static int make_peer(struct module_kernel *k, struct memo *memo, struct arena *a
     return kernel_compile(&job, a, segment, e);
 }
 
-static int make_kernel(struct module *m, const struct plan *p, const struct step *step,
+static int make_kernel(struct module *m, const struct plan *p, const struct module_step *step,
                        struct arena *a, struct err *e)
 {
     struct module_kernel *k = &m->kernel[m->kernel_count];
@@ -144,7 +144,7 @@ void plan_use_shadows(struct plan *p, bool is_used)
     }
 }
 
-static const char *note_of(const struct module_settings *s, const struct step *step)
+static const char *note_of(const struct module_settings *s, const struct module_step *step)
 {
     return s->notes_are_sources && *step->source ? step->source : step->name;
 }
@@ -152,7 +152,7 @@ static const char *note_of(const struct module_settings *s, const struct step *s
 static int add_step(struct module *m, struct plan *p, int index, int64_t *times, struct arena *a,
                     struct err *e)
 {
-    struct step *step = &p->step[index];
+    struct module_step *step = &p->step[index];
 
     step->times = *times;
     switch (step->kind) {
@@ -203,7 +203,7 @@ int module_make_kernels(struct module *m, struct plan *p, struct arena *a, struc
     return p->refused_count ? -1 : 0;
 }
 
-static bool refuses(const struct plan *p, const struct step *step)
+static bool refuses(const struct plan *p, const struct module_step *step)
 {
     struct kernel_job job = job_of(p, step);
     const struct kernel_kind *kind = kernel_kind_of(step->body);

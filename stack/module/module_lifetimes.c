@@ -40,7 +40,7 @@ static void stretch(struct plan *p, const struct value *v, int step)
     struct buffer *b = plan_buffer(p, v);
 
     for (int i = 0; i < p->step_count; i++) {
-        const struct step *s = &p->step[i];
+        const struct module_step *s = &p->step[i];
 
         if (s->kind == STEP_LOOP_BEGIN && i <= step && step <= s->other && b->first < i &&
             b->last < s->other)
@@ -106,7 +106,7 @@ static int loop_depth(const struct plan *p, int step)
 }
 
 /* the step's result that lies where v does */
-static const struct array *result_at(const struct plan *p, const struct step *s,
+static const struct array *result_at(const struct plan *p, const struct module_step *s,
                                      const struct value *v)
 {
     for (int k = 0; k < s->result_count; k++)
@@ -127,7 +127,7 @@ static bool lie_alike(const struct array *a, const struct array *b)
  * kernel may see both in another shape than v and `old` have, as rows of a reshape that moves
  * nothing.
  */
-static bool is_pointwise(const struct plan *p, const struct step *s, const struct value *v,
+static bool is_pointwise(const struct plan *p, const struct module_step *s, const struct value *v,
                          const struct value *old)
 {
     const struct array *result = result_at(p, s, v);

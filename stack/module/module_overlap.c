@@ -21,7 +21,7 @@
 enum choice { BY_GAIN, TOGETHER, SPREAD };
 
 struct node {                           /* a step of the region */
-    struct step step;
+    struct module_step step;
     int *reader;                        /* nodes that must come behind it */
     int reader_count, follows;          /* follows: how many it must come behind, */
     int waits_for;                      /* of which so many are not done */
@@ -37,7 +37,7 @@ struct region {
     struct plan *plan;
     struct node *node;
     int count, first, done;             /* first: the lowest that is not done */
-    struct step *order;                 /* the steps as they will be */
+    struct module_step *order;          /* the steps as they will be */
     int order_count;
     size_t order_capacity;
     double now, gap, cycles_per_ns;     /* core cycles; the gap between kernels */
@@ -72,7 +72,8 @@ static bool any_touch(const struct plan *p, struct value **x, int count_x, struc
     return false;
 }
 
-static bool must_follow(const struct plan *p, const struct step *a, const struct step *b)
+static bool must_follow(const struct plan *p, const struct module_step *a,
+                        const struct module_step *b)
 {
     return any_touch(p, a->result, a->result_count, b->operand, b->operand_count) ||
            any_touch(p, a->result, a->result_count, b->result, b->result_count) ||
@@ -86,7 +87,7 @@ static void add_reader(struct node *n, int reader)
     n->reader[n->reader_count++] = reader;
 }
 
-static bool reads(const struct plan *p, const struct step *s, const struct step *from)
+static bool reads(const struct plan *p, const struct module_step *s, const struct module_step *from)
 {
     return any_touch(p, from->result, from->result_count, s->operand, s->operand_count);
 }
@@ -128,7 +129,7 @@ static void predict(struct region *r, struct node *n)
     n->cycles = (double)t.predicted_cycles + r->gap;
 }
 
-static struct step *add_order(struct region *r, const struct step *s)
+static struct module_step *add_order(struct region *r, const struct module_step *s)
 {
     r->order = mem_grow(r->order, &r->order_capacity, (size_t)r->order_count + 1,
                         sizeof(*r->order));
@@ -210,7 +211,7 @@ static bool chooses_spread(struct region *r, const struct node *sum)
 
 static struct kernel_sums *add_part(struct region *r)
 {
-    struct step *part = add_order(r, &r->node[r->flying].step);
+    struct module_step *part = add_order(r, &r->node[r->flying].step);
     const struct kernel_sums *all = part->sums;
 
     part->sums = arena_alloc(r->plan->arena, sizeof(*part->sums));
@@ -257,7 +258,7 @@ static void run_part(struct region *r, bool to_the_end)
 }
 
 /* a stage is only where blocks wait in it */
-static void set_bucket(struct region *r, const struct step *sum)
+static void set_bucket(struct region *r, const struct module_step *sum)
 {
     const struct spread_times *t = sum->sums->spread;
 

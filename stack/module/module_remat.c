@@ -35,7 +35,7 @@ static int fullest_step(const struct plan *p)
     return step;
 }
 
-static bool reads(const struct plan *p, const struct step *s, const struct buffer *b)
+static bool reads(const struct plan *p, const struct module_step *s, const struct buffer *b)
 {
     for (int k = 0; k < s->operand_count; k++)
         if (plan_buffer(p, s->operand[k]) == b)
@@ -43,7 +43,7 @@ static bool reads(const struct plan *p, const struct step *s, const struct buffe
     return false;
 }
 
-static bool writes(const struct plan *p, const struct step *s, const struct buffer *b)
+static bool writes(const struct plan *p, const struct module_step *s, const struct buffer *b)
 {
     for (int k = 0; k < s->result_count; k++)
         if (plan_buffer(p, s->result[k]) == b)
@@ -70,7 +70,7 @@ static bool has_loop_between(const struct plan *p, int first, int last)
 /* what the step reads holds the same when step `at` begins */
 static bool operands_remain(const struct plan *p, int maker, int at)
 {
-    const struct step *s = &p->step[maker];
+    const struct module_step *s = &p->step[maker];
 
     for (int k = 0; k < s->operand_count; k++) {
         const struct buffer *b = plan_buffer(p, s->operand[k]);
@@ -88,7 +88,7 @@ static bool operands_remain(const struct plan *p, int maker, int at)
 static int maker_of(const struct plan *p, const struct buffer *b, int at)
 {
     int maker = b->first;
-    const struct step *s = &p->step[maker];
+    const struct module_step *s = &p->step[maker];
     const struct kernel_kind *kind;
 
     if (s->kind != STEP_KERNEL || !writes(p, s, b) || has_loop_between(p, maker, at))
@@ -103,7 +103,7 @@ static int maker_of(const struct plan *p, const struct buffer *b, int at)
 }
 
 /* a kernel with this result alone: what else the step makes, and reads for it, is left out */
-static void keep_one_result(struct plan *p, struct step *s, int result)
+static void keep_one_result(struct plan *p, struct module_step *s, int result)
 {
     const struct graph *from = s->body;
     struct graph *body = arena_alloc(p->arena, sizeof(*body));
@@ -147,7 +147,7 @@ static void keep_one_result(struct plan *p, struct step *s, int result)
 static void insert_again(struct plan *p, int maker, const struct buffer *b, int at)
 {
     struct value *old = NULL, *v = arena_alloc(p->arena, sizeof(*v));
-    struct step again = p->step[maker];
+    struct module_step again = p->step[maker];
 
     for (int k = 0; k < again.result_count && !old; k++)
         if (plan_buffer(p, again.result[k]) == b) {

@@ -35,14 +35,14 @@ struct value *plan_new_value(struct plan *p, const char *name, const struct shap
     return v;
 }
 
-struct step *plan_add_step(struct plan *p, struct step s)
+struct module_step *plan_add_step(struct plan *p, struct module_step s)
 {
     p->step = mem_grow(p->step, &p->step_capacity, (size_t)p->step_count + 1, sizeof(*p->step));
     p->step[p->step_count] = s;
     return &p->step[p->step_count++];
 }
 
-void plan_insert_step(struct plan *p, int at, struct step s)
+void plan_insert_step(struct plan *p, int at, struct module_step s)
 {
     plan_add_step(p, s);
     memmove(p->step + at + 1, p->step + at, (size_t)(p->step_count - 1 - at) * sizeof(s));
@@ -78,7 +78,7 @@ void plan_add_copy(struct plan *p, struct value *from, struct value *to)
     graph_freeze(body);
     operand[0] = from;
     result[0] = to;
-    plan_add_step(p, (struct step){
+    plan_add_step(p, (struct module_step){
         .kind = STEP_KERNEL, .body = body, .source = "",
         .name = arena_printf(p->arena, "copy.%s", to->array.name),
         .operand = operand, .result = result, .operand_count = 1, .result_count = 1});
@@ -97,12 +97,12 @@ static int walk(struct plan *p, const struct graph *g, struct value **parameter,
                 struct value **node, struct err *e);
 
 /* a kernel that makes the node, with its operands; results are the caller's to set */
-static struct step step_of(struct walk *w, int node)
+static struct module_step step_of(struct walk *w, int node)
 {
     const struct graph_node *n = &w->g->node[node];
-    struct step s = {.kind = STEP_KERNEL, .name = n->name, .source = n->source,
-                     .operand_count = n->operand_count,
-                     .result_count = n->tuple_count ? n->tuple_count : 1};
+    struct module_step s = {.kind = STEP_KERNEL, .name = n->name, .source = n->source,
+                            .operand_count = n->operand_count,
+                            .result_count = n->tuple_count ? n->tuple_count : 1};
 
     s.operand = values(w->plan, s.operand_count);
     s.result = values(w->plan, s.result_count);
@@ -111,7 +111,7 @@ static struct step step_of(struct walk *w, int node)
     return s;
 }
 
-static void take_results(struct walk *w, int node, const struct step *s)
+static void take_results(struct walk *w, int node, const struct module_step *s)
 {
     if (w->g->node[node].tuple_count)
         w->element[node] = s->result;
@@ -123,7 +123,7 @@ static void add_kernel(struct walk *w, int node)
 {
     const struct graph_node *n = &w->g->node[node];
     struct plan *p = w->plan;
-    struct step s = step_of(w, node);
+    struct module_step s = step_of(w, node);
     struct graph *body;
 
     for (int k = 0; k < s.result_count; k++)
@@ -143,7 +143,7 @@ static void add_kernel(struct walk *w, int node)
 
 static int add_collective(struct walk *w, int node, struct err *e)
 {
-    struct step s = step_of(w, node);
+    struct module_step s = step_of(w, node);
     struct graph *body = kernel_body_of(w->g, node, w->plan->arena);
 
     graph_freeze(body);
@@ -156,7 +156,7 @@ static int add_collective(struct walk *w, int node, struct err *e)
 
 static int add_message(struct walk *w, int node, struct err *e)
 {
-    struct step s = step_of(w, node);
+    struct module_step s = step_of(w, node);
     struct graph *body = kernel_body_of(w->g, node, w->plan->arena);
     const struct graph_node *n = &w->g->node[node];
 
@@ -287,14 +287,15 @@ static int add_rounds(struct plan *p, const struct graph_node *n, struct value *
     if (is_double && n->count % 2 == 1 && add_round(p, body, state, p->step_count - 1, e))
         return -1;
     begin = p->step_count;
-    plan_add_step(p, (struct step){.kind = STEP_LOOP_BEGIN, .name = n->name, .source = n->source,
-                                   .count = is_double ? n->count / 2 : n->count});
+    plan_add_step(p, (struct module_step){.kind = STEP_LOOP_BEGIN, .name = n->name,
+                                          .source = n->source,
+                                          .count = is_double ? n->count / 2 : n->count});
     if (add_round(p, body, state, begin, e) ||
         (is_double && add_round(p, body, state, p->step_count - 1, e)))
         return -1;
     p->step[begin].other = p->step_count;
-    plan_add_step(p, (struct step){.kind = STEP_LOOP_END, .name = n->name, .source = n->source,
-                                   .other = begin});
+    plan_add_step(p, (struct module_step){.kind = STEP_LOOP_END, .name = n->name,
+                                          .source = n->source, .other = begin});
     return 0;
 }
 

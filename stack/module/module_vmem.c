@@ -52,7 +52,7 @@ static int64_t reads_of(const struct plan *p, const struct buffer *b)
 static bool may_stay(const struct plan *p, const struct buffer *b)
 {
     for (int i = b->first; i <= b->last && i < p->step_count; i++) {
-        const struct step *s = &p->step[i];
+        const struct module_step *s = &p->step[i];
 
         for (int k = 0; s->is_in_hbm && k < s->operand_count; k++)
             if (plan_buffer(p, s->operand[k]) == b)
@@ -149,7 +149,7 @@ void plan_residents(struct plan *p, struct module *m)
     mem_free(list);
 }
 
-static bool is_product(const struct step *s)
+static bool is_product(const struct module_step *s)
 {
     const struct kernel_kind *kind = s->kind == STEP_KERNEL ? kernel_kind_of(s->body) : NULL;
 
@@ -164,7 +164,7 @@ static double copy_cycles(const struct plan *p, int64_t bytes)
 }
 
 /* by the roof: what the step takes at least, a guess at how much a copy beside it can hide */
-static double step_cycles(const struct plan *p, const struct step *s)
+static double step_cycles(const struct plan *p, const struct module_step *s)
 {
     double flops, copies = 0;
 
@@ -180,7 +180,7 @@ static double step_cycles(const struct plan *p, const struct step *s)
     return flops > copies ? flops : copies;
 }
 
-static bool writes(const struct plan *p, const struct step *s, const struct buffer *b)
+static bool writes(const struct plan *p, const struct module_step *s, const struct buffer *b)
 {
     for (int i = 0; i < s->result_count; i++)
         if (plan_buffer(p, s->result[i]) == b)
@@ -195,7 +195,7 @@ static int earliest_start(const struct plan *p, int step, const struct value *v)
     int start = step;
 
     while (start > 0 && step - start < AHEAD_STEPS_MAX && hidden < wanted) {
-        const struct step *before = &p->step[start - 1];
+        const struct module_step *before = &p->step[start - 1];
 
         if (before->kind != STEP_KERNEL || writes(p, before, plan_buffer(p, v)))
             break;
@@ -258,7 +258,7 @@ static bool fetch_operand(struct plan *p, struct module *m, int step, int index,
 }
 
 /* a product with a vector: nothing of the matrix is used twice */
-static bool is_vector(const struct step *s)
+static bool is_vector(const struct module_step *s)
 {
     const struct shape *r = &s->result[0]->array.shape;
 
@@ -267,7 +267,7 @@ static bool is_vector(const struct step *s)
 }
 
 /* each matrix of a batch is read once, as it comes */
-static bool has_batches(const struct step *s)
+static bool has_batches(const struct module_step *s)
 {
     for (int i = 0; i < s->body->node_count; i++)
         if (s->body->node[i].op == HLO_DOT)
@@ -276,7 +276,7 @@ static bool has_batches(const struct step *s)
 }
 
 /* a step of the product needs all of it: no more rows, or columns, than a step has */
-static bool is_one_block(const struct step *s, int index)
+static bool is_one_block(const struct module_step *s, int index)
 {
     const struct shape *r = &s->result[0]->array.shape;
     int64_t columns = r->rank > 0 ? r->dim[r->rank - 1] : 1;
@@ -291,7 +291,7 @@ static bool is_one_block(const struct step *s, int index)
  */
 static void fetch_operands(struct plan *p, struct module *m, int step)
 {
-    struct step *s = &p->step[step];
+    struct module_step *s = &p->step[step];
     int order[2] = {0, 1}, last_start = step;
 
     if (s->operand_count < 2 || s->is_in_hbm || is_vector(s))

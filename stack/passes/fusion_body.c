@@ -29,7 +29,7 @@ bool fusion_is_offset(const struct fusion *f, int node)
     const struct graph_node *n = &f->g->node[node];
 
     return n->op == HLO_SLICE && !f->context->heroes_alone &&
-           loop_takes_slice(&f->g->node[n->operand[0]].shape, n);
+           loop_can_fuse_slice(&f->g->node[n->operand[0]].shape, n);
 }
 
 bool fusion_is_work(const struct fusion *f, int node)
@@ -270,14 +270,14 @@ static bool is_slow(const struct kernel_kind *kind, const struct graph *body)
     return work > 1 && (strcmp(kind->name, "move") == 0 || strcmp(kind->name, "window") == 0);
 }
 
-static bool takes(const struct pass_context *c, const struct graph *body)
+static bool can_fuse(const struct pass_context *c, const struct graph *body)
 {
-    const struct kernel_kind *kind = c->takes ? NULL : kernel_kind_of(body);
+    const struct kernel_kind *kind = c->check_supported ? NULL : kernel_kind_of(body);
     struct err e;
 
-    if (c->takes)
-        return c->takes(body, c->chip, &e) == 0;
-    return kind && !is_slow(kind, body) && kind->takes(body, c->chip, &e) == 0 &&
+    if (c->check_supported)
+        return c->check_supported(body, c->chip, &e) == 0;
+    return kind && !is_slow(kind, body) && kind->check_supported(body, c->chip, &e) == 0 &&
            has_tiling(kind, body, c);
 }
 
@@ -291,7 +291,7 @@ bool fusion_is_taken(const struct fusion *f, const struct fusion_group *p)
         return false;
     arena_init(&a);
     if (fusion_make_body(f, p, &a, &body) && body.root_count > 0)
-        is_taken = takes(f->context, body.graph);
+        is_taken = can_fuse(f->context, body.graph);
     arena_fini(&a);
     return is_taken;
 }

@@ -15,7 +15,7 @@ struct order {
     int dim[GRAPH_RANK_MAX];
 };
 
-struct layout {
+struct layout_assignment {
     struct rewrite w;
     const struct chip *chip;
     struct order *order;                /* by node of the old graph */
@@ -33,24 +33,24 @@ bool layout_has_any_order(const struct graph_node *n);
 /* of what is left of a reduced array */
 struct order layout_reduced(const struct order *from, uint32_t mask, int rank);
 /* that of the first operand of its rank that has another than the usual one; else not set */
-struct order layout_of_operands(const struct layout *l, const struct graph_node *n);
+struct order layout_of_operands(const struct layout_assignment *l, const struct graph_node *n);
 struct shape layout_shape(const struct shape *s, const struct order *o);
 /* the new node of old node `node` in this order */
-int layout_in_order(struct layout *l, int node, const struct order *wanted);
+int layout_in_order(struct layout_assignment *l, int node, const struct order *wanted);
 /* The new node of any operation but transposes, products and convolutions, by the orders. */
-int layout_rebuild(struct layout *l, int node);
+int layout_rebuild(struct layout_assignment *l, int node);
 /* outputs leave as the program says */
-void layout_restore_outputs(struct layout *l);
+void layout_restore_outputs(struct layout_assignment *l);
 
 /*
  * layout_product.c. A product may have its result's rows and columns exchanged; what only renames
  * then passes the order on. Sets order[] and is_turned[] of the products for which less is copied
  * so.
  */
-void layout_turn_products(struct layout *l);
+void layout_turn_products(struct layout_assignment *l);
 /* the order of a transpose or reshape that moves nothing, given its operand's; false: it does */
 bool layout_pass_on(const struct graph *g, int node, const struct order *from, struct order *to);
 /* it or an operand is, and its kernel may take that so */
-bool layout_is_turned_product(const struct layout *l, int node);
-int layout_rebuild_product(struct layout *l, int node);
+bool layout_is_turned_product(const struct layout_assignment *l, int node);
+int layout_rebuild_product(struct layout_assignment *l, int node);
 #endif

@@ -197,7 +197,7 @@ static void list_users(struct walk *w, struct arena *a)
     w->is_output = is_output;
 }
 
-void layout_turn_products(struct layout *l)
+void layout_turn_products(struct layout_assignment *l)
 {
     const struct graph *g = l->w.from;
     struct walk w = {.g = g};
@@ -224,12 +224,12 @@ void layout_turn_products(struct layout *l)
 /* ----- rebuilt */
 
 /* the contracted dimension in the new operand; batches are in front still */
-static int contracted(const struct layout *l, int operand, int dim)
+static int contracted(const struct layout_assignment *l, int operand, int dim)
 {
     return order_place(&l->order[operand], dim, l->w.from->node[operand].shape.rank);
 }
 
-bool layout_is_turned_product(const struct layout *l, int node)
+bool layout_is_turned_product(const struct layout_assignment *l, int node)
 {
     const struct graph_node *n = &l->w.from->node[node];
 
@@ -238,7 +238,7 @@ bool layout_is_turned_product(const struct layout *l, int node)
                && (l->is_turned[n->operand[0]] || l->is_turned[n->operand[1]]));
 }
 
-int layout_rebuild_product(struct layout *l, int node)
+int layout_rebuild_product(struct layout_assignment *l, int node)
 {
     const struct graph_node *n = &l->w.from->node[node];
     struct graph_dot dot = n->dot;

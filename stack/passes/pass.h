@@ -27,7 +27,7 @@ struct pass_context {
     const struct module_settings *settings;
     bool heroes_alone;                  /* pass_fusion: products, windows, moves stay alone */
     /* whether some kernel makes a body, for pass_fusion; NULL: what the kinds of kernels say */
-    int (*takes)(const struct graph *body, const struct chip *chip, struct err *e);
+    int (*check_supported)(const struct graph *body, const struct chip *chip, struct err *e);
 };
 
 /* stack/passes/passes.def names some of them more than once */

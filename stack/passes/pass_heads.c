@@ -147,7 +147,7 @@ static bool is_batched(const struct graph *g, const struct graph_node *n)
 }
 
 struct heads {
-    struct layout l;
+    struct layout_assignment l;
     bool *is_seed;                      /* products of heads */
 };
 
@@ -321,7 +321,7 @@ static struct graph_dot dot_of(const struct product *p)
 /* operands as they lie, the result as it is wanted; NODE_NONE: the kernel does not make that */
 static int as_they_lie(struct heads *h, int node)
 {
-    struct layout *l = &h->l;
+    struct layout_assignment *l = &h->l;
     const struct graph_node *n = &l->w.from->node[node];
     const struct order *order[PARTS] = {&l->order[n->operand[0]], &l->order[n->operand[1]],
                                         &l->order[node]};
@@ -348,7 +348,7 @@ static int as_they_lie(struct heads *h, int node)
 
 static int as_written(struct heads *h, int node)
 {
-    struct layout *l = &h->l;
+    struct layout_assignment *l = &h->l;
     struct graph_node n = l->w.from->node[node];
     struct order wanted = l->order[node];
     int operand[2], made;

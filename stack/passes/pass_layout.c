@@ -83,7 +83,7 @@ struct order layout_reduced(const struct order *from, uint32_t mask, int rank)
     return o;
 }
 
-struct order layout_of_operands(const struct layout *l, const struct graph_node *n)
+struct order layout_of_operands(const struct layout_assignment *l, const struct graph_node *n)
 {
     const struct graph *g = l->w.from;
 
@@ -115,7 +115,7 @@ static void keep_taps(const struct graph_node *n, struct order *o)
 }
 
 /* A gradient of pooling whose window would run inside tiles is slow: it gets its own order. */
-static struct order order_of_scatter(const struct layout *l, const struct graph_node *n)
+static struct order order_of_scatter(const struct layout_assignment *l, const struct graph_node *n)
 {
     struct order o = layout_of_operands(l, n), plain = order_identity(n->shape.rank);
     const struct order *has = o.is_set ? &o : &plain;
@@ -128,7 +128,7 @@ static struct order order_of_scatter(const struct layout *l, const struct graph_
 }
 
 /* behind a product that is turned: what keeps its order, and what only renames */
-static bool follow_turned(struct layout *l, int node)
+static bool follow_turned(struct layout_assignment *l, int node)
 {
     const struct graph *g = l->w.from;
     const struct graph_node *n = &g->node[node];
@@ -149,7 +149,7 @@ static bool follow_turned(struct layout *l, int node)
     return l->is_turned[node];
 }
 
-static void find_forward(struct layout *l)
+static void find_forward(struct layout_assignment *l)
 {
     const struct graph *g = l->w.from;
 
@@ -180,7 +180,7 @@ static void find_forward(struct layout *l)
     }
 }
 
-static void follow_readers(struct layout *l)
+static void follow_readers(struct layout_assignment *l)
 {
     const struct graph *g = l->w.from;
 
@@ -198,7 +198,7 @@ static void follow_readers(struct layout *l)
 }
 
 /* what nobody has said anything about, in the order of the nodes */
-static void fill(struct layout *l)
+static void fill(struct layout_assignment *l)
 {
     const struct graph *g = l->w.from;
 
@@ -213,7 +213,7 @@ static void fill(struct layout *l)
     }
 }
 
-int layout_in_order(struct layout *l, int node, const struct order *wanted)
+int layout_in_order(struct layout_assignment *l, int node, const struct order *wanted)
 {
     int rank = l->w.from->node[node].shape.rank, dims[GRAPH_RANK_MAX];
     const struct order *has = &l->order[node];
@@ -225,7 +225,7 @@ int layout_in_order(struct layout *l, int node, const struct order *wanted)
     return graph_transpose(&l->w.to, l->w.moved[node], dims);
 }
 
-static int plain(struct layout *l, int node)
+static int plain(struct layout_assignment *l, int node)
 {
     struct order o = order_identity(l->w.from->node[node].shape.rank);
 
@@ -250,7 +250,8 @@ static void order_numbers(int64_t *list, const struct order *o, int rank)
         list[i] = old[o->dim[i]];
 }
 
-static const struct graph_window *order_windows(struct layout *l, const struct graph_window *w,
+static const struct graph_window *order_windows(struct layout_assignment *l,
+                                                const struct graph_window *w,
                                                 const struct order *o, int rank)
 {
     struct graph_window *list = arena_array(l->w.to.arena, (size_t)rank, sizeof(*list));
@@ -261,7 +262,8 @@ static const struct graph_window *order_windows(struct layout *l, const struct g
 }
 
 /* attributes that speak of dimensions of the result */
-static void order_attributes(struct layout *l, struct graph_node *n, const struct order *o)
+static void order_attributes(struct layout_assignment *l, struct graph_node *n,
+                             const struct order *o)
 {
     int rank = n->shape.rank;
 
@@ -285,7 +287,7 @@ static void order_attributes(struct layout *l, struct graph_node *n, const struc
         n->window = order_windows(l, n->window, o, rank);
 }
 
-static int rebuild(struct layout *l, int node)
+static int rebuild(struct layout_assignment *l, int node)
 {
     struct graph_node n = l->w.from->node[node];
     int *operand = arena_array(l->w.to.arena, (size_t)n.operand_count, sizeof(*operand));
@@ -301,7 +303,7 @@ static int rebuild(struct layout *l, int node)
 }
 
 /* The operand's dimensions must rise in the result: it is put into their order. */
-static int rebuild_broadcast(struct layout *l, int node)
+static int rebuild_broadcast(struct layout_assignment *l, int node)
 {
     const struct graph_node *n = &l->w.from->node[node];
     int rank = l->w.from->node[n->operand[0]].shape.rank, count = 0, dims[GRAPH_RANK_MAX];
@@ -318,7 +320,7 @@ static int rebuild_broadcast(struct layout *l, int node)
                            layout_shape(&n->shape, o), dims);
 }
 
-static int rebuild_reduce(struct layout *l, int node)
+static int rebuild_reduce(struct layout_assignment *l, int node)
 {
     struct graph_node n = l->w.from->node[node];
     const struct order *o = &l->order[n.operand[0]];
@@ -331,7 +333,7 @@ static int rebuild_reduce(struct layout *l, int node)
     return graph_reduce(&l->w.to, n.reduce_kind, l->w.moved[n.operand[0]], mask);
 }
 
-static int rebuild_convolution(struct layout *l, int node)
+static int rebuild_convolution(struct layout_assignment *l, int node)
 {
     struct graph_node n = l->w.from->node[node];
     struct graph_conv *c = arena_alloc(l->w.to.arena, sizeof(*c));
@@ -361,7 +363,7 @@ static int rebuild_convolution(struct layout *l, int node)
 }
 
 /* in the order that was found, or as a plain product, which has no choice */
-static int rebuild_dot(struct layout *l, int node)
+static int rebuild_dot(struct layout_assignment *l, int node)
 {
     struct graph_node n = l->w.from->node[node];
     int operand[2] = {plain(l, n.operand[0]), plain(l, n.operand[1])}, rank = n.shape.rank;
@@ -378,7 +380,7 @@ static int rebuild_dot(struct layout *l, int node)
     return graph_add(&l->w.to, &n, operand, 2);
 }
 
-int layout_rebuild(struct layout *l, int node)
+int layout_rebuild(struct layout_assignment *l, int node)
 {
     const struct graph_node *n = &l->w.from->node[node];
     int *operand;
@@ -396,7 +398,7 @@ int layout_rebuild(struct layout *l, int node)
     return graph_add(&l->w.to, n, operand, n->operand_count);
 }
 
-static int rebuild_any(struct layout *l, int node)
+static int rebuild_any(struct layout_assignment *l, int node)
 {
     const struct graph_node *n = &l->w.from->node[node];
 
@@ -414,7 +416,7 @@ static int rebuild_any(struct layout *l, int node)
     return layout_rebuild(l, node);
 }
 
-void layout_restore_outputs(struct layout *l)
+void layout_restore_outputs(struct layout_assignment *l)
 {
     struct graph *g = l->w.from;
 
@@ -428,7 +430,7 @@ void layout_restore_outputs(struct layout *l)
 
 int pass_layout(struct graph *g, const struct pass_context *c, struct err *e)
 {
-    struct layout l = {.chip = c->chip};
+    struct layout_assignment l = {.chip = c->chip};
 
     (void)e;
     l.order = mem_alloc((size_t)g->node_count * sizeof(*l.order));

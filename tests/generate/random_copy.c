@@ -99,7 +99,7 @@ void fence(struct maker *m, const struct zones *a, const struct zones *b)
     }
 }
 
-static void count_copy(struct maker *m, const struct copy *c, int by)
+static void count_copy(struct maker *m, const struct random_copy *c, int by)
 {
     for (int i = c->from.first; i < c->from.first + c->from.count; i++)
         m->zone[c->from.space][i].readers += by;
@@ -168,10 +168,10 @@ static bool are_apart(const struct zones *a, const struct zones *b)
            || b->first + b->count <= a->first;
 }
 
-static bool pick_zones(struct maker *m, enum space from, enum space to, struct copy *c)
+static bool pick_zones(struct maker *m, enum space from, enum space to, struct random_copy *c)
 {
     for (int tries = 0; tries < 10; tries++) {
-        *c = (struct copy){.from = any_zones(m, from), .to = any_zones(m, to)};
+        *c = (struct random_copy){.from = any_zones(m, from), .to = any_zones(m, to)};
         if (are_apart(&c->from, &c->to) && zones_take_copy(m, &c->from, false)
             && zones_take_copy(m, &c->to, true) && keeps_lanes_out(m, &c->from, &c->to))
             return true;
@@ -223,7 +223,7 @@ static int granules_in(const struct maker *m, const struct zones *z)
 }
 
 /* one that fits; a plain run of all there is room for when none does */
-static void fit_shape(struct maker *m, const struct copy *c, int levels, struct shape *s)
+static void fit_shape(struct maker *m, const struct random_copy *c, int levels, struct shape *s)
 {
     int room[2] = {granules_in(m, &c->from), granules_in(m, &c->to)}, tries;
 
@@ -285,7 +285,8 @@ static struct flag_use *flag_of_copy(struct maker *m)
     return use_flag(m, free_flag(m), lasting_guard(m));
 }
 
-static void start_copy(struct maker *m, struct flag_use *u, const struct copy *c, int granules)
+static void start_copy(struct maker *m, struct flag_use *u, const struct random_copy *c,
+                       int granules)
 {
     u->is_settled = false;
     u->is_fresh = true;
@@ -295,7 +296,7 @@ static void start_copy(struct maker *m, struct flag_use *u, const struct copy *c
 }
 
 static void emit_copy(struct maker *m, const struct isa_op *op, struct flag_use *u,
-                      const struct copy *c, int granules, bool is_late)
+                      const struct random_copy *c, int granules, bool is_late)
 {
     fence(m, &c->from, &c->to);
     if (is_late || !is_guard_stable(m, u->guard))
@@ -332,7 +333,7 @@ static void make_plain_copy(struct maker *m, enum isa_opcode code)
     struct flag_use *u;
     bool is_late = false;
     struct shape s;
-    struct copy c;
+    struct random_copy c;
     struct isa_op op;
 
     fresh_op(m, &op, code);
@@ -355,7 +356,7 @@ void put_descriptor(unsigned char *to, const int32_t word[16])
     memcpy(to, word, DESCRIPTOR_BYTES);
 }
 
-static void describe(struct maker *m, const struct copy *c, const struct shape *s, int flag,
+static void describe(struct maker *m, const struct random_copy *c, const struct shape *s, int flag,
                      unsigned char *to)
 {
     int32_t word[16] = {(int32_t)c->from.space | (int32_t)c->to.space << 4,
@@ -387,7 +388,7 @@ static void make_described_copy(struct maker *m)
     int number = m->descriptor_count;
     struct flag_use *u;
     struct shape s;
-    struct copy c;
+    struct random_copy c;
     struct isa_op op;
 
     if (number >= FIXED_ZONES * 256 / DESCRIPTOR_BYTES - PHASE_MAX || !pick_zones(m, from, to, &c)
@@ -438,7 +439,7 @@ void make_copy(struct maker *m)
 void fill_cmem(struct maker *m)
 {
     struct zones all = {IN_CMEM, 0, ZONE_COUNT}, from = {IN_HBM, 0, ZONE_COUNT};
-    struct copy c = {.from = from, .to = all};
+    struct random_copy c = {.from = from, .to = all};
     int granules = granules_in(m, &all);
     struct flag_use *u;
     struct isa_op op;

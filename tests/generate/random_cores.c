@@ -41,7 +41,7 @@ static void plan_phase(struct phase *p, struct rng *rng, int count)
     }
 }
 
-void plan_phases(struct plan *p, struct rng *rng, const struct random_programs *r)
+void plan_phases(struct random_plan *p, struct rng *rng, const struct random_programs *r)
 {
     p->count = (int)rng_below(rng, r->busy_count > 1 ? PHASE_MAX + 1 : 2);
     for (int i = 0; i < p->count; i++)
@@ -126,7 +126,7 @@ static void send_copy(struct maker *m, int number)
     u->is_settled = false;
     u->is_fresh = true;
     u->copy_count = 1;
-    u->copy[0] = (struct copy){.from = z, .is_pushed = true};
+    u->copy[0] = (struct random_copy){.from = z, .is_pushed = true};
     for (int i = z.first; i < z.first + z.count; i++)
         m->zone[z.space][i].readers++;
 }

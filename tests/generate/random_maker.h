@@ -110,7 +110,7 @@ struct zones {
     enum space space;
     int first, count;
 };
-struct copy {
+struct random_copy {
     struct zones from, to;
     bool is_pushed;                     /* to another core: the destination is not ours */
 };
@@ -122,7 +122,7 @@ struct flag_use {
     bool is_settled;                    /* nothing on the way to it any more */
     int32_t value;                      /* once it is settled */
     int copy_count;
-    struct copy copy[4];
+    struct random_copy copy[4];
 };
 
 /* One exchange between the cores: everybody sends to one and hears from one. */
@@ -134,7 +134,7 @@ struct phase {
     int32_t value[RANDOM_CORES_MAX];    /* granules, or what the sender's flag operation says */
     bool to_hbm[RANDOM_CORES_MAX], from_hbm[RANDOM_CORES_MAX];
 };
-struct plan {
+struct random_plan {
     int count;
     struct phase phase[PHASE_MAX];
 };
@@ -144,7 +144,7 @@ struct maker {
     const struct chip *chip;
     struct isa_limits limits;
     struct character character;
-    const struct plan *plan;
+    const struct random_plan *plan;
     struct rng rng;
     int core;
 
@@ -169,7 +169,7 @@ struct maker {
     struct zone zone[SPACES][ZONE_COUNT];
     struct flag_use use[USES_MAX];
     int use_count;
-    struct copy done[8 * USES_MAX];     /* their zones are free from the next bundle on */
+    struct random_copy done[8 * USES_MAX]; /* their zones are free from the next bundle on */
     int done_count;
     unsigned char descriptor[RANDOM_DESCRIPTOR_BYTES];  /* the fixed zones of SMEM */
     int descriptor_count;
@@ -265,7 +265,7 @@ void give_back(struct maker *m, struct flag_use *u);
 void settle_flags(struct maker *m);
 
 /* random_cores.c */
-void plan_phases(struct plan *p, struct rng *rng, const struct random_programs *r);
+void plan_phases(struct random_plan *p, struct rng *rng, const struct random_programs *r);
 void keep_inboxes(struct maker *m);
 void make_send(struct maker *m, int phase);
 void make_receive(struct maker *m, int phase);

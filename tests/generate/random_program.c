@@ -161,7 +161,7 @@ static void check_legal(const struct random_programs *r, const struct maker *m,
         fail_msg("%s, core %d: %s", random_programs_name(r, name, sizeof(name)), m->core, e.msg);
 }
 
-static void make_core(struct random_programs *r, const struct plan *plan,
+static void make_core(struct random_programs *r, const struct random_plan *plan,
                       const struct character *character, int core)
 {
     struct maker *m = mem_alloc(sizeof(*m));
@@ -196,7 +196,7 @@ void random_programs_make(struct random_programs *r, const char *chip, uint64_t 
                           const struct random_options *options)
 {
     struct character character;
-    struct plan plan = {.count = 0};
+    struct random_plan plan = {.count = 0};
     struct rng rng;
 
     memset(r, 0, sizeof(*r));

@@ -21,12 +21,12 @@ static const struct net_config torus_4x4 = {
 /* all hops at once, as if nobody else were on the way: when the last byte is there */
 static ps_t send_alone(struct net *n, ps_t at, int from, int to, int64_t bytes, ps_t *sent_at)
 {
-    struct net_way way = net_way(n, from, to);
-    struct net_hop hop = net_take(n, at, from, &way, bytes);
+    struct net_route route = net_route(n, from, to);
+    struct net_hop hop = net_take(n, at, from, &route, bytes);
 
     *sent_at = hop.free_at;
-    while (!net_is_there(way))
-        hop = net_take(n, hop.head_at, hop.next, &way, bytes);
+    while (!net_is_there(route))
+        hop = net_take(n, hop.head_at, hop.next, &route, bytes);
     assert_int_equal(hop.next, to);
     return hop.there_at;
 }
@@ -324,7 +324,8 @@ TEST(reset_frees_links_and_clears_counters)
 TEST(a_link_is_taken_when_the_head_is_there_and_not_before)
 {
     struct net *n = net_create(&mesh_2x2);
-    struct net_way first = net_way(n, 0, 1), far = net_way(n, 0, 3), near = net_way(n, 1, 3);
+    struct net_route first = net_route(n, 0, 1), far = net_route(n, 0, 3), near = net_route(n, 1,
+                                                                                            3);
     struct net_hop hop;
 
     net_take(n, 0, 0, &first, 1000);            /* holds 0 -> 1 until 1100000 */
@@ -379,21 +380,21 @@ TEST(adaptive_routing_takes_the_link_that_is_free_first)
 TEST(ways_lead_where_they_should)
 {
     struct net *n = net_create(&torus_4x4), *mesh = net_create(&mesh_2x2);
-    struct net_way w;
+    struct net_route w;
 
     for (int from = 0; from < 16; from++)
         for (int to = 0; to < 16; to++) {
-            w = net_way(n, from, to);
-            assert_true(net_way_leads(n, w, from, to));
-            assert_false(net_way_leads(n, w, from, (to + 1) % 16));
+            w = net_route(n, from, to);
+            assert_true(net_route_leads(n, w, from, to));
+            assert_false(net_route_leads(n, w, from, (to + 1) % 16));
         }
-    w = (struct net_way){{4, 0, 0}};            /* once round is not a way */
-    assert_false(net_way_leads(n, w, 0, 0));
-    w = (struct net_way){{1, 0, 0}};
-    assert_true(net_way_leads(mesh, w, 0, 1));
-    assert_false(net_way_leads(mesh, w, 1, 0));
-    assert_false(net_way_leads(mesh, w, -1, 0));
-    assert_false(net_way_leads(mesh, w, 4, 0));
+    w = (struct net_route){{4, 0, 0}};          /* once round is not a way */
+    assert_false(net_route_leads(n, w, 0, 0));
+    w = (struct net_route){{1, 0, 0}};
+    assert_true(net_route_leads(mesh, w, 0, 1));
+    assert_false(net_route_leads(mesh, w, 1, 0));
+    assert_false(net_route_leads(mesh, w, -1, 0));
+    assert_false(net_route_leads(mesh, w, 4, 0));
     net_destroy(n);
     net_destroy(mesh);
 }
@@ -417,7 +418,7 @@ enum { HEADS = 1 << 14 };
 static struct head {
     ps_t at;
     int chip, source, number;
-    struct net_way way;
+    struct net_route route;
 } head[HEADS];
 
 /* who has come farthest first, then by message, then by source: the same for every chip */
@@ -425,8 +426,8 @@ static bool comes_before(const struct head *a, const struct head *b)
 {
     if (a->at != b->at)
         return a->at < b->at;
-    if (net_steps(a->way) != net_steps(b->way))
-        return net_steps(a->way) < net_steps(b->way);
+    if (net_steps(a->route) != net_steps(b->route))
+        return net_steps(a->route) < net_steps(b->route);
     if (a->number != b->number)
         return a->number < b->number;
     return a->source < b->source;
@@ -440,7 +441,7 @@ static ps_t exchange_all(struct net *n, int chips, int sources, const int *to, i
 
     for (int s = 0; s < sources; s++)
         for (int i = 1; i < chips; i++)
-            head[count++] = (struct head){0, s, s, i, net_way(n, s, to[s * chips + i])};
+            head[count++] = (struct head){0, s, s, i, net_route(n, s, to[s * chips + i])};
     while (count > 0) {
         int first = 0;
         struct net_hop hop;
@@ -448,11 +449,11 @@ static ps_t exchange_all(struct net *n, int chips, int sources, const int *to, i
         for (int i = 1; i < count; i++)
             if (comes_before(&head[i], &head[first]))
                 first = i;
-        hop = net_take(n, head[first].at, head[first].chip, &head[first].way, bytes);
+        hop = net_take(n, head[first].at, head[first].chip, &head[first].route, bytes);
         head[first].at = hop.head_at;
         head[first].chip = hop.next;
         end = later(end, hop.there_at);
-        if (net_is_there(head[first].way))
+        if (net_is_there(head[first].route))
             head[first] = head[--count];
     }
     return end;
@@ -461,7 +462,7 @@ static ps_t exchange_all(struct net *n, int chips, int sources, const int *to, i
 /* the chip that is reached from `from` by the way from chip 0 to `by`, link by link */
 static int moved(struct net *n, int from, int by)
 {
-    struct net_way w = net_way(n, 0, by);
+    struct net_route w = net_route(n, 0, by);
     int chip = from;
 
     while (!net_is_there(w))
@@ -552,7 +553,7 @@ static void find_distances(const struct net *n, int chips, int *distance)
 }
 
 /* every pair by a shortest way; all pairs together load all links within `spread` alike */
-static void check_ways(int x, int y, int z, int spread)
+static void check_routes(int x, int y, int z, int spread)
 {
     struct net_config config = twisted_4x4x8;
     int chips = x * y * z, distance[512], least = INT32_MAX, most = 0;
@@ -566,9 +567,9 @@ static void check_ways(int x, int y, int z, int spread)
     find_distances(n, chips, distance);
     for (int from = 0; from < chips; from++)
         for (int to = 0; to < chips; to++) {
-            struct net_way w = net_way(n, from, to);
+            struct net_route w = net_route(n, from, to);
 
-            assert_true(net_way_leads(n, w, from, to));
+            assert_true(net_route_leads(n, w, from, to));
             if (from == 0)
                 assert_int_equal(net_steps(w), distance[to]);
             if (from != to)
@@ -586,9 +587,9 @@ static void check_ways(int x, int y, int z, int spread)
 
 TEST(ways_in_a_twisted_torus_are_shortest_and_load_it_evenly)
 {
-    check_ways(3, 3, 6, 3);
-    check_ways(4, 4, 8, 1);
-    check_ways(4, 8, 8, 2);
+    check_routes(3, 3, 6, 3);
+    check_routes(4, 4, 8, 1);
+    check_routes(4, 8, 8, 2);
 }
 
 /* 130 bytes in packets of 100 in flits of 50: 150 + 2 x 10; nothing at all: a header */

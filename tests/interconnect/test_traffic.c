@@ -377,7 +377,7 @@ static void compare_with_world(int x, int y, int z, bool is_ring, uint64_t seed)
 {
     struct world *w = mem_alloc(sizeof(*w));
     struct traffic_request r = grid(x, y, z, is_ring);
-    struct net_way way[MESSAGES];
+    struct net_route route[MESSAGES];
     int chip[MESSAGES];
     ps_t at[MESSAGES];
     struct order order = {{0}};
@@ -389,7 +389,7 @@ static void compare_with_world(int x, int y, int z, bool is_ring, uint64_t seed)
     net_watch(n, check_order, &order);
     make_parcels(w, seed);
     for (int i = 0; i < MESSAGES; i++) {
-        way[i] = net_way(n, w->parcel[i].from, w->parcel[i].to);
+        route[i] = net_route(n, w->parcel[i].from, w->parcel[i].to);
         chip[i] = w->parcel[i].from;
         at[i] = (ps_t)w->parcel[i].start_ns * PS_PER_NS;
     }
@@ -399,14 +399,14 @@ static void compare_with_world(int x, int y, int z, bool is_ring, uint64_t seed)
         struct net_hop hop;
 
         for (int i = 0; i < MESSAGES; i++)
-            if (!net_is_there(way[i]) && (first < 0 || at[i] < at[first]))
+            if (!net_is_there(route[i]) && (first < 0 || at[i] < at[first]))
                 first = i;
         if (first < 0)
             break;
-        hop = net_take(n, at[first], chip[first], &way[first], w->parcel[first].bytes);
+        hop = net_take(n, at[first], chip[first], &route[first], w->parcel[first].bytes);
         chip[first] = hop.next;
         at[first] = hop.head_at;
-        if (net_is_there(way[first]))
+        if (net_is_there(route[first]))
             assert_int_equal(hop.there_at, (ps_t)w->parcel[first].there_ns * PS_PER_NS);
     }
     net_destroy(n);

@@ -11,7 +11,7 @@
 
 TEST(bundles_have_their_numbers_lines_and_marks)
 {
-    struct bench b;
+    struct listing_bench b;
 
     bench_read(&b, "= control target key start\nLB: loop body\n= control target key end\n\n"
                  "// kernel: add\n$region0: #{add}\n"
@@ -38,7 +38,7 @@ TEST(bundles_have_their_numbers_lines_and_marks)
 
 TEST(the_entry_is_named_by_its_comment)
 {
-    struct bench b;
+    struct listing_bench b;
 
     bench_read(&b, "0 : { } /* entry bundle: %add.3 = fusion(%a, %b) */\n");
     assert_string_equal(b.listing.entry, "%add.3 = fusion(%a, %b)");
@@ -47,7 +47,7 @@ TEST(the_entry_is_named_by_its_comment)
 
 TEST(comments_nest_as_bounds_checks_print_them)
 {
-    struct bench b;
+    struct listing_bench b;
 
     bench_read(&b, "0 : { %9 = shalt.err (!%p1_p4) /* BoundsCheck 0 for %13 = dma.hbm_to_vmem "
                  "/*hbm=*/%s0, /*size=*/512 /* \nbounds: (4, 1)\n */\nhlo: add\n */  ;;  "
@@ -60,7 +60,7 @@ TEST(comments_nest_as_bounds_checks_print_them)
 
 TEST(a_comment_that_opens_another_ends_before_the_next_bundle)
 {
-    struct bench b;
+    struct listing_bench b;
 
     bench_read(&b, "0 : { %s1_s1 = smov 7 /* loc(\"/tmp/*.py\":3) */ }\n"
                  "0x1 : { %s1_s2 = smov 8 /* plain */ }\n");
@@ -71,7 +71,7 @@ TEST(a_comment_that_opens_another_ends_before_the_next_bundle)
 
 TEST(pointer_casts_and_phis_are_no_operations)
 {
-    struct bench b;
+    struct listing_bench b;
 
     bench_read(&b, "0 : { %s2_s1 = sshll.u32 %s1_s0, 4  ;;  %s3_s1 = int_to_ptr.vmem "
                  "[resolvable:$true] %s2_s1  ;;  %s4_s2 = sphi %s1_s0, %s2_s1  ;;  "
@@ -84,7 +84,7 @@ TEST(pointer_casts_and_phis_are_no_operations)
 
 TEST(branches_go_to_the_bundle_with_that_number)
 {
-    struct bench b;
+    struct listing_bench b;
     const struct listing_op *op;
 
     bench_read(&b, "0 : { }\n0x10 : { }\n"
@@ -128,7 +128,7 @@ TEST(damage_is_told_with_its_place)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct bench b;
+        struct listing_bench b;
 
         bench_open(&b, "v6e");
         assert_int_equal(bench_scan(&b, cases[i].text), -1);
@@ -142,7 +142,7 @@ TEST(damage_is_told_with_its_place)
 
 TEST(all_errors_are_gathered_up_to_the_most)
 {
-    struct bench b;
+    struct listing_bench b;
     char text[1200] = "0 : { }\n";
 
     for (int i = 0; i < 40; i++)
@@ -166,7 +166,7 @@ TEST(every_cut_of_a_listing_is_read_or_refused)
         "bundleno = 1 (0x1), region = 2 }\n";
 
     for (size_t length = 0; length < sizeof(text); length++) {
-        struct bench b;
+        struct listing_bench b;
         char *cut = malloc(length + 1);         /* so that a sanitizer sees reads beyond it */
 
         memcpy(cut, text, length);
@@ -195,7 +195,7 @@ TEST(operands_that_are_not_understood_are_told)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[200];
-        struct bench b;
+        struct listing_bench b;
 
         snprintf(text, sizeof(text), "0 : { %s }\n", cases[i].text);
         bench_read(&b, text);
@@ -229,7 +229,7 @@ TEST(unknown_operations_become_stand_ins_of_their_slot)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[200];
-        struct bench b;
+        struct listing_bench b;
 
         snprintf(text, sizeof(text), "0 : { %s }\n", cases[i].text);
         bench_read(&b, text);
@@ -243,7 +243,7 @@ TEST(unknown_operations_become_stand_ins_of_their_slot)
 
 TEST(pops_of_an_unknown_push_are_stand_ins_too)
 {
-    struct bench b;
+    struct listing_bench b;
 
     bench_read(&b, "0 : { %5 = vfoo.xlu0 %v1_v1 ;; %6 = vrot.lane.b32.xlu0 %v1_v1, %s1_s1 }\n"
                  "0x1 : { %7 = vrcp.f32 %v1_v1 }\n"
@@ -258,7 +258,7 @@ TEST(pops_of_an_unknown_push_are_stand_ins_too)
 
 TEST(an_unknown_step_of_a_transpose_takes_the_whole_along)
 {
-    struct bench b;
+    struct listing_bench b;
 
     bench_read(&b, "0 : { %5 = vxpose.xlu0.b32.start [1/2] (short) %v1_v1, 128 }\n"
                  "0x1 : { %6 = vxpose.xlu0.b32.foo [2/2] (short) %v1_v1, 128 }\n"
@@ -273,7 +273,7 @@ TEST(an_unknown_step_of_a_transpose_takes_the_whole_along)
 
 TEST(waits_for_an_unknown_copy_do_not_hold_the_run_up)
 {
-    struct bench b;
+    struct listing_bench b;
 
     bench_read(&b, "0 : { %5 = dma.moon_to_vmem %s1_s1, 128, %s2_s2, [#allocation1] ;; "
                  "%6 = vsyncpa [#allocation1], 0 }\n"
@@ -310,7 +310,7 @@ static char *repeat(const char *line, int count)
 /* each with each would take minutes */
 TEST(very_many_unknown_copies_and_waits_are_read_at_once)
 {
-    struct bench b;
+    struct listing_bench b;
     char *text = repeat("%1 = dma.moon_to_vmem %s1_s1, 1, %s2_s2, [@allocation1] ;; "
                         "%2 = dma.done.wait [@allocation1], 1", 40000);
     clock_t began = clock();
@@ -328,7 +328,7 @@ TEST(very_many_unknown_copies_and_waits_are_read_at_once)
 
 TEST(operands_beyond_the_most_are_told)
 {
-    struct bench b;
+    struct listing_bench b;
     char *text = repeat("%s#_s3 = inlined_call_operand.hbm [shape: f32[8,128], index: #, "
                         "kind: input]", LISTING_OPERAND_MAX + 2);
 

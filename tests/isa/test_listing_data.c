@@ -8,7 +8,7 @@
 
 TEST(operands_are_read_with_shape_memory_and_kind)
 {
-    struct bench b;
+    struct listing_bench b;
     const struct listing_operand *o;
 
     bench_read(&b, "0 : { %s164_s0 = inlined_call_operand.vmem [shape: f32[8,128], index: 0, kind: "
@@ -36,7 +36,7 @@ TEST(operands_are_read_with_shape_memory_and_kind)
 
 TEST(hbm_pointers_count_what_their_use_says)
 {
-    struct bench b;
+    struct listing_bench b;
 
     /* the first goes into a copy as it is, the second is shifted to granules */
     bench_read(&b, "0 : { %s1_s0 = inlined_call_operand.hbm [shape: f32[8,128], index: 0, kind: "
@@ -56,7 +56,7 @@ TEST(hbm_pointers_count_what_their_use_says)
 
 TEST(a_type_that_is_not_known_takes_what_is_reached)
 {
-    struct bench b;
+    struct listing_bench b;
 
     bench_read(&b, "0 : { %s1_s0 = inlined_call_operand.hbm [shape: token[], index: 0, kind: input]"
                    " ;; %s2_s1 = inlined_call_operand.hbm [shape: f32[8], index: 1, kind: input] }"
@@ -68,7 +68,7 @@ TEST(a_type_that_is_not_known_takes_what_is_reached)
 
 TEST(operands_that_may_alias_share_their_buffer)
 {
-    struct bench b;
+    struct listing_bench b;
 
     bench_read(&b, "0 : { %s1_s0 = inlined_call_operand.hbm [shape: f32[8,128], index: 0, kind: "
                    "input, shape index: {}] ;; %s2_s1 = inlined_call_operand.hbm [shape: f32[8,128]"
@@ -83,7 +83,7 @@ TEST(operands_that_may_alias_share_their_buffer)
 
 TEST(an_operand_that_does_not_fit_is_told)
 {
-    struct bench b;
+    struct listing_bench b;
 
     bench_open(&b, "v6e");
     assert_int_equal(bench_scan(&b, "0 : { %s1_s0 = inlined_call_operand.vmem [shape: f32[65536,1024], "
@@ -96,7 +96,7 @@ TEST(an_operand_that_does_not_fit_is_told)
 
 /* ---- layouts ---- */
 
-static void shape_of(struct bench *b, const char *shape, int granules)
+static void shape_of(struct listing_bench *b, const char *shape, int granules)
 {
     char text[400];
 
@@ -106,7 +106,7 @@ static void shape_of(struct bench *b, const char *shape, int granules)
     bench_read(b, text);
 }
 
-static const char *print(const struct bench *b, char *buf, size_t bytes)
+static const char *print(const struct listing_bench *b, char *buf, size_t bytes)
 {
     const struct listing_operand *o = &b->listing.operand[0];
 
@@ -133,7 +133,7 @@ TEST(a_copy_of_the_whole_tells_the_layout)
     char buf[100];
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct bench b;
+        struct listing_bench b;
 
         shape_of(&b, cases[i].shape, cases[i].granules);
         assert_string_equal(print(&b, buf, sizeof(buf)), cases[i].layout);
@@ -160,7 +160,7 @@ TEST(a_block_of_a_grid_says_nothing_of_the_layout)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[700], buf[100];
-        struct bench b;
+        struct listing_bench b;
 
         snprintf(text, sizeof(text), "0 : { %%s1_s0 = inlined_call_operand.hbm [shape: f32[512,64]"
                  ", index: 0, kind: input] }\n1 : { %s }\n2 : { %%s9_s5 = sshll.u32 %%s8_s5, 4 }\n"
@@ -176,7 +176,7 @@ TEST(a_block_of_a_grid_says_nothing_of_the_layout)
 
 TEST(a_strided_copy_says_nothing_of_the_layout)
 {
-    struct bench b;
+    struct listing_bench b;
     char buf[100];
 
     bench_read(&b, "0 : { %s1_s0 = inlined_call_operand.hbm [shape: f32[64,32], index: 0, kind: "
@@ -186,7 +186,7 @@ TEST(a_strided_copy_says_nothing_of_the_layout)
     bench_close(&b);
 }
 
-static int64_t bit_of(const struct bench *b, int64_t index)
+static int64_t bit_of(const struct listing_bench *b, int64_t index)
 {
     const struct listing_operand *o = &b->listing.operand[0];
 
@@ -196,7 +196,7 @@ static int64_t bit_of(const struct bench *b, int64_t index)
 /* the formula for tiles of 8x128 words, written out for each case by hand */
 TEST(elements_lie_in_tiles)
 {
-    struct bench b;
+    struct listing_bench b;
 
     shape_of(&b, "f32[16,200]", 512);
     for (int64_t i = 0; i < 16; i++)
@@ -232,7 +232,7 @@ TEST(no_two_elements_share_a_place_in_any_layout)
 
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
         const struct listing_operand *o;
-        struct bench b;
+        struct listing_bench b;
         char *seen;
 
         shape_of(&b, shapes[i], 1);
@@ -255,7 +255,7 @@ TEST(no_two_elements_share_a_place_in_any_layout)
 
 TEST(allocations_lie_where_their_uses_say)
 {
-    struct bench b;
+    struct listing_bench b;
 
     bench_read(&b, "0 : { %1 = vsyncpa [#allocation4], 0 ;; %s1_s0 = smov [#allocation2] ;; "
                  "%s2_s1 = sld [smem:[#allocation7 + $0x10]] ;; %s8_s8 = smov [#allocation9] }\n"
@@ -282,7 +282,7 @@ TEST(allocations_lie_where_their_uses_say)
 
 TEST(declared_allocations_get_what_they_declare)
 {
-    struct bench b;
+    struct listing_bench b;
 
     bench_read(&b, "#allocation0 [shape = 'u32[]', space=smem, size = 0x4, offset = 0x4, fixed_abs, "
                  "tag = 'x']\n"
@@ -303,7 +303,7 @@ TEST(declared_allocations_get_what_they_declare)
 
 TEST(an_allocation_gets_at_least_what_is_reached)
 {
-    struct bench b;
+    struct listing_bench b;
 
     /* 128 MiB: one reaches 100 MiB, the other two share the rest */
     bench_read(&b, "0 : { %v1_v1 = vld [vmem:[#allocation1 + $0x31ff8] sm:$0xff] ;; "
@@ -317,7 +317,7 @@ TEST(an_allocation_gets_at_least_what_is_reached)
 
 TEST(allocations_that_do_not_fit_are_told)
 {
-    struct bench b;
+    struct listing_bench b;
 
     bench_open(&b, "v6e");
     assert_int_equal(bench_scan(&b, "0 : { %v1_v1 = vld [vmem:[#allocation1 + $0x40000] sm:$0xff] }\n"),

@@ -84,7 +84,7 @@ TEST(operations_are_known_in_the_forms_of_listings)
 {
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         char text[400];
-        struct bench b;
+        struct listing_bench b;
 
         snprintf(text, sizeof(text), "     0   :  { %s }\n", known[i]);
         bench_read(&b, text);
@@ -98,7 +98,7 @@ TEST(operations_are_known_in_the_forms_of_listings)
 
 static int32_t smem_after(const char *text, const char *allocation, int64_t offset)
 {
-    struct bench b;
+    struct listing_bench b;
     struct machine *m;
     int32_t word;
 
@@ -157,7 +157,7 @@ TEST(result_fifos_of_a_listing_grow)
 {
     enum { PUSHES = 300 };
     static char text[PUSHES * 160];
-    struct bench b;
+    struct listing_bench b;
     struct machine *m;
     size_t length = 0;
     int32_t word[PUSHES];
@@ -188,7 +188,7 @@ TEST(tiles_in_flight_stay_in_order)
 {
     enum { PUSHES = 100 };
     static char text[PUSHES * 200];
-    struct bench b;
+    struct listing_bench b;
     struct machine *m;
     size_t length = 0;
     int32_t word;
@@ -215,7 +215,7 @@ TEST(tiles_in_flight_stay_in_order)
 
 TEST(a_loop_that_only_pushes_ends_in_a_fault)
 {
-    struct bench b;
+    struct listing_bench b;
     struct machine *m;
 
     bench_read(&b, "0 LB: > { %1 = vpush %v1_v1 ;; %2 = sbr.rel target bundleno = 0 (0x0) }\n"

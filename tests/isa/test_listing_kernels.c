@@ -63,14 +63,14 @@ static void move(struct writer *w, bool is_in, int operand, const char *allocati
 }
 
 struct kernel {
-    struct bench bench;
+    struct listing_bench bench;
     struct machine *m;
 };
 
 static void run(struct kernel *k, const struct writer *w, const float *in, const float *in2,
                 int64_t in_bytes)
 {
-    struct bench *b = &k->bench;
+    struct listing_bench *b = &k->bench;
 
     bench_open(b, "v5e");
     if (bench_scan(b, w->text) != 0)
@@ -90,7 +90,7 @@ static void run(struct kernel *k, const struct writer *w, const float *in, const
 
 static void result(struct kernel *k, void *out, int64_t bytes)
 {
-    struct bench *b = &k->bench;
+    struct listing_bench *b = &k->bench;
 
     assert_int_equal(machine_hbm_read(k->m, 0, b->listing.operand[2].address, out, bytes, &b->err),
                      0);

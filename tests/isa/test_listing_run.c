@@ -34,7 +34,7 @@ TEST(a_listing_runs_on_its_operands)
         "   0x9   :  { %141 = dma.done.wait [#allocation3], 128 }\n"
         "   0xa   :  { %59 = vsyncpa [#allocation3], 1 } /* exit bundle */\n";
     float in[1024], out[1024], factor = 3.25f;
-    struct bench b;
+    struct listing_bench b;
     struct machine *m;
 
     bench_open(&b, "v5e");
@@ -66,7 +66,7 @@ TEST(a_loop_runs_with_the_delay_bundles_of_its_chip)
         "0x9 : > { %3 = sbr.rel (%p1_p0) target bundleno = 7 (0x7), region = 2 }\n"
         "0xa : > { }\n0xb : > { }\n0xc : > { }\n0xd : > { }\n"
         "0xe : { %4 = sst [smem:[#allocation1]] %s2_s0 }\n";
-    struct bench b;
+    struct listing_bench b;
     struct machine *m;
     int32_t word;
 
@@ -86,7 +86,7 @@ TEST(a_loop_runs_with_the_delay_bundles_of_its_chip)
 
 TEST(an_endless_loop_ends_at_the_cycle_limit)
 {
-    struct bench b;
+    struct listing_bench b;
     struct machine *m;
 
     bench_read(&b, "0 : { %3 = sbr.rel target bundleno = 0 (0x0), region = 2 }\n"
@@ -101,7 +101,7 @@ TEST(an_endless_loop_ends_at_the_cycle_limit)
 
 TEST(the_first_stand_in_that_runs_is_noted)
 {
-    struct bench b;
+    struct listing_bench b;
     struct machine *m;
     const struct stand_in_site *site;
 
@@ -124,7 +124,7 @@ TEST(the_first_stand_in_that_runs_is_noted)
 
 TEST(stand_ins_write_nothing)
 {
-    struct bench b;
+    struct listing_bench b;
     struct machine *m;
     int32_t word;
 
@@ -140,7 +140,7 @@ TEST(stand_ins_write_nothing)
 
 TEST(an_operand_declared_late_arrives_where_it_stands)
 {
-    struct bench b;
+    struct listing_bench b;
     struct machine *m;
     int32_t word[2];
 
@@ -159,7 +159,7 @@ TEST(an_operand_declared_late_arrives_where_it_stands)
 
 TEST(flags_may_be_left_to_a_later_kernel)
 {
-    struct bench b;
+    struct listing_bench b;
     struct machine *m;
 
     bench_read(&b, "0 : { %1 = vsyncadd [#allocation1], 16 }\n");
@@ -173,7 +173,7 @@ TEST(flags_may_be_left_to_a_later_kernel)
 TEST(a_bundle_beyond_the_slots_runs_and_can_be_named)
 {
     struct isa_limits limits;
-    struct bench b;
+    struct listing_bench b;
     struct machine *m;
 
     bench_read(&b, "0 : { %s1_s0 = smov 3 ;; %s1_s1 = smov 3 ;; %s1_s2 = smov 3 ;; %s1_s0 = smov 4 "
@@ -191,7 +191,7 @@ TEST(a_bundle_beyond_the_slots_runs_and_can_be_named)
 TEST(operations_beyond_a_bundle_are_left_out_and_told)
 {
     char text[1000] = "0 : { %s1_s0 = smov 1";
-    struct bench b;
+    struct listing_bench b;
 
     for (int i = 0; i < ISA_BUNDLE_OP_MAX; i++)
         strcat(text, " ;; %s1_s1 = smov 2");

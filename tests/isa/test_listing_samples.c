@@ -14,7 +14,7 @@
 #include <math.h>
 
 struct sample {
-    struct bench bench;
+    struct listing_bench bench;
     struct machine *m;
     const char *chip;
     uint8_t *image[8];                  /* of each operand with memory */
@@ -23,7 +23,7 @@ struct sample {
 static bool open_sample(struct sample *s, const char *chip, const char *name)
 {
     const char *shared = getenv("SYSTOLE_SHARED");
-    struct bench *b = &s->bench;
+    struct listing_bench *b = &s->bench;
     uint8_t *text;
     char path[500];
     size_t size;
@@ -125,7 +125,7 @@ static void move(struct sample *s, uint32_t i, bool is_in)
 
 static void run(struct sample *s)
 {
-    struct bench *b = &s->bench;
+    struct listing_bench *b = &s->bench;
 
     s->m = bench_machine(b, s->chip, 1000000);
     for (uint32_t i = 0; i < b->listing.operand_count; i++)

@@ -594,7 +594,7 @@ void ref_send_chunk(struct ref_machine *m, struct ref_core *c, const struct ref_
     if (from != to) {
         c->counters.ici_sent_bytes += chunk.value * GRANULE;
         m->core[d->target].counters.ici_received_bytes += chunk.value * GRANULE;
-        chunk.way = net_way(m->net, from, to);
+        chunk.way = net_route(m->net, from, to);
         sent_at = later(sent_at, ref_chunk_on_link(m, c, &chunk));
     } else {
         chunk_is_over(c, &chunk, ref_cross_chip(c, d->target, chunk.value * GRANULE,

@@ -173,7 +173,7 @@ static void send(struct ref_machine *m, const struct ref_event *e, int from, int
     m->core[from].counters.ici_sent_bytes += bytes;
     m->core[to].counters.ici_received_bytes += bytes;
     message.chip = from / cores;
-    message.way = net_way(m->net, from / cores, to / cores);
+    message.way = net_route(m->net, from / cores, to / cores);
     message_on_link(m, &message);
 }
 

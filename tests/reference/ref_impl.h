@@ -227,7 +227,7 @@ struct ref_event {
     /* REF_ON_LINK: what it will be, where its head is; of a chunk: its first granule, and an
      * instant before which it is not there */
     enum ref_event_kind then;
-    struct net_way way;
+    struct net_route way;
     int chip;
     int64_t first;
     ps_t not_before;

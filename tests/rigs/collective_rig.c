@@ -4,7 +4,7 @@
 #include "base/units.h"
 #include "tests/test.h"
 
-const struct grid collective_grids[] = {
+const struct collective_grid collective_grids[] = {
     {2, 1, 1, "", 1}, {3, 1, 1, "", 1}, {4, 1, 1, "x", 1}, {5, 1, 1, "x", 1}, {1, 7, 1, "", 2},
     {2, 2, 1, "", 2}, {3, 2, 1, "", 1}, {3, 3, 1, "", 1}, {4, 3, 1, "x", 1}, {4, 4, 1, "xy", 2},
     {2, 2, 2, "", 2}, {2, 3, 4, "z", 1}, {4, 4, 4, "xyz", 1}, {3, 5, 2, "y", 1}, {1, 1, 4, "z", 2},
@@ -12,8 +12,8 @@ const struct grid collective_grids[] = {
 };
 const int collective_grid_count = COUNT_OF(collective_grids);
 
-void open_bench(struct bench *b, const struct grid *g, enum collective_kind kind,
-                enum collective_algo algo, int64_t bytes)
+void open_bench(struct collective_bench *b, const struct collective_grid *g,
+                enum collective_kind kind, enum collective_algo algo, int64_t bytes)
 {
     memset(b, 0, sizeof(*b));
     arena_init(&b->arena);
@@ -27,14 +27,14 @@ void open_bench(struct bench *b, const struct grid *g, enum collective_kind kind
         .over_chips = true, .axis = {true, true, true}, .slice = &b->slice, .chip = &b->chip};
 }
 
-void close_bench(struct bench *b)
+void close_bench(struct collective_bench *b)
 {
     if (b->host)
         host_destroy(b->host);
     arena_fini(&b->arena);
 }
 
-void make_plan(struct bench *b)
+void make_plan(struct collective_bench *b)
 {
     b->plan = collective_plan_create(&b->request, &b->arena, &b->err);
     if (!b->plan)
@@ -42,7 +42,7 @@ void make_plan(struct bench *b)
     b->host = host_create(b->plan);
 }
 
-int group_of(const struct bench *b, int core, int *members)
+int group_of(const struct collective_bench *b, int core, int *members)
 {
     const struct slice *s = &b->slice;
     int inside = s->core_count / s->chip_count, count = 0, size = b->request.group_size;
@@ -68,12 +68,12 @@ int group_of(const struct bench *b, int core, int *members)
     return count;
 }
 
-int64_t elem_bytes(const struct bench *b)
+int64_t elem_bytes(const struct collective_bench *b)
 {
     return b->request.type == COLLECTIVE_F32 ? 4 : 2;
 }
 
-double read_elem(const struct bench *b, const uint8_t *at)
+double read_elem(const struct collective_bench *b, const uint8_t *at)
 {
     float value;
     uint16_t half;
@@ -87,7 +87,7 @@ double read_elem(const struct bench *b, const uint8_t *at)
     return (double)value;
 }
 
-static void fill(const struct bench *b, uint8_t *to, int64_t bytes, struct rng *r)
+static void fill(const struct collective_bench *b, uint8_t *to, int64_t bytes, struct rng *r)
 {
     for (int64_t i = 0; i < bytes; i += elem_bytes(b)) {
         float value = rng_uniform(r, -1, 1);
@@ -98,9 +98,9 @@ static void fill(const struct bench *b, uint8_t *to, int64_t bytes, struct rng *
     }
 }
 
-struct outcome run_bench(struct bench *b, uint64_t seed)
+struct collective_outcome run_bench(struct collective_bench *b, uint64_t seed)
 {
-    struct outcome o = {.arrays = collective_arrays_of(b->plan)};
+    struct collective_outcome o = {.arrays = collective_arrays_of(b->plan)};
     size_t cores = (size_t)b->slice.core_count;
     const char *wrong;
     struct rng r;
@@ -124,7 +124,7 @@ struct outcome run_bench(struct bench *b, uint64_t seed)
     return o;
 }
 
-int rank_count(const struct bench *b)
+int rank_count(const struct collective_bench *b)
 {
     return b->slice.chip_count * (b->request.over_chips ? 1 : b->slice.core_count /
                                                               b->slice.chip_count);

@@ -3,24 +3,24 @@
 #include "sim/chip/limits.h"
 #include "tests/test.h"
 
-void bench_open(struct bench *b, const char *chip)
+void bench_open(struct listing_bench *b, const char *chip)
 {
     memset(b, 0, sizeof(*b));
     arena_init(&b->arena);
     assert_int_equal(chip_load_builtin(&b->chip, chip, NULL, &b->arena, &b->err), 0);
 }
 
-void bench_close(struct bench *b)
+void bench_close(struct listing_bench *b)
 {
     arena_fini(&b->arena);
 }
 
-int bench_scan(struct bench *b, const char *text)
+int bench_scan(struct listing_bench *b, const char *text)
 {
     return listing_scan(text, strlen(text), "x.txt", &b->arena, &b->listing, &b->errors);
 }
 
-int bench_place(struct bench *b)
+int bench_place(struct listing_bench *b)
 {
     struct listing_memory memory = {1 << 30, b->chip.vmem_bytes, b->chip.smem_bytes,
                                     (int)b->chip.sync_flags};
@@ -28,7 +28,7 @@ int bench_place(struct bench *b)
     return listing_place(&b->listing, &memory, &b->err);
 }
 
-void bench_assemble(struct bench *b)
+void bench_assemble(struct listing_bench *b)
 {
     struct isa_limits limits;
 
@@ -36,7 +36,7 @@ void bench_assemble(struct bench *b)
     listing_assemble(&b->listing, &limits);
 }
 
-void bench_read(struct bench *b, const char *text)
+void bench_read(struct listing_bench *b, const char *text)
 {
     bench_open(b, "v6e");
     if (bench_scan(b, text) != 0)
@@ -46,7 +46,7 @@ void bench_read(struct bench *b, const char *text)
     bench_assemble(b);
 }
 
-const struct listing_op *bench_op(const struct bench *b, const char *mnemonic)
+const struct listing_op *bench_op(const struct listing_bench *b, const char *mnemonic)
 {
     for (uint32_t i = 0; i < b->listing.op_count; i++)
         if (strcmp(b->listing.op[i].mnemonic, mnemonic) == 0)
@@ -55,7 +55,7 @@ const struct listing_op *bench_op(const struct bench *b, const char *mnemonic)
     return NULL;
 }
 
-const struct listing_allocation *bench_allocation(const struct bench *b, const char *name)
+const struct listing_allocation *bench_allocation(const struct listing_bench *b, const char *name)
 {
     for (uint32_t i = 0; i < b->listing.allocation_count; i++)
         if (strcmp(b->listing.allocation[i].name, name) == 0)
@@ -64,7 +64,7 @@ const struct listing_allocation *bench_allocation(const struct bench *b, const c
     return NULL;
 }
 
-struct machine *bench_machine(struct bench *b, const char *tpu, cycle_t limit)
+struct machine *bench_machine(struct listing_bench *b, const char *tpu, cycle_t limit)
 {
     struct machine_options options = {.thread_count = 1, .cycle_limit = limit};
     struct slice slice;

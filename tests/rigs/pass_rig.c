@@ -105,12 +105,13 @@ int take_loops(const struct graph *body, const struct chip *chip, struct err *e)
     return 0;
 }
 
-int (*kernel_takes)(const struct graph *, const struct chip *, struct err *) = take_all;
+int (*kernel_check_supported)(const struct graph *, const struct chip *, struct err *) = take_all;
 
 void run_pass(int (*pass)(struct graph *, const struct pass_context *, struct err *))
 {
     struct interp_value before[256], after[256];
-    struct pass_context c = {.chip = &v5e, .replica_count = 1, .takes = kernel_takes};
+    struct pass_context c = {.chip = &v5e, .replica_count = 1,
+                             .check_supported = kernel_check_supported};
     struct err e;
 
     evaluate(&graph, before);

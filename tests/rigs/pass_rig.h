@@ -12,7 +12,8 @@ extern struct chip v5e;
 extern uint64_t hlo_seed;               /* of random graphs of HLO: their own inputs; 0: small ones */
 
 /* what kernels take, as pass_fusion asks: take_all unless a test sets another */
-extern int (*kernel_takes)(const struct graph *body, const struct chip *chip, struct err *e);
+extern int (*kernel_check_supported)(const struct graph *body, const struct chip *chip,
+                                     struct err *e);
 /* everything of one product or move at most */
 int take_all(const struct graph *body, const struct chip *chip, struct err *e);
 /* elementwise and reductions only, and few of them */

@@ -81,7 +81,8 @@ static const struct graph_node *node_of(const struct graph *body)
     return NULL;
 }
 
-static int collective_takes(const struct graph *body, const struct chip *chip, struct err *e)
+static int collective_check_supported(const struct graph *body, const struct chip *chip,
+                                      struct err *e)
 {
     const struct graph_node *n = node_of(body);
     const char *name = graph_op_name(n->op);
@@ -125,7 +126,7 @@ static struct collective_work *work_of(const struct kernel_job *job, struct aren
     if (!w)
         return NULL;
     need.bucket_at = bucket_at(job, w);
-    collective_work_settle(w, &need, a);
+    collective_work_resolve(w, &need, a);
     return w;
 }
 
@@ -263,7 +264,7 @@ static int collective_emit(const struct kernel_job *job, const struct tiling *t,
 
 #define KIND(id, hlo_name) \
     const struct kernel_kind kernel_##id = { \
-        .name = #id, .category = hlo_name, .takes = collective_takes, \
+        .name = #id, .category = hlo_name, .check_supported = collective_check_supported, \
         .tilings = collective_tilings, .cost = collective_cost, .emit = collective_emit, \
     }
 

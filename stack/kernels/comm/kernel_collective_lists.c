@@ -149,7 +149,7 @@ static void add_copies(struct collective_work *w, const struct collective_room_n
     }
 }
 
-static void settle_spread(struct collective_work *w)
+static void resolve_spread(struct collective_work *w)
 {
     bool is_gather = w->op == HLO_ALL_GATHER;
     int64_t in = w->is_direct ? w->operand_at[0] : 0;
@@ -160,14 +160,14 @@ static void settle_spread(struct collective_work *w)
     w->spread->copy = is_gather ? w->after : w->before;
 }
 
-static void settle_plan(struct collective_work *w)
+static void resolve_plan(struct collective_work *w)
 {
     w->in_shift = w->operand_at[0] - collective_arrays_of(w->plan).in;
     w->out_shift = w->result_at[0] - collective_arrays_of(w->plan).out;
 }
 
-void collective_work_settle(struct collective_work *w, const struct collective_room_need *need,
-                            struct arena *a)
+void collective_work_resolve(struct collective_work *w, const struct collective_room_need *need,
+                             struct arena *a)
 {
     w->zeros_at = need->zeros_at - need->bucket_at;
     for (int k = 0; k < need->count; k++) {
@@ -181,9 +181,9 @@ void collective_work_settle(struct collective_work *w, const struct collective_r
     if (!w->is_direct)
         add_copies(w, need, a);
     if (w->spread)
-        settle_spread(w);
+        resolve_spread(w);
     else if (w->is_direct)
-        settle_plan(w);
+        resolve_plan(w);
 }
 
 /* ---- with a plan ---- */
@@ -381,7 +381,7 @@ struct collective_work *collective_work_of(const struct collective_room_need *ne
         make_permute(w, need, a);
     else if (make_plan(w, need, a, e))
         return NULL;
-    collective_work_settle(w, need, a);
+    collective_work_resolve(w, need, a);
     return w;
 }
 

@@ -34,8 +34,8 @@ struct collective_work {
 struct collective_work *collective_work_of(const struct collective_room_need *need,
                                            struct arena *a, struct err *e);
 /* addresses from the bucket of all that is not inside, anew; and what depends on them */
-void collective_work_settle(struct collective_work *w, const struct collective_room_need *need,
-                            struct arena *a);
+void collective_work_resolve(struct collective_work *w, const struct collective_room_need *need,
+                             struct arena *a);
 void collective_work_lists(const struct collective_work *w, int64_t table_address,
                            struct collective_lists *out);
 double collective_work_seconds(const struct collective_work *w, const struct chip *chip,

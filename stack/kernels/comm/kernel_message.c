@@ -112,7 +112,7 @@ static const struct graph_node *node_of(const struct graph *body)
     return NULL;
 }
 
-static int message_takes(const struct graph *body, const struct chip *chip, struct err *e)
+static int message_check_supported(const struct graph *body, const struct chip *chip, struct err *e)
 {
     const struct graph_node *n = node_of(body);
 
@@ -199,7 +199,8 @@ static int message_emit(const struct kernel_job *job, const struct tiling *t, st
 
 #define KIND(id, hlo_name) \
     const struct kernel_kind kernel_##id = { \
-        .name = #id, .category = hlo_name, .takes = message_takes, .tilings = message_tilings, \
+        .name = #id, .category = hlo_name, .check_supported = message_check_supported, \
+        .tilings = message_tilings, \
         .cost = message_cost, .emit = message_emit, \
     }
 

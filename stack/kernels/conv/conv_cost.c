@@ -337,7 +337,7 @@ int conv_tilings(const struct kernel_job *job, struct tiling *list, int max)
                       &job->operand[b.rhs]->shape, &shape, &e))
         return 0;
     lhs = job->operand[b.lhs];
-    conv_shape_settle(&shape, lhs);
+    conv_shape_resolve(&shape, lhs);
     is_rows = shape.mode == CONV_ROWS;
     batch = shares(is_rows ? div_up(shape.batch, 8) : lhs->tiles_across, false, 8);
     columns = shares(div_up(shape.out_features, LANES), false, 6);

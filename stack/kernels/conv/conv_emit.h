@@ -46,7 +46,7 @@ struct conv_gen {
 
     /* conv_passes.c */
     bool has_masks;                     /* rows are pushed under masks */
-    int period, stages;                 /* of the loop: bundles; rounds that overlap */
+    int ii, stages;                     /* of the loop: bundles; rounds that overlap */
     int64_t straight, loops;            /* rounds of a pass outside the loop; of the loop */
     int64_t lag, ring;                  /* as the plan's; rounds that accumulators hold */
     int first_stage, end_stage, ordinal, round_ops;

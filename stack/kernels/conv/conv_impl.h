@@ -72,8 +72,8 @@ int conv_shape_of(const struct graph_node *n, const struct shape *lhs, const str
                   struct conv_shape *out, struct err *e);
 
 /* once it is known how the input lies: whether rows are pixels */
-void conv_shape_settle(struct conv_shape *s, const struct array *lhs);
-bool conv_may_be_dense(const struct conv_shape *s);     /* settled; where that may leave rows out */
+void conv_shape_resolve(struct conv_shape *s, const struct array *lhs);
+bool conv_may_be_dense(const struct conv_shape *s);    /* resolved; where that may leave rows out */
 
 /* Dimensions of the grid of steps */
 enum conv_grid {

@@ -4,14 +4,14 @@
 
 #define TILE_ROWS 8                     /* VMEM rows of a tile */
 
-void conv_nest_level(struct nest *n, int64_t count, int64_t from, int64_t to)
+void conv_nest_level(struct conv_nest *n, int64_t count, int64_t from, int64_t to)
 {
     assert(n->levels < NEST_LEVELS_MAX);
     if (count > 1)
         n->level[n->levels++] = (struct nest_level){count, from, to};
 }
 
-void conv_nest_enter(struct conv_gen *g, struct nest *n, struct conv_value from, int64_t to)
+void conv_nest_enter(struct conv_gen *g, struct conv_nest *n, struct conv_value from, int64_t to)
 {
     PUT(g, OP_SMOV, REG(NEST_FROM), conv_operand(from));
     PUT(g, OP_SMOV, REG(NEST_TO), IMM(to));
@@ -28,7 +28,7 @@ void conv_nest_enter(struct conv_gen *g, struct nest *n, struct conv_value from,
     conv_begin(g, NULL);
 }
 
-void conv_nest_leave(struct conv_gen *g, struct nest *n)
+void conv_nest_leave(struct conv_gen *g, struct conv_nest *n)
 {
     for (int i = n->levels - 1; i >= 0; i--) {
         PUT(g, OP_SADD, REG(NEST_FROM + i + 1), REG(NEST_FROM + i + 1), IMM(n->level[i].from));

@@ -16,16 +16,19 @@ enum {
 };
 
 struct nest_level { int64_t count, from, to; };
-struct nest { int levels; struct nest_level level[NEST_LEVELS_MAX]; int label[NEST_LEVELS_MAX]; };
+struct conv_nest {
+    int levels, label[NEST_LEVELS_MAX];
+    struct nest_level level[NEST_LEVELS_MAX];
+};
 
 /* outermost first; a level of one round is none */
-void conv_nest_level(struct nest *n, int64_t count, int64_t from, int64_t to);
+void conv_nest_level(struct conv_nest *n, int64_t count, int64_t from, int64_t to);
 /*
  * Ends the open section and opens that of the body, whose pointers are
  * NEST_FROM + levels and NEST_TO + levels.
  */
-void conv_nest_enter(struct conv_gen *g, struct nest *n, struct conv_value from, int64_t to);
-void conv_nest_leave(struct conv_gen *g, struct nest *n);
+void conv_nest_enter(struct conv_gen *g, struct conv_nest *n, struct conv_value from, int64_t to);
+void conv_nest_leave(struct conv_gen *g, struct conv_nest *n);
 
 /* straight code; vector registers but NEST_V_ZERO take turns */
 struct nest_body { struct conv_gen *g; int from, to, next_v; };

@@ -160,7 +160,7 @@ static void straight_code(struct conv_gen *g, const char *note, bool pops_last)
         if (g->straight == g->lag)
             conv_clear_sums(g, P_ADD);
         enter_loop(g, g->p->has_accumulators ||
-                          1 < g->period - 1 - (int)g->chip->core_branch_delay_bundles);
+                          1 < g->ii - 1 - (int)g->chip->core_branch_delay_bundles);
     }
     advance_weights(g);
 }

@@ -20,7 +20,7 @@ int64_t conv_phase_sums(const struct conv_plan *p);
 int64_t conv_column_sums(const struct conv_plan *p);
 
 /* opens a section (stack/backend/bundler.h) in which rounds may be put */
-void conv_section(struct conv_gen *g, const char *note, int period);
+void conv_section(struct conv_gen *g, const char *note, int ii);
 /* operations of all stages are put */
 void conv_every_stage(struct conv_gen *g);
 /* rows of `round`, whose first is `offset` behind `base` */

@@ -93,7 +93,7 @@ void conv_prepare_lines(struct conv_gen *g)
     const struct conv_plan *p = g->p;
     const struct conv_window *w = &p->window[WINDOW_LHS];
     int64_t pixels = pixels_at_once(p);
-    struct nest n = {0};
+    struct conv_nest n = {0};
     struct nest_body b = {.g = g};
 
     conv_nest_level(&n, w->box[BOX_LANES], TILE_ROWS, p->slot_stride * TILE_ROWS);

@@ -556,7 +556,7 @@ static int begin_plan(struct conv_plan *p, const struct kernel_job *job, struct 
                       &job->operand[b->rhs]->shape, &p->shape, e) ||
         read_chip(p, e))
         return -1;
-    conv_shape_settle(&p->shape, job->operand[b->lhs]);
+    conv_shape_resolve(&p->shape, job->operand[b->lhs]);
     p->is_vector = p->shape.is_depthwise && p->shape.mode == CONV_ROWS;
     if (p->is_vector)
         p->units = p->slots = p->halves = 1;

@@ -222,7 +222,7 @@ static void weights_nest(struct conv_gen *g, struct weights *x, const int64_t *r
     int64_t unit = p->is_rhs_swapped ? 1 : LANES / w->array->tile_rows * w->pitch[BOX_ROWS];
     bool is_grouped = p->shape.feature_groups > 1;
     int64_t column_from = p->is_rhs_swapped ? LANES / w->array->tile_rows * w->pitch[BOX_ROWS] : 1;
-    struct nest n = {0};
+    struct conv_nest n = {0};
     struct nest_body b = {.g = g};
     struct nest_level taps[CONV_SPATIAL];
     struct conv_value from;

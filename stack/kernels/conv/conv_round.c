@@ -12,7 +12,7 @@
 #include "stack/kernels/conv/conv_passes.h"
 
 #define WEIGHT_REGISTERS 8
-#define PERIOD_MAX 400
+#define II_MAX 400
 
 /* ----- registers */
 
@@ -88,15 +88,15 @@ static int put_round_op(struct conv_gen *g, const struct isa_op *op, int not_bef
     if (!is_wanted(g, ordinal))
         return -1;
     at = bundler_put(&g->b, op, not_before);
-    if (g->b.period)
-        g->stage[ordinal] = at / g->b.period;
+    if (g->b.ii)
+        g->stage[ordinal] = at / g->b.ii;
     return at;
 }
 
 /* in a loop, an operation of a later stage works on an earlier round than the pointer's */
 static void correct_offset(struct conv_gen *g, int operand)
 {
-    if (g->b.period && !g->b.is_too_long)
+    if (g->b.ii && !g->b.is_too_long)
         bundler_last(&g->b)->operand[operand].value -=
             (int32_t)(g->stage[g->ordinal - 1] * conv_round_sums(g->p));
 }
@@ -136,7 +136,7 @@ static void load_rows(struct conv_gen *g, int to, int base, int64_t offset)
     struct isa_op op = bundler_op(OP_VLD, 0, 5, operand);
     int at = put_round_op(g, &op, 0);
 
-    if (g->b.period && at >= g->b.period)
+    if (g->b.ii && at >= g->b.ii)
         g->b.is_too_long = true;
 }
 
@@ -187,9 +187,9 @@ static int put_multiply(struct conv_gen *g, const struct isa_op *rows, int upper
         return put_round_op(g, rows, not_before);
     }
     at = bundler_put_pair(&g->b, &prep, rows, not_before);
-    if (g->b.period) {
-        g->stage[first] = at / g->b.period;
-        g->stage[first + 1] = (at + 1) / g->b.period;
+    if (g->b.ii) {
+        g->stage[first] = at / g->b.ii;
+        g->stage[first + 1] = (at + 1) / g->b.ii;
     }
     g->ordinal += 2;
     return at + 1;
@@ -206,7 +206,7 @@ static int room_at(const struct conv_gen *g, int64_t round)
     int64_t popping = p->has_accumulators ? round : round + g->lag * p->delay - depth;
     int at = 0;
 
-    if (g->b.period)
+    if (g->b.ii)
         return 0;
     if (!p->has_accumulators && popping < round - 2)
         popping = round - 2;
@@ -254,13 +254,13 @@ void conv_push_round(struct conv_gen *g, int64_t round, int base, int64_t offset
 
             last = at > last ? at : last;
         }
-    if (!g->b.period)
+    if (!g->b.ii)
         g->pushed_at[round] = last;
 }
 
 static int result_at(const struct conv_gen *g, int64_t round)
 {
-    bool is_own = !g->p->has_accumulators && round >= g->lag && !g->b.period;
+    bool is_own = !g->p->has_accumulators && round >= g->lag && !g->b.ii;
 
     return is_own ? g->pushed_at[round - g->lag] + 1 : 0;
 }
@@ -295,7 +295,7 @@ void conv_pop_round(struct conv_gen *g, int64_t round, int base, int64_t offset,
                 put_vector(g, OP_VADD_F32, popped, sum, popped);
                 store_sum(g, popped, base, to);
             }
-    if (!g->b.period)
+    if (!g->b.ii)
         g->popped_at[round] = at;
 }
 
@@ -344,11 +344,11 @@ bool conv_odometer_group(struct odometer *o, int64_t unit)
 
 static void note_late(struct conv_gen *g, int at)
 {
-    if (g->b.period && at >= g->b.period)
+    if (g->b.ii && at >= g->b.ii)
         g->b.is_too_long = true;
 }
 
-/* the pointer to the next rounds; in a pipelined loop all of it within the period */
+/* the pointer to the next rounds; in a pipelined loop all of it within the II */
 void conv_put_odometer(struct conv_gen *g, const struct odometer *o)
 {
     int last = o->levels - 1;
@@ -389,9 +389,9 @@ void conv_every_stage(struct conv_gen *g)
     g->end_stage = INT32_MAX;
 }
 
-void conv_section(struct conv_gen *g, const char *note, int period)
+void conv_section(struct conv_gen *g, const char *note, int ii)
 {
-    bundler_begin(&g->b, note, period);
+    bundler_begin(&g->b, note, ii);
     for (int64_t i = 0; i < g->straight_max; i++)
         g->pushed_at[i] = g->popped_at[i] = -1;
 }
@@ -404,7 +404,7 @@ static bool put_loop_control(struct conv_gen *g)
     const struct isa_op op[] = {bundler_op(OP_SADD, 0, 3, result),
                                 bundler_op(OP_SSUB, 0, 3, count),
                                 bundler_op(OP_SCMP_GT, 0, 3, more)};
-    int last = g->b.period - 1;
+    int last = g->b.ii - 1;
 
     bundler_put_at(&g->b, &op[0], last);
     bundler_put_at(&g->b, &op[1], 0);
@@ -415,14 +415,14 @@ static bool put_loop_control(struct conv_gen *g)
 /* takes the slot that the branch will have */
 static void keep_branch_slot(struct conv_gen *g)
 {
-    int at = g->b.period - 1 - (int)g->chip->core_branch_delay_bundles;
+    int at = g->b.ii - 1 - (int)g->chip->core_branch_delay_bundles;
 
     g->b.row[at][SLOT_SCALAR]++;
 }
 
 void conv_end_loop(struct conv_gen *g, int label)
 {
-    int at = g->b.period - 1 - (int)g->chip->core_branch_delay_bundles;
+    int at = g->b.ii - 1 - (int)g->chip->core_branch_delay_bundles;
 
     g->b.row[at][SLOT_SCALAR]--;
     bundler_end_branch(&g->b, label, P_LOOP, false);
@@ -436,7 +436,7 @@ bool conv_put_loop(struct conv_gen *g)
 
     conv_odometer_of(g->p, &o);
     conv_every_stage(g);
-    conv_section(g, "loop", g->period);
+    conv_section(g, "loop", g->ii);
     is_counted = put_loop_control(g);
     keep_branch_slot(g);
     g->ordinal = 0;
@@ -446,12 +446,12 @@ bool conv_put_loop(struct conv_gen *g)
     return is_counted;
 }
 
-/* the least period at which no value is overwritten before its last use */
-static void choose_period(struct conv_gen *g)
+/* the least II at which no value is overwritten before its last use */
+static void choose_ii(struct conv_gen *g)
 {
     int least = (int)g->chip->core_branch_delay_bundles + 1;
 
-    for (g->period = least < 3 ? 3 : least; g->period < PERIOD_MAX; g->period++) {
+    for (g->ii = least < 3 ? 3 : least; g->ii < II_MAX; g->ii++) {
         conv_put_loop(g);
         bundler_drop(&g->b);
         if (!g->b.is_too_long)
@@ -506,8 +506,8 @@ void conv_passes_init(struct conv_gen *g)
         choose_ring(g);
         return;
     }
-    choose_period(g);
-    if (g->period < PERIOD_MAX && p->rounds - p->lag >= g->stages) {
+    choose_ii(g);
+    if (g->ii < II_MAX && p->rounds - p->lag >= g->stages) {
         g->straight = p->lag;
         g->loops = p->rounds - p->lag - (g->stages - 1);
     }

@@ -204,7 +204,7 @@ int conv_shape_of(const struct graph_node *n, const struct shape *lhs, const str
     return 0;
 }
 
-void conv_shape_settle(struct conv_shape *s, const struct array *lhs)
+void conv_shape_resolve(struct conv_shape *s, const struct array *lhs)
 {
     if (may_have_rows_of_pixels(s) && lhs->row_dim == s->spatial_dim[CONV_LHS][2])
         exchange_batch(s);

@@ -203,7 +203,7 @@ static void short_body(struct nest_body *b, const struct transpose *x)
     }
 }
 
-static void transpose_loops(struct conv_gen *g, struct transpose *x, struct nest *n,
+static void transpose_loops(struct conv_gen *g, struct transpose *x, struct conv_nest *n,
                             struct nest_body *b, int64_t from, int64_t to)
 {
     bool is_short = x->waves < LAG;
@@ -236,7 +236,7 @@ static void transpose_nest(struct conv_gen *g, struct transpose *x, int64_t firs
 {
     const struct conv_plan *p = x->p;
     int64_t unit = LANES / x->height * x->w->pitch[BOX_ROWS], unroll;
-    struct nest n = {0};
+    struct conv_nest n = {0};
     struct nest_body b = {.g = g};
     int64_t extent[CONV_SPATIAL], from[CONV_SPATIAL];
 

@@ -7,7 +7,7 @@
 #include "stack/kernels/conv/conv_body.h"
 #include "stack/kernels/conv/conv_emit.h"
 
-static int takes(const struct graph *body, const struct chip *chip, struct err *e)
+static int check_supported(const struct graph *body, const struct chip *chip, struct err *e)
 {
     struct conv_body b;
     struct conv_shape s;
@@ -232,5 +232,6 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
 }
 
 const struct kernel_kind kernel_conv = {
-    .name = "conv", .category = "convolution fusion", .takes = takes, .tilings = conv_tilings,
+    .name = "conv", .category = "convolution fusion",
+    .check_supported = check_supported, .tilings = conv_tilings,
     .cost = cost, .emit = emit, .is_for_one_core = true};

@@ -52,7 +52,7 @@ struct gemm {
     int results;                        /* tiles of results in a round, of all units */
     int64_t straight;                   /* rounds of a pass outside its loop */
     int64_t loops;                      /* rounds of the loop, 0: there is none */
-    int period, stages;                 /* of the loop: bundles; rounds that overlap */
+    int ii, stages;                     /* of the loop: bundles; rounds that overlap */
     int stage[GEMM_ROUND_OPS_MAX];      /* of each operation of a round */
 
     /* the section at work */

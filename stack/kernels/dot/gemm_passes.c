@@ -63,15 +63,15 @@ static int put_round_op(struct gemm *g, const struct isa_op *op, int not_before)
     if (!is_wanted(g, ordinal))
         return -1;
     at = bundler_put(&g->b, op, not_before);
-    if (g->b.period)
-        g->stage[ordinal] = at / g->b.period;
+    if (g->b.ii)
+        g->stage[ordinal] = at / g->b.ii;
     return at;
 }
 
 /* in a loop, an operation of a later stage works on an earlier round than the pointer's */
 static void correct_offset(struct gemm *g, int operand, int step)
 {
-    if (g->b.period && !g->b.is_too_long)
+    if (g->b.ii && !g->b.is_too_long)
         bundler_last(&g->b)->operand[operand].value -= g->stage[g->ordinal - 1] * step;
 }
 
@@ -135,9 +135,9 @@ static int put_multiply(struct gemm *g, const struct isa_op *rows, int not_befor
         return put_round_op(g, rows, not_before);
     }
     at = bundler_put_pair(&g->b, &prep, rows, not_before);
-    if (g->b.period) {
-        g->stage[first] = at / g->b.period;
-        g->stage[first + 1] = (at + 1) / g->b.period;
+    if (g->b.ii) {
+        g->stage[first] = at / g->b.ii;
+        g->stage[first + 1] = (at + 1) / g->b.ii;
     }
     g->ordinal += 2;
     return at + 1;
@@ -155,7 +155,7 @@ static int room_at(const struct gemm *g, int64_t round)
     int64_t popping = round + g->p->lag - depth;
     int at = 0;
 
-    if (g->b.period)
+    if (g->b.ii)
         return 0;
     if (g->p->has_accumulators)
         popping = round;
@@ -184,19 +184,19 @@ static void push_round(struct gemm *g, int64_t round)
     for (int part = 0; part < (p->is_packed ? 1 : 2); part++)
         for (int unit = 0; unit < p->units; unit++) {
             struct isa_op rows = multiply(g, unit, p->is_packed ? V_ROWS : V_HALVES + part, round,
-                                          round == 0 && part == 0 && !g->b.period);
+                                          round == 0 && part == 0 && !g->b.ii);
             int at = put_multiply(g, &rows, room);
 
             last = at > last ? at : last;
         }
-    if (!g->b.period)
+    if (!g->b.ii)
         g->pushed_at[round] = last;
 }
 
 /* not before the push whose result it is, where that is in this section */
 static int result_at(const struct gemm *g, int64_t round)
 {
-    bool is_own = !g->p->has_accumulators && round >= g->p->lag && !g->b.period;
+    bool is_own = !g->p->has_accumulators && round >= g->p->lag && !g->b.ii;
 
     return is_own ? g->pushed_at[round - g->p->lag] + 1 : 0;
 }
@@ -229,7 +229,7 @@ static void pop_round(struct gemm *g, int64_t round, int base, int64_t first, in
                 put_vector(g, OP_VADD_F32, popped, sum, popped);
                 put_store(g, popped, base, row, RESULT_ROWS);
             }
-    if (!g->b.period)
+    if (!g->b.ii)
         g->popped_at[round] = at;
 }
 
@@ -340,9 +340,9 @@ static void every_stage(struct gemm *g)
     g->end_stage = INT32_MAX;
 }
 
-static void begin(struct gemm *g, const char *note, int period)
+static void begin(struct gemm *g, const char *note, int ii)
 {
-    bundler_begin(&g->b, note, period);
+    bundler_begin(&g->b, note, ii);
     g->from_rows = 0;
     for (int i = 0; i < GEMM_ROUNDS_MAX; i++)
         g->pushed_at[i] = g->popped_at[i] = -1;
@@ -366,7 +366,7 @@ static bool put_loop_control(struct gemm *g)
     const struct isa_op op[] = {
         bundler_op(OP_SADD, 0, 3, rows), bundler_op(OP_SADD, 0, 3, result),
         bundler_op(OP_SSUB, 0, 3, count), bundler_op(OP_SCMP_GT, 0, 3, more)};
-    int last = g->b.period - 1;
+    int last = g->b.ii - 1;
 
     bundler_put_at(&g->b, &op[0], last);
     bundler_put_at(&g->b, &op[1], last);
@@ -381,18 +381,18 @@ static bool put_loop(struct gemm *g)
     bool is_counted;
 
     every_stage(g);
-    begin(g, "loop", g->period);
+    begin(g, "loop", g->ii);
     is_counted = put_loop_control(g);
     put_round(g, 0, S_RESULT, 0, P_ADD, true);
     return is_counted;
 }
 
-/* the least period at which no value is overwritten before its last use */
-static void choose_period(struct gemm *g)
+/* the least II at which no value is overwritten before its last use */
+static void choose_ii(struct gemm *g)
 {
     int least = (int)g->chip->core_branch_delay_bundles + 1;
 
-    for (g->period = least < 3 ? 3 : least;; g->period++) {
+    for (g->ii = least < 3 ? 3 : least;; g->ii++) {
         put_loop(g);
         bundler_drop(&g->b);
         if (!g->b.is_too_long)
@@ -416,7 +416,7 @@ void gemm_prepare_passes(struct gemm *g)
     if (p->has_accumulators || g->chip->core_branch_delay_bundles < 1 ||
         g->chip->slots_scalar < 2)
         return;
-    choose_period(g);
+    choose_ii(g);
     if (p->rounds - p->lag >= g->stages) {
         g->straight = p->lag;
         g->loops = p->rounds - p->lag - (g->stages - 1);
@@ -489,7 +489,7 @@ static void straight_code(struct gemm *g, const char *note, bool pops_last)
     if (!g->p->has_accumulators && g->straight == g->p->lag)
         clear_sums(g, P_ADD);
     if (g->loops)
-        enter_loop(g, 1 < g->period - 1 - (int)g->chip->core_branch_delay_bundles);
+        enter_loop(g, 1 < g->ii - 1 - (int)g->chip->core_branch_delay_bundles);
     else
         PUT(g, OP_SADD, sreg(S_ROWS), sreg(S_ROWS), IMM(g->p->rounds * ROUND_ROWS));
     gemm_advance_weights(g);

@@ -42,7 +42,7 @@ static struct tiling completed(const struct dot_problem *p, const struct kernel_
 
 static int cost(const struct kernel_job *job, const struct tiling *t, struct kernel_cost *out)
 {
-    struct dot_stages s;
+    struct dot_fused_loops s;
     struct dot_grid g;
     struct err e;
     int status = dot_open(&s, job, false, &e);
@@ -63,7 +63,7 @@ static struct dot_box box_at(const struct dot_grid *g, bool is_rhs, int depth_di
     const struct dot_block *b = is_rhs ? &g->rhs_block : &g->lhs_block;
     int window = is_rhs ? g->rhs_window : g->lhs_window;
 
-    if (b->stage)
+    if (b->fused)
         return (struct dot_box){.base = -1, .row = frame_scratch_row(&g->frame) + b->row,
                                 .depth_step = TILE_ROWS * (depth_dim ? b->lanes : 1),
                                 .side_step = TILE_ROWS * (depth_dim ? 1 : b->lanes)};
@@ -108,12 +108,12 @@ static struct isa_program *guarded(const struct isa_program *p, int pred, const 
     return out;
 }
 
-/* a stage's loops, where predicate `pred` is true; -1: always */
-static int put_stage(struct dot_grid *g, struct dot_block *b, int pred, struct vcode *c,
+/* a fused loop, where predicate `pred` is true; -1: always */
+static int put_fused(struct dot_grid *g, struct dot_block *b, int pred, struct vcode *c,
                      struct arena *a, struct err *e)
 {
     struct isa_program *code = arena_alloc(a, sizeof(*code));
-    struct loop_plan *p = b->stage ? &b->stage->plan : NULL;
+    struct loop_plan *p = b->fused ? &b->fused->plan : NULL;
     struct vcode_stats stats;
     struct vcode alone;
     int status;
@@ -121,7 +121,7 @@ static int put_stage(struct dot_grid *g, struct dot_block *b, int pred, struct v
     if (!p)
         return 0;
     p->frame = g->frame;
-    p->array[b->stage->own].own_row = b == &g->result_block
+    p->array[b->fused->own].own_row = b == &g->result_block
                                           ? g->step.sum_row
                                           : frame_scratch_row(&g->frame) + b->row;
     for (int i = 0; i < p->array_count; i++)
@@ -168,7 +168,7 @@ static int is_new(struct dot_grid *g, bool is_rhs)
     const struct dot_block *b = is_rhs ? &g->rhs_block : &g->lhs_block;
     uint32_t inside = dot_grid_inside(g, is_rhs);
 
-    return (b->stage || dot_prepares(g, is_rhs)) && inside
+    return (b->fused || dot_prepares(g, is_rhs)) && inside
                ? frame_is_first(&g->frame, inside) : -1;
 }
 
@@ -263,20 +263,20 @@ static int put_step(struct dot_grid *g, struct vcode *c, struct arena *a, struct
     g->step.sum_row = frame_scratch_row(&g->frame);
     lhs_row = g->step.sum_row + g->sum_rows;
     dot_set_turn(g, lhs_is_new);
-    if (put_stage(g, &g->lhs_block, lhs_is_new, c, a, e)
-        || put_stage(g, &g->rhs_block, rhs_is_new, c, a, e)
+    if (put_fused(g, &g->lhs_block, lhs_is_new, c, a, e)
+        || put_fused(g, &g->rhs_block, rhs_is_new, c, a, e)
         || prepare(g, false, lhs_is_new, lhs_row, c, a, &g->step.lhs, e)
         || prepare(g, true, rhs_is_new, lhs_row + dot_prepared_rows(g, false), c, a,
                    &g->step.rhs, e))
         return -1;
     set_strides(g);
-    if (!g->result_block.stage && dot_epilogue_make(&epilogue, g, a, e))
+    if (!g->result_block.fused && dot_epilogue_make(&epilogue, g, a, e))
         return -1;
-    g->step.epilogue = g->result_block.stage ? NULL : &epilogue;
-    if (step_code(&g->step, g->result_block.stage ? -1 : is_last, c->memo, a, code, e))
+    g->step.epilogue = g->result_block.fused ? NULL : &epilogue;
+    if (step_code(&g->step, g->result_block.fused ? -1 : is_last, c->memo, a, code, e))
         return -1;
     vcode_bundles(c, code);
-    return put_stage(g, &g->result_block, is_last, c, a, e);
+    return put_fused(g, &g->result_block, is_last, c, a, e);
 }
 
 static int compile(struct dot_grid *g, const struct kernel_job *job, struct arena *a,
@@ -291,8 +291,8 @@ static int compile(struct dot_grid *g, const struct kernel_job *job, struct aren
     status = frame_begin(&g->frame, &c, a, e) || put_step(g, &c, a, e) ? -1 : 0;
     if (status == 0) {
         frame_finish(&g->frame, &c);
-        if (g->result_block.stage)
-            loop_emit_last(&g->result_block.stage->plan, &c);
+        if (g->result_block.fused)
+            loop_emit_last(&g->result_block.fused->plan, &c);
         frame_end(&g->frame, &c);
         status = kernel_finish(job, &c, frame_spill_row(&g->frame), 0, a, out, e);
     }
@@ -317,8 +317,8 @@ static bool narrow(struct tiling *t)
     return true;
 }
 
-static int emit_with(struct dot_stages *s, const struct kernel_job *job, const struct tiling *t,
-                     struct arena *a, struct segment *out, struct err *e)
+static int emit_with(struct dot_fused_loops *s, const struct kernel_job *job,
+                     const struct tiling *t, struct arena *a, struct segment *out, struct err *e)
 {
     struct tiling whole = completed(&s->problem, job, t);
     struct dot_grid g;
@@ -341,7 +341,7 @@ static int emit_with(struct dot_stages *s, const struct kernel_job *job, const s
 static int emit(const struct kernel_job *job, const struct tiling *t, struct arena *a,
                 struct segment *out, struct err *e)
 {
-    struct dot_stages s;
+    struct dot_fused_loops s;
     struct err ignored;
     int status = -1;
 
@@ -353,11 +353,12 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
     return status;
 }
 
-static int takes(const struct graph *body, const struct chip *chip, struct err *e)
+static int check_supported(const struct graph *body, const struct chip *chip, struct err *e)
 {
-    return dot_stages_check(body, chip, e);
+    return dot_fused_check(body, chip, e);
 }
 
 const struct kernel_kind kernel_dot = {
-    .name = "dot", .category = "convolution fusion", .takes = takes, .tilings = dot_tilings,
+    .name = "dot", .category = "convolution fusion",
+    .check_supported = check_supported, .tilings = dot_tilings,
     .cost = cost, .emit = emit};

@@ -29,7 +29,7 @@ struct dot_matrix {                     /* an array as matrices */
 
 enum dot_extra_kind { EXTRA_MATRIX, EXTRA_COLUMNS };    /* of the result's shape; per column */
 
-struct dot_stages;
+struct dot_fused_loops;
 
 struct dot_problem {
     const struct graph *body;
@@ -52,7 +52,7 @@ struct dot_problem {
         int node;                       /* parameter, or the node that is a result */
         bool is_result;
     } extra[DOT_ARRAYS_MAX];
-    struct dot_stages *stages;          /* computed around it (kernel_dot_stage.h); or NULL */
+    struct dot_fused_loops *fused;      /* computed around it (kernel_dot_fused.h); or NULL */
 };
 
 /* what a graph alone tells: 0, or -1 with the reason */

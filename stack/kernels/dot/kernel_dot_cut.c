@@ -1,5 +1,5 @@
 /*
- * Inside the kernel of products: the axes of a stage cut into the steps of the grid.
+ * Inside the kernel of products: the axes of a fused loop cut into the steps of the grid.
  *
  * Each axis belongs to one of the grid's dimensions: lanes and rows of its block to rows, columns
  * or contraction, those outside to what follows the rows without a gap, or to an outer dimension.
@@ -43,7 +43,7 @@ static int outer_dim_of(const struct cutter *c, int64_t stride)
 static int find_dims(struct cutter *c, enum dot_dim along, enum dot_dim down)
 {
     const struct array *a = c->m->array;
-    const struct loop_array *own = &c->plan->array[c->b->stage->own];
+    const struct loop_array *own = &c->plan->array[c->b->fused->own];
 
     for (int d = 0; d < a->shape.rank; d++) {
         int axis = own->axis_of_dim[d];
@@ -115,7 +115,7 @@ static bool are_one(const struct cutter *c, const struct chain *k)
     for (int i = 1; i < k->count; i++)
         if (p->axis[k->axis[i - 1]].elements % p->axis[k->axis[i - 1]].unit_elements)
             return false;
-    return !c->b->stage->has_iota;
+    return !c->b->fused->has_iota;
 }
 
 /* one axis in the place of all: the innermost */
@@ -241,7 +241,7 @@ static void place_chain(const struct cutter *c, struct loop_array *a, int dim, i
  */
 static void place_sums(const struct cutter *c, int down)
 {
-    struct loop_array *a = &c->plan->array[c->b->stage->own];
+    struct loop_array *a = &c->plan->array[c->b->fused->own];
     const struct dot_grid *g = c->g;
     int64_t column = g->groups * g->p->group_rows;
 
@@ -261,18 +261,18 @@ static void place_sums(const struct cutter *c, int down)
 static void fill_up_sums(const struct cutter *c)
 {
     struct loop_plan *p = c->plan;
-    struct loop_array *a = &p->array[c->b->stage->own];
+    struct loop_array *a = &p->array[c->b->fused->own];
     bool is_full = p->axis[AXIS_ROWS].units * p->group_rows <= c->g->groups * c->g->p->group_rows;
 
     a->missing = is_full ? 0 : a->missing_at_end;
 }
 
-int dot_cut_stage(struct dot_grid *g, struct dot_block *b, const struct dot_matrix *m,
+int dot_cut_fused(struct dot_grid *g, struct dot_block *b, const struct dot_matrix *m,
                   enum dot_dim along, enum dot_dim down, struct err *e)
 {
-    struct cutter c = {.g = g, .b = b, .plan = &b->stage->plan, .m = m, .e = e};
+    struct cutter c = {.g = g, .b = b, .plan = &b->fused->plan, .m = m, .e = e};
 
-    memcpy(c.plan->axis, b->stage->axis, sizeof(c.plan->axis));
+    memcpy(c.plan->axis, b->fused->axis, sizeof(c.plan->axis));
     for (int i = 0; i < c.plan->axis_count; i++) {      /* whole, if the product has it not */
         c.plan->axis[i].box = c.plan->axis[i].units;
         c.plan->axis[i].count = 1;

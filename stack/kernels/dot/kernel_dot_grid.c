@@ -4,13 +4,13 @@
 
 #include "base/units.h"
 #include "stack/kernels/dot/kernel_dot_prepare.h"
-#include "stack/kernels/dot/kernel_dot_stage.h"
+#include "stack/kernels/dot/kernel_dot_fused.h"
 
 #define TILE 128
 #define XLA_GAP_CYCLES 15               /* passes of XLA do not run into each other: accuracy.md */
 #define STEP_CYCLES 90                  /* of the frame: indices, waits, copies begun */
 #define TILE_ROWS 8                     /* of VMEM */
-#define SPILL_ROWS 512                  /* for registers of stages */
+#define SPILL_ROWS 512                  /* for registers of fused loops */
 
 static int64_t round_groups(const struct dot_problem *p) { return div_up(p->m, p->group_rows); }
 
@@ -153,14 +153,14 @@ static int add_window(struct dot_grid *g, struct frame_window w)
     return g->frame.window_count++;
 }
 
-/* an operand that a stage makes: its block takes the window's place */
+/* an operand that a fused loop makes: its block takes the window's place */
 static int add_block(struct dot_grid *g, struct dot_block *b, const struct dot_matrix *m,
                      struct frame_window w, enum dot_dim along, enum dot_dim down, struct err *e)
 {
     b->lanes = w.box_count[0];
     b->rows = w.box_count[1];
     b->batches = w.box_dims > 2 ? w.box_count[2] : 1;
-    return dot_cut_stage(g, b, m, along, down, e);
+    return dot_cut_fused(g, b, m, along, down, e);
 }
 
 static int add_operand(struct dot_grid *g, bool is_rhs, struct frame_window w, enum dot_dim along,
@@ -171,7 +171,7 @@ static int add_operand(struct dot_grid *g, bool is_rhs, struct frame_window w, e
     int *window = is_rhs ? &g->rhs_window : &g->lhs_window;
 
     *window = -1;
-    if (b->stage)
+    if (b->fused)
         return add_block(g, b, is_rhs ? &p->rhs : &p->lhs, w, along, down, e);
     *window = add_window(g, w);
     return 0;
@@ -209,8 +209,8 @@ static int add_windows(struct dot_grid *g, struct err *e)
 
     if (add_operands(g, e))
         return -1;
-    if (g->result_block.stage)
-        return dot_cut_stage(g, &g->result_block, &p->extra[0].matrix, DIM_N, DIM_M, e);
+    if (g->result_block.fused)
+        return dot_cut_fused(g, &g->result_block, &p->extra[0].matrix, DIM_N, DIM_M, e);
     for (int i = 0; i < p->extra_count; i++) {
         const struct dot_matrix *m = &p->extra[i].matrix;
         struct frame_window w;
@@ -226,34 +226,34 @@ static int add_windows(struct dot_grid *g, struct err *e)
     return 0;
 }
 
-/* VMEM that stages use beside windows: their blocks, and what they keep */
+/* VMEM that fused loops use beside windows: their blocks, and what they keep */
 static void place_blocks(struct dot_grid *g)
 {
     struct dot_block *block[] = {&g->lhs_block, &g->rhs_block, &g->result_block};
     int64_t next = g->frame.scratch_rows;
 
     for (size_t i = 0; i < COUNT_OF(block); i++) {
-        if (!block[i]->stage)
+        if (!block[i]->fused)
             continue;
         block[i]->row = next;
         next += block[i]->lanes * block[i]->rows * block[i]->batches * TILE_ROWS;
-        block[i]->stage->plan.scratch_row = next;
-        next += block[i]->stage->plan.frame.scratch_rows;
+        block[i]->fused->plan.scratch_row = next;
+        next += block[i]->fused->plan.frame.scratch_rows;
     }
     g->frame.scratch_rows = next;
 }
 
 static void find_blocks(struct dot_grid *g)
 {
-    struct dot_stages *s = g->p->stages;
+    struct dot_fused_loops *s = g->p->fused;
 
-    for (int i = 0; s && i < STAGE_COUNT; i++) {
-        struct dot_block *b = i == STAGE_RESULT                      ? &g->result_block
-                              : (i == STAGE_RHS) != g->p->is_swapped ? &g->rhs_block
+    for (int i = 0; s && i < FUSED_COUNT; i++) {
+        struct dot_block *b = i == FUSED_RESULT                      ? &g->result_block
+                              : (i == FUSED_RHS) != g->p->is_swapped ? &g->rhs_block
                                                                      : &g->lhs_block;
 
-        if (s->stage[i].is_there)
-            b->stage = &s->stage[i];
+        if (s->fused[i].is_there)
+            b->fused = &s->fused[i];
     }
 }
 
@@ -287,12 +287,13 @@ static void make_step(struct dot_grid *g, const struct chip *chip, int width)
         .depth_tiles = g->depth * dot_terms(p),
         .first_step = -1};
     s->gap_cycles = g->frame.job->codegen == CODEGEN_XLA ? XLA_GAP_CYCLES : 0;
-    s->adds_up = g->result_block.stage != NULL;
+    s->adds_up = g->result_block.fused != NULL;
     if (g->contraction || s->adds_up)
         s->sum_column_step = width * g->groups * p->group_rows * matrices;
     g->sum_rows = (s->sum_column_step ? g->tiles : width) * g->groups * p->group_rows
                   * (s->adds_up ? g->batches : matrices);
-    if (s->adds_up && g->batches > 1) {         /* for the stage, rows of all batches in a row */
+    /* for the fused loop, rows of all batches in a row */
+    if (s->adds_up && g->batches > 1) {
         s->sum_column_step = g->groups * p->group_rows * matrices;
         s->sum_tile_step = g->groups * p->group_rows * g->batches;
     }
@@ -450,7 +451,7 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
     if (g->batches > 1 && g->contraction)
         return err_set(e, "steps of several batches have all of the contraction");
     find_blocks(g);
-    if (g->share == SHARE_BATCHES && g->tiles > 1 && g->result_block.stage)
+    if (g->share == SHARE_BATCHES && g->tiles > 1 && g->result_block.fused)
         return err_set(e, "batches that units share with columns that follow each other");
     make_step(g, job->chip, (int)t->size[DOT_WIDTH]);
     if (add_windows(g, e))
@@ -461,7 +462,7 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
         return err_set(e, "blocks that overlap where a result overwrites an operand");
     if (dot_step_check(&g->step, e))
         return -1;
-    if (frame_vmem_rows(&g->frame) + (p->stages ? SPILL_ROWS : 0) > job->vmem_rows)
+    if (frame_vmem_rows(&g->frame) + (p->fused ? SPILL_ROWS : 0) > job->vmem_rows)
         return err_set(e, "its windows take %lld KiB of vector memory, there are %lld",
                        (long long)(frame_vmem_rows(&g->frame) / 2),
                        (long long)(job->vmem_rows / 2));
@@ -497,7 +498,7 @@ static int operand_moves_along(const struct dot_grid *g, bool is_rhs)
     const struct dot_block *b = is_rhs ? &g->rhs_block : &g->lhs_block;
     int d = g->frame.dims - 1;
 
-    if (!b->stage)
+    if (!b->fused)
         return moves_along(&g->frame, is_rhs ? g->rhs_window : g->lhs_window);
     while (d >= 0 && !(b->moves >> d & 1))
         d--;
@@ -536,7 +537,7 @@ static int64_t blocks(const struct dot_grid *g)
 
 static int64_t stage_cycles(const struct dot_block *b)
 {
-    return b->stage ? (int64_t)loop_step_cycles(&b->stage->plan) : 0;
+    return b->fused ? (int64_t)loop_step_cycles(&b->fused->plan) : 0;
 }
 
 static int64_t prepare_cycles(const struct dot_grid *g)

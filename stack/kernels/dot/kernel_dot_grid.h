@@ -13,7 +13,7 @@
 #include "stack/kernels/pipeline/frame.h"
 #include "stack/kernels/dot/kernel_dot_body.h"
 #include "stack/kernels/dot/kernel_dot_code.h"
-#include "stack/kernels/dot/kernel_dot_stage.h"
+#include "stack/kernels/dot/kernel_dot_fused.h"
 
 enum dot_size {
     DOT_BM, DOT_BK, DOT_BN, DOT_WIDTH, DOT_SHARE, DOT_COLUMNS_OUTSIDE, DOT_BATCHES, DOT_SIZES
@@ -21,8 +21,8 @@ enum dot_size {
 enum dot_share { SHARE_COLUMNS, SHARE_ROWS, SHARE_BATCHES, DOT_SHARES };
 enum dot_dim { DIM_OUTER, DIM_M = DOT_OUTER_MAX, DIM_N, DIM_K, DOT_DIMS };
 
-struct dot_block {                      /* a stage's in VMEM, in place of a window */
-    struct dot_stage *stage;            /* or NULL */
+struct dot_block {                      /* of a fused loop, in VMEM, in place of a window */
+    struct dot_fused_loop *fused;       /* or NULL */
     int64_t lanes, rows, batches;       /* tiles; and as many times that */
     int64_t row;                        /* of the frame's scratch */
     uint32_t moves;                     /* grid dimensions along which it changes */
@@ -51,8 +51,8 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
 /* grid dimensions inside of those along which an operand moves: it is new when all are first */
 uint32_t dot_grid_inside(const struct dot_grid *g, bool is_rhs);
 
-/* kernel_dot_cut.c: axes of a stage as the grid's steps have them, its windows into the frame */
-int dot_cut_stage(struct dot_grid *g, struct dot_block *b, const struct dot_matrix *m,
+/* kernel_dot_cut.c: axes of a fused loop as the grid's steps have them, its windows in the frame */
+int dot_cut_fused(struct dot_grid *g, struct dot_block *b, const struct dot_matrix *m,
                   enum dot_dim along, enum dot_dim down, struct err *e);
 
 /* the dimension outside of rows and columns that is cut into steps of several batches */

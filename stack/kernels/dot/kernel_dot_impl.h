@@ -52,7 +52,7 @@ struct dot_code {
     int stretch;                        /* passes in straight code: 1, or all of its columns */
     int spans;                          /* columns of a stretch, at least 1 */
     int64_t straight, loops;            /* rounds of a stretch outside its loop, and of the loop */
-    int period, stages;
+    int ii, stages;
     int advanced_at[ISA_SREG_COUNT];    /* bundle of the loop in which a pointer goes on */
     int unit_tiles[DOT_UNITS_MAX], unit_first[DOT_UNITS_MAX];
     struct dot_result result[DOT_RESULTS_MAX];
@@ -100,7 +100,7 @@ int dot_epilogue_registers(struct dot_code *d, struct arena *a, struct err *e);
 
 /* kernel_dot_round.c */
 void dot_every_stage(struct dot_code *d);
-void dot_begin(struct dot_code *d, const char *note, int period);
+void dot_begin(struct dot_code *d, const char *note, int ii);
 /* pushes round `round` of a stretch; is_last: its pass is the last one of a column */
 void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_last);
 /* pops what was pushed `lag` rounds before; `rows`: round of the rows it belongs to */

@@ -110,13 +110,13 @@ static int turned_before(const struct dot_grid *g)
     return dot_turn_passes(&g->step, squares_across(g));
 }
 
-/* of an operand: its window, or the block of its stage */
+/* of an operand: its window, or the block of its fused loop */
 static struct place place_of(const struct dot_grid *g, bool is_rhs)
 {
     const struct dot_block *block = is_rhs ? &g->rhs_block : &g->lhs_block;
     int window = is_rhs ? g->rhs_window : g->lhs_window;
 
-    if (block->stage)
+    if (block->fused)
         return (struct place){-1, frame_scratch_row(&g->frame) + block->row,
                               block->lanes * TILE_ROWS, TILE_ROWS};
     return (struct place){frame_base(&g->frame, window), frame_row(&g->frame, window),

@@ -36,9 +36,9 @@ void dot_every_stage(struct dot_code *d)
     d->end_stage = INT32_MAX;
 }
 
-void dot_begin(struct dot_code *d, const char *note, int period)
+void dot_begin(struct dot_code *d, const char *note, int ii)
 {
-    bundler_begin(&d->b, note, period);
+    bundler_begin(&d->b, note, ii);
     d->from_rows = 0;
     for (int64_t i = 0; i < dot_stretch_rounds(d); i++)
         d->pushed_at[i] = d->popped_at[i] = -1;
@@ -65,8 +65,8 @@ static int put_round_op(struct dot_code *d, const struct isa_op *op, int not_bef
     if (!is_wanted(d, ordinal))
         return -1;
     at = bundler_put(&d->b, op, not_before);
-    if (d->b.period)
-        d->stage[ordinal] = at / d->b.period;
+    if (d->b.ii)
+        d->stage[ordinal] = at / d->b.ii;
     return at;
 }
 
@@ -79,7 +79,7 @@ static void correct_offset(struct dot_code *d, int base, int operand, int64_t st
     const struct bundler_placed *placed = &d->b.placed[d->b.placed_count - 1];
     int64_t rounds = d->stage[d->ordinal - 1] + (placed->at > d->advanced_at[base]);
 
-    if (d->b.period && !d->b.is_too_long)
+    if (d->b.ii && !d->b.is_too_long)
         bundler_last(&d->b)->operand[operand].value -= (int32_t)(rounds * step);
 }
 
@@ -156,9 +156,9 @@ static int put_multiply(struct dot_code *d, const struct isa_op *rows, int upper
         return put_round_op(d, rows, not_before);
     }
     at = bundler_put_pair(&d->b, &prep, rows, not_before);
-    if (d->b.period) {
-        d->stage[first] = at / d->b.period;
-        d->stage[first + 1] = (at + 1) / d->b.period;
+    if (d->b.ii) {
+        d->stage[first] = at / d->b.ii;
+        d->stage[first + 1] = (at + 1) / d->b.ii;
     }
     d->ordinal += 2;
     return at + 1;
@@ -176,7 +176,7 @@ static int room_at(const struct dot_code *d, int64_t round)
     int64_t popping = round + d->lag - depth;
     int at = 0;
 
-    if (d->b.period)
+    if (d->b.ii)
         return 0;
     if (d->has_accumulators)
         popping = round;
@@ -200,7 +200,7 @@ static int next_lhs(struct dot_code *d)
 /* the time from which rows of a round, turned in this section, stand in memory */
 static int turned_at(const struct dot_code *d, int64_t round)
 {
-    return d->b.period ? 0 : d->turned_at[round / d->s->rounds % d->passes] + 1;
+    return d->b.ii ? 0 : d->turned_at[round / d->s->rounds % d->passes] + 1;
 }
 
 /* one tile of rows, lower and upper half of k, to one unit or (unit -1) to all */
@@ -209,7 +209,7 @@ static int push_tile(struct dot_code *d, int64_t round, int tile, int64_t offset
 {
     const struct dot_step *s = d->s;
     int upper = -1, lower, last = -1, room = room_at(d, round), there = turned_at(d, round);
-    bool latches = round % s->rounds == 0 && tile == 0 && !d->b.period;
+    bool latches = round % s->rounds == 0 && tile == 0 && !d->b.ii;
 
     lower = next_lhs(d);
     put_load(d, lower, base, offset, step, ISA_PRED_ALWAYS, there);
@@ -248,7 +248,7 @@ static int64_t tiles_beyond(const struct dot_code *d, int64_t round, int tile)
 {
     int64_t beyond = round % d->s->rounds * d->lhs_tiles + tile + 1 - d->s->lhs_row_tiles;
 
-    return d->s->lhs_row_tiles && !d->b.period && beyond > 0 ? beyond : 0;
+    return d->s->lhs_row_tiles && !d->b.ii && beyond > 0 ? beyond : 0;
 }
 
 void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_last)
@@ -269,7 +269,7 @@ void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_las
 
             last = at > last ? at : last;
         }
-    if (!d->b.period)
+    if (!d->b.ii)
         d->pushed_at[round] = last;
 }
 
@@ -281,7 +281,7 @@ void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_las
  */
 static int result_at(const struct dot_code *d, int64_t round)
 {
-    if (d->has_accumulators || d->b.period)
+    if (d->has_accumulators || d->b.ii)
         return 0;
     /* of a round whose rows go in later, in the loop: the one before it */
     while (round > 0 && d->pushed_at[round] < 0)
@@ -327,8 +327,8 @@ static void put_sum(struct dot_code *d, int i, int popped, int64_t rows,
         put_vector(d, OP_VMOV, sum, IMM(0), operand_none());
     when = put_load(d, sum, at->is_loop ? S_SUM : S_SUM_COLUMN, offset, d->s->group_rows,
                     how->source == SOURCE_GUARDED ? how->guard : ISA_PRED_ALWAYS,
-                    d->b.period ? 0 : d->stored_at[rows][i] + 1);
-    if (!d->b.period)
+                    d->b.ii ? 0 : d->stored_at[rows][i] + 1);
+    if (!d->b.ii)
         d->touched_at[rows][i] = later_of(when, d->touched_at[rows][i]);
     put_vector(d, add, popped, REG(sum), REG(popped));
 }
@@ -338,9 +338,9 @@ static void store_sum(struct dot_code *d, int i, int popped, int64_t rows,
 {
     int64_t offset = sum_offset(d, rows, at) + d->result[i].row;
     int when = put_store(d, popped, at->is_loop ? S_SUM : S_SUM_COLUMN, offset,
-                         d->s->group_rows, d->b.period ? 0 : d->touched_at[rows][i] + 1);
+                         d->s->group_rows, d->b.ii ? 0 : d->touched_at[rows][i] + 1);
 
-    if (!d->b.period)
+    if (!d->b.ii)
         d->touched_at[rows][i] = d->stored_at[rows][i] =
             later_of(when, d->touched_at[rows][i]);
 }
@@ -373,7 +373,7 @@ static void put_epilogue(struct dot_code *d, int64_t rows, const struct dot_plac
     int all = d->s->by_rows ? d->s->units : 1;
 
     for (int i = 0; i < all * e->op_count; i++)
-        if (d->b.period || rows < d->s->rounds - 1 || !e->is_edge[i % e->op_count])
+        if (d->b.ii || rows < d->s->rounds - 1 || !e->is_edge[i % e->op_count])
             put_epilogue_op(d, &d->epilogue[i], rows, at);
 }
 
@@ -397,6 +397,6 @@ void dot_pop_round(struct dot_code *d, int64_t round, int64_t rows,
     }
     if (how->use == USE_EPILOGUE)
         put_epilogue(d, rows, at);
-    if (!d->b.period)
+    if (!d->b.ii)
         d->popped_at[round] = last;
 }

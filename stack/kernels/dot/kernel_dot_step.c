@@ -25,8 +25,8 @@ static int64_t lhs_step(const struct dot_code *d)
 /* the rows of the body, from the last one up, in which a pointer may advance */
 static int pointer_row(const struct dot_code *d, int number)
 {
-    int branch = d->b.period - 1 - (int)d->chip->core_branch_delay_bundles;
-    int row = d->b.period - 1, free = row == branch ? 1 : 2;
+    int branch = d->b.ii - 1 - (int)d->chip->core_branch_delay_bundles;
+    int row = d->b.ii - 1, free = row == branch ? 1 : 2;
 
     for (; number > 0; number--) {
         if (--free > 0)
@@ -63,7 +63,7 @@ static bool put_loop_control(struct dot_code *d, const struct dot_results *own)
         d->advanced_at[sreg] = pointer_row(d, i);
         bundler_put_at(&d->b, &op, d->advanced_at[sreg]);
     }
-    return 1 < d->b.period - 1 - (int)d->chip->core_branch_delay_bundles;
+    return 1 < d->b.ii - 1 - (int)d->chip->core_branch_delay_bundles;
 }
 
 static const struct dot_place loop_place = {.is_loop = true};
@@ -75,7 +75,7 @@ static bool put_loop(struct dot_code *d, const struct dot_results *own, bool is_
     int64_t round = d->lag;
 
     dot_every_stage(d);
-    dot_begin(d, "loop", d->period);
+    dot_begin(d, "loop", d->ii);
     is_counted = put_loop_control(d, own);
     d->ordinal = 0;
     d->from_rows = round % d->s->rounds;
@@ -241,8 +241,8 @@ static void leave_loop(struct dot_code *d, const struct stretch *t)
     d->end_stage = INT32_MAX;
 }
 
-/* the least period at which no value is overwritten before its last use */
-static void choose_period(struct dot_code *d, const struct stretch *t)
+/* the least II at which no value is overwritten before its last use */
+static void choose_ii(struct dot_code *d, const struct stretch *t)
 {
     int64_t rounds = d->s->rounds;
 
@@ -251,8 +251,8 @@ static void choose_period(struct dot_code *d, const struct stretch *t)
     if (d->has_accumulators || d->stretch > 1 || d->chip->core_branch_delay_bundles < 1
         || d->chip->slots_scalar < 2 || rounds <= d->lag)
         return;
-    d->period = (int)d->chip->core_branch_delay_bundles + 1;
-    for (d->period = d->period < 4 ? 4 : d->period;; d->period++) {
+    d->ii = (int)d->chip->core_branch_delay_bundles + 1;
+    for (d->ii = d->ii < 4 ? 4 : d->ii;; d->ii++) {
         put_loop(d, &t->own, t->ends_column);
         bundler_drop(&d->b);
         if (!d->b.is_too_long)
@@ -321,7 +321,7 @@ static void straight_code(struct dot_code *d, const struct stretch *t, const cha
     put_straight_rounds(d, t);
     memcpy(d->stage, stage, sizeof(stage));
     if (d->loops)
-        enter_loop(d, t, 1 < d->period - 1 - (int)d->chip->core_branch_delay_bundles);
+        enter_loop(d, t, 1 < d->ii - 1 - (int)d->chip->core_branch_delay_bundles);
     if (t->begins_column)
         advance_column(d);
 }
@@ -335,7 +335,7 @@ static void put_stretch(struct dot_code *d, struct stretch *t, bool has_first)
 {
     struct stretch first = *t;
 
-    choose_period(d, t);
+    choose_ii(d, t);
     if (has_first && t->ends_column)
         find_next_column(d);
     if (has_first) {

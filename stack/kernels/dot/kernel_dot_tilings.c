@@ -169,7 +169,7 @@ static void try_rows(struct search *s)
 int dot_tilings(const struct kernel_job *job, struct tiling *list, int max)
 {
     struct search s = {.job = job, .scoped = *job, .list = list, .max = max};
-    struct dot_stages t;
+    struct dot_fused_loops t;
     struct err e;
 
     if (dot_open(&t, job, false, &e)) {

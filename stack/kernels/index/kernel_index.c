@@ -41,7 +41,7 @@ static bool is_scatter(enum graph_op op)
     return op == HLO_SCATTER || op == HLO_DYNAMIC_UPDATE_SLICE;
 }
 
-static int index_takes(const struct graph *body, const struct chip *chip, struct err *e)
+static int index_check_supported(const struct graph *body, const struct chip *chip, struct err *e)
 {
     const struct graph_node *n = only_node(body);
     double value;
@@ -267,6 +267,6 @@ static int index_emit(const struct kernel_job *job, const struct tiling *t, stru
 }
 
 const struct kernel_kind kernel_index = {
-    .name = "index", .category = "custom fusion", .takes = index_takes,
+    .name = "index", .category = "custom fusion", .check_supported = index_check_supported,
     .tilings = index_tilings, .cost = index_cost, .emit = index_emit, .is_for_one_core = true,
 };

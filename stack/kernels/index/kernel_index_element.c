@@ -8,7 +8,7 @@
  * these, one permutation of lanes picks 16 elements in each of 8 sublanes, and
  * adding sublanes up makes a row of the result.
  */
-#include "stack/kernels/index/index_relay.h"
+#include "stack/kernels/index/index_double_buffer.h"
 
 #include "base/units.h"
 
@@ -20,7 +20,7 @@
 
 struct element_gather {
     struct index_work *w;
-    struct index_relay relay;
+    struct index_double_buffer buffers;
     const struct array *to_array;
     int tile_rows, fast_dim;
     int64_t values, control, stage;     /* in a buffer, granules; the result tile is at 0 */
@@ -87,7 +87,7 @@ static void copy_batch(struct element_gather *g, int at, int count, struct isa_o
         element_address(g, u, one, group, at + u, from[u]);
     }
     w->m.next_sreg = temps;
-    flag = move_add(&w->m, g->relay.turn, move_imm(g->relay.fetch_flag));
+    flag = move_add(&w->m, g->buffers.turn, move_imm(g->buffers.fetch_flag));
     for (int u = 0; u < count; u++) {
         int mark = w->m.next_sreg;
 
@@ -189,8 +189,8 @@ static void gather_tile(struct element_gather *g, int rows, int lanes, int last)
     int kept = m->next_sreg;
     struct isa_operand buffer;
 
-    index_relay_open(&g->relay);
-    buffer = index_relay_buffer(&g->relay);
+    index_double_buffer_open(&g->buffers);
+    buffer = index_double_buffer_at_hand(&g->buffers);
     put(w, OP_SADD, 3, (struct isa_operand[]){g->to, buffer, move_imm(g->stage)});
     put(w, OP_SADD, 3, (struct isa_operand[]){g->control_to, buffer, move_imm(g->control)});
     m->next_sreg = kept;
@@ -204,7 +204,7 @@ static void gather_tile(struct element_gather *g, int rows, int lanes, int last)
     if (last)
         copy_row(g, last);
     wait_control(g, 0);
-    index_send(&g->relay, (int64_t)rows * lanes + last, g->out_smem, INDEX_GRANULES);
+    index_send(&g->buffers, (int64_t)rows * lanes + last, g->out_smem, INDEX_GRANULES);
     advance(w, g->row, -(rows + (last > 0)));
 }
 
@@ -300,8 +300,8 @@ static void pick_tile(struct index_work *w, struct isa_operand turn, void *user)
     struct isa_operand at = move_reg(m);
     int64_t to = w->pack > 1 ? g->values / INDEX_ROW_GRANULES : 0;
 
-    move_set(m, at, move_add(m, move_mul(m, turn, g->relay.stride / INDEX_ROW_GRANULES),
-                             move_imm(g->relay.granule / INDEX_ROW_GRANULES)));
+    move_set(m, at, move_add(m, move_mul(m, turn, g->buffers.stride / INDEX_ROW_GRANULES),
+                             move_imm(g->buffers.granule / INDEX_ROW_GRANULES)));
     m->next_sreg = at.value + 1;
     for (int first = 0; first < g->tile_rows; first += SUBLANES) {
         int own;
@@ -400,9 +400,9 @@ int index_gather_elements(struct index_work *w, struct err *e)
     if (!index_fits_smem(w))
         return index_no_smem(w, e);
     index_begin(w);
-    index_relay_begin(&g.relay, w, buffer);
-    g.relay.work = pick_tile;
-    g.relay.user = &g;
+    index_double_buffer_begin(&g.buffers, w, buffer);
+    g.buffers.work = pick_tile;
+    g.buffers.user = &g;
     g.control_flag = w->flag_index + 5;
     g.row = move_reg(&w->m);
     g.lane = move_reg(&w->m);
@@ -417,6 +417,6 @@ int index_gather_elements(struct index_work *w, struct err *e)
         gather_linear(&g);
     else
         gather_tiled(&g);
-    index_relay_end(&g.relay);
+    index_double_buffer_end(&g.buffers);
     return 0;
 }

@@ -7,7 +7,7 @@
  * words with neighbours: whole words come, to a place for each part of a word,
  * and the right parts are shifted together.
  */
-#include "stack/kernels/index/index_relay.h"
+#include "stack/kernels/index/index_double_buffer.h"
 
 #include "base/units.h"
 
@@ -18,7 +18,7 @@
 
 struct row_gather {
     struct index_work *w;
-    struct index_relay relay;
+    struct index_double_buffer buffers;
     int64_t block_tile_rows, across;
     int tile_rows;
     int64_t stage_granules;             /* of one part of the words; 0: not packed */
@@ -174,7 +174,7 @@ static void copy_batch(struct row_gather *g, int first, int count)
     else
         addresses(g, first, count, word, from);
     w->m.next_sreg = temps;
-    flag = move_add(&w->m, g->relay.turn, move_imm(g->relay.fetch_flag));
+    flag = move_add(&w->m, g->buffers.turn, move_imm(g->buffers.fetch_flag));
     for (int u = 0; u < count; u++) {
         int row = first + u, stage = w->pack > 1 ? 1 + row % w->pack : 0;
 
@@ -277,8 +277,8 @@ static void join_block(struct index_work *w, struct isa_operand turn, void *user
     int64_t whole = g->across / COLUMNS_MAX;
     int64_t block_rows = g->block_tile_rows * g->tile_rows;
 
-    move_set(m, at, move_add(m, move_mul(m, turn, g->relay.stride / INDEX_ROW_GRANULES),
-                             move_imm(g->relay.granule / INDEX_ROW_GRANULES)));
+    move_set(m, at, move_add(m, move_mul(m, turn, g->buffers.stride / INDEX_ROW_GRANULES),
+                             move_imm(g->buffers.granule / INDEX_ROW_GRANULES)));
     move_set(m, shifts, move_add(m, move_mul(m, turn, 4 * block_rows),
                                  move_imm(g->shift_smem)));
     rounds = move_loop_begin(m, g->block_tile_rows);
@@ -303,10 +303,10 @@ static void gather_block(struct row_gather *g, int64_t tile_rows, int rest)
     int64_t out = (tile_rows + (rest > 0)) * g->across * INDEX_GRANULES;
     int kept = m->next_sreg;
 
-    index_relay_open(&g->relay);
-    move_set(m, g->to, index_relay_buffer(&g->relay));
+    index_double_buffer_open(&g->buffers);
+    move_set(m, g->to, index_double_buffer_at_hand(&g->buffers));
     if (w->pack > 1)
-        move_set(m, g->shift_at, move_add(m, move_mul(m, g->relay.turn, 4 * g->block_tile_rows
+        move_set(m, g->shift_at, move_add(m, move_mul(m, g->buffers.turn, 4 * g->block_tile_rows
                                                                         * g->tile_rows),
                                           move_imm(g->shift_smem)));
     m->next_sreg = kept;
@@ -319,7 +319,7 @@ static void gather_block(struct row_gather *g, int64_t tile_rows, int rest)
     if (rest)
         copy_tile_row(g, rest);
     m->next_sreg = kept;
-    index_send(&g->relay, rows * g->across * INDEX_ROW_GRANULES, g->out_smem, out);
+    index_send(&g->buffers, rows * g->across * INDEX_ROW_GRANULES, g->out_smem, out);
 }
 
 static void gather_blocks(struct row_gather *g)
@@ -361,14 +361,14 @@ int index_gather_rows(struct index_work *w, struct err *e)
     if (!index_fits_smem(w))
         return index_no_smem(w, e);
     index_begin(w);
-    index_relay_begin(&g.relay, w, buffer_granules(&g, g.block_tile_rows));
-    g.relay.work = w->pack > 1 ? join_block : NULL;
-    g.relay.user = &g;
+    index_double_buffer_begin(&g.buffers, w, buffer_granules(&g, g.block_tile_rows));
+    g.buffers.work = w->pack > 1 ? join_block : NULL;
+    g.buffers.user = &g;
     g.row = move_reg(&w->m);
     g.to = move_reg(&w->m);
     g.shift_at = w->pack > 1 ? move_reg(&w->m) : operand_none();
     g.out_smem = index_word(w, w->result->address / ARRAY_GRANULE_BYTES);
     gather_blocks(&g);
-    index_relay_end(&g.relay);
+    index_double_buffer_end(&g.buffers);
     return 0;
 }

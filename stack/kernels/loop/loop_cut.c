@@ -449,10 +449,10 @@ static int candidates(struct loop_plan *p, struct tiling *list, int max)
 
 /* ----- the kind */
 
-static int takes(const struct graph *body, const struct chip *chip, struct err *e)
+static int check_supported(const struct graph *body, const struct chip *chip, struct err *e)
 {
     (void)chip;
-    return loop_plan_takes(body, e);
+    return loop_plan_check_supported(body, e);
 }
 
 static int begin_alone(struct loop_plan *p, const struct kernel_job *job, struct arena *a,
@@ -549,5 +549,6 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
 }
 
 const struct kernel_kind kernel_loop = {
-    .name = "loop", .category = "loop fusion", .takes = takes, .tilings = tilings, .cost = cost,
+    .name = "loop", .category = "loop fusion",
+    .check_supported = check_supported, .tilings = tilings, .cost = cost,
     .emit = emit};

@@ -11,12 +11,12 @@ static bool is_loop_op(const struct graph *g, const struct graph_node *n)
 {
     if (n->op == HLO_SLICE)
         return g->node[n->operand[0]].op == HLO_PARAMETER
-               && loop_takes_slice(&g->node[n->operand[0]].shape, n);
+               && loop_can_fuse_slice(&g->node[n->operand[0]].shape, n);
     return fused_is_elementwise(n) || n->op == HLO_PARAMETER || n->op == HLO_IOTA
            || n->op == HLO_BROADCAST || n->op == HLO_REDUCE;
 }
 
-int loop_plan_takes(const struct graph *body, struct err *e)
+int loop_plan_check_supported(const struct graph *body, struct err *e)
 {
     for (int i = 0; i < body->node_count; i++)
         if (!is_loop_op(body, &body->node[i]))
@@ -40,7 +40,7 @@ bool loop_reads_slices(const struct graph *body)
         slices += op == HLO_SLICE;
         work += op != HLO_SLICE && op != HLO_PARAMETER && op != HLO_CONSTANT;
     }
-    return slices > 0 && work > 0 && loop_plan_takes(body, &e) == 0;
+    return slices > 0 && work > 0 && loop_plan_check_supported(body, &e) == 0;
 }
 
 /* ----- the space */

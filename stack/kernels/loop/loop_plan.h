@@ -103,13 +103,13 @@ void loop_lift(struct loop_plan *p);
 /* loop_sum.c: the cross-lane unit can reduce its operand over one tile of lanes */
 bool loop_sums_lanes(const struct loop_plan *p, int reduce);
 /* Only what can be told without layouts. */
-int loop_plan_takes(const struct graph *body, struct err *e);
+int loop_plan_check_supported(const struct graph *body, struct err *e);
 /* Elementwise work or sums of slices: a loop, not a move. */
 bool loop_reads_slices(const struct graph *body);
 
 /* loop_slice.c: a slice of an operand is a window of it that begins further on. */
 /* whole tiles are left out before it, if the last two dimensions are rows and lanes */
-bool loop_takes_slice(const struct shape *from, const struct graph_node *slice);
+bool loop_can_fuse_slice(const struct shape *from, const struct graph_node *slice);
 /*
  * loop_scalar.c: single values that are spread go by scalar memory, in kernels of their own frame:
  * placed with the boxes, fetched before the first frame, awaited in each step, forgotten last.

@@ -11,7 +11,7 @@ static int tile_rows(enum graph_dtype t)
     return 8 * (4 / array_element_bytes(t));
 }
 
-bool loop_takes_slice(const struct shape *from, const struct graph_node *slice)
+bool loop_can_fuse_slice(const struct shape *from, const struct graph_node *slice)
 {
     int rank = from->rank;
 

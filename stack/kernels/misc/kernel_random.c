@@ -28,7 +28,7 @@ struct random_work {
     struct isa_operand key, turn, step, at;
 };
 
-static int random_takes(const struct graph *body, const struct chip *chip, struct err *e)
+static int random_check_supported(const struct graph *body, const struct chip *chip, struct err *e)
 {
     const struct graph_node *n = &body->node[body->output[0].node];
 
@@ -194,6 +194,6 @@ static int random_emit(const struct kernel_job *job, const struct tiling *t, str
 }
 
 const struct kernel_kind kernel_random = {
-    .name = "random", .category = "rng-bit-generator", .takes = random_takes,
+    .name = "random", .category = "rng-bit-generator", .check_supported = random_check_supported,
     .tilings = random_tilings, .cost = random_cost, .emit = random_emit, .is_for_one_core = true,
 };

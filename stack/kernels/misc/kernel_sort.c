@@ -10,7 +10,7 @@
 #include "stack/kernels/misc/sort_network.h"
 
 #include "base/units.h"
-#include "stack/kernels/index/index_relay.h"
+#include "stack/kernels/index/index_double_buffer.h"
 
 #include <string.h>
 
@@ -56,7 +56,7 @@ static const struct graph_node *sort_node(const struct graph *body)
     return found;
 }
 
-static int sort_takes(const struct graph *body, const struct chip *chip, struct err *e)
+static int sort_check_supported(const struct graph *body, const struct chip *chip, struct err *e)
 {
     const struct graph_node *n = sort_node(body);
 
@@ -669,6 +669,7 @@ static int sort_emit(const struct kernel_job *job, const struct tiling *t, struc
 }
 
 const struct kernel_kind kernel_sort = {
-    .name = "sort", .category = "sort", .takes = sort_takes, .tilings = sort_tilings,
+    .name = "sort", .category = "sort",
+    .check_supported = sort_check_supported, .tilings = sort_tilings,
     .cost = sort_cost, .emit = sort_emit, .is_for_one_core = true,
 };

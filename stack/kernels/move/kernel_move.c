@@ -8,7 +8,7 @@
 
 /* ---- the general path: every move, element run by element run ---- */
 
-static int takes_general(const struct kernel_job *job, struct err *e)
+static int check_general(const struct kernel_job *job, struct err *e)
 {
     (void)e;
     return tiles_least_rows(job, 0) <= job->vmem_rows ? 0 : -1;
@@ -38,7 +38,7 @@ static int64_t cost_general(const struct kernel_job *job)
            (job->chip->xlu_permute_cycles + 100) / job->core_count;
 }
 
-const struct move_way move_general = {"general", takes_general, cost_general, emit_general};
+const struct move_way move_general = {"general", check_general, cost_general, emit_general};
 
 /* ---- streamed: boxes of whole tiles, moved in VMEM between copies in and out ---- */
 
@@ -54,7 +54,7 @@ static struct move_box *plan_stream(const struct kernel_job *job, int *count)
     return b;
 }
 
-static int takes_stream(const struct kernel_job *job, struct err *e)
+static int check_stream(const struct kernel_job *job, struct err *e)
 {
     int count;
 
@@ -85,7 +85,7 @@ static int emit_region(struct move_box *b, struct vcode *code, struct arena *a, 
     vcode_begin_block(code);
     if (frame_begin(&b->frame, code, a, e))
         return -1;
-    move_box_settle(b);
+    move_box_resolve(b);
     move_code_init(&s.m, code, b->job->chip);
     s.m.sreg_end = STEP_SREGS;
     move_step_emit(&s);
@@ -115,18 +115,18 @@ static int emit_stream(const struct kernel_job *job, struct arena *a, struct seg
     return status;
 }
 
-const struct move_way move_stream = {"stream", takes_stream, cost_stream, emit_stream};
+const struct move_way move_stream = {"stream", check_stream, cost_stream, emit_stream};
 
 /* ---- the kind ---- */
 
 static const struct move_way *const ways[] = {&move_general, &move_stream};
 
-static int takes(const struct graph *body, const struct chip *chip, struct err *e)
+static int check_supported(const struct graph *body, const struct chip *chip, struct err *e)
 {
     (void)chip;
     if (body->output_count != 1)
         return err_set(e, "a move of %d results (exactly 1)", body->output_count);
-    return gather_takes(body, body->output[0].node, e);
+    return gather_check_supported(body, body->output[0].node, e);
 }
 
 #define WAYS_MAX 8
@@ -142,7 +142,7 @@ int move_ways_list(const struct move_way *const *way, int way_count,
         struct tiling t = {.count = 1, .size = {i}};
         int k;
 
-        if (way[i]->takes(job, &e))
+        if (way[i]->check_supported(job, &e))
             continue;
         t.predicted_cycles = way[i]->cost(job);
         for (k = count++; k > 0 && all[k - 1].predicted_cycles > t.predicted_cycles; k--)
@@ -184,5 +184,6 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
 }
 
 const struct kernel_kind kernel_move = {
-    .name = "move", .category = "data formatting", .takes = takes, .tilings = tilings, .cost = cost,
+    .name = "move", .category = "data formatting",
+    .check_supported = check_supported, .tilings = tilings, .cost = cost,
     .emit = emit};

@@ -12,7 +12,7 @@
 
 struct move_way {
     const char *name;
-    int (*takes)(const struct kernel_job *job, struct err *e);  /* 0 or -1 */
+    int (*check_supported)(const struct kernel_job *job, struct err *e); /* 0 or -1 */
     int64_t (*cost)(const struct kernel_job *job);              /* core cycles */
     int (*emit)(const struct kernel_job *job, struct arena *a, struct segment *out,
                 struct err *e);

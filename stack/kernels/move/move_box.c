@@ -34,10 +34,10 @@ const struct array *move_side_array(const struct move_box *b, int source)
     return source < 0 ? b->job->result[0] : b->job->operand[b->map.source[source].parameter];
 }
 
-/* one digit as one of its ends sees it */
+/* one index dimension as one of its ends sees it */
 struct end { int dim; int64_t scale; };
 
-static struct end end_of(const struct move_digit *d, bool is_result)
+static struct end end_of(const struct move_index_dim *d, bool is_result)
 {
     return is_result ? (struct end){d->to_dim, d->to_scale}
                      : (struct end){d->from_dim, d->from_scale};
@@ -46,8 +46,8 @@ static struct end end_of(const struct move_digit *d, bool is_result)
 int64_t move_least_inner(const struct move_source *s, int k, const struct array *a,
                            bool is_result)
 {
-    struct end me = end_of(&s->digit[k], is_result);
-    int64_t extent = tile_extent(a, me.dim), count = s->digit[k].count;
+    struct end me = end_of(&s->index_dim[k], is_result);
+    int64_t extent = tile_extent(a, me.dim), count = s->index_dim[k].count;
     int64_t first = (is_result ? s->to_first : s->from_first)[me.dim], below = 1;
 
     if (me.scale < 0)
@@ -56,13 +56,13 @@ int64_t move_least_inner(const struct move_source *s, int k, const struct array 
         return 1;
     if (me.scale % extent == 0)
         return first % extent ? count : 1;
-    for (int i = 0; i < s->digit_count; i++) {
-        struct end other = end_of(&s->digit[i], is_result);
+    for (int i = 0; i < s->index_dim_count; i++) {
+        struct end other = end_of(&s->index_dim[i], is_result);
 
         if (other.dim == me.dim && other.scale < 0)
             return count;
         if (other.dim == me.dim && other.scale < me.scale)
-            below += other.scale * (s->digit[i].count - 1);
+            below += other.scale * (s->index_dim[i].count - 1);
     }
     if (below > me.scale || first % extent)
         return count;
@@ -78,18 +78,18 @@ bool move_covers(const struct move_box *b, const struct move_source *s, int dim)
 
     if (last != b->first[dim])
         return false;
-    for (int k = 0; k < s->digit_count; k++)
-        if (s->digit[k].to_dim == dim)
-            last += s->digit[k].to_scale * (s->digit[k].count - 1);
+    for (int k = 0; k < s->index_dim_count; k++)
+        if (s->index_dim[k].to_dim == dim)
+            last += s->index_dim[k].to_scale * (s->index_dim[k].count - 1);
     return last == b->last[dim];
 }
 
-/* the digit of another source that counts the same indices of the result, or -1 */
-static int same_digit(const struct move_source *s, const struct move_digit *d)
+/* the index dimension of another source that counts the same indices of the result, or -1 */
+static int same_index_dim(const struct move_source *s, const struct move_index_dim *d)
 {
-    for (int k = 0; k < s->digit_count; k++)
-        if (s->digit[k].to_dim == d->to_dim && s->digit[k].to_scale == d->to_scale &&
-            s->digit[k].count == d->count)
+    for (int k = 0; k < s->index_dim_count; k++)
+        if (s->index_dim[k].to_dim == d->to_dim && s->index_dim[k].to_scale == d->to_scale &&
+            s->index_dim[k].count == d->count)
             return k;
     return -1;
 }
@@ -100,25 +100,25 @@ void move_least_box(struct move_box *b)
     bool is_partial = map->source_count > 1 || map->has_fill;
 
     for (int i = 0; i < map->source_count; i++)
-        for (int k = 0; k < map->source[i].digit_count; k++) {
+        for (int k = 0; k < map->source[i].index_dim_count; k++) {
             int64_t x = move_least_inner(&map->source[i], k, move_side_array(b, i), false);
             int64_t y = move_least_inner(&map->source[i], k, move_side_array(b, -1), true);
-            int64_t count = map->source[i].digit[k].count;
+            int64_t count = map->source[i].index_dim[k].count;
             int64_t most = x > y ? x : y;
 
             b->inner[i][k] = most % (x < y ? x : y) ? count : most;
-            if (is_partial && !move_covers(b, &map->source[i], map->source[i].digit[k].to_dim))
+            if (is_partial && !move_covers(b, &map->source[i], map->source[i].index_dim[k].to_dim))
                 b->inner[i][k] = count;
         }
     for (int i = 1; i < map->source_count; i++)         /* what all agree on */
-        for (int k = 0; k < map->source[0].digit_count; k++) {
-            int other = same_digit(&map->source[i], &map->source[0].digit[k]);
+        for (int k = 0; k < map->source[0].index_dim_count; k++) {
+            int other = same_index_dim(&map->source[i], &map->source[0].index_dim[k]);
             int64_t *mine = &b->inner[0][k];
 
             if (other < 0)
-                *mine = map->source[0].digit[k].count;
+                *mine = map->source[0].index_dim[k].count;
             else if (b->inner[i][other] > *mine)
-                *mine = b->inner[i][other] % *mine ? map->source[0].digit[k].count
+                *mine = b->inner[i][other] % *mine ? map->source[0].index_dim[k].count
                                                    : b->inner[i][other];
         }
 }
@@ -129,10 +129,10 @@ static void follow_first(struct move_box *b)
     const struct move_map *map = &b->map;
 
     for (int i = 1; i < map->source_count; i++)
-        for (int k = 0; k < map->source[i].digit_count; k++) {
-            int first = same_digit(&map->source[0], &map->source[i].digit[k]);
+        for (int k = 0; k < map->source[i].index_dim_count; k++) {
+            int first = same_index_dim(&map->source[0], &map->source[i].index_dim[k]);
 
-            b->inner[i][k] = first < 0 ? map->source[i].digit[k].count : b->inner[0][first];
+            b->inner[i][k] = first < 0 ? map->source[i].index_dim[k].count : b->inner[0][first];
         }
 }
 
@@ -140,20 +140,20 @@ static int number_grid(struct move_box *b)
 {
     const struct move_source *s = &b->map.source[0];
     struct frame *f = &b->frame;
-    int order[MOVE_DIGITS_MAX], count = 0;
+    int order[MOVE_INDEX_DIMS_MAX], count = 0;
 
     f->dims = 0;
-    for (int k = 0; k < s->digit_count; k++) {
+    for (int k = 0; k < s->index_dim_count; k++) {
         b->grid[0][k] = -1;
-        if (b->inner[0][k] < s->digit[k].count)
+        if (b->inner[0][k] < s->index_dim[k].count)
             order[count++] = k;
     }
     if (count > FRAME_DIM_MAX)
         return -1;
     for (int d = 0; d < count; d++)
-        for (int e = d + 1; e < count; e++) {   /* the result's major digits outside */
+        for (int e = d + 1; e < count; e++) {   /* the result's major index dimensions outside */
             const struct array *to = move_side_array(b, -1);
-            const struct move_digit *x = &s->digit[order[d]], *y = &s->digit[order[e]];
+            const struct move_index_dim *x = &s->index_dim[order[d]], *y = &s->index_dim[order[e]];
             int64_t xs = tile_extent(to, x->to_dim) > 1 ? x->to_scale
                          : array_outer_stride(to, x->to_dim) * x->to_scale * ARRAY_LANES * 64;
             int64_t ys = tile_extent(to, y->to_dim) > 1 ? y->to_scale
@@ -168,7 +168,7 @@ static int number_grid(struct move_box *b)
         }
     for (int d = 0; d < count; d++) {
         b->grid[0][order[d]] = d;
-        f->count[d] = s->digit[order[d]].count / b->inner[0][order[d]];
+        f->count[d] = s->index_dim[order[d]].count / b->inner[0][order[d]];
     }
     f->dims = count;
     if (!count) {                       /* a grid of one step */
@@ -176,8 +176,8 @@ static int number_grid(struct move_box *b)
         f->count[0] = 1;
     }
     for (int i = 1; i < b->map.source_count; i++)
-        for (int k = 0; k < b->map.source[i].digit_count; k++) {
-            int first = same_digit(s, &b->map.source[i].digit[k]);
+        for (int k = 0; k < b->map.source[i].index_dim_count; k++) {
+            int first = same_index_dim(s, &b->map.source[i].index_dim[k]);
 
             b->grid[i][k] = first < 0 ? -1 : b->grid[0][first];
         }
@@ -211,8 +211,8 @@ static bool extent_of(const struct move_box *b, int source, int dim, int64_t *lo
     const int64_t *inner = b->inner[is_result ? 0 : source];
 
     *low = *high = (is_result ? s->to_first : s->from_first)[dim];
-    for (int k = 0; k < s->digit_count; k++) {
-        struct end e = end_of(&s->digit[k], is_result);
+    for (int k = 0; k < s->index_dim_count; k++) {
+        struct end e = end_of(&s->index_dim[k], is_result);
 
         if (e.dim != dim)
             continue;
@@ -231,7 +231,7 @@ static int plan_outer(struct move_box *b, int source, struct move_side *side, in
 {
     const struct move_source *s = &b->map.source[source < 0 ? 0 : source];
     const struct array *a = move_side_array(b, source);
-    int *own = b->digit_box[source < 0 ? MOVE_SOURCES_MAX : source];
+    int *own = b->index_dim_box[source < 0 ? MOVE_SOURCES_MAX : source];
     int64_t low, high, stride = array_outer_stride(a, dim);
     bool has_grid = extent_of(b, source, dim, &low, &high);
 
@@ -242,8 +242,8 @@ static int plan_outer(struct move_box *b, int source, struct move_side *side, in
         side->outer_box[dim] = high == low ? -1 : move_add_box_dim(side, high - low + 1, stride);
         return side->outer_box[dim] == -2 ? -1 : 0;
     }
-    for (int k = 0; k < s->digit_count; k++) {
-        struct end e = end_of(&s->digit[k], source < 0);
+    for (int k = 0; k < s->index_dim_count; k++) {
+        struct end e = end_of(&s->index_dim[k], source < 0);
         int64_t inner = b->inner[source < 0 ? 0 : source][k];
 
         if (e.dim != dim || inner == 1)
@@ -265,8 +265,8 @@ static int plan_side(struct move_box *b, int source, struct move_side *side)
 
     memset(side, 0, sizeof(*side));
     side->view = *a;
-    for (int k = 0; k < MOVE_DIGITS_MAX; k++)
-        b->digit_box[source < 0 ? MOVE_SOURCES_MAX : source][k] = -1;
+    for (int k = 0; k < MOVE_INDEX_DIMS_MAX; k++)
+        b->index_dim_box[source < 0 ? MOVE_SOURCES_MAX : source][k] = -1;
     for (int i = a->is_linear; i < 2; i++) {    /* box dimensions 0: rows, 1: lanes */
         int64_t low = 0, high = 0, extent = tile_extent(a, inside[i]), tiles;
         int64_t stride = tile_stride(a, inside[i]);
@@ -281,8 +281,8 @@ static int plan_side(struct move_box *b, int source, struct move_side *side)
     for (int i = a->outer_count - 1; i >= 0; i--)
         if (plan_outer(b, source, side, a->outer_dim[i]))
             return -1;
-    for (int k = 0; k < s->digit_count; k++) {
-        struct end e = end_of(&s->digit[k], source < 0);
+    for (int k = 0; k < s->index_dim_count; k++) {
+        struct end e = end_of(&s->index_dim[k], source < 0);
         int g = b->grid[source < 0 ? 0 : source][k];
 
         if (g >= 0)
@@ -356,24 +356,24 @@ int move_box_build(struct move_box *b)
     return move_box_fits(b) ? 0 : -1;
 }
 
-/* all digits below k on this side are whole, so that k may grow */
+/* all index dimensions below k on this side are whole, so that k may grow */
 static bool may_grow(const struct move_box *b, int k, bool is_result)
 {
     const struct move_source *s = &b->map.source[0];
-    struct end me = end_of(&s->digit[k], is_result);
+    struct end me = end_of(&s->index_dim[k], is_result);
 
     if (kind_of(move_side_array(b, is_result ? -1 : 0), me.dim) == KIND_OUTER)
         return true;
-    for (int i = 0; i < s->digit_count; i++) {
-        struct end e = end_of(&s->digit[i], is_result);
+    for (int i = 0; i < s->index_dim_count; i++) {
+        struct end e = end_of(&s->index_dim[i], is_result);
 
-        if (e.dim == me.dim && e.scale < me.scale && b->inner[0][i] < s->digit[i].count)
+        if (e.dim == me.dim && e.scale < me.scale && b->inner[0][i] < s->index_dim[i].count)
             return false;
     }
     return true;
 }
 
-/* the next larger part of the digit that divides it in whole boxes */
+/* the next larger part of the index dimension that divides it in whole boxes */
 static int64_t next_inner(int64_t count, int64_t inner)
 {
     for (int64_t n = 2 * inner; n <= count; n += inner)
@@ -400,19 +400,19 @@ static int64_t built_cost(struct move_box *b)
 
 int64_t move_box_grow(struct move_box *b)
 {
-    int64_t best = built_cost(b), inner[MOVE_DIGITS_MAX];
+    int64_t best = built_cost(b), inner[MOVE_INDEX_DIMS_MAX];
     const struct move_source *s = &b->map.source[0];
     bool is_grown = true;
 
     memcpy(inner, b->inner[0], sizeof(inner));
     while (is_grown) {
         is_grown = false;
-        for (int k = 0; k < s->digit_count; k++) {
+        for (int k = 0; k < s->index_dim_count; k++) {
             int64_t kept = b->inner[0][k], cost;
 
-            if (kept == s->digit[k].count || !may_grow(b, k, false) || !may_grow(b, k, true))
+            if (kept == s->index_dim[k].count || !may_grow(b, k, false) || !may_grow(b, k, true))
                 continue;
-            b->inner[0][k] = next_inner(s->digit[k].count, kept);
+            b->inner[0][k] = next_inner(s->index_dim[k].count, kept);
             if (move_box_build(b)) {
                 b->inner[0][k] = kept;
                 continue;
@@ -437,7 +437,7 @@ int64_t move_box_steps(const struct move_box *b)
 
 /* ----- rows and lanes of a box */
 
-static void settle_side(const struct move_box *b, struct move_side *side)
+static void resolve_side(const struct move_box *b, struct move_side *side)
 {
     const struct array *a = &side->view;
     int64_t dense = a->tile_rows;
@@ -450,14 +450,14 @@ static void settle_side(const struct move_box *b, struct move_side *side)
     side->lane_step = a->is_linear ? 1 : side->box_step[first_outer - 1];
 }
 
-void move_box_settle(struct move_box *b)
+void move_box_resolve(struct move_box *b)
 {
     for (int i = 0; i < b->map.source_count; i++)
-        settle_side(b, &b->from[i]);
-    settle_side(b, &b->to);
+        resolve_side(b, &b->from[i]);
+    resolve_side(b, &b->to);
 }
 
-/* rows or lanes that an index along `dim` stands for; `own`: a digit's box dimension */
+/* rows or lanes that an index along `dim` stands for; `own`: an index dimension's box dimension */
 static void steps_of(const struct move_side *side, int dim, int own, int64_t scale, int64_t *row,
                      int64_t *lane)
 {
@@ -500,17 +500,18 @@ int move_box_axes(const struct move_box *b, int source, struct move_axis *axis,
 
     first_of(&b->from[source], s->from_first, from_row, from_lane);
     first_of(&b->to, s->to_first, to_row, to_lane);
-    for (int k = 0; k < s->digit_count; k++) {
+    for (int k = 0; k < s->index_dim_count; k++) {
         struct move_axis *x = &axis[count];
-        int same = same_digit(&b->map.source[0], &s->digit[k]);
+        int same = same_index_dim(&b->map.source[0], &s->index_dim[k]);
 
         if (b->inner[source][k] == 1)
             continue;
-        *x = (struct move_axis){.count = b->inner[source][k], .digit = k};
-        steps_of(&b->from[source], s->digit[k].from_dim, b->digit_box[source][k],
-                 s->digit[k].from_scale, &x->from_row, &x->from_lane);
-        steps_of(&b->to, s->digit[k].to_dim, same < 0 ? -1 : b->digit_box[MOVE_SOURCES_MAX][same],
-                 s->digit[k].to_scale, &x->to_row, &x->to_lane);
+        *x = (struct move_axis){.count = b->inner[source][k], .index_dim = k};
+        steps_of(&b->from[source], s->index_dim[k].from_dim, b->index_dim_box[source][k],
+                 s->index_dim[k].from_scale, &x->from_row, &x->from_lane);
+        steps_of(&b->to, s->index_dim[k].to_dim,
+                 same < 0 ? -1 : b->index_dim_box[MOVE_SOURCES_MAX][same],
+                 s->index_dim[k].to_scale, &x->to_row, &x->to_lane);
         count++;
     }
     return count;

@@ -7,16 +7,16 @@
 const struct array *move_side_array(const struct move_box *b, int source);
 
 /*
- * Least part of digit k that a box must hold so that boxes are made of whole
+ * Least part of index dimension k that a box must hold so that boxes are made of whole
  * tiles on this side: all of it, unless what is below and some of it fill tiles.
  */
 int64_t move_least_inner(const struct move_source *s, int k, const struct array *a,
                          bool is_result);
 
-/* the source's digits along the result's dimension give every index of the region */
+/* the source's index dimensions along the result's dimension give every index of the region */
 bool move_covers(const struct move_box *b, const struct move_source *s, int dim);
 
-/* a digit runs along the grid only if every source knows it and nothing lies beside it */
+/* one runs along the grid only if every source knows it and nothing lies beside it */
 void move_least_box(struct move_box *b);
 
 /* 0 if boxes of the present sizes can be made and fit */
@@ -27,7 +27,7 @@ bool move_box_fits(const struct move_box *b);           /* its frame: VMEM, flag
 /* cycles of all steps of boxes that are built, copies and all; INT64_MAX: too much code */
 int64_t move_box_cost(struct move_box *b);
 
-/* from the smallest boxes on digit by digit, as long as they fit: the best on the way */
+/* from the smallest boxes on, one dimension at a time, as long as they fit: the best on the way */
 int64_t move_box_grow(struct move_box *b);
 
 /* its number, or -2: too many */

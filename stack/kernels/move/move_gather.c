@@ -55,7 +55,7 @@ static bool converts(enum graph_dtype from, enum graph_dtype to)
            (is_float(to) && from != DTYPE_U32);
 }
 
-int gather_takes(const struct graph *body, int node, struct err *e)
+int gather_check_supported(const struct graph *body, int node, struct err *e)
 {
     const struct graph_node *n = &body->node[node];
 
@@ -75,7 +75,7 @@ int gather_takes(const struct graph *body, int node, struct err *e)
         return err_set(e, "%s: %s inside a move", n->name, graph_op_name(n->op));
     }
     for (int i = 0; i < n->operand_count; i++)
-        if (gather_takes(body, n->operand[i], e))
+        if (gather_check_supported(body, n->operand[i], e))
             return -1;
     return 0;
 }
@@ -115,7 +115,7 @@ void gather_recall(struct gather *g, int64_t saved, struct gather_place *p)
 
 void gather_drop(struct gather *g, int64_t saved) { g->smem = saved; }
 
-void gather_settle(struct gather *g, struct gather_place *p)
+void gather_resolve(struct gather *g, struct gather_place *p)
 {
     int64_t saved = gather_save(g, p);
 
@@ -127,7 +127,7 @@ struct isa_operand gather_reserve(struct gather *g, struct gather_place *p)
 {
     struct isa_operand reg = operand_reg(p->mark++);
 
-    gather_settle(g, p);                /* the old index is read before reg is written */
+    gather_resolve(g, p);               /* the old index is read before reg is written */
     return reg;
 }
 
@@ -189,7 +189,7 @@ static struct gather_place place_in_array(struct gather *g, const struct array *
         now.index[AT_LANE] = a->shape.rank ? p->index[0] : zero;
         now.index[AT_PART] = move_shift(m, now.index[AT_LANE], -7);
         now.index[AT_ROW] = move_shift(m, now.index[AT_PART], -log_rows);
-        gather_settle(g, &now);
+        gather_resolve(g, &now);
         split_row(g, a, &now);
         return now;
     }
@@ -198,7 +198,7 @@ static struct gather_place place_in_array(struct gather *g, const struct array *
                                              array_outer_stride(a, a->outer_dim[k]));
     now.index[AT_PART] = p->index[a->row_dim];
     now.index[AT_LANE] = p->index[a->lane_dim];
-    gather_settle(g, &now);
+    gather_resolve(g, &now);
     kept = m->next_sreg;
     assign(g, &now, AT_ROW,
            move_add(m, now.index[AT_ROW],
@@ -331,7 +331,7 @@ static int gather_pad(struct gather *g, const struct graph_node *n, struct gathe
         move_set(&g->m, valid, and_valid(&g->m, valid,
                                          gather_padded(g, p, d, from->dim[d], n->low[d],
                                                        n->interior[d] + 1)));
-        gather_settle(g, p);
+        gather_resolve(g, p);
     }
     v = gather_node(g, n->operand[0], p);
     g->m.next_sreg = p->mark;
@@ -365,7 +365,7 @@ static int gather_concatenate(struct gather *g, const struct graph_node *n,
                kept);
         if (p->varying == n->dim)
             limit_run(g, &own, move_sub(m, move_imm(size), own.index[n->dim]));
-        gather_settle(g, &own);
+        gather_resolve(g, &own);
         v = gather_node(g, n->operand[k], &own);
         m->next_sreg = p->mark;
         move_set(m, run, move_if_equal(m, valid, zero, run, own.run));
@@ -419,7 +419,7 @@ static void through_reshape(struct gather *g, const struct graph_node *n, struct
     }
     p->rank = from->rank;
     p->varying = goes_along ? last : -1;
-    gather_settle(g, p);
+    gather_resolve(g, p);
     if (goes_along && last >= 0)
         limit_run(g, p, move_sub(m, move_imm(from->dim[last]), p->index[last]));
 }

@@ -38,7 +38,7 @@ struct gather_place {
 };
 
 /* The index moves down to registers from place->mark on; those behind it are free again. */
-void gather_settle(struct gather *g, struct gather_place *place);
+void gather_resolve(struct gather *g, struct gather_place *place);
 
 /* a register that lives on below the mark */
 struct isa_operand gather_reserve(struct gather *g, struct gather_place *place);
@@ -49,7 +49,7 @@ void gather_recall(struct gather *g, int64_t saved, struct gather_place *place);
 void gather_drop(struct gather *g, int64_t saved);
 
 /* 0 if gather_node can follow this node to parameters, else -1 with the reason */
-int gather_takes(const struct graph *body, int node, struct err *e);
+int gather_check_supported(const struct graph *body, int node, struct err *e);
 
 /*
  * Vector register with elements from place->index on at lane g->lane, the same

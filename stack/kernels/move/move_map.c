@@ -4,7 +4,7 @@
 
 #include "stack/hlo/graph_shape.h"
 
-/* digits of one source on the way down: "from" is the node that the walk has come to */
+/* index dimensions of one source on the way down: "from" is the node that the walk has come to */
 struct walk {
     const struct graph *g;
     struct move_map *map;
@@ -12,26 +12,26 @@ struct walk {
 
 static int walk_node(struct walk *w, int node, struct move_source s);
 
-static void drop_digit(struct move_source *s, int k)
+static void drop_index_dim(struct move_source *s, int k)
 {
-    memmove(&s->digit[k], &s->digit[k + 1],
-            (size_t)(s->digit_count - k - 1) * sizeof(s->digit[0]));
-    s->digit_count--;
+    memmove(&s->index_dim[k], &s->index_dim[k + 1],
+            (size_t)(s->index_dim_count - k - 1) * sizeof(s->index_dim[0]));
+    s->index_dim_count--;
 }
 
-/* two digits that count like one */
-static void join_digits(struct move_source *s)
+/* two index dimensions that count like one */
+static void join_index_dims(struct move_source *s)
 {
-    for (int i = 0; i < s->digit_count; i++)
-        for (int k = 0; k < s->digit_count; k++) {
-            struct move_digit *low = &s->digit[i], *high = &s->digit[k];
+    for (int i = 0; i < s->index_dim_count; i++)
+        for (int k = 0; k < s->index_dim_count; k++) {
+            struct move_index_dim *low = &s->index_dim[i], *high = &s->index_dim[k];
 
             if (i == k || low->from_dim != high->from_dim || low->to_dim != high->to_dim ||
                 high->from_scale != low->from_scale * low->count ||
                 high->to_scale != low->to_scale * low->count)
                 continue;
             low->count *= high->count;
-            drop_digit(s, k);
+            drop_index_dim(s, k);
             i = -1;
             break;
         }
@@ -39,10 +39,10 @@ static void join_digits(struct move_source *s)
 
 static int add_source(struct walk *w, int parameter, struct move_source s)
 {
-    for (int k = s.digit_count - 1; k >= 0; k--)
-        if (s.digit[k].count == 1)
-            drop_digit(&s, k);
-    join_digits(&s);
+    for (int k = s.index_dim_count - 1; k >= 0; k--)
+        if (s.index_dim[k].count == 1)
+            drop_index_dim(&s, k);
+    join_index_dims(&s);
     if (w->map->source_count == MOVE_SOURCES_MAX)
         return -1;
     s.parameter = parameter;
@@ -57,8 +57,8 @@ static int walk_transpose(struct walk *w, const struct graph_node *n, struct mov
     for (int d = 0; d < n->shape.rank; d++)
         first[n->dims[d]] = s.from_first[d];
     memcpy(s.from_first, first, sizeof(first));
-    for (int k = 0; k < s.digit_count; k++)
-        s.digit[k].from_dim = n->dims[s.digit[k].from_dim];
+    for (int k = 0; k < s.index_dim_count; k++)
+        s.index_dim[k].from_dim = n->dims[s.index_dim[k].from_dim];
     return walk_node(w, n->operand[0], s);
 }
 
@@ -66,8 +66,8 @@ static int walk_slice(struct walk *w, const struct graph_node *n, struct move_so
 {
     for (int d = 0; d < n->shape.rank; d++)
         s.from_first[d] = s.from_first[d] * n->stride[d] + n->start[d];
-    for (int k = 0; k < s.digit_count; k++)
-        s.digit[k].from_scale *= n->stride[s.digit[k].from_dim];
+    for (int k = 0; k < s.index_dim_count; k++)
+        s.index_dim[k].from_scale *= n->stride[s.index_dim[k].from_dim];
     return walk_node(w, n->operand[0], s);
 }
 
@@ -77,21 +77,21 @@ static int walk_reverse(struct walk *w, const struct graph_node *n, struct move_
         int d = n->dims[i];
 
         s.from_first[d] = n->shape.dim[d] - 1 - s.from_first[d];
-        for (int k = 0; k < s.digit_count; k++)
-            if (s.digit[k].from_dim == d)
-                s.digit[k].from_scale = -s.digit[k].from_scale;
+        for (int k = 0; k < s.index_dim_count; k++)
+            if (s.index_dim[k].from_dim == d)
+                s.index_dim[k].from_scale = -s.index_dim[k].from_scale;
     }
     return walk_node(w, n->operand[0], s);
 }
 
-/* the only digit along dimension d, which goes up by 1; -2: there are others; -1: none */
-static int lone_digit(const struct move_source *s, int d)
+/* the only index dimension along dimension d, which goes up by 1; -2: there are others; -1: none */
+static int lone_index_dim(const struct move_source *s, int d)
 {
     int found = -1;
 
-    for (int k = 0; k < s->digit_count; k++)
-        if (s->digit[k].from_dim == d) {
-            if (found >= 0 || s->digit[k].from_scale != 1)
+    for (int k = 0; k < s->index_dim_count; k++)
+        if (s->index_dim[k].from_dim == d) {
+            if (found >= 0 || s->index_dim[k].from_scale != 1)
                 return -2;
             found = k;
         }
@@ -100,11 +100,11 @@ static int lone_digit(const struct move_source *s, int d)
 
 /*
  * Keep of dimension d the indices low, low + gap, ... `size` of them, and count
- * them from 0. 1: none is left; -1: the digits do not allow it.
+ * them from 0. 1: none is left; -1: the index dimensions do not allow it.
  */
 static int restrict_dim(struct move_source *s, int d, int64_t low, int64_t gap, int64_t size)
 {
-    int k = lone_digit(s, d);
+    int k = lone_index_dim(s, d);
     int64_t skip = 0, last;
 
     if (k == -2)
@@ -116,15 +116,15 @@ static int restrict_dim(struct move_source *s, int d, int64_t low, int64_t gap, 
     if (k < 0 && skip)
         return 1;
     last = (size - 1) * gap + low - s->from_first[d];
-    if (k >= 0 && last > s->digit[k].count - 1)
-        last = s->digit[k].count - 1;
+    if (k >= 0 && last > s->index_dim[k].count - 1)
+        last = s->index_dim[k].count - 1;
     if (last < skip || size <= 0)
         return 1;
     s->from_first[d] = (s->from_first[d] + skip - low) / gap;
     if (k >= 0) {
-        s->to_first[s->digit[k].to_dim] += skip * s->digit[k].to_scale;
-        s->digit[k].to_scale *= gap;
-        s->digit[k].count = (last - skip) / gap + 1;
+        s->to_first[s->index_dim[k].to_dim] += skip * s->index_dim[k].to_scale;
+        s->index_dim[k].to_scale *= gap;
+        s->index_dim[k].count = (last - skip) / gap + 1;
     }
     return 0;
 }
@@ -165,13 +165,13 @@ static int walk_concatenate(struct walk *w, const struct graph_node *n, struct m
 }
 
 /*
- * Digit k, which goes up by `step` in row-major order, belongs to the dimension
- * whose own step is the largest not above; what does not fit there is a digit of its own.
+ * Index dimension k, which goes up by `step` in row-major order, belongs to the dimension
+ * whose own step is the largest not above; what does not fit there is one of its own.
  */
-static int place_digit(struct move_source *s, int k, int64_t step, const struct shape *to)
+static int place_index_dim(struct move_source *s, int k, int64_t step, const struct shape *to)
 {
     for (int64_t own = 1, d = to->rank - 1; d >= 0; own *= to->dim[d--]) {
-        struct move_digit *x = &s->digit[k];
+        struct move_index_dim *x = &s->index_dim[k];
         int64_t scale = step / own, fit;
 
         if (to->dim[d] == 1 || step >= own * to->dim[d])
@@ -183,13 +183,13 @@ static int place_digit(struct move_source *s, int k, int64_t step, const struct 
         if (scale * (x->count - 1) < to->dim[d])
             return 0;
         fit = to->dim[d] / scale;
-        if (to->dim[d] % scale || x->count % fit || s->digit_count == MOVE_DIGITS_MAX)
+        if (to->dim[d] % scale || x->count % fit || s->index_dim_count == MOVE_INDEX_DIMS_MAX)
             return -1;
-        s->digit[s->digit_count] = *x;
-        s->digit[s->digit_count].count /= fit;
-        s->digit[s->digit_count].to_scale *= fit;
+        s->index_dim[s->index_dim_count] = *x;
+        s->index_dim[s->index_dim_count].count /= fit;
+        s->index_dim[s->index_dim_count].to_scale *= fit;
         x->count = fit;
-        return place_digit(s, s->digit_count++, step * fit, to);
+        return place_index_dim(s, s->index_dim_count++, step * fit, to);
     }
     return -1;
 }
@@ -200,27 +200,27 @@ static int walk_reshape(struct walk *w, const struct graph_node *n, struct move_
     int64_t stride[GRAPH_RANK_MAX], elements = 1, at = 0, end[GRAPH_RANK_MAX];
     int count;
 
-    for (int k = s.digit_count - 1; k >= 0; k--)
-        if (s.digit[k].count == 1)
-            drop_digit(&s, k);
-    count = s.digit_count;
+    for (int k = s.index_dim_count - 1; k >= 0; k--)
+        if (s.index_dim[k].count == 1)
+            drop_index_dim(&s, k);
+    count = s.index_dim_count;
     for (int d = n->shape.rank - 1; d >= 0; d--) {
         stride[d] = elements;
         at += s.from_first[d] * elements;
         elements *= n->shape.dim[d];
     }
     for (int k = 0; k < count; k++) {
-        if (s.digit[k].from_scale < 0 ||
-            place_digit(&s, k, s.digit[k].from_scale * stride[s.digit[k].from_dim], to))
+        if (s.index_dim[k].from_scale < 0 ||
+            place_index_dim(&s, k, s.index_dim[k].from_scale * stride[s.index_dim[k].from_dim], to))
             return -1;
     }
     memset(s.from_first, 0, sizeof(s.from_first));
     for (int d = to->rank - 1; d >= 0; at /= to->dim[d--])
         end[d] = s.from_first[d] = at % to->dim[d];
-    for (int k = 0; k < s.digit_count; k++)
-        end[s.digit[k].from_dim] += s.digit[k].from_scale * (s.digit[k].count - 1);
+    for (int k = 0; k < s.index_dim_count; k++)
+        end[s.index_dim[k].from_dim] += s.index_dim[k].from_scale * (s.index_dim[k].count - 1);
     for (int d = 0; d < to->rank; d++)
-        if (end[d] >= to->dim[d])       /* a carry from digit to digit */
+        if (end[d] >= to->dim[d])       /* a carry from one to the next */
             return -1;
     return walk_node(w, n->operand[0], s);
 }
@@ -258,12 +258,12 @@ int move_map_make(const struct graph *body, struct move_map *out)
 {
     const struct graph_node *n = &body->node[body->output[0].node];
     struct walk w = {.g = body, .map = out};
-    struct move_source s = {.digit_count = n->shape.rank};
+    struct move_source s = {.index_dim_count = n->shape.rank};
 
     memset(out, 0, sizeof(*out));
     for (int d = 0; d < n->shape.rank; d++)
-        s.digit[d] = (struct move_digit){.count = n->shape.dim[d], .from_dim = d, .to_dim = d,
-                                         .from_scale = 1, .to_scale = 1};
+        s.index_dim[d] = (struct move_index_dim){.count = n->shape.dim[d], .from_dim = d,
+                                                 .to_dim = d, .from_scale = 1, .to_scale = 1};
     if (shape_elems(&n->shape) == 0)
         return -1;
     return walk_node(&w, body->output[0].node, s);

@@ -1,22 +1,22 @@
 /*
- * A move as digits: which part of an index of an operand becomes which part of
+ * A move as an affine map: which part of an index of an operand becomes which part of
  * an index of the result.
  *
- * A digit counts 0 .. count - 1. As it goes up by one, the operand's index
+ * An index dimension counts 0 .. count - 1. As it goes up by one, the operand's index
  * along from_dim goes up by from_scale (which may be negative) and the result's
  * along to_dim by to_scale. Each element of the result that an operand gives
- * has one value for every digit of that source. A transpose of [S,H,D] is three
- * digits with other to_dims; a reshape [S,H*64] to [S,H,64] is three digits, two
+ * has one value for every index dimension of that source. A transpose of [S,H,D] is three
+ * index dimensions with other to_dims; a reshape [S,H*64] to [S,H,64] is three too, two
  * of which have from_dim 1, scales 64 and 1.
  */
 #ifndef STACK_MOVE_MAP_H
 #define STACK_MOVE_MAP_H
 #include "stack/hlo/graph.h"
 
-#define MOVE_DIGITS_MAX 20
+#define MOVE_INDEX_DIMS_MAX 20
 #define MOVE_SOURCES_MAX 20
 
-struct move_digit {
+struct move_index_dim {
     int64_t count;
     int from_dim, to_dim;
     int64_t from_scale, to_scale;
@@ -25,9 +25,9 @@ struct move_digit {
 struct move_source {
     int parameter;
     bool is_converted;                  /* between f32 and bf16 on the way */
-    int digit_count;
-    struct move_digit digit[MOVE_DIGITS_MAX];
-    int64_t from_first[GRAPH_RANK_MAX], to_first[GRAPH_RANK_MAX];      /* all digits 0 */
+    int index_dim_count;
+    struct move_index_dim index_dim[MOVE_INDEX_DIMS_MAX];
+    int64_t from_first[GRAPH_RANK_MAX], to_first[GRAPH_RANK_MAX];      /* all at 0 */
 };
 
 struct move_map {

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define RAGGED_CHUNK 1024               /* of a digit that nothing divides, the whole ones first */
+/* of an index dimension that nothing divides, the whole ones first */
+#define RAGGED_CHUNK 1024
 #define TILE_ROWS_HELD 24               /* VMEM rows per tile: two buffers and some room */
 #define FILL_TILES 256                  /* of a box of padding alone, about */
 
@@ -24,22 +25,22 @@ static int check_types(struct move_box *b)
     return b->map.source_count ? 0 : -1;
 }
 
-/* the largest digit that boxes must hold whole only because they do not divide it; -1: none */
-static int ragged_digit(const struct move_box *b, int64_t *main_count)
+/* the largest one that boxes must hold whole only because they do not divide it; -1: none */
+static int ragged_index_dim(const struct move_box *b, int64_t *main_count)
 {
     const struct move_source *s = &b->map.source[0];
     int found = -1;
 
     if (b->map.source_count > 1 || b->map.has_fill)
         return -1;
-    for (int k = 0; k < s->digit_count; k++) {
-        int64_t chunk = RAGGED_CHUNK, whole = s->digit[k].count / chunk * chunk;
+    for (int k = 0; k < s->index_dim_count; k++) {
+        int64_t chunk = RAGGED_CHUNK, whole = s->index_dim[k].count / chunk * chunk;
         struct move_source main = *s;
 
-        if (b->inner[0][k] < s->digit[k].count || !whole || whole == s->digit[k].count ||
-            (found >= 0 && s->digit[found].count > s->digit[k].count))
+        if (b->inner[0][k] < s->index_dim[k].count || !whole || whole == s->index_dim[k].count ||
+            (found >= 0 && s->index_dim[found].count > s->index_dim[k].count))
             continue;
-        main.digit[k].count = whole;
+        main.index_dim[k].count = whole;
         if (move_least_inner(&main, k, move_side_array(b, 0), false) < whole &&
             move_least_inner(&main, k, move_side_array(b, -1), true) < whole) {
             found = k;
@@ -49,16 +50,16 @@ static int ragged_digit(const struct move_box *b, int64_t *main_count)
     return found;
 }
 
-/* the part of the map behind `count` of digit k; the map keeps what is before */
+/* the part of the map behind `count` of index dimension k; the map keeps what is before */
 static struct move_map cut_map(struct move_map *map, int k, int64_t count)
 {
     struct move_map rest = *map;
     struct move_source *s = &rest.source[0];
 
-    map->source[0].digit[k].count = count;
-    s->from_first[s->digit[k].from_dim] += s->digit[k].from_scale * count;
-    s->to_first[s->digit[k].to_dim] += s->digit[k].to_scale * count;
-    s->digit[k].count -= count;
+    map->source[0].index_dim[k].count = count;
+    s->from_first[s->index_dim[k].from_dim] += s->index_dim[k].from_scale * count;
+    s->to_first[s->index_dim[k].to_dim] += s->index_dim[k].to_scale * count;
+    s->index_dim[k].count -= count;
     return rest;
 }
 
@@ -106,10 +107,10 @@ static bool is_solid(const struct move_source *s, int dim)
 {
     int64_t last = 0, count = 1;
 
-    for (int k = 0; k < s->digit_count; k++)
-        if (s->digit[k].to_dim == dim) {
-            last += s->digit[k].to_scale * (s->digit[k].count - 1);
-            count *= s->digit[k].count;
+    for (int k = 0; k < s->index_dim_count; k++)
+        if (s->index_dim[k].to_dim == dim) {
+            last += s->index_dim[k].to_scale * (s->index_dim[k].count - 1);
+            count *= s->index_dim[k].count;
         }
     return last == count - 1;
 }
@@ -130,9 +131,9 @@ static int cut_padding(struct move_box *b, struct move_box *padding, int max)
         int d = a->outer_dim[i];
         int64_t first = s->to_first[d], last = first;
 
-        for (int k = 0; k < s->digit_count; k++)
-            if (s->digit[k].to_dim == d)
-                last += s->digit[k].to_scale * (s->digit[k].count - 1);
+        for (int k = 0; k < s->index_dim_count; k++)
+            if (s->index_dim[k].to_dim == d)
+                last += s->index_dim[k].to_scale * (s->index_dim[k].count - 1);
         if (!is_solid(s, d) || (first == b->first[d] && last == b->last[d]))
             continue;
         for (int side = 0; side < 2; side++) {
@@ -206,7 +207,7 @@ static int plan_region(struct move_box *b, struct move_box *list, int *count)
         (*count)++;
         return 0;
     }
-    k = ragged_digit(b, &main_count);
+    k = ragged_index_dim(b, &main_count);
     return k < 0 ? plan_padding(b, list, count) : plan_ragged(b, k, main_count, list, count);
 }
 

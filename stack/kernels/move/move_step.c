@@ -3,7 +3,7 @@
 #include "base/units.h"
 #include "stack/kernels/move/move_loops.h"
 
-#define AXES_MAX MOVE_DIGITS_MAX
+#define AXES_MAX MOVE_INDEX_DIMS_MAX
 #define RUNS_MAX 4000                   /* of straight code */
 
 /* ----- one source's axes, sorted by what they do */
@@ -501,7 +501,7 @@ int64_t move_step_cycles(struct move_box *b)
 {
     struct move_step s = {.box = b, .is_counted = true};
 
-    move_box_settle(b);
+    move_box_resolve(b);
     move_step_emit(&s);
     return s.is_refused ? -1 : (int64_t)s.cycles;
 }

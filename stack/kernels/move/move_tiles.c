@@ -195,7 +195,7 @@ static void place_run(struct walk *w, struct gather_place *p)
                                   move_imm(a->lanes - 1));
     p->index[row_dim] = move_min(m, move_add(m, p->index[row_dim], w->row),
                                  move_imm(a->rows - 1));
-    gather_settle(&w->t->g, p);
+    gather_resolve(&w->t->g, p);
 }
 
 static void one_run(struct walk *w)

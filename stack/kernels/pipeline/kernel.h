@@ -112,7 +112,7 @@ struct kernel_kind {
     const char *name;                   /* "loop" */
     const char *category;               /* XProf's hlo_category, "loop fusion" */
     /* 0 if it makes such bodies on this chip, else -1 with the reason */
-    int (*takes)(const struct graph *body, const struct chip *chip, struct err *e);
+    int (*check_supported)(const struct graph *body, const struct chip *chip, struct err *e);
     /* fitting tilings, cheapest first; their number, at most `max`, 0 if none fits */
     int (*tilings)(const struct kernel_job *job, struct tiling *list, int max);
     int (*cost)(const struct kernel_job *job, const struct tiling *t, struct kernel_cost *out);

@@ -74,7 +74,7 @@ static struct isa_operand under_tap(struct tiles *t, const struct window *w,
                                       x->base_dilation);
         }
         move_set(m, valid, move_if_equal(m, is_inside, zero, zero, valid));
-        gather_settle(&t->g, p);
+        gather_resolve(&t->g, p);
     }
     return valid;
 }
@@ -197,7 +197,7 @@ static int64_t extra_rows(const struct kernel_job *job)
     return a.tile_count * 8;
 }
 
-static int takes_general(const struct kernel_job *job, struct err *e)
+static int check_general(const struct kernel_job *job, struct err *e)
 {
     int64_t rows = tiles_least_rows(job, extra_rows(job));
 
@@ -260,14 +260,14 @@ static int64_t cost_general(const struct kernel_job *job)
            (job->chip->xlu_permute_cycles + 150) * 4;
 }
 
-const struct move_way window_general = {"general", takes_general, cost_general, emit_general};
+const struct move_way window_general = {"general", check_general, cost_general, emit_general};
 
 /* ---- the kind ---- */
 
 static const struct move_way *const ways[] = {&window_general, &window_outer, &window_lines,
                                               &window_scatter};
 
-static int takes(const struct graph *body, const struct chip *chip, struct err *e)
+static int check_supported(const struct graph *body, const struct chip *chip, struct err *e)
 {
     const struct graph_node *n = &body->node[body->output[0].node];
 
@@ -279,7 +279,7 @@ static int takes(const struct graph *body, const struct chip *chip, struct err *
     if (n->op == HLO_REDUCE_WINDOW && !window_combines(n->reduce_kind, n->shape.dtype))
         return err_set(e, "%s: a window does not combine so", n->name);
     for (int i = 0; i < n->operand_count; i++)
-        if (gather_takes(body, n->operand[i], e))
+        if (gather_check_supported(body, n->operand[i], e))
             return -1;
     if (n->op == HLO_SELECT_AND_SCATTER && body->node[n->operand[1]].op != HLO_PARAMETER)
         return err_set(e, "%s: its source is not an operand", n->name);
@@ -305,5 +305,6 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
 }
 
 const struct kernel_kind kernel_window = {
-    .name = "window", .category = "reduce-window", .takes = takes, .tilings = tilings, .cost = cost,
+    .name = "window", .category = "reduce-window",
+    .check_supported = check_supported, .tilings = tilings, .cost = cost,
     .emit = emit};

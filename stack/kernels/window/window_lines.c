@@ -279,7 +279,7 @@ static int64_t cost_lines(const struct kernel_job *job)
     return sum;
 }
 
-static int takes_lines(const struct kernel_job *job, struct err *e)
+static int check_lines(const struct kernel_job *job, struct err *e)
 {
     (void)e;
     return cost_lines(job) < INT64_MAX ? 0 : -1;
@@ -307,4 +307,4 @@ static int emit_lines(const struct kernel_job *job, struct arena *a, struct segm
     return status;
 }
 
-const struct move_way window_lines = {"lines", takes_lines, cost_lines, emit_lines};
+const struct move_way window_lines = {"lines", check_lines, cost_lines, emit_lines};

@@ -132,7 +132,7 @@ static int plan_region(struct region *g)
            frame_vmem_rows(f) + WINDOW_SPILL_ROWS > o->job->vmem_rows ? -1 : 0;
 }
 
-static void settle_region(struct region *g)
+static void resolve_region(struct region *g)
 {
     const struct outer *o = g->outer;
     int k = 1;
@@ -255,7 +255,7 @@ static void emit_step(struct move_step *s, void *user)
 {
     struct taps t = {.region = user};
 
-    settle_region(user);
+    resolve_region(user);
     emit_runs(s, &t, 0);
 }
 
@@ -307,7 +307,7 @@ static int64_t cost_outer(const struct kernel_job *job)
     return sum;
 }
 
-static int takes_outer(const struct kernel_job *job, struct err *e)
+static int check_outer(const struct kernel_job *job, struct err *e)
 {
     (void)e;
     return cost_outer(job) < INT64_MAX ? 0 : -1;
@@ -338,4 +338,4 @@ static int emit_outer(const struct kernel_job *job, struct arena *a, struct segm
     return status;
 }
 
-const struct move_way window_outer = {"outer", takes_outer, cost_outer, emit_outer};
+const struct move_way window_outer = {"outer", check_outer, cost_outer, emit_outer};

@@ -548,7 +548,7 @@ static int64_t cost_scatter(const struct kernel_job *job)
     return cycles;
 }
 
-static int takes_scatter(const struct kernel_job *job, struct err *e)
+static int check_scatter(const struct kernel_job *job, struct err *e)
 {
     (void)e;
     return cost_scatter(job) < INT64_MAX ? 0 : -1;
@@ -576,4 +576,4 @@ static int emit_scatter(const struct kernel_job *job, struct arena *a, struct se
     return status;
 }
 
-const struct move_way window_scatter = {"scatter", takes_scatter, cost_scatter, emit_scatter};
+const struct move_way window_scatter = {"scatter", check_scatter, cost_scatter, emit_scatter};

@@ -7,14 +7,14 @@
 
 /* A few lines that know nothing of plans. */
 struct model {
-    const struct bench *b;
-    const struct outcome *o;
+    const struct collective_bench *b;
+    const struct collective_outcome *o;
     int members[512], n[4];             /* n: ranks along core, x, y, z */
     int order[4], direction[4], stages; /* torus */
     int64_t at;                         /* byte of the array */
 };
 
-static struct model model_of(const struct bench *b, const struct outcome *o)
+static struct model model_of(const struct collective_bench *b, const struct collective_outcome *o)
 {
     struct model m = {.b = b, .o = o};
 
@@ -178,7 +178,7 @@ static void check_torus_order(struct model *m)
     }
 }
 
-static void open_order(struct bench *b, size_t g, enum collective_algo algo)
+static void open_order(struct collective_bench *b, size_t g, enum collective_algo algo)
 {
     open_bench(b, &collective_grids[g / 2], COLLECTIVE_ALL_REDUCE, algo, 2112);
     b->request.over_chips = g % 2 == 0;
@@ -190,8 +190,8 @@ static void open_order(struct bench *b, size_t g, enum collective_algo algo)
 TEST(torus_sums_in_the_documented_order)
 {
     for (size_t g = 0; g < ((size_t)collective_grid_count - 1) * 4; g++) {
-        struct bench b;
-        struct outcome o;
+        struct collective_bench b;
+        struct collective_outcome o;
         struct model m;
         int parts[6][2];
 
@@ -211,8 +211,8 @@ TEST(torus_sums_in_the_documented_order)
 TEST(ring_sums_in_the_order_of_its_ring)
 {
     for (size_t g = 0; g < (size_t)collective_grid_count - 1; g++) {
-        struct bench b;
-        struct outcome o;
+        struct collective_bench b;
+        struct collective_outcome o;
         struct model m;
         int core[512], count;
 
@@ -250,8 +250,8 @@ TEST(ring_sums_in_the_order_of_its_ring)
 TEST(exchange_and_tree_sum_in_the_documented_order)
 {
     for (size_t g = 0; g < ((size_t)collective_grid_count - 1) * 4; g++) {
-        struct bench b;
-        struct outcome o;
+        struct collective_bench b;
+        struct collective_outcome o;
         struct model m;
         int root[4], rank;
 
@@ -271,7 +271,7 @@ TEST(exchange_and_tree_sum_in_the_documented_order)
 }
 
 /* what all ranks of group 0 send, in bytes */
-static int64_t sent_by_all(const struct bench *b)
+static int64_t sent_by_all(const struct collective_bench *b)
 {
     int members[512], count = group_of(b, 0, members);
     int64_t sent = 0;
@@ -298,7 +298,7 @@ TEST(ranks_send_no_more_bytes_than_the_algorithm_needs)
 
     for (size_t g = 0; g < (size_t)collective_grid_count; g++)
         for (size_t i = 0; i < COUNT_OF(rows); i++) {
-            struct bench b;
+            struct collective_bench b;
             int ranks;
             int64_t expected;
 

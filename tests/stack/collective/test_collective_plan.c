@@ -10,8 +10,8 @@
  * n values summed in any order differ from their sum by at most (n - 1) eps of
  * the sum of magnitudes, to first order; the factor 1.01 covers the others.
  */
-static void check_sum(const struct bench *b, const struct outcome *o, const int *members,
-                      int count, int64_t at, const uint8_t *result)
+static void check_sum(const struct collective_bench *b, const struct collective_outcome *o,
+                      const int *members, int count, int64_t at, const uint8_t *result)
 {
     double sum = 0, magnitude = 0, eps = b->request.type == COLLECTIVE_F32 ? 0x1p-24 : 0x1p-8;
 
@@ -25,7 +25,8 @@ static void check_sum(const struct bench *b, const struct outcome *o, const int 
         fail_msg("byte %lld: %.9g instead of %.9g", (long long)at, read_elem(b, result), sum);
 }
 
-static void check_core(const struct bench *b, const struct outcome *o, int core)
+static void check_core(const struct collective_bench *b, const struct collective_outcome *o,
+                       int core)
 {
     int members[512], count = group_of(b, core, members), rank = 0;
     int64_t block = b->request.bytes / count;
@@ -66,10 +67,10 @@ static void check_core(const struct bench *b, const struct outcome *o, int core)
     }
 }
 
-static void check_runs(struct bench *b, int seeds)
+static void check_runs(struct collective_bench *b, int seeds)
 {
     for (int seed = 1; seed <= seeds; seed++) {
-        struct outcome o = run_bench(b, (uint64_t)seed);
+        struct collective_outcome o = run_bench(b, (uint64_t)seed);
 
         for (int core = 0; core < b->slice.core_count; core++)
             check_core(b, &o, core);
@@ -86,7 +87,7 @@ static void check_ring_plans(int64_t block_bytes, int64_t vmem_bytes)
 {
     for (size_t g = 0; g < (size_t)collective_grid_count; g++)
         for (size_t i = 0; i < COUNT_OF(ring_kinds) * COUNT_OF(ring_algos) * 2; i++) {
-            struct bench b;
+            struct collective_bench b;
 
             open_bench(&b, &collective_grids[g], ring_kinds[i / 2 % 3], ring_algos[i / 6], 0);
             b.request.over_chips = i % 2 == 0;
@@ -111,9 +112,10 @@ static const struct { const int32_t *group; int count, size; } lists[] = {
 static void check_list(size_t list, enum collective_kind kind, enum collective_algo algo,
                        int64_t block_bytes)
 {
-    struct bench b;
+    struct collective_bench b;
 
-    open_bench(&b, &(struct grid){2, 2, 1, "", 2}, kind, algo, block_bytes * lists[list].size);
+    open_bench(&b, &(struct collective_grid){2, 2, 1, "", 2}, kind, algo,
+               block_bytes * lists[list].size);
     b.request.group = lists[list].group;
     b.request.group_count = lists[list].count;
     b.request.group_size = lists[list].size;
@@ -122,7 +124,7 @@ static void check_list(size_t list, enum collective_kind kind, enum collective_a
     b.request.root = lists[list].size - 1;
     make_plan(&b);
     for (int seed = 1; seed < 3; seed++) {
-        struct outcome o = run_bench(&b, (uint64_t)seed);
+        struct collective_outcome o = run_bench(&b, (uint64_t)seed);
         int parts = 0;
 
         for (int core = 0; core < b.slice.core_count; core++) {
@@ -171,9 +173,10 @@ TEST(lists_that_are_axes)
         {chips, 1, 4, false, false, 0, 0, 0},
         {chips, 4, 2, true, true, false, false, false},     /* along z, which is one chip long */
     };
-    struct bench b;
+    struct collective_bench b;
 
-    open_bench(&b, &(struct grid){2, 2, 1, "", 2}, COLLECTIVE_ALL_REDUCE, COLLECTIVE_AUTO, 8192);
+    open_bench(&b, &(struct collective_grid){2, 2, 1, "", 2}, COLLECTIVE_ALL_REDUCE,
+               COLLECTIVE_AUTO, 8192);
     for (size_t i = 0; i < COUNT_OF(rows) * 2; i++) {
         struct collective_request r = b.request;
         bool is_ordered = i % 2;
@@ -195,9 +198,9 @@ TEST(lists_that_are_axes)
 static void refuse_list(const int32_t *group, int count, int size, enum collective_algo algo,
                         const char *text)
 {
-    struct bench b;
+    struct collective_bench b;
 
-    open_bench(&b, &(struct grid){2, 2, 1, "", 2}, COLLECTIVE_ALL_REDUCE, algo, 8192);
+    open_bench(&b, &(struct collective_grid){2, 2, 1, "", 2}, COLLECTIVE_ALL_REDUCE, algo, 8192);
     b.request.group = group;
     b.request.group_count = count;
     b.request.group_size = size;
@@ -238,7 +241,7 @@ static void check_everywhere(enum collective_kind kind, enum collective_algo alg
                              int64_t vmem_bytes)
 {
     for (size_t g = 0; g < (size_t)collective_grid_count * 2; g++) {
-        struct bench b;
+        struct collective_bench b;
 
         open_bench(&b, &collective_grids[g / 2], kind, algo, bytes);
         b.request.over_chips = g % 2 == 0;
@@ -284,7 +287,7 @@ TEST(all_to_all_and_permute_bring_each_block_to_its_rank)
 TEST(nobody_leaves_a_barrier_before_all_have_come)
 {
     for (size_t g = 0; g < (size_t)collective_grid_count; g++) {
-        struct bench b;
+        struct collective_bench b;
 
         open_bench(&b, &collective_grids[g], COLLECTIVE_BARRIER, COLLECTIVE_EXCHANGE, 0);
         b.request.over_chips = false;
@@ -301,12 +304,12 @@ TEST(nobody_leaves_a_barrier_before_all_have_come)
 
 TEST(groups_along_some_axes_stand_side_by_side)
 {
-    static const struct grid grid = {4, 3, 2, "x", 2};
+    static const struct collective_grid grid = {4, 3, 2, "x", 2};
     static const enum collective_algo algos[] = {COLLECTIVE_RING, COLLECTIVE_BIRING,
         COLLECTIVE_TORUS, COLLECTIVE_TREE, COLLECTIVE_EXCHANGE};
 
     for (size_t i = 0; i < 6 * COUNT_OF(algos) * 2; i++) {
-        struct bench b;
+        struct collective_bench b;
 
         open_bench(&b, &grid, COLLECTIVE_ALL_REDUCE, algos[i / 12], 96 * KIB);
         b.request.over_chips = i % 2;
@@ -326,7 +329,7 @@ TEST(only_whole_tori_are_symmetric)
         for (int algo = COLLECTIVE_RING; algo <= COLLECTIVE_EXCHANGE; algo++) {
             const char *rings = collective_grids[g].rings;
             bool is_torus = true, is_line;
-            struct bench b;
+            struct collective_bench b;
 
             open_bench(&b, &collective_grids[g], COLLECTIVE_ALL_REDUCE,
                        (enum collective_algo)algo, 0);
@@ -345,9 +348,9 @@ TEST(only_whole_tori_are_symmetric)
 
 static void assert_auto(int64_t bytes, enum collective_kind kind, enum collective_algo algo)
 {
-    struct bench b;
+    struct collective_bench b;
 
-    open_bench(&b, &(struct grid){8, 8, 8, "xyz", 2}, kind, COLLECTIVE_AUTO, bytes);
+    open_bench(&b, &(struct collective_grid){8, 8, 8, "xyz", 2}, kind, COLLECTIVE_AUTO, bytes);
     b.plan = collective_plan_create(&b.request, &b.arena, &b.err);
     assert_non_null(b.plan);
     assert_string_equal(collective_algo_name(collective_plan_request(b.plan)->algo),
@@ -418,9 +421,9 @@ TEST(what_cannot_be_is_refused_with_what_can)
 {
     for (size_t i = 0; i < COUNT_OF(refusals); i++) {
         const struct refusal *r = &refusals[i];
-        struct bench b;
+        struct collective_bench b;
 
-        open_bench(&b, &(struct grid){2, 2, 2, "", 2}, r->kind, r->algo, r->bytes);
+        open_bench(&b, &(struct collective_grid){2, 2, 2, "", 2}, r->kind, r->algo, r->bytes);
         b.request.chunk_bytes = r->chunk_bytes;
         b.request.root = r->root;
         b.request.shift = r->shift;
@@ -434,10 +437,10 @@ TEST(what_cannot_be_is_refused_with_what_can)
 
 TEST(messages_count_bytes_of_a_device)
 {
-    struct bench b;
+    struct collective_bench b;
 
-    open_bench(&b, &(struct grid){2, 2, 2, "", 2}, COLLECTIVE_ALL_REDUCE, COLLECTIVE_EXCHANGE,
-               4 * MIB);
+    open_bench(&b, &(struct collective_grid){2, 2, 2, "", 2}, COLLECTIVE_ALL_REDUCE,
+               COLLECTIVE_EXCHANGE, 4 * MIB);
     b.request.device_ranks = 2;
     assert_null(collective_plan_create(&b.request, &b.arena, &b.err));
     assert_string_equal(b.err.msg, "exchange keeps 6 whole arrays in VMEM, which does not hold "
@@ -459,9 +462,10 @@ TEST(a_chunk_larger_than_a_step_is_the_step)
     static const enum collective_algo algos[] = {COLLECTIVE_RING, COLLECTIVE_TREE};
 
     for (size_t i = 0; i < COUNT_OF(algos); i++) {
-        struct bench b;
+        struct collective_bench b;
 
-        open_bench(&b, &(struct grid){2, 2, 2, "", 2}, COLLECTIVE_ALL_REDUCE, algos[i], 8 * 4096);
+        open_bench(&b, &(struct collective_grid){2, 2, 2, "", 2}, COLLECTIVE_ALL_REDUCE, algos[i],
+                   8 * 4096);
         b.request.chunk_bytes = GIB;
         make_plan(&b);
         assert_int_equal(collective_plan_request(b.plan)->chunk_bytes,
@@ -473,7 +477,7 @@ TEST(a_chunk_larger_than_a_step_is_the_step)
 
 TEST(units_are_a_granule_or_one_for_each_rank)
 {
-    struct bench b;
+    struct collective_bench b;
 
     open_bench(&b, &collective_grids[9], COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, 0);
     assert_int_equal(collective_unit(&b.request), 16 * 32);
@@ -488,7 +492,7 @@ TEST(units_are_a_granule_or_one_for_each_rank)
 
 TEST(no_axis_and_too_many_operations_are_refused)
 {
-    struct bench b;
+    struct collective_bench b;
 
     open_bench(&b, &collective_grids[9], COLLECTIVE_ALL_REDUCE, COLLECTIVE_TORUS, GIB);
     b.request.chunk_bytes = 512;

@@ -357,10 +357,10 @@ TEST(random_graphs_stay_the_same)
         random_graph_build(&graph, &r);
         run_pass(pass_simplify);
         run_pass(pass_upcast);
-        kernel_takes = seed % 2 ? take_all : take_loops;
+        kernel_check_supported = seed % 2 ? take_all : take_loops;
         run_pass(pass_fusion);
         run_pass(pass_excess);
-        kernel_takes = take_all;
+        kernel_check_supported = take_all;
         pass_rig_teardown(NULL);
         pass_rig_setup(NULL);
     }
@@ -380,10 +380,10 @@ TEST(random_graphs_of_all_operations_stay_the_same)
         run_pass(pass_upcast);
         run_pass(pass_layout);
         run_pass(pass_simplify);
-        kernel_takes = seed % 2 ? take_all : take_loops;
+        kernel_check_supported = seed % 2 ? take_all : take_loops;
         run_pass(pass_fusion);
         run_pass(pass_excess);
-        kernel_takes = take_all;
+        kernel_check_supported = take_all;
         hlo_seed = 0;
         pass_rig_teardown(NULL);
         pass_rig_setup(NULL);

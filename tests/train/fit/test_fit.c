@@ -221,7 +221,7 @@ static double rate_of_step(void *context, int64_t step, double rate)
     return schedule_value(context, step);
 }
 
-static void fit_schedule(struct classifier *c, struct schedule *s, bool is_set, float *kernel)
+static void fit_schedule(struct classifier *c, struct lr_schedule *s, bool is_set, float *kernel)
 {
     struct fit_callback callback;
     struct fit_run r = {.train = &c->train, .epochs = 4, .steps_per_epoch = 1,
@@ -238,7 +238,7 @@ static void fit_schedule(struct classifier *c, struct schedule *s, bool is_set, 
 TEST(schedules_in_the_optimizer_train_as_rates_that_are_set)
 {
     float w[2][INPUTS * 16];
-    struct schedule s;
+    struct lr_schedule s;
     struct err e;
 
     schedule_init(&s, SCHEDULE_EXPONENTIAL_DECAY);

@@ -1,5 +1,5 @@
 /* Stages of a product: which parts of a body they are, and the loop fusions that they become. */
-#include "stack/kernels/dot/kernel_dot_stage.h"
+#include "stack/kernels/dot/kernel_dot_fused.h"
 
 #include <string.h>
 
@@ -63,9 +63,9 @@ static int copy(struct part *p, int node)
 struct split {
     const struct graph *body;
     int dot;
-    int root[STAGE_RESULT];             /* of a computed operand, or NODE_NONE */
-    enum graph_dtype type[STAGE_RESULT];        /* that the passes get */
-    bool is_staged;                     /* what is computed of the results is a stage */
+    int root[FUSED_RESULT];             /* of a computed operand, or NODE_NONE */
+    enum graph_dtype type[FUSED_RESULT];        /* that the passes get */
+    bool epilogue_is_loop;              /* what is computed of the results is a fused loop */
 };
 
 static bool is_float(enum graph_dtype t) { return t == DTYPE_F32 || t == DTYPE_BF16; }
@@ -115,18 +115,18 @@ static int find_operand(struct split *s, int which, struct err *e)
 
 /* the product with its operands, and with what is computed of its results unless that is staged */
 static struct graph *product_of(const struct split *s, const struct kernel_job *job,
-                                const struct array **operand, const struct dot_stage *stage,
+                                const struct array **operand, const struct dot_fused_loop *fused,
                                 struct arena *a)
 {
     struct part p = begin(s->body, job ? job->operand : NULL, operand, a);
 
-    for (int i = 0; i < STAGE_RESULT; i++)
+    for (int i = 0; i < FUSED_RESULT; i++)
         if (s->root[i] != NODE_NONE) {
-            replace(&p, s->root[i], s->type[i], stage ? &stage[i].array : NULL);
+            replace(&p, s->root[i], s->type[i], fused ? &fused[i].array : NULL);
             p.moved[s->root[i]] = graph_convert(p.to, p.moved[s->root[i]],
                                                 s->body->node[s->root[i]].shape.dtype);
         }
-    if (s->is_staged) {
+    if (s->epilogue_is_loop) {
         struct graph_node *n;
 
         copy(&p, s->dot);
@@ -177,15 +177,15 @@ static struct graph *results_of(const struct split *s, const struct kernel_job *
 #define ERF_OPS 26                      /* docs/accuracy.md */
 #define DIVIDE_OPS 8                    /* about */
 
-static int check_stage(const struct graph *g, bool may_reduce, struct err *e)
+static int check_fused(const struct graph *g, bool may_reduce, struct err *e)
 {
     for (int i = 0; i < g->node_count && !may_reduce; i++)
         if (g->node[i].op == HLO_REDUCE)
             return err_set(e, "an operand of a product is computed with a reduction");
-    return loop_plan_takes(g, e);
+    return loop_plan_check_supported(g, e);
 }
 
-/* a vector that is spread along another dimension than the results' lanes is a stage's work */
+/* a vector that is spread along another dimension than the results' lanes is a fused loop's work */
 static bool fits_rounds(const struct graph *body, const struct array *result)
 {
     for (int i = 0; i < body->node_count; i++) {
@@ -215,7 +215,7 @@ static bool is_long(const struct graph *body, int dot)
 }
 
 static int split_body(struct split *s, const struct graph *body, const struct chip *chip,
-                      bool always_staged, const struct array *result, struct arena *a,
+                      bool epilogue_is_loop, const struct array *result, struct arena *a,
                       struct err *e)
 {
     const struct graph *plain;
@@ -224,27 +224,27 @@ static int split_body(struct split *s, const struct graph *body, const struct ch
     *s = (struct split){.body = body, .dot = dot_body_find(body)};
     if (s->dot < 0)
         return err_set(e, s->dot == NODE_NONE ? "no product" : "more than one product in a kernel");
-    for (int i = 0; i < STAGE_RESULT; i++) {
+    for (int i = 0; i < FUSED_RESULT; i++) {
         if (find_operand(s, i, e))
             return -1;
         if (s->root[i] != NODE_NONE
-            && check_stage(operand_of(s, i, NULL, NULL, a), false, e))
+            && check_fused(operand_of(s, i, NULL, NULL, a), false, e))
             return -1;
     }
     plain = product_of(s, NULL, NULL, NULL, a);
-    if (!always_staged && !is_long(body, s->dot) && fits_rounds(plain, result)
+    if (!epilogue_is_loop && !is_long(body, s->dot) && fits_rounds(plain, result)
         && dot_body_check(plain, chip, &ignored) == 0)
         return 0;
-    s->is_staged = true;
+    s->epilogue_is_loop = true;
     for (int i = 0; i < body->output_count; i++)
         if (body->output[i].node != s->dot && !needs_dot(body, body->output[i].node, s->dot))
             return err_set(e, "a result that does not depend on the product");
     if (dot_body_check(product_of(s, NULL, NULL, NULL, a), chip, e))
         return -1;
-    return check_stage(results_of(s, NULL, NULL, NULL, a), true, e);
+    return check_fused(results_of(s, NULL, NULL, NULL, a), true, e);
 }
 
-int dot_stages_check(const struct graph *body, const struct chip *chip, struct err *e)
+int dot_fused_check(const struct graph *body, const struct chip *chip, struct err *e)
 {
     struct split s;
     struct arena a;
@@ -259,7 +259,7 @@ int dot_stages_check(const struct graph *body, const struct chip *chip, struct e
 /* ----- with arrays */
 
 /* an array like node `node`, laid out as the first array here of the same dimensions */
-static void make_array(struct dot_stage *s, const char *name, const struct shape *shape,
+static void make_array(struct dot_fused_loop *s, const char *name, const struct shape *shape,
                        const struct array *const *list, int count)
 {
     const int *order = NULL;
@@ -270,7 +270,7 @@ static void make_array(struct dot_stage *s, const char *name, const struct shape
     array_init(&s->array, name, shape, order);
 }
 
-static int begin_plan(struct dot_stage *s, const struct kernel_job *job, struct arena *a,
+static int begin_plan(struct dot_fused_loop *s, const struct kernel_job *job, struct arena *a,
                       struct err *e)
 {
     int64_t box[LOOP_AXIS_MAX];
@@ -299,10 +299,10 @@ static int begin_plan(struct dot_stage *s, const struct kernel_job *job, struct 
     return s->plan.array[s->own].is_tiled ? 0 : err_set(e, "an operand that is no matrix");
 }
 
-static int open_operand(struct dot_stages *t, const struct split *s, int which,
+static int open_operand(struct dot_fused_loops *t, const struct split *s, int which,
                         const struct kernel_job *job, struct err *e)
 {
-    struct dot_stage *x = &t->stage[which];
+    struct dot_fused_loop *x = &t->fused[which];
     struct graph *g = operand_of(s, which, job, x->operand, &t->arena);
 
     make_array(x, "block", &g->node[g->output[0].node].shape, x->operand, g->parameter_count);
@@ -316,10 +316,10 @@ static int open_operand(struct dot_stages *t, const struct split *s, int which,
     return begin_plan(x, job, &t->arena, e);
 }
 
-static int open_results(struct dot_stages *t, const struct split *s, const struct kernel_job *job,
-                        struct err *e)
+static int open_results(struct dot_fused_loops *t, const struct split *s,
+                        const struct kernel_job *job, struct err *e)
 {
-    struct dot_stage *x = &t->stage[STAGE_RESULT];
+    struct dot_fused_loop *x = &t->fused[FUSED_RESULT];
     struct graph *g = results_of(s, job, x->operand, &x->array, &t->arena);
 
     make_array(x, "sums", &g->node[g->parameter[0]].shape, job->result, job->result_count);
@@ -333,52 +333,52 @@ static int open_results(struct dot_stages *t, const struct split *s, const struc
 }
 
 /* whether some value has one of the dimensions outside tiles and not another */
-static bool tells_apart(const struct dot_stages *t)
+static bool tells_apart(const struct dot_fused_loops *t)
 {
-    for (int s = 0; s < STAGE_COUNT; s++) {
-        const struct loop_plan *p = &t->stage[s].plan;
+    for (int s = 0; s < FUSED_COUNT; s++) {
+        const struct loop_plan *p = &t->fused[s].plan;
         uint32_t outside = p->full_mask & ~(1u << AXIS_LANES | 1u << AXIS_ROWS);
 
-        for (int i = 0; t->stage[s].is_there && i < p->body.node_count; i++)
+        for (int i = 0; t->fused[s].is_there && i < p->body.node_count; i++)
             if (p->mask[i] & outside && (p->mask[i] & outside) != outside)
                 return true;
     }
     return false;
 }
 
-int dot_open(struct dot_stages *t, const struct kernel_job *job, bool always_staged,
+int dot_open(struct dot_fused_loops *t, const struct kernel_job *job, bool epilogue_is_loop,
              struct err *e)
 {
     struct split s;
 
     memset(t, 0, sizeof(*t));
     arena_init(&t->arena);
-    if (split_body(&s, job->body, job->chip, always_staged, job->result[0], &t->arena, e))
+    if (split_body(&s, job->body, job->chip, epilogue_is_loop, job->result[0], &t->arena, e))
         return -1;
-    for (int i = 0; i < STAGE_RESULT; i++)
+    for (int i = 0; i < FUSED_RESULT; i++)
         if (s.root[i] != NODE_NONE && open_operand(t, &s, i, job, e))
             return -1;
-    if (s.is_staged && open_results(t, &s, job, e))
+    if (s.epilogue_is_loop && open_results(t, &s, job, e))
         return -1;
     t->job = *job;
-    t->job.body = product_of(&s, job, t->operand, t->stage, &t->arena);
+    t->job.body = product_of(&s, job, t->operand, t->fused, &t->arena);
     t->job.operand = t->operand;
     t->job.operand_count = t->job.body->parameter_count;
-    if (s.is_staged) {
-        t->result[0] = &t->stage[STAGE_RESULT].array;
+    if (s.epilogue_is_loop) {
+        t->result[0] = &t->fused[FUSED_RESULT].array;
         t->job.result = t->result;
         t->job.result_count = 1;
     }
     if (dot_problem_read(&t->problem, &t->job, tells_apart(t), e))
         return -1;
-    t->problem.stages = t;
+    t->problem.fused = t;
     return 0;
 }
 
-void dot_close(struct dot_stages *t)
+void dot_close(struct dot_fused_loops *t)
 {
-    for (int i = 0; i < STAGE_COUNT; i++)
-        if (t->stage[i].is_there)
-            loop_plan_fini(&t->stage[i].plan);
+    for (int i = 0; i < FUSED_COUNT; i++)
+        if (t->fused[i].is_there)
+            loop_plan_fini(&t->fused[i].plan);
     arena_fini(&t->arena);
 }

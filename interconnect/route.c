@@ -1,5 +1,5 @@
 /*
- * Positions of chips and the ways between them.
+ * Positions of chips and the routes between them.
  */
 #include "interconnect/net_impl.h"
 
@@ -58,7 +58,7 @@ void grid_fini(struct grid *g)
     for (int axis = 0; axis < NET_DIM_MAX; axis++)
         mem_free(g->steps[axis] - (g->dim[axis] - 1));
     mem_free(g->position);
-    mem_free(g->twisted_way);
+    mem_free(g->twisted_route);
 }
 
 static void shift_long_axes(const struct grid *g, int position[NET_DIM_MAX])
@@ -92,7 +92,7 @@ int grid_neighbour(const struct grid *g, int chip, int axis, int direction)
 }
 
 /* what is halfway round goes the negative way where the other steps are odd together */
-static void split_ties(const struct grid *g, struct net_way *w)
+static void split_ties(const struct grid *g, struct net_route *w)
 {
     int sum = w->step[0] + w->step[1] + w->step[2];
 
@@ -101,20 +101,20 @@ static void split_ties(const struct grid *g, struct net_way *w)
             w->step[axis] = (int16_t)-w->step[axis];
 }
 
-struct net_way grid_way(const struct grid *g, int from, int to)
+struct net_route grid_route(const struct grid *g, int from, int to)
 {
     const int16_t *p = g->position[from], *q = g->position[to];
-    struct net_way w;
+    struct net_route w;
 
     if (g->twist)
-        return g->twisted_way[twist_difference(g, from, to)];
+        return g->twisted_route[twist_difference(g, from, to)];
     for (int axis = 0; axis < NET_DIM_MAX; axis++)
         w.step[axis] = g->steps[axis][q[axis] - p[axis]];
     split_ties(g, &w);
     return w;
 }
 
-bool grid_way_leads(const struct grid *g, struct net_way w, int from, int to)
+bool grid_route_leads(const struct grid *g, struct net_route w, int from, int to)
 {
     int position[NET_DIM_MAX], least = g->twist ? 0 : 1;
 

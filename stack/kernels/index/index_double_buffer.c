@@ -1,12 +1,12 @@
-#include "stack/kernels/index/index_relay.h"
+#include "stack/kernels/index/index_double_buffer.h"
 
 #define PRED_OUT 9
 
 /* Words of SMEM, for registers are few. */
-enum relay_word {
-    RELAY_FREE_AFTER,                   /* granules to have left the buffer at hand */
-    RELAY_FETCHED, RELAY_OUT_TO, RELAY_OUT_GRANULES,    /* of the buffer before */
-    RELAY_WORDS
+enum buffer_word {
+    BUFFER_FREE_AFTER,                  /* granules to have left the buffer at hand */
+    BUFFER_FETCHED, BUFFER_OUT_TO, BUFFER_OUT_GRANULES, /* of the buffer before */
+    BUFFER_WORDS
 };
 
 static void scalar(struct index_work *w, enum isa_opcode code, struct isa_operand to,
@@ -25,17 +25,18 @@ static void wait(struct index_work *w, struct isa_operand flag, struct isa_opera
     w->m.next_sreg = kept;
 }
 
-static struct isa_operand get(struct index_relay *r, enum relay_word k)
+static struct isa_operand get(struct index_double_buffer *r, enum buffer_word k)
 {
     return index_word_get(r->w, r->words + 4 * k);
 }
 
-static void set(struct index_relay *r, enum relay_word k, struct isa_operand value)
+static void set(struct index_double_buffer *r, enum buffer_word k, struct isa_operand value)
 {
     index_word_set(r->w, r->words + 4 * k, value);
 }
 
-void index_relay_begin(struct index_relay *r, struct index_work *w, int64_t buffer_granules)
+void index_double_buffer_begin(struct index_double_buffer *r, struct index_work *w,
+                               int64_t buffer_granules)
 {
     r->w = w;
     r->granule = w->vmem_next * INDEX_ROW_GRANULES;
@@ -47,26 +48,26 @@ void index_relay_begin(struct index_relay *r, struct index_work *w, int64_t buff
     r->turn = move_reg(&w->m);
     move_set(&w->m, r->turn, move_imm(0));
     r->words = w->smem_next;
-    w->smem_next += 4 * RELAY_WORDS;
-    for (int k = 0; k < RELAY_WORDS; k++)
-        set(r, (enum relay_word)k, move_imm(0));
+    w->smem_next += 4 * BUFFER_WORDS;
+    for (int k = 0; k < BUFFER_WORDS; k++)
+        set(r, (enum buffer_word)k, move_imm(0));
 }
 
-struct isa_operand index_relay_buffer(struct index_relay *r)
+struct isa_operand index_double_buffer_at_hand(struct index_double_buffer *r)
 {
     return move_add(&r->w->m, move_mul(&r->w->m, r->turn, r->stride), move_imm(r->granule));
 }
 
-void index_relay_open(struct index_relay *r)
+void index_double_buffer_open(struct index_double_buffer *r)
 {
     int kept = r->w->m.next_sreg;
 
-    wait(r->w, move_add(&r->w->m, r->turn, move_imm(r->out_flag)), get(r, RELAY_FREE_AFTER));
+    wait(r->w, move_add(&r->w->m, r->turn, move_imm(r->out_flag)), get(r, BUFFER_FREE_AFTER));
     r->w->m.next_sreg = kept;
 }
 
 /* the buffer before the one at hand: wait, work, send */
-static void finish(struct index_relay *r)
+static void finish(struct index_double_buffer *r)
 {
     struct index_work *w = r->w;
     struct move_code *m = &w->m;
@@ -74,13 +75,13 @@ static void finish(struct index_relay *r)
     struct isa_operand before = move_reg(m), from, flag, granules, to;
 
     scalar(w, OP_SXOR, before, r->turn, operand_imm(1));
-    wait(w, move_add(m, before, move_imm(r->fetch_flag)), get(r, RELAY_FETCHED));
+    wait(w, move_add(m, before, move_imm(r->fetch_flag)), get(r, BUFFER_FETCHED));
     if (r->work)
         r->work(w, before, r->user);
     from = move_add(m, move_mul(m, before, r->stride), move_imm(r->granule));
     flag = move_add(m, before, move_imm(r->out_flag));
-    granules = get(r, RELAY_OUT_GRANULES);
-    to = get(r, RELAY_OUT_TO);
+    granules = get(r, BUFFER_OUT_GRANULES);
+    to = get(r, BUFFER_OUT_TO);
     vcode_emit(&w->code, OP_SCMP_GT, 3, (struct isa_operand[]){
         operand_reg(PRED_OUT), granules, operand_imm(0)});
     vcode_emit(&w->code, r->out_code, 4, (struct isa_operand[]){
@@ -88,28 +89,29 @@ static void finish(struct index_relay *r)
     m->next_sreg = kept;
 }
 
-void index_relay_close(struct index_relay *r, int64_t fetched, struct isa_operand out_to,
-                       int64_t out_granules)
+void index_double_buffer_close(struct index_double_buffer *r, int64_t fetched,
+                               struct isa_operand out_to, int64_t out_granules)
 {
     struct index_work *w = r->w;
     int kept = w->m.next_sreg;
 
     finish(r);
-    set(r, RELAY_FREE_AFTER, get(r, RELAY_OUT_GRANULES));
-    set(r, RELAY_FETCHED, move_imm(fetched));
-    set(r, RELAY_OUT_GRANULES, move_imm(out_granules));
-    set(r, RELAY_OUT_TO, out_to);
+    set(r, BUFFER_FREE_AFTER, get(r, BUFFER_OUT_GRANULES));
+    set(r, BUFFER_FETCHED, move_imm(fetched));
+    set(r, BUFFER_OUT_GRANULES, move_imm(out_granules));
+    set(r, BUFFER_OUT_TO, out_to);
     scalar(w, OP_SXOR, r->turn, r->turn, operand_imm(1));
     w->m.next_sreg = kept;
 }
 
-void index_send(struct index_relay *r, int64_t fetched, int64_t out_smem, int64_t out_granules)
+void index_send(struct index_double_buffer *r, int64_t fetched, int64_t out_smem,
+                int64_t out_granules)
 {
     struct index_work *w = r->w;
     int kept = w->m.next_sreg;
     struct isa_operand to;
 
-    index_relay_close(r, fetched, index_word_get(w, out_smem), out_granules);
+    index_double_buffer_close(r, fetched, index_word_get(w, out_smem), out_granules);
     w->m.next_sreg = kept;
     to = index_word_get(w, out_smem);
     scalar(w, OP_SADD, to, to, move_imm(out_granules));
@@ -117,15 +119,15 @@ void index_send(struct index_relay *r, int64_t fetched, int64_t out_smem, int64_
     w->m.next_sreg = kept;
 }
 
-void index_relay_end(struct index_relay *r)
+void index_double_buffer_end(struct index_double_buffer *r)
 {
     struct move_code *m = &r->w->m;
     int kept = m->next_sreg;
     struct isa_operand before = move_reg(m);
 
     finish(r);
-    wait(r->w, move_add(m, r->turn, move_imm(r->out_flag)), get(r, RELAY_FREE_AFTER));
+    wait(r->w, move_add(m, r->turn, move_imm(r->out_flag)), get(r, BUFFER_FREE_AFTER));
     scalar(r->w, OP_SXOR, before, r->turn, operand_imm(1));
-    wait(r->w, move_add(m, before, move_imm(r->out_flag)), get(r, RELAY_OUT_GRANULES));
+    wait(r->w, move_add(m, before, move_imm(r->out_flag)), get(r, BUFFER_OUT_GRANULES));
     m->next_sreg = kept;
 }

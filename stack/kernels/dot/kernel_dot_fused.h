@@ -1,10 +1,10 @@
 /*
- * Inside the kernel of products: *stages*, loops over a block in VMEM before
- * and behind the product of a step. docs/gemm.md.
+ * Inside the kernel of products: *fused loops*, its producers and epilogues, over a
+ * block in VMEM before and behind the product of a step. docs/gemm.md.
  *
- * What an operand is computed from, elementwise, is a stage that makes its
+ * What an operand is computed from, elementwise, is a fused loop that makes its
  * block in VMEM before the passes read it; what is computed of the results and
- * does not go into the rounds of the last pass is a stage that reads the sums.
+ * does not go into the rounds of the last pass is a fused loop that reads the sums.
  * Each is a loop fusion (stack/kernels/loop/loop_plan.h) of which one array is such a block
  * and whose axes are cut as the product is; its other arrays have windows in
  * the product's frame.
@@ -12,14 +12,14 @@
  * The product between them is a job by itself, whose operands and result are
  * arrays that only the step knows.
  */
-#ifndef STACK_KERNEL_DOT_STAGE_H
-#define STACK_KERNEL_DOT_STAGE_H
+#ifndef STACK_KERNEL_DOT_FUSED_H
+#define STACK_KERNEL_DOT_FUSED_H
 #include "stack/kernels/dot/kernel_dot_body.h"
 #include "stack/kernels/loop/loop_plan.h"
 
-enum dot_stage_kind { STAGE_LHS, STAGE_RHS, STAGE_RESULT, STAGE_COUNT };       /* HLO's operands */
+enum dot_fused_kind { FUSED_LHS, FUSED_RHS, FUSED_RESULT, FUSED_COUNT };       /* HLO's operands */
 
-struct dot_stage {
+struct dot_fused_loop {
     bool is_there;
     struct array array;                 /* of which the block is a box */
     struct kernel_job job;              /* the loop fusion, that array with it */
@@ -30,19 +30,19 @@ struct dot_stage {
     bool has_iota;
 };
 
-struct dot_stages {
+struct dot_fused_loops {
     struct arena arena;
     struct kernel_job job;              /* the product alone */
     const struct array *operand[LOOP_ARRAY_MAX], *result[LOOP_ARRAY_MAX];
-    struct dot_stage stage[STAGE_COUNT];
+    struct dot_fused_loop fused[FUSED_COUNT];
     struct dot_problem problem;
 };
 
 /* what a graph alone tells: 0, or -1 with the reason */
-int dot_stages_check(const struct graph *body, const struct chip *chip, struct err *e);
+int dot_fused_check(const struct graph *body, const struct chip *chip, struct err *e);
 
-/* with the arrays of a job; close it in any case. always_staged: no epilogue in rounds. */
-int dot_open(struct dot_stages *s, const struct kernel_job *job, bool always_staged,
+/* with the arrays of a job; close it in any case. epilogue_is_loop: no epilogue in rounds. */
+int dot_open(struct dot_fused_loops *s, const struct kernel_job *job, bool epilogue_is_loop,
              struct err *e);
-void dot_close(struct dot_stages *s);
+void dot_close(struct dot_fused_loops *s);
 #endif
