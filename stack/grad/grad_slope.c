@@ -34,8 +34,8 @@ static bool may_belong(const struct grad *gr, int node, const struct shape *resu
 {
     const struct graph_node *n = &gr->g->node[node];
 
-    if (!has_trait(n, TRAIT_RATIONAL | TRAIT_SLOPE) || n->is_held || n->tuple_count > 0 || node < gr->first ||
-        !shape_equal(&n->shape, result))
+    if (!has_trait(n, TRAIT_RATIONAL | TRAIT_SLOPE) || n->is_held || n->tuple_count > 0 ||
+        node < gr->first || !shape_equal(&n->shape, result))
         return false;
     for (int k = 0; k < n->operand_count; k++)
         if (!gr_wants(gr, n, k) && !is_constant(gr->g, n->operand[k]))

@@ -158,7 +158,7 @@ struct graph_node {
     int gradient_of;                    /* in the graph that was differentiated: the node through */
                                         /* which gradients go by this one; NODE_NONE elsewhere */
 
-    /* attributes, zero where the operation has none */
+    /* attributes, zero where the operation has none (hlo_ops.def; graph_verify checks it) */
     int parameter_index;
     double value;                       /* CONSTANT: in every element, unless */
     const void *literal;                /* dense row-major elements of 4 bytes, or NULL; */
