@@ -393,8 +393,7 @@ static bool is_elementwise(enum graph_op op)
 {
     enum graph_op_kind kind = graph_op_kind(op);
 
-    return (kind == KIND_UNARY || kind == KIND_BINARY) && op != HLO_CONVERT &&
-           op != HLO_BITCAST_CONVERT && op != HLO_COMPARE;
+    return (kind == KIND_UNARY || kind == KIND_BINARY) && graph_op_attributes(op) == 0;
 }
 
 void op_graph_list(FILE *to)

@@ -60,13 +60,13 @@ bool grad_unary(struct grad *gr, const struct graph_node *n, int y, int dy)
     struct graph *g = gr->g;
     int a = n->operand[0], da;
 
+    if (graph_op_traits(n->op) & TRAIT_FLAT)
+        return true;
     switch (n->op) {
     case HLO_CONVERT: da = grad_convert(g, dy, g->node[a].shape.dtype); break;
     case HLO_COPY: da = dy; break;
     case HLO_NEGATE: da = grad_negate(g, dy); break;
     case HLO_ABS: da = sign_times(g, a, dy); break;
-    case HLO_SIGN: case HLO_FLOOR: case HLO_CEIL: case HLO_ROUND_EVEN: case HLO_ROUND_AFZ:
-        return true;                    /* flat */
     default: da = smooth_gradient(g, n->op, a, y, dy);
     }
     if (da == NODE_NONE)

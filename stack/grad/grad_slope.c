@@ -14,28 +14,12 @@
 struct function {
     int node[NODES_MAX];                /* without the argument; falling, so result first */
     int count, argument;
-    bool has_transcendental;            /* else its terms cost nothing again */
+    bool has_function;                  /* else its terms cost nothing again */
 };
 
-static bool is_transcendental(enum graph_op op)
+static bool has_trait(const struct graph_node *n, unsigned traits)
 {
-    switch (op) {
-    case HLO_EXP: case HLO_EXPM1: case HLO_LOG: case HLO_LOG1P: case HLO_TANH: case HLO_LOGISTIC:
-    case HLO_ERF: case HLO_SINE: case HLO_COSINE: case HLO_TAN:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool is_arithmetic(enum graph_op op)
-{
-    switch (op) {
-    case HLO_ADD: case HLO_SUBTRACT: case HLO_MULTIPLY: case HLO_DIVIDE: case HLO_NEGATE:
-        return true;
-    default:
-        return is_transcendental(op);
-    }
+    return (graph_op_traits(n->op) & traits) != 0;
 }
 
 static bool is_constant(const struct graph *g, int node)
@@ -50,8 +34,8 @@ static bool may_belong(const struct grad *gr, int node, const struct shape *resu
 {
     const struct graph_node *n = &gr->g->node[node];
 
-    if (!is_arithmetic(n->op) || n->is_held || n->tuple_count > 0 || node < gr->first ||
-        !shape_equal(&n->shape, result))
+    if (!has_trait(n, TRAIT_RATIONAL | TRAIT_SLOPE) || n->is_held || n->tuple_count > 0 ||
+        node < gr->first || !shape_equal(&n->shape, result))
         return false;
     for (int k = 0; k < n->operand_count; k++)
         if (!grad_wants(gr, n, k) && !is_constant(gr->g, n->operand[k]))
@@ -114,7 +98,7 @@ static bool find_function(const struct grad *gr, int result, struct function *f)
             return false;
         memmove(open, open + 1, (size_t)--count * sizeof(*open));
         f->node[f->count++] = node;
-        f->has_transcendental |= is_transcendental(n->op);
+        f->has_function |= has_trait(n, TRAIT_SLOPE);
         for (int k = 0; k < n->operand_count; k++)
             if (grad_wants(gr, n, k))
                 put_off(open, &count, n->operand[k]);
@@ -123,7 +107,7 @@ static bool find_function(const struct grad *gr, int result, struct function *f)
             return false;               /* of nothing; one way: nothing is spared */
     }
     f->argument = open[0];
-    return f->has_transcendental && shape_equal(&g->node[f->argument].shape,
+    return f->has_function && shape_equal(&g->node[f->argument].shape,
                                                 &g->node[result].shape);
 }
 

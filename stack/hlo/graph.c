@@ -130,7 +130,7 @@ int graph_rng_bits(struct graph *g, struct shape shape, int seed, int64_t stream
 
 int graph_unary(struct graph *g, enum graph_op op, int a)
 {
-    assert(graph_op_kind(op) == KIND_UNARY && op != HLO_CONVERT && op != HLO_BITCAST_CONVERT);
+    assert(graph_op_kind(op) == KIND_UNARY && graph_op_attributes(op) == 0);
     return add_on(g, (struct graph_node){.op = op}, a);
 }
 
@@ -151,7 +151,7 @@ int graph_bitcast_convert(struct graph *g, int a, enum graph_dtype dtype)
 
 int graph_binary(struct graph *g, enum graph_op op, int a, int b)
 {
-    assert(graph_op_kind(op) == KIND_BINARY && op != HLO_COMPARE);
+    assert(graph_op_kind(op) == KIND_BINARY && graph_op_attributes(op) == 0);
     return add_on_two(g, (struct graph_node){.op = op}, a, b);
 }
 

@@ -30,13 +30,33 @@
 #define NODE_NONE (-1)
 
 enum graph_op {
-#define HLO(id, name, arity, kind, meaning) HLO_##id,
+#define HLO(id, name, arity, kind, types, again, round, traits, attributes, meaning) HLO_##id,
 #include "stack/hlo/hlo_ops.def"
     HLO_COUNT
 };
 enum graph_op_kind {
     KIND_SOURCE, KIND_UNARY, KIND_BINARY, KIND_OTHER, KIND_SHAPE, KIND_DOT, KIND_CONV, KIND_REDUCE,
     KIND_WINDOW, KIND_INDEX, KIND_SORT, KIND_TUPLE, KIND_CALL, KIND_COLLECTIVE, KIND_MESSAGE
+};
+/* hlo_ops.def says what they mean */
+enum graph_op_trait {
+    TRAIT_EXPENSIVE = 1 << 0, TRAIT_SLOPE = 1 << 1, TRAIT_RATIONAL = 1 << 2,
+    TRAIT_KEEPS_BF16 = 1 << 3, TRAIT_FLAT = 1 << 4, TRAIT_SAME_BITS = 1 << 5
+};
+/*
+ * Fields of a node: SHAPE and TYPE of it are what is wanted (graph_infer), LIMITS are start, limit
+ * and stride, PADDING low, high and interior, PRODUCT dot, LABELS conv, WHERE gather, PAIRS pair;
+ * the others are fields of these names.
+ */
+enum graph_attribute {
+    ATTRIBUTE_SHAPE = 1 << 0, ATTRIBUTE_TYPE = 1 << 1, ATTRIBUTE_PARAMETER_INDEX = 1 << 2,
+    ATTRIBUTE_VALUE = 1 << 3, ATTRIBUTE_LITERAL = 1 << 4, ATTRIBUTE_DIM = 1 << 5,
+    ATTRIBUTE_DIMS = 1 << 6, ATTRIBUTE_PRODUCT = 1 << 7, ATTRIBUTE_PRECISION = 1 << 8,
+    ATTRIBUTE_DIRECTION = 1 << 9, ATTRIBUTE_REDUCE_KIND = 1 << 10,
+    ATTRIBUTE_REDUCE_MASK = 1 << 11, ATTRIBUTE_LIMITS = 1 << 12, ATTRIBUTE_PADDING = 1 << 13,
+    ATTRIBUTE_SIZES = 1 << 14, ATTRIBUTE_WINDOW = 1 << 15, ATTRIBUTE_LABELS = 1 << 16,
+    ATTRIBUTE_WHERE = 1 << 17, ATTRIBUTE_GROUPS = 1 << 18, ATTRIBUTE_PAIRS = 1 << 19,
+    ATTRIBUTE_MESSAGE = 1 << 20, ATTRIBUTE_COUNT = 1 << 21, ATTRIBUTE_CALLED = 1 << 22
 };
 enum graph_dtype {
     DTYPE_F32, DTYPE_BF16, DTYPE_S32, DTYPE_PRED, DTYPE_U32, DTYPE_S8, DTYPE_U8, DTYPE_COUNT
@@ -138,7 +158,7 @@ struct graph_node {
     int gradient_of;                    /* in the graph that was differentiated: the node through */
                                         /* which gradients go by this one; NODE_NONE elsewhere */
 
-    /* attributes, zero where the operation has none */
+    /* attributes, zero where the operation has none (hlo_ops.def; graph_verify checks it) */
     int parameter_index;
     double value;                       /* CONSTANT: in every element, unless */
     const void *literal;                /* dense row-major elements of 4 bytes, or NULL; */
@@ -315,6 +335,12 @@ double graph_identity(enum graph_reduce kind, enum graph_dtype dtype);
 
 const char *graph_op_name(enum graph_op op);
 enum graph_op_kind graph_op_kind(enum graph_op op);
+bool graph_op_is_elementwise(enum graph_op op);         /* UNARY, BINARY or OTHER */
+unsigned graph_op_types(enum graph_op op);      /* of elementwise operands: bits 1 << dtype */
+unsigned graph_op_traits(enum graph_op op);     /* of enum graph_op_trait */
+unsigned graph_op_attributes(enum graph_op op); /* of enum graph_attribute */
+struct graph_op_cost { int again, round; };     /* vector operations per element: hlo_ops.def */
+struct graph_op_cost graph_op_cost(enum graph_op op);
 
 /* Every rule of the IR (stack/hlo/graph_shape.h); passes are checked with it, importers report it. */
 int graph_verify(const struct graph *g, struct err *e);

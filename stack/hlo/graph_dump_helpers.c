@@ -22,11 +22,9 @@ static void find_needs(const struct graph *g, struct needs *needs)
 {
     for (int i = 0; i < g->node_count; i++) {
         const struct graph_node *n = &g->node[i];
-        enum graph_op_kind kind = graph_op_kind(n->op);
         enum graph_dtype t = n->operand_count ? g->node[n->operand[0]].shape.dtype : DTYPE_F32;
 
-        if (kind == KIND_REDUCE || kind == KIND_WINDOW || n->op == HLO_ALL_REDUCE ||
-            n->op == HLO_REDUCE_SCATTER || n->op == HLO_SCATTER)
+        if (graph_op_attributes(n->op) & ATTRIBUTE_REDUCE_KIND)
             needs->reduce[n->reduce_kind][t] = true;
         if (n->op == HLO_SELECT_AND_SCATTER)
             needs->select[n->direction][t] = true;

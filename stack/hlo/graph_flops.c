@@ -60,7 +60,7 @@ int64_t graph_node_flops(const struct graph *g, int node)
 
     switch (graph_op_kind(n->op)) {
     case KIND_UNARY:
-        return n->op == HLO_COPY || n->op == HLO_BITCAST_CONVERT ? 0 : shape_elems(&n->shape);
+        return graph_op_traits(n->op) & TRAIT_SAME_BITS ? 0 : shape_elems(&n->shape);
     case KIND_BINARY:
     case KIND_OTHER:
         return shape_elems(&n->shape);

@@ -5,49 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    int arity;
-    enum graph_op_kind kind;
-} ops[] = {
-#define HLO(id, text, operands, group, meaning) {text, operands, KIND_##group},
-#include "stack/hlo/hlo_ops.def"
-};
-
 static const char *const dtype_names[DTYPE_COUNT] = {
     [DTYPE_F32] = "f32", [DTYPE_BF16] = "bf16", [DTYPE_S32] = "s32", [DTYPE_PRED] = "pred",
     [DTYPE_U32] = "u32", [DTYPE_S8] = "s8", [DTYPE_U8] = "u8"};
-
-/* operand types of the elementwise operations that do not take just any number */
-static const unsigned operand_types[HLO_COUNT] = {
-    [HLO_CONVERT] = ANY, [HLO_BITCAST_CONVERT] = WORDS | TYPE(DTYPE_F32), [HLO_COPY] = ANY,
-    [HLO_EXP] = FLOATS, [HLO_EXPM1] = FLOATS, [HLO_LOG] = FLOATS, [HLO_LOG1P] = FLOATS,
-    [HLO_SQRT] = FLOATS, [HLO_RSQRT] = FLOATS, [HLO_CBRT] = FLOATS, [HLO_TANH] = FLOATS,
-    [HLO_LOGISTIC] = FLOATS, [HLO_ERF] = FLOATS, [HLO_SINE] = FLOATS, [HLO_COSINE] = FLOATS,
-    [HLO_TAN] = FLOATS, [HLO_FLOOR] = FLOATS, [HLO_CEIL] = FLOATS, [HLO_ROUND_EVEN] = FLOATS,
-    [HLO_ROUND_AFZ] = FLOATS, [HLO_IS_FINITE] = FLOATS, [HLO_ATAN2] = FLOATS,
-    [HLO_NOT] = BITS, [HLO_AND] = BITS, [HLO_OR] = BITS, [HLO_XOR] = BITS,
-    [HLO_POPCNT] = INTEGERS, [HLO_CLZ] = INTEGERS, [HLO_SHIFT_LEFT] = INTEGERS,
-    [HLO_SHIFT_RIGHT_LOGICAL] = INTEGERS, [HLO_SHIFT_RIGHT_ARITHMETIC] = INTEGERS,
-    [HLO_COMPARE] = ANY};
-
-const char *graph_op_name(enum graph_op op)
-{
-    assert(op < HLO_COUNT);
-    return ops[op].name;
-}
-
-enum graph_op_kind graph_op_kind(enum graph_op op)
-{
-    assert(op < HLO_COUNT);
-    return ops[op].kind;
-}
-
-int graph_op_arity(enum graph_op op)
-{
-    assert(op < HLO_COUNT);
-    return ops[op].arity;
-}
 
 const char *graph_dtype_name(enum graph_dtype dtype)
 {
@@ -215,7 +175,7 @@ static int infer_source(const struct graph *g, const struct graph_node *n, struc
 
 static int infer_converted(const struct graph_node *n, struct shape *out, struct err *e)
 {
-    unsigned types = operand_types[n->op];
+    unsigned types = graph_op_types(n->op);
 
     if (!has_type(out, types))
         return infer_bad_type(n, out, e);
@@ -226,12 +186,11 @@ static int infer_converted(const struct graph_node *n, struct shape *out, struct
 static int infer_elementwise(const struct graph *g, const struct graph_node *n,
                              struct shape *out, struct err *e)
 {
-    unsigned types = operand_types[n->op] ? operand_types[n->op] : NUMBERS;
 
     *out = *operand_shape(g, n, 0);
     if (n->op == HLO_CONVERT || n->op == HLO_BITCAST_CONVERT)
         return infer_converted(n, out, e);
-    if (!has_type(out, types))
+    if (!has_type(out, graph_op_types(n->op)))
         return infer_bad_type(n, out, e);
     if (n->operand_count == 2 && !shape_equal(out, operand_shape(g, n, 1)))
         return infer_bad_pair(n, out, operand_shape(g, n, 1), e);
@@ -266,7 +225,7 @@ static int infer_clamp(const struct graph *g, const struct graph_node *n, struct
                        struct err *e)
 {
     *out = *operand_shape(g, n, 1);
-    if (!has_type(out, NUMBERS))
+    if (!has_type(out, graph_op_types(n->op)))
         return infer_bad_type(n, out, e);
     for (int i = 0; i < 3; i += 2) {
         const struct shape *bound = operand_shape(g, n, i);

@@ -3,8 +3,8 @@
  * out: the one place for these rules, used by the builders and the verifier.
  *
  *   source         dimensions at least 1, at most SHAPE_ELEMS_MAX elements
- *   elementwise    operands of equal dimensions and types; the table in
- *                  graph_shape.c says which operation takes which types
+ *   elementwise    operands of equal dimensions and types; hlo_ops.def
+ *                  says which operation takes which types
  *   select, clamp  predicate, low and high have the dimensions of the values, or are scalars
  *   convert        any type to any; bitcast-convert between f32, s32 and u32
  *   broadcast      dims rising, sizes equal (a 1 is not stretched)

@@ -1,5 +1,6 @@
 #include "stack/hlo/graph.h"
 
+#include "stack/hlo/graph_attributes.h"
 #include "stack/hlo/graph_shape.h"
 
 #include <stdlib.h>
@@ -76,6 +77,9 @@ static int check_node(const struct graph *g, int index, struct err *e)
         return err_set(e, "%s: shape is %s, but its operands make it %s", n->name,
                        shape_print(&n->shape, is, sizeof(is)),
                        shape_print(&shape, should, sizeof(should)));
+    if (graph_stray_attribute(n))
+        return err_set(e, "%s: has a value for %s, which is no attribute of %s", n->name,
+                       graph_stray_attribute(n), graph_op_name(n->op));
     if (check_results(g, n, e) != 0 || check_called(n, e) != 0)
         return -1;
     if (n->op == HLO_PARAMETER && (n->parameter_index < 0 ||

@@ -1,7 +1,6 @@
 /* When buffers hold something, and which may share their place with a parameter. */
 #include "stack/module/module_impl.h"
 
-#include "stack/passes/simplify.h"
 #include "stack/kernels/registry.h"
 
 #include <string.h>
@@ -147,7 +146,7 @@ static bool is_pointwise(const struct plan *p, const struct module_step *s, cons
         for (int k = 0; k < n->operand_count; k++)
             depends[i] |= depends[n->operand[k]];
         if (depends[i] && n->op != HLO_PARAMETER)
-            is_fine = simplify_is_elementwise(n->op) && shape_same_dims(&n->shape, &result->shape);
+            is_fine = graph_op_is_elementwise(n->op) && shape_same_dims(&n->shape, &result->shape);
     }
     mem_free(depends);
     return is_fine;

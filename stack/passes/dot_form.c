@@ -147,7 +147,7 @@ static int only_reader(const struct graph *g, int node)
 /* elementwise, of the value of `node` and of what has any order */
 static bool goes_along(const struct graph *g, const struct graph_node *n, int node)
 {
-    if (!simplify_is_elementwise(n->op))
+    if (!graph_op_is_elementwise(n->op))
         return false;
     for (int k = 0; k < n->operand_count; k++) {
         const struct graph_node *o = &g->node[n->operand[k]];

@@ -8,15 +8,8 @@
 
 bool fusion_is_simple(const struct graph_node *n)
 {
-    switch (graph_op_kind(n->op)) {
-    case KIND_UNARY:
-    case KIND_BINARY:
-    case KIND_OTHER:
-        return true;
-    default:
-        return n->op == HLO_BROADCAST || n->op == HLO_IOTA ||
-               (n->op == HLO_CONSTANT && !n->literal);
-    }
+    return graph_op_is_elementwise(n->op) || n->op == HLO_BROADCAST || n->op == HLO_IOTA ||
+           (n->op == HLO_CONSTANT && !n->literal);
 }
 
 bool fusion_is_hero(const struct graph_node *n)

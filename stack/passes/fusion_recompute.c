@@ -13,8 +13,6 @@
 #define CHAIN_MAX 32                    /* nodes that a reader computes again */
 #define ROOTS_MAX 16
 #define GAIN_MIN 2.0                    /* cycles of memory per cycle of arithmetic */
-#define FUNCTION_OPS 12                 /* of a function, about */
-#define ERF_OPS 26                      /* docs/accuracy.md */
 
 /* an array that members of group `home` could be computed from, and who does */
 struct again {
@@ -36,21 +34,6 @@ static bool has(const struct again *x, int node)
         if (x->chain[i] == node)
             return true;
     return false;
-}
-
-static int ops_of(const struct graph_node *n)
-{
-    switch (n->op) {
-    case HLO_ERF:
-        return ERF_OPS;
-    case HLO_EXP: case HLO_EXPM1: case HLO_LOG: case HLO_LOG1P: case HLO_TANH: case HLO_LOGISTIC:
-    case HLO_POWER: case HLO_DIVIDE: case HLO_SQRT: case HLO_RSQRT: case HLO_SINE: case HLO_COSINE:
-        return FUNCTION_OPS;
-    case HLO_BROADCAST: case HLO_CONSTANT:
-        return 0;
-    default:
-        return 1;
-    }
 }
 
 static bool is_constant(const struct fusion *f, int node)
@@ -77,7 +60,7 @@ static bool add_chain(struct again *x, int node)
     if (x->count == CHAIN_MAX)
         return false;
     x->chain[x->count++] = node;
-    x->ops += fusion_has(&x->f->group[x->reader], node) ? 0 : ops_of(n);
+    x->ops += fusion_has(&x->f->group[x->reader], node) ? 0 : graph_op_cost(n->op).again;
     return n->operand_count > 0 || is_constant(x->f, node);
 }
 

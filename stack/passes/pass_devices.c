@@ -7,7 +7,6 @@
 
 #include "stack/interp/interp.h"
 #include "stack/hlo/rewrite.h"
-#include "stack/passes/simplify.h"
 
 #include <assert.h>
 
@@ -35,7 +34,7 @@ static bool *find_known(const struct graph *g)
         const struct graph_node *n = &g->node[i];
 
         is_known[i] = is_number(n) || is_plain(n) ||
-                      (is_scalar(n) && n->operand_count > 0 && simplify_is_elementwise(n->op));
+                      (is_scalar(n) && n->operand_count > 0 && graph_op_is_elementwise(n->op));
         for (int k = 0; k < n->operand_count; k++)
             is_known[i] = is_known[i] && is_known[n->operand[k]];
     }

@@ -137,15 +137,7 @@ static bool insert_with_scalar(struct fusion *f, struct fusion_group *p, int nod
 
 static bool is_expensive(const struct graph_node *n)
 {
-    switch (n->op) {
-    case HLO_EXP: case HLO_EXPM1: case HLO_LOG: case HLO_LOG1P: case HLO_TANH: case HLO_LOGISTIC:
-    case HLO_ERF: case HLO_SINE: case HLO_COSINE: case HLO_TAN: case HLO_POWER: case HLO_ATAN2:
-    case HLO_CBRT: case HLO_DIVIDE: case HLO_REMAINDER: case HLO_RNG_BITS: case HLO_SQRT:
-    case HLO_RSQRT:
-        return true;
-    default:
-        return false;
-    }
+    return (graph_op_traits(n->op) & TRAIT_EXPENSIVE) != 0;
 }
 
 /* Reads at most one array of its own size, and is done in few operations. */

@@ -16,7 +16,6 @@
 #include "stack/hlo/bitcast.h"
 #include "stack/passes/dot_form.h"
 #include "stack/passes/layout_order.h"
-#include "stack/passes/simplify.h"
 
 #include <string.h>
 
@@ -206,7 +205,7 @@ static void wish_backwards(struct heads *h)
         if (n->op == HLO_TRANSPOSE) {
             o = before_transpose(n, &o);
             wish(h, n->operand[0], &o);
-        } else if (simplify_is_elementwise(n->op)) {
+        } else if (graph_op_is_elementwise(n->op)) {
             for (int k = 0; k < n->operand_count; k++)
                 if (g->node[n->operand[k]].shape.rank == n->shape.rank)
                     wish(h, n->operand[k], &o);
@@ -232,7 +231,7 @@ static void follow(struct heads *h)
             continue;
         } else if (n->op == HLO_TRANSPOSE) {
             layout_pass_on(g, i, &h->l.order[n->operand[0]], o);
-        } else if (simplify_is_elementwise(n->op)) {
+        } else if (graph_op_is_elementwise(n->op)) {
             *o = layout_of_operands(&h->l, n);
         }
         if (!o->is_set)

@@ -61,7 +61,7 @@ bool layout_keeps_order(const struct graph_node *n)
     case HLO_CONCATENATE: case HLO_REVERSE:
         return true;
     default:
-        return simplify_is_elementwise(n->op);
+        return graph_op_is_elementwise(n->op);
     }
 }
 

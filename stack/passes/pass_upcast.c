@@ -6,12 +6,11 @@
  */
 #include "stack/passes/pass.h"
 #include "stack/hlo/rewrite.h"
-#include "stack/passes/simplify.h"
 
 static bool is_arithmetic(const struct graph_node *n)
 {
-    return (simplify_is_elementwise(n->op) && n->op != HLO_CONVERT && n->op != HLO_COPY &&
-            n->op != HLO_BITCAST_CONVERT) || n->op == HLO_REDUCE;
+    return (graph_op_is_elementwise(n->op) && n->op != HLO_CONVERT &&
+            !(graph_op_traits(n->op) & TRAIT_SAME_BITS)) || n->op == HLO_REDUCE;
 }
 
 static int widened(struct graph *g, int node)

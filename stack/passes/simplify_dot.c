@@ -204,7 +204,7 @@ static bool is_computed(const struct graph *g, int operand)
 {
     const struct graph_node *n = &g->node[operand];
 
-    return simplify_is_elementwise(n->op) && n->op != HLO_CONSTANT;
+    return graph_op_is_elementwise(n->op) && n->op != HLO_CONSTANT;
 }
 
 /* the plain product costs no copy */

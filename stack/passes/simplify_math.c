@@ -7,13 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-bool simplify_is_elementwise(enum graph_op op)
-{
-    enum graph_op_kind kind = graph_op_kind(op);
-
-    return kind == KIND_UNARY || kind == KIND_BINARY || kind == KIND_OTHER;
-}
-
 bool simplify_splat_value(const struct graph *g, int node, double *value)
 {
     const struct graph_node *n = &g->node[node];
@@ -93,7 +86,7 @@ int simplify_fold(struct graph *g, const struct graph_node *n)
 {
     double value;
 
-    if (!simplify_is_elementwise(n->op))
+    if (!graph_op_is_elementwise(n->op))
         return NODE_NONE;
     for (int i = 0; i < n->operand_count; i++)
         if (!simplify_splat_value(g, n->operand[i], &value))

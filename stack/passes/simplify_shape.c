@@ -306,7 +306,7 @@ int simplify_sink_reshape(struct graph *g, const struct graph_node *n)
     struct shape before;
     int operand[3];
 
-    if (!simplify_is_elementwise(n->op))
+    if (!graph_op_is_elementwise(n->op))
         return NODE_NONE;
     before = shape_before(g, n);
     if (before.rank < 0 || !is_worth_sinking(g, n, &before))

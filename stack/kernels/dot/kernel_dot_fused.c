@@ -174,8 +174,6 @@ static struct graph *results_of(const struct split *s, const struct kernel_job *
 /* ----- whether all of it can be made */
 
 #define ROUND_OPS_MAX 24                /* per element; more than that get a loop of their own */
-#define ERF_OPS 26                      /* docs/accuracy.md */
-#define DIVIDE_OPS 8                    /* about */
 
 static int check_fused(const struct graph *g, bool may_reduce, struct err *e)
 {
@@ -204,13 +202,9 @@ static bool is_long(const struct graph *body, int dot)
 {
     int ops = 0;
 
-    for (int i = 0; i < body->node_count; i++) {
-        const struct graph_node *n = &body->node[i];
-
-        if (i == dot || !needs_dot(body, i, dot))
-            continue;
-        ops += n->op == HLO_ERF ? ERF_OPS : n->op == HLO_DIVIDE ? DIVIDE_OPS : 1;
-    }
+    for (int i = 0; i < body->node_count; i++)
+        if (i != dot && needs_dot(body, i, dot))
+            ops += graph_op_cost(body->node[i].op).round;
     return ops > ROUND_OPS_MAX;
 }
 

@@ -15,10 +15,7 @@ static bool is_float(enum graph_dtype t) { return t == DTYPE_F32 || t == DTYPE_B
 
 bool fused_is_elementwise(const struct graph_node *n)
 {
-    enum graph_op_kind kind = graph_op_kind(n->op);
-
-    return kind == KIND_UNARY || kind == KIND_BINARY || n->op == HLO_SELECT
-           || n->op == HLO_CLAMP || (n->op == HLO_CONSTANT && !n->literal);
+    return graph_op_is_elementwise(n->op) || (n->op == HLO_CONSTANT && !n->literal);
 }
 
 /* nodes whose bf16 values others compute with; stores round anyway */
@@ -221,16 +218,9 @@ static opnd number(struct vcode *c, const struct graph_node *n, enum graph_dtype
 /* results that are bf16 values already when the operands are */
 static bool keeps_bf16(const struct graph_node *n, enum graph_dtype from)
 {
-    switch (n->op) {
-    case HLO_NEGATE: case HLO_ABS: case HLO_SIGN: case HLO_MAXIMUM: case HLO_MINIMUM:
-    case HLO_SELECT: case HLO_CLAMP: case HLO_COPY: case HLO_FLOOR: case HLO_CEIL:
-    case HLO_ROUND_EVEN: case HLO_ROUND_AFZ:
-        return true;
-    case HLO_CONVERT:
+    if (n->op == HLO_CONVERT)
         return from == DTYPE_BF16 || from == DTYPE_PRED || from == DTYPE_S8 || from == DTYPE_U8;
-    default:
-        return false;
-    }
+    return (graph_op_traits(n->op) & TRAIT_KEEPS_BF16) != 0;
 }
 
 /* e^-x: its negation that has no other use yet goes into the constant of the exponential */

@@ -200,20 +200,6 @@ static void find_levels(struct loop_plan *p)
     }
 }
 
-/* functions that cost more than a store and a load */
-static bool is_dear(enum graph_op op)
-{
-    switch (op) {
-    case HLO_EXP: case HLO_EXPM1: case HLO_LOG: case HLO_LOG1P: case HLO_SQRT: case HLO_RSQRT:
-    case HLO_CBRT: case HLO_TANH: case HLO_LOGISTIC: case HLO_ERF: case HLO_SINE:
-    case HLO_COSINE: case HLO_TAN: case HLO_POWER: case HLO_ATAN2: case HLO_DIVIDE:
-    case HLO_REMAINDER:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static void need(int *needed, int node, int level)
 {
     if (needed[node] < level)
@@ -230,7 +216,7 @@ static void keep_dear(struct loop_plan *p)
         int level = p->level[i] > needed[i] ? p->level[i] : needed[i];
 
         if (level > p->level[i] && p->mask[i] == p->full_mask
-            && (is_dear(n->op) || (p->is_lifted[i] && n->op == HLO_REDUCE))) {
+            && ((graph_op_traits(n->op) & TRAIT_EXPENSIVE) || (p->is_lifted[i] && n->op == HLO_REDUCE))) {
             p->is_kept[i] = true;
             level = p->level[i];
         }

@@ -212,6 +212,36 @@ TEST(dead_nodes_go_and_parameters_stay)
     assert_int_equal(graph_verify(&g, &e), 0);
 }
 
+TEST(verifier_finds_values_that_are_no_attributes)
+{
+    build_small();
+    g.node[RELU].dim = 1;
+    assert_refused("has a value for dim, which is no attribute of maximum");
+    g.node[RELU].dim = 0;
+    g.node[SUM].precision = PRECISION_HIGH;
+    assert_refused("has a value for precision, which is no attribute of reduce");
+}
+
+TEST(columns_of_an_operation_agree)
+{
+    for (int i = 0; i < HLO_COUNT; i++) {
+        enum graph_op op = (enum graph_op)i;
+        unsigned traits = graph_op_traits(op);
+        struct graph_op_cost cost = graph_op_cost(op);
+        bool is_flat = traits & TRAIT_FLAT, is_slope = traits & TRAIT_SLOPE;
+
+        if (graph_op_is_elementwise(op) ? graph_op_types(op) == 0
+                                        : graph_op_types(op) != 0 || traits != 0)
+            fail_msg("%s: types and traits are of elementwise operations", graph_op_name(op));
+        if ((is_flat || is_slope) && (graph_op_kind(op) != KIND_UNARY || (is_flat && is_slope)))
+            fail_msg("%s: flat or with a slope", graph_op_name(op));
+        if ((cost.again > 1 || cost.round > 1 || is_slope) && !(traits & TRAIT_EXPENSIVE))
+            fail_msg("%s: costs much and is not expensive", graph_op_name(op));
+        if (traits & TRAIT_SAME_BITS && traits & TRAIT_EXPENSIVE)
+            fail_msg("%s: expensive without arithmetic", graph_op_name(op));
+    }
+}
+
 TEST(equal_computations_become_one)
 {
     struct err e;
@@ -259,6 +289,8 @@ int main(void)
         RUN(verifier_names_what_is_wrong_with_an_output),
         RUN(broadcast_and_transpose_attributes_are_checked),
         RUN(dead_nodes_go_and_parameters_stay),
+        RUN(verifier_finds_values_that_are_no_attributes),
+        RUN(columns_of_an_operation_agree),
         RUN(equal_computations_become_one),
         RUN(computations_that_differ_in_one_attribute_stay_apart),
     };

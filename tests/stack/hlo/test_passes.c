@@ -22,7 +22,7 @@ TEST(bf16_arithmetic_is_done_in_f32)
     graph_output(&graph, y, "y", -1);
     run_pass(pass_upcast);
     for (int i = 0; i < graph.node_count; i++)
-        if (simplify_is_elementwise(graph.node[i].op) && graph.node[i].op != HLO_CONVERT)
+        if (graph_op_is_elementwise(graph.node[i].op) && graph.node[i].op != HLO_CONVERT)
             for (int k = 0; k < graph.node[i].operand_count; k++)
                 assert_int_equal(graph.node[graph.node[i].operand[k]].shape.dtype, DTYPE_F32);
 }
