@@ -104,7 +104,7 @@ static int set_text(char *text, size_t room, const char *name, const char *value
 static int set_grids(char *text, const char *name, const char *value, const char *file, int line,
                      struct err *e)
 {
-    struct shape shapes[SLICE_MAX];
+    struct slice_shape shapes[SLICE_MAX];
     const char *word, *reason = slice_read_grids(value, shapes, &word);
 
     if (reason)
