@@ -271,7 +271,7 @@ TEST(a_slice_that_begins_inside_a_tile_is_a_move)
 
     graph_output(g, graph_unary(g, HLO_NEGATE, x), "out", -1);
     assert_ptr_equal(kernel_kind_of(g), kernel_kind_named("move"));
-    assert_int_equal(kernel_kind_named("loop")->takes(g, NULL, &e), -1);
+    assert_int_equal(kernel_kind_named("loop")->check_supported(g, NULL, &e), -1);
     assert_string_equal(e.msg, "a loop cannot make slice of part of a tile");
     close_body(&b);
 }

@@ -28,9 +28,9 @@ static int teardown(void **state)
     return 0;
 }
 
-static struct schedule parse(const char *text)
+static struct lr_schedule parse(const char *text)
 {
-    struct schedule s = {.kind = SCHEDULE_NONE};
+    struct lr_schedule s = {.kind = SCHEDULE_NONE};
     json_t *call;
     struct err e;
 
@@ -75,7 +75,7 @@ static const struct { const char *call; int64_t step; double rate; } figures[] =
 TEST(rates_on_the_host_are_those_of_the_definitions)
 {
     for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
-        struct schedule s = parse(figures[i].call);
+        struct lr_schedule s = parse(figures[i].call);
         double is = schedule_value(&s, figures[i].step);
 
         if (fabs(is - figures[i].rate) > 1e-12)
@@ -103,7 +103,7 @@ static const struct { const char *call; double relative; } schedules[] = {
 };
 #define SCHEDULES (sizeof(schedules) / sizeof(*schedules))
 
-static struct schedule parsed[SCHEDULES];
+static struct lr_schedule parsed[SCHEDULES];
 
 static void build(struct graph *g)
 {
@@ -166,7 +166,7 @@ TEST(rates_of_a_core_are_those_of_the_host)
 TEST(names_and_numbers_are_checked)
 {
     enum schedule_kind kind;
-    struct schedule s;
+    struct lr_schedule s;
     struct err e;
 
     assert_int_equal(schedule_find("cosinedecay", &kind, &e), 0);
