@@ -1,5 +1,5 @@
 # Systole: make (build), make view (the viewer too), make examples, make demo, make check,
-# make fuzz, make check-long, make bench, make install; make help lists them. See README.md.
+# make fuzz, make check-long, make bench, make install; make help lists them. See CONTRIBUTING.md.
 #
 #   SAN=1       address and undefined-behaviour sanitizers, in build/san
 #   DEBUG=1     asserts and replica checks after every step, in build/debug
