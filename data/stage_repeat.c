@@ -65,7 +65,7 @@ static int repeat_next(struct data_iterator *it, struct data_element **x, struct
 static int64_t repeat_skip(struct data_iterator *it, int64_t n, struct err *e)
 {
     const struct repeat *r = (const struct repeat *)it->dataset;
-    int64_t length = iterator_input_cardinality(it), left = n;
+    int64_t length = it->dataset->input[0]->cardinality, left = n;
 
     while (it->input[0] && !is_over(it)) {
         int64_t done = iterator_skip(it->input[0], left, e), whole, most;
