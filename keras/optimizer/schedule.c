@@ -104,17 +104,6 @@ static int find_argument(const struct lr_schedule *s, const char *name,
                                      sizeof(near)));
 }
 
-int schedule_set(struct lr_schedule *s, const char *name, double value, struct err *e)
-{
-    enum schedule_number number = SCHEDULE_INITIAL;
-
-    if (find_argument(s, name, &number, e) ||
-        number_check(&numbers[number], names[s->kind], value, e))
-        return -1;
-    s->number[number] = value;
-    return 0;
-}
-
 static int check_pieces(const struct lr_schedule *s, struct err *e)
 {
     if (s->boundary_count < 1)
