@@ -269,11 +269,6 @@ bool net_route_leads(const struct net *n, struct net_route w, int from, int to)
     return grid_route_leads(&n->grid, w, from, to);
 }
 
-int net_hop_count(const struct net *n, int from, int to)
-{
-    return net_steps(net_route(n, from, to));
-}
-
 int64_t net_wire_bytes(const struct net *n, int64_t bytes)
 {
     struct cost c;

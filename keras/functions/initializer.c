@@ -27,11 +27,6 @@ struct initializer initializer_standard(enum initializer_kind kind)
     return (struct initializer){kind, kinds[kind].a, kinds[kind].b};
 }
 
-const char *initializer_name(enum initializer_kind kind)
-{
-    return kinds[kind].name;
-}
-
 /* letters and digits alone, lower case: "GlorotUniform" and "glorot_uniform" are the same */
 static bool is_same_name(const char *a, const char *b)
 {

@@ -24,7 +24,6 @@ struct initializer {
 struct initializer initializer_standard(enum initializer_kind kind);
 /* -1 with the nearest name; "glorot_uniform" and "GlorotUniform" are the same */
 int initializer_find(const char *name, enum initializer_kind *kind, struct err *e);
-const char *initializer_name(enum initializer_kind kind);
 
 /* Fans as Keras counts them: rank 1 n and n, rank 2 rows and columns, more: the last two times
  * all others */

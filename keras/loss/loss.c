@@ -169,9 +169,3 @@ int loss_sum(struct graph *g, int values, int weights)
         values = nn_multiply(g, values, graph_convert(g, weights, DTYPE_F32));
     return graph_reduce(g, REDUCE_ADD, values, 1);
 }
-
-int loss_mean(struct graph *g, int values, int weights, int64_t global_batch)
-{
-    assert(global_batch > 0);
-    return nn_scale(g, loss_sum(g, values, weights), 1.0 / (double)global_batch);
-}

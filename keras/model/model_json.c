@@ -1,11 +1,11 @@
 /* Keras JSON: the file, the two classes of models, chains of layers. */
 #include "keras/model/model_json.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
+#include "isa/file.h"
 #include "keras/layers/layer_impl.h"
 
 int json_fail(struct json_reader *r, const char *fmt, ...)
@@ -199,27 +199,21 @@ static int read_root(struct model *m, struct arena *a, const char *path, json_t 
 }
 
 int model_from_json_text(struct model *m, struct arena *a, const char *path, const char *text,
-                         struct err *e)
+                         size_t bytes, struct err *e)
 {
     json_error_t broken;
 
-    return read_root(m, a, path, json_loads(text, JSON_REJECT_DUPLICATES, &broken), &broken, e);
+    return read_root(m, a, path, json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &broken),
+                     &broken, e);
 }
 
 int model_from_json(struct model *m, struct arena *a, const char *path, struct err *e)
 {
-    FILE *file = fopen(path, "rb");
-    json_error_t broken;
-    json_t *root;
-    bool is_read;
+    uint8_t *text;
+    size_t size;
 
     model_init(m, a, "model");
-    if (!file)
-        return err_at(e, path, 0, 0, "cannot open the model: %s", strerror(errno));
-    root = json_loadf(file, JSON_REJECT_DUPLICATES, &broken);
-    is_read = !ferror(file);
-    fclose(file);
-    if (!is_read && !root)
-        return err_at(e, path, 0, 0, "cannot read the model; is it a folder?");
-    return read_root(m, a, path, root, &broken, e);
+    if (isa_file_read(path, a, &text, &size, e))
+        return -1;
+    return model_from_json_text(m, a, path, (const char *)text, size, e);
 }

@@ -29,7 +29,6 @@ int nn_mean(struct graph *g, int x, uint32_t mask);
 int nn_softmax(struct graph *g, int x);
 int nn_log_softmax(struct graph *g, int x);             /* f32 */
 int nn_layer_norm(struct graph *g, int x, int scale, int offset, double epsilon);
-int nn_rms_norm(struct graph *g, int x, int scale, double epsilon);
 
 /* ---- batch norm over all dimensions but the last; scale .. variance are f32 [features] ---- */
 struct nn_batch_norm {
@@ -69,7 +68,6 @@ int nn_average_pool(struct graph *g, int x, const struct nn_window *w); /* paddi
 
 /* ---- attention: q, k, v are [batch, positions, heads, width] ---- */
 int nn_attention(struct graph *g, int q, int k, int v, bool is_causal);
-int nn_rope(struct graph *g, int x, double base);       /* halves rotated by position */
 
 /* ---- optimizers: variables and slots f32, gradients f32 or bf16; `rate` an f32 scalar ---- */
 /* slot = momentum slot + gradient; variable -= rate slot */

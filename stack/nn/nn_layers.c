@@ -133,38 +133,3 @@ int nn_attention(struct graph *g, int q, int k, int v, bool is_causal)
     s = graph_dot_general(g, s, v, &mix, dtype, PRECISION_DEFAULT);
     return graph_transpose(g, s, (int[]){0, 2, 1, 3});
 }
-
-/* cosine or sine of position times frequency, [positions, width / 2] spread over x's half */
-static int angles(struct graph *g, enum graph_op op, struct shape half, double base)
-{
-    int64_t count = half.dim[3];
-    struct shape table = shape_make(DTYPE_F32, 2, (int64_t[]){half.dim[1], count});
-    struct shape row = shape_make(DTYPE_F32, 1, &count);
-    float *frequency = arena_array(g->arena, (size_t)count, sizeof(*frequency));
-    int angle;
-
-    for (int64_t i = 0; i < count; i++)
-        frequency[i] = (float)pow(base, -(double)i / (double)count);
-    angle = graph_broadcast(g, graph_literal(g, row, frequency), table, (int[]){1});
-    angle = graph_unary(g, op, nn_multiply(g, graph_iota(g, table, 0), angle));
-    half.dtype = DTYPE_F32;
-    return graph_broadcast(g, angle, half, (int[]){1, 3});
-}
-
-int nn_rope(struct graph *g, int x, double base)
-{
-    struct shape s = g->node[x].shape, half = s;
-    int64_t start[4] = {0}, middle[4] = {0};
-    int a, b, cosine, sine, wide = graph_convert(g, x, DTYPE_F32);
-
-    assert(s.rank == 4 && s.dim[3] % 2 == 0);
-    half.dim[3] = middle[3] = s.dim[3] / 2;
-    a = graph_slice(g, wide, start, half.dim, NULL);
-    b = graph_slice(g, wide, middle, s.dim, NULL);
-    cosine = angles(g, HLO_COSINE, half, base);
-    sine = angles(g, HLO_SINE, half, base);
-    x = graph_concatenate(g, (int[]){
-        nn_subtract(g, nn_multiply(g, a, cosine), nn_multiply(g, b, sine)),
-        nn_add(g, nn_multiply(g, b, cosine), nn_multiply(g, a, sine))}, 2, 3);
-    return graph_convert(g, x, s.dtype);
-}

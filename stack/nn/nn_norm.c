@@ -28,18 +28,6 @@ int nn_layer_norm(struct graph *g, int x, int scale, int offset, double epsilon)
     return graph_convert(g, nn_add(g, y, nn_spread(g, offset, wide)), dtype);
 }
 
-int nn_rms_norm(struct graph *g, int x, int scale, double epsilon)
-{
-    enum graph_dtype dtype = g->node[x].shape.dtype;
-    uint32_t last = nn_last_dim(g, x);
-    int wide = graph_convert(g, x, DTYPE_F32);
-    int squares = nn_mean(g, nn_multiply(g, wide, wide), last);
-    int factor = nn_spread_kept(g, inverse_root(g, squares, epsilon), wide, last);
-
-    return graph_convert(g, nn_multiply(g, nn_multiply(g, wide, factor),
-                                        nn_spread(g, scale, wide)), dtype);
-}
-
 /* (x - mean) (scale / root) + offset */
 static int normalise(struct graph *g, int x, int scale, int offset, int mean, int variance,
                      double epsilon)

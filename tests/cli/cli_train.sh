@@ -58,7 +58,7 @@ refuse 'contradicts slice v3-8' train $model --set chip.cores=1
 expect 0 'v3-1: 1 chip, 1 core' train $model --tpu v3-1 --batch 64 --steps 1
 refuse 'no tiling goes with these layouts and 64 KiB of vector memory' train $model --set vmem.bytes=65536
 refuse 'takes 392 KiB of HBM, 16 KiB are free beside other variables' train $model --set hbm.gib=0.001
-refuse 'is it a folder?' train "$work" --backend host
+refuse 'Is a directory' train "$work" --backend host
 refuse "$work/none.json" train "$work/none.json" --backend host
 refuse "$work/none: not a folder" train $model --backend host --data "$work/none"
 refuse 'drawn digits: 12000 training images are less than a batch of 16384' \

@@ -30,11 +30,6 @@ const char *safetensors_dtype_name(enum safetensors_dtype t)
     return dtypes[t].name;
 }
 
-int safetensors_dtype_bytes(enum safetensors_dtype t)
-{
-    return dtypes[t].bytes;
-}
-
 char *safetensor_print(const struct safetensor *t, char *buf, size_t buf_bytes)
 {
     size_t used = (size_t)snprintf(buf, buf_bytes, "%s[", dtypes[t->dtype].name);
@@ -301,17 +296,20 @@ int safetensors_of(struct safetensors *s, FILE *from, const char *path, struct e
     return -1;
 }
 
-int safetensors_open(struct safetensors *s, const char *path, struct err *e)
+FILE *safetensors_file(const char *path, struct err *e)
 {
     FILE *from = fopen(path, "rb");
     struct stat st;
 
-    if (!from)
-        return err_at(e, path, 0, 0, "cannot be read: %s", strerror(errno));
+    if (!from) {
+        err_at(e, path, 0, 0, "cannot be read: %s", strerror(errno));
+        return NULL;
+    }
     if (fstat(fileno(from), &st) == 0 && S_ISREG(st.st_mode))
-        return safetensors_of(s, from, path, e);
+        return from;
     fclose(from);
-    return err_at(e, path, 0, 0, "is no regular file");
+    err_at(e, path, 0, 0, "is no regular file");
+    return NULL;
 }
 
 void safetensors_close(struct safetensors *s)

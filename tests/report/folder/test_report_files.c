@@ -4,6 +4,7 @@
 #include "report/folder/files.h"
 #include "report/folder/report.h"
 #include "report/tables/tables.h"
+#include "tests/rigs/chip_set.h"
 #include "tests/rigs/toy.h"
 
 #include <math.h>
