@@ -80,6 +80,7 @@ help:
 #? make fuzz        made-up inputs for every reader of files
 #? make bench       what docs/performance.md promises
 #? make headers     does each header compile by itself?
+#? make dead        are there functions that no program reaches?
 #? make libraries   libsystole.so and the libsystole.a that is installed
 #? make install     below PREFIX (/usr/local), with DESTDIR in front (docs/install.md)
 #? make uninstall   takes that away again
@@ -233,6 +234,15 @@ headers: | $(BUILD)/deps.ok
 	@for h in $(shell find $(LAYERS) include -name '*.h') $(filter-out viz/sdl/%,$(shell find viz -name '*.h')); do \
 	  $(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only -x c $$h || exit 1; done
 
+# A build of its own, in which each function is a section that a linker can leave out.
+dead:
+	@CFLAGS=-ffunction-sections $(MAKE) --no-print-directory BUILD=$(BUILD)/dead OPT=-O0 dead-functions
+
+dead-functions: $(LIB_OBJ) $(BUILD)/cli/commands/main.o $(CLI_OBJ) $(VIZ_OBJ) \
+  $(if $(HAS_VIEWER),$(VIEW_OBJ)) $(EXAMPLE_SRC:%.c=$(BUILD)/%.o)
+	@CC="$(CC)" sh tools/dead_functions.sh $(BUILD) $(LDLIBS) \
+	  $(if $(HAS_VIEWER),$(shell pkg-config --libs $(VIEW_PKGS)))
+
 demo: $(SYSTOLE)
 	./$(SYSTOLE) train examples/mnist_mlp.json --tpu v3-8 --epochs 20 --batch 512 \
 	  --optimizer adam --lr 0.001 --seed 1 --out out/
@@ -297,6 +307,6 @@ clean:
 distclean: clean
 	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/jax-*
 
-.PHONY: FORCE all help view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz check-jax demo bench headers clean distclean
+.PHONY: FORCE all help view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz check-jax demo bench headers dead dead-functions clean distclean
 .SECONDARY:
 $(if $(AS_BUILT),,$(eval -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)))
