@@ -342,37 +342,27 @@ static int check_names(const struct reader *r, const char *const *argument)
 {
     size_t known = 0;
     const char *name;
-    char near[128];
+    char near[TEXT_NEAR_BYTES];
     json_t *value;
 
     while (argument[known])
         known++;
-    json_object_foreach(r->config, name, value) {
-        size_t i = 0;
-
-        while (i < known && strcmp(argument[i], name) != 0)
-            i++;
-        if (i == known)
-            return err_set(r->e, "%s has no argument \"%s\"%s", r->class, name,
-                           text_did_you_mean(name, argument, known, near, sizeof(near)));
-    }
+    json_object_foreach(r->config, name, value)
+        if (text_find(name, argument, sizeof(*argument), known, near) < 0)
+            return err_set(r->e, "%s has no argument \"%s\"%s", r->class, name, near);
     return 0;
 }
 
 static int make_callback(struct reader *r, struct api_callback_list *list)
 {
-    const char *known[COUNT_OF(classes)];
-    char near[128];
+    char near[TEXT_NEAR_BYTES];
+    int i = text_find(r->class, &classes[0].class, sizeof(*classes), COUNT_OF(classes), near);
 
-    for (size_t i = 0; i < COUNT_OF(classes); i++) {
-        known[i] = classes[i].class;
-        if (strcmp(r->class, classes[i].class) == 0)
-            return call_name_args(r->call, classes[i].argument, r->e) ||
-                   check_names(r, classes[i].argument) ? -1 : classes[i].make(r, list);
-    }
-    return err_set(r->e, "callback \"%s\" is none of EarlyStopping, ReduceLROnPlateau, "
-                   "ModelCheckpoint, CSVLogger, TerminateOnNaN%s", r->class,
-                   text_did_you_mean(r->class, known, COUNT_OF(known), near, sizeof(near)));
+    if (i < 0)
+        return err_set(r->e, "callback \"%s\" is none of EarlyStopping, ReduceLROnPlateau, "
+                       "ModelCheckpoint, CSVLogger, TerminateOnNaN%s", r->class, near);
+    return call_name_args(r->call, classes[i].argument, r->e) ||
+           check_names(r, classes[i].argument) ? -1 : classes[i].make(r, list);
 }
 
 static int read_callback(const char *written, struct api_callback_list *list, struct arena *a,

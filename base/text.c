@@ -42,31 +42,43 @@ static size_t edit_distance(const char *a, const char *b, size_t bound)
     return row[b_length] < bound ? row[b_length] : SIZE_MAX;
 }
 
-static const char *nearest_of(const char *name, const char *const *candidates, size_t count)
+static const char *name_at(const char *const *first, size_t stride, size_t i)
+{
+    return *(const char *const *)((const char *)first + i * stride);
+}
+
+static char *print_nearest(const char *name, const char *const *first, size_t stride, size_t count,
+                           char *buf, size_t buf_bytes)
 {
     size_t least = 2 + strlen(name) / 3;
-    const char *nearest = NULL;
 
+    buf[0] = '\0';
     for (size_t i = 0; i < count; i++) {
-        size_t distance = edit_distance(name, candidates[i], least);
+        const char *candidate = name_at(first, stride, i);
+        size_t distance = edit_distance(name, candidate, least);
 
         if (distance < least) {
             least = distance;
-            nearest = candidates[i];
+            snprintf(buf, buf_bytes, " (did you mean \"%s\"?)", candidate);
         }
     }
-    return nearest;
+    return buf;
 }
 
 char *text_did_you_mean(const char *name, const char *const *candidates, size_t count,
                         char *buf, size_t buf_bytes)
 {
-    const char *nearest = nearest_of(name, candidates, count);
+    return print_nearest(name, candidates, sizeof(*candidates), count, buf, buf_bytes);
+}
 
-    buf[0] = '\0';
-    if (nearest)
-        snprintf(buf, buf_bytes, " (did you mean \"%s\"?)", nearest);
-    return buf;
+int text_find(const char *name, const char *const *first, size_t stride, size_t count,
+              char near[TEXT_NEAR_BYTES])
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, name_at(first, stride, i)) == 0)
+            return (int)i;
+    print_nearest(name, first, stride, count, near, TEXT_NEAR_BYTES);
+    return -1;
 }
 
 char *text_thousands(int64_t value, char *buf, size_t buf_bytes)

@@ -15,6 +15,14 @@
 char *text_did_you_mean(const char *name, const char *const *candidates, size_t count,
                         char *buf, size_t buf_bytes);
 
+/*
+ * Where `name` is among the names of a table's rows, `first` and so on, each `stride` bytes behind
+ * the one before it. -1: it is none of them, and `near` says which it may be, as above.
+ */
+#define TEXT_NEAR_BYTES 160
+int text_find(const char *name, const char *const *first, size_t stride, size_t count,
+              char near[TEXT_NEAR_BYTES]);
+
 /* 1234567 -> "1,234,567"; buf of at least 28 bytes; returns buf */
 char *text_thousands(int64_t value, char *buf, size_t buf_bytes);
 

@@ -55,18 +55,13 @@ const char *layer_standard_name(enum layer_kind kind)
 
 int layer_find(const char *class, enum layer_kind *kind, struct err *e)
 {
-    const char *names[COUNT_OF(kinds)];
-    char near[160];
+    char near[TEXT_NEAR_BYTES];
+    int i = text_find(class, &kinds[0].class, sizeof(*kinds), COUNT_OF(kinds), near);
 
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        names[i] = kinds[i].class;
-        if (strcmp(class, names[i]) == 0) {
-            *kind = (enum layer_kind)i;
-            return 0;
-        }
-    }
-    return err_set(e, "unknown layer class %s%s; docs/keras.md lists them", class,
-                   text_did_you_mean(class, names, COUNT_OF(kinds), near, sizeof(near)));
+    if (i < 0)
+        return err_set(e, "unknown layer class %s%s; docs/keras.md lists them", class, near);
+    *kind = (enum layer_kind)i;
+    return 0;
 }
 
 /* ---- messages ---- */
