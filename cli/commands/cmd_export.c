@@ -18,9 +18,9 @@ enum { KEY_FORMAT = 256, KEY_CORE, KEY_LEVEL, KEY_WINDOW, KEY_LIMIT };
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0,
-     "what to write; its end says the format: .pftrace, .json, .json.gz, .xplane.pb, .kanata", 1},
+     "what to write; its end says the format: .pftrace, .xplane.pb, .kanata", 1},
     {"format", KEY_FORMAT, "NAME", 0,
-     "instead: perfetto, json, json.gz, xspace or kanata, written beside the trace", 1},
+     "instead: perfetto, xspace or kanata, written beside the trace", 1},
     {"core", KEY_CORE, "N", 0,
      "this core with its chip's HBM and links (default: all; of kanata: the first that ran)", 2},
     {"window", KEY_WINDOW, "A:B", 0,
@@ -114,8 +114,7 @@ static const struct export_format *find_format(const struct arguments *args, str
         return export_format_named(args->format, e);
     f = export_format_of_path(args->output);
     if (!f)
-        err_set(e, "the output is to be %s; its name must end in .pftrace, .json, .json.gz, "
-                ".xplane.pb or .kanata", args->output);
+        export_refuse_path(args->output, "", e);
     return f;
 }
 

@@ -9,8 +9,8 @@ enum { KEY_TRACE = 2048, KEY_NO_TRACE, KEY_LEVEL, KEY_WINDOW, KEY_LIMIT };
 
 static const struct argp_option list[] = {
     {"trace", KEY_TRACE, "FILE", 0,
-     "record the run; by the name's end: .strace (systole-view, explain, export), .pftrace or "
-     ".json[.gz] (ui.perfetto.dev), .xplane.pb (XProf), .kanata (Konata); see docs/traces.md", 0},
+     "record the run; by the name's end: .strace (systole-view, explain, export), .pftrace "
+     "(ui.perfetto.dev), .xplane.pb (XProf), .kanata (Konata); see docs/traces.md", 0},
     {"no-trace", KEY_NO_TRACE, NULL, 0,
      "leave no trace.strace in the folder of --out", 0},
     {"trace-level", KEY_LEVEL, "LEVEL", 0,
