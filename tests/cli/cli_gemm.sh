@@ -71,7 +71,7 @@ expect 2 'a side of MxNxK is "0", allowed are whole numbers in 1..1048576' 4x0x4
 expect 2 '--k is "-1", allowed are whole numbers in 1..1048576' --k=-1
 expect 2 'a side is "0", allowed are whole numbers in 1..1048576' 4 0 4
 expect 2 'M, K and N are three numbers, "5" is one more' 4 4 4 5
-expect 2 '--dtype is "s8", allowed are f32, bf16' 4 4 4 --dtype s8
+expect 2 '--dtype is "s8", allowed are bf16, f32' 4 4 4 --dtype s8
 expect 2 '--out-type is "f16", allowed are f32, bf16' 4x4x4 --out-type f16
 expect 2 '--seed is "x", allowed are whole numbers from 0 on' 4x4x4 --seed x
 expect 2 '--a, --b and --out-npy are about values, which --mode timing does not have' \
