@@ -13,12 +13,12 @@ static void list_train(sweep_option tell, void *context)
 
 static void list_gemm(sweep_option tell, void *context)
 {
-    cli_walk_options(cmd_gemm_parser(), tell, context);
+    cli_walk_options(&cmd_gemm_options, tell, context);
 }
 
 static void list_run(sweep_option tell, void *context)
 {
-    cli_walk_options(cmd_run_parser(), tell, context);
+    cli_walk_options(&cmd_run_options, tell, context);
 }
 
 const struct sweep_command swept_commands[] = {

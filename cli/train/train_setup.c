@@ -35,8 +35,8 @@ static int load_chip(struct train_run *t, struct err *e)
     if (runs_on_host(t))
         return train_value(t, OPT_TPU)->is_given ? slice_parse(&t->slice, tpu, e) : 0;
     t->chip_origins = arena_array(&t->arena, chip_param_count, sizeof(*t->chip_origins));
-    return cli_load_slice(tpu, &t->options->set, &t->slice, &t->chip, t->chip_origins, &t->arena,
-                          e);
+    return cli_load_slice(&(struct cli_target){tpu, t->options->set}, &t->slice, &t->chip,
+                          t->chip_origins, &t->arena, e);
 }
 
 static int create_machine(struct train_run *t, struct err *e)

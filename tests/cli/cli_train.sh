@@ -64,10 +64,10 @@ refuse "$work/none: not a folder" train $model --backend host --data "$work/none
 refuse 'drawn digits: 12000 training images are less than a batch of 16384' \
     train $model --backend host --batch 16384
 refuse '/dev/null/out' train $model --backend host --out /dev/null/out
-refuse 'cannot write /nowhere/at/all/t.json' train $model --trace /nowhere/at/all/t.json
-refuse 'its name must end in .strace, .pftrace, .json' train $model --trace "$work/t.png"
-mkdir "$work/folder.json"
-refuse 'folder.json: Is a directory' train $model --trace "$work/folder.json"
+refuse 'cannot write /nowhere/at/all/t.pftrace' train $model --trace /nowhere/at/all/t.pftrace
+refuse 'its name must end in .strace, .pftrace' train $model --trace "$work/t.png"
+mkdir "$work/folder.pftrace"
+refuse 'folder.pftrace: Is a directory' train $model --trace "$work/folder.pftrace"
 
 # data that does not fit
 idx "$work/small" 16 5
@@ -140,8 +140,8 @@ grep -q '^this simulation took .* s on 2 threads: 10 launches, 7 of them repeate
     "$work/log" || fail "no host time: $(cat "$work/log")"
 [ "$(wc -l <"$work/profiled/host_profile.csv")" -eq 11 ] || fail 'parts in host_profile.csv'
 [ -e "$work/two/host_profile.csv" ] && fail 'a host profile that nobody asked for'
-run traced --threads 1 --trace "$work/traced/t.json.gz"
-[ -s "$work/traced/t.json.gz" ] || fail 'no trace'
+run traced --threads 1 --trace "$work/traced/t.pftrace"
+[ -s "$work/traced/t.pftrace" ] || fail 'no trace'
 for name in two profiled traced; do
     cmp -s "$work/one/steps.csv" "$work/$name/steps.csv" || fail "steps of one and $name differ"
 done
