@@ -27,6 +27,11 @@ struct graph *hardware_self_attention(int64_t heads, int64_t sequence, int64_t h
 struct graph *hardware_map(const char *op, int64_t elements, struct arena *a);  /* add, exp, read */
 struct graph *hardware_chain(const char *op, int64_t elements, int64_t trips, struct arena *a);
 
+/* attention as a custom call; blocks and pages of 0 are what its kernels' authors take. -1: lengths
+ * and heads that do not go together */
+int attention_graph(const struct graph_attention *request, struct arena *a, struct graph **out,
+                    struct err *e);
+
 /* bytes of parameters and outputs of a graph, without padding */
 double hardware_graph_bytes(const struct graph *g);
 #endif

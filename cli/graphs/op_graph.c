@@ -389,6 +389,34 @@ static const struct { const char *name, *usage, *what; } programs[] = {
     {"layer-norm", "SHAPE", "over the last dimension, with gain and bias"},
 };
 
+/* of one sequence [heads,queries,depth]; over pages there are several in front */
+static int build_attention(const struct op_request *r, enum graph_attention_form form,
+                           struct arena *a, struct graph **out, struct err *e)
+{
+    const struct shape *q = &r->shape[0], *k = &r->shape[1];
+    int first = form == ATTENTION_FLASH ? 0 : 1;
+    struct graph_attention request = {.form = form, .is_causal = true};
+
+    if (r->dtype != DTYPE_BF16 || q->rank != 3 + first || k->rank != 3 ||
+        q->dim[first + 2] != k->dim[2])
+        return err_set(e, "%s takes bf16, queries %sHEADSxQUERIESxDEPTH and keys of one sequence "
+                       "HEADSxKEYSxDEPTH, e.g. %s32x%dx128 8x2048x128", r->name,
+                       first ? "SEQUENCESx" : "", first ? "4x" : "", first ? 1 : 512);
+    request.sequences = first ? q->dim[0] : 1;
+    request.heads_q = q->dim[first];
+    request.q_len = q->dim[first + 1];
+    request.heads_kv = k->dim[0];
+    request.kv_len = k->dim[1];
+    request.depth = k->dim[2];
+    return attention_graph(&request, a, out, e);
+}
+
+static const struct { enum graph_attention_form form; const char *what; } attentions[] = {
+    {ATTENTION_FLASH, "causal, blocks of keys in VMEM"},
+    {ATTENTION_PAGED, "keys in pages, one query of each sequence"},
+    {ATTENTION_RAGGED, "keys and values of all heads in pages"},
+};
+
 static bool is_elementwise(enum graph_op op)
 {
     enum graph_op_kind kind = graph_op_kind(op);
@@ -404,6 +432,9 @@ void op_graph_list(FILE *to)
         fprintf(to, "  %-12s %-14s %s\n", composed[i].name, composed[i].usage, composed[i].what);
     for (size_t i = 0; i < COUNT_OF(programs); i++)
         fprintf(to, "  %-12s %-14s %s\n", programs[i].name, programs[i].usage, programs[i].what);
+    for (size_t i = 0; i < COUNT_OF(attentions); i++)
+        fprintf(to, "  %-22s Q K  %s\n", graph_attention_name(attentions[i].form),
+                attentions[i].what);
     fprintf(to, "\nelement by element, each with one SHAPE:\n ");
     for (int op = 0; op < HLO_COUNT; op++) {
         if (!is_elementwise((enum graph_op)op))
@@ -425,6 +456,8 @@ static int unknown_name(const struct op_request *r, struct err *e)
         names[count++] = composed[i].name;
     for (size_t i = 0; i < COUNT_OF(programs); i++)
         names[count++] = programs[i].name;
+    for (size_t i = 0; i < COUNT_OF(attentions); i++)
+        names[count++] = graph_attention_name(attentions[i].form);
     for (int op = 0; op < HLO_COUNT && count < NAMES_MAX; op++)
         if (is_elementwise((enum graph_op)op))
             names[count++] = graph_op_name((enum graph_op)op);
@@ -498,6 +531,10 @@ int op_graph(const struct op_request *r, struct arena *a, struct graph **out, st
         if (strcmp(programs[i].name, r->name) == 0)
             return check_shapes(r, "one SHAPE", 1, 1, e) || check_type(r, FLOATS, e)
                    || build_program(r, a, out) ? -1 : 0;
+    for (size_t i = 0; i < COUNT_OF(attentions); i++)
+        if (strcmp(graph_attention_name(attentions[i].form), r->name) == 0)
+            return check_shapes(r, "two shapes", 2, 2, e)
+                   || build_attention(r, attentions[i].form, a, out, e) ? -1 : 0;
     b.g = arena_alloc(a, sizeof(*b.g));
     graph_init(b.g, a, r->name);
     status = build_named(&b, &node);

@@ -26,15 +26,7 @@ enum hardware_work {
     WORK_NONE,                          /* not simulated: `why_not` */
     WORK_GRAPH,                         /* the program of `graph` */
     WORK_BLOCKS,                        /* one product of a Pallas block size: `tiling` */
-    WORK_FLASH, WORK_PAGED,             /* attention kernels: `attention` */
     WORK_CHAIN                          /* one of many equal steps whose arrays stay in VMEM */
-};
-
-struct hardware_attention {
-    int64_t heads_q, heads_kv, q_len, kv_len, head_dim, sequences;
-    int64_t block_q, block_kv;          /* of flash attention; */
-    int64_t page_tokens, pages_per_block;       /* of paged attention; 0: the kernel's default */
-    bool is_causal;
 };
 
 struct hardware_row {
@@ -46,7 +38,6 @@ struct hardware_row {
     bool all_cores;                     /* of the chip ran the same at the same time */
     struct graph *graph;
     struct tiling tiling;               /* count 0: the compiler's */
-    struct hardware_attention attention;
     const char *map;                    /* of WORK_CHAIN: add or exp, */
     int64_t elements;
     double measured_us, peer_error_percent;     /* NAN: none published */

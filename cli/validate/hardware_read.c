@@ -138,21 +138,46 @@ static int read_rows(struct hardware_file *file, const struct csv *c, double us_
 
 /* ----- one layout of columns each */
 
-static void set_attention(struct hardware_row *r, struct fields *f)
+/* the bytes and FLOPs of all scores, whatever is masked */
+static void set_attention(struct hardware_row *r, struct graph_attention *x, struct arena *a)
 {
-    struct hardware_attention *x = &r->attention;
-    double visible;
+    double sequences = (double)x->sequences, visible = (double)x->q_len * (double)x->kv_len;
+    struct graph *g;
+    struct err e;
 
-    x->heads_q = size(f, "heads_q");
-    x->heads_kv = size(f, "heads_kv");
-    x->q_len = size(f, "q_len");
-    x->kv_len = size(f, "kv_len");
-    x->head_dim = size(f, "head_dim");
-    x->sequences = 1;
-    visible = (double)x->q_len * (double)x->kv_len;
-    r->flops = 4.0 * (double)x->heads_q * (double)x->head_dim * visible;
-    r->bytes = 2.0 * (double)x->head_dim * (2.0 * (double)x->heads_q * (double)x->q_len +
-                                            2.0 * (double)x->heads_kv * (double)x->kv_len);
+    if (attention_graph(x, a, &g, &e)) {
+        leave_out(r, arena_strdup(a, e.msg));
+        return;
+    }
+    set_graph(r, g);
+    r->flops = sequences * 4.0 * (double)x->heads_q * (double)x->depth * visible;
+    r->bytes = sequences * 2.0 * (double)x->depth *
+               (2.0 * (double)x->heads_q * (double)x->q_len +
+                2.0 * (double)x->heads_kv * (double)x->kv_len);
+}
+
+static struct graph_attention attention_sizes(struct fields *f)
+{
+    return (struct graph_attention){
+        .sequences = 1, .heads_q = size(f, "heads_q"), .heads_kv = size(f, "heads_kv"),
+        .q_len = size(f, "q_len"), .kv_len = size(f, "kv_len"),
+        .depth = size(f, "head_dim")};
+}
+
+/* heads of a ragged row fold its sequences: models of the row's file have 8 heads of keys each */
+enum { KEY_HEADS_OF_A_SEQUENCE = 8 };
+
+static void set_ragged(struct hardware_row *r, struct fields *f, struct arena *a)
+{
+    struct graph_attention x = attention_sizes(f);
+
+    x.form = ATTENTION_RAGGED;
+    if (x.heads_kv % KEY_HEADS_OF_A_SEQUENCE == 0) {
+        x.sequences = x.heads_kv / KEY_HEADS_OF_A_SEQUENCE;
+        x.heads_q /= x.sequences;
+        x.heads_kv /= x.sequences;
+    }
+    set_attention(r, &x, a);
 }
 
 static void read_v6e_op(struct hardware_row *r, struct fields *f, struct arena *a)
@@ -169,8 +194,7 @@ static void read_v6e_op(struct hardware_row *r, struct fields *f, struct arena *
         set_graph(r, hardware_encoder_attention(size(f, "heads_q"), size(f, "q_len"),
                                                 size(f, "kv_len"), size(f, "head_dim"), a));
     } else if (is(f, "op", "attention_ragged_paged")) {
-        set_attention(r, f);
-        r->work = WORK_PAGED;
+        set_ragged(r, f, a);
     } else {
         leave_out(r, "an operation that is not known here");
     }
@@ -298,22 +322,28 @@ int hardware_read_chains(struct hardware_file *f, const struct csv *c, struct ar
 
 static void read_attention_row(struct hardware_row *r, struct fields *f, struct arena *a)
 {
-    struct hardware_attention *x = &r->attention;
     double share = number(f, "causal_fraction_computed");
+    struct graph_attention x = attention_sizes(f);
+    int64_t pages;
 
-    (void)a;
-    set_attention(r, f);
-    x->sequences = size(f, "batch");
-    r->flops *= (double)x->sequences * (isnan(share) ? 1 : share);
-    r->bytes *= (double)x->sequences;
-    r->work = is(f, "op", "attention_decode") ? WORK_PAGED : WORK_FLASH;
-    x->is_causal = r->work == WORK_FLASH;
-    if (r->work == WORK_FLASH &&
-        sscanf(text(f, "block"), "bq%" SCNd64 "_bk%" SCNd64, &x->block_q, &x->block_kv) != 2)
-        leave_out(r, "block sizes are not told");
-    if (r->work == WORK_PAGED && sscanf(text(f, "block"), "ps%" SCNd64 "_ppcb%" SCNd64,
-                                        &x->page_tokens, &x->pages_per_block) != 2)
-        leave_out(r, "page sizes are not told");
+    x.sequences = size(f, "batch");
+    if (is(f, "op", "attention_decode")) {
+        x.form = ATTENTION_PAGED;
+        if (sscanf(text(f, "block"), "ps%" SCNd64 "_ppcb%" SCNd64, &x.page_tokens, &pages) != 2) {
+            leave_out(r, "page sizes are not told");
+            return;
+        }
+        x.block_kv = pages * x.page_tokens;
+    } else {
+        x.form = ATTENTION_FLASH;
+        x.is_causal = true;
+        if (sscanf(text(f, "block"), "bq%" SCNd64 "_bk%" SCNd64, &x.block_q, &x.block_kv) != 2) {
+            leave_out(r, "block sizes are not told");
+            return;
+        }
+    }
+    set_attention(r, &x, a);
+    r->flops *= isnan(share) ? 1 : share;
 }
 
 int hardware_read_attention(struct hardware_file *f, const struct csv *c, struct arena *a,

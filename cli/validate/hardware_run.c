@@ -4,10 +4,8 @@
 #include "cli/validate/hardware.h"
 
 #include "cli/compile/compile.h"
-#include "stack/kernels/misc/attention.h"
 #include "stack/kernels/dot/gemm.h"
 #include "stack/module/module.h"
-#include "stack/module/op_bench.h"
 
 #include <math.h>
 #include <string.h>
@@ -90,48 +88,29 @@ static int simulate_chain(struct hardware_row *row, const struct hardware_target
     return status;
 }
 
-/* heads of a ragged row fold its sequences: models of the row's file have 8 heads of keys each */
-enum { KEY_HEADS_OF_A_SEQUENCE = 8 };
-
-static int simulate_attention(const struct hardware_row *row, const struct hardware_target *t,
-                              double *us, struct err *e)
-{
-    const struct hardware_attention *x = &row->attention;
-    struct attention p = {.sequences = x->sequences, .heads_q = x->heads_q,
-                          .heads_kv = x->heads_kv, .q_len = x->q_len, .kv_len = x->kv_len,
-                          .block_q = x->block_q, .block_kv = x->block_kv,
-                          .page_tokens = x->page_tokens, .is_causal = x->is_causal,
-                          .pages_per_block = x->pages_per_block};
-    double ns = 0;
-
-    p.form = row->work == WORK_FLASH ? ATTENTION_FLASH
-             : x->page_tokens ? ATTENTION_PAGED : ATTENTION_RAGGED;
-    if (p.form == ATTENTION_RAGGED && x->heads_kv % KEY_HEADS_OF_A_SEQUENCE == 0) {
-        p.sequences = x->heads_kv / KEY_HEADS_OF_A_SEQUENCE;
-        p.heads_q /= p.sequences;
-        p.heads_kv /= p.sequences;
-    }
-    if (x->head_dim != ATTENTION_DEPTH)
-        return err_set(e, "heads are %lld wide; the kernels take %d", (long long)x->head_dim,
-                       ATTENTION_DEPTH);
-    if (attention_time(&p, t->slice, t->chip, &ns, e))
-        return -1;
-    *us = ns * 1e-3;
-    return 0;
-}
-
-/* a Pallas kernel of given blocks: every step fetches its boxes */
+/* a Pallas kernel of given blocks: arrays in HBM, and every step fetches its boxes */
 static int simulate_blocks(const struct hardware_row *row, const struct hardware_target *t,
-                           double *us, struct err *e)
+                           int64_t *cycles, struct err *e)
 {
-    const struct graph_node *dot = &row->graph->node[row->graph->output[0].node];
-    const struct shape *a = &row->graph->node[dot->operand[0]].shape;
-    int64_t cycles;
+    struct module_settings s = {.chip = t->chip, .codegen = CODEGEN_BEST, .replica_count = 1};
+    struct kernel_job job;
+    struct module module;
+    struct arena a;
+    int status;
 
-    if (op_bench_dot(a->dim[0], a->dim[1], dot->shape.dim[1], t->chip, &row->tiling, &cycles, e))
-        return -1;
-    *us = (double)cycles / (double)t->chip->chip_clock_mhz;
-    return 0;
+    arena_init(&a);
+    status = module_compile(row->graph, &s, &a, &module, e);
+    if (!status) {
+        job = module.kernel[0].job;
+        job.operand = module.parameter;
+        job.result = module.output;
+        job.vmem_rows = t->chip->vmem_bytes / ARRAY_ROW_BYTES;
+        *cycles = compile_time_kernel(&job, &row->tiling, t->slice);
+        if (*cycles < 0)
+            status = err_set(e, "the product does not go with its blocks");
+    }
+    arena_fini(&a);
+    return status;
 }
 
 void hardware_simulate(struct hardware_row *row, const struct hardware_target *t,
@@ -155,11 +134,8 @@ void hardware_simulate(struct hardware_row *row, const struct hardware_target *t
         us = (double)cycles / mhz / (CHAIN_LONG - CHAIN_SHORT);
         break;
     case WORK_BLOCKS:
-        status = simulate_blocks(row, t, &us, &e);
-        break;
-    case WORK_FLASH:
-    case WORK_PAGED:
-        status = simulate_attention(row, t, &us, &e);
+        status = simulate_blocks(row, t, &cycles, &e);
+        us = (double)cycles / mhz;
         break;
     }
     if (status != 0)

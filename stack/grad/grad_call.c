@@ -66,7 +66,7 @@ static int walk_call(struct grad *gr, const struct graph_node *n, const int *par
     int *output = mem_alloc(count * sizeof(*output));
 
     memcpy(output, n->operand, (size_t)n->operand_count * sizeof(*output));
-    if (n->op == HLO_FUSION)
+    if (n->op != HLO_WHILE)
         lay_out(gr->g, n->called[0], n->operand, output);
     for (int64_t trip = 0; n->op == HLO_WHILE && trip < n->count; trip++) {
         int *from = mem_alloc(count * sizeof(*from));

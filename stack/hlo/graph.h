@@ -56,7 +56,8 @@ enum graph_attribute {
     ATTRIBUTE_REDUCE_MASK = 1 << 11, ATTRIBUTE_LIMITS = 1 << 12, ATTRIBUTE_PADDING = 1 << 13,
     ATTRIBUTE_SIZES = 1 << 14, ATTRIBUTE_WINDOW = 1 << 15, ATTRIBUTE_LABELS = 1 << 16,
     ATTRIBUTE_WHERE = 1 << 17, ATTRIBUTE_GROUPS = 1 << 18, ATTRIBUTE_PAIRS = 1 << 19,
-    ATTRIBUTE_MESSAGE = 1 << 20, ATTRIBUTE_COUNT = 1 << 21, ATTRIBUTE_CALLED = 1 << 22
+    ATTRIBUTE_MESSAGE = 1 << 20, ATTRIBUTE_COUNT = 1 << 21, ATTRIBUTE_CALLED = 1 << 22,
+    ATTRIBUTE_ATTENTION = 1 << 23
 };
 enum graph_dtype {
     DTYPE_F32, DTYPE_BF16, DTYPE_S32, DTYPE_PRED, DTYPE_U32, DTYPE_S8, DTYPE_U8, DTYPE_COUNT
@@ -144,6 +145,20 @@ struct graph_message {
     bool is_wait;                       /* SEND: that is all, nothing is sent */
 };
 
+/*
+ * What a custom call asks of the kernel of attention (docs/attention.md); the computation that it
+ * calls says the same in basic operations. With kv_len - q_len = past, query t of a sequence sees
+ * its first past + t + 1 keys.
+ */
+enum graph_attention_form { ATTENTION_FLASH, ATTENTION_PAGED, ATTENTION_RAGGED };
+struct graph_attention {
+    enum graph_attention_form form;
+    int is_causal;                      /* FLASH: else all keys are seen; the others always are */
+    int64_t sequences, heads_q, heads_kv, depth, q_len, kv_len;         /* of one sequence */
+    int64_t block_q, block_kv;          /* queries and keys of a step */
+    int64_t page_tokens, pages;         /* PAGED, RAGGED: tokens of a page; how many there are */
+};
+
 struct graph;
 
 struct graph_node {
@@ -182,9 +197,10 @@ struct graph_node {
     const struct graph_groups *groups;  /* of collectives; ALL_REDUCE: NULL is all devices */
     const struct graph_pair *pair;      /* COLLECTIVE_PERMUTE: `count` of them */
     const struct graph_message *message;        /* SEND, RECEIVE */
+    const struct graph_attention *attention;    /* CUSTOM_CALL */
     bool is_held;                       /* differentiation takes it for a constant */
     int64_t count;                      /* TOP_K: k; WHILE: trips; RNG_BITS: number of the stream */
-    const struct graph *called[2];      /* FUSION: body; WHILE: body, condition (may be NULL) */
+    const struct graph *called[2];      /* FUSION, CUSTOM_CALL: body; WHILE: body, condition (may be NULL) */
 };
 
 struct graph_output {
@@ -275,6 +291,10 @@ static inline uint32_t graph_rng_key(uint32_t seed, int64_t stream, int64_t tile
 int graph_while(struct graph *g, const int *operand, int count, const struct graph *body,
                 int64_t trips);
 int graph_fusion(struct graph *g, const int *operand, int count, const struct graph *body);
+/* `body` computes what the kernel does */
+int graph_custom_call(struct graph *g, const int *operand, int count, const struct graph *body,
+                      const struct graph_attention *attention);
+const char *graph_attention_name(enum graph_attention_form form);       /* "flash_attention" */
 int graph_reduce(struct graph *g, enum graph_reduce kind, int a, uint32_t mask);
 
 /*

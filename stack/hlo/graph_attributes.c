@@ -37,6 +37,7 @@ static const struct {
     {ATTRIBUTE_MESSAGE, FIELD(message), false},
     {ATTRIBUTE_COUNT, FIELD(count), false},
     {ATTRIBUTE_CALLED, FIELD(called), false},
+    {ATTRIBUTE_ATTENTION, FIELD(attention), true},
 };
 
 static bool same_bytes(const void *a, const void *b, size_t bytes)
@@ -78,6 +79,7 @@ static bool same_details(const struct graph *g, const struct graph_node *a,
 
     return same_bytes(a->literal, b->literal, (size_t)shape_elems(&a->shape) * 4) &&
            same_bytes(a->conv, b->conv, sizeof(*a->conv)) &&
+           same_bytes(a->attention, b->attention, sizeof(*a->attention)) &&
            same_gather(a->gather, b->gather) && same_window(a->window, b->window, rank);
 }
 

@@ -172,3 +172,20 @@ int graph_fusion(struct graph *g, const int *operand, int count, const struct gr
 
     return graph_add(g, &n, operand, count);
 }
+
+int graph_custom_call(struct graph *g, const int *operand, int count, const struct graph *body,
+                      const struct graph_attention *attention)
+{
+    struct graph_node n = {.op = HLO_CUSTOM_CALL, .called = {body},
+                           .attention = keep(g, attention, sizeof(*attention))};
+
+    return graph_add(g, &n, operand, count);
+}
+
+const char *graph_attention_name(enum graph_attention_form form)
+{
+    static const char *const names[] = {"flash_attention", "paged_attention",
+                                        "ragged_paged_attention"};
+
+    return names[form];
+}

@@ -242,6 +242,17 @@ static void print_sort(const struct dump *d, const struct graph_node *n)
     fprintf(d->to, ", is_stable=true, to_apply=%%%s%s.comparator", d->path, n->name);
 }
 
+static void print_custom_call(const struct dump *d, const struct graph_node *n)
+{
+    const struct graph_attention *a = n->attention;
+
+    fprintf(d->to, ", custom_call_target=\"%s\", called_computations={%%%s%s.computation}, "
+            "backend_config={\"causal\":%s,\"q_len\":%" PRId64 ",\"kv_len\":%" PRId64
+            ",\"block_q\":%" PRId64 ",\"block_kv\":%" PRId64 "}", graph_attention_name(a->form),
+            d->path, n->name, a->is_causal ? "true" : "false", a->q_len, a->kv_len, a->block_q,
+            a->block_kv);
+}
+
 void dump_attributes(const struct dump *d, const struct graph_node *n)
 {
     FILE *to = d->to;
@@ -284,6 +295,7 @@ void dump_attributes(const struct dump *d, const struct graph_node *n)
     case HLO_GET_TUPLE_ELEMENT: fprintf(to, ", index=%d", n->dim); break;
     case HLO_FUSION:
     case HLO_WHILE: print_call(d, n); break;
+    case HLO_CUSTOM_CALL: print_custom_call(d, n); break;
     default: break;
     }
 }

@@ -10,6 +10,9 @@ static int index_operands(const struct graph_node *n, int *first)
 {
     switch (n->op) {
     case HLO_GATHER: case HLO_SCATTER: *first = 1; return 2;
+    case HLO_CUSTOM_CALL:               /* the pages' table is the last one */
+        *first = n->attention->form == ATTENTION_FLASH ? 0 : n->operand_count - 1;
+        return *first ? n->operand_count : 0;
     case HLO_DYNAMIC_SLICE: *first = 1; return n->operand_count;
     case HLO_DYNAMIC_UPDATE_SLICE: *first = 2; return n->operand_count;
     default: *first = 0; return 0;
@@ -21,6 +24,8 @@ static int64_t index_end(const struct graph *g, const struct graph_node *n, int 
 {
     const struct shape *table = &g->node[n->operand[0]].shape;
 
+    if (n->op == HLO_CUSTOM_CALL)
+        return n->attention->pages;
     if (n->op == HLO_GATHER || n->op == HLO_SCATTER)
         return n->gather->map_count ? table->dim[n->gather->start_index_map[0]] : 1;
     return table->dim[k - first] - (n->op == HLO_DYNAMIC_SLICE
@@ -88,14 +93,24 @@ int index_assume(struct graph *g)
     return count;
 }
 
+struct wanted {                         /* of a parameter */
+    int64_t end;                        /* its values are below it; 0: no indices */
+    bool has_pages;                     /* and each is another page */
+};
+
 static int write_one(const struct graph *g, const struct module *m, struct machine *machine,
-                     int core, const struct index_data *d, int parameter, int64_t end,
-                     struct err *e)
+                     int core, const struct index_data *given, int parameter,
+                     const struct wanted *wanted, struct err *e)
 {
     const struct graph_node *n = &g->node[parameter];
     int64_t count = shape_elems(&n->shape);
     int32_t *index = mem_alloc(((size_t)count + 1) * sizeof(*index));
-    int status = index_data_fill(d, end, 1 + (uint64_t)n->parameter_index, index, count, e);
+    struct index_data d = *given;
+    int status;
+
+    if (wanted->has_pages && d.kind == INDEX_UNIFORM)
+        d.kind = INDEX_PAGES;
+    status = index_data_fill(&d, wanted->end, 1 + (uint64_t)n->parameter_index, index, count, e);
 
     if (status == 0)
         status = module_write(m, machine, core, n->parameter_index, index, e);
@@ -106,7 +121,7 @@ static int write_one(const struct graph *g, const struct module *m, struct machi
 int index_assume_write(const struct graph *g, const struct module *m, struct machine *machine,
                        int core, const struct index_data *d, struct err *e)
 {
-    int64_t *end = mem_alloc(((size_t)g->node_count + 1) * sizeof(*end));
+    struct wanted *wanted = mem_alloc(((size_t)g->node_count + 1) * sizeof(*wanted));
     int status = 0, first;
 
     for (int i = 0; i < g->node_count; i++)
@@ -114,13 +129,15 @@ int index_assume_write(const struct graph *g, const struct module *m, struct mac
             int from = k < first ? 0 : before_reshapes(g, g->node[i].operand[k]);
             int64_t most = k < first ? 0 : index_end(g, &g->node[i], k, first);
 
-            if (k >= first && g->node[from].op == HLO_PARAMETER &&
-                (end[from] == 0 || most < end[from]))
-                end[from] = most;       /* of two tables the smaller */
+            if (k < first || g->node[from].op != HLO_PARAMETER)
+                continue;
+            wanted[from].has_pages |= g->node[i].op == HLO_CUSTOM_CALL;
+            if (wanted[from].end == 0 || most < wanted[from].end)
+                wanted[from].end = most;        /* of two tables the smaller */
         }
     for (int i = 0; i < g->node_count && status == 0; i++)
-        if (end[i] > 0)
-            status = write_one(g, m, machine, core, d, i, end[i], e);
-    mem_free(end);
+        if (wanted[i].end > 0)
+            status = write_one(g, m, machine, core, d, i, &wanted[i], e);
+    mem_free(wanted);
     return status;
 }

@@ -174,7 +174,8 @@ static int place(struct module *m, struct plan *p, struct arena *a, struct err *
 static int place_and_emit(struct module *m, const struct module_settings *s, struct memo *memo,
                           struct arena *a, struct err *e)
 {
-    struct plan p = {.arena = a, .settings = s, .memo = memo};
+    struct plan p = {.arena = a, .settings = s, .memo = memo,
+                     .scoped_bytes = plan_scoped_bytes(s)};
     struct pass_context c = context_of(s);
     int status = place(m, &p, a, e);
 

@@ -103,6 +103,7 @@ struct plan {
     int shadow_count;
     size_t shadow_capacity;
     struct room vmem;
+    int64_t scoped_bytes;               /* of VMEM, from 0 on, that kernels have for windows */
     struct team *team;
     int team_count;
     size_t team_capacity;
@@ -190,7 +191,8 @@ int module_cores(const struct module_settings *s);
 int plan_kernel_flags(const struct module_settings *s);
 /* whether a barrier must stand before a step */
 bool plan_needs_barrier(const struct plan *p, int step);
-/* bytes of VMEM, from 0 on, that kernels have for windows; what is behind holds arrays */
+/* bytes of VMEM, from 0 on, that kernels have for windows, unless one takes all of it (plan); what
+ * is behind holds arrays */
 int64_t plan_scoped_bytes(const struct module_settings *s);
 /* bytes of HBM that this core has */
 int64_t plan_hbm_bytes(const struct module_settings *s);

@@ -118,16 +118,30 @@ static void find_behind(struct plan *p)
 /* of two cores, each would have a part of an array in its VMEM */
 static bool keeps_arrays(const struct module_settings *s) { return !s->megacore; }
 
+/* all of it where a kernel may take it */
+static int64_t kernel_bytes(const struct plan *p)
+{
+    for (int i = 0; i < p->step_count; i++) {
+        const struct module_step *s = &p->step[i];
+        const struct kernel_kind *kind = s->kind == STEP_KERNEL ? kernel_kind_of(s->body) : NULL;
+
+        if (kind && kind->takes_all_vmem)
+            return p->settings->chip->vmem_bytes;
+    }
+    return plan_scoped_bytes(p->settings);
+}
+
 void plan_residents(struct plan *p, struct module *m)
 {
     struct candidate *list = mem_alloc((size_t)(p->buffer_count + 1) * sizeof(*list));
     struct room *r = &p->vmem;
     int count = 0;
 
+    p->scoped_bytes = kernel_bytes(p);
     *r = (struct room){.placed = arena_array(p->arena, shadows_max(p), sizeof(*r->placed)),
-                       .base = plan_scoped_bytes(p->settings),
+                       .base = p->scoped_bytes,
                        .end = keeps_arrays(p->settings) ? p->settings->chip->vmem_bytes
-                                                        : plan_scoped_bytes(p->settings)};
+                                                        : p->scoped_bytes};
     m->vmem_peak_bytes = r->base;
     find_behind(p);
     for (int i = 0; i < p->buffer_count; i++) {

@@ -68,6 +68,13 @@ int nn_average_pool(struct graph *g, int x, const struct nn_window *w); /* paddi
 
 /* ---- attention: q, k, v are [batch, positions, heads, width] ---- */
 int nn_attention(struct graph *g, int q, int k, int v, bool is_causal);
+/*
+ * The same as a custom call (docs/attention.md says how operands lie), the computation of which is
+ * nn_attention's. Operands: their number and shapes; FLASH: q, k, v; PAGED: q, pages of k, pages of
+ * v, table; RAGGED: q, pages of both, table.
+ */
+int nn_attention_operands(const struct graph_attention *a, struct shape shape[4]);
+int nn_attention_call(struct graph *g, const int *operand, const struct graph_attention *a);
 
 /* ---- optimizers: variables and slots f32, gradients f32 or bf16; `rate` an f32 scalar ---- */
 /* slot = momentum slot + gradient; variable -= rate slot */

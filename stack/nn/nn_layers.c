@@ -1,10 +1,8 @@
-/* Products: dense layers, convolutions, pooling, embeddings, attention. */
+/* Products: dense layers, convolutions, pooling, embeddings, positions. */
 #include "stack/nn/nn_impl.h"
 
 #include <assert.h>
 #include <math.h>
-
-#define MASKED -2.3819763e38            /* finite, so that no NaN comes of it; fits bf16 */
 
 int nn_dense(struct graph *g, int x, int kernel, int count)
 {
@@ -99,37 +97,4 @@ int nn_average_pool(struct graph *g, int x, const struct nn_window *w)
         return nn_scale(g, sum, 1.0 / (double)(w->size[0] * w->size[1]));
     count = graph_reduce_window(g, REDUCE_ADD, graph_splat(g, x, 1.0), windows);
     return graph_binary(g, HLO_DIVIDE, sum, count);
-}
-
-/* ---- attention ---- */
-
-/* scores [.., query, key]: a position sees itself and those before it */
-static int mask_future(struct graph *g, int scores)
-{
-    struct shape s = g->node[scores].shape;
-    int rows, columns, is_seen;
-
-    s.dtype = DTYPE_S32;
-    rows = graph_iota(g, s, s.rank - 2);
-    columns = graph_iota(g, s, s.rank - 1);
-    is_seen = graph_compare(g, COMPARE_GE, rows, columns);
-    return graph_select(g, is_seen, scores, graph_splat(g, scores, MASKED));
-}
-
-int nn_attention(struct graph *g, int q, int k, int v, bool is_causal)
-{
-    enum graph_dtype dtype = g->node[q].shape.dtype;
-    double width = (double)g->node[q].shape.dim[3];
-    struct graph_dot score = {.batch_count = 2, .lhs_batch = {0, 2}, .rhs_batch = {0, 2},
-                              .contract_count = 1, .lhs_contract = {3}, .rhs_contract = {3}};
-    struct graph_dot mix = {.batch_count = 2, .lhs_batch = {0, 1}, .rhs_batch = {0, 2},
-                            .contract_count = 1, .lhs_contract = {3}, .rhs_contract = {1}};
-    int s = graph_dot_general(g, q, k, &score, DTYPE_F32, PRECISION_DEFAULT);
-
-    s = nn_scale(g, s, 1.0 / sqrt(width));
-    if (is_causal)
-        s = mask_future(g, s);
-    s = graph_convert(g, nn_softmax(g, s), dtype);
-    s = graph_dot_general(g, s, v, &mix, dtype, PRECISION_DEFAULT);
-    return graph_transpose(g, s, (int[]){0, 2, 1, 3});
 }

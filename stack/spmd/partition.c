@@ -328,9 +328,9 @@ static int make_loop(struct partition *outer, const struct graph_node *n, struct
                           .note_count = outer->note_count, .is_body = true, .e = outer->e};
     int status;
 
-    if (n->called[1])
-        return err_set(outer->e, "%s: a loop with a condition, in a step for logical devices",
-                       n->name);
+    if (n->op != HLO_WHILE || n->called[1])
+        return err_set(outer->e, "%s: a %s, in a step for logical devices", n->name,
+                       n->op == HLO_WHILE ? "loop with a condition" : graph_op_name(n->op));
     p.part = mem_alloc((size_t)(body->node_count + 1) * sizeof(*p.part));
     for (int i = 0; i < MESH_AXES_MAX; i++)
         p.coordinate[i] = NODE_NONE;

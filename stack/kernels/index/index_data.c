@@ -52,6 +52,18 @@ static int fill_from_file(const char *path, int64_t end, int32_t *to, int64_t co
     return status;
 }
 
+/* a step that has no factor in common with `end` */
+static int64_t page(int64_t i, int64_t end) { return i * (end % 7919 ? 7919 : 7907) % end; }
+
+static int64_t one(const struct index_data *d, struct rng *r, int64_t i, int64_t end)
+{
+    switch (d->kind) {
+    case INDEX_ZIPF: return zipf(r, end);
+    case INDEX_PAGES: return page(i, end);
+    default: return (int64_t)(rng_next(r) % (uint64_t)end);
+    }
+}
+
 int index_data_fill(const struct index_data *d, int64_t end, uint64_t seed, int32_t *to,
                     int64_t count, struct err *e)
 {
@@ -61,7 +73,6 @@ int index_data_fill(const struct index_data *d, int64_t end, uint64_t seed, int3
         return fill_from_file(d->path, end, to, count, e);
     rng_init(&r, seed);
     for (int64_t i = 0; i < count; i++)
-        to[i] = (int32_t)(d->kind == INDEX_ZIPF ? zipf(&r, end)
-                                                : (int64_t)(rng_next(&r) % (uint64_t)end));
+        to[i] = (int32_t)one(d, &r, i, end);
     return 0;
 }

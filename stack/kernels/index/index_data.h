@@ -11,6 +11,7 @@
 enum index_kind {
     INDEX_UNIFORM,                      /* every row as often as any other */
     INDEX_ZIPF,                         /* row k of a shuffled order as 1 / (k + 1): words, items */
+    INDEX_PAGES,                        /* each once before any comes again, neighbours far apart */
     INDEX_FILE                          /* decimal numbers in a text file, again from its start */
 };
 

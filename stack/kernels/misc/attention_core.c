@@ -205,68 +205,7 @@ static void score_round(struct attention_core *k, int pass, int group, int count
     }
 }
 
-/* many rows: weights once per head, then a loop over its rows, two groups a round */
-static void scores_of_many(struct attention_core *k, int pass)
-{
-    struct vcode *c = k->c;
-    int64_t rounds = k->members * k->groups / 2;
-    struct head_at at = head_at(k, 0);
-
-    vcode_loop_begin(c, SREG_HEADS, k->heads);
-    push_pass(k, pass, &at, false);
-    vcode_begin_block(c);
-    vcode_loop_begin(c, SREG_ROUNDS, rounds);
-    score_round(k, pass, 0, 2, &at, true);
-    vcode_loop_step(c, SREG_AT_Q, TILE_ROWS);
-    vcode_loop_step(c, SREG_AT_S, (int64_t)2 * vectors(k) * TILE_ROWS);
-    vcode_loop_end(c, SREG_ROUNDS);
-    advance(k, SREG_AT_KEYS, k->key_head_rows);
-    advance(k, SREG_AT_Q, k->q_head_rows - rounds * TILE_ROWS);
-    vcode_loop_end(c, SREG_HEADS);
-}
-
-/* few rows: a loop over heads, weights and all rows in a round */
-static void scores_of_few(struct attention_core *k, int pass)
-{
-    struct vcode *c = k->c;
-    int once = heads_at_once(k), groups = (int)(k->members * k->groups);
-    int step = groups < 2 ? 1 : 2;
-    struct head_at next = head_at(k, once);
-
-    vcode_loop_begin(c, SREG_HEADS, k->heads / once);
-    for (int i = 0; i < once; i++) {
-        struct head_at at = head_at(k, i);
-
-        push_pass(k, pass, &at, false);
-        for (int g = 0; g < groups; g += step)
-            score_round(k, pass, g, step, &at, !g);
-    }
-    vcode_loop_step(c, SREG_AT_KEYS, next.keys);
-    vcode_loop_step(c, SREG_AT_Q, next.q);
-    vcode_loop_step(c, SREG_AT_S, next.scores);
-    vcode_loop_end(c, SREG_HEADS);
-}
-
-static bool is_few(const struct attention_core *k)
-{
-    return k->members * k->groups * vectors(k) <= FEW_TILES && passes(k) == 1;
-}
-
 static bool is_single(const struct attention_core *k) { return k->members * k->groups == 1; }
-
-static void scores(struct attention_core *k)
-{
-    for (int pass = 0; pass < passes(k); pass++) {
-        vcode_begin_block(k->c);
-        copy(k, SREG_AT_Q, SREG_Q);
-        copy(k, SREG_AT_KEYS, SREG_KEYS);
-        set(k, SREG_AT_S, k->s_row);
-        if (is_few(k))
-            scores_of_few(k, pass);
-        else
-            scores_of_many(k, pass);
-    }
-}
 
 /* ----- softmax */
 
@@ -436,55 +375,82 @@ static void value_group(struct attention_core *k, int pass, int group, const str
     state_store(k, k->acc_row, row, REGION_ACC, sum);
 }
 
-static void values_of_many(struct attention_core *k, int pass)
+/* ----- a product: scores, or the sum of v */
+
+static void product_round(struct attention_core *k, int pass, int group, int count,
+                          const struct head_at *at, bool is_value, bool latches)
+{
+    if (!is_value)
+        score_round(k, pass, group, count, at, latches);
+    for (int g = 0; is_value && g < count; g++)
+        value_group(k, pass, group + g, at, latches && !g);
+}
+
+/* many rows: weights once per head, then a loop over its rows, two groups a round */
+static void product_of_many(struct attention_core *k, int pass, bool is_value)
 {
     struct vcode *c = k->c;
+    int64_t rounds = k->members * k->groups / 2;
     struct head_at at = head_at(k, 0);
 
     vcode_loop_begin(c, SREG_HEADS, k->heads);
-    push_pass(k, pass, &at, true);
+    push_pass(k, pass, &at, is_value);
     vcode_begin_block(c);
-    vcode_loop_begin(c, SREG_ROUNDS, k->members * k->groups / 2);
-    value_group(k, pass, 0, &at, true);
-    value_group(k, pass, 1, &at, false);
+    vcode_loop_begin(c, SREG_ROUNDS, rounds);
+    product_round(k, pass, 0, 2, &at, is_value, true);
+    if (!is_value)
+        vcode_loop_step(c, SREG_AT_Q, TILE_ROWS);
     vcode_loop_step(c, SREG_AT_S, (int64_t)2 * vectors(k) * TILE_ROWS);
-    vcode_loop_step(c, SREG_AT_M, 2 * TILE_ROWS);
+    if (is_value)
+        vcode_loop_step(c, SREG_AT_M, 2 * TILE_ROWS);
     vcode_loop_end(c, SREG_ROUNDS);
     advance(k, SREG_AT_KEYS, k->key_head_rows);
+    if (!is_value)
+        advance(k, SREG_AT_Q, k->q_head_rows - rounds * TILE_ROWS);
     vcode_loop_end(c, SREG_HEADS);
 }
 
-static void values_of_few(struct attention_core *k, int pass)
+/* few rows: a loop over heads, weights and all rows in a round */
+static void product_of_few(struct attention_core *k, int pass, bool is_value)
 {
     struct vcode *c = k->c;
-    int once = heads_at_once(k);
+    int once = heads_at_once(k), groups = (int)(k->members * k->groups);
+    int step = groups < 2 ? 1 : 2;
     struct head_at next = head_at(k, once);
 
     vcode_loop_begin(c, SREG_HEADS, k->heads / once);
     for (int i = 0; i < once; i++) {
         struct head_at at = head_at(k, i);
 
-        push_pass(k, pass, &at, true);
-        for (int g = 0; g < k->members * k->groups; g++)
-            value_group(k, pass, g, &at, !g);
+        push_pass(k, pass, &at, is_value);
+        for (int g = 0; g < groups; g += step)
+            product_round(k, pass, g, step, &at, is_value, !g);
     }
     vcode_loop_step(c, SREG_AT_KEYS, next.keys);
+    if (!is_value)
+        vcode_loop_step(c, SREG_AT_Q, next.q);
     vcode_loop_step(c, SREG_AT_S, next.scores);
-    vcode_loop_step(c, SREG_AT_M, next.state);
+    if (is_value)
+        vcode_loop_step(c, SREG_AT_M, next.state);
     vcode_loop_end(c, SREG_HEADS);
 }
 
-static void values(struct attention_core *k)
+static void product(struct attention_core *k, bool is_value)
 {
+    bool is_few = k->members * k->groups * vectors(k) <= FEW_TILES && passes(k) == 1;
+
     for (int pass = 0; pass < passes(k); pass++) {
         vcode_begin_block(k->c);
-        copy(k, SREG_AT_KEYS, SREG_VALUES);
+        if (!is_value)
+            copy(k, SREG_AT_Q, SREG_Q);
+        copy(k, SREG_AT_KEYS, is_value ? SREG_VALUES : SREG_KEYS);
         set(k, SREG_AT_S, k->s_row);
-        set(k, SREG_AT_M, k->m_row);
-        if (is_few(k))
-            values_of_few(k, pass);
+        if (is_value)
+            set(k, SREG_AT_M, k->m_row);
+        if (is_few)
+            product_of_few(k, pass, is_value);
         else
-            values_of_many(k, pass);
+            product_of_many(k, pass, is_value);
     }
 }
 
@@ -495,13 +461,13 @@ void core_step(struct attention_core *k)
 {
     assert(vectors(k) <= VECTORS_MAX && (is_single(k) || k->groups % 2 == 0));
     note(k, "scores");
-    scores(k);
+    product(k, false);
     note(k, "maximum");
     each_group(k, maximum);
     note(k, "exponentials");
     each_group(k, exponentials);
     note(k, "values");
-    values(k);
+    product(k, true);
     note(k, "attention");
     vcode_begin_block(k->c);
 }
