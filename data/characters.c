@@ -1,3 +1,7 @@
+/*
+ * Encodes text as numbers of a vocabulary, and makes windows of it in order or at random places
+ * (drawn by Threefry).
+ */
 #include "data/characters.h"
 
 #include "base/threefry.h"

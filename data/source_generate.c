@@ -1,3 +1,4 @@
+/* A source whose elements a function of the user makes. */
 #include "data/dataset_impl.h"
 
 struct generate {

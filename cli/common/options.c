@@ -1,3 +1,4 @@
+/* Adds up repeated options, and loads the chip or slice that --tpu and --set name. */
 #include "cli/common/options.h"
 
 #include <stdio.h>
