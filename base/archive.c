@@ -1,3 +1,7 @@
+/*
+ * Saves and loads structures by tables of their fields: one walk serves both directions, and
+ * memory that is mostly zero is stored as the blocks that are not.
+ */
 #include "base/archive.h"
 
 #include "base/arena.h"

@@ -1,3 +1,7 @@
+/*
+ * Arenas as chains of blocks freed together, and large memories mapped from the kernel page by
+ * page as they are touched.
+ */
 #define _DEFAULT_SOURCE                 /* madvise, MAP_ANONYMOUS */
 #include "base/arena.h"
 

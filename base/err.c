@@ -1,3 +1,4 @@
+/* Writes a user's mistake down, and prints it as file:line:col: message. */
 #include "base/err.h"
 
 #include <stdarg.h>

@@ -1,3 +1,7 @@
+/*
+ * A histogram with steps that double with the values, as HdrHistogram has them, so that each
+ * quantile is found to within one step.
+ */
 #include "base/histogram.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * Writes PATH.tmp and renames it over PATH on commit, so that a reader sees the whole file or the
+ * one before.
+ */
 #include "base/outfile.h"
 
 #include "base/arena.h"

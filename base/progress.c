@@ -1,3 +1,7 @@
+/*
+ * Draws the line that says how far a run is, and keeps a thread that says so when nothing has been
+ * printed for a minute.
+ */
 #include "base/progress.h"
 
 #include <inttypes.h>

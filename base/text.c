@@ -1,3 +1,7 @@
+/*
+ * Parses and prints numbers with units, and finds the nearest of some names by edit distance
+ * (Levenshtein).
+ */
 #include "base/text.h"
 
 #include "base/units.h"

@@ -1,3 +1,7 @@
+/*
+ * What all stages of a pipeline share: reference counts of datasets, and iterators that open,
+ * advance, skip and save their inputs.
+ */
 #include "data/dataset_impl.h"
 
 #include "base/units.h"

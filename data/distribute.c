@@ -1,3 +1,4 @@
+/* Cuts each global batch into one part per replica, from one pipeline or from one for each host. */
 #include "data/distribute.h"
 
 #include "base/arena.h"

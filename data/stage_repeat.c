@@ -1,3 +1,4 @@
+/* The repeat stage: opens its input again for each pass, a given number of times or without end. */
 #include "data/dataset_impl.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Reads a file through a buffer, inflating gzip or zlib data on the way. */
 #include "data/stream.h"
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+/* Writes TFRecord files (length, masked CRC-32C, bytes), and checks whole files for damage. */
 #include "data/tfrecord.h"
 
 #include "base/arena.h"

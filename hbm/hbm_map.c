@@ -1,3 +1,7 @@
+/*
+ * Parses and prints address maps, and takes an address apart into channel, bank, row and column,
+ * digit by digit.
+ */
 #include "hbm/hbm_map.h"
 
 #include "base/units.h"

@@ -1,3 +1,4 @@
+/* Parses the names of access patterns, and walks through their addresses one by one or in runs. */
 #include "hbm/hbm_pattern.h"
 
 #include <inttypes.h>

@@ -1,3 +1,7 @@
+/*
+ * Counts the requests waiting in a queue by when they leave; requests that leave evenly spaced
+ * share one entry.
+ */
 #include "hbm/hbm_queue.h"
 
 #include <string.h>

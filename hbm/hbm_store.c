@@ -1,3 +1,7 @@
+/*
+ * Keeps the contents of HBM as pages of 64 KiB that exist once they are written to, found through
+ * tables of 256.
+ */
 #include "hbm/hbm_page.h"
 
 #include <assert.h>

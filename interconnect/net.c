@@ -1,3 +1,7 @@
+/*
+ * Takes a message over one link after the other, cut-through: each link is busy until an instant,
+ * and first come is first served.
+ */
 #include "interconnect/net.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * Checks each operation of a program against what a chip has: units, slots, types, ranges of
+ * immediates, registers.
+ */
 #include "isa/check.h"
 
 #include "base/units.h"

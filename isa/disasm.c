@@ -1,3 +1,4 @@
+/* Prints a program as assembly text: labels, notes, and immediates in the form that reads best. */
 #include "isa/disasm.h"
 
 #include "base/arena.h"

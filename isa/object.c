@@ -1,3 +1,4 @@
+/* Encodes programs into object files and decodes them again, refusing whatever does not add up. */
 #include "isa/object.h"
 
 #include "base/outfile.h"

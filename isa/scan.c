@@ -1,3 +1,7 @@
+/*
+ * The scanner below the assembler and the readers of listings: blanks, comments, words and
+ * numbers, with their columns.
+ */
 #include "isa/scan.h"
 
 #include "base/floats.h"

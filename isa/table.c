@@ -1,3 +1,7 @@
+/*
+ * Derives the table of operations from ops.def: operands from each format's template, choices from
+ * each mnemonic.
+ */
 #include "isa/isa.h"
 
 #include "base/units.h"

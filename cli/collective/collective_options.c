@@ -1,3 +1,7 @@
+/*
+ * Reads the options of `systole collective`: a table of setters, which the command line and sweeps
+ * share.
+ */
 #include "cli/collective/collective.h"
 
 #include <limits.h>

@@ -1,3 +1,7 @@
+/*
+ * `systole asm`: assembles a text into an object file, or prints the document of the instruction
+ * set.
+ */
 #include "cli/commands/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/program.h"

@@ -1,3 +1,7 @@
+/*
+ * `systole chips`: lists the chips with their computed and published peaks, or prints one chip's
+ * parameters or a slice's grid.
+ */
 #include "cli/commands/cli.h"
 
 #include <stdbool.h>

@@ -1,3 +1,7 @@
+/*
+ * `systole debug`: opens a paused machine and runs the debugger's commands from scripts, arguments
+ * or the terminal.
+ */
 #include "cli/commands/cli.h"
 
 #include "cli/debug/debug.h"

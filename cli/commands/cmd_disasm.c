@@ -1,3 +1,4 @@
+/* `systole disasm`: prints a program as assembly text that assembles to the same program. */
 #include "cli/commands/cli.h"
 
 #include "base/outfile.h"

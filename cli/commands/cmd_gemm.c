@@ -1,3 +1,7 @@
+/*
+ * `systole gemm MxNxK`: generates a matrix product for every core, runs it, checks the result
+ * against OpenBLAS and reports its rate.
+ */
 #include "cli/commands/cli.h"
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* `systole lint`: checks that a program may run on a chip, and counts how full its bundles are. */
 #include "cli/commands/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/program.h"

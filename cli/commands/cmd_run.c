@@ -1,3 +1,7 @@
+/*
+ * `systole run`: loads data into a machine, launches a program on it, and shows or writes what
+ * comes out.
+ */
 #include "cli/commands/cli.h"
 
 #include "cli/common/hbm_data.h"

@@ -1,3 +1,7 @@
+/*
+ * Lists the options of each command that `systole sweep` can vary, asked from that command's own
+ * parser.
+ */
 #include "cli/commands/swept.h"
 
 #include "base/units.h"

@@ -1,3 +1,7 @@
+/*
+ * Parses the options that say how the simulator itself works: mode, threads, SIMD, memoised time,
+ * checks.
+ */
 #include "cli/common/engine_options.h"
 
 #define AT(member) CLI_AT(struct machine_options, member)

@@ -1,3 +1,6 @@
+/*
+ * Writes files into HBM and shows matrices from it, converting between row-major arrays and tiles.
+ */
 #include "cli/common/hbm_data.h"
 
 #include "base/arena.h"

@@ -1,3 +1,7 @@
+/*
+ * Builds the machine that the command line describes, or restores one from a snapshot, and loads
+ * its program.
+ */
 #include "cli/common/run_setup.h"
 
 #include "cli/common/fail.h"

@@ -1,3 +1,6 @@
+/*
+ * Parses --trace, its level, window and limits, and decides where the trace of a run folder goes.
+ */
 #include "cli/common/trace_options.h"
 
 #include "base/text.h"

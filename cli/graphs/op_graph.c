@@ -1,3 +1,7 @@
+/*
+ * Builds the graph of one operation by a table of functions, one for each kind, out of sizes and
+ * options.
+ */
 #include "cli/graphs/op_graph.h"
 
 #include "base/text.h"

@@ -1,3 +1,7 @@
+/*
+ * Serves a debugger on a Unix socket: reads commands line by line, answers with text and the
+ * machine's state as JSON.
+ */
 #include "cli/live/live.h"
 
 #include "base/arena.h"

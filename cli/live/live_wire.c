@@ -1,3 +1,7 @@
+/*
+ * Reads a client's lines on a thread of its own, so that a command under way can be interrupted,
+ * and sends lines back.
+ */
 #include "cli/live/live_wire.h"
 
 #include "base/arena.h"

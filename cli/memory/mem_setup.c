@@ -1,3 +1,7 @@
+/*
+ * Reads the configuration of `systole mem`: a chip's HBM, and keys of its own that a chip file
+ * does not have.
+ */
 #include "cli/memory/mem.h"
 
 #include "base/text.h"

@@ -1,3 +1,7 @@
+/*
+ * Parses the options of `systole net`: the shape of the network, the pattern of traffic, and
+ * message sizes.
+ */
 #include "cli/network/net_options.h"
 
 #include <stdio.h>

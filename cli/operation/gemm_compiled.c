@@ -1,3 +1,4 @@
+/* `systole gemm M K N`: builds the graph of one product and lets the compiler make its kernel. */
 #include "cli/operation/gemm_compiled.h"
 
 #include "base/text.h"

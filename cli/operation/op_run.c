@@ -1,3 +1,7 @@
+/*
+ * Compiles a graph for one core or both of a chip, runs it, and prints kernels, rates and the roof
+ * they lie under.
+ */
 #include "cli/operation/op_run.h"
 
 #include "base/text.h"

@@ -1,3 +1,7 @@
+/*
+ * Compares a product with OpenBLAS's, element by element, within the bound that the roundings of
+ * both sums allow.
+ */
 #include "cli/validate/gemm_check.h"
 
 #include <cblas.h>

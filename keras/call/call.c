@@ -1,3 +1,7 @@
+/*
+ * A recursive-descent parser of Python calls, which makes the JSON that Keras would write of the
+ * same object.
+ */
 #include "keras/call/call.h"
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* Checks a number that has a name against its range, and words the message. */
 #include "keras/call/number.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Checks embedding tables and their features, and lays out each table's rows over the devices. */
 #include "keras/embedding/embedding.h"
 
 #include "base/text.h"

@@ -1,3 +1,7 @@
+/*
+ * Draws initial values on the host: constant, uniform, normal, truncated, variance-scaled and
+ * orthogonal (Gram-Schmidt).
+ */
 #include "keras/functions/initializer.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * What all kinds of layers share: names, messages, shapes, making variables, and reading them in a
+ * call.
+ */
 #include "keras/layers/layer_impl.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/*
+ * Sets the parameters of a layer to Keras's standard values, and checks them against their ranges.
+ */
 #include "keras/layers/layer_fields.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/*
+ * Writes losses into a graph: a value per sample from the kind's formula, then the weighted mean.
+ */
 #include "keras/loss/loss.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * Names and checks metrics, adds their state to a variable set, and computes their results on the
+ * host.
+ */
 #include "keras/loss/metric.h"
 
 #include <assert.h>

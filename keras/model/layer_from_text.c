@@ -1,3 +1,4 @@
+/* Reads a layer from a Python call and adds it to a model. */
 #include "keras/model/layer_from_text.h"
 
 #include "keras/call/call.h"

@@ -1,3 +1,7 @@
+/*
+ * Makes models: adds layers and calls, checks that everything is reached, and builds the variables
+ * in order.
+ */
 #include "keras/model/model.h"
 
 #include <assert.h>

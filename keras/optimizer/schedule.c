@@ -1,3 +1,4 @@
+/* Names learning-rate schedules and their arguments, checks them, and reads them from JSON. */
 #include "keras/optimizer/schedule.h"
 
 #include "base/text.h"

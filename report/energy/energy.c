@@ -1,3 +1,4 @@
+/* Multiplies each operation's count by its energy in femtojoules, scaled to the chip's process. */
 #include "report/energy/energy.h"
 
 #include "base/units.h"
