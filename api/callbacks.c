@@ -296,9 +296,11 @@ static int checkpoint(struct reader *r, struct api_callback_list *list)
     int64_t keep;
 
     if (text(r, "filepath", NULL, &o.folder) || text(r, "monitor", "val_loss", &o.monitor) ||
-        flag(r, "save_best_only", &o.best_only) || mode(r, &how) || count(r, "keep", 0, &keep))
+        flag(r, "save_best_only", &o.best_only) || mode(r, &how) || count(r, "keep", 0, &keep) ||
+        flag(r, "overwrite", &o.overwrites))
         return -1;
     o.keep = (int)keep;
+    o.advice = "; sy_model_restore goes on from them, overwrite=True removes them";
     o.larger_is_better = how == MONITOR_MAX ||
                          (how == MONITOR_AUTO && callback_larger_is_better(o.monitor));
     callback_checkpoint(&list->callback[list->count++], &o, r->arena);
@@ -332,7 +334,8 @@ static const struct {
                        "start_from_epoch"}, early_stopping},
     {"ReduceLROnPlateau", {"monitor", "factor", "patience", "mode", "min_delta", "cooldown",
                            "min_lr"}, reduce_on_plateau},
-    {"ModelCheckpoint", {"filepath", "monitor", "save_best_only", "mode", "keep"}, checkpoint},
+    {"ModelCheckpoint", {"filepath", "monitor", "save_best_only", "mode", "keep",
+                         "overwrite"}, checkpoint},
     {"CSVLogger", {"filename", "append"}, csv_logger},
     {"TerminateOnNaN", {NULL}, terminate_on_nan},
 };
@@ -413,9 +416,11 @@ static void add_fields(sy_model *m, const sy_fit *o, int64_t steps_per_epoch,
                                 &(struct early_stopping){.monitor = o->early_stopping,
                                                          .patience = o->patience}, a);
     if (o->checkpoint_folder)
-        callback_checkpoint(&list->callback[list->count++],
-                            &(struct checkpoint_options){.folder = o->checkpoint_folder,
-                                                         .keep = o->checkpoint_keep}, a);
+        callback_checkpoint(&list->callback[list->count++], &(struct checkpoint_options){
+            .folder = o->checkpoint_folder, .keep = o->checkpoint_keep,
+            .overwrites = o->checkpoint_overwrite,
+            .advice = "; sy_model_restore goes on from them, checkpoint_overwrite removes them"},
+            a);
 }
 
 #define FIELDS_MAX 7                    /* callbacks that fields of sy_fit ask for */

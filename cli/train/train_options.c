@@ -183,6 +183,10 @@ static void check_uses(struct train_options *o, struct argp_state *state)
         print_takers(train_option_hyper((enum train_option)i), takers, sizeof(takers));
         argp_error(state, "--%s belongs to %s", rows[i].name, takers);
     }
+    if (o->value[OPT_OVERWRITE].is_given && !o->value[OPT_CHECKPOINT].is_given)
+        argp_error(state, "--overwrite belongs to --checkpoint");
+    if (o->value[OPT_OVERWRITE].is_given && o->value[OPT_RESUME].is_given)
+        argp_error(state, "--overwrite removes the checkpoints that --resume goes on from");
     if (o->set.count && o->value[OPT_BACKEND].integer == 1)
         argp_error(state, "--set belongs to --backend sim");
     if (o->trace.path && o->value[OPT_BACKEND].integer == 1)
