@@ -84,7 +84,7 @@ sy_status sy_model_fit(sy_model *m, const sy_samples *samples, const sy_fit *o)
         return SY_ERROR;
     arena_init(&a);
     status = open_and_train(m, samples, o ? o : &standard, &a, &e) ? api_fail(&e) : SY_OK;
-    arena_fini(&a);                     /* paths of messages are in it */
+    arena_fini(&a);
     return status;
 }
 

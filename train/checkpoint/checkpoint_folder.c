@@ -1,5 +1,6 @@
 /* Which checkpoints there are. */
 #include "base/arena.h"
+#include "base/outfile.h"
 #include "train/checkpoint/checkpoint_impl.h"
 
 #include <ctype.h>
@@ -109,6 +110,8 @@ int checkpoint_clear(const char *folder, struct err *e)
 
     if (stat(folder, &st) != 0)
         return 0;
+    if (outfile_allow(folder, e))
+        return -1;
     found = checkpoint_list(folder, &count, e);
     for (int64_t i = 0; i < count && status == 0; i++)
         if (unlink(checkpoint_path(folder, found[i], path, sizeof(path))) != 0)
