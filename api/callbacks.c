@@ -104,7 +104,7 @@ static struct fit_callback tell_user(sy_model *m, const sy_callback *c, struct a
 static void print_metrics(const sy_model *m, const double *value, const char *prefix)
 {
     for (int i = 0; i < m->metric_count && value; i++)
-        printf("  %s%s %.4f", prefix, m->metric[i].name, value[i]);
+        text_print_file(stdout, "  %s%s %.4f", prefix, m->metric[i].name, value[i]);
 }
 
 static int print_epoch(void *context, struct fit *f, const struct fit_log *log, struct err *e)
@@ -113,10 +113,11 @@ static int print_epoch(void *context, struct fit *f, const struct fit_log *log, 
 
     (void)f;
     (void)e;
-    printf("epoch %" PRId64 "  %" PRId64 " steps  loss %.4f", log->epoch, log->steps, log->loss);
+    text_print_file(stdout, "epoch %" PRId64 "  %" PRId64 " steps  loss %.4f", log->epoch,
+                    log->steps, log->loss);
     print_metrics(m, log->metric, "");
     if (log->has_validation) {
-        printf("  val_loss %.4f", log->validation_loss);
+        text_print_file(stdout, "  val_loss %.4f", log->validation_loss);
         print_metrics(m, log->validation_metric, "val_");
     }
     if (log->cycles)
