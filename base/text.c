@@ -8,11 +8,85 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <locale.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NAME_MAX_CHARS 64
+
+static locale_t c_numbers;
+static pthread_once_t made_once = PTHREAD_ONCE_INIT;
+
+static void make_c_numbers(void)
+{
+    c_numbers = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+}
+
+/* of this thread; gives the locale for leave */
+static locale_t enter(void)
+{
+    pthread_once(&made_once, make_c_numbers);
+    return c_numbers ? uselocale(c_numbers) : (locale_t)0;
+}
+
+static void leave(locale_t before)
+{
+    if (before)
+        uselocale(before);
+}
+
+int text_print_args(char *buf, size_t buf_bytes, const char *fmt, va_list args)
+{
+    locale_t before = enter();
+    int length = vsnprintf(buf, buf_bytes, fmt, args);
+
+    leave(before);
+    return length;
+}
+
+int text_print(char *buf, size_t buf_bytes, const char *fmt, ...)
+{
+    va_list args;
+    int length;
+
+    va_start(args, fmt);
+    length = text_print_args(buf, buf_bytes, fmt, args);
+    va_end(args);
+    return length;
+}
+
+int text_print_file(FILE *to, const char *fmt, ...)
+{
+    locale_t before = enter();
+    va_list args;
+    int length;
+
+    va_start(args, fmt);
+    length = vfprintf(to, fmt, args);
+    va_end(args);
+    leave(before);
+    return length;
+}
+
+double text_to_double(const char *s, char **end)
+{
+    locale_t before = enter();
+    double value = strtod(s, end);
+
+    leave(before);
+    return value;
+}
+
+float text_to_float(const char *s, char **end)
+{
+    locale_t before = enter();
+    float value = strtof(s, end);
+
+    leave(before);
+    return value;
+}
 
 /* SIZE_MAX where the distance is not below `bound`, which most candidates show early */
 static size_t edit_distance(const char *a, const char *b, size_t bound)
@@ -114,7 +188,7 @@ char *text_bytes(int64_t bytes, char *buf, size_t buf_bytes)
     if (value == (double)(int64_t)value)
         snprintf(buf, buf_bytes, "%" PRId64 " %s", (int64_t)value, names[unit]);
     else
-        snprintf(buf, buf_bytes, "%.1f %s", value, names[unit]);
+        text_print(buf, buf_bytes, "%.1f %s", value, names[unit]);
     return buf;
 }
 
@@ -176,7 +250,7 @@ int text_parse_double(const char *s, double lo, double hi, double *value)
     if (*s == '\0' || strchr(" \t\n", *s))
         return -1;
     errno = 0;
-    parsed = strtod(s, &end);
+    parsed = text_to_double(s, &end);
     if (errno || *end || !(parsed >= lo && parsed <= hi))
         return -1;
     *value = parsed;

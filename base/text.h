@@ -1,11 +1,24 @@
 /*
  * Text for messages and tables, numbers out of text.
+ *
+ * Numbers are written and read as in the C locale, whatever LC_NUMERIC the process has set: the
+ * library is part of other programs, and a file must not depend on who has written it.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+/* snprintf, vsnprintf, fprintf, strtod and strtof with the C locale's numbers */
+int text_print(char *buf, size_t buf_bytes, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+int text_print_args(char *buf, size_t buf_bytes, const char *fmt, va_list args)
+    __attribute__((format(printf, 3, 0)));
+int text_print_file(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+double text_to_double(const char *s, char **end);
+float text_to_float(const char *s, char **end);
 
 /*
  * " (did you mean \"x\"?)" into buf, x being the candidate with the least edit

@@ -4,6 +4,7 @@
  */
 #include "data/dataset_impl.h"
 
+#include "base/text.h"
 #include "base/units.h"
 
 #include <assert.h>
@@ -49,7 +50,7 @@ void dataset_set_description(struct dataset *d, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(own, sizeof(own), fmt, ap);
+    text_print_args(own, sizeof(own), fmt, ap);
     va_end(ap);
     d->description = d->input_count == 1
                      ? arena_printf(&d->arena, "%s | %s", d->input[0]->description, own)
@@ -62,7 +63,7 @@ struct dataset *dataset_refuse(struct dataset *in, struct err *e, const char *fm
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(msg, sizeof(msg), fmt, ap);
+    text_print_args(msg, sizeof(msg), fmt, ap);
     va_end(ap);
     dataset_release(in);
     err_set(e, "%s", msg);

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/floats.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #include <ctype.h>
@@ -61,8 +62,8 @@ static void put_float(struct text_out *out, uint32_t bits)
         return;
     }
     for (int precision = 6; precision <= 9; precision++) {
-        snprintf(digits, sizeof(digits), "%.*g", precision, (double)value);
-        if (f32_bits(strtof(digits, NULL)) == bits)
+        text_print(digits, sizeof(digits), "%.*g", precision, (double)value);
+        if (f32_bits(text_to_float(digits, NULL)) == bits)
             break;
     }
     put(out, "%s%s", digits, strpbrk(digits, ".e") ? "" : ".0");

@@ -182,6 +182,10 @@ static int check(void *values, struct err *e)
         print_takers(train_option_hyper((enum train_option)i), takers, sizeof(takers));
         return err_set(e, "--%s belongs to %s", rows[i].name, takers);
     }
+    if (o->value[OPT_OVERWRITE].is_given && !o->value[OPT_CHECKPOINT].is_given)
+        return err_set(e, "--overwrite belongs to --checkpoint");
+    if (o->value[OPT_OVERWRITE].is_given && o->value[OPT_RESUME].is_given)
+        return err_set(e, "--overwrite removes the checkpoints that --resume goes on from");
     if (is_host && (o->set.count || o->trace.path))
         return err_set(e, "--%s belongs to --backend sim", o->set.count ? "set" : "trace");
     return trace_options_check_mode(&o->trace, (enum run_mode)o->value[OPT_MODE].integer, e);

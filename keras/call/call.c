@@ -74,7 +74,7 @@ static json_t *parse_number(struct parser *p)
     long long whole = 0;
 
     errno = 0;
-    real = strtod(p->at, &end);
+    real = text_to_double(p->at, &end);
     if (end != p->at + length || (errno && fabs(real) > 1.0))
         return fail(p, "expected a number");
     if (!is_real) {

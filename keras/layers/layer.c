@@ -76,7 +76,7 @@ int layer_fail(const struct layer *l, struct err *e, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
+    text_print_args(text, sizeof(text), fmt, args);
     va_end(args);
     return err_set(e, "layer \"%s\": %s", l->name, text);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "isa/file.h"
+#include "base/text.h"
 #include "keras/layers/layer_impl.h"
 
 int json_fail(struct json_reader *r, const char *fmt, ...)
@@ -14,7 +15,7 @@ int json_fail(struct json_reader *r, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
+    text_print_args(text, sizeof(text), fmt, args);
     va_end(args);
     if (!r->name)
         return err_at(r->err, r->path, 0, 0, "%s", text);

@@ -569,7 +569,7 @@ char *chip_print_param(const struct chip *c, size_t index, char *buf, size_t buf
         break;
     case CHIP_REAL:
         memcpy(&real, field, sizeof(real));
-        snprintf(buf, buf_bytes, "%.10g", real);
+        text_print(buf, buf_bytes, "%.10g", real);
         break;
     case CHIP_WORD:
     case CHIP_TEXT:

@@ -26,6 +26,13 @@ $systole gemm 500x200x300 --tpu v3-8 --out-npy "$dir/c2.npy" --threads 2 --simd 
     | sed '/^host time/d;/^trace written/d' >"$dir/two"
 cmp -s "$dir/one" "$dir/two" || fail "threads, simd path or trace change the report"
 cmp -s "$dir/c1.npy" "$dir/c2.npy" || fail "threads or simd path change the result"
+# a NaN and an infinity of the user's: two rows of the result, and counted
+cp "$dir/c1.npy" "$dir/n.npy"
+printf '\000\000\300\177' | dd of="$dir/n.npy" bs=1 seek=256 conv=notrunc 2>/dev/null
+printf '\000\000\200\177' | dd of="$dir/n.npy" bs=1 seek=1056 conv=notrunc 2>/dev/null
+$systole gemm 500x16x200 --a "$dir/n.npy" >"$out" || fail "NaN among the operands"
+grep -q '^NaN and infinite: 2 elements of the operands, 32 of 8000 of the result, the same' "$out" \
+    || fail "NaN: $(grep -A2 bound "$out")"
 [ -s "$dir/t.pftrace" ] || fail "no trace"
 grep -q '^500x200x300, 8 cores' "$dir/one" || fail "not on all cores: $(head -1 "$dir/one")"
 $systole gemm 9x200x300 --tpu v3-8 >"$out" || fail "cores without rows: $(tail -1 "$out")"

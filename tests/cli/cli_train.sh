@@ -241,6 +241,14 @@ part="$model --tpu v3 --batch 512 --steps-per-epoch 5 --optimizer adamw"
         --checkpoint "$work/parts" --resume --csv-log "$work/parts.csv"
     refuse 'of a training with seed 1, not 2' train $part --epochs 3 --seed 2 \
         --checkpoint "$work/parts" --resume
+    refuse 'up to step 10, and this one is at step 0; --resume goes on from them, --overwrite' \
+        train $part --epochs 1 --checkpoint "$work/parts"
+    expect 2 '--overwrite removes the checkpoints that --resume goes on from' train $part \
+        --checkpoint "$work/parts" --resume --overwrite
+    expect 2 '--overwrite belongs to --checkpoint' train $part --overwrite
+    cp -r "$work/parts" "$work/anew"
+    expect 0 'wall time' train $part --epochs 1 --checkpoint "$work/anew" --overwrite
+    [ "$(ls "$work/anew")" = ckpt-00000005.safetensors ] || fail "anew: $(ls "$work/anew")"
     refuse 'no checkpoint to resume from' train $part --checkpoint "$work" --resume
     refuse 'that --checkpoint names' train $part --resume
 }

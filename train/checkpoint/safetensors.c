@@ -62,7 +62,7 @@ static int fail(const struct safetensors *s, const char *name, struct err *e, co
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(msg, sizeof(msg), fmt, ap);
+    text_print_args(msg, sizeof(msg), fmt, ap);
     va_end(ap);
     return err_at(e, s->path, 0, 0, "tensor \"%.*s\": %s", SHOWN, name, msg);
 }
