@@ -16,7 +16,7 @@ struct arguments {
     const char *to;
 };
 
-enum { KEY_DTYPE = 300, KEY_TO, KEY_DIMS, KEY_WINDOW, KEY_STRIDE, KEY_LIST };
+enum { KEY_DTYPE = 300, KEY_TO, KEY_DIMS, KEY_WINDOW, KEY_STRIDE, KEY_PAD, KEY_LIST };
 
 static const struct argp_option options[] = {
     {"dtype", KEY_DTYPE, "TYPE", 0, "of the operands: f32, bf16 (default), s32, u32, s8, u8, pred",
@@ -24,6 +24,7 @@ static const struct argp_option options[] = {
     {"dims", KEY_DIMS, "D,D…", 0, "dimensions, counted from 0", 1},
     {"window", KEY_WINDOW, "HxW", 0, "of pooling (default: 2)", 1},
     {"stride", KEY_STRIDE, "HxW", 0, "of pooling (default: the window)", 1},
+    {"pad", KEY_PAD, "same", 0, "zeros beside the image, so that a window stands on every stride", 1},
     {NULL, 'k', "N", 0, "how many, of topk", 1},
     {"to", KEY_TO, "TYPE", 0, "of convert's result (default: f32)", 1},
     {"list", KEY_LIST, 0, 0, "list the operations, and exit", 1},
@@ -103,6 +104,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_DIMS: r->dim_count = parse_dims(arg, r->dims, state); return 0;
     case KEY_WINDOW: r->window_count = parse_sizes("--window", arg, r->window, state); return 0;
     case KEY_STRIDE: r->stride_count = parse_sizes("--stride", arg, r->stride, state); return 0;
+    case KEY_PAD:
+        if (strcmp(arg, "same") != 0)
+            argp_error(state, "--pad is \"%s\", allowed is same", arg);
+        r->is_same = true;
+        return 0;
     case 'k':
         if (text_parse_int(arg, 1, SHAPE_ELEMS_MAX, &r->k))
             argp_error(state, "-k is \"%s\", allowed are whole numbers from 1 on", arg);
