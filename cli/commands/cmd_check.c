@@ -374,6 +374,8 @@ static const struct {
      check_run_hardware},
     {"optimizers", "systole check optimizers", "steps of optimizers against Keras's equations",
      check_run_optimizers},
+    {"shapes", "systole check shapes", "convolutions, products, windows of all sizes on all chips",
+     check_run_shapes},
 };
 
 static void print_checks(FILE *to)

@@ -3,23 +3,20 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/graphs/conv_graph.h"
+#include "cli/graphs/conv_request.h"
 #include "cli/graphs/op_graph.h"
 #include "cli/operation/op_run.h"
 #include "stack/hlo/graph_shape.h"
 
 #include <string.h>
 
-enum way { WAY_INPUT, WAY_KERNEL, WAY_FORWARD };
-static const char *const way_names[] = {"input", "kernel", "forward"};
+static const char *const way_titles[CONV_WAYS] = {
+    "", ", gradient by input", ", gradient by kernel", ", a layer's training step"};
 
 struct arguments {
     struct op_options run;
-    int64_t input[GRAPH_RANK_MAX], kernel[GRAPH_RANK_MAX];
+    struct conv_request conv;
     int input_rank, kernel_rank;
-    int64_t stride[2], pad[2], dilation[2], groups;
-    bool is_same, is_f32, is_row_major;
-    enum way way;
 };
 
 #define AT(member) CLI_AT(struct arguments, member)
@@ -45,14 +42,14 @@ static int parse_pad(const struct cli_option *o, const char *text, void *values,
 {
     struct arguments *args = values;
 
-    args->is_same = strcmp(text, "same") == 0;
-    return args->is_same ? 0 : parse_pair(o, text, values, e);
+    args->conv.is_same = strcmp(text, "same") == 0;
+    return args->conv.is_same ? 0 : parse_pair(o, text, values, e);
 }
 
 static int take_shape(void *values, const char *text, struct err *e)
 {
     struct arguments *args = values;
-    int64_t *to = args->input_rank ? args->kernel : args->input;
+    int64_t *to = args->input_rank ? args->conv.kernel : args->conv.input;
     int *rank = args->input_rank ? &args->kernel_rank : &args->input_rank;
 
     if (args->kernel_rank)
@@ -65,22 +62,23 @@ static int take_shape(void *values, const char *text, struct err *e)
 }
 
 static const struct cli_option options[] = {
-    {"stride", 0, "HxW", "steps of the window (default: 1)", 1, CLI_OTHER, AT(stride), .lo = 1,
+    {"stride", 0, "HxW", "steps of the window (default: 1)", 1, CLI_OTHER, AT(conv.stride), .lo = 1,
      .parse = parse_pair},
-    {"pad", 0, "HxW", "zeros on each side, or \"same\" (default: 0)", 1, CLI_OTHER, AT(pad),
+    {"pad", 0, "HxW", "zeros on each side, or \"same\" (default: 0)", 1, CLI_OTHER, AT(conv.pad),
      .parse = parse_pad},
     {"dilation", 0, "HxW", "distance of the kernel's elements (default: 1)", 1, CLI_OTHER,
-     AT(dilation), .lo = 1, .parse = parse_pair},
+     AT(conv.dilation), .lo = 1, .parse = parse_pair},
     {"groups", 0, "N", "groups of features; as many as input features: depthwise", 1, CLI_WHOLE,
-     AT(groups), .lo = 1, .hi = 1 << 20},
-    {"grad", 0, "OF", "time the gradient by \"input\" or by \"kernel\" instead", 1, CLI_CHOICE,
-     AT(way), .words = "input|kernel"},
+     AT(conv.groups), .lo = 1, .hi = 1 << 20},
+    {"grad", 0, "OF", "time the gradient by input or by kernel instead; step: a layer "
+     "with bias and relu, and all its gradients (default: none)", 1, CLI_CHOICE, AT(conv.way),
+     .words = "none|input|kernel|step"},
     {"dtype", 0, "TYPE", "of operands and result: bf16 (default) or f32", 1, CLI_CHOICE,
-     AT(is_f32), .words = "bf16|f32"},
+     AT(conv.is_f32), .words = "bf16|f32"},
     {"row-major", 0, NULL,
      "input and result as NxHxWxC in memory, as a program's parameters are, with transposes "
      "around the convolution (default: laid out as inside a network)", 1, CLI_FLAG,
-     AT(is_row_major)},
+     AT(conv.is_row_major)},
     {0}};
 
 static int check(void *values, struct err *e)
@@ -107,86 +105,20 @@ static const struct cli_syntax syntax = {
     "  systole conv 128x56x56x64 3x3x64x64 --pad same --grad kernel --tpu v4\n"
     "  systole conv 32x56x56x144 3x3x1x144 --pad same --groups 144"};
 
-static int check_sizes(const struct arguments *args, struct err *e)
-{
-    double elements = 1;
-
-    for (int i = 0; i < 4; i++)
-        elements *= (double)args->input[i];
-    if (elements > (double)SHAPE_ELEMS_MAX)
-        return err_set(e, "the input has more than %lld elements", SHAPE_ELEMS_MAX);
-    if (args->kernel[2] * args->groups != args->input[3])
-        return err_set(e, "%lld input features in %lld group%s need a kernel of %lld, not %lld",
-                       (long long)args->input[3], (long long)args->groups,
-                       args->groups == 1 ? "" : "s",
-                       (long long)(args->input[3] / args->groups), (long long)args->kernel[2]);
-    if (args->kernel[3] % args->groups)
-        return err_set(e, "%lld output features do not divide into %lld groups",
-                       (long long)args->kernel[3], (long long)args->groups);
-    return 0;
-}
-
-static int make_windows(const struct arguments *args, struct graph_window w[2], struct err *e)
-{
-    for (int i = 0; i < 2; i++) {
-        int64_t reach = (args->kernel[i] - 1) * args->dilation[i] + 1, in = args->input[1 + i];
-        int64_t both = 2 * args->pad[i];
-
-        if (args->is_same) {
-            both = (div_up(in, args->stride[i]) - 1) * args->stride[i] + reach - in;
-            both = both < 0 ? 0 : both;
-        }
-        w[i] = (struct graph_window){.size = args->kernel[i], .stride = args->stride[i],
-                                     .pad_low = both / 2, .pad_high = both - both / 2,
-                                     .base_dilation = 1, .window_dilation = args->dilation[i]};
-        if (in + both < reach)
-            return err_set(e, "a window of %lld over %lld with %lld of padding",
-                           (long long)reach, (long long)in, (long long)both);
-    }
-    return 0;
-}
-
-static int make_graph(const struct arguments *args, struct graph *g, struct err *e)
-{
-    struct conv_graph c = {.type = args->is_f32 ? DTYPE_F32 : DTYPE_BF16, .groups = args->groups,
-                           .is_row_major = args->is_row_major,
-                           .is_training = args->way == WAY_KERNEL};
-    int x, k, y, wrt, gradient;
-
-    if (check_sizes(args, e) || make_windows(args, c.window, e))
-        return -1;
-    memcpy(c.in, args->input, sizeof(c.in));
-    memcpy(c.kernel, args->kernel, sizeof(c.kernel));
-    if (conv_graph_add(g, &c, &x, &k, &y, e))
-        return -1;
-    if (args->way == WAY_FORWARD) {
-        graph_output(g, y, "output", -1);
-        return graph_verify(g, e);
-    }
-    wrt = args->way == WAY_INPUT ? x : k;
-    if (graph_backward(g, y, graph_parameter(g, g->node[y].shape, "output.gradient"), &wrt, 1,
-                       &gradient, e))
-        return -1;
-    graph_output(g, gradient, "gradient", -1);
-    graph_eliminate_dead(g);
-    return graph_verify(g, e);
-}
-
 static const char *title_of(const struct arguments *args, struct arena *a)
 {
-    const int64_t *i = args->input, *k = args->kernel;
+    const int64_t *i = args->conv.input, *k = args->conv.kernel;
 
-    return arena_printf(a, "conv %lldx%lldx%lldx%lld by %lldx%lldx%lldx%lld%s%s",
+    return arena_printf(a, "conv %lldx%lldx%lldx%lld by %lldx%lldx%lldx%lld%s",
                         (long long)i[0], (long long)i[1], (long long)i[2], (long long)i[3],
                         (long long)k[0], (long long)k[1], (long long)k[2], (long long)k[3],
-                        args->way != WAY_FORWARD ? ", gradient by " : "",
-                        args->way != WAY_FORWARD ? way_names[args->way] : "");
+                        way_titles[args->conv.way]);
 }
 
 int cmd_conv(int argc, char **argv)
 {
-    struct arguments args = {.run = OP_OPTIONS_DEFAULT, .stride = {1, 1}, .dilation = {1, 1},
-                             .groups = 1, .way = WAY_FORWARD};
+    struct arguments args = {.run = OP_OPTIONS_DEFAULT,
+                             .conv = {.stride = {1, 1}, .dilation = {1, 1}, .groups = 1}};
     struct graph graph;
     struct arena a;
     struct err e;
@@ -196,7 +128,7 @@ int cmd_conv(int argc, char **argv)
     args.run.out.command = command_of_argv(argc, argv, &a);
     cli_parse(&syntax, argc, argv, &args);
     graph_init(&graph, &a, "conv");
-    status = make_graph(&args, &graph, &e);
+    status = conv_request_graph(&args.conv, &graph, &e);
     if (status == 0)
         status = op_run(&args.run, &graph, title_of(&args, &a), &e);
     status = status ? cli_fail(&e) : 0;

@@ -17,6 +17,7 @@ struct op_request {
     int dims[GRAPH_RANK_MAX], dim_count;        /* --dims */
     int64_t window[GRAPH_RANK_MAX], stride[GRAPH_RANK_MAX];
     int window_count, stride_count;
+    bool is_same;                       /* pooling: zeros beside the image, one window per stride */
     int64_t k;                          /* of top-k */
 };
 
