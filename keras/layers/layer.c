@@ -53,11 +53,28 @@ const char *layer_standard_name(enum layer_kind kind)
     return kinds[kind].name;
 }
 
+/* names that Keras 1, 2 and 3 take for the same class */
+static const struct { const char *alias, *class; } aliases[] = {
+    {"Convolution1D", "Conv1D"}, {"Convolution2D", "Conv2D"},
+    {"Convolution1DTranspose", "Conv1DTranspose"}, {"Convolution2DTranspose", "Conv2DTranspose"},
+    {"Deconvolution2D", "Conv2DTranspose"},
+    {"SeparableConvolution1D", "SeparableConv1D"}, {"SeparableConvolution2D", "SeparableConv2D"},
+    {"MaxPool1D", "MaxPooling1D"}, {"MaxPool2D", "MaxPooling2D"},
+    {"AvgPool1D", "AveragePooling1D"}, {"AvgPool2D", "AveragePooling2D"},
+    {"GlobalMaxPool1D", "GlobalMaxPooling1D"}, {"GlobalMaxPool2D", "GlobalMaxPooling2D"},
+    {"GlobalAvgPool1D", "GlobalAveragePooling1D"}, {"GlobalAvgPool2D", "GlobalAveragePooling2D"},
+    {"BatchNormalizationV1", "BatchNormalization"}, {"BatchNormalizationV2", "BatchNormalization"},
+    {"SyncBatchNormalization", "BatchNormalization"},
+};
+
 int layer_find(const char *class, enum layer_kind *kind, struct err *e)
 {
     const char *names[COUNT_OF(kinds)];
     char near[160];
 
+    for (size_t i = 0; i < COUNT_OF(aliases); i++)
+        if (strcmp(class, aliases[i].alias) == 0)
+            class = aliases[i].class;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         names[i] = kinds[i].class;
         if (strcmp(class, names[i]) == 0) {
@@ -243,7 +260,7 @@ int layer_activate(struct layer_call *c, int x)
 
 bool layer_has_dropout(const struct layer *l)
 {
-    return (l->kind == LAYER_DROPOUT || l->kind == LAYER_MULTI_HEAD_ATTENTION) && l->c.rate > 0.0;
+    return l->c.rate > 0.0;             /* only layers that drop have a rate */
 }
 
 int layer_drop(struct layer_call *c, int x)

@@ -174,3 +174,29 @@ static int call_dropout(struct layer_call *c)
 }
 
 const struct layer_functions layer_dropout = {shape_same, NULL, call_dropout};
+
+/* a factor, 0 or 1 / (1 - rate), for each channel of each sample */
+static int call_spatial_dropout(struct layer_call *c)
+{
+    struct graph *g = &c->t->graph;
+    struct shape s = g->node[c->input[0]].shape;
+    int64_t dims[2] = {s.dim[0], s.dim[s.rank - 1]};
+    int ones, factor;
+
+    layer_source(c, "Dropout");
+    ones = graph_constant(g, shape_make(s.dtype, 2, dims), 1.0);
+    factor = layer_drop(c, ones);
+    if (factor == ones)
+        return c->input[0];
+    return graph_binary(g, HLO_MULTIPLY, c->input[0],
+                        graph_broadcast(g, factor, s, (int[]){0, s.rank - 1}));
+}
+
+const struct layer_functions layer_spatial_dropout = {shape_same, NULL, call_spatial_dropout};
+
+static int call_identity(struct layer_call *c)
+{
+    return c->input[0];
+}
+
+const struct layer_functions layer_identity = {shape_same, NULL, call_identity};

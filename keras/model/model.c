@@ -238,7 +238,7 @@ static void add_seed(struct model *m, struct variable_set *set)
 {
     struct shape scalar = shape_scalar(DTYPE_S32);
     const char *name = "seed_generator/seed_generator_state";
-    struct initializer start = {INITIALIZER_CONSTANT, (double)(m->seed & 0x7fffffff), 0};
+    struct initializer start = {.kind = INITIALIZER_CONSTANT, .a = (double)(m->seed & 0x7fffffff)};
 
     if (variable_find(set, name) >= 0)
         name = arena_printf(m->arena, "%s/seed_generator_state", m->name);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -61,6 +62,20 @@ static int read_pair(struct json_reader *r, const json_t *v, const char *field, 
                ? -1 : 0;
 }
 
+/* n, or [n], along the steps of a sequence */
+static int read_one(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
+{
+    to[1] = 1;
+    return read_whole(r, json_array_size(v) == 1 ? json_array_get(v, 0) : v, field, &to[0]);
+}
+
+/* n, or [before, after], of a sequence */
+static int read_ends(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
+{
+    to[2] = to[3] = 0;
+    return read_pair(r, v, field, to);
+}
+
 /* n, [rows, columns], or [[top, bottom], [left, right]] */
 static int read_pads(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
 {
@@ -80,18 +95,6 @@ static int read_axis(struct json_reader *r, const json_t *v, const char *field, 
     return read_whole(r, v, field, to);
 }
 
-static int read_padding(struct json_reader *r, const json_t *v, const char *field,
-                        enum nn_padding *to)
-{
-    const char *name = json_string_value(v);
-
-    if (!name || (strcmp(name, "valid") != 0 && strcmp(name, "same") != 0))
-        return json_fail(r, "\"%s\" is %s%s%s; it must be \"valid\" or \"same\"", field,
-                         name ? "\"" : "", name ? name : "not a name", name ? "\"" : "");
-    *to = strcmp(name, "same") == 0 ? NN_SAME : NN_VALID;
-    return 0;
-}
-
 /* "relu", or {"class_name": "function", "config": "relu"} */
 static int read_activation(struct json_reader *r, const json_t *v, const char *field,
                            struct activation *to)
@@ -108,12 +111,84 @@ static int read_activation(struct json_reader *r, const json_t *v, const char *f
     return 0;
 }
 
+/* one of a few names, any spelling of case; its number, or -1 with all of them */
+static int read_choice(struct json_reader *r, const json_t *v, const char *field,
+                       const char *const *names, size_t count)
+{
+    const char *name = json_string_value(v);
+    char all[160] = "";
+
+    for (size_t i = 0; i < count; i++) {
+        size_t used = strlen(all);
+
+        if (name && strcasecmp(name, names[i]) == 0)
+            return (int)i;
+        snprintf(all + used, sizeof(all) - used, "%s\"%s\"",
+                 i == 0 ? "" : i + 1 < count ? ", " : " or ", names[i]);
+    }
+    return json_fail(r, "\"%s\" is %s%s%s; it must be %s", field, name ? "\"" : "",
+                     name ? name : "not a name", name ? "\"" : "", all);
+}
+
+/* causal: of Conv1D alone */
+static int read_padding(struct json_reader *r, const json_t *v, const struct layer_field *f,
+                        enum nn_padding *to)
+{
+    static const char *const names[] = {"valid", "same", "causal"};
+    static const enum nn_padding paddings[] = {NN_VALID, NN_SAME, NN_CAUSAL};
+    int which = read_choice(r, v, f->name, names, f->kind == LAYER_CONV1D ? 3 : 2);
+
+    if (which < 0)
+        return -1;
+    *to = paddings[which];
+    return 0;
+}
+
+static int read_interpolation(struct json_reader *r, const json_t *v, const char *field,
+                              enum layer_interpolation *to)
+{
+    static const char *const names[] = {"nearest", "bilinear"};
+    int which = read_choice(r, v, field, names, COUNT_OF(names));
+
+    if (which < 0)
+        return -1;
+    *to = (enum layer_interpolation)which;
+    return 0;
+}
+
+/* VarianceScaling's two choices */
+static int read_scaling(struct json_reader *r, const json_t *config, struct initializer *to)
+{
+    static const char *const modes[] = {"fan_in", "fan_out", "fan_avg"};
+    static const char *const draws[] = {"truncated_normal", "untruncated_normal", "uniform",
+                                        "normal"};
+    const json_t *mode = json_object_get(config, "mode");
+    const json_t *draw = json_object_get(config, "distribution");
+    int which;
+
+    if (json_is_given(mode)) {
+        which = read_choice(r, mode, "mode", modes, COUNT_OF(modes));
+        if (which < 0)
+            return -1;
+        to->mode = (enum initializer_mode)which;
+    }
+    if (json_is_given(draw)) {
+        which = read_choice(r, draw, "distribution", draws, COUNT_OF(draws));
+        if (which < 0)
+            return -1;
+        /* Keras 1 and 2 call the truncated one "normal" */
+        to->distribution = which == 3 ? DRAW_TRUNCATED_NORMAL
+                                      : (enum initializer_distribution)which;
+    }
+    return 0;
+}
+
 static int read_initializer(struct json_reader *r, const json_t *v, const char *field,
                             struct initializer *to)
 {
     static const struct { const char *name; bool is_b; } numbers[] = {
         {"value", false}, {"mean", false}, {"minval", false}, {"gain", false},
-        {"stddev", true}, {"maxval", true}
+        {"scale", false}, {"stddev", true}, {"maxval", true}
     };
     const char *name = json_string_value(json_is_object(v) ? json_object_get(v, "class_name") : v);
     const json_t *config = json_object_get(v, "config");
@@ -132,7 +207,7 @@ static int read_initializer(struct json_reader *r, const json_t *v, const char *
             read_number(r, number, numbers[i].name, numbers[i].is_b ? &to->b : &to->a) != 0)
             return -1;
     }
-    return 0;
+    return kind == INITIALIZER_VARIANCE_SCALING ? read_scaling(r, config, to) : 0;
 }
 
 /* null, "l2", or {"class_name": "L2", "config": {"l2": 0.01}} */
@@ -154,6 +229,42 @@ static int read_regularizer(struct json_reader *r, const json_t *v, const char *
     if (json_is_given(l1) && read_number(r, l1, "l1", &to->l1) != 0)
         return -1;
     return json_is_given(l2) ? read_number(r, l2, "l2", &to->l2) : 0;
+}
+
+/* all numbers of v, nested in lists as they may be; -1: there is something else */
+static int64_t flatten_reals(const json_t *v, double *to, int depth)
+{
+    int64_t count = 0;
+
+    if (json_is_number(v)) {
+        if (to)
+            *to = json_number_value(v);
+        return 1;
+    }
+    if (!json_is_array(v) || depth == 0)
+        return -1;
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        int64_t more = flatten_reals(json_array_get(v, i), to ? to + count : NULL, depth - 1);
+
+        if (more < 0)
+            return -1;
+        count += more;
+    }
+    return count;
+}
+
+static int read_reals(struct json_reader *r, const json_t *v, const char *field,
+                      struct layer_reals *to)
+{
+    int64_t count = flatten_reals(v, NULL, GRAPH_RANK_MAX);
+    double *value;
+
+    if (count < 1)
+        return json_fail(r, "\"%s\" must be a number or a list of numbers", field);
+    value = arena_array(r->arena, (size_t)count, sizeof(*value));
+    flatten_reals(v, value, GRAPH_RANK_MAX);
+    *to = (struct layer_reals){value, count};
+    return 0;
 }
 
 static int read_list(struct json_reader *r, const json_t *v, const char *field,
@@ -182,13 +293,18 @@ static int read_field(struct json_reader *r, const struct layer_field *f, const 
     case FIELD_OPT_REAL: return read_number(r, v, f->name, to);
     case FIELD_PAIR:
     case FIELD_OPT_PAIR: return read_pair(r, v, f->name, to);
+    case FIELD_ONE:
+    case FIELD_OPT_ONE: return read_one(r, v, f->name, to);
+    case FIELD_ENDS: return read_ends(r, v, f->name, to);
     case FIELD_PADS: return read_pads(r, v, f->name, to);
     case FIELD_AXIS: return read_axis(r, v, f->name, to);
-    case FIELD_PADDING: return read_padding(r, v, f->name, to);
+    case FIELD_PADDING: return read_padding(r, v, f, to);
+    case FIELD_INTERPOLATION: return read_interpolation(r, v, f->name, to);
     case FIELD_ACTIVATION: return read_activation(r, v, f->name, to);
     case FIELD_INITIALIZER: return read_initializer(r, v, f->name, to);
     case FIELD_REGULARIZER: return read_regularizer(r, v, f->name, to);
     case FIELD_SHAPE: return read_list(r, v, f->name, c);
+    case FIELD_REALS: return read_reals(r, v, f->name, to);
     case FIELD_BOOL: break;
     }
     if (!json_is_boolean(v))
@@ -258,6 +374,19 @@ static int unknown_field(struct json_reader *r, enum layer_kind kind, const char
                      name, text_did_you_mean(name, names, count, near, sizeof(near)));
 }
 
+/* What stands beside a switch that is off says nothing, whatever it is. */
+static bool is_switched_off(const json_t *config, const char *name)
+{
+    static const struct { const char *name, *by; } switched[] = {
+        {"renorm_clipping", "renorm"}, {"renorm_momentum", "renorm"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(switched); i++)
+        if (strcmp(switched[i].name, name) == 0)
+            return !json_is_true(json_object_get(config, switched[i].by));
+    return false;
+}
+
 /* what is in the file but in no table */
 static int check_other(struct json_reader *r, enum layer_kind kind, const char *name,
                        const json_t *v)
@@ -317,7 +446,7 @@ static int read_fields(struct json_reader *r, const json_t *config, struct layer
     json_object_foreach((json_t *)(uintptr_t)config, key, v) {
         const struct layer_field *f = find_field(l->kind, key);
 
-        if (json_is_null(v))
+        if (json_is_null(v) || is_switched_off(config, key))
             continue;
         if (f ? read_field(r, f, v, &l->c) : check_other(r, l->kind, key, v))
             return -1;
