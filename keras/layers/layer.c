@@ -133,6 +133,15 @@ int layer_expect_last_axis(const struct layer *l, const struct shape *in, struct
                       in->rank);
 }
 
+int layer_check_reals(const struct layer *l, const char *field, const struct layer_reals *given,
+                      int64_t features, struct err *e)
+{
+    if (given->count <= 1 || given->count == features)
+        return 0;
+    return layer_fail(l, e, "\"%s\" has %" PRId64 " numbers; it must have 1 or %" PRId64
+                      ", a number for each feature", field, given->count, features);
+}
+
 /* ---- shapes ---- */
 
 static int check_count(const struct layer *l, int count, struct err *e)
@@ -246,6 +255,18 @@ int layer_bias(struct layer_call *c, int x, int place)
 
     layer_source(c, "BiasAdd");
     return nn_bias(&c->t->graph, x, bias);
+}
+
+int layer_literal(struct layer_call *c, const struct layer_reals *given)
+{
+    struct graph *g = &c->t->graph;
+    const struct shape *s = &g->node[c->input[0]].shape;
+    int64_t features = s->dim[s->rank - 1];
+    float *v = arena_array(g->arena, (size_t)features, sizeof(*v));
+
+    for (int64_t i = 0; i < features; i++)
+        v[i] = (float)given->value[given->count == 1 ? 0 : i];
+    return graph_literal(g, shape_make(DTYPE_F32, 1, &features), v);
 }
 
 int layer_activate(struct layer_call *c, int x)

@@ -51,10 +51,10 @@ struct layer_config {
     int64_t pads[4];                                    /* top, bottom, left, right */
     int64_t shape[GRAPH_RANK_MAX];                      /* of RESHAPE one may be -1 */
     int64_t shape_count;
-    double momentum, epsilon, rate, scale, offset, max_value, negative_slope, threshold, alpha;
+    double momentum, epsilon, rate, max_value, negative_slope, threshold, alpha;
     enum nn_padding padding;
     enum layer_interpolation interpolation;
-    struct layer_reals mean, variance;
+    struct layer_reals mean, variance, scale, offset;
     bool use_bias, is_centered, is_scaled, is_synchronized, is_causal, keeps_dims, is_inverse;
     struct activation activation;
     struct initializer kernel_initializer, bias_initializer, mean_initializer;

@@ -168,28 +168,55 @@ static int shape_same(const struct layer *l, const struct shape *in, int count,
     return 0;
 }
 
-static int call_dropout(struct layer_call *c)
-{
-    return layer_drop(c, c->input[0]);
-}
-
-const struct layer_functions layer_dropout = {shape_same, NULL, call_dropout};
-
-/* a factor, 0 or 1 / (1 - rate), for each channel of each sample */
-static int call_spatial_dropout(struct layer_call *c)
+/* a factor, 0 or 1 / (1 - rate), for each place of the dimensions in `own`; others share it */
+static int drop_shared(struct layer_call *c, uint32_t own)
 {
     struct graph *g = &c->t->graph;
-    struct shape s = g->node[c->input[0]].shape;
-    int64_t dims[2] = {s.dim[0], s.dim[s.rank - 1]};
-    int ones, factor;
+    struct shape s = g->node[c->input[0]].shape, few = {.dtype = s.dtype};
+    int dims[GRAPH_RANK_MAX], ones, factor;
 
+    for (int d = 0; d < s.rank; d++)
+        if (own & (1u << d)) {
+            dims[few.rank] = d;
+            few.dim[few.rank++] = s.dim[d];
+        }
     layer_source(c, "Dropout");
-    ones = graph_constant(g, shape_make(s.dtype, 2, dims), 1.0);
+    ones = graph_constant(g, few, 1.0);
     factor = layer_drop(c, ones);
     if (factor == ones)
         return c->input[0];
-    return graph_binary(g, HLO_MULTIPLY, c->input[0],
-                        graph_broadcast(g, factor, s, (int[]){0, s.rank - 1}));
+    return graph_binary(g, HLO_MULTIPLY, c->input[0], graph_broadcast(g, factor, s, dims));
+}
+
+/* "noise_shape" counts the batch: 1 where places share what is drawn, else null */
+static int shape_dropout(const struct layer *l, const struct shape *in, int count,
+                         struct shape *out, struct err *e)
+{
+    if (l->c.shape_count > 0 && l->c.shape_count != in->rank + 1)
+        return layer_fail(l, e, "\"noise_shape\" has %" PRId64 " dimensions; with the batch its "
+                          "input has %d", l->c.shape_count, in->rank + 1);
+    return shape_same(l, in, count, out, e);
+}
+
+static int call_dropout(struct layer_call *c)
+{
+    const struct layer_config *l = &c->layer->c;
+    uint32_t own = 0;
+
+    if (l->shape_count == 0)
+        return layer_drop(c, c->input[0]);
+    for (int64_t d = 0; d < l->shape_count; d++)
+        own |= l->shape[d] == 1 ? 0 : 1u << d;
+    return drop_shared(c, own);
+}
+
+const struct layer_functions layer_dropout = {shape_dropout, NULL, call_dropout};
+
+static int call_spatial_dropout(struct layer_call *c)
+{
+    int last = c->t->graph.node[c->input[0]].shape.rank - 1;
+
+    return drop_shared(c, 1u | 1u << last);
 }
 
 const struct layer_functions layer_spatial_dropout = {shape_same, NULL, call_spatial_dropout};

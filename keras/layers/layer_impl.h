@@ -76,6 +76,12 @@ int layer_expect_last_axis(const struct layer *l, const struct shape *in, struct
 /* "[28, 28, 1]" */
 char *layer_shape_text(const struct shape *s, char *buf, size_t buf_bytes);
 
+/* -1 unless there is no number, one, or one for each feature */
+int layer_check_reals(const struct layer *l, const char *field, const struct layer_reals *given,
+                      int64_t features, struct err *e);
+/* an f32 vector of the input's features: of these numbers, or of the one */
+int layer_literal(struct layer_call *c, const struct layer_reals *given);
+
 #define SIZES(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
                    (int64_t[]){__VA_ARGS__}
 

@@ -167,22 +167,13 @@ const struct layer_functions layer_unit_norm = {shape_norm, NULL, call_unit_norm
 
 #define DEVIATION_MIN 1e-7              /* Keras's epsilon, below which it does not divide */
 
-static int check_given(const struct layer *l, const char *name, const struct layer_reals *given,
-                       int64_t features, struct err *e)
-{
-    if (given->count <= 1 || given->count == features)
-        return 0;
-    return layer_fail(l, e, "\"%s\" has %" PRId64 " numbers; it must have 1 or %" PRId64
-                      ", a number for each feature", name, given->count, features);
-}
-
 static int shape_feature_norm(const struct layer *l, const struct shape *in, int count,
                               struct shape *out, struct err *e)
 {
     int64_t features = in->rank > 0 ? in->dim[in->rank - 1] : 1;
 
-    if (check_given(l, "mean", &l->c.mean, features, e) != 0 ||
-        check_given(l, "variance", &l->c.variance, features, e) != 0)
+    if (layer_check_reals(l, "mean", &l->c.mean, features, e) != 0 ||
+        layer_check_reals(l, "variance", &l->c.variance, features, e) != 0)
         return -1;
     if ((l->c.mean.count == 0) != (l->c.variance.count == 0))
         return layer_fail(l, e, "\"mean\" and \"variance\" must both be given, or neither");
@@ -200,26 +191,14 @@ static void build_feature_norm(struct layer_build *b)
     layer_add_mean(b, "variance", SIZES(features_of(b->layer)), &ones);
 }
 
-/* a literal of a number for each feature */
-static int literal_of(struct layer_call *c, const struct layer_reals *given)
-{
-    struct graph *g = &c->t->graph;
-    int64_t features = features_of(c->layer);
-    float *v = arena_array(g->arena, (size_t)features, sizeof(*v));
-
-    for (int64_t i = 0; i < features; i++)
-        v[i] = (float)given->value[given->count == 1 ? 0 : i];
-    return graph_literal(g, shape_make(DTYPE_F32, 1, &features), v);
-}
-
 /* (x - mean) / deviation; inverse: x deviation + mean */
 static int call_feature_norm(struct layer_call *c)
 {
     const struct layer_config *l = &c->layer->c;
     struct graph *g = &c->t->graph;
     bool is_given = l->mean.count > 0;
-    int mean = is_given ? literal_of(c, &l->mean) : layer_read(c, 0);
-    int variance = is_given ? literal_of(c, &l->variance) : layer_read(c, 1);
+    int mean = is_given ? layer_literal(c, &l->mean) : layer_read(c, 0);
+    int variance = is_given ? layer_literal(c, &l->variance) : layer_read(c, 1);
     int x = graph_convert(g, c->input[0], DTYPE_F32), deviation;
 
     layer_source(c, "Normalization");

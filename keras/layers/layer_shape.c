@@ -166,17 +166,37 @@ static int shape_function(const struct layer *l, const struct shape *in, int cou
     return l->kind == LAYER_SOFTMAX ? layer_expect_last_axis(l, in, e) : 0;
 }
 
-static int call_rescaling(struct layer_call *c)
+static int shape_rescaling(const struct layer *l, const struct shape *in, int count,
+                           struct shape *out, struct err *e)
 {
-    struct graph *g = &c->t->graph;
-    int x;
+    int64_t features = in->rank > 0 ? in->dim[in->rank - 1] : 1;
 
-    layer_source(c, "Rescaling");
-    x = nn_scale(g, c->input[0], c->layer->c.scale);
-    return c->layer->c.offset != 0.0 ? nn_shift(g, x, c->layer->c.offset) : x;
+    if (layer_check_reals(l, "scale", &l->c.scale, features, e) != 0 ||
+        layer_check_reals(l, "offset", &l->c.offset, features, e) != 0)
+        return -1;
+    return shape_function(l, in, count, out, e);
 }
 
-const struct layer_functions layer_rescaling = {shape_function, NULL, call_rescaling};
+/* one number for all, or one for each feature; scale x + offset */
+static int call_rescaling(struct layer_call *c)
+{
+    const struct layer_reals *scale = &c->layer->c.scale, *offset = &c->layer->c.offset;
+    struct graph *g = &c->t->graph;
+    int x = c->input[0];
+
+    layer_source(c, "Rescaling");
+    if (scale->count == 1)
+        x = nn_scale(g, x, scale->value[0]);
+    else if (scale->count > 1)
+        x = nn_multiply(g, x, nn_spread(g, graph_convert(g, layer_literal(c, scale), c->dtype), x));
+    if (offset->count == 1 && offset->value[0] != 0.0)
+        x = nn_shift(g, x, offset->value[0]);
+    else if (offset->count > 1)
+        x = nn_add(g, x, nn_spread(g, graph_convert(g, layer_literal(c, offset), c->dtype), x));
+    return x;
+}
+
+const struct layer_functions layer_rescaling = {shape_rescaling, NULL, call_rescaling};
 
 /* max_value at the top, x from threshold on, negative_slope (x - threshold) below */
 static int bounded_relu(struct graph *g, const struct layer_config *l, int x)

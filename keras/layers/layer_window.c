@@ -87,7 +87,7 @@ int layer_window_shape(const struct layer *l, const struct shape *image, const i
             return layer_fail(l, e, "a window of %" PRId64 " does not fit into the %s, %" PRId64
                               ", of samples %s; use padding \"same\" or a smaller window", covered,
                               layer_spatial_dims(l->kind) == 1 ? "steps" : i ? "width" : "height",
-                              image->dim[i], layer_shape_text(&l->input[0], text, sizeof(text)));
+                              image->dim[i], layer_shape_text(image, text, sizeof(text)));
     }
     return 0;
 }

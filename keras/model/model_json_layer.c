@@ -15,7 +15,8 @@
 /* what else stands in a config and changes nothing here; others must be null or false */
 static const char *const neutral[] = {
     "name", "trainable", "dtype", "batch_shape", "batch_input_shape", "input_shape", "seed",
-    "autocast", "input_length", "supports_masking", "fused", "_self_extracted"
+    "autocast", "input_length", "supports_masking", "fused", "_self_extracted", "query_shape",
+    "key_shape", "value_shape"
 };
 /* of Keras 2's DepthwiseConv2D, which has its base class's parameters too */
 static const char *const depthwise_neutral[] = {
@@ -275,9 +276,13 @@ static int read_list(struct json_reader *r, const json_t *v, const char *field,
     if (!json_is_array(v) || size < 1 || size > 6)
         return json_fail(r, "\"%s\" must be a list of 1..6 whole numbers", field);
     c->shape_count = (int64_t)size;
-    for (size_t i = 0; i < size; i++)
-        if (read_whole(r, json_array_get(v, i), field, &c->shape[i]) != 0)
+    for (size_t i = 0; i < size; i++) {
+        const json_t *d = json_array_get(v, i);
+
+        c->shape[i] = -1;               /* null: whatever it is */
+        if (!json_is_null(d) && read_whole(r, d, field, &c->shape[i]) != 0)
             return -1;
+    }
     return 0;
 }
 
@@ -328,8 +333,11 @@ int json_read_name(struct json_reader *r, const json_t *layer, size_t index, con
     if (!model_is_plain_name(given))
         return json_fail(r, "the name of layer %zu must be 1..%d printable characters without "
                          "quotes and backslashes", index, MODEL_NAME_CHARS_MAX);
-    *name = arena_strdup(r->arena, given);
-    if (model_find_layer(r->model, given)) {
+    *name = arena_printf(r->arena, "%s%s", r->prefix, given);
+    if (strlen(*name) > MODEL_NAME_CHARS_MAX)
+        return json_fail(r, "layer %zu's name \"%s\" is longer than %d characters with those of "
+                         "the models around it", index, *name, MODEL_NAME_CHARS_MAX);
+    if (model_find_layer(r->model, *name)) {
         r->name = *name;
         return json_fail(r, "two layers have this name");
     }
