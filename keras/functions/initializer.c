@@ -103,6 +103,14 @@ static void fill_constant(const struct shape *s, double value, void *to)
         put(s, to, i, value);
 }
 
+static void fill_forget(const struct shape *s, void *to)
+{
+    int64_t elems = shape_elems(s);
+
+    for (int64_t i = 0; i < elems; i++)
+        put(s, to, i, i / (elems / 4) == 1);
+}
+
 static void fill_identity(const struct shape *s, double value, void *to)
 {
     assert(s->rank == 2);
@@ -254,6 +262,9 @@ void initializer_fill(const struct initializer *i, const struct shape *shape, ui
     case INITIALIZER_HE_NORMAL:
     case INITIALIZER_LECUN_NORMAL:
         fill_scaled(shape, DRAW_TRUNCATED_NORMAL, deviation, &r, to);
+        return;
+    case INITIALIZER_UNIT_FORGET:
+        fill_forget(shape, to);
         return;
     case INITIALIZER_VARIANCE_SCALING:
         fill_scaled(shape, i->distribution, deviation, &r, to);

@@ -197,7 +197,9 @@ static int add(struct layer_build *b, struct variable *v, const char *name, int 
     struct layer *l = b->layer;
 
     assert(l->variable_count < LAYER_VARIABLES_MAX);
-    v->name = arena_printf(b->arena, "%s/%s", l->name, name);
+    v->name = l->is_distributed && l->wrapped[0]
+                  ? arena_printf(b->arena, "%s/%s/%s", l->name, l->wrapped[0], name)
+                  : arena_printf(b->arena, "%s/%s", l->name, name);
     v->shape = shape_make(DTYPE_F32, rank, dim);
     v->of = v->shard_dim = -1;
     if (r)
@@ -290,6 +292,25 @@ int layer_drop(struct layer_call *c, int x)
         return x;
     layer_source(c, "Dropout");
     return nn_dropout(&c->t->graph, x, c->layer->c.rate, c->seed, (*c->stream)++);
+}
+
+int layer_drop_shared(struct layer_call *c, int x, uint32_t own)
+{
+    struct graph *g = &c->t->graph;
+    struct shape s = g->node[x].shape, few = {.dtype = s.dtype};
+    int dims[GRAPH_RANK_MAX], ones, factor;
+
+    for (int d = 0; d < s.rank; d++)
+        if (own & (1u << d)) {
+            dims[few.rank] = d;
+            few.dim[few.rank++] = s.dim[d];
+        }
+    layer_source(c, "Dropout");
+    ones = graph_constant(g, few, 1.0);
+    factor = layer_drop(c, ones);
+    if (factor == ones)
+        return x;
+    return graph_binary(g, HLO_MULTIPLY, x, graph_broadcast(g, factor, s, dims));
 }
 
 bool layer_learns(const struct layer_call *c)

@@ -168,26 +168,6 @@ static int shape_same(const struct layer *l, const struct shape *in, int count,
     return 0;
 }
 
-/* a factor, 0 or 1 / (1 - rate), for each place of the dimensions in `own`; others share it */
-static int drop_shared(struct layer_call *c, uint32_t own)
-{
-    struct graph *g = &c->t->graph;
-    struct shape s = g->node[c->input[0]].shape, few = {.dtype = s.dtype};
-    int dims[GRAPH_RANK_MAX], ones, factor;
-
-    for (int d = 0; d < s.rank; d++)
-        if (own & (1u << d)) {
-            dims[few.rank] = d;
-            few.dim[few.rank++] = s.dim[d];
-        }
-    layer_source(c, "Dropout");
-    ones = graph_constant(g, few, 1.0);
-    factor = layer_drop(c, ones);
-    if (factor == ones)
-        return c->input[0];
-    return graph_binary(g, HLO_MULTIPLY, c->input[0], graph_broadcast(g, factor, s, dims));
-}
-
 /* "noise_shape" counts the batch: 1 where places share what is drawn, else null */
 static int shape_dropout(const struct layer *l, const struct shape *in, int count,
                          struct shape *out, struct err *e)
@@ -207,7 +187,7 @@ static int call_dropout(struct layer_call *c)
         return layer_drop(c, c->input[0]);
     for (int64_t d = 0; d < l->shape_count; d++)
         own |= l->shape[d] == 1 ? 0 : 1u << d;
-    return drop_shared(c, own);
+    return layer_drop_shared(c, c->input[0], own);
 }
 
 const struct layer_functions layer_dropout = {shape_dropout, NULL, call_dropout};
@@ -216,7 +196,7 @@ static int call_spatial_dropout(struct layer_call *c)
 {
     int last = c->t->graph.node[c->input[0]].shape.rank - 1;
 
-    return drop_shared(c, 1u | 1u << last);
+    return layer_drop_shared(c, c->input[0], 1u | 1u << last);
 }
 
 const struct layer_functions layer_spatial_dropout = {shape_same, NULL, call_spatial_dropout};

@@ -61,6 +61,7 @@ LAYER_FUNCTIONS(crop)
 LAYER_FUNCTIONS(resize)
 LAYER_FUNCTIONS(repeat)
 LAYER_FUNCTIONS(prelu)
+LAYER_FUNCTIONS(recurrent)
 LAYER_FUNCTIONS(merge)
 LAYER_FUNCTIONS(concatenate)
 #undef LAYER_FUNCTIONS
@@ -103,6 +104,9 @@ int layer_bias(struct layer_call *c, int x, int place);
 int layer_activate(struct layer_call *c, int x);
 /* config.rate of it dropped, in training */
 int layer_drop(struct layer_call *c, int x);
+/* x times a factor, 0 or 1 / (1 - rate), for each place of the dimensions in `own`; other
+ * dimensions share it */
+int layer_drop_shared(struct layer_call *c, int x, uint32_t own);
 /* in training, and not frozen */
 bool layer_learns(const struct layer_call *c);
 bool layer_has_dropout(const struct layer *l);

@@ -49,6 +49,10 @@ struct layer *json_read_op(struct json_reader *r, const json_t *layer, size_t in
 /* its arguments may be numbers, which it has in its parameters */
 bool json_op_takes_numbers(const struct layer *l);
 
+/* Bidirectional or TimeDistributed: the layer inside, which knows that it is wrapped */
+bool json_is_wrapper(const json_t *layer);
+struct layer *json_read_wrapper(struct json_reader *r, const json_t *layer, size_t index);
+
 /* ---- models: blocks of calls ---- */
 bool json_is_model(const json_t *v);
 bool json_is_functional(const json_t *v);       /* of models: not a Sequential */

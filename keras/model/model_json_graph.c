@@ -98,6 +98,15 @@ static int add_reference(struct json_block *f, struct call *c, const json_t *his
     return read_reference(f, history, "it takes", &c->input[c->input_count++]);
 }
 
+/* null, or a list of nulls: a mask for each of several inputs */
+static bool is_nothing(const json_t *v)
+{
+    for (size_t i = 0; i < json_array_size(v); i++)
+        if (!json_is_null(json_array_get(v, i)))
+            return false;
+    return json_is_null(v) || json_is_array(v);
+}
+
 /* arguments by name that change what a layer does */
 static int add_named(struct json_block *f, struct call *c, json_t *kwargs)
 {
@@ -115,7 +124,7 @@ static int add_named(struct json_block *f, struct call *c, json_t *kwargs)
 
         for (size_t i = 0; i < sizeof(inputs) / sizeof(*inputs); i++)
             is_input = is_input || strcmp(key, inputs[i]) == 0;
-        if (is_input || json_is_null(v) || json_is_false(v))
+        if (is_input || is_nothing(v) || json_is_false(v))
             continue;
         if (!l || strcmp(key, "use_causal_mask") != 0 || l->kind != LAYER_MULTI_HEAD_ATTENTION)
             return json_fail(f->r, "argument \"%s\" of its call is not supported; it must be null "
@@ -240,8 +249,9 @@ static int read_one(struct json_block *f, int i, int depth)
         f->r->prefix = outside;
         return f->inner[i] ? 0 : -1;
     }
-    if (json_is_op(layer)) {
-        f->layer[i] = json_read_op(f->r, layer, (size_t)i);
+    if (json_is_op(layer) || json_is_wrapper(layer)) {
+        f->layer[i] = json_is_op(layer) ? json_read_op(f->r, layer, (size_t)i)
+                                        : json_read_wrapper(f->r, layer, (size_t)i);
         return f->layer[i] ? 0 : -1;
     }
     if (json_read_class(f->r, layer, &kind) != 0)

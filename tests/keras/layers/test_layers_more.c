@@ -223,6 +223,141 @@ TEST(conv2d_transpose_runs_on_the_core)
     krig_check_core(&k, 0.1);
 }
 
+/* ---- recurrent ---- */
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+/* x kernel + h recurrent + bias, column `c` of `wide` */
+static double summed(const double *x, int in, const double *h, int units, int wide, int c,
+                     const char *cell)
+{
+    char name[80];
+    double sum;
+
+    snprintf(name, sizeof(name), "%s/bias", cell);
+    sum = krig_value(&k, name)[c];
+    snprintf(name, sizeof(name), "%s/kernel", cell);
+    for (int i = 0; i < in; i++)
+        sum += x[i] * krig_value(&k, name)[i * wide + c];
+    snprintf(name, sizeof(name), "%s/recurrent_kernel", cell);
+    for (int i = 0; i < units; i++)
+        sum += h[i] * krig_value(&k, name)[i * wide + c];
+    return sum;
+}
+
+TEST(lstm_goes_through_its_gates_step_by_step)
+{
+    enum { STEPS = 4, IN = 3, UNITS = 2 };
+    struct layer *l = layer_of(LAYER_LSTM);
+    const double *x, *is;
+
+    l->c.units = UNITS;
+    l->c.returns_sequences = true;
+    krig_on(&k, l, DIMS(STEPS, IN));
+    is = krig_output(&k);
+    x = krig_value(&k, "input_layer");
+    for (int b = 0; b < 2; b++) {
+        double h[UNITS] = {0}, cell[UNITS] = {0};
+
+        for (int t = 0; t < STEPS; t++) {
+            double gate[4 * UNITS];
+
+            for (int c = 0; c < 4 * UNITS; c++)
+                gate[c] = summed(x + (b * STEPS + t) * IN, IN, h, UNITS, 4 * UNITS, c,
+                                 "lstm/lstm_cell");
+            for (int u = 0; u < UNITS; u++) {
+                cell[u] = sigmoid(gate[UNITS + u]) * cell[u] +
+                          sigmoid(gate[u]) * tanh(gate[2 * UNITS + u]);
+                h[u] = sigmoid(gate[3 * UNITS + u]) * tanh(cell[u]);
+            }
+            grig_expect(is + (b * STEPS + t) * UNITS, h, UNITS, 1e-10);
+        }
+    }
+    krig_check_gradients(&k);
+}
+
+TEST(a_two_way_layer_has_both_directions_side_by_side)
+{
+    enum { STEPS = 3, IN = 2, UNITS = 2 };
+    struct layer *l = layer_of(LAYER_SIMPLE_RNN);
+    const double *x, *is;
+
+    l->c.units = UNITS;
+    l->c.both = LAYER_CONCATENATED;
+    l->wrapped[0] = "forward";
+    l->wrapped[1] = "backward";
+    krig_on(&k, l, DIMS(STEPS, IN));
+    is = krig_output(&k);
+    x = krig_value(&k, "input_layer");
+    for (int b = 0; b < 2; b++)
+        for (int way = 0; way < 2; way++) {
+            double h[UNITS] = {0};
+
+            for (int i = 0; i < STEPS; i++) {
+                int t = way ? STEPS - 1 - i : i;
+                double next[UNITS];
+
+                for (int u = 0; u < UNITS; u++)
+                    next[u] = tanh(summed(x + (b * STEPS + t) * IN, IN, h, UNITS, UNITS, u,
+                                          way ? "simple_rnn/backward/simple_rnn_cell"
+                                              : "simple_rnn/forward/simple_rnn_cell"));
+                memcpy(h, next, sizeof(h));
+            }
+            grig_expect(is + (b * 2 + way) * UNITS, h, UNITS, 1e-10);
+        }
+    krig_check_gradients(&k);
+}
+
+TEST(gru_has_right_gradients_either_way_of_resetting)
+{
+    struct layer *a = layer_of(LAYER_GRU), *b = layer_of(LAYER_GRU);
+    int x;
+
+    a->c.units = b->c.units = 2;
+    a->c.returns_sequences = true;
+    b->c.resets_after = false;
+    x = krig_on(&k, a, DIMS(3, 2));
+    krig_call(&k, b, 1, &x);
+    krig_trace(&k);
+    krig_check_gradients(&k);
+}
+
+TEST(lstm_runs_on_the_core)
+{
+    struct layer *l = layer_of(LAYER_LSTM);
+
+    l->c.units = 16;
+    k.batch = 8;
+    krig_on(&k, l, DIMS(3, 8));
+    krig_trace(&k);
+    krig_check_core(&k, 0.02);
+}
+
+TEST(too_many_steps_are_refused)
+{
+    struct layer *l = layer_of(LAYER_GRU);
+    int x = krig_input(&k, DTYPE_F32, DIMS(4000, 2));
+
+    l->c.units = 2;
+    assert_non_null(strstr(krig_refused(&k, l, 1, &x), "at most 2048 are written out"));
+}
+
+TEST(a_layer_of_each_step_sees_samples_without_steps)
+{
+    struct layer *l = layer_of(LAYER_CONV2D);
+
+    l->c.units = 2;
+    l->c.size[0] = l->c.size[1] = 2;
+    l->is_distributed = true;
+    krig_on(&k, l, DIMS(2, 3, 3, 1));
+    krig_trace(&k);
+    assert_int_equal(k.t.graph.node[k.result.value].shape.rank, 5);
+    krig_check_gradients(&k);
+}
+
 /* ---- normalisations ---- */
 
 TEST(group_normalization_is_of_each_sample_and_group)
@@ -466,6 +601,10 @@ int main(void)
         UNIT(separable_conv1d_has_right_gradients), UNIT(transposed_valid),
         UNIT(transposed_same), UNIT(transposed_same_of_four), UNIT(transposed_with_gaps),
         UNIT(transposed_without_strides), UNIT(conv2d_transpose_runs_on_the_core),
+        UNIT(lstm_goes_through_its_gates_step_by_step),
+        UNIT(a_two_way_layer_has_both_directions_side_by_side),
+        UNIT(gru_has_right_gradients_either_way_of_resetting), UNIT(lstm_runs_on_the_core),
+        UNIT(too_many_steps_are_refused), UNIT(a_layer_of_each_step_sees_samples_without_steps),
         UNIT(group_normalization_is_of_each_sample_and_group),
         UNIT(group_normalization_refuses_groups_that_do_not_divide),
         UNIT(rms_and_unit_normalization_divide_by_root_and_length),
