@@ -95,7 +95,6 @@ def elementwise():
     yield chain(shape, L.PReLU(shared_axes=one_of(None, [1], [1, 2])))
     yield chain(shape, one_of(L.ReLU(6, 0.1, 0.2), L.LeakyReLU(0.2), L.ELU(0.7), L.Softmax()))
     yield chain((4,), L.RepeatVector(3), L.Permute((2, 1)), L.Reshape((2, -1)), L.Identity())
-    yield chain((4, 6), L.SpatialDropout1D(0.5), L.Dropout(0.2, noise_shape=(None, 1, 6)))
 
 
 def graphs():
