@@ -201,7 +201,7 @@ $(BUILD)/tests/viz/sdl/%: $(BUILD)/tests/viz/sdl/%.o $(filter-out %/main.o,$(VIE
 
 TEST_PROGRAMS := $(filter-out $(BUILD)/tests/viz/sdl/%,$(TEST_SRC:%.c=$(BUILD)/%))
 
-$(TEST_PROGRAMS): %: %.o $(BUILD)/libtested.so
+$(TEST_PROGRAMS) $(BUILD)/tests/jax/keras_values: %: %.o $(BUILD)/libtested.so
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(TESTED) -o $@ $^ $(LDLIBS) -lcmocka
 
 # A fuzz target runs under libFuzzer, all in one program, or is fed files by a small main
@@ -248,8 +248,8 @@ demo: $(SYSTOLE)
 	  --optimizer adam --lr 0.001 --seed 1 --out out/
 
 # Against the pinned JAX (tests/jax/requirements.txt), where a registry of packages is reached.
-check-jax: $(SYSTOLE)
-	@SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_jax.sh
+check-jax: $(SYSTOLE) $(BUILD)/tests/jax/keras_values
+	@SYSTOLE=$(abspath $(SYSTOLE)) KERAS_VALUES=$(abspath $(BUILD)/tests/jax/keras_values) sh tools/check_jax.sh
 
 bench: $(SYSTOLE) examples
 	@MNIST="$(MNIST)" TEXT="$(TEXT)" SYSTOLE=$(abspath $(SYSTOLE)) sh tools/bench.sh

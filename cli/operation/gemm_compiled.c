@@ -64,7 +64,7 @@ bool gemm_is_compiled(int argc, char **argv)
 int gemm_compiled(int argc, char **argv)
 {
     struct arguments args = {.run = OP_OPTIONS_DEFAULT};
-    struct op_request request = {.name = "dot", .shape_count = 2, .has_dtype = true};
+    struct op_request request = {.name = "dot", .shape_count = 2};
     struct graph *graph;
     struct arena a;
     struct err e;

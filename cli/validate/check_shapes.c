@@ -1,5 +1,6 @@
 /* systole check shapes: does every shape compile and run, on every chip? */
 #include "cli/validate/check.h"
+#include "cli/common/options.h"
 
 #include "base/outfile.h"
 #include "base/progress.h"
@@ -9,7 +10,6 @@
 #include "cli/validate/shape_run.h"
 #include "sim/chip/chip.h"
 
-#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -46,58 +46,50 @@ struct shapes {
     struct progress progress;
 };
 
-enum { KEY_COUNT = 256, KEY_SEED, KEY_KIND, KEY_JSON, KEY_FROM, KEY_VALUES, KEY_NO_SHRINK };
+#define AT(member) CLI_AT(struct arguments, member)
 
-static const struct argp_option options[] = {
-    {"count", KEY_COUNT, "N", 0, "shapes to draw (default: 1000)", 1},
-    {"seed", KEY_SEED, "N", 0, "of the draws (default: 1); \"random\": another each time", 1},
-    {"tpu", 't', "CHIP[,CHIP…]", 0, "only these chips (default: all but tiny, in turn)", 1},
-    {"kind", KEY_KIND, "KIND[,KIND…]", 0, "only conv, product, window or index", 1},
-    {"values", KEY_VALUES, 0, 0,
-     "compare every shape with the interpreter (default: one in ten of those drawn)", 2},
-    {"from", KEY_FROM, "FILE", 0, "the shapes of a file, one a line, instead of drawn ones", 2},
-    {"no-shrink", KEY_NO_SHRINK, 0, 0, "print failing shapes as they were drawn", 2},
-    {"json", KEY_JSON, "FILE", 0, "write counts and failing shapes as JSON", 3},
+/* a number, or "random": another each time */
+static int parse_seed(const struct cli_option *o, const char *text, void *values, struct err *e)
+{
+    struct arguments *args = values;
+
+    args->is_random = strcmp(text, "random") == 0;
+    if (args->is_random || text_parse_int(text, 0, INT32_MAX, &args->seed) == 0)
+        return 0;
+    return err_set(e, "--%s is \"%s\", allowed are whole numbers in 0..%d and \"random\"", o->name,
+                   text, INT32_MAX);
+}
+
+static int add_text(void *values, const char *text, struct err *e)
+{
+    struct arguments *args = values;
+
+    if (args->text_count == CASES_MAX)
+        return err_set(e, "at most %d shapes", CASES_MAX);
+    args->text[args->text_count++] = text;
+    return 0;
+}
+
+static const struct cli_option options[] = {
+    {"count", 0, "N", "shapes to draw (default: %s)", 1, CLI_WHOLE, AT(count), .lo = 1,
+     .hi = COUNT_MAX},
+    {"seed", 0, "N", "of the draws (default: 1); \"random\": another each time", 1, CLI_OTHER,
+     .parse = parse_seed},
+    {"tpu", 't', "CHIP[,CHIP…]", "only these chips (default: all but tiny, in turn)", 1, CLI_TEXT,
+     AT(tpu)},
+    {"kind", 0, "KIND[,KIND…]", "only conv, product, window or index", 1, CLI_TEXT, AT(kind)},
+    {"values", 0, NULL,
+     "compare every shape with the interpreter (default: one in ten of those drawn)", 2, CLI_FLAG,
+     AT(has_values)},
+    {"from", 0, "FILE", "the shapes of a file, one a line, instead of drawn ones", 2, CLI_TEXT,
+     AT(from)},
+    {"no-shrink", 0, NULL, "print failing shapes as they were drawn", 2, CLI_FLAG, AT(is_plain)},
+    CLI_ROW_JSON(struct arguments, json, 3),
     {0}};
 
-static int64_t number(const char *option, const char *text, int64_t lo, int64_t hi,
-                      struct argp_state *state)
-{
-    int64_t value = lo;
-
-    if (text_parse_int(text, lo, hi, &value))
-        argp_error(state, "%s is \"%s\", allowed are whole numbers in %lld..%lld", option, text,
-                   (long long)lo, (long long)hi);
-    return value;
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *args = state->input;
-
-    switch (key) {
-    case KEY_COUNT: args->count = number("--count", arg, 1, COUNT_MAX, state); return 0;
-    case KEY_SEED:
-        args->is_random = strcmp(arg, "random") == 0;
-        args->seed = args->is_random ? 0 : number("--seed", arg, 0, INT32_MAX, state);
-        return 0;
-    case 't': args->tpu = arg; return 0;
-    case KEY_KIND: args->kind = arg; return 0;
-    case KEY_VALUES: args->has_values = true; return 0;
-    case KEY_FROM: args->from = arg; return 0;
-    case KEY_NO_SHRINK: args->is_plain = true; return 0;
-    case KEY_JSON: args->json = arg; return 0;
-    case ARGP_KEY_ARG:
-        if (args->text_count == CASES_MAX)
-            argp_error(state, "at most %d shapes", CASES_MAX);
-        args->text[args->text_count++] = arg;
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp parser = {
-    options, parse_option, "[SHAPE...]",
+static const struct cli_syntax syntax = {
+    .own = {options, NULL, NULL}, .argument = add_text, .args_doc = "[SHAPE...]",
+    .doc =
     "Draw convolutions, products, windows, gathers and scatters of all sizes, compile each for a "
     "chip, run it in timing mode, and one in ten with values beside the interpreter.\v"
     "SHAPE is a command in quotes, which is tried instead of drawn "
@@ -108,8 +100,7 @@ static const struct argp parser = {
     "Examples:\n"
     "  systole check shapes --count 10000\n"
     "  systole check shapes --kind conv --tpu v3,v6e --seed random\n"
-    "  systole check shapes 'conv 129x1x5x2 1x1x1x2 --groups 2 --grad kernel --tpu v3'",
-    NULL, NULL, NULL};
+    "  systole check shapes 'conv 129x1x5x2 1x1x1x2 --groups 2 --grad kernel --tpu v3'"};
 
 /* ----- what is asked for */
 
@@ -340,7 +331,7 @@ int check_run_shapes(int argc, char **argv)
     struct err e;
     int status;
 
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     arena_init(&s.a);
     s.seed = args.is_random ? (int64_t)time(NULL) % 1000000 : args.seed;
     status = choose_kinds(&s, &e) || choose_chips(&s, &e) ||

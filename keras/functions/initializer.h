@@ -15,9 +15,15 @@ enum initializer_kind {
     INITIALIZER_COUNT
 };
 
+/* which fan a VarianceScaling divides by, and what it draws from */
+enum initializer_mode { FAN_IN, FAN_OUT, FAN_AVERAGE };
+enum initializer_distribution { DRAW_TRUNCATED_NORMAL, DRAW_NORMAL, DRAW_UNIFORM };
+
 struct initializer {
     enum initializer_kind kind;
     double a, b;                        /* what initializers.def says of its kind */
+    enum initializer_mode mode;                 /* of VARIANCE_SCALING */
+    enum initializer_distribution distribution;
 };
 
 /* of that kind with Keras's own a and b */
