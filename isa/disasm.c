@@ -163,10 +163,8 @@ static void put_label(struct text_out *out, const struct isa_program *p, uint32_
 
 static void put_register(struct text_out *out, char role, const struct isa_operand *o)
 {
-    const char *prefix = strchr("dvV", role) ? "v" : strchr("mnN", role) ? "vm" :
-                         strchr("qpP", role) ? "p" : "s";
-
-    put(out, "%s%s%" PRId32, o->is_negated ? "!" : "", prefix, o->value);
+    put(out, "%s%s%" PRId32, o->is_negated ? "!" : "", isa_register_prefix(isa_role_file(role)),
+        o->value);
 }
 
 static void put_address(struct text_out *out, const struct isa_operand *base,
