@@ -62,7 +62,7 @@ static void make_data(struct linear *l)
 
 static void init_linear(struct linear *l, const char *slice, int micro_batches)
 {
-    struct initializer ones = {INITIALIZER_ONES, 0, 0};
+    struct initializer ones = {.kind = INITIALIZER_ONES, .a = 0, .b = 0};
     struct shape shape = f32_shape(DIMS(INPUTS, OUTPUTS));
     int trainable = 0;
 

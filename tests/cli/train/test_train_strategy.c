@@ -17,7 +17,7 @@ static int add(struct train_rig *r, const char *name, struct variable like)
 
 static int add_plain(struct train_rig *r, const char *name, double value)
 {
-    struct initializer i = {INITIALIZER_CONSTANT, value, 0};
+    struct initializer i = {.kind = INITIALIZER_CONSTANT, .a = value, .b = 0};
     struct shape s = f32_shape(DIMS(ROWS, COLUMNS));
 
     return variable_add_state(&r->set, name, &s, &i);

@@ -64,7 +64,7 @@ TEST(uniform_kinds_fill_their_limits_evenly)
     assert_uniform(draw(initializer_standard(INITIALIZER_LECUN_UNIFORM), s),
                    -sqrt(3.0 / 200), sqrt(3.0 / 200));
     assert_uniform(draw(initializer_standard(INITIALIZER_RANDOM_UNIFORM), s), -0.05, 0.05);
-    assert_uniform(draw((struct initializer){INITIALIZER_RANDOM_UNIFORM, 1, 3}, s), 1, 3);
+    assert_uniform(draw((struct initializer){.kind = INITIALIZER_RANDOM_UNIFORM, .a = 1, .b = 3}, s), 1, 3);
 }
 
 TEST(fans_are_keras_s_whatever_the_rank)
@@ -102,7 +102,7 @@ TEST(normal_kinds_have_their_deviation)
 
     assert_normal(m, 0, 0.05);
     assert_true(m.most > 3.5 * 0.05 && m.least < -3.5 * 0.05);
-    assert_normal(draw((struct initializer){INITIALIZER_RANDOM_NORMAL, 2, 0.5}, s), 2, 0.5);
+    assert_normal(draw((struct initializer){.kind = INITIALIZER_RANDOM_NORMAL, .a = 2, .b = 0.5}, s), 2, 0.5);
 }
 
 TEST(truncated_kinds_stay_within_two_deviations)
@@ -134,7 +134,7 @@ static double product(const float *a, int i, int j, int stride, int step, int co
 
 TEST(orthogonal_has_orthonormal_rows_or_columns_times_its_gain)
 {
-    struct initializer i = {INITIALIZER_ORTHOGONAL, 1.5, 0};
+    struct initializer i = {.kind = INITIALIZER_ORTHOGONAL, .a = 1.5, .b = 0};
     struct shape tall = f32_shape(DIMS(2, 10, 13)), wide = f32_shape(DIMS(7, 40));
     float value[280];
 
@@ -154,15 +154,15 @@ TEST(constants_fill_both_kinds_of_types)
     float value[6];
     int32_t whole[2];
 
-    initializer_fill(&(struct initializer){INITIALIZER_CONSTANT, 0.25, 0}, &s, 1, 1, value);
+    initializer_fill(&(struct initializer){.kind = INITIALIZER_CONSTANT, .a = 0.25, .b = 0}, &s, 1, 1, value);
     assert_true(value[0] == 0.25f && value[5] == 0.25f);
-    initializer_fill(&(struct initializer){INITIALIZER_ONES, 0, 0}, &s, 1, 1, value);
+    initializer_fill(&(struct initializer){.kind = INITIALIZER_ONES, .a = 0, .b = 0}, &s, 1, 1, value);
     assert_true(value[0] == 1.0f && value[5] == 1.0f);
-    initializer_fill(&(struct initializer){INITIALIZER_IDENTITY, 2, 0}, &s, 1, 1, value);
+    initializer_fill(&(struct initializer){.kind = INITIALIZER_IDENTITY, .a = 2, .b = 0}, &s, 1, 1, value);
     assert_true(value[0] == 2.0f && value[4] == 2.0f && value[1] == 0.0f && value[5] == 0.0f);
-    initializer_fill(&(struct initializer){INITIALIZER_ZEROS, 0, 0}, &s, 1, 1, value);
+    initializer_fill(&(struct initializer){.kind = INITIALIZER_ZEROS, .a = 0, .b = 0}, &s, 1, 1, value);
     assert_true(value[0] == 0.0f && value[5] == 0.0f);
-    initializer_fill(&(struct initializer){INITIALIZER_CONSTANT, 7, 0}, &integer, 1, 1, whole);
+    initializer_fill(&(struct initializer){.kind = INITIALIZER_CONSTANT, .a = 7, .b = 0}, &integer, 1, 1, whole);
     assert_true(whole[0] == 7 && whole[1] == 7);
 }
 

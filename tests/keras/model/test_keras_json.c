@@ -253,21 +253,21 @@ TEST(every_class_is_read)
 
 TEST(a_field_beside_a_switch_that_is_off_says_nothing)
 {
-    if (model_from_json_text(&m, &arena, "m.json", quoted(ONE("BatchNormalization",
-            "'renorm': false, 'renorm_clipping': null, 'renorm_momentum': 0.99")), &e) != 0)
+    if (read_text(ONE("BatchNormalization",
+            "'renorm': false, 'renorm_clipping': null, 'renorm_momentum': 0.99")) != 0)
         fail_msg("%s", e.msg);
     model_fini(&m);
-    assert_int_equal(model_from_json_text(&m, &arena, "m.json", quoted(ONE("BatchNormalization",
-            "'renorm': true, 'renorm_momentum': 0.99")), &e), -1);
+    assert_int_equal(read_text(ONE("BatchNormalization",
+            "'renorm': true, 'renorm_momentum': 0.99")), -1);
 }
 
 TEST(variance_scaling_says_its_mode_and_distribution)
 {
     const struct initializer *i;
 
-    if (model_from_json_text(&m, &arena, "m.json", quoted(ONE("Dense", "'units': 3, "
+    if (read_text(ONE("Dense", "'units': 3, "
             "'kernel_initializer': {'class_name': 'VarianceScaling', 'config': {'scale': 2.0, "
-            "'mode': 'fan_out', 'distribution': 'uniform', 'seed': null}}")), &e) != 0)
+            "'mode': 'fan_out', 'distribution': 'uniform', 'seed': null}}")) != 0)
         fail_msg("%s", e.msg);
     i = &m.layer[1]->c.kernel_initializer;
     assert_int_equal(i->kind, INITIALIZER_VARIANCE_SCALING);
@@ -278,8 +278,8 @@ TEST(variance_scaling_says_its_mode_and_distribution)
 
 TEST(other_names_and_spellings_are_taken)
 {
-    if (model_from_json_text(&m, &arena, "m.json", quoted(ONE("MaxPool2D",
-            "'pool_size': 2, 'padding': 'SAME'")), &e) != 0)
+    if (read_text(ONE("MaxPool2D",
+            "'pool_size': 2, 'padding': 'SAME'")) != 0)
         fail_msg("%s", e.msg);
     assert_int_equal(m.layer[1]->kind, LAYER_MAX_POOLING2D);
     assert_int_equal(m.layer[1]->c.padding, NN_SAME);
@@ -300,7 +300,7 @@ TEST(a_model_is_a_layer_of_another_one)
         "{'keras_history': ['inner', 1, 0]}}], 'kwargs': {}}]}], "
         "'input_layers': [['x', 0, 0]], 'output_layers': [['s', 0, 0]]}}";
 
-    if (model_from_json_text(&m, &arena, "m.json", quoted(text), &e) != 0)
+    if (read_text(text) != 0)
         fail_msg("%s", e.msg);
     assert_int_equal(m.layer_count, 3);
     assert_string_equal(m.layer[0]->name, "inner/d");

@@ -299,7 +299,7 @@ TEST(names_must_be_plain_and_unique)
 
 TEST(two_models_of_a_set_need_different_names)
 {
-    struct initializer zeros = {INITIALIZER_ZEROS, 0, 0};
+    struct initializer zeros = {.kind = INITIALIZER_ZEROS, .a = 0, .b = 0};
     int x = krig_input(&k, DTYPE_F32, DIMS(3));
 
     variable_add_trainable(&k.set, "a/kernel", &(struct shape){.rank = 0}, &zeros);

@@ -93,7 +93,7 @@ static int step(struct trace *t, const int *input, int count, void *context, str
 static void add_variables(struct model *m, enum optimizer_rule rule, const char *hyper,
                           enum held held, int replicas)
 {
-    struct initializer some = {INITIALIZER_RANDOM_UNIFORM, -1, 1};
+    struct initializer some = {.kind = INITIALIZER_RANDOM_UNIFORM, .a = -1, .b = 1};
     int trainable[VARIABLES];
 
     for (int i = 0; i < VARIABLES; i++) {
