@@ -366,8 +366,8 @@ TEST(unknown_classes_and_fields_name_the_nearest)
 {
     expect_refusal(ONE("Conv2DD", "'filters': 3"), "layer \"l\": unknown layer class Conv2DD (did "
                    "you mean \"Conv2D\"?); docs/keras.md lists them");
-    expect_refusal(ONE("LSTM", "'units': 3"),
-                   "layer \"l\": unknown layer class LSTM; docs/keras.md lists them");
+    expect_refusal(ONE("CategoryEncoding", "'units': 3"),
+                   "layer \"l\": unknown layer class CategoryEncoding; docs/keras.md lists them");
     expect_refusal(ONE("Dense", "'units': 3, 'use_bais': true"), "layer \"l\": Dense has no "
                    "\"use_bais\" here (did you mean \"use_bias\"?); it must be null or missing");
     expect_refusal(ONE("Dense", "'units': 3, 'kernel_constraint': {'class_name': 'MaxNorm'}"),

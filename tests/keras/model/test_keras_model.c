@@ -338,7 +338,8 @@ TEST(shapes_and_counts_of_inputs_are_checked)
     int many[20] = {0}, image = krig_input(&k, DTYPE_F32, DIMS(60000, 60000, 1));
 
     assert_string_equal(krig_refused(&k, add, 2, x), "layer \"add\": its inputs' samples have "
-                        "shapes [2, 3] and [4, 3]; they must be equal");
+                        "shapes [2, 3] and [4, 3]; sizes must be "
+                        "equal, or 1 where one of them is to be repeated");
     assert_string_equal(krig_refused(&k, join, 2, x), "layer \"concatenate\": its inputs' samples "
                         "have shapes [2, 3] and [4, 3]; they may differ in dimension 2 only");
     join->c.axis = 3;
