@@ -36,7 +36,7 @@ static void *take_lanes(struct core *c, size_t bytes)
     return p;
 }
 
-static void tiles_init(struct core *c, struct tile_fifo *f, int64_t depth, struct arena *a)
+static void tiles_init(struct core *c, struct fifo *f, int64_t depth, struct arena *a)
 {
     fifo_init(f, depth, take_lanes(c, fifo_tile_bytes(depth)), a);
 }
@@ -47,8 +47,8 @@ static void units_init(struct core *c, struct arena *a)
 
     tiles_init(c, &c->eup, c->chip->eup_fifo_depth, a);
     tiles_init(c, &c->crf, c->chip->cmem_fifo_depth, a);
-    words_init(&c->v2s, c->chip->scalar_v2s_depth, a);
-    words_init(&c->drf, 2 * c->chip->scalar_div_depth, a);
+    fifo_init(&c->v2s, c->chip->scalar_v2s_depth, NULL, a);
+    fifo_init(&c->drf, 2 * c->chip->scalar_div_depth, NULL, a);
     c->fifo[RESULT_EUP] = &c->eup;
     c->fifo[RESULT_CRF] = &c->crf;
     c->xlu = arena_array(a, (size_t)c->chip->xlu_count, sizeof(*c->xlu));
@@ -115,8 +115,8 @@ static void units_fini(struct core *c)
 
     fifo_fini(&c->eup);
     fifo_fini(&c->crf);
-    words_fini(&c->v2s);
-    words_fini(&c->drf);
+    fifo_fini(&c->v2s);
+    fifo_fini(&c->drf);
     for (i = 0; c->xlu && i < c->chip->xlu_count; i++)
         fifo_fini(&c->xlu[i].result);
     for (i = 0; c->mxu && i < c->chip->mxu_count; i++)
@@ -198,8 +198,8 @@ static void reset_units(struct core *c)
     fifo_reset(&c->crf);
     c->cmem_free_at = 0;
     c->eup_free_at = 0;
-    words_reset(&c->v2s);
-    words_reset(&c->drf);
+    fifo_reset(&c->v2s);
+    fifo_reset(&c->drf);
     for (i = 0; i < c->chip->xlu_count; i++) {
         c->xlu[i].free_at = 0;
         c->xlu[i].next_xpose_at = 0;

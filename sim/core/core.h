@@ -27,23 +27,19 @@
 
 typedef uint32_t tile_t[SIMD_TILE_WORDS];
 
-/* A FIFO of tiles between a unit and its pop: timing and contents run apart. */
-struct tile_fifo {
+/*
+ * A FIFO of tiles between a unit and its pop, or of words on the way to a scalar register (from
+ * vpush to spop, from sdivrem to spop.drf): timing and contents run apart.
+ */
+struct fifo {
     uint32_t depth, mask;               /* ring size is mask + 1 >= depth */
     uint32_t pushed, popped;            /* entries so far, timing side */
     uint32_t written, read;             /* entries so far, contents side */
     cycle_t *ready_at;
-    uint16_t *code;                     /* what pops it: timing_pop_key */
-    tile_t *tile;
+    uint16_t *code;                     /* of tiles: what pops it, timing_pop_key */
+    tile_t *tile;                       /* contents: either these */
+    uint32_t *word;                     /* or these */
     bool is_grown;                      /* the rings are its own */
-};
-
-/* Words on the way to a scalar register: from vpush to spop, from sdivrem to spop.drf. */
-struct word_fifo {
-    uint32_t depth, mask, pushed, popped, written, read;
-    cycle_t *ready_at;
-    uint32_t *word;
-    bool is_grown;
 };
 
 /*
@@ -77,7 +73,7 @@ struct mxu {
     cycle_t staged_at[2];               /* all pushes into staging A, B are done */
     struct prepared weights_prepared, rows_prepared;
     enum loaded staged[2], gain_loaded[2];
-    struct tile_fifo result;
+    struct fifo result;
     struct accumulator *accumulator;    /* mxu.accumulators; then the FIFO is not used */
     tile_t (*sum)[2];                   /* by accumulator and half */
     struct quadrant *staging[2];        /* 1 or 4 each */
@@ -91,7 +87,7 @@ struct mxu {
 
 struct xlu {
     cycle_t free_at;
-    struct tile_fifo result;
+    struct fifo result;
     bool is_open;                       /* between vxpose.start and vxpose.end */
     int pushed_rows;                    /* of the open transpose, timing side */
     int32_t type;                       /* of the open transpose, ISA_XPOSE_TYPE */
@@ -238,14 +234,14 @@ struct core {
 
     /* units */
     cycle_t eup_free_at;
-    struct tile_fifo eup, crf;
-    struct tile_fifo *fifo[RESULT_FIFO_COUNT]; /* by RESULT_EUP.., of units that the chip has */
+    struct fifo eup, crf;
+    struct fifo *fifo[RESULT_FIFO_COUNT]; /* by RESULT_EUP.., of units that the chip has */
     cycle_t cmem_free_at;               /* for the next cld */
     int32_t iar[2][8];                  /* index address registers: row offsets */
     bool iar_is_unknown[2];             /* timing mode: set from a vector */
     uint32_t rng_seed, rng_draw;
     uint32_t trace_mask;
-    struct word_fifo v2s, drf;
+    struct fifo v2s, drf;
     struct xlu *xlu;
     struct mxu *mxu;
     unsigned char *mxu_memory;          /* weights and sums of all of them */
@@ -398,35 +394,30 @@ exec_fn exec_last_VADD_F32, exec_last_VST;
 enum { VADD_LAST_READS = ISA_OPERAND_MAX - 1 };     /* operand that tells the former which */
 
 /* sim/core/fifo.c; …_grow doubles the depth, contents stay; false at the largest there is */
-size_t fifo_tile_bytes(int64_t depth);         /* of memory that fifo_init takes for contents */
-void fifo_init(struct tile_fifo *f, int64_t depth, void *tiles, struct arena *a);
-void fifo_reset(struct tile_fifo *f);
-void fifo_fini(struct tile_fifo *f);
-bool fifo_grow(struct tile_fifo *f);
-bool fifo_resize(struct tile_fifo *f, uint32_t mask);   /* contents are lost; false: no size */
-void words_init(struct word_fifo *f, int64_t depth, struct arena *a);
-void words_reset(struct word_fifo *f);
-void words_fini(struct word_fifo *f);
-bool words_grow(struct word_fifo *f);
-bool words_resize(struct word_fifo *f, uint32_t mask);
+size_t fifo_tile_bytes(int64_t depth);         /* of memory that fifo_init takes for tiles */
+void fifo_init(struct fifo *f, int64_t depth, void *tiles, struct arena *a); /* NULL: words */
+void fifo_reset(struct fifo *f);
+void fifo_fini(struct fifo *f);
+bool fifo_grow(struct fifo *f);
+bool fifo_resize(struct fifo *f, uint32_t mask);   /* contents are lost; false: no size */
 
-static inline void words_write(struct word_fifo *f, uint32_t word)
+static inline void words_write(struct fifo *f, uint32_t word)
 {
     f->word[f->written++ & f->mask] = word;
 }
 
-static inline int32_t words_read(struct word_fifo *f)
+static inline int32_t words_read(struct fifo *f)
 {
     return (int32_t)f->word[f->read++ & f->mask];
 }
 
 /* FIFO contents: the slot a push fills, the slot a pop empties */
-static inline uint32_t *fifo_write(struct tile_fifo *f)
+static inline uint32_t *fifo_write(struct fifo *f)
 {
     return f->tile[f->written++ & f->mask];
 }
 
-static inline uint32_t *fifo_read(struct tile_fifo *f)
+static inline uint32_t *fifo_read(struct fifo *f)
 {
     return f->tile[f->read++ & f->mask];
 }

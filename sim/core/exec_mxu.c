@@ -348,7 +348,7 @@ static void accumulate(const struct core *c, struct mxu *unit, int number, int n
 }
 
 /* where the next result goes */
-static uint32_t *result_entry(struct core *c, struct tile_fifo *f)
+static uint32_t *result_entry(struct core *c, struct fifo *f)
 {
     if (c->vreg_by_entry)
         vregs_settle_entry(c, f->tile[f->written & f->mask]);
@@ -371,7 +371,7 @@ static void multiply_deferred(struct core *c, const struct mxu *unit, int array,
 /* the results on their way that still want weights of an array, or of any: -1 */
 static void finish_results(struct core *c, struct mxu *unit, int array)
 {
-    const struct tile_fifo *f = &unit->result;
+    const struct fifo *f = &unit->result;
     uint32_t i, row[8][64];
 
     for (i = f->read; i != f->written; i++) {

@@ -25,69 +25,50 @@ size_t fifo_tile_bytes(int64_t depth)
     return ring_size(depth) * sizeof(tile_t);
 }
 
-void fifo_init(struct tile_fifo *f, int64_t depth, void *tiles, struct arena *a)
+void fifo_init(struct fifo *f, int64_t depth, void *tiles, struct arena *a)
 {
     uint32_t size = ring_size(depth);
 
     f->depth = (uint32_t)depth;
     f->mask = size - 1;
     f->ready_at = arena_array(a, size, sizeof(*f->ready_at));
-    f->code = arena_array(a, size, sizeof(*f->code));
     f->tile = tiles;
+    if (tiles)
+        f->code = arena_array(a, size, sizeof(*f->code));
+    else
+        f->word = arena_array(a, size, sizeof(*f->word));
 }
 
-void fifo_reset(struct tile_fifo *f)
+void fifo_reset(struct fifo *f)
 {
     f->pushed = f->popped = f->written = f->read = 0;
 }
 
-void fifo_fini(struct tile_fifo *f)
+void fifo_fini(struct fifo *f)
 {
     if (!f->is_grown)
         return;
     mem_free(f->ready_at);
     mem_free(f->code);
     mem_free(f->tile);
-}
-
-void words_init(struct word_fifo *f, int64_t depth, struct arena *a)
-{
-    uint32_t size = ring_size(depth);
-
-    f->depth = (uint32_t)depth;
-    f->mask = size - 1;
-    f->ready_at = arena_array(a, size, sizeof(*f->ready_at));
-    f->word = arena_array(a, size, sizeof(*f->word));
-}
-
-void words_reset(struct word_fifo *f)
-{
-    f->pushed = f->popped = f->written = f->read = 0;
-}
-
-void words_fini(struct word_fifo *f)
-{
-    if (!f->is_grown)
-        return;
-    mem_free(f->ready_at);
     mem_free(f->word);
 }
 
-/* a ring of twice the size with the `size` entries before `end` where it has them */
+/* a ring of twice the size with the `size` entries before `end` where it has them; NULL of NULL */
 static void *larger(const void *ring, size_t elem_bytes, uint32_t size, uint32_t end)
 {
     const unsigned char *old = ring;
-    unsigned char *new = mem_alloc(2 * size * elem_bytes);
+    unsigned char *new = ring ? mem_alloc(2 * size * elem_bytes) : NULL;
 
-    for (uint32_t i = end - size; i != end; i++)
+    for (uint32_t i = end - size; ring && i != end; i++)
         memcpy(new + (i & (2 * size - 1)) * elem_bytes, old + (i & (size - 1)) * elem_bytes,
                elem_bytes);
     return new;
 }
 
-bool fifo_grow(struct tile_fifo *f)
+bool fifo_grow(struct fifo *f)
 {
-    struct tile_fifo old = *f;
+    struct fifo old = *f;
     uint32_t size = f->mask + 1;
 
     if (size >= GROWN_MAX)
@@ -95,26 +76,11 @@ bool fifo_grow(struct tile_fifo *f)
     f->ready_at = larger(old.ready_at, sizeof(*f->ready_at), size, f->pushed);
     f->code = larger(old.code, sizeof(*f->code), size, f->pushed);
     f->tile = larger(old.tile, sizeof(*f->tile), size, f->written);
-    f->depth = 2 * size;
-    f->mask = 2 * size - 1;
-    f->is_grown = true;
-    fifo_fini(&old);
-    return true;
-}
-
-bool words_grow(struct word_fifo *f)
-{
-    struct word_fifo old = *f;
-    uint32_t size = f->mask + 1;
-
-    if (size >= GROWN_MAX)
-        return false;
-    f->ready_at = larger(old.ready_at, sizeof(*f->ready_at), size, f->pushed);
     f->word = larger(old.word, sizeof(*f->word), size, f->written);
     f->depth = 2 * size;
     f->mask = 2 * size - 1;
     f->is_grown = true;
-    words_fini(&old);
+    fifo_fini(&old);
     return true;
 }
 
@@ -123,31 +89,19 @@ static bool is_ring_mask(uint32_t mask)
     return mask < GROWN_MAX && (mask & (mask + 1)) == 0;
 }
 
-bool fifo_resize(struct tile_fifo *f, uint32_t mask)
+bool fifo_resize(struct fifo *f, uint32_t mask)
 {
     size_t size = (size_t)mask + 1;
+    struct fifo old = *f;
 
     if (f->mask == mask || !is_ring_mask(mask))
         return f->mask == mask;
-    fifo_fini(f);
     f->ready_at = mem_alloc(size * sizeof(*f->ready_at));
-    f->code = mem_alloc(size * sizeof(*f->code));
-    f->tile = mem_alloc(size * sizeof(*f->tile));
+    f->code = old.code ? mem_alloc(size * sizeof(*f->code)) : NULL;
+    f->tile = old.tile ? mem_alloc(size * sizeof(*f->tile)) : NULL;
+    f->word = old.word ? mem_alloc(size * sizeof(*f->word)) : NULL;
     f->mask = mask;
     f->is_grown = true;
-    return true;
-}
-
-bool words_resize(struct word_fifo *f, uint32_t mask)
-{
-    size_t size = (size_t)mask + 1;
-
-    if (f->mask == mask || !is_ring_mask(mask))
-        return f->mask == mask;
-    words_fini(f);
-    f->ready_at = mem_alloc(size * sizeof(*f->ready_at));
-    f->word = mem_alloc(size * sizeof(*f->word));
-    f->mask = mask;
-    f->is_grown = true;
+    fifo_fini(&old);
     return true;
 }

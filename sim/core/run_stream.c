@@ -53,7 +53,7 @@ static inline void wait_for_load(struct core *c, const struct step *s, struct fl
 /* false after a fault */
 static inline bool wait_for_pop(struct core *c, const struct step *s, struct flow *f)
 {
-    struct tile_fifo *fifo = c->fifo[s->pop.fifo];
+    struct fifo *fifo = c->fifo[s->pop.fifo];
     uint32_t slot = fifo->popped & fifo->mask;
 
     if (fifo->pushed == fifo->popped || fifo->code[slot] != s->pop.key) {

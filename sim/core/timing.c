@@ -105,7 +105,7 @@ static void check_iar_banks(struct core *c, const struct decoded_op *o)
 
 void timing_refuse_pop(struct core *c, const struct decoded_op *o)
 {
-    const struct tile_fifo *f = c->fifo[o->pop.fifo];
+    const struct fifo *f = c->fifo[o->pop.fifo];
 
     if (f->pushed == f->popped)
         core_fault(c, FAULT_FIFO_EMPTY, "%s with nothing pushed to its fifo",
@@ -116,7 +116,7 @@ void timing_refuse_pop(struct core *c, const struct decoded_op *o)
 }
 
 static void check_word_pop(struct core *c, const char *name, const char *push,
-                           struct word_fifo *f, enum stall_reason reason, struct issue_time *t)
+                           struct fifo *f, enum stall_reason reason, struct issue_time *t)
 {
     if (f->pushed == f->popped) {
         core_fault(c, FAULT_FIFO_EMPTY, "%s with nothing pushed by %s", name, push);
@@ -196,7 +196,7 @@ void timing_wait_other(struct core *c, const struct decoded_op *o, struct issue_
     }
 }
 
-void timing_push_result(struct core *c, const struct decoded_op *o, struct tile_fifo *f,
+void timing_push_result(struct core *c, const struct decoded_op *o, struct fifo *f,
                         uint16_t pop_key, cycle_t ready_at)
 {
     uint32_t slot;
@@ -300,10 +300,10 @@ static void commit_xpose(struct core *c, const struct decoded_op *o, cycle_t at)
 /* quotient and remainder; divisions may follow each other in every bundle */
 static void commit_divide(struct core *c, cycle_t at)
 {
-    struct word_fifo *f = &c->drf;
+    struct fifo *f = &c->drf;
     int i;
 
-    if (f->pushed - f->popped > f->depth - 2 && !(c->is_listing && words_grow(f))) {
+    if (f->pushed - f->popped > f->depth - 2 && !(c->is_listing && fifo_grow(f))) {
         core_fault(c, FAULT_FIFO_OVERFLOW, "sdivrem finds its result fifo full: "
                    "%u words not popped, of %u", (unsigned)(f->pushed - f->popped),
                    (unsigned)f->depth);
@@ -315,9 +315,9 @@ static void commit_divide(struct core *c, cycle_t at)
 
 static void commit_vpush(struct core *c, cycle_t at)
 {
-    struct word_fifo *f = &c->v2s;
+    struct fifo *f = &c->v2s;
 
-    if (f->pushed - f->popped >= f->depth && !(c->is_listing && words_grow(f))) {
+    if (f->pushed - f->popped >= f->depth && !(c->is_listing && fifo_grow(f))) {
         core_fault(c, FAULT_FIFO_OVERFLOW, "vpush finds the fifo to the scalar unit full: "
                    "%u words not popped", (unsigned)f->depth);
         return;

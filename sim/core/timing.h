@@ -28,7 +28,7 @@ void timing_take_other(struct core *c, const struct decoded_op *o, cycle_t at);
 void timing_refuse_pop(struct core *c, const struct decoded_op *o);
 void timing_wait_for_stores(struct core *c, const struct access_rows *rows, struct issue_time *t);
 /* a result of o on its way into the FIFO; a fault when that is full */
-void timing_push_result(struct core *c, const struct decoded_op *o, struct tile_fifo *f,
+void timing_push_result(struct core *c, const struct decoded_op *o, struct fifo *f,
                         uint16_t pop_key, cycle_t ready_at);
 
 /* sim/core/timing_mxu.c */
@@ -120,7 +120,7 @@ void timing_note_all_stores(struct core *c);
 static inline void timing_wait_pop(struct core *c, const struct decoded_op *o,
                                    struct issue_time *t)
 {
-    struct tile_fifo *f = c->fifo[o->pop.fifo];
+    struct fifo *f = c->fifo[o->pop.fifo];
     uint32_t slot = f->popped & f->mask;
 
     if (f->pushed == f->popped || f->code[slot] != o->pop.key) {

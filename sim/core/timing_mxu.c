@@ -108,7 +108,7 @@ static void send_to_accumulators(struct core *c, const struct decoded_op *o, cyc
 static void send_results(struct core *c, const struct decoded_op *o, cycle_t enters)
 {
     const struct decoded_matrix *m = o->matrix;
-    struct tile_fifo *f = &c->mxu[o->unit].result;
+    struct fifo *f = &c->mxu[o->unit].result;
     const uint32_t count = (uint32_t)m->tile_count, first = f->pushed, mask = f->mask;
     const uint16_t key = m->result_key;
     uint32_t i;

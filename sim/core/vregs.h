@@ -84,7 +84,7 @@ static inline uint32_t *vreg_write(struct core *c, int32_t index)
 }
 
 /* where a unit puts its next result */
-static inline uint32_t *vregs_result(struct core *c, struct tile_fifo *f)
+static inline uint32_t *vregs_result(struct core *c, struct fifo *f)
 {
     if (c->vreg_by_entry)
         vregs_settle_entry(c, f->tile[f->written & f->mask]);
@@ -176,7 +176,7 @@ static inline void vreg_borrow_entry(struct core *c, int32_t index, uint32_t *en
 }
 
 /* a result is popped into a register */
-static inline void vreg_pop(struct core *c, int32_t index, struct tile_fifo *f)
+static inline void vreg_pop(struct core *c, int32_t index, struct fifo *f)
 {
     if (vreg_may_borrow(c, index))
         vreg_borrow_entry(c, index, fifo_read(f), NULL, false);

@@ -45,15 +45,7 @@ ALWAYS_INLINE void visit(const struct visitor *v, cycle_t *t)
     visit_ahead(v, t, 0);
 }
 
-ALWAYS_INLINE void visit_fifo(const struct visitor *v, struct tile_fifo *f)
-{
-    uint32_t i;
-
-    for (i = f->popped; i != f->pushed; i++)
-        visit(v, &f->ready_at[i & f->mask]);
-}
-
-ALWAYS_INLINE void visit_words(const struct visitor *v, struct word_fifo *f)
+ALWAYS_INLINE void visit_fifo(const struct visitor *v, struct fifo *f)
 {
     uint32_t i;
 
@@ -94,8 +86,8 @@ ALWAYS_INLINE void visit_times(const struct visitor *v, struct core *c)
     visit_ahead(v, &c->last_sst_at, c->chip->scalar_sld_cycles);
     visit_fifo(v, &c->eup);
     visit_fifo(v, &c->crf);
-    visit_words(v, &c->v2s);
-    visit_words(v, &c->drf);
+    visit_fifo(v, &c->v2s);
+    visit_fifo(v, &c->drf);
     for (i = 0; i < c->chip->xlu_count; i++) {
         visit(v, &c->xlu[i].free_at);
         visit(v, &c->xlu[i].next_xpose_at);
@@ -120,7 +112,7 @@ static void make_room(struct memo_anchor *a, const struct core *c)
     a->word_count = 0;
 }
 
-static void put_fifo(struct memo_anchor *a, const struct tile_fifo *f)
+static void put_fifo(struct memo_anchor *a, const struct fifo *f)
 {
     uint32_t i;
 

@@ -12,13 +12,7 @@
 #include "sim/fastpath/replay.h"
 #include "sim/core/vregs.h"
 
-static void settle_fifo(struct tile_fifo *f)
-{
-    f->pushed = f->written;
-    f->popped = f->read;
-}
-
-static void settle_words(struct word_fifo *f)
+static void settle_fifo(struct fifo *f)
 {
     f->pushed = f->written;
     f->popped = f->read;
@@ -29,8 +23,8 @@ static void settle_units(struct core *c)
 {
     int i;
 
-    settle_words(&c->v2s);
-    settle_words(&c->drf);
+    settle_fifo(&c->v2s);
+    settle_fifo(&c->drf);
     for (i = 0; i < RESULT_FIFO_COUNT; i++)
         if (c->fifo[i])
             settle_fifo(c->fifo[i]);

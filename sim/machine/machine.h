@@ -120,9 +120,7 @@ int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int
  */
 struct hbm_hold *machine_hbm_hold(const struct machine *m, int core, int64_t address,
                                   int64_t bytes);
-/* the same for the core's window of host memory, host.window_bytes that copies reach */
-int machine_host_write(struct machine *m, int core, int64_t address, const void *from,
-                       int64_t bytes, struct err *e);
+/* the same of the core's window of host memory, host.window_bytes that copies reach */
 int machine_host_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
                       struct err *e);
 /*

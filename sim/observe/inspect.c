@@ -228,32 +228,28 @@ int machine_fifo_count(const struct machine *m)
     return FIFO_XLU + (int)(m->chip.xlu_count + m->chip.mxu_count);
 }
 
-static const struct word_fifo *words_at(const struct core *c, int fifo)
-{
-    if (fifo == FIFO_V2S)
-        return &c->v2s;
-    return fifo == FIFO_DRF ? &c->drf : NULL;
-}
-
-static const struct tile_fifo *tiles_at(const struct core *c, int fifo)
+static const struct fifo *fifo_at(const struct core *c, int fifo)
 {
     int xlus = (int)c->chip->xlu_count;
 
-    if (fifo == FIFO_EUP)
-        return &c->eup;
-    if (fifo == FIFO_CMEM)
-        return &c->crf;
+    switch (fifo) {
+    case FIFO_V2S: return &c->v2s;
+    case FIFO_DRF: return &c->drf;
+    case FIFO_EUP: return &c->eup;
+    case FIFO_CMEM: return &c->crf;
+    default: break;
+    }
     fifo -= FIFO_XLU;
     return fifo < xlus ? &c->xlu[fifo].result : &c->mxu[fifo - xlus].result;
 }
 
-static const struct tile_fifo *popped_by(const struct core *c, const struct decoded_op *o)
+static const struct fifo *popped_by(const struct core *c, const struct decoded_op *o)
 {
     return o->timing == TIMING_POP ? c->fifo[o->pop.fifo] : NULL;
 }
 
 /* entries that a bundle which has not issued has taken out */
-static uint32_t taken_early(const struct core *c, const struct tile_fifo *f)
+static uint32_t taken_early(const struct core *c, const struct fifo *f)
 {
     const struct decoded_program *p = c->program;
     const struct decoded_bundle *b;
@@ -268,17 +264,16 @@ static uint32_t taken_early(const struct core *c, const struct tile_fifo *f)
 }
 
 static uint32_t first_entry(const struct machine *m, const struct core *c,
-                            const struct tile_fifo *f)
+                            const struct fifo *f)
 {
-    return machine_knows_lanes(m) ? f->read : f->popped - taken_early(c, f);
+    return f->word || machine_knows_lanes(m) ? f->read : f->popped - taken_early(c, f);
 }
 
 void machine_fifo(const struct machine *m, int core, int fifo, struct fifo_view *to)
 {
     static const char *const names[FIFO_XLU] = {"v2s", "drf", "eup", "cmem"};
     const struct core *c = core_at(m, core);
-    const struct word_fifo *words = words_at(c, fifo);
-    const struct tile_fifo *tiles = words ? NULL : tiles_at(c, fifo);
+    const struct fifo *f = fifo_at(c, fifo);
     int xlus = (int)m->chip.xlu_count, unit = fifo - FIFO_XLU;
 
     if (fifo < FIFO_XLU)
@@ -286,33 +281,26 @@ void machine_fifo(const struct machine *m, int core, int fifo, struct fifo_view 
     else
         snprintf(to->name, sizeof(to->name), "%s%d", unit < xlus ? "xlu" : "mxu",
                  unit < xlus ? unit : unit - xlus);
-    to->depth = words ? words->depth : tiles->depth;
-    if (words)
-        to->count = words->written - words->read;
-    else
-        to->count = (machine_knows_lanes(m) ? tiles->written : tiles->pushed)
-                    - first_entry(m, c, tiles);
+    to->depth = f->depth;
+    to->count = (f->word || machine_knows_lanes(m) ? f->written : f->pushed)
+                - first_entry(m, c, f);
 }
 
 void machine_fifo_entry(const struct machine *m, int core, int fifo, uint32_t index,
                         struct fifo_entry *to)
 {
     const struct core *c = core_at(m, core);
-    const struct word_fifo *words = words_at(c, fifo);
-    const struct tile_fifo *tiles = words ? NULL : tiles_at(c, fifo);
-    uint32_t slot;
+    const struct fifo *f = fifo_at(c, fifo);
+    uint32_t slot = (first_entry(m, c, f) + index) & f->mask;
 
-    if (words) {
-        slot = (words->read + index) & words->mask;
-        *to = (struct fifo_entry){words->ready_at[slot], fifo == FIFO_V2S ? OP_SPOP : OP_SPOP_DRF,
-                                  &words->word[slot]};
+    *to = (struct fifo_entry){.ready_at = f->ready_at[slot]};
+    if (f->word) {
+        to->pop = fifo == FIFO_V2S ? OP_SPOP : OP_SPOP_DRF;
+        to->data = &f->word[slot];
         return;
     }
-    slot = (first_entry(m, c, tiles) + index) & tiles->mask;
-    *to = (struct fifo_entry){
-        tiles->ready_at[slot],
-        (enum isa_opcode)(tiles->code[slot] & ((1u << POP_KEY_CODE_BITS) - 1)),
-        machine_knows_lanes(m) ? tiles->tile[slot] : NULL};
+    to->pop = (enum isa_opcode)(f->code[slot] & ((1u << POP_KEY_CODE_BITS) - 1));
+    to->data = machine_knows_lanes(m) ? f->tile[slot] : NULL;
 }
 
 static const struct accumulator *accumulator_at(const struct core *c, int64_t place)

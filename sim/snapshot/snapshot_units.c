@@ -4,16 +4,10 @@
  */
 #include "sim/snapshot/snapshot_impl.h"
 
-static const struct field tile_fifo_fields[] = {
-    SAVED(tile_fifo, depth), SAVED(tile_fifo, mask), SAVED(tile_fifo, pushed),
-    SAVED(tile_fifo, popped), SAVED(tile_fifo, written), SAVED(tile_fifo, read),
-    APART(tile_fifo, ready_at), APART(tile_fifo, code), APART(tile_fifo, tile),
-    APART(tile_fifo, is_grown)};
-
-static const struct field word_fifo_fields[] = {
-    SAVED(word_fifo, depth), SAVED(word_fifo, mask), SAVED(word_fifo, pushed),
-    SAVED(word_fifo, popped), SAVED(word_fifo, written), SAVED(word_fifo, read),
-    APART(word_fifo, ready_at), APART(word_fifo, word), APART(word_fifo, is_grown)};
+static const struct field fifo_fields[] = {
+    SAVED(fifo, depth), SAVED(fifo, mask), SAVED(fifo, pushed), SAVED(fifo, popped),
+    SAVED(fifo, written), SAVED(fifo, read), APART(fifo, ready_at), APART(fifo, code),
+    APART(fifo, tile), APART(fifo, word), APART(fifo, is_grown)};
 
 static const struct field xlu_fields[] = {
     SAVED_TIME(xlu, free_at), SAVED_BOOL(xlu, is_open), SAVED(xlu, pushed_rows), SAVED(xlu, type),
@@ -51,16 +45,16 @@ static bool is_possible(const struct core *c, uint32_t old_mask, uint32_t depth,
            && stored <= mask + 1;
 }
 
-static void archive_fifo(struct core *c, struct tile_fifo *f, struct archive *a)
+static void archive_fifo(struct core *c, struct fifo *f, struct archive *a)
 {
-    struct tile_fifo read = *f;
+    struct fifo read = *f;
     uint32_t i;
 
-    WALK(a, tile_fifo_fields, &read);
+    WALK(a, fifo_fields, &read);
     if (archive_is_loading(a) && !a->is_failed) {
         archive_check(a, is_possible(c, f->mask, read.depth, read.mask, read.pushed - read.popped,
                                      read.written - read.read) && fifo_resize(f, read.mask),
-                      "the snapshot has a fifo of %u tiles in %u", (unsigned)read.depth,
+                      "the snapshot has a fifo of %u entries in %u", (unsigned)read.depth,
                       (unsigned)read.mask + 1);
         if (a->is_failed)
             return;
@@ -72,35 +66,12 @@ static void archive_fifo(struct core *c, struct tile_fifo *f, struct archive *a)
     }
     for (i = f->popped; i != f->pushed && !a->is_failed; i++) {
         archive_times(a, &f->ready_at[i & f->mask], 1);
-        archive_bytes(a, &f->code[i & f->mask], sizeof(*f->code));
+        if (f->code)
+            archive_bytes(a, &f->code[i & f->mask], sizeof(*f->code));
     }
     for (i = f->read; i != f->written && !a->is_failed; i++)
-        archive_bytes(a, f->tile[i & f->mask], sizeof(*f->tile));
-}
-
-static void archive_words(struct core *c, struct word_fifo *f, struct archive *a)
-{
-    struct word_fifo read = *f;
-    uint32_t i;
-
-    WALK(a, word_fifo_fields, &read);
-    if (archive_is_loading(a) && !a->is_failed) {
-        archive_check(a, is_possible(c, f->mask, read.depth, read.mask, read.pushed - read.popped,
-                                     read.written - read.read) && words_resize(f, read.mask),
-                      "the snapshot has a fifo of %u words in %u", (unsigned)read.depth,
-                      (unsigned)read.mask + 1);
-        if (a->is_failed)
-            return;
-        f->depth = read.depth;
-        f->pushed = read.pushed;
-        f->popped = read.popped;
-        f->written = read.written;
-        f->read = read.read;
-    }
-    for (i = f->popped; i != f->pushed && !a->is_failed; i++)
-        archive_times(a, &f->ready_at[i & f->mask], 1);
-    for (i = f->read; i != f->written && !a->is_failed; i++)
-        archive_bytes(a, &f->word[i & f->mask], sizeof(*f->word));
+        archive_bytes(a, f->tile ? f->tile[i & f->mask] : &f->word[i & f->mask],
+                      f->tile ? sizeof(*f->tile) : sizeof(*f->word));
 }
 
 static void archive_xlu(struct core *c, struct xlu *x, struct archive *a)
@@ -161,8 +132,8 @@ void units_archive(struct core *c, struct archive *a)
 
     archive_fifo(c, &c->eup, a);
     archive_fifo(c, &c->crf, a);
-    archive_words(c, &c->v2s, a);
-    archive_words(c, &c->drf, a);
+    archive_fifo(c, &c->v2s, a);
+    archive_fifo(c, &c->drf, a);
     for (i = 0; i < c->chip->xlu_count; i++)
         archive_xlu(c, &c->xlu[i], a);
     for (i = 0; i < c->chip->mxu_count; i++) {
@@ -173,8 +144,7 @@ void units_archive(struct core *c, struct archive *a)
 
 uint32_t units_archive_crc(uint32_t crc)
 {
-    crc = archive_table_crc(crc, tile_fifo_fields, COUNT_OF(tile_fifo_fields));
-    crc = archive_table_crc(crc, word_fifo_fields, COUNT_OF(word_fifo_fields));
+    crc = archive_table_crc(crc, fifo_fields, COUNT_OF(fifo_fields));
     crc = archive_table_crc(crc, xlu_fields, COUNT_OF(xlu_fields));
     crc = archive_table_crc(crc, prepared_fields, COUNT_OF(prepared_fields));
     crc = archive_table_crc(crc, accumulator_fields, COUNT_OF(accumulator_fields));

@@ -95,12 +95,12 @@ int registers_spill(struct code_block *b, const struct chip *chip, struct spill_
                     struct err *e);
 
 /* modulo.c */
-struct modulo_result { int mii, ii, stages, unroll, v_used; };
+struct modulo_result { int ii, stages, unroll, v_used; };
 
 /*
  * A loop of `count` rounds over the block (whose last operations are its
  * `step_count` steps; without loop control), rounds overlapping. False when it
- * cannot be done in less than limit_cycles; *result then tells the least II (mii).
+ * cannot be done in less than limit_cycles.
  */
 bool modulo_loop(const struct code_block *b, int step_count, int counter, int64_t count,
                  int64_t limit_cycles, const struct chip *chip, struct isa_program *out,

@@ -86,13 +86,9 @@ bool modulo_loop(const struct code_block *b, int step_count, int counter, int64_
         !modulo_body_init(&l, b, step_count, counter, count, chip, b->arena))
         return false;
     ii = modulo_mii(&l, b->arena);
-    *result = (struct modulo_result){.mii = ii};
     is_found = search_ii(&f, ii, &s, out);
     if (is_found) {
-        result->ii = s.ii;
-        result->stages = s.stages;
-        result->unroll = s.unroll;
-        result->v_used = s.v_used;
+        *result = (struct modulo_result){s.ii, s.stages, s.unroll, s.v_used};
     }
     modulo_body_fini(&l);
     return is_found;

@@ -59,7 +59,7 @@ struct engine {
     struct core *cores;
     int32_t *flags;                     /* (flag, core) */
     struct chip_hbm *hbm;               /* by chip */
-    int core_count, ended_count;        /* simulated */
+    int core_count;                     /* simulated */
     ps_t now, end_at;
     int64_t op_total, op_done;
     int64_t piece_count;                /* that a message is cut into, at most */
@@ -280,7 +280,6 @@ static void run_core(struct engine *n, int core)
         end_op(n, c);
     }
     c->state = CORE_ENDED;
-    n->ended_count++;
     n->end_at = later(n->end_at, edge_ps(n, c->at));
 }
 

@@ -48,7 +48,7 @@ look() {        # file, structs in it
     done
 }
 
-look sim/core/core.h core tile_fifo word_fifo quadrant prepared accumulator mxu xlu access_rows \
+look sim/core/core.h core fifo quadrant prepared accumulator mxu xlu access_rows \
     store_record dma issue_time
 look sim/results/results.h fault stand_in_site
 look sim/machine/machine_impl.h dma_port core_ports machine cmem_port host_link

@@ -25,7 +25,7 @@ static void forget_passing(struct maker *m)
     memset(m->is_index_next, 0, sizeof(m->is_index_next));
 }
 
-static bool is_of_one_kind(const struct fifo *f)
+static bool is_of_one_kind(const struct ref_fifo *f)
 {
     for (int i = 1; i < f->count; i++)
         if (f->entry[i].kind != f->entry[0].kind || f->entry[i].guard != f->entry[0].guard)
@@ -36,7 +36,7 @@ static bool is_of_one_kind(const struct fifo *f)
 /* results of a matrix unit go on only where the gain registers can give that kind again */
 static bool can_go_on(struct maker *m, int fifo)
 {
-    const struct fifo *f = &m->fifo[fifo];
+    const struct ref_fifo *f = &m->fifo[fifo];
 
     if (!is_of_one_kind(f) || fifo >= FIFO_WEIGHTS)
         return false;
@@ -56,7 +56,7 @@ static void enter(struct maker *m, struct scope *s, bool is_loop, double times)
             u->gain[0] = u->gain[1] = GAIN_NONE;
     }
     for (int i = 0; i < FIFO_COUNT; i++) {
-        struct fifo *f = &m->fifo[i];
+        struct ref_fifo *f = &m->fifo[i];
 
         s->fifo[i].rule = f->rule;
         s->fifo[i].target = f->target;
@@ -110,7 +110,7 @@ static void leave(struct maker *m, const struct scope *s)
 
 static void restore_fifo(struct maker *m, int fifo)
 {
-    struct fifo *f = &m->fifo[fifo];
+    struct ref_fifo *f = &m->fifo[fifo];
     int tries = 2000;
 
     while (f->rule != FIFO_FROZEN && f->count != f->target) {

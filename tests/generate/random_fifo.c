@@ -24,7 +24,7 @@ void fifo_setup(struct maker *m)
 
 bool fifo_takes(const struct maker *m, int fifo, int kind, uint8_t guard, int count)
 {
-    const struct fifo *f = &m->fifo[fifo];
+    const struct ref_fifo *f = &m->fifo[fifo];
 
     if (f->rule == FIFO_FROZEN || f->count + count > f->depth)
         return false;
@@ -33,7 +33,7 @@ bool fifo_takes(const struct maker *m, int fifo, int kind, uint8_t guard, int co
 
 void fifo_push(struct maker *m, int fifo, int kind, uint8_t guard, int count)
 {
-    struct fifo *f = &m->fifo[fifo];
+    struct ref_fifo *f = &m->fifo[fifo];
 
     assert_true(fifo_takes(m, fifo, kind, guard, count));
     for (int i = 0; i < count; i++)
@@ -44,7 +44,7 @@ void fifo_push(struct maker *m, int fifo, int kind, uint8_t guard, int count)
 
 const struct queued *fifo_head(const struct maker *m, int fifo)
 {
-    const struct fifo *f = &m->fifo[fifo];
+    const struct ref_fifo *f = &m->fifo[fifo];
 
     return f->rule != FIFO_FROZEN && f->count > f->fresh ? &f->entry[0] : NULL;
 }
@@ -52,7 +52,7 @@ const struct queued *fifo_head(const struct maker *m, int fifo)
 /* entry[0] stays when it is the last: a FIFO of one kind is told by it */
 void fifo_pop(struct maker *m, int fifo)
 {
-    struct fifo *f = &m->fifo[fifo];
+    struct ref_fifo *f = &m->fifo[fifo];
 
     pin(m, f->entry[0].guard, -1);
     f->count--;
@@ -62,7 +62,7 @@ void fifo_pop(struct maker *m, int fifo)
 
 uint8_t fifo_guard(struct maker *m, int fifo)
 {
-    const struct fifo *f = &m->fifo[fifo];
+    const struct ref_fifo *f = &m->fifo[fifo];
 
     return f->rule == FIFO_ONE_KIND ? f->entry[0].guard : lasting_guard(m);
 }

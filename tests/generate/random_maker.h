@@ -62,7 +62,7 @@ struct queued {
 };
 /* inside a loop a FIFO is left as found: empty, or with as many of the one kind it holds */
 enum fifo_rule { FIFO_FREE, FIFO_ONE_KIND, FIFO_FROZEN };
-struct fifo {
+struct ref_fifo {
     int depth, count;
     int fresh;                          /* of them, pushed in the bundle at hand */
     enum fifo_rule rule;
@@ -163,7 +163,7 @@ struct maker {
     int pinned[ISA_PRED_COUNT];         /* entries under this guard that are still to be popped */
     bool is_false[ISA_PRED_COUNT], is_false_next[ISA_PRED_COUNT];
     bool is_index[ISA_VREG_MAX], is_index_next[ISA_VREG_MAX];  /* words within 0..ZONE_ROWS - 1 */
-    struct fifo fifo[FIFO_COUNT];
+    struct ref_fifo fifo[FIFO_COUNT];
     struct matrix_unit mxu[ISA_UNIT_MAX];
     struct xlu_unit xlu[ISA_UNIT_MAX];
     struct zone zone[SPACES][ZONE_COUNT];

@@ -32,7 +32,6 @@
 
 struct conv_layouts {                   /* minor first, as array.order */
     int lhs[GRAPH_RANK_MAX], rhs[GRAPH_RANK_MAX], result[GRAPH_RANK_MAX];
-    bool is_rhs_free;                   /* the kernel may also have its two features swapped */
 };
 
 /* The order of dimensions for CONVOLUTION `node` of `g`. */

@@ -179,7 +179,7 @@ struct conv_plan {
     int pair_level;                     /* taps of this dimension are paired in slots; -1 */
     int64_t passes;                     /* of all phases, for one column group */
 
-    int phase_count, live_phases;       /* with taps */
+    int phase_count;
 
     int out_count, extra_count;
     struct conv_window window[WINDOW_COUNT];

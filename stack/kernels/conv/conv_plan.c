@@ -415,7 +415,7 @@ static void count_passes(struct conv_plan *p)
 {
     const struct conv_dim *d = p->shape.dim;
 
-    p->phase_count = p->live_phases = 0;
+    p->phase_count = 0;
     p->passes = 0;
     for (int64_t r0 = 0; r0 < d[0].phases; r0++)
         for (int64_t r1 = 0; r1 < d[1].phases; r1++)
@@ -426,7 +426,6 @@ static void count_passes(struct conv_plan *p)
                 for (int i = 0; i < CONV_SPATIAL; i++)
                     passes *= conv_level_count(p, i, r[i]);
                 p->phase_count++;
-                p->live_phases += passes > 0;
                 p->passes += passes;
             }
 }

@@ -269,5 +269,4 @@ void conv_layouts(const struct graph *g, int node, const struct chip *chip,
              is_rows ? s.batch_dim[CONV_LHS] : s.feature_dim[CONV_LHS], out->lhs);
     order_of(&s, CONV_RHS, s.feature_dim[CONV_RHS], s.batch_dim[CONV_RHS], out->rhs);
     order_of(&s, CONV_RESULT, s.feature_dim[CONV_RESULT], s.batch_dim[CONV_RESULT], out->result);
-    out->is_rhs_free = is_rows && s.feature_groups == 1;
 }

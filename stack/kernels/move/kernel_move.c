@@ -2,17 +2,11 @@
 
 #include <string.h>
 
-#include "stack/kernels/move/move_loops.h"
+#include "stack/kernels/move/move_pieces.h"
 #include "stack/kernels/move/move_step.h"
 #include "stack/kernels/move/move_tiles.h"
 
 /* ---- the general path: every move, element run by element run ---- */
-
-static int check_general(const struct kernel_job *job, struct err *e)
-{
-    (void)e;
-    return tiles_least_rows(job, 0) <= job->vmem_rows ? 0 : -1;
-}
 
 static int run_of_output(struct tiles *t, struct gather_place *place, void *user)
 {
@@ -34,88 +28,65 @@ static int emit_general(const struct kernel_job *job, struct arena *a, struct se
 /* a run of a few elements costs the latencies of its scalar arithmetic and of a rotation */
 static int64_t cost_general(const struct kernel_job *job)
 {
+    if (tiles_least_rows(job, 0) > job->vmem_rows)
+        return INT64_MAX;
     return job->result[0]->tile_count * job->result[0]->tile_rows * 4 *
            (job->chip->xlu_permute_cycles + 100) / job->core_count;
 }
 
-const struct move_way move_general = {"general", check_general, cost_general, emit_general};
+const struct move_way move_general = {cost_general, emit_general};
 
 /* ---- streamed: boxes of whole tiles, moved in VMEM between copies in and out ---- */
 
-#define SPILL_TILES 16
-#define STEP_SREGS 16                   /* that a frame leaves to its step */
+struct stream {
+    struct move_box region[MOVE_REGIONS_MAX];   /* of the result */
+    struct move_box box;                        /* of the one at hand */
+};
 
-/* regions of the result; the caller frees them */
-static struct move_box *plan_stream(const struct kernel_job *job, int *count)
+static int64_t plan_region(void *user, int piece)
 {
-    struct move_box *b = mem_alloc(MOVE_REGIONS_MAX * sizeof(*b));
+    struct stream *s = user;
 
-    *count = move_box_plan(job, b);
-    return b;
+    s->box = s->region[piece];
+    return s->box.cycles;
 }
 
-static int check_stream(const struct kernel_job *job, struct err *e)
+static void emit_step(struct move_step *step, void *user)
 {
-    int count;
+    struct stream *s = user;
 
-    (void)e;
-    mem_free(plan_stream(job, &count));
-    return count > 0 ? 0 : -1;
+    move_box_resolve(&s->box);
+    move_step_emit(step);
+}
+
+static struct move_pieces regions_of(struct stream *s, const struct kernel_job *job)
+{
+    return (struct move_pieces){.count = move_box_plan(job, s->region), .user = s,
+                                .plan = plan_region, .box = &s->box, .step = emit_step};
 }
 
 static int64_t cost_stream(const struct kernel_job *job)
 {
-    int64_t cycles = 0;
-    int count;
-    struct move_box *b = plan_stream(job, &count);
+    struct stream *s = mem_alloc(sizeof(*s));
+    struct move_pieces w = regions_of(s, job);
+    int64_t cycles = w.count > 0 ? move_pieces_cycles(&w) : INT64_MAX;
 
-    for (int i = 0; i < count; i++)
-        cycles += b[i].cycles;
-    mem_free(b);
+    mem_free(s);
     return cycles;
-}
-
-static int emit_region(struct move_box *b, struct vcode *code, struct arena *a, struct err *e)
-{
-    struct move_step s = {.box = b};
-
-    frame_share(&b->frame, b->job->core);
-    if (b->frame.is_idle)
-        return 0;
-    vcode_begin_block(code);
-    if (frame_begin(&b->frame, code, a, e))
-        return -1;
-    move_box_resolve(b);
-    move_code_init(&s.m, code, b->job->chip);
-    s.m.sreg_end = STEP_SREGS;
-    move_step_emit(&s);
-    frame_end(&b->frame, code);
-    return 0;
 }
 
 static int emit_stream(const struct kernel_job *job, struct arena *a, struct segment *out,
                        struct err *e)
 {
-    int64_t spill_row = job->vmem_row;
-    int count, status = 0;
-    struct move_box *b = plan_stream(job, &count);
-    struct vcode code;
+    struct stream *s = mem_alloc(sizeof(*s));
+    struct move_pieces w = regions_of(s, job);
+    int status = move_pieces_emit(job, &w, a, out, e);
 
-    vcode_init(&code, a);
-    code.note = job->name;
-    for (int i = 0; i < count && !status; i++) {
-        status = emit_region(&b[i], &code, a, e);
-        if (!status && b[i].frame.state && frame_spill_row(&b[i].frame) > spill_row)
-            spill_row = frame_spill_row(&b[i].frame);
-    }
-    if (!status)
-        status = kernel_finish(job, &code, spill_row, SPILL_TILES, a, out, e);
-    vcode_fini(&code);
-    mem_free(b);
+    mem_free(s);
     return status;
 }
 
-const struct move_way move_stream = {"stream", check_stream, cost_stream, emit_stream};
+const struct move_way move_stream = {cost_stream, emit_stream};
 
 /* ---- the kind ---- */
 
@@ -136,15 +107,13 @@ int move_ways_list(const struct move_way *const *way, int way_count,
 {
     struct tiling all[WAYS_MAX];
     int count = 0;
-    struct err e;
 
     for (int i = 0; i < way_count; i++) {
-        struct tiling t = {.count = 1, .size = {i}};
+        struct tiling t = {.count = 1, .size = {i}, .predicted_cycles = way[i]->cost(job)};
         int k;
 
-        if (way[i]->check_supported(job, &e))
+        if (t.predicted_cycles == INT64_MAX)
             continue;
-        t.predicted_cycles = way[i]->cost(job);
         for (k = count++; k > 0 && all[k - 1].predicted_cycles > t.predicted_cycles; k--)
             all[k] = all[k - 1];
         all[k] = t;

@@ -11,9 +11,7 @@
 #include "stack/kernels/pipeline/frame.h"
 
 struct move_way {
-    const char *name;
-    int (*check_supported)(const struct kernel_job *job, struct err *e); /* 0 or -1 */
-    int64_t (*cost)(const struct kernel_job *job);              /* core cycles */
+    int64_t (*cost)(const struct kernel_job *job);      /* core cycles; INT64_MAX: it cannot */
     int (*emit)(const struct kernel_job *job, struct arena *a, struct segment *out,
                 struct err *e);
 };

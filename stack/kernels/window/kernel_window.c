@@ -197,16 +197,6 @@ static int64_t extra_rows(const struct kernel_job *job)
     return a.tile_count * 8;
 }
 
-static int check_general(const struct kernel_job *job, struct err *e)
-{
-    int64_t rows = tiles_least_rows(job, extra_rows(job));
-
-    if (rows > job->vmem_rows)
-        return err_set(e, "%s: %lld rows of VMEM (at least %lld)", job->name,
-                       (long long)job->vmem_rows, (long long)rows);
-    return 0;
-}
-
 static int emit_nothing(const struct kernel_job *job, struct arena *a, struct segment *out,
                         struct err *e)
 {
@@ -255,12 +245,14 @@ static int64_t cost_general(const struct kernel_job *job)
 {
     struct window w;
 
+    if (tiles_least_rows(job, extra_rows(job)) > job->vmem_rows)
+        return INT64_MAX;
     window_init(&w, job->body);
     return job->result[0]->tile_count * job->result[0]->tile_rows * w.taps *
            (job->chip->xlu_permute_cycles + 150) * 4;
 }
 
-const struct move_way window_general = {"general", check_general, cost_general, emit_general};
+const struct move_way window_general = {cost_general, emit_general};
 
 /* ---- the kind ---- */
 

@@ -12,7 +12,7 @@
 
 #include "base/units.h"
 #include "stack/kernels/window/window_combine.h"
-#include "stack/kernels/window/window_pieces.h"
+#include "stack/kernels/move/move_pieces.h"
 #include "stack/kernels/window/window_runs.h"
 
 #define PLACES_MAX 16
@@ -128,7 +128,7 @@ static int plan_run(struct lines *x)
     }
     frame_share(f, 0);
     return frame_flag_count(f) > x->job->flag_count ||
-           frame_vmem_rows(f) + WINDOW_SPILL_ROWS > x->job->vmem_rows ? -1 : 0;
+           frame_vmem_rows(f) + MOVE_SPILL_ROWS > x->job->vmem_rows ? -1 : 0;
 }
 
 /* ----- the code of a step */
@@ -243,7 +243,7 @@ static void emit_step(struct move_step *s, void *user)
 /* the cheapest number of places of a step; INT64_MAX: none fits */
 static int64_t choose_places(struct lines *x)
 {
-    struct window_pieces w = {.user = x, .box = &x->box, .step = emit_step};
+    struct move_pieces w = {.user = x, .box = &x->box, .step = emit_step};
     int64_t best = INT64_MAX, places = 0;
 
     for (x->places = 1; x->places <= x->run->count && x->places <= PLACES_MAX; x->places++) {
@@ -253,7 +253,7 @@ static int64_t choose_places(struct lines *x)
             continue;
         if (plan_run(x))
             break;
-        cycles = window_piece_cycles(&w);
+        cycles = move_piece_cycles(&w);
         if (cycles < best) {
             best = cycles;
             places = x->places;
@@ -263,48 +263,46 @@ static int64_t choose_places(struct lines *x)
     return best < INT64_MAX && !plan_run(x) ? best : INT64_MAX;
 }
 
-static int64_t cost_lines(const struct kernel_job *job)
-{
-    struct lines *x = mem_alloc(sizeof(*x));
-    int64_t sum = lines_init(x, job) ? INT64_MAX : 0;
-
-    for (int i = 0; sum < INT64_MAX && i < x->runs.count; i++) {
-        int64_t cycles;
-
-        x->run = &x->runs.run[i];
-        cycles = choose_places(x);
-        sum = cycles < INT64_MAX ? sum + cycles : INT64_MAX;
-    }
-    mem_free(x);
-    return sum;
-}
-
-static int check_lines(const struct kernel_job *job, struct err *e)
-{
-    (void)e;
-    return cost_lines(job) < INT64_MAX ? 0 : -1;
-}
-
-static void plan_piece(void *user, int piece)
+static int64_t plan_piece(void *user, int piece)
 {
     struct lines *x = user;
 
     x->run = &x->runs.run[piece];
-    choose_places(x);
+    return choose_places(x);
+}
+
+static struct move_pieces pieces_of(struct lines *x)
+{
+    return (struct move_pieces){.count = x->runs.count, .user = x, .plan = plan_piece,
+                                .box = &x->box, .step = emit_step};
+}
+
+static int64_t cost_lines(const struct kernel_job *job)
+{
+    struct lines *x = mem_alloc(sizeof(*x));
+    int64_t cycles = INT64_MAX;
+
+    if (lines_init(x, job) == 0) {
+        struct move_pieces w = pieces_of(x);
+
+        cycles = move_pieces_cycles(&w);
+    }
+    mem_free(x);
+    return cycles;
 }
 
 static int emit_lines(const struct kernel_job *job, struct arena *a, struct segment *out,
                       struct err *e)
 {
     struct lines *x = mem_alloc(sizeof(*x));
-    struct window_pieces w = {.user = x, .plan = plan_piece, .box = &x->box, .step = emit_step};
+    struct move_pieces w;
     int status;
 
     lines_init(x, job);
-    w.count = x->runs.count;
-    status = window_emit_pieces(job, &w, a, out, e);
+    w = pieces_of(x);
+    status = move_pieces_emit(job, &w, a, out, e);
     mem_free(x);
     return status;
 }
 
-const struct move_way window_lines = {"lines", check_lines, cost_lines, emit_lines};
+const struct move_way window_lines = {cost_lines, emit_lines};

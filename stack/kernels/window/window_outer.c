@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "stack/kernels/window/window_combine.h"
-#include "stack/kernels/window/window_pieces.h"
+#include "stack/kernels/move/move_pieces.h"
 #include "stack/kernels/window/window_runs.h"
 
 
@@ -129,7 +129,7 @@ static int plan_region(struct region *g)
     }
     frame_share(f, 0);
     return frame_flag_count(f) > o->job->flag_count ||
-           frame_vmem_rows(f) + WINDOW_SPILL_ROWS > o->job->vmem_rows ? -1 : 0;
+           frame_vmem_rows(f) + MOVE_SPILL_ROWS > o->job->vmem_rows ? -1 : 0;
 }
 
 static void resolve_region(struct region *g)
@@ -263,7 +263,7 @@ static void emit_step(struct move_step *s, void *user)
 static int64_t choose_region(struct region *g)
 {
     int64_t tiles = window_inner_tiles(g->outer->to), best = INT64_MAX, chunk = 0, places = 0;
-    struct window_pieces w = {.user = g, .box = &g->box, .step = emit_step};
+    struct move_pieces w = {.user = g, .box = &g->box, .step = emit_step};
 
     for (g->chunk = 1; g->chunk <= tiles; g->chunk++)
         for (g->places = 1; g->places <= g->run->count; g->places++) {
@@ -274,7 +274,7 @@ static int64_t choose_region(struct region *g)
                 continue;
             if (plan_region(g))
                 break;
-            cycles = window_piece_cycles(&w);
+            cycles = move_piece_cycles(&w);
             if (cycles < best) {
                 best = cycles;
                 chunk = g->chunk;
@@ -288,54 +288,50 @@ static int64_t choose_region(struct region *g)
 
 /* ----- the way */
 
-static int64_t cost_outer(const struct kernel_job *job)
-{
-    struct region *g = mem_alloc(sizeof(*g));
-    struct outer o;
-    int64_t sum = 0;
-
-    if (outer_init(&o, job))
-        sum = INT64_MAX;
-    for (int i = 0; sum < INT64_MAX && i < o.runs[o.along].count; i++) {
-        int64_t cycles;
-
-        *g = (struct region){.outer = &o, .run = &o.runs[o.along].run[i]};
-        cycles = choose_region(g);
-        sum = cycles < INT64_MAX ? sum + cycles : INT64_MAX;
-    }
-    mem_free(g);
-    return sum;
-}
-
-static int check_outer(const struct kernel_job *job, struct err *e)
-{
-    (void)e;
-    return cost_outer(job) < INT64_MAX ? 0 : -1;
-}
-
-static void plan_piece(void *user, int piece)
+static int64_t plan_piece(void *user, int piece)
 {
     struct region *g = user;
     const struct outer *o = g->outer;
 
     *g = (struct region){.outer = o, .run = &o->runs[o->along].run[piece]};
-    choose_region(g);
+    return choose_region(g);
+}
+
+static struct move_pieces pieces_of(struct region *g, const struct outer *o)
+{
+    g->outer = o;
+    return (struct move_pieces){.count = o->runs[o->along].count, .user = g, .plan = plan_piece,
+                                .box = &g->box, .step = emit_step};
+}
+
+static int64_t cost_outer(const struct kernel_job *job)
+{
+    struct region *g = mem_alloc(sizeof(*g));
+    int64_t cycles = INT64_MAX;
+    struct outer o;
+
+    if (outer_init(&o, job) == 0) {
+        struct move_pieces w = pieces_of(g, &o);
+
+        cycles = move_pieces_cycles(&w);
+    }
+    mem_free(g);
+    return cycles;
 }
 
 static int emit_outer(const struct kernel_job *job, struct arena *a, struct segment *out,
                       struct err *e)
 {
     struct region *g = mem_alloc(sizeof(*g));
-    struct window_pieces w = {.user = g, .plan = plan_piece, .box = &g->box, .step = emit_step};
+    struct move_pieces w;
     struct outer o;
     int status;
 
     outer_init(&o, job);
-    g->outer = &o;
-    w.count = o.runs[o.along].count;
-    status = window_emit_pieces(job, &w, a, out, e);
+    w = pieces_of(g, &o);
+    status = move_pieces_emit(job, &w, a, out, e);
     mem_free(g);
     return status;
 }
 
-const struct move_way window_outer = {"outer", check_outer, cost_outer, emit_outer};
+const struct move_way window_outer = {cost_outer, emit_outer};

@@ -12,7 +12,7 @@
 
 #include "base/units.h"
 #include "stack/kernels/window/window_combine.h"
-#include "stack/kernels/window/window_pieces.h"
+#include "stack/kernels/move/move_pieces.h"
 #include "stack/kernels/window/window_runs.h"
 
 #define PIECES_MAX 3
@@ -251,7 +251,7 @@ static int plan_piece(struct scatter *s, const struct piece *p)
     f->scratch_rows = pair;
     frame_share(f, 0);
     return frame_flag_count(f) > s->job->flag_count ||
-           frame_vmem_rows(f) + WINDOW_SPILL_ROWS > s->job->vmem_rows ? -1 : 0;
+           frame_vmem_rows(f) + MOVE_SPILL_ROWS > s->job->vmem_rows ? -1 : 0;
 }
 
 /* ----- code of a step */
@@ -502,11 +502,12 @@ static void emit_step(struct move_step *m, void *user)
 
 /* ----- the way */
 
-static int64_t piece_cycles(struct scatter *s, int piece)
+static int64_t piece_cycles(void *user, int piece)
 {
-    struct window_pieces w = {.user = s, .box = &s->box, .step = emit_step};
+    struct scatter *s = user;
+    struct move_pieces w = {.user = s, .box = &s->box, .step = emit_step};
 
-    return plan_piece(s, &s->piece[piece]) ? INT64_MAX : window_piece_cycles(&w);
+    return plan_piece(s, &s->piece[piece]) ? INT64_MAX : move_piece_cycles(&w);
 }
 
 /* the cheapest number of inner tiles and places of a step; INT64_MAX: none fits */
@@ -516,20 +517,18 @@ static int64_t choose_pieces(struct scatter *s)
 
     for (int64_t places = 1; places <= PLACES_MAX; places *= 2)
         for (s->chunk = 1; s->chunk <= tiles; s->chunk++) {
-            int64_t sum = 0;
+            struct move_pieces w = {.user = s, .plan = piece_cycles};
+            int64_t cycles;
 
             if (tiles % s->chunk)
                 continue;
             cut_pieces(s, places);
-            for (int i = 0; i < s->piece_count && sum < INT64_MAX; i++) {
-                int64_t cycles = piece_cycles(s, i);
-
-                sum = cycles < INT64_MAX ? sum + cycles : INT64_MAX;
-            }
-            if (sum == INT64_MAX)
+            w.count = s->piece_count;
+            cycles = move_pieces_cycles(&w);
+            if (cycles == INT64_MAX)
                 break;
-            if (sum < best) {
-                best = sum;
+            if (cycles < best) {
+                best = cycles;
                 chunk = s->chunk;
                 each = places;
             }
@@ -548,32 +547,27 @@ static int64_t cost_scatter(const struct kernel_job *job)
     return cycles;
 }
 
-static int check_scatter(const struct kernel_job *job, struct err *e)
-{
-    (void)e;
-    return cost_scatter(job) < INT64_MAX ? 0 : -1;
-}
-
-static void plan_next(void *user, int piece)
+/* whose cycles have been counted when the pieces were chosen */
+static int64_t plan_next(void *user, int piece)
 {
     struct scatter *s = user;
 
-    plan_piece(s, &s->piece[piece]);
+    return plan_piece(s, &s->piece[piece]) ? INT64_MAX : 0;
 }
 
 static int emit_scatter(const struct kernel_job *job, struct arena *a, struct segment *out,
                         struct err *e)
 {
     struct scatter *s = mem_alloc(sizeof(*s));
-    struct window_pieces w = {.user = s, .plan = plan_next, .box = &s->box, .step = emit_step};
+    struct move_pieces w = {.user = s, .plan = plan_next, .box = &s->box, .step = emit_step};
     int status;
 
     scatter_init(s, job);
     choose_pieces(s);
     w.count = s->piece_count;
-    status = window_emit_pieces(job, &w, a, out, e);
+    status = move_pieces_emit(job, &w, a, out, e);
     mem_free(s);
     return status;
 }
 
-const struct move_way window_scatter = {"scatter", check_scatter, cost_scatter, emit_scatter};
+const struct move_way window_scatter = {cost_scatter, emit_scatter};

@@ -1,11 +1,10 @@
 /* Pieces of a kernel, one behind the other. */
-#include "stack/kernels/window/window_pieces.h"
-
+#include "stack/kernels/move/move_pieces.h"
 
 #define STEP_SREGS 16                   /* that a frame leaves to its step */
 #define STEP_CYCLES 50                  /* of the frame's own code */
 
-int64_t window_piece_cycles(const struct window_pieces *w)
+int64_t move_piece_cycles(const struct move_pieces *w)
 {
     struct move_step s = {.box = w->box, .is_counted = true};
     int64_t copies, exposed, steps;
@@ -18,7 +17,21 @@ int64_t window_piece_cycles(const struct window_pieces *w)
     return (steps > copies ? steps : copies) + exposed;
 }
 
-static int emit_piece(const struct kernel_job *job, const struct window_pieces *w, int piece,
+int64_t move_pieces_cycles(const struct move_pieces *w)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < w->count; i++) {
+        int64_t cycles = w->plan(w->user, i);
+
+        if (cycles == INT64_MAX)
+            return INT64_MAX;
+        sum += cycles;
+    }
+    return sum;
+}
+
+static int emit_piece(const struct kernel_job *job, const struct move_pieces *w, int piece,
                       struct vcode *code, struct arena *a, struct err *e)
 {
     struct move_step s = {.box = w->box};
@@ -38,8 +51,8 @@ static int emit_piece(const struct kernel_job *job, const struct window_pieces *
     return 0;
 }
 
-int window_emit_pieces(const struct kernel_job *job, const struct window_pieces *w,
-                       struct arena *a, struct segment *out, struct err *e)
+int move_pieces_emit(const struct kernel_job *job, const struct move_pieces *w, struct arena *a,
+                     struct segment *out, struct err *e)
 {
     int64_t spill_row = job->vmem_row;
     struct vcode code;
@@ -55,7 +68,7 @@ int window_emit_pieces(const struct kernel_job *job, const struct window_pieces 
             spill_row = frame_spill_row(f);
     }
     if (!status)
-        status = kernel_finish(job, &code, spill_row, WINDOW_SPILL_TILES, a, out, e);
+        status = kernel_finish(job, &code, spill_row, MOVE_SPILL_TILES, a, out, e);
     vcode_fini(&code);
     return status;
 }
