@@ -8,7 +8,13 @@ void table_begin_count(struct table *t, const struct table_field *field, int cou
                        struct arena *a)
 {
     *t = (struct table){.field = field, .column_count = count, .sorted_by = -1, .indent = "  ",
-                        .empty = "", .digits = 9, .arena = a};
+                        .empty = "", .digits = 9, .arena = a ? a : &t->own};
+    arena_init(&t->own);
+}
+
+void table_end(struct table *t)
+{
+    arena_fini(&t->own);
 }
 
 void table_begin(struct table *t, const struct table_field *field, struct arena *a)
@@ -174,6 +180,7 @@ static json_t *make_cell(const struct table_cell *cell)
     case CELL_TEXT: return json_string(cell->text);
     case CELL_INT: return json_integer(cell->integer);
     case CELL_REAL: return json_real(cell->real);
+    case CELL_BOOL: return json_boolean(cell->integer);
     default: return json_null();
     }
 }
@@ -183,7 +190,11 @@ json_t *table_make_json(const struct table *t)
     json_t *list = json_array();
 
     for (size_t row = 0; row < t->row_count; row++) {
-        json_t *o = json_object();
+        json_t *o;
+
+        if (table_cell(t, row, t->first)->kind == CELL_REMARK)
+            continue;
+        o = json_object();
 
         for (int i = 0; i < t->column_count; i++) {
             json_t *value = make_cell(cell_at(t, row, t->first + i));

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum cell_kind { CELL_EMPTY, CELL_TEXT, CELL_INT, CELL_REAL, CELL_REMARK };
+enum cell_kind { CELL_EMPTY, CELL_TEXT, CELL_INT, CELL_REAL, CELL_BOOL, CELL_REMARK };
 struct table_cell {
     enum cell_kind kind;
     int64_t integer;
@@ -24,7 +24,7 @@ struct table_cell {
     const char *text;                   /* the arena's, or a constant */
 };
 
-#define TABLE_WHOLE (-1)                /* decimals: none */
+enum { TABLE_WHOLE = -1, TABLE_NARROW = -2 };   /* decimals: none; 0.500, 12.3, 1.30e+09 */
 
 struct table_field {
     const char *name;                   /* in CSV and JSON; NULL: not there */
@@ -42,6 +42,11 @@ struct table_field {
     bool is_whole_text;                 /* texts of any length are not cut */
 };
 
+/* for tables of fields: {TABLE_SHOWN(REAL, "gbps", "GB/s"), .decimals = 1}; no heading: NULL */
+#define TABLE_SHOWN(kind_, name_, heading_) \
+    .name = name_, .kind = CELL_##kind_, .is_shown = true, .heading = heading_
+#define TABLE_HIDDEN(kind_, name_) .name = name_, .kind = CELL_##kind_
+
 struct table {
     const char *name;                   /* in messages */
     const char *title;                  /* NULL: none is printed */
@@ -50,15 +55,19 @@ struct table {
     int sorted_by;                      /* column of the last table_sort, -1: none; text has it */
     const char *indent, *empty;         /* of text: before rows ("  "), for empty cells ("") */
     int digits;                         /* of reals in CSV, 9 */
-    struct arena *arena;
+    struct arena *arena, own;
     struct table_cell *cell;            /* row_count x column_count */
     size_t row_count, row_capacity;
 };
 
-/* all memory is the arena's; fields up to one without name and heading, or `count` of them */
+/*
+ * All memory is the arena's; `a` NULL: of one that table_end frees. Fields up to one without name
+ * and heading, or `count` of them.
+ */
 void table_begin(struct table *t, const struct table_field *field, struct arena *a);
 void table_begin_count(struct table *t, const struct table_field *field, int count,
                        struct arena *a);
+void table_end(struct table *t);
 
 void table_add_row(struct table *t);    /* of empty cells; the calls below fill the last row */
 void table_put_text(struct table *t, int column, const char *text);
@@ -81,7 +90,11 @@ static inline struct table_cell cell_real(double value)
 {
     return (struct table_cell){.kind = CELL_REAL, .real = value};
 }
-/* the rest of the row; only text has it */
+static inline struct table_cell cell_bool(bool value)
+{
+    return (struct table_cell){.kind = CELL_BOOL, .integer = value};
+}
+/* the rest of the row; only text has it, and a row that begins with it */
 static inline struct table_cell cell_remark(const char *text)
 {
     return (struct table_cell){.kind = CELL_REMARK, .text = text};
@@ -106,7 +119,8 @@ void table_print_csv(const struct table *t, FILE *to);          /* header, no tr
 void table_print_csv_rows(const struct table *t, FILE *to);     /* without the header */
 void table_print_markdown(const struct table *t, FILE *to);
 void table_print_text(const struct table *t, FILE *to);         /* title, columns that are shown */
-/* the same by and by: headings, then each time the rows added since, which are dropped then */
+/* the same by and by: headings, then each time the rows added since, which are dropped then; to
+   NULL: only dropped */
 void table_print_head(const struct table *t, FILE *to);
 void table_print_rows(struct table *t, FILE *to);
 

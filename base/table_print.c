@@ -23,7 +23,7 @@ static void print_csv_cell(const struct table *t, const struct table_cell *cell,
 {
     switch (cell->kind) {
     case CELL_TEXT: text_print_csv(cell->text, to); break;
-    case CELL_INT: fprintf(to, "%" PRId64, cell->integer); break;
+    case CELL_INT: case CELL_BOOL: fprintf(to, "%" PRId64, cell->integer); break;
     case CELL_REAL: fprintf(to, "%.*g", t->digits, cell->real); break;
     default: break;
     }
@@ -34,6 +34,8 @@ void table_print_csv_rows(const struct table *t, FILE *to)
     for (size_t row = 0; row < t->row_count; row++) {
         const char *comma = "";
 
+        if (cell_at(t, row, 0)->kind == CELL_REMARK)
+            continue;
         for (int i = 0; i < t->column_count; i++)
             if (t->field[i].name) {
                 fputs(comma, to);
@@ -79,6 +81,16 @@ static int decimals_of(const char *column)
     return -1;
 }
 
+static void format_narrow(double x, char *buf, size_t buf_bytes)
+{
+    if (x == 0)
+        snprintf(buf, buf_bytes, "0");
+    else if (x < 0.001 || x >= 100000)
+        snprintf(buf, buf_bytes, "%.2e", x);
+    else
+        snprintf(buf, buf_bytes, x < 10 ? "%.3f" : "%.1f", x);
+}
+
 /* with thousands where it is large, never with an exponent below 10^15 */
 static void format_real(double x, int decimals, char *buf, size_t buf_bytes)
 {
@@ -111,8 +123,12 @@ static const char *format_cell(const struct table *t, size_t row, int i, char bu
         return t->empty;
     if (f->is_signed && (cell->kind == CELL_INT ? cell->integer > 0 : cell->real > 0))
         *number++ = '+';
+    if (cell->kind == CELL_BOOL)
+        return cell->integer ? "yes" : "no";
     if (cell->kind == CELL_INT)
         text_thousands(cell->integer, number, CELL_CHARS / 2);
+    else if (f->decimals == TABLE_NARROW)
+        format_narrow(cell->real, number, CELL_CHARS / 2);
     else
         format_real(cell->real, f->decimals == TABLE_WHOLE ? 0 : f->decimals ? f->decimals
                                 : decimals_of(f->name ? f->name : ""), number, CELL_CHARS / 2);
@@ -193,6 +209,15 @@ static bool is_left(const struct table_field *f)
     return f->kind == CELL_TEXT && !f->is_right;
 }
 
+/* before column i: rows begin with the indent */
+static const char *gap(const struct table *t, int i)
+{
+    while (--i >= 0)
+        if (shows(t, i))
+            return "  ";
+    return t->indent;
+}
+
 static bool is_last(const struct table *t, int i)
 {
     for (i++; i < t->column_count; i++)
@@ -203,10 +228,10 @@ static bool is_last(const struct table *t, int i)
 
 static void print_word(const struct table *t, int i, const char *word, int width, FILE *to)
 {
-    const char *between = i == 0 ? t->indent : "  ";
+    const char *between = gap(t, i);
 
     if (is_left(&t->field[i]) && is_last(t, i))
-        fprintf(to, "%s%s", between, word);
+        fprintf(to, "%s%s", *word ? between : "", word);
     else
         fprintf(to, is_left(&t->field[i]) ? "%s%-*.*s" : "%s%*.*s", between, width, width, word);
 }
@@ -214,23 +239,24 @@ static void print_word(const struct table *t, int i, const char *word, int width
 /* what stands over several columns, at the right end of them */
 static void print_above(const struct table *t, const int *width, FILE *to)
 {
-    bool has_any = false;
+    int last = -1;
 
     for (int i = 0; i < t->column_count; i++)
-        has_any |= shows(t, i) && t->field[i].above;
-    for (int i = 0; has_any && i < t->column_count; i++) {
+        if (shows(t, i) && t->field[i].above)
+            last = i;
+    for (int i = 0; i <= last; i++) {
         const char *above = t->field[i].above;
         int room = width[i];
 
         if (!shows(t, i))
             continue;
-        fputs(i == 0 ? t->indent : "  ", to);
+        fputs(gap(t, i), to);
         for (; above && i + 1 < t->column_count && t->field[i + 1].above
                && strcmp(t->field[i + 1].above, above) == 0; i++)
             room += shows(t, i + 1) ? width[i + 1] + 2 : 0;
         fprintf(to, "%*s", room, above ? above : "");
     }
-    if (has_any)
+    if (last >= 0)
         fputc('\n', to);
 }
 
@@ -251,7 +277,7 @@ static void print_row(const struct table *t, size_t row, const int *width, FILE 
         if (!shows(t, i))
             continue;
         if (cell_at(t, row, i)->kind == CELL_REMARK) {
-            fprintf(to, "%s%s", i == 0 ? t->indent : "  ", cell_at(t, row, i)->text);
+            fprintf(to, "%s%s", gap(t, i), cell_at(t, row, i)->text);
             break;
         }
         print_word(t, i, format_cell(t, row, i, buf), width[i], to);
@@ -272,8 +298,10 @@ void table_print_rows(struct table *t, FILE *to)
     int width[COLUMNS_MAX];
 
     find_widths(t, width);
-    for (size_t row = 0; row < t->row_count; row++)
+    for (size_t row = 0; to && row < t->row_count; row++)
         print_row(t, row, width, to);
+    if (to)
+        fflush(to);
     t->row_count = 0;
 }
 
