@@ -28,13 +28,12 @@ static int close_rig(void **state)
 
 static void *create(enum panel_id id)
 {
-    return panel_class(id)->create ? panel_class(id)->create() : NULL;
+    return panel_create(id);
 }
 
 static void destroy(enum panel_id id, void *state)
 {
-    if (panel_class(id)->destroy)
-        panel_class(id)->destroy(state);
+    panel_destroy(id, state);
 }
 
 static struct view fresh_view(void)
@@ -72,7 +71,7 @@ static uint64_t hash_of(enum panel_id id)
                 v.theme = (enum theme)t;
                 view_show(&v, shown[k].from, shown[k].end);
                 draw_init(&d, scales[s]);
-                panel_class(id)->draw(state, &v, &d, (struct rect){0, 0, 1280, 720});
+                panel_draw(id, state, &v, &d, (struct rect){0, 0, 1280, 720});
                 hash = hash * 31 + draw_hash(&d);
                 draw_fini(&d);
             }
@@ -165,7 +164,7 @@ TEST(texts_do_not_overlap_at_any_scale_and_size)
                     v.scale_percent = scales[s];
                     view_show(&v, shown[k].from, shown[k].end);
                     draw_init(&d, scales[s]);
-                    panel_class((enum panel_id)i)->draw(panel, &v, &d, area);
+                    panel_draw((enum panel_id)i, panel, &v, &d, area);
                     assert_no_overlap(&d, panel_name((enum panel_id)i), area.w, area.h, scales[s]);
                     assert_inside(&d, area);
                     assert_int_equal(d.clip_count, 0);
@@ -225,12 +224,12 @@ TEST(hurried_frames_come_to_the_whole_picture)
         v.is_hurried = true;
         for (i = 0; i < 100 && (i == 0 || quick.is_partial); i++, frames++) {
             draw_clear(&quick);
-            panel_class(PANEL_TIMELINE)->draw(panel, &v, &quick, (struct rect){0, 0, 1280, 720});
+            panel_draw(PANEL_TIMELINE, panel, &v, &quick, (struct rect){0, 0, 1280, 720});
         }
         assert_false(quick.is_partial);
         v.is_hurried = false;
         draw_clear(&whole);
-        panel_class(PANEL_TIMELINE)->draw(other, &v, &whole, (struct rect){0, 0, 1280, 720});
+        panel_draw(PANEL_TIMELINE, other, &v, &whole, (struct rect){0, 0, 1280, 720});
         assert_false(whole.is_partial);
         assert_true(draw_hash(&whole) == draw_hash(&quick));
         destroy(PANEL_TIMELINE, other);

@@ -28,7 +28,7 @@ static bool draw_panel(enum panel_id panel, void *state, const struct view *v, u
     bool is_partial;
 
     draw_init(&d, 100);
-    panel_class(panel)->draw(state, v, &d, (struct rect){0, 0, 1280, 700});
+    panel_draw(panel, state, v, &d, (struct rect){0, 0, 1280, 700});
     *hash = draw_hash(&d);
     is_partial = d.is_partial;
     draw_fini(&d);
@@ -37,13 +37,12 @@ static bool draw_panel(enum panel_id panel, void *state, const struct view *v, u
 
 static void *create_panel(enum panel_id panel)
 {
-    return panel_class(panel)->create ? panel_class(panel)->create() : NULL;
+    return panel_create(panel);
 }
 
 static void destroy_panel(enum panel_id panel, void *state)
 {
-    if (panel_class(panel)->destroy)
-        panel_class(panel)->destroy(state);
+    panel_destroy(panel, state);
 }
 
 /* however late every frame is, some come and then all of the picture is there */
