@@ -1,3 +1,4 @@
+#include "tests/rigs/draw_rig.h"
 #include "tests/rigs/panel_rig.h"
 
 #include "tests/test.h"
@@ -66,7 +67,7 @@ static void check_texts(const struct draw_list *d, struct rect area)
     const struct draw_command *a, *b;
     size_t i;
 
-    if (draw_find_overlap(d, &a, &b))
+    if (draw_rig_find_overlap(d, &a, &b))
         fail_msg("\"%s\" and \"%s\" overlap in %dx%d at %d %%", a->text, b->text, area.w, area.h,
                  d->scale_percent);
     for (i = 0; i < d->count; i++)
@@ -87,7 +88,7 @@ static uint64_t draw_with(enum panel_id id, const struct view *v, struct rect ar
     for (i = 0; i < 2; i++) {
         draw_clear(&d);
         panel_draw(id, state, v, &d, area);
-        hash[i] = draw_hash(&d);
+        hash[i] = draw_rig_hash(&d);
         check_texts(&d, area);
     }
     assert_true(hash[0] == hash[1]);

@@ -3,6 +3,7 @@
  * size, nothing outside its area, whatever the view shows and the pointer does.
  */
 #include "tests/test.h"
+#include "tests/rigs/draw_rig.h"
 #include "tests/rigs/view_rig.h"
 
 #include "base/rng.h"
@@ -72,7 +73,7 @@ static uint64_t hash_of(enum panel_id id)
                 view_show(&v, shown[k].from, shown[k].end);
                 draw_init(&d, scales[s]);
                 panel_draw(id, state, &v, &d, (struct rect){0, 0, 1280, 720});
-                hash = hash * 31 + draw_hash(&d);
+                hash = hash * 31 + draw_rig_hash(&d);
                 draw_fini(&d);
             }
             destroy(id, state);
@@ -137,7 +138,7 @@ static void assert_no_overlap(const struct draw_list *d, const char *what, int w
 {
     const struct draw_command *a, *b;
 
-    if (draw_find_overlap(d, &a, &b))
+    if (draw_rig_find_overlap(d, &a, &b))
         fail_msg("%s, %dx%d at %d %%: \"%s\" at %d,%d and \"%s\" at %d,%d", what, w, h, scale,
                  a->text, a->r.x, a->r.y, b->text, b->r.x, b->r.y);
 }
@@ -231,7 +232,7 @@ TEST(hurried_frames_come_to_the_whole_picture)
         draw_clear(&whole);
         panel_draw(PANEL_TIMELINE, other, &v, &whole, (struct rect){0, 0, 1280, 720});
         assert_false(whole.is_partial);
-        assert_true(draw_hash(&whole) == draw_hash(&quick));
+        assert_true(draw_rig_hash(&whole) == draw_rig_hash(&quick));
         destroy(PANEL_TIMELINE, other);
     }
     assert_true(frames > (int)COUNT_OF(shown));

@@ -506,14 +506,16 @@ TEST(keys_step_and_the_wheel_zooms)
     panel_rig_open(&p, "v3", panel_program, 1, TRACE_BUNDLE);
     view_init(&v, p.run);
     v.cursor = 3000;
-    assert_true(panel_input(PANEL_WAVEFRONT, panel, &v, &(struct input){.kind = INPUT_KEY, .key = '.'},
+    assert_true(panel_input(PANEL_WAVEFRONT, panel, &v,
+                            &(struct input){.kind = INPUT_KEY, .key = '.'},
                                       area));
     assert_true(v.cursor == 3001);
     panel_input(PANEL_WAVEFRONT, panel, &v, &(struct input){.kind = INPUT_KEY, .key = ',',
                                                      .has_shift = true}, area);
     assert_true(v.cursor == 2991);
     v.cursor = -1;                      /* playing begins where the panel's own choice is */
-    assert_false(panel_input(PANEL_WAVEFRONT, panel, &v, &(struct input){.kind = INPUT_KEY, .key = ' '},
+    assert_false(panel_input(PANEL_WAVEFRONT, panel, &v,
+                             &(struct input){.kind = INPUT_KEY, .key = ' '},
                                        area));
     assert_true(v.cursor > 1000);
     for (i = 0; i < 12; i++)
@@ -522,9 +524,11 @@ TEST(keys_step_and_the_wheel_zooms)
     draw_init(&d, 100);
     panel_draw(PANEL_WAVEFRONT, panel, &v, &d, area);
     arena_init(&a);
-    assert_non_null(strstr(panel_hover(PANEL_WAVEFRONT, panel, &v, area, 600, 200, &a), "PE of row "));
+    assert_non_null(strstr(panel_hover(PANEL_WAVEFRONT, panel, &v,
+                                       area, 600, 200, &a), "PE of row "));
     for (i = 0; i < 12; i++)
-        panel_input(PANEL_WAVEFRONT, panel, &v, &(struct input){.kind = INPUT_WHEEL, .dy = -1, .x = 600,
+        panel_input(PANEL_WAVEFRONT, panel, &v,
+                    &(struct input){.kind = INPUT_WHEEL, .dy = -1, .x = 600,
                                                          .y = 200}, area);
     panel_draw(PANEL_WAVEFRONT, panel, &v, &d, area);
     arena_fini(&a);

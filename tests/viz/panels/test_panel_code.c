@@ -191,7 +191,8 @@ TEST(a_click_chooses_a_bundle_and_keys_scroll)
     assert_int_equal(v.bundle, 1);
     v.search = "shalt";
     panel_draw(PANEL_CODE, panel, &v, &d, area);
-    assert_true(panel_input(PANEL_CODE, panel, &v, &(struct input){.kind = INPUT_KEY, .key = 'n'}, area));
+    assert_true(panel_input(PANEL_CODE, panel, &v,
+                            &(struct input){.kind = INPUT_KEY, .key = 'n'}, area));
     assert_int_equal(v.bundle, strace_program(r.run, 0)->bundle_count - 1);
     draw_fini(&d);
     panel_destroy(PANEL_CODE, panel);

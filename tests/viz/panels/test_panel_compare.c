@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "report/diff/diff.h"
 #include "report/folder/report.h"
+#include "tests/rigs/draw_rig.h"
 #include "tests/rigs/panel_rig.h"
 #include "tests/rigs/toy.h"
 #include "viz/panels/compare_draw.h"
@@ -287,13 +288,15 @@ static bool has_text(const struct draw_list *d, const char *part)
 
 static void press(void *panel, struct view *v, struct rect r)
 {
-    assert_true(panel_input(PANEL_COMPARE, panel, v, &(struct input){.kind = INPUT_PRESS, .button = 1,
+    assert_true(panel_input(PANEL_COMPARE, panel, v,
+                            &(struct input){.kind = INPUT_PRESS, .button = 1,
                                                               .x = r.x + 1, .y = r.y + 1}, area));
 }
 
 static void key(void *panel, struct view *v, uint32_t k)
 {
-    assert_true(panel_input(PANEL_COMPARE, panel, v, &(struct input){.kind = INPUT_KEY, .key = k}, area));
+    assert_true(panel_input(PANEL_COMPARE, panel, v,
+                            &(struct input){.kind = INPUT_KEY, .key = k}, area));
 }
 
 TEST(keys_and_buttons_choose_launches)
@@ -411,7 +414,8 @@ TEST(what_cannot_be_compared_is_said)
     v.other = NULL;
     draw(p, &v, &d);
     assert_true(has_text(&d, "One run is open"));
-    assert_false(panel_input(PANEL_COMPARE, p, &v, &(struct input){.kind = INPUT_KEY, .key = ']'}, area));
+    assert_false(panel_input(PANEL_COMPARE, p, &v,
+                             &(struct input){.kind = INPUT_KEY, .key = ']'}, area));
     assert_string_equal(panel_hover(PANEL_COMPARE, p, &v, area, 300, 300, &d.arena), "");
     panel_rig_close(&a);
     panel_rig_close(&b);
@@ -502,7 +506,7 @@ TEST(hurried_frames_come_to_the_whole_picture)
         draw(quick, &v, &d);
     while (d.is_partial && frames++ < 200);
     assert_true(frames > 1 && frames < 200);
-    assert_true(draw_hash(&d) == draw_hash(&whole));
+    assert_true(draw_rig_hash(&d) == draw_rig_hash(&whole));
     draw_fini(&d);
     draw_fini(&whole);
     panel_destroy(PANEL_COMPARE, quick);

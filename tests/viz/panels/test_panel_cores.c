@@ -1,6 +1,7 @@
 /*
  * The grid of cores: what a square says, against counters; and how it is drawn.
  */
+#include "tests/rigs/draw_rig.h"
 #include "tests/rigs/panel_rig.h"
 #include "tests/test.h"
 #include "viz/view/quantity.h"
@@ -48,16 +49,18 @@ TEST(a_click_chooses_a_core_or_a_measure)
     view_init(&v, r.run);
     draw_init(&d, 100);
     panel_draw(PANEL_CORES, panel, &v, &d, area);
-    before = draw_hash(&d);
-    assert_true(panel_input(PANEL_CORES, panel, &v, &(struct input){.kind = INPUT_PRESS, .button = 1,
+    before = draw_rig_hash(&d);
+    assert_true(panel_input(PANEL_CORES, panel, &v,
+                            &(struct input){.kind = INPUT_PRESS, .button = 1,
                                                              .x = 330, .y = 150}, area));
     assert_int_equal(v.core, 1);
     v.core = 0;
-    assert_true(panel_input(PANEL_CORES, panel, &v, &(struct input){.kind = INPUT_PRESS, .button = 1,
+    assert_true(panel_input(PANEL_CORES, panel, &v,
+                            &(struct input){.kind = INPUT_PRESS, .button = 1,
                                                              .x = 110, .y = 20}, area));
     draw_clear(&d);
     panel_draw(PANEL_CORES, panel, &v, &d, area);
-    assert_true(draw_hash(&d) != before);
+    assert_true(draw_rig_hash(&d) != before);
     draw_fini(&d);
     panel_destroy(PANEL_CORES, panel);
     panel_rig_close(&r);

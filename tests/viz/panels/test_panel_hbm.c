@@ -2,6 +2,7 @@
  * The HBM panel: its columns against every run in memory and the machine's
  * counters, refreshes against the chip's period, and how it is drawn.
  */
+#include "tests/rigs/draw_rig.h"
 #include "viz/models/model_hbm.h"
 
 #include <math.h>
@@ -164,12 +165,12 @@ TEST(a_click_chooses_the_channel_whose_banks_are_shown)
     view_show(&v, 500, 900);
     draw_init(&d, 100);
     panel_draw(PANEL_HBM, panel, &v, &d, area);
-    before = draw_hash(&d);
+    before = draw_rig_hash(&d);
     assert_true(panel_input(PANEL_HBM, panel, &v, &(struct input){.kind = INPUT_PRESS, .x = 600,
                                                            .y = 400}, area));
     draw_clear(&d);
     panel_draw(PANEL_HBM, panel, &v, &d, area);
-    assert_true(draw_hash(&d) != before);
+    assert_true(draw_rig_hash(&d) != before);
     draw_fini(&d);
     panel_destroy(PANEL_HBM, panel);
     close_all();

@@ -292,7 +292,8 @@ TEST(a_click_chooses_a_point_and_the_pointer_tells_all_of_it)
     assert_non_null(strstr(text, "copy out\n"));
     assert_non_null(strstr(text, "no matrix products: no point"));
     assert_string_equal(panel_hover(PANEL_ROOFLINE, panel, &v, area, 3, 3, &a), "");
-    assert_true(panel_input(PANEL_ROOFLINE, panel, &v, &(struct input){.kind = INPUT_PRESS, .button = 1,
+    assert_true(panel_input(PANEL_ROOFLINE, panel, &v,
+                            &(struct input){.kind = INPUT_PRESS, .button = 1,
                                                                 .x = row->r.x, .y = row->r.y},
                                      area));
     draw_clear(&d);
@@ -333,7 +334,8 @@ TEST(a_trace_without_bundles_says_what_to_record)
     draw_init(&d, 100);
     panel_draw(PANEL_ROOFLINE, panel, &v, &d, (struct rect){0, 0, 900, 500});
     assert_non_null(find_text(&d, "--trace-level bundle"));
-    assert_string_equal(panel_hover(PANEL_ROOFLINE, panel, &v, (struct rect){0, 0, 900, 500}, 450, 250,
+    assert_string_equal(panel_hover(PANEL_ROOFLINE, panel, &v,
+                                    (struct rect){0, 0, 900, 500}, 450, 250,
                                              &d.arena), "");
     draw_fini(&d);
     panel_destroy(PANEL_ROOFLINE, panel);

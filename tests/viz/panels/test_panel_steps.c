@@ -105,10 +105,12 @@ TEST(a_click_on_a_bar_goes_to_its_launch)
     view_init(&v, r.run);
     draw_init(&d, 100);
     panel_draw(PANEL_STEPS, panel, &v, &d, area);
-    assert_true(panel_input(PANEL_STEPS, panel, &v, &(struct input){.kind = INPUT_PRESS, .button = 1,
+    assert_true(panel_input(PANEL_STEPS, panel, &v,
+                            &(struct input){.kind = INPUT_PRESS, .button = 1,
                                                              .x = 600, .y = 90}, area));
     assert_true(v.from == (double)l[1].start || v.from == (double)l[2].start);
-    assert_true(panel_input(PANEL_STEPS, panel, &v, &(struct input){.kind = INPUT_KEY, .key = KEY_DOWN},
+    assert_true(panel_input(PANEL_STEPS, panel, &v,
+                            &(struct input){.kind = INPUT_KEY, .key = KEY_DOWN},
                                   area));
     assert_true(v.from == (double)l[2].start || v.from == (double)l[3].start);
     draw_fini(&d);

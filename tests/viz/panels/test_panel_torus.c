@@ -138,7 +138,8 @@ TEST(a_click_chooses_a_chip)
     panel_draw(PANEL_TORUS, panel, &v, &d, area);
     for (int y = 0; y < 700 && v.core == 0; y += 10)    /* the one at the lower right is the last */
         for (int x = 1190; x > 600 && v.core == 0; x -= 10)
-            panel_input(PANEL_TORUS, panel, &v, &(struct input){.kind = INPUT_PRESS, .button = 1, .x = x,
+            panel_input(PANEL_TORUS, panel, &v,
+                        &(struct input){.kind = INPUT_PRESS, .button = 1, .x = x,
                                                          .y = 690 - y}, area);
     assert_int_equal(v.core, 6);
     draw_fini(&d);

@@ -3,6 +3,7 @@
  * zoom and pan. Keys and the pointer: tests/viz/app/test_app.c.
  */
 #include "tests/test.h"
+#include "tests/rigs/draw_rig.h"
 #include "tests/rigs/view_rig.h"
 
 #include <math.h>
@@ -111,7 +112,7 @@ static uint64_t drawn(void *panel, const struct view *v)
 
     draw_init(&d, 100);
     panel_draw(PANEL_TIMELINE, panel, v, &d, (struct rect){0, 0, 900, 600});
-    hash = draw_hash(&d);
+    hash = draw_rig_hash(&d);
     draw_fini(&d);
     return hash;
 }

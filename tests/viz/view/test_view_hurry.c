@@ -2,6 +2,7 @@
  * Frames in a hurry: what a window shows for a moment is less, what it comes to is the picture.
  */
 #include "tests/test.h"
+#include "tests/rigs/draw_rig.h"
 #include "tests/rigs/view_rig.h"
 
 #include "viz/panels/panel.h"
@@ -29,7 +30,7 @@ static bool draw_panel(enum panel_id panel, void *state, const struct view *v, u
 
     draw_init(&d, 100);
     panel_draw(panel, state, v, &d, (struct rect){0, 0, 1280, 700});
-    *hash = draw_hash(&d);
+    *hash = draw_rig_hash(&d);
     is_partial = d.is_partial;
     draw_fini(&d);
     return is_partial;
