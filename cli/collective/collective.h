@@ -8,6 +8,7 @@
  */
 #ifndef CLI_COLLECTIVE_H
 #define CLI_COLLECTIVE_H
+#include "base/table.h"
 #include "cli/common/options.h"
 #include "stack/collective/collective_steps.h"
 #include "stack/collective/collective_verify.h"
@@ -72,8 +73,12 @@ const char *collective_engine_name(enum collective_engine n);
 const char *collective_type_name(enum collective_type t);
 
 void collective_print(const struct collective_answer *a, FILE *to);
-void collective_print_csv_head(FILE *to);
-void collective_print_csv(const struct collective_answer *a, FILE *to);
+void collective_print_csv(const struct collective_answer *a, FILE *to);        /* with its header */
+/* a line for each answer, for people and as CSV; what cannot be is told in its line */
+void collective_begin_table(struct table *t);      /* table_end goes with it */
+void collective_add_row(struct table *t, const struct collective_answer *w);
+void collective_add_missing(struct table *t, const struct collective_options *o,
+                            const struct err *e);
 int collective_write_json(const struct collective_answer *a, const char *path, struct err *e);
 
 /* Asks for every combination of the values of `sweeps` ("bytes=4K:1G:x4", "algo=all"). */

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "base/units.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 
 static const char *const kinds_of_bound[] = {"the bandwidth of the links",
@@ -184,27 +183,77 @@ void collective_print(const struct collective_answer *w, FILE *to)
     fprintf(to, "\nhost time %.3f s\n", w->host_seconds);
 }
 
-void collective_print_csv_head(FILE *to)
+#define SECONDS(name, above_) \
+    {TABLE_SHOWN(REAL, name, "us"), .above = above_, .decimals = 3, .width = 12}
+#define RATE(name, above_) \
+    {TABLE_SHOWN(REAL, name, "GB/s"), .above = above_, .decimals = 2, .width = 10}
+#define PERCENT(above_, heading) \
+    {TABLE_SHOWN(REAL, NULL, heading), .above = above_, .decimals = 1}
+
+static const struct table_field fields[] = {
+    {TABLE_SHOWN(TEXT, "kind", NULL), .width = 14},
+    {TABLE_SHOWN(TEXT, "tpu", "slice"), .width = 10},
+    {TABLE_HIDDEN(INT, "chips")}, {TABLE_HIDDEN(INT, "ranks")}, {TABLE_HIDDEN(INT, "bytes")},
+    {TABLE_SHOWN(TEXT, NULL, "bytes"), .is_right = true, .width = 10}, {TABLE_HIDDEN(TEXT, "type")},
+    {TABLE_SHOWN(TEXT, "algo", NULL), .width = 8}, {TABLE_HIDDEN(INT, "chunk_bytes")},
+    {TABLE_SHOWN(TEXT, "engine", NULL)}, SECONDS("time_us", "time"),
+    RATE("algorithm_gbps", "algorithm"), RATE("bus_gbps", "bus"), SECONDS("bound_us", "bound"),
+    {TABLE_HIDDEN(REAL, "bandwidth_bound_us")}, {TABLE_HIDDEN(REAL, "latency_bound_us")},
+    {TABLE_HIDDEN(REAL, "efficiency")}, PERCENT("of bound", "%"), {TABLE_HIDDEN(REAL, "book_us")},
+    {TABLE_HIDDEN(REAL, "link_use_min")}, {TABLE_HIDDEN(REAL, "link_use_mean")},
+    PERCENT("links", "% busy"), {TABLE_HIDDEN(REAL, "link_use_max")},
+    {TABLE_HIDDEN(INT, "sent_bytes")}, {TABLE_HIDDEN(REAL, "host_seconds")}, {0}};
+
+void collective_begin_table(struct table *t)
 {
-    fputs("kind,tpu,chips,ranks,bytes,type,algo,chunk_bytes,engine,time_us,algorithm_gbps,bus_gbps,"
-          "bound_us,bandwidth_bound_us,latency_bound_us,efficiency,book_us,link_use_min,"
-          "link_use_mean,link_use_max,sent_bytes,host_seconds\n", to);
+    table_begin(t, fields, NULL);
+    t->indent = "";
 }
 
-void collective_print_csv(const struct collective_answer *w, FILE *to)
+static const char *bytes_of(const struct collective_options *o, struct arena *a)
+{
+    char text[32];
+
+    return arena_strdup(a, text_bytes(o->bytes, text, sizeof(text)));
+}
+
+void collective_add_row(struct table *t, const struct collective_answer *w)
 {
     const struct collective_result *r = &w->result;
     const struct collective_bound *b = &w->bound;
 
-    fprintf(to, "%s,%s,%d,%d,%" PRId64 ",%s,%s,%" PRId64 ",%s,%.6f,%.4f,%.4f,%.6f,%.6f,%.6f,%.4f,"
-            "%.3f,%.4f,%.4f,%.4f,%" PRId64 ",%.3f\n", collective_kind_name(w->request.kind),
-            w->slice.name, w->slice.chip_count, w->rank_count, w->options.bytes,
-            collective_type_name(w->request.type), collective_algo_name(w->request.algo),
-            w->request.chunk_bytes, collective_engine_name(w->engine), 1e6 * seconds_of(w),
-            1e-9 * collective_algorithm_bandwidth(w), 1e-9 * collective_bus_bandwidth(w),
-            1e6 * b->seconds, 1e6 * b->bandwidth_seconds, 1e6 * b->latency_seconds,
-            collective_efficiency(w), 1e6 * b->book_seconds, r->link_use_min, r->link_use_mean,
-            r->link_use_max, r->sent_bytes, w->host_seconds);
+    TABLE_ROW(t, cell_text(collective_kind_name(w->request.kind)), cell_text(w->slice.name),
+              cell_int(w->slice.chip_count), cell_int(w->rank_count), cell_int(w->options.bytes),
+              cell_text(bytes_of(&w->options, t->arena)),
+              cell_text(collective_type_name(w->request.type)),
+              cell_text(collective_algo_name(w->request.algo)), cell_int(w->request.chunk_bytes),
+              cell_text(collective_engine_name(w->engine)), cell_real(1e6 * seconds_of(w)),
+              cell_real(1e-9 * collective_algorithm_bandwidth(w)),
+              cell_real(1e-9 * collective_bus_bandwidth(w)), cell_real(1e6 * b->seconds),
+              cell_real(1e6 * b->bandwidth_seconds), cell_real(1e6 * b->latency_seconds),
+              cell_real(collective_efficiency(w)), cell_real(100 * collective_efficiency(w)),
+              cell_real(1e6 * b->book_seconds), cell_real(r->link_use_min),
+              cell_real(r->link_use_mean), cell_real(100 * r->link_use_mean),
+              cell_real(r->link_use_max), cell_int(r->sent_bytes), cell_real(w->host_seconds));
+}
+
+void collective_add_missing(struct table *t, const struct collective_options *o,
+                            const struct err *e)
+{
+    TABLE_ROW(t, cell_text(collective_kind_name(o->kind)), cell_text(o->target.tpu), cell_none(),
+              cell_none(), cell_none(), cell_text(bytes_of(o, t->arena)), cell_none(),
+              cell_text(collective_algo_name(o->algo)), cell_none(),
+              cell_remark(arena_printf(t->arena, "left out: %s", e->msg)));
+}
+
+void collective_print_csv(const struct collective_answer *w, FILE *to)
+{
+    struct table t;
+
+    collective_begin_table(&t);
+    collective_add_row(&t, w);
+    table_print_csv(&t, to);
+    table_end(&t);
 }
 
 static json_t *json_of(const struct collective_answer *w)

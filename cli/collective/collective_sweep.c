@@ -6,7 +6,6 @@
 
 #include "base/outfile.h"
 #include "base/text.h"
-#include "base/units.h"
 
 #include <string.h>
 
@@ -138,66 +137,38 @@ static void set_point(const struct grid *g, int point, struct collective_options
     }
 }
 
-static void print_head(FILE *to)
-{
-    fprintf(to, "%-14s %-10s %10s %-8s %-6s %12s %10s %10s %12s %8s %7s\n", "kind", "slice",
-            "bytes", "algo", "engine", "time", "algorithm", "bus", "bound", "of bound", "links");
-    fprintf(to, "%-14s %-10s %10s %-8s %-6s %12s %10s %10s %12s %8s %7s\n", "", "", "", "", "",
-            "us", "GB/s", "GB/s", "us", "%", "% busy");
-}
-
-static void print_point(const struct collective_answer *w, FILE *to)
-{
-    char bytes[32];
-
-    fprintf(to, "%-14s %-10s %10s %-8s %-6s %12.3f %10.2f %10.2f %12.3f %8.1f %7.1f\n",
-            collective_kind_name(w->request.kind), w->slice.name,
-            text_bytes(w->options.bytes, bytes, sizeof(bytes)),
-            collective_algo_name(w->request.algo), collective_engine_name(w->engine),
-            1e-6 * (double)w->result.time_ps, 1e-9 * collective_algorithm_bandwidth(w),
-            1e-9 * collective_bus_bandwidth(w), 1e6 * w->bound.seconds,
-            100 * collective_efficiency(w), 100 * w->result.link_use_mean);
-}
-
-static void print_missing(const struct collective_options *o, const struct err *e, FILE *to)
-{
-    char bytes[32];
-
-    fprintf(to, "%-14s %-10s %10s %-8s left out: %s\n", collective_kind_name(o->kind),
-            o->target.tpu, text_bytes(o->bytes, bytes, sizeof(bytes)),
-            collective_algo_name(o->algo), e->msg);
-}
-
 /* Points that cannot be are told and left out; all of them: an error. */
 static int run_grid(const struct grid *g, const struct collective_options *o, FILE *csv,
                     FILE *table, struct err *e)
 {
+    struct table t;
     int done = 0;
 
+    collective_begin_table(&t);
     if (csv)
-        collective_print_csv_head(csv);
+        table_print_csv(&t, csv);
     if (table)
-        print_head(table);
+        table_print_head(&t, table);
     for (int i = 0; i < g->point_count; i++) {
         struct collective_options point = *o;
         struct collective_answer answer;
-        struct arena a;
+        struct arena scratch;
+        bool is_done;
 
         set_point(g, i, &point);
-        arena_init(&a);
-        if (collective_answer(&point, &a, &answer, e)) {
-            print_missing(&point, e, table ? table : stderr);
-        } else {
-            done++;
-            if (csv)
-                collective_print_csv(&answer, csv);
-            if (table)
-                print_point(&answer, table);
-        }
-        if (table)
-            fflush(table);
-        arena_fini(&a);
+        arena_init(&scratch);
+        is_done = collective_answer(&point, &scratch, &answer, e) == 0;
+        if (is_done)
+            collective_add_row(&t, &answer);
+        else
+            collective_add_missing(&t, &point, e);
+        if (csv && is_done)
+            table_print_csv_rows(&t, csv);
+        table_print_rows(&t, table ? table : is_done ? NULL : stderr);
+        done += is_done;
+        arena_fini(&scratch);
     }
+    table_end(&t);
     return done ? 0 : err_set(e, "no point of the sweep can be run");
 }
 

@@ -91,13 +91,11 @@ static int write_csv(const struct collective_answer *answer, const char *path, s
     struct outfile f;
 
     if (strcmp(path, "-") == 0) {
-        collective_print_csv_head(stdout);
         collective_print_csv(answer, stdout);
         return 0;
     }
     if (outfile_begin(&f, path, e))
         return -1;
-    collective_print_csv_head(f.to);
     collective_print_csv(answer, f.to);
     return outfile_commit(&f, e);
 }

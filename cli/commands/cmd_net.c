@@ -57,26 +57,29 @@ static int run_traffic(const struct net_options *o, FILE *csv)
 {
     struct traffic_theory theory;
     struct traffic_result r;
+    struct table t;
     double kept_up = 0;
     size_t count = o->request.net.routing == NET_ADAPTIVE ? COUNT_OF(sweep)
                                                           : DIMENSION_ORDER_LOADS;
 
     traffic_find_theory(&o->request, &theory);
     net_print_heading(o, &theory);
-    net_print_csv_heading(csv);
+    net_begin_table(&t, csv);
     if (o->load > 0) {
         run_seeds(o, o->load, &r);
-        net_print_row(o, &r, csv);
+        net_print_row(&t, &r, csv);
         net_print_end(o, &theory, -1, &r);
+        table_end(&t);
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
         run_seeds(o, load_of(&theory, sweep[i]), &r);
-        net_print_row(o, &r, csv);
+        net_print_row(&t, &r, csv);
         if (r.least_share >= 0.95)
             kept_up = r.offered;
     }
     net_print_end(o, &theory, kept_up, &r);
+    table_end(&t);
     return 0;
 }
 

@@ -123,12 +123,12 @@ static int sort_tables(const struct arguments *args, struct saved *s, struct err
         int column = table_find_column(id, args->sort);
 
         if (column >= 0) {
-            table_sort(&s->table[id], (enum table_column)column);
+            table_sort(&s->table[id], column);
             return 0;
         }
         for (int c = 0; c < COLUMN_COUNT; c++)
-            if (column_info((enum table_column)c)->table == id)
-                names[count++] = column_info((enum table_column)c)->name;
+            if (column_table(c) == id)
+                names[count++] = column_info(c)->name;
     }
     return err_set(e, "--sort: section %s has no column \"%s\"%s; docs/report.md lists them",
                    args->section->name, args->sort,
@@ -164,11 +164,11 @@ static bool is_tree(const struct arguments *args, enum table_id id)
     return id == TABLE_OPS && !args->is_markdown && !args->sort;
 }
 
-static void print_table(const struct arguments *args, const struct table *t)
+static void print_table(const struct arguments *args, enum table_id id, const struct table *t)
 {
     if (args->is_markdown)
         table_print_markdown(t, stdout);
-    else if (is_tree(args, t->id))
+    else if (is_tree(args, id))
         op_tree_print(t, (size_t)args->top, stdout);
     else
         table_print_text(t, stdout);
@@ -178,13 +178,13 @@ static void print_table(const struct arguments *args, const struct table *t)
 
 /* the whole report has the first rows of long tables, and says how many there are */
 static void print_shortened(const struct arguments *args, const struct section *section,
-                            struct table *t)
+                            enum table_id id, struct table *t)
 {
     size_t count = t->row_count;
 
-    if (args->section || args->top || args->is_markdown || is_tree(args, t->id)
+    if (args->section || args->top || args->is_markdown || is_tree(args, id)
         || count <= ROWS_SHOWN) {
-        print_table(args, t);
+        print_table(args, id, t);
         return;
     }
     table_truncate(t, ROWS_SHOWN);
@@ -205,7 +205,7 @@ static void print_tables(const struct arguments *args, struct saved *s)
             /* asked for by name: say that there is nothing, too */
             if (is_wanted(args, id)
                 && (s->table[id].row_count > 0 || (args->section && j == 0)))
-                print_shortened(args, &sections[i], &s->table[id]);
+                print_shortened(args, &sections[i], id, &s->table[id]);
         }
 }
 

@@ -1,6 +1,7 @@
 /* Prints what `systole mem` has measured: tables, histograms of latency, CSV and JSON. */
 #include "cli/memory/mem.h"
 
+#include "base/table.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -105,90 +106,76 @@ static const struct histogram *latency_of(const struct mem_run *r)
     return r->driven->read.count ? &r->driven->read : &r->driven->write;
 }
 
-void mem_print_table(const struct mem_run *r, int count, const struct mem_setup *s, FILE *to)
+#define FILE_INT(name) {TABLE_HIDDEN(INT, name)}
+#define FILE_REAL(name) {TABLE_HIDDEN(REAL, name)}
+#define FILE_LATENCY(kind) \
+    FILE_REAL(kind "_mean_ns"), FILE_REAL(kind "_median_ns"), FILE_REAL(kind "_95_ns"), \
+    FILE_REAL(kind "_99_ns"), FILE_REAL(kind "_max_ns")
+#define SHOWN(above_, heading_, decimals_) \
+    {TABLE_SHOWN(REAL, NULL, heading_), .above = above_, .decimals = decimals_}
+#define LATENCY "latency in ns (of reads if any)"
+
+/* no time of the host in files */
+static const struct table_field fields[] = {
+    {TABLE_HIDDEN(TEXT, "memory")}, {TABLE_SHOWN(TEXT, "pattern", NULL)}, FILE_INT("access_bytes"),
+    FILE_INT("accesses"), FILE_INT("read_bytes"), FILE_INT("write_bytes"), FILE_REAL("time_ns"),
+    {TABLE_SHOWN(REAL, "gbps", "GB/s"), .decimals = 1},
+    {TABLE_SHOWN(REAL, "peak_percent", "peak"), .above = "% of", .decimals = 1},
+    {TABLE_SHOWN(REAL, "row_hit_percent", "hit"), .above = "% of bursts", .decimals = 1},
+    {TABLE_SHOWN(REAL, "row_closed_percent", "closed"), .above = "% of bursts",
+     .decimals = 1},
+    {TABLE_SHOWN(REAL, "row_conflict_percent", "confl"), .above = "% of bursts",
+     .decimals = 1},
+    SHOWN(LATENCY, "mean", TABLE_WHOLE), SHOWN(LATENCY, "median", TABLE_WHOLE),
+    SHOWN(LATENCY, "95 %", TABLE_WHOLE), SHOWN(LATENCY, "99 %", TABLE_WHOLE),
+    SHOWN(LATENCY, "max", TABLE_WHOLE), FILE_LATENCY("read"), FILE_LATENCY("write"),
+    SHOWN("GB per", "host s", 2), {0}};
+
+static struct table_cell ns_cell(double ps)
 {
-    fprintf(to, "%-18s %9s %6s %18s %40s %9s\n", "", "", "% of", "% of bursts",
-            "latency in ns (of reads if any)", "GB per");
-    fprintf(to, "%-18s %9s %6s %6s %6s %5s %8s %7s %7s %7s %7s %9s\n", "pattern", "GB/s", "peak",
-            "hit", "closed", "confl", "mean", "median", "95 %", "99 %", "max", "host s");
+    return cell_real(ns(ps));
+}
+
+#define LATENCY_CELLS(h) \
+    ns_cell(histogram_mean(h)), ns_cell((double)histogram_quantile(h, 0.5)), \
+    ns_cell((double)histogram_quantile(h, 0.95)), ns_cell((double)histogram_quantile(h, 0.99)), \
+    ns_cell((double)(h)->most)
+
+static void fill(const struct mem_run *r, int count, const struct mem_setup *s, struct table *t)
+{
+    table_begin(t, fields, NULL);
+    t->indent = "";
+    t->digits = 10;
     for (int i = 0; i < count; i++) {
-        const struct histogram *h = latency_of(&r[i]);
+        const struct hbm_driven *d = r[i].driven;
         struct mem_rows rows = mem_rows_of(&r[i], s);
 
-        fprintf(to, "%-18s %9.1f %6.1f %6.1f %6.1f %5.1f %8.0f %7.0f %7.0f %7.0f %7.0f %9.2f\n",
-                r[i].name, mem_gbps(&r[i]), 100 * mem_peak_share(&r[i], s), 100 * rows.hit,
-                100 * rows.closed, 100 * rows.conflict, ns(histogram_mean(h)),
-                ns((double)histogram_quantile(h, 0.5)), ns((double)histogram_quantile(h, 0.95)),
-                ns((double)histogram_quantile(h, 0.99)), ns((double)h->most), host_gbps(&r[i]));
+        TABLE_ROW(t, cell_text(s->name), cell_text(r[i].name),
+                  cell_int(r[i].pattern.access_bytes), cell_int(d->access_count),
+                  cell_int(d->read_bytes), cell_int(d->write_bytes), ns_cell((double)d->end_ps),
+                  cell_real(mem_gbps(&r[i])), cell_real(100 * mem_peak_share(&r[i], s)),
+                  cell_real(100 * rows.hit), cell_real(100 * rows.closed),
+                  cell_real(100 * rows.conflict), LATENCY_CELLS(latency_of(&r[i])),
+                  LATENCY_CELLS(&d->read), LATENCY_CELLS(&d->write), cell_real(host_gbps(&r[i])));
     }
 }
 
-/* The figures of one pattern, for files: no time of the host among them. */
-struct figures {
-    const char *name[32];
-    double value[32];
-    int count;
-};
-
-static void put(struct figures *f, const char *name, double value)
+void mem_print_table(const struct mem_run *r, int count, const struct mem_setup *s, FILE *to)
 {
-    f->name[f->count] = name;
-    f->value[f->count++] = value;
-}
+    struct table t;
 
-static void put_latency(struct figures *f, const char *const name[5], const struct histogram *h)
-{
-    const double value[5] = {histogram_mean(h), (double)histogram_quantile(h, 0.5),
-                             (double)histogram_quantile(h, 0.95),
-                             (double)histogram_quantile(h, 0.99), (double)h->most};
-
-    for (int i = 0; i < 5; i++)
-        put(f, name[i], ns(value[i]));
-}
-
-static struct figures figures_of(const struct mem_run *r, const struct mem_setup *s)
-{
-    static const char *const read[] = {"read_mean_ns", "read_median_ns", "read_95_ns",
-                                       "read_99_ns", "read_max_ns"};
-    static const char *const write[] = {"write_mean_ns", "write_median_ns", "write_95_ns",
-                                        "write_99_ns", "write_max_ns"};
-    const struct hbm_driven *d = r->driven;
-    struct mem_rows rows = mem_rows_of(r, s);
-    struct figures f = {.count = 0};
-
-    put(&f, "access_bytes", (double)r->pattern.access_bytes);
-    put(&f, "accesses", (double)d->access_count);
-    put(&f, "read_bytes", (double)d->read_bytes);
-    put(&f, "write_bytes", (double)d->write_bytes);
-    put(&f, "time_ns", ns((double)d->end_ps));
-    put(&f, "gbps", mem_gbps(r));
-    put(&f, "peak_percent", 100 * mem_peak_share(r, s));
-    put(&f, "row_hit_percent", 100 * rows.hit);
-    put(&f, "row_closed_percent", 100 * rows.closed);
-    put(&f, "row_conflict_percent", 100 * rows.conflict);
-    put_latency(&f, read, &d->read);
-    put_latency(&f, write, &d->write);
-    return f;
+    fill(r, count, s, &t);
+    table_print_text(&t, to);
+    table_end(&t);
 }
 
 void mem_print_csv(const struct mem_run *r, int count, const struct mem_setup *s, FILE *to)
 {
-    for (int i = 0; i < count; i++) {
-        struct figures f = figures_of(&r[i], s);
+    struct table t;
 
-        if (i == 0) {
-            fputs("memory,pattern", to);
-            for (int k = 0; k < f.count; k++)
-                fprintf(to, ",%s", f.name[k]);
-            fputc('\n', to);
-        }
-        text_print_csv(s->name, to);
-        fputc(',', to);
-        text_print_csv(r[i].name, to);
-        for (int k = 0; k < f.count; k++)
-            fprintf(to, ",%.10g", f.value[k]);
-        fputc('\n', to);
-    }
+    fill(r, count, s, &t);
+    table_print_csv(&t, to);
+    table_end(&t);
 }
 
 static json_t *histogram_json(const struct histogram *h)
@@ -205,25 +192,23 @@ static json_t *histogram_json(const struct histogram *h)
 void mem_print_json(const struct mem_run *r, int count, const struct mem_setup *s,
                     const struct hbm_idle *idle, FILE *to)
 {
-    json_t *patterns = json_array();
-    json_t *top = json_pack("{s:s, s:f, s:{s:f, s:f, s:f, s:f}, s:o}", "memory", s->name,
-                            "peak_gbps", hbm_peak_bytes_per_second(&s->config) / 1e9, "idle_ns",
-                            "hit", ns((double)idle->hit_ps), "closed", ns((double)idle->closed_ps),
-                            "conflict", ns((double)idle->conflict_ps), "random",
-                            ns(idle->random_ps), "patterns", patterns);
+    json_t *top, *patterns, *o;
+    struct table t;
+    size_t i;
 
-    for (int i = 0; i < count; i++) {
-        struct figures f = figures_of(&r[i], s);
-        json_t *o = json_object();
-
-        json_object_set_new(o, "pattern", json_string(r[i].name));
-        for (int k = 0; k < f.count; k++)
-            json_object_set_new(o, f.name[k], json_real(f.value[k]));
+    fill(r, count, s, &t);
+    patterns = table_make_json(&t);
+    json_array_foreach(patterns, i, o) {
         json_object_set_new(o, "read_latency_up_to_ns", histogram_json(&r[i].driven->read));
         json_object_set_new(o, "write_latency_up_to_ns", histogram_json(&r[i].driven->write));
-        json_array_append_new(patterns, o);
     }
+    top = json_pack("{s:s, s:f, s:{s:f, s:f, s:f, s:f}, s:o}", "memory", s->name, "peak_gbps",
+                    hbm_peak_bytes_per_second(&s->config) / 1e9, "idle_ns", "hit",
+                    ns((double)idle->hit_ps), "closed", ns((double)idle->closed_ps), "conflict",
+                    ns((double)idle->conflict_ps), "random", ns(idle->random_ps), "patterns",
+                    patterns);
     json_dumpf(top, to, JSON_INDENT(1) | JSON_REAL_PRECISION(10));
     fputc('\n', to);
     json_decref(top);
+    table_end(&t);
 }

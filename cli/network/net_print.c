@@ -50,33 +50,44 @@ void net_print_heading(const struct net_options *o, const struct traffic_theory 
     printf("busiest link   carries %.3f times what one chip offers: %.1f %% can be accepted%s\n\n",
            t->busiest, 100 * t->saturation,
            o->request.net.routing == NET_ADAPTIVE ? " with xyz routing" : "");
-    printf("offered accepted      latency us               links busy %%        accepted per chip "
-           "%%\n%%       %%             mean    99 %%     most    min  mean   max    min   max"
-           "  Jain index\n");
 }
 
-void net_print_csv_heading(FILE *csv)
+#define PERCENT(name, above_, heading) \
+    {TABLE_SHOWN(REAL, name, heading), .above = above_, .decimals = 1, .width = 7}
+#define LATENCY(name, heading) \
+    {TABLE_SHOWN(REAL, name, heading), .above = "latency us", .decimals = 3, .width = 8}
+
+static const struct table_field fields[] = {
+    PERCENT("offered_percent", "offered", "%"), PERCENT("accepted_percent", "accepted", "%"),
+    LATENCY("mean_latency_us", "mean"), LATENCY("p99_latency_us", "99 %"),
+    LATENCY("most_latency_us", "most"), PERCENT("link_use_min_percent", "links busy %", "min"),
+    PERCENT("link_use_mean_percent", "links busy %", "mean"),
+    PERCENT("link_use_max_percent", "links busy %", "max"),
+    PERCENT("source_min_percent", "accepted per chip %", "min"),
+    PERCENT("source_max_percent", "accepted per chip %", "max"),
+    {TABLE_SHOWN(REAL, "jain_index", "Jain index"), .decimals = 4},
+    {TABLE_HIDDEN(INT, "sent_messages")}, {TABLE_HIDDEN(INT, "delivered_messages")}, {0}};
+
+void net_begin_table(struct table *t, FILE *csv)
 {
+    table_begin(t, fields, NULL);
+    t->indent = "";
+    table_print_head(t, stdout);
     if (csv)
-        fprintf(csv, "offered_percent,accepted_percent,mean_latency_us,p99_latency_us,"
-                "most_latency_us,link_use_min_percent,link_use_mean_percent,"
-                "link_use_max_percent,source_min_percent,source_max_percent,jain_index,"
-                "sent_messages,delivered_messages\n");
+        table_print_csv(t, csv);
 }
 
-void net_print_row(const struct net_options *o, const struct traffic_result *r, FILE *csv)
+void net_print_row(struct table *t, const struct traffic_result *r, FILE *csv)
 {
-    (void)o;
-    printf("%6.1f  %6.1f     %8.3f %8.3f %8.3f  %5.1f %5.1f %5.1f  %5.1f %5.1f  %.4f\n",
-           100 * r->offered, 100 * r->accepted, US(r->mean_ps), US(r->p99_ps), US(r->most_ps),
-           100 * r->use_min, 100 * r->use_mean, 100 * r->use_max, 100 * r->source_min,
-           100 * r->source_max, r->jain);
+    TABLE_ROW(t, cell_real(100 * r->offered), cell_real(100 * r->accepted),
+              cell_real(US(r->mean_ps)), cell_real(US(r->p99_ps)), cell_real(US(r->most_ps)),
+              cell_real(100 * r->use_min), cell_real(100 * r->use_mean),
+              cell_real(100 * r->use_max), cell_real(100 * r->source_min),
+              cell_real(100 * r->source_max), cell_real(r->jain), cell_int(r->sent),
+              cell_int(r->delivered));
     if (csv)
-        fprintf(csv, "%.3f,%.3f,%.6f,%.6f,%.6f,%.3f,%.3f,%.3f,%.3f,%.3f,%.6f,%lld,%lld\n",
-                100 * r->offered, 100 * r->accepted, US(r->mean_ps), US(r->p99_ps),
-                US(r->most_ps), 100 * r->use_min, 100 * r->use_mean, 100 * r->use_max,
-                100 * r->source_min, 100 * r->source_max, r->jain, (long long)r->sent,
-                (long long)r->delivered);
+        table_print_csv_rows(t, csv);
+    table_print_rows(t, stdout);
 }
 
 void net_print_end(const struct net_options *o, const struct traffic_theory *t, double kept_up,

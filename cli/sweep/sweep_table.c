@@ -2,16 +2,13 @@
 #include "cli/sweep/sweep.h"
 
 #include "base/outfile.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "report/view/run_folder.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-#define CELL_CHARS 40
-#define KEY_CHARS 24
 
 enum column {
     COLUMN_CYCLES, COLUMN_US, COLUMN_SAMPLES, COLUMN_ISSUED, COLUMN_MODEL, COLUMN_MXU,
@@ -48,7 +45,6 @@ struct results {
     struct result *row;
     enum column merit;                  /* what speed-up and best go by */
     size_t best;                        /* point; SIZE_MAX = none */
-    int width[COLUMN_COUNT];            /* in the table */
 };
 
 static double use_of(const json_t *stats, const char *resource)
@@ -196,146 +192,107 @@ static void gather(struct sweep *s, struct results *r)
     find_best(s, r);
 }
 
-/* ---- CSV ---- */
+/* ---- sweep.csv and the table, from the same columns ---- */
 
 static const char *state_name(const struct sweep_point *p)
 {
     return p->state == SWEEP_DONE ? "done" : p->state == SWEEP_FAILED ? "failed" : "not run";
 }
 
-static void print_csv_row(const struct sweep *s, const struct results *r, size_t i, FILE *to)
+#define FIELDS_MAX (SWEEP_AXIS_MAX + COLUMN_COUNT + 8)
+
+struct sheet {
+    struct table table;
+    struct table_field field[FIELDS_MAX];
+};
+
+/* a star for the best, the values of the point, its state, the figures, and more for the file */
+static void make_fields(struct sweep *s, const struct results *r, struct table_field *f)
+{
+    *f++ = (struct table_field){TABLE_SHOWN(TEXT, NULL, "")};
+    for (int a = 0; a < s->axis_count; a++)
+        *f++ = (struct table_field){TABLE_SHOWN(TEXT, s->axis[a].key, NULL), .is_right = true};
+    *f++ = (struct table_field){TABLE_HIDDEN(TEXT, "state")};
+    for (int c = 0; c < COLUMN_COUNT; c++)
+        *f++ = (struct table_field){
+            .name = columns[c].name, .kind = CELL_REAL,
+            .is_shown = !columns[c].is_optional || any_has(s, r, (enum column)c),
+            .above = columns[c].heading, .heading = columns[c].unit,
+            .decimals = columns[c].decimals ? columns[c].decimals : TABLE_WHOLE};
+    *f++ = (struct table_field){TABLE_HIDDEN(TEXT, "bound_by")};
+    *f++ = (struct table_field){
+        TABLE_SHOWN(REAL, arena_printf(&s->arena, "speedup_by_%s", columns[r->merit].name), "x"),
+        .above = "speed-up", .decimals = 2};
+    *f++ = (struct table_field){TABLE_HIDDEN(BOOL, "is_best")};
+    *f++ = (struct table_field){TABLE_HIDDEN(TEXT, "folder")};
+    *f++ = (struct table_field){TABLE_HIDDEN(TEXT, "message")};
+    *f++ = (struct table_field){TABLE_SHOWN(TEXT, NULL, "bound by")};
+}
+
+static const char *verdict_of(struct sweep *s, const struct sweep_point *p, const char *bound)
+{
+    if (p->state == SWEEP_DONE)
+        return bound;
+    return arena_printf(&s->arena, "%s%s%s", state_name(p), p->message ? ": " : "",
+                        p->message ? p->message : "");
+}
+
+static void add_point(struct sweep *s, const struct results *r, size_t i, struct table *t)
 {
     const struct sweep_point *p = &s->point[i];
-    double ratio = speed_up(r, i);
+    struct table_cell cell[FIELDS_MAX];
+    int n = 0;
 
-    for (int a = 0; a < s->axis_count; a++) {
-        text_print_csv(p->value[a], to);
-        fputc(',', to);
-    }
-    fputs(state_name(p), to);
-    for (int c = 0; c < COLUMN_COUNT; c++) {
-        fputc(',', to);
-        if (!isnan(r->row[i].value[c]))
-            fprintf(to, "%.15g", r->row[i].value[c]);
-    }
-    fprintf(to, ",%s,", r->row[i].bound);
-    if (!isnan(ratio))
-        fprintf(to, "%.6f", ratio);
-    fprintf(to, ",%d,%s,", i == r->best, strrchr(p->folder, '/') + 1);
-    text_print_csv(p->message ? p->message : "", to);
-    fputc('\n', to);
+    cell[n++] = cell_text(i == r->best ? "*" : NULL);
+    for (int a = 0; a < s->axis_count; a++)
+        cell[n++] = cell_text(p->value[a]);
+    cell[n++] = cell_text(state_name(p));
+    for (int c = 0; c < COLUMN_COUNT; c++)
+        cell[n++] = cell_real(r->row[i].value[c]);
+    cell[n++] = cell_text(r->row[i].bound);
+    cell[n++] = cell_real(speed_up(r, i));
+    cell[n++] = cell_bool(i == r->best);
+    cell[n++] = cell_text(strrchr(p->folder, '/') + 1);
+    cell[n++] = cell_text(p->message);
+    cell[n++] = cell_text(verdict_of(s, p, r->row[i].bound));
+    table_add_cells(t, cell, n);
+}
+
+static struct sheet *make_sheet(struct sweep *s, struct results *r)
+{
+    struct sheet *sheet = arena_alloc(&s->arena, sizeof(*sheet));
+
+    gather(s, r);
+    make_fields(s, r, sheet->field);
+    table_begin(&sheet->table, sheet->field, &s->arena);
+    sheet->table.indent = "";
+    sheet->table.digits = 15;
+    for (size_t i = 0; i < s->point_count; i++)
+        add_point(s, r, i, &sheet->table);
+    return sheet;
 }
 
 int sweep_write_csv(struct sweep *s, struct err *e)
 {
     struct results r;
+    struct sheet *sheet = make_sheet(s, &r);
     struct outfile f;
 
-    gather(s, &r);
     if (outfile_begin(&f, arena_printf(&s->arena, "%s/sweep.csv", s->out), e))
         return -1;
-    for (int a = 0; a < s->axis_count; a++)
-        fprintf(f.to, "%s,", s->axis[a].key);
-    fprintf(f.to, "state");
-    for (int c = 0; c < COLUMN_COUNT; c++)
-        fprintf(f.to, ",%s", columns[c].name);
-    fprintf(f.to, ",bound_by,speedup_by_%s,is_best,folder,message\n", columns[r.merit].name);
-    for (size_t i = 0; i < s->point_count; i++)
-        print_csv_row(s, &r, i, f.to);
+    table_print_csv(&sheet->table, f.to);
     return outfile_commit(&f, e);
-}
-
-/* ---- the table ---- */
-
-static char *print_value(double x, int decimals, char *buf, size_t buf_bytes)
-{
-    if (isnan(x))
-        snprintf(buf, buf_bytes, "-");
-    else if (decimals == 0)
-        text_thousands((int64_t)(x + 0.5), buf, buf_bytes);
-    else
-        snprintf(buf, buf_bytes, "%.*f", decimals, x);
-    return buf;
-}
-
-static int width_of_key(const struct sweep_axis *axis)
-{
-    size_t width = strlen(axis->key);
-
-    for (size_t i = 0; i < axis->count; i++)
-        width = strlen(axis->value[i]) > width ? strlen(axis->value[i]) : width;
-    return (int)(width > KEY_CHARS ? KEY_CHARS : width);
-}
-
-static bool shows(const struct sweep *s, const struct results *r, int c)
-{
-    return !columns[c].is_optional || any_has(s, r, (enum column)c);
-}
-
-static int wider(int width, const char *text)
-{
-    return (int)strlen(text) > width ? (int)strlen(text) : width;
-}
-
-static int width_of_column(const struct sweep *s, const struct results *r, int c)
-{
-    int width = wider((int)strlen(columns[c].unit), columns[c].heading);
-    char cell[CELL_CHARS];
-
-    for (size_t i = 0; i < s->point_count; i++)
-        width = wider(width, print_value(r->row[i].value[c], columns[c].decimals, cell,
-                                         sizeof(cell)));
-    return width + 2;
-}
-
-static void print_heading(const struct sweep *s, const struct results *r, FILE *to)
-{
-    for (int line = 0; line < 2; line++) {
-        fprintf(to, "  ");
-        for (int a = 0; a < s->axis_count; a++)
-            fprintf(to, "%*.*s  ", width_of_key(&s->axis[a]), KEY_CHARS,
-                    line ? "" : s->axis[a].key);
-        for (int c = 0; c < COLUMN_COUNT; c++)
-            if (shows(s, r, c))
-                fprintf(to, "%*s", r->width[c],
-                        line ? columns[c].unit : columns[c].heading);
-        fprintf(to, "%10s  %s\n", line ? "x" : "speed-up", line ? "" : "bound by");
-    }
-}
-
-static void print_table_row(const struct sweep *s, const struct results *r, size_t i, FILE *to)
-{
-    const struct sweep_point *p = &s->point[i];
-    char cell[CELL_CHARS];
-
-    fprintf(to, "%c ", i == r->best ? '*' : ' ');
-    for (int a = 0; a < s->axis_count; a++)
-        fprintf(to, "%*.*s  ", width_of_key(&s->axis[a]), KEY_CHARS, p->value[a]);
-    if (p->state != SWEEP_DONE) {
-        fprintf(to, "%s%s%s\n", state_name(p), p->message ? ": " : "",
-                p->message ? p->message : "");
-        return;
-    }
-    for (int c = 0; c < COLUMN_COUNT; c++)
-        if (shows(s, r, c))
-            fprintf(to, "%*s", r->width[c],
-                    print_value(r->row[i].value[c], columns[c].decimals, cell, sizeof(cell)));
-    fprintf(to, "%10s  %s\n", print_value(speed_up(r, i), 2, cell, sizeof(cell)),
-            r->row[i].bound);
 }
 
 void sweep_print_table(struct sweep *s, FILE *to)
 {
     struct results r;
+    struct sheet *sheet = make_sheet(s, &r);
     size_t failed = 0, waiting = 0;
     char text[200];
 
-    gather(s, &r);
-    for (int c = 0; c < COLUMN_COUNT; c++)
-        r.width[c] = width_of_column(s, &r, c);
-    print_heading(s, &r, to);
+    table_print_text(&sheet->table, to);
     for (size_t i = 0; i < s->point_count; i++) {
-        print_table_row(s, &r, i, to);
         failed += s->point[i].state == SWEEP_FAILED;
         waiting += s->point[i].state == SWEEP_WAITING;
     }

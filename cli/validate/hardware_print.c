@@ -1,9 +1,9 @@
 /* Tables of systole check hardware. */
 #include "cli/validate/hardware.h"
 
-#include "base/text.h"
+#include "base/table.h"
+#include "base/units.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,40 +68,78 @@ static const char *short_name(const char *workload, char *buf, size_t buf_bytes)
     return buf;
 }
 
-static void print_percent(double percent, FILE *to)
+static double if_simulated(const struct hardware_row *r, double value)
 {
-    if (isnan(percent))
-        fprintf(to, " %8s", "-");
-    else
-        fprintf(to, " %+7.1f%%", percent);
+    return isnan(r->simulated_us[CODEGEN_XLA]) ? NAN : value;
 }
 
-static void print_row(const struct hardware_row *r, bool with_best, FILE *to)
+static const char *left_out(const struct hardware_row *r)
 {
-    char name[NAME_WIDTH + 1];
+    return r->error ? r->error : r->why_not ? r->why_not : "";
+}
 
-    fprintf(to, "  %-*s %11.2f", NAME_WIDTH, short_name(r->workload, name, sizeof(name)),
-            r->measured_us);
-    if (isnan(r->simulated_us[CODEGEN_XLA])) {
-        fprintf(to, "  %s\n", r->error ? r->error : r->why_not ? r->why_not : "not simulated");
-        return;
+#define TIME(name, heading) {TABLE_SHOWN(REAL, name, heading), .decimals = 2, .width = 11}
+#define OFF(name, heading) \
+    {TABLE_SHOWN(REAL, name, heading), .decimals = 1, .suffix = "%", .is_signed = true}
+
+static const struct table_field row_fields[] = {
+    {TABLE_HIDDEN(TEXT, "file")}, {TABLE_HIDDEN(INT, "line")}, {TABLE_HIDDEN(TEXT, "chip")},
+    {TABLE_HIDDEN(TEXT, "group")}, {TABLE_HIDDEN(TEXT, "workload")},
+    {TABLE_SHOWN(TEXT, NULL, "workload"), .width = NAME_WIDTH}, {TABLE_HIDDEN(TEXT, "dtype")},
+    TIME("measured_us", "measured us"), TIME("simulated_us", "simulated"),
+    OFF("error_percent", "error"), {TABLE_HIDDEN(REAL, "baseline_us")}, OFF(NULL, "baseline"),
+    {TABLE_HIDDEN(REAL, "peer_error_percent")}, TIME("best_us", "best codegen"),
+    {TABLE_HIDDEN(INT, "kernels")}, {TABLE_HIDDEN(TEXT, "left_out")}, {TABLE_SHOWN(TEXT, NULL, "")},
+    {0}};
+
+static void add_rows(struct table *t, const struct hardware_file *f)
+{
+    for (int i = 0; i < f->row_count; i++) {
+        const struct hardware_row *r = &f->row[i];
+        double us = r->simulated_us[CODEGEN_XLA];
+        char name[NAME_WIDTH + 1];
+        const char *remark = r->why_not ? arena_printf(t->arena, "not scored: %s", r->why_not) : "";
+
+        if (isnan(us))
+            remark = *left_out(r) ? left_out(r) : "not simulated";
+        TABLE_ROW(t, cell_text(f->name), cell_int(r->line), cell_text(f->chip),
+                  cell_text(r->group), cell_text(r->workload),
+                  cell_text(arena_strdup(t->arena, short_name(r->workload, name, sizeof(name)))),
+                  cell_text(r->dtype), cell_real(r->measured_us), cell_real(us),
+                  cell_real(if_simulated(r, error_percent(us, r->measured_us))),
+                  cell_real(r->baseline_us),
+                  cell_real(if_simulated(r, error_percent(r->baseline_us, r->measured_us))),
+                  cell_real(r->peer_error_percent), cell_real(r->simulated_us[CODEGEN_BEST]),
+                  cell_int(r->kernel_count), cell_text(left_out(r)), cell_text(remark));
     }
-    fprintf(to, " %11.2f", r->simulated_us[CODEGEN_XLA]);
-    print_percent(error_percent(r->simulated_us[CODEGEN_XLA], r->measured_us), to);
-    print_percent(error_percent(r->baseline_us, r->measured_us), to);
-    if (with_best)
-        fprintf(to, " %11.2f", r->simulated_us[CODEGEN_BEST]);
-    fprintf(to, "%s%s\n", r->why_not ? "  not scored: " : "", r->why_not ? r->why_not : "");
 }
 
 void hardware_print_rows(const struct hardware_file *f, bool with_best, FILE *to)
 {
+    struct table_field fields[COUNT_OF(row_fields)];
+    struct table t;
+
+    memcpy(fields, row_fields, sizeof(fields));
+    for (size_t i = 0; i < COUNT_OF(fields); i++)
+        if (fields[i].name && strcmp(fields[i].name, "best_us") == 0)
+            fields[i].is_shown = with_best;
+    table_begin(&t, fields, NULL);
+    add_rows(&t, f);
     fprintf(to, "%s: TPU %s, %s\n", f->name, f->chip, f->about);
-    fprintf(to, "  %-*s %11s %11s %8s %8s%s\n", NAME_WIDTH, "workload", "measured us",
-            "simulated", "error", "baseline", with_best ? "  best codegen" : "");
-    for (int i = 0; i < f->row_count; i++)
-        print_row(&f->row[i], with_best, to);
+    table_print_text(&t, to);
     fputc('\n', to);
+    table_end(&t);
+}
+
+void hardware_print_csv(const struct hardware_file *files, int count, FILE *to)
+{
+    struct table t;
+
+    table_begin(&t, row_fields, NULL);
+    for (int i = 0; i < count; i++)
+        add_rows(&t, &files[i]);
+    table_print_csv(&t, to);
+    table_end(&t);
 }
 
 /* ----- sums */
@@ -134,26 +172,24 @@ static void add_row(struct group *g, const struct hardware_row *r)
     add_error(&g->best, 100 * r->simulated_us[CODEGEN_BEST] / r->simulated_us[CODEGEN_XLA]);
 }
 
-static void print_figure(double percent, FILE *to)
-{
-    if (isnan(percent))
-        fprintf(to, " %8s", "-");
-    else
-        fprintf(to, " %7.1f%%", percent);
-}
+#define FIGURE(above_, heading) \
+    {TABLE_SHOWN(REAL, NULL, heading), .above = above_, .decimals = 1, .suffix = "%", .width = 8}
 
-static void print_group(struct group *g, const char *indent, bool with_best, FILE *to)
+static const struct table_field sum_fields[] = {
+    {TABLE_SHOWN(TEXT, NULL, "file"), .width = 40}, {TABLE_SHOWN(INT, NULL, "rows")},
+    {TABLE_SHOWN(INT, NULL, "scored")}, FIGURE("simulated", "mean"), FIGURE("simulated", "median"),
+    FIGURE("baseline", "mean"), FIGURE("baseline", "median"), FIGURE("peer", "mean"),
+    FIGURE("best, %", "of xla")};
+
+static void add_group(struct table *t, struct group *g, const char *indent)
 {
-    fprintf(to, "%s%-*s %5d %6d", indent, 40 - (int)strlen(indent), g->name, g->row_count,
-            g->ours.count);
-    print_figure(mean(&g->ours), to);
-    print_figure(median(&g->ours), to);
-    print_figure(mean(&g->baseline), to);
-    print_figure(median(&g->baseline), to);
-    print_figure(mean(&g->peer), to);
-    if (with_best)
-        print_figure(mean(&g->best), to);
-    fputc('\n', to);
+    struct table_cell cell[] = {
+        cell_text(arena_printf(t->arena, "%s%s", indent, g->name)), cell_int(g->row_count),
+        cell_int(g->ours.count), cell_real(mean(&g->ours)), cell_real(median(&g->ours)),
+        cell_real(mean(&g->baseline)), cell_real(median(&g->baseline)), cell_real(mean(&g->peer)),
+        cell_real(mean(&g->best))};
+
+    table_add_cells(t, cell, t->column_count);
 }
 
 static void free_group(struct group *g)
@@ -164,7 +200,7 @@ static void free_group(struct group *g)
     mem_free(g->best.value);
 }
 
-static void print_file(const struct hardware_file *f, bool with_best, FILE *to)
+static void add_file(struct table *t, const struct hardware_file *f)
 {
     struct group all = {.name = f->name}, groups[GROUPS_MAX];
     int count = 0;
@@ -173,10 +209,10 @@ static void print_file(const struct hardware_file *f, bool with_best, FILE *to)
         add_row(&all, &f->row[i]);
         add_row(group_of(groups, &count, f->row[i].group ? f->row[i].group : ""), &f->row[i]);
     }
-    print_group(&all, "", with_best, to);
+    add_group(t, &all, "");
     for (int i = 0; i < count; i++) {
         if (count > 1 && groups[i].ours.count)
-            print_group(&groups[i], "  ", with_best, to);
+            add_group(t, &groups[i], "  ");
         free_group(&groups[i]);
     }
     free_group(&all);
@@ -185,34 +221,15 @@ static void print_file(const struct hardware_file *f, bool with_best, FILE *to)
 void hardware_print_summary(const struct hardware_file *files, int count, bool with_best,
                             FILE *to)
 {
-    fprintf(to, "absolute error in %% of the measured time\n%-40s %5s %6s %17s %17s %8s%s\n",
-            "", "", "", "simulated", "baseline", "peer", with_best ? " best, %" : "");
-    fprintf(to, "%-40s %5s %6s %8s %8s %8s %8s %8s", "file", "rows", "scored", "mean", "median",
-            "mean", "median", "mean");
-    fprintf(to, with_best ? "   of xla\n" : "\n");
+    struct table t;
+
+    table_begin_count(&t, sum_fields, (int)COUNT_OF(sum_fields) - !with_best, NULL);
+    t.title = "absolute error in % of the measured time";
+    t.indent = "";
+    t.empty = "-";
     for (int i = 0; i < count; i++)
         if (files[i].row_count)
-            print_file(&files[i], with_best, to);
-}
-
-void hardware_print_csv(const struct hardware_file *files, int count, FILE *to)
-{
-    fprintf(to, "file,line,chip,group,workload,dtype,measured_us,simulated_us,error_percent,"
-            "baseline_us,peer_error_percent,best_us,kernels,left_out\n");
-    for (int i = 0; i < count; i++)
-        for (int k = 0; k < files[i].row_count; k++) {
-            const struct hardware_row *r = &files[i].row[k];
-            const char *out = r->error ? r->error : r->why_not ? r->why_not : "";
-
-            fprintf(to, "%s,%d,%s,", files[i].name, r->line, files[i].chip);
-            text_print_csv(r->group ? r->group : "", to);
-            fputc(',', to);
-            text_print_csv(r->workload, to);
-            fprintf(to, ",%s,%.4f,%.4f,%.2f,%.4f,%.2f,%.4f,%d,", r->dtype, r->measured_us,
-                    r->simulated_us[CODEGEN_XLA],
-                    error_percent(r->simulated_us[CODEGEN_XLA], r->measured_us), r->baseline_us,
-                    r->peer_error_percent, r->simulated_us[CODEGEN_BEST], r->kernel_count);
-            text_print_csv(out, to);
-            fputc('\n', to);
-        }
+            add_file(&t, &files[i]);
+    table_print_text(&t, to);
+    table_end(&t);
 }

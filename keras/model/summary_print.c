@@ -2,63 +2,61 @@
 #include "keras/model/summary.h"
 
 #include <inttypes.h>
-#include <string.h>
 
+#include "base/table.h"
 #include "base/text.h"
-
-enum { NAME_WIDTH = 44, SHAPE_WIDTH = 22 };
+#include "base/units.h"
 
 static const char *const bounds[] = {"", "compute", "copies", "start and end"};
 
 /* "(None, 26, 26, 256)" */
-static void print_shape(const struct shape *s, FILE *to)
+static const char *shape_text(const struct shape *s, struct arena *a)
 {
-    char text[120];
-    size_t used = (size_t)snprintf(text, sizeof(text), "(None");
+    const char *text = "(None";
 
-    for (int i = 0; i < s->rank && used < sizeof(text); i++)
-        used += (size_t)snprintf(text + used, sizeof(text) - used, ", %" PRId64, s->dim[i]);
-    fprintf(to, "%s)%*s", text, (int)(used < SHAPE_WIDTH ? SHAPE_WIDTH - used : 0), "");
+    for (int i = 0; i < s->rank; i++)
+        text = arena_printf(a, "%s, %" PRId64, text, s->dim[i]);
+    return arena_printf(a, "%s)", text);
 }
 
-static void print_number(int64_t value, int width, FILE *to)
+static struct table_cell number(int64_t value)
 {
-    char text[28];
-
-    fprintf(to, " %*s", width, value ? text_thousands(value, text, sizeof(text)) : "-");
+    return value ? cell_int(value) : cell_text("-");
 }
 
-static void print_row(const struct summary *s, const struct summary_row *r, FILE *to)
+/* columns about cycles are not shown where no chip was named */
+static void print_layers(const struct summary *s, FILE *to)
 {
-    char name[160] = "(no layer of its own)";
+    bool has_chip = s->options.chip != NULL;
+    const struct table_field fields[] = {
+        {TABLE_SHOWN(TEXT, NULL, "Layer (type)"), .width = 44, .is_whole_text = true},
+        {TABLE_SHOWN(TEXT, NULL, "Output shape"), .width = 23},
+        {TABLE_SHOWN(INT, NULL, "Param #"), .width = 11},
+        {TABLE_SHOWN(INT, NULL, "FLOP/sample"), .width = 14},
+        {.heading = "fwd cycles", .kind = CELL_INT, .is_shown = has_chip, .width = 13},
+        {.heading = "bwd cycles", .kind = CELL_INT,
+         .is_shown = has_chip && s->options.has_backward, .width = 13},
+        {.heading = "bound by", .kind = CELL_TEXT, .is_shown = has_chip, .width = 13},
+        {TABLE_SHOWN(TEXT, NULL, "Connected to")}};
+    struct table t;
 
-    if (r->layer)
-        snprintf(name, sizeof(name), "%s (%s)", r->layer->name, layer_class(r->layer->kind));
-    fprintf(to, "%-*s ", NAME_WIDTH, name);
-    if (r->layer)
-        print_shape(&r->output, to);
-    else
-        fprintf(to, "%*s", SHAPE_WIDTH + 1, "");
-    print_number(r->parameters, 12, to);
-    print_number(r->flops, 15, to);
-    if (s->options.chip) {
-        print_number(r->forward_cycles, 14, to);
-        if (s->options.has_backward)
-            print_number(r->backward_cycles, 14, to);
-        fprintf(to, "  %-13s", bounds[summary_bound_of(r)]);
+    table_begin_count(&t, fields, COUNT_OF(fields), NULL);
+    t.indent = "";
+    for (int i = 0; i < s->row_count; i++) {
+        const struct summary_row *r = &s->row[i];
+
+        if (!r->layer && !r->forward_cycles && !r->backward_cycles)
+            continue;
+        TABLE_ROW(&t, cell_text(r->layer ? arena_printf(t.arena, "%s (%s)", r->layer->name,
+                                                        layer_class(r->layer->kind))
+                                         : "(no layer of its own)"),
+                  cell_text(r->layer ? shape_text(&r->output, t.arena) : NULL),
+                  number(r->parameters), number(r->flops), number(r->forward_cycles),
+                  number(r->backward_cycles), cell_text(bounds[summary_bound_of(r)]),
+                  cell_text(r->from));
     }
-    fprintf(to, "  %s\n", r->from);
-}
-
-static void print_heading(const struct summary *s, FILE *to)
-{
-    fprintf(to, "Model: \"%s\"\n\n%-*s %-*s %12s %15s", s->model->name, NAME_WIDTH, "Layer (type)",
-            SHAPE_WIDTH + 1, "Output shape", "Param #", "FLOP/sample");
-    if (s->options.chip)
-        fprintf(to, " %14s", "fwd cycles");
-    if (s->options.chip && s->options.has_backward)
-        fprintf(to, " %14s", "bwd cycles");
-    fprintf(to, "%s  Connected to\n", s->options.chip ? "  bound by     " : "");
+    table_print_text(&t, to);
+    table_end(&t);
 }
 
 static void print_bytes(const char *what, int64_t parameters, FILE *to)
@@ -87,10 +85,8 @@ void summary_print(const struct summary *s, FILE *to)
     double flops = (double)s->total.flops * (double)s->options.batch;
     char text[28];
 
-    print_heading(s, to);
-    for (int i = 0; i < s->row_count; i++)
-        if (s->row[i].layer || s->row[i].forward_cycles || s->row[i].backward_cycles)
-            print_row(s, &s->row[i], to);
+    fprintf(to, "Model: \"%s\"\n\n", s->model->name);
+    print_layers(s, to);
     fputc('\n', to);
     print_bytes("Total params:", s->total.parameters, to);
     print_bytes("Trainable params:", s->total.trainable, to);

@@ -7,6 +7,7 @@
 #include "report/tables/communication.h"
 #include "report/tables/energy_table.h"
 #include "report/view/bound.h"
+#include "report/view/counters.h"
 #include "report/view/run_folder.h"
 
 #include <jansson.h>
@@ -55,23 +56,23 @@ static json_t *make_host(const struct report_run *r)
     return host;
 }
 
+static void put_counters(json_t *object, enum counter_owner owner, const void *counters,
+                         bool is_timed)
+{
+    for (const struct counter *c = NULL; (c = counter_next(owner, c)) != NULL;)
+        if (is_timed || !c->is_timed)
+            put(object, c->key, json_integer(counter_value(c, counters)));
+}
+
 static json_t *make_units(const struct core_counters *c, bool is_timed)
 {
     json_t *units = json_object();
 
     for (int i = 0; i < c->unit_count; i++) {
-        const struct unit_counters *u = &c->unit[i];
         json_t *o = json_object();
 
-        if (is_timed) {
-            put(o, "busy", json_integer(u->busy_cycles));
-            put(o, "waiting", json_integer(u->waiting_cycles));
-            put(o, "idle", json_integer(u->idle_cycles));
-        }
-        put(o, "ops", json_integer(u->op_count));
-        if (is_timed)
-            put(o, "slot_cycles", json_integer(u->slot_cycles));
-        put(units, u->name, o);
+        put_counters(o, COUNTER_UNIT, &c->unit[i], is_timed);
+        put(units, c->unit[i].name, o);
     }
     return units;
 }
@@ -104,31 +105,12 @@ static json_t *make_core(const struct core_counters *c, int index, bool is_timed
     json_t *o = json_object();
 
     put(o, "core", json_integer(index));
+    put_counters(o, COUNTER_CORE, c, is_timed);
     if (is_timed)
-        put(o, "cycles", json_integer(c->cycles));
-    put(o, "issue", json_integer(c->issue_cycles));
-    if (is_timed) {
-        put(o, "idle", json_integer(c->idle_cycles));
         put(o, "stalls", make_stalls(c));
-    }
     put(o, "units", make_units(c, is_timed));
     put(o, "ops", make_ops(c));
-    put(o, "matmul_flops", json_integer(c->matmul_flops));
-    put(o, "matmul_cycles", json_integer(c->matmul_cycles));
-    put(o, "hbm_read_bytes", json_integer(c->hbm_read_bytes));
-    put(o, "hbm_write_bytes", json_integer(c->hbm_write_bytes));
-    put(o, "cmem_read_bytes", json_integer(c->cmem_read_bytes));
-    put(o, "cmem_write_bytes", json_integer(c->cmem_write_bytes));
-    put(o, "ici_sent_bytes", json_integer(c->ici_sent_bytes));
-    put(o, "ici_received_bytes", json_integer(c->ici_received_bytes));
-    put(o, "host_read_bytes", json_integer(c->host_read_bytes));
-    put(o, "host_write_bytes", json_integer(c->host_write_bytes));
-    put(o, "peer_sent_bytes", json_integer(c->peer_sent_bytes));
-    put(o, "dma_count", json_integer(c->dma_count));
-    if (is_timed)
-        put(o, "dma_staging_cycles", json_integer(c->dma_staging_cycles));
-    if (is_timed)
-        put(o, "peer_busy_cycles", json_integer(c->peer_busy_cycles));
+    put_counters(o, COUNTER_TRAFFIC, c, is_timed);
     return o;
 }
 
@@ -137,14 +119,7 @@ static json_t *make_hbm(const struct hbm_stats *h, int chip)
     json_t *o = json_object();
 
     put(o, "chip", json_integer(chip));
-    put(o, "read_bytes", json_integer(h->read_bytes));
-    put(o, "write_bytes", json_integer(h->write_bytes));
-    put(o, "runs", json_integer(h->run_count));
-    put(o, "row_hits", json_integer(h->row_hits));
-    put(o, "row_closed", json_integer(h->row_closed));
-    put(o, "row_conflicts", json_integer(h->row_conflicts));
-    put(o, "refresh_waits", json_integer(h->refresh_waits));
-    put(o, "busy_ps", json_integer(h->busy_ps));
+    put_counters(o, COUNTER_HBM, h, true);
     return o;
 }
 
@@ -154,9 +129,7 @@ static json_t *make_link(const struct net_link_stats *l)
 
     put(o, "from", json_integer(l->from));
     put(o, "to", json_integer(l->to));
-    put(o, "payload_bytes", json_integer(l->payload_bytes));
-    put(o, "wire_bytes", json_integer(l->wire_bytes));
-    put(o, "busy_ps", json_integer(l->busy_ps));
+    put_counters(o, COUNTER_LINK, l, true);
     return o;
 }
 

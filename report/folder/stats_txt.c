@@ -2,6 +2,7 @@
 #include "report/folder/files.h"
 
 #include "report/tables/breakdown.h"
+#include "report/view/counters.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -31,21 +32,22 @@ static struct name name_of(const char *thing, int index, const char *part, const
     return n;
 }
 
+static void put_counters(FILE *to, const char *thing, int index, const char *part,
+                         enum counter_owner owner, const void *counters, bool is_timed)
+{
+    for (const struct counter *c = NULL; (c = counter_next(owner, c)) != NULL;)
+        if (is_timed || !c->is_timed)
+            put_int(to, name_of(thing, index, part, c->key).text, counter_value(c, counters),
+                    c->meaning, c->unit);
+}
+
 static void print_units(const struct core_counters *c, int core, FILE *to)
 {
     char part[48];
 
     for (int i = 0; i < c->unit_count; i++) {
-        const struct unit_counters *u = &c->unit[i];
-
-        snprintf(part, sizeof(part), ".unit.%s", u->name);
-        put_int(to, name_of("core", core, part, "busy").text, u->busy_cycles,
-                "occupied by an operation", "Cycle");
-        put_int(to, name_of("core", core, part, "waiting").text, u->waiting_cycles,
-                "not busy while a stalled bundle needs it", "Cycle");
-        put_int(to, name_of("core", core, part, "idle").text, u->idle_cycles, "the rest", "Cycle");
-        put_int(to, name_of("core", core, part, "ops").text, u->op_count, "operations executed",
-                "Count");
+        snprintf(part, sizeof(part), ".unit.%s", c->unit[i].name);
+        put_counters(to, "core", core, part, COUNTER_UNIT, &c->unit[i], true);
     }
 }
 
@@ -74,73 +76,23 @@ static void print_breakdown(const struct report_view *v, int core, FILE *to)
     }
 }
 
-static void print_traffic(const struct core_counters *c, int core, FILE *to)
-{
-    const struct {
-        const char *member, *what, *unit;
-        int64_t value;
-    } counts[] = {
-        {"matmul_flops", "issued by matmuls, padding included", "Count", c->matmul_flops},
-        {"matmul_cycles", "rows of matmuls hold the arrays", "Cycle", c->matmul_cycles},
-        {"dma_count", "copies started", "Count", c->dma_count},
-        {"hbm_read_bytes", "copied from HBM", "Byte", c->hbm_read_bytes},
-        {"hbm_write_bytes", "copied to HBM", "Byte", c->hbm_write_bytes},
-        {"cmem_read_bytes", "read from CMEM", "Byte", c->cmem_read_bytes},
-        {"cmem_write_bytes", "written to CMEM", "Byte", c->cmem_write_bytes},
-        {"host_read_bytes", "copied from host memory", "Byte", c->host_read_bytes},
-        {"host_write_bytes", "copied to host memory", "Byte", c->host_write_bytes},
-        {"peer_sent_bytes", "to the other core of its chip", "Byte", c->peer_sent_bytes},
-        {"ici_sent_bytes", "to cores of other chips", "Byte", c->ici_sent_bytes},
-        {"ici_received_bytes", "from cores of other chips", "Byte", c->ici_received_bytes},
-    };
-
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-        put_int(to, name_of("core", core, "", counts[i].member).text, counts[i].value,
-                counts[i].what, counts[i].unit);
-}
-
 static void print_core(const struct report_view *v, int core, FILE *to)
 {
     const struct core_counters *c = v->core[core];
     bool is_timed = v->mode != MODE_FUNCTIONAL;
 
-    put_int(to, name_of("core", core, "", "issue").text, c->issue_cycles, "bundles issued",
-            "Count");
+    put_counters(to, "core", core, "", COUNTER_CORE, c, is_timed);
     if (is_timed) {
-        put_int(to, name_of("core", core, "", "cycles").text, c->cycles, "of the launch", "Cycle");
-        put_int(to, name_of("core", core, "", "idle").text, c->idle_cycles,
-                "halted while others ran", "Cycle");
-        put_int(to, name_of("core", core, "", "dma_staging").text, c->dma_staging_cycles,
-                "DMA ports waited for room in their staging memory, added up", "Cycle");
-        put_int(to, name_of("core", core, "", "peer_busy").text, c->peer_busy_cycles,
-                "the link to the other core of its chip was taken", "Cycle");
         print_stalls(c, core, to);
         print_breakdown(v, core, to);
         print_units(c, core, to);
     }
-    print_traffic(c, core, to);
+    put_counters(to, "core", core, "", COUNTER_TRAFFIC, c, is_timed);
 }
 
 static void print_hbm(const struct report_view *v, int chip, FILE *to)
 {
-    const struct hbm_stats *h = v->hbm[chip];
-    const struct {
-        const char *member, *what, *unit;
-        int64_t value;
-    } counts[] = {
-        {"read_bytes", "read on the data buses", "Byte", h->read_bytes},
-        {"write_bytes", "written on the data buses", "Byte", h->write_bytes},
-        {"runs", "pieces of copies within one row of a bank", "Count", h->run_count},
-        {"row_hits", "runs that met an open row", "Count", h->row_hits},
-        {"row_closed", "runs that had to open a row", "Count", h->row_closed},
-        {"row_conflicts", "runs that had to close another row", "Count", h->row_conflicts},
-        {"refresh_waits", "runs that a refresh held up", "Count", h->refresh_waits},
-        {"busy_ps", "data buses in use, summed over channels", "Tick", h->busy_ps},
-    };
-
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-        put_int(to, name_of("chip", chip, ".hbm", counts[i].member).text, counts[i].value,
-                counts[i].what, counts[i].unit);
+    put_counters(to, "chip", chip, ".hbm", COUNTER_HBM, v->hbm[chip], true);
     put_real(to, name_of("chip", chip, ".hbm", "busy_share").text, view_hbm_use(v, chip),
              "of the time of all data buses", "Ratio");
 }
@@ -151,10 +103,7 @@ static void print_link(const struct report_view *v, int link, FILE *to)
 
     put_int(to, name_of("link", link, "", "from_chip").text, l->from, "chip that sends", "Count");
     put_int(to, name_of("link", link, "", "to_chip").text, l->to, "chip that receives", "Count");
-    put_int(to, name_of("link", link, "", "payload_bytes").text, l->payload_bytes,
-            "without packet headers", "Byte");
-    put_int(to, name_of("link", link, "", "wire_bytes").text, l->wire_bytes, "with them", "Byte");
-    put_int(to, name_of("link", link, "", "busy_ps").text, l->busy_ps, "in use", "Tick");
+    put_counters(to, "link", link, "", COUNTER_LINK, l, true);
     put_real(to, name_of("link", link, "", "busy_share").text, view_link_use(v, link),
              "of the time of the step", "Ratio");
 }

@@ -106,11 +106,11 @@ static void fill_hbm(const struct report_view *v, struct table *t)
     }
 }
 
-static void put_place(const struct slice *s, int chip, enum table_column x, struct table *t)
+static void put_place(const struct slice *s, int chip, int x, struct table *t)
 {
     table_put_int(t, x, chip % s->dim[0]);
-    table_put_int(t, (enum table_column)(x + 1), chip / s->dim[0] % s->dim[1]);
-    table_put_int(t, (enum table_column)(x + 2), chip / s->dim[0] / s->dim[1]);
+    table_put_int(t, x + 1, chip / s->dim[0] % s->dim[1]);
+    table_put_int(t, x + 2, chip / s->dim[0] / s->dim[1]);
 }
 
 static void fill_links(const struct report_view *v, struct table *t)

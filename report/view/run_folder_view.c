@@ -1,4 +1,5 @@
 /* A run folder as a view: every number checked, so that what is explained of it holds. */
+#include "report/view/counters.h"
 #include "report/view/run_folder.h"
 #include "report/view/view.h"
 
@@ -35,11 +36,12 @@ static int read_count(const struct reading *r, const json_t *object, const char 
     return 0;
 }
 
-static int read_counts(const struct reading *r, const json_t *object,
-                       const char *const key[], int64_t *const to[], size_t count)
+static int read_counters(const struct reading *r, const json_t *object, enum counter_owner owner,
+                         void *counters)
 {
-    for (size_t i = 0; i < count; i++)
-        if (read_count(r, object, key[i], to[i]))
+    for (const struct counter *c = NULL; (c = counter_next(owner, c)) != NULL;)
+        if (!(c->may_lack && !json_object_get(object, c->key))
+            && read_count(r, object, c->key, counter_in(c, counters)))
             return -1;
     return 0;
 }
@@ -58,19 +60,16 @@ static int read_stalls(const struct reading *r, const json_t *core, struct core_
 
 static int read_units(const struct reading *r, json_t *core, struct core_counters *c)
 {
-    static const char *const keys[] = {"busy", "waiting", "idle", "ops", "slot_cycles"};
     json_t *units = json_object_get(core, "units"), *unit;
     const char *name;
 
     json_object_foreach(units, name, unit) {
         struct unit_counters *u = &c->unit[c->unit_count];
-        int64_t *const to[] = {&u->busy_cycles, &u->waiting_cycles, &u->idle_cycles,
-                               &u->op_count, &u->slot_cycles};
 
         if (c->unit_count == MACHINE_UNIT_MAX)
             return broken(r, "a core has too many units");
         u->name = arena_strdup(r->arena, name);
-        if (read_counts(r, unit, keys, to, COUNT_OF(keys)))
+        if (read_counters(r, unit, COUNTER_UNIT, u))
             return -1;
         c->unit_count++;
     }
@@ -102,36 +101,13 @@ static int check_core(const struct reading *r, const struct core_counters *c)
     return sum == c->cycles ? 0 : broken(r, "the cycles of a core do not add up");
 }
 
-/* what folders of old do not have */
-static int read_new_counts(const struct reading *r, json_t *from, struct core_counters *c)
-{
-    static const char *const keys[] = {"dma_staging_cycles", "host_read_bytes",
-                                       "host_write_bytes", "peer_sent_bytes",
-                                       "peer_busy_cycles"};
-    int64_t *const to[] = {&c->dma_staging_cycles, &c->host_read_bytes, &c->host_write_bytes,
-                           &c->peer_sent_bytes, &c->peer_busy_cycles};
-
-    for (size_t i = 0; i < COUNT_OF(keys); i++)
-        if (json_object_get(from, keys[i]) && read_count(r, from, keys[i], to[i]))
-            return -1;
-    return 0;
-}
-
 static int read_core(const struct reading *r, json_t *from, struct core_counters *c)
 {
-    static const char *const keys[] = {
-        "cycles", "issue", "idle", "matmul_flops", "matmul_cycles", "hbm_read_bytes",
-        "hbm_write_bytes", "cmem_read_bytes", "cmem_write_bytes", "ici_sent_bytes",
-        "ici_received_bytes", "dma_count"};
-    int64_t *const to[] = {
-        &c->cycles, &c->issue_cycles, &c->idle_cycles, &c->matmul_flops, &c->matmul_cycles,
-        &c->hbm_read_bytes, &c->hbm_write_bytes, &c->cmem_read_bytes, &c->cmem_write_bytes,
-        &c->ici_sent_bytes, &c->ici_received_bytes, &c->dma_count};
-
-    if (read_counts(r, from, keys, to, COUNT_OF(keys)) || read_stalls(r, from, c) ||
-        read_units(r, from, c) || read_ops(r, from, c))
+    if (read_counters(r, from, COUNTER_CORE, c) || read_stalls(r, from, c) ||
+        read_units(r, from, c) || read_ops(r, from, c) ||
+        read_counters(r, from, COUNTER_TRAFFIC, c))
         return -1;
-    return read_new_counts(r, from, c) || check_core(r, c) ? -1 : 0;
+    return check_core(r, c);
 }
 
 static int read_cores(const struct reading *r)
@@ -160,8 +136,6 @@ static int read_cores(const struct reading *r)
 
 static int read_memory(const struct reading *r)
 {
-    static const char *const keys[] = {"read_bytes", "write_bytes", "runs", "row_hits",
-                                       "row_closed", "row_conflicts", "refresh_waits", "busy_ps"};
     const json_t *list = json_object_get(r->stats, "hbm");
     struct hbm_stats *h = arena_array(r->arena, (size_t)r->v->chip_count, sizeof(*h));
 
@@ -169,12 +143,8 @@ static int read_memory(const struct reading *r)
         return broken(r, "\"hbm\" has not one entry for each chip");
     r->v->hbm = arena_array(r->arena, (size_t)r->v->chip_count, sizeof(*r->v->hbm));
     for (int i = 0; i < r->v->chip_count; i++) {
-        int64_t *const to[] = {&h[i].read_bytes, &h[i].write_bytes, &h[i].run_count,
-                               &h[i].row_hits, &h[i].row_closed, &h[i].row_conflicts,
-                               &h[i].refresh_waits, &h[i].busy_ps};
-
         r->v->hbm[i] = &h[i];
-        if (read_counts(r, json_array_get(list, (size_t)i), keys, to, COUNT_OF(keys)))
+        if (read_counters(r, json_array_get(list, (size_t)i), COUNTER_HBM, &h[i]))
             return -1;
     }
     return 0;
@@ -182,7 +152,6 @@ static int read_memory(const struct reading *r)
 
 static int read_links(const struct reading *r)
 {
-    static const char *const keys[] = {"from", "to", "payload_bytes", "wire_bytes", "busy_ps"};
     const json_t *list = json_object_get(r->stats, "links");
     size_t count = json_array_size(list);
     struct net_link_stats *l = arena_array(r->arena, count, sizeof(*l));
@@ -190,11 +159,11 @@ static int read_links(const struct reading *r)
     r->v->link = arena_array(r->arena, count, sizeof(*r->v->link));
     r->v->link_count = (int)count;
     for (size_t i = 0; i < count; i++) {
+        const json_t *link = json_array_get(list, i);
         int64_t from, end;
-        int64_t *const to[] = {&from, &end, &l[i].payload_bytes, &l[i].wire_bytes,
-                               &l[i].busy_ps};
 
-        if (read_counts(r, json_array_get(list, i), keys, to, COUNT_OF(keys)))
+        if (read_count(r, link, "from", &from) || read_count(r, link, "to", &end) ||
+            read_counters(r, link, COUNTER_LINK, &l[i]))
             return -1;
         if (from >= r->v->chip_count || end >= r->v->chip_count)
             return broken(r, "a link joins a chip that is not there");
@@ -221,10 +190,7 @@ static int read_slice(const struct reading *r, struct slice *slice)
 
 static int read_sizes(const struct reading *r)
 {
-    static const char *const keys[] = {"step_cycles", "model_flops_per_core", "parameter_bytes",
-                                       "input_bytes"};
     struct report_view *v = r->v;
-    int64_t *const to[] = {&v->cycles, &v->model_flops, &v->parameter_bytes, &v->input_bytes};
     const json_t *slice = json_object_get(r->stats, "slice");
     int64_t chips = run_int(slice, "chips"), cores = run_int(slice, "cores");
 
@@ -232,7 +198,10 @@ static int read_sizes(const struct reading *r)
         return broken(r, "\"slice\" has no numbers of chips and cores");
     v->chip_count = (int)chips;
     v->core_count = (int)cores;
-    if (read_counts(r, r->stats, keys, to, COUNT_OF(keys)))
+    if (read_count(r, r->stats, "step_cycles", &v->cycles) ||
+        read_count(r, r->stats, "model_flops_per_core", &v->model_flops) ||
+        read_count(r, r->stats, "parameter_bytes", &v->parameter_bytes) ||
+        read_count(r, r->stats, "input_bytes", &v->input_bytes))
         return -1;
     return v->cycles > 0 ? 0 : broken(r, "the step has no cycles");
 }

@@ -1,3 +1,4 @@
+#include "tests/rigs/draw_rig.h"
 #include "tests/rigs/panel_rig.h"
 
 #include "tests/test.h"
@@ -66,7 +67,7 @@ static void check_texts(const struct draw_list *d, struct rect area)
     const struct draw_command *a, *b;
     size_t i;
 
-    if (draw_find_overlap(d, &a, &b))
+    if (draw_rig_find_overlap(d, &a, &b))
         fail_msg("\"%s\" and \"%s\" overlap in %dx%d at %d %%", a->text, b->text, area.w, area.h,
                  d->scale_percent);
     for (i = 0; i < d->count; i++)
@@ -76,9 +77,9 @@ static void check_texts(const struct draw_list *d, struct rect area)
     assert_int_equal(d->clip_count, 0);
 }
 
-static uint64_t draw_with(const struct panel_class *c, const struct view *v, struct rect area)
+static uint64_t draw_with(enum panel_id id, const struct view *v, struct rect area)
 {
-    void *state = c->create ? c->create() : NULL;
+    void *state = panel_create(id);
     uint64_t hash[2];
     struct draw_list d;
     int i;
@@ -86,18 +87,17 @@ static uint64_t draw_with(const struct panel_class *c, const struct view *v, str
     draw_init(&d, v->scale_percent);
     for (i = 0; i < 2; i++) {
         draw_clear(&d);
-        c->draw(state, v, &d, area);
-        hash[i] = draw_hash(&d);
+        panel_draw(id, state, v, &d, area);
+        hash[i] = draw_rig_hash(&d);
         check_texts(&d, area);
     }
     assert_true(hash[0] == hash[1]);
     draw_fini(&d);
-    if (c->destroy)
-        c->destroy(state);
+    panel_destroy(id, state);
     return hash[0];
 }
 
-uint64_t panel_check_drawing(const struct panel_class *c, const struct view *like)
+uint64_t panel_check_drawing(enum panel_id id, const struct view *like)
 {
     uint64_t all = 0;
     size_t i;
@@ -110,7 +110,7 @@ uint64_t panel_check_drawing(const struct panel_class *c, const struct view *lik
 
                 v.scale_percent = scale;
                 v.theme = (enum theme)t;
-                all = (all * 31) ^ draw_with(c, &v, (struct rect){7, 23, sizes[i].w, sizes[i].h});
+                all = (all * 31) ^ draw_with(id, &v, (struct rect){7, 23, sizes[i].w, sizes[i].h});
             }
     return all;
 }

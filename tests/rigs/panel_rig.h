@@ -26,5 +26,5 @@ extern const char panel_program[];
  * state: no texts overlap, none leaves the area, and drawing twice gives the same. Returns one hash
  * of it all.
  */
-uint64_t panel_check_drawing(const struct panel_class *c, const struct view *like);
+uint64_t panel_check_drawing(enum panel_id id, const struct view *like);
 #endif

@@ -94,8 +94,7 @@ void app_init(struct app *a, struct view *v, enum panel_id panel)
     a->panel = panel;
     a->pointer_x = a->pointer_y = -1;
     for (i = 0; i < PANEL_COUNT; i++)
-        if (panel_class((enum panel_id)i)->create)
-            a->state[i] = panel_class((enum panel_id)i)->create();
+        a->state[i] = panel_create((enum panel_id)i);
 }
 
 void app_fini(struct app *a)
@@ -103,8 +102,7 @@ void app_fini(struct app *a)
     int i;
 
     for (i = 0; i < PANEL_COUNT; i++)
-        if (panel_class((enum panel_id)i)->destroy)
-            panel_class((enum panel_id)i)->destroy(a->state[i]);
+        panel_destroy((enum panel_id)i, a->state[i]);
     search_destroy(a->search);
 }
 
@@ -203,7 +201,6 @@ static bool bookmark_key(struct app *a, const struct input *i)
 
 static bool key(struct app *a, const struct input *i)
 {
-    const struct panel_class *c = panel_class(a->panel);
     struct input plain = *i;
     enum action what;
     char name[32];
@@ -220,7 +217,7 @@ static bool key(struct app *a, const struct input *i)
     }
     if (bookmark_key(a, i))
         return true;
-    if (c->input && c->input(a->state[a->panel], a->view, &plain, app_panel_area(a, a->panel)))
+    if (panel_input(a->panel, a->state[a->panel], a->view, &plain, app_panel_area(a, a->panel)))
         return true;                    /* it knows better what up, or a cycle on, means there */
     what = action_of_key(key_name(i, name));
     if (what == ACTION_COUNT && i->has_shift) {
@@ -259,7 +256,6 @@ static bool pointer(struct app *a, const struct input *i)
 {
     int under = a->pressed ? a->pressed_panel : panel_at(a, i->x, i->y);
     bool changed = i->kind == INPUT_MOVE;       /* the card moves */
-    const struct panel_class *c;
 
     a->pointer_x = i->x;
     a->pointer_y = i->y;
@@ -279,9 +275,8 @@ static bool pointer(struct app *a, const struct input *i)
         a->pressed = 0;
     if (under >= PANEL_COUNT)
         return changed;
-    c = panel_class((enum panel_id)under);
-    return (c->input && c->input(a->state[under], a->view, i,
-                                 app_panel_area(a, (enum panel_id)under))) || changed;
+    return panel_input((enum panel_id)under, a->state[under], a->view, i,
+                       app_panel_area(a, (enum panel_id)under)) || changed;
 }
 
 bool app_input(struct app *a, const struct input *i)

@@ -295,7 +295,7 @@ static bool tell_timeline(struct app *a, bool has_shift)
     const struct input i = {.kind = INPUT_KEY, .key = 'h', .has_shift = has_shift,
                             .x = a->pointer_x, .y = a->pointer_y};
 
-    return panel_timeline.input(a->state[PANEL_TIMELINE], a->view, &i,
+    return panel_input(PANEL_TIMELINE, a->state[PANEL_TIMELINE], a->view, &i,
                                 app_panel_area(a, PANEL_TIMELINE));
 }
 

@@ -128,7 +128,7 @@ static void draw_tile(struct app *a, struct draw_list *d, enum panel_id id)
     draw_text_fit(d, title, TEXT_SMALL,
                   theme_color(a->view->theme, id == a->panel ? COLOR_ACCENT : COLOR_DIM_TEXT),
                   arena_printf(&d->arena, "%s: %s", panel_title(id), panel_definition(id)));
-    panel_class(id)->draw(a->state[id], a->view, d, under_title(a, r));
+    panel_draw(id, a->state[id], a->view, d, under_title(a, r));
 }
 
 static void draw_panels(struct app *a, struct draw_list *d)
@@ -137,8 +137,7 @@ static void draw_panels(struct app *a, struct draw_list *d)
 
     if (!a->is_tiled) {
         draw_tabs(a, d);
-        panel_class(a->panel)->draw(a->state[a->panel], a->view, d,
-                                    app_panel_area(a, a->panel));
+        panel_draw(a->panel, a->state[a->panel], a->view, d, app_panel_area(a, a->panel));
         return;
     }
     for (i = 0; i < PANEL_COUNT; i++)
@@ -199,13 +198,12 @@ static void draw_card(struct app *a, struct draw_list *d)
     if (a->mode != APP_PLAIN || a->pressed || a->pointer_x < 0)
         return;
     for (i = 0; i < PANEL_COUNT; i++) {
-        const struct panel_class *c = panel_class((enum panel_id)i);
         struct rect r = app_panel_area(a, (enum panel_id)i);
 
-        if (c->hover && rect_has(r, a->pointer_x, a->pointer_y))
+        if (rect_has(r, a->pointer_x, a->pointer_y))
             card_draw(a->view, d, (struct rect){0, 0, a->width, a->height}, a->pointer_x,
-                      a->pointer_y, c->hover(a->state[i], a->view, r, a->pointer_x, a->pointer_y,
-                                             &d->arena));
+                      a->pointer_y, panel_hover((enum panel_id)i, a->state[i], a->view, r,
+                                                a->pointer_x, a->pointer_y, &d->arena));
     }
 }
 

@@ -6,7 +6,7 @@
  *
  * Text is set in one monospaced face (DejaVu Mono), whose width follows from
  * the number of characters; panels measure before they write, and no two texts
- * of a list overlap (draw_find_overlap, for tests).
+ * of a list overlap (tests/rigs/draw_rig.h finds such).
  */
 #ifndef VIZ_DRAW_H
 #define VIZ_DRAW_H
@@ -82,10 +82,4 @@ int draw_textf(struct draw_list *d, int x, int y, enum text_size size, rgba_t co
 /* shortened to `width` with an ellipsis at its end, not drawn when that leaves nothing */
 void draw_text_fit(struct draw_list *d, struct rect box, enum text_size size, rgba_t color,
                    const char *text);
-
-/* of kinds, colours, places and texts, in order */
-uint64_t draw_hash(const struct draw_list *d);
-/* true, with both, when two texts share pixels that their clips show */
-bool draw_find_overlap(const struct draw_list *d, const struct draw_command **a,
-                       const struct draw_command **b);
 #endif

@@ -27,12 +27,11 @@ struct code_panel {
     size_t rows;                        /* that fitted last */
 };
 
-static void *create(void)
+static void init(void *state)
 {
-    struct code_panel *p = mem_alloc(sizeof(*p));
+    struct code_panel *p = state;
 
     p->core = -1;
-    return p;
 }
 
 static void forget(struct code_panel *p)
@@ -43,10 +42,9 @@ static void forget(struct code_panel *p)
     p->is_hit = NULL;
 }
 
-static void destroy(void *state)
+static void fini(void *state)
 {
     forget(state);
-    mem_free(state);
 }
 
 /* ---- what is shown ---- */
@@ -484,21 +482,19 @@ static bool key(struct code_panel *p, struct view *v, uint32_t k)
     }
 }
 
-static bool input(void *state, struct view *v, const struct input *i, struct rect area)
+static bool input(void *state, struct view *v, const struct input *i, const struct draw_list *d,
+                  struct rect area)
 {
     struct code_panel *p = state;
     struct code_places at;
-    struct draw_list d;
     int height;
 
     if (strace_info(v->run)->level < TRACE_BUNDLE || !prepare(p, v))
         return false;
     if (i->kind == INPUT_KEY)
         return key(p, v, i->key);
-    draw_init(&d, v->scale_percent);    /* for the measures of text */
-    at = place(p, v, &d, area);
-    height = row_height(&d);
-    draw_fini(&d);
+    at = place(p, v, d, area);
+    height = row_height(d);
     if (!rect_has(at.rows, i->x, i->y))
         return false;
     if (i->kind == INPUT_WHEEL) {
@@ -510,12 +506,11 @@ static bool input(void *state, struct view *v, const struct input *i, struct rec
 
 /* ---- hovering ---- */
 
-static const char *hover(void *state, const struct view *v, struct rect area, int x, int y,
-                         struct arena *a)
+static const char *hover(void *state, const struct view *v, const struct draw_list *d,
+                         struct rect area, int x, int y, struct arena *a)
 {
     struct code_panel *p = state;
     struct code_places at;
-    struct draw_list d;
     const char *text;
     uint32_t bundle;
     size_t line;
@@ -524,10 +519,8 @@ static const char *hover(void *state, const struct view *v, struct rect area, in
 
     if (strace_info(v->run)->level < TRACE_BUNDLE || !prepare(p, v))
         return "";
-    draw_init(&d, v->scale_percent);
-    at = place(p, v, &d, area);
-    height = row_height(&d);
-    draw_fini(&d);
+    at = place(p, v, d, area);
+    height = row_height(d);
     line = rect_has(at.rows, x, y) ? p->top + (size_t)((y - at.rows.y) / height) : SIZE_MAX;
     if (line >= p->lines.count || p->lines.line[line].kind != CODE_BUNDLE)
         return "";
@@ -543,4 +536,6 @@ static const char *hover(void *state, const struct view *v, struct rect area, in
     return text;
 }
 
-const struct panel_class panel_code = {create, destroy, draw, input, hover};
+const struct panel_class panel_code = {
+    .state_bytes = sizeof(struct code_panel), .init = init, .fini = fini, .draw = draw,
+    .input = input, .hover = hover};

@@ -13,13 +13,12 @@
 #define NOTE_TILES_PER_FRAME 1
 #define LEGEND_MOST (STALL_COUNT + 5)
 
-static void *create(void)
+static void init(void *state)
 {
-    struct compare_panel *p = mem_alloc(sizeof(*p));
+    struct compare_panel *p = state;
 
     compare_model_init(&p->model);
     p->other_launch = SIZE_MAX;
-    return p;
 }
 
 static void release(struct compare_cache *c)
@@ -31,7 +30,7 @@ static void release(struct compare_cache *c)
     memset(c, 0, sizeof(*c));
 }
 
-static void destroy(void *state)
+static void fini(void *state)
 {
     struct compare_panel *p = state;
 
@@ -39,7 +38,6 @@ static void destroy(void *state)
     release(&p->cache[1]);
     compare_model_fini(&p->model);
     mem_free(p->mean);
-    mem_free(p);
 }
 
 /* ---- which launches ---- */
@@ -337,10 +335,12 @@ static bool move(struct compare_panel *p, struct view *v, const struct input *i)
     return true;
 }
 
-static bool input(void *state, struct view *v, const struct input *i, struct rect area)
+static bool input(void *state, struct view *v, const struct input *i, const struct draw_list *d,
+                  struct rect area)
 {
     struct compare_panel *p = state;
 
+    (void)d;
     (void)area;
     if (!p->is_drawn || !v->other || p->cache[1].run != v->other)
         return false;
@@ -353,25 +353,22 @@ static bool input(void *state, struct view *v, const struct input *i, struct rec
     return false;
 }
 
-static const char *hover(void *state, const struct view *v, struct rect area, int x, int y,
-                         struct arena *a)
+static const char *hover(void *state, const struct view *v, const struct draw_list *d,
+                         struct rect area, int x, int y, struct arena *a)
 {
     struct compare_panel *p = state;
-    struct draw_list d;
     const char *text = "";
     int side;
 
+    (void)v;
     (void)area;
     if (!p->is_drawn)
         return "";
     for (side = 0; side < 2 && !*text; side++)
         text = compare_lane_text(p, side, x, y, a);
-    if (*text)
-        return text;
-    draw_init(&d, v->scale_percent);    /* for the measures of text */
-    text = compare_table_text(p, &d, x, y, a);
-    draw_fini(&d);
-    return text;
+    return *text ? text : compare_table_text(p, d, x, y, a);
 }
 
-const struct panel_class panel_compare = {create, destroy, draw, input, hover};
+const struct panel_class panel_compare = {
+    .state_bytes = sizeof(struct compare_panel), .init = init, .fini = fini, .draw = draw,
+    .input = input, .hover = hover};

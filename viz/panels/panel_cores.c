@@ -36,18 +36,12 @@ struct cores_places {
     int columns, square, step;
 };
 
-static void *create(void)
-{
-    return mem_alloc(sizeof(struct cores_panel));
-}
-
-static void destroy(void *state)
+static void fini(void *state)
 {
     struct cores_panel *p = state;
 
     mem_free(p->share);
     mem_free(p->parts);
-    mem_free(p);
 }
 
 static void measure_core(struct cores_panel *p, const struct view *v, int core)
@@ -270,26 +264,24 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
 
 /* ---- input ---- */
 
-static bool input(void *state, struct view *v, const struct input *i, struct rect area)
+static bool input(void *state, struct view *v, const struct input *i, const struct draw_list *d,
+                  struct rect area)
 {
     struct cores_panel *p = state;
     struct cores_places at;
-    struct draw_list d;
     int core, x, m;
 
     if (i->kind != INPUT_PRESS || i->button != 1)
         return false;
-    draw_init(&d, v->scale_percent);    /* for the measures of text */
-    at = place(v, &d, area);
+    at = place(v, d, area);
     x = at.buttons.x;
     for (m = 0; m < MEASURE_COUNT; m++) {
-        const struct rect r = layout_button_rect(&d, x, at.buttons.y, measures[m].name);
+        const struct rect r = layout_button_rect(d, x, at.buttons.y, measures[m].name);
 
         if (rect_covers(at.buttons, r) && rect_has(r, i->x, i->y))
             break;
-        x += r.w + draw_scaled(&d, 6);
+        x += r.w + draw_scaled(d, 6);
     }
-    draw_fini(&d);
     if (m < MEASURE_COUNT) {
         p->measure = (enum measure)m;
         return true;
@@ -300,20 +292,17 @@ static bool input(void *state, struct view *v, const struct input *i, struct rec
     return core >= 0;
 }
 
-static const char *hover(void *state, const struct view *v, struct rect area, int x, int y,
-                         struct arena *a)
+static const char *hover(void *state, const struct view *v, const struct draw_list *d,
+                         struct rect area, int x, int y, struct arena *a)
 {
     struct cores_panel *p = state;
     struct cores_places at;
-    struct draw_list d;
     char share[QUANTITY_MAX];
     const char *text;
     int core, m;
 
     prepare(p, v);
-    draw_init(&d, v->scale_percent);
-    at = place(v, &d, area);
-    draw_fini(&d);
+    at = place(v, d, area);
     core = core_at(v, &at, x, y);
     if (core < 0)
         return "";
@@ -325,4 +314,6 @@ static const char *hover(void *state, const struct view *v, struct rect area, in
     return text;
 }
 
-const struct panel_class panel_cores = {create, destroy, draw, input, hover};
+const struct panel_class panel_cores = {
+    .state_bytes = sizeof(struct cores_panel), .fini = fini, .draw = draw, .input = input,
+    .hover = hover};

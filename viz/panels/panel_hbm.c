@@ -24,20 +24,18 @@ struct hbm_places {
     struct rect words, ruler, left, chart, channels, banks, legend;
 };
 
-static void *create(void)
+static void init(void *state)
 {
-    struct hbm_panel *p = mem_alloc(sizeof(*p));
+    struct hbm_panel *p = state;
 
     hbm_model_init(&p->model);
-    return p;
 }
 
-static void destroy(void *state)
+static void fini(void *state)
 {
     struct hbm_panel *p = state;
 
     hbm_model_fini(&p->model);
-    mem_free(p);
 }
 
 static void prepare(struct hbm_panel *p, const struct view *v, int width)
@@ -392,26 +390,19 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
         draw_refreshes(v, d, at.channels);
         draw_banks(p, v, d, &at);
     }
-    if (v->cursor >= v->from && v->cursor < v->end) {
-        const struct axis a = axis_of_view(v, at.chart);
-
-        draw_rect(d, (struct rect){(int)axis_x(&a, v->cursor), through.y, 1, through.h},
-                  theme_color(v->theme, COLOR_CURSOR));
-    }
+    axis_draw_cursor(v, d, through);
     legend(v->theme, entry);
     layout_legend(d, at.legend, v->theme, entry, KEY_COUNT);
 }
 
-static bool input(void *state, struct view *v, const struct input *i, struct rect area)
+static bool input(void *state, struct view *v, const struct input *i, const struct draw_list *d,
+                  struct rect area)
 {
     struct hbm_panel *p = state;
     struct hbm_places at;
-    struct draw_list d;
     struct rect box;
 
-    draw_init(&d, v->scale_percent);
-    at = place(v, &d, area);
-    draw_fini(&d);
+    at = place(v, d, area);
     if (i->kind == INPUT_PRESS && rect_has(at.channels, i->x, i->y) && at.channels.h > 0) {
         p->channel = (i->y - at.channels.y) * p->model.channel_count / at.channels.h;
         return true;
@@ -421,20 +412,17 @@ static bool input(void *state, struct view *v, const struct input *i, struct rec
     return time_input(v, i, box);
 }
 
-static const char *hover(void *state, const struct view *v, struct rect area, int x, int y,
-                         struct arena *a)
+static const char *hover(void *state, const struct view *v, const struct draw_list *d,
+                         struct rect area, int x, int y, struct arena *a)
 {
     struct hbm_panel *p = state;
     char read[QUANTITY_MAX], written[QUANTITY_MAX];
     const struct hbm_column *c;
     struct hbm_places at;
-    struct draw_list d;
     struct axis axis;
     double column;
 
-    draw_init(&d, v->scale_percent);
-    at = place(v, &d, area);
-    draw_fini(&d);
+    at = place(v, d, area);
     axis = axis_of_view(v, at.chart);
     column = (axis_cycle(&axis, x) - (double)p->model.from) / (double)p->model.width_cycles;
     if (x < at.chart.x || x >= at.chart.x + at.chart.w || y < at.chart.y || p->model.count == 0 ||
@@ -449,4 +437,6 @@ static const char *hover(void *state, const struct view *v, struct rect area, in
                         c->hits, c->closed, c->conflicts);
 }
 
-const struct panel_class panel_hbm = {create, destroy, draw, input, hover};
+const struct panel_class panel_hbm = {
+    .state_bytes = sizeof(struct hbm_panel), .init = init, .fini = fini, .draw = draw,
+    .input = input, .hover = hover};

@@ -24,21 +24,19 @@ struct roofline_places {
     int row;
 };
 
-static void *create(void)
+static void init(void *state)
 {
-    struct roofline_panel *p = mem_alloc(sizeof(*p));
+    struct roofline_panel *p = state;
 
     roofline_model_init(&p->model);
     p->chosen = ROOF_NO_POINT;
-    return p;
 }
 
-static void destroy(void *state)
+static void fini(void *state)
 {
     struct roofline_panel *p = state;
 
     roofline_model_fini(&p->model);
-    mem_free(p);
 }
 
 static void find_range(const struct view *v, cycle_t *from, cycle_t *end)
@@ -306,11 +304,13 @@ static struct roofline_places places_of(const struct view *v, struct rect area)
     return at;
 }
 
-static bool input(void *state, struct view *v, const struct input *i, struct rect area)
+static bool input(void *state, struct view *v, const struct input *i, const struct draw_list *d,
+                  struct rect area)
 {
     struct roofline_panel *p = state;
     const struct roofline_places at = places_of(v, area);
 
+    (void)d;
     if (i->kind == INPUT_WHEEL && rect_has(at.list, i->x, i->y)) {
         const size_t by = 3;
 
@@ -326,8 +326,8 @@ static bool input(void *state, struct view *v, const struct input *i, struct rec
     return true;
 }
 
-static const char *hover(void *state, const struct view *v, struct rect area, int x, int y,
-                         struct arena *a)
+static const char *hover(void *state, const struct view *v, const struct draw_list *d,
+                         struct rect area, int x, int y, struct arena *a)
 {
     struct roofline_panel *p = state;
     const struct roofline_places at = places_of(v, area);
@@ -336,6 +336,7 @@ static const char *hover(void *state, const struct view *v, struct rect area, in
     char rate[48], flops[QUANTITY_MAX], *text;
     int i;
 
+    (void)d;
     if (point == ROOF_NO_POINT || (point == SIZE_MAX && !p->model.has_step))
         return "";
     text = arena_printf(a, "%s%s\n%.3f µs, %.1f %% of the time shown\nbound by %s\n \n%-11s %5.1f "
@@ -356,4 +357,6 @@ static const char *hover(void *state, const struct view *v, struct rect area, in
                         roof_name(k->memory));
 }
 
-const struct panel_class panel_roofline = {create, destroy, draw, input, hover};
+const struct panel_class panel_roofline = {
+    .state_bytes = sizeof(struct roofline_panel), .init = init, .fini = fini, .draw = draw,
+    .input = input, .hover = hover};

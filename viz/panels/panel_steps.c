@@ -18,16 +18,6 @@ struct steps_places {
     size_t rows;
 };
 
-static void *create(void)
-{
-    return mem_alloc(sizeof(struct steps_panel));
-}
-
-static void destroy(void *state)
-{
-    mem_free(state);
-}
-
 rgba_t steps_part_color(enum theme t, enum breakdown_part part)
 {
     switch (part) {
@@ -248,19 +238,17 @@ static void go_to(struct view *v, size_t launch)
     view_show(v, (double)l->start, (double)(l->start + l->cycles));
 }
 
-static bool input(void *state, struct view *v, const struct input *i, struct rect area)
+static bool input(void *state, struct view *v, const struct input *i, const struct draw_list *d,
+                  struct rect area)
 {
     const size_t count = strace_info(v->run)->launch_count;
     struct steps_panel *p = state;
     struct steps_places at;
-    struct draw_list d;
     size_t launch;
 
     if (count == 0)
         return false;
-    draw_init(&d, v->scale_percent);    /* for the measures of text */
-    at = place(v, &d, area);
-    draw_fini(&d);
+    at = place(v, d, area);
     if (i->kind == INPUT_WHEEL && rect_has(at.list, i->x, i->y)) {
         p->top = i->dy > 0 ? (p->top > 3 ? p->top - 3 : 0) : p->top + 3;
         keep_in_sight(p, &at, count);
@@ -282,4 +270,5 @@ static bool input(void *state, struct view *v, const struct input *i, struct rec
     return true;
 }
 
-const struct panel_class panel_steps = {create, destroy, draw, input, NULL};
+const struct panel_class panel_steps = {
+    .state_bytes = sizeof(struct steps_panel), .draw = draw, .input = input};

@@ -13,15 +13,14 @@
 #define SPANS_PER_FRAME 3
 #define NOTES_PER_FRAME 1
 
-static void *create(void)
+static void init(void *state)
 {
-    struct timeline *t = mem_alloc(sizeof(*t));
+    struct timeline *t = state;
 
     t->core_opened = -1;
-    return t;
 }
 
-static void destroy(void *state)
+static void fini(void *state)
 {
     struct timeline *t = state;
 
@@ -30,7 +29,6 @@ static void destroy(void *state)
     mem_free(t->hidden);
     mem_free(t->mean);
     mem_free(t->cover);
-    mem_free(t);
 }
 
 static enum strace_series series_of(const struct lane *l)
@@ -301,20 +299,18 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
                     || note_columns_is_partial(t->notes);
 }
 
-static const char *hover(void *state, const struct view *v, struct rect area, int x, int y,
-                         struct arena *a)
+static const char *hover(void *state, const struct view *v, const struct draw_list *d,
+                         struct rect area, int x, int y, struct arena *a)
 {
     struct timeline *t = state;
-    struct draw_list d;
     const char *text;
 
-    draw_init(&d, v->scale_percent);
     timeline_bind(t, v);
-    timeline_lay_out(t, &d);
-    text = timeline_hover(t, v, &d, area, x, y, a);
-    draw_fini(&d);
+    timeline_lay_out(t, d);
+    text = timeline_hover(t, v, d, area, x, y, a);
     return text;
 }
 
 const struct panel_class panel_timeline = {
-    .create = create, .destroy = destroy, .draw = draw, .input = timeline_input, .hover = hover};
+    .state_bytes = sizeof(struct timeline), .init = init, .fini = fini, .draw = draw,
+    .input = timeline_input, .hover = hover};

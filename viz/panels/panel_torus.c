@@ -21,20 +21,18 @@ struct torus_places {
     int left, top;                      /* of the middle of chip 0,0 */
 };
 
-static void *create(void)
+static void init(void *state)
 {
-    struct torus_panel *p = mem_alloc(sizeof(*p));
+    struct torus_panel *p = state;
 
     torus_model_init(&p->model);
-    return p;
 }
 
-static void destroy(void *state)
+static void fini(void *state)
 {
     struct torus_panel *p = state;
 
     torus_model_fini(&p->model);
-    mem_free(p);
 }
 
 static void prepare(struct torus_panel *p, const struct view *v)
@@ -308,41 +306,36 @@ static int link_at(const struct torus_panel *p, const struct torus_places *at, i
     return found;
 }
 
-static bool input(void *state, struct view *v, const struct input *i, struct rect area)
+static bool input(void *state, struct view *v, const struct input *i, const struct draw_list *d,
+                  struct rect area)
 {
     struct torus_panel *p = state;
     struct torus_places at;
-    struct draw_list d;
     int chip;
 
     if (i->kind != INPUT_PRESS || i->button != 1 || strace_info(v->run)->link_count == 0)
         return false;
     prepare(p, v);
-    draw_init(&d, v->scale_percent);    /* for the measures of text */
-    at = place(p, v, &d, area);
-    draw_fini(&d);
+    at = place(p, v, d, area);
     chip = chip_at(p, &at, i->x, i->y);
     if (chip >= 0)
         v->core = chip * (int)strace_info(v->run)->chip->chip_cores;
     return chip >= 0;
 }
 
-static const char *hover(void *state, const struct view *v, struct rect area, int x, int y,
-                         struct arena *a)
+static const char *hover(void *state, const struct view *v, const struct draw_list *d,
+                         struct rect area, int x, int y, struct arena *a)
 {
     struct torus_panel *p = state;
     char from[48], to[48], bytes[QUANTITY_MAX], share[QUANTITY_MAX], rate[QUANTITY_MAX];
     const struct torus_link *l;
     struct torus_places at;
-    struct draw_list d;
     int chip, link;
 
     if (strace_info(v->run)->link_count == 0)
         return "";
     prepare(p, v);
-    draw_init(&d, v->scale_percent);
-    at = place(p, v, &d, area);
-    draw_fini(&d);
+    at = place(p, v, d, area);
     chip = chip_at(p, &at, x, y);
     link = chip < 0 ? link_at(p, &at, x, y) : -1;
     if (chip >= 0) {
@@ -360,4 +353,6 @@ static const char *hover(void *state, const struct view *v, struct rect area, in
                         quantity_rate((double)l->payload_bytes / p->model.seconds, rate));
 }
 
-const struct panel_class panel_torus = {create, destroy, draw, input, hover};
+const struct panel_class panel_torus = {
+    .state_bytes = sizeof(struct torus_panel), .init = init, .fini = fini, .draw = draw,
+    .input = input, .hover = hover};

@@ -23,20 +23,18 @@ struct vmem_places {
     struct rect words, ruler, left, map, curve, legend;
 };
 
-static void *create(void)
+static void init(void *state)
 {
-    struct vmem_panel *p = mem_alloc(sizeof(*p));
+    struct vmem_panel *p = state;
 
     vmem_model_init(&p->model);
-    return p;
 }
 
-static void destroy(void *state)
+static void fini(void *state)
 {
     struct vmem_panel *p = state;
 
     vmem_model_fini(&p->model);
-    mem_free(p);
 }
 
 static void prepare(struct vmem_panel *p, const struct view *v, int width)
@@ -308,6 +306,7 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     struct vmem_panel *p = state;
     const struct vmem_places at = place(v, d, area);
     struct legend_entry entry[KEY_COUNT];
+    struct rect through = at.map;
 
     if (strace_info(v->run)->level < TRACE_OP) {
         layout_nothing(d, area, v->theme, "This trace has only launches: record with --trace-level "
@@ -327,30 +326,23 @@ static void draw(void *state, const struct view *v, struct draw_list *d, struct 
     draw_clip_end(d);
     if (at.curve.h > 0)
         draw_curve(p, v, d, &at);
-    if (v->cursor >= v->from && v->cursor < v->end) {
-        const struct axis a = axis_of_view(v, at.map);
-
-        draw_rect(d, (struct rect){(int)axis_x(&a, v->cursor), at.map.y, 1,
-                                   at.curve.y + at.curve.h - at.map.y},
-                  theme_color(v->theme, COLOR_CURSOR));
-    }
+    through.h = at.curve.y + at.curve.h - at.map.y;
+    axis_draw_cursor(v, d, through);
     legend(v->theme, entry);
     layout_legend(d, at.legend, v->theme, entry, KEY_COUNT);
 }
 
 /* ---- input ---- */
 
-static bool input(void *state, struct view *v, const struct input *i, struct rect area)
+static bool input(void *state, struct view *v, const struct input *i, const struct draw_list *d,
+                  struct rect area)
 {
     struct vmem_panel *p = state;
     const struct vmem_copy *c;
     struct vmem_places at;
-    struct draw_list d;
     struct axis a;
 
-    draw_init(&d, v->scale_percent);
-    at = place(v, &d, area);
-    draw_fini(&d);
+    at = place(v, d, area);
     if (i->kind == INPUT_PRESS && i->button == 1 && rect_has(at.map, i->x, i->y)) {
         a = axis_of_view(v, at.map);
         c = vmem_model_at(&p->model, axis_cycle(&a, i->x),
@@ -364,8 +356,8 @@ static bool input(void *state, struct view *v, const struct input *i, struct rec
     return time_input(v, i, at.map);
 }
 
-static const char *hover(void *state, const struct view *v, struct rect area, int x, int y,
-                         struct arena *a)
+static const char *hover(void *state, const struct view *v, const struct draw_list *d,
+                         struct rect area, int x, int y, struct arena *a)
 {
     static const char *const ways[VMEM_WAY_COUNT] = {
         "copied in from HBM", "copied out to HBM", "comes from another core",
@@ -375,13 +367,10 @@ static const char *hover(void *state, const struct view *v, struct rect area, in
     char bytes[QUANTITY_MAX], runs[QUANTITY_MAX], cycles[QUANTITY_MAX];
     const struct vmem_copy *c;
     struct vmem_places at;
-    struct draw_list d;
     struct axis axis;
     int64_t address;
 
-    draw_init(&d, v->scale_percent);
-    at = place(v, &d, area);
-    draw_fini(&d);
+    at = place(v, d, area);
     if (!rect_has(at.map, x, y))
         return "";
     axis = axis_of_view(v, at.map);
@@ -397,4 +386,6 @@ static const char *hover(void *state, const struct view *v, struct rect area, in
                         quantity_bytes((double)c->dma.run_bytes, runs));
 }
 
-const struct panel_class panel_vmem = {create, destroy, draw, input, hover};
+const struct panel_class panel_vmem = {
+    .state_bytes = sizeof(struct vmem_panel), .init = init, .fini = fini, .draw = draw,
+    .input = input, .hover = hover};

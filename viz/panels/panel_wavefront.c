@@ -26,20 +26,18 @@ struct places {
     int side;                           /* of the whole array */
 };
 
-static void *create(void)
+static void init(void *state)
 {
-    struct wavefront_panel *p = mem_alloc(sizeof(*p));
+    struct wavefront_panel *p = state;
 
     p->core = -1;
-    return p;
 }
 
-static void destroy(void *state)
+static void fini(void *state)
 {
     struct wavefront_panel *p = state;
 
     wavefront_fini(&p->wave);
-    mem_free(p);
 }
 
 /* ---- what is looked at ---- */
@@ -459,11 +457,11 @@ static bool point(struct wavefront_panel *p, struct view *v, const struct places
     return true;
 }
 
-static bool input(void *state, struct view *v, const struct input *i, struct rect area)
+static bool input(void *state, struct view *v, const struct input *i, const struct draw_list *d,
+                  struct rect area)
 {
     struct wavefront_panel *p = state;
     struct wave_picture picture;
-    struct draw_list d;
     struct places at;
     bool is_used;
 
@@ -471,11 +469,9 @@ static bool input(void *state, struct view *v, const struct input *i, struct rec
         return false;
     if (i->kind == INPUT_KEY)
         return step(p, v, i);
-    draw_init(&d, v->scale_percent);    /* for the measures of text */
     wave_picture_begin(&picture, &p->wave, &p->frame, v->theme);
-    at = place(p, &picture, &d, area);
-    is_used = point(p, v, &at, &d, i);
-    draw_fini(&d);
+    at = place(p, &picture, d, area);
+    is_used = point(p, v, &at, d, i);
     return is_used;
 }
 
@@ -521,21 +517,18 @@ static const char *hover_pe(const struct wavefront_panel *p, int row, int column
                         op, weight);
 }
 
-static const char *hover(void *state, const struct view *v, struct rect area, int x, int y,
-                         struct arena *a)
+static const char *hover(void *state, const struct view *v, const struct draw_list *d,
+                         struct rect area, int x, int y, struct arena *a)
 {
     struct wavefront_panel *p = state;
     struct wave_picture picture;
-    struct draw_list d;
     struct places at;
     int row, column;
 
     if (!prepare(p, v))
         return "";
-    draw_init(&d, v->scale_percent);
     wave_picture_begin(&picture, &p->wave, &p->frame, v->theme);
-    at = place(p, &picture, &d, area);
-    draw_fini(&d);
+    at = place(p, &picture, d, area);
     row = p->first_row + pe_at(p, &at, y - at.array.y);
     column = p->first_column + pe_at(p, &at, x - at.array.x);
     if (!rect_has(at.array, x, y) || row >= p->wave.size || column >= p->wave.size)
@@ -543,4 +536,6 @@ static const char *hover(void *state, const struct view *v, struct rect area, in
     return hover_pe(p, row, column, a);
 }
 
-const struct panel_class panel_wavefront = {create, destroy, draw, input, hover};
+const struct panel_class panel_wavefront = {
+    .state_bytes = sizeof(struct wavefront_panel), .init = init, .fini = fini, .draw = draw,
+    .input = input, .hover = hover};

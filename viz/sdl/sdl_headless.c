@@ -12,19 +12,17 @@
 /* the panel by itself, below a line that says what run this is */
 static void draw_picture(const struct view_options *o, struct view *v, struct draw_list *d)
 {
-    const struct panel_class *c = panel_class(o->panel);
-    void *state = c->create ? c->create() : NULL;
+    void *state = panel_create(o->panel);
     struct rect area = {0, 0, o->width, o->height};
 
     draw_rect(d, area, theme_color(v->theme, COLOR_BACKGROUND));
     frame_draw_title(v, d, rect_cut_top(&area, frame_title_height(d)), o->panel);
     area = rect_inset(area, draw_scaled(d, 2));
-    c->draw(state, v, d, area);
-    if (o->pointer_x >= 0 && c->hover)
+    panel_draw(o->panel, state, v, d, area);
+    if (o->pointer_x >= 0)
         card_draw(v, d, area, o->pointer_x, o->pointer_y,
-                  c->hover(state, v, area, o->pointer_x, o->pointer_y, &d->arena));
-    if (c->destroy)
-        c->destroy(state);
+                  panel_hover(o->panel, state, v, area, o->pointer_x, o->pointer_y, &d->arena));
+    panel_destroy(o->panel, state);
 }
 
 int app_picture(const struct view_options *o, struct view *v, struct err *e)

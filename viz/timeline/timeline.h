@@ -126,7 +126,8 @@ enum stall_reason timeline_legend_at(const struct view *v, const struct draw_lis
 void timeline_draw_bar(struct draw_list *d, struct rect r, rgba_t color, const char *name);
 
 /* ---- timeline_input.c ---- */
-bool timeline_input(void *state, struct view *v, const struct input *i, struct rect area);
+bool timeline_input(void *state, struct view *v, const struct input *i, const struct draw_list *d,
+                    struct rect area);
 
 /* ---- timeline_hover.c ---- */
 const char *timeline_hover(struct timeline *t, const struct view *v, const struct draw_list *d,

@@ -131,31 +131,29 @@ static bool wheel(struct timeline *t, struct view *v, const struct input *i,
     return true;
 }
 
-bool timeline_input(void *state, struct view *v, const struct input *i, struct rect area)
+bool timeline_input(void *state, struct view *v, const struct input *i, const struct draw_list *d,
+                    struct rect area)
 {
     struct timeline *t = state;
     struct timeline_places p;
-    struct draw_list d;
     bool changed = false;
 
-    draw_init(&d, v->scale_percent);
     timeline_bind(t, v);
-    timeline_lay_out(t, &d);
-    p = timeline_places(v, &d, area);
+    timeline_lay_out(t, d);
+    p = timeline_places(v, d, area);
     if (i->kind == INPUT_PRESS)
-        changed = press(t, v, i, &p, &d);
+        changed = press(t, v, i, &p, d);
     else if (i->kind == INPUT_DRAG)
-        changed = move(t, v, i, &p, &d);
+        changed = move(t, v, i, &p, d);
     else if (i->kind == INPUT_RELEASE)
         changed = release(t, v, i, &p);
     else if (i->kind == INPUT_KEY)
         changed = hide(t, i, &p);
     else if (i->kind == INPUT_WHEEL)
-        changed = wheel(t, v, i, &p, &d);
+        changed = wheel(t, v, i, &p, d);
     else if (i->kind == INPUT_MOVE && i->x >= p.lanes.x && rect_has(area, i->x, i->y)) {
         v->cursor = cycle_at(v, p.lanes, i->x);
         changed = true;
     }
-    draw_fini(&d);
     return changed;
 }

@@ -98,3 +98,12 @@ void axis_draw_ruler(const struct view *v, struct draw_list *d, struct rect area
                (struct rect){0, 0, 0, 0});
     draw_clip_end(d);
 }
+
+void axis_draw_cursor(const struct view *v, struct draw_list *d, struct rect through)
+{
+    const struct axis a = axis_of_view(v, through);
+
+    if (v->cursor >= v->from && v->cursor < v->end)
+        draw_rect(d, (struct rect){(int)axis_x(&a, v->cursor), through.y, 1, through.h},
+                  theme_color(v->theme, COLOR_CURSOR));
+}

@@ -20,4 +20,6 @@ struct rect axis_rect(const struct axis *a, double from, double end, int y, int 
 void axis_draw_ruler(const struct view *v, struct draw_list *d, struct rect area,
                      struct rect through);
 int axis_ruler_height(const struct draw_list *d);
+/* a line where the cursor is, if it is in sight */
+void axis_draw_cursor(const struct view *v, struct draw_list *d, struct rect through);
 #endif

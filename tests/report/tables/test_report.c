@@ -257,7 +257,7 @@ TEST(documentation_names_every_stall_reason_resource_and_column)
             fail_msg("docs/report.md has no line %s", name);
     }
     for (int c = 0; c < COLUMN_COUNT; c++) {
-        const struct column_info *info = column_info((enum table_column)c);
+        const struct table_field *info = column_info(c);
         char line[200];
 
         snprintf(line, sizeof(line), "| `%s` | %s |\n", info->name, info->meaning);

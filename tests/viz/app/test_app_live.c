@@ -2,6 +2,7 @@
  * A window that drives a run: which command each key sends, what the strip
  * says, and that its texts have room.
  */
+#include "tests/rigs/draw_rig.h"
 #include "tests/rigs/live_rig.h"
 #include "tests/test.h"
 #include "tests/rigs/view_rig.h"
@@ -176,7 +177,7 @@ TEST(texts_have_room_at_every_size)
                 app.is_tiled = tiled != 0;
                 draw_init(&d, scale);
                 app_draw(&app, &d);
-                if (draw_find_overlap(&d, &a, &b))
+                if (draw_rig_find_overlap(&d, &a, &b))
                     fail_msg("%dx%d at %d %%: \"%s\" over \"%s\"", size[i][0], size[i][1], scale,
                              a->text, b->text);
                 draw_fini(&d);

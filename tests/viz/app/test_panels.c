@@ -3,6 +3,7 @@
  * size, nothing outside its area, whatever the view shows and the pointer does.
  */
 #include "tests/test.h"
+#include "tests/rigs/draw_rig.h"
 #include "tests/rigs/view_rig.h"
 
 #include "base/rng.h"
@@ -28,13 +29,12 @@ static int close_rig(void **state)
 
 static void *create(enum panel_id id)
 {
-    return panel_class(id)->create ? panel_class(id)->create() : NULL;
+    return panel_create(id);
 }
 
 static void destroy(enum panel_id id, void *state)
 {
-    if (panel_class(id)->destroy)
-        panel_class(id)->destroy(state);
+    panel_destroy(id, state);
 }
 
 static struct view fresh_view(void)
@@ -72,8 +72,8 @@ static uint64_t hash_of(enum panel_id id)
                 v.theme = (enum theme)t;
                 view_show(&v, shown[k].from, shown[k].end);
                 draw_init(&d, scales[s]);
-                panel_class(id)->draw(state, &v, &d, (struct rect){0, 0, 1280, 720});
-                hash = hash * 31 + draw_hash(&d);
+                panel_draw(id, state, &v, &d, (struct rect){0, 0, 1280, 720});
+                hash = hash * 31 + draw_rig_hash(&d);
                 draw_fini(&d);
             }
             destroy(id, state);
@@ -138,7 +138,7 @@ static void assert_no_overlap(const struct draw_list *d, const char *what, int w
 {
     const struct draw_command *a, *b;
 
-    if (draw_find_overlap(d, &a, &b))
+    if (draw_rig_find_overlap(d, &a, &b))
         fail_msg("%s, %dx%d at %d %%: \"%s\" at %d,%d and \"%s\" at %d,%d", what, w, h, scale,
                  a->text, a->r.x, a->r.y, b->text, b->r.x, b->r.y);
 }
@@ -165,7 +165,7 @@ TEST(texts_do_not_overlap_at_any_scale_and_size)
                     v.scale_percent = scales[s];
                     view_show(&v, shown[k].from, shown[k].end);
                     draw_init(&d, scales[s]);
-                    panel_class((enum panel_id)i)->draw(panel, &v, &d, area);
+                    panel_draw((enum panel_id)i, panel, &v, &d, area);
                     assert_no_overlap(&d, panel_name((enum panel_id)i), area.w, area.h, scales[s]);
                     assert_inside(&d, area);
                     assert_int_equal(d.clip_count, 0);
@@ -225,14 +225,14 @@ TEST(hurried_frames_come_to_the_whole_picture)
         v.is_hurried = true;
         for (i = 0; i < 100 && (i == 0 || quick.is_partial); i++, frames++) {
             draw_clear(&quick);
-            panel_class(PANEL_TIMELINE)->draw(panel, &v, &quick, (struct rect){0, 0, 1280, 720});
+            panel_draw(PANEL_TIMELINE, panel, &v, &quick, (struct rect){0, 0, 1280, 720});
         }
         assert_false(quick.is_partial);
         v.is_hurried = false;
         draw_clear(&whole);
-        panel_class(PANEL_TIMELINE)->draw(other, &v, &whole, (struct rect){0, 0, 1280, 720});
+        panel_draw(PANEL_TIMELINE, other, &v, &whole, (struct rect){0, 0, 1280, 720});
         assert_false(whole.is_partial);
-        assert_true(draw_hash(&whole) == draw_hash(&quick));
+        assert_true(draw_rig_hash(&whole) == draw_rig_hash(&quick));
         destroy(PANEL_TIMELINE, other);
     }
     assert_true(frames > (int)COUNT_OF(shown));

@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include "base/units.h"
+#include "tests/rigs/draw_rig.h"
 #include "viz/draw/draw.h"
 #include "viz/draw/font.h"
 
@@ -101,9 +102,9 @@ TEST(overlap_is_found_where_both_texts_can_be_seen)
     draw_text(&d, 0, 0, TEXT_NORMAL, ~0u, "abc");
     draw_text(&d, 3 * w, 0, TEXT_NORMAL, ~0u, "next");
     draw_text(&d, 0, h, TEXT_NORMAL, ~0u, "below");
-    assert_false(draw_find_overlap(&d, &a, &b));
+    assert_false(draw_rig_find_overlap(&d, &a, &b));
     draw_text(&d, 3 * w - 1, h - 1, TEXT_NORMAL, ~0u, "x");
-    assert_true(draw_find_overlap(&d, &a, &b));
+    assert_true(draw_rig_find_overlap(&d, &a, &b));
     assert_string_equal(b->text, "x");
 
     draw_clear(&d);                     /* the clip hides the second */
@@ -111,20 +112,20 @@ TEST(overlap_is_found_where_both_texts_can_be_seen)
     draw_clip(&d, (struct rect){0, h, 100, 100});
     draw_text(&d, 0, 0, TEXT_NORMAL, ~0u, "abc");
     draw_clip_end(&d);
-    assert_false(draw_find_overlap(&d, &a, &b));
+    assert_false(draw_rig_find_overlap(&d, &a, &b));
     draw_text(&d, 0, 0, TEXT_NORMAL, ~0u, "abc");
-    assert_true(draw_find_overlap(&d, &a, &b));
+    assert_true(draw_rig_find_overlap(&d, &a, &b));
 
     draw_clear(&d);                     /* a card is painted over the first */
     draw_text(&d, 5, 5, TEXT_NORMAL, ~0u, "abc");
     draw_rect(&d, (struct rect){0, 0, 200, 200}, 0x000000ff);
     draw_text(&d, 5, 5, TEXT_NORMAL, ~0u, "def");
-    assert_false(draw_find_overlap(&d, &a, &b));
+    assert_false(draw_rig_find_overlap(&d, &a, &b));
     draw_clear(&d);                     /* through a translucent one both are seen */
     draw_text(&d, 5, 5, TEXT_NORMAL, ~0u, "abc");
     draw_rect(&d, (struct rect){0, 0, 200, 200}, 0x00000080);
     draw_text(&d, 5, 5, TEXT_NORMAL, ~0u, "def");
-    assert_true(draw_find_overlap(&d, &a, &b));
+    assert_true(draw_rig_find_overlap(&d, &a, &b));
     draw_fini(&d);
 }
 
@@ -139,7 +140,7 @@ TEST(hash_changes_with_everything_that_is_seen)
         draw_rect(&d, (struct rect){i == 1, 0, 10, 10}, i == 2 ? 0x111111ff : 0x222222ff);
         draw_text(&d, 20, 0, i == 3 ? TEXT_SMALL : TEXT_NORMAL, ~0u, i == 4 ? "b" : "a");
         draw_line(&d, 0, 0, 5, 5, i == 5 ? 2 : 1, ~0u);
-        hash[i] = draw_hash(&d);
+        hash[i] = draw_rig_hash(&d);
         for (j = 0; j < i; j++)
             assert_true(hash[i] != hash[j]);
     }

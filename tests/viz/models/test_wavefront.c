@@ -475,7 +475,7 @@ TEST(a_frame_from_a_trace_is_the_frame_from_the_machine)
 TEST(without_a_cursor_the_panel_shows_rows_in_the_array)
 {
     const struct rect area = {0, 0, 1280, 700};
-    void *panel = panel_wavefront.create();
+    void *panel = panel_create(PANEL_WAVEFRONT);
     struct draw_list d;
     struct view v;
     bool is_told = false;
@@ -483,21 +483,21 @@ TEST(without_a_cursor_the_panel_shows_rows_in_the_array)
     panel_rig_open(&p, "v3", panel_program, 1, TRACE_BUNDLE);
     view_init(&v, p.run);
     draw_init(&d, 100);
-    panel_wavefront.draw(panel, &v, &d, area);
+    panel_draw(PANEL_WAVEFRONT, panel, &v, &d, area);
     for (size_t i = 0; i < d.count; i++)
         if (d.command[i].kind == DRAW_TEXT)
             is_told |= strstr(d.command[i].text, "PEs multiply") != NULL &&
                        strncmp(d.command[i].text, "Cycle ", 6) == 0;
     assert_true(is_told);
     draw_fini(&d);
-    panel_wavefront.destroy(panel);
+    panel_destroy(PANEL_WAVEFRONT, panel);
     panel_rig_close(&p);
 }
 
 TEST(keys_step_and_the_wheel_zooms)
 {
     const struct rect area = {0, 0, 1280, 700};
-    void *panel = panel_wavefront.create();
+    void *panel = panel_create(PANEL_WAVEFRONT);
     struct draw_list d;
     struct arena a;
     struct view v;
@@ -506,30 +506,34 @@ TEST(keys_step_and_the_wheel_zooms)
     panel_rig_open(&p, "v3", panel_program, 1, TRACE_BUNDLE);
     view_init(&v, p.run);
     v.cursor = 3000;
-    assert_true(panel_wavefront.input(panel, &v, &(struct input){.kind = INPUT_KEY, .key = '.'},
+    assert_true(panel_input(PANEL_WAVEFRONT, panel, &v,
+                            &(struct input){.kind = INPUT_KEY, .key = '.'},
                                       area));
     assert_true(v.cursor == 3001);
-    panel_wavefront.input(panel, &v, &(struct input){.kind = INPUT_KEY, .key = ',',
+    panel_input(PANEL_WAVEFRONT, panel, &v, &(struct input){.kind = INPUT_KEY, .key = ',',
                                                      .has_shift = true}, area);
     assert_true(v.cursor == 2991);
     v.cursor = -1;                      /* playing begins where the panel's own choice is */
-    assert_false(panel_wavefront.input(panel, &v, &(struct input){.kind = INPUT_KEY, .key = ' '},
+    assert_false(panel_input(PANEL_WAVEFRONT, panel, &v,
+                             &(struct input){.kind = INPUT_KEY, .key = ' '},
                                        area));
     assert_true(v.cursor > 1000);
     for (i = 0; i < 12; i++)
-        assert_true(panel_wavefront.input(panel, &v, &(struct input){
+        assert_true(panel_input(PANEL_WAVEFRONT, panel, &v, &(struct input){
             .kind = INPUT_WHEEL, .dy = 1, .x = 600, .y = 200}, area));
     draw_init(&d, 100);
-    panel_wavefront.draw(panel, &v, &d, area);
+    panel_draw(PANEL_WAVEFRONT, panel, &v, &d, area);
     arena_init(&a);
-    assert_non_null(strstr(panel_wavefront.hover(panel, &v, area, 600, 200, &a), "PE of row "));
+    assert_non_null(strstr(panel_hover(PANEL_WAVEFRONT, panel, &v,
+                                       area, 600, 200, &a), "PE of row "));
     for (i = 0; i < 12; i++)
-        panel_wavefront.input(panel, &v, &(struct input){.kind = INPUT_WHEEL, .dy = -1, .x = 600,
+        panel_input(PANEL_WAVEFRONT, panel, &v,
+                    &(struct input){.kind = INPUT_WHEEL, .dy = -1, .x = 600,
                                                          .y = 200}, area);
-    panel_wavefront.draw(panel, &v, &d, area);
+    panel_draw(PANEL_WAVEFRONT, panel, &v, &d, area);
     arena_fini(&a);
     draw_fini(&d);
-    panel_wavefront.destroy(panel);
+    panel_destroy(PANEL_WAVEFRONT, panel);
     panel_rig_close(&p);
 }
 
@@ -541,13 +545,13 @@ TEST(texts_never_overlap)
 
     panel_rig_open(&p, "v3", panel_program, 1, TRACE_BUNDLE);
     view_init(&v, p.run);
-    panel_check_drawing(&panel_wavefront, &v);
+    panel_check_drawing(PANEL_WAVEFRONT, &v);
     for (t = 1300; t < 5000; t += 1100) {
         v.cursor = (double)t;
-        panel_check_drawing(&panel_wavefront, &v);
+        panel_check_drawing(PANEL_WAVEFRONT, &v);
     }
     v.core = 1;
-    panel_check_drawing(&panel_wavefront, &v);
+    panel_check_drawing(PANEL_WAVEFRONT, &v);
     panel_rig_close(&p);
     for (size_t i = 0; i < COUNT_OF(slices); i++) {
         const bool has_accumulators = i == 2, is_wide = i > 0;
@@ -560,7 +564,7 @@ TEST(texts_never_overlap)
                        : "{ vmatmul.f32.vlgmr.msra.gmra.mxu0 v0 }\n{ v1 = vpop.f32.mrf.mxu0 }\n"
                          "{ shalt }\n", 1, TRACE_SLOT);
         view_init(&v, p.run);
-        panel_check_drawing(&panel_wavefront, &v);
+        panel_check_drawing(PANEL_WAVEFRONT, &v);
         panel_rig_close(&p);
     }
 }

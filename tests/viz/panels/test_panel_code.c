@@ -176,7 +176,7 @@ TEST(the_bundle_at_a_cycle_is_the_one_that_issues_or_waits)
 
 TEST(a_click_chooses_a_bundle_and_keys_scroll)
 {
-    void *panel = panel_code.create();
+    void *panel = panel_create(PANEL_CODE);
     const struct rect area = {0, 0, 1280, 300};
     struct draw_list d;
     struct view v;
@@ -184,17 +184,18 @@ TEST(a_click_chooses_a_bundle_and_keys_scroll)
     open(panel_program);
     view_init(&v, r.run);
     draw_init(&d, 100);
-    panel_code.draw(panel, &v, &d, area);
-    assert_true(panel_code.input(panel, &v, &(struct input){.kind = INPUT_PRESS, .button = 1,
+    panel_draw(PANEL_CODE, panel, &v, &d, area);
+    assert_true(panel_input(PANEL_CODE, panel, &v, &(struct input){.kind = INPUT_PRESS, .button = 1,
                                                             .x = 600, .y = 90}, area));
     assert_true(v.has_bundle);
     assert_int_equal(v.bundle, 1);
     v.search = "shalt";
-    panel_code.draw(panel, &v, &d, area);
-    assert_true(panel_code.input(panel, &v, &(struct input){.kind = INPUT_KEY, .key = 'n'}, area));
+    panel_draw(PANEL_CODE, panel, &v, &d, area);
+    assert_true(panel_input(PANEL_CODE, panel, &v,
+                            &(struct input){.kind = INPUT_KEY, .key = 'n'}, area));
     assert_int_equal(v.bundle, strace_program(r.run, 0)->bundle_count - 1);
     draw_fini(&d);
-    panel_code.destroy(panel);
+    panel_destroy(PANEL_CODE, panel);
     close_all();
 }
 
@@ -208,13 +209,13 @@ TEST(texts_never_overlap)
     v.bundle = 12;
     v.search = "vmatmul";
     v.cursor = 3000;
-    panel_check_drawing(&panel_code, &v);
+    panel_check_drawing(PANEL_CODE, &v);
     v.core = 1;                                         /* it had no program */
-    panel_check_drawing(&panel_code, &v);
+    panel_check_drawing(PANEL_CODE, &v);
     close_all();
     panel_rig_open(&r, "v3", panel_program, 1, TRACE_OP);
     view_init(&v, r.run);
-    panel_check_drawing(&panel_code, &v);
+    panel_check_drawing(PANEL_CODE, &v);
     close_all();
 }
 

@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "report/diff/diff.h"
 #include "report/folder/report.h"
+#include "tests/rigs/draw_rig.h"
 #include "tests/rigs/panel_rig.h"
 #include "tests/rigs/toy.h"
 #include "viz/panels/compare_draw.h"
@@ -274,7 +275,7 @@ static struct view view_of_both(void)
 static void draw(void *panel, const struct view *v, struct draw_list *d)
 {
     draw_clear(d);
-    panel_compare.draw(panel, v, d, area);
+    panel_draw(PANEL_COMPARE, panel, v, d, area);
 }
 
 static bool has_text(const struct draw_list *d, const char *part)
@@ -287,18 +288,20 @@ static bool has_text(const struct draw_list *d, const char *part)
 
 static void press(void *panel, struct view *v, struct rect r)
 {
-    assert_true(panel_compare.input(panel, v, &(struct input){.kind = INPUT_PRESS, .button = 1,
+    assert_true(panel_input(PANEL_COMPARE, panel, v,
+                            &(struct input){.kind = INPUT_PRESS, .button = 1,
                                                               .x = r.x + 1, .y = r.y + 1}, area));
 }
 
 static void key(void *panel, struct view *v, uint32_t k)
 {
-    assert_true(panel_compare.input(panel, v, &(struct input){.kind = INPUT_KEY, .key = k}, area));
+    assert_true(panel_input(PANEL_COMPARE, panel, v,
+                            &(struct input){.kind = INPUT_KEY, .key = k}, area));
 }
 
 TEST(keys_and_buttons_choose_launches)
 {
-    struct compare_panel *p = panel_compare.create();
+    struct compare_panel *p = panel_create(PANEL_COMPARE);
     struct draw_list d;
     struct view v;
 
@@ -329,7 +332,7 @@ TEST(keys_and_buttons_choose_launches)
     assert_int_equal(p->model.side[0].launch, 1);
     assert_int_equal(p->model.side[1].launch, 1);
     draw_fini(&d);
-    panel_compare.destroy(p);
+    panel_destroy(PANEL_COMPARE, p);
     close_both();
 }
 
@@ -338,7 +341,7 @@ TEST(launches_are_aligned_at_one_scale_of_time)
     static const char *const sets[] = {NULL, "chip.clock_mhz=470"};
 
     for (size_t i = 0; i < COUNT_OF(sets); i++) {
-        struct compare_panel *p = panel_compare.create();
+        struct compare_panel *p = panel_create(PANEL_COMPARE);
         const struct compare_lanes *l = p->at.lanes;
         const struct compare_side *s = p->model.side;
         struct draw_list d;
@@ -355,7 +358,7 @@ TEST(launches_are_aligned_at_one_scale_of_time)
             assert_int_equal(l[0].box.x, l[1].box.x);
             assert_int_equal(l[1].width, l[1].box.w);   /* the longer one fills its box */
             assert_true(zoom || (l[0].width < l[0].box.w && has_text(&d, "ends here")));
-            assert_true(panel_compare.input(p, &v, &(struct input){
+            assert_true(panel_input(PANEL_COMPARE, p, &v, &(struct input){
                 .kind = INPUT_WHEEL, .dy = 3, .x = l[0].box.x + 200, .y = l[0].box.y + 5}, area));
             draw(p, &v, &d);
         }
@@ -363,14 +366,14 @@ TEST(launches_are_aligned_at_one_scale_of_time)
         assert_true(has_text(&d, i ? "B-A, µs" : "B-A"));
         assert_true(has_text(&d, "cycles by part"));
         draw_fini(&d);
-        panel_compare.destroy(p);
+        panel_destroy(PANEL_COMPARE, p);
         close_both();
     }
 }
 
 TEST(the_pointer_tells_lanes_and_rows)
 {
-    struct compare_panel *p = panel_compare.create();
+    struct compare_panel *p = panel_create(PANEL_COMPARE);
     const struct compare_lanes *l = p->at.lanes;
     struct draw_list d;
     struct view v;
@@ -380,24 +383,24 @@ TEST(the_pointer_tells_lanes_and_rows)
     v = view_of_both();
     draw_init(&d, 100);
     draw(p, &v, &d);
-    text = panel_compare.hover(p, &v, area, l[1].box.x + 30, l[1].cores.y + 2, &d.arena);
+    text = panel_hover(PANEL_COMPARE, p, &v, area, l[1].box.x + 30, l[1].cores.y + 2, &d.arena);
     assert_non_null(strstr(text, "B, core 0\n"));
     assert_non_null(strstr(text, "most here: wait\n"));
     assert_non_null(strstr(text, "delay"));
-    assert_string_equal(panel_compare.hover(p, &v, area, l[0].box.x + l[0].box.w - 3,
+    assert_string_equal(panel_hover(PANEL_COMPARE, p, &v, area, l[0].box.x + l[0].box.w - 3,
                                             l[0].cores.y + 2, &d.arena), "");
-    text = panel_compare.hover(p, &v, area, p->at.tables.x + 2,
+    text = panel_hover(PANEL_COMPARE, p, &v, area, p->at.tables.x + 2,
                                p->at.tables.y + 2 * draw_line_height(&d, TEXT_SMALL), &d.arena);
     assert_non_null(strstr(text, p->model.row[COMPARE_PARTS][0].name));
     assert_non_null(strstr(text, "% of the difference"));
     draw_fini(&d);
-    panel_compare.destroy(p);
+    panel_destroy(PANEL_COMPARE, p);
     close_both();
 }
 
 TEST(what_cannot_be_compared_is_said)
 {
-    struct compare_panel *p = panel_compare.create();
+    struct compare_panel *p = panel_create(PANEL_COMPARE);
     const char *text[1] = {panel_program};
     struct draw_list d;
     struct view v;
@@ -411,8 +414,9 @@ TEST(what_cannot_be_compared_is_said)
     v.other = NULL;
     draw(p, &v, &d);
     assert_true(has_text(&d, "One run is open"));
-    assert_false(panel_compare.input(p, &v, &(struct input){.kind = INPUT_KEY, .key = ']'}, area));
-    assert_string_equal(panel_compare.hover(p, &v, area, 300, 300, &d.arena), "");
+    assert_false(panel_input(PANEL_COMPARE, p, &v,
+                             &(struct input){.kind = INPUT_KEY, .key = ']'}, area));
+    assert_string_equal(panel_hover(PANEL_COMPARE, p, &v, area, 300, 300, &d.arena), "");
     panel_rig_close(&a);
     panel_rig_close(&b);
     panel_rig_open(&a, "v3-8", panel_program, 0xff, TRACE_BUNDLE);
@@ -425,7 +429,7 @@ TEST(what_cannot_be_compared_is_said)
     draw(p, &v, &d);
     assert_true(has_text(&d, "Core 1 of both"));
     draw_fini(&d);
-    panel_compare.destroy(p);
+    panel_destroy(PANEL_COMPARE, p);
     close_both();
 }
 
@@ -450,7 +454,7 @@ static struct strace *open_cut(const char *path, size_t bytes, char cut[64])
 
 TEST(a_second_run_that_was_cut_short_is_compared_as_far_as_it_goes)
 {
-    struct compare_panel *p = panel_compare.create();
+    struct compare_panel *p = panel_create(PANEL_COMPARE);
     char path[64];
     int compared = 0, refused = 0;
     struct draw_list d;
@@ -474,19 +478,19 @@ TEST(a_second_run_that_was_cut_short_is_compared_as_far_as_it_goes)
             assert_true(has_text(&d, "The second run has no launch"));
             refused++;
         }
-        panel_compare.destroy(p);
-        p = panel_compare.create();
+        panel_destroy(PANEL_COMPARE, p);
+        p = panel_create(PANEL_COMPARE);
         strace_close(v.other);
     }
     assert_true(compared > 10 && refused > 0);
     draw_fini(&d);
-    panel_compare.destroy(p);
+    panel_destroy(PANEL_COMPARE, p);
     close_both();
 }
 
 TEST(hurried_frames_come_to_the_whole_picture)
 {
-    struct compare_panel *quick = panel_compare.create(), *slow = panel_compare.create();
+    struct compare_panel *quick = panel_create(PANEL_COMPARE), *slow = panel_create(PANEL_COMPARE);
     struct draw_list d, whole;
     struct view v;
     int frames = 0;
@@ -502,11 +506,11 @@ TEST(hurried_frames_come_to_the_whole_picture)
         draw(quick, &v, &d);
     while (d.is_partial && frames++ < 200);
     assert_true(frames > 1 && frames < 200);
-    assert_true(draw_hash(&d) == draw_hash(&whole));
+    assert_true(draw_rig_hash(&d) == draw_rig_hash(&whole));
     draw_fini(&d);
     draw_fini(&whole);
-    panel_compare.destroy(quick);
-    panel_compare.destroy(slow);
+    panel_destroy(PANEL_COMPARE, quick);
+    panel_destroy(PANEL_COMPARE, slow);
     close_both();
 }
 
@@ -519,16 +523,16 @@ TEST(texts_never_overlap)
 
         open_both(sets[i]);
         v = view_of_both();
-        panel_check_drawing(&panel_compare, &v);
+        panel_check_drawing(PANEL_COMPARE, &v);
         view_show(&v, 100, 400);
-        panel_check_drawing(&panel_compare, &v);
+        panel_check_drawing(PANEL_COMPARE, &v);
         close_both();
     }
 }
 
 TEST(no_input_brings_it_out_of_its_runs)
 {
-    struct compare_panel *p = panel_compare.create();
+    struct compare_panel *p = panel_create(PANEL_COMPARE);
     struct draw_list d;
     struct view v;
     struct rng rng;
@@ -545,14 +549,14 @@ TEST(no_input_brings_it_out_of_its_runs)
             .key = rng_below(&rng, 2) ? '[' : ']'};
 
         v.is_hurried = rng_below(&rng, 2);
-        panel_compare.input(p, &v, &in, area);
+        panel_input(PANEL_COMPARE, p, &v, &in, area);
         draw(p, &v, &d);
-        panel_compare.hover(p, &v, area, in.x, in.y, &d.arena);
+        panel_hover(PANEL_COMPARE, p, &v, area, in.x, in.y, &d.arena);
         assert_true(p->model.side[0].launch < 2 && p->model.side[1].launch < 2);
         assert_true(p->at.lanes[0].width >= 0 && p->at.lanes[1].width <= p->at.lanes[1].box.w);
     }
     draw_fini(&d);
-    panel_compare.destroy(p);
+    panel_destroy(PANEL_COMPARE, p);
     close_both();
 }
 

@@ -2,6 +2,7 @@
  * The HBM panel: its columns against every run in memory and the machine's
  * counters, refreshes against the chip's period, and how it is drawn.
  */
+#include "tests/rigs/draw_rig.h"
 #include "viz/models/model_hbm.h"
 
 #include <math.h>
@@ -141,20 +142,20 @@ TEST(texts_never_overlap)
     open("v3", 1, TRACE_BUNDLE);
     view_init(&v, r.run);
     v.cursor = 700;
-    panel_check_drawing(&panel_hbm, &v);
+    panel_check_drawing(PANEL_HBM, &v);
     view_show(&v, 500, 900);
-    panel_check_drawing(&panel_hbm, &v);
+    panel_check_drawing(PANEL_HBM, &v);
     close_all();
     open("v3", 1, TRACE_STEP);
     view_init(&v, r.run);
-    panel_check_drawing(&panel_hbm, &v);
+    panel_check_drawing(PANEL_HBM, &v);
     close_all();
 }
 
 TEST(a_click_chooses_the_channel_whose_banks_are_shown)
 {
     const struct rect area = {0, 0, 1280, 700};
-    void *panel = panel_hbm.create();
+    void *panel = panel_create(PANEL_HBM);
     struct draw_list d;
     uint64_t before;
     struct view v;
@@ -163,15 +164,15 @@ TEST(a_click_chooses_the_channel_whose_banks_are_shown)
     view_init(&v, r.run);
     view_show(&v, 500, 900);
     draw_init(&d, 100);
-    panel_hbm.draw(panel, &v, &d, area);
-    before = draw_hash(&d);
-    assert_true(panel_hbm.input(panel, &v, &(struct input){.kind = INPUT_PRESS, .x = 600,
+    panel_draw(PANEL_HBM, panel, &v, &d, area);
+    before = draw_rig_hash(&d);
+    assert_true(panel_input(PANEL_HBM, panel, &v, &(struct input){.kind = INPUT_PRESS, .x = 600,
                                                            .y = 400}, area));
     draw_clear(&d);
-    panel_hbm.draw(panel, &v, &d, area);
-    assert_true(draw_hash(&d) != before);
+    panel_draw(PANEL_HBM, panel, &v, &d, area);
+    assert_true(draw_rig_hash(&d) != before);
     draw_fini(&d);
-    panel_hbm.destroy(panel);
+    panel_destroy(PANEL_HBM, panel);
     close_all();
 }
 

@@ -268,7 +268,7 @@ static const struct draw_command *find_text(const struct draw_list *d, const cha
 TEST(a_click_chooses_a_point_and_the_pointer_tells_all_of_it)
 {
     const struct rect area = {0, 0, 1600, 900};
-    void *panel = panel_roofline.create();
+    void *panel = panel_create(PANEL_ROOFLINE);
     const struct draw_command *row;
     struct arena a;
     struct draw_list d;
@@ -279,7 +279,7 @@ TEST(a_click_chooses_a_point_and_the_pointer_tells_all_of_it)
     arena_init(&a);
     view_init(&v, r.run);
     draw_init(&d, 100);
-    panel_roofline.draw(panel, &v, &d, area);
+    panel_draw(PANEL_ROOFLINE, panel, &v, &d, area);
     assert_non_null(find_text(&d, "HBM 449.9 GB/s"));
     assert_non_null(find_text(&d, "bf16 61.6 TFLOP/s, from 136.9 FLOP/B of HBM on"));
     assert_non_null(find_text(&d, "core 0 did in cycles 0 to "));
@@ -288,24 +288,25 @@ TEST(a_click_chooses_a_point_and_the_pointer_tells_all_of_it)
     for (size_t i = 0; i < d.count; i++)                /* the one in the list, at the right */
         if (d.command[i].kind == DRAW_TEXT && strcmp(d.command[i].text, "copy out") == 0)
             row = &d.command[i];
-    text = panel_roofline.hover(panel, &v, area, row->r.x, row->r.y, &a);
+    text = panel_hover(PANEL_ROOFLINE, panel, &v, area, row->r.x, row->r.y, &a);
     assert_non_null(strstr(text, "copy out\n"));
     assert_non_null(strstr(text, "no matrix products: no point"));
-    assert_string_equal(panel_roofline.hover(panel, &v, area, 3, 3, &a), "");
-    assert_true(panel_roofline.input(panel, &v, &(struct input){.kind = INPUT_PRESS, .button = 1,
+    assert_string_equal(panel_hover(PANEL_ROOFLINE, panel, &v, area, 3, 3, &a), "");
+    assert_true(panel_input(PANEL_ROOFLINE, panel, &v,
+                            &(struct input){.kind = INPUT_PRESS, .button = 1,
                                                                 .x = row->r.x, .y = row->r.y},
                                      area));
     draw_clear(&d);
-    panel_roofline.draw(panel, &v, &d, area);
+    panel_draw(PANEL_ROOFLINE, panel, &v, &d, area);
     draw_fini(&d);
     arena_fini(&a);
-    panel_roofline.destroy(panel);
+    panel_destroy(PANEL_ROOFLINE, panel);
     panel_rig_close(&r);
 }
 
 TEST(a_selection_is_counted_alone)
 {
-    void *panel = panel_roofline.create();
+    void *panel = panel_create(PANEL_ROOFLINE);
     struct draw_list d;
     struct view v;
 
@@ -315,28 +316,29 @@ TEST(a_selection_is_counted_alone)
     v.selection_from = 100;
     v.selection_end = 5000;
     draw_init(&d, 100);
-    panel_roofline.draw(panel, &v, &d, (struct rect){0, 0, 1600, 900});
+    panel_draw(PANEL_ROOFLINE, panel, &v, &d, (struct rect){0, 0, 1600, 900});
     assert_non_null(find_text(&d, "in cycles 100 to 5,000 of the run"));
     draw_fini(&d);
-    panel_roofline.destroy(panel);
+    panel_destroy(PANEL_ROOFLINE, panel);
     panel_rig_close(&r);
 }
 
 TEST(a_trace_without_bundles_says_what_to_record)
 {
-    void *panel = panel_roofline.create();
+    void *panel = panel_create(PANEL_ROOFLINE);
     struct draw_list d;
     struct view v;
 
     panel_rig_open(&r, "v3", panel_program, 1, TRACE_OP);
     view_init(&v, r.run);
     draw_init(&d, 100);
-    panel_roofline.draw(panel, &v, &d, (struct rect){0, 0, 900, 500});
+    panel_draw(PANEL_ROOFLINE, panel, &v, &d, (struct rect){0, 0, 900, 500});
     assert_non_null(find_text(&d, "--trace-level bundle"));
-    assert_string_equal(panel_roofline.hover(panel, &v, (struct rect){0, 0, 900, 500}, 450, 250,
+    assert_string_equal(panel_hover(PANEL_ROOFLINE, panel, &v,
+                                    (struct rect){0, 0, 900, 500}, 450, 250,
                                              &d.arena), "");
     draw_fini(&d);
-    panel_roofline.destroy(panel);
+    panel_destroy(PANEL_ROOFLINE, panel);
     panel_rig_close(&r);
 }
 
@@ -346,10 +348,10 @@ TEST(texts_never_overlap)
 
     open("v3-8", 8);
     view_init(&v, r.run);
-    panel_check_drawing(&panel_roofline, &v);
+    panel_check_drawing(PANEL_ROOFLINE, &v);
     v.core = 7;
     view_show(&v, 60000, 62000);
-    panel_check_drawing(&panel_roofline, &v);
+    panel_check_drawing(PANEL_ROOFLINE, &v);
     panel_rig_close(&r);
 }
 

@@ -95,7 +95,7 @@ static void open_launches(int count)
 TEST(a_click_on_a_bar_goes_to_its_launch)
 {
     const struct rect area = {0, 0, 1280, 700};
-    void *panel = panel_steps.create();
+    void *panel = panel_create(PANEL_STEPS);
     const struct strace_launch *l;
     struct draw_list d;
     struct view v;
@@ -104,15 +104,17 @@ TEST(a_click_on_a_bar_goes_to_its_launch)
     l = strace_info(r.run)->launch;
     view_init(&v, r.run);
     draw_init(&d, 100);
-    panel_steps.draw(panel, &v, &d, area);
-    assert_true(panel_steps.input(panel, &v, &(struct input){.kind = INPUT_PRESS, .button = 1,
+    panel_draw(PANEL_STEPS, panel, &v, &d, area);
+    assert_true(panel_input(PANEL_STEPS, panel, &v,
+                            &(struct input){.kind = INPUT_PRESS, .button = 1,
                                                              .x = 600, .y = 90}, area));
     assert_true(v.from == (double)l[1].start || v.from == (double)l[2].start);
-    assert_true(panel_steps.input(panel, &v, &(struct input){.kind = INPUT_KEY, .key = KEY_DOWN},
+    assert_true(panel_input(PANEL_STEPS, panel, &v,
+                            &(struct input){.kind = INPUT_KEY, .key = KEY_DOWN},
                                   area));
     assert_true(v.from == (double)l[2].start || v.from == (double)l[3].start);
     draw_fini(&d);
-    panel_steps.destroy(panel);
+    panel_destroy(PANEL_STEPS, panel);
     panel_rig_close(&r);
 }
 
@@ -124,7 +126,7 @@ TEST(texts_never_overlap)
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
         open_launches(counts[i]);
         view_init(&v, r.run);
-        panel_check_drawing(&panel_steps, &v);
+        panel_check_drawing(PANEL_STEPS, &v);
         panel_rig_close(&r);
     }
 }

@@ -128,21 +128,22 @@ TEST(rings_close_with_arcs)
 TEST(a_click_chooses_a_chip)
 {
     const struct rect area = {0, 0, 1200, 700};
-    void *panel = panel_torus.create();
+    void *panel = panel_create(PANEL_TORUS);
     struct draw_list d;
     struct view v;
 
     open(TRACE_BUNDLE);
     view_init(&v, r.run);
     draw_init(&d, 100);
-    panel_torus.draw(panel, &v, &d, area);
+    panel_draw(PANEL_TORUS, panel, &v, &d, area);
     for (int y = 0; y < 700 && v.core == 0; y += 10)    /* the one at the lower right is the last */
         for (int x = 1190; x > 600 && v.core == 0; x -= 10)
-            panel_torus.input(panel, &v, &(struct input){.kind = INPUT_PRESS, .button = 1, .x = x,
+            panel_input(PANEL_TORUS, panel, &v,
+                        &(struct input){.kind = INPUT_PRESS, .button = 1, .x = x,
                                                          .y = 690 - y}, area);
     assert_int_equal(v.core, 6);
     draw_fini(&d);
-    panel_torus.destroy(panel);
+    panel_destroy(PANEL_TORUS, panel);
     close_all();
 }
 
@@ -155,13 +156,13 @@ TEST(texts_never_overlap)
         panel_rig_open(&r, slices[i], "{ vdelay 50 }\n{ shalt }\n", 1, TRACE_BUNDLE);
         view_init(&v, r.run);
         v.cursor = 10;
-        panel_check_drawing(&panel_torus, &v);
+        panel_check_drawing(PANEL_TORUS, &v);
         panel_rig_close(&r);
     }
     open(TRACE_BUNDLE);
     view_init(&v, r.run);
     v.cursor = (double)strace_info(r.run)->cycles / 2;
-    panel_check_drawing(&panel_torus, &v);
+    panel_check_drawing(PANEL_TORUS, &v);
     close_all();
 }
 

@@ -153,7 +153,7 @@ TEST(copies_between_cores_show_at_both)
 TEST(a_click_on_a_copy_chooses_its_bundle)
 {
     const struct rect area = {0, 0, 1280, 700};
-    void *panel = panel_vmem.create();
+    void *panel = panel_create(PANEL_VMEM);
     struct draw_list d;
     struct view v;
 
@@ -161,13 +161,13 @@ TEST(a_click_on_a_copy_chooses_its_bundle)
     view_init(&v, r.run);
     view_show(&v, 100, 900);
     draw_init(&d, 100);
-    panel_vmem.draw(panel, &v, &d, area);
-    assert_true(panel_vmem.input(panel, &v, &(struct input){.kind = INPUT_PRESS, .button = 1,
+    panel_draw(PANEL_VMEM, panel, &v, &d, area);
+    assert_true(panel_input(PANEL_VMEM, panel, &v, &(struct input){.kind = INPUT_PRESS, .button = 1,
                                                             .x = 700, .y = 120}, area));
     assert_true(v.has_bundle);
     assert_int_equal(v.bundle, 0);
     draw_fini(&d);
-    panel_vmem.destroy(panel);
+    panel_destroy(PANEL_VMEM, panel);
     close_all();
 }
 
@@ -180,9 +180,9 @@ TEST(texts_never_overlap)
         panel_rig_open(&r, "v3", panel_program, 1, levels[i]);
         view_init(&v, r.run);
         v.cursor = 700;
-        panel_check_drawing(&panel_vmem, &v);
+        panel_check_drawing(PANEL_VMEM, &v);
         view_show(&v, 500, 900);
-        panel_check_drawing(&panel_vmem, &v);
+        panel_check_drawing(PANEL_VMEM, &v);
         panel_rig_close(&r);
     }
 }

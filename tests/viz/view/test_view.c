@@ -3,6 +3,7 @@
  * zoom and pan. Keys and the pointer: tests/viz/app/test_app.c.
  */
 #include "tests/test.h"
+#include "tests/rigs/draw_rig.h"
 #include "tests/rigs/view_rig.h"
 
 #include <math.h>
@@ -110,16 +111,15 @@ static uint64_t drawn(void *panel, const struct view *v)
     uint64_t hash;
 
     draw_init(&d, 100);
-    panel_class(PANEL_TIMELINE)->draw(panel, v, &d, (struct rect){0, 0, 900, 600});
-    hash = draw_hash(&d);
+    panel_draw(PANEL_TIMELINE, panel, v, &d, (struct rect){0, 0, 900, 600});
+    hash = draw_rig_hash(&d);
     draw_fini(&d);
     return hash;
 }
 
 TEST(run_that_is_still_written_is_followed)
 {
-    const struct panel_class *c = panel_class(PANEL_TIMELINE);
-    void *old = c->create(), *fresh = c->create();
+    void *old = panel_create(PANEL_TIMELINE), *fresh = panel_create(PANEL_TIMELINE);
     struct view_rig r;
     struct strace_writer *w = view_rig_start(&r, "v3", "examples/03_double_buffered_matmul.tasm",
                                              NULL);
@@ -145,8 +145,8 @@ TEST(run_that_is_still_written_is_followed)
     assert_true(v.from == 0 && v.end == (double)(2 * cycles));
     assert_true(drawn(old, &v) == drawn(fresh, &v));
     assert_false(view_follow(&v));
-    c->destroy(old);
-    c->destroy(fresh);
+    panel_destroy(PANEL_TIMELINE, old);
+    panel_destroy(PANEL_TIMELINE, fresh);
     view_rig_close(&r);
 }
 
