@@ -47,7 +47,7 @@ static const struct argp_child children[] = {{&cli_op_argp, 0, NULL, 2}, {0}};
 static const struct argp parser = {
     options, parse_option, "M K N",
     "Time C[M][N] = A[M][K] x B[K][N] as the compiler makes it, on one simulated core, or on "
-    "both of a v4 or v5p, which are one device (docs/megacore.md): how well its units are used, "
+    "both of a v4 or v5p, which are one device (docs/parallel.md): how well its units are used, "
     "what bounds it, and where it lies under the roof.\v"
     "Operands and result lie in HBM. --codegen xla does what XLA is seen to do (docs/accuracy.md), "
     "best what we think is best. `systole gemm MxNxK` is another program, with values; its sides "
