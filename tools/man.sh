@@ -64,9 +64,8 @@ NR == 1 || /^  or: / {                  # usages come first
   if ($0 ~ /^Examples?:$/) { print ".SH EXAMPLES"; next }
   print safe($0); if ($0 ~ /:$/) print ".br" }
 END { plain()
-      see = above != "" ? bold(above) : ""
+      see = above != "" ? bold(above) : name == "systole" ? bold("systole-view") : bold("systole")
       if (usage[1] ~ /^systole (check )?(COMMAND|CHECK) /)
-          see = "each has a page, as " bold(name "-" below) (see != "" ? ", " see : "")
-      if (name == "systole") see = see ", " bold("systole-view")
-      print ".SH SEE ALSO\n" (see != "" ? see : bold("systole")) }
+          see = see "; each has a page, as " bold(name "-" below)
+      print ".SH SEE ALSO\n" see }
 '
