@@ -80,6 +80,7 @@ help:
 #? make fuzz        made-up inputs for every reader of files
 #? make bench       what docs/performance.md promises
 #? make headers     does each header compile by itself?
+#? make dead        are there functions that no program reaches?
 #? make libraries   libsystole.so and the libsystole.a that is installed
 #? make install     below PREFIX (/usr/local), with DESTDIR in front (docs/install.md)
 #? make uninstall   takes that away again
@@ -200,7 +201,7 @@ $(BUILD)/tests/viz/sdl/%: $(BUILD)/tests/viz/sdl/%.o $(filter-out %/main.o,$(VIE
 
 TEST_PROGRAMS := $(filter-out $(BUILD)/tests/viz/sdl/%,$(TEST_SRC:%.c=$(BUILD)/%))
 
-$(TEST_PROGRAMS): %: %.o $(BUILD)/libtested.so
+$(TEST_PROGRAMS) $(BUILD)/tests/jax/keras_values: %: %.o $(BUILD)/libtested.so
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(TESTED) -o $@ $^ $(LDLIBS) -lcmocka
 
 # A fuzz target runs under libFuzzer, all in one program, or is fed files by a small main
@@ -233,13 +234,22 @@ headers: | $(BUILD)/deps.ok
 	@for h in $(shell find $(LAYERS) include -name '*.h') $(filter-out viz/sdl/%,$(shell find viz -name '*.h')); do \
 	  $(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only -x c $$h || exit 1; done
 
+# A build of its own, in which each function is a section that a linker can leave out.
+dead:
+	@CFLAGS=-ffunction-sections $(MAKE) --no-print-directory BUILD=$(BUILD)/dead OPT=-O0 dead-functions
+
+dead-functions: $(LIB_OBJ) $(BUILD)/cli/commands/main.o $(CLI_OBJ) $(VIZ_OBJ) \
+  $(if $(HAS_VIEWER),$(VIEW_OBJ)) $(EXAMPLE_SRC:%.c=$(BUILD)/%.o)
+	@CC="$(CC)" sh tools/dead_functions.sh $(BUILD) $(LDLIBS) \
+	  $(if $(HAS_VIEWER),$(shell pkg-config --libs $(VIEW_PKGS)))
+
 demo: $(SYSTOLE)
 	./$(SYSTOLE) train examples/mnist_mlp.json --tpu v3-8 --epochs 20 --batch 512 \
 	  --optimizer adam --lr 0.001 --seed 1 --out out/
 
 # Against the pinned JAX (tests/jax/requirements.txt), where a registry of packages is reached.
-check-jax: $(SYSTOLE)
-	@SYSTOLE=$(abspath $(SYSTOLE)) sh tools/check_jax.sh
+check-jax: $(SYSTOLE) $(BUILD)/tests/jax/keras_values
+	@SYSTOLE=$(abspath $(SYSTOLE)) KERAS_VALUES=$(abspath $(BUILD)/tests/jax/keras_values) sh tools/check_jax.sh
 
 bench: $(SYSTOLE) examples
 	@MNIST="$(MNIST)" TEXT="$(TEXT)" SYSTOLE=$(abspath $(SYSTOLE)) sh tools/bench.sh
@@ -299,6 +309,6 @@ clean:
 distclean: clean
 	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/systole/jax-*
 
-.PHONY: FORCE all help view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz check-jax demo bench headers clean distclean
+.PHONY: FORCE all help view no-viewer libraries installable install uninstall examples check check-long fuzzers fuzz check-jax demo bench headers dead dead-functions clean distclean
 .SECONDARY:
 $(if $(AS_BUILT),,$(eval -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)))

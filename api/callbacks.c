@@ -104,7 +104,7 @@ static struct fit_callback tell_user(sy_model *m, const sy_callback *c, struct a
 static void print_metrics(const sy_model *m, const double *value, const char *prefix)
 {
     for (int i = 0; i < m->metric_count && value; i++)
-        printf("  %s%s %.4f", prefix, m->metric[i].name, value[i]);
+        text_print_file(stdout, "  %s%s %.4f", prefix, m->metric[i].name, value[i]);
 }
 
 static int print_epoch(void *context, struct fit *f, const struct fit_log *log, struct err *e)
@@ -113,10 +113,11 @@ static int print_epoch(void *context, struct fit *f, const struct fit_log *log, 
 
     (void)f;
     (void)e;
-    printf("epoch %" PRId64 "  %" PRId64 " steps  loss %.4f", log->epoch, log->steps, log->loss);
+    text_print_file(stdout, "epoch %" PRId64 "  %" PRId64 " steps  loss %.4f", log->epoch,
+                    log->steps, log->loss);
     print_metrics(m, log->metric, "");
     if (log->has_validation) {
-        printf("  val_loss %.4f", log->validation_loss);
+        text_print_file(stdout, "  val_loss %.4f", log->validation_loss);
         print_metrics(m, log->validation_metric, "val_");
     }
     if (log->cycles)
@@ -296,9 +297,11 @@ static int checkpoint(struct reader *r, struct api_callback_list *list)
     int64_t keep;
 
     if (text(r, "filepath", NULL, &o.folder) || text(r, "monitor", "val_loss", &o.monitor) ||
-        flag(r, "save_best_only", &o.best_only) || mode(r, &how) || count(r, "keep", 0, &keep))
+        flag(r, "save_best_only", &o.best_only) || mode(r, &how) || count(r, "keep", 0, &keep) ||
+        flag(r, "overwrite", &o.overwrites))
         return -1;
     o.keep = (int)keep;
+    o.advice = "; sy_model_restore goes on from them, overwrite=True removes them";
     o.larger_is_better = how == MONITOR_MAX ||
                          (how == MONITOR_AUTO && callback_larger_is_better(o.monitor));
     callback_checkpoint(&list->callback[list->count++], &o, r->arena);
@@ -332,7 +335,8 @@ static const struct {
                        "start_from_epoch"}, early_stopping},
     {"ReduceLROnPlateau", {"monitor", "factor", "patience", "mode", "min_delta", "cooldown",
                            "min_lr"}, reduce_on_plateau},
-    {"ModelCheckpoint", {"filepath", "monitor", "save_best_only", "mode", "keep"}, checkpoint},
+    {"ModelCheckpoint", {"filepath", "monitor", "save_best_only", "mode", "keep",
+                         "overwrite"}, checkpoint},
     {"CSVLogger", {"filename", "append"}, csv_logger},
     {"TerminateOnNaN", {NULL}, terminate_on_nan},
 };
@@ -342,37 +346,27 @@ static int check_names(const struct reader *r, const char *const *argument)
 {
     size_t known = 0;
     const char *name;
-    char near[128];
+    char near[TEXT_NEAR_BYTES];
     json_t *value;
 
     while (argument[known])
         known++;
-    json_object_foreach(r->config, name, value) {
-        size_t i = 0;
-
-        while (i < known && strcmp(argument[i], name) != 0)
-            i++;
-        if (i == known)
-            return err_set(r->e, "%s has no argument \"%s\"%s", r->class, name,
-                           text_did_you_mean(name, argument, known, near, sizeof(near)));
-    }
+    json_object_foreach(r->config, name, value)
+        if (text_find(name, argument, sizeof(*argument), known, near) < 0)
+            return err_set(r->e, "%s has no argument \"%s\"%s", r->class, name, near);
     return 0;
 }
 
 static int make_callback(struct reader *r, struct api_callback_list *list)
 {
-    const char *known[COUNT_OF(classes)];
-    char near[128];
+    char near[TEXT_NEAR_BYTES];
+    int i = text_find(r->class, &classes[0].class, sizeof(*classes), COUNT_OF(classes), near);
 
-    for (size_t i = 0; i < COUNT_OF(classes); i++) {
-        known[i] = classes[i].class;
-        if (strcmp(r->class, classes[i].class) == 0)
-            return call_name_args(r->call, classes[i].argument, r->e) ||
-                   check_names(r, classes[i].argument) ? -1 : classes[i].make(r, list);
-    }
-    return err_set(r->e, "callback \"%s\" is none of EarlyStopping, ReduceLROnPlateau, "
-                   "ModelCheckpoint, CSVLogger, TerminateOnNaN%s", r->class,
-                   text_did_you_mean(r->class, known, COUNT_OF(known), near, sizeof(near)));
+    if (i < 0)
+        return err_set(r->e, "callback \"%s\" is none of EarlyStopping, ReduceLROnPlateau, "
+                       "ModelCheckpoint, CSVLogger, TerminateOnNaN%s", r->class, near);
+    return call_name_args(r->call, classes[i].argument, r->e) ||
+           check_names(r, classes[i].argument) ? -1 : classes[i].make(r, list);
 }
 
 static int read_callback(const char *written, struct api_callback_list *list, struct arena *a,
@@ -413,9 +407,11 @@ static void add_fields(sy_model *m, const sy_fit *o, int64_t steps_per_epoch,
                                 &(struct early_stopping){.monitor = o->early_stopping,
                                                          .patience = o->patience}, a);
     if (o->checkpoint_folder)
-        callback_checkpoint(&list->callback[list->count++],
-                            &(struct checkpoint_options){.folder = o->checkpoint_folder,
-                                                         .keep = o->checkpoint_keep}, a);
+        callback_checkpoint(&list->callback[list->count++], &(struct checkpoint_options){
+            .folder = o->checkpoint_folder, .keep = o->checkpoint_keep,
+            .overwrites = o->checkpoint_overwrite,
+            .advice = "; sy_model_restore goes on from them, checkpoint_overwrite removes them"},
+            a);
 }
 
 #define FIELDS_MAX 7                    /* callbacks that fields of sy_fit ask for */

@@ -26,20 +26,11 @@ static int read_table(const sy_table *t, struct arena *a, struct embedding_table
 static int find_table(const char *name, const sy_table *t, int count, const char *feature,
                       struct err *e)
 {
-    const char **known = mem_alloc((size_t)(count + 1) * sizeof(*known));
-    char near[128];
-    int found = -1;
+    char near[TEXT_NEAR_BYTES];
+    int i = text_find(name ? name : "", &t->name, sizeof(*t), (size_t)count, near);
 
-    for (int i = 0; i < count; i++) {
-        known[i] = t[i].name;
-        if (name && strcmp(name, known[i]) == 0)
-            found = i;
-    }
-    if (found < 0)
-        err_set(e, "feature %s: there is no table \"%s\"%s", feature, name ? name : "",
-                text_did_you_mean(name ? name : "", known, (size_t)count, near, sizeof(near)));
-    mem_free(known);
-    return found;
+    return i >= 0 ? i : err_set(e, "feature %s: there is no table \"%s\"%s", feature,
+                                name ? name : "", near);
 }
 
 static int read_all(sy_embedding *m, const sy_table *table, int table_count,
@@ -103,20 +94,11 @@ sy_status sy_embedding_create(sy_strategy *s, const sy_table *table, int table_c
 
 static int find_feature(const sy_embedding *m, const char *name, struct err *e)
 {
-    const char **known;
-    char near[128];
+    char near[TEXT_NEAR_BYTES];
+    int i = text_find(name ? name : "", &m->feature->name, sizeof(*m->feature),
+                      (size_t)m->e.feature_count, near);
 
-    for (int i = 0; name && i < m->e.feature_count; i++)
-        if (strcmp(m->feature[i].name, name) == 0)
-            return i;
-    known = mem_alloc((size_t)m->e.feature_count * sizeof(*known));
-    for (int i = 0; i < m->e.feature_count; i++)
-        known[i] = m->feature[i].name;
-    err_set(e, "there is no feature \"%s\"%s", name ? name : "",
-            text_did_you_mean(name ? name : "", known, (size_t)m->e.feature_count, near,
-                              sizeof(near)));
-    mem_free(known);
-    return -1;
+    return i >= 0 ? i : err_set(e, "there is no feature \"%s\"%s", name ? name : "", near);
 }
 
 sy_status sy_embedding_check_ids(const sy_embedding *m, const char *feature, const int32_t *ids,

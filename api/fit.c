@@ -76,16 +76,16 @@ static int open_and_train(sy_model *m, const sy_samples *samples, const sy_fit *
 sy_status sy_model_fit(sy_model *m, const sy_samples *samples, const sy_fit *o)
 {
     static const sy_fit standard;
+    sy_status status;
     struct arena a;
     struct err e;
-    int status;
 
     if (must_be_compiled(m))
         return SY_ERROR;
     arena_init(&a);
-    status = open_and_train(m, samples, o ? o : &standard, &a, &e);
+    status = open_and_train(m, samples, o ? o : &standard, &a, &e) ? api_fail(&e) : SY_OK;
     arena_fini(&a);
-    return status ? api_fail(&e) : SY_OK;
+    return status;
 }
 
 sy_status sy_model_evaluate(sy_model *m, const sy_samples *data, sy_result *out)

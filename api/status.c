@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static _Thread_local char message[1024];
 
 const char *sy_message(void) { return message; }
@@ -28,7 +30,7 @@ sy_status api_fail_text(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(message, sizeof(message), format, args);
+    text_print_args(message, sizeof(message), format, args);
     va_end(args);
     return SY_ERROR;
 }

@@ -202,17 +202,13 @@ int sy_strategy_axis_size(const sy_strategy *s, const char *name)
 
 static int find_axis(const struct mesh *m, const char *name, const char *what, struct err *e)
 {
-    const char *known[MESH_AXES_MAX];
-    char near[96];
+    char near[TEXT_NEAR_BYTES];
+    int i = text_find(name, &m->axis[0].name, sizeof(*m->axis), (size_t)m->axis_count, near);
 
-    for (int i = 0; i < m->axis_count; i++) {
-        known[i] = m->axis[i].name;
-        if (strcmp(name, known[i]) == 0)
-            return i > 0 ? i : err_set(e, "%s: axis \"%s\" is that of the replicas, each of which "
-                                       "has all of it", what, name);
-    }
-    return err_set(e, "%s: the mesh has no axis \"%s\"%s", what, name,
-                   text_did_you_mean(name, known, (size_t)m->axis_count, near, sizeof(near)));
+    if (i < 0)
+        return err_set(e, "%s: the mesh has no axis \"%s\"%s", what, name, near);
+    return i > 0 ? i : err_set(e, "%s: axis \"%s\" is that of the replicas, each of which has all "
+                               "of it", what, name);
 }
 
 int api_layout(const sy_strategy *s, const char *const *axis, const struct shape *shape,

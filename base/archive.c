@@ -1,9 +1,16 @@
+/*
+ * Saves and loads structures by tables of their fields: one walk serves both directions, and
+ * memory that is mostly zero is stored as the blocks that are not.
+ */
 #include "base/archive.h"
 
 #include "base/arena.h"
+#include "base/text.h"
+#include "base/units.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -28,7 +35,7 @@ void archive_check(struct archive *a, bool holds, const char *fmt, ...)
         return;
     a->is_failed = true;
     va_start(ap, fmt);
-    vsnprintf(msg, sizeof(msg), fmt, ap);
+    text_print_args(msg, sizeof(msg), fmt, ap);
     va_end(ap);
     err_set(a->e, "%s", msg);
 }
@@ -210,4 +217,14 @@ uint32_t archive_table_crc(uint32_t crc, const struct field *field, size_t count
         crc = (uint32_t)crc32_z(crc, (const Bytef *)about, sizeof(about));
     }
     return crc;
+}
+
+int64_t archive_unpacked_max(int64_t packed_bytes)
+{
+    const char *own = getenv("SYSTOLE_UNPACK_BYTES");
+    int64_t bytes;
+
+    if (own && text_parse_bytes(own, 0, INT64_MAX, &bytes) == 0)
+        return bytes;
+    return later(GIB, 64 * packed_bytes);
 }

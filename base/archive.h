@@ -62,6 +62,13 @@ void archive_blob(struct archive *a, const void **p, size_t *size);
 void archive_text(struct archive *a, const char **text);
 /* A large array: only blocks of 4 KiB that are not all zeros take room. */
 void archive_sparse(struct archive *a, void *p, size_t bytes);
+/*
+ * What a packed file may become at most: 64 times its bytes, 1 GiB if that is more; another limit
+ * if the environment has SYSTOLE_UNPACK_BYTES ("8G"). A few packed megabytes from elsewhere can
+ * stand for more than the host has.
+ */
+int64_t archive_unpacked_max(int64_t packed_bytes);
+#define ARCHIVE_UNPACK_ADVICE "SYSTOLE_UNPACK_BYTES in the environment sets another limit"
 bool archive_is_zero(const void *p, size_t bytes);
 
 /* when loading and `holds` is false; the first one counts */

@@ -1,5 +1,10 @@
+/*
+ * Arenas as chains of blocks freed together, and large memories mapped from the kernel page by
+ * page as they are touched.
+ */
 #define _DEFAULT_SOURCE                 /* madvise, MAP_ANONYMOUS */
 #include "base/arena.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -235,10 +240,10 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 
     va_start(ap, fmt);
     va_copy(again, ap);
-    length = vsnprintf(NULL, 0, fmt, ap);
+    length = text_print_args(NULL, 0, fmt, ap);
     va_end(ap);
     s = arena_alloc(a, (size_t)length + 1);
-    vsnprintf(s, (size_t)length + 1, fmt, again);
+    text_print_args(s, (size_t)length + 1, fmt, again);
     va_end(again);
     return s;
 }

@@ -1,3 +1,7 @@
+/*
+ * A reader of comma-separated values after RFC 4180: one pass over the text, which it cuts into
+ * fields in place.
+ */
 #include "base/csv.h"
 
 #include "base/text.h"

@@ -1,4 +1,6 @@
+/* Writes a user's mistake down, and prints it as file:line:col: message. */
 #include "base/err.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +12,7 @@ int err_set(struct err *e, const char *fmt, ...)
 
     memset(e, 0, sizeof(*e));
     va_start(ap, fmt);
-    vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+    text_print_args(e->msg, sizeof(e->msg), fmt, ap);
     va_end(ap);
     return -1;
 }
@@ -24,7 +26,7 @@ int err_at(struct err *e, const char *file, int line, int col, const char *fmt, 
     e->line = line;
     e->col = col;
     va_start(ap, fmt);
-    vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+    text_print_args(e->msg, sizeof(e->msg), fmt, ap);
     va_end(ap);
     return -1;
 }

@@ -1,3 +1,7 @@
+/*
+ * A histogram with steps that double with the values, as HdrHistogram has them, so that each
+ * quantile is found to within one step.
+ */
 #include "base/histogram.h"
 
 #include <assert.h>
@@ -65,20 +69,6 @@ void histogram_add_steps(struct histogram *h, int64_t first, int64_t step, int64
         for (int64_t i = 0; i < count; i++, value += step)
             h->bin[bin_of(value)]++;
     }
-}
-
-void histogram_merge(struct histogram *h, const struct histogram *other)
-{
-    if (other->count == 0)
-        return;
-    if (h->count == 0 || other->least < h->least)
-        h->least = other->least;
-    if (other->most > h->most)
-        h->most = other->most;
-    h->count += other->count;
-    h->sum += other->sum;
-    for (int i = 0; i < HISTOGRAM_BINS; i++)
-        h->bin[i] += other->bin[i];
 }
 
 double histogram_mean(const struct histogram *h)

@@ -20,7 +20,6 @@ struct histogram {
 void histogram_add(struct histogram *h, int64_t value, int64_t times);
 /* first, first + step, ...: `count` values; step not negative */
 void histogram_add_steps(struct histogram *h, int64_t first, int64_t step, int64_t count);
-void histogram_merge(struct histogram *h, const struct histogram *other);
 int64_t histogram_bin_end(int bin);     /* the largest value that bin[bin] counts */
 double histogram_mean(const struct histogram *h);       /* 0 when empty */
 /*

@@ -1,3 +1,7 @@
+/*
+ * A hash table with chains: keys are compared byte for byte, and the number of slots doubles as
+ * entries come.
+ */
 #include "base/memo.h"
 
 #include <string.h>

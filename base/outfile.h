@@ -19,6 +19,14 @@ int outfile_begin(struct outfile *f, const char *path, struct err *e);
 int outfile_commit(struct outfile *f, struct err *e);
 void outfile_abandon(struct outfile *f);                /* closes, leaves nothing behind */
 
+/*
+ * From now on the process writes only below `folder`, which must be there and outlive it: every
+ * path elsewhere is refused, whatever names it.
+ */
+void outfile_confine(const char *folder);
+/* Whoever makes a file or folder in another way than outfile_begin asks first. */
+int outfile_allow(const char *path, struct err *e);
+
 /* Before any work is done: whether outfile_begin would succeed. Leaves nothing behind. */
 int outfile_check(const char *path, struct err *e);
 #endif

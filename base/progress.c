@@ -1,4 +1,9 @@
+/*
+ * Draws the line that says how far a run is, and keeps a thread that says so when nothing has been
+ * printed for a minute.
+ */
 #include "base/progress.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -91,8 +96,8 @@ static void put_step(struct progress *p, double now)
     length = snprintf(line, sizeof(line), "epoch %d, step %" PRId64, p->epoch, p->step);
     if (p->total)
         length += snprintf(line + length, sizeof(line) - (size_t)length, " of %" PRId64, p->total);
-    length += snprintf(line + length, sizeof(line) - (size_t)length, ", %.*f steps/s, loss %.4f",
-                       rate < 1 ? 3 : 1, rate, p->loss);
+    length += text_print(line + length, sizeof(line) - (size_t)length, ", %.*f steps/s, loss %.4f",
+                         rate < 1 ? 3 : 1, rate, p->loss);
     if (p->total)
         length += snprintf(line + length, sizeof(line) - (size_t)length, ", %s left",
                            print_duration((double)(p->total - p->step) / rate, text,
@@ -204,7 +209,7 @@ void progress_fraction(struct progress *p, const char *what, double fraction)
 
     if (!is_due(p, now) || fraction <= 0)
         return;
-    snprintf(line, sizeof(line), "%s: %.0f %%, %s left", what, 100 * fraction,
+    text_print(line, sizeof(line), "%s: %.0f %%, %s left", what, 100 * fraction,
              print_duration((now - p->began_s) * (1 - fraction) / fraction, left, sizeof(left)));
     put(p, line, now);
 }

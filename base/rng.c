@@ -1,3 +1,4 @@
+/* xoshiro256** seeded by splitmix64; numbers below a bound are drawn without bias. */
 #include "base/rng.h"
 
 static uint64_t splitmix(uint64_t *state)

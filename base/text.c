@@ -1,14 +1,92 @@
+/*
+ * Parses and prints numbers with units, and finds the nearest of some names by edit distance
+ * (Levenshtein).
+ */
 #include "base/text.h"
 
 #include "base/units.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <locale.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NAME_MAX_CHARS 64
+
+static locale_t c_numbers;
+static pthread_once_t made_once = PTHREAD_ONCE_INIT;
+
+static void make_c_numbers(void)
+{
+    c_numbers = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+}
+
+/* of this thread; gives the locale for leave */
+static locale_t enter(void)
+{
+    pthread_once(&made_once, make_c_numbers);
+    return c_numbers ? uselocale(c_numbers) : (locale_t)0;
+}
+
+static void leave(locale_t before)
+{
+    if (before)
+        uselocale(before);
+}
+
+int text_print_args(char *buf, size_t buf_bytes, const char *fmt, va_list args)
+{
+    locale_t before = enter();
+    int length = vsnprintf(buf, buf_bytes, fmt, args);
+
+    leave(before);
+    return length;
+}
+
+int text_print(char *buf, size_t buf_bytes, const char *fmt, ...)
+{
+    va_list args;
+    int length;
+
+    va_start(args, fmt);
+    length = text_print_args(buf, buf_bytes, fmt, args);
+    va_end(args);
+    return length;
+}
+
+int text_print_file(FILE *to, const char *fmt, ...)
+{
+    locale_t before = enter();
+    va_list args;
+    int length;
+
+    va_start(args, fmt);
+    length = vfprintf(to, fmt, args);
+    va_end(args);
+    leave(before);
+    return length;
+}
+
+double text_to_double(const char *s, char **end)
+{
+    locale_t before = enter();
+    double value = strtod(s, end);
+
+    leave(before);
+    return value;
+}
+
+float text_to_float(const char *s, char **end)
+{
+    locale_t before = enter();
+    float value = strtof(s, end);
+
+    leave(before);
+    return value;
+}
 
 /* SIZE_MAX where the distance is not below `bound`, which most candidates show early */
 static size_t edit_distance(const char *a, const char *b, size_t bound)
@@ -42,31 +120,43 @@ static size_t edit_distance(const char *a, const char *b, size_t bound)
     return row[b_length] < bound ? row[b_length] : SIZE_MAX;
 }
 
-static const char *nearest_of(const char *name, const char *const *candidates, size_t count)
+static const char *name_at(const char *const *first, size_t stride, size_t i)
+{
+    return *(const char *const *)((const char *)first + i * stride);
+}
+
+static char *print_nearest(const char *name, const char *const *first, size_t stride, size_t count,
+                           char *buf, size_t buf_bytes)
 {
     size_t least = 2 + strlen(name) / 3;
-    const char *nearest = NULL;
 
+    buf[0] = '\0';
     for (size_t i = 0; i < count; i++) {
-        size_t distance = edit_distance(name, candidates[i], least);
+        const char *candidate = name_at(first, stride, i);
+        size_t distance = edit_distance(name, candidate, least);
 
         if (distance < least) {
             least = distance;
-            nearest = candidates[i];
+            snprintf(buf, buf_bytes, " (did you mean \"%s\"?)", candidate);
         }
     }
-    return nearest;
+    return buf;
 }
 
 char *text_did_you_mean(const char *name, const char *const *candidates, size_t count,
                         char *buf, size_t buf_bytes)
 {
-    const char *nearest = nearest_of(name, candidates, count);
+    return print_nearest(name, candidates, sizeof(*candidates), count, buf, buf_bytes);
+}
 
-    buf[0] = '\0';
-    if (nearest)
-        snprintf(buf, buf_bytes, " (did you mean \"%s\"?)", nearest);
-    return buf;
+int text_find(const char *name, const char *const *first, size_t stride, size_t count,
+              char near[TEXT_NEAR_BYTES])
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, name_at(first, stride, i)) == 0)
+            return (int)i;
+    print_nearest(name, first, stride, count, near, TEXT_NEAR_BYTES);
+    return -1;
 }
 
 char *text_thousands(int64_t value, char *buf, size_t buf_bytes)
@@ -98,7 +188,7 @@ char *text_bytes(int64_t bytes, char *buf, size_t buf_bytes)
     if (value == (double)(int64_t)value)
         snprintf(buf, buf_bytes, "%" PRId64 " %s", (int64_t)value, names[unit]);
     else
-        snprintf(buf, buf_bytes, "%.1f %s", value, names[unit]);
+        text_print(buf, buf_bytes, "%.1f %s", value, names[unit]);
     return buf;
 }
 
@@ -160,7 +250,7 @@ int text_parse_double(const char *s, double lo, double hi, double *value)
     if (*s == '\0' || strchr(" \t\n", *s))
         return -1;
     errno = 0;
-    parsed = strtod(s, &end);
+    parsed = text_to_double(s, &end);
     if (errno || *end || !(parsed >= lo && parsed <= hi))
         return -1;
     *value = parsed;

@@ -1,11 +1,24 @@
 /*
  * Text for messages and tables, numbers out of text.
+ *
+ * Numbers are written and read as in the C locale, whatever LC_NUMERIC the process has set: the
+ * library is part of other programs, and a file must not depend on who has written it.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+/* snprintf, vsnprintf, fprintf, strtod and strtof with the C locale's numbers */
+int text_print(char *buf, size_t buf_bytes, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+int text_print_args(char *buf, size_t buf_bytes, const char *fmt, va_list args)
+    __attribute__((format(printf, 3, 0)));
+int text_print_file(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+double text_to_double(const char *s, char **end);
+float text_to_float(const char *s, char **end);
 
 /*
  * " (did you mean \"x\"?)" into buf, x being the candidate with the least edit
@@ -14,6 +27,14 @@
  */
 char *text_did_you_mean(const char *name, const char *const *candidates, size_t count,
                         char *buf, size_t buf_bytes);
+
+/*
+ * Where `name` is among the names of a table's rows, `first` and so on, each `stride` bytes behind
+ * the one before it. -1: it is none of them, and `near` says which it may be, as above.
+ */
+#define TEXT_NEAR_BYTES 160
+int text_find(const char *name, const char *const *first, size_t stride, size_t count,
+              char near[TEXT_NEAR_BYTES]);
 
 /* 1234567 -> "1,234,567"; buf of at least 28 bytes; returns buf */
 char *text_thousands(int64_t value, char *buf, size_t buf_bytes);

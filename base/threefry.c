@@ -1,3 +1,7 @@
+/*
+ * The twenty rounds of Threefry-2x32: add, rotate, exclusive or, and a key injected after every
+ * fourth.
+ */
 #include "base/threefry.h"
 
 #define ROUND_COUNT 20

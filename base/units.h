@@ -22,7 +22,8 @@ typedef int64_t ps_t;                   /* picoseconds since launch */
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
-static inline int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+/* of b > 0, however near a is to INT64_MAX */
+static inline int64_t div_up(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 static inline int64_t round_up(int64_t a, int64_t b) { return div_up(a, b) * b; }
 
 /* of two instants in one unit */

@@ -1,3 +1,4 @@
+/* CRC-32C by eight tables, eight bytes at a time (slicing-by-8). */
 #include "data/crc32c.h"
 
 #include <pthread.h>

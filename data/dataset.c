@@ -1,5 +1,10 @@
+/*
+ * What all stages of a pipeline share: reference counts of datasets, and iterators that open,
+ * advance, skip and save their inputs.
+ */
 #include "data/dataset_impl.h"
 
+#include "base/text.h"
 #include "base/units.h"
 
 #include <assert.h>
@@ -27,11 +32,7 @@ void *dataset_new(const struct dataset_kind *kind, size_t bytes, struct dataset 
     if (input_count > 0) {
         dataset_set_specs(d, input[0]->spec, input[0]->tensor_count);
         d->cardinality = input[0]->cardinality;
-        d->file_count = input[0]->file_count;
     }
-    for (int i = 1; i < input_count; i++)
-        if (input[i]->file_count < d->file_count)
-            d->file_count = input[i]->file_count;
     return d;
 }
 
@@ -49,7 +50,7 @@ void dataset_set_description(struct dataset *d, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(own, sizeof(own), fmt, ap);
+    text_print_args(own, sizeof(own), fmt, ap);
     va_end(ap);
     d->description = d->input_count == 1
                      ? arena_printf(&d->arena, "%s | %s", d->input[0]->description, own)
@@ -62,7 +63,7 @@ struct dataset *dataset_refuse(struct dataset *in, struct err *e, const char *fm
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(msg, sizeof(msg), fmt, ap);
+    text_print_args(msg, sizeof(msg), fmt, ap);
     va_end(ap);
     dataset_release(in);
     err_set(e, "%s", msg);
@@ -129,21 +130,11 @@ int element_check(const struct data_element *x, const struct data_spec *spec, in
 
 /* ---- iterators ------------------------------------------------------------------ */
 
-static struct data_iterator *open_part(struct dataset *d, int64_t pass, int64_t file_first,
-                                       int64_t file_step, struct err *e);
-
 int iterator_open_input(struct data_iterator *it, int i, int64_t pass, struct err *e)
 {
     iterator_close_input(it, i);
-    it->input[i] = open_part(it->dataset->input[i], pass, it->file_first, it->file_step, e);
+    it->input[i] = iterator_open(it->dataset->input[i], pass, e);
     return it->input[i] ? 0 : -1;
-}
-
-int64_t iterator_input_cardinality(const struct data_iterator *it)
-{
-    int64_t all = it->dataset->input[0]->cardinality;
-
-    return it->file_step > 1 && all > 0 ? DATA_UNKNOWN : all;
 }
 
 void iterator_close_input(struct data_iterator *it, int i)
@@ -160,26 +151,18 @@ static int open_inputs(struct data_iterator *it, struct err *e)
     return 0;
 }
 
-static struct data_iterator *open_part(struct dataset *d, int64_t pass, int64_t file_first,
-                                       int64_t file_step, struct err *e)
+struct data_iterator *iterator_open(struct dataset *d, int64_t pass, struct err *e)
 {
     struct data_iterator *it = mem_alloc(d->kind->iterator_bytes);
 
     assert(pass >= 0 && d->kind->iterator_bytes >= sizeof(*it));
     it->dataset = dataset_retain(d);
     it->pass = pass;
-    it->file_first = file_first;
-    it->file_step = file_step;
     it->input = mem_alloc((size_t)d->input_count * sizeof(struct data_iterator *));
     if ((d->kind->open ? d->kind->open : open_inputs)(it, e) == 0)
         return it;
     iterator_destroy(it);
     return NULL;
-}
-
-struct data_iterator *iterator_open(struct dataset *d, int64_t pass, struct err *e)
-{
-    return open_part(d, pass, 0, 1, e);
 }
 
 struct data_iterator *dataset_iterate(struct dataset *d, int64_t pass, struct err *e)
@@ -256,11 +239,6 @@ int64_t iterator_skip(struct data_iterator *it, int64_t n, struct err *e)
     it->is_done = done < n;
     it->count += done;
     return done;
-}
-
-int64_t iterator_count(const struct data_iterator *it)
-{
-    return it->count;
 }
 
 /* ---- positions ------------------------------------------------------------------- */

@@ -46,7 +46,6 @@ void iterator_destroy(struct data_iterator *it);        /* at any point; NULL do
 int iterator_next(struct data_iterator *it, struct data_element **x, struct err *e);
 /* Passes over up to n elements without making what can be left out; how many, or -1. */
 int64_t iterator_skip(struct data_iterator *it, int64_t n, struct err *e);
-int64_t iterator_count(const struct data_iterator *it); /* elements given or skipped so far */
 
 /*
  * Appends the iterator's position to `to`: a few numbers per stage, no elements but those that
@@ -70,20 +69,6 @@ struct dataset *dataset_from_memory(const struct data_tensor *array, int count, 
 struct dataset *dataset_range(int64_t first, int64_t end, int64_t step, struct err *e);
 /* string scalars, copied: paths for dataset_interleave */
 struct dataset *dataset_from_strings(const char *const *string, int64_t count, struct err *e);
-
-/* Elements from the user's own code. Every pass opens it again and gets the same elements. */
-struct data_generator {
-    /* NULL with a message on failure; may itself be NULL: next gets `context` */
-    void *(*open)(void *context, struct err *e);
-    /* as iterator_next; *x is for the caller to release */
-    int (*next)(void *state, struct data_element **x, struct err *e);
-    void (*close)(void *state);         /* NULL where there is no open */
-    void *context;
-    int tensor_count;
-    const struct data_spec *spec;       /* copied; every element is checked against it */
-    const char *name;                   /* in descriptions; NULL: "generator" */
-};
-struct dataset *dataset_generate(const struct data_generator *g, struct err *e);
 
 /* ---- stages ------------------------------------------------------------------- */
 

@@ -39,14 +39,12 @@ struct dataset {
     int input_count, tensor_count;
     struct data_spec *spec;
     int64_t cardinality;
-    int64_t file_count;                 /* least of its sources'; 0: one of them reads no list */
     const char *description;
 };
 
 struct data_iterator {
     struct dataset *dataset;            /* held */
     int64_t pass, count;
-    int64_t file_first, file_step;      /* sources read these files of their list */
     bool is_done, is_failed;
     struct err err;                     /* when failed */
     struct data_iterator **input;       /* NULL where closed */
@@ -74,8 +72,6 @@ int iterator_open_input(struct data_iterator *it, int i, int64_t pass, struct er
 void iterator_close_input(struct data_iterator *it, int i);
 /* an iterator of any dataset within this one, of all its files */
 struct data_iterator *iterator_open(struct dataset *d, int64_t pass, struct err *e);
-/* elements of a pass of input 0, as this iterator reads it */
-int64_t iterator_input_cardinality(const struct data_iterator *it);
 /* position of a freshly opened iterator, or into the archive */
 void iterator_archive(struct data_iterator *it, struct archive *a);
 /* counts in an archive: never negative */

@@ -1,3 +1,4 @@
+/* Cuts each global batch into one part per replica, from one pipeline or from one for each host. */
 #include "data/distribute.h"
 
 #include "base/arena.h"
@@ -35,13 +36,6 @@ int distribute_check_batch(int64_t global_batch, int replica_count, struct err *
     return err_set(e, "batch %" PRId64 " cannot be split over %d replicas; the nearest that can "
                    "are %" PRId64 " and %" PRId64, global_batch, replica_count, below,
                    below + replica_count);
-}
-
-int64_t input_context_batch(const struct input_context *c, int64_t global_batch, struct err *e)
-{
-    if (distribute_check_batch(global_batch, c->replica_count, e))
-        return -1;
-    return global_batch / c->replica_count;
 }
 
 static int check_element(const struct data_element *global, int replica_count, struct err *e)
@@ -194,38 +188,6 @@ struct distributed *distribute_from_function(
         }
     }
     return d;
-}
-
-int distributed_tensor_count(const struct distributed *d)
-{
-    return d->tensor_count;
-}
-
-const struct data_spec *distributed_spec(const struct distributed *d)
-{
-    return d->spec;
-}
-
-int distributed_replica_count(const struct distributed *d)
-{
-    return d->replica_count;
-}
-
-int64_t distributed_cardinality(const struct distributed *d)
-{
-    int64_t least = DATA_INFINITE;
-
-    for (int p = 0; p < d->pipeline_count; p++) {
-        int64_t c = dataset_cardinality(d->pipeline[p]);
-
-        if (c == DATA_UNKNOWN)
-            return DATA_UNKNOWN;
-        if (!d->is_global && c > 0)
-            c /= d->replica_count / d->pipeline_count;
-        if (c >= 0 && (least < 0 || c < least))
-            least = c;
-    }
-    return least;
 }
 
 /* ---- iterators */

@@ -16,8 +16,6 @@ struct input_context {
 
 /* -1 names the nearest batches that can be split over so many replicas */
 int distribute_check_batch(int64_t global_batch, int replica_count, struct err *e);
-/* what each replica gets of a global batch; -1 as above */
-int64_t input_context_batch(const struct input_context *c, int64_t global_batch, struct err *e);
 
 /*
  * Cuts every tensor along dimension 0 into replica_count equal parts, one new element each, for
@@ -42,13 +40,6 @@ struct distributed *distribute_from_function(
     void *context, int input_pipeline_count, int replica_count, struct err *e);
 void distributed_destroy(struct distributed *d);        /* NULL does nothing */
 
-/* one element per replica, of these specs; DATA_ANY_SIZE where a size is not known */
-int distributed_tensor_count(const struct distributed *d);
-const struct data_spec *distributed_spec(const struct distributed *d);
-int distributed_replica_count(const struct distributed *d);
-/* steps of a pass, or DATA_INFINITE, DATA_UNKNOWN */
-int64_t distributed_cardinality(const struct distributed *d);
-
 struct distributed_iterator;
 
 /* `d` must outlive it */
@@ -62,19 +53,4 @@ int distributed_next(struct distributed_iterator *it, struct data_element **repl
 int distributed_save(struct distributed_iterator *it, struct bytes *to, struct err *e);
 struct distributed_iterator *distributed_resume(const struct distributed *d, const void *state,
                                                 size_t bytes, struct err *e);
-
-/* ---- parts of a pipeline for several hosts */
-
-enum auto_shard {
-    SHARD_AUTO,                         /* by file if there are files enough, else by data */
-    SHARD_FILE,                         /* files index, index + count, ... */
-    SHARD_DATA,                         /* elements index, index + count, ... */
-    SHARD_OFF
-};
-/*
- * Part `index` of `count`. By file: every source below must read files; a cache below is refused,
- * for it would keep one part for all.
- */
-struct dataset *dataset_auto_shard(struct dataset *in, enum auto_shard policy, int64_t count,
-                                   int64_t index, struct err *e);
 #endif

@@ -1,3 +1,7 @@
+/*
+ * Elements with reference counts, their tensors in one block of memory, and the specifications
+ * that they must fit.
+ */
 #include "data/element.h"
 
 #include "base/arena.h"

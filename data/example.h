@@ -43,7 +43,5 @@ void example_add_floats(struct example *x, const char *name, const float *value,
 void example_add_ints(struct example *x, const char *name, const int64_t *value, int64_t count);
 void example_add_strings(struct example *x, const char *name, const struct data_string *value,
                          int64_t count);
-/* f32, s32, string by the lists above; u8 as one value of bytes */
-void example_add_tensor(struct example *x, const char *name, const struct data_tensor *t);
 void example_pack(const struct example *x, struct bytes *to);           /* appends the record */
 #endif

@@ -96,25 +96,6 @@ void example_add_strings(struct example *x, const char *name, const struct data_
     }
 }
 
-void example_add_tensor(struct example *x, const char *name, const struct data_tensor *t)
-{
-    int64_t count = data_spec_elems(&t->spec);
-    const int32_t *small = t->data;
-    struct data_string all = {.byte = t->data, .size = count};
-    int64_t *value;
-
-    switch (t->spec.dtype) {
-    case DATA_F32: example_add_floats(x, name, t->data, count); return;
-    case DATA_STRING: example_add_strings(x, name, t->data, count); return;
-    case DATA_U8: example_add_strings(x, name, &all, 1); return;
-    default: break;
-    }
-    value = arena_array(&x->arena, (size_t)count, sizeof(*value));
-    for (int64_t i = 0; i < count; i++)
-        value[i] = small[i];
-    example_add_ints(x, name, value, count);
-}
-
 void example_pack(const struct example *x, struct bytes *to)
 {
     Example__Example all = EXAMPLE__EXAMPLE__INIT;

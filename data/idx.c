@@ -1,3 +1,7 @@
+/*
+ * Loads MNIST-like sets from IDX files, plain or gzip, and checks every header against the bytes
+ * that follow.
+ */
 #include "data/images.h"
 
 #include "base/rng.h"

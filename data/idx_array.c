@@ -1,3 +1,4 @@
+/* Parses one IDX file as an array of any type and rank. */
 #include "data/idx_array.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Parses and writes NumPy array files; the header's dictionary is searched for its three keys. */
 #include "data/npy.h"
 
 #include "base/outfile.h"

@@ -1,5 +1,6 @@
 /* TFRecord, lines of text, records of fixed size. */
 #include "base/units.h"
+#include "base/text.h"
 #include "data/crc32c.h"
 #include "data/record.h"
 
@@ -17,7 +18,7 @@ int record_fail(const struct record_place *p, struct err *e, const char *fmt, ..
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(msg, sizeof(msg), fmt, ap);
+    text_print_args(msg, sizeof(msg), fmt, ap);
     va_end(ap);
     return err_at(e, stream_path(p->stream), 0, 0, "record %" PRId64 " at byte %" PRId64 ": %s",
                   p->number, p->offset, msg);

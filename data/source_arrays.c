@@ -14,16 +14,6 @@
 
 #define FILE_BYTES_MAX ((int64_t)1 << 36)
 
-/* all of a file, unpacked, in the stream's memory; -1 */
-static int64_t read_whole(struct stream *s, const unsigned char **bytes, struct err *e)
-{
-    int64_t size = stream_peek(s, FILE_BYTES_MAX, bytes, e);
-
-    if (size == FILE_BYTES_MAX)
-        return err_at(e, stream_path(s), 0, 0, "more than %" PRId64 " bytes", FILE_BYTES_MAX - 1);
-    return size;
-}
-
 typedef int parse_array(const unsigned char *bytes, int64_t size, const char *path,
                         struct data_element *x, int i, struct err *e);
 
@@ -37,7 +27,7 @@ static int load_array(const char *path, parse_array *parse, struct data_element 
 
     if (!s)
         return -1;
-    size = read_whole(s, &bytes, e);
+    size = stream_whole(s, FILE_BYTES_MAX, &bytes, e);
     if (size >= 0)
         status = parse(bytes, size, path, x, i, e);
     if (status == 0 && x->tensor[i].spec.rank == 0)
@@ -159,7 +149,7 @@ static char *read_text(const char *path, struct arena *a, struct err *e)
 
     if (!s)
         return NULL;
-    size = read_whole(s, &bytes, e);
+    size = stream_whole(s, FILE_BYTES_MAX, &bytes, e);
     if (size > 0 && memchr(bytes, '\0', (size_t)size)) {
         err_at(e, path, 0, 0, "holds a byte 0, so it is no text");
     } else if (size >= 0) {

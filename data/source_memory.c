@@ -119,7 +119,7 @@ struct dataset *dataset_of_arrays(struct data_element *array, const char *name, 
     return new_memory(array->tensor, array->tensor_count, array, name);
 }
 
-/* ---- strings, and paths, of which each part of a pipeline takes its own */
+/* ---- strings and paths ---------------------------------------------------------- */
 
 static struct data_element *copy_strings(const char *const *string, int64_t count)
 {
@@ -139,38 +139,11 @@ struct dataset *dataset_from_strings(const char *const *string, int64_t count, s
     return dataset_of_arrays(copy_strings(string, count), "strings", e);
 }
 
-/* path `at` of the whole list */
-static int paths_next(struct data_iterator *it, struct data_element **x, struct err *e)
-{
-    struct memory_iterator *at = (struct memory_iterator *)it;
-    int status;
-
-    if (at->at == 0)
-        at->at = it->file_first;
-    if (at->at >= it->dataset->cardinality)
-        return 0;
-    status = memory_next(it, x, e);
-    at->at += it->file_step - 1;
-    return status;
-}
-
-static const struct dataset_kind paths_kind = {
-    .iterator_bytes = sizeof(struct memory_iterator), .state = STATE_COUNT,
-    .next = paths_next, .fini = memory_fini,
-};
-
 struct dataset *dataset_from_paths(const char *const *path, int64_t count, struct err *e)
 {
-    struct dataset *d;
-
     if (count < 1)
         return dataset_refuse(NULL, e, "no files");
-    d = dataset_of_arrays(copy_strings(path, count), "paths", e);
-    if (d) {
-        d->kind = &paths_kind;
-        d->file_count = count;
-    }
-    return d;
+    return dataset_of_arrays(copy_strings(path, count), "paths", e);
 }
 
 /* ---- range ------------------------------------------------------------------------ */

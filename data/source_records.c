@@ -31,13 +31,6 @@ static int open_file(struct records_iterator *it, struct err *e)
     return it->place.stream ? 0 : -1;
 }
 
-static int records_open(struct data_iterator *base, struct err *e)
-{
-    (void)e;
-    ((struct records_iterator *)base)->file = base->file_first;
-    return 0;
-}
-
 /* record NULL: pass over it */
 static int advance(struct records_iterator *it, const unsigned char **record, int64_t *size,
                    struct err *e)
@@ -54,7 +47,7 @@ static int advance(struct records_iterator *it, const unsigned char **record, in
             return status;
         stream_close(it->place.stream);
         it->place.stream = NULL;
-        it->file += it->base.file_step;
+        it->file++;
     }
     return 0;
 }
@@ -135,7 +128,7 @@ static void records_close(struct data_iterator *base)
 }
 
 static const struct dataset_kind records_kind = {
-    .iterator_bytes = sizeof(struct records_iterator), .state = STATE_OWN, .open = records_open,
+    .iterator_bytes = sizeof(struct records_iterator), .state = STATE_OWN,
     .next = records_next, .skip = records_skip, .archive = records_archive,
     .close = records_close,
 };
@@ -157,7 +150,6 @@ static struct records *new_records(const struct record_format *format, const cha
     for (int64_t i = 0; i < count; i++)
         r->path[i] = arena_strdup(&r->dataset.arena, path[i]);
     r->compression = c;
-    r->dataset.file_count = count;
     r->dataset.cardinality = DATA_UNKNOWN;
     dataset_set_specs(&r->dataset, &spec, 1);
     if (count == 1)

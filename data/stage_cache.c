@@ -134,7 +134,6 @@ struct dataset *dataset_cache(struct dataset *in, struct err *e)
         return dataset_refuse(in, e, "cache: the input never ends; repeat belongs behind it");
     c = dataset_new(&cache_kind, sizeof(*c), &in, 1);
     pthread_mutex_init(&c->mutex, NULL);
-    c->dataset.file_count = 0;          /* what it keeps is of all files */
     dataset_set_description(&c->dataset, "cache");
     return &c->dataset;
 }

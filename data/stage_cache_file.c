@@ -195,7 +195,6 @@ struct dataset *dataset_cache_file(struct dataset *in, const char *path, struct 
     c = dataset_new(&file_cache_kind, sizeof(*c), &in, 1);
     pthread_mutex_init(&c->mutex, NULL);
     c->path = arena_strdup(&c->dataset.arena, path);
-    c->dataset.file_count = 0;          /* what it keeps is of all files */
     dataset_set_description(&c->dataset, "cache(%s)", path);
     return &c->dataset;
 }

@@ -1,3 +1,4 @@
+/* The repeat stage: opens its input again for each pass, a given number of times or without end. */
 #include "data/dataset_impl.h"
 
 #include <inttypes.h>
@@ -65,7 +66,7 @@ static int repeat_next(struct data_iterator *it, struct data_element **x, struct
 static int64_t repeat_skip(struct data_iterator *it, int64_t n, struct err *e)
 {
     const struct repeat *r = (const struct repeat *)it->dataset;
-    int64_t length = iterator_input_cardinality(it), left = n;
+    int64_t length = it->dataset->input[0]->cardinality, left = n;
 
     while (it->input[0] && !is_over(it)) {
         int64_t done = iterator_skip(it->input[0], left, e), whole, most;

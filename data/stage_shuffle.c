@@ -96,7 +96,7 @@ static int64_t count_taken(struct shuffle_iterator *s, int64_t drawn, struct err
 {
     const struct shuffle *d = (const struct shuffle *)s->base.dataset;
     int64_t most = drawn > 0 ? drawn - 1 + d->buffer_size : 0;
-    int64_t length = iterator_input_cardinality(&s->base);
+    int64_t length = s->base.dataset->input[0]->cardinality;
 
     if (length >= 0)
         return most < length ? most : length;

@@ -1,6 +1,8 @@
+/* Reads a file through a buffer, inflating gzip or zlib data on the way. */
 #include "data/stream.h"
 
 #include "base/arena.h"
+#include "base/archive.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +18,7 @@ struct stream {
     FILE *from;
     char *path;
     int64_t size;                       /* of a plain regular file; -1: not known */
+    int64_t unpacked_max;               /* of a packed file as a whole */
     int64_t offset;                     /* of buffer[begin], unpacked */
     unsigned char *buffer;              /* begin..end are waiting */
     size_t capacity, begin, end;
@@ -98,6 +101,7 @@ static bool begins_as_gzip(FILE *from)
 static int begin_unpacking(struct stream *s, enum data_compression c, struct err *e)
 {
     s->is_packed = true;
+    s->unpacked_max = archive_unpacked_max(s->size);
     s->size = -1;
     s->packed = mem_alloc(CHUNK_BYTES);
     if (inflateInit2(&s->z, c == DATA_COMPRESSION_ZLIB ? 15 : 15 + 16) != Z_OK)
@@ -116,6 +120,7 @@ struct stream *stream_of(FILE *from, const char *path, enum data_compression c, 
     memcpy(s->path, path, strlen(path));
     s->size = fileno(from) >= 0 && fstat(fileno(from), &st) == 0 && S_ISREG(st.st_mode)
               ? st.st_size : -1;
+    s->unpacked_max = INT64_MAX;
     if (c == DATA_COMPRESSION_AUTO) {
         c = begins_as_gzip(from) ? DATA_COMPRESSION_GZIP : DATA_COMPRESSION_NONE;
         if (fseeko(from, 0, SEEK_SET) != 0)
@@ -271,4 +276,16 @@ int64_t stream_line(struct stream *s, const unsigned char **line, struct err *e)
     length = end ? end - *line : (int64_t)(s->end - s->begin);
     stream_take(s, length + (end != NULL));
     return length > 0 && (*line)[length - 1] == '\r' ? length - 1 : length;
+}
+
+int64_t stream_whole(struct stream *s, int64_t most, const unsigned char **at, struct err *e)
+{
+    int64_t limit = s->unpacked_max < most ? s->unpacked_max : most;
+    int64_t size = stream_peek(s, limit + 1, at, e);
+
+    if (size <= limit)
+        return size;
+    return limit == most ? err_at(e, s->path, 0, 0, "more than %" PRId64 " bytes", most)
+                         : err_at(e, s->path, 0, 0, "unpacked more than %" PRId64 " bytes; "
+                                  ARCHIVE_UNPACK_ADVICE, limit);
 }

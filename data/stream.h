@@ -30,6 +30,8 @@ int64_t stream_offset(const struct stream *s);          /* unpacked bytes taken 
  * call. How many there are: fewer only at the end of the file; -1: cannot be read, damaged.
  */
 int64_t stream_peek(struct stream *s, int64_t want, const unsigned char **at, struct err *e);
+/* All of the file, of at most `most` bytes and archive_unpacked_max; how many there are, or -1. */
+int64_t stream_whole(struct stream *s, int64_t most, const unsigned char **at, struct err *e);
 void stream_take(struct stream *s, int64_t bytes);      /* of those that stream_peek has shown */
 /* passes over up to `bytes`; how many there were, or -1 */
 int64_t stream_skip(struct stream *s, int64_t bytes, struct err *e);

@@ -1,3 +1,4 @@
+/* Writes TFRecord files (length, masked CRC-32C, bytes), and checks whole files for damage. */
 #include "data/tfrecord.h"
 
 #include "base/arena.h"
@@ -112,40 +113,4 @@ void tfrecord_abandon(struct tfrecord_writer *w)
 {
     outfile_abandon(&w->file);
     fini(w);
-}
-
-/* Behind a record whose length was read there may be others; a reader that failed stays there. */
-static bool goes_on(struct record_place *p)
-{
-    const unsigned char *next;
-    struct err again;
-
-    return stream_offset(p->stream) > p->offset && stream_peek(p->stream, 1, &next, &again) >= 0;
-}
-
-int64_t tfrecord_check(const char *path, enum data_compression c,
-                       void (*report)(void *context, const struct err *damage), void *context,
-                       struct err *e)
-{
-    struct record_place p = {.stream = stream_open(path, c, e)};
-    int64_t whole = 0, size;
-    const unsigned char *record;
-    struct err damage;
-    int status = 1;
-
-    if (!p.stream)
-        return -1;
-    while (status != 0) {
-        status = tfrecord_format.next(&p, &record, &size, &damage);
-        if (status < 0) {
-            report(context, &damage);
-            if (!goes_on(&p))
-                break;
-        }
-        whole += status > 0;
-        p.number++;
-        p.offset = stream_offset(p.stream);
-    }
-    stream_close(p.stream);
-    return whole;
 }

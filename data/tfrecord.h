@@ -14,12 +14,4 @@ void tfrecord_write(struct tfrecord_writer *w, const void *record, int64_t bytes
 int tfrecord_commit(struct tfrecord_writer *w, struct err *e);  /* -1: could not be written */
 void tfrecord_abandon(struct tfrecord_writer *w);
 
-/*
- * Reads all of a file and calls `report` for every record that is damaged. Behind damaged bytes it
- * goes on; behind a damaged length or a file's end nothing can be found. How many were whole, or
- * -1 when the file cannot be opened.
- */
-int64_t tfrecord_check(const char *path, enum data_compression c,
-                       void (*report)(void *context, const struct err *damage), void *context,
-                       struct err *e);
 #endif

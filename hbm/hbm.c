@@ -1,3 +1,7 @@
+/*
+ * Makes and resets a chip's HBM timing model, and derives from its configuration what every access
+ * needs.
+ */
 #include "hbm/hbm.h"
 #include "hbm/hbm_impl.h"
 

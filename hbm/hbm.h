@@ -73,7 +73,6 @@ ps_t hbm_access(struct hbm *h, ps_t at, int64_t address, int64_t bytes, bool is_
  * from when on it does (`at` if so). hbm_access itself accepts more than a queue holds. For both,
  * `at` is not before that of the latest access.
  */
-bool hbm_has_room(struct hbm *h, ps_t at, int64_t address, bool is_write);
 ps_t hbm_room_at(struct hbm *h, ps_t at, int64_t address, bool is_write);
 
 /* At the end of a launch: writes still held back move, and count. Returns the end of all data. */
@@ -144,6 +143,5 @@ void hbm_store_put_back(struct hbm_store *s);
 void hbm_store_let_go(struct hbm_store *s);
 void hbm_store_free_kept(struct hbm_store *s);          /* the room, too */
 #define HBM_STORE_PAGE_BYTES 65536
-int64_t hbm_store_touched_bytes(const struct hbm_store *s);     /* pages that exist */
 void hbm_store_archive(struct hbm_store *s, struct archive *a); /* of a store of the same size */
 #endif

@@ -138,8 +138,3 @@ ps_t hbm_room_at(struct hbm *h, ps_t at, int64_t address, bool is_write)
                              is_write ? h->config.write_queue - ch->held_bursts
                                       : h->config.read_queue, at);
 }
-
-bool hbm_has_room(struct hbm *h, ps_t at, int64_t address, bool is_write)
-{
-    return hbm_room_at(h, at, address, is_write) == at;
-}

@@ -127,7 +127,7 @@ ps_t hbm_activate_find(const struct hbm_config *c, struct hbm_channel *ch, ps_t 
     }
     ch->crowd = at > earliest ? ch->crowd + 1 : ch->crowd - 1;
     ch->crowd = ch->crowd < 0 ? 0 : ch->crowd > CROWD_MAX ? CROWD_MAX : ch->crowd;
-    if (i > 0 && ch->crowd > CROWD_MAX / 2) {
+    if (i > 0 && ch->crowd > CROWD_MAX / 2 && c->tfaw_ps > 0) {
         ps_t step = (c->tfaw_ps + 3) / 4, before = ch->activate[i - 1].at;
         ps_t snapped = before + (at - before + step - 1) / step * step;
 

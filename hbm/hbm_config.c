@@ -1,3 +1,4 @@
+/* Checks that the timings of a memory fit together, and computes its peak rate. */
 #include "hbm/hbm.h"
 
 #define POWER_OF_TWO(n) ((n) > 0 && ((n) & ((n) - 1)) == 0)

@@ -1,3 +1,7 @@
+/*
+ * Pushes a pattern's accesses into a memory at the edges of a clock, as many in flight as are
+ * allowed, and measures them.
+ */
 #include "hbm/hbm_drive.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * Parses and prints address maps, and takes an address apart into channel, bank, row and column,
+ * digit by digit.
+ */
 #include "hbm/hbm_map.h"
 
 #include "base/units.h"
@@ -69,23 +73,6 @@ int hbm_map_parse(struct hbm_map *m, const char *text, struct err *e)
         at += strspn(at, " /");
     }
     return 0;
-}
-
-char *hbm_map_format(const struct hbm_map *m, char *buf, size_t buf_bytes)
-{
-    static const char *const marks[] = {
-        [HBM_PLAIN] = "", [HBM_ROTATED] = "+", [HBM_XORED] = "^"};
-    size_t used = 0;
-
-    if (buf_bytes > 0)
-        buf[0] = '\0';
-    for (int i = 0; i < m->step_count && used < buf_bytes; i++) {
-        const struct hbm_step *s = &m->step[i];
-
-        used += (size_t)snprintf(buf + used, buf_bytes - used, "%s%s:%d%s", i == 0 ? "" : " ",
-                                 field_names[s->field], s->count, marks[s->spread]);
-    }
-    return buf;
 }
 
 int64_t hbm_map_count(const struct hbm_map *m, enum hbm_field field)

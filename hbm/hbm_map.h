@@ -44,8 +44,6 @@ struct hbm_place {
  * with + where rotated and ^ where xored; separated by spaces or slashes.
  */
 int hbm_map_parse(struct hbm_map *m, const char *text, struct err *e);
-/* the same text again; returns buf */
-char *hbm_map_format(const struct hbm_map *m, char *buf, size_t buf_bytes);
 
 /* product of the counts of a field's steps; 1 if it has none */
 int64_t hbm_map_count(const struct hbm_map *m, enum hbm_field field);

@@ -1,3 +1,4 @@
+/* Parses the names of access patterns, and walks through their addresses one by one or in runs. */
 #include "hbm/hbm_pattern.h"
 
 #include <inttypes.h>
@@ -33,18 +34,6 @@ static const struct spelling {
     {"mix", HBM_MIX, false, "percentage of reads"},
     {"random_mix", HBM_RANDOM_MIX, false, "percentage of reads"},
 };
-
-static int unknown(const char *name, struct err *e)
-{
-    const char *names[COUNT_OF(spellings)];
-    char hint[96];
-
-    for (size_t i = 0; i < COUNT_OF(spellings); i++)
-        names[i] = spellings[i].name;
-    return err_set(e, "unknown pattern \"%s\"%s; there are seq, stride:BYTES, random (each with "
-                   "_wr for writes), copy, mix:PERCENT and random_mix:PERCENT", name,
-                   text_did_you_mean(name, names, COUNT_OF(names), hint, sizeof(hint)));
-}
 
 /* "stride512" and "stride:512": the name into `name`, what follows is returned */
 static const char *split_name(const char *text, char *name, size_t name_bytes)
@@ -83,18 +72,15 @@ static int take_number(struct hbm_pattern *p, const struct spelling *s, const ch
 
 int hbm_pattern_parse(struct hbm_pattern *p, const char *text, struct err *e)
 {
-    char name[32];
+    char name[32], near[TEXT_NEAR_BYTES];
     const char *number = split_name(text, name, sizeof(name));
+    int i = text_find(name, &spellings[0].name, sizeof(*spellings), COUNT_OF(spellings), near);
 
-    for (size_t i = 0; i < COUNT_OF(spellings); i++) {
-        const struct spelling *s = &spellings[i];
-
-        if (strcmp(name, s->name) != 0)
-            continue;
-        *p = (struct hbm_pattern){.kind = s->kind, .is_write = s->is_write};
-        return take_number(p, s, text, number, e);
-    }
-    return unknown(name, e);
+    if (i < 0)
+        return err_set(e, "unknown pattern \"%s\"%s; there are seq, stride:BYTES, random (each with "
+                       "_wr for writes), copy, mix:PERCENT and random_mix:PERCENT", name, near);
+    *p = (struct hbm_pattern){.kind = spellings[i].kind, .is_write = spellings[i].is_write};
+    return take_number(p, &spellings[i], text, number, e);
 }
 
 static int check_stride(const struct hbm_pattern *p, struct err *e)

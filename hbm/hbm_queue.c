@@ -1,3 +1,7 @@
+/*
+ * Counts the requests waiting in a queue by when they leave; requests that leave evenly spaced
+ * share one entry.
+ */
 #include "hbm/hbm_queue.h"
 
 #include <string.h>
@@ -119,19 +123,6 @@ ps_t hbm_queue_full_until(struct hbm_queue *q, int64_t limit, ps_t at)
         over -= times * i->bursts;
     }
     return at;
-}
-
-int64_t hbm_queue_waiting(const struct hbm_queue *q, ps_t at)
-{
-    int64_t bursts = 0;
-
-    for (size_t k = q->first; k < q->count; k++) {
-        const struct hbm_held *i = &q->held[k];
-
-        for (int32_t n = 0; n < i->times; n++)
-            bursts += i->leave_at + n * i->step_ps > at ? i->bursts : 0;
-    }
-    return bursts;
 }
 
 void hbm_queue_delay(struct hbm_queue *q, ps_t at, ps_t ps)

@@ -29,9 +29,6 @@ void hbm_queue_add(struct hbm_queue *q, int64_t limit, ps_t now, ps_t leave_at, 
 /* what left until `now` is of no interest any more */
 void hbm_queue_forget(struct hbm_queue *q, ps_t now);
 
-/* bursts that are in it at `at` */
-int64_t hbm_queue_waiting(const struct hbm_queue *q, ps_t at);
-
 /* what is in it at `at` leaves `ps` later */
 void hbm_queue_delay(struct hbm_queue *q, ps_t at, ps_t ps);
 

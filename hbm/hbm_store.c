@@ -1,3 +1,7 @@
+/*
+ * Keeps the contents of HBM as pages of 64 KiB that exist once they are written to, found through
+ * tables of 256.
+ */
 #include "hbm/hbm_page.h"
 
 #include <assert.h>
@@ -31,7 +35,6 @@ struct kept_page {
 
 struct hbm_store {
     int64_t size_bytes;
-    int64_t page_count;                 /* that exist */
     size_t table_count;
     struct table **tables;              /* NULL = no page of it exists */
     bool keeps;
@@ -106,7 +109,6 @@ static unsigned char *make_page(struct hbm_store *s, size_t number, bool is_writ
 
     if (!*p) {
         *p = is_written_over ? page_create_unset() : page_create(NULL);
-        s->page_count++;
     } else if (page_is_shared(*p)) {
         struct page *own = is_written_over ? page_create_unset() : page_create(*p);
 
@@ -182,7 +184,6 @@ void hbm_store_share_page(struct hbm_store *s, size_t number, struct page *page)
     struct page **p = page_at(s, number), *old = *p;
 
     *p = page_share(page);
-    s->page_count += (page != NULL) - (old != NULL);
     page_release(old);
 }
 
@@ -286,11 +287,6 @@ void hbm_store_free_kept(struct hbm_store *s)
     mem_free(s->kept);
     s->kept = NULL;
     s->kept_count = s->kept_capacity = 0;
-}
-
-int64_t hbm_store_touched_bytes(const struct hbm_store *s)
-{
-    return s->page_count << PAGE_SHIFT;
 }
 
 /* page by page, by number; UINT64_MAX at the end */

@@ -1,3 +1,7 @@
+/*
+ * Lets a row's worth of reads in at once, with the same times as if each had been asked for by
+ * itself.
+ */
 #include "hbm/hbm_stream.h"
 
 #include "hbm/hbm_append.h"

@@ -1,3 +1,7 @@
+/*
+ * Takes a message over one link after the other, cut-through: each link is busy until an instant,
+ * and first come is first served.
+ */
 #include "interconnect/net.h"
 
 #include <assert.h>
@@ -267,11 +271,6 @@ struct net_route net_route(const struct net *n, int from, int to)
 bool net_route_leads(const struct net *n, struct net_route w, int from, int to)
 {
     return grid_route_leads(&n->grid, w, from, to);
-}
-
-int net_hop_count(const struct net *n, int from, int to)
-{
-    return net_steps(net_route(n, from, to));
 }
 
 int64_t net_wire_bytes(const struct net *n, int64_t bytes)

@@ -145,7 +145,6 @@ void net_watch(struct net *n, net_watch_fn *fn, void *context);
 
 int64_t net_wire_bytes(const struct net *n, int64_t bytes);     /* of a message, with overhead */
 ps_t net_busy_ps(const struct net *n, int64_t bytes);           /* that it takes a link */
-int net_hop_count(const struct net *n, int from, int to);       /* links on the route */
 int net_link_count(const struct net *n);                /* directed links */
 const struct net_link_stats *net_link(const struct net *n, int index);
 ps_t net_link_free_at(const struct net *n, int index);  /* as far as it has been taken */

@@ -1,3 +1,7 @@
+/*
+ * Targets of synthetic traffic patterns, and the highest load that links can carry of each, from
+ * its routes.
+ */
 #include "interconnect/traffic_impl.h"
 
 #include <string.h>

@@ -340,15 +340,9 @@ static int compare_labels(const void *a, const void *b)
 
 static void undefined_label(struct assembler *as, const struct asm_label *use)
 {
-    const char **names = NULL;
-    size_t room = 0;
-    char hint[128];
+    char hint[TEXT_NEAR_BYTES];
 
-    names = mem_grow(names, &room, as->label_count + 1, sizeof(*names));
-    for (size_t i = 0; i < as->label_count; i++)
-        names[i] = as->label[i].name;
-    text_did_you_mean(use->name, names, as->label_count, hint, sizeof(hint));
-    mem_free(names);
+    text_find(use->name, &as->label->name, sizeof(*as->label), as->label_count, hint);
     asm_error(as, use->line, use->col, "undefined label \"%.80s\"%s", use->name, hint);
 }
 

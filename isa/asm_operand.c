@@ -86,16 +86,10 @@ int asm_register(struct assembler *as, char class, const char *meaning, int32_t 
 
 static int unknown_name(struct assembler *as, struct word w)
 {
-    const char **names = NULL;
-    size_t room = 0;
-    char wanted[64], hint[128];
+    char wanted[64], hint[TEXT_NEAR_BYTES];
 
-    names = mem_grow(names, &room, as->name_count + 1, sizeof(*names));
-    for (size_t i = 0; i < as->name_count; i++)
-        names[i] = as->name[i].name;
     snprintf(wanted, sizeof(wanted), "%.*s", (int)w.length, w.start);
-    text_did_you_mean(wanted, names, as->name_count, hint, sizeof(hint));
-    mem_free(names);
+    text_find(wanted, &as->name->name, sizeof(*as->name), as->name_count, hint);
     return asm_error_at(as, &as->scan, "unknown name \"%s\"%s", wanted, hint);
 }
 

@@ -1,3 +1,7 @@
+/*
+ * Checks each operation of a program against what a chip has: units, slots, types, ranges of
+ * immediates, registers.
+ */
 #include "isa/check.h"
 
 #include "base/units.h"
@@ -147,37 +151,28 @@ static int check_operand(const struct site *s, int index, struct err *e)
     if (isa_lacks_base(s->op, index))
         return op_violation(s, e, "operand o%d is an index register without a base register",
                             index);
-    if (o->kind == OPERAND_REG && strchr("dvV", role) && o->value >= s->limits->vreg_count)
+    if (o->kind == OPERAND_REG && isa_role_file(role) == STATE_V && o->value >= s->limits->vreg_count)
         return op_violation(s, e, "v%" PRId32 ", the chip has v0..v%d", o->value,
                             s->limits->vreg_count - 1);
     return o->kind == OPERAND_IMM ? check_immediate(s, index, e) : 0;
 }
 
-/* Operations that need what not every chip has. Matrix units: check_matrix. */
-static const struct need {
-    enum isa_opcode code;
-    enum isa_feature feature;
-} needs[] = {
-    { OP_VARITH_BF16, ISA_FEATURE_PACKED_BF16 },
-    { OP_VCMP_BF16, ISA_FEATURE_PACKED_BF16 },
-    { OP_VEUP_BF16, ISA_FEATURE_PACKED_BF16 },
-    { OP_VXLANE_BF16, ISA_FEATURE_PACKED_BF16 },
-    { OP_CLD, ISA_FEATURE_CMEM },
-    { OP_VPOP_CRF, ISA_FEATURE_CMEM },
-    { OP_DMA_HBM_CMEM, ISA_FEATURE_CMEM },
-    { OP_DMA_CMEM_HBM, ISA_FEATURE_CMEM },
-    { OP_DMA_VMEM_CMEM, ISA_FEATURE_CMEM },
-    { OP_DMA_CMEM_VMEM, ISA_FEATURE_CMEM },
-};
+/* What not every chip has: CMEM, and the arithmetic of these. Matrix units: check_matrix. */
+static bool is_packed_bf16(enum isa_opcode code)
+{
+    return code == OP_VARITH_BF16 || code == OP_VCMP_BF16 || code == OP_VEUP_BF16 ||
+           code == OP_VXLANE_BF16;
+}
 
 static int check_features(const struct site *s, struct err *e)
 {
-    for (size_t i = 0; i < COUNT_OF(needs); i++) {
-        if (needs[i].code == s->op->code && !(s->limits->features & needs[i].feature))
-            return op_violation(s, e, "the chip has no %s", needs[i].feature == ISA_FEATURE_CMEM ?
-                                "CMEM (cmem.bytes)" :
-                                "arithmetic on packed bf16 (valu.bf16)");
-    }
+    enum isa_opcode code = (enum isa_opcode)s->op->code;
+
+    if (isa_touches(code) & (ISA_CMEM | ISA_CRF) && !(s->limits->features & ISA_FEATURE_CMEM) &&
+        isa_info(code)->format != ISA_FMT_DMA_DESC)
+        return op_violation(s, e, "the chip has no CMEM (cmem.bytes)");
+    if (is_packed_bf16(code) && !(s->limits->features & ISA_FEATURE_PACKED_BF16))
+        return op_violation(s, e, "the chip has no arithmetic on packed bf16 (valu.bf16)");
     return 0;
 }
 

@@ -1,7 +1,9 @@
+/* Prints a program as assembly text: labels, notes, and immediates in the form that reads best. */
 #include "isa/disasm.h"
 
 #include "base/arena.h"
 #include "base/floats.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #include <ctype.h>
@@ -60,8 +62,8 @@ static void put_float(struct text_out *out, uint32_t bits)
         return;
     }
     for (int precision = 6; precision <= 9; precision++) {
-        snprintf(digits, sizeof(digits), "%.*g", precision, (double)value);
-        if (f32_bits(strtof(digits, NULL)) == bits)
+        text_print(digits, sizeof(digits), "%.*g", precision, (double)value);
+        if (f32_bits(text_to_float(digits, NULL)) == bits)
             break;
     }
     put(out, "%s%s", digits, strpbrk(digits, ".e") ? "" : ".0");
@@ -161,10 +163,8 @@ static void put_label(struct text_out *out, const struct isa_program *p, uint32_
 
 static void put_register(struct text_out *out, char role, const struct isa_operand *o)
 {
-    const char *prefix = strchr("dvV", role) ? "v" : strchr("mnN", role) ? "vm" :
-                         strchr("qpP", role) ? "p" : "s";
-
-    put(out, "%s%s%" PRId32, o->is_negated ? "!" : "", prefix, o->value);
+    put(out, "%s%s%" PRId32, o->is_negated ? "!" : "", isa_register_prefix(isa_role_file(role)),
+        o->value);
 }
 
 static void put_address(struct text_out *out, const struct isa_operand *base,

@@ -1,3 +1,4 @@
+/* Prints the tables of ops.def and formats.def as Markdown. */
 #include "isa/doc.h"
 
 #include "isa/isa.h"

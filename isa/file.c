@@ -1,3 +1,4 @@
+/* Reads a whole file into an arena; pipes and devices as well. */
 #include "isa/file.h"
 
 #include <errno.h>

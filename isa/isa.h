@@ -42,8 +42,19 @@ enum isa_latency_class {
     CLASS_COUNT
 };
 
+enum isa_state {
+#define STATE(id, name, meaning) STATE_##id,
+#include "isa/states.def"
+    STATE_COUNT
+};
+
+enum {                                  /* sets of them */
+#define STATE(id, name, meaning) ISA_##id = 1 << STATE_##id,
+#include "isa/states.def"
+};
+
 enum isa_opcode {
-#define OP(id, mnemonic, slot, format, unit, class, effect, meaning) OP_##id,
+#define OP(id, mnemonic, slot, format, unit, class, reads, writes, effect, meaning) OP_##id,
 #include "isa/ops.def"
     OP_COUNT
 };
@@ -125,7 +136,8 @@ struct isa_info {
     enum isa_format format;
     enum isa_unit unit;
     enum isa_latency_class latency_class;
-    const char *effect, *meaning;
+    const char *reads_text, *writes_text, *effect, *meaning;
+    uint32_t reads, writes;             /* state that is in no operand: ISA_… */
     uint8_t operand_count;              /* derived from the template and the mnemonic */
     uint8_t tail_first;                 /* operands from here on may be absent, all of them */
     uint8_t choice_first;               /* operands from here on are choices */
@@ -135,6 +147,14 @@ struct isa_info {
 };
 
 const struct isa_info *isa_info(enum isa_opcode code);   /* never NULL for code < OP_COUNT */
+static inline uint32_t isa_touches(enum isa_opcode code)
+{
+    return isa_info(code)->reads | isa_info(code)->writes;
+}
+/* The operation that takes out of the FIFO which `push` puts into, the first of them. */
+enum isa_opcode isa_pop_of(enum isa_opcode push);
+/* A bit per operand that is a scalar, register or not, which the operation reads. */
+uint8_t isa_scalar_operands(enum isa_opcode code);
 const char *isa_format_template(enum isa_format format);
 const char *isa_slot_name(enum isa_slot slot);           /* "scalar", "valu", … */
 
@@ -151,6 +171,11 @@ const char *const *isa_mnemonics(size_t *count);
 /* What an operand of a role may be: kinds, register numbers, negation. */
 bool isa_role_allows(char role, const struct isa_operand *operand);
 const char *isa_role_meaning(char role);                 /* "vector register", … */
+
+/* The file that registers of a role are of, STATE_COUNT: none; and whether they are written. */
+enum isa_state isa_role_file(char role);
+bool isa_role_is_written(char role);
+const char *isa_register_prefix(enum isa_state file);    /* "v", "vm", "s", "p" */
 
 /* The same for operand `index` of an operation, choices included. */
 bool isa_operand_allowed(enum isa_opcode code, int index, const struct isa_operand *operand);

@@ -105,6 +105,21 @@ static bool parse_layout(const char *at, const char *end, struct listing_shape *
     return true;
 }
 
+/* also where a side is 0: planes and tiles are counted of the other sides */
+static bool is_countable(const struct listing_shape *s)
+{
+    int64_t count = 1;
+
+    for (int i = 0; i < s->rank; i++) {
+        int64_t side = later(s->side[i], 1);
+
+        if (count > ELEM_COUNT_MAX / side)
+            return false;
+        count *= side;
+    }
+    return true;
+}
+
 bool listing_parse_shape(const char *text, const char *end, struct listing_shape *out)
 {
     const char *at = skip_blank(text, end), *start = at;
@@ -121,7 +136,7 @@ bool listing_parse_shape(const char *text, const char *end, struct listing_shape
         out->elem_bits = bits_of(out->type);
     at++;
     out->rank = numbers_at(&at, end, ']', out->side, LISTING_RANK_MAX);
-    if (out->rank < 0 || listing_elem_count(out) > ELEM_COUNT_MAX)
+    if (out->rank < 0 || !is_countable(out))
         return false;
     at = skip_blank(at, end);
     return at == end || *at != '{' || parse_layout(at + 1, end, out);
@@ -131,11 +146,8 @@ int64_t listing_elem_count(const struct listing_shape *s)
 {
     int64_t count = 1;
 
-    for (int i = 0; i < s->rank; i++) {
-        if (s->side[i] && count > ELEM_COUNT_MAX / s->side[i])
-            return ELEM_COUNT_MAX + 1;
-        count *= s->side[i];
-    }
+    for (int i = 0; i < s->rank; i++)
+        count *= s->side[i];            /* the parser has seen to it that they are not too many */
     return count;
 }
 

@@ -1,3 +1,4 @@
+/* Translates the choices in a matrix operation's mnemonic into types, masks and targets. */
 #include "isa/matrix.h"
 
 /* by operation */

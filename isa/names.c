@@ -15,7 +15,7 @@
 #include <string.h>
 
 static const char *const patterns[] = {
-#define OP(id, mnemonic, slot, format, unit, class, effect, meaning) mnemonic,
+#define OP(id, mnemonic, slot, format, unit, class, reads, writes, effect, meaning) mnemonic,
 #include "isa/ops.def"
 };
 

@@ -1,10 +1,10 @@
+/* Encodes programs into object files and decodes them again, refusing whatever does not add up. */
 #include "isa/object.h"
 
 #include "base/outfile.h"
 #include "isa/file.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
@@ -15,11 +15,6 @@
 #define BUNDLE_BYTES 10
 #define SYMBOL_BYTES 8
 #define NOTE_BYTES 4
-
-/* Why an operation cannot be decoded. */
-struct text {
-    char s[160];
-};
 
 static const uint8_t magic[4] = { 'S', 'Y', 'S', 'O' };
 
@@ -43,19 +38,6 @@ static uint32_t get16(const uint8_t *from)
 static uint32_t get32(const uint8_t *from)
 {
     return get16(from) | get16(from + 2) << 16;
-}
-
-static const char *explain(struct text *why, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static const char *explain(struct text *why, const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(why->s, sizeof(why->s), fmt, ap);
-    va_end(ap);
-    return why->s;
 }
 
 /* Names and operands of all operations: object files of another table mean something else. */
@@ -89,15 +71,14 @@ size_t isa_encode(const struct isa_op *op, uint8_t bytes[ISA_ENCODED_MAX])
     return (size_t)(to - bytes);
 }
 
-/* Why a header is refused, or NULL. */
-static const char *decode_header(const uint8_t *bytes, struct isa_op *op, struct text *why)
+static int decode_header(const uint8_t *bytes, struct isa_op *op, struct err *e)
 {
     uint8_t pred = bytes[2] & (NEGATED - 1);
     const struct isa_info *info;
     int unit_count;
 
     if (get16(bytes) >= OP_COUNT)
-        return explain(why, "code %" PRIu32 " (0..%d)", get16(bytes), OP_COUNT - 1);
+        return err_set(e, "code %" PRIu32 " (0..%d)", get16(bytes), OP_COUNT - 1);
     op->code = (uint16_t)get16(bytes);
     op->pred = pred;
     op->pred_is_negated = (bytes[2] & NEGATED) != 0;
@@ -106,31 +87,30 @@ static const char *decode_header(const uint8_t *bytes, struct isa_op *op, struct
     info = isa_info((enum isa_opcode)op->code);
     unit_count = isa_unit_suffix((enum isa_opcode)op->code) ? ISA_UNIT_MAX : 1;
     if (pred == ISA_PRED_ALWAYS ? op->pred_is_negated : pred >= ISA_PRED_COUNT)
-        return explain(why, "%s: guard %sp%d (p0..p%d)", info->mnemonic,
+        return err_set(e, "%s: guard %sp%d (p0..p%d)", info->mnemonic,
                        op->pred_is_negated ? "!" : "", pred, ISA_PRED_COUNT - 1);
     if (op->unit_index >= unit_count)
-        return explain(why, "%s: unit %d (0..%d)", info->mnemonic, op->unit_index,
+        return err_set(e, "%s: unit %d (0..%d)", info->mnemonic, op->unit_index,
                        unit_count - 1);
     if (op->operand_count != info->operand_count)
-        return explain(why, "%s: %d operands, it takes %d", info->mnemonic, op->operand_count,
+        return err_set(e, "%s: %d operands, it takes %d", info->mnemonic, op->operand_count,
                        info->operand_count);
-    return NULL;
+    return 0;
 }
 
-/* As isa_decode; where that gives 0, *why tells the reason. */
-static size_t decode(const uint8_t *bytes, size_t available, struct isa_op *op, struct text *why)
+size_t isa_decode(const uint8_t *bytes, size_t available, struct isa_op *op, struct err *e)
 {
     const uint8_t *from = bytes + OP_HEADER_BYTES;
 
     memset(op, 0, sizeof(*op));
     if (available < OP_HEADER_BYTES) {
-        explain(why, "cut off after %zu bytes", available);
+        err_set(e, "cut off after %zu bytes", available);
         return 0;
     }
-    if (decode_header(bytes, op, why))
+    if (decode_header(bytes, op, e))
         return 0;
     if (available < OP_HEADER_BYTES + (size_t)op->operand_count * OPERAND_BYTES) {
-        explain(why, "%s: operands cut off", isa_info(op->code)->mnemonic);
+        err_set(e, "%s: operands cut off", isa_info(op->code)->mnemonic);
         return 0;
     }
     for (int i = 0; i < op->operand_count; i++, from += OPERAND_BYTES) {
@@ -138,24 +118,17 @@ static size_t decode(const uint8_t *bytes, size_t available, struct isa_op *op, 
         op->operand[i].is_negated = (from[0] & NEGATED) != 0;
         op->operand[i].value = (int32_t)get32(from + 1);
         if (!isa_operand_allowed((enum isa_opcode)op->code, i, &op->operand[i])) {
-            explain(why, "%s: operand o%d is no %s", isa_info(op->code)->mnemonic, i,
+            err_set(e, "%s: operand o%d is no %s", isa_info(op->code)->mnemonic, i,
                     isa_role_meaning(isa_info(op->code)->role[i]));
             return 0;
         }
         if (isa_lacks_base(op, i)) {
-            explain(why, "%s: operand o%d is an index register without a base register",
+            err_set(e, "%s: operand o%d is an index register without a base register",
                     isa_info(op->code)->mnemonic, i);
             return 0;
         }
     }
     return (size_t)(from - bytes);
-}
-
-size_t isa_decode(const uint8_t *bytes, size_t available, struct isa_op *op)
-{
-    struct text why;
-
-    return decode(bytes, available, op, &why);
 }
 
 /* A growing file image. */
@@ -336,11 +309,11 @@ static int read_string(const struct reader *r, uint32_t at, const char **out, st
 static int read_operations(struct reader *r, struct isa_program *out, struct err *e)
 {
     for (uint32_t i = 0; i < out->op_count; i++) {
-        struct text why;
-        size_t length = decode(r->at, (size_t)(r->end - r->at), &out->op[i], &why);
+        struct err why;
+        size_t length = isa_decode(r->at, (size_t)(r->end - r->at), &out->op[i], &why);
 
         if (length == 0)
-            return err_at(e, r->file, 0, 0, "operation %" PRIu32 ": %s", i, why.s);
+            return err_at(e, r->file, 0, 0, "operation %" PRIu32 ": %s", i, why.msg);
         r->at += length;
     }
     if ((uint64_t)(r->end - r->at) != (uint64_t)out->bundle_count * BUNDLE_BYTES +
@@ -413,14 +386,4 @@ int isa_object_parse(const uint8_t *bytes, size_t size, const char *file, struct
         read_bundles(&r, out, e) || read_names(&r, out, e))
         return -1;
     return 0;
-}
-
-int isa_object_read(const char *path, struct arena *a, struct isa_program *out, struct err *e)
-{
-    uint8_t *bytes;
-    size_t size;
-
-    if (isa_file_read(path, a, &bytes, &size, e))
-        return -1;
-    return isa_object_parse(bytes, size, path, a, out, e);
 }

@@ -24,10 +24,10 @@
 #define ISA_OBJECT_TABLE_AT 40
 #define ISA_OBJECT_HEADER_BYTES 44
 
-/* one operation to bytes and back; encode returns the length, decode 0 if malformed */
+/* one operation to bytes and back: their length; decode 0 with a message if they are malformed */
 #define ISA_ENCODED_MAX 64
 size_t isa_encode(const struct isa_op *op, uint8_t bytes[ISA_ENCODED_MAX]);
-size_t isa_decode(const uint8_t *bytes, size_t available, struct isa_op *op);
+size_t isa_decode(const uint8_t *bytes, size_t available, struct isa_op *op, struct err *e);
 
 /* true when the bytes begin with the magic, whatever follows */
 bool isa_object_is(const uint8_t *bytes, size_t size);
@@ -39,5 +39,4 @@ uint8_t *isa_object_bytes(const struct isa_program *p, size_t *size);
 int isa_object_write(const struct isa_program *p, const char *path, struct err *e);
 int isa_object_parse(const uint8_t *bytes, size_t size, const char *file, struct arena *a,
                      struct isa_program *out, struct err *e);
-int isa_object_read(const char *path, struct arena *a, struct isa_program *out, struct err *e);
 #endif

@@ -1,3 +1,7 @@
+/*
+ * Cuts a long program into overlays: each cut stands where the fewest branches cross it, and of
+ * such places at the latest.
+ */
 #include "isa/overlay.h"
 
 /* by bundle: branches that would lead across a cut in front of it, loops' heads counted too */

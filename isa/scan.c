@@ -1,6 +1,11 @@
+/*
+ * The scanner below the assembler and the readers of listings: blanks, comments, words and
+ * numbers, with their columns.
+ */
 #include "isa/scan.h"
 
 #include "base/floats.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -138,7 +143,7 @@ static struct number read_number(const char *s, bool is_negative)
     }
     if (is_hex)
         return n;
-    f = strtof(s, &end);
+    f = text_to_float(s, &end);
     if (end == s || !(*end == '\0' || strcmp(end, "f") == 0))
         return n;
     if (isinf(f) && isdigit((unsigned char)s[0]))

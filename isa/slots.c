@@ -1,3 +1,7 @@
+/*
+ * Counts a bundle's operations by slot, and decides whether they fit when slots lend each other
+ * room.
+ */
 #include "isa/slots.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Derives the table of operations from ops.def: operands from each format's template, choices from
+ * each mnemonic.
+ */
 #include "isa/isa.h"
 
 #include "base/units.h"
@@ -12,10 +16,15 @@ static const char *const templates[] = {
 };
 
 static struct isa_info table[] = {
-#define OP(id, mnemonic, slot, format, unit, class, effect, meaning) \
-    { NULL, mnemonic, SLOT_##slot, ISA_FMT_##format, UNIT_##unit, CLASS_##class, effect, meaning, \
-      0, 0, 0, 0, { 0 }, "" },
+#define OP(id, mnemonic, slot, format, unit, class, reads, writes, effect, meaning) \
+    { NULL, mnemonic, SLOT_##slot, ISA_FMT_##format, UNIT_##unit, CLASS_##class, reads, writes, \
+      effect, meaning, 0, 0, 0, 0, 0, 0, { 0 }, "" },
 #include "isa/ops.def"
+};
+
+static const char *const state_names[] = {
+#define STATE(id, name, meaning) name,
+#include "isa/states.def"
 };
 
 static char plain_mnemonics[OP_COUNT][ISA_MNEMONIC_MAX];
@@ -84,9 +93,30 @@ static void derive_choices(struct isa_info *info, char plain[ISA_MNEMONIC_MAX])
     info->mnemonic = plain;
 }
 
+/* the set of the names in `text` */
+static uint32_t derive_states(const char *text)
+{
+    uint32_t set = 0;
+
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        int state = 0;
+
+        while (strlen(state_names[state]) != length || strncmp(state_names[state], text, length)) {
+            state++;
+            assert(state < STATE_COUNT);        /* every name stands in states.def */
+        }
+        set |= 1u << state;
+        text += length + (text[length] == ' ');
+    }
+    return set;
+}
+
 static void derive_table(void)
 {
     for (int code = 0; code < OP_COUNT; code++) {
+        table[code].reads = derive_states(table[code].reads_text);
+        table[code].writes = derive_states(table[code].writes_text);
         derive_operands(&table[code]);
         derive_choices(&table[code], plain_mnemonics[code]);
     }
@@ -97,6 +127,19 @@ const struct isa_info *isa_info(enum isa_opcode code)
     assert((unsigned)code < OP_COUNT);
     pthread_once(&table_once, derive_table);
     return &table[code];
+}
+
+enum isa_opcode isa_pop_of(enum isa_opcode push)
+{
+    uint32_t fifo = isa_info(push)->writes;
+    int code = 0;
+
+    while (isa_info((enum isa_opcode)code)->slot != SLOT_POP ||
+           !(isa_info((enum isa_opcode)code)->reads & fifo)) {
+        code++;
+        assert(code < OP_COUNT);        /* it writes into a FIFO */
+    }
+    return (enum isa_opcode)code;
 }
 
 const char *isa_format_template(enum isa_format format)
@@ -127,44 +170,69 @@ const char *isa_unit_suffix(enum isa_opcode code)
 
 /* Registers of a class, and what else the role takes. */
 static const struct role {
-    char letter;
-    bool takes_immediate, takes_nothing;
+    bool takes_immediate, takes_nothing, is_written;
     int register_count;                 /* 0: no register */
+    enum isa_state file;                /* of the registers */
     const char *meaning;
-} roles[] = {
-    { 'd', false, false, ISA_VREG_MAX,    "vector register" },
-    { 'v', false, false, ISA_VREG_MAX,    "vector register" },
-    { 'V', true,  false, ISA_VREG_MAX,    "vector register or immediate" },
-    { 'm', false, false, ISA_MASK_COUNT,  "mask register" },
-    { 'n', false, false, ISA_MASK_COUNT,  "mask register" },
-    { 'N', true,  false, ISA_MASK_COUNT,  "mask register or immediate" },
-    { 'e', false, false, ISA_SREG_COUNT,  "scalar register" },
-    { 's', false, false, ISA_SREG_COUNT,  "scalar register" },
-    { 'S', true,  false, ISA_SREG_COUNT,  "scalar register or immediate" },
-    { 'Z', true,  true,  ISA_SREG_COUNT,  "scalar register or immediate" },
-    { 'q', false, false, ISA_PRED_COUNT,  "predicate register" },
-    { 'p', false, false, ISA_PRED_COUNT,  "predicate register" },
-    { 'P', true,  false, ISA_PRED_COUNT,  "predicate register or immediate" },
-    { 'B', false, true,  ISA_SREG_COUNT,  "scalar base register" },
-    { 'O', true,  false, ISA_SREG_COUNT,  "scalar index register or immediate offset" },
-    { 'F', true,  false, ISA_SREG_COUNT,  "sync flag number" },
-    { 'i', true,  false, 0,               "immediate" },
-    { 'L', true,  false, 0,               "branch target" },
-    { 'M', true,  false, 0,               "sublane mask" },
-    { 'R', true,  false, 0,               "sublane pattern" },
-    { 'T', true,  false, 0,               "sublane stride" },
-    { 'x', true,  false, 0,               "choice of the mnemonic" },
+} roles[128] = {
+    ['d'] = { false, false, true,  ISA_VREG_MAX,   STATE_V, "vector register" },
+    ['v'] = { false, false, false, ISA_VREG_MAX,   STATE_V, "vector register" },
+    ['V'] = { true,  false, false, ISA_VREG_MAX,   STATE_V, "vector register or immediate" },
+    ['m'] = { false, false, true,  ISA_MASK_COUNT, STATE_M, "mask register" },
+    ['n'] = { false, false, false, ISA_MASK_COUNT, STATE_M, "mask register" },
+    ['N'] = { true,  false, false, ISA_MASK_COUNT, STATE_M, "mask register or immediate" },
+    ['e'] = { false, false, true,  ISA_SREG_COUNT, STATE_S, "scalar register" },
+    ['s'] = { false, false, false, ISA_SREG_COUNT, STATE_S, "scalar register" },
+    ['S'] = { true,  false, false, ISA_SREG_COUNT, STATE_S, "scalar register or immediate" },
+    ['Z'] = { true,  true,  false, ISA_SREG_COUNT, STATE_S, "scalar register or immediate" },
+    ['q'] = { false, false, true,  ISA_PRED_COUNT, STATE_P, "predicate register" },
+    ['p'] = { false, false, false, ISA_PRED_COUNT, STATE_P, "predicate register" },
+    ['P'] = { true,  false, false, ISA_PRED_COUNT, STATE_P, "predicate register or immediate" },
+    ['B'] = { false, true,  false, ISA_SREG_COUNT, STATE_S, "scalar base register" },
+    ['O'] = { true,  false, false, ISA_SREG_COUNT, STATE_S,
+      "scalar index register or immediate offset" },
+    ['F'] = { true,  false, false, ISA_SREG_COUNT, STATE_S, "sync flag number" },
+    ['i'] = { true,  false, false, 0, STATE_COUNT, "immediate" },
+    ['L'] = { true,  false, false, 0, STATE_COUNT, "branch target" },
+    ['M'] = { true,  false, false, 0, STATE_COUNT, "sublane mask" },
+    ['R'] = { true,  false, false, 0, STATE_COUNT, "sublane pattern" },
+    ['T'] = { true,  false, false, 0, STATE_COUNT, "sublane stride" },
+    ['x'] = { true,  false, false, 0, STATE_COUNT, "choice of the mnemonic" },
 };
 
 static const struct role *role_of(char letter)
 {
-    size_t i = 0;
+    assert(roles[letter & 127].meaning);        /* every letter of a template has a role */
+    return &roles[letter & 127];
+}
 
-    while (roles[i].letter != letter) {
-        i++;
-        assert(i < COUNT_OF(roles));    /* every letter of a template has a role */
-    }
-    return &roles[i];
+enum isa_state isa_role_file(char role)
+{
+    return role_of(role)->file;
+}
+
+bool isa_role_is_written(char role)
+{
+    return role_of(role)->is_written;
+}
+
+const char *isa_register_prefix(enum isa_state file)
+{
+    static const char *const prefixes[] = {"v", "vm", "s", "p"};
+
+    assert((unsigned)file < COUNT_OF(prefixes));
+    return prefixes[file];
+}
+
+uint8_t isa_scalar_operands(enum isa_opcode code)
+{
+    const struct isa_info *info = isa_info(code);
+    unsigned set = 0;
+
+    for (int i = 0; i < info->choice_first; i++)
+        if (role_of(info->role[i])->file == STATE_S && !role_of(info->role[i])->is_written)
+            set |= 1u << i;
+    return (uint8_t)set;
 }
 
 const char *isa_role_meaning(char role)

@@ -410,10 +410,11 @@ TEST(zero_padding2d_puts_zeros_on_four_sides)
 
 TEST(rescaling_scales_and_shifts)
 {
+    static const double two = 2, minus_one = -1;
     struct layer *l = layer_of(LAYER_RESCALING);
     const double *is, *x;
 
-    l->c.scale = 2, l->c.offset = -1;
+    l->c.scale = (struct layer_reals){&two, 1}, l->c.offset = (struct layer_reals){&minus_one, 1};
     krig_on(&k, l, DIMS(3));
     is = krig_output(&k);
     x = krig_value(&k, "input_layer");

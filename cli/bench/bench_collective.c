@@ -21,7 +21,8 @@ struct cost {
 static int run_here(const char *tpu, struct cost *out, struct err *e)
 {
     struct collective_options o = {
-        .tpu = tpu, .kind = COLLECTIVE_ALL_REDUCE, .algo = COLLECTIVE_TORUS,
+        .target.tpu = tpu, .over = OVER_DEFAULT, .kind = COLLECTIVE_ALL_REDUCE,
+        .algo = COLLECTIVE_TORUS,
         .bytes = 256 * MIB, .engine = ENGINE_STEPS, .no_symmetry = true, .shift = 1,
         .thread_count = 1};
     struct collective_answer answer;

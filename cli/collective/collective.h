@@ -14,28 +14,29 @@
 
 #include <stdio.h>
 
-enum collective_over { OVER_DEFAULT, OVER_CHIPS, OVER_CORES };
+enum collective_over { OVER_CHIPS, OVER_CORES, OVER_DEFAULT };
 enum collective_engine { ENGINE_AUTO, ENGINE_CORES, ENGINE_STEPS };
 
 /* What is asked; bytes are those of a device: a chip with --over chips, a core otherwise. */
 struct collective_options {
-    const char *tpu;
+    struct cli_target target;
     enum collective_kind kind;
-    bool has_kind, has_bytes;
+    bool has_kind;
     enum collective_algo algo;
     enum collective_type type;
-    int64_t bytes, chunk_bytes;
+    int64_t bytes, chunk_bytes;         /* 0: not told, chosen */
     enum collective_over over;
     bool axis[3];
     int64_t root, shift;
     enum collective_engine engine;
     bool no_symmetry, checks;
     int64_t thread_count;
-    struct cli_list set;
     const struct collective_costs *costs;       /* of --costs; NULL: the chip's */
     const char *costs_path;
 };
 
+/* those that a sweep may change */
+extern const struct cli_options collective_point_options;
 /* "bytes", "256M": the value of an option that a sweep may change too; -1 with *e */
 int collective_set_option(struct collective_options *o, const char *key, const char *text,
                           struct err *e);

@@ -97,7 +97,7 @@ static int make_request(struct collective_answer *w, struct arena *a, struct err
     const struct collective_options *o = &w->options;
     bool over_chips;
 
-    if (cli_load_slice(o->tpu, &o->set, &w->slice, &w->chip, NULL, a, e) ||
+    if (cli_load_slice(&o->target, &w->slice, &w->chip, NULL, a, e) ||
         check_axes(o, &w->slice, e))
         return -1;
     over_chips = o->over == OVER_DEFAULT ? is_one_device(&w->chip) : o->over == OVER_CHIPS;

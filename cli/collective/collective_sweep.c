@@ -163,8 +163,9 @@ static void print_missing(const struct collective_options *o, const struct err *
 {
     char bytes[32];
 
-    fprintf(to, "%-14s %-10s %10s %-8s left out: %s\n", collective_kind_name(o->kind), o->tpu,
-            text_bytes(o->bytes, bytes, sizeof(bytes)), collective_algo_name(o->algo), e->msg);
+    fprintf(to, "%-14s %-10s %10s %-8s left out: %s\n", collective_kind_name(o->kind),
+            o->target.tpu, text_bytes(o->bytes, bytes, sizeof(bytes)),
+            collective_algo_name(o->algo), e->msg);
 }
 
 /* Points that cannot be are told and left out; all of them: an error. */

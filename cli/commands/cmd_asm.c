@@ -1,3 +1,7 @@
+/*
+ * `systole asm`: assembles a text into an object file, or prints the document of the instruction
+ * set.
+ */
 #include "cli/commands/cli.h"
 #include "cli/common/options.h"
 #include "cli/common/program.h"
@@ -13,37 +17,28 @@ struct arguments {
     bool print_doc;
 };
 
-#define KEY_ISA_DOC 256
+#define AT(member) CLI_AT(struct arguments, member)
 
-static const struct argp_option options[] = {
-    { "output", 'o', "FILE", 0, "object file to write (default: PROGRAM with .syso)", 0 },
-    { "isa-doc", KEY_ISA_DOC, NULL, 0, "print the instruction set as Markdown instead", 0 },
-    { 0 }
-};
+static const struct cli_option rows[] = {
+    {"output", 'o', "FILE", "object file to write (default: PROGRAM with .syso)", 1, CLI_TEXT,
+     AT(output)},
+    {"isa-doc", 0, NULL, "print the instruction set as Markdown instead", 1, CLI_FLAG,
+     AT(print_doc)},
+    {0}};
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static int check(void *values, struct err *e)
 {
-    struct arguments *args = state->input;
+    const struct arguments *args = values;
 
-    switch (key) {
-    case 'o':
-        args->output = arg;
-        return 0;
-    case KEY_ISA_DOC:
-        args->print_doc = true;
-        return 0;
-    default:
-        return cli_parse_program(&args->input, args->print_doc, key, arg, state);
-    }
+    return args->input || args->print_doc ? 0 : err_set(e, "which program?");
 }
 
-static const struct argp parser = {
-    options, parse_option, "PROGRAM.tasm",
-    "Assemble a program to an object file.\v"
-    "Up to 20 errors are shown, each with its line and a caret.\n\n"
-    "Example:\n  systole asm examples/01_vector_add.tasm -o add.syso",
-    NULL, NULL, NULL
-};
+static const struct cli_syntax syntax = {
+    .own = {.row = rows, .check = check}, .noun = "program",
+    .noun_at = offsetof(struct arguments, input), .args_doc = "PROGRAM.tasm",
+    .doc = "Assemble a program to an object file.\v"
+           "Up to 20 errors are shown, each with its line and a caret.\n\n"
+           "Example:\n  systole asm examples/01_vector_add.tasm -o add.syso"};
 
 /* "dir/prog.tasm" -> "dir/prog.syso" */
 static const char *default_output(const char *input, struct arena *a)
@@ -81,7 +76,7 @@ int cmd_asm(int argc, char **argv)
 {
     struct arguments args = { 0 };
 
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     if (args.print_doc) {
         isa_print_markdown(stdout);
         return 0;

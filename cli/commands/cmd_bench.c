@@ -1,12 +1,11 @@
 /* systole bench: measures what docs/performance.md promises. */
 #include "cli/bench/bench.h"
 
-#include "base/text.h"
 #include "base/units.h"
 #include "cli/commands/cli.h"
+#include "cli/common/options.h"
 #include "base/outfile.h"
 
-#include <argp.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -75,27 +74,34 @@ struct options {
     int64_t sgemm;                      /* 0, or only time sgemm of that side */
 };
 
-enum { KEY_OUT = 256, KEY_DATA, KEY_MODEL, KEY_CNN, KEY_TEXT, KEY_ONLY, KEY_SGEMM };
+#define AT(member) CLI_AT(struct options, member)
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
+static const struct cli_option options[] = {
+    {"out", 0, "FILE", "list of measured figures, JSON (default: %s)", 1, CLI_TEXT, AT(out)},
+    {"data", 0, "DIR", "folder with the MNIST files, for the training runs", 1, CLI_TEXT,
+     AT(bench.data)},
+    {"model", 0, "FILE", "Keras model of the figures mnist_* (default: %s)", 1, CLI_TEXT,
+     AT(bench.model)},
+    {"cnn", 0, "FILE", "Keras model of the figures training_cnn_* (default: %s)", 1, CLI_TEXT,
+     AT(bench.cnn)},
+    {"text", 0, "FILE", "text that the transformer learns, as tinyshakespeare", 1, CLI_TEXT,
+     AT(bench.text)},
+    {"only", 0, "TEXT", "only figures whose name contains TEXT", 1, CLI_TEXT, AT(only)},
+    {"sgemm", 0, "SIDE",
+     "only print the seconds of OpenBLAS's sgemm of that side; OPENBLAS_CORETYPE and "
+     "OPENBLAS_NUM_THREADS choose its kernels and threads", 1, CLI_WHOLE, AT(sgemm), .lo = 1,
+     .hi = 16384},
+    {0}};
 
-    switch (key) {
-    case KEY_OUT: o->out = arg; return 0;
-    case KEY_DATA: o->bench.data = arg; return 0;
-    case KEY_MODEL: o->bench.model = arg; return 0;
-    case KEY_CNN: o->bench.cnn = arg; return 0;
-    case KEY_TEXT: o->bench.text = arg; return 0;
-    case KEY_ONLY: o->only = arg; return 0;
-    case KEY_SGEMM:
-        if (text_parse_int(arg, 1, 16384, &o->sgemm) != 0)
-            argp_error(state, "--sgemm is \"%s\", allowed are whole numbers in 1..16384", arg);
-        return 0;
-    case ARGP_KEY_ARG: argp_error(state, "no argument expected: %s", arg); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct cli_syntax syntax = {
+    .own.row = options,
+    .doc = "Measures the promised figures on this host and says which are met.\v"
+           "Exit status 0: all that was measured is met; 1: not, or something failed.\n"
+           "Of the time, training_cnn_* take some minutes: four runs of a CNN, and up to 6 GB "
+           "of memory; training_transformer_* and training_resnet50_* take less than one each. "
+           "What lacks its data, a program or memory is left out, and a line says so.\n\n"
+           "Examples:\n  systole bench --data mnist/ --text input.txt --out build/bench.json\n"
+           "  systole bench --data mnist/ --only training_cnn"};
 
 static bool is_met(const struct row *r, double value)
 {
@@ -179,36 +185,12 @@ static int bench(struct options *o, int *missed, struct err *e)
 
 int cmd_bench(int argc, char **argv)
 {
-    static const struct argp_option list[] = {
-        {"out", KEY_OUT, "FILE", 0, "list of measured figures, JSON (default build/bench.json)", 0},
-        {"data", KEY_DATA, "DIR", 0, "folder with the MNIST files, for the training runs", 0},
-        {"model", KEY_MODEL, "FILE", 0, "Keras model of the figures mnist_* (default "
-         "examples/mnist_mlp.json)", 0},
-        {"cnn", KEY_CNN, "FILE", 0, "Keras model of the figures training_cnn_* (default "
-         "examples/mnist_cnn.json)", 0},
-        {"text", KEY_TEXT, "FILE", 0, "text that the transformer learns, as tinyshakespeare", 0},
-        {"only", KEY_ONLY, "TEXT", 0, "only figures whose name contains TEXT", 0},
-        {"sgemm", KEY_SGEMM, "SIDE", 0,
-         "only print the seconds of OpenBLAS's sgemm of that side; OPENBLAS_CORETYPE and "
-         "OPENBLAS_NUM_THREADS choose its kernels and threads", 0},
-        {0},
-    };
-    static const struct argp argp = {
-        .options = list, .parser = parse_option,
-        .doc = "Measures the promised figures on this host and says which are met.\v"
-               "Exit status 0: all that was measured is met; 1: not, or something failed.\n"
-               "Of the time, training_cnn_* take some minutes: four runs of a CNN, and up to 6 GB "
-               "of memory; training_transformer_* and training_resnet50_* take less than one each. "
-               "What lacks its data, a program or memory is left out, and a line says so.\n\n"
-               "Examples:\n  systole bench --data mnist/ --text input.txt --out build/bench.json\n"
-               "  systole bench --data mnist/ --only training_cnn",
-    };
     struct options o = {.out = "build/bench.json", .bench = {.model = "examples/mnist_mlp.json",
                                                             .cnn = "examples/mnist_cnn.json"}};
     struct err e;
     int missed = 0;
 
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    cli_parse(&syntax, argc, argv, &o);
     if (o.sgemm)
         return bench_time_sgemm(o.sgemm);
     if (bench(&o, &missed, &e) != 0)

@@ -10,6 +10,7 @@
 #include "report/numerics/check.h"
 #include "stack/hlo/precision.h"
 
+#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,62 +27,34 @@ struct names {
 };
 
 struct arguments {
-    const char *tpu, *simd, *csv, *json;
-    struct cli_list set, op_text, dtype_text;
+    struct cli_target target;
+    const char *simd, *csv, *json;
+    struct cli_list op_text, dtype_text;
     struct names ops, dtypes;
     int64_t seed, samples;
     bool has_rows;
 };
 
-enum { KEY_OP = 256, KEY_DTYPE, KEY_SIMD, KEY_SEED, KEY_SAMPLES, KEY_ROWS, KEY_CSV, KEY_JSON,
-       KEY_SET };
+#define AT(member) CLI_AT(struct arguments, member)
 
-static const struct argp_option options[] = {
-    {"op", KEY_OP, "NAME[,NAME…]", 0, "only these operations, e.g. vadd, matmul, orders", 1},
-    {"dtype", KEY_DTYPE, "TYPE[,TYPE…]", 0, "only operands of these types: f32, bf16, s8…", 1},
-    {"tpu", 't', "CHIP", 0, "chip to simulate (default: v6e)", 2},
-    {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 2},
-    {"simd", KEY_SIMD, "PATH", 0, "auto, c, avx2, avx512 or avx512bf16; never changes a result", 2},
-    {"seed", KEY_SEED, "N", 0, "of the inputs (default: 1)", 3},
-    {"samples", KEY_SAMPLES, "N", 0,
-     "results per operation and kind of inputs (default: 65536; products take fewer)", 3},
-    {"rows", KEY_ROWS, 0, 0, "print a row for each kind of inputs, not one for all", 4},
-    {"csv", KEY_CSV, "FILE", 0, "write the rows as CSV", 4},
-    {"json", KEY_JSON, "FILE", 0, "write all figures as JSON", 4},
+static const struct cli_option options[] = {
+    {"op", 0, "NAME[,NAME…]", "only these operations, e.g. vadd, matmul, orders", 2, CLI_LIST,
+     AT(op_text)},
+    {"dtype", 0, "TYPE[,TYPE…]", "only operands of these types: f32, bf16, s8…", 2, CLI_LIST,
+     AT(dtype_text)},
+    CLI_ROW_SIMD(struct arguments, simd, 3),
+    CLI_ROW_SEED(struct arguments, seed, 3, "of the inputs"),
+    {"samples", 0, "N",
+     "results per operation and kind of inputs (default: %s; products take fewer)", 3, CLI_WHOLE,
+     AT(samples), .lo = 1, .hi = SAMPLES_MAX},
+    {"rows", 0, NULL, "print a row for each kind of inputs, not one for all", 4, CLI_FLAG,
+     AT(has_rows)},
+    CLI_ROW_CSV(struct arguments, csv, 4),
+    CLI_ROW_JSON(struct arguments, json, 4),
     {0}};
 
-static int64_t whole_number(const char *option, const char *text, int64_t lo, int64_t hi,
-                            struct argp_state *state)
-{
-    int64_t value = 0;
-
-    if (text_parse_int(text, lo, hi, &value) != 0)
-        argp_error(state, "%s is \"%s\", allowed are whole numbers in %lld..%lld", option, text,
-                   (long long)lo, (long long)hi);
-    return value;
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *args = state->input;
-
-    switch (key) {
-    case 't': args->tpu = arg; return 0;
-    case KEY_SET: cli_list_add(&args->set, arg, state); return 0;
-    case KEY_OP: cli_list_add(&args->op_text, arg, state); return 0;
-    case KEY_DTYPE: cli_list_add(&args->dtype_text, arg, state); return 0;
-    case KEY_SIMD: args->simd = arg; return 0;
-    case KEY_ROWS: args->has_rows = true; return 0;
-    case KEY_CSV: args->csv = arg; return 0;
-    case KEY_JSON: args->json = arg; return 0;
-    case KEY_SEED: args->seed = whole_number("--seed", arg, 0, INT64_MAX, state); return 0;
-    case KEY_SAMPLES:
-        args->samples = whole_number("--samples", arg, 1, SAMPLES_MAX, state);
-        return 0;
-    case ARGP_KEY_ARG: argp_error(state, "no argument expected: %s", arg); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct cli_part parts[] = {
+    {&cli_target_options, offsetof(struct arguments, target)}, {0}};
 
 /* ----- products: each precision of f32 beside plain bf16 */
 
@@ -233,8 +206,9 @@ static char *list_names(int key, const char *text, void *input)
     return out;
 }
 
-static const struct argp parser = {
-    options, parse_option, NULL,
+static const struct cli_syntax syntax = {
+    .own = {options, parts, NULL}, .filter = list_names,
+    .doc =
     "Run operations on a simulated core and hold their results against exact integers or double "
     "arithmetic, with the bounds of docs/numerics.md.\v"
     "Inputs: heavy (long-tailed), wide (any exponent), cancel (pairs that nearly cancel), edges "
@@ -247,8 +221,7 @@ static const struct argp parser = {
     "Examples:\n"
     "  systole check numerics\n"
     "  systole check numerics --op matmul --dtype f32 --simd c\n"
-    "  systole check numerics --op vpow2,vtanh --samples 1000000 --csv eup.csv",
-    NULL, list_names, NULL};
+    "  systole check numerics --op vpow2,vtanh --samples 1000000 --csv eup.csv"};
 
 /* ----- the run */
 
@@ -364,7 +337,7 @@ static int check_numerics(struct arguments *args, struct arena *a, struct err *e
         split_names(&args->dtype_text, "type", &dtypes, &args->dtypes, a, e) ||
         (args->csv && outfile_check(args->csv, e)) ||
         (args->json && outfile_check(args->json, e)) ||
-        cli_load_slice(args->tpu, &args->set, &slice, &chip, NULL, a, e))
+        cli_load_slice(&args->target, &slice, &chip, NULL, a, e))
         return -1;
     status = check_init(&c, &slice, &chip, args->simd, e);
     c.sample_count = args->samples;
@@ -379,12 +352,12 @@ static int check_numerics(struct arguments *args, struct arena *a, struct err *e
 
 static int run_numerics(int argc, char **argv)
 {
-    struct arguments args = {.tpu = "v6e", .simd = "auto", .seed = 1, .samples = 65536};
+    struct arguments args = {.target.tpu = "v6e", .simd = "auto", .seed = 1, .samples = 65536};
     struct arena a;
     struct err e;
     int status;
 
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     arena_init(&a);
     status = check_numerics(&args, &a, &e) ? cli_fail(&e) : 0;
     arena_fini(&a);

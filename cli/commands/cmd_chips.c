@@ -1,3 +1,7 @@
+/*
+ * `systole chips`: lists the chips with their computed and published peaks, or prints one chip's
+ * parameters or a slice's grid.
+ */
 #include "cli/commands/cli.h"
 
 #include <stdbool.h>
@@ -16,55 +20,35 @@ struct arguments {
     bool print_doc;
 };
 
-#define KEY_TIMING_DOC 256
+#define AT(member) CLI_AT(struct arguments, member)
 
-static const struct argp_option options[] = {
-    {"slice", 's', "SLICE", 0, "Print the chip grid of a slice, e.g. v3-32", 0},
-    {"set", 'S', "SECTION.KEY=VALUE", 0, "Change one parameter of CHIP; may be repeated", 0},
-    {"timing-doc", KEY_TIMING_DOC, NULL, 0,
-     "Print every number of every generation as Markdown instead", 0},
-    {0},
-};
+static const struct cli_option options[] = {
+    {"slice", 's', "SLICE", "Print the chip grid of a slice, e.g. v3-32", 1, CLI_TEXT, AT(slice)},
+    CLI_ROW_SET(struct arguments, set, 1),
+    {"timing-doc", 0, NULL, "Print every number of every generation as Markdown instead", 1,
+     CLI_FLAG, AT(print_doc)},
+    {0}};
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static int check(void *values, struct err *e)
 {
-    struct arguments *a = state->input;
+    const struct arguments *a = values;
 
-    switch (key) {
-    case 's':
-        a->slice = arg;
-        return 0;
-    case 'S':
-        cli_list_add(&a->set, arg, state);
-        return 0;
-    case KEY_TIMING_DOC:
-        a->print_doc = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->chip)
-            argp_error(state, "one chip at a time");
-        a->chip = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (a->set.count && !a->chip)
-            argp_error(state, "--set needs a chip");
-        if (a->print_doc && (a->chip || a->slice))
-            argp_error(state, "--timing-doc stands alone");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (a->set.count && !a->chip)
+        return err_set(e, "--set needs a chip");
+    if (a->print_doc && (a->chip || a->slice))
+        return err_set(e, "--timing-doc stands alone");
+    return 0;
 }
 
-static const struct argp argp = {
-    options, parse_option, "[CHIP | FILE.ini]",
+static const struct cli_syntax syntax = {
+    .own = {.row = options, .check = check}, .noun = "chip",
+    .noun_at = offsetof(struct arguments, chip), .args_doc = "[CHIP | FILE.ini]",
+    .doc =
     "List the built-in chips and check their peaks against the published figures, or print every "
     "parameter of one chip with its meaning and provenance.\v"
     "Provenance: P published, D from public compiler dumps, M measured, C computed, "
     "U our default with the reason.\n\n"
-    "Example:\n  systole chips v3 --set mxu.count=8",
-    NULL, NULL, NULL,
-};
+    "Example:\n  systole chips v3 --set mxu.count=8"};
 
 #define CHIP_ROW "%-4s %-18s %4s %5s  %-9s %6s %6s"
 #define PEAK_CELLS "  %-14s  %-14s  %-14s  %-14s  %s\n"
@@ -268,7 +252,7 @@ int cmd_chips(int argc, char **argv)
     struct err e;
     int status;
 
-    argp_parse(&argp, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     arena_init(&a);
     status = 0;
     if (args.slice)

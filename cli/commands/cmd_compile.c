@@ -14,163 +14,118 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    KEY_SET = 256, KEY_CODEGEN, KEY_EMIT, KEY_OUT, KEY_DUMP, KEY_TUNE, KEY_CACHE, KEY_RUN,
-    KEY_BATCH, KEY_POLICY, KEY_OPTIMIZER, KEY_INFERENCE, KEY_LIST, KEY_INDEX, KEY_NO_MEGACORE,
-    KEY_BUCKET, KEY_NO_OVERLAP, KEY_ALL_CHIPS
-};
+#define AT(member) CLI_AT(struct compile_request, member)
 
-static const struct argp_option options[] = {
-    {"tpu", 't', "CHIP", 0,
-     "chip to compile for (default: v5e): one core of it, on v4 and v5p both as one device; of a "
-     "slice of several chips, as in v3-8, every core, each with a batch of its own", 1},
-    {"no-megacore", KEY_NO_MEGACORE, 0, 0, "for one core on v4 and v5p, too", 1},
-    {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
-    {"codegen", KEY_CODEGEN, "POLICY", 0,
-     "xla (default): as XLA would compile it; best: as well as we can", 1},
-    {"list", KEY_LIST, 0, 0, "list the models known by name with their options, and exit", 1},
-    {"batch", KEY_BATCH, "N", 0, "of a JSON file: samples of a step (default: 256)", 2},
-    {"policy", KEY_POLICY, "NAME", 0, "likewise: float32 (default) or mixed_bfloat16", 2},
-    {"optimizer", KEY_OPTIMIZER, "NAME", 0, "likewise, by Keras's name (default: Adam)", 2},
-    {"inference", KEY_INFERENCE, 0, 0, "likewise: evaluation instead of a training step", 2},
-    {"bucket", KEY_BUCKET, "SIZE", 0,
-     "of several chips: gradients that are all-reduced together, with K, M, G for powers of 1024 "
-     "(default: by links, latency, and what hides them)", 2},
-    {"all-chips", KEY_ALL_CHIPS, 0, 0,
-     "likewise, with --run: simulate every chip (default: the first one stands for all where none "
-     "is special: axes that are rings or two chips long)", 3},
-    {"no-overlap", KEY_NO_OVERLAP, 0, 0, "likewise: no kernel runs beside an all-reduce", 2},
-    {"run", KEY_RUN, 0, 0, "simulate one step, too: cycles of each kernel", 3},
-    {"assume-index", KEY_INDEX, "WHAT", 0,
-     "with --run: rows that gathers and scatters ask for: uniform (default), zipf, or a file of "
-     "numbers", 3},
-    {"tune", KEY_TUNE, 0, 0, "time each kernel with its tilings, and take the fastest", 3},
-    {"tune-cache", KEY_CACHE, "FILE", 0,
-     "tilings found before, and by --tune now (its default: tune.txt)", 3},
-    {"emit", KEY_EMIT, "WHAT", 0,
-     "graph: HLO with layouts and places; llo: each kernel's operations before they are "
-     "scheduled, in virtual registers; bundles: assembly; listing: bundles with how often each "
-     "issued and how long it waited (needs --run)", 4},
-    {"dump-after", KEY_DUMP, "PASS", 0, "print the graph after this pass, or after all", 4},
-    {"out", KEY_OUT, "DIR", 0, "write what --emit and --dump-after say to files there", 4},
-    {0}};
-
-/* index of `text` among the words, or a usage error that lists them */
-static int choose(const char *option, const char *text, const char *const *words, int count,
-                  struct argp_state *state)
+static int parse_optimizer(const struct cli_option *o, const char *text, void *values,
+                           struct err *e)
 {
-    char all[120] = "";
+    struct compile_request *r = values;
+    struct err why;
 
-    for (int i = 0; i < count; i++) {
-        if (strcmp(words[i], text) == 0)
-            return i;
-        snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", words[i]);
-    }
-    argp_error(state, "%s is \"%s\", allowed are %s", option, text, all);
-    return 0;
+    (void)o;
+    r->has_optimizer = true;
+    return optimizer_find(text, &r->optimizer, &why) ? err_set(e, "--optimizer: %s", why.msg) : 0;
 }
 
-static const char *const policies[] = {"xla", "best"};
-static const char *const precisions[] = {"float32", "mixed_bfloat16"};
-static const char *const emits[] = {"graph", "llo", "bundles", "listing"};
-
-static void check_stage(const char *name, struct argp_state *state)
+static int parse_stage(const struct cli_option *o, const char *text, void *values, struct err *e)
 {
+    struct compile_request *r = values;
     const char *const *names;
     size_t count;
     char all[200] = "";
 
-    if (module_is_stage(name, &names, &count))
-        return;
+    (void)o;
+    r->dump_after = text;
+    if (module_is_stage(text, &names, &count))
+        return 0;
     for (size_t i = 0; i < count; i++)
         snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", names[i]);
-    argp_error(state, "--dump-after is \"%s\", allowed are %s", name, all);
+    return err_set(e, "--dump-after is \"%s\", allowed are %s", text, all);
 }
 
-static void finish(struct compile_request *o, struct argp_state *state)
+static int list_models(const struct cli_option *o, const char *text, void *values, struct err *e)
 {
-    if (!o->model)
-        argp_error(state, "which model? A Keras model's JSON file, or a name (see --list)");
-    if (o->model && o->json_option && !compile_is_file(o->model))
-        argp_error(state, "%s is an option of JSON files; of a named model it is written behind "
-                   "the name, e.g. %s:train,batch=8 (see --list)", o->json_option, o->model);
+    (void)o;
+    (void)text;
+    (void)values;
+    (void)e;
+    zoo_print(stdout);
+    exit(0);
+}
+
+static const struct cli_option options[] = {
+    {"no-megacore", 0, NULL, "for one core on v4 and v5p, too, which are compiled for as one "
+     "device of both", 1, CLI_FLAG, AT(no_megacore)},
+    CLI_ROW_CODEGEN(struct compile_request, codegen, 1),
+    {"list", 0, NULL, "list the models known by name with their options, and exit", 1, CLI_OTHER,
+     .parse = list_models},
+    {"batch", 0, "N", "of a JSON file: samples of a step (default: 256)", 2, CLI_WHOLE, AT(batch),
+     .lo = 1, .hi = 1 << 20},
+    {"policy", 0, "NAME", "likewise: float32 (default) or mixed_bfloat16", 2, CLI_CHOICE,
+     AT(policy_given), .words = "float32|mixed_bfloat16"},
+    {"optimizer", 0, "NAME", "likewise, by Keras's name (default: Adam)", 2, CLI_OTHER,
+     .parse = parse_optimizer},
+    {"inference", 0, NULL, "likewise: evaluation instead of a training step", 2, CLI_FLAG,
+     AT(is_inference)},
+    {"bucket", 0, "SIZE",
+     "of several chips: gradients that are all-reduced together, with K, M, G for powers of 1024 "
+     "(default: by links, latency, and what hides them)", 2, CLI_BYTES, AT(bucket_bytes), .lo = 1,
+     .hi = (int64_t)1 << 40},
+    {"all-chips", 0, NULL,
+     "likewise, with --run: simulate every chip (default: the first one stands for all where none "
+     "is special: axes that are rings or two chips long)", 3, CLI_FLAG, AT(all_chips)},
+    {"no-overlap", 0, NULL, "likewise: no kernel runs beside an all-reduce", 2, CLI_FLAG,
+     AT(sums_wait)},
+    {"run", 0, NULL, "simulate one step, too: cycles of each kernel", 3, CLI_FLAG, AT(is_run)},
+    {"assume-index", 0, "WHAT",
+     "with --run: rows that gathers and scatters ask for: uniform (default), zipf, or a file of "
+     "numbers", 3, CLI_TEXT, AT(assume_index)},
+    {"tune", 0, NULL, "time each kernel with its tilings, and take the fastest", 3, CLI_FLAG,
+     AT(is_tuned)},
+    {"tune-cache", 0, "FILE", "tilings found before, and by --tune now (its default: tune.txt)", 3,
+     CLI_TEXT, AT(tune_cache)},
+    {"emit", 0, "WHAT",
+     "graph: HLO with layouts and places; llo: each kernel's operations before they are "
+     "scheduled, in virtual registers; bundles: assembly; listing: bundles with how often each "
+     "issued and how long it waited (needs --run)", 4, CLI_CHOICE, AT(emit),
+     .words = "graph|llo|bundles|listing"},
+    {"dump-after", 0, "PASS", "print the graph after this pass, or after all", 4, CLI_OTHER,
+     .parse = parse_stage},
+    {"out", 0, "DIR", "write what --emit and --dump-after say to files there", 4, CLI_TEXT,
+     AT(folder)},
+    {0}};
+
+/* options of JSON files: given where they are not as at first */
+static const char *json_option(const struct compile_request *o)
+{
+    return o->batch ? "--batch" : o->policy_given >= 0 ? "--policy"
+           : o->has_optimizer ? "--optimizer" : o->is_inference ? "--inference" : NULL;
+}
+
+static int check(void *values, struct err *e)
+{
+    struct compile_request *o = values;
+
+    if (json_option(o) && !compile_is_file(o->model))
+        return err_set(e, "%s is an option of JSON files; of a named model it is written behind "
+                       "the name, e.g. %s:train,batch=8 (see --list)", json_option(o), o->model);
     if (o->emit == EMIT_LISTING && !o->is_run)
-        argp_error(state, "--emit listing tells how often bundles issued: it needs --run");
+        return err_set(e, "--emit listing tells how often bundles issued: it needs --run");
     if (o->is_tuned && !o->tune_cache)
         o->tune_cache = "tune.txt";
+    o->batch = o->batch ? o->batch : 256;
+    o->policy = o->policy_given > 0 ? KERAS_MIXED_BFLOAT16 : KERAS_FLOAT32;
+    return 0;
 }
 
-static void note_json_option(struct compile_request *o, int key)
-{
-    static const int keys[] = {KEY_BATCH, KEY_POLICY, KEY_OPTIMIZER, KEY_INFERENCE};
-    static const char *const names[] = {"--batch", "--policy", "--optimizer", "--inference"};
-
-    for (size_t i = 0; i < COUNT_OF(keys); i++)
-        if (key == keys[i])
-            o->json_option = names[i];
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct compile_request *o = state->input;
-    struct err e;
-
-    note_json_option(o, key);
-    switch (key) {
-    case 't': o->tpu = arg; return 0;
-    case KEY_SET: cli_list_add(&o->set, arg, state); return 0;
-    case KEY_CODEGEN:
-        o->codegen = (enum codegen)choose("--codegen", arg, policies, 2, state);
-        return 0;
-    case KEY_BATCH:
-        if (text_parse_int(arg, 1, 1 << 20, &o->batch) != 0)
-            argp_error(state, "--batch is \"%s\", allowed are whole numbers in 1..%d", arg,
-                       1 << 20);
-        return 0;
-    case KEY_POLICY:
-        o->policy = (enum keras_policy)choose("--policy", arg, precisions, 2, state);
-        return 0;
-    case KEY_OPTIMIZER:
-        if (optimizer_find(arg, &o->optimizer, &e))
-            argp_error(state, "--optimizer: %s", e.msg);
-        return 0;
-    case KEY_INFERENCE: o->is_inference = true; return 0;
-    case KEY_NO_MEGACORE: o->no_megacore = true; return 0;
-    case KEY_BUCKET:
-        if (text_parse_bytes(arg, 1, (int64_t)1 << 40, &o->bucket_bytes) != 0)
-            argp_error(state, "--bucket is \"%s\", allowed are sizes from 1 byte to 1T, as in 4M",
-                       arg);
-        return 0;
-    case KEY_ALL_CHIPS: o->all_chips = true; return 0;
-    case KEY_NO_OVERLAP: o->sums_wait = true; return 0;
-    case KEY_RUN: o->is_run = true; return 0;
-    case KEY_INDEX: o->assume_index = arg; return 0;
-    case KEY_TUNE: o->is_tuned = true; return 0;
-    case KEY_CACHE: o->tune_cache = arg; return 0;
-    case KEY_EMIT:
-        o->emit = (enum compile_emit)(1 + choose("--emit", arg, emits, 4, state));
-        return 0;
-    case KEY_DUMP:
-        check_stage(arg, state);
-        o->dump_after = arg;
-        return 0;
-    case KEY_OUT: o->folder = arg; return 0;
-    case KEY_LIST:
-        zoo_print(stdout);
-        exit(0);
-    case ARGP_KEY_ARG:
-        if (o->model)
-            argp_error(state, "one model, not \"%s\" and \"%s\"", o->model, arg);
-        o->model = arg;
-        return 0;
-    case ARGP_KEY_END: finish(o, state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct cli_part parts[] = {
+    {&cli_target_options, offsetof(struct compile_request, target)}, {0}};
 
 static const char doc[] =
     "Compile a step of a model, kernel by kernel, and show what each costs. MODEL is a Keras "
     "model's JSON file, or a name with options.\v"
+    "It is compiled for one core of a chip, on v4 and v5p for both as one device; of a slice of "
+    "several chips, as in v3-8, for every core, each with a batch of its own.\n\n"
     "Examples:\n"
     "  systole compile resnet50:train,batch=8 --tpu v5e --run\n"
     "  systole compile resnet50:train,batch=128 --tpu v3-8 --run\n"
@@ -179,7 +134,11 @@ static const char doc[] =
     "  systole compile examples/mnist_mlp.json --tpu v3 --tune --tune-cache v3.txt --run\n"
     "  systole compile examples/mnist_mlp.json --run --emit listing --out listing/";
 
-static const struct argp parser = {options, parse_option, "MODEL", doc, NULL, NULL, NULL};
+static const struct cli_syntax syntax = {
+    .own = {options, parts, check}, .noun = "model",
+    .noun_at = offsetof(struct compile_request, model),
+    .noun_hint = "A Keras model's JSON file, or a name (see --list)", .args_doc = "MODEL",
+    .doc = doc};
 
 struct session {
     struct compile_request *o;
@@ -240,7 +199,7 @@ static int compile(struct session *s, bool may_dump, struct err *e)
     if (status && dumps && s->o->folder)
         outfile_abandon(&f);
     if (status)
-        return cli_add_chip(s->o->tpu, e);
+        return cli_add_chip(&s->o->target, e);
     return dumps ? end_file(s, &f, e) : 0;
 }
 
@@ -252,7 +211,7 @@ static int tune(struct session *s, struct err *e)
 
 static int emit(struct session *s, struct err *e)
 {
-    static const char *const names[] = {"", "module.hlo", "kernels.llo", "program.tasm",
+    static const char *const names[] = {"module.hlo", "kernels.llo", "program.tasm",
                                         "listing.txt"};
     struct outfile f;
     int status = 0;
@@ -281,7 +240,7 @@ static int prepare(struct session *s, struct err *e)
 
     index_data_parse(&s->indices, o->assume_index);
     if (index_data_fill(&s->indices, INT32_MAX, 0, &first, 1, e) ||
-        cli_load_slice(o->tpu, &o->set, &s->slice, &s->chip, NULL, &s->arena, e) ||
+        cli_load_slice(&o->target, &s->slice, &s->chip, NULL, &s->arena, e) ||
         (o->tune_cache && tuning_load(s->tuning, o->tune_cache, e)) ||
         (o->is_tuned && outfile_check(o->tune_cache, e)) ||
         (o->folder && report_make_folder(o->folder, e)))
@@ -330,12 +289,13 @@ static int run(struct session *s, struct err *e)
 int cmd_compile(int argc, char **argv)
 {
     struct compile_request o = {
-        .tpu = "v5e", .batch = 256, .assume_index = "uniform", .optimizer = RULE_ADAM};
+        .target.tpu = "v5e", .emit = EMIT_NOTHING, .policy_given = -1, .assume_index = "uniform",
+        .optimizer = RULE_ADAM};
     struct session s = {.o = &o, .tuning = tuning_create()};
     struct err e;
     int status;
 
-    argp_parse(&parser, argc, argv, 0, NULL, &o);
+    cli_parse(&syntax, argc, argv, &o);
     arena_init(&s.arena);
     graph_init(&s.graph, &s.arena, "empty");
     status = run(&s, &e) ? cli_fail(&e) : 0;

@@ -1,9 +1,12 @@
+/*
+ * `systole debug`: opens a paused machine and runs the debugger's commands from scripts, arguments
+ * or the terminal.
+ */
 #include "cli/commands/cli.h"
 
 #include "cli/debug/debug.h"
 #include "cli/common/run_setup.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,49 +27,48 @@ struct arguments {
     int script_count;
 };
 
-enum { KEY_COMMAND = 256, KEY_RESUME };
-
-static const struct argp_option options[] = {
-    {"resume", KEY_RESUME, "FILE", 0, "begin at a snapshot, instead of PROGRAM", 4},
-    {"script", 'x', "FILE", 0, "run the commands in FILE; may be repeated", 6},
-    {"command", KEY_COMMAND, "COMMAND", 0, "run a command; may be repeated", 6},
-    {0}};
-
-static void add_script(struct arguments *args, const char *text, bool is_file,
-                       struct argp_state *state)
+static int add_script(struct arguments *args, const char *text, bool is_file, struct err *e)
 {
     if (args->script_count == SCRIPT_MAX)
-        argp_error(state, "at most %d scripts and commands", SCRIPT_MAX);
+        return err_set(e, "at most %d scripts and commands", SCRIPT_MAX);
     args->script[args->script_count++] = (struct script){text, is_file};
+    return 0;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static int add_file(const struct cli_option *o, const char *text, void *values, struct err *e)
 {
-    struct arguments *args = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->run;
-        return 0;
-    case 'x': add_script(args, arg, true, state); return 0;
-    case KEY_RESUME: args->run.resume = arg; return 0;
-    case KEY_COMMAND: add_script(args, arg, false, state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    (void)o;
+    return add_script(values, text, true, e);
 }
 
-static const struct argp_child children[] = {{&cli_run_argp, 0, NULL, 0}, {0}};
+static int add_command(const struct cli_option *o, const char *text, void *values, struct err *e)
+{
+    (void)o;
+    return add_script(values, text, false, e);
+}
 
-static const struct argp parser = {
-    options, parse_option, "PROGRAM\n--from-dump=FILE\n--resume=FILE",
+static const struct cli_option options[] = {
+    {"script", 'x', "FILE", "run the commands in FILE; may be repeated", 6, CLI_OTHER,
+     .parse = add_file},
+    {"command", 0, "COMMAND", "run a command; may be repeated", 6, CLI_OTHER,
+     .parse = add_command},
+    {0}};
+
+static const struct cli_part parts[] = {
+    {&cli_run_options, offsetof(struct arguments, run)}, {0}};
+
+static const struct cli_syntax syntax = {
+    .own = {.row = options, .part = parts}, .noun = "program",
+    .noun_at = offsetof(struct arguments, run.program),
+    .args_doc = "PROGRAM\n--from-dump=FILE\n--resume=FILE",
+    .doc =
     "Step through a program on simulated TPU cores and look at everything.\v"
     "Commands come from --script and --command, then from the terminal; from standard input "
     "where that is none and neither is given. \"help\" lists them, docs/debug.md has a session.\n\n"
     "Exit status: 1 when a command of a script is wrong or an assertion false.\n\n"
     "Example, what the third bundle of the loop waits for:\n"
     "  systole debug examples/03_double_buffered_matmul.tasm --command 'break op vmatmul' \\\n"
-    "      --command continue --command where --command 'info stalls'",
-    children, NULL, NULL};
+    "      --command continue --command where --command 'info stalls'"};
 
 static int run_script(struct debugger *d, const struct script *s)
 {
@@ -137,7 +139,7 @@ int cmd_debug(int argc, char **argv)
     int status = 0;
     struct err e;
 
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     args.run.engine.no_memo = true;     /* every iteration can be stopped in */
     if (run_setup_read(&s, &args.run) || run_setup_open(&s, &e) || run_setup_load(&s, &e))
         status = s.is_told ? EXIT_USER_ERROR : cli_fail(&e);

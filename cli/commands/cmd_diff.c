@@ -1,63 +1,47 @@
 /* systole diff: two runs side by side. */
-#include "base/text.h"
 #include "cli/commands/cli.h"
+#include "cli/common/options.h"
 #include "report/diff/diff.h"
-
-#include <argp.h>
-
-enum { KEY_JSON = 256, KEY_CSV, KEY_CORE, KEY_EXIT_CODE };
 
 struct arguments {
     const char *path[2];
     int path_count, core;
-    int format;                         /* 0, KEY_JSON or KEY_CSV */
-    bool has_exit_code;
+    bool is_json, is_csv, has_exit_code;
 };
 
-static const struct argp_option options[] = {
-    {"core", KEY_CORE, "N", 0, "core whose cycles are told apart (default 0)", 0},
-    {"json", KEY_JSON, NULL, 0, "every row as JSON, equal ones too", 0},
-    {"csv", KEY_CSV, NULL, 0, "every row as CSV, equal ones too", 0},
-    {"exit-code", KEY_EXIT_CODE, NULL, 0, "exit with 1 when the runs differ, as git diff does", 0},
-    {0},
-};
+#define AT(member) CLI_AT(struct arguments, member)
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static const struct cli_option options[] = {
+    {"core", 0, "N", "core whose cycles are told apart (default: %s)", 1, CLI_WHOLE, AT(core),
+     .hi = 65535},
+    {"json", 0, NULL, "every row as JSON, equal ones too", 1, CLI_FLAG, AT(is_json)},
+    {"csv", 0, NULL, "every row as CSV, equal ones too", 1, CLI_FLAG, AT(is_csv)},
+    {"exit-code", 0, NULL, "exit with 1 when the runs differ, as git diff does", 1, CLI_FLAG,
+     AT(has_exit_code)},
+    {0}};
+
+static int take_run(void *values, const char *text, struct err *e)
 {
-    struct arguments *args = state->input;
-    int64_t core;
+    struct arguments *args = values;
 
-    switch (key) {
-    case KEY_JSON: case KEY_CSV:
-        if (args->format && args->format != key)
-            argp_error(state, "--json or --csv, not both");
-        args->format = key;
-        return 0;
-    case KEY_CORE:
-        if (text_parse_int(arg, 0, 65535, &core))
-            argp_error(state, "--core is \"%s\", allowed are whole numbers in 0..65535", arg);
-        args->core = (int)core;
-        return 0;
-    case KEY_EXIT_CODE:
-        args->has_exit_code = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (args->path_count == 2)
-            argp_error(state, "two runs are enough: %s, %s, %s", args->path[0], args->path[1],
-                       arg);
-        args->path[args->path_count++] = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (args->path_count < 2)
-            argp_error(state, "which two runs? (folders that --out left)");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (args->path_count == 2)
+        return err_set(e, "two runs are enough: %s, %s, %s", args->path[0], args->path[1], text);
+    args->path[args->path_count++] = text;
+    return 0;
 }
 
-static const struct argp parser = {
-    options, parse_option, "RUN_A RUN_B",
+static int check(void *values, struct err *e)
+{
+    const struct arguments *args = values;
+
+    if (args->is_json && args->is_csv)
+        return err_set(e, "--json or --csv, not both");
+    return args->path_count == 2 ? 0 : err_set(e, "which two runs? (folders that --out left)");
+}
+
+static const struct cli_syntax syntax = {
+    .own = {.row = options, .check = check}, .argument = take_run, .args_doc = "RUN_A RUN_B",
+    .doc =
     "Shows in what two runs differ: options and chip parameters, the time of a step, and where "
     "the difference comes from, the largest part first.\v"
     "RUN_A and RUN_B are folders that --out left, a stats.json, or a .strace, which does not tell "
@@ -68,15 +52,13 @@ static const struct argp parser = {
     "  systole train examples/mnist_mlp.json --steps 2 --batch 256 --out small\n"
     "  systole train examples/mnist_mlp.json --steps 2 --batch 512 --out large\n"
     "  systole diff small large\n"
-    "  systole diff small large --csv | grep ^cycles",
-    NULL, NULL, NULL,
-};
+    "  systole diff small large --csv | grep ^cycles"};
 
 static int print(const struct arguments *args, const struct diff *d, struct err *e)
 {
-    if (args->format == KEY_JSON)
+    if (args->is_json)
         return diff_print_json(d, stdout) ? err_set(e, "the answer cannot be written") : 0;
-    if (args->format == KEY_CSV)
+    if (args->is_csv)
         diff_print_csv(d, stdout);
     else
         diff_print_text(d, stdout);
@@ -105,7 +87,7 @@ int cmd_diff(int argc, char **argv)
     struct err e;
     int status = 0;
 
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     arena_init(&a);
     for (int i = 0; i < 2 && status == 0; i++)
         if (run_folder_open(&runs[i], args.path[i], &a, &e))

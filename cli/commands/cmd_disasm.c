@@ -1,3 +1,4 @@
+/* `systole disasm`: prints a program as assembly text that assembles to the same program. */
 #include "cli/commands/cli.h"
 
 #include "base/outfile.h"
@@ -11,32 +12,18 @@ struct arguments {
     const char *input, *output;
 };
 
-static const struct argp_option options[] = {
-    { "output", 'o', "FILE", 0, "text file to write (default: standard output)", 0 },
-    { 0 }
-};
+static const struct cli_option rows[] = {
+    {"output", 'o', "FILE", "text file to write (default: standard output)", 1, CLI_TEXT,
+     CLI_AT(struct arguments, output)},
+    {0}};
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *args = state->input;
-
-    switch (key) {
-    case 'o':
-        args->output = arg;
-        return 0;
-    default:
-        return cli_parse_program(&args->input, false, key, arg, state);
-    }
-}
-
-static const struct argp parser = {
-    options, parse_option, "PROGRAM",
-    "Print an object file as assembly.\v"
-    "Assembling what is printed gives the same program. PROGRAM may also be assembly text, "
-    "which comes out in standard form.\n\n"
-    "Example:\n  systole disasm add.syso -o add.tasm",
-    NULL, NULL, NULL
-};
+static const struct cli_syntax syntax = {
+    .own.row = rows, .noun = "program", .noun_at = offsetof(struct arguments, input),
+    .noun_hint = "", .args_doc = "PROGRAM",
+    .doc = "Print an object file as assembly.\v"
+           "Assembling what is printed gives the same program. PROGRAM may also be assembly text, "
+           "which comes out in standard form.\n\n"
+           "Example:\n  systole disasm add.syso -o add.tasm"};
 
 static int print_to_file(const struct isa_program *program, const char *path)
 {
@@ -56,7 +43,7 @@ int cmd_disasm(int argc, char **argv)
     struct arena a;
     int status;
 
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     arena_init(&a);
     status = cli_load_program(args.input, &a, &program);
     if (status == 0 && args.output)

@@ -1,14 +1,10 @@
 /* systole explain: why a step takes the time it takes. */
 #include "cli/commands/cli.h"
 
-#include <argp.h>
-
-#include "base/text.h"
+#include "cli/common/options.h"
 #include "cli/explain/explain.h"
 
 #define TOP_STANDARD 5
-
-enum { KEY_JSON = 256, KEY_TOP, KEY_VERIFY };
 
 struct arguments {
     const char *path;
@@ -16,42 +12,21 @@ struct arguments {
     bool is_json, is_verified;
 };
 
-static const struct argp_option options[] = {
-    {"top", KEY_TOP, "N", 0, "tell the N largest causes in detail (default 5)", 0},
-    {"verify", KEY_VERIFY, NULL, 0,
-     "simulate the run again with each change for these causes, and show what it gains", 0},
-    {"json", KEY_JSON, NULL, 0, "everything as JSON (docs/explain.md)", 0},
-    {0},
-};
+#define AT(member) CLI_AT(struct arguments, member)
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *args = state->input;
+static const struct cli_option options[] = {
+    {"top", 0, "N", "tell the N largest causes in detail (default: %s)", 1, CLI_WHOLE, AT(top),
+     .hi = CAUSE_COUNT},
+    {"verify", 0, NULL,
+     "simulate the run again with each change for these causes, and show what it gains", 1,
+     CLI_FLAG, AT(is_verified)},
+    {"json", 0, NULL, "everything as JSON (docs/explain.md)", 1, CLI_FLAG, AT(is_json)},
+    {0}};
 
-    switch (key) {
-    case KEY_JSON: args->is_json = true; return 0;
-    case KEY_VERIFY: args->is_verified = true; return 0;
-    case KEY_TOP:
-        if (text_parse_int(arg, 0, CAUSE_COUNT, &args->top))
-            argp_error(state, "--top is \"%s\", allowed are whole numbers in 0..%d", arg,
-                       CAUSE_COUNT);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (args->path)
-            argp_error(state, "one run is enough: %s, %s", args->path, arg);
-        args->path = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!args->path)
-            argp_error(state, "which run? (a folder that --out left, or a .strace)");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp parser = {
-    options, parse_option, "RUN",
+static const struct cli_syntax syntax = {
+    .own.row = options, .noun = "run", .noun_at = offsetof(struct arguments, path),
+    .noun_hint = CLI_RUN_HINT, .args_doc = "RUN",
+    .doc =
     "Tells why a step takes the time it takes: the causes with their cycles, largest first, what "
     "to change, and what that would gain.\v"
     "RUN is a folder that --out left, or a .strace. The cycles of the causes and of useful work "
@@ -60,9 +35,7 @@ static const struct argp parser = {
     "Examples:\n"
     "  systole train examples/mnist_mlp.json --steps 1 --out out\n"
     "  systole explain out\n"
-    "  systole explain out --verify --top 3",
-    NULL, NULL, NULL,
-};
+    "  systole explain out --verify --top 3"};
 
 static int explain(const struct arguments *args, const struct explain_source *s, struct err *e)
 {
@@ -103,7 +76,7 @@ int cmd_explain(int argc, char **argv)
     struct err e;
     int status;
 
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     arena_init(&a);
     if (explain_source_open(&s, args.path, &a, &e)) {
         status = cli_fail(&e);

@@ -2,77 +2,76 @@
 #include "cli/commands/cli.h"
 
 #include "base/arena.h"
-#include "base/text.h"
 #include "cli/common/trace_options.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
 struct arguments {
-    const char *trace, *output, *format, *level;
+    const char *trace, *output, *format;
+    bool has_level;
     struct export_options options;
     struct arena arena;
 };
 
-enum { KEY_FORMAT = 256, KEY_CORE, KEY_LEVEL, KEY_WINDOW, KEY_LIMIT };
+#define AT(member) CLI_AT(struct arguments, member)
 
-static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0,
-     "what to write; its end says the format: .pftrace, .json, .json.gz, .xplane.pb, .kanata", 1},
-    {"format", KEY_FORMAT, "NAME", 0,
-     "instead: perfetto, json, json.gz, xspace or kanata, written beside the trace", 1},
-    {"core", KEY_CORE, "N", 0,
-     "this core with its chip's HBM and links (default: all; of kanata: the first that ran)", 2},
-    {"window", KEY_WINDOW, "A:B", 0,
-     "what overlaps cycles A to B - 1: 20k:50k, 1M:, :5000 (default: everything)", 2},
-    {"level", KEY_LEVEL, "LEVEL", 0,
-     "step, op, bundle or slot (default: bundle, or the trace's own if that is less)", 2},
-    {"max-events", KEY_LIMIT, "N", 0,
-     "end where N events are reached (default: 1000000; 0: no limit)", 2},
-    {0}};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static int parse_level(const struct cli_option *o, const char *text, void *values, struct err *e)
 {
-    struct arguments *args = state->input;
-    struct export_options *o = &args->options;
-    int64_t core;
-    int status = 0;
-    struct err e;
+    struct arguments *args = values;
 
-    switch (key) {
-    case 'o': args->output = arg; return 0;
-    case KEY_FORMAT: args->format = arg; return 0;
-    case KEY_LEVEL:
-        args->level = arg;
-        status = trace_level_parse(arg, &o->level, &e);
-        break;
-    case KEY_WINDOW: status = trace_parse_window("--window", arg, &o->first, &o->end, &e); break;
-    case KEY_LIMIT: status = trace_parse_limit("--max-events", arg, &o->event_limit, &e); break;
-    case KEY_CORE:
-        if (text_parse_int(arg, 0, INT32_MAX, &core) != 0)
-            argp_error(state, "--core is \"%s\", allowed are whole numbers from 0 on", arg);
-        o->core = (int)core;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (args->trace)
-            argp_error(state, "one trace at a time: %s, %s", args->trace, arg);
-        args->trace = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!args->trace)
-            argp_error(state, "which trace? (a .strace, or the folder of a run with one)");
-        if (!args->output == !args->format)
-            argp_error(state, "-o FILE or --format NAME is needed, one of them");
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-    if (status)
-        argp_error(state, "%s", e.msg);
-    return 0;
+    (void)o;
+    args->has_level = true;
+    return trace_level_parse(text, &args->options.level, e);
 }
 
-static const struct argp parser = {
-    options, parse_option, "TRACE",
+static int parse_window(const struct cli_option *o, const char *text, void *values, struct err *e)
+{
+    struct arguments *args = values;
+
+    (void)o;
+    return trace_parse_window("--window", text, &args->options.first, &args->options.end, e);
+}
+
+static int parse_limit(const struct cli_option *o, const char *text, void *values, struct err *e)
+{
+    struct arguments *args = values;
+
+    (void)o;
+    return trace_parse_limit("--max-events", text, &args->options.event_limit, e);
+}
+
+static const struct cli_option options[] = {
+    {"output", 'o', "FILE", "what to write; its end says the format: .pftrace, .xplane.pb, .kanata",
+     1, CLI_TEXT, AT(output)},
+    {"format", 0, "NAME", "instead: perfetto, xspace or kanata, written beside the trace", 1,
+     CLI_TEXT, AT(format)},
+    {"core", 0, "N",
+     "this core with its chip's HBM and links (default: all; of kanata: the first that ran)", 2,
+     CLI_WHOLE, AT(options.core), .hi = INT32_MAX},
+    {"window", 0, "A:B",
+     "what overlaps cycles A to B - 1: 20k:50k, 1M:, :5000 (default: everything)", 2, CLI_OTHER,
+     .parse = parse_window},
+    {"level", 0, "LEVEL",
+     "step, op, bundle or slot (default: bundle, or the trace's own if that is less)", 2, CLI_OTHER,
+     .parse = parse_level},
+    {"max-events", 0, "N", "end where N events are reached (default: 1000000; 0: no limit)", 2,
+     CLI_OTHER, .parse = parse_limit},
+    {0}};
+
+static int check(void *values, struct err *e)
+{
+    const struct arguments *args = values;
+
+    return !args->output == !args->format
+           ? err_set(e, "-o FILE or --format NAME is needed, one of them") : 0;
+}
+
+static const struct cli_syntax syntax = {
+    .own = {.row = options, .check = check}, .noun = "trace",
+    .noun_at = offsetof(struct arguments, trace),
+    .noun_hint = "(a .strace, or the folder of a run with one)", .args_doc = "TRACE",
+    .doc =
     "Write a recorded trace in the format of another viewer.\v"
     "TRACE is a .strace that --trace FILE.strace made, or the folder of a run that has one as "
     "trace.strace. docs/traces.md says what each format holds, and how it names things.\n\n"
@@ -80,8 +79,7 @@ static const struct argp parser = {
     "  systole gemm 1024x1024x1024 --trace gemm.strace\n"
     "  systole export gemm.strace -o gemm.pftrace               for ui.perfetto.dev\n"
     "  systole export gemm.strace -o gemm.xplane.pb --level op  for XProf\n"
-    "  systole export gemm.strace --format kanata --window 10k:12k",
-    NULL, NULL, NULL};
+    "  systole export gemm.strace --format kanata --window 10k:12k"};
 
 /* in a run's folder the trace has a fixed name */
 static const char *find_trace(struct arguments *args)
@@ -114,8 +112,7 @@ static const struct export_format *find_format(const struct arguments *args, str
         return export_format_named(args->format, e);
     f = export_format_of_path(args->output);
     if (!f)
-        err_set(e, "the output is to be %s; its name must end in .pftrace, .json, .json.gz, "
-                ".xplane.pb or .kanata", args->output);
+        export_refuse_path(args->output, "", e);
     return f;
 }
 
@@ -127,7 +124,7 @@ static int export(struct arguments *args, struct strace *t, const struct export_
 
     for (size_t i = 0; i < strace_note_count(t); i++)
         fprintf(stderr, "systole: %s: %s\n", args->trace, strace_note(t, i));
-    if (!args->level && o->level > strace_info(t)->level)
+    if (!args->has_level && o->level > strace_info(t)->level)
         o->level = strace_info(t)->level;
     if (export_write(t, f, o, path, &result, e))
         return -1;
@@ -145,7 +142,7 @@ int cmd_export(int argc, char **argv)
     struct err e;
     int status;
 
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     arena_init(&args.arena);
     path = find_trace(&args);
     f = find_format(&args, &e);

@@ -1,3 +1,7 @@
+/*
+ * `systole gemm MxNxK`: generates a matrix product for every core, runs it, checks the result
+ * against OpenBLAS and reports its rate.
+ */
 #include "cli/commands/cli.h"
 
 #include "base/text.h"
@@ -26,12 +30,12 @@
 #include <string.h>
 
 struct arguments {
-    const char *tpu, *assembly, *a, *b, *c;
+    const char *assembly, *a, *b, *c;
+    struct cli_target target;
     int64_t m, n, k, seed;
     bool is_bf16;
     struct machine_options engine;
     struct trace_options trace;
-    struct cli_list set;
     struct out_folder out;
 };
 
@@ -40,106 +44,65 @@ static const char default_tpu[] = "v3";
 #define VMEM_ROW_BYTES 512              /* buffers of a plan are in these */
 #define ELEMENTS_MAX (1 << 27)          /* of a matrix with values */
 
-enum { KEY_SET = 256, KEY_ASM, KEY_A, KEY_B, KEY_C, KEY_OUT, KEY_TYPE, KEY_SEED };
+#define AT(member) CLI_AT(struct arguments, member)
 
-static const struct argp_option options[] = {
-    {"tpu", 't', "NAME", 0, "chip or slice to run on (default: v3); a chip: one core of it", 1},
-    {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
-    {"m", 'm', "ROWS", 0, "rows of A and C", 2},
-    {"n", 'n', "COLUMNS", 0, "columns of B and C", 2},
-    {"k", 'k', "DEPTH", 0, "columns of A, rows of B", 2},
-    {"out-type", KEY_TYPE, "TYPE", 0, "f32 (default) or bf16", 2},
-    {"a", KEY_A, "FILE", 0, "A from a .npy of f32, rounded to bf16 (default: random)", 3},
-    {"b", KEY_B, "FILE", 0, "B likewise", 3},
-    {"seed", KEY_SEED, "N", 0, "of random operands (default: 1)", 3},
-    {"out-npy", KEY_C, "FILE", 0, "write C to a .npy of f32", 3},
-    {"out", KEY_OUT, "DIR", 0, "leave a report, statistics and tables in this folder", 4},
-    {"asm", KEY_ASM, "FILE", 0, "write the program as assembly", 4},
+#define SIDE(letter, arg, doc) \
+    {#letter, #letter[0], arg, doc, 2, CLI_WHOLE, AT(letter), .lo = 1, .hi = GEMM_SIDE_MAX}
+
+static const struct cli_option options[] = {
+    SIDE(m, "ROWS", "rows of A and C"),
+    SIDE(n, "COLUMNS", "columns of B and C"),
+    SIDE(k, "DEPTH", "columns of A, rows of B"),
+    {"out-type", 0, "TYPE", "f32 (default) or bf16", 2, CLI_CHOICE, AT(is_bf16),
+     .words = "f32|bf16"},
+    {"a", 0, "FILE", "A from a .npy of f32, rounded to bf16 (default: random)", 3, CLI_TEXT, AT(a)},
+    {"b", 0, "FILE", "B likewise", 3, CLI_TEXT, AT(b)},
+    CLI_ROW_SEED(struct arguments, seed, 3, "of random operands"),
+    {"out-npy", 0, "FILE", "write C to a .npy of f32", 3, CLI_TEXT, AT(c)},
+    CLI_ROW_OUT(struct arguments, out.path, 4),
+    {"asm", 0, "FILE", "write the program as assembly", 4, CLI_TEXT, AT(assembly)},
     {0}};
 
-static int64_t side(const char *name, const char *text, struct argp_state *state)
-{
-    int64_t value = 0;
-
-    if (text_parse_int(text, 1, GEMM_SIDE_MAX, &value) != 0)
-        argp_error(state, "%s is \"%s\", allowed are whole numbers in 1..%d", name, text,
-                   GEMM_SIDE_MAX);
-    return value;
-}
-
 /* "2048x1024x512" */
-static void parse_sides(struct arguments *args, const char *text, struct argp_state *state)
+static int take_sides(void *values, const char *text, struct err *e)
 {
+    struct arguments *args = values;
     int64_t *const sides[] = {&args->m, &args->n, &args->k};
-    char *copy = strdup(text), *rest = copy, *word;
+    char copy[80], *rest = copy, *word = NULL;
     size_t count = 0;
 
     if (args->m || args->n || args->k)
-        argp_error(state, "MxNxK once, or --m, --n and --k, not both");
-    while (copy && (word = strtok_r(rest, "x", &rest)) != NULL && count < COUNT_OF(sides))
-        *sides[count++] = side("a side of MxNxK", word, state);
+        return err_set(e, "MxNxK once, or --m, --n and --k, not both");
+    snprintf(copy, sizeof(copy), "%s", text);
+    while ((word = strtok_r(rest, "x", &rest)) != NULL && count < COUNT_OF(sides))
+        if (text_parse_int(word, 1, GEMM_SIDE_MAX, sides[count++]))
+            return err_set(e, "a side of MxNxK is \"%s\", allowed are whole numbers in 1..%d", word,
+                           GEMM_SIDE_MAX);
     if (count != COUNT_OF(sides) || word != NULL || text[strlen(text) - 1] == 'x')
-        argp_error(state, "\"%s\"; MxNxK is needed, e.g. 2048x2048x2048", text);
-    free(copy);
+        return err_set(e, "\"%s\"; MxNxK is needed, e.g. 2048x2048x2048", text);
+    return 0;
 }
 
-static void check_together(const struct arguments *args, struct argp_state *state)
+static int check(void *values, struct err *e)
 {
-    bool has_values = args->engine.mode != MODE_TIMING;
-    struct err e;
+    const struct arguments *args = values;
 
     if (!args->m || !args->n || !args->k)
-        argp_error(state, "which sizes? MxNxK, or --m, --n and --k");
-    if (!has_values && (args->a || args->b || args->c))
-        argp_error(state, "--a, --b and --out-npy are about values, which --mode timing does not "
-                   "have");
-    if (trace_options_check_mode(&args->trace, args->engine.mode, &e))
-        argp_error(state, "%s", e.msg);
+        return err_set(e, "which sizes? MxNxK, or --m, --n and --k");
+    if (args->engine.mode == MODE_TIMING && (args->a || args->b || args->c))
+        return err_set(e, "--a, --b and --out-npy are about values, which --mode timing does not "
+                       "have");
+    return trace_options_check_mode(&args->trace, args->engine.mode, e);
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *args = state->input;
+static const struct cli_part parts[] = {
+    {&cli_target_options, offsetof(struct arguments, target)},
+    {&cli_engine_options, offsetof(struct arguments, engine)},
+    {&cli_trace_options, offsetof(struct arguments, trace)}, {0}};
 
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->engine;
-        state->child_inputs[1] = &args->trace;
-        return 0;
-    case 't': args->tpu = arg; return 0;
-    case 'm': args->m = side("--m", arg, state); return 0;
-    case 'n': args->n = side("--n", arg, state); return 0;
-    case 'k': args->k = side("--k", arg, state); return 0;
-    case KEY_SET: cli_list_add(&args->set, arg, state); return 0;
-    case KEY_ASM: args->assembly = arg; return 0;
-    case KEY_A: args->a = arg; return 0;
-    case KEY_B: args->b = arg; return 0;
-    case KEY_C: args->c = arg; return 0;
-    case KEY_OUT:
-        if (!*arg)
-            argp_error(state, "--out is empty");
-        args->out.path = arg;
-        return 0;
-    case KEY_TYPE:
-        args->is_bf16 = strcmp(arg, "bf16") == 0;
-        if (!args->is_bf16 && strcmp(arg, "f32") != 0)
-            argp_error(state, "--out-type is \"%s\", allowed are f32, bf16", arg);
-        return 0;
-    case KEY_SEED:
-        if (text_parse_int(arg, 0, INT64_MAX, &args->seed) != 0)
-            argp_error(state, "--seed is \"%s\", allowed are whole numbers from 0 on", arg);
-        return 0;
-    case ARGP_KEY_ARG: parse_sides(args, arg, state); return 0;
-    case ARGP_KEY_END: check_together(args, state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
+const struct cli_options cmd_gemm_options = {options, parts, check};
 
-static const struct argp_child children[] = {{&cli_engine_argp, 0, "Engine:", 5},
-                                             {&cli_trace_argp, 0, "Trace:", 6}, {0}};
-
-static const struct argp parser = {
-    options, parse_option, "MxNxK\nM K N",
+static const char doc[] =
     "Multiply matrices, C[M][N] = A[M][K] x B[K][N], in bf16 with f32 sums on simulated TPU "
     "cores, and show where the cycles went.\v"
     "The program is made for the chip (docs/gemm.md) and runs on one core; on a slice, e.g. v3-8, "
@@ -153,13 +116,7 @@ static const struct argp parser = {
     "  systole gemm 4096x1024x1024 --tpu v3-8 --threads 2\n"
     "  systole gemm 4096 4096 4096 --dtype bf16 --tpu v6e --codegen xla\n"
     "  systole gemm 1024x1024x1024 --trace gemm.pftrace\n"
-    "  systole gemm 512x512x512 --a a.npy --b b.npy --out-npy c.npy --asm gemm.tasm",
-    children, NULL, NULL};
-
-const struct argp *cmd_gemm_parser(void)
-{
-    return &parser;
-}
+    "  systole gemm 512x512x512 --a a.npy --b b.npy --out-npy c.npy --asm gemm.tasm";
 
 struct session {
     const struct arguments *args;
@@ -183,12 +140,12 @@ static int open_machine(struct session *s, struct err *e)
     const struct machine_options *mo = &args->engine;
 
     s->origins = arena_array(&s->arena, chip_param_count, sizeof(*s->origins));
-    if (cli_load_slice(args->tpu, &args->set, &s->slice, &s->chip, s->origins, &s->arena, e))
+    if (cli_load_slice(&args->target, &s->slice, &s->chip, s->origins, &s->arena, e))
         return -1;
     s->m = machine_create(&s->slice, &s->chip, mo, e);
     if (!s->m)
         return -1;
-    s->cores = strchr(args->tpu, '-') ? machine_core_count(s->m) : 1;
+    s->cores = strchr(args->target.tpu, '-') ? machine_core_count(s->m) : 1;
     return 0;
 }
 
@@ -200,10 +157,10 @@ static int make_program(struct session *s, struct err *e)
 
     if (gemm_plan(&s->plan, &problem, &s->chip, machine_hbm_share_bytes(s->m), e) ||
         gemm_program(&s->plan, &s->chip, &s->arena, &s->program, e))
-        return cli_add_chip(args->tpu, e);
+        return cli_add_chip(&args->target, e);
     for (int i = 0; i < s->cores; i++)
         if (machine_load(s->m, i, &s->program, e))
-            return cli_add_chip(args->tpu, e);
+            return cli_add_chip(&args->target, e);
     return 0;
 }
 
@@ -434,7 +391,7 @@ static int write_folder(struct session *s, const struct report_step *step, doubl
     out_folder_add(&f, "gemm", "b", args->b, true);
     out_folder_add(&f, "gemm", "seed", arena_printf(&s->arena, "%lld", (long long)args->seed),
                    args->seed != 1);
-    out_folder_add(&f, "machine", "tpu", args->tpu, args->tpu != default_tpu);
+    out_folder_add(&f, "machine", "tpu", args->target.tpu, args->target.tpu != default_tpu);
     out_folder_add_engine(&f, &args->engine, &s->arena);
     return out_folder_write(&f, step, seconds, e);
 }
@@ -474,15 +431,17 @@ static int run(struct session *s, struct err *e)
 
 int cmd_gemm(int argc, char **argv)
 {
-    struct arguments args = {.tpu = default_tpu, .engine = {.thread_count = 1}, .seed = 1,
+    struct arguments args = {.target.tpu = default_tpu, .engine = {.thread_count = 1}, .seed = 1,
                              .trace = TRACE_OPTIONS_DEFAULT};
+    const struct cli_syntax syntax = {.own = cmd_gemm_options, .argument = take_sides,
+                                      .args_doc = "MxNxK\nM K N", .doc = doc};
     struct session s = {.args = &args};
     struct err e;
     int status;
 
     if (gemm_is_compiled(argc, argv))
         return gemm_compiled(argc, argv);
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     if (trace_options_for_folder(&args.trace, args.out.path, args.engine.mode, &e))
         return cli_fail(&e);
     arena_init(&s.arena);

@@ -3,126 +3,104 @@
 
 #include "base/outfile.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cli/memory/mem.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { SETUPS_MAX = 16 };
+enum { SETUPS_MAX = 16, STANDARD_BYTES = 64 * MIB };
 
-static const char default_bytes[] = "64M", default_tpu[] = "v3";
+static const char default_tpu[] = "v3";
 
 struct arguments {
-    const char *tpu, *csv, *json, *reference, *patterns;
+    struct cli_target target;
+    const char *csv, *json, *reference, *patterns;
     const char *config[SETUPS_MAX];
     int config_count;
-    struct cli_list set;
     int64_t bytes, access, footprint, per_cycle, in_flight;     /* -1: not given */
     bool writes;
 };
 
-enum { KEY_CONFIG = 256, KEY_SET, KEY_ACCESS, KEY_FOOTPRINT, KEY_PER_CYCLE, KEY_IN_FLIGHT,
-       KEY_WRITES, KEY_CSV, KEY_JSON, KEY_REFERENCE };
+#define AT(member) CLI_AT(struct arguments, member)
 
-static const struct argp_option options[] = {
-    {"pattern", 'p', "NAME[,NAME…]", 0,
-     "seq, stride:BYTES, random, each with _wr behind it for writes; copy, mix:PERCENT and "
-     "random_mix:PERCENT of reads; all: a table of several (default: seq)", 1},
-    {"bytes", 'b', "N", 0, "bytes to move, as 4096, 64K, 256M, 1G (default: 64M)", 1},
-    {"writes", KEY_WRITES, 0, 0, "write where seq, stride and random would read", 1},
-    {"footprint", KEY_FOOTPRINT, "BYTES", 0,
-     "addresses wrap here (default: 1G, or all of a smaller memory)", 1},
-    {"tpu", 't', "NAME", 0, "the memory of this chip (default: v3)", 2},
-    {"config", KEY_CONFIG, "FILE", 0, "the memory and the driver of this file", 2},
-    {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 2},
-    {"access", 'a', "BYTES", 0, "size of an access (default: dma.chunk_bytes of the chip)", 3},
-    {"per-cycle", KEY_PER_CYCLE, "N", 0, "accesses that may go in at each cycle of the driver", 3},
-    {"in-flight", KEY_IN_FLIGHT, "N", 0,
-     "accesses that may be unfinished; 0: as many as the memory takes", 3},
-    {"csv", KEY_CSV, "FILE", 0, "write the figures of each pattern as CSV", 4},
-    {"json", KEY_JSON, "FILE", 0, "write figures and latency histograms as JSON", 4},
-    {"reference", KEY_REFERENCE, "CSV", 0,
-     "hold rows of another simulator's results against ours; the configurations that they were "
-     "made with follow as arguments", 5},
-    {0}};
+#define SIZE_MAX_BYTES (1LL << 50)
 
-static int64_t bytes_of(const char *option, const char *text, struct argp_state *state)
-{
-    int64_t value = 0;
-
-    if (text_parse_bytes(text, 1, 1LL << 50, &value))
-        argp_error(state, "%s is \"%s\", allowed are bytes from 1 on, as 4096, 64K or 256M",
-                   option, text);
-    return value;
-}
-
-static int64_t number_of(const char *option, const char *text, int64_t lo, int64_t hi,
-                         struct argp_state *state)
-{
-    int64_t value = 0;
-
-    if (text_parse_int(text, lo, hi, &value))
-        argp_error(state, "%s is \"%s\", allowed are whole numbers in %lld..%lld", option, text,
-                   (long long)lo, (long long)hi);
-    return value;
-}
-
-static void add_config(struct arguments *args, const char *path, struct argp_state *state)
+static int add_config(struct arguments *args, const char *path, struct err *e)
 {
     if (args->config_count == SETUPS_MAX)
-        argp_error(state, "at most %d configurations", SETUPS_MAX);
+        return err_set(e, "at most %d configurations", SETUPS_MAX);
     args->config[args->config_count++] = path;
+    return 0;
 }
 
-static void check_together(const struct arguments *args, struct argp_state *state)
+static int parse_config(const struct cli_option *o, const char *text, void *values, struct err *e)
 {
-    if (args->tpu && args->config_count)
-        argp_error(state, "--tpu or --config, not both");
-    if (!args->reference && args->config_count > 1)
-        argp_error(state, "one configuration at a time, but with --reference");
+    (void)o;
+    return add_config(values, text, e);
+}
+
+static const struct cli_option options[] = {
+    {"pattern", 'p', "NAME[,NAME…]",
+     "seq, stride:BYTES, random, each with _wr behind it for writes; copy, mix:PERCENT and "
+     "random_mix:PERCENT of reads; all: a table of several (default: seq)", 1, CLI_TEXT,
+     AT(patterns)},
+    {"bytes", 'b', "SIZE", "bytes to move, as 4096, 64K, 256M, 1G (default: 64M)", 1, CLI_BYTES,
+     AT(bytes), .lo = 1, .hi = SIZE_MAX_BYTES},
+    {"writes", 0, NULL, "write where seq, stride and random would read", 1, CLI_FLAG, AT(writes)},
+    {"footprint", 0, "SIZE", "addresses wrap here (default: 1G, or all of a smaller memory)", 1,
+     CLI_BYTES, AT(footprint), .lo = 1, .hi = SIZE_MAX_BYTES},
+    {"config", 0, "FILE", "the memory and the driver of this file, instead of a chip's", 2,
+     CLI_OTHER, .parse = parse_config},
+    {"access", 'a', "SIZE", "of an access (default: dma.chunk_bytes of the chip)", 3, CLI_BYTES,
+     AT(access), .lo = 1, .hi = SIZE_MAX_BYTES},
+    {"per-cycle", 0, "N", "accesses that may go in at each cycle of the driver", 3, CLI_WHOLE,
+     AT(per_cycle), .lo = 1, .hi = 1024},
+    {"in-flight", 0, "N", "accesses that may be unfinished; 0: as many as the memory takes", 3,
+     CLI_WHOLE, AT(in_flight), .hi = 1000000},
+    CLI_ROW_CSV(struct arguments, csv, 4),
+    CLI_ROW_JSON(struct arguments, json, 4),
+    {"reference", 0, "CSV",
+     "hold rows of another simulator's results against ours; the configurations that they were "
+     "made with follow as arguments", 5, CLI_TEXT, AT(reference)},
+    {0}};
+
+static int take_config(void *values, const char *text, struct err *e)
+{
+    struct arguments *args = values;
+
     if (!args->reference)
-        return;
+        return err_set(e, "no argument expected: %s (--pattern, --tpu and --config name what "
+                       "is wanted; configurations follow --reference)", text);
+    return add_config(args, text, e);
+}
+
+static int check(void *values, struct err *e)
+{
+    const struct arguments *args = values;
+
+    if (args->target.tpu != default_tpu && args->config_count)
+        return err_set(e, "--tpu or --config, not both");
+    if (!args->reference && args->config_count > 1)
+        return err_set(e, "one configuration at a time, but with --reference");
+    if (!args->reference)
+        return 0;
     if (!args->config_count)
-        argp_error(state, "--reference needs the configurations that its rows were made with");
+        return err_set(e, "--reference needs the configurations that its rows were made with");
     if (args->patterns || args->bytes >= 0 || args->access >= 0 || args->footprint >= 0 ||
         args->per_cycle >= 0 || args->in_flight >= 0 || args->writes || args->csv || args->json)
-        argp_error(state, "--reference drives what its rows say; it goes with configurations and "
-                   "--set only");
+        return err_set(e, "--reference drives what its rows say; it goes with configurations and "
+                       "--set only");
+    return 0;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *args = state->input;
+static const struct cli_part parts[] = {
+    {&cli_target_options, offsetof(struct arguments, target)}, {0}};
 
-    switch (key) {
-    case 'p': args->patterns = arg; return 0;
-    case 'b': args->bytes = bytes_of("--bytes", arg, state); return 0;
-    case 't': args->tpu = arg; return 0;
-    case 'a': args->access = bytes_of("--access", arg, state); return 0;
-    case KEY_WRITES: args->writes = true; return 0;
-    case KEY_FOOTPRINT: args->footprint = bytes_of("--footprint", arg, state); return 0;
-    case KEY_CONFIG: add_config(args, arg, state); return 0;
-    case KEY_SET: cli_list_add(&args->set, arg, state); return 0;
-    case KEY_PER_CYCLE: args->per_cycle = number_of("--per-cycle", arg, 1, 1024, state); return 0;
-    case KEY_IN_FLIGHT:
-        args->in_flight = number_of("--in-flight", arg, 0, 1000000, state);
-        return 0;
-    case KEY_CSV: args->csv = arg; return 0;
-    case KEY_JSON: args->json = arg; return 0;
-    case KEY_REFERENCE: args->reference = arg; return 0;
-    case ARGP_KEY_ARG:
-        if (!args->reference)
-            argp_error(state, "no argument expected: %s (--pattern, --tpu and --config name what "
-                       "is wanted; configurations follow --reference)", arg);
-        add_config(args, arg, state);
-        return 0;
-    case ARGP_KEY_END: check_together(args, state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp parser = {
-    options, parse_option, "\n--reference=CSV CONFIG...",
+static const struct cli_syntax syntax = {
+    .own = {options, parts, check}, .argument = take_config,
+    .args_doc = "\n--reference=CSV CONFIG...",
+    .doc =
     "Drives the memory of a chip alone, without cores, with a pattern of accesses, and prints "
     "bandwidth, row hits and latencies.\v"
     "Accesses go in strictly in order, so many per cycle, and stop at the first that the memory "
@@ -135,18 +113,17 @@ static const struct argp parser = {
     "  systole mem --pattern stride:2048 --access 64 --bytes 12800000 \\\n"
     "      --config examples/hbm/dramsim3_hbm2.ini\n"
     "  systole mem --pattern mix:70,random_mix:70 --csv mixes.csv\n"
-    "  systole mem --reference hbm2_patterns.csv examples/hbm/*.ini",
-    NULL, NULL, NULL};
+    "  systole mem --reference hbm2_patterns.csv examples/hbm/*.ini"};
 
 static int load_setups(const struct arguments *args, struct mem_setup *s, int *count,
                        struct arena *a, struct err *e)
 {
     if (!args->config_count) {
         *count = 1;
-        return mem_setup_chip(s, args->tpu ? args->tpu : default_tpu, &args->set, a, e);
+        return mem_setup_chip(s, &args->target, a, e);
     }
     for (*count = 0; *count < args->config_count; ++*count)
-        if (mem_setup_file(&s[*count], args->config[*count], &args->set, a, e))
+        if (mem_setup_file(&s[*count], args->config[*count], &args->target.set, a, e))
             return -1;
     return 0;
 }
@@ -270,12 +247,11 @@ static int drive(const struct arguments *args, struct mem_setup *s, struct arena
     struct hbm_pattern p[MEM_PATTERN_MAX];
     struct mem_run run[MEM_PATTERN_MAX];
     struct hbm_idle idle;
-    int64_t bytes, footprint, standard = 0;
+    int64_t bytes, footprint;
     int count;
 
-    text_parse_bytes(default_bytes, 0, INT64_MAX, &standard);
     if (change_setup(s, args, e) ||
-        check_bytes("--bytes", s, args->bytes, standard, &bytes, e) ||
+        check_bytes("--bytes", s, args->bytes, STANDARD_BYTES, &bytes, e) ||
         check_bytes("--footprint", s, args->footprint, MEM_FOOTPRINT, &footprint, e) ||
         parse_patterns(args, s, footprint, p, &count, e) || check_files(args, e))
         return -1;
@@ -295,14 +271,14 @@ static int drive(const struct arguments *args, struct mem_setup *s, struct arena
 
 int cmd_mem(int argc, char **argv)
 {
-    struct arguments args = {.bytes = -1, .access = -1, .footprint = -1, .per_cycle = -1,
-                             .in_flight = -1};
+    struct arguments args = {.target.tpu = default_tpu, .bytes = -1, .access = -1,
+                             .footprint = -1, .per_cycle = -1, .in_flight = -1};
     struct mem_setup setups[SETUPS_MAX];
     int count, missed = 0, status;
     struct arena a;
     struct err e;
 
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     arena_init(&a);
     status = load_setups(&args, setups, &count, &a, &e);
     if (status == 0)

@@ -13,121 +13,131 @@
 struct arguments {
     struct op_request request;
     struct op_options run;
-    const char *to;
 };
 
-enum { KEY_DTYPE = 300, KEY_TO, KEY_DIMS, KEY_WINDOW, KEY_STRIDE, KEY_LIST };
+#define AT(member) CLI_AT(struct arguments, member)
 
-static const struct argp_option options[] = {
-    {"dtype", KEY_DTYPE, "TYPE", 0, "of the operands: f32, bf16 (default), s32, u32, s8, u8, pred",
-     1},
-    {"dims", KEY_DIMS, "D,D…", 0, "dimensions, counted from 0", 1},
-    {"window", KEY_WINDOW, "HxW", 0, "of pooling (default: 2)", 1},
-    {"stride", KEY_STRIDE, "HxW", 0, "of pooling (default: the window)", 1},
-    {NULL, 'k', "N", 0, "how many, of topk", 1},
-    {"to", KEY_TO, "TYPE", 0, "of convert's result (default: f32)", 1},
-    {"list", KEY_LIST, 0, 0, "list the operations, and exit", 1},
-    {0}};
-
-static enum graph_dtype parse_type(const char *option, const char *text, struct argp_state *state)
+static int parse_type(const struct cli_option *o, const char *text, void *values, struct err *e)
 {
+    enum graph_dtype *to = (enum graph_dtype *)(void *)((char *)values + o->at);
+
     for (int i = 0; i < DTYPE_COUNT; i++) {
         struct shape s = shape_scalar((enum graph_dtype)i);
         char name[32];
 
         shape_print(&s, name, sizeof(name));
         name[strlen(name) - 2] = '\0';          /* without "[]" */
-        if (strcmp(name, text) == 0)
-            return (enum graph_dtype)i;
+        if (strcmp(name, text) == 0) {
+            *to = (enum graph_dtype)i;
+            return 0;
+        }
     }
-    argp_error(state, "%s is \"%s\", allowed are f32, bf16, s32, u32, s8, u8, pred", option, text);
-    return DTYPE_F32;
+    return err_set(e, "--%s is \"%s\", allowed are f32, bf16, s32, u32, s8, u8, pred", o->name,
+                   text);
 }
 
-static int parse_dims(const char *text, int *to, struct argp_state *state)
+static int parse_dims(const struct cli_option *o, const char *text, void *values, struct err *e)
 {
-    int count = 0;
+    struct op_request *r = &((struct arguments *)values)->request;
+    const char *at = text;
 
-    while (*text) {
+    for (r->dim_count = 0; *at;) {
         char *end;
-        long value = strtol(text, &end, 10);
+        long value = strtol(at, &end, 10);
 
-        if (end == text || value < 0 || value >= GRAPH_RANK_MAX || count == GRAPH_RANK_MAX ||
+        if (end == at || value < 0 || value >= GRAPH_RANK_MAX || r->dim_count == GRAPH_RANK_MAX ||
             (*end && *end != ','))
-            argp_error(state, "--dims is \"%s\"; whole numbers in 0..%d are needed, e.g. 0,2,1",
-                       text, GRAPH_RANK_MAX - 1);
-        to[count++] = (int)value;
-        text = *end ? end + 1 : end;
+            return err_set(e, "--%s is \"%s\"; whole numbers in 0..%d are needed, e.g. 0,2,1",
+                           o->name, at, GRAPH_RANK_MAX - 1);
+        r->dims[r->dim_count++] = (int)value;
+        at = *end ? end + 1 : end;
     }
-    return count;
+    return 0;
 }
 
-static int parse_sizes(const char *option, const char *text, int64_t *to,
-                       struct argp_state *state)
+static int parse_sizes(const struct cli_option *o, const char *text, void *values, struct err *e)
 {
-    int count = op_parse_sizes(text, to);
+    struct op_request *r = &((struct arguments *)values)->request;
+    bool is_window = o->at == offsetof(struct arguments, request.window);
+    int count = op_parse_sizes(text, is_window ? r->window : r->stride);
 
-    if (count < 0)
-        argp_error(state, "%s is \"%s\"; sizes from 1 on are needed, e.g. 3x3", option, text);
-    return count;
+    *(is_window ? &r->window_count : &r->stride_count) = count;
+    return count > 0 ? 0 : err_set(e, "--%s is \"%s\"; sizes from 1 on are needed, e.g. 3x3",
+                                   o->name, text);
 }
 
-static void add_shape(struct op_request *r, const char *text, struct argp_state *state)
+static int list_operations(const struct cli_option *o, const char *text, void *values,
+                           struct err *e)
+{
+    (void)o;
+    (void)text;
+    (void)values;
+    (void)e;
+    op_graph_list(stdout);
+    exit(0);
+}
+
+static const struct cli_option options[] = {
+    {"dtype", 0, "TYPE", "of the operands: f32, bf16 (default), s32, u32, s8, u8, pred", 1,
+     CLI_OTHER, AT(request.dtype), .parse = parse_type},
+    {"dims", 0, "D,D…", "dimensions, counted from 0", 1, CLI_OTHER, .parse = parse_dims},
+    {"window", 0, "HxW", "of pooling (default: 2)", 1, CLI_OTHER, AT(request.window),
+     .parse = parse_sizes},
+    {"stride", 0, "HxW", "of pooling (default: the window)", 1, CLI_OTHER, AT(request.stride),
+     .parse = parse_sizes},
+    {"pad", 0, "same", "zeros beside the image, so that a window stands on every stride", 1,
+     CLI_CHOICE, AT(request.is_same), .words = "none|same"},
+    {NULL, 'k', "N", "how many, of topk", 1, CLI_WHOLE, AT(request.k), .lo = 1,
+     .hi = SHAPE_ELEMS_MAX},
+    {"to", 0, "TYPE", "of convert's result (default: f32)", 1, CLI_OTHER, AT(request.to),
+     .parse = parse_type},
+    {"list", 0, NULL, "list the operations, and exit", 1, CLI_OTHER, .parse = list_operations},
+    {0}};
+
+static int add_shape(struct op_request *r, const char *text, struct err *e)
 {
     struct shape *s = &r->shape[r->shape_count];
     int64_t elements = 1;
 
     if (r->shape_count == OP_SHAPES_MAX)
-        argp_error(state, "%d shapes are the most", OP_SHAPES_MAX);
+        return err_set(e, "%d shapes are the most", OP_SHAPES_MAX);
     s->rank = op_parse_sizes(text, s->dim);
     if (s->rank < 0)
-        argp_error(state, "\"%s\" is no shape; up to %d sizes from 1 on are needed, e.g. 8x128x256",
-                   text, GRAPH_RANK_MAX);
+        return err_set(e, "\"%s\" is no shape; up to %d sizes from 1 on are needed, e.g. "
+                       "8x128x256", text, GRAPH_RANK_MAX);
     for (int i = 0; i < s->rank; i++) {
         if (s->dim[i] > SHAPE_ELEMS_MAX / elements)
-            argp_error(state, "%s has more than %lld elements", text, SHAPE_ELEMS_MAX);
+            return err_set(e, "%s has more than %lld elements", text, SHAPE_ELEMS_MAX);
         elements *= s->dim[i];
     }
     r->shape_count++;
+    return 0;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static int take_word(void *values, const char *text, struct err *e)
 {
-    struct arguments *args = state->input;
-    struct op_request *r = &args->request;
+    struct op_request *r = &((struct arguments *)values)->request;
 
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->run; return 0;
-    case KEY_DTYPE: r->dtype = parse_type("--dtype", arg, state); return 0;
-    case KEY_TO: r->to = parse_type("--to", arg, state); return 0;
-    case KEY_DIMS: r->dim_count = parse_dims(arg, r->dims, state); return 0;
-    case KEY_WINDOW: r->window_count = parse_sizes("--window", arg, r->window, state); return 0;
-    case KEY_STRIDE: r->stride_count = parse_sizes("--stride", arg, r->stride, state); return 0;
-    case 'k':
-        if (text_parse_int(arg, 1, SHAPE_ELEMS_MAX, &r->k))
-            argp_error(state, "-k is \"%s\", allowed are whole numbers from 1 on", arg);
-        return 0;
-    case KEY_LIST:
-        op_graph_list(stdout);
-        exit(0);
-    case ARGP_KEY_ARG:
-        if (!r->name)
-            r->name = arg;
-        else
-            add_shape(r, arg, state);
-        return 0;
-    case ARGP_KEY_END:
-        if (!r->name)
-            argp_error(state, "which operation? e.g. softmax 512x512; --list tells all");
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    if (r->name)
+        return add_shape(r, text, e);
+    r->name = text;
+    return 0;
 }
 
-static const struct argp_child children[] = {{&cli_op_argp, 0, NULL, 2}, {0}};
+static int check(void *values, struct err *e)
+{
+    const struct arguments *args = values;
 
-static const struct argp parser = {
-    options, parse_option, "NAME SHAPE [SHAPE…]",
+    return args->request.name ? 0 : err_set(e, "which operation? e.g. softmax 512x512; --list "
+                                            "tells all");
+}
+
+static const struct cli_part parts[] = {
+    {&cli_op_options, offsetof(struct arguments, run)}, {0}};
+
+static const struct cli_syntax syntax = {
+    .own = {options, parts, check}, .argument = take_word, .args_doc = "NAME SHAPE [SHAPE…]",
+    .doc =
     "Time one operation on a simulated core: its kernels, how well its units are used, what bounds "
     "it, and where it lies under the roof.\v"
     "Shapes are sizes, e.g. 8x128x256. The operation is compiled as in a program of its own, with "
@@ -138,8 +148,7 @@ static const struct argp parser = {
     "  systole op dot 12x512x64 12x64x512 --tpu v6e --codegen best\n"
     "  systole op max-pool 32x112x112x64 --window 3x3 --stride 2 --tpu v4\n"
     "  systole op gather 30522x768 4096\n"
-    "  systole op --list",
-    children, NULL, NULL};
+    "  systole op --list"};
 
 static const char *title_of(int argc, char **argv, struct arena *a)
 {
@@ -161,7 +170,7 @@ int cmd_op(int argc, char **argv)
 
     arena_init(&a);
     args.run.out.command = command_of_argv(argc, argv, &a);
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     status = op_graph(&args.request, &a, &graph, &e);
     if (status == 0)
         status = op_run(&args.run, graph, title_of(argc, argv, &a), &e);

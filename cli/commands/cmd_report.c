@@ -2,15 +2,13 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands/cli.h"
+#include "cli/common/options.h"
 #include "report/tables/op_tree.h"
 #include "report/tables/saved.h"
 
-#include <argp.h>
 #include <string.h>
 
 #define ROWS_SHOWN 20                   /* of a table, where none is asked for by name */
-
-enum { KEY_JSON = 256, KEY_CSV, KEY_MARKDOWN, KEY_SECTION, KEY_TOP, KEY_SORT };
 
 /* a section of the command line is a table or two */
 static const struct section {
@@ -35,77 +33,62 @@ static const struct section {
 struct arguments {
     const char *path, *sort;
     const struct section *section;      /* NULL: all */
-    int format;                         /* 0, KEY_JSON, KEY_CSV or KEY_MARKDOWN */
+    bool is_json, is_csv, is_markdown;
     int64_t top;                        /* 0: all rows */
 };
 
-static const struct argp_option options[] = {
-    {"section", KEY_SECTION, "NAME", 0,
-     "only this: steps, ops, layers, units, stalls, hbm, links, memory, energy, energy_ops or "
-     "counters", 0},
-    {"top", KEY_TOP, "N", 0, "only the first N rows of each table", 0},
-    {"sort", KEY_SORT, "COLUMN", 0,
-     "order of the section's rows, largest first: self_time_pct, wasted_cycles…", 0},
-    {"csv", KEY_CSV, NULL, 0, "all columns of the section as CSV", 1},
-    {"json", KEY_JSON, NULL, 0, "all columns as JSON", 1},
-    {"md", KEY_MARKDOWN, NULL, 0, "tables in Markdown", 1},
-    {0},
-};
+#define AT(member) CLI_AT(struct arguments, member)
 
-static const struct section *find_section(const char *name, struct argp_state *state)
+static int parse_section(const struct cli_option *o, const char *text, void *values, struct err *e)
 {
     const char *names[COUNT_OF(sections)];
+    struct arguments *args = values;
     char hint[80];
 
+    (void)o;
     for (size_t i = 0; i < COUNT_OF(sections); i++) {
         names[i] = sections[i].name;
-        if (strcmp(name, names[i]) == 0)
-            return &sections[i];
+        if (strcmp(text, names[i]) == 0) {
+            args->section = &sections[i];
+            return 0;
+        }
     }
-    argp_error(state, "no section \"%s\"%s; there are steps, ops, layers, units, stalls, hbm, "
-               "links, memory, energy, energy_ops, counters", name,
-               text_did_you_mean(name, names, COUNT_OF(names), hint, sizeof(hint)));
-    return NULL;
+    return err_set(e, "no section \"%s\"%s; there are steps, ops, layers, units, stalls, hbm, "
+                   "links, memory, energy, energy_ops, counters", text,
+                   text_did_you_mean(text, names, COUNT_OF(names), hint, sizeof(hint)));
 }
 
-static void check_together(const struct arguments *args, struct argp_state *state)
+static const struct cli_option options[] = {
+    {"section", 0, "NAME",
+     "only this: steps, ops, layers, units, stalls, hbm, links, memory, energy, energy_ops or "
+     "counters", 1, CLI_OTHER, .parse = parse_section},
+    {"top", 0, "N", "only the first N rows of each table", 1, CLI_WHOLE, AT(top), .lo = 1,
+     .hi = 1000000},
+    {"sort", 0, "COLUMN",
+     "order of the section's rows, largest first: self_time_pct, wasted_cycles…", 1, CLI_TEXT,
+     AT(sort)},
+    {"csv", 0, NULL, "all columns of the section as CSV", 2, CLI_FLAG, AT(is_csv)},
+    {"json", 0, NULL, "all columns as JSON", 2, CLI_FLAG, AT(is_json)},
+    {"md", 0, NULL, "tables in Markdown", 2, CLI_FLAG, AT(is_markdown)},
+    {0}};
+
+static int check(void *values, struct err *e)
 {
-    if (!args->path)
-        argp_error(state, "which run? (a folder that --out left, or a .strace)");
-    if (args->format == KEY_CSV && !args->section)
-        argp_error(state, "--csv has one header: which table? (--section ops)");
+    const struct arguments *args = values;
+
+    if (args->is_json + args->is_csv + args->is_markdown > 1)
+        return err_set(e, "one of --json, --csv, --md");
+    if (args->is_csv && !args->section)
+        return err_set(e, "--csv has one header: which table? (--section ops)");
     if (args->sort && !args->section)
-        argp_error(state, "--sort needs a table: which? (--section ops)");
+        return err_set(e, "--sort needs a table: which? (--section ops)");
+    return 0;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *args = state->input;
-
-    switch (key) {
-    case KEY_JSON: case KEY_CSV: case KEY_MARKDOWN:
-        if (args->format && args->format != key)
-            argp_error(state, "one of --json, --csv, --md");
-        args->format = key;
-        return 0;
-    case KEY_SECTION: args->section = find_section(arg, state); return 0;
-    case KEY_SORT: args->sort = arg; return 0;
-    case KEY_TOP:
-        if (text_parse_int(arg, 1, 1000000, &args->top))
-            argp_error(state, "--top is \"%s\", allowed are whole numbers in 1..1000000", arg);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (args->path)
-            argp_error(state, "one run is enough: %s, %s", args->path, arg);
-        args->path = arg;
-        return 0;
-    case ARGP_KEY_END: check_together(args, state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp parser = {
-    options, parse_option, "RUN",
+static const struct cli_syntax syntax = {
+    .own = {.row = options, .check = check}, .noun = "run",
+    .noun_at = offsetof(struct arguments, path), .noun_hint = CLI_RUN_HINT, .args_doc = "RUN",
+    .doc =
     "Prints the tables of a run: where the time of a step went, source operations, layers, units, "
     "stalls, HBM, links, memory, energy, counters.\v"
     "RUN is a folder that --out left, a stats.json, or a .strace. docs/report.md defines every "
@@ -116,9 +99,7 @@ static const struct argp parser = {
     "  systole train examples/mnist_mlp.json --steps 2 --out out\n"
     "  systole report out\n"
     "  systole report out --section ops --sort wasted_cycles --top 5\n"
-    "  systole report out --section memory --csv > memory.csv",
-    NULL, NULL, NULL,
-};
+    "  systole report out --section memory --csv > memory.csv"};
 
 static bool is_wanted(const struct arguments *args, enum table_id table)
 {
@@ -180,18 +161,18 @@ static int print_json(const struct arguments *args, const struct saved *s, struc
 /* as text and without an order of its own */
 static bool is_tree(const struct arguments *args, enum table_id id)
 {
-    return id == TABLE_OPS && !args->format && !args->sort;
+    return id == TABLE_OPS && !args->is_markdown && !args->sort;
 }
 
 static void print_table(const struct arguments *args, const struct table *t)
 {
-    if (args->format == KEY_MARKDOWN)
+    if (args->is_markdown)
         table_print_markdown(t, stdout);
     else if (is_tree(args, t->id))
         op_tree_print(t, (size_t)args->top, stdout);
     else
         table_print_text(t, stdout);
-    if (args->format != KEY_MARKDOWN)
+    if (!args->is_markdown)
         putchar('\n');
 }
 
@@ -201,7 +182,7 @@ static void print_shortened(const struct arguments *args, const struct section *
 {
     size_t count = t->row_count;
 
-    if (args->section || args->top || args->format || is_tree(args, t->id)
+    if (args->section || args->top || args->is_markdown || is_tree(args, t->id)
         || count <= ROWS_SHOWN) {
         print_table(args, t);
         return;
@@ -213,7 +194,7 @@ static void print_shortened(const struct arguments *args, const struct section *
 
 static void print_tables(const struct arguments *args, struct saved *s)
 {
-    printf("%s%s\n", args->format == KEY_MARKDOWN ? "# " : "", s->heading);
+    printf("%s%s\n", args->is_markdown ? "# " : "", s->heading);
     if (*s->note)
         printf("%s\n", s->note);
     putchar('\n');
@@ -237,9 +218,9 @@ static int report(const struct arguments *args, struct arena *a, struct err *e)
     for (int i = 0; args->top && i < TABLE_COUNT; i++)
         if (!is_tree(args, (enum table_id)i))
             table_truncate(&s.table[i], (size_t)args->top);
-    if (args->format == KEY_JSON)
+    if (args->is_json)
         return print_json(args, &s, e);
-    if (args->format == KEY_CSV)
+    if (args->is_csv)
         table_print_csv(&s.table[args->section->table[0]], stdout);
     else
         print_tables(args, &s);
@@ -253,7 +234,7 @@ int cmd_report(int argc, char **argv)
     struct err e;
     int status;
 
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     arena_init(&a);
     status = report(&args, &a, &e) ? cli_fail(&e) : 0;
     arena_fini(&a);

@@ -2,10 +2,10 @@
 #include "base/outfile.h"
 #include "base/units.h"
 #include "cli/commands/cli.h"
+#include "cli/common/options.h"
 #include "cli/live/viewer.h"
 #include "report/roofline/roofline.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <spawn.h>
 #include <string.h>
@@ -18,8 +18,6 @@
 
 extern char **environ;
 
-enum { KEY_SVG = 256, KEY_PNG, KEY_CSV };
-
 struct arguments {
     const char *path[ROOF_RUN_MAX];
     size_t count;
@@ -27,37 +25,34 @@ struct arguments {
     bool is_csv;
 };
 
-static const struct argp_option options[] = {
-    {"svg", KEY_SVG, "FILE", 0, "draw the plot as SVG", 0},
-    {"png", KEY_PNG, "FILE", 0, "let systole-view draw it", 0},
-    {"csv", KEY_CSV, NULL, 0, "the points as CSV, instead of tables and plot", 0},
-    {0},
-};
+#define AT(member) CLI_AT(struct arguments, member)
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static const struct cli_option options[] = {
+    {"svg", 0, "FILE", "draw the plot as SVG", 1, CLI_TEXT, AT(svg)},
+    {"png", 0, "FILE", "let systole-view draw it", 1, CLI_TEXT, AT(png)},
+    {"csv", 0, NULL, "the points as CSV, instead of tables and plot", 1, CLI_FLAG, AT(is_csv)},
+    {0}};
+
+static int take_run(void *values, const char *text, struct err *e)
 {
-    struct arguments *args = state->input;
+    struct arguments *args = values;
 
-    switch (key) {
-    case KEY_SVG: args->svg = arg; return 0;
-    case KEY_PNG: args->png = arg; return 0;
-    case KEY_CSV: args->is_csv = true; return 0;
-    case ARGP_KEY_ARG:
-        if (args->count == ROOF_RUN_MAX)
-            argp_error(state, "at most %d runs in one plot", ROOF_RUN_MAX);
-        args->path[args->count++] = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!args->count)
-            argp_error(state, "which run? (a folder that --out left, or a .strace)");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (args->count == ROOF_RUN_MAX)
+        return err_set(e, "at most %d runs in one plot", ROOF_RUN_MAX);
+    args->path[args->count++] = text;
+    return 0;
 }
 
-static const struct argp parser = {
-    options, parse_option, "RUN...",
+static int check(void *values, struct err *e)
+{
+    const struct arguments *args = values;
+
+    return args->count ? 0 : err_set(e, "which run? " CLI_RUN_HINT);
+}
+
+static const struct cli_syntax syntax = {
+    .own = {.row = options, .check = check}, .argument = take_run, .args_doc = "RUN...",
+    .doc =
     "Shows what one core could do at most (peak of each type, HBM, VMEM, ICI) and what its "
     "source operations and its whole step did, as tables and as a plot.\v"
     "RUN is a folder that --out left, or a .strace. An operation lies under the roof of the "
@@ -65,9 +60,7 @@ static const struct argp parser = {
     "by latency. Several runs share one plot.\n\n"
     "Examples:\n"
     "  systole train examples/mnist_mlp.json --steps 1 --out out\n"
-    "  systole roofline out --svg roofline.svg",
-    NULL, NULL, NULL,
-};
+    "  systole roofline out --svg roofline.svg"};
 
 static int write_svg(const struct roofline *r, size_t count, const char *path, struct err *e)
 {
@@ -152,7 +145,7 @@ int cmd_roofline(int argc, char **argv)
     struct err e;
     int status = 0;
 
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     arena_init(&a);
     for (size_t i = 0; i < args.count && !status; i++)
         status = run_folder_open(&runs[i], args.path[i], &a, &e) ||

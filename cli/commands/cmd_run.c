@@ -1,3 +1,7 @@
+/*
+ * `systole run`: loads data into a machine, launches a program on it, and shows or writes what
+ * comes out.
+ */
 #include "cli/commands/cli.h"
 
 #include "cli/common/hbm_data.h"
@@ -21,78 +25,63 @@ struct arguments {
     struct cli_list dump, save, save_at;
 };
 
-enum { KEY_DUMP = 256, KEY_SAVE, KEY_SAVE_AT, KEY_RESUME, KEY_OUT, KEY_VIEW, KEY_RESULT,
-       KEY_UTILIZATION };
+#define AT(member) CLI_AT(struct arguments, member)
 
-static const struct argp_option options[] = {
-    {"dump", KEY_DUMP, "ADDR:ROWSxCOLS", 0, "after the run, print the f32 matrix at byte ADDR", 2},
-    {"out-npy", KEY_SAVE, "ADDR:ROWSxCOLS=FILE", 0, "after the run, write it to a .npy file", 2},
-    {"result", KEY_RESULT, "N=FILE", 0, "after the run, write output operand N to a .npy", 3},
-    {"utilization", KEY_UTILIZATION, "FILE", 0,
-     "write the units that each bundle of the listing uses, in the compiler's format", 3},
-    {"save-at", KEY_SAVE_AT, "CYCLE=FILE", 0,
-     "write a snapshot of the whole machine at CYCLE, and go on; may be repeated", 4},
-    {"resume", KEY_RESUME, "FILE", 0, "go on from a snapshot, instead of PROGRAM", 4},
-    {"view", KEY_VIEW, "SOCKET", OPTION_ARG_OPTIONAL,
-     "stop before the first bundle and let systole-view drive; with SOCKET, wait for one there", 4},
-    {"out", KEY_OUT, "DIR", 0, "leave a report, statistics and tables in this folder", 4},
+static int parse_view(const struct cli_option *o, const char *text, void *values, struct err *e)
+{
+    struct arguments *args = values;
+
+    (void)o;
+    (void)e;
+    args->has_view = true;
+    args->view_socket = *text ? text : NULL;
+    return 0;
+}
+
+static const struct cli_option options[] = {
+    {"dump", 0, "ADDR:ROWSxCOLS", "after the run, print the f32 matrix at byte ADDR", 2, CLI_LIST,
+     AT(dump)},
+    {"out-npy", 0, "ADDR:ROWSxCOLS=FILE", "after the run, write it to a .npy file", 2, CLI_LIST,
+     AT(save)},
+    {"result", 0, "N=FILE", "after the run, write output operand N to a .npy", 3, CLI_LIST,
+     AT(run.from.result)},
+    {"utilization", 0, "FILE",
+     "write the units that each bundle of the listing uses, in the compiler's format", 3, CLI_TEXT,
+     AT(run.from.utilization)},
+    {"save-at", 0, "CYCLE=FILE",
+     "write a snapshot of the whole machine at CYCLE, and go on; may be repeated", 4, CLI_LIST,
+     AT(save_at)},
+    {"view", 0, "SOCKET",
+     "stop before the first bundle and let systole-view drive; with SOCKET, wait for one there", 4,
+     CLI_OTHER, .parse = parse_view, .is_arg_optional = true},
+    CLI_ROW_OUT(struct arguments, out.path, 4),
     {0}};
 
 /* what shows values or cycles goes with a mode that has them */
-static void check_mode(const struct arguments *args, struct argp_state *state)
+static int check(void *values, struct err *e)
 {
+    const struct arguments *args = values;
     enum run_mode mode = args->run.engine.mode;
-    struct err e;
 
     if (mode == MODE_TIMING
         && (args->dump.count || args->save.count || args->run.from.result.count))
-        argp_error(state, "--dump, --out-npy and --result show values, which --mode timing does "
-                   "not work out");
-    if (trace_options_check_mode(&args->trace, mode, &e))
-        argp_error(state, "%s", e.msg);
+        return err_set(e, "--dump, --out-npy and --result show values, which --mode timing does "
+                       "not work out");
     if (args->has_view && mode == MODE_FUNCTIONAL)
-        argp_error(state, "--view shows cycles, which --mode functional does not work out");
+        return err_set(e, "--view shows cycles, which --mode functional does not work out");
     if (args->has_view && (args->trace.path || args->save_at.count || args->run.resume))
-        argp_error(state, "--view records a trace of its own from the beginning (--out DIR keeps "
-                   "it) and does not go with --trace, --save-at and --resume");
+        return err_set(e, "--view records a trace of its own from the beginning (--out DIR keeps "
+                       "it) and does not go with --trace, --save-at and --resume");
+    return trace_options_check_mode(&args->trace, mode, e);
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *args = state->input;
-    struct dump_options *from = &args->run.from;
+static const struct cli_part parts[] = {
+    {&cli_run_options, offsetof(struct arguments, run)},
+    {&cli_trace_options, offsetof(struct arguments, trace)}, {0}};
 
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->run;
-        state->child_inputs[1] = &args->trace;
-        return 0;
-    case KEY_VIEW:
-        args->has_view = true;
-        args->view_socket = arg;
-        return 0;
-    case KEY_OUT:
-        if (!*arg)
-            argp_error(state, "--out is empty");
-        args->out.path = arg;
-        return 0;
-    case KEY_DUMP: cli_list_add(&args->dump, arg, state); return 0;
-    case KEY_SAVE: cli_list_add(&args->save, arg, state); return 0;
-    case KEY_SAVE_AT: cli_list_add(&args->save_at, arg, state); return 0;
-    case KEY_RESUME: args->run.resume = arg; return 0;
-    case KEY_RESULT: cli_list_add(&from->result, arg, state); return 0;
-    case KEY_UTILIZATION: from->utilization = arg; return 0;
-    case ARGP_KEY_END: check_mode(args, state); return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+const struct cli_options cmd_run_options = {options, parts, check};
 
-static const struct argp_child children[] = {{&cli_run_argp, 0, NULL, 0},
-                                             {&cli_trace_argp, 0, "Trace:", 6}, {0}};
-
-static const struct argp parser = {
-    options, parse_option, "PROGRAM\n--from-dump=FILE\n--resume=FILE",
+static const char doc[] =
     "Run a program on simulated TPU cores and show where its cycles went.\v"
     "PROGRAM is assembly text or an object file.\n\n"
     "Example, the sum of two arrays:\n"
@@ -107,13 +96,7 @@ static const struct argp parser = {
     "  systole run examples/03_double_buffered_matmul.tasm --view\n"
     "The same run in two parts (docs/snapshot.md):\n"
     "  systole run examples/02_mxu_tile.tasm --save-at 500=half.snap\n"
-    "  systole run --resume half.snap",
-    children, NULL, NULL};
-
-const struct argp *cmd_run_parser(void)
-{
-    return &parser;
-}
+    "  systole run --resume half.snap";
 
 struct session {
     const struct arguments *args;
@@ -185,7 +168,7 @@ static int write_folder(struct session *s, const struct report_step *step, doubl
     out_folder_add(&f, "run", "program", o->program, true);
     out_folder_add(&f, "run", "from-dump", o->from.path, true);
     out_folder_add(&f, "run", "resume", o->resume, true);
-    out_folder_add(&f, "machine", "tpu", o->tpu, run_options_has_tpu(o));
+    out_folder_add(&f, "machine", "tpu", o->target.tpu, run_options_has_tpu(o));
     if (!o->resume)
         out_folder_add(&f, "machine", "all-cores", o->all_cores ? "yes" : "no", o->all_cores);
     if (o->limit)
@@ -246,12 +229,16 @@ static int run(struct session *s, struct err *e)
 int cmd_run(int argc, char **argv)
 {
     struct arguments args = {.run = RUN_OPTIONS_DEFAULT, .trace = TRACE_OPTIONS_DEFAULT};
+    const struct cli_syntax syntax = {
+        .own = cmd_run_options, .noun = "program",
+        .noun_at = offsetof(struct arguments, run.program),
+        .args_doc = "PROGRAM\n--from-dump=FILE\n--resume=FILE", .doc = doc};
     struct session s = {.args = &args};
     struct arena words;
     int status = 0;
     struct err e;
 
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     if (args.has_view)
         args.run.engine.no_memo = true;                 /* every iteration can be stopped in */
     else if (trace_options_for_folder(&args.trace, args.out.path, args.run.engine.mode, &e))

@@ -1,91 +1,57 @@
 /* systole summary: what a Keras model is made of, and what each layer costs on a chip. */
 #include "cli/commands/cli.h"
 
-#include "base/text.h"
 #include "cli/common/options.h"
 #include "keras/model/summary.h"
 
-#include <string.h>
-
 struct arguments {
-    const char *path, *tpu;
-    struct cli_list set;
+    const char *path;
+    struct cli_target target;
     struct summary_options options;
     enum keras_policy policy;
-    bool has_policy, is_plain;
+    bool has_policy, is_forward, is_plain;
 };
 
-enum { KEY_SET = 256, KEY_CODEGEN, KEY_BATCH, KEY_POLICY, KEY_INFERENCE, KEY_PLAIN };
+#define AT(member) CLI_AT(struct arguments, member)
 
-static const struct argp_option options[] = {
-    {"tpu", 't', "CHIP", 0, "chip to predict cycles for (default: v3): one core of it", 1},
-    {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
-    {"codegen", KEY_CODEGEN, "POLICY", 0,
-     "xla (default): as XLA would compile it; best: as well as we can", 1},
-    {"batch", KEY_BATCH, "N", 0, "samples on the core at a time (default: 8)", 1},
-    {"policy", KEY_POLICY, "NAME", 0,
-     "float32, mixed_bfloat16 or bfloat16 (default: what the file says)", 1},
-    {"inference", KEY_INFERENCE, 0, 0, "the forward pass alone, as for prediction", 1},
-    {"plain", KEY_PLAIN, 0, 0, "no cycles: layers, shapes, parameters and operations alone", 1},
+static int parse_policy(const struct cli_option *o, const char *text, void *values, struct err *e)
+{
+    struct arguments *args = values;
+    struct err why;
+
+    (void)o;
+    args->has_policy = true;
+    return keras_policy_find(text, &args->policy, &why) ? err_set(e, "--policy: %s", why.msg) : 0;
+}
+
+static const struct cli_option options[] = {
+    CLI_ROW_CODEGEN(struct arguments, options.codegen, 1),
+    {"batch", 0, "N", "samples on the core at a time (default: %s)", 1, CLI_WHOLE,
+     AT(options.batch), .lo = 1, .hi = 1 << 20},
+    {"policy", 0, "NAME", "float32, mixed_bfloat16 or bfloat16 (default: what the file says)", 1,
+     CLI_OTHER, .parse = parse_policy},
+    {"inference", 0, NULL, "the forward pass alone, as for prediction", 1, CLI_FLAG,
+     AT(is_forward)},
+    {"plain", 0, NULL, "no cycles: layers, shapes, parameters and operations alone", 1, CLI_FLAG,
+     AT(is_plain)},
     {0}};
 
-static void parse_codegen(struct arguments *args, const char *text, struct argp_state *state)
-{
-    args->options.codegen = strcmp(text, "best") == 0 ? CODEGEN_BEST : CODEGEN_XLA;
-    if (args->options.codegen == CODEGEN_XLA && strcmp(text, "xla") != 0)
-        argp_error(state, "--codegen is \"%s\", allowed are xla, best", text);
-}
+static const struct cli_part parts[] = {
+    {&cli_target_options, offsetof(struct arguments, target)}, {0}};
 
-static void parse_policy(struct arguments *args, const char *text, struct argp_state *state)
-{
-    struct err e;
-
-    args->has_policy = true;
-    if (keras_policy_find(text, &args->policy, &e) != 0)
-        argp_error(state, "--policy: %s", e.msg);
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *args = state->input;
-
-    switch (key) {
-    case 't': args->tpu = arg; return 0;
-    case KEY_SET: cli_list_add(&args->set, arg, state); return 0;
-    case KEY_CODEGEN: parse_codegen(args, arg, state); return 0;
-    case KEY_POLICY: parse_policy(args, arg, state); return 0;
-    case KEY_INFERENCE: args->options.has_backward = false; return 0;
-    case KEY_PLAIN: args->is_plain = true; return 0;
-    case KEY_BATCH:
-        if (text_parse_int(arg, 1, 1 << 20, &args->options.batch) != 0)
-            argp_error(state, "--batch is \"%s\", allowed are whole numbers in 1..%d", arg,
-                       1 << 20);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (args->path)
-            argp_error(state, "one model, not \"%s\" and \"%s\"", args->path, arg);
-        args->path = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!args->path)
-            argp_error(state, "which model? A Keras model's JSON file is needed");
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp parser = {
-    options, parse_option, "MODEL.json",
+static const struct cli_syntax syntax = {
+    .own = {options, parts, NULL}, .noun = "model", .noun_at = offsetof(struct arguments, path),
+    .noun_hint = "A Keras model's JSON file is needed", .args_doc = "MODEL.json",
+    .doc =
     "Show the layers of a Keras model: shapes, parameters, operations, and the cycles that the "
-    "compiler predicts for each on one core.\v"
+    "compiler predicts for each on one core of a chip.\v"
     "Cycles are those of the cost model of the step's kernels, each counted for the layer that it "
     "came from; what was fused into another layer's kernel counts there. The loss, the optimizer "
     "and sums over replicas are left out.\n\n"
     "Examples:\n"
     "  systole summary examples/mnist_cnn.json --tpu v2 --batch 25 --policy mixed_bfloat16\n"
     "  systole summary examples/char_transformer.json --inference\n"
-    "  systole summary examples/resnet_small.json --plain",
-    NULL, NULL, NULL};
+    "  systole summary examples/resnet_small.json --plain"};
 
 static int summarize(struct arguments *args, struct model *m, struct variable_set *set,
                      struct arena *a, struct err *e)
@@ -98,27 +64,28 @@ static int summarize(struct arguments *args, struct model *m, struct variable_se
         return -1;
     if (args->has_policy)
         m->policy = args->policy;
+    args->options.has_backward = !args->is_forward;
     if (!args->is_plain) {
-        if (cli_load_slice(args->tpu, &args->set, &slice, &chip, NULL, a, e))
+        if (cli_load_slice(&args->target, &slice, &chip, NULL, a, e))
             return -1;
         args->options.chip = &chip;
     }
     if (summary_make(m, &args->options, a, &s, e))
-        return args->is_plain ? -1 : cli_add_chip(args->tpu, e);
+        return args->is_plain ? -1 : cli_add_chip(&args->target, e);
     summary_print(&s, stdout);
     return 0;
 }
 
 int cmd_summary(int argc, char **argv)
 {
-    struct arguments args = {.tpu = "v3", .options = {.batch = 8, .has_backward = true}};
+    struct arguments args = {.target.tpu = "v3", .options.batch = 8};
     struct variable_set set;
     struct model m = {0};
     struct arena a;
     struct err e = {0};
     int status;
 
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     arena_init(&a);
     variable_set_init(&set, &a);
     status = summarize(&args, &m, &set, &a, &e) ? cli_fail(&e) : 0;

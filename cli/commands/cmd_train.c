@@ -1,3 +1,4 @@
+/* `systole train`: reads the options and hands the run to cli/train/. */
 #include "cli/commands/cli.h"
 #include "cli/train/train.h"
 

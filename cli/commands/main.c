@@ -4,11 +4,14 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands/cli.h"
+#include "cli/common/scratch.h"
 #include "include/systole/status.h"
 #include "sim/lanes/simd.h"
 
@@ -109,6 +112,8 @@ static int print_version(int argc, char **argv)
 int main(int argc, char **argv)
 {
     argp_err_exit_status = EXIT_USAGE;
+    if (getenv(CLI_WRITES_BELOW))
+        outfile_confine(getenv(CLI_WRITES_BELOW));
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;

@@ -1,3 +1,7 @@
+/*
+ * Lists the options of each command that `systole sweep` can vary, asked from that command's own
+ * parser.
+ */
 #include "cli/commands/swept.h"
 
 #include "base/units.h"
@@ -13,12 +17,12 @@ static void list_train(sweep_option tell, void *context)
 
 static void list_gemm(sweep_option tell, void *context)
 {
-    cli_walk_options(cmd_gemm_parser(), tell, context);
+    cli_walk_options(&cmd_gemm_options, tell, context);
 }
 
 static void list_run(sweep_option tell, void *context)
 {
-    cli_walk_options(cmd_run_parser(), tell, context);
+    cli_walk_options(&cmd_run_options, tell, context);
 }
 
 const struct sweep_command swept_commands[] = {

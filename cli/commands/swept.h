@@ -3,14 +3,11 @@
  */
 #ifndef CLI_SWEPT_H
 #define CLI_SWEPT_H
+#include "cli/common/options.h"
 #include "cli/sweep/sweep.h"
-
-#include <argp.h>
 
 extern const struct sweep_command swept_commands[];
 extern const size_t swept_count;
 
-/* how the commands read their options */
-const struct argp *cmd_gemm_parser(void);
-const struct argp *cmd_run_parser(void);
+extern const struct cli_options cmd_gemm_options, cmd_run_options;
 #endif

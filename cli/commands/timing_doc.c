@@ -1,3 +1,7 @@
+/*
+ * Writes docs/timing.md: for each parameter of a chip file its value in every generation, and each
+ * source once.
+ */
 #include "cli/commands/timing_doc.h"
 
 #include <string.h>

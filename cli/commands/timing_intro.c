@@ -1,3 +1,4 @@
+/* Holds the text that opens docs/timing.md. */
 #include "cli/commands/timing_intro.h"
 
 #include <stddef.h>

@@ -1,3 +1,7 @@
+/*
+ * Converts the operands of a listing between .npy files and the layout that the listing gives them
+ * in memory.
+ */
 #include "cli/common/dump_data.h"
 
 #include "base/floats.h"

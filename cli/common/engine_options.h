@@ -1,16 +1,14 @@
 /*
  * The options of the engine, the same for every command that runs a machine:
- * --mode, --threads, --simd, --no-memo, --check-races, --check-unwritten.
- *
- * A command lists cli_engine_argp among the children of its argp and, at
- * ARGP_KEY_INIT, sets the child's input to the machine_options to fill in.
- * Only what is given on the command line changes there.
+ * --mode, --threads, --simd, --no-memo, --check-races, --check-unwritten. A part
+ * of the command's own, of its struct machine_options.
  */
 #ifndef CLI_ENGINE_OPTIONS_H
 #define CLI_ENGINE_OPTIONS_H
+#include "cli/common/options.h"
 #include "sim/machine/machine.h"
 
-#include <argp.h>
+#define CLI_MODES "both|timing|functional"      /* in the order of enum run_mode */
 
-extern const struct argp cli_engine_argp;
+extern const struct cli_options cli_engine_options;
 #endif

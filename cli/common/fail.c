@@ -1,3 +1,4 @@
+/* Prints a mistake with the program's name and returns the exit status of a user's error. */
 #include "cli/common/fail.h"
 
 #include <ctype.h>

@@ -1,3 +1,7 @@
+/*
+ * Prepares a compiler's listing for a run, and reports which of its operations stand in for
+ * unknown ones.
+ */
 #include "cli/common/from_dump.h"
 
 #include "base/outfile.h"

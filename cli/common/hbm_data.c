@@ -1,3 +1,6 @@
+/*
+ * Writes files into HBM and shows matrices from it, converting between row-major arrays and tiles.
+ */
 #include "cli/common/hbm_data.h"
 
 #include "base/arena.h"
@@ -5,20 +8,19 @@
 #include "base/text.h"
 #include "data/npy.h"
 #include "isa/file.h"
-#include "stack/passes/layout.h"
+#include "stack/hlo/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct layout layout_of_matrix(int64_t rows, int64_t columns)
+static struct array array_of_matrix(int64_t rows, int64_t columns)
 {
-    struct layout l = {.rows = rows, .columns = columns,
-                       .tile_rows = div_up(rows, TILE_ROWS),
-                       .tile_columns = div_up(columns, TILE_COLUMNS)};
+    struct shape s = shape_make(DTYPE_F32, 2, (int64_t[]){rows, columns});
+    struct array a;
 
-    l.bytes = l.tile_rows * l.tile_columns * TILE_BYTES;
-    return l;
+    array_init(&a, "matrix", &s, NULL);
+    return a;
 }
 
 static int parse_address(const char *text, size_t length, int64_t *address, struct err *e)
@@ -49,7 +51,7 @@ static int write_cores(struct machine *m, int first, int last, int64_t address, 
 static int load_npy(struct machine *m, int first, int last, int64_t address,
                     const uint8_t *bytes, size_t size, const char *file, struct err *e)
 {
-    struct layout l;
+    struct array l;
     struct npy array;
     void *tiles;
     int status;
@@ -58,13 +60,13 @@ static int load_npy(struct machine *m, int first, int last, int64_t address,
         return -1;
     if (array.rank < 2)
         return write_cores(m, first, last, address, array.data, 4 * array.columns, e);
-    l = layout_of_matrix(array.rows, array.columns);
+    l = array_of_matrix(array.rows, array.columns);
     if (l.bytes > machine_hbm_share_bytes(m))
         return err_at(e, file, 0, 0, "%lldx%lld elements take %lld bytes as tiles; a core has "
                       "%lld bytes of HBM", (long long)array.rows, (long long)array.columns,
                       (long long)l.bytes, (long long)machine_hbm_share_bytes(m));
     tiles = mem_alloc((size_t)l.bytes);
-    layout_pack(&l, array.data, tiles);
+    array_pack(&l, array.data, tiles);
     status = write_cores(m, first, last, address, tiles, l.bytes, e);
     mem_free(tiles);
     return status;
@@ -118,13 +120,13 @@ int hbm_matrix_parse(const char *argument, bool with_path, struct hbm_matrix *ma
 
 int hbm_matrix_check(const struct machine *m, const struct hbm_matrix *matrix, struct err *e)
 {
-    struct layout l = layout_of_matrix(matrix->rows, matrix->columns);
+    struct array l = array_of_matrix(matrix->rows, matrix->columns);
     int64_t share = machine_hbm_share_bytes(m);
 
     if (matrix->address > share - l.bytes)
         return err_set(e, "%lldx%lld elements take %lld bytes as tiles; a core has %lld bytes of "
-                       "HBM, %lld from 0x%llx on", (long long)l.rows, (long long)l.columns,
-                       (long long)l.bytes, (long long)share,
+                       "HBM, %lld from 0x%llx on", (long long)matrix->rows,
+                       (long long)matrix->columns, (long long)l.bytes, (long long)share,
                        (long long)(matrix->address < share ? share - matrix->address : 0),
                        (long long)matrix->address);
     return matrix->path ? outfile_check(matrix->path, e) : 0;
@@ -142,16 +144,16 @@ static void print_matrix(int core, const struct hbm_matrix *matrix, const float 
 
 int hbm_matrix_show(struct machine *m, int core, const struct hbm_matrix *matrix, struct err *e)
 {
-    struct layout l = layout_of_matrix(matrix->rows, matrix->columns);
+    struct array l = array_of_matrix(matrix->rows, matrix->columns);
     void *tiles = mem_alloc((size_t)l.bytes);
     int status = machine_hbm_read(m, core, matrix->address, tiles, l.bytes, e);
 
     if (status == 0) {
-        float *dense = mem_alloc(sizeof(float) * (size_t)(l.rows * l.columns));
+        float *dense = mem_alloc(sizeof(float) * (size_t)(matrix->rows * matrix->columns));
 
-        layout_unpack(&l, tiles, dense);
+        array_unpack(&l, tiles, dense);
         if (matrix->path)
-            status = npy_write(matrix->path, dense, l.rows, l.columns, e);
+            status = npy_write(matrix->path, dense, matrix->rows, matrix->columns, e);
         else
             print_matrix(core, matrix, dense);
         mem_free(dense);

@@ -1,6 +1,6 @@
 /*
  * Data in and out of a core's HBM share: raw files, .npy arrays, printed
- * matrices. A 2-D array lies in HBM as tiles T(8,128) (stack/passes/layout.h).
+ * matrices. A 2-D array lies in HBM as tiles T(8,128) (stack/hlo/array.h).
  */
 #ifndef CLI_HBM_DATA_H
 #define CLI_HBM_DATA_H

@@ -1,3 +1,4 @@
+/* Fills the run folder of a command that makes one launch: settings, counters and their origin. */
 #include "cli/common/out_folder.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * Loads a program from assembly text or an object file, and tells the two apart by the first
+ * bytes.
+ */
 #include "cli/common/program.h"
 
 #include "cli/common/fail.h"

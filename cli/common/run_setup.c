@@ -1,6 +1,9 @@
+/*
+ * Builds the machine that the command line describes, or restores one from a snapshot, and loads
+ * its program.
+ */
 #include "cli/common/run_setup.h"
 
-#include "base/text.h"
 #include "cli/common/fail.h"
 #include "cli/common/engine_options.h"
 #include "cli/common/hbm_data.h"
@@ -12,90 +15,59 @@
 #define LIMIT_DEFAULT 10000000000
 #define LIMIT_DEFAULT_LISTING 1000000000
 
-static const char default_tpu[] = "v3";
+const char run_default_tpu[] = "v3";
 
 bool run_options_has_tpu(const struct run_options *o)
 {
-    return o->tpu != default_tpu;
+    return o->target.tpu != run_default_tpu;
 }
 
-enum { KEY_ALL = 512, KEY_HBM, KEY_SET, KEY_LIMIT, KEY_FROM, KEY_OPERAND, KEY_SEED };
+#define AT(member) CLI_AT(struct run_options, member)
 
-static const struct argp_option list[] = {
-    {"tpu", 't', "NAME", 0, "chip or slice to run on (default: v3)", 1},
-    {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
-    {"all-cores", KEY_ALL, NULL, 0,
+static const struct cli_option rows[] = {
+    {"all-cores", 0, NULL,
      "run the program on every core of the slice, with its place in the ring in SMEM words "
-     "0, 4, 8, 12 (number, count, next core, previous core); default: on core 0 alone", 1},
-    {"hbm", KEY_HBM, "ADDR=FILE", 0,
+     "0, 4, 8, 12 (number, count, next core, previous core); default: on core 0 alone", 1,
+     CLI_FLAG, AT(all_cores)},
+    {"hbm", 0, "ADDR=FILE",
      "before the run, put a file into HBM at byte ADDR: a .npy of f32 or s32 (two dimensions "
-     "as 8x128 tiles), any other file as it is", 2},
-    {"from-dump", KEY_FROM, "FILE", 0,
-     "run a listing of final bundles that the XLA:TPU compiler dumped, instead of PROGRAM", 3},
-    {"operand", KEY_OPERAND, "N=FILE", 0,
-     "put a .npy into operand N of the listing (default: generated values)", 3},
-    {"operand-seed", KEY_SEED, "N", 0, "of the generated values (default: 1)", 3},
-    {"cycle-limit", KEY_LIMIT, "N", 0,
-     "stop a program that runs longer (default: 10^10, a listing: 10^9)", 4},
+     "as 8x128 tiles), any other file as it is", 2, CLI_LIST, AT(load)},
+    {"from-dump", 0, "FILE",
+     "run a listing of final bundles that the XLA:TPU compiler dumped, instead of PROGRAM", 3,
+     CLI_TEXT, AT(from.path)},
+    {"operand", 0, "N=FILE", "put a .npy into operand N of the listing (default: generated values)",
+     3, CLI_LIST, AT(from.operand)},
+    {"operand-seed", 0, "N", "of the generated values (default: %s)", 3, CLI_WHOLE, AT(from.seed),
+     .hi = INT32_MAX},
+    {"cycle-limit", 0, "N", "stop a program that runs longer (default: 10^10, a listing: 10^9)", 4,
+     CLI_WHOLE, AT(limit), .lo = 1, .hi = LIMIT_MAX},
+    {"resume", 0, "FILE", "go on from a snapshot, instead of PROGRAM", 4, CLI_TEXT, AT(resume)},
     {0}};
 
 /* a listing is one core's kernel, and some options are for listings alone */
-static void check_together(const struct run_options *o, struct argp_state *state)
+static int check(void *values, struct err *e)
 {
-    if (o->resume && (o->program || o->tpu || o->all_cores || o->set.count || o->load.count
-                      || o->from.path))
-        argp_error(state, "--resume goes with neither PROGRAM, --tpu, --set, --all-cores, --hbm "
-                   "nor --from-dump: the snapshot holds what they say");
+    const struct run_options *o = values;
+
+    if (o->resume && (o->program || run_options_has_tpu(o) || o->all_cores || o->target.set.count
+                      || o->load.count || o->from.path))
+        return err_set(e, "--resume goes with neither PROGRAM, --tpu, --set, --all-cores, --hbm "
+                       "nor --from-dump: the snapshot holds what they say");
     if (o->from.path && (o->program || o->all_cores))
-        argp_error(state, "--from-dump goes with neither PROGRAM nor --all-cores");
+        return err_set(e, "--from-dump goes with neither PROGRAM nor --all-cores");
     if (!o->from.path
         && (o->from.operand.count || o->from.result.count || o->from.utilization))
-        argp_error(state, "--operand, --result and --utilization go with --from-dump");
+        return err_set(e, "--operand, --result and --utilization go with --from-dump");
+    if (!o->program && !o->from.path && !o->resume)
+        return err_set(e, "which program?");
+    return 0;
 }
 
-static int64_t whole_number(const char *option, const char *arg, int64_t lo, int64_t hi,
-                            struct argp_state *state)
-{
-    int64_t value = lo;
+static const struct cli_part parts[] = {
+    {&cli_target_options, offsetof(struct run_options, target)},
+    {&cli_engine_options, offsetof(struct run_options, engine)}, {0}};
 
-    if (text_parse_int(arg, lo, hi, &value) != 0)
-        argp_error(state, "%s is \"%s\", allowed are whole numbers in %lld..%lld", option, arg,
-                   (long long)lo, (long long)hi);
-    return value;
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct run_options *o = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->engine;
-        return 0;
-    case 't': o->tpu = arg; return 0;
-    case KEY_ALL: o->all_cores = true; return 0;
-    case KEY_SET: cli_list_add(&o->set, arg, state); return 0;
-    case KEY_HBM: cli_list_add(&o->load, arg, state); return 0;
-    case KEY_FROM: o->from.path = arg; return 0;
-    case KEY_OPERAND: cli_list_add(&o->from.operand, arg, state); return 0;
-    case KEY_SEED:
-        o->from.seed = whole_number("--operand-seed", arg, 0, INT32_MAX, state);
-        return 0;
-    case KEY_LIMIT:
-        o->limit = whole_number("--cycle-limit", arg, 1, LIMIT_MAX, state);
-        return 0;
-    case ARGP_KEY_END:
-        check_together(o, state);
-        o->tpu = o->tpu ? o->tpu : default_tpu;
-        /* fall through */
-    default:
-        return cli_parse_program(&o->program, o->from.path || o->resume, key, arg, state);
-    }
-}
-
-static const struct argp_child children[] = {{&cli_engine_argp, 0, "Engine:", 5}, {0}};
-
-const struct argp cli_run_argp = {.options = list, .parser = parse_option, .children = children};
+const struct cli_options cli_run_options = {rows, parts, check};
 
 const char *run_setup_title(const struct run_setup *s)
 {
@@ -158,7 +130,7 @@ int run_setup_open(struct run_setup *s, struct err *e)
         return open_snapshot(s, e);
     mo.cycle_limit = o->limit ? o->limit : o->from.path ? LIMIT_DEFAULT_LISTING : LIMIT_DEFAULT;
     s->chip_origins = arena_array(&s->arena, chip_param_count, sizeof(*s->chip_origins));
-    if (cli_load_slice(o->tpu, &o->set, &slice, &chip, s->chip_origins, &s->arena, e))
+    if (cli_load_slice(&o->target, &slice, &chip, s->chip_origins, &s->arena, e))
         return -1;
     s->m = machine_create(&slice, &chip, &mo, e);
     if (!s->m)
@@ -204,7 +176,7 @@ static int load_program(struct run_setup *s, struct err *e)
         return -1;
     for (i = 0; i <= s->last_core; i++)
         if (machine_load(s->m, i, &s->program, e))
-            return cli_add_chip(s->options->tpu, e);
+            return cli_add_chip(&s->options->target, e);
     return 0;
 }
 

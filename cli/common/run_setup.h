@@ -1,11 +1,11 @@
 /*
  * A machine ready to launch, from the command line: --tpu, --set, --all-cores,
- * --hbm, --from-dump and its operands, --cycle-limit, the options of the engine
+ * --hbm, --from-dump and its operands, --cycle-limit, --resume, the options of the engine
  * (cli/common/engine_options.h), and the program; or from a snapshot that holds all of
  * these. For systole run and systole debug.
  *
- * A command lists cli_run_argp among the children of its argp and, at
- * ARGP_KEY_INIT, sets the child's input to the struct run_options to fill in.
+ * cli_run_options are a part of the command's own, of its struct run_options; the one argument
+ * is the program.
  */
 #ifndef CLI_RUN_SETUP_H
 #define CLI_RUN_SETUP_H
@@ -16,19 +16,22 @@
 #include "sim/snapshot/snapshot.h"
 
 struct run_options {
-    const char *program, *tpu;          /* program is NULL where from.path or resume is not */
-    const char *resume;                 /* a snapshot to go on from: the command's own option */
+    const char *program;                /* NULL where from.path or resume is not */
+    struct cli_target target;
+    const char *resume;                 /* a snapshot to go on from */
     bool all_cores;
     int64_t limit;                      /* of cycles, 0: not given */
     struct machine_options engine;
-    struct cli_list set, load;
+    struct cli_list load;
     struct dump_options from;
 };
 
 /* what is not 0 without any option */
-#define RUN_OPTIONS_DEFAULT {.engine = {.thread_count = 1}, .from.seed = 1}
+#define RUN_OPTIONS_DEFAULT \
+    {.target.tpu = run_default_tpu, .engine = {.thread_count = 1}, .from.seed = 1}
 
-extern const struct argp cli_run_argp;
+extern const char run_default_tpu[];
+extern const struct cli_options cli_run_options;
 
 /* --tpu was given */
 bool run_options_has_tpu(const struct run_options *o);

@@ -1,3 +1,7 @@
+/*
+ * Parses --save-at CYCLE=FILE, sorts the points by cycle, and advances the machine from one to the
+ * next.
+ */
 #include "cli/common/save_at.h"
 
 #include "base/outfile.h"

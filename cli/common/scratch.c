@@ -1,3 +1,4 @@
+/* Makes a temporary folder and removes it with everything in it. */
 #define _XOPEN_SOURCE 700               /* nftw */
 #include "cli/common/scratch.h"
 

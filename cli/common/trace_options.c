@@ -1,3 +1,6 @@
+/*
+ * Parses --trace, its level, window and limits, and decides where the trace of a run folder goes.
+ */
 #include "cli/common/trace_options.h"
 
 #include "base/text.h"
@@ -5,22 +8,27 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_TRACE = 2048, KEY_NO_TRACE, KEY_LEVEL, KEY_WINDOW, KEY_LIMIT };
+static int parse_level(const struct cli_option *o, const char *text, void *values, struct err *e);
+static int parse_window(const struct cli_option *o, const char *text, void *values, struct err *e);
+static int parse_limit(const struct cli_option *o, const char *text, void *values, struct err *e);
 
-static const struct argp_option list[] = {
-    {"trace", KEY_TRACE, "FILE", 0,
-     "record the run; by the name's end: .strace (systole-view, explain, export), .pftrace or "
-     ".json[.gz] (ui.perfetto.dev), .xplane.pb (XProf), .kanata (Konata); see docs/traces.md", 0},
-    {"no-trace", KEY_NO_TRACE, NULL, 0,
-     "leave no trace.strace in the folder of --out", 0},
-    {"trace-level", KEY_LEVEL, "LEVEL", 0,
+static const struct cli_option rows[] = {
+    {.kind = CLI_HEADING, .doc = "Trace:", .group = 9},
+    {"trace", 0, "FILE",
+     "record the run; by the name's end: .strace (systole-view, explain, export), .pftrace "
+     "(ui.perfetto.dev), .xplane.pb (XProf), .kanata (Konata); see docs/traces.md", 9, CLI_TEXT,
+     CLI_AT(struct trace_options, path)},
+    {"no-trace", 0, NULL, "leave no trace.strace in the folder of --out", 9, CLI_FLAG,
+     CLI_AT(struct trace_options, is_unwanted)},
+    {"trace-level", 0, "LEVEL",
      "step; op: and copies, source operations; bundle (default): and every bundle, wait, unit, "
-     "access of HBM, use of a link; slot: and every operation", 0},
-    {"trace-window", KEY_WINDOW, "A:B", 0,
-     "only what begins in cycles A to B - 1: 20k:50k, 1M:, :5000", 0},
-    {"trace-max-events", KEY_LIMIT, "N", 0,
+     "access of HBM, use of a link; slot: and every operation", 9, CLI_OTHER, .parse = parse_level},
+    {"trace-window", 0, "A:B", "only what begins in cycles A to B - 1: 20k:50k, 1M:, :5000", 9,
+     CLI_OTHER, .parse = parse_window},
+    {"trace-max-events", 0, "N",
      "end the trace where N events are reached, 0: never (default: 1000000; 0 for .strace, whose "
-     "streams of cores, HBM and links share N records equally)", 0},
+     "streams of cores, HBM and links share N records equally)", 9, CLI_OTHER,
+     .parse = parse_limit},
     {0}};
 
 /* "12", "20k", "1M", "2G" */
@@ -71,35 +79,41 @@ int trace_parse_limit(const char *option, const char *text, int64_t *limit, stru
     return 0;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static int parse_level(const struct cli_option *o, const char *text, void *values, struct err *e)
 {
-    struct trace_options *o = state->input;
-    int status = 0;
-    struct err e;
+    struct trace_options *t = values;
 
-    switch (key) {
-    case KEY_TRACE: o->path = arg; return 0;
-    case KEY_NO_TRACE: o->is_unwanted = true; return 0;
-    case KEY_LEVEL: status = trace_level_parse(arg, &o->level, &e); break;
-    case KEY_WINDOW:
-        status = trace_parse_window("--trace-window", arg, &o->first, &o->end, &e);
-        break;
-    case KEY_LIMIT:
-        status = trace_parse_limit("--trace-max-events", arg, &o->event_limit, &e);
-        break;
-    case ARGP_KEY_END:
-        if (o->is_unwanted && o->path)
-            argp_error(state, "--trace and --no-trace do not go together");
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-    if (status)
-        argp_error(state, "%s", e.msg);
-    o->has_more = true;
-    return 0;
+    (void)o;
+    t->has_more = true;
+    return trace_level_parse(text, &t->level, e);
 }
 
-const struct argp cli_trace_argp = {.options = list, .parser = parse_option};
+static int parse_window(const struct cli_option *o, const char *text, void *values, struct err *e)
+{
+    struct trace_options *t = values;
+
+    (void)o;
+    t->has_more = true;
+    return trace_parse_window("--trace-window", text, &t->first, &t->end, e);
+}
+
+static int parse_limit(const struct cli_option *o, const char *text, void *values, struct err *e)
+{
+    struct trace_options *t = values;
+
+    (void)o;
+    t->has_more = true;
+    return trace_parse_limit("--trace-max-events", text, &t->event_limit, e);
+}
+
+static int check(void *values, struct err *e)
+{
+    const struct trace_options *o = values;
+
+    return o->is_unwanted && o->path ? err_set(e, "--trace and --no-trace do not go together") : 0;
+}
+
+const struct cli_options cli_trace_options = {.row = rows, .check = check};
 
 int trace_options_for_folder(struct trace_options *o, const char *folder, enum run_mode mode,
                              struct err *e)

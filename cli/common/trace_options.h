@@ -2,8 +2,7 @@
  * --trace and what belongs to it, the same for every command that runs a
  * machine: record launches, write the file, say what is in it.
  *
- * A command lists cli_trace_argp among the children of its argp and, at
- * ARGP_KEY_INIT, sets the child's input to the struct trace_options to fill in,
+ * cli_trace_options are a part of the command's own, of its struct trace_options,
  * which is TRACE_OPTIONS_DEFAULT at first. Then, all of them doing nothing
  * where no trace is wanted: trace_options_check_mode, trace_options_for_folder,
  * report_check_outputs (before any work is done), trace_recording_begin, one or more launches,
@@ -11,10 +10,10 @@
  */
 #ifndef CLI_TRACE_OPTIONS_H
 #define CLI_TRACE_OPTIONS_H
+#include "cli/common/options.h"
 #include "report/export/export.h"
 #include "report/folder/report.h"
 
-#include <argp.h>
 #include <limits.h>
 
 #define TRACE_FOLDER_RECORDS 10000000   /* of a trace that nobody asked for: some 100 MB at most */
@@ -30,7 +29,7 @@ struct trace_options {
 };
 #define TRACE_OPTIONS_DEFAULT {.level = TRACE_BUNDLE, .event_limit = -1}
 
-extern const struct argp cli_trace_argp;
+extern const struct cli_options cli_trace_options;
 
 /* Cycles "A:B", "A:", ":B", numbers whole or with k, M or G behind them; `end` 0: to the end. */
 int trace_parse_window(const char *option, const char *text, cycle_t *first, cycle_t *end,

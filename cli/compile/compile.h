@@ -14,22 +14,23 @@
 #include "stack/module/tuning.h"
 #include "train/fit/fit.h"
 
-enum compile_emit { EMIT_NOTHING, EMIT_GRAPH, EMIT_LLO, EMIT_BUNDLES, EMIT_LISTING };
+enum compile_emit { EMIT_GRAPH, EMIT_LLO, EMIT_BUNDLES, EMIT_LISTING, EMIT_NOTHING };
 
 struct compile_request {
-    const char *model, *tpu, *folder, *dump_after, *tune_cache;
+    const char *model, *folder, *dump_after, *tune_cache;
     const char *assume_index;           /* uniform, zipf, or a file: where gathers read */
-    const char *json_option;            /* given, though it goes with Keras models alone; or NULL */
+    struct cli_target target;
     enum codegen codegen;
     enum compile_emit emit;
+    int policy_given;                   /* -1: not; float32, mixed_bfloat16 */
     enum keras_policy policy;           /* of a Keras model */
     enum optimizer_rule optimizer;
+    bool has_optimizer;
     int64_t batch;                      /* of a replica */
     int replica_count;                  /* one on each core, where a slice has several chips */
     int64_t bucket_bytes;               /* of gradients; 0: chosen */
     bool sums_wait, all_chips;
     bool is_run, is_tuned, is_inference, no_megacore;
-    struct cli_list set;
     struct machine_options engine;
 };
 

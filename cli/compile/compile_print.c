@@ -199,7 +199,7 @@ void compile_print_summary(const struct module *m, const struct compile_request 
     if (times)
         printf("\n%s cycles = %.2f us on %s\n", text_thousands(times->total_cycles, text,
                                                                sizeof(text)),
-               (double)times->total_cycles / (double)chip->chip_clock_mhz, o->tpu);
+               (double)times->total_cycles / (double)chip->chip_clock_mhz, o->target.tpu);
     if (times)
         print_speed(o, times, chip, slice);
     print_stages(m);

@@ -5,6 +5,8 @@
  */
 #include "cli/debug/debug.h"
 
+#include <string.h>
+
 #define ROW_BYTES 512
 
 /* operands by position; -1: it has none */
@@ -14,19 +16,27 @@ struct access_form {
     int address, stride, sublanes, index_register;
 };
 
-static const struct access_form forms[OP_COUNT] = {
-    [OP_VLD] = {MEMORY_VMEM, false, true, 1, 3, 4, -1},
-    [OP_VLD_SSHFL] = {MEMORY_VMEM, false, true, 1, 3, 4, -1},
-    [OP_VLD_IAR] = {MEMORY_VMEM, false, true, 1, -1, 3, 4},
-    [OP_CLD] = {MEMORY_CMEM, false, true, 0, 2, 3, -1},
-    [OP_VST] = {MEMORY_VMEM, true, true, 0, 2, 3, -1},
-    [OP_VST_SSHFL] = {MEMORY_VMEM, true, true, 0, 2, 3, -1},
-    [OP_VST_MSK] = {MEMORY_VMEM, true, true, 0, 2, 3, -1},
-    [OP_VST_IAR] = {MEMORY_VMEM, true, true, 0, -1, 2, 4},
-    [OP_SLD] = {MEMORY_SMEM, false, true, 1, -1, -1, -1},
-    [OP_SST] = {MEMORY_SMEM, true, true, 0, -1, -1, -1},
-    [OP_DMA_GENERAL] = {MEMORY_SMEM, false, true, 0, -1, -1, -1},
-};
+static int operand_of(const struct isa_info *info, char role)
+{
+    const char *at = memchr(info->role, role, info->operand_count);
+
+    return at ? (int)(at - info->role) : -1;
+}
+
+/* what has an address: loads, stores, and the copy whose descriptor is in SMEM */
+static struct access_form form_of(enum isa_opcode code)
+{
+    const struct isa_info *info = isa_info(code);
+    uint32_t touches = isa_touches(code);
+    int address = operand_of(info, 'B');
+
+    return (struct access_form){
+        .memory = touches & ISA_SMEM ? MEMORY_SMEM : touches & ISA_VMEM ? MEMORY_VMEM : MEMORY_CMEM,
+        .is_write = info->slot != SLOT_DMA && info->writes & (ISA_VMEM | ISA_SMEM),
+        .is_access = address >= 0, .address = address, .stride = operand_of(info, 'T'),
+        .sublanes = operand_of(info, 'M'),
+        .index_register = info->reads & ISA_IAR ? info->choice_first : -1};
+}
 
 bool debug_guard_holds(const struct debugger *d, int core, const struct isa_op *op)
 {
@@ -59,9 +69,8 @@ static void add_rows(const struct debugger *d, int core, const struct isa_op *op
 }
 
 static void add_access(const struct debugger *d, int core, const struct isa_op *op,
-                       struct debug_access *a)
+                       const struct access_form *form, struct debug_access *a)
 {
-    const struct access_form *form = &forms[op->code];
     int64_t address = value_of(d, core, &op->operand[form->address])
                       + value_of(d, core, &op->operand[form->address + 1]);
 
@@ -84,12 +93,13 @@ int debug_accesses(const struct debugger *d, int core, uint32_t bundle,
     for (uint32_t i = 0; bundle < p->bundle_count && i < p->bundle[bundle].op_count; i++) {
         uint32_t number = p->bundle[bundle].first_op + i;
         const struct isa_op *op = &p->op[number];
+        struct access_form form = form_of((enum isa_opcode)op->code);
 
-        if (!forms[op->code].is_access || !debug_guard_holds(d, core, op)
+        if (!form.is_access || !debug_guard_holds(d, core, op)
             || count == DEBUG_ACCESS_MAX)
             continue;
         access[count] = (struct debug_access){.op = number};
-        add_access(d, core, op, &access[count++]);
+        add_access(d, core, op, &form, &access[count++]);
     }
     return count;
 }

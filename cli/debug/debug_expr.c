@@ -1,3 +1,7 @@
+/*
+ * Evaluates expressions while it reads them: a recursive-descent parser with precedence climbing
+ * for binary operators.
+ */
 #include "cli/debug/debug_expr.h"
 
 #include "base/floats.h"

@@ -1,3 +1,7 @@
+/*
+ * Finds what a name in an expression means (debug_names.def, stalls, labels), and reads its value
+ * from the machine.
+ */
 #include "cli/debug/debug_names.h"
 
 #include "base/text.h"

@@ -8,15 +8,15 @@
 #include "base/units.h"
 #include "cli/debug/trace_gate.h"
 
-#include <signal.h>
+#include <stdatomic.h>
 
 #define STRIDE_CYCLES 20000             /* between looks at Ctrl-C, where nothing else stops */
 
-static volatile sig_atomic_t is_interrupted;
+static atomic_bool is_interrupted;      /* set by a signal, on any thread */
 
 void debug_interrupt(void)
 {
-    is_interrupted = 1;
+    is_interrupted = true;
 }
 
 bool debug_has_ended(const struct debugger *d)
@@ -129,7 +129,7 @@ void debug_go(struct debugger *d, struct debug_goal *goal)
     bool goes = !debug_has_ended(d);
 
     note_stalls(d);
-    is_interrupted = 0;
+    is_interrupted = false;
     while (goes && !is_interrupted)
         goes = go_on(d, goal);
     if (is_interrupted)

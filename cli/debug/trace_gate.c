@@ -1,3 +1,7 @@
+/*
+ * A sink that passes a trace on only for cycles that nobody has been told yet, however often the
+ * machine goes back.
+ */
 #include "cli/debug/trace_gate.h"
 
 #include <string.h>

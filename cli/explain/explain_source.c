@@ -1,3 +1,7 @@
+/*
+ * Opens what is to be explained, a run folder or a trace, and finds out which command made it with
+ * which options.
+ */
 #include "cli/explain/explain.h"
 
 #include <inttypes.h>

@@ -31,21 +31,36 @@ static void add(struct child *c, const char *word)
     c->word[c->count++] = arena_strdup(c->source->arena, word);
 }
 
-/* options that the child must not have: they would write over what the run left */
+/*
+ * Options that the child must not have: it would fail at them, for it may write below its folder
+ * only, or not begin where the run began.
+ */
 static bool is_left_out(const char *word, bool *has_value)
 {
-    static const char *const names[] = {"--trace", "--trace-level", "--trace-window",
-                                        "--trace-max-events", "--out", "--asm", "--out-npy",
-                                        "--result", "--save-at", "--utilization"};
+    static const struct { const char *name; bool has_value; } options[] = {
+        {"--trace", true}, {"--trace-level", true}, {"--trace-window", true},
+        {"--trace-max-events", true}, {"--out", true}, {"--asm", true}, {"--out-npy", true},
+        {"--result", true}, {"--save-at", true}, {"--utilization", true}, {"--csv-log", true},
+        {"--checkpoint", true}, {"--overwrite", false}, {"--view", false}};
+    size_t length = strcspn(word, "=");
 
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        size_t length = strlen(names[i]);
-
-        if (strncmp(word, names[i], length) != 0 || (word[length] && word[length] != '='))
+    for (size_t i = 0; i < COUNT_OF(options) && length > strlen("--a"); i++) {
+        if (strncmp(word, options[i].name, length) != 0)    /* argp takes beginnings of names */
             continue;
-        *has_value = !word[length];
+        *has_value = options[i].has_value && !word[length];
         return true;
     }
+    return false;
+}
+
+/* the commands that keep their command line: a trace from elsewhere may name any other */
+static bool is_known(const char *name)
+{
+    static const char *const names[] = {"run", "gemm", "conv", "op", "train"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
     return false;
 }
 
@@ -72,6 +87,7 @@ static void make_command(struct child *c)
     const struct command *command = &c->source->command;
     struct arena *a = c->source->arena;
     bool has_sizes = c->change->argument[0][0] != '-';
+    bool is_train = strcmp(command->name, "train") == 0;    /* there it belongs to --checkpoint */
 
     c->word = arena_array(a, (size_t)(command->argument_count + c->change->argument_count) + 8,
                           sizeof(*c->word));
@@ -83,7 +99,7 @@ static void make_command(struct child *c)
         if (is_left_out(command->argument[i], &has_value) ||
             (has_sizes && is_size(command->argument[i], &has_value)))
             i += has_value;
-        else
+        else if (!is_train || strcmp(command->argument[i], "--resume") != 0)
             add(c, command->argument[i]);
     }
     for (int i = 0; i < c->change->argument_count; i++)
@@ -108,8 +124,11 @@ static int spawn(const struct child *c, const char *log)
     posix_spawn_file_actions_addopen(&files, STDERR_FILENO, log, O_WRONLY | O_CREAT | O_TRUNC,
                                      0600);
     error = chdir(c->source->command.directory) ? errno : 0;
+    if (!error && setenv(CLI_WRITES_BELOW, c->folder, 1) != 0)
+        error = errno;
     error = error ? error
                   : posix_spawn(&pid, "/proc/self/exe", &files, NULL, c->word, environ);
+    unsetenv(CLI_WRITES_BELOW);
     posix_spawn_file_actions_destroy(&files);
     if (here >= 0) {
         error = fchdir(here) && !error ? errno : error;
@@ -148,8 +167,12 @@ static void run_child(struct child *c, const struct explain *x, struct explain_v
     struct run_folder folder;
     struct err e;
 
-    make_command(c);
     *v = (struct explain_verified){.change = c->change};
+    if (!is_known(c->source->command.name)) {
+        v->message = arena_printf(a, "unknown command \"%s\"", c->source->command.name);
+        return;
+    }
+    make_command(c);
     if (spawn(c, log)) {
         v->message = last_words(log, a);
         return;

@@ -1,3 +1,7 @@
+/*
+ * Builds the graph of one convolution, forward or one of its gradients, in the layouts that its
+ * kernel asks for.
+ */
 #include "cli/graphs/conv_graph.h"
 
 #include "stack/kernels/conv/conv.h"

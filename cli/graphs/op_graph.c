@@ -1,3 +1,7 @@
+/*
+ * Builds the graph of one operation by a table of functions, one for each kind, out of sizes and
+ * options.
+ */
 #include "cli/graphs/op_graph.h"
 
 #include "base/text.h"
@@ -280,9 +284,19 @@ static int64_t pair_of(const int64_t *given, int count, int at, int64_t fallback
     return count > at ? given[at] : count ? given[0] : fallback;
 }
 
-static int pool(struct building *b, enum graph_reduce kind, int *out)
+/* as many windows as strides, and what lies beside the image in equal shares */
+static void pad_same(struct graph_window *w, int64_t in)
 {
-    struct graph_window w[GRAPH_RANK_MAX];
+    int64_t both = (div_up(in, w->stride) - 1) * w->stride + w->size - in;
+
+    if (both > 0) {
+        w->pad_low = both / 2;
+        w->pad_high = both - both / 2;
+    }
+}
+
+static int pool_windows(struct building *b, struct graph_window *w)
+{
     int rank = b->r->shape[0].rank;
 
     if (rank != 4)
@@ -297,16 +311,50 @@ static int pool(struct building *b, enum graph_reduce kind, int *out)
             continue;
         w[i].size = pair_of(b->r->window, b->r->window_count, at, 2);
         w[i].stride = pair_of(b->r->stride, b->r->stride_count, at, w[i].size);
-        if (w[i].size > b->r->shape[0].dim[i])
+        if (b->r->is_same)
+            pad_same(&w[i], b->r->shape[0].dim[i]);
+        if (w[i].size > b->r->shape[0].dim[i] + w[i].pad_low + w[i].pad_high)
             return err_set(b->e, "a window of %lld over %lld", (long long)w[i].size,
                            (long long)b->r->shape[0].dim[i]);
     }
+    return 0;
+}
+
+static int pool(struct building *b, enum graph_reduce kind, int *out)
+{
+    struct graph_window w[GRAPH_RANK_MAX];
+
+    if (pool_windows(b, w))
+        return -1;
     *out = graph_reduce_window(b->g, kind, operand(b, 0), w);
     return 0;
 }
 
+static int pool_gradient(struct building *b, enum graph_reduce kind, int *out)
+{
+    struct graph_window w[GRAPH_RANK_MAX];
+    int x, y;
+
+    if (pool_windows(b, w))
+        return -1;
+    x = operand(b, 0);
+    y = graph_reduce_window(b->g, kind, x, w);
+    return graph_backward(b->g, y, graph_parameter(b->g, b->g->node[y].shape, "gradient"), &x, 1,
+                          out, b->e);
+}
+
 static int build_max_pool(struct building *b, int *out) { return pool(b, REDUCE_MAX, out); }
 static int build_sum_pool(struct building *b, int *out) { return pool(b, REDUCE_ADD, out); }
+
+static int build_max_pool_gradient(struct building *b, int *out)
+{
+    return pool_gradient(b, REDUCE_MAX, out);
+}
+
+static int build_sum_pool_gradient(struct building *b, int *out)
+{
+    return pool_gradient(b, REDUCE_ADD, out);
+}
 
 static int build_iota(struct building *b, int *out)
 {
@@ -363,6 +411,10 @@ static const struct {
      NUMBERS},
     {"sum-pool", "NxHxWxC", "sum over --window in steps of --stride", 1, 1, build_sum_pool,
      NUMBERS},
+    {"max-pool-gradient", "NxHxWxC", "of max-pool, by its input", 1, 1, build_max_pool_gradient,
+     FLOATS},
+    {"sum-pool-gradient", "NxHxWxC", "of sum-pool, by its input", 1, 1, build_sum_pool_gradient,
+     FLOATS},
     {"iota", "SHAPE", "index along the last dimension", 1, 1, build_iota, ANY},
     {"random", "SHAPE", "random bits", 1, 1, build_random, ANY},
 };
@@ -429,9 +481,9 @@ void op_graph_list(FILE *to)
     int column = 0;
 
     for (size_t i = 0; i < COUNT_OF(composed); i++)
-        fprintf(to, "  %-12s %-14s %s\n", composed[i].name, composed[i].usage, composed[i].what);
+        fprintf(to, "  %-17s %-14s %s\n", composed[i].name, composed[i].usage, composed[i].what);
     for (size_t i = 0; i < COUNT_OF(programs); i++)
-        fprintf(to, "  %-12s %-14s %s\n", programs[i].name, programs[i].usage, programs[i].what);
+        fprintf(to, "  %-17s %-14s %s\n", programs[i].name, programs[i].usage, programs[i].what);
     for (size_t i = 0; i < COUNT_OF(attentions); i++)
         fprintf(to, "  %-22s Q K  %s\n", graph_attention_name(attentions[i].form),
                 attentions[i].what);

@@ -13,10 +13,10 @@ struct op_request {
     struct shape shape[OP_SHAPES_MAX];  /* of the operands, or as the operation's usage tells */
     int shape_count;
     enum graph_dtype dtype, to;         /* to: of convert */
-    bool has_dtype;                     /* else the operation's own default */
     int dims[GRAPH_RANK_MAX], dim_count;        /* --dims */
     int64_t window[GRAPH_RANK_MAX], stride[GRAPH_RANK_MAX];
     int window_count, stride_count;
+    bool is_same;                       /* pooling: zeros beside the image, one window per stride */
     int64_t k;                          /* of top-k */
 };
 

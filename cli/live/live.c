@@ -1,6 +1,11 @@
+/*
+ * Serves a debugger on a Unix socket: reads commands line by line, answers with text and the
+ * machine's state as JSON.
+ */
 #include "cli/live/live.h"
 
 #include "base/arena.h"
+#include "base/outfile.h"
 #include "cli/live/live_wire.h"
 #include "base/progress.h"
 
@@ -32,6 +37,9 @@ static int listen_at(struct live_server *s, struct err *e)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
 
+    s->listening = -1;
+    if (outfile_allow(s->path, e))
+        return -1;
     strcpy(at.sun_path, s->path);
     s->listening = socket(AF_UNIX, SOCK_STREAM, 0);
     if (s->listening < 0)

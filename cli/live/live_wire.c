@@ -1,3 +1,7 @@
+/*
+ * Reads a client's lines on a thread of its own, so that a command under way can be interrupted,
+ * and sends lines back.
+ */
 #include "cli/live/live_wire.h"
 
 #include "base/arena.h"
@@ -9,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#define SEND_MAX_S 5                    /* a client that has not read for so long is left */
 #define QUEUE_MAX 64                    /* commands that wait; more of them wait in the socket */
 
 struct live_wire {
@@ -75,6 +81,8 @@ struct live_wire *live_wire_open(int fd)
     struct live_wire *w = mem_alloc(sizeof(*w));
 
     w->fd = fd;
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){.tv_sec = SEND_MAX_S},
+               sizeof(struct timeval));
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
     if (pthread_create(&w->reader, NULL, read_lines, w) != 0)
@@ -121,8 +129,10 @@ static void send_all(int fd, const char *bytes, size_t count)
 
         if (sent < 0 && errno == EINTR)
             continue;
-        if (sent <= 0)
+        if (sent <= 0) {                /* gone, or it does not read: the run goes on alone */
+            shutdown(fd, SHUT_RDWR);
             return;
+        }
         bytes += sent;
         count -= (size_t)sent;
     }

@@ -1,3 +1,6 @@
+/*
+ * Opens trace and socket for `systole run --view`, starts the viewer, and serves it until it goes.
+ */
 #include "cli/live/run_view.h"
 
 #include "base/arena.h"

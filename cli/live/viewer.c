@@ -1,3 +1,4 @@
+/* Finds the path of systole-view beside the running program. */
 #include "cli/live/viewer.h"
 
 #include <string.h>

@@ -23,8 +23,8 @@ struct mem_setup {
 };
 
 /* One of the chips: requests of its copy engine, one per core clock. */
-int mem_setup_chip(struct mem_setup *s, const char *tpu, const struct cli_list *set,
-                   struct arena *a, struct err *e);
+int mem_setup_chip(struct mem_setup *s, const struct cli_target *t, struct arena *a,
+                   struct err *e);
 /*
  * A configuration: [hbm] as in a chip's file, whose other sections may stand there, too;
  * [controller], [driver] and [reference] as docs/memory.md lists them, each key optional.

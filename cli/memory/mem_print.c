@@ -1,3 +1,4 @@
+/* Prints what `systole mem` has measured: tables, histograms of latency, CSV and JSON. */
 #include "cli/memory/mem.h"
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* Drives the memory with one pattern, and computes rate, share of the peak and row hits. */
 #include "cli/memory/mem.h"
 
 #include <string.h>

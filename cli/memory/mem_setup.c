@@ -1,3 +1,7 @@
+/*
+ * Reads the configuration of `systole mem`: a chip's HBM, and keys of its own that a chip file
+ * does not have.
+ */
 #include "cli/memory/mem.h"
 
 #include "base/text.h"
@@ -212,14 +216,14 @@ static void fill_driver(struct mem_setup *s, const struct chip *c)
     s->access_bytes = c->dma_chunk_bytes;
 }
 
-int mem_setup_chip(struct mem_setup *s, const char *tpu, const struct cli_list *set_list,
-                   struct arena *a, struct err *e)
+int mem_setup_chip(struct mem_setup *s, const struct cli_target *t, struct arena *a,
+                   struct err *e)
 {
     struct slice slice;
     struct chip chip;
 
     *s = (struct mem_setup){.is_judged = false};
-    if (cli_load_slice(tpu, set_list, &slice, &chip, NULL, a, e))
+    if (cli_load_slice(t, &slice, &chip, NULL, a, e))
         return -1;
     snprintf(s->name, sizeof(s->name), "%s", slice.chip_name);
     fill_config(s, &chip);

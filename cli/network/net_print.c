@@ -1,3 +1,4 @@
+/* Prints the network, its theoretical limits, and a row for each load or exchange. */
 #include "cli/network/net_print.h"
 
 #include <string.h>

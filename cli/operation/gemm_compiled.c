@@ -1,3 +1,4 @@
+/* `systole gemm M K N`: builds the graph of one product and lets the compiler make its kernel. */
 #include "cli/operation/gemm_compiled.h"
 
 #include "base/text.h"
@@ -13,39 +14,32 @@ struct arguments {
     struct op_options run;
     int64_t side[3];                    /* M, K, N */
     int count;
-    enum graph_dtype dtype;
+    bool is_f32;
 };
 
-static const struct argp_option options[] = {
-    {"dtype", 'd', "TYPE", 0, "of operands and result: bf16 (default) or f32", 1}, {0}};
+static const struct cli_option options[] = {
+    {"dtype", 0, "TYPE", "of operands and result: bf16 (default) or f32", 1, CLI_CHOICE,
+     CLI_AT(struct arguments, is_f32), .words = "bf16|f32"},
+    {0}};
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static int take_side(void *values, const char *text, struct err *e)
 {
-    struct arguments *args = state->input;
+    struct arguments *args = values;
 
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->run; return 0;
-    case 'd':
-        args->dtype = strcmp(arg, "f32") == 0 ? DTYPE_F32 : DTYPE_BF16;
-        if (args->dtype != DTYPE_F32 && strcmp(arg, "bf16") != 0)
-            argp_error(state, "--dtype is \"%s\", allowed are f32, bf16", arg);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (args->count == 3)
-            argp_error(state, "M, K and N are three numbers, \"%s\" is one more", arg);
-        if (text_parse_int(arg, 1, GEMM_SIDE_MAX, &args->side[args->count]))
-            argp_error(state, "a side is \"%s\", allowed are whole numbers in 1..%d", arg,
+    if (args->count == 3)
+        return err_set(e, "M, K and N are three numbers, \"%s\" is one more", text);
+    if (text_parse_int(text, 1, GEMM_SIDE_MAX, &args->side[args->count++]))
+        return err_set(e, "a side is \"%s\", allowed are whole numbers in 1..%d", text,
                        GEMM_SIDE_MAX);
-        args->count++;
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    return 0;
 }
 
-static const struct argp_child children[] = {{&cli_op_argp, 0, NULL, 2}, {0}};
+static const struct cli_part parts[] = {
+    {&cli_op_options, offsetof(struct arguments, run)}, {0}};
 
-static const struct argp parser = {
-    options, parse_option, "M K N",
+static const struct cli_syntax syntax = {
+    .own = {.row = options, .part = parts}, .argument = take_side, .args_doc = "M K N",
+    .doc =
     "Time C[M][N] = A[M][K] x B[K][N] as the compiler makes it, on one simulated core, or on "
     "both of a v4 or v5p, which are one device (docs/parallel.md): how well its units are used, "
     "what bounds it, and where it lies under the roof.\v"
@@ -55,8 +49,7 @@ static const struct argp parser = {
     "Examples:\n"
     "  systole gemm 4096 4096 4096 --tpu v6e\n"
     "  systole gemm 2048 2048 2048 --tpu v3 --codegen best\n"
-    "  systole gemm 128 1000 513 --dtype f32 --tpu v5e",
-    children, NULL, NULL};
+    "  systole gemm 128 1000 513 --dtype f32 --tpu v5e"};
 
 bool gemm_is_compiled(int argc, char **argv)
 {
@@ -70,18 +63,18 @@ bool gemm_is_compiled(int argc, char **argv)
 
 int gemm_compiled(int argc, char **argv)
 {
-    struct arguments args = {.run = OP_OPTIONS_DEFAULT, .dtype = DTYPE_BF16};
-    struct op_request request = {.name = "dot", .shape_count = 2, .has_dtype = true};
+    struct arguments args = {.run = OP_OPTIONS_DEFAULT};
+    struct op_request request = {.name = "dot", .shape_count = 2};
     struct graph *graph;
     struct arena a;
     struct err e;
     int status;
 
     arena_init(&a);
-    args.run.tpu = "v3";
+    args.run.target.tpu = "v3";
     args.run.out.command = command_of_argv(argc, argv, &a);
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
-    request.dtype = request.to = args.dtype;
+    cli_parse(&syntax, argc, argv, &args);
+    request.dtype = request.to = args.is_f32 ? DTYPE_F32 : DTYPE_BF16;
     request.shape[0] = (struct shape){.rank = 2, .dim = {args.side[0], args.side[1]}};
     request.shape[1] = (struct shape){.rank = 2, .dim = {args.side[1], args.side[2]}};
     status = op_graph(&request, &a, &graph, &e);

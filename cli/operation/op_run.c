@@ -1,3 +1,7 @@
+/*
+ * Compiles a graph for one core or both of a chip, runs it, and prints kernels, rates and the roof
+ * they lie under.
+ */
 #include "cli/operation/op_run.h"
 
 #include "base/text.h"
@@ -12,52 +16,26 @@
 #include "stack/module/module_run.h"
 
 #include <math.h>
-#include <string.h>
 
-enum { KEY_SET = 256, KEY_CODEGEN, KEY_OUT, KEY_INDEX, KEY_NO_MEGACORE };
+#define AT(member) CLI_AT(struct op_options, member)
 
-static const struct argp_option options[] = {
-    {"tpu", 't', "CHIP", 0,
-     "chip to run on (default: v5e): one core of it, on v4 and v5p both as one device", 1},
-    {"no-megacore", KEY_NO_MEGACORE, 0, 0, "one core on v4 and v5p, too", 1},
-    {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change one chip parameter; may be repeated", 1},
-    {"codegen", KEY_CODEGEN, "POLICY", 0,
-     "xla (default): as XLA would compile it; best: as well as we can", 1},
-    {"assume-index", KEY_INDEX, "WHAT", 0,
-     "rows that gathers and scatters ask for: uniform (default), zipf, or a file of numbers", 1},
-    {"out", KEY_OUT, "DIR", 0, "leave a report, statistics and tables in this folder", 1},
+static const struct cli_option rows[] = {
+    {"no-megacore", 0, NULL,
+     "one core on v4 and v5p, too, where the compiler would take both as one device", 1, CLI_FLAG,
+     AT(no_megacore)},
+    CLI_ROW_CODEGEN(struct op_options, codegen, 1),
+    {"assume-index", 0, "WHAT",
+     "rows that gathers and scatters ask for: uniform (default), zipf, or a file of numbers",
+     1, CLI_TEXT, AT(assume_index)},
+    CLI_ROW_OUT(struct op_options, out.path, 1),
     {0}};
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct op_options *o = state->input;
+static const struct cli_part parts[] = {
+    {&cli_target_options, offsetof(struct op_options, target)},
+    {&cli_engine_options, offsetof(struct op_options, engine)},
+    {&cli_trace_options, offsetof(struct op_options, trace)}, {0}};
 
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->engine;
-        state->child_inputs[1] = &o->trace;
-        return 0;
-    case 't': o->tpu = arg; return 0;
-    case KEY_SET: cli_list_add(&o->set, arg, state); return 0;
-    case KEY_CODEGEN:
-        o->codegen = strcmp(arg, "best") == 0 ? CODEGEN_BEST : CODEGEN_XLA;
-        if (o->codegen == CODEGEN_XLA && strcmp(arg, "xla") != 0)
-            argp_error(state, "--codegen is \"%s\", allowed are xla, best", arg);
-        return 0;
-    case KEY_INDEX: o->assume_index = arg; return 0;
-    case KEY_NO_MEGACORE: o->no_megacore = true; return 0;
-    case KEY_OUT:
-        if (!*arg)
-            argp_error(state, "--out is empty");
-        o->out.path = arg;
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&cli_engine_argp, 0, "Engine:", 8},
-                                             {&cli_trace_argp, 0, "Trace:", 9}, {0}};
-const struct argp cli_op_argp = {options, parse_option, NULL, NULL, children, NULL, NULL};
+const struct cli_options cli_op_options = {.row = rows, .part = parts};
 
 struct session {
     struct op_options *o;
@@ -110,17 +88,17 @@ static int prepare(struct session *s, struct err *e)
 
     s->origins = arena_array(&s->arena, chip_param_count, sizeof(*s->origins));
     if (report_check_outputs(o->out.path, o->trace.path, e) ||
-        cli_load_slice(o->tpu, &o->set, &s->slice, &s->chip, s->origins, &s->arena, e))
+        cli_load_slice(&o->target, &s->slice, &s->chip, s->origins, &s->arena, e))
         return -1;
     settings.megacore = s->chip.chip_megacore && !o->no_megacore;
     o->engine.shared_hbm = settings.megacore;
     began_s = progress_seconds();
     if (module_compile(s->graph, &settings, &s->arena, &s->module, e))
-        return cli_add_chip(o->tpu, e);
+        return cli_add_chip(&o->target, e);
     s->compile_s = progress_seconds() - began_s;
     s->machine = machine_create(&s->slice, &s->chip, &o->engine, e);
     if (!s->machine || module_load(&s->module, s->machine, 0, e))
-        return cli_add_chip(o->tpu, e);
+        return cli_add_chip(&o->target, e);
     index_data_parse(&data, o->assume_index);
     return index_assume_write(s->graph, &s->module, s->machine, 0, &data, e);
 }
@@ -134,7 +112,7 @@ static int write_folder(struct session *s, const struct report_step *step, doubl
     out_folder_add(&f, "op", "program", s->title, true);
     out_folder_add(&f, "op", "codegen", s->o->codegen == CODEGEN_BEST ? "best" : "xla",
                    s->o->codegen == CODEGEN_BEST);
-    out_folder_add(&f, "machine", "tpu", s->o->tpu, true);
+    out_folder_add(&f, "machine", "tpu", s->o->target.tpu, true);
     out_folder_add_engine(&f, &s->o->engine, &s->arena);
     return out_folder_write(&f, step, seconds, e);
 }

@@ -11,24 +11,21 @@
 #include "cli/common/trace_options.h"
 #include "stack/module/module.h"
 
-#include <argp.h>
-
 struct op_options {
-    const char *tpu;
+    struct cli_target target;
     enum codegen codegen;
     struct machine_options engine;
     struct trace_options trace;
     bool no_megacore;                   /* one core where the compiler would take both */
     const char *assume_index;           /* uniform, zipf, or a file: where gathers read */
-    struct cli_list set;
     struct out_folder out;
 };
 #define OP_OPTIONS_DEFAULT \
-    {.tpu = "v5e", .assume_index = "uniform", .engine = {.thread_count = 1, .mode = MODE_TIMING}, \
-     .trace = TRACE_OPTIONS_DEFAULT}
+    {.target.tpu = "v5e", .assume_index = "uniform", \
+     .engine = {.thread_count = 1, .mode = MODE_TIMING}, .trace = TRACE_OPTIONS_DEFAULT}
 
-/* --tpu, --set, --codegen, --out, options of the engine and of traces; input: op_options */
-extern const struct argp cli_op_argp;
+/* --tpu, --set, --codegen, --out, options of the engine and of traces; of a struct op_options */
+extern const struct cli_options cli_op_options;
 
 /* Compiles, runs, prints. `title` says what: "conv 64x28x28x128 …". */
 int op_run(struct op_options *o, const struct graph *g, const char *title, struct err *e);

@@ -149,8 +149,9 @@ static size_t list_callbacks(struct train_run *t, struct fit_callback *list, str
     if (stop.patience > 0)
         callback_early_stopping(&list[count++], &stop, &t->arena);
     if (*folder)
-        callback_checkpoint(&list[count++], &(struct checkpoint_options){.folder = folder,
-                                                                         .keep = 3}, &t->arena);
+        callback_checkpoint(&list[count++], &(struct checkpoint_options){
+            .folder = folder, .keep = 3,
+            .overwrites = train_value(t, OPT_OVERWRITE)->integer}, &t->arena);
     if (*log && callback_csv(&list[count++], log, t->epochs_before > 0, &t->arena, e))
         return 0;
     return count;

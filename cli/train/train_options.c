@@ -8,9 +8,6 @@
 #include "base/units.h"
 #include "cli/train/train.h"
 
-#define KEY_FIRST 256
-#define KEY_SET (KEY_FIRST + OPT_COUNT)
-
 enum kind { WORD, CHOICE, INT, REAL, FLAG };
 enum use { USE_ALWAYS, USE_SIM, USE_HOST, USE_HYPER };
 
@@ -165,98 +162,74 @@ static int make_optimizer(struct train_options *o, struct arena *a, struct err *
 }
 
 /* An option that would do nothing is a mistake. */
-static void check_uses(struct train_options *o, struct argp_state *state)
+static int check(void *values, struct err *e)
 {
+    struct train_options *o = values;
+    bool is_host = o->value[OPT_BACKEND].integer == 1;
     char takers[256];
-    struct err e;
+    struct err why;
 
-    if (make_optimizer(o, o->texts, &e))
-        argp_error(state, "--optimizer: %s", e.msg);
+    if (make_optimizer(o, o->texts, &why))
+        return err_set(e, "--optimizer: %s", why.msg);
     if (o->value[OPT_LR].is_given && o->optimizer.schedule.kind != SCHEDULE_NONE)
-        argp_error(state, "--lr beside %s of --optimizer, which makes the rate",
-                   schedule_name(o->optimizer.schedule.kind));
+        return err_set(e, "--lr beside %s of --optimizer, which makes the rate",
+                       schedule_name(o->optimizer.schedule.kind));
     for (int i = 0; i < OPT_COUNT; i++) {
         if (!o->value[i].is_given || train_option_applies(o, (enum train_option)i))
             continue;
         if (rows[i].use != USE_HYPER)
-            argp_error(state, "--%s belongs to %s", rows[i].name, use_rules[rows[i].use].text);
+            return err_set(e, "--%s belongs to %s", rows[i].name, use_rules[rows[i].use].text);
         print_takers(train_option_hyper((enum train_option)i), takers, sizeof(takers));
-        argp_error(state, "--%s belongs to %s", rows[i].name, takers);
+        return err_set(e, "--%s belongs to %s", rows[i].name, takers);
     }
-    if (o->set.count && o->value[OPT_BACKEND].integer == 1)
-        argp_error(state, "--set belongs to --backend sim");
-    if (o->trace.path && o->value[OPT_BACKEND].integer == 1)
-        argp_error(state, "--trace belongs to --backend sim");
-    if (trace_options_check_mode(&o->trace, (enum run_mode)o->value[OPT_MODE].integer, &e))
-        argp_error(state, "%s", e.msg);
+    if (o->value[OPT_OVERWRITE].is_given && !o->value[OPT_CHECKPOINT].is_given)
+        return err_set(e, "--overwrite belongs to --checkpoint");
+    if (o->value[OPT_OVERWRITE].is_given && o->value[OPT_RESUME].is_given)
+        return err_set(e, "--overwrite removes the checkpoints that --resume goes on from");
+    if (is_host && (o->set.count || o->trace.path))
+        return err_set(e, "--%s belongs to --backend sim", o->set.count ? "set" : "trace");
+    return trace_options_check_mode(&o->trace, (enum run_mode)o->value[OPT_MODE].integer, e);
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+/* a row of the table; `lo` of the option is its number */
+static int parse_value(const struct cli_option *option, const char *text, void *values,
+                       struct err *e)
 {
-    struct train_options *o = state->input;
-    struct err e;
+    struct train_options *o = values;
+    const struct row *row = &rows[option->lo];
 
-    if (key >= KEY_FIRST && key < KEY_SET) {
-        const struct row *row = &rows[key - KEY_FIRST];
-        struct train_value *v = &o->value[key - KEY_FIRST];
-
-        if (row->kind == WORD && !*arg)
-            argp_error(state, "--%s is empty", row->name);
-        if (set_value(v, row, row->kind == FLAG ? "yes" : arg, &e))
-            argp_error(state, "%s", e.msg);
-        v->is_given = true;
-        return 0;
-    }
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->trace;
-        return 0;
-    case KEY_SET:
-        cli_list_add(&o->set, arg, state);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->model_path)
-            argp_error(state, "one model file is enough: %s, %s", o->model_path, arg);
-        o->model_path = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->model_path)
-            argp_error(state, "which model? (a Keras JSON file, such as examples/mnist_mlp.json)");
-        check_uses(o, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (row->kind == WORD && !*text)
+        return err_set(e, "--%s is empty", row->name);
+    o->value[option->lo].is_given = true;
+    return set_value(&o->value[option->lo], row, row->kind == FLAG ? "yes" : text, e);
 }
 
-/* The table's rows as argp wants them, under a heading per section. */
-static void list_options(struct argp_option *list, const struct train_options *standards,
+/* The table's rows, under a heading per section. */
+static void list_options(struct cli_option *list, const struct train_options *standards,
                          struct arena *a)
 {
     static const char *const headings[][2] = {
         {"data", "Data:"}, {"train", "Training:"}, {"optimizer", "Optimizer:"},
         {"numerics", "Numerics:"}, {"machine", "Machine:"}, {"output", "Output:"},
     };
-    size_t count = 0;
 
     for (size_t h = 0; h < COUNT_OF(headings); h++) {
-        list[count++] = (struct argp_option){.doc = headings[h][1], .group = (int)h + 1};
+        *list++ = (struct cli_option){.kind = CLI_HEADING, .doc = headings[h][1],
+                                      .group = (int)h + 1};
         for (int i = 0; i < OPT_COUNT; i++) {
             const char *standard = standards->value[i].text;
             bool shows = rows[i].kind != FLAG && *standard && strcmp(standard, "0") != 0;
 
-            if (strcmp(rows[i].section, headings[h][0]) != 0)
-                continue;
-            list[count++] = (struct argp_option){
-                .name = rows[i].name, .key = KEY_FIRST + i, .arg = rows[i].arg,
-                .doc = shows ? arena_printf(a, "%s (default %s)", rows[i].meaning, standard)
-                             : rows[i].meaning};
+            if (strcmp(rows[i].section, headings[h][0]) == 0)
+                *list++ = (struct cli_option){
+                    .name = rows[i].name, .arg = rows[i].arg, .group = (int)h + 1,
+                    .kind = CLI_OTHER, .parse = parse_value, .lo = i,
+                    .letter = i == OPT_TPU ? 't' : 0,
+                    .doc = shows ? arena_printf(a, "%s (default: %s)", rows[i].meaning, standard)
+                                 : rows[i].meaning};
         }
-        if (strcmp(headings[h][0], "machine") == 0)
-            list[count++] = (struct argp_option){
-                .name = "set", .key = KEY_SET, .arg = "SECTION.KEY=VALUE",
-                .doc = "change a parameter of the chip (see systole chips); may be repeated"};
     }
+    *list = (struct cli_option)CLI_ROW_SET(struct train_options, set, 5);
 }
 
 static const char doc[] =
@@ -290,15 +263,19 @@ static int settle_trace(struct train_options *o, struct err *e)
 int train_options_read(struct train_options *o, struct arena *texts, int argc, char **argv,
                        struct err *e)
 {
-    struct argp_option list[OPT_COUNT + 16] = {{0}};
-    static const struct argp_child children[] = {{&cli_trace_argp, 0, "Trace:", 7}, {0}};
-    struct argp argp = {.options = list, .parser = parse_option, .args_doc = "MODEL.json",
-                        .doc = doc, .children = children};
+    struct cli_option list[OPT_COUNT + 16] = {{0}};
+    static const struct cli_part parts[] = {
+        {&cli_trace_options, offsetof(struct train_options, trace)}, {0}};
+    const struct cli_syntax syntax = {
+        .own = {list, parts, check}, .noun = "model",
+        .noun_at = offsetof(struct train_options, model_path),
+        .noun_hint = "(a Keras JSON file, such as examples/mnist_mlp.json)",
+        .args_doc = "MODEL.json", .doc = doc};
 
     set_standards(o);
     o->texts = texts;
     list_options(list, o, texts);
-    argp_parse(&argp, argc, argv, 0, NULL, o);
+    cli_parse(&syntax, argc, argv, o);
     if (settle_trace(o, e))
         return -1;
     o->command = command_of_argv(argc, argv, texts);

@@ -35,8 +35,8 @@ static int load_chip(struct train_run *t, struct err *e)
     if (runs_on_host(t))
         return train_value(t, OPT_TPU)->is_given ? slice_parse(&t->slice, tpu, e) : 0;
     t->chip_origins = arena_array(&t->arena, chip_param_count, sizeof(*t->chip_origins));
-    return cli_load_slice(tpu, &t->options->set, &t->slice, &t->chip, t->chip_origins, &t->arena,
-                          e);
+    return cli_load_slice(&(struct cli_target){tpu, t->options->set}, &t->slice, &t->chip,
+                          t->chip_origins, &t->arena, e);
 }
 
 static int create_machine(struct train_run *t, struct err *e)
@@ -223,6 +223,19 @@ static int resume_rate(struct train_run *t, struct err *e)
     return fit_learning_rate(t->fit, rate, e);
 }
 
+/* a fresh training's checkpoints go where no other's are */
+static int check_folder(const struct train_run *t, struct err *e)
+{
+    const char *folder = train_value(t, OPT_CHECKPOINT)->text;
+    struct err why;
+
+    if (!*folder || train_value(t, OPT_RESUME)->integer ||
+        train_value(t, OPT_OVERWRITE)->integer || checkpoint_check_own(folder, 0, &why) == 0)
+        return 0;
+    return err_at(e, folder, 0, 0, "%s; --resume goes on from them, --overwrite removes them",
+                  why.msg);
+}
+
 /* to where the newest checkpoint is */
 static int resume(struct train_run *t, struct err *e)
 {
@@ -291,7 +304,7 @@ int train_setup(struct train_run *t, struct err *e)
     if (log && outfile_check(log, e))
         return -1;
     if (report_check_outputs(path_or_null(t, OPT_OUT), t->options->trace.path, e) ||
-        load_chip(t, e) || choose_devices(t, e))
+        check_folder(t, e) || load_chip(t, e) || choose_devices(t, e))
         return -1;
     if (train_replicas(t) > 0 && strategy_check_batch(t->batch, train_replicas(t), e))
         return -1;

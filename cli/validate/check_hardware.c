@@ -22,48 +22,26 @@ struct arguments {
     int64_t limit;
 };
 
-enum { KEY_FILE = 256, KEY_ROW, KEY_ROWS, KEY_BEST, KEY_CSV, KEY_SET, KEY_LIMIT,
-       KEY_KERNELS };
+#define AT(member) CLI_AT(struct arguments, member)
 
-static const struct argp_option options[] = {
-    {"file", KEY_FILE, "TEXT", 0, "only files with this in their name, e.g. v6e_ops", 1},
-    {"row", KEY_ROW, "TEXT", 0, "only rows with this in their workload or group, e.g. gemm", 1},
-    {"limit", KEY_LIMIT, "N", 0, "the first N such rows of a file (default: all)", 1},
-    {"best", KEY_BEST, 0, 0, "also with --codegen best, beside each row", 2},
-    {"set", KEY_SET, "SECTION.KEY=VALUE", 0, "change a parameter of every chip; may be repeated",
-     2},
-    {"rows", KEY_ROWS, 0, 0, "print every row, not only the sums", 3},
-    {"kernels", KEY_KERNELS, 0, 0, "print the kernels of every row, and where its cycles went", 3},
-    {"csv", KEY_CSV, "FILE", 0, "write the rows as CSV", 3},
+static const struct cli_option options[] = {
+    {"file", 0, "TEXT", "only files with this in their name, e.g. v6e_ops", 1, CLI_TEXT, AT(file)},
+    {"row", 0, "TEXT", "only rows with this in their workload or group, e.g. gemm", 1, CLI_TEXT,
+     AT(row)},
+    {"limit", 0, "N", "the first N such rows of a file (default: all)", 1, CLI_WHOLE, AT(limit),
+     .lo = 1, .hi = INT32_MAX},
+    {"best", 0, NULL, "also with --codegen best, beside each row", 2, CLI_FLAG, AT(with_best)},
+    CLI_ROW_SET(struct arguments, set, 2),
+    {"rows", 0, NULL, "print every row, not only the sums", 3, CLI_FLAG, AT(has_rows)},
+    {"kernels", 0, NULL, "print the kernels of every row, and where its cycles went", 3, CLI_FLAG,
+     AT(has_kernels)},
+    CLI_ROW_CSV(struct arguments, csv, 3),
     {0}};
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *args = state->input;
-
-    switch (key) {
-    case KEY_FILE: args->file = arg; return 0;
-    case KEY_ROW: args->row = arg; return 0;
-    case KEY_ROWS: args->has_rows = true; return 0;
-    case KEY_KERNELS: args->has_kernels = true; return 0;
-    case KEY_BEST: args->with_best = true; return 0;
-    case KEY_CSV: args->csv = arg; return 0;
-    case KEY_SET: cli_list_add(&args->set, arg, state); return 0;
-    case KEY_LIMIT:
-        if (text_parse_int(arg, 1, INT32_MAX, &args->limit))
-            argp_error(state, "--limit is \"%s\", allowed are whole numbers from 1 on", arg);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (args->folder)
-            argp_error(state, "one folder of measurements, not also \"%s\"", arg);
-        args->folder = arg;
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp parser = {
-    options, parse_option, "[DIR]",
+static const struct cli_syntax syntax = {
+    .own.row = options, .noun = "folder", .noun_at = offsetof(struct arguments, folder),
+    .args_doc = "[DIR]",
+    .doc =
     "Hold simulated times against public measurements of real TPUs, which lie in DIR (default: "
     "reference/hardware below $SYSTOLE_SHARED, then ../shared/reference/hardware) as CSV files.\v"
     "Each row becomes a graph, which is compiled as XLA would (--codegen xla) and run in timing "
@@ -73,8 +51,7 @@ static const struct argp parser = {
     "Examples:\n"
     "  systole check hardware\n"
     "  systole check hardware --file v6e_ops --row gemm --rows\n"
-    "  systole check hardware --best --csv rows.csv",
-    NULL, NULL, NULL};
+    "  systole check hardware --best --csv rows.csv"};
 
 static const char *default_folder(struct arena *a)
 {
@@ -181,7 +158,7 @@ static int simulate_file(struct hardware_file *f, const struct arguments *args,
     struct hardware_target xla = {&slice, &chip, CODEGEN_XLA, args->has_kernels};
     struct hardware_target best = {&slice, &chip, CODEGEN_BEST, args->has_kernels};
 
-    if (cli_load_slice(f->chip, &args->set, &slice, &chip, NULL, a, e))
+    if (cli_load_slice(&(struct cli_target){f->chip, args->set}, &slice, &chip, NULL, a, e))
         return -1;
     for (int i = 0; i < f->row_count; i++) {
         const struct hardware_row *same;
@@ -253,7 +230,7 @@ int check_run_hardware(int argc, char **argv)
     struct err e;
     int status;
 
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     arena_init(&a);
     status = check_hardware(&args, &a, &e) ? cli_fail(&e) : 0;
     arena_fini(&a);

@@ -2,13 +2,13 @@
 #include "cli/validate/check.h"
 
 #include "base/text.h"
+#include "cli/common/options.h"
 #include "base/units.h"
 #include "cli/common/fail.h"
 #include "cli/validate/optimizer_check.h"
 #include "base/progress.h"
 #include "keras/optimizer/optimizer.h"
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -22,46 +22,30 @@ struct arguments {
     bool is_list;
 };
 
-enum { KEY_STEPS = 256, KEY_SEED, KEY_LIST };
+#define AT(member) CLI_AT(struct arguments, member)
 
-static const struct argp_option options[] = {
-    {"tpu", 't', "CHIP", 0, "chip of whose cores one computes (default: v3-1)", 1},
-    {"steps", KEY_STEPS, "N", 0, "updates of every variable (default: 20)", 1},
-    {"seed", KEY_SEED, "N", 0, "of variables and gradients (default: 1)", 1},
-    {"list", KEY_LIST, 0, 0, "print all optimizers and schedules with their numbers, and exit", 2},
+static const struct cli_option options[] = {
+    CLI_ROW_TPU(struct arguments, tpu, 1),
+    {"steps", 0, "N", "updates of every variable (default: %s)", 1, CLI_WHOLE, AT(steps), .lo = 1,
+     .hi = STEPS_MAX},
+    CLI_ROW_SEED(struct arguments, seed, 1, "of variables and gradients"),
+    {"list", 0, NULL, "print all optimizers and schedules with their numbers, and exit", 2,
+     CLI_FLAG, AT(is_list)},
     {0}};
 
-static int64_t number(const char *option, const char *text, int64_t lo, int64_t hi,
-                      struct argp_state *state)
+static int take_call(void *values, const char *text, struct err *e)
 {
-    int64_t value = lo;
+    struct arguments *args = values;
 
-    if (text_parse_int(text, lo, hi, &value))
-        argp_error(state, "%s is \"%s\", allowed are whole numbers in %lld..%lld", option, text,
-                   (long long)lo, (long long)hi);
-    return value;
+    if (args->call_count == CALLS_MAX)
+        return err_set(e, "at most %d optimizers", CALLS_MAX);
+    args->call[args->call_count++] = text;
+    return 0;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *args = state->input;
-
-    switch (key) {
-    case 't': args->tpu = arg; return 0;
-    case KEY_STEPS: args->steps = number("--steps", arg, 1, STEPS_MAX, state); return 0;
-    case KEY_SEED: args->seed = number("--seed", arg, 0, INT64_MAX, state); return 0;
-    case KEY_LIST: args->is_list = true; return 0;
-    case ARGP_KEY_ARG:
-        if (args->call_count == CALLS_MAX)
-            argp_error(state, "at most %d optimizers", CALLS_MAX);
-        args->call[args->call_count++] = arg;
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp parser = {
-    options, parse_option, "[OPTIMIZER...]",
+static const struct cli_syntax syntax = {
+    .own.row = options, .argument = take_call, .args_doc = "[OPTIMIZER...]",
+    .doc =
     "Compile the step of each optimizer, run it on a simulated core, and hold variables and slots "
     "against Keras's equation in doubles. Without OPTIMIZER: one call for every rule, every "
     "number and every schedule.\v"
@@ -74,8 +58,7 @@ static const struct argp parser = {
     "  systole check optimizers\n"
     "  systole check optimizers --list\n"
     "  systole check optimizers 'AdamW(1e-3, weight_decay=0.004)' --steps 1000\n"
-    "  systole check optimizers 'SGD(CosineDecay(0.1, 100), momentum=0.9)' --tpu v6e",
-    NULL, NULL, NULL};
+    "  systole check optimizers 'SGD(CosineDecay(0.1, 100), momentum=0.9)' --tpu v6e"};
 
 static void print_heading(const struct arguments *args)
 {
@@ -128,7 +111,7 @@ int check_run_optimizers(int argc, char **argv)
     struct err e;
     int status;
 
-    argp_parse(&parser, argc, argv, 0, NULL, &args);
+    cli_parse(&syntax, argc, argv, &args);
     if (args.is_list) {
         optimizer_print_list(stdout);
         printf("\nIn the place of learning_rate, with s the steps so far:\n\n");

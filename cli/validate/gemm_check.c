@@ -1,3 +1,7 @@
+/*
+ * Compares a product with OpenBLAS's, element by element, within the bound that the roundings of
+ * both sums allow.
+ */
 #include "cli/validate/gemm_check.h"
 
 #include <cblas.h>
@@ -39,6 +43,27 @@ static double share_of(float is, float blas, double size, double relative, doubl
     return fabs((double)is - (double)blas) / allowed;
 }
 
+static int64_t not_finite(const float *x, int64_t count)
+{
+    int64_t found = 0;
+
+    for (int64_t i = 0; i < count; i++)
+        found += !isfinite(x[i]);
+    return found;
+}
+
+/* what the bound says nothing of */
+static void print_not_finite(const struct gemm_operands *x)
+{
+    int64_t operands = not_finite(x->a, x->m * x->k) + not_finite(x->b, x->k * x->n);
+    int64_t results = not_finite(x->c, x->m * x->n);
+
+    if (operands + results > 0)
+        printf("NaN and infinite: %lld elements of the operands, %lld of %lld of the result, the "
+               "same as OpenBLAS's\n", (long long)operands, (long long)results,
+               (long long)(x->m * x->n));
+}
+
 int gemm_check(const struct gemm_operands *x, const struct gemm_plan *plan, struct arena *a,
                struct err *e)
 {
@@ -64,6 +89,7 @@ int gemm_check(const struct gemm_operands *x, const struct gemm_plan *plan, stru
         return err_set(e, "element (%lld, %lld) is %.9g, OpenBLAS has %.9g: %.3g times the bound",
                        (long long)(worst / x->n), (long long)(worst % x->n),
                        (double)x->c[worst], (double)blas[worst], worst_share);
+    print_not_finite(x);
     printf("within the bound of OpenBLAS: at most %.3f of %.3g sum |a||b|%s\n", worst_share,
            relative, bf16 > 0 ? " + 2^-8 |c|" : "");
     return 0;

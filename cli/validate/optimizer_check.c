@@ -1,3 +1,7 @@
+/*
+ * Runs each optimizer for some steps on random gradients, and keeps the largest difference from
+ * the reference in doubles.
+ */
 #include "cli/validate/optimizer_check.h"
 
 #include "base/rng.h"

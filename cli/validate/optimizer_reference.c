@@ -1,3 +1,7 @@
+/*
+ * The update rules of Keras 3 in doubles, one function each, with clipping, averages and decay
+ * around them.
+ */
 #include "cli/validate/optimizer_reference.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * Compiles one optimizer's step, launches it with given gradients, and reads variables and slots
+ * back after each.
+ */
 #include "cli/validate/optimizer_trial.h"
 
 #include "keras/trace/trace.h"

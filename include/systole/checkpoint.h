@@ -21,7 +21,8 @@ typedef struct sy_checkpoint {
 
 /*
  * FOLDER/ckpt-STEP.safetensors with all variables that the strategy has now: whole or not there,
- * whenever the program is killed.
+ * whenever the program is killed. SY_ERROR: the folder has a checkpoint of a later step, which is
+ * another training's.
  */
 sy_status sy_checkpoint_save(sy_strategy *s, const sy_checkpoint *c);
 /*

@@ -1,3 +1,7 @@
+/*
+ * A recursive-descent parser of Python calls, which makes the JSON that Keras would write of the
+ * same object.
+ */
 #include "keras/call/call.h"
 
 #include "base/text.h"
@@ -70,7 +74,7 @@ static json_t *parse_number(struct parser *p)
     long long whole = 0;
 
     errno = 0;
-    real = strtod(p->at, &end);
+    real = text_to_double(p->at, &end);
     if (end != p->at + length || (errno && fabs(real) > 1.0))
         return fail(p, "expected a number");
     if (!is_real) {
@@ -287,21 +291,15 @@ int call_name_args(json_t *call, const char *const *names, struct err *e)
 int call_check_names(const json_t *call, const char *const *names, struct err *e)
 {
     json_t *config = json_object_get(call, "config"), *value;
+    char near[TEXT_NEAR_BYTES];
     const char *key;
     size_t count = 0;
 
     while (names[count])
         count++;
-    json_object_foreach(config, key, value) {
-        size_t i = 0;
-        char near[96];
-
-        while (i < count && strcmp(names[i], key) != 0)
-            i++;
-        if (i == count)
+    json_object_foreach(config, key, value)
+        if (text_find(key, names, sizeof(*names), count, near) < 0)
             return err_set(e, "%s has no argument %s%s",
-                           json_string_value(json_object_get(call, "class_name")), key,
-                           text_did_you_mean(key, names, count, near, sizeof(near)));
-    }
+                           json_string_value(json_object_get(call, "class_name")), key, near);
     return 0;
 }

@@ -1,15 +1,18 @@
+/* Checks a number that has a name against its range, and words the message. */
 #include "keras/call/number.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 
+#include "base/text.h"
+
 char *number_range(const struct hyperparameter *n, char *buf, size_t buf_bytes)
 {
     if (n->kind == FLAG)
         snprintf(buf, buf_bytes, "0 and 1");
     else
-        snprintf(buf, buf_bytes, "%s%.10g..%.10g", n->kind == WHOLE ? "whole numbers in " : "",
+        text_print(buf, buf_bytes, "%s%.10g..%.10g", n->kind == WHOLE ? "whole numbers in " : "",
                  n->low, n->high);
     return buf;
 }

@@ -1,3 +1,4 @@
+/* Checks embedding tables and their features, and lays out each table's rows over the devices. */
 #include "keras/embedding/embedding.h"
 
 #include "base/text.h"
@@ -29,15 +30,13 @@ struct embedding_table embedding_table_standard(const char *name, int64_t vocabu
 
 int embedding_combiner_find(const char *name, enum embedding_combiner *combiner, struct err *e)
 {
-    char near[96];
+    char near[TEXT_NEAR_BYTES];
+    int i = text_find(name, combiners, sizeof(*combiners), COUNT_OF(combiners), near);
 
-    for (size_t i = 0; i < COUNT_OF(combiners); i++)
-        if (strcmp(name, combiners[i]) == 0) {
-            *combiner = (enum embedding_combiner)i;
-            return 0;
-        }
-    text_did_you_mean(name, combiners, COUNT_OF(combiners), near, sizeof(near));
-    return err_set(e, "no combiner \"%.40s\"%s; there are mean, sum, sqrtn", name, near);
+    if (i < 0)
+        return err_set(e, "no combiner \"%.40s\"%s; there are mean, sum, sqrtn", name, near);
+    *combiner = (enum embedding_combiner)i;
+    return 0;
 }
 
 /* ----- building */

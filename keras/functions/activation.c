@@ -1,3 +1,4 @@
+/* Writes activations into a graph, each by Keras's formula in a form that does not overflow. */
 #include "keras/functions/activation.h"
 
 #include <stdio.h>

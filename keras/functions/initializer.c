@@ -1,3 +1,7 @@
+/*
+ * Draws initial values on the host: constant, uniform, normal, truncated, variance-scaled and
+ * orthogonal (Gram-Schmidt).
+ */
 #include "keras/functions/initializer.h"
 
 #include <assert.h>
@@ -24,12 +28,7 @@ static const struct {
 
 struct initializer initializer_standard(enum initializer_kind kind)
 {
-    return (struct initializer){kind, kinds[kind].a, kinds[kind].b};
-}
-
-const char *initializer_name(enum initializer_kind kind)
-{
-    return kinds[kind].name;
+    return (struct initializer){.kind = kind, .a = kinds[kind].a, .b = kinds[kind].b};
 }
 
 /* letters and digits alone, lower case: "GlorotUniform" and "glorot_uniform" are the same */
@@ -101,6 +100,14 @@ static void fill_constant(const struct shape *s, double value, void *to)
 {
     for (int64_t i = 0, elems = shape_elems(s); i < elems; i++)
         put(s, to, i, value);
+}
+
+static void fill_forget(const struct shape *s, void *to)
+{
+    int64_t elems = shape_elems(s);
+
+    for (int64_t i = 0; i < elems; i++)
+        put(s, to, i, i / (elems / 4) == 1);
 }
 
 static void fill_identity(const struct shape *s, double value, void *to)
@@ -180,12 +187,14 @@ void initializer_fans(const struct shape *s, double *in, double *out)
 }
 
 /* variance: what the kind divides by its fan */
-static double scaled_variance(enum initializer_kind kind, const struct shape *s)
+static double scaled_variance(const struct initializer *i, const struct shape *s)
 {
     double in, out;
 
     initializer_fans(s, &in, &out);
-    switch (kind) {
+    switch (i->kind) {
+    case INITIALIZER_VARIANCE_SCALING:
+        return i->a / (i->mode == FAN_IN ? in : i->mode == FAN_OUT ? out : (in + out) / 2.0);
     case INITIALIZER_HE_UNIFORM:
     case INITIALIZER_HE_NORMAL:
         return 2.0 / in;
@@ -197,10 +206,26 @@ static double scaled_variance(enum initializer_kind kind, const struct shape *s)
     }
 }
 
+static void fill_scaled(const struct shape *s, enum initializer_distribution distribution,
+                        double deviation, struct rng *r, void *to)
+{
+    switch (distribution) {
+    case DRAW_UNIFORM:
+        fill_uniform(s, -sqrt(3.0) * deviation, sqrt(3.0) * deviation, r, to);
+        return;
+    case DRAW_NORMAL:
+        fill_normal(s, 0.0, deviation, normal, r, to);
+        return;
+    case DRAW_TRUNCATED_NORMAL:
+        fill_normal(s, 0.0, deviation / TRUNCATED_DEVIATION, truncated_normal, r, to);
+        return;
+    }
+}
+
 void initializer_fill(const struct initializer *i, const struct shape *shape, uint64_t seed,
                       uint64_t stream, void *to)
 {
-    double deviation = sqrt(scaled_variance(i->kind, shape));
+    double deviation = sqrt(scaled_variance(i, shape));
     struct rng r;
 
     rng_init(&r, seed * 0x9e3779b97f4a7c15u + stream);
@@ -230,12 +255,18 @@ void initializer_fill(const struct initializer *i, const struct shape *shape, ui
     case INITIALIZER_GLOROT_UNIFORM:
     case INITIALIZER_HE_UNIFORM:
     case INITIALIZER_LECUN_UNIFORM:
-        fill_uniform(shape, -sqrt(3.0) * deviation, sqrt(3.0) * deviation, &r, to);
+        fill_scaled(shape, DRAW_UNIFORM, deviation, &r, to);
         return;
     case INITIALIZER_GLOROT_NORMAL:
     case INITIALIZER_HE_NORMAL:
     case INITIALIZER_LECUN_NORMAL:
-        fill_normal(shape, 0.0, deviation / TRUNCATED_DEVIATION, truncated_normal, &r, to);
+        fill_scaled(shape, DRAW_TRUNCATED_NORMAL, deviation, &r, to);
+        return;
+    case INITIALIZER_UNIT_FORGET:
+        fill_forget(shape, to);
+        return;
+    case INITIALIZER_VARIANCE_SCALING:
+        fill_scaled(shape, i->distribution, deviation, &r, to);
         return;
     case INITIALIZER_ORTHOGONAL:
         fill_orthogonal(shape, i->a, &r, to);

@@ -15,16 +15,21 @@ enum initializer_kind {
     INITIALIZER_COUNT
 };
 
+/* which fan a VarianceScaling divides by, and what it draws from */
+enum initializer_mode { FAN_IN, FAN_OUT, FAN_AVERAGE };
+enum initializer_distribution { DRAW_TRUNCATED_NORMAL, DRAW_NORMAL, DRAW_UNIFORM };
+
 struct initializer {
     enum initializer_kind kind;
     double a, b;                        /* what initializers.def says of its kind */
+    enum initializer_mode mode;                 /* of VARIANCE_SCALING */
+    enum initializer_distribution distribution;
 };
 
 /* of that kind with Keras's own a and b */
 struct initializer initializer_standard(enum initializer_kind kind);
 /* -1 with the nearest name; "glorot_uniform" and "GlorotUniform" are the same */
 int initializer_find(const char *name, enum initializer_kind *kind, struct err *e);
-const char *initializer_name(enum initializer_kind kind);
 
 /* Fans as Keras counts them: rank 1 n and n, rank 2 rows and columns, more: the last two times
  * all others */

@@ -1,3 +1,4 @@
+/* Writes the sum of a regulariser into a graph. */
 #include "keras/functions/regularizer.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * What all kinds of layers share: names, messages, shapes, making variables, and reading them in a
+ * call.
+ */
 #include "keras/layers/layer_impl.h"
 
 #include <assert.h>
@@ -53,20 +57,33 @@ const char *layer_standard_name(enum layer_kind kind)
     return kinds[kind].name;
 }
 
+/* names that Keras 1, 2 and 3 take for the same class */
+static const struct { const char *alias, *class; } aliases[] = {
+    {"Convolution1D", "Conv1D"}, {"Convolution2D", "Conv2D"},
+    {"Convolution1DTranspose", "Conv1DTranspose"}, {"Convolution2DTranspose", "Conv2DTranspose"},
+    {"Deconvolution2D", "Conv2DTranspose"},
+    {"SeparableConvolution1D", "SeparableConv1D"}, {"SeparableConvolution2D", "SeparableConv2D"},
+    {"MaxPool1D", "MaxPooling1D"}, {"MaxPool2D", "MaxPooling2D"},
+    {"AvgPool1D", "AveragePooling1D"}, {"AvgPool2D", "AveragePooling2D"},
+    {"GlobalMaxPool1D", "GlobalMaxPooling1D"}, {"GlobalMaxPool2D", "GlobalMaxPooling2D"},
+    {"GlobalAvgPool1D", "GlobalAveragePooling1D"}, {"GlobalAvgPool2D", "GlobalAveragePooling2D"},
+    {"BatchNormalizationV1", "BatchNormalization"}, {"BatchNormalizationV2", "BatchNormalization"},
+    {"SyncBatchNormalization", "BatchNormalization"},
+};
+
 int layer_find(const char *class, enum layer_kind *kind, struct err *e)
 {
-    const char *names[COUNT_OF(kinds)];
-    char near[160];
+    char near[TEXT_NEAR_BYTES];
+    int i;
 
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        names[i] = kinds[i].class;
-        if (strcmp(class, names[i]) == 0) {
-            *kind = (enum layer_kind)i;
-            return 0;
-        }
-    }
-    return err_set(e, "unknown layer class %s%s; docs/keras.md lists them", class,
-                   text_did_you_mean(class, names, COUNT_OF(kinds), near, sizeof(near)));
+    for (size_t a = 0; a < COUNT_OF(aliases); a++)
+        if (strcmp(class, aliases[a].alias) == 0)
+            class = aliases[a].class;
+    i = text_find(class, &kinds[0].class, sizeof(*kinds), COUNT_OF(kinds), near);
+    if (i < 0)
+        return err_set(e, "unknown layer class %s%s; docs/keras.md lists them", class, near);
+    *kind = (enum layer_kind)i;
+    return 0;
 }
 
 /* ---- messages ---- */
@@ -77,7 +94,7 @@ int layer_fail(const struct layer *l, struct err *e, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
+    text_print_args(text, sizeof(text), fmt, args);
     va_end(args);
     return err_set(e, "layer \"%s\": %s", l->name, text);
 }
@@ -114,6 +131,15 @@ int layer_expect_last_axis(const struct layer *l, const struct shape *in, struct
     return layer_fail(l, e, "\"axis\" is %" PRId64 "; for samples of shape %s it must be the last "
                       "one, -1 or %d", l->c.axis, layer_shape_text(in, text, sizeof(text)),
                       in->rank);
+}
+
+int layer_check_reals(const struct layer *l, const char *field, const struct layer_reals *given,
+                      int64_t features, struct err *e)
+{
+    if (given->count <= 1 || given->count == features)
+        return 0;
+    return layer_fail(l, e, "\"%s\" has %" PRId64 " numbers; it must have 1 or %" PRId64
+                      ", a number for each feature", field, given->count, features);
 }
 
 /* ---- shapes ---- */
@@ -171,7 +197,9 @@ static int add(struct layer_build *b, struct variable *v, const char *name, int 
     struct layer *l = b->layer;
 
     assert(l->variable_count < LAYER_VARIABLES_MAX);
-    v->name = arena_printf(b->arena, "%s/%s", l->name, name);
+    v->name = l->is_distributed && l->wrapped[0]
+                  ? arena_printf(b->arena, "%s/%s/%s", l->name, l->wrapped[0], name)
+                  : arena_printf(b->arena, "%s/%s", l->name, name);
     v->shape = shape_make(DTYPE_F32, rank, dim);
     v->of = v->shard_dim = -1;
     if (r)
@@ -231,6 +259,18 @@ int layer_bias(struct layer_call *c, int x, int place)
     return nn_bias(&c->t->graph, x, bias);
 }
 
+int layer_literal(struct layer_call *c, const struct layer_reals *given)
+{
+    struct graph *g = &c->t->graph;
+    const struct shape *s = &g->node[c->input[0]].shape;
+    int64_t features = s->dim[s->rank - 1];
+    float *v = arena_array(g->arena, (size_t)features, sizeof(*v));
+
+    for (int64_t i = 0; i < features; i++)
+        v[i] = (float)given->value[given->count == 1 ? 0 : i];
+    return graph_literal(g, shape_make(DTYPE_F32, 1, &features), v);
+}
+
 int layer_activate(struct layer_call *c, int x)
 {
     const struct activation *a = &c->layer->c.activation;
@@ -243,7 +283,7 @@ int layer_activate(struct layer_call *c, int x)
 
 bool layer_has_dropout(const struct layer *l)
 {
-    return (l->kind == LAYER_DROPOUT || l->kind == LAYER_MULTI_HEAD_ATTENTION) && l->c.rate > 0.0;
+    return l->c.rate > 0.0;             /* only layers that drop have a rate */
 }
 
 int layer_drop(struct layer_call *c, int x)
@@ -252,6 +292,25 @@ int layer_drop(struct layer_call *c, int x)
         return x;
     layer_source(c, "Dropout");
     return nn_dropout(&c->t->graph, x, c->layer->c.rate, c->seed, (*c->stream)++);
+}
+
+int layer_drop_shared(struct layer_call *c, int x, uint32_t own)
+{
+    struct graph *g = &c->t->graph;
+    struct shape s = g->node[x].shape, few = {.dtype = s.dtype};
+    int dims[GRAPH_RANK_MAX], ones, factor;
+
+    for (int d = 0; d < s.rank; d++)
+        if (own & (1u << d)) {
+            dims[few.rank] = d;
+            few.dim[few.rank++] = s.dim[d];
+        }
+    layer_source(c, "Dropout");
+    ones = graph_constant(g, few, 1.0);
+    factor = layer_drop(c, ones);
+    if (factor == ones)
+        return x;
+    return graph_binary(g, HLO_MULTIPLY, x, graph_broadcast(g, factor, s, dims));
 }
 
 bool layer_learns(const struct layer_call *c)

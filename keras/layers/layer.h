@@ -35,20 +35,40 @@ const char *keras_policy_name(enum keras_policy p);
 /* -1 with the names there are */
 int keras_policy_find(const char *name, enum keras_policy *p, struct err *e);
 
+/* how pixels between pixels are made: the nearest one, or along lines between them */
+enum layer_interpolation { INTERPOLATION_NEAREST, INTERPOLATION_BILINEAR };
+
+/* of recurrent layers: whether both directions run, and how their results become one */
+enum layer_merge {
+    LAYER_ONE_WAY, LAYER_CONCATENATED, LAYER_SUMMED, LAYER_MULTIPLIED, LAYER_AVERAGED
+};
+
+/* numbers that a file gives; count 0: none */
+struct layer_reals {
+    const double *value;
+    int64_t count;
+};
+
 /* layer_fields.def says which ones a kind has, and what they are called there */
 struct layer_config {
-    int64_t units, rows, heads, value_units, groups, axis;
+    int64_t units, rows, heads, value_units, groups, axis, multiplier;
     int64_t size[2], strides[2], dilation[2];           /* height, width */
     int64_t pads[4];                                    /* top, bottom, left, right */
     int64_t shape[GRAPH_RANK_MAX];                      /* of RESHAPE one may be -1 */
     int64_t shape_count;
-    double momentum, epsilon, rate, scale, offset, max_value, negative_slope, threshold, alpha;
+    double momentum, epsilon, rate, recurrent_rate, max_value, negative_slope, threshold, alpha;
     enum nn_padding padding;
-    bool use_bias, is_centered, is_scaled, is_synchronized, is_causal, keeps_dims;
-    struct activation activation;
+    enum layer_interpolation interpolation;
+    struct layer_reals mean, variance, scale, offset;
+    bool use_bias, is_centered, is_scaled, is_synchronized, is_causal, keeps_dims, is_inverse;
+    bool returns_sequences, goes_backward, has_forget_bias, resets_after;
+    enum layer_merge both;
+    struct activation activation, recurrent_activation;
     struct initializer kernel_initializer, bias_initializer, mean_initializer;
-    struct initializer variance_initializer;
+    struct initializer variance_initializer, pointwise_initializer;
+    struct initializer recurrent_initializer;
     struct regularizer kernel_regularizer, bias_regularizer, activity_regularizer;
+    struct regularizer pointwise_regularizer, recurrent_regularizer;
     struct shape input;                                 /* INPUT: of a sample, with its type */
 };
 
@@ -57,6 +77,8 @@ struct layer {
     const char *name;
     struct layer_config c;              /* to be changed until it is called first */
     bool is_trainable;
+    bool is_distributed;                /* it is called on each step of its inputs by itself */
+    const char *wrapped[2];             /* of layers inside this one: names in variables' paths */
     int policy;                         /* enum keras_policy; -1: the model's */
     int device;                         /* logical one of a replica that does it; -1: not said */
     /* of the variable set, once the model is built */

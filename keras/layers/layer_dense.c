@@ -168,9 +168,42 @@ static int shape_same(const struct layer *l, const struct shape *in, int count,
     return 0;
 }
 
-static int call_dropout(struct layer_call *c)
+/* "noise_shape" counts the batch: 1 where places share what is drawn, else null */
+static int shape_dropout(const struct layer *l, const struct shape *in, int count,
+                         struct shape *out, struct err *e)
 {
-    return layer_drop(c, c->input[0]);
+    if (l->c.shape_count > 0 && l->c.shape_count != in->rank + 1)
+        return layer_fail(l, e, "\"noise_shape\" has %" PRId64 " dimensions; with the batch its "
+                          "input has %d", l->c.shape_count, in->rank + 1);
+    return shape_same(l, in, count, out, e);
 }
 
-const struct layer_functions layer_dropout = {shape_same, NULL, call_dropout};
+static int call_dropout(struct layer_call *c)
+{
+    const struct layer_config *l = &c->layer->c;
+    uint32_t own = 0;
+
+    if (l->shape_count == 0)
+        return layer_drop(c, c->input[0]);
+    for (int64_t d = 0; d < l->shape_count; d++)
+        own |= l->shape[d] == 1 ? 0 : 1u << d;
+    return layer_drop_shared(c, c->input[0], own);
+}
+
+const struct layer_functions layer_dropout = {shape_dropout, NULL, call_dropout};
+
+static int call_spatial_dropout(struct layer_call *c)
+{
+    int last = c->t->graph.node[c->input[0]].shape.rank - 1;
+
+    return layer_drop_shared(c, c->input[0], 1u | 1u << last);
+}
+
+const struct layer_functions layer_spatial_dropout = {shape_same, NULL, call_spatial_dropout};
+
+static int call_identity(struct layer_call *c)
+{
+    return c->input[0];
+}
+
+const struct layer_functions layer_identity = {shape_same, NULL, call_identity};

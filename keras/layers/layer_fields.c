@@ -1,3 +1,6 @@
+/*
+ * Sets the parameters of a layer to Keras's standard values, and checks them against their ranges.
+ */
 #include "keras/layers/layer_fields.h"
 
 #include <inttypes.h>
@@ -36,7 +39,13 @@ static void set_field(const struct layer_field *f, void *member)
     case FIELD_AXIS: set_numbers(member, 1, f->standard); break;
     case FIELD_PAIR:
     case FIELD_OPT_PAIR: set_numbers(member, 2, f->standard); break;
+    case FIELD_ONE:
+    case FIELD_OPT_ONE: set_numbers(member, 2, 1); set_numbers(member, 1, f->standard); break;
+    case FIELD_ENDS: set_numbers(member, 2, f->standard); break;
     case FIELD_PADS: set_numbers(member, 4, f->standard); break;
+    case FIELD_INTERPOLATION:
+        *(enum layer_interpolation *)member = (enum layer_interpolation)f->standard;
+        break;
     case FIELD_REAL: *(double *)member = is_given ? f->standard : 0.0; break;
     case FIELD_OPT_REAL: *(double *)member = f->standard; break;
     case FIELD_BOOL: *(bool *)member = f->standard != 0.0; break;
@@ -51,6 +60,7 @@ static void set_field(const struct layer_field *f, void *member)
             initializer_standard((enum initializer_kind)f->standard);
         break;
     case FIELD_REGULARIZER:
+    case FIELD_REALS:
     case FIELD_SHAPE: break;            /* none */
     }
 }
@@ -70,7 +80,8 @@ void layer_set_standard(struct layer *l, enum layer_kind kind)
 static int check_whole(const struct layer *l, const struct layer_field *f, int64_t value,
                        struct err *e)
 {
-    bool is_optional = f->type == FIELD_OPT_INT || f->type == FIELD_OPT_PAIR;
+    bool is_optional = f->type == FIELD_OPT_INT || f->type == FIELD_OPT_PAIR ||
+                       f->type == FIELD_OPT_ONE;
 
     if (((double)value >= f->low && (double)value <= f->high) || (is_optional && value == 0))
         return 0;
@@ -86,29 +97,34 @@ static int check_real(const struct layer *l, const struct layer_field *f, double
     return layer_fail(l, e, "\"%s\" is %g, not in %g..%g", f->name, value, f->low, f->high);
 }
 
+/* whole numbers that a field of this type holds and bounds; 0: none */
+static int whole_count(enum layer_field_type type)
+{
+    switch (type) {
+    case FIELD_INT:
+    case FIELD_OPT_INT:
+    case FIELD_ONE:
+    case FIELD_OPT_ONE: return 1;
+    case FIELD_PAIR:
+    case FIELD_OPT_PAIR:
+    case FIELD_ENDS: return 2;
+    case FIELD_PADS: return 4;
+    default: return 0;
+    }
+}
+
 static int check_field(const struct layer *l, const struct layer_field *f, struct err *e)
 {
     const void *member = (const char *)&l->c + f->offset;
     const int64_t *whole = member;
-    int count = f->type == FIELD_PADS ? 4 : f->type == FIELD_PAIR || f->type == FIELD_OPT_PAIR
-                                            ? 2 : 1;
+    const double *real = member;
 
-    switch (f->type) {
-    case FIELD_REAL: return check_real(l, f, *(const double *)member, e);
-    case FIELD_OPT_REAL:
-        return isnan(*(const double *)member) ? 0
-                                              : check_real(l, f, *(const double *)member, e);
-    case FIELD_INT:
-    case FIELD_OPT_INT:
-    case FIELD_PAIR:
-    case FIELD_OPT_PAIR:
-    case FIELD_PADS:
-        for (int i = 0; i < count; i++)
-            if (check_whole(l, f, whole[i], e) != 0)
-                return -1;
-        return 0;
-    default: return 0;
-    }
+    if (f->type == FIELD_REAL || (f->type == FIELD_OPT_REAL && !isnan(*real)))
+        return check_real(l, f, *real, e);
+    for (int i = 0; i < whole_count(f->type); i++)
+        if (check_whole(l, f, whole[i], e) != 0)
+            return -1;
+    return 0;
 }
 
 int layer_check_fields(const struct layer *l, struct err *e)

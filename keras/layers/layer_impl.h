@@ -49,6 +49,19 @@ LAYER_FUNCTIONS(permute)
 LAYER_FUNCTIONS(pad)
 LAYER_FUNCTIONS(rescaling)
 LAYER_FUNCTIONS(function)
+LAYER_FUNCTIONS(separable)
+LAYER_FUNCTIONS(conv_transpose)
+LAYER_FUNCTIONS(group_norm)
+LAYER_FUNCTIONS(rms_norm)
+LAYER_FUNCTIONS(unit_norm)
+LAYER_FUNCTIONS(feature_norm)
+LAYER_FUNCTIONS(spatial_dropout)
+LAYER_FUNCTIONS(identity)
+LAYER_FUNCTIONS(crop)
+LAYER_FUNCTIONS(resize)
+LAYER_FUNCTIONS(repeat)
+LAYER_FUNCTIONS(prelu)
+LAYER_FUNCTIONS(recurrent)
 LAYER_FUNCTIONS(merge)
 LAYER_FUNCTIONS(concatenate)
 #undef LAYER_FUNCTIONS
@@ -63,6 +76,12 @@ int layer_expect_rank(const struct layer *l, const struct shape *in, int rank,
 int layer_expect_last_axis(const struct layer *l, const struct shape *in, struct err *e);
 /* "[28, 28, 1]" */
 char *layer_shape_text(const struct shape *s, char *buf, size_t buf_bytes);
+
+/* -1 unless there is no number, one, or one for each feature */
+int layer_check_reals(const struct layer *l, const char *field, const struct layer_reals *given,
+                      int64_t features, struct err *e);
+/* an f32 vector of the input's features: of these numbers, or of the one */
+int layer_literal(struct layer_call *c, const struct layer_reals *given);
 
 #define SIZES(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
                    (int64_t[]){__VA_ARGS__}
@@ -85,6 +104,9 @@ int layer_bias(struct layer_call *c, int x, int place);
 int layer_activate(struct layer_call *c, int x);
 /* config.rate of it dropped, in training */
 int layer_drop(struct layer_call *c, int x);
+/* x times a factor, 0 or 1 / (1 - rate), for each place of the dimensions in `own`; other
+ * dimensions share it */
+int layer_drop_shared(struct layer_call *c, int x, uint32_t own);
 /* in training, and not frozen */
 bool layer_learns(const struct layer_call *c);
 bool layer_has_dropout(const struct layer *l);

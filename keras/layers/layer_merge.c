@@ -3,18 +3,65 @@
 
 #include <inttypes.h>
 
+/* the larger of two sizes, or -1 if neither is 1 and they differ */
+static int64_t common_size(int64_t a, int64_t b)
+{
+    return a == b || b == 1 ? a : a == 1 ? b : -1;
+}
+
+/* `in` spreads over `all` as NumPy's arrays do, aligned at the end; -1: it does not */
+static int widen(struct shape *all, const struct shape *in)
+{
+    int more = in->rank - all->rank;
+
+    for (int i = all->rank - 1; i >= 0 && more > 0; i--)
+        all->dim[i + more] = all->dim[i];
+    for (int i = 0; i < more; i++)
+        all->dim[i] = 1;
+    all->rank += more > 0 ? more : 0;
+    for (int i = 0; i < in->rank; i++) {
+        int64_t *size = &all->dim[all->rank - in->rank + i];
+
+        *size = common_size(*size, in->dim[i]);
+        if (*size < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int shape_merge(const struct layer *l, const struct shape *in, int count,
                        struct shape *out, struct err *e)
 {
     char first[160], other[160];
 
+    *out = in[0];
     for (int i = 1; i < count; i++)
-        if (!shape_same_dims(&in[0], &in[i]))
-            return layer_fail(l, e, "its inputs' samples have shapes %s and %s; they must be equal",
+        if (widen(out, &in[i]) != 0)
+            return layer_fail(l, e, "its inputs' samples have shapes %s and %s; sizes must be "
+                              "equal, or 1 where one of them is to be repeated",
                               layer_shape_text(&in[0], first, sizeof(first)),
                               layer_shape_text(&in[i], other, sizeof(other)));
-    *out = in[0];
     return 0;
+}
+
+/* a node with the batch in front, repeated to the merged shape */
+static int spread(struct graph *g, int x, const struct shape *sample)
+{
+    struct shape s = g->node[x].shape, to = s, kept = s;
+    int dims[GRAPH_RANK_MAX] = {0}, missing = sample->rank - (s.rank - 1);
+
+    to.rank = sample->rank + 1;
+    for (int i = 0; i < sample->rank; i++)
+        to.dim[1 + i] = sample->dim[i];
+    kept.rank = 1;
+    for (int i = 1; i < s.rank; i++)
+        if (s.dim[i] == to.dim[i + missing]) {
+            dims[kept.rank] = i + missing;
+            kept.dim[kept.rank++] = s.dim[i];
+        }
+    if (kept.rank == to.rank)
+        return x;
+    return graph_broadcast(g, graph_reshape(g, x, kept), to, dims);
 }
 
 static enum graph_op operation(enum layer_kind kind)
@@ -31,11 +78,21 @@ static enum graph_op operation(enum layer_kind kind)
 static int call_merge(struct layer_call *c)
 {
     struct graph *g = &c->t->graph;
-    int x = c->input[0];
+    struct shape all = {.rank = 0};
+    int x;
 
+    for (int i = 0; i < c->input_count; i++) {
+        struct shape sample = g->node[c->input[i]].shape;
+
+        sample.rank--;
+        for (int d = 0; d < sample.rank; d++)
+            sample.dim[d] = sample.dim[d + 1];
+        widen(&all, &sample);           /* shape_merge has refused what does not spread */
+    }
     layer_source(c, layer_class(c->layer->kind));
+    x = spread(g, c->input[0], &all);
     for (int i = 1; i < c->input_count; i++)
-        x = graph_binary(g, operation(c->layer->kind), x, c->input[i]);
+        x = graph_binary(g, operation(c->layer->kind), x, spread(g, c->input[i], &all));
     return c->layer->kind == LAYER_AVERAGE ? nn_scale(g, x, 1.0 / c->input_count) : x;
 }
 

@@ -1,5 +1,7 @@
-/* Normalisations over the batch and along the last dimension. */
+/* Normalisations: over the batch, along the last dimension, by groups, by given numbers. */
 #include "keras/layers/layer_impl.h"
+
+#include <inttypes.h>
 
 enum { MOVING_MEAN, MOVING_VARIANCE };
 
@@ -100,3 +102,116 @@ static int call_layer_norm(struct layer_call *c)
 }
 
 const struct layer_functions layer_layer_norm = {shape_norm, build_scale, call_layer_norm};
+
+/* ---- by groups of channels ---- */
+
+/* Keras: -1 is a group for each channel */
+static int64_t group_count(const struct layer *l, const struct shape *in)
+{
+    return l->c.groups == -1 ? in->dim[in->rank - 1] : l->c.groups;
+}
+
+static int shape_group_norm(const struct layer *l, const struct shape *in, int count,
+                            struct shape *out, struct err *e)
+{
+    if (shape_norm(l, in, count, out, e) != 0)
+        return -1;
+    if (group_count(l, in) < 1 || in->dim[in->rank - 1] % group_count(l, in) != 0)
+        return layer_fail(l, e, "\"groups\" is %" PRId64 ", which must divide the input's "
+                          "channels, %" PRId64 " (-1: a group for each)", l->c.groups,
+                          in->dim[in->rank - 1]);
+    return 0;
+}
+
+static int call_group_norm(struct layer_call *c)
+{
+    const struct layer_config *l = &c->layer->c;
+    int gamma = vector_of(c, l->is_scaled, 0, 1.0);
+    int beta = vector_of(c, l->is_centered, l->is_scaled ? 1 : 0, 0.0);
+
+    layer_source(c, "GroupNorm");
+    return nn_group_norm(&c->t->graph, c->input[0], gamma, beta,
+                         group_count(c->layer, &c->layer->input[0]), l->epsilon);
+}
+
+const struct layer_functions layer_group_norm = {shape_group_norm, build_scale, call_group_norm};
+
+/* ---- by the root of the mean of squares; by the length ---- */
+
+static void build_rms(struct layer_build *b)
+{
+    static const struct initializer ones = {.kind = INITIALIZER_ONES};
+
+    layer_add_weight(b, "scale", SIZES(features_of(b->layer)), &ones, NULL);
+}
+
+static int call_rms_norm(struct layer_call *c)
+{
+    int scale = layer_read(c, 0);
+
+    layer_source(c, "RMSNorm");
+    return nn_rms_norm(&c->t->graph, c->input[0], scale, c->layer->c.epsilon);
+}
+
+const struct layer_functions layer_rms_norm = {shape_norm, build_rms, call_rms_norm};
+
+static int call_unit_norm(struct layer_call *c)
+{
+    layer_source(c, "UnitNorm");
+    return nn_unit_norm(&c->t->graph, c->input[0]);
+}
+
+const struct layer_functions layer_unit_norm = {shape_norm, NULL, call_unit_norm};
+
+/* ---- by a mean and a variance that are given, or kept as variables that do not change ---- */
+
+#define DEVIATION_MIN 1e-7              /* Keras's epsilon, below which it does not divide */
+
+static int shape_feature_norm(const struct layer *l, const struct shape *in, int count,
+                              struct shape *out, struct err *e)
+{
+    int64_t features = in->rank > 0 ? in->dim[in->rank - 1] : 1;
+
+    if (layer_check_reals(l, "mean", &l->c.mean, features, e) != 0 ||
+        layer_check_reals(l, "variance", &l->c.variance, features, e) != 0)
+        return -1;
+    if ((l->c.mean.count == 0) != (l->c.variance.count == 0))
+        return layer_fail(l, e, "\"mean\" and \"variance\" must both be given, or neither");
+    return shape_norm(l, in, count, out, e);
+}
+
+static void build_feature_norm(struct layer_build *b)
+{
+    static const struct initializer zeros = {.kind = INITIALIZER_ZEROS};
+    static const struct initializer ones = {.kind = INITIALIZER_ONES};
+
+    if (b->layer->c.mean.count > 0)
+        return;
+    layer_add_mean(b, "mean", SIZES(features_of(b->layer)), &zeros);
+    layer_add_mean(b, "variance", SIZES(features_of(b->layer)), &ones);
+}
+
+/* (x - mean) / deviation; inverse: x deviation + mean */
+static int call_feature_norm(struct layer_call *c)
+{
+    const struct layer_config *l = &c->layer->c;
+    struct graph *g = &c->t->graph;
+    bool is_given = l->mean.count > 0;
+    int mean = is_given ? layer_literal(c, &l->mean) : layer_read(c, 0);
+    int variance = is_given ? layer_literal(c, &l->variance) : layer_read(c, 1);
+    int x = graph_convert(g, c->input[0], DTYPE_F32), deviation;
+
+    layer_source(c, "Normalization");
+    deviation = graph_unary(g, HLO_SQRT, variance);
+    deviation = graph_binary(g, HLO_MAXIMUM, deviation, graph_splat(g, deviation, DEVIATION_MIN));
+    mean = nn_spread(g, mean, x);
+    deviation = nn_spread(g, deviation, x);
+    if (l->is_inverse)
+        x = nn_add(g, nn_multiply(g, x, deviation), mean);
+    else
+        x = graph_binary(g, HLO_DIVIDE, graph_binary(g, HLO_SUBTRACT, x, mean), deviation);
+    return graph_convert(g, x, c->dtype);
+}
+
+const struct layer_functions layer_feature_norm = {shape_feature_norm, build_feature_norm,
+                                                   call_feature_norm};

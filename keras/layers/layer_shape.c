@@ -1,5 +1,5 @@
 /* Layers that move elements, or change each by itself. */
-#include "keras/layers/layer_impl.h"
+#include "keras/layers/layer_window.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -129,11 +129,11 @@ static int shape_pad(const struct layer *l, const struct shape *in, int count, s
                      struct err *e)
 {
     (void)count;
-    if (layer_expect_rank(l, in, 3, "images of [height, width, channels]", e) != 0)
+    if (layer_image_shape(l, in, out, e) != 0)
         return -1;
-    *out = *in;
-    out->dim[0] += l->c.pads[0] + l->c.pads[1];
-    out->dim[1] += l->c.pads[2] + l->c.pads[3];
+    for (int i = 0; i < layer_spatial_dims(l->kind); i++)
+        out->dim[i] += l->c.pads[2 * i] + l->c.pads[2 * i + 1];
+    layer_sample_shape(l, out);
     return 0;
 }
 
@@ -141,7 +141,9 @@ static int call_pad(struct layer_call *c)
 {
     struct graph *g = &c->t->graph;
     const int64_t *p = c->layer->c.pads;
-    int64_t low[4] = {0, p[0], p[2], 0}, high[4] = {0, p[1], p[3], 0}, interior[4] = {0};
+    bool is_image = layer_spatial_dims(c->layer->kind) == 2;
+    int64_t low[4] = {0, p[0], is_image ? p[2] : 0, 0};
+    int64_t high[4] = {0, p[1], is_image ? p[3] : 0, 0}, interior[4] = {0};
 
     layer_source(c, "Pad");
     return graph_pad(g, c->input[0],
@@ -164,17 +166,37 @@ static int shape_function(const struct layer *l, const struct shape *in, int cou
     return l->kind == LAYER_SOFTMAX ? layer_expect_last_axis(l, in, e) : 0;
 }
 
-static int call_rescaling(struct layer_call *c)
+static int shape_rescaling(const struct layer *l, const struct shape *in, int count,
+                           struct shape *out, struct err *e)
 {
-    struct graph *g = &c->t->graph;
-    int x;
+    int64_t features = in->rank > 0 ? in->dim[in->rank - 1] : 1;
 
-    layer_source(c, "Rescaling");
-    x = nn_scale(g, c->input[0], c->layer->c.scale);
-    return c->layer->c.offset != 0.0 ? nn_shift(g, x, c->layer->c.offset) : x;
+    if (layer_check_reals(l, "scale", &l->c.scale, features, e) != 0 ||
+        layer_check_reals(l, "offset", &l->c.offset, features, e) != 0)
+        return -1;
+    return shape_function(l, in, count, out, e);
 }
 
-const struct layer_functions layer_rescaling = {shape_function, NULL, call_rescaling};
+/* one number for all, or one for each feature; scale x + offset */
+static int call_rescaling(struct layer_call *c)
+{
+    const struct layer_reals *scale = &c->layer->c.scale, *offset = &c->layer->c.offset;
+    struct graph *g = &c->t->graph;
+    int x = c->input[0];
+
+    layer_source(c, "Rescaling");
+    if (scale->count == 1)
+        x = nn_scale(g, x, scale->value[0]);
+    else if (scale->count > 1)
+        x = nn_multiply(g, x, nn_spread(g, graph_convert(g, layer_literal(c, scale), c->dtype), x));
+    if (offset->count == 1 && offset->value[0] != 0.0)
+        x = nn_shift(g, x, offset->value[0]);
+    else if (offset->count > 1)
+        x = nn_add(g, x, nn_spread(g, graph_convert(g, layer_literal(c, offset), c->dtype), x));
+    return x;
+}
+
+const struct layer_functions layer_rescaling = {shape_rescaling, NULL, call_rescaling};
 
 /* max_value at the top, x from threshold on, negative_slope (x - threshold) below */
 static int bounded_relu(struct graph *g, const struct layer_config *l, int x)
@@ -219,3 +241,60 @@ static int call_function(struct layer_call *c)
 }
 
 const struct layer_functions layer_function = {shape_function, NULL, call_function};
+
+/* ---- a slope that is learnt ---- */
+
+/* the slope's shape: a sample's, 1 along the axes that share one (counted with the batch) */
+static struct shape slope_shape(const struct layer *l, const struct shape *in)
+{
+    struct shape s = *in;
+
+    for (int64_t i = 0; i < l->c.shape_count; i++)
+        s.dim[l->c.shape[i] - 1] = 1;
+    return s;
+}
+
+static int shape_prelu(const struct layer *l, const struct shape *in, int count,
+                       struct shape *out, struct err *e)
+{
+    char text[160];
+
+    (void)count;
+    for (int64_t i = 0; i < l->c.shape_count; i++)
+        if (l->c.shape[i] < 1 || l->c.shape[i] > in->rank)
+            return layer_fail(l, e, "\"shared_axes\" names %" PRId64 "; samples of shape %s have "
+                              "1..%d", l->c.shape[i], layer_shape_text(in, text, sizeof(text)),
+                              in->rank);
+    *out = *in;
+    out->dtype = DTYPE_F32;
+    return 0;
+}
+
+static void build_prelu(struct layer_build *b)
+{
+    const struct layer_config *c = &b->layer->c;
+    struct shape s = slope_shape(b->layer, &b->layer->input[0]);
+
+    layer_add_weight(b, "alpha", s.rank, s.dim, &c->kernel_initializer, &c->kernel_regularizer);
+}
+
+/* relu(x) - alpha relu(-x) */
+static int call_prelu(struct layer_call *c)
+{
+    struct graph *g = &c->t->graph;
+    int x = c->input[0], alpha = layer_read_cast(c, 0), dims[GRAPH_RANK_MAX], kept = 0, below;
+    struct shape like = g->node[x].shape, s = g->node[alpha].shape, squeezed = s;
+
+    squeezed.rank = 0;
+    for (int i = 0; i < s.rank; i++)
+        if (s.dim[i] == like.dim[1 + i]) {
+            squeezed.dim[squeezed.rank++] = s.dim[i];
+            dims[kept++] = 1 + i;
+        }
+    layer_source(c, "PReLU");
+    alpha = graph_broadcast(g, graph_reshape(g, alpha, squeezed), like, dims);
+    below = nn_relu(g, graph_unary(g, HLO_NEGATE, x));
+    return graph_binary(g, HLO_SUBTRACT, nn_relu(g, x), graph_binary(g, HLO_MULTIPLY, alpha, below));
+}
+
+const struct layer_functions layer_prelu = {shape_prelu, build_prelu, call_prelu};

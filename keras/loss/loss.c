@@ -1,3 +1,6 @@
+/*
+ * Writes losses into a graph: a value per sample from the kind's formula, then the weighted mean.
+ */
 #include "keras/loss/loss.h"
 
 #include <assert.h>
@@ -40,23 +43,21 @@ const char *loss_name(enum loss_kind kind)
 
 int loss_find(const char *name, enum loss_kind *kind, struct err *e)
 {
-    const char *names[COUNT_OF(kinds)];
-    char near[160];
+    char near[TEXT_NEAR_BYTES];
+    int i = text_find(name, &short_names[0].name, sizeof(*short_names), COUNT_OF(short_names),
+                      near);
 
-    for (size_t i = 0; i < COUNT_OF(short_names); i++)
-        if (strcmp(name, short_names[i].name) == 0) {
-            *kind = short_names[i].kind;
-            return 0;
-        }
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        names[i] = kinds[i].name;
-        if (strcmp(name, names[i]) == 0 || strcmp(name, kinds[i].class) == 0) {
-            *kind = (enum loss_kind)i;
-            return 0;
-        }
+    if (i >= 0) {
+        *kind = short_names[i].kind;
+        return 0;
     }
-    return err_set(e, "unknown loss \"%s\"%s; docs/keras.md lists them", name,
-                   text_did_you_mean(name, names, COUNT_OF(kinds), near, sizeof(near)));
+    i = text_find(name, &kinds[0].class, sizeof(*kinds), COUNT_OF(kinds), near);
+    if (i < 0)
+        i = text_find(name, &kinds[0].name, sizeof(*kinds), COUNT_OF(kinds), near);
+    if (i < 0)
+        return err_set(e, "unknown loss \"%s\"%s; docs/keras.md lists them", name, near);
+    *kind = (enum loss_kind)i;
+    return 0;
 }
 
 /* ---- shapes ---- */
@@ -168,10 +169,4 @@ int loss_sum(struct graph *g, int values, int weights)
     if (weights != NODE_NONE)
         values = nn_multiply(g, values, graph_convert(g, weights, DTYPE_F32));
     return graph_reduce(g, REDUCE_ADD, values, 1);
-}
-
-int loss_mean(struct graph *g, int values, int weights, int64_t global_batch)
-{
-    assert(global_batch > 0);
-    return nn_scale(g, loss_sum(g, values, weights), 1.0 / (double)global_batch);
 }

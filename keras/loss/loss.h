@@ -41,6 +41,4 @@ int loss_values(struct graph *g, const struct loss *l, int labels,
                 const struct model_result *prediction);
 /* scalar: this replica's sum of value times weight; `weights` f32 [batch], or NODE_NONE for 1 */
 int loss_sum(struct graph *g, int values, int weights);
-/* the same over the batch of all replicas: summed over these it is the mean */
-int loss_mean(struct graph *g, int values, int weights, int64_t global_batch);
 #endif

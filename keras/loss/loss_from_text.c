@@ -1,3 +1,4 @@
+/* Reads losses and metrics with their arguments from Python calls. */
 #include "keras/loss/loss_from_text.h"
 
 #include "keras/call/call.h"

@@ -1,3 +1,7 @@
+/*
+ * Names and checks metrics, adds their state to a variable set, and computes their results on the
+ * host.
+ */
 #include "keras/loss/metric.h"
 
 #include <assert.h>
@@ -36,23 +40,21 @@ struct metric metric_standard(enum metric_kind kind)
 
 int metric_find(const char *name, enum metric_kind *kind, struct err *e)
 {
-    const char *names[COUNT_OF(kinds)];
-    char near[160];
+    char near[TEXT_NEAR_BYTES];
+    int i = text_find(name, &short_names[0].name, sizeof(*short_names), COUNT_OF(short_names),
+                      near);
 
-    for (size_t i = 0; i < COUNT_OF(short_names); i++)
-        if (strcmp(name, short_names[i].name) == 0) {
-            *kind = short_names[i].kind;
-            return 0;
-        }
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        names[i] = kinds[i].name;
-        if (strcmp(name, names[i]) == 0 || strcmp(name, kinds[i].class) == 0) {
-            *kind = (enum metric_kind)i;
-            return 0;
-        }
+    if (i >= 0) {
+        *kind = short_names[i].kind;
+        return 0;
     }
-    return err_set(e, "unknown metric \"%s\"%s; docs/keras.md lists them", name,
-                   text_did_you_mean(name, names, COUNT_OF(kinds), near, sizeof(near)));
+    i = text_find(name, &kinds[0].class, sizeof(*kinds), COUNT_OF(kinds), near);
+    if (i < 0)
+        i = text_find(name, &kinds[0].name, sizeof(*kinds), COUNT_OF(kinds), near);
+    if (i < 0)
+        return err_set(e, "unknown metric \"%s\"%s; docs/keras.md lists them", name, near);
+    *kind = (enum metric_kind)i;
+    return 0;
 }
 
 static int64_t last_dim(const struct shape *s)

@@ -1,3 +1,4 @@
+/* Reads a layer from a Python call and adds it to a model. */
 #include "keras/model/layer_from_text.h"
 
 #include "keras/call/call.h"
@@ -65,7 +66,8 @@ static struct layer *read_layer(struct model *m, json_t *call, struct shape *inp
     const char *class = json_string_value(json_object_get(call, "class_name"));
     json_t *config = json_object_get(call, "config"), *value;
     const char *allowed[NAMES_MAX], *positional[NAMES_MAX], *key, *name;
-    struct json_reader r = {.model = m, .arena = m->arena, .path = "", .err = e, .name = class};
+    struct json_reader r = {.model = m, .arena = m->arena, .path = "", .err = e, .name = class,
+                            .prefix = ""};
     enum layer_kind kind;
     struct layer *l;
 

@@ -1,3 +1,7 @@
+/*
+ * Makes models: adds layers and calls, checks that everything is reached, and builds the variables
+ * in order.
+ */
 #include "keras/model/model.h"
 
 #include <assert.h>
@@ -118,10 +122,33 @@ static int check_again(const struct layer *l, const struct shape *in, int count,
     return 0;
 }
 
+/* A layer that is called on each step sees samples without that dimension. */
+static int take_steps(const struct layer *l, struct shape *in, int count, int64_t *steps,
+                      struct err *e)
+{
+    for (int i = 0; i < count; i++) {
+        if (in[i].rank < 2)
+            return layer_fail(l, e, "TimeDistributed takes samples of [steps, ...]");
+        *steps = in[i].dim[0];
+        in[i].rank--;
+        for (int d = 0; d < in[i].rank; d++)
+            in[i].dim[d] = in[i].dim[d + 1];
+    }
+    return 0;
+}
+
+static void give_steps(struct shape *out, int64_t steps)
+{
+    for (int d = out->rank++; d > 0; d--)
+        out->dim[d] = out->dim[d - 1];
+    out->dim[0] = steps;
+}
+
 int model_call(struct model *m, struct layer *l, const int *input, int input_count,
                struct err *e)
 {
     struct shape in[LAYER_INPUTS_MAX], out;
+    int64_t steps = 0;
 
     if (input_count > LAYER_INPUTS_MAX)
         return layer_fail(l, e, "it has %d inputs; there can be at most %d", input_count,
@@ -130,13 +157,15 @@ int model_call(struct model *m, struct layer *l, const int *input, int input_cou
         assert(input[i] >= 0 && input[i] < m->node_count);
         in[i] = m->node[input[i]].shape;
     }
-    if (layer_shape(l, in, input_count, &out, e) != 0 ||
-        check_again(l, in, input_count, e) != 0)
+    if ((l->is_distributed && take_steps(l, in, input_count, &steps, e) != 0) ||
+        layer_shape(l, in, input_count, &out, e) != 0 || check_again(l, in, input_count, e) != 0)
         return -1;
     if (!l->is_called)
         memcpy(l->input, in, (size_t)input_count * sizeof(*in));
     l->input_count = l->is_called ? l->input_count : input_count;
     l->is_called = true;
+    if (l->is_distributed)
+        give_steps(&out, steps);
     return add_node(m, l, input, input_count, &out);
 }
 
@@ -238,7 +267,7 @@ static void add_seed(struct model *m, struct variable_set *set)
 {
     struct shape scalar = shape_scalar(DTYPE_S32);
     const char *name = "seed_generator/seed_generator_state";
-    struct initializer start = {INITIALIZER_CONSTANT, (double)(m->seed & 0x7fffffff), 0};
+    struct initializer start = {.kind = INITIALIZER_CONSTANT, .a = (double)(m->seed & 0x7fffffff)};
 
     if (variable_find(set, name) >= 0)
         name = arena_printf(m->arena, "%s/seed_generator_state", m->name);

@@ -70,7 +70,7 @@ void model_output(struct model *m, int call);   /* a model without one has its l
  */
 int model_from_json(struct model *m, struct arena *a, const char *path, struct err *e);
 int model_from_json_text(struct model *m, struct arena *a, const char *path, const char *text,
-                         struct err *e);
+                         size_t bytes, struct err *e);
 
 /*
  * Adds its variables to the set, which must outlive it, layer by layer: "dense/kernel". Checks

@@ -68,6 +68,35 @@ static int cast(struct walk *w, const struct layer *l, int value)
     return graph_convert(&w->t->graph, value, model_dtype_of(w->m, l));
 }
 
+/* the steps of all samples as samples */
+static int join_steps(struct walk *w, const struct layer *l, int node)
+{
+    struct shape s = w->t->graph.node[node].shape;
+
+    if (!l->is_distributed)
+        return node;
+    s.dim[1] *= s.dim[0];
+    s.rank--;
+    for (int d = 0; d < s.rank; d++)
+        s.dim[d] = s.dim[d + 1];
+    return graph_reshape(&w->t->graph, node, s);
+}
+
+/* and back: `shape` is that of a sample of all steps */
+static int part_steps(struct walk *w, const struct layer *l, const struct shape *shape, int node)
+{
+    struct shape s = w->t->graph.node[node].shape, to = *shape;
+
+    if (!l->is_distributed)
+        return node;
+    to.dtype = s.dtype;
+    to.rank++;
+    for (int d = shape->rank; d > 0; d--)
+        to.dim[d] = shape->dim[d - 1];
+    to.dim[0] = s.dim[0] / shape->dim[0];
+    return graph_reshape(&w->t->graph, node, to);
+}
+
 /* the device that is said makes what the layer gives, and so what that is made of */
 static int place(struct walk *w, const struct layer *l, int node)
 {
@@ -94,9 +123,9 @@ static void call(struct walk *w, int number)
                            .logits = NODE_NONE};
 
     for (int i = 0; i < n->input_count; i++)
-        input[i] = cast(w, l, w->value[n->input[i]]);
-    w->value[number] = place(w, l, layer_functions(l->kind)->call(&c));
-    w->logits[number] = c.logits;
+        input[i] = join_steps(w, l, cast(w, l, w->value[n->input[i]]));
+    w->value[number] = place(w, l, part_steps(w, l, &n->shape, layer_functions(l->kind)->call(&c)));
+    w->logits[number] = l->is_distributed ? NODE_NONE : c.logits;
     add_activity_penalty(w, l, w->value[number]);
 }
 

@@ -1,11 +1,12 @@
 /* Keras JSON: the file, the two classes of models, chains of layers. */
 #include "keras/model/model_json.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
+#include "isa/file.h"
+#include "base/text.h"
 #include "keras/layers/layer_impl.h"
 
 int json_fail(struct json_reader *r, const char *fmt, ...)
@@ -14,7 +15,7 @@ int json_fail(struct json_reader *r, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
+    text_print_args(text, sizeof(text), fmt, args);
     va_end(args);
     if (!r->name)
         return err_at(r->err, r->path, 0, 0, "%s", text);
@@ -55,7 +56,22 @@ const char *json_dtype_name(const json_t *v)
     return json_string_value(v);
 }
 
-/* ---- Sequential ---- */
+/* ---- models ---- */
+
+bool json_is_functional(const json_t *v)
+{
+    const char *class = json_string_value(json_object_get(v, "class_name"));
+
+    return class && (strcmp(class, "Functional") == 0 || strcmp(class, "Model") == 0);
+}
+
+bool json_is_model(const json_t *v)
+{
+    const char *class = json_string_value(json_object_get(v, "class_name"));
+
+    return json_is_functional(v) || (class && strcmp(class, "Sequential") == 0);
+}
+
 
 /* the input of a chain that has no InputLayer: as Keras 2 and 3 state it */
 static const json_t *stated_input(const json_t *config, const json_t *first, const char **field)
@@ -73,10 +89,10 @@ static const json_t *stated_input(const json_t *config, const json_t *first, con
     return json_is_given(v) ? v : NULL;
 }
 
-static int add_stated_input(struct json_reader *r, const json_t *config, const json_t *first)
+int json_stated_input(struct json_reader *r, const json_t *model, const json_t *first)
 {
     const char *field, *class = json_string_value(json_object_get(first, "class_name"));
-    const json_t *v = stated_input(config, first, &field);
+    const json_t *v = stated_input(json_object_get(model, "config"), first, &field);
     struct shape sample;
 
     if (!v)
@@ -86,52 +102,48 @@ static int add_stated_input(struct json_reader *r, const json_t *config, const j
         return -1;
     if (class && strcmp(class, "Embedding") == 0)
         sample.dtype = DTYPE_S32;
-    model_input(r->model, NULL, &sample);
-    return 0;
+    return model_input(r->model, NULL, &sample);
 }
 
-static int add_layer(struct json_reader *r, const json_t *config, const json_t *layer,
-                     size_t index)
+/* what a Sequential says of its input beside its layers */
+static int check_stated(struct json_reader *r, const json_t *config)
 {
-    enum layer_kind kind;
-    struct layer *l;
-
-    if (json_read_name(r, layer, index, &r->name) != 0 || json_read_class(r, layer, &kind) != 0)
-        return -1;
-    if (kind == LAYER_INPUT)
-        return index == 0 ? json_read_input(r, layer, index)
-                          : json_fail(r, "an InputLayer must come first, and there can be only "
-                                      "one");
-    if (r->model->input_count == 0 && add_stated_input(r, config, layer) != 0)
-        return -1;
-    l = json_read_layer(r, layer, index);
-    if (!l || model_add(r->model, l, r->err) < 0)
-        return -1;
-    return json_check_built(r, layer, l);
-}
-
-int json_read_sequential(struct json_reader *r, const json_t *config, const json_t *layers)
-{
-    struct shape sample;
     const json_t *built = json_object_get(config, "build_input_shape");
+    struct shape sample;
+    char said[160], is[160];
 
-    for (size_t i = 0; i < json_array_size(layers); i++)
-        if (add_layer(r, config, json_array_get(layers, i), i) < 0)
-            return -1;
-    r->name = NULL;
     if (!json_is_given(built))
         return 0;
     if (json_read_sample(r, built, "build_input_shape", &sample) != 0)
         return -1;
-    if (!shape_same_dims(&sample, &r->model->node[r->model->input[0]].shape)) {
-        char said[160], is[160];
+    if (shape_same_dims(&sample, &r->model->node[r->model->input[0]].shape))
+        return 0;
+    return json_fail(r, "\"build_input_shape\" says samples of shape %s, but the input has %s",
+                     layer_shape_text(&sample, said, sizeof(said)),
+                     layer_shape_text(&r->model->node[r->model->input[0]].shape, is,
+                                      sizeof(is)));
+}
 
-        return json_fail(r, "\"build_input_shape\" says samples of shape %s, but the input has "
-                         "%s", layer_shape_text(&sample, said, sizeof(said)),
-                         layer_shape_text(&r->model->node[r->model->input[0]].shape, is,
-                                          sizeof(is)));
+/* the model's inputs, then all its calls */
+static int add_block(struct json_reader *r, const json_t *root)
+{
+    const json_t *config = json_object_get(root, "config");
+    struct json_block *block = json_read_block(r, root);
+    int count = block ? json_block_input_count(block) : 0, *input, *output, output_count;
+
+    if (!block)
+        return -1;
+    input = arena_array(r->arena, (size_t)count, sizeof(*input));
+    for (int i = 0; i < count; i++) {
+        input[i] = json_block_input(block, i);
+        if (input[i] < 0)
+            return -1;
     }
-    return 0;
+    output_count = json_block_call(block, input, count, &output);
+    for (int i = 0; i < output_count; i++)
+        model_output(r->model, output[i]);
+    r->name = NULL;
+    return output_count < 0 || (!json_is_functional(root) && check_stated(r, config) != 0) ? -1 : 0;
 }
 
 /* ---- policies ---- */
@@ -155,26 +167,18 @@ static void settle_policies(struct model *m)
 
 static int read_model(struct json_reader *r, const json_t *root)
 {
-    const json_t *config = json_object_get(root, "config"), *layers;
+    const json_t *config = json_object_get(root, "config");
     const char *class = json_string_value(json_object_get(root, "class_name"));
     const char *name = json_string_value(json_object_get(config, "name"));
-    bool is_functional;
-    size_t count;
 
     if (!class)
         return json_fail(r, "missing field \"class_name\": not a Keras model");
-    is_functional = strcmp(class, "Functional") == 0 || strcmp(class, "Model") == 0;
-    if (!is_functional && strcmp(class, "Sequential") != 0)
+    if (!json_is_model(root))
         return json_fail(r, "model class %s is not supported; supported are Sequential, "
                          "Functional, Model", class);
-    layers = json_is_array(config) ? config : json_object_get(config, "layers");
-    count = json_array_size(layers);
-    if (count < 1 || count > MODEL_LAYERS_MAX)
-        return json_fail(r, "\"layers\" must be a list of 1..%d layers", MODEL_LAYERS_MAX);
     if (name && model_is_plain_name(name))
         r->model->name = arena_strdup(r->arena, name);
-    if (is_functional ? json_read_functional(r, config, layers)
-                      : json_read_sequential(r, config, layers))
+    if (add_block(r, root) != 0)
         return -1;
     if (r->model->node_count == r->model->input_count)
         return json_fail(r, "the model has no layer but its input");
@@ -185,7 +189,7 @@ static int read_model(struct json_reader *r, const json_t *root)
 static int read_root(struct model *m, struct arena *a, const char *path, json_t *root,
                      const json_error_t *broken, struct err *e)
 {
-    struct json_reader r = {.model = m, .arena = a, .path = path, .err = e};
+    struct json_reader r = {.model = m, .arena = a, .path = path, .err = e, .prefix = ""};
     int result;
 
     model_init(m, a, "model");
@@ -199,27 +203,21 @@ static int read_root(struct model *m, struct arena *a, const char *path, json_t 
 }
 
 int model_from_json_text(struct model *m, struct arena *a, const char *path, const char *text,
-                         struct err *e)
+                         size_t bytes, struct err *e)
 {
     json_error_t broken;
 
-    return read_root(m, a, path, json_loads(text, JSON_REJECT_DUPLICATES, &broken), &broken, e);
+    return read_root(m, a, path, json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &broken),
+                     &broken, e);
 }
 
 int model_from_json(struct model *m, struct arena *a, const char *path, struct err *e)
 {
-    FILE *file = fopen(path, "rb");
-    json_error_t broken;
-    json_t *root;
-    bool is_read;
+    uint8_t *text;
+    size_t size;
 
     model_init(m, a, "model");
-    if (!file)
-        return err_at(e, path, 0, 0, "cannot open the model: %s", strerror(errno));
-    root = json_loadf(file, JSON_REJECT_DUPLICATES, &broken);
-    is_read = !ferror(file);
-    fclose(file);
-    if (!is_read && !root)
-        return err_at(e, path, 0, 0, "cannot read the model; is it a folder?");
-    return read_root(m, a, path, root, &broken, e);
+    if (isa_file_read(path, a, &text, &size, e))
+        return -1;
+    return model_from_json_text(m, a, path, (const char *)text, size, e);
 }

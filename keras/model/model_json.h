@@ -15,6 +15,7 @@ struct json_reader {
     const char *path;
     struct err *err;
     const char *name;                   /* of the layer being read, or NULL */
+    const char *prefix;                 /* of names inside a model inside the model: "inner/" */
 };
 
 /* an error about the current layer; -1 */
@@ -42,6 +43,27 @@ const json_t *json_batch_shape(const json_t *config, const char **field);
 /* build_config.input_shape, where a file has one, against what its layer is called on */
 int json_check_built(struct json_reader *r, const json_t *layer, const struct layer *l);
 
-int json_read_sequential(struct json_reader *r, const json_t *config, const json_t *layers);
-int json_read_functional(struct json_reader *r, const json_t *config, const json_t *layers);
+/* an operation of keras.ops, which stands among layers; as the layer that does the same */
+bool json_is_op(const json_t *layer);
+struct layer *json_read_op(struct json_reader *r, const json_t *layer, size_t index);
+/* its arguments may be numbers, which it has in its parameters */
+bool json_op_takes_numbers(const struct layer *l);
+
+/* Bidirectional or TimeDistributed: the layer inside, which knows that it is wrapped */
+bool json_is_wrapper(const json_t *layer);
+struct layer *json_read_wrapper(struct json_reader *r, const json_t *layer, size_t index);
+
+/* ---- models: blocks of calls ---- */
+bool json_is_model(const json_t *v);
+bool json_is_functional(const json_t *v);       /* of models: not a Sequential */
+struct json_block;
+/* makes the layers of a model, also of those inside it; NULL with a message */
+struct json_block *json_read_block(struct json_reader *r, const json_t *model);
+int json_block_input_count(const struct json_block *f);
+/* makes the i-th input of the outermost model: its call, or -1 */
+int json_block_input(struct json_block *f, int i);
+/* the input of a chain that has no InputLayer, by what the model or its first layer states */
+int json_stated_input(struct json_reader *r, const json_t *model, const json_t *first);
+/* all its calls on these calls of the model; how many outputs there are, or -1 */
+int json_block_call(struct json_block *f, const int *input, int count, int **output);
 #endif

@@ -1,4 +1,7 @@
-/* Keras JSON: functional models, whose layers say what they were called on. */
+/*
+ * Keras JSON: models as blocks of calls, functional ones and chains, and models inside models. A
+ * block makes its layers once and may be called several times.
+ */
 #include "keras/model/model_json.h"
 
 #include <inttypes.h>
@@ -8,29 +11,43 @@
 #include "keras/layers/layer_impl.h"
 
 #define CALLS_MAX (4 * MODEL_LAYERS_MAX)
+#define DEPTH_MAX 16                    /* of models inside models */
 
-struct reference {                      /* output of one call of a layer */
-    int layer;                          /* of the file */
-    int64_t call;
+struct reference {                      /* an output of one call of a layer of the file, */
+    int layer;                          /* or, if -1, an input of the block */
+    int64_t call, output;
 };
 
 struct call {
     int layer;
     struct reference input[LAYER_INPUTS_MAX];
     int input_count;
-    int node;                           /* of the model, once made; else -1 */
+    int *node;                          /* of the model, an output each, once made; else NULL */
+    int node_count;
 };
 
-struct functional {
+struct json_block {
     struct json_reader *r;
+    const json_t *layers;               /* of the file */
     const char **name;                  /* by layer of the file */
-    struct layer **layer;               /* NULL: an input */
+    struct layer **layer;               /* NULL: an input, or a model inside the model */
+    struct json_block **inner;
     int *first_call;                    /* of each layer: its calls are those up to the next's */
     struct call *call;
     int layer_count, call_count;
+    int *input;                         /* layers that are inputs, in the model's order */
+    int input_count;
+    struct reference *output;
+    int output_count;
+    int chain_input;                    /* of the outermost model, if it is a chain; else -1 */
 };
 
-static int find_layer(struct functional *f, const char *name)
+static bool is_input(const struct json_block *f, int layer)
+{
+    return !f->layer[layer] && !f->inner[layer];
+}
+
+static int find_layer(struct json_block *f, const char *name)
 {
     for (int i = 0; i < f->layer_count; i++)
         if (strcmp(f->name[i], name) == 0)
@@ -38,7 +55,7 @@ static int find_layer(struct functional *f, const char *name)
     return -1;
 }
 
-static int unknown_layer(struct functional *f, const char *what, const char *name)
+static int unknown_layer(struct json_block *f, const char *what, const char *name)
 {
     char near[160];
 
@@ -53,11 +70,10 @@ static bool is_history(const json_t *v)
     return json_is_string(json_array_get(v, 0)) && json_is_integer(json_array_get(v, 1));
 }
 
-static int read_reference(struct functional *f, const json_t *v, const char *what,
+static int read_reference(struct json_block *f, const json_t *v, const char *what,
                           struct reference *to)
 {
     const char *name = json_string_value(json_array_get(v, 0));
-    int64_t output = json_integer_value(json_array_get(v, 2));
 
     if (!is_history(v))
         return json_fail(f->r, "%s what is no [\"layer\", call, output]", what);
@@ -65,25 +81,34 @@ static int read_reference(struct functional *f, const json_t *v, const char *wha
     to->call = json_integer_value(json_array_get(v, 1));
     if (to->layer < 0)
         return unknown_layer(f, what, name);
-    if (output != 0)
-        return json_fail(f->r, "%s output %" PRId64 " of \"%s\", which has one", what, output,
-                         name);
+    to->output = json_integer_value(json_array_get(v, 2));
+    if (to->output < 0)
+        return json_fail(f->r, "%s output %" PRId64 " of \"%s\"", what, to->output, name);
     return 0;
 }
 
 /* ---- calls ---- */
 
-static int add_inputs(struct functional *f, struct call *c, const json_t *v);
+static int add_inputs(struct json_block *f, struct call *c, const json_t *v);
 
-static int add_reference(struct functional *f, struct call *c, const json_t *history)
+static int add_reference(struct json_block *f, struct call *c, const json_t *history)
 {
     if (c->input_count == LAYER_INPUTS_MAX)
         return json_fail(f->r, "it is called on more than %d inputs", LAYER_INPUTS_MAX);
     return read_reference(f, history, "it takes", &c->input[c->input_count++]);
 }
 
+/* null, or a list of nulls: a mask for each of several inputs */
+static bool is_nothing(const json_t *v)
+{
+    for (size_t i = 0; i < json_array_size(v); i++)
+        if (!json_is_null(json_array_get(v, i)))
+            return false;
+    return json_is_null(v) || json_is_array(v);
+}
+
 /* arguments by name that change what a layer does */
-static int add_named(struct functional *f, struct call *c, json_t *kwargs)
+static int add_named(struct json_block *f, struct call *c, json_t *kwargs)
 {
     static const char *const inputs[] = {"query", "value", "key", "inputs"};
     struct layer *l = f->layer[c->layer];
@@ -99,9 +124,9 @@ static int add_named(struct functional *f, struct call *c, json_t *kwargs)
 
         for (size_t i = 0; i < sizeof(inputs) / sizeof(*inputs); i++)
             is_input = is_input || strcmp(key, inputs[i]) == 0;
-        if (is_input || json_is_null(v) || json_is_false(v))
+        if (is_input || is_nothing(v) || json_is_false(v))
             continue;
-        if (strcmp(key, "use_causal_mask") != 0 || l->kind != LAYER_MULTI_HEAD_ATTENTION)
+        if (!l || strcmp(key, "use_causal_mask") != 0 || l->kind != LAYER_MULTI_HEAD_ATTENTION)
             return json_fail(f->r, "argument \"%s\" of its call is not supported; it must be null "
                              "or missing", key);
         l->c.is_causal = json_is_true(v);
@@ -110,7 +135,7 @@ static int add_named(struct functional *f, struct call *c, json_t *kwargs)
 }
 
 /* a tensor of Keras 3, one of Keras 2, or a list of them */
-static int add_inputs(struct functional *f, struct call *c, const json_t *v)
+static int add_inputs(struct json_block *f, struct call *c, const json_t *v)
 {
     if (json_is_object(v)) {
         const json_t *h = json_object_get(json_object_get(v, "config"), "keras_history");
@@ -122,6 +147,8 @@ static int add_inputs(struct functional *f, struct call *c, const json_t *v)
             return -1;
         return json_is_object(json_array_get(v, 3)) ? add_named(f, c, json_array_get(v, 3)) : 0;
     }
+    if (json_is_number(v) && f->layer[c->layer] && json_op_takes_numbers(f->layer[c->layer]))
+        return 0;                       /* the operation has read it */
     if (!json_is_array(v))
         return json_fail(f->r, "it is called on what is no output of a layer");
     for (size_t i = 0; i < json_array_size(v); i++)
@@ -131,7 +158,7 @@ static int add_inputs(struct functional *f, struct call *c, const json_t *v)
     return 0;
 }
 
-static int read_call(struct functional *f, struct call *c, const json_t *node)
+static int read_call(struct json_block *f, struct call *c, const json_t *node)
 {
     if (!json_is_object(node))
         return add_inputs(f, c, node);
@@ -140,14 +167,14 @@ static int read_call(struct functional *f, struct call *c, const json_t *node)
     return add_named(f, c, json_object_get(node, "kwargs"));
 }
 
-/* inputs are made, in the model's order, before anything else */
-static int read_calls(struct functional *f, const json_t *layers)
+static int read_calls(struct json_block *f)
 {
     for (int i = 0; i < f->layer_count; i++) {
-        const json_t *nodes = json_object_get(json_array_get(layers, (size_t)i), "inbound_nodes");
+        const json_t *nodes = json_object_get(json_array_get(f->layers, (size_t)i),
+                                              "inbound_nodes");
 
         f->r->name = f->name[i];
-        for (int k = f->first_call[i]; f->layer[i] && k < f->first_call[i + 1]; k++)
+        for (int k = f->first_call[i]; !is_input(f, i) && k < f->first_call[i + 1]; k++)
             if (read_call(f, &f->call[k],
                           json_array_get(nodes, (size_t)(k - f->first_call[i]))) != 0)
                 return -1;
@@ -155,52 +182,123 @@ static int read_calls(struct functional *f, const json_t *layers)
     return 0;
 }
 
-static int list_calls(struct functional *f, const json_t *layers)
+static void make_call_list(struct json_block *f, int count)
 {
-    int count = 0;
-
-    for (int i = 0; i < f->layer_count; i++) {
-        const json_t *nodes = json_object_get(json_array_get(layers, (size_t)i), "inbound_nodes");
-        size_t calls = json_array_size(nodes);
-
-        f->r->name = f->name[i];
-        if (f->layer[i] && calls < 1)
-            return json_fail(f->r, "it is not connected to anything: \"inbound_nodes\" is empty");
-        if (calls > CALLS_MAX)
-            return json_fail(f->r, "it is called %zu times, more than %d", calls, CALLS_MAX);
-        f->first_call[i] = count;
-        count += f->layer[i] ? (int)calls : 1;
-        if (count > CALLS_MAX)
-            return json_fail(f->r, "with its calls the model has more than %d", CALLS_MAX);
-    }
     f->first_call[f->layer_count] = f->call_count = count;
     f->call = arena_array(f->r->arena, (size_t)count, sizeof(*f->call));
     for (int i = 0; i < f->layer_count; i++)
         for (int k = f->first_call[i]; k < f->first_call[i + 1]; k++)
-            f->call[k] = (struct call){.layer = i, .node = -1};
+            f->call[k] = (struct call){.layer = i};
+}
+
+static int list_calls(struct json_block *f)
+{
+    int count = 0;
+
+    for (int i = 0; i < f->layer_count; i++) {
+        const json_t *nodes = json_object_get(json_array_get(f->layers, (size_t)i),
+                                              "inbound_nodes");
+        size_t calls = json_array_size(nodes);
+
+        f->r->name = f->name[i];
+        if (!is_input(f, i) && calls < 1)
+            return json_fail(f->r, "it is not connected to anything: \"inbound_nodes\" is empty");
+        if (calls > CALLS_MAX)
+            return json_fail(f->r, "it is called %zu times, more than %d", calls, CALLS_MAX);
+        f->first_call[i] = count;
+        count += is_input(f, i) ? 1 : (int)calls;
+        if (count > CALLS_MAX)
+            return json_fail(f->r, "with its calls the model has more than %d", CALLS_MAX);
+    }
+    make_call_list(f, count);
     return 0;
+}
+
+/* a chain: each layer is called once, on the one before it */
+static void list_chain(struct json_block *f)
+{
+    int first = is_input(f, 0) ? 1 : 0;
+
+    for (int i = 0; i < f->layer_count; i++)
+        f->first_call[i] = i;
+    make_call_list(f, f->layer_count);
+    for (int i = first; i < f->layer_count; i++) {
+        f->call[i].input[0] = (struct reference){.layer = i - 1};   /* -1: the block's input */
+        f->call[i].input_count = 1;
+    }
+    f->output[0] = (struct reference){.layer = f->layer_count - 1};
+    f->output_count = 1;
+    f->input_count = 1;
+    f->input[0] = first ? 0 : -1;
 }
 
 /* ---- layers ---- */
 
-static int read_layers(struct functional *f, const json_t *layers)
-{
-    for (int i = 0; i < f->layer_count; i++) {
-        const json_t *layer = json_array_get(layers, (size_t)i);
-        enum layer_kind kind;
+static struct json_block *read_block(struct json_reader *r, const json_t *model, int depth);
 
-        if (json_read_name(f->r, layer, (size_t)i, &f->name[i]) != 0)
+/* a layer, a model with names of its own, or nothing for an input; -1 */
+static int read_one(struct json_block *f, int i, int depth)
+{
+    const json_t *layer = json_array_get(f->layers, (size_t)i);
+    const char *outside = f->r->prefix;
+    enum layer_kind kind;
+
+    if (json_is_model(layer)) {
+        f->r->prefix = arena_printf(f->r->arena, "%s%s/", outside, f->name[i]);
+        f->inner[i] = read_block(f->r, layer, depth + 1);
+        f->r->prefix = outside;
+        return f->inner[i] ? 0 : -1;
+    }
+    if (json_is_op(layer) || json_is_wrapper(layer)) {
+        f->layer[i] = json_is_op(layer) ? json_read_op(f->r, layer, (size_t)i)
+                                        : json_read_wrapper(f->r, layer, (size_t)i);
+        return f->layer[i] ? 0 : -1;
+    }
+    if (json_read_class(f->r, layer, &kind) != 0)
+        return -1;
+    if (kind == LAYER_INPUT)
+        return 0;
+    f->layer[i] = json_read_layer(f->r, layer, (size_t)i);
+    return f->layer[i] ? 0 : -1;
+}
+
+static bool is_input_layer(const json_t *layer)
+{
+    const char *class = json_string_value(json_object_get(layer, "class_name"));
+
+    return class && strcmp(class, layer_class(LAYER_INPUT)) == 0;
+}
+
+/* A chain's input comes before its layers, as Keras lists them. */
+static int add_chain_input(struct json_block *f, const json_t *model)
+{
+    const json_t *first = json_array_get(f->layers, 0);
+
+    f->r->name = json_string_value(json_object_get(json_object_get(first, "config"), "name"));
+    f->chain_input = is_input_layer(first) ? json_read_input(f->r, first, 0)
+                                           : json_stated_input(f->r, model, first);
+    return f->chain_input < 0 ? -1 : 0;
+}
+
+static int read_layers(struct json_block *f, int depth)
+{
+    int first = 0;
+
+    if (f->chain_input >= 0 && is_input_layer(json_array_get(f->layers, 0))) {
+        first = 1;                      /* made already */
+        f->name[0] = f->r->model->layer[f->r->model->node[f->chain_input].layer]->name;
+    }
+    for (int i = first; i < f->layer_count; i++) {
+        const char *full;
+
+        if (json_read_name(f->r, json_array_get(f->layers, (size_t)i), (size_t)i, &full) != 0)
             return -1;
-        f->r->name = f->name[i];
+        f->name[i] = full + strlen(f->r->prefix);
+        f->r->name = full;
         for (int k = 0; k < i; k++)
             if (strcmp(f->name[k], f->name[i]) == 0)
                 return json_fail(f->r, "two layers have this name");
-        if (json_read_class(f->r, layer, &kind) != 0)
-            return -1;
-        if (kind == LAYER_INPUT)
-            continue;
-        f->layer[i] = json_read_layer(f->r, layer, (size_t)i);
-        if (!f->layer[i])
+        if (read_one(f, i, depth) != 0)
             return -1;
     }
     return 0;
@@ -214,41 +312,137 @@ static const json_t *end_of(const json_t *ends, size_t i)
     return json_array_get(ends, i);
 }
 
-static int add_input(struct functional *f, const json_t *layers, int layer)
+static int add_input(struct json_block *f, int layer)
 {
-    int call = f->first_call[layer];
+    bool is_new = is_input(f, layer);
 
-    if (f->layer[layer] || f->call[call].node >= 0)
+    for (int i = 0; i < f->input_count; i++)
+        is_new = is_new && f->input[i] != layer;
+    if (!is_new)
         return json_fail(f->r, "\"input_layers\" names \"%s\", which is no InputLayer or named "
                          "twice", f->name[layer]);
-    f->call[call].node = json_read_input(f->r, json_array_get(layers, (size_t)layer),
-                                         (size_t)layer);
-    f->r->name = NULL;
-    return f->call[call].node < 0 ? -1 : 0;
+    f->input[f->input_count++] = layer;
+    return 0;
 }
 
-static int make_inputs(struct functional *f, const json_t *config, const json_t *layers)
+/* in the order of the model's list; those that it does not name come last */
+static int list_inputs(struct json_block *f, const json_t *config)
 {
     const json_t *ends = json_object_get(config, "input_layers"), *end;
+    int named;
 
     f->r->name = NULL;
     for (size_t i = 0; (end = end_of(ends, i)) != NULL; i++) {
         struct reference at;
 
         if (read_reference(f, end, "\"input_layers\" names", &at) != 0 ||
-            add_input(f, layers, at.layer) != 0)
+            add_input(f, at.layer) != 0)
             return -1;
     }
-    for (int i = 0; i < f->layer_count; i++)
-        if (!f->layer[i] && f->call[f->first_call[i]].node < 0 && add_input(f, layers, i) != 0)
-            return -1;
-    return f->r->model->input_count > 0 ? 0 : json_fail(f->r, "the model has no InputLayer");
+    named = f->input_count;
+    for (int i = 0; i < f->layer_count; i++) {
+        bool is_named = false;
+
+        for (int k = 0; k < named; k++)
+            is_named = is_named || f->input[k] == i;
+        if (is_input(f, i) && !is_named)
+            f->input[f->input_count++] = i;
+    }
+    return f->input_count > 0 ? 0 : json_fail(f->r, "the model has no InputLayer");
 }
 
-/* ---- order ---- */
+static int list_outputs(struct json_block *f, const json_t *config)
+{
+    const json_t *ends = json_object_get(config, "output_layers"), *end;
 
-/* its number among all calls, or -1 with a message */
-static int call_of(struct functional *f, const struct reference *at)
+    f->r->name = NULL;
+    f->output = arena_array(f->r->arena, json_array_size(ends) + 1, sizeof(*f->output));
+    for (size_t i = 0; (end = end_of(ends, i)) != NULL; i++)
+        if (read_reference(f, end, "\"output_layers\" names", &f->output[f->output_count++]) != 0)
+            return -1;
+    return 0;
+}
+
+/* ---- blocks ---- */
+
+static struct json_block *new_block(struct json_reader *r, const json_t *layers)
+{
+    struct json_block *f = arena_array(r->arena, 1, sizeof(*f));
+    size_t count = json_array_size(layers);
+
+    f->r = r;
+    f->chain_input = -1;
+    f->layers = layers;
+    f->layer_count = (int)count;
+    f->name = arena_array(r->arena, count, sizeof(*f->name));
+    f->layer = arena_array(r->arena, count, sizeof(*f->layer));
+    f->inner = arena_array(r->arena, count, sizeof(*f->inner));
+    f->first_call = arena_array(r->arena, count + 1, sizeof(*f->first_call));
+    f->input = arena_array(r->arena, count + 1, sizeof(*f->input));
+    f->output = arena_array(r->arena, 1, sizeof(*f->output));
+    return f;
+}
+
+static struct json_block *read_block(struct json_reader *r, const json_t *model, int depth)
+{
+    const json_t *config = json_object_get(model, "config");
+    const json_t *layers = json_is_array(config) ? config : json_object_get(config, "layers");
+    size_t count = json_array_size(layers);
+    struct json_block *f;
+
+    if (depth > DEPTH_MAX) {
+        json_fail(r, "models stand inside models more than %d deep", DEPTH_MAX);
+        return NULL;
+    }
+    if (count < 1 || count > MODEL_LAYERS_MAX) {
+        json_fail(r, "\"layers\" must be a list of 1..%d layers", MODEL_LAYERS_MAX);
+        return NULL;
+    }
+    f = new_block(r, layers);
+    if (depth == 0 && !json_is_functional(model) && add_chain_input(f, model) != 0)
+        return NULL;
+    if (read_layers(f, depth) != 0)
+        return NULL;
+    if (!json_is_functional(model)) {
+        for (int i = 1; i < f->layer_count; i++)
+            if (is_input(f, i)) {
+                r->name = f->name[i];
+                json_fail(r, "an InputLayer must come first, and there can be only one");
+                return NULL;
+            }
+        list_chain(f);
+        return f;
+    }
+    if (list_calls(f) != 0 || list_inputs(f, config) != 0 || read_calls(f) != 0 ||
+        list_outputs(f, config) != 0)
+        return NULL;
+    return f;
+}
+
+struct json_block *json_read_block(struct json_reader *r, const json_t *model)
+{
+    return read_block(r, model, 0);
+}
+
+int json_block_input_count(const struct json_block *f)
+{
+    return f->input_count;
+}
+
+int json_block_input(struct json_block *f, int i)
+{
+    size_t index = (size_t)f->input[i];
+
+    if (f->chain_input >= 0)
+        return f->chain_input;
+    f->r->name = NULL;
+    return json_read_input(f->r, json_array_get(f->layers, index), index);
+}
+
+/* ---- calls in order ---- */
+
+/* the call's number among all, or -1 with a message */
+static int call_of(struct json_block *f, const struct reference *at)
 {
     int count = f->first_call[at->layer + 1] - f->first_call[at->layer];
 
@@ -258,83 +452,102 @@ static int call_of(struct functional *f, const struct reference *at)
     return f->first_call[at->layer] + (int)at->call;
 }
 
-/* 1: made; 0: something that it takes is not made yet; -1: a mistake */
-static int try_call(struct functional *f, struct call *c, const json_t *layers)
+/* 1: *node is the output's; 0: it is not made yet; -1: there is none */
+static int find_output(struct json_block *f, const struct reference *at, const int *input,
+                       int *node)
 {
+    const struct call *c;
+    int from;
+
+    if (at->layer < 0) {
+        *node = input[at->output];
+        return 1;
+    }
+    from = call_of(f, at);
+    if (from < 0)
+        return -1;
+    c = &f->call[from];
+    if (!c->node)
+        return 0;
+    if (at->output >= c->node_count)
+        return json_fail(f->r, "it takes output %" PRId64 " of \"%s\", which has %d", at->output,
+                         f->name[at->layer], c->node_count);
+    *node = c->node[at->output];
+    return 1;
+}
+
+/* 1: made; 0: something that it takes is not made yet; -1: a mistake */
+static int try_call(struct json_block *f, struct call *c, const int *outer)
+{
+    struct json_block *inner = f->inner[c->layer];
     int input[LAYER_INPUTS_MAX];
 
     f->r->name = f->name[c->layer];
     for (int i = 0; i < c->input_count; i++) {
-        int from = call_of(f, &c->input[i]);
+        int found = find_output(f, &c->input[i], outer, &input[i]);
 
-        if (from < 0)
-            return -1;
-        input[i] = f->call[from].node;
-        if (input[i] < 0)
-            return 0;
+        if (found != 1)
+            return found;
     }
-    c->node = model_call(f->r->model, f->layer[c->layer], input, c->input_count, f->r->err);
-    if (c->node < 0)
+    if (inner) {
+        c->node_count = json_block_call(inner, input, c->input_count, &c->node);
+        return c->node_count < 0 ? -1 : 1;
+    }
+    c->node = arena_array(f->r->arena, 1, sizeof(*c->node));
+    c->node_count = 1;
+    c->node[0] = model_call(f->r->model, f->layer[c->layer], input, c->input_count, f->r->err);
+    if (c->node[0] < 0)
         return -1;
-    return json_check_built(f->r, json_array_get(layers, (size_t)c->layer), f->layer[c->layer])
+    return json_check_built(f->r, json_array_get(f->layers, (size_t)c->layer), f->layer[c->layer])
                ? -1 : 1;
 }
 
 /* Files list a layer behind what it takes, nearly: so few rounds do. */
-static int make_calls(struct functional *f, const json_t *layers)
+static int make_calls(struct json_block *f, const int *input)
 {
     bool has_more = true, has_made = true;
 
     while (has_more && has_made) {
         has_more = has_made = false;
         for (int i = 0; i < f->call_count; i++) {
-            int made = f->call[i].node >= 0 ? 0 : try_call(f, &f->call[i], layers);
+            int made = f->call[i].node ? 0 : try_call(f, &f->call[i], input);
 
             if (made < 0)
                 return -1;
             has_made = has_made || made;
-            has_more = has_more || f->call[i].node < 0;
+            has_more = has_more || !f->call[i].node;
         }
     }
     for (int i = 0; i < f->call_count && has_more; i++) {
         f->r->name = f->name[f->call[i].layer];
-        if (f->call[i].node < 0)
+        if (!f->call[i].node)
             return json_fail(f->r, "it takes its own output, by way of other layers or at once: "
                              "the graph has a cycle");
     }
     return 0;
 }
 
-static int name_outputs(struct functional *f, const json_t *config)
+int json_block_call(struct json_block *f, const int *input, int count, int **output)
 {
-    const json_t *ends = json_object_get(config, "output_layers"), *end;
+    if (count != f->input_count)
+        return json_fail(f->r, "it is a model of %d input%s, but is called on %d", f->input_count,
+                         f->input_count == 1 ? "" : "s", count);
+    for (int i = 0; i < f->call_count; i++)
+        f->call[i].node = NULL;         /* of an earlier call of the same block */
+    for (int i = 0; i < count; i++)
+        if (f->input[i] >= 0) {
+            struct call *c = &f->call[f->first_call[f->input[i]]];
 
-    f->r->name = NULL;
-    for (size_t i = 0; (end = end_of(ends, i)) != NULL; i++) {
-        struct reference at;
-        int call;
-
-        if (read_reference(f, end, "\"output_layers\" names", &at) != 0)
-            return -1;
-        call = call_of(f, &at);
-        if (call < 0)
-            return -1;
-        model_output(f->r->model, f->call[call].node);
-    }
-    return 0;
-}
-
-int json_read_functional(struct json_reader *r, const json_t *config, const json_t *layers)
-{
-    size_t count = json_array_size(layers);
-    struct functional f = {.r = r, .layer_count = (int)count};
-
-    f.name = arena_array(r->arena, count, sizeof(*f.name));
-    f.layer = arena_array(r->arena, count, sizeof(*f.layer));
-    f.first_call = arena_array(r->arena, count + 1, sizeof(*f.first_call));
-    if (read_layers(&f, layers) != 0 || list_calls(&f, layers) != 0 ||
-        make_inputs(&f, config, layers) != 0 || read_calls(&f, layers) != 0 ||
-        make_calls(&f, layers) != 0)
+            c->node = arena_array(f->r->arena, 1, sizeof(*c->node));
+            c->node[0] = input[i];
+            c->node_count = 1;
+        }
+    if (make_calls(f, input) != 0)
         return -1;
-    return name_outputs(&f, config);
+    *output = arena_array(f->r->arena, (size_t)f->output_count + 1, sizeof(**output));
+    f->r->name = NULL;
+    for (int i = 0; i < f->output_count; i++)
+        if (find_output(f, &f->output[i], input, &(*output)[i]) != 1)
+            return -1;
+    return f->output_count;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -14,7 +15,8 @@
 /* what else stands in a config and changes nothing here; others must be null or false */
 static const char *const neutral[] = {
     "name", "trainable", "dtype", "batch_shape", "batch_input_shape", "input_shape", "seed",
-    "autocast", "input_length", "supports_masking", "fused", "_self_extracted"
+    "autocast", "input_length", "supports_masking", "fused", "_self_extracted", "query_shape",
+    "key_shape", "value_shape", "unroll", "zero_output_for_mask", "implementation", "time_major"
 };
 /* of Keras 2's DepthwiseConv2D, which has its base class's parameters too */
 static const char *const depthwise_neutral[] = {
@@ -61,6 +63,20 @@ static int read_pair(struct json_reader *r, const json_t *v, const char *field, 
                ? -1 : 0;
 }
 
+/* n, or [n], along the steps of a sequence */
+static int read_one(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
+{
+    to[1] = 1;
+    return read_whole(r, json_array_size(v) == 1 ? json_array_get(v, 0) : v, field, &to[0]);
+}
+
+/* n, or [before, after], of a sequence */
+static int read_ends(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
+{
+    to[2] = to[3] = 0;
+    return read_pair(r, v, field, to);
+}
+
 /* n, [rows, columns], or [[top, bottom], [left, right]] */
 static int read_pads(struct json_reader *r, const json_t *v, const char *field, int64_t *to)
 {
@@ -80,18 +96,6 @@ static int read_axis(struct json_reader *r, const json_t *v, const char *field, 
     return read_whole(r, v, field, to);
 }
 
-static int read_padding(struct json_reader *r, const json_t *v, const char *field,
-                        enum nn_padding *to)
-{
-    const char *name = json_string_value(v);
-
-    if (!name || (strcmp(name, "valid") != 0 && strcmp(name, "same") != 0))
-        return json_fail(r, "\"%s\" is %s%s%s; it must be \"valid\" or \"same\"", field,
-                         name ? "\"" : "", name ? name : "not a name", name ? "\"" : "");
-    *to = strcmp(name, "same") == 0 ? NN_SAME : NN_VALID;
-    return 0;
-}
-
 /* "relu", or {"class_name": "function", "config": "relu"} */
 static int read_activation(struct json_reader *r, const json_t *v, const char *field,
                            struct activation *to)
@@ -108,12 +112,84 @@ static int read_activation(struct json_reader *r, const json_t *v, const char *f
     return 0;
 }
 
+/* one of a few names, any spelling of case; its number, or -1 with all of them */
+static int read_choice(struct json_reader *r, const json_t *v, const char *field,
+                       const char *const *names, size_t count)
+{
+    const char *name = json_string_value(v);
+    char all[160] = "";
+
+    for (size_t i = 0; i < count; i++) {
+        size_t used = strlen(all);
+
+        if (name && strcasecmp(name, names[i]) == 0)
+            return (int)i;
+        snprintf(all + used, sizeof(all) - used, "%s\"%s\"",
+                 i == 0 ? "" : i + 1 < count ? ", " : " or ", names[i]);
+    }
+    return json_fail(r, "\"%s\" is %s%s%s; it must be %s", field, name ? "\"" : "",
+                     name ? name : "not a name", name ? "\"" : "", all);
+}
+
+/* causal: of Conv1D alone */
+static int read_padding(struct json_reader *r, const json_t *v, const struct layer_field *f,
+                        enum nn_padding *to)
+{
+    static const char *const names[] = {"valid", "same", "causal"};
+    static const enum nn_padding paddings[] = {NN_VALID, NN_SAME, NN_CAUSAL};
+    int which = read_choice(r, v, f->name, names, f->kind == LAYER_CONV1D ? 3 : 2);
+
+    if (which < 0)
+        return -1;
+    *to = paddings[which];
+    return 0;
+}
+
+static int read_interpolation(struct json_reader *r, const json_t *v, const char *field,
+                              enum layer_interpolation *to)
+{
+    static const char *const names[] = {"nearest", "bilinear"};
+    int which = read_choice(r, v, field, names, COUNT_OF(names));
+
+    if (which < 0)
+        return -1;
+    *to = (enum layer_interpolation)which;
+    return 0;
+}
+
+/* VarianceScaling's two choices */
+static int read_scaling(struct json_reader *r, const json_t *config, struct initializer *to)
+{
+    static const char *const modes[] = {"fan_in", "fan_out", "fan_avg"};
+    static const char *const draws[] = {"truncated_normal", "untruncated_normal", "uniform",
+                                        "normal"};
+    const json_t *mode = json_object_get(config, "mode");
+    const json_t *draw = json_object_get(config, "distribution");
+    int which;
+
+    if (json_is_given(mode)) {
+        which = read_choice(r, mode, "mode", modes, COUNT_OF(modes));
+        if (which < 0)
+            return -1;
+        to->mode = (enum initializer_mode)which;
+    }
+    if (json_is_given(draw)) {
+        which = read_choice(r, draw, "distribution", draws, COUNT_OF(draws));
+        if (which < 0)
+            return -1;
+        /* Keras 1 and 2 call the truncated one "normal" */
+        to->distribution = which == 3 ? DRAW_TRUNCATED_NORMAL
+                                      : (enum initializer_distribution)which;
+    }
+    return 0;
+}
+
 static int read_initializer(struct json_reader *r, const json_t *v, const char *field,
                             struct initializer *to)
 {
     static const struct { const char *name; bool is_b; } numbers[] = {
         {"value", false}, {"mean", false}, {"minval", false}, {"gain", false},
-        {"stddev", true}, {"maxval", true}
+        {"scale", false}, {"stddev", true}, {"maxval", true}
     };
     const char *name = json_string_value(json_is_object(v) ? json_object_get(v, "class_name") : v);
     const json_t *config = json_object_get(v, "config");
@@ -132,7 +208,7 @@ static int read_initializer(struct json_reader *r, const json_t *v, const char *
             read_number(r, number, numbers[i].name, numbers[i].is_b ? &to->b : &to->a) != 0)
             return -1;
     }
-    return 0;
+    return kind == INITIALIZER_VARIANCE_SCALING ? read_scaling(r, config, to) : 0;
 }
 
 /* null, "l2", or {"class_name": "L2", "config": {"l2": 0.01}} */
@@ -156,6 +232,42 @@ static int read_regularizer(struct json_reader *r, const json_t *v, const char *
     return json_is_given(l2) ? read_number(r, l2, "l2", &to->l2) : 0;
 }
 
+/* all numbers of v, nested in lists as they may be; -1: there is something else */
+static int64_t flatten_reals(const json_t *v, double *to, int depth)
+{
+    int64_t count = 0;
+
+    if (json_is_number(v)) {
+        if (to)
+            *to = json_number_value(v);
+        return 1;
+    }
+    if (!json_is_array(v) || depth == 0)
+        return -1;
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        int64_t more = flatten_reals(json_array_get(v, i), to ? to + count : NULL, depth - 1);
+
+        if (more < 0)
+            return -1;
+        count += more;
+    }
+    return count;
+}
+
+static int read_reals(struct json_reader *r, const json_t *v, const char *field,
+                      struct layer_reals *to)
+{
+    int64_t count = flatten_reals(v, NULL, GRAPH_RANK_MAX);
+    double *value;
+
+    if (count < 1)
+        return json_fail(r, "\"%s\" must be a number or a list of numbers", field);
+    value = arena_array(r->arena, (size_t)count, sizeof(*value));
+    flatten_reals(v, value, GRAPH_RANK_MAX);
+    *to = (struct layer_reals){value, count};
+    return 0;
+}
+
 static int read_list(struct json_reader *r, const json_t *v, const char *field,
                      struct layer_config *c)
 {
@@ -164,9 +276,13 @@ static int read_list(struct json_reader *r, const json_t *v, const char *field,
     if (!json_is_array(v) || size < 1 || size > 6)
         return json_fail(r, "\"%s\" must be a list of 1..6 whole numbers", field);
     c->shape_count = (int64_t)size;
-    for (size_t i = 0; i < size; i++)
-        if (read_whole(r, json_array_get(v, i), field, &c->shape[i]) != 0)
+    for (size_t i = 0; i < size; i++) {
+        const json_t *d = json_array_get(v, i);
+
+        c->shape[i] = -1;               /* null: whatever it is */
+        if (!json_is_null(d) && read_whole(r, d, field, &c->shape[i]) != 0)
             return -1;
+    }
     return 0;
 }
 
@@ -182,13 +298,18 @@ static int read_field(struct json_reader *r, const struct layer_field *f, const 
     case FIELD_OPT_REAL: return read_number(r, v, f->name, to);
     case FIELD_PAIR:
     case FIELD_OPT_PAIR: return read_pair(r, v, f->name, to);
+    case FIELD_ONE:
+    case FIELD_OPT_ONE: return read_one(r, v, f->name, to);
+    case FIELD_ENDS: return read_ends(r, v, f->name, to);
     case FIELD_PADS: return read_pads(r, v, f->name, to);
     case FIELD_AXIS: return read_axis(r, v, f->name, to);
-    case FIELD_PADDING: return read_padding(r, v, f->name, to);
+    case FIELD_PADDING: return read_padding(r, v, f, to);
+    case FIELD_INTERPOLATION: return read_interpolation(r, v, f->name, to);
     case FIELD_ACTIVATION: return read_activation(r, v, f->name, to);
     case FIELD_INITIALIZER: return read_initializer(r, v, f->name, to);
     case FIELD_REGULARIZER: return read_regularizer(r, v, f->name, to);
     case FIELD_SHAPE: return read_list(r, v, f->name, c);
+    case FIELD_REALS: return read_reals(r, v, f->name, to);
     case FIELD_BOOL: break;
     }
     if (!json_is_boolean(v))
@@ -212,8 +333,11 @@ int json_read_name(struct json_reader *r, const json_t *layer, size_t index, con
     if (!model_is_plain_name(given))
         return json_fail(r, "the name of layer %zu must be 1..%d printable characters without "
                          "quotes and backslashes", index, MODEL_NAME_CHARS_MAX);
-    *name = arena_strdup(r->arena, given);
-    if (model_find_layer(r->model, given)) {
+    *name = arena_printf(r->arena, "%s%s", r->prefix, given);
+    if (strlen(*name) > MODEL_NAME_CHARS_MAX)
+        return json_fail(r, "layer %zu's name \"%s\" is longer than %d characters with those of "
+                         "the models around it", index, *name, MODEL_NAME_CHARS_MAX);
+    if (model_find_layer(r->model, *name)) {
         r->name = *name;
         return json_fail(r, "two layers have this name");
     }
@@ -256,6 +380,20 @@ static int unknown_field(struct json_reader *r, enum layer_kind kind, const char
             names[count++] = layer_fields[i].name;
     return json_fail(r, "%s has no \"%s\" here%s; it must be null or missing", layer_class(kind),
                      name, text_did_you_mean(name, names, count, near, sizeof(near)));
+}
+
+/* What stands beside a switch that is off says nothing, whatever it is. */
+static bool is_switched_off(const json_t *config, const char *name)
+{
+    static const struct { const char *name, *by; } switched[] = {
+        {"renorm_clipping", "renorm"}, {"renorm_momentum", "renorm"},
+        {"fill_mode", "pad_to_aspect_ratio"}, {"fill_value", "pad_to_aspect_ratio"},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(switched); i++)
+        if (strcmp(switched[i].name, name) == 0)
+            return !json_is_true(json_object_get(config, switched[i].by));
+    return false;
 }
 
 /* what is in the file but in no table */
@@ -317,7 +455,7 @@ static int read_fields(struct json_reader *r, const json_t *config, struct layer
     json_object_foreach((json_t *)(uintptr_t)config, key, v) {
         const struct layer_field *f = find_field(l->kind, key);
 
-        if (json_is_null(v))
+        if (json_is_null(v) || is_switched_off(config, key))
             continue;
         if (f ? read_field(r, f, v, &l->c) : check_other(r, l->kind, key, v))
             return -1;
@@ -350,6 +488,82 @@ struct layer *json_read_layer(struct json_reader *r, const json_t *layer, size_t
     if (json_read_class(r, layer, &kind) != 0)
         return NULL;
     return json_make_layer(r, json_object_get(layer, "config"), kind, name);
+}
+
+/* ---- layers around layers ---- */
+
+static const char *class_of(const json_t *layer)
+{
+    const char *class = json_string_value(json_object_get(layer, "class_name"));
+
+    return class ? class : "";
+}
+
+bool json_is_wrapper(const json_t *layer)
+{
+    return strcmp(class_of(layer), "Bidirectional") == 0 ||
+           strcmp(class_of(layer), "TimeDistributed") == 0;
+}
+
+static int make_two_way(struct json_reader *r, const json_t *config, struct layer *l)
+{
+    static const char *const names[] = {"concat", "sum", "mul", "ave"};
+    static const enum layer_merge modes[] = {LAYER_CONCATENATED, LAYER_SUMMED, LAYER_MULTIPLIED,
+                                             LAYER_AVERAGED};
+    const json_t *mode = json_object_get(config, "merge_mode");
+    int which = mode ? read_choice(r, mode, "merge_mode", names, COUNT_OF(names)) : 0;
+
+    if (which < 0)
+        return -1;
+    if (l->kind != LAYER_LSTM && l->kind != LAYER_GRU && l->kind != LAYER_SIMPLE_RNN)
+        return json_fail(r, "Bidirectional is of SimpleRNN, LSTM or GRU, not of %s",
+                         layer_class(l->kind));
+    if (l->c.goes_backward)
+        return json_fail(r, "Bidirectional's layer must not go backwards by itself");
+    l->c.both = modes[which];
+    return 0;
+}
+
+/* as the file has it, or by its class: Keras 2 does not say the backward one's */
+static const char *inner_name(struct json_reader *r, const json_t *layer, const char *direction,
+                              const struct layer *l)
+{
+    const char *name = json_string_value(json_object_get(json_object_get(layer, "config"),
+                                                         "name"));
+
+    if (name && model_is_plain_name(name))
+        return arena_strdup(r->arena, name);
+    return arena_printf(r->arena, "%s_%s", direction, layer_standard_name(l->kind));
+}
+
+struct layer *json_read_wrapper(struct json_reader *r, const json_t *layer, size_t index)
+{
+    const json_t *config = json_object_get(layer, "config");
+    const json_t *inner = json_object_get(config, "layer");
+    enum layer_kind kind;
+    const char *name;
+    struct layer *l;
+
+    if (json_read_name(r, layer, index, &name) != 0)
+        return NULL;
+    r->name = name;
+    if (json_read_class(r, inner, &kind) != 0)
+        return NULL;
+    if (kind == LAYER_INPUT) {
+        json_fail(r, "an InputLayer is no layer to be wrapped");
+        return NULL;
+    }
+    l = json_make_layer(r, json_object_get(inner, "config"), kind, name);
+    if (!l)
+        return NULL;
+    l->is_trainable = l->is_trainable && !json_is_false(json_object_get(config, "trainable"));
+    l->wrapped[0] = inner_name(r, inner, "forward", l);
+    l->wrapped[1] = inner_name(r, json_object_get(config, "backward_layer"), "backward", l);
+    if (strcmp(class_of(layer), "TimeDistributed") == 0)
+        l->is_distributed = true;
+    else if (make_two_way(r, config, l) != 0)
+        return NULL;
+    return l;
 }
 
 /* ---- inputs ---- */
@@ -414,7 +628,8 @@ int json_check_built(struct json_reader *r, const json_t *layer, const struct la
     struct shape sample;
     char said[160], is[160];
 
-    if (!json_is_array(v) || !json_is_null(json_array_get(v, 0)) || l->input_count != 1)
+    if (!json_is_array(v) || !json_is_null(json_array_get(v, 0)) || l->input_count != 1 ||
+        l->is_distributed)
         return 0;
     if (json_read_sample(r, v, "build_config.input_shape", &sample) != 0)
         return -1;

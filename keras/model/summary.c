@@ -1,3 +1,7 @@
+/*
+ * Counts parameters, operations and predicted cycles per layer, by tracing and compiling the model
+ * once.
+ */
 #include "keras/model/summary.h"
 
 #include <assert.h>

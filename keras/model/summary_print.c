@@ -77,9 +77,9 @@ static void print_time(const struct summary *s, const char *what, int64_t cycles
     double peak = chip_peak_bf16_tflops(c) * 1e6 / (double)c->chip_cores;
     char text[28];
 
-    fprintf(to, "%-22s %14s cycles, %.1f us: %.1f %% of a core's peak of %.1f TFLOP/s in bf16\n",
-            what, text_thousands(cycles, text, sizeof(text)), us,
-            cycles ? 100.0 * flops / (us * peak) : 0.0, peak / 1e6);
+    text_print_file(to, "%-22s %14s cycles, %.1f us: %.1f %% of a core's peak of %.1f TFLOP/s in "
+                    "bf16\n", what, text_thousands(cycles, text, sizeof(text)), us,
+                    cycles ? 100.0 * flops / (us * peak) : 0.0, peak / 1e6);
 }
 
 void summary_print(const struct summary *s, FILE *to)

@@ -1,3 +1,4 @@
+/* Names an optimizer's rules and numbers, checks them, and adds its slots to the variable set. */
 #include "keras/optimizer/optimizer.h"
 
 #include "base/text.h"

@@ -127,6 +127,4 @@ void optimizer_begin(struct optimizer_step *s, struct trace *t, const struct opt
 int optimizer_update_one(struct optimizer_step *s, int i, int value, int gradient);
 void optimizer_end(struct optimizer_step *s);
 
-/* a trace's variables become their moving averages, as Keras does at the end of training */
-void optimizer_finalize(struct trace *t, const struct optimizer *o);
 #endif

@@ -348,20 +348,3 @@ void optimizer_apply(struct trace *t, const struct optimizer *o, const int *grad
     }
     optimizer_end(&s);
 }
-
-void optimizer_finalize(struct trace *t, const struct optimizer *o)
-{
-    const struct graph_groups all = {.count = 1, .size = t->replica_count};
-
-    for (int i = 0; i < o->count; i++) {
-        bool is_part = t->set->variable[o->of[i].variable].shard_dim >= 0;
-        int dim = optimizer_sharded_along(o, i), average;
-
-        if (o->of[i].average < 0)
-            continue;
-        average = trace_read(t, o->of[i].average);
-        if (dim >= 0 && !is_part && t->replica_count > 1)
-            average = graph_all_gather(&t->graph, &average, 1, dim, &all);
-        trace_assign(t, o->of[i].variable, average);
-    }
-}

@@ -1,3 +1,4 @@
+/* Names learning-rate schedules and their arguments, checks them, and reads them from JSON. */
 #include "keras/optimizer/schedule.h"
 
 #include "base/text.h"
@@ -102,17 +103,6 @@ static int find_argument(const struct lr_schedule *s, const char *name,
     return err_set(e, "%s has no \"%.40s\"%s", names[s->kind], name,
                    text_did_you_mean(name, list, list_arguments(s->kind, list), near,
                                      sizeof(near)));
-}
-
-int schedule_set(struct lr_schedule *s, const char *name, double value, struct err *e)
-{
-    enum schedule_number number = SCHEDULE_INITIAL;
-
-    if (find_argument(s, name, &number, e) ||
-        number_check(&numbers[number], names[s->kind], value, e))
-        return -1;
-    s->number[number] = value;
-    return 0;
 }
 
 static int check_pieces(const struct lr_schedule *s, struct err *e)

@@ -39,8 +39,6 @@ void schedule_print_list(FILE *to);
 int schedule_find(const char *name, enum schedule_kind *kind, struct err *e);
 /* of that kind, with Keras's defaults; numbers that have none are NAN */
 void schedule_init(struct lr_schedule *s, enum schedule_kind kind);
-/* -1: the kind has no such number (the nearest is named), or it is out of its range */
-int schedule_set(struct lr_schedule *s, const char *name, double value, struct err *e);
 /* -1: a number is missing, or they do not go together */
 int schedule_check(const struct lr_schedule *s, struct err *e);
 /* {"class_name", "config", "args"} as call_parse makes it; lists are of `a`. Checked. */

@@ -1,3 +1,4 @@
+/* Selects by masks of bits, b ^ ((a ^ b) & bits), instead of a select. */
 #include "keras/trace/choose.h"
 
 #include "stack/nn/nn.h"

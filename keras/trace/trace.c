@@ -1,3 +1,7 @@
+/*
+ * Builds the graph of a step while the model's functions run: parameters on first use, assignments
+ * as outputs.
+ */
 #include "keras/trace/trace.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* The list of variables, each found by its name and with its shape on one device. */
 #include "keras/trace/variable.h"
 
 #include <assert.h>

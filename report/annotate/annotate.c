@@ -1,3 +1,6 @@
+/*
+ * Prints a program's assembly with the issues and waits of each bundle, and their sums per kernel.
+ */
 #include "report/annotate/annotate.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/*
+ * Compares the settings and counters of two runs, and ranks the differences of one core's cycles.
+ */
 #include "report/diff/diff.h"
 
 #include "base/units.h"

@@ -1,3 +1,4 @@
+/* Multiplies each operation's count by its energy in femtojoules, scaled to the chip's process. */
 #include "report/energy/energy.h"
 
 #include "base/units.h"
@@ -102,7 +103,7 @@ static int64_t vector_operands(const struct isa_info *info, const struct isa_op 
     int64_t count = 0;
 
     for (int i = 0; i < op->operand_count; i++)
-        count += strchr("dvV", info->role[i]) && op->operand[i].kind == OPERAND_REG;
+        count += isa_role_file(info->role[i]) == STATE_V && op->operand[i].kind == OPERAND_REG;
     return count;
 }
 

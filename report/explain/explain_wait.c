@@ -16,21 +16,16 @@ double explain_cycles_of_ns(const struct chip *c, double ns)
 
 void explain_count_copies(const struct core_counters *c, struct explain_copies *n)
 {
-    static const enum isa_opcode reads[] = {OP_DMA_HBM_VMEM, OP_DMA_HBM_SMEM, OP_DMA_HBM_HBM,
-                                            OP_DMA_HBM_CMEM, OP_DMA_HBM_HOST};
-    static const enum isa_opcode writes[] = {OP_DMA_VMEM_HBM, OP_DMA_SMEM_HBM, OP_DMA_CMEM_HBM,
-                                             OP_DMA_HOST_HBM};
-    static const enum isa_opcode remotes[] = {
-        OP_DMA_VMEM_REMOTE, OP_DMA_VMEM_HBM_REMOTE, OP_DMA_HBM_VMEM_REMOTE, OP_DMA_HBM_HBM_REMOTE,
-        OP_VSYNCADD_R, OP_VSYNCSET_R};
+    for (int code = 0; code < OP_COUNT; code++) {
+        const struct isa_info *info = isa_info((enum isa_opcode)code);
 
-    for (size_t i = 0; i < COUNT_OF(reads); i++)
-        n->hbm_reads += c->op_count[reads[i]];
-    for (size_t i = 0; i < COUNT_OF(writes); i++)
-        n->hbm_writes += c->op_count[writes[i]];
-    for (size_t i = 0; i < COUNT_OF(remotes); i++)
-        n->remote += c->op_count[remotes[i]];
-    n->hbm_reads += c->op_count[OP_DMA_GENERAL];    /* either way; both start about as late */
+        if (info->writes & ISA_REMOTE && info->format != ISA_FMT_DMA_DESC)
+            n->remote += c->op_count[code];
+        else if (info->reads & ISA_HBM)  /* a descriptor's either way; both start about as late */
+            n->hbm_reads += c->op_count[code];
+        else if (info->writes & ISA_HBM)
+            n->hbm_writes += c->op_count[code];
+    }
     n->hbm_bytes += c->hbm_read_bytes + c->hbm_write_bytes;
 }
 

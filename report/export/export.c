@@ -10,37 +10,48 @@
 #define KIND(id) (1u << EXPORT_##id)
 #define ALL ((1u << EXPORT_KIND_COUNT) - 1)
 
-/* the longer of two suffixes first */
 static const struct export_format formats[] = {
     {".xplane.pb", "xspace", "XProf, TensorBoard", ALL, false, export_write_xspace},
     {".pftrace", "perfetto", "ui.perfetto.dev", ALL & ~KIND(FLAGS), false, export_write_perfetto},
-    {".json.gz", "json.gz", "ui.perfetto.dev, chrome://tracing", ALL & ~KIND(FLAGS), false,
-     export_write_chrome_gz},
-    {".json", "json", "ui.perfetto.dev, chrome://tracing", ALL & ~KIND(FLAGS), false,
-     export_write_chrome},
     {".kanata", "kanata", "Konata", KIND(BUNDLES) | KIND(STALLS) | KIND(UNIT), true,
      export_write_kanata},
 };
 
+static bool ends_in(const char *path, const char *suffix)
+{
+    size_t length = strlen(path), end = strlen(suffix);
+
+    return length > end && strcmp(path + length - end, suffix) == 0;
+}
+
 const struct export_format *export_format_of_path(const char *path)
 {
-    size_t length = strlen(path);
-
-    for (size_t i = 0; i < COUNT_OF(formats); i++) {
-        size_t suffix = strlen(formats[i].suffix);
-
-        if (length > suffix && strcmp(path + length - suffix, formats[i].suffix) == 0)
+    for (size_t i = 0; i < COUNT_OF(formats); i++)
+        if (ends_in(path, formats[i].suffix))
             return &formats[i];
-    }
     return NULL;
+}
+
+/* who asks for Chrome's JSON, which was a format once, is told what took its place */
+static int refuse_chrome(const char *what, struct err *e)
+{
+    return err_set(e, "%s: the JSON of Chrome is gone; write for Perfetto, which ui.perfetto.dev "
+                   "opens: --format perfetto, a name in .pftrace", what);
+}
+
+int export_refuse_path(const char *path, const char *suffixes, struct err *e)
+{
+    if (ends_in(path, ".json") || ends_in(path, ".json.gz"))
+        return refuse_chrome(path, e);
+    return err_set(e, "the trace is to be %s; its name must end in %s.pftrace, .xplane.pb or "
+                   ".kanata", path, suffixes);
 }
 
 int export_check_path(const char *path, struct err *e)
 {
     if (export_format_of_path(path) || strace_has_suffix(path))
         return 0;
-    return err_set(e, "the trace is to be %s; its name must end in .strace, .pftrace, .json, "
-                   ".json.gz, .xplane.pb or .kanata", path);
+    return export_refuse_path(path, ".strace, ", e);
 }
 
 const struct export_format *export_format_named(const char *name, struct err *e)
@@ -53,8 +64,11 @@ const struct export_format *export_format_named(const char *name, struct err *e)
             return &formats[i];
         names[i] = formats[i].name;
     }
-    err_set(e, "there is no format \"%s\"%s; allowed are xspace, perfetto, json, json.gz, kanata",
-            name, text_did_you_mean(name, names, COUNT_OF(names), hint, sizeof(hint)));
+    if (strcmp(name, "chrome") == 0 || strcmp(name, "json") == 0 || strcmp(name, "json.gz") == 0)
+        refuse_chrome(name, e);
+    else
+        err_set(e, "there is no format \"%s\"%s; allowed are xspace, perfetto, kanata", name,
+                text_did_you_mean(name, names, COUNT_OF(names), hint, sizeof(hint)));
     return NULL;
 }
 

@@ -43,6 +43,8 @@ struct export_format {
 int export_check_path(const char *path, struct err *e);
 /* by the end of a path, or NULL; by name ("perfetto"), else an error that names the nearest */
 const struct export_format *export_format_of_path(const char *path);
+/* Says in *e what such a path must end in, `suffixes` first (".strace, " or ""); -1. */
+int export_refuse_path(const char *path, const char *suffixes, struct err *e);
 const struct export_format *export_format_named(const char *name, struct err *e);
 
 /* Written whole or not at all. -1 with *e set; mistakes in *o are errors too. */

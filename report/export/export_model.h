@@ -113,8 +113,6 @@ void export_walk(struct export_run *r, const struct export_sink *sink);
 void export_plan(struct export_run *r);
 ps_t export_ps(const struct export_run *r, cycle_t at);
 
-int export_write_chrome(struct export_run *r, FILE *to, struct err *e);
-int export_write_chrome_gz(struct export_run *r, FILE *to, struct err *e);
 int export_write_perfetto(struct export_run *r, FILE *to, struct err *e);
 int export_write_xspace(struct export_run *r, FILE *to, struct err *e);
 int export_write_kanata(struct export_run *r, FILE *to, struct err *e);

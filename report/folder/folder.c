@@ -30,6 +30,8 @@ static int make_folder(const char *path, struct err *e)
 {
     struct stat st;
 
+    if (outfile_allow(path, e))
+        return -1;
     if (mkdir(path, 0777) == 0)
         return 1;
     if (errno != EEXIST)

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/outfile.h"
+
 #define INDEX_BLOCK ((size_t)1024)      /* entries at a time */
 
 static int fail(const struct strace_out *o, int code, struct err *e)
@@ -48,6 +50,8 @@ int out_open(struct strace_out *o, const char *path, struct err *e)
     struct stat st;
 
     memset(o, 0, sizeof(*o));
+    if (outfile_allow(path, e))
+        return -1;
     o->path = mem_alloc(length);
     memcpy(o->path, path, length);
     o->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

@@ -26,13 +26,11 @@ static void count_matmul(const struct report_view *v, struct op_stat *s, const s
 
 static void count_copy(struct op_stat *s, enum isa_opcode code)
 {
-    static const enum isa_opcode from_hbm[] = {OP_DMA_HBM_VMEM, OP_DMA_HBM_SMEM, OP_DMA_HBM_CMEM,
-                                               OP_DMA_HBM_HOST};
+    const struct isa_info *info = isa_info(code);
 
     s->has_copy = true;
-    s->has_remote_copy |= isa_info(code)->format == ISA_FMT_DMA_REM;
-    for (size_t i = 0; i < COUNT_OF(from_hbm); i++)
-        s->reads_hbm |= code == from_hbm[i];
+    s->has_remote_copy |= info->format == ISA_FMT_DMA_REM;
+    s->reads_hbm |= info->reads & ISA_HBM && !(info->writes & (ISA_HBM | ISA_REMOTE));
 }
 
 static void count_op(const struct report_view *v, struct op_stat *s, const struct isa_op *op,

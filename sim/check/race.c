@@ -56,13 +56,12 @@ bool race_may_reach_others(const struct decoded_program *p)
 {
     uint32_t i;
 
-    for (i = 0; i < p->source->op_count; i++)
-        switch (p->source->op[i].code) {
-        case OP_DMA_VMEM_REMOTE: case OP_DMA_VMEM_HBM_REMOTE: case OP_DMA_HBM_VMEM_REMOTE:
-        case OP_DMA_HBM_HBM_REMOTE: case OP_DMA_GENERAL:
+    for (i = 0; i < p->source->op_count; i++) {
+        const struct isa_info *info = isa_info((enum isa_opcode)p->source->op[i].code);
+
+        if (info->slot == SLOT_DMA && info->writes & ISA_REMOTE)
             return true;
-        default: break;
-        }
+    }
     return false;
 }
 

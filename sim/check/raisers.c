@@ -1,26 +1,13 @@
 #include "sim/check/raisers.h"
 
-/* where an operation has its flag, value and core, as 1 + operand; 0: it has none */
+/* where an operation that changes flags has its flag, value and core, as 1 + operand; 0: none */
 static const struct shape {
     uint8_t flag, value, target, source_flag;
-    bool is_store;
-} shapes[OP_COUNT] = {
-    [OP_VSYNCADD] = {1, 2, 0, 0, false},
-    [OP_VSYNCSET] = {1, 2, 0, 0, true},
-    [OP_VSYNCADD_R] = {1, 2, 3, 0, false},
-    [OP_VSYNCSET_R] = {1, 2, 3, 0, true},
-#define COPY {4, 0, 0, 0, false}
-    [OP_DMA_HBM_VMEM] = COPY, [OP_DMA_VMEM_HBM] = COPY, [OP_DMA_HBM_SMEM] = COPY,
-    [OP_DMA_SMEM_HBM] = COPY, [OP_DMA_VMEM_SMEM] = COPY, [OP_DMA_SMEM_VMEM] = COPY,
-    [OP_DMA_VMEM_VMEM] = COPY, [OP_DMA_HBM_HBM] = COPY, [OP_DMA_HBM_CMEM] = COPY,
-    [OP_DMA_CMEM_HBM] = COPY, [OP_DMA_VMEM_CMEM] = COPY, [OP_DMA_CMEM_VMEM] = COPY,
-    [OP_DMA_HBM_HOST] = COPY, [OP_DMA_HOST_HBM] = COPY, [OP_DMA_VMEM_HOST] = COPY,
-    [OP_DMA_HOST_VMEM] = COPY,
-#undef COPY
-#define PUSH {4, 0, 6, 5, false}
-    [OP_DMA_VMEM_REMOTE] = PUSH, [OP_DMA_VMEM_HBM_REMOTE] = PUSH,
-    [OP_DMA_HBM_VMEM_REMOTE] = PUSH, [OP_DMA_HBM_HBM_REMOTE] = PUSH,
-#undef PUSH
+} shapes[ISA_FMT_COUNT] = {
+    [ISA_FMT_SYNC] = {1, 2, 0, 0},
+    [ISA_FMT_SYNC_R] = {1, 2, 3, 0},
+    [ISA_FMT_DMA] = {4, 0, 0, 0},
+    [ISA_FMT_DMA_REM] = {4, 0, 6, 5},
 };
 
 static const struct isa_operand *operand(const struct isa_op *op, uint8_t which)
@@ -39,18 +26,18 @@ static const struct isa_operand zero = {.kind = OPERAND_IMM};
 static void add_op(struct raisers *l, const struct isa_program *p, uint32_t bundle, uint32_t index)
 {
     const struct isa_op *op = &p->op[index];
-    const struct shape *s = &shapes[op->code];
+    const struct isa_info *info = isa_info((enum isa_opcode)op->code);
+    const struct shape *s = &shapes[info->format];
     struct raiser r = {.bundle = bundle, .op = index, .flag = operand(op, s->flag),
                        .value = operand(op, s->value), .target = operand(op, s->target),
-                       .is_store = s->is_store};
+                       .is_store = op->code == OP_VSYNCSET || op->code == OP_VSYNCSET_R
+                                   || op->code == OP_VSYNCPA};
 
-    if (op->code == OP_VSYNCPA) {
-        r.flag = &op->operand[0];
+    if (!(info->writes & ISA_FLAGS))
+        return;
+    if (op->code == OP_VSYNCPA)
         r.value = &zero;
-        r.is_store = true;
-    }
-    if (r.flag || op->code == OP_DMA_GENERAL)
-        add(l, &r);
+    add(l, &r);
     if (s->source_flag) {
         r.flag = operand(op, s->source_flag);
         r.target = NULL;
@@ -82,8 +69,7 @@ static void reach_next(struct reach *r, const struct isa_program *p, uint32_t bu
     for (i = 0; i < p->bundle[bundle].op_count; i++, op++) {
         if (op->code == OP_SBR)
             reach_bundle(r, (uint32_t)op->operand[0].value);
-        ends = ends || ((op->code == OP_SHALT || op->code == OP_SHALT_ERR)
-                        && op->pred == ISA_PRED_ALWAYS);
+        ends = ends || (isa_info(op->code)->writes & ISA_HALT && op->pred == ISA_PRED_ALWAYS);
     }
     if (!ends)
         reach_bundle(r, bundle + 1);

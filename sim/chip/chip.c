@@ -555,12 +555,6 @@ int chip_set_all(struct chip *c, const char *const *assignments, int count,
     return 0;
 }
 
-int chip_set(struct chip *c, const char *assignment, struct chip_origin *origins,
-             struct arena *a, struct err *e)
-{
-    return chip_set_all(c, &assignment, 1, origins, a, e);
-}
-
 char *chip_print_param(const struct chip *c, size_t index, char *buf, size_t buf_bytes)
 {
     const struct chip_param *p = &chip_params[index];
@@ -575,7 +569,7 @@ char *chip_print_param(const struct chip *c, size_t index, char *buf, size_t buf
         break;
     case CHIP_REAL:
         memcpy(&real, field, sizeof(real));
-        snprintf(buf, buf_bytes, "%.10g", real);
+        text_print(buf, buf_bytes, "%.10g", real);
         break;
     case CHIP_WORD:
     case CHIP_TEXT:

@@ -66,11 +66,10 @@ int chip_load_file(struct chip *c, const char *path, struct chip_origin *origins
 int chip_load_section(struct chip *c, const char *text, const char *file, const char *section,
                       struct err *e);
 
-/* "mxu.count=8": changes one parameter, range-checked; unknown key names the nearest. */
-int chip_set(struct chip *c, const char *assignment, struct chip_origin *origins,
-             struct arena *a, struct err *e);
-
-/* All of `assignments`, which need not contradict the others only together; all or none. */
+/*
+ * "mxu.count=8", any number of them: each changes one parameter, range-checked; an unknown key
+ * names the nearest. Only together they need not contradict the others; all or none.
+ */
 int chip_set_all(struct chip *c, const char *const *assignments, int count,
                  struct chip_origin *origins, struct arena *a, struct err *e);
 
@@ -132,7 +131,7 @@ int slice_parse(struct slice *s, const char *name, struct err *e);
 /* the slices of a built-in chip, least first: false when there is no slice `index` */
 bool slice_of_chip(struct slice *s, const char *chip_name, int index);
 
-/* After chip_set: whether the slice can be made of such chips, and which axes close to rings. */
+/* After chip_set_all: whether the slice can be made of such chips, and which axes close to rings. */
 int slice_fit(struct slice *s, const struct chip *c, struct err *e);
 /* how its chips are connected */
 struct net_config slice_net_config(const struct slice *s, const struct chip *c);

@@ -390,7 +390,7 @@ void core_count_wait(struct core *c, const struct decoded_bundle *b, cycle_t fro
 void core_finish_counters(struct core *c, cycle_t cycles, bool is_complete);
 
 /* sim/core/exec_*.c: one handler per operation */
-#define OP(id, mnemonic, slot, format, unit, class, effect, meaning) exec_fn exec_##id;
+#define OP(id, mnemonic, slot, format, unit, class, reads, writes, effect, meaning) exec_fn exec_##id;
 #include "isa/ops.def"
 exec_fn exec_copy_s, exec_copy_p, exec_copy_m, exec_copy_v;
 /* the same where nobody reads the operands again: sim/core/decode_live.c */

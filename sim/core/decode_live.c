@@ -107,7 +107,7 @@ static void sum_up(struct flow *f, uint32_t index)
 
         f->writes[index] |= writes;
         f->reads[index] = (f->reads[index] & ~writes) | read_by(f, o);
-        if (o->code == OP_SHALT || o->code == OP_SHALT_ERR)
+        if (!is_copy(o) && isa_info(o->code)->writes & ISA_HALT)
             f->reads[index] = EVERY;
     }
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 static exec_fn *const exec_table[OP_COUNT] = {
-#define OP(id, mnemonic, slot, format, unit, class, effect, meaning) [OP_##id] = exec_##id,
+#define OP(id, mnemonic, slot, format, unit, class, reads, writes, effect, meaning) [OP_##id] = exec_##id,
 #include "isa/ops.def"
 };
 

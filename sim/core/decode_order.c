@@ -1,124 +1,41 @@
 #include "sim/core/core.h"
 #include "sim/core/decode.h"
 
+#include "isa/touched.h"
+
 #include <assert.h>
 
-static void reads(struct touched *t, int thing)
+/* the first of its things, by state */
+static const uint16_t first_thing[STATE_COUNT] = {
+    [STATE_V] = REG_V, [STATE_M] = REG_M, [STATE_S] = REG_S, [STATE_P] = REG_P,
+    [STATE_VMEM] = THING_VMEM, [STATE_SMEM] = THING_SMEM, [STATE_IAR] = THING_IAR,
+    [STATE_MARKS] = THING_TRACE_MASK, [STATE_RNG] = THING_RNG, [STATE_EUP] = THING_EUP,
+    [STATE_V2S] = THING_V2S, [STATE_DRF] = THING_DRF, [STATE_CRF] = THING_CRF,
+    [STATE_XLANE] = THING_XLU, [STATE_PERMUTE] = THING_XLU, [STATE_TRANSPOSE] = THING_XLU,
+    [STATE_RESULTS] = THING_RESULT, [STATE_STAGING] = THING_STAGING, [STATE_GAIN] = THING_GAIN,
+    [STATE_WEIGHTS_PREP] = THING_WEIGHTS_PREP, [STATE_ROWS_PREP] = THING_ROWS_PREP,
+};
+
+/* registers begin at 0: what is no thing of a core is told by its state */
+static bool is_thing(const struct isa_touch *t)
 {
-    t->read[t->read_count++] = (uint16_t)thing;
+    return first_thing[t->state] > 0 || t->state == STATE_S;
 }
 
-static void writes(struct touched *t, int thing)
-{
-    t->write[t->write_count++] = (uint16_t)thing;
-}
-
-static void touch_operands(const struct isa_op *op, struct touched *t)
-{
-    const struct isa_info *info = isa_info(op->code);
-    int i;
-
-    for (i = 0; i < op->operand_count; i++) {
-        int value = op->operand[i].value;
-
-        if (op->operand[i].kind != OPERAND_REG)
-            continue;
-        switch (info->role[i]) {
-        case 'd': writes(t, REG_V + value); break;
-        case 'm': writes(t, REG_M + value); break;
-        case 'e': writes(t, REG_S + value); break;
-        case 'q': writes(t, REG_P + value); break;
-        case 'v': case 'V': reads(t, REG_V + value); break;
-        case 'n': case 'N': reads(t, REG_M + value); break;
-        case 'p': case 'P': reads(t, REG_P + value); break;
-        default: reads(t, REG_S + value); break;
-        }
-    }
-}
-
-/* taking a prep register out counts as reading it */
-static void touch_matrix(const struct isa_op *op, struct touched *t)
-{
-    struct matrix_op m = matrix_op_of_isa(op);
-    int unit = op->unit_index;
-
-    switch (m.kind) {
-    case MATRIX_PUSH:
-        if (m.uses_prep)
-            reads(t, THING_WEIGHTS_PREP + unit);
-        writes(t, THING_STAGING + ISA_UNIT_MAX * m.staging + unit);
-        break;
-    case MATRIX_PREP_WEIGHTS: writes(t, THING_WEIGHTS_PREP + unit); break;
-    case MATRIX_PREP_ROWS: writes(t, THING_ROWS_PREP + unit); break;
-    case MATRIX_MULTIPLY:
-        if (m.uses_prep)
-            reads(t, THING_ROWS_PREP + unit);
-        if (m.staging >= 0) {
-            reads(t, THING_STAGING + ISA_UNIT_MAX * m.staging + unit);
-            writes(t, THING_GAIN + ISA_UNIT_MAX * m.gain + unit);
-        } else {
-            reads(t, THING_GAIN + ISA_UNIT_MAX * m.gain + unit);
-        }
-        writes(t, THING_RESULT + unit);
-        break;
-    case MATRIX_POP: reads(t, THING_RESULT + unit); break;
-    case MATRIX_GIVE_UP:
-        writes(t, THING_GAIN + unit);
-        writes(t, THING_GAIN + ISA_UNIT_MAX + unit);
-        break;
-    case MATRIX_NONE: break;
-    }
-}
-
-/* a pop reads its FIFO, a push writes it */
 void decode_touched(const struct isa_op *op, struct touched *t)
 {
-    int unit = op->unit_index;
+    struct isa_touched by_state;
 
+    isa_touched(op, &by_state);
     t->read_count = t->write_count = 0;
-    touch_operands(op, t);
-    switch (op->code) {
-    case OP_SLD: reads(t, THING_SMEM); break;
-    case OP_DMA_GENERAL:
-        reads(t, THING_SMEM);
-        reads(t, THING_VMEM);
-        break;
-    case OP_DMA_VMEM_REMOTE: case OP_DMA_VMEM_HBM_REMOTE:   /* take their bytes along */
-        reads(t, THING_VMEM);
-        break;
-    case OP_SST: writes(t, THING_SMEM); break;
-    case OP_VLD: case OP_VLD_SSHFL: reads(t, THING_VMEM); break;
-    case OP_VST: case OP_VST_MSK: case OP_VST_SSHFL: writes(t, THING_VMEM); break;
-    case OP_SPOP: reads(t, THING_V2S); break;
-    case OP_VPUSH: writes(t, THING_V2S); break;
-    case OP_CLD: writes(t, THING_CRF); break;
-    case OP_VPOP_CRF: reads(t, THING_CRF); break;
-    case OP_SETRNGSEED: writes(t, THING_RNG); break;
-    case OP_VRNG: reads(t, THING_RNG); break;
-    case OP_VTRACE: reads(t, THING_TRACE_MASK); break;
-    case OP_VSETTM: writes(t, THING_TRACE_MASK); break;
-    case OP_VSETIAR: writes(t, THING_IAR + op->operand[1].value); break;
-    case OP_VLD_IAR:
-        reads(t, THING_VMEM);
-        reads(t, THING_IAR + op->operand[4].value);
-        break;
-    case OP_VST_IAR:
-        writes(t, THING_VMEM);
-        reads(t, THING_IAR + op->operand[4].value);
-        break;
-    case OP_SPOP_DRF: reads(t, THING_DRF); break;
-    case OP_SDIVREM: writes(t, THING_DRF); break;
-    case OP_VPOP_EUP: reads(t, THING_EUP); break;
-    case OP_VPOP_XLANE: case OP_VPOP_PERMUTE: case OP_VPOP_TRF: reads(t, THING_XLU + unit); break;
-    default:
-        if (isa_info(op->code)->unit == UNIT_MXU)
-            touch_matrix(op, t);
-        else if (isa_info(op->code)->unit == UNIT_EUP)
-            writes(t, THING_EUP);
-        else if (isa_info(op->code)->unit == UNIT_XLU)
-            writes(t, THING_XLU + unit);
-        break;
-    }
+    for (int i = 0; i < by_state.read_count; i++)
+        if (is_thing(&by_state.read[i]))
+            t->read[t->read_count++] = (uint16_t)(first_thing[by_state.read[i].state]
+                                                  + by_state.read[i].index);
+    for (int i = 0; i < by_state.write_count; i++)
+        if (is_thing(&by_state.write[i]))
+            t->write[t->write_count++] = (uint16_t)(first_thing[by_state.write[i].state]
+                                                    + by_state.write[i].index);
 }
 
 static bool is_fifo(int thing)

@@ -1,16 +1,19 @@
 /* The kernels of a program, as the list that comes with it says, and what their code says to it. */
 #include "sim/core/program.h"
 
-/* what carries something into a kernel or out of it, or shows where the core is */
+/*
+ * what carries something into a kernel or out of it, or shows where the core is; what a
+ * descriptor does is seen when it is run
+ */
 static bool is_tied(enum isa_opcode code)
 {
-    switch (code) {
-    case OP_SETRNGSEED: case OP_VRNG: case OP_VTRACE: case OP_VSETTM: case OP_SHALT:
-    case OP_SHALT_ERR: case OP_CLD: case OP_VSYNCADD_R: case OP_VSYNCSET_R: case OP_VSYNCMOV:
-    case OP_VSYNCMOV_R: case OP_DMA_VMEM_REMOTE: case OP_DMA_VMEM_HBM_REMOTE:
-    case OP_DMA_HBM_VMEM_REMOTE: case OP_DMA_HBM_HBM_REMOTE: return true;
-    default: return false;
-    }
+    const struct isa_info *info = isa_info(code);
+    bool loads_cmem = info->slot != SLOT_DMA && info->reads & ISA_CMEM;
+    bool shows_flag = info->reads & ISA_FLAGS && info->role[0] == 'e';
+
+    return loads_cmem || shows_flag
+           || (isa_touches(code) & (ISA_RNG | ISA_MARKS | ISA_HALT | ISA_REMOTE)
+               && info->format != ISA_FMT_DMA_DESC);
 }
 
 static bool may_stand_alone(const struct isa_program *p, const struct decoded_kernel *k)

@@ -37,36 +37,21 @@ static const uint8_t class_rule[CLASS_COUNT] = {
     [CLASS_MATMUL] = RULE_VECTOR, [CLASS_VDWG] = RULE_VECTOR, [CLASS_DELAY] = RULE_FIXED};
 
 /* those that differ from their class; 0: as the class */
-#define REFUSE_CODE 255
 static const uint8_t code_rule[OP_COUNT] = {
     [OP_SMOV] = RULE_MOVE, [OP_SADD] = RULE_ADD, [OP_SSUB] = RULE_SUBTRACT,
     [OP_SMUL] = RULE_MULTIPLY, [OP_SSHLL] = RULE_SHIFT_LEFT, [OP_SAND] = RULE_AND,
     [OP_SLEA_VMEM] = RULE_ADD, [OP_SLEA_HBM] = RULE_ADD, [OP_SLEA_SMEM] = RULE_ADD,
     [OP_SLEA_SFLAG] = RULE_ADD, [OP_SCMP_U32] = RULE_COMPARE_U32, [OP_SCMP_F32] = RULE_FIXED,
     [OP_SMIN_MAX] = RULE_MIN_MAX, [OP_SELECT] = RULE_SELECT, [OP_VTRACE] = RULE_VECTOR,
-    [OP_VSETTM] = RULE_FIXED, [OP_VMPACKC] = RULE_VECTOR, [OP_STAND_IN_SCALAR] = RULE_VECTOR,
-    [OP_SETRNGSEED] = REFUSE_CODE, [OP_SHALT] = REFUSE_CODE, [OP_SHALT_ERR] = REFUSE_CODE};
+    [OP_VSETTM] = RULE_FIXED, [OP_VMPACKC] = RULE_VECTOR, [OP_STAND_IN_SCALAR] = RULE_VECTOR};
 
 static enum rule rule_of(enum isa_opcode code)
 {
-    if (code_rule[code] == REFUSE_CODE)
+    if (isa_info(code)->writes & (ISA_RNG | ISA_HALT))
         return RULE_REFUSE;
     if (code_rule[code] != 0)
         return (enum rule)code_rule[code];
     return (enum rule)class_rule[isa_info(code)->latency_class];
-}
-
-/* bit per operand that is a scalar which the operation reads */
-static uint8_t scalars_of(enum isa_opcode code)
-{
-    const struct isa_info *info = isa_info(code);
-    unsigned scalars = 0;
-    int i;
-
-    for (i = 0; i < info->choice_first; i++)
-        if (strchr("sSBOFZ", info->role[i]))
-            scalars |= 1u << i;
-    return (uint8_t)scalars;
 }
 
 struct memo_walk *memo_walk_create(void)
@@ -76,7 +61,7 @@ struct memo_walk *memo_walk_create(void)
 
     for (i = 0; i < OP_COUNT; i++) {
         w->rule[i] = (uint8_t)rule_of((enum isa_opcode)i);
-        w->scalars[i] = scalars_of((enum isa_opcode)i);
+        w->scalars[i] = isa_scalar_operands((enum isa_opcode)i);
     }
     w->shadow = mem_alloc(sizeof(*w->shadow));
     return w;

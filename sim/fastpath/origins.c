@@ -43,37 +43,28 @@ enum rule {
     RULE_SELECT, RULE_LOAD, RULE_STORE, RULE_POP, RULE_VECTOR_ROWS, RULE_DESCRIPTOR, RULE_COPY
 };
 
-static enum rule rule_of(enum isa_opcode code, uint8_t scalars)
+static enum rule rule_of(enum isa_opcode code)
 {
     const struct isa_info *info = isa_info(code);
+    bool has_scalars = isa_scalar_operands(code) || info->role[0] == 'e';
 
-    switch (code) {
-    case OP_SLD: return RULE_LOAD;
-    case OP_SST: return RULE_STORE;
-    case OP_SPOP: return RULE_POP;
-    case OP_SELECT: return RULE_SELECT;
-    case OP_VSETIAR: return RULE_VECTOR_ROWS;
-    case OP_DMA_GENERAL: return RULE_DESCRIPTOR;
-    case OP_VSTV: case OP_SETRNGSEED: return RULE_FREE;
-    default: break;
-    }
+    if (info->format == ISA_FMT_DMA_DESC)
+        return RULE_DESCRIPTOR;
+    if (info->slot == SLOT_SCALAR && isa_touches(code) & ISA_SMEM)
+        return info->reads & ISA_SMEM ? RULE_LOAD : RULE_STORE;
+    if (info->reads & ISA_V2S)
+        return RULE_POP;
+    if (info->writes & ISA_IAR)
+        return RULE_VECTOR_ROWS;
+    if (code == OP_SELECT)
+        return RULE_SELECT;
+    if (code == OP_VSTV || info->writes & ISA_RNG)
+        return RULE_FREE;
     switch (info->latency_class) {
     case CLASS_SALU: case CLASS_SMUL: case CLASS_SF32:
-        return info->role[0] == 'e' ? RULE_RESULT : scalars ? RULE_COUNTS : RULE_NONE;
-    default: return scalars || info->role[0] == 'e' ? RULE_COUNTS : RULE_NONE;
+        return info->role[0] == 'e' ? RULE_RESULT : has_scalars ? RULE_COUNTS : RULE_NONE;
+    default: return has_scalars ? RULE_COUNTS : RULE_NONE;
     }
-}
-
-static uint8_t scalars_of(enum isa_opcode code)
-{
-    const struct isa_info *info = isa_info(code);
-    unsigned scalars = 0;
-    int i;
-
-    for (i = 0; i < info->choice_first; i++)
-        if (strchr("sSBOFZ", info->role[i]))
-            scalars |= 1u << i;
-    return (uint8_t)scalars;
 }
 
 struct origins *origins_create(const struct chip *chip)
@@ -84,8 +75,8 @@ struct origins *origins_create(const struct chip *chip)
     o->word_count = chip->smem_bytes / 4;
     o->word = mem_alloc((size_t)o->word_count * sizeof(*o->word));
     for (i = 0; i < OP_COUNT; i++) {
-        o->scalars[i] = scalars_of((enum isa_opcode)i);
-        o->rule[i] = (uint8_t)rule_of((enum isa_opcode)i, o->scalars[i]);
+        o->scalars[i] = isa_scalar_operands((enum isa_opcode)i);
+        o->rule[i] = (uint8_t)rule_of((enum isa_opcode)i);
     }
     return o;
 }

@@ -38,11 +38,6 @@ static const uint16_t *table_of(enum matrix_type type)
     return tables[type];
 }
 
-uint16_t matrix_bf16_of(enum matrix_type type, unsigned bits)
-{
-    return table_of(type)[bits];
-}
-
 /* words of narrow values into rows: row r of them in bits r x width of their sublane */
 static void rows_of_narrow(enum matrix_type type, const uint32_t *tile, uint32_t row[][64])
 {

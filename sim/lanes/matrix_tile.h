@@ -24,6 +24,4 @@ const uint32_t *matrix_groups_of_tile(const struct simd_path *simd, enum matrix_
                                       bool is_columns, const uint32_t *tile,
                                       uint32_t room[MATRIX_ROWS_MAX / 8 * MATRIX_GROUP_WORDS]);
 
-/* one value of a narrow type (s8 to f8e4m3fn), its bits in the low end, as bf16 */
-uint16_t matrix_bf16_of(enum matrix_type type, unsigned bits);
 #endif

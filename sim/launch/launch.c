@@ -289,7 +289,7 @@ void machine_finish(struct machine *m)
     launch_parallel(m, m->core_count, finish_counters, m);
     tracing_end(m);
     if (m->watch)
-        host_launch_over(m, false, replay_kernel_count(m));
+        host_launch_over(m, false, machine_memo_stats(m).kernels);
 }
 
 static bool repeat(struct machine *m)
@@ -302,7 +302,7 @@ static bool repeat(struct machine *m)
         host_launch_begin(m);
     is_repeat = launch_memo_repeat(m) || replay_launch(m);
     if (m->watch && is_repeat)
-        host_launch_over(m, true, replay_kernel_count(m));
+        host_launch_over(m, true, machine_memo_stats(m).kernels);
     else if (m->watch)
         host_launch_end(m);
     return is_repeat;

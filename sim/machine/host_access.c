@@ -17,19 +17,6 @@ static int check_host_range(const struct machine *m, int core, const char *memor
     return 0;
 }
 
-/* stored bytes, and what of them timing mode has lost track of */
-static int write_store(struct machine *m, struct hbm_store *s, struct ranges *unknown,
-                       int64_t address, const void *from, int64_t bytes)
-{
-    if (m->watch)
-        m->core->hooks->watch.transfer_begin(m);
-    hbm_store_write(s, address, from, (size_t)bytes);
-    ranges_remove(unknown, address, address + bytes);
-    if (m->watch)
-        m->core->hooks->watch.transfer_end(m);
-    return 0;
-}
-
 static int read_store(struct machine *m, const struct core *c, enum memory_space space,
                       int64_t address, void *to, int64_t bytes, struct err *e)
 {
@@ -54,7 +41,13 @@ int machine_hbm_write(struct machine *m, int core, int64_t address, const void *
 {
     if (check_host_range(m, core, "hbm", address, bytes, m->share_bytes, e) != 0)
         return -1;
-    return write_store(m, m->core[core].hbm, m->core[core].unknown_hbm, address, from, bytes);
+    if (m->watch)
+        m->core->hooks->watch.transfer_begin(m);
+    hbm_store_write(m->core[core].hbm, address, from, (size_t)bytes);
+    ranges_remove(m->core[core].unknown_hbm, address, address + bytes);
+    if (m->watch)
+        m->core->hooks->watch.transfer_end(m);
+    return 0;
 }
 
 int machine_hbm_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,
@@ -71,14 +64,6 @@ struct hbm_hold *machine_hbm_hold(const struct machine *m, int core, int64_t add
     assert(core >= 0 && core < m->core_count);
     assert(address >= 0 && bytes >= 0 && address + bytes <= m->share_bytes);
     return hbm_store_hold(m->core[core].hbm, address, (size_t)bytes);
-}
-
-int machine_host_write(struct machine *m, int core, int64_t address, const void *from,
-                       int64_t bytes, struct err *e)
-{
-    if (check_host_range(m, core, "host", address, bytes, m->chip.host_window_bytes, e) != 0)
-        return -1;
-    return write_store(m, m->core[core].host, &m->core[core].unknown_host, address, from, bytes);
 }
 
 int machine_host_read(struct machine *m, int core, int64_t address, void *to, int64_t bytes,

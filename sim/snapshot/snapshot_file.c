@@ -313,13 +313,21 @@ int snapshot_parse(const void *bytes, size_t size, const char *file, struct aren
     const unsigned char *at = bytes;
     struct bytes contents = {0};
     struct header h;
+    uint64_t most;
+    bool is_whole;
     int status = -1;
 
     memset(s, 0, sizeof(*s));
     if (check_header(at, size, file, &h, e))
         return -1;
-    if (inflate_contents(at + SNAPSHOT_HEADER_BYTES, size - SNAPSHOT_HEADER_BYTES,
-                         h.content_bytes, &contents))
+    most = (uint64_t)archive_unpacked_max((int64_t)size);
+    is_whole = inflate_contents(at + SNAPSHOT_HEADER_BYTES, size - SNAPSHOT_HEADER_BYTES,
+                                h.content_bytes < most ? h.content_bytes : most, &contents) == 0;
+    if (contents.size > most)
+        err_at(e, file, 0, 0, "a snapshot of %zu bytes becomes %llu, allowed are %llu; "
+               ARCHIVE_UNPACK_ADVICE, size, (unsigned long long)h.content_bytes,
+               (unsigned long long)most);
+    else if (!is_whole || contents.size != h.content_bytes)
         err_at(e, file, 0, 0, "damaged snapshot: its contents are not the %llu bytes that it says",
                (unsigned long long)h.content_bytes);
     else

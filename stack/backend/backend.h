@@ -70,6 +70,9 @@ int depend_build(struct depend *d, const struct code_block *b, const struct chip
                  struct err *e);
 void depend_fini(struct depend *d);
 
+/* depend_memory.c: flags, delays, DMA; all memory operations keep their place before or behind */
+bool op_is_outside(enum isa_opcode code);
+
 /* schedule.c */
 bool op_is_weight_push(const struct isa_op *op);        /* takes a staging port, for so long: */
 int op_weight_push_cycles(const struct chip *chip, const struct isa_op *op);

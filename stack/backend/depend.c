@@ -23,7 +23,7 @@ static void add_once(int *list, int *count, int number)
 void op_regs_read(const struct isa_op *op, struct op_regs *r)
 {
     const struct isa_info *info = isa_info(op->code);
-    bool is_guarded = op->pred != ISA_PRED_ALWAYS;
+    bool is_guarded = op->pred != ISA_PRED_ALWAYS, is_written;
 
     memset(r, 0, sizeof(*r));
     r->v_write = r->m_write = -1;
@@ -32,15 +32,22 @@ void op_regs_read(const struct isa_op *op, struct op_regs *r)
 
         if (op->operand[i].kind != OPERAND_REG)
             continue;
-        switch (info->role[i]) {
-        case 'd': r->v_write = number; break;
-        case 'm': r->m_write = number; break;
-        case 'e': r->s_write |= 1u << number; break;
-        case 'q': r->p_write |= (uint16_t)(1u << number); break;
-        case 'v': case 'V': add_once(r->v_read, &r->v_read_count, number); break;
-        case 'n': case 'N': add_once(r->m_read, &r->m_read_count, number); break;
-        case 'p': case 'P': r->p_read |= (uint16_t)(1u << number); break;
-        default: r->s_read |= 1u << number; break;      /* s, S, B, F */
+        is_written = isa_role_is_written(info->role[i]);
+        switch (isa_role_file(info->role[i])) {
+        case STATE_V:
+            if (is_written)
+                r->v_write = number;
+            else
+                add_once(r->v_read, &r->v_read_count, number);
+            break;
+        case STATE_M:
+            if (is_written)
+                r->m_write = number;
+            else
+                add_once(r->m_read, &r->m_read_count, number);
+            break;
+        case STATE_P: *(is_written ? &r->p_write : &r->p_read) |= (uint16_t)(1u << number); break;
+        default: *(is_written ? &r->s_write : &r->s_read) |= 1u << number; break;
         }
     }
     if (!is_guarded)

@@ -97,6 +97,7 @@ static struct unit_use mxu_use(struct fifo_state *st, const struct isa_op *op)
 static struct unit_use xlu_use(struct fifo_state *st, const struct isa_op *op)
 {
     const struct chip *chip = st->chip;
+    uint32_t reads = isa_info(op->code)->reads;
     struct unit_use u = {.fifo = &st->xlu[op->unit_index], .result_count = 1,
                          .busy_cycles = (int)chip->xlu_issue_cycles};
 
@@ -122,29 +123,31 @@ static struct unit_use xlu_use(struct fifo_state *st, const struct isa_op *op)
         break;
     default:
         u.is_pop = true;
-        u.kind = op->code == OP_VPOP_TRF ? RESULT_TRANSPOSED
-                 : op->code == OP_VPOP_PERMUTE ? RESULT_PERMUTED : RESULT_PLAIN;
+        u.kind = reads & ISA_TRANSPOSE ? RESULT_TRANSPOSED
+                 : reads & ISA_PERMUTE ? RESULT_PERMUTED : RESULT_PLAIN;
     }
     return u;
 }
 
 static struct unit_use unit_use(struct fifo_state *st, const struct isa_op *op)
 {
-    switch (isa_info(op->code)->unit) {
+    const struct isa_info *info = isa_info(op->code);
+
+    switch (info->unit) {
     case UNIT_MXU:
         return op_is_weight_push(op) ? (struct unit_use){.fifo = NULL} : mxu_use(st, op);
     case UNIT_XLU:
         return xlu_use(st, op);
     case UNIT_EUP:
-        return (struct unit_use){.fifo = &st->eup, .is_pop = op->code == OP_VPOP_EUP,
+        return (struct unit_use){.fifo = &st->eup, .is_pop = info->reads & ISA_EUP,
                                  .result_count = 1,
                                  .busy_cycles = (int)st->chip->eup_issue_cycles,
                                  .latency_cycles = (int)st->chip->eup_latency_cycles};
     default:
         break;
     }
-    if (op->code == OP_VPUSH || op->code == OP_SPOP)
-        return (struct unit_use){.fifo = &st->v2s, .is_pop = op->code == OP_SPOP,
+    if (isa_touches(op->code) & ISA_V2S)
+        return (struct unit_use){.fifo = &st->v2s, .is_pop = info->reads & ISA_V2S,
                                  .result_count = 1, .busy_cycles = 1,
                                  .latency_cycles = (int)st->chip->scalar_v2s_cycles};
     return (struct unit_use){.fifo = NULL};
@@ -274,7 +277,7 @@ static int check_op(const struct fifo_state *st, int i, struct err *e)
     int64_t unit_count = info->unit == UNIT_MXU ? st->chip->mxu_count
                          : info->unit == UNIT_XLU ? st->chip->xlu_count : 1;
     bool is_fifo = info->unit == UNIT_MXU || info->unit == UNIT_XLU ||
-                   info->unit == UNIT_EUP || op->code == OP_VPUSH || op->code == OP_SPOP;
+                   info->unit == UNIT_EUP || isa_touches(op->code) & ISA_V2S;
 
     if (is_fifo && op->unit_index >= unit_count)
         return err_set(e, "block \"%s\": %s uses unit %d, the chip has %lld", st->b->note,

@@ -87,7 +87,7 @@ static struct access read_access(const struct memory_state *st, int i)
     struct base base = operand_base(st, address);
     struct access x = {.op = i, .region = st->b->op[i].region, .root = base.root};
 
-    if (op->code == OP_VLD_IAR || op->code == OP_VST_IAR || address[1].kind != OPERAND_IMM) {
+    if (isa_info(op->code)->reads & ISA_IAR || address[1].kind != OPERAND_IMM) {
         x.root = UNKNOWN_ROOT;          /* its rows stand in a register */
         x.row_count = 1;
         return x;
@@ -182,7 +182,7 @@ static void order_access(struct memory_state *st, int i)
 /* SMEM is written by DMA, so that sld and sst keep their place among misc operations */
 static void order_smem(struct memory_state *st, int i)
 {
-    bool is_store = st->b->op[i].op.code == OP_SST;
+    bool is_store = isa_info(st->b->op[i].op.code)->writes & ISA_SMEM;
 
     depend_add(st->d, st->outside, i, 1);
     depend_add(st->d, st->smem_store, i, 1);
@@ -213,14 +213,10 @@ static void order_outside(struct memory_state *st, int i)
     st->outside = st->barrier = i;
 }
 
-static bool is_outside(const struct isa_op *op)
+bool op_is_outside(enum isa_opcode code)
 {
-    enum isa_slot slot = isa_info(op->code)->slot;
-
-    if (op->code == OP_VPUSH || op->code == OP_VMPACKC || op->code == OP_VRNG)
-        return false;
-    return slot == SLOT_MISC || slot == SLOT_DMA ||
-           op->code == OP_SHALT_ERR;
+    return isa_touches(code) & (ISA_FLAGS | ISA_MARKS | ISA_TIME | ISA_HALT) ||
+           isa_info(code)->writes & ISA_IAR;
 }
 
 void depend_memory(struct depend *d, const struct code_block *b, const struct chip *chip)
@@ -232,15 +228,15 @@ void depend_memory(struct depend *d, const struct code_block *b, const struct ch
     for (int k = 0; k < ISA_SREG_COUNT; k++)
         st.base[k] = fresh_base(&st);
     for (int i = 0; i < b->op_count; i++) {
-        const struct isa_op *op = &b->op[i].op;
+        enum isa_opcode code = (enum isa_opcode)b->op[i].op.code;
 
-        if (isa_info(op->code)->unit == UNIT_LOAD || isa_info(op->code)->unit == UNIT_STORE)
+        if (isa_info(code)->unit == UNIT_LOAD || isa_info(code)->unit == UNIT_STORE)
             order_access(&st, i);
-        else if (op->code == OP_SLD || op->code == OP_SST)
-            order_smem(&st, i);
-        else if (is_outside(op))
+        else if (op_is_outside(code))
             order_outside(&st, i);
-        if (op->code == OP_VRNG || op->code == OP_SETRNGSEED) {
+        else if (isa_touches(code) & ISA_SMEM)
+            order_smem(&st, i);
+        if (isa_touches(code) & ISA_RNG) {
             depend_add(d, st.draw, i, 1);
             st.draw = i;
         }

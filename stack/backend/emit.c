@@ -21,7 +21,7 @@ struct emitter {
     uint64_t *v_taken;                  /* by block: registers pinned there */
     int *v_local, *m_local;             /* a block's own number of a register … */
     int *v_block, *m_block;             /* … valid in this block */
-    const uint32_t *live_out;           /* scalar registers, by block; NULL: all */
+    const uint32_t *live_out;           /* scalar registers, by block */
     struct spill_area spill;
     struct vcode_stats stats;
     uint32_t *loop_label;               /* by counter register: bundle of the loop's start */
@@ -148,8 +148,7 @@ static int copy_block(struct emitter *m, struct code_block *b, int block, struct
         if (localize_op(m, b, block, &b->op[i].op, e))
             return -1;
     }
-    if (m->live_out)
-        scalars_rename(b, from->step_count, m->live_out[block]);
+    scalars_rename(b, from->step_count, m->live_out[block]);
     if (from->is_loop_end)
         append_loop_control(b, from->counter_sreg, m->chip);
     for (int i = 0; i < b->op_count; i++)
@@ -353,18 +352,6 @@ static int compile_blocks(struct emitter *m, struct err *e)
     return status;
 }
 
-static int end_program(struct emitter *m, struct err *e)
-{
-    struct isa_op halt = {.code = OP_SHALT, .pred = ISA_PRED_ALWAYS};
-
-    append_bundle(m, NULL);
-    append_op(m, &halt);
-    if ((int64_t)m->bundle_count > m->chip->core_imem_bundles)
-        return err_set(e, "program needs %zu bundles, chip has %lld", m->bundle_count,
-                       (long long)m->chip->core_imem_bundles);
-    return 0;
-}
-
 static void take_program(const struct emitter *m, struct isa_program *p)
 {
     *p = (struct isa_program){
@@ -401,9 +388,9 @@ static void init_emitter(struct emitter *m, struct arena *plan)
     m->loop_label = arena_array(plan, ISA_SREG_COUNT, sizeof(uint32_t));
 }
 
-static int compile(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
-                   int64_t spill_tiles, bool is_segment, struct arena *a,
-                   struct isa_program *program, struct vcode_stats *stats, struct err *e)
+int vcode_compile_segment(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
+                          int64_t spill_tiles, struct arena *a, struct isa_program *program,
+                          struct vcode_stats *stats, struct err *e)
 {
     struct emitter m = {.c = c, .chip = chip, .out = a,
                         .spill = {.base_row = spill_base_row, .tile_count = spill_tiles}};
@@ -412,13 +399,10 @@ static int compile(const struct vcode *c, const struct chip *chip, int64_t spill
 
     arena_init(&plan);
     init_emitter(&m, &plan);
-    if (is_segment)
-        m.live_out = scalars_live_out(c, c->kept_sregs, &plan);
+    m.live_out = scalars_live_out(c, c->kept_sregs, &plan);
     status = registers_pin(c, chip, &plan, m.v_physical, m.v_taken, e);
     if (!status)
         status = compile_blocks(&m, e);
-    if (!status && !is_segment)
-        status = end_program(&m, e);
     if (!status) {
         take_program(&m, program);
         m.stats.op_count = (int64_t)m.op_count;
@@ -433,18 +417,4 @@ static int compile(const struct vcode *c, const struct chip *chip, int64_t spill
     mem_free(m.symbol);
     arena_fini(&plan);
     return status;
-}
-
-int vcode_compile(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
-                  int64_t spill_tiles, struct arena *a, struct isa_program *program,
-                  struct vcode_stats *stats, struct err *e)
-{
-    return compile(c, chip, spill_base_row, spill_tiles, false, a, program, stats, e);
-}
-
-int vcode_compile_segment(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
-                          int64_t spill_tiles, struct arena *a, struct isa_program *program,
-                          struct vcode_stats *stats, struct err *e)
-{
-    return compile(c, chip, spill_base_row, spill_tiles, true, a, program, stats, e);
 }

@@ -33,10 +33,7 @@ void modulo_edge_add(struct modulo_body *l, int from, int to, int delay, int dis
 
 static bool is_access(const struct isa_op *op)
 {
-    enum isa_unit unit = isa_info(op->code)->unit;
-
-    return (unit == UNIT_LOAD || unit == UNIT_STORE) && op->code != OP_CLD &&
-           op->code != OP_VPOP_CRF;
+    return isa_touches(op->code) & ISA_VMEM && isa_info(op->code)->slot != SLOT_DMA;
 }
 
 static const struct isa_operand *address_of(const struct isa_op *op)
@@ -53,7 +50,7 @@ static bool is_base_of_access(const struct isa_op *op, int sreg)
         return false;
     for (int k = 0; k < op->operand_count; k++)
         if (&op->operand[k] != address && op->operand[k].kind == OPERAND_REG &&
-            op->operand[k].value == sreg && strchr("esSBOFZ", isa_info(op->code)->role[k]))
+            op->operand[k].value == sreg && isa_role_file(isa_info(op->code)->role[k]) == STATE_S)
             return false;
     return true;
 }
@@ -75,17 +72,13 @@ static bool can_correct(const struct code_block *b, int step, int body_end)
     return true;
 }
 
-/* DMA, flags, delays: nothing may overlap with those; the DRF fifo has no order kept here */
+/* nothing may overlap with those; the DRF and CRF fifos have no order kept here */
 static bool may_overlap_rounds(const struct code_block *b, int counter)
 {
     for (int i = 0; i < b->op_count; i++) {
-        const struct isa_op *op = &b->op[i].op;
-        enum isa_slot slot = isa_info(op->code)->slot;
+        enum isa_opcode code = (enum isa_opcode)b->op[i].op.code;
 
-        if (slot == SLOT_DMA || slot == SLOT_CMEM || op->code == OP_VPOP_CRF ||
-            op->code == OP_SDIVREM || op->code == OP_SPOP_DRF || op->code == OP_SHALT_ERR ||
-            (slot == SLOT_MISC && op->code != OP_VPUSH && op->code != OP_VMPACKC &&
-             op->code != OP_VRNG))
+        if (op_is_outside(code) || isa_touches(code) & (ISA_DRF | ISA_CRF))
             return false;
         if ((b->regs[i].p_read | b->regs[i].p_write) & 1 ||
             (b->regs[i].s_read | b->regs[i].s_write) >> counter & 1)
@@ -120,9 +113,9 @@ static void rename_virtual(struct isa_op *op, const int *v_fixed, int v_add, int
 
         if (o->kind != OPERAND_REG)
             continue;
-        if (strchr("dvV", info->role[k]) && v_fixed[o->value] < 0)
+        if (isa_role_file(info->role[k]) == STATE_V && v_fixed[o->value] < 0)
             o->value += v_add;
-        else if (strchr("mnN", info->role[k]))
+        else if (isa_role_file(info->role[k]) == STATE_M)
             o->value += m_add;
     }
 }

@@ -105,9 +105,9 @@ static void add_op(struct writer *w, int i, int64_t round, int64_t steps, int bu
 
         if (o->kind != OPERAND_REG)
             continue;
-        if (strchr("dvV", info->role[k]))
+        if (isa_role_file(info->role[k]) == STATE_V)
             o->value = s->v_register[o->value * s->unroll + turn];
-        else if (strchr("mnN", info->role[k]))
+        else if (isa_role_file(info->role[k]) == STATE_M)
             o->value = s->m_register[o->value * s->unroll + turn];
     }
     if (step >= 0)

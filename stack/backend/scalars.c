@@ -42,8 +42,7 @@ struct renaming {
 
 static bool is_scalar_read(const struct isa_op *op, int k)
 {
-    return op->operand[k].kind == OPERAND_REG &&
-           !strchr("dmeqvVnNpP", isa_info(op->code)->role[k]);
+    return op->operand[k].kind == OPERAND_REG && isa_scalar_operands(op->code) >> k & 1;
 }
 
 static bool is_pure(const struct isa_op *op)

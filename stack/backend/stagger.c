@@ -26,7 +26,12 @@ struct stagger {
 
 static bool is_push(const struct isa_op *op)
 {
-    return isa_info(op->code)->unit == UNIT_EUP && op->code != OP_VPOP_EUP;
+    return isa_info(op->code)->writes & ISA_EUP;
+}
+
+static bool is_pop(const struct isa_op *op)
+{
+    return isa_info(op->code)->reads & ISA_EUP;
 }
 
 static int larger(int a, int b) { return a > b ? a : b; }
@@ -47,14 +52,14 @@ static int note_op(struct stagger *s, int i)
         stage = larger(stage, s->v_stage[r.v_read[k]]);
     for (int k = 0; k < r.m_read_count; k++)
         stage = larger(stage, s->m_stage[r.m_read[k]]);
-    if (op->code == OP_VPOP_EUP)        /* right behind its push */
+    if (is_pop(op))                     /* right behind its push */
         stage = i > 0 ? s->stage[i - 1] : 0;
-    if (op->code == OP_VPOP_EUP && (i == 0 || !is_push(&s->op[i - 1].op)))
+    if (is_pop(op) && (i == 0 || !is_push(&s->op[i - 1].op)))
         return -1;
     s->stage[i] = stage;
     s->has_chain |= is_push(op) && stage > 0;
     if (r.v_write >= 0)
-        s->v_stage[r.v_write] = stage + (op->code == OP_VPOP_EUP);
+        s->v_stage[r.v_write] = stage + is_pop(op);
     if (r.m_write >= 0)
         s->m_stage[r.m_write] = stage;
     return 0;
@@ -100,8 +105,7 @@ static void find_keys(struct stagger *s, const struct chip *chip)
     int64_t width = chip->eup_latency_cycles / chip->eup_issue_cycles + 2, pushes = 0;
 
     for (int i = 0; i < s->count; i++) {
-        s->key[i] = s->op[i].op.code == OP_VPOP_EUP ? s->key[i - 1]
-                                                    : s->stage[i] + (int)(pushes / width);
+        s->key[i] = is_pop(&s->op[i].op) ? s->key[i - 1] : s->stage[i] + (int)(pushes / width);
         pushes += is_push(&s->op[i].op) && s->stage[i] == 0;
         s->last_key = larger(s->last_key, s->key[i]);
     }
@@ -137,7 +141,7 @@ int vcode_chain_cycles(const struct vcode *c, const struct chip *chip)
             pushed = at;
             eup_cycles = chip->eup_latency_cycles;
         }
-        if (op->code == OP_VPOP_EUP)
+        if (is_pop(op))
             at = pushed;
         end = at + chip_latency_cycles(chip, isa_info(op->code)->latency_class);
         if (r.v_write >= 0)

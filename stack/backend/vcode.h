@@ -157,18 +157,12 @@ struct vcode_stats {
 };
 
 /*
- * Spill where the source order needs it, schedule, allocate registers, emit:
- * docs/backend.md. `spill_base_row` is a free VMEM area for spilled tiles (row units of
- * 512 bytes), of spill_tiles tiles. The program ends with shalt. -1 when the
- * program does not fit the instruction memory or the spill area.
- *
- * A segment is the same without shalt, and as long as it needs to be
- * (stack/module/link.h cuts programs into overlays).
+ * A segment of a program (stack/module/link.h joins them, and cuts long ones into overlays): spill
+ * where the source order needs it, schedule, allocate registers, emit: docs/backend.md.
+ * `spill_base_row` is a free VMEM area for spilled tiles (row units of 512 bytes), of spill_tiles
+ * tiles. -1 when the spill area is too small for it.
  */
 int vcode_compile_segment(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
                           int64_t spill_tiles, struct arena *a, struct isa_program *program,
                           struct vcode_stats *stats, struct err *e);
-int vcode_compile(const struct vcode *c, const struct chip *chip, int64_t spill_base_row,
-                  int64_t spill_tiles, struct arena *a, struct isa_program *program,
-                  struct vcode_stats *stats, struct err *e);
 #endif

@@ -33,17 +33,14 @@ const char *collective_algo_name(enum collective_algo a)
 static int find(const char *what, const char *name, const char *const *names, int count,
                 struct err *e)
 {
-    char list[256], hint[64];
+    char list[256], hint[TEXT_NEAR_BYTES];
+    int found = text_find(name, names, sizeof(*names), (size_t)count, hint);
     size_t length = 0;
 
-    for (int i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return i;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count && found < 0; i++)
         length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%s", i ? ", " : "",
                                    names[i]);
-    return err_set(e, "no %s \"%s\"%s; there are %s", what, name,
-                   text_did_you_mean(name, names, (size_t)count, hint, sizeof(hint)), list);
+    return found >= 0 ? found : err_set(e, "no %s \"%s\"%s; there are %s", what, name, hint, list);
 }
 
 int collective_find_kind(const char *name, enum collective_kind *k, struct err *e)

@@ -141,19 +141,6 @@ int sharding_from_parts(const struct mesh *m, const int *parts, int rank, const 
     return 0;
 }
 
-char *sharding_print(const struct mesh *m, const struct sharding *s, int rank, char *buf,
-                     size_t buf_bytes)
-{
-    size_t length = (size_t)snprintf(buf, buf_bytes, "[");
-
-    for (int d = 0; d < rank && length < buf_bytes; d++)
-        length += (size_t)snprintf(buf + length, buf_bytes - length, "%s%s", d ? "," : "",
-                                   s->axis[d] ? m->axis[s->axis[d]].name : "-");
-    if (length < buf_bytes)
-        snprintf(buf + length, buf_bytes - length, "]");
-    return buf;
-}
-
 /* ----- parts of values */
 
 struct walk {

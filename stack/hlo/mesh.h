@@ -47,9 +47,6 @@ int sharding_check(const struct mesh *m, const struct shape *shape, const struct
  */
 int sharding_from_parts(const struct mesh *m, const int *parts, int rank, const char *what,
                         struct sharding *out, struct err *e);
-/* "[model,-]" */
-char *sharding_print(const struct mesh *m, const struct sharding *s, int rank, char *buf,
-                     size_t buf_bytes);
 /*
  * A device's part out of a whole array of `shape`, or back into it: dense row-major elements of 4
  * bytes. sharding_local says the part's shape.

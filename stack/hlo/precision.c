@@ -26,14 +26,6 @@ const struct precision_passes *precision_passes(enum graph_precision precision)
     return &table[precision];
 }
 
-void precision_split(float x, float part[PART_COUNT])
-{
-    for (int i = 0; i < PART_COUNT; i++) {
-        part[i] = f32_round_to_bf16(x);
-        x = f32_sub(x, part[i]);
-    }
-}
-
 double precision_error_bound(enum graph_precision precision, int64_t length,
                              int64_t block_length)
 {

@@ -13,6 +13,11 @@
 #define STACK_PRECISION_H
 #include "stack/hlo/graph.h"
 
+/*
+ * The parts of x as programs make them: hi = bf16(x), mid = bf16(x - hi),
+ * lo = bf16(x - hi - mid), by the rules of the vector unit. They add up to x
+ * exactly from |x| = 2^-103 to below 2^128 - 2^119; below, to within 2^-126.
+ */
 enum precision_part { PART_HI, PART_MID, PART_LO, PART_COUNT };
 
 struct precision_pass {
@@ -27,13 +32,6 @@ struct precision_passes {
 };
 
 const struct precision_passes *precision_passes(enum graph_precision precision);
-
-/*
- * The parts of x as programs make them: hi = bf16(x), mid = bf16(x - hi),
- * lo = bf16(x - hi - mid), by the rules of the vector unit. They add up to x
- * exactly from |x| = 2^-103 to below 2^128 - 2^119; below, to within 2^-126.
- */
-void precision_split(float x, float part[PART_COUNT]);
 
 /*
  * The bound on |result - exact| / sum |a||b| for f32 operands with a

@@ -137,15 +137,3 @@ int rewrite_bodies(struct graph *g, enum graph_op op,
     }
     return status;
 }
-
-int *graph_user_counts(const struct graph *g, struct arena *a)
-{
-    int *users = arena_array(a, (size_t)g->node_count + 1, sizeof(*users));
-
-    for (int i = 0; i < g->node_count; i++)
-        for (int k = 0; k < g->node[i].operand_count; k++)
-            users[g->node[i].operand[k]]++;
-    for (int i = 0; i < g->output_count; i++)
-        users[g->output[i].node]++;
-    return users;
-}

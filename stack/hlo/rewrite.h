@@ -41,6 +41,4 @@ int rewrite_bodies(struct graph *g, enum graph_op op,
                    int (*change)(struct graph *body, const void *user, struct err *e),
                    const void *user, struct err *e);
 
-/* Numbers of users by node (outputs count as one each); in arena `a`. */
-int *graph_user_counts(const struct graph *g, struct arena *a);
 #endif

@@ -131,9 +131,3 @@ int module_read(const struct module *m, struct machine *machine, int core, int o
 {
     return read_array(m->output[output], machine, core, dense, e);
 }
-
-int module_read_parameter(const struct module *m, struct machine *machine, int core,
-                          int parameter, void *dense, struct err *e)
-{
-    return read_array(m->parameter[parameter], machine, core, dense, e);
-}

@@ -19,6 +19,4 @@ int module_write(const struct module *m, struct machine *machine, int core, int 
                  const void *dense, struct err *e);
 int module_read(const struct module *m, struct machine *machine, int core, int output,
                 void *dense, struct err *e);
-int module_read_parameter(const struct module *m, struct machine *machine, int core,
-                          int parameter, void *dense, struct err *e);
 #endif

@@ -38,8 +38,6 @@ void tuning_destroy(struct tuning *t)
     mem_free(t);
 }
 
-int tuning_count(const struct tuning *t) { return t->count; }
-
 static void mix(uint64_t *h, const void *data, size_t bytes)
 {
     const unsigned char *p = data;

@@ -26,5 +26,4 @@ const struct tiling *tuning_find(const struct tuning *t, const struct kernel_job
 /* kept if it is the first or faster than the one there; of equals the one there stays */
 void tuning_add(struct tuning *t, const struct kernel_job *job, const struct tiling *tiling,
                 int64_t cycles);
-int tuning_count(const struct tuning *t);
 #endif

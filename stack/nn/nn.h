@@ -30,6 +30,10 @@ int nn_softmax(struct graph *g, int x);
 int nn_log_softmax(struct graph *g, int x);             /* f32 */
 int nn_layer_norm(struct graph *g, int x, int scale, int offset, double epsilon);
 int nn_rms_norm(struct graph *g, int x, int scale, double epsilon);
+int nn_unit_norm(struct graph *g, int x);       /* by its length, or by 1e-12 if that is larger */
+
+/* by mean and variance of each row's groups of channels, the last dimension; others are places */
+int nn_group_norm(struct graph *g, int x, int scale, int offset, int64_t groups, double epsilon);
 
 /* ---- batch norm over all dimensions but the last; scale .. variance are f32 [features] ---- */
 struct nn_batch_norm {
@@ -56,7 +60,8 @@ int nn_dense(struct graph *g, int x, int kernel, int count);
 int nn_bias(struct graph *g, int x, int bias);          /* along as many last dimensions */
 int nn_embedding(struct graph *g, int table, int ids);  /* [rows, width], [..] -> [.., width] */
 
-enum nn_padding { NN_VALID, NN_SAME, NN_EXPLICIT };
+/* causal: zeros before the first element alone, as many as a window reaches back */
+enum nn_padding { NN_VALID, NN_SAME, NN_EXPLICIT, NN_CAUSAL };
 struct nn_window {                      /* over height and width of NHWC */
     int64_t size[2], stride[2];         /* size: pooling only */
     enum nn_padding padding;
@@ -76,7 +81,6 @@ int nn_attention(struct graph *g, int q, int k, int v, bool is_causal);
  */
 int nn_attention_operands(const struct graph_attention *a, struct shape shape[4]);
 int nn_attention_call(struct graph *g, const int *operand, const struct graph_attention *a);
-int nn_rope(struct graph *g, int x, double base);       /* halves rotated by position */
 
 /* ---- optimizers: variables and slots f32, gradients f32 or bf16; `rate` an f32 scalar ---- */
 /* slot = momentum slot + gradient; variable -= rate slot */

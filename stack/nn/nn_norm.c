@@ -40,6 +40,37 @@ int nn_rms_norm(struct graph *g, int x, int scale, double epsilon)
                                         nn_spread(g, scale, wide)), dtype);
 }
 
+int nn_unit_norm(struct graph *g, int x)
+{
+    enum graph_dtype dtype = g->node[x].shape.dtype;
+    uint32_t last = nn_last_dim(g, x);
+    int wide = graph_convert(g, x, DTYPE_F32);
+    int squares = graph_reduce(g, REDUCE_ADD, nn_multiply(g, wide, wide), last);
+    int factor = graph_unary(g, HLO_RSQRT, squares);
+
+    factor = graph_binary(g, HLO_MINIMUM, factor, graph_splat(g, factor, 1e12));
+    return graph_convert(g, nn_multiply(g, wide, nn_spread_kept(g, factor, wide, last)), dtype);
+}
+
+int nn_group_norm(struct graph *g, int x, int scale, int offset, int64_t groups, double epsilon)
+{
+    enum graph_dtype dtype = g->node[x].shape.dtype;
+    struct shape s = g->node[x].shape;
+    int64_t channels = s.dim[s.rank - 1], places = shape_elems(&s) / s.dim[0] / channels;
+    int64_t dims[4] = {s.dim[0], places, groups, channels / groups};
+    uint32_t others = 1u << 1 | 1u << 3;
+    int wide = graph_reshape(g, graph_convert(g, x, DTYPE_F32), shape_make(DTYPE_F32, 4, dims));
+    int mean = nn_mean(g, wide, others);
+    int variance = variance_of(g, nn_mean(g, nn_multiply(g, wide, wide), others), mean);
+    int y = nn_subtract(g, wide, nn_spread_kept(g, mean, wide, others));
+
+    y = nn_multiply(g, y, nn_spread_kept(g, inverse_root(g, variance, epsilon), wide, others));
+    s.dtype = DTYPE_F32;
+    y = graph_reshape(g, y, s);
+    y = nn_add(g, nn_multiply(g, y, nn_spread(g, scale, y)), nn_spread(g, offset, y));
+    return graph_convert(g, y, dtype);
+}
+
 /* (x - mean) (scale / root) + offset */
 static int normalise(struct graph *g, int x, int scale, int offset, int mean, int variance,
                      double epsilon)

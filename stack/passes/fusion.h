@@ -40,6 +40,7 @@ struct fusion {
     bool *is_output, *is_free, *behind_hero;
     int *hero_of;                       /* the last that a node stands behind; or NODE_NONE */
     int *moved;                         /* by node, of the body being made; else NODE_NONE */
+    int *turn;                          /* of merging: by unit (fusion_merge.c), in which they run */
 };
 
 /* nodes that fusion may put into kernels with others */

@@ -14,7 +14,6 @@ static int unit_of(const struct fusion *f, int node)
 struct search {
     const struct fusion *f;
     int target, direct;                 /* looked for; reader whose own reads of it do not count */
-    int lowest;                         /* node of the target: what is below does not need it */
     bool *is_seen;
 };
 
@@ -40,21 +39,12 @@ static bool node_reaches(struct search *s, int unit, int node)
     return false;
 }
 
-static int highest(const struct fusion *f, int unit)
-{
-    const struct fusion_group *p = &f->group[unit];
-
-    if (unit >= f->group_count)
-        return unit - f->group_count;
-    return p->member_count ? p->member[p->member_count - 1] : -1;
-}
-
 /* whether `unit` needs the target, through others */
 static bool reaches(struct search *s, int unit)
 {
     const struct fusion_group *p;
 
-    if (s->is_seen[unit] || highest(s->f, unit) < s->lowest)
+    if (s->is_seen[unit] || s->f->turn[unit] < s->f->turn[s->target])
         return false;
     s->is_seen[unit] = true;
     if (unit >= s->f->group_count)
@@ -66,11 +56,49 @@ static bool reaches(struct search *s, int unit)
     return false;
 }
 
+static void take_turn(struct fusion *f, int unit, int *next);
+
+static void take_turns_before(struct fusion *f, int unit, int node, int *next)
+{
+    const struct graph_node *n = &f->g->node[node];
+
+    for (int k = 0; k < n->operand_count; k++)
+        if (unit >= f->group_count || !fusion_has(&f->group[unit], n->operand[k]))
+            take_turn(f, unit_of(f, n->operand[k]), next);
+}
+
+static void take_turn(struct fusion *f, int unit, int *next)
+{
+    if (f->turn[unit] >= 0)
+        return;
+    f->turn[unit] = 0;
+    if (unit >= f->group_count)
+        take_turns_before(f, unit, unit - f->group_count, next);
+    else
+        for (int i = 0; i < f->group[unit].member_count; i++)
+            take_turns_before(f, unit, f->group[unit].member[i], next);
+    f->turn[unit] = (*next)++;
+}
+
+/*
+ * An order in which the units can run; what comes before a unit does not need it. The numbers of
+ * nodes say nothing of that: a group of several roots may stand before nodes below its last one.
+ */
+static void order_units(struct fusion *f)
+{
+    int units = f->group_count + f->g->node_count, next = 0;
+
+    for (int i = 0; i < units; i++)
+        f->turn[i] = -1;
+    for (int i = 0; i < units; i++)
+        if (i < f->group_count || f->node[i - f->group_count].home < 0)
+            take_turn(f, i, &next);
+}
+
 static bool is_behind(struct search *s, int target, int reader)
 {
     s->target = target;
     s->direct = reader;
-    s->lowest = s->f->group[target].member[0];
     return reaches(s, reader);
 }
 
@@ -130,6 +158,7 @@ static bool try_merge(struct fusion *f, int into, int from)
         while (q->member_count > 0)
             fusion_remove(f, q, q->member[q->member_count - 1]);
         q->is_gone = true;
+        order_units(f);
     } else {
         undo(f, into, from, added, count);
         for (int i = 0; i < shared_count; i++)
@@ -228,6 +257,8 @@ static void merge_small(struct fusion *f, int group)
 
 void fusion_merge_groups(struct fusion *f)
 {
+    f->turn = arena_array(&f->arena, (size_t)(f->group_count + f->g->node_count), sizeof(int));
+    order_units(f);
     for (int i = f->group_count - 1; i >= 0; i--)
         if (!f->group[i].is_gone && !f->group[i].has_hero && !merge_with_producer(f, i))
             merge_with_sibling(f, i);

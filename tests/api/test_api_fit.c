@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE
 #include "tests/test.h"
 
+#include <locale.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -327,6 +328,49 @@ TEST(callbacks_of_keras_are_written_as_in_python)
     api_rig_close(&r);
 }
 
+static void train_and_log(const char *path, char *log, size_t bytes)
+{
+    struct api_rig r;
+    FILE *f;
+
+    open_built(&r, "v3-2");
+    api_must(sy_model_fit(r.model, &r.samples, &(sy_fit){.quiet = true, .csv_log = path}));
+    api_expect_error(sy_model_fit(r.model, &r.samples, &(sy_fit){
+        .quiet = true, .callbacks = (const char *const[]){"ReduceLROnPlateau(factor=2.5)", NULL}}),
+        "factor is 2.5, allowed");
+    api_rig_close(&r);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    log[fread(log, 1, bytes - 1, f)] = '\0';
+    fclose(f);
+}
+
+/* the program around the library may have set any */
+TEST(numbers_are_the_same_in_every_locale)
+{
+    char folder[] = "/tmp/systole_api_XXXXXX", path[96], command[200], log[2][400];
+
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/log.csv", folder);
+    train_and_log(path, log[0], sizeof(log[0]));
+    snprintf(command, sizeof(command), "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 2>/dev/null",
+             folder);
+    if (system(command) == 0 && setenv("LOCPATH", folder, 1) == 0 &&
+        setlocale(LC_NUMERIC, "de_DE.UTF-8")) {
+        snprintf(command, sizeof(command), "%.1f", 0.5);
+        assert_string_equal(command, "0,5");
+        train_and_log(path, log[1], sizeof(log[1]));
+        snprintf(command, sizeof(command), "%.1f", 0.5);
+        assert_string_equal(command, "0,5");
+        assert_string_equal(log[0], log[1]);
+        setlocale(LC_NUMERIC, "C");
+    } else {
+        printf("skipped: there is no localedef to make a locale with decimal commas\n");
+    }
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 /* a rate that the loss does not survive */
 static void open_doomed(struct api_rig *r)
 {
@@ -374,6 +418,7 @@ int main(void)
         cmocka_unit_test(datasets_that_do_not_fit_are_named_with_both_shapes),
         cmocka_unit_test(callbacks_are_told_in_order_and_may_stop),
         cmocka_unit_test(callbacks_of_keras_are_written_as_in_python),
+        cmocka_unit_test(numbers_are_the_same_in_every_locale),
         cmocka_unit_test(a_loss_that_is_not_finite_fails_or_ends_the_training),
     };
 

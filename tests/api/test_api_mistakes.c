@@ -122,6 +122,39 @@ TEST(damaged_checkpoints_are_told_and_passed_over)
     assert_int_equal(system(command), 0);
 }
 
+TEST(a_folder_of_checkpoints_is_one_trainings)
+{
+    char folder[] = "/tmp/systole_api_XXXXXX", path[96], keras[96], command[64];
+    const char *const written[] = {keras, NULL};
+    sy_fit fit = {.epochs = 2, .quiet = true, .checkpoint_folder = folder};
+    struct api_rig r;
+
+    assert_non_null(mkdtemp(folder));
+    snprintf(keras, sizeof(keras), "ModelCheckpoint('%s')", folder);
+    snprintf(path, sizeof(path), "%s/ckpt-00000008.safetensors", folder);
+    for (int i = 0; i < 2; i++) {
+        api_rig_open(&r, "cpu");
+        api_rig_build(&r, &api_standard);
+        if (i > 0) {
+            api_expect_error(sy_model_fit(r.model, &r.samples, &fit),
+                             "up to step 8, and this one is at step 0; sy_model_restore");
+            api_expect_error(sy_model_fit(r.model, &r.samples, &(sy_fit){
+                .quiet = true, .callbacks = written}), "overwrite=True removes them");
+            api_expect_error(sy_model_save(r.model, folder, 1, 0), "another training");
+            api_expect_error(sy_checkpoint_save(r.strategy, &(sy_checkpoint){
+                .folder = folder, .step = 7}), "another training");
+            assert_int_equal(access(path, F_OK), 0);
+            fit.epochs = 1;
+            fit.checkpoint_overwrite = true;
+        }
+        api_must(sy_model_fit(r.model, &r.samples, &fit));
+        api_rig_close(&r);
+    }
+    assert_int_not_equal(access(path, F_OK), 0);
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 /* ----- files that are none */
 
 TEST(folders_in_the_place_of_files_are_named)
@@ -257,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_damaged_record_stops_training_with_its_place),
         cmocka_unit_test(damaged_checkpoints_are_told_and_passed_over),
+        cmocka_unit_test(a_folder_of_checkpoints_is_one_trainings),
         cmocka_unit_test(folders_in_the_place_of_files_are_named),
         cmocka_unit_test(handles_that_were_freed_are_refused),
         cmocka_unit_test(nulls_are_named),

@@ -75,23 +75,6 @@ TEST(the_largest_value_has_a_bin)
     assert_int_equal(histogram_quantile(&h, 0.5), 0);
 }
 
-TEST(merged_histograms_are_those_of_all_values)
-{
-    static struct histogram a, b, all;
-    static int64_t value[2][VALUES];
-
-    fill(&a, value[0], 1, 40);
-    fill(&b, value[1], 2, 20);
-    for (int i = 0; i < 2 * VALUES; i++)
-        histogram_add(&all, value[i / VALUES][i % VALUES], 1);
-    histogram_merge(&a, &b);
-    assert_memory_equal(&a, &all, sizeof(a));
-    memset(&b, 0, sizeof(b));
-    histogram_merge(&b, &all);
-    histogram_merge(&b, &(struct histogram){.count = 0});
-    assert_memory_equal(&b, &all, sizeof(b));
-}
-
 /* in one bin, in bins of one width, and across widths */
 TEST(values_at_equal_distances_count_like_single_ones)
 {
@@ -189,7 +172,6 @@ int main(void)
         cmocka_unit_test(count_mean_and_extremes_are_exact),
         cmocka_unit_test(the_largest_value_has_a_bin),
         cmocka_unit_test(values_at_equal_distances_count_like_single_ones),
-        cmocka_unit_test(merged_histograms_are_those_of_all_values),
         cmocka_unit_test(lines_have_round_bounds_and_the_tail_shares_the_last),
         cmocka_unit_test(values_that_are_all_equal_are_one_line),
         cmocka_unit_test(the_counts_of_all_lines_are_all_counts),

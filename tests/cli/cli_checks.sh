@@ -30,8 +30,8 @@ $systole run "$dir/race.tasm" >"$out" 2>&1 ||
     fail "a race is a fault without the check: $(cat "$out")"
 expect "core 0 cycle 2002 bundle 2 (line 4): race: vld reads vmem bytes 0..4095 while \
 dma.hbm_to_vmem of core 0 cycle 0 bundle 0 (line 2) writes 0..4095: no wait for its flag 0" \
-    "$dir/race.tasm" --check-races --trace "$dir/t.json"
-[ -s "$dir/t.json" ] || fail "no trace after a race"
+    "$dir/race.tasm" --check-races --trace "$dir/t.pftrace"
+[ -s "$dir/t.pftrace" ] || fail "no trace after a race"
 expect "core 0 cycle 2002 bundle 2 (line 4): vld reads vmem row 0 (granule 0), which nothing has \
 written in this launch" "$dir/race.tasm" --check-unwritten
 

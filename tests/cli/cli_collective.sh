@@ -172,7 +172,7 @@ expect 2 'how many bytes has each device? (--bytes 256M)' collective all-reduce
 expect 2 'one collective at a time: all-reduce, barrier' collective all-reduce barrier
 expect 2 '(did you mean "all-reduce"?)' collective allreduce --bytes 1M
 expect 2 '(did you mean "ring"?)' collective all-reduce --bytes 1M --algo rong
-expect 2 '--bytes is "0", allowed are sizes from 1 byte to 1T' collective all-reduce --bytes 0
+expect 2 '--bytes is "0", allowed are sizes from 1 byte to 1 TiB' collective all-reduce --bytes 0
 expect 2 '--chunk is "x", allowed are sizes' collective all-reduce --bytes 1M --chunk x
 expect 2 '--type is "f16", allowed are f32, bf16' collective all-reduce --bytes 1M --type f16
 expect 2 '--over is "chip", allowed are chips, cores (did you mean "chips"?)' \

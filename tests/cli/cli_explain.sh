@@ -125,6 +125,39 @@ $systole run "$dir/it's a program.tasm" --trace "$dir/s.strace" >"$out" 2>&1 \
 verified s.strace 'waiting for the transcendental unit' \
     'a transcendental unit that answers at once' 0.9 1.1
 
+# runs again write nowhere but into their own folder, whatever the command names
+mkdir "$dir/mine"
+train "$dir/writer" --batch 64 --tpu v3-2 --csv-log "$dir/mine/log.csv" \
+    --checkpoint "$dir/mine" --trace "$dir/mine/t.json"
+(cd "$dir" && case $systole in /*) ;; *) systole=$OLDPWD/$systole ;; esac
+ $systole gemm 256x256x256 --tpu v3 --asm=mine/g.tasm --out-npy mine/g.npy --out gemm_writer \
+     >"$out" && $systole run eup.tasm --out run_writer --trace mine/r.strace \
+     --out-npy 0x0:8x128=mine/r.npy --save-at 5=mine/r.snap >"$out") \
+    || fail "writers: $(tail -1 "$out")"
+forged=$dir/forged
+cp -r "$dir/writer" "$forged"
+sed "s|^argument_\([0-9]*\) = --csv-log|argument_\1 = --csv-l|
+     s|^argument_\([0-9]*\) = --trace|argument_\1 = --trace-l=op|" \
+    "$dir/writer/config.ini" >"$forged/config.ini"
+for file in "$dir"/mine/*; do
+    echo mine >"$file"
+done
+ls "$dir/mine" >"$dir/names"
+for run in writer gemm_writer run_writer forged; do
+    $systole explain "$dir/$run" --verify --top 2 >"$out" 2>"$out.err" || fail "$run: $(cat "$out.err")"
+    for file in "$dir"/mine/*; do
+        [ "$(cat "$file")" = mine ] || fail "$run wrote $file"
+    done
+    ls "$dir/mine" | cmp -s - "$dir/names" || fail "$run left $(ls "$dir/mine")"
+    [ $run = forged ] || ! grep -q 'could not run' "$out" || fail "$run: $(grep 'not run' "$out")"
+done
+mkdir "$dir/below"
+for path in "$dir/mine/new.csv" "$dir/below/../mine/new.csv" new.csv; do
+    SYSTOLE_WRITES_BELOW=$dir/below $systole mem --bytes 64K --csv "$path" >"$out" 2>&1 &&
+        fail "$path is written"
+    grep -q "cannot write $path: this run may write below" "$out" || fail "$(cat "$out")"
+done
+
 # what cannot run again says why, and leaves nothing behind
 sed 's/^name = train/name = trai/' "$dir/small/config.ini" >"$dir/set/config.ini"
 TMPDIR=$dir/empty
@@ -147,7 +180,7 @@ expect() {          # exit status, part of the message, arguments
     [ "$got" -eq 1 ] && [ "$(wc -l <"$out.err")" -ne 1 ] && fail "$*: says more than one line"
 }
 expect 2 'which run? (a folder that --out left, or a .strace)'
-expect 2 'one run is enough' "$dir/small" "$dir/set"
+expect 2 'one run at a time' "$dir/small" "$dir/set"
 expect 2 '--top is "x", allowed are whole numbers in 0..' "$dir/small" --top x
 expect 1 'does not tell the command that made it' "$dir/set" --verify
 expect 1 'nowhere: cannot read: No such file' "$dir/nowhere"

@@ -13,7 +13,7 @@ ex=examples/03_double_buffered_matmul.tasm
 $systole run $ex --tpu v3-8 --all-cores --trace "$dir/a.strace" >"$out" || fail "no .strace"
 grep -q "^trace written to $dir/a.strace: .* records, .* cycles, level bundle; systole export" \
     "$out" || fail ".strace: $(tail -1 "$out")"
-for suffix in json json.gz pftrace xplane.pb kanata; do
+for suffix in pftrace xplane.pb kanata; do
     $systole run $ex --tpu v3-8 --all-cores --trace "$dir/b.$suffix" >"$out" || fail "no $suffix"
     grep -q "^trace written to $dir/b.$suffix: .* events and .* samples, cycles 0 to .*, level" \
         "$out" || fail "$suffix: $(tail -1 "$out")"
@@ -23,7 +23,7 @@ done
 # by name, beside the trace; from the folder of a run
 mkdir "$dir/run"
 cp "$dir/a.strace" "$dir/run/trace.strace"
-for format in perfetto=pftrace xspace=xplane.pb json=json json.gz=json.gz kanata=kanata; do
+for format in perfetto=pftrace xspace=xplane.pb kanata=kanata; do
     $systole export "$dir/run" --format ${format%=*} >"$out" || fail "no format ${format%=*}"
     cmp -s "$dir/run/trace.${format#*=}" "$dir/a.${format#*=}" || fail "--format ${format%=*}"
 done
@@ -53,21 +53,21 @@ head -1 "$dir/a.kanata" | grep -q '^Kanata	0004$' || fail "no Kanata"
 events() { sed -n 's/^trace written to .*: .* \([0-9,]*\) events and .*/\1/p' "$out" | tr -d ,; }
 last=0
 for level in step op bundle; do
-    $systole export "$dir/a.strace" -o "$dir/c.json" --level $level >"$out" || fail "level $level"
+    $systole export "$dir/a.strace" -o "$dir/c.pftrace" --level $level >"$out" || fail "level $level"
     [ "$(events)" -gt "$last" ] || fail "level $level has $(events) events, not more than $last"
     last=$(events)
 done
-$systole export "$dir/a.strace" -o "$dir/c.json" --window 1k:2k --core 3 >"$out" || fail "window"
+$systole export "$dir/a.strace" -o "$dir/c.pftrace" --window 1k:2k --core 3 >"$out" || fail "window"
 grep -q 'cycles 1,000 to 2,000, level bundle' "$out" || fail "window: $(cat "$out")"
-grep -q '"name":"core 3 (chip 1)"' "$dir/c.json" || fail "no core 3"
-grep -q '"name":"core 2 (chip 1)"' "$dir/c.json" && fail "core 2 beside core 3"
-grep -q '"name":"HBM of chip 1"' "$dir/c.json" || fail "core 3 without its memory"
-grep -q '"name":"HBM of chip 0"' "$dir/c.json" && fail "core 3 with other memory"
-$systole export "$dir/a.strace" -o "$dir/c.json" --max-events 1000 >"$out" || fail "limit"
+grep -qa 'core 3 (chip 1)' "$dir/c.pftrace" || fail "no core 3"
+grep -qa 'core 2 (chip 1)' "$dir/c.pftrace" && fail "core 2 beside core 3"
+grep -qa 'HBM of chip 1' "$dir/c.pftrace" || fail "core 3 without its memory"
+grep -qa 'HBM of chip 0' "$dir/c.pftrace" && fail "core 3 with other memory"
+$systole export "$dir/a.strace" -o "$dir/c.pftrace" --max-events 1000 >"$out" || fail "limit"
 [ "$(events)" -le 1000 ] && [ "$(events)" -gt 500 ] || fail "limit: $(cat "$out")"
 grep -q '^  left out: the [0-9,]* cycles from there on, with [0-9,]* bundles (limit' "$out" \
     || fail "limit: $(cat "$out")"
-grep -q '"left_out_bundles":[1-9]' "$dir/c.json" || fail "the file does not say what it lacks"
+grep -qa 'left out by the limit of events: [0-9]* cycles, [1-9]' "$dir/c.pftrace" || fail "the file does not say what it lacks"
 $systole export "$dir/a.strace" -o "$dir/c.xplane.pb" --max-events 1000 >/dev/null || fail "limit"
 protoc --decode=XSpace report/proto/xplane.proto <"$dir/c.xplane.pb" | grep -q '^warnings: ' \
     || fail "the XSpace does not say what it lacks"
@@ -98,18 +98,22 @@ done
 $systole gemm 256x256x256 --mode timing --trace "$dir/g.pftrace" >"$out" || fail "gemm"
 [ "$(events)" -gt 100 ] || fail "gemm: $(cat "$out")"
 train="train examples/mnist_mlp.json --tpu v3-8 --batch 64"
-$systole $train --steps 2 --trace "$dir/t.json" --trace-level op --out "$dir/new" >"$out" \
+$systole $train --steps 2 --trace "$dir/t.pftrace" --trace-level op --out "$dir/new" >"$out" \
     || fail "train: $(cat "$out")"
-grep -q "^trace written to $dir/t.json" "$out" || fail "train: $(cat "$out")"
-[ "$(grep -c '"epoch 1 step [12]"' "$dir/t.json")" -eq 16 ] || fail "not two steps on 8 cores"
-grep -q '"all-reduce"' "$dir/t.json" || fail "no source operations"
+grep -q "^trace written to $dir/t.pftrace" "$out" || fail "train: $(cat "$out")"
+protoc --decode=Trace report/proto/perfetto.proto <"$dir/t.pftrace" >"$dir/steps.txt"
+for step in 1 2; do     # a text stands once in the file, with the number that slices refer to
+    number=$(grep -B 1 "name: \"epoch 1 step $step\"" "$dir/steps.txt" | sed -n 's/ *iid: //p')
+    [ "$(grep -c "name_iid: $number$" "$dir/steps.txt")" -ge 8 ] || fail "no step $step on 8 cores"
+done
+grep -q '"all-reduce"' "$dir/steps.txt" || fail "no source operations"
 $systole $train --steps 1 --trace "$dir/new/t.xplane.pb" --trace-level step --out "$dir/new" \
     >"$out" || fail "train: $(cat "$out")"
 
 # a fault leaves what was seen up to it
 printf '{ s1 = smov 1 }\n{ v0 = vld [vmem:32768] }\n{ shalt }\n' >"$dir/bad.tasm"
-$systole run "$dir/bad.tasm" --trace "$dir/bad.json" >"$out" 2>&1 && fail "no fault"
-grep -q '"fault":' "$dir/bad.json" || fail "the fault is not in the trace"
+$systole run "$dir/bad.tasm" --trace "$dir/bad.pftrace" >"$out" 2>&1 && fail "no fault"
+grep -qa 'fault' "$dir/bad.pftrace" || fail "the fault is not in the trace"
 
 expect() {          # exit status, part of the message, arguments
     wanted=$1 message=$2; shift 2
@@ -118,63 +122,70 @@ expect() {          # exit status, part of the message, arguments
     [ $got -eq "$wanted" ] || fail "$*: exit status $got instead of $wanted"
     grep -qF -- "$message" "$out.err" || fail "$*: says \"$(head -1 "$out.err")\""
 }
-suffixes=".strace, .pftrace, .json, .json.gz, .xplane.pb or .kanata"
+suffixes=".strace, .pftrace, .xplane.pb or .kanata"
 expect 1 "the trace is to be $dir/t.png; its name must end in $suffixes" \
     run $ex --trace "$dir/t.png"
 expect 1 "its name must end in" gemm 8x8x8 --trace "$dir/pftrace"
 expect 1 "cannot write $dir/no/t.pftrace" run $ex --trace "$dir/no/t.pftrace"
-expect 1 "cannot write /dev/full" run $ex --trace /dev/full/t.json
+expect 1 "cannot write /dev/full" run $ex --trace /dev/full/t.pftrace
 expect 2 'its first cycle, 20000, is not before its end, 10000' \
-    run $ex --trace "$dir/t.json" --trace-window 20k:10k
-expect 2 'cycles A:B are needed, such as' run $ex --trace "$dir/t.json" --trace-window 20
-expect 2 'cycles A:B are needed, such as' run $ex --trace "$dir/t.json" --trace-window 2x:3
-expect 2 'cycles A:B are needed, such as' run $ex --trace "$dir/t.json" --trace-window 1:0
+    run $ex --trace "$dir/t.pftrace" --trace-window 20k:10k
+expect 2 'cycles A:B are needed, such as' run $ex --trace "$dir/t.pftrace" --trace-window 20
+expect 2 'cycles A:B are needed, such as' run $ex --trace "$dir/t.pftrace" --trace-window 2x:3
+expect 2 'cycles A:B are needed, such as' run $ex --trace "$dir/t.pftrace" --trace-window 1:0
 expect 2 'cycles A:B are needed, such as' \
-    run $ex --trace "$dir/t.json" --trace-window :9999999999999999999999
+    run $ex --trace "$dir/t.pftrace" --trace-window :9999999999999999999999
 expect 2 'allowed are whole numbers from 0 (no limit) on' \
-    run $ex --trace "$dir/t.json" --trace-max-events few
-expect 2 '"bundel"' run $ex --trace "$dir/t.json" --trace-level bundel
+    run $ex --trace "$dir/t.pftrace" --trace-max-events few
+expect 2 '"bundel"' run $ex --trace "$dir/t.pftrace" --trace-level bundel
 expect 1 'go with --trace FILE or --out DIR' gemm 8x8x8 --trace-level op
-expect 2 'do not go together' gemm 8x8x8 --trace "$dir/t.json" --no-trace
+expect 2 'do not go together' gemm 8x8x8 --trace "$dir/t.pftrace" --no-trace
 expect 2 '--trace shows cycles, which --mode functional does not work out' \
-    run $ex --mode functional --trace "$dir/t.json"
+    run $ex --mode functional --trace "$dir/t.pftrace"
 expect 2 '--trace belongs to --backend sim' train examples/mnist_mlp.json --backend host \
-    --trace "$dir/t.json"
+    --trace "$dir/t.pftrace"
 expect 2 'which trace?' export
 expect 2 '-o FILE or --format NAME is needed, one of them' export "$dir/a.strace"
-expect 2 'one of them' export "$dir/a.strace" -o "$dir/e.json" --format json
-expect 2 'one trace at a time' export "$dir/a.strace" "$dir/a.strace" -o "$dir/e.json"
+expect 2 'one of them' export "$dir/a.strace" -o "$dir/e.pftrace" --format perfetto
+expect 2 'one trace at a time' export "$dir/a.strace" "$dir/a.strace" -o "$dir/e.pftrace"
 expect 1 'there is no format "perfeto" (did you mean "perfetto"?)' \
     export "$dir/a.strace" --format perfeto
-expect 1 "the output is to be $dir/e.txt; its name must end in" \
+for format in chrome json json.gz; do
+    expect 1 "$format: the JSON of Chrome is gone; write for Perfetto" \
+        export "$dir/a.strace" --format $format
+done
+expect 1 "$dir/e.json.gz: the JSON of Chrome is gone; write for Perfetto" \
+    export "$dir/a.strace" -o "$dir/e.json.gz"
+expect 1 "$dir/t.json: the JSON of Chrome is gone" run $ex --trace "$dir/t.json"
+expect 1 "the trace is to be $dir/e.txt; its name must end in .pftrace, .xplane.pb or .kanata" \
     export "$dir/a.strace" -o "$dir/e.txt"
-expect 1 'nowhere.strace' export nowhere.strace -o "$dir/e.json"
-expect 1 'README.md' export README.md -o "$dir/e.json"
-expect 1 'trace.strace' export "$dir/new" -o "$dir/e.json"
+expect 1 'nowhere.strace' export nowhere.strace -o "$dir/e.pftrace"
+expect 1 'README.md' export README.md -o "$dir/e.pftrace"
+expect 1 'trace.strace' export "$dir/new" -o "$dir/e.pftrace"
 expect 1 'there is no core 8; the trace has cores 0..7' \
-    export "$dir/a.strace" -o "$dir/e.json" --core 8
-expect 1 'core 1 ran no program' export "$dir/d.strace" -o "$dir/e.json" --core 1
+    export "$dir/a.strace" -o "$dir/e.pftrace" --core 8
+expect 1 'core 1 ran no program' export "$dir/d.strace" -o "$dir/e.pftrace" --core 1
 expect 1 'the window begins at cycle 9000000, the trace ends at' \
-    export "$dir/a.strace" -o "$dir/e.json" --window 9M:
+    export "$dir/a.strace" -o "$dir/e.pftrace" --window 9M:
 expect 1 'recorded at level op and has nothing of level slot' \
-    export "$dir/d.strace" -o "$dir/e.json" --level slot
+    export "$dir/d.strace" -o "$dir/e.pftrace" --level slot
 expect 1 'kanata shows bundles, which level op does not have' \
     export "$dir/d.strace" -o "$dir/e.kanata"
-expect 1 "cannot write $dir/no/e.json" export "$dir/a.strace" -o "$dir/no/e.json"
+expect 1 "cannot write $dir/no/e.pftrace" export "$dir/a.strace" -o "$dir/no/e.pftrace"
 for name in "$dir"/t.* "$dir"/e.*; do
     case $name in
-    "$dir/t.json"|"$dir/t.*"|"$dir/e.*") ;;
+    "$dir/t.pftrace"|"$dir/t.*"|"$dir/e.*") ;;
     *) fail "a failed command left $name" ;;
     esac
 done
-for sink in json pftrace xplane.pb kanata; do
+for sink in pftrace xplane.pb kanata; do
     ln -s /dev/full "$dir/full.$sink"
     expect 1 "cannot write $dir/full.$sink: No space left on device" \
         export "$dir/a.strace" -o "$dir/full.$sink"
 done
 # what is cut short is exported as far as it goes, and says so
 head -c 100000 "$dir/a.strace" >"$dir/cut.strace"
-$systole export "$dir/cut.strace" -o "$dir/cut.json" >"$out" 2>"$out.err" \
+$systole export "$dir/cut.strace" -o "$dir/cut.pftrace" >"$out" 2>"$out.err" \
     || fail "cut: $(cat "$out.err")"
 [ -s "$out.err" ] || fail "a trace that is cut short is taken as whole"
 exit $status

@@ -22,11 +22,18 @@ grep -q '^[0-9,]* cycles = [0-9.]* us; [0-9.]* TFLOP/s = [0-9.]* % of the peak o
 # cores share the rows; threads, SIMD paths and a trace change nothing
 $systole gemm 500x200x300 --tpu v3-8 --out-npy "$dir/c1.npy" | sed '/^host time/d' >"$dir/one"
 $systole gemm 500x200x300 --tpu v3-8 --out-npy "$dir/c2.npy" --threads 2 --simd c \
-    --trace "$dir/t.json.gz" \
+    --trace "$dir/t.pftrace" \
     | sed '/^host time/d;/^trace written/d' >"$dir/two"
 cmp -s "$dir/one" "$dir/two" || fail "threads, simd path or trace change the report"
 cmp -s "$dir/c1.npy" "$dir/c2.npy" || fail "threads or simd path change the result"
-[ -s "$dir/t.json.gz" ] || fail "no trace"
+# a NaN and an infinity of the user's: two rows of the result, and counted
+cp "$dir/c1.npy" "$dir/n.npy"
+printf '\000\000\300\177' | dd of="$dir/n.npy" bs=1 seek=256 conv=notrunc 2>/dev/null
+printf '\000\000\200\177' | dd of="$dir/n.npy" bs=1 seek=1056 conv=notrunc 2>/dev/null
+$systole gemm 500x16x200 --a "$dir/n.npy" >"$out" || fail "NaN among the operands"
+grep -q '^NaN and infinite: 2 elements of the operands, 32 of 8000 of the result, the same' "$out" \
+    || fail "NaN: $(grep -A2 bound "$out")"
+[ -s "$dir/t.pftrace" ] || fail "no trace"
 grep -q '^500x200x300, 8 cores' "$dir/one" || fail "not on all cores: $(head -1 "$dir/one")"
 $systole gemm 9x200x300 --tpu v3-8 >"$out" || fail "cores without rows: $(tail -1 "$out")"
 $systole gemm 500x200x300 --tpu v3-8 --mode timing | sed '/^host time/d' >"$dir/two"
@@ -71,13 +78,13 @@ expect 2 'a side of MxNxK is "0", allowed are whole numbers in 1..1048576' 4x0x4
 expect 2 '--k is "-1", allowed are whole numbers in 1..1048576' --k=-1
 expect 2 'a side is "0", allowed are whole numbers in 1..1048576' 4 0 4
 expect 2 'M, K and N are three numbers, "5" is one more' 4 4 4 5
-expect 2 '--dtype is "s8", allowed are f32, bf16' 4 4 4 --dtype s8
+expect 2 '--dtype is "s8", allowed are bf16, f32' 4 4 4 --dtype s8
 expect 2 '--out-type is "f16", allowed are f32, bf16' 4x4x4 --out-type f16
 expect 2 '--seed is "x", allowed are whole numbers from 0 on' 4x4x4 --seed x
 expect 2 '--a, --b and --out-npy are about values, which --mode timing does not have' \
     4x4x4 --mode timing --out-npy "$dir/x.npy"
 expect 2 '--trace shows cycles, which --mode functional does not work out' \
-    4x4x4 --mode functional --trace "$dir/x.json"
+    4x4x4 --mode functional --trace "$dir/x.pftrace"
 expect 1 'operands and result take 8388608.0 MiB, the HBM of a core has 16384.0 MiB; the chip is v3' \
     1048576x1048576x1048576 --mode timing
 expect 1 'a product needs 17 vector registers, the chip has 12; the chip is v2' \
@@ -88,7 +95,7 @@ expect 1 'nowhere.npy' 4x4x4 --a nowhere.npy
 expect 1 'README.md: not a .npy file' 4x4x4 --a README.md
 expect 1 "cannot write $dir/no/c.npy" 4x4x4 --out-npy "$dir/no/c.npy"
 expect 1 "cannot write $dir/no/g.tasm" 4x4x4 --asm "$dir/no/g.tasm"
-expect 1 'its name must end in .strace, .pftrace, .json' 4x4x4 --trace "$dir/t.png"
+expect 1 'its name must end in .strace, .pftrace' 4x4x4 --trace "$dir/t.png"
 expect 1 'a matrix of 16384x16384 elements; 134217728 are the most, except with --mode timing' \
     16384x1x16384
 exit $status

@@ -49,7 +49,7 @@ expect 0 'v5e.ini: 16 GiB, 32 pseudo-channels' mem --config sim/chips/v5e.ini --
     fail "a chip and its file differ"
 
 # what is wrong with sizes and patterns
-expect 2 '--bytes is "0", allowed are bytes from 1 on' mem --bytes 0
+expect 2 '--bytes is "0", allowed are sizes from 1 byte' mem --bytes 0
 expect 2 '--bytes is "1.5M"' mem --bytes 1.5M
 expect 2 '--access is "x"' mem --access x
 expect 2 '--per-cycle is "0", allowed are whole numbers in 1..1024' mem --per-cycle 0

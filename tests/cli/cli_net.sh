@@ -59,11 +59,11 @@ refuse 'cannot be twisted: k x k x 2k and k x 2k x 2k can, k being at least 3; t
 refuse 'transpose needs axes of equal length, not 4x8x1; the nearest grid is 8x8x1' \
     net --grid 4x8 --traffic transpose
 refuse '--load 0 is not a number from 0.001 to 6' net --load 0
-refuse '--bytes 0 is not a size from 1 to 1G' net --bytes 0
-refuse '--bytes 2G is not a size from 1 to 1G' net --bytes 2G
-refuse '--messages 5 is not a number from 10 to 1000000' net --messages 5
-refuse '--seeds x is not a number from 1 to 1000' net --seeds x
-refuse '--hot 101 is not a number from 1 to 100' net --hot 101
+expect 2 '--bytes is "0", allowed are sizes from 1 byte to 1 GiB' net --bytes 0
+expect 2 '--bytes is "2G", allowed are sizes from 1 byte to 1 GiB' net --bytes 2G
+expect 2 '--messages is "5", allowed are whole numbers in 10..1000000' net --messages 5
+expect 2 '--seeds is "x", allowed are whole numbers in 1..1000' net --seeds x
+expect 2 '--hot is "101", allowed are whole numbers in 1..100' net --hot 101
 refuse 'are too many; at most 65536' net --grid 16x16 --messages 100000
 refuse 'ici.routing' net --routing yxz
 refuse 'all-to-all takes grids of 2 to 2048 chips, not 4096' net --traffic all-to-all --tpu v4-8192
@@ -71,6 +71,6 @@ refuse 'nowhere/net.csv' net --grid 4x4 --load 0.1 --csv nowhere/net.csv
 expect 2 'one of --torus, --mesh and --twisted' net --grid 4x4 --torus --mesh
 expect 2 'go with --grid' net --mesh
 expect 2 '--load or --sweep' net --load 0.5 --sweep
-expect 2 'a pattern goes behind --traffic' net uniform
+expect 2 'no argument expected: uniform' net uniform
 [ $failures -eq 0 ] && echo "cli_net: passed"
 exit $failures

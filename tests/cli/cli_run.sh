@@ -29,10 +29,10 @@ $systole run examples/01_vector_add.tasm --hbm 0="$dir/c.npy" --hbm 0x10000="$di
 $systole run examples/03_double_buffered_matmul.tasm --tpu v3-8 --all-cores | sed '/^host time/d' \
     >"$dir/one"
 $systole run examples/03_double_buffered_matmul.tasm --tpu v3-8 --all-cores --threads 2 --simd c \
-    --trace "$dir/t.json.gz" \
+    --trace "$dir/t.pftrace" \
     | sed '/^host time/d;/^trace written/d' >"$dir/two"
 cmp -s "$dir/one" "$dir/two" || fail "threads, simd path or trace change the report"
-[ -s "$dir/t.json.gz" ] || fail "no trace"
+[ -s "$dir/t.pftrace" ] || fail "no trace"
 $systole run examples/03_double_buffered_matmul.tasm --tpu v3-8 --all-cores \
     --set mxu.latency_cycles=400 | sed '/^host time/d' >"$dir/two"
 cmp -s "$dir/one" "$dir/two" && fail "--set changes nothing"
@@ -89,17 +89,17 @@ expect 1 "ADDR:ROWSxCOLS=FILE is needed" $ex --out-npy 0:4x4
 expect 1 "cannot write" $ex --out-npy 0:4x4="$dir/no/such/c.npy"
 expect 1 "at most 67108864 elements" $ex --dump 0:1000000x1000000
 expect 1 "16384 from 0x3ffffc000 on" $ex --dump 0x3ffffc000:32x129
-expect 1 "its name must end in .strace, .pftrace, .json, .json.gz, .xplane.pb or .kanata" $ex --trace "$dir/t.png"
-expect 1 "cannot write $dir/no/such/t.json" $ex --trace "$dir/no/such/t.json"
+expect 1 "its name must end in .strace, .pftrace, .xplane.pb or .kanata" $ex --trace "$dir/t.png"
+expect 1 "cannot write $dir/no/such/t.pftrace" $ex --trace "$dir/no/such/t.pftrace"
 printf '{ shalt.err }\n' >"$dir/stop.tasm"
-expect 1 "shalt.err reached" "$dir/stop.tasm" --trace "$dir/stop.json"
+expect 1 "shalt.err reached" "$dir/stop.tasm" --trace "$dir/stop.pftrace"
 expect 1 "contradicts slice v3-8" $ex --tpu v3-8 --set chip.cores=1
 expect 2 "whole numbers in 1..256" $ex --threads 0
 expect 2 "--dump, --out-npy and --result show values, which --mode timing does not" \
     $ex --mode timing --dump 0:8x8
 expect 2 "show values" $ex --mode timing --out-npy 0:8x8="$dir/c.npy"
 expect 2 "--trace shows cycles, which --mode functional does not" \
-    $ex --mode functional --trace "$dir/t.json"
+    $ex --mode functional --trace "$dir/t.pftrace"
 expect 2 '--mode is "fast", allowed are both, timing, functional' $ex --mode fast
 printf '{ vpush v1 }\n{ s1 = spop }\n{ shalt }\n' >"$dir/pop.tasm"
 expect 1 "spop needs an element of a vector, which timing mode does not work out; use --mode both" \

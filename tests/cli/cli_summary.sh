@@ -3,12 +3,12 @@
 . tests/cli/cli_rig.inc
 
 expect 2 'which model' summary
-expect 2 'one model, not' summary a.json b.json
+expect 2 'one model at a time' summary a.json b.json
 expect 2 '--codegen is "fast", allowed are xla, best' summary a.json --codegen fast
 expect 2 '--batch is "0", allowed are whole numbers in 1..1048576' summary a.json --batch 0
 expect 2 'there are float32, mixed_bfloat16, bfloat16' summary a.json --policy half
 expect 0 'Examples:' summary --help
-refuse 'no/such.json: cannot open the model' summary no/such.json
+refuse 'no/such.json: cannot open' summary no/such.json
 refuse 'did you mean "v3"' summary examples/mnist_mlp.json --tpu v33
 printf '{\n "class_name": }\n' >"$work/broken.json"
 refuse "$work/broken.json:2:" summary "$work/broken.json"

@@ -101,10 +101,10 @@ refuse 1 '(did you mean "batch"?)' --vary btach=1 -- train m.json
 refuse 1 '(did you mean "train"?)' --vary batch=1 -- trian m.json
 refuse 1 '--best is "x"' --vary batch=1 --best x -- train m.json
 refuse 1 '--out goes before the command' --vary batch=1 -- train m.json --out there
-refuse 1 '--trace would be written anew' --vary batch=1 -- train m.json --trace=t.json
+refuse 1 '--trace would be written anew' --vary batch=1 -- train m.json --trace=t.pftrace
 refuse 2 'what is to vary?' -- train m.json
 refuse 2 'which command?' --vary batch=1
-refuse 2 '-j is "0", allowed are whole numbers in 1..64' -j0 --vary batch=1 -- train m.json
+refuse 2 '--jobs is "0", allowed are whole numbers in 1..64' -j0 --vary batch=1 -- train m.json
 expect 2 'where to?' sweep --vary batch=1 -- train m.json
 expect 1 'No such file or directory' sweep --out "$work/no/where" --vary batch=1 -- train m.json
 

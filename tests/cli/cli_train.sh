@@ -58,16 +58,16 @@ refuse 'contradicts slice v3-8' train $model --set chip.cores=1
 expect 0 'v3-1: 1 chip, 1 core' train $model --tpu v3-1 --batch 64 --steps 1
 refuse 'no tiling goes with these layouts and 64 KiB of vector memory' train $model --set vmem.bytes=65536
 refuse 'takes 392 KiB of HBM, 16 KiB are free beside other variables' train $model --set hbm.gib=0.001
-refuse 'is it a folder?' train "$work" --backend host
+refuse 'Is a directory' train "$work" --backend host
 refuse "$work/none.json" train "$work/none.json" --backend host
 refuse "$work/none: not a folder" train $model --backend host --data "$work/none"
 refuse 'drawn digits: 12000 training images are less than a batch of 16384' \
     train $model --backend host --batch 16384
 refuse '/dev/null/out' train $model --backend host --out /dev/null/out
-refuse 'cannot write /nowhere/at/all/t.json' train $model --trace /nowhere/at/all/t.json
-refuse 'its name must end in .strace, .pftrace, .json' train $model --trace "$work/t.png"
-mkdir "$work/folder.json"
-refuse 'folder.json: Is a directory' train $model --trace "$work/folder.json"
+refuse 'cannot write /nowhere/at/all/t.pftrace' train $model --trace /nowhere/at/all/t.pftrace
+refuse 'its name must end in .strace, .pftrace' train $model --trace "$work/t.png"
+mkdir "$work/folder.pftrace"
+refuse 'folder.pftrace: Is a directory' train $model --trace "$work/folder.pftrace"
 
 # data that does not fit
 idx "$work/small" 16 5
@@ -140,8 +140,8 @@ grep -q '^this simulation took .* s on 2 threads: 10 launches, 7 of them repeate
     "$work/log" || fail "no host time: $(cat "$work/log")"
 [ "$(wc -l <"$work/profiled/host_profile.csv")" -eq 11 ] || fail 'parts in host_profile.csv'
 [ -e "$work/two/host_profile.csv" ] && fail 'a host profile that nobody asked for'
-run traced --threads 1 --trace "$work/traced/t.json.gz"
-[ -s "$work/traced/t.json.gz" ] || fail 'no trace'
+run traced --threads 1 --trace "$work/traced/t.pftrace"
+[ -s "$work/traced/t.pftrace" ] || fail 'no trace'
 for name in two profiled traced; do
     cmp -s "$work/one/steps.csv" "$work/$name/steps.csv" || fail "steps of one and $name differ"
 done
@@ -241,6 +241,14 @@ part="$model --tpu v3 --batch 512 --steps-per-epoch 5 --optimizer adamw"
         --checkpoint "$work/parts" --resume --csv-log "$work/parts.csv"
     refuse 'of a training with seed 1, not 2' train $part --epochs 3 --seed 2 \
         --checkpoint "$work/parts" --resume
+    refuse 'up to step 10, and this one is at step 0; --resume goes on from them, --overwrite' \
+        train $part --epochs 1 --checkpoint "$work/parts"
+    expect 2 '--overwrite removes the checkpoints that --resume goes on from' train $part \
+        --checkpoint "$work/parts" --resume --overwrite
+    expect 2 '--overwrite belongs to --checkpoint' train $part --overwrite
+    cp -r "$work/parts" "$work/anew"
+    expect 0 'wall time' train $part --epochs 1 --checkpoint "$work/anew" --overwrite
+    [ "$(ls "$work/anew")" = ckpt-00000005.safetensors ] || fail "anew: $(ls "$work/anew")"
     refuse 'no checkpoint to resume from' train $part --checkpoint "$work" --resume
     refuse 'that --checkpoint names' train $part --resume
 }

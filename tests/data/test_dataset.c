@@ -108,44 +108,6 @@ TEST(strings_are_copied)
     assert_gives(dataset_from_strings(s, 3, &e), "'a' '' 'bc'");
 }
 
-struct countdown { int left; };
-
-static void *open_countdown(void *context, struct err *err)
-{
-    struct countdown *c = mem_alloc(sizeof(*c));
-
-    (void)err;
-    c->left = *(const int *)context;
-    return c;
-}
-
-static int next_countdown(void *state, struct data_element **x, struct err *err)
-{
-    struct countdown *c = state;
-    struct data_spec s = data_spec_of(DATA_S32, c->left == 1, (int64_t[]){1});
-
-    (void)err;
-    if (c->left == 0)
-        return 0;
-    *x = element_new(1);
-    *(int32_t *)element_put(*x, 0, &s) = c->left--;
-    return 1;
-}
-
-TEST(a_generator_is_checked_against_what_it_declared)
-{
-    const struct data_spec s = data_spec_of(DATA_S32, 0, NULL);
-    int from = 3;
-    const struct data_generator g = {.open = open_countdown, .next = next_countdown,
-                                     .close = mem_free, .context = &from, .tensor_count = 1,
-                                     .spec = &s, .name = "countdown"};
-
-    assert_gives(dataset_take(dataset_generate(&g, &e), 2, &e), "3 2");
-    assert_gives(dataset_generate(&g, &e), "3 2 error: countdown: tensor 0 of element 2 is s32[1],"
-                                           " declared is s32[]");
-    assert_resumes(dataset_take(dataset_generate(&g, &e), 2, &e), 0, 5);
-}
-
 /* ---- stages ---- */
 
 TEST(map_and_filter_call_back)
@@ -635,7 +597,6 @@ int main(void)
         cmocka_unit_test(arrays_of_different_lengths_are_refused),
         cmocka_unit_test(a_range_counts_up_or_down),
         cmocka_unit_test(strings_are_copied),
-        cmocka_unit_test(a_generator_is_checked_against_what_it_declared),
         cmocka_unit_test(map_and_filter_call_back),
         cmocka_unit_test(map_gives_the_same_with_any_number_of_threads),
         cmocka_unit_test(an_error_of_map_arrives_where_its_element_would),

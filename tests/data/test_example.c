@@ -5,6 +5,7 @@
 #include "data/example.h"
 #include "data/files.h"
 #include "data/tfrecord.h"
+#include "tests/rigs/example_tensor.h"
 #include "tests/rigs/pipeline_rig.h"
 
 #include <unistd.h>

@@ -232,32 +232,6 @@ TEST(a_damaged_record_is_named_with_file_number_and_byte)
                  "error: nowhere: cannot be read: No such file or directory");
 }
 
-static void add_message(void *context, const struct err *damage)
-{
-    strcat(context, damage->msg);
-    strcat(context, "\n");
-}
-
-TEST(all_damage_of_a_file_is_listed)
-{
-    struct bytes b = read_file(write_records("r", 5, DATA_COMPRESSION_NONE));
-    char said[2000] = "";
-
-    b.data[17 + 12] = 'x';
-    b.data[35 + 12] = 'x';
-    assert_int_equal(tfrecord_check(write_file("bad", b.data, b.size), DATA_COMPRESSION_AUTO,
-                                    add_message, said, &e), 3);
-    assert_non_null(strstr(said, "record 1 at byte 17: its 2 bytes are damaged"));
-    assert_non_null(strstr(said, "record 2 at byte 35: its 3 bytes are damaged"));
-    said[0] = '\0';
-    b.data[0] = 'x';
-    assert_int_equal(tfrecord_check(write_file("bad", b.data, b.size), DATA_COMPRESSION_AUTO,
-                                    add_message, said, &e), 0);
-    assert_non_null(strstr(said, "record 0 at byte 0: the length is damaged"));
-    assert_null(strstr(said, "record 1"));
-    mem_free(b.data);
-}
-
 TEST(damaged_packed_data_is_named_with_its_byte)
 {
     struct bytes b = read_file(write_records("r.gz", 20, DATA_COMPRESSION_GZIP));
@@ -474,18 +448,12 @@ TEST(files_are_shared_out)
     write_records("s-1", 3, DATA_COMPRESSION_NONE);
     write_records("s-2", 2, DATA_COMPRESSION_NONE);
     snprintf(pattern, sizeof(pattern), "%s/s-*", folder);
-    d = dataset_interleave(dataset_list_files(pattern, &e), &how, &e);
-    assert_reads(dataset_auto_shard(dataset_retain(d), SHARD_AUTO, 2, 0, &e), "'0' '0' '11'");
-    assert_resumes(dataset_auto_shard(dataset_retain(d), SHARD_FILE, 2, 0, &e), 0, 10);
-    assert_reads(dataset_auto_shard(dataset_retain(d), SHARD_FILE, 2, 1, &e), "'0' '11' '222'");
-    assert_reads(dataset_auto_shard(dataset_retain(d), SHARD_DATA, 2, 1, &e), "'0' '0' '11'");
-    assert_reads(dataset_auto_shard(dataset_retain(d), SHARD_AUTO, 4, 3, &e), "'0'");
-    assert_null(dataset_auto_shard(dataset_retain(d), SHARD_FILE, 4, 3, &e));
-    assert_string_equal(e.msg, "3 files cannot be split into 4 parts");
-    dataset_release(d);
-    assert_null(dataset_auto_shard(numbers(4), SHARD_FILE, 2, 0, &e));
-    assert_string_equal(e.msg, "cannot be split by file: not all of it comes straight from lists "
-                               "of files: range(0, 4, 1)");
+    d = dataset_shard(dataset_list_files(pattern, &e), 2, 0, &e);
+    d = dataset_interleave(d, &how, &e);
+    assert_resumes(dataset_retain(d), 0, 10);
+    assert_reads(d, "'0' '0' '11'");
+    d = dataset_shard(dataset_list_files(pattern, &e), 2, 1, &e);
+    assert_reads(dataset_interleave(d, &how, &e), "'0' '11' '222'");
     assert_null(dataset_list_files("build/no-such-*", &e));
     assert_error("build/no-such-*: no file has a name like this");
 }
@@ -514,7 +482,6 @@ int main(void)
         cmocka_unit_test(files_follow_each_other_and_resume),
         cmocka_unit_test(every_damaged_byte_is_found),
         cmocka_unit_test(a_damaged_record_is_named_with_file_number_and_byte),
-        cmocka_unit_test(all_damage_of_a_file_is_listed),
         cmocka_unit_test(damaged_packed_data_is_named_with_its_byte),
         cmocka_unit_test(a_writer_leaves_a_whole_file_or_none),
         cmocka_unit_test(lines_end_in_lf_or_cr_lf_or_the_file),

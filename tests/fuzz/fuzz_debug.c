@@ -5,6 +5,7 @@
  */
 #include "cli/debug/debug.h"
 #include "isa/asm.h"
+#include "tests/rigs/chip_set.h"
 #include "tests/rigs/round_trip.h"
 
 #include <string.h>

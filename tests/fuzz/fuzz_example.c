@@ -4,6 +4,7 @@
  */
 #include "base/arena.h"
 #include "data/example.h"
+#include "tests/rigs/example_tensor.h"
 #include "tests/rigs/round_trip.h"
 
 #include <string.h>

@@ -39,14 +39,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct model m;
     struct arena a;
     struct err e = {0};
-    char *text;
 
     arena_init(&a);
     variable_set_init(&set, &a);
-    text = arena_alloc(&a, size + 1);
-    if (size > 0)
-        memcpy(text, data, size);
-    if (model_from_json_text(&m, &a, "input", text, &e) == 0 && model_build(&m, &set, &e) == 0)
+    if (model_from_json_text(&m, &a, "input", (const char *)data, size, &e) == 0
+        && model_build(&m, &set, &e) == 0)
         trace(&m, &a, &set);
     else if (!e.msg[0])
         fuzz_fail("a model is refused without a message", "");

@@ -98,6 +98,11 @@ TEST(accesses_go_in_at_edges_in_order_and_so_many_per_cycle)
     }
 }
 
+static bool has_room(struct hbm *h, ps_t at, int64_t address, bool is_write)
+{
+    return hbm_room_at(h, at, address, is_write) == at;
+}
+
 /* The rule as it is told, cycle by cycle: try, stop at the first that is refused. */
 static ps_t drive_by_cycles(const struct hbm_config *config, const struct hbm_pattern *p,
                             const struct hbm_injection *how, int accesses, int64_t *latencies)
@@ -118,7 +123,7 @@ static ps_t drive_by_cycles(const struct hbm_config *config, const struct hbm_pa
 
             if (how->in_flight && slot >= 0 && done_at[slot] > at)
                 break;
-            if (!hbm_has_room(h, at, address, is_write))
+            if (!has_room(h, at, address, is_write))
                 break;
             done_at[done] = hbm_access(h, at, address, p->access_bytes, is_write);
             *latencies += done_at[done] - at;

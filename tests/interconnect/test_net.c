@@ -116,7 +116,7 @@ TEST(two_hops_cut_through_and_pay_for_the_bytes_once)
     struct net *n = net_create(&mesh_2x2);
     ps_t sent_at = 0;
 
-    assert_int_equal(net_hop_count(n, 0, 3), 2);
+    assert_int_equal(net_steps(net_route(n, 0, 3)), 2);
     assert_int_equal(send_alone(n, 0, 0, 3, 1000, &sent_at), 2 * 300000 + 1100000);
     assert_int_equal(sent_at, 1100000);
     assert_int_equal(payload(n, 0, 1), 1000);
@@ -193,8 +193,8 @@ TEST(a_torus_goes_the_shorter_way_round)
     ps_t sent_at = 0;
 
     assert_int_equal(net_link_count(n), 64);
-    assert_int_equal(net_hop_count(n, 0, 3), 1);
-    assert_int_equal(net_hop_count(n, 0, 15), 2);
+    assert_int_equal(net_steps(net_route(n, 0, 3)), 1);
+    assert_int_equal(net_steps(net_route(n, 0, 15)), 2);
     assert_int_equal(send_alone(n, 0, 0, 15, 0, &sent_at), 2 * 300000 + 10000);
     assert_int_equal(find_link(n, 0, 3)->wire_bytes, 10);       /* x first, backwards */
     assert_int_equal(find_link(n, 3, 15)->wire_bytes, 10);
@@ -223,8 +223,8 @@ TEST(a_mesh_never_wraps)
     config.is_ring[0] = false;
     n = net_create(&config);
     assert_int_equal(net_link_count(n), 4 * 2 * 3 + 4 * 2 * 4);
-    assert_int_equal(net_hop_count(n, 0, 3), 3);
-    assert_int_equal(net_hop_count(n, 0, 12), 1);
+    assert_int_equal(net_steps(net_route(n, 0, 3)), 3);
+    assert_int_equal(net_steps(net_route(n, 0, 12)), 1);
     assert_null(find_link(n, 0, 3));
     net_destroy(n);
 }
@@ -239,7 +239,7 @@ TEST(a_third_dimension_is_routed_last)
     ps_t sent_at = 0;
 
     assert_int_equal(net_link_count(n), 64 * 6);
-    assert_int_equal(net_hop_count(n, 0, 2 + 4 * 2 + 16 * 2), 6);
+    assert_int_equal(net_steps(net_route(n, 0, 2 + 4 * 2 + 16 * 2)), 6);
     assert_int_equal(send_alone(n, 0, 0, 1 + 4 + 16, 100, &sent_at), 3 * 1000 + 50000);
     assert_int_equal(payload(n, 0, 1), 100);
     assert_int_equal(payload(n, 1, 5), 100);
@@ -257,8 +257,8 @@ TEST(the_third_dimension_closes_to_a_ring_of_its_own)
     ps_t sent_at = 0;
 
     assert_int_equal(net_link_count(n), 16 * 4);        /* x 1, y 1, z 2 per chip */
-    assert_int_equal(net_hop_count(n, 0, 12), 1);       /* z 0 to z 3: the short way round */
-    assert_int_equal(net_hop_count(n, 0, 15), 3);
+    assert_int_equal(net_steps(net_route(n, 0, 12)), 1);  /* z 0 to z 3: the short way round */
+    assert_int_equal(net_steps(net_route(n, 0, 15)), 3);
     assert_int_equal(send_alone(n, 0, 0, 12, 100, &sent_at), 1000 + 100000);
     assert_int_equal(payload(n, 0, 12), 100);
     net_destroy(n);
@@ -288,7 +288,7 @@ TEST(bytes_on_links_are_payload_times_hops)
     for (int i = 0; i < 5000; i++) {
         int from = (int)rng_below(&r, 16), to = (from + 1 + (int)rng_below(&r, 15)) % 16;
         int64_t bytes = rng_below(&r, 10000);
-        int hops = net_hop_count(n, from, to);
+        int hops = net_steps(net_route(n, from, to));
         ps_t arrived;
 
         at += rng_below(&r, 100000);

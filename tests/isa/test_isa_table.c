@@ -93,11 +93,12 @@ static void encode_and_decode(const struct isa_op *op)
     uint8_t bytes[ISA_ENCODED_MAX];
     size_t length = isa_encode(op, bytes);
     struct isa_op back;
+    struct err e;
 
     assert_true(length > 0 && length <= ISA_ENCODED_MAX);
-    assert_int_equal(isa_decode(bytes, length, &back), length);
+    assert_int_equal(isa_decode(bytes, length, &back, &e), length);
     assert_same_op(op, &back);
-    assert_int_equal(isa_decode(bytes, length - 1, &back), 0);
+    assert_int_equal(isa_decode(bytes, length - 1, &back, &e), 0);
     sample_count++;
 }
 

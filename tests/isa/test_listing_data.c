@@ -1,6 +1,7 @@
 /*
  * Are operands and allocations of a listing found, laid out and placed?
  */
+#include "isa/listing_internal.h"
 #include "tests/rigs/listing_bench.h"
 #include "tests/test.h"
 
@@ -92,6 +93,17 @@ TEST(an_operand_that_does_not_fit_is_told)
     assert_string_equal(b.err.msg, "the operand takes 268435456 bytes of vmem; 134217728 of "
                         "134217728 are free");
     bench_close(&b);
+}
+
+TEST(shapes_that_cannot_be_counted_are_none)
+{
+    static const char *const shapes[] = {
+        "f32[17179869184,2]", "f32[0,17179869184,17179869184]", "f32[17179869185]",
+        "f32[131072,131072,2]"};
+    struct listing_shape s;
+
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+        assert_false(listing_parse_shape(shapes[i], shapes[i] + strlen(shapes[i]), &s));
 }
 
 /* ---- layouts ---- */
@@ -337,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_type_that_is_not_known_takes_what_is_reached),
         cmocka_unit_test(operands_that_may_alias_share_their_buffer),
         cmocka_unit_test(an_operand_that_does_not_fit_is_told),
+        cmocka_unit_test(shapes_that_cannot_be_counted_are_none),
         cmocka_unit_test(a_copy_of_the_whole_tells_the_layout),
         cmocka_unit_test(a_block_of_a_grid_says_nothing_of_the_layout),
         cmocka_unit_test(a_strided_copy_says_nothing_of_the_layout),

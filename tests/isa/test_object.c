@@ -76,10 +76,13 @@ static void mend(uint8_t *bytes, size_t size)
 TEST(object_file_gives_back_the_whole_program)
 {
     struct isa_program p = sample_program(), back;
+    uint8_t *bytes;
+    size_t size;
     struct err e;
 
     assert_int_equal(isa_object_write(&p, path, &e), 0);
-    assert_int_equal(isa_object_read(path, &arena, &back, &e), 0);
+    assert_int_equal(isa_file_read(path, &arena, &bytes, &size, &e), 0);
+    assert_int_equal(isa_object_parse(bytes, size, path, &arena, &back, &e), 0);
     assert_string_equal(back.name, "t.tasm");
     assert_int_equal(back.op_count, p.op_count);
     assert_int_equal(back.bundle_count, 4);
@@ -101,9 +104,11 @@ TEST(object_file_gives_back_the_whole_program)
 TEST(missing_and_unwritable_files_are_named)
 {
     struct isa_program p = sample_program();
+    uint8_t *bytes;
+    size_t size;
     struct err e;
 
-    assert_int_equal(isa_object_read("/nowhere/x.syso", &arena, &p, &e), -1);
+    assert_int_equal(isa_file_read("/nowhere/x.syso", &arena, &bytes, &size, &e), -1);
     assert_string_equal(e.file, "/nowhere/x.syso");
     assert_non_null(strstr(e.msg, "cannot open"));
     assert_int_equal(isa_object_write(&p, "/nowhere/x.syso", &e), -1);

@@ -274,7 +274,7 @@ typedef void ref_fn(struct ref_op *x);
 
 /* tests/reference/ref_ops.c */
 ref_fn *ref_function(enum isa_opcode code);
-#define OP(id, mnemonic, slot, format, unit, class, effect, meaning) ref_fn ref_##id;
+#define OP(id, mnemonic, slot, format, unit, class, reads, writes, effect, meaning) ref_fn ref_##id;
 #include "isa/ops.def"
 
 /* operands as values; tests/reference/ref_ops.c */

@@ -7,7 +7,7 @@
 #include "tests/test.h"
 
 static ref_fn *const functions[OP_COUNT] = {
-#define OP(id, mnemonic, slot, format, unit, class, effect, meaning) [OP_##id] = ref_##id,
+#define OP(id, mnemonic, slot, format, unit, class, reads, writes, effect, meaning) [OP_##id] = ref_##id,
 #include "isa/ops.def"
 };
 

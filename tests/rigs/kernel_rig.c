@@ -8,6 +8,7 @@
 #include "stack/interp/interp.h"
 #include "tests/test.h"
 #include "stack/kernels/registry.h"
+#include "tests/rigs/chip_set.h"
 
 #define LEAST_ROWS 6144                 /* of VMEM that a kernel gets whatever lies there */
 #define FIRST_ROW 64                    /* VMEM below it is nobody's */

@@ -7,6 +7,7 @@
 #include "stack/interp/interp.h"
 #include "stack/module/module_run.h"
 #include "tests/generate/random_hlo.h"
+#include "tests/rigs/chip_set.h"
 #include "tests/test.h"
 
 #include <math.h>

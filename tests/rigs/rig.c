@@ -1,6 +1,7 @@
 #include "tests/rigs/rig.h"
 
 #include "isa/asm.h"
+#include "tests/rigs/chip_set.h"
 #include "tests/test.h"
 
 void rig_open(struct rig *r, const char *slice, const struct rig_options *options)

@@ -2,6 +2,7 @@
 
 #include "base/rng.h"
 #include "stack/module/module_run.h"
+#include "tests/rigs/chip_set.h"
 #include "tests/test.h"
 
 static void must(int status, const struct err *e)

@@ -483,7 +483,7 @@ static void check_links(const struct trace_log *t, const struct machine *m)
         for (size_t i = 0; i < t->core[core].dma_count; i++) {
             const struct trace_dma *d = &t->core[core].dma[i];
             int hops = core / per_chip == d->target / per_chip ? 0
-                       : net_hop_count(net, core / per_chip, d->target / per_chip);
+                       : net_steps(net_route(net, core / per_chip, d->target / per_chip));
 
             assert_int_equal(sent_for(t, core, d->number), hops * d->bytes);
         }

@@ -1,4 +1,5 @@
 #include "tests/rigs/train_rig.h"
+#include "tests/rigs/chip_set.h"
 
 void train_rig_init(struct train_rig *r, const char *slice_name, const char *set_chip,
                     enum run_mode mode)

@@ -174,24 +174,22 @@ static int parse_state(struct checkpoint *c, struct err *e)
     return 0;
 }
 
-static int finish_open(struct checkpoint *c, struct err *e)
+int checkpoint_of(struct checkpoint *c, FILE *from, const char *path, struct err *e)
 {
+    memset(c, 0, sizeof(*c));
+    if (safetensors_of(&c->file, from, path, e))
+        return -1;
     if (parse_state(c, e) == 0)
         return 0;
     safetensors_close(&c->file);
     return -1;
 }
 
-int checkpoint_of(struct checkpoint *c, FILE *from, const char *path, struct err *e)
-{
-    memset(c, 0, sizeof(*c));
-    return safetensors_of(&c->file, from, path, e) ? -1 : finish_open(c, e);
-}
-
 int checkpoint_open(struct checkpoint *c, const char *path, struct err *e)
 {
-    memset(c, 0, sizeof(*c));
-    return safetensors_open(&c->file, path, e) ? -1 : finish_open(c, e);
+    FILE *from = safetensors_file(path, e);
+
+    return from ? checkpoint_of(c, from, path, e) : -1;
 }
 
 void checkpoint_close(struct checkpoint *c)

@@ -45,10 +45,20 @@ struct checkpoint_state {
 /*
  * Writes FOLDER/ckpt-STEP.safetensors (made if it is not there; its parent must be), then removes
  * what is older than the `keep` newest checkpoints (0: keeps all) and what a killed writer left.
- * -1: nothing has changed but perhaps the folder.
+ * A folder that checkpoint_check_own refuses is another training's. -1: nothing has changed but
+ * perhaps the folder.
  */
 int checkpoint_save(const char *folder, const struct checkpoint_tensor *tensor, int count,
                     const struct checkpoint_state *state, int keep, struct err *e);
+
+/*
+ * Whether a training that stands at `step` may save here. -1: the folder has a whole checkpoint of
+ * a later step, which is another training's: that one would be gone on from, and be kept instead of
+ * the new ones. A folder that is not there yet is nobody's.
+ */
+int checkpoint_check_own(const char *folder, int64_t step, struct err *e);
+/* Removes all checkpoints of the folder; other files stay. */
+int checkpoint_clear(const char *folder, struct err *e);
 
 /* The path of the checkpoint of a step: FOLDER/ckpt-00000042.safetensors, into buf; buf. */
 char *checkpoint_path(const char *folder, int64_t step, char *buf, size_t buf_bytes);

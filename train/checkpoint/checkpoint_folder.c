@@ -1,5 +1,6 @@
 /* Which checkpoints there are. */
 #include "base/arena.h"
+#include "base/outfile.h"
 #include "train/checkpoint/checkpoint_impl.h"
 
 #include <ctype.h>
@@ -8,6 +9,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define DIGITS_MAX 18
 
@@ -75,6 +78,46 @@ static int is_whole(const char *path, struct err *e)
     status = checkpoint_verify(&c, e);
     checkpoint_close(&c);
     return status;
+}
+
+int checkpoint_check_own(const char *folder, int64_t step, struct err *e)
+{
+    char path[4096];
+    struct stat st;
+    struct err why;
+    int64_t count, *found;
+    int status = 0;
+
+    if (stat(folder, &st) != 0)
+        return 0;
+    found = checkpoint_list(folder, &count, e);
+    if (count < 0)
+        return -1;
+    for (int64_t i = 0; i < count && found[i] > step && status == 0; i++)
+        if (is_whole(checkpoint_path(folder, found[i], path, sizeof(path)), &why) == 0)
+            status = err_at(e, folder, 0, 0, "has checkpoints of another training, up to step %"
+                            PRId64 ", and this one is at step %" PRId64, found[i], step);
+    mem_free(found);
+    return status;
+}
+
+int checkpoint_clear(const char *folder, struct err *e)
+{
+    char path[4096];
+    struct stat st;
+    int64_t count, *found;
+    int status = 0;
+
+    if (stat(folder, &st) != 0)
+        return 0;
+    if (outfile_allow(folder, e))
+        return -1;
+    found = checkpoint_list(folder, &count, e);
+    for (int64_t i = 0; i < count && status == 0; i++)
+        if (unlink(checkpoint_path(folder, found[i], path, sizeof(path))) != 0)
+            status = err_set(e, "cannot remove %s: %s", path, strerror(errno));
+    mem_free(found);
+    return count < 0 ? -1 : status;
 }
 
 int checkpoint_latest(const char *folder, char *path, size_t path_bytes, struct err *damaged,

@@ -30,11 +30,6 @@ const char *safetensors_dtype_name(enum safetensors_dtype t)
     return dtypes[t].name;
 }
 
-int safetensors_dtype_bytes(enum safetensors_dtype t)
-{
-    return dtypes[t].bytes;
-}
-
 char *safetensor_print(const struct safetensor *t, char *buf, size_t buf_bytes)
 {
     size_t used = (size_t)snprintf(buf, buf_bytes, "%s[", dtypes[t->dtype].name);
@@ -67,7 +62,7 @@ static int fail(const struct safetensors *s, const char *name, struct err *e, co
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(msg, sizeof(msg), fmt, ap);
+    text_print_args(msg, sizeof(msg), fmt, ap);
     va_end(ap);
     return err_at(e, s->path, 0, 0, "tensor \"%.*s\": %s", SHOWN, name, msg);
 }
@@ -75,20 +70,17 @@ static int fail(const struct safetensors *s, const char *name, struct err *e, co
 static int parse_dtype(const struct safetensors *s, const json_t *value, struct safetensor *t,
                        struct err *e)
 {
-    const char *name = json_string_value(value), *names[ST_DTYPE_COUNT];
-    char near[64];
+    const char *name = json_string_value(value);
+    char near[TEXT_NEAR_BYTES];
+    int i;
 
     if (!name)
         return fail(s, t->name, e, "has no \"dtype\" that is a string");
-    for (int i = 0; i < ST_DTYPE_COUNT; i++) {
-        names[i] = dtypes[i].name;
-        if (strcmp(name, names[i]) == 0) {
-            t->dtype = (enum safetensors_dtype)i;
-            return 0;
-        }
-    }
-    return fail(s, t->name, e, "unknown dtype \"%.*s\"%s", SHOWN, name,
-                text_did_you_mean(name, names, ST_DTYPE_COUNT, near, sizeof(near)));
+    i = text_find(name, &dtypes[0].name, sizeof(*dtypes), ST_DTYPE_COUNT, near);
+    if (i < 0)
+        return fail(s, t->name, e, "unknown dtype \"%.*s\"%s", SHOWN, name, near);
+    t->dtype = (enum safetensors_dtype)i;
+    return 0;
 }
 
 /* Sizes whose product of bytes does not fit 2^62 belong to no file. */
@@ -301,17 +293,20 @@ int safetensors_of(struct safetensors *s, FILE *from, const char *path, struct e
     return -1;
 }
 
-int safetensors_open(struct safetensors *s, const char *path, struct err *e)
+FILE *safetensors_file(const char *path, struct err *e)
 {
     FILE *from = fopen(path, "rb");
     struct stat st;
 
-    if (!from)
-        return err_at(e, path, 0, 0, "cannot be read: %s", strerror(errno));
+    if (!from) {
+        err_at(e, path, 0, 0, "cannot be read: %s", strerror(errno));
+        return NULL;
+    }
     if (fstat(fileno(from), &st) == 0 && S_ISREG(st.st_mode))
-        return safetensors_of(s, from, path, e);
+        return from;
     fclose(from);
-    return err_at(e, path, 0, 0, "is no regular file");
+    err_at(e, path, 0, 0, "is no regular file");
+    return NULL;
 }
 
 void safetensors_close(struct safetensors *s)
@@ -322,19 +317,10 @@ void safetensors_close(struct safetensors *s)
 
 int safetensors_find(const struct safetensors *s, const char *name, struct err *e)
 {
-    const char **names;
-    char near[160];
+    char near[TEXT_NEAR_BYTES];
+    int i = text_find(name, &s->tensor->name, sizeof(*s->tensor), (size_t)s->tensor_count, near);
 
-    for (int i = 0; i < s->tensor_count; i++)
-        if (strcmp(s->tensor[i].name, name) == 0)
-            return i;
-    names = mem_alloc((size_t)s->tensor_count * sizeof(*names));
-    for (int i = 0; i < s->tensor_count; i++)
-        names[i] = s->tensor[i].name;
-    err_at(e, s->path, 0, 0, "has no tensor \"%.*s\"%s", SHOWN, name,
-           text_did_you_mean(name, names, (size_t)s->tensor_count, near, sizeof(near)));
-    mem_free(names);
-    return -1;
+    return i >= 0 ? i : err_at(e, s->path, 0, 0, "has no tensor \"%.*s\"%s", SHOWN, name, near);
 }
 
 const char *safetensors_value(const struct safetensors *s, const char *key)

@@ -21,7 +21,6 @@ enum safetensors_dtype {
     ST_U64, ST_U32, ST_U16, ST_U8, ST_BOOL, ST_DTYPE_COUNT
 };
 const char *safetensors_dtype_name(enum safetensors_dtype t);   /* "F32", "BF16", ... */
-int safetensors_dtype_bytes(enum safetensors_dtype t);
 
 struct safetensor {
     const char *name;
@@ -52,12 +51,13 @@ struct safetensors {
     int pair_count;
 };
 
+/* a regular file to read from, or NULL with a message */
+FILE *safetensors_file(const char *path, struct err *e);
 /*
  * Reads and checks the header: tensors must cover the data without a gap or an overlap, each with
- * just the bytes its type and shape need. -1: *e names the tensor and the offset.
+ * just the bytes its type and shape need. -1: *e names the tensor and the offset. The open file
+ * is closed by safetensors_close, or here on failure; `path` is for messages.
  */
-int safetensors_open(struct safetensors *s, const char *path, struct err *e);
-/* of an open file, which it closes, also on failure; `path` for messages */
 int safetensors_of(struct safetensors *s, FILE *from, const char *path, struct err *e);
 void safetensors_close(struct safetensors *s);
 

@@ -1,6 +1,7 @@
 #include "train/cluster/device_assignment.h"
 
 #include "base/text.h"
+#include "base/units.h"
 #include "train/cluster/device_order.h"
 
 #include <assert.h>
@@ -199,15 +200,13 @@ bool device_assignment_lookup(const struct device_assignment *d, int core, int *
 int device_order_find(const char *name, enum device_order *order, struct err *e)
 {
     static const char *const names[] = {"auto", "ring", "mesh"};
-    char near[64];
+    char near[TEXT_NEAR_BYTES];
+    int i = text_find(name, names, sizeof(*names), COUNT_OF(names), near);
 
-    for (int i = 0; i < 3; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *order = (enum device_order)i;
-            return 0;
-        }
-    return err_set(e, "device order \"%s\" is none of auto, ring, mesh%s", name,
-                   text_did_you_mean(name, names, 3, near, sizeof(near)));
+    if (i < 0)
+        return err_set(e, "device order \"%s\" is none of auto, ring, mesh%s", name, near);
+    *order = (enum device_order)i;
+    return 0;
 }
 
 static void assignment_label(void *user, int core, char *buf, size_t buf_bytes)

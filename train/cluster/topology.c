@@ -99,25 +99,7 @@ int topology_device(const struct topology *t, const int coordinate[TOPOLOGY_RANK
     return device;
 }
 
-int topology_task(const struct topology *t, const int coordinate[TOPOLOGY_RANK])
-{
-    return topology_device(t, coordinate) / t->devices_per_task;
-}
-
-int topology_ordinal(const struct topology *t, const int coordinate[TOPOLOGY_RANK])
-{
-    return topology_device(t, coordinate) % t->devices_per_task;
-}
-
 /* ----- names */
-
-char *topology_device_name(const struct topology *t, const int coordinate[TOPOLOGY_RANK],
-                           char *buf, size_t buf_bytes)
-{
-    snprintf(buf, buf_bytes, "/job:worker/task:%d/device:TPU:%d", topology_task(t, coordinate),
-             topology_ordinal(t, coordinate));
-    return buf;
-}
 
 /* a number after `key`, up to the next '/' or ':' or the end; *at goes behind it */
 static int read_number(const char **at, const char *key, int *to)

@@ -38,17 +38,12 @@ bool topology_has(const struct topology *t, const int coordinate[TOPOLOGY_RANK])
 /* of coordinates that the mesh has (asserted) */
 int topology_core(const struct topology *t, const int coordinate[TOPOLOGY_RANK]);
 int topology_device(const struct topology *t, const int coordinate[TOPOLOGY_RANK]);
-int topology_task(const struct topology *t, const int coordinate[TOPOLOGY_RANK]);
-int topology_ordinal(const struct topology *t, const int coordinate[TOPOLOGY_RANK]);
 void topology_coordinate_of_core(const struct topology *t, int core,
                                  int coordinate[TOPOLOGY_RANK]);
 
-/* "/job:worker/task:0/device:TPU:3" */
-char *topology_device_name(const struct topology *t, const int coordinate[TOPOLOGY_RANK],
-                           char *buf, size_t buf_bytes);
 /*
- * The core of a device's name: all of it, or as little as "TPU:3", which is the ordinal in the
- * task, the first one if none is named. -1: not of this form, or there is no such device.
+ * The core of a device's name: all of it, "/job:worker/task:0/device:TPU:3", or as little as
+ * "TPU:3", which is the ordinal in the task, the first one if none is named. -1: not of this form, or there is no such device.
  */
 int topology_find(const struct topology *t, const char *name, int *core, struct err *e);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/outfile.h"
+#include "base/text.h"
 
 struct logger {
     const char *path;
@@ -42,20 +43,20 @@ static void print_heading(const struct fit_options *o, FILE *to)
 
 static void print_row(const struct fit_options *o, const struct fit_log *log, FILE *to)
 {
-    fprintf(to, "%" PRId64 ",%.9g", log->epoch, log->loss);
+    text_print_file(to, "%" PRId64 ",%.9g", log->epoch, log->loss);
     for (int i = 0; i < o->metric_count; i++)
-        fprintf(to, ",%.9g", log->metric[i]);
+        text_print_file(to, ",%.9g", log->metric[i]);
     if (log->has_validation)
-        fprintf(to, ",%.9g", log->validation_loss);
+        text_print_file(to, ",%.9g", log->validation_loss);
     else
         fputc(',', to);
     for (int i = 0; i < o->metric_count; i++)
         if (log->has_validation)
-            fprintf(to, ",%.9g", log->validation_metric[i]);
+            text_print_file(to, ",%.9g", log->validation_metric[i]);
         else
             fputc(',', to);
-    fprintf(to, ",%.9g,%" PRId64 ",%lld\n", log->learning_rate, log->steps,
-            (long long)log->cycles);
+    text_print_file(to, ",%.9g,%" PRId64 ",%lld\n", log->learning_rate, log->steps,
+                    (long long)log->cycles);
 }
 
 static int write_file(const struct logger *l, struct err *e)

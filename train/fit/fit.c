@@ -17,8 +17,6 @@ const struct model_stages *fit_stages(const struct fit *f)
     return f->options.stages ? &f->stages : NULL;
 }
 
-int fit_layer_devices(const struct fit *f) { return f->devices; }
-
 const struct host_loop *fit_host_loop(const struct fit *f)
 {
     return f->options.host ? &f->host : NULL;
@@ -354,6 +352,26 @@ static int must_have_values(const struct fit *f, const char *what, struct err *e
                    "functional, or ask for the cycles of a step alone", what);
 }
 
+/* with use_ema the variables become their moving averages, as Keras's do when fit ends */
+static int take_averages(struct fit *f, struct err *e)
+{
+    const struct optimizer *o = f->options.optimizer;
+    int status = 0;
+
+    for (int i = 0; i < o->count && status == 0; i++) {
+        const struct optimizer_variable *v = &o->of[i];
+        void *value;
+
+        if (v->average < 0)
+            continue;
+        value = mem_alloc((size_t)shape_elems(&f->set->variable[v->variable].shape) * 4);
+        status = strategy_read(f->strategy, v->average, value, e)
+                 || strategy_write(f->strategy, v->variable, value, e) ? -1 : 0;
+        mem_free(value);
+    }
+    return status;
+}
+
 int fit_train(struct fit *f, const struct fit_run *run, struct err *e)
 {
     int status = must_have_values(f, "training", e) ? -1 : tell(f, run, EVENT_BEGIN, NULL, e);
@@ -369,7 +387,7 @@ int fit_train(struct fit *f, const struct fit_run *run, struct err *e)
             break;
         status = run_epoch(f, &ep, e);
     }
-    if (status < 0)
+    if (status < 0 || take_averages(f, e))
         return -1;
     return tell(f, run, EVENT_END, NULL, e) < 0 ? -1 : 0;
 }

@@ -80,7 +80,6 @@ int fit_trace(const struct fit_options *o, bool is_training, struct trace *t, st
 struct strategy *fit_strategy(const struct fit *f);
 const struct fit_options *fit_options(const struct fit *f);
 const struct model_stages *fit_stages(const struct fit *f);     /* NULL: the model is whole */
-int fit_layer_devices(const struct fit *f);             /* of a replica; 1: no layer says any */
 const struct host_loop *fit_host_loop(const struct fit *f);     /* NULL: none was asked for */
 int64_t fit_step(const struct fit *f);                  /* training steps done */
 /* steps and epochs that a checkpoint tells have been done: fit_train goes on behind them */

@@ -61,11 +61,24 @@ static int epoch_end(void *context, struct fit *f, const struct fit_log *log, st
     return fit_save(f, s->options.folder, log->epoch, s->options.keep, e);
 }
 
+/* before the first step, not when an epoch's work is to be saved */
+static int begin(void *context, struct fit *f, struct err *e)
+{
+    const struct checkpoint_options *o = &((struct saver *)context)->options;
+    struct err why;
+
+    if (checkpoint_check_own(o->folder, fit_step(f), &why) == 0)
+        return 0;
+    if (o->overwrites)
+        return checkpoint_clear(o->folder, e);
+    return err_at(e, o->folder, 0, 0, "%s%s", why.msg, o->advice ? o->advice : "");
+}
+
 void callback_checkpoint(struct fit_callback *c, const struct checkpoint_options *o,
                          struct arena *a)
 {
     struct saver *s = arena_alloc(a, sizeof(*s));
 
     s->options = *o;
-    *c = (struct fit_callback){.epoch = epoch_end, .context = s};
+    *c = (struct fit_callback){.begin = begin, .epoch = epoch_end, .context = s};
 }

@@ -26,7 +26,10 @@ struct checkpoint_options {
     int keep;                           /* 0: all */
     const char *monitor;                /* with best_only; NULL: "val_loss" */
     bool best_only, larger_is_better;
+    bool overwrites;                    /* what another training left in the folder goes */
+    const char *advice;                 /* behind the refusal to do so; NULL: none */
 };
+/* Training does not begin in a folder that checkpoint_check_own refuses. */
 void callback_checkpoint(struct fit_callback *c, const struct checkpoint_options *o,
                          struct arena *a);
 #endif

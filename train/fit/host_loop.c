@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static double later_of(double a, double b) { return a > b ? a : b; }
 
 struct host_loop_options host_loop_standard(const struct chip *c, int chip_count)
@@ -72,9 +74,10 @@ void host_loop_print(const struct host_loop *h, FILE *to)
 
     if (h->steps == 0)
         return;
-    fprintf(to, "wall time  %.3f ms per step by the host model (docs/training.md): device %.3f, "
-            "waiting for batches %.3f, for the loop %.3f; %.0f step%s per execution\n",
-            host_loop_step_us(h) * 1e-3, h->device_us / steps * 1e-3, h->infeed_us / steps * 1e-3,
-            (h->wall_us - h->device_us - h->infeed_us) / steps * 1e-3,
-            steps / (double)h->executions, h->steps == h->executions ? "" : "s");
+    text_print_file(to, "wall time  %.3f ms per step by the host model (docs/training.md): device "
+                    "%.3f, waiting for batches %.3f, for the loop %.3f; %.0f step%s per "
+                    "execution\n", host_loop_step_us(h) * 1e-3, h->device_us / steps * 1e-3,
+                    h->infeed_us / steps * 1e-3,
+                    (h->wall_us - h->device_us - h->infeed_us) / steps * 1e-3,
+                    steps / (double)h->executions, h->steps == h->executions ? "" : "s");
 }

@@ -40,31 +40,6 @@ int replica_all_gather(struct trace *t, int node, int axis)
     return t->replica_count == 1 ? node : graph_all_gather(&t->graph, &node, 1, axis, &all);
 }
 
-int replica_all_gather_by_sum(struct trace *t, int node, int axis)
-{
-    struct graph *g = &t->graph;
-    struct shape s = g->node[node].shape, all = s, places;
-    int dims[GRAPH_RANK_MAX], own, spread;
-
-    assert(axis >= 0 && axis < s.rank && s.rank < GRAPH_RANK_MAX);
-    if (t->replica_count == 1)
-        return node;
-    all.rank++;
-    for (int i = s.rank; i > axis; i--)
-        all.dim[i] = all.dim[i - 1];
-    all.dim[axis] = t->replica_count;
-    for (int i = 0; i < s.rank; i++)
-        dims[i] = i < axis ? i : i + 1;
-    places = all;
-    places.dtype = DTYPE_S32;
-    own = graph_compare(g, COMPARE_EQ, graph_iota(g, places, axis),
-                        graph_broadcast(g, replica_id(t), places, NULL));
-    spread = graph_broadcast(g, node, all, dims);
-    spread = graph_select(g, own, spread, graph_splat(g, spread, 0));
-    s.dim[axis] *= t->replica_count;
-    return graph_reshape(g, replica_all_reduce(t, REPLICA_SUM, spread), s);
-}
-
 int replica_id(struct trace *t)
 {
     if (t->replica_count == 1)

@@ -18,11 +18,6 @@ int replica_all_reduce(struct trace *t, enum replica_reduction kind, int node);
 void replica_all_reduce_all(struct trace *t, enum replica_reduction kind, int *node, int count);
 /* what all have, one behind the other along dimension `axis`, which exists (asserted) */
 int replica_all_gather(struct trace *t, int node, int axis);
-/*
- * The same of f32 or bf16 as TPUStrategy does it: each replica puts its own where it belongs among
- * zeros, and all are summed. It moves about twice as many bytes as a gather does.
- */
-int replica_all_gather_by_sum(struct trace *t, int node, int axis);
 /* the replica's own number: an s32 scalar */
 int replica_id(struct trace *t);
 #endif

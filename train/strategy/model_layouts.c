@@ -44,19 +44,15 @@ int model_mesh_read(const char *text, struct arena *a, struct mesh *m, struct er
 
 static int find_axis(const struct mesh *m, const char *name, const char *what, struct err *e)
 {
-    const char *known[MESH_AXES_MAX];
-    char near[96];
+    char near[TEXT_NEAR_BYTES];
+    int i = text_find(name, &m->axis[1].name, sizeof(*m->axis), (size_t)m->axis_count - 1, near);
 
-    for (int i = 1; i < m->axis_count; i++) {
-        known[i - 1] = m->axis[i].name;
-        if (strcmp(name, known[i - 1]) == 0)
-            return i;
-    }
+    if (i >= 0)
+        return i + 1;
     if (strcmp(name, m->axis[0].name) == 0)
         return err_set(e, "layout of %s: axis %s is that of the replicas, each of which has all "
                        "of it", what, name);
-    return err_set(e, "layout of %s: the logical devices have no axis \"%s\"%s", what, name,
-                   text_did_you_mean(name, known, (size_t)m->axis_count - 1, near, sizeof(near)));
+    return err_set(e, "layout of %s: the logical devices have no axis \"%s\"%s", what, name, near);
 }
 
 /* "-,model" */

@@ -186,7 +186,6 @@ void strategy_set_stages(struct strategy *s, const struct strategy_stages *stage
 }
 
 int strategy_stage_count(const struct strategy *s) { return s->stages.count; }
-int strategy_core(const struct strategy *s, int device) { return s->core[device]; }
 struct machine *strategy_machine(const struct strategy *s) { return s->options.machine; }
 struct variable_set *strategy_variables(const struct strategy *s) { return s->set; }
 
@@ -392,7 +391,6 @@ struct strategy_part strategy_program_part(const struct strategy *s,
 }
 
 int strategy_program_part_count(const struct strategy_program *p) { return p->part_count; }
-int strategy_program_micro_batches(const struct strategy_program *p) { return p->micro_batches; }
 
 static void count_bytes(const struct strategy *s, const struct strategy_program *p,
                         void *const *result, struct strategy_run *run)

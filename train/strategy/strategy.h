@@ -72,7 +72,6 @@ const struct mesh *strategy_mesh(const struct strategy *s);     /* of one axis i
  */
 void strategy_set_stages(struct strategy *s, const struct strategy_stages *stages);
 int strategy_stage_count(const struct strategy *s);             /* on the host 1 */
-int strategy_core(const struct strategy *s, int device);
 struct machine *strategy_machine(const struct strategy *s);     /* NULL on the host */
 struct variable_set *strategy_variables(const struct strategy *s);
 /* what variables take in each core's HBM, tiles and all, of the fullest stage; 0 on the host */
@@ -125,7 +124,6 @@ struct strategy_part strategy_program_part(const struct strategy *s,
                                            const struct strategy_program *p, int stage);
 /* programs that a replica's devices run: of stages, of devices that make arrays, else 1; host: 0 */
 int strategy_program_part_count(const struct strategy_program *p);
-int strategy_program_micro_batches(const struct strategy_program *p);   /* of a step in stages */
 
 struct strategy_run {
     cycle_t cycles;                     /* of the launch; 0 on the host and in functional mode */

@@ -201,6 +201,7 @@ struct search {
     const struct kernel_job *job;
     struct tiling *list;
     int count, max;
+    bool is_thorough;                   /* where nothing usual fits: any window is cut, too */
 };
 
 static void offer(struct search *s, const struct tiling *t)
@@ -264,18 +265,20 @@ static void offer_outputs(struct search *s, struct tiling *t, const struct conv_
 }
 
 /* a window of many taps may be cut, into even numbers of them */
-static struct values taps_of_step(const struct conv_dim *d)
+static struct values taps_of_step(const struct search *s, const struct conv_dim *d)
 {
     struct values all = shares(d->taps, false, 20), v = {.value = {0}, .count = 1};
+    int64_t many = s->is_thorough ? 3 : MANY_TAPS;
 
-    for (int i = 1; i < all.count && d->taps >= MANY_TAPS && d->dilation == 1; i++)
+    for (int i = 1; i < all.count && d->taps >= many && d->dilation == 1; i++)
         add_value(&v, round_up(all.value[i], 2));
     return v;
 }
 
 static void offer_row_taps(struct search *s, struct tiling *t, const struct conv_shape *shape)
 {
-    struct values before = taps_of_step(&shape->dim[1]), last = taps_of_step(&shape->dim[2]);
+    struct values before = taps_of_step(s, &shape->dim[1]);
+    struct values last = taps_of_step(s, &shape->dim[2]);
 
     if (shape->is_pixels)
         last.count = 1;
@@ -318,6 +321,33 @@ static void offer_taps(struct search *s, struct tiling *t, const struct conv_sha
         }
 }
 
+static void offer_all(struct search *s, const struct conv_shape *shape,
+                      const struct values *batch, const struct values *columns,
+                      const struct values *features)
+{
+    for (int i = 0; i < batch->count; i++)
+        for (int k = 0; k < columns->count; k++)
+            for (int f = 0; f < features->count; f++) {
+                struct tiling t = {.count = TILING_MAX, .size = {batch->value[i], 1, 1, 1,
+                                   columns->value[k], features->value[f]}};
+
+                offer_taps(s, &t, shape);
+            }
+}
+
+/*
+ * Whether all else has been tried: nothing is fused with it, and its arrays are in HBM. A fusion
+ * that does not fit is taken apart first, and an array in VMEM put back.
+ */
+static bool is_last_resort(const struct kernel_job *job)
+{
+    bool is_alone = job->body->node_count == job->operand_count + 1;
+
+    for (int i = 0; i < job->operand_count; i++)
+        is_alone &= job->operand[i]->space == SPACE_HBM;
+    return is_alone && job->result[0]->space == SPACE_HBM;
+}
+
 int conv_tilings(const struct kernel_job *job, struct tiling *list, int max)
 {
     struct search s = {.job = job, .list = list, .max = max};
@@ -351,13 +381,10 @@ int conv_tilings(const struct kernel_job *job, struct tiling *list, int max)
         else
             batch.count = 1;
     }
-    for (int i = 0; i < batch.count; i++)
-        for (int k = 0; k < columns.count; k++)
-            for (int f = 0; f < features.count; f++) {
-                struct tiling t = {.count = TILING_MAX, .size = {batch.value[i], 1, 1, 1,
-                                   columns.value[k], features.value[f]}};
-
-                offer_taps(&s, &t, &shape);
-            }
+    offer_all(&s, &shape, &batch, &columns, &features);
+    if (s.count == 0 && is_last_resort(job)) {
+        s.is_thorough = true;
+        offer_all(&s, &shape, &batch, &columns, &features);
+    }
     return s.count;
 }

@@ -199,7 +199,6 @@ int conv_plan_make(struct conv_plan *p, const struct kernel_job *job, const stru
 bool conv_has_lines(const struct conv_plan *p);
 int64_t conv_level_count(const struct conv_plan *p, int dim, int64_t r); /* passes along it */
 int64_t conv_column_tiles(const struct conv_plan *p);   /* of a block */
-int64_t conv_all_members(const struct conv_plan *p);    /* taps of a pass, of all slots */
 bool conv_has_many_taps(const struct conv_plan *p);      /* in 128 of k */
 int64_t conv_span(const struct conv_plan *p, int dim);  /* inputs of a block */
 /* transposed: along a dimension the first members of k, and inputs from one to the next */

@@ -444,7 +444,6 @@ bool conv_has_many_taps(const struct conv_plan *p)
 }
 
 int64_t conv_column_tiles(const struct conv_plan *p) { return column_tiles(p); }
-int64_t conv_all_members(const struct conv_plan *p) { return all_members(p); }
 int64_t conv_span(const struct conv_plan *p, int dim) { return span(p, dim); }
 
 static void choose_lag(struct conv_plan *p)

@@ -14,8 +14,8 @@ static int64_t within(int64_t x, int64_t most)
     return x < 0 ? 0 : x > most ? most : x;
 }
 
-/* 128 of k by the lanes of one tile */
-struct block { int slot, width; int64_t from, to; };
+/* 128 of k by the lanes of one tile; when the section at hand has pushed it last, -1: not yet */
+struct block { int slot, width; int64_t from, to; int pushed_at; };
 
 struct transpose {
     const struct conv_plan *p;
@@ -97,22 +97,26 @@ static int pop_tile(struct nest_body *b, const struct block *block, int unit, in
 }
 
 /* of the blocks of wave `wave`, row tile k; returns the time of the last push */
-static int push_row(struct nest_body *b, const struct transpose *x, int wave, int64_t k,
+static int push_row(struct nest_body *b, struct transpose *x, int wave, int64_t k,
                     const int *not_before)
 {
     int units = (int)b->g->chip->xlu_count, at = 0;
 
     for (int unit = 0; unit < units && wave >= 0; unit++)
-        if (wave * units + unit < x->blocks)
-            at = push_tile(b, x, &x->block[wave * units + unit], unit, k, not_before[unit]);
+        if (wave * units + unit < x->blocks) {
+            struct block *block = &x->block[wave * units + unit];
+
+            at = block->pushed_at = push_tile(b, x, block, unit, k, not_before[unit]);
+        }
     return at;
 }
 
 /*
  * The pushes of a wave beside the results of another; -1: none. A transpose is
- * ended once those results have left, for its own need their room.
+ * ended once those results have left, for its own need their room. Results of the same
+ * straight code come behind their own pushes: one row tile is pushed with no other before it.
  */
-static void put_wave(struct nest_body *b, const struct transpose *x, int pushed, int popped, int to)
+static void put_wave(struct nest_body *b, struct transpose *x, int pushed, int popped, int to)
 {
     static const int at_once[ISA_UNIT_MAX];
     int units = (int)b->g->chip->xlu_count, behind[ISA_UNIT_MAX] = {0};
@@ -121,10 +125,13 @@ static void put_wave(struct nest_body *b, const struct transpose *x, int pushed,
         int at = k + x->height < x->depth ? push_row(b, x, pushed, k, at_once) : 0;
 
         for (int unit = 0; unit < units; unit++) {
-            int i = popped * units + unit;
+            int i = popped * units + unit, after = at;
 
-            if (popped >= 0 && i < x->blocks && k < x->block[i].width)
-                behind[unit] = 1 + pop_tile(b, &x->block[i], unit, k / x->height, to, at);
+            if (popped < 0 || i >= x->blocks || k >= x->block[i].width)
+                continue;
+            if (after <= x->block[i].pushed_at)
+                after = x->block[i].pushed_at + 1;
+            behind[unit] = 1 + pop_tile(b, &x->block[i], unit, k / x->height, to, after);
         }
     }
     push_row(b, x, pushed, x->depth - x->height, behind);
@@ -144,7 +151,7 @@ static void list_blocks(struct transpose *x, int64_t unroll, int64_t from_step, 
 
                 if (width > 0)
                     x->block[x->blocks++] = (struct block){slot, (int)width, i * from_step + l,
-                                                           i * to_step + to};
+                                                           i * to_step + to, -1};
             }
     x->waves = (x->blocks + units - 1) / units;
 }
@@ -157,7 +164,7 @@ static void list_blocks(struct transpose *x, int64_t unroll, int64_t from_step, 
  */
 #define LAG 2
 
-static void transpose_body(struct nest_body *b, const struct transpose *x, int last_to)
+static void transpose_body(struct nest_body *b, struct transpose *x, int last_to)
 {
     for (int wave = 0; wave < x->waves; wave++)
         put_wave(b, x, wave, wave < LAG ? x->waves - LAG + wave : wave - LAG,
@@ -192,12 +199,20 @@ static int64_t unroll_of(const struct conv_plan *p, int64_t count)
     return unroll;
 }
 
+/* a section ends: the next one pops what it has pushed whenever that was */
+static void forget_pushes(struct transpose *x)
+{
+    for (int i = 0; i < x->blocks; i++)
+        x->block[i].pushed_at = -1;
+}
+
 /* a body of one wave has none to overlap with: all of it is popped at once */
-static void short_body(struct nest_body *b, const struct transpose *x)
+static void short_body(struct nest_body *b, struct transpose *x)
 {
     for (int wave = 0; wave < x->waves; wave++) {
         put_wave(b, x, wave, -1, b->to);
         conv_end(b->g);
+        forget_pushes(x);
         conv_begin(b->g, NULL);
         put_wave(b, x, -1, wave, b->to);
     }
@@ -226,6 +241,7 @@ static void transpose_loops(struct conv_gen *g, struct transpose *x, struct conv
     conv_nest_leave(g, n);
     if (is_short)
         return;
+    forget_pushes(x);
     conv_begin(g, NULL);
     for (int wave = x->waves - LAG; wave < x->waves; wave++)
         put_wave(b, x, -1, wave, NEST_OTHER);

@@ -11,7 +11,9 @@
 #include "tests/test.h"
 
 #include <jansson.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -329,6 +331,21 @@ TEST(pause_stops_a_launch_that_runs_and_says_how_far_it_is)
     close_served(&s);
 }
 
+TEST(a_client_that_never_reads_is_left_alone)
+{
+    static struct served s;
+    struct pollfd left = {.events = 0};
+
+    signal(SIGPIPE, SIG_IGN);           /* the client still writes when it is left */
+    open_served(&s, "{ shalt }\n");
+    for (int i = 0; i < 5000; i++)      /* more answers than a socket holds */
+        say(&s, "state");
+    left.fd = fileno(s.from);
+    assert_int_equal(poll(&left, 1, 60000), 1);
+    assert_true(left.revents & POLLHUP);
+    close_served(&s);
+}
+
 TEST(a_socket_that_cannot_be_is_refused)
 {
     struct err e;
@@ -352,6 +369,7 @@ int main(void)
         cmocka_unit_test(a_client_drives_a_launch),
         cmocka_unit_test(the_trace_is_there_when_the_answer_is),
         cmocka_unit_test(pause_stops_a_launch_that_runs_and_says_how_far_it_is),
+        cmocka_unit_test(a_client_that_never_reads_is_left_alone),
         cmocka_unit_test(a_socket_that_cannot_be_is_refused),
     };
 

@@ -39,10 +39,14 @@ static char *quoted(const char *text)
     return copy;
 }
 
+static int read_text(const char *text)
+{
+    return model_from_json_text(&m, &arena, "m.json", quoted(text), strlen(text), &e);
+}
+
 static void load(const char *text)
 {
-    if (model_from_json_text(&m, &arena, "m.json", quoted(text), &e) != 0 ||
-        model_build(&m, &set, &e) != 0)
+    if (read_text(text) != 0 || model_build(&m, &set, &e) != 0)
         fail_msg("%s", e.msg);
 }
 
@@ -55,7 +59,7 @@ static void load_example(const char *path)
 static void expect_refusal(const char *text, const char *message)
 {
     e = (struct err){0};
-    assert_int_equal(model_from_json_text(&m, &arena, "m.json", quoted(text), &e), -1);
+    assert_int_equal(read_text(text), -1);
     assert_string_equal(e.msg, message);
     assert_string_equal(e.file, "m.json");
     model_fini(&m);
@@ -230,13 +234,13 @@ TEST(every_class_is_read)
         const struct layer_config *c;
         double is[COUNT_OF(want)];
 
-        if (model_from_json_text(&m, &arena, "m.json", quoted(texts[i]), &e) != 0)
+        if (read_text(texts[i]) != 0)
             fail_msg("%s", e.msg);
         c = &m.layer[1]->c;
         double all[] = {c->kernel_regularizer.l2, (double)c->dilation[1], (double)c->units,
                         (double)c->strides[0], (double)c->strides[1], c->keeps_dims, c->keeps_dims,
                         c->epsilon, (double)c->axis, c->rate, 0, (double)c->shape[1],
-                        (double)c->shape[0], (double)c->pads[3], c->offset,
+                        (double)c->shape[0], (double)c->pads[3], c->offset.count ? *c->offset.value : 0,
                         (double)c->activation.kind, c->max_value, c->negative_slope, c->alpha,
                         (double)c->axis, (double)c->rows};
         memcpy(is, all, sizeof(is));
@@ -245,18 +249,77 @@ TEST(every_class_is_read)
     }
 }
 
+/* ---- what else files have ---- */
+
+TEST(a_field_beside_a_switch_that_is_off_says_nothing)
+{
+    if (model_from_json_text(&m, &arena, "m.json", quoted(ONE("BatchNormalization",
+            "'renorm': false, 'renorm_clipping': null, 'renorm_momentum': 0.99")), &e) != 0)
+        fail_msg("%s", e.msg);
+    model_fini(&m);
+    assert_int_equal(model_from_json_text(&m, &arena, "m.json", quoted(ONE("BatchNormalization",
+            "'renorm': true, 'renorm_momentum': 0.99")), &e), -1);
+}
+
+TEST(variance_scaling_says_its_mode_and_distribution)
+{
+    const struct initializer *i;
+
+    if (model_from_json_text(&m, &arena, "m.json", quoted(ONE("Dense", "'units': 3, "
+            "'kernel_initializer': {'class_name': 'VarianceScaling', 'config': {'scale': 2.0, "
+            "'mode': 'fan_out', 'distribution': 'uniform', 'seed': null}}")), &e) != 0)
+        fail_msg("%s", e.msg);
+    i = &m.layer[1]->c.kernel_initializer;
+    assert_int_equal(i->kind, INITIALIZER_VARIANCE_SCALING);
+    assert_int_equal(i->mode, FAN_OUT);
+    assert_int_equal(i->distribution, DRAW_UNIFORM);
+    assert_true(i->a == 2.0);
+}
+
+TEST(other_names_and_spellings_are_taken)
+{
+    if (model_from_json_text(&m, &arena, "m.json", quoted(ONE("MaxPool2D",
+            "'pool_size': 2, 'padding': 'SAME'")), &e) != 0)
+        fail_msg("%s", e.msg);
+    assert_int_equal(m.layer[1]->kind, LAYER_MAX_POOLING2D);
+    assert_int_equal(m.layer[1]->c.padding, NN_SAME);
+}
+
+/* a chain inside a functional model, called twice: one layer, two calls */
+TEST(a_model_is_a_layer_of_another_one)
+{
+    static const char text[] =
+        "{'class_name': 'Functional', 'config': {'name': 'f', 'layers': ["
+        "{'class_name': 'InputLayer', 'config': {'batch_shape': [null, 4], 'name': 'x'}, "
+        "'inbound_nodes': []}, "
+        "{'class_name': 'Sequential', 'name': 'inner', 'config': {'name': 'inner', 'layers': ["
+        "{'class_name': 'Dense', 'config': {'name': 'd', 'units': 4}}]}, "
+        "'inbound_nodes': [[['x', 0, 0, {}]], [['inner', 0, 0, {}]]]}, "
+        "{'module': 'keras.src.ops.numpy', 'class_name': 'Subtract', 'config': {'name': 's'}, "
+        "'name': 's', 'inbound_nodes': [{'args': [1, {'class_name': '__keras_tensor__', 'config': "
+        "{'keras_history': ['inner', 1, 0]}}], 'kwargs': {}}]}], "
+        "'input_layers': [['x', 0, 0]], 'output_layers': [['s', 0, 0]]}}";
+
+    if (model_from_json_text(&m, &arena, "m.json", quoted(text), &e) != 0)
+        fail_msg("%s", e.msg);
+    assert_int_equal(m.layer_count, 3);
+    assert_string_equal(m.layer[0]->name, "inner/d");
+    assert_int_equal(m.node_count, 4);
+    assert_true(m.layer[1]->c.scale.value[0] == -1 && m.layer[1]->c.offset.value[0] == 1);
+}
+
 /* ---- mistakes ---- */
 
 TEST(broken_json_is_told_with_line_and_column)
 {
-    assert_int_equal(model_from_json_text(&m, &arena, "m.json", "{\n \"a\": ]\n}", &e), -1);
+    assert_int_equal(read_text("{\n 'a': ]\n}"), -1);
     assert_string_equal(e.file, "m.json");
     assert_int_equal(e.line, 2);
     assert_true(e.col > 0);
     assert_int_equal(model_from_json(&m, &arena, "no_such.json", &e), -1);
-    assert_string_equal(e.msg, "cannot open the model: No such file or directory");
+    assert_string_equal(e.msg, "cannot open: No such file or directory");
     assert_int_equal(model_from_json(&m, &arena, "examples", &e), -1);
-    assert_string_equal(e.msg, "cannot read the model; is it a folder?");
+    assert_string_equal(e.msg, "cannot read: Is a directory");
 }
 
 TEST(what_is_no_model_is_refused)
@@ -346,7 +409,7 @@ TEST(missing_and_bad_values_are_named)
 TEST(shapes_that_do_not_fit_are_named)
 {
     expect_refusal(ONE("Conv2D", "'filters': 2, 'kernel_size': 5"), "layer \"l\": a window of 5 "
-                   "does not fit into the height, 4, of images [4, 4, 2]; use padding \"same\" or "
+                   "does not fit into the height, 4, of samples [4, 4, 2]; use padding \"same\" or "
                    "a smaller window");
     expect_refusal(ONE("Conv2D", "'filters': 3, 'kernel_size': 1, 'groups': 2"), "layer \"l\": "
                    "\"groups\" is 2, which must divide the input's channels, 2, and \"filters\", "
@@ -397,7 +460,7 @@ TEST(graphs_that_are_none_are_refused)
     expect_refusal(GRAPH(DENSE("a", "[[['x', 1, 0]]]"), "[['a', 0, 0]]"),
                    "layer \"a\": it takes call 1 of \"x\", which is called 1 time");
     expect_refusal(GRAPH(DENSE("a", "[[['x', 0, 1]]]"), "[['a', 0, 0]]"),
-                   "layer \"a\": it takes output 1 of \"x\", which has one");
+                   "layer \"a\": it takes output 1 of \"x\", which has 1");
     expect_refusal(GRAPH(DENSE("a", "[[['x', 0, 0]]]"), "[['dense', 0, 0]]"),
                    "\"output_layers\" names \"dense\", which is no layer of the model");
     expect_refusal(GRAPH(DENSE("a", "[{'args': [" TENSOR("x") "], 'kwargs': {'mask': 3}}]"),
@@ -415,7 +478,7 @@ TEST(a_layer_that_leads_nowhere_is_told_when_the_model_is_built)
     const char *text = GRAPH(DENSE("a", "[[['x', 0, 0]]]") ", " DENSE("b", "[[['x', 0, 0]]]"),
                              "[['a', 0, 0]]");
 
-    assert_int_equal(model_from_json_text(&m, &arena, "m.json", quoted(text), &e), 0);
+    assert_int_equal(read_text(text), 0);
     assert_int_equal(model_build(&m, &set, &e), -1);
     assert_string_equal(e.msg, "layer \"b\": its output leads to no output of the model");
 }
@@ -429,6 +492,9 @@ int main(void)
         UNIT(a_functional_model_of_keras_2_is_read),
         UNIT(arguments_by_name_are_inputs_of_attention),
         UNIT(policies_follow_the_model_or_stay_a_layer_s_own), UNIT(every_class_is_read),
+        UNIT(a_field_beside_a_switch_that_is_off_says_nothing),
+        UNIT(variance_scaling_says_its_mode_and_distribution),
+        UNIT(other_names_and_spellings_are_taken), UNIT(a_model_is_a_layer_of_another_one),
         UNIT(broken_json_is_told_with_line_and_column), UNIT(what_is_no_model_is_refused),
         UNIT(inputs_must_have_fixed_sizes), UNIT(unknown_classes_and_fields_name_the_nearest),
         UNIT(missing_and_bad_values_are_named), UNIT(shapes_that_do_not_fit_are_named),

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "sim/chip/chip.h"
 #include "sim/chip/chips.h"
+#include "tests/rigs/chip_set.h"
 
 static const char *builtin_text(const char *name)
 {

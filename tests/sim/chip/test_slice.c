@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "sim/chip/chip.h"
+#include "tests/rigs/chip_set.h"
 
 TEST(slices_have_the_grids_of_cloud)
 {

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "sim/time/clock.h"
 #include "sim/observe/inspect.h"
+#include "tests/rigs/host_memory.h"
 #include "tests/rigs/rig.h"
 #include "tests/test.h"
 
@@ -25,10 +26,7 @@ static void fill(uint32_t *words, int count, uint32_t first)
 
 static void put_host(struct rig *r, int core, int64_t granule, const void *from, int granules)
 {
-    struct err e;
-
-    assert_int_equal(machine_host_write(r->m, core, granule * GRANULE, from, granules * GRANULE,
-                                        &e), 0);
+    host_memory_write(r->m, core, granule * GRANULE, from, granules * GRANULE);
 }
 
 /* out of the window of core 0: what arrived at granule `granule` */
@@ -206,7 +204,7 @@ TEST(timing_mode_knows_what_came_from_the_host)
     struct rig r;
 
     rig_open(&r, "v3", &timing);
-    assert_int_equal(machine_host_write(r.m, 0, 64 * GRANULE, &word, 4, &r.err), 0);
+    host_memory_write(r.m, 0, 64 * GRANULE, &word, 4);
     rig_cycles(&r, "{ dma.host_to_hbm 64, 1, 0, [sflag:0] }\n" END(1)
                    "{ dma.hbm_to_smem 0, 1, 8, [sflag:0] }\n" END(1)
                    "{ s1 = sld [smem:256] }\n{ s1 = sadd.s32 s1, 1 }\n{ sst [smem:288], s1 }\n"
@@ -236,7 +234,7 @@ TEST(timing_mode_does_not_know_what_vectors_left_at_the_host)
     assert_int_equal(machine_host_read(r.m, 0, 0x18 * GRANULE, bytes, 1, &r.err), -1);
     assert_int_equal(machine_hbm_read(r.m, 0, 0x40 * GRANULE, bytes, 1, &r.err), -1);
     assert_int_equal(machine_hbm_read(r.m, 0, 0x41 * GRANULE, bytes, GRANULE, &r.err), 0);
-    assert_int_equal(machine_host_write(r.m, 0, 0x18 * GRANULE, bytes, 8, &r.err), 0);
+    host_memory_write(r.m, 0, 0x18 * GRANULE, bytes, 8);
     assert_int_equal(machine_host_read(r.m, 0, 0x18 * GRANULE, bytes, 8, &r.err), 0);
     rig_close(&r);
 }
@@ -272,7 +270,7 @@ TEST(launches_that_depend_on_the_host_are_not_repeated)
     for (int32_t i = 1; i < 4; i++) {
         int32_t word = 100 * i;
 
-        assert_int_equal(machine_host_write(r.m, 0, 0, &word, 4, &e), 0);
+        host_memory_write(r.m, 0, 0, &word, 4);
         assert_int_equal(rig_run(&r), 0);
         assert_int_equal(machine_smem_read(r.m, 0, 1088, &word, 4, &e), 0);
         assert_int_equal(word, 100 * i);
@@ -307,7 +305,7 @@ TEST(mistakes_of_host_copies_name_the_numbers)
     rig_load(&r, 0, "{ dma.general [smem:64] }\n{ shalt }");
     assert_non_null(strstr(rig_fault(&r, FAULT_ADDRESS), "host source granules 0..15 overlap the "
                            "destination 8..23 in dma.general"));
-    assert_int_equal(machine_host_write(r.m, 0, 65536, &byte, 1, &r.err), -1);
+    assert_int_equal(machine_host_read(r.m, 0, 65536, &byte, 1, &r.err), -1);
     assert_string_equal(r.err.msg, "core 0: host bytes 65536..65536 out of 0..65535");
     assert_int_equal(machine_host_read(r.m, 2, 0, &byte, 1, &r.err), -1);
     assert_string_equal(r.err.msg, "core 2 out of 0..1");

@@ -7,6 +7,7 @@
 #include "tests/rigs/rig.h"
 #include "tests/test.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -125,6 +126,23 @@ TEST(every_truncated_file_is_refused)
     for (size_t size = SNAPSHOT_HEADER_BYTES; size < b.size; size += 1 + size / 50)
         expect(b.data, size, "says it has");
     expect(b.data, b.size - 1, "says it has");
+    mem_free(b.data);
+    rig_close(&r);
+}
+
+TEST(a_small_file_that_would_become_large_is_refused_unless_asked_for)
+{
+    struct bytes b = {0};
+    struct rig r;
+
+    image_of(&r, 30, 9, &b);
+    setenv("SYSTOLE_UNPACK_BYTES", "1K", 1);
+    expect(b.data, b.size, "allowed are 1024; SYSTOLE_UNPACK_BYTES");
+    setenv("SYSTOLE_UNPACK_BYTES", "1G", 1);
+    assert_string_equal(message_for(b.data, b.size), "");
+    unsetenv("SYSTOLE_UNPACK_BYTES");
+    assert_int_equal(archive_unpacked_max(3 << 20), INT64_C(1) << 30);
+    assert_int_equal(archive_unpacked_max(INT64_C(1) << 30), INT64_C(1) << 36);
     mem_free(b.data);
     rig_close(&r);
 }
@@ -251,6 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_all_that_is_needed_to_go_on),
         cmocka_unit_test(every_truncated_file_is_refused),
+        cmocka_unit_test(a_small_file_that_would_become_large_is_refused_unless_asked_for),
         cmocka_unit_test(every_flipped_bit_is_found),
         cmocka_unit_test(contents_that_are_not_what_the_header_says_are_refused),
         cmocka_unit_test(what_a_file_says_of_its_machine_is_checked),

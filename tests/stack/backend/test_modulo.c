@@ -7,6 +7,7 @@
 #include "tests/generate/hand_vcode.h"
 #include "tests/generate/random_vcode.h"
 #include "tests/reference/symbolic.h"
+#include "tests/rigs/whole_program.h"
 
 #define SPILL_TILES ((SYMBOLIC_ROWS - SYMBOLIC_SPILL_ROW) / 8)
 
@@ -23,7 +24,7 @@ static void compile(struct compiled *p, const struct vcode *c, const struct chip
 
     arena_init(&p->arena);
     chip_isa_limits(chip, &limits);
-    if (vcode_compile(c, chip, SYMBOLIC_SPILL_ROW, SPILL_TILES, &p->arena, &p->program,
+    if (whole_program(c, chip, SYMBOLIC_SPILL_ROW, SPILL_TILES, &p->arena, &p->program,
                       &p->stats, &e) || isa_check(&p->program, &limits, &e))
         fail_msg("%s", e.msg);
 }

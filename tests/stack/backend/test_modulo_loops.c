@@ -6,6 +6,7 @@
 #include "sim/chip/limits.h"
 #include "sim/machine/machine.h"
 #include "stack/backend/vcode.h"
+#include "tests/rigs/whole_program.h"
 
 #define ROUNDS 64
 #define REGION_ROWS 2048
@@ -187,7 +188,7 @@ static cycle_t cycles_of(const char *name, const struct chip *chip, body_fn *bod
     arena_init(&a);
     vcode_init(&c, &a);
     emit_program(&c, body, rounds, chip_mxu_halves(chip));
-    must(vcode_compile(&c, chip, 0, 64, &a, &p, &stats, &e), &e);
+    must(whole_program(&c, chip, 0, 64, &a, &p, &stats, &e), &e);
     must(slice_parse(&slice, name, &e), &e);
     m = machine_create(&slice, chip, &options, &e);
     must(m ? 0 : -1, &e);

@@ -6,6 +6,8 @@
 #include "stack/backend/vcode.h"
 #include "tests/generate/random_vcode.h"
 #include "tests/reference/serial.h"
+#include "tests/rigs/chip_set.h"
+#include "tests/rigs/whole_program.h"
 
 #define ROW_BYTES 512
 #define SPILL_ROW 8192
@@ -62,7 +64,7 @@ static cycle_t run_compiled(const struct vcode *c, const struct chip *chip, unsi
     struct err e;
 
     arena_init(&a);
-    if (vcode_compile(c, chip, SPILL_ROW, SPILL_TILES, &a, &p, &stats, &e))
+    if (whole_program(c, chip, SPILL_ROW, SPILL_TILES, &a, &p, &stats, &e))
         fail_msg("%s", e.msg);
     *spill_count += stats.spill_count;
     cycles = run(&p, chip, rows);

@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include "tests/generate/hand_vcode.h"
+#include "tests/rigs/whole_program.h"
 
 #define SPILL_ROW 3072
 
@@ -14,24 +15,11 @@ static const char *failure(struct hand *k, const struct chip *chip, int64_t spil
     struct vcode_stats stats;
 
     arena_init(&a);
-    assert_int_equal(vcode_compile(&k->c, chip, SPILL_ROW, spill_tiles, &a, &p, &stats, e),
+    assert_int_equal(whole_program(&k->c, chip, SPILL_ROW, spill_tiles, &a, &p, &stats, e),
                      -1);
     arena_fini(&a);
     hand_fini(k);
     return e->msg;
-}
-
-TEST(program_longer_than_instruction_memory_is_refused)
-{
-    struct chip chip = hand_chip();
-    struct hand k;
-    struct err e;
-
-    hand_init(&k);
-    for (int i = 0; i < 100; i++)
-        hand_store(&k, 0, 8 * i, hand_load(&k, 1, 8 * i));
-    chip.core_imem_bundles = 64;
-    assert_string_equal(failure(&k, &chip, 0, &e), "program needs 102 bundles, chip has 64");
 }
 
 TEST(spill_area_too_small_is_refused)
@@ -190,7 +178,6 @@ TEST(block_left_without_registers_by_pinned_ones_is_refused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(program_longer_than_instruction_memory_is_refused),
         cmocka_unit_test(spill_area_too_small_is_refused),
         cmocka_unit_test(masks_beyond_the_file_are_refused),
         cmocka_unit_test(result_left_in_a_fifo_is_refused),

@@ -8,6 +8,7 @@
 #include "base/floats.h"
 #include "base/rng.h"
 #include "base/units.h"
+#include "sim/lanes/f32_exact.h"
 #include "tests/reference/f32_reference.h"
 #include "tests/rigs/run_graph.h"
 #include "tests/test.h"
@@ -15,6 +16,15 @@
 #include <math.h>
 
 #define ARRAY 128                       /* rows of the matrix unit's array on a v3 */
+
+/* the parts of x as programs make them, with the vector unit's rounding and subtraction */
+static void precision_split(float x, float part[PART_COUNT])
+{
+    for (int i = 0; i < PART_COUNT; i++) {
+        part[i] = f32_round_to_bf16(x);
+        x = f32_sub(x, part[i]);
+    }
+}
 
 static uint32_t sign_flipped(uint32_t bits) { return bits ^ 0x80000000u; }
 

@@ -3,6 +3,7 @@
 
 #include "sim/machine/machine.h"
 #include "stack/module/link.h"
+#include "tests/rigs/chip_set.h"
 
 #define TILE_ELEMS 1024
 #define FLAG 5

@@ -409,15 +409,15 @@ TEST(cuts_that_cannot_be_are_refused)
                    "table: f32[10,12] has no dimension 3 to cut");
 }
 
-static void expect_parts(const int *parts, int rank, const char *printed)
+static void expect_parts(const int *parts, int rank, const int *axis)
 {
     struct mesh m = mesh_of(2, 4, 2);
     struct sharding s;
     struct err e;
-    char text[64];
 
     assert_int_equal(sharding_from_parts(&m, parts, rank, "t", &s, &e), 0);
-    assert_string_equal(sharding_print(&m, &s, rank, text, sizeof(text)), printed);
+    for (int d = 0; d < rank; d++)
+        assert_int_equal(s.axis[d], axis[d]);
 }
 
 static void expect_no_parts(const int *parts, int rank, const char *message)
@@ -432,8 +432,8 @@ static void expect_no_parts(const int *parts, int rank, const char *message)
 
 TEST(parts_along_dimensions_name_axes)
 {
-    expect_parts((int[]){4, 1, 2}, 3, "[model,-,more]");
-    expect_parts((int[]){2, 4}, 2, "[more,model]");
+    expect_parts((int[]){4, 1, 2}, 3, (int[]){1, 0, 2});
+    expect_parts((int[]){2, 4}, 2, (int[]){2, 1});
     expect_no_parts((int[]){4, 1}, 2, "t: 4 parts in all, but there are 8 logical devices");
     expect_no_parts((int[]){8, 1}, 2, "t: 8 parts along dimension 0, but the logical devices have "
                     "no axis of 8 left");

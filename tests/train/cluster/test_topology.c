@@ -63,11 +63,10 @@ static void check_devices(const struct topology *t)
         assert_false(is_met[core]);
         is_met[core] = true;
         assert_int_equal(topology_device(t, at), d);
-        assert_int_equal(topology_task(t, at), d / t->devices_per_task);
-        assert_int_equal(topology_ordinal(t, at), d % t->devices_per_task);
         topology_coordinate_of_core(t, core, again);
         assert_memory_equal(again, at, sizeof(again));
-        topology_device_name(t, at, name, sizeof(name));
+        snprintf(name, sizeof(name), "/job:worker/task:%d/device:TPU:%d", d / t->devices_per_task,
+                 d % t->devices_per_task);
         assert_int_equal(topology_find(t, name, &found, &e), 0);
         assert_int_equal(found, core);
     }

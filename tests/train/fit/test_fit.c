@@ -239,12 +239,11 @@ TEST(schedules_in_the_optimizer_train_as_rates_that_are_set)
 {
     float w[2][INPUTS * 16];
     struct lr_schedule s;
-    struct err e;
 
     schedule_init(&s, SCHEDULE_EXPONENTIAL_DECAY);
-    assert_int_equal(schedule_set(&s, "initial_learning_rate", 0.01, &e), 0);
-    assert_int_equal(schedule_set(&s, "decay_steps", 3, &e), 0);
-    assert_int_equal(schedule_set(&s, "decay_rate", 0.5, &e), 0);
+    s.number[SCHEDULE_INITIAL] = 0.01;
+    s.number[SCHEDULE_DECAY_STEPS] = 3;
+    s.number[SCHEDULE_DECAY_RATE] = 0.5;
     for (int i = 0; i < 2; i++) {
         struct classifier c;
 
@@ -262,6 +261,31 @@ TEST(schedules_in_the_optimizer_train_as_rates_that_are_set)
     }
     for (int k = 0; k < INPUTS * 16; k++)
         assert_true(fabsf(w[0][k] - w[1][k]) <= 1e-6f);     /* steps of 1e-2, rates of f32 */
+}
+
+/* as Keras's fit ends; without it they are what the last step has made of them */
+TEST(variables_are_their_moving_averages_in_the_end)
+{
+    struct fit_run r = {.epochs = 1, .steps_per_epoch = 3};
+    float kernel[INPUTS * 16], average[INPUTS * 16];
+    struct classifier c;
+    struct err e;
+
+    for (int shards = 0; shards < 2; shards++) {
+        open_classifier(&c, "v3-8");
+        assert_int_equal(optimizer_set(&c.optimizer, "use_ema", 1, &e), 0);
+        c.options.shards_state = shards;
+        start(&c);
+        r.train = &c.train;
+        train_rig_must(&c.rig, fit_train(c.fit, &r, &c.rig.err));
+        train_rig_must(&c.rig, strategy_read(fit_strategy(c.fit), c.optimizer.of[0].variable,
+                                             kernel, &c.rig.err));
+        train_rig_must(&c.rig, strategy_read(fit_strategy(c.fit), c.optimizer.of[0].average,
+                                             average, &c.rig.err));
+        assert_memory_equal(kernel, average, sizeof(kernel));
+        train_rig_must(&c.rig, strategy_check_replicas(fit_strategy(c.fit), &c.rig.err));
+        close_classifier(&c);
+    }
 }
 
 /* 150 samples: two batches of 64 and one of 22; the same by one batch of 150 rows in doubles */
@@ -487,6 +511,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host_and_slices_learn_alike),
         cmocka_unit_test(schedules_in_the_optimizer_train_as_rates_that_are_set),
+        cmocka_unit_test(variables_are_their_moving_averages_in_the_end),
         cmocka_unit_test(steps_of_one_execution_are_the_same_bit_by_bit),
         cmocka_unit_test(sharded_state_trains_alike),
         cmocka_unit_test(last_batch_counts_as_far_as_it_goes),

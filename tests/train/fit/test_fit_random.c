@@ -6,6 +6,7 @@
  */
 #include "base/rng.h"
 #include "base/units.h"
+#include "tests/rigs/chip_set.h"
 #include "tests/rigs/mlp.h"
 #include "tests/test.h"
 

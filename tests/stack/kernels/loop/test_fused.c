@@ -11,6 +11,7 @@
 #include "stack/kernels/loop/fused.h"
 #include "stack/interp/interp.h"
 #include "stack/backend/put.h"
+#include "tests/rigs/whole_program.h"
 
 #define LANES 128
 #define ROWS 32                         /* of every array: one tile of the narrowest type */
@@ -83,7 +84,7 @@ static size_t compile(struct bench *b, const struct chip *chip, struct arena *a,
         store(b, &f, &b->out[i], b->body->output[i].node);
     }
     ops = b->code.block[0].op_count;
-    must(vcode_compile(&b->code, chip, 4096, 256, a, program, &stats, &e), &e);
+    must(whole_program(&b->code, chip, 4096, 256, a, program, &stats, &e), &e);
     vcode_fini(&b->code);
     return ops;
 }

@@ -6,6 +6,7 @@
 #include "sim/machine/machine.h"
 #include "stack/kernels/pipeline/frame.h"
 #include "stack/backend/put.h"
+#include "tests/rigs/whole_program.h"
 
 #define LEVELS 4                        /* dimensions of an array of tiles */
 #define PAIRS 3
@@ -213,7 +214,7 @@ static void compile(struct bench *b, int core)
             emit_copy(b, &c, &b->pair[i], 2 * i);
         frame_end(&b->frame, &c);
     }
-    must(vcode_compile(&c, &b->chip, 0, 8, &b->arena, &b->program[core], &stats, &e), &e);
+    must(whole_program(&c, &b->chip, 0, 8, &b->arena, &b->program[core], &stats, &e), &e);
     vcode_fini(&c);
 }
 
@@ -333,7 +334,7 @@ TEST(an_array_updated_in_place_is_updated_once_per_box)
         put_store(&c, frame_base(&b.frame, 1), frame_row(&b.frame, 1) + 8 * t, 0xff, 1, v);
     }
     frame_end(&b.frame, &c);
-    must(vcode_compile(&c, &b.chip, 0, 8, &b.arena, &b.program[0], &stats, &e), &e);
+    must(whole_program(&c, &b.chip, 0, 8, &b.arena, &b.program[0], &stats, &e), &e);
     vcode_fini(&c);
     run(&b, &options);
     transfer(&b, &p->out, p->to, false);

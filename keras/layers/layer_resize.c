@@ -1,0 +1,165 @@
+/* Layers that make samples larger or smaller: cropping, up-sampling, resizing, repeating. */
+#include "keras/layers/layer_window.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* ---- cropping ---- */
+
+static int shape_crop(const struct layer *l, const struct shape *in, int count, struct shape *out,
+                      struct err *e)
+{
+    char text[160];
+
+    (void)count;
+    if (layer_image_shape(l, in, out, e) != 0)
+        return -1;
+    for (int i = 0; i < layer_spatial_dims(l->kind); i++) {
+        out->dim[i] -= l->c.pads[2 * i] + l->c.pads[2 * i + 1];
+        if (out->dim[i] < 1)
+            return layer_fail(l, e, "\"cropping\" leaves nothing of samples %s",
+                              layer_shape_text(in, text, sizeof(text)));
+    }
+    layer_sample_shape(l, out);
+    return 0;
+}
+
+static int call_crop(struct layer_call *c)
+{
+    struct graph *g = &c->t->graph;
+    const struct shape *s = &g->node[c->input[0]].shape;
+    int64_t start[GRAPH_RANK_MAX] = {0}, limit[GRAPH_RANK_MAX];
+
+    for (int d = 0; d < s->rank; d++)
+        limit[d] = s->dim[d];
+    for (int i = 0; i < layer_spatial_dims(c->layer->kind); i++) {
+        start[1 + i] = c->layer->c.pads[2 * i];
+        limit[1 + i] -= c->layer->c.pads[2 * i + 1];
+    }
+    layer_source(c, "Slice");
+    return graph_slice(g, c->input[0], start, limit, NULL);
+}
+
+const struct layer_functions layer_crop = {shape_crop, NULL, call_crop};
+
+/* ---- other sizes ---- */
+
+/* up-sampling says how many times as large, Resizing how large */
+static int64_t resized(const struct layer *l, int axis, int64_t length)
+{
+    return l->kind == LAYER_RESIZING ? l->c.size[axis] : length * l->c.size[axis];
+}
+
+static int shape_resize(const struct layer *l, const struct shape *in, int count,
+                        struct shape *out, struct err *e)
+{
+    (void)count;
+    if (layer_image_shape(l, in, out, e) != 0)
+        return -1;
+    for (int i = 0; i < layer_spatial_dims(l->kind); i++)
+        out->dim[i] = resized(l, i, out->dim[i]);
+    layer_sample_shape(l, out);
+    return 0;
+}
+
+/* every element of dimension `dim` `times` times */
+static int repeat_elements(struct graph *g, int x, int dim, int64_t times)
+{
+    struct shape s = g->node[x].shape, spread = s;
+    int dims[GRAPH_RANK_MAX];
+
+    for (int d = 0; d < s.rank; d++)
+        dims[d] = d <= dim ? d : d + 1;
+    for (int d = s.rank; d > dim + 1; d--)
+        spread.dim[d] = s.dim[d - 1];
+    spread.dim[dim + 1] = times;
+    spread.rank++;
+    s.dim[dim] *= times;
+    return graph_reshape(g, graph_broadcast(g, x, spread, dims), s);
+}
+
+/*
+ * Weights [to, from] of each old element in each new one. Centres of pixels lie half a pixel
+ * inside; beyond the first and the last centre their values go on.
+ */
+static int blend_matrix(struct graph *g, enum layer_interpolation how, int64_t to, int64_t from)
+{
+    float *w = arena_array(g->arena, (size_t)(to * from), sizeof(*w));
+
+    for (int64_t i = 0; i < to; i++) {
+        double at = ((double)i + 0.5) * (double)from / (double)to - 0.5;
+        int64_t low;
+        double part;
+
+        if (how == INTERPOLATION_NEAREST)
+            at = floor(at + 0.5);
+        at = fmin(fmax(at, 0.0), (double)(from - 1));
+        low = (int64_t)at;
+        part = at - (double)low;
+        w[i * from + low] = (float)(1.0 - part);
+        if (part > 0.0)
+            w[i * from + low + 1] = (float)part;
+    }
+    return graph_literal(g, shape_make(DTYPE_F32, 2, (int64_t[]){to, from}), w);
+}
+
+/* dimension `dim` of x by the matrix: a product in f32, then the dimension back to its place */
+static int blend(struct graph *g, int x, int dim, int matrix)
+{
+    struct graph_dot dot = {.contract_count = 1, .lhs_contract = {dim}, .rhs_contract = {1}};
+    int rank = g->node[x].shape.rank, dims[GRAPH_RANK_MAX];
+
+    for (int d = 0; d < rank; d++)
+        dims[d] = d < dim ? d : d == dim ? rank - 1 : d - 1;
+    return graph_transpose(g, graph_dot_general(g, x, matrix, &dot, DTYPE_F32, PRECISION_HIGHEST),
+                           dims);
+}
+
+static int call_resize(struct layer_call *c)
+{
+    const struct layer *l = c->layer;
+    struct graph *g = &c->t->graph;
+    int x = layer_to_image(c, c->input[0]);
+
+    layer_source(c, "Resize");
+    for (int i = 0; i < layer_spatial_dims(l->kind); i++) {
+        int64_t from = g->node[x].shape.dim[1 + i], to = resized(l, i, from);
+
+        if (to == from)
+            continue;
+        if (l->c.interpolation == INTERPOLATION_NEAREST && to % from == 0)
+            x = repeat_elements(g, x, 1 + i, to / from);
+        else
+            x = blend(g, graph_convert(g, x, DTYPE_F32), 1 + i,
+                      blend_matrix(g, l->c.interpolation, to, from));
+    }
+    return graph_convert(g, layer_from_image(c, x), c->dtype);
+}
+
+const struct layer_functions layer_resize = {shape_resize, NULL, call_resize};
+
+/* ---- repeating ---- */
+
+static int shape_repeat(const struct layer *l, const struct shape *in, int count,
+                        struct shape *out, struct err *e)
+{
+    (void)count;
+    if (layer_expect_rank(l, in, 1, "vectors", e) != 0)
+        return -1;
+    *out = shape_make(in->dtype, 2, (int64_t[]){l->c.units, in->dim[0]});
+    return 0;
+}
+
+static int call_repeat(struct layer_call *c)
+{
+    struct graph *g = &c->t->graph;
+    struct shape s = g->node[c->input[0]].shape;
+
+    layer_source(c, "Broadcast");
+    return graph_broadcast(g, c->input[0],
+                           shape_make(s.dtype, 3,
+                                      (int64_t[]){s.dim[0], c->layer->c.units, s.dim[1]}),
+                           (int[]){0, 2});
+}
+
+const struct layer_functions layer_repeat = {shape_repeat, NULL, call_repeat};
