@@ -213,7 +213,7 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_PARTS)
 	$(call say,LD,$@)$(CC) $(LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer,$(TESTED)) -o $@ $^ $(LDLIBS)
 
 check: installable examples $(strip $(TESTS)) $(FUZZERS)
-	@SYSTOLE=$(abspath $(SYSTOLE)) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" sh tools/run_tests.sh $(strip $(TESTS))
+	@SYSTOLE=$(abspath $(SYSTOLE)) EXAMPLES=$(abspath $(BUILD)/examples) VIEWER=$(if $(HAS_VIEWER),$(abspath $(VIEWER))) FUZZERS="$(FUZZERS)" TIMES=$(abspath $(BUILD)/check_seconds) sh tools/run_tests.sh $(strip $(TESTS))
 
 fuzzers: $(FUZZERS)
 
@@ -257,7 +257,8 @@ bench: $(SYSTOLE) examples
 # ----- make install -----
 
 COMMANDS := $(shell sed -n 's/^COMMAND.\([a-z]*\),.*/\1/p' cli/commands/commands.def)
-MAN_PAGES := systole $(if $(HAS_VIEWER),systole-view) $(COMMANDS:%=systole-%)
+CHECKS := $(shell sed -n 's/^CHECK.\([a-z]*\),.*/\1/p' cli/commands/checks.def)
+MAN_PAGES := systole $(if $(HAS_VIEWER),systole-view) $(COMMANDS:%=systole-%) $(CHECKS:%=systole-check-%)
 THE_VIEWER := $(if $(HAS_VIEWER),$(VIEWER))
 
 # What --help says, as manual pages and completions.
@@ -266,6 +267,7 @@ $(BUILD)/install/man.ok: $(SYSTOLE) $(THE_VIEWER) tools/man.sh
 	sh tools/man.sh $(VERSION) $(abspath $(SYSTOLE)) >$(@D)/systole.1 && \
 	$(if $(HAS_VIEWER),sh tools/man.sh $(VERSION) $(abspath $(VIEWER)) >$(@D)/systole-view.1 &&) \
 	for c in $(COMMANDS); do sh tools/man.sh $(VERSION) $(abspath $(SYSTOLE)) $$c >$(@D)/systole-$$c.1 || exit 1; done && \
+	for c in $(CHECKS); do sh tools/man.sh $(VERSION) $(abspath $(SYSTOLE)) check $$c >$(@D)/systole-check-$$c.1 || exit 1; done && \
 	touch $@
 
 $(BUILD)/install/completion.%: $(SYSTOLE) $(THE_VIEWER) tools/completion.sh tools/help_rows.sh

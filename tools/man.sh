@@ -1,19 +1,24 @@
 #!/bin/sh
 # A manual page from what --help says, which comes from the program's tables of options.
-# Usage: sh tools/man.sh VERSION PROGRAM [COMMAND] > PAGE.1
+# Usage: sh tools/man.sh VERSION PROGRAM [COMMAND [CHECK]] > PAGE.1
 set -e
 version=$1
 shift
-name=$(basename "$1")${2:+-$2}
-# of a command the list of systole --help has a line that is shorter than its own description
+program=$(basename "$1")
+name=$program${2:+-$2}${3:+-$3}
+above=${2:+$program${3:+-$2}}           # whose list has a line of this one
+# which is shorter than its own description
 short=
-[ -z "$2" ] || short=$("$1" --help | awk -v name="$2" '$1 == name { sub(/^ *[a-z]+ */, ""); print }')
-ARGP_HELP_FMT='rmargin=9999,opt-doc-col=90' "$@" --help | awk -v name="$name" -v version="$version" -v short="$short" '
+[ -z "$2" ] || short=$("$1" ${3:+"$2"} --help |
+    awk -v name="${3:-$2}" '$1 == name { sub(/^ *[a-z]+ */, ""); print; exit }')
+ARGP_HELP_FMT='rmargin=9999,opt-doc-col=90' "$@" --help |
+    awk -v name="$name" -v version="$version" -v short="$short" -v above="$above" '
 function safe(text) {                   # of a line of its own: no dot or quote begins it
     gsub(/\\/, "\\e", text); gsub(/-/, "\\-", text)
     if (text ~ /^[.\x27]/) text = "\\\&" text
     return text
 }
+function bold(page) { return "\\fB" safe(page) "\\fR(1)" }
 function plain() { if (indented) { print ".fi\n.RE"; indented = 0 } }
 BEGIN {
     upper = toupper(name); gsub(/-/, "\\-", upper)
@@ -48,6 +53,7 @@ NR == 1 || /^  or: / {                  # usages come first
                 if (!options) print ".SH OPTIONS"
                 print ".SS " safe(line); options = 1; next }
 /^Mandatory or optional arguments/ { next }
+/^  [a-z]+ / && below == "" { below = $1 }      # the first of a list of commands or checks
 /^  / { if (options == 1) { print ".SH NOTES"; options = 2 }
         if (!indented) { print ".RS\n.nf"; indented = 1 }
         line = $0; sub(/^  /, "", line); print safe(line); next }
@@ -58,6 +64,8 @@ NR == 1 || /^  or: / {                  # usages come first
   if ($0 ~ /^Examples?:$/) { print ".SH EXAMPLES"; next }
   print safe($0); if ($0 ~ /:$/) print ".br" }
 END { plain()
-      print ".SH SEE ALSO\n" (name == "systole" ? "each command has a page: \\fBsystole\\-gemm\\fR(1); \\fBsystole\\-view\\fR(1)" \
-                              : "\\fBsystole\\fR(1)") }
+      see = above != "" ? bold(above) : name == "systole" ? bold("systole-view") : bold("systole")
+      if (usage[1] ~ /^systole (check )?(COMMAND|CHECK) /)
+          see = see "; each has a page, as " bold(name "-" below)
+      print ".SH SEE ALSO\n" see }
 '

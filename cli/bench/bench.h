@@ -4,7 +4,7 @@
  * models, in processes of their own (bench_process.c), bench_steps.c the ratios of single steps,
  * bench_engine.c the issue loop, bench_gemm.c products beside OpenBLAS, bench_collective.c pods,
  * bench_memory.c a memory alone; bench_trace.c writes the traces, bench_strace.c opens a large
- * one, bench_view.c looks at one in the viewer.
+ * one, bench_view.c looks at one in the viewer, bench_make.c builds and checks.
  */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
@@ -61,6 +61,15 @@ struct bench_view {
     struct bench_frames timeline;
     double others_worst_ms;             /* of all other panels */
 };
+/* make check, and a clean build into a folder of its own. */
+enum { BENCH_CHECK_ALL, BENCH_CHECK_PROGRAMS, BENCH_CHECK_SCRIPTS, BENCH_CHECK_PARTS };
+struct bench_make {
+    bool is_checked, is_built;
+    double check_seconds[BENCH_CHECK_PARTS];
+    double build_seconds, build_bytes;
+};
+enum { BENCH_BUILD_SECONDS, BENCH_BUILD_SIZE };
+
 /* The CNN's training step, replicated and with its optimizer's state in parts. */
 struct bench_training {
     bool is_measured;
@@ -82,6 +91,7 @@ struct bench {
     struct bench_steps steps;
     struct bench_strace strace;
     struct bench_view view;
+    struct bench_make make;
     struct bench_training cnn_run[BENCH_CNN_KINDS];
 };
 
@@ -95,7 +105,8 @@ bench_fn bench_loss_gap;                /* largest relative difference of a step
                                            reference; argument: 1 precision highest, 0 default */
 bench_fn bench_bf16_gap;                /* relative difference of the epoch's mean loss */
 bench_fn bench_peak_memory;             /* MiB */
-bench_fn bench_check_seconds;           /* make check, built before */
+bench_fn bench_check;                   /* seconds of make check, built before; argument: its part */
+bench_fn bench_build;                   /* a clean build: seconds, MiB of the folder */
 bench_fn bench_thread_scaling;          /* two threads' speed-up / two processes'; argument: 1
                                            of products, 0 of training steps */
 bench_fn bench_trace_ratio;             /* a step with trace / without */

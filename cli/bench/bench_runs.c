@@ -257,23 +257,6 @@ int bench_bf16_gap(struct bench *b, int unused, double *value, struct err *e)
     return status;
 }
 
-int bench_check_seconds(struct bench *b, int unused, double *value, struct err *e)
-{
-    const char *const list[] = {"make", "-s", "check", NULL};
-    struct bench_cost cost = {0};
-
-    (void)b;
-    (void)unused;
-    if (access("Makefile", R_OK) != 0) {
-        err_set(e, "not in the project's folder");
-        return BENCH_LEFT_OUT;
-    }
-    if (bench_process("make", list, "make check", &cost, e) != 0)
-        return -1;
-    *value = cost.seconds;
-    return 0;
-}
-
 int bench_peak_memory(struct bench *b, int unused, double *value, struct err *e)
 {
     const struct bench_run *r;

@@ -60,7 +60,11 @@ static const struct row {
     {"training_cnn_parts_gb", "GB", false, 4.0, bench_cnn_memory, BENCH_CNN_IN_PARTS},
     {"training_transformer_step_seconds", "s", false, 0.45, bench_transformer_seconds, 0},
     {"training_resnet50_seconds", "s", false, 60.0, bench_resnet_seconds, 128},
-    {"make_check_seconds", "s", false, 300.0, bench_check_seconds, 0},
+    {"build_clean_seconds", "s", false, 75.0, bench_build, BENCH_BUILD_SECONDS},
+    {"build_clean_mib", "MiB", false, 150.0, bench_build, BENCH_BUILD_SIZE},
+    {"make_check_seconds", "s", false, 300.0, bench_check, BENCH_CHECK_ALL},
+    {"make_check_programs_seconds", "s", false, 200.0, bench_check, BENCH_CHECK_PROGRAMS},
+    {"make_check_scripts_seconds", "s", false, 120.0, bench_check, BENCH_CHECK_SCRIPTS},
 };
 
 struct options {

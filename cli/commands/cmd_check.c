@@ -368,14 +368,8 @@ static const struct {
     const char *name, *invocation, *summary;
     int (*run)(int argc, char **argv);
 } checks[] = {
-    {"numerics", "systole check numerics", "bits and errors of every kind of arithmetic",
-     run_numerics},
-    {"hardware", "systole check hardware", "times of operations measured on real TPUs",
-     check_run_hardware},
-    {"optimizers", "systole check optimizers", "steps of optimizers against Keras's equations",
-     check_run_optimizers},
-    {"shapes", "systole check shapes", "convolutions, products, windows of all sizes on all chips",
-     check_run_shapes},
+#define CHECK(name, run, summary) {#name, "systole check " #name, summary, run},
+#include "cli/commands/checks.def"
 };
 
 static void print_checks(FILE *to)

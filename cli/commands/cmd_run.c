@@ -92,7 +92,7 @@ static const char doc[] =
     "      --operand 0=x.npy --result 3=y.npy --utilization units.txt\n"
     "Every cycle of every unit, for Perfetto (docs/traces.md):\n"
     "  systole run examples/03_double_buffered_matmul.tasm --trace out.pftrace\n"
-    "Step through it, bundle by bundle, and back, in a window (docs/live.md):\n"
+    "Step through it, bundle by bundle, and back, in a window (docs/viewer.md):\n"
     "  systole run examples/03_double_buffered_matmul.tasm --view\n"
     "The same run in two parts (docs/snapshot.md):\n"
     "  systole run examples/02_mxu_tile.tasm --save-at 500=half.snap\n"

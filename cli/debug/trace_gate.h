@@ -1,6 +1,6 @@
 /*
  * Between a machine that goes back and forth and a trace that is written once:
- * docs/live.md.
+ * docs/viewer.md.
  */
 #ifndef CLI_TRACE_GATE_H
 #define CLI_TRACE_GATE_H

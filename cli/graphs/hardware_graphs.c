@@ -7,6 +7,7 @@
 #include "cli/graphs/conv_graph.h"
 #include "stack/hlo/array.h"
 #include "stack/hlo/rewrite.h"
+#include "stack/nn/nn.h"
 
 #include <string.h>
 
@@ -52,15 +53,6 @@ static int batched(struct graph *g, int a, int b, int a_dim, int b_dim, enum gra
     return graph_dot_general(g, a, b, &dot, type, PRECISION_DEFAULT);
 }
 
-/* `vector` along the last dimension, spread over `like` */
-static int along_rows(struct graph *g, int vector, int like)
-{
-    struct shape s = g->node[like].shape;
-
-    s.dtype = g->node[vector].shape.dtype;
-    return graph_broadcast(g, vector, s, (int[]){s.rank - 1});
-}
-
 /* a reduction of the last dimension, spread over it again */
 static int over_columns(struct graph *g, enum graph_reduce kind, int a)
 {
@@ -80,11 +72,6 @@ static int softmax(struct graph *g, int a)
     return graph_binary(g, HLO_DIVIDE, power, over_columns(g, REDUCE_ADD, power));
 }
 
-static int scaled(struct graph *g, int a, double factor)
-{
-    return graph_binary(g, HLO_MULTIPLY, a, graph_splat(g, a, factor));
-}
-
 /* in f32, whatever the type of `a` */
 static int layer_norm(struct graph *g, int a, int gain, int bias)
 {
@@ -92,13 +79,12 @@ static int layer_norm(struct graph *g, int a, int gain, int bias)
     int x = graph_convert(g, a, DTYPE_F32), centred, variance, y;
     double share = 1.0 / (double)g->node[a].shape.dim[g->node[a].shape.rank - 1];
 
-    centred = graph_binary(g, HLO_SUBTRACT, x, scaled(g, over_columns(g, REDUCE_ADD, x), share));
-    variance = scaled(g, over_columns(g, REDUCE_ADD,
-                                      graph_binary(g, HLO_MULTIPLY, centred, centred)), share);
-    variance = graph_binary(g, HLO_ADD, variance, graph_splat(g, variance, 1e-5));
-    y = graph_binary(g, HLO_MULTIPLY, centred, graph_unary(g, HLO_RSQRT, variance));
-    y = graph_binary(g, HLO_MULTIPLY, y, along_rows(g, graph_convert(g, gain, DTYPE_F32), y));
-    y = graph_binary(g, HLO_ADD, y, along_rows(g, graph_convert(g, bias, DTYPE_F32), y));
+    centred = graph_binary(g, HLO_SUBTRACT, x, nn_scale(g, over_columns(g, REDUCE_ADD, x), share));
+    variance = nn_scale(g, over_columns(g, REDUCE_ADD, nn_multiply(g, centred, centred)), share);
+    variance = nn_add(g, variance, graph_splat(g, variance, 1e-5));
+    y = nn_multiply(g, centred, graph_unary(g, HLO_RSQRT, variance));
+    y = nn_multiply(g, y, nn_spread(g, graph_convert(g, gain, DTYPE_F32), y));
+    y = nn_add(g, y, nn_spread(g, graph_convert(g, bias, DTYPE_F32), y));
     return graph_convert(g, y, type);
 }
 
@@ -143,20 +129,10 @@ struct graph *hardware_ffn_gated(int64_t rows, int64_t hidden, int64_t inter, st
     int both = product(g, x, up, DTYPE_BF16);
     int gate = graph_slice(g, both, (int64_t[]){0, 0}, (int64_t[]){rows, inter}, NULL);
     int value = graph_slice(g, both, (int64_t[]){0, inter}, (int64_t[]){rows, 2 * inter}, NULL);
-    int silu = graph_binary(g, HLO_MULTIPLY, gate, graph_unary(g, HLO_LOGISTIC, gate));
 
-    graph_output(g, product(g, graph_binary(g, HLO_MULTIPLY, silu, value), down, DTYPE_BF16),
-                 "y", -1);
+    graph_output(g, product(g, nn_multiply(g, nn_silu(g, gate), value), down, DTYPE_BF16), "y",
+                 -1);
     return done(g);
-}
-
-static int gelu_erf(struct graph *g, int x)
-{
-    int half = scaled(g, x, 0.5);
-    int erf = graph_unary(g, HLO_ERF, scaled(g, x, 0.70710678118654752));
-
-    return graph_binary(g, HLO_MULTIPLY, half,
-                        graph_binary(g, HLO_ADD, erf, graph_splat(g, erf, 1.0)));
 }
 
 static int dense(struct graph *g, int x, int64_t in, int64_t out, const char *name)
@@ -164,7 +140,7 @@ static int dense(struct graph *g, int x, int64_t in, int64_t out, const char *na
     int weight = parameter(g, shape2(DTYPE_BF16, in, out), name);
     int y = product(g, x, weight, DTYPE_BF16);
 
-    return graph_binary(g, HLO_ADD, y, along_rows(g, vector(g, out, "bias"), y));
+    return nn_add(g, y, nn_spread(g, vector(g, out, "bias"), y));
 }
 
 struct graph *hardware_ffn_erf(int64_t rows, int64_t hidden, int64_t inter, struct arena *a)
@@ -172,7 +148,7 @@ struct graph *hardware_ffn_erf(int64_t rows, int64_t hidden, int64_t inter, stru
     struct graph *g = begin("ffn_erf", a);
     int x = parameter(g, shape2(DTYPE_BF16, rows, hidden), "x");
 
-    x = gelu_erf(g, dense(g, x, hidden, inter, "up"));
+    x = nn_gelu(g, dense(g, x, hidden, inter, "up"), false);
     graph_output(g, dense(g, x, inter, hidden, "down"), "y", -1);
     return done(g);
 }
@@ -183,7 +159,7 @@ static int attention(struct graph *g, int q, int k, int v, int64_t head_dim)
     double scale = head_dim == 64 ? 0.125 : head_dim == 32 ? 0.1767767 : 0.0883883;
     int scores = batched(g, q, k, 2, 2, DTYPE_BF16);
 
-    return batched(g, softmax(g, scaled(g, scores, scale)), v, 2, 1, DTYPE_BF16);
+    return batched(g, softmax(g, nn_scale(g, scores, scale)), v, 2, 1, DTYPE_BF16);
 }
 
 struct graph *hardware_encoder_attention(int64_t heads, int64_t q_len, int64_t kv_len,
@@ -241,10 +217,11 @@ struct graph *hardware_encoder_block(int64_t sequence, int64_t hidden, int64_t h
     struct graph *g = begin("encoder_block", a);
     int x = parameter(g, shape2(DTYPE_BF16, sequence, hidden), "x"), y;
 
-    y = graph_binary(g, HLO_ADD, x, self_attention(g, x, hidden, heads));
+    y = nn_add(g, x, self_attention(g, x, hidden, heads));
     x = layer_norm(g, y, vector(g, hidden, "gain"), vector(g, hidden, "bias"));
-    y = dense(g, gelu_erf(g, dense(g, x, hidden, 4 * hidden, "up")), 4 * hidden, hidden, "down");
-    y = graph_binary(g, HLO_ADD, x, y);
+    y = nn_gelu(g, dense(g, x, hidden, 4 * hidden, "up"), false);
+    y = dense(g, y, 4 * hidden, hidden, "down");
+    y = nn_add(g, x, y);
     graph_output(g, layer_norm(g, y, vector(g, hidden, "gain"), vector(g, hidden, "bias")), "y",
                  -1);
     return done(g);
@@ -297,7 +274,7 @@ struct graph *hardware_map(const char *op, int64_t elements, struct arena *a)
     int x = parameter(g, shape, "x"), y;
 
     if (strcmp(op, "add") == 0)
-        y = graph_binary(g, HLO_ADD, x, parameter(g, shape, "y"));
+        y = nn_add(g, x, parameter(g, shape, "y"));
     else if (strcmp(op, "exp") == 0)
         y = graph_unary(g, HLO_EXP, x);
     else

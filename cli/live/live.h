@@ -1,6 +1,6 @@
 /*
  * A debugger that a viewer drives over a socket: the server's side of
- * docs/live.md.
+ * docs/viewer.md.
  */
 #ifndef CLI_LIVE_H
 #define CLI_LIVE_H

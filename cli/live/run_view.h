@@ -1,6 +1,6 @@
 /*
  * systole run --view: the launch stands in front of its first bundle, and a
- * viewer drives it (docs/live.md).
+ * viewer drives it (docs/viewer.md).
  */
 #ifndef CLI_RUN_VIEW_H
 #define CLI_RUN_VIEW_H

@@ -41,7 +41,7 @@ static const struct cli_syntax syntax = {
     .own = {.row = options, .part = parts}, .argument = take_side, .args_doc = "M K N",
     .doc =
     "Time C[M][N] = A[M][K] x B[K][N] as the compiler makes it, on one simulated core, or on "
-    "both of a v4 or v5p, which are one device (docs/megacore.md): how well its units are used, "
+    "both of a v4 or v5p, which are one device (docs/parallel.md): how well its units are used, "
     "what bounds it, and where it lies under the roof.\v"
     "Operands and result lie in HBM. --codegen xla does what XLA is seen to do (docs/accuracy.md), "
     "best what we think is best. `systole gemm MxNxK` is another program, with values; its sides "

@@ -1,5 +1,5 @@
 /*
- * Kernels that several cores of a repeated launch run on the same bytes (docs/twins.md).
+ * Kernels that several cores of a repeated launch run on the same bytes (docs/engine.md).
  *
  * The first core that comes to such a kernel leads: what it reads is held as it is then, what it
  * has written as it is behind the kernel. Another one that finds the same in its own HBM takes the

@@ -28,10 +28,10 @@
 struct machine_options {
     enum run_mode mode;
     bool no_memo;                       /* simulate every iteration and launch by itself */
-    bool no_twins;                      /* each core works out all of its kernels: docs/twins.md */
+    bool no_twins;                      /* each core works out all of its kernels: docs/engine.md */
     bool check_races;                   /* touching what a copy under way touches is a fault */
     bool check_unwritten;               /* so is reading VMEM that this launch has not written */
-    bool shared_hbm;                    /* cores of a chip see all of its HBM: docs/megacore.md */
+    bool shared_hbm;                    /* cores of a chip see all of its HBM: docs/parallel.md */
     bool one_chip;                      /* timing mode: the first chip stands for all. Only its
                                            cores have programs; what they send to another chip
                                            comes to the core of that place on their own, from as
@@ -79,7 +79,7 @@ int machine_load(struct machine *m, int core, const struct isa_program *program,
  * in front of one has. One that stands alone reads nothing but what it brings from the core's HBM
  * and leaves nothing but what it puts there: what registers, VMEM and SMEM hold behind it is
  * nobody's business. Where several cores run such a kernel on the same bytes, a repeated launch may
- * work it out once (docs/twins.md). The list is copied, and goes with the program. -1: a kernel
+ * work it out once (docs/engine.md). The list is copied, and goes with the program. -1: a kernel
  * that is not a part of the program, or no program.
  */
 struct machine_kernel {

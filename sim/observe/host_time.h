@@ -29,7 +29,7 @@ struct host_times {
     double elapsed_seconds;
     int thread_count;
     int64_t launches, repeats;          /* of them, those that were not simulated */
-    int64_t kernels;                    /* in these, that a core took from another: docs/twins.md */
+    int64_t kernels;                    /* in these, that another core worked out: docs/engine.md */
 };
 
 /*

@@ -131,7 +131,7 @@ struct graph_groups {
 struct graph_pair { int32_t source, target; };  /* devices */
 
 /*
- * One array from a core to another whose program is another one (docs/pipeline.md). Both programs
+ * One array from a core to another whose program is another one (docs/parallel.md). Both programs
  * know where it arrives and the flags, by which they meet; several may come as one message, of
  * which the first waits and the last gives the room back.
  */
@@ -146,7 +146,7 @@ struct graph_message {
 };
 
 /*
- * What a custom call asks of the kernel of attention (docs/attention.md); the computation that it
+ * What a custom call asks of the kernel of attention (docs/kernels.md); the computation that it
  * calls says the same in basic operations. With kv_len - q_len = past, query t of a sequence sees
  * its first past + t + 1 keys.
  */

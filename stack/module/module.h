@@ -24,7 +24,7 @@ struct module_settings {
     int64_t stage_bytes;                /* of blocks of a sum that wait to be added; 0: 32 MiB */
     bool sums_wait;                     /* no kernel runs beside a sum over replicas */
     int message_flags;                  /* the last flags of a core, which messages meet by */
-    bool megacore;                      /* for both cores of a chip: docs/megacore.md */
+    bool megacore;                      /* for both cores of a chip: docs/parallel.md */
     int64_t hbm_bytes;                  /* that it may use; 0: its share of the chip */
     /* by parameter: where in HBM it lies, row-major, whatever this module does; -1: anywhere; */
     const int64_t *place;               /* or NULL. Outside hbm_bytes, so that all else is not */

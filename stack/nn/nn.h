@@ -75,7 +75,7 @@ int nn_average_pool(struct graph *g, int x, const struct nn_window *w); /* paddi
 /* ---- attention: q, k, v are [batch, positions, heads, width] ---- */
 int nn_attention(struct graph *g, int q, int k, int v, bool is_causal);
 /*
- * The same as a custom call (docs/attention.md says how operands lie), the computation of which is
+ * The same as a custom call (docs/kernels.md says how operands lie), the computation of which is
  * nn_attention's. Operands: their number and shapes; FLASH: q, k, v; PAGED: q, pages of k, pages of
  * v, table; RAGGED: q, pages of both, table.
  */

@@ -7,7 +7,7 @@
  * that is contracted and one that is not: scores q^T k, values v^T weights^T, and all gradients of
  * both. So every array of a batched product of which one tiled dimension is narrow and the other
  * fills lanes better lies with the latter along lanes; projections make and take it so, and what
- * stands between follows. docs/heads.md.
+ * stands between follows. docs/kernels.md.
  *
  * Works on the graph as it is written, before pass_simplify makes plain matrices of products.
  */

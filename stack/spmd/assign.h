@@ -1,5 +1,5 @@
 /*
- * A replica's graph cut into a program for each of its logical devices: docs/partition.md.
+ * A replica's graph cut into a program for each of its logical devices: docs/parallel.md.
  *
  * Some nodes are said to be made by a device; where the others are made follows from them. A value
  * that another device needs goes to it as a message, as soon as it is made, and is received when

@@ -5,7 +5,7 @@
  * computes each index of a dimension by itself. Where a contraction runs along a cut dimension,
  * devices have parts of a sum, which a collective adds up; where an operand lies otherwise than
  * its use wants it, it is gathered or cut again. The result is the program of every device: places
- * come from its number (partition-id). docs/partition.md tells the rules.
+ * come from its number (partition-id). docs/parallel.md tells the rules.
  */
 #ifndef STACK_PARTITION_H
 #define STACK_PARTITION_H

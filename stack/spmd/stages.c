@@ -42,7 +42,7 @@ static bool has_message(const struct cut *c, int micro, int from, bool is_up)
     return false;
 }
 
-/* then both know at the end of a round that slots are free (docs/pipeline.md) */
+/* then both know at the end of a round that slots are free (docs/parallel.md) */
 static int check_round(const struct cut *c, struct err *e)
 {
     for (int s = 0; s + 1 < c->r->stage_count; s++)

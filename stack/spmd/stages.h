@@ -1,5 +1,5 @@
 /*
- * A step cut into stages that run on different cores: docs/pipeline.md.
+ * A step cut into stages that run on different cores: docs/parallel.md.
  *
  * The graph is all of a replica's step: forward and backward pass of each micro batch, one after
  * the other, then what comes of their gradients. Each node is done by one stage; what another one

@@ -103,7 +103,8 @@ else
 fi
 
 # ----- manual pages and completions -----
-for command in $("$systole" --help | awk '/^$/ { part++; next } part == 1 { print $1 }'); do
+listed() { "$systole" "$@" --help | awk '/^$/ { part++; next } part == 1 { print $1 }'; }
+for command in $(listed) $(listed check | sed 's/^/check-/'); do
     page=$here/share/man/man1/systole-$command.1
     [ -s "$page" ] || { fail "no page of systole $command"; continue; }
     for section in NAME SYNOPSIS DESCRIPTION "SEE ALSO"; do
@@ -112,6 +113,8 @@ for command in $("$systole" --help | awk '/^$/ { part++; next } part == 1 { prin
 done
 grep -q 'fB\\-t, \\-\\-tpu=NAME' "$here/share/man/man1/systole-gemm.1" ||
     fail "systole-gemm.1 lacks --tpu"
+grep -qF 'fBsystole\-check\-numerics\fR(1)' "$here/share/man/man1/systole-check.1" ||
+    fail "systole-check.1 does not name the pages of its checks"
 if command -v bash >/dev/null; then
     out=$(bash -c '. "$1"; COMP_CWORD=4 COMP_WORDS=(systole gemm --tpu = v5); _systole systole
         echo "${COMPREPLY[@]}"; COMP_CWORD=2 COMP_WORDS=(systole gemm --out-); _systole systole

@@ -26,7 +26,7 @@ int loop_repeat(struct trace *t, const struct trace *body, int64_t rounds, const
 
 /*
  * All that t does is `rounds` steps like `body`: its inputs so far are theirs, one behind the
- * other, and so are its results. The body becomes t's, for who cuts steps (docs/pipeline.md).
+ * other, and so are its results. The body becomes t's, for who cuts steps (docs/parallel.md).
  */
 int loop_steps(struct trace *t, struct trace *body, int64_t rounds, const int *input);
 #endif

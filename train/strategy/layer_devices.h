@@ -1,5 +1,5 @@
 /*
- * A Keras model's layers on the logical devices of a replica (docs/partition.md): "dense=0,out=1"
+ * A Keras model's layers on the logical devices of a replica (docs/parallel.md): "dense=0,out=1"
  * says who makes what dense and out give. A layer that is not named is where its first input is;
  * one before all that are, where its output is needed.
  */

@@ -1,7 +1,7 @@
 /*
  * How a Keras model's variables lie on the logical devices of a replica, by name, after Keras's
  * LayoutMap: "dense/kernel=-,model; dense_1/kernel=model" cuts the columns of one kernel and the
- * rows of another along the axis "model" of the mesh (docs/partition.md). Names may have the
+ * rows of another along the axis "model" of the mesh (docs/parallel.md). Names may have the
  * wildcards of file names: "block_?/kernel=-,model".
  */
 #ifndef TRAIN_MODEL_LAYOUTS_H

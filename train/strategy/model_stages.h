@@ -1,5 +1,5 @@
 /*
- * A Keras model as stages of a pipeline (docs/pipeline.md): which layer is on which stage.
+ * A Keras model as stages of a pipeline (docs/parallel.md): which layer is on which stage.
  *
  * Stages are ranges of calls in the model's order, so values only go to later ones. Where they end
  * is told by the names of the layers that begin the next, or chosen so that the longest stage is as

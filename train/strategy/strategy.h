@@ -19,7 +19,7 @@ struct strategy;
 struct strategy_program;
 
 /*
- * Each replica's step in stages on different cores, one behind the other (docs/pipeline.md): device
+ * Each replica's step in stages on different cores, one behind the other (docs/parallel.md): device
  * replica * count + stage, or of a mesh with n logical devices n of them from (replica * count +
  * stage) * n on. stage_of tells from the
  * name of a variable, or what a node comes from ("dense/kernel"), whose stage it is; -1: of all.

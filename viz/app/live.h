@@ -1,5 +1,5 @@
 /*
- * A run that the viewer drives: the client's side of docs/live.md. Never
+ * A run that the viewer drives: the client's side of docs/viewer.md. Never
  * blocks but in live_connect; call live_poll once a frame.
  */
 #ifndef VIZ_LIVE_H

@@ -2,7 +2,7 @@
  * Inside the kernels of kind "index": kernel_index.c reads the node,
  * index_place.c makes addresses of indices, kernel_index_gather.c,
  * kernel_index_element.c and kernel_index_scatter.c make the code.
- * docs/indexing.md tells the whole.
+ * docs/kernels.md tells the whole.
  *
  * All four operations are one: a *table* (the operand), indexed by vectors of
  * s32 that lie in HBM, and *rows* that go along (the result of a gather, the

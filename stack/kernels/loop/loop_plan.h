@@ -1,5 +1,5 @@
 /*
- * Loop fusions: how a body is laid out in axes, phases and windows. docs/loop.md.
+ * Loop fusions: how a body is laid out in axes, phases and windows. docs/kernels.md.
  *
  * The *space* is the largest shape of the body. Its *axes* are counted in units: axis 0 in tiles
  * of 128 lanes, axis 1 in groups of 8, 16 or 32 rows, the others in indices, the innermost first.

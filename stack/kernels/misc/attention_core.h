@@ -1,6 +1,6 @@
 /*
  * A step of attention in VMEM: a block of keys and values of one or more heads
- * against rows of queries. docs/attention.md.
+ * against rows of queries. docs/kernels.md.
  *
  * Rows come in groups of 8. The scores of a head are [groups][vectors] tiles,
  * heads one behind the other, and so are the running maximum, the running sum,

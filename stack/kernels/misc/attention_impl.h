@@ -1,7 +1,7 @@
 /*
  * Inside the kernels of kind "attention": kernel_attention.c reads the node and streams whole heads
  * (flash), attention_paged.c finds keys through a table of pages; a step of both is
- * attention_core.h. docs/attention.md.
+ * attention_core.h. docs/kernels.md.
  */
 #ifndef STACK_ATTENTION_IMPL_H
 #define STACK_ATTENTION_IMPL_H

@@ -1,7 +1,7 @@
 /*
  * Kernels of kind "attention": custom calls that keep blocks of keys with a running softmax, so
  * that scores are never in HBM. FLASH streams heads through a frame: a step has a whole head in VMEM.
- * docs/attention.md.
+ * docs/kernels.md.
  *
  * Values: products in the order of the matrix unit, base-2 exponentials, the sum of a block's
  * exponentials and its product with v added to the running ones after these are scaled. Not here:

@@ -4,7 +4,7 @@
  * A block of whole sorts is brought to VMEM and taken apart to words, sorted by
  * a bitonic network (sort_network.h) and packed again. Keys are made into s32
  * whose order is that of the values: zeros of both signs equal, a NaN above
- * all numbers; falling order turns all bits. docs/sorting.md.
+ * all numbers; falling order turns all bits. docs/kernels.md.
  */
 #include "stack/kernels/pipeline/kernel.h"
 #include "stack/kernels/misc/sort_network.h"

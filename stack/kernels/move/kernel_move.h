@@ -1,6 +1,6 @@
 /*
  * Kernels that move data: transposes, reshapes, slices, pads, concatenations,
- * reversals, copies to another order of dimensions (docs/moves.md).
+ * reversals, copies to another order of dimensions (docs/kernels.md).
  *
  * There are several ways to make a move; each says whether it can and at what
  * cost, and the cheapest is taken. The general way can make every move.

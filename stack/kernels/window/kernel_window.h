@@ -1,5 +1,5 @@
 /*
- * Kernels of windows: reduce-window and select-and-scatter (docs/moves.md).
+ * Kernels of windows: reduce-window and select-and-scatter (docs/kernels.md).
  */
 #ifndef STACK_KERNEL_WINDOW_H
 #define STACK_KERNEL_WINDOW_H

@@ -1,6 +1,6 @@
 /*
  * A launch that a viewer drives: each cycle is told to the trace once, however
- * often it is gone through, and the server says what docs/live.md says.
+ * often it is gone through, and the server says what docs/viewer.md says.
  */
 #include "base/rng.h"
 #include "base/units.h"
