@@ -125,9 +125,9 @@ static int write_file(struct contents *c, const char *folder, const char *name,
         return -1;
     if (!print)
         table_print_csv(table, f.to);
-    else if (print(c, f.to) != 0) {
+    else if (print(c, f.to) != 0 && !ferror(f.to)) {
         outfile_abandon(&f);
-        return err_set(e, "cannot write %s: out of memory or disk", path);
+        return err_set(e, "cannot write %s: out of memory", path);
     }
     return outfile_commit(&f, e);
 }

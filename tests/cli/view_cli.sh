@@ -18,6 +18,10 @@ expect() {          # part of the message, arguments
     grep -qF -- "$message" "$dir/err" || fail "no \"$message\" of: $*: $(cat "$dir/err")"
     [ ! -s "$dir/out" ] || fail "output of: $*"
 }
+"$viewer" --bogus >"$dir/out" 2>&1
+[ $? -eq 1 ] || fail "status of an option that is none: $?"
+"$viewer" --help >/dev/full 2>"$dir/err"
+[ $? -eq 1 ] && grep -q 'No space left on device' "$dir/err" || fail "help to a full disk"
 expect 'name a run: a folder made with --out, or a .strace'
 expect '/nowhere.strace' /nowhere.strace
 expect "has no trace.strace: run again with --trace $dir/trace.strace" "$dir"

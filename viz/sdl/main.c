@@ -1,9 +1,11 @@
 /*
  * systole-view: a window on a recorded run, or a picture of it without a display.
  */
+#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/outfile.h"
 #include "viz/sdl/sdl_app.h"
 
 static struct strace *open_run(const char *name, struct arena *a, struct err *e)
@@ -55,6 +57,8 @@ int main(int argc, char **argv)
     int status = -1;
     char text[1024];
 
+    argp_err_exit_status = EXIT_FAILURE;
+    outfile_watch_stdout("systole-view");
     arena_init(&a);
     if (view_options_parse(&o, argc, argv, &e) == 0
         && (!o.live || (live = live_connect(o.live, &e)) != NULL))
