@@ -3,17 +3,21 @@
 
 #include "base/arena.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SUFFIX_BYTES sizeof(".0123456789abcdef.tmp")
+/* a random number, and the process that writes */
+#define SUFFIX_BYTES sizeof(".0123456789abcdef01234567.tmp")
+#define RANDOM_DIGITS 16
 
 static int fail(const struct outfile *f, int code, struct err *e)
 {
@@ -71,21 +75,36 @@ static int open_beside(const char *path, char *temp, size_t temp_bytes)
     do {
         if (getentropy(&number, sizeof(number)) != 0)
             return -1;
-        snprintf(temp, temp_bytes, "%s.%016" PRIx64 ".tmp", path, number);
+        snprintf(temp, temp_bytes, "%s.%016" PRIx64 "%08x.tmp", path, number, (unsigned)getpid());
         fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     } while (fd < 0 && errno == EEXIST);
     return fd;
 }
 
-size_t outfile_temporary_of(const char *name)
+/* whether it is the name of a temporary file whose writer is no more */
+static bool is_left(const char *name)
 {
     size_t length = strlen(name), suffix = SUFFIX_BYTES - 1;
     const char *at = name + length - suffix;
+    unsigned long pid;
 
-    if (length <= suffix || *at != '.' || strspn(at + 1, "0123456789abcdef") != 16 ||
-        strcmp(at + 17, ".tmp") != 0)
-        return 0;
-    return length - suffix;
+    if (length <= suffix || *at != '.' || strspn(at + 1, "0123456789abcdef") != RANDOM_DIGITS + 8 ||
+        strcmp(at + 1 + RANDOM_DIGITS + 8, ".tmp") != 0)
+        return false;
+    pid = strtoul(at + 1 + RANDOM_DIGITS, NULL, 16);
+    return pid > 0 && pid <= INT32_MAX && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+void outfile_clean(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)) != NULL)
+        if (is_left(entry->d_name))
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
 }
 
 char *outfile_temporary(const char *path, struct err *e)

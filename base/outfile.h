@@ -1,6 +1,6 @@
 /*
  * Files that appear whole or not at all: written under a name of their own beside
- * it, "PATH.0123456789abcdef.tmp", that cannot be foreseen; brought to the disk,
+ * it, "PATH.0123456789abcdef01234567.tmp", that cannot be foreseen; brought to the disk,
  * renamed when complete, and the folder brought to the disk, too. What exists and
  * is no regular file (a device, a pipe) is written in place and never removed.
  * Messages name the path as the user gave it.
@@ -28,8 +28,8 @@ void outfile_abandon(struct outfile *f);                /* closes, leaves nothin
 char *outfile_temporary(const char *path, struct err *e);
 int outfile_publish(const char *temp, const char *path, struct err *e);
 
-/* The length of NAME where `name` is of a temporary file beside it that a killed writer left; 0. */
-size_t outfile_temporary_of(const char *name);
+/* Removes from a folder what killed processes of this host had not finished to write. */
+void outfile_clean(const char *folder);
 
 /* What keeps a stream from being written, also where nobody looked at errno in time; 0: nothing. */
 int outfile_code(FILE *to);

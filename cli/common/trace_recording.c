@@ -63,7 +63,7 @@ int trace_recording_begin(struct trace_recording *t, const struct trace_options 
                           const char *folder, struct machine *m, const char *title,
                           const struct command *command, struct err *e)
 {
-    *t = (struct trace_recording){.options = o};
+    *t = (struct trace_recording){.options = o, .folder = folder};
     if (!o->path)
         return 0;
     if (folder && access(folder, F_OK) != 0)
@@ -193,6 +193,8 @@ int trace_recording_end(struct trace_recording *t, const struct report_step *ste
     struct strace *s = NULL;
     int status;
 
+    if (t->folder)
+        report_clear_folder(t->folder);
     if (!t->writer)
         return 0;
     trace_put_stats(t->writer, step);

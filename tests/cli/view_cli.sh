@@ -57,6 +57,12 @@ for cycle in 60 200; do
 done
 cmp -s "$dir/60.png" "$dir/200.png" && fail "two cycles, one picture"
 
+# a folder whose trace is of another run
+"$systole" run examples/02_mxu_tile.tasm --tpu v2 --out "$dir/run" >"$dir/out" || fail "no folder"
+"$viewer" "$dir/run" --png "$dir/c.png" >"$dir/out" || fail "no picture of a folder"
+cp "$dir/t.strace" "$dir/run/trace.strace"
+expect 'its trace.strace is of another run than its stats.json' "$dir/run" --png "$dir/c.png"
+
 "$viewer" --keys >"$dir/keys"
 [ "$(wc -l <"$dir/keys")" -gt 30 ] || fail "no keys"
 while IFS= read -r line; do

@@ -6,7 +6,6 @@
 #include "base/outfile.h"
 #include "train/checkpoint/checkpoint_impl.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -183,26 +182,6 @@ static int write_all(struct writer *w, struct outfile *f, struct err *e)
     return fill_in(w, f, header_bytes, e);
 }
 
-static void remove_leftovers(const char *folder)
-{
-    char path[PATH_BYTES];
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-
-    while (dir && (entry = readdir(dir)) != NULL) {
-        char name[256];
-
-        snprintf(name, sizeof(name), "%.*s", (int)outfile_temporary_of(entry->d_name),
-                 entry->d_name);
-        if (checkpoint_step_of(name) < 0)
-            continue;
-        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-        unlink(path);
-    }
-    if (dir)
-        closedir(dir);
-}
-
 static void remove_old(const char *folder, int keep)
 {
     char path[PATH_BYTES];
@@ -212,7 +191,7 @@ static void remove_old(const char *folder, int keep)
     for (int64_t i = keep; keep > 0 && i < count; i++)
         unlink(checkpoint_path(folder, step[i], path, sizeof(path)));
     mem_free(step);
-    remove_leftovers(folder);
+    outfile_clean(folder);
 }
 
 static int save(struct writer *w, const char *path, struct err *e)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/outfile.h"
+#include "report/view/run_folder.h"
 #include "viz/sdl/sdl_app.h"
 
 static struct strace *open_run(const char *name, struct arena *a, struct err *e)
@@ -14,6 +15,10 @@ static struct strace *open_run(const char *name, struct arena *a, struct err *e)
     struct strace *t = path ? strace_open(path, e) : NULL;
     size_t i;
 
+    if (t && path != name && run_folder_check_trace(name, t, e)) {
+        strace_close(t);
+        return NULL;
+    }
     for (i = 0; t && i < strace_note_count(t); i++)
         fprintf(stderr, "systole-view: %s: %s\n", name, strace_note(t, i));
     return t;
